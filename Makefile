@@ -1,0 +1,143 @@
+# npulab: `make help` lists the targets. One file, no recursion but for the two README commands, everything built
+# under build/. BUILD=debug|asan|... builds another flavour under build/FLAVOUR.
+
+VERSION := 0.1.0
+BUILD ?= release
+PREFIX ?= /usr/local
+CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+
+out := build/$(BUILD)
+bin := $(if $(filter release,$(BUILD)),build,$(out))
+
+warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(WERROR),-Werror)
+# Values must not depend on the compiler's taste: no fused multiply-add, baseline x86-64, faster kernels chosen at run time.
+base_flags := -std=c17 -D_GNU_SOURCE $(warnings) -ffp-contract=off -g -MMD -MP -Iinclude -DNPULAB_DATADIR='"$(PREFIX)/share/npulab"'
+flags_release := -O3
+flags_debug := -O0
+flags_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+flags_coverage := -O1 --coverage
+flags_lint-gcc := $(flags_release)
+flags_lint-clang := $(flags_release)
+flags_fuzz := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+all_flags := $(base_flags) $(flags_$(BUILD)) $(CFLAGS)
+# libyaml and libmd are linked in, everything else (OpenBLAS, CUDA) is loaded at run time: the program starts with libc and libm alone.
+libs := -l:libyaml.a -l:libmd.a -lm -ldl
+
+lib_dirs := core core/ops frontend sim/systolic sim/diannao backends/cpu backends/cuda reports
+lib_src := $(sort $(foreach d,$(lib_dirs),$(wildcard $(d)/*.c)))
+cli_src := $(sort $(wildcard cli/*.c))
+test_src := $(sort $(wildcard tests/test_*.c))
+lib_obj := $(lib_src:%.c=$(out)/%.o)
+cli_obj := $(cli_src:%.c=$(out)/%.o)
+test_obj := $(test_src:%.c=$(out)/%.o)
+sources := $(lib_src) $(cli_src) $(test_src) $(wildcard tests/fuzz_*.c) $(wildcard bench/*.c)
+headers := $(sort $(wildcard include/npulab/*.h) $(foreach d,$(lib_dirs) cli tests,$(wildcard $(d)/*.h)))
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+all: $(bin)/npulab ## build/npulab and build/libnpulab.a (the default)
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+deps: ## installs the Debian packages that are missing, for all targets here (sudo when not root)
+	@scripts/install-deps.sh demo test lint
+
+demo: ## the main job from nothing: packages, build, the digits network on four machines
+	@scripts/install-deps.sh demo
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	build/npulab compare digits --devices reference,tpu_v1,diannao,cpu
+
+test: ## the tests from nothing: packages, build, run
+	@scripts/install-deps.sh test
+	@$(MAKE) --no-print-directory -j$$(nproc) all check
+
+check: $(out)/npulab_tests $(bin)/npulab ## builds and runs the tests (packages already there); FILTER='q16*' for some
+	@scripts/run-tests.sh $(BUILD) $(out)/npulab_tests $(bin)/npulab
+
+asan: ## the tests under the address and undefined-behaviour sanitizers; a leak fails
+	@scripts/install-deps.sh test
+	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=asan WERROR=1 check
+
+lint: ## formatting, the include rule, clang-tidy, cppcheck, and both compilers with -Werror
+	@scripts/install-deps.sh lint
+	@scripts/lint.sh
+
+format: ## rewrites the sources in the project's format
+	clang-format -i $(sources) $(headers)
+
+fuzz: ## a minute of libFuzzer on each parser (FUZZ_SECONDS=n for another time)
+	@scripts/install-deps.sh lint
+	@scripts/fuzz.sh
+
+bench: all ## measurements (see bench/README.md)
+	@scripts/bench.sh
+
+prove: ## both README commands in a bare Debian 12 root made for it (needs root)
+	@scripts/install-deps.sh prove
+	@scripts/prove-clean-root.sh
+
+install: all ## installs under $(DESTDIR)$(PREFIX)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/npulab \
+	        $(DESTDIR)$(PREFIX)/share/npulab/machines $(DESTDIR)$(PREFIX)/share/npulab/models
+	install -m 755 $(bin)/npulab $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(bin)/libnpulab.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 644 include/npulab/*.h include/npulab/*.def $(DESTDIR)$(PREFIX)/include/npulab/
+	install -m 644 machines/*.yaml $(DESTDIR)$(PREFIX)/share/npulab/machines/
+	install -m 644 $(wildcard models/*.onnx models/*.yaml models/*.npy models/README.md) $(DESTDIR)$(PREFIX)/share/npulab/models/
+	printf 'prefix=%s\nName: npulab\nDescription: cycle-level models of published neural-network accelerators\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lnpulab %s\n' \
+	        '$(PREFIX)' '$(VERSION)' '$(libs)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/npulab.pc
+
+uninstall: ## removes what install put there
+	rm -rf $(DESTDIR)$(PREFIX)/bin/npulab $(DESTDIR)$(PREFIX)/lib/libnpulab.a $(DESTDIR)$(PREFIX)/include/npulab \
+	       $(DESTDIR)$(PREFIX)/share/npulab $(DESTDIR)$(PREFIX)/lib/pkgconfig/npulab.pc
+
+clean: ## removes build/
+	rm -rf build
+
+$(bin)/npulab: $(cli_obj) $(bin)/libnpulab.a
+	$(CC) $(all_flags) -o $@ $(cli_obj) $(bin)/libnpulab.a $(LDFLAGS) $(libs)
+
+$(bin)/libnpulab.a: $(lib_obj)
+	rm -f $@
+	ar rcs $@ $(lib_obj)
+
+$(out)/npulab_tests: $(test_obj) $(bin)/libnpulab.a
+	$(CC) $(all_flags) -o $@ $(test_obj) $(bin)/libnpulab.a $(LDFLAGS) -lcriterion -ljansson $(libs)
+
+$(out)/fuzz_%: $(out)/tests/fuzz_%.o $(bin)/libnpulab.a
+	$(CC) $(all_flags) -fsanitize=fuzzer -o $@ $< $(bin)/libnpulab.a $(LDFLAGS) $(libs)
+
+# Every source and no program: what `make lint` has both compilers look at.
+objects: $(sources:%.c=$(out)/%.o)
+
+$(out)/tests/%.o: all_flags += -Itests -Icore -Ifrontend -Isim -Ibackends
+
+$(out)/%.o: %.c $(out)/flags
+	@mkdir -p $(@D)
+	$(CC) $(all_flags) -c -o $@ $<
+
+# Rebuilds everything when the command line of the compiler changes.
+$(out)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(all_flags)' | cmp -s - $@ || echo '$(CC) $(all_flags)' > $@
+
+# The commit a result came from; "+" when the tree had changes.
+$(out)/core/version.o: $(out)/version.h
+$(out)/core/version.o: all_flags += -include $(out)/version.h
+$(out)/version.h: FORCE
+	@mkdir -p $(@D)
+	@commit=$$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown); \
+	 test -z "$$(git status --porcelain --untracked-files=no 2>/dev/null)" || commit=$$commit+; \
+	 printf '#define NPULAB_VERSION "%s"\n#define NPULAB_COMMIT "%s"\n' '$(VERSION)' "$$commit" > $@.new; \
+	 cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+FORCE:
+
+.PHONY: all help deps demo test check asan lint format fuzz bench prove install uninstall clean objects FORCE
+
+-include $(sources:%.c=$(out)/%.d)

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Loading OpenBLAS; see blas.h. The kernel family is chosen once, by the library's constructor, from
+ * OPENBLAS_CORETYPE or else from its own table of processors. */
+#include "blas.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Threads of OpenBLAS wait for more work by spinning for 2^N ticks: 30 ms at its own choice of 26, in which they take
+ * a processor from the convolution that follows (2.1 ms instead of 1.3 measured) and burn energy. 2^20 ticks, less
+ * than half a millisecond, still spare the next sgemm the waking. */
+#define THREAD_TIMEOUT "20"
+
+struct variable {
+	const char *name, *value; /* value NULL: leave as it is */
+	bool was_empty, changed;
+};
+
+/* An empty value counts as unset: OpenBLAS would search its table for a family of that name. */
+static void set_variable(struct variable *variable)
+{
+	const char *users = getenv(variable->name);
+	variable->was_empty = users && !*users;
+	variable->changed = variable->value && (!users || variable->was_empty) &&
+			    !setenv(variable->name, variable->value, 1);
+}
+
+static void restore_variable(const struct variable *variable)
+{
+	if (variable->changed && variable->was_empty)
+		setenv(variable->name, "", 1);
+	else if (variable->changed)
+		unsetenv(variable->name);
+}
+
+/* dlopen with OpenBLAS's variables set for as long as it takes. */
+static void *load_with_variables(const char *soname, const char *core)
+{
+	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+	struct variable coretype = {.name = "OPENBLAS_CORETYPE", .value = core};
+	struct variable timeout = {.name = "OPENBLAS_THREAD_TIMEOUT", .value = THREAD_TIMEOUT};
+	pthread_mutex_lock(&one_at_a_time);
+	set_variable(&coretype);
+	set_variable(&timeout);
+	void *library = dlopen(soname, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	restore_variable(&timeout);
+	restore_variable(&coretype);
+	pthread_mutex_unlock(&one_at_a_time);
+	return library;
+}
+
+int cpu_blas_load(const char *soname, struct cpu_blas *blas, struct npl_err *err)
+{
+	*blas = (struct cpu_blas){.isa = cpu_isa_detect()};
+	const struct {
+		const char *name;
+		void *pointer; /* to the function pointer */
+	} symbols[] = {
+		{"cblas_sgemm", &blas->sgemm},
+		{"cblas_sgemv", &blas->sgemv},
+		{"openblas_get_config", &blas->config},
+		{"openblas_get_corename", &blas->corename},
+		{"openblas_set_num_threads", &blas->set_num_threads},
+		{"openblas_get_num_threads", &blas->get_num_threads},
+	};
+	blas->library = load_with_variables(soname, cpu_core_for(blas->isa));
+	if (!blas->library)
+		return npl_fail(err, NPL_EDEVICE, "OpenBLAS cannot be loaded: %s (Debian package libopenblas0-pthread)",
+				dlerror());
+	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+		void *symbol = dlsym(blas->library, symbols[i].name);
+		if (!symbol) {
+			cpu_blas_unload(blas);
+			return npl_fail(err, NPL_EDEVICE,
+					"%s is not OpenBLAS: it has no %s (Debian package libopenblas0-pthread)",
+					soname, symbols[i].name);
+		}
+		memcpy(symbols[i].pointer, &symbol, sizeof symbol);
+	}
+	return 0;
+}
+
+void cpu_blas_unload(struct cpu_blas *blas)
+{
+	if (blas->library)
+		dlclose(blas->library);
+	*blas = (struct cpu_blas){0};
+}
+
+void cpu_blas_describe(const struct cpu_blas *blas, int threads, char *text, size_t n)
+{
+	const char *config = blas->config(), *core = blas->corename();
+	const char *space = strchr(config, ' '), *end = space ? strchr(space + 1, ' ') : NULL;
+	int version = end ? (int)(end - config) : (int)strlen(config); /* "OpenBLAS 0.3.21", the first two words */
+	enum cpu_level level = cpu_core_level(core);
+	const char *plural = threads == 1 ? "" : "s";
+	if (level < blas->isa.level)
+		snprintf(text, n, "%.*s, %s kernels older than this processor, %d thread%s, %s instead of %s", version,
+			 config, core, threads, plural, cpu_level_name(level), cpu_level_name(blas->isa.level));
+	else
+		snprintf(text, n, "%.*s, %s kernels, %d thread%s, %s", version, config, core, threads, plural,
+			 cpu_level_name(blas->isa.level));
+}

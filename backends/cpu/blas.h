@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * OpenBLAS, loaded when the cpu device is opened: nothing is linked, so that npulab starts where there is none.
+ */
+#ifndef NPULAB_CPU_BLAS_H
+#define NPULAB_CPU_BLAS_H
+
+#include "isa.h"
+#include "npulab/error.h"
+
+#define CPU_BLAS_SONAME "libopenblas.so.0"
+
+enum { CPU_ROW_MAJOR = 101, CPU_NO_TRANS = 111, CPU_TRANS = 112 }; /* of cblas.h */
+
+struct cpu_blas {
+	void *library;
+	/* c (m,n) = alpha op(a) (m,k) op(b) (k,n) + beta c */
+	void (*sgemm)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha, const float *a, int lda,
+		      const float *b, int ldb, float beta, float *c, int ldc);
+	/* y = alpha op(a) x + beta y, a is (m,n) */
+	void (*sgemv)(int order, int trans, int m, int n, float alpha, const float *a, int lda, const float *x,
+		      int incx, float beta, float *y, int incy);
+	char *(*config)(void);
+	char *(*corename)(void);
+	void (*set_num_threads)(int n);
+	int (*get_num_threads)(void);
+	struct cpu_isa isa;
+};
+
+/* Loads the library with the kernel family that fits this processor, unless the user has set OPENBLAS_CORETYPE or the
+ * library is already in the process. The environment is changed only while the library initialises itself; another
+ * thread must not read or write it meanwhile. The library stays mapped until the process ends (its threads do).
+ * NPL_EDEVICE with the reason and the Debian package. */
+int cpu_blas_load(const char *soname, struct cpu_blas *blas, struct npl_err *err);
+void cpu_blas_unload(struct cpu_blas *blas); /* accepts a zeroed one */
+
+/* "OpenBLAS 0.3.21, SkylakeX kernels, 2 threads, AVX-512"; says so when the kernels are older than the processor. */
+void cpu_blas_describe(const struct cpu_blas *blas, int threads, char *text, size_t n);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The device `cpu`: this computer's processor as its best libraries use it. Conv, Gemm and MatMul run on OpenBLAS in
+ * float32; every other operator runs on the kernels of core/ops, on one thread, and is measured as the processor's
+ * own work. A layer is run once per call and its time is that of the work alone: filling patches for a convolution
+ * is part of it, taking memory is not. Energy is measured over whole repeated runs with npulab/energy_meter.h, never
+ * per layer, so each layer's is absent.
+ *
+ * Not here: caches warm from the layer before and cold ones are not told apart; the clock is whatever the governor
+ * gives. */
+#include "cpu.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "npulab/clock.h"
+#include "npulab/measured.h"
+
+static const struct npl_param params[] = {{"threads", NPL_PARAM_INT, offsetof(struct cpu_config, threads), "0", 0, 1024,
+					   "threads",
+					   "threads of the library; 0: every processor this process may run on", NULL},
+					  {"precision", NPL_PARAM_CHOICE, offsetof(struct cpu_config, precision), "f32",
+					   0, 0, "", "number format of the operands", "f32"},
+					  {0}};
+
+/* Processors this process may run on: those online, less what a container or taskset takes away. */
+static int usable_processors(void)
+{
+	cpu_set_t set;
+	if (!sched_getaffinity(0, sizeof set, &set))
+		return CPU_COUNT(&set);
+	long online = sysconf(_SC_NPROCESSORS_ONLN); /* more than 1024 processors: the set is too small */
+	return online > 0 ? (int)online : 1;
+}
+
+static void cpu_close(void *state)
+{
+	struct cpu_state *cpu = state;
+	if (!cpu)
+		return;
+	cpu_pool_close(cpu->pool);
+	cpu_blas_unload(&cpu->blas);
+	free(cpu->workspace);
+	free(cpu);
+}
+
+static int cpu_open(const void *config, void **state, struct npl_err *err)
+{
+	const struct cpu_config *options = config;
+	struct cpu_state *cpu = calloc(1, sizeof *cpu);
+	if (!cpu)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	int failed = cpu_blas_load(CPU_BLAS_SONAME, &cpu->blas, err);
+	if (!failed) {
+		cpu->blas.set_num_threads(options->threads ? (int)options->threads : usable_processors());
+		cpu->threads = cpu->blas.get_num_threads(); /* a build of OpenBLAS has a most of its own */
+		failed = cpu_pool_open(cpu->threads, &cpu->pool, err);
+	}
+	if (failed) {
+		cpu_close(cpu);
+		return failed;
+	}
+	*state = cpu;
+	return 0;
+}
+
+static void cpu_describe(const void *state, struct npl_device_info *info)
+{
+	const struct cpu_state *cpu = state;
+	char library[120];
+	info->kind = NPL_KIND_CPU;
+	info->format = NPL_FORMAT_F32;
+	cpu_blas_describe(&cpu->blas, cpu->threads, library, sizeof library);
+	snprintf(info->detail, sizeof info->detail, "%s; other operators: reference kernels, 1 thread", library);
+}
+
+static bool cpu_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
+{
+	(void)state;
+	if (!npl_float_layer_ok(layer, why, n))
+		return false;
+	return !(npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM) || cpu_fits_blas(layer, why, n);
+}
+
+int cpu_reserve(struct cpu_state *cpu, size_t bytes, struct npl_err *err)
+{
+	if (bytes <= cpu->workspace_bytes)
+		return 0;
+	float *bigger = aligned_alloc(64, (bytes + 63) / 64 * 64);
+	if (!bigger)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of workspace", bytes);
+	free(cpu->workspace);
+	cpu->workspace = bigger;
+	cpu->workspace_bytes = bytes;
+	return 0;
+}
+
+static int run_conv(struct cpu_state *cpu, const struct npl_layer *layer, float *out, double *seconds,
+		    struct npl_err *err)
+{
+	struct cpu_conv conv;
+	int failed = cpu_conv_shape(layer, out, &conv, err);
+	if (!failed)
+		failed = cpu_reserve(cpu, cpu_conv_workspace(cpu, &conv), err);
+	if (failed)
+		return failed;
+	double begin = npl_clock_seconds();
+	cpu_conv_run(cpu, &conv);
+	*seconds = npl_clock_seconds() - begin;
+	return 0;
+}
+
+static int run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out, double *seconds,
+		     struct npl_err *err)
+{
+	if (layer->op == NPL_OP_CONV)
+		return run_conv(cpu, layer, out->data, seconds, err);
+	if (layer->op != NPL_OP_GEMM && layer->op != NPL_OP_MATMUL)
+		return npl_run_reference(layer, out, seconds, err);
+	double begin = npl_clock_seconds();
+	int failed = layer->op == NPL_OP_GEMM ? cpu_gemm_run(cpu, layer, out->data, err)
+					      : cpu_matmul_run(cpu, layer, out->data, err);
+	*seconds = npl_clock_seconds() - begin;
+	return failed;
+}
+
+static int cpu_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
+{
+	struct cpu_state *cpu = state;
+	struct npl_tensor target;
+	if (npl_float_layer_check(layer, err))
+		return NPL_EINTERNAL;
+	int failed = npl_layer_target(layer, &target, err);
+	if (failed)
+		return failed;
+	cpu->blas.set_num_threads(cpu->threads); /* one setting per process: another device may have changed it */
+	failed = run_layer(cpu, layer, &target, &result->seconds, err);
+	npl_tensor_free(&target);
+	if (failed)
+		return failed;
+	result->seconds_from = NPL_FROM_MEASURE;
+	result->macs = layer->macs;
+	return npl_result_energy(result, "package", 0, 0, "absent", err);
+}
+
+const struct npl_driver npl_driver_cpu = {
+	.name = "cpu",
+	.summary = "this computer's processor, through OpenBLAS",
+	.params = params,
+	.config_bytes = sizeof(struct cpu_config),
+	.open = cpu_open,
+	.close = cpu_close,
+	.describe = cpu_describe,
+	.supports = cpu_supports,
+	.run = cpu_run,
+};

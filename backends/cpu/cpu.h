@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The cpu device inside: its state and the operators that have a fast path of their own (the others run on the
+ * reference kernels). Each computes its layer into out and touches no clock; cpu.c measures.
+ */
+#ifndef NPULAB_CPU_CPU_H
+#define NPULAB_CPU_CPU_H
+
+#include "blas.h"
+#include "npulab/device.h"
+#include "pool.h"
+
+struct cpu_config {
+	int64_t threads; /* 0: every processor this process may run on */
+	int precision;   /* index into the choices of the parameter */
+};
+
+struct cpu_state {
+	struct cpu_blas blas;
+	struct cpu_pool *pool;
+	int threads;
+	float *workspace; /* of im2col: one part per thread, kept between layers */
+	size_t workspace_bytes;
+};
+
+/* At least bytes of workspace, 64-byte aligned; NPL_ENOMEM. Contents are undefined. */
+int cpu_reserve(struct cpu_state *cpu, size_t bytes, struct npl_err *err);
+
+/* A convolution as plain numbers; a 1-D one has height 1. */
+struct cpu_conv {
+	const float *x, *w, *bias; /* (n,c,h,w) (m,c/groups,kh,kw) (m) or NULL */
+	float *y;                  /* (n,m,oh,ow) */
+	bool relu;
+	int64_t images, channels, height, width, filters, groups;
+	int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
+	int64_t out_h, out_w;
+};
+
+/* Memory a convolution needs besides its tensors; the caller reserves it before cpu_conv_run. */
+size_t cpu_conv_workspace(const struct cpu_state *cpu, const struct cpu_conv *conv);
+int cpu_conv_shape(const struct npl_layer *layer, float *out, struct cpu_conv *conv, struct npl_err *err);
+void cpu_conv_run(struct cpu_state *cpu, const struct cpu_conv *conv);
+
+/* One channel in, one channel out per filter: a direct loop. Its workspace likewise. */
+size_t cpu_depthwise_workspace(const struct cpu_state *cpu, const struct cpu_conv *conv);
+void cpu_depthwise_run(struct cpu_state *cpu, const struct cpu_conv *conv);
+
+/* Writes the columns [first, first + count) of the patch matrix of one image and group: rows are (channel, ky, kx),
+ * columns are output positions in row order; cols is (channels * kernel_h * kernel_w, count). */
+void cpu_im2col(const struct cpu_conv *conv, const float *x, int64_t channels, int64_t first, int64_t count,
+		float *cols);
+
+/* y[i][j] += bias[i * row_step + j * col_step] * scale (bias may be NULL), then Relu; y is (rows, cols) with ld. */
+void cpu_finish(float *y, int64_t rows, int64_t cols, int64_t ld, const float *bias, int64_t row_step, int64_t col_step,
+		float scale, bool relu);
+
+int cpu_gemm_run(struct cpu_state *cpu, const struct npl_layer *layer, float *out, struct npl_err *err);
+int cpu_matmul_run(struct cpu_state *cpu, const struct npl_layer *layer, float *out, struct npl_err *err);
+
+/* False, with the reason, when a dimension is beyond the 32-bit integers of cblas. */
+bool cpu_fits_blas(const struct npl_layer *layer, char *why, size_t n);
+
+#endif

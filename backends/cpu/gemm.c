@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Gemm and MatMul through OpenBLAS, on its own threads. A product of one row is a matrix-vector product: sgemm
+ * would copy the whole weight matrix into its packed form to use it once, sgemv reads it in place. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cpu.h"
+
+bool cpu_fits_blas(const struct npl_layer *layer, char *why, size_t n)
+{
+	for (int i = 0; i <= layer->n_in; i++) {
+		const struct npl_tensor *tensor = i < layer->n_in ? layer->in[i] : layer->out;
+		int64_t count = tensor ? npl_tensor_count(tensor) : 0;
+		if (count >= 0 && count <= INT_MAX)
+			continue;
+		snprintf(
+			why, n,
+			"a tensor has more than 2147483647 elements, the most that OpenBLAS's 32-bit sizes are sure to hold");
+		return false;
+	}
+	return true;
+}
+
+void cpu_finish(float *y, int64_t rows, int64_t cols, int64_t ld, const float *bias, int64_t row_step, int64_t col_step,
+		float scale, bool relu)
+{
+	if (!bias && !relu)
+		return;
+	for (int64_t i = 0; i < rows; i++, y += ld) {
+		const float *add = bias ? bias + i * row_step : NULL;
+		float same = add && !col_step ? scale * *add : 0;
+		if (add && col_step)
+			for (int64_t j = 0; j < cols; j++) {
+				float value = y[j] + scale * add[j];
+				y[j] = relu && value < 0 ? 0 : value;
+			}
+		else
+			for (int64_t j = 0; j < cols; j++) {
+				float value = y[j] + same;
+				y[j] = relu && value < 0 ? 0 : value;
+			}
+	}
+}
+
+struct product {
+	const float *a, *b; /* (m,k) and (k,n), or transposed */
+	float *c;           /* (m,n) */
+	int64_t m, n, k;
+	bool trans_a, trans_b;
+	float alpha;
+};
+
+static void multiply(const struct cpu_blas *blas, const struct product *p)
+{
+	int m = (int)p->m, n = (int)p->n, k = (int)p->k;
+	if (!m || !n)
+		return;
+	if (!k) {
+		memset(p->c, 0, sizeof *p->c * (size_t)m * (size_t)n);
+		return;
+	}
+	if (m == 1 && p->trans_b) /* b is (n,k) */
+		blas->sgemv(CPU_ROW_MAJOR, CPU_NO_TRANS, n, k, p->alpha, p->b, k, p->a, 1, 0, p->c, 1);
+	else if (m == 1) /* b is (k,n) */
+		blas->sgemv(CPU_ROW_MAJOR, CPU_TRANS, k, n, p->alpha, p->b, n, p->a, 1, 0, p->c, 1);
+	else
+		blas->sgemm(CPU_ROW_MAJOR, p->trans_a ? CPU_TRANS : CPU_NO_TRANS, p->trans_b ? CPU_TRANS : CPU_NO_TRANS,
+			    m, n, k, p->alpha, p->a, p->trans_a ? m : k, p->b, p->trans_b ? k : n, 0, p->c, n);
+}
+
+/* Steps of a bias that broadcasts to (rows, cols): 0 along a dimension of 1. */
+static void bias_steps(const struct npl_shape *shape, int64_t *row_step, int64_t *col_step)
+{
+	int64_t cols = shape->rank > 0 ? shape->dim[shape->rank - 1] : 1;
+	int64_t rows = shape->rank > 1 ? shape->dim[shape->rank - 2] : 1;
+	*col_step = cols == 1 ? 0 : 1;
+	*row_step = rows == 1 ? 0 : cols;
+}
+
+int cpu_gemm_run(struct cpu_state *cpu, const struct npl_layer *layer, float *out, struct npl_err *err)
+{
+	const struct npl_tensor *x = layer->in[0], *w = layer->in[1], *bias = layer->n_in > 2 ? layer->in[2] : NULL;
+	const struct npl_attrs *attrs = layer->attrs;
+	const struct npl_shape *y = &layer->out->shape;
+	int64_t row_step = 0, col_step = 0;
+	struct product p = {.a = x->data,
+			    .b = w->data,
+			    .c = out,
+			    .alpha = attrs->alpha,
+			    .trans_a = attrs->trans_a,
+			    .trans_b = attrs->trans_b,
+			    .m = x->shape.dim[attrs->trans_a],
+			    .k = x->shape.dim[!attrs->trans_a],
+			    .n = w->shape.dim[!attrs->trans_b]};
+	if (x->shape.rank != 2 || w->shape.rank != 2 || y->rank != 2 || w->shape.dim[attrs->trans_b] != p.k ||
+	    y->dim[0] != p.m || y->dim[1] != p.n)
+		return npl_fail(err, NPL_EINTERNAL, "the shapes of Gemm do not fit each other");
+	if (bias)
+		bias_steps(&bias->shape, &row_step, &col_step);
+	multiply(&cpu->blas, &p);
+	cpu_finish(out, p.m, p.n, p.n, bias ? bias->data : NULL, row_step, col_step, attrs->beta,
+		   layer->fused == NPL_ACT_RELU);
+	return 0;
+}
+
+/* A MatMul operand: its matrix and the leading dimensions aligned to those of the output, with a step of 0 where it
+ * is repeated (numpy's rule). */
+struct operand {
+	const float *data;
+	int64_t rows, cols;
+	int64_t step[NPL_MAX_RANK]; /* per batch dimension of the output */
+	bool has_batch;
+};
+
+static int make_operand(const struct npl_tensor *tensor, bool first, int n_batch, const int64_t *batch,
+			struct operand *operand, struct npl_err *err)
+{
+	const struct npl_shape *shape = &tensor->shape;
+	int own = shape->rank > 2 ? shape->rank - 2 : 0;
+	*operand = (struct operand){.data = tensor->data};
+	if (shape->rank == 0 || own > n_batch)
+		return npl_fail(err, NPL_EINTERNAL, "the ranks of MatMul do not fit each other");
+	if (shape->rank == 1) {
+		operand->rows = first ? 1 : shape->dim[0];
+		operand->cols = first ? shape->dim[0] : 1;
+		return 0;
+	}
+	operand->rows = shape->dim[shape->rank - 2];
+	operand->cols = shape->dim[shape->rank - 1];
+	int64_t step = operand->rows * operand->cols;
+	for (int i = own - 1, o = n_batch - 1; i >= 0; i--, o--) {
+		if (shape->dim[i] != 1 && shape->dim[i] != batch[o])
+			return npl_fail(err, NPL_EINTERNAL, "the batch dimensions of MatMul do not fit each other");
+		operand->step[o] = shape->dim[i] == 1 ? 0 : step;
+		operand->has_batch |= shape->dim[i] != 1;
+		step *= shape->dim[i];
+	}
+	return 0;
+}
+
+int cpu_matmul_run(struct cpu_state *cpu, const struct npl_layer *layer, float *out, struct npl_err *err)
+{
+	const struct npl_tensor *x = layer->in[0], *w = layer->in[1];
+	const struct npl_shape *y = &layer->out->shape;
+	int n_batch = y->rank - (x->shape.rank > 1) - (w->shape.rank > 1);
+	struct operand a, b;
+	if (n_batch < 0)
+		return npl_fail(err, NPL_EINTERNAL, "the ranks of MatMul do not fit each other");
+	if (make_operand(x, true, n_batch, y->dim, &a, err) || make_operand(w, false, n_batch, y->dim, &b, err))
+		return NPL_EINTERNAL;
+	int64_t products = 1;
+	for (int i = 0; i < n_batch; i++)
+		products *= y->dim[i];
+	if (a.cols != b.rows || npl_tensor_count(layer->out) != products * a.rows * b.cols)
+		return npl_fail(err, NPL_EINTERNAL, "the shapes of MatMul do not fit each other");
+	struct product p = {.m = a.rows, .n = b.cols, .k = a.cols, .alpha = 1};
+	if (!b.has_batch && npl_tensor_count(x) == products * a.rows * a.cols) { /* one tall product */
+		p.m *= products;
+		products = products ? 1 : 0;
+	}
+	int64_t index[NPL_MAX_RANK] = {0}, at_a = 0, at_b = 0;
+	for (int64_t i = 0; i < products; i++) {
+		p.a = a.data + at_a;
+		p.b = b.data + at_b;
+		p.c = out + i * p.m * p.n;
+		multiply(&cpu->blas, &p);
+		for (int d = n_batch - 1; d >= 0; d--) {
+			at_a += a.step[d];
+			at_b += b.step[d];
+			if (++index[d] < y->dim[d])
+				break;
+			at_a -= a.step[d] * y->dim[d];
+			at_b -= b.step[d] * y->dim[d];
+			index[d] = 0;
+		}
+	}
+	cpu_finish(out, 1, npl_tensor_count(layer->out), 0, NULL, 0, 0, 0, layer->fused == NPL_ACT_RELU);
+	return 0;
+}

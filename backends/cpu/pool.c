@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The pool of pool.h: sleeping threads, woken for each list by a generation count; tasks are handed out by an
+ * atomic counter. */
+#include "pool.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct worker {
+	struct cpu_pool *pool;
+	pthread_t thread;
+	int index;
+};
+
+struct cpu_pool {
+	int threads, started;  /* started: of the other threads */
+	struct worker *worker; /* of index 1 and up */
+	pthread_mutex_t lock;
+	pthread_cond_t work, done;
+	uint64_t generation; /* lists so far */
+	int busy;            /* workers still at the present list */
+	bool quit;
+	int64_t n_tasks;
+	atomic_llong next;
+	void (*task)(void *context, int64_t i, int worker);
+	void *context;
+};
+
+static void take_tasks(struct cpu_pool *pool, int worker)
+{
+	for (;;) {
+		int64_t i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
+		if (i >= pool->n_tasks)
+			return;
+		pool->task(pool->context, i, worker);
+	}
+}
+
+static void *worker_main(void *argument)
+{
+	struct worker *self = argument;
+	struct cpu_pool *pool = self->pool;
+	uint64_t seen = 0;
+	pthread_mutex_lock(&pool->lock);
+	for (;;) {
+		while (!pool->quit && pool->generation == seen)
+			pthread_cond_wait(&pool->work, &pool->lock);
+		if (pool->quit)
+			break;
+		seen = pool->generation;
+		pthread_mutex_unlock(&pool->lock);
+		take_tasks(pool, self->index);
+		pthread_mutex_lock(&pool->lock);
+		if (!--pool->busy)
+			pthread_cond_signal(&pool->done);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return NULL;
+}
+
+int cpu_pool_open(int threads, struct cpu_pool **pool_out, struct npl_err *err)
+{
+	*pool_out = NULL;
+	struct cpu_pool *pool = calloc(1, sizeof *pool);
+	if (!pool)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d threads", threads);
+	pthread_mutex_init(&pool->lock, NULL);
+	pthread_cond_init(&pool->work, NULL);
+	pthread_cond_init(&pool->done, NULL);
+	pool->threads = threads;
+	pool->worker = calloc((size_t)threads, sizeof *pool->worker);
+	int failed = pool->worker ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d threads", threads);
+	for (int i = 1; i < threads && !failed; i++) {
+		struct worker *worker = &pool->worker[i];
+		*worker = (struct worker){.pool = pool, .index = i};
+		int code = pthread_create(&worker->thread, NULL, worker_main, worker);
+		if (code)
+			failed = npl_fail(err, NPL_EDEVICE, "thread %d of %d cannot be started: %s", i + 1, threads,
+					  strerror(code));
+		else
+			pool->started++;
+	}
+	if (failed) {
+		cpu_pool_close(pool);
+		return failed;
+	}
+	*pool_out = pool;
+	return 0;
+}
+
+void cpu_pool_close(struct cpu_pool *pool)
+{
+	if (!pool)
+		return;
+	pthread_mutex_lock(&pool->lock);
+	pool->quit = true;
+	pthread_cond_broadcast(&pool->work);
+	pthread_mutex_unlock(&pool->lock);
+	for (int i = 1; i <= pool->started; i++)
+		pthread_join(pool->worker[i].thread, NULL);
+	pthread_cond_destroy(&pool->done);
+	pthread_cond_destroy(&pool->work);
+	pthread_mutex_destroy(&pool->lock);
+	free(pool->worker);
+	free(pool);
+}
+
+int cpu_pool_threads(const struct cpu_pool *pool)
+{
+	return pool->threads;
+}
+
+void cpu_pool_run(struct cpu_pool *pool, int64_t n_tasks, void (*task)(void *context, int64_t i, int worker),
+		  void *context)
+{
+	pool->task = task;
+	pool->context = context;
+	pool->n_tasks = n_tasks;
+	atomic_store(&pool->next, 0);
+	if (pool->threads == 1 || n_tasks <= 1) {
+		take_tasks(pool, 0);
+		return;
+	}
+	pthread_mutex_lock(&pool->lock);
+	pool->busy = pool->threads - 1;
+	pool->generation++;
+	pthread_cond_broadcast(&pool->work);
+	pthread_mutex_unlock(&pool->lock);
+	take_tasks(pool, 0);
+	pthread_mutex_lock(&pool->lock);
+	while (pool->busy)
+		pthread_cond_wait(&pool->done, &pool->lock);
+	pthread_mutex_unlock(&pool->lock);
+}

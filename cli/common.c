@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the running commands share (common.h). */
+#include "common.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "npulab/clock.h"
+#include "npulab/file.h"
+
+static int load_samples(const struct cli_common *common, struct cli_work *work, struct npl_err *err)
+{
+	const struct npl_model_files *files = &work->files;
+	const char *const *inputs = common->input.item;
+	const char *labels = common->labels, *own[1] = {files->input};
+	int n_inputs = common->input.n;
+	if (!n_inputs && files->input) { /* a shipped model's own samples, with their labels */
+		inputs = own;
+		n_inputs = 1;
+		labels = labels ? labels : files->labels;
+	}
+	if (npl_samples_load(work->graph, inputs, n_inputs, labels, (uint64_t)common->seed, &work->samples, err))
+		return err->code;
+	if (!files->calibration)
+		return 0;
+	work->calibrated = true;
+	const char *calibration[] = {files->calibration};
+	return npl_samples_load(work->graph, calibration, 1, NULL, 0, &work->calibration, err);
+}
+
+int cli_work_load(const char *model, const struct cli_common *common, struct cli_work *work, struct npl_err *err)
+{
+	*work = (struct cli_work){0};
+	int rc = npl_model_find(model, &work->arena, &work->files, err);
+	struct npl_load_options options = {.batch = common->batch ? common->batch : work->files.batch};
+	if (!rc)
+		rc = npl_graph_load(work->files.path, &options, &work->graph, err);
+	if (!rc)
+		rc = load_samples(common, work, err);
+	if (rc)
+		cli_work_free(work);
+	return rc;
+}
+
+void cli_work_free(struct cli_work *work)
+{
+	npl_samples_free(&work->samples);
+	npl_samples_free(&work->calibration);
+	npl_graph_free(work->graph);
+	npl_arena_free(&work->arena);
+	*work = (struct cli_work){0};
+}
+
+int cli_split_devices(const char *text, struct npl_arena *arena, const char ***names, int *n, struct npl_err *err)
+{
+	size_t most = 1;
+	for (const char *c = text; *c; c++)
+		most += *c == ',';
+	*names = npl_arena_array(arena, most, sizeof **names);
+	*n = 0;
+	if (!*names)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (const char *at = text;; at++) {
+		size_t length = strcspn(at, ",");
+		const char *name = npl_arena_strndup(arena, at, length);
+		if (!name)
+			return npl_fail(err, NPL_ENOMEM, "out of memory");
+		if (!length)
+			return npl_fail(err, NPL_EUSAGE, "--devices %s: an empty name, expected names separated by commas", text);
+		for (int i = 0; i < *n; i++)
+			if (!strcmp((*names)[i], name))
+				return npl_fail(err, NPL_EUSAGE, "--devices %s: '%s' is there twice", text, name);
+		(*names)[(*n)++] = name;
+		at += length;
+		if (!*at)
+			return 0;
+	}
+}
+
+void cli_progress_tell(void *user, const char *what, int64_t done, int64_t all)
+{
+	struct cli_progress *progress = user;
+	if (progress->silent || !isatty(STDERR_FILENO))
+		return;
+	if (progress->started == 0)
+		progress->started = npl_clock_seconds();
+	if (npl_clock_seconds() - progress->started < 1)
+		return;
+	progress->shown = true;
+	fprintf(stderr, "\r\033[K%s: batch %lld of %lld", what, (long long)(done < all ? done + 1 : all), (long long)all);
+	fflush(stderr);
+}
+
+void cli_progress_end(struct cli_progress *progress)
+{
+	if (progress->shown)
+		fputs("\r\033[K", stderr);
+}
+
+typedef void report_writer(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
+
+static int write_report(const char *path, report_writer *writer, const struct npl_comparison *comparison,
+                        const struct npl_report_context *context, struct npl_err *err)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	if (!out)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a report");
+	writer(out, comparison, context);
+	int rc = fclose(out) ? npl_fail(err, NPL_ENOMEM, "out of memory for a report") : 0;
+	if (!rc && !strcmp(path, "-"))
+		fwrite(text, 1, bytes, stdout);
+	else if (!rc)
+		rc = npl_file_write(path, &(struct npl_file_piece){.data = text, .bytes = bytes}, 1, err);
+	free(text);
+	return rc;
+}
+
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
+int cli_check_reports(const struct cli_common *common, struct npl_err *err)
+{
+	if (is_stdout(common->json) && is_stdout(common->csv))
+		return npl_fail(err, NPL_EUSAGE, "--json - and --csv - cannot both have standard output");
+	return 0;
+}
+
+int cli_report(const struct npl_comparison *comparison, const struct npl_report_context *context, const struct cli_common *common,
+               struct npl_err *err)
+{
+	const struct {
+		const char *path;
+		report_writer *writer;
+	} report[] = {{common->json, npl_report_json}, {common->csv, npl_report_csv}};
+	/* Files first: where one cannot be written, nothing is printed. */
+	for (int i = 0; i < 2; i++)
+		if (report[i].path && !is_stdout(report[i].path) && write_report(report[i].path, report[i].writer, comparison, context, err))
+			return err->code;
+	for (int i = 0; i < 2; i++)
+		if (is_stdout(report[i].path))
+			return write_report(report[i].path, report[i].writer, comparison, context, err);
+	if (!common->quiet)
+		npl_report_table(stdout, comparison, context);
+	return 0;
+}

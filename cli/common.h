@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What several commands share: their common options, reading model and samples, progress, and where reports go. */
+#ifndef NPULAB_CLI_COMMON_H
+#define NPULAB_CLI_COMMON_H
+
+#include "npulab/compare.h"
+#include "npulab/report.h"
+#include "options.h"
+
+/* Options of the commands that run something. */
+struct cli_common {
+	const char *devices; /* "a,b,c" */
+	struct cli_list input, set;
+	const char *labels, *json, *csv, *output;
+	int64_t batch, seed, threads;
+	bool no_accuracy, timing_only, layers, quiet;
+};
+
+/* The model and its samples. */
+struct cli_work {
+	struct npl_arena arena;
+	struct npl_model_files files;
+	struct npl_graph *graph;
+	struct npl_samples samples, calibration;
+	bool calibrated; /* calibration holds samples */
+};
+
+int cli_work_load(const char *model, const struct cli_common *common, struct cli_work *work, struct npl_err *err);
+void cli_work_free(struct cli_work *work);
+
+/* Splits "a,b,c" (in the arena). NPL_EUSAGE when empty or a name is there twice. */
+int cli_split_devices(const char *text, struct npl_arena *arena, const char ***names, int *n, struct npl_err *err);
+
+/* One line on standard error, on a terminal only, for work over a second. */
+struct cli_progress {
+	double started;
+	bool shown, silent;
+};
+void cli_progress_tell(void *progress, const char *what, int64_t done, int64_t all);
+void cli_progress_end(struct cli_progress *progress);
+
+/* Before the work starts: NPL_EUSAGE when two reports want standard output. */
+int cli_check_reports(const struct cli_common *common, struct npl_err *err);
+
+/* Prints the table, or with --json - only the JSON; writes the files asked for, whole or not at all. */
+int cli_report(const struct npl_comparison *comparison, const struct npl_report_context *context, const struct cli_common *common,
+               struct npl_err *err);
+
+#endif

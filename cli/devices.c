@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * npulab devices: every machine and real device, what it is, whether it can be used and if not why. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../reports/json.h"
+#include "../reports/table.h"
+#include "npulab/device.h"
+#include "npulab/report.h"
+#include "options.h"
+
+struct row {
+	struct npl_device *device; /* NULL: cannot start */
+	struct npl_err why;
+};
+
+/* Why a device cannot be used, without its name in front: that stands beside it already. */
+static const char *reason(const char *name, const struct row *row)
+{
+	size_t length = strlen(name);
+	const char *msg = row->why.msg;
+	return !strncmp(msg, name, length) && !strncmp(msg + length, ": ", 2) ? msg + length + 2 : msg;
+}
+
+static void print_table(const char *const *names, const struct row *rows, int n, bool verbose)
+{
+	struct npl_table table;
+	static const char *const header[] = {"DEVICE", "KIND", "FORMAT", "CLOCK", "PEAK", "DESCRIPTION"};
+	npl_table_open(&table, "lllrrl", header);
+	for (int i = 0; i < n; i++) {
+		const struct npl_device_info *info = rows[i].device ? npl_device_get_info(rows[i].device) : NULL;
+		char clock[32] = "-", peak[32] = "-";
+		if (info && info->clock_hz > 0)
+			npl_si_text(info->clock_hz, "Hz", clock, sizeof clock);
+		if (info && info->peak_macs_per_second > 0)
+			npl_si_text(2 * info->peak_macs_per_second, "OP/s", peak, sizeof peak);
+		const char *cells[] = {names[i], info ? npl_device_kind_name(info->kind) : "unavailable", info ? npl_format_name(info->format) : "-",
+		                       clock, peak, info ? npl_device_description(rows[i].device) : reason(names[i], &rows[i])};
+		npl_table_row(&table, cells);
+	}
+	npl_table_print(&table, stdout);
+	npl_table_close(&table);
+	if (!verbose)
+		return;
+	putchar('\n');
+	static const char *const detail_header[] = {"DEVICE", "DETAIL"};
+	npl_table_open(&table, "ll", detail_header);
+	for (int i = 0; i < n; i++) {
+		const char *detail = rows[i].device ? npl_device_get_info(rows[i].device)->detail : reason(names[i], &rows[i]);
+		npl_table_row(&table, (const char *const[]){names[i], detail});
+	}
+	npl_table_print(&table, stdout);
+	npl_table_close(&table);
+}
+
+static void print_json(const char *const *names, const struct row *rows, int n)
+{
+	struct npl_json json = {.out = stdout};
+	npl_json_open(&json, NULL, '{');
+	npl_json_string(&json, "schema", "npulab.devices/1");
+	npl_json_open(&json, "devices", '[');
+	for (int i = 0; i < n; i++) {
+		const struct npl_device_info *info = rows[i].device ? npl_device_get_info(rows[i].device) : NULL;
+		npl_json_open(&json, NULL, '{');
+		npl_json_string(&json, "name", names[i]);
+		npl_json_string(&json, "kind", info ? npl_device_kind_name(info->kind) : NULL);
+		npl_json_string(&json, "available", info ? "yes" : "no");
+		npl_json_string(&json, "reason", info ? NULL : reason(names[i], &rows[i]));
+		npl_json_string(&json, "description", info ? npl_device_description(rows[i].device) : NULL);
+		npl_json_text(&json, "detail", info ? info->detail : NULL);
+		npl_json_string(&json, "precision", info ? npl_format_name(info->format) : NULL);
+		npl_json_double(&json, "clock_hz", info && info->clock_hz > 0 ? info->clock_hz : (double)NAN);
+		npl_json_double(&json, "peak_ops_per_second", info && info->peak_macs_per_second > 0 ? 2 * info->peak_macs_per_second : (double)NAN);
+		npl_json_string(&json, "machine_sha256", info ? npl_device_sha256(rows[i].device) : NULL);
+		npl_json_close(&json, '}');
+	}
+	npl_json_close(&json, ']');
+	npl_json_close(&json, '}');
+	putchar('\n');
+}
+
+static int print_yaml(const char *name, const struct cli_list *sets, struct npl_err *err)
+{
+	struct npl_device *device;
+	struct npl_device_options options = {.set = sets->item, .n_sets = sets->n};
+	if (npl_device_open(name, &options, &device, err))
+		return err->code;
+	const char *yaml = npl_device_yaml(device);
+	if (yaml)
+		fputs(yaml, stdout);
+	npl_device_close(device);
+	return yaml ? 0 : npl_fail(err, NPL_EUSAGE, "devices: %s has no parameters", name);
+}
+
+static int list_devices(const char *only, bool verbose, bool json, struct npl_err *err)
+{
+	struct npl_arena arena = {0};
+	const char *const *names = &only;
+	int n = 1, rc = only ? 0 : npl_device_list(&arena, &names, &n, err);
+	struct row *rows = rc ? NULL : calloc((size_t)n + 1, sizeof *rows);
+	if (!rc && !rows)
+		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int i = 0; i < n && !rc; i++)
+		if (npl_device_open(names[i], NULL, &rows[i].device, &rows[i].why) && only)
+			rc = npl_fail(err, rows[i].why.code, "%s", rows[i].why.msg);
+	if (!rc && json)
+		print_json(names, rows, n);
+	else if (!rc)
+		print_table(names, rows, n, verbose);
+	for (int i = 0; rows && i < n; i++)
+		npl_device_close(rows[i].device);
+	free(rows);
+	npl_arena_free(&arena);
+	return rc;
+}
+
+static int devices_main(int argc, char **argv, struct npl_err *err)
+{
+	bool yaml = false, verbose = false, helped;
+	const char *name = NULL, *json = NULL;
+	struct cli_list sets = {0};
+	int n_words;
+	const struct cli_option options[] = {
+	        {"yaml", CLI_FLAG, &yaml, 0, 0, NULL, "one machine's parameters as a file to edit and run"},
+	        {"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "KEY=VALUE", "with --yaml: a changed parameter"},
+	        {"verbose", CLI_FLAG, &verbose, 0, 0, NULL, "what was found of each: library, core type, threads"},
+	        {"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"},
+	        {0}};
+	if (cli_parse(&cli_devices, options, argc, argv, &name, 1, &n_words, &helped, err) || helped)
+		return helped ? 0 : err->code;
+	if (yaml && !name)
+		return npl_fail(err, NPL_EUSAGE, "devices: --yaml needs the name of a machine");
+	if (sets.n && !yaml)
+		return npl_fail(err, NPL_EUSAGE, "devices: --set goes with --yaml");
+	if (json && strcmp(json, "-"))
+		return npl_fail(err, NPL_EUSAGE, "devices: --json takes -, standard output");
+	return yaml ? print_yaml(name, &sets, err) : list_devices(name, verbose || name, json != NULL, err);
+}
+
+const struct cli_command cli_devices = {"devices", "[NAME] [--yaml] [--verbose]",
+                                        "lists machines and real devices, and why one cannot be used", devices_main};

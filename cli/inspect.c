@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * npulab inspect: a model's operators, shapes, MACs and parameters, and what each simulated machine would not run. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "../reports/json.h"
+#include "../reports/table.h"
+#include "common.h"
+
+struct machines {
+	int n;
+	const char **names;
+	struct npl_device **device;
+	struct npl_run *run; /* one timing-only run each: its rows tell what went to the host */
+};
+
+static void close_machines(struct machines *m)
+{
+	for (int d = 0; d < m->n; d++) {
+		npl_run_free(&m->run[d]);
+		npl_device_close(m->device[d]);
+	}
+}
+
+/* Notes live as long as their session, so they are copied into the arena. */
+static int plan_on(struct npl_graph *graph, struct npl_device *device, struct npl_run *run, struct npl_arena *arena, struct npl_err *err)
+{
+	struct npl_session *session;
+	struct npl_session_options options = {.n_devices = 1, .device = &device, .timing_only = true};
+	if (npl_session_open(graph, &options, &session, err))
+		return err->code;
+	int rc = npl_session_run(session, NULL, NULL, run, err);
+	for (int i = 0; !rc && i < run->n_layers; i++) {
+		struct npl_layer_run *row = &run->layer[i];
+		row->ran_on = npl_arena_strdup(arena, row->ran_on);
+		row->note = row->note ? npl_arena_strdup(arena, row->note) : NULL;
+		if (!row->ran_on)
+			rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+	}
+	npl_session_close(session);
+	return rc;
+}
+
+static int open_machines(struct npl_graph *graph, const char *devices, struct npl_arena *arena, struct machines *m, struct npl_err *err)
+{
+	int n;
+	if (cli_split_devices(devices, arena, &m->names, &n, err))
+		return err->code;
+	m->device = npl_arena_array(arena, (size_t)n, sizeof(struct npl_device *));
+	m->run = npl_arena_array(arena, (size_t)n, sizeof *m->run);
+	if (!m->device || !m->run)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int d = 0; d < n; d++) {
+		if (npl_device_open(m->names[d], NULL, &m->device[d], err))
+			return err->code;
+		m->n = d + 1;
+		if (npl_device_get_info(m->device[d])->kind != NPL_KIND_SIMULATED)
+			return npl_fail(err, NPL_EUSAGE, "inspect --devices: %s is not a simulated machine", m->names[d]);
+		if (plan_on(graph, m->device[d], &m->run[d], arena, err))
+			return err->code;
+	}
+	return 0;
+}
+
+static uint64_t node_parameters(const struct npl_graph *graph, const struct npl_node *node)
+{
+	uint64_t n = 0;
+	for (int k = 0; k < node->n_in; k++)
+		if (node->in[k] >= 0 && graph->value[node->in[k]].constant && graph->value[node->in[k]].dtype == NPL_F32)
+			n += (uint64_t)npl_shape_count(&graph->value[node->in[k]].shape);
+	return n;
+}
+
+static bool on_host(const struct npl_layer_run *row)
+{
+	return row->role == NPL_RAN && !strcmp(row->ran_on, "host");
+}
+
+static void print_table(const struct npl_graph *graph, const char *name, const struct machines *m)
+{
+	static const char *const header[] = {"LAYER", "OPERATOR", "OUTPUT", "MAC", "PARAMETERS"};
+	struct npl_table table;
+	char macs[32], parameters[32], shape[128];
+	npl_si_text((double)graph->macs, "MAC", macs, sizeof macs);
+	npl_si_text((double)graph->parameters, "", parameters, sizeof parameters);
+	printf("%s: opset %d, %d nodes in the file, %d layers after folding (%d constants, %d batch normalisations, %d biases)\n",
+	       name, graph->opset, graph->file_nodes, graph->n_nodes, graph->folded_constants, graph->folded_batchnorms, graph->folded_biases);
+	printf("%s and %s parameters for a batch of %" PRId64 "\n", macs, parameters, graph->batch);
+	for (int i = 0; i < graph->n_inputs; i++)
+		printf("input  %s: %s %s\n", graph->value[graph->input[i]].name, npl_dtype_name(graph->value[graph->input[i]].dtype),
+		       npl_shape_text(&graph->value[graph->input[i]].shape, shape, sizeof shape));
+	for (int i = 0; i < graph->n_outputs; i++)
+		printf("output %s: %s %s\n", graph->value[graph->output[i]].name, npl_dtype_name(graph->value[graph->output[i]].dtype),
+		       npl_shape_text(&graph->value[graph->output[i]].shape, shape, sizeof shape));
+	putchar('\n');
+	npl_table_open(&table, "lllrr", header);
+	for (int i = 0; i < graph->n_nodes; i++) {
+		const struct npl_node *node = &graph->node[i];
+		npl_si_text((double)node->macs, "", macs, sizeof macs);
+		npl_si_text((double)node_parameters(graph, node), "", parameters, sizeof parameters);
+		const char *cells[] = {node->name, npl_op_defs[node->op].name,
+		                       npl_shape_text(&graph->value[node->out[0]].shape, shape, sizeof shape),
+		                       node->macs ? macs : "", node_parameters(graph, node) ? parameters : ""};
+		npl_table_row(&table, cells);
+	}
+	npl_table_print(&table, stdout);
+	npl_table_close(&table);
+	for (int d = 0; d < m->n; d++) {
+		int count = 0;
+		for (int i = 0; i < graph->n_nodes; i++)
+			count += on_host(&m->run[d].layer[i]);
+		printf("\n%s runs %s\n", m->names[d], count ? "all but these, which go to its host:" : "every layer");
+		for (int i = 0; i < graph->n_nodes; i++)
+			if (on_host(&m->run[d].layer[i]))
+				printf("  %s (%s): %s\n", graph->node[i].name, npl_op_defs[graph->node[i].op].name, m->run[d].layer[i].note);
+	}
+}
+
+static void print_json(const struct npl_graph *graph, const char *name, const struct machines *m)
+{
+	struct npl_json json = {.out = stdout};
+	char shape[128];
+	npl_json_open(&json, NULL, '{');
+	npl_json_string(&json, "schema", "npulab.inspect/1");
+	npl_json_string(&json, "name", name);
+	npl_json_string(&json, "file_sha256", graph->file_sha256);
+	npl_json_i64(&json, "opset", graph->opset);
+	npl_json_i64(&json, "batch", graph->batch);
+	npl_json_u64(&json, "macs", graph->macs);
+	npl_json_u64(&json, "parameters", graph->parameters);
+	npl_json_i64(&json, "file_nodes", graph->file_nodes);
+	npl_json_open(&json, "layers", '[');
+	for (int i = 0; i < graph->n_nodes; i++) {
+		const struct npl_node *node = &graph->node[i];
+		npl_json_open(&json, NULL, '{');
+		npl_json_i64(&json, "index", i);
+		npl_json_string(&json, "name", node->name);
+		npl_json_string(&json, "op", npl_op_defs[node->op].name);
+		npl_json_string(&json, "output", npl_shape_text(&graph->value[node->out[0]].shape, shape, sizeof shape));
+		npl_json_u64(&json, "macs", node->macs);
+		npl_json_u64(&json, "parameters", node_parameters(graph, node));
+		npl_json_open(&json, "on_host", '{');
+		for (int d = 0; d < m->n; d++)
+			if (on_host(&m->run[d].layer[i]))
+				npl_json_string(&json, m->names[d], m->run[d].layer[i].note);
+		npl_json_close(&json, '}');
+		npl_json_close(&json, '}');
+	}
+	npl_json_close(&json, ']');
+	npl_json_close(&json, '}');
+	putchar('\n');
+}
+
+static int inspect_main(int argc, char **argv, struct npl_err *err)
+{
+	const char *model = NULL, *json = NULL, *devices = "tpu_v1,diannao";
+	int64_t batch = 0;
+	bool helped;
+	int n_words;
+	const struct cli_option options[] = {
+	        {"devices", CLI_TEXT, &devices, 0, 0, "A,B,...", "simulated machines to ask (default: tpu_v1,diannao)"},
+	        {"batch", CLI_INT, &batch, 1, 1 << 20, "N", "samples per batch: dimension 0 of the inputs"},
+	        {"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"},
+	        {0}};
+	if (cli_parse(&cli_inspect, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
+		return helped ? 0 : err->code;
+	if (!model || (json && strcmp(json, "-")))
+		return npl_fail(err, NPL_EUSAGE, "inspect: expected a model%s; usage: npulab inspect %s", json ? " and --json -" : "",
+		                cli_inspect.arguments);
+	struct npl_arena arena = {0};
+	struct npl_model_files files;
+	struct npl_graph *graph = NULL;
+	struct machines machines = {0};
+	int rc = npl_model_find(model, &arena, &files, err);
+	if (!rc)
+		rc = npl_graph_load(files.path, &(struct npl_load_options){.batch = batch}, &graph, err);
+	if (!rc)
+		rc = open_machines(graph, devices, &arena, &machines, err);
+	if (!rc && json)
+		print_json(graph, files.name, &machines);
+	else if (!rc)
+		print_table(graph, files.name, &machines);
+	close_machines(&machines);
+	npl_graph_free(graph);
+	npl_arena_free(&arena);
+	return rc;
+}
+
+const struct cli_command cli_inspect = {"inspect", "MODEL [--devices A,B,...]",
+                                        "a model's operators, shapes and MACs, and what each machine would not run", inspect_main};

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * npulab: finds the command, runs it, and turns its error into one line and an exit status. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npulab/text.h"
+#include "npulab/version.h"
+#include "options.h"
+
+static const struct cli_command *const commands[] = {&cli_compare, &cli_run,     &cli_layer,
+                                                     &cli_inspect, &cli_devices, &cli_models};
+#define COMMANDS ((int)(sizeof commands / sizeof *commands))
+
+static void print_usage(FILE *out)
+{
+	fputs("usage: npulab COMMAND [ARGUMENTS]\n"
+	      "What would this neural network cost on that machine? Runs it, with real values, on cycle-level models of\n"
+	      "published accelerators and on the real processor, and lays time, energy and error side by side.\n\n",
+	      out);
+	for (int i = 0; i < COMMANDS; i++)
+		fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+	fputs("\nStart with:  npulab compare digits --devices reference,tpu_v1,diannao,cpu\n"
+	      "`npulab COMMAND --help` tells the options of one; --version the version.\n",
+	      out);
+}
+
+static int run_command(int argc, char **argv, struct npl_err *err)
+{
+	const char *names[COMMANDS];
+	for (int i = 0; i < COMMANDS; i++) {
+		names[i] = commands[i]->name;
+		if (!strcmp(argv[0], names[i]))
+			return commands[i]->run(argc, argv, err);
+	}
+	return npl_fail(err, NPL_EUSAGE, "there is no command '%s'; the nearest is '%s' (`npulab --help` lists them)", argv[0],
+	                npl_nearest(argv[0], names, COMMANDS));
+}
+
+int main(int argc, char **argv)
+{
+	struct npl_err err = {0};
+	if (argc < 2) {
+		print_usage(stderr);
+		return npl_exit_status(NPL_EUSAGE);
+	}
+	int code = 0;
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+		print_usage(stdout);
+	else if (!strcmp(argv[1], "--version"))
+		printf("npulab %s (%s)\n", npl_version(), npl_commit());
+	else
+		code = run_command(argc - 1, argv + 1, &err);
+	if (!code && (fflush(stdout) || ferror(stdout)))
+		code = npl_fail(&err, NPL_EOUTPUT, "standard output could not be written");
+	if (code)
+		fprintf(stderr, "npulab: %s\n", err.msg);
+	return npl_exit_status(code);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * npulab models: the networks that ship. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "../reports/json.h"
+#include "../reports/table.h"
+#include "npulab/model.h"
+#include "npulab/report.h"
+#include "options.h"
+
+struct entry {
+	struct npl_model_files files;
+	uint64_t macs, parameters;
+	int layers;
+};
+
+static int read_entry(const char *name, struct npl_arena *arena, struct entry *entry, struct npl_err *err)
+{
+	struct npl_graph *graph;
+	if (npl_model_find(name, arena, &entry->files, err) || npl_graph_load(entry->files.path, NULL, &graph, err))
+		return err->code;
+	entry->macs = graph->batch ? graph->macs / (uint64_t)graph->batch : graph->macs;
+	entry->parameters = graph->parameters;
+	entry->layers = graph->n_nodes;
+	npl_graph_free(graph);
+	return 0;
+}
+
+static void put_json(struct npl_json *json, const struct entry *e)
+{
+	npl_json_open(json, NULL, '{');
+	npl_json_string(json, "name", e->files.name);
+	npl_json_string(json, "description", e->files.description);
+	npl_json_u64(json, "macs_per_sample", e->macs);
+	npl_json_u64(json, "parameters", e->parameters);
+	npl_json_i64(json, "layers", e->layers);
+	npl_json_string(json, "license", e->files.license);
+	npl_json_string(json, "source", e->files.source);
+	npl_json_close(json, '}');
+}
+
+static int list_models(bool as_json, struct npl_err *err)
+{
+	static const char *const header[] = {"MODEL", "MAC/SAMPLE", "PARAMETERS", "LAYERS", "DESCRIPTION"};
+	struct npl_arena arena = {0};
+	const char *const *names;
+	struct npl_table table;
+	struct npl_json json = {.out = stdout};
+	int n, rc = npl_model_list(&arena, &names, &n, err);
+	struct entry *entries = rc ? NULL : npl_arena_array(&arena, (size_t)n + 1, sizeof *entries);
+	if (!rc && !entries)
+		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int i = 0; i < n && !rc; i++)
+		rc = read_entry(names[i], &arena, &entries[i], err);
+	if (!rc && as_json) {
+		npl_json_open(&json, NULL, '{');
+		npl_json_string(&json, "schema", "npulab.models/1");
+		npl_json_open(&json, "models", '[');
+		for (int i = 0; i < n; i++)
+			put_json(&json, &entries[i]);
+		npl_json_close(&json, ']');
+		npl_json_close(&json, '}');
+		putchar('\n');
+	} else if (!rc) {
+		npl_table_open(&table, "lrrrl", header);
+		for (int i = 0; i < n; i++) {
+			char macs[32], parameters[32], layers[16];
+			npl_si_text((double)entries[i].macs, "", macs, sizeof macs);
+			npl_si_text((double)entries[i].parameters, "", parameters, sizeof parameters);
+			snprintf(layers, sizeof layers, "%d", entries[i].layers);
+			const char *cells[] = {names[i], macs, parameters, layers, entries[i].files.description};
+			npl_table_row(&table, cells);
+		}
+		npl_table_print(&table, stdout);
+		npl_table_close(&table);
+	}
+	npl_arena_free(&arena);
+	return rc;
+}
+
+static int models_main(int argc, char **argv, struct npl_err *err)
+{
+	const char *json = NULL, *none = NULL;
+	bool helped;
+	int n_words;
+	const struct cli_option options[] = {{"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"}, {0}};
+	if (cli_parse(&cli_models, options, argc, argv, &none, 0, &n_words, &helped, err) || helped)
+		return helped ? 0 : err->code;
+	if (json && strcmp(json, "-"))
+		return npl_fail(err, NPL_EUSAGE, "models: --json takes -, standard output");
+	return list_models(json != NULL, err);
+}
+
+const struct cli_command cli_models = {"models", "", "the networks that ship", models_main};

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Option parsing (options.h). */
+#include "options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npulab/text.h"
+
+static bool is_letter(const struct cli_option *option)
+{
+	return option->name[1] == '\0';
+}
+
+static void print_help(const struct cli_command *command, const struct cli_option *options)
+{
+	printf("usage: npulab %s %s\n%s\n\noptions:\n", command->name, command->arguments, command->summary);
+	for (const struct cli_option *o = options; o->name; o++) {
+		char left[64];
+		snprintf(left, sizeof left, "%s%s%s%s", is_letter(o) ? "-" : "--", o->name, o->value ? " " : "", o->value ? o->value : "");
+		printf("  %-26s %s\n", left, o->help);
+	}
+	printf("  %-26s %s\n", "--help", "this text");
+}
+
+static int unknown(const struct cli_command *command, const struct cli_option *options, const char *arg, struct npl_err *err)
+{
+	const char *names[64] = {"help"};
+	int n = 1;
+	for (const struct cli_option *o = options; o->name && n < 64; o++)
+		if (!is_letter(o))
+			names[n++] = o->name;
+	return npl_fail(err, NPL_EUSAGE, "%s: unknown option '%s'; the nearest is '--%s' (`npulab %s --help` lists them)", command->name,
+	                arg, npl_nearest(arg + strspn(arg, "-"), names, n), command->name);
+}
+
+static int store(const struct cli_option *o, const char *shown, const char *value, struct npl_err *err)
+{
+	char *end;
+	long long number;
+	switch (o->type) {
+	case CLI_FLAG:
+		*(bool *)o->target = true;
+		return 0;
+	case CLI_TEXT:
+		*(const char **)o->target = value;
+		return 0;
+	case CLI_LIST_OF_TEXT: {
+		struct cli_list *list = o->target;
+		if (list->n == CLI_LIST)
+			return npl_fail(err, NPL_EUSAGE, "%s is given more than %d times", shown, CLI_LIST);
+		list->item[list->n++] = value;
+		return 0;
+	}
+	case CLI_INT:
+		errno = 0;
+		number = strtoll(value, &end, 10);
+		if (errno || end == value || *end || number < o->min || number > o->max)
+			return npl_fail(err, NPL_EUSAGE, "%s must be a whole number from %lld to %lld, got '%s'", shown, (long long)o->min,
+			                (long long)o->max, value);
+		*(int64_t *)o->target = number;
+		return 0;
+	}
+	return npl_fail(err, NPL_EINTERNAL, "%s has no type", shown);
+}
+
+/* The option of an argument that begins with a dash; *value is the part after '=', or NULL. */
+static const struct cli_option *find(const struct cli_option *options, const char *arg, const char **value)
+{
+	bool is_long = arg[1] == '-';
+	const char *name = arg + (is_long ? 2 : 1), *equals = is_long ? strchr(name, '=') : NULL;
+	size_t length = equals ? (size_t)(equals - name) : strlen(name);
+	*value = equals ? equals + 1 : NULL;
+	for (const struct cli_option *o = options; o->name; o++)
+		if (is_letter(o) != is_long && strlen(o->name) == length && !strncmp(o->name, name, length))
+			return o;
+	return NULL;
+}
+
+int cli_parse(const struct cli_command *command, const struct cli_option *options, int argc, char **argv,
+              const char **words, int max_words, int *n_words, bool *helped, struct npl_err *err)
+{
+	bool only_words = false;
+	*n_words = 0;
+	*helped = false;
+	for (int i = 1; i < argc; i++) {
+		const char *arg = argv[i], *value;
+		if (!only_words && !strcmp(arg, "--")) {
+			only_words = true;
+			continue;
+		}
+		if (only_words || arg[0] != '-' || !arg[1]) {
+			if (*n_words == max_words)
+				return npl_fail(err, NPL_EUSAGE, "%s: unexpected argument '%s'; usage: npulab %s %s", command->name, arg,
+				                command->name, command->arguments);
+			words[(*n_words)++] = arg;
+			continue;
+		}
+		if (!strcmp(arg, "--help") || !strcmp(arg, "-h")) {
+			print_help(command, options);
+			*helped = true;
+			return 0;
+		}
+		const struct cli_option *o = find(options, arg, &value);
+		if (!o)
+			return unknown(command, options, arg, err);
+		if (o->type == CLI_FLAG && value)
+			return npl_fail(err, NPL_EUSAGE, "%s: --%s takes no value", command->name, o->name);
+		if (o->type != CLI_FLAG && !value) {
+			if (i + 1 == argc)
+				return npl_fail(err, NPL_EUSAGE, "%s: %s needs a value: %s", command->name, arg, o->value);
+			value = argv[++i];
+		}
+		char shown[64];
+		snprintf(shown, sizeof shown, "%s: %s%s", command->name, is_letter(o) ? "-" : "--", o->name);
+		if (store(o, shown, value, err))
+			return err->code;
+	}
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Command-line options by table: parsing, `--help` and the nearest name of an unknown option come from it. An option is
+ * `--name VALUE` or `--name=VALUE`, or one letter `-m VALUE`; `--` ends the options. */
+#ifndef NPULAB_CLI_OPTIONS_H
+#define NPULAB_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "npulab/error.h"
+
+#define CLI_LIST 32 /* values a repeatable option may take */
+
+struct cli_list {
+	const char *item[CLI_LIST];
+	int n;
+};
+
+enum cli_type { CLI_FLAG, CLI_TEXT, CLI_INT, CLI_LIST_OF_TEXT };
+
+struct cli_option { /* a table ends with name NULL */
+	const char *name;  /* without dashes; one letter means `-m` */
+	enum cli_type type;
+	void *target;      /* bool, const char *, int64_t, struct cli_list */
+	int64_t min, max;  /* CLI_INT */
+	const char *value; /* what the help calls it */
+	const char *help;
+};
+
+struct cli_command {
+	const char *name;
+	const char *arguments; /* of the usage line: "MODEL --devices A,B,..." */
+	const char *summary;
+	int (*run)(int argc, char **argv, struct npl_err *err); /* argv[0] is the command's name */
+};
+
+extern const struct cli_command cli_devices, cli_models, cli_inspect, cli_compare, cli_run, cli_layer;
+
+/* Parses argv[1..]; what is no option goes into words (at most max_words, else NPL_EUSAGE). With --help prints the
+ * command's help and sets *helped. */
+int cli_parse(const struct cli_command *command, const struct cli_option *options, int argc, char **argv,
+              const char **words, int max_words, int *n_words, bool *helped, struct npl_err *err);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The arena of arena.h: a list of blocks, each filled from its start; large requests get a block of their own. */
+#include "npulab/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_BYTES ((size_t)64 << 10)
+#define HEADER_BYTES 64 /* keeps the payload 64-byte aligned */
+
+struct npl_arena_block {
+	struct npl_arena_block *next;
+	size_t capacity, used; /* of the payload */
+};
+_Static_assert(sizeof(struct npl_arena_block) <= HEADER_BYTES, "the payload must start at HEADER_BYTES");
+
+static struct npl_arena_block *add_block(struct npl_arena *arena, size_t bytes)
+{
+	size_t capacity = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+	if (capacity > SIZE_MAX - HEADER_BYTES - 63)
+		return NULL;
+	size_t total = (HEADER_BYTES + capacity + 63) & ~(size_t)63;
+	struct npl_arena_block *block = aligned_alloc(64, total);
+	if (!block)
+		return NULL;
+	block->capacity = total - HEADER_BYTES;
+	block->used = 0;
+	block->next = arena->first;
+	arena->first = block;
+	return block;
+}
+
+void *npl_arena_alloc(struct npl_arena *arena, size_t bytes)
+{
+	size_t align = bytes >= 64 ? 64 : 16;
+	size_t want = bytes ? bytes : 1;
+	struct npl_arena_block *block = arena->first;
+	size_t start = block ? (block->used + align - 1) & ~(align - 1) : 0;
+	if (!block || start > block->capacity || block->capacity - start < want) {
+		block = add_block(arena, want);
+		if (!block)
+			return NULL;
+		start = 0;
+	}
+	block->used = start + want;
+	arena->bytes += want;
+	return memset((char *)block + HEADER_BYTES + start, 0, want);
+}
+
+void *npl_arena_array(struct npl_arena *arena, size_t count, size_t bytes)
+{
+	size_t total;
+	if (__builtin_mul_overflow(count, bytes, &total))
+		return NULL;
+	return npl_arena_alloc(arena, total);
+}
+
+char *npl_arena_strndup(struct npl_arena *arena, const char *text, size_t length)
+{
+	if (length == SIZE_MAX)
+		return NULL;
+	char *copy = npl_arena_alloc(arena, length + 1);
+	if (copy && length)
+		memcpy(copy, text, length);
+	return copy;
+}
+
+char *npl_arena_strdup(struct npl_arena *arena, const char *text)
+{
+	return npl_arena_strndup(arena, text, strlen(text));
+}
+
+char *npl_arena_printf(struct npl_arena *arena, const char *format, ...)
+{
+	va_list args, again;
+	va_start(args, format);
+	va_copy(again, args);
+	int n = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	char *text = n < 0 ? NULL : npl_arena_alloc(arena, (size_t)n + 1);
+	if (text)
+		vsnprintf(text, (size_t)n + 1, format, again);
+	va_end(again);
+	return text;
+}
+
+void npl_arena_free(struct npl_arena *arena)
+{
+	struct npl_arena_block *block = arena->first;
+	while (block) {
+		struct npl_arena_block *next = block->next;
+		free(block);
+		block = next;
+	}
+	*arena = (struct npl_arena){0};
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The books of a layer: what must balance after every run, in every build. */
+#ifndef NPULAB_CORE_BOOKS_H
+#define NPULAB_CORE_BOOKS_H
+
+#include "npulab/device.h"
+
+/* NPL_EINTERNAL with the place and both figures when the result contradicts itself or the layer. */
+int npl_books_check(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
+                    const struct npl_result *result, struct npl_err *err);
+
+#endif

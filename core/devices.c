@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The device list: drivers by name, machines by file, opened into one handle (device.h). */
+#include "npulab/device.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "books.h"
+#include "npulab/sha256.h"
+#include "npulab/text.h"
+
+#define NPL_DRIVER(name) extern const struct npl_driver npl_driver_##name;
+#include "devices.def"
+#undef NPL_DRIVER
+
+const struct npl_driver *const npl_drivers[] = {
+#define NPL_DRIVER(name) &npl_driver_##name,
+#include "devices.def"
+#undef NPL_DRIVER
+        NULL};
+
+struct npl_device {
+	const struct npl_driver *driver;
+	struct npl_machine machine;
+	struct npl_device_info info;
+	struct npl_arena arena;
+	void *config;
+	void *state;
+	char *yaml;
+	const struct npl_param_value *value; /* n_values, in schema order */
+	int n_values;
+	char sha256[65];
+};
+
+static const struct npl_driver *find_driver(const char *name)
+{
+	for (const struct npl_driver *const *d = npl_drivers; *d; d++)
+		if (!strcmp((*d)->name, name))
+			return *d;
+	return NULL;
+}
+
+static bool is_machine_file(const char *name)
+{
+	size_t length = strlen(name);
+	return strchr(name, '/') || (length > 5 && !strcmp(name + length - 5, ".yaml"));
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The machine files of a folder by base name, sorted; host.yaml describes the host, which is no device. */
+static int list_machines(struct npl_arena *arena, const char **names, int capacity, int *n, struct npl_err *err)
+{
+	char folder[PATH_MAX];
+	if (npl_data_dir("machines", folder, sizeof folder, err))
+		return err->code;
+	DIR *dir = opendir(folder);
+	if (!dir)
+		return npl_fail(err, NPL_EINPUT, "%s: cannot be listed: %s", folder, strerror(errno));
+	int first = *n;
+	for (struct dirent *entry; (entry = readdir(dir)) && *n < capacity;) {
+		size_t length = strlen(entry->d_name);
+		if (length <= 5 || strcmp(entry->d_name + length - 5, ".yaml") || !strcmp(entry->d_name, "host.yaml"))
+			continue;
+		names[*n] = npl_arena_strndup(arena, entry->d_name, length - 5);
+		if (names[*n])
+			(*n)++;
+	}
+	closedir(dir);
+	qsort(names + first, (size_t)(*n - first), sizeof *names, compare_names);
+	return 0;
+}
+
+int npl_device_list(struct npl_arena *arena, const char *const **names, int *n, struct npl_err *err)
+{
+	enum { CAPACITY = 256 };
+	const char **list = npl_arena_array(arena, CAPACITY, sizeof *list);
+	if (!list)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	*names = list;
+	*n = 0;
+	for (const struct npl_driver *const *d = npl_drivers; *d; d++)
+		if (!(*d)->needs_machine)
+			list[(*n)++] = (*d)->name;
+	return list_machines(arena, list, CAPACITY, n, err);
+}
+
+/* Fills the machine from a file or, for a driver that needs none, from its name. */
+static int find_machine(struct npl_device *dev, const char *name, struct npl_err *err)
+{
+	char folder[PATH_MAX], path[PATH_MAX + 300];
+	const struct npl_driver *driver = find_driver(name);
+	if (is_machine_file(name))
+		return npl_machine_load(name, &dev->arena, &dev->machine, err);
+	if (driver && !driver->needs_machine) {
+		const char *copy = npl_arena_strdup(&dev->arena, name);
+		if (!copy)
+			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
+		dev->machine = (struct npl_machine){.name = copy, .model = driver->name, .description = driver->summary};
+		return 0;
+	}
+	if (npl_data_dir("machines", folder, sizeof folder, err))
+		return err->code;
+	snprintf(path, sizeof path, "%s/%s.yaml", folder, name);
+	if (strcmp(name, "host") && !access(path, F_OK))
+		return npl_machine_load(path, &dev->arena, &dev->machine, err);
+	const char *const *names = NULL;
+	int n = 0;
+	if (npl_device_list(&dev->arena, &names, &n, err))
+		return err->code;
+	return npl_fail(err, NPL_EDEVICE, "there is no device '%s'; the nearest is '%s' (`npulab devices` lists them all)", name,
+	                npl_nearest(name, names, n));
+}
+
+static bool has_param(const struct npl_driver *driver, const char *key)
+{
+	for (const struct npl_param *p = driver->params; p && p->key; p++)
+		if (!strcmp(p->key, key))
+			return true;
+	return false;
+}
+
+static int apply_options(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
+{
+	if (options->threads > 0 && has_param(dev->driver, "threads")) {
+		char text[16];
+		snprintf(text, sizeof text, "%d", options->threads);
+		if (npl_machine_set(&dev->machine, &dev->arena, "threads", text, err))
+			return err->code;
+	}
+	for (int i = 0; i < options->n_sets; i++) {
+		const char *set = options->set[i], *equals = strchr(set, '=');
+		char *key = equals ? npl_arena_strndup(&dev->arena, set, (size_t)(equals - set)) : NULL;
+		if (!equals)
+			return npl_fail(err, NPL_EUSAGE, "--set %s.%s: expected %s.KEY=VALUE", dev->machine.name, set, dev->machine.name);
+		if (!key)
+			return npl_fail(err, NPL_ENOMEM, "out of memory");
+		if (npl_machine_set(&dev->machine, &dev->arena, key, equals + 1, err))
+			return err->code;
+	}
+	return 0;
+}
+
+static int open_driver(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
+{
+	dev->driver = find_driver(dev->machine.model);
+	if (!dev->driver)
+		return npl_fail(err, NPL_EINPUT, "%s: there is no simulator '%s' for `model:`", dev->machine.path, dev->machine.model);
+	if (options && apply_options(dev, options, err))
+		return err->code;
+	size_t bytes = dev->driver->config_bytes;
+	dev->config = npl_arena_alloc(&dev->arena, bytes ? bytes : 1);
+	if (!dev->config)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", dev->machine.name);
+	if (npl_params_read(dev->driver->params, &dev->machine, &dev->arena, dev->config, err))
+		return err->code;
+	if (dev->driver->params) {
+		dev->yaml = npl_params_dump(dev->driver->params, &dev->machine, dev->config, &dev->arena);
+		if (!dev->yaml || npl_params_values(dev->driver->params, dev->config, &dev->arena, &dev->value, &dev->n_values))
+			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", dev->machine.name);
+		npl_sha256_hex(dev->yaml, strlen(dev->yaml), dev->sha256);
+	}
+	if (dev->driver->open(dev->config, &dev->state, err)) {
+		dev->state = NULL;
+		return npl_prefix(err, "%s", dev->machine.name);
+	}
+	dev->driver->describe(dev->state, &dev->info);
+	if (dev->info.n_stats > NPL_MAX_COUNTERS)
+		return npl_fail(err, NPL_EINTERNAL, "%s: %zu counters, at most %d", dev->machine.name, dev->info.n_stats, NPL_MAX_COUNTERS);
+	return 0;
+}
+
+int npl_device_open(const char *name, const struct npl_device_options *options, struct npl_device **device, struct npl_err *err)
+{
+	struct npl_device *dev = calloc(1, sizeof *dev);
+	*device = NULL;
+	if (!dev)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
+	struct npl_err local = {0};
+	if (find_machine(dev, name, &local) || open_driver(dev, options, &local)) {
+		npl_device_close(dev);
+		return npl_fail(err, local.code, "%s", local.msg);
+	}
+	*device = dev;
+	return 0;
+}
+
+void npl_device_close(struct npl_device *device)
+{
+	if (!device)
+		return;
+	if (device->state)
+		device->driver->close(device->state);
+	npl_arena_free(&device->arena);
+	free(device);
+}
+
+const char *npl_device_name(const struct npl_device *device)
+{
+	return device->machine.name;
+}
+
+const char *npl_device_description(const struct npl_device *device)
+{
+	return device->machine.description ? device->machine.description : device->driver->summary;
+}
+
+const struct npl_device_info *npl_device_get_info(const struct npl_device *device)
+{
+	return &device->info;
+}
+
+const char *npl_device_yaml(const struct npl_device *device)
+{
+	return device->yaml;
+}
+
+const struct npl_param_value *npl_device_settings(const struct npl_device *device, int *n)
+{
+	*n = device->n_values;
+	return device->value;
+}
+
+const char *npl_device_sha256(const struct npl_device *device)
+{
+	return device->yaml ? device->sha256 : NULL;
+}
+
+bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *why, size_t n)
+{
+	if (n)
+		why[0] = '\0';
+	return device->driver->supports(device->state, layer, why, n);
+}
+
+int npl_device_run(struct npl_device *device, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
+{
+	struct npl_err local = {0};
+	if (device->driver->run(device->state, layer, result, &local))
+		return npl_fail(err, local.code, "%s: layer %s: %s", device->machine.name, layer->name, local.msg);
+	if (device->info.clock_hz > 0) {
+		result->seconds = (double)result->cycles / device->info.clock_hz;
+		result->seconds_from = NPL_FROM_MODEL;
+	}
+	return npl_books_check(device->machine.name, &device->info, layer, result, err);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Mapping whole files in and writing whole files out, as file.h promises. */
+#include "npulab/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What is wrong with this kind of file, or NULL when it is a regular one. */
+static const char *not_regular(mode_t mode)
+{
+	if (S_ISREG(mode))
+		return NULL;
+	return S_ISDIR(mode) ? "is a directory, not a file" : "is not a regular file";
+}
+
+int npl_file_map(const char *path, size_t max_bytes, struct npl_file *file, struct npl_err *err)
+{
+	*file = (struct npl_file){0};
+	/* O_NONBLOCK: opening a FIFO that nobody writes to must not hang before fstat can refuse it. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return npl_fail(err, NPL_EINPUT, "%s: cannot be opened: %s", path, strerror(errno));
+	int rc = 0;
+	struct stat status;
+	if (fstat(fd, &status)) {
+		rc = npl_fail(err, NPL_EINPUT, "%s: cannot be examined: %s", path, strerror(errno));
+		goto out;
+	}
+	const char *kind = not_regular(status.st_mode);
+	if (kind) {
+		rc = npl_fail(err, NPL_EINPUT, "%s: %s", path, kind);
+	} else if (status.st_size == 0) {
+		rc = npl_fail(err, NPL_EINPUT, "%s: the file is empty", path);
+	} else if ((unsigned long long)status.st_size > max_bytes) {
+		rc = npl_fail(err, NPL_EINPUT, "%s: the file has %lld bytes, more than the %zu allowed", path,
+		              (long long)status.st_size, max_bytes);
+	}
+	if (rc)
+		goto out;
+	void *map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED) {
+		rc = npl_fail(err, errno == ENOMEM ? NPL_ENOMEM : NPL_EINPUT, "%s: cannot be read: %s", path, strerror(errno));
+		goto out;
+	}
+	file->data = map;
+	file->bytes = (size_t)status.st_size;
+out:
+	close(fd);
+	return rc;
+}
+
+void npl_file_unmap(struct npl_file *file)
+{
+	if (file->data)
+		munmap((void *)file->data, file->bytes);
+	*file = (struct npl_file){0};
+}
+
+/* write() until all is out; false with errno set when it is not. */
+static bool write_all(int fd, const char *data, size_t bytes)
+{
+	while (bytes) {
+		ssize_t n = write(fd, data, bytes);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return false;
+		if (n == 0) {
+			errno = ENOSPC;
+			return false;
+		}
+		data += n;
+		bytes -= (size_t)n;
+	}
+	return true;
+}
+
+/* A new file beside path, with the mode open() gives (mkstemp's is for the owner alone). The name is allocated;
+ * -1 with errno set when none can be made. */
+static int open_temporary(const char *path, char **name)
+{
+	for (unsigned attempt = 0; attempt < 1000; attempt++) {
+		if (asprintf(name, "%s.%ld-%u.tmp", path, (long)getpid(), attempt) < 0) {
+			*name = NULL;
+			errno = ENOMEM;
+			return -1;
+		}
+		int fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+		free(*name);
+		*name = NULL;
+	}
+	return -1;
+}
+
+int npl_file_write(const char *path, const struct npl_file_piece *piece, int n_pieces, struct npl_err *err)
+{
+	struct stat status;
+	if (!stat(path, &status) && not_regular(status.st_mode))
+		return npl_fail(err, NPL_EOUTPUT, "%s: cannot be written: it %s", path, not_regular(status.st_mode));
+	char *temporary = NULL;
+	int fd = open_temporary(path, &temporary);
+	if (fd < 0) {
+		int failure = errno;
+		free(temporary);
+		return npl_fail(err, NPL_EOUTPUT, "%s: cannot be written: %s", path, strerror(failure));
+	}
+	int failure = 0;
+	for (int i = 0; !failure && i < n_pieces; i++)
+		if (!write_all(fd, piece[i].data, piece[i].bytes))
+			failure = errno;
+	if (close(fd) && !failure)
+		failure = errno; /* delayed write errors of network file systems */
+	if (!failure && rename(temporary, path))
+		failure = errno;
+	if (failure)
+		unlink(temporary);
+	free(temporary);
+	return failure ? npl_fail(err, NPL_EOUTPUT, "%s: cannot be written: %s", path, strerror(failure)) : 0;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Shared by the devices that run on this computer; see measured.h. */
+#include "npulab/measured.h"
+
+#include <stdio.h>
+
+#include "npulab/clock.h"
+
+static bool tensor_is_plain(const struct npl_tensor *tensor, const char *which, int index, char *why, size_t n)
+{
+	if (tensor->quant.scale == 0 && !tensor->quant.channel_scale)
+		return true;
+	snprintf(why, n, "%s %d is quantised %s; this device computes in float32", which, index,
+		 npl_dtype_name(tensor->dtype));
+	return false;
+}
+
+bool npl_float_layer_ok(const struct npl_layer *layer, char *why, size_t n)
+{
+	const struct npl_op_def *def = &npl_op_defs[layer->op];
+	bool must_be_float = layer->fused != NPL_ACT_NONE || (def->flags & NPL_OP_IS_GEMM);
+	for (int i = 0; i < layer->n_in; i++) {
+		const struct npl_tensor *in = layer->in[i];
+		if (!in)
+			continue;
+		if (!tensor_is_plain(in, "input", i, why, n))
+			return false;
+		if ((def->flags & NPL_OP_IS_GEMM) && in->dtype != NPL_F32) {
+			snprintf(why, n, "input %d of %s is %s; this device computes in float32", i, def->name,
+				 npl_dtype_name(in->dtype));
+			return false;
+		}
+	}
+	if (must_be_float && layer->out->dtype != NPL_F32) {
+		snprintf(why, n, "the output of %s is %s; this device computes in float32", def->name,
+			 npl_dtype_name(layer->out->dtype));
+		return false;
+	}
+	return tensor_is_plain(layer->out, "output", 0, why, n);
+}
+
+int npl_float_layer_check(const struct npl_layer *layer, struct npl_err *err)
+{
+	for (int i = 0; i < layer->n_in; i++)
+		if (layer->in[i] && !layer->in[i]->data && npl_tensor_count(layer->in[i]) > 0)
+			return npl_fail(err, NPL_EINTERNAL,
+					"input %d has no data; a measured device runs on real operands", i);
+	if (!layer->timing_only && !layer->out->data && npl_tensor_count(layer->out) > 0)
+		return npl_fail(err, NPL_EINTERNAL, "the output has no data");
+	return 0;
+}
+
+int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, double *seconds, struct npl_err *err)
+{
+	double begin = npl_clock_seconds();
+	int failed = npl_op_defs[layer->op].run(layer->attrs, layer->in, layer->n_in, out, 1, err);
+	if (failed)
+		return failed;
+	if (layer->fused == NPL_ACT_RELU) {
+		float *value = out->data;
+		for (int64_t i = 0, count = npl_tensor_count(out); i < count; i++)
+			value[i] = value[i] < 0 ? 0 : value[i];
+	}
+	*seconds = npl_clock_seconds() - begin;
+	return 0;
+}
+
+int npl_layer_target(const struct npl_layer *layer, struct npl_tensor *target, struct npl_err *err)
+{
+	*target = *layer->out;
+	target->owned = false;
+	if (!layer->timing_only)
+		return 0;
+	target->data = NULL;
+	return npl_tensor_alloc(target, err);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The nearest known word to a misspelt one: Levenshtein's edit distance, where replacing a letter by the same
+ * letter in the other case costs a quarter of an edit. */
+#include "npulab/text.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+
+#define LONGEST 128 /* letters compared; keys and operator names are shorter */
+#define EDIT    4   /* cost of one edit, so that a change of case can cost 1 */
+
+static int replace_cost(char a, char b)
+{
+	if (a == b)
+		return 0;
+	return tolower((unsigned char)a) == tolower((unsigned char)b) ? 1 : EDIT;
+}
+
+static int least(int a, int b, int c)
+{
+	int ab = a < b ? a : b;
+	return ab < c ? ab : c;
+}
+
+static int distance(const char *a, const char *b)
+{
+	size_t columns = strnlen(b, LONGEST);
+	size_t rows = strnlen(a, LONGEST);
+	int cost[LONGEST + 1]; /* the row of the table above, then the current one, from the left */
+	for (size_t j = 0; j <= columns; j++)
+		cost[j] = EDIT * (int)j;
+	for (size_t i = 1; i <= rows; i++) {
+		int diagonal = cost[0];
+		cost[0] = EDIT * (int)i;
+		for (size_t j = 1; j <= columns; j++) {
+			int above = cost[j];
+			cost[j] = least(above + EDIT, cost[j - 1] + EDIT, diagonal + replace_cost(a[i - 1], b[j - 1]));
+			diagonal = above;
+		}
+	}
+	return cost[columns];
+}
+
+const char *npl_nearest(const char *word, const char *const *candidates, int n)
+{
+	const char *nearest = NULL;
+	int least_distance = 0;
+	for (int i = 0; i < n; i++) {
+		int d = distance(word, candidates[i]);
+		if (!nearest || d < least_distance) {
+			nearest = candidates[i];
+			least_distance = d;
+		}
+	}
+	return nearest;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table of operators, expanded from ops.def, and the look-up of operators and attributes by name. */
+#include "npulab/op.h"
+
+#include <string.h>
+
+#include "npulab/text.h"
+#include "ops/ops.h"
+
+/* A family has a function F_macs exactly when it multiplies by weights (NPL_OP_IS_GEMM). */
+const struct npl_op_def npl_op_defs[NPL_OPS] = {
+#define NPL_OP(id, onnx_name, min_inputs, max_inputs, n_outputs, family, op_flags)                                     \
+	[NPL_OP_##id] = {                                                                                              \
+		.name = onnx_name,                                                                                     \
+		.min_in = min_inputs,                                                                                  \
+		.max_in = max_inputs,                                                                                  \
+		.outputs = n_outputs,                                                                                  \
+		.flags = op_flags,                                                                                     \
+		.attrs = family##_attrs,                                                                               \
+		.shape = family##_shape,                                                                               \
+		.run = family##_run,                                                                                   \
+		.macs = ((op_flags)&NPL_OP_IS_GEMM) ? family##_macs : NULL,                                            \
+	},
+#include "npulab/ops.def"
+#undef NPL_OP
+};
+
+enum npl_op npl_op_find(const char *onnx_name)
+{
+	int op = 0;
+	while (op < NPL_OPS && strcmp(npl_op_defs[op].name, onnx_name))
+		op++;
+	return (enum npl_op)op;
+}
+
+const char *npl_op_nearest(const char *onnx_name)
+{
+	const char *names[NPL_OPS];
+	for (int i = 0; i < NPL_OPS; i++)
+		names[i] = npl_op_defs[i].name;
+	return npl_nearest(onnx_name, names, NPL_OPS);
+}
+
+static const char *attr_type_name(int type)
+{
+	switch (type) {
+	case NPL_ATTR_INT:
+		return "an integer";
+	case NPL_ATTR_FLOAT:
+		return "a float";
+	case NPL_ATTR_STRING:
+		return "a string";
+	case NPL_ATTR_INTS:
+		return "a list of integers";
+	case NPL_ATTR_FLOATS:
+		return "a list of floats";
+	case NPL_ATTR_TENSOR:
+		return "a tensor";
+	default:
+		return "of an unsupported type";
+	}
+}
+
+struct npl_attr *npl_attr_find(struct npl_attr_list *list, const char *name, int type, struct npl_err *err)
+{
+	for (int i = 0; i < list->n; i++) {
+		struct npl_attr *attr = &list->attr[i];
+		if (strcmp(attr->name, name))
+			continue;
+		attr->used = true;
+		if ((int)attr->type == type)
+			return attr;
+		npl_fail(err, NPL_EINPUT, "attribute %s is %s, expected %s", name, attr_type_name((int)attr->type),
+			 attr_type_name(type));
+		return NULL;
+	}
+	return NULL;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading attributes with their defaults. Whatever is read here is marked used; the importer refuses the rest. */
+#include <math.h>
+#include <string.h>
+
+#include "ops.h"
+
+/* npl_attr_find with its error told apart from "absent" also when the caller passed no err. */
+static int find(struct npl_attr_list *list, const char *name, int type, struct npl_attr **attr, struct npl_err *err)
+{
+	struct npl_err wrong = {0};
+	*attr = npl_attr_find(list, name, type, &wrong);
+	return wrong.code ? npl_fail(err, wrong.code, "%s", wrong.msg) : 0;
+}
+
+int op_attr_int(struct npl_attr_list *list, const char *name, int64_t otherwise, int64_t *value, struct npl_err *err)
+{
+	struct npl_attr *attr;
+	if (find(list, name, NPL_ATTR_INT, &attr, err))
+		return NPL_EINPUT;
+	*value = attr ? attr->i : otherwise;
+	return 0;
+}
+
+int op_attr_flag(struct npl_attr_list *list, const char *name, bool otherwise, bool *value, struct npl_err *err)
+{
+	int64_t number;
+	if (op_attr_int(list, name, otherwise, &number, err))
+		return NPL_EINPUT;
+	*value = number != 0;
+	return 0;
+}
+
+int op_attr_float(struct npl_attr_list *list, const char *name, float otherwise, float *value, struct npl_err *err)
+{
+	struct npl_attr *attr;
+	if (find(list, name, NPL_ATTR_FLOAT, &attr, err))
+		return NPL_EINPUT;
+	*value = attr ? attr->f : otherwise;
+	if (!isfinite(*value))
+		return npl_fail(err, NPL_EINPUT, "attribute %s must be a finite number, got %g", name, (double)*value);
+	return 0;
+}
+
+int op_attr_ints(struct npl_attr_list *list, const char *name, int room, int64_t *values, int *n, struct npl_err *err)
+{
+	struct npl_attr *attr;
+	*n = -1;
+	if (find(list, name, NPL_ATTR_INTS, &attr, err))
+		return NPL_EINPUT;
+	if (!attr)
+		return 0;
+	if (attr->n < 0 || attr->n > room)
+		return npl_fail(err, NPL_EINPUT, "attribute %s has %lld values, at most %d are supported", name,
+				(long long)attr->n, room);
+	*n = (int)attr->n;
+	if (attr->n)
+		memcpy(values, attr->ints, (size_t)attr->n * sizeof *values);
+	return 0;
+}
+
+void op_attr_accept(struct npl_attr_list *list, const char *name)
+{
+	for (int i = 0; i < list->n; i++)
+		if (!strcmp(list->attr[i].name, name))
+			list->attr[i].used = true;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Concat: tensors of any one type, joined along an axis (required from opset 4, 1 before). */
+#include <string.h>
+
+#include "ops.h"
+
+int op_concat_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	const int64_t absent = INT64_MIN;
+	if (op_attr_int(list, "axis", op_before(out, 4) ? 1 : absent, &out->axis, err))
+		return NPL_EINPUT;
+	return out->axis == absent ? npl_fail(err, NPL_EINPUT, "the attribute axis is missing") : 0;
+}
+
+int op_concat_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		    int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	int required = n_in > 1 ? n_in : 1;
+	if (op_inputs(in, n_in, required, NPL_DTYPES, err) || op_inputs(in, n_in, required, in[0]->dtype, err))
+		return NPL_EINPUT;
+	struct npl_shape joint = in[0]->shape;
+	if (op_axis(&attrs->axis, joint.rank, joint.rank - 1, err))
+		return NPL_EINPUT;
+	for (int i = 1; i < n_in; i++) {
+		struct npl_shape but_axis = in[i]->shape;
+		if (but_axis.rank == joint.rank)
+			but_axis.dim[attrs->axis] = joint.dim[attrs->axis];
+		if (!npl_shape_equal(&joint, &but_axis))
+			return npl_fail(err, NPL_EINPUT, "input %d is %s, which does not join %s along axis %lld", i,
+					OP_TEXT(&in[i]->shape), OP_TEXT(&in[0]->shape), (long long)attrs->axis);
+		joint.dim[attrs->axis] += in[i]->shape.dim[attrs->axis];
+		if (op_output_fits(&joint, 1, err))
+			return NPL_EINPUT;
+	}
+	out->dtype = in[0]->dtype;
+	out->shape = joint;
+	return 0;
+}
+
+int op_concat_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		  int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	(void)err;
+	int axis = (int)attrs->axis;
+	int64_t outer = op_count(out->shape.dim, axis);
+	size_t element = npl_dtype_size(out->dtype);
+	size_t row = (size_t)op_count(out->shape.dim + axis, out->shape.rank - axis) * element;
+	char *to = out->data;
+	for (int i = 0; i < n_in; i++) {
+		size_t piece = (size_t)op_count(in[i]->shape.dim + axis, in[i]->shape.rank - axis) * element;
+		for (int64_t o = 0; o < outer && piece; o++)
+			memcpy(to + (size_t)o * row, (const char *)in[i]->data + (size_t)o * piece, piece);
+		to += piece;
+	}
+	return 0;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Constant and ConstantOfShape. Values are borrowed from the model's attributes, which live as long as its graph. Not
+ * here: sparse values and strings. */
+#include <string.h>
+
+#include "ops.h"
+
+static struct npl_tensor vector_of(enum npl_dtype dtype, const void *data, int64_t n)
+{
+	return (struct npl_tensor){.dtype = dtype, .shape = npl_shape_of(1, n), .data = (void *)data};
+}
+
+static struct npl_tensor scalar_of(enum npl_dtype dtype, const void *data)
+{
+	return (struct npl_tensor){.dtype = dtype, .shape = {.rank = 0}, .data = (void *)data};
+}
+
+static struct npl_tensor value_of(const struct npl_attr *attr)
+{
+	switch (attr->type) {
+	case NPL_ATTR_TENSOR: {
+		struct npl_tensor borrowed = *attr->tensor;
+		borrowed.owned = false;
+		return borrowed;
+	}
+	case NPL_ATTR_INT:
+		return scalar_of(NPL_I64, &attr->i);
+	case NPL_ATTR_FLOAT:
+		return scalar_of(NPL_F32, &attr->f);
+	case NPL_ATTR_INTS:
+		return vector_of(NPL_I64, attr->ints, attr->n);
+	default:
+		return vector_of(NPL_F32, attr->floats, attr->n);
+	}
+}
+
+int op_constant_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	static const struct {
+		const char *name;
+		int type;
+	} forms[] = {{"value", NPL_ATTR_TENSOR},
+		     {"value_float", NPL_ATTR_FLOAT},
+		     {"value_floats", NPL_ATTR_FLOATS},
+		     {"value_int", NPL_ATTR_INT},
+		     {"value_ints", NPL_ATTR_INTS}};
+	int found = 0;
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		struct npl_err wrong = {0};
+		const struct npl_attr *attr = npl_attr_find(list, forms[i].name, forms[i].type, &wrong);
+		if (wrong.code)
+			return npl_fail(err, wrong.code, "%s", wrong.msg);
+		if (!attr)
+			continue;
+		out->constant = value_of(attr);
+		found++;
+	}
+	if (found != 1)
+		return npl_fail(err, NPL_EINPUT,
+				"expected one of the attributes value, value_float, value_floats, value_int and "
+				"value_ints, got %d (strings and sparse tensors are not supported)",
+				found);
+	return 0;
+}
+
+int op_constant_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		      int n_out, struct npl_err *err)
+{
+	(void)in;
+	(void)n_in;
+	(void)n_out;
+	out->dtype = attrs->constant.dtype;
+	out->shape = attrs->constant.shape;
+	return op_output_fits(&out->shape, 1, err);
+}
+
+int op_constant_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		    int n_out, struct npl_err *err)
+{
+	(void)in;
+	(void)n_in;
+	(void)n_out;
+	(void)err;
+	return op_copy_bytes(&attrs->constant, out);
+}
+
+int op_constantofshape_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	struct npl_err wrong = {0};
+	const struct npl_attr *attr = npl_attr_find(list, "value", NPL_ATTR_TENSOR, &wrong);
+	if (wrong.code)
+		return npl_fail(err, wrong.code, "%s", wrong.msg);
+	out->constant = (struct npl_tensor){.dtype = NPL_F32, .shape = npl_shape_of(1, 1)}; /* no data: zero */
+	if (attr && (npl_tensor_count(attr->tensor) != 1 || !attr->tensor->data))
+		return npl_fail(err, NPL_EINPUT, "the attribute value is %s, expected one element",
+				OP_TEXT(&attr->tensor->shape));
+	if (attr)
+		out->constant = value_of(attr);
+	return 0;
+}
+
+int op_constantofshape_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+			     struct npl_tensor *out, int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	struct npl_shape y = {.rank = 0};
+	if (op_inputs(in, n_in, 1, NPL_DTYPES, err) || op_input_dims(in[0], "shape", y.dim, &y.rank, err))
+		return NPL_EINPUT;
+	for (int i = 0; i < y.rank; i++)
+		if (y.dim[i] < 0)
+			return npl_fail(err, NPL_EINPUT, "the shape %s has a negative dimension", OP_TEXT(&y));
+	out->dtype = attrs->constant.dtype;
+	out->shape = y;
+	return op_output_fits(&y, 1, err);
+}
+
+int op_constantofshape_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+			   struct npl_tensor *out, int n_out, struct npl_err *err)
+{
+	(void)in;
+	(void)n_in;
+	(void)n_out;
+	(void)err;
+	size_t element = npl_dtype_size(out->dtype), bytes = npl_tensor_bytes(out);
+	char *to = out->data;
+	if (!attrs->constant.data && bytes)
+		memset(to, 0, bytes);
+	for (size_t at = 0; attrs->constant.data && at < bytes; at += element)
+		memcpy(to + at, attrs->constant.data, element);
+	return 0;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Conv in one or two dimensions, with groups, strides, dilations and padding. Each image and group is a product of
+ * its filters (M,K) by the patches (K, output positions), K running over channel, kernel row and kernel column; a few
+ * patches at a time are packed where the product wants them, the whole matrix is never built. With very few filters
+ * per group (depthwise) packing costs more than the sums: these go row by row. Either way an output is its bias plus
+ * its products in the order of K. */
+#include <string.h>
+
+#include "ops.h"
+
+#define FEW_FILTERS 4 /* per group: fewer go row by row */
+
+int op_conv_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	if (op_attr_int(list, "group", 1, &out->groups, err))
+		return NPL_EINPUT;
+	return op_window_attrs(list, &out->window, err);
+}
+
+int op_conv_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		  int n_out, struct npl_err *err)
+{
+	int64_t output[NPL_SPATIAL];
+	(void)n_out;
+	if (op_inputs(in, n_in, 2, NPL_F32, err))
+		return NPL_EINPUT;
+	const struct npl_shape *x = &in[0]->shape, *w = &in[1]->shape;
+	int64_t groups = attrs->groups;
+	if (x->rank < 3 || w->rank != x->rank)
+		return npl_fail(err, NPL_EINPUT,
+				"the input %s and the weights %s must both be (batch or filters) x channels x "
+				"one or two spatial dimensions",
+				OP_TEXT(x), OP_TEXT(w));
+	if (groups < 1 || x->dim[1] % groups || w->dim[0] % groups || w->dim[0] == 0)
+		return npl_fail(err, NPL_EINPUT,
+				"the channels of the input %s and the filters of the weights %s must divide by "
+				"group = %lld",
+				OP_TEXT(x), OP_TEXT(w), (long long)groups);
+	if (w->dim[1] != x->dim[1] / groups)
+		return npl_fail(err, NPL_EINPUT,
+				"the weights %s take %lld channels per group, the input %s in %lld groups has "
+				"%lld",
+				OP_TEXT(w), (long long)w->dim[1], OP_TEXT(x), (long long)groups,
+				(long long)(x->dim[1] / groups));
+	if (n_in > 2 && in[2] && (in[2]->shape.rank != 1 || in[2]->shape.dim[0] != w->dim[0]))
+		return npl_fail(err, NPL_EINPUT, "the bias is %s, expected %lld values, one per filter",
+				OP_TEXT(&in[2]->shape), (long long)w->dim[0]);
+	if (op_window_complete(&attrs->window, x, w, output, err))
+		return NPL_EINPUT;
+	out->dtype = NPL_F32;
+	out->shape = op_window_shape(&attrs->window, x->dim[0], w->dim[0], output);
+	return op_output_fits(&out->shape, op_count(&w->dim[1], w->rank - 1), err);
+}
+
+uint64_t op_conv_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+		      const struct npl_tensor *out)
+{
+	(void)attrs;
+	(void)n_in;
+	const struct npl_shape *w = &in[1]->shape;
+	return (uint64_t)npl_tensor_count(out) * (uint64_t)op_count(&w->dim[1], w->rank - 1);
+}
+
+/* The channels of one group of one image, as the matrix (channel x kernel row x kernel column, output position). */
+struct patches {
+	const struct npl_window *window;
+	const float *x;
+	int64_t in[NPL_SPATIAL], out[NPL_SPATIAL];
+};
+
+/* Output positions of a panel that lie in one output row read one input row per kernel element. */
+struct run {
+	int64_t y, x;     /* input position that the kernel's first element reads */
+	int first, count; /* columns of the panel */
+};
+
+static int split_into_runs(const struct patches *p, int64_t n0, int cols, struct run *run)
+{
+	int n_runs = 0;
+	for (int first = 0; first < cols; n_runs++) {
+		int64_t oy = (n0 + first) / p->out[1], ox = (n0 + first) % p->out[1];
+		int64_t left = p->out[1] - ox;
+		int count = left < cols - first ? (int)left : cols - first;
+		run[n_runs] = (struct run){.y = oy * p->window->stride[0] - p->window->pad_begin[0],
+					   .x = ox * p->window->stride[1] - p->window->pad_begin[1],
+					   .first = first,
+					   .count = count};
+		first += count;
+	}
+	return n_runs;
+}
+
+/* count values of an input row from position x on, zeros outside it. */
+static void pack_run(const float *row, int64_t width, int64_t x, int64_t stride, int count, float *to)
+{
+	if (stride == 1 && x >= 0 && x + count <= width) {
+		memcpy(to, row + x, (size_t)count * sizeof *to);
+		return;
+	}
+	for (int i = 0; i < count; i++, x += stride)
+		to[i] = x >= 0 && x < width ? row[x] : 0.0f;
+}
+
+static void pack_patches(const void *b, int64_t k0, int64_t depth, int64_t n0, int cols, float *panel, int width)
+{
+	const struct patches *p = b;
+	const struct npl_window *w = p->window;
+	struct run run[OP_MAX_WIDTH]; /* at most one per column */
+	int n_runs = split_into_runs(p, n0, cols, run);
+	int64_t kx = k0 % w->kernel[1], ky = k0 / w->kernel[1] % w->kernel[0];
+	const float *channel = p->x + k0 / w->kernel[1] / w->kernel[0] * p->in[0] * p->in[1];
+	for (int64_t k = 0; k < depth; k++, panel += width) {
+		for (int r = 0; r < n_runs; r++) {
+			int64_t y = run[r].y + ky * w->dilation[0], x = run[r].x + kx * w->dilation[1];
+			if (y >= 0 && y < p->in[0])
+				pack_run(channel + y * p->in[1], p->in[1], x, w->stride[1], run[r].count,
+					 panel + run[r].first);
+			else
+				memset(panel + run[r].first, 0, (size_t)run[r].count * sizeof *panel);
+		}
+		if (++kx == w->kernel[1]) {
+			kx = 0;
+			if (++ky == w->kernel[0]) {
+				ky = 0;
+				channel += p->in[0] * p->in[1];
+			}
+		}
+	}
+}
+
+/* One kernel element times the part of an input plane that it meets, added to the output plane. */
+static void add_tap(const struct patches *p, int64_t ky, int64_t kx, const float *x, float weight, float *y)
+{
+	const struct npl_window *w = p->window;
+	int64_t oy, oy_end, ox_first, ox_end, stride = w->stride[1];
+	npl_window_range(w, 0, ky, p->in[0], p->out[0], &oy, &oy_end);
+	npl_window_range(w, 1, kx, p->in[1], p->out[1], &ox_first, &ox_end);
+	int64_t shift = kx * w->dilation[1] - w->pad_begin[1];
+	for (; oy < oy_end; oy++) {
+		const float *from = x + (oy * w->stride[0] - w->pad_begin[0] + ky * w->dilation[0]) * p->in[1];
+		float *restrict to = y + oy * p->out[1];
+		if (stride == 1)
+			for (int64_t ox = ox_first; ox < ox_end; ox++)
+				to[ox] += weight * from[ox + shift];
+		else
+			for (int64_t ox = ox_first; ox < ox_end; ox++)
+				to[ox] += weight * from[ox * stride + shift];
+	}
+}
+
+static bool is_pointwise(const struct npl_window *w)
+{
+	for (int d = 0; d < NPL_SPATIAL; d++)
+		if (w->kernel[d] != 1 || w->stride[d] != 1 || w->pad_begin[d] || w->pad_end[d])
+			return false;
+	return true;
+}
+
+/* filters(m,k) times the patches of one group of one image, added to y(m, output positions). */
+static int convolve_group(const struct patches *p, int64_t filters, int64_t channels, const float *weight, float *y,
+			  struct npl_err *err)
+{
+	const struct npl_window *w = p->window;
+	int64_t taps = w->kernel[0] * w->kernel[1], plane = p->out[0] * p->out[1];
+	if (filters < FEW_FILTERS) {
+		for (int64_t m = 0; m < filters; m++, y += plane)
+			for (int64_t k = 0; k < channels * taps; k++)
+				add_tap(p, k % taps / w->kernel[1], k % w->kernel[1],
+					p->x + k / taps * p->in[0] * p->in[1], *weight++, y);
+		return 0;
+	}
+	struct op_product product = {.rows = filters,
+				     .cols = plane,
+				     .depth = channels * taps,
+				     .a = weight,
+				     .a_stride = channels * taps,
+				     .pack = pack_patches,
+				     .b = p,
+				     .y = y,
+				     .y_stride = plane};
+	if (is_pointwise(w))
+		return op_product_matrix(&product, &(struct op_matrix){.data = p->x, .stride = plane}, err);
+	return op_product(&product, err);
+}
+
+int op_conv_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	const struct npl_window *w = &attrs->window;
+	struct npl_image x = npl_image_of(&in[0]->shape), y = npl_image_of(&out->shape);
+	struct patches p = {w, in[0]->data, {x.size[0], x.size[1]}, {y.size[0], y.size[1]}};
+	int64_t channels = x.channels / attrs->groups, filters = y.channels / attrs->groups;
+	int64_t plane = y.size[0] * y.size[1];
+	const float *bias = n_in > 2 && in[2] ? in[2]->data : NULL;
+	float *to = out->data;
+	for (int64_t image = 0; image < x.images; image++)
+		for (int64_t g = 0; g < attrs->groups; g++) {
+			const float *weight = (const float *)in[1]->data +
+					      g * filters * channels * w->kernel[0] * w->kernel[1];
+			for (int64_t m = 0; m < filters; m++)
+				for (int64_t i = 0; i < plane; i++)
+					to[m * plane + i] = bias ? bias[g * filters + m] : 0.0f;
+			if (convolve_group(&p, filters, channels, weight, to, err))
+				return NPL_ENOMEM;
+			to += filters * plane;
+			p.x += channels * x.size[0] * x.size[1];
+		}
+	return 0;
+}

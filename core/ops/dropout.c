@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Dropout in inference: the input unchanged; the optional mask says that every element was kept (bool from opset 10,
+ * the input's type before). Not here: training. */
+#include <string.h>
+
+#include "ops.h"
+
+int op_dropout_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	(void)out;
+	(void)err;
+	op_attr_accept(list, "ratio");
+	op_attr_accept(list, "seed");
+	op_attr_accept(list, "is_test"); /* opset 6 and before: training models say 0; npulab runs inference */
+	op_attr_accept(list, "consumed_inputs");
+	return 0;
+}
+
+int op_dropout_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		     int n_out, struct npl_err *err)
+{
+	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
+		return NPL_EINPUT;
+	const struct npl_tensor *training = n_in > 2 ? in[2] : NULL;
+	if (training && (training->dtype != NPL_BOOL || npl_tensor_count(training) != 1))
+		return npl_fail(err, NPL_EINPUT, "training_mode is %s %s, expected one bool",
+				npl_dtype_name(training->dtype), OP_TEXT(&training->shape));
+	if (training && (!training->data || *(const unsigned char *)training->data))
+		return npl_fail(err, NPL_EINPUT, "training_mode must be constant and false: npulab runs inference");
+	for (int i = 0; i < n_out; i++) {
+		out[i].dtype = i && !op_before(attrs, 10) ? NPL_BOOL : in[0]->dtype;
+		out[i].shape = in[0]->shape;
+	}
+	if (n_out > 1 && out[1].dtype != NPL_BOOL && out[1].dtype != NPL_F32)
+		return npl_fail(err, NPL_EINPUT, "input 0 is %s, expected float32 where a mask is asked for",
+				npl_dtype_name(in[0]->dtype));
+	return 0;
+}
+
+int op_dropout_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		   int n_out, struct npl_err *err)
+{
+	(void)attrs;
+	(void)n_in;
+	(void)err;
+	int64_t count = n_out > 1 ? npl_tensor_count(&out[1]) : 0;
+	for (int64_t i = 0; i < count; i++) {
+		if (out[1].dtype == NPL_F32)
+			((float *)out[1].data)[i] = 1.0f;
+		else
+			((unsigned char *)out[1].data)[i] = 1;
+	}
+	return op_copy_bytes(in[0], &out[0]);
+}

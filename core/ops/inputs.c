@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Checks that every shape rule begins or ends with. */
+#include <string.h>
+
+#include "ops.h"
+
+int op_inputs(const struct npl_tensor *const *in, int n_in, int required, enum npl_dtype dtype, struct npl_err *err)
+{
+	for (int i = 0; i < required; i++)
+		if (i >= n_in || !in[i])
+			return npl_fail(err, NPL_EINPUT, "input %d is missing", i);
+	for (int i = 0; i < n_in; i++) {
+		if (!in[i])
+			continue;
+		if (npl_tensor_count(in[i]) < 0)
+			return npl_fail(err, NPL_EINPUT, "input %d has the impossible shape %s", i,
+					OP_TEXT(&in[i]->shape));
+		if (dtype != NPL_DTYPES && in[i]->dtype != dtype)
+			return npl_fail(err, NPL_EINPUT, "input %d is %s, expected %s", i, npl_dtype_name(in[i]->dtype),
+					npl_dtype_name(dtype));
+	}
+	return 0;
+}
+
+int op_axis(int64_t *axis, int rank, int64_t last, struct npl_err *err)
+{
+	if (*axis < -rank || *axis > last)
+		return npl_fail(err, NPL_EINPUT, "the axis must be within %d..%lld for %d dimensions, got %lld", -rank,
+				(long long)last, rank, (long long)*axis);
+	if (*axis < 0)
+		*axis += rank;
+	return 0;
+}
+
+int op_input_dims(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err)
+{
+	if (tensor->dtype != NPL_I64 || tensor->shape.rank != 1)
+		return npl_fail(err, NPL_EINPUT, "the %s must be one-dimensional int64, got %s %s", what,
+				npl_dtype_name(tensor->dtype), OP_TEXT(&tensor->shape));
+	if (tensor->shape.dim[0] > NPL_MAX_RANK)
+		return npl_fail(err, NPL_EINPUT, "the %s has %lld values, at most %d dimensions are supported", what,
+				(long long)tensor->shape.dim[0], NPL_MAX_RANK);
+	*n = (int)tensor->shape.dim[0];
+	if (*n && !tensor->data)
+		return npl_fail(err, NPL_EINPUT, "the %s must be constant, not computed by the network", what);
+	if (*n)
+		memcpy(values, tensor->data, (size_t)*n * sizeof *values);
+	return 0;
+}
+
+int op_output_fits(const struct npl_shape *shape, int64_t macs_per_element, struct npl_err *err)
+{
+	int64_t count = npl_shape_count(shape), macs;
+	if (count < 0)
+		return npl_fail(err, NPL_EINPUT, "the output would be %s, more than %lld elements", OP_TEXT(shape),
+				(long long)NPL_MAX_ELEMENTS);
+	if (__builtin_mul_overflow(count, macs_per_element, &macs))
+		return npl_fail(err, NPL_EINPUT,
+				"the output %s with %lld products per element is too much work to count",
+				OP_TEXT(shape), (long long)macs_per_element);
+	return 0;
+}
+
+int op_copy_bytes(const struct npl_tensor *in, struct npl_tensor *out)
+{
+	size_t bytes = npl_tensor_bytes(out);
+	if (bytes && out->data != in->data)
+		memcpy(out->data, in->data, bytes);
+	return 0;
+}
+
+int64_t op_count(const int64_t *dim, int n)
+{
+	int64_t count = 1;
+	for (int i = 0; i < n; i++)
+		count *= dim[i];
+	return count;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * MatMul with numpy's rules: the last two dimensions are matrices, those before broadcast; a one-dimensional operand is
+ * a row (left) or a column (right) whose dimension of 1 leaves the result. Sums run in the order of k. */
+#include "ops.h"
+
+int op_matmul_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	(void)list;
+	(void)out;
+	(void)err;
+	return 0;
+}
+
+/* The matrices of one operand, and how many of them there are in which shape. */
+struct stack {
+	int64_t rows, cols;
+	struct npl_shape batch;
+};
+
+static struct stack stack_of(const struct npl_shape *shape, bool left)
+{
+	if (shape->rank == 1)
+		return left ? (struct stack){.rows = 1, .cols = shape->dim[0]}
+			    : (struct stack){.rows = shape->dim[0], .cols = 1};
+	struct stack stack = {
+		.rows = shape->dim[shape->rank - 2], .cols = shape->dim[shape->rank - 1], .batch = *shape};
+	stack.batch.rank -= 2;
+	return stack;
+}
+
+int op_matmul_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		    int n_out, struct npl_err *err)
+{
+	(void)attrs;
+	(void)n_out;
+	if (op_inputs(in, n_in, 2, NPL_F32, err))
+		return NPL_EINPUT;
+	const struct npl_shape *a_shape = &in[0]->shape, *b_shape = &in[1]->shape;
+	if (!a_shape->rank || !b_shape->rank)
+		return npl_fail(err, NPL_EINPUT, "the operands %s and %s must not be scalars", OP_TEXT(a_shape),
+				OP_TEXT(b_shape));
+	struct stack a = stack_of(a_shape, true), b = stack_of(b_shape, false);
+	if (a.cols != b.rows)
+		return npl_fail(err, NPL_EINPUT, "%s times %s: %lld columns do not meet %lld rows", OP_TEXT(a_shape),
+				OP_TEXT(b_shape), (long long)a.cols, (long long)b.rows);
+	struct npl_shape y;
+	if (op_broadcast_shape(&a.batch, &b.batch, &y, err))
+		return NPL_EINPUT;
+	if (a_shape->rank > 1)
+		y.dim[y.rank++] = a.rows;
+	if (b_shape->rank > 1)
+		y.dim[y.rank++] = b.cols;
+	out->dtype = NPL_F32;
+	out->shape = y;
+	return op_output_fits(&y, a.cols, err);
+}
+
+uint64_t op_matmul_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+			const struct npl_tensor *out)
+{
+	(void)attrs;
+	(void)n_in;
+	return (uint64_t)npl_tensor_count(out) * (uint64_t)stack_of(&in[0]->shape, true).cols;
+}
+
+int op_matmul_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		  int n_out, struct npl_err *err)
+{
+	(void)attrs;
+	(void)n_in;
+	(void)n_out;
+	struct stack a = stack_of(&in[0]->shape, true), b = stack_of(&in[1]->shape, false);
+	int64_t count = npl_tensor_count(out);
+	float *y = out->data;
+	for (int64_t i = 0; i < count; i++)
+		y[i] = 0.0f;
+	if (!count)
+		return 0;
+	if (npl_shape_count(&b.batch) == 1) { /* one right-hand matrix: all rows of a in one product */
+		a.rows *= npl_shape_count(&a.batch);
+		a.batch.rank = 0;
+	}
+	struct npl_shape batch;
+	struct op_walk walk;
+	if (op_broadcast_shape(&a.batch, &b.batch, &batch, err))
+		return NPL_EINTERNAL;
+	op_walk_init(&walk, &batch, &a.batch, &b.batch);
+	int64_t index[NPL_MAX_RANK] = {0}, a_at = 0, b_at = 0;
+	do {
+		struct op_product product = {.rows = a.rows,
+					     .cols = b.cols,
+					     .depth = a.cols,
+					     .a = (const float *)in[0]->data + a_at * a.rows * a.cols,
+					     .a_stride = a.cols,
+					     .y = y,
+					     .y_stride = b.cols};
+		struct op_matrix right = {(const float *)in[1]->data + b_at * b.rows * b.cols, b.cols, false};
+		if (op_product_matrix(&product, &right, err))
+			return NPL_ENOMEM;
+		y += a.rows * b.cols;
+	} while (op_walk_next(&walk, 0, index, &a_at, &b_at));
+	return 0;
+}

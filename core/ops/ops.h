@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of core/ops/ share: the prototypes of every family's functions, expanded from ops.def, and the
+ * helpers for attributes, shapes, broadcasting and products. Messages name shapes and attributes, not the node:
+ * whoever calls an operator puts the node's name before them.
+ */
+#ifndef CORE_OPS_OPS_H
+#define CORE_OPS_OPS_H
+
+#include "npulab/op.h"
+#include "npulab/window.h"
+
+/* F_macs is declared for all and defined by the families with NPL_OP_IS_GEMM. */
+#define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags)                                                  \
+	int family##_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err);                    \
+	int family##_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,                      \
+			   struct npl_tensor *out, int n_out, struct npl_err *err);                                    \
+	int family##_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,                  \
+			 struct npl_tensor *out, int n_out, struct npl_err *err);                                      \
+	uint64_t family##_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,            \
+			       const struct npl_tensor *out);
+#include "npulab/ops.def"
+#undef NPL_OP
+
+/* Does the model's opset precede this one? An opset of 0, as in layers made without a model, is the newest. */
+static inline bool op_before(const struct npl_attrs *attrs, int opset)
+{
+	return attrs->opset > 0 && attrs->opset < opset;
+}
+
+/* A shape as text for a message; the text lives until the enclosing block ends. */
+#define OP_TEXT(shape) npl_shape_text((shape), (char[128]){0}, 128)
+
+/* attributes.c: each reads an attribute, or takes `otherwise` when the model leaves it out. */
+int op_attr_int(struct npl_attr_list *list, const char *name, int64_t otherwise, int64_t *value, struct npl_err *err);
+int op_attr_flag(struct npl_attr_list *list, const char *name, bool otherwise, bool *value, struct npl_err *err);
+int op_attr_float(struct npl_attr_list *list, const char *name, float otherwise, float *value, struct npl_err *err);
+/* At most `room` values; *n is -1 when absent. */
+int op_attr_ints(struct npl_attr_list *list, const char *name, int room, int64_t *values, int *n, struct npl_err *err);
+/* Accepts an attribute that does not change what inference computes, whatever its value. */
+void op_attr_accept(struct npl_attr_list *list, const char *name);
+
+/* inputs.c */
+/* The first `required` inputs are there, every one that is has a possible shape and, unless dtype is NPL_DTYPES,
+ * that type. */
+int op_inputs(const struct npl_tensor *const *in, int n_in, int required, enum npl_dtype dtype, struct npl_err *err);
+/* Makes a negative axis count from the end; refuses what is not in -rank..last. */
+int op_axis(int64_t *axis, int rank, int64_t last, struct npl_err *err);
+/* The values of a constant one-dimensional int64 input of at most NPL_MAX_RANK elements, called `what`. */
+int op_input_dims(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err);
+/* Refuses a shape with too many elements, or more than 2^63 multiply-accumulates (count * per_element). */
+int op_output_fits(const struct npl_shape *shape, int64_t macs_per_element, struct npl_err *err);
+/* The kernel of the view operators: the bytes of in[0] are those of out[0]. */
+int op_copy_bytes(const struct npl_tensor *in, struct npl_tensor *out);
+/* Product of dimensions of a shape that has been checked. */
+int64_t op_count(const int64_t *dim, int n);
+
+/* window.c */
+/* Reads kernel_shape, strides, dilations, pads and auto_pad; rank 0 when no list says how many there are. */
+int op_window_attrs(struct npl_attr_list *list, struct npl_window *window, struct npl_err *err);
+/* Completes the window for input x (and, for a convolution, weight w; NULL for pooling) and gives the spatial
+ * output sizes. */
+int op_window_complete(struct npl_window *window, const struct npl_shape *x, const struct npl_shape *w,
+		       int64_t output[NPL_SPATIAL], struct npl_err *err);
+/* (N, channels, spatial sizes) with as many spatial dimensions as the window's rank. */
+struct npl_shape op_window_shape(const struct npl_window *window, int64_t images, int64_t channels,
+				 const int64_t output[NPL_SPATIAL]);
+
+/* broadcast.c: two operands walked together over the shape they broadcast to. */
+struct op_walk {
+	int rank; /* at least 1; neighbouring dimensions that walk alike are merged */
+	int64_t dim[NPL_MAX_RANK];
+	int64_t a[NPL_MAX_RANK], b[NPL_MAX_RANK]; /* elements to the next position; 0 along a broadcast dimension */
+};
+int op_broadcast_shape(const struct npl_shape *a, const struct npl_shape *b, struct npl_shape *out,
+		       struct npl_err *err);
+void op_walk_init(struct op_walk *walk, const struct npl_shape *out, const struct npl_shape *a,
+		  const struct npl_shape *b);
+/* Steps the outer dimensions, all but the last `inner`; index is zeroed before the first. False after the last. */
+bool op_walk_next(const struct op_walk *walk, int inner, int64_t index[NPL_MAX_RANK], int64_t *offset_a,
+		  int64_t *offset_b);
+
+/* product.c: y(rows,cols) += a(rows,depth) * b(depth,cols) in float. Every element of y is the sum of its products
+ * added one after the other in ascending depth to what y held, so the result does not depend on blocking, vector
+ * width or the number of rows. */
+#define OP_MAX_WIDTH 16 /* columns of a panel: two vectors, of 4 floats with SSE2 and of 8 with AVX2 */
+struct op_product {
+	int64_t rows, cols, depth;
+	const float *a; /* a(i,k) = a[i * a_stride + k] */
+	int64_t a_stride;
+	/* Copies b(k0..k0+depth, n0..n0+cols) to panel[k * width + n]; cols <= width. */
+	void (*pack)(const void *b, int64_t k0, int64_t depth, int64_t n0, int cols, float *panel, int width);
+	const void *b;
+	float *y; /* y(i,n) = y[i * y_stride + n] */
+	int64_t y_stride;
+	bool baseline; /* SSE2 even where AVX2 exists: a test compares the two */
+};
+struct op_matrix { /* b given as an array */
+	const float *data;
+	int64_t stride; /* b(k,n) = data[k * stride + n], or data[n * stride + k] when transposed */
+	bool transposed;
+};
+int op_product(const struct op_product *product, struct npl_err *err);
+/* The same with b given as a matrix: sets pack and b itself. */
+int op_product_matrix(struct op_product *product, const struct op_matrix *b, struct npl_err *err);
+
+/* exact.c: functions of libm whose last bit would depend on its version and the CPU, computed in plain double
+ * arithmetic. Within 2 units of the last place of double; rounded to float they agree everywhere. */
+double op_exp(double x);
+double op_log(double x);
+double op_pow(double base, double exponent); /* NAN for a negative base */
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Windows: reading their attributes, resolving auto_pad, output sizes. The rules are those of the ONNX operators Conv,
+ * MaxPool and AveragePool. Attribute lists with one value per dimension fill the end of the arrays, so that a
+ * one-dimensional window is a two-dimensional one of height 1. */
+#include "npulab/window.h"
+
+#include <string.h>
+
+#include "ops.h"
+
+#define LARGEST INT32_MAX /* of any kernel size, stride, dilation or pad: sums of products stay far below 2^63 */
+
+struct npl_image npl_image_of(const struct npl_shape *shape)
+{
+	struct npl_image image = {.images = shape->dim[0], .channels = shape->dim[1], .size = {1, shape->dim[2]}};
+	if (shape->rank == 4)
+		memcpy(image.size, &shape->dim[2], sizeof image.size);
+	return image;
+}
+
+int64_t npl_window_extent(const struct npl_window *window, int d)
+{
+	return (window->kernel[d] - 1) * window->dilation[d] + 1;
+}
+
+int64_t npl_window_output(const struct npl_window *window, int d, int64_t input)
+{
+	int64_t stride = window->stride[d];
+	int64_t room = input + window->pad_begin[d] + window->pad_end[d] - npl_window_extent(window, d);
+	if (room < 0)
+		return 0;
+	int64_t output = (room + (window->ceil_mode ? stride - 1 : 0)) / stride + 1;
+	bool starts_in_padding = (output - 1) * stride >= input + window->pad_begin[d];
+	return window->ceil_mode && starts_in_padding ? output - 1 : output;
+}
+
+/* Smallest q with q * divisor >= x, for x of either sign. */
+static int64_t ceil_div(int64_t x, int64_t divisor)
+{
+	return x > 0 ? (x + divisor - 1) / divisor : -(-x / divisor);
+}
+
+static int64_t clamp(int64_t x, int64_t low, int64_t high)
+{
+	return x < low ? low : x > high ? high : x;
+}
+
+void npl_window_range(const struct npl_window *window, int d, int64_t tap, int64_t input, int64_t output,
+		      int64_t *first, int64_t *end)
+{
+	int64_t start = tap * window->dilation[d] - window->pad_begin[d]; /* read by output position 0 */
+	*first = clamp(ceil_div(-start, window->stride[d]), 0, output);
+	*end = clamp(ceil_div(input - start, window->stride[d]), *first, output);
+}
+
+/* Reads a list with one value per dimension into the end of value[]. */
+static int read_list(struct npl_attr_list *list, const char *name, int *rank, int64_t value[NPL_SPATIAL],
+		     struct npl_err *err)
+{
+	int64_t read[NPL_SPATIAL];
+	int n;
+	if (op_attr_ints(list, name, NPL_SPATIAL, read, &n, err))
+		return NPL_EINPUT;
+	if (n < 0)
+		return 0;
+	if (n == 0 || (*rank && n != *rank))
+		return npl_fail(err, NPL_EINPUT, "attribute %s has %d values for %d spatial dimensions", name, n,
+				*rank);
+	*rank = n;
+	memcpy(value + NPL_SPATIAL - n, read, (size_t)n * sizeof *value);
+	return 0;
+}
+
+static int read_pads(struct npl_attr_list *list, struct npl_window *window, struct npl_err *err)
+{
+	int64_t read[2 * NPL_SPATIAL];
+	int n;
+	if (op_attr_ints(list, "pads", 2 * NPL_SPATIAL, read, &n, err))
+		return NPL_EINPUT;
+	if (n < 0)
+		return 0;
+	if (n == 0 || n % 2 || (window->rank && n != 2 * window->rank))
+		return npl_fail(err, NPL_EINPUT, "attribute pads has %d values for %d spatial dimensions", n,
+				window->rank);
+	window->rank = n / 2;
+	for (int i = 0; i < n / 2; i++) {
+		window->pad_begin[NPL_SPATIAL - n / 2 + i] = read[i];
+		window->pad_end[NPL_SPATIAL - n / 2 + i] = read[n / 2 + i];
+	}
+	return 0;
+}
+
+static int read_auto_pad(struct npl_attr_list *list, struct npl_window *window, struct npl_err *err)
+{
+	static const char *const names[] = {[NPL_PAD_NOTSET] = "NOTSET",
+					    [NPL_PAD_SAME_UPPER] = "SAME_UPPER",
+					    [NPL_PAD_SAME_LOWER] = "SAME_LOWER",
+					    [NPL_PAD_VALID] = "VALID"};
+	struct npl_err wrong = {0};
+	struct npl_attr *attr = npl_attr_find(list, "auto_pad", NPL_ATTR_STRING, &wrong);
+	if (wrong.code)
+		return npl_fail(err, wrong.code, "%s", wrong.msg);
+	window->auto_pad = NPL_PAD_NOTSET;
+	for (int i = 0; attr && i < (int)(sizeof names / sizeof *names); i++)
+		if (!strcmp(attr->s, names[i])) {
+			window->auto_pad = (enum npl_auto_pad)i;
+			return 0;
+		}
+	if (attr)
+		return npl_fail(err, NPL_EINPUT,
+				"attribute auto_pad is '%s', expected NOTSET, SAME_UPPER, SAME_LOWER or VALID",
+				attr->s);
+	return 0;
+}
+
+int op_window_attrs(struct npl_attr_list *list, struct npl_window *window, struct npl_err *err)
+{
+	*window = (struct npl_window){.stride = {1, 1}, .dilation = {1, 1}};
+	if (read_list(list, "kernel_shape", &window->rank, window->kernel, err) ||
+	    read_list(list, "strides", &window->rank, window->stride, err) ||
+	    read_list(list, "dilations", &window->rank, window->dilation, err) || read_pads(list, window, err) ||
+	    read_auto_pad(list, window, err))
+		return NPL_EINPUT;
+	return 0;
+}
+
+/* Fixes the number of spatial dimensions and the kernel. */
+static int complete_kernel(struct npl_window *window, const struct npl_shape *x, const struct npl_shape *w,
+			   struct npl_err *err)
+{
+	if (x->rank < 3 || x->rank > 2 + NPL_SPATIAL)
+		return npl_fail(err, NPL_EINPUT,
+				"the input %s must be batch x channels x width or batch x channels x height x "
+				"width",
+				OP_TEXT(x));
+	int rank = x->rank - 2;
+	if (window->rank && window->rank != rank)
+		return npl_fail(err, NPL_EINPUT, "the window has %d spatial dimensions, the input %s has %d",
+				window->rank, OP_TEXT(x), rank);
+	window->rank = rank;
+	if (rank == 1) {
+		window->kernel[0] = window->stride[0] = window->dilation[0] = 1;
+		window->pad_begin[0] = window->pad_end[0] = 0;
+	}
+	for (int d = NPL_SPATIAL - rank, i = 2; w && d < NPL_SPATIAL; d++, i++) {
+		if (window->kernel[d] && window->kernel[d] != w->dim[i])
+			return npl_fail(err, NPL_EINPUT, "kernel_shape says %lld where the weights %s have %lld",
+					(long long)window->kernel[d], OP_TEXT(w), (long long)w->dim[i]);
+		window->kernel[d] = w->dim[i];
+	}
+	return 0;
+}
+
+static int check_numbers(const struct npl_window *window, struct npl_err *err)
+{
+	for (int d = 0; d < NPL_SPATIAL; d++) {
+		const struct {
+			const char *name;
+			int64_t value, least;
+		} number[] = {{"kernel size", window->kernel[d], 1},
+			      {"stride", window->stride[d], 1},
+			      {"dilation", window->dilation[d], 1},
+			      {"pad", window->pad_begin[d], 0},
+			      {"pad", window->pad_end[d], 0}};
+		for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+			if (number[i].value < number[i].least || number[i].value > LARGEST)
+				return npl_fail(err, NPL_EINPUT, "each %s must be %lld..%d, got %lld", number[i].name,
+						(long long)number[i].least, LARGEST, (long long)number[i].value);
+	}
+	return 0;
+}
+
+/* SAME pads so that the output is ceil(input / stride); an odd pixel goes to the end (UPPER) or the beginning. */
+static int resolve_auto_pad(struct npl_window *window, const int64_t input[NPL_SPATIAL], struct npl_err *err)
+{
+	for (int d = 0; d < NPL_SPATIAL && window->auto_pad != NPL_PAD_NOTSET; d++) {
+		int64_t output = (input[d] + window->stride[d] - 1) / window->stride[d];
+		int64_t total = (output - 1) * window->stride[d] + npl_window_extent(window, d) - input[d];
+		if (total < 0 || window->auto_pad == NPL_PAD_VALID)
+			total = 0;
+		int64_t begin = window->auto_pad == NPL_PAD_SAME_UPPER ? total / 2 : total - total / 2;
+		int64_t end = total - begin;
+		if ((window->pad_begin[d] || window->pad_end[d]) &&
+		    (window->pad_begin[d] != begin || window->pad_end[d] != end))
+			return npl_fail(err, NPL_EINPUT,
+					"pads of %lld and %lld contradict auto_pad, which asks for %lld and %lld",
+					(long long)window->pad_begin[d], (long long)window->pad_end[d],
+					(long long)begin, (long long)end);
+		window->pad_begin[d] = begin;
+		window->pad_end[d] = end;
+	}
+	window->auto_pad = NPL_PAD_NOTSET;
+	return 0;
+}
+
+int op_window_complete(struct npl_window *window, const struct npl_shape *x, const struct npl_shape *w,
+		       int64_t output[NPL_SPATIAL], struct npl_err *err)
+{
+	if (complete_kernel(window, x, w, err) || check_numbers(window, err))
+		return NPL_EINPUT;
+	struct npl_image image = npl_image_of(x);
+	if (resolve_auto_pad(window, image.size, err))
+		return NPL_EINPUT;
+	for (int d = 0; d < NPL_SPATIAL; d++) {
+		output[d] = image.size[d] ? npl_window_output(window, d, image.size[d]) : 0;
+		if (output[d] == 0)
+			return npl_fail(err, NPL_EINPUT,
+					"a window spanning %lldx%lld does not fit the input %s padded by "
+					"%lld,%lld,%lld,%lld",
+					(long long)npl_window_extent(window, 0),
+					(long long)npl_window_extent(window, 1), OP_TEXT(x),
+					(long long)window->pad_begin[0], (long long)window->pad_begin[1],
+					(long long)window->pad_end[0], (long long)window->pad_end[1]);
+	}
+	return 0;
+}
+
+struct npl_shape op_window_shape(const struct npl_window *window, int64_t images, int64_t channels,
+				 const int64_t output[NPL_SPATIAL])
+{
+	return window->rank == 1 ? npl_shape_of(3, images, channels, output[1])
+				 : npl_shape_of(4, images, channels, output[0], output[1]);
+}

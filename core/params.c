@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Machine descriptions meet their schema: reading, `--set`, and the dump that reads back (params.h). */
+#include "npulab/params.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npulab/result.h"
+#include "npulab/text.h"
+#include "npulab/yaml.h"
+
+/* Where a setting came from, for messages, and whose fault a wrong one is. */
+static const char *place(const struct npl_machine *machine, const struct npl_setting *setting, char *buf, size_t n)
+{
+	if (setting->line)
+		snprintf(buf, n, "%s:%d", machine->path ? machine->path : machine->name, setting->line);
+	else
+		snprintf(buf, n, "--set %s.%s=%s", machine->name, setting->key, setting->value);
+	return buf;
+}
+
+static int blame(const struct npl_setting *setting)
+{
+	return setting->line ? NPL_EINPUT : NPL_EUSAGE;
+}
+
+static int find_choice(const char *choices, const char *word)
+{
+	size_t length = strlen(word);
+	int index = 0;
+	for (const char *at = choices; *at; index++) {
+		size_t here = strcspn(at, " ");
+		if (here == length && !strncmp(at, word, length))
+			return index;
+		at += here;
+		at += *at == ' ';
+	}
+	return -1;
+}
+
+static const char *choice_word(const char *choices, int index, char *buf, size_t n)
+{
+	const char *at = choices;
+	for (; index > 0 && *at; index--) {
+		at += strcspn(at, " ");
+		at += *at == ' ';
+	}
+	snprintf(buf, n, "%.*s", (int)strcspn(at, " "), at);
+	return buf;
+}
+
+static int parse_number(const struct npl_param *param, const char *value, void *field, const char *where, int code,
+                        struct npl_err *err)
+{
+	char *end, low[32], high[32];
+	bool is_int = param->type == NPL_PARAM_INT, good;
+	double number;
+	errno = 0;
+	if (is_int) {
+		long long whole = strtoll(value, &end, 10);
+		number = (double)whole;
+		good = !errno;
+		if (good)
+			*(int64_t *)field = whole;
+	} else {
+		number = strtod(value, &end);
+		good = isfinite(number);
+		if (good)
+			*(double *)field = number;
+	}
+	if (!good || end == value || *end || number < param->min || number > param->max)
+		return npl_fail(err, code, "%s: %s must be %s from %s to %s%s%s, got '%s'", where, param->key,
+		                is_int ? "a whole number" : "a number", npl_double_text(param->min, low, sizeof low),
+		                npl_double_text(param->max, high, sizeof high), *param->unit ? " " : "", param->unit, value);
+	return 0;
+}
+
+static int parse_value(const struct npl_param *param, const char *value, void *config, const char *where, int code,
+                       struct npl_err *err)
+{
+	void *field = (char *)config + param->offset;
+	switch (param->type) {
+	case NPL_PARAM_INT:
+	case NPL_PARAM_DOUBLE:
+		return parse_number(param, value, field, where, code, err);
+	case NPL_PARAM_CHOICE: {
+		int choice = find_choice(param->choices, value);
+		if (choice < 0)
+			return npl_fail(err, code, "%s: %s must be one of: %s; got '%s'", where, param->key, param->choices, value);
+		*(int *)field = choice;
+		return 0;
+	}
+	case NPL_PARAM_ORIGIN:
+		if (!npl_origin_ok(value))
+			return npl_fail(err, code,
+			                "%s: %s must say where the energy comes from (measured:..., modelled:TABLE, "
+			                "calibrated:PAPER, assumed:tdp or absent), got '%s'",
+			                where, param->key, value);
+		/* fall through */
+	case NPL_PARAM_STRING:
+		*(const char **)field = value;
+		return 0;
+	}
+	return npl_fail(err, NPL_EINTERNAL, "%s: parameter %s has no type", where, param->key);
+}
+
+static int unknown_key(const struct npl_param *schema, const struct npl_setting *setting, const char *where, struct npl_err *err)
+{
+	const char *keys[512];
+	int n = 0;
+	for (const struct npl_param *p = schema; p && p->key && n < 512; p++)
+		keys[n++] = p->key;
+	const char *nearest = n ? npl_nearest(setting->key, keys, n) : NULL;
+	if (!nearest)
+		return npl_fail(err, blame(setting), "%s: there is no parameter '%s'", where, setting->key);
+	return npl_fail(err, blame(setting), "%s: there is no parameter '%s'; the nearest is '%s'", where, setting->key, nearest);
+}
+
+int npl_params_read(const struct npl_param *schema, const struct npl_machine *machine, struct npl_arena *arena,
+                    void *config, struct npl_err *err)
+{
+	char where[256];
+	for (const struct npl_param *p = schema; p && p->key; p++)
+		if (parse_value(p, p->otherwise, config, p->key, NPL_EINTERNAL, err))
+			return err->code;
+	for (int i = 0; i < machine->n_settings; i++) {
+		const struct npl_setting *setting = &machine->setting[i];
+		const struct npl_param *p = schema;
+		while (p && p->key && strcmp(p->key, setting->key))
+			p++;
+		place(machine, setting, where, sizeof where);
+		if (!p || !p->key)
+			return unknown_key(schema, setting, where, err);
+		const char *copy = npl_arena_strdup(arena, setting->value);
+		if (!copy)
+			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", where);
+		if (parse_value(p, copy, config, where, blame(setting), err))
+			return err->code;
+	}
+	return 0;
+}
+
+static bool is_heading(const char *key)
+{
+	return !strcmp(key, "name") || !strcmp(key, "model") || !strcmp(key, "description");
+}
+
+int npl_machine_load(const char *path, struct npl_arena *arena, struct npl_machine *machine, struct npl_err *err)
+{
+	struct npl_setting *all;
+	int n;
+	*machine = (struct npl_machine){.path = npl_arena_strdup(arena, path)};
+	if (!machine->path)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	if (npl_settings_load(path, arena, &all, &n, err))
+		return err->code;
+	machine->setting = npl_arena_array(arena, (size_t)n + 1, sizeof *all);
+	if (!machine->setting)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	for (int i = 0; i < n; i++) {
+		if (!strcmp(all[i].key, "name"))
+			machine->name = all[i].value;
+		else if (!strcmp(all[i].key, "model"))
+			machine->model = all[i].value;
+		else if (!strcmp(all[i].key, "description"))
+			machine->description = all[i].value;
+		else
+			machine->setting[machine->n_settings++] = all[i];
+	}
+	if (!machine->model)
+		return npl_fail(err, NPL_EINPUT, "%s: no `model:` line, expected one naming the simulator that runs this machine", path);
+	if (!machine->name) {
+		const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+		const char *dot = strrchr(base, '.');
+		machine->name = npl_arena_strndup(arena, base, dot && dot != base ? (size_t)(dot - base) : strlen(base));
+		if (!machine->name)
+			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	}
+	return 0;
+}
+
+int npl_machine_set(struct npl_machine *machine, struct npl_arena *arena, const char *key, const char *value, struct npl_err *err)
+{
+	struct npl_setting *grown = npl_arena_array(arena, (size_t)machine->n_settings + 1, sizeof *grown);
+	char *key_copy = npl_arena_strdup(arena, key), *value_copy = npl_arena_strdup(arena, value);
+	if (!grown || !key_copy || !value_copy)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for --set %s", key);
+	if (is_heading(key))
+		return npl_fail(err, NPL_EUSAGE, "--set %s.%s: the %s of a machine cannot be set", machine->name, key, key);
+	if (machine->n_settings)
+		memcpy(grown, machine->setting, (size_t)machine->n_settings * sizeof *grown);
+	grown[machine->n_settings] = (struct npl_setting){.key = key_copy, .value = value_copy};
+	machine->setting = grown;
+	machine->n_settings++;
+	return 0;
+}
+
+/* Plain where YAML reads it back as it is, in double quotes otherwise. */
+static void put_quoted(FILE *out, const char *text)
+{
+	bool plain = *text && !strpbrk(text, ":#\"'\\{}[],&*!|>%@`\n\t") && text[0] != '-' && text[0] != '?' && text[0] != ' ' &&
+	             text[strlen(text) - 1] != ' ';
+	if (plain) {
+		fputs(text, out);
+		return;
+	}
+	fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			fprintf(out, "\\%c", *text);
+		else if ((unsigned char)*text < 0x20 || *text == 0x7f) /* a line break as it is would read back as a blank */
+			fprintf(out, "\\x%02x", *text);
+		else
+			fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+/* The effective value of a parameter as text; buf holds numbers. */
+static const char *value_text(const struct npl_param *p, const void *config, char *buf, size_t n)
+{
+	const void *field = (const char *)config + p->offset;
+	switch (p->type) {
+	case NPL_PARAM_INT:
+		snprintf(buf, n, "%lld", (long long)*(const int64_t *)field);
+		return buf;
+	case NPL_PARAM_DOUBLE:
+		return npl_double_text(*(const double *)field, buf, n);
+	case NPL_PARAM_CHOICE:
+		return choice_word(p->choices, *(const int *)field, buf, n);
+	default:
+		return *(const char *const *)field;
+	}
+}
+
+int npl_params_values(const struct npl_param *schema, const void *config, struct npl_arena *arena,
+                      const struct npl_param_value **values, int *n)
+{
+	char buf[64];
+	*n = 0;
+	while (schema && schema[*n].key)
+		(*n)++;
+	struct npl_param_value *list = npl_arena_array(arena, (size_t)*n + 1, sizeof *list);
+	*values = list;
+	for (int i = 0; list && i < *n; i++) {
+		const struct npl_param *p = &schema[i];
+		list[i].key = p->key;
+		list[i].is_number = p->type == NPL_PARAM_INT || p->type == NPL_PARAM_DOUBLE;
+		list[i].value = npl_arena_strdup(arena, value_text(p, config, buf, sizeof buf));
+		if (!list[i].value)
+			return NPL_ENOMEM;
+	}
+	return list ? 0 : NPL_ENOMEM;
+}
+
+/* Opens the mappings that key needs and the previous one had not opened: `array.rows` after `clock_hz` prints
+ * "array:" first. Returns the indentation of the key itself. */
+static int put_mappings(FILE *out, const char *key, const char *previous)
+{
+	int level = 0;
+	bool same = true;
+	const char *at = key;
+	for (const char *dot; (dot = strchr(at, '.')); at = dot + 1, level++) {
+		size_t upto = (size_t)(dot - key) + 1;
+		same = same && !strncmp(key, previous, upto);
+		if (!same)
+			fprintf(out, "%*s%.*s:\n", 2 * level, "", (int)(dot - at), at);
+	}
+	return level;
+}
+
+char *npl_params_dump(const struct npl_param *schema, const struct npl_machine *machine, const void *config,
+                      struct npl_arena *arena)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	if (!out)
+		return NULL;
+	fputs("name: ", out);
+	put_quoted(out, machine->name);
+	fputs("\nmodel: ", out);
+	put_quoted(out, machine->model);
+	if (machine->description) {
+		fputs("\ndescription: ", out);
+		put_quoted(out, machine->description);
+	}
+	fputc('\n', out);
+	char buf[64];
+	const char *previous = "";
+	for (const struct npl_param *p = schema; p && p->key; p++) {
+		int level = put_mappings(out, p->key, previous);
+		const char *dot = strrchr(p->key, '.');
+		fprintf(out, "%*s%s: ", 2 * level, "", dot ? dot + 1 : p->key);
+		put_quoted(out, value_text(p, config, buf, sizeof buf));
+		fprintf(out, "  # %s%s%s\n", p->unit, *p->unit ? ": " : "", p->help);
+		previous = p->key;
+	}
+	char *copy = fclose(out) ? NULL : npl_arena_strdup(arena, text);
+	free(text);
+	return copy;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Results and the origins of energies: see result.h. */
+#include "npulab/result.h"
+
+#include <math.h>
+#include <string.h>
+
+bool npl_origin_ok(const char *origin)
+{
+	static const char *const whole[] = {"measured:rapl-pkg", "measured:nvml-energy", "measured:nvml-power-integral",
+	                                    "assumed:tdp", "absent"};
+	static const char *const with_source[] = {"modelled:", "calibrated:"};
+	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+		if (!strcmp(origin, whole[i]))
+			return true;
+	for (size_t i = 0; i < sizeof with_source / sizeof *with_source; i++)
+		if (!strncmp(origin, with_source[i], strlen(with_source[i])) && origin[strlen(with_source[i])])
+			return true;
+	return false;
+}
+
+int npl_result_energy(struct npl_result *result, const char *component, uint64_t events, double pj_per_event,
+                      const char *origin, struct npl_err *err)
+{
+	if (result->n_energy == NPL_MAX_ENERGY)
+		return npl_fail(err, NPL_EINTERNAL, "energy of %s: more than %d components", component, NPL_MAX_ENERGY);
+	if (!npl_origin_ok(origin))
+		return npl_fail(err, NPL_EINTERNAL, "energy of %s: '%s' is not an origin", component, origin);
+	bool absent = !strcmp(origin, "absent");
+	result->energy[result->n_energy++] = (struct npl_energy){
+	        .component = component,
+	        .origin = origin,
+	        .events = events,
+	        .pj_per_event = pj_per_event,
+	        .joules = absent ? NAN : (double)events * pj_per_event * 1e-12,
+	};
+	return 0;
+}
+
+double npl_result_joules(const struct npl_result *result)
+{
+	double sum = result->n_energy ? 0 : NAN;
+	for (int i = 0; i < result->n_energy; i++)
+		sum += result->energy[i].joules;
+	return sum;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How far a device's outputs are from the float reference's (compare.h). */
+#include <math.h>
+
+#include "npulab/compare.h"
+
+/* A classifier's output: (samples, classes), possibly with spatial dimensions of 1. */
+static int64_t classes_of(const struct npl_tensor *t, int64_t samples)
+{
+	if (t->dtype != NPL_F32 || t->shape.rank < 2 || t->shape.dim[0] != samples || t->shape.dim[1] < 2)
+		return 0;
+	for (int i = 2; i < t->shape.rank; i++)
+		if (t->shape.dim[i] != 1)
+			return 0;
+	return t->shape.dim[1];
+}
+
+static int64_t greatest(const float *row, int64_t n)
+{
+	int64_t best = 0;
+	for (int64_t i = 1; i < n; i++)
+		best = row[i] > row[best] ? i : best;
+	return best;
+}
+
+static void classify(const struct npl_tensor *ref, const struct npl_tensor *out, int64_t count, const struct npl_tensor *labels,
+                     struct npl_accuracy *accuracy)
+{
+	int64_t classes = classes_of(out, count), agree = 0, right = 0;
+	if (!classes || count < 1)
+		return;
+	for (int64_t i = 0; i < count; i++) {
+		int64_t choice = greatest((const float *)out->data + i * classes, classes);
+		agree += ref && choice == greatest((const float *)ref->data + i * classes, classes);
+		right += labels && choice == ((const int64_t *)labels->data)[i];
+	}
+	accuracy->top1_agreement = ref ? (double)agree / (double)count : NAN;
+	accuracy->top1_accuracy = labels ? (double)right / (double)count : NAN;
+}
+
+void npl_accuracy_of(const struct npl_tensor *ref, const struct npl_tensor *out, int n_outputs, int64_t count,
+                     const struct npl_tensor *labels, struct npl_accuracy *accuracy)
+{
+	*accuracy = (struct npl_accuracy){NAN, NAN, NAN, NAN};
+	if (n_outputs)
+		classify(ref, out, count, labels && labels->data ? labels : NULL, accuracy);
+	if (!ref)
+		return;
+	double signal = 0, noise = 0, most = 0;
+	bool bad = false;
+	for (int k = 0; k < n_outputs; k++) {
+		if (out[k].dtype != NPL_F32)
+			continue;
+		const float *r = ref[k].data, *o = out[k].data;
+		int64_t n = npl_tensor_count(&out[k]);
+		for (int64_t i = 0; i < n; i++) {
+			double error = (double)o[i] - (double)r[i];
+			bad = bad || isnan(error);
+			signal += (double)r[i] * (double)r[i];
+			noise += error * error;
+			most = fabs(error) > most ? fabs(error) : most;
+		}
+	}
+	accuracy->max_abs_error = bad ? NAN : most;
+	accuracy->sqnr_db = bad || noise == 0 || signal == 0 ? NAN : 10 * log10(signal / noise);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The main job (compare.h): the float reference first, then each device in turn. */
+#include "npulab/compare.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npulab/sha256.h"
+#include "devices_open.h"
+#include "passes.h"
+
+struct job {
+	struct npl_graph *graph;
+	const struct npl_samples *samples;
+	const struct npl_compare_options *options;
+	int64_t batches;
+	struct npl_range *range;      /* NULL: nothing to quantise */
+	struct npl_tensor *reference; /* (samples, ...) per output; NULL: not asked for */
+};
+
+/* Room for the outputs of all samples, batch size replaced by their number. An output that does not have the batch in
+ * dimension 0 keeps its shape and holds the last batch's. */
+static int alloc_outputs(const struct job *job, struct npl_tensor *all, struct npl_err *err)
+{
+	for (int i = 0; i < job->graph->n_outputs; i++) {
+		const struct npl_value *value = &job->graph->value[job->graph->output[i]];
+		all[i] = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
+		if (value->shape.rank && value->shape.dim[0] == job->graph->batch)
+			all[i].shape.dim[0] = job->samples->count;
+		if (npl_tensor_alloc(&all[i], err))
+			return err->code;
+	}
+	return 0;
+}
+
+void npl_store_batch(const struct npl_graph *graph, const struct npl_tensor *batch, int64_t b, int64_t real, struct npl_tensor *all)
+{
+	for (int i = 0; i < graph->n_outputs; i++) {
+		size_t bytes = npl_tensor_bytes(&batch[i]), at = 0;
+		if (batch[i].shape.rank && batch[i].shape.dim[0] == graph->batch) {
+			size_t sample_bytes = graph->batch ? bytes / (size_t)graph->batch : 0;
+			bytes = sample_bytes * (size_t)real;
+			at = sample_bytes * (size_t)(b * graph->batch);
+		}
+		memcpy((char *)all[i].data + at, batch[i].data, bytes);
+	}
+}
+
+static void free_tensors(struct npl_tensor *tensors, int n)
+{
+	for (int i = 0; tensors && i < n; i++)
+		npl_tensor_free(&tensors[i]);
+	free(tensors);
+}
+
+static void tell(const struct npl_compare_options *options, const char *what, int64_t done, int64_t all)
+{
+	if (options->progress)
+		options->progress(options->user, what, done, all);
+}
+
+/* Float reference over all batches of some samples; all may be NULL (only the ranges are wanted), range too. */
+static int evaluate_all(const struct job *job, const struct npl_samples *samples, const char *what, struct npl_tensor *all,
+                        struct npl_range *range, struct npl_err *err)
+{
+	struct npl_graph *graph = job->graph;
+	int64_t batches = npl_samples_batches(graph, samples);
+	struct npl_tensor *in = calloc((size_t)graph->n_inputs + 1, sizeof *in);
+	struct npl_tensor *out = calloc((size_t)graph->n_outputs + 1, sizeof *out);
+	int rc = in && out ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int64_t b = 0; b < batches && !rc; b++) {
+		int64_t real;
+		tell(job->options, what, b, batches);
+		if ((rc = npl_samples_batch(graph, samples, b, in, &real, err)))
+			break;
+		rc = npl_evaluate(graph, in, out, range, err);
+		if (!rc && all)
+			npl_store_batch(graph, out, b, real, all);
+		for (int i = 0; i < graph->n_inputs; i++)
+			npl_tensor_free(&in[i]);
+		for (int i = 0; i < graph->n_outputs; i++)
+			npl_tensor_free(&out[i]);
+	}
+	tell(job->options, what, batches, batches);
+	free(in);
+	free(out);
+	return rc;
+}
+
+/* The float side: ranges where a device quantises, reference outputs where accuracy is wanted; one walk for both when
+ * there is no calibration set. */
+static int prepare_reference(struct job *job, const struct npl_samples *calibration, bool quantised,
+                             struct npl_comparison *c, struct npl_err *err)
+{
+	struct npl_graph *graph = job->graph;
+	bool want_outputs = !job->options->no_accuracy;
+	int rc = 0;
+	if (job->options->timing_only)
+		return 0;
+	if (quantised) {
+		job->range = malloc(((size_t)graph->n_values + 1) * sizeof *job->range);
+		if (!job->range)
+			return npl_fail(err, NPL_ENOMEM, "out of memory");
+		for (int v = 0; v < graph->n_values; v++)
+			job->range[v] = NPL_RANGE_EMPTY;
+		c->calibrated_on = calibration ? "calibration set" : "inputs";
+	}
+	if (want_outputs) {
+		job->reference = calloc((size_t)graph->n_outputs + 1, sizeof *job->reference);
+		rc = job->reference ? alloc_outputs(job, job->reference, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	}
+	if (!rc && quantised && calibration)
+		rc = evaluate_all(job, calibration, "calibrating", NULL, job->range, err);
+	if (!rc && (want_outputs || (quantised && !calibration)))
+		rc = evaluate_all(job, job->samples, "float reference", job->reference, calibration ? NULL : job->range, err);
+	if (!rc && want_outputs)
+		npl_accuracy_of(job->reference, job->reference, graph->n_outputs, job->samples->count, &job->samples->labels,
+		                &c->reference);
+	return rc;
+}
+
+static void hash_outputs(const struct npl_tensor *all, int n, char hex[65])
+{
+	struct npl_sha256 state;
+	npl_sha256_init(&state);
+	for (int i = 0; i < n; i++)
+		npl_sha256_update(&state, all[i].data, npl_tensor_bytes(&all[i]));
+	npl_sha256_final(&state, hex);
+}
+
+/* One entry of the comparison: a session over the devices, run and judged. */
+static int run_entry(const struct job *job, struct npl_device *const *device, int n_devices, const int *place, const char *name,
+                     struct npl_device_report *report, struct npl_err *err)
+{
+	struct npl_graph *graph = job->graph;
+	struct npl_session_options options = {.n_devices = n_devices, .device = device, .place = place, .ranges = job->range,
+	                                      .timing_only = job->options->timing_only};
+	struct npl_session *session = NULL;
+	struct npl_tensor *all = calloc((size_t)graph->n_outputs + 1, sizeof *all);
+	int rc = all ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	report->name = name;
+	report->samples = job->samples->count;
+	report->batches = job->batches;
+	report->accuracy = (struct npl_accuracy){NAN, NAN, NAN, NAN};
+	if (!rc && !options.timing_only)
+		rc = alloc_outputs(job, all, err);
+	if (!rc)
+		rc = npl_session_open(graph, &options, &session, err);
+	if (!rc) {
+		struct npl_passes passes = {.graph = graph, .session = session, .samples = job->samples, .batches = job->batches,
+		                            .timing_only = options.timing_only, .device = device, .n_devices = n_devices,
+		                            .progress = job->options->progress, .user = job->options->user};
+		rc = npl_passes_run(&passes, all, report, err);
+	}
+	if (!rc && !options.timing_only) {
+		hash_outputs(all, graph->n_outputs, report->output_sha256);
+		npl_accuracy_of(job->reference, all, graph->n_outputs, job->samples->count, &job->samples->labels, &report->accuracy);
+		for (int i = 0; job->options->outputs && i < graph->n_outputs; i++) {
+			npl_tensor_free(&job->options->outputs[i]);
+			job->options->outputs[i] = all[i];
+			all[i].owned = false;
+		}
+	}
+	npl_session_close(session);
+	free_tensors(all, graph->n_outputs);
+	return rc;
+}
+
+static int run_all(const struct job *job, struct npl_device *const *device, struct npl_comparison *c, struct npl_err *err)
+{
+	const struct npl_compare_options *options = job->options;
+	if (options->place) {
+		c->n_devices = 1;
+		c->device[0].info.kind = NPL_KIND_SIMULATED;
+		if (run_entry(job, device, options->n_devices, options->place, "placement", &c->device[0], err))
+			return err->code;
+		return npl_report_keep_strings(c, &c->device[0].run, err);
+	}
+	for (int d = 0; d < options->n_devices; d++) {
+		struct npl_device_report *report = &c->device[d];
+		if (npl_report_describe(c, device[d], report, err))
+			return err->code;
+		c->n_devices = d + 1;
+		if (run_entry(job, &device[d], 1, NULL, report->name, report, err) || npl_report_keep_strings(c, &report->run, err))
+			return err->code;
+	}
+	return 0;
+}
+
+int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, const struct npl_samples *calibration,
+                const struct npl_compare_options *options, struct npl_comparison *c, struct npl_err *err)
+{
+	struct job job = {.graph = graph, .samples = samples, .options = options};
+	struct npl_device **device = calloc((size_t)options->n_devices + 1, sizeof *device);
+	bool quantised = false;
+	*c = (struct npl_comparison){.graph = graph, .samples = samples->count, .labelled = samples->labels.data != NULL,
+	                             .random_inputs = samples->random, .timing_only = options->timing_only};
+	c->reference = (struct npl_accuracy){NAN, NAN, NAN, NAN};
+	c->batches = job.batches = npl_samples_batches(graph, samples);
+	c->device = calloc((size_t)options->n_devices + 1, sizeof *c->device);
+	int rc = device && c->device ? npl_devices_open(options, device, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int d = 0; d < options->n_devices && !rc; d++)
+		quantised = quantised || npl_device_get_info(device[d])->format != NPL_FORMAT_F32;
+	if (!rc)
+		rc = prepare_reference(&job, calibration, quantised, c, err);
+	if (!rc)
+		rc = run_all(&job, device, c, err);
+	for (int d = 0; device && d < options->n_devices; d++)
+		npl_device_close(device[d]);
+	free(device);
+	free(job.range);
+	free_tensors(job.reference, graph->n_outputs);
+	if (rc)
+		npl_comparison_free(c);
+	return rc;
+}
+
+void npl_comparison_free(struct npl_comparison *c)
+{
+	for (int d = 0; c->device && d < c->n_devices; d++)
+		npl_run_free(&c->device[d].run);
+	free(c->device);
+	npl_arena_free(&c->arena);
+	*c = (struct npl_comparison){0};
+}

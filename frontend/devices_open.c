@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening the devices of a comparison (devices_open.h). */
+#include "devices_open.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int npl_device_sets(const char *device, const char *const *set, int n_sets, const char **fill)
+{
+	size_t length = strlen(device);
+	int n = 0;
+	for (int i = 0; i < n_sets; i++)
+		if (!strncmp(set[i], device, length) && set[i][length] == '.')
+			fill[n++] = set[i] + length + 1;
+	return n;
+}
+
+static bool is_measured(const struct npl_device *device)
+{
+	enum npl_device_kind kind = npl_device_get_info(device)->kind;
+	return kind != NPL_KIND_SIMULATED && kind != NPL_KIND_NULL;
+}
+
+int npl_devices_open(const struct npl_compare_options *options, struct npl_device **device, struct npl_err *err)
+{
+	const char **sets = calloc((size_t)options->n_sets + 1, sizeof *sets);
+	bool *used = calloc((size_t)options->n_sets + 1, sizeof *used);
+	int rc = sets && used ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int d = 0; d < options->n_devices && !rc; d++) {
+		/* a machine file's settings are addressed by the machine's name, which only the opened file tells */
+		const char *name = options->device_names[d];
+		struct npl_device *plain = NULL;
+		if (strchr(name, '/') || strstr(name, ".yaml")) {
+			if ((rc = npl_device_open(name, NULL, &plain, err)))
+				break;
+		}
+		const char *label = plain ? npl_device_name(plain) : name;
+		struct npl_device_options opening = {.set = sets, .threads = options->threads};
+		opening.n_sets = npl_device_sets(label, options->set, options->n_sets, sets);
+		for (int i = 0; i < options->n_sets; i++)
+			used[i] = used[i] || npl_device_sets(label, &options->set[i], 1, &(const char *){NULL});
+		npl_device_close(plain);
+		rc = npl_device_open(name, &opening, &device[d], err);
+		if (!rc && options->timing_only && is_measured(device[d]))
+			rc = npl_fail(err, NPL_EUSAGE, "--timing-only: %s is a real device, its time can only be measured", name);
+	}
+	for (int i = 0; i < options->n_sets && !rc; i++)
+		if (!used[i])
+			rc = npl_fail(err, NPL_EUSAGE, "--set %s: none of the devices asked for has this name", options->set[i]);
+	free(sets);
+	free(used);
+	return rc;
+}
+
+/* Copies what outlives the device into the comparison. */
+int npl_report_describe(struct npl_comparison *c, const struct npl_device *device, struct npl_device_report *report, struct npl_err *err)
+{
+	int n;
+	const struct npl_param_value *from = npl_device_settings(device, &n);
+	struct npl_param_value *settings = npl_arena_array(&c->arena, (size_t)n + 1, sizeof *settings);
+	report->info = *npl_device_get_info(device);
+	report->name = npl_arena_strdup(&c->arena, npl_device_name(device));
+	bool ok = settings && report->name;
+	for (int i = 0; i < n && ok; i++) {
+		settings[i] = from[i];
+		settings[i].value = npl_arena_strdup(&c->arena, from[i].value);
+		ok = settings[i].value != NULL;
+	}
+	if (!ok)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	report->setting = settings;
+	report->n_settings = n;
+	if (npl_device_sha256(device))
+		snprintf(report->machine_sha256, sizeof report->machine_sha256, "%s", npl_device_sha256(device));
+	return 0;
+}
+
+/* The rows point at strings of devices and sessions that are about to close. */
+int npl_report_keep_strings(struct npl_comparison *c, struct npl_run *run, struct npl_err *err)
+{
+	bool ok = true;
+	for (int i = 0; i < run->n_layers; i++) {
+		struct npl_layer_run *row = &run->layer[i];
+		row->ran_on = npl_arena_strdup(&c->arena, row->ran_on);
+		row->note = row->note ? npl_arena_strdup(&c->arena, row->note) : NULL;
+		for (int e = 0; e < row->result.n_energy; e++) {
+			row->result.energy[e].component = npl_arena_strdup(&c->arena, row->result.energy[e].component);
+			row->result.energy[e].origin = npl_arena_strdup(&c->arena, row->result.energy[e].origin);
+			ok = ok && row->result.energy[e].component && row->result.energy[e].origin;
+		}
+		ok = ok && row->ran_on;
+	}
+	for (int e = 0; e < run->n_energy; e++) {
+		run->energy[e].component = npl_arena_strdup(&c->arena, run->energy[e].component);
+		run->energy[e].origin = npl_arena_strdup(&c->arena, run->energy[e].origin);
+		ok = ok && run->energy[e].component && run->energy[e].origin;
+	}
+	return ok ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening the devices of a comparison, and what of them outlives their closing. */
+#ifndef NPULAB_FRONTEND_DEVICES_OPEN_H
+#define NPULAB_FRONTEND_DEVICES_OPEN_H
+
+#include "npulab/compare.h"
+
+/* Opens options->device_names with the --set that belong to each. NPL_EUSAGE when a --set names none of them, or
+ * with timing_only for a real device. On failure
+ * what was opened stays in device[] for the caller to close. */
+int npl_devices_open(const struct npl_compare_options *options, struct npl_device **device, struct npl_err *err);
+
+/* Copies name, description and settings into the report (strings into the comparison's arena). */
+int npl_report_describe(struct npl_comparison *c, const struct npl_device *device, struct npl_device_report *report, struct npl_err *err);
+
+/* The rows and energies of a run point at strings of devices and sessions that are about to close: copies them. */
+int npl_report_keep_strings(struct npl_comparison *c, struct npl_run *run, struct npl_err *err);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One batch through a session: each step in order, on its device, as a view or on the host. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "live.h"
+#include "npulab/clock.h"
+#include "npulab/quantise.h"
+#include "npulab/sha256.h"
+#include "values.h"
+
+/* The layer's tensors in the device's format, brought to its memory. view holds input 0 in its canonical shape. */
+static int gather_inputs(struct npl_live *live, const struct npl_node *node, const struct npl_step *step,
+                         struct npl_tensor *view, struct npl_layer *layer, struct npl_layer_run *row, struct npl_err *err)
+{
+	enum npl_format format = npl_step_format(live->session, step);
+	layer->n_in = node->n_in;
+	for (int k = 0; k < node->n_in; k++) {
+		if (node->in[k] < 0 || (k > 0 && step->canonical))
+			continue;
+		if (npl_live_get(live, node->in[k], format, step->device, row, &layer->in[k], err))
+			return err->code;
+	}
+	if (step->canonical) {
+		*view = *layer->in[0];
+		view->owned = false;
+		view->shape = step->x_shape;
+		layer->in[0] = view;
+		layer->in[1] = &step->weight;
+		layer->in[2] = node->n_in > 2 && node->in[2] >= 0 ? &step->bias : NULL;
+	}
+	return 0;
+}
+
+/* In timing_only nobody made the weights: their descriptions are enough. */
+static void describe_weights(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
+                             struct npl_tensor *weight, struct npl_tensor *bias, struct npl_layer *layer)
+{
+	enum npl_format format = npl_step_format(s, step);
+	*weight = (struct npl_tensor){.dtype = format == NPL_FORMAT_INT8 ? NPL_I8
+	                                       : format == NPL_FORMAT_Q16 ? NPL_I16
+	                                                                  : NPL_F32,
+	                              .shape = s->graph->value[node->in[1]].shape,
+	                              .quant = {.scale = 1}};
+	*bias = (struct npl_tensor){.dtype = format == NPL_FORMAT_F32 ? NPL_F32 : NPL_I32, .quant = {.scale = 1}};
+	if (step->op == NPL_OP_GEMM)
+		weight->shape = npl_shape_of(2, step->y_shape.dim[1], step->x_shape.dim[1]);
+	bias->shape = npl_shape_of(1, step->y_shape.dim[1]);
+	layer->in[1] = weight;
+	if (layer->in[2])
+		layer->in[2] = bias;
+}
+
+static void hash_tensor(const struct npl_session *s, const struct npl_tensor *tensor, char hex[65])
+{
+	if (s->hash && tensor->data)
+		npl_sha256_hex(tensor->data, npl_tensor_bytes(tensor), hex);
+}
+
+static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row, double *wall, struct npl_err *err)
+{
+	struct npl_session *s = live->session;
+	const struct npl_node *node = &s->graph->node[i];
+	const struct npl_step *step = &s->step[i];
+	const struct npl_value *value = &s->graph->value[step->out];
+	enum npl_format format = npl_step_format(s, step);
+	struct npl_tensor view, weight, bias;
+	struct npl_tensor out = {.name = value->name, .dtype = npl_format_dtype(format), .shape = step->y_shape, .quant = step->y_quant};
+	if (format == NPL_FORMAT_F32)
+		out.dtype = value->dtype;
+	struct npl_layer layer = {.name = node->name, .op = step->op, .attrs = &step->attrs, .fused = step->fused, .out = &out,
+	                          .macs = node->macs, .timing_only = s->timing_only};
+	if (gather_inputs(live, node, step, &view, &layer, row, err))
+		return err->code;
+	if (s->timing_only && step->canonical)
+		describe_weights(s, node, step, &weight, &bias, &layer);
+	if (!s->timing_only && npl_tensor_alloc(&out, err))
+		return err->code;
+	double start = npl_clock_seconds();
+	int rc = npl_device_run(s->device[step->device], &layer, &row->result, err);
+	*wall += npl_clock_seconds() - start;
+	if (rc) {
+		npl_tensor_free(&out);
+		return rc;
+	}
+	out.shape = value->shape;
+	hash_tensor(s, &out, row->output_sha256);
+	return npl_live_put(live, step->out, format, step->device, &out, err);
+}
+
+static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, struct npl_err *err)
+{
+	struct npl_session *s = live->session;
+	const struct npl_node *node = &s->graph->node[i];
+	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
+	const struct npl_tensor **in = calloc((size_t)node->n_in + 1, sizeof *in);
+	uint64_t elements = 0, bytes = 0;
+	int rc = in ? 0 : npl_fail(err, NPL_ENOMEM, "node '%s': out of memory", node->name);
+	for (int k = 0; k < node->n_in && !rc; k++) {
+		if (node->in[k] < 0)
+			continue;
+		rc = npl_live_get(live, node->in[k], NPL_FORMAT_F32, NPL_ON_HOST, row, &in[k], err);
+		if (!rc)
+			bytes += npl_tensor_bytes(in[k]);
+	}
+	for (int k = 0; k < node->n_out && !rc; k++) {
+		if (node->out[k] < 0)
+			continue;
+		const struct npl_value *value = &s->graph->value[node->out[k]];
+		out[k] = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
+		elements += (uint64_t)npl_tensor_count(&out[k]);
+		bytes += npl_tensor_bytes(&out[k]);
+		if (!s->timing_only)
+			rc = npl_tensor_alloc(&out[k], err);
+	}
+	if (!rc && !s->timing_only && npl_op_defs[node->op].run(&node->attrs, in, node->n_in, out, node->n_out, err))
+		rc = npl_prefix(err, "node '%s'", node->name);
+	npl_charge_host(s, row, node->macs, elements, bytes);
+	row->result.macs = node->macs;
+	for (int k = 0; k < node->n_out; k++) {
+		if (!rc && node->out[k] >= 0) {
+			if (k == 0)
+				hash_tensor(s, &out[k], row->output_sha256);
+			rc = npl_live_put(live, node->out[k], NPL_FORMAT_F32, NPL_ON_HOST, &out[k], err);
+		} else {
+			npl_tensor_free(&out[k]);
+		}
+	}
+	free(in);
+	return rc;
+}
+
+/* Adds joules to the row's component of this name and origin. */
+static int add_energy(struct npl_result *result, const char *component, double joules, const char *origin, struct npl_err *err)
+{
+	for (int i = 0; i < result->n_energy; i++)
+		if (!strcmp(result->energy[i].component, component) && !strcmp(result->energy[i].origin, origin)) {
+			result->energy[i].joules += joules;
+			return 0;
+		}
+	if (npl_result_energy(result, component, 0, 0, origin, err))
+		return err->code;
+	if (strcmp(origin, "absent"))
+		result->energy[result->n_energy - 1].joules = joules;
+	return 0;
+}
+
+/* What a row costs beside the device's own work: the host, the links, and machines that stay powered while others work.
+ * A device that ran the layer and tells no energy leaves the row's unknown: without an entry it would count as none. */
+static int charge_surroundings(const struct npl_session *s, const struct npl_step *step, const uint64_t *link_bytes,
+                               struct npl_layer_run *row, struct npl_err *err)
+{
+	double around = row->host_seconds + row->link_seconds;
+	bool on_device = row->role == NPL_RAN && step->device != NPL_ON_HOST;
+	if (on_device && !row->result.n_energy && npl_device_get_info(s->device[step->device])->kind != NPL_KIND_NULL &&
+	    add_energy(&row->result, row->ran_on, 0, "absent", err))
+		return err->code;
+	if (row->host_seconds > 0 && add_energy(&row->result, "host", row->host_seconds * s->host.busy_watts, s->host.origin, err))
+		return err->code;
+	for (int d = 0; d < s->n_devices; d++) {
+		const struct npl_device_info *info = npl_device_get_info(s->device[d]);
+		const struct npl_link *link = &info->link;
+		double waiting = around + (on_device && step->device == d ? 0 : row->result.seconds);
+		if (waiting > 0 && info->static_watts > 0 &&
+		    add_energy(&row->result, "static, waiting", waiting * info->static_watts, info->static_origin, err))
+			return err->code;
+		if (link_bytes[d] && add_energy(&row->result, "host link", (double)link_bytes[d] * link->pj_per_byte * 1e-12,
+		                                link->energy_origin ? link->energy_origin : "absent", err))
+			return err->code;
+	}
+	return 0;
+}
+
+static int run_step(struct npl_live *live, int i, struct npl_layer_run *row, double *wall, struct npl_err *err)
+{
+	struct npl_session *s = live->session;
+	const struct npl_node *node = &s->graph->node[i];
+	const struct npl_step *step = &s->step[i];
+	row->node = i;
+	row->role = step->role;
+	row->note = step->note;
+	row->ran_on = step->device == NPL_ON_HOST ? "host" : npl_device_name(s->device[step->device]);
+	int rc = 0;
+	if (step->role == NPL_RAN && step->device != NPL_ON_HOST) {
+		row->stat = npl_device_get_info(s->device[step->device])->stat;
+		row->n_stats = npl_device_get_info(s->device[step->device])->n_stats;
+	}
+	if (step->role == NPL_VIEW)
+		rc = npl_live_view(live, node->in[0], node->out[0], err);
+	else if (step->role == NPL_RAN)
+		rc = step->device == NPL_ON_HOST ? run_on_host(live, i, row, err) : run_on_device(live, i, row, wall, err);
+	for (int k = 0; k < node->n_in && !rc; k++)
+		if (node->in[k] >= 0)
+			npl_live_done(live, node->in[k]);
+	return rc;
+}
+
+static int take_outputs(struct npl_live *live, struct npl_tensor *outputs, struct npl_run *run, struct npl_err *err)
+{
+	const struct npl_graph *graph = live->session->graph;
+	for (int i = 0; i < graph->n_outputs; i++) {
+		int v = graph->output[i], producer = graph->value[v].producer;
+		const struct npl_tensor *tensor;
+		struct npl_layer_run outside = {0}, *row = producer >= 0 ? &run->layer[producer] : &outside;
+		if (npl_live_get(live, v, NPL_FORMAT_F32, NPL_ON_HOST, row, &tensor, err))
+			return err->code;
+		if (live->session->timing_only)
+			continue;
+		outputs[i] = (struct npl_tensor){.name = tensor->name, .dtype = tensor->dtype, .shape = tensor->shape};
+		if (npl_tensor_alloc(&outputs[i], err))
+			return err->code;
+		memcpy(outputs[i].data, tensor->data, npl_tensor_bytes(tensor));
+	}
+	return 0;
+}
+
+int npl_session_run(struct npl_session *s, const struct npl_tensor *inputs, struct npl_tensor *outputs, struct npl_run *run,
+                    struct npl_err *err)
+{
+	const struct npl_graph *graph = s->graph;
+	struct npl_live live = {0};
+	double wall = 0;
+	*run = (struct npl_run){.n_layers = graph->n_nodes};
+	run->layer = calloc((size_t)graph->n_nodes + 1, sizeof *run->layer);
+	int rc = run->layer ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", graph->n_nodes);
+	if (!rc && !s->timing_only)
+		rc = npl_check_inputs(graph, inputs, err);
+	if (!rc)
+		rc = npl_live_open(s, inputs, &live, err);
+	for (int i = 0; i < graph->n_nodes && !rc; i++)
+		rc = run_step(&live, i, &run->layer[i], &wall, err);
+	if (!rc)
+		rc = take_outputs(&live, outputs, run, err);
+	for (int i = 0; i < graph->n_nodes && !rc; i++)
+		rc = charge_surroundings(s, &s->step[i], live.link_bytes + (size_t)i * (size_t)s->n_devices, &run->layer[i], err);
+	if (!rc)
+		rc = npl_run_total(run, err);
+	run->wall_seconds = wall;
+	if (live.session)
+		npl_live_close(&live);
+	for (int i = 0; rc && outputs && i < graph->n_outputs; i++)
+		npl_tensor_free(&outputs[i]);
+	if (rc)
+		npl_run_free(run);
+	return rc;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Batch normalisation at inference, y = scale * (x - mean) / sqrt(var + epsilon) + shift, is a factor and an offset
+ * per channel; after a Conv or Gemm that nobody else reads both go into its weight and bias (Jacob et al., CVPR 2018,
+ * section 3.2). Factors are computed in double and rounded once. Not folded: a normalisation before the product, or
+ * one whose parameters are not constant. */
+#include "fold.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCALE = 1, SHIFT = 2, MEAN = 3, VARIANCE = 4 };
+
+/* Channel of element i of a weight: Conv (M, ...) and Gemm transposed (N,K) have it slowest, Gemm (K,N) fastest. */
+static int64_t channel_of(const struct graph_node *node, int64_t i, int64_t channels, int64_t per_channel)
+{
+	return node->op == NPL_OP_GEMM && !node->attrs.trans_b ? i % channels : i / per_channel;
+}
+
+/* factor[] and, for a bias of 0, offset[]; true in *same when all factors are equal. */
+static int channel_factors(struct graph_builder *b, const struct graph_node *bn, int64_t channels, double *factor,
+                           double *offset, bool *same)
+{
+	const float *data[5] = {NULL};
+	for (int k = SCALE; k <= VARIANCE; k++) {
+		data[k] = fold_data(b, &b->value[bn->in[k]]);
+		if (!data[k])
+			return b->err->code;
+	}
+	for (int64_t c = 0; c < channels; c++) {
+		factor[c] = data[SCALE][c] / sqrt((double)data[VARIANCE][c] + (double)bn->attrs.epsilon);
+		offset[c] = data[SHIFT][c] - data[MEAN][c] * factor[c];
+		*same &= factor[c] == factor[0];
+	}
+	return 0;
+}
+
+/* The weight times its channels' factors as a new constant: another node may read the old one too. */
+static int scale_weight(struct graph_builder *b, struct graph_node *node, int64_t channels, const double *factor, bool same)
+{
+	struct npl_value made = b->value[node->in[1]];
+	int64_t count = npl_shape_count(&made.shape);
+	if (made.is_fill && same && channels > 0) {
+		float element;
+		memcpy(&element, made.fill, sizeof element);
+		element = (float)(element * factor[0]);
+		memcpy(made.fill, &element, sizeof element);
+		made.data = NULL;
+	} else {
+		const float *old = fold_data(b, &b->value[node->in[1]]);
+		float *scaled = npl_arena_array(&b->graph->arena, (size_t)count, sizeof *scaled);
+		if (!old || !scaled)
+			return old ? graph_no_memory(b) : b->err->code;
+		for (int64_t i = 0; i < count; i++)
+			scaled[i] = (float)(old[i] * factor[channel_of(node, i, channels, count / channels)]);
+		made.data = scaled;
+		made.is_fill = false;
+	}
+	int v = graph_add_made(b, node->name, "weight", &made);
+	if (v < 0)
+		return v;
+	node->in[1] = v;
+	return 0;
+}
+
+/* Channels when the two can be merged, else 0. */
+static int64_t foldable(struct graph_builder *b, const struct graph_node *bn, const struct graph_node *node)
+{
+	if (!node || (node->op != NPL_OP_CONV && node->op != NPL_OP_GEMM) || !fold_is_constant(b, node->in[1]))
+		return 0;
+	const struct npl_shape *y = &b->value[bn->in[0]].shape;
+	int64_t channels = y->rank > 1 ? y->dim[1] : 0;
+	if (!fold_bias_open(b, node, channels))
+		return 0;
+	for (int k = SCALE; k <= VARIANCE; k++)
+		if (!fold_is_constant(b, bn->in[k]) || npl_shape_count(&b->value[bn->in[k]].shape) != channels)
+			return 0;
+	return channels;
+}
+
+int fold_batchnorm(struct graph_builder *b, struct graph_node *bn)
+{
+	struct graph_node *node = fold_producer(b, bn->in[0]);
+	int64_t channels = foldable(b, bn, node);
+	if (!channels)
+		return 0;
+	/* Enough for weight, bias and the four parameters, all of them fills, to be made. */
+	size_t bytes = 2 * (size_t)npl_shape_count(&b->value[node->in[1]].shape) * sizeof(float) + (size_t)channels * 64;
+	if (!fold_allowed(b, bytes, bytes))
+		return 0;
+	double *factor = calloc((size_t)channels, 2 * sizeof *factor);
+	if (!factor)
+		return graph_no_memory(b);
+	double *offset = factor + channels;
+	bool same = true;
+	int rc = channel_factors(b, bn, channels, factor, offset, &same);
+	if (!rc)
+		rc = scale_weight(b, node, channels, factor, same);
+	if (!rc)
+		rc = fold_set_bias(b, node, channels, factor, offset);
+	free(factor);
+	if (rc)
+		return rc;
+	fold_take_output(b, node, bn);
+	b->graph->folded_batchnorms++;
+	return 0;
+}

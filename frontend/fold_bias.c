@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An Add of a constant with one element per output channel, after a Conv, Gemm or MatMul that nobody else reads,
+ * is that product's bias. A MatMul (rows,K) x constant (K,N) becomes a Gemm for it. */
+#include "fold.h"
+
+#include <stdlib.h>
+
+/* Where dimension 0 of the constant lies in the output: right-aligned, or at `axis` by the rule before opset 7. */
+static int alignment(const struct graph_node *add, const struct npl_shape *constant, int rank)
+{
+	if (add->attrs.legacy_broadcast && add->attrs.axis >= 0)
+		return (int)add->attrs.axis;
+	return rank - constant->rank;
+}
+
+static bool is_plain_matmul(const struct graph_builder *b, const struct graph_node *node)
+{
+	return node->op == NPL_OP_MATMUL && fold_is_constant(b, node->in[1]) && b->value[node->in[0]].shape.rank == 2 &&
+	       b->value[node->in[1]].shape.rank == 2;
+}
+
+/* Can in[1 - side], a constant, become the bias of the node that makes in[side]? */
+static bool foldable(struct graph_builder *b, const struct graph_node *add, int side, const struct graph_node *node)
+{
+	int x = add->in[side], c = add->in[1 - side];
+	if (!node || !fold_is_constant(b, c))
+		return false;
+	if (node->op != NPL_OP_CONV && node->op != NPL_OP_GEMM && !is_plain_matmul(b, node))
+		return false;
+	const struct npl_shape *y = &b->value[x].shape, *shape = &b->value[c].shape;
+	if (!npl_shape_equal(y, &b->value[add->out[0]].shape) || y->rank < 2)
+		return false;
+	return fold_per_channel(shape, alignment(add, shape, y->rank), y->rank, 1, y->dim[1]) &&
+	       fold_bias_open(b, node, y->dim[1]);
+}
+
+/* Gemm with its defaults computes what MatMul of two matrices does. Its shape rule must wait for the bias, which
+ * Gemm needs before opset 11. */
+static int make_gemm(struct graph_builder *b, struct graph_node *node)
+{
+	node->op = NPL_OP_GEMM;
+	node->list = (struct npl_attr_list){0};
+	node->attrs = (struct npl_attrs){.opset = b->graph->opset};
+	b->err->code = 0;
+	return npl_op_defs[NPL_OP_GEMM].attrs(&node->list, &node->attrs, b->err);
+}
+
+static int merge(struct graph_builder *b, struct graph_node *add, int side, struct graph_node *node)
+{
+	const struct npl_value *y = &b->value[add->in[side]];
+	struct npl_value *constant = &b->value[add->in[1 - side]];
+	int64_t channels = y->shape.dim[1];
+	if (!fold_allowed(b, (size_t)channels * 32, (uint64_t)channels))
+		return 0;
+	const float *data = fold_data(b, constant);
+	if (!data)
+		return b->err->code;
+	double *offset = calloc((size_t)channels + 1, sizeof *offset);
+	if (!offset)
+		return graph_no_memory(b);
+	for (int64_t c = 0; c < channels; c++)
+		offset[c] = fold_channel(constant, data, c);
+	bool matmul = node->op == NPL_OP_MATMUL;
+	int rc = matmul ? make_gemm(b, node) : 0;
+	if (!rc)
+		rc = fold_set_bias(b, node, channels, NULL, offset);
+	if (!rc && matmul)
+		rc = graph_shape_node(b, node);
+	free(offset);
+	if (rc)
+		return rc;
+	fold_take_output(b, node, add);
+	b->graph->folded_biases++;
+	return 0;
+}
+
+int fold_bias(struct graph_builder *b, struct graph_node *add)
+{
+	for (int side = 0; side < 2; side++) {
+		struct graph_node *node = fold_producer(b, add->in[side]);
+		if (foldable(b, add, side, node))
+			return merge(b, add, side, node);
+	}
+	return 0;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The folding passes, in one walk over the sorted nodes: views that change nothing (Dropout at inference, a Reshape
+ * to the same shape) disappear, batch normalisations and bias additions go into the product before them. */
+#include "fold.h"
+
+#include <stdlib.h>
+
+struct graph_node *fold_producer(struct graph_builder *b, int value)
+{
+	if (value < 0 || b->value[value].constant || b->value[value].producer < 0 || b->value[value].uses != 1 ||
+	    b->value[value].dtype != NPL_F32)
+		return NULL;
+	return &b->node[b->value[value].producer];
+}
+
+bool fold_is_constant(const struct graph_builder *b, int value)
+{
+	return value >= 0 && b->value[value].constant && b->value[value].dtype == NPL_F32;
+}
+
+bool fold_per_channel(const struct npl_shape *constant, int offset, int rank, int axis, int64_t channels)
+{
+	if (offset < 0 || offset + constant->rank > rank)
+		return false;
+	for (int i = 0; i < constant->rank; i++)
+		if (constant->dim[i] != 1 && (offset + i != axis || constant->dim[i] != channels))
+			return false;
+	return true;
+}
+
+bool fold_bias_open(const struct graph_builder *b, const struct graph_node *node, int64_t channels)
+{
+	int bias = node->n_in > 2 ? node->in[2] : -1;
+	if (bias < 0)
+		return true;
+	const struct npl_shape *shape = &b->value[bias].shape;
+	return fold_is_constant(b, bias) && fold_per_channel(shape, 2 - shape->rank, 2, 1, channels);
+}
+
+double fold_channel(const struct npl_value *value, const float *data, int64_t channel)
+{
+	return data[npl_shape_count(&value->shape) == 1 ? 0 : channel];
+}
+
+int fold_set_bias(struct graph_builder *b, struct graph_node *node, int64_t channels, const double *factor,
+                  const double *add)
+{
+	int old = node->n_in > 2 ? node->in[2] : -1;
+	const float *old_data = old < 0 ? NULL : fold_data(b, &b->value[old]);
+	double beta = node->op == NPL_OP_GEMM ? node->attrs.beta : 1;
+	float *sum = npl_arena_array(&b->graph->arena, (size_t)channels, sizeof *sum);
+	int *in = npl_arena_array(&b->graph->arena, 3, sizeof *in);
+	if (!sum || !in)
+		return graph_no_memory(b);
+	if (old >= 0 && !old_data)
+		return b->err->code;
+	for (int64_t c = 0; c < channels; c++) {
+		double bias = old_data && beta != 0 ? beta * fold_channel(&b->value[old], old_data, c) : 0;
+		sum[c] = (float)((factor ? factor[c] : 1) * bias + add[c]);
+	}
+	in[0] = node->in[0];
+	in[1] = node->in[1];
+	in[2] = graph_add_made(b, node->name, "bias",
+	                       &(struct npl_value){.dtype = NPL_F32, .shape = npl_shape_of(1, channels), .data = sum});
+	node->in = in;
+	node->n_in = 3;
+	if (node->op == NPL_OP_GEMM) {
+		node->attrs.beta = 1;
+		node->attrs.legacy_broadcast = node->attrs.opset < 7; /* else (channels) would not do for (rows,channels) */
+	}
+	return in[2] < 0 ? in[2] : 0;
+}
+
+void fold_take_output(struct graph_builder *b, struct graph_node *node, struct graph_node *gone)
+{
+	node->out[0] = gone->out[0];
+	b->value[node->out[0]].producer = (int)(node - b->node);
+	gone->removed = true;
+}
+
+/* A node whose output is its input, element for element and dimension for dimension. */
+static bool changes_nothing(const struct graph_builder *b, const struct graph_node *node)
+{
+	if (!(npl_op_defs[node->op].flags & NPL_OP_IS_VIEW))
+		return false;
+	const struct npl_value *in = &b->value[node->in[0]], *out = &b->value[node->out[0]];
+	if (node->n_out > 1 && b->value[node->out[1]].uses)
+		return false; /* somebody wants Dropout's mask */
+	for (int k = 1; k < node->n_in; k++)
+		if (node->in[k] >= 0 && !b->value[node->in[k]].constant)
+			return false; /* Dropout told at run time whether it trains */
+	return in->dtype == out->dtype && npl_shape_equal(&in->shape, &out->shape);
+}
+
+/* Removes such a node: its readers read its input instead; if its output is one of the graph's, the node before it
+ * makes that. Stays when it joins an input (or another output) of the graph to an output. */
+static void remove_view(struct graph_builder *b, struct graph_node *node, int *alias, const bool *is_output)
+{
+	int x = node->in[0], y = node->out[0];
+	if (!is_output[y]) {
+		alias[y] = x;
+		b->value[x].uses += b->value[y].uses - 1;
+		node->removed = true;
+	} else if (b->value[x].producer >= 0 && b->value[x].uses == 1) {
+		struct graph_node *maker = &b->node[b->value[x].producer];
+		for (int k = 0; k < maker->n_out; k++)
+			if (maker->out[k] == x)
+				maker->out[k] = y;
+		b->value[y].producer = b->value[x].producer;
+		node->removed = true;
+	}
+}
+
+int fold_nodes(struct graph_builder *b)
+{
+	size_t n = (size_t)b->n_values;
+	int *alias = malloc((n + 1) * sizeof *alias);
+	bool *is_output = calloc(n + 1, sizeof *is_output);
+	int rc = alias && is_output ? 0 : graph_no_memory(b);
+	for (size_t v = 0; v < n && !rc; v++)
+		alias[v] = (int)v;
+	for (int i = 0; i < b->n_outputs && !rc; i++)
+		is_output[b->output[i]] = true;
+	for (int i = 0; i < b->n_nodes && !rc; i++) {
+		struct graph_node *node = &b->node[b->order[i]];
+		if (node->removed)
+			continue;
+		for (int k = 0; k < node->n_in; k++)
+			node->in[k] = node->in[k] < 0 ? -1 : alias[node->in[k]]; /* new constants come after, in nodes already walked */
+		if (changes_nothing(b, node))
+			remove_view(b, node, alias, is_output);
+		else if (node->op == NPL_OP_BATCHNORMALIZATION)
+			rc = fold_batchnorm(b, node);
+		else if (node->op == NPL_OP_ADD)
+			rc = fold_bias(b, node);
+		if (rc)
+			graph_blame(b, node);
+	}
+	free(alias);
+	free(is_output);
+	return rc;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private: a graph while it is built. A reader (ONNX) adds inputs, constants and nodes by name, in any order;
+ * graph_complete then links the names, sorts the nodes, infers the shapes, folds, and leaves the finished graph.
+ *
+ *     graph_builder_init(&b, graph, &options, &err);
+ *     graph_add_constant(&b, &tensor); graph_add_input(&b, ...); graph_add_node(&b, ...); graph_add_output(&b, ...);
+ *     rc = graph_complete(&b);
+ *     graph_builder_free(&b);
+ *
+ * Values and nodes are named by index; pointers to them last until the next one is added. Everything that
+ * survives lives in the graph's arena.
+ */
+#ifndef NPULAB_FRONTEND_GRAPH_BUILD_H
+#define NPULAB_FRONTEND_GRAPH_BUILD_H
+
+#include "graph_names.h"
+#include "npulab/graph.h"
+
+#define GRAPH_MAX_NODES 1000000
+#define GRAPH_MAX_VALUES 4000000
+#define GRAPH_MAX_NODE_INPUTS 100000
+#define GRAPH_MAX_ATTRIBUTES 64
+
+#define GRAPH_MIN_OPSET 6
+#define GRAPH_MAX_OPSET 17
+
+/* What constant folding may spend on one model. A few hundred bytes of ConstantOfShape and MatMul can ask for
+ * terabytes; what is over the limit stays a node and is computed when, and if, the network runs. */
+struct graph_limits {
+	size_t fold_bytes;  /* of constants computed */
+	uint64_t fold_work; /* multiply-accumulates or elements */
+};
+#define GRAPH_LIMITS ((struct graph_limits){.fold_bytes = (size_t)2 << 30, .fold_work = (uint64_t)4 << 30})
+
+struct graph_node {
+	const char *name;
+	enum npl_op op;
+	struct npl_attr_list list; /* as the file gives them */
+	struct npl_attrs attrs;    /* as the operator read them */
+	int n_in, n_out;
+	const char *const *in_name; /* until linked */
+	int *in, *out;              /* value indices, -1: absent */
+	bool varies;                /* depends on an input of the graph */
+	bool removed;
+};
+
+struct graph_builder {
+	struct npl_graph *graph; /* has its arena from the start, its arrays at the end */
+	struct npl_load_options options;
+	struct graph_limits limits; /* what is left */
+	struct npl_err *err;        /* never NULL */
+	struct npl_value *value;
+	int n_values, value_room;
+	struct graph_node *node; /* in the order of the file */
+	int n_nodes, node_room;
+	int *order;              /* node indices, each after those it reads from */
+	int *input, *output;
+	int n_inputs, n_outputs, input_room, output_room;
+	struct graph_names values, nodes;
+	int64_t old_batch;       /* dimension 0 of the first input in the file; 1 when symbolic; 0: no input yet */
+	struct npl_tensor *tensor;             /* scratch for one node: inputs, then outputs */
+	const struct npl_tensor **tensor_ref; /* those of the inputs, NULL when absent */
+};
+
+/* An input as a file declares it: dimensions that it leaves open are -1. */
+struct graph_input {
+	const char *name;
+	enum npl_dtype dtype;
+	struct npl_shape shape;
+	const char *symbol[NPL_MAX_RANK]; /* the file's word for an open dimension, or NULL */
+};
+
+/* graph_build.c */
+void graph_builder_init(struct graph_builder *b, struct npl_graph *graph, const struct npl_load_options *options,
+                        struct graph_limits limits, struct npl_err *err);
+void graph_builder_free(struct graph_builder *b); /* not the graph */
+int graph_no_memory(struct graph_builder *b);
+/* The index of a new value, or a negative code. A name that is there already is refused. */
+int graph_add_value(struct graph_builder *b, const struct npl_value *value);
+int graph_add_constant(struct graph_builder *b, const struct npl_tensor *tensor); /* data is borrowed */
+int graph_add_input(struct graph_builder *b, const struct graph_input *input);    /* nothing if already a constant */
+int graph_add_output(struct graph_builder *b, const char *name);                  /* after all nodes */
+/* name may be empty, op is the ONNX name; empty input names are absent inputs. Arrays live in the arena. */
+int graph_add_node(struct graph_builder *b, const char *name, const char *op, const struct npl_attr_list *list, int n_in,
+                   const char *const *in, int n_out, const char *const *out);
+/* Links, sorts, infers, folds and finishes. */
+int graph_complete(struct graph_builder *b);
+/* Puts "node 'NAME' (OP)" before the message; returns the code. */
+int graph_blame(struct graph_builder *b, const struct graph_node *node);
+/* The index of a constant that no file named, called OWNER.PART, or a negative code. */
+int graph_add_made(struct graph_builder *b, const char *owner, const char *part, const struct npl_value *value);
+
+/* graph_sort.c: fills b->order; NPL_EINPUT on a cycle */
+int graph_sort(struct graph_builder *b);
+
+/* graph_infer.c: attributes, shapes and constants of all nodes in order */
+int graph_infer(struct graph_builder *b);
+/* Sets the scratch tensors from the node's values. */
+void graph_node_tensors(struct graph_builder *b, const struct graph_node *node);
+/* The shape rule alone, after a pass changed the node. */
+int graph_shape_node(struct graph_builder *b, struct graph_node *node);
+
+/* graph_batch.c: --batch on inputs and on Reshapes that repeat the batch */
+int graph_batch_input(struct graph_builder *b, const struct graph_input *input, struct npl_shape *shape);
+int graph_batch_reshape(struct graph_builder *b, struct graph_node *node);
+
+/* fold_constant.c: replaces a node whose inputs are all constant by its value; it may stay a node */
+int fold_constant(struct graph_builder *b, struct graph_node *node);
+/* npl_value_data with the builder's error. */
+const void *fold_data(struct graph_builder *b, struct npl_value *value);
+/* True and counted off when the limits allow so much; false: leave it. */
+bool fold_allowed(struct graph_builder *b, size_t bytes, uint64_t work);
+
+/* fold_nodes.c: the passes over the sorted nodes; uses must be current. */
+int fold_nodes(struct graph_builder *b);
+
+/* graph_finish.c */
+void graph_sweep(struct graph_builder *b);  /* removes nodes nobody reads and counts the uses of all values */
+int graph_finish(struct graph_builder *b);  /* packs what is left into the graph */
+
+/* onnx_graph.c: reads a ModelProto into the builder */
+int onnx_read_model(struct graph_builder *b, const unsigned char *data, size_t bytes);
+
+/* graph_load.c: npl_graph_load on a buffer, which must outlive the graph; `path` is for messages and the name. */
+int npl_graph_load_memory(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
+                          struct graph_limits limits, struct npl_graph **graph, struct npl_err *err);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Loading a graph from a file or from memory, freeing it, and making the elements of its fills. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph_build.h"
+#include "npulab/file.h"
+#include "npulab/sha256.h"
+
+#define MAX_FILE_BYTES (((size_t)2 << 30) - 1) /* what a protobuf message may have at most */
+
+/* "dir/net.onnx" is called "net". */
+static const char *base_name(struct npl_arena *arena, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *start = slash ? slash + 1 : path, *dot = strrchr(start, '.');
+	size_t length = dot && dot != start ? (size_t)(dot - start) : strlen(start);
+	return npl_arena_strndup(arena, start, length);
+}
+
+int npl_graph_load_memory(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
+                          struct graph_limits limits, struct npl_graph **graph, struct npl_err *err)
+{
+	struct npl_err local = {0};
+	struct graph_builder b;
+	struct npl_graph *made = calloc(1, sizeof *made);
+	*graph = NULL;
+	if (!made)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	graph_builder_init(&b, made, options, limits, &local);
+	made->name = base_name(&made->arena, path);
+	made->batch = 1;
+	npl_sha256_hex(data, bytes, made->file_sha256);
+	int rc = made->name ? onnx_read_model(&b, data, bytes) : graph_no_memory(&b);
+	if (!rc)
+		rc = graph_complete(&b);
+	graph_builder_free(&b);
+	if (!rc) {
+		*graph = made;
+		return 0;
+	}
+	npl_prefix(&local, "%s", path);
+	if (err)
+		*err = local;
+	npl_graph_free(made);
+	return rc;
+}
+
+int npl_graph_load(const char *path, const struct npl_load_options *options, struct npl_graph **graph, struct npl_err *err)
+{
+	struct npl_file file;
+	*graph = NULL;
+	int rc = npl_file_map(path, MAX_FILE_BYTES, &file, err);
+	if (rc)
+		return rc;
+	rc = npl_graph_load_memory(path, file.data, file.bytes, options, GRAPH_LIMITS, graph, err);
+	if (rc) {
+		npl_file_unmap(&file);
+		return rc;
+	}
+	(*graph)->mapping = (void *)file.data;
+	(*graph)->mapping_bytes = file.bytes;
+	return 0;
+}
+
+void npl_graph_free(struct npl_graph *graph)
+{
+	if (!graph)
+		return;
+	struct npl_file file = {.data = graph->mapping, .bytes = graph->mapping_bytes};
+	npl_file_unmap(&file);
+	npl_arena_free(&graph->arena);
+	free(graph);
+}
+
+const void *npl_value_data(struct npl_graph *graph, struct npl_value *value, struct npl_err *err)
+{
+	char text[192];
+	if (value->data)
+		return value->data;
+	if (!value->is_fill) {
+		npl_fail(err, NPL_EINTERNAL, "tensor '%s' has no data", value->name);
+		return NULL;
+	}
+	size_t size = npl_dtype_size(value->dtype), count = (size_t)npl_shape_count(&value->shape);
+	char *data = npl_arena_array(&graph->arena, count, size);
+	if (!data) {
+		npl_fail(err, NPL_ENOMEM, "tensor '%s': out of memory for %s %s", value->name, npl_dtype_name(value->dtype),
+		         npl_shape_text(&value->shape, text, sizeof text));
+		return NULL;
+	}
+	static const unsigned char zero[sizeof value->fill];
+	if (count && memcmp(value->fill, zero, size) != 0) { /* the arena is zeroed */
+		memcpy(data, value->fill, size);
+		for (size_t done = size; done < count * size; done *= 2) /* what is there, once more behind itself */
+			memcpy(data + done, data, done < count * size - done ? done : count * size - done);
+	}
+	value->data = data;
+	return data;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values in flight, their conversions and transfers (live.h). */
+#include "live.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "npulab/quantise.h"
+
+unsigned npl_live_memory(const struct npl_session *s, int device)
+{
+	if (device == NPL_ON_HOST || !npl_device_get_info(s->device[device])->link.name)
+		return NPL_IN_HOST_MEMORY;
+	return 2u << device;
+}
+
+static void drop_form(struct npl_form *form)
+{
+	if (form->shares && --*form->shares == 0) {
+		npl_tensor_free(&form->tensor);
+		free(form->shares);
+	}
+	*form = (struct npl_form){0};
+}
+
+int npl_live_open(struct npl_session *s, const struct npl_tensor *inputs, struct npl_live *live, struct npl_err *err)
+{
+	const struct npl_graph *graph = s->graph;
+	*live = (struct npl_live){.session = s};
+	live->form = calloc((size_t)graph->n_values + 1, sizeof *live->form);
+	live->left = calloc((size_t)graph->n_values + 1, sizeof *live->left);
+	live->link_bytes = calloc((size_t)graph->n_nodes * (size_t)s->n_devices + 1, sizeof *live->link_bytes);
+	if (!live->form || !live->left || !live->link_bytes)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
+	for (int v = 0; v < graph->n_values; v++)
+		live->left[v] = graph->value[v].uses;
+	for (int i = 0; i < graph->n_inputs; i++) {
+		const struct npl_value *value = &graph->value[graph->input[i]];
+		struct npl_form *form = &live->form[graph->input[i]][NPL_FORMAT_F32];
+		*form = (struct npl_form){.made = true, .where = NPL_IN_HOST_MEMORY};
+		form->tensor = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
+		if (!s->timing_only)
+			form->tensor.data = inputs[i].data;
+	}
+	return 0;
+}
+
+void npl_live_close(struct npl_live *live)
+{
+	for (int v = 0; live->form && v < live->session->graph->n_values; v++)
+		for (int f = 0; f < NPL_FORMATS; f++)
+			drop_form(&live->form[v][f]);
+	free(live->form);
+	free(live->left);
+	free(live->link_bytes);
+	*live = (struct npl_live){0};
+}
+
+void npl_charge_host(const struct npl_session *s, struct npl_layer_run *row, uint64_t macs, uint64_t elements, uint64_t bytes)
+{
+	row->host_seconds += npl_host_seconds(&s->host, macs, elements, bytes);
+}
+
+static void charge_link(struct npl_live *live, int device, uint64_t bytes, struct npl_layer_run *row)
+{
+	const struct npl_session *s = live->session;
+	const struct npl_link *link = &npl_device_get_info(s->device[device])->link;
+	live->link_bytes[row->node * s->n_devices + device] += bytes;
+	row->link_bytes += bytes;
+	row->link_seconds += link->latency_seconds + (double)bytes / link->bytes_per_second;
+	row->transfers++;
+}
+
+static int bring_to_host(struct npl_live *live, struct npl_form *form, struct npl_layer_run *row, struct npl_err *err)
+{
+	if (form->where & NPL_IN_HOST_MEMORY)
+		return 0;
+	for (int d = 0; d < live->session->n_devices; d++)
+		if (form->where & (2u << d)) {
+			charge_link(live, d, npl_tensor_bytes(&form->tensor), row);
+			form->where |= NPL_IN_HOST_MEMORY;
+			return 0;
+		}
+	return npl_fail(err, NPL_EINTERNAL, "value '%s' is in no memory", form->tensor.name);
+}
+
+/* A tensor for a form: with data, or only its description in timing_only. */
+static int adopt(struct npl_form *form, struct npl_tensor *tensor, unsigned where, struct npl_err *err)
+{
+	int *shares = malloc(sizeof *shares);
+	if (!shares) {
+		npl_tensor_free(tensor);
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	}
+	*shares = 1;
+	drop_form(form);
+	*form = (struct npl_form){.made = true, .tensor = *tensor, .shares = shares, .where = where};
+	return 0;
+}
+
+static int convert(struct npl_live *live, int v, const struct npl_form *from, enum npl_format format,
+                   struct npl_layer_run *row, struct npl_err *err)
+{
+	const struct npl_session *s = live->session;
+	struct npl_quant quant = npl_session_quant(s, format, v);
+	struct npl_tensor made = {.name = from->tensor.name, .shape = from->tensor.shape, .quant = quant};
+	made.dtype = npl_format_dtype(format);
+	if (!s->timing_only) {
+		int rc = format == NPL_FORMAT_F32 ? npl_dequantise(&from->tensor, &made, err)
+		                                  : npl_quantise(&from->tensor, format, quant, &made, err);
+		if (rc)
+			return rc;
+	}
+	uint64_t elements = (uint64_t)npl_tensor_count(&made);
+	npl_charge_host(s, row, 0, elements, npl_tensor_bytes(&from->tensor) + npl_tensor_bytes(&made));
+	return adopt(&live->form[v][format], &made, NPL_IN_HOST_MEMORY, err);
+}
+
+/* Makes value v exist in the format, in the host's memory. */
+static int make_form(struct npl_live *live, int v, enum npl_format format, struct npl_layer_run *row, struct npl_err *err)
+{
+	struct npl_form *forms = live->form[v], *plain = &forms[NPL_FORMAT_F32];
+	if (!plain->made) {
+		int f = NPL_FORMAT_F32 + 1;
+		while (f < NPL_FORMATS && !forms[f].made)
+			f++;
+		if (f == NPL_FORMATS)
+			return npl_fail(err, NPL_EINTERNAL, "value '%s' was never made", live->session->graph->value[v].name);
+		if (bring_to_host(live, &forms[f], row, err) || convert(live, v, &forms[f], NPL_FORMAT_F32, row, err))
+			return err->code;
+	}
+	if (format == NPL_FORMAT_F32)
+		return 0;
+	return bring_to_host(live, plain, row, err) ? err->code : convert(live, v, plain, format, row, err);
+}
+
+static int get_constant(struct npl_live *live, int v, const struct npl_tensor **tensor, struct npl_err *err)
+{
+	struct npl_value *value = &live->session->graph->value[v];
+	struct npl_form *form = &live->form[v][NPL_FORMAT_F32];
+	if (!form->made) {
+		const void *data = NULL;
+		if (!live->session->timing_only && !(data = npl_value_data(live->session->graph, value, err)))
+			return err->code;
+		*form = (struct npl_form){.made = true, .where = ~0u};
+		form->tensor = (struct npl_tensor){
+		        .name = value->name, .dtype = value->dtype, .shape = value->shape, .data = (void *)data};
+	}
+	*tensor = &form->tensor;
+	return 0;
+}
+
+int npl_live_get(struct npl_live *live, int v, enum npl_format format, int device, struct npl_layer_run *row,
+                 const struct npl_tensor **tensor, struct npl_err *err)
+{
+	if (live->session->graph->value[v].constant && format == NPL_FORMAT_F32)
+		return get_constant(live, v, tensor, err);
+	if (live->session->graph->value[v].constant && get_constant(live, v, tensor, err))
+		return err->code;
+	struct npl_form *form = &live->form[v][format];
+	if (!form->made && make_form(live, v, format, row, err))
+		return err->code;
+	unsigned memory = npl_live_memory(live->session, device);
+	if (!(form->where & memory)) {
+		if (bring_to_host(live, form, row, err))
+			return err->code;
+		if (memory != NPL_IN_HOST_MEMORY)
+			charge_link(live, device, npl_tensor_bytes(&form->tensor), row);
+		form->where |= memory;
+	}
+	*tensor = &form->tensor;
+	return 0;
+}
+
+int npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor, struct npl_err *err)
+{
+	return adopt(&live->form[v][format], tensor, npl_live_memory(live->session, device), err);
+}
+
+int npl_live_view(struct npl_live *live, int in, int out, struct npl_err *err)
+{
+	const struct npl_value *value = &live->session->graph->value[out];
+	const struct npl_tensor *unused;
+	if (live->session->graph->value[in].constant && get_constant(live, in, &unused, err))
+		return err->code;
+	for (int f = 0; f < NPL_FORMATS; f++) {
+		struct npl_form *from = &live->form[in][f], *to = &live->form[out][f];
+		if (!from->made)
+			continue;
+		*to = *from;
+		to->tensor.name = value->name;
+		to->tensor.shape = value->shape;
+		if (to->shares)
+			++*to->shares;
+	}
+	return 0;
+}
+
+void npl_live_done(struct npl_live *live, int v)
+{
+	if (--live->left[v] > 0)
+		return;
+	for (int f = 0; f < NPL_FORMATS; f++)
+		drop_form(&live->form[v][f]);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The values alive while a batch runs. A value may exist in several number formats and places at once: the host's
+ * memory and each device's. Asking for it somewhere makes the conversions (on the host) and the transfers (over the
+ * device's link) that are needed, and charges them to the row of the layer that asked. */
+#ifndef NPULAB_FRONTEND_LIVE_H
+#define NPULAB_FRONTEND_LIVE_H
+
+#include "session_impl.h"
+
+#define NPL_IN_HOST_MEMORY 1u /* bit 0; bit 1 + d is the memory of device d */
+
+struct npl_form { /* one value in one number format */
+	bool made;
+	struct npl_tensor tensor; /* data NULL in timing_only */
+	int *shares;              /* forms using the same data (views); NULL: borrowed data */
+	unsigned where;
+};
+
+struct npl_live {
+	struct npl_session *session;
+	struct npl_form (*form)[NPL_FORMATS]; /* per value */
+	int *left;                            /* per value: reads still to come */
+	uint64_t *link_bytes;                 /* nodes x devices: what crossed each device's link for a row */
+};
+
+int npl_live_open(struct npl_session *s, const struct npl_tensor *inputs, struct npl_live *live, struct npl_err *err);
+void npl_live_close(struct npl_live *live);
+
+/* The bit of a device's memory; a device without a link works in the host's. */
+unsigned npl_live_memory(const struct npl_session *s, int device);
+
+/* Value v in a format, present in the memory of a device (or NPL_ON_HOST). Constants come as float. The tensor is
+ * valid until the value's last reader is done. */
+int npl_live_get(struct npl_live *live, int v, enum npl_format format, int device, struct npl_layer_run *row,
+                 const struct npl_tensor **tensor, struct npl_err *err);
+
+/* Takes over a tensor that a device or the host has just made. */
+int npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor, struct npl_err *err);
+
+/* Value `out` is value `in` with another shape, in all its formats and places; shares the data. */
+int npl_live_view(struct npl_live *live, int in, int out, struct npl_err *err);
+
+/* One reader of v is done; frees it after the last. */
+void npl_live_done(struct npl_live *live, int v);
+
+/* Charges the host for an operator or a conversion. */
+void npl_charge_host(const struct npl_session *s, struct npl_layer_run *row, uint64_t macs, uint64_t elements, uint64_t bytes);
+
+#endif

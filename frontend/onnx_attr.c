@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * AttributeProto, and the ValueInfoProto of inputs and outputs. An attribute says its kind in `type`; models
+ * written before IR version 2 leave it out, then the field that is there tells.
+ */
+#include "onnx_proto.h"
+
+#include <string.h>
+
+#define MAX_LIST 1000000 /* entries of a list; the longest that ONNX defines have a few per dimension */
+
+enum { A_NAME = 1, A_F = 2, A_I = 3, A_S = 4, A_T = 5, A_G = 6, A_FLOATS = 7, A_INTS = 8, A_STRINGS = 9, A_TENSORS = 10,
+       A_GRAPHS = 11, A_TP = 14, A_TYPE_PROTOS = 15, A_TYPE = 20, A_REF_NAME = 21, A_SPARSE = 22, A_SPARSES = 23 };
+
+/* AttributeProto.AttributeType */
+enum { T_UNDEFINED = 0, T_FLOAT = 1, T_INT = 2, T_STRING = 3, T_TENSOR = 4, T_GRAPH = 5, T_FLOATS = 6, T_INTS = 7,
+       T_GRAPHS = 10 };
+
+/* The attribute type whose value stands in a field; 0: not a value. */
+static uint64_t type_of_field(uint32_t number)
+{
+	static const unsigned char type[] = {[A_F] = T_FLOAT, [A_I] = T_INT, [A_S] = T_STRING, [A_T] = T_TENSOR,
+	                                     [A_G] = T_GRAPH, [A_FLOATS] = T_FLOATS, [A_INTS] = T_INTS, [A_STRINGS] = 8,
+	                                     [A_TENSORS] = 9, [A_GRAPHS] = T_GRAPHS, [A_TP] = 13, [A_TYPE_PROTOS] = 14,
+	                                     [A_SPARSE] = 11, [A_SPARSES] = 12};
+	return number < sizeof type ? type[number] : 0;
+}
+
+/* First pass: the name, the kind, and how long the lists are. */
+static int scan_attribute(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr,
+                          uint64_t *type, int64_t *n_ints, int64_t *n_floats)
+{
+	struct onnx_field field;
+	struct onnx_numbers numbers;
+	uint64_t found = T_UNDEFINED;
+	int64_t count;
+	int rc;
+	while ((rc = onnx_next(reader, &message, &field)) > 0) {
+		rc = 0;
+		count = 0;
+		if (type_of_field(field.number))
+			found = type_of_field(field.number);
+		if (field.number == A_NAME) {
+			rc = onnx_string(reader, &field, "the name of an attribute", &attr->name);
+		} else if (field.number == A_TYPE) {
+			rc = onnx_expect(reader, &field, ONNX_VARINT, "the type of an attribute");
+			*type = field.value;
+		} else if (field.number == A_REF_NAME) {
+			rc = npl_fail(reader->err, NPL_EINPUT, "an attribute refers to one of a function, which is not supported");
+		} else if (field.number == A_INTS || field.number == A_FLOATS) {
+			rc = onnx_numbers_begin(reader, &field, field.number == A_INTS ? ONNX_VARINT : ONNX_FIXED32,
+			                        "the list of an attribute", &numbers);
+			if (!rc)
+				rc = onnx_numbers_count(reader, numbers, &count);
+			*(field.number == A_INTS ? n_ints : n_floats) += count;
+		}
+		if (rc)
+			return rc;
+	}
+	if (*type == T_UNDEFINED)
+		*type = found;
+	if (!rc && (*n_ints > MAX_LIST || *n_floats > MAX_LIST))
+		rc = npl_fail(reader->err, NPL_EINPUT, "its list has more than %d entries", MAX_LIST);
+	return rc;
+}
+
+static int append_numbers(const struct onnx_reader *reader, const struct onnx_field *field, int64_t *ints, float *floats,
+                          int64_t *n)
+{
+	struct onnx_numbers numbers;
+	uint64_t bits;
+	int rc = onnx_numbers_begin(reader, field, ints ? ONNX_VARINT : ONNX_FIXED32, "the list of an attribute", &numbers);
+	while (!rc && (rc = onnx_numbers_next(reader, &numbers, &bits)) > 0) {
+		uint32_t low = (uint32_t)bits;
+		if (ints)
+			ints[*n] = (int64_t)bits;
+		else
+			memcpy(&floats[*n], &low, sizeof low);
+		++*n;
+		rc = 0;
+	}
+	return rc;
+}
+
+static int set_tensor(const struct onnx_reader *reader, const struct onnx_field *field, struct npl_attr *attr)
+{
+	struct npl_tensor *tensor = npl_arena_alloc(reader->arena, sizeof *tensor);
+	if (!tensor)
+		return npl_fail(reader->err, NPL_ENOMEM, "out of memory");
+	int rc = onnx_expect(reader, field, ONNX_BYTES, "a tensor attribute");
+	if (!rc)
+		rc = onnx_tensor(reader, field->bytes, tensor);
+	attr->tensor = tensor;
+	return rc;
+}
+
+/* Second pass: the value of the kind that the first found. ints or floats is the list to fill, or NULL. */
+static int set_value(const struct onnx_reader *reader, const struct onnx_field *field, struct npl_attr *attr,
+                     int64_t *ints, float *floats)
+{
+	uint32_t low = (uint32_t)field->value;
+	int rc;
+	switch (field->number) {
+	case A_F:
+		rc = onnx_expect(reader, field, ONNX_FIXED32, "a float attribute");
+		memcpy(&attr->f, &low, sizeof low);
+		return rc;
+	case A_I:
+		attr->i = (int64_t)field->value;
+		return onnx_expect(reader, field, ONNX_VARINT, "an integer attribute");
+	case A_S:
+		return onnx_string(reader, field, "a string attribute", &attr->s);
+	case A_T:
+		return set_tensor(reader, field, attr);
+	default:
+		return append_numbers(reader, field, ints, floats, &attr->n);
+	}
+}
+
+static int read_value(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr, uint64_t type,
+                      int64_t n_ints, int64_t n_floats)
+{
+	static const struct {
+		uint32_t field;
+		int type;
+	} kinds[] = {[T_FLOAT] = {A_F, NPL_ATTR_FLOAT}, [T_INT] = {A_I, NPL_ATTR_INT}, [T_STRING] = {A_S, NPL_ATTR_STRING},
+	             [T_TENSOR] = {A_T, NPL_ATTR_TENSOR}, [T_FLOATS] = {A_FLOATS, NPL_ATTR_FLOATS}, [T_INTS] = {A_INTS, NPL_ATTR_INTS}};
+	attr->type = NPL_ATTR_OTHER;
+	if (type == T_GRAPH || type == T_GRAPHS)
+		return npl_fail(reader->err, NPL_EINPUT, "it holds a subgraph, which is not supported");
+	if (type >= sizeof kinds / sizeof kinds[0] || !kinds[type].field)
+		return 0;
+	int64_t *ints = type == T_INTS ? npl_arena_array(reader->arena, (size_t)n_ints, sizeof *ints) : NULL;
+	float *floats = type == T_FLOATS ? npl_arena_array(reader->arena, (size_t)n_floats, sizeof *floats) : NULL;
+	if ((type == T_INTS && !ints) || (type == T_FLOATS && !floats))
+		return npl_fail(reader->err, NPL_ENOMEM, "out of memory");
+	attr->type = kinds[type].type;
+	attr->ints = ints;
+	attr->floats = floats;
+	attr->s = "";
+	struct onnx_field field;
+	int rc;
+	while ((rc = onnx_next(reader, &message, &field)) > 0)
+		if (field.number == kinds[type].field && (rc = set_value(reader, &field, attr, ints, floats)) != 0)
+			return rc;
+	if (!rc && type == T_TENSOR && !attr->tensor)
+		rc = npl_fail(reader->err, NPL_EINPUT, "it says that it is a tensor but holds none");
+	return rc;
+}
+
+int onnx_attribute(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr)
+{
+	uint64_t type = T_UNDEFINED;
+	int64_t n_ints = 0, n_floats = 0;
+	*attr = (struct npl_attr){.name = ""};
+	int rc = scan_attribute(reader, message, attr, &type, &n_ints, &n_floats);
+	if (!rc && !*attr->name)
+		return npl_fail(reader->err, NPL_EINPUT, "an attribute has no name");
+	if (!rc)
+		rc = read_value(reader, message, attr, type, n_ints, n_floats);
+	if (rc && *attr->name)
+		npl_prefix(reader->err, "attribute '%s'", attr->name);
+	return rc;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The messages of onnx.proto3 that npulab understands, each read by one function from its span of the file:
+ * tensors, attributes and the types of inputs. Field numbers are ONNX's own (onnx/onnx.proto, IR version 8).
+ * Results live in the reader's arena or point into the file.
+ *
+ * Not read: subgraphs, functions, sparse tensors, sequences, maps, strings as data, external data. Where a model
+ * uses one of them the reader refuses it by name.
+ */
+#ifndef NPULAB_FRONTEND_ONNX_PROTO_H
+#define NPULAB_FRONTEND_ONNX_PROTO_H
+
+#include "npulab/op.h"
+#include "onnx_wire.h"
+
+/* TensorProto. data points into the file where it is raw and aligned for its type, else to a copy in the arena;
+ * it is never NULL. The number of elements equals that of the shape. */
+int onnx_tensor(const struct onnx_reader *reader, struct onnx_span message, struct npl_tensor *tensor);
+
+/* AttributeProto. A subgraph is refused; kinds that no operator here takes become NPL_ATTR_OTHER. */
+int onnx_attribute(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr);
+
+/* Our type for a TensorProto.DataType; NPL_EINPUT names it when there is none. */
+int onnx_dtype(const struct onnx_reader *reader, uint64_t data_type, enum npl_dtype *dtype);
+
+/* ValueInfoProto: name and type of an input. A dimension without a positive number is -1, with the model's word
+ * for it, if any, in symbol[]. */
+struct onnx_value_info {
+	const char *name;
+	enum npl_dtype dtype;
+	bool has_shape;
+	struct npl_shape shape;
+	const char *symbol[NPL_MAX_RANK];
+};
+int onnx_value_info(const struct onnx_reader *reader, struct onnx_span message, struct onnx_value_info *info);
+/* Its name alone: of outputs, whose types follow from the nodes. */
+int onnx_value_name(const struct onnx_reader *reader, struct onnx_span message, const char **name);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The plan of a session: for each node, in order, whether its device runs it (with the Relu behind it in the same
+ * pass where it can), whether it only gives data another shape, or whether the host does it, and why. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npulab/quantise.h"
+#include "session_impl.h"
+
+struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v)
+{
+	struct npl_range range = s->range ? s->range[s->range_of[v]] : (struct npl_range){.low = -1, .high = 1};
+	return npl_quant_of_range(format, range);
+}
+
+/* The single node reading value v, if there is just one and v is no output of the graph. */
+static int sole_reader(const struct npl_graph *graph, int v)
+{
+	if (graph->value[v].uses != 1)
+		return -1;
+	for (int i = 0; i < graph->n_nodes; i++)
+		for (int k = 0; k < graph->node[i].n_in; k++)
+			if (graph->node[i].in[k] == v)
+				return i;
+	return -1;
+}
+
+/* A layer without data, to ask a device about. Tensors live in t[]. */
+static void describe_layer(const struct npl_session *s, int i, const struct npl_step *step, struct npl_tensor *t,
+                           struct npl_layer *layer)
+{
+	const struct npl_graph *graph = s->graph;
+	const struct npl_node *node = &graph->node[i];
+	enum npl_format format = npl_step_format(s, step);
+	*layer = (struct npl_layer){
+	        .name = node->name, .op = step->op, .attrs = &step->attrs, .fused = step->fused, .n_in = node->n_in, .macs = node->macs};
+	layer->out = &t[NPL_LAYER_INPUTS];
+	*layer->out = (struct npl_tensor){.dtype = npl_format_dtype(format), .shape = step->y_shape, .quant = step->y_quant};
+	if (format == NPL_FORMAT_F32)
+		layer->out->dtype = graph->value[step->out].dtype;
+	for (int k = 0; k < node->n_in; k++) {
+		if (node->in[k] < 0)
+			continue;
+		const struct npl_value *value = &graph->value[node->in[k]];
+		t[k] = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
+		if (format != NPL_FORMAT_F32) {
+			t[k].dtype = k == 1 && step->canonical ? (format == NPL_FORMAT_INT8 ? NPL_I8 : NPL_I16)
+			             : k == 2 && step->canonical ? NPL_I32
+			                                         : npl_format_dtype(format);
+			t[k].quant = k == 0 ? step->x_quant : npl_session_quant(s, format, node->in[k]);
+		}
+		layer->in[k] = &t[k];
+	}
+	if (!step->canonical)
+		return;
+	t[0].shape = step->x_shape;
+	if (step->op == NPL_OP_GEMM) {
+		t[1].shape = npl_shape_of(2, step->y_shape.dim[1], step->x_shape.dim[1]);
+		if (layer->in[2])
+			t[2].shape = npl_shape_of(1, step->y_shape.dim[1]);
+	}
+}
+
+static bool ask(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	struct npl_tensor t[NPL_LAYER_INPUTS + 1] = {{0}};
+	struct npl_layer layer;
+	enum npl_format format = npl_step_format(s, step);
+	if (node->n_in > NPL_LAYER_INPUTS || node->n_out > 1) {
+		snprintf(why, n, "a device takes at most %d inputs and one output", NPL_LAYER_INPUTS);
+		return false;
+	}
+	if (format != NPL_FORMAT_F32) {
+		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical) {
+			snprintf(why, n, "its weights are not constants in the form (M,K) x (K,N)");
+			return false;
+		}
+		if (node->n_in && node->in[0] >= 0 && s->graph->value[node->in[0]].dtype != NPL_F32) {
+			snprintf(why, n, "its input is %s", npl_dtype_name(s->graph->value[node->in[0]].dtype));
+			return false;
+		}
+	}
+	describe_layer(s, i, step, t, &layer);
+	return npl_device_supports(s->device[step->device], &layer, why, n);
+}
+
+/* Tries the node with the Relu behind it in one pass. */
+static bool ask_fused(struct npl_session *s, int i, struct npl_step *step, const int *place)
+{
+	const struct npl_graph *graph = s->graph;
+	char why[200];
+	if (!step->canonical)
+		return false;
+	int reader = sole_reader(graph, graph->node[i].out[0]);
+	if (reader < 0 || graph->node[reader].op != NPL_OP_RELU || (place && place[reader] != place[i]))
+		return false;
+	struct npl_step trial = *step;
+	trial.fused = NPL_ACT_RELU;
+	trial.out = graph->node[reader].out[0];
+	s->range_of[trial.out] = trial.out;
+	trial.y_quant = npl_session_quant(s, npl_step_format(s, step), trial.out);
+	if (!ask(s, i, &trial, why, sizeof why))
+		return false;
+	*step = trial;
+	s->step[reader] = (struct npl_step){.role = NPL_FUSED, .device = step->device, .out = trial.out};
+	s->step[reader].note = npl_arena_printf(&s->arena, "in the same pass as %s", graph->node[i].name);
+	return s->step[reader].note != NULL;
+}
+
+/* A view gives one output: Dropout's mask, where somebody reads it, must be computed. */
+static bool reads_second_output(const struct npl_graph *graph, const struct npl_node *node)
+{
+	return node->n_out > 1 && node->out[1] >= 0 && graph->value[node->out[1]].uses > 0;
+}
+
+static int plan_node(struct npl_session *s, int i, const int *place, struct npl_err *err)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	struct npl_step *step = &s->step[i];
+	unsigned flags = npl_op_defs[node->op].flags;
+	if (step->role == NPL_FUSED)
+		return 0;
+	*step = (struct npl_step){.role = NPL_RAN,
+	                          .device = place ? place[i] : 0,
+	                          .out = node->out[0],
+	                          .op = node->op,
+	                          .attrs = node->attrs,
+	                          .y_shape = s->graph->value[node->out[0]].shape};
+	bool keeps = (flags & NPL_OP_KEEPS_RANGE) && node->in[0] >= 0;
+	if (keeps)
+		s->range_of[step->out] = s->range_of[node->in[0]];
+	if ((flags & NPL_OP_IS_VIEW) && !reads_second_output(s->graph, node)) {
+		step->role = NPL_VIEW;
+		return 0;
+	}
+	if (step->device == NPL_ON_HOST) {
+		step->note = "placed there";
+		s->range_of[step->out] = step->out;
+		return 0;
+	}
+	char why[200] = "";
+	enum npl_format format = npl_step_format(s, step);
+	step->canonical = npl_step_canonical(s->graph, node, step);
+	if (format != NPL_FORMAT_F32 && node->n_in && node->in[0] >= 0)
+		step->x_quant = npl_session_quant(s, format, node->in[0]);
+	step->y_quant = npl_session_quant(s, format, step->out);
+	if (ask_fused(s, i, step, place) || ask(s, i, step, why, sizeof why))
+		return step->canonical && !s->timing_only ? npl_step_weights(s, node, step, err) : 0;
+	step->device = NPL_ON_HOST;
+	step->canonical = false;
+	step->op = node->op;
+	step->attrs = node->attrs;
+	step->y_shape = s->graph->value[step->out].shape;
+	s->range_of[step->out] = step->out;
+	step->note = npl_arena_strdup(&s->arena, *why ? why : "the device does not run it");
+	return step->note ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+}
+
+static int check_options(const struct npl_graph *graph, const struct npl_session_options *options, struct npl_err *err)
+{
+	for (int i = 0; options->place && i < graph->n_nodes; i++)
+		if (options->place[i] != NPL_ON_HOST && (options->place[i] < 0 || options->place[i] >= options->n_devices))
+			return npl_fail(err, NPL_EINTERNAL, "node '%s' is placed on device %d of %d", graph->node[i].name,
+			                options->place[i], options->n_devices);
+	if (!options->place && options->n_devices < 1)
+		return npl_fail(err, NPL_EINTERNAL, "a session without a device");
+	for (int d = 0; d < options->n_devices; d++)
+		if (npl_device_get_info(options->device[d])->format != NPL_FORMAT_F32 && !options->ranges && !options->timing_only)
+			return npl_fail(err, NPL_EINTERNAL, "%s needs the values' ranges to quantise with", npl_device_name(options->device[d]));
+	return 0;
+}
+
+int npl_session_open(struct npl_graph *graph, const struct npl_session_options *options, struct npl_session **session,
+                     struct npl_err *err)
+{
+	*session = NULL;
+	if (check_options(graph, options, err))
+		return err->code;
+	struct npl_session *s = calloc(1, sizeof *s);
+	if (!s)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = 0;
+	size_t n_values = (size_t)graph->n_values;
+	s->graph = graph;
+	s->n_devices = options->n_devices;
+	s->timing_only = options->timing_only;
+	s->hash = true;
+	s->device = calloc((size_t)options->n_devices + 1, sizeof *s->device);
+	s->step = calloc((size_t)graph->n_nodes + 1, sizeof *s->step);
+	s->range_of = calloc(n_values + 1, sizeof *s->range_of);
+	s->range = options->ranges ? calloc(n_values + 1, sizeof *s->range) : NULL;
+	if (!s->device || !s->step || !s->range_of || (options->ranges && !s->range))
+		rc = npl_fail(err, NPL_ENOMEM, "out of memory for %d nodes", graph->n_nodes);
+	for (int d = 0; d < s->n_devices && !rc; d++)
+		s->device[d] = options->device[d];
+	for (int v = 0; v < graph->n_values && !rc; v++) {
+		s->range_of[v] = v;
+		if (s->range)
+			s->range[v] = options->ranges[v];
+	}
+	if (!rc)
+		rc = npl_host_load(&s->arena, &s->host, err);
+	for (int i = 0; i < graph->n_nodes && !rc; i++)
+		rc = plan_node(s, i, options->place, err);
+	if (rc) {
+		npl_session_close(s);
+		return rc;
+	}
+	*session = s;
+	return 0;
+}
+
+void npl_session_hash(struct npl_session *session, bool hash)
+{
+	session->hash = hash;
+}
+
+void npl_session_close(struct npl_session *s)
+{
+	if (!s)
+		return;
+	for (int i = 0; s->step && i < s->graph->n_nodes; i++) {
+		npl_tensor_free(&s->step[i].weight);
+		npl_tensor_free(&s->step[i].bias);
+		free(s->step[i].channel_scale);
+	}
+	free(s->device);
+	free(s->step);
+	free(s->range);
+	free(s->range_of);
+	npl_arena_free(&s->arena);
+	free(s);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Quantisation (quantise.h). The rounding is that of ONNX QuantizeLinear: half to even, then saturate. */
+#include "npulab/quantise.h"
+
+#include <math.h>
+
+#define Q16_ACTIVATION_LIMIT 16.0f
+#define Q16_WEIGHT_LIMIT 2.0f
+
+enum npl_dtype npl_format_dtype(enum npl_format format)
+{
+	static const enum npl_dtype dtypes[NPL_FORMATS] = {
+	        [NPL_FORMAT_F32] = NPL_F32, [NPL_FORMAT_INT8] = NPL_U8, [NPL_FORMAT_Q16] = NPL_I16};
+	return dtypes[format];
+}
+
+/* 2^(e - 10) with the least e that keeps magnitude below limit * 2^e. */
+static float power_of_two_scale(float magnitude, float limit)
+{
+	int e = 0;
+	if (magnitude > 0) {
+		frexpf(magnitude / limit, &e); /* magnitude / limit = m * 2^e with 0.5 <= m < 1 */
+		e = e < -100 ? -100 : e;
+	}
+	return ldexpf(1.0f, e - NPL_Q16_FRACTION_BITS);
+}
+
+struct npl_quant npl_quant_of_range(enum npl_format format, struct npl_range range)
+{
+	bool empty = range.low > range.high;
+	float low = empty || range.low > 0 ? 0 : range.low;
+	float high = empty || range.high < 0 ? 0 : range.high;
+	if (format == NPL_FORMAT_F32)
+		return (struct npl_quant){0};
+	if (format == NPL_FORMAT_Q16)
+		return (struct npl_quant){.scale = power_of_two_scale(fmaxf(-low, high), Q16_ACTIVATION_LIMIT)};
+	/* halves first: high - low may overflow a float */
+	float scale = (high / 255.0f) - (low / 255.0f);
+	if (!(scale >= 1e-30f)) /* a constant zero, or so small that its reciprocal would overflow */
+		return (struct npl_quant){.scale = 1.0f};
+	float zero = rintf(-low / scale);
+	return (struct npl_quant){.scale = scale, .zero_point = zero < 0 ? 0 : zero > 255 ? 255 : (int32_t)zero};
+}
+
+static int32_t saturate(float q, int32_t low, int32_t high)
+{
+	if (!(q > (float)low)) /* NaN lands on the low end, as a comparison with it is false */
+		return low;
+	return q >= (float)high ? high : (int32_t)q;
+}
+
+static void limits(enum npl_dtype dtype, int32_t *low, int32_t *high)
+{
+	*low = dtype == NPL_U8 ? 0 : dtype == NPL_I8 ? -128 : -32768;
+	*high = dtype == NPL_U8 ? 255 : dtype == NPL_I8 ? 127 : 32767;
+}
+
+static void store(struct npl_tensor *tensor, int64_t i, int32_t q)
+{
+	if (tensor->dtype == NPL_U8)
+		((uint8_t *)tensor->data)[i] = (uint8_t)q;
+	else if (tensor->dtype == NPL_I8)
+		((int8_t *)tensor->data)[i] = (int8_t)q;
+	else
+		((int16_t *)tensor->data)[i] = (int16_t)q;
+}
+
+static int32_t load(const struct npl_tensor *tensor, int64_t i)
+{
+	switch (tensor->dtype) {
+	case NPL_U8:
+		return ((const uint8_t *)tensor->data)[i];
+	case NPL_I8:
+		return ((const int8_t *)tensor->data)[i];
+	case NPL_I16:
+		return ((const int16_t *)tensor->data)[i];
+	default:
+		return ((const int32_t *)tensor->data)[i];
+	}
+}
+
+int npl_quantise(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant, struct npl_tensor *out, struct npl_err *err)
+{
+	int32_t low, high;
+	*out = (struct npl_tensor){.name = in->name, .dtype = npl_format_dtype(format), .shape = in->shape, .quant = quant};
+	if (npl_tensor_alloc(out, err))
+		return err->code;
+	limits(out->dtype, &low, &high);
+	const float *x = in->data;
+	int64_t n = npl_tensor_count(in);
+	for (int64_t i = 0; i < n; i++)
+		store(out, i, saturate(rintf(x[i] / quant.scale) + (float)quant.zero_point, low, high));
+	return 0;
+}
+
+int npl_dequantise(const struct npl_tensor *in, struct npl_tensor *out, struct npl_err *err)
+{
+	*out = (struct npl_tensor){.name = in->name, .dtype = NPL_F32, .shape = in->shape};
+	if (npl_tensor_alloc(out, err))
+		return err->code;
+	float *y = out->data;
+	int64_t n = npl_tensor_count(in);
+	for (int64_t i = 0; i < n; i++)
+		y[i] = (float)(load(in, i) - in->quant.zero_point) * in->quant.scale;
+	return 0;
+}
+
+static float magnitude(const float *x, int64_t n)
+{
+	float most = 0;
+	for (int64_t i = 0; i < n; i++)
+		most = fabsf(x[i]) > most && isfinite(x[i]) ? fabsf(x[i]) : most;
+	return most;
+}
+
+int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, float *channel_scale, struct npl_tensor *out,
+                        struct npl_err *err)
+{
+	int32_t low, high;
+	int64_t channels = w->shape.dim[0], count = npl_tensor_count(w), per_channel = channels ? count / channels : 0;
+	const float *x = w->data;
+	*out = (struct npl_tensor){
+	        .name = w->name, .dtype = format == NPL_FORMAT_INT8 ? NPL_I8 : NPL_I16, .shape = w->shape};
+	if (npl_tensor_alloc(out, err))
+		return err->code;
+	limits(out->dtype, &low, &high);
+	if (format == NPL_FORMAT_INT8)
+		out->quant.channel_scale = channel_scale;
+	else
+		out->quant.scale = power_of_two_scale(magnitude(x, count), Q16_WEIGHT_LIMIT);
+	for (int64_t c = 0; c < channels; c++) {
+		float scale = out->quant.scale;
+		if (format == NPL_FORMAT_INT8) {
+			float most = magnitude(x + c * per_channel, per_channel);
+			scale = channel_scale[c] = most > 1e-30f ? most / 127.0f : 1.0f;
+		}
+		for (int64_t i = c * per_channel; i < (c + 1) * per_channel; i++)
+			store(out, i, saturate(rintf(x[i] / scale), format == NPL_FORMAT_INT8 ? -127 : low, high));
+	}
+	return 0;
+}
+
+int npl_quantise_bias(const struct npl_tensor *bias, const struct npl_quant *x, const struct npl_quant *w,
+                      struct npl_tensor *out, struct npl_err *err)
+{
+	*out = (struct npl_tensor){.name = bias->name, .dtype = NPL_I32, .shape = bias->shape};
+	if (npl_tensor_alloc(out, err))
+		return err->code;
+	const float *b = bias->data;
+	int32_t *q = out->data;
+	int64_t n = npl_tensor_count(bias);
+	for (int64_t c = 0; c < n; c++) {
+		double scale = (double)x->scale * (double)(w->channel_scale ? w->channel_scale[c] : w->scale);
+		double value = rint((double)b[c] / scale);
+		q[c] = !(value > -2147483648.0) ? INT32_MIN : value >= 2147483647.0 ? INT32_MAX : (int32_t)value;
+	}
+	return 0;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sums over the layers of a run and over batches. The totals are sums of the rows, so that a reader can check them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session_impl.h"
+
+/* Adds one component into a list of at most `room`, kept by component and origin. */
+static int merge_energy(struct npl_energy *list, int *n, int room, const struct npl_energy *add, struct npl_err *err)
+{
+	for (int i = 0; i < *n; i++)
+		if (!strcmp(list[i].component, add->component) && !strcmp(list[i].origin, add->origin)) {
+			list[i].events += add->events;
+			list[i].joules += add->joules;
+			return 0;
+		}
+	if (*n == room)
+		return npl_fail(err, NPL_EINTERNAL, "more than %d energy components in a run", room);
+	list[(*n)++] = *add;
+	return 0;
+}
+
+static int merge_result(struct npl_result *sum, const struct npl_result *add, struct npl_err *err)
+{
+	sum->cycles += add->cycles;
+	sum->seconds += add->seconds;
+	sum->macs += add->macs;
+	sum->saturations += add->saturations;
+	sum->overflows += add->overflows;
+	for (int i = 0; i < NPL_MAX_COUNTERS; i++)
+		sum->counter[i] += add->counter[i];
+	for (int i = 0; i < NPL_MEM_LEVELS; i++) {
+		sum->bytes[i] += add->bytes[i];
+		sum->bytes_at_least[i] += add->bytes_at_least[i];
+	}
+	for (int i = 0; i < add->n_energy; i++)
+		if (merge_energy(sum->energy, &sum->n_energy, NPL_MAX_ENERGY, &add->energy[i], err))
+			return err->code;
+	return 0;
+}
+
+int npl_run_total(struct npl_run *run, struct npl_err *err)
+{
+	run->cycles = run->link_bytes = run->macs = run->device_macs = run->saturations = run->overflows = 0;
+	run->device_seconds = run->host_seconds = run->link_seconds = 0;
+	run->n_energy = 0;
+	memset(run->bytes, 0, sizeof run->bytes);
+	for (int i = 0; i < run->n_layers; i++) {
+		const struct npl_layer_run *row = &run->layer[i];
+		run->cycles += row->result.cycles;
+		run->device_seconds += row->result.seconds;
+		run->host_seconds += row->host_seconds;
+		run->link_seconds += row->link_seconds;
+		run->link_bytes += row->link_bytes;
+		run->macs += row->result.macs;
+		run->device_macs += row->role == NPL_RAN && strcmp(row->ran_on, "host") ? row->result.macs : 0;
+		run->saturations += row->result.saturations;
+		run->overflows += row->result.overflows;
+		for (int level = 0; level < NPL_MEM_LEVELS; level++)
+			run->bytes[level] += row->result.bytes[level];
+		for (int e = 0; e < row->result.n_energy; e++)
+			if (merge_energy(run->energy, &run->n_energy, NPL_MAX_RUN_ENERGY, &row->result.energy[e], err))
+				return err->code;
+	}
+	run->seconds = run->device_seconds + run->host_seconds + run->link_seconds;
+	return 0;
+}
+
+int npl_run_add(struct npl_run *sum, const struct npl_run *run, struct npl_err *err)
+{
+	if (!sum->layer) {
+		struct npl_layer_run *rows = calloc((size_t)run->n_layers + 1, sizeof *rows);
+		if (!rows)
+			return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", run->n_layers);
+		memcpy(rows, run->layer, (size_t)run->n_layers * sizeof *rows);
+		*sum = *run;
+		sum->layer = rows;
+		return 0;
+	}
+	if (sum->n_layers != run->n_layers)
+		return npl_fail(err, NPL_EINTERNAL, "runs of %d and %d layers cannot be added", sum->n_layers, run->n_layers);
+	for (int i = 0; i < run->n_layers; i++) {
+		struct npl_layer_run *row = &sum->layer[i];
+		const struct npl_layer_run *add = &run->layer[i];
+		row->host_seconds += add->host_seconds;
+		row->link_seconds += add->link_seconds;
+		row->link_bytes += add->link_bytes;
+		row->transfers += add->transfers;
+		if (merge_result(&row->result, &add->result, err))
+			return err->code;
+	}
+	sum->wall_seconds += run->wall_seconds;
+	return npl_run_total(sum, err);
+}
+
+void npl_run_free(struct npl_run *run)
+{
+	free(run->layer);
+	*run = (struct npl_run){0};
+}
+
+double npl_energy_sum(const struct npl_energy *energy, int n)
+{
+	double sum = n ? 0 : NAN;
+	for (int i = 0; i < n; i++)
+		sum += energy[i].joules;
+	return sum;
+}
+
+const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf, size_t size)
+{
+	size_t used = 0;
+	snprintf(buf, size, "absent");
+	for (int i = 0; i < n && used < size; i++) {
+		bool seen = false;
+		for (int k = 0; k < i && !seen; k++)
+			seen = !strcmp(energy[k].origin, energy[i].origin);
+		if (!seen)
+			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? " + " : "", energy[i].origin);
+	}
+	return buf;
+}

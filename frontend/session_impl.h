@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inside of a session: the plan (one step per node, made by plan.c and weights.c) and what execute.c keeps while
+ * a batch runs. */
+#ifndef NPULAB_FRONTEND_SESSION_IMPL_H
+#define NPULAB_FRONTEND_SESSION_IMPL_H
+
+#include "host.h"
+#include "npulab/session.h"
+
+/* What is to be done for one node. */
+struct npl_step {
+	enum npl_role role;
+	int device;        /* NPL_ON_HOST or an index into session->device */
+	const char *note;
+	int out;           /* the value this step makes: of the fused node where one is fused */
+	bool canonical;    /* weights prepared below, x and y seen as the canonical form of layer.h */
+	enum npl_op op;    /* as the device sees it */
+	struct npl_attrs attrs;
+	enum npl_activation fused;
+	struct npl_shape x_shape, y_shape; /* canonical: what the device sees of input 0 and the output */
+	struct npl_quant x_quant, y_quant; /* in the device's format */
+	struct npl_tensor weight, bias;    /* canonical: in the device's format; bias.data NULL: none */
+	float *channel_scale;
+};
+
+struct npl_session {
+	struct npl_graph *graph;
+	int n_devices;
+	struct npl_device **device;
+	struct npl_step *step; /* per node */
+	struct npl_range *range; /* per value; NULL when no device needs it */
+	int *range_of;         /* per value: whose range its quantised form uses (values that keep their input's) */
+	struct npl_host host;
+	bool host_loaded;
+	bool timing_only, hash;
+	struct npl_arena arena;
+};
+
+enum npl_format npl_step_format(const struct npl_session *s, const struct npl_step *step);
+
+/* Quantisation of value v in a format. */
+struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v);
+
+/* Prepares weight and bias of a canonical step in its device's format. */
+int npl_step_weights(struct npl_session *s, const struct npl_node *node, struct npl_step *step, struct npl_err *err);
+
+/* Can the node be brought to the canonical form (layer.h)? Fills op, attrs, x_shape and y_shape if so. */
+bool npl_step_canonical(const struct npl_graph *graph, const struct npl_node *node, struct npl_step *step);
+
+#endif

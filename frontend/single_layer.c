@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One layer on several devices (single_layer.h). */
+#include "npulab/single_layer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "devices_open.h"
+#include "npulab/clock.h"
+#include "npulab/quantise.h"
+#include "npulab/sha256.h"
+
+#define REPEATS 5 /* timed runs of a real device */
+
+void npl_draw(struct npl_tensor *tensor, struct npl_random *random)
+{
+	int64_t n = npl_tensor_count(tensor);
+	for (int64_t i = 0; i < n; i++) {
+		if (tensor->dtype == NPL_F32) {
+			((float *)tensor->data)[i] = npl_random_unit(random);
+			continue;
+		}
+		uint64_t bits = npl_random_u64(random);
+		if (tensor->dtype == NPL_I16)
+			((int16_t *)tensor->data)[i] = (int16_t)(uint16_t)(bits >> 48);
+		else
+			((uint8_t *)tensor->data)[i] = (uint8_t)(bits >> 56);
+	}
+}
+
+struct operands {
+	struct npl_tensor x, w, y;
+};
+
+/* How wide one product sum typically is, so that a requantised result uses its range: full-range int8 values have
+ * a standard deviation of 74, unsigned ones a root mean square of 148. */
+static float result_scale(const struct npl_layer_spec *spec, int64_t depth)
+{
+	float x = spec->unsigned_x ? 148.0f : 74.0f;
+	return 4 * x * 74.0f * sqrtf((float)depth) / 127.0f;
+}
+
+static int draw_operands(const struct npl_layer_spec *spec, enum npl_format format, struct npl_shape w_shape,
+                         struct npl_shape y_shape, bool timing_only, struct operands *o, struct npl_err *err)
+{
+	struct npl_random random = {.state = spec->seed};
+	bool has_weight = w_shape.rank > 0;
+	enum npl_dtype int8 = spec->unsigned_x ? NPL_U8 : NPL_I8;
+	enum npl_dtype dtype = format == NPL_FORMAT_INT8 ? int8 : format == NPL_FORMAT_Q16 ? NPL_I16 : NPL_F32;
+	float scale = format == NPL_FORMAT_INT8 ? 1.0f : format == NPL_FORMAT_Q16 ? 0x1p-10f : 0.0f;
+	*o = (struct operands){
+	        .x = {.name = "x", .dtype = dtype, .shape = spec->x, .quant.scale = scale},
+	        .w = {.name = "w", .dtype = dtype, .shape = w_shape, .quant.scale = scale},
+	        .y = {.name = "y", .dtype = dtype, .shape = y_shape, .quant.scale = scale},
+	};
+	if (format == NPL_FORMAT_INT8 && has_weight) {
+		int64_t channels = w_shape.dim[0], depth = channels ? npl_shape_count(&w_shape) / channels : 0;
+		o->w.dtype = NPL_I8;
+		o->y.dtype = spec->requantise ? NPL_I8 : NPL_I32;
+		o->y.quant.scale = spec->requantise ? result_scale(spec, depth) : 0;
+	}
+	if (timing_only)
+		return 0;
+	if (npl_tensor_alloc(&o->x, err) || (has_weight && npl_tensor_alloc(&o->w, err)) || npl_tensor_alloc(&o->y, err))
+		return err->code;
+	npl_draw(&o->x, &random);
+	if (has_weight)
+		npl_draw(&o->w, &random);
+	return 0;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* Runs the layer: once for the result, then timed. */
+static int run_timed(struct npl_device *device, const struct npl_layer *layer, struct npl_device_report *report, struct npl_err *err)
+{
+	struct npl_layer_run *row = report->run.layer;
+	bool measured = report->info.kind != NPL_KIND_SIMULATED && report->info.kind != NPL_KIND_NULL;
+	double wall[REPEATS], seconds[REPEATS];
+	if (npl_device_run(device, layer, &row->result, err))
+		return err->code;
+	for (int i = 0; i < REPEATS; i++) {
+		struct npl_result again = {0};
+		double start = npl_clock_seconds();
+		if (npl_device_run(device, layer, &again, err))
+			return err->code;
+		wall[i] = npl_clock_seconds() - start;
+		seconds[i] = again.seconds;
+		if (!measured && again.cycles != row->result.cycles)
+			return npl_fail(err, NPL_EINTERNAL, "%s gave %llu and then %llu cycles", report->name,
+			                (unsigned long long)row->result.cycles, (unsigned long long)again.cycles);
+		report->passes++;
+		if (!measured && wall[i] > 1)
+			break;
+	}
+	int n = report->passes;
+	qsort(wall, (size_t)n, sizeof *wall, compare_doubles);
+	qsort(seconds, (size_t)n, sizeof *seconds, compare_doubles);
+	report->spread = report->simulation_wall_seconds = NAN;
+	if (measured) {
+		row->result.seconds = seconds[n / 2];
+		report->spread = (seconds[n - 1] - seconds[0]) / seconds[n / 2];
+	} else {
+		report->simulation_wall_seconds = wall[n / 2];
+	}
+	return 0;
+}
+
+/* The float oracle for float devices: the operator's reference kernel. */
+static int judge(const struct npl_layer *layer, struct npl_device_report *report, struct npl_err *err)
+{
+	struct npl_tensor ref = {.name = "reference", .dtype = NPL_F32, .shape = layer->out->shape};
+	report->accuracy = (struct npl_accuracy){NAN, NAN, NAN, NAN};
+	if (layer->out->dtype != NPL_F32 || layer->timing_only || report->info.kind == NPL_KIND_NULL)
+		return 0;
+	int rc = npl_tensor_alloc(&ref, err);
+	if (!rc)
+		rc = npl_op_defs[layer->op].run(layer->attrs, layer->in, layer->n_in, &ref, 1, err);
+	if (!rc)
+		npl_accuracy_of(&ref, layer->out, 1, 1, NULL, &report->accuracy);
+	report->accuracy.top1_agreement = NAN;
+	npl_tensor_free(&ref);
+	return rc;
+}
+
+static void charge_link(const struct npl_link *link, const struct operands *o, struct npl_layer_run *row)
+{
+	if (!link->name)
+		return;
+	row->link_bytes = npl_tensor_bytes(&o->x) + npl_tensor_bytes(&o->y);
+	row->link_seconds = 2 * link->latency_seconds + (double)row->link_bytes / link->bytes_per_second;
+	row->transfers = 2;
+}
+
+static int run_device(const struct npl_layer_spec *spec, const struct npl_node *node, struct npl_shape w_shape,
+                      struct npl_shape y_shape, bool timing_only, struct npl_device *device,
+                      struct npl_device_report *report, struct npl_tensor *output, struct npl_err *err)
+{
+	struct operands o = {0};
+	char why[200];
+	report->run = (struct npl_run){.n_layers = 1, .layer = calloc(1, sizeof *report->run.layer)};
+	report->samples = report->batches = 1;
+	int rc = report->run.layer ? draw_operands(spec, report->info.format, w_shape, y_shape, timing_only, &o, err)
+	                           : npl_fail(err, NPL_ENOMEM, "out of memory");
+	struct npl_layer layer = {.name = node->name, .op = node->op, .attrs = &node->attrs, .n_in = w_shape.rank ? 2 : 1,
+	                          .in = {&o.x, w_shape.rank ? &o.w : NULL}, .out = &o.y, .macs = node->macs, .timing_only = timing_only};
+	if (!rc && !npl_device_supports(device, &layer, why, sizeof why))
+		rc = npl_fail(err, NPL_EDEVICE, "%s does not run this layer: %s", report->name, why);
+	if (!rc)
+		rc = run_timed(device, &layer, report, err);
+	if (!rc)
+		rc = judge(&layer, report, err);
+	if (!rc) {
+		report->run.layer[0].ran_on = report->name;
+		report->run.layer[0].stat = report->info.stat;
+		report->run.layer[0].n_stats = report->info.n_stats;
+		charge_link(&report->info.link, &o, report->run.layer);
+		if (o.y.data) {
+			npl_sha256_hex(o.y.data, npl_tensor_bytes(&o.y), report->output_sha256);
+			memcpy(report->run.layer[0].output_sha256, report->output_sha256, sizeof report->output_sha256);
+		}
+		rc = npl_run_total(&report->run, err);
+	}
+	if (!rc && output) {
+		npl_tensor_free(output);
+		*output = o.y;
+		output->name = NULL;
+		o.y.owned = false;
+	}
+	npl_tensor_free(&o.x);
+	npl_tensor_free(&o.w);
+	if (o.y.owned)
+		npl_tensor_free(&o.y);
+	return rc;
+}
+
+/* The weight's shape (rank 0: none), the output's, the completed attributes and the MACs, by the operator's rule. */
+static int shape_layer(const struct npl_layer_spec *spec, struct npl_node *node, struct npl_shape *w, struct npl_tensor *y,
+                       struct npl_err *err)
+{
+	const struct npl_op_def *def = &npl_op_defs[spec->op];
+	*w = (struct npl_shape){0};
+	if (spec->op == NPL_OP_GEMM)
+		*w = npl_shape_of(2, spec->outputs, spec->x.dim[1]);
+	if (spec->op == NPL_OP_CONV) {
+		int64_t groups = spec->attrs.groups, channels = spec->x.dim[1];
+		if (groups < 1 || channels % groups || spec->outputs % groups)
+			return npl_fail(err, NPL_EUSAGE, "layer: %lld channels and %lld filters do not divide into %lld groups",
+			                (long long)channels, (long long)spec->outputs, (long long)groups);
+		*w = npl_shape_of(4, spec->outputs, channels / groups, spec->attrs.window.kernel[0], spec->attrs.window.kernel[1]);
+	}
+	struct npl_tensor x = {.name = "x", .dtype = NPL_F32, .shape = spec->x}, weight = {.name = "w", .dtype = NPL_F32, .shape = *w};
+	const struct npl_tensor *in[] = {&x, &weight};
+	int n_in = w->rank ? 2 : 1;
+	node->op = spec->op;
+	node->attrs = spec->attrs;
+	*y = (struct npl_tensor){.name = "y"};
+	if (npl_shape_count(&x.shape) < 1 || (w->rank && npl_shape_count(w) < 1))
+		return npl_fail(err, NPL_EUSAGE, "layer: the operands are empty or too large");
+	if (def->shape(&node->attrs, in, n_in, y, 1, err))
+		return err->code = NPL_EUSAGE; /* the shapes came from the command line */
+	node->macs = def->macs ? def->macs(&node->attrs, in, n_in, y) : 0;
+	return 0;
+}
+
+/* The graph that reports read: one node, no values of interest. */
+static int one_node_graph(struct npl_comparison *c, const struct npl_layer_spec *spec, struct npl_shape *w, struct npl_tensor *y, struct npl_err *err)
+{
+	struct npl_graph *graph = npl_arena_alloc(&c->arena, sizeof *graph);
+	struct npl_node *node = npl_arena_alloc(&c->arena, sizeof *node);
+	if (!graph || !node)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (shape_layer(spec, node, w, y, err))
+		return err->code;
+	node->name = npl_op_defs[spec->op].name;
+	graph->name = "layer";
+	graph->n_nodes = 1;
+	graph->node = node;
+	graph->batch = 1;
+	graph->macs = node->macs;
+	graph->parameters = w->rank ? (uint64_t)npl_shape_count(w) : 0;
+	c->graph = graph;
+	return 0;
+}
+
+int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare_options *options,
+                     struct npl_comparison *c, struct npl_tensor *output, struct npl_err *err)
+{
+	struct npl_shape w;
+	struct npl_tensor y;
+	*c = (struct npl_comparison){.samples = 1, .batches = 1, .random_inputs = true, .timing_only = options->timing_only,
+	                             .reference = {NAN, NAN, NAN, NAN}};
+	struct npl_device **device = calloc((size_t)options->n_devices + 1, sizeof *device);
+	c->device = calloc((size_t)options->n_devices + 1, sizeof *c->device);
+	int rc = device && c->device ? one_node_graph(c, spec, &w, &y, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (!rc)
+		rc = npl_devices_open(options, device, err);
+	for (int d = 0; d < options->n_devices && !rc; d++) {
+		c->n_devices = d + 1;
+		rc = npl_report_describe(c, device[d], &c->device[d], err);
+		if (!rc)
+			rc = run_device(spec, c->graph->node, w, y.shape, options->timing_only, device[d], &c->device[d], output, err);
+		if (!rc)
+			rc = npl_report_keep_strings(c, &c->device[d].run, err);
+	}
+	for (int d = 0; device && d < options->n_devices; d++)
+		npl_device_close(device[d]);
+	free(device);
+	if (rc)
+		npl_comparison_free(c);
+	return rc;
+}

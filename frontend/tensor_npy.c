@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The .npy header, parsed strictly: the three keys once each, nothing else. Refused: version 3.0 (field names in
+ * UTF-8, which plain arrays do not have), big-endian and structured types, Fortran order beyond one dimension. */
+#include "tensor_npy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char magic[6] = "\x93NUMPY";
+
+static const struct {
+	const char *descr;
+	enum npl_dtype dtype;
+} types[] = {{"<f4", NPL_F32}, {"<f8", NPL_F64}, {"|i1", NPL_I8},  {"|u1", NPL_U8},
+             {"<i2", NPL_I16}, {"<i4", NPL_I32}, {"<i8", NPL_I64}, {"|b1", NPL_BOOL}};
+#define N_TYPES (sizeof types / sizeof types[0])
+
+struct cursor {
+	const char *at, *end;
+	struct npl_err *err;
+};
+
+static void skip_spaces(struct cursor *c)
+{
+	while (c->at < c->end && (*c->at == ' ' || *c->at == '\n' || *c->at == '\t'))
+		c->at++;
+}
+
+/* Takes the character if it is next, after spaces. */
+static bool take(struct cursor *c, char wanted)
+{
+	skip_spaces(c);
+	if (c->at == c->end || *c->at != wanted)
+		return false;
+	c->at++;
+	return true;
+}
+
+static bool take_word(struct cursor *c, const char *word)
+{
+	size_t length = strlen(word);
+	skip_spaces(c);
+	if ((size_t)(c->end - c->at) < length || memcmp(c->at, word, length) != 0)
+		return false;
+	c->at += length;
+	return true;
+}
+
+/* A quoted string without escapes. */
+static bool take_string(struct cursor *c, char *text, size_t room)
+{
+	skip_spaces(c);
+	if (c->at == c->end || (*c->at != '\'' && *c->at != '"'))
+		return false;
+	char quote = *c->at++;
+	size_t n = 0;
+	for (; c->at < c->end && *c->at != quote; c->at++) {
+		if (n + 1 == room || *c->at == '\\')
+			return false;
+		text[n++] = *c->at;
+	}
+	text[n] = '\0';
+	return take(c, quote);
+}
+
+static int bad(struct cursor *c, const char *what)
+{
+	return npl_fail(c->err, NPL_EINPUT, "the .npy header is malformed: expected %s", what);
+}
+
+static int read_dim(struct cursor *c, int64_t *dim)
+{
+	const char *start = c->at;
+	*dim = 0;
+	for (; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++)
+		if (__builtin_mul_overflow(*dim, 10, dim) || __builtin_add_overflow(*dim, *c->at - '0', dim))
+			return npl_fail(c->err, NPL_EINPUT, "a dimension of the .npy header is more than 2^63");
+	return c->at == start ? bad(c, "a dimension") : 0;
+}
+
+/* "()", "(3,)", "(3, 4)", "(3, 4,)" */
+static int read_shape(struct cursor *c, struct npl_shape *shape)
+{
+	if (!take(c, '('))
+		return bad(c, "a tuple of dimensions");
+	while (!take(c, ')')) {
+		if (shape->rank == NPL_MAX_RANK)
+			return npl_fail(c->err, NPL_EINPUT, "the array has more than %d dimensions", NPL_MAX_RANK);
+		int rc = read_dim(c, &shape->dim[shape->rank++]);
+		if (rc)
+			return rc;
+		bool comma = take(c, ',');
+		skip_spaces(c);
+		if (!comma && (shape->rank == 1 || c->at == c->end || *c->at != ')'))
+			return bad(c, "a tuple of dimensions");
+	}
+	return 0;
+}
+
+static int read_descr(struct cursor *c, enum npl_dtype *dtype)
+{
+	char descr[32];
+	if (!take_string(c, descr, sizeof descr))
+		return bad(c, "a plain element type");
+	for (size_t i = 0; i < N_TYPES; i++)
+		if (!strcmp(descr, types[i].descr)) {
+			*dtype = types[i].dtype;
+			return 0;
+		}
+	return npl_fail(c->err, NPL_EINPUT, "element type '%s' is not supported; f4, f8, i1, u1, i2, i4, i8 and b1, little-endian, are",
+	                descr);
+}
+
+enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
+
+static int read_entry(struct cursor *c, struct npl_tensor *tensor, bool *fortran, unsigned *seen)
+{
+	static const char *const keys[] = {"descr", "fortran_order", "shape"};
+	char key[16];
+	unsigned which = 0;
+	if (!take_string(c, key, sizeof key) || !take(c, ':'))
+		return bad(c, "a key");
+	while (which < 3 && strcmp(key, keys[which]) != 0)
+		which++;
+	if (which == 3)
+		return npl_fail(c->err, NPL_EINPUT, "the .npy header has an unknown key '%s'", key);
+	if (*seen & 1u << which)
+		return npl_fail(c->err, NPL_EINPUT, "the .npy header has the key '%s' twice", key);
+	*seen |= 1u << which;
+	if (which == 0)
+		return read_descr(c, &tensor->dtype);
+	if (which == 2)
+		return read_shape(c, &tensor->shape);
+	*fortran = take_word(c, "True");
+	return *fortran || take_word(c, "False") ? 0 : bad(c, "True or False");
+}
+
+static int read_dictionary(struct cursor *c, struct npl_tensor *tensor)
+{
+	bool fortran = false;
+	unsigned seen = 0;
+	if (!take(c, '{'))
+		return bad(c, "a dictionary");
+	while (!take(c, '}')) {
+		int rc = read_entry(c, tensor, &fortran, &seen);
+		if (rc)
+			return rc;
+		bool comma = take(c, ',');
+		skip_spaces(c);
+		if (!comma && (c->at == c->end || *c->at != '}'))
+			return bad(c, "',' or '}'");
+	}
+	skip_spaces(c);
+	if (seen != (DESCR | ORDER | SHAPE) || c->at != c->end)
+		return bad(c, "the keys descr, fortran_order and shape, and nothing else");
+	if (fortran && tensor->shape.rank > 1)
+		return npl_fail(c->err, NPL_EINPUT, "the array is in Fortran order, expected C order");
+	return 0;
+}
+
+int npy_read_header(const unsigned char *data, size_t bytes, struct npl_tensor *tensor, size_t *start, struct npl_err *err)
+{
+	if (bytes < 10 || memcmp(data, magic, sizeof magic) != 0)
+		return npl_fail(err, NPL_EINPUT, "not a .npy file: it does not begin with \\x93NUMPY");
+	int major = data[6], minor = data[7];
+	if ((major != 1 && major != 2) || minor != 0)
+		return npl_fail(err, NPL_EINPUT, "version %d.%d of the .npy format is not supported, only 1.0 and 2.0", major, minor);
+	size_t prefix = major == 1 ? 10 : 12;
+	if (bytes < prefix)
+		return npl_fail(err, NPL_EINPUT, "the file ends within the .npy header");
+	size_t length = data[8] | (size_t)data[9] << 8;
+	if (major == 2)
+		length |= (size_t)data[10] << 16 | (size_t)data[11] << 24;
+	if (length > NPY_MAX_HEADER)
+		return npl_fail(err, NPL_EINPUT, "the .npy header has %zu bytes, more than the %d allowed", length, NPY_MAX_HEADER);
+	if (length > bytes - prefix)
+		return npl_fail(err, NPL_EINPUT, "the file ends within the .npy header");
+	struct cursor c = {(const char *)data + prefix, (const char *)data + prefix + length, err};
+	*start = prefix + length;
+	return read_dictionary(&c, tensor);
+}
+
+size_t npy_write_header(const struct npl_tensor *tensor, char header[NPY_HEADER_ROOM])
+{
+	const char *descr = "";
+	for (size_t i = 0; i < N_TYPES; i++)
+		if (types[i].dtype == tensor->dtype)
+			descr = types[i].descr;
+	char shape[32 * NPL_MAX_RANK] = "";
+	size_t used = 0;
+	for (int i = 0; i < tensor->shape.rank; i++)
+		used += (size_t)snprintf(shape + used, sizeof shape - used, "%s%lld%s", i ? ", " : "", (long long)tensor->shape.dim[i],
+		                         tensor->shape.rank == 1 ? "," : "");
+	int n = snprintf(header + 10, NPY_HEADER_ROOM - 10, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, shape);
+	size_t total = (10 + (size_t)n + 1 + 63) / 64 * 64;
+	memset(header + 10 + n, ' ', total - 10 - (size_t)n - 1);
+	header[total - 1] = '\n';
+	memcpy(header, magic, sizeof magic);
+	header[6] = 1;
+	header[7] = 0;
+	header[8] = (char)((total - 10) & 0xff);
+	header[9] = (char)((total - 10) >> 8);
+	return total;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Canonical forms: Conv with constant weights as it is, and everything that multiplies rows by a constant matrix as
+ * one Gemm with weights (N,K), so that a device knows two cases only. Weights are brought to the device's number
+ * format once per session. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "npulab/quantise.h"
+#include "session_impl.h"
+
+enum npl_format npl_step_format(const struct npl_session *s, const struct npl_step *step)
+{
+	return step->device == NPL_ON_HOST ? NPL_FORMAT_F32 : npl_device_get_info(s->device[step->device])->format;
+}
+
+static const struct npl_value *input_value(const struct npl_graph *graph, const struct npl_node *node, int i)
+{
+	return i < node->n_in && node->in[i] >= 0 ? &graph->value[node->in[i]] : NULL;
+}
+
+/* A bias that adds one number per output channel: (N) or (1,...,1,N). */
+static bool bias_fits(const struct npl_value *bias, int64_t channels)
+{
+	if (!bias)
+		return true;
+	if (!bias->constant || bias->dtype != NPL_F32 || npl_shape_count(&bias->shape) != channels)
+		return false;
+	return bias->shape.rank >= 1 && bias->shape.dim[bias->shape.rank - 1] == channels;
+}
+
+bool npl_step_canonical(const struct npl_graph *graph, const struct npl_node *node, struct npl_step *step)
+{
+	const struct npl_value *x = input_value(graph, node, 0), *w = input_value(graph, node, 1),
+	                       *bias = input_value(graph, node, 2), *y = &graph->value[node->out[0]];
+	if (!(npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) || !x || !w || x->constant || !w->constant || w->dtype != NPL_F32 ||
+	    x->dtype != NPL_F32)
+		return false;
+	step->op = node->op;
+	step->attrs = node->attrs;
+	step->x_shape = x->shape;
+	step->y_shape = y->shape;
+	if (node->op == NPL_OP_CONV)
+		return x->shape.rank == 4 && bias_fits(bias, w->shape.dim[0]);
+	if (w->shape.rank != 2 || x->shape.rank < 2 || node->attrs.trans_a)
+		return false;
+	bool transposed = node->op == NPL_OP_GEMM && node->attrs.trans_b;
+	int64_t k = w->shape.dim[transposed ? 1 : 0], n = w->shape.dim[transposed ? 0 : 1], rows = npl_shape_count(&x->shape);
+	if (k == 0 || rows % k || !bias_fits(bias, n))
+		return false;
+	step->op = NPL_OP_GEMM;
+	step->attrs = (struct npl_attrs){.alpha = 1, .beta = 1, .trans_b = true, .opset = node->attrs.opset};
+	step->x_shape = npl_shape_of(2, rows / k, k);
+	step->y_shape = npl_shape_of(2, rows / k, n);
+	return true;
+}
+
+/* The weight as the device wants it, in float: (N,K) times alpha for Gemm and MatMul. Owned by w only where that took a
+ * copy; otherwise the graph's own. */
+static int float_weight(const struct npl_node *node, const struct npl_value *value, const float *data, struct npl_tensor *w,
+                        struct npl_err *err)
+{
+	bool gemm = node->op == NPL_OP_GEMM, transposed = gemm && node->attrs.trans_b;
+	float alpha = gemm ? node->attrs.alpha : 1;
+	*w = (struct npl_tensor){.name = value->name, .dtype = NPL_F32, .shape = value->shape, .data = (void *)data};
+	if (node->op == NPL_OP_CONV || (transposed && alpha == 1))
+		return 0;
+	int64_t k = value->shape.dim[transposed ? 1 : 0], n = value->shape.dim[transposed ? 0 : 1];
+	w->shape = npl_shape_of(2, n, k);
+	if (npl_tensor_alloc(w, err))
+		return err->code;
+	float *out = w->data;
+	enum { BLOCK = 32 }; /* both sides of the transposition stay in L1 */
+	for (int64_t i0 = 0; i0 < n; i0 += BLOCK)
+		for (int64_t j0 = 0; j0 < k; j0 += BLOCK)
+			for (int64_t i = i0; i < i0 + BLOCK && i < n; i++)
+				for (int64_t j = j0; j < j0 + BLOCK && j < k; j++)
+					out[i * k + j] = alpha * (transposed ? data[i * k + j] : data[j * n + i]);
+	return 0;
+}
+
+static int float_bias(const struct npl_node *node, const struct npl_value *value, const float *data, struct npl_tensor *bias,
+                      struct npl_err *err)
+{
+	float beta = node->op == NPL_OP_GEMM ? node->attrs.beta : 1;
+	*bias = (struct npl_tensor){
+	        .name = value->name, .dtype = NPL_F32, .shape = npl_shape_of(1, npl_shape_count(&value->shape))};
+	if (npl_tensor_alloc(bias, err))
+		return err->code;
+	for (int64_t i = 0; i < bias->shape.dim[0]; i++)
+		((float *)bias->data)[i] = beta * data[i];
+	return 0;
+}
+
+static int prepare_bias(struct npl_session *s, const struct npl_node *node, struct npl_step *step, struct npl_err *err)
+{
+	if (node->n_in < 3 || node->in[2] < 0)
+		return 0;
+	struct npl_value *value = &s->graph->value[node->in[2]];
+	const float *data = npl_value_data(s->graph, value, err);
+	struct npl_tensor bias;
+	if (!data || float_bias(node, value, data, &bias, err))
+		return err->code;
+	if (npl_step_format(s, step) == NPL_FORMAT_F32) {
+		step->bias = bias;
+		return 0;
+	}
+	int rc = npl_quantise_bias(&bias, &step->x_quant, &step->weight.quant, &step->bias, err);
+	npl_tensor_free(&bias);
+	return rc;
+}
+
+int npl_step_weights(struct npl_session *s, const struct npl_node *node, struct npl_step *step, struct npl_err *err)
+{
+	struct npl_value *value = &s->graph->value[node->in[1]];
+	enum npl_format format = npl_step_format(s, step);
+	const float *data = npl_value_data(s->graph, value, err);
+	struct npl_tensor w;
+	if (!data || float_weight(node, value, data, &w, err))
+		return err->code;
+	if (format == NPL_FORMAT_F32) {
+		step->weight = w;
+	} else {
+		if (format == NPL_FORMAT_INT8)
+			step->channel_scale = calloc((size_t)w.shape.dim[0] + 1, sizeof *step->channel_scale);
+		int rc = format == NPL_FORMAT_INT8 && !step->channel_scale
+		                 ? npl_fail(err, NPL_ENOMEM, "weights of '%s': out of memory", node->name)
+		                 : npl_quantise_weight(&w, format, step->channel_scale, &step->weight, err);
+		npl_tensor_free(&w);
+		if (rc)
+			return rc;
+	}
+	return prepare_bias(s, node, step, err);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The main job: one network, several devices, side by side. Each device runs all samples in batches: once to get the
+ * outputs (which also warms it up), then again, timed, until the median is worth having. Simulated figures are the
+ * same every time, which is checked; measured ones are medians over the timed passes.
+ *
+ *     struct npl_comparison c;
+ *     if (npl_compare(graph, &samples, &calibration, names, n, &options, &c, &err)) ...
+ *     npl_report_table(...);
+ *     npl_comparison_free(&c);
+ */
+#ifndef NPULAB_COMPARE_H
+#define NPULAB_COMPARE_H
+
+#include "npulab/device.h"
+#include "npulab/model.h"
+#include "npulab/session.h"
+
+/* Outputs of a device against the float reference. NAN: not applicable or not known. */
+struct npl_accuracy {
+	double max_abs_error;
+	double sqnr_db;        /* 10 log10 (sum of reference^2 / sum of error^2); NAN when there is no error at all */
+	double top1_agreement; /* fraction of samples whose greatest output is the reference's; classifiers only */
+	double top1_accuracy;  /* against the labels */
+};
+
+struct npl_device_report {
+	const char *name;   /* the machine's name */
+	struct npl_device_info info;
+	const struct npl_param_value *setting; /* n_settings: the effective machine */
+	int n_settings;
+	char machine_sha256[65]; /* empty likewise */
+	char output_sha256[65];  /* of the float outputs of all samples; empty without values */
+	struct npl_run run; /* sum over the batches */
+	double spread;      /* measured: (largest - least) / median of the passes' seconds; NAN: not measured */
+	int passes;         /* timed */
+	double simulation_wall_seconds; /* median over the passes; NAN for a real device */
+	struct npl_accuracy accuracy;
+	int64_t samples, batches;
+};
+
+struct npl_comparison {
+	const struct npl_graph *graph;
+	int64_t samples, batches;
+	bool labelled, random_inputs, timing_only;
+	struct npl_accuracy reference; /* only top1_accuracy: of the float network itself; NAN without labels */
+	const char *calibrated_on;     /* "calibration set", "inputs"; NULL: nothing was quantised */
+	int n_devices;
+	struct npl_device_report *device;
+	struct npl_arena arena;
+};
+
+struct npl_compare_options {
+	int n_sets;
+	const char *const *set; /* "MACHINE.KEY=VALUE" */
+	int threads;            /* 0: each device's default */
+	bool no_accuracy;       /* skip the reference (it still runs where it is needed to calibrate) */
+	bool timing_only;       /* cycles without values; real devices cannot */
+	const char *const *device_names; /* device indices of place refer to these */
+	int n_devices;
+	const int *place;       /* run --place: one mixed entry, nodes on these devices; NULL: one entry per device */
+	void (*progress)(void *user, const char *what, int64_t done, int64_t all);
+	void *user;
+	struct npl_tensor *outputs; /* NULL, or graph->n_outputs zeroed tensors that receive the (last) device's outputs */
+};
+
+/* calibration: samples to find ranges on, or NULL to use the samples themselves. */
+int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, const struct npl_samples *calibration,
+                const struct npl_compare_options *options, struct npl_comparison *comparison, struct npl_err *err);
+void npl_comparison_free(struct npl_comparison *comparison);
+
+/* The options of one device: those of `set` that begin with its name and a dot. fill has room for n_sets entries. */
+int npl_device_sets(const char *device, const char *const *set, int n_sets, const char **fill);
+
+/* out against ref, over n_outputs tensors with `count` samples each; labels may be NULL. */
+void npl_accuracy_of(const struct npl_tensor *ref, const struct npl_tensor *out, int n_outputs, int64_t count,
+                     const struct npl_tensor *labels, struct npl_accuracy *accuracy);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The one interface of simulated and real machines. The list of drivers is core/devices.def. A driver is what
+ * runs (the systolic simulator, OpenBLAS); a device is a driver opened with a machine description (tpu_v1 is
+ * machines/tpu_v1.yaml on the driver `systolic`). Real devices and the plain ones need no file: their driver's
+ * name is the device's name.
+ *
+ *     struct npl_device *dev;
+ *     if (npl_device_open("tpu_v1", &options, &dev, &err)) ...
+ *     if (npl_device_supports(dev, &layer, why, sizeof why) && !npl_device_run(dev, &layer, &result, &err)) ...
+ *     npl_device_close(dev);
+ *
+ * A device is used by one thread at a time. It borrows tensors for the length of a call and keeps no pointer.
+ */
+#ifndef NPULAB_DEVICE_H
+#define NPULAB_DEVICE_H
+
+#include "npulab/layer.h"
+#include "npulab/params.h"
+#include "npulab/result.h"
+#include "npulab/stats.h"
+
+enum npl_device_kind { NPL_KIND_SIMULATED, NPL_KIND_CPU, NPL_KIND_GPU, NPL_KIND_REFERENCE, NPL_KIND_NULL };
+const char *npl_device_kind_name(enum npl_device_kind kind);
+
+/* The way to and from the host's memory. Bytes cross it at bytes_per_second, each transfer costs latency first. */
+struct npl_link {
+	const char *name;         /* "PCIe Gen3 x16" ; NULL: the device works in the host's memory, no transfer */
+	double bytes_per_second;
+	double latency_seconds;
+	double pj_per_byte;
+	const char *energy_origin; /* "absent" when not known */
+};
+
+struct npl_device_info {
+	enum npl_device_kind kind;
+	enum npl_format format;
+	const char *engine;       /* "fast", "rtl"; NULL for a real device */
+	double clock_hz;          /* 0: has no cycle count */
+	double peak_macs_per_second; /* 0: not known */
+	double static_watts;      /* drawn also while the device waits for the host or a link; 0: none or not known */
+	const char *static_origin; /* of static_watts; NULL: none */
+	struct npl_link link;
+	const struct npl_stat *stat; /* the counters of npl_result.counter */
+	size_t n_stats;
+	char detail[200]; /* one line for `devices` and the report: library, core type, threads... */
+};
+
+/* A driver: about eight members, so that a new machine is its own folder, a line in devices.def and a YAML file. */
+struct npl_driver {
+	const char *name;     /* "systolic", "cpu" */
+	const char *summary;  /* one line */
+	const struct npl_param *params; /* schema of its machine files and of --set; NULL: none */
+	size_t config_bytes;  /* size of the struct that params describes */
+	bool needs_machine;   /* true: cannot be opened without a machine file */
+	/* Opens with a config filled from params (borrowed until close). NPL_EDEVICE: cannot start, with the reason. */
+	int (*open)(const void *config, void **state, struct npl_err *err);
+	void (*close)(void *state); /* accepts NULL */
+	void (*describe)(const void *state, struct npl_device_info *info); /* info is zeroed */
+	/* Can this layer run here? If not, the reason in why. Not an error. */
+	bool (*supports)(const void *state, const struct npl_layer *layer, char *why, size_t n);
+	/* Runs a supported layer: fills out (unless timing_only) and the result. */
+	int (*run)(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err);
+};
+
+extern const struct npl_driver *const npl_drivers[]; /* NULL-terminated, in the order of devices.def */
+
+struct npl_device_options {
+	int n_sets;
+	const char *const *set;  /* "KEY=VALUE" without the machine's name */
+	int threads;             /* > 0: for drivers with a parameter `threads` */
+};
+
+struct npl_device; /* opaque: a driver opened with a machine */
+
+/* Opens a device by name (a driver, or NAME.yaml in the machines folder) or by the path of a machine file.
+ * NPL_EDEVICE: no such device (naming the nearest) or it cannot start; NPL_EINPUT: a bad machine file. */
+int npl_device_open(const char *name, const struct npl_device_options *options, struct npl_device **device,
+                    struct npl_err *err);
+void npl_device_close(struct npl_device *device); /* accepts NULL */
+
+const char *npl_device_name(const struct npl_device *device);
+const char *npl_device_description(const struct npl_device *device);
+const struct npl_device_info *npl_device_get_info(const struct npl_device *device);
+const char *npl_device_yaml(const struct npl_device *device);   /* effective machine as YAML; NULL: has no parameters */
+/* The effective parameters, borrowed from the device. */
+const struct npl_param_value *npl_device_settings(const struct npl_device *device, int *n);
+const char *npl_device_sha256(const struct npl_device *device); /* of that text; NULL likewise */
+bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *why, size_t n);
+
+/* Runs the layer and balances the books: MACs done equal the layer's, partitions sum to the cycles, bytes are at
+ * least those of the tensors, energy is counts times table. A violation is NPL_EINTERNAL. */
+int npl_device_run(struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
+                   struct npl_err *err);
+
+/* Every device there is: the drivers that need no machine file, and each file of the machines folder, in a fixed
+ * order. Names live in the arena. */
+int npl_device_list(struct npl_arena *arena, const char *const **names, int *n, struct npl_err *err);
+
+/* The folder that holds the machines or models: $NPULAB_DATA/KIND, the source tree's, or the installed one.
+ * NPL_EINPUT when there is none, naming where it looked. */
+int npl_data_dir(const char *kind, char *path, size_t n, struct npl_err *err);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Exact 8-bit integer products, shared by the simulated machines' values and the cpu device: operands u8 or i8,
+ * each with a zero point, sums in 32-bit two's complement that wraps. Every kernel gives the same bits; the
+ * fastest that this processor has is chosen at run time. Then the way back to 8 bits by the ONNX QLinearConv rule
+ * (layer.h). No function keeps state; any number of threads may call them.
+ *
+ *     struct npl_int8_product p = {
+ *             .m = m, .n = n, .k = k,
+ *             .a = {a, NPL_U8, a_zero, k, 1},   // (m,k) row-major
+ *             .b = {b, NPL_I8, 0, k, 1},        // (n,k) row-major
+ *             .c = c, .c_stride = n};           // (m,n)
+ *     uint64_t overflows = 0;
+ *     if (npl_int8_gemm(&p, &overflows, &err)) ...
+ */
+#ifndef NPULAB_INT8_H
+#define NPULAB_INT8_H
+
+#include "npulab/tensor.h"
+
+/* An operand: vectors of k values. Value j of vector i is data[i * stride + j * k_stride]; one of the strides is 1. */
+struct npl_int8_matrix {
+	const void *data;
+	enum npl_dtype dtype; /* NPL_U8 or NPL_I8 */
+	int32_t zero_point;   /* subtracted from every value; lies in the type's range */
+	int64_t stride, k_stride;
+};
+
+/* c[i * c_stride + j] = sum over k of (a(i,k) - a_zero) * (b(j,k) - b_zero), in 32 bits, wrapping. */
+struct npl_int8_product {
+	int64_t m, n, k;
+	struct npl_int8_matrix a, b;
+	int32_t *c;
+	int64_t c_stride;
+	/* How a machine accumulates, so that additions that wrap can be counted: k is cut into segments of k_segment
+	 * values, each segment into blocks of at most k_block (the last of a segment may be shorter). The sum of a
+	 * block is one addition to the 32-bit accumulator. 0: wrapping is not counted. k_block is at most
+	 * NPL_INT8_MAX_BLOCK, so that a block's own sum cannot wrap. */
+	int64_t k_segment, k_block;
+	int kernel; /* 0: the fastest; else 1 to npl_int8_kernels(), for tests and measurements */
+};
+#define NPL_INT8_MAX_BLOCK 32768 /* 255 * 255 * 32768 = 2,130,739,200 < 2^31 */
+
+/* Adds the number of additions that wrapped to *overflows. NPL_ENOMEM; NPL_EINTERNAL: a malformed product. */
+int npl_int8_gemm(const struct npl_int8_product *product, uint64_t *overflows, struct npl_err *err);
+
+/* Whether any accumulation of the product could wrap, by its types, zero points and k alone. When false, the order
+ * of the k values is free and nothing is counted. */
+bool npl_int8_may_wrap(const struct npl_int8_product *product);
+
+int npl_int8_kernels(void);                   /* how many kernels this processor can run */
+const char *npl_int8_kernel_name(int kernel); /* "avx512-vnni", ...; 0 names the fastest */
+
+/* acc[i] += bias[i * step], wrapping; step is 0 or 1. Returns how many additions wrapped. */
+uint64_t npl_int8_add_bias(int32_t *acc, int64_t count, const int32_t *bias, int step);
+
+/* out[i] = saturate(round_half_even((float)acc[i] * scale[i * step]) + zero_point) as dtype (NPL_U8 or NPL_I8), step
+ * 0 or 1, scales finite. Returns how many results saturation changed. The caller's rounding mode is to nearest. */
+uint64_t npl_int8_requantise(const int32_t *acc, int64_t count, const float *scale, int step, int32_t zero_point,
+			     enum npl_dtype dtype, void *out);
+
+/* The scale of a channel in the order the rule states: (x_scale * w_scale) / y_scale, each step in float32. */
+float npl_int8_scale(float x_scale, float w_scale, float y_scale);
+
+/* Smallest and greatest value of NPL_U8 or NPL_I8. */
+int32_t npl_int8_min(enum npl_dtype dtype);
+int32_t npl_int8_max(enum npl_dtype dtype);
+
+#endif

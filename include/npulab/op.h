@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators: what the graph's nodes and the devices' layers are made of. The list is core/ops.def, one row
+ * each; everything about an operator (its ONNX attributes, its shape rule, its float reference kernel, its
+ * MAC count) stands in one file of core/ops/. The kernels are the definition of what an operator computes:
+ * the reference device, the modelled host and constant folding all call them.
+ */
+#ifndef NPULAB_OP_H
+#define NPULAB_OP_H
+
+#include "npulab/arena.h"
+#include "npulab/tensor.h"
+
+enum npl_op {
+#define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags) NPL_OP_##id,
+#include "npulab/ops.def"
+#undef NPL_OP
+	NPL_OPS
+};
+
+#define NPL_MAX_OUTPUTS 2
+#define NPL_SPATIAL 2 /* spatial dimensions of a window; 1-D operators run as 2-D with a leading 1 */
+
+enum npl_auto_pad { NPL_PAD_NOTSET, NPL_PAD_SAME_UPPER, NPL_PAD_SAME_LOWER, NPL_PAD_VALID };
+
+/* A sliding window over the spatial dimensions, shared by convolution and pooling. The shape rule resolves
+ * auto_pad and fills in what the model left out, so that devices see plain numbers. */
+struct npl_window {
+	int rank; /* spatial dimensions in the model: 1 or 2; index 0 is then unused at rank 1 (kernel 1) */
+	int64_t kernel[NPL_SPATIAL], stride[NPL_SPATIAL], dilation[NPL_SPATIAL];
+	int64_t pad_begin[NPL_SPATIAL], pad_end[NPL_SPATIAL];
+	enum npl_auto_pad auto_pad;
+	bool ceil_mode;         /* pooling: round the output size up */
+	bool count_include_pad; /* average pooling: padding counts in the divisor */
+};
+
+/* Attributes of a node after parsing; which member holds depends on the operator's family. */
+struct npl_attrs {
+	int64_t groups;           /* Conv */
+	struct npl_window window; /* Conv, MaxPool, AveragePool (also set by the rule of GlobalAveragePool) */
+	float alpha, beta;        /* Gemm, LRN */
+	bool trans_a, trans_b;    /* Gemm */
+	int64_t axis;             /* Softmax, Concat, Flatten, legacy broadcast */
+	float bias;               /* LRN */
+	int64_t size;             /* LRN */
+	float epsilon;            /* BatchNormalization */
+	int n_list;               /* Transpose perm, Unsqueeze axes, legacy Reshape shape */
+	int64_t list[NPL_MAX_RANK];
+	bool allow_zero;          /* Reshape */
+	bool legacy_broadcast;    /* Add, Mul before opset 7 with broadcast=1 */
+	struct npl_tensor constant; /* Constant: the value; ConstantOfShape: one element */
+	int opset;                /* the model's version of the default domain; rules differ by it; 0: the newest */
+};
+
+/* One attribute as a model file gives it, before the operator has looked at it. All pointers are borrowed; attributes
+ * and what they point to live as long as the graph, because Constant refers to them. */
+struct npl_attr {
+	const char *name;
+	enum { NPL_ATTR_INT, NPL_ATTR_FLOAT, NPL_ATTR_STRING, NPL_ATTR_INTS, NPL_ATTR_FLOATS, NPL_ATTR_TENSOR, NPL_ATTR_OTHER } type;
+	int64_t i;
+	float f;
+	const char *s; /* NUL-terminated */
+	const int64_t *ints;
+	const float *floats;
+	int64_t n;                       /* of ints or floats */
+	const struct npl_tensor *tensor; /* borrowed for the life of the graph */
+	bool used;                       /* set by the operator that understood it */
+};
+
+struct npl_attr_list {
+	struct npl_attr *attr;
+	int n;
+};
+
+/* Finds an attribute, marks it used, checks its type. Returns NULL when absent; a wrong type sets err and
+ * returns NULL too (so check err->code, which callers zero first). */
+struct npl_attr *npl_attr_find(struct npl_attr_list *list, const char *name, int type, struct npl_err *err);
+
+enum npl_op_flags {
+	NPL_OP_IS_VIEW = 1,      /* output is input 0 with another shape: no data moves (Reshape, Flatten, Dropout...) */
+	NPL_OP_NEEDS_VALUES = 2, /* the shape rule reads the values of constant inputs (Reshape's shape) */
+	NPL_OP_KEEPS_RANGE = 4,  /* output values lie within the range of input 0's (pooling, Relu, views): a
+	                            quantised output keeps its input's scale and zero point */
+	NPL_OP_IS_GEMM = 8,      /* does multiply-accumulates with a weight as input 1: Conv, Gemm, MatMul */
+};
+
+/* What the rows of ops.def expand to. in[i] may be NULL for an optional input that is absent. */
+struct npl_op_def {
+	const char *name; /* the ONNX name */
+	int min_in, max_in; /* max_in -1: any number */
+	int outputs;        /* at most */
+	unsigned flags;     /* enum npl_op_flags */
+	/* Reads the attributes of the model file into out; out->opset is set. NPL_EINPUT names the attribute. */
+	int (*attrs)(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err);
+	/* Sets dtype and shape of out[] from in[] (data of in[i] is NULL unless constant) and completes attrs
+	 * (window padding, negative axes). NPL_EINPUT says which shapes do not fit. */
+	int (*shape)(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+	             int n_out, struct npl_err *err);
+	/* Computes out[] (allocated, shaped) from in[]. Float kernels in cache order; exact on integers. */
+	int (*run)(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+	           int n_out, struct npl_err *err);
+	/* Multiply-accumulates of one run; NULL: none. */
+	uint64_t (*macs)(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+	                 const struct npl_tensor *out);
+};
+
+extern const struct npl_op_def npl_op_defs[NPL_OPS];
+/* The operator of an ONNX name, or NPL_OPS. */
+enum npl_op npl_op_find(const char *onnx_name);
+/* The known operator whose name is nearest, for messages. */
+const char *npl_op_nearest(const char *onnx_name);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between real numbers and the devices' number formats (layer.h). Calibration is by the least and greatest value
+ * seen (struct npl_range).
+ *   int8  activations u8, asymmetric per tensor: scale = (high - low) / 255 over a range that includes 0.
+ *         weights i8, symmetric per output channel: scale = max|w| / 127.
+ *   q16   activations so that the greatest magnitude stays below 16, weights below 2 (times the tensor's power of
+ *         two): then one product stays below the format's 32, with one bit of headroom for values that calibration did
+ *         not see.
+ */
+#ifndef NPULAB_QUANTISE_H
+#define NPULAB_QUANTISE_H
+
+#include "npulab/layer.h"
+#include "npulab/session.h"
+
+#define NPL_Q16_FRACTION_BITS 10
+
+/* The type of activations in a format. */
+enum npl_dtype npl_format_dtype(enum npl_format format);
+
+/* Scale and zero point of an activation with the given range; an empty range counts as [0, 0]. */
+struct npl_quant npl_quant_of_range(enum npl_format format, struct npl_range range);
+
+/* Float to format and back; out is allocated here with in's shape. quant belongs to the integer side. */
+int npl_quantise(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant, struct npl_tensor *out, struct npl_err *err);
+int npl_dequantise(const struct npl_tensor *in, struct npl_tensor *out, struct npl_err *err);
+
+/* Weights w (dimension 0 = output channels, float32) to the format. The channel scales are written to
+ * channel_scale[channels] for int8 (out->quant.channel_scale points there). A channel of zeros gets scale 1. */
+int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, float *channel_scale, struct npl_tensor *out,
+                        struct npl_err *err);
+
+/* Bias to int32 at scale x_scale * w_scale (of its channel), rounded half to even, saturating. */
+int npl_quantise_bias(const struct npl_tensor *bias, const struct npl_quant *x, const struct npl_quant *w,
+                      struct npl_tensor *out, struct npl_err *err);
+
+#endif

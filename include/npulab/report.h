@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reports of a comparison. They read only what the comparison holds; each writes to a stream the caller owns.
+ * Modelled figures carry a "~" in the tables; what is not known is "-" there and null in JSON, never 0.
+ */
+#ifndef NPULAB_REPORT_H
+#define NPULAB_REPORT_H
+
+#include <stdio.h>
+
+#include "npulab/compare.h"
+
+/* What else a report says of the run. */
+struct npl_report_context {
+	const char *model_name;
+	const char *description; /* or NULL */
+	bool layers;             /* a table per layer too */
+	bool single_layer;       /* `npulab layer`: seconds are the device's alone, the link is reported beside them */
+};
+
+/* Derived figures of one entry, the same for every report. NAN: not applicable or not known. */
+struct npl_figures {
+	double seconds, latency_s;        /* of all samples; of one batch */
+	double inferences_per_second, ops_per_second, utilization;
+	double energy_j, inferences_per_joule, joules_per_inference, power_w;
+};
+void npl_figures_of(const struct npl_device_report *report, const struct npl_report_context *context, struct npl_figures *figures);
+
+void npl_report_table(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
+void npl_report_json(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
+/* One line per layer and device. */
+void npl_report_csv(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
+
+/* "1.23 ms", "976 k/s", "43.1 uJ", "-": three significant digits with an SI prefix; returns buf. */
+const char *npl_si_text(double value, const char *unit, char *buf, size_t n);
+
+#endif

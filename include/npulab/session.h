@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Running a network on devices. A session binds a graph to the devices its nodes are placed on: it quantises the
+ * weights once, decides what is fused, what is only a view and what falls to the modelled host, and then runs
+ * batches. Values are float32 at the ends; between nodes they stay in the format of the device that made them.
+ *
+ *     struct npl_range *ranges = calloc(graph->n_values, sizeof *ranges);
+ *     npl_evaluate(graph, inputs, reference_outputs, ranges, &err);          the float oracle, and calibration
+ *     npl_session_open(graph, &(struct npl_session_options){.n_devices = 1, .device = &dev, .ranges = ranges}, &s, &err);
+ *     npl_session_run(s, inputs, outputs, &run, &err);
+ *     npl_run_free(&run);
+ *     npl_session_close(s);
+ *
+ * Ownership: inputs are borrowed for the call; outputs are allocated by the call and freed by the caller
+ * (npl_tensor_free). The graph and the devices must outlive the session. One thread at a time.
+ */
+#ifndef NPULAB_SESSION_H
+#define NPULAB_SESSION_H
+
+#include "npulab/device.h"
+#include "npulab/graph.h"
+
+/* What values a tensor took. Starts empty: low > high. */
+struct npl_range {
+	float low, high;
+};
+#define NPL_RANGE_EMPTY ((struct npl_range){.low = 1, .high = -1})
+
+/* Runs the whole graph in float32 on the reference kernels. inputs[] has graph->n_inputs tensors of the inputs'
+ * dtype and shape; outputs[] gets graph->n_outputs tensors. ranges[graph->n_values], or NULL, is widened by what each
+ * value took. NPL_EINPUT when an input does not fit. */
+int npl_evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
+                 struct npl_range *ranges, struct npl_err *err);
+
+#define NPL_ON_HOST (-1)
+
+struct npl_session_options {
+	int n_devices;
+	struct npl_device *const *device;
+	const int *place;               /* per node: index of a device or NPL_ON_HOST; NULL: everything on device[0] */
+	const struct npl_range *ranges; /* per value; needed when a device is not float32, unless timing_only */
+	bool timing_only;               /* cycles and counters, no values: outputs stay unallocated */
+};
+
+struct npl_session; /* opaque */
+
+int npl_session_open(struct npl_graph *graph, const struct npl_session_options *options, struct npl_session **session,
+                     struct npl_err *err);
+void npl_session_close(struct npl_session *session); /* accepts NULL */
+
+/* Whether runs hash the outputs of their layers (they do unless told not to): a timed pass has no use for it. */
+void npl_session_hash(struct npl_session *session, bool hash);
+
+enum npl_role {
+	NPL_RAN,   /* on ran_on, as a layer of its own */
+	NPL_FUSED, /* in the same pass as the layer before it */
+	NPL_VIEW,  /* a new shape for the same data: nothing moves */
+};
+
+/* One node's share of a run. */
+struct npl_layer_run {
+	int node;
+	enum npl_role role;
+	const char *ran_on;       /* device name or "host"; borrowed from the session */
+	const char *note;         /* why it is on the host, or what it is fused into; NULL: nothing to say */
+	const struct npl_stat *stat; /* the counters of result, n_stats of them: the device's table; NULL: it has none */
+	size_t n_stats;
+	struct npl_result result; /* the device's part; its energies cover the whole row, host and link included. The row
+	                             takes result.seconds + host_seconds + link_seconds. */
+	double host_seconds;      /* modelled host: the operator itself and conversions of number format */
+	double link_seconds;
+	uint64_t link_bytes;
+	int transfers;
+	char output_sha256[65];   /* of the output's bytes in its own format; empty in timing_only or unhashed */
+};
+
+#define NPL_MAX_RUN_ENERGY 64 /* the components of several machines, of the host and of the links */
+
+/* One batch, or the sum of several (npl_run_add). */
+struct npl_run {
+	int n_layers;
+	struct npl_layer_run *layer; /* one per node of the graph, in its order */
+	uint64_t cycles;             /* of all simulated machines used */
+	double seconds;              /* the makespan: devices, host and links one after the other */
+	double device_seconds, host_seconds, link_seconds;
+	uint64_t link_bytes, macs, device_macs; /* device_macs: without those the host did */
+	uint64_t bytes[NPL_MEM_LEVELS];
+	uint64_t saturations, overflows;
+	int n_energy;
+	struct npl_energy energy[NPL_MAX_RUN_ENERGY]; /* by component and origin */
+	double wall_seconds; /* the devices' run() calls, as this computer felt them */
+};
+
+/* Runs one batch. outputs[] (graph->n_outputs, zeroed) gets float32 tensors; run is filled (zeroed before). */
+int npl_session_run(struct npl_session *session, const struct npl_tensor *inputs, struct npl_tensor *outputs,
+                    struct npl_run *run, struct npl_err *err);
+
+/* Adds another batch of the same session to sum; a zeroed sum becomes a copy. The first batch's hashes stay. */
+int npl_run_add(struct npl_run *sum, const struct npl_run *run, struct npl_err *err);
+/* Recomputes the totals of a run from its rows. */
+int npl_run_total(struct npl_run *run, struct npl_err *err);
+void npl_run_free(struct npl_run *run);
+
+/* Energy of a row or a run in joules; NAN when any part is absent or there is none. */
+double npl_energy_sum(const struct npl_energy *energy, int n);
+/* "calibrated:a + modelled:b" without repeats, or "absent"; returns buf. */
+const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tensors: dense, row-major (last dimension fastest), at most 8 dimensions. Dimensions and element counts
+ * are int64_t, sizes in bytes are size_t; products are checked. A tensor of a quantised type stands for
+ * real = scale * (q - zero_point).
+ *
+ *     struct npl_tensor t = {.dtype = NPL_F32, .shape = npl_shape_of(2, 3, 4)};
+ *     if (npl_tensor_alloc(&t, &err)) ...
+ *     npl_tensor_free(&t);
+ */
+#ifndef NPULAB_TENSOR_H
+#define NPULAB_TENSOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "npulab/error.h"
+
+#define NPL_MAX_RANK 8
+#define NPL_MAX_ELEMENTS ((int64_t)1 << 40) /* an upper bound on any tensor: refuses nonsense shapes early */
+
+enum npl_dtype { NPL_F32, NPL_F64, NPL_I8, NPL_U8, NPL_I16, NPL_I32, NPL_I64, NPL_BOOL, NPL_DTYPES };
+
+struct npl_shape {
+	int rank;                   /* 0 is a scalar */
+	int64_t dim[NPL_MAX_RANK]; /* >= 0 */
+};
+
+/* Quantisation of an integer tensor. Symmetric types have zero_point 0. */
+struct npl_quant {
+	float scale;                /* per tensor; 0: not quantised (raw integers) */
+	int32_t zero_point;
+	const float *channel_scale; /* per output channel (dimension 0 of a weight), or NULL; borrowed */
+};
+
+struct npl_tensor {
+	const char *name; /* borrowed; may be NULL */
+	enum npl_dtype dtype;
+	struct npl_shape shape;
+	struct npl_quant quant;
+	void *data; /* 64-byte aligned when from npl_tensor_alloc */
+	bool owned; /* data is freed by npl_tensor_free */
+};
+
+size_t npl_dtype_size(enum npl_dtype dtype); /* bytes per element */
+const char *npl_dtype_name(enum npl_dtype dtype);
+
+/* shape of the given dims: npl_shape_of(rank, d0, d1, ...) with int64_t or int arguments */
+#define npl_shape_of(rank_, ...) ((struct npl_shape){.rank = (rank_), .dim = {__VA_ARGS__}})
+bool npl_shape_equal(const struct npl_shape *a, const struct npl_shape *b);
+/* Elements in a shape; -1 when a dimension is negative or the product exceeds NPL_MAX_ELEMENTS. */
+int64_t npl_shape_count(const struct npl_shape *shape);
+/* "1x64x56x56", "scalar"; returns buf. */
+const char *npl_shape_text(const struct npl_shape *shape, char *buf, size_t n);
+
+/* Product of two sizes; false on overflow. */
+bool npl_mul_size(size_t a, size_t b, size_t *product);
+
+int64_t npl_tensor_count(const struct npl_tensor *tensor);
+size_t npl_tensor_bytes(const struct npl_tensor *tensor);
+/* Allocates zeroed data for dtype and shape. NPL_EINPUT when the shape is nonsense, NPL_ENOMEM. */
+int npl_tensor_alloc(struct npl_tensor *tensor, struct npl_err *err);
+void npl_tensor_free(struct npl_tensor *tensor); /* accepts a zeroed tensor; leaves data NULL */
+
+#endif

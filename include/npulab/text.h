@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Small helpers for messages.
+ */
+#ifndef NPULAB_TEXT_H
+#define NPULAB_TEXT_H
+
+/* The candidate nearest to word by edit distance (case differences count least; the first of equals wins), for
+ * "unknown key 'array.row', did you mean 'array.rows'?". NULL only when there are no candidates. */
+const char *npl_nearest(const char *word, const char *const *candidates, int n);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Settings files: YAML restricted to nested mappings of scalars, read into a flat list of dotted keys
+ * (`array: {rows: 256}` is `array.rows` = "256") with their lines. Machine files and models' NAME.yaml
+ * are such files. Sequences, aliases, duplicate keys and more than one document are refused with their line.
+ */
+#ifndef NPULAB_YAML_H
+#define NPULAB_YAML_H
+
+#include "npulab/params.h"
+
+/* At most 1 MiB, 8 levels and 4096 keys; everything lives in the arena. */
+int npl_settings_load(const char *path, struct npl_arena *arena, struct npl_setting **settings, int *n, struct npl_err *err);
+
+/* A double as the shortest decimal text that reads back to the same value; returns buf. */
+const char *npl_double_text(double value, char *buf, size_t n);
+
+#endif

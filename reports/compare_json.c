@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * npulab.compare/1: the machine-readable form of compare, run and layer. Keys in a fixed order; counters are integers;
+ * null is "not applicable or not known". */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "npulab/report.h"
+#include "npulab/version.h"
+
+static void put_energy(struct npl_json *json, const struct npl_energy *energy, int n)
+{
+	npl_json_open(json, "energy", '[');
+	for (int i = 0; i < n; i++) {
+		npl_json_open(json, NULL, '{');
+		npl_json_string(json, "component", energy[i].component);
+		npl_json_double(json, "joules", energy[i].joules);
+		npl_json_string(json, "origin", energy[i].origin);
+		npl_json_close(json, '}');
+	}
+	npl_json_close(json, ']');
+}
+
+/* A simulated machine counts cycles; in a mixed run the machines' cycles are of different lengths and have no sum. */
+static bool has_clock(const struct npl_device_report *r)
+{
+	return r->info.kind == NPL_KIND_SIMULATED && r->info.clock_hz > 0;
+}
+
+static void put_totals(struct npl_json *json, const struct npl_device_report *r, const struct npl_report_context *context)
+{
+	const struct npl_run *run = &r->run;
+	struct npl_figures f;
+	char origin[400];
+	bool simulated = r->info.kind == NPL_KIND_SIMULATED;
+	npl_figures_of(r, context, &f);
+	npl_json_open(json, "totals", '{');
+	if (has_clock(r))
+		npl_json_u64(json, "cycles", run->cycles);
+	else
+		npl_json_null(json, "cycles");
+	npl_json_double(json, "seconds", f.seconds);
+	npl_json_double(json, "latency_s", f.latency_s);
+	npl_json_double(json, "host_seconds", simulated || run->host_seconds > 0 ? run->host_seconds : NAN);
+	npl_json_double(json, "host_link_seconds", simulated || run->link_seconds > 0 ? run->link_seconds : NAN);
+	npl_json_double(json, "seconds_spread", r->spread);
+	npl_json_i64(json, "passes", r->passes);
+	npl_json_double(json, "inferences_per_second", f.inferences_per_second);
+	npl_json_double(json, "ops_per_second", f.ops_per_second);
+	npl_json_double(json, "utilization", f.utilization);
+	npl_json_double(json, "energy_j", f.energy_j);
+	npl_json_string(json, "energy_origin", npl_energy_origins(run->energy, run->n_energy, origin, sizeof origin));
+	put_energy(json, run->energy, run->n_energy);
+	npl_json_double(json, "inferences_per_joule", f.inferences_per_joule);
+	npl_json_double(json, "power_w", f.power_w);
+	npl_json_open(json, "bytes", '{');
+	if (simulated) {
+		npl_json_u64(json, "dram", run->bytes[NPL_MEM_DRAM]);
+		npl_json_u64(json, "buffer", run->bytes[NPL_MEM_BUFFER]);
+		npl_json_u64(json, "host_link", run->link_bytes);
+	} else {
+		npl_json_null(json, "dram");
+		npl_json_null(json, "buffer");
+		npl_json_null(json, "host_link");
+	}
+	npl_json_close(json, '}');
+	npl_json_double(json, "simulation_wall_seconds", r->simulation_wall_seconds);
+	npl_json_close(json, '}');
+}
+
+static void put_accuracy(struct npl_json *json, const struct npl_device_report *r)
+{
+	npl_json_open(json, "accuracy", '{');
+	npl_json_double(json, "max_abs_error", r->accuracy.max_abs_error);
+	npl_json_double(json, "sqnr_db", r->accuracy.sqnr_db);
+	npl_json_double(json, "top1_agreement", r->accuracy.top1_agreement);
+	npl_json_double(json, "top1_accuracy", r->accuracy.top1_accuracy);
+	if (r->info.kind == NPL_KIND_SIMULATED) {
+		npl_json_u64(json, "saturations", r->run.saturations);
+		npl_json_u64(json, "overflows", r->run.overflows);
+	} else {
+		npl_json_null(json, "saturations");
+		npl_json_null(json, "overflows");
+	}
+	npl_json_close(json, '}');
+}
+
+static void put_layer(struct npl_json *json, const struct npl_comparison *c, const struct npl_device_report *r, int i)
+{
+	static const char *const roles[] = {[NPL_RAN] = "ran", [NPL_FUSED] = "fused", [NPL_VIEW] = "view"};
+	const struct npl_layer_run *row = &r->run.layer[i];
+	const struct npl_node *node = &c->graph->node[row->node];
+	bool on_host = !strcmp(row->ran_on, "host");
+	bool has_cycles = !on_host && (row->role == NPL_RAN ? row->result.seconds_from == NPL_FROM_MODEL : has_clock(r));
+	npl_json_open(json, NULL, '{');
+	npl_json_i64(json, "index", i);
+	npl_json_string(json, "name", node->name);
+	npl_json_string(json, "op", npl_op_defs[node->op].name);
+	npl_json_string(json, "ran_on", row->ran_on);
+	npl_json_string(json, "role", roles[row->role]);
+	npl_json_string(json, "note", row->note);
+	if (has_cycles)
+		npl_json_u64(json, "cycles", row->result.cycles);
+	else
+		npl_json_null(json, "cycles");
+	npl_json_double(json, "seconds", row->result.seconds + row->host_seconds + row->link_seconds);
+	npl_json_u64(json, "macs", row->result.macs);
+	npl_json_double(json, "energy_j", npl_energy_sum(row->result.energy, row->result.n_energy));
+	put_energy(json, row->result.energy, row->result.n_energy);
+	npl_json_i64(json, "transfers", row->transfers);
+	npl_json_text(json, "output_sha256", row->output_sha256);
+	npl_json_open(json, "counters", '{');
+	for (size_t k = 0; k < row->n_stats; k++)
+		npl_json_u64(json, row->stat[k].name, row->result.counter[k]);
+	npl_json_close(json, '}');
+	npl_json_close(json, '}');
+}
+
+/* The effective parameters as one flat object of dotted keys. */
+static void put_settings(struct npl_json *json, const struct npl_device_report *r)
+{
+	npl_json_open(json, "settings", '{');
+	for (int i = 0; i < r->n_settings; i++)
+		if (r->setting[i].is_number)
+			npl_json_double(json, r->setting[i].key, strtod(r->setting[i].value, NULL));
+		else
+			npl_json_string(json, r->setting[i].key, r->setting[i].value);
+	npl_json_close(json, '}');
+}
+
+static void put_device(struct npl_json *json, const struct npl_comparison *c, const struct npl_device_report *r,
+                       const struct npl_report_context *context, bool mixed)
+{
+	npl_json_open(json, NULL, '{');
+	npl_json_string(json, "name", r->name);
+	npl_json_string(json, "kind", mixed ? "mixed" : npl_device_kind_name(r->info.kind));
+	npl_json_string(json, "engine", r->info.engine);
+	npl_json_string(json, "precision", mixed ? NULL : npl_format_name(r->info.format));
+	npl_json_double(json, "clock_hz", r->info.clock_hz > 0 ? r->info.clock_hz : NAN);
+	npl_json_text(json, "machine_sha256", r->machine_sha256);
+	npl_json_text(json, "detail", r->info.detail);
+	put_settings(json, r);
+	npl_json_text(json, "output_sha256", r->output_sha256);
+	put_totals(json, r, context);
+	put_accuracy(json, r);
+	npl_json_open(json, "layers", '[');
+	for (int i = 0; i < r->run.n_layers; i++)
+		put_layer(json, c, r, i);
+	npl_json_close(json, ']');
+	npl_json_close(json, '}');
+}
+
+void npl_report_json(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
+{
+	struct npl_json json = {.out = out};
+	const struct npl_graph *graph = c->graph;
+	npl_json_open(&json, NULL, '{');
+	npl_json_string(&json, "schema", "npulab.compare/1");
+	npl_json_open(&json, "npulab", '{');
+	npl_json_string(&json, "version", npl_version());
+	npl_json_string(&json, "commit", npl_commit());
+	npl_json_close(&json, '}');
+	npl_json_open(&json, "model", '{');
+	npl_json_string(&json, "name", context->model_name);
+	npl_json_text(&json, "file_sha256", graph->file_sha256);
+	npl_json_i64(&json, "batch", graph->batch);
+	npl_json_u64(&json, "macs", graph->macs);
+	npl_json_u64(&json, "parameters", graph->parameters);
+	npl_json_i64(&json, "layers", graph->n_nodes);
+	npl_json_i64(&json, "samples", c->samples);
+	npl_json_i64(&json, "batches", c->batches);
+	npl_json_string(&json, "calibrated_on", c->calibrated_on);
+	npl_json_double(&json, "reference_top1_accuracy", c->reference.top1_accuracy);
+	npl_json_close(&json, '}');
+	npl_json_open(&json, "devices", '[');
+	for (int d = 0; d < c->n_devices; d++)
+		put_device(&json, c, &c->device[d], context, !strcmp(c->device[d].name, "placement"));
+	npl_json_close(&json, ']');
+	npl_json_close(&json, '}');
+	fputc('\n', out);
+}

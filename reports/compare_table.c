@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The comparison as a person reads it: speed, energy and accuracy side by side, then what must be known to read them. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "npulab/report.h"
+#include "table.h"
+
+#define CELL 48
+#define DEVICES_A_TABLE 4 /* columns of a layer table that fit beside names and operators */
+
+/* One modelled part makes a sum modelled: a real device whose host did a layer is marked too. */
+static bool modelled(const struct npl_device_report *r)
+{
+	return r->info.kind == NPL_KIND_SIMULATED || r->run.host_seconds > 0;
+}
+
+/* A figure with its mark: "~" for modelled. */
+static const char *figure(char *buf, double value, const char *unit, bool is_model)
+{
+	char text[32];
+	npl_si_text(value, unit, text, sizeof text);
+	snprintf(buf, CELL, "%s%s", is_model && isfinite(value) ? "~" : "", text);
+	return buf;
+}
+
+static const char *percent(char *buf, double fraction, const char *mark)
+{
+	if (!isfinite(fraction))
+		snprintf(buf, CELL, "-");
+	else if (fraction > 0 && fraction < 0.0995)
+		snprintf(buf, CELL, "%s%.2g %%", mark, 100 * fraction);
+	else
+		snprintf(buf, CELL, "%s%.1f %%", mark, 100 * fraction);
+	return buf;
+}
+
+static void put_heading(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
+{
+	const struct npl_graph *graph = c->graph;
+	char macs[32], parameters[32], line[400];
+	double per_sample = graph->batch ? (double)graph->macs / (double)graph->batch : 0;
+	npl_si_text(per_sample, "MAC", macs, sizeof macs);
+	npl_si_text((double)graph->parameters, "", parameters, sizeof parameters);
+	snprintf(line, sizeof line, "%s%s%s", context->model_name, context->description ? ": " : "",
+	         context->description ? context->description : "");
+	npl_table_text(line, out);
+	if (context->single_layer) {
+		fprintf(out, "%s, operands on the chip, weights in its weight memory, result left on the chip\n\n", macs);
+		return;
+	}
+	int used = snprintf(line, sizeof line, "%d layer%s, %s per sample, %s parameters; %" PRId64 " %ssample%s in batches of %" PRId64,
+	                    graph->n_nodes, graph->n_nodes == 1 ? "" : "s", macs, parameters, c->samples,
+	                    c->random_inputs ? "random " : "", c->samples == 1 ? "" : "s", graph->batch);
+	if (isfinite(c->reference.top1_accuracy))
+		snprintf(line + used, sizeof line - (size_t)used, "; float32 top-1 %.2f %%", 100 * c->reference.top1_accuracy);
+	npl_table_text(line, out);
+	fputc('\n', out);
+}
+
+static void put_speed(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
+{
+	struct npl_table table;
+	static const char *const whole[] = {"DEVICE", "FORMAT", "BATCH TIME", "SAMPLES/S", "OPS/S", "PEAK USED", "ENERGY/SAMPLE", "POWER"};
+	static const char *const layer[] = {"DEVICE", "FORMAT", "TIME", "CYCLES", "OPS/S", "PEAK USED", "ENERGY", "POWER"};
+	npl_table_open(&table, "llrrrrrr", context->single_layer ? layer : whole);
+	for (int d = 0; d < c->n_devices; d++) {
+		const struct npl_device_report *r = &c->device[d];
+		bool model = modelled(r), energy_model = !(r->run.n_energy && !strncmp(r->run.energy[0].origin, "measured", 8));
+		struct npl_figures f;
+		char a[CELL], b[CELL], o[CELL], u[CELL], e[CELL], p[CELL];
+		npl_figures_of(r, context, &f);
+		if (context->single_layer && model)
+			snprintf(b, sizeof b, "~%" PRIu64, r->run.cycles);
+		else
+			figure(b, context->single_layer ? NAN : f.inferences_per_second, "/s", model);
+		const char *cells[] = {r->name,
+		                       strcmp(r->name, "placement") ? npl_format_name(r->info.format) : "mixed",
+		                       figure(a, f.latency_s, "s", model),
+		                       b,
+		                       figure(o, f.ops_per_second, "OP/s", model),
+		                       percent(u, f.utilization, model ? "~" : ""),
+		                       figure(e, f.joules_per_inference, "J", energy_model),
+		                       figure(p, f.power_w, "W", energy_model)};
+		npl_table_row(&table, cells);
+	}
+	npl_table_print(&table, out);
+	npl_table_close(&table);
+}
+
+static void put_accuracy(FILE *out, const struct npl_comparison *c)
+{
+	struct npl_table table;
+	static const char *const header[] = {"DEVICE", "MAX ERROR", "SIGNAL/NOISE", "SAME TOP-1", "TOP-1", "SATURATED"};
+	npl_table_open(&table, "lrrrrr", header);
+	for (int d = 0; d < c->n_devices; d++) {
+		const struct npl_device_report *r = &c->device[d];
+		char e[CELL], s[CELL], a[CELL], t[CELL], n[CELL];
+		if (isfinite(r->accuracy.max_abs_error))
+			snprintf(e, sizeof e, "%.3g", r->accuracy.max_abs_error);
+		else
+			snprintf(e, sizeof e, "-");
+		if (isfinite(r->accuracy.sqnr_db))
+			snprintf(s, sizeof s, "%.1f dB", r->accuracy.sqnr_db);
+		else
+			snprintf(s, sizeof s, r->accuracy.max_abs_error == 0 ? "exact" : "-");
+		if (modelled(r))
+			snprintf(n, sizeof n, "%" PRIu64, r->run.saturations);
+		else
+			snprintf(n, sizeof n, "-");
+		const char *cells[] = {r->name, e, s, percent(a, r->accuracy.top1_agreement, ""), percent(t, r->accuracy.top1_accuracy, ""), n};
+		if (isfinite(r->accuracy.top1_accuracy))
+			snprintf(t, sizeof t, "%.2f %%", 100 * r->accuracy.top1_accuracy);
+		npl_table_row(&table, cells);
+	}
+	fputc('\n', out);
+	npl_table_print(&table, out);
+	npl_table_close(&table);
+}
+
+/* Where a simulated entry's time goes. */
+static void put_parts(FILE *out, const struct npl_comparison *c)
+{
+	struct npl_table table;
+	static const char *const header[] = {"TIME OF A BATCH", "MACHINE", "HOST", "LINK", "HOST RUNS"};
+	int rows = 0;
+	npl_table_open(&table, "lrrrl", header);
+	for (int d = 0; d < c->n_devices; d++) {
+		const struct npl_device_report *r = &c->device[d];
+		double n = (double)r->batches;
+		char m[CELL], h[CELL], l[CELL], on_host[80] = "";
+		int count = 0;
+		if (!modelled(r))
+			continue;
+		for (int i = 0; i < r->run.n_layers; i++) {
+			const struct npl_layer_run *row = &r->run.layer[i];
+			if (row->role != NPL_RAN || strcmp(row->ran_on, "host"))
+				continue;
+			size_t used = strlen(on_host);
+			const char *op = npl_op_defs[c->graph->node[row->node].op].name;
+			count++;
+			if (!strstr(on_host, op) && used + strlen(op) + 3 < sizeof on_host - 24)
+				snprintf(on_host + used, sizeof on_host - used, "%s%s", used ? ", " : "", op);
+		}
+		size_t used = strlen(on_host);
+		snprintf(on_host + used, sizeof on_host - used, count ? " (%d of %d layers)" : "no layer", count, r->run.n_layers);
+		const char *cells[] = {r->name, figure(m, r->run.device_seconds / n, "s", true), figure(h, r->run.host_seconds / n, "s", true),
+		                       figure(l, r->run.link_seconds / n, "s", true), on_host};
+		npl_table_row(&table, cells);
+		rows++;
+	}
+	if (rows) {
+		fputc('\n', out);
+		npl_table_print(&table, out);
+	}
+	npl_table_close(&table);
+}
+
+/* Time per layer and batch of `shown` devices from the first on. */
+static void put_layers_of(FILE *out, const struct npl_comparison *c, int first, int shown)
+{
+	struct npl_table table;
+	const char *header[2 + DEVICES_A_TABLE] = {"LAYER", "OPERATOR"};
+	char layout[] = "llrrrr";
+	layout[2 + shown] = '\0';
+	for (int d = 0; d < shown; d++)
+		header[2 + d] = c->device[first + d].name;
+	npl_table_open(&table, layout, header);
+	for (int i = 0; i < c->graph->n_nodes; i++) {
+		char text[DEVICES_A_TABLE][CELL];
+		const char *cells[2 + DEVICES_A_TABLE] = {c->graph->node[i].name, npl_op_defs[c->graph->node[i].op].name};
+		for (int d = 0; d < shown; d++) {
+			const struct npl_device_report *r = &c->device[first + d];
+			const struct npl_layer_run *row = &r->run.layer[i];
+			double seconds = (row->result.seconds + row->host_seconds + row->link_seconds) / (double)r->batches;
+			cells[2 + d] = text[d];
+			if (row->role == NPL_FUSED)
+				snprintf(text[d], CELL, "fused");
+			else if (row->role == NPL_VIEW && seconds == 0)
+				snprintf(text[d], CELL, "view");
+			else
+				figure(text[d], seconds, "s", modelled(r));
+			if (row->role == NPL_RAN && !strcmp(row->ran_on, "host"))
+				strncat(text[d], " host", CELL - strlen(text[d]) - 1);
+		}
+		npl_table_row(&table, cells);
+	}
+	fputc('\n', out);
+	npl_table_print(&table, out);
+	npl_table_close(&table);
+}
+
+static void put_layers(FILE *out, const struct npl_comparison *c)
+{
+	for (int first = 0; first < c->n_devices; first += DEVICES_A_TABLE) {
+		int left = c->n_devices - first;
+		put_layers_of(out, c, first, left < DEVICES_A_TABLE ? left : DEVICES_A_TABLE);
+	}
+}
+
+static void put_notes(FILE *out, const struct npl_comparison *c)
+{
+	static const char *const header[] = {"NOTES", ""};
+	struct npl_table table;
+	char line[700], origin[400];
+	bool any_model = false, any_measure = false;
+	npl_table_open(&table, "ll", header);
+	for (int d = 0; d < c->n_devices; d++) {
+		const struct npl_device_report *r = &c->device[d];
+		any_model = any_model || modelled(r);
+		any_measure = any_measure || (isfinite(r->spread) && !modelled(r));
+		snprintf(line, sizeof line, "%s%senergy %s", r->info.detail, *r->info.detail ? "; " : "",
+		         npl_energy_origins(r->run.energy, r->run.n_energy, origin, sizeof origin));
+		size_t used = strlen(line);
+		if (isfinite(r->spread) && used < sizeof line)
+			snprintf(line + used, sizeof line - used, "; median of %d runs, spread %.0f %%", r->passes, 100 * r->spread);
+		npl_table_row(&table, (const char *const[]){r->name, line});
+	}
+	if (any_model)
+		npl_table_row(&table, (const char *const[]){"~", "modelled, not measured; a batch's time covers the machine, its host and the "
+		                                                 "link between them"});
+	if (any_measure)
+		npl_table_row(&table, (const char *const[]){"no mark", "measured on this computer"});
+	if (c->calibrated_on) {
+		snprintf(line, sizeof line, "number formats calibrated on the %s", c->calibrated_on);
+		npl_table_row(&table, (const char *const[]){"calibration", line});
+	}
+	fputc('\n', out);
+	npl_table_print(&table, out);
+	npl_table_close(&table);
+}
+
+void npl_report_table(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
+{
+	put_heading(out, c, context);
+	put_speed(out, c, context);
+	if (!c->timing_only && !context->single_layer)
+		put_accuracy(out, c);
+	if (!context->single_layer)
+		put_parts(out, c);
+	if (context->layers)
+		put_layers(out, c);
+	put_notes(out, c);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Derived figures and how numbers are written. */
+#include <math.h>
+#include <string.h>
+
+#include "npulab/report.h"
+
+void npl_figures_of(const struct npl_device_report *r, const struct npl_report_context *context, struct npl_figures *f)
+{
+	const struct npl_run *run = &r->run;
+	bool costs = r->info.kind != NPL_KIND_NULL;
+	*f = (struct npl_figures){.seconds = context->single_layer ? run->device_seconds : run->seconds};
+	double rate = f->seconds > 0 ? 1 / f->seconds : NAN;
+	f->latency_s = r->batches ? f->seconds / (double)r->batches : NAN;
+	f->inferences_per_second = (double)r->samples * rate;
+	f->ops_per_second = costs ? 2.0 * (double)run->macs * rate : NAN;
+	f->utilization = NAN;
+	if (r->info.peak_macs_per_second > 0 && run->device_seconds > 0)
+		f->utilization = (double)run->device_macs / (run->device_seconds * r->info.peak_macs_per_second);
+	f->energy_j = npl_energy_sum(run->energy, run->n_energy);
+	f->joules_per_inference = r->samples ? f->energy_j / (double)r->samples : NAN;
+	f->inferences_per_joule = f->energy_j > 0 ? (double)r->samples / f->energy_j : NAN;
+	f->power_w = f->energy_j * rate;
+}
+
+const char *npl_si_text(double value, const char *unit, char *buf, size_t n)
+{
+	static const char *const prefix[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
+	int at = 4;
+	double magnitude = fabs(value);
+	if (!isfinite(value)) {
+		snprintf(buf, n, "-");
+		return buf;
+	}
+	if (value != 0)
+		for (; magnitude >= 999.5 && at < 10; at++, value /= 1000)
+			magnitude /= 1000;
+	if (value != 0)
+		for (; magnitude < 0.9995 && at > 0; at--, value *= 1000)
+			magnitude *= 1000;
+	int decimals = value == 0 || magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2;
+	snprintf(buf, n, "%.*f %s%s", decimals, value, prefix[at], unit);
+	size_t length = strlen(buf);
+	if (length && buf[length - 1] == ' ') /* neither prefix nor unit */
+		buf[length - 1] = '\0';
+	return buf;
+}

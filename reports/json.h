@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A JSON writer: keys in the order they are written, numbers that read back to the same value, NAN and infinity as
+ * null. Nesting is the caller's; commas are the writer's. */
+#ifndef NPULAB_REPORTS_JSON_H
+#define NPULAB_REPORTS_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct npl_json {
+	FILE *out;
+	bool need_comma;
+};
+
+/* key NULL: inside an array */
+void npl_json_open(struct npl_json *json, const char *key, char bracket); /* '{' or '[' */
+void npl_json_close(struct npl_json *json, char bracket);                 /* '}' or ']' */
+void npl_json_string(struct npl_json *json, const char *key, const char *value); /* NULL: null */
+void npl_json_text(struct npl_json *json, const char *key, const char *value);   /* "" is null too */
+void npl_json_u64(struct npl_json *json, const char *key, uint64_t value);
+void npl_json_i64(struct npl_json *json, const char *key, int64_t value);
+void npl_json_double(struct npl_json *json, const char *key, double value);
+void npl_json_null(struct npl_json *json, const char *key);
+
+#endif

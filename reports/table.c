@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Text tables (table.h). */
+#include "table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Characters, not bytes: continuation bytes of UTF-8 do not count. */
+static int width_of(const char *text)
+{
+	int n = 0;
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80;
+	return n;
+}
+
+void npl_table_open(struct npl_table *table, const char *layout, const char *const *header)
+{
+	*table = (struct npl_table){.columns = (int)strlen(layout)};
+	for (int i = 0; i < table->columns; i++)
+		table->left[i] = layout[i] == 'l';
+	npl_table_row(table, header);
+}
+
+void npl_table_row(struct npl_table *table, const char *const *cells)
+{
+	if (table->rows == table->capacity) {
+		int capacity = table->capacity ? 2 * table->capacity : 16;
+		char **grown = realloc(table->cell, (size_t)capacity * (size_t)table->columns * sizeof *grown);
+		if (!grown) {
+			table->failed = 1;
+			return;
+		}
+		table->cell = grown;
+		table->capacity = capacity;
+	}
+	char **row = table->cell + (size_t)table->rows * (size_t)table->columns;
+	for (int i = 0; i < table->columns; i++) {
+		row[i] = strdup(cells[i] ? cells[i] : "");
+		table->failed |= !row[i];
+	}
+	table->rows++;
+}
+
+static void put_cell(FILE *out, const char *text, int width, int left)
+{
+	int have = width_of(text);
+	if (have > width) { /* only the first column is ever narrower than its text */
+		for (int n = 0; n < width - 1; text++) {
+			fputc(*text, out);
+			n += ((unsigned char)text[1] & 0xc0) != 0x80;
+		}
+		fputc('~', out);
+		return;
+	}
+	fprintf(out, "%*s%s%*s", left ? 0 : width - have, "", text, left ? width - have : 0, "");
+}
+
+static const char *cell_at(const struct npl_table *table, int row, int column)
+{
+	const char *text = table->cell[(size_t)row * (size_t)table->columns + (size_t)column];
+	return text ? text : "";
+}
+
+/* A text in lines of at most `width`, broken at blanks, each but the first indented. */
+static void put_paragraph(FILE *out, const char *text, int indent, int width)
+{
+	int at = 0;
+	while (*text) {
+		int word = (int)strcspn(text, " ");
+		if (at > 0 && at + 1 + word > width) {
+			fprintf(out, "\n%*s", indent, "");
+			at = 0;
+		}
+		at += fprintf(out, "%s%.*s", at ? " " : "", word, text);
+		text += word;
+		text += strspn(text, " ");
+	}
+}
+
+void npl_table_text(const char *text, FILE *out)
+{
+	put_paragraph(out, text, 0, NPL_TABLE_WIDTH);
+	fputc('\n', out);
+}
+
+void npl_table_print(struct npl_table *table, FILE *out)
+{
+	int width[NPL_TABLE_COLUMNS] = {0}, total = 0, last = table->columns - 1;
+	for (int r = 0; r < table->rows; r++)
+		for (int c = 0; c < table->columns; c++) {
+			int have = width_of(cell_at(table, r, c));
+			width[c] = have > width[c] ? have : width[c];
+		}
+	for (int c = 0; c < table->columns; c++)
+		total += width[c] + (c ? 2 : 0);
+	int excess = total > NPL_TABLE_WIDTH ? total - NPL_TABLE_WIDTH : 0;
+	int *gives = table->left[last] && width[last] - excess >= 24 ? &width[last] : &width[0];
+	*gives = *gives - excess > 8 ? *gives - excess : *gives < 8 ? *gives : 8;
+	for (int r = 0; r < table->rows; r++) {
+		int at = 0;
+		for (int c = 0; c < table->columns; c++) {
+			fputs(c ? "  " : "", out);
+			if (c == last && table->left[c])
+				put_paragraph(out, cell_at(table, r, c), at + 2 * last, width[c]);
+			else
+				put_cell(out, cell_at(table, r, c), width[c], table->left[c]);
+			at += width[c]; /* of the columns before the last */
+		}
+		fputc('\n', out);
+	}
+}
+
+void npl_table_close(struct npl_table *table)
+{
+	for (int i = 0; i < table->rows * table->columns; i++)
+		free(table->cell[i]);
+	free(table->cell);
+	*table = (struct npl_table){0};
+}

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Builds and runs the benchmarks: `make bench` has built the library.
+set -eu
+cd "$(dirname "$0")/.."
+mkdir -p build/bench
+printf '%s, %s processors, load %s\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(cut -d' ' -f1-3 /proc/loadavg)"
+for source in bench/*.c; do
+	program=build/bench/$(basename "$source" .c)
+	gcc -std=c17 -D_GNU_SOURCE -O2 -Wall -Wextra -Iinclude -Ibench "$source" build/libnpulab.a -l:libyaml.a -l:libmd.a -lm -ldl -o "$program"
+	"$program"
+done

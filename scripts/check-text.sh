@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# What no compiler checks: every C file and script names its licence and has fewer than 600 lines; no text file of the
+# project has white space at the end of a line, carriage returns, no newline at its end, or a note of work left undone.
+set -eu
+cd "$(dirname "$0")/.."
+
+max_lines=600
+bad=0
+complain()
+{
+	echo "$1"
+	bad=1
+}
+
+while IFS= read -r file; do
+	file=${file#./}
+	lines=$(wc -l < "$file")
+	case $file in
+	*.c | *.h | *.sh | .ci/run | *.py)
+		head -n 2 "$file" | grep -q 'SPDX-License-Identifier: MIT' || complain "$file:1: no SPDX-License-Identifier line"
+		[ "$lines" -lt $max_lines ] || complain "$file:$lines: $lines lines, expected fewer than $max_lines"
+		;;
+	esac
+	[ -z "$(tail -c 1 "$file")" ] || complain "$file:$lines: no newline at the end"
+done < <(find . \( -path ./.git -o -path ./build \) -prune -o -type f \( -name '*.[ch]' -o -name '*.def' -o -name '*.sh' \
+	-o -name '*.py' -o -name '*.md' -o -name '*.yaml' -o -name '*.txt' -o -path ./.ci/run -o -name Makefile \) -print | sort)
+
+# Built from pieces so that this file does not find itself.
+notes="TO""DO|FIX""ME|XX""X"
+if grep -rnIE --exclude-dir=.git --exclude-dir=build "([[:space:]]|"$'\r'")\$|\b($notes)\b" .; then
+	echo "(white space at the end of a line, or a note of work left undone)"
+	bad=1
+fi
+exit $bad

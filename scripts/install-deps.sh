@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Installs the Debian packages that npulab needs and that are missing; silent and without the network when none is.
+#
+#     scripts/install-deps.sh [--list] [demo] [test] [lint] [prove]
+#
+#   demo    to build and run the program (always included)
+#   test    to build and run the tests
+#   lint    the tests, the checkers of scripts/lint.sh, and clang's sanitizers for scripts/fuzz.sh
+#   prove   what scripts/prove-clean-root.sh itself needs
+#   --list  prints the packages and installs nothing
+#
+# OpenBLAS is loaded at run time: without it everything works but the device `cpu`, which then says why.
+set -eu
+
+demo=(gcc libc6-dev make libyaml-dev libmd-dev libopenblas0-pthread)
+test=(libcriterion-dev libjansson-dev)
+lint=(clang clang-format clang-tidy cppcheck libclang-rt-dev shellcheck)
+lint_tools=(clang clang-format clang-tidy cppcheck shellcheck)
+prove=(debootstrap)
+
+die()
+{
+	echo "install-deps: $*" >&2
+	exit 1
+}
+
+# Compiles and links a program, where there are no Debian packages to ask for.
+links()
+{
+	local program=$1 dir status=0
+	shift
+	dir=$(mktemp -d)
+	"${CC:-gcc}" -x c -o "$dir/probe" - "$@" <<< "$program" 2> /dev/null || status=1
+	rm -r "$dir"
+	return $status
+}
+
+have_without_packages()
+{
+	links '#include <sys/types.h>
+		#include <sha256.h>
+		#include <yaml.h>
+		int main(void) { SHA256_CTX c; SHA256_Init(&c); return !yaml_get_version_string(); }' -l:libyaml.a -l:libmd.a ||
+		return 1
+	if [ "$want_test" ]; then
+		links '#include <criterion/criterion.h>
+			#include <jansson.h>
+			Test(a, b) { cr_assert(json_null() != NULL); }' -lcriterion -ljansson || return 1
+	fi
+	if [ "$want_lint" ]; then
+		type "${lint_tools[@]}" > /dev/null 2>&1 || return 1
+	fi
+	if [ "$want_prove" ]; then
+		type debootstrap > /dev/null 2>&1 || return 1
+	fi
+}
+
+list='' want_test='' want_lint='' want_prove=''
+for word; do
+	case $word in
+	--list) list=1 ;;
+	demo) ;;
+	test) want_test=1 ;;
+	lint) want_test=1 want_lint=1 ;;
+	prove) want_prove=1 ;;
+	*) die "there is no set '$word'; usage: install-deps.sh [--list] [demo] [test] [lint] [prove]" ;;
+	esac
+done
+packages=("${demo[@]}" ${want_test:+"${test[@]}"} ${want_lint:+"${lint[@]}"} ${want_prove:+"${prove[@]}"})
+
+if [ "$list" ]; then
+	printf '%s\n' "${packages[@]}"
+	exit 0
+fi
+
+if ! type dpkg-query apt-get > /dev/null 2>&1; then
+	if ! have_without_packages; then
+		die "this is not Debian: install what these Debian packages bring (libyaml and libmd as static libraries): ${packages[*]}"
+	fi
+	exit 0
+fi
+
+# dpkg-query exits with 1 when it has never heard of one of them.
+installed=$'\n'$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' "${packages[@]}" 2> /dev/null || :)$'\n'
+missing=()
+for package in "${packages[@]}"; do
+	case $installed in
+	*$'\n'"$package installed"$'\n'*) ;;
+	*) missing+=("$package") ;;
+	esac
+done
+if [ ${#missing[@]} -eq 0 ]; then
+	exit 0
+fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+	type sudo > /dev/null 2>&1 ||
+		die "not root, and there is no sudo; let root run: apt-get install --no-install-recommends ${missing[*]}"
+	as_root=(sudo)
+fi
+apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
+echo "install-deps: installing the Debian packages ${missing[*]}"
+"${apt[@]}" update || echo "install-deps: the package lists could not be refreshed; going on with those there are" >&2
+"${apt[@]}" install --yes --no-install-recommends "${missing[@]}" > /dev/null ||
+	die "apt-get could not install ${missing[*]}"

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Parameters of DianNao machines. The defaults are those of machines/diannao.yaml, where each has its source. */
+#include "dn.h"
+
+#define PARAM(key, type, field, otherwise, min, max, unit, help)                                                       \
+	{                                                                                                              \
+		key, type, offsetof(struct dn_config, field), otherwise, min, max, unit, help, NULL                    \
+	}
+
+const struct npl_param dn_params[] = {
+	PARAM("clock_hz", NPL_PARAM_INT, clock_hz, "980000000", 1, 1e12, "Hz", "clock"),
+	PARAM("nfu.tn", NPL_PARAM_INT, tn, "16", 1, 256, "neurons", "inputs and outputs per step: Tn x Tn multipliers"),
+	PARAM("nfu.nfu1_stages", NPL_PARAM_INT, nfu1_stages, "3", 1, 64, "stages", "pipeline of the multipliers"),
+	PARAM("nfu.nfu2_stages", NPL_PARAM_INT, nfu2_stages, "2", 1, 64, "stages", "pipeline of the adder trees"),
+	PARAM("nfu.nfu3_stages", NPL_PARAM_INT, nfu3_stages, "3", 1, 64, "stages", "pipeline of the activation"),
+	{"nfu.product", NPL_PARAM_CHOICE, offsetof(struct dn_config, product), "rounded", 0, 0, "",
+	 "a 16 x 16 product: rounded to 10 fraction bits and saturated to 16, or full", "rounded full"},
+	PARAM("nfu.sum_bits", NPL_PARAM_INT, sum_bits, "32", 16, 48, "bits", "adder trees and partial sums; they wrap"),
+	PARAM("nbin.rows", NPL_PARAM_INT, nbin_rows, "64", 1, 1 << 20, "rows", "input buffer, Tn values a row"),
+	PARAM("nbout.rows", NPL_PARAM_INT, nbout_rows, "64", 3, 1 << 20, "rows", "output buffer, Tn values a row"),
+	PARAM("sb.rows", NPL_PARAM_INT, sb_rows, "64", 1, 1 << 20, "rows", "synapse buffer, Tn x Tn values a row"),
+	PARAM("memory.bytes_per_second", NPL_PARAM_DOUBLE, memory_bytes_per_second, "250e9", 1, 1e18, "B/s",
+	      "main memory, shared with the host"),
+	PARAM("memory.latency_seconds", NPL_PARAM_DOUBLE, memory_latency_seconds, "0", 0, 1, "s",
+	      "of a transfer to or from the host's data"),
+	PARAM("energy.sb_pj_per_byte", NPL_PARAM_DOUBLE, sb_pj_per_byte, "0.20926339285714285", 0, 1e9, "pJ",
+	      "SB, per byte read"),
+	PARAM("energy.nbin_pj_per_byte", NPL_PARAM_DOUBLE, nbin_pj_per_byte, "2.9017857142857144", 0, 1e9, "pJ",
+	      "NBin, per byte read"),
+	PARAM("energy.nbout_pj_per_byte", NPL_PARAM_DOUBLE, nbout_pj_per_byte, "2.9336734693877551", 0, 1e9, "pJ",
+	      "NBout, per byte of its width and step of the NFU"),
+	PARAM("energy.nfu_pj_per_lane", NPL_PARAM_DOUBLE, nfu_pj_per_lane, "0.52614795918367352", 0, 1e9, "pJ",
+	      "NFU, per multiplier with its adders and step"),
+	PARAM("energy.control_pj_per_cycle", NPL_PARAM_DOUBLE, control_pj_per_cycle, "31.632653061224488", 0, 1e9, "pJ",
+	      "control processor"),
+	PARAM("energy.interface_pj_per_cycle", NPL_PARAM_DOUBLE, interface_pj_per_cycle, "8.1632653061224492", 0, 1e9,
+	      "pJ", "AXI interface"),
+	PARAM("energy.other_pj_per_cycle", NPL_PARAM_DOUBLE, other_pj_per_cycle, "26.530612244897959", 0, 1e9, "pJ",
+	      "the rest of the chip"),
+	PARAM("energy.chip_origin", NPL_PARAM_ORIGIN, chip_origin, "calibrated:chen2014", 0, 0, "", "of the above"),
+	PARAM("energy.dram_pj_per_access", NPL_PARAM_DOUBLE, dram_pj_per_access, "17600", 0, 1e12, "pJ",
+	      "main memory, per access"),
+	PARAM("energy.dram_access_bytes", NPL_PARAM_INT, dram_access_bytes, "32", 1, 1 << 20, "bytes",
+	      "that one access moves"),
+	PARAM("energy.dram_origin", NPL_PARAM_ORIGIN, dram_origin, "modelled:mcpat-chen2014", 0, 0, "",
+	      "of the two above"),
+	{0},
+};
+
+int64_t dn_row_bytes(const struct dn_config *config)
+{
+	return 2 * config->tn;
+}
+
+int64_t dn_sb_row_bytes(const struct dn_config *config)
+{
+	return 2 * config->tn * config->tn;
+}
+
+int64_t dn_sum_rows(const struct dn_config *config)
+{
+	return (config->sum_bits + 15) / 16;
+}
+
+int64_t dn_operations_per_cycle(const struct dn_config *config)
+{
+	return config->tn * config->tn + config->tn * (config->tn - 1);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * DianNao: Chen et al., "DianNao: A Small-Footprint High-Throughput Accelerator for Ubiquitous Machine-Learning",
+ * ASPLOS 2014. Any Tn, buffer sizes and arithmetic by parameters.
+ *
+ *     memory --> NBin (rows of Tn inputs) --\
+ *     memory --> SB (rows of Tn x Tn) --> NFU-1 multiply --> NFU-2 add, max --> NFU-3 segments --> NBout --> memory
+ *                                                             ^------- partial sums ----------------/
+ *
+ * One step of the NFU is one NBin row and one SB row. At this depth the memory always keeps up: the cycles are
+ * the paper's ideal ones plus one filling of the pipeline, while the paper measures 1.1 to 3 times (and on two layers
+ * more) because of its memory. The bytes that must come from memory are counted all the same (traffic.c).
+ */
+#ifndef DIANNAO_DN_H
+#define DIANNAO_DN_H
+
+#include "npulab/device.h"
+
+/* What a machine file describes (config.c has ranges, defaults and help). */
+struct dn_config {
+	int64_t clock_hz;
+	int64_t tn; /* inputs and outputs of one step */
+	int64_t nfu1_stages, nfu2_stages, nfu3_stages;
+	int product; /* enum npl_q16_product */
+	int64_t sum_bits;
+	int64_t nbin_rows, nbout_rows, sb_rows;
+	double memory_bytes_per_second, memory_latency_seconds;
+	double sb_pj_per_byte, nbin_pj_per_byte, nbout_pj_per_byte; /* nbout: per byte of its width and step */
+	double nfu_pj_per_lane;                                     /* per multiplier and step */
+	double control_pj_per_cycle, interface_pj_per_cycle, other_pj_per_cycle;
+	const char *chip_origin;
+	double dram_pj_per_access;
+	int64_t dram_access_bytes;
+	const char *dram_origin;
+};
+
+extern const struct npl_param dn_params[];
+int64_t dn_row_bytes(const struct dn_config *config);            /* of NBin and NBout: Tn 16-bit values */
+int64_t dn_sb_row_bytes(const struct dn_config *config);         /* Tn x Tn 16-bit synapses */
+int64_t dn_sum_rows(const struct dn_config *config);             /* NBout rows that Tn partial sums take */
+int64_t dn_operations_per_cycle(const struct dn_config *config); /* Tn multipliers and Tn - 1 adders, Tn times */
+
+/* What NFU-2 makes of the values of a window. */
+enum dn_kind { DN_SUM, DN_MAX, DN_AVERAGE };
+
+/* A layer as the machine sees it: per image, group and output position, a window of taps times ni input maps that
+ * gives no outputs. A Gemm is a convolution with a 1x1 window over one line of `rows` positions; a Relu alone
+ * is the maximum of one value. */
+struct dn_work {
+	enum dn_kind kind;
+	int64_t images, groups;
+	int64_t ni, no; /* maps of one group; equal but for DN_SUM */
+	int64_t in[NPL_SPATIAL], out[NPL_SPATIAL];
+	struct npl_window window;
+	bool bias, relu;
+	bool raw;  /* the 32-bit sums leave as they are */
+	int shift; /* right shift from the scale of NFU-2's result to that of the output */
+	struct dn_layout {
+		int64_t image, map, y, x; /* elements from one to the next */
+	} from, to;
+};
+
+/* False with the reason when the machine cannot do the layer; `why` as in npl_driver.supports. */
+bool dn_work_of(const struct dn_config *config, const struct npl_layer *layer, struct dn_work *work, char *why,
+		size_t n);
+int64_t dn_taps(const struct dn_work *work);      /* positions of the window */
+int64_t dn_positions(const struct dn_work *work); /* output positions of one map */
+/* ceil(maps / Tn) */
+int64_t dn_in_rows(const struct dn_config *config, const struct dn_work *work);
+int64_t dn_out_rows(const struct dn_config *config, const struct dn_work *work);
+
+/* Counters of one layer, in the order of dn_stats. */
+struct dn_counters {
+	uint64_t nfu_active, nfu_fill;    /* sum to the cycles */
+	uint64_t useful_macs, idle_lanes; /* sum to nfu_active * Tn * Tn */
+	uint64_t nbin_rows, sb_rows, nbout_rows;
+	uint64_t nfu3_operations;
+	uint64_t product_saturations, sum_wraps, sum_saturations; /* of the values: 0 when timing only */
+	uint64_t output_saturations; /* those of sum_saturations that the activation let through */
+	uint64_t input_bytes, synapse_bytes, output_bytes; /* from and to memory */
+};
+#define DN_STATS 14
+extern const struct npl_stat dn_stats[DN_STATS];
+
+/* How a layer is cut so that it fits the buffers, and what then crosses the memory port. */
+struct dn_traffic {
+	uint64_t input_bytes, synapse_bytes, output_bytes;
+	uint64_t at_least;     /* every tensor once; inputs that no window reads do not count */
+	uint64_t partial_rows; /* NBout rows written and read again as partial sums */
+	/* The tile sizes chosen. */
+	bool resident;             /* windows slide in NBin and kernels stay in SB; otherwise streamed */
+	int64_t tile_width;        /* resident: output columns per tile (Tx) */
+	int64_t groups_at_once;    /* groups of Tn outputs per pass over the inputs (Tnn / Tn) */
+	int64_t positions_at_once; /* streamed: positions that share a loading of synapses */
+};
+
+void dn_traffic_of(const struct dn_config *config, const struct dn_work *work, struct dn_traffic *traffic);
+/* Fills all counters but those of the values. */
+void dn_count(const struct dn_config *config, const struct dn_work *work, const struct dn_traffic *traffic,
+	      struct dn_counters *counters);
+/* Fills layer->out and the counters of the values. */
+int dn_values(const struct dn_config *config, const struct dn_work *work, const struct npl_layer *layer,
+	      struct dn_counters *counters, struct npl_err *err);
+int dn_energy_of(const struct dn_config *config, const struct dn_counters *counters, struct npl_result *result,
+		 struct npl_err *err);
+
+/* NFU-3: f(x) = a x + b with a, b from the segment of x, all of them 16-bit with 10 fraction bits. */
+#define DN_SEGMENTS 16
+struct dn_segments {
+	int16_t a[DN_SEGMENTS], b[DN_SEGMENTS];
+};
+extern const struct dn_segments dn_relu;
+
+/* nfu.c, the arithmetic of single values. */
+int64_t dn_wrap(int64_t sum, int64_t bits); /* two's complement of that many bits */
+/* value / 2^shift, ties towards plus infinity; a shift below 0 multiplies. Far outside 16 bits only the sign holds. */
+int64_t dn_rescale(int64_t value, int shift);
+int64_t dn_average(int64_t sum, int64_t count, int shift); /* sum / count / 2^shift by a 15-bit reciprocal */
+int16_t dn_interpolate(const struct dn_segments *segments, int16_t x);
+/* A value at the output's scale leaves NFU-2 and passes NFU-3. */
+int16_t dn_leave(const struct dn_work *work, int64_t value, struct dn_counters *counters);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * DianNao as a device: opens with a configuration, says what it runs, runs a layer. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "dn.h"
+#include "npulab/q16.h"
+
+static int dn_open(const void *config, void **state, struct npl_err *err)
+{
+	struct dn_config *copy = malloc(sizeof *copy);
+	if (!copy)
+		return npl_fail(err, NPL_ENOMEM, "diannao: out of memory");
+	*copy = *(const struct dn_config *)config;
+	*state = copy;
+	return 0;
+}
+
+/* The machine works in main memory and each layer's result holds the energy of its accesses: the link costs time
+ * (and that only for what the host brings or takes), no energy of its own. */
+static void dn_describe(const void *state, struct npl_device_info *info)
+{
+	const struct dn_config *config = state;
+	info->kind = NPL_KIND_SIMULATED;
+	info->format = NPL_FORMAT_Q16;
+	info->engine = "fast";
+	info->clock_hz = (double)config->clock_hz;
+	info->peak_macs_per_second = (double)(config->tn * config->tn) * info->clock_hz;
+	info->link = (struct npl_link){.name = "main memory",
+				       .bytes_per_second = config->memory_bytes_per_second,
+				       .latency_seconds = config->memory_latency_seconds,
+				       .energy_origin = config->dram_origin};
+	info->stat = dn_stats;
+	info->n_stats = DN_STATS;
+	snprintf(info->detail, sizeof info->detail,
+		 "Tn %lld, %lld operations per cycle, %s products, %lld-bit sums; memory assumed to keep up",
+		 (long long)config->tn, (long long)dn_operations_per_cycle(config),
+		 config->product == NPL_Q16_ROUNDED ? "rounded" : "full", (long long)config->sum_bits);
+}
+
+static bool dn_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
+{
+	struct dn_work work;
+	return dn_work_of(state, layer, &work, why, n);
+}
+
+static void fill_result(const struct dn_config *config, const struct dn_work *work, const struct dn_traffic *traffic,
+			const struct dn_counters *counters, struct npl_result *result)
+{
+	uint64_t row_bytes = (uint64_t)dn_row_bytes(config);
+	result->cycles = counters->nfu_active + counters->nfu_fill;
+	result->seconds = (double)result->cycles / (double)config->clock_hz;
+	result->seconds_from = NPL_FROM_MODEL;
+	result->macs = counters->useful_macs;
+	npl_stats_read(dn_stats, DN_STATS, counters, result->counter);
+	result->bytes[NPL_MEM_DRAM] = traffic->input_bytes + traffic->synapse_bytes + traffic->output_bytes;
+	result->bytes[NPL_MEM_BUFFER] = (counters->nbin_rows + counters->nbout_rows) * row_bytes +
+					counters->sb_rows * (uint64_t)dn_sb_row_bytes(config);
+	result->bytes_at_least[NPL_MEM_DRAM] = traffic->at_least;
+	/* On chip a bias is as wide as a partial sum, which may be less than the four bytes it has in memory. */
+	result->bytes_at_least[NPL_MEM_BUFFER] = traffic->at_least -
+						 (work->bias ? 4 * (uint64_t)(work->groups * work->no) : 0);
+	result->saturations = counters->output_saturations;
+	result->overflows = counters->sum_wraps;
+}
+
+static int dn_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
+{
+	const struct dn_config *config = state;
+	struct dn_work work;
+	struct dn_traffic traffic;
+	struct dn_counters counters = {0};
+	char why[200];
+	if (!dn_work_of(config, layer, &work, why, sizeof why))
+		return npl_fail(err, NPL_EINTERNAL, "diannao: layer %s was not asked about: %s", layer->name, why);
+	if (!layer->timing_only && dn_values(config, &work, layer, &counters, err))
+		return err->code;
+	dn_traffic_of(config, &work, &traffic);
+	dn_count(config, &work, &traffic, &counters);
+	fill_result(config, &work, &traffic, &counters, result);
+	return dn_energy_of(config, &counters, result, err);
+}
+
+const struct npl_driver npl_driver_diannao = {
+	.name = "diannao",
+	.summary = "DianNao: NFU of Tn x Tn 16-bit multipliers with split buffers, ideal memory",
+	.params = dn_params,
+	.config_bytes = sizeof(struct dn_config),
+	.needs_machine = true,
+	.open = dn_open,
+	.close = free,
+	.describe = dn_describe,
+	.supports = dn_supports,
+	.run = dn_run,
+};

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Energy as events times table. The figures on chip are the paper's powers per block (Chen et al., ASPLOS 2014,
+ * Table 6) over its clock, so that a layer which keeps every block busy draws the paper's 485 mW. They hold leakage
+ * (1.73 %) and the clock tree, and are charged only while the machine works: static_watts is 0. They are per byte or
+ * lane, so that another Tn scales with its widths; that is a first-order rule.
+ *
+ * NBout works in every step in those figures, though a step seldom writes a row, so it is charged per step; and
+ * pooling is charged the whole NFU though the multipliers rest, as the paper does not split its power by stage. */
+#include "dn.h"
+
+int dn_energy_of(const struct dn_config *config, const struct dn_counters *counters, struct npl_result *result,
+		 struct npl_err *err)
+{
+	uint64_t row_bytes = (uint64_t)dn_row_bytes(config), cycles = counters->nfu_active + counters->nfu_fill;
+	uint64_t bytes = counters->input_bytes + counters->synapse_bytes + counters->output_bytes;
+	uint64_t access = (uint64_t)config->dram_access_bytes;
+	const struct {
+		const char *component;
+		uint64_t events;
+		double pj;
+	} part[] = {
+		{"SB", counters->sb_rows * (uint64_t)dn_sb_row_bytes(config), config->sb_pj_per_byte},
+		{"NBin", counters->nbin_rows * row_bytes, config->nbin_pj_per_byte},
+		{"NBout", counters->nfu_active * row_bytes, config->nbout_pj_per_byte},
+		{"NFU", counters->nfu_active * (uint64_t)(config->tn * config->tn), config->nfu_pj_per_lane},
+		{"control", cycles, config->control_pj_per_cycle},
+		{"interface", cycles, config->interface_pj_per_cycle},
+		{"other", cycles, config->other_pj_per_cycle},
+	};
+	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+		if (npl_result_energy(result, part[i].component, part[i].events, part[i].pj, config->chip_origin, err))
+			return err->code;
+	return npl_result_energy(result, "DRAM", (bytes + access - 1) / access, config->dram_pj_per_access,
+				 config->dram_origin, err);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Parameters of the systolic machines. The defaults are the TPU v1's; machines/tpu_v1.yaml repeats them with the
+ * source of each. The ranges keep every product of two parameters within 64 bits. */
+#include <stddef.h>
+
+#include "tpu.h"
+
+#define AT(member) offsetof(struct tpu_config, member)
+
+const struct npl_param tpu_params[] = {
+	{"clock_hz", NPL_PARAM_INT, AT(clock_hz), "700000000", 1000, 1e10, "Hz", "clock of the whole machine", NULL},
+	{"array.rows", NPL_PARAM_INT, AT(rows), "256", 1, 4096, "cells", "inputs of the array: one tile's share of K",
+	 NULL},
+	{"array.columns", NPL_PARAM_INT, AT(columns), "256", 1, 4096, "cells",
+	 "outputs of the array: one tile's share of N", NULL},
+	{"array.pipeline_registers", NPL_PARAM_INT, AT(matrix_registers), "0", 0, 1000, "cycles",
+	 "extra registers between the last cell and the accumulators", NULL},
+	{"accumulators.rows", NPL_PARAM_INT, AT(accumulator_rows), "4096", 2, 1e6, "rows",
+	 "result rows of 32-bit accumulators, used as two halves", NULL},
+	{"activate.cycles_per_row", NPL_PARAM_INT, AT(activate_cycles_per_row), "1", 1, 1000, "cycles",
+	 "activation unit: accumulator row to unified buffer row", NULL},
+	{"activate.pipeline_registers", NPL_PARAM_INT, AT(activate_registers), "0", 0, 1000, "cycles",
+	 "extra registers between the accumulators and the unified buffer", NULL},
+	{"unified_buffer.bytes", NPL_PARAM_INT, AT(buffer_bytes), "25165824", 2, 1e12, "bytes", "activations on chip",
+	 NULL},
+	{"weight_memory.bytes", NPL_PARAM_INT, AT(weight_bytes), "8589934592", 1, 1e13, "bytes", "weights off chip",
+	 NULL},
+	{"weight_memory.bytes_per_second", NPL_PARAM_INT, AT(weight_bytes_per_second), "34133333334", 1, 1e15,
+	 "bytes/s", "bandwidth, all of it usable", NULL},
+	{"weight_fifo.tiles", NPL_PARAM_INT, AT(fifo_tiles), "4", 1, TPU_MAX_FIFO_TILES, "tiles",
+	 "whole tiles between weight memory and array", NULL},
+	{"host_link.name", NPL_PARAM_STRING, AT(link_name), "PCIe Gen3 x16", 0, 0, "", "way to the host's memory",
+	 NULL},
+	{"host_link.bytes_per_second", NPL_PARAM_DOUBLE, AT(link_bytes_per_second), "10737418240", 1, 1e15, "bytes/s",
+	 "effective bandwidth to the unified buffer", NULL},
+	{"host_link.latency_seconds", NPL_PARAM_DOUBLE, AT(link_latency_seconds), "0", 0, 1, "s",
+	 "before each transfer", NULL},
+	{"host_link.pj_per_byte", NPL_PARAM_DOUBLE, AT(link_pj_per_byte), "0", 0, 1e9, "pJ",
+	 "energy of the link, per byte", NULL},
+	{"host_link.energy_origin", NPL_PARAM_ORIGIN, AT(link_origin), "absent", 0, 0, "", "where that figure is from",
+	 NULL},
+	{"energy.matrix_unit.pj", NPL_PARAM_DOUBLE, AT(cell.pj), "0.15957", 0, 1e9, "pJ",
+	 "matrix unit, per cell and active cycle", NULL},
+	{"energy.matrix_unit.origin", NPL_PARAM_ORIGIN, AT(cell.origin), "modelled:horowitz2014+stillmaker2017", 0, 0,
+	 "", "where that figure is from", NULL},
+	{"energy.unified_buffer_read.pj", NPL_PARAM_DOUBLE, AT(buffer_read.pj), "1174.296", 0, 1e9, "pJ",
+	 "unified buffer, per row read", NULL},
+	{"energy.unified_buffer_read.origin", NPL_PARAM_ORIGIN, AT(buffer_read.origin), "modelled:cacti7-28nm-hp", 0, 0,
+	 "", "where that figure is from", NULL},
+	{"energy.unified_buffer_write.pj", NPL_PARAM_DOUBLE, AT(buffer_write.pj), "1095.456", 0, 1e9, "pJ",
+	 "unified buffer, per row written", NULL},
+	{"energy.unified_buffer_write.origin", NPL_PARAM_ORIGIN, AT(buffer_write.origin), "modelled:cacti7-28nm-hp", 0,
+	 0, "", "where that figure is from", NULL},
+	{"energy.accumulators.pj", NPL_PARAM_DOUBLE, AT(accumulator.pj), "1952.891", 0, 1e9, "pJ",
+	 "accumulators, per row read and written", NULL},
+	{"energy.accumulators.origin", NPL_PARAM_ORIGIN, AT(accumulator.origin), "modelled:cacti7-28nm-hp", 0, 0, "",
+	 "where that figure is from", NULL},
+	{"energy.weight_memory.pj", NPL_PARAM_DOUBLE, AT(weight_byte.pj), "81.6", 0, 1e9, "pJ",
+	 "weight memory, per byte read", NULL},
+	{"energy.weight_memory.origin", NPL_PARAM_ORIGIN, AT(weight_byte.origin), "modelled:dramsim3-ddr3-2133", 0, 0,
+	 "", "where that figure is from", NULL},
+	{"energy.static.watts", NPL_PARAM_DOUBLE, AT(static_watts), "28", 0, 1e6, "W", "drawn always", NULL},
+	{"energy.static.origin", NPL_PARAM_ORIGIN, AT(static_origin), "calibrated:jouppi2017", 0, 0, "",
+	 "where that figure is from", NULL},
+	{0},
+};
+
+int tpu_config_check(const struct tpu_config *config, struct npl_err *err)
+{
+	int64_t row_bytes = tpu_row_bytes(config);
+	if (config->buffer_bytes < 2 * row_bytes)
+		return npl_fail(err, NPL_EINPUT,
+				"unified_buffer.bytes is %lld, expected two rows of %lld bytes at least",
+				(long long)config->buffer_bytes, (long long)row_bytes);
+	if (config->weight_bytes < config->rows * config->columns)
+		return npl_fail(err, NPL_EINPUT,
+				"weight_memory.bytes is %lld, expected one tile of %lld bytes at least",
+				(long long)config->weight_bytes, (long long)(config->rows * config->columns));
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Energy of a layer: counters times the table of the machine file. The matrix unit costs the same in every cell of an
+ * active array, used or padding: weights of zero still move operands. Each row of partial sums is one read and
+ * one write of the accumulators: the first tile's writes read nothing, but the Activate reads each row once.
+ *
+ * Not here: clock tree and pipeline registers, the activation unit's arithmetic, instruction issue, I/O of the weight
+ * memory: no table has them for this chip. The static power is calibrated and holds whatever is constant. */
+#include "tpu.h"
+
+int tpu_energy_of(const struct tpu_config *config, const struct tpu_stats *stats, uint64_t cycles,
+		  struct npl_result *result, struct npl_err *err)
+{
+	struct tpu_energy idle = {config->static_watts / (double)config->clock_hz * 1e12, config->static_origin};
+	const struct {
+		const char *component;
+		uint64_t events;
+		const struct tpu_energy *each;
+	} parts[] = {
+		{"matrix unit", stats->useful_macs + stats->unused_macs, &config->cell},
+		{"unified buffer read", stats->ub_rows_read, &config->buffer_read},
+		{"unified buffer write", stats->ub_rows_written, &config->buffer_write},
+		{"accumulators", stats->accumulator_writes, &config->accumulator},
+		{"weight memory", stats->weight_bytes, &config->weight_byte},
+		{"static", cycles, &idle},
+	};
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (npl_result_energy(result, parts[i].component, parts[i].events, parts[i].each->pj,
+				      parts[i].each->origin, err))
+			return NPL_EINTERNAL;
+	return 0;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Promises of how the cpu device loads OpenBLAS: the kernel family fits the processor and is named in the
+ * description; a family that the user chose is kept, and named as old when it is; the environment is afterwards as it
+ * was; a library that is missing, or is not OpenBLAS, is an error that names the reason and the package. Each test
+ * is a process of its own, as a library can be loaded only once. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/blas.h"
+#include "cpu/cpu.h"
+#include "npulab/device.h"
+
+extern const struct npl_driver npl_driver_cpu;
+
+static void load(struct cpu_blas *blas)
+{
+	struct npl_err err = {0};
+	if (cpu_blas_load(CPU_BLAS_SONAME, blas, &err))
+		cr_skip("%s", err.msg);
+}
+
+Test(cpu_blas, missing_library_is_an_error_with_the_package)
+{
+	struct cpu_blas blas;
+	struct npl_err err = {0};
+	cr_assert_eq(cpu_blas_load("libthere-is-no-such-blas.so.0", &blas, &err), NPL_EDEVICE);
+	cr_assert(strstr(err.msg, "libthere-is-no-such-blas.so.0: cannot open shared object file"), "%s", err.msg);
+	cr_assert(strstr(err.msg, "libopenblas0-pthread"), "%s", err.msg);
+	cr_assert_eq(cpu_blas_load("libm.so.6", &blas, &err), NPL_EDEVICE);
+	cr_assert(strstr(err.msg, "libm.so.6 is not OpenBLAS: it has no cblas_sgemm"), "%s", err.msg);
+	cr_assert_null(blas.library);
+	cpu_blas_unload(&blas);
+}
+
+Test(cpu_blas, family_fits_the_processor)
+{
+	static const struct {
+		struct cpu_isa isa;
+		const char *core;
+	} cases[] = {{{CPU_AVX512, false}, "SkylakeX"}, {{CPU_AVX512, true}, "SkylakeX"},
+		     {{CPU_AVX2, false}, "Haswell"},    {{CPU_AVX2, true}, "Zen"},
+		     {{CPU_AVX, false}, NULL},          {{CPU_SSE, true}, NULL}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *core = cpu_core_for(cases[i].isa);
+		cr_assert_eq(!core, !cases[i].core);
+		if (core) {
+			cr_assert_str_eq(core, cases[i].core);
+			cr_assert_eq(cpu_core_level(core), cases[i].isa.level, "%s is not of its processor's level",
+				     core);
+		}
+	}
+	cr_assert_eq(cpu_core_level("Prescott"), CPU_SSE);
+	cr_assert_eq(cpu_core_level("Sandybridge"), CPU_AVX);
+	cr_assert_eq(cpu_core_level("SapphireRapids"), CPU_AVX512);
+}
+
+Test(cpu_blas, chooses_and_names_the_family)
+{
+	struct cpu_blas blas;
+	char text[200];
+	unsetenv("OPENBLAS_CORETYPE");
+	setenv("OPENBLAS_THREAD_TIMEOUT", "", 1);
+	load(&blas);
+	cr_assert_null(getenv("OPENBLAS_CORETYPE"), "the environment must be as it was");
+	cr_assert_str_eq(getenv("OPENBLAS_THREAD_TIMEOUT"), "");
+	cpu_blas_describe(&blas, 2, text, sizeof text);
+	cr_assert(!strncmp(text, "OpenBLAS ", 9) && strstr(text, blas.corename()) &&
+			  strstr(text, " kernels, 2 threads, "),
+		  "%s", text);
+	cr_assert_geq(cpu_core_level(blas.corename()), blas.isa.level, "kernels older than the processor: %s", text);
+	cr_assert(strstr(text, cpu_level_name(blas.isa.level)), "%s", text);
+	cpu_blas_unload(&blas);
+}
+
+Test(cpu_blas, users_family_is_kept_and_called_old)
+{
+	struct cpu_blas blas;
+	char text[200];
+	setenv("OPENBLAS_CORETYPE", "Prescott", 1);
+	load(&blas);
+	cr_assert_str_eq(getenv("OPENBLAS_CORETYPE"), "Prescott");
+	cr_assert_str_eq(blas.corename(), "Prescott");
+	cpu_blas_describe(&blas, 1, text, sizeof text);
+	if (blas.isa.level > CPU_SSE)
+		cr_assert(strstr(text, "Prescott kernels older than this processor, 1 thread, SSE instead of AVX"),
+			  "%s", text);
+	cpu_blas_unload(&blas);
+}
+
+/* An empty variable would make OpenBLAS search its table for a family of that name. */
+Test(cpu_blas, empty_variable_counts_as_unset)
+{
+	struct cpu_blas blas;
+	setenv("OPENBLAS_CORETYPE", "", 1);
+	load(&blas);
+	cr_assert_str_eq(getenv("OPENBLAS_CORETYPE"), "");
+	cr_assert_geq(cpu_core_level(blas.corename()), blas.isa.level);
+	cpu_blas_unload(&blas);
+}
+
+Test(cpu_blas, device_describes_itself)
+{
+	for (int64_t threads = 0; threads <= 2; threads++) {
+		struct npl_device_info info = {0};
+		struct npl_err err = {0};
+		void *state;
+		if (npl_driver_cpu.open(&(struct cpu_config){.threads = threads}, &state, &err))
+			cr_skip("%s", err.msg);
+		npl_driver_cpu.describe(state, &info);
+		cr_assert_eq(info.kind, NPL_KIND_CPU);
+		cr_assert_eq(info.format, NPL_FORMAT_F32);
+		cr_assert_null(info.engine);
+		cr_assert_null(info.link.name);
+		cr_assert_eq(info.clock_hz, 0);
+		if (threads == 1)
+			cr_assert(strstr(info.detail, ", 1 thread,"), "%s", info.detail);
+		cr_assert(strstr(info.detail, "; other operators: reference kernels, 1 thread"), "%s", info.detail);
+		npl_driver_cpu.close(state);
+	}
+	npl_driver_cpu.close(NULL);
+}
+
+Test(cpu_blas, parameters_read_and_check)
+{
+	struct npl_arena arena = {0};
+	struct npl_err err = {0};
+	struct npl_machine machine = {.name = "cpu", .model = "cpu"};
+	struct cpu_config config = {.threads = 7, .precision = 7};
+	cr_assert_eq(npl_params_read(npl_driver_cpu.params, &machine, &arena, &config, &err), 0, "%s", err.msg);
+	cr_assert_eq(config.threads, 0);
+	cr_assert_eq(config.precision, 0);
+	cr_assert_eq(npl_machine_set(&machine, &arena, "threads", "3", &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_params_read(npl_driver_cpu.params, &machine, &arena, &config, &err), 0, "%s", err.msg);
+	cr_assert_eq(config.threads, 3);
+	cr_assert_eq(npl_machine_set(&machine, &arena, "precision", "int3", &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_params_read(npl_driver_cpu.params, &machine, &arena, &config, &err), NPL_EUSAGE);
+	npl_arena_free(&arena);
+}

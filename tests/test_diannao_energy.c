@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Promise: the energy table is the paper's (Chen et al., ASPLOS 2014, Table 6), so that a layer which keeps every
+ * block busy draws 485 mW on chip; machines/diannao.yaml and the defaults are the same machine. */
+#include "diannao_fixture.h"
+
+static double joules_of(const struct npl_result *result, const char *component)
+{
+	for (int i = 0; i < result->n_energy; i++)
+		if (!strcmp(result->energy[i].component, component))
+			return result->energy[i].joules;
+	cr_assert_fail("no component %s", component);
+	return NAN;
+}
+
+/* Table 6, mW; the control processor is `control`, AXIMUX is `interface`. */
+static const struct {
+	const char *component;
+	double milliwatts;
+} table6[] = {{"SB", 105}, {"NBin", 91}, {"NBout", 92}, {"NFU", 132}, {"control", 31}, {"interface", 8}, {"other", 26}};
+
+Test(diannao_energy, full_rate_draws_485_mw)
+{
+	struct dn_config config = dn_default();
+	struct npl_result result;
+	struct dn_case c;
+	double chip = 0, active_seconds;
+	dn_case_window(&c, NPL_OP_CONV, 1, 64, 40, 40, 64, 1, dn_window(3, 1));
+	dn_case_run(&config, &c, &result);
+	cr_assert_eq(dn_counter(&result, "idle_lanes"), 0);
+	active_seconds = (double)dn_counter(&result, "nfu_active") / 980e6;
+	for (size_t i = 0; i < sizeof table6 / sizeof *table6; i++) {
+		double joules = joules_of(&result, table6[i].component);
+		bool per_cycle = i > 3;
+		cr_expect_float_eq(joules / (per_cycle ? result.seconds : active_seconds), table6[i].milliwatts * 1e-3,
+				   1e-12, "%s", table6[i].component);
+		chip += joules;
+	}
+	cr_assert_float_eq(chip / result.seconds, 0.485, 0.02 * 0.485);
+	cr_assert_float_eq(chip / result.seconds, 0.485, 1e-4, "only the 8 cycles of filling draw less");
+	cr_assert_float_eq(npl_result_joules(&result), chip + joules_of(&result, "DRAM"), 1e-15);
+}
+
+Test(diannao_energy, memory_accesses)
+{
+	struct dn_config config = dn_default();
+	struct npl_result result;
+	struct dn_case c;
+	dn_case_gemm(&c, 1, 5, 7); /* 14 + 70 + 10 bytes: three accesses of 32 */
+	dn_case_run(&config, &c, &result);
+	cr_assert_eq(result.bytes[NPL_MEM_DRAM], 94);
+	cr_assert_float_eq(joules_of(&result, "DRAM"), 3 * 17.6e-9, 1e-18);
+	for (int i = 0; i < result.n_energy; i++)
+		cr_assert_str_eq(result.energy[i].origin, strcmp(result.energy[i].component, "DRAM")
+								  ? "calibrated:chen2014"
+								  : "modelled:mcpat-chen2014");
+}
+
+/* The paper: more than 95 % of the energy is the memory's, on its own layers. */
+Test(diannao_energy, memory_dominates_classifiers)
+{
+	struct dn_config config = dn_default();
+	struct npl_result result;
+	struct dn_case c;
+	dn_case_gemm(&c, 1, 20, 960);
+	dn_case_run(&config, &c, &result);
+	cr_assert_gt(joules_of(&result, "DRAM") / npl_result_joules(&result), 0.95);
+}
+
+Test(diannao_energy, pooling_does_not_touch_sb)
+{
+	struct dn_config config = dn_default();
+	struct npl_result result;
+	struct dn_case c;
+	dn_case_window(&c, NPL_OP_MAXPOOL, 1, 32, 8, 8, 0, 1, dn_window(2, 2));
+	dn_case_run(&config, &c, &result);
+	cr_assert_eq(joules_of(&result, "SB"), 0);
+	cr_assert_gt(joules_of(&result, "NBin"), 0);
+}
+
+Test(diannao_energy, the_machine_file_is_the_default)
+{
+	struct npl_arena arena = {0};
+	struct npl_machine file, none = {.name = "diannao", .model = "diannao"};
+	struct dn_config a, b;
+	struct npl_err err;
+	cr_assert_eq(npl_machine_load("machines/diannao.yaml", &arena, &file, &err), 0, "%s", err.msg);
+	cr_assert_str_eq(file.model, "diannao");
+	cr_assert_eq(npl_params_read(dn_params, &file, &arena, &a, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_params_read(dn_params, &none, &arena, &b, &err), 0, "%s", err.msg);
+	file.description = NULL;
+	cr_assert_str_eq(npl_params_dump(dn_params, &file, &a, &arena), npl_params_dump(dn_params, &none, &b, &arena));
+	for (const struct npl_param *p = dn_params; p->key; p++) {
+		int found = 0;
+		for (int i = 0; i < file.n_settings; i++)
+			found += !strcmp(file.setting[i].key, p->key);
+		cr_expect_eq(found, 1, "%s is in the file with its source", p->key);
+	}
+	npl_arena_free(&arena);
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Promise: every output value, and every count of a product, sum or output that left its width, is what the rules of
+ * docs/machine-diannao.md say, written out here once more in wide integers and divisions. */
+#include "diannao_fixture.h"
+#include "npulab/q16.h"
+
+__extension__ typedef __int128 wide;
+
+struct truth {
+	uint64_t products, wraps, sums, outputs; /* that left their width */
+};
+
+/* floor(a / b), b > 0 */
+static wide floor_div(wide a, wide b)
+{
+	return a >= 0 ? a / b : -((-a + b - 1) / b);
+}
+
+/* a / 2^shift, ties up */
+static wide scale_down(wide a, int shift)
+{
+	wide d = (wide)1 << (shift > 0 ? shift : 0);
+	return shift >= 0 ? floor_div(2 * a + d, 2 * d) : a * ((wide)1 << -shift);
+}
+
+static wide clip(wide a)
+{
+	return a > 32767 ? 32767 : a < -32768 ? -32768 : a;
+}
+
+static wide wrapped(wide a, int64_t bits, struct truth *t)
+{
+	wide size = (wide)1 << bits, w = a - floor_div(a + size / 2, size) * size;
+	t->wraps += w != a;
+	return w;
+}
+
+static int64_t leave(wide value, bool relu, struct truth *t)
+{
+	wide y = clip(value);
+	t->sums += y != value;
+	bool zeroed = relu && y < 0;
+	t->outputs += y != value && !zeroed;
+	return zeroed ? 0 : (int64_t)y;
+}
+
+static int exponent(const struct npl_tensor *t)
+{
+	return ilogbf(t->quant.scale) + 10;
+}
+
+static wide product(const struct dn_config *config, int16_t x, int16_t w, struct truth *t)
+{
+	wide p = (wide)x * w;
+	if (config->product == NPL_Q16_FULL)
+		return p;
+	wide r = scale_down(p, 10);
+	t->products += r != clip(r);
+	return clip(r);
+}
+
+/* The sum for output m of group g at (image, oy, ox); a Gemm's row is ox. */
+static wide sum_at(const struct dn_config *config, const struct dn_case *c, int64_t image, int64_t m, int64_t oy,
+		   int64_t ox, struct truth *t)
+{
+	const int16_t *x = c->x.data, *w = c->w.data;
+	const struct npl_window *win = &c->attrs.window;
+	bool rounded = config->product == NPL_Q16_ROUNDED;
+	wide sum = c->bias.data ? ((const int32_t *)c->bias.data)[m] : 0;
+	sum = rounded ? scale_down(sum, 10) : sum;
+	if (c->layer.op == NPL_OP_GEMM) {
+		int64_t k = c->w.shape.dim[1];
+		for (int64_t i = 0; i < k; i++)
+			sum += product(config, x[ox * k + i], w[m * k + i], t);
+		return wrapped(sum, config->sum_bits, t);
+	}
+	int64_t channels = c->x.shape.dim[1], height = c->x.shape.dim[2], width = c->x.shape.dim[3];
+	int64_t ni = c->w.shape.dim[1], first = m / (c->w.shape.dim[0] / c->attrs.groups) * ni;
+	for (int64_t i = 0; i < ni; i++)
+		for (int64_t ky = 0; ky < win->kernel[0]; ky++)
+			for (int64_t kx = 0; kx < win->kernel[1]; kx++) {
+				int64_t iy = oy * win->stride[0] + ky * win->dilation[0] - win->pad_begin[0];
+				int64_t ix = ox * win->stride[1] + kx * win->dilation[1] - win->pad_begin[1];
+				if (iy < 0 || iy >= height || ix < 0 || ix >= width)
+					continue;
+				sum += product(config, x[((image * channels + first + i) * height + iy) * width + ix],
+					       w[((m * ni + i) * win->kernel[0] + ky) * win->kernel[1] + kx], t);
+			}
+	return wrapped(sum, config->sum_bits, t);
+}
+
+/* The pooled value, already at the output's scale. */
+static wide pooled_at(const struct dn_config *config, const struct dn_case *c, int64_t plane, int64_t oy, int64_t ox,
+		      struct truth *t)
+{
+	const struct npl_window *win = &c->attrs.window;
+	int64_t height = c->x.shape.dim[2], width = c->x.shape.dim[3], inside = 0, padded = 0, most = -32768;
+	wide sum = 0;
+	int shift = exponent(&c->y) - exponent(&c->x);
+	for (int64_t ky = 0; ky < win->kernel[0]; ky++)
+		for (int64_t kx = 0; kx < win->kernel[1]; kx++) {
+			int64_t iy = oy * win->stride[0] + ky * win->dilation[0] - win->pad_begin[0];
+			int64_t ix = ox * win->stride[1] + kx * win->dilation[1] - win->pad_begin[1];
+			padded += iy < height + win->pad_end[0] && ix < width + win->pad_end[1];
+			if (iy < 0 || iy >= height || ix < 0 || ix >= width)
+				continue;
+			int64_t v = ((const int16_t *)c->x.data)[(plane * height + iy) * width + ix];
+			inside++;
+			sum += v;
+			most = v > most ? v : most;
+		}
+	if (c->layer.op == NPL_OP_MAXPOOL)
+		return scale_down(most, shift);
+	int64_t count = win->count_include_pad ? padded : inside;
+	sum = wrapped(sum, config->sum_bits, t);
+	if (count == 0)
+		return 0;
+	/* 2^b / count, rounded, in 2^14 .. 2^15 - 1 */
+	int b = 0;
+	while (floor_div(((wide)2 << b) + count, 2 * count) < 1 << 14)
+		b++;
+	return scale_down(sum * floor_div(((wide)2 << b) + count, 2 * count), b + shift);
+}
+
+static struct truth compare(const struct dn_config *config, const struct dn_case *c, uint64_t seed)
+{
+	struct truth t = {0};
+	bool gemm = c->layer.op == NPL_OP_GEMM, relu = c->layer.fused == NPL_ACT_RELU;
+	int64_t images = gemm ? 1 : c->y.shape.dim[0], maps = c->y.shape.dim[1];
+	int64_t height = gemm ? 1 : c->y.shape.dim[2], width = gemm ? c->y.shape.dim[0] : c->y.shape.dim[3];
+	int sum_exponent = exponent(&c->x) + (c->w.data ? exponent(&c->w) : 0) -
+			   (config->product == NPL_Q16_FULL ? 20 : 10);
+	for (int64_t plane = 0; plane < images * maps; plane++)
+		for (int64_t p = 0; p < height * width; p++) {
+			int64_t m = plane % maps, at = gemm ? p * maps + m : plane * height * width + p;
+			wide v = c->w.data ? sum_at(config, c, plane / maps, m, p / width, p % width, &t)
+					   : pooled_at(config, c, plane, p / width, p % width, &t);
+			if (c->y.dtype == NPL_I32) {
+				cr_assert_eq(((const int32_t *)c->y.data)[at], (int64_t)v, "raw sum %lld (seed %llu)",
+					     (long long)at, (unsigned long long)seed);
+				continue;
+			}
+			if (c->w.data)
+				v = scale_down(v, exponent(&c->y) - 10 - sum_exponent);
+			int64_t expected = leave(v, relu, &t);
+			cr_assert_eq(((const int16_t *)c->y.data)[at], expected,
+				     "output %lld is %d, not %lld (seed %llu)", (long long)at,
+				     ((const int16_t *)c->y.data)[at], (long long)expected, (unsigned long long)seed);
+		}
+	return t;
+}
+
+static void check_counts(const struct truth *t, const struct npl_result *result, uint64_t seed)
+{
+	cr_assert_eq(dn_counter(result, "product_saturations"), t->products, "seed %llu", (unsigned long long)seed);
+	cr_assert_eq(dn_counter(result, "sum_wraps"), t->wraps, "seed %llu", (unsigned long long)seed);
+	cr_assert_eq(dn_counter(result, "sum_saturations"), t->sums, "seed %llu", (unsigned long long)seed);
+	cr_assert_eq(result->saturations, t->outputs, "seed %llu", (unsigned long long)seed);
+	cr_assert_eq(result->overflows, t->wraps, "seed %llu", (unsigned long long)seed);
+}
+
+/* Odd maps, single rows, partial groups, groups, strides, pads, dilation, all poolings, all widths, all scales. */
+Test(diannao_values, random_layers_against_the_rules)
+{
+	struct truth all = {0};
+	for (uint64_t seed = 1; seed <= 500; seed++) {
+		uint64_t rng = seed * 0x9e3779b97f4a7c15ull;
+		struct dn_config config = dn_default();
+		struct npl_result result;
+		struct dn_case c;
+		dn_random_case(&c, &rng);
+		config.product = (int)test_range(&rng, 0, 1);
+		config.sum_bits = test_range(&rng, 0, 1) ? 32 : test_range(&rng, 16, 32);
+		c.x.quant.scale = ldexpf(1, (int)test_range(&rng, -14, -6));
+		c.w.quant.scale = ldexpf(1, (int)test_range(&rng, -14, -8));
+		c.y.quant.scale = ldexpf(1, (int)test_range(&rng, -14, -4));
+		c.layer.fused = test_range(&rng, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
+		if (c.w.shape.rank && test_range(&rng, 0, 4) == 0) {
+			c.y.dtype = NPL_I32;
+			c.layer.fused = NPL_ACT_NONE;
+		}
+		dn_case_data(&c, &rng, (int)test_range(&rng, 8, 15), (int)test_range(&rng, 8, 15));
+		dn_case_run(&config, &c, &result);
+		struct truth t = compare(&config, &c, seed);
+		check_counts(&t, &result, seed);
+		all.products += t.products;
+		all.wraps += t.wraps;
+		all.sums += t.sums;
+		all.outputs += t.outputs;
+		dn_case_free(&c);
+	}
+	cr_assert(all.products && all.wraps && all.sums && all.outputs < all.sums, "the cases must reach every limit");
+}
+
+/* More outputs, positions and inputs than one matrix product takes; shifts from one end to the other. */
+Test(diannao_values, larger_layers)
+{
+	uint64_t rng = 11;
+	for (int i = 0; i < 4; i++) {
+		struct dn_config config = dn_default();
+		struct npl_result result;
+		struct dn_case c;
+		if (i < 2)
+			dn_case_window(&c, NPL_OP_CONV, 1, 3, 13, 17, 300, 1, dn_window(3, 1));
+		else
+			dn_case_gemm(&c, 3, 260, 5001);
+		config.product = i % 2;
+		c.y.quant.scale = ldexpf(1, -6);
+		dn_case_data(&c, &rng, 13, 12);
+		dn_case_run(&config, &c, &result);
+		struct truth t = compare(&config, &c, 11);
+		check_counts(&t, &result, 11);
+		dn_case_free(&c);
+	}
+}
+
+Test(diannao_values, relu_alone)
+{
+	struct dn_config config = dn_default();
+	struct npl_result result;
+	struct dn_case c = {.x = dn_tensor(NPL_I16, 0, npl_shape_of(1, 65536)),
+			    .y = dn_tensor(NPL_I16, 0, npl_shape_of(1, 65536))};
+	uint64_t rng = 1;
+	dn_case_layer(&c, NPL_OP_RELU);
+	dn_case_data(&c, &rng, 15, 15);
+	for (int32_t i = 0; i < 65536; i++)
+		((int16_t *)c.x.data)[i] = (int16_t)(i - 32768);
+	dn_case_run(&config, &c, &result);
+	for (int32_t i = 0; i < 65536; i++)
+		cr_assert_eq(((int16_t *)c.y.data)[i], i < 32768 ? 0 : i - 32768,
+			     "Relu through the segment table is exact");
+	cr_assert_eq(result.saturations, 0);
+	dn_case_free(&c);
+}
+
+/* Sums wrap, so no order of additions, and no Tn, changes a value. */
+Test(diannao_values, tn_does_not_change_values)
+{
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		int16_t *first = NULL;
+		for (int64_t tn = 8; tn <= 32; tn *= 2) {
+			uint64_t rng = seed * 0x9e3779b97f4a7c15ull;
+			struct dn_config config = dn_default();
+			struct npl_result result;
+			struct dn_case c;
+			config.tn = tn;
+			config.product = (int)(seed % 2);
+			dn_random_case(&c, &rng);
+			dn_case_data(&c, &rng, 15, 15);
+			dn_case_run(&config, &c, &result);
+			size_t bytes = npl_tensor_bytes(&c.y);
+			if (!first)
+				first = memcpy(malloc(bytes), c.y.data, bytes);
+			cr_assert_eq(memcmp(first, c.y.data, bytes), 0, "Tn %lld (seed %llu)", (long long)tn,
+				     (unsigned long long)seed);
+			dn_case_free(&c);
+		}
+		free(first);
+	}
+}
+
+/* The reciprocal of an average costs at most one unit in the last place beside the rounding. */
+Test(diannao_values, averages_are_close)
+{
+	for (int64_t count = 1; count <= 65536; count += 1 + count / 50)
+		for (int64_t v = -32768; v <= 32767; v += 997) {
+			double exact = (double)v, got = (double)dn_average(v * count, count, 0);
+			cr_assert_leq(fabs(got - exact), 1.5, "average of %lld times %lld is %g", (long long)count,
+				      (long long)v, got);
+		}
+	cr_assert_eq(dn_average(7, 2, 0), 4, "a power of two is exact, ties up");
+	cr_assert_eq(dn_average(-7, 2, 0), -3);
+}
+
+/* NFU-3 on a table other than Relu's: f(x) = x / 2 + 1 in the upper segments, saturating slopes in the lowest. */
+Test(diannao_values, segments)
+{
+	struct dn_segments s = {{0}, {0}};
+	for (int i = 8; i < 16; i++) {
+		s.a[i] = 512;
+		s.b[i] = 1024;
+	}
+	s.a[0] = 32767;
+	cr_assert_eq(dn_interpolate(&s, 0), 1024);
+	cr_assert_eq(dn_interpolate(&s, 2048), 2048);
+	cr_assert_eq(dn_interpolate(&s, 3), 1024 + 2, "1.5 rounds up");
+	cr_assert_eq(dn_interpolate(&s, -1), 0);
+	cr_assert_eq(dn_interpolate(&s, -32768), -32768);
+}
+
+Test(diannao_values, timing_only_leaves_the_output_alone)
+{
+	struct dn_config config = dn_default();
+	struct npl_result timed, full;
+	struct dn_case c;
+	uint64_t rng = 4;
+	dn_case_gemm(&c, 4, 20, 33);
+	dn_case_data(&c, &rng, 10, 10);
+	((int16_t *)c.y.data)[0] = 12345;
+	c.layer.timing_only = true;
+	dn_case_run(&config, &c, &timed);
+	cr_assert_eq(((int16_t *)c.y.data)[0], 12345);
+	c.layer.timing_only = false;
+	dn_case_run(&config, &c, &full);
+	cr_assert_neq(((int16_t *)c.y.data)[0], 12345);
+	cr_assert_eq(timed.cycles, full.cycles);
+	cr_assert_eq(timed.bytes[NPL_MEM_DRAM], full.bytes[NPL_MEM_DRAM]);
+	dn_case_free(&c);
+}

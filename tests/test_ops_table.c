@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Promises: every row of ops.def is in the table and found by its ONNX name; a misspelt name gets the nearest known
+ * one; attributes are found, marked used and checked for their type; an attribute that an operator does not know stays
+ * unmarked, and one with a value that is not implemented is refused. */
+#include "ops_support.h"
+
+#include <math.h>
+
+#include "npulab/text.h"
+
+Test(ops_table, every_operator_is_complete_and_found)
+{
+	for (int op = 0; op < NPL_OPS; op++) {
+		const struct npl_op_def *def = &npl_op_defs[op];
+		cr_assert(def->name && def->attrs && def->shape && def->run, "row %d", op);
+		cr_assert_eq((int)npl_op_find(def->name), op);
+		cr_assert_str_eq(npl_op_nearest(def->name), def->name);
+		cr_assert_eq(def->macs != NULL, (def->flags & NPL_OP_IS_GEMM) != 0, "%s", def->name);
+	}
+	cr_assert_eq(npl_op_find("conv"), NPL_OPS, "names are case-sensitive");
+	cr_assert_eq(npl_op_find(""), NPL_OPS);
+}
+
+Test(ops_table, nearest_name)
+{
+	static const char *const pairs[][2] = {
+		{"conv", "Conv"},   {"MaxPool2", "MaxPool"}, {"concatenate", "Concat"}, {"AveragPool", "AveragePool"},
+		{"GEMM", "Gemm"},   {"Matmul", "MatMul"},    {"SoftMax", "Softmax"},    {"Reshap", "Reshape"},
+		{"Drop", "Dropout"}};
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+		cr_assert_str_eq(npl_op_nearest(pairs[i][0]), pairs[i][1], "%s", pairs[i][0]);
+	const char *const keys[] = {"array.rows", "array.columns", "clock_hz"};
+	cr_assert_str_eq(npl_nearest("array.row", keys, 3), "array.rows");
+	cr_assert_str_eq(npl_nearest("CLOCK_HZ", keys, 3), "clock_hz");
+	cr_assert_str_eq(npl_nearest("", keys, 3), "clock_hz", "the shortest is nearest to nothing");
+	cr_assert_null(npl_nearest("x", keys, 0));
+	char longer[5000];
+	memset(longer, 'a', sizeof longer - 1);
+	longer[sizeof longer - 1] = '\0';
+	cr_assert_str_eq(npl_nearest(longer, keys, 3), "array.rows");
+}
+
+Test(ops_table, attributes_are_found_and_typed)
+{
+	struct npl_attr attr[] = {ATTR_INT("axis", 3), ATTR_FLOAT("alpha", 0.5f)};
+	struct npl_attr_list list = {attr, 2};
+	struct npl_err err = {0};
+	cr_assert_null(npl_attr_find(&list, "beta", NPL_ATTR_FLOAT, &err));
+	cr_assert_eq(err.code, 0);
+	cr_assert(!attr[0].used && !attr[1].used);
+	cr_assert_eq(npl_attr_find(&list, "axis", NPL_ATTR_INT, &err), &attr[0]);
+	cr_assert(attr[0].used && !attr[1].used);
+	cr_assert_null(npl_attr_find(&list, "alpha", NPL_ATTR_INTS, &err));
+	cr_assert_eq(err.code, NPL_EINPUT);
+	cr_assert_str_eq(err.msg, "attribute alpha is a float, expected a list of integers");
+}
+
+/* One attribute and what the operator must say of it: "" accepts, NULL leaves it unmarked, else part of the refusal. */
+struct attr_case {
+	enum npl_op op;
+	int opset;
+	struct npl_attr attr;
+	const char *says;
+};
+
+Test(ops_table, attributes_known_unknown_and_refused)
+{
+	struct npl_tensor two = {.dtype = NPL_F32, .shape = npl_shape_of(1, 2), .data = (float[]){1, 2}};
+	const struct attr_case cases[] = {
+		{NPL_OP_CONV, 11, ATTR_INT("group", 4), ""},
+		{NPL_OP_CONV, 11, ATTR_INT("groups", 4), NULL},
+		{NPL_OP_CONV, 11, ATTR_FLOAT("group", 4), "attribute group is a float"},
+		{NPL_OP_CONV, 11, ATTR_INTS("pads", 1, 1, 1), "attribute pads has 3 values"},
+		{NPL_OP_CONV, 11, ATTR_INTS("pads", 1, 1, 1, 1, 1, 1), "at most 4"},
+		{NPL_OP_CONV, 11, ATTR_INTS("strides", 1, 1, 1), "at most 2"},
+		{NPL_OP_CONV, 11, ATTR_STRING("auto_pad", "SAME"), "'SAME', expected NOTSET"},
+		{NPL_OP_CONV, 11, ATTR_STRING("auto_pad", "SAME_LOWER"), ""},
+		{NPL_OP_CONV, 11, ATTR_INT("auto_pad", 1), "expected a string"},
+		{NPL_OP_CONV, 11, ATTR_INT("ceil_mode", 1), NULL},
+		{NPL_OP_MAXPOOL, 11, ATTR_INTS("strides", 2, 2), "kernel_shape is missing"},
+		{NPL_OP_MAXPOOL, 11, ATTR_INTS("kernel_shape", 3, 3), ""},
+		{NPL_OP_MAXPOOL, 11, ATTR_INT("count_include_pad", 1), "kernel_shape is missing"},
+		{NPL_OP_GEMM, 6, ATTR_INT("broadcast", 1), ""},
+		{NPL_OP_GEMM, 7, ATTR_INT("broadcast", 1), NULL},
+		{NPL_OP_GEMM, 7, ATTR_FLOAT("alpha", NAN), "must be a finite number"},
+		{NPL_OP_ADD, 6, ATTR_INT("axis", 1), ""},
+		{NPL_OP_ADD, 7, ATTR_INT("axis", 1), NULL},
+		{NPL_OP_MUL, 6, ATTR_INT("broadcast", 1), ""},
+		{NPL_OP_BATCHNORMALIZATION, 15, ATTR_INT("training_mode", 0), ""},
+		{NPL_OP_BATCHNORMALIZATION, 15, ATTR_INT("training_mode", 1), "training_mode=1 is not supported"},
+		{NPL_OP_BATCHNORMALIZATION, 7, ATTR_INT("spatial", 0), "spatial=0"},
+		{NPL_OP_BATCHNORMALIZATION, 7, ATTR_INT("spatial", 1), ""},
+		{NPL_OP_BATCHNORMALIZATION, 6, ATTR_INT("is_test", 1), ""},
+		{NPL_OP_BATCHNORMALIZATION, 9, ATTR_FLOAT("momentum", 0.9f), ""},
+		{NPL_OP_RELU, 1, ATTR_INTS("consumed_inputs", 0), ""},
+		{NPL_OP_RELU, 14, ATTR_FLOAT("alpha", 1), NULL},
+		{NPL_OP_CONCAT, 1, ATTR_INT("other", 1), NULL},
+		{NPL_OP_CONCAT, 4, ATTR_INT("other", 1), "the attribute axis is missing"},
+		{NPL_OP_RESHAPE, 14, ATTR_INT("allowzero", 1), ""},
+		{NPL_OP_RESHAPE, 1, ATTR_INTS("shape", 2, -1), ""},
+		{NPL_OP_RESHAPE, 1, ATTR_INT("other", 1), "the attribute shape is missing"},
+		{NPL_OP_UNSQUEEZE, 11, ATTR_INTS("axes", 0), ""},
+		{NPL_OP_UNSQUEEZE, 11, ATTR_INTS("axes", 0, 1, 2, 3, 4, 5, 6, 7, 8), "has 9 values"},
+		{NPL_OP_UNSQUEEZE, 13, ATTR_INTS("axes", 0), NULL},
+		{NPL_OP_DROPOUT, 10, ATTR_FLOAT("ratio", 0.5f), ""},
+		{NPL_OP_DROPOUT, 12, ATTR_INT("seed", 5), ""},
+		{NPL_OP_CONSTANT, 12, ATTR_STRING("value_string", "x"), "got 0"},
+		{NPL_OP_CONSTANT, 12, ATTR_FLOAT("value", 1), "expected a tensor"},
+		{NPL_OP_CONSTANTOFSHAPE, 9, ATTR_TENSOR("value", &two), "expected one element"},
+		{NPL_OP_LRN, 13, ATTR_INTS("size", 5), "expected an integer"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct npl_op_def *def = &npl_op_defs[cases[i].op];
+		struct npl_attr attr = cases[i].attr;
+		struct npl_attr_list list = {&attr, 1};
+		struct npl_attrs attrs = {.opset = cases[i].opset};
+		struct npl_err err = {0};
+		int code = def->attrs(&list, &attrs, &err);
+		if (cases[i].says && *cases[i].says) {
+			cr_assert_eq(code, NPL_EINPUT, "%s %s opset %d was accepted", def->name, attr.name,
+				     cases[i].opset);
+			cr_assert(strstr(err.msg, cases[i].says), "%s %s: '%s'", def->name, attr.name, err.msg);
+			cr_assert_eq(def->attrs(&list, &attrs, NULL), NPL_EINPUT, "without err");
+		} else {
+			cr_assert_eq(code, 0, "%s %s: %s", def->name, attr.name, err.msg);
+			cr_assert_eq(attr.used, cases[i].says != NULL, "%s %s opset %d", def->name, attr.name,
+				     cases[i].opset);
+		}
+	}
+}
