@@ -10,6 +10,25 @@
 #include "npulab/clock.h"
 #include "npulab/file.h"
 
+void cli_common_options(struct cli_common *c, struct cli_option *table)
+{
+	const struct cli_option shared[CLI_COMMON_OPTIONS] = {
+	        {"input", CLI_LIST_OF_TEXT, &c->input, 0, 0, "[NAME=]FILE", "samples (.npy, .pb); else the model's own, else random"},
+	        {"labels", CLI_TEXT, &c->labels, 0, 0, "FILE", "the samples' classes (.npy)"},
+	        {"batch", CLI_INT, &c->batch, 1, 1 << 20, "N", "samples per batch: dimension 0 of the inputs"},
+	        {"layers", CLI_FLAG, &c->layers, 0, 0, NULL, "a table of the layers too"},
+	        {"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "DEVICE.KEY=VALUE", "a parameter (`npulab devices DEVICE --yaml` lists them)"},
+	        {"timing-only", CLI_FLAG, &c->timing_only, 0, 0, NULL, "cycles and energy without values: much faster"},
+	        {"no-accuracy", CLI_FLAG, &c->no_accuracy, 0, 0, NULL, "skip the float reference"},
+	        {"seed", CLI_INT, &c->seed, 0, INT64_MAX, "N", "of random samples (default 1)"},
+	        {"threads", CLI_INT, &c->threads, 1, 1024, "N", "of the real processor (default: all)"},
+	        {"json", CLI_TEXT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
+	        {"csv", CLI_TEXT, &c->csv, 0, 0, "FILE", "one line per layer and device"},
+	        {"quiet", CLI_FLAG, &c->quiet, 0, 0, NULL, "no table, no progress"},
+	        {0}};
+	memcpy(table, shared, sizeof shared);
+}
+
 static int load_samples(const struct cli_common *common, struct cli_work *work, struct npl_err *err)
 {
 	const struct npl_model_files *files = &work->files;

@@ -17,6 +17,10 @@ struct cli_common {
 	bool no_accuracy, timing_only, layers, quiet;
 };
 
+/* The options that compare and run share: fills table from index n on and ends it. CLI_COMMON_OPTIONS entries at most. */
+#define CLI_COMMON_OPTIONS 13
+void cli_common_options(struct cli_common *common, struct cli_option *table);
+
 /* The model and its samples. */
 struct cli_work {
 	struct npl_arena arena;

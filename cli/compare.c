@@ -6,21 +6,9 @@
 static int compare_main(int argc, char **argv, struct npl_err *err)
 {
 	struct cli_common common = {.devices = "reference,tpu_v1,diannao,cpu", .seed = 1};
-	const struct cli_option options[] = {
-	        {"devices", CLI_TEXT, &common.devices, 0, 0, "A,B,...", "devices or machine files (default: reference,tpu_v1,diannao,cpu)"},
-	        {"input", CLI_LIST_OF_TEXT, &common.input, 0, 0, "[NAME=]FILE", "samples (.npy, .pb); else the model's own, else random"},
-	        {"labels", CLI_TEXT, &common.labels, 0, 0, "FILE", "the samples' classes (.npy)"},
-	        {"batch", CLI_INT, &common.batch, 1, 1 << 20, "N", "samples per batch: dimension 0 of the inputs"},
-	        {"layers", CLI_FLAG, &common.layers, 0, 0, NULL, "a table of the layers too"},
-	        {"set", CLI_LIST_OF_TEXT, &common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter (`npulab devices DEVICE --yaml` lists them)"},
-	        {"timing-only", CLI_FLAG, &common.timing_only, 0, 0, NULL, "cycles and energy without values: much faster"},
-	        {"no-accuracy", CLI_FLAG, &common.no_accuracy, 0, 0, NULL, "skip the float reference"},
-	        {"seed", CLI_INT, &common.seed, 0, INT64_MAX, "N", "of random samples (default 1)"},
-	        {"threads", CLI_INT, &common.threads, 1, 1024, "N", "of the real processor (default: all)"},
-	        {"json", CLI_TEXT, &common.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
-	        {"csv", CLI_TEXT, &common.csv, 0, 0, "FILE", "one line per layer and device"},
-	        {"quiet", CLI_FLAG, &common.quiet, 0, 0, NULL, "no table, no progress"},
-	        {0}};
+	struct cli_option options[1 + CLI_COMMON_OPTIONS] = {
+	        {"devices", CLI_TEXT, &common.devices, 0, 0, "A,B,...", "devices or machine files (default: reference,tpu_v1,diannao,cpu)"}};
+	cli_common_options(&common, options + 1);
 	const char *model = NULL, **names;
 	struct cli_work work;
 	struct npl_comparison comparison;

@@ -2,6 +2,7 @@
  *
  * npulab inspect: a model's operators, shapes, MACs and parameters, and what each simulated machine would not run. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../reports/json.h"
@@ -77,26 +78,40 @@ static bool on_host(const struct npl_layer_run *row)
 	return row->role == NPL_RAN && !strcmp(row->ran_on, "host");
 }
 
-static void print_table(const struct npl_graph *graph, const char *name, const struct machines *m)
+static void print_value(const char *what, const struct npl_value *value)
+{
+	char line[400], shape[128];
+	snprintf(line, sizeof line, "%s %s: %s %s", what, value->name, npl_dtype_name(value->dtype),
+	         npl_shape_text(&value->shape, shape, sizeof shape));
+	npl_table_text(line, stdout);
+}
+
+static void print_heading(const struct npl_graph *graph, const char *name)
+{
+	char macs[32], parameters[32], line[400];
+	npl_si_text((double)graph->macs, "MAC", macs, sizeof macs);
+	npl_si_text((double)graph->parameters, "", parameters, sizeof parameters);
+	snprintf(line, sizeof line,
+	         "%s: opset %d, %d nodes in the file, %d layers after folding (%d constants, %d batch normalisations, %d biases); "
+	         "%s and %s parameters for a batch of %" PRId64,
+	         name, graph->opset, graph->file_nodes, graph->n_nodes, graph->folded_constants, graph->folded_batchnorms,
+	         graph->folded_biases, macs, parameters, graph->batch);
+	npl_table_text(line, stdout);
+	for (int i = 0; i < graph->n_inputs; i++)
+		print_value("input", &graph->value[graph->input[i]]);
+	for (int i = 0; i < graph->n_outputs; i++)
+		print_value("output", &graph->value[graph->output[i]]);
+	putchar('\n');
+}
+
+static void print_layers(const struct npl_graph *graph)
 {
 	static const char *const header[] = {"LAYER", "OPERATOR", "OUTPUT", "MAC", "PARAMETERS"};
 	struct npl_table table;
-	char macs[32], parameters[32], shape[128];
-	npl_si_text((double)graph->macs, "MAC", macs, sizeof macs);
-	npl_si_text((double)graph->parameters, "", parameters, sizeof parameters);
-	printf("%s: opset %d, %d nodes in the file, %d layers after folding (%d constants, %d batch normalisations, %d biases)\n",
-	       name, graph->opset, graph->file_nodes, graph->n_nodes, graph->folded_constants, graph->folded_batchnorms, graph->folded_biases);
-	printf("%s and %s parameters for a batch of %" PRId64 "\n", macs, parameters, graph->batch);
-	for (int i = 0; i < graph->n_inputs; i++)
-		printf("input  %s: %s %s\n", graph->value[graph->input[i]].name, npl_dtype_name(graph->value[graph->input[i]].dtype),
-		       npl_shape_text(&graph->value[graph->input[i]].shape, shape, sizeof shape));
-	for (int i = 0; i < graph->n_outputs; i++)
-		printf("output %s: %s %s\n", graph->value[graph->output[i]].name, npl_dtype_name(graph->value[graph->output[i]].dtype),
-		       npl_shape_text(&graph->value[graph->output[i]].shape, shape, sizeof shape));
-	putchar('\n');
 	npl_table_open(&table, "lllrr", header);
 	for (int i = 0; i < graph->n_nodes; i++) {
 		const struct npl_node *node = &graph->node[i];
+		char macs[32], parameters[32], shape[128];
 		npl_si_text((double)node->macs, "", macs, sizeof macs);
 		npl_si_text((double)node_parameters(graph, node), "", parameters, sizeof parameters);
 		const char *cells[] = {node->name, npl_op_defs[node->op].name,
@@ -106,15 +121,33 @@ static void print_table(const struct npl_graph *graph, const char *name, const s
 	}
 	npl_table_print(&table, stdout);
 	npl_table_close(&table);
-	for (int d = 0; d < m->n; d++) {
-		int count = 0;
-		for (int i = 0; i < graph->n_nodes; i++)
-			count += on_host(&m->run[d].layer[i]);
-		printf("\n%s runs %s\n", m->names[d], count ? "all but these, which go to its host:" : "every layer");
-		for (int i = 0; i < graph->n_nodes; i++)
-			if (on_host(&m->run[d].layer[i]))
-				printf("  %s (%s): %s\n", graph->node[i].name, npl_op_defs[graph->node[i].op].name, m->run[d].layer[i].note);
+}
+
+static void print_host_layers(const struct npl_graph *graph, const char *name, const struct npl_run *run)
+{
+	static const char *const header[] = {"LAYER", "OPERATOR", "WHY"};
+	struct npl_table table;
+	int count = 0;
+	npl_table_open(&table, "lll", header);
+	for (int i = 0; i < graph->n_nodes; i++) {
+		if (!on_host(&run->layer[i]))
+			continue;
+		const char *cells[] = {graph->node[i].name, npl_op_defs[graph->node[i].op].name, run->layer[i].note};
+		npl_table_row(&table, cells);
+		count++;
 	}
+	printf("\n%s runs %s\n", name, count ? "all but these, which go to its host:" : "every layer");
+	if (count)
+		npl_table_print(&table, stdout);
+	npl_table_close(&table);
+}
+
+static void print_table(const struct npl_graph *graph, const char *name, const struct machines *m)
+{
+	print_heading(graph, name);
+	print_layers(graph);
+	for (int d = 0; d < m->n; d++)
+		print_host_layers(graph, m->names[d], &m->run[d]);
 }
 
 static void print_json(const struct npl_graph *graph, const char *name, const struct machines *m)

@@ -69,24 +69,12 @@ static int run_main(int argc, char **argv, struct npl_err *err)
 	const char *model = NULL, *device = NULL, *rules = NULL;
 	bool log = false, helped;
 	int n_words;
-	const struct cli_option options[] = {
+	struct cli_option options[4 + CLI_COMMON_OPTIONS] = {
 	        {"device", CLI_TEXT, &device, 0, 0, "D", "the device for every layer"},
-	        {"place", CLI_TEXT, &rules, 0, 0, "RULES", "'Conv*=tpu_v1,/fc1/=diannao,*=cpu': the first match wins, the rest is the host's"},
+	        {"place", CLI_TEXT, &rules, 0, 0, "RULES", "'Conv*=tpu_v1,/fc1/=diannao,*=cpu': first match wins, the rest is the host's"},
 	        {"output", CLI_TEXT, &common.output, 0, 0, "Y.npy", "the first output of all samples"},
-	        {"log-placement", CLI_FLAG, &log, 0, 0, NULL, "where each layer ran and why, on standard error"},
-	        {"input", CLI_LIST_OF_TEXT, &common.input, 0, 0, "[NAME=]FILE", "samples (.npy, .pb); else the model's own, else random"},
-	        {"labels", CLI_TEXT, &common.labels, 0, 0, "FILE", "the samples' classes (.npy)"},
-	        {"batch", CLI_INT, &common.batch, 1, 1 << 20, "N", "samples per batch: dimension 0 of the inputs"},
-	        {"layers", CLI_FLAG, &common.layers, 0, 0, NULL, "a table of the layers too"},
-	        {"set", CLI_LIST_OF_TEXT, &common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter (`npulab devices DEVICE --yaml` lists them)"},
-	        {"timing-only", CLI_FLAG, &common.timing_only, 0, 0, NULL, "cycles and energy without values: much faster"},
-	        {"no-accuracy", CLI_FLAG, &common.no_accuracy, 0, 0, NULL, "skip the float reference"},
-	        {"seed", CLI_INT, &common.seed, 0, INT64_MAX, "N", "of random samples (default 1)"},
-	        {"threads", CLI_INT, &common.threads, 1, 1024, "N", "of the real processor (default: all)"},
-	        {"json", CLI_TEXT, &common.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
-	        {"csv", CLI_TEXT, &common.csv, 0, 0, "FILE", "one line per layer"},
-	        {"quiet", CLI_FLAG, &common.quiet, 0, 0, NULL, "no table, no progress"},
-	        {0}};
+	        {"log-placement", CLI_FLAG, &log, 0, 0, NULL, "where each layer ran and why, on standard error"}};
+	cli_common_options(&common, options + 4);
 	if (cli_parse(&cli_run, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
 	if (!model || !device == !rules)

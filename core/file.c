@@ -41,13 +41,14 @@ int npl_file_map(const char *path, size_t max_bytes, struct npl_file *file, stru
 		rc = npl_fail(err, NPL_EINPUT, "%s: the file is empty", path);
 	} else if ((unsigned long long)status.st_size > max_bytes) {
 		rc = npl_fail(err, NPL_EINPUT, "%s: the file has %lld bytes, more than the %zu allowed", path,
-		              (long long)status.st_size, max_bytes);
+			      (long long)status.st_size, max_bytes);
 	}
 	if (rc)
 		goto out;
 	void *map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED) {
-		rc = npl_fail(err, errno == ENOMEM ? NPL_ENOMEM : NPL_EINPUT, "%s: cannot be read: %s", path, strerror(errno));
+		rc = npl_fail(err, errno == ENOMEM ? NPL_ENOMEM : NPL_EINPUT, "%s: cannot be read: %s", path,
+			      strerror(errno));
 		goto out;
 	}
 	file->data = map;

@@ -199,12 +199,24 @@ int npl_machine_set(struct npl_machine *machine, struct npl_arena *arena, const 
 	return 0;
 }
 
-/* Plain where YAML reads it back as it is, in double quotes otherwise. */
+static bool is_control(char c)
+{
+	return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
+/* Does YAML read it back as it is, without quotes? */
+static bool is_plain(const char *text)
+{
+	if (!*text || strpbrk(text, ":#\"'\\{}[],&*!|>%@`") || strchr("-? ", text[0]) || text[strlen(text) - 1] == ' ')
+		return false;
+	while (*text && !is_control(*text))
+		text++;
+	return !*text;
+}
+
 static void put_quoted(FILE *out, const char *text)
 {
-	bool plain = *text && !strpbrk(text, ":#\"'\\{}[],&*!|>%@`\n\t") && text[0] != '-' && text[0] != '?' && text[0] != ' ' &&
-	             text[strlen(text) - 1] != ' ';
-	if (plain) {
+	if (is_plain(text)) {
 		fputs(text, out);
 		return;
 	}
@@ -212,7 +224,7 @@ static void put_quoted(FILE *out, const char *text)
 	for (; *text; text++) {
 		if (*text == '"' || *text == '\\')
 			fprintf(out, "\\%c", *text);
-		else if ((unsigned char)*text < 0x20 || *text == 0x7f) /* a line break as it is would read back as a blank */
+		else if (is_control(*text)) /* a line break as it is would read back as a blank */
 			fprintf(out, "\\x%02x", *text);
 		else
 			fputc(*text, out);

@@ -26,7 +26,7 @@ bool fold_bias_open(const struct graph_builder *b, const struct graph_node *node
 /* Computes for each channel c: factor[c] * (the node's bias, or 0) + add[c], as the node's new bias (a Gemm's beta
  * becomes 1). factor NULL: 1. */
 int fold_set_bias(struct graph_builder *b, struct graph_node *node, int64_t channels, const double *factor,
-                  const double *add);
+		  const double *add);
 /* Elements of a per-channel constant as double; *data from fold_data. */
 double fold_channel(const struct npl_value *value, const float *data, int64_t channel);
 /* The node takes over the output of `gone`, which is removed. */

@@ -20,7 +20,7 @@ static int64_t channel_of(const struct graph_node *node, int64_t i, int64_t chan
 
 /* factor[] and, for a bias of 0, offset[]; true in *same when all factors are equal. */
 static int channel_factors(struct graph_builder *b, const struct graph_node *bn, int64_t channels, double *factor,
-                           double *offset, bool *same)
+			   double *offset, bool *same)
 {
 	const float *data[5] = {NULL};
 	for (int k = SCALE; k <= VARIANCE; k++) {
@@ -37,7 +37,8 @@ static int channel_factors(struct graph_builder *b, const struct graph_node *bn,
 }
 
 /* The weight times its channels' factors as a new constant: another node may read the old one too. */
-static int scale_weight(struct graph_builder *b, struct graph_node *node, int64_t channels, const double *factor, bool same)
+static int scale_weight(struct graph_builder *b, struct graph_node *node, int64_t channels, const double *factor,
+			bool same)
 {
 	struct npl_value made = b->value[node->in[1]];
 	int64_t count = npl_shape_count(&made.shape);
@@ -86,7 +87,8 @@ int fold_batchnorm(struct graph_builder *b, struct graph_node *bn)
 	if (!channels)
 		return 0;
 	/* Enough for weight, bias and the four parameters, all of them fills, to be made. */
-	size_t bytes = 2 * (size_t)npl_shape_count(&b->value[node->in[1]].shape) * sizeof(float) + (size_t)channels * 64;
+	size_t bytes = 2 * (size_t)npl_shape_count(&b->value[node->in[1]].shape) * sizeof(float) +
+		       (size_t)channels * 64;
 	if (!fold_allowed(b, bytes, bytes))
 		return 0;
 	double *factor = calloc((size_t)channels, 2 * sizeof *factor);

@@ -28,9 +28,8 @@ static bool foldable(struct graph_builder *b, const struct graph_node *add, int 
 		return false;
 	if (node->op != NPL_OP_CONV && node->op != NPL_OP_GEMM && !is_plain_matmul(b, node))
 		return false;
+	/* A constant of the product's rank or less that broadcasts along the channels leaves the product its shape. */
 	const struct npl_shape *y = &b->value[x].shape, *shape = &b->value[c].shape;
-	if (!npl_shape_equal(y, &b->value[add->out[0]].shape) || y->rank < 2)
-		return false;
 	return fold_per_channel(shape, alignment(add, shape, y->rank), y->rank, 1, y->dim[1]) &&
 	       fold_bias_open(b, node, y->dim[1]);
 }

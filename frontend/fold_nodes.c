@@ -44,7 +44,7 @@ double fold_channel(const struct npl_value *value, const float *data, int64_t ch
 }
 
 int fold_set_bias(struct graph_builder *b, struct graph_node *node, int64_t channels, const double *factor,
-                  const double *add)
+		  const double *add)
 {
 	int old = node->n_in > 2 ? node->in[2] : -1;
 	const float *old_data = old < 0 ? NULL : fold_data(b, &b->value[old]);
@@ -62,12 +62,13 @@ int fold_set_bias(struct graph_builder *b, struct graph_node *node, int64_t chan
 	in[0] = node->in[0];
 	in[1] = node->in[1];
 	in[2] = graph_add_made(b, node->name, "bias",
-	                       &(struct npl_value){.dtype = NPL_F32, .shape = npl_shape_of(1, channels), .data = sum});
+			       &(struct npl_value){.dtype = NPL_F32, .shape = npl_shape_of(1, channels), .data = sum});
 	node->in = in;
 	node->n_in = 3;
 	if (node->op == NPL_OP_GEMM) {
 		node->attrs.beta = 1;
-		node->attrs.legacy_broadcast = node->attrs.opset < 7; /* else (channels) would not do for (rows,channels) */
+		node->attrs.legacy_broadcast = node->attrs.opset <
+					       7; /* else (channels) would not do for (rows,channels) */
 	}
 	return in[2] < 0 ? in[2] : 0;
 }
@@ -127,7 +128,10 @@ int fold_nodes(struct graph_builder *b)
 		if (node->removed)
 			continue;
 		for (int k = 0; k < node->n_in; k++)
-			node->in[k] = node->in[k] < 0 ? -1 : alias[node->in[k]]; /* new constants come after, in nodes already walked */
+			node->in[k] =
+				node->in[k] < 0
+					? -1
+					: alias[node->in[k]]; /* new constants come after, in nodes already walked */
 		if (changes_nothing(b, node))
 			remove_view(b, node, alias, is_output);
 		else if (node->op == NPL_OP_BATCHNORMALIZATION)

@@ -10,10 +10,11 @@
 static int open_dimension(struct graph_builder *b, const struct graph_input *input, int i)
 {
 	if (input->symbol[i] && *input->symbol[i])
-		return npl_fail(b->err, NPL_EINPUT, "input '%s': dimension %d is symbolic ('%s'); only dimension 0 may be",
-		                input->name, i, input->symbol[i]);
+		return npl_fail(b->err, NPL_EINPUT,
+				"input '%s': dimension %d is symbolic ('%s'); only dimension 0 may be", input->name, i,
+				input->symbol[i]);
 	return npl_fail(b->err, NPL_EINPUT, "input '%s': dimension %d is not known; only dimension 0 may be left open",
-	                input->name, i);
+			input->name, i);
 }
 
 int graph_batch_input(struct graph_builder *b, const struct graph_input *input, struct npl_shape *shape)
@@ -36,7 +37,7 @@ int graph_batch_input(struct graph_builder *b, const struct graph_input *input, 
 		b->graph->batch = shape->rank >= 1 ? shape->dim[0] : 1;
 	if (npl_shape_count(shape) < 0)
 		return npl_fail(b->err, NPL_EINPUT, "input '%s': the shape %s has more than %lld elements", input->name,
-		                npl_shape_text(shape, text, sizeof text), (long long)NPL_MAX_ELEMENTS);
+				npl_shape_text(shape, text, sizeof text), (long long)NPL_MAX_ELEMENTS);
 	return 0;
 }
 

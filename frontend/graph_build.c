@@ -8,7 +8,7 @@
 #include <string.h>
 
 void graph_builder_init(struct graph_builder *b, struct npl_graph *graph, const struct npl_load_options *options,
-                        struct graph_limits limits, struct npl_err *err)
+			struct graph_limits limits, struct npl_err *err)
 {
 	*b = (struct graph_builder){.graph = graph, .limits = limits, .err = err};
 	if (options)
@@ -79,8 +79,12 @@ int graph_add_value(struct graph_builder *b, const struct npl_value *value)
 
 int graph_add_constant(struct graph_builder *b, const struct npl_tensor *tensor)
 {
-	struct npl_value value = {.name = tensor->name, .dtype = tensor->dtype, .shape = tensor->shape, .constant = true,
-	                          .data = tensor->data, .producer = -1};
+	struct npl_value value = {.name = tensor->name,
+				  .dtype = tensor->dtype,
+				  .shape = tensor->shape,
+				  .constant = true,
+				  .data = tensor->data,
+				  .producer = -1};
 	if (!tensor->name || !*tensor->name)
 		return npl_fail(b->err, NPL_EINPUT, "an initialiser has no name");
 	int v = graph_add_value(b, &value);
@@ -107,7 +111,7 @@ static int add_known(struct graph_builder *b, const struct graph_input *input, c
 		return npl_fail(b->err, NPL_EINPUT, "input '%s': the value given has no elements", input->name);
 	if (known->dtype != input->dtype)
 		return npl_fail(b->err, NPL_EINPUT, "input '%s' is %s, the value given is %s", input->name,
-		                npl_dtype_name(input->dtype), npl_dtype_name(known->dtype));
+				npl_dtype_name(input->dtype), npl_dtype_name(known->dtype));
 	copy.name = input->name;
 	copy.data = npl_arena_alloc(&b->graph->arena, npl_tensor_bytes(known));
 	if (!copy.data)
@@ -150,7 +154,8 @@ static const char *unique_name(struct graph_builder *b, const char *name, const 
 	const char *base = *name ? name : npl_arena_printf(arena, "%s_%d", op, b->n_nodes);
 	const char *unique = base;
 	/* After a few tries the node's number, which is mostly free: a million nodes of one name must not take n^2. */
-	for (int i = 2; unique && graph_names_find(&b->nodes, unique) >= 0; i = i < 9 || i >= b->n_nodes ? i + 1 : b->n_nodes)
+	for (int i = 2; unique && graph_names_find(&b->nodes, unique) >= 0;
+	     i = i < 9 || i >= b->n_nodes ? i + 1 : b->n_nodes)
 		unique = npl_arena_printf(arena, "%s#%d", base, i);
 	return unique;
 }
@@ -170,8 +175,10 @@ static int check_arity(struct graph_builder *b, const struct graph_node *node)
 		return npl_fail(b->err, NPL_EINPUT, "has %d inputs, more than %d", node->n_in, GRAPH_MAX_NODE_INPUTS);
 	if (node->n_in < def->min_in || (def->max_in >= 0 && node->n_in > def->max_in)) {
 		if (def->max_in < 0)
-			return npl_fail(b->err, NPL_EINPUT, "has %d inputs, expected at least %d", node->n_in, def->min_in);
-		return npl_fail(b->err, NPL_EINPUT, "has %d inputs, expected %d to %d", node->n_in, def->min_in, def->max_in);
+			return npl_fail(b->err, NPL_EINPUT, "has %d inputs, expected at least %d", node->n_in,
+					def->min_in);
+		return npl_fail(b->err, NPL_EINPUT, "has %d inputs, expected %d to %d", node->n_in, def->min_in,
+				def->max_in);
 	}
 	for (int i = 0; i < node->n_in; i++)
 		if ((i < def->min_in || def->max_in < 0) && !*node->in_name[i])
@@ -198,11 +205,14 @@ static int add_node_outputs(struct graph_builder *b, struct graph_node *node, co
 	return 0;
 }
 
-int graph_add_node(struct graph_builder *b, const char *name, const char *op, const struct npl_attr_list *list, int n_in,
-                   const char *const *in, int n_out, const char *const *out)
+int graph_add_node(struct graph_builder *b, const char *name, const char *op, const struct npl_attr_list *list,
+		   int n_in, const char *const *in, int n_out, const char *const *out)
 {
-	struct graph_node node = {.op = npl_op_find(op), .list = *list, .n_in = trimmed(n_in, in), .n_out = trimmed(n_out, out),
-	                          .in_name = in};
+	struct graph_node node = {.op = npl_op_find(op),
+				  .list = *list,
+				  .n_in = trimmed(n_in, in),
+				  .n_out = trimmed(n_out, out),
+				  .in_name = in};
 	if (b->n_nodes == GRAPH_MAX_NODES)
 		return npl_fail(b->err, NPL_EINPUT, "the network has more than %d nodes", GRAPH_MAX_NODES);
 	struct graph_node *bigger = reserve(b->node, b->n_nodes, &b->node_room, sizeof *b->node);
@@ -213,8 +223,8 @@ int graph_add_node(struct graph_builder *b, const char *name, const char *op, co
 	if (!node.name || graph_names_add(&b->nodes, node.name, b->n_nodes))
 		return graph_no_memory(b);
 	if (node.op == NPL_OPS)
-		return npl_fail(b->err, NPL_EINPUT, "node '%s': operator '%s' (opset %d) is not known; nearest is %s", node.name, op,
-		                b->graph->opset, npl_op_nearest(op));
+		return npl_fail(b->err, NPL_EINPUT, "node '%s': operator '%s' (opset %d) is not known; nearest is %s",
+				node.name, op, b->graph->opset, npl_op_nearest(op));
 	int rc = check_arity(b, &node);
 	if (!rc)
 		rc = add_node_outputs(b, &node, out);
@@ -236,7 +246,9 @@ static int link_nodes(struct graph_builder *b)
 		for (int k = 0; k < node->n_in; k++) {
 			node->in[k] = *node->in_name[k] ? graph_names_find(&b->values, node->in_name[k]) : -1;
 			if (node->in[k] < 0 && *node->in_name[k]) {
-				npl_fail(b->err, NPL_EINPUT, "its input '%s' is no input, initialiser or output of a node", node->in_name[k]);
+				npl_fail(b->err, NPL_EINPUT,
+					 "its input '%s' is no input, initialiser or output of a node",
+					 node->in_name[k]);
 				return graph_blame(b, node);
 			}
 		}
@@ -254,7 +266,8 @@ static int check_known(struct graph_builder *b)
 		const char *name = b->options.known[i].name;
 		int v = name ? graph_names_find(&b->values, name) : -1;
 		if (v < 0 || !b->value[v].constant)
-			return npl_fail(b->err, NPL_EINPUT, "no input is called '%s', whose value is given", name ? name : "");
+			return npl_fail(b->err, NPL_EINPUT, "no input is called '%s', whose value is given",
+					name ? name : "");
 	}
 	return 0;
 }

@@ -17,10 +17,10 @@
 #include "graph_names.h"
 #include "npulab/graph.h"
 
-#define GRAPH_MAX_NODES 1000000
-#define GRAPH_MAX_VALUES 4000000
+#define GRAPH_MAX_NODES       1000000
+#define GRAPH_MAX_VALUES      4000000
 #define GRAPH_MAX_NODE_INPUTS 100000
-#define GRAPH_MAX_ATTRIBUTES 64
+#define GRAPH_MAX_ATTRIBUTES  64
 
 #define GRAPH_MIN_OPSET 6
 #define GRAPH_MAX_OPSET 17
@@ -54,12 +54,12 @@ struct graph_builder {
 	int n_values, value_room;
 	struct graph_node *node; /* in the order of the file */
 	int n_nodes, node_room;
-	int *order;              /* node indices, each after those it reads from */
+	int *order; /* node indices, each after those it reads from */
 	int *input, *output;
 	int n_inputs, n_outputs, input_room, output_room;
 	struct graph_names values, nodes;
-	int64_t old_batch;       /* dimension 0 of the first input in the file; 1 when symbolic; 0: no input yet */
-	struct npl_tensor *tensor;             /* scratch for one node: inputs, then outputs */
+	int64_t old_batch;         /* dimension 0 of the first input in the file; 1 when symbolic; 0: no input yet */
+	struct npl_tensor *tensor; /* scratch for one node: inputs, then outputs */
 	const struct npl_tensor **tensor_ref; /* those of the inputs, NULL when absent */
 };
 
@@ -73,7 +73,7 @@ struct graph_input {
 
 /* graph_build.c */
 void graph_builder_init(struct graph_builder *b, struct npl_graph *graph, const struct npl_load_options *options,
-                        struct graph_limits limits, struct npl_err *err);
+			struct graph_limits limits, struct npl_err *err);
 void graph_builder_free(struct graph_builder *b); /* not the graph */
 int graph_no_memory(struct graph_builder *b);
 /* The index of a new value, or a negative code. A name that is there already is refused. */
@@ -82,8 +82,8 @@ int graph_add_constant(struct graph_builder *b, const struct npl_tensor *tensor)
 int graph_add_input(struct graph_builder *b, const struct graph_input *input);    /* nothing if already a constant */
 int graph_add_output(struct graph_builder *b, const char *name);                  /* after all nodes */
 /* name may be empty, op is the ONNX name; empty input names are absent inputs. Arrays live in the arena. */
-int graph_add_node(struct graph_builder *b, const char *name, const char *op, const struct npl_attr_list *list, int n_in,
-                   const char *const *in, int n_out, const char *const *out);
+int graph_add_node(struct graph_builder *b, const char *name, const char *op, const struct npl_attr_list *list,
+		   int n_in, const char *const *in, int n_out, const char *const *out);
 /* Links, sorts, infers, folds and finishes. */
 int graph_complete(struct graph_builder *b);
 /* Puts "node 'NAME' (OP)" before the message; returns the code. */
@@ -116,14 +116,14 @@ bool fold_allowed(struct graph_builder *b, size_t bytes, uint64_t work);
 int fold_nodes(struct graph_builder *b);
 
 /* graph_finish.c */
-void graph_sweep(struct graph_builder *b);  /* removes nodes nobody reads and counts the uses of all values */
-int graph_finish(struct graph_builder *b);  /* packs what is left into the graph */
+void graph_sweep(struct graph_builder *b); /* removes nodes nobody reads and counts the uses of all values */
+int graph_finish(struct graph_builder *b); /* packs what is left into the graph */
 
 /* onnx_graph.c: reads a ModelProto into the builder */
 int onnx_read_model(struct graph_builder *b, const unsigned char *data, size_t bytes);
 
 /* graph_load.c: npl_graph_load on a buffer, which must outlive the graph; `path` is for messages and the name. */
 int npl_graph_load_memory(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
-                          struct graph_limits limits, struct npl_graph **graph, struct npl_err *err);
+			  struct graph_limits limits, struct npl_graph **graph, struct npl_err *err);
 
 #endif

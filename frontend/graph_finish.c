@@ -70,10 +70,12 @@ static int pack_node(struct graph_builder *b, const struct graph_node *from, con
 {
 	struct npl_graph *graph = b->graph;
 	struct npl_node *node = &graph->node[graph->n_nodes];
-	*node = (struct npl_node){.name = from->name, .op = from->op, .attrs = from->attrs, .n_in = from->n_in, .n_out = from->n_out};
+	*node = (struct npl_node){
+		.name = from->name, .op = from->op, .attrs = from->attrs, .n_in = from->n_in, .n_out = from->n_out};
 	graph_node_tensors(b, from);
 	if (npl_op_defs[from->op].macs)
-		node->macs = npl_op_defs[from->op].macs(&from->attrs, b->tensor_ref, from->n_in, &b->tensor[from->n_in]);
+		node->macs = npl_op_defs[from->op].macs(&from->attrs, b->tensor_ref, from->n_in,
+							&b->tensor[from->n_in]);
 	if (__builtin_add_overflow(graph->macs, node->macs, &graph->macs))
 		return npl_fail(b->err, NPL_EINPUT, "the network needs more than 2^64 multiply-accumulates");
 	node->in = renumbered(b, from->in, from->n_in, map);

@@ -22,7 +22,8 @@ static int check_used(struct graph_builder *b, const struct graph_node *node)
 		for (size_t k = 0; k < sizeof ignorable / sizeof ignorable[0] && !known; k++)
 			known = !strcmp(ignorable[k], attr->name);
 		if (!known)
-			return npl_fail(b->err, NPL_EINPUT, "attribute '%s' is not supported in opset %d", attr->name, b->graph->opset);
+			return npl_fail(b->err, NPL_EINPUT, "attribute '%s' is not supported in opset %d", attr->name,
+					b->graph->opset);
 	}
 	return 0;
 }
@@ -49,7 +50,8 @@ void graph_node_tensors(struct graph_builder *b, const struct graph_node *node)
 	}
 	for (int k = 0; k < node->n_out; k++) {
 		const struct npl_value *value = &b->value[node->out[k]];
-		b->tensor[node->n_in + k] = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
+		b->tensor[node->n_in + k] = (struct npl_tensor){
+			.name = value->name, .dtype = value->dtype, .shape = value->shape};
 	}
 }
 
@@ -79,7 +81,7 @@ int graph_shape_node(struct graph_builder *b, struct graph_node *node)
 		char text[192];
 		if (npl_shape_count(&out[k].shape) < 0)
 			return npl_fail(b->err, NPL_EINPUT, "its output would have the shape %s, more than can be",
-			                npl_shape_text(&out[k].shape, text, sizeof text));
+					npl_shape_text(&out[k].shape, text, sizeof text));
 		b->value[node->out[k]].dtype = out[k].dtype;
 		b->value[node->out[k]].shape = out[k].shape;
 	}

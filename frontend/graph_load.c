@@ -19,7 +19,7 @@ static const char *base_name(struct npl_arena *arena, const char *path)
 }
 
 int npl_graph_load_memory(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
-                          struct graph_limits limits, struct npl_graph **graph, struct npl_err *err)
+			  struct graph_limits limits, struct npl_graph **graph, struct npl_err *err)
 {
 	struct npl_err local = {0};
 	struct graph_builder b;
@@ -46,7 +46,8 @@ int npl_graph_load_memory(const char *path, const void *data, size_t bytes, cons
 	return rc;
 }
 
-int npl_graph_load(const char *path, const struct npl_load_options *options, struct npl_graph **graph, struct npl_err *err)
+int npl_graph_load(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+		   struct npl_err *err)
 {
 	struct npl_file file;
 	*graph = NULL;
@@ -85,8 +86,8 @@ const void *npl_value_data(struct npl_graph *graph, struct npl_value *value, str
 	size_t size = npl_dtype_size(value->dtype), count = (size_t)npl_shape_count(&value->shape);
 	char *data = npl_arena_array(&graph->arena, count, size);
 	if (!data) {
-		npl_fail(err, NPL_ENOMEM, "tensor '%s': out of memory for %s %s", value->name, npl_dtype_name(value->dtype),
-		         npl_shape_text(&value->shape, text, sizeof text));
+		npl_fail(err, NPL_ENOMEM, "tensor '%s': out of memory for %s %s", value->name,
+			 npl_dtype_name(value->dtype), npl_shape_text(&value->shape, text, sizeof text));
 		return NULL;
 	}
 	static const unsigned char zero[sizeof value->fill];

@@ -9,26 +9,52 @@
 
 #define MAX_LIST 1000000 /* entries of a list; the longest that ONNX defines have a few per dimension */
 
-enum { A_NAME = 1, A_F = 2, A_I = 3, A_S = 4, A_T = 5, A_G = 6, A_FLOATS = 7, A_INTS = 8, A_STRINGS = 9, A_TENSORS = 10,
-       A_GRAPHS = 11, A_TP = 14, A_TYPE_PROTOS = 15, A_TYPE = 20, A_REF_NAME = 21, A_SPARSE = 22, A_SPARSES = 23 };
+enum {
+	A_NAME = 1,
+	A_F = 2,
+	A_I = 3,
+	A_S = 4,
+	A_T = 5,
+	A_G = 6,
+	A_FLOATS = 7,
+	A_INTS = 8,
+	A_STRINGS = 9,
+	A_TENSORS = 10,
+	A_GRAPHS = 11,
+	A_TP = 14,
+	A_TYPE_PROTOS = 15,
+	A_TYPE = 20,
+	A_REF_NAME = 21,
+	A_SPARSE = 22,
+	A_SPARSES = 23
+};
 
 /* AttributeProto.AttributeType */
-enum { T_UNDEFINED = 0, T_FLOAT = 1, T_INT = 2, T_STRING = 3, T_TENSOR = 4, T_GRAPH = 5, T_FLOATS = 6, T_INTS = 7,
-       T_GRAPHS = 10 };
+enum {
+	T_UNDEFINED = 0,
+	T_FLOAT = 1,
+	T_INT = 2,
+	T_STRING = 3,
+	T_TENSOR = 4,
+	T_GRAPH = 5,
+	T_FLOATS = 6,
+	T_INTS = 7,
+	T_GRAPHS = 10
+};
 
 /* The attribute type whose value stands in a field; 0: not a value. */
 static uint64_t type_of_field(uint32_t number)
 {
-	static const unsigned char type[] = {[A_F] = T_FLOAT, [A_I] = T_INT, [A_S] = T_STRING, [A_T] = T_TENSOR,
-	                                     [A_G] = T_GRAPH, [A_FLOATS] = T_FLOATS, [A_INTS] = T_INTS, [A_STRINGS] = 8,
-	                                     [A_TENSORS] = 9, [A_GRAPHS] = T_GRAPHS, [A_TP] = 13, [A_TYPE_PROTOS] = 14,
-	                                     [A_SPARSE] = 11, [A_SPARSES] = 12};
+	static const unsigned char type[] = {
+		[A_F] = T_FLOAT,       [A_I] = T_INT,        [A_S] = T_STRING, [A_T] = T_TENSOR, [A_G] = T_GRAPH,
+		[A_FLOATS] = T_FLOATS, [A_INTS] = T_INTS,    [A_STRINGS] = 8,  [A_TENSORS] = 9,  [A_GRAPHS] = T_GRAPHS,
+		[A_TP] = 13,           [A_TYPE_PROTOS] = 14, [A_SPARSE] = 11,  [A_SPARSES] = 12};
 	return number < sizeof type ? type[number] : 0;
 }
 
 /* First pass: the name, the kind, and how long the lists are. */
 static int scan_attribute(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr,
-                          uint64_t *type, int64_t *n_ints, int64_t *n_floats)
+			  uint64_t *type, int64_t *n_ints, int64_t *n_floats)
 {
 	struct onnx_field field;
 	struct onnx_numbers numbers;
@@ -46,10 +72,11 @@ static int scan_attribute(const struct onnx_reader *reader, struct onnx_span mes
 			rc = onnx_expect(reader, &field, ONNX_VARINT, "the type of an attribute");
 			*type = field.value;
 		} else if (field.number == A_REF_NAME) {
-			rc = npl_fail(reader->err, NPL_EINPUT, "an attribute refers to one of a function, which is not supported");
+			rc = npl_fail(reader->err, NPL_EINPUT,
+				      "an attribute refers to one of a function, which is not supported");
 		} else if (field.number == A_INTS || field.number == A_FLOATS) {
 			rc = onnx_numbers_begin(reader, &field, field.number == A_INTS ? ONNX_VARINT : ONNX_FIXED32,
-			                        "the list of an attribute", &numbers);
+						"the list of an attribute", &numbers);
 			if (!rc)
 				rc = onnx_numbers_count(reader, numbers, &count);
 			*(field.number == A_INTS ? n_ints : n_floats) += count;
@@ -64,12 +91,13 @@ static int scan_attribute(const struct onnx_reader *reader, struct onnx_span mes
 	return rc;
 }
 
-static int append_numbers(const struct onnx_reader *reader, const struct onnx_field *field, int64_t *ints, float *floats,
-                          int64_t *n)
+static int append_numbers(const struct onnx_reader *reader, const struct onnx_field *field, int64_t *ints,
+			  float *floats, int64_t *n)
 {
 	struct onnx_numbers numbers;
 	uint64_t bits;
-	int rc = onnx_numbers_begin(reader, field, ints ? ONNX_VARINT : ONNX_FIXED32, "the list of an attribute", &numbers);
+	int rc = onnx_numbers_begin(reader, field, ints ? ONNX_VARINT : ONNX_FIXED32, "the list of an attribute",
+				    &numbers);
 	while (!rc && (rc = onnx_numbers_next(reader, &numbers, &bits)) > 0) {
 		uint32_t low = (uint32_t)bits;
 		if (ints)
@@ -96,7 +124,7 @@ static int set_tensor(const struct onnx_reader *reader, const struct onnx_field 
 
 /* Second pass: the value of the kind that the first found. ints or floats is the list to fill, or NULL. */
 static int set_value(const struct onnx_reader *reader, const struct onnx_field *field, struct npl_attr *attr,
-                     int64_t *ints, float *floats)
+		     int64_t *ints, float *floats)
 {
 	uint32_t low = (uint32_t)field->value;
 	int rc;
@@ -118,13 +146,14 @@ static int set_value(const struct onnx_reader *reader, const struct onnx_field *
 }
 
 static int read_value(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr, uint64_t type,
-                      int64_t n_ints, int64_t n_floats)
+		      int64_t n_ints, int64_t n_floats)
 {
 	static const struct {
 		uint32_t field;
 		int type;
-	} kinds[] = {[T_FLOAT] = {A_F, NPL_ATTR_FLOAT}, [T_INT] = {A_I, NPL_ATTR_INT}, [T_STRING] = {A_S, NPL_ATTR_STRING},
-	             [T_TENSOR] = {A_T, NPL_ATTR_TENSOR}, [T_FLOATS] = {A_FLOATS, NPL_ATTR_FLOATS}, [T_INTS] = {A_INTS, NPL_ATTR_INTS}};
+	} kinds[] = {[T_FLOAT] = {A_F, NPL_ATTR_FLOAT},        [T_INT] = {A_I, NPL_ATTR_INT},
+		     [T_STRING] = {A_S, NPL_ATTR_STRING},      [T_TENSOR] = {A_T, NPL_ATTR_TENSOR},
+		     [T_FLOATS] = {A_FLOATS, NPL_ATTR_FLOATS}, [T_INTS] = {A_INTS, NPL_ATTR_INTS}};
 	attr->type = NPL_ATTR_OTHER;
 	if (type == T_GRAPH || type == T_GRAPHS)
 		return npl_fail(reader->err, NPL_EINPUT, "it holds a subgraph, which is not supported");

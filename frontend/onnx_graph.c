@@ -46,8 +46,8 @@ static int read_opset(const struct onnx_reader *reader, const struct onnx_field 
 	if (rc || !is_default_domain(domain))
 		return rc; /* a set that no node uses does no harm */
 	if (model->opset >= 0 && model->opset != version)
-		return npl_fail(reader->err, NPL_EINPUT, "two versions of the ONNX operator set, %lld and %lld", (long long)model->opset,
-		                (long long)version);
+		return npl_fail(reader->err, NPL_EINPUT, "two versions of the ONNX operator set, %lld and %lld",
+				(long long)model->opset, (long long)version);
 	model->opset = version;
 	return 0;
 }
@@ -163,7 +163,8 @@ static int fill_node(const struct onnx_reader *reader, struct onnx_span message,
 	for (int i = 0; i < n_attr && !rc; i++)
 		for (int k = 0; k < i; k++)
 			if (!strcmp(node->list.attr[i].name, node->list.attr[k].name))
-				return npl_fail(reader->err, NPL_EINPUT, "attribute '%s' is given twice", node->list.attr[i].name);
+				return npl_fail(reader->err, NPL_EINPUT, "attribute '%s' is given twice",
+						node->list.attr[i].name);
 	return rc;
 }
 
@@ -178,8 +179,8 @@ static int read_node(struct graph_builder *b, const struct onnx_reader *reader, 
 	if (!node.name)
 		return graph_no_memory(b);
 	if (!is_default_domain(node.domain))
-		return npl_fail(reader->err, NPL_EINPUT, "node '%s': operator '%s' of the domain '%s' is not known", node.name, node.op,
-		                node.domain);
+		return npl_fail(reader->err, NPL_EINPUT, "node '%s': operator '%s' of the domain '%s' is not known",
+				node.name, node.op, node.domain);
 	node.in = npl_arena_array(reader->arena, (size_t)node.n_in, sizeof *node.in);
 	node.out = npl_arena_array(reader->arena, (size_t)node.n_out, sizeof *node.out);
 	node.list.attr = npl_arena_array(reader->arena, (size_t)node.list.n, sizeof *node.list.attr);
@@ -192,13 +193,14 @@ static int read_node(struct graph_builder *b, const struct onnx_reader *reader, 
 }
 
 static int read_each(struct graph_builder *b, const struct onnx_reader *reader, struct onnx_span graph, uint32_t number,
-                     int (*read)(struct graph_builder *, const struct onnx_reader *, struct onnx_span))
+		     int (*read)(struct graph_builder *, const struct onnx_reader *, struct onnx_span))
 {
 	struct onnx_field field;
 	int rc;
 	while ((rc = onnx_next(reader, &graph, &field)) > 0) {
 		if (field.number == GRAPH_SPARSE_INITIALIZER)
-			return npl_fail(reader->err, NPL_EINPUT, "the model holds sparse initialisers, which are not supported");
+			return npl_fail(reader->err, NPL_EINPUT,
+					"the model holds sparse initialisers, which are not supported");
 		if (field.number != number)
 			continue;
 		rc = onnx_expect(reader, &field, ONNX_BYTES, "a part of the graph");
@@ -213,16 +215,18 @@ static int read_each(struct graph_builder *b, const struct onnx_reader *reader, 
 static int check_versions(struct graph_builder *b, const struct model *model)
 {
 	if (!model->has_graph || model->ir_version < 1 || model->ir_version > 1000)
-		return npl_fail(b->err, NPL_EINPUT, "not an ONNX model: it holds no %s", model->has_graph ? "IR version" : "graph");
+		return npl_fail(b->err, NPL_EINPUT, "not an ONNX model: it holds no %s",
+				model->has_graph ? "IR version" : "graph");
 	if (model->opset < 0)
-		return npl_fail(b->err, NPL_EINPUT, "the model does not say which version of the ONNX operators it uses");
+		return npl_fail(b->err, NPL_EINPUT,
+				"the model does not say which version of the ONNX operators it uses");
 	if (model->opset < GRAPH_MIN_OPSET || model->opset > GRAPH_MAX_OPSET)
-		return npl_fail(b->err, NPL_EINPUT, "opset %lld is not supported, only %d to %d", (long long)model->opset,
-		                GRAPH_MIN_OPSET, GRAPH_MAX_OPSET);
+		return npl_fail(b->err, NPL_EINPUT, "opset %lld is not supported, only %d to %d",
+				(long long)model->opset, GRAPH_MIN_OPSET, GRAPH_MAX_OPSET);
 	b->graph->opset = (int)model->opset;
 	b->graph->ir_version = (int)model->ir_version;
 	b->graph->producer = npl_arena_printf(&b->graph->arena, "%s%s%s", model->producer,
-	                                      *model->producer_version ? " " : "", model->producer_version);
+					      *model->producer_version ? " " : "", model->producer_version);
 	return b->graph->producer ? 0 : graph_no_memory(b);
 }
 

@@ -8,13 +8,26 @@
 
 #include <string.h>
 
-enum { DIMS = 1, DATA_TYPE = 2, SEGMENT = 3, FLOAT_DATA = 4, INT32_DATA = 5, STRING_DATA = 6, INT64_DATA = 7, NAME = 8,
-       RAW_DATA = 9, DOUBLE_DATA = 10, UINT64_DATA = 11, EXTERNAL_DATA = 13, DATA_LOCATION = 14 };
+enum {
+	DIMS = 1,
+	DATA_TYPE = 2,
+	SEGMENT = 3,
+	FLOAT_DATA = 4,
+	INT32_DATA = 5,
+	STRING_DATA = 6,
+	INT64_DATA = 7,
+	NAME = 8,
+	RAW_DATA = 9,
+	DOUBLE_DATA = 10,
+	UINT64_DATA = 11,
+	EXTERNAL_DATA = 13,
+	DATA_LOCATION = 14
+};
 
 /* TensorProto.DataType */
 static const struct {
 	const char *name;
-	int dtype; /* enum npl_dtype, or -1: not known here */
+	int dtype;      /* enum npl_dtype, or -1: not known here */
 	uint32_t field; /* where its numbers stand when they are not raw */
 	enum onnx_wire wire;
 } types[] = {
@@ -47,7 +60,8 @@ static const struct {
 int onnx_dtype(const struct onnx_reader *reader, uint64_t data_type, enum npl_dtype *dtype)
 {
 	if (data_type >= N_TYPES)
-		return npl_fail(reader->err, NPL_EINPUT, "element type %llu is not known", (unsigned long long)data_type);
+		return npl_fail(reader->err, NPL_EINPUT, "element type %llu is not known",
+				(unsigned long long)data_type);
 	if (types[data_type].dtype < 0)
 		return npl_fail(reader->err, NPL_EINPUT, "element type %s is not supported", types[data_type].name);
 	*dtype = (enum npl_dtype)types[data_type].dtype;
@@ -79,8 +93,9 @@ static int add_dims(const struct onnx_reader *reader, const struct onnx_field *f
 
 static int count_numbers(const struct onnx_reader *reader, const struct onnx_field *field, struct layout *layout)
 {
-	enum onnx_wire wire = field->number == FLOAT_DATA ? ONNX_FIXED32
-	                      : field->number == DOUBLE_DATA ? ONNX_FIXED64 : ONNX_VARINT;
+	enum onnx_wire wire = field->number == FLOAT_DATA    ? ONNX_FIXED32
+			      : field->number == DOUBLE_DATA ? ONNX_FIXED64
+							     : ONNX_VARINT;
 	struct onnx_numbers numbers;
 	int64_t count = 0;
 	int rc = onnx_numbers_begin(reader, field, wire, "the elements of a tensor", &numbers);
@@ -90,14 +105,14 @@ static int count_numbers(const struct onnx_reader *reader, const struct onnx_fie
 		return rc;
 	if (layout->n_numbers && layout->numbers_field != field->number)
 		return npl_fail(reader->err, NPL_EINPUT, "its elements stand in fields %u and %u, expected one kind",
-		                (unsigned)layout->numbers_field, (unsigned)field->number);
+				(unsigned)layout->numbers_field, (unsigned)field->number);
 	layout->n_numbers += count;
 	layout->numbers_field = field->number;
 	return 0;
 }
 
 static int scan_field(const struct onnx_reader *reader, const struct onnx_field *field, struct npl_tensor *tensor,
-                      struct layout *layout)
+		      struct layout *layout)
 {
 	int rc;
 	switch (field->number) {
@@ -121,10 +136,12 @@ static int scan_field(const struct onnx_reader *reader, const struct onnx_field 
 	case DATA_LOCATION:
 		rc = onnx_expect(reader, field, ONNX_VARINT, "the data location of a tensor");
 		if (!rc && field->value != 0)
-			rc = npl_fail(reader->err, NPL_EINPUT, "its elements are in another file (external data), which is not supported");
+			rc = npl_fail(reader->err, NPL_EINPUT,
+				      "its elements are in another file (external data), which is not supported");
 		return rc;
 	case EXTERNAL_DATA:
-		return npl_fail(reader->err, NPL_EINPUT, "its elements are in another file (external data), which is not supported");
+		return npl_fail(reader->err, NPL_EINPUT,
+				"its elements are in another file (external data), which is not supported");
 	case SEGMENT:
 		return npl_fail(reader->err, NPL_EINPUT, "it is a segment of a larger tensor, which is not supported");
 	default:
@@ -165,7 +182,7 @@ static bool store(enum npl_dtype dtype, uint64_t bits, void *data, int64_t i)
 }
 
 static int copy_numbers(const struct onnx_reader *reader, struct onnx_span message, uint64_t data_type,
-                        struct npl_tensor *tensor)
+			struct npl_tensor *tensor)
 {
 	struct onnx_field field;
 	int64_t i = 0;
@@ -178,8 +195,8 @@ static int copy_numbers(const struct onnx_reader *reader, struct onnx_span messa
 		rc = onnx_numbers_begin(reader, &field, types[data_type].wire, "the elements of a tensor", &numbers);
 		while (!rc && (rc = onnx_numbers_next(reader, &numbers, &bits)) > 0) {
 			if (!store(tensor->dtype, bits, tensor->data, i))
-				return npl_fail(reader->err, NPL_EINPUT, "element %lld, %lld, is no %s", (long long)i, (long long)bits,
-				                npl_dtype_name(tensor->dtype));
+				return npl_fail(reader->err, NPL_EINPUT, "element %lld, %lld, is no %s", (long long)i,
+						(long long)bits, npl_dtype_name(tensor->dtype));
 			i++;
 			rc = 0;
 		}
@@ -190,11 +207,12 @@ static int copy_numbers(const struct onnx_reader *reader, struct onnx_span messa
 }
 
 static int wrong_count(const struct onnx_reader *reader, const struct npl_tensor *tensor, const char *unit,
-                       long long expected, long long found)
+		       long long expected, long long found)
 {
 	char text[128];
-	return npl_fail(reader->err, NPL_EINPUT, "%s %s needs %lld %s, the file gives %lld", npl_dtype_name(tensor->dtype),
-	                npl_shape_text(&tensor->shape, text, sizeof text), expected, unit, found);
+	return npl_fail(reader->err, NPL_EINPUT, "%s %s needs %lld %s, the file gives %lld",
+			npl_dtype_name(tensor->dtype), npl_shape_text(&tensor->shape, text, sizeof text), expected,
+			unit, found);
 }
 
 static int use_raw(const struct onnx_reader *reader, struct onnx_span raw, int64_t count, struct npl_tensor *tensor)
@@ -218,13 +236,14 @@ static int use_raw(const struct onnx_reader *reader, struct onnx_span raw, int64
 }
 
 static int use_numbers(const struct onnx_reader *reader, struct onnx_span message, const struct layout *layout,
-                       int64_t count, struct npl_tensor *tensor)
+		       int64_t count, struct npl_tensor *tensor)
 {
 	bool fits = !layout->n_numbers || layout->numbers_field == types[layout->data_type].field;
 	if (!fits)
-		return npl_fail(reader->err, NPL_EINPUT, "its %s elements stand in field %u, expected field %u or raw data",
-		                npl_dtype_name(tensor->dtype), (unsigned)layout->numbers_field,
-		                (unsigned)types[layout->data_type].field);
+		return npl_fail(reader->err, NPL_EINPUT,
+				"its %s elements stand in field %u, expected field %u or raw data",
+				npl_dtype_name(tensor->dtype), (unsigned)layout->numbers_field,
+				(unsigned)types[layout->data_type].field);
 	if (layout->n_numbers != count)
 		return wrong_count(reader, tensor, "elements", (long long)count, (long long)layout->n_numbers);
 	tensor->data = npl_arena_array(reader->arena, (size_t)count, npl_dtype_size(tensor->dtype));
@@ -251,7 +270,8 @@ static int read_tensor(const struct onnx_reader *reader, struct onnx_span messag
 	int64_t count = npl_shape_count(&tensor->shape);
 	char text[192];
 	if (count < 0)
-		return npl_fail(reader->err, NPL_EINPUT, "the shape %s is not possible", npl_shape_text(&tensor->shape, text, sizeof text));
+		return npl_fail(reader->err, NPL_EINPUT, "the shape %s is not possible",
+				npl_shape_text(&tensor->shape, text, sizeof text));
 	if (layout.has_raw && layout.n_numbers)
 		return npl_fail(reader->err, NPL_EINPUT, "its elements are given twice, raw and as numbers");
 	if (layout.has_raw)

@@ -5,8 +5,17 @@
  */
 #include "onnx_proto.h"
 
-enum { V_NAME = 1, V_TYPE = 2, TYPE_TENSOR = 1, TYPE_DENOTATION = 6, TENSOR_ELEM = 1, TENSOR_SHAPE = 2, SHAPE_DIM = 1,
-       DIM_VALUE = 1, DIM_PARAM = 2 };
+enum {
+	V_NAME = 1,
+	V_TYPE = 2,
+	TYPE_TENSOR = 1,
+	TYPE_DENOTATION = 6,
+	TENSOR_ELEM = 1,
+	TENSOR_SHAPE = 2,
+	SHAPE_DIM = 1,
+	DIM_VALUE = 1,
+	DIM_PARAM = 2
+};
 
 static int read_dim(const struct onnx_reader *reader, struct onnx_span message, int64_t *dim, const char **symbol)
 {
@@ -80,7 +89,8 @@ static int read_type(const struct onnx_reader *reader, struct onnx_span message,
 		if (field.number == TYPE_DENOTATION)
 			continue;
 		if (field.number != TYPE_TENSOR)
-			return npl_fail(reader->err, NPL_EINPUT, "it is a sequence, map, optional or sparse tensor, expected a tensor");
+			return npl_fail(reader->err, NPL_EINPUT,
+					"it is a sequence, map, optional or sparse tensor, expected a tensor");
 		found = true;
 		rc = onnx_expect(reader, &field, ONNX_BYTES, "a tensor type");
 		if (!rc)
@@ -99,7 +109,8 @@ int onnx_value_name(const struct onnx_reader *reader, struct onnx_span message, 
 	int rc;
 	*name = "";
 	while ((rc = onnx_next(reader, &message, &field)) > 0)
-		if (field.number == V_NAME && (rc = onnx_string(reader, &field, "the name of an input or output", name)) != 0)
+		if (field.number == V_NAME &&
+		    (rc = onnx_string(reader, &field, "the name of an input or output", name)) != 0)
 			return rc;
 	if (!rc && !**name)
 		rc = npl_fail(reader->err, NPL_EINPUT, "an input or output has no name");

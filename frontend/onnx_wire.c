@@ -10,7 +10,7 @@
 static int malformed(const struct onnx_reader *reader, const unsigned char *at, const char *why)
 {
 	return npl_fail(reader->err, NPL_EINPUT, "malformed or truncated protobuf at byte %zu: %s",
-	                (size_t)(at - reader->start), why);
+			(size_t)(at - reader->start), why);
 }
 
 /* At most 10 bytes; the tenth may hold only the 64th bit. */
@@ -87,8 +87,8 @@ int onnx_expect(const struct onnx_reader *reader, const struct onnx_field *field
 {
 	if (field->wire == wire)
 		return 0;
-	return npl_fail(reader->err, NPL_EINPUT, "malformed protobuf: %s (field %u) has wire type %d, expected %d", what,
-	                (unsigned)field->number, (int)field->wire, (int)wire);
+	return npl_fail(reader->err, NPL_EINPUT, "malformed protobuf: %s (field %u) has wire type %d, expected %d",
+			what, (unsigned)field->number, (int)field->wire, (int)wire);
 }
 
 int onnx_string(const struct onnx_reader *reader, const struct onnx_field *field, const char *what, const char **text)
@@ -98,7 +98,8 @@ int onnx_string(const struct onnx_reader *reader, const struct onnx_field *field
 		return rc;
 	size_t length = (size_t)(field->bytes.end - field->bytes.at);
 	if (length > MAX_NAME_BYTES)
-		return npl_fail(reader->err, NPL_EINPUT, "%s has %zu bytes, more than the %d allowed", what, length, MAX_NAME_BYTES);
+		return npl_fail(reader->err, NPL_EINPUT, "%s has %zu bytes, more than the %d allowed", what, length,
+				MAX_NAME_BYTES);
 	if (length && memchr(field->bytes.at, 0, length))
 		return npl_fail(reader->err, NPL_EINPUT, "%s holds a NUL byte", what);
 	*text = npl_arena_strndup(reader->arena, (const char *)field->bytes.at, length);
@@ -106,7 +107,7 @@ int onnx_string(const struct onnx_reader *reader, const struct onnx_field *field
 }
 
 int onnx_numbers_begin(const struct onnx_reader *reader, const struct onnx_field *field, enum onnx_wire wire,
-                       const char *what, struct onnx_numbers *numbers)
+		       const char *what, struct onnx_numbers *numbers)
 {
 	*numbers = (struct onnx_numbers){.wire = wire};
 	if (field->wire == wire) {

@@ -46,7 +46,8 @@ struct onnx_field {
 int onnx_next(const struct onnx_reader *reader, struct onnx_span *message, struct onnx_field *field);
 
 /* NPL_EINPUT unless the field has the wire type its definition gives it. */
-int onnx_expect(const struct onnx_reader *reader, const struct onnx_field *field, enum onnx_wire wire, const char *what);
+int onnx_expect(const struct onnx_reader *reader, const struct onnx_field *field, enum onnx_wire wire,
+		const char *what);
 
 /* A string field copied into the arena. Names with a NUL inside or of more than 64 KiB are refused. */
 int onnx_string(const struct onnx_reader *reader, const struct onnx_field *field, const char *what, const char **text);
@@ -59,7 +60,7 @@ struct onnx_numbers {
 	struct onnx_span packed;
 };
 int onnx_numbers_begin(const struct onnx_reader *reader, const struct onnx_field *field, enum onnx_wire wire,
-                       const char *what, struct onnx_numbers *numbers);
+		       const char *what, struct onnx_numbers *numbers);
 /* 1 and the number's bits, 0 when there are no more, or NPL_EINPUT. */
 int onnx_numbers_next(const struct onnx_reader *reader, struct onnx_numbers *numbers, uint64_t *value);
 /* How many are left, each checked to be whole. */

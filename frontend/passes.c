@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "npulab/clock.h"
+#include "median.h"
 #include "npulab/energy_meter.h"
 
 /* Timed passes go on until both are reached, or MOST_PASSES: a short network gets many, a long one a few. */
@@ -25,19 +26,13 @@ struct record { /* what each timed pass took */
 	double *layer; /* MOST_PASSES x n_layers */
 };
 
-static int compare_doubles(const void *a, const void *b)
+/* Median of every stride-th value. */
+static double median_of(const double *values, int n, size_t stride)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-static double median(const double *values, int n, size_t stride)
-{
-	double sorted[MOST_PASSES];
+	double copy[MOST_PASSES];
 	for (int i = 0; i < n; i++)
-		sorted[i] = values[(size_t)i * stride];
-	qsort(sorted, (size_t)n, sizeof *sorted, compare_doubles);
-	return n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
+		copy[i] = values[(size_t)i * stride];
+	return npl_median(copy, n);
 }
 
 static int one_pass(const struct npl_passes *p, const char *what, struct npl_tensor *all, struct npl_run *sum, struct npl_err *err)
@@ -101,13 +96,13 @@ static void set_medians(const struct record *record, struct npl_device_report *r
 	struct npl_run *run = &report->run;
 	size_t stride = (size_t)run->n_layers;
 	for (int i = 0; i < run->n_layers; i++)
-		run->layer[i].result.seconds = median(record->layer + i, record->n, stride);
+		run->layer[i].result.seconds = median_of(record->layer + i, record->n, stride);
 	double least = record->pass[0], most = record->pass[0];
 	for (int i = 1; i < record->n; i++) {
 		least = fmin(least, record->pass[i]);
 		most = fmax(most, record->pass[i]);
 	}
-	run->device_seconds = median(record->pass, record->n, 1);
+	run->device_seconds = median_of(record->pass, record->n, 1);
 	run->seconds = run->device_seconds + run->host_seconds + run->link_seconds;
 	report->spread = run->device_seconds > 0 ? (most - least) / run->device_seconds : NAN;
 }
@@ -166,7 +161,7 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *all, struct np
 		if (measured)
 			set_medians(&record, report);
 		else
-			report->simulation_wall_seconds = median(record.wall, record.n, 1);
+			report->simulation_wall_seconds = median_of(record.wall, record.n, 1);
 		if (metered)
 			set_package_energy(&meter, record.n, &report->run);
 	}

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "devices_open.h"
+#include "median.h"
 #include "npulab/clock.h"
 #include "npulab/quantise.h"
 #include "npulab/sha256.h"
@@ -72,12 +73,6 @@ static int draw_operands(const struct npl_layer_spec *spec, enum npl_format form
 	return 0;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /* Runs the layer: once for the result, then timed. */
 static int run_timed(struct npl_device *device, const struct npl_layer *layer, struct npl_device_report *report, struct npl_err *err)
 {
@@ -101,15 +96,11 @@ static int run_timed(struct npl_device *device, const struct npl_layer *layer, s
 			break;
 	}
 	int n = report->passes;
-	qsort(wall, (size_t)n, sizeof *wall, compare_doubles);
-	qsort(seconds, (size_t)n, sizeof *seconds, compare_doubles);
-	report->spread = report->simulation_wall_seconds = NAN;
-	if (measured) {
-		row->result.seconds = seconds[n / 2];
-		report->spread = (seconds[n - 1] - seconds[0]) / seconds[n / 2];
-	} else {
-		report->simulation_wall_seconds = wall[n / 2];
-	}
+	double wall_median = npl_median(wall, n), median = npl_median(seconds, n); /* both sorted from here on */
+	report->spread = measured ? (seconds[n - 1] - seconds[0]) / median : NAN;
+	report->simulation_wall_seconds = measured ? NAN : wall_median;
+	if (measured)
+		row->result.seconds = median;
 	return 0;
 }
 

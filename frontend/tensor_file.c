@@ -11,7 +11,7 @@
 #include "tensor_npy.h"
 
 #define MAX_NPY_BYTES ((size_t)1 << 40)
-#define MAX_PB_BYTES (((size_t)2 << 30) - 1)
+#define MAX_PB_BYTES  (((size_t)2 << 30) - 1)
 
 static bool ends_with(const char *path, const char *end)
 {
@@ -39,15 +39,18 @@ int npl_tensor_load_npy_memory(const void *data, size_t bytes, struct npl_tensor
 	char text[192];
 	int64_t count = npl_tensor_count(&header);
 	if (count < 0)
-		return npl_fail(err, NPL_EINPUT, "the shape %s is not possible", npl_shape_text(&header.shape, text, sizeof text));
+		return npl_fail(err, NPL_EINPUT, "the shape %s is not possible",
+				npl_shape_text(&header.shape, text, sizeof text));
 	if (npl_tensor_bytes(&header) != bytes - start)
-		return npl_fail(err, NPL_EINPUT, "%s %s needs %zu bytes after the header, the file has %zu", npl_dtype_name(header.dtype),
-		                npl_shape_text(&header.shape, text, sizeof text), npl_tensor_bytes(&header), bytes - start);
+		return npl_fail(err, NPL_EINPUT, "%s %s needs %zu bytes after the header, the file has %zu",
+				npl_dtype_name(header.dtype), npl_shape_text(&header.shape, text, sizeof text),
+				npl_tensor_bytes(&header), bytes - start);
 	const unsigned char *elements = (const unsigned char *)data + start;
 	if (header.dtype == NPL_BOOL)
 		for (int64_t i = 0; i < count; i++)
 			if (elements[i] > 1)
-				return npl_fail(err, NPL_EINPUT, "element %lld, %d, is no bool", (long long)i, elements[i]);
+				return npl_fail(err, NPL_EINPUT, "element %lld, %d, is no bool", (long long)i,
+						elements[i]);
 	return copy_tensor(&header, elements, tensor, err);
 }
 
@@ -78,7 +81,7 @@ int npl_tensor_load(const char *path, struct npl_tensor *tensor, struct npl_err 
 	if (rc)
 		return rc;
 	rc = npy ? npl_tensor_load_npy_memory(file.data, file.bytes, tensor, err)
-	         : npl_tensor_load_pb_memory(file.data, file.bytes, tensor, err);
+		 : npl_tensor_load_pb_memory(file.data, file.bytes, tensor, err);
 	npl_file_unmap(&file);
 	if (!rc)
 		return 0;
@@ -92,6 +95,7 @@ int npl_tensor_save_npy(const char *path, const struct npl_tensor *tensor, struc
 	char header[NPY_HEADER_ROOM];
 	if (npl_tensor_count(tensor) < 0 || (npl_tensor_bytes(tensor) && !tensor->data))
 		return npl_fail(err, NPL_EINTERNAL, "%s: the tensor to be written has no data", path);
-	const struct npl_file_piece piece[] = {{header, npy_write_header(tensor, header)}, {tensor->data, npl_tensor_bytes(tensor)}};
+	const struct npl_file_piece piece[] = {{header, npy_write_header(tensor, header)},
+					       {tensor->data, npl_tensor_bytes(tensor)}};
 	return npl_file_write(path, piece, 2, err);
 }

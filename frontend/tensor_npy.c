@@ -13,7 +13,7 @@ static const struct {
 	const char *descr;
 	enum npl_dtype dtype;
 } types[] = {{"<f4", NPL_F32}, {"<f8", NPL_F64}, {"|i1", NPL_I8},  {"|u1", NPL_U8},
-             {"<i2", NPL_I16}, {"<i4", NPL_I32}, {"<i8", NPL_I64}, {"|b1", NPL_BOOL}};
+	     {"<i2", NPL_I16}, {"<i4", NPL_I32}, {"<i8", NPL_I64}, {"|b1", NPL_BOOL}};
 #define N_TYPES (sizeof types / sizeof types[0])
 
 struct cursor {
@@ -108,8 +108,9 @@ static int read_descr(struct cursor *c, enum npl_dtype *dtype)
 			*dtype = types[i].dtype;
 			return 0;
 		}
-	return npl_fail(c->err, NPL_EINPUT, "element type '%s' is not supported; f4, f8, i1, u1, i2, i4, i8 and b1, little-endian, are",
-	                descr);
+	return npl_fail(c->err, NPL_EINPUT,
+			"element type '%s' is not supported; f4, f8, i1, u1, i2, i4, i8 and b1, little-endian, are",
+			descr);
 }
 
 enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
@@ -159,13 +160,15 @@ static int read_dictionary(struct cursor *c, struct npl_tensor *tensor)
 	return 0;
 }
 
-int npy_read_header(const unsigned char *data, size_t bytes, struct npl_tensor *tensor, size_t *start, struct npl_err *err)
+int npy_read_header(const unsigned char *data, size_t bytes, struct npl_tensor *tensor, size_t *start,
+		    struct npl_err *err)
 {
 	if (bytes < 10 || memcmp(data, magic, sizeof magic) != 0)
 		return npl_fail(err, NPL_EINPUT, "not a .npy file: it does not begin with \\x93NUMPY");
 	int major = data[6], minor = data[7];
 	if ((major != 1 && major != 2) || minor != 0)
-		return npl_fail(err, NPL_EINPUT, "version %d.%d of the .npy format is not supported, only 1.0 and 2.0", major, minor);
+		return npl_fail(err, NPL_EINPUT, "version %d.%d of the .npy format is not supported, only 1.0 and 2.0",
+				major, minor);
 	size_t prefix = major == 1 ? 10 : 12;
 	if (bytes < prefix)
 		return npl_fail(err, NPL_EINPUT, "the file ends within the .npy header");
@@ -173,7 +176,8 @@ int npy_read_header(const unsigned char *data, size_t bytes, struct npl_tensor *
 	if (major == 2)
 		length |= (size_t)data[10] << 16 | (size_t)data[11] << 24;
 	if (length > NPY_MAX_HEADER)
-		return npl_fail(err, NPL_EINPUT, "the .npy header has %zu bytes, more than the %d allowed", length, NPY_MAX_HEADER);
+		return npl_fail(err, NPL_EINPUT, "the .npy header has %zu bytes, more than the %d allowed", length,
+				NPY_MAX_HEADER);
 	if (length > bytes - prefix)
 		return npl_fail(err, NPL_EINPUT, "the file ends within the .npy header");
 	struct cursor c = {(const char *)data + prefix, (const char *)data + prefix + length, err};
@@ -190,9 +194,10 @@ size_t npy_write_header(const struct npl_tensor *tensor, char header[NPY_HEADER_
 	char shape[32 * NPL_MAX_RANK] = "";
 	size_t used = 0;
 	for (int i = 0; i < tensor->shape.rank; i++)
-		used += (size_t)snprintf(shape + used, sizeof shape - used, "%s%lld%s", i ? ", " : "", (long long)tensor->shape.dim[i],
-		                         tensor->shape.rank == 1 ? "," : "");
-	int n = snprintf(header + 10, NPY_HEADER_ROOM - 10, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, shape);
+		used += (size_t)snprintf(shape + used, sizeof shape - used, "%s%lld%s", i ? ", " : "",
+					 (long long)tensor->shape.dim[i], tensor->shape.rank == 1 ? "," : "");
+	int n = snprintf(header + 10, NPY_HEADER_ROOM - 10, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
+			 descr, shape);
 	size_t total = (10 + (size_t)n + 1 + 63) / 64 * 64;
 	memset(header + 10 + n, ' ', total - 10 - (size_t)n - 1);
 	header[total - 1] = '\n';

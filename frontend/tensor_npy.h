@@ -11,7 +11,8 @@
 #define NPY_MAX_HEADER 65536
 
 /* Reads the header; *start is where the elements begin. NPL_EINPUT. */
-int npy_read_header(const unsigned char *data, size_t bytes, struct npl_tensor *tensor, size_t *start, struct npl_err *err);
+int npy_read_header(const unsigned char *data, size_t bytes, struct npl_tensor *tensor, size_t *start,
+		    struct npl_err *err);
 
 /* Writes a version 1.0 header, padded to a multiple of 64 bytes, and returns its length. */
 #define NPY_HEADER_ROOM 512 /* enough for NPL_MAX_RANK dimensions */

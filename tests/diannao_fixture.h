@@ -8,8 +8,9 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <string.h>
 
-#include "../sim/diannao/dn.h"
+#include "diannao/dn.h"
 #include "npulab/window.h"
 #include "support.h"
 

@@ -43,7 +43,8 @@ static void check_graph(struct npl_graph *graph)
 		const struct npl_node *node = &graph->node[i];
 		require(node->op < NPL_OPS && node->name);
 		for (int k = 0; k < node->n_in; k++)
-			require(node->in[k] >= -1 && node->in[k] < graph->n_values && (node->in[k] < 0 || made[node->in[k]]));
+			require(node->in[k] >= -1 && node->in[k] < graph->n_values &&
+				(node->in[k] < 0 || made[node->in[k]]));
 		for (int k = 0; k < node->n_out; k++) {
 			require(node->out[k] >= 0 && node->out[k] < graph->n_values && !made[node->out[k]]);
 			made[node->out[k]] = true;

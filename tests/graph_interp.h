@@ -19,7 +19,7 @@ static inline void test_free_values(const struct npl_graph *graph, struct npl_te
 }
 
 static inline int test_run_node(const struct npl_graph *graph, const struct npl_node *node, struct npl_tensor *values,
-                                struct npl_err *err)
+				struct npl_err *err)
 {
 	const struct npl_tensor **in = calloc((size_t)node->n_in + 1, sizeof *in);
 	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
@@ -40,7 +40,8 @@ static inline int test_run_node(const struct npl_graph *graph, const struct npl_
 }
 
 /* All values of the graph for these inputs (in the order of graph->input, their data borrowed), or NULL and err. */
-static inline struct npl_tensor *test_run_graph(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_err *err)
+static inline struct npl_tensor *test_run_graph(struct npl_graph *graph, const struct npl_tensor *inputs,
+						struct npl_err *err)
 {
 	struct npl_tensor *values = calloc((size_t)graph->n_values + 1, sizeof *values);
 	int rc = 0;

@@ -19,8 +19,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ONNX_FLOAT = 1, ONNX_UINT8 = 2, ONNX_INT8 = 3, ONNX_INT16 = 5, ONNX_INT32 = 6, ONNX_INT64 = 7, ONNX_BOOL = 9,
-       ONNX_FLOAT16 = 10, ONNX_DOUBLE = 11 };
+enum {
+	ONNX_FLOAT = 1,
+	ONNX_UINT8 = 2,
+	ONNX_INT8 = 3,
+	ONNX_INT16 = 5,
+	ONNX_INT32 = 6,
+	ONNX_INT64 = 7,
+	ONNX_BOOL = 9,
+	ONNX_FLOAT16 = 10,
+	ONNX_DOUBLE = 11
+};
 
 struct onnx_writer {
 	unsigned char *data;
@@ -98,8 +107,8 @@ static inline int64_t onnx_count(int rank, const int64_t *dims)
 }
 
 /* A TensorProto with raw data. */
-static inline struct onnx_writer onnx_tensor_of(const char *name, int type, int rank, const int64_t *dims, const void *data,
-                                                size_t bytes)
+static inline struct onnx_writer onnx_tensor_of(const char *name, int type, int rank, const int64_t *dims,
+						const void *data, size_t bytes)
 {
 	struct onnx_writer t = {0};
 	for (int i = 0; i < rank; i++)
@@ -111,9 +120,11 @@ static inline struct onnx_writer onnx_tensor_of(const char *name, int type, int 
 	return t;
 }
 
-static inline void onnx_put_floats(struct onnx_writer *graph, const char *name, int rank, const int64_t *dims, const float *data)
+static inline void onnx_put_floats(struct onnx_writer *graph, const char *name, int rank, const int64_t *dims,
+				   const float *data)
 {
-	struct onnx_writer t = onnx_tensor_of(name, ONNX_FLOAT, rank, dims, data, (size_t)onnx_count(rank, dims) * sizeof *data);
+	struct onnx_writer t = onnx_tensor_of(name, ONNX_FLOAT, rank, dims, data,
+					      (size_t)onnx_count(rank, dims) * sizeof *data);
 	onnx_put_message(graph, 5, &t);
 }
 
@@ -210,7 +221,7 @@ static inline void onnx_put_words(struct onnx_writer *w, int field, const char *
 
 /* A node; inputs and outputs are separated by one space. attrs may be NULL and is emptied. */
 static inline void onnx_put_node(struct onnx_writer *graph, const char *op, const char *name, const char *inputs,
-                                 const char *outputs, struct onnx_writer *attrs)
+				 const char *outputs, struct onnx_writer *attrs)
 {
 	struct onnx_writer node = {0};
 	onnx_put_words(&node, 1, inputs);

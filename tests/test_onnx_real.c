@@ -14,8 +14,8 @@
 #include "npulab/file.h"
 #include "onnx_proto.h"
 
-#define MODELS "../shared/models"
-#define ONNX_DATA "/usr/share/libonnx-testdata/data"
+#define MODELS      "../shared/models"
+#define ONNX_DATA   "/usr/share/libonnx-testdata/data"
 #define MAX_TENSORS 16
 
 static struct npl_graph *load(const char *path, const struct npl_load_options *options)
@@ -28,13 +28,14 @@ static struct npl_graph *load(const char *path, const struct npl_load_options *o
 }
 
 /* Empty when equal within the tolerances, else what differs. Integers must be equal. */
-static const char *compare(const struct npl_tensor *found, const struct npl_tensor *want, double relative, double absolute,
-                           char *why, size_t n)
+static const char *compare(const struct npl_tensor *found, const struct npl_tensor *want, double relative,
+			   double absolute, char *why, size_t n)
 {
 	char a[128], b[128];
 	if (found->dtype != want->dtype || !npl_shape_equal(&found->shape, &want->shape)) {
-		snprintf(why, n, "%s %s, expected %s %s", npl_dtype_name(found->dtype), npl_shape_text(&found->shape, a, sizeof a),
-		         npl_dtype_name(want->dtype), npl_shape_text(&want->shape, b, sizeof b));
+		snprintf(why, n, "%s %s, expected %s %s", npl_dtype_name(found->dtype),
+			 npl_shape_text(&found->shape, a, sizeof a), npl_dtype_name(want->dtype),
+			 npl_shape_text(&want->shape, b, sizeof b));
 		return why;
 	}
 	if (found->dtype != NPL_F32) {
@@ -57,7 +58,8 @@ Test(onnx_real, mnist)
 	if (access(MODELS "/mnist-8/model.onnx", R_OK))
 		cr_skip("no " MODELS "/mnist-8");
 	for (int set = 0; set < 4; set++) {
-		struct npl_graph *graph = load(MODELS "/mnist-8/model.onnx", &(struct npl_load_options){.no_fold = set & 1});
+		struct npl_graph *graph = load(MODELS "/mnist-8/model.onnx",
+					       &(struct npl_load_options){.no_fold = set & 1});
 		struct npl_tensor x, y;
 		struct npl_err err;
 		char path[256], why[256];
@@ -96,7 +98,8 @@ Test(onnx_real, mnist_batch)
 	const struct npl_tensor *out = &values[graph->output[0]];
 	cr_assert_eq(npl_tensor_count(out), 30);
 	for (int i = 0; i < 30; i++)
-		cr_assert_float_eq(((float *)out->data)[i], ((float *)y.data)[i % 10], 1e-4 * (1 + fabs(((float *)y.data)[i % 10])));
+		cr_assert_float_eq(((float *)out->data)[i], ((float *)y.data)[i % 10],
+				   1e-4 * (1 + fabs(((float *)y.data)[i % 10])));
 	test_free_values(graph, values);
 	npl_tensor_free(&x);
 	npl_tensor_free(&y);
@@ -130,12 +133,16 @@ Test(onnx_real, topologies)
 			struct npl_err err;
 			snprintf(path, sizeof path, MODELS "/light/%s.onnx", light[i].name);
 			struct npl_graph *graph = load(path, &(struct npl_load_options){.batch = batch});
-			double gmacs = (double)graph->macs * 1e-9 / (double)batch, parameters = (double)graph->parameters * 1e-6;
-			cr_assert(fabs(gmacs / light[i].gmacs - 1) < light[i].within, "%s: %g GMAC", light[i].name, gmacs);
-			cr_assert(fabs(parameters / light[i].parameters - 1) < 1e-3, "%s: %g M", light[i].name, parameters);
+			double gmacs = (double)graph->macs * 1e-9 / (double)batch,
+			       parameters = (double)graph->parameters * 1e-6;
+			cr_assert(fabs(gmacs / light[i].gmacs - 1) < light[i].within, "%s: %g GMAC", light[i].name,
+				  gmacs);
+			cr_assert(fabs(parameters / light[i].parameters - 1) < 1e-3, "%s: %g M", light[i].name,
+				  parameters);
 			cr_assert_eq(graph->n_nodes, light[i].nodes, "%s: %d nodes", light[i].name, graph->n_nodes);
 			cr_assert_eq(graph->folded_batchnorms, light[i].batchnorms);
-			cr_assert_lt(graph->arena.bytes, 8 << 20); /* the weights stay fills: hundreds of megabytes otherwise */
+			cr_assert_lt(graph->arena.bytes,
+				     8 << 20); /* the weights stay fills: hundreds of megabytes otherwise */
 			snprintf(path, sizeof path, MODELS "/light/%s_output_0.pb", light[i].name);
 			cr_assert_eq(npl_tensor_load(path, &want, &err), 0, "%s", err.msg);
 			want.shape.dim[0] = batch;
@@ -171,7 +178,8 @@ static void tensor_name(const char *path, char *name, size_t n)
 	npl_file_unmap(&file);
 }
 
-static int load_tensors(const char *folder, const char *kind, struct npl_tensor *tensor, char (*names)[64], struct npl_err *err)
+static int load_tensors(const char *folder, const char *kind, struct npl_tensor *tensor, char (*names)[64],
+			struct npl_err *err)
 {
 	int n = 0;
 	for (; n < MAX_TENSORS; n++) {
@@ -218,7 +226,8 @@ static const char *run_case(struct test_case *c, char *why, size_t n)
 	if (npl_graph_load(path, &options, &graph, &err))
 		snprintf(why, n, "%s", err.msg);
 	else if (graph->n_inputs != n_given || graph->n_outputs != c->n_out)
-		snprintf(why, n, "%d inputs and %d outputs, the case has %d and %d", graph->n_inputs, graph->n_outputs, n_given, c->n_out);
+		snprintf(why, n, "%d inputs and %d outputs, the case has %d and %d", graph->n_inputs, graph->n_outputs,
+			 n_given, c->n_out);
 	else if (!(values = test_run_graph(graph, given, &err)))
 		snprintf(why, n, "%s", err.msg);
 	for (int k = 0; k < c->n_out && values && !*why; k++)
@@ -238,7 +247,7 @@ static const struct {
 	{"test_AvgPool3d", "has 3 values, at most 2"},
 	{"test_MaxPool3d", "has 3 values, at most 2"},
 	{"test_Conv3d", "has 3 values, at most 2"},
-	{"test_maxpool_with_argmax", "outputs"},          /* indices are not computed */
+	{"test_maxpool_with_argmax", "outputs"},             /* indices are not computed */
 	{"test_batchnorm_epsilon_training_mode", "outputs"}, /* training */
 	{"test_batchnorm_example_training_mode", "outputs"},
 	{"test_training_dropout", "training"},
@@ -330,7 +339,8 @@ Test(onnx_real, backend_cases)
 		if (dir)
 			closedir(dir);
 	}
-	fprintf(stderr, "ONNX backend cases: %d passed, %d refused for a listed reason, %d have operators npulab has not\n",
-	        tally.passed, tally.refused, tally.foreign);
+	fprintf(stderr,
+		"ONNX backend cases: %d passed, %d refused for a listed reason, %d have operators npulab has not\n",
+		tally.passed, tally.refused, tally.foreign);
 	cr_assert_geq(tally.passed, 150);
 }

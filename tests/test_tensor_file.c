@@ -55,7 +55,8 @@ static struct npl_tensor random_tensor(uint64_t *rng)
 /* Both formats give back type, shape and bits. */
 Test(tensor_file, round_trip)
 {
-	static const int onnx_type[NPL_DTYPES] = {ONNX_FLOAT, ONNX_DOUBLE, ONNX_INT8, ONNX_UINT8, ONNX_INT16, ONNX_INT32, ONNX_INT64, ONNX_BOOL};
+	static const int onnx_type[NPL_DTYPES] = {ONNX_FLOAT, ONNX_DOUBLE, ONNX_INT8,  ONNX_UINT8,
+						  ONNX_INT16, ONNX_INT32,  ONNX_INT64, ONNX_BOOL};
 	char dir[64], npy[96], pb[96];
 	uint64_t rng = 99;
 	make_dir(dir, sizeof dir);
@@ -64,8 +65,10 @@ Test(tensor_file, round_trip)
 	for (int i = 0; i < 300; i++) {
 		struct npl_tensor t = random_tensor(&rng), back;
 		struct npl_err err;
-		struct onnx_writer proto = onnx_tensor_of("t", onnx_type[t.dtype], t.shape.rank, t.shape.dim, t.data, npl_tensor_bytes(&t));
-		cr_assert_eq(npl_file_write(pb, &(struct npl_file_piece){proto.data, proto.bytes}, 1, &err), 0, "%s", err.msg);
+		struct onnx_writer proto = onnx_tensor_of("t", onnx_type[t.dtype], t.shape.rank, t.shape.dim, t.data,
+							  npl_tensor_bytes(&t));
+		cr_assert_eq(npl_file_write(pb, &(struct npl_file_piece){proto.data, proto.bytes}, 1, &err), 0, "%s",
+			     err.msg);
 		cr_assert_eq(npl_tensor_save_npy(npy, &t, &err), 0, "%s", err.msg);
 		for (int k = 0; k < 2; k++) {
 			cr_assert_eq(npl_tensor_load(k ? pb : npy, &back, &err), 0, "case %d: %s", i, err.msg);
@@ -86,7 +89,7 @@ Test(tensor_file, round_trip)
 
 /* The bytes of numpy.save of array([[1.5, -2], [0, 3]], float32), NumPy 1.24. */
 static const char numpy_header[] = "\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }"
-                                   "                                                          \n";
+				   "                                                          \n";
 
 Test(tensor_file, numpy_bytes)
 {
@@ -152,14 +155,16 @@ Test(tensor_file, npy_headers)
 		{"{'descr': '<f2', 'fortran_order': False, 'shape': (3,), }", 6, "'<f2' is not supported"},
 		{"{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", 24, "'|O' is not supported"},
 		{"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,), }", 12, "plain element type"},
-		{"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", 11, "needs 12 bytes after the header, the file has 11"},
+		{"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", 11,
+		 "needs 12 bytes after the header, the file has 11"},
 		{"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", 13, "needs 12 bytes"},
 		{"{'descr': '<f4', 'fortran_order': False, 'shape': (3), }", 12, "malformed"},
 		{"{'descr': '<f4', 'fortran_order': False, 'shape': (-3,), }", 12, "malformed"},
 		{"{'descr': '<f4', 'fortran_order': False, 'shape': (3 4), }", 12, "malformed"},
 		{"{'descr': '<f4', 'fortran_order': False, 'shape': (,), }", 12, "malformed"},
 		{"{'descr': '<f4', 'fortran_order': False, 'shape': (3,", 12, "malformed"},
-		{"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }", 4, "more than 8 dimensions"},
+		{"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }", 4,
+		 "more than 8 dimensions"},
 		{"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 2), }", 4, "is not possible"},
 		{"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }", 4, "more than 2^63"},
 		{"{'descr': '<f4', 'fortran_order': 0, 'shape': (3,), }", 12, "True or False"},
@@ -203,7 +208,8 @@ Test(tensor_file, truncated)
 			unsigned char *part = malloc(n ? n : 1);
 			cr_assert(part);
 			memcpy(part, whole->data, n);
-			int rc = k ? npl_tensor_load_pb_memory(part, n, &t, &err) : npl_tensor_load_npy_memory(part, n, &t, &err);
+			int rc = k ? npl_tensor_load_pb_memory(part, n, &t, &err)
+				   : npl_tensor_load_npy_memory(part, n, &t, &err);
 			cr_assert_eq(rc, n == whole->bytes ? 0 : NPL_EINPUT, "prefix %zu: %d", n, rc);
 			npl_tensor_free(&t);
 			free(part);
@@ -285,7 +291,8 @@ Test(tensor_file, sha256)
 	static const char *const cases[][2] = {
 		{"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
 		{"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
-		{"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
+		{"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+		 "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"},
 	};
 	char hex[NPL_SHA256_HEX];
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "npulab/int8.h"
 #include "tpu.h"
 
 static int64_t div_up(int64_t a, int64_t b)
@@ -80,8 +81,7 @@ static bool is_byte(const struct npl_tensor *t)
 
 static bool zero_in_range(const struct npl_tensor *t)
 {
-	int32_t low = t->dtype == NPL_I8 ? -128 : 0;
-	return t->quant.zero_point >= low && t->quant.zero_point <= low + 255;
+	return t->quant.zero_point >= npl_int8_min(t->dtype) && t->quant.zero_point <= npl_int8_max(t->dtype);
 }
 
 static bool usable_scale(float scale)
@@ -92,8 +92,8 @@ static bool usable_scale(float scale)
 /* Types, zero points and scales that the array and its activation unit can work with. */
 static bool quantised(const struct npl_layer *layer, char *why, size_t n)
 {
-	const struct npl_tensor *x = layer->in[0], *w = layer->in[1], *bias = layer->n_in > 2 ? layer->in[2] : NULL,
-				*y = layer->out;
+	const struct npl_tensor *x = layer->in[0], *w = layer->in[1], *y = layer->out;
+	const struct npl_tensor *bias = layer->n_in > 2 ? layer->in[2] : NULL;
 	if (!is_byte(x) || !is_byte(w) || (!is_byte(y) && y->dtype != NPL_I32))
 		return no(why, n, "the array multiplies 8-bit integers; results are 8 or 32 bits");
 	if (!zero_in_range(x) || !zero_in_range(w) || (is_byte(y) && !zero_in_range(y)))
@@ -102,12 +102,11 @@ static bool quantised(const struct npl_layer *layer, char *why, size_t n)
 		return no(why, n, "the bias is not one 32-bit integer per output channel");
 	if (y->dtype == NPL_I32)
 		return true;
+	const float *w_scale = w->quant.channel_scale ? w->quant.channel_scale : &w->quant.scale;
 	bool ok = usable_scale(x->quant.scale) && usable_scale(y->quant.scale);
 	for (int64_t i = 0; ok && i < (w->quant.channel_scale ? w->shape.dim[0] : 1); i++)
-		ok = usable_scale(w->quant.channel_scale ? w->quant.channel_scale[i] : w->quant.scale) &&
-		     usable_scale(x->quant.scale *
-				  (w->quant.channel_scale ? w->quant.channel_scale[i] : w->quant.scale) /
-				  y->quant.scale);
+		ok = usable_scale(w_scale[i]) &&
+		     usable_scale(npl_int8_scale(x->quant.scale, w_scale[i], y->quant.scale));
 	return ok || no(why, n, "a scale is not a positive number");
 }
 
@@ -160,9 +159,8 @@ bool tpu_plan_layer(const struct tpu_config *config, const struct npl_layer *lay
 	if (layer->n_in < 2 || !layer->in[0] || !layer->in[1])
 		return no(why, n, "the layer has no weights");
 	if (!shapes_fit(layer))
-		return no(
-			why, n,
-			"the array takes Conv of one or two spatial dimensions and Gemm of rank 2, none of them empty");
+		return no(why, n,
+			  "the array takes Conv of one or two dimensions and Gemm of rank 2, none of them empty");
 	if (!quantised(layer, why, n))
 		return false;
 	plan_product(config, layer, plan);

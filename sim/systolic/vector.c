@@ -10,6 +10,7 @@
  * Not modelled: pooling fused into the Activate of a convolution, normalisation, sigmoid and tanh. */
 #include <stdio.h>
 
+#include "npulab/int8.h"
 #include "tpu.h"
 
 static bool is_pooling(const struct npl_layer *layer)
@@ -38,11 +39,11 @@ bool tpu_vector_supports(const struct tpu_config *config, const struct npl_layer
 		return no(why, n,
 			  "the activation unit takes Relu, and pooling over one or two dimensions, none of them empty");
 	const struct npl_tensor *x = layer->in[0], *y = layer->out;
-	int32_t low = x->dtype == NPL_I8 ? -128 : 0;
 	if ((x->dtype != NPL_U8 && x->dtype != NPL_I8) || y->dtype != x->dtype)
 		return no(why, n, "the activation unit keeps activations as 8-bit integers of one type");
 	if (x->quant.scale < y->quant.scale || x->quant.scale > y->quant.scale ||
-	    x->quant.zero_point != y->quant.zero_point || x->quant.zero_point < low || x->quant.zero_point > low + 255)
+	    x->quant.zero_point != y->quant.zero_point || x->quant.zero_point < npl_int8_min(x->dtype) ||
+	    x->quant.zero_point > npl_int8_max(x->dtype))
 		return no(why, n,
 			  "the activation unit does not change scale and zero point here: input and output differ");
 	if (tpu_images_at_once(config, layer) == 0) {
@@ -134,7 +135,7 @@ static int32_t pool_one(const struct plane *p, const uint8_t *x, int64_t oh, int
 {
 	const struct npl_window *w = p->windows->window;
 	int64_t height = p->windows->in.size[0], width = p->windows->in.size[1], sum = 0;
-	int32_t most = p->is_signed ? -128 : 0; /* also what a window of padding alone gives */
+	int32_t most = npl_int8_min(p->is_signed ? NPL_I8 : NPL_U8); /* also what a window of padding alone gives */
 	for (int64_t kh = 0; kh < w->kernel[0]; kh++) {
 		int64_t ih = oh * w->stride[0] - w->pad_begin[0] + kh * w->dilation[0];
 		if (ih < 0 || ih >= height)
@@ -178,7 +179,7 @@ void tpu_vector_values(const struct npl_layer *layer)
 {
 	const struct npl_tensor *in = layer->in[0];
 	bool is_signed = in->dtype == NPL_I8, relu = layer->op == NPL_OP_RELU || layer->fused == NPL_ACT_RELU;
-	int32_t least = relu ? in->quant.zero_point : is_signed ? -128 : 0;
+	int32_t least = relu ? in->quant.zero_point : npl_int8_min(in->dtype);
 	if (is_pooling(layer)) {
 		pool_values(layer, least);
 		return;

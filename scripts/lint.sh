@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Everything that is checked without running the program. All steps run, whatever the first ones find.
+#
+#     scripts/lint.sh [format] [includes] [text] [shell] [cppcheck] [gcc] [clang] [tidy]
+set -u
+cd "$(dirname "$0")/.." || exit 2
+
+jobs=$(nproc)
+mapfile -t sources < <(find core sim backends frontend reports cli tests bench -name '*.c' | sort)
+mapfile -t headers < <(find include core sim backends frontend reports cli tests bench -name '*.h' | sort)
+
+format()
+{
+	if ! clang-format --dry-run -Werror --ferror-limit=3 "${sources[@]}" "${headers[@]}"; then
+		echo "(make format)"
+		return 1
+	fi
+}
+
+includes()
+{
+	scripts/check-includes.sh
+}
+
+text()
+{
+	scripts/check-text.sh
+}
+
+shell()
+{
+	shellcheck scripts/*.sh .ci/run
+}
+
+cppcheck_all()
+{
+	# The macros of Criterion and jansson that look like no C.
+	cppcheck --quiet --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -j "$jobs" \
+		--suppressions-list=scripts/cppcheck-suppressions.txt --std=c11 -D_GNU_SOURCE -D__x86_64__ -D'TestSuite(...)=' \
+		-D'json_object_foreach(object,key,value)=while(1)' -D'json_array_foreach(array,index,value)=while(1)' \
+		-Iinclude -Itests -Icore -Ifrontend -Isim -Ibackends core sim backends frontend reports cli tests bench
+}
+
+# With the optimiser on, as some warnings need it.
+compile()
+{
+	make -s --no-print-directory -j "$jobs" BUILD="lint-$1" CC="$1" WERROR=1 objects
+}
+
+# core/error.c defines the function that analyzer.h describes.
+tidy_one()
+{
+	local flags=(-std=c17 -D_GNU_SOURCE -Iinclude -Itests -Icore -Ifrontend -Isim -Ibackends)
+	[ "$1" = core/error.c ] || flags+=(-include scripts/analyzer.h)
+	# What it says on standard error is how many warnings in system headers it kept to itself.
+	clang-tidy --quiet "$1" -- "${flags[@]}" 2> /dev/null
+}
+export -f tidy_one
+
+tidy()
+{
+	printf '%s\n' "${sources[@]}" | xargs -P "$jobs" -I FILE bash -c 'tidy_one FILE'
+}
+
+failed=()
+step()
+{
+	local started=$SECONDS
+	echo "lint: $1"
+	shift
+	"$@" || failed+=("$1${2:+ $2}")
+	echo "lint: $((SECONDS - started)) s"
+}
+
+run()
+{
+	case $1 in
+	format) step "clang-format" format ;;
+	includes) step "the include rule" includes ;;
+	text) step "licences, length of files, white space" text ;;
+	shell) step "shellcheck" shell ;;
+	cppcheck) step "cppcheck" cppcheck_all ;;
+	gcc | clang) step "$1 -Werror" compile "$1" ;;
+	tidy) step "clang-tidy" tidy ;;
+	*)
+		echo "lint: there is no step '$1'" >&2
+		exit 2
+		;;
+	esac
+}
+
+[ $# -gt 0 ] || set -- format includes text shell cppcheck gcc clang tidy
+for name; do
+	run "$name"
+done
+if [ ${#failed[@]} -gt 0 ]; then
+	echo "lint: failed: $(IFS=, && echo "${failed[*]}")"
+	exit 1
+fi
+echo "lint: clean"
