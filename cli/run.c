@@ -2,26 +2,34 @@
  *
  * npulab run: one network once, every layer on one device or on the devices that placement rules name. */
 #include "common.h"
-#include "npulab/placement.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../reports/table.h"
+#include "npulab/placement.h"
+
 static void log_placement(const struct npl_comparison *c)
 {
+	static const char *const header[] = {"LAYER", "OPERATOR", "RAN ON", "TRANSFERS", "BYTES", "NOTE"};
 	const struct npl_device_report *r = &c->device[0];
+	struct npl_table table;
+	npl_table_open(&table, "lllrrl", header);
 	for (int i = 0; i < r->run.n_layers; i++) {
 		const struct npl_layer_run *row = &r->run.layer[i];
 		const struct npl_node *node = &c->graph->node[row->node];
-		fprintf(stderr, "%-28s %-18s %s%s", node->name, npl_op_defs[node->op].name,
-		        row->role == NPL_VIEW ? "view" : row->ran_on, row->role == NPL_FUSED ? ", " : "");
-		if (row->note)
-			fprintf(stderr, "%s%s", row->role == NPL_FUSED ? "" : ": ", row->note);
-		if (row->transfers)
-			fprintf(stderr, "; %d transfer%s, %llu bytes", row->transfers, row->transfers == 1 ? "" : "s",
-			        (unsigned long long)row->link_bytes);
-		fputc('\n', stderr);
+		char transfers[24] = "", bytes[24] = "";
+		if (row->transfers) {
+			snprintf(transfers, sizeof transfers, "%d", row->transfers);
+			snprintf(bytes, sizeof bytes, "%" PRIu64, row->link_bytes);
+		}
+		const char *cells[] = {node->name, npl_op_defs[node->op].name, row->role == NPL_VIEW ? "view" : row->ran_on, transfers, bytes,
+		                       row->note};
+		npl_table_row(&table, cells);
 	}
+	npl_table_print(&table, stderr);
+	npl_table_close(&table);
 }
 
 static int run_model(const char *model, const char *device, const char *rules, bool log, const struct cli_common *common, struct npl_err *err)

@@ -133,7 +133,7 @@ static void hash_outputs(const struct npl_tensor *all, int n, char hex[65])
 
 /* One entry of the comparison: a session over the devices, run and judged. */
 static int run_entry(const struct job *job, struct npl_device *const *device, int n_devices, const int *place, const char *name,
-                     struct npl_device_report *report, struct npl_err *err)
+                     struct npl_comparison *c, struct npl_device_report *report, struct npl_err *err)
 {
 	struct npl_graph *graph = job->graph;
 	struct npl_session_options options = {.n_devices = n_devices, .device = device, .place = place, .ranges = job->range,
@@ -164,6 +164,8 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 			all[i].owned = false;
 		}
 	}
+	if (!rc)
+		rc = npl_report_keep_strings(c, &report->run, err);
 	npl_session_close(session);
 	free_tensors(all, graph->n_outputs);
 	return rc;
@@ -175,16 +177,14 @@ static int run_all(const struct job *job, struct npl_device *const *device, stru
 	if (options->place) {
 		c->n_devices = 1;
 		c->device[0].info.kind = NPL_KIND_SIMULATED;
-		if (run_entry(job, device, options->n_devices, options->place, "placement", &c->device[0], err))
-			return err->code;
-		return npl_report_keep_strings(c, &c->device[0].run, err);
+		return run_entry(job, device, options->n_devices, options->place, "placement", c, &c->device[0], err);
 	}
 	for (int d = 0; d < options->n_devices; d++) {
 		struct npl_device_report *report = &c->device[d];
 		if (npl_report_describe(c, device[d], report, err))
 			return err->code;
 		c->n_devices = d + 1;
-		if (run_entry(job, &device[d], 1, NULL, report->name, report, err) || npl_report_keep_strings(c, &report->run, err))
+		if (run_entry(job, &device[d], 1, NULL, report->name, c, report, err))
 			return err->code;
 	}
 	return 0;

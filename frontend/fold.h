@@ -10,9 +10,9 @@
 #include "graph_build.h"
 
 /* fold_batchnorm.c: a BatchNormalization into the Conv or Gemm before it */
-int fold_batchnorm(struct graph_builder *b, struct graph_node *node);
+int fold_batchnorm(struct graph_builder *b, struct graph_node *bn);
 /* fold_bias.c: an Add of a constant per output channel into the Conv, Gemm or MatMul before it */
-int fold_bias(struct graph_builder *b, struct graph_node *node);
+int fold_bias(struct graph_builder *b, struct graph_node *add);
 
 /* The node that makes a float value which this one alone reads, or NULL. */
 struct graph_node *fold_producer(struct graph_builder *b, int value);

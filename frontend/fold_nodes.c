@@ -118,10 +118,14 @@ int fold_nodes(struct graph_builder *b)
 	size_t n = (size_t)b->n_values;
 	int *alias = malloc((n + 1) * sizeof *alias);
 	bool *is_output = calloc(n + 1, sizeof *is_output);
-	int rc = alias && is_output ? 0 : graph_no_memory(b);
-	for (size_t v = 0; v < n && !rc; v++)
+	int rc = 0;
+	if (!alias || !is_output) {
+		rc = graph_no_memory(b);
+		goto out;
+	}
+	for (size_t v = 0; v < n; v++)
 		alias[v] = (int)v;
-	for (int i = 0; i < b->n_outputs && !rc; i++)
+	for (int i = 0; i < b->n_outputs; i++)
 		is_output[b->output[i]] = true;
 	for (int i = 0; i < b->n_nodes && !rc; i++) {
 		struct graph_node *node = &b->node[b->order[i]];
@@ -141,6 +145,7 @@ int fold_nodes(struct graph_builder *b)
 		if (rc)
 			graph_blame(b, node);
 	}
+out:
 	free(alias);
 	free(is_output);
 	return rc;

@@ -70,14 +70,14 @@ static void put_totals(struct npl_json *json, const struct npl_device_report *r,
 	npl_json_close(json, '}');
 }
 
-static void put_accuracy(struct npl_json *json, const struct npl_device_report *r)
+static void put_accuracy(struct npl_json *json, const struct npl_device_report *r, bool timing_only)
 {
 	npl_json_open(json, "accuracy", '{');
 	npl_json_double(json, "max_abs_error", r->accuracy.max_abs_error);
 	npl_json_double(json, "sqnr_db", r->accuracy.sqnr_db);
 	npl_json_double(json, "top1_agreement", r->accuracy.top1_agreement);
 	npl_json_double(json, "top1_accuracy", r->accuracy.top1_accuracy);
-	if (r->info.kind == NPL_KIND_SIMULATED) {
+	if (r->info.kind == NPL_KIND_SIMULATED && !timing_only) {
 		npl_json_u64(json, "saturations", r->run.saturations);
 		npl_json_u64(json, "overflows", r->run.overflows);
 	} else {
@@ -113,7 +113,10 @@ static void put_layer(struct npl_json *json, const struct npl_comparison *c, con
 	npl_json_text(json, "output_sha256", row->output_sha256);
 	npl_json_open(json, "counters", '{');
 	for (size_t k = 0; k < row->n_stats; k++)
-		npl_json_u64(json, row->stat[k].name, row->result.counter[k]);
+		if (c->timing_only && row->stat[k].partition == NPL_STAT_OF_VALUES)
+			npl_json_null(json, row->stat[k].name);
+		else
+			npl_json_u64(json, row->stat[k].name, row->result.counter[k]);
 	npl_json_close(json, '}');
 	npl_json_close(json, '}');
 }
@@ -144,7 +147,7 @@ static void put_device(struct npl_json *json, const struct npl_comparison *c, co
 	put_settings(json, r);
 	npl_json_text(json, "output_sha256", r->output_sha256);
 	put_totals(json, r, context);
-	put_accuracy(json, r);
+	put_accuracy(json, r, c->timing_only);
 	npl_json_open(json, "layers", '[');
 	for (int i = 0; i < r->run.n_layers; i++)
 		put_layer(json, c, r, i);

@@ -40,7 +40,10 @@ const char *npl_si_text(double value, const char *unit, char *buf, size_t n)
 		for (; magnitude < 0.9995 && at > 0; at--, value *= 1000)
 			magnitude *= 1000;
 	int decimals = value == 0 || magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2;
-	snprintf(buf, n, "%.*f %s%s", decimals, value, prefix[at], unit);
+	if (value != 0 && (magnitude < 0.9995 || magnitude >= 999.5)) /* beyond the prefixes */
+		snprintf(buf, n, "%.3g %s%s", value, prefix[at], unit);
+	else
+		snprintf(buf, n, "%.*f %s%s", decimals, value, prefix[at], unit);
 	size_t length = strlen(buf);
 	if (length && buf[length - 1] == ' ') /* neither prefix nor unit */
 		buf[length - 1] = '\0';

@@ -8,38 +8,17 @@
 #include <string.h>
 
 #include "npulab/yaml.h"
-
-/* Bytes that form a well-formed UTF-8 sequence at text, 0 if none does: what model files call names may be anything. */
-static size_t utf8_length(const unsigned char *text)
-{
-	static const struct {
-		unsigned char first, last, mask;
-		size_t length;
-	} lead[] = {{0x01, 0x7f, 0x7f, 1}, {0xc2, 0xdf, 0x1f, 2}, {0xe0, 0xef, 0x0f, 3}, {0xf0, 0xf4, 0x07, 4}};
-	for (size_t i = 0; i < sizeof lead / sizeof *lead; i++) {
-		if (text[0] < lead[i].first || text[0] > lead[i].last)
-			continue;
-		uint32_t code = text[0] & lead[i].mask;
-		for (size_t k = 1; k < lead[i].length; k++) {
-			if ((text[k] & 0xc0) != 0x80)
-				return 0;
-			code = code << 6 | (text[k] & 0x3f);
-		}
-		bool overlong = (lead[i].length == 3 && code < 0x800) || (lead[i].length == 4 && code < 0x10000);
-		return overlong || (code >= 0xd800 && code < 0xe000) || code > 0x10ffff ? 0 : lead[i].length;
-	}
-	return 0;
-}
+#include "utf8.h"
 
 static void put_string(FILE *out, const char *value)
 {
 	fputc('"', out);
-	for (const unsigned char *c = (const unsigned char *)value; *c;) {
-		size_t length = utf8_length(c);
+	for (const char *c = value; *c;) {
+		size_t length = npl_utf8_length(c);
 		if (*c == '"' || *c == '\\')
 			fprintf(out, "\\%c", *c);
-		else if (*c < 0x20)
-			fprintf(out, "\\u%04x", *c);
+		else if ((unsigned char)*c < 0x20)
+			fprintf(out, "\\u%04x", (unsigned)*c);
 		else if (length)
 			fwrite(c, 1, length, out);
 		else

@@ -3,8 +3,11 @@
  * Text tables (table.h). */
 #include "table.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "utf8.h"
 
 /* Characters, not bytes: continuation bytes of UTF-8 do not count. */
 static int width_of(const char *text)
@@ -13,6 +16,26 @@ static int width_of(const char *text)
 	for (; *text; text++)
 		n += ((unsigned char)*text & 0xc0) != 0x80;
 	return n;
+}
+
+/* C0 and C1 control characters; text is one well-formed sequence. */
+static bool is_control(const char *text)
+{
+	const unsigned char *c = (const unsigned char *)text;
+	return c[0] < 0x20 || c[0] == 0x7f || (c[0] == 0xc2 && c[1] < 0xa0);
+}
+
+/* A copy that cannot break a line or steer a terminal; NULL when memory is short. */
+static char *copy_printable(const char *text)
+{
+	char *copy = strdup(text ? text : "");
+	for (char *c = copy; c && *c;) {
+		size_t length = npl_utf8_length(c);
+		if (length == 0 || is_control(c))
+			memset(c, '?', length ? length : 1);
+		c += length ? length : 1;
+	}
+	return copy;
 }
 
 void npl_table_open(struct npl_table *table, const char *layout, const char *const *header)
@@ -37,7 +60,7 @@ void npl_table_row(struct npl_table *table, const char *const *cells)
 	}
 	char **row = table->cell + (size_t)table->rows * (size_t)table->columns;
 	for (int i = 0; i < table->columns; i++) {
-		row[i] = strdup(cells[i] ? cells[i] : "");
+		row[i] = copy_printable(cells[i]);
 		table->failed |= !row[i];
 	}
 	table->rows++;
@@ -46,7 +69,7 @@ void npl_table_row(struct npl_table *table, const char *const *cells)
 static void put_cell(FILE *out, const char *text, int width, int left)
 {
 	int have = width_of(text);
-	if (have > width) { /* only the first column is ever narrower than its text */
+	if (have > width) {
 		for (int n = 0; n < width - 1; text++) {
 			fputc(*text, out);
 			n += ((unsigned char)text[1] & 0xc0) != 0x80;
@@ -63,12 +86,23 @@ static const char *cell_at(const struct npl_table *table, int row, int column)
 	return text ? text : "";
 }
 
+/* Bytes of the next word, or of as much of it as a line holds. */
+static int word_bytes(const char *text, int width)
+{
+	int word = (int)strcspn(text, " ");
+	if (word <= width)
+		return word;
+	for (word = width; word > 1 && ((unsigned char)text[word] & 0xc0) == 0x80;)
+		word--;
+	return word;
+}
+
 /* A text in lines of at most `width`, broken at blanks, each but the first indented. */
 static void put_paragraph(FILE *out, const char *text, int indent, int width)
 {
 	int at = 0;
 	while (*text) {
-		int word = (int)strcspn(text, " ");
+		int word = word_bytes(text, width);
 		if (at > 0 && at + 1 + word > width) {
 			fprintf(out, "\n%*s", indent, "");
 			at = 0;
@@ -81,23 +115,39 @@ static void put_paragraph(FILE *out, const char *text, int indent, int width)
 
 void npl_table_text(const char *text, FILE *out)
 {
-	put_paragraph(out, text, 0, NPL_TABLE_WIDTH);
+	char *copy = copy_printable(text);
+	put_paragraph(out, copy ? copy : "", 0, NPL_TABLE_WIDTH);
 	fputc('\n', out);
+	free(copy);
+}
+
+/* Columns as wide as their cells; where that is too wide for a line, the widest of names gives way, down to LEAST. */
+static void set_widths(const struct npl_table *table, int *width)
+{
+	enum { LEAST = 8 };
+	int total = 2 * (table->columns - 1);
+	for (int c = 0; c < table->columns; c++) {
+		for (int r = 0; r < table->rows; r++) {
+			int have = width_of(cell_at(table, r, c));
+			width[c] = have > width[c] ? have : width[c];
+		}
+		total += width[c];
+	}
+	for (; total > NPL_TABLE_WIDTH; total--) {
+		int widest = -1;
+		for (int c = 0; c < table->columns; c++)
+			if (table->left[c] && width[c] > LEAST && (widest < 0 || width[c] > width[widest]))
+				widest = c;
+		if (widest < 0)
+			return;
+		width[widest]--;
+	}
 }
 
 void npl_table_print(struct npl_table *table, FILE *out)
 {
-	int width[NPL_TABLE_COLUMNS] = {0}, total = 0, last = table->columns - 1;
-	for (int r = 0; r < table->rows; r++)
-		for (int c = 0; c < table->columns; c++) {
-			int have = width_of(cell_at(table, r, c));
-			width[c] = have > width[c] ? have : width[c];
-		}
-	for (int c = 0; c < table->columns; c++)
-		total += width[c] + (c ? 2 : 0);
-	int excess = total > NPL_TABLE_WIDTH ? total - NPL_TABLE_WIDTH : 0;
-	int *gives = table->left[last] && width[last] - excess >= 24 ? &width[last] : &width[0];
-	*gives = *gives - excess > 8 ? *gives - excess : *gives < 8 ? *gives : 8;
+	int width[NPL_TABLE_COLUMNS] = {0}, last = table->columns - 1;
+	set_widths(table, width);
 	for (int r = 0; r < table->rows; r++) {
 		int at = 0;
 		for (int c = 0; c < table->columns; c++) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * A text table: columns as wide as their longest cell, numbers to the right, names to the left. Cells are copied and
- * counted in characters (UTF-8). */
+ * counted in characters (UTF-8). Names come from model files and may hold anything: control characters print as "?". */
 #ifndef NPULAB_REPORTS_TABLE_H
 #define NPULAB_REPORTS_TABLE_H
 
 #include <stdio.h>
 
 #define NPL_TABLE_COLUMNS 12
-#define NPL_TABLE_WIDTH 100 /* a line never gets wider: text in the last column, if it is of names, goes on in the next
-                               lines; else the first column gives way, its text cut with "~" */
+#define NPL_TABLE_WIDTH 100 /* a line never gets wider: the widest columns of names give way, their text cut with "~";
+                               in the last column it goes on in the next lines */
 
 struct npl_table {
 	int columns;

@@ -15,7 +15,7 @@
 set -eu
 
 demo=(gcc libc6-dev make libyaml-dev libmd-dev libopenblas0-pthread)
-test=(libcriterion-dev libjansson-dev)
+test=(libcriterion-dev libjansson-dev libonnx-testdata)
 lint=(clang clang-format clang-tidy cppcheck libclang-rt-dev shellcheck)
 lint_tools=(clang clang-format clang-tidy cppcheck shellcheck)
 prove=(debootstrap)

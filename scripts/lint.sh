@@ -36,10 +36,11 @@ shell()
 
 cppcheck_all()
 {
-	# The macros of Criterion and jansson that look like no C.
+	# The macros of Criterion and jansson that look like no C; cppcheck takes a semicolon for the end of the macro.
 	cppcheck --quiet --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -j "$jobs" \
 		--suppressions-list=scripts/cppcheck-suppressions.txt --std=c11 -D_GNU_SOURCE -D__x86_64__ -D'TestSuite(...)=' \
-		-D'json_object_foreach(object,key,value)=while(1)' -D'json_array_foreach(array,index,value)=while(1)' \
+		-D'json_object_foreach(o,key,value)=while((value=json_object_get(o,(key=""))))' \
+		-D'json_array_foreach(a,i,value)=while((value=json_array_get(a,(i=0))))' \
 		-Iinclude -Itests -Icore -Ifrontend -Isim -Ibackends core sim backends frontend reports cli tests bench
 }
 
@@ -67,11 +68,10 @@ tidy()
 failed=()
 step()
 {
-	local started=$SECONDS
-	echo "lint: $1"
+	local name=$1 started=$SECONDS
 	shift
-	"$@" || failed+=("$1${2:+ $2}")
-	echo "lint: $((SECONDS - started)) s"
+	"$@" || failed+=("$name")
+	echo "lint: $name: $((SECONDS - started)) s"
 }
 
 run()
@@ -96,7 +96,7 @@ for name; do
 	run "$name"
 done
 if [ ${#failed[@]} -gt 0 ]; then
-	echo "lint: failed: $(IFS=, && echo "${failed[*]}")"
+	echo "lint: failed: $(printf '%s; ' "${failed[@]}")"
 	exit 1
 fi
 echo "lint: clean"

@@ -109,7 +109,8 @@ static double difference(struct npl_graph *a, struct npl_graph *b, uint64_t *rng
 	struct npl_tensor *va = test_run_graph(a, &x, &err), *vb = test_run_graph(b, &x, &err);
 	cr_assert(va && vb, "%s", err.msg);
 	const struct npl_tensor *ya = &va[a->output[0]], *yb = &vb[b->output[0]];
-	cr_assert(npl_shape_equal(&ya->shape, &yb->shape) && !strcmp(ya->name, yb->name));
+	cr_assert(npl_shape_equal(&ya->shape, &yb->shape) && ya->data && yb->data);
+	cr_assert_str_eq(a->value[a->output[0]].name, b->value[b->output[0]].name);
 	double worst = 0, largest = 0;
 	for (int64_t i = 0; i < npl_tensor_count(ya); i++) {
 		worst = fmax(worst, fabs((double)((float *)ya->data)[i] - ((float *)yb->data)[i]));

@@ -99,7 +99,7 @@ Test(onnx_real, mnist_batch)
 	cr_assert_eq(npl_tensor_count(out), 30);
 	for (int i = 0; i < 30; i++)
 		cr_assert_float_eq(((float *)out->data)[i], ((float *)y.data)[i % 10],
-				   1e-4 * (1 + fabs(((float *)y.data)[i % 10])));
+				   1e-4 * (1 + fabs((double)((float *)y.data)[i % 10])));
 	test_free_values(graph, values);
 	npl_tensor_free(&x);
 	npl_tensor_free(&y);
@@ -223,12 +223,11 @@ static const char *run_case(struct test_case *c, char *why, size_t n)
 	}
 	snprintf(path, sizeof path, "%s/model.onnx", c->folder);
 	snprintf(why, n, "%s", "");
-	if (npl_graph_load(path, &options, &graph, &err))
-		snprintf(why, n, "%s", err.msg);
-	else if (graph->n_inputs != n_given || graph->n_outputs != c->n_out)
-		snprintf(why, n, "%d inputs and %d outputs, the case has %d and %d", graph->n_inputs, graph->n_outputs,
-			 n_given, c->n_out);
-	else if (!(values = test_run_graph(graph, given, &err)))
+	if (!npl_graph_load(path, &options, &graph, &err) &&
+	    (graph->n_inputs != n_given || graph->n_outputs != c->n_out))
+		snprintf(why, n, "%s: %d inputs and %d outputs, the case has %d and %d", path, graph->n_inputs,
+			 graph->n_outputs, n_given, c->n_out);
+	else if (!graph || !(values = test_run_graph(graph, given, &err)))
 		snprintf(why, n, "%s", err.msg);
 	for (int k = 0; k < c->n_out && values && !*why; k++)
 		snprintf(why, n, "%s", compare(&values[graph->output[k]], &c->out[k], 1e-4, 1e-5, text, sizeof text));

@@ -109,7 +109,8 @@ Test(tensor_file, numpy_bytes)
 	npl_file_unmap(&file);
 	/* version 2.0: a longer length field, keys in another order, double quotes */
 	int n = snprintf(bytes + 12, sizeof bytes - 12, "{\"shape\":(4,),\"fortran_order\":True,\"descr\":\"<f4\"}\n");
-	memcpy(bytes, "\x93NUMPY\x02\x00", 8);
+	memcpy(bytes, numpy_header, 8);
+	bytes[6] = 2;
 	memcpy(bytes + 8, &(uint32_t){(uint32_t)n}, 4);
 	memcpy(bytes + 12 + n, values, sizeof values);
 	cr_assert_eq(npl_tensor_load_npy_memory(bytes, 12 + (size_t)n + sizeof values, &back, &err), 0, "%s", err.msg);

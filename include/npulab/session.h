@@ -91,7 +91,8 @@ struct npl_run {
 	double wall_seconds; /* the devices' run() calls, as this computer felt them */
 };
 
-/* Runs one batch. outputs[] (graph->n_outputs, zeroed) gets float32 tensors; run is filled (zeroed before). */
+/* Runs one batch. outputs[] (graph->n_outputs, zeroed) gets float32 tensors; run is filled (zeroed before). The strings in
+ * run belong to the session and its devices. */
 int npl_session_run(struct npl_session *session, const struct npl_tensor *inputs, struct npl_tensor *outputs,
                     struct npl_run *run, struct npl_err *err);
 

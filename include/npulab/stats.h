@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define NPL_STAT_OF_VALUES (-1) /* as partition: counts what happened to values, so it is not known in timing_only */
+
 struct npl_stat {
 	const char *name; /* JSON key, snake_case */
 	const char *unit; /* "cycles", "macs", "rows", "bytes" */

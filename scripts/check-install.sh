@@ -1,0 +1,72 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# What somebody gets who installs npulab: `make install` into an empty folder, away from the source tree and with an
+# empty environment. Each public header compiles alone and as strict C17, a program of a few lines builds with what
+# npulab.pc says and loads an installed model, the installed command runs the shipped network, and `make uninstall`
+# leaves no file behind.
+set -eu
+cd "$(dirname "$0")/.."
+
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+make -s --no-print-directory -j "$(nproc)" all
+make -s --no-print-directory DESTDIR="$root" PREFIX=/usr/local install
+prefix=$root/usr/local
+
+# Every path in npulab.pc below DESTDIR instead.
+pc()
+{
+	sed -n "s|\${prefix}|$prefix|g; s/^$1: //p" "$prefix/lib/pkgconfig/npulab.pc"
+}
+read -ra compile_flags <<< "$(pc Cflags)"
+read -ra link_flags <<< "$(pc Libs)"
+strict=(-std=c17 -Wall -Wextra -Wpedantic -Wstrict-prototypes -Werror)
+
+bad=0
+for header in "$prefix"/include/npulab/*.h; do
+	gcc "${strict[@]}" "${compile_flags[@]}" -fsyntax-only -x c - <<< "#include \"npulab/$(basename "$header")\"" || bad=1
+done
+
+cat > "$root/program.c" << 'END'
+#include <npulab/graph.h>
+#include <npulab/model.h>
+#include <npulab/version.h>
+#include <stdio.h>
+
+int main(void)
+{
+	struct npl_arena arena = {0};
+	struct npl_model_files files;
+	struct npl_graph *graph = NULL;
+	struct npl_err err = {0};
+	int rc = npl_model_find("digits", &arena, &files, &err);
+	if (!rc)
+		rc = npl_graph_load(files.path, NULL, &graph, &err);
+	if (rc)
+		fprintf(stderr, "%s\n", err.msg);
+	else
+		printf("npulab %s: %s has %d layers\n", npl_version(), files.path, graph->n_nodes);
+	npl_graph_free(graph);
+	npl_arena_free(&arena);
+	return rc != 0;
+}
+END
+gcc "${strict[@]}" "${compile_flags[@]}" -o "$prefix/bin/program" "$root/program.c" "${link_flags[@]}"
+
+cd /
+env -i "$prefix/bin/program" | grep -F "$prefix/share/npulab/models/digits.onnx"
+rm "$prefix/bin/program"
+env -i "$prefix/bin/npulab" compare digits --devices null > "$root/table"
+grep -q 'null' "$root/table"
+env -i "$prefix/bin/npulab" devices > /dev/null
+cd - > /dev/null
+
+make -s --no-print-directory DESTDIR="$root" PREFIX=/usr/local uninstall
+left=$(find "$prefix" -type f)
+if [ "$left" ]; then
+	echo "check-install: make uninstall left: $left"
+	bad=1
+fi
+[ $bad -ne 0 ] || echo "check-install: good"
+exit $bad

@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Runs each tests/fuzz_*.c under libFuzzer with the address and undefined-behaviour sanitizers, FUZZ_SECONDS each
+# (default 60). What it learns stays in build/fuzz/corpus/NAME, from where the next run goes on; an input that
+# crashes is left in build/fuzz/crashes and fails the run.
+#
+#     [FUZZ_SECONDS=60] scripts/fuzz.sh [NAME...]
+set -eu
+cd "$(dirname "$0")/.."
+
+seconds=${FUZZ_SECONDS:-60}
+out=build/fuzz
+if [ $# -eq 0 ]; then
+	mapfile -t names < <(basename -a tests/fuzz_*.c | sed 's/^fuzz_//; s/\.c$//')
+	set -- "${names[@]}"
+fi
+make -s --no-print-directory -j "$(nproc)" BUILD=fuzz CC=clang WERROR=1 "${@/#/$out/fuzz_}"
+
+# Files to start from, of the project and of Debian's libonnx-testdata where that is installed.
+seed_files()
+{
+	local places=(models machines tests)
+	[ ! -d /usr/share/libonnx-testdata ] || places+=(/usr/share/libonnx-testdata)
+	find "${places[@]}" -name "*.$1" -size -200k
+}
+
+# Copies them into the corpus, each behind the byte (in octal) by which fuzz_onnx.c chooses the reader.
+seed()
+{
+	local to=$1 choice=$2 n=0 file
+	while read -r file; do
+		n=$((n + 1))
+		# shellcheck disable=SC2059
+		{
+			printf "$choice"
+			cat "$file"
+		} > "$to/seed-$3-$n"
+	done < <(seed_files "$3")
+}
+
+export ASAN_OPTIONS=allocator_may_return_null=1:allow_addr2line=1
+export UBSAN_OPTIONS=print_stacktrace=1
+export TMPDIR=$PWD/$out/tmp
+mkdir -p $out/crashes $out/tmp
+failed=()
+for name; do
+	corpus=$out/corpus/$name
+	if [ ! -d "$corpus" ]; then
+		mkdir -p "$corpus"
+		case $name in
+		onnx)
+			seed "$corpus" '\000' onnx
+			seed "$corpus" '\002' pb
+			;;
+		npy)
+			seed "$corpus" '' npy
+			printf '\223NUMPY\001\000\106\000%-69s\n\001\002\003\004' \
+				"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }" > "$corpus/seed-one"
+			;;
+		*) seed "$corpus" '' "$name" ;;
+		esac
+	fi
+	echo "fuzz: $name: $seconds s"
+	log=$out/$name.log
+	if "$out/fuzz_$name" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+		-artifact_prefix="$out/crashes/$name-" "$corpus" > "$log" 2>&1; then
+		grep -E '^(Done|stat::number_of_executed_units)' "$log"
+	else
+		grep -vE '^#[0-9]+[[:space:]]' "$log" | tail -n 60
+		failed+=("$name")
+	fi
+done
+rm -rf "$out/tmp"
+if [ ${#failed[@]} -gt 0 ]; then
+	echo "fuzz: failed: ${failed[*]}; to see one again: $out/fuzz_NAME $out/crashes/NAME-..."
+	exit 1
+fi

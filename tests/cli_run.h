@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Runs the program as a person would: a child process with arguments, whose standard output, standard error and exit
+ * status come back. The program is the one that the environment variable NPULAB_BIN names, build/npulab otherwise. A
+ * child that does not end in time is killed and counts as failed. Also a folder of its own for each test's files, whose
+ * path stands for every '@' in the arguments.
+ *
+ *     char folder[CLI_PATH];
+ *     cli_folder(folder);
+ *     struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "compare", "@/net.onnx");
+ *     cr_assert_eq(r.status, 0, "%s", r.err);
+ *     cli_free(&r);
+ *     cli_remove_folder(folder);
+ */
+#ifndef TESTS_CLI_RUN_H
+#define TESTS_CLI_RUN_H
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "onnx_writer.h"
+
+#define CLI_PATH      512
+#define CLI_SECONDS   300 /* far more than any call takes, also under the sanitizers */
+#define CLI_ARGUMENTS 40
+
+#define MNIST  "../shared/models/mnist-8"
+#define RESNET "../shared/models/light/light_resnet50.onnx"
+
+/* Limits on memory make no sense where the sanitizer's own take terabytes of address space. */
+#if defined(__SANITIZE_ADDRESS__)
+#define CLI_SANITIZED true
+#else
+#define CLI_SANITIZED false
+#endif
+
+struct cli_how {
+	const char *folder;    /* what '@' means, or NULL */
+	const char *enter;     /* folder to run in; NULL: the current one */
+	const char *stdout_to; /* a file for standard output, such as /dev/full; NULL: captured */
+	size_t largest_file;   /* bytes a file may get, as on a full disk; 0: no limit */
+	size_t address_space;  /* bytes; 0: no limit */
+};
+
+struct cli_result {
+	int status;      /* exit status; minus the signal's number when one killed it */
+	char *out, *err; /* NUL-terminated */
+	size_t out_bytes, err_bytes;
+};
+
+static inline void cli_folder(char path[CLI_PATH])
+{
+	const char *base = getenv("TMPDIR");
+	snprintf(path, CLI_PATH, "%s/npulab-test-XXXXXX", base && *base ? base : "/tmp");
+	cr_assert(mkdtemp(path), "no folder %s", path);
+}
+
+static inline int cli_remove_one(const char *path, const struct stat *status, int type, struct FTW *where)
+{
+	(void)status;
+	(void)type;
+	(void)where;
+	return remove(path);
+}
+
+static inline void cli_remove_folder(const char *path)
+{
+	cr_assert_eq(nftw(path, cli_remove_one, 16, FTW_DEPTH | FTW_PHYS), 0, "%s is still there", path);
+}
+
+static inline int cli_count_files(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	int n = 0;
+	cr_assert(dir, "%s", folder);
+	for (struct dirent *entry; (entry = readdir(dir));)
+		n += entry->d_name[0] != '.';
+	closedir(dir);
+	return n;
+}
+
+/* folder + "/" + name, in one of a few buffers. */
+static inline const char *cli_path(const char *folder, const char *name)
+{
+	static char path[8][CLI_PATH + 256];
+	static int next;
+	next = (next + 1) % 8;
+	snprintf(path[next], sizeof path[next], "%s/%s", folder, name);
+	return path[next];
+}
+
+static inline void cli_write(const char *folder, const char *name, const void *data, size_t bytes)
+{
+	FILE *file = fopen(cli_path(folder, name), "wb");
+	cr_assert(file && fwrite(data, 1, bytes, file) == bytes && !fclose(file), "%s/%s", folder, name);
+}
+
+static inline void cli_write_text(const char *folder, const char *name, const char *text)
+{
+	cli_write(folder, name, text, strlen(text));
+}
+
+/* A file's bytes with a NUL behind them, to be freed. */
+static inline char *cli_read(const char *path, size_t *bytes)
+{
+	FILE *file = fopen(path, "rb");
+	char *data = NULL;
+	size_t have = 0, room = 0;
+	cr_assert(file, "%s", path);
+	do {
+		room = 2 * room + 4096;
+		data = realloc(data, room + 1);
+		cr_assert(data);
+		have += fread(data + have, 1, room - have, file);
+	} while (have == room);
+	fclose(file);
+	data[have] = '\0';
+	if (bytes)
+		*bytes = have;
+	return data;
+}
+
+/* Writes the graph as a model (opset 13) and empties it. */
+static inline void cli_write_model(const char *folder, const char *name, struct onnx_writer *graph)
+{
+	struct onnx_writer model = onnx_model(graph, 13);
+	cli_write(folder, name, model.data, model.bytes);
+	onnx_writer_free(&model);
+}
+
+/* text with every '@' replaced by the folder, to be freed. */
+static inline char *cli_expand(const char *text, const char *folder)
+{
+	size_t bytes = 0;
+	char *out = NULL;
+	FILE *stream = open_memstream(&out, &bytes);
+	cr_assert(stream);
+	for (; *text; text++)
+		if (*text == '@' && folder)
+			fputs(folder, stream);
+		else
+			fputc(*text, stream);
+	fclose(stream);
+	return out;
+}
+
+static inline void cli_limit(int what, size_t bytes)
+{
+	struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
+	if (bytes)
+		setrlimit(what, &limit);
+}
+
+/* In the child: never returns. */
+static inline void cli_start(const char *program, char *const *argv, const struct cli_how *how, int out, int err)
+{
+	int to = how->stdout_to ? open(how->stdout_to, O_WRONLY) : out;
+	int nothing = open("/dev/null", O_RDONLY);
+	signal(SIGXFSZ, SIG_IGN); /* a full disk is an error of write(), not a signal */
+	alarm(CLI_SECONDS);
+	if (dup2(nothing, STDIN_FILENO) < 0 || dup2(to, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0 ||
+	    (how->enter && chdir(how->enter)))
+		_exit(126);
+	cli_limit(RLIMIT_FSIZE, how->largest_file);
+	cli_limit(RLIMIT_AS, how->address_space);
+	execv(program, argv);
+	_exit(127);
+}
+
+static inline char *cli_take(FILE *file, size_t *bytes)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(file));
+	char *text = cli_read(path, bytes);
+	fclose(file);
+	return text;
+}
+
+static inline struct cli_result cli_run_list(const struct cli_how *how, const char *const *args)
+{
+	char program[4096], *argv[CLI_ARGUMENTS + 2] = {0};
+	struct cli_result r;
+	FILE *out = tmpfile(), *err = tmpfile();
+	const char *chosen = getenv("NPULAB_BIN");
+	int n = 0, status;
+	cr_assert(out && err);
+	cr_assert(realpath(chosen && *chosen ? chosen : "build/npulab", program),
+		  "there is no program %s: build it, or set NPULAB_BIN", chosen ? chosen : "build/npulab");
+	argv[n++] = program;
+	for (; args[n - 1]; n++) {
+		cr_assert(n <= CLI_ARGUMENTS);
+		argv[n] = cli_expand(args[n - 1], how->folder);
+	}
+	fflush(NULL);
+	pid_t child = fork();
+	cr_assert(child >= 0);
+	if (child == 0)
+		cli_start(program, argv, how, fileno(out), fileno(err));
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	r.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+	r.out = cli_take(out, &r.out_bytes);
+	r.err = cli_take(err, &r.err_bytes);
+	while (--n > 0)
+		free(argv[n]);
+	return r;
+}
+
+#define cli_run(how, ...) cli_run_list((how), (const char *const[]){__VA_ARGS__, NULL})
+
+static inline void cli_free(struct cli_result *r)
+{
+	free(r->out);
+	free(r->err);
+	*r = (struct cli_result){0};
+}
+
+/* The promise for every failure: this exit status, one line on standard error that begins with the program's name and
+ * says `says`, and nothing on standard output. */
+static inline void cli_check_refusal(const struct cli_result *r, int status, const char *says, const char *what)
+{
+	cr_assert_eq(r->status, status, "%s: exit status %d, expected %d; it said: %s", what, r->status, status,
+		     r->err);
+	cr_assert_eq(r->out_bytes, 0, "%s: printed %s", what, r->out);
+	cr_assert(!strncmp(r->err, "npulab: ", 8) && r->err_bytes == strlen(r->err), "%s: %s", what, r->err);
+	cr_assert_eq(strchr(r->err, '\n'), r->err + r->err_bytes - 1, "%s: not one line: %s", what, r->err);
+	cr_assert(strstr(r->err, says), "%s: expected '%s' in: %s", what, says, r->err);
+}
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What surrounds a run: placement rules (placement.h), samples cut into batches (model.h) and how far outputs are from the
+ * reference's (compare.h). */
+#include <unistd.h>
+
+#include "npulab/compare.h"
+#include "npulab/placement.h"
+#include "session_net.h"
+
+/* Rules, and where they put c1 Conv, r1 Relu, n1 LRN, p1 MaxPool, f1 Flatten, fc Gemm, sm Softmax: a letter each, the
+ * devices in the order of their first rule, h the host. */
+Test(placement, placement_rules)
+{
+	static const struct {
+		const char *rules, *want, *names;
+	} cases[] = {
+		{"*=tpu_v1", "aaaaaaa", "tpu_v1"},
+		{"Conv=tpu_v1", "ahhhhhh", "tpu_v1"},
+		{"conv*=tpu_v1,GEMM=cpu", "ahhhhbh", "tpu_v1 cpu"},
+		{"Conv=cpu,*=tpu_v1", "abbbbbb", "cpu tpu_v1"},
+		{"*=tpu_v1,Conv=cpu", "aaaaaaa", "tpu_v1 cpu"}, /* the first match wins */
+		{"Conv=host,*=tpu_v1", "haaaaaa", "tpu_v1"},
+		{"/^c1$/=diannao,Conv=tpu_v1", "ahhhhhh", "diannao tpu_v1"},
+		{"/1$/=diannao,*=cpu", "aaaaabb", "diannao cpu"},
+		{"/^(c1|fc)$/=tpu_v1,/[a-z]m/=cpu", "ahhhhab", "tpu_v1 cpu"},
+		{"/^[cf],?.{1,2}$/=tpu_v1", "ahhhaah", "tpu_v1"}, /* a comma inside an expression */
+		{"*Pool=tpu_v1,*o*=cpu", "bhhahhb", "tpu_v1 cpu"},
+		{"?elu=tpu_v1,[L]RN=tpu_v1", "haahhhh", "tpu_v1"},
+		{"Conv=./my.yaml,", "ahhhhhh", "./my.yaml"},
+	};
+	uint64_t rng = 9;
+	struct net net = make_chain(&rng);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct npl_arena arena = {0};
+		struct npl_placement placement;
+		struct npl_err err;
+		char found[CHAIN + 1] = "", names[100] = "";
+		cr_assert_eq(npl_placement_parse(net.graph, cases[i].rules, &arena, &placement, &err), 0, "%s: %s",
+			     cases[i].rules, err.msg);
+		for (int k = 0; k < CHAIN; k++)
+			found[k] = (char)(placement.device[k] == NPL_ON_HOST ? 'h' : 'a' + placement.device[k]);
+		for (int k = 0; k < placement.n_names; k++)
+			snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", k ? " " : "",
+				 placement.names[k]);
+		cr_assert_str_eq(found, cases[i].want, "%s: %s", cases[i].rules, found);
+		cr_assert_str_eq(names, cases[i].names, "%s: %s", cases[i].rules, names);
+		npl_arena_free(&arena);
+	}
+	static const char *const wrong[] = {"",
+					    "Conv",
+					    "=cpu",
+					    "Conv=",
+					    ",",
+					    "Conv=cpu,,Relu=cpu",
+					    "/c1=cpu",
+					    "/c1/",
+					    "/c1/cpu",
+					    "/(/=cpu",
+					    "/zz/=cpu",
+					    "Softplus=cpu",
+					    "Conv=cpu,Tanh=cpu"};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct npl_arena arena = {0};
+		struct npl_placement placement;
+		struct npl_err err;
+		cr_assert_eq(npl_placement_parse(net.graph, wrong[i], &arena, &placement, &err), NPL_EUSAGE, "%s",
+			     wrong[i]);
+		cr_assert(!strncmp(err.msg, "--place: ", 9), "%s", err.msg);
+		npl_arena_free(&arena);
+	}
+	free_net(&net);
+}
+
+static float *tensor_file(const char *path, int64_t samples, int64_t each, uint64_t *rng)
+{
+	float *data = random_floats(rng, samples * each);
+	struct npl_tensor t = {.dtype = NPL_F32, .shape = npl_shape_of(2, samples, each), .data = data};
+	struct npl_err err;
+	cr_assert_eq(npl_tensor_save_npy(path, &t, &err), 0, "%s", err.msg);
+	return data;
+}
+
+/* Samples are cut into batches and the last one filled with its last sample; an input without the batch in front is the
+ * same for every batch; an output without it is no classifier's. */
+Test(placement, samples)
+{
+	uint64_t rng = 10;
+	char x_path[] = "/tmp/npulab-x-XXXXXX.npy", z_path[] = "/tmp/npulab-z-XXXXXX.npy", x_spec[64], z_spec[64];
+	int x_file = mkstemps(x_path, 4), z_file = mkstemps(z_path, 4);
+	cr_assert(x_file >= 0 && z_file >= 0);
+	struct onnx_writer g = {0};
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){2, 3});
+	onnx_put_input(&g, "z", ONNX_FLOAT, 2, (int64_t[]){3, 4});
+	onnx_put_node(&g, "MatMul", "m", "x z", "y", NULL);
+	onnx_put_output(&g, "y");
+	struct net net = make_net(&g, &rng);
+	float *x = tensor_file(x_path, 5, 3, &rng), *z = tensor_file(z_path, 3, 4, &rng);
+	struct npl_samples samples;
+	struct npl_tensor batch[2];
+	struct npl_err err;
+	int64_t real;
+	snprintf(x_spec, sizeof x_spec, "x=%s", x_path);
+	snprintf(z_spec, sizeof z_spec, "z=%s", z_path);
+	const char *const files[] = {z_spec, x_spec};
+	cr_assert_eq(npl_samples_load(net.graph, files, 2, NULL, 0, &samples, &err), 0, "%s", err.msg);
+	cr_assert(samples.count == 5 && npl_samples_batches(net.graph, &samples) == 3 && !samples.random);
+	for (int64_t b = 0; b < 3; b++) {
+		cr_assert_eq(npl_samples_batch(net.graph, &samples, b, batch, &real, &err), 0, "%s", err.msg);
+		cr_assert_eq(real, b < 2 ? 2 : 1);
+		cr_assert_eq(memcmp(batch[0].data, x + b * 6, (size_t)real * 12), 0, "batch %d", (int)b);
+		cr_assert(b < 2 || !memcmp((float *)batch[0].data + 3, x + 12, 12), "the last sample fills the batch");
+		cr_assert_eq(memcmp(batch[1].data, z, 48), 0, "batch %d", (int)b);
+		npl_tensor_free(&batch[0]);
+		npl_tensor_free(&batch[1]);
+	}
+	npl_samples_free(&samples);
+	/* the unbatched one must have its own shape; seeded ones need no file */
+	snprintf(z_spec, sizeof z_spec, "z=%s", x_path);
+	cr_assert_eq(npl_samples_load(net.graph, files, 2, NULL, 0, &samples, &err), NPL_EINPUT);
+	cr_assert(strstr(err.msg, "shape 5x3 does not fit input 'z', expected 3x4"), "%s", err.msg);
+	cr_assert_eq(npl_samples_load(net.graph, files + 1, 1, NULL, 0, &samples, &err), NPL_EINPUT);
+	cr_assert(strstr(err.msg, "input 'z' is missing"), "%s", err.msg);
+	cr_assert_eq(npl_samples_load(net.graph, NULL, 0, NULL, 3, &samples, &err), 0, "%s", err.msg);
+	cr_assert(samples.count == 2 && samples.random);
+	npl_samples_free(&samples);
+	free(x);
+	free(z);
+	free_net(&net);
+	close(x_file);
+	close(z_file);
+	unlink(x_path);
+	unlink(z_path);
+	float data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+	struct npl_tensor out = {.dtype = NPL_F32, .shape = npl_shape_of(2, 2, 4), .data = data};
+	struct npl_accuracy accuracy;
+	npl_accuracy_of(&out, &out, 1, 2, NULL, &accuracy);
+	cr_assert(accuracy.top1_agreement == 1 && isnan(accuracy.top1_accuracy) && accuracy.max_abs_error == 0);
+	npl_accuracy_of(&out, &out, 1, 1000000, NULL, &accuracy);
+	cr_assert(isnan(accuracy.top1_agreement), "a row per sample that is not there was read");
+}
+
+/* Error, signal-to-noise ratio and top-1 by hand. */
+Test(placement, accuracy)
+{
+	float want[] = {1, 2, 3, 9, 5, 4, 0, 1, 2}, got[] = {1, 2, 3.5f, 4, 5, 4, 0, 3, 2};
+	int64_t classes[] = {2, 0, 1};
+	struct npl_tensor a = {.dtype = NPL_F32, .shape = npl_shape_of(2, 3, 3), .data = want}, b = a;
+	struct npl_tensor labels = {.dtype = NPL_I64, .shape = npl_shape_of(1, 3), .data = classes};
+	struct npl_accuracy accuracy;
+	b.data = got;
+	npl_accuracy_of(&a, &b, 1, 3, &labels, &accuracy);
+	cr_assert_float_eq(accuracy.max_abs_error, 5, 1e-12);
+	cr_assert_float_eq(accuracy.sqnr_db, 10 * log10(141 / (0.25 + 25 + 4)), 1e-9);
+	cr_assert_float_eq(accuracy.top1_agreement, 1.0 / 3, 1e-12); /* choices 2 1 1, the reference's 2 0 2 */
+	cr_assert_float_eq(accuracy.top1_accuracy, 2.0 / 3, 1e-12);
+	got[0] = NAN;
+	npl_accuracy_of(&a, &b, 1, 3, NULL, &accuracy);
+	cr_assert(isnan(accuracy.max_abs_error) && isnan(accuracy.sqnr_db),
+		  "an output that is no number has no finite error");
+}

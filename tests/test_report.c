@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reports: figures with three significant digits, tables no wider than 100 columns whatever they hold, CSV and JSON that
+ * other programs can read although names in model files may be any bytes, and nothing unknown printed as zero. */
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <math.h>
+
+#include "../reports/json.h"
+#include "../reports/table.h"
+#include "../reports/utf8.h"
+#include "cli_json.h"
+#include "npulab/report.h"
+#include "support.h"
+
+#define SEED 0x5e9047ull
+
+Test(report, si_text)
+{
+	static const struct {
+		double value;
+		const char *unit, *text;
+	} cases[] = {
+		{0, "s", "0 s"},
+		{-0.0, "s", "-0 s"},
+		{1, "s", "1.00 s"},
+		{9.99, "s", "9.99 s"},
+		{9.994, "s", "9.99 s"},
+		{9.996, "s", "10.0 s"},
+		{99.94, "s", "99.9 s"},
+		{99.96, "s", "100 s"},
+		{999.4, "s", "999 s"},
+		{999.5, "s", "1.00 ks"},
+		{999.4999, "s", "999 s"},
+		{999499, "s", "999 ks"},
+		{999500, "s", "1.00 Ms"},
+		{0.9995, "s", "1.00 s"},
+		{0.99949, "s", "999 ms"},
+		{0.001, "s", "1.00 ms"},
+		{1.234e-3, "s", "1.23 ms"},
+		{43.1e-6, "J", "43.1 uJ"},
+		{976e3, "/s", "976 k/s"},
+		{1.5e-9, "s", "1.50 ns"},
+		{2e-12, "J", "2.00 pJ"},
+		{5e-13, "J", "0.5 pJ"},
+		{1e-15, "J", "0.001 pJ"},
+		{92e12, "OP/s", "92.0 TOP/s"},
+		{1e18, "s", "1.00 Es"},
+		{9.99e20, "s", "999 Es"},
+		{1e22, "s", "1e+04 Es"},
+		{-1500, "W", "-1.50 kW"},
+		{-0.9995, "s", "-1.00 s"},
+		{NAN, "s", "-"},
+		{INFINITY, "s", "-"},
+		{-INFINITY, "s", "-"},
+		{40394, "", "40.4 k"},
+		{12, "", "12.0"},
+		{0, "", "0"},
+	};
+	char buf[64];
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		cr_assert_str_eq(npl_si_text(cases[i].value, cases[i].unit, buf, sizeof buf), cases[i].text, "%g: %s",
+				 cases[i].value, buf);
+	/* any number reads back within half a unit of its third digit */
+	static const char prefixes[] = "pnum kMGTPE";
+	uint64_t rng = SEED;
+	for (int i = 0; i < 100000; i++) {
+		double value = pow(10, (double)test_range(&rng, -1150, 2050) / 100) * (test_rng(&rng) >> 63 ? -1 : 1);
+		char *end;
+		double back = strtod(npl_si_text(value, "", buf, sizeof buf), &end);
+		const char *prefix = *end ? strchr(prefixes, end[1]) : strchr(prefixes, ' ');
+		cr_assert(prefix, "seed %llx: %g is %s", SEED, value, buf);
+		back *= pow(1000, (double)(prefix - prefixes) - 4);
+		cr_assert(fabs(back - value) <= 0.00501 * fabs(value), "seed %llx: %g became %s", SEED, value, buf);
+	}
+}
+
+Test(report, utf8)
+{
+	static const struct {
+		const char *text;
+		size_t length;
+	} cases[] = {{"", 0},
+		     {"a", 1},
+		     {"\x7f", 1},
+		     {"\xc3\xa9", 2},
+		     {"\xe2\x88\x9e", 3},
+		     {"\xf0\x9f\x98\x80", 4},
+		     {"\xf4\x8f\xbf\xbf", 4},
+		     {"\x80", 0},
+		     {"\xc0\x80", 0}, /* overlong NUL */
+		     {"\xc1\xbf", 0},
+		     {"\xe0\x9f\xbf", 0},     /* overlong */
+		     {"\xed\xa0\x80", 0},     /* a surrogate */
+		     {"\xf0\x8f\xbf\xbf", 0}, /* overlong */
+		     {"\xf4\x90\x80\x80", 0}, /* beyond U+10FFFF */
+		     {"\xf5\x80\x80\x80", 0},
+		     {"\xff", 0},
+		     {"\xc3", 0}, /* cut off */
+		     {"\xe2\x88", 0},
+		     {"\xc3z", 0}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		cr_assert_eq(npl_utf8_length(cases[i].text), cases[i].length, "case %zu", i);
+}
+
+static json_t *parse(char *text, size_t bytes)
+{
+	json_error_t error;
+	json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+	cr_assert(root, "not JSON: %s\n%s", error.text, text);
+	return root;
+}
+
+/* Any bytes make valid JSON; well-formed text comes back as it was. */
+Test(report, json_strings)
+{
+	uint64_t rng = SEED;
+	for (int i = 0; i < 20000; i++) {
+		char text[64], *out = NULL;
+		size_t bytes = 0, length = (size_t)test_range(&rng, 0, 40);
+		bool printable = i & 1, well_formed = true;
+		for (size_t k = 0; k < length; k++)
+			text[k] = (char)(printable ? test_range(&rng, 1, 127) : test_range(&rng, 1, 255));
+		text[length] = '\0';
+		for (const char *c = text; *c && well_formed; c += npl_utf8_length(c))
+			well_formed = npl_utf8_length(c) > 0;
+		FILE *stream = open_memstream(&out, &bytes);
+		struct npl_json json = {.out = stream};
+		npl_json_open(&json, NULL, '{');
+		npl_json_string(&json, "key", text);
+		npl_json_string(&json, text, "value");
+		npl_json_close(&json, '}');
+		fclose(stream);
+		if (strcmp(text, "key")) {
+			json_t *root = parse(out, bytes);
+			const char *back = json_string_value(json_object_get(root, "key"));
+			cr_assert(back && (!well_formed || !strcmp(back, text)), "seed %llx: came back as %s", SEED,
+				  back);
+			json_decref(root);
+		}
+		free(out);
+	}
+}
+
+Test(report, json_values)
+{
+	char *out = NULL;
+	size_t bytes = 0;
+	FILE *stream = open_memstream(&out, &bytes);
+	struct npl_json json = {.out = stream};
+	npl_json_open(&json, NULL, '{');
+	npl_json_open(&json, "empty", '{');
+	npl_json_close(&json, '}');
+	npl_json_open(&json, "list", '[');
+	npl_json_open(&json, NULL, '{');
+	npl_json_close(&json, '}');
+	npl_json_string(&json, NULL, "a");
+	npl_json_close(&json, ']');
+	npl_json_double(&json, "nan", NAN);
+	npl_json_double(&json, "inf", -INFINITY);
+	npl_json_double(&json, "tenth", 0.1);
+	npl_json_double(&json, "large", 1e300);
+	npl_json_u64(&json, "u64", UINT64_MAX);
+	npl_json_i64(&json, "i64", INT64_MIN);
+	npl_json_string(&json, "none", NULL);
+	npl_json_text(&json, "blank", "");
+	npl_json_close(&json, '}');
+	fclose(stream);
+	cr_assert_str_eq(out,
+			 "{\"empty\":{},\"list\":[{},\"a\"],\"nan\":null,\"inf\":null,\"tenth\":0.1,\"large\":1e+300,"
+			 "\"u64\":18446744073709551615,\"i64\":-9223372036854775808,\"none\":null,\"blank\":null}");
+	free(out);
+}
+
+/* What a table prints, to be freed. */
+static char *print_table(const char *layout, int rows, const char *const *cells)
+{
+	struct npl_table table;
+	char *out = NULL;
+	size_t bytes = 0, columns = strlen(layout);
+	FILE *stream = open_memstream(&out, &bytes);
+	npl_table_open(&table, layout, cells);
+	for (int r = 1; r < rows; r++)
+		npl_table_row(&table, cells + (size_t)r * columns);
+	npl_table_print(&table, stream);
+	npl_table_close(&table);
+	fclose(stream);
+	return out;
+}
+
+static void check_widths(const char *text, const char *what)
+{
+	while (*text) {
+		size_t bytes = strcspn(text, "\n"), width = 0;
+		for (size_t i = 0; i < bytes; i++) {
+			width += ((unsigned char)text[i] & 0xc0) != 0x80;
+			cr_assert((unsigned char)text[i] >= 0x20 && text[i] != 0x7f, "%s: a control character", what);
+		}
+		cr_assert(width <= NPL_TABLE_WIDTH, "%s: %zu columns: %.*s", what, width, (int)bytes, text);
+		text += bytes + (text[bytes] == '\n');
+	}
+}
+
+Test(report, table_layout)
+{
+	char *text = print_table("lr", 3, (const char *const[]){"NAME", "N", "a", "1", "longer", "1000"});
+	cr_assert_str_eq(text, "NAME       N\na          1\nlonger  1000\n");
+	free(text);
+	text = print_table("lr", 2, (const char *const[]){"N\xc3\x9c", "\xe2\x88\x9e", "ab", "22"});
+	cr_assert_str_eq(text, "N\xc3\x9c   \xe2\x88\x9e\nab  22\n", "counted in characters");
+	free(text);
+	text = print_table("lr", 2, (const char *const[]){"A", "B", NULL, NULL});
+	cr_assert_str_eq(text, "A  B\n    \n");
+	free(text);
+	/* a name too long for the line is cut with a mark, the numbers stay whole */
+	char name[200];
+	memset(name, 'x', 199);
+	name[199] = '\0';
+	text = print_table("lr", 2, (const char *const[]){"NAME", "N", name, "123456"});
+	check_widths(text, "a long name");
+	cr_assert(strstr(text, "x~  123456\n"), "%s", text);
+	free(text);
+	/* the last column goes on in the next lines instead, and loses nothing */
+	text = print_table("ll", 2, (const char *const[]){"KEY", "TEXT", "k", name});
+	check_widths(text, "a long text");
+	size_t letters = 0;
+	for (const char *c = text; *c; c++)
+		letters += *c == 'x';
+	cr_assert_eq(letters, 199, "%s", text);
+	free(text);
+	/* nothing a name holds breaks a line or reaches the terminal as a command */
+	text = print_table("ll", 2, (const char *const[]){"A", "B", "a\nb\tc\033[31m\x7f", "x\r\n\xc2\x9by\x80\xff"});
+	check_widths(text, "control characters");
+	cr_assert_str_eq(text, "A            B\na?b?c?[31m?  x????y??\n", "%s", text);
+	free(text);
+}
+
+/* Random tables, of up to twelve columns with names and numbers of any length: never wider than a line where the numbers
+ * leave room. */
+Test(report, table_width)
+{
+	uint64_t rng = SEED;
+	for (int i = 0; i < 2000; i++) {
+		char layout[NPL_TABLE_COLUMNS + 1] = "", cell[5 * NPL_TABLE_COLUMNS][160];
+		const char *cells[5 * NPL_TABLE_COLUMNS];
+		int columns = (int)test_range(&rng, 1, 7), rows = (int)test_range(&rng, 1, 5);
+		for (int c = 0; c < columns; c++)
+			layout[c] = c == 0 || test_range(&rng, 0, 1) ? 'l' : 'r';
+		for (int k = 0; k < rows * columns; k++) {
+			int length = (int)(layout[k % columns] == 'l' ? test_range(&rng, 0, 150)
+								      : test_range(&rng, 0, 10));
+			for (int n = 0; n < length; n++)
+				cell[k][n] = test_range(&rng, 0, 6) ? 'w' : ' ';
+			cell[k][length] = '\0';
+			cells[k] = cell[k];
+		}
+		char *text = print_table(layout, rows, cells);
+		check_widths(text, layout);
+		free(text);
+	}
+	char *out = NULL, paragraph[1000];
+	size_t bytes;
+	for (int i = 0; i < 999; i++)
+		paragraph[i] = test_range(&rng, 0, 9) ? 'p' : ' ';
+	paragraph[999] = '\0';
+	FILE *stream = open_memstream(&out, &bytes);
+	npl_table_text(paragraph, stream);
+	fclose(stream);
+	check_widths(out, "a paragraph");
+	free(out);
+}
+
+/* A model whose node is called anything. */
+static void write_named(const char *folder, const char *file, const char *name)
+{
+	struct onnx_writer graph = {0};
+	onnx_put_input(&graph, "x", ONNX_FLOAT, 2, (int64_t[]){1, 4});
+	onnx_put_node(&graph, "Relu", name, "x", "y", NULL);
+	onnx_put_output(&graph, "y");
+	cli_write_model(folder, file, &graph);
+}
+
+/* Names out of model files, through the program: JSON stays JSON, CSV quotes by RFC 4180, tables stay tables. */
+Test(report, names_from_model_files)
+{
+	static const struct {
+		const char *name, *json, *csv;
+	} cases[] = {
+		{"plain", "plain", ",plain,"},
+		{"a,b", "a,b", ",\"a,b\","},
+		{"say \"hi\"", "say \"hi\"", ",\"say \"\"hi\"\"\","},
+		{"two\nlines\r", "two\nlines\r", ",\"two\nlines\r\","},
+		{"\033[31mred\x01", "\033[31mred\x01", ",\033[31mred\x01,"},
+		{"back\\slash\t", "back\\slash\t", ",back\\slash\t,"},
+		{"caf\xc3\xa9 \xe2\x88\x9e", "caf\xc3\xa9 \xe2\x88\x9e", ",caf\xc3\xa9 \xe2\x88\x9e,"},
+		{"bad\xff\xc3", "bad\xef\xbf\xbd\xef\xbf\xbd", ",bad\xff\xc3,"},
+	};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		write_named(folder, "net.onnx", cases[i].name);
+		json_t *root = cli_json(&how, "compare", "@/net.onnx", "--devices", "null,tpu_v1", "--json", "-");
+		cr_assert_str_eq(cli_text(cli_at(root, "devices.1.layers.0.name")), cases[i].json);
+		json_decref(root);
+		root = cli_json(&how, "inspect", "@/net.onnx", "--json", "-");
+		cr_assert_str_eq(cli_text(cli_at(root, "layers.0.name")), cases[i].json);
+		json_decref(root);
+		struct cli_result r = cli_run(&how, "compare", "@/net.onnx", "--devices", "null", "--csv", "-");
+		cr_assert(r.status == 0 && strstr(r.out, cases[i].csv), "expected %s in %s", cases[i].csv, r.out);
+		cli_free(&r);
+		r = cli_run(&how, "compare", "@/net.onnx", "--devices", "null,tpu_v1", "--layers");
+		cr_assert_eq(r.status, 0, "%s", r.err);
+		check_widths(r.out, "compare --layers");
+		cli_free(&r);
+		r = cli_run(&how, "inspect", "@/net.onnx");
+		cr_assert_eq(r.status, 0, "%s", r.err);
+		check_widths(r.out, "inspect");
+		cli_free(&r);
+		r = cli_run(&how, "run", "@/net.onnx", "--device", "null", "--log-placement", "--quiet");
+		cr_assert(r.status == 0 && r.err_bytes > 0, "%s", r.err);
+		check_widths(r.err, "--log-placement");
+		cli_free(&r);
+	}
+	cli_remove_folder(folder);
+}
+
+/* One device's report, as a comparison would hold it. */
+static struct npl_figures figures_of(enum npl_device_kind kind, double seconds, uint64_t macs,
+				     const struct npl_energy *energy, int n_energy)
+{
+	struct npl_device_report report = {
+		.info = {.kind = kind, .peak_macs_per_second = 1000}, .samples = 6, .batches = 3};
+	struct npl_figures f;
+	report.run = (struct npl_run){
+		.seconds = seconds, .device_seconds = seconds / 2, .macs = macs, .device_macs = macs / 2};
+	for (int i = 0; i < n_energy; i++)
+		report.run.energy[i] = energy[i];
+	report.run.n_energy = n_energy;
+	npl_figures_of(&report, &(struct npl_report_context){0}, &f);
+	return f;
+}
+
+/* Derived figures; what is not known is NAN and never 0. */
+Test(report, figures)
+{
+	const struct npl_energy known[] = {{.component = "a", .origin = "modelled:x", .joules = 2},
+					   {.component = "b", .origin = "calibrated:y", .joules = 1}};
+	const struct npl_energy partly[] = {known[0], {.component = "link", .origin = "absent", .joules = NAN}};
+	struct npl_figures f = figures_of(NPL_KIND_SIMULATED, 2, 600, known, 2);
+	cr_assert(f.seconds == 2 && f.latency_s == 2.0 / 3 && f.inferences_per_second == 3 && f.ops_per_second == 600);
+	cr_assert(f.utilization == 0.3 && f.energy_j == 3 && f.joules_per_inference == 0.5 &&
+		  f.inferences_per_joule == 2 && f.power_w == 1.5);
+	f = figures_of(NPL_KIND_SIMULATED, 2, 600, partly, 2);
+	cr_assert(isnan(f.energy_j) && isnan(f.power_w) && isnan(f.inferences_per_joule) &&
+		  isnan(f.joules_per_inference));
+	f = figures_of(NPL_KIND_CPU, 2, 600, NULL, 0);
+	cr_assert(isnan(f.energy_j) && isnan(f.power_w), "no energy is not zero energy");
+	f = figures_of(NPL_KIND_NULL, 0, 600, NULL, 0);
+	cr_assert(f.seconds == 0 && isnan(f.inferences_per_second) && isnan(f.ops_per_second) && isnan(f.utilization));
+	char buf[100];
+	cr_assert_str_eq(npl_energy_origins(known, 2, buf, sizeof buf), "modelled:x + calibrated:y");
+	cr_assert_str_eq(npl_energy_origins(partly, 2, buf, sizeof buf), "modelled:x + absent");
+	cr_assert_str_eq(npl_energy_origins(NULL, 0, buf, sizeof buf), "absent");
+	cr_assert_str_eq(npl_energy_origins((const struct npl_energy[]){known[0], known[0], known[1]}, 3, buf, 14),
+			 "modelled:x + ");
+}
