@@ -36,6 +36,10 @@ test_obj := $(test_src:%.c=$(out)/%.o)
 sources := $(lib_src) $(cli_src) $(test_src) $(wildcard tests/fuzz_*.c) $(wildcard bench/*.c)
 headers := $(sort $(wildcard include/npulab/*.h) $(foreach d,$(lib_dirs) cli tests,$(wildcard $(d)/*.h)))
 
+# Compiling prints a short line a file, V=1 the whole command, `make -s` nothing.
+quiet := $(if $(V),,@)
+say := @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
+
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -100,17 +104,21 @@ clean: ## removes build/
 	rm -rf build
 
 $(bin)/npulab: $(cli_obj) $(bin)/libnpulab.a
-	$(CC) $(all_flags) -o $@ $(cli_obj) $(bin)/libnpulab.a $(LDFLAGS) $(libs)
+	$(say) '  link $@'
+	$(quiet)$(CC) $(all_flags) -o $@ $(cli_obj) $(bin)/libnpulab.a $(LDFLAGS) $(libs)
 
 $(bin)/libnpulab.a: $(lib_obj)
-	rm -f $@
-	ar rcs $@ $(lib_obj)
+	$(say) '  ar   $@'
+	$(quiet)rm -f $@
+	$(quiet)ar rcs $@ $(lib_obj)
 
 $(out)/npulab_tests: $(test_obj) $(bin)/libnpulab.a
-	$(CC) $(all_flags) -o $@ $(test_obj) $(bin)/libnpulab.a $(LDFLAGS) -lcriterion -ljansson $(libs)
+	$(say) '  link $@'
+	$(quiet)$(CC) $(all_flags) -o $@ $(test_obj) $(bin)/libnpulab.a $(LDFLAGS) -lcriterion -ljansson $(libs)
 
 $(out)/fuzz_%: $(out)/tests/fuzz_%.o $(bin)/libnpulab.a
-	$(CC) $(all_flags) -fsanitize=fuzzer -o $@ $< $(bin)/libnpulab.a $(LDFLAGS) $(libs)
+	$(say) '  link $@'
+	$(quiet)$(CC) $(all_flags) -fsanitize=fuzzer -o $@ $< $(bin)/libnpulab.a $(LDFLAGS) $(libs)
 
 # Every source and no program: what `make lint` has both compilers look at.
 objects: $(sources:%.c=$(out)/%.o)
@@ -119,7 +127,8 @@ $(out)/tests/%.o: all_flags += -Itests -Icore -Ifrontend -Isim -Ibackends
 
 $(out)/%.o: %.c $(out)/flags
 	@mkdir -p $(@D)
-	$(CC) $(all_flags) -c -o $@ $<
+	$(say) '  cc   $<'
+	$(quiet)$(CC) $(all_flags) -c -o $@ $<
 
 # Rebuilds everything when the command line of the compiler changes.
 $(out)/flags: FORCE

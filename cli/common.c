@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "npulab/clock.h"
@@ -49,10 +50,37 @@ static int load_samples(const struct cli_common *common, struct cli_work *work, 
 	return npl_samples_load(work->graph, calibration, 1, NULL, 0, &work->calibration, err);
 }
 
+/* Two reports in one file would lose one; a report over the model or a sample would lose that. */
+static int check_targets(const struct cli_common *common, const char *model_path, struct npl_err *err)
+{
+	const char *target[] = {common->json, common->csv, common->output};
+	for (int i = 0; i < 3; i++) {
+		struct stat ours, other;
+		if (!target[i] || !strcmp(target[i], "-"))
+			continue;
+		for (int k = 0; k < i; k++)
+			if (target[k] && !strcmp(target[i], target[k]))
+				return npl_fail(err, NPL_EUSAGE, "%s is named for two outputs", target[i]);
+		if (stat(target[i], &ours))
+			continue;
+		if (model_path && !stat(model_path, &other) && ours.st_dev == other.st_dev && ours.st_ino == other.st_ino)
+			return npl_fail(err, NPL_EUSAGE, "%s is the model itself and would be overwritten", target[i]);
+		for (int k = 0; k < common->input.n; k++) {
+			const char *equals = strchr(common->input.item[k], '=');
+			const char *file = stat(common->input.item[k], &other) && equals ? equals + 1 : common->input.item[k];
+			if (!stat(file, &other) && ours.st_dev == other.st_dev && ours.st_ino == other.st_ino)
+				return npl_fail(err, NPL_EUSAGE, "%s is an input and would be overwritten", target[i]);
+		}
+	}
+	return 0;
+}
+
 int cli_work_load(const char *model, const struct cli_common *common, struct cli_work *work, struct npl_err *err)
 {
 	*work = (struct cli_work){0};
 	int rc = npl_model_find(model, &work->arena, &work->files, err);
+	if (!rc)
+		rc = check_targets(common, work->files.path, err);
 	struct npl_load_options options = {.batch = common->batch ? common->batch : work->files.batch};
 	if (!rc)
 		rc = npl_graph_load(work->files.path, &options, &work->graph, err);

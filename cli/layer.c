@@ -71,10 +71,30 @@ static int read_window(const struct layer_options *o, struct npl_layer_spec *spe
 	return 0;
 }
 
+/* An option of another operator would be ignored in silence. */
+static int refuse_foreign(const char *op, const struct layer_options *o, struct npl_err *err)
+{
+	bool gemm = !strcmp(op, "gemm"), conv = !strcmp(op, "conv");
+	const struct {
+		bool given, fits;
+		const char *name;
+	} option[] = {{o->m || o->n || o->k, gemm, "-m, -n or -k"}, {o->input || o->kernel || o->stride || o->pad, !gemm, "a window or --input"},
+	              {o->dilation, conv, "--dilation"}, {o->filters || o->groups > 1, conv, "--filters or --groups"},
+	              {o->pool, !gemm && !conv, "--type"}, {o->requantise, gemm || conv, "--requantise"}};
+	for (size_t i = 0; i < sizeof option / sizeof *option; i++)
+		if (option[i].given && !option[i].fits)
+			return npl_fail(err, NPL_EUSAGE, "layer %s takes no %s", op, option[i].name);
+	return 0;
+}
+
 static int read_spec(const char *op, const struct layer_options *o, struct npl_layer_spec *spec, struct npl_err *err)
 {
 	*spec = (struct npl_layer_spec){.unsigned_x = o->is_unsigned, .requantise = o->requantise, .seed = (uint64_t)o->common.seed};
 	spec->attrs = (struct npl_attrs){.groups = o->groups, .alpha = 1, .beta = 1, .trans_b = true, .opset = 13};
+	if (strcmp(op, "gemm") && strcmp(op, "conv") && strcmp(op, "pool"))
+		return npl_fail(err, NPL_EUSAGE, "layer: '%s' is none of gemm, conv, pool", op);
+	if (refuse_foreign(op, o, err))
+		return err->code;
 	if (!strcmp(op, "gemm")) {
 		if (!o->m || !o->n || !o->k)
 			return npl_fail(err, NPL_EUSAGE, "layer gemm: -m, -n and -k are needed");
@@ -90,11 +110,9 @@ static int read_spec(const char *op, const struct layer_options *o, struct npl_l
 		spec->outputs = o->filters;
 		return read_window(o, spec, err);
 	}
-	if (strcmp(op, "pool"))
-		return npl_fail(err, NPL_EUSAGE, "layer: '%s' is none of gemm, conv, pool", op);
-	if (strcmp(o->pool, "max") && strcmp(o->pool, "average"))
+	if (o->pool && strcmp(o->pool, "max") && strcmp(o->pool, "average"))
 		return npl_fail(err, NPL_EUSAGE, "layer pool: --type is max or average, got '%s'", o->pool);
-	spec->op = strcmp(o->pool, "max") ? NPL_OP_AVERAGEPOOL : NPL_OP_MAXPOOL;
+	spec->op = o->pool && strcmp(o->pool, "max") ? NPL_OP_AVERAGEPOOL : NPL_OP_MAXPOOL;
 	return read_window(o, spec, err);
 }
 
@@ -154,7 +172,7 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 
 static int layer_main(int argc, char **argv, struct npl_err *err)
 {
-	struct layer_options o = {.common = {.devices = "tpu_v1,diannao,cpu", .seed = 1}, .groups = 1, .pool = "max"};
+	struct layer_options o = {.common = {.devices = "tpu_v1,diannao,cpu", .seed = 1}, .groups = 1};
 	const char *op = NULL;
 	bool helped;
 	int n_words;

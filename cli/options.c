@@ -17,7 +17,8 @@ static bool is_letter(const struct cli_option *option)
 
 static void print_help(const struct cli_command *command, const struct cli_option *options)
 {
-	printf("usage: npulab %s %s\n%s\n\noptions:\n", command->name, command->arguments, command->summary);
+	printf("usage: npulab %s%s%s\n%s\n\noptions:\n", command->name, *command->arguments ? " " : "", command->arguments,
+	       command->summary);
 	for (const struct cli_option *o = options; o->name; o++) {
 		char left[64];
 		snprintf(left, sizeof left, "%s%s%s%s", is_letter(o) ? "-" : "--", o->name, o->value ? " " : "", o->value ? o->value : "");

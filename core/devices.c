@@ -121,6 +121,21 @@ static int find_machine(struct npl_device *dev, const char *name, struct npl_err
 	                npl_nearest(name, names, n));
 }
 
+/* A machine's name stands in tables, in --set NAME.KEY and in lists cut at commas, and must not be taken for something
+ * else: the host, a placement, a real device. */
+static int check_name(const struct npl_machine *machine, struct npl_err *err)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+";
+	const char *name = machine->name;
+	const struct npl_driver *driver = find_driver(name);
+	size_t length = strlen(name);
+	if (!length || length > 32 || strspn(name, allowed) != length)
+		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' must be 1 to 32 letters, digits, '_', '-' or '+'", machine->path, name);
+	if (!strcmp(name, "host") || !strcmp(name, "placement") || (driver && !driver->needs_machine && strcmp(name, machine->model)))
+		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' is taken, expected another `name:`", machine->path, name);
+	return 0;
+}
+
 static bool has_param(const struct npl_driver *driver, const char *key)
 {
 	for (const struct npl_param *p = driver->params; p && p->key; p++)
@@ -152,6 +167,8 @@ static int apply_options(struct npl_device *dev, const struct npl_device_options
 
 static int open_driver(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
 {
+	if (dev->machine.path && check_name(&dev->machine, err))
+		return err->code;
 	dev->driver = find_driver(dev->machine.model);
 	if (!dev->driver)
 		return npl_fail(err, NPL_EINPUT, "%s: there is no simulator '%s' for `model:`", dev->machine.path, dev->machine.model);

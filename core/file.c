@@ -103,7 +103,14 @@ static int open_temporary(const char *path, char **name)
 	return -1;
 }
 
-int npl_file_write(const char *path, const struct npl_file_piece *piece, int n_pieces, struct npl_err *err)
+/* Where a link leads: the file behind it is replaced, not the link. The path itself where there is no file yet. */
+static char *behind_links(const char *path)
+{
+	char *real = realpath(path, NULL);
+	return real ? real : strdup(path);
+}
+
+static int write_file(const char *path, const struct npl_file_piece *piece, int n_pieces, struct npl_err *err)
 {
 	struct stat status;
 	if (!stat(path, &status) && not_regular(status.st_mode))
@@ -127,4 +134,14 @@ int npl_file_write(const char *path, const struct npl_file_piece *piece, int n_p
 		unlink(temporary);
 	free(temporary);
 	return failure ? npl_fail(err, NPL_EOUTPUT, "%s: cannot be written: %s", path, strerror(failure)) : 0;
+}
+
+int npl_file_write(const char *path, const struct npl_file_piece *piece, int n_pieces, struct npl_err *err)
+{
+	char *target = behind_links(path);
+	if (!target)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	int rc = write_file(target, piece, n_pieces, err);
+	free(target);
+	return rc;
 }

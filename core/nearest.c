@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * The nearest known word to a misspelt one: Levenshtein's edit distance, where replacing a letter by the same
- * letter in the other case costs a quarter of an edit. */
+ * letter in the other case costs a quarter of an edit. A word cut short is taken for what it begins: "tpu" means
+ * "tpu_v1", though "cpu" is fewer edits away. */
 #include "npulab/text.h"
 
 #include <ctype.h>
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 #define LONGEST 128 /* letters compared; keys and operator names are shorter */
 #define EDIT    4   /* cost of one edit, so that a change of case can cost 1 */
@@ -49,6 +51,8 @@ const char *npl_nearest(const char *word, const char *const *candidates, int n)
 	int least_distance = 0;
 	for (int i = 0; i < n; i++) {
 		int d = distance(word, candidates[i]);
+		if (word[0] && word[1] && !strncasecmp(word, candidates[i], strlen(word)))
+			d = 0;
 		if (!nearest || d < least_distance) {
 			nearest = candidates[i];
 			least_distance = d;

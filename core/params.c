@@ -62,6 +62,11 @@ static int parse_number(const struct npl_param *param, const char *value, void *
 	errno = 0;
 	if (is_int) {
 		long long whole = strtoll(value, &end, 10);
+		if (*end) { /* 0.7e9 is a whole number too */
+			number = strtod(value, &end);
+			whole = fabs(number) < 0x1p53 && number == trunc(number) ? (long long)number : 0;
+			errno = errno || number != (double)whole ? ERANGE : 0;
+		}
 		number = (double)whole;
 		good = !errno;
 		if (good)
@@ -97,8 +102,9 @@ static int parse_value(const struct npl_param *param, const char *value, void *c
 	case NPL_PARAM_ORIGIN:
 		if (!npl_origin_ok(value))
 			return npl_fail(err, code,
-			                "%s: %s must say where the energy comes from (measured:..., modelled:TABLE, "
-			                "calibrated:PAPER, assumed:tdp or absent), got '%s'",
+			                "%s: %s must say where the energy comes from (modelled:TABLE, calibrated:PAPER, "
+			                "assumed:tdp, absent, measured:rapl-pkg, measured:nvml-energy or "
+			                "measured:nvml-power-integral), got '%s'",
 			                where, param->key, value);
 		/* fall through */
 	case NPL_PARAM_STRING:

@@ -16,11 +16,15 @@ static int64_t classes_of(const struct npl_tensor *t, int64_t samples)
 	return t->shape.dim[1];
 }
 
+/* The greatest of a row, -1 when one is not a number. */
 static int64_t greatest(const float *row, int64_t n)
 {
 	int64_t best = 0;
-	for (int64_t i = 1; i < n; i++)
+	for (int64_t i = 0; i < n; i++) {
+		if (isnan(row[i]))
+			return -1;
 		best = row[i] > row[best] ? i : best;
+	}
 	return best;
 }
 
@@ -32,7 +36,7 @@ static void classify(const struct npl_tensor *ref, const struct npl_tensor *out,
 		return;
 	for (int64_t i = 0; i < count; i++) {
 		int64_t choice = greatest((const float *)out->data + i * classes, classes);
-		agree += ref && choice == greatest((const float *)ref->data + i * classes, classes);
+		agree += ref && choice >= 0 && choice == greatest((const float *)ref->data + i * classes, classes);
 		right += labels && choice == ((const int64_t *)labels->data)[i];
 	}
 	accuracy->top1_agreement = ref ? (double)agree / (double)count : NAN;

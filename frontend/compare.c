@@ -144,6 +144,7 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 	report->name = name;
 	report->samples = job->samples->count;
 	report->batches = job->batches;
+	report->batch = graph->batch;
 	report->accuracy = (struct npl_accuracy){NAN, NAN, NAN, NAN};
 	if (!rc && !options.timing_only)
 		rc = alloc_outputs(job, all, err);
@@ -177,6 +178,14 @@ static int run_all(const struct job *job, struct npl_device *const *device, stru
 	if (options->place) {
 		c->n_devices = 1;
 		c->device[0].info.kind = NPL_KIND_SIMULATED;
+		c->device[0].part = npl_arena_array(&c->arena, (size_t)options->n_devices + 1, sizeof *c->device[0].part);
+		if (!c->device[0].part)
+			return npl_fail(err, NPL_ENOMEM, "out of memory");
+		for (int d = 0; d < options->n_devices; d++) {
+			if (npl_report_describe(c, device[d], &c->device[0].part[d], err))
+				return err->code;
+			c->device[0].n_parts = d + 1;
+		}
 		return run_entry(job, device, options->n_devices, options->place, "placement", c, &c->device[0], err);
 	}
 	for (int d = 0; d < options->n_devices; d++) {

@@ -86,6 +86,8 @@ static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row
 		return rc;
 	}
 	out.shape = value->shape;
+	row->output_dtype = out.dtype;
+	row->output_quant = out.quant;
 	hash_tensor(s, &out, row->output_sha256);
 	return npl_live_put(live, step->out, format, step->device, &out, err);
 }
@@ -121,8 +123,10 @@ static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, 
 	row->result.macs = node->macs;
 	for (int k = 0; k < node->n_out; k++) {
 		if (!rc && node->out[k] >= 0) {
-			if (k == 0)
+			if (k == 0) {
+				row->output_dtype = out[k].dtype;
 				hash_tensor(s, &out[k], row->output_sha256);
+			}
 			rc = npl_live_put(live, node->out[k], NPL_FORMAT_F32, NPL_ON_HOST, &out[k], err);
 		} else {
 			npl_tensor_free(&out[k]);
@@ -197,13 +201,26 @@ static int run_step(struct npl_live *live, int i, struct npl_layer_run *row, dou
 	return rc;
 }
 
+/* The row that pays for taking value v out: of the step that made it, a fused node's being that of its partner. */
+static struct npl_layer_run *row_of_value(const struct npl_session *s, struct npl_run *run, int v, struct npl_layer_run *none)
+{
+	int producer = s->graph->value[v].producer;
+	if (producer < 0)
+		return none;
+	if (s->step[producer].role == NPL_FUSED)
+		for (int i = 0; i < producer; i++)
+			if (s->step[i].role == NPL_RAN && s->step[i].out == v)
+				return &run->layer[i];
+	return &run->layer[producer];
+}
+
 static int take_outputs(struct npl_live *live, struct npl_tensor *outputs, struct npl_run *run, struct npl_err *err)
 {
 	const struct npl_graph *graph = live->session->graph;
 	for (int i = 0; i < graph->n_outputs; i++) {
-		int v = graph->output[i], producer = graph->value[v].producer;
+		int v = graph->output[i];
 		const struct npl_tensor *tensor;
-		struct npl_layer_run outside = {0}, *row = producer >= 0 ? &run->layer[producer] : &outside;
+		struct npl_layer_run outside = {0}, *row = row_of_value(live->session, run, v, &outside);
 		if (npl_live_get(live, v, NPL_FORMAT_F32, NPL_ON_HOST, row, &tensor, err))
 			return err->code;
 		if (live->session->timing_only)

@@ -19,21 +19,10 @@
 #define LONG_SECONDS 5.0 /* a real device gets no further pass once this is spent */
 #define MOST_PASSES 50
 
-struct record { /* what each timed pass took */
+struct record { /* the timed passes */
 	int n;
-	double pass[MOST_PASSES]; /* device seconds */
-	double wall[MOST_PASSES];
-	double *layer; /* MOST_PASSES x n_layers */
+	struct npl_run run[MOST_PASSES];
 };
-
-/* Median of every stride-th value. */
-static double median_of(const double *values, int n, size_t stride)
-{
-	double copy[MOST_PASSES];
-	for (int i = 0; i < n; i++)
-		copy[i] = values[(size_t)i * stride];
-	return npl_median(copy, n);
-}
 
 static int one_pass(const struct npl_passes *p, const char *what, struct npl_tensor *all, struct npl_run *sum, struct npl_err *err)
 {
@@ -69,15 +58,6 @@ static int one_pass(const struct npl_passes *p, const char *what, struct npl_ten
 	return rc;
 }
 
-static void keep(struct record *record, const struct npl_run *run)
-{
-	record->pass[record->n] = run->device_seconds;
-	record->wall[record->n] = run->wall_seconds;
-	for (int i = 0; i < run->n_layers; i++)
-		record->layer[(size_t)record->n * (size_t)run->n_layers + (size_t)i] = run->layer[i].result.seconds;
-	record->n++;
-}
-
 /* A simulated figure that changes between two passes is not deterministic, and so is wrong. */
 static int same_figures(const struct npl_run *a, const struct npl_run *b, struct npl_err *err)
 {
@@ -90,21 +70,33 @@ static int same_figures(const struct npl_run *a, const struct npl_run *b, struct
 	return 0;
 }
 
-/* Measured rows and totals become medians; the spread stays beside them. */
-static void set_medians(const struct record *record, struct npl_device_report *report)
+static int compare_seconds(const void *a, const void *b)
 {
-	struct npl_run *run = &report->run;
-	size_t stride = (size_t)run->n_layers;
-	for (int i = 0; i < run->n_layers; i++)
-		run->layer[i].result.seconds = median_of(record->layer + i, record->n, stride);
-	double least = record->pass[0], most = record->pass[0];
-	for (int i = 1; i < record->n; i++) {
-		least = fmin(least, record->pass[i]);
-		most = fmax(most, record->pass[i]);
-	}
-	run->device_seconds = median_of(record->pass, record->n, 1);
-	run->seconds = run->device_seconds + run->host_seconds + run->link_seconds;
-	report->spread = run->device_seconds > 0 ? (most - least) / run->device_seconds : NAN;
+	double x = ((const struct npl_run *)a)->device_seconds, y = ((const struct npl_run *)b)->device_seconds;
+	return (x > y) - (x < y);
+}
+
+/* A measured report is the pass in the middle, whole, so that its rows sum to its totals; the hashes are the first
+ * pass's. The spread is that of the middle half of the passes: one disturbed pass says nothing of the rest. */
+static void take_median(struct record *record, struct npl_device_report *report)
+{
+	qsort(record->run, (size_t)record->n, sizeof *record->run, compare_seconds);
+	struct npl_run *middle = &record->run[(record->n - 1) / 2];
+	double low = record->run[record->n / 4].device_seconds, high = record->run[(3 * record->n) / 4].device_seconds;
+	for (int i = 0; i < middle->n_layers; i++)
+		memcpy(middle->layer[i].output_sha256, report->run.layer[i].output_sha256, sizeof middle->layer[i].output_sha256);
+	report->spread = middle->device_seconds > 0 ? (high - low) / middle->device_seconds : NAN;
+	npl_run_free(&report->run);
+	report->run = *middle;
+	*middle = (struct npl_run){0};
+}
+
+static double median_wall(const struct record *record)
+{
+	double wall[MOST_PASSES];
+	for (int i = 0; i < record->n; i++)
+		wall[i] = record->run[i].wall_seconds;
+	return npl_median(wall, record->n);
 }
 
 /* Energy of the package over all timed passes, where it can be read: replaces what the layers could not know. */
@@ -128,45 +120,50 @@ static bool is_measured(const struct npl_passes *p)
 	return false;
 }
 
+/* Timed passes until enough is known. */
+static int run_timed(const struct npl_passes *p, const char *name, bool measured, const struct npl_run *first,
+                     struct record *record, struct npl_err *err)
+{
+	int least = measured ? LEAST_MEASURED : LEAST_SIMULATED;
+	double start = npl_clock_seconds(), spent = 0;
+	while (record->n < MOST_PASSES && (record->n < least || spent < ENOUGH_SECONDS) && (record->n == 0 || spent < LONG_SECONDS)) {
+		struct npl_run *run = &record->run[record->n];
+		if (one_pass(p, name, NULL, run, err))
+			return err->code;
+		record->n++;
+		if (!measured && same_figures(first, run, err))
+			return err->code;
+		spent = npl_clock_seconds() - start;
+	}
+	return 0;
+}
+
 int npl_passes_run(const struct npl_passes *p, struct npl_tensor *all, struct npl_device_report *report, struct npl_err *err)
 {
 	const char *name = p->n_devices == 1 ? npl_device_name(p->device[0]) : "placement";
 	bool measured = is_measured(p), metered = false;
-	struct record record = {0};
 	struct npl_energy_meter meter = {0};
 	struct npl_err why;
-	if (one_pass(p, name, all, &report->run, err))
-		return err->code;
-	record.layer = calloc((size_t)MOST_PASSES * ((size_t)report->run.n_layers + 1), sizeof *record.layer);
-	int rc = record.layer ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	struct record *record = calloc(1, sizeof *record);
+	int rc = record ? one_pass(p, name, all, &report->run, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
 	if (!rc && measured && p->n_devices == 1 && npl_device_get_info(p->device[0])->kind == NPL_KIND_CPU)
 		metered = !npl_energy_meter_open(NULL, &meter, &why) && !npl_energy_meter_start(&meter, &why);
 	npl_session_hash(p->session, false);
-	double start = npl_clock_seconds(), spent = 0;
-	int least = measured ? LEAST_MEASURED : LEAST_SIMULATED;
-	while (!rc && record.n < MOST_PASSES && (record.n < least || spent < ENOUGH_SECONDS) &&
-	       (record.n == 0 || spent < LONG_SECONDS)) {
-		struct npl_run run;
-		if ((rc = one_pass(p, name, NULL, &run, err)))
-			break;
-		keep(&record, &run);
-		if (!measured)
-			rc = same_figures(&report->run, &run, err);
-		npl_run_free(&run);
-		spent = npl_clock_seconds() - start;
-	}
+	if (!rc)
+		rc = run_timed(p, name, measured, &report->run, record, err);
 	if (!rc) {
-		report->passes = record.n;
-		report->spread = report->simulation_wall_seconds = NAN;
+		report->passes = record->n;
+		report->spread = NAN;
+		report->simulation_wall_seconds = measured ? NAN : median_wall(record);
 		if (measured)
-			set_medians(&record, report);
-		else
-			report->simulation_wall_seconds = median_of(record.wall, record.n, 1);
+			take_median(record, report);
 		if (metered)
-			set_package_energy(&meter, record.n, &report->run);
+			set_package_energy(&meter, record->n, &report->run);
 	}
 	npl_energy_meter_close(&meter);
-	free(record.layer);
+	for (int i = 0; record && i < record->n; i++)
+		npl_run_free(&record->run[i]);
+	free(record);
 	if (rc)
 		npl_run_free(&report->run);
 	return rc;

@@ -75,7 +75,9 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 	}
 	if (format != NPL_FORMAT_F32) {
 		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical) {
-			snprintf(why, n, "its weights are not constants in the form (M,K) x (K,N)");
+			const struct npl_value *w = node->in[1] >= 0 ? &s->graph->value[node->in[1]] : NULL;
+			snprintf(why, n, w && w->constant ? "it is not rows times a constant matrix with one bias per column"
+			                                  : "its second operand is computed, not a constant weight");
 			return false;
 		}
 		if (node->n_in && node->in[0] >= 0 && s->graph->value[node->in[0]].dtype != NPL_F32) {

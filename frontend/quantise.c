@@ -89,8 +89,14 @@ int npl_quantise(const struct npl_tensor *in, enum npl_format format, struct npl
 	limits(out->dtype, &low, &high);
 	const float *x = in->data;
 	int64_t n = npl_tensor_count(in);
-	for (int64_t i = 0; i < n; i++)
+	for (int64_t i = 0; i < n; i++) {
+		if (isnan(x[i])) {
+			npl_tensor_free(out);
+			return npl_fail(err, NPL_EINPUT, "'%s' holds a NaN, which %s cannot hold", in->name ? in->name : "a value",
+			                npl_format_name(format));
+		}
 		store(out, i, saturate(rintf(x[i] / quant.scale) + (float)quant.zero_point, low, high));
+	}
 	return 0;
 }
 
@@ -103,6 +109,18 @@ int npl_dequantise(const struct npl_tensor *in, struct npl_tensor *out, struct n
 	int64_t n = npl_tensor_count(in);
 	for (int64_t i = 0; i < n; i++)
 		y[i] = (float)(load(in, i) - in->quant.zero_point) * in->quant.scale;
+	return 0;
+}
+
+/* An integer format has no place for what is not a finite number; a weight like that is a fault of the model. */
+static int check_finite(const struct npl_tensor *w, enum npl_format format, struct npl_err *err)
+{
+	const float *x = w->data;
+	int64_t n = npl_tensor_count(w);
+	for (int64_t i = 0; i < n; i++)
+		if (!isfinite(x[i]))
+			return npl_fail(err, NPL_EINPUT, "weight '%s' holds %s, which %s cannot hold", w->name ? w->name : "?",
+			                isnan(x[i]) ? "a NaN" : "an infinity", npl_format_name(format));
 	return 0;
 }
 
@@ -122,7 +140,7 @@ int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, floa
 	const float *x = w->data;
 	*out = (struct npl_tensor){
 	        .name = w->name, .dtype = format == NPL_FORMAT_INT8 ? NPL_I8 : NPL_I16, .shape = w->shape};
-	if (npl_tensor_alloc(out, err))
+	if (check_finite(w, format, err) || npl_tensor_alloc(out, err))
 		return err->code;
 	limits(out->dtype, &low, &high);
 	if (format == NPL_FORMAT_INT8)
@@ -145,7 +163,7 @@ int npl_quantise_bias(const struct npl_tensor *bias, const struct npl_quant *x, 
                       struct npl_tensor *out, struct npl_err *err)
 {
 	*out = (struct npl_tensor){.name = bias->name, .dtype = NPL_I32, .shape = bias->shape};
-	if (npl_tensor_alloc(out, err))
+	if (check_finite(bias, w->channel_scale ? NPL_FORMAT_INT8 : NPL_FORMAT_Q16, err) || npl_tensor_alloc(out, err))
 		return err->code;
 	const float *b = bias->data;
 	int32_t *q = out->data;

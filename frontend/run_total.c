@@ -123,3 +123,8 @@ const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf
 	}
 	return buf;
 }
+
+double npl_row_seconds(const struct npl_layer_run *row)
+{
+	return row->result.seconds + row->host_seconds + row->link_seconds;
+}

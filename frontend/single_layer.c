@@ -97,7 +97,7 @@ static int run_timed(struct npl_device *device, const struct npl_layer *layer, s
 	}
 	int n = report->passes;
 	double wall_median = npl_median(wall, n), median = npl_median(seconds, n); /* both sorted from here on */
-	report->spread = measured ? (seconds[n - 1] - seconds[0]) / median : NAN;
+	report->spread = measured && median > 0 ? (seconds[3 * n / 4] - seconds[n / 4]) / median : NAN;
 	report->simulation_wall_seconds = measured ? NAN : wall_median;
 	if (measured)
 		row->result.seconds = median;
@@ -137,7 +137,7 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 	struct operands o = {0};
 	char why[200];
 	report->run = (struct npl_run){.n_layers = 1, .layer = calloc(1, sizeof *report->run.layer)};
-	report->samples = report->batches = 1;
+	report->samples = report->batches = report->batch = 1;
 	int rc = report->run.layer ? draw_operands(spec, report->info.format, w_shape, y_shape, timing_only, &o, err)
 	                           : npl_fail(err, NPL_ENOMEM, "out of memory");
 	struct npl_layer layer = {.name = node->name, .op = node->op, .attrs = &node->attrs, .n_in = w_shape.rank ? 2 : 1,
@@ -150,6 +150,8 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 		rc = judge(&layer, report, err);
 	if (!rc) {
 		report->run.layer[0].ran_on = report->name;
+		report->run.layer[0].output_dtype = o.y.dtype;
+		report->run.layer[0].output_quant = o.y.quant;
 		report->run.layer[0].stat = report->info.stat;
 		report->run.layer[0].n_stats = report->info.n_stats;
 		charge_link(&report->info.link, &o, report->run.layer);

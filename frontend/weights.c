@@ -41,7 +41,7 @@ bool npl_step_canonical(const struct npl_graph *graph, const struct npl_node *no
 	step->x_shape = x->shape;
 	step->y_shape = y->shape;
 	if (node->op == NPL_OP_CONV)
-		return x->shape.rank == 4 && bias_fits(bias, w->shape.dim[0]);
+		return bias_fits(bias, w->shape.dim[0]);
 	if (w->shape.rank != 2 || x->shape.rank < 2 || node->attrs.trans_a)
 		return false;
 	bool transposed = node->op == NPL_OP_GEMM && node->attrs.trans_b;

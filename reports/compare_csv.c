@@ -38,6 +38,7 @@ void npl_report_csv(FILE *out, const struct npl_comparison *c, const struct npl_
 	for (int d = 0; d < c->n_devices; d++)
 		for (int i = 0; i < c->device[d].run.n_layers; i++) {
 			const struct npl_layer_run *row = &c->device[d].run.layer[i];
+			bool simulated = c->device[d].info.kind == NPL_KIND_SIMULATED;
 			const struct npl_node *node = &c->graph->node[row->node];
 			char origin[400];
 			put_text(out, context->model_name);
@@ -51,11 +52,11 @@ void npl_report_csv(FILE *out, const struct npl_comparison *c, const struct npl_
 			if (row->result.cycles)
 				fprintf(out, "%" PRIu64, row->result.cycles);
 			fputc(',', out);
-			put_double(out, row->result.seconds + row->host_seconds + row->link_seconds);
+			put_double(out, context->single_layer ? row->result.seconds : npl_row_seconds(row));
 			fputc(',', out);
-			put_double(out, row->host_seconds);
+			put_double(out, simulated || row->host_seconds > 0 ? row->host_seconds : NAN);
 			fputc(',', out);
-			put_double(out, row->link_seconds);
+			put_double(out, simulated || row->link_seconds > 0 ? row->link_seconds : NAN);
 			fprintf(out, ",%" PRIu64 ",", row->result.macs);
 			put_double(out, npl_energy_sum(row->result.energy, row->result.n_energy));
 			fputc(',', out);

@@ -3,7 +3,6 @@
  * npulab.compare/1: the machine-readable form of compare, run and layer. Keys in a fixed order; counters are integers;
  * null is "not applicable or not known". */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "json.h"
@@ -87,7 +86,8 @@ static void put_accuracy(struct npl_json *json, const struct npl_device_report *
 	npl_json_close(json, '}');
 }
 
-static void put_layer(struct npl_json *json, const struct npl_comparison *c, const struct npl_device_report *r, int i)
+static void put_layer(struct npl_json *json, const struct npl_comparison *c, const struct npl_device_report *r,
+                      const struct npl_report_context *context, int i)
 {
 	static const char *const roles[] = {[NPL_RAN] = "ran", [NPL_FUSED] = "fused", [NPL_VIEW] = "view"};
 	const struct npl_layer_run *row = &r->run.layer[i];
@@ -105,12 +105,17 @@ static void put_layer(struct npl_json *json, const struct npl_comparison *c, con
 		npl_json_u64(json, "cycles", row->result.cycles);
 	else
 		npl_json_null(json, "cycles");
-	npl_json_double(json, "seconds", row->result.seconds + row->host_seconds + row->link_seconds);
+	npl_json_double(json, "seconds", context->single_layer ? row->result.seconds : npl_row_seconds(row));
 	npl_json_u64(json, "macs", row->result.macs);
 	npl_json_double(json, "energy_j", npl_energy_sum(row->result.energy, row->result.n_energy));
 	put_energy(json, row->result.energy, row->result.n_energy);
 	npl_json_i64(json, "transfers", row->transfers);
 	npl_json_text(json, "output_sha256", row->output_sha256);
+	npl_json_open(json, "output", '{');
+	npl_json_string(json, "type", row->role == NPL_RAN ? npl_dtype_name(row->output_dtype) : NULL);
+	npl_json_double(json, "scale", row->output_quant.scale > 0 ? (double)row->output_quant.scale : NAN);
+	npl_json_double(json, "zero_point", row->output_quant.scale > 0 ? row->output_quant.zero_point : NAN);
+	npl_json_close(json, '}');
 	npl_json_open(json, "counters", '{');
 	for (size_t k = 0; k < row->n_stats; k++)
 		if (c->timing_only && row->stat[k].partition == NPL_STAT_OF_VALUES)
@@ -127,10 +132,30 @@ static void put_settings(struct npl_json *json, const struct npl_device_report *
 	npl_json_open(json, "settings", '{');
 	for (int i = 0; i < r->n_settings; i++)
 		if (r->setting[i].is_number)
-			npl_json_double(json, r->setting[i].key, strtod(r->setting[i].value, NULL));
+			npl_json_number(json, r->setting[i].key, r->setting[i].value);
 		else
 			npl_json_string(json, r->setting[i].key, r->setting[i].value);
 	npl_json_close(json, '}');
+}
+
+/* What a placement ran on. */
+static void put_used_devices(struct npl_json *json, const struct npl_device_report *r)
+{
+	npl_json_open(json, "devices", '[');
+	for (int i = 0; i < r->n_parts; i++) {
+		const struct npl_device_report *part = &r->part[i];
+		npl_json_open(json, NULL, '{');
+		npl_json_string(json, "name", part->name);
+		npl_json_string(json, "kind", npl_device_kind_name(part->info.kind));
+		npl_json_string(json, "engine", part->info.engine);
+		npl_json_string(json, "precision", npl_format_name(part->info.format));
+		npl_json_double(json, "clock_hz", part->info.clock_hz > 0 ? part->info.clock_hz : NAN);
+		npl_json_text(json, "machine_sha256", part->machine_sha256);
+		npl_json_text(json, "detail", part->info.detail);
+		put_settings(json, part);
+		npl_json_close(json, '}');
+	}
+	npl_json_close(json, ']');
 }
 
 static void put_device(struct npl_json *json, const struct npl_comparison *c, const struct npl_device_report *r,
@@ -145,12 +170,14 @@ static void put_device(struct npl_json *json, const struct npl_comparison *c, co
 	npl_json_text(json, "machine_sha256", r->machine_sha256);
 	npl_json_text(json, "detail", r->info.detail);
 	put_settings(json, r);
+	if (mixed)
+		put_used_devices(json, r);
 	npl_json_text(json, "output_sha256", r->output_sha256);
 	put_totals(json, r, context);
 	put_accuracy(json, r, c->timing_only);
 	npl_json_open(json, "layers", '[');
 	for (int i = 0; i < r->run.n_layers; i++)
-		put_layer(json, c, r, i);
+		put_layer(json, c, r, context, i);
 	npl_json_close(json, ']');
 	npl_json_close(json, '}');
 }

@@ -48,16 +48,26 @@ static void put_heading(FILE *out, const struct npl_comparison *c, const struct 
 	         context->description ? context->description : "");
 	npl_table_text(line, out);
 	if (context->single_layer) {
-		fprintf(out, "%s, operands on the chip, weights in its weight memory, result left on the chip\n\n", macs);
+		fprintf(out, "%s; the device's own time, without moving operands or results to or from the host\n\n", macs);
 		return;
 	}
-	int used = snprintf(line, sizeof line, "%d layer%s, %s per sample, %s parameters; %" PRId64 " %ssample%s in batches of %" PRId64,
+	int used = snprintf(line, sizeof line, "%d layer%s, %s per sample, %s parameters; %" PRId64 " %ssample%s, batches of %" PRId64,
 	                    graph->n_nodes, graph->n_nodes == 1 ? "" : "s", macs, parameters, c->samples,
 	                    c->random_inputs ? "random " : "", c->samples == 1 ? "" : "s", graph->batch);
 	if (isfinite(c->reference.top1_accuracy))
 		snprintf(line + used, sizeof line - (size_t)used, "; float32 top-1 %.2f %%", 100 * c->reference.top1_accuracy);
 	npl_table_text(line, out);
 	fputc('\n', out);
+}
+
+/* Energy of a sample; ">" and what is known where a component is absent. */
+static const char *energy_figure(char *buf, const struct npl_figures *f, bool is_model)
+{
+	if (isfinite(f->joules_per_inference) || f->known_joules_per_inference == 0)
+		return figure(buf, f->joules_per_inference, "J", is_model);
+	buf[0] = '>';
+	figure(buf + 1, f->known_joules_per_inference, "J", is_model);
+	return buf;
 }
 
 static void put_speed(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
@@ -82,7 +92,7 @@ static void put_speed(FILE *out, const struct npl_comparison *c, const struct np
 		                       b,
 		                       figure(o, f.ops_per_second, "OP/s", model),
 		                       percent(u, f.utilization, model ? "~" : ""),
-		                       figure(e, f.joules_per_inference, "J", energy_model),
+		                       energy_figure(e, &f, energy_model),
 		                       figure(p, f.power_w, "W", energy_model)};
 		npl_table_row(&table, cells);
 	}
@@ -174,14 +184,14 @@ static void put_layers_of(FILE *out, const struct npl_comparison *c, int first, 
 		for (int d = 0; d < shown; d++) {
 			const struct npl_device_report *r = &c->device[first + d];
 			const struct npl_layer_run *row = &r->run.layer[i];
-			double seconds = (row->result.seconds + row->host_seconds + row->link_seconds) / (double)r->batches;
+			double seconds = npl_row_seconds(row) / (double)r->batches;
 			cells[2 + d] = text[d];
 			if (row->role == NPL_FUSED)
 				snprintf(text[d], CELL, "fused");
 			else if (row->role == NPL_VIEW && seconds == 0)
 				snprintf(text[d], CELL, "view");
 			else
-				figure(text[d], seconds, "s", modelled(r));
+				figure(text[d], seconds, "s", row->result.seconds_from != NPL_FROM_MEASURE || row->host_seconds + row->link_seconds > 0);
 			if (row->role == NPL_RAN && !strcmp(row->ran_on, "host"))
 				strncat(text[d], " host", CELL - strlen(text[d]) - 1);
 		}
@@ -200,10 +210,21 @@ static void put_layers(FILE *out, const struct npl_comparison *c)
 	}
 }
 
-static void put_notes(FILE *out, const struct npl_comparison *c)
+/* Which components of a sum are not known. */
+static void put_absent(char *line, size_t used, size_t size, const struct npl_run *run)
+{
+	int absent = 0;
+	for (int i = 0; i < run->n_energy && run->n_energy > 1 && used < size; i++)
+		if (!isfinite(run->energy[i].joules))
+			used += (size_t)snprintf(line + used, size - used, "%s%s", absent++ ? ", " : "; not known and not in the sum: ",
+			                         run->energy[i].component);
+}
+
+static void put_notes(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	static const char *const header[] = {"NOTES", ""};
 	struct npl_table table;
+	int64_t filled = c->graph->batch ? c->batches * c->graph->batch - c->samples : 0;
 	char line[700], origin[400];
 	bool any_model = false, any_measure = false;
 	npl_table_open(&table, "ll", header);
@@ -215,14 +236,23 @@ static void put_notes(FILE *out, const struct npl_comparison *c)
 		         npl_energy_origins(r->run.energy, r->run.n_energy, origin, sizeof origin));
 		size_t used = strlen(line);
 		if (isfinite(r->spread) && used < sizeof line)
-			snprintf(line + used, sizeof line - used, "; median of %d runs, spread %.0f %%", r->passes, 100 * r->spread);
+			used += (size_t)snprintf(line + used, sizeof line - used, "; median of %d runs, the middle half within %.0f %%",
+			                         r->passes, 100 * r->spread);
+		put_absent(line, used, sizeof line, &r->run);
 		npl_table_row(&table, (const char *const[]){r->name, line});
 	}
 	if (any_model)
-		npl_table_row(&table, (const char *const[]){"~", "modelled, not measured; a batch's time covers the machine, its host and the "
-		                                                 "link between them"});
+		npl_table_row(&table, (const char *const[]){"~", context->single_layer ? "modelled, not measured"
+		                                                                      : "modelled, not measured; a batch's time covers the machine, "
+		                                                                        "its host and the link between them, PEAK USED the "
+		                                                                        "machine's own time"});
 	if (any_measure)
 		npl_table_row(&table, (const char *const[]){"no mark", "measured on this computer"});
+	if (filled > 0) {
+		snprintf(line, sizeof line, "the last batch holds %" PRId64 " samples and is filled up; the filling takes time and energy and "
+		         "counts as no work", c->graph->batch - filled);
+		npl_table_row(&table, (const char *const[]){"short batch", line});
+	}
 	if (c->calibrated_on) {
 		snprintf(line, sizeof line, "number formats calibrated on the %s", c->calibrated_on);
 		npl_table_row(&table, (const char *const[]){"calibration", line});
@@ -242,5 +272,5 @@ void npl_report_table(FILE *out, const struct npl_comparison *c, const struct np
 		put_parts(out, c);
 	if (context->layers)
 		put_layers(out, c);
-	put_notes(out, c);
+	put_notes(out, c, context);
 }

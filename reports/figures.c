@@ -14,13 +14,20 @@ void npl_figures_of(const struct npl_device_report *r, const struct npl_report_c
 	double rate = f->seconds > 0 ? 1 / f->seconds : NAN;
 	f->latency_s = r->batches ? f->seconds / (double)r->batches : NAN;
 	f->inferences_per_second = (double)r->samples * rate;
-	f->ops_per_second = costs ? 2.0 * (double)run->macs * rate : NAN;
+	/* the samples that fill a short last batch are computed, but they are no work done for the user */
+	double slots = (double)r->batches * (double)r->batch, real = slots > 0 ? (double)r->samples / slots : 1;
+	bool works = costs && run->macs > 0;
+	f->ops_per_second = works ? 2.0 * (double)run->macs * real * rate : NAN;
 	f->utilization = NAN;
-	if (r->info.peak_macs_per_second > 0 && run->device_seconds > 0)
-		f->utilization = (double)run->device_macs / (run->device_seconds * r->info.peak_macs_per_second);
+	if (works && r->info.peak_macs_per_second > 0 && run->device_seconds > 0)
+		f->utilization = (double)run->device_macs * real / (run->device_seconds * r->info.peak_macs_per_second);
 	f->energy_j = npl_energy_sum(run->energy, run->n_energy);
 	f->joules_per_inference = r->samples ? f->energy_j / (double)r->samples : NAN;
 	f->inferences_per_joule = f->energy_j > 0 ? (double)r->samples / f->energy_j : NAN;
+	f->known_joules_per_inference = 0;
+	for (int i = 0; i < run->n_energy; i++)
+		if (isfinite(run->energy[i].joules) && r->samples)
+			f->known_joules_per_inference += run->energy[i].joules / (double)r->samples;
 	f->power_w = f->energy_j * rate;
 }
 

@@ -85,6 +85,12 @@ void npl_json_i64(struct npl_json *json, const char *key, int64_t value)
 	fprintf(json->out, "%" PRId64, value);
 }
 
+void npl_json_number(struct npl_json *json, const char *key, const char *text)
+{
+	start(json, key);
+	fputs(text, json->out);
+}
+
 void npl_json_double(struct npl_json *json, const char *key, double value)
 {
 	char text[40];

@@ -69,12 +69,10 @@ void npl_table_row(struct npl_table *table, const char *const *cells)
 static void put_cell(FILE *out, const char *text, int width, int left)
 {
 	int have = width_of(text);
-	if (have > width) {
-		for (int n = 0; n < width - 1; text++) {
-			fputc(*text, out);
-			n += ((unsigned char)text[1] & 0xc0) != 0x80;
-		}
-		fputc('~', out);
+	if (have > width) { /* layers of one network differ in the tails of their names */
+		for (int skip = have - width + 1; skip > 0; text++)
+			skip -= ((unsigned char)text[1] & 0xc0) != 0x80;
+		fprintf(out, "~%s", text);
 		return;
 	}
 	fprintf(out, "%*s%s%*s", left ? 0 : width - have, "", text, left ? width - have : 0, "");
@@ -149,10 +147,14 @@ void npl_table_print(struct npl_table *table, FILE *out)
 	int width[NPL_TABLE_COLUMNS] = {0}, last = table->columns - 1;
 	set_widths(table, width);
 	for (int r = 0; r < table->rows; r++) {
-		int at = 0;
-		for (int c = 0; c < table->columns; c++) {
+		int at = 0, end = last;
+		while (end > 0 && table->left[end] && !*cell_at(table, r, end))
+			end--; /* no blanks at the end of a line */
+		for (int c = 0; c <= end; c++) {
 			fputs(c ? "  " : "", out);
-			if (c == last && table->left[c])
+			if (c == end && table->left[c] && end < last && width_of(cell_at(table, r, c)) <= width[c])
+				fputs(cell_at(table, r, c), out);
+			else if (c == last && table->left[c])
 				put_paragraph(out, cell_at(table, r, c), at + 2 * last, width[c]);
 			else
 				put_cell(out, cell_at(table, r, c), width[c], table->left[c]);

@@ -143,15 +143,26 @@ static inline void dn_random_case(struct dn_case *c, uint64_t *rng)
 	}
 }
 
-/* The default machine, the paper's. */
-static inline struct dn_config dn_default(void)
+/* The paper's machine. Its origins live until the arena is freed. */
+static inline struct dn_config dn_load(struct npl_arena *arena)
 {
 	struct dn_config config;
-	struct npl_arena arena = {0};
-	struct npl_machine machine = {.name = "diannao", .model = "diannao"};
+	struct npl_machine machine;
 	struct npl_err err;
-	cr_assert_eq(npl_params_read(dn_params, &machine, &arena, &config, &err), 0, "%s", err.msg);
-	npl_arena_free(&arena); /* the defaults' texts are literals */
+	cr_assert_eq(npl_machine_load("machines/diannao.yaml", arena, &machine, &err), 0, "%s", err.msg);
+	cr_assert_str_eq(machine.model, "diannao");
+	cr_assert_eq(npl_params_read(dn_params, &machine, arena, &config, &err), 0, "%s", err.msg);
+	return config;
+}
+
+/* The same with origins of its own; nothing to free. */
+static inline struct dn_config dn_default(void)
+{
+	struct npl_arena arena = {0};
+	struct dn_config config = dn_load(&arena);
+	config.chip_origin = "calibrated:test";
+	config.dram_origin = "modelled:test";
+	npl_arena_free(&arena);
 	return config;
 }
 

@@ -80,12 +80,18 @@ static inline void free_net(struct net *net)
 	onnx_writer_free(&net->model);
 }
 
-static inline struct npl_device *open_device(const char *name)
+static inline struct npl_device *open_device_set(const char *name, int n_sets, const char *const *sets)
 {
 	struct npl_device *device;
 	struct npl_err err;
-	cr_assert_eq(npl_device_open(name, NULL, &device, &err), 0, "%s", err.msg);
+	struct npl_device_options options = {.set = sets, .n_sets = n_sets};
+	cr_assert_eq(npl_device_open(name, &options, &device, &err), 0, "%s", err.msg);
 	return device;
+}
+
+static inline struct npl_device *open_device(const char *name)
+{
+	return open_device_set(name, 0, NULL);
 }
 
 static inline struct outcome run_net(struct net *net, struct npl_device *const *device, int n, const int *place,

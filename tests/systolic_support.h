@@ -24,19 +24,16 @@ static inline struct tpu_config test_tpu_load(const char *path, struct npl_arena
 	return config;
 }
 
-/* The parameters' defaults, which are the TPU v1. Nothing to free. */
+/* The TPU v1, with origins of its own. Nothing to free. */
 static inline struct tpu_config test_tpu_defaults(void)
 {
 	struct npl_arena arena = {0};
-	struct npl_machine machine = {.name = "test", .model = "systolic"};
-	struct tpu_config config;
-	struct npl_err err = {0};
-	cr_assert_eq(npl_params_read(tpu_params, &machine, &arena, &config, &err), 0, "%s", err.msg);
-	config.link_name = "test link"; /* the strings of defaults may live in the arena */
+	struct tpu_config config = test_tpu_load("machines/tpu_v1.yaml", &arena);
+	config.link_name = "test link"; /* the file's strings live in the arena */
 	config.link_origin = "absent";
 	config.static_origin = "calibrated:test";
-	config.cell.origin = config.buffer_read.origin = config.buffer_write.origin = "modelled:test";
-	config.accumulator.origin = config.weight_byte.origin = "modelled:test";
+	config.cell.origin = config.buffer_byte_read.origin = config.buffer_byte_written.origin = "modelled:test";
+	config.accumulator_word.origin = config.weight_byte.origin = "modelled:test";
 	npl_arena_free(&arena);
 	return config;
 }

@@ -79,8 +79,9 @@ static void check_rates(json_t *root, json_t *device)
 	const char *name = cli_text(cli_at(device, "name"));
 	json_t *totals = cli_at(device, "totals");
 	double seconds = cli_number(cli_at(totals, "seconds")), samples = cli_number(cli_at(root, "model.samples"));
-	double batches = cli_number(cli_at(root, "model.batches")),
-	       macs = cli_number(cli_at(root, "model.macs")) * batches;
+	double batches = cli_number(cli_at(root, "model.batches")), batch = cli_number(cli_at(root, "model.batch"));
+	/* what fills up a short last batch is no work */
+	double macs = cli_number(cli_at(root, "model.macs")) * samples / batch;
 	cr_assert(seconds > 0, "%s: %g seconds", name, seconds);
 	cr_assert(cli_near(cli_number(cli_at(totals, "latency_s")), seconds / batches, 1e-12), "%s: latency", name);
 	cr_assert(cli_near(cli_number(cli_at(totals, "inferences_per_second")), samples / seconds, 1e-12), "%s: rate",
@@ -217,6 +218,17 @@ Test(cli_compare, same_figures_every_time)
 	json_decref(alone);
 }
 
+/* --threads reaches the real processor. */
+Test(cli_compare, threads)
+{
+	json_t *root = cli_json(&plainly, "compare", "digits", "--devices", "cpu,null", "--threads", "1", "--json",
+				"-");
+	json_t *cpu = cli_device(root, "cpu");
+	cr_assert_eq(cli_integer(json_object_get(cli_at(cpu, "settings"), "threads")), 1);
+	cr_assert(cli_number(cli_at(cpu, "accuracy.top1_agreement")) == 1);
+	json_decref(root);
+}
+
 /* Cycles, counters, seconds and energy do not need the values; what needs them is null. */
 Test(cli_compare, timing_only)
 {
@@ -320,6 +332,7 @@ Test(cli_compare, machines_can_be_edited)
 	json_t *copy_set = cli_json(&how, "compare", "digits", "--devices", "@/copy.yaml", "--json", "-", "--set",
 				    "tpu_v1.array.rows=16");
 	cr_assert_eq(cli_integer(json_object_get(cli_at(set, "devices.0.settings"), "array.rows")), 16);
+	cr_assert_eq(cli_integer(json_object_get(cli_at(set, "devices.0.settings"), "clock_hz")), 700000000);
 	cr_assert(!json_equal(cli_at(plain, "devices.0.machine_sha256"), cli_at(set, "devices.0.machine_sha256")));
 	cr_assert(cli_integer(cli_at(set, "devices.0.totals.cycles")) >
 		  cli_integer(cli_at(plain, "devices.0.totals.cycles")));
@@ -353,6 +366,35 @@ Test(cli_compare, shipped_names_come_first)
 	json_t *root = cli_json(&plainly, "compare", "models/digits.onnx", "--devices", "null", "--json", "-");
 	cr_assert_eq(cli_integer(cli_at(root, "model.samples")), SAMPLES);
 	json_decref(root);
+	cli_remove_folder(folder);
+}
+
+/* Without an input the samples come from the seed: the same seed gives the same, another seed others. */
+Test(cli_compare, random_inputs)
+{
+	char folder[CLI_PATH];
+	struct onnx_writer graph = {0};
+	cli_folder(folder);
+	onnx_put_input(&graph, "x", ONNX_FLOAT, 2, (int64_t[]){1, 40});
+	onnx_put_node(&graph, "Relu", "r", "x", "y", NULL);
+	onnx_put_output(&graph, "y");
+	cli_write_model(folder, "net.onnx", &graph);
+	const struct cli_how how = {.folder = folder};
+	static const char *const seeds[] = {"1", "7", "7", "8"};
+	json_t *root[4], *hash[4];
+	for (int i = 0; i < 4; i++) {
+		root[i] = cli_json(&how, "compare", "@/net.onnx", "--devices", "tpu_v1", "--json", "-", "--batch", "3",
+				   "--seed", seeds[i]);
+		hash[i] = cli_at(root[i], "devices.0.output_sha256");
+		cr_assert_eq(cli_integer(cli_at(root[i], "model.samples")), 3);
+		cr_assert_str_eq(cli_text(cli_at(root[i], "model.calibrated_on")), "inputs");
+	}
+	cr_assert(json_equal(hash[1], hash[2]) && !json_equal(hash[0], hash[1]) && !json_equal(hash[1], hash[3]));
+	json_t *plain = cli_json(&how, "compare", "@/net.onnx", "--devices", "tpu_v1", "--json", "-", "--batch", "3");
+	cr_assert(json_equal(cli_at(plain, "devices.0.output_sha256"), hash[0]), "the seed is 1 unless said");
+	json_decref(plain);
+	for (int i = 0; i < 4; i++)
+		json_decref(root[i]);
 	cli_remove_folder(folder);
 }
 
@@ -391,6 +433,13 @@ Test(cli_compare, mixed_placement)
 	size_t i;
 	cli_check_result(root);
 	cr_assert_str_eq(cli_text(cli_at(device, "kind")), "mixed");
+	static const char *const used[] = {"diannao", "tpu_v1", "cpu"};
+	cr_assert_eq(json_array_size(cli_at(device, "devices")), 3);
+	for (i = 0; i < 3; i++) {
+		json_t *part = json_array_get(cli_at(device, "devices"), i);
+		cli_check_keys(part, "name:s kind:s precision:s machine_sha256:s settings:o", used[i]);
+		cr_assert_str_eq(cli_text(cli_at(part, "name")), used[i]);
+	}
 	cr_assert(cli_number(cli_at(device, "accuracy.top1_agreement")) >= 0.98);
 	cr_assert(json_is_null(cli_at(device, "totals.cycles")), "cycles of different clocks have no sum");
 	cr_assert(json_is_null(cli_at(device, "totals.energy_j")),

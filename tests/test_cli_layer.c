@@ -136,6 +136,29 @@ static int8_t *naive_pool(const struct npl_tensor *x, const struct npl_window *w
 	return y;
 }
 
+/* splitmix64 gives its published sequence, and each element takes the top bits of one draw: anybody can draw the same
+ * operands. */
+Test(cli_layer, operands_are_the_seeds)
+{
+	static const uint64_t published[] = {6457827717110365317u, 3203168211198807973u, 9817491932198370423u,
+					     4593380528125082431u, 16408922859458223821u};
+	static const enum npl_dtype dtypes[] = {NPL_I8, NPL_U8, NPL_I16, NPL_F32};
+	for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
+		struct npl_random random = {.state = 1234567};
+		struct npl_tensor t = draw(dtypes[d], npl_shape_of(1, 5), &random);
+		for (int i = 0; i < 5; i++) {
+			uint64_t bits = published[i];
+			if (dtypes[d] == NPL_F32)
+				cr_assert_eq(((float *)t.data)[i], (float)((double)(bits >> 40) / 8388608 - 1));
+			else if (dtypes[d] == NPL_I16)
+				cr_assert_eq(((int16_t *)t.data)[i], (int16_t)(bits >> 48));
+			else
+				cr_assert_eq(((uint8_t *)t.data)[i], bits >> 56);
+		}
+		npl_tensor_free(&t);
+	}
+}
+
 /* Runs the layer on tpu_v1 through the library; returns the comparison, output may be NULL. */
 static struct npl_comparison run_tpu(const struct npl_layer_spec *spec, struct npl_tensor *output)
 {

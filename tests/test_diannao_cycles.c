@@ -122,6 +122,9 @@ Test(diannao_cycles, peak_and_description)
 	/* The paper's 452 GOP/s are units of 2^30 at a critical path of 1.02 ns. */
 	cr_assert_float_eq((double)dn_operations_per_cycle(&config) / 1.02e-9 / 0x1p30, 452, 1);
 	npl_driver_diannao.describe(&config, &info);
+	cr_assert(strstr(info.detail, "256 multiply-accumulates per cycle (496 operations as the paper counts)"), "%s",
+		  info.detail);
+	cr_assert_lt(strlen(info.detail), 100);
 	cr_assert_eq(info.format, NPL_FORMAT_Q16);
 	cr_assert_float_eq(info.peak_macs_per_second, 256 * 980e6, 1);
 	cr_assert_str_eq(info.link.name, "main memory");

@@ -308,3 +308,60 @@ Test(diannao_values, timing_only_leaves_the_output_alone)
 	cr_assert_eq(timed.bytes[NPL_MEM_DRAM], full.bytes[NPL_MEM_DRAM]);
 	dn_case_free(&c);
 }
+
+/* The ends of float32's powers of two: results vanish (ties up, so that -1 does too) or saturate with their sign. */
+Test(diannao_values, scales_at_the_ends)
+{
+	const struct {
+		int x, w, y; /* log2 of the scales */
+		bool vanish;
+	} cases[] = {{-149, -149, 127, true},  {-149, -10, 0, true},    {-10, -149, 127, true},
+		     {-149, -149, -200, true}, /* the output's is 0: plain Q6.10 */
+		     {127, 127, -149, false},  {127, -10, -149, false}, {0, 0, -100, false}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		for (int product = 0; product < 2; product++) {
+			struct dn_config config = dn_default();
+			struct npl_result result;
+			struct dn_case c;
+			uint64_t rng = 12;
+			config.product = product;
+			dn_case_gemm(&c, 3, 1, 1);
+			dn_case_data(&c, &rng, 10, 10);
+			const int16_t x[] = {-3000, 0, 3000};
+			memcpy(c.x.data, x, sizeof x);
+			*(int16_t *)c.w.data = 2000;
+			c.x.quant.scale = ldexpf(1, cases[i].x);
+			c.w.quant.scale = ldexpf(1, cases[i].w);
+			c.y.quant.scale = ldexpf(1, cases[i].y);
+			dn_case_run(&config, &c, &result);
+			const int16_t *y = c.y.data, most = cases[i].vanish ? 0 : 32767;
+			cr_assert(y[0] == -most - !cases[i].vanish && y[1] == 0 && y[2] == most,
+				  "case %zu, product %d: %d %d %d", i, product, y[0], y[1], y[2]);
+			cr_assert_eq(result.saturations, cases[i].vanish ? 0 : 2);
+			dn_case_free(&c);
+		}
+}
+
+Test(diannao_values, scales_must_be_finite)
+{
+	static const char *const names[] = {"input", "weight", "output"};
+	const float bad[] = {INFINITY, -INFINITY, NAN};
+	for (int t = 0; t < 3; t++)
+		for (int b = 0; b < 3; b++) {
+			struct dn_config config = dn_default();
+			struct npl_result result = {0};
+			struct npl_err err = {0};
+			struct dn_case c;
+			uint64_t rng = 13;
+			char why[200];
+			dn_case_gemm(&c, 2, 3, 4);
+			dn_case_data(&c, &rng, 10, 10);
+			struct npl_tensor *tensors[] = {&c.x, &c.w, &c.y};
+			tensors[t]->quant.scale = bad[b];
+			cr_assert_not(npl_driver_diannao.supports(&config, &c.layer, why, sizeof why));
+			cr_assert(strstr(why, names[t]), "'%s' does not name the %s", why, names[t]);
+			cr_assert_eq(npl_driver_diannao.run(&config, &c.layer, &result, &err), NPL_EINPUT);
+			cr_assert(strstr(err.msg, names[t]), "'%s' does not name the %s", err.msg, names[t]);
+			dn_case_free(&c);
+		}
+}

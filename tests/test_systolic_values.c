@@ -344,3 +344,73 @@ Test(systolic_values, timing_only_leaves_the_output_alone)
 	cr_assert(!memcmp(with.counter, without.counter, sizeof with.counter));
 	test_layer_free(&t);
 }
+
+/* One Gemm of 3 rows and 2 output channels, each with its weight scale. */
+static int run_scaled(float x, const float *w, float y, struct npl_result *result, struct npl_err *err, uint8_t *out)
+{
+	struct tpu_config config = test_tpu_defaults();
+	struct test_layer t;
+	void *state = NULL;
+	uint64_t rng = 0x5eed0308;
+	char why[256] = "";
+	test_gemm(&t, 3, 40, 2);
+	test_requantised(&t, NPL_U8, y, 77);
+	test_fill(&t.x, &rng);
+	memset(t.w.data, 1, npl_tensor_bytes(&t.w));
+	t.x.quant.scale = x;
+	t.w.quant.channel_scale = w;
+	*result = (struct npl_result){0};
+	cr_assert_eq(npl_driver_systolic.open(&config, &state, err), 0);
+	cr_assert(npl_driver_systolic.supports(state, &t.layer, why, sizeof why), "%s", why);
+	int rc = npl_driver_systolic.run(state, &t.layer, result, err);
+	npl_driver_systolic.close(state);
+	memcpy(out, t.y.data, 6);
+	test_layer_free(&t);
+	return rc;
+}
+
+Test(systolic_values, scales_may_vanish_but_must_be_finite)
+{
+	const struct {
+		float x, w[2], y;
+		int bad_channel; /* -1: none */
+	} cases[] = {
+		{0.01f, {1e-30f, 1e18f}, 1e18f, -1},  /* the first channel's scale is 1e-50 */
+		{1e-25f, {1e-25f, 1.0f}, 1e-25f, -1}, /* the product vanishes before the quotient would save it */
+		{0.5f, {0, 2.0f}, 1.0f, -1},
+		{0.5f, {1e-44f, 2.0f}, 1.0f, -1}, /* subnormal */
+		{1e20f, {1.0f, 1e20f}, 1e20f, 1},
+		{1.0f, {1e-20f, 1e-10f}, 1e-30f, -1},
+		{1.0f, {1.0f, 1e10f}, 1e-30f, 1},
+		{1.0f, {1.0f, 1.0f}, 0, 0},
+		{1.0f, {0, 1.0f}, 0, 0},
+		{1.0f, {1.0f, NAN}, 1.0f, 1},
+		{1.0f, {1.0f, INFINITY}, 1.0f, 1},
+		{NAN, {1.0f, 1.0f}, 1.0f, 0},
+		{1.0f, {1.0f, 1.0f}, INFINITY, 0},
+		{1.0f, {1.0f, -1.0f}, 1.0f, 1},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct npl_err err = {0};
+		struct npl_result result;
+		uint8_t out[6];
+		char channel[40];
+		int rc = run_scaled(cases[i].x, cases[i].w, cases[i].y, &result, &err, out);
+		if (cases[i].bad_channel >= 0) {
+			snprintf(channel, sizeof channel, "output channel %d ", cases[i].bad_channel);
+			cr_assert_eq(rc, NPL_EINPUT, "case %zu: %d", i, rc);
+			cr_assert(strstr(err.msg, channel), "case %zu: '%s' does not name %s", i, err.msg, channel);
+			continue;
+		}
+		cr_assert_eq(rc, 0, "case %zu: %s", i, err.msg);
+		for (int o = 0; o < 6; o++) {
+			volatile float both = cases[i].x * cases[i].w[o % 2];
+			volatile float scale = both / cases[i].y;
+			if (scale < 1e-9f)
+				cr_assert_eq(out[o], 77, "case %zu: output %d is %d, the zero point is 77", i, o,
+					     out[o]);
+			else
+				cr_assert_gt(out[o], 77, "case %zu: output %d", i, o);
+		}
+	}
+}

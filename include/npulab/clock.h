@@ -4,13 +4,6 @@
 #ifndef NPULAB_CLOCK_H
 #define NPULAB_CLOCK_H
 
-#include <time.h>
-
-static inline double npl_clock_seconds(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+double npl_clock_seconds(void); /* since some fixed moment */
 
 #endif

@@ -31,12 +31,14 @@ struct npl_device_report {
 	int n_settings;
 	char machine_sha256[65]; /* empty likewise */
 	char output_sha256[65];  /* of the float outputs of all samples; empty without values */
-	struct npl_run run; /* sum over the batches */
-	double spread;      /* measured: (largest - least) / median of the passes' seconds; NAN: not measured */
+	struct npl_run run; /* sum over the batches; measured: of the pass with the median time */
+	double spread;      /* measured: width of the middle half of the passes over their median; NAN: not measured */
 	int passes;         /* timed */
 	double simulation_wall_seconds; /* median over the passes; NAN for a real device */
 	struct npl_accuracy accuracy;
-	int64_t samples, batches;
+	int64_t samples, batches, batch;
+	int n_parts; /* placement: the devices it used, described (name, info, settings, machine_sha256); no runs */
+	struct npl_device_report *part;
 };
 
 struct npl_comparison {

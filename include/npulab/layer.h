@@ -5,7 +5,8 @@
  * the run.
  *
  * Canonical forms, so that a device handles one case each:
- *   Conv   in[0] x (N,C,H,W)  in[1] w (M,C/groups,KH,KW)  in[2] bias (M) or NULL   out y (N,M,OH,OW)
+ *   Conv   in[0] x (N,C,H,W)  in[1] w (M,C/groups,KH,KW)  in[2] bias (M) or NULL   out y (N,M,OH,OW);
+ *          one-dimensional: without H, KH and OH
  *   Gemm   in[0] x (rows,K)   in[1] w (N,K), always so    in[2] bias (N) or NULL   out y (rows,N)
  *          (a MatMul by a constant, or a Gemm with other transposes or alpha/beta, is brought to this form)
  *
@@ -24,6 +25,7 @@
 #include "npulab/op.h"
 
 #define NPL_LAYER_INPUTS 64
+#define NPL_Q16_FRACTION_BITS 10 /* of the format q16 */
 
 enum npl_format { NPL_FORMAT_F32, NPL_FORMAT_INT8, NPL_FORMAT_Q16, NPL_FORMATS };
 const char *npl_format_name(enum npl_format format); /* "float32", "int8", "Q6.10" */

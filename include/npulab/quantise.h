@@ -14,13 +14,13 @@
 #include "npulab/layer.h"
 #include "npulab/session.h"
 
-#define NPL_Q16_FRACTION_BITS 10
-
 /* The type of activations in a format. */
 enum npl_dtype npl_format_dtype(enum npl_format format);
 
 /* Scale and zero point of an activation with the given range; an empty range counts as [0, 0]. */
 struct npl_quant npl_quant_of_range(enum npl_format format, struct npl_range range);
+
+/* NPL_EINPUT: a NaN in a value, a NaN or an infinity in a weight or bias; an infinite value saturates. */
 
 /* Float to format and back; out is allocated here with in's shape. quant belongs to the integer side. */
 int npl_quantise(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant, struct npl_tensor *out, struct npl_err *err);

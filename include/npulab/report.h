@@ -23,6 +23,7 @@ struct npl_figures {
 	double seconds, latency_s;        /* of all samples; of one batch */
 	double inferences_per_second, ops_per_second, utilization;
 	double energy_j, inferences_per_joule, joules_per_inference, power_w;
+	double known_joules_per_inference; /* of the components that are known, when others are absent */
 };
 void npl_figures_of(const struct npl_device_report *report, const struct npl_report_context *context, struct npl_figures *figures);
 

@@ -71,6 +71,8 @@ struct npl_layer_run {
 	double link_seconds;
 	uint64_t link_bytes;
 	int transfers;
+	enum npl_dtype output_dtype; /* of the output in its own format, and what its integers stand for */
+	struct npl_quant output_quant;
 	char output_sha256[65];   /* of the output's bytes in its own format; empty in timing_only or unhashed */
 };
 
@@ -101,6 +103,9 @@ int npl_run_add(struct npl_run *sum, const struct npl_run *run, struct npl_err *
 /* Recomputes the totals of a run from its rows. */
 int npl_run_total(struct npl_run *run, struct npl_err *err);
 void npl_run_free(struct npl_run *run);
+
+/* What a row takes: the device, its host and the link one after the other. */
+double npl_row_seconds(const struct npl_layer_run *row);
 
 /* Energy of a row or a run in joules; NAN when any part is absent or there is none. */
 double npl_energy_sum(const struct npl_energy *energy, int n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parameters of DianNao machines. The defaults are those of machines/diannao.yaml, where each has its source. */
+ * Parameters of DianNao machines. What a machine file leaves out is as in the paper's (machines/diannao.yaml has the
+ * sources), but for the energies: those are absent until a file gives them with their origin. */
 #include "dn.h"
 
 #define PARAM(key, type, field, otherwise, min, max, unit, help)                                                       \
@@ -24,27 +25,26 @@ const struct npl_param dn_params[] = {
 	      "main memory, shared with the host"),
 	PARAM("memory.latency_seconds", NPL_PARAM_DOUBLE, memory_latency_seconds, "0", 0, 1, "s",
 	      "of a transfer to or from the host's data"),
-	PARAM("energy.sb_pj_per_byte", NPL_PARAM_DOUBLE, sb_pj_per_byte, "0.20926339285714285", 0, 1e9, "pJ",
-	      "SB, per byte read"),
-	PARAM("energy.nbin_pj_per_byte", NPL_PARAM_DOUBLE, nbin_pj_per_byte, "2.9017857142857144", 0, 1e9, "pJ",
-	      "NBin, per byte read"),
-	PARAM("energy.nbout_pj_per_byte", NPL_PARAM_DOUBLE, nbout_pj_per_byte, "2.9336734693877551", 0, 1e9, "pJ",
+	PARAM("energy.sb_pj_per_byte", NPL_PARAM_DOUBLE, sb_pj_per_byte, "0", 0, 1e9, "pJ", "SB, per byte read"),
+	PARAM("energy.nbin_pj_per_byte", NPL_PARAM_DOUBLE, nbin_pj_per_byte, "0", 0, 1e9, "pJ", "NBin, per byte read"),
+	PARAM("energy.nbout_pj_per_byte", NPL_PARAM_DOUBLE, nbout_pj_per_byte, "0", 0, 1e9, "pJ",
 	      "NBout, per byte of its width and step of the NFU"),
-	PARAM("energy.nfu_pj_per_lane", NPL_PARAM_DOUBLE, nfu_pj_per_lane, "0.52614795918367352", 0, 1e9, "pJ",
+	PARAM("energy.nfu_pj_per_lane", NPL_PARAM_DOUBLE, nfu_pj_per_lane, "0", 0, 1e9, "pJ",
 	      "NFU, per multiplier with its adders and step"),
-	PARAM("energy.control_pj_per_cycle", NPL_PARAM_DOUBLE, control_pj_per_cycle, "31.632653061224488", 0, 1e9, "pJ",
+	PARAM("energy.control_pj_per_cycle", NPL_PARAM_DOUBLE, control_pj_per_cycle, "0", 0, 1e9, "pJ",
 	      "control processor"),
-	PARAM("energy.interface_pj_per_cycle", NPL_PARAM_DOUBLE, interface_pj_per_cycle, "8.1632653061224492", 0, 1e9,
-	      "pJ", "AXI interface"),
-	PARAM("energy.other_pj_per_cycle", NPL_PARAM_DOUBLE, other_pj_per_cycle, "26.530612244897959", 0, 1e9, "pJ",
+	PARAM("energy.interface_pj_per_cycle", NPL_PARAM_DOUBLE, interface_pj_per_cycle, "0", 0, 1e9, "pJ",
+	      "AXI interface"),
+	PARAM("energy.other_pj_per_cycle", NPL_PARAM_DOUBLE, other_pj_per_cycle, "0", 0, 1e9, "pJ",
 	      "the rest of the chip"),
-	PARAM("energy.chip_origin", NPL_PARAM_ORIGIN, chip_origin, "calibrated:chen2014", 0, 0, "", "of the above"),
-	PARAM("energy.dram_pj_per_access", NPL_PARAM_DOUBLE, dram_pj_per_access, "17600", 0, 1e12, "pJ",
+	PARAM("energy.chip_origin", NPL_PARAM_ORIGIN, chip_origin, "absent", 0, 0, "",
+	      "of the above; absent: not known"),
+	PARAM("energy.dram_pj_per_access", NPL_PARAM_DOUBLE, dram_pj_per_access, "0", 0, 1e12, "pJ",
 	      "main memory, per access"),
 	PARAM("energy.dram_access_bytes", NPL_PARAM_INT, dram_access_bytes, "32", 1, 1 << 20, "bytes",
 	      "that one access moves"),
-	PARAM("energy.dram_origin", NPL_PARAM_ORIGIN, dram_origin, "modelled:mcpat-chen2014", 0, 0, "",
-	      "of the two above"),
+	PARAM("energy.dram_origin", NPL_PARAM_ORIGIN, dram_origin, "absent", 0, 0, "",
+	      "of the two above; absent: not known"),
 	{0},
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * DianNao as a device: opens with a configuration, says what it runs, runs a layer. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "dn.h"
-#include "npulab/q16.h"
 
 static int dn_open(const void *config, void **state, struct npl_err *err)
 {
@@ -34,9 +34,9 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 	info->stat = dn_stats;
 	info->n_stats = DN_STATS;
 	snprintf(info->detail, sizeof info->detail,
-		 "Tn %lld, %lld operations per cycle, %s products, %lld-bit sums; memory assumed to keep up",
-		 (long long)config->tn, (long long)dn_operations_per_cycle(config),
-		 config->product == NPL_Q16_ROUNDED ? "rounded" : "full", (long long)config->sum_bits);
+		 "Tn %lld: %lld multiply-accumulates per cycle (%lld operations as the paper counts); ideal memory",
+		 (long long)config->tn, (long long)(config->tn * config->tn),
+		 (long long)dn_operations_per_cycle(config));
 }
 
 static bool dn_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
@@ -65,6 +65,22 @@ static void fill_result(const struct dn_config *config, const struct dn_work *wo
 	result->overflows = counters->sum_wraps;
 }
 
+/* Scales come with the values, after the layer was asked about. */
+static int check_scales(const struct npl_layer *layer, struct npl_err *err)
+{
+	const struct {
+		const char *what;
+		const struct npl_tensor *tensor;
+	} of[] = {{"input", layer->n_in > 0 ? layer->in[0] : NULL},
+		  {"weight", layer->n_in > 1 ? layer->in[1] : NULL},
+		  {"output", layer->out}};
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+		if (of[i].tensor && !isfinite(of[i].tensor->quant.scale))
+			return npl_fail(err, NPL_EINPUT, "the scale of the %s is %g, expected a power of two",
+					of[i].what, (double)of[i].tensor->quant.scale);
+	return 0;
+}
+
 static int dn_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
 	const struct dn_config *config = state;
@@ -72,6 +88,8 @@ static int dn_run(void *state, const struct npl_layer *layer, struct npl_result 
 	struct dn_traffic traffic;
 	struct dn_counters counters = {0};
 	char why[200];
+	if (check_scales(layer, err))
+		return NPL_EINPUT;
 	if (!dn_work_of(config, layer, &work, why, sizeof why))
 		return npl_fail(err, NPL_EINTERNAL, "diannao: layer %s was not asked about: %s", layer->name, why);
 	if (!layer->timing_only && dn_values(config, &work, layer, &counters, err))

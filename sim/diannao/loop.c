@@ -3,7 +3,7 @@
  * Steps of the NFU and cycles of a layer, from the loop nests of Chen et al., ASPLOS 2014, figures 5, 7 and 8: a step
  * takes one NBin row and, but for pooling, one SB row. A row read in cycle t is in stage s of the pipeline in cycle
  * t + s, so the last of n steps is out of the eighth stage after n + 8 cycles. Pooling passes by NFU-1, and by NFU-3
- * unless it divides or activates (section 5).
+ * unless it divides or activates.
  *
  * Not here: waiting for memory, loading the buffers before the first step, decoding of instructions. */
 #include "dn.h"

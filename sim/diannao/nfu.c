@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The arithmetic of the NFU on single values (Chen et al., ASPLOS 2014, section 5): what leaves NFU-2 and what
+ * The arithmetic of the NFU on single values (Chen et al., ASPLOS 2014): what leaves NFU-2 and what
  * NFU-3 makes of it. NFU-1 and the adder trees are npl_q16_gemm.
  *
  * The paper gives Q6.10 operands, truncated multipliers with a correction constant and 16-bit outputs of each
@@ -11,7 +11,6 @@
  *     and they saturate to 16 bits;
  *   - averages are multiplied by a reciprocal in NFU-3: at most 1.5 units in the last place from the exact quotient. */
 #include "dn.h"
-#include "npulab/quantise.h"
 
 /* Slope 0 below zero, 1 above: exact. */
 #define ONE (1 << NPL_Q16_FRACTION_BITS)

@@ -6,7 +6,6 @@
 
 #include "dn.h"
 #include "npulab/q16.h"
-#include "npulab/quantise.h"
 
 #define MOST_OUTPUTS    256    /* per packing of weights */
 #define MOST_POSITIONS  128    /* per matrix product */

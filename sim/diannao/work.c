@@ -7,7 +7,6 @@
 
 #include "dn.h"
 #include "npulab/q16.h"
-#include "npulab/quantise.h"
 #include "npulab/window.h"
 
 /* The reciprocal of dn_average has 15 bits for windows up to this size, and their sum fits in 32 bits. */
@@ -35,7 +34,7 @@ int64_t dn_out_rows(const struct dn_config *config, const struct dn_work *work)
 	return (work->no + config->tn - 1) / config->tn;
 }
 
-/* scale = 2^*exponent. Raw integers (scale 0) are plain Q6.10. */
+/* scale = 2^*exponent, -149 to 127 in float32. Raw integers (scale 0) are plain Q6.10. */
 static bool exponent_of(const struct npl_tensor *tensor, int *exponent)
 {
 	if (tensor->quant.zero_point || tensor->quant.channel_scale)
@@ -158,7 +157,7 @@ static bool check_size(const struct dn_config *config, const struct dn_work *wor
 	return true;
 }
 
-/* From the scale of NFU-2's result to that of the output. */
+/* From the scale of NFU-2's result to that of the output: within +-500, and dn_rescale takes any shift. */
 static int shift_of(const struct dn_config *config, enum dn_kind kind, int x, int w, int y)
 {
 	if (kind != DN_SUM)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parameters of the systolic machines. The defaults are the TPU v1's; machines/tpu_v1.yaml repeats them with the
- * source of each. The ranges keep every product of two parameters within 64 bits. */
+ * Parameters of the systolic machines. What a machine file leaves out is as in the TPU v1 (machines/tpu_v1.yaml has
+ * the sources), but for the energies: another machine's joules are not the TPU v1's, so those are absent until a file
+ * gives them with their origin. The ranges keep every product of two parameters within 64 bits. */
 #include <stddef.h>
 
 #include "tpu.h"
@@ -38,31 +39,31 @@ const struct npl_param tpu_params[] = {
 	 "before each transfer", NULL},
 	{"host_link.pj_per_byte", NPL_PARAM_DOUBLE, AT(link_pj_per_byte), "0", 0, 1e9, "pJ",
 	 "energy of the link, per byte", NULL},
-	{"host_link.energy_origin", NPL_PARAM_ORIGIN, AT(link_origin), "absent", 0, 0, "", "where that figure is from",
-	 NULL},
-	{"energy.matrix_unit.pj", NPL_PARAM_DOUBLE, AT(cell.pj), "0.15957", 0, 1e9, "pJ",
+	{"host_link.energy_origin", NPL_PARAM_ORIGIN, AT(link_origin), "absent", 0, 0, "",
+	 "where that figure is from; absent: not known", NULL},
+	{"energy.matrix_unit.pj", NPL_PARAM_DOUBLE, AT(cell.pj), "0", 0, 1e9, "pJ",
 	 "matrix unit, per cell and active cycle", NULL},
-	{"energy.matrix_unit.origin", NPL_PARAM_ORIGIN, AT(cell.origin), "modelled:horowitz2014+stillmaker2017", 0, 0,
-	 "", "where that figure is from", NULL},
-	{"energy.unified_buffer_read.pj", NPL_PARAM_DOUBLE, AT(buffer_read.pj), "1174.296", 0, 1e9, "pJ",
-	 "unified buffer, per row read", NULL},
-	{"energy.unified_buffer_read.origin", NPL_PARAM_ORIGIN, AT(buffer_read.origin), "modelled:cacti7-28nm-hp", 0, 0,
-	 "", "where that figure is from", NULL},
-	{"energy.unified_buffer_write.pj", NPL_PARAM_DOUBLE, AT(buffer_write.pj), "1095.456", 0, 1e9, "pJ",
-	 "unified buffer, per row written", NULL},
-	{"energy.unified_buffer_write.origin", NPL_PARAM_ORIGIN, AT(buffer_write.origin), "modelled:cacti7-28nm-hp", 0,
-	 0, "", "where that figure is from", NULL},
-	{"energy.accumulators.pj", NPL_PARAM_DOUBLE, AT(accumulator.pj), "1952.891", 0, 1e9, "pJ",
-	 "accumulators, per row read and written", NULL},
-	{"energy.accumulators.origin", NPL_PARAM_ORIGIN, AT(accumulator.origin), "modelled:cacti7-28nm-hp", 0, 0, "",
-	 "where that figure is from", NULL},
-	{"energy.weight_memory.pj", NPL_PARAM_DOUBLE, AT(weight_byte.pj), "81.6", 0, 1e9, "pJ",
+	{"energy.matrix_unit.origin", NPL_PARAM_ORIGIN, AT(cell.origin), "absent", 0, 0, "",
+	 "where that figure is from; absent: not known", NULL},
+	{"energy.unified_buffer_read.pj_per_byte", NPL_PARAM_DOUBLE, AT(buffer_byte_read.pj), "0", 0, 1e9, "pJ",
+	 "unified buffer, per byte of the row read", NULL},
+	{"energy.unified_buffer_read.origin", NPL_PARAM_ORIGIN, AT(buffer_byte_read.origin), "absent", 0, 0, "",
+	 "where that figure is from; absent: not known", NULL},
+	{"energy.unified_buffer_write.pj_per_byte", NPL_PARAM_DOUBLE, AT(buffer_byte_written.pj), "0", 0, 1e9, "pJ",
+	 "unified buffer, per byte of the row written", NULL},
+	{"energy.unified_buffer_write.origin", NPL_PARAM_ORIGIN, AT(buffer_byte_written.origin), "absent", 0, 0, "",
+	 "where that figure is from; absent: not known", NULL},
+	{"energy.accumulators.pj_per_word", NPL_PARAM_DOUBLE, AT(accumulator_word.pj), "0", 0, 1e9, "pJ",
+	 "accumulators, per 32-bit word of the row read and written", NULL},
+	{"energy.accumulators.origin", NPL_PARAM_ORIGIN, AT(accumulator_word.origin), "absent", 0, 0, "",
+	 "where that figure is from; absent: not known", NULL},
+	{"energy.weight_memory.pj", NPL_PARAM_DOUBLE, AT(weight_byte.pj), "0", 0, 1e9, "pJ",
 	 "weight memory, per byte read", NULL},
-	{"energy.weight_memory.origin", NPL_PARAM_ORIGIN, AT(weight_byte.origin), "modelled:dramsim3-ddr3-2133", 0, 0,
-	 "", "where that figure is from", NULL},
-	{"energy.static.watts", NPL_PARAM_DOUBLE, AT(static_watts), "28", 0, 1e6, "W", "drawn always", NULL},
-	{"energy.static.origin", NPL_PARAM_ORIGIN, AT(static_origin), "calibrated:jouppi2017", 0, 0, "",
-	 "where that figure is from", NULL},
+	{"energy.weight_memory.origin", NPL_PARAM_ORIGIN, AT(weight_byte.origin), "absent", 0, 0, "",
+	 "where that figure is from; absent: not known", NULL},
+	{"energy.static.watts", NPL_PARAM_DOUBLE, AT(static_watts), "0", 0, 1e6, "W", "drawn always", NULL},
+	{"energy.static.origin", NPL_PARAM_ORIGIN, AT(static_origin), "absent", 0, 0, "",
+	 "where that figure is from; absent: not known", NULL},
 	{0},
 };
 

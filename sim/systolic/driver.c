@@ -4,6 +4,7 @@
  * activations exceed the unified buffer is split over images; each part starts from cold, and the cycles add up. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tpu.h"
 
@@ -36,8 +37,10 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	info->engine = "fast";
 	info->clock_hz = (double)c->clock_hz;
 	info->peak_macs_per_second = (double)(c->rows * c->columns) * (double)c->clock_hz;
-	info->static_watts = c->static_watts;
-	info->static_origin = c->static_origin;
+	if (strcmp(c->static_origin, "absent")) { /* not known is not 0 W: the layers' results say "absent" */
+		info->static_watts = c->static_watts;
+		info->static_origin = c->static_origin;
+	}
 	info->link = (struct npl_link){c->link_name, c->link_bytes_per_second, c->link_latency_seconds,
 				       c->link_pj_per_byte, c->link_origin};
 	info->stat = tpu_stats_table;

@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
  * Energy of a layer: counters times the table of the machine file. The matrix unit costs the same in every cell of an
- * active array, used or padding: weights of zero still move operands. Each row of partial sums is one read and
- * one write of the accumulators: the first tile's writes read nothing, but the Activate reads each row once.
+ * active array, used or padding: weights of zero still move operands. Rows of the memories are charged whole, by the
+ * byte or the word, so that those of a narrower array cost less. Each row of partial sums is one read and one write of
+ * the accumulators: the first tile's writes read nothing, but the Activate reads each row once.
  *
  * Not here: clock tree and pipeline registers, the activation unit's arithmetic, instruction issue, I/O of the weight
- * memory: no table has them for this chip. The static power is calibrated and holds whatever is constant. */
+ * memory: no table has them for this chip. The static power is calibrated and holds whatever is constant. Energy per
+ * byte that follows the size of a memory: the table is right for the sizes that it was made for. */
 #include "tpu.h"
 
 int tpu_energy_of(const struct tpu_config *config, const struct tpu_stats *stats, uint64_t cycles,
 		  struct npl_result *result, struct npl_err *err)
 {
 	struct tpu_energy idle = {config->static_watts / (double)config->clock_hz * 1e12, config->static_origin};
+	uint64_t row_bytes = (uint64_t)tpu_row_bytes(config), row_words = (uint64_t)config->columns;
 	const struct {
 		const char *component;
 		uint64_t events;
 		const struct tpu_energy *each;
 	} parts[] = {
 		{"matrix unit", stats->useful_macs + stats->unused_macs, &config->cell},
-		{"unified buffer read", stats->ub_rows_read, &config->buffer_read},
-		{"unified buffer write", stats->ub_rows_written, &config->buffer_write},
-		{"accumulators", stats->accumulator_writes, &config->accumulator},
+		{"unified buffer read", stats->ub_rows_read * row_bytes, &config->buffer_byte_read},
+		{"unified buffer write", stats->ub_rows_written * row_bytes, &config->buffer_byte_written},
+		{"accumulators", stats->accumulator_writes * row_words, &config->accumulator_word},
 		{"weight memory", stats->weight_bytes, &config->weight_byte},
 		{"static", cycles, &idle},
 	};

@@ -7,7 +7,6 @@
  * group, block of N, block of result rows, tile of K; a block's sums stay in the accumulators until its last tile.
  *
  * Not here: copies for unused columns, depthwise groups side by side, blocks larger than half the accumulators. */
-#include <math.h>
 #include <stdio.h>
 
 #include "npulab/int8.h"
@@ -84,12 +83,7 @@ static bool zero_in_range(const struct npl_tensor *t)
 	return t->quant.zero_point >= npl_int8_min(t->dtype) && t->quant.zero_point <= npl_int8_max(t->dtype);
 }
 
-static bool usable_scale(float scale)
-{
-	return isfinite(scale) && scale > 0;
-}
-
-/* Types, zero points and scales that the array and its activation unit can work with. */
+/* Types and zero points that the array and its activation unit can work with. Scales come with the values (values.c). */
 static bool quantised(const struct npl_layer *layer, char *why, size_t n)
 {
 	const struct npl_tensor *x = layer->in[0], *w = layer->in[1], *y = layer->out;
@@ -100,14 +94,7 @@ static bool quantised(const struct npl_layer *layer, char *why, size_t n)
 		return no(why, n, "a zero point lies outside its 8-bit type");
 	if (bias && (bias->dtype != NPL_I32 || npl_tensor_count(bias) != w->shape.dim[0]))
 		return no(why, n, "the bias is not one 32-bit integer per output channel");
-	if (y->dtype == NPL_I32)
-		return true;
-	const float *w_scale = w->quant.channel_scale ? w->quant.channel_scale : &w->quant.scale;
-	bool ok = usable_scale(x->quant.scale) && usable_scale(y->quant.scale);
-	for (int64_t i = 0; ok && i < (w->quant.channel_scale ? w->shape.dim[0] : 1); i++)
-		ok = usable_scale(w_scale[i]) &&
-		     usable_scale(npl_int8_scale(x->quant.scale, w_scale[i], y->quant.scale));
-	return ok || no(why, n, "a scale is not a positive number");
+	return true;
 }
 
 static bool shapes_fit(const struct npl_layer *layer)

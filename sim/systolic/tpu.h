@@ -25,7 +25,7 @@
 /* One kind of energy event. */
 struct tpu_energy {
 	double pj;
-	const char *origin;
+	const char *origin; /* "absent": not known, whatever pj says */
 };
 
 /* What a machine file describes (config.c has ranges, defaults and help). */
@@ -42,7 +42,9 @@ struct tpu_config {
 	const char *link_name;
 	double link_bytes_per_second, link_latency_seconds, link_pj_per_byte;
 	const char *link_origin;
-	struct tpu_energy cell, buffer_read, buffer_write, accumulator, weight_byte;
+	/* Per cell and active cycle; per byte of a row of tpu_row_bytes; per word of a row of `columns`, read and written;
+	 * per byte fetched. Rows are charged whole, and a narrower array has narrower ones. */
+	struct tpu_energy cell, buffer_byte_read, buffer_byte_written, accumulator_word, weight_byte;
 	double static_watts;
 	const char *static_origin;
 };

@@ -4,6 +4,7 @@
  * of core/. A convolution is a product of weights (output channels x K) and pixels (K x pixels); pixels are gathered
  * for a chunk at a time. Wrapping addition is associative, so the order of K only matters where additions that wrap
  * are counted: then it is the array's (taps, then channels), else the weights are used as they lie. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,12 @@ static struct npl_int8_matrix matrix_of(const struct npl_tensor *t, const void *
 	return (struct npl_int8_matrix){data, t->dtype, t->quant.zero_point, stride, k_stride};
 }
 
+/* 0 is fine: a channel of weights around 1e-28 beside another of 1e20 comes to nothing, each result the zero point. */
+static bool usable_scale(float scale)
+{
+	return isfinite(scale) && scale >= 0;
+}
+
 static int set_scales(struct finish *f, struct npl_err *err)
 {
 	const struct npl_tensor *x = f->layer->in[0], *w = f->layer->in[1], *y = f->layer->out;
@@ -38,10 +45,17 @@ static int set_scales(struct finish *f, struct npl_err *err)
 	f->scale = calloc((size_t)channels, sizeof *f->scale);
 	if (!f->scale)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld scales", (long long)channels);
-	for (int64_t i = 0; i < channels && y->dtype != NPL_I32; i++)
-		f->scale[i] = npl_int8_scale(x->quant.scale,
-					     w->quant.channel_scale ? w->quant.channel_scale[i] : w->quant.scale,
-					     y->quant.scale);
+	for (int64_t i = 0; i < channels && y->dtype != NPL_I32; i++) {
+		float w_scale = w->quant.channel_scale ? w->quant.channel_scale[i] : w->quant.scale;
+		f->scale[i] = npl_int8_scale(x->quant.scale, w_scale, y->quant.scale);
+		if (!usable_scale(x->quant.scale) || !usable_scale(w_scale) || !usable_scale(y->quant.scale) ||
+		    !usable_scale(f->scale[i]))
+			return npl_fail(err, NPL_EINPUT,
+					"output channel %lld is scaled by %g * %g / %g = %g (input, weight, output), "
+					"expected finite numbers from 0",
+					(long long)i, (double)x->quant.scale, (double)w_scale, (double)y->quant.scale,
+					(double)f->scale[i]);
+	}
 	return 0;
 }
 
