@@ -3,6 +3,7 @@
  * What the running commands share (common.h). */
 #include "common.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,27 +51,73 @@ static int load_samples(const struct cli_common *common, struct cli_work *work, 
 	return npl_samples_load(work->graph, calibration, 1, NULL, 0, &work->calibration, err);
 }
 
-/* Two reports in one file would lose one; a report over the model or a sample would lose that. */
-static int check_targets(const struct cli_common *common, const char *model_path, struct npl_err *err)
+static const char *base_name(const char *path)
 {
-	const char *target[] = {common->json, common->csv, common->output};
-	for (int i = 0; i < 3; i++) {
-		struct stat ours, other;
-		if (!target[i] || !strcmp(target[i], "-"))
-			continue;
-		for (int k = 0; k < i; k++)
-			if (target[k] && !strcmp(target[i], target[k]))
-				return npl_fail(err, NPL_EUSAGE, "%s is named for two outputs", target[i]);
-		if (stat(target[i], &ours))
-			continue;
-		if (model_path && !stat(model_path, &other) && ours.st_dev == other.st_dev && ours.st_ino == other.st_ino)
-			return npl_fail(err, NPL_EUSAGE, "%s is the model itself and would be overwritten", target[i]);
-		for (int k = 0; k < common->input.n; k++) {
-			const char *equals = strchr(common->input.item[k], '=');
-			const char *file = stat(common->input.item[k], &other) && equals ? equals + 1 : common->input.item[k];
-			if (!stat(file, &other) && ours.st_dev == other.st_dev && ours.st_ino == other.st_ino)
-				return npl_fail(err, NPL_EUSAGE, "%s is an input and would be overwritten", target[i]);
-		}
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static bool same_inode(const char *a, const char *b)
+{
+	struct stat x, y;
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* One file under two names? One that is not there yet is known by its folder and its name in it. */
+static bool same_file(const char *a, const char *b)
+{
+	char folder_a[PATH_MAX], folder_b[PATH_MAX];
+	if (!strcmp(a, b) || same_inode(a, b))
+		return true;
+	if (strcmp(base_name(a), base_name(b)))
+		return false;
+	snprintf(folder_a, sizeof folder_a, "%.*s.", (int)(base_name(a) - a), a);
+	snprintf(folder_b, sizeof folder_b, "%.*s.", (int)(base_name(b) - b), b);
+	return same_inode(folder_a, folder_b);
+}
+
+#define TARGETS 3
+
+/* The files that the options name for output; standard output and what is not asked for are NULL. */
+static void list_targets(const struct cli_common *common, const char *target[TARGETS])
+{
+	const char *const all[TARGETS] = {common->json, common->csv, common->output};
+	for (int i = 0; i < TARGETS; i++)
+		target[i] = all[i] && strcmp(all[i], "-") ? all[i] : NULL;
+}
+
+/* A report over what the run reads would lose that. path may be NULL. */
+static int protect(const struct cli_common *common, const char *path, const char *what, struct npl_err *err)
+{
+	const char *target[TARGETS];
+	list_targets(common, target);
+	for (int i = 0; i < TARGETS; i++)
+		if (path && target[i] && same_inode(target[i], path))
+			return npl_fail(err, NPL_EUSAGE, "%s is %s and would be overwritten", target[i], what);
+	return 0;
+}
+
+static int protect_samples(const struct cli_common *common, const struct npl_model_files *files, struct npl_err *err)
+{
+	const char *const read[] = {files->input, files->labels, files->calibration, common->labels};
+	for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+		if (protect(common, read[i], "an input", err))
+			return err->code;
+	for (int i = 0; i < common->input.n; i++) { /* NAME=FILE, or a file with a '=' in its name */
+		const char *equals = strchr(common->input.item[i], '=');
+		if (protect(common, common->input.item[i], "an input", err) ||
+		    protect(common, equals ? equals + 1 : NULL, "an input", err))
+			return err->code;
+	}
+	return 0;
+}
+
+int cli_protect_machines(const struct cli_common *common, const char *const *names, int n, struct npl_err *err)
+{
+	for (int i = 0; i < n; i++) {
+		bool is_file = strchr(names[i], '/') || strstr(names[i], ".yaml");
+		if (is_file && protect(common, names[i], "a machine file", err))
+			return err->code;
 	}
 	return 0;
 }
@@ -80,7 +127,9 @@ int cli_work_load(const char *model, const struct cli_common *common, struct cli
 	*work = (struct cli_work){0};
 	int rc = npl_model_find(model, &work->arena, &work->files, err);
 	if (!rc)
-		rc = check_targets(common, work->files.path, err);
+		rc = protect(common, work->files.path, "the model itself", err);
+	if (!rc)
+		rc = protect_samples(common, &work->files, err);
 	struct npl_load_options options = {.batch = common->batch ? common->batch : work->files.batch};
 	if (!rc)
 		rc = npl_graph_load(work->files.path, &options, &work->graph, err);
@@ -175,6 +224,12 @@ int cli_check_reports(const struct cli_common *common, struct npl_err *err)
 {
 	if (is_stdout(common->json) && is_stdout(common->csv))
 		return npl_fail(err, NPL_EUSAGE, "--json - and --csv - cannot both have standard output");
+	const char *target[TARGETS];
+	list_targets(common, target);
+	for (int i = 0; i < TARGETS; i++)
+		for (int k = 0; k < i; k++)
+			if (target[i] && target[k] && same_file(target[i], target[k]))
+				return npl_fail(err, NPL_EUSAGE, "%s is named for two outputs", target[i]);
 	return 0;
 }
 

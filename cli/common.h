@@ -41,11 +41,15 @@ struct cli_progress {
 	double started;
 	bool shown, silent;
 };
-void cli_progress_tell(void *progress, const char *what, int64_t done, int64_t all);
+void cli_progress_tell(void *user, const char *what, int64_t done, int64_t all);
 void cli_progress_end(struct cli_progress *progress);
 
-/* Before the work starts: NPL_EUSAGE when two reports want standard output. */
+/* Before the work starts: NPL_EUSAGE when two outputs want standard output or one file. */
 int cli_check_reports(const struct cli_common *common, struct npl_err *err);
+
+/* NPL_EUSAGE when an output would overwrite one of these devices' machine files; cli_work_load looks after model and
+ * samples. */
+int cli_protect_machines(const struct cli_common *common, const char *const *names, int n, struct npl_err *err);
 
 /* Prints the table, or with --json - only the JSON; writes the files asked for, whole or not at all. */
 int cli_report(const struct npl_comparison *comparison, const struct npl_report_context *context, const struct cli_common *common,

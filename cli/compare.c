@@ -23,6 +23,8 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 	if (cli_check_reports(&common, err) || cli_work_load(model, &common, &work, err))
 		return err->code;
 	int rc = cli_split_devices(common.devices, &work.arena, &names, &n, err);
+	if (!rc)
+		rc = cli_protect_machines(&common, names, n, err);
 	struct npl_compare_options how = {.device_names = rc ? NULL : names, .n_devices = rc ? 0 : n, .set = common.set.item,
 	                                  .n_sets = common.set.n, .threads = (int)common.threads, .no_accuracy = common.no_accuracy,
 	                                  .timing_only = common.timing_only, .progress = cli_progress_tell, .user = &progress};

@@ -78,9 +78,14 @@ static int refuse_foreign(const char *op, const struct layer_options *o, struct 
 	const struct {
 		bool given, fits;
 		const char *name;
-	} option[] = {{o->m || o->n || o->k, gemm, "-m, -n or -k"}, {o->input || o->kernel || o->stride || o->pad, !gemm, "a window or --input"},
-	              {o->dilation, conv, "--dilation"}, {o->filters || o->groups > 1, conv, "--filters or --groups"},
-	              {o->pool, !gemm && !conv, "--type"}, {o->requantise, gemm || conv, "--requantise"}};
+	} option[] = {
+	        {o->m || o->n || o->k, gemm, "-m, -n or -k"},
+	        {o->input || o->kernel || o->stride || o->pad, !gemm, "--input, --kernel, --stride or --pad"},
+	        {o->dilation, conv, "--dilation"},
+	        {o->filters || o->groups, conv, "--filters or --groups"},
+	        {o->pool, !gemm && !conv, "--type"},
+	        {o->requantise, gemm || conv, "--requantise"},
+	};
 	for (size_t i = 0; i < sizeof option / sizeof *option; i++)
 		if (option[i].given && !option[i].fits)
 			return npl_fail(err, NPL_EUSAGE, "layer %s takes no %s", op, option[i].name);
@@ -90,7 +95,7 @@ static int refuse_foreign(const char *op, const struct layer_options *o, struct 
 static int read_spec(const char *op, const struct layer_options *o, struct npl_layer_spec *spec, struct npl_err *err)
 {
 	*spec = (struct npl_layer_spec){.unsigned_x = o->is_unsigned, .requantise = o->requantise, .seed = (uint64_t)o->common.seed};
-	spec->attrs = (struct npl_attrs){.groups = o->groups, .alpha = 1, .beta = 1, .trans_b = true, .opset = 13};
+	spec->attrs = (struct npl_attrs){.groups = o->groups ? o->groups : 1, .alpha = 1, .beta = 1, .trans_b = true, .opset = 13};
 	if (strcmp(op, "gemm") && strcmp(op, "conv") && strcmp(op, "pool"))
 		return npl_fail(err, NPL_EUSAGE, "layer: '%s' is none of gemm, conv, pool", op);
 	if (refuse_foreign(op, o, err))
@@ -149,6 +154,8 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 	int n, rc = read_spec(op, o, &spec, err);
 	if (!rc)
 		rc = cli_split_devices(o->common.devices, &arena, &names, &n, err);
+	if (!rc)
+		rc = cli_protect_machines(&o->common, names, n, err);
 	if (rc) {
 		npl_arena_free(&arena);
 		return rc;
@@ -172,7 +179,7 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 
 static int layer_main(int argc, char **argv, struct npl_err *err)
 {
-	struct layer_options o = {.common = {.devices = "tpu_v1,diannao,cpu", .seed = 1}, .groups = 1};
+	struct layer_options o = {.common = {.devices = "tpu_v1,diannao,cpu", .seed = 1}};
 	const char *op = NULL;
 	bool helped;
 	int n_words;

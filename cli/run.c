@@ -52,6 +52,8 @@ static int run_model(const char *model, const char *device, const char *rules, b
 	                                  .place = rules ? placement.device : NULL, .progress = cli_progress_tell,
 	                                  .user = &progress, .outputs = outputs};
 	if (!rc)
+		rc = cli_protect_machines(common, how.device_names, how.n_devices, err);
+	if (!rc)
 		rc = npl_compare(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how, &comparison, err);
 	cli_progress_end(&progress);
 	if (!rc) {

@@ -56,9 +56,9 @@ static int on_scalar(struct reader *r, const yaml_event_t *event, struct npl_err
 		return npl_fail(err, NPL_EINPUT, "%s:%d: a NUL character inside a value", r->path, line);
 	if (r->depth == 0)
 		return npl_fail(err, NPL_EINPUT, "%s:%d: expected `key: value` lines, found a lone value", r->path, line);
-	const char *prefix = r->prefix[r->depth - 1];
+	const char *prefix = r->prefix[r->depth - 1] ? r->prefix[r->depth - 1] : "";
 	char *copy = r->key ? npl_arena_strdup(r->arena, text)
-	                    : npl_arena_printf(r->arena, "%s%s%s", prefix, *prefix ? "." : "", text);
+	                    : npl_arena_printf(r->arena, "%s%s%s", prefix, prefix[0] ? "." : "", text);
 	if (!copy)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", r->path);
 	if (r->key)

@@ -32,15 +32,19 @@ static void classify(const struct npl_tensor *ref, const struct npl_tensor *out,
                      struct npl_accuracy *accuracy)
 {
 	int64_t classes = classes_of(out, count), agree = 0, right = 0;
+	bool chosen = true, wanted = ref != NULL; /* a row that holds a NaN has no greatest output, and so no top-1 */
 	if (!classes || count < 1)
 		return;
 	for (int64_t i = 0; i < count; i++) {
 		int64_t choice = greatest((const float *)out->data + i * classes, classes);
-		agree += ref && choice >= 0 && choice == greatest((const float *)ref->data + i * classes, classes);
+		int64_t want = ref ? greatest((const float *)ref->data + i * classes, classes) : -1;
+		chosen = chosen && choice >= 0;
+		wanted = wanted && want >= 0;
+		agree += choice == want;
 		right += labels && choice == ((const int64_t *)labels->data)[i];
 	}
-	accuracy->top1_agreement = ref ? (double)agree / (double)count : NAN;
-	accuracy->top1_accuracy = labels ? (double)right / (double)count : NAN;
+	accuracy->top1_agreement = chosen && wanted ? (double)agree / (double)count : NAN;
+	accuracy->top1_accuracy = chosen && labels ? (double)right / (double)count : NAN;
 }
 
 void npl_accuracy_of(const struct npl_tensor *ref, const struct npl_tensor *out, int n_outputs, int64_t count,

@@ -45,7 +45,8 @@ void npl_store_batch(const struct npl_graph *graph, const struct npl_tensor *bat
 			bytes = sample_bytes * (size_t)real;
 			at = sample_bytes * (size_t)(b * graph->batch);
 		}
-		memcpy((char *)all[i].data + at, batch[i].data, bytes);
+		if (bytes && all[i].data)
+			memcpy((char *)all[i].data + at, batch[i].data, bytes);
 	}
 }
 

@@ -24,6 +24,8 @@ static int gather_inputs(struct npl_live *live, const struct npl_node *node, con
 			return err->code;
 	}
 	if (step->canonical) {
+		if (!layer->in[0])
+			return npl_fail(err, NPL_EINTERNAL, "node '%s' has no input", node->name);
 		*view = *layer->in[0];
 		view->owned = false;
 		view->shape = step->x_shape;

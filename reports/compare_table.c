@@ -51,12 +51,12 @@ static void put_heading(FILE *out, const struct npl_comparison *c, const struct 
 		fprintf(out, "%s; the device's own time, without moving operands or results to or from the host\n\n", macs);
 		return;
 	}
-	int used = snprintf(line, sizeof line, "%d layer%s, %s per sample, %s parameters; %" PRId64 " %ssample%s, batches of %" PRId64,
-	                    graph->n_nodes, graph->n_nodes == 1 ? "" : "s", macs, parameters, c->samples,
-	                    c->random_inputs ? "random " : "", c->samples == 1 ? "" : "s", graph->batch);
-	if (isfinite(c->reference.top1_accuracy))
-		snprintf(line + used, sizeof line - (size_t)used, "; float32 top-1 %.2f %%", 100 * c->reference.top1_accuracy);
+	snprintf(line, sizeof line, "%d layer%s, %s per sample, %s parameters; %" PRId64 " %ssample%s in batches of %" PRId64,
+	         graph->n_nodes, graph->n_nodes == 1 ? "" : "s", macs, parameters, c->samples, c->random_inputs ? "random " : "",
+	         c->samples == 1 ? "" : "s", graph->batch);
 	npl_table_text(line, out);
+	if (isfinite(c->reference.top1_accuracy))
+		fprintf(out, "top-1 of the float32 network: %.2f %%\n", 100 * c->reference.top1_accuracy);
 	fputc('\n', out);
 }
 

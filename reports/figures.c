@@ -40,6 +40,7 @@ const char *npl_si_text(double value, const char *unit, char *buf, size_t n)
 		snprintf(buf, n, "-");
 		return buf;
 	}
+	value = value == 0 ? 0 : value; /* no "-0" */
 	if (value != 0)
 		for (; magnitude >= 999.5 && at < 10; at++, value /= 1000)
 			magnitude /= 1000;

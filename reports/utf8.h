@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* Bytes of the well-formed sequence that begins at text (NUL-terminated), 0 when none does: overlong forms, surrogates
+/* Bytes of the well-formed sequence that begins at bytes (NUL-terminated), 0 when none does: overlong forms, surrogates
  * and what lies beyond U+10FFFF are none. */
-size_t npl_utf8_length(const char *text);
+size_t npl_utf8_length(const char *bytes);
 
 #endif

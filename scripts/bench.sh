@@ -1,4 +1,6 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
 # Builds and runs the benchmarks: `make bench` has built the library.
 set -eu
 cd "$(dirname "$0")/.."

@@ -120,8 +120,9 @@ static inline char *cli_read(const char *path, size_t *bytes)
 	cr_assert(file, "%s", path);
 	do {
 		room = 2 * room + 4096;
-		data = realloc(data, room + 1);
-		cr_assert(data);
+		char *grown = realloc(data, room + 1);
+		cr_assert(grown);
+		data = grown;
 		have += fread(data + have, 1, room - have, file);
 	} while (have == room);
 	fclose(file);
@@ -235,6 +236,37 @@ static inline void cli_check_refusal(const struct cli_result *r, int status, con
 	cr_assert(!strncmp(r->err, "npulab: ", 8) && r->err_bytes == strlen(r->err), "%s: %s", what, r->err);
 	cr_assert_eq(strchr(r->err, '\n'), r->err + r->err_bytes - 1, "%s: not one line: %s", what, r->err);
 	cr_assert(strstr(r->err, says), "%s: expected '%s' in: %s", what, says, r->err);
+}
+
+/* Cases of the same promise. */
+struct cli_refusal {
+	int status;
+	const char *says;
+	const char *args[20]; /* ends with NULL */
+};
+
+/* Runs each case in the folder's files and looks that no file came or went. */
+static inline void cli_check_refusals(const char *folder, const struct cli_refusal *cases, size_t n)
+{
+	int files = cli_count_files(folder);
+	for (size_t i = 0; i < n; i++) {
+		char what[400] = "";
+		for (int k = 0; cases[i].args[k]; k++)
+			snprintf(what + strlen(what), sizeof what - strlen(what), "%s ", cases[i].args[k]);
+		struct cli_result r = cli_run_list(&(struct cli_how){.folder = folder}, cases[i].args);
+		cli_check_refusal(&r, cases[i].status, cases[i].says, what);
+		cr_assert_eq(cli_count_files(folder), files, "%s: left a file behind", what);
+		cli_free(&r);
+	}
+}
+
+#define CLI_CHECK(folder, cases) cli_check_refusals((folder), (cases), sizeof(cases) / sizeof *(cases))
+
+/* A file of some size that takes no room: two bytes and a hole. */
+static inline void cli_write_sparse(const char *folder, const char *name, off_t bytes)
+{
+	cli_write_text(folder, name, "\x08\x07");
+	cr_assert_eq(truncate(cli_path(folder, name), bytes), 0);
 }
 
 #endif

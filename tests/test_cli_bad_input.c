@@ -5,29 +5,6 @@
  * not there before. */
 #include "cli_run.h"
 
-struct refusal {
-	int status;
-	const char *says;
-	const char *args[20]; /* ends with NULL */
-};
-
-/* Runs each case in the folder's files and looks that no file came or went. */
-static void check_refusals(const char *folder, const struct refusal *cases, size_t n)
-{
-	int files = cli_count_files(folder);
-	for (size_t i = 0; i < n; i++) {
-		char what[400] = "";
-		for (int k = 0; cases[i].args[k]; k++)
-			snprintf(what + strlen(what), sizeof what - strlen(what), "%s ", cases[i].args[k]);
-		struct cli_result r = cli_run_list(&(struct cli_how){.folder = folder}, cases[i].args);
-		cli_check_refusal(&r, cases[i].status, cases[i].says, what);
-		cr_assert_eq(cli_count_files(folder), files, "%s: left a file behind", what);
-		cli_free(&r);
-	}
-}
-
-#define CHECK(folder, cases) check_refusals((folder), (cases), sizeof(cases) / sizeof *(cases))
-
 /* Relu(x) -> y of a shape; op may be another operator. */
 static void write_one_node(const char *folder, const char *name, const char *op, int rank, const int64_t *dims)
 {
@@ -52,12 +29,6 @@ static void write_nested(const char *folder, const char *name, int levels)
 	onnx_writer_free(&inner);
 }
 
-static void write_sparse(const char *folder, const char *name, off_t bytes)
-{
-	cli_write_text(folder, name, "\x08\x07");
-	cr_assert_eq(truncate(cli_path(folder, name), bytes), 0);
-}
-
 Test(cli_bad_input, model_files)
 {
 	char folder[CLI_PATH];
@@ -70,7 +41,7 @@ Test(cli_bad_input, model_files)
 	cr_assert_eq(mkdir(cli_path(folder, "dir.onnx"), 0777), 0);
 	cr_assert_eq(mkfifo(cli_path(folder, "fifo.onnx"), 0666), 0);
 	cr_assert_eq(symlink("loop.onnx", cli_path(folder, "loop.onnx")), 0);
-	write_sparse(folder, "big.onnx", (off_t)2 << 30);
+	cli_write_sparse(folder, "big.onnx", (off_t)2 << 30);
 	write_nested(folder, "nested.onnx", 4500);
 	write_one_node(folder, "unknown.onnx", "Relux", 2, (int64_t[]){1, 4});
 	write_one_node(folder, "product.onnx", "Relu", 4, (int64_t[]){1, 3037000500, 3037000500, 7});
@@ -89,7 +60,7 @@ Test(cli_bad_input, model_files)
 	onnx_put_node(&misfit, "MatMul", "fc", "x w", "y", NULL);
 	onnx_put_output(&misfit, "y");
 	cli_write_model(folder, "misfit.onnx", &misfit);
-	const struct refusal cases[] = {
+	const struct cli_refusal cases[] = {
 		{3, "none.onnx: cannot be opened", {"compare", "@/none.onnx"}},
 		{3, "no such model", {"compare", "nonesuch"}},
 		{3, "'digits'", {"compare", "digit"}},
@@ -122,7 +93,7 @@ Test(cli_bad_input, model_files)
 		{3, "product.onnx", {"compare", "@/product.onnx", "--json", "-"}},
 		{3, "product.onnx", {"compare", "@/product.onnx", "--json", "@/never.json", "--csv", "@/never.csv"}},
 	};
-	CHECK(folder, cases);
+	CLI_CHECK(folder, cases);
 	cli_remove_folder(folder);
 }
 
@@ -171,6 +142,18 @@ static void write_npy(const char *folder, const char *name, const char *type, co
 	free(file);
 }
 
+/* One image of the digits network with a pixel that is no number. */
+static void write_nan(const char *folder, const char *name)
+{
+	size_t bytes;
+	float nan = strtof("nan", NULL);
+	write_npy(folder, name, "<f4", "1, 1, 8, 8", 64 * 4);
+	char *data = cli_read(cli_path(folder, name), &bytes);
+	memcpy(data + bytes - 4, &nan, 4);
+	cli_write(folder, name, data, bytes);
+	free(data);
+}
+
 Test(cli_bad_input, samples_that_do_not_fit)
 {
 	char folder[CLI_PATH];
@@ -183,6 +166,7 @@ Test(cli_bad_input, samples_that_do_not_fit)
 	write_npy(folder, "complex.npy", "<c8", "4, 1, 8, 8", 4 * 64 * 8);
 	write_npy(folder, "short.npy", "<f4", "4, 1, 8, 8", 4 * 64 * 4 - 1);
 	write_npy(folder, "product.npy", "<f4", "4294967296, 4294967296, 4294967296, 8", 64);
+	write_nan(folder, "nan.npy");
 	write_npy(folder, "labels.npy", "<i8", "4,", 32);
 	write_npy(folder, "five.npy", "<i8", "5,", 40);
 	write_npy(folder, "square.npy", "<i8", "2, 2", 32);
@@ -201,7 +185,7 @@ Test(cli_bad_input, samples_that_do_not_fit)
 	{                                                                                                              \
 		"compare", "digits", "--devices", "tpu_v1", "--input", "@/good.npy", "--labels", file                  \
 	}
-	const struct refusal cases[] = {
+	const struct cli_refusal cases[] = {
 		{3, "shape 4x64 does not fit input", INPUT("@/rank.npy")},
 		{3, "shape 4x1x8x7 does not fit input", INPUT("@/shape.npy")},
 		{3, "0x1x8x8", INPUT("@/none.npy")},
@@ -209,6 +193,7 @@ Test(cli_bad_input, samples_that_do_not_fit)
 		{3, "complex.npy", INPUT("@/complex.npy")},
 		{3, "short.npy", INPUT("@/short.npy")},
 		{3, "product.npy", INPUT("@/product.npy")},
+		{3, "holds a NaN, which int8 cannot hold", INPUT("@/nan.npy")},
 		{3, "text.npy", INPUT("@/text.npy")},
 		{3, "the file is empty", INPUT("@/empty.npy")},
 		{3, "text.pb", INPUT("@/text.pb")},
@@ -231,7 +216,7 @@ Test(cli_bad_input, samples_that_do_not_fit)
 		 {"run", "digits", "--device", "tpu_v1", "--input", "@/shape.npy", "--output", "@/y.npy"}},
 		{3, "shape.npy", {"compare", "digits", "--input", "@/shape.npy", "--json", "-"}},
 	};
-	CHECK(folder, cases);
+	CLI_CHECK(folder, cases);
 	struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "compare", "digits", "--devices", "tpu_v1",
 				      "--input", "@/good.npy", "--labels", "@/labels.npy", "--quiet");
 	cr_assert_eq(r.status, 0, "the samples that fit: %s", r.err);
@@ -243,7 +228,7 @@ Test(cli_bad_input, usage)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct refusal cases[] = {
+	const struct cli_refusal cases[] = {
 		{2, "the nearest is 'compare'", {"comprae"}},
 		{2, "there is no command ''", {""}},
 		{2, "there is no command '--verbos'", {"--verbos"}},
@@ -291,7 +276,7 @@ Test(cli_bad_input, usage)
 		{2, "expected a model", {"inspect"}},
 		{2, "is not a simulated machine", {"inspect", "digits", "--devices", "cpu"}},
 	};
-	CHECK(folder, cases);
+	CLI_CHECK(folder, cases);
 	cli_remove_folder(folder);
 	struct cli_result r = cli_run_list(&(struct cli_how){0}, (const char *const[]){NULL});
 	cr_assert_eq(r.status, 2, "without a command");
@@ -308,7 +293,7 @@ Test(cli_bad_input, layers_that_cannot_be)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct refusal cases[] = {
+	const struct cli_refusal cases[] = {
 		{2, "which?", {"layer"}},
 		{2, "'relu' is none of gemm, conv, pool", {"layer", "relu"}},
 		{2, "-m, -n and -k are needed", LAYER("gemm", "-m", "3")},
@@ -344,7 +329,7 @@ Test(cli_bad_input, layers_that_cannot_be)
 		{2, "computes no values for --output",
 		 LAYER("gemm", "-m", "2", "-n", "2", "-k", "2", "--timing-only", "--output", "@/y.npy")},
 	};
-	CHECK(folder, cases);
+	CLI_CHECK(folder, cases);
 	cli_remove_folder(folder);
 }
 
@@ -364,12 +349,12 @@ Test(cli_bad_input, model_settings)
 	cli_write_text(folder, "batch.yaml", "model: batch.onnx\nbatch: -1\n");
 	cli_write_text(folder, "other.yaml", "model: else.onnx\ninput: none.npy\n");
 	cli_write_text(folder, "foreign.yaml", "- some: other\n- programs: [file\n");
-	const struct refusal cases[] = {
+	const struct cli_refusal cases[] = {
 		{3, "key.yaml:2: there is no parameter 'label'; the nearest is 'labels'", {"compare", "@/key.onnx"}},
 		{3, "none.npy: cannot be opened", {"compare", "@/labels.onnx"}},
 		{3, "batch.yaml:2: batch must be", {"compare", "@/batch.onnx"}},
 	};
-	CHECK(folder, cases);
+	CLI_CHECK(folder, cases);
 	for (size_t i = 3; i < 5; i++) {
 		char model[32];
 		snprintf(model, sizeof model, "@/%s.onnx", names[i]);
@@ -381,131 +366,6 @@ Test(cli_bad_input, model_settings)
 	cli_remove_folder(folder);
 }
 
-#define SET(text)                                                                                                      \
-	{                                                                                                              \
-		"compare", "digits", "--devices", "tpu_v1,cpu", "--set", text                                          \
-	}
-#define MACHINE(file)                                                                                                  \
-	{                                                                                                              \
-		"compare", "digits", "--devices", file                                                                 \
-	}
-
-Test(cli_bad_input, devices_and_parameters)
-{
-	char folder[CLI_PATH], deep[64] = "", *many;
-	size_t bytes;
-	cli_folder(folder);
-	for (int i = 0; i < 9; i++)
-		snprintf(deep + strlen(deep), sizeof deep - strlen(deep), "%*sa:\n", i, "");
-	cli_write_text(folder, "unknown.yaml", "model: systolic\n\n# a comment\narray:\n  row: 8\n");
-	cli_write_text(folder, "range.yaml", "model: systolic\narray:\n  rows: 0\n");
-	cli_write_text(folder, "word.yaml", "model: systolic\narray:\n  rows: many\n");
-	cli_write_text(folder, "list.yaml", "model: systolic\narray: [1, 2]\n");
-	cli_write_text(folder, "twice.yaml", "model: systolic\nclock_hz: 1000000\nclock_hz: 2000000\n");
-	cli_write_text(folder, "alias.yaml", "model: &m systolic\nname: *m\n");
-	cli_write_text(folder, "lone.yaml", "systolic\n");
-	cli_write_text(folder, "broken.yaml", "model: systolic\narray: {rows: 8\n");
-	cli_write_text(folder, "tabs.yaml", "model: systolic\narray:\n\trows: 8\n");
-	cli_write_text(folder, "documents.yaml", "model: systolic\n---\nmodel: systolic\n");
-	cli_write_text(folder, "nomodel.yaml", "name: mine\n");
-	cli_write_text(folder, "nosimulator.yaml", "model: abacus\n");
-	cli_write_text(folder, "empty.yaml", "");
-	cli_write(folder, "binary.yaml", "\x89PNG\r\n\x1a\n\0\0\0\r", 12);
-	cli_write_text(folder, "deep.yaml", deep);
-	write_sparse(folder, "big.yaml", (1 << 20) + 1);
-	FILE *stream = open_memstream(&many, &bytes);
-	cr_assert(stream);
-	for (int i = 0; i < 5000; i++)
-		fprintf(stream, "k%d: 1\n", i);
-	fclose(stream);
-	cli_write(folder, "many.yaml", many, bytes);
-	free(many);
-	cr_assert_eq(mkfifo(cli_path(folder, "fifo.yaml"), 0666), 0);
-	const struct refusal cases[] = {
-		{4,
-		 "there is no device 'tpu_v2'; the nearest is 'tpu_v1'",
-		 {"compare", "digits", "--devices", "tpu_v2"}},
-		{4, "there is no device 'host'", {"compare", "digits", "--devices", "host"}},
-		{4, "there is no device 'systolic'", {"compare", "digits", "--devices", "systolic"}},
-		{4, "there is no device 'gpu'", {"run", "digits", "--device", "gpu"}},
-		{4, "there is no device 'x'", {"run", "digits", "--place", "*=x"}},
-		{4, "there is no device 'x'", {"layer", "gemm", "-m", "1", "-n", "1", "-k", "1", "--devices", "x"}},
-		{4, "there is no device 'x'", {"devices", "x"}},
-		{4, "there is no device 'x'", {"devices", "x", "--yaml"}},
-		{4, "there is no device 'x'", {"inspect", "digits", "--devices", "x"}},
-		{2, "the nearest is 'array.rows'", SET("tpu_v1.array.row=16")},
-		{2, "array.rows must be a whole number from 1", SET("tpu_v1.array.rows=0")},
-		{2, "array.rows must be a whole number", SET("tpu_v1.array.rows=1.5")},
-		{2, "array.rows must be a whole number", SET("tpu_v1.array.rows=")},
-		{2, "array.rows must be a whole number", SET("tpu_v1.array.rows=99999999999999999999")},
-		{2, "host_link.bytes_per_second must be a number", SET("tpu_v1.host_link.bytes_per_second=nan")},
-		{2, "host_link.bytes_per_second must be a number", SET("tpu_v1.host_link.bytes_per_second=inf")},
-		{2, "must say where the energy comes from", SET("tpu_v1.energy.static.origin=guess")},
-		{2, "expected tpu_v1.KEY=VALUE", SET("tpu_v1.array.rows")},
-		{2, "none of the devices", SET("tpu.array.rows=16")},
-		{2, "none of the devices", SET("array.rows=16")},
-		{2, "none of the devices", SET("diannao.nfu.tn=8")},
-		{2, "none of the devices", SET("")},
-		{2, "cannot be set", SET("tpu_v1.name=mine")},
-		{2, "the nearest is", SET("tpu_v1.=3")},
-		{2, "the nearest is 'threads'", SET("cpu.thread=1")},
-		{3, "unknown.yaml:5: there is no parameter 'array.row'; the nearest is 'array.rows'",
-		 MACHINE("@/unknown.yaml")},
-		{3, "range.yaml:3: array.rows must be", MACHINE("@/range.yaml")},
-		{3, "word.yaml:3: array.rows must be", MACHINE("@/word.yaml")},
-		{3, "list.yaml:2: lists are not used", MACHINE("@/list.yaml")},
-		{3, "twice.yaml:3: 'clock_hz' is set twice (first in line 2)", MACHINE("@/twice.yaml")},
-		{3, "alias.yaml:2: aliases", MACHINE("@/alias.yaml")},
-		{3, "lone.yaml:1:", MACHINE("@/lone.yaml")},
-		{3, "broken.yaml:", MACHINE("@/broken.yaml")},
-		{3, "tabs.yaml:3:", MACHINE("@/tabs.yaml")},
-		{3, "documents.yaml:2: a second document", MACHINE("@/documents.yaml")},
-		{3, "nomodel.yaml: no `model:` line", MACHINE("@/nomodel.yaml")},
-		{3, "there is no simulator 'abacus'", MACHINE("@/nosimulator.yaml")},
-		{3, "the file is empty", MACHINE("@/empty.yaml")},
-		{3, "binary.yaml:1:", MACHINE("@/binary.yaml")},
-		{3, "deep.yaml:9: nested deeper than 8 levels", MACHINE("@/deep.yaml")},
-		{3, "more than the 1048576 allowed", MACHINE("@/big.yaml")},
-		{3, "many.yaml:4097: more than 4096 settings", MACHINE("@/many.yaml")},
-		{3, "is not a regular file", MACHINE("@/fifo.yaml")},
-		{3, "none.yaml: cannot be opened", MACHINE("@/none.yaml")},
-		{3, "is a directory", MACHINE("@/")},
-		{3, "unknown.yaml:5:", {"devices", "@/unknown.yaml"}},
-		{3, "range.yaml:3:", {"compare", "digits", "--devices", "tpu_v1,@/range.yaml", "--json", "-"}},
-	};
-	CHECK(folder, cases);
-	cli_remove_folder(folder);
-}
-
-#define PLACE(rules)                                                                                                   \
-	{                                                                                                              \
-		"run", "digits", "--place", rules                                                                      \
-	}
-
-Test(cli_bad_input, placement_rules)
-{
-	char folder[CLI_PATH];
-	cli_folder(folder);
-	const struct refusal cases[] = {
-		{2, "no rules", PLACE("")},
-		{2, "expected PATTERN=DEVICE", PLACE("Conv")},
-		{2, "expected PATTERN=DEVICE", PLACE("Conv=")},
-		{2, "expected PATTERN=DEVICE", PLACE("=tpu_v1")},
-		{2, "expected PATTERN=DEVICE", PLACE("Conv=tpu_v1,,*=cpu")},
-		{2, "expected PATTERN=DEVICE", PLACE("Conv=tpu_v1,Gemm")},
-		{2, "does not close it", PLACE("/conv=tpu_v1")},
-		{2, "expected PATTERN=DEVICE", PLACE("/conv/tpu_v1")},
-		{2, "/(/ is not a regular expression", PLACE("/(/=tpu_v1")},
-		{2, "'Softmax' matches no operator", PLACE("Softmax=host,*=tpu_v1")},
-		{2, "the nearest is 'Conv'", PLACE("Conf=tpu_v1")},
-		{2, "matches no node", PLACE("/^conv9$/=tpu_v1")},
-		{4, "there is no device 'tpu_v9'", PLACE("Conv=tpu_v1,*=tpu_v9")},
-		{2, "none of the devices", {"run", "digits", "--place", "*=tpu_v1", "--set", "diannao.nfu.tn=8"}},
-	};
-	CHECK(folder, cases);
-	cli_remove_folder(folder);
-}
-
 /* Outputs that cannot be written: exit status 5, and neither a new file nor harm to an old one. */
 Test(cli_bad_input, outputs)
 {
@@ -513,7 +373,7 @@ Test(cli_bad_input, outputs)
 	cli_folder(folder);
 	cr_assert_eq(mkdir(cli_path(folder, "dir"), 0777), 0);
 #define TPU "compare", "digits", "--devices", "tpu_v1", "--timing-only"
-	const struct refusal cases[] = {
+	const struct cli_refusal cases[] = {
 		{5, "cannot be written", {TPU, "--json", "@/none/r.json"}},
 		{5, "cannot be written", {TPU, "--csv", "@/none/r.csv"}},
 		{5, "cannot be written", {TPU, "--json", "-", "--csv", "@/none/r.csv"}},
@@ -529,7 +389,7 @@ Test(cli_bad_input, outputs)
 		 "cannot be written",
 		 {"layer", "gemm", "-m", "2", "-n", "2", "-k", "2", "--devices", "tpu_v1", "--output", "@/none/y.npy"}},
 	};
-	CHECK(folder, cases);
+	CLI_CHECK(folder, cases);
 	/* a disk that fills up in the middle of the file: what was there before stays */
 	cli_write_text(folder, "old.json", "before");
 	int files = cli_count_files(folder);
@@ -575,10 +435,10 @@ Test(cli_bad_input, data_folder)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	setenv("NPULAB_DATA", folder, 1);
-	const struct refusal cases[] = {{3, "has no folder 'models'", {"models"}},
-					{3, "has no folder 'machines'", {"devices"}},
-					{3, "has no folder 'models'", {"compare", "digits"}}};
-	CHECK(folder, cases);
+	const struct cli_refusal cases[] = {{3, "has no folder 'models'", {"models"}},
+					    {3, "has no folder 'machines'", {"devices"}},
+					    {3, "has no folder 'models'", {"compare", "digits"}}};
+	CLI_CHECK(folder, cases);
 	unsetenv("NPULAB_DATA");
 	cli_remove_folder(folder);
 }

@@ -302,7 +302,7 @@ static double element(const struct npl_tensor *t, int64_t i)
 
 static double lowest(enum npl_dtype dtype)
 {
-	return dtype == NPL_F32 ? -INFINITY : dtype == NPL_I8 ? INT8_MIN : dtype == NPL_U8 ? 0 : INT16_MIN;
+	return dtype == NPL_F32 ? -(double)INFINITY : dtype == NPL_I8 ? -128.0 : dtype == NPL_U8 ? 0.0 : -32768.0;
 }
 
 static void check_pool(uint64_t *seed, enum npl_op op, enum npl_dtype dtype)

@@ -112,8 +112,7 @@ Test(quantise, half_to_even_and_saturation)
 		     {245.5f, 255, 246},     {300, 255, 300},        {-10, 0, -10},          {-10.5f, 0, -10},
 		     {-11, 0, -11},          {32767, 255, 32767},    {32767.5f, 255, 32767}, {40000, 255, 32767},
 		     {-32768, 0, -32768},    {-40000, 0, -32768},    {FLT_MAX, 255, 32767},  {-FLT_MAX, 0, -32768},
-		     {INFINITY, 255, 32767}, {-INFINITY, 0, -32768}, {0x1p30f, 255, 32767},
-		     {0x1p-149f, 10, 0}};
+		     {INFINITY, 255, 32767}, {-INFINITY, 0, -32768}, {0x1p30f, 255, 32767},  {0x1p-149f, 10, 0}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct npl_tensor u8 = quantise(&cases[i].x, 1, NPL_FORMAT_INT8,
 						(struct npl_quant){.scale = 1, .zero_point = 10});
@@ -215,7 +214,8 @@ Test(quantise, what_is_no_number)
 	for (size_t f = 0; f < 2; f++)
 		for (size_t i = 0; i < 3; i++) {
 			float data[] = {1, -2, bad[i], 0.5f}, scales[1];
-			struct npl_tensor weight = {.name = "w", .dtype = NPL_F32, .shape = npl_shape_of(2, 1, 4), .data = data};
+			struct npl_tensor weight = {
+				.name = "w", .dtype = NPL_F32, .shape = npl_shape_of(2, 1, 4), .data = data};
 			struct npl_tensor vector = floats(data, 4), out = {0};
 			struct npl_err err;
 			cr_assert_eq(npl_quantise_weight(&weight, formats[f], scales, &out, &err), NPL_EINPUT);
@@ -231,8 +231,7 @@ Test(quantise, what_is_no_number)
 Test(quantise, bias)
 {
 	float data[] = {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 100, 3e9f, -3e9f, 2147483648.0f, -2147483648.0f};
-	static const int32_t want[] = {0,         2,         2,         0,         -2,        100,
-				       INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN};
+	static const int32_t want[] = {0, 2, 2, 0, -2, 100, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN};
 	enum { N = sizeof data / sizeof *data };
 	struct npl_tensor b = floats(data, N), out;
 	struct npl_quant x = {.scale = 2}, w = {.scale = 0.5f};

@@ -24,7 +24,7 @@ struct plan {
 
 static int64_t divide_up(int64_t a, int64_t b)
 {
-	return (a + b - 1) / b;
+	return b > 0 ? (a + b - 1) / b : 0;
 }
 
 static int64_t clamp(int64_t value, int64_t low, int64_t high)

@@ -16,7 +16,7 @@
 #include "npulab/model.h"
 #include "npulab/session.h"
 
-/* Outputs of a device against the float reference. NAN: not applicable or not known. */
+/* Outputs of a device against the float reference. NAN: not applicable or not known, as where outputs are NaN. */
 struct npl_accuracy {
 	double max_abs_error;
 	double sqnr_db;        /* 10 log10 (sum of reference^2 / sum of error^2); NAN when there is no error at all */

@@ -97,7 +97,7 @@ static void set_fetch_time(struct schedule *s)
 {
 	const struct tpu_config *c = s->config;
 	uint64_t numerator = (uint64_t)(c->rows * c->columns) * (uint64_t)c->clock_hz;
-	s->denominator = (uint64_t)c->weight_bytes_per_second;
+	s->denominator = c->weight_bytes_per_second > 0 ? (uint64_t)c->weight_bytes_per_second : 1;
 	s->fetch_time = (struct instant){numerator / s->denominator, numerator % s->denominator};
 }
 
