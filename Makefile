@@ -74,6 +74,11 @@ lint: ## formatting, the include rule, clang-tidy, cppcheck, and both compilers 
 format: ## rewrites the sources in the project's format
 	clang-format -i $(sources) $(headers)
 
+cosim: ## the systolic machines' matrix unit beside its Verilog, cycle by cycle (COSIM_MUTATE=skew: must fail)
+	@scripts/install-deps.sh cosim
+	@$(MAKE) --no-print-directory -j$$(nproc) $(bin)/libnpulab.a
+	@scripts/cosim.sh $(bin)/libnpulab.a
+
 fuzz: ## a minute of libFuzzer on each parser (FUZZ_SECONDS=n for another time)
 	@scripts/install-deps.sh lint
 	@scripts/fuzz.sh
@@ -147,6 +152,6 @@ $(out)/version.h: FORCE
 
 FORCE:
 
-.PHONY: all help deps demo test check asan lint format fuzz bench prove install uninstall clean objects FORCE
+.PHONY: all help deps demo test check asan lint format cosim fuzz bench prove install uninstall clean objects FORCE
 
 -include $(sources:%.c=$(out)/%.d)

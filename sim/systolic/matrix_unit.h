@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The matrix unit (Jouppi et al., ISCA 2017, section 2), register by register: rows x columns cells that hold their
+ * weights, what skews the data that enters, and the accumulators below. This is the specification; tests/rtl/ says
+ * the same in Verilog and `make cosim` compares them cycle by cycle.
+ *
+ *                 weight row, last row of the tile first       -z-> is a register
+ *                    |          -z-         -z-z-              column c of it is delayed c cycles,
+ *                    v           v            v
+ *     row[0] ----> cell 0,0 --> cell 0,1 --> cell 0,2          row r of the input r cycles
+ *     row[1] -z--> cell 1,0 --> cell 1,1 --> cell 1,2
+ *                    v           v            v
+ *                 accumulators of column 0, 1, 2
+ *
+ * A cell, in each cycle, out of the registers of its neighbours as they were when the cycle began:
+ *
+ *     weight     = left.switches ? shadow : active              the weight it multiplies with
+ *     active     <- weight
+ *     sum        <- above.sum + left.activation * weight        above row 0 the sum is 0
+ *     activation <- left.activation,  switches <- left.switches
+ *     if (above.path holds a weight)
+ *         if (above.path.hops == 0)  shadow <- above.path.weight
+ *         else                       path   <- above.path with one hop less
+ *
+ * The weight path is apart from the shadow plane, and a count that goes down by one per cell says which cell keeps the
+ * weight (US Patent 10,049,322, claim 1). So both the switch and the refill travel as waves, one hop per cycle each
+ * way: what enters in cycle T, an input row with its switch bit or a weight row, meets cell (r,c) in cycle T + r + c. (A
+ * plane that shifted all rows of a column at once would move the weights below from under the wave that is to switch
+ * them in, and could be refilled only every 2 * rows - 1 cycles.) From this follows what a user has to know:
+ *
+ *   refill    takes `rows` cycles, one weight row each (gaps are allowed). It may begin in the cycle in which the
+ *             switch enters: every cell reads its old weight in the cycle at whose end the first new one can come.
+ *             One cycle earlier the tile that waits is lost: `overruns` counts, its last row is already of the new
+ *             tile. Nothing is refused, the cells do what they would do.
+ *   switch    may enter in the cycle after the last weight row. Earlier it takes the tile half old: `early_switches`.
+ *   write     the row that enters in cycle T is added to accumulator column c in cycle T + rows - 1 + c + registers,
+ *             so that B rows are all written B + rows + columns - 2 + registers cycles after the first one's cycle
+ *             began. With `registers` = 0 the accumulators take what the last row of cells adds up; the first
+ *             register is that row's `sum`.
+ *
+ * Operands are bytes, signed or not, minus a zero point: 9 bits in the cells. Sums are exact (32 bits hold 32768
+ * products of 255 * 255). An accumulator takes sum * 2^shift, alone or added to its value, modulo 2^32 in two's
+ * complement; a write whose exact result needs more than 32 bits counts as one overflow. The 8x16 and 16x16 modes are
+ * further passes over low bytes (u8, shift 0) and high bytes (shift 8, or 16 for high times high), accumulated.
+ *
+ * Not modelled: where rows and weights come from, who reads the accumulators. One caller at a time. */
+#ifndef NPULAB_SYSTOLIC_MATRIX_UNIT_H
+#define NPULAB_SYSTOLIC_MATRIX_UNIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "npulab/error.h"
+
+#define TPU_MATRIX_MAX_ROWS 32768 /* 255 * 255 * 32768 = 2,130,739,200 < 2^31 */
+
+/* How a byte is read: as i8 or u8, minus zero_point, which lies in that type's range. */
+struct tpu_byte_format {
+	bool is_signed;
+	int16_t zero_point;
+};
+
+/* What enters at the edge in one cycle. */
+struct tpu_matrix_inputs {
+	const uint8_t *row; /* (rows) of the input; NULL: a bubble, and the five fields below mean nothing */
+	struct tpu_byte_format row_format;
+	bool switch_weights;    /* this row is the first to meet the tile in the shadow plane */
+	int64_t address;        /* accumulator row */
+	bool accumulate;        /* added to what is there; else it takes its place */
+	int shift;              /* 0, 8 or 16 */
+	const uint8_t *weights; /* (columns) one row of a tile, the last row of the tile first; NULL: none */
+	struct tpu_byte_format weight_format;
+};
+
+/* What leaves at the edge: one column's sum for one accumulator row. */
+struct tpu_matrix_write {
+	int64_t column, address;
+	int32_t sum;   /* as the column delivers it */
+	int32_t value; /* what the accumulator holds from the next cycle on */
+};
+
+struct tpu_matrix_counts {
+	uint64_t cycles, input_rows, weight_rows, switches;
+	uint64_t overruns;       /* a refill began before the tile that waits was switched in */
+	uint64_t early_switches; /* a switch entered while the tile in the shadow plane was incomplete */
+	uint64_t writes;         /* of one accumulator: `columns` per input row */
+	uint64_t overflows;      /* of those, wrapped */
+};
+
+/* sum[i] += input[i] * weight[i] for `blocks` times TPU_MATRIX_LANES values, operands within 9 bits. */
+#define TPU_MATRIX_LANES 16
+struct tpu_matrix_kernel {
+	const char *name;
+	bool (*usable)(void);
+	void (*multiply)(int32_t *sum, const int16_t *input, const int16_t *weight, int64_t blocks);
+};
+extern const struct tpu_matrix_kernel tpu_matrix_kernel_list[]; /* fastest first; the last runs everywhere; then {0} */
+
+/* See the head of matrix_unit.c for why the registers are kept so. */
+struct tpu_matrix {
+	int64_t rows, columns, accumulator_rows, registers;
+	int32_t *accumulator;           /* (accumulator_rows, columns) */
+	struct tpu_matrix_write *write; /* of the last cycle, columns ascending */
+	int64_t writes;                 /* how many: at most one per column */
+	struct tpu_matrix_counts count;
+	const struct tpu_matrix_kernel *kernel;
+
+	/* waves under way, by the cycle in which they entered, newest at slot `newest` */
+	struct tpu_wave *wave;
+	int64_t waves, newest;
+	int64_t input_stride, column_stride;
+	int16_t *input; /* (waves, input_stride) the activation registers: row r at TPU_MATRIX_LANES + rows - 1 - r */
+	int32_t *sum;   /* (waves, column_stride) the partial sums */
+	int16_t *path;  /* (waves, column_stride) weights on their way */
+	/* weight planes */
+	int16_t *active;   /* (rows + columns - 1, column_stride) cell (r,c) at [r + c][c] */
+	int16_t *shadow;   /* (rows, columns) */
+	int64_t tile_rows; /* of the tile in the shadow plane that have entered */
+	bool tile_waits;   /* it is complete and has not been switched in */
+};
+
+/* A unit with all registers 0. NPL_EINPUT: an impossible size; NPL_ENOMEM. Unless it returns 0 there is nothing to
+ * close. */
+int tpu_matrix_open(struct tpu_matrix *unit, int64_t rows, int64_t columns, int64_t accumulator_rows, int64_t registers,
+		    struct npl_err *err);
+void tpu_matrix_close(struct tpu_matrix *unit);
+
+/* One cycle. The bytes are copied. NPL_EINTERNAL, and nothing has happened: an input out of range. */
+int tpu_matrix_step(struct tpu_matrix *unit, const struct tpu_matrix_inputs *in, struct npl_err *err);
+
+/* Whether every row that entered has been written. */
+bool tpu_matrix_drained(const struct tpu_matrix *unit);
+
+/* The registers of one cell after the last cycle. A bubble is zeros. */
+struct tpu_matrix_cell {
+	int32_t activation, sum, active, shadow;
+};
+struct tpu_matrix_cell tpu_matrix_cell_at(const struct tpu_matrix *unit, int64_t row, int64_t column);
+
+#endif
