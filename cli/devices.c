@@ -66,7 +66,7 @@ static void print_json(const char *const *names, const struct row *rows, int n)
 		npl_json_open(&json, NULL, '{');
 		npl_json_string(&json, "name", names[i]);
 		npl_json_string(&json, "kind", info ? npl_device_kind_name(info->kind) : NULL);
-		npl_json_string(&json, "available", info ? "yes" : "no");
+		npl_json_number(&json, "available", info ? "true" : "false");
 		npl_json_string(&json, "reason", info ? NULL : reason(names[i], &rows[i]));
 		npl_json_string(&json, "description", info ? npl_device_description(rows[i].device) : NULL);
 		npl_json_text(&json, "detail", info ? info->detail : NULL);

@@ -62,7 +62,7 @@ static int parse_number(const struct npl_param *param, const char *value, void *
 	errno = 0;
 	if (is_int) {
 		long long whole = strtoll(value, &end, 10);
-		if (*end) { /* 0.7e9 is a whole number too */
+		if (*end && !strpbrk(value, "xX")) { /* 0.7e9 is a whole number too */
 			number = strtod(value, &end);
 			whole = fabs(number) < 0x1p53 && number == trunc(number) ? (long long)number : 0;
 			errno = errno || number != (double)whole ? ERANGE : 0;

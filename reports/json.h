@@ -22,7 +22,7 @@ void npl_json_text(struct npl_json *json, const char *key, const char *value);  
 void npl_json_u64(struct npl_json *json, const char *key, uint64_t value);
 void npl_json_i64(struct npl_json *json, const char *key, int64_t value);
 void npl_json_double(struct npl_json *json, const char *key, double value);
-void npl_json_number(struct npl_json *json, const char *key, const char *text); /* a finite number, as it is written */
+void npl_json_number(struct npl_json *json, const char *key, const char *text); /* a finite number, true or false, as it is written */
 void npl_json_null(struct npl_json *json, const char *key);
 
 #endif
