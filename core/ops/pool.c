@@ -44,40 +44,57 @@ static struct reach window_reach(const struct npl_window *window, int d, int64_t
 	return (struct reach){first, end, first < end ? (end - first + step - 1) / step : 0};
 }
 
-/* One channel's maxima, for each type; BETTER(v, m) says that v replaces the maximum so far. */
-#define MAX_PLANE(name, type, lowest, BETTER)                                                                          \
-	static void name(const struct npl_window *window, const int64_t in[NPL_SPATIAL],                               \
-			 const int64_t out[NPL_SPATIAL], const void *from, void *to)                                   \
+/* Maxima of several channels, for each type; BETTER_(v, m) says that v replaces the maximum so far. Tap by tap, so that
+ * the bounds, which take divisions, are worked out once a tap for all the channels and the row loop has none. Constant
+ * strides let the compiler load whole vectors. */
+#define MAX_ROW(stride_)                                                                                               \
+	for (int64_t ox = first[1]; ox < end[1]; ox++)                                                                 \
+	to_row[ox] = BETTER_(from_row[ox * (stride_)], to_row[ox]) ? from_row[ox * (stride_)] : to_row[ox]
+#define MAX_PLANES(name, type, lowest)                                                                                 \
+	static void name##_tap(const struct npl_window *window, const int64_t in[NPL_SPATIAL],                         \
+			       const int64_t out[NPL_SPATIAL], int64_t planes, const int64_t tap[NPL_SPATIAL],         \
+			       const type *restrict x, type *restrict y)                                               \
 	{                                                                                                              \
-		const type *x = from;                                                                                  \
-		type *y = to;                                                                                          \
-		for (int64_t oy = 0; oy < out[0]; oy++) {                                                              \
-			struct reach rows = window_reach(window, 0, oy, 0, in[0]);                                     \
-			for (int64_t ox = 0; ox < out[1]; ox++) {                                                      \
-				struct reach columns = window_reach(window, 1, ox, 0, in[1]);                          \
-				type m = lowest;                                                                       \
-				for (int64_t iy = rows.first; iy < rows.end; iy += window->dilation[0])                \
-					for (int64_t ix = columns.first; ix < columns.end;                             \
-					     ix += window->dilation[1]) {                                              \
-						type v = x[iy * in[1] + ix];                                           \
-						m = BETTER(v, m) ? v : m;                                              \
-					}                                                                              \
-				y[oy * out[1] + ox] = m;                                                               \
+		int64_t first[NPL_SPATIAL], end[NPL_SPATIAL], stride = window->stride[1];                              \
+		for (int d = 0; d < NPL_SPATIAL; d++)                                                                  \
+			npl_window_range(window, d, tap[d], in[d], out[d], &first[d], &end[d]);                        \
+		for (int64_t i = 0; i < planes; i++, x += in[0] * in[1], y += out[0] * out[1])                         \
+			for (int64_t oy = first[0]; oy < end[0]; oy++) {                                               \
+				int64_t iy = oy * window->stride[0] + tap[0] * window->dilation[0] -                   \
+					     window->pad_begin[0];                                                     \
+				const type *from_row =                                                                 \
+					x + (iy * in[1] + tap[1] * window->dilation[1] - window->pad_begin[1]);        \
+				type *to_row = y + oy * out[1];                                                        \
+				if (stride == 1)                                                                       \
+					MAX_ROW(1);                                                                    \
+				else if (stride == 2)                                                                  \
+					MAX_ROW(2);                                                                    \
+				else                                                                                   \
+					MAX_ROW(stride);                                                               \
 			}                                                                                              \
-		}                                                                                                      \
+	}                                                                                                              \
+	static void name(const struct npl_window *window, const int64_t in[NPL_SPATIAL],                               \
+			 const int64_t out[NPL_SPATIAL], int64_t planes, const void *from, void *to)                   \
+	{                                                                                                              \
+		type *y = to;                                                                                          \
+		for (int64_t i = 0; i < planes * out[0] * out[1]; i++)                                                 \
+			y[i] = lowest;                                                                                 \
+		for (int64_t ky = 0; ky < window->kernel[0]; ky++)                                                     \
+			for (int64_t kx = 0; kx < window->kernel[1]; kx++)                                             \
+				name##_tap(window, in, out, planes, (const int64_t[]){ky, kx}, from, y);               \
 	}
-#define GREATER(v, m)        ((v) > (m))
-#define GREATER_OR_NAN(v, m) ((v) > (m) || (v) != (v))
-MAX_PLANE(max_plane_f32, float, -INFINITY, GREATER_OR_NAN)
-MAX_PLANE(max_plane_i8, int8_t, INT8_MIN, GREATER)
-MAX_PLANE(max_plane_u8, uint8_t, 0, GREATER)
-MAX_PLANE(max_plane_i16, int16_t, INT16_MIN, GREATER)
+#define BETTER_(v, m) ((v) > (m) || (v) != (v)) /* the second part is for NaN */
+MAX_PLANES(max_planes_f32, float, -INFINITY)
+#undef BETTER_
+#define BETTER_(v, m) ((v) > (m))
+MAX_PLANES(max_planes_i8, int8_t, INT8_MIN)
+MAX_PLANES(max_planes_u8, uint8_t, 0)
+MAX_PLANES(max_planes_i16, int16_t, INT16_MIN)
+#undef BETTER_
 
 static void average_plane(const struct npl_window *window, const int64_t in[NPL_SPATIAL],
-			  const int64_t out[NPL_SPATIAL], const void *from, void *to)
+			  const int64_t out[NPL_SPATIAL], const float *x, float *y)
 {
-	const float *x = from;
-	float *y = to;
 	int64_t low[NPL_SPATIAL] = {0}, high[NPL_SPATIAL]; /* bounds of what the divisor counts */
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		low[d] = window->count_include_pad ? -window->pad_begin[d] : 0;
@@ -98,17 +115,28 @@ static void average_plane(const struct npl_window *window, const int64_t in[NPL_
 	}
 }
 
-static void each_plane(void (*plane)(const struct npl_window *window, const int64_t in[NPL_SPATIAL],
-				     const int64_t out[NPL_SPATIAL], const void *from, void *to),
+static void average_planes(const struct npl_window *window, const int64_t in[NPL_SPATIAL],
+			   const int64_t out[NPL_SPATIAL], int64_t planes, const void *from, void *to)
+{
+	for (int64_t i = 0; i < planes; i++)
+		average_plane(window, in, out, (const float *)from + i * in[0] * in[1],
+			      (float *)to + i * out[0] * out[1]);
+}
+
+/* Runs the kernel over all images and channels, as many at a time as stay in a first-level cache together. */
+static void each_plane(void (*kernel)(const struct npl_window *window, const int64_t in[NPL_SPATIAL],
+				      const int64_t out[NPL_SPATIAL], int64_t planes, const void *from, void *to),
 		       const struct npl_window *window, const struct npl_tensor *x, struct npl_tensor *y)
 {
+	enum { CACHE_BYTES = 32768 };
 	struct npl_image from = npl_image_of(&x->shape), to = npl_image_of(&y->shape);
 	size_t element = npl_dtype_size(x->dtype);
 	size_t x_bytes = (size_t)(from.size[0] * from.size[1]) * element;
 	size_t y_bytes = (size_t)(to.size[0] * to.size[1]) * element;
-	for (int64_t i = 0; i < from.images * from.channels; i++)
-		plane(window, from.size, to.size, (const char *)x->data + (size_t)i * x_bytes,
-		      (char *)y->data + (size_t)i * y_bytes);
+	int64_t planes = from.images * from.channels, at_once = 1 + (int64_t)(CACHE_BYTES / (x_bytes + y_bytes + 1));
+	for (int64_t i = 0; i < planes; i += at_once)
+		kernel(window, from.size, to.size, planes - i < at_once ? planes - i : at_once,
+		       (const char *)x->data + (size_t)i * x_bytes, (char *)y->data + (size_t)i * y_bytes);
 }
 
 static int pool_attrs(struct npl_attr_list *list, struct npl_window *window, struct npl_err *err)
@@ -147,16 +175,16 @@ int op_maxpool_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 	(void)n_out;
 	switch (in[0]->dtype) {
 	case NPL_F32:
-		each_plane(max_plane_f32, &attrs->window, in[0], out);
+		each_plane(max_planes_f32, &attrs->window, in[0], out);
 		return 0;
 	case NPL_I8:
-		each_plane(max_plane_i8, &attrs->window, in[0], out);
+		each_plane(max_planes_i8, &attrs->window, in[0], out);
 		return 0;
 	case NPL_U8:
-		each_plane(max_plane_u8, &attrs->window, in[0], out);
+		each_plane(max_planes_u8, &attrs->window, in[0], out);
 		return 0;
 	case NPL_I16:
-		each_plane(max_plane_i16, &attrs->window, in[0], out);
+		each_plane(max_planes_i16, &attrs->window, in[0], out);
 		return 0;
 	default:
 		return npl_fail(err, NPL_EINTERNAL, "MaxPool has no kernel for %s", npl_dtype_name(in[0]->dtype));
@@ -185,7 +213,7 @@ int op_averagepool_run(const struct npl_attrs *attrs, const struct npl_tensor *c
 	(void)n_in;
 	(void)n_out;
 	(void)err;
-	each_plane(average_plane, &attrs->window, in[0], out);
+	each_plane(average_planes, &attrs->window, in[0], out);
 	return 0;
 }
 
