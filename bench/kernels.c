@@ -41,7 +41,7 @@ static void fill(struct npl_tensor *t, struct npl_random *random)
 
 /* format decides the operands' types; raw int32 results for int8. */
 static void bench_layer(const char *device, const char *set, const char *what, enum npl_op op, struct npl_attrs attrs,
-                        struct npl_shape x_shape, struct npl_shape w_shape)
+			struct npl_shape x_shape, struct npl_shape w_shape)
 {
 	struct npl_device_options options = {.set = &set, .n_sets = set ? 1 : 0};
 	struct layer_case c = {0};
@@ -69,8 +69,13 @@ static void bench_layer(const char *device, const char *set, const char *what, e
 	fill(&w, &random);
 	if (npl_tensor_alloc(&y, &err))
 		stop(what);
-	c.layer = (struct npl_layer){.name = what, .op = op, .attrs = &attrs, .n_in = 2, .in = {in[0], in[1]}, .out = &y,
-	                             .macs = def->macs(&attrs, plain, 2, &y)};
+	c.layer = (struct npl_layer){.name = what,
+				     .op = op,
+				     .attrs = &attrs,
+				     .n_in = 2,
+				     .in = {in[0], in[1]},
+				     .out = &y,
+				     .macs = def->macs(&attrs, plain, 2, &y)};
 	bench_print(what, (double)c.layer.macs, "GMAC/s", bench_seconds(run_layer, &c));
 	npl_tensor_free(&x);
 	npl_tensor_free(&w);
@@ -85,8 +90,13 @@ static struct npl_attrs gemm_attrs(void)
 
 static struct npl_attrs conv_attrs(int64_t pad)
 {
-	return (struct npl_attrs){.groups = 1, .opset = 13, .window = {.rank = 2, .stride = {1, 1}, .dilation = {1, 1},
-	                                                               .pad_begin = {pad, pad}, .pad_end = {pad, pad}}};
+	return (struct npl_attrs){.groups = 1,
+				  .opset = 13,
+				  .window = {.rank = 2,
+					     .stride = {1, 1},
+					     .dilation = {1, 1},
+					     .pad_begin = {pad, pad},
+					     .pad_end = {pad, pad}}};
 }
 
 struct int8_case {
@@ -105,14 +115,21 @@ static void bench_int8(int kernel)
 {
 	enum { N = 512 };
 	struct npl_random random = {.state = 2};
-	struct npl_tensor a = {.dtype = NPL_I8, .shape = npl_shape_of(2, N, N)}, b = a, y = {.dtype = NPL_I32, .shape = a.shape};
+	struct npl_tensor a = {.dtype = NPL_I8, .shape = npl_shape_of(2, N, N)}, b = a,
+			  y = {.dtype = NPL_I32, .shape = a.shape};
 	char what[64];
 	fill(&a, &random);
 	fill(&b, &random);
 	if (npl_tensor_alloc(&y, &err))
 		stop("int8");
-	struct int8_case c = {{.m = N, .n = N, .k = N, .a = {a.data, NPL_I8, 0, N, 1}, .b = {b.data, NPL_I8, 0, N, 1},
-	                       .c = y.data, .c_stride = N, .kernel = kernel}};
+	struct int8_case c = {{.m = N,
+			       .n = N,
+			       .k = N,
+			       .a = {a.data, NPL_I8, 0, N, 1},
+			       .b = {b.data, NPL_I8, 0, N, 1},
+			       .c = y.data,
+			       .c_stride = N,
+			       .kernel = kernel}};
 	snprintf(what, sizeof what, "int8 product 512^3, %s", npl_int8_kernel_name(kernel));
 	bench_print(what, (double)N * N * N, "GMAC/s", bench_seconds(run_int8, &c));
 	npl_tensor_free(&a);
@@ -129,13 +146,16 @@ int main(void)
 		bench_int8(kernel);
 	bench_layer("reference", NULL, "reference: gemm 512^3", NPL_OP_GEMM, gemm_attrs(), g512, g512);
 	bench_layer("reference", NULL, "reference: conv 3x3 64 -> 64 on 56x56", NPL_OP_CONV, conv_attrs(1), x56, w3x3);
-	bench_layer("reference", NULL, "reference: conv 1x1 1024 -> 256 on 14x14", NPL_OP_CONV, conv_attrs(0), x14, w1x1);
+	bench_layer("reference", NULL, "reference: conv 1x1 1024 -> 256 on 14x14", NPL_OP_CONV, conv_attrs(0), x14,
+		    w1x1);
 	bench_layer("cpu", "threads=1", "cpu: gemm 1024^3, 1 thread", NPL_OP_GEMM, gemm_attrs(), g1024, g1024);
 	bench_layer("cpu", NULL, "cpu: gemm 1024^3", NPL_OP_GEMM, gemm_attrs(), g1024, g1024);
 	bench_layer("cpu", NULL, "cpu: conv 3x3 64 -> 64 on 56x56", NPL_OP_CONV, conv_attrs(1), x56, w3x3);
 	bench_layer("tpu_v1", NULL, "tpu_v1 with values: gemm 1024^3", NPL_OP_GEMM, gemm_attrs(), g1024, g1024);
-	bench_layer("tpu_v1", NULL, "tpu_v1 with values: conv 3x3 64 -> 64 on 56x56", NPL_OP_CONV, conv_attrs(1), x56, w3x3);
+	bench_layer("tpu_v1", NULL, "tpu_v1 with values: conv 3x3 64 -> 64 on 56x56", NPL_OP_CONV, conv_attrs(1), x56,
+		    w3x3);
 	bench_layer("diannao", NULL, "diannao with values: gemm 512^3", NPL_OP_GEMM, gemm_attrs(), g512, g512);
-	bench_layer("diannao", NULL, "diannao with values: conv 3x3 64 -> 64 on 56x56", NPL_OP_CONV, conv_attrs(1), x56, w3x3);
+	bench_layer("diannao", NULL, "diannao with values: conv 3x3 64 -> 64 on 56x56", NPL_OP_CONV, conv_attrs(1), x56,
+		    w3x3);
 	return 0;
 }

@@ -15,19 +15,21 @@
 void cli_common_options(struct cli_common *c, struct cli_option *table)
 {
 	const struct cli_option shared[CLI_COMMON_OPTIONS] = {
-	        {"input", CLI_LIST_OF_TEXT, &c->input, 0, 0, "[NAME=]FILE", "samples (.npy, .pb); else the model's own, else random"},
-	        {"labels", CLI_TEXT, &c->labels, 0, 0, "FILE", "the samples' classes (.npy)"},
-	        {"batch", CLI_INT, &c->batch, 1, 1 << 20, "N", "samples per batch: dimension 0 of the inputs"},
-	        {"layers", CLI_FLAG, &c->layers, 0, 0, NULL, "a table of the layers too"},
-	        {"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "DEVICE.KEY=VALUE", "a parameter (`npulab devices DEVICE --yaml` lists them)"},
-	        {"timing-only", CLI_FLAG, &c->timing_only, 0, 0, NULL, "cycles and energy without values: much faster"},
-	        {"no-accuracy", CLI_FLAG, &c->no_accuracy, 0, 0, NULL, "skip the float reference"},
-	        {"seed", CLI_INT, &c->seed, 0, INT64_MAX, "N", "of random samples (default 1)"},
-	        {"threads", CLI_INT, &c->threads, 1, 1024, "N", "of the real processor (default: all)"},
-	        {"json", CLI_TEXT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
-	        {"csv", CLI_TEXT, &c->csv, 0, 0, "FILE", "one line per layer and device"},
-	        {"quiet", CLI_FLAG, &c->quiet, 0, 0, NULL, "no table, no progress"},
-	        {0}};
+		{"input", CLI_LIST_OF_TEXT, &c->input, 0, 0, "[NAME=]FILE",
+		 "samples (.npy, .pb); else the model's own, else random"},
+		{"labels", CLI_TEXT, &c->labels, 0, 0, "FILE", "the samples' classes (.npy)"},
+		{"batch", CLI_INT, &c->batch, 1, 1 << 20, "N", "samples per batch: dimension 0 of the inputs"},
+		{"layers", CLI_FLAG, &c->layers, 0, 0, NULL, "a table of the layers too"},
+		{"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "DEVICE.KEY=VALUE",
+		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
+		{"timing-only", CLI_FLAG, &c->timing_only, 0, 0, NULL, "cycles and energy without values: much faster"},
+		{"no-accuracy", CLI_FLAG, &c->no_accuracy, 0, 0, NULL, "skip the float reference"},
+		{"seed", CLI_INT, &c->seed, 0, INT64_MAX, "N", "of random samples (default 1)"},
+		{"threads", CLI_INT, &c->threads, 1, 1024, "N", "of the real processor (default: all)"},
+		{"json", CLI_TEXT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
+		{"csv", CLI_TEXT, &c->csv, 0, 0, "FILE", "one line per layer and device"},
+		{"quiet", CLI_FLAG, &c->quiet, 0, 0, NULL, "no table, no progress"},
+		{0}};
 	memcpy(table, shared, sizeof shared);
 }
 
@@ -164,7 +166,8 @@ int cli_split_devices(const char *text, struct npl_arena *arena, const char ***n
 		if (!name)
 			return npl_fail(err, NPL_ENOMEM, "out of memory");
 		if (!length)
-			return npl_fail(err, NPL_EUSAGE, "--devices %s: an empty name, expected names separated by commas", text);
+			return npl_fail(err, NPL_EUSAGE,
+					"--devices %s: an empty name, expected names separated by commas", text);
 		for (int i = 0; i < *n; i++)
 			if (!strcmp((*names)[i], name))
 				return npl_fail(err, NPL_EUSAGE, "--devices %s: '%s' is there twice", text, name);
@@ -185,7 +188,8 @@ void cli_progress_tell(void *user, const char *what, int64_t done, int64_t all)
 	if (npl_clock_seconds() - progress->started < 1)
 		return;
 	progress->shown = true;
-	fprintf(stderr, "\r\033[K%s: batch %lld of %lld", what, (long long)(done < all ? done + 1 : all), (long long)all);
+	fprintf(stderr, "\r\033[K%s: batch %lld of %lld", what, (long long)(done < all ? done + 1 : all),
+		(long long)all);
 	fflush(stderr);
 }
 
@@ -195,10 +199,11 @@ void cli_progress_end(struct cli_progress *progress)
 		fputs("\r\033[K", stderr);
 }
 
-typedef void report_writer(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
+typedef void report_writer(FILE *out, const struct npl_comparison *comparison,
+			   const struct npl_report_context *context);
 
 static int write_report(const char *path, report_writer *writer, const struct npl_comparison *comparison,
-                        const struct npl_report_context *context, struct npl_err *err)
+			const struct npl_report_context *context, struct npl_err *err)
 {
 	char *text = NULL;
 	size_t bytes = 0;
@@ -233,8 +238,8 @@ int cli_check_reports(const struct cli_common *common, struct npl_err *err)
 	return 0;
 }
 
-int cli_report(const struct npl_comparison *comparison, const struct npl_report_context *context, const struct cli_common *common,
-               struct npl_err *err)
+int cli_report(const struct npl_comparison *comparison, const struct npl_report_context *context,
+	       const struct cli_common *common, struct npl_err *err)
 {
 	const struct {
 		const char *path;
@@ -242,7 +247,8 @@ int cli_report(const struct npl_comparison *comparison, const struct npl_report_
 	} report[] = {{common->json, npl_report_json}, {common->csv, npl_report_csv}};
 	/* Files first: where one cannot be written, nothing is printed. */
 	for (int i = 0; i < 2; i++)
-		if (report[i].path && !is_stdout(report[i].path) && write_report(report[i].path, report[i].writer, comparison, context, err))
+		if (report[i].path && !is_stdout(report[i].path) &&
+		    write_report(report[i].path, report[i].writer, comparison, context, err))
 			return err->code;
 	for (int i = 0; i < 2; i++)
 		if (is_stdout(report[i].path))

@@ -52,7 +52,7 @@ int cli_check_reports(const struct cli_common *common, struct npl_err *err);
 int cli_protect_machines(const struct cli_common *common, const char *const *names, int n, struct npl_err *err);
 
 /* Prints the table, or with --json - only the JSON; writes the files asked for, whole or not at all. */
-int cli_report(const struct npl_comparison *comparison, const struct npl_report_context *context, const struct cli_common *common,
-               struct npl_err *err);
+int cli_report(const struct npl_comparison *comparison, const struct npl_report_context *context,
+	       const struct cli_common *common, struct npl_err *err);
 
 #endif

@@ -7,7 +7,8 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 {
 	struct cli_common common = {.devices = "reference,tpu_v1,diannao,cpu", .seed = 1};
 	struct cli_option options[1 + CLI_COMMON_OPTIONS] = {
-	        {"devices", CLI_TEXT, &common.devices, 0, 0, "A,B,...", "devices or machine files (default: reference,tpu_v1,diannao,cpu)"}};
+		{"devices", CLI_TEXT, &common.devices, 0, 0, "A,B,...",
+		 "devices or machine files (default: reference,tpu_v1,diannao,cpu)"}};
 	cli_common_options(&common, options + 1);
 	const char *model = NULL, **names;
 	struct cli_work work;
@@ -18,22 +19,30 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 	if (cli_parse(&cli_compare, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
 	if (!model)
-		return npl_fail(err, NPL_EUSAGE, "compare: which model? usage: npulab compare %s", cli_compare.arguments);
+		return npl_fail(err, NPL_EUSAGE, "compare: which model? usage: npulab compare %s",
+				cli_compare.arguments);
 	progress.silent = common.quiet;
 	if (cli_check_reports(&common, err) || cli_work_load(model, &common, &work, err))
 		return err->code;
 	int rc = cli_split_devices(common.devices, &work.arena, &names, &n, err);
 	if (!rc)
 		rc = cli_protect_machines(&common, names, n, err);
-	struct npl_compare_options how = {.device_names = rc ? NULL : names, .n_devices = rc ? 0 : n, .set = common.set.item,
-	                                  .n_sets = common.set.n, .threads = (int)common.threads, .no_accuracy = common.no_accuracy,
-	                                  .timing_only = common.timing_only, .progress = cli_progress_tell, .user = &progress};
+	struct npl_compare_options how = {.device_names = rc ? NULL : names,
+					  .n_devices = rc ? 0 : n,
+					  .set = common.set.item,
+					  .n_sets = common.set.n,
+					  .threads = (int)common.threads,
+					  .no_accuracy = common.no_accuracy,
+					  .timing_only = common.timing_only,
+					  .progress = cli_progress_tell,
+					  .user = &progress};
 	if (!rc)
-		rc = npl_compare(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how, &comparison, err);
+		rc = npl_compare(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how,
+				 &comparison, err);
 	cli_progress_end(&progress);
 	if (!rc) {
-		struct npl_report_context context = {.model_name = work.files.name, .description = work.files.description,
-		                                     .layers = common.layers};
+		struct npl_report_context context = {
+			.model_name = work.files.name, .description = work.files.description, .layers = common.layers};
 		rc = cli_report(&comparison, &context, &common, err);
 		npl_comparison_free(&comparison);
 	}
@@ -42,4 +51,5 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 }
 
 const struct cli_command cli_compare = {"compare", "MODEL [--devices A,B,...]",
-                                        "one network on several devices, side by side: time, energy, error", compare_main};
+					"one network on several devices, side by side: time, energy, error",
+					compare_main};

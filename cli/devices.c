@@ -36,8 +36,12 @@ static void print_table(const char *const *names, const struct row *rows, int n,
 			npl_si_text(info->clock_hz, "Hz", clock, sizeof clock);
 		if (info && info->peak_macs_per_second > 0)
 			npl_si_text(2 * info->peak_macs_per_second, "OP/s", peak, sizeof peak);
-		const char *cells[] = {names[i], info ? npl_device_kind_name(info->kind) : "unavailable", info ? npl_format_name(info->format) : "-",
-		                       clock, peak, info ? npl_device_description(rows[i].device) : reason(names[i], &rows[i])};
+		const char *cells[] = {names[i],
+				       info ? npl_device_kind_name(info->kind) : "unavailable",
+				       info ? npl_format_name(info->format) : "-",
+				       clock,
+				       peak,
+				       info ? npl_device_description(rows[i].device) : reason(names[i], &rows[i])};
 		npl_table_row(&table, cells);
 	}
 	npl_table_print(&table, stdout);
@@ -48,7 +52,8 @@ static void print_table(const char *const *names, const struct row *rows, int n,
 	static const char *const detail_header[] = {"DEVICE", "DETAIL"};
 	npl_table_open(&table, "ll", detail_header);
 	for (int i = 0; i < n; i++) {
-		const char *detail = rows[i].device ? npl_device_get_info(rows[i].device)->detail : reason(names[i], &rows[i]);
+		const char *detail = rows[i].device ? npl_device_get_info(rows[i].device)->detail
+						    : reason(names[i], &rows[i]);
 		npl_table_row(&table, (const char *const[]){names[i], detail});
 	}
 	npl_table_print(&table, stdout);
@@ -72,7 +77,8 @@ static void print_json(const char *const *names, const struct row *rows, int n)
 		npl_json_text(&json, "detail", info ? info->detail : NULL);
 		npl_json_string(&json, "precision", info ? npl_format_name(info->format) : NULL);
 		npl_json_double(&json, "clock_hz", info && info->clock_hz > 0 ? info->clock_hz : (double)NAN);
-		npl_json_double(&json, "peak_ops_per_second", info && info->peak_macs_per_second > 0 ? 2 * info->peak_macs_per_second : (double)NAN);
+		npl_json_double(&json, "peak_ops_per_second",
+				info && info->peak_macs_per_second > 0 ? 2 * info->peak_macs_per_second : (double)NAN);
 		npl_json_string(&json, "machine_sha256", info ? npl_device_sha256(rows[i].device) : NULL);
 		npl_json_close(&json, '}');
 	}
@@ -123,11 +129,11 @@ static int devices_main(int argc, char **argv, struct npl_err *err)
 	struct cli_list sets = {0};
 	int n_words;
 	const struct cli_option options[] = {
-	        {"yaml", CLI_FLAG, &yaml, 0, 0, NULL, "one machine's parameters as a file to edit and run"},
-	        {"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "KEY=VALUE", "with --yaml: a changed parameter"},
-	        {"verbose", CLI_FLAG, &verbose, 0, 0, NULL, "what was found of each: library, core type, threads"},
-	        {"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"},
-	        {0}};
+		{"yaml", CLI_FLAG, &yaml, 0, 0, NULL, "one machine's parameters as a file to edit and run"},
+		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "KEY=VALUE", "with --yaml: a changed parameter"},
+		{"verbose", CLI_FLAG, &verbose, 0, 0, NULL, "what was found of each: library, core type, threads"},
+		{"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"},
+		{0}};
 	if (cli_parse(&cli_devices, options, argc, argv, &name, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
 	if (yaml && !name)
@@ -140,4 +146,4 @@ static int devices_main(int argc, char **argv, struct npl_err *err)
 }
 
 const struct cli_command cli_devices = {"devices", "[NAME] [--yaml] [--verbose]",
-                                        "lists machines and real devices, and why one cannot be used", devices_main};
+					"lists machines and real devices, and why one cannot be used", devices_main};

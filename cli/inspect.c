@@ -25,7 +25,8 @@ static void close_machines(struct machines *m)
 }
 
 /* Notes live as long as their session, so they are copied into the arena. */
-static int plan_on(struct npl_graph *graph, struct npl_device *device, struct npl_run *run, struct npl_arena *arena, struct npl_err *err)
+static int plan_on(struct npl_graph *graph, struct npl_device *device, struct npl_run *run, struct npl_arena *arena,
+		   struct npl_err *err)
 {
 	struct npl_session *session;
 	struct npl_session_options options = {.n_devices = 1, .device = &device, .timing_only = true};
@@ -43,7 +44,8 @@ static int plan_on(struct npl_graph *graph, struct npl_device *device, struct np
 	return rc;
 }
 
-static int open_machines(struct npl_graph *graph, const char *devices, struct npl_arena *arena, struct machines *m, struct npl_err *err)
+static int open_machines(struct npl_graph *graph, const char *devices, struct npl_arena *arena, struct machines *m,
+			 struct npl_err *err)
 {
 	int n;
 	if (cli_split_devices(devices, arena, &m->names, &n, err))
@@ -57,7 +59,8 @@ static int open_machines(struct npl_graph *graph, const char *devices, struct np
 			return err->code;
 		m->n = d + 1;
 		if (npl_device_get_info(m->device[d])->kind != NPL_KIND_SIMULATED)
-			return npl_fail(err, NPL_EUSAGE, "inspect --devices: %s is not a simulated machine", m->names[d]);
+			return npl_fail(err, NPL_EUSAGE, "inspect --devices: %s is not a simulated machine",
+					m->names[d]);
 		if (plan_on(graph, m->device[d], &m->run[d], arena, err))
 			return err->code;
 	}
@@ -68,7 +71,8 @@ static uint64_t node_parameters(const struct npl_graph *graph, const struct npl_
 {
 	uint64_t n = 0;
 	for (int k = 0; k < node->n_in; k++)
-		if (node->in[k] >= 0 && graph->value[node->in[k]].constant && graph->value[node->in[k]].dtype == NPL_F32)
+		if (node->in[k] >= 0 && graph->value[node->in[k]].constant &&
+		    graph->value[node->in[k]].dtype == NPL_F32)
 			n += (uint64_t)npl_shape_count(&graph->value[node->in[k]].shape);
 	return n;
 }
@@ -82,7 +86,7 @@ static void print_value(const char *what, const struct npl_value *value)
 {
 	char line[400], shape[128];
 	snprintf(line, sizeof line, "%s %s: %s %s", what, value->name, npl_dtype_name(value->dtype),
-	         npl_shape_text(&value->shape, shape, sizeof shape));
+		 npl_shape_text(&value->shape, shape, sizeof shape));
 	npl_table_text(line, stdout);
 }
 
@@ -91,11 +95,12 @@ static void print_heading(const struct npl_graph *graph, const char *name)
 	char macs[32], parameters[32], line[400];
 	npl_si_text((double)graph->macs, "MAC", macs, sizeof macs);
 	npl_si_text((double)graph->parameters, "", parameters, sizeof parameters);
-	snprintf(line, sizeof line,
-	         "%s: opset %d, %d nodes in the file, %d layers after folding (%d constants, %d batch normalisations, %d biases); "
-	         "%s and %s parameters for a batch of %" PRId64,
-	         name, graph->opset, graph->file_nodes, graph->n_nodes, graph->folded_constants, graph->folded_batchnorms,
-	         graph->folded_biases, macs, parameters, graph->batch);
+	snprintf(
+		line, sizeof line,
+		"%s: opset %d, %d nodes in the file, %d layers after folding (%d constants, %d batch normalisations, %d biases); "
+		"%s and %s parameters for a batch of %" PRId64,
+		name, graph->opset, graph->file_nodes, graph->n_nodes, graph->folded_constants,
+		graph->folded_batchnorms, graph->folded_biases, macs, parameters, graph->batch);
 	npl_table_text(line, stdout);
 	for (int i = 0; i < graph->n_inputs; i++)
 		print_value("input", &graph->value[graph->input[i]]);
@@ -115,8 +120,8 @@ static void print_layers(const struct npl_graph *graph)
 		npl_si_text((double)node->macs, "", macs, sizeof macs);
 		npl_si_text((double)node_parameters(graph, node), "", parameters, sizeof parameters);
 		const char *cells[] = {node->name, npl_op_defs[node->op].name,
-		                       npl_shape_text(&graph->value[node->out[0]].shape, shape, sizeof shape),
-		                       node->macs ? macs : "", node_parameters(graph, node) ? parameters : ""};
+				       npl_shape_text(&graph->value[node->out[0]].shape, shape, sizeof shape),
+				       node->macs ? macs : "", node_parameters(graph, node) ? parameters : ""};
 		npl_table_row(&table, cells);
 	}
 	npl_table_print(&table, stdout);
@@ -170,7 +175,8 @@ static void print_json(const struct npl_graph *graph, const char *name, const st
 		npl_json_i64(&json, "index", i);
 		npl_json_string(&json, "name", node->name);
 		npl_json_string(&json, "op", npl_op_defs[node->op].name);
-		npl_json_string(&json, "output", npl_shape_text(&graph->value[node->out[0]].shape, shape, sizeof shape));
+		npl_json_string(&json, "output",
+				npl_shape_text(&graph->value[node->out[0]].shape, shape, sizeof shape));
 		npl_json_u64(&json, "macs", node->macs);
 		npl_json_u64(&json, "parameters", node_parameters(graph, node));
 		npl_json_open(&json, "on_host", '{');
@@ -192,15 +198,15 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 	bool helped;
 	int n_words;
 	const struct cli_option options[] = {
-	        {"devices", CLI_TEXT, &devices, 0, 0, "A,B,...", "simulated machines to ask (default: tpu_v1,diannao)"},
-	        {"batch", CLI_INT, &batch, 1, 1 << 20, "N", "samples per batch: dimension 0 of the inputs"},
-	        {"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"},
-	        {0}};
+		{"devices", CLI_TEXT, &devices, 0, 0, "A,B,...", "simulated machines to ask (default: tpu_v1,diannao)"},
+		{"batch", CLI_INT, &batch, 1, 1 << 20, "N", "samples per batch: dimension 0 of the inputs"},
+		{"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"},
+		{0}};
 	if (cli_parse(&cli_inspect, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
 	if (!model || (json && strcmp(json, "-")))
-		return npl_fail(err, NPL_EUSAGE, "inspect: expected a model%s; usage: npulab inspect %s", json ? " and --json -" : "",
-		                cli_inspect.arguments);
+		return npl_fail(err, NPL_EUSAGE, "inspect: expected a model%s; usage: npulab inspect %s",
+				json ? " and --json -" : "", cli_inspect.arguments);
 	struct npl_arena arena = {0};
 	struct npl_model_files files;
 	struct npl_graph *graph = NULL;
@@ -221,4 +227,5 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 }
 
 const struct cli_command cli_inspect = {"inspect", "MODEL [--devices A,B,...]",
-                                        "a model's operators, shapes and MACs, and what each machine would not run", inspect_main};
+					"a model's operators, shapes and MACs, and what each machine would not run",
+					inspect_main};

@@ -54,15 +54,18 @@ static int read_window(const struct layer_options *o, struct npl_layer_spec *spe
 	struct npl_window *w = &spec->attrs.window;
 	int64_t dims[4];
 	if (!o->input || parse_dims(o->input, dims, 4) != 4)
-		return npl_fail(err, NPL_EUSAGE, "layer: --input expects NxCxHxW, got '%s'", o->input ? o->input : "nothing");
+		return npl_fail(err, NPL_EUSAGE, "layer: --input expects NxCxHxW, got '%s'",
+				o->input ? o->input : "nothing");
 	if (!o->kernel)
 		return npl_fail(err, NPL_EUSAGE, "layer: --kernel HxW is missing");
 	spec->x = npl_shape_of(4, dims[0], dims[1], dims[2], dims[3]);
 	w->rank = 2;
 	int64_t pad[2];
-	int64_t stride = spec->op == NPL_OP_CONV ? 1 : 0; /* a pool's stride is its kernel unless said, as in the papers */
+	int64_t stride = spec->op == NPL_OP_CONV ? 1
+						 : 0; /* a pool's stride is its kernel unless said, as in the papers */
 	if (parse_pair("kernel", o->kernel, 1, w->kernel, err) || parse_pair("pad", o->pad, 0, pad, err) ||
-	    parse_pair("stride", o->stride, stride, w->stride, err) || parse_pair("dilation", o->dilation, 1, w->dilation, err))
+	    parse_pair("stride", o->stride, stride, w->stride, err) ||
+	    parse_pair("dilation", o->dilation, 1, w->dilation, err))
 		return err->code;
 	for (int i = 0; i < 2; i++) {
 		w->pad_begin[i] = w->pad_end[i] = pad[i];
@@ -79,12 +82,12 @@ static int refuse_foreign(const char *op, const struct layer_options *o, struct 
 		bool given, fits;
 		const char *name;
 	} option[] = {
-	        {o->m || o->n || o->k, gemm, "-m, -n or -k"},
-	        {o->input || o->kernel || o->stride || o->pad, !gemm, "--input, --kernel, --stride or --pad"},
-	        {o->dilation, conv, "--dilation"},
-	        {o->filters || o->groups, conv, "--filters or --groups"},
-	        {o->pool, !gemm && !conv, "--type"},
-	        {o->requantise, gemm || conv, "--requantise"},
+		{o->m || o->n || o->k, gemm, "-m, -n or -k"},
+		{o->input || o->kernel || o->stride || o->pad, !gemm, "--input, --kernel, --stride or --pad"},
+		{o->dilation, conv, "--dilation"},
+		{o->filters || o->groups, conv, "--filters or --groups"},
+		{o->pool, !gemm && !conv, "--type"},
+		{o->requantise, gemm || conv, "--requantise"},
 	};
 	for (size_t i = 0; i < sizeof option / sizeof *option; i++)
 		if (option[i].given && !option[i].fits)
@@ -94,8 +97,10 @@ static int refuse_foreign(const char *op, const struct layer_options *o, struct 
 
 static int read_spec(const char *op, const struct layer_options *o, struct npl_layer_spec *spec, struct npl_err *err)
 {
-	*spec = (struct npl_layer_spec){.unsigned_x = o->is_unsigned, .requantise = o->requantise, .seed = (uint64_t)o->common.seed};
-	spec->attrs = (struct npl_attrs){.groups = o->groups ? o->groups : 1, .alpha = 1, .beta = 1, .trans_b = true, .opset = 13};
+	*spec = (struct npl_layer_spec){
+		.unsigned_x = o->is_unsigned, .requantise = o->requantise, .seed = (uint64_t)o->common.seed};
+	spec->attrs = (struct npl_attrs){
+		.groups = o->groups ? o->groups : 1, .alpha = 1, .beta = 1, .trans_b = true, .opset = 13};
 	if (strcmp(op, "gemm") && strcmp(op, "conv") && strcmp(op, "pool"))
 		return npl_fail(err, NPL_EUSAGE, "layer: '%s' is none of gemm, conv, pool", op);
 	if (refuse_foreign(op, o, err))
@@ -126,7 +131,8 @@ static int check_precision(const char *precision, const struct npl_comparison *c
 	for (int d = 0; precision && d < c->n_devices; d++) {
 		const char *format = npl_format_name(c->device[d].info.format);
 		if (strcmp(precision, format))
-			return npl_fail(err, NPL_EUSAGE, "layer: --precision %s: %s computes in %s", precision, c->device[d].name, format);
+			return npl_fail(err, NPL_EUSAGE, "layer: --precision %s: %s computes in %s", precision,
+					c->device[d].name, format);
 	}
 	return 0;
 }
@@ -136,12 +142,14 @@ static const char *layer_title(const char *op, const struct npl_layer_spec *spec
 	char shape[128];
 	const struct npl_window *w = &spec->attrs.window;
 	if (spec->op == NPL_OP_GEMM)
-		return npl_arena_printf(arena, "gemm %lldx%lldx%lld", (long long)spec->x.dim[0], (long long)spec->outputs, (long long)spec->x.dim[1]);
+		return npl_arena_printf(arena, "gemm %lldx%lldx%lld", (long long)spec->x.dim[0],
+					(long long)spec->outputs, (long long)spec->x.dim[1]);
 	npl_shape_text(&spec->x, shape, sizeof shape);
 	if (spec->op == NPL_OP_CONV)
-		return npl_arena_printf(arena, "conv %s, %lld filters %lldx%lld", shape, (long long)spec->outputs, (long long)w->kernel[0],
-		                        (long long)w->kernel[1]);
-	return npl_arena_printf(arena, "%s %s, window %lldx%lld", op, shape, (long long)w->kernel[0], (long long)w->kernel[1]);
+		return npl_arena_printf(arena, "conv %s, %lld filters %lldx%lld", shape, (long long)spec->outputs,
+					(long long)w->kernel[0], (long long)w->kernel[1]);
+	return npl_arena_printf(arena, "%s %s, window %lldx%lld", op, shape, (long long)w->kernel[0],
+				(long long)w->kernel[1]);
 }
 
 static int run_layer(const char *op, const struct layer_options *o, struct npl_err *err)
@@ -160,12 +168,18 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 		npl_arena_free(&arena);
 		return rc;
 	}
-	struct npl_compare_options how = {.device_names = names, .n_devices = n, .set = o->common.set.item, .n_sets = o->common.set.n,
-	                                  .threads = (int)o->common.threads, .timing_only = o->common.timing_only};
+	struct npl_compare_options how = {.device_names = names,
+					  .n_devices = n,
+					  .set = o->common.set.item,
+					  .n_sets = o->common.set.n,
+					  .threads = (int)o->common.threads,
+					  .timing_only = o->common.timing_only};
 	rc = npl_single_layer(&spec, &how, &comparison, o->common.output ? &output : NULL, err);
 	if (!rc) {
-		struct npl_report_context context = {.model_name = layer_title(op, &spec, &arena), .single_layer = true};
-		rc = context.model_name ? check_precision(o->precision, &comparison, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+		struct npl_report_context context = {.model_name = layer_title(op, &spec, &arena),
+						     .single_layer = true};
+		rc = context.model_name ? check_precision(o->precision, &comparison, err)
+					: npl_fail(err, NPL_ENOMEM, "out of memory");
 		if (!rc && o->common.output)
 			rc = npl_tensor_save_npy(o->common.output, &output, err);
 		if (!rc)
@@ -184,30 +198,32 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 	bool helped;
 	int n_words;
 	const struct cli_option options[] = {
-	        {"m", CLI_INT, &o.m, 1, 1 << 24, "M", "gemm: rows of the input"},
-	        {"n", CLI_INT, &o.n, 1, 1 << 24, "N", "gemm: columns of the weights"},
-	        {"k", CLI_INT, &o.k, 1, 1 << 24, "K", "gemm: depth"},
-	        {"input", CLI_TEXT, &o.input, 0, 0, "NxCxHxW", "conv, pool: shape of the input"},
-	        {"kernel", CLI_TEXT, &o.kernel, 0, 0, "HxW", "conv, pool: window"},
-	        {"filters", CLI_INT, &o.filters, 1, 1 << 24, "F", "conv: output channels"},
-	        {"stride", CLI_TEXT, &o.stride, 0, 0, "HxW", "default: conv 1, pool the window"},
-	        {"pad", CLI_TEXT, &o.pad, 0, 0, "HxW", "on each side (default 0)"},
-	        {"dilation", CLI_TEXT, &o.dilation, 0, 0, "HxW", "default 1"},
-	        {"groups", CLI_INT, &o.groups, 1, 1 << 24, "G", "conv: groups (default 1)"},
-	        {"type", CLI_TEXT, &o.pool, 0, 0, "T", "pool: max or average (default max)"},
-	        {"devices", CLI_TEXT, &o.common.devices, 0, 0, "A,B,...", "default: tpu_v1,diannao,cpu"},
-	        {"precision", CLI_TEXT, &o.precision, 0, 0, "P", "refuse devices that compute in another: int8, Q6.10, float32"},
-	        {"unsigned", CLI_FLAG, &o.is_unsigned, 0, 0, NULL, "int8: the input is unsigned"},
-	        {"requantise", CLI_FLAG, &o.requantise, 0, 0, NULL, "int8: 8-bit results instead of raw 32-bit accumulators"},
-	        {"output", CLI_TEXT, &o.common.output, 0, 0, "Y.npy", "the last device's result"},
-	        {"seed", CLI_INT, &o.common.seed, 0, INT64_MAX, "N", "of the operands (default 1)"},
-	        {"set", CLI_LIST_OF_TEXT, &o.common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of a device"},
-	        {"timing-only", CLI_FLAG, &o.common.timing_only, 0, 0, NULL, "cycles and energy without values"},
-	        {"threads", CLI_INT, &o.common.threads, 1, 1024, "N", "of the real processor (default: all)"},
-	        {"json", CLI_TEXT, &o.common.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
-	        {"csv", CLI_TEXT, &o.common.csv, 0, 0, "FILE", "one line per device"},
-	        {"quiet", CLI_FLAG, &o.common.quiet, 0, 0, NULL, "no table"},
-	        {0}};
+		{"m", CLI_INT, &o.m, 1, 1 << 24, "M", "gemm: rows of the input"},
+		{"n", CLI_INT, &o.n, 1, 1 << 24, "N", "gemm: columns of the weights"},
+		{"k", CLI_INT, &o.k, 1, 1 << 24, "K", "gemm: depth"},
+		{"input", CLI_TEXT, &o.input, 0, 0, "NxCxHxW", "conv, pool: shape of the input"},
+		{"kernel", CLI_TEXT, &o.kernel, 0, 0, "HxW", "conv, pool: window"},
+		{"filters", CLI_INT, &o.filters, 1, 1 << 24, "F", "conv: output channels"},
+		{"stride", CLI_TEXT, &o.stride, 0, 0, "HxW", "default: conv 1, pool the window"},
+		{"pad", CLI_TEXT, &o.pad, 0, 0, "HxW", "on each side (default 0)"},
+		{"dilation", CLI_TEXT, &o.dilation, 0, 0, "HxW", "default 1"},
+		{"groups", CLI_INT, &o.groups, 1, 1 << 24, "G", "conv: groups (default 1)"},
+		{"type", CLI_TEXT, &o.pool, 0, 0, "T", "pool: max or average (default max)"},
+		{"devices", CLI_TEXT, &o.common.devices, 0, 0, "A,B,...", "default: tpu_v1,diannao,cpu"},
+		{"precision", CLI_TEXT, &o.precision, 0, 0, "P",
+		 "refuse devices that compute in another: int8, Q6.10, float32"},
+		{"unsigned", CLI_FLAG, &o.is_unsigned, 0, 0, NULL, "int8: the input is unsigned"},
+		{"requantise", CLI_FLAG, &o.requantise, 0, 0, NULL,
+		 "int8: 8-bit results instead of raw 32-bit accumulators"},
+		{"output", CLI_TEXT, &o.common.output, 0, 0, "Y.npy", "the last device's result"},
+		{"seed", CLI_INT, &o.common.seed, 0, INT64_MAX, "N", "of the operands (default 1)"},
+		{"set", CLI_LIST_OF_TEXT, &o.common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of a device"},
+		{"timing-only", CLI_FLAG, &o.common.timing_only, 0, 0, NULL, "cycles and energy without values"},
+		{"threads", CLI_INT, &o.common.threads, 1, 1024, "N", "of the real processor (default: all)"},
+		{"json", CLI_TEXT, &o.common.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
+		{"csv", CLI_TEXT, &o.common.csv, 0, 0, "FILE", "one line per device"},
+		{"quiet", CLI_FLAG, &o.common.quiet, 0, 0, NULL, "no table"},
+		{0}};
 	if (cli_parse(&cli_layer, options, argc, argv, &op, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
 	if (!op)
@@ -217,4 +233,5 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 	return cli_check_reports(&o.common, err) ? err->code : run_layer(op, &o, err);
 }
 
-const struct cli_command cli_layer = {"layer", "gemm|conv|pool OPTIONS [--devices A,B,...]", "one layer on several devices", layer_main};
+const struct cli_command cli_layer = {"layer", "gemm|conv|pool OPTIONS [--devices A,B,...]",
+				      "one layer on several devices", layer_main};

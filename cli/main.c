@@ -10,7 +10,7 @@
 #include "options.h"
 
 static const struct cli_command *const commands[] = {&cli_compare, &cli_run,     &cli_layer,
-                                                     &cli_inspect, &cli_devices, &cli_models};
+						     &cli_inspect, &cli_devices, &cli_models};
 #define COMMANDS ((int)(sizeof commands / sizeof *commands))
 
 static void print_usage(FILE *out)
@@ -34,8 +34,8 @@ static int run_command(int argc, char **argv, struct npl_err *err)
 		if (!strcmp(argv[0], names[i]))
 			return commands[i]->run(argc, argv, err);
 	}
-	return npl_fail(err, NPL_EUSAGE, "there is no command '%s'; the nearest is '%s' (`npulab --help` lists them)", argv[0],
-	                npl_nearest(argv[0], names, COMMANDS));
+	return npl_fail(err, NPL_EUSAGE, "there is no command '%s'; the nearest is '%s' (`npulab --help` lists them)",
+			argv[0], npl_nearest(argv[0], names, COMMANDS));
 }
 
 int main(int argc, char **argv)

@@ -85,7 +85,8 @@ static int models_main(int argc, char **argv, struct npl_err *err)
 	const char *json = NULL, *none = NULL;
 	bool helped;
 	int n_words;
-	const struct cli_option options[] = {{"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"}, {0}};
+	const struct cli_option options[] = {
+		{"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"}, {0}};
 	if (cli_parse(&cli_models, options, argc, argv, &none, 0, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
 	if (json && strcmp(json, "-"))

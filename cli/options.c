@@ -17,25 +17,28 @@ static bool is_letter(const struct cli_option *option)
 
 static void print_help(const struct cli_command *command, const struct cli_option *options)
 {
-	printf("usage: npulab %s%s%s\n%s\n\noptions:\n", command->name, *command->arguments ? " " : "", command->arguments,
-	       command->summary);
+	printf("usage: npulab %s%s%s\n%s\n\noptions:\n", command->name, *command->arguments ? " " : "",
+	       command->arguments, command->summary);
 	for (const struct cli_option *o = options; o->name; o++) {
 		char left[64];
-		snprintf(left, sizeof left, "%s%s%s%s", is_letter(o) ? "-" : "--", o->name, o->value ? " " : "", o->value ? o->value : "");
+		snprintf(left, sizeof left, "%s%s%s%s", is_letter(o) ? "-" : "--", o->name, o->value ? " " : "",
+			 o->value ? o->value : "");
 		printf("  %-26s %s\n", left, o->help);
 	}
 	printf("  %-26s %s\n", "--help", "this text");
 }
 
-static int unknown(const struct cli_command *command, const struct cli_option *options, const char *arg, struct npl_err *err)
+static int unknown(const struct cli_command *command, const struct cli_option *options, const char *arg,
+		   struct npl_err *err)
 {
 	const char *names[64] = {"help"};
 	int n = 1;
 	for (const struct cli_option *o = options; o->name && n < 64; o++)
 		if (!is_letter(o))
 			names[n++] = o->name;
-	return npl_fail(err, NPL_EUSAGE, "%s: unknown option '%s'; the nearest is '--%s' (`npulab %s --help` lists them)", command->name,
-	                arg, npl_nearest(arg + strspn(arg, "-"), names, n), command->name);
+	return npl_fail(err, NPL_EUSAGE,
+			"%s: unknown option '%s'; the nearest is '--%s' (`npulab %s --help` lists them)", command->name,
+			arg, npl_nearest(arg + strspn(arg, "-"), names, n), command->name);
 }
 
 static int store(const struct cli_option *o, const char *shown, const char *value, struct npl_err *err)
@@ -60,8 +63,8 @@ static int store(const struct cli_option *o, const char *shown, const char *valu
 		errno = 0;
 		number = strtoll(value, &end, 10);
 		if (errno || end == value || *end || number < o->min || number > o->max)
-			return npl_fail(err, NPL_EUSAGE, "%s must be a whole number from %lld to %lld, got '%s'", shown, (long long)o->min,
-			                (long long)o->max, value);
+			return npl_fail(err, NPL_EUSAGE, "%s must be a whole number from %lld to %lld, got '%s'", shown,
+					(long long)o->min, (long long)o->max, value);
 		*(int64_t *)o->target = number;
 		return 0;
 	}
@@ -82,7 +85,7 @@ static const struct cli_option *find(const struct cli_option *options, const cha
 }
 
 int cli_parse(const struct cli_command *command, const struct cli_option *options, int argc, char **argv,
-              const char **words, int max_words, int *n_words, bool *helped, struct npl_err *err)
+	      const char **words, int max_words, int *n_words, bool *helped, struct npl_err *err)
 {
 	bool only_words = false;
 	*n_words = 0;
@@ -95,8 +98,8 @@ int cli_parse(const struct cli_command *command, const struct cli_option *option
 		}
 		if (only_words || arg[0] != '-' || !arg[1]) {
 			if (*n_words == max_words)
-				return npl_fail(err, NPL_EUSAGE, "%s: unexpected argument '%s'; usage: npulab %s %s", command->name, arg,
-				                command->name, command->arguments);
+				return npl_fail(err, NPL_EUSAGE, "%s: unexpected argument '%s'; usage: npulab %s %s",
+						command->name, arg, command->name, command->arguments);
 			words[(*n_words)++] = arg;
 			continue;
 		}
@@ -112,7 +115,8 @@ int cli_parse(const struct cli_command *command, const struct cli_option *option
 			return npl_fail(err, NPL_EUSAGE, "%s: --%s takes no value", command->name, o->name);
 		if (o->type != CLI_FLAG && !value) {
 			if (i + 1 == argc)
-				return npl_fail(err, NPL_EUSAGE, "%s: %s needs a value: %s", command->name, arg, o->value);
+				return npl_fail(err, NPL_EUSAGE, "%s: %s needs a value: %s", command->name, arg,
+						o->value);
 			value = argv[++i];
 		}
 		char shown[64];

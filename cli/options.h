@@ -19,8 +19,8 @@ struct cli_list {
 
 enum cli_type { CLI_FLAG, CLI_TEXT, CLI_INT, CLI_LIST_OF_TEXT };
 
-struct cli_option { /* a table ends with name NULL */
-	const char *name;  /* without dashes; one letter means `-m` */
+struct cli_option {       /* a table ends with name NULL */
+	const char *name; /* without dashes; one letter means `-m` */
 	enum cli_type type;
 	void *target;      /* bool, const char *, int64_t, struct cli_list */
 	int64_t min, max;  /* CLI_INT */
@@ -40,6 +40,6 @@ extern const struct cli_command cli_devices, cli_models, cli_inspect, cli_compar
 /* Parses argv[1..]; what is no option goes into words (at most max_words, else NPL_EUSAGE). With --help prints the
  * command's help and sets *helped. */
 int cli_parse(const struct cli_command *command, const struct cli_option *options, int argc, char **argv,
-              const char **words, int max_words, int *n_words, bool *helped, struct npl_err *err);
+	      const char **words, int max_words, int *n_words, bool *helped, struct npl_err *err);
 
 #endif

@@ -24,15 +24,20 @@ static void log_placement(const struct npl_comparison *c)
 			snprintf(transfers, sizeof transfers, "%d", row->transfers);
 			snprintf(bytes, sizeof bytes, "%" PRIu64, row->link_bytes);
 		}
-		const char *cells[] = {node->name, npl_op_defs[node->op].name, row->role == NPL_VIEW ? "view" : row->ran_on, transfers, bytes,
-		                       row->note};
+		const char *cells[] = {node->name,
+				       npl_op_defs[node->op].name,
+				       row->role == NPL_VIEW ? "view" : row->ran_on,
+				       transfers,
+				       bytes,
+				       row->note};
 		npl_table_row(&table, cells);
 	}
 	npl_table_print(&table, stderr);
 	npl_table_close(&table);
 }
 
-static int run_model(const char *model, const char *device, const char *rules, bool log, const struct cli_common *common, struct npl_err *err)
+static int run_model(const char *model, const char *device, const char *rules, bool log,
+		     const struct cli_common *common, struct npl_err *err)
 {
 	struct cli_work work;
 	struct npl_comparison comparison;
@@ -46,19 +51,26 @@ static int run_model(const char *model, const char *device, const char *rules, b
 		outputs = calloc((size_t)work.graph->n_outputs + 1, sizeof *outputs);
 		rc = outputs ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	}
-	struct npl_compare_options how = {.device_names = rules ? placement.names : &device, .n_devices = rules ? placement.n_names : 1,
-	                                  .set = common->set.item, .n_sets = common->set.n, .threads = (int)common->threads,
-	                                  .no_accuracy = common->no_accuracy, .timing_only = common->timing_only,
-	                                  .place = rules ? placement.device : NULL, .progress = cli_progress_tell,
-	                                  .user = &progress, .outputs = outputs};
+	struct npl_compare_options how = {.device_names = rules ? placement.names : &device,
+					  .n_devices = rules ? placement.n_names : 1,
+					  .set = common->set.item,
+					  .n_sets = common->set.n,
+					  .threads = (int)common->threads,
+					  .no_accuracy = common->no_accuracy,
+					  .timing_only = common->timing_only,
+					  .place = rules ? placement.device : NULL,
+					  .progress = cli_progress_tell,
+					  .user = &progress,
+					  .outputs = outputs};
 	if (!rc)
 		rc = cli_protect_machines(common, how.device_names, how.n_devices, err);
 	if (!rc)
-		rc = npl_compare(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how, &comparison, err);
+		rc = npl_compare(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how,
+				 &comparison, err);
 	cli_progress_end(&progress);
 	if (!rc) {
-		struct npl_report_context context = {.model_name = work.files.name, .description = work.files.description,
-		                                     .layers = common->layers};
+		struct npl_report_context context = {
+			.model_name = work.files.name, .description = work.files.description, .layers = common->layers};
 		if (log)
 			log_placement(&comparison);
 		rc = common->output ? npl_tensor_save_npy(common->output, &outputs[0], err) : 0;
@@ -80,18 +92,22 @@ static int run_main(int argc, char **argv, struct npl_err *err)
 	bool log = false, helped;
 	int n_words;
 	struct cli_option options[4 + CLI_COMMON_OPTIONS] = {
-	        {"device", CLI_TEXT, &device, 0, 0, "D", "the device for every layer"},
-	        {"place", CLI_TEXT, &rules, 0, 0, "RULES", "'Conv*=tpu_v1,/fc1/=diannao,*=cpu': first match wins, the rest is the host's"},
-	        {"output", CLI_TEXT, &common.output, 0, 0, "Y.npy", "the first output of all samples"},
-	        {"log-placement", CLI_FLAG, &log, 0, 0, NULL, "where each layer ran and why, on standard error"}};
+		{"device", CLI_TEXT, &device, 0, 0, "D", "the device for every layer"},
+		{"place", CLI_TEXT, &rules, 0, 0, "RULES",
+		 "'Conv*=tpu_v1,/fc1/=diannao,*=cpu': first match wins, the rest is the host's"},
+		{"output", CLI_TEXT, &common.output, 0, 0, "Y.npy", "the first output of all samples"},
+		{"log-placement", CLI_FLAG, &log, 0, 0, NULL, "where each layer ran and why, on standard error"}};
 	cli_common_options(&common, options + 4);
 	if (cli_parse(&cli_run, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
 	if (!model || !device == !rules)
-		return npl_fail(err, NPL_EUSAGE, "run: expected a model and either --device or --place; usage: npulab run %s", cli_run.arguments);
+		return npl_fail(err, NPL_EUSAGE,
+				"run: expected a model and either --device or --place; usage: npulab run %s",
+				cli_run.arguments);
 	if (common.output && common.timing_only)
 		return npl_fail(err, NPL_EUSAGE, "run: --timing-only computes no values for --output");
 	return run_model(model, device, rules, log, &common, err);
 }
 
-const struct cli_command cli_run = {"run", "MODEL --device D | --place RULES", "one network, each layer on the device named", run_main};
+const struct cli_command cli_run = {"run", "MODEL --device D | --place RULES",
+				    "one network, each layer on the device named", run_main};

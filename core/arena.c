@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_BYTES ((size_t)64 << 10)
+#define BLOCK_BYTES  ((size_t)64 << 10)
 #define HEADER_BYTES 64 /* keeps the payload 64-byte aligned */
 
 struct npl_arena_block {

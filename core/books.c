@@ -11,7 +11,7 @@
 
 /* The counters of one partition are the parts of the whole: busy, stalled and idle cycles. */
 static int check_partitions(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
-                            const struct npl_result *result, struct npl_err *err)
+			    const struct npl_result *result, struct npl_err *err)
 {
 	int last = 0;
 	for (size_t i = 0; i < info->n_stats; i++)
@@ -22,40 +22,42 @@ static int check_partitions(const char *device, const struct npl_device_info *in
 			if (info->stat[i].partition == partition)
 				sum += result->counter[i];
 		if (sum != result->cycles)
-			return BAD("%s on layer %s: the parts of the cycles sum to %" PRIu64 ", not %" PRIu64, device, layer->name,
-			           sum, result->cycles);
+			return BAD("%s on layer %s: the parts of the cycles sum to %" PRIu64 ", not %" PRIu64, device,
+				   layer->name, sum, result->cycles);
 	}
 	return 0;
 }
 
-static int check_energy(const char *device, const struct npl_layer *layer, const struct npl_result *result, struct npl_err *err)
+static int check_energy(const char *device, const struct npl_layer *layer, const struct npl_result *result,
+			struct npl_err *err)
 {
 	for (int i = 0; i < result->n_energy; i++) {
 		const struct npl_energy *e = &result->energy[i];
 		double expected = (double)e->events * e->pj_per_event * 1e-12;
 		if (!npl_origin_ok(e->origin))
-			return BAD("%s on layer %s: the energy of %s has no valid origin: '%s'", device, layer->name, e->component,
-			           e->origin);
+			return BAD("%s on layer %s: the energy of %s has no valid origin: '%s'", device, layer->name,
+				   e->component, e->origin);
 		if (e->events && !isnan(e->joules) && fabs(e->joules - expected) > 1e-9 * expected)
 			return BAD("%s on layer %s: the energy of %s is %g J, but events times table give %g J", device,
-			           layer->name, e->component, e->joules, expected);
+				   layer->name, e->component, e->joules, expected);
 		if (e->joules < 0)
-			return BAD("%s on layer %s: the energy of %s is negative: %g J", device, layer->name, e->component, e->joules);
+			return BAD("%s on layer %s: the energy of %s is negative: %g J", device, layer->name,
+				   e->component, e->joules);
 	}
 	return 0;
 }
 
 int npl_books_check(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
-                    const struct npl_result *result, struct npl_err *err)
+		    const struct npl_result *result, struct npl_err *err)
 {
 	static const char *const level[NPL_MEM_LEVELS] = {[NPL_MEM_DRAM] = "memory", [NPL_MEM_BUFFER] = "buffer"};
 	if (info->kind != NPL_KIND_NULL && result->macs != layer->macs)
-		return BAD("%s on layer %s: %" PRIu64 " multiply-accumulates done, the layer has %" PRIu64, device, layer->name,
-		           result->macs, layer->macs);
+		return BAD("%s on layer %s: %" PRIu64 " multiply-accumulates done, the layer has %" PRIu64, device,
+			   layer->name, result->macs, layer->macs);
 	for (int i = 0; i < NPL_MEM_LEVELS; i++)
 		if (result->bytes[i] < result->bytes_at_least[i])
-			return BAD("%s on layer %s: %" PRIu64 " bytes crossed the %s, its tensors have %" PRIu64, device, layer->name,
-			           result->bytes[i], level[i], result->bytes_at_least[i]);
+			return BAD("%s on layer %s: %" PRIu64 " bytes crossed the %s, its tensors have %" PRIu64,
+				   device, layer->name, result->bytes[i], level[i], result->bytes_at_least[i]);
 	if (isnan(result->seconds) || result->seconds < 0)
 		return BAD("%s on layer %s: %g seconds", device, layer->name, result->seconds);
 	if (check_partitions(device, info, layer, result, err))

@@ -8,6 +8,6 @@
 
 /* NPL_EINTERNAL with the place and both figures when the result contradicts itself or the layer. */
 int npl_books_check(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
-                    const struct npl_result *result, struct npl_err *err);
+		    const struct npl_result *result, struct npl_err *err);
 
 #endif

@@ -61,6 +61,7 @@ int npl_data_dir(const char *kind, char *path, size_t n, struct npl_err *err)
 		return 0;
 	if (snprintf(path, n, "%s/%s", NPULAB_DATADIR, kind) < (int)n && is_folder(path))
 		return 0;
-	return npl_fail(err, NPL_EINPUT, "the folder '%s' was found neither beside the program nor in %s; set NPULAB_DATA to its parent",
-	                kind, NPULAB_DATADIR);
+	return npl_fail(err, NPL_EINPUT,
+			"the folder '%s' was found neither beside the program nor in %s; set NPULAB_DATA to its parent",
+			kind, NPULAB_DATADIR);
 }

@@ -23,7 +23,7 @@ const struct npl_driver *const npl_drivers[] = {
 #define NPL_DRIVER(name) &npl_driver_##name,
 #include "devices.def"
 #undef NPL_DRIVER
-        NULL};
+	NULL};
 
 struct npl_device {
 	const struct npl_driver *driver;
@@ -105,7 +105,8 @@ static int find_machine(struct npl_device *dev, const char *name, struct npl_err
 		const char *copy = npl_arena_strdup(&dev->arena, name);
 		if (!copy)
 			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
-		dev->machine = (struct npl_machine){.name = copy, .model = driver->name, .description = driver->summary};
+		dev->machine = (struct npl_machine){
+			.name = copy, .model = driver->name, .description = driver->summary};
 		return 0;
 	}
 	if (npl_data_dir("machines", folder, sizeof folder, err))
@@ -117,8 +118,9 @@ static int find_machine(struct npl_device *dev, const char *name, struct npl_err
 	int n = 0;
 	if (npl_device_list(&dev->arena, &names, &n, err))
 		return err->code;
-	return npl_fail(err, NPL_EDEVICE, "there is no device '%s'; the nearest is '%s' (`npulab devices` lists them all)", name,
-	                npl_nearest(name, names, n));
+	return npl_fail(err, NPL_EDEVICE,
+			"there is no device '%s'; the nearest is '%s' (`npulab devices` lists them all)", name,
+			npl_nearest(name, names, n));
 }
 
 /* A machine's name stands in tables, in --set NAME.KEY and in lists cut at commas, and must not be taken for something
@@ -130,9 +132,12 @@ static int check_name(const struct npl_machine *machine, struct npl_err *err)
 	const struct npl_driver *driver = find_driver(name);
 	size_t length = strlen(name);
 	if (!length || length > 32 || strspn(name, allowed) != length)
-		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' must be 1 to 32 letters, digits, '_', '-' or '+'", machine->path, name);
-	if (!strcmp(name, "host") || !strcmp(name, "placement") || (driver && !driver->needs_machine && strcmp(name, machine->model)))
-		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' is taken, expected another `name:`", machine->path, name);
+		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' must be 1 to 32 letters, digits, '_', '-' or '+'",
+				machine->path, name);
+	if (!strcmp(name, "host") || !strcmp(name, "placement") ||
+	    (driver && !driver->needs_machine && strcmp(name, machine->model)))
+		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' is taken, expected another `name:`", machine->path,
+				name);
 	return 0;
 }
 
@@ -156,7 +161,8 @@ static int apply_options(struct npl_device *dev, const struct npl_device_options
 		const char *set = options->set[i], *equals = strchr(set, '=');
 		char *key = equals ? npl_arena_strndup(&dev->arena, set, (size_t)(equals - set)) : NULL;
 		if (!equals)
-			return npl_fail(err, NPL_EUSAGE, "--set %s.%s: expected %s.KEY=VALUE", dev->machine.name, set, dev->machine.name);
+			return npl_fail(err, NPL_EUSAGE, "--set %s.%s: expected %s.KEY=VALUE", dev->machine.name, set,
+					dev->machine.name);
 		if (!key)
 			return npl_fail(err, NPL_ENOMEM, "out of memory");
 		if (npl_machine_set(&dev->machine, &dev->arena, key, equals + 1, err))
@@ -171,7 +177,8 @@ static int open_driver(struct npl_device *dev, const struct npl_device_options *
 		return err->code;
 	dev->driver = find_driver(dev->machine.model);
 	if (!dev->driver)
-		return npl_fail(err, NPL_EINPUT, "%s: there is no simulator '%s' for `model:`", dev->machine.path, dev->machine.model);
+		return npl_fail(err, NPL_EINPUT, "%s: there is no simulator '%s' for `model:`", dev->machine.path,
+				dev->machine.model);
 	if (options && apply_options(dev, options, err))
 		return err->code;
 	size_t bytes = dev->driver->config_bytes;
@@ -182,7 +189,8 @@ static int open_driver(struct npl_device *dev, const struct npl_device_options *
 		return err->code;
 	if (dev->driver->params) {
 		dev->yaml = npl_params_dump(dev->driver->params, &dev->machine, dev->config, &dev->arena);
-		if (!dev->yaml || npl_params_values(dev->driver->params, dev->config, &dev->arena, &dev->value, &dev->n_values))
+		if (!dev->yaml ||
+		    npl_params_values(dev->driver->params, dev->config, &dev->arena, &dev->value, &dev->n_values))
 			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", dev->machine.name);
 		npl_sha256_hex(dev->yaml, strlen(dev->yaml), dev->sha256);
 	}
@@ -192,11 +200,13 @@ static int open_driver(struct npl_device *dev, const struct npl_device_options *
 	}
 	dev->driver->describe(dev->state, &dev->info);
 	if (dev->info.n_stats > NPL_MAX_COUNTERS)
-		return npl_fail(err, NPL_EINTERNAL, "%s: %zu counters, at most %d", dev->machine.name, dev->info.n_stats, NPL_MAX_COUNTERS);
+		return npl_fail(err, NPL_EINTERNAL, "%s: %zu counters, at most %d", dev->machine.name,
+				dev->info.n_stats, NPL_MAX_COUNTERS);
 	return 0;
 }
 
-int npl_device_open(const char *name, const struct npl_device_options *options, struct npl_device **device, struct npl_err *err)
+int npl_device_open(const char *name, const struct npl_device_options *options, struct npl_device **device,
+		    struct npl_err *err)
 {
 	struct npl_device *dev = calloc(1, sizeof *dev);
 	*device = NULL;
@@ -259,7 +269,8 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
 	return device->driver->supports(device->state, layer, why, n);
 }
 
-int npl_device_run(struct npl_device *device, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
+int npl_device_run(struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
+		   struct npl_err *err)
 {
 	struct npl_err local = {0};
 	if (device->driver->run(device->state, layer, result, &local))

@@ -54,7 +54,7 @@ static const char *choice_word(const char *choices, int index, char *buf, size_t
 }
 
 static int parse_number(const struct npl_param *param, const char *value, void *field, const char *where, int code,
-                        struct npl_err *err)
+			struct npl_err *err)
 {
 	char *end, low[32], high[32];
 	bool is_int = param->type == NPL_PARAM_INT, good;
@@ -79,13 +79,14 @@ static int parse_number(const struct npl_param *param, const char *value, void *
 	}
 	if (!good || end == value || *end || number < param->min || number > param->max)
 		return npl_fail(err, code, "%s: %s must be %s from %s to %s%s%s, got '%s'", where, param->key,
-		                is_int ? "a whole number" : "a number", npl_double_text(param->min, low, sizeof low),
-		                npl_double_text(param->max, high, sizeof high), *param->unit ? " " : "", param->unit, value);
+				is_int ? "a whole number" : "a number", npl_double_text(param->min, low, sizeof low),
+				npl_double_text(param->max, high, sizeof high), *param->unit ? " " : "", param->unit,
+				value);
 	return 0;
 }
 
 static int parse_value(const struct npl_param *param, const char *value, void *config, const char *where, int code,
-                       struct npl_err *err)
+		       struct npl_err *err)
 {
 	void *field = (char *)config + param->offset;
 	switch (param->type) {
@@ -95,17 +96,19 @@ static int parse_value(const struct npl_param *param, const char *value, void *c
 	case NPL_PARAM_CHOICE: {
 		int choice = find_choice(param->choices, value);
 		if (choice < 0)
-			return npl_fail(err, code, "%s: %s must be one of: %s; got '%s'", where, param->key, param->choices, value);
+			return npl_fail(err, code, "%s: %s must be one of: %s; got '%s'", where, param->key,
+					param->choices, value);
 		*(int *)field = choice;
 		return 0;
 	}
 	case NPL_PARAM_ORIGIN:
 		if (!npl_origin_ok(value))
-			return npl_fail(err, code,
-			                "%s: %s must say where the energy comes from (modelled:TABLE, calibrated:PAPER, "
-			                "assumed:tdp, absent, measured:rapl-pkg, measured:nvml-energy or "
-			                "measured:nvml-power-integral), got '%s'",
-			                where, param->key, value);
+			return npl_fail(
+				err, code,
+				"%s: %s must say where the energy comes from (modelled:TABLE, calibrated:PAPER, "
+				"assumed:tdp, absent, measured:rapl-pkg, measured:nvml-energy or "
+				"measured:nvml-power-integral), got '%s'",
+				where, param->key, value);
 		/* fall through */
 	case NPL_PARAM_STRING:
 		*(const char **)field = value;
@@ -114,7 +117,8 @@ static int parse_value(const struct npl_param *param, const char *value, void *c
 	return npl_fail(err, NPL_EINTERNAL, "%s: parameter %s has no type", where, param->key);
 }
 
-static int unknown_key(const struct npl_param *schema, const struct npl_setting *setting, const char *where, struct npl_err *err)
+static int unknown_key(const struct npl_param *schema, const struct npl_setting *setting, const char *where,
+		       struct npl_err *err)
 {
 	const char *keys[512];
 	int n = 0;
@@ -123,11 +127,12 @@ static int unknown_key(const struct npl_param *schema, const struct npl_setting 
 	const char *nearest = n ? npl_nearest(setting->key, keys, n) : NULL;
 	if (!nearest)
 		return npl_fail(err, blame(setting), "%s: there is no parameter '%s'", where, setting->key);
-	return npl_fail(err, blame(setting), "%s: there is no parameter '%s'; the nearest is '%s'", where, setting->key, nearest);
+	return npl_fail(err, blame(setting), "%s: there is no parameter '%s'; the nearest is '%s'", where, setting->key,
+			nearest);
 }
 
 int npl_params_read(const struct npl_param *schema, const struct npl_machine *machine, struct npl_arena *arena,
-                    void *config, struct npl_err *err)
+		    void *config, struct npl_err *err)
 {
 	char where[256];
 	for (const struct npl_param *p = schema; p && p->key; p++)
@@ -178,25 +183,29 @@ int npl_machine_load(const char *path, struct npl_arena *arena, struct npl_machi
 			machine->setting[machine->n_settings++] = all[i];
 	}
 	if (!machine->model)
-		return npl_fail(err, NPL_EINPUT, "%s: no `model:` line, expected one naming the simulator that runs this machine", path);
+		return npl_fail(err, NPL_EINPUT,
+				"%s: no `model:` line, expected one naming the simulator that runs this machine", path);
 	if (!machine->name) {
 		const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 		const char *dot = strrchr(base, '.');
-		machine->name = npl_arena_strndup(arena, base, dot && dot != base ? (size_t)(dot - base) : strlen(base));
+		machine->name = npl_arena_strndup(arena, base,
+						  dot && dot != base ? (size_t)(dot - base) : strlen(base));
 		if (!machine->name)
 			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 	}
 	return 0;
 }
 
-int npl_machine_set(struct npl_machine *machine, struct npl_arena *arena, const char *key, const char *value, struct npl_err *err)
+int npl_machine_set(struct npl_machine *machine, struct npl_arena *arena, const char *key, const char *value,
+		    struct npl_err *err)
 {
 	struct npl_setting *grown = npl_arena_array(arena, (size_t)machine->n_settings + 1, sizeof *grown);
 	char *key_copy = npl_arena_strdup(arena, key), *value_copy = npl_arena_strdup(arena, value);
 	if (!grown || !key_copy || !value_copy)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for --set %s", key);
 	if (is_heading(key))
-		return npl_fail(err, NPL_EUSAGE, "--set %s.%s: the %s of a machine cannot be set", machine->name, key, key);
+		return npl_fail(err, NPL_EUSAGE, "--set %s.%s: the %s of a machine cannot be set", machine->name, key,
+				key);
 	if (machine->n_settings)
 		memcpy(grown, machine->setting, (size_t)machine->n_settings * sizeof *grown);
 	grown[machine->n_settings] = (struct npl_setting){.key = key_copy, .value = value_copy};
@@ -256,7 +265,7 @@ static const char *value_text(const struct npl_param *p, const void *config, cha
 }
 
 int npl_params_values(const struct npl_param *schema, const void *config, struct npl_arena *arena,
-                      const struct npl_param_value **values, int *n)
+		      const struct npl_param_value **values, int *n)
 {
 	char buf[64];
 	*n = 0;
@@ -292,7 +301,7 @@ static int put_mappings(FILE *out, const char *key, const char *previous)
 }
 
 char *npl_params_dump(const struct npl_param *schema, const struct npl_machine *machine, const void *config,
-                      struct npl_arena *arena)
+		      struct npl_arena *arena)
 {
 	char *text = NULL;
 	size_t bytes = 0;

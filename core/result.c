@@ -9,7 +9,7 @@
 bool npl_origin_ok(const char *origin)
 {
 	static const char *const whole[] = {"measured:rapl-pkg", "measured:nvml-energy", "measured:nvml-power-integral",
-	                                    "assumed:tdp", "absent"};
+					    "assumed:tdp", "absent"};
 	static const char *const with_source[] = {"modelled:", "calibrated:"};
 	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
 		if (!strcmp(origin, whole[i]))
@@ -21,7 +21,7 @@ bool npl_origin_ok(const char *origin)
 }
 
 int npl_result_energy(struct npl_result *result, const char *component, uint64_t events, double pj_per_event,
-                      const char *origin, struct npl_err *err)
+		      const char *origin, struct npl_err *err)
 {
 	if (result->n_energy == NPL_MAX_ENERGY)
 		return npl_fail(err, NPL_EINTERNAL, "energy of %s: more than %d components", component, NPL_MAX_ENERGY);
@@ -29,11 +29,11 @@ int npl_result_energy(struct npl_result *result, const char *component, uint64_t
 		return npl_fail(err, NPL_EINTERNAL, "energy of %s: '%s' is not an origin", component, origin);
 	bool absent = !strcmp(origin, "absent");
 	result->energy[result->n_energy++] = (struct npl_energy){
-	        .component = component,
-	        .origin = origin,
-	        .events = events,
-	        .pj_per_event = pj_per_event,
-	        .joules = absent ? NAN : (double)events * pj_per_event * 1e-12,
+		.component = component,
+		.origin = origin,
+		.events = events,
+		.pj_per_event = pj_per_event,
+		.joules = absent ? NAN : (double)events * pj_per_event * 1e-12,
 	};
 	return 0;
 }

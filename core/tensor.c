@@ -42,7 +42,8 @@ int64_t npl_shape_count(const struct npl_shape *shape)
 	if (shape->rank < 0 || shape->rank > NPL_MAX_RANK)
 		return -1;
 	for (int i = 0; i < shape->rank; i++)
-		if (shape->dim[i] < 0 || __builtin_mul_overflow(count, shape->dim[i], &count) || count > NPL_MAX_ELEMENTS)
+		if (shape->dim[i] < 0 || __builtin_mul_overflow(count, shape->dim[i], &count) ||
+		    count > NPL_MAX_ELEMENTS)
 			return -1;
 	return count;
 }
@@ -79,18 +80,19 @@ int npl_tensor_alloc(struct npl_tensor *tensor, struct npl_err *err)
 	char text[128];
 	if (count < 0)
 		return npl_fail(err, NPL_EINPUT, "%s: the shape %s is not possible: at most %lld elements",
-		                tensor->name ? tensor->name : "tensor",
-		                npl_shape_text(&tensor->shape, text, sizeof text), (long long)NPL_MAX_ELEMENTS);
+				tensor->name ? tensor->name : "tensor",
+				npl_shape_text(&tensor->shape, text, sizeof text), (long long)NPL_MAX_ELEMENTS);
 	size_t bytes = (size_t)count * npl_dtype_size(tensor->dtype);
 	size_t padded = (bytes + 63) / 64 * 64;
 	/* Linux promises more memory than there is and kills the program that uses it: refused here instead. */
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	if (padded > memory)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory: %zu bytes, this computer has %llu",
-		                tensor->name ? tensor->name : "tensor", bytes, (unsigned long long)memory);
+				tensor->name ? tensor->name : "tensor", bytes, (unsigned long long)memory);
 	tensor->data = aligned_alloc(64, padded ? padded : 64);
 	if (!tensor->data)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory for %zu bytes", tensor->name ? tensor->name : "tensor", bytes);
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory for %zu bytes",
+				tensor->name ? tensor->name : "tensor", bytes);
 	memset(tensor->data, 0, padded ? padded : 64);
 	tensor->owned = true;
 	return 0;

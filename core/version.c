@@ -5,7 +5,7 @@
 
 #ifndef NPULAB_VERSION
 #define NPULAB_VERSION "unknown"
-#define NPULAB_COMMIT "unknown"
+#define NPULAB_COMMIT  "unknown"
 #endif
 
 const char *npl_version(void)

@@ -11,8 +11,8 @@
 
 #include "npulab/file.h"
 
-#define MAX_BYTES ((size_t)1 << 20)
-#define MAX_DEPTH 8
+#define MAX_BYTES    ((size_t)1 << 20)
+#define MAX_DEPTH    8
 #define MAX_SETTINGS 4096
 
 struct reader {
@@ -20,17 +20,17 @@ struct reader {
 	struct npl_arena *arena;
 	struct npl_setting *setting;
 	int n, capacity;
-	int depth;                    /* open mappings */
+	int depth;                     /* open mappings */
 	const char *prefix[MAX_DEPTH]; /* dotted path of each open mapping, "" for the outermost */
-	const char *key;              /* the pending key of the innermost mapping, with its prefix; NULL: expects a key */
+	const char *key; /* the pending key of the innermost mapping, with its prefix; NULL: expects a key */
 };
 
 static int add_setting(struct reader *r, const char *value, int line, struct npl_err *err)
 {
 	for (int i = 0; i < r->n; i++)
 		if (!strcmp(r->setting[i].key, r->key))
-			return npl_fail(err, NPL_EINPUT, "%s:%d: '%s' is set twice (first in line %d)", r->path, line, r->key,
-			                r->setting[i].line);
+			return npl_fail(err, NPL_EINPUT, "%s:%d: '%s' is set twice (first in line %d)", r->path, line,
+					r->key, r->setting[i].line);
 	if (r->n == r->capacity) {
 		int capacity = r->capacity ? 2 * r->capacity : 32;
 		if (capacity > MAX_SETTINGS)
@@ -55,10 +55,11 @@ static int on_scalar(struct reader *r, const yaml_event_t *event, struct npl_err
 	if (strlen(text) != event->data.scalar.length)
 		return npl_fail(err, NPL_EINPUT, "%s:%d: a NUL character inside a value", r->path, line);
 	if (r->depth == 0)
-		return npl_fail(err, NPL_EINPUT, "%s:%d: expected `key: value` lines, found a lone value", r->path, line);
+		return npl_fail(err, NPL_EINPUT, "%s:%d: expected `key: value` lines, found a lone value", r->path,
+				line);
 	const char *prefix = r->prefix[r->depth - 1] ? r->prefix[r->depth - 1] : "";
 	char *copy = r->key ? npl_arena_strdup(r->arena, text)
-	                    : npl_arena_printf(r->arena, "%s%s%s", prefix, prefix[0] ? "." : "", text);
+			    : npl_arena_printf(r->arena, "%s%s%s", prefix, prefix[0] ? "." : "", text);
 	if (!copy)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", r->path);
 	if (r->key)
@@ -75,7 +76,8 @@ static int on_event(struct reader *r, const yaml_event_t *event, struct npl_err 
 		return on_scalar(r, event, err);
 	case YAML_MAPPING_START_EVENT:
 		if (r->depth == MAX_DEPTH)
-			return npl_fail(err, NPL_EINPUT, "%s:%d: nested deeper than %d levels", r->path, line, MAX_DEPTH);
+			return npl_fail(err, NPL_EINPUT, "%s:%d: nested deeper than %d levels", r->path, line,
+					MAX_DEPTH);
 		if (r->depth && !r->key)
 			return npl_fail(err, NPL_EINPUT, "%s:%d: a mapping cannot be a key", r->path, line);
 		r->prefix[r->depth++] = r->key ? r->key : "";
@@ -85,7 +87,8 @@ static int on_event(struct reader *r, const yaml_event_t *event, struct npl_err 
 		r->depth--;
 		return 0;
 	case YAML_SEQUENCE_START_EVENT:
-		return npl_fail(err, NPL_EINPUT, "%s:%d: lists are not used here, expected `key: value`", r->path, line);
+		return npl_fail(err, NPL_EINPUT, "%s:%d: lists are not used here, expected `key: value`", r->path,
+				line);
 	case YAML_ALIAS_EVENT:
 		return npl_fail(err, NPL_EINPUT, "%s:%d: aliases (*name) are not used here", r->path, line);
 	default:
@@ -104,13 +107,13 @@ static int read_events(struct reader *r, const struct npl_file *file, struct npl
 		yaml_event_t event;
 		if (!yaml_parser_parse(&parser, &event)) {
 			rc = npl_fail(err, NPL_EINPUT, "%s:%d: %s", r->path, (int)parser.problem_mark.line + 1,
-			              parser.problem ? parser.problem : "not YAML");
+				      parser.problem ? parser.problem : "not YAML");
 			break;
 		}
 		done = event.type == YAML_STREAM_END_EVENT;
 		if (event.type == YAML_DOCUMENT_START_EVENT && documents++)
 			rc = npl_fail(err, NPL_EINPUT, "%s:%d: a second document starts here, expected one", r->path,
-			              (int)event.start_mark.line + 1);
+				      (int)event.start_mark.line + 1);
 		else
 			rc = on_event(r, &event, err);
 		yaml_event_delete(&event);
@@ -119,7 +122,8 @@ static int read_events(struct reader *r, const struct npl_file *file, struct npl
 	return rc;
 }
 
-int npl_settings_load(const char *path, struct npl_arena *arena, struct npl_setting **settings, int *n, struct npl_err *err)
+int npl_settings_load(const char *path, struct npl_arena *arena, struct npl_setting **settings, int *n,
+		      struct npl_err *err)
 {
 	struct npl_file file;
 	struct reader r = {.path = path, .arena = arena};

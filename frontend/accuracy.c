@@ -28,8 +28,8 @@ static int64_t greatest(const float *row, int64_t n)
 	return best;
 }
 
-static void classify(const struct npl_tensor *ref, const struct npl_tensor *out, int64_t count, const struct npl_tensor *labels,
-                     struct npl_accuracy *accuracy)
+static void classify(const struct npl_tensor *ref, const struct npl_tensor *out, int64_t count,
+		     const struct npl_tensor *labels, struct npl_accuracy *accuracy)
 {
 	int64_t classes = classes_of(out, count), agree = 0, right = 0;
 	bool chosen = true, wanted = ref != NULL; /* a row that holds a NaN has no greatest output, and so no top-1 */
@@ -48,7 +48,7 @@ static void classify(const struct npl_tensor *ref, const struct npl_tensor *out,
 }
 
 void npl_accuracy_of(const struct npl_tensor *ref, const struct npl_tensor *out, int n_outputs, int64_t count,
-                     const struct npl_tensor *labels, struct npl_accuracy *accuracy)
+		     const struct npl_tensor *labels, struct npl_accuracy *accuracy)
 {
 	*accuracy = (struct npl_accuracy){NAN, NAN, NAN, NAN};
 	if (n_outputs)

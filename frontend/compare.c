@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npulab/sha256.h"
 #include "devices_open.h"
+#include "npulab/sha256.h"
 #include "passes.h"
 
 struct job {
@@ -36,7 +36,8 @@ static int alloc_outputs(const struct job *job, struct npl_tensor *all, struct n
 	return 0;
 }
 
-void npl_store_batch(const struct npl_graph *graph, const struct npl_tensor *batch, int64_t b, int64_t real, struct npl_tensor *all)
+void npl_store_batch(const struct npl_graph *graph, const struct npl_tensor *batch, int64_t b, int64_t real,
+		     struct npl_tensor *all)
 {
 	for (int i = 0; i < graph->n_outputs; i++) {
 		size_t bytes = npl_tensor_bytes(&batch[i]), at = 0;
@@ -64,8 +65,8 @@ static void tell(const struct npl_compare_options *options, const char *what, in
 }
 
 /* Float reference over all batches of some samples; all may be NULL (only the ranges are wanted), range too. */
-static int evaluate_all(const struct job *job, const struct npl_samples *samples, const char *what, struct npl_tensor *all,
-                        struct npl_range *range, struct npl_err *err)
+static int evaluate_all(const struct job *job, const struct npl_samples *samples, const char *what,
+			struct npl_tensor *all, struct npl_range *range, struct npl_err *err)
 {
 	struct npl_graph *graph = job->graph;
 	int64_t batches = npl_samples_batches(graph, samples);
@@ -94,7 +95,7 @@ static int evaluate_all(const struct job *job, const struct npl_samples *samples
 /* The float side: ranges where a device quantises, reference outputs where accuracy is wanted; one walk for both when
  * there is no calibration set. */
 static int prepare_reference(struct job *job, const struct npl_samples *calibration, bool quantised,
-                             struct npl_comparison *c, struct npl_err *err)
+			     struct npl_comparison *c, struct npl_err *err)
 {
 	struct npl_graph *graph = job->graph;
 	bool want_outputs = !job->options->no_accuracy;
@@ -111,15 +112,17 @@ static int prepare_reference(struct job *job, const struct npl_samples *calibrat
 	}
 	if (want_outputs) {
 		job->reference = calloc((size_t)graph->n_outputs + 1, sizeof *job->reference);
-		rc = job->reference ? alloc_outputs(job, job->reference, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+		rc = job->reference ? alloc_outputs(job, job->reference, err)
+				    : npl_fail(err, NPL_ENOMEM, "out of memory");
 	}
 	if (!rc && quantised && calibration)
 		rc = evaluate_all(job, calibration, "calibrating", NULL, job->range, err);
 	if (!rc && (want_outputs || (quantised && !calibration)))
-		rc = evaluate_all(job, job->samples, "float reference", job->reference, calibration ? NULL : job->range, err);
+		rc = evaluate_all(job, job->samples, "float reference", job->reference, calibration ? NULL : job->range,
+				  err);
 	if (!rc && want_outputs)
-		npl_accuracy_of(job->reference, job->reference, graph->n_outputs, job->samples->count, &job->samples->labels,
-		                &c->reference);
+		npl_accuracy_of(job->reference, job->reference, graph->n_outputs, job->samples->count,
+				&job->samples->labels, &c->reference);
 	return rc;
 }
 
@@ -133,12 +136,15 @@ static void hash_outputs(const struct npl_tensor *all, int n, char hex[65])
 }
 
 /* One entry of the comparison: a session over the devices, run and judged. */
-static int run_entry(const struct job *job, struct npl_device *const *device, int n_devices, const int *place, const char *name,
-                     struct npl_comparison *c, struct npl_device_report *report, struct npl_err *err)
+static int run_entry(const struct job *job, struct npl_device *const *device, int n_devices, const int *place,
+		     const char *name, struct npl_comparison *c, struct npl_device_report *report, struct npl_err *err)
 {
 	struct npl_graph *graph = job->graph;
-	struct npl_session_options options = {.n_devices = n_devices, .device = device, .place = place, .ranges = job->range,
-	                                      .timing_only = job->options->timing_only};
+	struct npl_session_options options = {.n_devices = n_devices,
+					      .device = device,
+					      .place = place,
+					      .ranges = job->range,
+					      .timing_only = job->options->timing_only};
 	struct npl_session *session = NULL;
 	struct npl_tensor *all = calloc((size_t)graph->n_outputs + 1, sizeof *all);
 	int rc = all ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
@@ -152,14 +158,21 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 	if (!rc)
 		rc = npl_session_open(graph, &options, &session, err);
 	if (!rc) {
-		struct npl_passes passes = {.graph = graph, .session = session, .samples = job->samples, .batches = job->batches,
-		                            .timing_only = options.timing_only, .device = device, .n_devices = n_devices,
-		                            .progress = job->options->progress, .user = job->options->user};
+		struct npl_passes passes = {.graph = graph,
+					    .session = session,
+					    .samples = job->samples,
+					    .batches = job->batches,
+					    .timing_only = options.timing_only,
+					    .device = device,
+					    .n_devices = n_devices,
+					    .progress = job->options->progress,
+					    .user = job->options->user};
 		rc = npl_passes_run(&passes, all, report, err);
 	}
 	if (!rc && !options.timing_only) {
 		hash_outputs(all, graph->n_outputs, report->output_sha256);
-		npl_accuracy_of(job->reference, all, graph->n_outputs, job->samples->count, &job->samples->labels, &report->accuracy);
+		npl_accuracy_of(job->reference, all, graph->n_outputs, job->samples->count, &job->samples->labels,
+				&report->accuracy);
 		for (int i = 0; job->options->outputs && i < graph->n_outputs; i++) {
 			npl_tensor_free(&job->options->outputs[i]);
 			job->options->outputs[i] = all[i];
@@ -173,13 +186,15 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 	return rc;
 }
 
-static int run_all(const struct job *job, struct npl_device *const *device, struct npl_comparison *c, struct npl_err *err)
+static int run_all(const struct job *job, struct npl_device *const *device, struct npl_comparison *c,
+		   struct npl_err *err)
 {
 	const struct npl_compare_options *options = job->options;
 	if (options->place) {
 		c->n_devices = 1;
 		c->device[0].info.kind = NPL_KIND_SIMULATED;
-		c->device[0].part = npl_arena_array(&c->arena, (size_t)options->n_devices + 1, sizeof *c->device[0].part);
+		c->device[0].part = npl_arena_array(&c->arena, (size_t)options->n_devices + 1,
+						    sizeof *c->device[0].part);
 		if (!c->device[0].part)
 			return npl_fail(err, NPL_ENOMEM, "out of memory");
 		for (int d = 0; d < options->n_devices; d++) {
@@ -201,17 +216,21 @@ static int run_all(const struct job *job, struct npl_device *const *device, stru
 }
 
 int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, const struct npl_samples *calibration,
-                const struct npl_compare_options *options, struct npl_comparison *c, struct npl_err *err)
+		const struct npl_compare_options *options, struct npl_comparison *c, struct npl_err *err)
 {
 	struct job job = {.graph = graph, .samples = samples, .options = options};
 	struct npl_device **device = calloc((size_t)options->n_devices + 1, sizeof *device);
 	bool quantised = false;
-	*c = (struct npl_comparison){.graph = graph, .samples = samples->count, .labelled = samples->labels.data != NULL,
-	                             .random_inputs = samples->random, .timing_only = options->timing_only};
+	*c = (struct npl_comparison){.graph = graph,
+				     .samples = samples->count,
+				     .labelled = samples->labels.data != NULL,
+				     .random_inputs = samples->random,
+				     .timing_only = options->timing_only};
 	c->reference = (struct npl_accuracy){NAN, NAN, NAN, NAN};
 	c->batches = job.batches = npl_samples_batches(graph, samples);
 	c->device = calloc((size_t)options->n_devices + 1, sizeof *c->device);
-	int rc = device && c->device ? npl_devices_open(options, device, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = device && c->device ? npl_devices_open(options, device, err)
+				     : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int d = 0; d < options->n_devices && !rc; d++)
 		quantised = quantised || npl_device_get_info(device[d])->format != NPL_FORMAT_F32;
 	if (!rc)

@@ -44,23 +44,28 @@ int npl_devices_open(const struct npl_compare_options *options, struct npl_devic
 		npl_device_close(plain);
 		rc = npl_device_open(name, &opening, &device[d], err);
 		if (!rc && options->timing_only && is_measured(device[d]))
-			rc = npl_fail(err, NPL_EUSAGE, "--timing-only: %s is a real device, its time can only be measured", name);
+			rc = npl_fail(err, NPL_EUSAGE,
+				      "--timing-only: %s is a real device, its time can only be measured", name);
 	}
 	for (int d = 0; d < options->n_devices && !rc; d++)
 		for (int e = 0; e < d && !rc; e++)
 			if (!strcmp(npl_device_name(device[d]), npl_device_name(device[e])))
-				rc = npl_fail(err, NPL_EUSAGE, "%s and %s are both called '%s': give one machine file another `name:`",
-				              options->device_names[e], options->device_names[d], npl_device_name(device[d]));
+				rc = npl_fail(err, NPL_EUSAGE,
+					      "%s and %s are both called '%s': give one machine file another `name:`",
+					      options->device_names[e], options->device_names[d],
+					      npl_device_name(device[d]));
 	for (int i = 0; i < options->n_sets && !rc; i++)
 		if (!used[i])
-			rc = npl_fail(err, NPL_EUSAGE, "--set %s: none of the devices asked for has this name", options->set[i]);
+			rc = npl_fail(err, NPL_EUSAGE, "--set %s: none of the devices asked for has this name",
+				      options->set[i]);
 	free(sets);
 	free(used);
 	return rc;
 }
 
 /* Copies what outlives the device into the comparison. */
-int npl_report_describe(struct npl_comparison *c, const struct npl_device *device, struct npl_device_report *report, struct npl_err *err)
+int npl_report_describe(struct npl_comparison *c, const struct npl_device *device, struct npl_device_report *report,
+			struct npl_err *err)
 {
 	int n;
 	const struct npl_param_value *from = npl_device_settings(device, &n);

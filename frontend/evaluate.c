@@ -29,7 +29,7 @@ static void widen(struct npl_range *range, const struct npl_tensor *tensor)
 
 /* The tensors a node reads; data of constants is made on the way. */
 int npl_node_inputs(struct npl_graph *graph, const struct npl_node *node, const struct npl_tensor *live,
-                    struct npl_tensor *storage, const struct npl_tensor **in, struct npl_err *err)
+		    struct npl_tensor *storage, const struct npl_tensor **in, struct npl_err *err)
 {
 	for (int i = 0; i < node->n_in; i++) {
 		int v = node->in[i];
@@ -45,7 +45,7 @@ int npl_node_inputs(struct npl_graph *graph, const struct npl_node *node, const 
 		if (!data)
 			return err->code;
 		storage[i] = (struct npl_tensor){
-		        .name = value->name, .dtype = value->dtype, .shape = value->shape, .data = (void *)data};
+			.name = value->name, .dtype = value->dtype, .shape = value->shape, .data = (void *)data};
 		in[i] = &storage[i];
 	}
 	return 0;
@@ -57,12 +57,12 @@ int npl_check_inputs(const struct npl_graph *graph, const struct npl_tensor *inp
 	for (int i = 0; i < graph->n_inputs; i++) {
 		const struct npl_value *value = &graph->value[graph->input[i]];
 		if (inputs[i].dtype != value->dtype)
-			return npl_fail(err, NPL_EINPUT, "input '%s' is %s, expected %s", value->name, npl_dtype_name(inputs[i].dtype),
-			                npl_dtype_name(value->dtype));
+			return npl_fail(err, NPL_EINPUT, "input '%s' is %s, expected %s", value->name,
+					npl_dtype_name(inputs[i].dtype), npl_dtype_name(value->dtype));
 		if (!npl_shape_equal(&inputs[i].shape, &value->shape))
 			return npl_fail(err, NPL_EINPUT, "input '%s' has shape %s, expected %s", value->name,
-			                npl_shape_text(&inputs[i].shape, got, sizeof got),
-			                npl_shape_text(&value->shape, want, sizeof want));
+					npl_shape_text(&inputs[i].shape, got, sizeof got),
+					npl_shape_text(&value->shape, want, sizeof want));
 		if (!inputs[i].data)
 			return npl_fail(err, NPL_EINPUT, "input '%s' has no data", value->name);
 	}
@@ -76,7 +76,7 @@ static int run_node(struct npl_graph *graph, const struct npl_node *node, struct
 	struct npl_tensor *storage = calloc((size_t)node->n_in + 1, sizeof *storage);
 	const struct npl_tensor **in = calloc((size_t)node->n_in + 1, sizeof *in);
 	int rc = storage && in ? npl_node_inputs(graph, node, live, storage, in, err)
-	                       : npl_fail(err, NPL_ENOMEM, "node '%s': out of memory", node->name);
+			       : npl_fail(err, NPL_ENOMEM, "node '%s': out of memory", node->name);
 	for (int i = 0; i < node->n_out && !rc; i++) {
 		if (node->out[i] < 0)
 			continue;
@@ -97,7 +97,7 @@ static int run_node(struct npl_graph *graph, const struct npl_node *node, struct
 }
 
 int npl_evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
-                 struct npl_range *ranges, struct npl_err *err)
+		 struct npl_range *ranges, struct npl_err *err)
 {
 	if (npl_check_inputs(graph, inputs, err))
 		return err->code;
@@ -131,7 +131,8 @@ int npl_evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struc
 	return rc;
 }
 
-int npl_take_output(struct npl_graph *graph, int v, struct npl_tensor *live, struct npl_tensor *output, struct npl_err *err)
+int npl_take_output(struct npl_graph *graph, int v, struct npl_tensor *live, struct npl_tensor *output,
+		    struct npl_err *err)
 {
 	struct npl_value *value = &graph->value[v];
 	*output = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
@@ -142,7 +143,8 @@ int npl_take_output(struct npl_graph *graph, int v, struct npl_tensor *live, str
 	}
 	const void *data = value->constant ? npl_value_data(graph, value, err) : live[v].data;
 	if (!data)
-		return value->constant ? err->code : npl_fail(err, NPL_EINTERNAL, "output '%s' was never made", value->name);
+		return value->constant ? err->code
+				       : npl_fail(err, NPL_EINTERNAL, "output '%s' was never made", value->name);
 	if (npl_tensor_alloc(output, err))
 		return err->code;
 	memcpy(output->data, data, npl_tensor_bytes(output));

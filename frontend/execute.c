@@ -13,7 +13,8 @@
 
 /* The layer's tensors in the device's format, brought to its memory. view holds input 0 in its canonical shape. */
 static int gather_inputs(struct npl_live *live, const struct npl_node *node, const struct npl_step *step,
-                         struct npl_tensor *view, struct npl_layer *layer, struct npl_layer_run *row, struct npl_err *err)
+			 struct npl_tensor *view, struct npl_layer *layer, struct npl_layer_run *row,
+			 struct npl_err *err)
 {
 	enum npl_format format = npl_step_format(live->session, step);
 	layer->n_in = node->n_in;
@@ -38,14 +39,14 @@ static int gather_inputs(struct npl_live *live, const struct npl_node *node, con
 
 /* In timing_only nobody made the weights: their descriptions are enough. */
 static void describe_weights(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
-                             struct npl_tensor *weight, struct npl_tensor *bias, struct npl_layer *layer)
+			     struct npl_tensor *weight, struct npl_tensor *bias, struct npl_layer *layer)
 {
 	enum npl_format format = npl_step_format(s, step);
-	*weight = (struct npl_tensor){.dtype = format == NPL_FORMAT_INT8 ? NPL_I8
-	                                       : format == NPL_FORMAT_Q16 ? NPL_I16
-	                                                                  : NPL_F32,
-	                              .shape = s->graph->value[node->in[1]].shape,
-	                              .quant = {.scale = 1}};
+	*weight = (struct npl_tensor){.dtype = format == NPL_FORMAT_INT8  ? NPL_I8
+					       : format == NPL_FORMAT_Q16 ? NPL_I16
+									  : NPL_F32,
+				      .shape = s->graph->value[node->in[1]].shape,
+				      .quant = {.scale = 1}};
 	*bias = (struct npl_tensor){.dtype = format == NPL_FORMAT_F32 ? NPL_F32 : NPL_I32, .quant = {.scale = 1}};
 	if (step->op == NPL_OP_GEMM)
 		weight->shape = npl_shape_of(2, step->y_shape.dim[1], step->x_shape.dim[1]);
@@ -69,11 +70,17 @@ static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row
 	const struct npl_value *value = &s->graph->value[step->out];
 	enum npl_format format = npl_step_format(s, step);
 	struct npl_tensor view, weight, bias;
-	struct npl_tensor out = {.name = value->name, .dtype = npl_format_dtype(format), .shape = step->y_shape, .quant = step->y_quant};
+	struct npl_tensor out = {
+		.name = value->name, .dtype = npl_format_dtype(format), .shape = step->y_shape, .quant = step->y_quant};
 	if (format == NPL_FORMAT_F32)
 		out.dtype = value->dtype;
-	struct npl_layer layer = {.name = node->name, .op = step->op, .attrs = &step->attrs, .fused = step->fused, .out = &out,
-	                          .macs = node->macs, .timing_only = s->timing_only};
+	struct npl_layer layer = {.name = node->name,
+				  .op = step->op,
+				  .attrs = &step->attrs,
+				  .fused = step->fused,
+				  .out = &out,
+				  .macs = node->macs,
+				  .timing_only = s->timing_only};
 	if (gather_inputs(live, node, step, &view, &layer, row, err))
 		return err->code;
 	if (s->timing_only && step->canonical)
@@ -139,7 +146,8 @@ static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, 
 }
 
 /* Adds joules to the row's component of this name and origin. */
-static int add_energy(struct npl_result *result, const char *component, double joules, const char *origin, struct npl_err *err)
+static int add_energy(struct npl_result *result, const char *component, double joules, const char *origin,
+		      struct npl_err *err)
 {
 	for (int i = 0; i < result->n_energy; i++)
 		if (!strcmp(result->energy[i].component, component) && !strcmp(result->energy[i].origin, origin)) {
@@ -156,14 +164,15 @@ static int add_energy(struct npl_result *result, const char *component, double j
 /* What a row costs beside the device's own work: the host, the links, and machines that stay powered while others work.
  * A device that ran the layer and tells no energy leaves the row's unknown: without an entry it would count as none. */
 static int charge_surroundings(const struct npl_session *s, const struct npl_step *step, const uint64_t *link_bytes,
-                               struct npl_layer_run *row, struct npl_err *err)
+			       struct npl_layer_run *row, struct npl_err *err)
 {
 	double around = row->host_seconds + row->link_seconds;
 	bool on_device = row->role == NPL_RAN && step->device != NPL_ON_HOST;
 	if (on_device && !row->result.n_energy && npl_device_get_info(s->device[step->device])->kind != NPL_KIND_NULL &&
 	    add_energy(&row->result, row->ran_on, 0, "absent", err))
 		return err->code;
-	if (row->host_seconds > 0 && add_energy(&row->result, "host", row->host_seconds * s->host.busy_watts, s->host.origin, err))
+	if (row->host_seconds > 0 &&
+	    add_energy(&row->result, "host", row->host_seconds * s->host.busy_watts, s->host.origin, err))
 		return err->code;
 	for (int d = 0; d < s->n_devices; d++) {
 		const struct npl_device_info *info = npl_device_get_info(s->device[d]);
@@ -172,8 +181,9 @@ static int charge_surroundings(const struct npl_session *s, const struct npl_ste
 		if (waiting > 0 && info->static_watts > 0 &&
 		    add_energy(&row->result, "static, waiting", waiting * info->static_watts, info->static_origin, err))
 			return err->code;
-		if (link_bytes[d] && add_energy(&row->result, "host link", (double)link_bytes[d] * link->pj_per_byte * 1e-12,
-		                                link->energy_origin ? link->energy_origin : "absent", err))
+		if (link_bytes[d] &&
+		    add_energy(&row->result, "host link", (double)link_bytes[d] * link->pj_per_byte * 1e-12,
+			       link->energy_origin ? link->energy_origin : "absent", err))
 			return err->code;
 	}
 	return 0;
@@ -196,7 +206,8 @@ static int run_step(struct npl_live *live, int i, struct npl_layer_run *row, dou
 	if (step->role == NPL_VIEW)
 		rc = npl_live_view(live, node->in[0], node->out[0], err);
 	else if (step->role == NPL_RAN)
-		rc = step->device == NPL_ON_HOST ? run_on_host(live, i, row, err) : run_on_device(live, i, row, wall, err);
+		rc = step->device == NPL_ON_HOST ? run_on_host(live, i, row, err)
+						 : run_on_device(live, i, row, wall, err);
 	for (int k = 0; k < node->n_in && !rc; k++)
 		if (node->in[k] >= 0)
 			npl_live_done(live, node->in[k]);
@@ -204,7 +215,8 @@ static int run_step(struct npl_live *live, int i, struct npl_layer_run *row, dou
 }
 
 /* The row that pays for taking value v out: of the step that made it, a fused node's being that of its partner. */
-static struct npl_layer_run *row_of_value(const struct npl_session *s, struct npl_run *run, int v, struct npl_layer_run *none)
+static struct npl_layer_run *row_of_value(const struct npl_session *s, struct npl_run *run, int v,
+					  struct npl_layer_run *none)
 {
 	int producer = s->graph->value[v].producer;
 	if (producer < 0)
@@ -235,8 +247,8 @@ static int take_outputs(struct npl_live *live, struct npl_tensor *outputs, struc
 	return 0;
 }
 
-int npl_session_run(struct npl_session *s, const struct npl_tensor *inputs, struct npl_tensor *outputs, struct npl_run *run,
-                    struct npl_err *err)
+int npl_session_run(struct npl_session *s, const struct npl_tensor *inputs, struct npl_tensor *outputs,
+		    struct npl_run *run, struct npl_err *err)
 {
 	const struct npl_graph *graph = s->graph;
 	struct npl_live live = {0};
@@ -253,7 +265,8 @@ int npl_session_run(struct npl_session *s, const struct npl_tensor *inputs, stru
 	if (!rc)
 		rc = take_outputs(&live, outputs, run, err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++)
-		rc = charge_surroundings(s, &s->step[i], live.link_bytes + (size_t)i * (size_t)s->n_devices, &run->layer[i], err);
+		rc = charge_surroundings(s, &s->step[i], live.link_bytes + (size_t)i * (size_t)s->n_devices,
+					 &run->layer[i], err);
 	if (!rc)
 		rc = npl_run_total(run, err);
 	run->wall_seconds = wall;

@@ -11,19 +11,19 @@
 #include "npulab/device.h"
 
 static const struct npl_param schema[] = {
-        {"macs_per_second", NPL_PARAM_DOUBLE, offsetof(struct npl_host, macs_per_second), "650e9", 1, 1e18, "MAC/s",
-         "float32 multiply-accumulates, sustained", NULL},
-        {"elements_per_second", NPL_PARAM_DOUBLE, offsetof(struct npl_host, elements_per_second), "18.4e9", 1, 1e18,
-         "elements/s", "element-wise work and conversions of number format", NULL},
-        {"bytes_per_second", NPL_PARAM_DOUBLE, offsetof(struct npl_host, bytes_per_second), "51e9", 1, 1e18, "bytes/s",
-         "memory bandwidth", NULL},
-        {"overhead_seconds", NPL_PARAM_DOUBLE, offsetof(struct npl_host, overhead_seconds), "1e-6", 0, 1, "s",
-         "fixed cost of starting one operator", NULL},
-        {"energy.busy_watts", NPL_PARAM_DOUBLE, offsetof(struct npl_host, busy_watts), "145", 0, 1e6, "W",
-         "while the host works for the network", NULL},
-        {"energy.origin", NPL_PARAM_ORIGIN, offsetof(struct npl_host, origin), "calibrated:jouppi2017", 0, 0, "",
-         "of busy_watts", NULL},
-        {0},
+	{"macs_per_second", NPL_PARAM_DOUBLE, offsetof(struct npl_host, macs_per_second), "650e9", 1, 1e18, "MAC/s",
+	 "float32 multiply-accumulates, sustained", NULL},
+	{"elements_per_second", NPL_PARAM_DOUBLE, offsetof(struct npl_host, elements_per_second), "18.4e9", 1, 1e18,
+	 "elements/s", "element-wise work and conversions of number format", NULL},
+	{"bytes_per_second", NPL_PARAM_DOUBLE, offsetof(struct npl_host, bytes_per_second), "51e9", 1, 1e18, "bytes/s",
+	 "memory bandwidth", NULL},
+	{"overhead_seconds", NPL_PARAM_DOUBLE, offsetof(struct npl_host, overhead_seconds), "1e-6", 0, 1, "s",
+	 "fixed cost of starting one operator", NULL},
+	{"energy.busy_watts", NPL_PARAM_DOUBLE, offsetof(struct npl_host, busy_watts), "145", 0, 1e6, "W",
+	 "while the host works for the network", NULL},
+	{"energy.origin", NPL_PARAM_ORIGIN, offsetof(struct npl_host, origin), "calibrated:jouppi2017", 0, 0, "",
+	 "of busy_watts", NULL},
+	{0},
 };
 
 int npl_host_load(struct npl_arena *arena, struct npl_host *host, struct npl_err *err)

@@ -11,12 +11,12 @@
 
 struct npl_host {
 	const char *name;
-	double macs_per_second;      /* sustained, float32 */
-	double elements_per_second;  /* element-wise operators and conversions, sustained */
-	double bytes_per_second;     /* memory */
-	double overhead_seconds;     /* per operator */
+	double macs_per_second;     /* sustained, float32 */
+	double elements_per_second; /* element-wise operators and conversions, sustained */
+	double bytes_per_second;    /* memory */
+	double overhead_seconds;    /* per operator */
 	double busy_watts;
-	const char *origin;          /* of busy_watts */
+	const char *origin; /* of busy_watts */
 };
 
 /* Reads machines/host.yaml; strings live in the arena. */

@@ -57,7 +57,8 @@ void npl_live_close(struct npl_live *live)
 	*live = (struct npl_live){0};
 }
 
-void npl_charge_host(const struct npl_session *s, struct npl_layer_run *row, uint64_t macs, uint64_t elements, uint64_t bytes)
+void npl_charge_host(const struct npl_session *s, struct npl_layer_run *row, uint64_t macs, uint64_t elements,
+		     uint64_t bytes)
 {
 	row->host_seconds += npl_host_seconds(&s->host, macs, elements, bytes);
 }
@@ -100,7 +101,7 @@ static int adopt(struct npl_form *form, struct npl_tensor *tensor, unsigned wher
 }
 
 static int convert(struct npl_live *live, int v, const struct npl_form *from, enum npl_format format,
-                   struct npl_layer_run *row, struct npl_err *err)
+		   struct npl_layer_run *row, struct npl_err *err)
 {
 	const struct npl_session *s = live->session;
 	struct npl_quant quant = npl_session_quant(s, format, v);
@@ -108,7 +109,7 @@ static int convert(struct npl_live *live, int v, const struct npl_form *from, en
 	made.dtype = npl_format_dtype(format);
 	if (!s->timing_only) {
 		int rc = format == NPL_FORMAT_F32 ? npl_dequantise(&from->tensor, &made, err)
-		                                  : npl_quantise(&from->tensor, format, quant, &made, err);
+						  : npl_quantise(&from->tensor, format, quant, &made, err);
 		if (rc)
 			return rc;
 	}
@@ -118,7 +119,8 @@ static int convert(struct npl_live *live, int v, const struct npl_form *from, en
 }
 
 /* Makes value v exist in the format, in the host's memory. */
-static int make_form(struct npl_live *live, int v, enum npl_format format, struct npl_layer_run *row, struct npl_err *err)
+static int make_form(struct npl_live *live, int v, enum npl_format format, struct npl_layer_run *row,
+		     struct npl_err *err)
 {
 	struct npl_form *forms = live->form[v], *plain = &forms[NPL_FORMAT_F32];
 	if (!plain->made) {
@@ -126,7 +128,8 @@ static int make_form(struct npl_live *live, int v, enum npl_format format, struc
 		while (f < NPL_FORMATS && !forms[f].made)
 			f++;
 		if (f == NPL_FORMATS)
-			return npl_fail(err, NPL_EINTERNAL, "value '%s' was never made", live->session->graph->value[v].name);
+			return npl_fail(err, NPL_EINTERNAL, "value '%s' was never made",
+					live->session->graph->value[v].name);
 		if (bring_to_host(live, &forms[f], row, err) || convert(live, v, &forms[f], NPL_FORMAT_F32, row, err))
 			return err->code;
 	}
@@ -145,14 +148,14 @@ static int get_constant(struct npl_live *live, int v, const struct npl_tensor **
 			return err->code;
 		*form = (struct npl_form){.made = true, .where = ~0u};
 		form->tensor = (struct npl_tensor){
-		        .name = value->name, .dtype = value->dtype, .shape = value->shape, .data = (void *)data};
+			.name = value->name, .dtype = value->dtype, .shape = value->shape, .data = (void *)data};
 	}
 	*tensor = &form->tensor;
 	return 0;
 }
 
 int npl_live_get(struct npl_live *live, int v, enum npl_format format, int device, struct npl_layer_run *row,
-                 const struct npl_tensor **tensor, struct npl_err *err)
+		 const struct npl_tensor **tensor, struct npl_err *err)
 {
 	if (live->session->graph->value[v].constant && format == NPL_FORMAT_F32)
 		return get_constant(live, v, tensor, err);
@@ -173,7 +176,8 @@ int npl_live_get(struct npl_live *live, int v, enum npl_format format, int devic
 	return 0;
 }
 
-int npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor, struct npl_err *err)
+int npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor,
+		 struct npl_err *err)
 {
 	return adopt(&live->form[v][format], tensor, npl_live_memory(live->session, device), err);
 }

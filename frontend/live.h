@@ -33,10 +33,11 @@ unsigned npl_live_memory(const struct npl_session *s, int device);
 /* Value v in a format, present in the memory of a device (or NPL_ON_HOST). Constants come as float. The tensor is
  * valid until the value's last reader is done. */
 int npl_live_get(struct npl_live *live, int v, enum npl_format format, int device, struct npl_layer_run *row,
-                 const struct npl_tensor **tensor, struct npl_err *err);
+		 const struct npl_tensor **tensor, struct npl_err *err);
 
 /* Takes over a tensor that a device or the host has just made. */
-int npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor, struct npl_err *err);
+int npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor,
+		 struct npl_err *err);
 
 /* Value `out` is value `in` with another shape, in all its formats and places; shares the data. */
 int npl_live_view(struct npl_live *live, int in, int out, struct npl_err *err);
@@ -45,6 +46,7 @@ int npl_live_view(struct npl_live *live, int in, int out, struct npl_err *err);
 void npl_live_done(struct npl_live *live, int v);
 
 /* Charges the host for an operator or a conversion. */
-void npl_charge_host(const struct npl_session *s, struct npl_layer_run *row, uint64_t macs, uint64_t elements, uint64_t bytes);
+void npl_charge_host(const struct npl_session *s, struct npl_layer_run *row, uint64_t macs, uint64_t elements,
+		     uint64_t bytes);
 
 #endif

@@ -40,19 +40,20 @@ struct settings { /* what a NAME.yaml may say */
 };
 
 static const struct npl_param schema[] = {
-        {"input", NPL_PARAM_STRING, offsetof(struct settings, input), "", 0, 0, "", "samples to run (.npy)", NULL},
-        {"labels", NPL_PARAM_STRING, offsetof(struct settings, labels), "", 0, 0, "", "their classes (.npy)", NULL},
-        {"calibration", NPL_PARAM_STRING, offsetof(struct settings, calibration), "", 0, 0, "",
-         "samples to calibrate quantisation on (.npy)", NULL},
-        {"batch", NPL_PARAM_INT, offsetof(struct settings, batch), "0", 0, 1 << 20, "samples", "default batch", NULL},
-        {"license", NPL_PARAM_STRING, offsetof(struct settings, license), "", 0, 0, "", "licence of model and data", NULL},
-        {"source", NPL_PARAM_STRING, offsetof(struct settings, source), "", 0, 0, "", "attribution", NULL},
-        {0},
+	{"input", NPL_PARAM_STRING, offsetof(struct settings, input), "", 0, 0, "", "samples to run (.npy)", NULL},
+	{"labels", NPL_PARAM_STRING, offsetof(struct settings, labels), "", 0, 0, "", "their classes (.npy)", NULL},
+	{"calibration", NPL_PARAM_STRING, offsetof(struct settings, calibration), "", 0, 0, "",
+	 "samples to calibrate quantisation on (.npy)", NULL},
+	{"batch", NPL_PARAM_INT, offsetof(struct settings, batch), "0", 0, 1 << 20, "samples", "default batch", NULL},
+	{"license", NPL_PARAM_STRING, offsetof(struct settings, license), "", 0, 0, "", "licence of model and data",
+	 NULL},
+	{"source", NPL_PARAM_STRING, offsetof(struct settings, source), "", 0, 0, "", "attribution", NULL},
+	{0},
 };
 
 /* Reads NAME.yaml into files. `only_for`: skip it quietly unless its `model:` is this file name. */
 static int read_settings(const char *path, const char *only_for, struct npl_arena *arena, struct npl_model_files *files,
-                         struct npl_err *err)
+			 struct npl_err *err)
 {
 	struct npl_machine machine;
 	struct settings set;
@@ -130,7 +131,8 @@ int npl_model_find(const char *name, struct npl_arena *arena, struct npl_model_f
 	snprintf(path, sizeof path, "%s/%s.yaml", folder, name);
 	if (!access(path, F_OK)) {
 		files->name = npl_arena_strdup(arena, name);
-		return files->name ? read_settings(path, NULL, arena, files, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+		return files->name ? read_settings(path, NULL, arena, files, err)
+				   : npl_fail(err, NPL_ENOMEM, "out of memory");
 	}
 	if (!access(name, F_OK))
 		return find_path(name, arena, files, err);
@@ -140,5 +142,5 @@ int npl_model_find(const char *name, struct npl_arena *arena, struct npl_model_f
 		return err->code;
 	const char *nearest = npl_nearest(name, names, n);
 	return npl_fail(err, NPL_EINPUT, "%s: no such model: neither a file nor one of the shipped models%s%s%s", name,
-	                nearest ? " (the nearest is '" : "", nearest ? nearest : "", nearest ? "')" : "");
+			nearest ? " (the nearest is '" : "", nearest ? nearest : "", nearest ? "')" : "");
 }

@@ -8,23 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npulab/clock.h"
 #include "median.h"
+#include "npulab/clock.h"
 #include "npulab/energy_meter.h"
 
 /* Timed passes go on until both are reached, or MOST_PASSES: a short network gets many, a long one a few. */
-#define ENOUGH_SECONDS 0.5
-#define LEAST_MEASURED 5
+#define ENOUGH_SECONDS  0.5
+#define LEAST_MEASURED  5
 #define LEAST_SIMULATED 1
-#define LONG_SECONDS 5.0 /* a real device gets no further pass once this is spent */
-#define MOST_PASSES 50
+#define LONG_SECONDS    5.0 /* a real device gets no further pass once this is spent */
+#define MOST_PASSES     50
 
 struct record { /* the timed passes */
 	int n;
 	struct npl_run run[MOST_PASSES];
 };
 
-static int one_pass(const struct npl_passes *p, const char *what, struct npl_tensor *all, struct npl_run *sum, struct npl_err *err)
+static int one_pass(const struct npl_passes *p, const char *what, struct npl_tensor *all, struct npl_run *sum,
+		    struct npl_err *err)
 {
 	struct npl_graph *graph = p->graph;
 	struct npl_tensor *in = calloc((size_t)graph->n_inputs + 1, sizeof *in);
@@ -63,9 +64,11 @@ static int same_figures(const struct npl_run *a, const struct npl_run *b, struct
 {
 	for (int i = 0; i < a->n_layers; i++) {
 		const struct npl_result *x = &a->layer[i].result, *y = &b->layer[i].result;
-		if (x->cycles != y->cycles || memcmp(x->counter, y->counter, sizeof x->counter) || x->saturations != y->saturations)
-			return npl_fail(err, NPL_EINTERNAL, "layer %d gave other figures in a second pass: %llu and %llu cycles", i,
-			                (unsigned long long)x->cycles, (unsigned long long)y->cycles);
+		if (x->cycles != y->cycles || memcmp(x->counter, y->counter, sizeof x->counter) ||
+		    x->saturations != y->saturations)
+			return npl_fail(err, NPL_EINTERNAL,
+					"layer %d gave other figures in a second pass: %llu and %llu cycles", i,
+					(unsigned long long)x->cycles, (unsigned long long)y->cycles);
 	}
 	return 0;
 }
@@ -84,7 +87,8 @@ static void take_median(struct record *record, struct npl_device_report *report)
 	struct npl_run *middle = &record->run[(record->n - 1) / 2];
 	double low = record->run[record->n / 4].device_seconds, high = record->run[(3 * record->n) / 4].device_seconds;
 	for (int i = 0; i < middle->n_layers; i++)
-		memcpy(middle->layer[i].output_sha256, report->run.layer[i].output_sha256, sizeof middle->layer[i].output_sha256);
+		memcpy(middle->layer[i].output_sha256, report->run.layer[i].output_sha256,
+		       sizeof middle->layer[i].output_sha256);
 	report->spread = middle->device_seconds > 0 ? (high - low) / middle->device_seconds : NAN;
 	npl_run_free(&report->run);
 	report->run = *middle;
@@ -107,7 +111,8 @@ static void set_package_energy(struct npl_energy_meter *meter, int passes, struc
 	if (npl_energy_meter_stop(meter, &joules, &seconds, &why))
 		return;
 	run->n_energy = 1;
-	run->energy[0] = (struct npl_energy){.component = "package", .origin = "measured:rapl-pkg", .joules = joules / passes};
+	run->energy[0] = (struct npl_energy){
+		.component = "package", .origin = "measured:rapl-pkg", .joules = joules / passes};
 }
 
 static bool is_measured(const struct npl_passes *p)
@@ -122,11 +127,12 @@ static bool is_measured(const struct npl_passes *p)
 
 /* Timed passes until enough is known. */
 static int run_timed(const struct npl_passes *p, const char *name, bool measured, const struct npl_run *first,
-                     struct record *record, struct npl_err *err)
+		     struct record *record, struct npl_err *err)
 {
 	int least = measured ? LEAST_MEASURED : LEAST_SIMULATED;
 	double start = npl_clock_seconds(), spent = 0;
-	while (record->n < MOST_PASSES && (record->n < least || spent < ENOUGH_SECONDS) && (record->n == 0 || spent < LONG_SECONDS)) {
+	while (record->n < MOST_PASSES && (record->n < least || spent < ENOUGH_SECONDS) &&
+	       (record->n == 0 || spent < LONG_SECONDS)) {
 		struct npl_run *run = &record->run[record->n];
 		if (one_pass(p, name, NULL, run, err))
 			return err->code;
@@ -138,7 +144,8 @@ static int run_timed(const struct npl_passes *p, const char *name, bool measured
 	return 0;
 }
 
-int npl_passes_run(const struct npl_passes *p, struct npl_tensor *all, struct npl_device_report *report, struct npl_err *err)
+int npl_passes_run(const struct npl_passes *p, struct npl_tensor *all, struct npl_device_report *report,
+		   struct npl_err *err)
 {
 	const char *name = p->n_devices == 1 ? npl_device_name(p->device[0]) : "placement";
 	bool measured = is_measured(p), metered = false;

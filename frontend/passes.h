@@ -19,9 +19,11 @@ struct npl_passes {
 };
 
 /* Fills all[] with the outputs (unless timing_only) and report's run, spread, passes and simulation_wall_seconds. */
-int npl_passes_run(const struct npl_passes *passes, struct npl_tensor *all, struct npl_device_report *report, struct npl_err *err);
+int npl_passes_run(const struct npl_passes *passes, struct npl_tensor *all, struct npl_device_report *report,
+		   struct npl_err *err);
 
 /* Puts the outputs of batch b (`real` samples of it) into those of all samples. */
-void npl_store_batch(const struct npl_graph *graph, const struct npl_tensor *batch, int64_t b, int64_t real, struct npl_tensor *all);
+void npl_store_batch(const struct npl_graph *graph, const struct npl_tensor *batch, int64_t b, int64_t real,
+		     struct npl_tensor *all);
 
 #endif

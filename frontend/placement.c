@@ -25,7 +25,8 @@ static int cut_rule(const char **at, struct npl_arena *arena, struct rule *rule,
 	if (rule->on_name) {
 		end = strchr(start + 1, '/');
 		if (!end)
-			return npl_fail(err, NPL_EUSAGE, "--place: '%s' opens an expression with / and does not close it", start);
+			return npl_fail(err, NPL_EUSAGE,
+					"--place: '%s' opens an expression with / and does not close it", start);
 		rule->pattern = npl_arena_strndup(arena, start + 1, (size_t)(end - start - 1));
 		end++;
 	} else {
@@ -62,13 +63,13 @@ static int no_match(const struct npl_graph *graph, const struct rule *rule, stru
 		names[n++] = rule->on_name ? graph->node[i].name : npl_op_defs[graph->node[i].op].name;
 	const char *nearest = npl_nearest(rule->pattern, names, n);
 	return npl_fail(err, NPL_EUSAGE, "--place: '%s' matches no %s of this model%s%s%s", rule->pattern,
-	                rule->on_name ? "node" : "operator", nearest ? "; the nearest is '" : "", nearest ? nearest : "",
-	                nearest ? "'" : "");
+			rule->on_name ? "node" : "operator", nearest ? "; the nearest is '" : "",
+			nearest ? nearest : "", nearest ? "'" : "");
 }
 
 /* Gives the rule's device to every node it matches and no earlier rule did. */
 static int apply(const struct npl_graph *graph, const struct rule *rule, int device, bool *taken,
-                 struct npl_placement *placement, struct npl_err *err)
+		 struct npl_placement *placement, struct npl_err *err)
 {
 	regex_t expression;
 	bool any = false;
@@ -77,7 +78,7 @@ static int apply(const struct npl_graph *graph, const struct rule *rule, int dev
 	for (int i = 0; i < graph->n_nodes; i++) {
 		const struct npl_node *node = &graph->node[i];
 		bool match = rule->on_name ? !regexec(&expression, node->name, 0, NULL, 0)
-		                           : !fnmatch(rule->pattern, npl_op_defs[node->op].name, FNM_CASEFOLD);
+					   : !fnmatch(rule->pattern, npl_op_defs[node->op].name, FNM_CASEFOLD);
 		any = any || match;
 		if (match && !taken[i]) {
 			taken[i] = true;
@@ -90,7 +91,7 @@ static int apply(const struct npl_graph *graph, const struct rule *rule, int dev
 }
 
 int npl_placement_parse(const struct npl_graph *graph, const char *rules, struct npl_arena *arena,
-                        struct npl_placement *placement, struct npl_err *err)
+			struct npl_placement *placement, struct npl_err *err)
 {
 	size_t most = 1, n = (size_t)graph->n_nodes;
 	for (const char *c = rules; *c; c++)

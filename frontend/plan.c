@@ -29,15 +29,20 @@ static int sole_reader(const struct npl_graph *graph, int v)
 
 /* A layer without data, to ask a device about. Tensors live in t[]. */
 static void describe_layer(const struct npl_session *s, int i, const struct npl_step *step, struct npl_tensor *t,
-                           struct npl_layer *layer)
+			   struct npl_layer *layer)
 {
 	const struct npl_graph *graph = s->graph;
 	const struct npl_node *node = &graph->node[i];
 	enum npl_format format = npl_step_format(s, step);
-	*layer = (struct npl_layer){
-	        .name = node->name, .op = step->op, .attrs = &step->attrs, .fused = step->fused, .n_in = node->n_in, .macs = node->macs};
+	*layer = (struct npl_layer){.name = node->name,
+				    .op = step->op,
+				    .attrs = &step->attrs,
+				    .fused = step->fused,
+				    .n_in = node->n_in,
+				    .macs = node->macs};
 	layer->out = &t[NPL_LAYER_INPUTS];
-	*layer->out = (struct npl_tensor){.dtype = npl_format_dtype(format), .shape = step->y_shape, .quant = step->y_quant};
+	*layer->out = (struct npl_tensor){
+		.dtype = npl_format_dtype(format), .shape = step->y_shape, .quant = step->y_quant};
 	if (format == NPL_FORMAT_F32)
 		layer->out->dtype = graph->value[step->out].dtype;
 	for (int k = 0; k < node->n_in; k++) {
@@ -46,9 +51,9 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 		const struct npl_value *value = &graph->value[node->in[k]];
 		t[k] = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
 		if (format != NPL_FORMAT_F32) {
-			t[k].dtype = k == 1 && step->canonical ? (format == NPL_FORMAT_INT8 ? NPL_I8 : NPL_I16)
-			             : k == 2 && step->canonical ? NPL_I32
-			                                         : npl_format_dtype(format);
+			t[k].dtype = k == 1 && step->canonical   ? (format == NPL_FORMAT_INT8 ? NPL_I8 : NPL_I16)
+				     : k == 2 && step->canonical ? NPL_I32
+								 : npl_format_dtype(format);
 			t[k].quant = k == 0 ? step->x_quant : npl_session_quant(s, format, node->in[k]);
 		}
 		layer->in[k] = &t[k];
@@ -76,8 +81,9 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 	if (format != NPL_FORMAT_F32) {
 		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical) {
 			const struct npl_value *w = node->in[1] >= 0 ? &s->graph->value[node->in[1]] : NULL;
-			snprintf(why, n, w && w->constant ? "it is not rows times a constant matrix with one bias per column"
-			                                  : "its second operand is computed, not a constant weight");
+			snprintf(why, n,
+				 w && w->constant ? "it is not rows times a constant matrix with one bias per column"
+						  : "its second operand is computed, not a constant weight");
 			return false;
 		}
 		if (node->n_in && node->in[0] >= 0 && s->graph->value[node->in[0]].dtype != NPL_F32) {
@@ -126,11 +132,11 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	if (step->role == NPL_FUSED)
 		return 0;
 	*step = (struct npl_step){.role = NPL_RAN,
-	                          .device = place ? place[i] : 0,
-	                          .out = node->out[0],
-	                          .op = node->op,
-	                          .attrs = node->attrs,
-	                          .y_shape = s->graph->value[node->out[0]].shape};
+				  .device = place ? place[i] : 0,
+				  .out = node->out[0],
+				  .op = node->op,
+				  .attrs = node->attrs,
+				  .y_shape = s->graph->value[node->out[0]].shape};
 	bool keeps = (flags & NPL_OP_KEEPS_RANGE) && node->in[0] >= 0;
 	if (keeps)
 		s->range_of[step->out] = s->range_of[node->in[0]];
@@ -164,19 +170,22 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 static int check_options(const struct npl_graph *graph, const struct npl_session_options *options, struct npl_err *err)
 {
 	for (int i = 0; options->place && i < graph->n_nodes; i++)
-		if (options->place[i] != NPL_ON_HOST && (options->place[i] < 0 || options->place[i] >= options->n_devices))
-			return npl_fail(err, NPL_EINTERNAL, "node '%s' is placed on device %d of %d", graph->node[i].name,
-			                options->place[i], options->n_devices);
+		if (options->place[i] != NPL_ON_HOST &&
+		    (options->place[i] < 0 || options->place[i] >= options->n_devices))
+			return npl_fail(err, NPL_EINTERNAL, "node '%s' is placed on device %d of %d",
+					graph->node[i].name, options->place[i], options->n_devices);
 	if (!options->place && options->n_devices < 1)
 		return npl_fail(err, NPL_EINTERNAL, "a session without a device");
 	for (int d = 0; d < options->n_devices; d++)
-		if (npl_device_get_info(options->device[d])->format != NPL_FORMAT_F32 && !options->ranges && !options->timing_only)
-			return npl_fail(err, NPL_EINTERNAL, "%s needs the values' ranges to quantise with", npl_device_name(options->device[d]));
+		if (npl_device_get_info(options->device[d])->format != NPL_FORMAT_F32 && !options->ranges &&
+		    !options->timing_only)
+			return npl_fail(err, NPL_EINTERNAL, "%s needs the values' ranges to quantise with",
+					npl_device_name(options->device[d]));
 	return 0;
 }
 
 int npl_session_open(struct npl_graph *graph, const struct npl_session_options *options, struct npl_session **session,
-                     struct npl_err *err)
+		     struct npl_err *err)
 {
 	*session = NULL;
 	if (check_options(graph, options, err))

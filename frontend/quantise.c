@@ -6,12 +6,12 @@
 #include <math.h>
 
 #define Q16_ACTIVATION_LIMIT 16.0f
-#define Q16_WEIGHT_LIMIT 2.0f
+#define Q16_WEIGHT_LIMIT     2.0f
 
 enum npl_dtype npl_format_dtype(enum npl_format format)
 {
 	static const enum npl_dtype dtypes[NPL_FORMATS] = {
-	        [NPL_FORMAT_F32] = NPL_F32, [NPL_FORMAT_INT8] = NPL_U8, [NPL_FORMAT_Q16] = NPL_I16};
+		[NPL_FORMAT_F32] = NPL_F32, [NPL_FORMAT_INT8] = NPL_U8, [NPL_FORMAT_Q16] = NPL_I16};
 	return dtypes[format];
 }
 
@@ -80,10 +80,12 @@ static int32_t load(const struct npl_tensor *tensor, int64_t i)
 	}
 }
 
-int npl_quantise(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant, struct npl_tensor *out, struct npl_err *err)
+int npl_quantise(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant, struct npl_tensor *out,
+		 struct npl_err *err)
 {
 	int32_t low, high;
-	*out = (struct npl_tensor){.name = in->name, .dtype = npl_format_dtype(format), .shape = in->shape, .quant = quant};
+	*out = (struct npl_tensor){
+		.name = in->name, .dtype = npl_format_dtype(format), .shape = in->shape, .quant = quant};
 	if (npl_tensor_alloc(out, err))
 		return err->code;
 	limits(out->dtype, &low, &high);
@@ -92,8 +94,8 @@ int npl_quantise(const struct npl_tensor *in, enum npl_format format, struct npl
 	for (int64_t i = 0; i < n; i++) {
 		if (isnan(x[i])) {
 			npl_tensor_free(out);
-			return npl_fail(err, NPL_EINPUT, "'%s' holds a NaN, which %s cannot hold", in->name ? in->name : "a value",
-			                npl_format_name(format));
+			return npl_fail(err, NPL_EINPUT, "'%s' holds a NaN, which %s cannot hold",
+					in->name ? in->name : "a value", npl_format_name(format));
 		}
 		store(out, i, saturate(rintf(x[i] / quant.scale) + (float)quant.zero_point, low, high));
 	}
@@ -119,8 +121,9 @@ static int check_finite(const struct npl_tensor *w, enum npl_format format, stru
 	int64_t n = npl_tensor_count(w);
 	for (int64_t i = 0; i < n; i++)
 		if (!isfinite(x[i]))
-			return npl_fail(err, NPL_EINPUT, "weight '%s' holds %s, which %s cannot hold", w->name ? w->name : "?",
-			                isnan(x[i]) ? "a NaN" : "an infinity", npl_format_name(format));
+			return npl_fail(err, NPL_EINPUT, "weight '%s' holds %s, which %s cannot hold",
+					w->name ? w->name : "?", isnan(x[i]) ? "a NaN" : "an infinity",
+					npl_format_name(format));
 	return 0;
 }
 
@@ -132,14 +135,14 @@ static float magnitude(const float *x, int64_t n)
 	return most;
 }
 
-int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, float *channel_scale, struct npl_tensor *out,
-                        struct npl_err *err)
+int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, float *channel_scale,
+			struct npl_tensor *out, struct npl_err *err)
 {
 	int32_t low, high;
 	int64_t channels = w->shape.dim[0], count = npl_tensor_count(w), per_channel = channels ? count / channels : 0;
 	const float *x = w->data;
 	*out = (struct npl_tensor){
-	        .name = w->name, .dtype = format == NPL_FORMAT_INT8 ? NPL_I8 : NPL_I16, .shape = w->shape};
+		.name = w->name, .dtype = format == NPL_FORMAT_INT8 ? NPL_I8 : NPL_I16, .shape = w->shape};
 	if (check_finite(w, format, err) || npl_tensor_alloc(out, err))
 		return err->code;
 	limits(out->dtype, &low, &high);
@@ -160,7 +163,7 @@ int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, floa
 }
 
 int npl_quantise_bias(const struct npl_tensor *bias, const struct npl_quant *x, const struct npl_quant *w,
-                      struct npl_tensor *out, struct npl_err *err)
+		      struct npl_tensor *out, struct npl_err *err)
 {
 	*out = (struct npl_tensor){.name = bias->name, .dtype = NPL_I32, .shape = bias->shape};
 	if (check_finite(bias, w->channel_scale ? NPL_FORMAT_INT8 : NPL_FORMAT_Q16, err) || npl_tensor_alloc(out, err))

@@ -81,7 +81,8 @@ int npl_run_add(struct npl_run *sum, const struct npl_run *run, struct npl_err *
 		return 0;
 	}
 	if (sum->n_layers != run->n_layers)
-		return npl_fail(err, NPL_EINTERNAL, "runs of %d and %d layers cannot be added", sum->n_layers, run->n_layers);
+		return npl_fail(err, NPL_EINTERNAL, "runs of %d and %d layers cannot be added", sum->n_layers,
+				run->n_layers);
 	for (int i = 0; i < run->n_layers; i++) {
 		struct npl_layer_run *row = &sum->layer[i];
 		const struct npl_layer_run *add = &run->layer[i];

@@ -38,7 +38,8 @@ static int bind(const struct npl_graph *graph, const struct npl_samples *samples
 	return -1;
 }
 
-static int check_sample(const struct npl_graph *graph, int i, const char *file, const struct npl_tensor *t, struct npl_err *err)
+static int check_sample(const struct npl_graph *graph, int i, const char *file, const struct npl_tensor *t,
+			struct npl_err *err)
 {
 	const struct npl_value *value = graph_input(graph, i);
 	struct npl_shape want = value->shape;
@@ -46,35 +47,37 @@ static int check_sample(const struct npl_graph *graph, int i, const char *file, 
 	char got[128], expected[128];
 	if (t->dtype != value->dtype)
 		return npl_fail(err, NPL_EINPUT, "%s: input '%s' is %s, the file holds %s", file, value->name,
-		                npl_dtype_name(value->dtype), npl_dtype_name(t->dtype));
+				npl_dtype_name(value->dtype), npl_dtype_name(t->dtype));
 	if (batched && t->shape.rank == want.rank)
 		want.dim[0] = t->shape.dim[0];
 	if (!npl_shape_equal(&want, &t->shape) || npl_tensor_count(t) == 0)
 		return npl_fail(err, NPL_EINPUT, "%s: shape %s does not fit input '%s', expected %s%s", file,
-		                npl_shape_text(&t->shape, got, sizeof got), value->name,
-		                npl_shape_text(&value->shape, expected, sizeof expected),
-		                batched ? " with any number of samples first" : "");
+				npl_shape_text(&t->shape, got, sizeof got), value->name,
+				npl_shape_text(&value->shape, expected, sizeof expected),
+				batched ? " with any number of samples first" : "");
 	return 0;
 }
 
-static int load_inputs(const struct npl_graph *graph, const char *const *files, int n_files, struct npl_samples *samples,
-                       struct npl_err *err)
+static int load_inputs(const struct npl_graph *graph, const char *const *files, int n_files,
+		       struct npl_samples *samples, struct npl_err *err)
 {
 	for (int f = 0; f < n_files; f++) {
 		const char *file;
 		int i = bind(graph, samples, files[f], &file);
 		if (i < 0)
-			return npl_fail(err, NPL_EINPUT, "--input %s: the model has %d input%s, all given already", files[f],
-			                graph->n_inputs, graph->n_inputs == 1 ? "" : "s");
+			return npl_fail(err, NPL_EINPUT, "--input %s: the model has %d input%s, all given already",
+					files[f], graph->n_inputs, graph->n_inputs == 1 ? "" : "s");
 		if (samples->input[i].data)
-			return npl_fail(err, NPL_EINPUT, "--input %s: input '%s' is given twice", files[f], graph_input(graph, i)->name);
-		if (npl_tensor_load(file, &samples->input[i], err) || check_sample(graph, i, file, &samples->input[i], err))
+			return npl_fail(err, NPL_EINPUT, "--input %s: input '%s' is given twice", files[f],
+					graph_input(graph, i)->name);
+		if (npl_tensor_load(file, &samples->input[i], err) ||
+		    check_sample(graph, i, file, &samples->input[i], err))
 			return err->code;
 	}
 	for (int i = 0; i < graph->n_inputs; i++)
 		if (!samples->input[i].data)
-			return npl_fail(err, NPL_EINPUT, "input '%s' is missing: give --input %s=FILE", graph_input(graph, i)->name,
-			                graph_input(graph, i)->name);
+			return npl_fail(err, NPL_EINPUT, "input '%s' is missing: give --input %s=FILE",
+					graph_input(graph, i)->name, graph_input(graph, i)->name);
 	return 0;
 }
 
@@ -84,8 +87,9 @@ static int make_random(const struct npl_graph *graph, uint64_t seed, struct npl_
 	samples->random = true;
 	for (int i = 0; i < graph->n_inputs; i++) {
 		struct npl_tensor *t = &samples->input[i];
-		*t = (struct npl_tensor){.name = graph_input(graph, i)->name, .dtype = graph_input(graph, i)->dtype,
-		                         .shape = graph_input(graph, i)->shape};
+		*t = (struct npl_tensor){.name = graph_input(graph, i)->name,
+					 .dtype = graph_input(graph, i)->dtype,
+					 .shape = graph_input(graph, i)->shape};
 		if (npl_tensor_alloc(t, err))
 			return err->code;
 		int64_t n = t->dtype == NPL_F32 ? npl_tensor_count(t) : 0;
@@ -104,8 +108,9 @@ static int count_samples(const struct npl_graph *graph, struct npl_samples *samp
 			continue;
 		int64_t n = samples->input[i].shape.dim[0];
 		if (first >= 0 && n != samples->count)
-			return npl_fail(err, NPL_EINPUT, "input '%s' has %lld samples, input '%s' has %lld", graph_input(graph, i)->name,
-			                (long long)n, graph_input(graph, first)->name, (long long)samples->count);
+			return npl_fail(err, NPL_EINPUT, "input '%s' has %lld samples, input '%s' has %lld",
+					graph_input(graph, i)->name, (long long)n, graph_input(graph, first)->name,
+					(long long)samples->count);
 		samples->count = n;
 		first = first < 0 ? i : first;
 	}
@@ -120,27 +125,30 @@ static int load_labels(const char *file, struct npl_samples *samples, struct npl
 	int rc = 0;
 	if ((raw.dtype != NPL_I64 && raw.dtype != NPL_I32 && raw.dtype != NPL_U8) || raw.shape.rank != 1 ||
 	    raw.shape.dim[0] != samples->count)
-		rc = npl_fail(err, NPL_EINPUT, "%s: expected %lld class numbers (int64, int32 or uint8, one dimension) for as many samples",
-		              file, (long long)samples->count);
+		rc = npl_fail(
+			err, NPL_EINPUT,
+			"%s: expected %lld class numbers (int64, int32 or uint8, one dimension) for as many samples",
+			file, (long long)samples->count);
 	samples->labels = (struct npl_tensor){.dtype = NPL_I64, .shape = npl_shape_of(1, samples->count)};
 	if (!rc)
 		rc = npl_tensor_alloc(&samples->labels, err);
 	for (int64_t i = 0; i < samples->count && !rc; i++)
 		((int64_t *)samples->labels.data)[i] = raw.dtype == NPL_I64   ? ((int64_t *)raw.data)[i]
-		                                       : raw.dtype == NPL_I32 ? ((int32_t *)raw.data)[i]
-		                                                              : ((uint8_t *)raw.data)[i];
+						       : raw.dtype == NPL_I32 ? ((int32_t *)raw.data)[i]
+									      : ((uint8_t *)raw.data)[i];
 	npl_tensor_free(&raw);
 	return rc;
 }
 
-int npl_samples_load(const struct npl_graph *graph, const char *const *files, int n_files, const char *labels, uint64_t seed,
-                     struct npl_samples *samples, struct npl_err *err)
+int npl_samples_load(const struct npl_graph *graph, const char *const *files, int n_files, const char *labels,
+		     uint64_t seed, struct npl_samples *samples, struct npl_err *err)
 {
 	*samples = (struct npl_samples){.n_inputs = graph->n_inputs};
 	samples->input = calloc((size_t)graph->n_inputs + 1, sizeof *samples->input);
 	int rc = samples->input ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	if (!rc)
-		rc = n_files ? load_inputs(graph, files, n_files, samples, err) : make_random(graph, seed, samples, err);
+		rc = n_files ? load_inputs(graph, files, n_files, samples, err)
+			     : make_random(graph, seed, samples, err);
 	if (!rc)
 		rc = count_samples(graph, samples, err);
 	if (!rc && labels)
@@ -164,8 +172,8 @@ int64_t npl_samples_batches(const struct npl_graph *graph, const struct npl_samp
 	return (samples->count + graph->batch - 1) / graph->batch;
 }
 
-int npl_samples_batch(const struct npl_graph *graph, const struct npl_samples *samples, int64_t b, struct npl_tensor *batch,
-                      int64_t *real, struct npl_err *err)
+int npl_samples_batch(const struct npl_graph *graph, const struct npl_samples *samples, int64_t b,
+		      struct npl_tensor *batch, int64_t *real, struct npl_err *err)
 {
 	int64_t first = b * graph->batch, left = samples->count - first;
 	*real = left < graph->batch ? left : graph->batch;
@@ -189,7 +197,8 @@ int npl_samples_batch(const struct npl_graph *graph, const struct npl_samples *s
 		}
 		memcpy(batch[i].data, from, (size_t)*real * sample_bytes);
 		for (int64_t k = *real; k < graph->batch; k++)
-			memcpy((char *)batch[i].data + (size_t)k * sample_bytes, from + (size_t)(*real - 1) * sample_bytes, sample_bytes);
+			memcpy((char *)batch[i].data + (size_t)k * sample_bytes,
+			       from + (size_t)(*real - 1) * sample_bytes, sample_bytes);
 	}
 	return 0;
 }

@@ -11,11 +11,11 @@
 /* What is to be done for one node. */
 struct npl_step {
 	enum npl_role role;
-	int device;        /* NPL_ON_HOST or an index into session->device */
+	int device; /* NPL_ON_HOST or an index into session->device */
 	const char *note;
-	int out;           /* the value this step makes: of the fused node where one is fused */
-	bool canonical;    /* weights prepared below, x and y seen as the canonical form of layer.h */
-	enum npl_op op;    /* as the device sees it */
+	int out;        /* the value this step makes: of the fused node where one is fused */
+	bool canonical; /* weights prepared below, x and y seen as the canonical form of layer.h */
+	enum npl_op op; /* as the device sees it */
 	struct npl_attrs attrs;
 	enum npl_activation fused;
 	struct npl_shape x_shape, y_shape; /* canonical: what the device sees of input 0 and the output */
@@ -28,9 +28,9 @@ struct npl_session {
 	struct npl_graph *graph;
 	int n_devices;
 	struct npl_device **device;
-	struct npl_step *step; /* per node */
+	struct npl_step *step;   /* per node */
 	struct npl_range *range; /* per value; NULL when no device needs it */
-	int *range_of;         /* per value: whose range its quantised form uses (values that keep their input's) */
+	int *range_of;           /* per value: whose range its quantised form uses (values that keep their input's) */
 	struct npl_host host;
 	bool host_loaded;
 	bool timing_only, hash;

@@ -45,7 +45,7 @@ static float result_scale(const struct npl_layer_spec *spec, int64_t depth)
 }
 
 static int draw_operands(const struct npl_layer_spec *spec, enum npl_format format, struct npl_shape w_shape,
-                         struct npl_shape y_shape, bool timing_only, struct operands *o, struct npl_err *err)
+			 struct npl_shape y_shape, bool timing_only, struct operands *o, struct npl_err *err)
 {
 	struct npl_random random = {.state = spec->seed};
 	bool has_weight = w_shape.rank > 0;
@@ -53,9 +53,9 @@ static int draw_operands(const struct npl_layer_spec *spec, enum npl_format form
 	enum npl_dtype dtype = format == NPL_FORMAT_INT8 ? int8 : format == NPL_FORMAT_Q16 ? NPL_I16 : NPL_F32;
 	float scale = format == NPL_FORMAT_INT8 ? 1.0f : format == NPL_FORMAT_Q16 ? 0x1p-10f : 0.0f;
 	*o = (struct operands){
-	        .x = {.name = "x", .dtype = dtype, .shape = spec->x, .quant.scale = scale},
-	        .w = {.name = "w", .dtype = dtype, .shape = w_shape, .quant.scale = scale},
-	        .y = {.name = "y", .dtype = dtype, .shape = y_shape, .quant.scale = scale},
+		.x = {.name = "x", .dtype = dtype, .shape = spec->x, .quant.scale = scale},
+		.w = {.name = "w", .dtype = dtype, .shape = w_shape, .quant.scale = scale},
+		.y = {.name = "y", .dtype = dtype, .shape = y_shape, .quant.scale = scale},
 	};
 	if (format == NPL_FORMAT_INT8 && has_weight) {
 		int64_t channels = w_shape.dim[0], depth = channels ? npl_shape_count(&w_shape) / channels : 0;
@@ -65,7 +65,8 @@ static int draw_operands(const struct npl_layer_spec *spec, enum npl_format form
 	}
 	if (timing_only)
 		return 0;
-	if (npl_tensor_alloc(&o->x, err) || (has_weight && npl_tensor_alloc(&o->w, err)) || npl_tensor_alloc(&o->y, err))
+	if (npl_tensor_alloc(&o->x, err) || (has_weight && npl_tensor_alloc(&o->w, err)) ||
+	    npl_tensor_alloc(&o->y, err))
 		return err->code;
 	npl_draw(&o->x, &random);
 	if (has_weight)
@@ -74,7 +75,8 @@ static int draw_operands(const struct npl_layer_spec *spec, enum npl_format form
 }
 
 /* Runs the layer: once for the result, then timed. */
-static int run_timed(struct npl_device *device, const struct npl_layer *layer, struct npl_device_report *report, struct npl_err *err)
+static int run_timed(struct npl_device *device, const struct npl_layer *layer, struct npl_device_report *report,
+		     struct npl_err *err)
 {
 	struct npl_layer_run *row = report->run.layer;
 	bool measured = report->info.kind != NPL_KIND_SIMULATED && report->info.kind != NPL_KIND_NULL;
@@ -90,7 +92,7 @@ static int run_timed(struct npl_device *device, const struct npl_layer *layer, s
 		seconds[i] = again.seconds;
 		if (!measured && again.cycles != row->result.cycles)
 			return npl_fail(err, NPL_EINTERNAL, "%s gave %llu and then %llu cycles", report->name,
-			                (unsigned long long)row->result.cycles, (unsigned long long)again.cycles);
+					(unsigned long long)row->result.cycles, (unsigned long long)again.cycles);
 		report->passes++;
 		if (!measured && wall[i] > 1)
 			break;
@@ -131,17 +133,23 @@ static void charge_link(const struct npl_link *link, const struct operands *o, s
 }
 
 static int run_device(const struct npl_layer_spec *spec, const struct npl_node *node, struct npl_shape w_shape,
-                      struct npl_shape y_shape, bool timing_only, struct npl_device *device,
-                      struct npl_device_report *report, struct npl_tensor *output, struct npl_err *err)
+		      struct npl_shape y_shape, bool timing_only, struct npl_device *device,
+		      struct npl_device_report *report, struct npl_tensor *output, struct npl_err *err)
 {
 	struct operands o = {0};
 	char why[200];
 	report->run = (struct npl_run){.n_layers = 1, .layer = calloc(1, sizeof *report->run.layer)};
 	report->samples = report->batches = report->batch = 1;
 	int rc = report->run.layer ? draw_operands(spec, report->info.format, w_shape, y_shape, timing_only, &o, err)
-	                           : npl_fail(err, NPL_ENOMEM, "out of memory");
-	struct npl_layer layer = {.name = node->name, .op = node->op, .attrs = &node->attrs, .n_in = w_shape.rank ? 2 : 1,
-	                          .in = {&o.x, w_shape.rank ? &o.w : NULL}, .out = &o.y, .macs = node->macs, .timing_only = timing_only};
+				   : npl_fail(err, NPL_ENOMEM, "out of memory");
+	struct npl_layer layer = {.name = node->name,
+				  .op = node->op,
+				  .attrs = &node->attrs,
+				  .n_in = w_shape.rank ? 2 : 1,
+				  .in = {&o.x, w_shape.rank ? &o.w : NULL},
+				  .out = &o.y,
+				  .macs = node->macs,
+				  .timing_only = timing_only};
 	if (!rc && !npl_device_supports(device, &layer, why, sizeof why))
 		rc = npl_fail(err, NPL_EDEVICE, "%s does not run this layer: %s", report->name, why);
 	if (!rc)
@@ -175,8 +183,8 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 }
 
 /* The weight's shape (rank 0: none), the output's, the completed attributes and the MACs, by the operator's rule. */
-static int shape_layer(const struct npl_layer_spec *spec, struct npl_node *node, struct npl_shape *w, struct npl_tensor *y,
-                       struct npl_err *err)
+static int shape_layer(const struct npl_layer_spec *spec, struct npl_node *node, struct npl_shape *w,
+		       struct npl_tensor *y, struct npl_err *err)
 {
 	const struct npl_op_def *def = &npl_op_defs[spec->op];
 	*w = (struct npl_shape){0};
@@ -185,11 +193,14 @@ static int shape_layer(const struct npl_layer_spec *spec, struct npl_node *node,
 	if (spec->op == NPL_OP_CONV) {
 		int64_t groups = spec->attrs.groups, channels = spec->x.dim[1];
 		if (groups < 1 || channels % groups || spec->outputs % groups)
-			return npl_fail(err, NPL_EUSAGE, "layer: %lld channels and %lld filters do not divide into %lld groups",
-			                (long long)channels, (long long)spec->outputs, (long long)groups);
-		*w = npl_shape_of(4, spec->outputs, channels / groups, spec->attrs.window.kernel[0], spec->attrs.window.kernel[1]);
+			return npl_fail(err, NPL_EUSAGE,
+					"layer: %lld channels and %lld filters do not divide into %lld groups",
+					(long long)channels, (long long)spec->outputs, (long long)groups);
+		*w = npl_shape_of(4, spec->outputs, channels / groups, spec->attrs.window.kernel[0],
+				  spec->attrs.window.kernel[1]);
 	}
-	struct npl_tensor x = {.name = "x", .dtype = NPL_F32, .shape = spec->x}, weight = {.name = "w", .dtype = NPL_F32, .shape = *w};
+	struct npl_tensor x = {.name = "x", .dtype = NPL_F32, .shape = spec->x},
+			  weight = {.name = "w", .dtype = NPL_F32, .shape = *w};
 	const struct npl_tensor *in[] = {&x, &weight};
 	int n_in = w->rank ? 2 : 1;
 	node->op = spec->op;
@@ -204,7 +215,8 @@ static int shape_layer(const struct npl_layer_spec *spec, struct npl_node *node,
 }
 
 /* The graph that reports read: one node, no values of interest. */
-static int one_node_graph(struct npl_comparison *c, const struct npl_layer_spec *spec, struct npl_shape *w, struct npl_tensor *y, struct npl_err *err)
+static int one_node_graph(struct npl_comparison *c, const struct npl_layer_spec *spec, struct npl_shape *w,
+			  struct npl_tensor *y, struct npl_err *err)
 {
 	struct npl_graph *graph = npl_arena_alloc(&c->arena, sizeof *graph);
 	struct npl_node *node = npl_arena_alloc(&c->arena, sizeof *node);
@@ -224,22 +236,27 @@ static int one_node_graph(struct npl_comparison *c, const struct npl_layer_spec 
 }
 
 int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare_options *options,
-                     struct npl_comparison *c, struct npl_tensor *output, struct npl_err *err)
+		     struct npl_comparison *c, struct npl_tensor *output, struct npl_err *err)
 {
 	struct npl_shape w;
 	struct npl_tensor y;
-	*c = (struct npl_comparison){.samples = 1, .batches = 1, .random_inputs = true, .timing_only = options->timing_only,
-	                             .reference = {NAN, NAN, NAN, NAN}};
+	*c = (struct npl_comparison){.samples = 1,
+				     .batches = 1,
+				     .random_inputs = true,
+				     .timing_only = options->timing_only,
+				     .reference = {NAN, NAN, NAN, NAN}};
 	struct npl_device **device = calloc((size_t)options->n_devices + 1, sizeof *device);
 	c->device = calloc((size_t)options->n_devices + 1, sizeof *c->device);
-	int rc = device && c->device ? one_node_graph(c, spec, &w, &y, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = device && c->device ? one_node_graph(c, spec, &w, &y, err)
+				     : npl_fail(err, NPL_ENOMEM, "out of memory");
 	if (!rc)
 		rc = npl_devices_open(options, device, err);
 	for (int d = 0; d < options->n_devices && !rc; d++) {
 		c->n_devices = d + 1;
 		rc = npl_report_describe(c, device[d], &c->device[d], err);
 		if (!rc)
-			rc = run_device(spec, c->graph->node, w, y.shape, options->timing_only, device[d], &c->device[d], output, err);
+			rc = run_device(spec, c->graph->node, w, y.shape, options->timing_only, device[d],
+					&c->device[d], output, err);
 		if (!rc)
 			rc = npl_report_keep_strings(c, &c->device[d].run, err);
 	}

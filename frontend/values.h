@@ -9,12 +9,13 @@
 /* Fills in[] (node->n_in entries) with the tensors a node reads: live[] for computed values, storage[] (node->n_in
  * entries, not owning) for constants, NULL for absent ones. */
 int npl_node_inputs(struct npl_graph *graph, const struct npl_node *node, const struct npl_tensor *live,
-                    struct npl_tensor *storage, const struct npl_tensor **in, struct npl_err *err);
+		    struct npl_tensor *storage, const struct npl_tensor **in, struct npl_err *err);
 
 /* Do the user's tensors fit the graph's inputs? */
 int npl_check_inputs(const struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_err *err);
 
 /* Moves (or copies, where it is not owned) value v into output. */
-int npl_take_output(struct npl_graph *graph, int v, struct npl_tensor *live, struct npl_tensor *output, struct npl_err *err);
+int npl_take_output(struct npl_graph *graph, int v, struct npl_tensor *live, struct npl_tensor *output,
+		    struct npl_err *err);
 
 #endif

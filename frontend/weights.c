@@ -32,9 +32,9 @@ static bool bias_fits(const struct npl_value *bias, int64_t channels)
 bool npl_step_canonical(const struct npl_graph *graph, const struct npl_node *node, struct npl_step *step)
 {
 	const struct npl_value *x = input_value(graph, node, 0), *w = input_value(graph, node, 1),
-	                       *bias = input_value(graph, node, 2), *y = &graph->value[node->out[0]];
-	if (!(npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) || !x || !w || x->constant || !w->constant || w->dtype != NPL_F32 ||
-	    x->dtype != NPL_F32)
+			       *bias = input_value(graph, node, 2), *y = &graph->value[node->out[0]];
+	if (!(npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) || !x || !w || x->constant || !w->constant ||
+	    w->dtype != NPL_F32 || x->dtype != NPL_F32)
 		return false;
 	step->op = node->op;
 	step->attrs = node->attrs;
@@ -45,7 +45,8 @@ bool npl_step_canonical(const struct npl_graph *graph, const struct npl_node *no
 	if (w->shape.rank != 2 || x->shape.rank < 2 || node->attrs.trans_a)
 		return false;
 	bool transposed = node->op == NPL_OP_GEMM && node->attrs.trans_b;
-	int64_t k = w->shape.dim[transposed ? 1 : 0], n = w->shape.dim[transposed ? 0 : 1], rows = npl_shape_count(&x->shape);
+	int64_t k = w->shape.dim[transposed ? 1 : 0], n = w->shape.dim[transposed ? 0 : 1],
+		rows = npl_shape_count(&x->shape);
 	if (k == 0 || rows % k || !bias_fits(bias, n))
 		return false;
 	step->op = NPL_OP_GEMM;
@@ -57,8 +58,8 @@ bool npl_step_canonical(const struct npl_graph *graph, const struct npl_node *no
 
 /* The weight as the device wants it, in float: (N,K) times alpha for Gemm and MatMul. Owned by w only where that took a
  * copy; otherwise the graph's own. */
-static int float_weight(const struct npl_node *node, const struct npl_value *value, const float *data, struct npl_tensor *w,
-                        struct npl_err *err)
+static int float_weight(const struct npl_node *node, const struct npl_value *value, const float *data,
+			struct npl_tensor *w, struct npl_err *err)
 {
 	bool gemm = node->op == NPL_OP_GEMM, transposed = gemm && node->attrs.trans_b;
 	float alpha = gemm ? node->attrs.alpha : 1;
@@ -79,12 +80,12 @@ static int float_weight(const struct npl_node *node, const struct npl_value *val
 	return 0;
 }
 
-static int float_bias(const struct npl_node *node, const struct npl_value *value, const float *data, struct npl_tensor *bias,
-                      struct npl_err *err)
+static int float_bias(const struct npl_node *node, const struct npl_value *value, const float *data,
+		      struct npl_tensor *bias, struct npl_err *err)
 {
 	float beta = node->op == NPL_OP_GEMM ? node->attrs.beta : 1;
 	*bias = (struct npl_tensor){
-	        .name = value->name, .dtype = NPL_F32, .shape = npl_shape_of(1, npl_shape_count(&value->shape))};
+		.name = value->name, .dtype = NPL_F32, .shape = npl_shape_of(1, npl_shape_count(&value->shape))};
 	if (npl_tensor_alloc(bias, err))
 		return err->code;
 	for (int64_t i = 0; i < bias->shape.dim[0]; i++)
@@ -124,8 +125,8 @@ int npl_step_weights(struct npl_session *s, const struct npl_node *node, struct 
 		if (format == NPL_FORMAT_INT8)
 			step->channel_scale = calloc((size_t)w.shape.dim[0] + 1, sizeof *step->channel_scale);
 		int rc = format == NPL_FORMAT_INT8 && !step->channel_scale
-		                 ? npl_fail(err, NPL_ENOMEM, "weights of '%s': out of memory", node->name)
-		                 : npl_quantise_weight(&w, format, step->channel_scale, &step->weight, err);
+				 ? npl_fail(err, NPL_ENOMEM, "weights of '%s': out of memory", node->name)
+				 : npl_quantise_weight(&w, format, step->channel_scale, &step->weight, err);
 		npl_tensor_free(&w);
 		if (rc)
 			return rc;

@@ -34,7 +34,8 @@ static void put_double(FILE *out, double value)
 
 void npl_report_csv(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
-	fputs("model,device,index,name,op,ran_on,cycles,seconds,host_seconds,link_seconds,macs,energy_j,energy_origin\r\n", out);
+	fputs("model,device,index,name,op,ran_on,cycles,seconds,host_seconds,link_seconds,macs,energy_j,energy_origin\r\n",
+	      out);
 	for (int d = 0; d < c->n_devices; d++)
 		for (int i = 0; i < c->device[d].run.n_layers; i++) {
 			const struct npl_layer_run *row = &c->device[d].run.layer[i];
@@ -60,7 +61,8 @@ void npl_report_csv(FILE *out, const struct npl_comparison *c, const struct npl_
 			fprintf(out, ",%" PRIu64 ",", row->result.macs);
 			put_double(out, npl_energy_sum(row->result.energy, row->result.n_energy));
 			fputc(',', out);
-			put_text(out, npl_energy_origins(row->result.energy, row->result.n_energy, origin, sizeof origin));
+			put_text(out,
+				 npl_energy_origins(row->result.energy, row->result.n_energy, origin, sizeof origin));
 			fputs("\r\n", out);
 		}
 }

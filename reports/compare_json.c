@@ -28,7 +28,8 @@ static bool has_clock(const struct npl_device_report *r)
 	return r->info.kind == NPL_KIND_SIMULATED && r->info.clock_hz > 0;
 }
 
-static void put_totals(struct npl_json *json, const struct npl_device_report *r, const struct npl_report_context *context)
+static void put_totals(struct npl_json *json, const struct npl_device_report *r,
+		       const struct npl_report_context *context)
 {
 	const struct npl_run *run = &r->run;
 	struct npl_figures f;
@@ -87,13 +88,14 @@ static void put_accuracy(struct npl_json *json, const struct npl_device_report *
 }
 
 static void put_layer(struct npl_json *json, const struct npl_comparison *c, const struct npl_device_report *r,
-                      const struct npl_report_context *context, int i)
+		      const struct npl_report_context *context, int i)
 {
 	static const char *const roles[] = {[NPL_RAN] = "ran", [NPL_FUSED] = "fused", [NPL_VIEW] = "view"};
 	const struct npl_layer_run *row = &r->run.layer[i];
 	const struct npl_node *node = &c->graph->node[row->node];
 	bool on_host = !strcmp(row->ran_on, "host");
-	bool has_cycles = !on_host && (row->role == NPL_RAN ? row->result.seconds_from == NPL_FROM_MODEL : has_clock(r));
+	bool has_cycles = !on_host &&
+			  (row->role == NPL_RAN ? row->result.seconds_from == NPL_FROM_MODEL : has_clock(r));
 	npl_json_open(json, NULL, '{');
 	npl_json_i64(json, "index", i);
 	npl_json_string(json, "name", node->name);
@@ -159,7 +161,7 @@ static void put_used_devices(struct npl_json *json, const struct npl_device_repo
 }
 
 static void put_device(struct npl_json *json, const struct npl_comparison *c, const struct npl_device_report *r,
-                       const struct npl_report_context *context, bool mixed)
+		       const struct npl_report_context *context, bool mixed)
 {
 	npl_json_open(json, NULL, '{');
 	npl_json_string(json, "name", r->name);

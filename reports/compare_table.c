@@ -8,7 +8,7 @@
 #include "npulab/report.h"
 #include "table.h"
 
-#define CELL 48
+#define CELL            48
 #define DEVICES_A_TABLE 4 /* columns of a layer table that fit beside names and operators */
 
 /* One modelled part makes a sum modelled: a real device whose host did a layer is marked too. */
@@ -45,15 +45,17 @@ static void put_heading(FILE *out, const struct npl_comparison *c, const struct 
 	npl_si_text(per_sample, "MAC", macs, sizeof macs);
 	npl_si_text((double)graph->parameters, "", parameters, sizeof parameters);
 	snprintf(line, sizeof line, "%s%s%s", context->model_name, context->description ? ": " : "",
-	         context->description ? context->description : "");
+		 context->description ? context->description : "");
 	npl_table_text(line, out);
 	if (context->single_layer) {
-		fprintf(out, "%s; the device's own time, without moving operands or results to or from the host\n\n", macs);
+		fprintf(out, "%s; the device's own time, without moving operands or results to or from the host\n\n",
+			macs);
 		return;
 	}
-	snprintf(line, sizeof line, "%d layer%s, %s per sample, %s parameters; %" PRId64 " %ssample%s in batches of %" PRId64,
-	         graph->n_nodes, graph->n_nodes == 1 ? "" : "s", macs, parameters, c->samples, c->random_inputs ? "random " : "",
-	         c->samples == 1 ? "" : "s", graph->batch);
+	snprintf(line, sizeof line,
+		 "%d layer%s, %s per sample, %s parameters; %" PRId64 " %ssample%s in batches of %" PRId64,
+		 graph->n_nodes, graph->n_nodes == 1 ? "" : "s", macs, parameters, c->samples,
+		 c->random_inputs ? "random " : "", c->samples == 1 ? "" : "s", graph->batch);
 	npl_table_text(line, out);
 	if (isfinite(c->reference.top1_accuracy))
 		fprintf(out, "top-1 of the float32 network: %.2f %%\n", 100 * c->reference.top1_accuracy);
@@ -73,12 +75,15 @@ static const char *energy_figure(char *buf, const struct npl_figures *f, bool is
 static void put_speed(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	struct npl_table table;
-	static const char *const whole[] = {"DEVICE", "FORMAT", "BATCH TIME", "SAMPLES/S", "OPS/S", "PEAK USED", "ENERGY/SAMPLE", "POWER"};
-	static const char *const layer[] = {"DEVICE", "FORMAT", "TIME", "CYCLES", "OPS/S", "PEAK USED", "ENERGY", "POWER"};
+	static const char *const whole[] = {"DEVICE", "FORMAT",    "BATCH TIME",    "SAMPLES/S",
+					    "OPS/S",  "PEAK USED", "ENERGY/SAMPLE", "POWER"};
+	static const char *const layer[] = {"DEVICE", "FORMAT",    "TIME",   "CYCLES",
+					    "OPS/S",  "PEAK USED", "ENERGY", "POWER"};
 	npl_table_open(&table, "llrrrrrr", context->single_layer ? layer : whole);
 	for (int d = 0; d < c->n_devices; d++) {
 		const struct npl_device_report *r = &c->device[d];
-		bool model = modelled(r), energy_model = !(r->run.n_energy && !strncmp(r->run.energy[0].origin, "measured", 8));
+		bool model = modelled(r),
+		     energy_model = !(r->run.n_energy && !strncmp(r->run.energy[0].origin, "measured", 8));
 		struct npl_figures f;
 		char a[CELL], b[CELL], o[CELL], u[CELL], e[CELL], p[CELL];
 		npl_figures_of(r, context, &f);
@@ -87,13 +92,13 @@ static void put_speed(FILE *out, const struct npl_comparison *c, const struct np
 		else
 			figure(b, context->single_layer ? NAN : f.inferences_per_second, "/s", model);
 		const char *cells[] = {r->name,
-		                       strcmp(r->name, "placement") ? npl_format_name(r->info.format) : "mixed",
-		                       figure(a, f.latency_s, "s", model),
-		                       b,
-		                       figure(o, f.ops_per_second, "OP/s", model),
-		                       percent(u, f.utilization, model ? "~" : ""),
-		                       energy_figure(e, &f, energy_model),
-		                       figure(p, f.power_w, "W", energy_model)};
+				       strcmp(r->name, "placement") ? npl_format_name(r->info.format) : "mixed",
+				       figure(a, f.latency_s, "s", model),
+				       b,
+				       figure(o, f.ops_per_second, "OP/s", model),
+				       percent(u, f.utilization, model ? "~" : ""),
+				       energy_figure(e, &f, energy_model),
+				       figure(p, f.power_w, "W", energy_model)};
 		npl_table_row(&table, cells);
 	}
 	npl_table_print(&table, out);
@@ -120,7 +125,12 @@ static void put_accuracy(FILE *out, const struct npl_comparison *c)
 			snprintf(n, sizeof n, "%" PRIu64, r->run.saturations);
 		else
 			snprintf(n, sizeof n, "-");
-		const char *cells[] = {r->name, e, s, percent(a, r->accuracy.top1_agreement, ""), percent(t, r->accuracy.top1_accuracy, ""), n};
+		const char *cells[] = {r->name,
+				       e,
+				       s,
+				       percent(a, r->accuracy.top1_agreement, ""),
+				       percent(t, r->accuracy.top1_accuracy, ""),
+				       n};
 		if (isfinite(r->accuracy.top1_accuracy))
 			snprintf(t, sizeof t, "%.2f %%", 100 * r->accuracy.top1_accuracy);
 		npl_table_row(&table, cells);
@@ -155,9 +165,11 @@ static void put_parts(FILE *out, const struct npl_comparison *c)
 				snprintf(on_host + used, sizeof on_host - used, "%s%s", used ? ", " : "", op);
 		}
 		size_t used = strlen(on_host);
-		snprintf(on_host + used, sizeof on_host - used, count ? " (%d of %d layers)" : "no layer", count, r->run.n_layers);
-		const char *cells[] = {r->name, figure(m, r->run.device_seconds / n, "s", true), figure(h, r->run.host_seconds / n, "s", true),
-		                       figure(l, r->run.link_seconds / n, "s", true), on_host};
+		snprintf(on_host + used, sizeof on_host - used, count ? " (%d of %d layers)" : "no layer", count,
+			 r->run.n_layers);
+		const char *cells[] = {r->name, figure(m, r->run.device_seconds / n, "s", true),
+				       figure(h, r->run.host_seconds / n, "s", true),
+				       figure(l, r->run.link_seconds / n, "s", true), on_host};
 		npl_table_row(&table, cells);
 		rows++;
 	}
@@ -180,7 +192,8 @@ static void put_layers_of(FILE *out, const struct npl_comparison *c, int first, 
 	npl_table_open(&table, layout, header);
 	for (int i = 0; i < c->graph->n_nodes; i++) {
 		char text[DEVICES_A_TABLE][CELL];
-		const char *cells[2 + DEVICES_A_TABLE] = {c->graph->node[i].name, npl_op_defs[c->graph->node[i].op].name};
+		const char *cells[2 + DEVICES_A_TABLE] = {c->graph->node[i].name,
+							  npl_op_defs[c->graph->node[i].op].name};
 		for (int d = 0; d < shown; d++) {
 			const struct npl_device_report *r = &c->device[first + d];
 			const struct npl_layer_run *row = &r->run.layer[i];
@@ -191,7 +204,9 @@ static void put_layers_of(FILE *out, const struct npl_comparison *c, int first, 
 			else if (row->role == NPL_VIEW && seconds == 0)
 				snprintf(text[d], CELL, "view");
 			else
-				figure(text[d], seconds, "s", row->result.seconds_from != NPL_FROM_MEASURE || row->host_seconds + row->link_seconds > 0);
+				figure(text[d], seconds, "s",
+				       row->result.seconds_from != NPL_FROM_MEASURE ||
+					       row->host_seconds + row->link_seconds > 0);
 			if (row->role == NPL_RAN && !strcmp(row->ran_on, "host"))
 				strncat(text[d], " host", CELL - strlen(text[d]) - 1);
 		}
@@ -216,8 +231,9 @@ static void put_absent(char *line, size_t used, size_t size, const struct npl_ru
 	int absent = 0;
 	for (int i = 0; i < run->n_energy && run->n_energy > 1 && used < size; i++)
 		if (!isfinite(run->energy[i].joules))
-			used += (size_t)snprintf(line + used, size - used, "%s%s", absent++ ? ", " : "; not known and not in the sum: ",
-			                         run->energy[i].component);
+			used += (size_t)snprintf(
+				line + used, size - used, "%s%s",
+				absent++ ? ", " : "; not known and not in the sum: ", run->energy[i].component);
 }
 
 static void put_notes(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
@@ -233,24 +249,31 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 		any_model = any_model || modelled(r);
 		any_measure = any_measure || (isfinite(r->spread) && !modelled(r));
 		snprintf(line, sizeof line, "%s%senergy %s", r->info.detail, *r->info.detail ? "; " : "",
-		         npl_energy_origins(r->run.energy, r->run.n_energy, origin, sizeof origin));
+			 npl_energy_origins(r->run.energy, r->run.n_energy, origin, sizeof origin));
 		size_t used = strlen(line);
 		if (isfinite(r->spread) && used < sizeof line)
-			used += (size_t)snprintf(line + used, sizeof line - used, "; median of %d runs, the middle half within %.0f %%",
-			                         r->passes, 100 * r->spread);
+			used += (size_t)snprintf(line + used, sizeof line - used,
+						 "; median of %d runs, the middle half within %.0f %%", r->passes,
+						 100 * r->spread);
 		put_absent(line, used, sizeof line, &r->run);
 		npl_table_row(&table, (const char *const[]){r->name, line});
 	}
 	if (any_model)
-		npl_table_row(&table, (const char *const[]){"~", context->single_layer ? "modelled, not measured"
-		                                                                      : "modelled, not measured; a batch's time covers the machine, "
-		                                                                        "its host and the link between them, PEAK USED the "
-		                                                                        "machine's own time"});
+		npl_table_row(&table,
+			      (const char *const[]){
+				      "~", context->single_layer
+						   ? "modelled, not measured"
+						   : "modelled, not measured; a batch's time covers the machine, "
+						     "its host and the link between them, PEAK USED the "
+						     "machine's own time"});
 	if (any_measure)
 		npl_table_row(&table, (const char *const[]){"no mark", "measured on this computer"});
 	if (filled > 0) {
-		snprintf(line, sizeof line, "the last batch holds %" PRId64 " samples and is filled up; the filling takes time and energy and "
-		         "counts as no work", c->graph->batch - filled);
+		snprintf(line, sizeof line,
+			 "the last batch holds %" PRId64
+			 " samples and is filled up; the filling takes time and energy and "
+			 "counts as no work",
+			 c->graph->batch - filled);
 		npl_table_row(&table, (const char *const[]){"short batch", line});
 	}
 	if (c->calibrated_on) {

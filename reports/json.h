@@ -15,14 +15,15 @@ struct npl_json {
 };
 
 /* key NULL: inside an array */
-void npl_json_open(struct npl_json *json, const char *key, char bracket); /* '{' or '[' */
-void npl_json_close(struct npl_json *json, char bracket);                 /* '}' or ']' */
+void npl_json_open(struct npl_json *json, const char *key, char bracket);        /* '{' or '[' */
+void npl_json_close(struct npl_json *json, char bracket);                        /* '}' or ']' */
 void npl_json_string(struct npl_json *json, const char *key, const char *value); /* NULL: null */
 void npl_json_text(struct npl_json *json, const char *key, const char *value);   /* "" is null too */
 void npl_json_u64(struct npl_json *json, const char *key, uint64_t value);
 void npl_json_i64(struct npl_json *json, const char *key, int64_t value);
 void npl_json_double(struct npl_json *json, const char *key, double value);
-void npl_json_number(struct npl_json *json, const char *key, const char *text); /* a finite number, true or false, as it is written */
+void npl_json_number(struct npl_json *json, const char *key,
+		     const char *text); /* a finite number, true or false, as it is written */
 void npl_json_null(struct npl_json *json, const char *key);
 
 #endif

@@ -8,7 +8,8 @@
 #include <stdio.h>
 
 #define NPL_TABLE_COLUMNS 12
-#define NPL_TABLE_WIDTH 100 /* a line never gets wider: the widest columns of names give way, their text cut with "~";
+#define NPL_TABLE_WIDTH                                                                                                \
+	100 /* a line never gets wider: the widest columns of names give way, their text cut with "~";
                                in the last column it goes on in the next lines */
 
 struct npl_table {

@@ -41,8 +41,13 @@ seed()
 
 export ASAN_OPTIONS=allocator_may_return_null=1:allow_addr2line=1
 export UBSAN_OPTIONS=print_stacktrace=1
-export TMPDIR=$PWD/$out/tmp
-mkdir -p $out/crashes $out/tmp
+# fuzz_npy writes files, thousands a second: in memory where that is possible.
+shm=/dev/shm
+[ -w $shm ] || shm=
+TMPDIR=$(mktemp -d ${shm:+-p $shm})
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+mkdir -p $out/crashes
 failed=()
 for name; do
 	corpus=$out/corpus/$name
@@ -71,7 +76,6 @@ for name; do
 		failed+=("$name")
 	fi
 done
-rm -rf "$out/tmp"
 if [ ${#failed[@]} -gt 0 ]; then
 	echo "fuzz: failed: ${failed[*]}; to see one again: $out/fuzz_NAME $out/crashes/NAME-..."
 	exit 1

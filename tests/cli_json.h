@@ -109,7 +109,8 @@ static inline void cli_check_keys(json_t *object, const char *keys, const char *
 			continue;
 		char type = keys[length + 1];
 		bool may_be_null = type < 'a';
-		cr_assert((may_be_null && json_is_null(value)) || cli_has_type(value, may_be_null ? (char)(type + 32) : type),
+		cr_assert((may_be_null && json_is_null(value)) ||
+				  cli_has_type(value, may_be_null ? (char)(type + 32) : type),
 			  "%s: %s is of another type than '%c'", what, key, type);
 		keys += length + 2;
 		keys += *keys == ' ';

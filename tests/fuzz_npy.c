@@ -88,7 +88,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(file && fwrite(data, 1, size, file) == size && fclose(file) == 0);
 	int rc = npl_tensor_load(path, &tensor, &err);
 	if (rc) {
-		require(rc == NPL_EINPUT && err.code == rc && !strncmp(err.msg, path, strlen(path)) && !strchr(err.msg, '\n'));
+		require(rc == NPL_EINPUT && err.code == rc && !strncmp(err.msg, path, strlen(path)) &&
+			!strchr(err.msg, '\n'));
 		require(!tensor.data);
 	} else
 		check_tensor(&tensor);

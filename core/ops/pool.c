@@ -62,8 +62,8 @@ static struct reach window_reach(const struct npl_window *window, int d, int64_t
 			for (int64_t oy = first[0]; oy < end[0]; oy++) {                                               \
 				int64_t iy = oy * window->stride[0] + tap[0] * window->dilation[0] -                   \
 					     window->pad_begin[0];                                                     \
-				const type *from_row =                                                                 \
-					x + (iy * in[1] + tap[1] * window->dilation[1] - window->pad_begin[1]);        \
+				const type *from_row = x + (iy * in[1] + tap[1] * window->dilation[1] -                \
+							    window->pad_begin[1]);                                     \
 				type *to_row = y + oy * out[1];                                                        \
 				if (stride == 1)                                                                       \
 					MAX_ROW(1);                                                                    \

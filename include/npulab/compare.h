@@ -25,15 +25,15 @@ struct npl_accuracy {
 };
 
 struct npl_device_report {
-	const char *name;   /* the machine's name */
+	const char *name; /* the machine's name */
 	struct npl_device_info info;
 	const struct npl_param_value *setting; /* n_settings: the effective machine */
 	int n_settings;
 	char machine_sha256[65]; /* empty likewise */
 	char output_sha256[65];  /* of the float outputs of all samples; empty without values */
-	struct npl_run run; /* sum over the batches; measured: of the pass with the median time */
-	double spread;      /* measured: width of the middle half of the passes over their median; NAN: not measured */
-	int passes;         /* timed */
+	struct npl_run run;      /* sum over the batches; measured: of the pass with the median time */
+	double spread; /* measured: width of the middle half of the passes over their median; NAN: not measured */
+	int passes;    /* timed */
 	double simulation_wall_seconds; /* median over the passes; NAN for a real device */
 	struct npl_accuracy accuracy;
 	int64_t samples, batches, batch;
@@ -54,21 +54,22 @@ struct npl_comparison {
 
 struct npl_compare_options {
 	int n_sets;
-	const char *const *set; /* "MACHINE.KEY=VALUE" */
-	int threads;            /* 0: each device's default */
-	bool no_accuracy;       /* skip the reference (it still runs where it is needed to calibrate) */
-	bool timing_only;       /* cycles without values; real devices cannot */
+	const char *const *set;          /* "MACHINE.KEY=VALUE" */
+	int threads;                     /* 0: each device's default */
+	bool no_accuracy;                /* skip the reference (it still runs where it is needed to calibrate) */
+	bool timing_only;                /* cycles without values; real devices cannot */
 	const char *const *device_names; /* device indices of place refer to these */
 	int n_devices;
-	const int *place;       /* run --place: one mixed entry, nodes on these devices; NULL: one entry per device */
+	const int *place; /* run --place: one mixed entry, nodes on these devices; NULL: one entry per device */
 	void (*progress)(void *user, const char *what, int64_t done, int64_t all);
 	void *user;
-	struct npl_tensor *outputs; /* NULL, or graph->n_outputs zeroed tensors that receive the (last) device's outputs */
+	struct npl_tensor
+		*outputs; /* NULL, or graph->n_outputs zeroed tensors that receive the (last) device's outputs */
 };
 
 /* calibration: samples to find ranges on, or NULL to use the samples themselves. */
 int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, const struct npl_samples *calibration,
-                const struct npl_compare_options *options, struct npl_comparison *comparison, struct npl_err *err);
+		const struct npl_compare_options *options, struct npl_comparison *comparison, struct npl_err *err);
 void npl_comparison_free(struct npl_comparison *comparison);
 
 /* The options of one device: those of `set` that begin with its name and a dot. fill has room for n_sets entries. */
@@ -76,6 +77,6 @@ int npl_device_sets(const char *device, const char *const *set, int n_sets, cons
 
 /* out against ref, over n_outputs tensors with `count` samples each; labels may be NULL. */
 void npl_accuracy_of(const struct npl_tensor *ref, const struct npl_tensor *out, int n_outputs, int64_t count,
-                     const struct npl_tensor *labels, struct npl_accuracy *accuracy);
+		     const struct npl_tensor *labels, struct npl_accuracy *accuracy);
 
 #endif

@@ -25,7 +25,7 @@ const char *npl_device_kind_name(enum npl_device_kind kind);
 
 /* The way to and from the host's memory. Bytes cross it at bytes_per_second, each transfer costs latency first. */
 struct npl_link {
-	const char *name;         /* "PCIe Gen3 x16" ; NULL: the device works in the host's memory, no transfer */
+	const char *name; /* "PCIe Gen3 x16" ; NULL: the device works in the host's memory, no transfer */
 	double bytes_per_second;
 	double latency_seconds;
 	double pj_per_byte;
@@ -35,10 +35,10 @@ struct npl_link {
 struct npl_device_info {
 	enum npl_device_kind kind;
 	enum npl_format format;
-	const char *engine;       /* "fast", "rtl"; NULL for a real device */
-	double clock_hz;          /* 0: has no cycle count */
+	const char *engine;          /* "fast", "rtl"; NULL for a real device */
+	double clock_hz;             /* 0: has no cycle count */
 	double peak_macs_per_second; /* 0: not known */
-	double static_watts;      /* drawn also while the device waits for the host or a link; 0: none or not known */
+	double static_watts;       /* drawn also while the device waits for the host or a link; 0: none or not known */
 	const char *static_origin; /* of static_watts; NULL: none */
 	struct npl_link link;
 	const struct npl_stat *stat; /* the counters of npl_result.counter */
@@ -48,14 +48,14 @@ struct npl_device_info {
 
 /* A driver: about eight members, so that a new machine is its own folder, a line in devices.def and a YAML file. */
 struct npl_driver {
-	const char *name;     /* "systolic", "cpu" */
-	const char *summary;  /* one line */
+	const char *name;               /* "systolic", "cpu" */
+	const char *summary;            /* one line */
 	const struct npl_param *params; /* schema of its machine files and of --set; NULL: none */
-	size_t config_bytes;  /* size of the struct that params describes */
-	bool needs_machine;   /* true: cannot be opened without a machine file */
+	size_t config_bytes;            /* size of the struct that params describes */
+	bool needs_machine;             /* true: cannot be opened without a machine file */
 	/* Opens with a config filled from params (borrowed until close). NPL_EDEVICE: cannot start, with the reason. */
 	int (*open)(const void *config, void **state, struct npl_err *err);
-	void (*close)(void *state); /* accepts NULL */
+	void (*close)(void *state);                                        /* accepts NULL */
 	void (*describe)(const void *state, struct npl_device_info *info); /* info is zeroed */
 	/* Can this layer run here? If not, the reason in why. Not an error. */
 	bool (*supports)(const void *state, const struct npl_layer *layer, char *why, size_t n);
@@ -67,8 +67,8 @@ extern const struct npl_driver *const npl_drivers[]; /* NULL-terminated, in the 
 
 struct npl_device_options {
 	int n_sets;
-	const char *const *set;  /* "KEY=VALUE" without the machine's name */
-	int threads;             /* > 0: for drivers with a parameter `threads` */
+	const char *const *set; /* "KEY=VALUE" without the machine's name */
+	int threads;            /* > 0: for drivers with a parameter `threads` */
 };
 
 struct npl_device; /* opaque: a driver opened with a machine */
@@ -76,13 +76,13 @@ struct npl_device; /* opaque: a driver opened with a machine */
 /* Opens a device by name (a driver, or NAME.yaml in the machines folder) or by the path of a machine file.
  * NPL_EDEVICE: no such device (naming the nearest) or it cannot start; NPL_EINPUT: a bad machine file. */
 int npl_device_open(const char *name, const struct npl_device_options *options, struct npl_device **device,
-                    struct npl_err *err);
+		    struct npl_err *err);
 void npl_device_close(struct npl_device *device); /* accepts NULL */
 
 const char *npl_device_name(const struct npl_device *device);
 const char *npl_device_description(const struct npl_device *device);
 const struct npl_device_info *npl_device_get_info(const struct npl_device *device);
-const char *npl_device_yaml(const struct npl_device *device);   /* effective machine as YAML; NULL: has no parameters */
+const char *npl_device_yaml(const struct npl_device *device); /* effective machine as YAML; NULL: has no parameters */
 /* The effective parameters, borrowed from the device. */
 const struct npl_param_value *npl_device_settings(const struct npl_device *device, int *n);
 const char *npl_device_sha256(const struct npl_device *device); /* of that text; NULL likewise */
@@ -91,7 +91,7 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
 /* Runs the layer and balances the books: MACs done equal the layer's, partitions sum to the cycles, bytes are at
  * least those of the tensors, energy is counts times table. A violation is NPL_EINTERNAL. */
 int npl_device_run(struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
-                   struct npl_err *err);
+		   struct npl_err *err);
 
 /* Every device there is: the drivers that need no machine file, and each file of the machines folder, in a fixed
  * order. Names live in the arena. */

@@ -18,11 +18,11 @@ struct npl_value {
 	enum npl_dtype dtype;
 	struct npl_shape shape;
 	bool constant;
-	const void *data; /* constant: its bytes (aligned for its type), or NULL while it is still a fill */
-	bool is_fill;     /* constant with every element equal: materialised by npl_value_data only when asked */
+	const void *data;      /* constant: its bytes (aligned for its type), or NULL while it is still a fill */
+	bool is_fill;          /* constant with every element equal: materialised by npl_value_data only when asked */
 	unsigned char fill[8]; /* that element */
-	int producer;     /* node that makes it, -1 for inputs and constants */
-	int uses;         /* inputs of nodes that are this value, plus one if it is an output of the graph */
+	int producer;          /* node that makes it, -1 for inputs and constants */
+	int uses;              /* inputs of nodes that are this value, plus one if it is an output of the graph */
 };
 
 struct npl_node {
@@ -30,36 +30,37 @@ struct npl_node {
 	enum npl_op op;
 	struct npl_attrs attrs;
 	int n_in, n_out;
-	const int *in;  /* value indices; -1: optional input absent */
+	const int *in; /* value indices; -1: optional input absent */
 	const int *out;
 	uint64_t macs;
 };
 
 struct npl_graph {
-	const char *name;   /* file name without folder and extension */
+	const char *name; /* file name without folder and extension */
 	char file_sha256[65];
 	int opset;
 	int ir_version;
 	const char *producer;
-	int64_t batch;      /* dimension 0 of the first input after --batch */
+	int64_t batch; /* dimension 0 of the first input after --batch */
 	int n_values;
 	struct npl_value *value;
 	int n_nodes;
 	struct npl_node *node;
 	int n_inputs, n_outputs;
-	const int *input;  /* value indices of what the user must give: initialisers listed as inputs are not among them */
+	const int
+		*input; /* value indices of what the user must give: initialisers listed as inputs are not among them */
 	const int *output;
-	int file_nodes;     /* nodes in the file, before folding */
+	int file_nodes;                                         /* nodes in the file, before folding */
 	int folded_constants, folded_batchnorms, folded_biases; /* what folding removed */
-	uint64_t macs, parameters; /* of all nodes; elements of weights in use */
+	uint64_t macs, parameters;                              /* of all nodes; elements of weights in use */
 	struct npl_arena arena;
-	void *mapping;      /* of the file; private */
+	void *mapping; /* of the file; private */
 	size_t mapping_bytes;
 };
 
 struct npl_load_options {
 	int64_t batch; /* > 0: rewrites dimension 0 of the inputs (and of Reshapes that repeat it) */
-	bool no_fold;  /* keep BatchNormalization, bias additions and views that change nothing (constants are still folded) */
+	bool no_fold; /* keep BatchNormalization, bias additions and views that change nothing (constants are still folded) */
 	/* Inputs whose values are known: they become constants (copied), found by the tensors' names. For models that
 	 * take a shape as input, as the ONNX backend tests do. */
 	int n_known;
@@ -68,7 +69,8 @@ struct npl_load_options {
 
 /* NPL_EINPUT: cannot be opened, is not ONNX, truncated, too large or too deep, unknown operator (node, operator and
  * opset named), shapes that do not fit, cycles, names used twice. options may be NULL. */
-int npl_graph_load(const char *path, const struct npl_load_options *options, struct npl_graph **graph, struct npl_err *err);
+int npl_graph_load(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+		   struct npl_err *err);
 void npl_graph_free(struct npl_graph *graph); /* accepts NULL */
 
 /* The bytes of a constant, made from its fill if need be. NULL and err when memory is short. */

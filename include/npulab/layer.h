@@ -24,7 +24,7 @@
 
 #include "npulab/op.h"
 
-#define NPL_LAYER_INPUTS 64
+#define NPL_LAYER_INPUTS      64
 #define NPL_Q16_FRACTION_BITS 10 /* of the format q16 */
 
 enum npl_format { NPL_FORMAT_F32, NPL_FORMAT_INT8, NPL_FORMAT_Q16, NPL_FORMATS };
@@ -34,12 +34,13 @@ const char *npl_format_name(enum npl_format format); /* "float32", "int8", "Q6.1
 enum npl_activation { NPL_ACT_NONE, NPL_ACT_RELU };
 
 struct npl_layer {
-	const char *name;              /* for messages and reports; borrowed */
+	const char *name; /* for messages and reports; borrowed */
 	enum npl_op op;
 	const struct npl_attrs *attrs; /* completed by the shape rule */
 	enum npl_activation fused;     /* applied to the result in the same pass */
 	int n_in;
-	const struct npl_tensor *in[NPL_LAYER_INPUTS]; /* NULL: optional input absent. When asked supports(), data may be NULL */
+	const struct npl_tensor
+		*in[NPL_LAYER_INPUTS]; /* NULL: optional input absent. When asked supports(), data may be NULL */
 	struct npl_tensor *out;        /* allocated, dtype and quantisation set by the caller */
 	uint64_t macs;                 /* what the operator's rule says must be done */
 	bool timing_only;              /* compute cycles and counters, leave out untouched */

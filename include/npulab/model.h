@@ -24,24 +24,24 @@ int npl_model_list(struct npl_arena *arena, const char *const **names, int *n, s
 
 /* Tensors for the graph's inputs, with any number of samples in dimension 0. */
 struct npl_samples {
-	int64_t count;             /* samples */
+	int64_t count; /* samples */
 	int n_inputs;
-	struct npl_tensor *input;  /* per graph input: (count, ...) */
-	struct npl_tensor labels;  /* (count) int64, or data NULL */
-	bool random;               /* made from the seed */
+	struct npl_tensor *input; /* per graph input: (count, ...) */
+	struct npl_tensor labels; /* (count) int64, or data NULL */
+	bool random;              /* made from the seed */
 };
 
 /* `files` are "FILE" or "NAME=FILE" (.npy, .pb); with none the inputs are seeded random: floats in [-1, 1), integers 0.
  * labels may be NULL. NPL_EINPUT when a file does not fit the graph or the inputs' counts differ. */
-int npl_samples_load(const struct npl_graph *graph, const char *const *files, int n_files, const char *labels, uint64_t seed,
-                     struct npl_samples *samples, struct npl_err *err);
+int npl_samples_load(const struct npl_graph *graph, const char *const *files, int n_files, const char *labels,
+		     uint64_t seed, struct npl_samples *samples, struct npl_err *err);
 void npl_samples_free(struct npl_samples *samples);
 
 /* Batch number b of the graph's batch size: borrowed where the samples fill it, else a padded copy (the last sample
  * repeated). batch has graph->n_inputs tensors, freed by npl_tensor_free each. Returns the number of real samples in
  * `real`. */
-int npl_samples_batch(const struct npl_graph *graph, const struct npl_samples *samples, int64_t b, struct npl_tensor *batch,
-                      int64_t *real, struct npl_err *err);
+int npl_samples_batch(const struct npl_graph *graph, const struct npl_samples *samples, int64_t b,
+		      struct npl_tensor *batch, int64_t *real, struct npl_err *err);
 int64_t npl_samples_batches(const struct npl_graph *graph, const struct npl_samples *samples);
 
 #endif

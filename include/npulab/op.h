@@ -19,7 +19,7 @@ enum npl_op {
 };
 
 #define NPL_MAX_OUTPUTS 2
-#define NPL_SPATIAL 2 /* spatial dimensions of a window; 1-D operators run as 2-D with a leading 1 */
+#define NPL_SPATIAL     2 /* spatial dimensions of a window; 1-D operators run as 2-D with a leading 1 */
 
 enum npl_auto_pad { NPL_PAD_NOTSET, NPL_PAD_SAME_UPPER, NPL_PAD_SAME_LOWER, NPL_PAD_VALID };
 
@@ -46,17 +46,25 @@ struct npl_attrs {
 	float epsilon;            /* BatchNormalization */
 	int n_list;               /* Transpose perm, Unsqueeze axes, legacy Reshape shape */
 	int64_t list[NPL_MAX_RANK];
-	bool allow_zero;          /* Reshape */
-	bool legacy_broadcast;    /* Add, Mul before opset 7 with broadcast=1 */
+	bool allow_zero;            /* Reshape */
+	bool legacy_broadcast;      /* Add, Mul before opset 7 with broadcast=1 */
 	struct npl_tensor constant; /* Constant: the value; ConstantOfShape: one element */
-	int opset;                /* the model's version of the default domain; rules differ by it; 0: the newest */
+	int opset;                  /* the model's version of the default domain; rules differ by it; 0: the newest */
 };
 
 /* One attribute as a model file gives it, before the operator has looked at it. All pointers are borrowed; attributes
  * and what they point to live as long as the graph, because Constant refers to them. */
 struct npl_attr {
 	const char *name;
-	enum { NPL_ATTR_INT, NPL_ATTR_FLOAT, NPL_ATTR_STRING, NPL_ATTR_INTS, NPL_ATTR_FLOATS, NPL_ATTR_TENSOR, NPL_ATTR_OTHER } type;
+	enum {
+		NPL_ATTR_INT,
+		NPL_ATTR_FLOAT,
+		NPL_ATTR_STRING,
+		NPL_ATTR_INTS,
+		NPL_ATTR_FLOATS,
+		NPL_ATTR_TENSOR,
+		NPL_ATTR_OTHER
+	} type;
 	int64_t i;
 	float f;
 	const char *s; /* NUL-terminated */
@@ -77,7 +85,7 @@ struct npl_attr_list {
 struct npl_attr *npl_attr_find(struct npl_attr_list *list, const char *name, int type, struct npl_err *err);
 
 enum npl_op_flags {
-	NPL_OP_IS_VIEW = 1,      /* output is input 0 with another shape: no data moves (Reshape, Flatten, Dropout...) */
+	NPL_OP_IS_VIEW = 1, /* output is input 0 with another shape: no data moves (Reshape, Flatten, Dropout...) */
 	NPL_OP_NEEDS_VALUES = 2, /* the shape rule reads the values of constant inputs (Reshape's shape) */
 	NPL_OP_KEEPS_RANGE = 4,  /* output values lie within the range of input 0's (pooling, Relu, views): a
 	                            quantised output keeps its input's scale and zero point */
@@ -86,7 +94,7 @@ enum npl_op_flags {
 
 /* What the rows of ops.def expand to. in[i] may be NULL for an optional input that is absent. */
 struct npl_op_def {
-	const char *name; /* the ONNX name */
+	const char *name;   /* the ONNX name */
 	int min_in, max_in; /* max_in -1: any number */
 	int outputs;        /* at most */
 	unsigned flags;     /* enum npl_op_flags */
@@ -95,13 +103,13 @@ struct npl_op_def {
 	/* Sets dtype and shape of out[] from in[] (data of in[i] is NULL unless constant) and completes attrs
 	 * (window padding, negative axes). NPL_EINPUT says which shapes do not fit. */
 	int (*shape)(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-	             int n_out, struct npl_err *err);
+		     int n_out, struct npl_err *err);
 	/* Computes out[] (allocated, shaped) from in[]. Float kernels in cache order; exact on integers. */
 	int (*run)(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-	           int n_out, struct npl_err *err);
+		   int n_out, struct npl_err *err);
 	/* Multiply-accumulates of one run; NULL: none. */
 	uint64_t (*macs)(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-	                 const struct npl_tensor *out);
+			 const struct npl_tensor *out);
 };
 
 extern const struct npl_op_def npl_op_defs[NPL_OPS];

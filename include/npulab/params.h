@@ -33,7 +33,7 @@ struct npl_param { /* a table ends with key NULL */
 	double min, max;       /* INT, DOUBLE: inclusive */
 	const char *unit;      /* "" when none */
 	const char *help;
-	const char *choices;   /* CHOICE only */
+	const char *choices; /* CHOICE only */
 };
 
 /* One key and its value as a file or the command line gave it. */
@@ -48,7 +48,7 @@ struct npl_machine {
 	const char *name;  /* the file's `name:`, or the file's base name */
 	const char *model; /* the file's `model:`: which simulator runs it; for real devices the device's own name */
 	const char *description;
-	const char *path;  /* NULL for a device without a file */
+	const char *path; /* NULL for a device without a file */
 	int n_settings;
 	struct npl_setting *setting;
 };
@@ -56,15 +56,16 @@ struct npl_machine {
 /* Reads a machine file (YAML: nested mappings of scalars, at most 1 MiB, 8 levels). */
 int npl_machine_load(const char *path, struct npl_arena *arena, struct npl_machine *machine, struct npl_err *err);
 /* Adds a `--set` override; later ones win. */
-int npl_machine_set(struct npl_machine *machine, struct npl_arena *arena, const char *key, const char *value, struct npl_err *err);
+int npl_machine_set(struct npl_machine *machine, struct npl_arena *arena, const char *key, const char *value,
+		    struct npl_err *err);
 
 /* Fills config from defaults, then the machine's settings in order. NPL_EINPUT (file) or NPL_EUSAGE (--set)
  * names the line, the key (the nearest known one if unknown) and the range. */
 int npl_params_read(const struct npl_param *schema, const struct npl_machine *machine, struct npl_arena *arena,
-                    void *config, struct npl_err *err);
+		    void *config, struct npl_err *err);
 /* The effective machine as YAML with units and help as comments; the text lives in the arena. */
 char *npl_params_dump(const struct npl_param *schema, const struct npl_machine *machine, const void *config,
-                      struct npl_arena *arena);
+		      struct npl_arena *arena);
 
 /* The effective values in schema order, for reports; keys borrowed from the schema, values in the arena. 0 or NPL_ENOMEM. */
 struct npl_param_value {
@@ -72,6 +73,6 @@ struct npl_param_value {
 	bool is_number; /* value is a JSON number */
 };
 int npl_params_values(const struct npl_param *schema, const void *config, struct npl_arena *arena,
-                      const struct npl_param_value **values, int *n);
+		      const struct npl_param_value **values, int *n);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "npulab/graph.h"
 
-struct npl_placement { /* everything lives in the arena */
+struct npl_placement {      /* everything lives in the arena */
 	int *device;        /* per node: index into names, or NPL_ON_HOST */
 	const char **names; /* devices used, in the order of their first rule */
 	int n_names;
@@ -17,6 +17,6 @@ struct npl_placement { /* everything lives in the arena */
 
 /* NPL_EUSAGE: a rule without '=', a bad expression, or one that matches no node (naming the nearest operator). */
 int npl_placement_parse(const struct npl_graph *graph, const char *rules, struct npl_arena *arena,
-                        struct npl_placement *placement, struct npl_err *err);
+			struct npl_placement *placement, struct npl_err *err);
 
 #endif

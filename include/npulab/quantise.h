@@ -23,16 +23,17 @@ struct npl_quant npl_quant_of_range(enum npl_format format, struct npl_range ran
 /* NPL_EINPUT: a NaN in a value, a NaN or an infinity in a weight or bias; an infinite value saturates. */
 
 /* Float to format and back; out is allocated here with in's shape. quant belongs to the integer side. */
-int npl_quantise(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant, struct npl_tensor *out, struct npl_err *err);
+int npl_quantise(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant, struct npl_tensor *out,
+		 struct npl_err *err);
 int npl_dequantise(const struct npl_tensor *in, struct npl_tensor *out, struct npl_err *err);
 
 /* Weights w (dimension 0 = output channels, float32) to the format. The channel scales are written to
  * channel_scale[channels] for int8 (out->quant.channel_scale points there). A channel of zeros gets scale 1. */
-int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, float *channel_scale, struct npl_tensor *out,
-                        struct npl_err *err);
+int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, float *channel_scale,
+			struct npl_tensor *out, struct npl_err *err);
 
 /* Bias to int32 at scale x_scale * w_scale (of its channel), rounded half to even, saturating. */
 int npl_quantise_bias(const struct npl_tensor *bias, const struct npl_quant *x, const struct npl_quant *w,
-                      struct npl_tensor *out, struct npl_err *err);
+		      struct npl_tensor *out, struct npl_err *err);
 
 #endif

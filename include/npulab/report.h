@@ -20,12 +20,13 @@ struct npl_report_context {
 
 /* Derived figures of one entry, the same for every report. NAN: not applicable or not known. */
 struct npl_figures {
-	double seconds, latency_s;        /* of all samples; of one batch */
+	double seconds, latency_s; /* of all samples; of one batch */
 	double inferences_per_second, ops_per_second, utilization;
 	double energy_j, inferences_per_joule, joules_per_inference, power_w;
 	double known_joules_per_inference; /* of the components that are known, when others are absent */
 };
-void npl_figures_of(const struct npl_device_report *report, const struct npl_report_context *context, struct npl_figures *figures);
+void npl_figures_of(const struct npl_device_report *report, const struct npl_report_context *context,
+		    struct npl_figures *figures);
 
 void npl_report_table(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 void npl_report_json(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);

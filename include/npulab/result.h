@@ -11,7 +11,7 @@
 #include "npulab/error.h"
 
 #define NPL_MAX_COUNTERS 24
-#define NPL_MAX_ENERGY 16
+#define NPL_MAX_ENERGY   16
 
 /* Where a time comes from. */
 enum npl_from { NPL_FROM_NONE, NPL_FROM_MODEL, NPL_FROM_MEASURE };
@@ -36,19 +36,19 @@ struct npl_result {
 	uint64_t cycles; /* ticks of the machine's own clock; 0 for a real device */
 	double seconds;  /* cycles over the clock, or measured */
 	enum npl_from seconds_from;
-	uint64_t macs; /* multiply-accumulates done that belong to the layer */
-	uint64_t counter[NPL_MAX_COUNTERS]; /* in the order of the device's stats table */
-	uint64_t bytes[NPL_MEM_LEVELS];     /* that crossed each memory's port */
+	uint64_t macs;                           /* multiply-accumulates done that belong to the layer */
+	uint64_t counter[NPL_MAX_COUNTERS];      /* in the order of the device's stats table */
+	uint64_t bytes[NPL_MEM_LEVELS];          /* that crossed each memory's port */
 	uint64_t bytes_at_least[NPL_MEM_LEVELS]; /* bytes of the tensors that must have crossed it */
-	uint64_t saturations; /* outputs that hit the end of their number format */
-	uint64_t overflows;   /* accumulations that wrapped */
+	uint64_t saturations;                    /* outputs that hit the end of their number format */
+	uint64_t overflows;                      /* accumulations that wrapped */
 	int n_energy;
 	struct npl_energy energy[NPL_MAX_ENERGY];
 };
 
 /* Adds a component counted as events; NPL_EINTERNAL when the table is full or the origin is not of the set. */
 int npl_result_energy(struct npl_result *result, const char *component, uint64_t events, double pj_per_event,
-                      const char *origin, struct npl_err *err);
+		      const char *origin, struct npl_err *err);
 /* Sum of the components' joules; NAN when there is none or one is absent. */
 double npl_result_joules(const struct npl_result *result);
 

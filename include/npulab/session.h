@@ -30,7 +30,7 @@ struct npl_range {
  * dtype and shape; outputs[] gets graph->n_outputs tensors. ranges[graph->n_values], or NULL, is widened by what each
  * value took. NPL_EINPUT when an input does not fit. */
 int npl_evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
-                 struct npl_range *ranges, struct npl_err *err);
+		 struct npl_range *ranges, struct npl_err *err);
 
 #define NPL_ON_HOST (-1)
 
@@ -45,7 +45,7 @@ struct npl_session_options {
 struct npl_session; /* opaque */
 
 int npl_session_open(struct npl_graph *graph, const struct npl_session_options *options, struct npl_session **session,
-                     struct npl_err *err);
+		     struct npl_err *err);
 void npl_session_close(struct npl_session *session); /* accepts NULL */
 
 /* Whether runs hash the outputs of their layers (they do unless told not to): a timed pass has no use for it. */
@@ -61,19 +61,21 @@ enum npl_role {
 struct npl_layer_run {
 	int node;
 	enum npl_role role;
-	const char *ran_on;       /* device name or "host"; borrowed from the session */
-	const char *note;         /* why it is on the host, or what it is fused into; NULL: nothing to say */
-	const struct npl_stat *stat; /* the counters of result, n_stats of them: the device's table; NULL: it has none */
+	const char *ran_on; /* device name or "host"; borrowed from the session */
+	const char *note;   /* why it is on the host, or what it is fused into; NULL: nothing to say */
+	const struct npl_stat
+		*stat; /* the counters of result, n_stats of them: the device's table; NULL: it has none */
 	size_t n_stats;
-	struct npl_result result; /* the device's part; its energies cover the whole row, host and link included. The row
+	struct npl_result
+		result;      /* the device's part; its energies cover the whole row, host and link included. The row
 	                             takes result.seconds + host_seconds + link_seconds. */
-	double host_seconds;      /* modelled host: the operator itself and conversions of number format */
+	double host_seconds; /* modelled host: the operator itself and conversions of number format */
 	double link_seconds;
 	uint64_t link_bytes;
 	int transfers;
 	enum npl_dtype output_dtype; /* of the output in its own format, and what its integers stand for */
 	struct npl_quant output_quant;
-	char output_sha256[65];   /* of the output's bytes in its own format; empty in timing_only or unhashed */
+	char output_sha256[65]; /* of the output's bytes in its own format; empty in timing_only or unhashed */
 };
 
 #define NPL_MAX_RUN_ENERGY 64 /* the components of several machines, of the host and of the links */
@@ -90,13 +92,13 @@ struct npl_run {
 	uint64_t saturations, overflows;
 	int n_energy;
 	struct npl_energy energy[NPL_MAX_RUN_ENERGY]; /* by component and origin */
-	double wall_seconds; /* the devices' run() calls, as this computer felt them */
+	double wall_seconds;                          /* the devices' run() calls, as this computer felt them */
 };
 
 /* Runs one batch. outputs[] (graph->n_outputs, zeroed) gets float32 tensors; run is filled (zeroed before). The strings in
  * run belong to the session and its devices. */
 int npl_session_run(struct npl_session *session, const struct npl_tensor *inputs, struct npl_tensor *outputs,
-                    struct npl_run *run, struct npl_err *err);
+		    struct npl_run *run, struct npl_err *err);
 
 /* Adds another batch of the same session to sum; a zeroed sum becomes a copy. The first batch's hashes stay. */
 int npl_run_add(struct npl_run *sum, const struct npl_run *run, struct npl_err *err);

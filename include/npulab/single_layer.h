@@ -15,10 +15,10 @@
 #include "npulab/random.h"
 
 struct npl_layer_spec {
-	enum npl_op op;            /* GEMM, CONV, MAXPOOL, AVERAGEPOOL, RELU */
-	struct npl_shape x;        /* GEMM: (m,k); else (n,c,h,w) */
-	int64_t outputs;           /* GEMM: n; CONV: filters */
-	struct npl_attrs attrs;    /* window and groups; completed by npl_single_layer */
+	enum npl_op op;         /* GEMM, CONV, MAXPOOL, AVERAGEPOOL, RELU */
+	struct npl_shape x;     /* GEMM: (m,k); else (n,c,h,w) */
+	int64_t outputs;        /* GEMM: n; CONV: filters */
+	struct npl_attrs attrs; /* window and groups; completed by npl_single_layer */
 	bool unsigned_x, requantise;
 	uint64_t seed;
 };
@@ -29,6 +29,6 @@ void npl_draw(struct npl_tensor *tensor, struct npl_random *random);
 /* Fills a comparison of one-layer reports; its graph lives in the comparison's arena. outputs, if not NULL, receives the
  * last device's result in its own type. options: device_names, n_devices, set, n_sets, threads, timing_only. */
 int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare_options *options,
-                     struct npl_comparison *comparison, struct npl_tensor *output, struct npl_err *err);
+		     struct npl_comparison *comparison, struct npl_tensor *output, struct npl_err *err);
 
 #endif

@@ -16,19 +16,19 @@
 
 #include "npulab/error.h"
 
-#define NPL_MAX_RANK 8
+#define NPL_MAX_RANK     8
 #define NPL_MAX_ELEMENTS ((int64_t)1 << 40) /* an upper bound on any tensor: refuses nonsense shapes early */
 
 enum npl_dtype { NPL_F32, NPL_F64, NPL_I8, NPL_U8, NPL_I16, NPL_I32, NPL_I64, NPL_BOOL, NPL_DTYPES };
 
 struct npl_shape {
-	int rank;                   /* 0 is a scalar */
+	int rank;                  /* 0 is a scalar */
 	int64_t dim[NPL_MAX_RANK]; /* >= 0 */
 };
 
 /* Quantisation of an integer tensor. Symmetric types have zero_point 0. */
 struct npl_quant {
-	float scale;                /* per tensor; 0: not quantised (raw integers) */
+	float scale; /* per tensor; 0: not quantised (raw integers) */
 	int32_t zero_point;
 	const float *channel_scale; /* per output channel (dimension 0 of a weight), or NULL; borrowed */
 };

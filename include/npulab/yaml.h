@@ -10,7 +10,8 @@
 #include "npulab/params.h"
 
 /* At most 1 MiB, 8 levels and 4096 keys; everything lives in the arena. */
-int npl_settings_load(const char *path, struct npl_arena *arena, struct npl_setting **settings, int *n, struct npl_err *err);
+int npl_settings_load(const char *path, struct npl_arena *arena, struct npl_setting **settings, int *n,
+		      struct npl_err *err);
 
 /* A double as the shortest decimal text that reads back to the same value; returns buf. */
 const char *npl_double_text(double value, char *buf, size_t n);
