@@ -104,7 +104,7 @@ static void set_fetch_time(struct schedule *s)
 /* Fetches the next tile; the cycle from which it is in the FIFO. */
 static uint64_t push(struct schedule *s)
 {
-	uint64_t slots = (uint64_t)s->config->fifo_tiles;
+	uint64_t slots = s->config->fifo_tiles > 0 ? (uint64_t)s->config->fifo_tiles : 1;
 	uint64_t slot_free = s->fetched < slots ? 0 : s->popped[s->fetched % slots];
 	struct instant at = s->fetch_end;
 	if (slot_free > at.cycles)
