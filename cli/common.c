@@ -3,6 +3,7 @@
  * What the running commands share (common.h). */
 #include "common.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,23 @@ static void list_targets(const struct cli_common *common, const char *target[TAR
 		target[i] = all[i] && strcmp(all[i], "-") ? all[i] : NULL;
 }
 
+/* A run may take long: an output that has no folder to go to is refused before it. */
+static int check_folders(const struct cli_common *common, struct npl_err *err)
+{
+	const char *target[TARGETS];
+	list_targets(common, target);
+	for (int i = 0; i < TARGETS; i++) {
+		const char *slash = target[i] ? strrchr(target[i], '/') : NULL;
+		char folder[PATH_MAX];
+		if (!slash || (size_t)(slash - target[i]) >= sizeof folder - 1)
+			continue;
+		snprintf(folder, sizeof folder, "%.*s", (int)(slash - target[i]) + 1, target[i]);
+		if (access(folder, W_OK | X_OK))
+			return npl_fail(err, NPL_EOUTPUT, "%s: cannot be written: %s", target[i], strerror(errno));
+	}
+	return 0;
+}
+
 /* A report over what the run reads would lose that. path may be NULL. */
 static int protect(const struct cli_common *common, const char *path, const char *what, struct npl_err *err)
 {
@@ -129,6 +147,8 @@ int cli_work_load(const char *model, const struct cli_common *common, struct cli
 	*work = (struct cli_work){0};
 	int rc = npl_model_find(model, &work->arena, &work->files, err);
 	if (!rc)
+		rc = check_folders(common, err);
+	if (!rc)
 		rc = protect(common, work->files.path, "the model itself", err);
 	if (!rc)
 		rc = protect_samples(common, &work->files, err);
@@ -137,6 +157,17 @@ int cli_work_load(const char *model, const struct cli_common *common, struct cli
 		rc = npl_graph_load(work->files.path, &options, &work->graph, err);
 	if (!rc)
 		rc = load_samples(common, work, err);
+	/* A shipped model's batch suits its own samples; fewer of the user's make a smaller batch, not a padded one. */
+	if (!rc && !common->batch && work->samples.count < work->graph->batch) {
+		options.batch = work->samples.count;
+		npl_samples_free(&work->samples);
+		npl_samples_free(&work->calibration);
+		npl_graph_free(work->graph);
+		work->graph = NULL;
+		rc = npl_graph_load(work->files.path, &options, &work->graph, err);
+		if (!rc)
+			rc = load_samples(common, work, err);
+	}
 	if (rc)
 		cli_work_free(work);
 	return rc;

@@ -5,7 +5,7 @@
 
 static int compare_main(int argc, char **argv, struct npl_err *err)
 {
-	struct cli_common common = {.devices = "reference,tpu_v1,diannao,cpu", .seed = 1};
+	struct cli_common common = {.seed = 1};
 	struct cli_option options[1 + CLI_COMMON_OPTIONS] = {
 		{"devices", CLI_TEXT, &common.devices, 0, 0, "A,B,...",
 		 "devices or machine files (default: reference,tpu_v1,diannao,cpu)"}};
@@ -18,6 +18,8 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 	bool helped;
 	if (cli_parse(&cli_compare, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
+	if (!common.devices) /* a measured device has no time without values */
+		common.devices = common.timing_only ? "tpu_v1,diannao" : "reference,tpu_v1,diannao,cpu";
 	if (!model)
 		return npl_fail(err, NPL_EUSAGE, "compare: which model? usage: npulab compare %s",
 				cli_compare.arguments);

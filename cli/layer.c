@@ -193,7 +193,7 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 
 static int layer_main(int argc, char **argv, struct npl_err *err)
 {
-	struct layer_options o = {.common = {.devices = "tpu_v1,diannao,cpu", .seed = 1}};
+	struct layer_options o = {.common = {.seed = 1}};
 	const char *op = NULL;
 	bool helped;
 	int n_words;
@@ -226,6 +226,8 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		{0}};
 	if (cli_parse(&cli_layer, options, argc, argv, &op, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
+	if (!o.common.devices) /* a measured device has no time without values */
+		o.common.devices = o.common.timing_only ? "tpu_v1,diannao" : "tpu_v1,diannao,cpu";
 	if (!op)
 		return npl_fail(err, NPL_EUSAGE, "layer: which? usage: npulab layer %s", cli_layer.arguments);
 	if (o.common.output && o.common.timing_only)

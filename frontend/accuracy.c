@@ -28,6 +28,25 @@ static int64_t greatest(const float *row, int64_t n)
 	return best;
 }
 
+int npl_labels_check(const struct npl_graph *graph, const struct npl_samples *samples, struct npl_err *err)
+{
+	if (!samples->labels.data || !graph->n_outputs)
+		return 0;
+	const struct npl_value *value = &graph->value[graph->output[0]];
+	int64_t classes = classes_of(&(struct npl_tensor){.dtype = value->dtype, .shape = value->shape}, graph->batch);
+	if (!classes)
+		return npl_fail(err, NPL_EINPUT, "labels are given, but output '%s' is no list of classes",
+				value->name);
+	for (int64_t i = 0; i < samples->count; i++) {
+		int64_t label = ((const int64_t *)samples->labels.data)[i];
+		if (label < 0 || label >= classes)
+			return npl_fail(err, NPL_EINPUT,
+					"the label of sample %lld is %lld, expected a class from 0 to %lld",
+					(long long)i, (long long)label, (long long)classes - 1);
+	}
+	return 0;
+}
+
 static void classify(const struct npl_tensor *ref, const struct npl_tensor *out, int64_t count,
 		     const struct npl_tensor *labels, struct npl_accuracy *accuracy)
 {

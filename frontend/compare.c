@@ -22,11 +22,19 @@ struct job {
 };
 
 /* Room for the outputs of all samples, batch size replaced by their number. An output that does not have the batch in
- * dimension 0 keeps its shape and holds the last batch's. */
+ * dimension 0 keeps its shape, and there can only be one batch. */
 static int alloc_outputs(const struct job *job, struct npl_tensor *all, struct npl_err *err)
 {
+	char shape[128];
 	for (int i = 0; i < job->graph->n_outputs; i++) {
 		const struct npl_value *value = &job->graph->value[job->graph->output[i]];
+		if (job->batches > 1 && (!value->shape.rank || value->shape.dim[0] != job->graph->batch))
+			return npl_fail(err, NPL_EINPUT,
+					"output '%s' of shape %s does not begin with the batch of %lld, so the "
+					"outputs of %lld batches cannot be put together: give --batch %lld",
+					value->name, npl_shape_text(&value->shape, shape, sizeof shape),
+					(long long)job->graph->batch, (long long)job->batches,
+					(long long)job->samples->count);
 		all[i] = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
 		if (value->shape.rank && value->shape.dim[0] == job->graph->batch)
 			all[i].shape.dim[0] = job->samples->count;
@@ -233,6 +241,8 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 				     : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int d = 0; d < options->n_devices && !rc; d++)
 		quantised = quantised || npl_device_get_info(device[d])->format != NPL_FORMAT_F32;
+	if (!rc)
+		rc = npl_labels_check(graph, samples, err);
 	if (!rc)
 		rc = prepare_reference(&job, calibration, quantised, c, err);
 	if (!rc)

@@ -108,8 +108,9 @@ static int convert(struct npl_live *live, int v, const struct npl_form *from, en
 	struct npl_tensor made = {.name = from->tensor.name, .shape = from->tensor.shape, .quant = quant};
 	made.dtype = npl_format_dtype(format);
 	if (!s->timing_only) {
-		int rc = format == NPL_FORMAT_F32 ? npl_dequantise(&from->tensor, &made, err)
-						  : npl_quantise(&from->tensor, format, quant, &made, err);
+		int rc = format == NPL_FORMAT_F32
+				 ? npl_dequantise(&from->tensor, &made, err)
+				 : npl_quantise_counting(&from->tensor, format, quant, &made, &row->clipped, err);
 		if (rc)
 			return rc;
 	}

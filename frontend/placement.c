@@ -59,6 +59,12 @@ static int no_match(const struct npl_graph *graph, const struct rule *rule, stru
 {
 	const char *names[64];
 	int n = 0;
+	for (int i = 0; i < graph->n_nodes && !rule->on_name; i++)
+		if (!strcmp(graph->node[i].name, rule->pattern))
+			return npl_fail(
+				err, NPL_EUSAGE,
+				"--place: '%s' matches no operator of this model; for the node of that name write /%s/",
+				rule->pattern, rule->pattern);
 	for (int i = 0; i < graph->n_nodes && n < 64; i++)
 		names[n++] = rule->on_name ? graph->node[i].name : npl_op_defs[graph->node[i].op].name;
 	const char *nearest = npl_nearest(rule->pattern, names, n);

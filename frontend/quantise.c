@@ -83,6 +83,13 @@ static int32_t load(const struct npl_tensor *tensor, int64_t i)
 int npl_quantise(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant, struct npl_tensor *out,
 		 struct npl_err *err)
 {
+	uint64_t saturations = 0;
+	return npl_quantise_counting(in, format, quant, out, &saturations, err);
+}
+
+int npl_quantise_counting(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant,
+			  struct npl_tensor *out, uint64_t *saturations, struct npl_err *err)
+{
 	int32_t low, high;
 	*out = (struct npl_tensor){
 		.name = in->name, .dtype = npl_format_dtype(format), .shape = in->shape, .quant = quant};
@@ -97,7 +104,9 @@ int npl_quantise(const struct npl_tensor *in, enum npl_format format, struct npl
 			return npl_fail(err, NPL_EINPUT, "'%s' holds a NaN, which %s cannot hold",
 					in->name ? in->name : "a value", npl_format_name(format));
 		}
-		store(out, i, saturate(rintf(x[i] / quant.scale) + (float)quant.zero_point, low, high));
+		float q = rintf(x[i] / quant.scale) + (float)quant.zero_point;
+		*saturations += q < (float)low || q > (float)high;
+		store(out, i, saturate(q, low, high));
 	}
 	return 0;
 }

@@ -3,6 +3,7 @@
  * Samples: what the user gives (or the seed makes) for the graph's inputs, cut into batches (model.h). */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "npulab/model.h"
 #include "npulab/random.h"
@@ -64,6 +65,11 @@ static int load_inputs(const struct npl_graph *graph, const char *const *files, 
 	for (int f = 0; f < n_files; f++) {
 		const char *file;
 		int i = bind(graph, samples, files[f], &file);
+		const char *equals = strchr(files[f], '=');
+		if (equals && file == files[f] && access(file, F_OK))
+			return npl_fail(err, NPL_EINPUT, "--input %s: the model has no input '%.*s'; its first is '%s'",
+					files[f], (int)(equals - files[f]), files[f],
+					graph->n_inputs ? graph_input(graph, 0)->name : "");
 		if (i < 0)
 			return npl_fail(err, NPL_EINPUT, "--input %s: the model has %d input%s, all given already",
 					files[f], graph->n_inputs, graph->n_inputs == 1 ? "" : "s");

@@ -202,7 +202,7 @@ Test(cli_bad_input, samples_that_do_not_fit)
 		{3, "is not a regular file", INPUT("@/zero.npy")},
 		{3, "missing.npy: cannot be opened", INPUT("@/missing.npy")},
 		{3, "missing.npy: cannot be opened", INPUT("image=@/missing.npy")},
-		{3, "cannot be opened", INPUT("nosuchinput=@/good.npy")},
+		{3, "the model has no input 'nosuchinput'", INPUT("nosuchinput=@/good.npy")},
 		{3,
 		 "all given already",
 		 {"compare", "digits", "--devices", "tpu_v1", "--input", "@/good.npy", "--input", "@/good.npy"}},

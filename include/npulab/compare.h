@@ -75,6 +75,9 @@ void npl_comparison_free(struct npl_comparison *comparison);
 /* The options of one device: those of `set` that begin with its name and a dot. fill has room for n_sets entries. */
 int npl_device_sets(const char *device, const char *const *set, int n_sets, const char **fill);
 
+/* NPL_EINPUT when there are labels and the network is no classifier, or one is none of its classes. */
+int npl_labels_check(const struct npl_graph *graph, const struct npl_samples *samples, struct npl_err *err);
+
 /* out against ref, over n_outputs tensors with `count` samples each; labels may be NULL. */
 void npl_accuracy_of(const struct npl_tensor *ref, const struct npl_tensor *out, int n_outputs, int64_t count,
 		     const struct npl_tensor *labels, struct npl_accuracy *accuracy);

@@ -25,6 +25,9 @@ struct npl_quant npl_quant_of_range(enum npl_format format, struct npl_range ran
 /* Float to format and back; out is allocated here with in's shape. quant belongs to the integer side. */
 int npl_quantise(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant, struct npl_tensor *out,
 		 struct npl_err *err);
+/* The same; adds the number of values that lay outside the format to *saturations. */
+int npl_quantise_counting(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant,
+			  struct npl_tensor *out, uint64_t *saturations, struct npl_err *err);
 int npl_dequantise(const struct npl_tensor *in, struct npl_tensor *out, struct npl_err *err);
 
 /* Weights w (dimension 0 = output channels, float32) to the format. The channel scales are written to

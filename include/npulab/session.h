@@ -73,6 +73,7 @@ struct npl_layer_run {
 	double link_seconds;
 	uint64_t link_bytes;
 	int transfers;
+	uint64_t clipped; /* values outside the format when they were converted for this row; in result.saturations */
 	enum npl_dtype output_dtype; /* of the output in its own format, and what its integers stand for */
 	struct npl_quant output_quant;
 	char output_sha256[65]; /* of the output's bytes in its own format; empty in timing_only or unhashed */

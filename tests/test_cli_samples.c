@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the program promises about samples: none is lost, few of them are not padded to a shipped model's batch, values
+ * outside the calibrated range are counted, labels are classes, and what cannot be is refused before the work. */
+#include "cli_json.h"
+#include "npulab/graph.h"
+
+static const struct cli_how plainly = {0};
+
+#define SAMPLES 5
+#define PIXELS  64
+
+/* Images of one value, saved as digits.npy expects them. */
+static void write_images(const char *folder, const char *name, int n, float value)
+{
+	float data[SAMPLES * PIXELS];
+	char path[CLI_PATH + 32];
+	struct npl_err err;
+	struct npl_tensor t = {.dtype = NPL_F32, .shape = npl_shape_of(4, n, 1, 8, 8), .data = data};
+	for (int i = 0; i < n * PIXELS; i++)
+		data[i] = value;
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	cr_assert_eq(npl_tensor_save_npy(path, &t, &err), 0, "%s", err.msg);
+}
+
+/* A network whose output is the transposed input: (N,7) becomes (7,N), so batches cannot be put together. */
+static void write_transpose(const char *folder)
+{
+	struct onnx_writer g = {0}, attrs = {0};
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){1, 7});
+	onnx_put_attr_ints(&attrs, "perm", 2, (int64_t[]){1, 0});
+	onnx_put_node(&g, "Transpose", "turn", "x", "t", &attrs);
+	onnx_put_node(&g, "Relu", "act", "t", "y", NULL);
+	onnx_put_output(&g, "y");
+	cli_write_model(folder, "turn.onnx", &g);
+	float data[SAMPLES * 7] = {0};
+	char path[CLI_PATH + 32];
+	struct npl_err err;
+	struct npl_tensor t = {.dtype = NPL_F32, .shape = npl_shape_of(2, SAMPLES, 7), .data = data};
+	snprintf(path, sizeof path, "%s/five.npy", folder);
+	cr_assert_eq(npl_tensor_save_npy(path, &t, &err), 0, "%s", err.msg);
+}
+
+Test(cli_samples, outputs_that_are_no_batch)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	write_transpose(folder);
+	const struct cli_refusal lost[] = {
+		{3, "give --batch 5", {"run", "@/turn.onnx", "--device", "reference", "--input", "@/five.npy"}},
+		{3,
+		 "give --batch 5",
+		 {"compare", "@/turn.onnx", "--devices", "cpu", "--input", "@/five.npy", "--batch", "2"}},
+	};
+	cli_check_refusals(folder, lost, 2);
+	struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "run", "@/turn.onnx", "--device",
+				      "reference", "--input", "@/five.npy", "--batch", "5", "--quiet");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cli_free(&r);
+	cli_remove_folder(folder);
+}
+
+/* digits' batch of 120 suits its own test set; five images of the user's are a batch of five. */
+Test(cli_samples, few_samples_are_not_padded)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	write_images(folder, "five.npy", SAMPLES, 0.5f);
+	struct cli_how how = {.folder = folder};
+	json_t *few = cli_json(&how, "compare", "digits", "--devices", "tpu_v1", "--input", "@/five.npy", "--json",
+			       "-");
+	cr_assert_eq(cli_integer(cli_at(few, "model.batch")), SAMPLES);
+	cr_assert_eq(cli_integer(cli_at(few, "model.batches")), 1);
+	json_decref(few);
+	json_t *asked = cli_json(&how, "compare", "digits", "--devices", "tpu_v1", "--input", "@/five.npy", "--batch",
+				 "8", "--json", "-");
+	cr_assert_eq(cli_integer(cli_at(asked, "model.batch")), 8, "a batch that is asked for is kept");
+	json_decref(asked);
+	cli_remove_folder(folder);
+}
+
+/* Inputs beyond the calibrated 0 to 1 are clipped on their way to the machine: the column that tells must say so. */
+Test(cli_samples, clipped_inputs_are_saturations)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	write_images(folder, "fits.npy", SAMPLES, 1.0f);
+	write_images(folder, "below.npy", SAMPLES, -100.0f);
+	struct cli_how how = {.folder = folder};
+	json_t *fits = cli_json(&how, "compare", "digits", "--devices", "tpu_v1", "--input", "@/fits.npy", "--json",
+				"-");
+	json_t *below = cli_json(&how, "compare", "digits", "--devices", "tpu_v1", "--input", "@/below.npy", "--json",
+				 "-");
+	json_t *a = json_array_get(cli_at(fits, "devices"), 0), *b = json_array_get(cli_at(below, "devices"), 0);
+	long long before = cli_integer(cli_at(a, "accuracy.saturations"));
+	long long clipped = cli_integer(cli_at(b, "accuracy.saturations"));
+	cr_assert(clipped >= SAMPLES * PIXELS && before < SAMPLES * PIXELS, "%lld and %lld saturations", before,
+		  clipped);
+	json_decref(fits);
+	json_decref(below);
+	cli_remove_folder(folder);
+}
+
+Test(cli_samples, labels_and_hints)
+{
+	char folder[CLI_PATH], path[CLI_PATH + 32];
+	int64_t labels[SAMPLES] = {0, 1, 2, 3, 10};
+	struct npl_err err;
+	struct npl_tensor t = {.dtype = NPL_I64, .shape = npl_shape_of(1, SAMPLES), .data = labels};
+	cli_folder(folder);
+	write_transpose(folder);
+	write_images(folder, "five8x8.npy", SAMPLES, 0.5f);
+	snprintf(path, sizeof path, "%s/ten.npy", folder);
+	cr_assert_eq(npl_tensor_save_npy(path, &t, &err), 0, "%s", err.msg);
+	const struct cli_refusal cases[] = {
+		{3,
+		 "the label of sample 4 is 10, expected a class from 0 to 9",
+		 {"compare", "digits", "--devices", "tpu_v1", "--input", "@/five8x8.npy", "--labels", "@/ten.npy"}},
+		{3,
+		 "is no list of classes",
+		 {"compare", "@/turn.onnx", "--devices", "cpu", "--input", "@/five.npy", "--labels", "@/ten.npy",
+		  "--batch", "5"}},
+		{2, "write /fc1/", {"run", "digits", "--place", "fc1=diannao,*=reference"}},
+		{5, "no/folder/a.json", {"compare", "digits", "--devices", "null", "--json", "@/no/folder/a.json"}},
+	};
+	cli_check_refusals(folder, cases, sizeof cases / sizeof *cases);
+	cli_remove_folder(folder);
+}
+
+/* Without values a real device has no time, so the default devices are the simulated ones. */
+Test(cli_samples, timing_only_has_devices)
+{
+	json_t *root = cli_json(&plainly, "compare", "digits", "--timing-only", "--json", "-");
+	cr_assert_eq(json_array_size(cli_at(root, "devices")), 2);
+	json_decref(root);
+	root = cli_json(&plainly, "layer", "gemm", "-m", "4", "-n", "4", "-k", "4", "--timing-only", "--json", "-");
+	cr_assert_eq(json_array_size(cli_at(root, "devices")), 2);
+	json_decref(root);
+}
