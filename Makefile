@@ -23,7 +23,7 @@ flags_lint-gcc := $(flags_release)
 flags_lint-clang := $(flags_release)
 flags_fuzz := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 all_flags := $(base_flags) $(flags_$(BUILD)) $(CFLAGS)
-# libyaml and libmd are linked in, everything else (OpenBLAS, CUDA) is loaded at run time: the program starts with libc and libm alone.
+# libyaml and libmd are linked in, everything else (OpenBLAS, oneDNN, CUDA) is loaded at run time: the program starts with libc and libm alone.
 libs := -l:libyaml.a -l:libmd.a -lm -ldl
 
 lib_dirs := core core/ops frontend sim/systolic sim/diannao backends/cpu backends/cuda reports

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * How fast the kernels and engines are on this computer: the float reference, the exact integer and fixed-point
- * products, the cpu device and the simulated machines with values. Rates are 1e9 multiply-accumulates per second. */
+ * How fast the kernels and engines are on this computer: the float reference, the cpu device in float32 and the
+ * simulated machines with values. Rates are 1e9 multiply-accumulates per second. */
 #include <string.h>
 
 #include "bench.h"
 #include "npulab/device.h"
-#include "npulab/int8.h"
 #include "npulab/random.h"
 #include "npulab/single_layer.h"
 
@@ -99,51 +98,11 @@ static struct npl_attrs conv_attrs(int64_t pad)
 					     .pad_end = {pad, pad}}};
 }
 
-struct int8_case {
-	struct npl_int8_product product;
-};
-
-static void run_int8(void *context)
-{
-	struct int8_case *c = context;
-	uint64_t overflows = 0;
-	if (npl_int8_gemm(&c->product, &overflows, &err))
-		stop("int8");
-}
-
-static void bench_int8(int kernel)
-{
-	enum { N = 512 };
-	struct npl_random random = {.state = 2};
-	struct npl_tensor a = {.dtype = NPL_I8, .shape = npl_shape_of(2, N, N)}, b = a,
-			  y = {.dtype = NPL_I32, .shape = a.shape};
-	char what[64];
-	fill(&a, &random);
-	fill(&b, &random);
-	if (npl_tensor_alloc(&y, &err))
-		stop("int8");
-	struct int8_case c = {{.m = N,
-			       .n = N,
-			       .k = N,
-			       .a = {a.data, NPL_I8, 0, N, 1},
-			       .b = {b.data, NPL_I8, 0, N, 1},
-			       .c = y.data,
-			       .c_stride = N,
-			       .kernel = kernel}};
-	snprintf(what, sizeof what, "int8 product 512^3, %s", npl_int8_kernel_name(kernel));
-	bench_print(what, (double)N * N * N, "GMAC/s", bench_seconds(run_int8, &c));
-	npl_tensor_free(&a);
-	npl_tensor_free(&b);
-	npl_tensor_free(&y);
-}
-
 int main(void)
 {
 	struct npl_shape w3x3 = npl_shape_of(4, 64, 64, 3, 3), x56 = npl_shape_of(4, 1, 64, 56, 56);
 	struct npl_shape w1x1 = npl_shape_of(4, 256, 1024, 1, 1), x14 = npl_shape_of(4, 1, 1024, 14, 14);
 	struct npl_shape g512 = npl_shape_of(2, 512, 512), g1024 = npl_shape_of(2, 1024, 1024);
-	for (int kernel = 1; kernel <= npl_int8_kernels(); kernel++)
-		bench_int8(kernel);
 	bench_layer("reference", NULL, "reference: gemm 512^3", NPL_OP_GEMM, gemm_attrs(), g512, g512);
 	bench_layer("reference", NULL, "reference: conv 3x3 64 -> 64 on 56x56", NPL_OP_CONV, conv_attrs(1), x56, w3x3);
 	bench_layer("reference", NULL, "reference: conv 1x1 1024 -> 256 on 14x14", NPL_OP_CONV, conv_attrs(0), x14,

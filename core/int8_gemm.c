@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exact 8-bit products (int8.h): blocks of both operands are widened to 16 bits, packed into panels and given to
- * a kernel of int8_kernels.c, in the loop order of Goto and van de Geijn (ACM TOMS 34(3), 2008): n in blocks that
- * fill the second-level cache, k in blocks, m in blocks, then panels.
+ * Exact 8-bit products (int8.h): blocks of both operands are packed into panels (int8_pack_8.c, int8_pack_16.c) and
+ * given to a kernel (int8_kernels.h), in the loop order of Goto and van de Geijn (ACM TOMS 34(3), 2008): n in blocks
+ * that stay in the second-level cache, k in blocks, m in blocks, then panels.
  *
- * Widening instead of the 8-bit dot products of VNNI keeps u8 x u8 and i8 x i8 with any zero points exact in one
- * kernel; it costs half of the peak, and leaves more than the modelled machines need. */
+ * 16-bit kernels get values without their zero points. 8-bit kernels get a as signed bytes s and b as unsigned bytes
+ * u, with zero points za and zb to match, and the sums start from what these add:
+ *
+ *     sum (s - za)(u - zb) = sum s u  - zb sum s + k za zb  - za sum u  */
 #include "npulab/int8.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "int8_kernels.h"
+#include "int8_onednn.h"
 
-#define M_BLOCK   96     /* vectors of a packed at once: at most 96 * 512 * 2 B = 96 KiB when not counting */
-#define K_BLOCK   512    /* one panel of b (32 * 512 * 2 B = 32 KiB) stays in the first-level cache */
-#define MAX_WIDTH 64     /* of a panel */
-#define B_VALUES  524288 /* values of b packed at once: 1 MiB */
+#define ASKED        (1u << 31)
+#define AMX          (1u << 30)
+#define LIBRARY_ROWS 48 /* of a, and products, from which on oneDNN is faster */
+#define LIBRARY_MACS 2097152
+#define M_BLOCK      96     /* vectors of a packed at once: at most 96 * 1 KiB when not counting */
+#define K_BYTES      1024   /* of a block of k: one panel of b (at most 48 KiB) stays in the first-level cache */
+#define B_BYTES      524288 /* of b packed at once, a part of the second-level cache */
 
 int32_t npl_int8_min(enum npl_dtype dtype)
 {
@@ -28,26 +35,57 @@ int32_t npl_int8_max(enum npl_dtype dtype)
 	return dtype == NPL_I8 ? 127 : 255;
 }
 
+/* The kernels of the list that this processor can run, as a set of bits, and AMX. Asked once: in a virtual machine each
+ * CPUID may take 20 microseconds. Threads that ask at the same time find the same. */
+static unsigned processor(void)
+{
+	static atomic_uint known;
+	unsigned bits = atomic_load_explicit(&known, memory_order_relaxed);
+	if (bits & ASKED)
+		return bits;
+	bits = ASKED | (npl_int8_has_amx() ? AMX : 0);
+	for (int i = 0; npl_int8_kernel_list[i].name; i++)
+		bits |= (unsigned)npl_int8_kernel_list[i].usable() << i;
+	atomic_store_explicit(&known, bits, memory_order_relaxed);
+	return bits;
+}
+
 int npl_int8_kernels(void)
 {
-	int n = 0;
-	for (const struct npl_int8_kernel *k = npl_int8_kernel_list; k->name; k++)
-		n += k->usable();
-	return n;
+	return __builtin_popcount(processor() & ~(ASKED | AMX));
+}
+
+static atomic_int preferred; /* what kernel 0 is; 0: the first of the list */
+
+void npl_int8_prefer(int kernel)
+{
+	atomic_store(&preferred, kernel);
 }
 
 static const struct npl_int8_kernel *find_kernel(int number)
 {
-	for (const struct npl_int8_kernel *k = npl_int8_kernel_list; k->name; k++)
-		if (k->usable() && --number <= 0)
-			return k;
+	unsigned bits = processor();
+	number = number > 0 ? number : atomic_load_explicit(&preferred, memory_order_relaxed);
+	for (int i = 0; npl_int8_kernel_list[i].name; i++)
+		if ((bits & 1u << i) && --number <= 0)
+			return &npl_int8_kernel_list[i];
 	return NULL;
+}
+
+const struct npl_int8_kernel *npl_int8_fastest(void)
+{
+	return find_kernel(0);
 }
 
 const char *npl_int8_kernel_name(int kernel)
 {
 	const struct npl_int8_kernel *found = find_kernel(kernel);
 	return found ? found->name : NULL;
+}
+
+const char *npl_int8_library(const char **why)
+{
+	return npl_int8_onednn(why) ? npl_int8_onednn_text() : NULL;
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -72,199 +110,120 @@ bool npl_int8_may_wrap(const struct npl_int8_product *product)
 	return each && product->k > INT32_MAX / each;
 }
 
-/* Reads i8 as u8 by flipping the sign bit, which adds 128 to the value and to the zero point. */
-struct widening {
-	uint8_t flip;
-	int16_t zero;
+/* A product under way. */
+struct work {
+	const struct npl_int8_product *p;
+	const struct npl_int8_kernel *kernel;
+	uint64_t *wrapped; /* NULL: not counted */
+	int32_t za, zb;    /* zero points as an 8-bit kernel sees them; 0 for a 16-bit one */
+	uint8_t *a_pack, *b_pack;
+	int32_t *row_start, *column_start; /* of the packed vectors */
+	int64_t m_block, n_block;          /* vectors packed at once, whole panels */
 };
 
-static struct widening widening_of(const struct npl_int8_matrix *x)
+/* Groups of four bytes in `length` values. */
+static int64_t groups_of(const struct work *w, int64_t length)
 {
-	if (x->dtype == NPL_I8)
-		return (struct widening){0x80, (int16_t)(x->zero_point + 128)};
-	return (struct widening){0, (int16_t)x->zero_point};
+	return (length * w->kernel->value_bytes + 3) / 4;
 }
 
-static int16_t widen(uint8_t value, struct widening w)
+static void pack_a(const struct work *w, int64_t i0, int64_t count, int64_t k0, int64_t length)
 {
-	return (int16_t)((value ^ w.flip) - w.zero);
-}
-
-/* Packs vectors first .. first+valid-1, values k0 .. k0+length-1 into a panel of the given width; the vectors that
- * are missing and the second half of an odd pair are zero. */
-static void pack_plain(const struct npl_int8_matrix *x, int64_t first, int valid, int width, int64_t k0, int64_t length,
-		       int16_t *panel)
-{
-	const uint8_t *data = x->data;
-	struct widening w = widening_of(x);
-	for (int64_t k = 0; k < length; k++)
-		for (int i = 0; i < width; i++)
-			panel[(k / 2 * width + i) * 2 + (k & 1)] =
-				i < valid ? widen(data[(first + i) * x->stride + (k0 + k) * x->k_stride], w) : 0;
-	if (length & 1)
-		for (int i = 0; i < width; i++)
-			panel[(length / 2 * width + i) * 2 + 1] = 0;
-}
-
-#if defined(__x86_64__)
-#include <emmintrin.h>
-
-static __m128i load_16(const uint8_t *bytes)
-{
-	return _mm_loadu_si128((const __m128i *)(const void *)bytes);
-}
-
-static __m128i load_8(const uint8_t *bytes)
-{
-	return _mm_loadl_epi64((const __m128i *)(const void *)bytes);
-}
-
-static __m128i widen_low(__m128i bytes, __m128i zero)
-{
-	return _mm_sub_epi16(_mm_unpacklo_epi8(bytes, _mm_setzero_si128()), zero);
-}
-
-static __m128i widen_high(__m128i bytes, __m128i zero)
-{
-	return _mm_sub_epi16(_mm_unpackhi_epi8(bytes, _mm_setzero_si128()), zero);
-}
-
-/* Four vectors of 4 pairs each become 4 groups of the 4 vectors' pairs, `step` values apart. */
-static void store_transposed(__m128i r0, __m128i r1, __m128i r2, __m128i r3, int step, int16_t *out)
-{
-	__m128i low01 = _mm_unpacklo_epi32(r0, r1), low23 = _mm_unpacklo_epi32(r2, r3);
-	__m128i high01 = _mm_unpackhi_epi32(r0, r1), high23 = _mm_unpackhi_epi32(r2, r3);
-	_mm_store_si128((__m128i *)(void *)out, _mm_unpacklo_epi64(low01, low23));
-	_mm_store_si128((__m128i *)(void *)(out + step), _mm_unpackhi_epi64(low01, low23));
-	_mm_store_si128((__m128i *)(void *)(out + 2 * step), _mm_unpacklo_epi64(high01, high23));
-	_mm_store_si128((__m128i *)(void *)(out + 3 * step), _mm_unpackhi_epi64(high01, high23));
-}
-
-/* Vectors contiguous along k, 16 values at a time; returns how many of `length` it did. A vector that is missing is
- * the zero point throughout. */
-static int64_t pack_along_k(const struct npl_int8_matrix *x, int64_t first, int valid, int width, int64_t k0,
-			    int64_t length, int16_t *panel)
-{
-	struct widening w = widening_of(x);
-	__m128i flip = _mm_set1_epi8((char)w.flip), zero = _mm_set1_epi16(w.zero),
-		missing = _mm_set1_epi8((char)w.zero);
-	int64_t done = length / 16 * 16;
-	for (int i = 0; i < width; i += 4) {
-		const uint8_t *row = (const uint8_t *)x->data + (first + i) * x->stride + k0;
-		for (int64_t k = 0; k < done; k += 16) {
-			__m128i r[4];
-			for (int j = 0; j < 4; j++)
-				r[j] = i + j < valid ? _mm_xor_si128(load_16(row + j * x->stride + k), flip) : missing;
-			int16_t *out = panel + (k / 2 * width + i) * 2;
-			store_transposed(widen_low(r[0], zero), widen_low(r[1], zero), widen_low(r[2], zero),
-					 widen_low(r[3], zero), 2 * width, out);
-			store_transposed(widen_high(r[0], zero), widen_high(r[1], zero), widen_high(r[2], zero),
-					 widen_high(r[3], zero), 2 * width, out + 8 * width);
-		}
+	const struct npl_int8_matrix *a = &w->p->a;
+	if (w->kernel->value_bytes == 2) {
+		npl_int8_pack_16(a, i0, count, w->kernel->rows, k0, length, (int16_t *)(void *)w->a_pack);
+		return;
 	}
-	return done;
+	npl_int8_pack_8(a, NPL_I8, i0, count, w->kernel->rows, k0, length, w->a_pack, w->zb ? w->row_start : NULL);
+	uint32_t both = (uint32_t)length * (uint32_t)w->za * (uint32_t)w->zb;
+	for (int64_t i = 0; w->zb && i < count; i++)
+		w->row_start[i] = (int32_t)(both - (uint32_t)w->zb * (uint32_t)w->row_start[i]);
 }
 
-/* Vectors that lie side by side (k_stride apart along k), two values of 8 vectors at a time; width is a multiple of
- * 8. */
-static int64_t pack_across_k(const struct npl_int8_matrix *x, int64_t first, int valid, int width, int64_t k0,
-			     int64_t length, int16_t *panel)
+static void pack_b(const struct work *w, int64_t j0, int64_t count, int64_t k0, int64_t length)
 {
-	struct widening w = widening_of(x);
-	__m128i flip = _mm_set1_epi8((char)w.flip), zero = _mm_set1_epi16(w.zero);
-	uint8_t padded[2][MAX_WIDTH]; /* a panel that is not full, filled up with the zero point */
-	memset(padded, (uint8_t)w.zero ^ w.flip, sizeof padded);
-	int64_t done = length / 2 * 2;
-	for (int64_t k = 0; k < done; k += 2) {
-		const uint8_t *even = (const uint8_t *)x->data + first + (k0 + k) * x->k_stride,
-			      *odd = even + x->k_stride;
-		if (valid < width) {
-			memcpy(padded[0], even, (size_t)valid);
-			memcpy(padded[1], odd, (size_t)valid);
-			even = padded[0];
-			odd = padded[1];
-		}
-		for (int i = 0; i < width; i += 8, panel += 16) {
-			__m128i pairs = _mm_xor_si128(_mm_unpacklo_epi8(load_8(even + i), load_8(odd + i)), flip);
-			_mm_store_si128((__m128i *)(void *)panel, widen_low(pairs, zero));
-			_mm_store_si128((__m128i *)(void *)(panel + 8), widen_high(pairs, zero));
-		}
+	const struct npl_int8_matrix *b = &w->p->b;
+	if (w->kernel->value_bytes == 2) {
+		npl_int8_pack_16(b, j0, count, w->kernel->columns, k0, length, (int16_t *)(void *)w->b_pack);
+		return;
 	}
-	return done;
-}
-#endif
-
-static void pack_panel(const struct npl_int8_matrix *x, int64_t first, int valid, int width, int64_t k0, int64_t length,
-		       int16_t *panel)
-{
-	int64_t done = 0;
-#if defined(__x86_64__)
-	if (x->k_stride == 1)
-		done = pack_along_k(x, first, valid, width, k0, length, panel);
-	else if (width % 8 == 0)
-		done = pack_across_k(x, first, valid, width, k0, length, panel);
-#endif
-	if (done < length)
-		pack_plain(x, first, valid, width, k0 + done, length - done, panel + done * width);
-}
-
-/* All panels of `count` vectors, one after the other, `pairs` pairs long. */
-static void pack(const struct npl_int8_matrix *x, int64_t first, int64_t count, int width, int64_t k0, int64_t length,
-		 int16_t *out)
-{
-	int64_t panel = (length + 1) / 2 * 2 * width;
-	for (int64_t i = 0; i < count; i += width, out += panel)
-		pack_panel(x, first + i, count - i < width ? (int)(count - i) : width, width, k0, length, out);
+	npl_int8_pack_8(b, NPL_U8, j0, count, w->kernel->columns, k0, length, w->b_pack,
+			w->za ? w->column_start : NULL);
+	for (int64_t j = 0; w->za && j < count; j++)
+		w->column_start[j] = (int32_t) - ((uint32_t)w->za * (uint32_t)w->column_start[j]);
 }
 
 /* Adds a tile to c, the first block stores it. Counting, each addition is one of the machine's. */
-static void add_tile(const int32_t *tile, int tile_stride, int rows, int columns, int32_t *c, int64_t c_stride,
-		     bool first, uint64_t *wrapped)
+static void add_tile(const struct npl_int8_tile *tile, int32_t *c, int64_t c_stride, bool first, uint64_t *wrapped)
 {
-	for (int i = 0; i < rows; i++, tile += tile_stride, c += c_stride) {
+	const int32_t *from = tile->c;
+	for (int i = 0; i < tile->rows; i++, from += tile->c_stride, c += c_stride) {
 		if (first) {
-			memcpy(c, tile, (size_t)columns * sizeof *c);
+			memcpy(c, from, (size_t)tile->columns * sizeof *c);
 		} else if (wrapped) {
-			for (int j = 0; j < columns; j++)
-				*wrapped += __builtin_add_overflow(c[j], tile[j], &c[j]);
+			for (int j = 0; j < tile->columns; j++)
+				*wrapped += __builtin_add_overflow(c[j], from[j], &c[j]);
 		} else {
-			for (int j = 0; j < columns; j++)
-				c[j] = (int32_t)((uint32_t)c[j] + (uint32_t)tile[j]);
+			for (int j = 0; j < tile->columns; j++)
+				c[j] = (int32_t)((uint32_t)c[j] + (uint32_t)from[j]);
 		}
 	}
 }
 
-/* One block of k, one block of n: all of m. */
-static void multiply_block(const struct npl_int8_product *p, const struct npl_int8_kernel *kernel, int64_t j0,
-			   int64_t nb, int64_t k0, int64_t kb, int16_t *a_pack, const int16_t *b_pack,
-			   uint64_t *wrapped)
+/* One tile: straight into c when it is whole and nothing is counted. */
+static void run_tile(const struct work *w, struct npl_int8_tile *tile, int32_t *c, bool first)
 {
-	_Alignas(64) int32_t tile[NPL_INT8_MAX_TILE];
-	int64_t pairs = (kb + 1) / 2;
-	for (int64_t i0 = 0; i0 < p->m; i0 += M_BLOCK) {
-		int64_t mb = p->m - i0 < M_BLOCK ? p->m - i0 : M_BLOCK;
-		pack(&p->a, i0, mb, kernel->rows, k0, kb, a_pack);
-		for (int64_t j = 0; j < nb; j += kernel->columns)
-			for (int64_t i = 0; i < mb; i += kernel->rows) {
-				int rows = mb - i < kernel->rows ? (int)(mb - i) : kernel->rows;
-				int columns = nb - j < kernel->columns ? (int)(nb - j) : kernel->columns;
-				kernel->run(pairs, a_pack + i * pairs * 2, b_pack + j * pairs * 2, tile);
-				add_tile(tile, kernel->columns, rows, columns, p->c + (i0 + i) * p->c_stride + j0 + j,
-					 p->c_stride, k0 == 0, wrapped);
+	_Alignas(64) int32_t aside[NPL_INT8_MAX_TILE];
+	int64_t c_stride = w->p->c_stride;
+	if (tile->rows == w->kernel->rows && tile->columns == w->kernel->columns && !w->wrapped) {
+		tile->c = c;
+		tile->c_stride = c_stride;
+		tile->add = !first;
+		w->kernel->run(tile);
+		return;
+	}
+	tile->c = aside;
+	tile->c_stride = w->kernel->columns;
+	tile->add = false;
+	w->kernel->run(tile);
+	add_tile(tile, c, c_stride, first, w->wrapped);
+}
+
+/* One block of k, one block of n: all of m. */
+static void multiply_block(const struct work *w, int64_t j0, int64_t nb, int64_t k0, int64_t kb)
+{
+	const struct npl_int8_product *p = w->p;
+	int rows = w->kernel->rows, columns = w->kernel->columns;
+	int64_t groups = groups_of(w, kb);
+	for (int64_t i0 = 0; i0 < p->m; i0 += w->m_block) {
+		int64_t mb = least(p->m - i0, w->m_block);
+		pack_a(w, i0, mb, k0, kb);
+		for (int64_t j = 0; j < nb; j += columns)
+			for (int64_t i = 0; i < mb; i += rows) {
+				struct npl_int8_tile tile = {
+					.groups = groups,
+					.a = w->a_pack + 4 * i * groups,
+					.b = w->b_pack + 4 * j * groups,
+					.row_start = w->row_start + i,
+					.column_start = w->column_start + j,
+					.rows = (int)least(mb - i, rows),
+					.columns = (int)least(nb - j, columns),
+				};
+				run_tile(w, &tile, p->c + (i0 + i) * p->c_stride + j0 + j, k0 == 0);
 			}
 	}
 }
 
 /* Length of the block of k that starts at k0. */
-static int64_t block_length(const struct npl_int8_product *p, int64_t k0, bool count)
+static int64_t block_length(const struct work *w, int64_t k0)
 {
+	const struct npl_int8_product *p = w->p;
 	int64_t length = p->k - k0;
-	if (!count)
-		return length < K_BLOCK ? length : K_BLOCK;
-	int64_t left_in_segment = p->k_segment - k0 % p->k_segment;
-	int64_t into = k0 % p->k_segment % p->k_block, left_in_block = p->k_block - into;
-	length = length < left_in_segment ? length : left_in_segment;
-	return length < left_in_block ? length : left_in_block;
+	if (!w->wrapped)
+		return least(length, K_BYTES / w->kernel->value_bytes);
+	int64_t into = k0 % p->k_segment;
+	length = least(length, p->k_segment - into);
+	return least(length, p->k_block - into % p->k_block);
 }
 
 static int check_product(const struct npl_int8_product *p, struct npl_err *err)
@@ -280,7 +239,7 @@ static int check_product(const struct npl_int8_product *p, struct npl_err *err)
 					x->zero_point, i, npl_dtype_name(x->dtype));
 	}
 	if ((p->a.stride != 1 && p->a.k_stride != 1) || (p->b.stride != 1 && p->b.k_stride != 1) || p->m < 0 ||
-	    p->n < 0 || p->k < 0 || p->kernel < 0 || p->kernel > npl_int8_kernels())
+	    p->n < 0 || p->k < 0 || p->kernel < NPL_INT8_LIBRARY)
 		return npl_fail(err, NPL_EINTERNAL, "8-bit product: malformed");
 	if (p->k_block && (p->k_block < 0 || p->k_block > NPL_INT8_MAX_BLOCK || p->k_segment < 1))
 		return npl_fail(err, NPL_EINTERNAL, "8-bit product: accumulation blocks of %lld values",
@@ -288,37 +247,108 @@ static int check_product(const struct npl_int8_product *p, struct npl_err *err)
 	return 0;
 }
 
+/* Sizes of blocks, and of what is packed at once. */
+struct blocks {
+	int64_t m, n; /* vectors, whole panels */
+	int64_t a_bytes, b_bytes, start_bytes;
+};
+
+static struct blocks blocks_of(const struct npl_int8_kernel *kernel, int64_t m, int64_t n, int64_t k, int64_t k_block)
+{
+	int64_t values = k_block ? k_block : K_BYTES / kernel->value_bytes;
+	int64_t bytes = round_up(least(k, values) * kernel->value_bytes, 4); /* of one vector's block of k */
+	struct blocks b = {.m = round_up(least(m, M_BLOCK), kernel->rows),
+			   .n = round_up(least(n, B_BYTES / bytes + 1), kernel->columns)};
+	b.a_bytes = round_up(b.m * bytes, 64);
+	b.b_bytes = round_up(b.n * bytes, 64);
+	b.start_bytes = round_up((b.m + b.n) * (int64_t)sizeof(int32_t), 64);
+	return b;
+}
+
+int64_t npl_int8_workspace(int64_t m, int64_t n, int64_t k, int64_t k_block)
+{
+	int64_t most = npl_int8_few_rows_bytes(k);
+	for (int i = 0; k && npl_int8_kernel_list[i].name; i++)
+		for (int counting = 0; counting < (k_block ? 2 : 1); counting++) {
+			struct blocks b = blocks_of(&npl_int8_kernel_list[i], m, n, k, counting ? k_block : 0);
+			int64_t bytes = b.a_bytes + b.b_bytes + b.start_bytes;
+			most = bytes > most ? bytes : most;
+		}
+	return most;
+}
+
+/* Memory for the blocks: the caller's, or *own, to be freed. */
+static int prepare(struct work *w, void **own, struct npl_err *err)
+{
+	const struct npl_int8_product *p = w->p;
+	struct blocks b = blocks_of(w->kernel, p->m, p->n, p->k, w->wrapped ? p->k_block : 0);
+	int64_t bytes = b.a_bytes + b.b_bytes + b.start_bytes;
+	w->a_pack = p->workspace;
+	if (!p->workspace || p->workspace_bytes < bytes)
+		w->a_pack = *own = aligned_alloc(64, (size_t)bytes);
+	if (!w->a_pack)
+		return npl_fail(err, NPL_ENOMEM, "8-bit product: out of memory for %lld bytes", (long long)bytes);
+	w->m_block = b.m;
+	w->n_block = b.n;
+	w->b_pack = w->a_pack + b.a_bytes;
+	w->row_start = (int32_t *)(void *)(w->b_pack + b.b_bytes);
+	w->column_start = w->row_start + b.m;
+	memset(w->row_start, 0, (size_t)b.start_bytes);
+	return 0;
+}
+
+static int multiply(const struct npl_int8_product *p, const struct npl_int8_kernel *kernel, uint64_t *wrapped,
+		    struct npl_err *err)
+{
+	struct work w = {.p = p, .kernel = kernel, .wrapped = wrapped};
+	if (!wrapped && npl_int8_is_few_rows(p, kernel))
+		return npl_int8_few_rows(p, kernel, err);
+	if (kernel->value_bytes == 1) {
+		w.za = p->a.zero_point - (p->a.dtype == NPL_U8 ? 128 : 0);
+		w.zb = p->b.zero_point + (p->b.dtype == NPL_I8 ? 128 : 0);
+	}
+	void *own = NULL;
+	int rc = prepare(&w, &own, err);
+	for (int64_t j0 = 0; j0 < p->n && !rc; j0 += w.n_block) {
+		int64_t nb = least(p->n - j0, w.n_block), kb;
+		for (int64_t k0 = 0; k0 < p->k; k0 += kb) {
+			kb = block_length(&w, k0);
+			pack_b(&w, j0, nb, k0, kb);
+			multiply_block(&w, j0, nb, k0, kb);
+		}
+	}
+	free(own);
+	return rc;
+}
+
+/* oneDNN, when it is to run this product. On processors that multiply bytes with vectors the kernels here do 0.85 to
+ * 0.97 of its rate where a has many rows, and more where it has few: it is taken when somebody has loaded it, as
+ * loading costs more than it gains. Its kernels for matrix registers (AMX) are several times faster than vectors can
+ * be, so there the first large product loads it. */
+static const struct npl_onednn *library_for(const struct npl_int8_product *p)
+{
+	bool large = p->m >= LIBRARY_ROWS && (double)p->m * (double)p->n * (double)p->k >= LIBRARY_MACS;
+	if (p->kernel > 0 || (p->kernel == 0 && !large) || !npl_int8_onednn_takes(p))
+		return NULL;
+	if (p->kernel == NPL_INT8_LIBRARY || npl_int8_onednn_is_loaded() || (processor() & AMX))
+		return npl_int8_onednn(NULL);
+	return NULL;
+}
+
 int npl_int8_gemm(const struct npl_int8_product *p, uint64_t *overflows, struct npl_err *err)
 {
+	const struct npl_int8_kernel *kernel = find_kernel(p->kernel);
 	if (check_product(p, err))
 		return err ? err->code : NPL_EINTERNAL;
+	if (!kernel)
+		return npl_fail(err, NPL_EINTERNAL, "8-bit product: there is no kernel %d", p->kernel);
 	if (p->k == 0)
 		for (int64_t i = 0; i < p->m; i++)
 			memset(p->c + i * p->c_stride, 0, (size_t)p->n * sizeof *p->c);
 	if (p->m == 0 || p->n == 0 || p->k == 0)
 		return 0;
-
-	const struct npl_int8_kernel *kernel = find_kernel(p->kernel);
-	bool count = p->k_block && npl_int8_may_wrap(p);
-	int64_t longest = count ? p->k_block : K_BLOCK;
-	longest = round_up(least(p->k, longest), 2);
-	int64_t n_block = round_up(least(p->n, B_VALUES / longest + 1), kernel->columns);
-	int64_t m_block = round_up(least(p->m, M_BLOCK), kernel->rows);
-	size_t a_values = (size_t)(m_block * longest), b_values = (size_t)(n_block * longest);
-	size_t bytes = (size_t)round_up((int64_t)((a_values + b_values) * sizeof(int16_t)), 64);
-	int16_t *b_pack = aligned_alloc(64, bytes), *a_pack;
-	if (!b_pack)
-		return npl_fail(err, NPL_ENOMEM, "8-bit product: out of memory for %zu bytes", bytes);
-	a_pack = b_pack + b_values;
-
-	for (int64_t j0 = 0; j0 < p->n; j0 += n_block) {
-		int64_t nb = p->n - j0 < n_block ? p->n - j0 : n_block, kb;
-		for (int64_t k0 = 0; k0 < p->k; k0 += kb) {
-			kb = block_length(p, k0, count);
-			pack(&p->b, j0, nb, kernel->columns, k0, kb, b_pack);
-			multiply_block(p, kernel, j0, nb, k0, kb, a_pack, b_pack, count ? overflows : NULL);
-		}
-	}
-	free(b_pack);
-	return 0;
+	const struct npl_onednn *library = library_for(p);
+	if (library && npl_int8_onednn_run(library, p))
+		return 0;
+	return multiply(p, kernel, p->k_block && npl_int8_may_wrap(p) ? overflows : NULL, err);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * From 32-bit accumulators back to 8 bits (int8.h): bias, then the rule of ONNX QLinearConv. The scalar and the
- * vector form give the same bits: both convert, multiply and round once, in float32, to nearest even. */
+ * vector forms give the same bits: all convert, multiply and round once, in float32, to nearest even. */
+#include <string.h>
+
 #include "npulab/int8.h"
 
 float npl_int8_scale(float x_scale, float w_scale, float y_scale)
@@ -10,12 +12,44 @@ float npl_int8_scale(float x_scale, float w_scale, float y_scale)
 	return product / y_scale;
 }
 
+/* Written so that the compiler can use vectors: an addition wraps when the sum's sign differs from both terms'. */
 uint64_t npl_int8_add_bias(int32_t *acc, int64_t count, const int32_t *bias, int step)
 {
 	uint64_t wrapped = 0;
-	for (int64_t i = 0; i < count; i++)
-		wrapped += __builtin_add_overflow(acc[i], bias[i * step], &acc[i]);
+	for (int64_t done = 0; done < count;) {
+		int64_t end = count - done < 1 << 20 ? count : done + (1 << 20); /* as many as a 32-bit count holds */
+		uint32_t some = 0;
+		if (step)
+			for (int64_t i = done; i < end; i++) {
+				uint32_t a = (uint32_t)acc[i], b = (uint32_t)bias[i], sum = a + b;
+				some += ((a ^ sum) & (b ^ sum)) >> 31;
+				acc[i] = (int32_t)sum;
+			}
+		else
+			for (int64_t i = done; i < end; i++) {
+				uint32_t a = (uint32_t)acc[i], b = (uint32_t)*bias, sum = a + b;
+				some += ((a ^ sum) & (b ^ sum)) >> 31;
+				acc[i] = (int32_t)sum;
+			}
+		wrapped += some;
+		done = end;
+	}
 	return wrapped;
+}
+
+/* What all results of a call share. Results before the zero point lie in low..high; clamping to one beyond keeps the
+ * conversion in range and still shows that the value was outside. */
+struct rule {
+	int32_t zero, low, high;
+	bool is_signed;
+};
+
+static struct rule rule_of(int32_t zero_point, enum npl_dtype dtype)
+{
+	return (struct rule){.zero = zero_point,
+			     .low = npl_int8_min(dtype) - zero_point,
+			     .high = npl_int8_max(dtype) - zero_point,
+			     .is_signed = dtype == NPL_I8};
 }
 
 /* Rounds |value| < 2^22 to the nearest integer, ties to even: adding 1.5 * 2^23 leaves no fraction bits. */
@@ -26,20 +60,18 @@ static int32_t round_half_even(float value)
 	return (int32_t)(shifted - big);
 }
 
-/* Results before the zero point lie in low..high. Clamping to one beyond keeps the conversion in range and still
- * shows that the value was outside. */
-static int32_t requantise_one(int32_t acc, float scale, int32_t low, int32_t high, uint64_t *clipped)
+static uint8_t requantise_one(int32_t acc, float scale, const struct rule *rule, uint64_t *clipped)
 {
 	float value = (float)acc * scale;
-	float least = (float)(low - 1), most = (float)(high + 1);
+	float least = (float)(rule->low - 1), most = (float)(rule->high + 1);
 	value = value < least ? least : value > most ? most : value;
 	int32_t q = round_half_even(value);
-	*clipped += q < low || q > high;
-	return q < low ? low : q > high ? high : q;
+	*clipped += q < rule->low || q > rule->high;
+	return (uint8_t)((q < rule->low ? rule->low : q > rule->high ? rule->high : q) + rule->zero);
 }
 
 #if defined(__x86_64__)
-#include <emmintrin.h>
+#include <immintrin.h>
 
 /* Four results before the zero point, clamped to one beyond low..high. */
 static __m128i requantise_four(const int32_t *acc, __m128 scale, __m128 least, __m128 most)
@@ -49,13 +81,13 @@ static __m128i requantise_four(const int32_t *acc, __m128 scale, __m128 least, _
 }
 
 /* As many groups of 8 as there are; returns how many results it made. */
-static int64_t requantise_eights(const int32_t *acc, int64_t count, const float *scale, int step, int32_t zero,
-				 bool is_signed, int32_t low, int32_t high, uint8_t *out, uint64_t *clipped)
+static int64_t requantise_sse2(const int32_t *acc, int64_t count, const float *scale, int step, const struct rule *rule,
+			       uint8_t *out, uint64_t *clipped)
 {
-	__m128 least = _mm_set1_ps((float)(low - 1)), most = _mm_set1_ps((float)(high + 1)), s0 = _mm_set1_ps(*scale),
-	       s1 = s0;
-	__m128i lows = _mm_set1_epi16((short)low), highs = _mm_set1_epi16((short)high),
-		zeros = _mm_set1_epi16((short)zero);
+	__m128 least = _mm_set1_ps((float)(rule->low - 1)), most = _mm_set1_ps((float)(rule->high + 1)),
+	       s0 = _mm_set1_ps(*scale), s1 = s0;
+	__m128i lows = _mm_set1_epi16((short)rule->low), highs = _mm_set1_epi16((short)rule->high),
+		zeros = _mm_set1_epi16((short)rule->zero);
 	int64_t i = 0;
 	for (; i + 8 <= count; i += 8) {
 		if (step) {
@@ -68,24 +100,124 @@ static int64_t requantise_eights(const int32_t *acc, int64_t count, const float 
 		int changed = ~_mm_movemask_epi8(_mm_cmpeq_epi16(q, inside)) & 0xffff;
 		*clipped += (uint64_t)__builtin_popcount((unsigned)changed) / 2;
 		inside = _mm_add_epi16(inside, zeros);
-		inside = is_signed ? _mm_packs_epi16(inside, inside) : _mm_packus_epi16(inside, inside);
+		inside = rule->is_signed ? _mm_packs_epi16(inside, inside) : _mm_packus_epi16(inside, inside);
 		_mm_storel_epi64((__m128i *)(void *)(out + i), inside);
 	}
 	return i;
 }
+
+#define AVX2 target("avx2,popcnt")
+
+/* What eight sums at a time share. */
+struct lanes {
+	__m256 least, most; /* one beyond low..high */
+	__m256i floor;      /* 0 for Relu, else the least integer */
+	__m256i wrapped;    /* counts the sums that wrapped */
+};
+
+/* Eight sums with their bias and Relu, scaled and rounded, before the zero point. */
+__attribute__((AVX2)) static inline __m256i finish_eight(const int32_t *acc, __m256i bias, __m256 scale,
+							 struct lanes *lanes)
+{
+	__m256i a = _mm256_loadu_si256((const __m256i *)(const void *)acc), sum = _mm256_add_epi32(a, bias);
+	__m256i wrapped = _mm256_and_si256(_mm256_xor_si256(a, sum), _mm256_xor_si256(bias, sum));
+	lanes->wrapped = _mm256_add_epi32(lanes->wrapped, _mm256_srli_epi32(wrapped, 31));
+	__m256 value = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_max_epi32(sum, lanes->floor)), scale);
+	return _mm256_cvtps_epi32(_mm256_min_ps(_mm256_max_ps(value, lanes->least), lanes->most));
+}
+
+/* As many groups of 16 as there are, all in one pass; returns how many results it made. */
+__attribute__((AVX2)) static int64_t finish_avx2(const struct npl_int8_finish *f, const struct rule *rule,
+						 const int32_t *acc, int64_t count, uint8_t *out,
+						 struct npl_int8_counts *counts)
+{
+	struct lanes lanes = {.least = _mm256_set1_ps((float)(rule->low - 1)),
+			      .most = _mm256_set1_ps((float)(rule->high + 1)),
+			      .floor = _mm256_set1_epi32(f->relu ? 0 : INT32_MIN),
+			      .wrapped = _mm256_setzero_si256()};
+	__m256 s0 = _mm256_set1_ps(*f->scale), s1 = s0;
+	__m256i b0 = _mm256_set1_epi32(f->bias ? *f->bias : 0), b1 = b0;
+	__m256i lows = _mm256_set1_epi16((short)rule->low), highs = _mm256_set1_epi16((short)rule->high),
+		zeros = _mm256_set1_epi16((short)rule->zero);
+	uint64_t unchanged = 0;
+	int64_t i = 0;
+	for (; i + 16 <= count; i += 16) {
+		if (f->step) {
+			s0 = _mm256_loadu_ps(f->scale + i);
+			s1 = _mm256_loadu_ps(f->scale + i + 8);
+		}
+		if (f->step && f->bias) {
+			b0 = _mm256_loadu_si256((const __m256i *)(const void *)(f->bias + i));
+			b1 = _mm256_loadu_si256((const __m256i *)(const void *)(f->bias + i + 8));
+		}
+		__m256i q = _mm256_packs_epi32(finish_eight(acc + i, b0, s0, &lanes),
+					       finish_eight(acc + i + 8, b1, s1, &lanes));
+		__m256i inside = _mm256_min_epi16(_mm256_max_epi16(q, lows), highs);
+		unchanged += (uint64_t)__builtin_popcount(
+			(unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi16(q, inside)));
+		inside = _mm256_add_epi16(inside, zeros);
+		inside = rule->is_signed ? _mm256_packs_epi16(inside, inside) : _mm256_packus_epi16(inside, inside);
+		/* Both packs work within halves: fours 0 and 2 are in the lower, 1 and 3 in the upper half. */
+		inside = _mm256_permutevar8x32_epi32(inside, _mm256_setr_epi32(0, 4, 1, 5, 0, 4, 1, 5));
+		_mm_storeu_si128((__m128i *)(void *)(out + i), _mm256_castsi256_si128(inside));
+	}
+	int32_t wrapped[8];
+	_mm256_storeu_si256((__m256i *)(void *)wrapped, lanes.wrapped);
+	for (int lane = 0; lane < 8; lane++)
+		counts->overflows += (uint32_t)wrapped[lane];
+	counts->saturations += (uint64_t)i - unchanged / 2;
+	return i;
+}
 #endif
+
+/* The results from `first` on, whatever vectors there are. */
+static void requantise(const struct npl_int8_finish *f, const struct rule *rule, const int32_t *acc, int64_t first,
+		       int64_t count, uint8_t *out, struct npl_int8_counts *counts)
+{
+	int64_t i = first;
+#if defined(__x86_64__)
+	if (count - i >= 8)
+		i += requantise_sse2(acc + i, count - i, f->scale + i * f->step, f->step, rule, out + i,
+				     &counts->saturations);
+#endif
+	for (; i < count; i++)
+		out[i] = requantise_one(acc[i], f->scale[i * f->step], rule, &counts->saturations);
+}
+
+/* What AVX2 does of it in one pass: as many results as it returns. */
+static int64_t finish_first(const struct npl_int8_finish *f, const struct rule *rule, const int32_t *acc, int64_t count,
+			    void *out, struct npl_int8_counts *counts)
+{
+#if defined(__x86_64__)
+	if (f->dtype != NPL_I32 && count >= 16 && __builtin_cpu_supports("avx2"))
+		return finish_avx2(f, rule, acc, count, out, counts);
+#endif
+	(void)f, (void)rule, (void)acc, (void)count, (void)out, (void)counts;
+	return 0;
+}
 
 uint64_t npl_int8_requantise(const int32_t *acc, int64_t count, const float *scale, int step, int32_t zero_point,
 			     enum npl_dtype dtype, void *out)
 {
-	int32_t low = npl_int8_min(dtype) - zero_point, high = npl_int8_max(dtype) - zero_point;
-	uint64_t clipped = 0;
-	uint8_t *bytes = out;
-	int64_t i = 0;
-#if defined(__x86_64__)
-	i = requantise_eights(acc, count, scale, step, zero_point, dtype == NPL_I8, low, high, bytes, &clipped);
-#endif
-	for (; i < count; i++)
-		bytes[i] = (uint8_t)(requantise_one(acc[i], scale[i * step], low, high, &clipped) + zero_point);
-	return clipped;
+	const struct npl_int8_finish f = {.scale = scale, .step = step, .zero_point = zero_point, .dtype = dtype};
+	const struct rule rule = rule_of(zero_point, dtype);
+	struct npl_int8_counts counts = {0};
+	int64_t done = finish_first(&f, &rule, acc, count, out, &counts);
+	requantise(&f, &rule, acc, done, count, out, &counts);
+	return counts.saturations;
+}
+
+void npl_int8_finish(const struct npl_int8_finish *f, int32_t *acc, int64_t count, void *out,
+		     struct npl_int8_counts *counts)
+{
+	const struct rule rule = rule_of(f->zero_point, f->dtype);
+	int64_t done = finish_first(f, &rule, acc, count, out, counts);
+	if (f->bias)
+		counts->overflows += npl_int8_add_bias(acc + done, count - done, f->bias + done * f->step, f->step);
+	for (int64_t i = done; f->relu && i < count; i++)
+		acc[i] = acc[i] > 0 ? acc[i] : 0;
+	if (f->dtype != NPL_I32)
+		requantise(f, &rule, acc, done, count, out, counts);
+	else if (out != acc)
+		memcpy(out, acc, (size_t)count * sizeof *acc);
 }

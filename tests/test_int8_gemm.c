@@ -68,6 +68,18 @@ static struct npl_int8_matrix random_matrix(uint64_t *rng, int64_t vectors, int6
 	return x;
 }
 
+/* All bytes alike, or random. */
+static void fill_extreme(struct npl_int8_matrix *x, size_t n, uint64_t *rng)
+{
+	static const uint8_t value[] = {0x00, 0x7f, 0x80, 0xff};
+	int choice = (int)test_range(rng, 0, 5);
+	uint8_t *bytes = (uint8_t *)(uintptr_t)x->data;
+	if (choice < 4)
+		memset(bytes, value[choice], n);
+	if (test_range(rng, 0, 2))
+		x->zero_point = test_range(rng, 0, 1) ? npl_int8_min(x->dtype) : npl_int8_max(x->dtype);
+}
+
 Test(int8_gemm, every_kernel_equals_the_definition)
 {
 	const uint64_t seed = 0x5eed0001;
@@ -77,13 +89,17 @@ Test(int8_gemm, every_kernel_equals_the_definition)
 		struct npl_int8_product p = {
 			.m = test_range(&rng, 1, 70), .n = test_range(&rng, 1, 90), .k = test_range(&rng, 1, 140)};
 		if (round % 20 == 0)
-			p.k = test_range(&rng, 500, 1100); /* more than one block of k */
+			p.k = test_range(&rng, 500, 2300); /* more than one block of k */
 		p.a = random_matrix(&rng, p.m, p.k, test_rng(&rng) >> 63);
 		p.b = random_matrix(&rng, p.n, p.k, test_rng(&rng) >> 63);
+		if (round % 3 == 0) { /* pairs and fours of the greatest products leave 16 bits */
+			fill_extreme(&p.a, (size_t)((p.m - 1) * p.a.stride + (p.k - 1) * p.a.k_stride + 1), &rng);
+			fill_extreme(&p.b, (size_t)((p.n - 1) * p.b.stride + (p.k - 1) * p.b.k_stride + 1), &rng);
+		}
 		p.c_stride = p.n + test_range(&rng, 0, 2);
 		int32_t *expected = malloc((size_t)(p.m * p.n) * sizeof *expected);
 		naive(&p, expected);
-		for (p.kernel = 0; p.kernel <= npl_int8_kernels(); p.kernel++) {
+		for (p.kernel = NPL_INT8_LIBRARY; p.kernel <= npl_int8_kernels(); p.kernel++) {
 			int32_t *c = malloc((size_t)(p.m * p.c_stride) * sizeof *c);
 			memset(c, 0x5a, (size_t)(p.m * p.c_stride) * sizeof *c);
 			p.c = c;
@@ -107,6 +123,36 @@ Test(int8_gemm, every_kernel_equals_the_definition)
 	}
 }
 
+Test(int8_gemm, few_rows_and_operands_at_the_ends_of_their_types)
+{
+	/* Few rows are a path of their own. */
+	const uint64_t seed = 0x5eed0005;
+	uint64_t rng = seed;
+	for (int round = 0; round < 250; round++) {
+		struct npl_int8_product p = {
+			.m = test_range(&rng, 1, 6), .n = test_range(&rng, 1, 60), .k = test_range(&rng, 1, 900)};
+		p.a = random_matrix(&rng, p.m, p.k, test_range(&rng, 0, 3) == 0);
+		p.b = random_matrix(&rng, p.n, p.k, test_range(&rng, 0, 3) == 0);
+		fill_extreme(&p.a, (size_t)((p.m - 1) * p.a.stride + (p.k - 1) * p.a.k_stride + 1), &rng);
+		fill_extreme(&p.b, (size_t)((p.n - 1) * p.b.stride + (p.k - 1) * p.b.k_stride + 1), &rng);
+		p.c_stride = p.n;
+		int32_t expected[360], c[360];
+		naive(&p, expected);
+		p.c = c;
+		for (p.kernel = NPL_INT8_LIBRARY; p.kernel <= npl_int8_kernels(); p.kernel++) {
+			uint64_t overflows = 0;
+			struct npl_err err = {0};
+			memset(c, 0x5a, sizeof c);
+			cr_assert_eq(npl_int8_gemm(&p, &overflows, &err), 0, "%s", err.msg);
+			cr_assert(!memcmp(c, expected, (size_t)(p.m * p.n) * sizeof *c),
+				  "seed %llx round %d kernel %d: %lldx%lldx%lld", (unsigned long long)seed, round,
+				  p.kernel, (long long)p.m, (long long)p.n, (long long)p.k);
+		}
+		free((void *)(uintptr_t)p.a.data);
+		free((void *)(uintptr_t)p.b.data);
+	}
+}
+
 Test(int8_gemm, blocks_larger_than_the_caches)
 {
 	/* Several blocks in each of the three dimensions; one sampled entry in 97 is checked against the definition. */
@@ -115,7 +161,7 @@ Test(int8_gemm, blocks_larger_than_the_caches)
 	struct npl_int8_product p = {.m = M, .n = N, .k = K, .c_stride = N};
 	p.a = random_matrix(&rng, M, K, false);
 	p.b = random_matrix(&rng, N, K, true);
-	for (p.kernel = 1; p.kernel <= npl_int8_kernels(); p.kernel++) {
+	for (p.kernel = NPL_INT8_LIBRARY; p.kernel <= npl_int8_kernels(); p.kernel++) {
 		uint64_t overflows = 0;
 		struct npl_err err = {0};
 		p.c = malloc(sizeof(int32_t) * M * N);
@@ -173,7 +219,7 @@ Test(int8_gemm, wrapping_additions_are_counted_block_by_block)
 		int32_t c[6], expected[6];
 		uint64_t counted = naive(&p, expected);
 		total += counted;
-		for (p.kernel = 0; p.kernel <= npl_int8_kernels(); p.kernel++) {
+		for (p.kernel = NPL_INT8_LIBRARY; p.kernel <= npl_int8_kernels(); p.kernel++) {
 			uint64_t overflows = 0;
 			struct npl_err err = {0};
 			p.c = c;
@@ -215,8 +261,8 @@ Test(int8_gemm, malformed_products_are_refused)
 					      .b = {&byte, NPL_I8, 0, 1, 1},
 					      .c = &c,
 					      .c_stride = 1};
-	struct npl_int8_product bad[7];
-	for (int i = 0; i < 7; i++)
+	struct npl_int8_product bad[8];
+	for (int i = 0; i < 8; i++)
 		bad[i] = good;
 	bad[0].a.dtype = NPL_F32;
 	bad[1].b.zero_point = 128; /* of an i8 */
@@ -225,10 +271,11 @@ Test(int8_gemm, malformed_products_are_refused)
 	bad[4].k_block = NPL_INT8_MAX_BLOCK + 1;
 	bad[5].k_block = 4; /* without a segment */
 	bad[6].a.stride = bad[6].a.k_stride = 2;
+	bad[7].kernel = NPL_INT8_LIBRARY - 1;
 	uint64_t overflows = 0;
 	struct npl_err err = {0};
 	cr_assert_eq(npl_int8_gemm(&good, &overflows, &err), 0);
-	for (int i = 0; i < 7; i++)
+	for (int i = 0; i < 8; i++)
 		cr_assert_eq(npl_int8_gemm(&bad[i], &overflows, &err), NPL_EINTERNAL, "case %d", i);
 }
 

@@ -2,9 +2,9 @@
  *
  * The device `cpu`: this computer's processor as its best libraries use it. Conv, Gemm and MatMul run on OpenBLAS in
  * float32; every other operator runs on the kernels of core/ops, on one thread, and is measured as the processor's
- * own work. A layer is run once per call and its time is that of the work alone: filling patches for a convolution
- * is part of it, taking memory is not. Energy is measured over whole repeated runs with npulab/energy_meter.h, never
- * per layer, so each layer's is absent.
+ * own work; in 8 bits int8.c does all of it. A layer is run once per call and its time is that of the work alone:
+ * filling patches for a convolution is part of it, taking memory is not. Energy is measured over whole repeated runs
+ * with npulab/energy_meter.h, never per layer, so each layer's is absent.
  *
  * Not here: caches warm from the layer before and cold ones are not told apart; the clock is whatever the governor
  * gives. */
@@ -18,12 +18,12 @@
 #include "npulab/clock.h"
 #include "npulab/measured.h"
 
-static const struct npl_param params[] = {{"threads", NPL_PARAM_INT, offsetof(struct cpu_config, threads), "0", 0, 1024,
-					   "threads",
-					   "threads of the library; 0: every processor this process may run on", NULL},
-					  {"precision", NPL_PARAM_CHOICE, offsetof(struct cpu_config, precision), "f32",
-					   0, 0, "", "number format of the operands", "f32"},
-					  {0}};
+static const struct npl_param params[] = {
+	{"threads", NPL_PARAM_INT, offsetof(struct cpu_config, threads), "0", 0, 1024, "threads",
+	 "threads of the library; 0: every processor this process may run on", NULL},
+	{"precision", NPL_PARAM_CHOICE, offsetof(struct cpu_config, precision), "f32", 0, 0, "",
+	 "f32: OpenBLAS; int8: exact integer kernels, or oneDNN's where they are exact and faster", "f32 int8"},
+	{0}};
 
 /* Processors this process may run on: those online, less what a container or taskset takes away. */
 static int usable_processors(void)
@@ -42,6 +42,7 @@ static void cpu_close(void *state)
 		return;
 	cpu_pool_close(cpu->pool);
 	cpu_blas_unload(&cpu->blas);
+	npl_int8_memory_free(&cpu->int8_memory);
 	free(cpu->workspace);
 	free(cpu);
 }
@@ -52,12 +53,19 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 	struct cpu_state *cpu = calloc(1, sizeof *cpu);
 	if (!cpu)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	int failed = cpu_blas_load(CPU_BLAS_SONAME, &cpu->blas, err);
-	if (!failed) {
-		cpu->blas.set_num_threads(options->threads ? (int)options->threads : usable_processors());
+	int failed = 0;
+	cpu->int8 = options->precision == CPU_INT8;
+	cpu->threads = options->threads ? (int)options->threads : usable_processors();
+	if (cpu->int8)
+		npl_int8_library(NULL); /* whether it can be had, describe tells */
+	else
+		failed = cpu_blas_load(CPU_BLAS_SONAME, &cpu->blas, err);
+	if (!failed && !cpu->int8) {
+		cpu->blas.set_num_threads(cpu->threads);
 		cpu->threads = cpu->blas.get_num_threads(); /* a build of OpenBLAS has a most of its own */
-		failed = cpu_pool_open(cpu->threads, &cpu->pool, err);
 	}
+	if (!failed)
+		failed = cpu_pool_open(cpu->threads, &cpu->pool, err);
 	if (failed) {
 		cpu_close(cpu);
 		return failed;
@@ -71,14 +79,19 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 	const struct cpu_state *cpu = state;
 	char library[120];
 	info->kind = NPL_KIND_CPU;
-	info->format = NPL_FORMAT_F32;
+	info->format = cpu->int8 ? NPL_FORMAT_INT8 : NPL_FORMAT_F32;
+	if (cpu->int8) {
+		cpu_int8_describe(cpu, info->detail, sizeof info->detail);
+		return;
+	}
 	cpu_blas_describe(&cpu->blas, cpu->threads, library, sizeof library);
 	snprintf(info->detail, sizeof info->detail, "%s; other operators: reference kernels, 1 thread", library);
 }
 
 static bool cpu_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
 {
-	(void)state;
+	if (((const struct cpu_state *)state)->int8)
+		return cpu_int8_supports(layer, why, n);
 	if (!npl_float_layer_ok(layer, why, n))
 		return false;
 	return !(npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM) || cpu_fits_blas(layer, why, n);
@@ -115,6 +128,7 @@ static int run_conv(struct cpu_state *cpu, const struct npl_layer *layer, float 
 static int run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out, double *seconds,
 		     struct npl_err *err)
 {
+	cpu->blas.set_num_threads(cpu->threads); /* one setting per process: another device may have changed it */
 	if (layer->op == NPL_OP_CONV)
 		return run_conv(cpu, layer, out->data, seconds, err);
 	if (layer->op != NPL_OP_GEMM && layer->op != NPL_OP_MATMUL)
@@ -135,8 +149,8 @@ static int cpu_run(void *state, const struct npl_layer *layer, struct npl_result
 	int failed = npl_layer_target(layer, &target, err);
 	if (failed)
 		return failed;
-	cpu->blas.set_num_threads(cpu->threads); /* one setting per process: another device may have changed it */
-	failed = run_layer(cpu, layer, &target, &result->seconds, err);
+	failed = cpu->int8 ? cpu_int8_run(cpu, layer, &target, result, err)
+			   : run_layer(cpu, layer, &target, &result->seconds, err);
 	npl_tensor_free(&target);
 	if (failed)
 		return failed;
@@ -147,7 +161,7 @@ static int cpu_run(void *state, const struct npl_layer *layer, struct npl_result
 
 const struct npl_driver npl_driver_cpu = {
 	.name = "cpu",
-	.summary = "this computer's processor, through OpenBLAS",
+	.summary = "this computer's processor: float32 through OpenBLAS, or exact int8 (precision=int8)",
 	.params = params,
 	.config_bytes = sizeof(struct cpu_config),
 	.open = cpu_open,

@@ -8,19 +8,23 @@
 
 #include "blas.h"
 #include "npulab/device.h"
+#include "npulab/int8_layer.h"
 #include "pool.h"
 
 struct cpu_config {
 	int64_t threads; /* 0: every processor this process may run on */
 	int precision;   /* index into the choices of the parameter */
 };
+enum { CPU_F32, CPU_INT8 }; /* precision */
 
 struct cpu_state {
-	struct cpu_blas blas;
+	bool int8;
+	struct cpu_blas blas; /* float32 only */
 	struct cpu_pool *pool;
 	int threads;
 	float *workspace; /* of im2col: one part per thread, kept between layers */
 	size_t workspace_bytes;
+	struct npl_int8_memory int8_memory;
 };
 
 /* At least bytes of workspace, 64-byte aligned; NPL_ENOMEM. Contents are undefined. */
@@ -56,6 +60,12 @@ void cpu_finish(float *y, int64_t rows, int64_t cols, int64_t ld, const float *b
 
 int cpu_gemm_run(struct cpu_state *cpu, const struct npl_layer *layer, float *out, struct npl_err *err);
 int cpu_matmul_run(struct cpu_state *cpu, const struct npl_layer *layer, float *out, struct npl_err *err);
+
+/* int8.c: the device in 8 bits, times measured within. */
+void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n);
+bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n);
+int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,
+		 struct npl_result *result, struct npl_err *err);
 
 /* False, with the reason, when a dimension is beyond the 32-bit integers of cblas. */
 bool cpu_fits_blas(const struct npl_layer *layer, char *why, size_t n);

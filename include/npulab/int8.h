@@ -37,12 +37,18 @@ struct npl_int8_product {
 	 * block is one addition to the 32-bit accumulator. 0: wrapping is not counted. k_block is at most
 	 * NPL_INT8_MAX_BLOCK, so that a block's own sum cannot wrap. */
 	int64_t k_segment, k_block;
-	int kernel; /* 0: the fastest; else 1 to npl_int8_kernels(), for tests and measurements */
+	void *workspace; /* npl_int8_workspace bytes, 64-byte aligned; NULL: allocated and freed here */
+	int64_t workspace_bytes;
+	int kernel; /* 0: the fastest for the shape; for tests and measurements 1 to npl_int8_kernels(), or the next */
 };
+#define NPL_INT8_LIBRARY   (-1)  /* oneDNN, where it may be used and takes the product; else as kernel 1 */
 #define NPL_INT8_MAX_BLOCK 32768 /* 255 * 255 * 32768 = 2,130,739,200 < 2^31 */
 
 /* Adds the number of additions that wrapped to *overflows. NPL_ENOMEM; NPL_EINTERNAL: a malformed product. */
 int npl_int8_gemm(const struct npl_int8_product *product, uint64_t *overflows, struct npl_err *err);
+
+/* Workspace that is enough for products of this k (and k_block) with m and n up to these, whatever the kernel. */
+int64_t npl_int8_workspace(int64_t m, int64_t n, int64_t k, int64_t k_block);
 
 /* Whether any accumulation of the product could wrap, by its types, zero points and k alone. When false, the order
  * of the k values is free and nothing is counted. */
@@ -51,6 +57,11 @@ bool npl_int8_may_wrap(const struct npl_int8_product *product);
 int npl_int8_kernels(void);                   /* how many kernels this processor can run */
 const char *npl_int8_kernel_name(int kernel); /* "avx512-vnni", ...; 0 names the fastest */
 
+/* Loads oneDNN and checks that its products are exact here, at the first call (5 to 20 ms): its version and instruction
+ * set, "oneDNN 2.6.3, AVX-512 VNNI", or NULL, with the reason in *why unless why is NULL. From then on kernel 0 uses it
+ * where it is faster. Results are the same with and without it. */
+const char *npl_int8_library(const char **why);
+
 /* acc[i] += bias[i * step], wrapping; step is 0 or 1. Returns how many additions wrapped. */
 uint64_t npl_int8_add_bias(int32_t *acc, int64_t count, const int32_t *bias, int step);
 
@@ -58,6 +69,28 @@ uint64_t npl_int8_add_bias(int32_t *acc, int64_t count, const int32_t *bias, int
  * 0 or 1, scales finite. Returns how many results saturation changed. The caller's rounding mode is to nearest. */
 uint64_t npl_int8_requantise(const int32_t *acc, int64_t count, const float *scale, int step, int32_t zero_point,
 			     enum npl_dtype dtype, void *out);
+
+/* The way from sums to results in one pass over them: bias, Relu, requantisation. bias (NULL: none) and scale are those
+ * of the first result, and step tells whether each has its own (1) or all share it (0). As NPL_I32 the sums leave as
+ * they are after bias and Relu, and scale is not read. acc is used up; out may be acc for NPL_I32. */
+struct npl_int8_finish {
+	const int32_t *bias;
+	const float *scale;
+	int step;
+	bool relu;
+	int32_t zero_point;
+	enum npl_dtype dtype; /* NPL_U8, NPL_I8 or NPL_I32 */
+};
+struct npl_int8_counts {
+	uint64_t overflows, saturations; /* additions that wrapped; results that saturation changed */
+};
+void npl_int8_finish(const struct npl_int8_finish *finish, int32_t *acc, int64_t count, void *out,
+		     struct npl_int8_counts *counts);
+
+/* q = saturate(round_half_even(x / scale) + zero_point) as dtype (NPL_U8 or NPL_I8), and back. False: an x is NaN. */
+bool npl_int8_quantise(const float *x, int64_t count, const struct npl_quant *quant, enum npl_dtype dtype, void *out);
+void npl_int8_dequantise(const void *in, int64_t count, const struct npl_quant *quant, enum npl_dtype dtype,
+			 float *out);
 
 /* The scale of a channel in the order the rule states: (x_scale * w_scale) / y_scale, each step in float32. */
 float npl_int8_scale(float x_scale, float w_scale, float y_scale);

@@ -10,6 +10,7 @@
 
 struct tpu {
 	const struct tpu_config *config;
+	struct npl_int8_memory memory; /* of the values */
 };
 
 static int tpu_open(const void *config, void **state, struct npl_err *err)
@@ -19,14 +20,17 @@ static int tpu_open(const void *config, void **state, struct npl_err *err)
 	struct tpu *tpu = malloc(sizeof *tpu);
 	if (!tpu)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	tpu->config = config;
+	*tpu = (struct tpu){.config = config};
 	*state = tpu;
 	return 0;
 }
 
 static void tpu_close(void *state)
 {
-	free(state);
+	struct tpu *tpu = state;
+	if (tpu)
+		npl_int8_memory_free(&tpu->memory);
+	free(tpu);
 }
 
 static void tpu_describe(const void *state, struct npl_device_info *info)
@@ -117,7 +121,8 @@ static uint64_t matrix_cycles(const struct tpu_config *config, const struct tpu_
 
 static int tpu_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
-	const struct tpu_config *config = ((const struct tpu *)state)->config;
+	struct tpu *tpu = state;
+	const struct tpu_config *config = tpu->config;
 	struct tpu_stats stats = {0};
 	struct tpu_plan plan = {0};
 	char why[200] = "";
@@ -139,9 +144,8 @@ static int tpu_run(void *state, const struct npl_layer *layer, struct npl_result
 	if (layer->timing_only)
 		return 0;
 	if (is_matrix(layer))
-		return tpu_matrix_values(config, &plan, layer, result, err);
-	tpu_vector_values(layer);
-	return 0;
+		return tpu_matrix_values(config, &plan, layer, &tpu->memory, result, err);
+	return tpu_vector_values(layer, err);
 }
 
 const struct npl_driver npl_driver_systolic = {

@@ -18,6 +18,7 @@
 #define NPULAB_SYSTOLIC_TPU_H
 
 #include "npulab/device.h"
+#include "npulab/int8_layer.h"
 #include "npulab/window.h"
 
 #define TPU_MAX_FIFO_TILES 64
@@ -131,12 +132,12 @@ uint64_t tpu_schedule(const struct tpu_config *config, const struct tpu_plan *pl
 
 /* Output of a matrix layer; counts into result->overflows and ->saturations. */
 int tpu_matrix_values(const struct tpu_config *config, const struct tpu_plan *plan, const struct npl_layer *layer,
-		      struct npl_result *result, struct npl_err *err);
+		      struct npl_int8_memory *memory, struct npl_result *result, struct npl_err *err);
 
 /* Layers of the activation unit alone: Relu and pooling on quantised tensors. */
 bool tpu_vector_supports(const struct tpu_config *config, const struct npl_layer *layer, char *why, size_t n);
 uint64_t tpu_vector_cycles(const struct tpu_config *config, const struct npl_layer *layer, struct tpu_stats *stats);
-void tpu_vector_values(const struct npl_layer *layer);
+int tpu_vector_values(const struct npl_layer *layer, struct npl_err *err);
 
 /* A layer with a sliding window (Conv, pooling). */
 struct tpu_windows {

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The cpu device in 8 bits (--set cpu.precision=int8). Conv and Gemm run on the exact integer kernels of core/, shared
+ * out among the pool's threads, or on oneDNN's where it is exact and faster; pooling and Relu run on the integers, by
+ * the same rule as the simulated machines. Every other operator is done in float32 by its reference kernel between two
+ * changes of format, on one thread; all three are its time.
+ *
+ * Weights are brought into the kernels' form on each run, and that is measured: a layer's weights are only lent. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cpu.h"
+#include "npulab/clock.h"
+#include "npulab/int8_layer.h"
+#include "npulab/measured.h"
+
+void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n)
+{
+	const char *library = npl_int8_library(NULL);
+	snprintf(text, n, "%s kernels%s%s, %d thread%s, %s; other operators: reference kernels in float32, 1 thread",
+		 npl_int8_kernel_name(0), library ? " and " : " without oneDNN", library ? library : "", cpu->threads,
+		 cpu->threads == 1 ? "" : "s", cpu_level_name(cpu_isa_detect().level));
+}
+
+static bool no(char *why, size_t n, const char *reason)
+{
+	snprintf(why, n, "%s", reason);
+	return false;
+}
+
+static bool is_product(const struct npl_layer *layer)
+{
+	return layer->op == NPL_OP_CONV || layer->op == NPL_OP_GEMM;
+}
+
+static bool same_quant(const struct npl_tensor *a, const struct npl_tensor *b)
+{
+	bool same_scale = !(a->quant.scale < b->quant.scale) && !(a->quant.scale > b->quant.scale);
+	return a->dtype == b->dtype && same_scale && a->quant.zero_point == b->quant.zero_point;
+}
+
+/* Results are integers of the input, or averages of them. */
+static bool stays_integer(const struct npl_layer *layer)
+{
+	return (npl_op_defs[layer->op].flags & NPL_OP_KEEPS_RANGE) && same_quant(layer->in[0], layer->out);
+}
+
+static bool is_quantised(const struct npl_tensor *t)
+{
+	return (t->dtype == NPL_U8 || t->dtype == NPL_I8) && t->quant.scale > 0 && !t->quant.channel_scale &&
+	       t->quant.zero_point >= npl_int8_min(t->dtype) && t->quant.zero_point <= npl_int8_max(t->dtype);
+}
+
+bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
+{
+	if (is_product(layer))
+		return npl_int8_layer_ok(layer, why, n);
+	if (npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES || layer->n_in < 1 || !layer->in[0])
+		return no(why, n, "its result is no function of 8-bit numbers");
+	if (!is_quantised(layer->out))
+		return no(why, n, "its output is not an 8-bit tensor with a scale");
+	for (int i = 0; i < layer->n_in; i++) {
+		const struct npl_tensor *in = layer->in[i];
+		if (!in)
+			continue;
+		if (!is_quantised(in))
+			return no(why, n, "an input is not an 8-bit tensor with a scale");
+		/* What constants get, whose values nobody has looked at; 8 bits of it would be worthless. */
+		if (layer->n_in > 1 && !(in->quant.scale < 1) && !(in->quant.scale > 1) && !in->quant.zero_point)
+			return no(why, n, "the range of an operand is not known, so 8 bits cannot hold it");
+	}
+	return true;
+}
+
+/* What the tasks of a step share. */
+struct cpu_int8_step {
+	struct npl_int8_work *work;
+	int number;
+};
+
+static void run_task(void *context, int64_t task, int worker)
+{
+	struct cpu_int8_step *step = context;
+	npl_int8_work_run(step->work, step->number, task, worker);
+}
+
+static int run_product(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
+		       struct npl_result *result, struct npl_err *err)
+{
+	struct npl_int8_counts counts = {0};
+	struct cpu_int8_step step;
+	int rc = npl_int8_work_open(layer, out, NULL, cpu->threads, &cpu->int8_memory, &step.work, err);
+	if (rc)
+		return rc;
+	double begin = npl_clock_seconds();
+	for (step.number = 0; step.number < npl_int8_work_steps(step.work); step.number++)
+		cpu_pool_run(cpu->pool, npl_int8_work_tasks(step.work, step.number), run_task, &step);
+	result->seconds = npl_clock_seconds() - begin;
+	rc = npl_int8_work_close(step.work, &counts, err);
+	result->saturations = counts.saturations;
+	return rc;
+}
+
+static int run_integers(const struct npl_layer *layer, struct npl_tensor *out, double *seconds, struct npl_err *err)
+{
+	double begin = npl_clock_seconds();
+	int rc = npl_int8_run_unary(layer, out, err);
+	*seconds = npl_clock_seconds() - begin;
+	return rc;
+}
+
+/* A float32 tensor of the same shape. */
+static int plain_of(const struct npl_tensor *t, struct npl_tensor *plain, struct npl_err *err)
+{
+	*plain = (struct npl_tensor){.name = t->name, .dtype = NPL_F32, .shape = t->shape};
+	return npl_tensor_alloc(plain, err);
+}
+
+/* plain[0] is the output, plain[1 + i] input i. */
+static int run_floats(const struct npl_layer *layer, struct npl_tensor *plain, struct npl_tensor *out, double *seconds,
+		      struct npl_err *err)
+{
+	struct npl_layer in_float = *layer;
+	double reference, begin;
+	int rc = plain_of(out, &plain[0], err);
+	in_float.out = &plain[0];
+	for (int i = 0; i < layer->n_in && !rc; i++)
+		if (layer->in[i]) {
+			rc = plain_of(layer->in[i], &plain[1 + i], err);
+			in_float.in[i] = &plain[1 + i];
+		}
+	if (rc)
+		return rc;
+	begin = npl_clock_seconds();
+	for (int i = 0; i < layer->n_in; i++)
+		if (layer->in[i])
+			npl_int8_dequantise(layer->in[i]->data, npl_tensor_count(layer->in[i]), &layer->in[i]->quant,
+					    layer->in[i]->dtype, plain[1 + i].data);
+	rc = npl_run_reference(&in_float, &plain[0], &reference, err);
+	if (!rc && !npl_int8_quantise(plain[0].data, npl_tensor_count(out), &out->quant, out->dtype, out->data))
+		rc = npl_fail(err, NPL_EINPUT, "the result of '%s' holds a NaN, which int8 cannot hold",
+			      layer->name ? layer->name : npl_op_defs[layer->op].name);
+	*seconds = npl_clock_seconds() - begin;
+	return rc;
+}
+
+int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,
+		 struct npl_result *result, struct npl_err *err)
+{
+	if (is_product(layer))
+		return run_product(cpu, layer, out, result, err);
+	if (stays_integer(layer))
+		return run_integers(layer, out, &result->seconds, err);
+	struct npl_tensor *plain = calloc((size_t)layer->n_in + 1, sizeof *plain);
+	int rc = plain ? run_floats(layer, plain, out, &result->seconds, err)
+		       : npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int i = 0; plain && i <= layer->n_in; i++)
+		npl_tensor_free(&plain[i]);
+	free(plain);
+	return rc;
+}

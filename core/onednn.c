@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Loading oneDNN; see onednn.h. */
+#include "onednn.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+static const void *symbol(void *library, const char *name, void *pointer)
+{
+	void *found = dlsym(library, name);
+	memcpy(pointer, &found, sizeof found);
+	return found;
+}
+
+static int find_symbols(struct npl_onednn *onednn, const char *soname, struct npl_err *err)
+{
+	const struct {
+		const char *name;
+		void *pointer; /* to the function pointer */
+	} symbols[] = {
+		{"dnnl_gemm_u8s8s32", &onednn->gemm_u8s8s32},
+		{"dnnl_gemm_s8s8s32", &onednn->gemm_s8s8s32},
+		{"dnnl_version", &onednn->version},
+		{"dnnl_get_effective_cpu_isa", &onednn->effective_isa},
+	};
+	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+		if (!symbol(onednn->library, symbols[i].name, symbols[i].pointer))
+			return npl_fail(err, NPL_EDEVICE, "%s is not oneDNN: it has no %s", soname, symbols[i].name);
+	const struct npl_onednn_version *version = onednn->version();
+	if (version->major != 2)
+		return npl_fail(err, NPL_EDEVICE, "%s is oneDNN %d, expected 2", soname, version->major);
+	if (version->cpu_runtime == NPL_ONEDNN_SEQUENTIAL)
+		return 0;
+	if (version->cpu_runtime != NPL_ONEDNN_OPENMP ||
+	    !symbol(onednn->library, "omp_set_num_threads", &onednn->set_num_threads) ||
+	    !symbol(onednn->library, "omp_get_max_threads", &onednn->get_max_threads))
+		return npl_fail(err, NPL_EDEVICE, "%s has threads that are not OpenMP's and cannot be counted", soname);
+	return 0;
+}
+
+int npl_onednn_load(const char *soname, struct npl_onednn *onednn, struct npl_err *err)
+{
+	*onednn = (struct npl_onednn){0};
+	onednn->library = dlopen(soname, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	if (!onednn->library)
+		return npl_fail(err, NPL_EDEVICE, "oneDNN cannot be loaded: %s (Debian package libdnnl2)", dlerror());
+	int failed = find_symbols(onednn, soname, err);
+	if (failed) {
+		dlclose(onednn->library);
+		*onednn = (struct npl_onednn){0};
+	}
+	return failed;
+}
+
+const char *npl_onednn_isa_name(int isa)
+{
+	switch (isa) {
+	case NPL_ONEDNN_AVX2_VNNI:
+		return "AVX2 VNNI";
+	case NPL_ONEDNN_AVX512_VNNI:
+		return "AVX-512 VNNI";
+	case NPL_ONEDNN_AVX512_BF16:
+		return "AVX-512 VNNI BF16";
+	case NPL_ONEDNN_AVX512_AMX:
+		return "AMX";
+	default:
+		return (isa & NPL_ONEDNN_AVX512_VNNI) == NPL_ONEDNN_AVX512_VNNI ? "AVX-512 VNNI or newer" : NULL;
+	}
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * oneDNN, loaded when it is first asked for: nothing is linked and no header of it is needed, so that npulab builds and
+ * starts where there is none. The few declarations used are here; a test compares them with the library's own headers
+ * where those are installed.
+ */
+#ifndef NPULAB_CORE_ONEDNN_H
+#define NPULAB_CORE_ONEDNN_H
+
+#include <stdint.h>
+
+#include "npulab/error.h"
+
+#define NPL_ONEDNN_SONAME "libdnnl.so.2" /* Debian 12: package libdnnl2 */
+
+/* dnnl_version_t of oneDNN 2 */
+struct npl_onednn_version {
+	int major, minor, patch;
+	const char *hash;
+	unsigned cpu_runtime, gpu_runtime;
+};
+enum { NPL_ONEDNN_SEQUENTIAL = 1, NPL_ONEDNN_OPENMP = 2 }; /* of cpu_runtime */
+
+/* dnnl_cpu_isa_t: levels that multiply bytes exactly are those with the bits of AVX512_VNNI, and AVX2_VNNI. */
+enum {
+	NPL_ONEDNN_AVX2 = 0x7,
+	NPL_ONEDNN_AVX512 = 0x27,
+	NPL_ONEDNN_AVX512_VNNI = 0x67,
+	NPL_ONEDNN_AVX512_BF16 = 0xe7,
+	NPL_ONEDNN_AVX512_AMX = 0x3e7,
+	NPL_ONEDNN_AVX2_VNNI = 0x407,
+};
+
+/* c (m,n) = (op(a) - a_zero) (op(b) - b_zero), row-major, with alpha 1, beta 0, offset_c 'F' and *co 0; returns 0 when
+ * all went well. a_type is that of a. */
+#define NPL_ONEDNN_GEMM_ARGUMENTS(a_type)                                                                              \
+	(char trans_a, char trans_b, char offset_c, int64_t m, int64_t n, int64_t k, float alpha, const a_type *a,     \
+	 int64_t lda, a_type a_zero, const int8_t *b, int64_t ldb, int8_t b_zero, float beta, int32_t *c, int64_t ldc, \
+	 const int32_t *co)
+
+struct npl_onednn {
+	void *library;
+	int(*gemm_u8s8s32) NPL_ONEDNN_GEMM_ARGUMENTS(uint8_t);
+	int(*gemm_s8s8s32) NPL_ONEDNN_GEMM_ARGUMENTS(int8_t);
+	const struct npl_onednn_version *(*version)(void);
+	int (*effective_isa)(void);
+	/* Of the OpenMP that came with it, for the calling thread; NULL when the library has no threads. */
+	void (*set_num_threads)(int n);
+	int (*get_max_threads)(void);
+};
+
+/* NPL_EDEVICE with the reason: not there, not oneDNN 2, or with threads that cannot be counted. The library stays until
+ * the process ends, as code that it has generated does. */
+int npl_onednn_load(const char *soname, struct npl_onednn *onednn, struct npl_err *err);
+
+const char *npl_onednn_isa_name(int isa); /* "AVX-512 VNNI"; NULL: not one that is exact in 8 bits */
+
+#endif

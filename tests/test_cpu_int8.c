@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The cpu device in 8 bits. What the program promises: Conv, Gemm, Relu and pooling give the bits of the simulated
+ * TPU v1 on the same layer, with one thread and with two; operators without an 8-bit form give what the frontend's
+ * own conversions around the float reference give; nothing outside the output is written; time is measured and energy
+ * absent; a layer that cannot be held in 8 bits is refused with the reason. No OpenBLAS is needed. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cpu/cpu.h"
+#include "npulab/quantise.h"
+#include "systolic_support.h"
+
+extern const struct npl_driver npl_driver_cpu;
+
+static void *cpu[3]; /* by threads */
+static uint64_t seed;
+
+static void open_devices(void)
+{
+	struct npl_err err = {0};
+	for (int64_t threads = 1; threads <= 2; threads++)
+		cr_assert_eq(npl_driver_cpu.open(&(struct cpu_config){threads, CPU_INT8}, &cpu[threads], &err), 0, "%s",
+			     err.msg);
+}
+
+static void close_devices(void)
+{
+	npl_driver_cpu.close(cpu[1]);
+	npl_driver_cpu.close(cpu[2]);
+}
+
+TestSuite(cpu_int8, .init = open_devices, .fini = close_devices);
+
+/* Runs the layer on the cpu with 1 and 2 threads and compares with `expected`, the bytes of its output. */
+static void check_cpu(const struct npl_layer *layer, const void *expected, uint64_t saturations, const char *what)
+{
+	enum { GUARD = 64 };
+	size_t bytes = npl_tensor_bytes(layer->out);
+	for (int threads = 1; threads <= 2; threads++)
+		for (int timing_only = 1; timing_only >= 0; timing_only--) {
+			uint8_t *guarded = malloc(bytes + 2 * GUARD);
+			struct npl_tensor out = *layer->out;
+			struct npl_layer mine = *layer;
+			struct npl_result result = {0};
+			struct npl_err err = {0};
+			char why[200];
+			cr_assert_not_null(guarded);
+			memset(guarded, 0x77, bytes + 2 * GUARD);
+			out.data = guarded + GUARD;
+			mine.out = &out;
+			mine.timing_only = timing_only;
+			cr_assert(npl_driver_cpu.supports(cpu[threads], &mine, why, sizeof why), "%s: %s", what, why);
+			cr_assert_eq(npl_driver_cpu.run(cpu[threads], &mine, &result, &err), 0, "%s: %s", what,
+				     err.msg);
+			cr_assert(timing_only || !memcmp(out.data, expected, bytes), "seed %llx %s, %d threads",
+				  (unsigned long long)seed, what, threads);
+			for (size_t i = 0; i < bytes + 2 * GUARD; i++)
+				cr_assert((!timing_only && i >= GUARD && i < GUARD + bytes) || guarded[i] == 0x77,
+					  "%s: written outside the output", what);
+			cr_assert(result.seconds_from == NPL_FROM_MEASURE && result.seconds >= 0 && result.cycles == 0);
+			cr_assert_eq(result.macs, layer->macs);
+			cr_assert_eq(result.saturations, saturations, "%s", what);
+			cr_assert(result.n_energy == 1 && !strcmp(result.energy[0].origin, "absent"));
+			free(guarded);
+		}
+}
+
+static void check_against_tpu(const struct tpu_config *config, const struct test_layer *t, const char *what)
+{
+	struct npl_result result = test_run(config, &t->layer);
+	check_cpu(&t->layer, t->y.data, result.saturations, what);
+}
+
+static void dress(struct test_layer *t, enum npl_op op, int64_t channels, uint64_t *rng)
+{
+	t->x.dtype = test_range(rng, 0, 2) ? NPL_U8 : NPL_I8;
+	t->x.quant.zero_point = (int32_t)test_range(rng, npl_int8_min(t->x.dtype), npl_int8_max(t->x.dtype));
+	t->w.quant.zero_point = test_range(rng, 0, 3) ? 0 : (int32_t)test_range(rng, -128, 127);
+	test_fill(&t->x, rng);
+	test_fill(&t->w, rng);
+	uint64_t macs = t->layer.macs;
+	if (test_range(rng, 0, 1)) {
+		test_tensor(&t->bias, NPL_I32, npl_shape_of(1, channels), 0.125f, 0);
+		for (int64_t i = 0; i < channels; i++)
+			((int32_t *)t->bias.data)[i] = (int32_t)test_range(rng, -50000, 50000);
+	}
+	if (test_range(rng, 0, 2))
+		test_requantised(t, NPL_U8, (float)test_range(rng, 10, 900), (int32_t)test_range(rng, 0, 255));
+	test_layer_wire(t, op, macs);
+	t->layer.fused = test_range(rng, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
+}
+
+Test(cpu_int8, products_equal_the_tpu)
+{
+	uint64_t rng = seed = 0x5eed0301;
+	struct tpu_config config = test_tpu_defaults();
+	for (int round = 0; round < 60; round++) {
+		struct test_layer t;
+		char what[80];
+		int64_t rows = test_range(&rng, 1, 60), k = test_range(&rng, 1, 400), n = test_range(&rng, 1, 130);
+		test_gemm(&t, rows, k, n);
+		dress(&t, NPL_OP_GEMM, n, &rng);
+		snprintf(what, sizeof what, "gemm %lldx%lldx%lld", (long long)rows, (long long)k, (long long)n);
+		check_against_tpu(&config, &t, what);
+		test_layer_free(&t);
+	}
+}
+
+Test(cpu_int8, convolutions_equal_the_tpu)
+{
+	uint64_t rng = seed = 0x5eed0302;
+	struct tpu_config config = test_tpu_defaults();
+	for (int done = 0; done < 80;) {
+		struct test_layer t;
+		char what[80];
+		struct test_conv c = test_random_conv(&rng, 20, 24);
+		if (test_convolution(&t, &c)) {
+			dress(&t, NPL_OP_CONV, c.filters, &rng);
+			snprintf(what, sizeof what, "conv %d", done++);
+			check_against_tpu(&config, &t, what);
+		}
+		test_layer_free(&t);
+	}
+}
+
+/* A layer of one input on random bytes. */
+static bool make_unary(struct test_layer *t, enum npl_op op, uint64_t *rng)
+{
+	*t = (struct test_layer){
+		.attrs = {.axis = 1, .opset = 13, .size = 3, .alpha = 1e-3f, .beta = 0.75f, .bias = 1}};
+	struct npl_window *w = &t->attrs.window;
+	w->rank = 2;
+	for (int d = 0; d < 2; d++) {
+		w->kernel[d] = test_range(rng, 1, 4);
+		w->stride[d] = test_range(rng, 1, 3);
+		w->dilation[d] = test_range(rng, 1, 2);
+		w->pad_begin[d] = test_range(rng, 0, w->kernel[d] - 1);
+		w->pad_end[d] = test_range(rng, 0, w->kernel[d] - 1);
+	}
+	w->count_include_pad = test_range(rng, 0, 1);
+	w->ceil_mode = test_range(rng, 0, 1);
+	struct npl_tensor plain = {.dtype = NPL_F32,
+				   .shape = npl_shape_of(4, test_range(rng, 1, 2), test_range(rng, 1, 6),
+							 test_range(rng, 3, 20), test_range(rng, 3, 20))};
+	struct npl_tensor y = {0};
+	const struct npl_tensor *in[] = {&plain};
+	struct npl_err err = {0};
+	if (npl_op_defs[op].shape(&t->attrs, in, 1, &y, 1, &err))
+		return false;
+	enum npl_dtype dtype = test_range(rng, 0, 2) ? NPL_U8 : NPL_I8;
+	int32_t zero = (int32_t)test_range(rng, npl_int8_min(dtype), npl_int8_max(dtype));
+	test_tensor(&t->x, dtype, plain.shape, 0.02f, zero);
+	test_tensor(&t->y, dtype, y.shape, 0.02f, zero);
+	test_fill(&t->x, rng);
+	test_layer_wire(t, op, 0);
+	return true;
+}
+
+Test(cpu_int8, relu_and_pooling_equal_the_tpu)
+{
+	static const enum npl_op ops[] = {NPL_OP_RELU, NPL_OP_MAXPOOL, NPL_OP_AVERAGEPOOL, NPL_OP_GLOBALAVERAGEPOOL};
+	uint64_t rng = seed = 0x5eed0303;
+	struct tpu_config config = test_tpu_defaults();
+	for (int done = 0; done < 120;) {
+		struct test_layer t;
+		enum npl_op op = ops[done % 4];
+		if (!make_unary(&t, op, &rng))
+			continue;
+		t.layer.fused = test_range(&rng, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
+		check_against_tpu(&config, &t, npl_op_defs[op].name);
+		test_layer_free(&t);
+		done++;
+	}
+}
+
+/* The frontend's conversions, u8 only, around the reference kernel. */
+static void by_conversions(const struct npl_layer *layer, struct npl_tensor *expected)
+{
+	struct npl_tensor plain[4] = {{0}}, y = {.dtype = NPL_F32, .shape = layer->out->shape};
+	const struct npl_tensor *in[4];
+	struct npl_err err = {0};
+	for (int i = 0; i < layer->n_in; i++) {
+		cr_assert_eq(npl_dequantise(layer->in[i], &plain[i], &err), 0, "%s", err.msg);
+		in[i] = &plain[i];
+	}
+	cr_assert_eq(npl_tensor_alloc(&y, &err), 0);
+	cr_assert_eq(npl_op_defs[layer->op].run(layer->attrs, in, layer->n_in, &y, 1, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_quantise(&y, NPL_FORMAT_INT8, layer->out->quant, expected, &err), 0, "%s", err.msg);
+	for (int i = 0; i < layer->n_in; i++)
+		npl_tensor_free(&plain[i]);
+	npl_tensor_free(&y);
+}
+
+Test(cpu_int8, other_operators_are_done_in_float_between_conversions)
+{
+	static const enum npl_op ops[] = {NPL_OP_SOFTMAX, NPL_OP_LRN,    NPL_OP_ADD,         NPL_OP_MUL,
+					  NPL_OP_SUM,     NPL_OP_CONCAT, NPL_OP_AVERAGEPOOL, NPL_OP_MATMUL};
+	uint64_t rng = seed = 0x5eed0304;
+	for (int round = 0; round < 80; round++) {
+		enum npl_op op = ops[round % 8];
+		bool two = npl_op_defs[op].max_in != 1;
+		struct npl_attrs attrs = {.axis = 1, .opset = 13, .size = 3, .alpha = 1e-3f, .beta = 0.75f, .bias = 1};
+		attrs.window = (struct npl_window){.rank = 2, .kernel = {2, 2}, .stride = {1, 1}, .dilation = {1, 1}};
+		struct npl_tensor x[2], y = {0}, expected, plain[2];
+		struct npl_shape shape = npl_shape_of(4, 2, test_range(&rng, 1, 5), 6, 6);
+		const struct npl_tensor *in[] = {&plain[0], &plain[1]};
+		struct npl_err err = {0};
+		for (int i = 0; i < 2; i++) {
+			test_tensor(&x[i], NPL_U8, shape, 0.01f * (float)test_range(&rng, 1, 9),
+				    (int32_t)test_range(&rng, 0, 255));
+			test_fill(&x[i], &rng);
+			plain[i] = (struct npl_tensor){.dtype = NPL_F32, .shape = shape};
+		}
+		cr_assert_eq(npl_op_defs[op].shape(&attrs, in, two ? 2 : 1, &y, 1, &err), 0, "%s", err.msg);
+		test_tensor(&y, NPL_U8, y.shape, 0.013f, (int32_t)test_range(&rng, 0, 255));
+		struct npl_layer layer = {.name = npl_op_defs[op].name,
+					  .op = op,
+					  .attrs = &attrs,
+					  .n_in = two ? 2 : 1,
+					  .in = {&x[0], two ? &x[1] : NULL},
+					  .out = &y};
+		by_conversions(&layer, &expected);
+		check_cpu(&layer, expected.data, 0, layer.name);
+		npl_tensor_free(&expected);
+		npl_tensor_free(&x[0]);
+		npl_tensor_free(&x[1]);
+		npl_tensor_free(&y);
+	}
+}
+
+Test(cpu_int8, conversions_follow_the_frontend)
+{
+	uint64_t rng = seed = 0x5eed0305;
+	enum { N = 1000 };
+	float x[N], back[N];
+	uint8_t q[N];
+	for (int round = 0; round < 50; round++) {
+		struct npl_quant quant = {.scale = (float)test_range(&rng, 1, 64) / 64, /* ties, with powers of two */
+					  .zero_point = (int32_t)test_range(&rng, 0, 255)};
+		for (int i = 0; i < N; i++)
+			x[i] = (float)test_range(&rng, -4000, 4000) / (test_range(&rng, 0, 1) ? 128.0f : 17.0f);
+		x[0] = INFINITY;
+		x[1] = -INFINITY;
+		x[2] = 3e38f;
+		struct npl_tensor plain = {.dtype = NPL_F32, .shape = npl_shape_of(1, N), .data = x}, made, again;
+		struct npl_err err = {0};
+		cr_assert_eq(npl_quantise(&plain, NPL_FORMAT_INT8, quant, &made, &err), 0, "%s", err.msg);
+		cr_assert(npl_int8_quantise(x, N, &quant, NPL_U8, q));
+		cr_assert_arr_eq(q, made.data, N);
+		cr_assert_eq(npl_dequantise(&made, &again, &err), 0, "%s", err.msg);
+		npl_int8_dequantise(q, N, &quant, NPL_U8, back);
+		cr_assert_arr_eq(back, again.data, sizeof back);
+		npl_tensor_free(&made);
+		npl_tensor_free(&again);
+	}
+	x[N / 2] = NAN;
+	cr_assert(!npl_int8_quantise(x, N, &(struct npl_quant){.scale = 1}, NPL_I8, q));
+	int8_t signed_q[4];
+	const float ends[4] = {-200, 200, -2.5f, 1.5f};
+	cr_assert(npl_int8_quantise(ends, 4, &(struct npl_quant){.scale = 1, .zero_point = -3}, NPL_I8, signed_q));
+	cr_assert(signed_q[0] == -128 && signed_q[1] == 127 && signed_q[2] == -5 && signed_q[3] == -1);
+}
+
+Test(cpu_int8, describes_itself)
+{
+	for (int threads = 1; threads <= 2; threads++) {
+		struct npl_device_info info = {0};
+		const char *library = npl_int8_library(NULL);
+		char plural[32];
+		npl_driver_cpu.describe(cpu[threads], &info);
+		cr_assert_eq(info.kind, NPL_KIND_CPU);
+		cr_assert_eq(info.format, NPL_FORMAT_INT8);
+		snprintf(plural, sizeof plural, "%d thread%s,", threads, threads == 1 ? "" : "s");
+		cr_assert(strstr(info.detail, npl_int8_kernel_name(0)), "%s", info.detail);
+		cr_assert(strstr(info.detail, library ? library : "without oneDNN"), "%s", info.detail);
+		cr_assert(strstr(info.detail, plural), "%s", info.detail);
+		cr_assert_lt(strlen(info.detail), sizeof info.detail - 1, "cut short");
+	}
+}
+
+Test(cpu_int8, says_why_not)
+{
+	struct npl_attrs attrs = {.axis = 1, .opset = 13};
+	struct npl_tensor x = {.dtype = NPL_U8, .shape = npl_shape_of(2, 3, 4), .quant = {.scale = 0.5f}}, z = x, y = x;
+	struct npl_layer layer = {
+		.name = "sum", .op = NPL_OP_ADD, .attrs = &attrs, .n_in = 2, .in = {&x, &z}, .out = &y};
+	char why[200] = "";
+#define WHY_NOT(change, word)                                                                                          \
+	do {                                                                                                           \
+		const struct npl_layer keep = layer;                                                                   \
+		const struct npl_tensor keep_x = x, keep_z = z, keep_y = y;                                            \
+		change;                                                                                                \
+		cr_assert(!npl_driver_cpu.supports(cpu[1], &layer, why, sizeof why), #change);                         \
+		cr_assert(strstr(why, word), #change ": %s", why);                                                     \
+		layer = keep;                                                                                          \
+		x = keep_x;                                                                                            \
+		z = keep_z;                                                                                            \
+		y = keep_y;                                                                                            \
+	} while (0)
+	cr_assert(npl_driver_cpu.supports(cpu[1], &layer, why, sizeof why), "%s", why);
+	WHY_NOT(z.quant.scale = 1, "range of an operand is not known");
+	WHY_NOT(z.quant.scale = 0, "an input is not");
+	WHY_NOT(x.dtype = NPL_F32, "an input is not");
+	WHY_NOT(x.quant.zero_point = 256, "an input is not");
+	WHY_NOT(y.dtype = NPL_F32, "its output is not");
+	WHY_NOT(layer.op = NPL_OP_RESHAPE, "no function of 8-bit numbers");
+	WHY_NOT(layer.op = NPL_OP_GEMM; x.dtype = NPL_F32, "8-bit integers");
+	struct npl_result result = {0};
+	struct npl_err err = {0};
+	cr_assert_eq(npl_driver_cpu.run(cpu[1], &layer, &result, &err), NPL_EINTERNAL);
+	cr_assert(strstr(err.msg, "no data"), "%s", err.msg);
+}
