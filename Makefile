@@ -30,10 +30,12 @@ lib_dirs := core core/ops frontend sim/systolic sim/diannao backends/cpu backend
 lib_src := $(sort $(foreach d,$(lib_dirs),$(wildcard $(d)/*.c)))
 cli_src := $(sort $(wildcard cli/*.c))
 test_src := $(sort $(wildcard tests/test_*.c))
+program_src := $(sort $(wildcard tests/program_*.c)) # what tests of the systolic engines share
 lib_obj := $(lib_src:%.c=$(out)/%.o)
 cli_obj := $(cli_src:%.c=$(out)/%.o)
-test_obj := $(test_src:%.c=$(out)/%.o)
-sources := $(lib_src) $(cli_src) $(test_src) $(wildcard tests/fuzz_*.c) $(wildcard bench/*.c)
+program_obj := $(program_src:%.c=$(out)/%.o)
+test_obj := $(test_src:%.c=$(out)/%.o) $(program_obj)
+sources := $(lib_src) $(cli_src) $(test_src) $(program_src) tests/agree_main.c $(wildcard tests/fuzz_*.c) $(wildcard bench/*.c)
 headers := $(sort $(wildcard include/npulab/*.h) $(foreach d,$(lib_dirs) cli tests,$(wildcard $(d)/*.h)))
 
 # Compiling prints a short line a file, V=1 the whole command, `make -s` nothing.
@@ -79,6 +81,12 @@ cosim: ## the systolic machines' matrix unit beside its Verilog, cycle by cycle 
 	@$(MAKE) --no-print-directory -j$$(nproc) $(bin)/libnpulab.a
 	@scripts/cosim.sh $(bin)/libnpulab.a
 
+mutants: ## faults put into the systolic engines one at a time: the test of their agreement must find each (NAMES='...' for some)
+	@scripts/install-deps.sh demo
+	@$(MAKE) --no-print-directory -j$$(nproc) $(out)/agree
+	@CC='$(CC)' CFLAGS='$(filter-out -MMD -MP -DNPULAB_DATADIR%,$(all_flags)) -Itests -Isim' LIBS='$(libs)' \
+	 scripts/mutants.sh $(out)/tests $(bin)/libnpulab.a $(NAMES)
+
 fuzz: ## a minute of libFuzzer on each parser (FUZZ_SECONDS=n for another time)
 	@scripts/install-deps.sh lint
 	@scripts/fuzz.sh
@@ -92,11 +100,12 @@ prove: ## both README commands in a bare Debian 12 root made for it (needs root)
 
 install: all ## installs under $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/npulab \
-	        $(DESTDIR)$(PREFIX)/share/npulab/machines $(DESTDIR)$(PREFIX)/share/npulab/models
+	        $(DESTDIR)$(PREFIX)/share/npulab/machines $(DESTDIR)$(PREFIX)/share/npulab/models $(DESTDIR)$(PREFIX)/share/npulab/published
 	install -m 755 $(bin)/npulab $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(bin)/libnpulab.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 include/npulab/*.h include/npulab/*.def $(DESTDIR)$(PREFIX)/include/npulab/
 	install -m 644 machines/*.yaml $(DESTDIR)$(PREFIX)/share/npulab/machines/
+	install -m 644 published/*.csv $(DESTDIR)$(PREFIX)/share/npulab/published/
 	install -m 644 $(wildcard models/*.onnx models/*.yaml models/*.npy models/README.md) $(DESTDIR)$(PREFIX)/share/npulab/models/
 	printf 'prefix=%s\nName: npulab\nDescription: cycle-level models of published neural-network accelerators\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lnpulab %s\n' \
 	        '$(PREFIX)' '$(VERSION)' '$(libs)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/npulab.pc
@@ -120,6 +129,10 @@ $(bin)/libnpulab.a: $(lib_obj)
 $(out)/npulab_tests: $(test_obj) $(bin)/libnpulab.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -o $@ $(test_obj) $(bin)/libnpulab.a $(LDFLAGS) -lcriterion -ljansson $(libs)
+
+$(out)/agree: $(out)/tests/agree_main.o $(program_obj) $(bin)/libnpulab.a
+	$(say) '  link $@'
+	$(quiet)$(CC) $(all_flags) -o $@ $^ $(LDFLAGS) $(libs)
 
 $(out)/fuzz_%: $(out)/tests/fuzz_%.o $(bin)/libnpulab.a
 	$(say) '  link $@'
@@ -152,6 +165,6 @@ $(out)/version.h: FORCE
 
 FORCE:
 
-.PHONY: all help deps demo test check asan lint format cosim fuzz bench prove install uninstall clean objects FORCE
+.PHONY: all help deps demo test check asan lint format cosim mutants fuzz bench prove install uninstall clean objects FORCE
 
 -include $(sources:%.c=$(out)/%.d)

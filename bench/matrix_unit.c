@@ -29,13 +29,13 @@ static void run(void *context)
 	struct stream *s = context;
 	for (int64_t cycle = 0; cycle < CYCLES; cycle++) {
 		struct tpu_matrix_inputs in = {.row = s->rows[cycle],
+					       .weight_format.is_signed = true,
 					       .address = cycle % ACCUMULATOR_ROWS,
 					       .accumulate = cycle >= ACCUMULATOR_ROWS};
 		if (s->rows_per_tile) {
 			int64_t at = cycle % s->rows_per_tile;
 			in.switch_weights = at == 0;
 			in.weights = at < SIZE ? s->rows[CYCLES - 1 - cycle] : NULL;
-			in.weight_format.is_signed = true;
 		}
 		if (tpu_matrix_step(&s->unit, &in, &err))
 			stop();

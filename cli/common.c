@@ -90,7 +90,7 @@ static void list_targets(const struct cli_common *common, const char *target[TAR
 }
 
 /* A run may take long: an output that has no folder to go to is refused before it. */
-static int check_folders(const struct cli_common *common, struct npl_err *err)
+int cli_check_folders(const struct cli_common *common, struct npl_err *err)
 {
 	const char *target[TARGETS];
 	list_targets(common, target);
@@ -106,8 +106,8 @@ static int check_folders(const struct cli_common *common, struct npl_err *err)
 	return 0;
 }
 
-/* A report over what the run reads would lose that. path may be NULL. */
-static int protect(const struct cli_common *common, const char *path, const char *what, struct npl_err *err)
+/* A report over what the run reads would lose that. */
+int cli_protect(const struct cli_common *common, const char *path, const char *what, struct npl_err *err)
 {
 	const char *target[TARGETS];
 	list_targets(common, target);
@@ -121,12 +121,12 @@ static int protect_samples(const struct cli_common *common, const struct npl_mod
 {
 	const char *const read[] = {files->input, files->labels, files->calibration, common->labels};
 	for (size_t i = 0; i < sizeof read / sizeof *read; i++)
-		if (protect(common, read[i], "an input", err))
+		if (cli_protect(common, read[i], "an input", err))
 			return err->code;
 	for (int i = 0; i < common->input.n; i++) { /* NAME=FILE, or a file with a '=' in its name */
 		const char *equals = strchr(common->input.item[i], '=');
-		if (protect(common, common->input.item[i], "an input", err) ||
-		    protect(common, equals ? equals + 1 : NULL, "an input", err))
+		if (cli_protect(common, common->input.item[i], "an input", err) ||
+		    cli_protect(common, equals ? equals + 1 : NULL, "an input", err))
 			return err->code;
 	}
 	return 0;
@@ -136,7 +136,7 @@ int cli_protect_machines(const struct cli_common *common, const char *const *nam
 {
 	for (int i = 0; i < n; i++) {
 		bool is_file = strchr(names[i], '/') || strstr(names[i], ".yaml");
-		if (is_file && protect(common, names[i], "a machine file", err))
+		if (is_file && cli_protect(common, names[i], "a machine file", err))
 			return err->code;
 	}
 	return 0;
@@ -147,9 +147,9 @@ int cli_work_load(const char *model, const struct cli_common *common, struct cli
 	*work = (struct cli_work){0};
 	int rc = npl_model_find(model, &work->arena, &work->files, err);
 	if (!rc)
-		rc = check_folders(common, err);
+		rc = cli_check_folders(common, err);
 	if (!rc)
-		rc = protect(common, work->files.path, "the model itself", err);
+		rc = cli_protect(common, work->files.path, "the model itself", err);
 	if (!rc)
 		rc = protect_samples(common, &work->files, err);
 	struct npl_load_options options = {.batch = common->batch ? common->batch : work->files.batch};
@@ -230,6 +230,32 @@ void cli_progress_end(struct cli_progress *progress)
 		fputs("\r\033[K", stderr);
 }
 
+/* The settings of a machine file are addressed by the machine's name, which only the opened file tells. */
+int cli_open_machine(const char *name, const struct cli_common *common, struct npl_device **device, struct npl_err *err)
+{
+	const char *sets[CLI_LIST];
+	const struct cli_list *set = &common->set;
+	struct npl_device_options options = {.set = sets};
+	int rc = npl_device_open(name, NULL, device, err);
+	if (rc || !set->n)
+		return rc;
+	options.n_sets = npl_device_sets(npl_device_name(*device), set->item, set->n, sets);
+	if (options.n_sets < set->n)
+		rc = npl_fail(err, NPL_EUSAGE, "--set %s: expected %s.KEY=VALUE in each", set->item[0],
+			      npl_device_name(*device));
+	npl_device_close(*device);
+	*device = NULL;
+	return rc ? rc : npl_device_open(name, &options, device, err);
+}
+
+int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *err)
+{
+	if (strcmp(path, "-"))
+		return npl_file_write(path, &(struct npl_file_piece){.data = data, .bytes = bytes}, 1, err);
+	fwrite(data, 1, bytes, stdout); /* main looks at the stream's state */
+	return 0;
+}
+
 typedef void report_writer(FILE *out, const struct npl_comparison *comparison,
 			   const struct npl_report_context *context);
 
@@ -243,10 +269,8 @@ static int write_report(const char *path, report_writer *writer, const struct np
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a report");
 	writer(out, comparison, context);
 	int rc = fclose(out) ? npl_fail(err, NPL_ENOMEM, "out of memory for a report") : 0;
-	if (!rc && !strcmp(path, "-"))
-		fwrite(text, 1, bytes, stdout);
-	else if (!rc)
-		rc = npl_file_write(path, &(struct npl_file_piece){.data = text, .bytes = bytes}, 1, err);
+	if (!rc)
+		rc = cli_write(path, text, bytes, err);
 	free(text);
 	return rc;
 }

@@ -47,9 +47,22 @@ void cli_progress_end(struct cli_progress *progress);
 /* Before the work starts: NPL_EUSAGE when two outputs want standard output or one file. */
 int cli_check_reports(const struct cli_common *common, struct npl_err *err);
 
+/* NPL_EOUTPUT when an output has no folder to go to. */
+int cli_check_folders(const struct cli_common *common, struct npl_err *err);
+
+/* NPL_EUSAGE when an output would overwrite this file, which is `what` ("an input"). path may be NULL. */
+int cli_protect(const struct cli_common *common, const char *path, const char *what, struct npl_err *err);
+
 /* NPL_EUSAGE when an output would overwrite one of these devices' machine files; cli_work_load looks after model and
  * samples. */
 int cli_protect_machines(const struct cli_common *common, const char *const *names, int n, struct npl_err *err);
+
+/* Opens the one machine of a command, with those of --set that are its own; NPL_EUSAGE for another's. */
+int cli_open_machine(const char *name, const struct cli_common *common, struct npl_device **device,
+		     struct npl_err *err);
+
+/* Writes text or bytes to a file, whole or not at all, or to standard output for "-". */
+int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *err);
 
 /* Prints the table, or with --json - only the JSON; writes the files asked for, whole or not at all. */
 int cli_report(const struct npl_comparison *comparison, const struct npl_report_context *context,

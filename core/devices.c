@@ -236,6 +236,16 @@ const char *npl_device_name(const struct npl_device *device)
 	return device->machine.name;
 }
 
+const struct npl_driver *npl_device_driver(const struct npl_device *device)
+{
+	return device->driver;
+}
+
+const void *npl_device_config(const struct npl_device *device)
+{
+	return device->config;
+}
+
 const char *npl_device_description(const struct npl_device *device)
 {
 	return device->machine.description ? device->machine.description : device->driver->summary;
@@ -266,6 +276,10 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
 {
 	if (n)
 		why[0] = '\0';
+	if (layer->fused > NPL_ACT_RELU && !(device->info.activations >> layer->fused & 1u)) {
+		snprintf(why, n, "it does not apply %s to a result on its way", npl_activation_name(layer->fused));
+		return false;
+	}
 	return device->driver->supports(device->state, layer, why, n);
 }
 

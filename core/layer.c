@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names of number formats and device kinds. */
+ * Names of number formats, activations and device kinds. */
 #include "npulab/device.h"
 
 const char *npl_format_name(enum npl_format format)
 {
-	static const char *const names[NPL_FORMATS] = {
-		[NPL_FORMAT_F32] = "float32", [NPL_FORMAT_INT8] = "int8", [NPL_FORMAT_Q16] = "Q6.10"};
+	static const char *const names[NPL_FORMATS] = {[NPL_FORMAT_F32] = "float32",
+						       [NPL_FORMAT_INT8] = "int8",
+						       [NPL_FORMAT_Q16] = "Q6.10",
+						       [NPL_FORMAT_INT8X16] = "int8x16"};
 	return names[format];
+}
+
+const char *npl_activation_name(enum npl_activation activation)
+{
+	static const char *const names[NPL_ACTIVATIONS] = {[NPL_ACT_NONE] = "none",
+							   [NPL_ACT_RELU] = "Relu",
+							   [NPL_ACT_RELU6] = "Relu6",
+							   [NPL_ACT_SIGMOID] = "Sigmoid",
+							   [NPL_ACT_TANH] = "Tanh"};
+	return names[activation];
 }
 
 const char *npl_device_kind_name(enum npl_device_kind kind)

@@ -51,17 +51,27 @@ int npl_float_layer_check(const struct npl_layer *layer, struct npl_err *err)
 	return 0;
 }
 
+/* Applies a fused activation in place. */
+static int activate(enum npl_activation fused, struct npl_tensor *out, struct npl_err *err)
+{
+	static const enum npl_op ops[NPL_ACTIVATIONS] = {[NPL_ACT_RELU] = NPL_OP_RELU,
+							 [NPL_ACT_RELU6] = NPL_OP_CLIP,
+							 [NPL_ACT_SIGMOID] = NPL_OP_SIGMOID,
+							 [NPL_ACT_TANH] = NPL_OP_TANH};
+	const struct npl_attrs attrs = {.low = 0, .high = 6, .limits_known = true};
+	const struct npl_tensor *in = out;
+	return fused == NPL_ACT_NONE ? 0 : npl_op_defs[ops[fused]].run(&attrs, &in, 1, out, 1, err);
+}
+
 int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, double *seconds, struct npl_err *err)
 {
 	double begin = npl_clock_seconds();
 	int failed = npl_op_defs[layer->op].run(layer->attrs, layer->in, layer->n_in, out, 1, err);
 	if (failed)
 		return failed;
-	if (layer->fused == NPL_ACT_RELU) {
-		float *value = out->data;
-		for (int64_t i = 0, count = npl_tensor_count(out); i < count; i++)
-			value[i] = value[i] < 0 ? 0 : value[i];
-	}
+	failed = activate(layer->fused, out, err);
+	if (failed)
+		return failed;
 	*seconds = npl_clock_seconds() - begin;
 	return 0;
 }

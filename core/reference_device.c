@@ -1,18 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * The device `reference`: every operator by its kernel in core/ops, in float32, one thread. It is the oracle that the
- * accuracy of the other devices is compared with. Its seconds are measured, but they say how fast simple loops in
+ * The device `reference`: every operator by its kernel in core/ops in float32, or, with precision=int8 or 8x16, by the
+ * integer rules of layer.h; one thread. In float32 it is the oracle that the accuracy of the other devices is compared
+ * with, in integers what they must give to the bit. Its seconds are measured, but they say how fast simple loops in
  * cache order are, not what this processor can do: that is the device `cpu`. */
-#include <string.h>
+#include <stddef.h>
+#include <stdio.h>
 
+#include "npulab/clock.h"
 #include "npulab/device.h"
+#include "npulab/integer.h"
 #include "npulab/measured.h"
 
+struct reference {
+	int precision; /* of `params`: f32, int8, 8x16 */
+};
+
+static const struct npl_param params[] = {{"precision", NPL_PARAM_CHOICE, offsetof(struct reference, precision), "f32",
+					   0, 0, "", "number format: float32, or integers by the rules of layer.h",
+					   "f32 int8 8x16"},
+					  {0}};
+
+static const enum npl_format formats[] = {NPL_FORMAT_F32, NPL_FORMAT_INT8, NPL_FORMAT_INT8X16};
+
+/* There is nothing to keep but the configuration, which lives as long as the device. */
 static int reference_open(const void *config, void **state, struct npl_err *err)
 {
-	(void)config;
 	(void)err;
-	*state = NULL;
+	*state = (void *)config;
 	return 0;
 }
 
@@ -21,30 +36,50 @@ static void reference_close(void *state)
 	(void)state;
 }
 
+/* Without a configuration: float32. */
+static enum npl_format format_of(const void *state)
+{
+	const struct reference *reference = state;
+	return reference ? formats[reference->precision] : NPL_FORMAT_F32;
+}
+
 static void reference_describe(const void *state, struct npl_device_info *info)
 {
-	(void)state;
 	info->kind = NPL_KIND_REFERENCE;
-	info->format = NPL_FORMAT_F32;
-	strcpy(info->detail, "simple loops in float32, one thread: the oracle, not a fast CPU");
+	info->format = format_of(state);
+	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
+	snprintf(info->detail, sizeof info->detail, "simple loops in %s, one thread: the oracle, not a fast CPU",
+		 info->format == NPL_FORMAT_F32 ? "float32" : "integers");
 }
 
 static bool reference_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
 {
-	(void)state;
-	return npl_float_layer_ok(layer, why, n);
+	return format_of(state) == NPL_FORMAT_F32 ? npl_float_layer_ok(layer, why, n)
+						  : npl_integer_layer_ok(layer, why, n);
+}
+
+static int run_integers(const struct npl_layer *layer, struct npl_tensor *target, struct npl_result *result,
+			struct npl_err *err)
+{
+	struct npl_integer_counts counts = {0};
+	double begin = npl_clock_seconds();
+	int failed = npl_run_integer(layer, target, &counts, err);
+	result->seconds = npl_clock_seconds() - begin;
+	result->saturations = counts.saturations;
+	result->overflows = counts.overflows;
+	return failed;
 }
 
 static int reference_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
-	(void)state;
 	struct npl_tensor target;
 	if (npl_float_layer_check(layer, err))
 		return NPL_EINTERNAL;
 	int failed = npl_layer_target(layer, &target, err);
 	if (failed)
 		return failed;
-	failed = npl_run_reference(layer, &target, &result->seconds, err);
+	failed = format_of(state) == NPL_FORMAT_F32 ? npl_run_reference(layer, &target, &result->seconds, err)
+						    : run_integers(layer, &target, result, err);
 	npl_tensor_free(&target);
 	if (failed)
 		return failed;
@@ -55,7 +90,9 @@ static int reference_run(void *state, const struct npl_layer *layer, struct npl_
 
 const struct npl_driver npl_driver_reference = {
 	.name = "reference",
-	.summary = "every operator in float32 by simple loops: the oracle",
+	.summary = "every operator by simple loops: the oracle",
+	.params = params,
+	.config_bytes = sizeof(struct reference),
 	.open = reference_open,
 	.close = reference_close,
 	.describe = reference_describe,

@@ -17,8 +17,8 @@ static int gather_inputs(struct npl_live *live, const struct npl_node *node, con
 			 struct npl_err *err)
 {
 	enum npl_format format = npl_step_format(live->session, step);
-	layer->n_in = node->n_in;
-	for (int k = 0; k < node->n_in; k++) {
+	layer->n_in = step->n_in;
+	for (int k = 0; k < step->n_in; k++) {
 		if (node->in[k] < 0 || (k > 0 && step->canonical))
 			continue;
 		if (npl_live_get(live, node->in[k], format, step->device, row, &layer->in[k], err))
@@ -42,9 +42,7 @@ static void describe_weights(const struct npl_session *s, const struct npl_node 
 			     struct npl_tensor *weight, struct npl_tensor *bias, struct npl_layer *layer)
 {
 	enum npl_format format = npl_step_format(s, step);
-	*weight = (struct npl_tensor){.dtype = format == NPL_FORMAT_INT8  ? NPL_I8
-					       : format == NPL_FORMAT_Q16 ? NPL_I16
-									  : NPL_F32,
+	*weight = (struct npl_tensor){.dtype = npl_format_weight_dtype(format),
 				      .shape = s->graph->value[node->in[1]].shape,
 				      .quant = {.scale = 1}};
 	*bias = (struct npl_tensor){.dtype = format == NPL_FORMAT_F32 ? NPL_F32 : NPL_I32, .quant = {.scale = 1}};

@@ -56,7 +56,7 @@ static int scale_weight(struct graph_builder *b, struct graph_node *node, int64_
 		for (int64_t i = 0; i < count; i++)
 			scaled[i] = (float)(old[i] * factor[channel_of(node, i, channels, count / channels)]);
 		made.data = scaled;
-		made.is_fill = false;
+		made.is_fill = made.is_normal = false;
 	}
 	int v = graph_add_made(b, node->name, "weight", &made);
 	if (v < 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Constant folding: a node whose inputs are all constant gives way to its value. Nothing is computed where nothing
- * need be: Constant refers to the file, ConstantOfShape becomes a fill (one element and a shape), a view refers to
- * what it views. The rest runs once on its reference kernel, within the limits of graph_build.h. */
+ * need be: Constant refers to the file, ConstantOfShape becomes a fill (one element and a shape), RandomNormal a
+ * description of its values, a view refers to what it views. The rest runs once on its reference kernel, within the
+ * limits of graph_build.h. */
 #include <string.h>
 
 #include "graph_build.h"
@@ -87,6 +88,19 @@ static void set_fill(struct npl_value *value, const struct npl_tensor *element)
 		memcpy(value->fill, element->data, npl_dtype_size(value->dtype));
 }
 
+/* RandomNormal: without a seed each tensor gets its own, from its name (FNV-1a), the same in every run. */
+static void set_normal(struct npl_value *value, const struct npl_normal *normal)
+{
+	value->is_normal = true;
+	value->data = NULL;
+	value->normal = *normal;
+	if (normal->seeded)
+		return;
+	value->normal.seed = 0xcbf29ce484222325u;
+	for (const char *c = value->name; *c; c++)
+		value->normal.seed = (value->normal.seed ^ (unsigned char)*c) * 0x100000001b3u;
+}
+
 int fold_constant(struct graph_builder *b, struct graph_node *node)
 {
 	struct npl_value *out = &b->value[node->out[0]];
@@ -97,9 +111,13 @@ int fold_constant(struct graph_builder *b, struct graph_node *node)
 			return npl_fail(b->err, NPL_EINPUT, "it holds no value");
 	} else if (node->op == NPL_OP_CONSTANTOFSHAPE) {
 		set_fill(out, &node->attrs.constant);
+	} else if (node->op == NPL_OP_RANDOMNORMAL) {
+		set_normal(out, &node->attrs.normal);
 	} else if ((npl_op_defs[node->op].flags & NPL_OP_IS_VIEW) && node->n_out == 1) {
 		const struct npl_value *in = &b->value[node->in[0]];
 		out->data = in->data;
+		out->is_normal = in->is_normal;
+		out->normal = in->normal;
 		out->is_fill = in->is_fill;
 		memcpy(out->fill, in->fill, sizeof out->fill);
 	} else if (may_run(b, node)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading a graph from a file or from memory, freeing it, and making the elements of its fills. */
+ * Loading a graph from a file or from memory, freeing it, and making the elements of constants that are only described. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,12 +74,22 @@ void npl_graph_free(struct npl_graph *graph)
 	free(graph);
 }
 
+static void make_fill(const struct npl_value *value, char *data, size_t count, size_t size)
+{
+	static const unsigned char zero[sizeof value->fill];
+	if (!count || memcmp(value->fill, zero, size) == 0) /* the arena is zeroed */
+		return;
+	memcpy(data, value->fill, size);
+	for (size_t done = size; done < count * size; done *= 2) /* what is there, once more behind itself */
+		memcpy(data + done, data, done < count * size - done ? done : count * size - done);
+}
+
 const void *npl_value_data(struct npl_graph *graph, struct npl_value *value, struct npl_err *err)
 {
 	char text[192];
 	if (value->data)
 		return value->data;
-	if (!value->is_fill) {
+	if (!value->is_fill && !value->is_normal) {
 		npl_fail(err, NPL_EINTERNAL, "tensor '%s' has no data", value->name);
 		return NULL;
 	}
@@ -90,12 +100,12 @@ const void *npl_value_data(struct npl_graph *graph, struct npl_value *value, str
 			 npl_dtype_name(value->dtype), npl_shape_text(&value->shape, text, sizeof text));
 		return NULL;
 	}
-	static const unsigned char zero[sizeof value->fill];
-	if (count && memcmp(value->fill, zero, size) != 0) { /* the arena is zeroed */
-		memcpy(data, value->fill, size);
-		for (size_t done = size; done < count * size; done *= 2) /* what is there, once more behind itself */
-			memcpy(data + done, data, done < count * size - done ? done : count * size - done);
-	}
+	if (value->is_fill)
+		make_fill(value, data, count, size);
+	else if (value->dtype == NPL_F32)
+		npl_normal_floats(&value->normal, 0, (int64_t)count, (float *)(void *)data);
+	else
+		npl_normal_doubles(&value->normal, 0, (int64_t)count, (double *)(void *)data);
 	value->data = data;
 	return data;
 }

@@ -114,6 +114,8 @@ static int convert(struct npl_live *live, int v, const struct npl_form *from, en
 		if (rc)
 			return rc;
 	}
+	if (s->graph->value[v].constant) /* a machine is given its constants once, before the first run */
+		return adopt(&live->form[v][format], &made, ~0u, err);
 	uint64_t elements = (uint64_t)npl_tensor_count(&made);
 	npl_charge_host(s, row, 0, elements, npl_tensor_bytes(&from->tensor) + npl_tensor_bytes(&made));
 	return adopt(&live->form[v][format], &made, NPL_IN_HOST_MEMORY, err);

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The plan of a session: for each node, in order, whether its device runs it (with the Relu behind it in the same
- * pass where it can), whether it only gives data another shape, or whether the host does it, and why. */
+ * The plan of a session: for each node, in order, whether its device runs it (with the activation behind it in the
+ * same pass where it can), whether it only gives data another shape, or whether the host does it, and why. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "npulab/quantise.h"
 #include "session_impl.h"
-
-struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v)
-{
-	struct npl_range range = s->range ? s->range[s->range_of[v]] : (struct npl_range){.low = -1, .high = 1};
-	return npl_quant_of_range(format, range);
-}
 
 /* The single node reading value v, if there is just one and v is no output of the graph. */
 static int sole_reader(const struct npl_graph *graph, int v)
@@ -38,20 +32,20 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 				    .op = step->op,
 				    .attrs = &step->attrs,
 				    .fused = step->fused,
-				    .n_in = node->n_in,
+				    .n_in = step->n_in,
 				    .macs = node->macs};
 	layer->out = &t[NPL_LAYER_INPUTS];
 	*layer->out = (struct npl_tensor){
 		.dtype = npl_format_dtype(format), .shape = step->y_shape, .quant = step->y_quant};
 	if (format == NPL_FORMAT_F32)
 		layer->out->dtype = graph->value[step->out].dtype;
-	for (int k = 0; k < node->n_in; k++) {
+	for (int k = 0; k < step->n_in; k++) {
 		if (node->in[k] < 0)
 			continue;
 		const struct npl_value *value = &graph->value[node->in[k]];
 		t[k] = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
 		if (format != NPL_FORMAT_F32) {
-			t[k].dtype = k == 1 && step->canonical   ? (format == NPL_FORMAT_INT8 ? NPL_I8 : NPL_I16)
+			t[k].dtype = k == 1 && step->canonical   ? npl_format_weight_dtype(format)
 				     : k == 2 && step->canonical ? NPL_I32
 								 : npl_format_dtype(format);
 			t[k].quant = k == 0 ? step->x_quant : npl_session_quant(s, format, node->in[k]);
@@ -74,7 +68,7 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 	struct npl_tensor t[NPL_LAYER_INPUTS + 1] = {{0}};
 	struct npl_layer layer;
 	enum npl_format format = npl_step_format(s, step);
-	if (node->n_in > NPL_LAYER_INPUTS || node->n_out > 1) {
+	if (step->n_in > NPL_LAYER_INPUTS || node->n_out > 1) {
 		snprintf(why, n, "a device takes at most %d inputs and one output", NPL_LAYER_INPUTS);
 		return false;
 	}
@@ -86,27 +80,63 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 						  : "its second operand is computed, not a constant weight");
 			return false;
 		}
-		if (node->n_in && node->in[0] >= 0 && s->graph->value[node->in[0]].dtype != NPL_F32) {
-			snprintf(why, n, "its input is %s", npl_dtype_name(s->graph->value[node->in[0]].dtype));
-			return false;
-		}
+		for (int k = 0; k < step->n_in; k++)
+			if (node->in[k] >= 0 && s->graph->value[node->in[k]].dtype != NPL_F32) {
+				snprintf(why, n, "its input is %s", npl_dtype_name(s->graph->value[node->in[k]].dtype));
+				return false;
+			}
 	}
 	describe_layer(s, i, step, t, &layer);
 	return npl_device_supports(s->device[step->device], &layer, why, n);
 }
 
-/* Tries the node with the Relu behind it in one pass. */
+static bool is_limit(float limit, float wanted)
+{
+	return limit >= wanted && limit <= wanted;
+}
+
+/* What the node does to its input, in a device's terms. */
+static enum npl_activation activation_of(const struct npl_node *node)
+{
+	switch (node->op) {
+	case NPL_OP_RELU:
+		return NPL_ACT_RELU;
+	case NPL_OP_SIGMOID:
+		return NPL_ACT_SIGMOID;
+	case NPL_OP_TANH:
+		return NPL_ACT_TANH;
+	case NPL_OP_CLIP:
+		return node->attrs.limits_known && is_limit(node->attrs.low, 0) && is_limit(node->attrs.high, 6)
+			       ? NPL_ACT_RELU6
+			       : NPL_ACT_NONE;
+	default:
+		return NPL_ACT_NONE;
+	}
+}
+
+/* The node that may be done in the same pass as node i: an activation that alone reads its result, on the same device.
+ * -1: none. */
+static int activation_behind(const struct npl_graph *graph, int i, const int *place)
+{
+	enum npl_op op = graph->node[i].op;
+	bool makes_sums = (npl_op_defs[op].flags & NPL_OP_IS_GEMM) || op == NPL_OP_ADD || op == NPL_OP_MUL ||
+			  op == NPL_OP_SUM;
+	int reader = makes_sums ? sole_reader(graph, graph->node[i].out[0]) : -1;
+	if (reader < 0 || graph->node[reader].in[0] != graph->node[i].out[0] || (place && place[reader] != place[i]))
+		return -1;
+	return activation_of(&graph->node[reader]) == NPL_ACT_NONE ? -1 : reader;
+}
+
+/* Tries the node with the activation behind it in one pass. */
 static bool ask_fused(struct npl_session *s, int i, struct npl_step *step, const int *place)
 {
 	const struct npl_graph *graph = s->graph;
 	char why[200];
-	if (!step->canonical)
-		return false;
-	int reader = sole_reader(graph, graph->node[i].out[0]);
-	if (reader < 0 || graph->node[reader].op != NPL_OP_RELU || (place && place[reader] != place[i]))
+	int reader = activation_behind(graph, i, place);
+	if (reader < 0 || (!step->canonical && npl_step_format(s, step) == NPL_FORMAT_F32))
 		return false;
 	struct npl_step trial = *step;
-	trial.fused = NPL_ACT_RELU;
+	trial.fused = activation_of(&graph->node[reader]);
 	trial.out = graph->node[reader].out[0];
 	s->range_of[trial.out] = trial.out;
 	trial.y_quant = npl_session_quant(s, npl_step_format(s, step), trial.out);
@@ -116,6 +146,82 @@ static bool ask_fused(struct npl_session *s, int i, struct npl_step *step, const
 	s->step[reader] = (struct npl_step){.role = NPL_FUSED, .device = step->device, .out = trial.out};
 	s->step[reader].note = npl_arena_printf(&s->arena, "in the same pass as %s", graph->node[i].name);
 	return s->step[reader].note != NULL;
+}
+
+/* Inputs that a device of integers sees: the lists and limits of these operators are in their attributes. */
+static int data_inputs(const struct npl_node *node)
+{
+	return node->op == NPL_OP_SLICE || (node->op == NPL_OP_CLIP && node->attrs.limits_known) ? 1 : node->n_in;
+}
+
+/* Whether the node's results lie within the range of its input, zero included. */
+static bool keeps_range(const struct npl_node *node)
+{
+	if (node->n_in == 0 || node->in[0] < 0)
+		return false;
+	if (node->op == NPL_OP_CLIP)
+		return node->attrs.limits_known && node->attrs.low <= 0 && node->attrs.high >= 0;
+	return npl_op_defs[node->op].flags & NPL_OP_KEEPS_RANGE;
+}
+
+static struct npl_step plain_step(const struct npl_session *s, int i, const int *place)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	struct npl_step step = {.role = NPL_RAN,
+				.device = place ? place[i] : 0,
+				.out = node->out[0],
+				.op = node->op,
+				.n_in = node->n_in,
+				.attrs = node->attrs,
+				.y_shape = s->graph->value[node->out[0]].shape};
+	if (npl_step_format(s, &step) == NPL_FORMAT_F32)
+		return step;
+	step.n_in = data_inputs(node);
+	if (node->op == NPL_OP_SUM && node->n_in == 2) {
+		step.op = NPL_OP_ADD;
+		step.attrs = (struct npl_attrs){.axis = -1, .opset = node->attrs.opset < 7 ? 7 : node->attrs.opset};
+	}
+	return step;
+}
+
+/* Would the device of Concat node i join inputs that have the scale of its output? */
+static bool takes_concat(const struct npl_session *s, int i, const int *place)
+{
+	struct npl_step step = plain_step(s, i, place);
+	struct npl_tensor t[NPL_LAYER_INPUTS + 1] = {{0}};
+	struct npl_layer layer;
+	char why[200];
+	enum npl_format format = npl_step_format(s, &step);
+	if (format == NPL_FORMAT_F32 || step.n_in > NPL_LAYER_INPUTS || s->graph->value[step.out].dtype != NPL_F32)
+		return false;
+	step.y_quant = npl_session_quant(s, format, step.out);
+	describe_layer(s, i, &step, t, &layer);
+	for (int k = 0; k < step.n_in; k++)
+		t[k].quant = step.y_quant;
+	return npl_device_supports(s->device[step.device], &layer, why, sizeof why);
+}
+
+/* Gives the inputs of every Concat that a device can do the scale of its output, and so what they were picked from. */
+static void join_concats(struct npl_session *s, const int *place)
+{
+	const struct npl_graph *graph = s->graph;
+	for (int i = 0; i < graph->n_nodes; i++) {
+		const struct npl_node *node = &graph->node[i];
+		if (node->op != NPL_OP_CONCAT || !takes_concat(s, i, place))
+			continue;
+		for (int k = 0; k < node->n_in; k++) {
+			int v = node->in[k], maker = graph->value[v].producer;
+			npl_ranges_join(s, node->out[0], v);
+			while (maker >= 0 && keeps_range(&graph->node[maker]) && (!place || place[maker] >= 0)) {
+				v = graph->node[maker].in[0];
+				int before = graph->value[v].producer;
+				if (before >= 0 && activation_behind(graph, before, place) == maker)
+					break; /* done in the pass that makes v */
+				npl_ranges_join(s, node->out[0], v);
+				maker = before;
+			}
+		}
+	}
 }
 
 /* A view gives one output: Dropout's mask, where somebody reads it, must be computed. */
@@ -131,14 +237,8 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	unsigned flags = npl_op_defs[node->op].flags;
 	if (step->role == NPL_FUSED)
 		return 0;
-	*step = (struct npl_step){.role = NPL_RAN,
-				  .device = place ? place[i] : 0,
-				  .out = node->out[0],
-				  .op = node->op,
-				  .attrs = node->attrs,
-				  .y_shape = s->graph->value[node->out[0]].shape};
-	bool keeps = (flags & NPL_OP_KEEPS_RANGE) && node->in[0] >= 0;
-	if (keeps)
+	*step = plain_step(s, i, place);
+	if (keeps_range(node))
 		s->range_of[step->out] = s->range_of[node->in[0]];
 	if ((flags & NPL_OP_IS_VIEW) && !reads_second_output(s->graph, node)) {
 		step->role = NPL_VIEW;
@@ -160,6 +260,7 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	step->device = NPL_ON_HOST;
 	step->canonical = false;
 	step->op = node->op;
+	step->n_in = node->n_in;
 	step->attrs = node->attrs;
 	step->y_shape = s->graph->value[step->out].shape;
 	s->range_of[step->out] = step->out;
@@ -194,24 +295,20 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	if (!s)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	int rc = 0;
-	size_t n_values = (size_t)graph->n_values;
 	s->graph = graph;
 	s->n_devices = options->n_devices;
 	s->timing_only = options->timing_only;
 	s->hash = true;
 	s->device = calloc((size_t)options->n_devices + 1, sizeof *s->device);
 	s->step = calloc((size_t)graph->n_nodes + 1, sizeof *s->step);
-	s->range_of = calloc(n_values + 1, sizeof *s->range_of);
-	s->range = options->ranges ? calloc(n_values + 1, sizeof *s->range) : NULL;
-	if (!s->device || !s->step || !s->range_of || (options->ranges && !s->range))
+	if (!s->device || !s->step)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory for %d nodes", graph->n_nodes);
 	for (int d = 0; d < s->n_devices && !rc; d++)
 		s->device[d] = options->device[d];
-	for (int v = 0; v < graph->n_values && !rc; v++) {
-		s->range_of[v] = v;
-		if (s->range)
-			s->range[v] = options->ranges[v];
-	}
+	if (!rc)
+		rc = npl_ranges_open(s, options->ranges, err);
+	if (!rc)
+		join_concats(s, options->place);
 	if (!rc)
 		rc = npl_host_load(&s->arena, &s->host, err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++)
@@ -242,6 +339,7 @@ void npl_session_close(struct npl_session *s)
 	free(s->step);
 	free(s->range);
 	free(s->range_of);
+	free(s->group);
 	npl_arena_free(&s->arena);
 	free(s);
 }

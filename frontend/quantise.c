@@ -10,9 +10,38 @@
 
 enum npl_dtype npl_format_dtype(enum npl_format format)
 {
-	static const enum npl_dtype dtypes[NPL_FORMATS] = {
-		[NPL_FORMAT_F32] = NPL_F32, [NPL_FORMAT_INT8] = NPL_U8, [NPL_FORMAT_Q16] = NPL_I16};
+	static const enum npl_dtype dtypes[NPL_FORMATS] = {[NPL_FORMAT_F32] = NPL_F32,
+							   [NPL_FORMAT_INT8] = NPL_U8,
+							   [NPL_FORMAT_Q16] = NPL_I16,
+							   [NPL_FORMAT_INT8X16] = NPL_I16};
 	return dtypes[format];
+}
+
+enum npl_dtype npl_format_weight_dtype(enum npl_format format)
+{
+	static const enum npl_dtype dtypes[NPL_FORMATS] = {[NPL_FORMAT_F32] = NPL_F32,
+							   [NPL_FORMAT_INT8] = NPL_I8,
+							   [NPL_FORMAT_Q16] = NPL_I16,
+							   [NPL_FORMAT_INT8X16] = NPL_I8};
+	return dtypes[format];
+}
+
+bool npl_format_per_channel(enum npl_format format)
+{
+	return format == NPL_FORMAT_INT8 || format == NPL_FORMAT_INT8X16;
+}
+
+bool npl_quant_of_function(enum npl_format format, enum npl_op op, struct npl_quant *quant)
+{
+	if (!npl_format_per_channel(format) || (op != NPL_OP_SIGMOID && op != NPL_OP_TANH))
+		return false;
+	if (format == NPL_FORMAT_INT8X16)
+		*quant = (struct npl_quant){.scale = 0x1p-15f};
+	else if (op == NPL_OP_SIGMOID)
+		*quant = (struct npl_quant){.scale = 0x1p-8f};
+	else
+		*quant = (struct npl_quant){.scale = 0x1p-7f, .zero_point = 128};
+	return true;
 }
 
 /* 2^(e - 10) with the least e that keeps magnitude below limit * 2^e. */
@@ -35,6 +64,10 @@ struct npl_quant npl_quant_of_range(enum npl_format format, struct npl_range ran
 		return (struct npl_quant){0};
 	if (format == NPL_FORMAT_Q16)
 		return (struct npl_quant){.scale = power_of_two_scale(fmaxf(-low, high), Q16_ACTIVATION_LIMIT)};
+	if (format == NPL_FORMAT_INT8X16) {
+		float step = fmaxf(-low, high) / 32767.0f;
+		return (struct npl_quant){.scale = step >= 1e-30f ? step : 1.0f};
+	}
 	/* halves first: high - low may overflow a float */
 	float scale = (high / 255.0f) - (low / 255.0f);
 	if (!(scale >= 1e-30f)) /* a constant zero, or so small that its reciprocal would overflow */
@@ -150,23 +183,23 @@ int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, floa
 	int32_t low, high;
 	int64_t channels = w->shape.dim[0], count = npl_tensor_count(w), per_channel = channels ? count / channels : 0;
 	const float *x = w->data;
-	*out = (struct npl_tensor){
-		.name = w->name, .dtype = format == NPL_FORMAT_INT8 ? NPL_I8 : NPL_I16, .shape = w->shape};
+	*out = (struct npl_tensor){.name = w->name, .dtype = npl_format_weight_dtype(format), .shape = w->shape};
 	if (check_finite(w, format, err) || npl_tensor_alloc(out, err))
 		return err->code;
 	limits(out->dtype, &low, &high);
-	if (format == NPL_FORMAT_INT8)
+	bool has_scales = npl_format_per_channel(format);
+	if (has_scales)
 		out->quant.channel_scale = channel_scale;
 	else
 		out->quant.scale = power_of_two_scale(magnitude(x, count), Q16_WEIGHT_LIMIT);
 	for (int64_t c = 0; c < channels; c++) {
 		float scale = out->quant.scale;
-		if (format == NPL_FORMAT_INT8) {
+		if (has_scales) {
 			float most = magnitude(x + c * per_channel, per_channel);
 			scale = channel_scale[c] = most > 1e-30f ? most / 127.0f : 1.0f;
 		}
 		for (int64_t i = c * per_channel; i < (c + 1) * per_channel; i++)
-			store(out, i, saturate(rintf(x[i] / scale), format == NPL_FORMAT_INT8 ? -127 : low, high));
+			store(out, i, saturate(rintf(x[i] / scale), has_scales ? -127 : low, high));
 	}
 	return 0;
 }

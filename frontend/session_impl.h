@@ -16,6 +16,7 @@ struct npl_step {
 	int out;        /* the value this step makes: of the fused node where one is fused */
 	bool canonical; /* weights prepared below, x and y seen as the canonical form of layer.h */
 	enum npl_op op; /* as the device sees it */
+	int n_in;       /* inputs that it sees: those that hold data, where the format is not float32 */
 	struct npl_attrs attrs;
 	enum npl_activation fused;
 	struct npl_shape x_shape, y_shape; /* canonical: what the device sees of input 0 and the output */
@@ -31,6 +32,7 @@ struct npl_session {
 	struct npl_step *step;   /* per node */
 	struct npl_range *range; /* per value; NULL when no device needs it */
 	int *range_of;           /* per value: whose range its quantised form uses (values that keep their input's) */
+	int *group; /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
 	struct npl_host host;
 	bool host_loaded;
 	bool timing_only, hash;
@@ -39,8 +41,12 @@ struct npl_session {
 
 enum npl_format npl_step_format(const struct npl_session *s, const struct npl_step *step);
 
-/* Quantisation of value v in a format. */
+/* ranges.c: quantisation of value v in a format. */
 struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v);
+/* Takes the caller's ranges and finds those of constants that element-wise operators read. */
+int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, struct npl_err *err);
+/* From now on the two values have one scale and zero point in every format, over what both took. */
+void npl_ranges_join(struct npl_session *s, int a, int b);
 
 /* Prepares weight and bias of a canonical step in its device's format. */
 int npl_step_weights(struct npl_session *s, const struct npl_node *node, struct npl_step *step, struct npl_err *err);

@@ -37,11 +37,12 @@ struct operands {
 };
 
 /* How wide one product sum typically is, so that a requantised result uses its range: full-range int8 values have
- * a standard deviation of 74, unsigned ones a root mean square of 148. */
-static float result_scale(const struct npl_layer_spec *spec, int64_t depth)
+ * a standard deviation of 74, unsigned ones a root mean square of 148, 16-bit ones a standard deviation of 18918. */
+static float result_scale(const struct npl_layer_spec *spec, enum npl_format format, int64_t depth)
 {
-	float x = spec->unsigned_x ? 148.0f : 74.0f;
-	return 4 * x * 74.0f * sqrtf((float)depth) / 127.0f;
+	bool wide = format == NPL_FORMAT_INT8X16;
+	float x = wide ? 18918.0f : spec->unsigned_x ? 148.0f : 74.0f;
+	return 4 * x * 74.0f * sqrtf((float)depth) / (wide ? 32767.0f : 127.0f);
 }
 
 static int draw_operands(const struct npl_layer_spec *spec, enum npl_format format, struct npl_shape w_shape,
@@ -50,18 +51,19 @@ static int draw_operands(const struct npl_layer_spec *spec, enum npl_format form
 	struct npl_random random = {.state = spec->seed};
 	bool has_weight = w_shape.rank > 0;
 	enum npl_dtype int8 = spec->unsigned_x ? NPL_U8 : NPL_I8;
-	enum npl_dtype dtype = format == NPL_FORMAT_INT8 ? int8 : format == NPL_FORMAT_Q16 ? NPL_I16 : NPL_F32;
-	float scale = format == NPL_FORMAT_INT8 ? 1.0f : format == NPL_FORMAT_Q16 ? 0x1p-10f : 0.0f;
+	bool per_channel = npl_format_per_channel(format); /* int8 and int8x16 */
+	enum npl_dtype dtype = format == NPL_FORMAT_INT8 ? int8 : npl_format_dtype(format);
+	float scale = per_channel ? 1.0f : format == NPL_FORMAT_Q16 ? 0x1p-10f : 0.0f;
 	*o = (struct operands){
 		.x = {.name = "x", .dtype = dtype, .shape = spec->x, .quant.scale = scale},
 		.w = {.name = "w", .dtype = dtype, .shape = w_shape, .quant.scale = scale},
 		.y = {.name = "y", .dtype = dtype, .shape = y_shape, .quant.scale = scale},
 	};
-	if (format == NPL_FORMAT_INT8 && has_weight) {
+	if (per_channel && has_weight) {
 		int64_t channels = w_shape.dim[0], depth = channels ? npl_shape_count(&w_shape) / channels : 0;
 		o->w.dtype = NPL_I8;
-		o->y.dtype = spec->requantise ? NPL_I8 : NPL_I32;
-		o->y.quant.scale = spec->requantise ? result_scale(spec, depth) : 0;
+		o->y.dtype = !spec->requantise ? NPL_I32 : format == NPL_FORMAT_INT8 ? NPL_I8 : NPL_I16;
+		o->y.quant.scale = spec->requantise ? result_scale(spec, format, depth) : 0;
 	}
 	if (timing_only)
 		return 0;

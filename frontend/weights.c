@@ -122,9 +122,10 @@ int npl_step_weights(struct npl_session *s, const struct npl_node *node, struct 
 	if (format == NPL_FORMAT_F32) {
 		step->weight = w;
 	} else {
-		if (format == NPL_FORMAT_INT8)
+		bool per_channel = npl_format_per_channel(format);
+		if (per_channel)
 			step->channel_scale = calloc((size_t)w.shape.dim[0] + 1, sizeof *step->channel_scale);
-		int rc = format == NPL_FORMAT_INT8 && !step->channel_scale
+		int rc = per_channel && !step->channel_scale
 				 ? npl_fail(err, NPL_ENOMEM, "weights of '%s': out of memory", node->name)
 				 : npl_quantise_weight(&w, format, step->channel_scale, &step->weight, err);
 		npl_tensor_free(&w);

@@ -5,7 +5,7 @@
 # cycle, for several sizes; then shows that each of the faults that the Verilog knows (MUTATE_...) is found. Ends with
 # "N passed, N failed". `make cosim` has built the library.
 #
-#     [COSIM_MUTATE=skew|switch|latency|refill|wrap] [COSIM_SEED=n] scripts/cosim.sh [LIBRARY]
+#     [COSIM_MUTATE=skew|switch|format|latency|refill|wrap] [COSIM_SEED=n] scripts/cosim.sh [LIBRARY]
 #
 # COSIM_MUTATE puts that fault into every size, so that the run fails.
 set -eu
@@ -24,7 +24,7 @@ cases=(
 	"3x5 3 5 3 2 200000 $fault equal"
 	"1x6 1 6 2 0 200000 $fault equal"
 )
-faults=(skew switch latency refill wrap)
+faults=(skew switch format latency refill wrap)
 case " ${faults[*]} none " in
 *" $fault "*) ;;
 *)

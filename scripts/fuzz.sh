@@ -63,6 +63,15 @@ for name; do
 			printf '\223NUMPY\001\000\106\000%-69s\n\001\002\003\004' \
 				"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }" > "$corpus/seed-one"
 			;;
+		tpu)
+			# the document's program as text; as a binary a sync, a set_config and a halt
+			# shellcheck disable=SC2016
+			{
+				printf '\000'
+				sed -n '/^```asm/,/^```$/p' docs/tpu-isa.md | grep -v '^```'
+			} > "$corpus/seed-text"
+			printf '\001\002\001%10s\003%5s\017%1s\001%3s\001%11s' '' '' '' '' '' | tr ' ' '\000' > "$corpus/seed-binary"
+			;;
 		*) seed "$corpus" '' "$name" ;;
 		esac
 	fi

@@ -13,14 +13,15 @@
 
 enum { ORACLE_MOST = 32, ORACLE_REGISTERS = 4, ORACLE_CONTROL = 2 * ORACLE_MOST + ORACLE_REGISTERS };
 
-/* An element of an input row with the bit that travels with it; an element of a weight row with its count. */
+/* An element of an input row with what travels with it; an element of a weight row with its count. */
 struct oracle_activation {
 	int value;
 	bool switches;
+	struct tpu_byte_format weight_format;
 };
 struct oracle_weight {
 	bool valid;
-	int value;
+	uint8_t value;
 	int64_t hops;
 };
 
@@ -28,7 +29,7 @@ struct oracle_cell {
 	struct oracle_activation activation;
 	struct oracle_weight path;
 	int32_t sum;
-	int active, shadow;
+	uint8_t active, shadow;
 };
 
 /* Where a row's sums go: on its way from the edge to the accumulators. */
@@ -67,9 +68,9 @@ static inline struct oracle_cell oracle_cell_next(struct oracle_cell now, struct
 						  struct oracle_weight above_path, int32_t above_sum)
 {
 	struct oracle_cell next = now;
-	int weight = left.switches ? now.shadow : now.active;
+	uint8_t weight = left.switches ? now.shadow : now.active;
 	next.active = weight;
-	next.sum = above_sum + left.value * weight;
+	next.sum = above_sum + left.value * oracle_operand(weight, left.weight_format);
 	next.activation = left;
 	next.path = above_path;
 	next.path.valid = above_path.valid && above_path.hops > 0;
@@ -145,12 +146,12 @@ static inline void oracle_step(struct oracle *o, const struct tpu_matrix_inputs 
 	struct oracle_control entering = {0};
 	o->next = o->now;
 	for (int64_t r = 0; in->row && r < o->rows; r++)
-		row[r] = (struct oracle_activation){oracle_operand(in->row[r], in->row_format), in->switch_weights};
+		row[r] = (struct oracle_activation){oracle_operand(in->row[r], in->row_format), in->switch_weights,
+						    in->weight_format};
 	if (in->row)
 		entering = (struct oracle_control){true, in->accumulate, in->shift, in->address};
 	for (int64_t c = 0; in->weights && c < o->columns; c++)
-		weights[c] = (struct oracle_weight){true, oracle_operand(in->weights[c], in->weight_format),
-						    o->rows - 1 - o->now.tile_rows};
+		weights[c] = (struct oracle_weight){true, in->weights[c], o->rows - 1 - o->now.tile_rows};
 	if (in->weights)
 		o->next.tile_rows = (o->now.tile_rows + 1) % o->rows;
 	oracle_cells(o, row, weights);

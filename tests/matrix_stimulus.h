@@ -92,6 +92,8 @@ static inline bool stimulus_begin_pass(struct stimulus *s)
 	s->accumulate = stimulus_chance(s, 70);
 	s->shift = 8 * (int)test_range(&s->rng, 0, 2);
 	s->row_format = stimulus_format(s);
+	if (switches || stimulus_chance(s, 50))
+		s->weight_format = stimulus_format(s);
 	return switches;
 }
 
@@ -106,6 +108,7 @@ static inline void stimulus_next(struct stimulus *s, struct tpu_matrix_inputs *i
 		stimulus_bytes(s, s->row, s->rows);
 		in->row = s->row;
 		in->row_format = s->row_format;
+		in->weight_format = s->weight_format;
 		in->switch_weights = switches;
 		in->address = s->address;
 		in->accumulate = s->accumulate;
@@ -120,12 +123,10 @@ static inline void stimulus_next(struct stimulus *s, struct tpu_matrix_inputs *i
 	    !stimulus_chance(s, s->gap_percent)) {
 		s->tile_left = s->rows;
 		s->tile_waits = false;
-		s->weight_format = stimulus_format(s);
 	}
 	if (s->tile_left && !stimulus_chance(s, s->gap_percent)) {
 		stimulus_bytes(s, s->weights, s->columns);
 		in->weights = s->weights;
-		in->weight_format = s->weight_format;
 		s->tile_waits = --s->tile_left == 0;
 	}
 }

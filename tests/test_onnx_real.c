@@ -252,6 +252,7 @@ static const struct {
 	{"test_training_dropout", "training"},
 	{"test_globalaveragepool", "opset 1 is not supported"},
 	{"test_reshape_allowzero_reordered", "does not reshape"}, /* a batch of 0 is taken for an open one */
+	{"test_split_zero_size_splits", "sum to 0"},
 };
 
 static bool is_expected(const char *name, const char *why)
@@ -341,5 +342,5 @@ Test(onnx_real, backend_cases)
 	fprintf(stderr,
 		"ONNX backend cases: %d passed, %d refused for a listed reason, %d have operators npulab has not\n",
 		tally.passed, tally.refused, tally.foreign);
-	cr_assert_geq(tally.passed, 150);
+	cr_assert_geq(tally.passed, 200);
 }

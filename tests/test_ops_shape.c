@@ -387,6 +387,50 @@ Test(ops_shape, reshape)
 	CHECK_ALL(rules);
 }
 
+Test(ops_shape, slice_split_clip_and_random)
+{
+	const int64_t far = INT64_MAX, back = INT64_MIN;
+	/* clang-format off */
+	const struct rule rules[] = {
+		{NPL_OP_SLICE, 9, 1, {S3(20, 10, 5)}, .out = S3(3, 10, 5),
+		 .attr = {ATTR_INTS("starts", 0, 0), ATTR_INTS("ends", 3, 10)}},
+		{NPL_OP_SLICE, 9, 1, {S3(20, 10, 5)}, .out = S3(20, 9, 1),
+		 .attr = {ATTR_INTS("starts", -2, 1), ATTR_INTS("ends", -1, far), ATTR_INTS("axes", 2, -2)}},
+		{NPL_OP_SLICE, 6, 1, {S2(4, 3)}, .out = S2(0, 3), .attr = {ATTR_INTS("starts", 7), ATTR_INTS("ends", 9)}},
+		{NPL_OP_SLICE, 6, 1, {S2(4, 3)}, .out = S2(4, 0),
+		 .attr = {ATTR_INTS("starts", back), ATTR_INTS("ends", back), ATTR_INTS("axes", 1)}},
+		{NPL_OP_SLICE, 6, 1, {S2(4, 3)}, .refusal = "the axis must be within -2..1",
+		 .attr = {ATTR_INTS("starts", 0), ATTR_INTS("ends", 1), ATTR_INTS("axes", 2)}},
+		{NPL_OP_SLICE, 6, 1, {S2(4, 3)}, .refusal = "axis 1 is given twice",
+		 .attr = {ATTR_INTS("starts", 0, 0), ATTR_INTS("ends", 1, 1), ATTR_INTS("axes", 1, -1)}},
+		{NPL_OP_SLICE, 10, 1, {S2(4, 3)}, .refusal = "starts and ends are missing"},
+		{NPL_OP_SPLIT, 13, 1, {S2(4, 3)}, .out = S2(4, 3)},
+		{NPL_OP_SPLIT, 13, 2, {S2(4, 3), S1(1)}, .out = S2(4, 3), .has_list = true, .list = {3},
+		 .attr = {ATTR_INT("axis", -1)}},
+		{NPL_OP_SPLIT, 13, 2, {S2(4, 3), S1(2)}, .refusal = "split has 2 sizes, the node 1 outputs",
+		 .has_list = true, .list = {2, 2}},
+		{NPL_OP_SPLIT, 13, 2, {S2(4, 3), S1(1)}, .refusal = "sum to 5, axis 0 of 4x3 has 4", .has_list = true,
+		 .list = {5}},
+		{NPL_OP_SPLIT, 13, 2, {S2(4, 3), S1(1)}, .refusal = "size 0 of split is -4", .has_list = true,
+		 .list = {-4}},
+		{NPL_OP_SPLIT, 11, 2, {S2(4, 3), S1(1)}, .refusal = "came with opset 13", .has_list = true, .list = {4}},
+		{NPL_OP_SPLIT, 13, 2, {S2(4, 3), S1(1)}, .refusal = "must be at most 32 int64 values"},
+		{NPL_OP_SPLIT, 2, 1, {S2(4, 3)}, .refusal = "the axis must be within", .attr = {ATTR_INT("axis", 2)}},
+		{NPL_OP_CLIP, 6, 1, {S2(4, 3)}, .out = S2(4, 3), .attr = {ATTR_FLOAT("max", 6)}},
+		{NPL_OP_CLIP, 6, 2, {S2(4, 3), SCALAR}, .refusal = "came with opset 11"},
+		{NPL_OP_CLIP, 11, 3, {S2(4, 3), SCALAR, SCALAR}, .out = S2(4, 3)},
+		{NPL_OP_CLIP, 13, 2, {S2(4, 3), S1(2)}, .refusal = "min is 2, expected a scalar"},
+		{NPL_OP_SIGMOID, 13, 1, {S2(4, 3)}, .out = S2(4, 3)},
+		{NPL_OP_TANH, 13, 1, {SCALAR}, .out = SCALAR},
+		{NPL_OP_RANDOMNORMAL, 13, 0, {{0}}, .out = S3(2, 3, 4), .attr = {ATTR_INTS("shape", 2, 3, 4)}},
+		{NPL_OP_RANDOMNORMAL, 13, 0, {{0}}, .refusal = "negative dimension", .attr = {ATTR_INTS("shape", 2, -3)}},
+		{NPL_OP_RANDOMNORMAL, 13, 0, {{0}}, .refusal = "more than 1099511627776 elements",
+		 .attr = {ATTR_INTS("shape", 1 << 30, 1 << 30)}},
+	};
+	/* clang-format on */
+	CHECK_ALL(rules);
+}
+
 Test(ops_shape, values_that_must_be_constant)
 {
 	struct npl_tensor x = {.dtype = NPL_F32, .shape = S2(2, 3)}, list = {.dtype = NPL_I64, .shape = S1(2)},

@@ -109,6 +109,23 @@ Test(ops_table, attributes_known_unknown_and_refused)
 		{NPL_OP_CONSTANT, 12, ATTR_FLOAT("value", 1), "expected a tensor"},
 		{NPL_OP_CONSTANTOFSHAPE, 9, ATTR_TENSOR("value", &two), "expected one element"},
 		{NPL_OP_LRN, 13, ATTR_INTS("size", 5), "expected an integer"},
+		{NPL_OP_SIGMOID, 13, ATTR_FLOAT("alpha", 1), NULL},
+		{NPL_OP_TANH, 1, ATTR_INTS("consumed_inputs", 0), ""},
+		{NPL_OP_CLIP, 6, ATTR_FLOAT("min", 0), ""},
+		{NPL_OP_CLIP, 6, ATTR_FLOAT("max", NAN), "must be a finite number"},
+		{NPL_OP_CLIP, 6, ATTR_INT("max", 6), "attribute max is an integer"},
+		{NPL_OP_CLIP, 11, ATTR_FLOAT("max", 6), NULL},
+		{NPL_OP_SLICE, 9, ATTR_INTS("starts", 0), "starts and ends must be there"},
+		{NPL_OP_SLICE, 9, ATTR_INTS("ends", 0, 1, 2, 3, 4, 5, 6, 7, 8), "has 9 values"},
+		{NPL_OP_SLICE, 10, ATTR_INTS("starts", 0), NULL},
+		{NPL_OP_SPLIT, 11, ATTR_INTS("split", 2, 3), ""},
+		{NPL_OP_SPLIT, 11, ATTR_INT("split", 2), "attribute split is an integer"},
+		{NPL_OP_SPLIT, 13, ATTR_INTS("split", 2, 3), NULL},
+		{NPL_OP_SPLIT, 13, ATTR_INT("axis", 1), ""},
+		{NPL_OP_RANDOMNORMAL, 13, ATTR_FLOAT("seed", 1), "the attribute shape is missing"},
+		{NPL_OP_RANDOMNORMAL, 13, ATTR_INTS("shape", 2, 3), ""},
+		{NPL_OP_RANDOMNORMAL, 13, ATTR_INT("dtype", 10), "dtype=10 is not supported"},
+		{NPL_OP_RANDOMNORMAL, 13, ATTR_FLOAT("scale", INFINITY), "must be a finite number"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const struct npl_op_def *def = &npl_op_defs[cases[i].op];

@@ -149,7 +149,7 @@ static void random_pass(struct pass *p, const struct tpu_matrix *unit, const str
 	p->accumulate = test_range(rng, 0, 2);
 	p->shift = 8 * (int)test_range(rng, 0, 2);
 	p->row_format = stimulus_format(&draw);
-	p->weight_format = p->fetch ? stimulus_format(&draw) : before->weight_format;
+	p->weight_format = stimulus_format(&draw);
 	p->row = malloc((size_t)(p->count * unit->rows));
 	p->weights = malloc((size_t)(unit->rows * unit->columns));
 	cr_assert(p->row && p->weights);
@@ -202,6 +202,7 @@ static void run_passes(struct tpu_matrix *unit, const struct pass *pass, int n, 
 			const struct pass *p = &pass[at];
 			in.row = p->row + b * unit->rows;
 			in.row_format = p->row_format;
+			in.weight_format = p->weight_format;
 			in.switch_weights = p->fetch && b == 0;
 			in.address = p->address + b;
 			in.accumulate = p->accumulate;
@@ -214,7 +215,6 @@ static void run_passes(struct tpu_matrix *unit, const struct pass *pass, int n, 
 		}
 		if (waits < 0 && tile < n && test_range(rng, 0, 99) >= bubble_percent) {
 			in.weights = pass[tile].weights + --row * unit->columns;
-			in.weight_format = pass[tile].weight_format;
 			if (row == 0) {
 				waits = tile;
 				tile = next_fetch(pass, n, tile + 1);
@@ -321,12 +321,12 @@ static void run_two(struct tpu_matrix *unit, const struct pass *pass, const int6
 			if (row >= 0 && row < pass[i].count) {
 				in.row = pass[i].row + row * unit->rows;
 				in.row_format = pass[i].row_format;
+				in.weight_format = pass[i].weight_format;
 				in.switch_weights = row == 0;
 				in.address = pass[i].address + row;
 			}
 			if (weight >= 0 && weight < unit->rows) {
 				in.weights = pass[i].weights + weight * unit->columns;
-				in.weight_format = pass[i].weight_format;
 			}
 		}
 		step(unit, &in);
@@ -355,7 +355,6 @@ Test(systolic_matrix, earliest_refill_and_switch)
 				pass[i].address = i * rows;
 				pass[i].accumulate = false;
 				pass[i].shift = 0;
-				pass[i].weight_format = (struct tpu_byte_format){0};
 			}
 			/* Tile 0 in cycles 0 to rows - 1, then a cycle in which nothing may enter the plane. */
 			int64_t first = rows + 1, tile_at[2] = {0, first}, pass_at[2] = {first, first + rows};
@@ -492,8 +491,8 @@ Test(systolic_matrix, refuses_what_cannot_be)
 		{.row = bytes, .shift = 24},
 		{.row = bytes, .row_format = {.is_signed = false, .zero_point = -1}},
 		{.row = bytes, .row_format = {.is_signed = true, .zero_point = 128}},
-		{.weights = bytes, .weight_format = {.is_signed = false, .zero_point = 256}},
-		{.weights = bytes, .weight_format = {.is_signed = true, .zero_point = -129}},
+		{.row = bytes, .weight_format = {.is_signed = false, .zero_point = 256}},
+		{.row = bytes, .weight_format = {.is_signed = true, .zero_point = -129}},
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		cr_assert_eq(tpu_matrix_step(&unit, &bad[i], &err), NPL_EINTERNAL, "input %zu", i);

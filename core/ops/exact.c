@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * exp, log and power by IEEE double operations alone. libm's own differ in the last bit between versions and between
+ * exp, log and what comes of them by IEEE double operations alone. libm's own differ in the last bit between versions and between
  * CPUs with and without fused multiply-add; results here are the same everywhere. Argument reductions as in fdlibm
  * (Sun Microsystems); plain Taylor series, long enough for double. */
 #include <math.h>
@@ -44,6 +44,19 @@ double op_log(double x)
 	for (int i = 21; i > 0; i -= 2) /* s^23 / 23 < 1e-18 */
 		sum = sum * z + 1.0 / i;
 	return exponent * LN2_HIGH + (2.0 * s * sum + exponent * LN2_LOW);
+}
+
+double op_logistic(double x)
+{
+	return 1.0 / (1.0 + op_exp(-x));
+}
+
+double op_tanh(double x)
+{
+	double size = fabs(x), e = op_exp(-2.0 * size), cube = size * size * size;
+	/* the quotient loses the digits of a small x; there the series is within 2^-57 of x */
+	double y = size < 0x1p-12 ? size - cube / 3.0 : (1.0 - e) / (1.0 + e);
+	return copysign(y, x);
 }
 
 double op_pow(double base, double exponent)

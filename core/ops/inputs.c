@@ -35,7 +35,15 @@ int op_axis(int64_t *axis, int rank, int64_t last, struct npl_err *err)
 
 int op_input_dims(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err)
 {
-	if (tensor->dtype != NPL_I64 || tensor->shape.rank != 1)
+	if (tensor->dtype != NPL_I64)
+		return npl_fail(err, NPL_EINPUT, "the %s must be one-dimensional int64, got %s %s", what,
+				npl_dtype_name(tensor->dtype), OP_TEXT(&tensor->shape));
+	return op_input_indices(tensor, what, values, n, err);
+}
+
+int op_input_indices(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err)
+{
+	if ((tensor->dtype != NPL_I64 && tensor->dtype != NPL_I32) || tensor->shape.rank != 1)
 		return npl_fail(err, NPL_EINPUT, "the %s must be one-dimensional int64, got %s %s", what,
 				npl_dtype_name(tensor->dtype), OP_TEXT(&tensor->shape));
 	if (tensor->shape.dim[0] > NPL_MAX_RANK)
@@ -44,8 +52,9 @@ int op_input_dims(const struct npl_tensor *tensor, const char *what, int64_t *va
 	*n = (int)tensor->shape.dim[0];
 	if (*n && !tensor->data)
 		return npl_fail(err, NPL_EINPUT, "the %s must be constant, not computed by the network", what);
-	if (*n)
-		memcpy(values, tensor->data, (size_t)*n * sizeof *values);
+	for (int i = 0; i < *n; i++)
+		values[i] = tensor->dtype == NPL_I64 ? ((const int64_t *)tensor->data)[i]
+						     : ((const int32_t *)tensor->data)[i];
 	return 0;
 }
 

@@ -48,6 +48,8 @@ int op_inputs(const struct npl_tensor *const *in, int n_in, int required, enum n
 int op_axis(int64_t *axis, int rank, int64_t last, struct npl_err *err);
 /* The values of a constant one-dimensional int64 input of at most NPL_MAX_RANK elements, called `what`. */
 int op_input_dims(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err);
+/* The same of int32 or int64, as indices may be. */
+int op_input_indices(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err);
 /* Refuses a shape with too many elements, or more than 2^63 multiply-accumulates (count * per_element). */
 int op_output_fits(const struct npl_shape *shape, int64_t macs_per_element, struct npl_err *err);
 /* The kernel of the view operators: the bytes of in[0] are those of out[0]. */
@@ -108,6 +110,8 @@ int op_product_matrix(struct op_product *product, const struct op_matrix *b, str
  * arithmetic. Within 2 units of the last place of double; rounded to float they agree everywhere. */
 double op_exp(double x);
 double op_log(double x);
+double op_logistic(double x); /* 1 / (1 + e^-x) */
+double op_tanh(double x);
 double op_pow(double base, double exponent); /* NAN for a negative base */
 
 #endif

@@ -35,6 +35,7 @@ struct npl_link {
 struct npl_device_info {
 	enum npl_device_kind kind;
 	enum npl_format format;
+	unsigned activations;        /* beyond Relu, those it fuses: a bit 1 << NPL_ACT_... each */
 	const char *engine;          /* "fast", "rtl"; NULL for a real device */
 	double clock_hz;             /* 0: has no cycle count */
 	double peak_macs_per_second; /* 0: not known */
@@ -45,6 +46,8 @@ struct npl_device_info {
 	size_t n_stats;
 	char detail[200]; /* one line for `devices` and the report: library, core type, threads... */
 };
+
+struct npl_isa;
 
 /* A driver: about eight members, so that a new machine is its own folder, a line in devices.def and a YAML file. */
 struct npl_driver {
@@ -61,6 +64,7 @@ struct npl_driver {
 	bool (*supports)(const void *state, const struct npl_layer *layer, char *why, size_t n);
 	/* Runs a supported layer: fills out (unless timing_only) and the result. */
 	int (*run)(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err);
+	const struct npl_isa *isa; /* its instruction set (program.h); NULL: none */
 };
 
 extern const struct npl_driver *const npl_drivers[]; /* NULL-terminated, in the order of devices.def */
@@ -80,6 +84,8 @@ int npl_device_open(const char *name, const struct npl_device_options *options, 
 void npl_device_close(struct npl_device *device); /* accepts NULL */
 
 const char *npl_device_name(const struct npl_device *device);
+const struct npl_driver *npl_device_driver(const struct npl_device *device);
+const void *npl_device_config(const struct npl_device *device); /* the struct that the driver's params describe */
 const char *npl_device_description(const struct npl_device *device);
 const struct npl_device_info *npl_device_get_info(const struct npl_device *device);
 const char *npl_device_yaml(const struct npl_device *device); /* effective machine as YAML; NULL: has no parameters */

@@ -18,11 +18,13 @@ struct npl_value {
 	enum npl_dtype dtype;
 	struct npl_shape shape;
 	bool constant;
-	const void *data;      /* constant: its bytes (aligned for its type), or NULL while it is still a fill */
+	const void *data;      /* constant: its bytes (aligned for its type), or NULL while nobody has read them */
 	bool is_fill;          /* constant with every element equal: materialised by npl_value_data only when asked */
 	unsigned char fill[8]; /* that element */
-	int producer;          /* node that makes it, -1 for inputs and constants */
-	int uses;              /* inputs of nodes that are this value, plus one if it is an output of the graph */
+	bool is_normal;        /* constant, float32 or float64, of normally distributed elements: made likewise */
+	struct npl_normal normal;
+	int producer; /* node that makes it, -1 for inputs and constants */
+	int uses;     /* inputs of nodes that are this value, plus one if it is an output of the graph */
 };
 
 struct npl_node {
@@ -73,7 +75,7 @@ int npl_graph_load(const char *path, const struct npl_load_options *options, str
 		   struct npl_err *err);
 void npl_graph_free(struct npl_graph *graph); /* accepts NULL */
 
-/* The bytes of a constant, made from its fill if need be. NULL and err when memory is short. */
+/* The bytes of a constant, made from its fill or its distribution if need be. NULL and err when memory is short. */
 const void *npl_value_data(struct npl_graph *graph, struct npl_value *value, struct npl_err *err);
 
 /* Reads a tensor from NAME.npy or NAME.pb (TensorProto), or writes a .npy (atomically: a failed write leaves no

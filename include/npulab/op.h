@@ -9,6 +9,7 @@
 #define NPULAB_OP_H
 
 #include "npulab/arena.h"
+#include "npulab/random.h"
 #include "npulab/tensor.h"
 
 enum npl_op {
@@ -18,7 +19,7 @@ enum npl_op {
 	NPL_OPS
 };
 
-#define NPL_MAX_OUTPUTS 2
+#define NPL_MAX_OUTPUTS 32
 #define NPL_SPATIAL     2 /* spatial dimensions of a window; 1-D operators run as 2-D with a leading 1 */
 
 enum npl_auto_pad { NPL_PAD_NOTSET, NPL_PAD_SAME_UPPER, NPL_PAD_SAME_LOWER, NPL_PAD_VALID };
@@ -34,18 +35,31 @@ struct npl_window {
 	bool count_include_pad; /* average pooling: padding counts in the divisor */
 };
 
+/* Slice as the model gives it, and as the shape rule completes it for every dimension of the input. */
+struct npl_slice {
+	int n; /* dimensions that the model names */
+	int64_t starts[NPL_MAX_RANK], ends[NPL_MAX_RANK], axes[NPL_MAX_RANK], steps[NPL_MAX_RANK];
+	int64_t first[NPL_MAX_RANK],
+		step[NPL_MAX_RANK]; /* per dimension: the element taken first, the way to the next */
+};
+
 /* Attributes of a node after parsing; which member holds depends on the operator's family. */
 struct npl_attrs {
 	int64_t groups;           /* Conv */
 	struct npl_window window; /* Conv, MaxPool, AveragePool (also set by the rule of GlobalAveragePool) */
 	float alpha, beta;        /* Gemm, LRN */
 	bool trans_a, trans_b;    /* Gemm */
-	int64_t axis;             /* Softmax, Concat, Flatten, legacy broadcast */
+	int64_t axis;             /* Softmax, Concat, Flatten, Split, legacy broadcast */
 	float bias;               /* LRN */
 	int64_t size;             /* LRN */
 	float epsilon;            /* BatchNormalization */
-	int n_list;               /* Transpose perm, Unsqueeze axes, legacy Reshape shape */
+	int n_list;               /* Transpose perm, Unsqueeze axes, legacy Reshape shape, RandomNormal shape, Split */
 	int64_t list[NPL_MAX_RANK];
+	struct npl_slice slice;     /* Slice */
+	const int64_t *split;       /* Split: sizes given as an attribute, n_list of them; borrowed from the model */
+	float low, high;            /* Clip, where limits_known: they are constant */
+	bool limits_known;          /* Clip */
+	struct npl_normal normal;   /* RandomNormal */
 	bool allow_zero;            /* Reshape */
 	bool legacy_broadcast;      /* Add, Mul before opset 7 with broadcast=1 */
 	struct npl_tensor constant; /* Constant: the value; ConstantOfShape: one element */

@@ -4,6 +4,10 @@
  * seen (struct npl_range).
  *   int8  activations u8, asymmetric per tensor: scale = (high - low) / 255 over a range that includes 0.
  *         weights i8, symmetric per output channel: scale = max|w| / 127.
+ *         Results of Sigmoid and Tanh have the scale and zero point of their own range whatever was seen, as in TensorFlow
+ *         Lite's quantisation specification: u8 1/256 and 0, 1/128 and 128.
+ *   int8x16  activations i16, symmetric: scale = max(-low, high) / 32767; of Sigmoid and Tanh 2^-15, so that the function
+ *         table's Q0.15 is the result as it stands. Weights as for int8.
  *   q16   activations so that the greatest magnitude stays below 16, weights below 2 (times the tensor's power of
  *         two): then one product stays below the format's 32, with one bit of headroom for values that calibration did
  *         not see.
@@ -16,6 +20,14 @@
 
 /* The type of activations in a format. */
 enum npl_dtype npl_format_dtype(enum npl_format format);
+
+/* The type of weights in a format. */
+enum npl_dtype npl_format_weight_dtype(enum npl_format format);
+/* Whether weights have a scale per output channel. */
+bool npl_format_per_channel(enum npl_format format);
+
+/* True for Sigmoid and Tanh in formats that give their results a scale of their own. */
+bool npl_quant_of_function(enum npl_format format, enum npl_op op, struct npl_quant *quant);
 
 /* Scale and zero point of an activation with the given range; an empty range counts as [0, 0]. */
 struct npl_quant npl_quant_of_range(enum npl_format format, struct npl_range range);
@@ -31,7 +43,7 @@ int npl_quantise_counting(const struct npl_tensor *in, enum npl_format format, s
 int npl_dequantise(const struct npl_tensor *in, struct npl_tensor *out, struct npl_err *err);
 
 /* Weights w (dimension 0 = output channels, float32) to the format. The channel scales are written to
- * channel_scale[channels] for int8 (out->quant.channel_scale points there). A channel of zeros gets scale 1. */
+ * channel_scale[channels] for int8 and int8x16 (out->quant.channel_scale points there). A channel of zeros gets scale 1. */
 int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, float *channel_scale,
 			struct npl_tensor *out, struct npl_err *err);
 

@@ -4,6 +4,7 @@
 #ifndef NPULAB_RANDOM_H
 #define NPULAB_RANDOM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct npl_random {
@@ -23,5 +24,20 @@ static inline float npl_random_unit(struct npl_random *random)
 {
 	return (float)(npl_random_u64(random) >> 40) * 0x1p-23f - 1.0f;
 }
+
+/* Normally distributed values, described and not yet made. Element i is mean + deviation * npl_normal_quantile(p) in double,
+ * rounded once, with p = (u + 1/2) * 2^-52 and u the upper 52 bits of output i of the splitmix64 whose state is the first
+ * output of the one that starts from the seed. */
+struct npl_normal {
+	float mean, deviation;
+	uint64_t seed;
+	bool seeded; /* false: whoever makes the values picks the seed */
+};
+
+/* The x below which a standard normal value lies with probability p, for p in (0, 1). */
+double npl_normal_quantile(double p);
+/* Makes elements first..first + count - 1 of the sequence. */
+void npl_normal_floats(const struct npl_normal *normal, int64_t first, int64_t count, float *values);
+void npl_normal_doubles(const struct npl_normal *normal, int64_t first, int64_t count, double *values);
 
 #endif

@@ -3,6 +3,7 @@
  * Parameters of the systolic machines. What a machine file leaves out is as in the TPU v1 (machines/tpu_v1.yaml has
  * the sources), but for the energies: another machine's joules are not the TPU v1's, so those are absent until a file
  * gives them with their origin. The ranges keep every product of two parameters within 64 bits. */
+#include <math.h>
 #include <stddef.h>
 
 #include "tpu.h"
@@ -11,6 +12,8 @@
 
 const struct npl_param tpu_params[] = {
 	{"clock_hz", NPL_PARAM_INT, AT(clock_hz), "700000000", 1000, 1e10, "Hz", "clock of the whole machine", NULL},
+	{"precision", NPL_PARAM_CHOICE, AT(precision), "int8", 0, 0, "",
+	 "of activations: 8x16 has 16-bit ones times 8-bit weights, at half speed", "int8 8x16"},
 	{"array.rows", NPL_PARAM_INT, AT(rows), "256", 1, 4096, "cells", "inputs of the array: one tile's share of K",
 	 NULL},
 	{"array.columns", NPL_PARAM_INT, AT(columns), "256", 1, 4096, "cells",
@@ -23,6 +26,14 @@ const struct npl_param tpu_params[] = {
 	 "activation unit: accumulator row to unified buffer row", NULL},
 	{"activate.pipeline_registers", NPL_PARAM_INT, AT(activate_registers), "0", 0, 1000, "cycles",
 	 "extra registers between the accumulators and the unified buffer", NULL},
+	{"activate.parameter_tables", NPL_PARAM_INT, AT(parameter_tables), "8", 1, 1024, "tables",
+	 "of bias and scale per column that wait beside the one in use", NULL},
+	{"issue.queue_instructions", NPL_PARAM_INT, AT(queue_instructions), "32", 1, 1e6, "instructions",
+	 "that wait at each unit", NULL},
+	{"issue.cycles_per_instruction", NPL_PARAM_INT, AT(issue_cycles), "1", 1, 1e6, "cycles",
+	 "from one instruction to the next", NULL},
+	{"issue.sync_cycles", NPL_PARAM_INT, AT(sync_cycles), "0", 0, 1e9, "cycles",
+	 "more, after a sync has found its units done", NULL},
 	{"unified_buffer.bytes", NPL_PARAM_INT, AT(buffer_bytes), "25165824", 2, 1e12, "bytes", "activations on chip",
 	 NULL},
 	{"weight_memory.bytes", NPL_PARAM_INT, AT(weight_bytes), "8589934592", 1, 1e13, "bytes", "weights off chip",
@@ -66,6 +77,21 @@ const struct npl_param tpu_params[] = {
 	 "where that figure is from; absent: not known", NULL},
 	{0},
 };
+
+int64_t tpu_buffer_size_rows(const struct tpu_config *config)
+{
+	return config->buffer_bytes / tpu_row_bytes(config);
+}
+
+uint64_t tpu_link_bytes_per_second(const struct tpu_config *config)
+{
+	return (uint64_t)llround(config->link_bytes_per_second);
+}
+
+uint64_t tpu_link_latency_cycles(const struct tpu_config *config)
+{
+	return (uint64_t)ceil(config->link_latency_seconds * (double)config->clock_hz);
+}
 
 int tpu_config_check(const struct tpu_config *config, struct npl_err *err)
 {

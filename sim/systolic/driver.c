@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tpu.h"
+#include "engine.h"
 
 struct tpu {
 	const struct tpu_config *config;
@@ -37,7 +37,7 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 {
 	const struct tpu_config *c = ((const struct tpu *)state)->config;
 	info->kind = NPL_KIND_SIMULATED;
-	info->format = NPL_FORMAT_INT8;
+	info->format = c->precision == TPU_8X16 ? NPL_FORMAT_INT8X16 : NPL_FORMAT_INT8;
 	info->engine = "fast";
 	info->clock_hz = (double)c->clock_hz;
 	info->peak_macs_per_second = (double)(c->rows * c->columns) * (double)c->clock_hz;
@@ -65,6 +65,10 @@ static bool tpu_supports(const void *state, const struct npl_layer *layer, char 
 {
 	const struct tpu_config *config = ((const struct tpu *)state)->config;
 	struct tpu_plan plan;
+	if (config->precision == TPU_8X16) {
+		snprintf(why, n, "instructions for 16-bit activations are not generated");
+		return false;
+	}
 	switch (layer->op) {
 	case NPL_OP_CONV:
 	case NPL_OP_GEMM:
@@ -159,4 +163,5 @@ const struct npl_driver npl_driver_systolic = {
 	.describe = tpu_describe,
 	.supports = tpu_supports,
 	.run = tpu_run,
+	.isa = &tpu_isa,
 };

@@ -17,6 +17,10 @@
  * it meets. So no order of waves lets one unit see what another does in the same cycle. Within a cell the switch reads
  * the shadow plane before the refill writes it.
  *
+ * The active plane is kept as the numbers that the row before made of its bytes. All cells of a diagonal meet a row in
+ * the same cycle, so one format per diagonal says which bytes those were, and only a row with another format, or one that
+ * switches, has to make them anew.
+ *
  * A diagonal is multiplied in whole blocks of lanes. Lanes beyond its ends are cells that do not exist: their weights
  * are 0 forever, so the sums there, finished or not yet begun, stay as they are. */
 #include "matrix_unit.h"
@@ -31,6 +35,7 @@ enum { LANES = TPU_MATRIX_LANES };
 struct tpu_wave {
 	bool row; /* an input row, with: */
 	bool switches, accumulate;
+	struct tpu_byte_format weight_format;
 	int shift;
 	int64_t address;
 	bool weights;   /* a weight row, with: */
@@ -93,10 +98,11 @@ int tpu_matrix_open(struct tpu_matrix *unit, int64_t rows, int64_t columns, int6
 	unit->sum = registers_of(unit->waves, unit->column_stride, sizeof *unit->sum);
 	unit->path = registers_of(unit->waves, unit->column_stride, sizeof *unit->path);
 	unit->active = registers_of(diagonals, unit->column_stride, sizeof *unit->active);
+	unit->number_format = registers_of(diagonals, 1, sizeof *unit->number_format);
 	unit->shadow = registers_of(rows, columns, sizeof *unit->shadow);
 	unit->accumulator = registers_of(accumulator_rows, columns, sizeof *unit->accumulator);
 	if (!unit->wave || !unit->write || !unit->input || !unit->sum || !unit->path || !unit->active ||
-	    !unit->shadow || !unit->accumulator) {
+	    !unit->number_format || !unit->shadow || !unit->accumulator) {
 		tpu_matrix_close(unit);
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a matrix unit of %lld x %lld cells",
 				(long long)rows, (long long)columns);
@@ -112,6 +118,7 @@ void tpu_matrix_close(struct tpu_matrix *unit)
 	free(unit->sum);
 	free(unit->path);
 	free(unit->active);
+	free(unit->number_format);
 	free(unit->shadow);
 	free(unit->accumulator);
 	*unit = (struct tpu_matrix){0};
@@ -130,7 +137,7 @@ static int check_inputs(const struct tpu_matrix *unit, const struct tpu_matrix_i
 				(long long)unit->accumulator_rows);
 	if (in->row && in->shift != 0 && in->shift != 8 && in->shift != 16)
 		return npl_fail(err, NPL_EINTERNAL, "matrix unit: a shift by %d, expected 0, 8 or 16", in->shift);
-	if ((in->row && !format_ok(in->row_format)) || (in->weights && !format_ok(in->weight_format)))
+	if (in->row && (!format_ok(in->row_format) || !format_ok(in->weight_format)))
 		return npl_fail(err, NPL_EINTERNAL, "matrix unit: a zero point outside its 8-bit type");
 	return 0;
 }
@@ -168,10 +175,12 @@ static void enter(struct tpu_matrix *unit, const struct tpu_matrix_inputs *in)
 	unit->newest = (unit->newest + 1) % unit->waves;
 	struct tpu_wave *wave = unit->wave + unit->newest;
 	*wave = (struct tpu_wave){0};
+	unit->bubbles = in->row || in->weights ? 0 : smaller(unit->bubbles + 1, unit->waves);
 	if (in->row) {
 		*wave = (struct tpu_wave){.row = true,
 					  .switches = in->switch_weights,
 					  .accumulate = in->accumulate,
+					  .weight_format = in->weight_format,
 					  .shift = in->shift,
 					  .address = in->address};
 		int16_t *last = unit->input + unit->newest * unit->input_stride + LANES + unit->rows - 1;
@@ -182,11 +191,8 @@ static void enter(struct tpu_matrix *unit, const struct tpu_matrix_inputs *in)
 		unit->count.input_rows++;
 	}
 	sequence_weights(unit, in, wave);
-	if (in->weights) {
-		int16_t *path = unit->path + unit->newest * unit->column_stride;
-		for (int64_t c = 0; c < unit->columns; c++)
-			path[c] = operand(in->weights[c], in->weight_format);
-	}
+	if (in->weights)
+		memcpy(unit->path + unit->newest * unit->column_stride, in->weights, (size_t)unit->columns);
 }
 
 /* The cells that a wave of this age meets: columns first to last, each with row age - column. */
@@ -194,11 +200,28 @@ struct diagonal {
 	int64_t age, first, last;
 };
 
-static void switch_weights(struct tpu_matrix *unit, const struct diagonal *d)
+static bool same_format(struct tpu_byte_format a, struct tpu_byte_format b)
 {
+	return a.is_signed == b.is_signed && a.zero_point == b.zero_point;
+}
+
+static uint8_t active_byte(const struct tpu_matrix *unit, int64_t age, int64_t column)
+{
+	return (uint8_t)(unit->active[age * unit->column_stride + column] + unit->number_format[age].zero_point);
+}
+
+/* The weights that the row of this wave reads: the shadow plane's if it switches, in its format. */
+static void take_weights(struct tpu_matrix *unit, const struct diagonal *d, const struct tpu_wave *wave)
+{
+	if (!wave->switches && same_format(wave->weight_format, unit->number_format[d->age]))
+		return;
 	int16_t *active = unit->active + d->age * unit->column_stride;
-	for (int64_t c = d->first; c <= d->last; c++)
-		active[c] = unit->shadow[(d->age - c) * unit->columns + c];
+	for (int64_t c = d->first; c <= d->last; c++) {
+		uint8_t byte = wave->switches ? unit->shadow[(d->age - c) * unit->columns + c]
+					      : active_byte(unit, d->age, c);
+		active[c] = operand(byte, wave->weight_format);
+	}
+	unit->number_format[d->age] = wave->weight_format;
 }
 
 static void multiply(struct tpu_matrix *unit, const struct diagonal *d, int64_t slot)
@@ -248,13 +271,12 @@ int tpu_matrix_step(struct tpu_matrix *unit, const struct tpu_matrix_inputs *in,
 	enter(unit, in);
 	unit->writes = 0;
 	unit->count.cycles++;
-	for (int64_t age = 0; age < unit->waves; age++) {
+	for (int64_t age = unit->bubbles; age < unit->waves; age++) {
 		int64_t slot = slot_of(unit, age);
 		const struct tpu_wave *wave = unit->wave + slot;
 		struct diagonal d = {age, larger(0, age - unit->rows + 1), smaller(age, unit->columns - 1)};
 		if (wave->row && d.first <= d.last) {
-			if (wave->switches)
-				switch_weights(unit, &d);
+			take_weights(unit, &d, wave);
 			multiply(unit, &d, slot);
 		}
 		if (wave->weights)
@@ -273,7 +295,7 @@ bool tpu_matrix_drained(const struct tpu_matrix *unit)
 struct tpu_matrix_cell tpu_matrix_cell_at(const struct tpu_matrix *unit, int64_t row, int64_t column)
 {
 	int64_t age = row + column, slot = slot_of(unit, age);
-	struct tpu_matrix_cell cell = {.active = unit->active[age * unit->column_stride + column],
+	struct tpu_matrix_cell cell = {.active = active_byte(unit, age, column),
 				       .shadow = unit->shadow[row * unit->columns + column]};
 	if (unit->wave[slot].row) {
 		cell.activation = unit->input[slot * unit->input_stride + LANES + unit->rows - 1 - row];

@@ -14,10 +14,10 @@
  *
  * A cell, in each cycle, out of the registers of its neighbours as they were when the cycle began:
  *
- *     weight     = left.switches ? shadow : active              the weight it multiplies with
- *     active     <- weight
- *     sum        <- above.sum + left.activation * weight        above row 0 the sum is 0
- *     activation <- left.activation,  switches <- left.switches
+ *     weight     = left.switches ? shadow : active              a byte, which the format that comes with the row
+ *     active     <- weight                                      makes a number
+ *     sum        <- above.sum + left.activation * number(weight, left.format)       above row 0 the sum is 0
+ *     activation <- left.activation,  switches <- left.switches,  format <- left.format
  *     if (above.path holds a weight)
  *         if (above.path.hops == 0)  shadow <- above.path.weight
  *         else                       path   <- above.path with one hop less
@@ -38,7 +38,9 @@
  *             began. With `registers` = 0 the accumulators take what the last row of cells adds up; the first
  *             register is that row's `sum`.
  *
- * Operands are bytes, signed or not, minus a zero point: 9 bits in the cells. Sums are exact (32 bits hold 32768
+ * Operands are bytes, signed or not, minus a zero point: 9 bits. An input is made one at the edge. The planes hold the
+ * bytes of the weights: a tile may be in place long before the instruction is known that says how to read it, and the
+ * next one may read it another way. Bubbles have no format. Sums are exact (32 bits hold 32768
  * products of 255 * 255). An accumulator takes sum * 2^shift, alone or added to its value, modulo 2^32 in two's
  * complement; a write whose exact result needs more than 32 bits counts as one overflow. The 8x16 and 16x16 modes are
  * further passes over low bytes (u8, shift 0) and high bytes (shift 8, or 16 for high times high), accumulated.
@@ -62,14 +64,14 @@ struct tpu_byte_format {
 
 /* What enters at the edge in one cycle. */
 struct tpu_matrix_inputs {
-	const uint8_t *row; /* (rows) of the input; NULL: a bubble, and the five fields below mean nothing */
+	const uint8_t *row; /* (rows) of the input; NULL: a bubble, and the six fields below mean nothing */
 	struct tpu_byte_format row_format;
-	bool switch_weights;    /* this row is the first to meet the tile in the shadow plane */
-	int64_t address;        /* accumulator row */
-	bool accumulate;        /* added to what is there; else it takes its place */
-	int shift;              /* 0, 8 or 16 */
+	struct tpu_byte_format weight_format; /* of the weights that this row meets */
+	bool switch_weights;                  /* this row is the first to meet the tile in the shadow plane */
+	int64_t address;                      /* accumulator row */
+	bool accumulate;                      /* added to what is there; else it takes its place */
+	int shift;                            /* 0, 8 or 16 */
 	const uint8_t *weights; /* (columns) one row of a tile, the last row of the tile first; NULL: none */
-	struct tpu_byte_format weight_format;
 };
 
 /* What leaves at the edge: one column's sum for one accumulator row. */
@@ -108,15 +110,17 @@ struct tpu_matrix {
 	/* waves under way, by the cycle in which they entered, newest at slot `newest` */
 	struct tpu_wave *wave;
 	int64_t waves, newest;
+	int64_t bubbles; /* that many waves at the edge, the newest, are bubbles */
 	int64_t input_stride, column_stride;
 	int16_t *input; /* (waves, input_stride) the activation registers: row r at TPU_MATRIX_LANES + rows - 1 - r */
 	int32_t *sum;   /* (waves, column_stride) the partial sums */
-	int16_t *path;  /* (waves, column_stride) weights on their way */
-	/* weight planes */
-	int16_t *active;   /* (rows + columns - 1, column_stride) cell (r,c) at [r + c][c] */
-	int16_t *shadow;   /* (rows, columns) */
-	int64_t tile_rows; /* of the tile in the shadow plane that have entered */
-	bool tile_waits;   /* it is complete and has not been switched in */
+	uint8_t *path;  /* (waves, column_stride) weights on their way */
+	/* weight planes; diagonal d of the active one holds its bytes as numbers in the format number_format[d] */
+	int16_t *active;                       /* (rows + columns - 1, column_stride) cell (r,c) at [r + c][c] */
+	struct tpu_byte_format *number_format; /* (rows + columns - 1) */
+	uint8_t *shadow;                       /* (rows, columns) */
+	int64_t tile_rows;                     /* of the tile in the shadow plane that have entered */
+	bool tile_waits;                       /* it is complete and has not been switched in */
 };
 
 /* A unit with all registers 0. NPL_EINPUT: an impossible size; NPL_ENOMEM. Unless it returns 0 there is nothing to
@@ -131,9 +135,10 @@ int tpu_matrix_step(struct tpu_matrix *unit, const struct tpu_matrix_inputs *in,
 /* Whether every row that entered has been written. */
 bool tpu_matrix_drained(const struct tpu_matrix *unit);
 
-/* The registers of one cell after the last cycle. A bubble is zeros. */
+/* The registers of one cell after the last cycle, weights as bytes. A bubble is zeros. */
 struct tpu_matrix_cell {
-	int32_t activation, sum, active, shadow;
+	int32_t activation, sum;
+	uint8_t active, shadow;
 };
 struct tpu_matrix_cell tpu_matrix_cell_at(const struct tpu_matrix *unit, int64_t row, int64_t column);
 

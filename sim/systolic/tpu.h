@@ -29,9 +29,12 @@ struct tpu_energy {
 	const char *origin; /* "absent": not known, whatever pj says */
 };
 
+enum tpu_precision { TPU_INT8, TPU_8X16 }; /* in the order of the parameter's choices */
+
 /* What a machine file describes (config.c has ranges, defaults and help). */
 struct tpu_config {
 	int64_t clock_hz;
+	int precision;            /* enum tpu_precision: the number format that layers come in */
 	int64_t rows, columns;    /* cells: inputs enter at the rows, results leave at the columns */
 	int64_t accumulator_rows; /* of `columns` 32-bit words; used as two halves */
 	int64_t buffer_bytes;     /* unified buffer */
@@ -40,6 +43,9 @@ struct tpu_config {
 	int64_t fifo_tiles;
 	int64_t activate_cycles_per_row;
 	int64_t matrix_registers, activate_registers; /* extra pipeline registers of the two units */
+	int64_t parameter_tables;                     /* that wait for the activation unit */
+	int64_t queue_instructions;                   /* each unit's */
+	int64_t issue_cycles, sync_cycles;            /* per instruction; more per sync */
 	const char *link_name;
 	double link_bytes_per_second, link_latency_seconds, link_pj_per_byte;
 	const char *link_origin;
@@ -103,6 +109,10 @@ int64_t tpu_images_at_once(const struct tpu_config *config, const struct npl_lay
 /* Sizes for the reason when not one image fits. */
 void tpu_say_too_large(const struct tpu_config *config, const struct npl_layer *layer, char *why, size_t n);
 int64_t tpu_row_bytes(const struct tpu_config *config); /* width of the unified buffer */
+int64_t tpu_buffer_size_rows(const struct tpu_config *config);
+/* The host link in the integers that the cycle models use: its bandwidth and latency, rounded (the latency up). */
+uint64_t tpu_link_bytes_per_second(const struct tpu_config *config);
+uint64_t tpu_link_latency_cycles(const struct tpu_config *config);
 
 /* What happens when, for whoever wants to watch (tests, traces). */
 enum tpu_event_kind {

@@ -63,6 +63,8 @@ static void drive(Vmatrix_unit &rtl, const struct tpu_matrix_inputs &in)
 			put_byte(rtl.row, r, in.row[r]);
 		rtl.row_signed = in.row_format.is_signed;
 		rtl.row_zero_point = (uint16_t)in.row_format.zero_point & 0x1ff;
+		rtl.weights_signed = in.weight_format.is_signed;
+		rtl.weights_zero_point = (uint16_t)in.weight_format.zero_point & 0x1ff;
 		rtl.switch_weights = in.switch_weights;
 		rtl.accumulate = in.accumulate;
 		rtl.shift_bytes = (uint8_t)(in.shift / 8);
@@ -71,8 +73,6 @@ static void drive(Vmatrix_unit &rtl, const struct tpu_matrix_inputs &in)
 	if (in.weights) {
 		for (int64_t c = 0; c < COLUMNS; c++)
 			put_byte(rtl.weights, c, in.weights[c]);
-		rtl.weights_signed = in.weight_format.is_signed;
-		rtl.weights_zero_point = (uint16_t)in.weight_format.zero_point & 0x1ff;
 	}
 }
 

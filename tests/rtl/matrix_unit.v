@@ -43,35 +43,45 @@ module operand (
 	assign out = $signed({is_signed & value[7], value}) - zero_point;
 endmodule
 
-// A row of cells; cell c has field c of each vector. Activations and switch bits go from cell to cell within it; sums and
-// weights come from the row above and go to the row below.
+// A row of cells; cell c has field c of each vector. Activations go from cell to cell within it, and with them how to read
+// the weights and the switch bit; sums and weights come from the row above and go to the row below.
 module matrix_row #(
 	parameter COLUMNS = 4,
 	parameter HOP_BITS = 2
 ) (
 	input wire clk,
 	input wire [8:0] activation,
+	input wire [9:0] format, // of the weights: signed, and their zero point
 	input wire switch_weight,
 	input wire [32*COLUMNS-1:0] sum_above,
 	input wire [COLUMNS-1:0] valid_above, // a weight comes
 	input wire [HOP_BITS*COLUMNS-1:0] hops_above, // and has so many cells to go on
-	input wire [9*COLUMNS-1:0] weight_above,
+	input wire [8*COLUMNS-1:0] weight_above,
 	output reg [32*COLUMNS-1:0] sum_now, // what the adders give
 	output reg [32*COLUMNS-1:0] sum_below,
 	output reg [COLUMNS-1:0] valid_below,
 	output reg [HOP_BITS*COLUMNS-1:0] hops_below,
-	output reg [9*COLUMNS-1:0] weight_below
+	output reg [8*COLUMNS-1:0] weight_below
 );
 	/*verilator no_inline_module*/
-	localparam A = 9 * COLUMNS;
+	localparam A = 9 * COLUMNS, F = 10 * COLUMNS, B = 8 * COLUMNS;
 	reg [A-1:0] activations = 0; // the registers, and what is at the inputs of the cells
+	reg [F-1:0] formats = 0;
 	reg [COLUMNS-1:0] switches = 0;
 	wire [A+8:0] activations_in = {activations, activation};
+	wire [F+9:0] formats_in = {formats, format};
 	wire [COLUMNS:0] switches_in = {switches, switch_weight};
-	reg [A-1:0] active = 0, shadow = 0;
-	reg [A-1:0] used; // the weights that multiply
+	reg [B-1:0] active = 0, shadow = 0;
+	reg [B-1:0] used; // the weights that multiply
+	reg [A-1:0] numbers; // what they are
 	reg [COLUMNS-1:0] stays;
 	integer c;
+
+	function [8:0] number;
+		input [7:0] value;
+		input [9:0] as;
+		number = {as[9] & value[7], value} - as[8:0];
+	endfunction
 
 	initial begin
 		sum_below = 0;
@@ -82,27 +92,30 @@ module matrix_row #(
 
 	always @* begin
 		for (c = 0; c < COLUMNS; c = c + 1) begin
-			used[9*c+:9] = switches_in[c] ? shadow[9*c+:9] : active[9*c+:9];
+			used[8*c+:8] = switches_in[c] ? shadow[8*c+:8] : active[8*c+:8];
 `ifdef MUTATE_SWITCH
-			sum_now[32*c+:32] = $signed(sum_above[32*c+:32])
-				+ 32'($signed(activations_in[9*c+:9])) * 32'($signed(active[9*c+:9]));
+			numbers[9*c+:9] = number(active[8*c+:8], formats_in[10*c+:10]);
+`elsif MUTATE_FORMAT
+			numbers[9*c+:9] = number(used[8*c+:8], format); // that of the row at the edge
 `else
-			sum_now[32*c+:32] = $signed(sum_above[32*c+:32])
-				+ 32'($signed(activations_in[9*c+:9])) * 32'($signed(used[9*c+:9]));
+			numbers[9*c+:9] = number(used[8*c+:8], formats_in[10*c+:10]);
 `endif
+			sum_now[32*c+:32] = $signed(sum_above[32*c+:32])
+				+ 32'($signed(activations_in[9*c+:9])) * 32'($signed(numbers[9*c+:9]));
 			stays[c] = valid_above[c] && hops_above[HOP_BITS*c+:HOP_BITS] == 0;
 		end
 	end
 
 	always @(posedge clk) begin
 		activations <= activations_in[A-1:0];
+		formats <= formats_in[F-1:0];
 		switches <= switches_in[COLUMNS-1:0];
 		active <= used;
 		sum_below <= sum_now;
 		valid_below <= valid_above & ~stays;
 		weight_below <= weight_above;
 		for (c = 0; c < COLUMNS; c = c + 1) begin
-			if (stays[c]) shadow[9*c+:9] <= weight_above[9*c+:9];
+			if (stays[c]) shadow[8*c+:8] <= weight_above[8*c+:8];
 			hops_below[HOP_BITS*c+:HOP_BITS] <= hops_above[HOP_BITS*c+:HOP_BITS] - 1'b1;
 		end
 	end
@@ -154,6 +167,8 @@ module matrix_unit #(
 	input wire [8*ROWS-1:0] row,
 	input wire row_signed,
 	input wire signed [8:0] row_zero_point,
+	input wire weights_signed, // how it reads the weights
+	input wire signed [8:0] weights_zero_point,
 	input wire switch_weights,
 	input wire accumulate,
 	input wire [1:0] shift_bytes,
@@ -161,8 +176,6 @@ module matrix_unit #(
 	// a row of a weight tile, the last row first
 	input wire weights_valid,
 	input wire [8*COLUMNS-1:0] weights,
-	input wire weights_signed,
-	input wire signed [8:0] weights_zero_point,
 	// what the accumulators take, by column
 	output wire [COLUMNS-1:0] write_valid,
 	output wire [COLUMNS-1:0] write_overflow,
@@ -192,7 +205,7 @@ module matrix_unit #(
 	wire [32*COLUMNS-1:0] sum_now[0:ROWS-1];
 	wire [COLUMNS-1:0] path_valid[0:ROWS];
 	wire [HOP_BITS*COLUMNS-1:0] path_hops[0:ROWS];
-	wire [9*COLUMNS-1:0] path[0:ROWS];
+	wire [8*COLUMNS-1:0] path[0:ROWS];
 	wire [CONTROL_BITS-1:0] control[0:COLUMNS];
 	assign sum[0] = 0;
 
@@ -203,17 +216,10 @@ module matrix_unit #(
 `else
 			localparam SKEW = c;
 `endif
-			wire signed [8:0] value;
-			operand convert (
-				.value(weights[8*c+:8]),
-				.is_signed(weights_signed),
-				.zero_point(weights_zero_point),
-				.out(value)
-			);
-			delay #(.WIDTH(10 + HOP_BITS), .STAGES(SKEW)) skew (
+			delay #(.WIDTH(9 + HOP_BITS), .STAGES(SKEW)) skew (
 				.clk(clk),
-				.in({weights_valid, hops, value}),
-				.out({path_valid[0][c], path_hops[0][HOP_BITS*c+:HOP_BITS], path[0][9*c+:9]})
+				.in({weights_valid, hops, weights[8*c+:8]}),
+				.out({path_valid[0][c], path_hops[0][HOP_BITS*c+:HOP_BITS], path[0][8*c+:8]})
 			);
 		end
 
@@ -224,6 +230,7 @@ module matrix_unit #(
 			localparam SKEW = r;
 `endif
 			wire signed [8:0] value, activation;
+			wire [9:0] format;
 			wire switching;
 			operand convert (
 				.value(row[8*r+:8]),
@@ -231,14 +238,15 @@ module matrix_unit #(
 				.zero_point(row_zero_point),
 				.out(value)
 			);
-			delay #(.WIDTH(10), .STAGES(SKEW)) skew (
+			delay #(.WIDTH(20), .STAGES(SKEW)) skew (
 				.clk(clk),
-				.in({row_valid & switch_weights, row_valid ? value : 9'sd0}),
-				.out({switching, activation})
+				.in({row_valid & switch_weights, weights_signed, weights_zero_point, row_valid ? value : 9'sd0}),
+				.out({switching, format, activation})
 			);
 			matrix_row #(.COLUMNS(COLUMNS), .HOP_BITS(HOP_BITS)) cells (
 				.clk(clk),
 				.activation(activation),
+				.format(format),
 				.switch_weight(switching),
 				.sum_above(sum[r]),
 				.valid_above(path_valid[r]),

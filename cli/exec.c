@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * npulab exec: runs a machine's program, text or binary, and prints its cycles and counters. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../reports/json.h"
+#include "../reports/table.h"
+#include "common.h"
+#include "npulab/program.h"
+#include "npulab/sha256.h"
+#include "npulab/version.h"
+
+struct exec_options {
+	struct cli_common common; /* csv: the events */
+	const char *path, *machine, *host, *weights, *engine;
+};
+
+struct event {
+	uint64_t cycle;
+	const char *what;
+	int64_t index;
+};
+
+struct events {
+	struct event *event;
+	size_t count, capacity;
+	bool lost; /* out of memory */
+};
+
+static void keep_event(void *context, const char *what, int64_t index, uint64_t cycle)
+{
+	struct events *events = context;
+	if (events->count == events->capacity) {
+		size_t capacity = events->capacity ? 2 * events->capacity : 1024;
+		struct event *grown = reallocarray(events->event, capacity, sizeof *grown);
+		events->lost = events->lost || !grown;
+		if (!grown)
+			return;
+		events->event = grown;
+		events->capacity = capacity;
+	}
+	events->event[events->count++] = (struct event){cycle, what, index};
+}
+
+/* Whatever order an engine tells them in, the file has them in this one. */
+static int compare_events(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+	if (x->cycle != y->cycle)
+		return x->cycle < y->cycle ? -1 : 1;
+	int order = strcmp(x->what, y->what);
+	return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+/* Writes to memory what is then written to the file whole. */
+static int write_text(const char *path, void (*writer)(FILE *out, const void *what), const void *what,
+		      struct npl_err *err)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	if (!out)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	writer(out, what);
+	int rc = fclose(out) ? npl_fail(err, NPL_ENOMEM, "%s: out of memory", path) : cli_write(path, text, bytes, err);
+	free(text);
+	return rc;
+}
+
+static void put_events(FILE *out, const void *what)
+{
+	const struct events *events = what;
+	fputs("cycle,event,index\r\n", out);
+	for (size_t i = 0; i < events->count; i++)
+		fprintf(out, "%" PRIu64 ",%s,%" PRId64 "\r\n", events->event[i].cycle, events->event[i].what,
+			events->event[i].index);
+}
+
+struct outcome {
+	const struct npl_device *device;
+	const struct npl_execution *execution;
+};
+
+static double seconds_of(const struct outcome *o)
+{
+	return (double)o->execution->cycles / npl_device_get_info(o->device)->clock_hz;
+}
+
+static void put_output(struct npl_json *json, const struct npl_execution *e)
+{
+	char sha256[NPL_SHA256_HEX];
+	if (!e->output) {
+		npl_json_null(json, "output");
+		return;
+	}
+	npl_sha256_hex(e->output, e->output_bytes, sha256);
+	npl_json_open(json, "output", '{');
+	npl_json_u64(json, "address", e->output_address);
+	npl_json_u64(json, "bytes", e->output_bytes);
+	npl_json_string(json, "sha256", sha256);
+	npl_json_close(json, '}');
+}
+
+static void put_json(FILE *out, const void *what)
+{
+	const struct outcome *o = what;
+	const struct npl_execution *e = o->execution;
+	struct npl_json json = {.out = out};
+	npl_json_open(&json, NULL, '{');
+	npl_json_string(&json, "schema", "npulab.exec/1");
+	npl_json_open(&json, "npulab", '{');
+	npl_json_string(&json, "version", npl_version());
+	npl_json_string(&json, "commit", npl_commit());
+	npl_json_close(&json, '}');
+	npl_json_string(&json, "machine", npl_device_name(o->device));
+	npl_json_string(&json, "machine_sha256", npl_device_sha256(o->device));
+	npl_json_string(&json, "engine", e->engine);
+	npl_json_number(&json, "timing_only", e->timing_only ? "true" : "false");
+	npl_json_u64(&json, "cycles", e->cycles);
+	npl_json_double(&json, "seconds", seconds_of(o));
+	npl_json_open(&json, "counters", '{');
+	for (size_t i = 0; i < e->n_stats; i++)
+		npl_json_u64(&json, e->stat[i].name, e->counter[i]);
+	npl_json_close(&json, '}');
+	if (e->timing_only) {
+		npl_json_null(&json, "overflows");
+		npl_json_null(&json, "saturations");
+	} else {
+		npl_json_u64(&json, "overflows", e->overflows);
+		npl_json_u64(&json, "saturations", e->saturations);
+	}
+	put_output(&json, e);
+	npl_json_close(&json, '}');
+	fputc('\n', out);
+}
+
+static void add_row(struct npl_table *table, const char *name, uint64_t value, bool known, const char *unit,
+		    const char *help)
+{
+	char text[24] = "-";
+	if (known)
+		snprintf(text, sizeof text, "%" PRIu64, value);
+	npl_table_row(table, (const char *const[]){name, text, unit, help});
+}
+
+static void print_table(const struct outcome *o)
+{
+	static const char *const header[] = {"COUNTER", "VALUE", "UNIT", "WHAT"};
+	const struct npl_execution *e = o->execution;
+	char time[32];
+	struct npl_table table;
+	npl_si_text(seconds_of(o), "s", time, sizeof time);
+	printf("%s, engine %s: %" PRIu64 " cycles, ~%s\n\n", npl_device_name(o->device), e->engine, e->cycles, time);
+	npl_table_open(&table, "lrll", header);
+	for (size_t i = 0; i < e->n_stats; i++)
+		add_row(&table, e->stat[i].name, e->counter[i], true, e->stat[i].unit, e->stat[i].help);
+	add_row(&table, "overflows", e->overflows, !e->timing_only, "sums",
+		"in an accumulator, or with a bias, that wrapped");
+	add_row(&table, "saturations", e->saturations, !e->timing_only, "values", "that did not fit their type");
+	npl_table_print(&table, stdout);
+	npl_table_close(&table);
+}
+
+/* Bytes of any shape. */
+static int load_bytes(const char *path, struct npl_tensor *tensor, struct npl_err *err)
+{
+	if (!path)
+		return 0;
+	if (npl_tensor_load(path, tensor, err))
+		return err->code;
+	if (tensor->dtype == NPL_U8 || tensor->dtype == NPL_I8)
+		return 0;
+	return npl_fail(err, NPL_EINPUT, "%s: %s elements, expected u8 or i8: memory is bytes", path,
+			npl_dtype_name(tensor->dtype));
+}
+
+/* Output, events and JSON to their files, then what goes to standard output. */
+static int report(const struct exec_options *o, const struct outcome *outcome, struct events *events,
+		  struct npl_err *err)
+{
+	const struct npl_execution *e = outcome->execution;
+	const struct cli_common *c = &o->common;
+	struct npl_tensor output = {
+		.dtype = NPL_U8, .shape = npl_shape_of(1, (int64_t)e->output_bytes), .data = e->output};
+	bool events_shown = c->csv && !strcmp(c->csv, "-"), json_shown = c->json && !strcmp(c->json, "-");
+	if (c->output && !e->output)
+		return npl_fail(err, NPL_EINPUT, "%s: writes nothing to host memory for --output", o->path);
+	if (events->lost)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu events", events->count);
+	if (c->output && npl_tensor_save_npy(c->output, &output, err))
+		return err->code;
+	if (events->count)
+		qsort(events->event, events->count, sizeof *events->event, compare_events);
+	if (c->csv && write_text(c->csv, put_events, events, err))
+		return err->code;
+	if (c->json && write_text(c->json, put_json, outcome, err))
+		return err->code;
+	if (!events_shown && !json_shown && !c->quiet)
+		print_table(outcome);
+	return 0;
+}
+
+static int execute(const struct exec_options *o, struct npl_err *err)
+{
+	struct npl_device *device = NULL;
+	struct npl_program *program = NULL;
+	struct npl_tensor host = {0}, weights = {0};
+	struct events events = {0};
+	struct npl_execution execution = {.engine = o->engine, .timing_only = o->common.timing_only};
+	int rc = cli_open_machine(o->machine, &o->common, &device, err);
+	if (!rc)
+		rc = npl_program_load(o->path, device, &program, err);
+	if (!rc)
+		rc = load_bytes(o->host, &host, err);
+	if (!rc)
+		rc = load_bytes(o->weights, &weights, err);
+	if (!rc) {
+		execution.host = host.data;
+		execution.host_bytes = host.data ? npl_tensor_bytes(&host) : 0;
+		execution.weights = weights.data;
+		execution.weight_bytes = weights.data ? npl_tensor_bytes(&weights) : 0;
+		execution.happened = o->common.csv ? keep_event : NULL;
+		execution.context = &events;
+		rc = npl_program_run(program, device, &execution, err);
+	}
+	if (!rc)
+		rc = report(o, &(struct outcome){device, &execution}, &events, err);
+	free(events.event);
+	npl_execution_free(&execution);
+	npl_tensor_free(&host);
+	npl_tensor_free(&weights);
+	npl_program_free(program);
+	npl_device_close(device);
+	return rc;
+}
+
+static int check_outputs(const struct exec_options *o, struct npl_err *err)
+{
+	const struct cli_common *c = &o->common;
+	if (c->output && c->timing_only)
+		return npl_fail(err, NPL_EUSAGE, "exec: --timing-only computes no values for --output");
+	if (c->json && c->csv && !strcmp(c->json, "-") && !strcmp(c->csv, "-"))
+		return npl_fail(err, NPL_EUSAGE, "--json - and --events - cannot both have standard output");
+	if (cli_check_reports(c, err) || cli_check_folders(c, err) ||
+	    cli_protect(c, o->path, "the program itself", err) || cli_protect(c, o->host, "an input", err) ||
+	    cli_protect(c, o->weights, "an input", err))
+		return err->code;
+	return cli_protect_machines(c, &o->machine, 1, err);
+}
+
+static int exec_main(int argc, char **argv, struct npl_err *err)
+{
+	struct exec_options o = {0};
+	struct cli_common *c = &o.common;
+	bool helped;
+	int n_words;
+	const struct cli_option options[] = {
+		{"machine", CLI_TEXT, &o.machine, 0, 0, "M", "the machine, or its file"},
+		{"host-memory", CLI_TEXT, &o.host, 0, 0, "IN.npy", "bytes of host memory from address 0"},
+		{"weights", CLI_TEXT, &o.weights, 0, 0, "W.npy", "bytes of weight memory from address 0"},
+		{"output", CLI_TEXT, &c->output, 0, 0, "Y.npy", "host memory from the first byte written to the last"},
+		{"engine", CLI_TEXT, &o.engine, 0, 0, "E", "fast or rtl (default fast)"},
+		{"events", CLI_TEXT, &c->csv, 0, 0, "FILE", "the cycle of every event, as CSV; - for standard output"},
+		{"timing-only", CLI_FLAG, &c->timing_only, 0, 0, NULL, "cycles without values"},
+		{"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "M.KEY=VALUE", "a parameter of the machine"},
+		{"json", CLI_TEXT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
+		{"quiet", CLI_FLAG, &c->quiet, 0, 0, NULL, "no table"},
+		{0}};
+	if (cli_parse(&cli_exec, options, argc, argv, &o.path, 1, &n_words, &helped, err) || helped)
+		return helped ? 0 : err->code;
+	if (!o.path || !o.machine)
+		return npl_fail(err, NPL_EUSAGE, "exec: expected a program and --machine; usage: npulab exec %s",
+				cli_exec.arguments);
+	return check_outputs(&o, err) ? err->code : execute(&o, err);
+}
+
+const struct cli_command cli_exec = {"exec", "F.s|F.bin --machine M [--host-memory IN.npy] [--weights W.npy]",
+				     "runs a machine's program", exec_main};

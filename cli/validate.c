@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * npulab validate: published figures beside the model's, with the difference, what was fitted and what was not. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common.h"
+#include "npulab/validate.h"
+
+/* The report to a file, whole or not at all, or to standard output. */
+static int put_json(const char *path, const struct npl_validation *validation, bool all, struct npl_err *err)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	if (!strcmp(path, "-")) {
+		npl_validation_json(stdout, validation, all);
+		return 0;
+	}
+	FILE *memory = open_memstream(&text, &bytes);
+	int rc = memory ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (memory) {
+		npl_validation_json(memory, validation, all);
+		if (fclose(memory))
+			rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+	}
+	if (!rc)
+		rc = cli_write(path, text, bytes, err);
+	free(text);
+	return rc;
+}
+
+static int check(const struct npl_validation *validation, struct npl_err *err)
+{
+	const struct npl_validation_row *first = NULL;
+	int outside = 0;
+	for (int i = 0; i < validation->n; i++)
+		if (npl_validation_verdict(&validation->row[i]) == NPL_OUTSIDE) {
+			first = first ? first : &validation->row[i];
+			outside++;
+		}
+	if (!first)
+		return 0;
+	return npl_fail(err, NPL_ECHECK, "%d figure%s outside the tolerance; the first is %s of %s", outside,
+			outside == 1 ? " is" : "s are", first->metric, first->case_name);
+}
+
+static int validate_main(int argc, char **argv, struct npl_err *err)
+{
+	const char *machine = NULL, *json = NULL;
+	struct cli_list sets = {0};
+	bool all = false, must_hold = false, quiet = false, helped;
+	int n_words;
+	const struct cli_option options[] = {
+		{"all", CLI_FLAG, &all, 0, 0, NULL, "published figures that no model works out too"},
+		{"check", CLI_FLAG, &must_hold, 0, 0, NULL, "exit with 1 when a figure is outside its tolerance"},
+		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "MACHINE.KEY=VALUE", "a parameter, to see what it does"},
+		{"json", CLI_TEXT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
+		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no table, no progress"},
+		{0}};
+	if (cli_parse(&cli_validate, options, argc, argv, &machine, 1, &n_words, &helped, err) || helped)
+		return helped ? 0 : err->code;
+	struct cli_progress progress = {.silent = quiet};
+	struct npl_validate_options how = {
+		.set = sets.item, .n_sets = sets.n, .progress = cli_progress_tell, .user = &progress};
+	struct npl_validation validation;
+	int rc = npl_validate(machine, &how, &validation, err);
+	cli_progress_end(&progress);
+	if (rc)
+		return rc;
+	if (!quiet && !(json && !strcmp(json, "-")))
+		npl_validation_table(stdout, &validation, all);
+	if (json)
+		rc = put_json(json, &validation, all, err);
+	if (!rc && must_hold)
+		rc = check(&validation, err);
+	npl_validation_free(&validation);
+	return rc;
+}
+
+const struct cli_command cli_validate = {"validate", "[MACHINE]", "published figures beside the model's",
+					 validate_main};

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Elements, rounding, saturation and the function table of the integer rules (integer.h, npulab/layer.h). */
+#include "integer.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "ops/ops.h"
+
+int32_t integer_min(enum npl_dtype dtype)
+{
+	return dtype == NPL_U8 ? 0 : dtype == NPL_I8 ? -128 : -32768;
+}
+
+int32_t integer_max(enum npl_dtype dtype)
+{
+	return dtype == NPL_U8 ? 255 : dtype == NPL_I8 ? 127 : 32767;
+}
+
+int32_t integer_at(const struct npl_tensor *t, int64_t i)
+{
+	switch (t->dtype) {
+	case NPL_U8:
+		return ((const uint8_t *)t->data)[i];
+	case NPL_I8:
+		return ((const int8_t *)t->data)[i];
+	case NPL_I16:
+		return ((const int16_t *)t->data)[i];
+	default:
+		return ((const int32_t *)t->data)[i];
+	}
+}
+
+int64_t integer_less_zero(const struct npl_tensor *t, int64_t i)
+{
+	return (int64_t)integer_at(t, i) - t->quant.zero_point;
+}
+
+int32_t *integer_elements(const struct npl_tensor *t)
+{
+	int64_t count = npl_tensor_count(t);
+	int32_t *element = calloc((size_t)count + 1, sizeof *element);
+	for (int64_t i = 0; element && i < count; i++)
+		element[i] = (int32_t)integer_less_zero(t, i);
+	return element;
+}
+
+void integer_put(struct npl_tensor *t, int64_t i, int32_t q)
+{
+	if (t->dtype == NPL_I32)
+		((int32_t *)t->data)[i] = q;
+	else if (t->dtype == NPL_I16)
+		((int16_t *)t->data)[i] = (int16_t)q;
+	else
+		((uint8_t *)t->data)[i] = (uint8_t)q;
+}
+
+void npl_function_points(enum npl_activation function, int16_t point[NPL_FUNCTION_POINTS])
+{
+	for (int i = 0; i < NPL_FUNCTION_POINTS; i++) {
+		double x = (i - 128) / 16.0;
+		double f = rint((function == NPL_ACT_TANH ? op_tanh(x) : op_logistic(x)) * 32768.0);
+		point[i] = (int16_t)(f > 32767.0 ? 32767.0 : f);
+	}
+}
+
+int16_t npl_function_value(const int16_t point[NPL_FUNCTION_POINTS], int16_t q)
+{
+	int32_t at = q + 32768, i = at / 256, r = at % 256;
+	int32_t sum = point[i] * (256 - r) + point[i + 1] * r + 128;
+	return (int16_t)(sum >= 0 ? sum / 256 : -((255 - sum) / 256)); /* rounded down */
+}
+
+static int32_t saturate(float value, enum npl_dtype dtype, struct npl_integer_counts *counts)
+{
+	int32_t low = integer_min(dtype), high = integer_max(dtype);
+	if (value >= (float)low && value <= (float)high)
+		return (int32_t)value;
+	counts->saturations++;
+	return value > (float)high ? high : low;
+}
+
+void integer_finish_init(struct integer_finish *finish, enum npl_activation fused, const struct npl_tensor *out,
+			 struct npl_integer_counts *counts)
+{
+	struct npl_integer_counts not_counted = {0};
+	bool function = fused == NPL_ACT_SIGMOID || fused == NPL_ACT_TANH;
+	float y_scale = out->quant.scale;
+	*finish = (struct integer_finish){.scale = function ? 0x1p-12f : y_scale,
+					  .fused = fused,
+					  .dtype = out->dtype,
+					  .zero = out->quant.zero_point,
+					  .function_scale = 0x1p-15f / y_scale,
+					  .counts = counts};
+	if (fused == NPL_ACT_RELU6)
+		finish->relu6 = saturate(rintf(6.0f / y_scale) + (float)finish->zero, out->dtype, &not_counted);
+	if (function)
+		npl_function_points(fused, finish->point);
+}
+
+int32_t integer_finish(const struct integer_finish *finish, float value)
+{
+	int32_t q;
+	switch (finish->fused) {
+	case NPL_ACT_SIGMOID:
+	case NPL_ACT_TANH:
+		q = saturate(rintf(value), NPL_I16, finish->counts);
+		value = (float)npl_function_value(finish->point, (int16_t)q) * finish->function_scale;
+		return saturate(rintf(value) + (float)finish->zero, finish->dtype, finish->counts);
+	case NPL_ACT_RELU:
+	case NPL_ACT_RELU6:
+		value = rintf(value) + (float)finish->zero;
+		if (value < (float)finish->zero)
+			return finish->zero;
+		if (finish->fused == NPL_ACT_RELU6 && value > (float)finish->relu6)
+			return finish->relu6;
+		return saturate(value, finish->dtype, finish->counts);
+	default:
+		return saturate(rintf(value) + (float)finish->zero, finish->dtype, finish->counts);
+	}
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Clip: values below `min` become min, then those above `max` become max; NaN passes. The limits are attributes before
+ * opset 11, optional scalar inputs from then on, of the data's type. Clip(0, 6) is what networks call ReLU6. */
+#include <math.h>
+
+#include "ops.h"
+
+int op_clip_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	out->low = -INFINITY;
+	out->high = INFINITY;
+	out->limits_known = true;
+	if (!op_before(out, 11))
+		return 0;
+	op_attr_accept(list, "consumed_inputs");
+	struct npl_err wrong = {0};
+	bool has_low = npl_attr_find(list, "min", NPL_ATTR_FLOAT, &wrong) != NULL,
+	     has_high = npl_attr_find(list, "max", NPL_ATTR_FLOAT, &wrong) != NULL;
+	if (wrong.code)
+		return npl_fail(err, wrong.code, "%s", wrong.msg);
+	if (has_low && op_attr_float(list, "min", 0, &out->low, err))
+		return NPL_EINPUT;
+	return has_high ? op_attr_float(list, "max", 0, &out->high, err) : 0;
+}
+
+static bool is_number(enum npl_dtype dtype)
+{
+	return dtype != NPL_BOOL && dtype != NPL_DTYPES;
+}
+
+static double scalar_of(const struct npl_tensor *t)
+{
+	switch (t->dtype) {
+	case NPL_F32:
+		return (double)*(const float *)t->data;
+	case NPL_F64:
+		return *(const double *)t->data;
+	case NPL_I8:
+		return *(const int8_t *)t->data;
+	case NPL_U8:
+		return *(const uint8_t *)t->data;
+	case NPL_I16:
+		return *(const int16_t *)t->data;
+	case NPL_I32:
+		return *(const int32_t *)t->data;
+	default:
+		return (double)*(const int64_t *)t->data;
+	}
+}
+
+/* A limit given as input k: its value, where it is constant. */
+static int read_limit(const struct npl_tensor *const *in, int n_in, int k, const char *name, float *limit, bool *known,
+		      struct npl_err *err)
+{
+	if (k >= n_in || !in[k])
+		return 0;
+	if (npl_tensor_count(in[k]) != 1 || in[k]->shape.rank > 1)
+		return npl_fail(err, NPL_EINPUT, "%s is %s, expected a scalar", name, OP_TEXT(&in[k]->shape));
+	*known = *known && in[k]->data;
+	if (in[k]->data)
+		*limit = (float)scalar_of(in[k]);
+	return 0;
+}
+
+int op_clip_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		  int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	if (op_inputs(in, n_in, 1, NPL_DTYPES, err) || op_inputs(in, n_in, 1, in[0]->dtype, err))
+		return NPL_EINPUT;
+	if (!is_number(in[0]->dtype))
+		return npl_fail(err, NPL_EINPUT, "input 0 is %s, expected numbers", npl_dtype_name(in[0]->dtype));
+	if (op_before(attrs, 11) && n_in > 1)
+		return npl_fail(err, NPL_EINPUT, "limits as inputs came with opset 11");
+	out->dtype = in[0]->dtype;
+	out->shape = in[0]->shape;
+	if (op_before(attrs, 11))
+		return 0;
+	attrs->limits_known = true;
+	if (read_limit(in, n_in, 1, "min", &attrs->low, &attrs->limits_known, err))
+		return NPL_EINPUT;
+	return read_limit(in, n_in, 2, "max", &attrs->high, &attrs->limits_known, err);
+}
+
+/* Attributes are floats, and so is the data then; a limit of infinity never bites. */
+#define CLIP(type, given)                                                                                              \
+	do {                                                                                                           \
+		const type *x = in[0]->data;                                                                           \
+		type *y = out->data;                                                                                   \
+		bool has_low = low || (given), has_high = high || (given);                                             \
+		type least = low ? *(const type *)low->data : (given) ? (type)attrs->low : (type)0;                    \
+		type most = high ? *(const type *)high->data : (given) ? (type)attrs->high : (type)0;                  \
+		for (int64_t i = 0; i < count; i++) {                                                                  \
+			type v = has_low && x[i] < least ? least : x[i];                                               \
+			y[i] = has_high && v > most ? most : v;                                                        \
+		}                                                                                                      \
+	} while (0)
+
+int op_clip_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	(void)err;
+	const struct npl_tensor *low = n_in > 1 ? in[1] : NULL, *high = n_in > 2 ? in[2] : NULL;
+	int64_t count = npl_tensor_count(out);
+	switch (out->dtype) {
+	case NPL_F32:
+		CLIP(float, true);
+		break;
+	case NPL_F64:
+		CLIP(double, true);
+		break;
+	case NPL_I8:
+		CLIP(int8_t, false);
+		break;
+	case NPL_U8:
+		CLIP(uint8_t, false);
+		break;
+	case NPL_I16:
+		CLIP(int16_t, false);
+		break;
+	case NPL_I32:
+		CLIP(int32_t, false);
+		break;
+	default:
+		CLIP(int64_t, false);
+		break;
+	}
+	return 0;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Slice: of each dimension named, the elements start, start + step, ... before end; tensors of any one type. Negative
+ * starts and ends count from the end, what lies outside is cut off. Lists are attributes before opset 10, constant
+ * inputs from then on; steps, which may be negative, came with opset 10. */
+#include <string.h>
+
+#include "ops.h"
+
+int op_slice_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	struct npl_slice *s = &out->slice;
+	int n_ends, n_axes;
+	s->n = 0;
+	if (!op_before(out, 10))
+		return 0;
+	if (op_attr_ints(list, "starts", NPL_MAX_RANK, s->starts, &s->n, err) ||
+	    op_attr_ints(list, "ends", NPL_MAX_RANK, s->ends, &n_ends, err) ||
+	    op_attr_ints(list, "axes", NPL_MAX_RANK, s->axes, &n_axes, err))
+		return NPL_EINPUT;
+	if (s->n < 0 || n_ends != s->n || (n_axes >= 0 && n_axes != s->n))
+		return npl_fail(err, NPL_EINPUT,
+				"the attributes starts and ends must be there and they and axes be of one length");
+	for (int i = 0; i < s->n; i++) {
+		s->axes[i] = n_axes < 0 ? i : s->axes[i];
+		s->steps[i] = 1;
+	}
+	return 0;
+}
+
+/* The lists of opset 10 and later: inputs 1 to 4. */
+static int read_inputs(struct npl_slice *s, const struct npl_tensor *const *in, int n_in, struct npl_err *err)
+{
+	static const char *const names[] = {"", "starts", "ends", "axes", "steps"};
+	int64_t *const to[] = {NULL, s->starts, s->ends, s->axes, s->steps};
+	if (n_in < 3 || !in[1] || !in[2])
+		return npl_fail(err, NPL_EINPUT, "starts and ends are missing");
+	for (int k = 1; k < 5; k++) {
+		int n = -1;
+		if (k < n_in && in[k] && op_input_indices(in[k], names[k], to[k], &n, err))
+			return NPL_EINPUT;
+		s->n = k == 1 ? n : s->n;
+		for (int i = 0; i < s->n && n < 0; i++)
+			to[k][i] = k == 3 ? i : 1;
+		if (n >= 0 && n != s->n)
+			return npl_fail(err, NPL_EINPUT, "starts has %d values, %s has %d", s->n, names[k], n);
+	}
+	return 0;
+}
+
+static int64_t clamped(int64_t value, int64_t size, int64_t least, int64_t most)
+{
+	if (value < 0)
+		value = value < -size ? least : value + size;
+	return value < least ? least : value > most ? most : value;
+}
+
+/* Elements taken of a dimension of `size`; sets what is taken first. */
+static int64_t taken(int64_t start, int64_t end, int64_t step, int64_t size, int64_t *first)
+{
+	bool forward = step > 0;
+	uint64_t apart = forward ? (uint64_t)step : 0 - (uint64_t)step;
+	*first = forward ? clamped(start, size, 0, size) : clamped(start, size, -1, size - 1);
+	int64_t last = forward ? clamped(end, size, 0, size) : clamped(end, size, -1, size - 1);
+	int64_t span = forward ? last - *first : *first - last;
+	return span > 0 && apart ? (int64_t)((uint64_t)(span - 1) / apart) + 1 : 0;
+}
+
+int op_slice_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		   int n_out, struct npl_err *err)
+{
+	struct npl_slice *s = &attrs->slice;
+	bool named[NPL_MAX_RANK] = {false};
+	(void)n_out;
+	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
+		return NPL_EINPUT;
+	if (!op_before(attrs, 10) && read_inputs(s, in, n_in, err))
+		return NPL_EINPUT;
+	struct npl_shape y = in[0]->shape;
+	for (int d = 0; d < y.rank; d++) {
+		s->first[d] = 0;
+		s->step[d] = 1;
+	}
+	for (int i = 0; i < s->n; i++) {
+		int64_t axis = s->axes[i];
+		if (op_axis(&axis, y.rank, y.rank - 1, err))
+			return NPL_EINPUT;
+		if (named[axis])
+			return npl_fail(err, NPL_EINPUT, "axis %lld is given twice", (long long)axis);
+		if (!s->steps[i])
+			return npl_fail(err, NPL_EINPUT, "the step along axis %lld is 0", (long long)axis);
+		named[axis] = true;
+		s->step[axis] = s->steps[i];
+		y.dim[axis] = taken(s->starts[i], s->ends[i], s->steps[i], y.dim[axis], &s->first[axis]);
+	}
+	out->dtype = in[0]->dtype;
+	out->shape = y;
+	return 0;
+}
+
+/* n elements, `step` elements apart. */
+static void copy_line(char *to, const char *from, int64_t n, int64_t step, size_t element)
+{
+	if (step == 1) {
+		memcpy(to, from, (size_t)n * element);
+		return;
+	}
+	for (int64_t i = 0; i < n; i++)
+		memcpy(to + (size_t)i * element, from + i * step * (int64_t)element, element);
+}
+
+int op_slice_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		 int n_out, struct npl_err *err)
+{
+	const struct npl_shape *x = &in[0]->shape, *y = &out->shape;
+	const struct npl_slice *s = &attrs->slice;
+	size_t element = npl_dtype_size(out->dtype);
+	int64_t index[NPL_MAX_RANK] = {0}, stride[NPL_MAX_RANK] = {0}, from = 0;
+	int last = y->rank - 1;
+	char *to = out->data;
+	(void)n_in;
+	(void)n_out;
+	(void)err;
+	if (npl_tensor_count(out) == 0)
+		return 0;
+	if (last < 0)
+		return op_copy_bytes(in[0], out);
+	for (int d = last; d >= 0; d--) {
+		stride[d] = d == last ? 1 : stride[d + 1] * x->dim[d + 1];
+		from += s->first[d] * stride[d];
+	}
+	for (;;) {
+		copy_line(to, (const char *)in[0]->data + from * (int64_t)element, y->dim[last], s->step[last],
+			  element);
+		to += (size_t)y->dim[last] * element;
+		int d = last - 1;
+		for (; d >= 0 && ++index[d] == y->dim[d]; d--) {
+			from -= (y->dim[d] - 1) * s->step[d] * stride[d];
+			index[d] = 0;
+		}
+		if (d < 0)
+			return 0;
+		from += s->step[d] * stride[d];
+	}
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Split: cuts a tensor of any type along an axis into as many parts as the node has outputs, of the sizes given (an
+ * attribute before opset 13, a constant input from then on) or of one size. */
+#include <string.h>
+
+#include "ops.h"
+
+int op_split_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	struct npl_err wrong = {0};
+	out->n_list = 0;
+	out->split = NULL;
+	if (op_attr_int(list, "axis", 0, &out->axis, err))
+		return NPL_EINPUT;
+	if (!op_before(out, 13))
+		return 0;
+	const struct npl_attr *attr = npl_attr_find(list, "split", NPL_ATTR_INTS, &wrong);
+	if (wrong.code)
+		return npl_fail(err, wrong.code, "%s", wrong.msg);
+	if (attr && (attr->n < 1 || attr->n > NPL_MAX_OUTPUTS))
+		return npl_fail(err, NPL_EINPUT, "attribute split has %lld sizes, expected 1 to %d", (long long)attr->n,
+				NPL_MAX_OUTPUTS);
+	out->split = attr ? attr->ints : NULL;
+	out->n_list = attr ? (int)attr->n : 0;
+	return 0;
+}
+
+/* The sizes as the model gives them; *n is 0 when it leaves them to us. */
+static int read_sizes(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, int64_t *size,
+		      int *n, struct npl_err *err)
+{
+	const struct npl_tensor *given = n_in > 1 ? in[1] : NULL;
+	*n = attrs->n_list;
+	if (attrs->n_list)
+		memcpy(size, attrs->split, (size_t)attrs->n_list * sizeof *size);
+	if (!given)
+		return 0;
+	if (op_before(attrs, 13))
+		return npl_fail(err, NPL_EINPUT, "sizes as an input came with opset 13");
+	if (given->dtype != NPL_I64 || given->shape.rank != 1 || given->shape.dim[0] > NPL_MAX_OUTPUTS)
+		return npl_fail(err, NPL_EINPUT, "split must be at most %d int64 values in one dimension, got %s %s",
+				NPL_MAX_OUTPUTS, npl_dtype_name(given->dtype), OP_TEXT(&given->shape));
+	*n = (int)given->shape.dim[0];
+	if (*n && !given->data)
+		return npl_fail(err, NPL_EINPUT, "split must be constant, not computed by the network");
+	if (*n)
+		memcpy(size, given->data, (size_t)*n * sizeof *size);
+	return 0;
+}
+
+int op_split_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		   int n_out, struct npl_err *err)
+{
+	int64_t size[NPL_MAX_OUTPUTS], sum = 0;
+	int n;
+	if (op_inputs(in, n_in, 1, NPL_DTYPES, err) || read_sizes(attrs, in, n_in, size, &n, err))
+		return NPL_EINPUT;
+	const struct npl_shape *x = &in[0]->shape;
+	if (op_axis(&attrs->axis, x->rank, x->rank - 1, err))
+		return NPL_EINPUT;
+	int64_t whole = x->dim[attrs->axis];
+	if (n && n != n_out)
+		return npl_fail(err, NPL_EINPUT, "split has %d sizes, the node %d outputs", n, n_out);
+	if (!n && whole % n_out)
+		return npl_fail(err, NPL_EINPUT, "%lld along axis %lld do not divide by %d outputs", (long long)whole,
+				(long long)attrs->axis, n_out);
+	for (int k = 0; k < n_out; k++) {
+		size[k] = n ? size[k] : whole / n_out;
+		if (size[k] < 0 || __builtin_add_overflow(sum, size[k], &sum))
+			return npl_fail(err, NPL_EINPUT, "size %d of split is %lld", k, (long long)size[k]);
+		out[k].dtype = in[0]->dtype;
+		out[k].shape = *x;
+		out[k].shape.dim[attrs->axis] = size[k];
+	}
+	if (sum != whole)
+		return npl_fail(err, NPL_EINPUT, "the sizes of split sum to %lld, axis %lld of %s has %lld",
+				(long long)sum, (long long)attrs->axis, OP_TEXT(x), (long long)whole);
+	return 0;
+}
+
+int op_split_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		 int n_out, struct npl_err *err)
+{
+	int axis = (int)attrs->axis;
+	const struct npl_shape *x = &in[0]->shape;
+	int64_t outer = op_count(x->dim, axis);
+	size_t element = npl_dtype_size(in[0]->dtype), row = (size_t)op_count(x->dim + axis, x->rank - axis) * element;
+	const char *from = in[0]->data;
+	(void)n_in;
+	(void)err;
+	for (int k = 0; k < n_out; k++) {
+		size_t piece = (size_t)op_count(out[k].shape.dim + axis, x->rank - axis) * element;
+		for (int64_t o = 0; o < outer && piece && out[k].data; o++)
+			memcpy((char *)out[k].data + (size_t)o * piece, from + (size_t)o * row, piece);
+		from += piece;
+	}
+	return 0;
+}

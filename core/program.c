@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Programs of any machine (program.h): files in and out, and the instruction set that the device's driver offers. */
+#include "npulab/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npulab/file.h"
+#include "npulab/text.h"
+
+#define MOST_BYTES ((size_t)1 << 30) /* of a program's file: about 90 million instructions */
+
+struct npl_program {
+	const struct npl_isa *isa;
+	char *path;
+	void *code;
+};
+
+/* Drivers with an instruction set, for messages. */
+static const char *models(char *list, size_t n)
+{
+	size_t used = 0;
+	list[0] = '\0';
+	for (const struct npl_driver *const *d = npl_drivers; *d; d++)
+		if ((*d)->isa && used < n)
+			used += (size_t)snprintf(list + used, n - used, "%s%s", used ? ", " : "", (*d)->name);
+	return list;
+}
+
+static int find_isa(const struct npl_device *device, const struct npl_isa **isa, struct npl_err *err)
+{
+	char list[100];
+	*isa = device ? npl_device_driver(device)->isa : NULL;
+	for (const struct npl_driver *const *d = npl_drivers; !device && !*isa && *d; d++)
+		*isa = (*d)->isa;
+	if (*isa)
+		return 0;
+	return npl_fail(err, NPL_EUSAGE, "%s has no instruction set, expected a machine of one of these models: %s",
+			device ? npl_device_name(device) : "npulab", models(list, sizeof list));
+}
+
+static bool is_text(const char *path)
+{
+	size_t length = strlen(path);
+	return length > 2 && !strcmp(path + length - 2, ".s");
+}
+
+int npl_program_load(const char *path, const struct npl_device *device, struct npl_program **program,
+		     struct npl_err *err)
+{
+	const struct npl_isa *isa;
+	struct npl_file file;
+	*program = NULL;
+	if (find_isa(device, &isa, err) || npl_file_map(path, MOST_BYTES, &file, err))
+		return err->code;
+	struct npl_program *new = calloc(1, sizeof *new);
+	int rc = new && (new->path = strdup(path)) ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	if (!rc) {
+		new->isa = isa;
+		rc = is_text(path) ? isa->assemble(path, file.data, file.bytes, &new->code, err)
+				   : isa->decode(path, file.data, file.bytes, &new->code, err);
+	}
+	npl_file_unmap(&file);
+	if (rc)
+		npl_program_free(new);
+	else
+		*program = new;
+	return rc;
+}
+
+void npl_program_free(struct npl_program *program)
+{
+	if (program && program->isa)
+		program->isa->free(program->code);
+	if (program)
+		free(program->path);
+	free(program);
+}
+
+int npl_program_binary(const struct npl_program *program, uint8_t **bytes, size_t *n, struct npl_err *err)
+{
+	return program->isa->encode(program->code, bytes, n, err);
+}
+
+int npl_program_text(const struct npl_program *program, char **text, struct npl_err *err)
+{
+	return program->isa->disassemble(program->path, program->code, text, err);
+}
+
+static int check_isa(const struct npl_program *program, const struct npl_device *device, struct npl_err *err)
+{
+	if (npl_device_driver(device)->isa == program->isa)
+		return 0;
+	return npl_fail(err, NPL_EUSAGE, "%s: not a program of %s", program->path, npl_device_name(device));
+}
+
+int npl_program_check(const struct npl_program *program, const struct npl_device *device, struct npl_err *err)
+{
+	if (check_isa(program, device, err))
+		return err->code;
+	return program->isa->check(npl_device_config(device), program->path, program->code, err);
+}
+
+/* The instruction set's name for this engine, or its first. */
+static int find_engine(const struct npl_isa *isa, const char **engine, struct npl_err *err)
+{
+	int n = 0;
+	for (; isa->engines[n]; n++)
+		if (*engine && !strcmp(*engine, isa->engines[n]))
+			return 0;
+	if (*engine)
+		return npl_fail(err, NPL_EUSAGE, "there is no engine '%s'; the nearest is '%s'", *engine,
+				npl_nearest(*engine, isa->engines, n));
+	*engine = isa->engines[0];
+	return 0;
+}
+
+int npl_program_run(const struct npl_program *program, const struct npl_device *device, struct npl_execution *execution,
+		    struct npl_err *err)
+{
+	if (check_isa(program, device, err) || find_engine(program->isa, &execution->engine, err))
+		return err->code;
+	return program->isa->execute(npl_device_config(device), program->path, program->code, execution, err);
+}
+
+void npl_execution_free(struct npl_execution *execution)
+{
+	free(execution->output);
+	execution->output = NULL;
+}

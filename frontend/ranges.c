@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Scale and zero point of every value in a device's number format. They come from the range of what the value took when
+ * the network was calibrated; a value that only picks from another has that one's (session.range_of), Sigmoid and Tanh
+ * have their own, and values that are joined (the inputs of a Concat and its output, so that joining moves bytes and
+ * rounds nothing) have those of all their ranges together. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "npulab/quantise.h"
+#include "session_impl.h"
+
+/* The value that stands for the group of v. */
+static int group_of(const struct npl_session *s, int v)
+{
+	while (s->group[v] != v)
+		v = s->group[v];
+	return v;
+}
+
+static struct npl_range both(struct npl_range a, struct npl_range b)
+{
+	if (a.low > a.high)
+		return b;
+	if (b.low > b.high)
+		return a;
+	return (struct npl_range){.low = fminf(a.low, b.low), .high = fmaxf(a.high, b.high)};
+}
+
+void npl_ranges_join(struct npl_session *s, int a, int b)
+{
+	if (s->group[a] < 0)
+		s->group[a] = a;
+	if (s->group[b] < 0)
+		s->group[b] = b;
+	a = group_of(s, a);
+	b = group_of(s, b);
+	if (a == b)
+		return;
+	s->group[b] = a;
+	if (s->range)
+		s->range[a] = both(s->range[a], s->range[b]);
+}
+
+struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v)
+{
+	int from = s->range_of[v], maker = s->graph->value[from].producer;
+	struct npl_quant quant;
+	if (s->group[from] >= 0)
+		from = group_of(s, from);
+	else if (maker >= 0 && npl_quant_of_function(format, s->graph->node[maker].op, &quant))
+		return quant;
+	return npl_quant_of_range(format, s->range ? s->range[from] : (struct npl_range){.low = -1, .high = 1});
+}
+
+static bool is_elementwise(enum npl_op op)
+{
+	return op == NPL_OP_ADD || op == NPL_OP_MUL || op == NPL_OP_SUM || op == NPL_OP_CONCAT;
+}
+
+static int find_constant(struct npl_session *s, int v, struct npl_err *err)
+{
+	struct npl_value *value = &s->graph->value[v];
+	const float *x = npl_value_data(s->graph, value, err);
+	int64_t n = npl_shape_count(&value->shape);
+	if (!x)
+		return err->code;
+	for (int64_t i = 0; i < n; i++)
+		if (isfinite(x[i]))
+			s->range[v] = both(s->range[v], (struct npl_range){.low = x[i], .high = x[i]});
+	return 0;
+}
+
+int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, struct npl_err *err)
+{
+	const struct npl_graph *graph = s->graph;
+	size_t n = (size_t)graph->n_values + 1;
+	s->range_of = calloc(n, sizeof *s->range_of);
+	s->group = calloc(n, sizeof *s->group);
+	s->range = ranges ? calloc(n, sizeof *s->range) : NULL;
+	if (!s->range_of || !s->group || (ranges && !s->range))
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
+	for (int v = 0; v < graph->n_values; v++) {
+		s->range_of[v] = v;
+		s->group[v] = -1;
+		if (ranges)
+			s->range[v] = ranges[v];
+	}
+	for (int i = 0; i < graph->n_nodes && ranges && !s->timing_only; i++)
+		for (int k = 0; k < graph->node[i].n_in && is_elementwise(graph->node[i].op); k++) {
+			int v = graph->node[i].in[k];
+			if (v >= 0 && graph->value[v].constant && graph->value[v].dtype == NPL_F32 &&
+			    find_constant(s, v, err))
+				return err->code;
+		}
+	return 0;
+}

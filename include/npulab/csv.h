@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Comma-separated values with a header row (RFC 4180: fields may be quoted, "" in a quoted one is a quote), for the tables
+ * of published/. Lines that begin with # are comments; a quoted field ends on its line.
+ *
+ *     struct npl_csv csv;
+ *     if (npl_csv_load("published/tpu_v1.csv", &arena, &csv, &err)) ...
+ *     int value = npl_csv_column(&csv, "value", &err);
+ *     for (int i = 0; i < csv.n_rows; i++)
+ *             npl_csv_number(&csv, i, value, &x, &err);
+ */
+#ifndef NPULAB_CSV_H
+#define NPULAB_CSV_H
+
+#include "npulab/arena.h"
+#include "npulab/error.h"
+
+#define NPL_CSV_COLUMNS 64
+
+struct npl_csv_row {
+	int line;                 /* of the file, from 1 */
+	const char *const *field; /* n_columns of them */
+};
+
+struct npl_csv { /* everything lives in the arena */
+	const char *path;
+	int n_columns, n_rows;
+	const char *const *column; /* names */
+	struct npl_csv_row *row;
+};
+
+/* NPL_EINPUT, naming file and line: cannot be read, no header, a column named twice, another number of fields than
+ * columns, a quote out of place, a NUL byte. */
+int npl_csv_load(const char *path, struct npl_arena *arena, struct npl_csv *csv, struct npl_err *err);
+/* The index of a column, or NPL_EINPUT. */
+int npl_csv_column(const struct npl_csv *csv, const char *name, struct npl_err *err);
+/* The number in a field; NAN when it is empty. */
+int npl_csv_number(const struct npl_csv *csv, int row, int column, double *value, struct npl_err *err);
+
+#endif

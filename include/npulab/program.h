@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Programs in a machine's own instructions, as text, as binary, and run: what `npulab asm`, `disasm` and `exec` do. A
+ * driver that has an instruction set offers it as a table of functions (device.h); a program belongs to one such set.
+ *
+ *     struct npl_program *program;
+ *     if (npl_program_load("net.s", device, &program, &err)) ...
+ *     if (!npl_program_check(program, device, &err) && !npl_program_run(program, device, &execution, &err)) ...
+ *     npl_execution_free(&execution);
+ *     npl_program_free(program);
+ */
+#ifndef NPULAB_PROGRAM_H
+#define NPULAB_PROGRAM_H
+
+#include "npulab/device.h"
+
+/* One run of a program: what goes in, and what came of it. Inputs are borrowed. */
+struct npl_execution {
+	const char *engine; /* one of the instruction set's; NULL: the first */
+	bool timing_only;   /* no values: host and weights are not needed and there is no output */
+	const void *host;   /* host memory from byte 0; what the program writes beyond is added, at first 0 */
+	size_t host_bytes;
+	const void *weights; /* weight memory from byte 0; the rest of it is 0 */
+	size_t weight_bytes;
+	/* Told of every event when not NULL; the name is a constant. */
+	void (*happened)(void *context, const char *what, int64_t index, uint64_t cycle);
+	void *context;
+
+	uint64_t cycles, overflows, saturations;
+	const struct npl_stat *stat; /* of the counters */
+	size_t n_stats;
+	uint64_t counter[NPL_MAX_COUNTERS];
+	size_t output_address, output_bytes; /* host memory from the first byte the program writes to the last */
+	uint8_t *output;                     /* NULL when it writes none, or timing_only */
+};
+
+/* An instruction set. A program is whatever `assemble` and `decode` make of it; `source` names it in messages. */
+struct npl_isa {
+	const char *const *engines; /* names; NULL ends; the first is the default */
+	/* NPL_EINPUT with the line, or the instruction's number. */
+	int (*assemble)(const char *source, const char *text, size_t n, void **code, struct npl_err *err);
+	int (*decode)(const char *source, const uint8_t *bytes, size_t n, void **code, struct npl_err *err);
+	void (*free)(void *code); /* accepts NULL */
+	/* Allocated with malloc. Text assembles to the same binary; NPL_EINPUT: an instruction that has no text. */
+	int (*encode)(const void *code, uint8_t **bytes, size_t *n, struct npl_err *err);
+	int (*disassemble)(const char *source, const void *code, char **text, struct npl_err *err);
+	/* Everything that can be said before a run on the machine with this config. */
+	int (*check)(const void *config, const char *source, const void *code, struct npl_err *err);
+	/* Checks, also against what goes in, and runs; execution->engine is one of `engines`. */
+	int (*execute)(const void *config, const char *source, const void *code, struct npl_execution *execution,
+		       struct npl_err *err);
+};
+
+struct npl_program; /* opaque */
+
+/* Text when the file's name ends in ".s", else binary. device tells whose instructions; NULL: those of the first driver that
+ * has any. NPL_EINPUT: a bad file; NPL_EUSAGE: the device has no instructions. */
+int npl_program_load(const char *path, const struct npl_device *device, struct npl_program **program,
+		     struct npl_err *err);
+void npl_program_free(struct npl_program *program); /* accepts NULL */
+
+/* See struct npl_isa; the device must be of the program's instruction set (NPL_EUSAGE). */
+int npl_program_binary(const struct npl_program *program, uint8_t **bytes, size_t *n, struct npl_err *err);
+int npl_program_text(const struct npl_program *program, char **text, struct npl_err *err);
+int npl_program_check(const struct npl_program *program, const struct npl_device *device, struct npl_err *err);
+/* NPL_EUSAGE: no such engine, naming the nearest. Sets execution->engine. */
+int npl_program_run(const struct npl_program *program, const struct npl_device *device, struct npl_execution *execution,
+		    struct npl_err *err);
+void npl_execution_free(struct npl_execution *execution); /* its output */
+
+#endif

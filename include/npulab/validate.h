@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Published figures beside the model's. The figures of a machine stand in published/MACHINE.csv (columns case, metric,
+ * value, unit, tolerance, fitted, reference, source, note); its validator (frontend/validators.def) works out what the
+ * model says of them.
+ *
+ *     struct npl_validation validation;
+ *     if (npl_validate(NULL, &options, &validation, &err)) ...
+ *     npl_validation_table(stdout, &validation, false);
+ *     npl_validation_free(&validation);
+ */
+#ifndef NPULAB_VALIDATE_H
+#define NPULAB_VALIDATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "npulab/arena.h"
+#include "npulab/error.h"
+
+struct npl_validation_row { /* strings live in the validation */
+	const char *machine, *case_name, *metric;
+	const char *unit;        /* "fraction", "MiB", ... */
+	double published, model; /* NAN: not known */
+	double tolerance;        /* of |model - published|, in the unit; NAN: shown, not judged */
+	bool attempted;          /* the validator has a way to the model's figure */
+	bool fitted;             /* a parameter of the machine was fitted to it */
+	const char *reference;   /* "paper", or another simulator and its version; "" when nothing is published */
+	const char *source;      /* "Table 3, row 1" */
+	const char *note;        /* or "" */
+};
+
+/* Difference within the tolerance? NPL_UNJUDGED when there is no tolerance or no figure. */
+enum npl_verdict { NPL_UNJUDGED, NPL_WITHIN, NPL_OUTSIDE };
+enum npl_verdict npl_validation_verdict(const struct npl_validation_row *row);
+
+struct npl_validation {
+	int n, room;
+	struct npl_validation_row *row;
+	struct npl_arena arena;
+};
+
+struct npl_validate_options {
+	int n_sets;
+	const char *const *set; /* "MACHINE.KEY=VALUE": the same validation on another machine */
+	void (*progress)(void *user, const char *what, int64_t done, int64_t all); /* or NULL */
+	void *user;
+};
+
+/* machine NULL: all that have a validator. NPL_EUSAGE: this one has none, naming those that do. */
+int npl_validate(const char *machine, const struct npl_validate_options *options, struct npl_validation *validation,
+		 struct npl_err *err);
+void npl_validation_free(struct npl_validation *validation);
+
+/* For validators. Adds the rows of published/FILE. */
+int npl_validation_load(struct npl_validation *validation, const char *machine, const char *file, struct npl_err *err);
+/* The model's figure (NAN: not to be had now) of a row that is there, or of a new one: a figure that nobody has published
+ * is worth a row unless it is 0. */
+int npl_validation_set(struct npl_validation *validation, const char *machine, const char *case_name,
+		       const char *metric, const char *unit, double model, struct npl_err *err);
+
+/* reports/: figures that nobody works out are left away unless all. */
+void npl_validation_table(FILE *out, const struct npl_validation *validation, bool all);
+void npl_validation_json(FILE *out, const struct npl_validation *validation, bool all);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A validation as a person reads it: published, model and difference of each figure, then what must be known. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npulab/report.h"
+#include "npulab/validate.h"
+#include "table.h"
+
+#define CELL 40
+
+static bool is_shown(const struct npl_validation_row *row, bool all)
+{
+	return all || row->attempted;
+}
+
+static const char *amount(char *buf, double value, const char *unit)
+{
+	if (isnan(value))
+		snprintf(buf, CELL, "-");
+	else if (!strcmp(unit, "fraction"))
+		snprintf(buf, CELL, "%.1f %%", 100 * value);
+	else if (fabs(value) >= 1e4 || (value != 0 && fabs(value) < 1e-2))
+		npl_si_text(value, "", buf, CELL);
+	else
+		snprintf(buf, CELL, "%.4g", value);
+	return buf;
+}
+
+static const char *verdict(const struct npl_validation_row *row)
+{
+	static const char *const word[] = {[NPL_UNJUDGED] = "", [NPL_WITHIN] = "ok", [NPL_OUTSIDE] = "OUTSIDE"};
+	return word[npl_validation_verdict(row)];
+}
+
+static void put_row(struct npl_table *table, const struct npl_validation_row *row)
+{
+	char metric[80], published[CELL], model[CELL], difference[CELL], tolerance[CELL];
+	bool names_unit = row->unit[0] >= 'a'; /* "layers", "fraction": the metric's name tells; "MiB" must be said */
+	snprintf(metric, sizeof metric, "%s%s%s", row->metric, names_unit ? "" : ", ", names_unit ? "" : row->unit);
+	const char *cells[] = {row->case_name,
+			       metric,
+			       amount(published, row->published, row->unit),
+			       amount(model, row->model, row->unit),
+			       amount(difference, row->model - row->published, row->unit),
+			       isnan(row->tolerance) ? "" : amount(tolerance, row->tolerance, row->unit),
+			       verdict(row),
+			       row->fitted ? "fit" : "",
+			       row->source};
+	npl_table_row(table, cells);
+}
+
+/* Each note once, with the figures that it belongs to. */
+static void put_notes(FILE *out, const struct npl_validation *v, bool all)
+{
+	for (int i = 0; i < v->n; i++) {
+		const struct npl_validation_row *row = &v->row[i];
+		char line[400];
+		int others = 0;
+		bool told = false;
+		if (!is_shown(row, all) || !*row->note)
+			continue;
+		for (int k = 0; k < v->n; k++) {
+			bool same = k != i && is_shown(&v->row[k], all) && !strcmp(v->row[k].note, row->note);
+			told = told || (same && k < i);
+			others += same;
+		}
+		if (told)
+			continue;
+		snprintf(line, sizeof line, "%s %s%s: %s", row->case_name, row->metric, others ? " and others" : "",
+			 row->note);
+		npl_table_text(line, out);
+	}
+}
+
+void npl_validation_table(FILE *out, const struct npl_validation *v, bool all)
+{
+	static const char *const header[] = {"CASE",   "METRIC",  "PUBLISHED", "MODEL", "DIFF",
+					     "WITHIN", "VERDICT", "FIT",       "SOURCE"};
+	int count[3] = {0}, hidden = 0;
+	struct npl_table table;
+	char line[200];
+	npl_table_open(&table, "llrrrrlll", header);
+	for (int i = 0; i < v->n; i++) {
+		if (is_shown(&v->row[i], all)) {
+			put_row(&table, &v->row[i]);
+			count[npl_validation_verdict(&v->row[i])]++;
+		} else {
+			hidden++;
+		}
+	}
+	npl_table_print(&table, out);
+	npl_table_close(&table);
+	fputc('\n', out);
+	put_notes(out, v, all);
+	snprintf(line, sizeof line, "%d figures within their tolerance, %d outside, %d shown only", count[NPL_WITHIN],
+		 count[NPL_OUTSIDE], count[NPL_UNJUDGED]);
+	npl_table_text(line, out);
+	if (hidden)
+		fprintf(out, "%d more are published that no model works out (--all lists them)\n", hidden);
+}

@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Whether the agreement of the two engines would notice a fault: puts each fault of tests/mutants.txt, one at a time, into
+# a copy of its file, links that with everything else as built, and runs the agreement (tests/agree_main.c), which must
+# fail. One that does not has survived and fails this script; so does a fault whose text is not found exactly once in its file,
+# so that the list keeps up with the code. `make mutants` has built the objects and the library.
+#
+#     CC=... CFLAGS=... LIBS=... scripts/mutants.sh OBJECTS LIBRARY [NAME...]
+#
+# OBJECTS is the folder with the compiled tests/; names choose some of the faults. Ends with "N caught, N survived".
+set -eu
+cd "$(dirname "$0")/.."
+
+if [ $# -lt 2 ]; then
+	echo "usage: mutants.sh OBJECTS LIBRARY [NAME...]" >&2
+	exit 2
+fi
+export objects=$1 library=$2 out=build/mutants
+shift 2
+: "${CC:=gcc}" "${CFLAGS:=}" "${LIBS:=}"
+export CC CFLAGS LIBS
+list=tests/mutants.txt
+
+# The fields of a fault: file, old text, new text.
+field()
+{
+	awk -v name="$1" -v key="$2" '
+		$1 == "@" { here = $2 == name; if (here && key == "@") { print $3; exit } }
+		here && $1 == key && key != "@" { print substr($0, 3); exit }' "$list"
+}
+
+# One fault; its log ends with CAUGHT, SURVIVED or BROKEN.
+mutant()
+{
+	local name=$1 file old new text left dir=$out/$1 status=0
+	file=$(field "$name" @) old=$(field "$name" -) new=$(field "$name" +)
+	text=$(cat "$file") || return
+	left=${text//"$old"/}
+	if [ -z "$old" ] || [ $((${#text} - ${#left})) -ne ${#old} ]; then
+		echo "BROKEN '$old' is not found exactly once in $file"
+		return
+	fi
+	rm -rf "$dir" && mkdir -p "$dir"
+	printf '%s\n' "${text/"$old"/"$new"}" > "$dir/${file##*/}"
+	# Before the library, so that it takes the place of the object in there.
+	# shellcheck disable=SC2086
+	if ! $CC $CFLAGS -O1 -w -I"$(dirname "$file")" -c "$dir/${file##*/}" -o "$dir/mutant.o" ||
+		! $CC $CFLAGS -o "$dir/agree" "$dir/mutant.o" "$objects"/agree_main.o "$objects"/program_*.o "$library" $LIBS; then
+		echo "BROKEN not built"
+		return
+	fi
+	timeout 20 "$dir/agree" || status=$?
+	rm -f "$dir/agree"
+	case $status in
+	0) echo "SURVIVED $file: '$old' as '$new'" ;;
+	124) echo "CAUGHT it does not end" ;;
+	*) echo "CAUGHT" ;;
+	esac
+}
+export -f field mutant
+export list
+
+mapfile -t names < <(awk '$1 == "@" { print $2 }' "$list")
+if [ "$(printf '%s\n' "${names[@]}" | sort -u | wc -l)" -ne ${#names[@]} ]; then
+	echo "mutants: a name occurs twice in $list" >&2
+	exit 1
+fi
+[ $# -eq 0 ] || names=("$@")
+mkdir -p "$out"
+
+# Without any fault it must succeed.
+# shellcheck disable=SC2086
+$CC $CFLAGS -o "$out/agree" "$objects"/agree_main.o "$objects"/program_*.o "$library" $LIBS
+if ! "$out/agree"; then
+	echo "mutants: the engines disagree as they are"
+	exit 1
+fi
+# shellcheck disable=SC2016
+printf '%s\n' "${names[@]}" | xargs -P "$(nproc)" -I NAME bash -c 'mutant NAME > "$out/NAME.log" 2>&1'
+caught=0 survived=0
+for name in "${names[@]}"; do
+	log=$out/$name.log
+	if tail -n 1 "$log" | grep -q '^CAUGHT'; then
+		caught=$((caught + 1))
+		echo "mutants: caught $name: $(head -n 1 "$log" | cut -c 1-150)"
+	else
+		survived=$((survived + 1))
+		sed "s/^/mutants: $name: /" "$log"
+	fi
+done
+echo "$caught caught, $survived survived"
+[ $survived -eq 0 ]

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whether a program can be run on a machine (docs/tpu-isa.md), before it runs: the walk, the rules of order and those
+ * that several instructions share. A program has no jumps, so one walk in program order sees everything that will
+ * happen, with the configuration registers as they will be. All arithmetic is on 64 bits and stays at the greatest
+ * number instead of overflowing, as registers and fields may hold anything. */
+#include "check.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int tpu_refuse(struct tpu_check *check, const char *format, ...)
+{
+	char where[64], what[400];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(what, sizeof what, format, args);
+	va_end(args);
+	int line = check->program->line[check->index];
+	if (line)
+		return npl_fail(check->err, NPL_EINPUT, "%s:%d: %s: %s", check->source, line,
+				tpu_opcode_name(check->at->opcode) ? tpu_opcode_name(check->at->opcode) : "instruction",
+				what);
+	tpu_program_where(check->program, check->index, where, sizeof where);
+	return npl_fail(check->err, NPL_EINPUT, "%s: %s: %s", check->source, where, what);
+}
+
+int tpu_check_register(struct tpu_check *check, enum tpu_register r, int64_t low, int64_t high)
+{
+	int64_t value = tpu_held(check, r);
+	if (value >= low && value <= high)
+		return 0;
+	return tpu_refuse(check, "the register %s is %lld, expected %lld to %lld", tpu_register_name(r),
+			  (long long)value, (long long)low, (long long)high);
+}
+
+bool tpu_scale_ok(float scale)
+{
+	return fabsf(scale) <= TPU_MOST_SCALE; /* a NaN is not */
+}
+
+int tpu_check_scale(struct tpu_check *check, enum tpu_register r)
+{
+	float scale = tpu_float(&check->registers, r);
+	if (tpu_scale_ok(scale))
+		return 0;
+	return tpu_refuse(check, "the register %s is %g, expected a number from -2^96 to 2^96", tpu_register_name(r),
+			  (double)scale);
+}
+
+int tpu_check_zero_point(struct tpu_check *check, enum tpu_register r, enum tpu_type type)
+{
+	static const int64_t low[TPU_TYPES] = {[TPU_I8] = -128}, high[TPU_TYPES] = {[TPU_I8] = 127, [TPU_U8] = 255};
+	int64_t value = tpu_held(check, r);
+	if (value >= low[type] && value <= high[type])
+		return 0;
+	return tpu_refuse(check, "the register %s is %lld, expected %lld to %lld: the type is %s", tpu_register_name(r),
+			  (long long)value, (long long)low[type], (long long)high[type], tpu_type_name(type));
+}
+
+int tpu_check_layout(struct tpu_check *check, enum tpu_register pixel_lanes, enum tpu_register row_pixels,
+		     enum tpu_register first_lane, int64_t lanes)
+{
+	int64_t width = tpu_row_bytes(check->config), l = tpu_held(check, pixel_lanes);
+	if (tpu_check_register(check, pixel_lanes, 1, width) || tpu_check_register(check, row_pixels, 1, width / l))
+		return check->err->code;
+	int64_t first = tpu_held(check, first_lane);
+	if (first + lanes > l)
+		return tpu_refuse(check,
+				  "lanes %lld to %lld of each vector, expected at most %lld: the register %s is %lld",
+				  (long long)first, (long long)(first + lanes - 1), (long long)l - 1,
+				  tpu_register_name(pixel_lanes), (long long)l);
+	return 0;
+}
+
+int tpu_check_window(struct tpu_check *check, bool dilated)
+{
+	enum { MOST = 65535 }; /* so that positions are within 32 bits */
+	for (enum tpu_register r = TPU_REG_IN_HEIGHT; r <= TPU_REG_STRIDE_X; r++)
+		if (tpu_check_register(check, r, 1, MOST))
+			return check->err->code;
+	for (enum tpu_register r = TPU_REG_DILATION_Y; r <= TPU_REG_DILATION_X; r++)
+		if (tpu_check_register(check, r, 1, dilated ? MOST : 1))
+			return check->err->code;
+	for (enum tpu_register r = TPU_REG_PAD_TOP; r <= TPU_REG_PAD_LEFT; r++)
+		if (tpu_check_register(check, r, -MOST, MOST))
+			return check->err->code;
+	return 0;
+}
+
+int tpu_check_accumulators(struct tpu_check *check, const char *does)
+{
+	int64_t first = check->at->acc, end = first + check->at->length;
+	if (end > check->config->accumulator_rows)
+		return tpu_refuse(check, "%s accumulator rows %lld to %lld, expected at most %lld", does,
+				  (long long)first, (long long)end - 1, (long long)check->config->accumulator_rows - 1);
+	return 0;
+}
+
+static void note(struct tpu_check *check, bool in_host, bool writes, int64_t first, int64_t end)
+{
+	check->access[check->n_accesses++] = (struct tpu_access){in_host, writes, first, end};
+}
+
+int tpu_check_rows(struct tpu_check *check, bool writes, int64_t first, int64_t end, int planes, int64_t plane_rows)
+{
+	int64_t size = tpu_buffer_size_rows(check->config);
+	if (end <= first)
+		return 0;
+	for (int p = 0; p < planes; p++) {
+		int64_t from = tpu_plus(first, p * plane_rows), to = tpu_plus(end, p * plane_rows);
+		if (to > size)
+			return tpu_refuse(check, "%s rows %lld to %lld of the unified buffer, expected at most %lld",
+					  writes ? "writes" : "reads", (long long)from, (long long)to - 1,
+					  (long long)size - 1);
+		note(check, false, writes, from, to);
+	}
+	return 0;
+}
+
+/* The bytes that read_host_memory or write_host_memory touches of host memory. */
+static void host_range(const struct tpu_instruction *at, const struct tpu_registers *held, int64_t *first, int64_t *end)
+{
+	*first = held->value[TPU_REG_HOST_ADDRESS];
+	*end = tpu_plus(*first + held->value[TPU_REG_HOST_ROW_BYTES],
+			tpu_times((int64_t)at->length - 1, held->value[TPU_REG_HOST_STRIDE]));
+}
+
+static int check_host(struct tpu_check *check)
+{
+	bool reads_buffer = check->at->opcode == TPU_WRITE_HOST_MEMORY;
+	int64_t first, end, size = (int64_t)1 << 32;
+	if (tpu_check_register(check, TPU_REG_HOST_ROW_BYTES, 1, tpu_row_bytes(check->config)))
+		return check->err->code;
+	if (check->memory && !check->memory->timing_only && check->memory->host_bytes < (size_t)size)
+		size = (int64_t)check->memory->host_bytes;
+	host_range(check->at, &check->registers, &first, &end);
+	if (end > size)
+		return tpu_refuse(check, "%s bytes %lld to %lld of host memory, which has %lld",
+				  reads_buffer ? "writes" : "reads", (long long)first, (long long)end - 1,
+				  (long long)size);
+	if (tpu_check_rows(check, !reads_buffer, check->at->ub, (int64_t)check->at->ub + check->at->length, 1, 0))
+		return check->err->code;
+	note(check, true, reads_buffer, first, end);
+	return 0;
+}
+
+void tpu_program_host_written(const struct tpu_program *program, int64_t rows, int64_t columns, int64_t *first,
+			      int64_t *end)
+{
+	struct tpu_registers held = tpu_reset_registers(rows, columns);
+	*first = *end = 0;
+	for (int64_t i = 0; i < program->count; i++) {
+		const struct tpu_instruction *at = &program->instruction[i];
+		int64_t from, to;
+		if (at->opcode == TPU_SET_CONFIG && at->acc < TPU_REGISTERS)
+			held.value[at->acc] = at->length;
+		if (at->opcode != TPU_WRITE_HOST_MEMORY)
+			continue;
+		host_range(at, &held, &from, &to);
+		*first = *first == *end || from < *first ? from : *first;
+		*end = to > *end ? to : *end;
+	}
+}
+
+/* The parameter tables that come must hold numbers. What lies beyond the weights given is 0. */
+static int check_tables(struct tpu_check *check, int64_t first_row)
+{
+	const struct tpu_memory *memory = check->memory;
+	int64_t columns = check->config->columns, entries = check->at->acc * columns;
+	if (!memory || memory->timing_only || !memory->weights)
+		return 0;
+	for (int64_t i = 0; i < entries; i++) {
+		size_t byte = (size_t)(first_row * columns + 8 * i + 4);
+		uint8_t bytes[4] = {0};
+		if (byte >= memory->weight_bytes)
+			return 0;
+		size_t left = memory->weight_bytes - byte;
+		memcpy(bytes, memory->weights + byte, left < sizeof bytes ? left : sizeof bytes);
+		uint32_t bits = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+				(uint32_t)bytes[3] << 24;
+		float scale;
+		memcpy(&scale, &bits, sizeof scale);
+		if (!tpu_scale_ok(scale))
+			return tpu_refuse(check,
+					  "the scale of entry %lld of parameter table %lld is %g, expected a number "
+					  "from -2^96 to 2^96",
+					  (long long)(i % columns), (long long)(i / columns), (double)scale);
+	}
+	return 0;
+}
+
+static int check_weights(struct tpu_check *check)
+{
+	bool tables = check->at->flags & TPU_WEIGHTS_PARAMETERS;
+	int64_t first = check->at->length, count = check->at->acc;
+	int64_t end = first + count * (tables ? 8 : check->config->rows);
+	int64_t size = check->config->weight_bytes / check->config->columns;
+	if (end > size)
+		return tpu_refuse(check, "reads rows %lld to %lld of weight memory, expected at most %lld",
+				  (long long)first, (long long)end - 1, (long long)size - 1);
+	return tables ? check_tables(check, first) : 0;
+}
+
+static int check_one(struct tpu_check *check)
+{
+	char why[200];
+	if (!tpu_instruction_ok(check->at, why, sizeof why))
+		return tpu_refuse(check, "%s", why);
+	switch (check->at->opcode) {
+	case TPU_HALT:
+		if (check->index + 1 < check->program->count)
+			return tpu_refuse(check, "more instructions follow, expected it once and last");
+		return 0;
+	case TPU_SET_CONFIG:
+		check->registers.value[check->at->acc] = check->at->length;
+		return 0;
+	case TPU_READ_HOST_MEMORY:
+	case TPU_WRITE_HOST_MEMORY:
+		return check_host(check);
+	case TPU_READ_WEIGHTS:
+		return check_weights(check);
+	case TPU_MATRIX_MULTIPLY:
+	case TPU_CONVOLVE:
+		return tpu_check_matrix(check);
+	case TPU_ACTIVATE:
+		return tpu_check_activate(check);
+	default:
+		return 0;
+	}
+}
+
+static int check_last(struct tpu_check *check)
+{
+	const struct tpu_program *program = check->program;
+	if (!program->count)
+		return npl_fail(check->err, NPL_EINPUT, "%s: no instructions, expected a program that ends with halt",
+				check->source);
+	check->index = program->count - 1;
+	check->at = &program->instruction[check->index];
+	return check->at->opcode == TPU_HALT ? 0 : tpu_refuse(check, "the last instruction, expected a halt after it");
+}
+
+/* How much read_weights brings, all in all: what a switch waits for may be read later in the program. */
+static void count_weights(struct tpu_check *check)
+{
+	for (int64_t i = 0; i < check->program->count; i++) {
+		const struct tpu_instruction *at = &check->program->instruction[i];
+		if (at->opcode == TPU_READ_WEIGHTS && at->flags & TPU_WEIGHTS_PARAMETERS)
+			check->tables += at->acc;
+		else if (at->opcode == TPU_READ_WEIGHTS)
+			check->tiles += at->acc;
+	}
+}
+
+int tpu_program_check(const struct tpu_config *config, const struct tpu_program *program,
+		      const struct tpu_memory *memory, const char *source, struct npl_err *err)
+{
+	struct tpu_check check = {.config = config,
+				  .program = program,
+				  .memory = memory,
+				  .source = source,
+				  .err = err,
+				  .registers = tpu_reset_registers(config->rows, config->columns)};
+	struct tpu_hazards *hazards = tpu_hazards_open();
+	int rc = hazards ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", source);
+	count_weights(&check);
+	for (int64_t i = 0; i < program->count && !rc; i++) {
+		check.index = i;
+		check.at = &program->instruction[i];
+		check.n_accesses = 0;
+		rc = check_one(&check);
+		if (!rc && check.at->opcode == TPU_SYNC)
+			tpu_hazards_sync(hazards, check.at->flags);
+		if (!rc)
+			rc = tpu_check_hazards(&check, hazards);
+	}
+	if (!rc)
+		rc = check_last(&check);
+	tpu_hazards_close(hazards);
+	return rc;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The two engines that run programs (docs/tpu-isa.md) on a systolic machine: `rtl` advances every architectural
+ * register once per cycle and is the specification; `fast` finds the time of every event by its rule and the values by
+ * native 8-bit kernels. Both give the same memories, cycles, counters and events. They share this header, the
+ * instruction set, the checks of a program before it runs and the tables of sigmoid and tanh, and nothing
+ * else: no value kernel, no timing, no counting. */
+#ifndef NPULAB_SYSTOLIC_ENGINE_H
+#define NPULAB_SYSTOLIC_ENGINE_H
+
+#include "isa.h"
+#include "npulab/program.h"
+#include "tpu.h"
+
+/* The memories a program works on. Borrowed; the engines write the buffer and host memory. */
+struct tpu_memory {
+	uint8_t *buffer;        /* tpu_buffer_size_rows() rows of tpu_row_bytes() */
+	const uint8_t *weights; /* from weight row 0 */
+	size_t weight_bytes;    /* given; what lies beyond reads as 0 */
+	uint8_t *host;
+	size_t host_bytes; /* given; a program that goes beyond is refused */
+	bool timing_only;  /* no values: buffer, weights and host may be NULL and are not touched */
+};
+
+/* What happens when. `index` counts the tiles (push, shift, pop), or is that of the instruction in its program. */
+enum tpu_happening {
+	TPU_ISSUED,
+	TPU_TILE_PUSHED,
+	TPU_TILE_SHIFTED, /* its first row enters the shadow plane */
+	TPU_TILE_POPPED,
+	TPU_TABLE_LOADED, /* index: counts the tables */
+	TPU_MATRIX_STARTED,
+	TPU_MATRIX_WRITTEN, /* the last write of an accumulator */
+	TPU_ACTIVATE_STARTED,
+	TPU_ACTIVATE_ENDED,
+	TPU_HOST_STARTED, /* read_host_memory and write_host_memory */
+	TPU_HOST_ENDED,
+	TPU_HAPPENINGS
+};
+struct tpu_happened {
+	enum tpu_happening what;
+	uint64_t cycle; /* the boundary, as docs/tpu-isa.md counts */
+	int64_t index;
+};
+
+/* Who watches; members may be NULL. Events of one kind come in the order of their index, those of different kinds in
+ * any. retired() is called for each instruction of a unit when its results are in the memory and nothing that comes
+ * later has changed them. */
+struct tpu_watcher {
+	void (*happened)(void *context, const struct tpu_happened *event);
+	int (*retired)(void *context, int64_t instruction, struct npl_err *err); /* not 0: the run ends with it */
+	void *context;
+};
+
+/* Counters of a run, in the order of tpu_counter_table. */
+struct tpu_counters {
+	uint64_t array_active, weight_stall, weight_shift, non_matrix; /* sum to the cycles */
+	uint64_t useful_macs, unused_macs;                             /* sum to array_active * rows * columns */
+	uint64_t raw_stall, input_stall;
+	uint64_t tiles, weight_bytes;
+	uint64_t ub_rows_read, ub_rows_written, accumulator_writes, activate_cycles;
+	uint64_t instructions, host_bytes_in, host_bytes_out;
+};
+#define TPU_COUNTERS 17
+extern const struct npl_stat tpu_counter_table[TPU_COUNTERS]; /* counters.c */
+
+struct tpu_outcome {
+	uint64_t cycles;
+	struct tpu_counters counter;
+	uint64_t overflows;   /* additions to an accumulator, or of a bias, that wrapped */
+	uint64_t saturations; /* values that a saturation changed */
+};
+
+/* Whether the program is well formed and can be run on this machine with these memories: opcodes, flags, fields, ranges,
+ * window and layout, types, the order of sync and units; unless timing_only, host_bytes and tables with scales that are
+ * no numbers. NPL_EINPUT with the instruction's place. `source` names the program in messages. memory NULL: only what
+ * does not need it. The engines take only programs that pass. */
+int tpu_program_check(const struct tpu_config *config, const struct tpu_program *program,
+		      const struct tpu_memory *memory, const char *source, struct npl_err *err);
+
+/* The bytes of host memory, first <= i < end, from the lowest to the highest that the program writes; first == end: none. */
+void tpu_program_host_written(const struct tpu_program *program, int64_t rows, int64_t columns, int64_t *first,
+			      int64_t *end);
+
+/* Runs a checked program to its halt. NPL_EINPUT: it can never end (naming what waits for what); NPL_ENOMEM. watcher may be
+ * NULL. */
+int tpu_run_rtl(const struct tpu_config *config, const struct tpu_program *program, const struct tpu_memory *memory,
+		const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err);
+int tpu_run_fast(const struct tpu_config *config, const struct tpu_program *program, const struct tpu_memory *memory,
+		 const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err);
+
+/* All of it for the command line: execute.c. */
+extern const struct npl_isa tpu_isa;
+
+/* The fast engine, which keeps in *cache (NULL before the first run) what the next run can use again: its memory, and weights
+ * in the form of its kernels. Weight images at an address that was given before must not have changed; a cache is for one
+ * run at a time. */
+struct tpu_fast_cache;
+int tpu_run_fast_again(struct tpu_fast_cache **cache, const struct tpu_config *config,
+		       const struct tpu_program *program, const struct tpu_memory *memory,
+		       const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err);
+void tpu_fast_cache_free(struct tpu_fast_cache *cache); /* accepts NULL */
+
+/* The function's 257 points (docs/tpu-isa.md, activate), computed without libm, so that they are the same everywhere. */
+struct tpu_function_table {
+	int16_t point[257];
+};
+void tpu_sigmoid_points(struct tpu_function_table *table);
+void tpu_tanh_points(struct tpu_function_table *table);
+
+#endif

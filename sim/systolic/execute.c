@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The systolic machines' instruction set behind program.h: binary and text, and runs on either engine with memories of
+ * their own. Host memory is what was given and, beyond it, room for what the program writes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+static int take(int rc, struct tpu_program *program, void **code)
+{
+	if (rc)
+		free(program);
+	else
+		*code = program;
+	return rc;
+}
+
+static int assemble(const char *source, const char *text, size_t n, void **code, struct npl_err *err)
+{
+	struct tpu_program *program = malloc(sizeof *program);
+	if (!program)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", source);
+	return take(tpu_assemble(source, text, n, program, err), program, code);
+}
+
+static int decode(const char *source, const uint8_t *bytes, size_t n, void **code, struct npl_err *err)
+{
+	struct tpu_program *program = malloc(sizeof *program);
+	if (!program)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", source);
+	return take(tpu_program_decode(source, bytes, n, program, err), program, code);
+}
+
+static void free_code(void *code)
+{
+	if (code)
+		tpu_program_free(code);
+	free(code);
+}
+
+static int encode(const void *code, uint8_t **bytes, size_t *n, struct npl_err *err)
+{
+	const struct tpu_program *program = code;
+	*n = (size_t)program->count * TPU_INSTRUCTION_BYTES;
+	*bytes = malloc(*n + 1);
+	if (!*bytes)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of program", *n);
+	for (int64_t i = 0; i < program->count; i++)
+		tpu_encode(&program->instruction[i], *bytes + i * TPU_INSTRUCTION_BYTES);
+	return 0;
+}
+
+static int disassemble(const char *source, const void *code, char **text, struct npl_err *err)
+{
+	return tpu_disassemble(source, code, text, err);
+}
+
+static int check(const void *config, const char *source, const void *code, struct npl_err *err)
+{
+	return tpu_program_check(config, code, NULL, source, err);
+}
+
+static const char *const happenings[TPU_HAPPENINGS] = {
+	[TPU_ISSUED] = "issued",
+	[TPU_TILE_PUSHED] = "tile_pushed",
+	[TPU_TILE_SHIFTED] = "tile_shifted",
+	[TPU_TILE_POPPED] = "tile_popped",
+	[TPU_TABLE_LOADED] = "table_loaded",
+	[TPU_MATRIX_STARTED] = "matrix_started",
+	[TPU_MATRIX_WRITTEN] = "matrix_written",
+	[TPU_ACTIVATE_STARTED] = "activate_started",
+	[TPU_ACTIVATE_ENDED] = "activate_ended",
+	[TPU_HOST_STARTED] = "host_started",
+	[TPU_HOST_ENDED] = "host_ended",
+};
+
+static void pass_on(void *context, const struct tpu_happened *event)
+{
+	const struct npl_execution *execution = context;
+	execution->happened(execution->context, happenings[event->what], event->index, event->cycle);
+}
+
+/* Memories for a run with values, but for the weights. NPL_ENOMEM; close_memory in any case. */
+static int open_memory(const struct tpu_config *config, const struct npl_execution *execution, int64_t written_end,
+		       struct tpu_memory *memory, struct npl_err *err)
+{
+	size_t rows = (size_t)tpu_buffer_size_rows(config), host_bytes = execution->host_bytes;
+	if (host_bytes < (size_t)written_end)
+		host_bytes = (size_t)written_end;
+	*memory = (struct tpu_memory){.weights = execution->weights,
+				      .weight_bytes = execution->weight_bytes,
+				      .host_bytes = host_bytes,
+				      .timing_only = execution->timing_only};
+	if (execution->timing_only)
+		return 0;
+	memory->buffer = calloc(rows, (size_t)tpu_row_bytes(config));
+	memory->host = calloc(host_bytes + 1, 1);
+	if (!memory->buffer || !memory->host)
+		return npl_fail(err, NPL_ENOMEM,
+				"out of memory for %lld bytes of unified buffer and %zu of host memory",
+				(long long)config->buffer_bytes, host_bytes);
+	if (execution->host_bytes)
+		memcpy(memory->host, execution->host, execution->host_bytes);
+	return 0;
+}
+
+static void close_memory(struct tpu_memory *memory)
+{
+	free(memory->buffer);
+	free(memory->host);
+}
+
+static int keep_output(struct npl_execution *execution, const struct tpu_memory *memory, int64_t first, int64_t end,
+		       struct npl_err *err)
+{
+	execution->output_address = (size_t)first;
+	execution->output_bytes = (size_t)(end - first);
+	if (memory->timing_only || first == end)
+		return 0;
+	execution->output = malloc(execution->output_bytes);
+	if (!execution->output)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of output", execution->output_bytes);
+	memcpy(execution->output, memory->host + first, execution->output_bytes);
+	return 0;
+}
+
+static int execute(const void *machine, const char *source, const void *code, struct npl_execution *execution,
+		   struct npl_err *err)
+{
+	const struct tpu_config *config = machine;
+	const struct tpu_watcher watcher = {.happened = pass_on, .context = execution};
+	struct tpu_memory memory;
+	struct tpu_outcome outcome = {0};
+	int64_t first, end;
+	bool rtl = !strcmp(execution->engine, "rtl");
+	if (execution->weight_bytes > (uint64_t)config->weight_bytes)
+		return npl_fail(err, NPL_EINPUT, "%zu bytes of weights, expected at most weight_memory.bytes = %lld",
+				execution->weight_bytes, (long long)config->weight_bytes);
+	/* Once without memories, which settles that what the program writes has an end that can be allocated. */
+	if (tpu_program_check(config, code, NULL, source, err))
+		return err->code;
+	tpu_program_host_written(code, config->rows, config->columns, &first, &end);
+	int rc = open_memory(config, execution, end, &memory, err);
+	if (!rc)
+		rc = tpu_program_check(config, code, &memory, source, err);
+	if (!rc) {
+		rc = (rtl ? tpu_run_rtl : tpu_run_fast)(config, code, &memory, execution->happened ? &watcher : NULL,
+							&outcome, err);
+		if (rc == NPL_EINPUT)
+			npl_prefix(err, "%s", source);
+	}
+	if (!rc)
+		rc = keep_output(execution, &memory, first, end, err);
+	close_memory(&memory);
+	execution->cycles = outcome.cycles;
+	execution->overflows = outcome.overflows;
+	execution->saturations = outcome.saturations;
+	execution->stat = tpu_counter_table;
+	execution->n_stats = TPU_COUNTERS;
+	npl_stats_read(tpu_counter_table, TPU_COUNTERS, &outcome.counter, execution->counter);
+	return rc;
+}
+
+static const char *const engines[] = {"fast", "rtl", NULL};
+
+const struct npl_isa tpu_isa = {
+	.engines = engines,
+	.assemble = assemble,
+	.decode = decode,
+	.free = free_code,
+	.encode = encode,
+	.disassemble = disassemble,
+	.check = check,
+	.execute = execute,
+};

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The fast engine's durations and counters. What an instruction counts by itself is added as it issues; the stalls
+ * follow from the intervals in which vectors enter the array, tiles are waited for, and issue waits. All are in order of
+ * time, so one walk over them is enough. */
+#include "fast.h"
+
+static int64_t value_of(const struct tpu_registers *registers, enum tpu_register r)
+{
+	return registers->value[r];
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool pools(const struct tpu_registers *registers, const struct tpu_instruction *in)
+{
+	return tpu_pooling_of(in->flags) != TPU_NO_POOLING && value_of(registers, TPU_REG_RESULT_TYPE) != TPU_I32;
+}
+
+static int64_t images_of(const struct tpu_registers *registers, const struct tpu_instruction *in)
+{
+	return in->length / (value_of(registers, TPU_REG_IN_HEIGHT) * value_of(registers, TPU_REG_IN_WIDTH));
+}
+
+int64_t tpu_fast_results(const struct tpu_registers *registers, const struct tpu_instruction *in)
+{
+	if (!pools(registers, in))
+		return in->length;
+	return images_of(registers, in) * value_of(registers, TPU_REG_OUT_HEIGHT) *
+	       value_of(registers, TPU_REG_OUT_WIDTH);
+}
+
+/* One dimension of a window that slides over an image: `step` is what one input and one output position count. */
+struct slide {
+	int64_t in, out, kernel, stride, pad;
+};
+
+/* The greatest (last input position of a window) * in_step - (its number) * out_step. */
+static int64_t greatest_lag(const struct slide *slide, int64_t in_step, int64_t out_step)
+{
+	int64_t greatest = INT64_MIN;
+	for (int64_t o = 0; o < slide->out; o++) {
+		int64_t last = least(o * slide->stride + slide->kernel - 1 - slide->pad, slide->in - 1);
+		int64_t lag = last * in_step - o * out_step;
+		greatest = lag > greatest ? lag : greatest;
+	}
+	return greatest;
+}
+
+/* Steps of one source vector each after which the last pooled result has left. Result k leaves at the greatest of (last
+ * source of window j) + 1 + k - j over all j up to k. The last source of window (y,x) of image n is n * in + y' * width
+ * + x', its number n * out + y * out_width + x, so that the maximum falls apart into one over each. */
+static int64_t pooling_steps(const struct tpu_registers *r, const struct tpu_instruction *in)
+{
+	const struct slide rows = {value_of(r, TPU_REG_IN_HEIGHT), value_of(r, TPU_REG_OUT_HEIGHT),
+				   value_of(r, TPU_REG_KERNEL_HEIGHT), value_of(r, TPU_REG_STRIDE_Y),
+				   tpu_signed(r, TPU_REG_PAD_TOP)};
+	const struct slide columns = {value_of(r, TPU_REG_IN_WIDTH), value_of(r, TPU_REG_OUT_WIDTH),
+				      value_of(r, TPU_REG_KERNEL_WIDTH), value_of(r, TPU_REG_STRIDE_X),
+				      tpu_signed(r, TPU_REG_PAD_LEFT)};
+	int64_t images = images_of(r, in), shrinks = rows.in * columns.in - rows.out * columns.out;
+	int64_t lag = greatest_lag(&rows, columns.in, columns.out) + greatest_lag(&columns, 1, 1);
+	return images * rows.out * columns.out + lag + (shrinks > 0 ? (images - 1) * shrinks : 0);
+}
+
+static uint64_t matrix_duration(struct tpu_fast_schedule *s, const struct tpu_instruction *in)
+{
+	struct tpu_counters *counter = &s->outcome->counter;
+	uint64_t entering = (uint64_t)in->length << !!(in->flags & TPU_MATRIX_INPUTS16);
+	uint64_t cells = (uint64_t)(s->config->rows * s->config->columns);
+	uint64_t useful = s->registers.value[TPU_REG_USEFUL_CELLS];
+	useful = useful ? useful : cells;
+	counter->array_active += entering;
+	counter->useful_macs += entering * useful;
+	counter->unused_macs += entering * (cells - useful);
+	counter->ub_rows_read += entering;
+	counter->accumulator_writes += entering;
+	if (in->flags & TPU_MATRIX_SWITCH)
+		counter->tiles++;
+	return entering;
+}
+
+static uint64_t activate_duration(struct tpu_fast_schedule *s, const struct tpu_instruction *in)
+{
+	const struct tpu_registers *r = &s->registers;
+	struct tpu_counters *counter = &s->outcome->counter;
+	enum tpu_operand operand = tpu_operand_of(in->flags);
+	bool from_buffer = in->flags & TPU_ACTIVATE_FROM_BUFFER, two = operand == TPU_ADD || operand == TPU_MULTIPLY;
+	int64_t result = tpu_fast_planes(r->value[TPU_REG_RESULT_TYPE]), planes = result;
+	int64_t source = from_buffer ? tpu_fast_planes(r->value[TPU_REG_SOURCE_TYPE]) : 0;
+	int64_t second = two ? tpu_fast_planes(r->value[TPU_REG_OPERAND_TYPE]) : 0;
+	planes = source + second > planes ? source + second : planes;
+	int64_t steps = in->length, pooled = pools(r, in) ? pooling_steps(r, in) : 0;
+	steps = pooled > steps ? pooled : steps;
+	uint64_t cycles = (uint64_t)(s->config->activate_cycles_per_row * planes * steps);
+	counter->ub_rows_read += (uint64_t)((source + second) * in->length);
+	counter->ub_rows_written += (uint64_t)(result * tpu_fast_results(r, in));
+	counter->activate_cycles += cycles;
+	return cycles;
+}
+
+__extension__ typedef unsigned __int128 wide;
+
+static uint64_t link_duration(struct tpu_fast_schedule *s, const struct tpu_instruction *in)
+{
+	struct tpu_counters *counter = &s->outcome->counter;
+	uint64_t bytes = (uint64_t)in->length * s->registers.value[TPU_REG_HOST_ROW_BYTES];
+	uint64_t rate = tpu_link_bytes_per_second(s->config);
+	if (in->opcode == TPU_READ_HOST_MEMORY) {
+		counter->host_bytes_in += bytes;
+		counter->ub_rows_written += in->length;
+	} else {
+		counter->host_bytes_out += bytes;
+		counter->ub_rows_read += in->length;
+	}
+	wide cycles = ((wide)bytes * (uint64_t)s->config->clock_hz + rate - 1) / rate;
+	return tpu_link_latency_cycles(s->config) + (uint64_t)cycles;
+}
+
+uint64_t tpu_fast_duration(struct tpu_fast_schedule *s, const struct tpu_instruction *in)
+{
+	uint64_t tile = (uint64_t)(s->config->rows * s->config->columns), table = (uint64_t)(8 * s->config->columns);
+	switch (tpu_unit_of(in->opcode)) {
+	case TPU_MATRIX:
+		return matrix_duration(s, in);
+	case TPU_ACTIVATION:
+		return activate_duration(s, in);
+	case TPU_WEIGHTS:
+		s->outcome->counter.weight_bytes += in->acc * (in->flags & TPU_WEIGHTS_PARAMETERS ? table : tile);
+		return 0;
+	case TPU_HOST_IN:
+	case TPU_HOST_OUT:
+		return link_duration(s, in);
+	default:
+		return 0;
+	}
+}
+
+/* Cycles that [from, to) and [start, end) share. */
+static uint64_t shared(uint64_t from, uint64_t to, uint64_t start, uint64_t end)
+{
+	uint64_t low = from > start ? from : start, high = to < end ? to : end;
+	return high > low ? high - low : 0;
+}
+
+/* Adds what the waits of the issue stage have of the non-matrix cycles [from, to); *next is the first wait that can
+ * still matter, as these come in order. */
+static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to, int64_t *next)
+{
+	struct tpu_counters *counter = &s->outcome->counter;
+	counter->non_matrix += to > from ? to - from : 0;
+	for (int64_t i = *next; i < s->waits && s->wait[i].from < to; i++) {
+		const struct tpu_fast_wait *wait = &s->wait[i];
+		counter->input_stall += shared(from, to, wait->from, wait->input);
+		counter->raw_stall += shared(from, to, wait->input, wait->other);
+		if (wait->input <= to && wait->other <= to)
+			*next = i + 1;
+	}
+}
+
+void tpu_fast_count_stalls(struct tpu_fast_schedule *s)
+{
+	const struct tpu_fast_unit *matrix = &s->unit[TPU_MATRIX];
+	struct tpu_counters *counter = &s->outcome->counter;
+	uint64_t idle = 0; /* from here on no vector enters */
+	int64_t next = 0;
+	for (int64_t i = 0; i < matrix->resolved; i++) {
+		const struct tpu_fast_job *job = &matrix->job[i];
+		uint64_t can = job->issued + 1 > idle ? job->issued + 1 : idle, through = can;
+		if (job->takes >= 0) {
+			const struct tpu_fast_tile *tile = &s->tile[job->takes];
+			counter->weight_stall += shared(can, job->start, 0, tile->shifted);
+			counter->weight_shift += shared(can, job->start, tile->shifted, tile->popped);
+			through = tile->popped > can ? tile->popped : can;
+		}
+		count_waits(s, idle, can, &next);
+		count_waits(s, through, job->start, &next);
+		idle = job->start + job->duration;
+	}
+	count_waits(s, idle, s->outcome->cycles, &next);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The fast engine's schedule: issue as far as it can be known, then each unit as far as it can be known, until the halt
+ * has issued. Program order is no order of dependency (a matrix instruction may wait in its queue for a tile that a
+ * later read_weights brings), so what cannot be resolved yet is left for the next round. Each round resolves something, or
+ * the program can never end. */
+#include "fast.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How many jobs each unit will have, and switches to tiles and tables. */
+struct sizes {
+	int64_t jobs[TPU_UNITS], waits, tile_switches, table_switches;
+};
+
+static struct sizes sizes_of(const struct tpu_program *program)
+{
+	struct sizes sizes = {0};
+	for (int64_t i = 0; i < program->count; i++) {
+		const struct tpu_instruction *in = &program->instruction[i];
+		enum tpu_unit unit = tpu_unit_of(in->opcode);
+		if (unit < TPU_UNITS)
+			sizes.jobs[unit]++;
+		sizes.waits += in->opcode == TPU_SYNC || in->opcode == TPU_HALT;
+		sizes.tile_switches += unit == TPU_MATRIX && (in->flags & TPU_MATRIX_SWITCH);
+		sizes.table_switches += unit == TPU_ACTIVATION && (in->flags & TPU_ACTIVATE_SWITCH);
+	}
+	return sizes;
+}
+
+static void *array(int64_t count, size_t size)
+{
+	return calloc((size_t)count + 1, size);
+}
+
+/* Tiles that come are at most those switched to, one in the shadow plane, and a FIFO full. */
+static int open_schedule(struct tpu_fast_schedule *s, struct npl_err *err)
+{
+	const struct sizes sizes = sizes_of(s->program);
+	bool ok = true;
+	for (int u = 0; u < TPU_UNITS; u++) {
+		s->unit[u].job = array(sizes.jobs[u], sizeof *s->unit[u].job);
+		ok = ok && s->unit[u].job;
+	}
+	s->issued = array(s->program->count, sizeof *s->issued);
+	s->wait = array(sizes.waits, sizeof *s->wait);
+	s->tile = array(sizes.tile_switches + s->config->fifo_tiles + 1, sizeof *s->tile);
+	s->table = array(sizes.table_switches + s->config->parameter_tables, sizeof *s->table);
+	if (!ok || !s->issued || !s->wait || !s->tile || !s->table)
+		return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for a program of %lld instructions",
+				(long long)s->program->count);
+	int rc = tpu_fast_spans_open(&s->writers, s->config->accumulator_rows, err);
+	return rc ? rc : tpu_fast_spans_open(&s->readers, s->config->accumulator_rows, err);
+}
+
+void tpu_fast_schedule_close(struct tpu_fast_schedule *s)
+{
+	for (int u = 0; u < TPU_UNITS; u++)
+		free(s->unit[u].job);
+	free(s->issued);
+	free(s->wait);
+	free(s->tile);
+	free(s->table);
+	tpu_fast_spans_close(&s->writers);
+	tpu_fast_spans_close(&s->readers);
+}
+
+/* What orders matrix and activate instructions that touch the same accumulators. */
+static void note_accumulators(struct tpu_fast_schedule *s, const struct tpu_instruction *in, struct tpu_fast_job *job)
+{
+	bool matrix = tpu_unit_of(in->opcode) == TPU_MATRIX;
+	job->after = -1;
+	if (!matrix && (in->flags & TPU_ACTIVATE_FROM_BUFFER))
+		return;
+	job->after = tpu_fast_spans_most(matrix ? &s->readers : &s->writers, in->acc, in->length);
+	tpu_fast_spans_assign(matrix ? &s->writers : &s->readers, in->acc, in->length,
+			      s->unit[matrix ? TPU_MATRIX : TPU_ACTIVATION].issued);
+}
+
+/* Puts an instruction that issues at `cycle` into its unit's queue. */
+static void enqueue(struct tpu_fast_schedule *s, const struct tpu_instruction *in, enum tpu_unit which, uint64_t cycle)
+{
+	struct tpu_fast_unit *unit = &s->unit[which];
+	struct tpu_fast_job *job = &unit->job[unit->issued];
+	*job = (struct tpu_fast_job){
+		.index = s->next, .issued = cycle, .duration = tpu_fast_duration(s, in), .takes = -1, .after = -1};
+	if (which == TPU_WEIGHTS)
+		job->takes = in->acc;
+	else if (which == TPU_MATRIX && (in->flags & TPU_MATRIX_SWITCH))
+		job->takes = s->tile_switches++;
+	else if (which == TPU_ACTIVATION && (in->flags & TPU_ACTIVATE_SWITCH))
+		job->takes = s->table_switches++;
+	if (which == TPU_MATRIX || which == TPU_ACTIVATION)
+		note_accumulators(s, in, job);
+	unit->issued++;
+}
+
+/* Whether it is known when the queue has room, and from which cycle on. */
+static bool queue_has_room(const struct tpu_fast_schedule *s, enum tpu_unit which, uint64_t *from)
+{
+	const struct tpu_fast_unit *unit = &s->unit[which];
+	int64_t before = unit->issued - s->config->queue_instructions; /* must have left the queue */
+	bool transfers = which == TPU_WEIGHTS && s->begun;             /* the first that is not resolved has started */
+	if (before >= unit->resolved + transfers)
+		return false;
+	if (before >= 0 && unit->job[before].start + 1 > *from)
+		*from = unit->job[before].start + 1;
+	return true;
+}
+
+/* Whether it is known when these units have nothing left to do, and from which cycle on; what is waited for meanwhile. */
+static bool units_done(const struct tpu_fast_schedule *s, unsigned units, uint64_t *from, struct tpu_fast_wait *wait)
+{
+	*wait = (struct tpu_fast_wait){.from = s->look, .input = s->look, .other = s->look};
+	for (int u = 0; u < TPU_UNITS; u++) {
+		const struct tpu_fast_unit *unit = &s->unit[u];
+		if (!(units & 1u << u) || !unit->issued)
+			continue;
+		if (unit->resolved < unit->issued)
+			return false;
+		uint64_t end = unit->job[unit->issued - 1].end;
+		uint64_t *until = u == TPU_HOST_IN ? &wait->input : &wait->other;
+		if ((u == TPU_HOST_IN || u == TPU_MATRIX || u == TPU_ACTIVATION) && end > *until)
+			*until = end;
+		*from = end > *from ? end : *from;
+	}
+	return true;
+}
+
+/* Issues the next instruction if it is known when. */
+static bool issue_one(struct tpu_fast_schedule *s)
+{
+	const struct tpu_instruction *in = &s->program->instruction[s->next];
+	const enum tpu_unit unit = tpu_unit_of(in->opcode);
+	const bool waits = in->opcode == TPU_SYNC || in->opcode == TPU_HALT;
+	const unsigned all = (1u << TPU_UNITS) - 1;
+	uint64_t cycle = s->look;
+	struct tpu_fast_wait wait;
+	if (waits && !units_done(s, in->opcode == TPU_HALT ? all : in->flags, &cycle, &wait))
+		return false;
+	if (unit < TPU_UNITS && !queue_has_room(s, unit, &cycle))
+		return false;
+	if (waits)
+		s->wait[s->waits++] = wait;
+	if (unit < TPU_UNITS)
+		enqueue(s, in, unit, cycle);
+	if (in->opcode == TPU_SET_CONFIG)
+		s->registers.value[in->acc] = in->length;
+	s->issued[s->next++] = cycle;
+	s->look = cycle + (uint64_t)s->config->issue_cycles;
+	if (in->opcode == TPU_SYNC)
+		s->look += (uint64_t)s->config->sync_cycles;
+	s->outcome->counter.instructions++;
+	s->halted = in->opcode == TPU_HALT;
+	return true;
+}
+
+int tpu_fast_schedule(struct tpu_fast_schedule *s, const struct tpu_config *config, const struct tpu_program *program,
+		      struct tpu_outcome *outcome, struct npl_err *err)
+{
+	*s = (struct tpu_fast_schedule){.config = config,
+					.program = program,
+					.outcome = outcome,
+					.registers = tpu_reset_registers(config->rows, config->columns)};
+	int rc = open_schedule(s, err);
+	while (!rc && !s->halted) {
+		bool moved = false;
+		while (!s->halted && issue_one(s))
+			moved = true;
+		for (int u = 0; u < TPU_UNITS; u++)
+			moved = tpu_fast_advance(s, (enum tpu_unit)u) || moved;
+		if (!moved)
+			rc = tpu_fast_stuck(s, err);
+	}
+	if (rc)
+		return rc;
+	outcome->cycles = s->issued[s->next - 1] + 1;
+	tpu_fast_count_stalls(s);
+	return 0;
+}

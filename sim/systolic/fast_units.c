@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * When the next instruction of a unit of the fast engine starts and ends, each by its rule in docs/tpu-isa.md. A
+ * function returns false while something it depends on is not known. */
+#include "fast.h"
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The job before, or one that ended at 0. */
+static struct tpu_fast_job before(const struct tpu_fast_unit *unit)
+{
+	return unit->resolved ? unit->job[unit->resolved - 1] : (struct tpu_fast_job){0};
+}
+
+static bool resolve_link(const struct tpu_fast_unit *unit, struct tpu_fast_job *job)
+{
+	job->start = later(job->issued + 1, before(unit).end);
+	job->end = job->start + job->duration;
+	return true;
+}
+
+static bool resolve_matrix(struct tpu_fast_schedule *s, const struct tpu_fast_unit *unit, struct tpu_fast_job *job)
+{
+	const struct tpu_config *config = s->config;
+	const struct tpu_fast_unit *activation = &s->unit[TPU_ACTIVATION];
+	uint64_t registers = (uint64_t)config->matrix_registers, first_write = (uint64_t)config->rows - 1 + registers;
+	const struct tpu_fast_job last = before(unit);
+	uint64_t start = later(job->issued + 1, last.start + last.duration);
+	if (job->takes >= s->popped || job->after >= activation->resolved)
+		return false;
+	if (job->takes >= 0)
+		start = later(start, s->tile[job->takes].popped);
+	if (job->after >= 0) {
+		const struct tpu_fast_job *reader = &activation->job[job->after];
+		uint64_t read = reader->start + reader->duration;
+		start = later(start, later(reader->start, read > first_write ? read - first_write : 0));
+	}
+	job->start = start;
+	job->end = start + job->duration + (uint64_t)(config->rows + config->columns - 2) + registers;
+	if (job->takes >= 0) {
+		s->tile[job->takes].switched = start;
+		s->tiles_taken++;
+		tpu_fast_shift_tiles(s);
+	}
+	return true;
+}
+
+static bool resolve_activate(struct tpu_fast_schedule *s, const struct tpu_fast_unit *unit, struct tpu_fast_job *job)
+{
+	const struct tpu_fast_unit *matrix = &s->unit[TPU_MATRIX];
+	uint64_t start = later(job->issued + 1, before(unit).end);
+	if (job->takes >= s->loaded || job->after >= matrix->resolved)
+		return false;
+	if (job->takes >= 0)
+		start = later(start, s->table[job->takes].loaded);
+	if (job->after >= 0)
+		start = later(start, matrix->job[job->after].end);
+	job->start = start;
+	job->end = start + job->duration + (uint64_t)s->config->activate_registers;
+	if (job->takes >= 0) {
+		s->table[job->takes].used = start;
+		s->tables_taken++;
+	}
+	return true;
+}
+
+static bool resolve(struct tpu_fast_schedule *s, enum tpu_unit which)
+{
+	struct tpu_fast_unit *unit = &s->unit[which];
+	struct tpu_fast_job *job = &unit->job[unit->resolved];
+	if (which == TPU_MATRIX)
+		return resolve_matrix(s, unit, job);
+	if (which == TPU_ACTIVATION)
+		return resolve_activate(s, unit, job);
+	return resolve_link(unit, job);
+}
+
+bool tpu_fast_advance(struct tpu_fast_schedule *s, enum tpu_unit which)
+{
+	struct tpu_fast_unit *unit = &s->unit[which];
+	int64_t resolved = unit->resolved;
+	if (which == TPU_WEIGHTS)
+		return tpu_fast_advance_weights(s);
+	while (unit->resolved < unit->issued && resolve(s, which))
+		unit->resolved++;
+	return unit->resolved > resolved;
+}

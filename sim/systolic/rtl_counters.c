@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The performance counters that say what each cycle was (Jouppi et al., Table 3): every cycle is in one of four. The
+ * others count things, where they happen. */
+#include "rtl.h"
+
+/* The instruction that has to come next wants a tile that is not in the shadow plane. */
+static bool waits_for_tile(const struct tpu_rtl *rtl)
+{
+	const struct tpu_rtl_queue *queue = &rtl->matrix.queue;
+	return queue->count > 0 && tpu_rtl_queue_at(queue, 0)->instruction.flags & TPU_MATRIX_SWITCH &&
+	       !rtl->shifter.full;
+}
+
+static void count_cells(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires, struct tpu_counters *count)
+{
+	uint64_t cells = (uint64_t)(rtl->world.config->rows * rtl->world.config->columns);
+	uint64_t useful = tpu_rtl_register(tpu_rtl_entering(&rtl->matrix, wires), TPU_REG_USEFUL_CELLS);
+	if (useful == 0)
+		useful = cells;
+	count->useful_macs += useful;
+	count->unused_macs += cells - useful;
+}
+
+static void count_wait(const struct tpu_rtl_wires *wires, struct tpu_counters *count)
+{
+	const unsigned results = 1u << TPU_MATRIX | 1u << TPU_ACTIVATION;
+	if (wires->awaits & 1u << TPU_HOST_IN)
+		count->input_stall++;
+	else if (wires->awaits & results)
+		count->raw_stall++;
+}
+
+void tpu_rtl_count_cycle(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires, struct tpu_counters *count)
+{
+	if (wires->row_enters) {
+		count->array_active++;
+		count->ub_rows_read++;
+		count_cells(rtl, wires, count);
+	} else if (waits_for_tile(rtl)) {
+		*(wires->weights_enter ? &count->weight_shift : &count->weight_stall) += 1;
+	} else {
+		count->non_matrix++;
+		count_wait(wires, count);
+	}
+}

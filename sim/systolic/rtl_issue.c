@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Instruction issue: one instruction after the other is looked at until it can go, to a unit's queue or, for those that
+ * no unit executes, nowhere. */
+#include "rtl.h"
+
+static unsigned busy_units(const struct tpu_rtl *rtl)
+{
+	unsigned busy = 0;
+	for (enum tpu_unit unit = 0; unit < TPU_UNITS; unit++)
+		busy |= (unsigned)!tpu_rtl_idle(rtl, unit) << unit;
+	return busy;
+}
+
+void tpu_rtl_issue_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
+{
+	const struct tpu_rtl_issue *issue = &rtl->issue;
+	wires->to = TPU_UNITS;
+	if (issue->pause)
+		return;
+	const struct tpu_instruction *at = &rtl->world.program->instruction[issue->next];
+	enum tpu_unit unit = tpu_unit_of(at->opcode);
+	if (at->opcode == TPU_SYNC)
+		wires->awaits = at->flags & busy_units(rtl);
+	else if (at->opcode == TPU_HALT)
+		wires->awaits = busy_units(rtl);
+	if (unit == TPU_UNITS) {
+		wires->issues = !wires->awaits;
+		return;
+	}
+	const struct tpu_rtl_queue *queue = tpu_rtl_queue_of(rtl, unit);
+	wires->issues = queue->count < queue->slots;
+	if (wires->issues) {
+		wires->to = unit;
+		wires->issued = (struct tpu_rtl_issued){issue->next, *at, issue->registers};
+	}
+}
+
+bool tpu_rtl_issue_clock(struct tpu_rtl_issue *issue, const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world)
+{
+	if (issue->pause)
+		return issue->pause--;
+	if (!wires->issues)
+		return false;
+	const struct tpu_instruction *at = &world->program->instruction[issue->next];
+	tpu_rtl_begins(world, TPU_ISSUED, issue->next);
+	world->outcome->counter.instructions++;
+	if (at->opcode == TPU_SET_CONFIG)
+		issue->registers.value[at->acc] = at->length;
+	issue->halted = at->opcode == TPU_HALT;
+	issue->next++;
+	issue->pause = (uint64_t)world->config->issue_cycles - 1;
+	if (at->opcode == TPU_SYNC)
+		issue->pause += (uint64_t)world->config->sync_cycles;
+	return true;
+}

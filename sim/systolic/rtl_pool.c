@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pooling in the activation unit. Source vectors come in the order of their pixels and are kept in a line buffer; a
+ * result can leave in the beat in which the last pixel of its window that is inside the image is read, and results
+ * leave in order, one per beat at most. So where the pixels of one line complete more windows than there are beats
+ * (more outputs than inputs, or a last line with padding below), results follow when no source vector comes any more. */
+#include "rtl.h"
+
+#include <stdlib.h>
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+struct tpu_rtl_windows tpu_rtl_windows_of(const struct tpu_rtl_issued *activate)
+{
+	struct tpu_rtl_windows w = {.in_height = tpu_rtl_register(activate, TPU_REG_IN_HEIGHT),
+				    .in_width = tpu_rtl_register(activate, TPU_REG_IN_WIDTH),
+				    .out_height = tpu_rtl_register(activate, TPU_REG_OUT_HEIGHT),
+				    .out_width = tpu_rtl_register(activate, TPU_REG_OUT_WIDTH),
+				    .kernel_height = tpu_rtl_register(activate, TPU_REG_KERNEL_HEIGHT),
+				    .kernel_width = tpu_rtl_register(activate, TPU_REG_KERNEL_WIDTH),
+				    .stride_y = tpu_rtl_register(activate, TPU_REG_STRIDE_Y),
+				    .stride_x = tpu_rtl_register(activate, TPU_REG_STRIDE_X),
+				    .pad_top = tpu_signed(&activate->registers, TPU_REG_PAD_TOP),
+				    .pad_left = tpu_signed(&activate->registers, TPU_REG_PAD_LEFT),
+				    .sources = activate->instruction.length};
+	w.left = w.sources / (w.in_height * w.in_width) * w.out_height * w.out_width;
+	return w;
+}
+
+struct tpu_rtl_inside tpu_rtl_inside_of(const struct tpu_rtl_windows *w)
+{
+	int64_t top = w->y * w->stride_y - w->pad_top, left = w->x * w->stride_x - w->pad_left;
+	return (struct tpu_rtl_inside){larger(top, 0), smaller(top + w->kernel_height, w->in_height), larger(left, 0),
+				       smaller(left + w->kernel_width, w->in_width)};
+}
+
+static int64_t vector_of(const struct tpu_rtl_windows *w, int64_t row, int64_t column)
+{
+	return (w->image * w->in_height + row) * w->in_width + column;
+}
+
+bool tpu_rtl_windows_complete(const struct tpu_rtl_windows *w)
+{
+	struct tpu_rtl_inside in = tpu_rtl_inside_of(w);
+	return w->left > 0 && vector_of(w, in.end_row - 1, in.end_column - 1) < w->read;
+}
+
+void tpu_rtl_windows_leave(struct tpu_rtl_windows *w)
+{
+	w->left--;
+	if (++w->x < w->out_width)
+		return;
+	w->x = 0;
+	if (++w->y < w->out_height)
+		return;
+	w->y = 0;
+	w->image++;
+}
+
+struct tpu_rtl_walk tpu_rtl_windows_walk(const struct tpu_rtl_issued *activate)
+{
+	struct tpu_rtl_windows w = tpu_rtl_windows_of(activate);
+	struct tpu_rtl_walk walk = {.kept = 1};
+	for (; w.read < w.sources || w.left > 0; walk.beats++) {
+		/* The windows of a line begin anew at its left: whole lines are kept. */
+		int64_t oldest = vector_of(&w, tpu_rtl_inside_of(&w).first_row, 0);
+		w.read += w.read < w.sources;
+		if (w.left > 0)
+			walk.kept = larger(walk.kept, w.read - oldest);
+		if (tpu_rtl_windows_complete(&w))
+			tpu_rtl_windows_leave(&w);
+	}
+	return walk;
+}
+
+bool tpu_rtl_lines_reserve(struct tpu_rtl_lines *lines, int64_t vectors)
+{
+	if (vectors <= lines->slots)
+		return true;
+	free(lines->vector);
+	lines->vector = calloc((size_t)vectors, (size_t)lines->columns * sizeof *lines->vector);
+	lines->slots = lines->vector ? vectors : 0;
+	return lines->vector;
+}
+
+void tpu_rtl_lines_put(struct tpu_rtl_lines *lines, int64_t vector, int64_t count, const int32_t *value)
+{
+	int16_t *line = lines->vector + vector % lines->slots * lines->columns;
+	for (int64_t j = 0; j < count; j++)
+		line[j] = (int16_t)value[j];
+}
+
+static int64_t divide_half_even(int64_t sum, int64_t divisor)
+{
+	int64_t quotient = sum / divisor, rest = sum % divisor;
+	if (rest < 0) { /* round down first */
+		quotient--;
+		rest += divisor;
+	}
+	if (2 * rest > divisor || (2 * rest == divisor && quotient % 2 != 0))
+		quotient++;
+	return quotient;
+}
+
+/* Lanes first to first + count - 1 of a result; count is at most POOL_LANES. */
+enum { POOL_LANES = 64 };
+struct pool_part {
+	const struct tpu_rtl_lines *lines;
+	const struct tpu_rtl_windows *windows;
+	int64_t first, count;
+};
+
+/* Pixel (y, x) of the image in the line buffer. */
+static const int16_t *lane_at(const struct pool_part *part, int64_t y, int64_t x)
+{
+	int64_t slot = vector_of(part->windows, y, x) % part->lines->slots;
+	return part->lines->vector + slot * part->lines->columns + part->first;
+}
+
+static void greatest(const struct pool_part *part, int32_t *value)
+{
+	struct tpu_rtl_inside in = tpu_rtl_inside_of(part->windows);
+	for (int64_t j = 0; j < part->count; j++)
+		value[j] = INT16_MIN;
+	for (int64_t y = in.first_row; y < in.end_row; y++)
+		for (int64_t x = in.first_column; x < in.end_column; x++) {
+			const int16_t *line = lane_at(part, y, x);
+			for (int64_t j = 0; j < part->count; j++)
+				value[j] = line[j] > value[j] ? line[j] : value[j];
+		}
+}
+
+static void average(const struct pool_part *part, int64_t divisor, int32_t zero_point, int32_t *value)
+{
+	struct tpu_rtl_inside in = tpu_rtl_inside_of(part->windows);
+	int64_t sum[POOL_LANES] = {0};
+	for (int64_t y = in.first_row; y < in.end_row; y++)
+		for (int64_t x = in.first_column; x < in.end_column; x++) {
+			const int16_t *line = lane_at(part, y, x);
+			for (int64_t j = 0; j < part->count; j++)
+				sum[j] += line[j] - zero_point;
+		}
+	for (int64_t j = 0; j < part->count; j++)
+		value[j] = (int32_t)divide_half_even(sum[j], divisor) + zero_point;
+}
+
+void tpu_rtl_lines_pool(const struct tpu_rtl_lines *lines, const struct tpu_rtl_windows *windows,
+			enum tpu_pooling pooling, int32_t zero_point, int64_t count, int32_t *value)
+{
+	struct tpu_rtl_inside in = tpu_rtl_inside_of(windows);
+	int64_t taps = pooling == TPU_POOL_AVERAGE ? (in.end_row - in.first_row) * (in.end_column - in.first_column)
+						   : windows->kernel_height * windows->kernel_width;
+	for (int64_t first = 0; first < count; first += POOL_LANES) {
+		struct pool_part part = {lines, windows, first, smaller(count - first, POOL_LANES)};
+		if (pooling == TPU_POOL_MAX)
+			greatest(&part, value + first);
+		else
+			average(&part, taps, zero_point, value + first);
+	}
+}

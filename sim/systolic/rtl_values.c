@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the activation unit does to a source vector before pooling: requantisation, operand, function. Scales are
+ * float32, with every operation rounded by itself; all the rest is integers. Its own arithmetic, on purpose: neither the
+ * kernels of core/ nor the rounding of libm. */
+#include "rtl.h"
+
+static const struct {
+	int32_t low, high;
+} ranges[TPU_TYPES] = {[TPU_I8] = {INT8_MIN, INT8_MAX},
+		       [TPU_U8] = {0, UINT8_MAX},
+		       [TPU_I16] = {INT16_MIN, INT16_MAX},
+		       [TPU_I32] = {INT32_MIN, INT32_MAX}};
+
+/* An element type with its zero point: what a value is rounded and saturated to. */
+struct format {
+	enum tpu_type type;
+	int32_t zero_point;
+};
+
+static struct format format_of(const struct tpu_rtl_issued *issued, enum tpu_register type,
+			       enum tpu_register zero_point)
+{
+	return (struct format){(enum tpu_type)tpu_rtl_register(issued, type),
+			       tpu_signed(&issued->registers, zero_point)};
+}
+
+/* To the nearest integer, ties to even. What is beyond 2^30 is beyond every type and may stay there. */
+static int32_t round_half_even(float x)
+{
+	const float beyond = 0x1p30f;
+	if (x >= beyond || x <= -beyond)
+		return x > 0 ? (int32_t)beyond : -(int32_t)beyond;
+	int32_t whole = (int32_t)x;    /* towards 0 */
+	float rest = x - (float)whole; /* exact: below 2^23 both are multiples of x's last bit, above it is 0 */
+	if (rest > 0.5f || (rest == 0.5f && whole % 2 != 0))
+		return whole + 1;
+	if (rest < -0.5f || (rest == -0.5f && whole % 2 != 0))
+		return whole - 1;
+	return whole;
+}
+
+static int32_t quantise(float x, struct format to, uint64_t *saturations)
+{
+	int32_t value = round_half_even(x) + to.zero_point;
+	int32_t low = ranges[to.type].low, high = ranges[to.type].high;
+	if (value >= low && value <= high)
+		return value;
+	++*saturations;
+	return value < low ? low : high;
+}
+
+/* Accumulators plus bias. */
+static void add_bias(struct tpu_rtl_activate *activate, const int32_t *accumulators, int64_t count,
+		     struct tpu_outcome *outcome)
+{
+	for (int64_t j = 0; j < count; j++) {
+		int64_t exact = (int64_t)accumulators[j] + activate->bias[j];
+		activate->value[j] = (int32_t)(uint32_t)exact;
+		outcome->overflows += activate->value[j] != exact;
+	}
+}
+
+static void requantise(struct tpu_rtl_activate *activate, int64_t count, struct tpu_outcome *outcome)
+{
+	struct format to = format_of(&activate->now, TPU_REG_SOURCE_TYPE, TPU_REG_SOURCE_ZERO_POINT);
+	for (int64_t j = 0; j < count; j++)
+		activate->value[j] = quantise((float)activate->value[j] * activate->scale[j], to,
+					      &outcome->saturations);
+}
+
+static void read_tensor(const struct tpu_rtl_world *world, const struct tpu_rtl_issued *now, enum tpu_register base,
+			int64_t vector, int64_t count, int32_t *element)
+{
+	/* The registers of source and operand stand in the same order: base, distance of planes, type. */
+	const struct tpu_rtl_tensor tensor = {.base = tpu_rtl_register(now, base),
+					      .plane_rows = tpu_rtl_register(now, base + 1),
+					      .type = (enum tpu_type)tpu_rtl_register(now, base + 2),
+					      .pixel_lanes = tpu_rtl_register(now, TPU_REG_RESULT_PIXEL_LANES),
+					      .row_pixels = tpu_rtl_register(now, TPU_REG_RESULT_ROW_PIXELS),
+					      .lane = tpu_rtl_register(now, TPU_REG_RESULT_LANE)};
+	tpu_rtl_read_vector(world, &tensor, tpu_rtl_register(now, TPU_REG_FIRST_SOURCE) + vector, count, element);
+}
+_Static_assert(TPU_REG_SOURCE_PLANE_ROWS == TPU_REG_SOURCE + 1 && TPU_REG_SOURCE_TYPE == TPU_REG_SOURCE + 2 &&
+		       TPU_REG_OPERAND_PLANE_ROWS == TPU_REG_OPERAND + 1 && TPU_REG_OPERAND_TYPE == TPU_REG_OPERAND + 2,
+	       "the registers of a tensor stand together");
+
+/* What the operand stage and the functions that follow make. */
+static struct format result_format(const struct tpu_rtl_issued *now)
+{
+	return format_of(now, TPU_REG_RESULT_TYPE, TPU_REG_RESULT_ZERO_POINT);
+}
+
+static bool by_table(enum tpu_function function)
+{
+	return function == TPU_SIGMOID || function == TPU_TANH;
+}
+
+static void apply_operand(struct tpu_rtl_activate *activate, int64_t vector, int64_t count, struct tpu_rtl_world *world)
+{
+	const struct tpu_rtl_issued *now = &activate->now;
+	enum tpu_operand operand = tpu_operand_of(now->instruction.flags);
+	struct format to = by_table(tpu_function_of(now->instruction.flags)) ? (struct format){TPU_I16, 0}
+									     : result_format(now);
+	int32_t source_zero = tpu_signed(&now->registers, TPU_REG_SOURCE_ZERO_POINT);
+	int32_t operand_zero = tpu_signed(&now->registers, TPU_REG_OPERAND_ZERO_POINT);
+	float source_scale = tpu_float(&now->registers, TPU_REG_SOURCE_SCALE);
+	float operand_scale = tpu_float(&now->registers, TPU_REG_OPERAND_SCALE);
+	if (operand == TPU_NO_OPERAND)
+		return;
+	if (operand != TPU_SCALE)
+		read_tensor(world, now, TPU_REG_OPERAND, vector, count, activate->operand);
+	for (int64_t j = 0; j < count; j++) {
+		int32_t q = activate->value[j] - source_zero, o = activate->operand[j] - operand_zero;
+		float scaled = (float)q * source_scale;
+		if (operand == TPU_ADD)
+			scaled += (float)o * operand_scale;
+		else if (operand == TPU_MULTIPLY)
+			scaled = (float)((int64_t)q * o) * source_scale;
+		activate->value[j] = quantise(scaled, to, &world->outcome->saturations);
+	}
+}
+
+/* Q4.12 to Q0.15, by linear interpolation. */
+static int32_t interpolate(const struct tpu_function_table *table, int32_t q)
+{
+	int32_t i = (q + 32768) / 256, r = (q + 32768) % 256;
+	int32_t sum = table->point[i] * (256 - r) + table->point[i + 1] * r + 128;
+	int32_t down = sum / 256;
+	return down - (sum % 256 < 0);
+}
+
+static void apply_function(struct tpu_rtl_activate *activate, int64_t count, struct tpu_outcome *outcome)
+{
+	const struct tpu_rtl_issued *now = &activate->now;
+	enum tpu_function function = tpu_function_of(now->instruction.flags);
+	const struct tpu_function_table *table = function == TPU_SIGMOID ? &activate->sigmoid : &activate->tanh;
+	struct format to = result_format(now);
+	int32_t most = function == TPU_RELU6 ? tpu_signed(&now->registers, TPU_REG_RELU6_LIMIT) : INT32_MAX;
+	float scale = tpu_float(&now->registers, TPU_REG_FUNCTION_SCALE);
+	if (function == TPU_IDENTITY)
+		return;
+	for (int64_t j = 0; j < count; j++) {
+		int32_t q = activate->value[j];
+		if (by_table(function)) {
+			q = quantise((float)interpolate(table, q) * scale, to, &outcome->saturations);
+		} else {
+			q = q > to.zero_point ? q : to.zero_point;
+			q = q < most ? q : most;
+		}
+		activate->value[j] = q;
+	}
+}
+
+void tpu_rtl_values(struct tpu_rtl_activate *activate, const int32_t *accumulators, int64_t vector,
+		    struct tpu_rtl_world *world)
+{
+	const struct tpu_rtl_issued *now = &activate->now;
+	int64_t count = tpu_rtl_register(now, TPU_REG_RESULT_COLUMNS);
+	if (now->instruction.flags & TPU_ACTIVATE_FROM_BUFFER)
+		read_tensor(world, now, TPU_REG_SOURCE, vector, count, activate->value);
+	else
+		add_bias(activate, accumulators, count, world->outcome);
+	if (tpu_rtl_register(now, TPU_REG_RESULT_TYPE) == TPU_I32)
+		return;
+	if (!(now->instruction.flags & TPU_ACTIVATE_FROM_BUFFER))
+		requantise(activate, count, world->outcome);
+	apply_operand(activate, vector, count, world);
+	apply_function(activate, count, world->outcome);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The port of weight memory and the two FIFOs that it fills. Each cycle gives the port bytes_per_second of credit, and a
+ * transfer costs its bytes times clock_hz, so that transfers follow each other without rounding, within a cycle too: 64
+ * KiB at 34,133,333,334 B/s and 700 MHz take 1343.99999997 cycles. What is left of a cycle when nothing can begin is
+ * lost.
+ *
+ * A transfer takes its slot when it begins. Slots become free by the wires of the shifter (a tile has left) and of the
+ * activation unit (a table came into use); the port sees that in the next cycle. */
+#include "rtl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TABLE_ROWS = 8 };
+
+static bool fifo_open(struct tpu_rtl_fifo *fifo, int64_t slots)
+{
+	*fifo = (struct tpu_rtl_fifo){.slots = slots};
+	fifo->row = calloc((size_t)slots, sizeof *fifo->row);
+	return fifo->row;
+}
+
+bool tpu_rtl_weights_open(struct tpu_rtl_weights *weights, const struct tpu_config *config, int64_t queue_slots)
+{
+	return tpu_rtl_queue_open(&weights->queue, queue_slots) &&
+	       fifo_open(&weights->fifo[TPU_RTL_TILE], config->fifo_tiles) &&
+	       fifo_open(&weights->fifo[TPU_RTL_TABLE], config->parameter_tables);
+}
+
+void tpu_rtl_weights_close(struct tpu_rtl_weights *weights)
+{
+	free(weights->queue.slot);
+	free(weights->fifo[TPU_RTL_TILE].row);
+	free(weights->fifo[TPU_RTL_TABLE].row);
+}
+
+static void fifo_take(struct tpu_rtl_fifo *fifo, int64_t row)
+{
+	fifo->row[(fifo->first + fifo->taken++) % fifo->slots] = row;
+}
+
+static void fifo_pop(struct tpu_rtl_fifo *fifo)
+{
+	fifo->first = (fifo->first + 1) % fifo->slots;
+	fifo->taken--;
+	fifo->arrived--;
+}
+
+static int64_t weight_rows(const struct tpu_config *config, enum tpu_rtl_thing thing)
+{
+	return thing == TPU_RTL_TILE ? config->rows : TABLE_ROWS;
+}
+
+/* The next transfer, if there is one and room for it. */
+static bool begin(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world)
+{
+	if (!weights->left && !weights->queue.count)
+		return false;
+	const struct tpu_rtl_issued *next = weights->left ? &weights->now : tpu_rtl_queue_at(&weights->queue, 0);
+	enum tpu_rtl_thing thing = tpu_rtl_brings(next);
+	struct tpu_rtl_fifo *fifo = &weights->fifo[thing];
+	if (fifo->taken == fifo->slots)
+		return false;
+	if (!weights->left) {
+		weights->now = tpu_rtl_queue_pop(&weights->queue);
+		weights->left = weights->now.instruction.acc;
+		weights->row = weights->now.instruction.length;
+	}
+	int64_t rows = weight_rows(world->config, thing);
+	uint64_t bytes = (uint64_t)(rows * world->config->columns);
+	fifo_take(fifo, weights->row);
+	weights->row += rows;
+	weights->left--;
+	weights->due = bytes * (uint64_t)world->config->clock_hz;
+	world->outcome->counter.weight_bytes += bytes;
+	return true;
+}
+
+static void arrive(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world)
+{
+	enum tpu_rtl_thing thing = tpu_rtl_brings(&weights->now);
+	struct tpu_rtl_fifo *fifo = &weights->fifo[thing];
+	fifo->arrived++;
+	tpu_rtl_ends(world, thing == TPU_RTL_TILE ? TPU_TILE_PUSHED : TPU_TABLE_LOADED, fifo->pushed++);
+	if (!weights->left)
+		tpu_rtl_retired(world, weights->now.index);
+}
+
+bool tpu_rtl_weights_clock(struct tpu_rtl_weights *weights, const struct tpu_rtl_wires *wires,
+			   struct tpu_rtl_world *world)
+{
+	bool changed = wires->tile_popped || wires->table_used || wires->to == TPU_WEIGHTS;
+	uint64_t credit = (uint64_t)world->config->weight_bytes_per_second;
+	while (credit && (weights->due || begin(weights, world))) {
+		uint64_t part = weights->due < credit ? weights->due : credit;
+		weights->due -= part;
+		credit -= part;
+		changed = true;
+		if (!weights->due)
+			arrive(weights, world);
+	}
+	if (wires->tile_popped)
+		fifo_pop(&weights->fifo[TPU_RTL_TILE]);
+	if (wires->table_used)
+		fifo_pop(&weights->fifo[TPU_RTL_TABLE]);
+	if (wires->to == TPU_WEIGHTS)
+		tpu_rtl_queue_push(&weights->queue, &wires->issued);
+	return changed;
+}
+
+void tpu_rtl_weight_bytes(const struct tpu_rtl_world *world, int64_t row, int64_t count, uint8_t *bytes)
+{
+	const struct tpu_memory *memory = world->memory;
+	size_t first = (size_t)row * (size_t)world->config->columns, given = 0;
+	if (!memory->timing_only && first < memory->weight_bytes) {
+		given = memory->weight_bytes - first;
+		if (given > (size_t)count)
+			given = (size_t)count;
+		memcpy(bytes, memory->weights + first, given);
+	}
+	memset(bytes + given, 0, (size_t)count - given);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Promises of `npulab validate`: what is published comes from published/, each row with its source; the verdict is the
+ * difference against the tolerance; a figure that no validator works out is told apart from one that is not to be had; Table 1
+ * of the TPU paper holds for the shipped applications to the layer; the command prints table or JSON of the schema, --check fails
+ * when a figure is outside, and bad files are refused by line. */
+#include "cli_json.h"
+
+#include "npulab/validate.h"
+
+static const struct cli_how plainly;
+
+static const struct npl_validation_row *find(const struct npl_validation *v, const char *case_name, const char *metric)
+{
+	for (int i = 0; i < v->n; i++)
+		if (!strcmp(v->row[i].case_name, case_name) && !strcmp(v->row[i].metric, metric))
+			return &v->row[i];
+	return NULL;
+}
+
+/* Layers, weights and batch of the six applications, and the machine's own figures. */
+Test(validate, table_1_and_the_machine_hold)
+{
+	static const char *const exact[] = {"fc_layers", "conv_layers", "vector_layers", "pool_layers",
+					    "layers",    "weights",     "batch",         "published_ops_per_byte"};
+	struct npl_validation v;
+	struct npl_err err;
+	int judged = 0;
+	cr_assert_eq(npl_validate("tpu_v1", &(struct npl_validate_options){0}, &v, &err), 0, "%s", err.msg);
+	for (int i = 0; i < v.n; i++) {
+		const struct npl_validation_row *row = &v.row[i];
+		bool table1 = false;
+		for (size_t k = 0; k < sizeof exact / sizeof *exact; k++)
+			table1 |= !strcmp(row->metric, exact[k]);
+		if (!table1 && (strcmp(row->case_name, "TPU") || !row->attempted))
+			continue;
+		cr_assert(row->attempted && !isnan(row->model), "%s of %s is not worked out", row->metric,
+			  row->case_name);
+		cr_assert_neq((int)npl_validation_verdict(row), (int)NPL_OUTSIDE, "%s of %s: %g, published %g",
+			      row->metric, row->case_name, row->model, row->published);
+		judged += npl_validation_verdict(row) == NPL_WITHIN;
+		cr_assert(*row->source && !strcmp(row->reference, "paper"));
+	}
+	cr_assert_geq(judged, 37, "%d judged", judged);
+	/* what the reconstruction cannot meet is shown, not hidden */
+	const struct npl_validation_row *vectors = find(&v, "LSTM1", "vector_layers");
+	cr_assert(vectors && vectors->published == 19 && vectors->model == 45 && isnan(vectors->tolerance) &&
+		  *vectors->note);
+	npl_validation_free(&v);
+}
+
+/* The four parts of the cycles, as far as the machine ran an application whole. */
+Test(validate, shares_sum_to_one)
+{
+	static const char *const parts[] = {"array_active", "weight_stall", "weight_shift", "non_matrix"};
+	static const char *const apps[] = {"MLP0", "MLP1", "CNN0", "CNN1"};
+	struct npl_validation v;
+	struct npl_err err;
+	cr_assert_eq(npl_validate(NULL, &(struct npl_validate_options){0}, &v, &err), 0, "%s", err.msg);
+	for (int a = 0; a < 4; a++) {
+		double model = 0, published = 0;
+		for (int k = 0; k < 4; k++) {
+			model += find(&v, apps[a], parts[k])->model;
+			published += find(&v, apps[a], parts[k])->published;
+		}
+		cr_assert_float_eq(model, 1, 1e-9, "%s: %g", apps[a], model);
+		cr_assert_float_eq(published, 1, 0.0025, "%s: %g", apps[a], published); /* three digits each */
+		cr_assert_float_eq(find(&v, apps[a], "useful_macs")->model + find(&v, apps[a], "unused_macs")->model,
+				   find(&v, apps[a], "array_active")->model, 1e-9);
+	}
+	npl_validation_free(&v);
+}
+
+Test(validate, verdicts_and_rows)
+{
+	struct npl_validation v = {0};
+	struct npl_err err = {0};
+	struct npl_validation_row row = {.published = 0.127, .model = 0.147, .tolerance = 0.02};
+	cr_assert_eq(npl_validation_verdict(&row), NPL_WITHIN, "on the edge");
+	row.model = 0.1471;
+	cr_assert_eq(npl_validation_verdict(&row), NPL_OUTSIDE);
+	row.model = 0.1069;
+	cr_assert_eq(npl_validation_verdict(&row), NPL_OUTSIDE);
+	row.tolerance = NAN;
+	cr_assert_eq(npl_validation_verdict(&row), NPL_UNJUDGED);
+	row.tolerance = 1;
+	row.model = NAN;
+	cr_assert_eq(npl_validation_verdict(&row), NPL_UNJUDGED);
+	cr_assert_eq(npl_validation_set(&v, "m", "c", "nothing", "W", 0, &err), 0);
+	cr_assert_eq(v.n, 0, "an unpublished zero");
+	cr_assert_eq(npl_validation_set(&v, "m", "c", "power", "W", 3, &err), 0);
+	cr_assert_eq(npl_validation_set(&v, "m", "c", "power", "W", 4, &err), 0);
+	cr_assert(v.n == 1 && v.row[0].model == 4 && isnan(v.row[0].published) && v.row[0].attempted);
+	cr_assert_eq(npl_validation_set(&v, "m", "c", "power", "mW", 4, &err), NPL_EINTERNAL, "another unit");
+	npl_validation_free(&v);
+	cr_assert_eq(npl_validate("diannao", &(struct npl_validate_options){0}, &v, &err), NPL_EUSAGE);
+	cr_assert(strstr(err.msg, "diannao has no published figures to validate; tpu_v1 has"), "%s", err.msg);
+}
+
+Test(validate, command)
+{
+	json_t *root = cli_json(&plainly, "validate", "tpu_v1", "--json", "-"), *row;
+	size_t i, shown = json_array_size(cli_at(root, "rows"));
+	int fitted = 0;
+	cr_assert_str_eq(json_string_value(cli_at(root, "schema")), "npulab.validate/1");
+	json_array_foreach (cli_at(root, "rows"), i, row) {
+		static const char *const keys[] = {"machine",   "case",       "metric",    "published",
+						   "model",     "difference", "tolerance", "fitted",
+						   "reference", "source",     "unit",      "note"};
+		cr_assert_eq(json_object_size(row), 12);
+		for (size_t k = 0; k < 12; k++)
+			cli_at(row, keys[k]);
+		json_t *published = cli_at(row, "published"), *model = cli_at(row, "model");
+		if (json_is_number(published) && json_is_number(model))
+			cr_assert_float_eq(cli_number(cli_at(row, "difference")),
+					   cli_number(model) - cli_number(published), 1e-9);
+		fitted += json_is_true(cli_at(row, "fitted"));
+	}
+	cr_assert_geq(fitted, 8);
+	json_decref(root);
+	root = cli_json(&plainly, "validate", "--all", "--json", "-");
+	cr_assert_gt(json_array_size(cli_at(root, "rows")), shown + 50);
+	json_decref(root);
+	/* half the clock, half the peak */
+	root = cli_json(&plainly, "validate", "tpu_v1", "--set", "tpu_v1.clock_hz=350000000", "--json", "-");
+	json_array_foreach (cli_at(root, "rows"), i, row)
+		if (!strcmp(json_string_value(cli_at(row, "metric")), "peak_int8"))
+			cr_assert_float_eq(cli_number(cli_at(row, "model")), 45.875, 0.001);
+	json_decref(root);
+	const struct cli_refusal cases[] = {
+		{2, "foo has no published figures", {"validate", "foo"}},
+		{1,
+		 "outside the tolerance; the first is clock of TPU",
+		 {"validate", "tpu_v1", "--quiet", "--check", "--set", "tpu_v1.clock_hz=350000000"}},
+		{2, "nearest is", {"validate", "tpu_v1", "--set", "tpu_v1.clock=3"}},
+		{2, "none of the machines validated has this name", {"validate", "--set", "diannao.clock_hz=3"}},
+	};
+	CLI_CHECK(".", cases);
+	struct cli_result table = cli_run(&plainly, "validate", "tpu_v1");
+	cr_assert_eq(table.status, 0, "%s", table.err);
+	cr_assert(strstr(table.out, "Table 3, row 1") && strstr(table.out, "figures within their tolerance") &&
+		  !strstr(table.out, "K80"));
+	cli_free(&table);
+}
+
+/* A folder of data with one changed line of published/tpu_v1.csv. */
+static void write_published(const char *folder, const char *line)
+{
+	char text[400];
+	snprintf(
+		text, sizeof text,
+		"case,metric,value,unit,tolerance,fitted,reference,source,note\nMLP0,batch,200,samples,0,,paper,Table 1,\n%s\n",
+		line);
+	cli_write_text(folder, "published/tpu_v1.csv", text);
+}
+
+Test(validate, bad_published_files)
+{
+	static const char *const lines[][2] = {
+		{"MLP0,batch,100,samples,0,,paper,Table 1,", ":3: batch of MLP0 is there already"},
+		{"MLP1,batch,many,samples,0,,paper,Table 1,", ":3: value must be a number, got 'many'"},
+		{"MLP1,batch,,samples,0,,paper,Table 1,", ":3: case, metric, value and source must not be empty"},
+		{"MLP1,batch,168,samples,0,,paper,,", ":3: case, metric, value and source must not be empty"},
+		{"MLP1,batch,168,samples,some,,paper,Table 1,", ":3: tolerance must be a number or a percentage"},
+		{"MLP1,batch,168,samples,-1,,paper,Table 1,", ":3: tolerance must be a number or a percentage"},
+		{"MLP1,batch,168,samples,3%%,,paper,Table 1,", ":3: tolerance must be a number or a percentage"},
+		{"MLP1,batch,168,samples,0,no,paper,Table 1,", ":3: fitted must be 'yes' or empty, got 'no'"},
+		{"MLP1,batch,168", ":3: 3 fields, expected 9"},
+	};
+	char folder[CLI_PATH], published[CLI_PATH + 20];
+	cli_folder(folder);
+	snprintf(published, sizeof published, "%s/published", folder);
+	cr_assert_eq(mkdir(published, 0700), 0);
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		struct npl_validation v = {0};
+		struct npl_err err = {0};
+		write_published(folder, lines[i][0]);
+		cr_assert_eq(setenv("NPULAB_DATA", folder, 1), 0);
+		cr_assert_eq(npl_validation_load(&v, "tpu_v1", "tpu_v1.csv", &err), NPL_EINPUT, "%s", lines[i][0]);
+		cr_assert(strstr(err.msg, "published/tpu_v1.csv") && strstr(err.msg, lines[i][1]),
+			  "'%s', expected '%s'", err.msg, lines[i][1]);
+		npl_validation_free(&v);
+	}
+	struct npl_validation v = {0};
+	struct npl_err err = {0};
+	write_published(folder, "MLP1,batch,168,samples,5%,yes,paper,\"Table 1, batch\",a note");
+	cr_assert_eq(npl_validation_load(&v, "tpu_v1", "tpu_v1.csv", &err), 0, "%s", err.msg);
+	cr_assert(v.n == 2 && v.row[1].fitted && !v.row[1].attempted && isnan(v.row[1].model));
+	cr_assert_float_eq(v.row[1].tolerance, 8.4, 1e-9);
+	cr_assert_str_eq(v.row[1].source, "Table 1, batch");
+	npl_validation_free(&v);
+	cli_remove_folder(folder);
+}
