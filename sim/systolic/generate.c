@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From layers to a program (generate.h): the passes in order. */
+#include "generate.h"
+
+#include <stdlib.h>
+
+#include "generate_impl.h"
+
+/* Room for all nodes, values and so on that the layers can become: a node per input, a fused Relu, a step before a table
+ * function, and copies of what nodes read. */
+static int make_room(struct tpu_gen *gen)
+{
+	int64_t nodes = 0;
+	for (int i = 0; i < gen->n_layers; i++)
+		nodes += gen->layer[i]->n_in + 2;
+	nodes *= 3;
+	size_t n = (size_t)nodes, values = 3 * n;
+	gen->value = npl_arena_array(&gen->arena, values, sizeof *gen->value);
+	gen->store = npl_arena_array(&gen->arena, values, sizeof *gen->store);
+	gen->node = npl_arena_array(&gen->arena, n, sizeof *gen->node);
+	gen->group = npl_arena_array(&gen->arena, n, sizeof *gen->group);
+	gen->generated->layer = calloc((size_t)gen->n_layers, sizeof *gen->generated->layer);
+	if (!gen->value || !gen->store || !gen->node || !gen->group || !gen->generated->layer)
+		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for %d layers", gen->n_layers);
+	for (int i = 0; i < gen->n_layers; i++)
+		gen->generated->layer[i].last = -1;
+	return 0;
+}
+
+static int layer_of(const struct tpu_gen *gen, const struct tpu_gen_group *group)
+{
+	int nodes[] = {group->matrix, group->operand, group->function, group->pool}, first = gen->n_nodes;
+	for (int i = 0; i < 4; i++)
+		first = nodes[i] >= 0 && nodes[i] < first ? nodes[i] : first;
+	return gen->node[first].layer;
+}
+
+/* A part of the batch. */
+struct part {
+	int64_t images;
+	bool first, last;
+};
+
+/* A store whose home is host memory, all images of the part, or of the batch. */
+static void stage(struct tpu_gen *gen, int s, const struct part *part, bool in)
+{
+	struct tpu_gen_room room = gen->room[gen->store[s].room];
+	bool all = room.segment < 0 || room.whole;
+	room.first_image = all ? 0 : gen->part_image;
+	room.images = all ? gen->store[s].image.images : part->images;
+	if (!all || (in ? part->first : part->last))
+		tpu_gen_transfer(gen, s, &room, 0, gen->store[s].image.channels / gen->width + 1, in);
+}
+
+static void stage_in(struct tpu_gen *gen, int g, const struct part *part)
+{
+	for (int s = 0; s < gen->n_stores; s++)
+		if (gen->store[s].staged && gen->store[s].first >= 0 && gen->store[s].maker < 0 &&
+		    tpu_gen_comes_at(gen, s) == g)
+			stage(gen, s, part, true);
+}
+
+static void stage_out(struct tpu_gen *gen, int g, const struct part *part)
+{
+	for (int s = 0; s < gen->n_stores; s++)
+		if (gen->store[s].staged && gen->store[s].maker >= 0 && tpu_gen_leaves_at(gen, s) == g)
+			stage(gen, s, part, false);
+}
+
+static void emit_group(struct tpu_gen *gen, struct tpu_gen_group *group, int64_t images)
+{
+	const struct npl_image *image = tpu_gen_work_image(gen, group);
+	struct tpu_gen_work work = {
+		.images = images, .rows = image->size[0], .columns = image->size[1], .blocks = group->n_blocks};
+	if (group->n_stages)
+		tpu_gen_strips(gen, group);
+	else if (group->matrix >= 0)
+		tpu_gen_matrix(gen, group, &work);
+	else
+		tpu_gen_vector(gen, group, &work);
+}
+
+/* Bytes that host_io alone makes cross the link. */
+static void count_asked_for(struct tpu_gen *gen)
+{
+	for (int s = 0; s < gen->n_stores && gen->options->host_io; s++) {
+		const struct tpu_gen_store *store = &gen->store[s];
+		const struct npl_image *image = &store->image;
+		if (!store->absent && (store->maker < 0 || store->wanted))
+			gen->asked_for += (uint64_t)(image->images * image->channels * image->size[0] * image->size[1] *
+						     tpu_gen_planes(store->type));
+	}
+}
+
+/* The groups of a segment, part by part. */
+static void emit_segment(struct tpu_gen *gen, int first, int last)
+{
+	int64_t parts = gen->group[first].parts;
+	gen->part_image = 0;
+	for (int64_t p = 0; p < parts; p++) {
+		struct part part = {.first = p == 0, .last = p == parts - 1};
+		part.images = gen->images / parts + (p < gen->images % parts);
+		for (int g = first; g <= last; g++) {
+			struct tpu_gen_group *group = &gen->group[g];
+			tpu_gen_layer(gen, layer_of(gen, group));
+			stage_in(gen, g, &part);
+			emit_group(gen, group, parts > 1 ? part.images : gen->value[group->out].image.images);
+			stage_out(gen, g, &part);
+		}
+		gen->part_image += part.images;
+	}
+	gen->part_image = 0;
+}
+
+static int emit(struct tpu_gen *gen)
+{
+	if (tpu_gen_emit_open(gen))
+		return NPL_ENOMEM;
+	for (int g = 0; g < gen->n_groups; g = gen->group[g].segment_last + 1)
+		emit_segment(gen, g, gen->group[g].segment_last);
+	return tpu_gen_emit_finish(gen);
+}
+
+static int generate(struct tpu_gen *gen)
+{
+	int rc = make_room(gen);
+	if (!rc)
+		rc = tpu_gen_nodes(gen);
+	if (!rc)
+		rc = tpu_gen_rooms(gen);
+	if (!rc)
+		rc = tpu_gen_weights(gen);
+	if (!rc)
+		rc = emit(gen);
+	count_asked_for(gen);
+	return rc ? rc : tpu_gen_places(gen);
+}
+
+int tpu_generate(const struct tpu_config *config, const struct npl_layer *const *layers, int n,
+		 const struct tpu_generate_options *options, struct tpu_generated *generated, struct npl_err *err)
+{
+	enum { MOST_ROWS = 1 << 24, MOST_ACCUMULATORS = 1 << 16 }; /* that instructions can name */
+	int64_t buffer = tpu_buffer_size_rows(config);
+	struct tpu_gen gen = {
+		.config = config,
+		.layer = layers,
+		.n_layers = n,
+		.options = options,
+		.generated = generated,
+		.err = err,
+		.rows = config->rows,
+		.columns = config->columns,
+		.width = tpu_row_bytes(config),
+		.accumulators = config->accumulator_rows < MOST_ACCUMULATORS ? config->accumulator_rows
+									     : MOST_ACCUMULATORS,
+		.buffer_rows = buffer < MOST_ROWS ? buffer : MOST_ROWS,
+	};
+	*generated = (struct tpu_generated){.n_layers = n};
+	int rc = n > 0 ? generate(&gen) : npl_fail(err, NPL_EINTERNAL, "a program of %d layers", n);
+	generated->host_bytes = (size_t)gen.host_bytes;
+	generated->host_bytes_for_size = gen.transferred - gen.asked_for;
+	tpu_gen_emit_close(&gen);
+	npl_arena_free(&gen.arena);
+	if (rc)
+		tpu_generated_free(generated);
+	return rc;
+}
+
+void tpu_generated_free(struct tpu_generated *generated)
+{
+	tpu_program_free(&generated->program);
+	free(generated->of_layer);
+	free(generated->layer);
+	free(generated->weights);
+	free(generated->place);
+	free(generated->runs);
+	*generated = (struct tpu_generated){0};
+}

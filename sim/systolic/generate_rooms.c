@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Places in the unified buffer (generate.h): first fit over rooms with known lives. When not all fit, the batch is run
+ * in as few parts as make it fit, and then as many of the last groups as can in fewer: in networks the activations are
+ * large at the beginning and the weights, which every part fetches again, at the end. When single images are still too
+ * much, what is given and wanted comes from and goes to host memory part by part, the largest first. */
+#include <stdlib.h>
+
+#include "generate_impl.h"
+
+int64_t tpu_gen_first_fit(const struct tpu_gen *gen, const struct tpu_gen_room *room)
+{
+	int64_t base = 0;
+	for (bool moved = true; moved;) {
+		moved = false;
+		for (int r = 0; r < gen->n_rooms; r++) {
+			const struct tpu_gen_room *other = &gen->room[r];
+			if (other->base < 0 || other == room || other->last < room->first ||
+			    room->last < other->first || other->base + other->rows <= base ||
+			    base + room->rows <= other->base)
+				continue;
+			base = other->base + other->rows;
+			moved = true;
+		}
+	}
+	return base + room->rows <= gen->buffer_rows ? base : -1;
+}
+
+/* In the order in which they begin to live, or the largest first. */
+int tpu_gen_place_all(struct tpu_gen *gen, bool largest_first)
+{
+	for (int r = 0; r < gen->n_rooms; r++)
+		gen->room[r].base = -1;
+	for (;;) {
+		struct tpu_gen_room *next = NULL;
+		for (int r = 0; r < gen->n_rooms; r++) {
+			struct tpu_gen_room *room = &gen->room[r];
+			if (room->base >= 0 || room->last < 0)
+				continue;
+			if (!next || (largest_first ? room->rows > next->rows : room->first < next->first))
+				next = room;
+		}
+		if (!next)
+			return -1;
+		next->base = tpu_gen_first_fit(gen, next);
+		if (next->base < 0)
+			return next->first;
+	}
+}
+
+static int64_t rows_at(const struct tpu_gen *gen, int g)
+{
+	int64_t rows = 0;
+	for (int r = 0; r < gen->n_rooms; r++)
+		if (gen->room[r].first <= g && g <= gen->room[r].last)
+			rows += gen->room[r].rows;
+	return rows;
+}
+
+/* Whether all has a place with the parts as they are. */
+static bool fits(struct tpu_gen *gen)
+{
+	tpu_gen_lives(gen);
+	return tpu_gen_place_all(gen, false) < 0 || tpu_gen_place_all(gen, true) < 0;
+}
+
+static void set_parts(struct tpu_gen *gen, int first, int end, int64_t parts)
+{
+	for (int g = first; g < end; g++)
+		gen->group[g].parts = parts;
+}
+
+/* The fewest parts, the same for all groups, that fit: found by doubling and halving. 0: not even single images do. */
+static int64_t parts_for_all(struct tpu_gen *gen)
+{
+	int64_t low = 0, high = 1; /* low parts are too few */
+	for (;; low = high, high = 2 * high < gen->images ? 2 * high : gen->images) {
+		set_parts(gen, 0, gen->n_groups, high);
+		if (fits(gen))
+			break;
+		if (high >= gen->images)
+			return 0;
+	}
+	while (high - low > 1) {
+		int64_t middle = low + (high - low) / 2;
+		set_parts(gen, 0, gen->n_groups, middle);
+		*(fits(gen) ? &high : &low) = middle;
+	}
+	return high;
+}
+
+/* Does the last groups of those before `end`, as many as can be, in fewer parts. Returns the first of them. */
+static int fewer_parts_from(struct tpu_gen *gen, int end, int64_t parts, int64_t otherwise)
+{
+	int low = 0, high = end; /* from high on it fits */
+	while (low < high) {
+		int middle = low + (high - low) / 2;
+		set_parts(gen, middle, high, parts);
+		if (fits(gen)) {
+			high = middle;
+		} else {
+			set_parts(gen, middle, high, otherwise);
+			low = middle + 1;
+		}
+	}
+	return high;
+}
+
+/* False: not even single images fit. */
+static bool split_batch(struct tpu_gen *gen)
+{
+	int64_t most = parts_for_all(gen);
+	int end = gen->n_groups;
+	if (most == 0)
+		return false;
+	set_parts(gen, 0, gen->n_groups, most);
+	for (int64_t parts = 1; parts < most; parts *= 2)
+		end = fewer_parts_from(gen, end, parts, most);
+	return fits(gen);
+}
+
+/* The largest given or wanted store that is not at home in host memory goes there. False: there is none. */
+static bool send_home(struct tpu_gen *gen)
+{
+	struct tpu_gen_store *largest = NULL;
+	int64_t most = 0;
+	for (int s = 0; s < gen->n_stores; s++) {
+		struct tpu_gen_store *store = &gen->store[s];
+		int64_t bytes = store->image.images * store->image.channels * store->image.size[0] *
+				store->image.size[1] * tpu_gen_planes(store->type);
+		if (store->absent || store->staged || (store->maker >= 0 && !store->wanted) || bytes <= most)
+			continue;
+		largest = store;
+		most = bytes;
+	}
+	if (largest)
+		largest->staged = true;
+	return largest != NULL;
+}
+
+/* Images of all tensors, when they have as many: then the batch can be split. */
+static void find_images(struct tpu_gen *gen)
+{
+	gen->images = gen->store[0].image.images;
+	for (int s = 0; s < gen->n_stores; s++)
+		if (gen->store[s].image.images != gen->images)
+			gen->images = 0;
+}
+
+/* Host memory for the stores that are at home there. */
+static int place_in_host(struct tpu_gen *gen)
+{
+	for (int s = 0; s < gen->n_stores; s++) {
+		struct tpu_gen_store *store = &gen->store[s];
+		if (store->absent || !(store->staged || store->streamed))
+			continue;
+		store->host_address = gen->host_bytes;
+		gen->host_bytes += store->image.images * store->image.channels * store->image.size[0] *
+				   store->image.size[1] * tpu_gen_planes(store->type);
+		if (gen->host_bytes > (int64_t)1 << 32)
+			return npl_fail(gen->err, NPL_EDEVICE,
+					"the tensors that go through host memory take more than the 4 GiB that "
+					"programs reach");
+	}
+	return 0;
+}
+
+static void report(struct tpu_gen *gen)
+{
+	struct tpu_generated *g = gen->generated;
+	g->parts = 1;
+	for (int i = 0; i <= gen->n_groups; i++)
+		g->peak_rows = rows_at(gen, i) > g->peak_rows ? rows_at(gen, i) : g->peak_rows;
+	for (int i = 0; i < gen->n_groups; i++)
+		g->parts = gen->group[i].parts > g->parts ? gen->group[i].parts : g->parts;
+}
+
+static int lay_out(struct tpu_gen *gen)
+{
+	gen->weight_rows = 0;
+	return tpu_gen_layout(gen);
+}
+
+int tpu_gen_rooms(struct tpu_gen *gen)
+{
+	tpu_gen_groups(gen);
+	for (int s = 0; s < gen->n_stores && gen->options->host_io; s++)
+		gen->store[s].staged = !gen->store[s].absent && (gen->store[s].maker < 0 || gen->store[s].wanted);
+	if (lay_out(gen))
+		return NPL_ENOMEM;
+	find_images(gen);
+	bool fit = split_batch(gen);
+	while (!fit && send_home(gen)) {
+		if (lay_out(gen))
+			return NPL_ENOMEM;
+		fit = split_batch(gen);
+	}
+	int rc = fit ? 0 : tpu_gen_stream(gen);
+	if (rc)
+		return rc;
+	report(gen);
+	return place_in_host(gen);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * 16 x 16 bytes turned about their diagonal in registers: tensors keep an image's channels apart, the unified buffer side
+ * by side; filters keep their inputs side by side, a tile of weights its outputs. One byte at a time this would take
+ * longer than the product that it prepares. */
+#ifndef NPULAB_SYSTOLIC_GENERATE_TRANSPOSE_H
+#define NPULAB_SYSTOLIC_GENERATE_TRANSPOSE_H
+
+#include <emmintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TPU_SQUARE 16
+
+/* One round of a perfect shuffle: four of them bring byte (i, j) to (j, i). */
+static inline void tpu_shuffle(const __m128i in[TPU_SQUARE], __m128i out[TPU_SQUARE])
+{
+	for (int i = 0; i < TPU_SQUARE / 2; i++) {
+		out[2 * i] = _mm_unpacklo_epi8(in[i], in[i + TPU_SQUARE / 2]);
+		out[2 * i + 1] = _mm_unpackhi_epi8(in[i], in[i + TPU_SQUARE / 2]);
+	}
+}
+
+/* Row i of the square lies at from + i * stride; afterwards row[j] holds its column j. */
+static inline void tpu_transpose(const uint8_t *from, ptrdiff_t stride, __m128i row[TPU_SQUARE])
+{
+	__m128i other[TPU_SQUARE];
+	for (int i = 0; i < TPU_SQUARE; i++)
+		row[i] = _mm_loadu_si128((const __m128i *)(const void *)(from + i * stride));
+	tpu_shuffle(row, other);
+	tpu_shuffle(other, row);
+	tpu_shuffle(row, other);
+	tpu_shuffle(other, row);
+}
+
+static inline void tpu_store(uint8_t *to, __m128i row)
+{
+	_mm_storeu_si128((__m128i *)(void *)to, row);
+}
+
+#endif
