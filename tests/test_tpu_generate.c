@@ -268,3 +268,34 @@ Test(tpu_generate, small_buffers)
 	cr_assert(ran > 300 && parted > 150 && streamed > 150 && refused > 10,
 		  "%d ran, %d in parts, %d through host memory, %d refused", ran, parted, streamed, refused);
 }
+
+/* Rows of few channels that do not fit whole: strips of columns, with several pixels in a row of the buffer. */
+Test(tpu_generate, wide_images)
+{
+	int streamed = 0;
+	for (uint64_t seed = 1; seed <= most_seeds(); seed++) {
+		struct chain c;
+		struct ran r;
+		struct npl_err err = {0};
+		struct tpu_generate_options options = {0};
+		chain_start(&c, seed + 2000000);
+		const struct npl_tensor *x = chain_given(
+			&c, npl_shape_of(4, 1, chain_range(&c, 1, 4), chain_range(&c, 2, 6), chain_range(&c, 20, 60)));
+		struct tpu_config config = random_machine(&c.rng);
+		config.rows = chain_range(&c, 6, 12);
+		config.columns = chain_range(&c, 6, 12);
+		config.buffer_bytes = tpu_row_bytes(&config) * chain_range(&c, 3, 24);
+		if (chain_range(&c, 0, 1))
+			chain_conv(&c, x, 12);
+		else
+			chain_pool(&c, x);
+		if (chain_ok(&c, &config) && !tpu_generate(&config, c.list, 1, &options, &r.generated, &err)) {
+			tpu_generated_free(&r.generated);
+			cr_assert(run_chain(&c, &config, &options, seed, &r));
+			streamed += r.generated.host_bytes_for_size > 0;
+			run_end(&r);
+		}
+		chain_end(&c);
+	}
+	cr_assert_gt(streamed, 150);
+}

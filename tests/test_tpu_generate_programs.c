@@ -3,6 +3,7 @@
  * What generated programs look like, where it can be counted by hand: tiles, passes, activates, syncs, rows of the
  * unified buffer, bytes over the link. Values are test_tpu_generate.c's affair. */
 #include <criterion/criterion.h>
+#include <math.h>
 
 #include "systolic/generate.h"
 #include "systolic_support.h"
@@ -218,6 +219,12 @@ Test(tpu_generate_programs, rows_are_cut_into_equal_blocks)
 		for (int64_t k = 0; k < m.g.program.count; k++)
 			if (tpu_unit_of(m.g.program.instruction[k].opcode) == TPU_MATRIX)
 				cr_assert_leq(m.g.program.instruction[k].length, cases[i].longest);
+		int last = -1; /* while one block is read another is written */
+		for (int64_t k = 0; k < m.g.program.count; k++)
+			if (m.g.program.instruction[k].opcode == TPU_ACTIVATE) {
+				cr_assert_neq(m.g.program.instruction[k].acc, last);
+				last = m.g.program.instruction[k].acc;
+			}
 		tpu_generated_free(&m.g);
 	}
 }
@@ -363,6 +370,35 @@ Test(tpu_generate_programs, short_vectors_share_rows)
 	struct made m = make(&n, &config, false);
 	cr_assert_eq(m.g.peak_rows, (224 * 224 + 84) / 85 + 112 * 112 / 4);
 	tpu_generated_free(&m.g);
+}
+
+/* Ratios of scales are taken in the order that layer.h writes, to the last bit. */
+Test(tpu_generate_programs, scales_in_the_order_of_the_rule)
+{
+	struct tpu_config config = test_tpu_defaults();
+	bool matters = false;
+	for (int k = 0; k < 20; k++) {
+		struct net n = {0};
+		struct npl_tensor *a = tensor(&n, NPL_U8, npl_shape_of(2, 1, 8));
+		struct npl_tensor *b = tensor(&n, NPL_U8, npl_shape_of(2, 1, 8));
+		struct npl_tensor *y = add(&n, a, b);
+		n.layer[0].op = NPL_OP_MUL;
+		a->quant.scale = 0.1f + (float)k * 0.013f;
+		b->quant.scale = 0.3f;
+		y->quant.scale = 0.7f;
+		float expected = a->quant.scale * b->quant.scale / y->quant.scale, found = 0;
+		matters |= fabsf(expected - a->quant.scale / y->quant.scale * b->quant.scale) > 0;
+		struct made m = make(&n, &config, false);
+		for (int64_t i = 0; i < m.g.program.count; i++) {
+			const struct tpu_instruction *at = &m.g.program.instruction[i];
+			if (at->opcode == TPU_SET_CONFIG && at->acc == TPU_REG_SOURCE_SCALE)
+				memcpy(&found, &at->length, sizeof found);
+		}
+		cr_assert(!memcmp(&found, &expected, sizeof found), "%.9g, expected %.9g", (double)found,
+			  (double)expected);
+		tpu_generated_free(&m.g);
+	}
+	cr_assert(matters);
 }
 
 /* Four vectors of 64 channels are added as one of 256. */
