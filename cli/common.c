@@ -26,6 +26,8 @@ void cli_common_options(struct cli_common *c, struct cli_option *table)
 		{"timing-only", CLI_FLAG, &c->timing_only, 0, 0, NULL, "cycles and energy without values: much faster"},
 		{"no-accuracy", CLI_FLAG, &c->no_accuracy, 0, 0, NULL, "skip the float reference"},
 		{"seed", CLI_INT, &c->seed, 0, INT64_MAX, "N", "of random samples (default 1)"},
+		{"engine", CLI_TEXT, &c->engine, 0, 0, "fast|rtl",
+		 "of the simulated machines that have both (default fast)"},
 		{"threads", CLI_INT, &c->threads, 1, 1024, "N", "of the real processor (default: all)"},
 		{"json", CLI_TEXT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{"csv", CLI_TEXT, &c->csv, 0, 0, "FILE", "one line per layer and device"},

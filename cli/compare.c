@@ -34,6 +34,7 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 					  .set = common.set.item,
 					  .n_sets = common.set.n,
 					  .threads = (int)common.threads,
+					  .engine = common.engine,
 					  .no_accuracy = common.no_accuracy,
 					  .timing_only = common.timing_only,
 					  .progress = cli_progress_tell,

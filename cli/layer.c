@@ -173,6 +173,7 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 					  .set = o->common.set.item,
 					  .n_sets = o->common.set.n,
 					  .threads = (int)o->common.threads,
+					  .engine = o->common.engine,
 					  .timing_only = o->common.timing_only};
 	rc = npl_single_layer(&spec, &how, &comparison, o->common.output ? &output : NULL, err);
 	if (!rc) {
@@ -219,6 +220,8 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		{"seed", CLI_INT, &o.common.seed, 0, INT64_MAX, "N", "of the operands (default 1)"},
 		{"set", CLI_LIST_OF_TEXT, &o.common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of a device"},
 		{"timing-only", CLI_FLAG, &o.common.timing_only, 0, 0, NULL, "cycles and energy without values"},
+		{"engine", CLI_TEXT, &o.common.engine, 0, 0, "fast|rtl",
+		 "of the simulated machines that have both (default fast)"},
 		{"threads", CLI_INT, &o.common.threads, 1, 1024, "N", "of the real processor (default: all)"},
 		{"json", CLI_TEXT, &o.common.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{"csv", CLI_TEXT, &o.common.csv, 0, 0, "FILE", "one line per device"},

@@ -56,6 +56,7 @@ static int run_model(const char *model, const char *device, const char *rules, b
 					  .set = common->set.item,
 					  .n_sets = common->set.n,
 					  .threads = (int)common->threads,
+					  .engine = common->engine,
 					  .no_accuracy = common->no_accuracy,
 					  .timing_only = common->timing_only,
 					  .place = rules ? placement.device : NULL,

@@ -198,6 +198,9 @@ static int open_driver(struct npl_device *dev, const struct npl_device_options *
 		dev->state = NULL;
 		return npl_prefix(err, "%s", dev->machine.name);
 	}
+	if (options && options->engine && dev->driver->choose_engine &&
+	    dev->driver->choose_engine(dev->state, options->engine, err))
+		return npl_prefix(err, "%s", dev->machine.name);
 	dev->driver->describe(dev->state, &dev->info);
 	if (dev->info.n_stats > NPL_MAX_COUNTERS)
 		return npl_fail(err, NPL_EINTERNAL, "%s: %zu counters, at most %d", dev->machine.name,

@@ -23,6 +23,19 @@ static bool is_measured(const struct npl_device *device)
 	return kind != NPL_KIND_SIMULATED && kind != NPL_KIND_NULL;
 }
 
+/* --engine is for at least one of the devices. */
+static int check_engine(const struct npl_compare_options *options, struct npl_device *const *device,
+			struct npl_err *err)
+{
+	if (!options->engine)
+		return 0;
+	for (int d = 0; d < options->n_devices; d++)
+		if (npl_device_driver(device[d])->choose_engine)
+			return 0;
+	return npl_fail(err, NPL_EUSAGE, "--engine %s: none of the devices asked for has several engines",
+			options->engine);
+}
+
 int npl_devices_open(const struct npl_compare_options *options, struct npl_device **device, struct npl_err *err)
 {
 	const char **sets = calloc((size_t)options->n_sets + 1, sizeof *sets);
@@ -37,7 +50,8 @@ int npl_devices_open(const struct npl_compare_options *options, struct npl_devic
 				break;
 		}
 		const char *label = plain ? npl_device_name(plain) : name;
-		struct npl_device_options opening = {.set = sets, .threads = options->threads};
+		struct npl_device_options opening = {
+			.set = sets, .threads = options->threads, .engine = options->engine};
 		opening.n_sets = npl_device_sets(label, options->set, options->n_sets, sets);
 		for (int i = 0; i < options->n_sets; i++)
 			used[i] = used[i] || npl_device_sets(label, &options->set[i], 1, &(const char *){NULL});
@@ -54,6 +68,8 @@ int npl_devices_open(const struct npl_compare_options *options, struct npl_devic
 					      "%s and %s are both called '%s': give one machine file another `name:`",
 					      options->device_names[e], options->device_names[d],
 					      npl_device_name(device[d]));
+	if (!rc)
+		rc = check_engine(options, device, err);
 	for (int i = 0; i < options->n_sets && !rc; i++)
 		if (!used[i])
 			rc = npl_fail(err, NPL_EUSAGE, "--set %s: none of the devices asked for has this name",

@@ -125,13 +125,15 @@ static inline void interp_matrix(struct interp *m)
 	free(weight);
 }
 
-static inline int64_t interp_saturate(struct interp *m, float rounded, int64_t zero, enum tpu_type type)
+static inline int64_t interp_saturate(struct interp *m, float rounded, int64_t zero, enum tpu_type type,
+				      bool low_matters)
 {
 	static const double low[] = {-128, 0, -32768}, high[] = {127, 255, 32767};
 	double q = (double)rounded + (double)zero;
 	if (q >= low[type] && q <= high[type])
 		return (int64_t)q;
-	m->saturations++;
+	if (low_matters || q > high[type])
+		m->saturations++;
 	return (int64_t)(q < low[type] ? low[type] : high[type]);
 }
 
@@ -155,7 +157,7 @@ static inline int64_t interp_function(struct interp *m, int64_t q, enum tpu_func
 	int64_t f = interp_point(function, i) * (256 - r) + interp_point(function, i + 1) * r + 128;
 	f = f >= 0 ? f / 256 : -((-f + 255) / 256);
 	return interp_saturate(m, rintf((float)f * interp_float(m, TPU_REG_FUNCTION_SCALE)), zero,
-			       (enum tpu_type)m->reg[TPU_REG_RESULT_TYPE]);
+			       (enum tpu_type)m->reg[TPU_REG_RESULT_TYPE], true);
 }
 
 static inline int64_t interp_operand(struct interp *m, int64_t q, int64_t vector, int64_t lane)
@@ -181,13 +183,15 @@ static inline int64_t interp_operand(struct interp *m, int64_t q, int64_t vector
 			f += (float)o * interp_float(m, TPU_REG_OPERAND_SCALE);
 	}
 	return interp_saturate(m, rintf(f), table ? 0 : interp_signed(m, TPU_REG_RESULT_ZERO_POINT),
-			       table ? TPU_I16 : (enum tpu_type)m->reg[TPU_REG_RESULT_TYPE]);
+			       table ? TPU_I16 : (enum tpu_type)m->reg[TPU_REG_RESULT_TYPE],
+			       function != TPU_RELU && function != TPU_RELU6);
 }
 
 /* Steps 1 to 3 of source vector s, column j. */
 static inline int64_t interp_steps(struct interp *m, int64_t s, int64_t j)
 {
 	int64_t lane = m->reg[TPU_REG_RESULT_LANE] + j, vector = m->reg[TPU_REG_FIRST_SOURCE] + s, q;
+	enum tpu_function function = tpu_function_of(m->at->flags);
 	if (m->at->flags & TPU_ACTIVATE_FROM_BUFFER) {
 		q = interp_element(m, m->reg[TPU_REG_SOURCE], m->reg[TPU_REG_SOURCE_PLANE_ROWS],
 				   m->reg[TPU_REG_RESULT_PIXEL_LANES], m->reg[TPU_REG_RESULT_ROW_PIXELS], vector, lane,
@@ -207,9 +211,11 @@ static inline int64_t interp_steps(struct interp *m, int64_t s, int64_t j)
 		if (m->reg[TPU_REG_RESULT_TYPE] == TPU_I32)
 			return v;
 		q = interp_saturate(m, rintf((float)v * scale), interp_signed(m, TPU_REG_SOURCE_ZERO_POINT),
-				    (enum tpu_type)m->reg[TPU_REG_SOURCE_TYPE]);
+				    (enum tpu_type)m->reg[TPU_REG_SOURCE_TYPE],
+				    tpu_operand_of(m->at->flags) != TPU_NO_OPERAND ||
+					    (function != TPU_RELU && function != TPU_RELU6));
 	}
-	return interp_function(m, interp_operand(m, q, vector, lane), tpu_function_of(m->at->flags));
+	return interp_function(m, interp_operand(m, q, vector, lane), function);
 }
 
 static inline int64_t interp_pool(const struct interp *m, const int64_t *q, int64_t k)

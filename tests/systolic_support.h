@@ -9,7 +9,7 @@
 
 #include "npulab/int8.h"
 #include "support.h"
-#include "systolic/tpu.h"
+#include "systolic/engine.h"
 
 extern const struct npl_driver npl_driver_systolic;
 
@@ -159,6 +159,16 @@ static inline struct test_conv test_random_conv(uint64_t *rng, int64_t most_chan
 	return c;
 }
 
+static inline bool test_supported(const struct tpu_config *config, const struct npl_layer *layer, char *why, size_t n)
+{
+	void *state = NULL;
+	struct npl_err err = {0};
+	cr_assert_eq(npl_driver_systolic.open(config, &state, &err), 0, "%s", err.msg);
+	bool yes = npl_driver_systolic.supports(state, layer, why, n);
+	npl_driver_systolic.close(state);
+	return yes;
+}
+
 /* Runs a layer on a machine through the driver, expecting success; checks what the books check. */
 static inline struct npl_result test_run(const struct tpu_config *config, const struct npl_layer *layer)
 {
@@ -172,8 +182,8 @@ static inline struct npl_result test_run(const struct tpu_config *config, const 
 	npl_driver_systolic.close(state);
 	cr_assert_eq(result.macs, layer->macs);
 	uint64_t parts = 0;
-	for (size_t i = 0; i < TPU_STATS; i++)
-		if (tpu_stats_table[i].partition == 1)
+	for (size_t i = 0; i < TPU_COUNTERS; i++)
+		if (tpu_counter_table[i].partition == 1)
 			parts += result.counter[i];
 	cr_assert_eq(parts, result.cycles, "the parts sum to %llu of %llu cycles", (unsigned long long)parts,
 		     (unsigned long long)result.cycles);
@@ -184,8 +194,8 @@ static inline struct npl_result test_run(const struct tpu_config *config, const 
 
 static inline uint64_t test_counter(const struct npl_result *result, const char *name)
 {
-	for (size_t i = 0; i < TPU_STATS; i++)
-		if (!strcmp(tpu_stats_table[i].name, name))
+	for (size_t i = 0; i < TPU_COUNTERS; i++)
+		if (!strcmp(tpu_counter_table[i].name, name))
 			return result->counter[i];
 	cr_assert_fail("no counter %s", name);
 	return 0;

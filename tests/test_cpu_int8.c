@@ -89,7 +89,7 @@ static void dress(struct test_layer *t, enum npl_op op, int64_t channels, uint64
 	if (test_range(rng, 0, 2))
 		test_requantised(t, NPL_U8, (float)test_range(rng, 10, 900), (int32_t)test_range(rng, 0, 255));
 	test_layer_wire(t, op, macs);
-	t->layer.fused = test_range(rng, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
+	t->layer.fused = t->y.dtype != NPL_I32 && test_range(rng, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
 }
 
 Test(cpu_int8, products_equal_the_tpu)
@@ -169,9 +169,12 @@ Test(cpu_int8, relu_and_pooling_equal_the_tpu)
 		if (!make_unary(&t, op, &rng))
 			continue;
 		t.layer.fused = test_range(&rng, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
-		check_against_tpu(&config, &t, npl_op_defs[op].name);
+		char why[256];
+		if (test_supported(&config, &t.layer, why, sizeof why)) {
+			check_against_tpu(&config, &t, npl_op_defs[op].name);
+			done++;
+		}
 		test_layer_free(&t);
-		done++;
 	}
 }
 

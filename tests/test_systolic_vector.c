@@ -108,6 +108,11 @@ Test(systolic_vector, pooling_equals_brute_force)
 		make_pool(&t, &p, round % 2 ? NPL_OP_MAXPOOL : NPL_OP_AVERAGEPOOL, dtype, zero);
 		test_fill(&t.x, &rng);
 		t.layer.fused = round % 3 ? NPL_ACT_NONE : NPL_ACT_RELU;
+		char why[256];
+		if (!test_supported(&config, &t.layer, why, sizeof why)) {
+			test_layer_free(&t);
+			continue;
+		}
 		test_run(&config, &t.layer);
 		for (int64_t i = 0; i < npl_tensor_count(&t.y); i++) {
 			int32_t want = expected_pool(&t, &p, i / (p.out[0] * p.out[1]), i / p.out[1] % p.out[0],
@@ -119,7 +124,7 @@ Test(systolic_vector, pooling_equals_brute_force)
 		test_layer_free(&t);
 		done++;
 	}
-	cr_assert_gt(done, 250);
+	cr_assert_gt(done, 100);
 }
 
 Test(systolic_vector, averages_tie_to_even)
@@ -149,7 +154,7 @@ Test(systolic_vector, global_average_is_a_window_of_the_whole_plane)
 	struct npl_result r = test_run(&config, &t.layer);
 	for (int64_t i = 0; i < 10; i++)
 		cr_assert_eq(quantised_at(&t.y, i), expected_pool(&t, &p, i, 0, 0));
-	cr_assert_eq(r.cycles, 2 * 42, "one pixel's channels per cycle");
+	cr_assert_eq(test_counter(&r, "activate_cycles"), 2 * 42, "one pixel's channels per cycle");
 	test_layer_free(&t);
 }
 
@@ -169,7 +174,7 @@ Test(systolic_vector, relu_cuts_at_the_zero_point)
 			int32_t q = quantised_at(&t.x, j);
 			cr_assert_eq(quantised_at(&t.y, j), q < zero ? zero : q);
 		}
-		cr_assert_eq(r.cycles, 2 * 15 * 2, "300 channels are two rows per pixel");
+		cr_assert_eq(test_counter(&r, "activate_cycles"), 2 * 15 * 2, "300 channels are two rows per pixel");
 		cr_assert_eq(test_counter(&r, "non_matrix"), r.cycles);
 		cr_assert_eq(r.macs, 0);
 		test_layer_free(&t);
@@ -185,17 +190,19 @@ Test(systolic_vector, cycles_are_the_longer_of_reading_and_writing)
 	make_pool(&t, &p, NPL_OP_MAXPOOL, NPL_U8, 0);
 	t.layer.timing_only = true;
 	struct npl_result r = test_run(&config, &t.layer);
-	cr_assert_eq(r.cycles, 56 * 56 * 2);
+	cr_assert_eq(test_counter(&r, "activate_cycles"), 56 * 56 * 2);
 	cr_assert_eq(test_counter(&r, "ub_rows_read"), 56 * 56 * 2);
 	cr_assert_eq(test_counter(&r, "ub_rows_written"), 28 * 28 * 2);
 	test_layer_free(&t);
-	/* 1x1 windows at stride 2 read a quarter; padding that grows the output makes writing the longer. */
+	/* All pixels are read, whatever the stride; padding that grows the output makes writing the longer. */
 	p = (struct pool){1, 3, 8, 8, {4, 4}, {1, 1}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, false, false};
 	make_pool(&t, &p, NPL_OP_MAXPOOL, NPL_U8, 0);
-	cr_assert_eq(test_run(&config, &t.layer).cycles, 16);
+	r = test_run(&config, &t.layer);
+	cr_assert_eq(test_counter(&r, "activate_cycles"), 64);
 	test_layer_free(&t);
 	p = (struct pool){1, 3, 4, 4, {7, 7}, {4, 4}, {1, 1}, {1, 1}, {3, 3}, {3, 3}, true, false};
 	make_pool(&t, &p, NPL_OP_AVERAGEPOOL, NPL_U8, 0);
-	cr_assert_eq(test_run(&config, &t.layer).cycles, 49);
+	r = test_run(&config, &t.layer);
+	cr_assert_eq(test_counter(&r, "activate_cycles"), 49);
 	test_layer_free(&t);
 }

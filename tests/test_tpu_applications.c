@@ -52,8 +52,9 @@ Test(tpu_applications, timing_only)
 			cr_assert_eq(graph->n_inputs, apps[a].inputs);
 			cr_assert_eq(graph->n_outputs, apps[a].outputs);
 			cr_assert(files.source && files.license && strlen(files.description) < 60);
-			cr_assert_eq(npl_device_open("tpu_v1", &(struct npl_device_options){1, &sets[wide], 0}, &device,
-						     &err),
+			cr_assert_eq(npl_device_open("tpu_v1",
+						     &(struct npl_device_options){.n_sets = 1, .set = &sets[wide]},
+						     &device, &err),
 				     0, "%s", err.msg);
 			cr_assert_eq(npl_device_get_info(device)->format, wide ? NPL_FORMAT_INT8X16 : NPL_FORMAT_INT8);
 			struct npl_session_options how = {.n_devices = 1, .device = &device, .timing_only = true};

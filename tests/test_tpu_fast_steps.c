@@ -40,11 +40,11 @@ static void draw(struct vectors *v, uint64_t *rng)
 	}
 }
 
-static int64_t saturated(float value, int type, int64_t zero, uint64_t *changed)
+static int64_t saturated(float value, int type, int64_t zero, bool rectified, uint64_t *changed)
 {
 	double shifted = (double)nearbyintf(value) + (double)zero;
 	double kept = fmin(fmax(shifted, (double)least[type]), (double)most[type]);
-	*changed += kept != shifted;
+	*changed += rectified ? kept < shifted : kept != shifted;
 	return (int64_t)kept;
 }
 
@@ -65,14 +65,14 @@ Test(tpu_fast_steps, requantise)
 		int32_t zero = (int32_t)zero_of(type, &rng),
 			floor_ = (int32_t)test_range(&rng, least[type], most[type]);
 		int32_t ceiling = (int32_t)test_range(&rng, least[type], most[type]);
-		const struct tpu_fast_target target = tpu_fast_target_of((enum tpu_type)type, zero);
+		const struct tpu_fast_target target = tpu_fast_target_of((enum tpu_type)type, zero, seed % 2);
 		int16_t want[N], got[N];
 		draw(&v, &rng);
 		for (int j = 0; j < N; j++) {
 			int64_t exact = (int64_t)v.sum[j] + v.bias[j];
 			volatile float value = (float)(int32_t)(uint32_t)exact, scaled = value * v.scale[j];
 			wrapped += exact != (int32_t)exact;
-			want[j] = (int16_t)saturated(scaled, type, zero, &changed);
+			want[j] = (int16_t)saturated(scaled, type, zero, seed % 2, &changed);
 		}
 		EACH(steps)
 		{
@@ -102,7 +102,8 @@ Test(tpu_fast_steps, requantise)
 	}
 }
 
-static int64_t combined(const struct tpu_fast_operand *x, int64_t q, int64_t o, int type, uint64_t *changed)
+static int64_t combined(const struct tpu_fast_operand *x, int64_t q, int64_t o, int type, bool rectified,
+			uint64_t *changed)
 {
 	volatile float a = (float)(q - x->source_zero), b = (float)(o - x->operand_zero), value = a * x->source_scale;
 	if (x->kind == TPU_ADD) {
@@ -113,7 +114,7 @@ static int64_t combined(const struct tpu_fast_operand *x, int64_t q, int64_t o, 
 		volatile float product = (float)((q - x->source_zero) * (o - x->operand_zero));
 		value = product * x->source_scale;
 	}
-	return saturated(value, type, x->target.zero_point, changed);
+	return saturated(value, type, x->target.zero_point, rectified, changed);
 }
 
 Test(tpu_fast_steps, operands_and_scales)
@@ -130,15 +131,15 @@ Test(tpu_fast_steps, operands_and_scales)
 					     .operand_scale = test_range(&rng, 0, 1) ? 0.25f : any_scale(&rng)};
 		int16_t want[N], scaled[N], got[N];
 		draw(&v, &rng);
-		x.target = tpu_fast_target_of((enum tpu_type)type, (int32_t)zero_of(type, &rng));
+		x.target = tpu_fast_target_of((enum tpu_type)type, (int32_t)zero_of(type, &rng), seed % 2);
 		for (int j = 0; j < N; j++) {
 			if (x.kind == TPU_MULTIPLY) { /* products of 16-bit values have zero points of 0 */
 				v.q[j] = (int16_t)(v.q[j] / 2);
 				v.o[j] = (int16_t)(v.o[j] / 2);
 			}
-			want[j] = (int16_t)combined(&x, v.q[j], v.o[j], type, &changed);
+			want[j] = (int16_t)combined(&x, v.q[j], v.o[j], type, seed % 2, &changed);
 			volatile float value = (float)v.q[j] * x.source_scale;
-			scaled[j] = (int16_t)saturated(value, type, x.target.zero_point, &scale_changed);
+			scaled[j] = (int16_t)saturated(value, type, x.target.zero_point, seed % 2, &scale_changed);
 		}
 		EACH(steps)
 		{

@@ -161,11 +161,12 @@ static inline int64_t interpreter_get(const struct interpreter *p, const struct 
 	return t->type == TPU_I8 ? (int8_t)low : low;
 }
 
-static inline int64_t interpreter_saturate(struct interpreter *p, double rounded, int64_t type, int64_t zero_point)
+static inline int64_t interpreter_saturate(struct interpreter *p, double rounded, int64_t type, int64_t zero_point,
+					   bool rectified)
 {
 	static const double low[] = {-128, 0, -32768}, high[] = {127, 255, 32767};
 	double value = rounded + (double)zero_point, kept = fmin(fmax(value, low[type]), high[type]);
-	p->saturations += kept != value;
+	p->saturations += kept < value || (kept > value && !rectified);
 	return (int64_t)kept;
 }
 
@@ -175,7 +176,7 @@ static inline float interpreter_float(const struct interpreter *p, enum tpu_regi
 }
 
 static inline int64_t interpreter_operand(struct interpreter *p, int kind, int64_t q, int64_t o, int64_t type,
-					  int64_t zero)
+					  int64_t zero, bool rectified)
 {
 	volatile float a = (float)(q - interpreter_at(p, TPU_REG_SOURCE_ZERO_POINT));
 	volatile float b = (float)(o - interpreter_at(p, TPU_REG_OPERAND_ZERO_POINT));
@@ -188,7 +189,7 @@ static inline int64_t interpreter_operand(struct interpreter *p, int kind, int64
 		volatile float product = (float)((double)a * (double)b);
 		scaled = product * interpreter_float(p, TPU_REG_SOURCE_SCALE);
 	}
-	return interpreter_saturate(p, (double)nearbyintf(scaled), type, zero);
+	return interpreter_saturate(p, (double)nearbyintf(scaled), type, zero, rectified);
 }
 
 /* points of the table are those of libm */
@@ -209,7 +210,7 @@ static inline int64_t interpreter_function(struct interpreter *p, int function, 
 	}
 	double f = floor((double)(point[0] * (256 - r) + point[1] * r + 128) / 256);
 	volatile float scaled = (float)f * interpreter_float(p, TPU_REG_FUNCTION_SCALE);
-	return interpreter_saturate(p, (double)nearbyintf(scaled), interpreter_at(p, TPU_REG_RESULT_TYPE), zero);
+	return interpreter_saturate(p, (double)nearbyintf(scaled), interpreter_at(p, TPU_REG_RESULT_TYPE), zero, false);
 }
 
 /* Element j of source vector s before pooling. */
@@ -223,6 +224,7 @@ static inline int64_t interpreter_value(struct interpreter *p, const struct tpu_
 		interpreter_at(p, TPU_REG_OPERAND_TYPE), interpreter_at(p, TPU_REG_FIRST_SOURCE)};
 	int kind = (int)tpu_operand_of(at->flags), function = (int)tpu_function_of(at->flags);
 	bool table = function == TPU_SIGMOID || function == TPU_TANH;
+	bool rectified = function == TPU_RELU || function == TPU_RELU6;
 	int64_t type = interpreter_at(p, TPU_REG_RESULT_TYPE), q;
 	if (at->flags & TPU_ACTIVATE_FROM_BUFFER) {
 		q = interpreter_get(p, &source, s, j);
@@ -236,12 +238,13 @@ static inline int64_t interpreter_value(struct interpreter *p, const struct tpu_
 			return q;
 		volatile float wide = (float)q, scaled = wide * scale;
 		q = interpreter_saturate(p, (double)nearbyintf(scaled), source.type,
-					 interpreter_at(p, TPU_REG_SOURCE_ZERO_POINT));
+					 interpreter_at(p, TPU_REG_SOURCE_ZERO_POINT),
+					 kind == TPU_NO_OPERAND && rectified);
 	}
 	if (kind != TPU_NO_OPERAND)
 		q = interpreter_operand(p, kind, q, kind == TPU_SCALE ? 0 : interpreter_get(p, &operand, s, j),
 					table ? TPU_I16 : type,
-					table ? 0 : interpreter_at(p, TPU_REG_RESULT_ZERO_POINT));
+					table ? 0 : interpreter_at(p, TPU_REG_RESULT_ZERO_POINT), rectified);
 	return interpreter_function(p, function, q);
 }
 

@@ -58,7 +58,9 @@ struct npl_driver {
 	bool needs_machine;             /* true: cannot be opened without a machine file */
 	/* Opens with a config filled from params (borrowed until close). NPL_EDEVICE: cannot start, with the reason. */
 	int (*open)(const void *config, void **state, struct npl_err *err);
-	void (*close)(void *state);                                        /* accepts NULL */
+	void (*close)(void *state); /* accepts NULL */
+	/* Optional: the engine that runs from now on, by name. NPL_EUSAGE naming those there are. */
+	int (*choose_engine)(void *state, const char *name, struct npl_err *err);
 	void (*describe)(const void *state, struct npl_device_info *info); /* info is zeroed */
 	/* Can this layer run here? If not, the reason in why. Not an error. */
 	bool (*supports)(const void *state, const struct npl_layer *layer, char *why, size_t n);
@@ -73,6 +75,7 @@ struct npl_device_options {
 	int n_sets;
 	const char *const *set; /* "KEY=VALUE" without the machine's name */
 	int threads;            /* > 0: for drivers with a parameter `threads` */
+	const char *engine;     /* for drivers with several, NULL: the first */
 };
 
 struct npl_device; /* opaque: a driver opened with a machine */

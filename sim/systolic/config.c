@@ -78,6 +78,11 @@ const struct npl_param tpu_params[] = {
 	{0},
 };
 
+int64_t tpu_row_bytes(const struct tpu_config *config)
+{
+	return config->rows > config->columns ? config->rows : config->columns;
+}
+
 int64_t tpu_buffer_size_rows(const struct tpu_config *config)
 {
 	return config->buffer_bytes / tpu_row_bytes(config);

@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * The driver `systolic`: machines described by struct tpu_config behind the device interface. A layer whose
- * activations exceed the unified buffer is split over images; each part starts from cold, and the cycles add up. */
+ * The driver `systolic`: machines described by struct tpu_config behind the device interface. A layer becomes a program
+ * (generate.h) and the program runs on one of the two engines (engine.h). Its operands are in the unified buffer when it
+ * starts, as far as they fit, and its result ends there. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine.h"
+#include "generate.h"
+
+typedef int engine_run(const struct tpu_config *config, const struct tpu_program *program,
+		       const struct tpu_memory *memory, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
+		       struct npl_err *err);
+
+static const struct engine {
+	const char *name;
+	engine_run *run;
+} engines[] = {{"fast", tpu_run_fast}, {"rtl", tpu_run_rtl}};
 
 struct tpu {
 	const struct tpu_config *config;
-	struct npl_int8_memory memory; /* of the values */
+	const struct engine *engine;
+	uint8_t *buffer; /* the unified buffer; NULL until a layer with values */
 };
 
 static int tpu_open(const void *config, void **state, struct npl_err *err)
@@ -20,7 +31,7 @@ static int tpu_open(const void *config, void **state, struct npl_err *err)
 	struct tpu *tpu = malloc(sizeof *tpu);
 	if (!tpu)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	*tpu = (struct tpu){.config = config};
+	*tpu = (struct tpu){.config = config, .engine = engines};
 	*state = tpu;
 	return 0;
 }
@@ -29,16 +40,28 @@ static void tpu_close(void *state)
 {
 	struct tpu *tpu = state;
 	if (tpu)
-		npl_int8_memory_free(&tpu->memory);
+		free(tpu->buffer);
 	free(tpu);
+}
+
+static int tpu_choose_engine(void *state, const char *name, struct npl_err *err)
+{
+	for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
+		if (!strcmp(engines[i].name, name)) {
+			((struct tpu *)state)->engine = &engines[i];
+			return 0;
+		}
+	return npl_fail(err, NPL_EUSAGE, "there is no engine '%s', expected fast or rtl", name);
 }
 
 static void tpu_describe(const void *state, struct npl_device_info *info)
 {
-	const struct tpu_config *c = ((const struct tpu *)state)->config;
+	const struct tpu *tpu = state;
+	const struct tpu_config *c = tpu->config;
 	info->kind = NPL_KIND_SIMULATED;
 	info->format = c->precision == TPU_8X16 ? NPL_FORMAT_INT8X16 : NPL_FORMAT_INT8;
-	info->engine = "fast";
+	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
+	info->engine = tpu->engine->name;
 	info->clock_hz = (double)c->clock_hz;
 	info->peak_macs_per_second = (double)(c->rows * c->columns) * (double)c->clock_hz;
 	if (strcmp(c->static_origin, "absent")) { /* not known is not 0 W: the layers' results say "absent" */
@@ -47,8 +70,8 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	}
 	info->link = (struct npl_link){c->link_name, c->link_bytes_per_second, c->link_latency_seconds,
 				       c->link_pj_per_byte, c->link_origin};
-	info->stat = tpu_stats_table;
-	info->n_stats = TPU_STATS;
+	info->stat = tpu_counter_table;
+	info->n_stats = TPU_COUNTERS;
 	snprintf(info->detail, sizeof info->detail,
 		 "%lld x %lld cells at %g MHz, %g MiB unified buffer, %lld accumulator rows, weights at %g GB/s",
 		 (long long)c->rows, (long long)c->columns, (double)c->clock_hz / 1e6,
@@ -56,100 +79,118 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 		 (double)c->weight_bytes_per_second / 1e9);
 }
 
+static int generate(const struct tpu *tpu, const struct npl_layer *layer, bool timing_only,
+		    struct tpu_generated *generated, struct npl_err *err)
+{
+	const struct npl_tensor *wanted[] = {layer->out};
+	const struct tpu_generate_options options = {.n_wanted = 1, .wanted = wanted, .timing_only = timing_only};
+	return tpu_generate(tpu->config, &layer, 1, &options, generated, err);
+}
+
+/* Whether it fits is known when there is a program. */
+static bool tpu_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
+{
+	const struct tpu *tpu = state;
+	struct tpu_generated generated = {0};
+	struct npl_err err = {0};
+	if (!tpu_generate_supports(tpu->config, layer, why, n))
+		return false;
+	if (generate(tpu, layer, true, &generated, &err)) {
+		snprintf(why, n, "%s", err.msg);
+		return false;
+	}
+	tpu_generated_free(&generated);
+	return true;
+}
+
 static bool is_matrix(const struct npl_layer *layer)
 {
 	return layer->op == NPL_OP_CONV || layer->op == NPL_OP_GEMM;
 }
 
-static bool tpu_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
-{
-	const struct tpu_config *config = ((const struct tpu *)state)->config;
-	struct tpu_plan plan;
-	if (config->precision == TPU_8X16) {
-		snprintf(why, n, "instructions for 16-bit activations are not generated");
-		return false;
-	}
-	switch (layer->op) {
-	case NPL_OP_CONV:
-	case NPL_OP_GEMM:
-		return tpu_plan_layer(config, layer, &plan, why, n);
-	case NPL_OP_RELU:
-	case NPL_OP_MAXPOOL:
-	case NPL_OP_AVERAGEPOOL:
-	case NPL_OP_GLOBALAVERAGEPOOL:
-		return tpu_vector_supports(config, layer, why, n);
-	case NPL_OP_MATMUL:
-		snprintf(why, n, "the TPU v1 multiplies by weights from its weight memory, not by another activation");
-		return false;
-	default:
-		snprintf(why, n, "the TPU v1 has no %s", npl_op_defs[layer->op].name);
-		return false;
-	}
-}
-
-/* The least that must cross the ports: weights without padding, input that some window covers, output. */
-static void count_bytes(const struct tpu_config *config, const struct npl_layer *layer, const struct tpu_stats *stats,
-			struct npl_result *result)
+/* The least that must cross the ports: weights without padding, input that some window covers, output. A layer that only
+ * names parts of tensors (Concat, Slice) moves nothing: its neighbours read and write them where they are. */
+static void count_bytes(const struct tpu_config *config, const struct npl_layer *layer,
+			const struct tpu_counters *counter, struct npl_result *result)
 {
 	const struct npl_tensor *in = layer->in[0];
-	int64_t read = npl_tensor_count(in);
-	if (layer->op != NPL_OP_GEMM && layer->op != NPL_OP_RELU) {
+	uint64_t read = npl_tensor_bytes(in);
+	if (tpu_windows_ok(layer)) {
 		struct tpu_windows windows = tpu_windows_of(layer);
-		read = windows.in.images * windows.in.channels * tpu_touched_pixels(&windows);
+		read = (uint64_t)(windows.in.images * windows.in.channels * tpu_touched_pixels(&windows)) *
+		       npl_dtype_size(in->dtype);
 	}
-	result->bytes[NPL_MEM_DRAM] = stats->weight_bytes;
+	result->bytes[NPL_MEM_DRAM] = counter->weight_bytes;
 	result->bytes_at_least[NPL_MEM_DRAM] = is_matrix(layer) ? npl_tensor_bytes(layer->in[1]) : 0;
-	result->bytes[NPL_MEM_BUFFER] = (stats->ub_rows_read + stats->ub_rows_written) *
+	result->bytes[NPL_MEM_BUFFER] = (counter->ub_rows_read + counter->ub_rows_written) *
 					(uint64_t)tpu_row_bytes(config);
-	result->bytes_at_least[NPL_MEM_BUFFER] = (uint64_t)read + npl_tensor_bytes(layer->out);
+	if (result->bytes[NPL_MEM_BUFFER])
+		result->bytes_at_least[NPL_MEM_BUFFER] = read + npl_tensor_bytes(layer->out);
 }
 
-/* As few parts as fit, of equal size or one image apart: two schedules at most tell the cycles of all. */
-static uint64_t matrix_cycles(const struct tpu_config *config, const struct tpu_plan *plan, struct tpu_stats *stats)
+/* Passes of the array that one multiply-accumulate takes: operands of two bytes are taken apart. */
+static uint64_t passes_per_mac(const struct npl_layer *layer)
 {
-	int64_t parts = (plan->images + plan->images_at_once - 1) / plan->images_at_once;
-	int64_t images = plan->images / parts, larger = plan->images % parts;
-	const struct {
-		int64_t images, parts;
-	} sizes[] = {{images + 1, larger}, {images, parts - larger}};
-	uint64_t cycles = 0;
-	for (size_t i = 0; i < 2; i++) {
-		if (sizes[i].parts == 0)
-			continue;
-		struct tpu_stats part = {0};
-		cycles += tpu_schedule(config, plan, sizes[i].images, NULL, &part) * (uint64_t)sizes[i].parts;
-		tpu_stats_add(stats, &part, (uint64_t)sizes[i].parts);
+	return is_matrix(layer) ? npl_dtype_size(layer->in[0]->dtype) * npl_dtype_size(layer->in[1]->dtype) : 1;
+}
+
+static int report(const struct tpu_config *config, const struct npl_layer *layer, const struct tpu_outcome *outcome,
+		  struct npl_result *result, struct npl_err *err)
+{
+	result->cycles = outcome->cycles;
+	result->seconds = (double)outcome->cycles / (double)config->clock_hz;
+	result->seconds_from = NPL_FROM_MODEL;
+	result->macs = outcome->counter.useful_macs / passes_per_mac(layer);
+	result->overflows += outcome->overflows;
+	result->saturations += outcome->saturations;
+	npl_stats_read(tpu_counter_table, TPU_COUNTERS, &outcome->counter, result->counter);
+	count_bytes(config, layer, &outcome->counter, result);
+	return tpu_energy_of(config, &outcome->counter, outcome->cycles, result, err);
+}
+
+/* Memories for a program, the given tensors in them. host is the caller's to free. */
+static int fill_memory(struct tpu *tpu, const struct tpu_generated *generated, struct tpu_memory *memory,
+		       struct npl_err *err)
+{
+	size_t rows = (size_t)tpu_buffer_size_rows(tpu->config);
+	if (!tpu->buffer)
+		tpu->buffer = calloc(rows, (size_t)tpu_row_bytes(tpu->config));
+	*memory = (struct tpu_memory){.buffer = tpu->buffer,
+				      .weights = generated->weights,
+				      .weight_bytes = generated->weight_bytes,
+				      .host = calloc(generated->host_bytes + 1, 1),
+				      .host_bytes = generated->host_bytes};
+	if (!memory->buffer || !memory->host)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for the unified buffer and host memory");
+	for (int i = 0; i < generated->n_places; i++) {
+		const struct npl_tensor *tensor = generated->place[i].tensor;
+		if (generated->place[i].given && tpu_load_tensor(generated, tpu->config, tensor, tensor, memory, err))
+			return err->code;
 	}
-	return cycles;
+	return 0;
 }
 
 static int tpu_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
 	struct tpu *tpu = state;
-	const struct tpu_config *config = tpu->config;
-	struct tpu_stats stats = {0};
-	struct tpu_plan plan = {0};
+	struct tpu_generated generated = {0};
+	struct tpu_memory memory = {.timing_only = layer->timing_only};
+	struct tpu_outcome outcome = {0};
 	char why[200] = "";
-	if (!tpu_supports(state, layer, why, sizeof why))
+	if (!tpu_generate_supports(tpu->config, layer, why, sizeof why))
 		return npl_fail(err, NPL_EDEVICE, "%s", why);
-	if (is_matrix(layer)) {
-		tpu_plan_layer(config, layer, &plan, why, sizeof why);
-		result->cycles = matrix_cycles(config, &plan, &stats);
-	} else {
-		result->cycles = tpu_vector_cycles(config, layer, &stats);
-	}
-	result->seconds = (double)result->cycles / (double)config->clock_hz;
-	result->seconds_from = NPL_FROM_MODEL;
-	result->macs = stats.useful_macs;
-	npl_stats_read(tpu_stats_table, TPU_STATS, &stats, result->counter);
-	count_bytes(config, layer, &stats, result);
-	if (tpu_energy_of(config, &stats, result->cycles, result, err))
-		return NPL_EINTERNAL;
-	if (layer->timing_only)
-		return 0;
-	if (is_matrix(layer))
-		return tpu_matrix_values(config, &plan, layer, &tpu->memory, result, err);
-	return tpu_vector_values(layer, err);
+	int rc = generate(tpu, layer, layer->timing_only, &generated, err);
+	if (!rc && !layer->timing_only)
+		rc = fill_memory(tpu, &generated, &memory, err);
+	if (!rc)
+		rc = tpu->engine->run(tpu->config, &generated.program, &memory, NULL, &outcome, err);
+	if (!rc && !layer->timing_only)
+		rc = tpu_read_tensor(&generated, tpu->config, layer->out, layer->out, &memory, err);
+	if (!rc)
+		rc = report(tpu->config, layer, &outcome, result, err);
+	free(memory.host);
+	tpu_generated_free(&generated);
+	return rc;
 }
 
 const struct npl_driver npl_driver_systolic = {
@@ -160,6 +201,7 @@ const struct npl_driver npl_driver_systolic = {
 	.needs_machine = true,
 	.open = tpu_open,
 	.close = tpu_close,
+	.choose_engine = tpu_choose_engine,
 	.describe = tpu_describe,
 	.supports = tpu_supports,
 	.run = tpu_run,

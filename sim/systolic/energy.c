@@ -8,9 +8,9 @@
  * Not here: clock tree and pipeline registers, the activation unit's arithmetic, instruction issue, I/O of the weight
  * memory: no table has them for this chip. The static power is calibrated and holds whatever is constant. Energy per
  * byte that follows the size of a memory: the table is right for the sizes that it was made for. */
-#include "tpu.h"
+#include "engine.h"
 
-int tpu_energy_of(const struct tpu_config *config, const struct tpu_stats *stats, uint64_t cycles,
+int tpu_energy_of(const struct tpu_config *config, const struct tpu_counters *counter, uint64_t cycles,
 		  struct npl_result *result, struct npl_err *err)
 {
 	struct tpu_energy idle = {config->static_watts / (double)config->clock_hz * 1e12, config->static_origin};
@@ -20,11 +20,11 @@ int tpu_energy_of(const struct tpu_config *config, const struct tpu_stats *stats
 		uint64_t events;
 		const struct tpu_energy *each;
 	} parts[] = {
-		{"matrix unit", stats->useful_macs + stats->unused_macs, &config->cell},
-		{"unified buffer read", stats->ub_rows_read * row_bytes, &config->buffer_byte_read},
-		{"unified buffer write", stats->ub_rows_written * row_bytes, &config->buffer_byte_written},
-		{"accumulators", stats->accumulator_writes * row_words, &config->accumulator_word},
-		{"weight memory", stats->weight_bytes, &config->weight_byte},
+		{"matrix unit", counter->useful_macs + counter->unused_macs, &config->cell},
+		{"unified buffer read", counter->ub_rows_read * row_bytes, &config->buffer_byte_read},
+		{"unified buffer write", counter->ub_rows_written * row_bytes, &config->buffer_byte_written},
+		{"accumulators", counter->accumulator_writes * row_words, &config->accumulator_word},
+		{"weight memory", counter->weight_bytes, &config->weight_byte},
 		{"static", cycles, &idle},
 	};
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

@@ -71,6 +71,10 @@ struct tpu_outcome {
 	uint64_t saturations; /* values that a saturation changed */
 };
 
+/* Fills result->energy from the counters. */
+int tpu_energy_of(const struct tpu_config *config, const struct tpu_counters *counter, uint64_t cycles,
+		  struct npl_result *result, struct npl_err *err);
+
 /* Whether the program is well formed and can be run on this machine with these memories: opcodes, flags, fields, ranges,
  * window and layout, types, the order of sync and units; unless timing_only, host_bytes and tables with scales that are
  * no numbers. NPL_EINPUT with the instruction's place. `source` names the program in messages. memory NULL: only what

@@ -71,7 +71,7 @@ static void set_operand(struct tpu_fast_activation *a)
 					       .operand_scale = tpu_float(r, TPU_REG_OPERAND_SCALE),
 					       .target = a->result_target};
 	if (a->function == TPU_SIGMOID || a->function == TPU_TANH)
-		a->operand.target = tpu_fast_target_of(TPU_I16, 0);
+		a->operand.target = tpu_fast_target_of(TPU_I16, 0, false);
 }
 
 static int open_activation(struct tpu_fast_activation *a, struct tpu_fast_machine *m, const struct tpu_instruction *in,
@@ -94,8 +94,11 @@ static int open_activation(struct tpu_fast_activation *a, struct tpu_fast_machin
 	a->result.base = in->ub;
 	a->result.first = held(m, TPU_REG_FIRST_RESULT);
 	a->raw = a->result.type == TPU_I32;
-	a->source_target = tpu_fast_target_of(a->source.type, tpu_signed(&m->registers, TPU_REG_SOURCE_ZERO_POINT));
-	a->result_target = tpu_fast_target_of(a->result.type, tpu_signed(&m->registers, TPU_REG_RESULT_ZERO_POINT));
+	bool rectified = a->function == TPU_RELU || a->function == TPU_RELU6;
+	a->source_target = tpu_fast_target_of(a->source.type, tpu_signed(&m->registers, TPU_REG_SOURCE_ZERO_POINT),
+					      rectified && tpu_operand_of(in->flags) == TPU_NO_OPERAND);
+	a->result_target = tpu_fast_target_of(a->result.type, tpu_signed(&m->registers, TPU_REG_RESULT_ZERO_POINT),
+					      rectified);
 	set_operand(a);
 	a->bytes_at_once = !(in->flags & TPU_ACTIVATE_FROM_BUFFER) && a->operand.kind == TPU_NO_OPERAND &&
 			   a->function <= TPU_RELU6 && a->pooling == TPU_NO_POOLING && a->result.type <= TPU_U8;

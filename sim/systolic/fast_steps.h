@@ -11,8 +11,9 @@
 /* Where a rounded value ends up: value + zero_point within the type. */
 struct tpu_fast_target {
 	int32_t zero_point, low, high; /* of the value before the zero point is added */
+	int32_t counted_low;           /* below it a change counts: low, or the least there is where relu follows */
 };
-struct tpu_fast_target tpu_fast_target_of(enum tpu_type type, int32_t zero_point);
+struct tpu_fast_target tpu_fast_target_of(enum tpu_type type, int32_t zero_point, bool rectified);
 
 /* Second operands of a step. */
 struct tpu_fast_operand {

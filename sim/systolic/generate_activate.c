@@ -18,7 +18,7 @@ static unsigned operand_step(struct tpu_gen *gen, const struct tpu_gen_group *gr
 	float scale = source->scale / result->scale;
 	if (other) {
 		tpu_gen_set(gen, TPU_REG_OPERAND_TYPE, other->type);
-		tpu_gen_set(gen, TPU_REG_OPERAND_ZERO_POINT, other->zero_point);
+		tpu_gen_set_zero(gen, TPU_REG_OPERAND_ZERO_POINT, other->zero_point);
 	}
 	if (other && node->kind == TPU_GEN_ADD)
 		tpu_gen_set_scale(gen, TPU_REG_OPERAND_SCALE, other->scale / result->scale);
@@ -46,7 +46,7 @@ static unsigned function_step(struct tpu_gen *gen, const struct tpu_gen_group *g
 	const struct tpu_gen_node *node = &gen->node[group->function];
 	const struct tpu_gen_value *result = value_of(gen, group->function);
 	if (node->function == TPU_RELU6)
-		tpu_gen_set(gen, TPU_REG_RELU6_LIMIT, quantised(result, node->limit));
+		tpu_gen_set_zero(gen, TPU_REG_RELU6_LIMIT, quantised(result, node->limit));
 	else if (node->function != TPU_RELU)
 		tpu_gen_set_scale(gen, TPU_REG_FUNCTION_SCALE, 1.0f / 32768.0f / result->scale);
 	return TPU_WITH_FUNCTION(node->function);
@@ -78,9 +78,9 @@ static unsigned steps(struct tpu_gen *gen, const struct tpu_gen_group *group)
 	tpu_gen_set(gen, TPU_REG_RESULT_TYPE, result->type);
 	if (result->type == TPU_I32)
 		return 0;
-	tpu_gen_set(gen, TPU_REG_RESULT_ZERO_POINT, result->zero_point);
+	tpu_gen_set_zero(gen, TPU_REG_RESULT_ZERO_POINT, result->zero_point);
 	tpu_gen_set(gen, TPU_REG_SOURCE_TYPE, source->type);
-	tpu_gen_set(gen, TPU_REG_SOURCE_ZERO_POINT, source->zero_point);
+	tpu_gen_set_zero(gen, TPU_REG_SOURCE_ZERO_POINT, source->zero_point);
 	if (group->operand >= 0)
 		flags |= operand_step(gen, group, source);
 	if (group->function >= 0)

@@ -44,6 +44,7 @@ struct tpu_gen_emit {
 	struct request *request;
 	int64_t n_requests, requests_room;
 	struct tpu_registers held;
+	uint64_t of_format; /* a bit per register: set in this group */
 	struct tpu_gen_touch touch[MOST_TOUCHES];
 	int n_touches;
 	struct spans touched[TPU_UNITS][2][2]; /* by unit since the last sync on it, in_host, writes */
@@ -98,6 +99,7 @@ void tpu_gen_emit_close(struct tpu_gen *gen)
 void tpu_gen_layer(struct tpu_gen *gen, int layer)
 {
 	gen->emit->layer = layer;
+	gen->emit->of_format = 0;
 }
 
 static void append(struct tpu_gen *gen, struct tpu_instruction instruction, int64_t need)
@@ -125,6 +127,22 @@ void tpu_gen_set(struct tpu_gen *gen, enum tpu_register r, int64_t value)
 	set_bits(gen, r, (uint32_t)value);
 }
 
+/* Once per group whatever it held, so that a program's instructions do not depend on the values of scales and zero points,
+ * which a run without values has not. */
+static void set_format(struct tpu_gen *gen, enum tpu_register r, uint32_t bits)
+{
+	struct tpu_gen_emit *emit = gen->emit;
+	if (!(emit->of_format >> r & 1))
+		emit->held.value[r] = ~bits;
+	emit->of_format |= UINT64_C(1) << r;
+	set_bits(gen, r, bits);
+}
+
+void tpu_gen_set_zero(struct tpu_gen *gen, enum tpu_register r, int64_t zero_point)
+{
+	set_format(gen, r, (uint32_t)zero_point);
+}
+
 void tpu_gen_set_scale(struct tpu_gen *gen, enum tpu_register r, float scale)
 {
 	struct tpu_gen_emit *emit = gen->emit;
@@ -139,7 +157,7 @@ void tpu_gen_set_scale(struct tpu_gen *gen, enum tpu_register r, float scale)
 		scale = 0;
 	}
 	memcpy(&bits, &scale, sizeof bits);
-	set_bits(gen, r, bits);
+	set_format(gen, r, bits);
 }
 
 void tpu_gen_touch(struct tpu_gen *gen, bool in_host, bool writes, int64_t first, int64_t end)

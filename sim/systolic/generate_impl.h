@@ -211,7 +211,8 @@ int tpu_gen_emit_open(struct tpu_gen *gen);
 void tpu_gen_emit_close(struct tpu_gen *gen);
 void tpu_gen_layer(struct tpu_gen *gen, int layer);
 void tpu_gen_set(struct tpu_gen *gen, enum tpu_register r, int64_t value);
-/* A ratio of scales. */
+/* A zero point, or another number of a format; a ratio of scales. */
+void tpu_gen_set_zero(struct tpu_gen *gen, enum tpu_register r, int64_t zero_point);
 void tpu_gen_set_scale(struct tpu_gen *gen, enum tpu_register r, float scale);
 /* What the next instruction touches. */
 void tpu_gen_touch(struct tpu_gen *gen, bool in_host, bool writes, int64_t first, int64_t end);

@@ -111,8 +111,8 @@ static unsigned formats(struct tpu_gen *gen, const struct tpu_gen_group *group)
 	unsigned flags = x->type == TPU_U8 ? TPU_MATRIX_UNSIGNED_INPUTS : x->type == TPU_I16 ? TPU_MATRIX_INPUTS16 : 0;
 	if (group->wide_weights || (w && w->dtype == NPL_U8))
 		flags |= TPU_MATRIX_UNSIGNED_WEIGHTS;
-	tpu_gen_set(gen, TPU_REG_INPUT_ZERO_POINT, x->zero_point);
-	tpu_gen_set(gen, TPU_REG_WEIGHT_ZERO_POINT, w ? w->quant.zero_point : 0);
+	tpu_gen_set_zero(gen, TPU_REG_INPUT_ZERO_POINT, x->zero_point);
+	tpu_gen_set_zero(gen, TPU_REG_WEIGHT_ZERO_POINT, w ? w->quant.zero_point : 0);
 	return flags;
 }
 
