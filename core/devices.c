@@ -286,15 +286,74 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
 	return device->driver->supports(device->state, layer, why, n);
 }
 
+static int check_result(const struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
+			struct npl_err *err)
+{
+	if (device->info.clock_hz > 0) {
+		result->seconds = (double)result->cycles / device->info.clock_hz;
+		result->seconds_from = NPL_FROM_MODEL;
+	}
+	return npl_books_check(device->machine.name, &device->info, layer, result, err);
+}
+
 int npl_device_run(struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
 		   struct npl_err *err)
 {
 	struct npl_err local = {0};
 	if (device->driver->run(device->state, layer, result, &local))
 		return npl_fail(err, local.code, "%s: layer %s: %s", device->machine.name, layer->name, local.msg);
-	if (device->info.clock_hz > 0) {
-		result->seconds = (double)result->cycles / device->info.clock_hz;
-		result->seconds_from = NPL_FROM_MODEL;
-	}
-	return npl_books_check(device->machine.name, &device->info, layer, result, err);
+	return check_result(device, layer, result, err);
+}
+
+struct npl_device_chain {
+	struct npl_device *device;
+	struct npl_chain chain;
+	struct npl_chain_info info;
+	void *opened;
+};
+
+bool npl_device_has_chains(const struct npl_device *device)
+{
+	return device->driver->open_chain != NULL;
+}
+
+int npl_device_open_chain(struct npl_device *device, const struct npl_chain *chain, struct npl_device_chain **opened,
+			  struct npl_err *err)
+{
+	struct npl_err local = {0};
+	*opened = calloc(1, sizeof **opened);
+	if (!*opened)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	**opened = (struct npl_device_chain){.device = device, .chain = *chain};
+	if (!device->driver->open_chain(device->state, chain, &(*opened)->opened, &(*opened)->info, &local))
+		return 0;
+	free(*opened);
+	*opened = NULL;
+	return npl_fail(err, local.code, "%s: %s", device->machine.name, local.msg);
+}
+
+const struct npl_chain_info *npl_device_chain_info(const struct npl_device_chain *chain)
+{
+	return &chain->info;
+}
+
+int npl_device_run_chain(struct npl_device_chain *chain, const struct npl_chain_watcher *watcher,
+			 struct npl_result *results, struct npl_err *err)
+{
+	struct npl_device *device = chain->device;
+	struct npl_err local = {0};
+	if (device->driver->run_chain(device->state, chain->opened, watcher, results, &local))
+		return npl_fail(err, local.code, "%s: layers %s to %s: %s", device->machine.name,
+				chain->chain.layer[0]->name, chain->chain.layer[chain->chain.n - 1]->name, local.msg);
+	for (int i = 0; i < chain->chain.n; i++)
+		if (check_result(device, chain->chain.layer[i], &results[i], err))
+			return err->code;
+	return 0;
+}
+
+void npl_device_close_chain(struct npl_device_chain *chain)
+{
+	if (chain)
+		chain->device->driver->close_chain(chain->opened);
+	free(chain);
 }

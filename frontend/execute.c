@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * One batch through a session: each step in order, on its device, as a view or on the host. */
+ * One batch through a session: each step in order, on its device (in a chain of them where it has chains), as a view or
+ * on the host. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "chain.h"
 #include "live.h"
 #include "npulab/clock.h"
 #include "npulab/quantise.h"
@@ -17,7 +19,6 @@ static int gather_inputs(struct npl_live *live, const struct npl_node *node, con
 			 struct npl_err *err)
 {
 	enum npl_format format = npl_step_format(live->session, step);
-	layer->n_in = step->n_in;
 	for (int k = 0; k < step->n_in; k++) {
 		if (node->in[k] < 0 || (k > 0 && step->canonical))
 			continue;
@@ -31,33 +32,14 @@ static int gather_inputs(struct npl_live *live, const struct npl_node *node, con
 		view->owned = false;
 		view->shape = step->x_shape;
 		layer->in[0] = view;
-		layer->in[1] = &step->weight;
-		layer->in[2] = node->n_in > 2 && node->in[2] >= 0 ? &step->bias : NULL;
 	}
 	return 0;
 }
 
-/* In timing_only nobody made the weights: their descriptions are enough. */
-static void describe_weights(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
-			     struct npl_tensor *weight, struct npl_tensor *bias, struct npl_layer *layer)
-{
-	enum npl_format format = npl_step_format(s, step);
-	*weight = (struct npl_tensor){.dtype = npl_format_weight_dtype(format),
-				      .shape = s->graph->value[node->in[1]].shape,
-				      .quant = {.scale = 1}};
-	*bias = (struct npl_tensor){.dtype = format == NPL_FORMAT_F32 ? NPL_F32 : NPL_I32, .quant = {.scale = 1}};
-	if (step->op == NPL_OP_GEMM)
-		weight->shape = npl_shape_of(2, step->y_shape.dim[1], step->x_shape.dim[1]);
-	bias->shape = npl_shape_of(1, step->y_shape.dim[1]);
-	layer->in[1] = weight;
-	if (layer->in[2])
-		layer->in[2] = bias;
-}
-
-static void hash_tensor(const struct npl_session *s, const struct npl_tensor *tensor, char hex[65])
+void npl_hash_output(const struct npl_session *s, const struct npl_tensor *tensor, struct npl_layer_run *row)
 {
 	if (s->hash && tensor->data)
-		npl_sha256_hex(tensor->data, npl_tensor_bytes(tensor), hex);
+		npl_sha256_hex(tensor->data, npl_tensor_bytes(tensor), row->output_sha256);
 }
 
 static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row, double *wall, struct npl_err *err)
@@ -67,36 +49,27 @@ static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row
 	const struct npl_step *step = &s->step[i];
 	const struct npl_value *value = &s->graph->value[step->out];
 	enum npl_format format = npl_step_format(s, step);
-	struct npl_tensor view, weight, bias;
-	struct npl_tensor out = {
-		.name = value->name, .dtype = npl_format_dtype(format), .shape = step->y_shape, .quant = step->y_quant};
-	if (format == NPL_FORMAT_F32)
-		out.dtype = value->dtype;
-	struct npl_layer layer = {.name = node->name,
-				  .op = step->op,
-				  .attrs = &step->attrs,
-				  .fused = step->fused,
-				  .out = &out,
-				  .macs = node->macs,
-				  .timing_only = s->timing_only};
+	struct npl_tensor view;
+	struct npl_step_tensors tensors;
+	struct npl_layer layer;
+	npl_step_layer(s, i, &tensors, &layer);
 	if (gather_inputs(live, node, step, &view, &layer, row, err))
 		return err->code;
-	if (s->timing_only && step->canonical)
-		describe_weights(s, node, step, &weight, &bias, &layer);
-	if (!s->timing_only && npl_tensor_alloc(&out, err))
+	struct npl_tensor *out = &tensors.out;
+	if (!s->timing_only && npl_tensor_alloc(out, err))
 		return err->code;
 	double start = npl_clock_seconds();
 	int rc = npl_device_run(s->device[step->device], &layer, &row->result, err);
 	*wall += npl_clock_seconds() - start;
 	if (rc) {
-		npl_tensor_free(&out);
+		npl_tensor_free(out);
 		return rc;
 	}
-	out.shape = value->shape;
-	row->output_dtype = out.dtype;
-	row->output_quant = out.quant;
-	hash_tensor(s, &out, row->output_sha256);
-	return npl_live_put(live, step->out, format, step->device, &out, err);
+	out->shape = value->shape;
+	row->output_dtype = out->dtype;
+	row->output_quant = out->quant;
+	npl_hash_output(s, out, row);
+	return npl_live_put(live, step->out, format, step->device, out, err);
 }
 
 static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, struct npl_err *err)
@@ -132,7 +105,7 @@ static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, 
 		if (!rc && node->out[k] >= 0) {
 			if (k == 0) {
 				row->output_dtype = out[k].dtype;
-				hash_tensor(s, &out[k], row->output_sha256);
+				npl_hash_output(s, &out[k], row);
 			}
 			rc = npl_live_put(live, node->out[k], NPL_FORMAT_F32, NPL_ON_HOST, &out[k], err);
 		} else {
@@ -187,20 +160,25 @@ static int charge_surroundings(const struct npl_session *s, const struct npl_ste
 	return 0;
 }
 
-static int run_step(struct npl_live *live, int i, struct npl_layer_run *row, double *wall, struct npl_err *err)
+static void open_row(const struct npl_session *s, int i, struct npl_layer_run *row)
 {
-	struct npl_session *s = live->session;
-	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
 	row->node = i;
 	row->role = step->role;
 	row->note = step->note;
 	row->ran_on = step->device == NPL_ON_HOST ? "host" : npl_device_name(s->device[step->device]);
-	int rc = 0;
 	if (step->role == NPL_RAN && step->device != NPL_ON_HOST) {
 		row->stat = npl_device_get_info(s->device[step->device])->stat;
 		row->n_stats = npl_device_get_info(s->device[step->device])->n_stats;
 	}
+}
+
+static int run_step(struct npl_live *live, int i, struct npl_layer_run *row, double *wall, struct npl_err *err)
+{
+	struct npl_session *s = live->session;
+	const struct npl_node *node = &s->graph->node[i];
+	const struct npl_step *step = &s->step[i];
+	int rc = 0;
 	if (step->role == NPL_VIEW)
 		rc = npl_live_view(live, node->in[0], node->out[0], err);
 	else if (step->role == NPL_RAN)
@@ -259,7 +237,15 @@ int npl_session_run(struct npl_session *s, const struct npl_tensor *inputs, stru
 	if (!rc)
 		rc = npl_live_open(s, inputs, &live, err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++)
-		rc = run_step(&live, i, &run->layer[i], &wall, err);
+		open_row(s, i, &run->layer[i]);
+	const struct npl_session_chain *chain = s->chain, *end = s->chain + s->n_chains;
+	for (int i = 0; i < graph->n_nodes && !rc; i++)
+		if (chain < end && i == chain->first) {
+			rc = npl_chain_run(&live, chain, run, &wall, err);
+			i = chain++->last;
+		} else {
+			rc = run_step(&live, i, &run->layer[i], &wall, err);
+		}
 	if (!rc)
 		rc = take_outputs(&live, outputs, run, err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++) {

@@ -45,6 +45,9 @@ int npl_live_view(struct npl_live *live, int in, int out, struct npl_err *err);
 /* One reader of v is done; frees it after the last. */
 void npl_live_done(struct npl_live *live, int v);
 
+/* execute.c: hashes what a layer made for its row, if the session does that. */
+void npl_hash_output(const struct npl_session *s, const struct npl_tensor *tensor, struct npl_layer_run *row);
+
 /* Charges the host for an operator or a conversion. */
 void npl_charge_host(const struct npl_session *s, struct npl_layer_run *row, uint64_t macs, uint64_t elements,
 		     uint64_t bytes);

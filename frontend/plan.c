@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chain.h"
 #include "npulab/quantise.h"
-#include "session_impl.h"
 
 /* The single node reading value v, if there is just one and v is no output of the graph. */
 static int sole_reader(const struct npl_graph *graph, int v)
@@ -298,6 +298,8 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	s->graph = graph;
 	s->n_devices = options->n_devices;
 	s->timing_only = options->timing_only;
+	s->host_io = options->host_io;
+	s->sync_layers = options->sync_layers;
 	s->hash = true;
 	s->device = calloc((size_t)options->n_devices + 1, sizeof *s->device);
 	s->step = calloc((size_t)graph->n_nodes + 1, sizeof *s->step);
@@ -313,6 +315,8 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 		rc = npl_host_load(&s->arena, &s->host, err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++)
 		rc = plan_node(s, i, options->place, err);
+	if (!rc)
+		rc = npl_chains_open(s, err);
 	if (rc) {
 		npl_session_close(s);
 		return rc;
@@ -330,6 +334,7 @@ void npl_session_close(struct npl_session *s)
 {
 	if (!s)
 		return;
+	npl_chains_close(s);
 	for (int i = 0; s->step && i < s->graph->n_nodes; i++) {
 		npl_tensor_free(&s->step[i].weight);
 		npl_tensor_free(&s->step[i].bias);

@@ -93,6 +93,8 @@ int npl_run_add(struct npl_run *sum, const struct npl_run *run, struct npl_err *
 		if (merge_result(&row->result, &add->result, err))
 			return err->code;
 	}
+	if (run->peak_buffer_bytes > sum->peak_buffer_bytes)
+		sum->peak_buffer_bytes = run->peak_buffer_bytes;
 	sum->wall_seconds += run->wall_seconds;
 	return npl_run_total(sum, err);
 }

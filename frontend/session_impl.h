@@ -25,17 +25,21 @@ struct npl_step {
 	float *channel_scale;
 };
 
+struct npl_session_chain; /* chain.h */
+
 struct npl_session {
 	struct npl_graph *graph;
 	int n_devices;
 	struct npl_device **device;
-	struct npl_step *step;   /* per node */
-	struct npl_range *range; /* per value; NULL when no device needs it */
-	int *range_of;           /* per value: whose range its quantised form uses (values that keep their input's) */
-	int *group; /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
+	struct npl_step *step;           /* per node */
+	int n_chains;                    /* runs of steps that go to their device together; the others go one by one */
+	struct npl_session_chain *chain; /* in the order of nodes */
+	struct npl_range *range;         /* per value; NULL when no device needs it */
+	int *range_of; /* per value: whose range its quantised form uses (values that keep their input's) */
+	int *group;    /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
 	struct npl_host host;
 	bool host_loaded;
-	bool timing_only, hash;
+	bool timing_only, hash, host_io, sync_layers;
 	struct npl_arena arena;
 };
 
@@ -47,6 +51,12 @@ struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format 
 int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, struct npl_err *err);
 /* From now on the two values have one scale and zero point in every format, over what both took. */
 void npl_ranges_join(struct npl_session *s, int a, int b);
+
+/* step_layer.c: the step as a layer, all but the inputs that are values: in[0], or all in[] where it is not canonical. */
+struct npl_step_tensors {
+	struct npl_tensor out, weight, bias;
+};
+void npl_step_layer(const struct npl_session *s, int i, struct npl_step_tensors *tensors, struct npl_layer *layer);
 
 /* Prepares weight and bias of a canonical step in its device's format. */
 int npl_step_weights(struct npl_session *s, const struct npl_node *node, struct npl_step *step, struct npl_err *err);

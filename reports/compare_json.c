@@ -114,7 +114,8 @@ static void put_layer(struct npl_json *json, const struct npl_comparison *c, con
 	npl_json_i64(json, "transfers", row->transfers);
 	npl_json_text(json, "output_sha256", row->output_sha256);
 	npl_json_open(json, "output", '{');
-	npl_json_string(json, "type", row->role == NPL_RAN ? npl_dtype_name(row->output_dtype) : NULL);
+	bool has_type = row->role == NPL_RAN || row->output_quant.scale > 0;
+	npl_json_string(json, "type", has_type ? npl_dtype_name(row->output_dtype) : NULL);
 	npl_json_double(json, "scale", row->output_quant.scale > 0 ? (double)row->output_quant.scale : NAN);
 	npl_json_double(json, "zero_point", row->output_quant.scale > 0 ? (double)row->output_quant.zero_point : NAN);
 	npl_json_close(json, '}');

@@ -380,4 +380,20 @@ static inline void chain_end(struct chain *c)
 		npl_tensor_free(&c->tensor[i]);
 }
 
+/* Up to so many layers behind one given tensor, or several. */
+static inline void chain_random(struct chain *c, uint64_t seed, int most_layers)
+{
+	chain_start(c, seed);
+	int n = (int)chain_range(c, 1, most_layers);
+	if (chain_range(c, 0, 3) == 0)
+		chain_given(c, npl_shape_of(2, chain_range(c, 1, 20), chain_range(c, 1, 70)));
+	else if (chain_range(c, 0, 5) == 0)
+		chain_given(c, npl_shape_of(3, chain_range(c, 1, 3), chain_range(c, 1, 20), chain_range(c, 1, 12)));
+	else
+		chain_given(c, npl_shape_of(4, chain_range(c, 1, chain_range(c, 0, 1) ? 3 : 8), chain_range(c, 1, 40),
+					    chain_range(c, 1, 9), chain_range(c, 1, 7)));
+	while (c->n_layers < n)
+		chain_step(c, 40);
+}
+
 #endif

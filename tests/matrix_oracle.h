@@ -131,11 +131,12 @@ static inline void oracle_accumulators(struct oracle *o, struct oracle_control e
 		int32_t sum = oracle_arriving_sum(o, c);
 		int64_t exact = (int64_t)sum * ((int64_t)1 << control.shift);
 		exact += control.accumulate ? *accumulator : 0;
-		o->overflows += exact > INT32_MAX || exact < INT32_MIN;
+		bool overflows = exact > INT32_MAX || exact < INT32_MIN;
+		o->overflows += overflows;
 		uint32_t wrapped = (uint32_t)sum << control.shift;
 		wrapped += control.accumulate ? (uint32_t)*accumulator : 0;
 		memcpy(accumulator, &wrapped, sizeof wrapped);
-		o->write[c] = (struct tpu_matrix_write){c, control.address, sum, *accumulator};
+		o->write[c] = (struct tpu_matrix_write){c, control.address, sum, *accumulator, overflows};
 	}
 }
 

@@ -119,7 +119,7 @@ static inline void interp_matrix(struct interp *m)
 		}
 		uint64_t cycles = flags & TPU_MATRIX_INPUTS16 ? 2 : 1;
 		m->active += cycles;
-		m->useful += cycles * (m->reg[TPU_REG_USEFUL_CELLS] ? m->reg[TPU_REG_USEFUL_CELLS] : rows * columns);
+		m->useful += cycles * m->reg[TPU_REG_USEFUL_CELLS];
 	}
 	free(in);
 	free(weight);

@@ -30,6 +30,7 @@ struct rules {
 	int64_t *tile_by, *table_by;                   /* instruction that switches to it; -1 */
 	uint64_t *begun;                               /* read_weights: cycle in which its first transfer begins */
 	unsigned char *cycle_kind;                     /* of each cycle */
+	int64_t *cycle_of;                             /* the matrix instruction that it belongs to; -1 */
 	char *why;
 	size_t n;
 };
@@ -101,14 +102,14 @@ static void fill_step(struct rules *r, int64_t i, const struct tpu_registers *g,
 	const struct tpu_config *m = &r->c->config;
 	const struct tpu_instruction *in = r->c->program.instruction + i;
 	struct step *s = r->step + i;
-	uint64_t cells = (uint64_t)(m->rows * m->columns), useful = g->value[TPU_REG_USEFUL_CELLS];
+	uint64_t useful = g->value[TPU_REG_USEFUL_CELLS];
 	wide bytes = (wide)in->length * g->value[TPU_REG_HOST_ROW_BYTES];
 	uint64_t rate = tpu_link_bytes_per_second(m);
 	s->item = -1;
 	switch (s->unit) {
 	case TPU_MATRIX:
 		s->enters = (uint64_t)in->length << !!(in->flags & TPU_MATRIX_INPUTS16);
-		s->useful = s->enters * (useful ? useful : cells);
+		s->useful = s->enters * useful;
 		s->rows_read = s->enters;
 		s->writes_acc = true;
 		if (in->flags & TPU_MATRIX_SWITCH)
@@ -267,15 +268,17 @@ static uint64_t started(const struct rules *r, int64_t i)
 	}
 }
 
-/* Marks cycles from first to before end of kind `of` as kind `as`. */
-static void mark(struct rules *r, uint64_t first, uint64_t end, unsigned char of, unsigned char as)
+enum { NON_MATRIX, ACTIVE, SHIFT, STALL, INPUT, RAW, KINDS };
+
+/* Marks non-matrix cycles from first to before end as of another kind, for an instruction or -1. */
+static void mark(struct rules *r, uint64_t first, uint64_t end, unsigned char as, int64_t instruction)
 {
 	for (uint64_t t = first; t < end && t < r->run->outcome.cycles; t++)
-		if (r->cycle_kind[t] == of)
+		if (r->cycle_kind[t] == NON_MATRIX) {
 			r->cycle_kind[t] = as;
+			r->cycle_of[t] = instruction;
+		}
 }
-
-enum { NON_MATRIX, ACTIVE, SHIFT, STALL, INPUT, RAW, KINDS };
 
 /* Issue, in order; and what issue waited for in the cycles that are non_matrix. */
 static bool issue_rule(struct rules *r)
@@ -300,8 +303,8 @@ static bool issue_rule(struct rules *r)
 			}
 		if (!is(r, "issued", i, at(r, TPU_ISSUED, i), issue))
 			return false;
-		mark(r, look, input, NON_MATRIX, INPUT);
-		mark(r, input, raw, NON_MATRIX, RAW);
+		mark(r, look, input, INPUT, -1);
+		mark(r, input, raw, RAW, -1);
 		if (u < TPU_UNITS)
 			before[u]++;
 		look = issue + (uint64_t)(m->issue_cycles + (in->opcode == TPU_SYNC ? m->sync_cycles : 0));
@@ -316,15 +319,41 @@ static void mark_matrix(struct rules *r)
 		int64_t i = r->of_unit[TPU_MATRIX][n];
 		const struct step *s = r->step + i;
 		uint64_t start = at(r, TPU_MATRIX_STARTED, i), can = at(r, TPU_ISSUED, i) + 1;
-		mark(r, start, start + s->enters, NON_MATRIX, ACTIVE);
+		mark(r, start, start + s->enters, ACTIVE, i);
 		if (s->before >= 0)
 			can = larger(can, at(r, TPU_MATRIX_STARTED, s->before) + r->step[s->before].enters);
 		if (s->item < 0)
 			continue;
 		uint64_t popped = at(r, TPU_TILE_POPPED, s->item), shifted = at(r, TPU_TILE_SHIFTED, s->item);
-		mark(r, larger(can, shifted), popped, NON_MATRIX, SHIFT);
-		mark(r, can, shifted < popped ? shifted : popped, NON_MATRIX, STALL);
+		mark(r, larger(can, shifted), popped, SHIFT, i);
+		mark(r, can, shifted < popped ? shifted : popped, STALL, i);
 	}
+}
+
+/* Whether a span's cycles are all of its kind and belong to its instruction. That there are no others follows from the
+ * counters. */
+static bool span_rule(struct rules *r, const struct tpu_spent *span)
+{
+	static const unsigned char kinds[TPU_SPENDINGS] = {ACTIVE, STALL, SHIFT, NON_MATRIX, RAW, INPUT};
+	for (uint64_t t = span->from; t < span->to && t < r->run->outcome.cycles; t++) {
+		unsigned char kind = r->cycle_kind[t];
+		if (span->what == TPU_SPENT_NON_MATRIX && (kind == INPUT || kind == RAW))
+			kind = NON_MATRIX;
+		if (!is(r, "kind of a span's cycle", (int64_t)t, kinds[span->what], kind) ||
+		    !is(r, "instruction of a span's cycle", (int64_t)t, (uint64_t)span->instruction,
+			(uint64_t)r->cycle_of[t]))
+			return false;
+	}
+	return true;
+}
+
+static bool all_spans(struct rules *r)
+{
+	for (int s = 0; s < PROGRAM_STREAMS; s++)
+		for (int64_t i = 0; i < r->run->spans[s].count; i++)
+			if (!span_rule(r, r->run->spans[s].span + i))
+				return false;
+	return true;
 }
 
 static bool counter_rule(struct rules *r)
@@ -394,7 +423,7 @@ static bool all_rules(struct rules *r)
 			break;
 		}
 	mark_matrix(r);
-	return issue_rule(r) && counter_rule(r);
+	return issue_rule(r) && counter_rule(r) && all_spans(r);
 }
 
 bool program_follows_rules(const struct program_case *c, const struct program_run *run, char *why, size_t n)
@@ -408,7 +437,8 @@ bool program_follows_rules(const struct program_case *c, const struct program_ru
 	r.tile_by = malloc(tiles * sizeof *r.tile_by);
 	r.table_by = malloc(tables * sizeof *r.table_by);
 	r.cycle_kind = ok ? calloc(run->outcome.cycles + 1, 1) : NULL;
-	ok = r.step && r.begun && r.tile_by && r.table_by && r.cycle_kind;
+	r.cycle_of = ok ? malloc((run->outcome.cycles + 1) * sizeof *r.cycle_of) : NULL;
+	ok = r.step && r.begun && r.tile_by && r.table_by && r.cycle_kind && r.cycle_of;
 	for (int u = 0; u < TPU_UNITS; u++) {
 		r.of_unit[u] = malloc(count * sizeof *r.of_unit[u]);
 		ok = ok && r.of_unit[u];
@@ -418,6 +448,8 @@ bool program_follows_rules(const struct program_case *c, const struct program_ru
 			r.tile_by[i] = -1;
 		for (size_t i = 0; i < tables; i++)
 			r.table_by[i] = -1;
+		for (uint64_t t = 0; t < run->outcome.cycles; t++)
+			r.cycle_of[t] = -1;
 		ok = all_rules(&r);
 	} else {
 		snprintf(why, n, "out of memory for %llu cycles", (unsigned long long)run->outcome.cycles);
@@ -429,5 +461,6 @@ bool program_follows_rules(const struct program_case *c, const struct program_ru
 	free(r.tile_by);
 	free(r.table_by);
 	free(r.cycle_kind);
+	free(r.cycle_of);
 	return ok;
 }

@@ -65,6 +65,13 @@ static void happened(void *context, const struct tpu_happened *event)
 	events->seen++;
 }
 
+static void spent(void *context, const struct tpu_spent *span)
+{
+	struct program_run *run = context;
+	if (!program_spans_add(run->spans, span))
+		say(run, "no such kind, or no memory", "spent", span->what);
+}
+
 static uint64_t mix(uint64_t hash, const uint8_t *bytes, int64_t count)
 {
 	for (int64_t i = 0; i < count; i++)
@@ -164,7 +171,9 @@ static bool open_run(struct program_run *run, const struct program_case *c, bool
 	run->retired = calloc(count, sizeof *run->retired);
 	run->retired_hash = calloc(count, sizeof *run->retired_hash);
 	run->result = calloc(count, sizeof *run->result);
-	bool ok = run->retired && run->retired_hash && run->result && (timing_only || (run->buffer && run->host));
+	run->faults = calloc(count, sizeof *run->faults);
+	bool ok = run->retired && run->retired_hash && run->result && run->faults &&
+		  (timing_only || (run->buffer && run->host));
 	for (int kind = 0; kind < TPU_HAPPENINGS && ok; kind++) {
 		struct program_events *events = &run->events[kind];
 		events->count = indices(&c->program, kind);
@@ -187,7 +196,7 @@ bool program_run(struct program_run *run, program_engine *engine, const struct p
 				    .host = run->host,
 				    .host_bytes = c->host_bytes,
 				    .timing_only = timing_only};
-	struct tpu_watcher watcher = {happened, retired, run};
+	struct tpu_watcher watcher = {happened, retired, run, spent, run->faults};
 	run->rc = engine(&c->config, &c->program, &memory, &watcher, &run->outcome, &run->err);
 	return run->rc != NPL_ENOMEM;
 }
@@ -199,6 +208,8 @@ void program_run_free(struct program_run *run)
 	free(run->retired);
 	free(run->retired_hash);
 	free(run->result);
+	free(run->faults);
+	program_spans_free(run->spans);
 	for (int kind = 0; kind < TPU_HAPPENINGS; kind++)
 		free(run->events[kind].cycle);
 	*run = (struct program_run){0};
@@ -307,6 +318,27 @@ static bool same_retirement(const struct program_run *a, const struct program_ru
 	return true;
 }
 
+static bool same_faults(const struct program_run *a, const struct program_run *b, char *why, size_t n)
+{
+	for (int64_t i = 0; i < a->c->program.count; i++) {
+		const struct tpu_faults *x = a->faults + i, *y = b->faults + i;
+		if (x->overflows == y->overflows && x->saturations == y->saturations)
+			continue;
+		snprintf(why, n, "instruction %lld has %llu and %llu overflows, %llu and %llu saturations",
+			 (long long)i, (unsigned long long)x->overflows, (unsigned long long)y->overflows,
+			 (unsigned long long)x->saturations, (unsigned long long)y->saturations);
+		return false;
+	}
+	return true;
+}
+
+static bool adds_up(const struct program_run *run, char *why, size_t n)
+{
+	const struct tpu_program *program = &run->c->program;
+	return program_spans_add_up(run->spans, program, &run->outcome, why, n) &&
+	       program_faults_add_up(run->faults, program, &run->outcome, why, n);
+}
+
 bool program_same(const struct program_run *a, const struct program_run *b, bool times_only, char *why, size_t n)
 {
 	if (a->rc != b->rc || (a->rc && !same_refusal(a, b))) {
@@ -325,5 +357,6 @@ bool program_same(const struct program_run *a, const struct program_run *b, bool
 			    !same_bytes("host memory", a->host, b->host, c->host_bytes, row_bytes, why, n)))
 		return false;
 	return same_events(a, b, why, n) && same_outcome(&a->outcome, &b->outcome, times_only, why, n) &&
-	       same_retirement(a, b, times_only, why, n);
+	       same_retirement(a, b, times_only, why, n) && program_spans_same(a->spans, b->spans, why, n) &&
+	       (times_only || same_faults(a, b, why, n)) && adds_up(a, why, n) && adds_up(b, why, n);
 }

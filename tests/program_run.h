@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * One run of a program on an engine of the systolic machines, with all that can be seen of it: memories, counters, every
- * event, and what each instruction left in memory when it retired. And what must be true of it: that two runs are the
- * same, and that one is as docs/tpu-isa.md says (program_rules.c). */
+ * One run of a program on an engine of the systolic machines, with all that can be seen of it: memories, counters,
+ * every event, what each cycle was spent on, and what each instruction left in memory when it retired. And what must
+ * be true of it: that two runs are the same, and that one is as docs/tpu-isa.md says (program_rules.c). */
 #ifndef TESTS_PROGRAM_RUN_H
 #define TESTS_PROGRAM_RUN_H
 
 #include <stdio.h>
 
+#include "program_spans.h"
 #include "program_stimulus.h"
 
 typedef int program_engine(const struct tpu_config *config, const struct tpu_program *program,
@@ -39,7 +40,9 @@ struct program_run {
 	struct program_events events[TPU_HAPPENINGS];
 	int *retired;           /* by instruction: how often */
 	uint64_t *retired_hash; /* what it had written by then */
-	char wrong[160];        /* an event that cannot be; empty: none */
+	struct program_spans spans[PROGRAM_STREAMS];
+	struct tpu_faults *faults; /* by instruction */
+	char wrong[160];           /* an event that cannot be; empty: none */
 	/* while it runs */
 	const struct program_case *c;
 	struct program_result *result;

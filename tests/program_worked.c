@@ -22,6 +22,7 @@ struct worked {
 	struct expected event[8]; /* what is left out says that i0 issues in cycle 0 */
 	uint64_t cycles;
 	uint64_t array_active, weight_stall, weight_shift, input_stall, raw_stall;
+	const char *spans, *faults; /* in the words of program_spans.h; faults NULL: none */
 	/* what is not as in the machine above; 0: it is */
 	int64_t fifo_tiles, tables, queue, weight_rate, registers, activate_cycles, activate_registers, issue, sync;
 	const char *buffer; /* the first rows of it at the end, three bytes each, in hexadecimal */
@@ -52,6 +53,7 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_MATRIX_WRITTEN, 1, 13},
 		   {TPU_ISSUED, 2, 13}},
 	 .cycles = 14,
+	 .spans = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-9 i1, idle 9-14, raw 9-13",
 	 .array_active = 2,
 	 .weight_stall = 2,
 	 .weight_shift = 3,
@@ -72,6 +74,8 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_MATRIX_STARTED, 2, 10},
 		   {TPU_MATRIX_WRITTEN, 2, 15}},
 	 .cycles = 16,
+	 .spans = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-8 i1, shift 8-10 i2, active 10-11 i2, "
+		  "idle 11-16, raw 11-15",
 	 .array_active = 2,
 	 .weight_stall = 2,
 	 .weight_shift = 5,
@@ -95,6 +99,8 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_MATRIX_STARTED, 3, 18},
 		   {TPU_MATRIX_WRITTEN, 3, 24}},
 	 .cycles = 25,
+	 .spans = "idle 0-2, stall 2-6 i1, shift 6-9 i1, active 9-11 i1, shift 11-13 i2, active 13-15 "
+		  "i2, shift 15-18 i3, active 18-20 i3, idle 20-25, raw 20-24",
 	 .array_active = 6,
 	 .weight_stall = 4,
 	 .weight_shift = 8,
@@ -117,6 +123,9 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_MATRIX_STARTED, 3, 19},
 		   {TPU_MATRIX_WRITTEN, 3, 24}},
 	 .cycles = 25,
+	 .spans = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-8 i1, stall 8-10 i2, shift 10-13 i2, "
+		  "active 13-14 i2, stall 14-16 i3, shift 16-19 i3, active 19-20 i3, idle 20-25, raw "
+		  "20-24",
 	 .array_active = 3,
 	 .weight_stall = 6,
 	 .weight_shift = 9,
@@ -140,6 +149,8 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_ACTIVATE_STARTED, 3, 16},
 		   {TPU_ACTIVATE_ENDED, 3, 25}},
 	 .cycles = 26,
+	 .spans = "idle 0-3, stall 3-4 i2, shift 4-7 i2, active 7-10 i2, idle 10-26, raw 10-25",
+	 .faults = "i3 3 saturated",
 	 .array_active = 3,
 	 .weight_stall = 1,
 	 .weight_shift = 3,
@@ -169,6 +180,8 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_MATRIX_STARTED, 6, 27},
 		   {TPU_MATRIX_WRITTEN, 6, 32}},
 	 .cycles = 33,
+	 .spans = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-10 i1, idle 10-24, active 24-27 i5, "
+		  "active 27-28 i6, idle 28-33, raw 10-24, raw 28-32",
 	 .array_active = 7,
 	 .weight_stall = 2,
 	 .weight_shift = 3,
@@ -188,6 +201,8 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_MATRIX_STARTED, 3, 11},
 		   {TPU_MATRIX_WRITTEN, 3, 17}},
 	 .cycles = 18,
+	 .spans = "idle 0-3, stall 3-4 i2, shift 4-7 i2, active 7-11 i2, active 11-13 i3, idle 13-18, "
+		  "raw 13-17",
 	 .array_active = 6,
 	 .weight_stall = 1,
 	 .weight_shift = 3,
@@ -212,6 +227,7 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_HOST_STARTED, 4, 17},
 		   {TPU_HOST_ENDED, 4, 22}},
 	 .cycles = 23,
+	 .spans = "idle 0-23, input 3-11, input 17-22",
 	 .input_stall = 13,
 	 .sync = 4},
 	{/* A queue of one. i0 issues in 0 and starts in 1, which makes room for the issue of cycle 2: i1 issues in 2 (it
@@ -231,6 +247,7 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_HOST_STARTED, 3, 16},
 		   {TPU_HOST_ENDED, 3, 21}},
 	 .cycles = 22,
+	 .spans = "idle 0-22, input 13-21",
 	 /* halt is looked at in 13: [13, 21) */
 	 .input_stall = 8,
 	 .queue = 1},
@@ -242,6 +259,7 @@ static const struct worked cases[WORKED_CASES] = {
 		 "halt\n",
 	 .event = {{TPU_TILE_PUSHED, 1, 10}, {TPU_TILE_SHIFTED, 1, 10}, {TPU_TILE_POPPED, 1, 13}, {TPU_ISSUED, 2, 12}},
 	 .cycles = 13,
+	 .spans = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-8 i1, idle 8-13, raw 8-12",
 	 .array_active = 1,
 	 .weight_stall = 2,
 	 .weight_shift = 3,
@@ -259,6 +277,7 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_TILE_POPPED, 1, PROGRAM_NEVER},
 		   {TPU_ISSUED, 8, 12}},
 	 .cycles = 13,
+	 .spans = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-8 i1, idle 8-13, raw 8-12",
 	 .array_active = 1,
 	 .weight_stall = 2,
 	 .weight_shift = 3,
@@ -277,6 +296,8 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_ACTIVATE_STARTED, 2, 18},
 		   {TPU_ACTIVATE_ENDED, 2, 19}},
 	 .cycles = 20,
+	 .spans = "idle 0-20, raw 3-19",
+	 .faults = "i1 5 saturated",
 	 /* halt is looked at in 3: [3, 19) */
 	 .raw_stall = 16,
 	 .tables = 1},
@@ -298,9 +319,42 @@ static const struct worked cases[WORKED_CASES] = {
 		 "halt\n",
 	 .event = {{TPU_ACTIVATE_STARTED, 8, 9}, {TPU_ACTIVATE_ENDED, 8, 18}},
 	 .cycles = 19,
+	 .spans = "idle 0-19, raw 9-18",
 	 /* halt is looked at in 9: [9, 18) */
 	 .raw_stall = 9,
 	 .buffer = "010203 040506 070809 0a0b0c 010203 040506 040506 070809 0a0b0c 0a0b0c 070809 0a0b0c 0a0b0c"},
+	{/* i3 sends (10, 11, 12), the low bytes of a 16-bit vector, and (255, 0, 128), its high bytes, through the tile
+	  * at row 3. Of column 2 the sums are 10 + 11 * 255 + 12 * 128 = 4351, which counts 256-fold, and 255 + 128 *
+	  * 128 = 16639, which counts 65536-fold: 1091567360 in all. i4 adds the same, and its high half goes beyond
+	  * 2^31: 2183134720 becomes -2111832576. i5 reads the high bytes as signed, (-1, 0, -128), of which the sum is
+	  * -1 - 128 * 128: 1113856 - 1073807360 more, and that goes beyond -2^31. In column 1 nothing wraps, 2 * (5376
+	  * + 16711680) + 5376 - 65536 = 33373952 is there. i6 makes of them, and of column 0, which is the same, 127:
+	  * three saturations. i7 reads the zeros of row 1, with the bias -100 times 2 in column 2: one saturation, at
+	  * -128.
+	  * i3 issues in 3; the tile shifts in [4, 7); in [7, 9), [9, 11) and [11, 13) vectors enter, the last write of
+	  * i5 is at 11 + 4 + 2 = 17, one row is read in [17, 18) by i6, one in [18, 19) by i7. halt is looked at in 8. */
+	 .name = "who wraps and who saturates",
+	 .text = "read_weights count=1 first=3\n"
+		 "read_weights.parameters count=1 first=6\n"
+		 "set_config input_plane_rows 1\n"
+		 "matrix_multiply.switch.inputs16.unsigned_inputs.unsigned_weights.high_weights ub=3 acc=0 rows=1\n"
+		 "matrix_multiply.accumulate.inputs16.unsigned_inputs.unsigned_weights.high_weights ub=3 acc=0 rows=1\n"
+		 "matrix_multiply.accumulate.inputs16.unsigned_weights.high_weights ub=3 acc=0 rows=1\n"
+		 "activate.switch ub=8 acc=0 rows=1\n"
+		 "activate ub=9 acc=1 rows=1\n"
+		 "halt\n",
+	 .event = {{TPU_MATRIX_STARTED, 3, 7},
+		   {TPU_MATRIX_STARTED, 5, 11},
+		   {TPU_MATRIX_WRITTEN, 5, 17},
+		   {TPU_ACTIVATE_STARTED, 6, 17},
+		   {TPU_ACTIVATE_ENDED, 7, 19}},
+	 .cycles = 20,
+	 .spans = "idle 0-4, shift 4-7 i3, active 7-9 i3, active 9-11 i4, active 11-13 i5, idle 13-20, raw 13-19",
+	 .faults = "i4 1 wrapped, i5 1 wrapped, i6 3 saturated, i7 1 saturated",
+	 .array_active = 6,
+	 .weight_shift = 3,
+	 .raw_stall = 6,
+	 .buffer = "010203 040506 070809 0a0b0c ff0080 000100 000001 646464 7f7f7f 000180"},
 };
 
 static void set(int64_t *value, int64_t other)
@@ -344,6 +398,14 @@ static bool differs(const char *what, int64_t index, uint64_t got, uint64_t expe
 	return true;
 }
 
+static bool says_else(const char *what, const char *got, const char *expected, char *why, size_t n)
+{
+	if (!strcmp(got, expected))
+		return false;
+	snprintf(why, n, "%s are '%s', expected '%s'", what, got, expected);
+	return true;
+}
+
 static bool as_expected(const struct worked *w, const struct program_run *run, char *why, size_t n)
 {
 	const struct tpu_counters *k = &run->outcome.counter;
@@ -366,6 +428,13 @@ static bool as_expected(const struct worked *w, const struct program_run *run, c
 		if (differs("byte of row", (int64_t)row, run->buffer[3 * row + byte / 2], value, why, n))
 			return false;
 	}
+	char said[800];
+	program_spans_text(run->spans, said, sizeof said);
+	if (says_else("spans", said, w->spans, why, n))
+		return false;
+	program_faults_text(run->faults, run->c->program.count, said, sizeof said);
+	if (says_else("faults", said, w->faults ? w->faults : "", why, n))
+		return false;
 	return !(differs("cycles", 0, run->outcome.cycles, w->cycles, why, n) ||
 		 differs("sum of the four counters", 0, all, w->cycles, why, n) ||
 		 differs("array_active", 0, k->array_active, w->array_active, why, n) ||

@@ -266,7 +266,8 @@ Test(systolic_device, least_bytes_equal_a_map_of_what_is_read)
 		int64_t count = 0;
 		if (!test_convolution(&t, &c))
 			continue;
-		struct tpu_windows windows = tpu_windows_of(&t.layer);
+		struct tpu_windows windows = {npl_image_of(&t.layer.in[0]->shape), npl_image_of(&t.layer.out->shape),
+					      &t.layer.attrs->window};
 		for (int64_t i = 0; i < windows.out.size[0] * windows.out.size[1]; i++)
 			for (int64_t k = 0; k < c.kernel[0] * c.kernel[1]; k++) {
 				int64_t ih = i / windows.out.size[1] * c.stride[0] + k / c.kernel[1] * c.dilation[0] -

@@ -57,10 +57,11 @@ static void expect_writes(const struct tpu_matrix *unit, const struct oracle *o,
 		cr_assert_lt(n, unit->writes, "%s: column %lld writes nothing", where, (long long)c);
 		const struct tpu_matrix_write *got = &unit->write[n++], *want = &o->write[c];
 		cr_assert(got->column == want->column && got->address == want->address && got->sum == want->sum &&
-				  got->value == want->value,
-			  "%s: column %lld row %lld sum %d value %d, expected column %lld row %lld sum %d value %d",
+				  got->value == want->value && got->overflowed == want->overflowed,
+			  "%s: column %lld row %lld sum %d value %d%s, expected column %lld row %lld sum %d value %d%s",
 			  where, (long long)got->column, (long long)got->address, got->sum, got->value,
-			  (long long)want->column, (long long)want->address, want->sum, want->value);
+			  got->overflowed ? " overflowed" : "", (long long)want->column, (long long)want->address,
+			  want->sum, want->value, want->overflowed ? " overflowed" : "");
 	}
 	cr_assert_eq(n, unit->writes, "%s: %lld writes, expected %lld", where, (long long)unit->writes, (long long)n);
 }

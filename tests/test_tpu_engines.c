@@ -2,9 +2,10 @@
  *
  * The two engines of the systolic machines. What the program promises: on any valid program `rtl` and `fast` give the
  * same memories, cycles, counters, overflows, saturations and the same cycle for every event, all as docs/tpu-isa.md
- * says; a program that can never end is refused by both for the same reason; what a program computes does not depend on
- * how long things take. `make mutants` shows that these tests find a fault in one latency, one skew, one counter, one
- * rounding or one address of either engine. */
+ * says, and attribute each cycle, overflow and saturation to the same instruction; a program that can never end is
+ * refused by both for the same reason; what a program computes does not depend on how long things take. `make
+ * mutants` shows that these tests find a fault in one latency, one skew, one counter, one rounding or one address of
+ * either engine. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -184,7 +185,7 @@ Test(tpu_engines, a_watcher_ends_the_run)
 		struct stop stop = {0};
 		while (tpu_unit_of(c.program.instruction[stop.at].opcode) == TPU_UNITS && stop.at + 1 < c.program.count)
 			stop.at++;
-		struct tpu_watcher watcher = {NULL, stop_at, &stop};
+		struct tpu_watcher watcher = {.retired = stop_at, .context = &stop};
 		bool any = tpu_unit_of(c.program.instruction[stop.at].opcode) < TPU_UNITS;
 		for (int engine = 0; engine < 2 && any; engine++) {
 			struct tpu_outcome outcome = {0};
@@ -201,6 +202,46 @@ Test(tpu_engines, a_watcher_ends_the_run)
 		}
 		program_case_free(&c);
 	}
+}
+
+static void keep(void *context, const struct tpu_spent *span)
+{
+	cr_assert(program_spans_add(context, span));
+}
+
+/* Whoever wants to see only one thing sees of it what one who sees all does. */
+Test(tpu_engines, a_watcher_of_one_thing)
+{
+	uint64_t overflows = 0;
+	for (uint64_t seed = 80001; seed <= 80100; seed++) {
+		struct program_case c;
+		make(&c, seed, &(struct program_wish){0});
+		for (int engine = 0; engine < 2; engine++) {
+			program_engine *run = engine ? tpu_run_fast : tpu_run_rtl;
+			struct program_run all = {0}, one = {.c = &c};
+			struct tpu_outcome outcome;
+			struct npl_err err = {0};
+			char why[300] = "";
+			const struct tpu_watcher spans = {.spent = keep, .context = one.spans};
+			one.faults = calloc((size_t)c.program.count, sizeof *one.faults);
+			const struct tpu_watcher faults = {.faults = one.faults};
+			cr_assert(one.faults && program_run(&all, run, &c, false));
+			const struct tpu_memory none = {.host_bytes = c.host_bytes, .timing_only = true};
+			const struct tpu_memory memory = {c.buffer, c.weights,    c.weight_bytes,
+							  c.host,   c.host_bytes, false};
+			cr_assert_eq(run(&c.config, &c.program, &none, &spans, &outcome, &err), 0, "%s", err.msg);
+			cr_assert_eq(run(&c.config, &c.program, &memory, &faults, &outcome, &err), 0, "%s", err.msg);
+			cr_assert(program_spans_same(all.spans, one.spans, why, sizeof why), "seed %llu: %s",
+				  (unsigned long long)seed, why);
+			cr_assert(!memcmp(all.faults, one.faults, (size_t)c.program.count * sizeof *one.faults),
+				  "seed %llu: other faults", (unsigned long long)seed);
+			overflows += outcome.overflows;
+			program_run_free(&all);
+			program_run_free(&one);
+		}
+		program_case_free(&c);
+	}
+	cr_assert_gt(overflows, 100);
 }
 
 /* What the random programs of agree_on_small_arrays are made of: nothing that the machine can do is missing. */

@@ -270,7 +270,7 @@ Test(tpu_fast_time, values_change_no_time)
 	fast_run(m);
 	struct tpu_outcome with = m->outcome, without;
 	static struct test_machine seen;
-	const struct tpu_watcher watcher = {test_see, test_retire, &seen};
+	const struct tpu_watcher watcher = {.happened = test_see, .retired = test_retire, .context = &seen};
 	const struct tpu_memory none = {.timing_only = true};
 	cr_assert_eq(tpu_run_fast(&m->config, &m->program, &none, &watcher, &without, &m->err), 0, "%s", m->err.msg);
 	cr_assert_eq(with.cycles, without.cycles);

@@ -153,21 +153,6 @@ static void run_end(struct ran *r)
 	tpu_generated_free(&r->generated);
 }
 
-static void random_chain(struct chain *c, uint64_t seed, int most_layers)
-{
-	chain_start(c, seed);
-	int n = (int)chain_range(c, 1, most_layers);
-	if (chain_range(c, 0, 3) == 0)
-		chain_given(c, npl_shape_of(2, chain_range(c, 1, 20), chain_range(c, 1, 70)));
-	else if (chain_range(c, 0, 5) == 0)
-		chain_given(c, npl_shape_of(3, chain_range(c, 1, 3), chain_range(c, 1, 20), chain_range(c, 1, 12)));
-	else
-		chain_given(c, npl_shape_of(4, chain_range(c, 1, chain_range(c, 0, 1) ? 3 : 8), chain_range(c, 1, 40),
-					    chain_range(c, 1, 9), chain_range(c, 1, 7)));
-	while (c->n_layers < n)
-		chain_step(c, 40);
-}
-
 /* Perhaps some tensors of the chain instead of those at its ends. */
 static void random_wanted(struct chain *c, struct tpu_generate_options *options, const struct npl_tensor **wanted)
 {
@@ -197,7 +182,7 @@ Test(tpu_generate, single_layers)
 	for (uint64_t seed = 1; seed <= most_seeds(); seed++) {
 		struct chain c;
 		struct ran r;
-		random_chain(&c, seed, 1);
+		chain_random(&c, seed, 1);
 		struct tpu_config config = random_machine(&c.rng);
 		struct tpu_generate_options options = {0};
 		if (chain_ok(&c, &config) && run_chain(&c, &config, &options, seed, &r)) {
@@ -217,7 +202,7 @@ Test(tpu_generate, chains)
 	for (uint64_t seed = 1; seed <= most_seeds(); seed++) {
 		struct chain c;
 		struct ran r;
-		random_chain(&c, seed, 12);
+		chain_random(&c, seed, 12);
 		struct tpu_config config = random_machine(&c.rng);
 		struct tpu_generate_options options = {.host_io = chain_range(&c, 0, 1)};
 		const struct npl_tensor *wanted[3];
@@ -239,7 +224,7 @@ Test(tpu_generate, small_buffers)
 		struct chain c;
 		struct ran r;
 		struct npl_err err = {0};
-		random_chain(&c, seed + 1000000, 6);
+		chain_random(&c, seed + 1000000, 6);
 		struct tpu_config config = random_machine(&c.rng);
 		struct tpu_generate_options options = {.host_io = chain_range(&c, 0, 3) == 0};
 		const struct npl_tensor *wanted[3];

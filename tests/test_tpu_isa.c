@@ -60,6 +60,8 @@ static uint32_t reset_value(const char *text, int64_t rows, int64_t columns)
 		return (uint32_t)columns;
 	if (!strcmp(text, "W"))
 		return (uint32_t)(rows > columns ? rows : columns);
+	if (!strcmp(text, "R * C"))
+		return (uint32_t)(rows * columns);
 	if (!strcmp(text, "i8"))
 		return TPU_I8;
 	cr_assert(isdigit((unsigned char)*text), "%s", text);

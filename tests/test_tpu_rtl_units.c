@@ -433,7 +433,7 @@ Test(tpu_rtl_units, retirement)
 	const int64_t order[] = {0, 1, in, pass, read};
 	cr_assert_eq(m->n_retired, 5);
 	cr_assert_arr_eq(m->retired, order, sizeof order);
-	struct tpu_watcher watcher = {NULL, stop_at, &pass};
+	struct tpu_watcher watcher = {.retired = stop_at, .context = &pass};
 	cr_assert_eq(tpu_run_rtl(&m->config, &m->program, &m->memory, &watcher, &m->outcome, &m->err), NPL_EOUTPUT);
 	cr_assert_str_eq(m->err.msg, "enough");
 	test_close(m);

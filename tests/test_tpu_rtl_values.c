@@ -73,7 +73,7 @@ static void compare_timing(struct test_machine *m, const char *what)
 {
 	struct test_machine *only = calloc(1, sizeof *only);
 	cr_assert(only);
-	const struct tpu_watcher watcher = {test_see, test_retire, only};
+	const struct tpu_watcher watcher = {.happened = test_see, .retired = test_retire, .context = only};
 	const struct tpu_memory nothing = {.timing_only = true};
 	cr_assert_eq(tpu_run_rtl(&m->config, &m->program, &nothing, &watcher, &only->outcome, &m->err), 0, "%s: %s",
 		     what, m->err.msg);

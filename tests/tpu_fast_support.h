@@ -9,9 +9,8 @@
 /* The program must pass the check; then what the engine says. cache NULL: none. */
 static inline int fast_run_with(struct test_machine *m, struct tpu_fast_cache **cache)
 {
-	const struct tpu_watcher watcher = {test_see, test_retire, m};
+	const struct tpu_watcher watcher = test_watcher(m);
 	size_t buffer = (size_t)(tpu_buffer_size_rows(&m->config) * tpu_row_bytes(&m->config));
-	m->events = m->n_retired = 0;
 	memcpy(m->given_buffer, m->memory.buffer, buffer);
 	memcpy(m->given_host, m->memory.host, m->memory.host_bytes);
 	cr_assert_eq(tpu_program_check(&m->config, &m->program, &m->memory, "test", &m->err), 0, "%s", m->err.msg);
@@ -38,10 +37,7 @@ static inline void fast_expect(const struct test_machine *m, const char *what)
 	for (size_t i = 0; i < m->memory.host_bytes; i++)
 		cr_assert_eq(m->memory.host[i], p.host[i], "%s: host byte %zu is %u, expected %u", what, i,
 			     m->memory.host[i], p.host[i]);
-	cr_assert_eq(m->outcome.overflows, (uint64_t)p.overflows, "%s: %llu overflows, expected %lld", what,
-		     (unsigned long long)m->outcome.overflows, (long long)p.overflows);
-	cr_assert_eq(m->outcome.saturations, (uint64_t)p.saturations, "%s: %llu saturations, expected %lld", what,
-		     (unsigned long long)m->outcome.saturations, (long long)p.saturations);
+	interpreter_expect_faults(&p, m, what);
 	interpreter_close(&p);
 }
 

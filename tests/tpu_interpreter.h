@@ -18,6 +18,7 @@ struct interpreter {
 	uint32_t *tile, *table;        /* where in weight memory each is, in the order in which they come */
 	int64_t next_tile, next_table; /* -1 + 1: none in use yet */
 	int64_t overflows, saturations;
+	struct tpu_faults *faults; /* of each instruction */
 };
 
 static inline int64_t interpreter_at(const struct interpreter *p, enum tpu_register r)
@@ -312,7 +313,8 @@ static inline void interpreter_open(struct interpreter *p, const struct test_mac
 	p->accumulator = calloc((size_t)(m->config.accumulator_rows * m->config.columns), sizeof *p->accumulator);
 	p->tile = calloc((size_t)most + 1, sizeof *p->tile);
 	p->table = calloc((size_t)most + 1, sizeof *p->table);
-	cr_assert(p->buffer && p->host && p->accumulator && p->tile && p->table);
+	p->faults = calloc((size_t)m->program.count + 1, sizeof *p->faults);
+	cr_assert(p->buffer && p->host && p->accumulator && p->tile && p->table && p->faults);
 	memcpy(p->buffer, m->given_buffer, buffer);
 	memcpy(p->host, m->given_host, m->memory.host_bytes);
 	for (int64_t i = 0; i < m->program.count; i++) {
@@ -332,12 +334,14 @@ static inline void interpreter_close(struct interpreter *p)
 	free(p->accumulator);
 	free(p->tile);
 	free(p->table);
+	free(p->faults);
 }
 
 static inline void interpreter_run(struct interpreter *p)
 {
 	for (int64_t i = 0; i < p->m->program.count; i++) {
 		const struct tpu_instruction *at = &p->m->program.instruction[i];
+		int64_t overflows = p->overflows, saturations = p->saturations;
 		switch (at->opcode) {
 		case TPU_SET_CONFIG:
 			p->set.value[at->acc] = at->length;
@@ -356,7 +360,26 @@ static inline void interpreter_run(struct interpreter *p)
 		default:
 			break;
 		}
+		p->faults[i] = (struct tpu_faults){(uint64_t)(p->overflows - overflows),
+						   (uint64_t)(p->saturations - saturations)};
 	}
+}
+
+/* What the machine's last run said went wrong, in all and of each instruction, against the interpreter's idea of it. */
+static inline void interpreter_expect_faults(const struct interpreter *p, const struct test_machine *m,
+					     const char *what)
+{
+	cr_assert_eq(m->outcome.overflows, (uint64_t)p->overflows, "%s: %llu overflows, expected %lld", what,
+		     (unsigned long long)m->outcome.overflows, (long long)p->overflows);
+	cr_assert_eq(m->outcome.saturations, (uint64_t)p->saturations, "%s: %llu saturations, expected %lld", what,
+		     (unsigned long long)m->outcome.saturations, (long long)p->saturations);
+	for (int64_t i = 0; i < m->program.count; i++)
+		cr_assert(m->faults[i].overflows == p->faults[i].overflows &&
+				  m->faults[i].saturations == p->faults[i].saturations,
+			  "%s: instruction %lld has %llu overflows and %llu saturations, expected %llu and %llu", what,
+			  (long long)i, (unsigned long long)m->faults[i].overflows,
+			  (unsigned long long)m->faults[i].saturations, (unsigned long long)p->faults[i].overflows,
+			  (unsigned long long)p->faults[i].saturations);
 }
 
 /* Runs the machine's program and compares what it leaves with what the interpreter does. */
@@ -373,10 +396,7 @@ static inline void interpreter_compare(struct test_machine *m, const char *what)
 	for (size_t i = 0; i < m->memory.host_bytes; i++)
 		cr_assert_eq(m->memory.host[i], p.host[i], "%s: host byte %zu is %u, expected %u", what, i,
 			     m->memory.host[i], p.host[i]);
-	cr_assert_eq(m->outcome.overflows, (uint64_t)p.overflows, "%s: %llu overflows, expected %lld", what,
-		     (unsigned long long)m->outcome.overflows, (long long)p.overflows);
-	cr_assert_eq(m->outcome.saturations, (uint64_t)p.saturations, "%s: %llu saturations, expected %lld", what,
-		     (unsigned long long)m->outcome.saturations, (long long)p.saturations);
+	interpreter_expect_faults(&p, m, what);
 	interpreter_close(&p);
 }
 

@@ -24,6 +24,7 @@ struct test_machine {
 	int64_t retired[TEST_EVENTS];
 	int n_retired;
 	struct tpu_outcome outcome;
+	struct tpu_faults *faults; /* of each instruction, of the last run */
 	struct npl_err err;
 };
 
@@ -72,6 +73,7 @@ static inline void test_close(struct test_machine *m)
 	free(m->memory.host);
 	free(m->given_buffer);
 	free(m->given_host);
+	free(m->faults);
 	free(m);
 }
 
@@ -145,12 +147,21 @@ static inline int test_retire(void *context, int64_t instruction, struct npl_err
 	return 0;
 }
 
+/* Who sees all of a run, of which nothing has been seen so far. */
+static inline struct tpu_watcher test_watcher(struct test_machine *m)
+{
+	m->events = m->n_retired = 0;
+	free(m->faults);
+	m->faults = calloc((size_t)m->program.count + 1, sizeof *m->faults);
+	cr_assert(m->faults);
+	return (struct tpu_watcher){.happened = test_see, .retired = test_retire, .context = m, .faults = m->faults};
+}
+
 /* The program must pass the check; then what the engine says. */
 static inline int test_run(struct test_machine *m)
 {
-	const struct tpu_watcher watcher = {test_see, test_retire, m};
+	const struct tpu_watcher watcher = test_watcher(m);
 	size_t buffer = (size_t)(tpu_buffer_size_rows(&m->config) * tpu_row_bytes(&m->config));
-	m->events = m->n_retired = 0;
 	memcpy(m->given_buffer, m->memory.buffer, buffer);
 	memcpy(m->given_host, m->memory.host, m->memory.host_bytes);
 	cr_assert_eq(tpu_program_check(&m->config, &m->program, &m->memory, "test", &m->err), 0, "%s", m->err.msg);

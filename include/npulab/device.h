@@ -15,6 +15,7 @@
 #ifndef NPULAB_DEVICE_H
 #define NPULAB_DEVICE_H
 
+#include "npulab/chain.h"
 #include "npulab/layer.h"
 #include "npulab/params.h"
 #include "npulab/result.h"
@@ -49,7 +50,7 @@ struct npl_device_info {
 
 struct npl_isa;
 
-/* A driver: about eight members, so that a new machine is its own folder, a line in devices.def and a YAML file. */
+/* A driver: a dozen members, most of them optional, so that a new machine is its own folder, a line in devices.def and a YAML file. */
 struct npl_driver {
 	const char *name;               /* "systolic", "cpu" */
 	const char *summary;            /* one line */
@@ -66,7 +67,14 @@ struct npl_driver {
 	bool (*supports)(const void *state, const struct npl_layer *layer, char *why, size_t n);
 	/* Runs a supported layer: fills out (unless timing_only) and the result. */
 	int (*run)(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err);
-	const struct npl_isa *isa; /* its instruction set (program.h); NULL: none */
+	/* Optional, all three or none: chains of supported layers (chain.h). results[i] is layer i's share; shares sum to the
+	 * whole. open_chain: NPL_EDEVICE, together they do not go. */
+	int (*open_chain)(void *state, const struct npl_chain *chain, void **opened, struct npl_chain_info *info,
+			  struct npl_err *err);
+	int (*run_chain)(void *state, void *opened, const struct npl_chain_watcher *watcher, struct npl_result *results,
+			 struct npl_err *err);
+	void (*close_chain)(void *opened); /* accepts NULL */
+	const struct npl_isa *isa;         /* its instruction set (program.h); NULL: none */
 };
 
 extern const struct npl_driver *const npl_drivers[]; /* NULL-terminated, in the order of devices.def */
@@ -101,6 +109,17 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
  * least those of the tensors, energy is counts times table. A violation is NPL_EINTERNAL. */
 int npl_device_run(struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
 		   struct npl_err *err);
+
+/* Chains, on a device that has them; the books of every layer are balanced. NPL_EDEVICE: these layers do not go together.
+ * The watcher may be NULL. */
+bool npl_device_has_chains(const struct npl_device *device);
+struct npl_device_chain; /* opaque; of its device until it is closed */
+int npl_device_open_chain(struct npl_device *device, const struct npl_chain *chain, struct npl_device_chain **opened,
+			  struct npl_err *err);
+const struct npl_chain_info *npl_device_chain_info(const struct npl_device_chain *chain);
+int npl_device_run_chain(struct npl_device_chain *chain, const struct npl_chain_watcher *watcher,
+			 struct npl_result *results, struct npl_err *err);
+void npl_device_close_chain(struct npl_device_chain *chain); /* accepts NULL */
 
 /* Every device there is: the drivers that need no machine file, and each file of the machines folder, in a fixed
  * order. Names live in the arena. */

@@ -40,6 +40,8 @@ struct npl_session_options {
 	const int *place;               /* per node: index of a device or NPL_ON_HOST; NULL: everything on device[0] */
 	const struct npl_range *ranges; /* per value; needed when a device is not float32, unless timing_only */
 	bool timing_only;               /* cycles and counters, no values: outputs stay unallocated */
+	bool host_io;     /* devices with chains: values cross the link within their cycles, not before and after */
+	bool sync_layers; /* likewise: no layer begins before the one before has ended */
 };
 
 struct npl_session; /* opaque */
@@ -53,7 +55,7 @@ void npl_session_hash(struct npl_session *session, bool hash);
 
 enum npl_role {
 	NPL_RAN,   /* on ran_on, as a layer of its own */
-	NPL_FUSED, /* in the same pass as the layer before it */
+	NPL_FUSED, /* in the same pass as a layer before it */
 	NPL_VIEW,  /* a new shape for the same data: nothing moves */
 };
 
@@ -91,6 +93,7 @@ struct npl_run {
 	uint64_t link_bytes, macs, device_macs; /* device_macs: without those the host did */
 	uint64_t bytes[NPL_MEM_LEVELS];
 	uint64_t saturations, overflows;
+	uint64_t peak_buffer_bytes; /* of a device's on-chip memory, that chains hold at once; 0: not known */
 	int n_energy;
 	struct npl_energy energy[NPL_MAX_RUN_ENERGY]; /* by component and origin */
 	double wall_seconds;                          /* the devices' run() calls, as this computer felt them */

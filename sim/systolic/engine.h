@@ -43,13 +43,42 @@ struct tpu_happened {
 	int64_t index;
 };
 
+/* What cycles are spent on, as docs/tpu-isa.md counts them. The first four share out all cycles of a run; the last two are
+ * parts of the fourth. */
+enum tpu_spending {
+	TPU_SPENT_ACTIVE,
+	TPU_SPENT_WEIGHT_STALL,
+	TPU_SPENT_WEIGHT_SHIFT,
+	TPU_SPENT_NON_MATRIX,
+	TPU_SPENT_RAW_STALL,
+	TPU_SPENT_INPUT_STALL,
+	TPU_SPENDINGS
+};
+struct tpu_spent {
+	enum tpu_spending what;
+	uint64_t from, to; /* cycles from <= t < to; there is one at least */
+	int64_t instruction; /* active: whose vectors enter; weight_stall, weight_shift: who waits for the tile; else -1 */
+};
+
+/* What the values of an instruction went wrong in. */
+struct tpu_faults {
+	uint64_t overflows, saturations; /* as those of struct tpu_outcome */
+};
+
 /* Who watches; members may be NULL. Events of one kind come in the order of their index, those of different kinds in
  * any. retired() is called for each instruction of a unit when its results are in the memory and nothing that comes
- * later has changed them. */
+ * later has changed them. spent() is called for spans as long as can be: of the first four spendings, taken together, in the
+ * order of time, from cycle 0 to the last without gap or overlap; of raw_stall and of input_stall each in the order of time.
+ * Of a run that does not end with 0, only some spans come. */
 struct tpu_watcher {
 	void (*happened)(void *context, const struct tpu_happened *event);
 	int (*retired)(void *context, int64_t instruction, struct npl_err *err); /* not 0: the run ends with it */
 	void *context;
+	void (*spent)(void *context, const struct tpu_spent *span);
+	/* One for each instruction of the program, to which the run adds: an overflow of an addition to an accumulator at the
+	 * matrix instruction, of a bias at the activate, saturations at the activate. Complete when the run has ended; the
+	 * sums are those of the outcome. */
+	struct tpu_faults *faults;
 };
 
 /* Counters of a run, in the order of tpu_counter_table. */

@@ -70,7 +70,7 @@ static int run(struct tpu_fast_machine **kept, const struct tpu_config *config, 
 {
 	struct tpu_fast_schedule schedule;
 	memset(outcome, 0, sizeof *outcome);
-	int rc = tpu_fast_schedule(&schedule, config, program, outcome, err);
+	int rc = tpu_fast_schedule(&schedule, config, program, watcher, outcome, err);
 	if (!rc && watcher && watcher->happened)
 		tpu_fast_tell(&schedule, watcher);
 	tpu_fast_schedule_close(&schedule);

@@ -86,13 +86,16 @@ struct tpu_fast_schedule {
 
 	struct tpu_fast_spans writers, readers; /* ordinals of matrix and activate jobs, by accumulator row */
 	struct tpu_outcome *outcome;            /* its counters are added to */
+	const struct tpu_watcher *watcher;      /* NULL: nobody */
 };
 
-/* When everything happens: fills *schedule, outcome->cycles and the counters. NPL_EINPUT: it never ends. NPL_ENOMEM. The
- * schedule is to be closed in any case. */
+/* When everything happens: fills *schedule, outcome->cycles and the counters, and tells the watcher, if there is one, what
+ * cycles are spent on. NPL_EINPUT: it never ends. NPL_ENOMEM. The schedule is to be closed in any case. */
 int tpu_fast_schedule(struct tpu_fast_schedule *schedule, const struct tpu_config *config,
-		      const struct tpu_program *program, struct tpu_outcome *outcome, struct npl_err *err);
+		      const struct tpu_program *program, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
+		      struct npl_err *err);
 void tpu_fast_schedule_close(struct tpu_fast_schedule *schedule);
+/* The watcher's events. */
 void tpu_fast_tell(const struct tpu_fast_schedule *schedule, const struct tpu_watcher *watcher);
 
 /* The unit's jobs that can be resolved now; whether there was one, or a transfer. */
@@ -105,7 +108,7 @@ int tpu_fast_stuck(const struct tpu_fast_schedule *schedule, struct npl_err *err
 
 /* The next instruction's duration and its part of the counters, as it issues. */
 uint64_t tpu_fast_duration(struct tpu_fast_schedule *schedule, const struct tpu_instruction *instruction);
-/* The counters that follow from when things happened, once all is known. */
+/* The counters that follow from when things happened, once all is known, and the watcher's spans. */
 void tpu_fast_count_stalls(struct tpu_fast_schedule *schedule);
 
 /* Bytes of an element in the buffer: the planes of its tensor. */

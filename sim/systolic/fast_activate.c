@@ -121,7 +121,7 @@ static void load(const struct tpu_fast_activation *a, const struct tpu_fast_tens
 static void finish_vector(const struct tpu_fast_activation *a, int64_t s, int16_t *element)
 {
 	struct tpu_fast_machine *m = a->machine;
-	uint64_t *saturations = &m->outcome->saturations;
+	uint64_t *saturations = &m->activating.saturations;
 	if (a->operand.kind == TPU_ADD || a->operand.kind == TPU_MULTIPLY)
 		load(a, &a->second, s, m->operand);
 	if (a->operand.kind != TPU_NO_OPERAND)
@@ -152,25 +152,25 @@ static int16_t *element_of(const struct tpu_fast_activation *a, int64_t s)
 static void finish_sums(const struct tpu_fast_activation *a, int64_t s, const int32_t *sums)
 {
 	struct tpu_fast_machine *m = a->machine;
-	struct tpu_outcome *outcome = m->outcome;
+	struct tpu_faults *faults = &m->activating;
 	if (a->raw) {
 		uint8_t *plane[4];
 		for (int p = 0; p < 4; p++)
 			plane[p] = tpu_fast_vector(a, &a->result, s, p);
 		memcpy(m->product, sums, (size_t)a->columns * sizeof *sums);
-		outcome->overflows += a->steps->add_bias(m->product, m->bias, a->columns);
+		faults->overflows += a->steps->add_bias(m->product, m->bias, a->columns);
 		a->steps->store_sums(m->product, a->columns, plane);
 		return;
 	}
 	if (a->bytes_at_once) {
-		outcome->saturations += a->steps->requantise_bytes(
+		faults->saturations += a->steps->requantise_bytes(
 			sums, m->bias, m->scale, &a->source_target, a->floor, a->ceiling, a->columns,
-			tpu_fast_vector(a, &a->result, s, 0), &outcome->overflows);
+			tpu_fast_vector(a, &a->result, s, 0), &faults->overflows);
 		return;
 	}
 	int16_t *element = element_of(a, s);
-	outcome->saturations += a->steps->requantise(sums, m->bias, m->scale, &a->source_target, a->columns, element,
-						     &outcome->overflows);
+	faults->saturations += a->steps->requantise(sums, m->bias, m->scale, &a->source_target, a->columns, element,
+						    &faults->overflows);
 	finish_vector(a, s, element);
 }
 
@@ -226,8 +226,11 @@ int tpu_fast_activate(struct tpu_fast_machine *m, int64_t index, struct npl_err 
 		rc = tpu_fast_image_room(&a, err);
 	if (rc)
 		return rc;
-	if (!(in->flags & TPU_ACTIVATE_FROM_BUFFER))
-		return from_accumulators(&a, m->last_use[index], err);
-	from_buffer(&a);
-	return 0;
+	m->activating = (struct tpu_faults){0, 0};
+	if (in->flags & TPU_ACTIVATE_FROM_BUFFER)
+		from_buffer(&a);
+	else
+		rc = from_accumulators(&a, m->last_use[index], err);
+	tpu_fast_fault(m, index, m->activating);
+	return rc;
 }

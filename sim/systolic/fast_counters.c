@@ -2,7 +2,7 @@
  *
  * The fast engine's durations and counters. What an instruction counts by itself is added as it issues; the stalls
  * follow from the intervals in which vectors enter the array, tiles are waited for, and issue waits. All are in order of
- * time, so one walk over them is enough. */
+ * time, so one walk over them is enough, and whoever wants to know what the cycles are spent on hears it on the way. */
 #include "fast.h"
 
 static int64_t value_of(const struct tpu_registers *registers, enum tpu_register r)
@@ -72,8 +72,6 @@ static uint64_t matrix_duration(struct tpu_fast_schedule *s, const struct tpu_in
 	uint64_t entering = (uint64_t)in->length << !!(in->flags & TPU_MATRIX_INPUTS16);
 	uint64_t cells = (uint64_t)(s->config->rows * s->config->columns);
 	uint64_t useful = s->registers.value[TPU_REG_USEFUL_CELLS];
-	useful = useful ? useful : cells;
-	counter->array_active += entering;
 	counter->useful_macs += entering * useful;
 	counter->unused_macs += entering * (cells - useful);
 	counter->ub_rows_read += entering;
@@ -139,46 +137,103 @@ uint64_t tpu_fast_duration(struct tpu_fast_schedule *s, const struct tpu_instruc
 	}
 }
 
-/* Cycles that [from, to) and [start, end) share. */
-static uint64_t shared(uint64_t from, uint64_t to, uint64_t start, uint64_t end)
+/* The spans that may still go on: of the four spendings that share out all cycles, and of each part of non_matrix. */
+struct spans {
+	const struct tpu_watcher *watcher; /* NULL: nobody wants them */
+	struct tpu_spent all, raw, input;  /* from == to: none */
+};
+
+/* Tells of the span that went before, unless the next makes it longer. */
+static void follow(const struct tpu_watcher *watcher, struct tpu_spent *span, struct tpu_spent next)
 {
-	uint64_t low = from > start ? from : start, high = to < end ? to : end;
-	return high > low ? high - low : 0;
+	if (span->to == next.from && span->what == next.what && span->instruction == next.instruction) {
+		span->to = next.to;
+		return;
+	}
+	if (span->from < span->to)
+		watcher->spent(watcher->context, span);
+	*span = next;
 }
 
-/* Adds what the waits of the issue stage have of the non-matrix cycles [from, to); *next is the first wait that can
+/* Cycles from <= t < to go to `what`; how many these are. */
+static inline uint64_t spend(struct spans *spans, enum tpu_spending what, uint64_t from, uint64_t to,
+			     int64_t instruction)
+{
+	if (from >= to)
+		return 0;
+	if (spans->watcher)
+		follow(spans->watcher,
+		       what == TPU_SPENT_RAW_STALL     ? &spans->raw
+		       : what == TPU_SPENT_INPUT_STALL ? &spans->input
+						       : &spans->all,
+		       (struct tpu_spent){what, from, to, instruction});
+	return to - from;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The non-matrix cycles [from, to), and what the waits of the issue stage have of them; *next is the first wait that can
  * still matter, as these come in order. */
-static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to, int64_t *next)
+static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to, int64_t *next, struct spans *spans)
 {
 	struct tpu_counters *counter = &s->outcome->counter;
-	counter->non_matrix += to > from ? to - from : 0;
+	counter->non_matrix += spend(spans, TPU_SPENT_NON_MATRIX, from, to, -1);
 	for (int64_t i = *next; i < s->waits && s->wait[i].from < to; i++) {
 		const struct tpu_fast_wait *wait = &s->wait[i];
-		counter->input_stall += shared(from, to, wait->from, wait->input);
-		counter->raw_stall += shared(from, to, wait->input, wait->other);
+		counter->input_stall += spend(spans, TPU_SPENT_INPUT_STALL, later(from, wait->from),
+					      sooner(to, wait->input), -1);
+		counter->raw_stall += spend(spans, TPU_SPENT_RAW_STALL, later(from, wait->input),
+					    sooner(to, wait->other), -1);
 		if (wait->input <= to && wait->other <= to)
 			*next = i + 1;
 	}
 }
 
+/* A matrix instruction that could start at `can` waits for its tile; until when. */
+static uint64_t count_tile(struct tpu_fast_schedule *s, const struct tpu_fast_job *job, uint64_t can,
+			   struct spans *spans)
+{
+	struct tpu_counters *counter = &s->outcome->counter;
+	const struct tpu_fast_tile *tile = &s->tile[job->takes];
+	counter->weight_stall += spend(spans, TPU_SPENT_WEIGHT_STALL, can, sooner(job->start, tile->shifted),
+				       job->index);
+	counter->weight_shift += spend(spans, TPU_SPENT_WEIGHT_SHIFT, later(can, tile->shifted),
+				       sooner(job->start, tile->popped), job->index);
+	return later(tile->popped, can);
+}
+
+static void tell_rest(const struct spans *spans)
+{
+	const struct tpu_spent *const last[] = {&spans->all, &spans->raw, &spans->input};
+	for (int i = 0; i < 3 && spans->watcher; i++)
+		if (last[i]->from < last[i]->to)
+			spans->watcher->spent(spans->watcher->context, last[i]);
+}
+
 void tpu_fast_count_stalls(struct tpu_fast_schedule *s)
 {
 	const struct tpu_fast_unit *matrix = &s->unit[TPU_MATRIX];
-	struct tpu_counters *counter = &s->outcome->counter;
+	struct spans spans = {.watcher = s->watcher && s->watcher->spent ? s->watcher : NULL};
 	uint64_t idle = 0; /* from here on no vector enters */
 	int64_t next = 0;
 	for (int64_t i = 0; i < matrix->resolved; i++) {
 		const struct tpu_fast_job *job = &matrix->job[i];
-		uint64_t can = job->issued + 1 > idle ? job->issued + 1 : idle, through = can;
-		if (job->takes >= 0) {
-			const struct tpu_fast_tile *tile = &s->tile[job->takes];
-			counter->weight_stall += shared(can, job->start, 0, tile->shifted);
-			counter->weight_shift += shared(can, job->start, tile->shifted, tile->popped);
-			through = tile->popped > can ? tile->popped : can;
-		}
-		count_waits(s, idle, can, &next);
-		count_waits(s, through, job->start, &next);
+		uint64_t can = later(job->issued + 1, idle), through = can;
+		count_waits(s, idle, can, &next, &spans);
+		if (job->takes >= 0)
+			through = count_tile(s, job, can, &spans);
+		count_waits(s, through, job->start, &next, &spans);
 		idle = job->start + job->duration;
+		s->outcome->counter.array_active += spend(&spans, TPU_SPENT_ACTIVE, job->start, idle, job->index);
 	}
-	count_waits(s, idle, s->outcome->cycles, &next);
+	count_waits(s, idle, s->outcome->cycles, &next, &spans);
+	tell_rest(&spans);
 }

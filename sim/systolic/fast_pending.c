@@ -182,8 +182,9 @@ static struct tpu_fast_window window_of(const struct tpu_fast_machine *m)
 }
 
 /* The instruction's first beat, or its only one. */
-static struct tpu_fast_pass pass_of(const struct tpu_fast_machine *m, const struct tpu_instruction *in)
+static struct tpu_fast_pass pass_of(const struct tpu_fast_machine *m, int64_t index)
 {
+	const struct tpu_instruction *in = &m->program->instruction[index];
 	struct tpu_fast_pass pass = {
 		.ub = in->ub,
 		.first = -(int64_t)in->acc,
@@ -194,6 +195,7 @@ static struct tpu_fast_pass pass_of(const struct tpu_fast_machine *m, const stru
 			    tpu_signed(&m->registers, TPU_REG_WEIGHT_ZERO_POINT)},
 		.shift = in->flags & TPU_MATRIX_HIGH_WEIGHTS ? 8 : 0,
 		.tile = m->active,
+		.instruction = index,
 		.touches = in->ub,
 		.past = in->ub + (int64_t)in->length,
 	};
@@ -292,11 +294,12 @@ static int entry_to_add_to(struct tpu_fast_machine *m, int64_t first, int64_t pa
 	return rc ? rc : new_entry(m, first, past, true, entry, err);
 }
 
-int tpu_fast_matrix(struct tpu_fast_machine *m, const struct tpu_instruction *in, struct npl_err *err)
+int tpu_fast_matrix(struct tpu_fast_machine *m, int64_t index, struct npl_err *err)
 {
+	const struct tpu_instruction *in = &m->program->instruction[index];
 	const int64_t first = in->acc, past = first + in->length;
 	struct tpu_fast_pending *entry = NULL;
-	struct tpu_fast_pass pass = pass_of(m, in);
+	struct tpu_fast_pass pass = pass_of(m, index);
 	int rc = 0;
 	if (in->flags & TPU_MATRIX_ACCUMULATE) {
 		rc = entry_to_add_to(m, first, past, &entry, err);

@@ -115,9 +115,11 @@ static int evaluate_counting(struct tpu_fast_machine *m, const struct tpu_fast_p
 		int rc = add_pass(m, pass, row, rows, columns, false, m->product, err);
 		if (rc)
 			return rc;
+		uint64_t wrapped = 0;
 		for (int64_t i = 0; i < rows; i++)
-			m->outcome->overflows += add_and_count(c + i * m->stride, m->product + i * m->stride, columns,
-							       pass->shift, p == 0 && !pending->adds);
+			wrapped += add_and_count(c + i * m->stride, m->product + i * m->stride, columns, pass->shift,
+						 p == 0 && !pending->adds);
+		tpu_fast_fault(m, pass->instruction, (struct tpu_faults){wrapped, 0});
 	}
 	return 0;
 }

@@ -157,11 +157,12 @@ static bool issue_one(struct tpu_fast_schedule *s)
 }
 
 int tpu_fast_schedule(struct tpu_fast_schedule *s, const struct tpu_config *config, const struct tpu_program *program,
-		      struct tpu_outcome *outcome, struct npl_err *err)
+		      const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err)
 {
 	*s = (struct tpu_fast_schedule){.config = config,
 					.program = program,
 					.outcome = outcome,
+					.watcher = watcher,
 					.registers = tpu_reset_registers(config->rows, config->columns)};
 	int rc = open_schedule(s, err);
 	while (!rc && !s->halted) {

@@ -101,7 +101,7 @@ static int run(struct tpu_fast_machine *m, int64_t index, struct npl_err *err)
 	case TPU_CONVOLVE:
 		if (in->flags & TPU_MATRIX_SWITCH)
 			m->active = take(m, &m->tiles, m->config->rows);
-		return tpu_fast_matrix(m, in, err);
+		return tpu_fast_matrix(m, index, err);
 	case TPU_ACTIVATE:
 		if (in->flags & TPU_ACTIVATE_SWITCH)
 			switch_table(m);
@@ -109,6 +109,16 @@ static int run(struct tpu_fast_machine *m, int64_t index, struct npl_err *err)
 	default:
 		return 0;
 	}
+}
+
+void tpu_fast_fault(struct tpu_fast_machine *m, int64_t instruction, struct tpu_faults faults)
+{
+	m->outcome->overflows += faults.overflows;
+	m->outcome->saturations += faults.saturations;
+	if (!m->faults)
+		return;
+	m->faults[instruction].overflows += faults.overflows;
+	m->faults[instruction].saturations += faults.saturations;
 }
 
 static void *block(bool *ok, int64_t count, size_t size)
@@ -258,6 +268,7 @@ int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_config *con
 	m->program = program;
 	m->memory = memory;
 	m->outcome = outcome;
+	m->faults = watcher ? watcher->faults : NULL;
 	int rc = open_run(m, err);
 	rc = rc ? rc : run_program(m, program, watcher, err);
 	rc = rc ? rc : tpu_fast_settle_counted(m, 0, m->accumulator_rows, err);

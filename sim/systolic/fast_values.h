@@ -43,6 +43,7 @@ struct tpu_fast_pass {
 	struct tpu_fast_format inputs, weights;
 	int shift;             /* the sum counts 2^shift-fold */
 	uint64_t tile;         /* byte of weight memory at which it begins; TPU_FAST_NO_TILE: all zeros */
+	int64_t instruction;   /* whose pass it is */
 	int64_t touches, past; /* rows of the buffer that it may read */
 };
 #define TPU_FAST_NO_TILE UINT64_MAX
@@ -101,6 +102,8 @@ struct tpu_fast_machine {
 	const struct tpu_program *program;
 	const struct tpu_memory *memory;
 	struct tpu_outcome *outcome;
+	struct tpu_faults *faults;    /* of each instruction; NULL: nobody wants them */
+	struct tpu_faults activating; /* of the activate under way */
 	struct tpu_registers registers;
 	int64_t width; /* bytes of a row of the buffer */
 	size_t buffer_bytes;
@@ -139,9 +142,11 @@ int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_config *con
 		    const struct tpu_memory *memory, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
 		    struct npl_err *err);
 void tpu_fast_machine_free(struct tpu_fast_machine *machine); /* accepts NULL */
+/* What went wrong in values of an instruction, which may be one of before. */
+void tpu_fast_fault(struct tpu_fast_machine *machine, int64_t instruction, struct tpu_faults faults);
 
 /* fast_pending.c */
-int tpu_fast_matrix(struct tpu_fast_machine *machine, const struct tpu_instruction *instruction, struct npl_err *err);
+int tpu_fast_matrix(struct tpu_fast_machine *machine, int64_t index, struct npl_err *err);
 /* Before rows [first, past) of the buffer are written: nobody that waits may still need what they hold. */
 int tpu_fast_before_write(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
 /* Brings accumulator rows [first, past) to memory. */

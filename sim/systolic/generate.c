@@ -24,7 +24,7 @@ static int make_room(struct tpu_gen *gen)
 	if (!gen->value || !gen->store || !gen->node || !gen->group || !gen->generated->layer)
 		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for %d layers", gen->n_layers);
 	for (int i = 0; i < gen->n_layers; i++)
-		gen->generated->layer[i].last = -1;
+		gen->generated->layer[i] = (struct tpu_generated_layer){.last = -1, .pass = -1};
 	return 0;
 }
 
@@ -106,11 +106,28 @@ static void emit_segment(struct tpu_gen *gen, int first, int last)
 			tpu_gen_layer(gen, layer_of(gen, group));
 			stage_in(gen, g, &part);
 			emit_group(gen, group, parts > 1 ? part.images : gen->value[group->out].image.images);
+			group->last_item = tpu_gen_items(gen) - 1;
 			stage_out(gen, g, &part);
 		}
 		gen->part_image += part.images;
 	}
 	gen->part_image = 0;
+}
+
+/* Who does which layer, when the program is there. */
+static void note_passes(struct tpu_gen *gen)
+{
+	for (int g = 0; g < gen->n_groups; g++) {
+		const struct tpu_gen_group *group = &gen->group[g];
+		int nodes[] = {group->matrix, group->operand, group->function, group->pool};
+		for (int i = 0; i < 4; i++) {
+			int layer = nodes[i] < 0 ? -1 : gen->node[nodes[i]].layer;
+			struct tpu_generated_layer *noted = layer < 0 ? NULL : &gen->generated->layer[layer];
+			if (noted)
+				noted->pass = noted->first <= noted->last ? layer : layer_of(gen, group);
+		}
+		gen->generated->layer[layer_of(gen, group)].least_buffer_bytes += tpu_gen_least_bytes(gen, group);
+	}
 }
 
 static int emit(struct tpu_gen *gen)
@@ -119,7 +136,10 @@ static int emit(struct tpu_gen *gen)
 		return NPL_ENOMEM;
 	for (int g = 0; g < gen->n_groups; g = gen->group[g].segment_last + 1)
 		emit_segment(gen, g, gen->group[g].segment_last);
-	return tpu_gen_emit_finish(gen);
+	int rc = tpu_gen_emit_finish(gen);
+	if (!rc)
+		note_passes(gen);
+	return rc;
 }
 
 static int generate(struct tpu_gen *gen)

@@ -38,6 +38,7 @@ struct tpu_generate_options {
 	const struct npl_tensor *const
 		*wanted;  /* outs that are read afterwards; none named: those that no layer reads */
 	bool host_io;     /* given tensors come from host memory, wanted ones go there */
+	bool sync_layers; /* each layer begins when the one before has ended */
 	bool timing_only; /* no weight image; data of weights and biases may be NULL */
 };
 
@@ -51,10 +52,11 @@ struct tpu_run {
 	int64_t host_address, plane_bytes, pixel_bytes;
 };
 
-/* Where a given or wanted tensor lies. */
+/* Where a tensor lies: given, wanted, or there for a while between the layer that makes it and those that read it. */
 struct tpu_place {
 	const struct npl_tensor *tensor; /* as the layers name it */
 	bool given, wanted;
+	int64_t made; /* instruction at whose end all of it is there; -1: given, or it never is as a whole */
 	int64_t images, channels, height, width; /* as it is kept; a flattened tensor has those it had before */
 	int planes;
 	int n_runs;
@@ -65,6 +67,8 @@ struct tpu_place {
  * lie between those of others. A layer that shares an activate with another has none of its own: first > last. */
 struct tpu_generated_layer {
 	int64_t first, last;
+	uint64_t least_buffer_bytes; /* that those must read and write, each element once */
+	int pass; /* the layer whose instructions do it: itself, or the first of those that share; -1: it only names data */
 };
 
 struct tpu_generated {
@@ -92,7 +96,7 @@ int tpu_generate(const struct tpu_config *config, const struct npl_layer *const 
 		 const struct tpu_generate_options *options, struct tpu_generated *generated, struct npl_err *err);
 void tpu_generated_free(struct tpu_generated *generated); /* accepts a zeroed one */
 
-/* NULL: neither given nor wanted. */
+/* NULL: it lies nowhere, but passes from step to step of the activation unit. */
 const struct tpu_place *tpu_place_of(const struct tpu_generated *generated, const struct npl_tensor *tensor);
 /* Moves all elements between `data`, a tensor of the same type and shape, and the memories. NPL_EINTERNAL: no such
  * place. */

@@ -22,6 +22,7 @@ struct item {
 	struct tpu_instruction instruction;
 	int32_t layer;
 	int64_t need; /* read_weights that must have been issued before; -1 */
+	int64_t at;   /* in the program */
 };
 
 struct request {
@@ -111,7 +112,7 @@ static void append(struct tpu_gen *gen, struct tpu_instruction instruction, int6
 		return;
 	}
 	emit->item = item;
-	item[emit->n_items++] = (struct item){instruction, emit->layer, need};
+	item[emit->n_items++] = (struct item){.instruction = instruction, .layer = emit->layer, .need = need};
 }
 
 static void set_bits(struct tpu_gen *gen, enum tpu_register r, uint32_t bits)
@@ -312,6 +313,11 @@ static void issue_requests(struct tpu_gen *gen, int64_t *next, int64_t end)
 	}
 }
 
+int64_t tpu_gen_items(const struct tpu_gen *gen)
+{
+	return gen->emit->n_items;
+}
+
 int tpu_gen_emit_finish(struct tpu_gen *gen)
 {
 	struct tpu_gen_emit *emit = gen->emit;
@@ -321,10 +327,13 @@ int tpu_gen_emit_finish(struct tpu_gen *gen)
 	append(gen, (struct tpu_instruction){.opcode = TPU_HALT}, -1);
 	issue_requests(gen, &next, ahead);
 	for (int64_t i = 0; i < emit->n_items && !emit->rc; i++) {
-		const struct item *item = &emit->item[i];
+		struct item *item = &emit->item[i];
 		if (item->need >= 0)
 			issue_requests(gen, &next, item->need + ahead);
 		final(gen, item->instruction, item->layer);
+		item->at = gen->generated->program.count - 1;
 	}
+	for (int g = 0; g < gen->n_groups; g++)
+		gen->group[g].last_item = emit->item[gen->group[g].last_item].at;
 	return emit->rc;
 }

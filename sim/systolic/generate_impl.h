@@ -117,6 +117,7 @@ struct tpu_gen_group {
 	bool wide_inputs, wide_weights; /* 16 bits */
 	int64_t parts;                  /* in which it does the batch, with the groups of its segment */
 	int segment_first, segment_last;
+	int64_t last_item; /* that does it, as generate_emit.c counts; afterwards the instruction that it became */
 	/* of a group that reads or writes streamed stores: what it does at once, and the rooms through which they pass */
 	int n_stages, n_sets; /* two sets of rooms: transfers overlap with work */
 	struct tpu_gen_stage *stage;
@@ -173,6 +174,9 @@ bool tpu_gen_pooling(const struct npl_layer *layer, enum tpu_pooling *pooling);
 int tpu_gen_nodes(struct tpu_gen *gen);
 int tpu_gen_groups(struct tpu_gen *gen);
 
+/* generate_least.c: bytes of the unified buffer that the group must read and write. */
+uint64_t tpu_gen_least_bytes(const struct tpu_gen *gen, const struct tpu_gen_group *group);
+
 /* generate_layout.c: groups, rooms without a place, runs and tiles. */
 int tpu_gen_layout(struct tpu_gen *gen);
 int tpu_gen_new_room(struct tpu_gen *gen, const struct npl_image *image, enum tpu_type type, int64_t lanes);
@@ -219,6 +223,8 @@ void tpu_gen_touch(struct tpu_gen *gen, bool in_host, bool writes, int64_t first
 /* The next instruction needs these tiles, or this table: it switches to the first of them. False: it is in use already. */
 bool tpu_gen_need(struct tpu_gen *gen, bool table, int64_t row, int64_t count);
 void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, int64_t ub, int64_t acc, int64_t length);
+/* Those added so far. */
+int64_t tpu_gen_items(const struct tpu_gen *gen);
 /* Ends the program; 0 or the first thing that went wrong. */
 int tpu_gen_emit_finish(struct tpu_gen *gen);
 

@@ -126,7 +126,7 @@ static void passes(struct tpu_gen *gen, struct tpu_gen_group *group, const struc
 		const struct tpu_gen_k_tile *tile = &group->k_tile[block->k_first + k];
 		struct tpu_gen_at at = tpu_gen_at(gen, group, TPU_GEN_SOURCE, tile->run);
 		tpu_gen_set(gen, TPU_REG_USEFUL_CELLS,
-			    gen->node[group->matrix].copy ? 1 : tpu_gen_useful(gen, group, block, tile));
+			    gen->node[group->matrix].copy ? 0 : tpu_gen_useful(gen, group, block, tile));
 		for (int p = 0; p < planes; p++) {
 			unsigned flags = formats(gen, group);
 			if (p)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where given and wanted tensors lie in the end, and moving them between a tensor's own order (image, channel, row,
+ * Where tensors lie, those given before, those wanted in the end, and moving them between a tensor's own order (image, channel, row,
  * column) and the memories'. */
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,38 @@ static bool is_given(const struct tpu_gen *gen, const struct tpu_gen_value *valu
 static bool is_place(const struct tpu_gen *gen, int v)
 {
 	const struct tpu_gen_value *value = &gen->value[v];
-	return value->tensor && (value->wanted || is_given(gen, value));
+	bool absent = false;
+	for (int p = 0; p < value->n_pieces; p++)
+		absent |= gen->store[value->piece[p].store].absent;
+	return value->tensor && !absent;
+}
+
+/* Whether all that the group wrote stays as it is until group `last` is done. Parts of a batch that take the same room one
+ * after the other are never there together. */
+static bool stays(const struct tpu_gen *gen, const struct tpu_gen_store *store, int last)
+{
+	if (store->streamed)
+		return true;
+	const struct tpu_gen_room *room = &gen->room[store->room];
+	return !store->staged && (room->segment < 0 || room->whole) && room->last >= last;
+}
+
+/* Pieces that nobody reads side by side may be gone before the last of them is made. */
+static int64_t made_at(const struct tpu_gen *gen, const struct tpu_gen_value *value)
+{
+	int64_t made = -1;
+	int last = -1;
+	for (int p = 0; p < value->n_pieces; p++) {
+		int maker = gen->store[value->piece[p].store].maker;
+		last = maker > last ? maker : last;
+	}
+	for (int p = 0; p < value->n_pieces; p++) {
+		const struct tpu_gen_store *store = &gen->store[value->piece[p].store];
+		if (store->maker < 0 || !stays(gen, store, last))
+			return -1;
+		made = gen->group[store->maker].last_item > made ? gen->group[store->maker].last_item : made;
+	}
+	return made;
 }
 
 int tpu_gen_places(struct tpu_gen *gen)
@@ -85,6 +116,7 @@ int tpu_gen_places(struct tpu_gen *gen)
 		g->place[g->n_places++] = (struct tpu_place){.tensor = value->tensor,
 							     .given = is_given(gen, value),
 							     .wanted = value->wanted,
+							     .made = made_at(gen, value),
 							     .images = value->image.images,
 							     .channels = value->image.channels,
 							     .height = value->image.size[0],

@@ -9,7 +9,7 @@
 static const char *const type_names[TPU_TYPES] = {"i8", "u8", "i16", "i32"};
 
 /* What a register holds at reset: a number, or a size of the array. */
-enum reset { ZERO, ONE, ROWS, COLUMNS, WIDTH };
+enum reset { ZERO, ONE, ROWS, COLUMNS, WIDTH, CELLS };
 
 static const struct {
 	const char *name;
@@ -18,7 +18,7 @@ static const struct {
 } register_table[TPU_REGISTERS] = {
 	[TPU_REG_INPUT_ZERO_POINT] = {"input_zero_point", TPU_SIGNED, ZERO},
 	[TPU_REG_WEIGHT_ZERO_POINT] = {"weight_zero_point", TPU_SIGNED, ZERO},
-	[TPU_REG_USEFUL_CELLS] = {"useful_cells", TPU_UNSIGNED, ZERO},
+	[TPU_REG_USEFUL_CELLS] = {"useful_cells", TPU_UNSIGNED, CELLS},
 	[TPU_REG_IN_HEIGHT] = {"in_height", TPU_UNSIGNED, ONE},
 	[TPU_REG_IN_WIDTH] = {"in_width", TPU_UNSIGNED, ONE},
 	[TPU_REG_OUT_HEIGHT] = {"out_height", TPU_UNSIGNED, ONE},
@@ -106,6 +106,9 @@ struct tpu_registers tpu_reset_registers(int64_t rows, int64_t columns)
 			break;
 		case WIDTH:
 			value = rows > columns ? rows : columns;
+			break;
+		case CELLS:
+			value = rows * columns;
 			break;
 		}
 		held.value[r] = (uint32_t)value;

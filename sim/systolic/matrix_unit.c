@@ -254,7 +254,7 @@ static void accumulate(struct tpu_matrix *unit, int64_t age, int64_t slot)
 	*accumulator = value;
 	unit->count.writes++;
 	unit->count.overflows += value != exact;
-	unit->write[unit->writes++] = (struct tpu_matrix_write){c, wave->address, sum, value};
+	unit->write[unit->writes++] = (struct tpu_matrix_write){c, wave->address, sum, value, value != exact};
 }
 
 static int64_t slot_of(const struct tpu_matrix *unit, int64_t age)

@@ -79,6 +79,7 @@ struct tpu_matrix_write {
 	int64_t column, address;
 	int32_t sum;   /* as the column delivers it */
 	int32_t value; /* what the accumulator holds from the next cycle on */
+	bool overflowed;
 };
 
 struct tpu_matrix_counts {

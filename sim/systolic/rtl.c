@@ -75,13 +75,14 @@ static int run(struct tpu_rtl *rtl)
 	struct tpu_rtl_wires wires;
 	while (!rtl->issue.halted) {
 		look(rtl, &wires);
-		tpu_rtl_count_cycle(rtl, &wires, &world->outcome->counter);
+		tpu_rtl_count_cycle(rtl, &wires, world);
 		bool changed = clock_all(rtl, &wires);
 		if (world->rc)
 			return world->rc;
 		if (!changed)
 			return tpu_rtl_stuck(rtl, &wires, world->err);
 	}
+	tpu_rtl_end_spans(world);
 	world->outcome->cycles = world->cycle;
 	world->outcome->overflows += rtl->matrix.unit.count.overflows;
 	return 0;

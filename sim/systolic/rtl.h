@@ -61,6 +61,8 @@ struct tpu_rtl_issued tpu_rtl_queue_pop(struct tpu_rtl_queue *queue);
 /* ---- What the blocks share that is no register ---- */
 
 struct tpu_rtl_host_events; /* rtl_watch.c */
+/* Spans of cycles that go on, of the four spendings that share out all cycles, and of each part of non_matrix. */
+enum { TPU_RTL_ALL_CYCLES, TPU_RTL_RAW_STALLS, TPU_RTL_INPUT_STALLS, TPU_RTL_SPANS };
 struct tpu_rtl_world {
 	const struct tpu_config *config;
 	const struct tpu_program *program;
@@ -71,6 +73,7 @@ struct tpu_rtl_world {
 	uint64_t cycle;
 	int rc; /* what stops the run */
 	struct tpu_rtl_host_events *host_events;
+	struct tpu_spent span[TPU_RTL_SPANS]; /* from == to: none */
 };
 
 bool tpu_rtl_watch_open(struct tpu_rtl_world *world);
@@ -79,6 +82,11 @@ void tpu_rtl_watch_close(struct tpu_rtl_world *world);
 void tpu_rtl_begins(struct tpu_rtl_world *world, enum tpu_happening what, int64_t index);
 void tpu_rtl_ends(struct tpu_rtl_world *world, enum tpu_happening what, int64_t index);
 void tpu_rtl_retired(struct tpu_rtl_world *world, int64_t instruction);
+/* This cycle goes to `what`, for an instruction or -1. */
+void tpu_rtl_spend(struct tpu_rtl_world *world, enum tpu_spending what, int64_t instruction);
+/* The run has ended: so have all spans. */
+void tpu_rtl_end_spans(struct tpu_rtl_world *world);
+void tpu_rtl_fault(struct tpu_rtl_world *world, int64_t instruction, struct tpu_faults faults);
 
 /* ---- Tensors in the unified buffer (rtl_tensor.c) ---- */
 
@@ -193,6 +201,7 @@ bool tpu_rtl_shifter_clock(struct tpu_rtl_shifter *shifter, const struct tpu_rtl
 struct tpu_rtl_flight {
 	int64_t index, first, end; /* accumulator rows */
 	int64_t writes_left;
+	uint64_t past; /* cycle before which its last row has entered */
 };
 struct tpu_rtl_matrix {
 	struct tpu_rtl_queue queue;
@@ -320,8 +329,8 @@ struct tpu_rtl {
 const struct tpu_rtl_queue *tpu_rtl_queue_of(const struct tpu_rtl *rtl, enum tpu_unit unit);
 /* Whether a unit has nothing left to do. */
 bool tpu_rtl_idle(const struct tpu_rtl *rtl, enum tpu_unit unit);
-/* What this cycle is, for the counters. Those of what happens in a block are counted there. */
-void tpu_rtl_count_cycle(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires, struct tpu_counters *count);
+/* What this cycle is, for the counters and for who watches. What happens in a block is counted there. */
+void tpu_rtl_count_cycle(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world);
 /* A cycle has changed no register: NPL_EINPUT with who waits for what. */
 int tpu_rtl_stuck(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires, struct npl_err *err);
 

@@ -16,31 +16,38 @@ static void count_cells(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *w
 {
 	uint64_t cells = (uint64_t)(rtl->world.config->rows * rtl->world.config->columns);
 	uint64_t useful = tpu_rtl_register(tpu_rtl_entering(&rtl->matrix, wires), TPU_REG_USEFUL_CELLS);
-	if (useful == 0)
-		useful = cells;
 	count->useful_macs += useful;
 	count->unused_macs += cells - useful;
 }
 
-static void count_wait(const struct tpu_rtl_wires *wires, struct tpu_counters *count)
+static void count_wait(const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world)
 {
 	const unsigned results = 1u << TPU_MATRIX | 1u << TPU_ACTIVATION;
-	if (wires->awaits & 1u << TPU_HOST_IN)
+	struct tpu_counters *count = &world->outcome->counter;
+	if (wires->awaits & 1u << TPU_HOST_IN) {
 		count->input_stall++;
-	else if (wires->awaits & results)
+		tpu_rtl_spend(world, TPU_SPENT_INPUT_STALL, -1);
+	} else if (wires->awaits & results) {
 		count->raw_stall++;
+		tpu_rtl_spend(world, TPU_SPENT_RAW_STALL, -1);
+	}
 }
 
-void tpu_rtl_count_cycle(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires, struct tpu_counters *count)
+void tpu_rtl_count_cycle(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world)
 {
+	struct tpu_counters *count = &world->outcome->counter;
 	if (wires->row_enters) {
 		count->array_active++;
 		count->ub_rows_read++;
 		count_cells(rtl, wires, count);
+		tpu_rtl_spend(world, TPU_SPENT_ACTIVE, tpu_rtl_entering(&rtl->matrix, wires)->index);
 	} else if (waits_for_tile(rtl)) {
+		int64_t waits = tpu_rtl_queue_at(&rtl->matrix.queue, 0)->index;
 		*(wires->weights_enter ? &count->weight_shift : &count->weight_stall) += 1;
+		tpu_rtl_spend(world, wires->weights_enter ? TPU_SPENT_WEIGHT_SHIFT : TPU_SPENT_WEIGHT_STALL, waits);
 	} else {
 		count->non_matrix++;
-		count_wait(wires, count);
+		tpu_rtl_spend(world, TPU_SPENT_NON_MATRIX, -1);
+		count_wait(wires, world);
 	}
 }

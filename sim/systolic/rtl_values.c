@@ -59,23 +59,22 @@ static bool rectifies(const struct tpu_rtl_issued *now)
 
 /* Accumulators plus bias. */
 static void add_bias(struct tpu_rtl_activate *activate, const int32_t *accumulators, int64_t count,
-		     struct tpu_outcome *outcome)
+		     struct tpu_faults *faults)
 {
 	for (int64_t j = 0; j < count; j++) {
 		int64_t exact = (int64_t)accumulators[j] + activate->bias[j];
 		activate->value[j] = (int32_t)(uint32_t)exact;
-		outcome->overflows += activate->value[j] != exact;
+		faults->overflows += activate->value[j] != exact;
 	}
 }
 
-static void requantise(struct tpu_rtl_activate *activate, int64_t count, struct tpu_outcome *outcome)
+static void requantise(struct tpu_rtl_activate *activate, int64_t count, struct tpu_faults *faults)
 {
 	bool last = tpu_operand_of(activate->now.instruction.flags) == TPU_NO_OPERAND;
 	struct format to = format_of(&activate->now, TPU_REG_SOURCE_TYPE, TPU_REG_SOURCE_ZERO_POINT,
 				     last && rectifies(&activate->now));
 	for (int64_t j = 0; j < count; j++)
-		activate->value[j] = quantise((float)activate->value[j] * activate->scale[j], to,
-					      &outcome->saturations);
+		activate->value[j] = quantise((float)activate->value[j] * activate->scale[j], to, &faults->saturations);
 }
 
 static void read_tensor(const struct tpu_rtl_world *world, const struct tpu_rtl_issued *now, enum tpu_register base,
@@ -105,7 +104,8 @@ static bool by_table(enum tpu_function function)
 	return function == TPU_SIGMOID || function == TPU_TANH;
 }
 
-static void apply_operand(struct tpu_rtl_activate *activate, int64_t vector, int64_t count, struct tpu_rtl_world *world)
+static void apply_operand(struct tpu_rtl_activate *activate, int64_t vector, int64_t count,
+			  const struct tpu_rtl_world *world, struct tpu_faults *faults)
 {
 	const struct tpu_rtl_issued *now = &activate->now;
 	enum tpu_operand operand = tpu_operand_of(now->instruction.flags);
@@ -126,7 +126,7 @@ static void apply_operand(struct tpu_rtl_activate *activate, int64_t vector, int
 			scaled += (float)o * operand_scale;
 		else if (operand == TPU_MULTIPLY)
 			scaled = (float)((int64_t)q * o) * source_scale;
-		activate->value[j] = quantise(scaled, to, &world->outcome->saturations);
+		activate->value[j] = quantise(scaled, to, &faults->saturations);
 	}
 }
 
@@ -139,7 +139,7 @@ static int32_t interpolate(const struct tpu_function_table *table, int32_t q)
 	return down - (sum % 256 < 0);
 }
 
-static void apply_function(struct tpu_rtl_activate *activate, int64_t count, struct tpu_outcome *outcome)
+static void apply_function(struct tpu_rtl_activate *activate, int64_t count, struct tpu_faults *faults)
 {
 	const struct tpu_rtl_issued *now = &activate->now;
 	enum tpu_function function = tpu_function_of(now->instruction.flags);
@@ -152,7 +152,7 @@ static void apply_function(struct tpu_rtl_activate *activate, int64_t count, str
 	for (int64_t j = 0; j < count; j++) {
 		int32_t q = activate->value[j];
 		if (by_table(function)) {
-			q = quantise((float)interpolate(table, q) * scale, to, &outcome->saturations);
+			q = quantise((float)interpolate(table, q) * scale, to, &faults->saturations);
 		} else {
 			q = q > to.zero_point ? q : to.zero_point;
 			q = q < most ? q : most;
@@ -166,14 +166,19 @@ void tpu_rtl_values(struct tpu_rtl_activate *activate, const int32_t *accumulato
 {
 	const struct tpu_rtl_issued *now = &activate->now;
 	int64_t count = tpu_rtl_register(now, TPU_REG_RESULT_COLUMNS);
-	if (now->instruction.flags & TPU_ACTIVATE_FROM_BUFFER)
+	bool from_buffer = now->instruction.flags & TPU_ACTIVATE_FROM_BUFFER;
+	struct tpu_faults faults = {0, 0};
+	if (from_buffer)
 		read_tensor(world, now, TPU_REG_SOURCE, vector, count, activate->value);
 	else
-		add_bias(activate, accumulators, count, world->outcome);
-	if (tpu_rtl_register(now, TPU_REG_RESULT_TYPE) == TPU_I32)
-		return;
-	if (!(now->instruction.flags & TPU_ACTIVATE_FROM_BUFFER))
-		requantise(activate, count, world->outcome);
-	apply_operand(activate, vector, count, world);
-	apply_function(activate, count, world->outcome);
+		add_bias(activate, accumulators, count, &faults);
+	if (tpu_rtl_register(now, TPU_REG_RESULT_TYPE) != TPU_I32) {
+		if (!from_buffer)
+			requantise(activate, count, &faults);
+		apply_operand(activate, vector, count, world, &faults);
+		apply_function(activate, count, &faults);
+	}
+	world->outcome->overflows += faults.overflows;
+	world->outcome->saturations += faults.saturations;
+	tpu_rtl_fault(world, now->index, faults);
 }

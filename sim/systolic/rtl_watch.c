@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tells who watches what happens. Events of one kind have to come in the order of their index. That is how they happen,
- * but for those of the host link, whose two directions overtake each other: each of those is held back until all that
- * come before it in the program are known. */
+ * Tells who watches what happens, what cycles are spent on, and which instruction's values go wrong. Events of one kind
+ * have to come in the order of their index. That is how they happen, but for those of the host link, whose two directions
+ * overtake each other: each of those is held back until all that come before it in the program are known. */
 #include "rtl.h"
 
 #include <stdlib.h>
@@ -98,4 +98,41 @@ void tpu_rtl_retired(struct tpu_rtl_world *world, int64_t instruction)
 	const struct tpu_watcher *watcher = world->watcher;
 	if (watcher && watcher->retired && !world->rc)
 		world->rc = watcher->retired(watcher->context, instruction, world->err);
+}
+
+static void end_span(const struct tpu_rtl_world *world, const struct tpu_spent *span)
+{
+	if (span->from < span->to)
+		world->watcher->spent(world->watcher->context, span);
+}
+
+void tpu_rtl_spend(struct tpu_rtl_world *world, enum tpu_spending what, int64_t instruction)
+{
+	if (!world->watcher || !world->watcher->spent)
+		return;
+	struct tpu_spent *span = &world->span[what == TPU_SPENT_RAW_STALL     ? TPU_RTL_RAW_STALLS
+					      : what == TPU_SPENT_INPUT_STALL ? TPU_RTL_INPUT_STALLS
+									      : TPU_RTL_ALL_CYCLES];
+	if (span->to == world->cycle && span->what == what && span->instruction == instruction) {
+		span->to++;
+		return;
+	}
+	end_span(world, span);
+	*span = (struct tpu_spent){what, world->cycle, world->cycle + 1, instruction};
+}
+
+void tpu_rtl_end_spans(struct tpu_rtl_world *world)
+{
+	if (world->watcher && world->watcher->spent)
+		for (int i = 0; i < TPU_RTL_SPANS; i++)
+			end_span(world, &world->span[i]);
+}
+
+void tpu_rtl_fault(struct tpu_rtl_world *world, int64_t instruction, struct tpu_faults faults)
+{
+	if (!world->watcher || !world->watcher->faults)
+		return;
+	struct tpu_faults *sum = &world->watcher->faults[instruction];
+	sum->overflows += faults.overflows;
+	sum->saturations += faults.saturations;
 }

@@ -71,9 +71,6 @@ struct tpu_windows {
 	struct npl_image in, out;
 	const struct npl_window *window;
 };
-struct tpu_windows tpu_windows_of(const struct npl_layer *layer);
-/* Whether ranks and window are such that it makes sense. */
-bool tpu_windows_ok(const struct npl_layer *layer);
 /* Input positions that at least one window covers, of one channel of one image. */
 int64_t tpu_touched_pixels(const struct tpu_windows *windows);
 

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which steps of a plan become chains, and of what layers and tensors (chain.h). A chain begins and ends with a layer that its
+ * device runs; between them lie more of these, what is fused into them, and views. Where the device cannot do them
+ * together the chain ends earlier. */
+#include "chain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "npulab/quantise.h"
+
+/* A chain being put together. */
+struct draft {
+	struct npl_session *s;
+	struct npl_session_chain c;
+	struct npl_step_tensors *tensors; /* per layer */
+	struct npl_tensor **made;         /* per value: as the chain's layers make it; NULL: they do not */
+	const struct npl_tensor **wanted;
+};
+
+static bool has_chains(const struct npl_session *s, const struct npl_step *step)
+{
+	return step->role == NPL_RAN && step->device != NPL_ON_HOST && npl_device_has_chains(s->device[step->device]);
+}
+
+/* Reads of node's inputs that a device sees as values. */
+static int data_inputs(const struct npl_step *step)
+{
+	return step->canonical ? 1 : step->n_in;
+}
+
+/* Whether the step that makes value v makes it in the shape that others see. */
+static bool made_as_seen(const struct npl_session *s, int v)
+{
+	for (int i = s->graph->value[v].producer; i >= 0; i--)
+		if (s->step[i].role == NPL_RAN && s->step[i].out == v)
+			return npl_shape_equal(&s->step[i].y_shape, &s->graph->value[v].shape);
+	return true;
+}
+
+/* Whether node i can go on with a chain that began at node `first`: canonical forms see some values in another shape, and
+ * inside a chain a tensor has but one. */
+static bool goes_on(const struct npl_session *s, int first, int i)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	const struct npl_step *step = &s->step[i];
+	if (step->role == NPL_FUSED)
+		return true;
+	if (step->role != NPL_VIEW && (!has_chains(s, step) || step->device != s->step[first].device))
+		return false;
+	for (int k = 0; k < (step->role == NPL_VIEW ? 1 : data_inputs(step)); k++) {
+		int v = node->in[k], producer = v < 0 ? -1 : s->graph->value[v].producer;
+		if (producer < first)
+			continue;
+		if (step->canonical && !npl_shape_equal(&step->x_shape, &s->graph->value[v].shape))
+			return false;
+		if (!made_as_seen(s, v))
+			return false;
+	}
+	return true;
+}
+
+static int last_of_chain(const struct npl_session *s, int first)
+{
+	int last = first;
+	for (int i = first + 1; i < s->graph->n_nodes && goes_on(s, first, i); i++)
+		if (s->step[i].role != NPL_VIEW)
+			last = i;
+	return last;
+}
+
+static int out_of_memory(struct npl_err *err)
+{
+	return npl_fail(err, NPL_ENOMEM, "out of memory for a chain of layers");
+}
+
+/* Room for a chain of nodes first..last. */
+static int open_draft(struct npl_session *s, int first, int last, struct draft *d, struct npl_err *err)
+{
+	size_t nodes = (size_t)(last - first + 1), inputs = 0;
+	for (int i = first; i <= last; i++)
+		inputs += (size_t)s->graph->node[i].n_in;
+	*d = (struct draft){.s = s, .c = {.first = first, .last = last, .device = s->step[first].device}};
+	d->c.layer = npl_arena_array(&s->arena, nodes, sizeof *d->c.layer);
+	d->c.list = npl_arena_array(&s->arena, nodes, sizeof *d->c.list);
+	d->c.node = npl_arena_array(&s->arena, nodes, sizeof *d->c.node);
+	d->c.note = npl_arena_array(&s->arena, nodes, sizeof *d->c.note);
+	d->c.in = npl_arena_array(&s->arena, inputs, sizeof *d->c.in);
+	d->c.out = npl_arena_array(&s->arena, nodes, sizeof *d->c.out);
+	d->tensors = npl_arena_array(&s->arena, nodes, sizeof *d->tensors);
+	d->wanted = npl_arena_array(&s->arena, nodes, sizeof *d->wanted);
+	d->made = calloc((size_t)s->graph->n_values + 1, sizeof *d->made);
+	if (!d->c.layer || !d->c.list || !d->c.node || !d->c.note || !d->c.in || !d->c.out || !d->tensors ||
+	    !d->wanted || !d->made)
+		return out_of_memory(err);
+	return 0;
+}
+
+static struct npl_tensor *given(struct draft *d, int i, int v, const struct npl_shape *shape, struct npl_err *err)
+{
+	struct npl_session *s = d->s;
+	enum npl_format format = npl_step_format(s, &s->step[i]);
+	for (int p = 0; p < d->c.n_in; p++)
+		if (d->c.in[p].value == v && npl_shape_equal(&d->c.in[p].tensor->shape, shape))
+			return d->c.in[p].tensor;
+	struct npl_tensor *tensor = npl_arena_alloc(&s->arena, sizeof *tensor);
+	if (!tensor) {
+		out_of_memory(err);
+		return NULL;
+	}
+	*tensor = (struct npl_tensor){.name = s->graph->value[v].name,
+				      .dtype = npl_format_dtype(format),
+				      .shape = *shape,
+				      .quant = npl_session_quant(s, format, v)};
+	d->c.in[d->c.n_in++] = (struct npl_chain_port){.value = v, .node = i, .tensor = tensor};
+	return tensor;
+}
+
+static struct npl_layer *add_layer(struct draft *d, int i)
+{
+	struct npl_layer *layer = &d->c.layer[d->c.n];
+	d->c.node[d->c.n] = i;
+	d->c.list[d->c.n] = layer;
+	return layer;
+}
+
+static int add_step(struct draft *d, int i, struct npl_err *err)
+{
+	const struct npl_session *s = d->s;
+	const struct npl_node *node = &s->graph->node[i];
+	const struct npl_step *step = &s->step[i];
+	struct npl_layer *layer = add_layer(d, i);
+	struct npl_step_tensors *t = &d->tensors[d->c.n];
+	npl_step_layer(s, i, t, layer);
+	for (int k = 0; k < data_inputs(step); k++) {
+		int v = node->in[k];
+		if (v < 0)
+			continue;
+		const struct npl_shape *shape = step->canonical ? &step->x_shape : &s->graph->value[v].shape;
+		layer->in[k] = d->made[v] ? d->made[v] : given(d, i, v, shape, err);
+		if (!layer->in[k])
+			return err->code;
+	}
+	d->made[step->out] = &t->out;
+	d->c.n++;
+	return 0;
+}
+
+/* A view of what the chain makes: the same tensor, or a layer that names its data in another shape. */
+static void add_view(struct draft *d, int i)
+{
+	const struct npl_node *node = &d->s->graph->node[i];
+	const struct npl_value *out = &d->s->graph->value[node->out[0]];
+	struct npl_tensor *in = d->made[node->in[0]];
+	if (!in)
+		return;
+	d->made[node->out[0]] = in;
+	if (npl_shape_equal(&in->shape, &out->shape))
+		return;
+	struct npl_layer *layer = add_layer(d, i);
+	struct npl_tensor *made = &d->tensors[d->c.n].out;
+	*made = *in;
+	made->name = out->name;
+	made->shape = out->shape;
+	*layer = (struct npl_layer){.name = node->name,
+				    .op = NPL_OP_RESHAPE,
+				    .attrs = &node->attrs,
+				    .n_in = 1,
+				    .in = {in},
+				    .out = made,
+				    .timing_only = d->s->timing_only};
+	d->made[node->out[0]] = made;
+	d->c.n++;
+}
+
+/* Values that somebody outside reads, through views or not, leave the chain where a layer makes them. */
+static int find_wanted(struct draft *d, struct npl_err *err)
+{
+	const struct npl_graph *graph = d->s->graph;
+	int *outside = calloc((size_t)graph->n_values + 1, sizeof *outside);
+	if (!outside)
+		return out_of_memory(err);
+	for (int v = 0; v < graph->n_values; v++)
+		outside[v] = graph->value[v].uses;
+	for (int i = d->c.last; i >= d->c.first; i--) {
+		const struct npl_node *node = &graph->node[i];
+		for (int k = 0; k < node->n_in; k++)
+			if (node->in[k] >= 0)
+				outside[node->in[k]]--;
+	}
+	for (int i = d->c.last; i >= d->c.first; i--)
+		if (d->s->step[i].role == NPL_VIEW && outside[graph->node[i].out[0]] > 0)
+			outside[graph->node[i].in[0]]++;
+	for (int l = 0; l < d->c.n; l++) {
+		const struct npl_step *step = &d->s->step[d->c.node[l]];
+		if (step->role != NPL_RAN || outside[step->out] <= 0)
+			continue;
+		d->c.out[d->c.n_out] = (struct npl_chain_port){
+			.value = step->out, .node = d->c.node[l], .tensor = &d->tensors[l].out};
+		d->wanted[d->c.n_out++] = &d->tensors[l].out;
+	}
+	free(outside);
+	return 0;
+}
+
+static void note_moved(struct draft *d, const struct npl_chain_info *info)
+{
+	for (int m = 0; m < info->n_moved; m++) {
+		for (int p = 0; p < d->c.n_in; p++)
+			d->c.in[p].moved |= d->c.in[p].tensor == info->moved[m];
+		for (int p = 0; p < d->c.n_out; p++)
+			d->c.out[p].moved |= d->c.out[p].tensor == info->moved[m];
+	}
+}
+
+static int note_passes(struct draft *d, const struct npl_chain_info *info, struct npl_err *err)
+{
+	for (int l = 0; l < d->c.n; l++) {
+		d->c.note[l] = NULL;
+		if (info->pass[l] < 0 || info->pass[l] == l)
+			continue;
+		d->c.note[l] = npl_arena_printf(&d->s->arena, "in the same pass as %s", d->c.layer[info->pass[l]].name);
+		if (!d->c.note[l])
+			return out_of_memory(err);
+	}
+	return 0;
+}
+
+/* Nodes first..last as a chain, opened. */
+static int open_chain(struct npl_session *s, int first, int last, bool timing_only, struct npl_session_chain *chain,
+		      struct npl_err *err)
+{
+	struct draft d;
+	int rc = open_draft(s, first, last, &d, err);
+	for (int i = first; i <= last && !rc; i++)
+		if (s->step[i].role == NPL_VIEW)
+			add_view(&d, i);
+		else if (s->step[i].role == NPL_RAN)
+			rc = add_step(&d, i, err);
+	if (!rc)
+		rc = find_wanted(&d, err);
+	const struct npl_chain asked = {.n = d.c.n,
+					.layer = d.c.list,
+					.n_wanted = d.c.n_out,
+					.wanted = d.wanted,
+					.host_io = s->host_io,
+					.sync_layers = s->sync_layers,
+					.timing_only = timing_only};
+	if (!rc)
+		rc = npl_device_open_chain(s->device[d.c.device], &asked, &d.c.opened, err);
+	if (!rc) {
+		note_moved(&d, npl_device_chain_info(d.c.opened));
+		rc = note_passes(&d, npl_device_chain_info(d.c.opened), err);
+	}
+	free(d.made);
+	if (rc)
+		npl_device_close_chain(d.c.opened);
+	else
+		*chain = d.c;
+	return rc;
+}
+
+/* Whether the device does nodes first..last together. NPL_EDEVICE: not. */
+static int try_chain(struct npl_session *s, int first, int last, struct npl_err *err)
+{
+	struct npl_session_chain chain;
+	int rc = open_chain(s, first, last, true, &chain, err);
+	if (!rc)
+		npl_device_close_chain(chain.opened);
+	return rc;
+}
+
+/* The longest chain from first on, up to last, that the device takes; -1: not even one layer, which it then does alone. */
+static int longest(struct npl_session *s, int first, int last, int *end, struct npl_err *err)
+{
+	int low = first - 1, high = last; /* low goes, beyond high does not */
+	for (int middle = last; low < high; middle = (low + high + 1) / 2) {
+		int rc = try_chain(s, first, middle, err);
+		if (rc && rc != NPL_EDEVICE)
+			return rc;
+		if (rc)
+			high = middle - 1;
+		else
+			low = middle;
+	}
+	while (low > first && s->step[low].role == NPL_VIEW)
+		low--;
+	*end = low < first ? -1 : low;
+	return 0;
+}
+
+int npl_chains_open(struct npl_session *s, struct npl_err *err)
+{
+	s->chain = calloc((size_t)s->graph->n_nodes + 1, sizeof *s->chain);
+	if (!s->chain)
+		return out_of_memory(err);
+	for (int i = 0; i < s->graph->n_nodes; i++) {
+		int last;
+		if (!has_chains(s, &s->step[i]))
+			continue;
+		int rc = longest(s, i, last_of_chain(s, i), &last, err);
+		if (!rc && last >= 0)
+			rc = open_chain(s, i, last, s->timing_only, &s->chain[s->n_chains], err);
+		if (rc)
+			return rc;
+		s->n_chains += last >= 0;
+		i = last > i ? last : i;
+	}
+	return 0;
+}
+
+void npl_chains_close(struct npl_session *s)
+{
+	for (int c = 0; c < s->n_chains; c++)
+		npl_device_close_chain(s->chain[c].opened);
+	free(s->chain);
+}

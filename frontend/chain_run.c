@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One run of a chain in a session (chain.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "chain.h"
+#include "npulab/clock.h"
+
+struct progress {
+	const struct npl_session *s;
+	const struct npl_session_chain *chain;
+	struct npl_run *run;
+};
+
+static int made(void *context, int layer, const struct npl_tensor *out, struct npl_err *err)
+{
+	const struct progress *p = context;
+	int node = p->chain->node[layer];
+	(void)err;
+	if (p->s->step[node].role == NPL_RAN)
+		npl_hash_output(p->s, out, &p->run->layer[node]);
+	return 0;
+}
+
+static bool is_live(const struct npl_live *live, int v)
+{
+	for (int f = 0; f < NPL_FORMATS; f++)
+		if (live->form[v][f].made)
+			return true;
+	return false;
+}
+
+/* Views of values that are outside, each once: before the chain runs of those that were there, afterwards of results. */
+static int run_outer_views(struct npl_live *live, const struct npl_session_chain *chain, struct npl_err *err)
+{
+	const struct npl_session *s = live->session;
+	for (int i = chain->first; i <= chain->last; i++) {
+		const struct npl_node *node = &s->graph->node[i];
+		if (s->step[i].role == NPL_VIEW && !is_live(live, node->out[0]) &&
+		    npl_live_view(live, node->in[0], node->out[0], err))
+			return err->code;
+	}
+	return 0;
+}
+
+static int gather(struct npl_live *live, const struct npl_session_chain *chain, struct npl_run *run,
+		  struct npl_err *err)
+{
+	const struct npl_session *s = live->session;
+	enum npl_format format = npl_device_get_info(s->device[chain->device])->format;
+	for (int p = 0; p < chain->n_in; p++) {
+		const struct npl_chain_port *port = &chain->in[p];
+		const struct npl_tensor *value;
+		if (npl_live_get(live, port->value, format, port->moved ? NPL_ON_HOST : chain->device,
+				 &run->layer[port->node], &value, err))
+			return err->code;
+		bool same = value->quant.scale >= port->tensor->quant.scale &&
+			    value->quant.scale <= port->tensor->quant.scale &&
+			    value->quant.zero_point == port->tensor->quant.zero_point;
+		if (!s->timing_only && !same)
+			return npl_fail(err, NPL_EINTERNAL, "value '%s' is not quantised as planned", value->name);
+		port->tensor->data = value->data;
+	}
+	return 0;
+}
+
+static int put_results(struct npl_live *live, const struct npl_session_chain *chain, struct npl_run *run,
+		       struct npl_err *err)
+{
+	const struct npl_session *s = live->session;
+	enum npl_format format = npl_device_get_info(s->device[chain->device])->format;
+	for (int p = 0; p < chain->n_out; p++) {
+		const struct npl_chain_port *port = &chain->out[p];
+		struct npl_tensor result = *port->tensor;
+		*port->tensor = (struct npl_tensor){
+			.name = result.name, .dtype = result.dtype, .shape = result.shape, .quant = result.quant};
+		npl_hash_output(s, &result, &run->layer[port->node]);
+		result.shape = s->graph->value[port->value].shape;
+		if (npl_live_put(live, port->value, format, port->moved ? NPL_ON_HOST : chain->device, &result, err))
+			return err->code;
+	}
+	return run_outer_views(live, chain, err);
+}
+
+static void fill_rows(const struct npl_session *s, const struct npl_session_chain *chain,
+		      const struct npl_result *results, struct npl_run *run)
+{
+	const struct npl_chain_info *info = npl_device_chain_info(chain->opened);
+	for (int l = 0; l < chain->n; l++) {
+		struct npl_layer_run *row = &run->layer[chain->node[l]];
+		if (s->step[chain->node[l]].role != NPL_RAN)
+			continue;
+		row->result = results[l];
+		row->output_dtype = chain->layer[l].out->dtype;
+		row->output_quant = chain->layer[l].out->quant;
+		if (chain->note[l]) {
+			row->role = NPL_FUSED;
+			row->stat = NULL;
+			row->n_stats = 0;
+			row->result.n_energy = 0;
+			row->note = chain->note[l];
+		}
+	}
+	if (info->peak_buffer_bytes > run->peak_buffer_bytes)
+		run->peak_buffer_bytes = info->peak_buffer_bytes;
+}
+
+int npl_chain_run(struct npl_live *live, const struct npl_session_chain *chain, struct npl_run *run, double *wall,
+		  struct npl_err *err)
+{
+	const struct npl_session *s = live->session;
+	struct progress progress = {s, chain, run};
+	const struct npl_chain_watcher watcher = {s->hash ? made : NULL, &progress};
+	struct npl_result *results = calloc((size_t)chain->n, sizeof *results);
+	int rc = results ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", chain->n);
+	if (!rc)
+		rc = run_outer_views(live, chain, err);
+	if (!rc)
+		rc = gather(live, chain, run, err);
+	for (int p = 0; p < chain->n_out && !rc && !s->timing_only; p++)
+		rc = npl_tensor_alloc(chain->out[p].tensor, err);
+	double start = npl_clock_seconds();
+	if (!rc)
+		rc = npl_device_run_chain(chain->opened, &watcher, results, err);
+	*wall += npl_clock_seconds() - start;
+	if (!rc) {
+		fill_rows(s, chain, results, run);
+		rc = put_results(live, chain, run, err);
+	}
+	for (int p = 0; p < chain->n_out; p++)
+		npl_tensor_free(chain->out[p].tensor);
+	for (int i = chain->first; i <= chain->last && !rc; i++)
+		for (int k = 0; k < s->graph->node[i].n_in; k++)
+			if (s->graph->node[i].in[k] >= 0)
+				npl_live_done(live, s->graph->node[i].in[k]);
+	free(results);
+	return rc;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Layers that follow each other on one device as one piece of work: a machine with programs fetches weights ahead across
+ * layers, keeps what passes between them on chip and does several in one pass. Made once, run often.
+ *
+ * Tensors are known by their address: an input that is an earlier layer's `out` is that result; any other but weights is
+ * given. Wanted are the outs that are read afterwards. Given and wanted tensors have their data when the chain is run,
+ * weights and biases (in[1], in[2] of Conv and Gemm) from when it is opened to when it is closed; the others need none.
+ *
+ *     struct npl_chain chain = {.n = n, .layer = layers, .n_wanted = 1, .wanted = &y};
+ *     if (npl_device_open_chain(device, &chain, &opened, &err)) ...
+ *     npl_device_run_chain(opened, NULL, results, &err);       results[n], zeroed
+ *     npl_device_close_chain(opened);
+ */
+#ifndef NPULAB_CHAIN_H
+#define NPULAB_CHAIN_H
+
+#include "npulab/layer.h"
+#include "npulab/result.h"
+
+struct npl_chain {
+	int n;
+	const struct npl_layer *const *layer; /* borrowed until the chain is closed, with all that they point to */
+	int n_wanted;
+	const struct npl_tensor *const *wanted;
+	bool host_io;     /* given tensors come over the link, wanted ones leave over it, within the cycles */
+	bool sync_layers; /* each layer begins when the one before has ended */
+	bool timing_only;
+};
+
+/* What became of it. Arrays are the chain's. */
+struct npl_chain_info {
+	const int *pass; /* per layer: the one in whose pass it is done, often itself; -1: it only names data */
+	int n_moved;     /* given and wanted tensors that cross the link within the cycles */
+	const struct npl_tensor *const *moved;
+	uint64_t peak_buffer_bytes; /* of the device's on-chip memory that hold something at the same time */
+};
+
+/* made() is called during a run for each layer's result that is in the device's memory as a whole and not wanted; `out`
+ * holds it for the length of the call. Not 0: the run ends with it. */
+struct npl_chain_watcher {
+	int (*made)(void *context, int layer, const struct npl_tensor *out, struct npl_err *err);
+	void *context;
+};
+
+#endif

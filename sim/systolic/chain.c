@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Chains of layers on a systolic machine (npulab/chain.h): one program, made when the chain is opened, run on the machine's
+ * engine; each layer's share of the run as its result. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver_impl.h"
+#include "shares.h"
+
+/* A result that is there as a whole when an instruction ends. */
+struct made {
+	int64_t instruction;
+	int layer;
+};
+
+struct tpu_chain {
+	struct npl_chain chain;
+	const struct tpu_config *config;
+	struct tpu_generated generated;
+	struct tpu_shares shares;
+	struct tpu_fast_cache *cache;
+	uint8_t *host;
+	int *pass;
+	const struct npl_tensor **moved;
+	struct made *made; /* in the order of instructions */
+	int n_made;
+	/* of the run that is under way */
+	const struct npl_chain_watcher *watcher;
+	const struct tpu_memory *memory;
+};
+
+void tpu_chain_close(void *opened)
+{
+	struct tpu_chain *c = opened;
+	if (!c)
+		return;
+	tpu_fast_cache_free(c->cache);
+	tpu_shares_close(&c->shares);
+	tpu_generated_free(&c->generated);
+	free(c->host);
+	free(c->pass);
+	free(c->moved);
+	free(c->made);
+	free(c);
+}
+
+static int by_instruction(const void *a, const void *b)
+{
+	const struct made *x = a, *y = b;
+	return x->instruction != y->instruction ? (x->instruction > y->instruction) - (x->instruction < y->instruction)
+						: x->layer - y->layer;
+}
+
+static void note_made(struct tpu_chain *c)
+{
+	for (int i = 0; i < c->chain.n; i++) {
+		const struct tpu_place *place = tpu_place_of(&c->generated, c->chain.layer[i]->out);
+		if (place && !place->wanted && place->made >= 0)
+			c->made[c->n_made++] = (struct made){place->made, i};
+	}
+	qsort(c->made, (size_t)c->n_made, sizeof *c->made, by_instruction);
+}
+
+static bool in_host(const struct tpu_place *place)
+{
+	for (int r = 0; r < place->n_runs; r++)
+		if (place->run[r].in_host)
+			return true;
+	return false;
+}
+
+static int note_plan(struct tpu_chain *c, struct npl_chain_info *info, struct npl_err *err)
+{
+	int n = c->chain.n;
+	c->pass = calloc((size_t)n, sizeof *c->pass);
+	c->made = calloc((size_t)n, sizeof *c->made);
+	c->moved = calloc((size_t)c->generated.n_places + 1, sizeof *c->moved);
+	if (!c->pass || !c->made || !c->moved)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", n);
+	*info = (struct npl_chain_info){.pass = c->pass, .moved = c->moved};
+	info->peak_buffer_bytes = (uint64_t)(c->generated.peak_rows * tpu_row_bytes(c->config));
+	for (int i = 0; i < n; i++)
+		c->pass[i] = c->generated.layer[i].pass;
+	for (int i = 0; i < c->generated.n_places; i++) {
+		const struct tpu_place *place = &c->generated.place[i];
+		if ((place->given || place->wanted) && in_host(place))
+			c->moved[info->n_moved++] = place->tensor;
+	}
+	note_made(c);
+	return 0;
+}
+
+int tpu_chain_open(void *tpu, const struct npl_chain *chain, void **opened, struct npl_chain_info *info,
+		   struct npl_err *err)
+{
+	const struct tpu *t = tpu;
+	const struct tpu_generate_options options = {.n_wanted = chain->n_wanted,
+						     .wanted = chain->wanted,
+						     .host_io = chain->host_io,
+						     .sync_layers = chain->sync_layers,
+						     .timing_only = chain->timing_only};
+	struct tpu_chain *c = calloc(1, sizeof *c);
+	if (!c)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	c->chain = *chain;
+	c->config = t->config;
+	int rc = tpu_generate(t->config, chain->layer, chain->n, &options, &c->generated, err);
+	if (!rc)
+		rc = tpu_shares_open(&c->shares, t->config, &c->generated, err);
+	if (!rc)
+		rc = note_plan(c, info, err);
+	if (!rc && !chain->timing_only) {
+		c->host = calloc(c->generated.host_bytes + 1, 1);
+		rc = c->host ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for host memory");
+	}
+	if (rc) {
+		tpu_chain_close(c);
+		return rc;
+	}
+	*opened = c;
+	return 0;
+}
+
+/* Memories for the program, the given tensors in them. */
+static int fill_memory(struct tpu *tpu, struct tpu_chain *c, struct tpu_memory *memory, struct npl_err *err)
+{
+	*memory = (struct tpu_memory){.timing_only = true};
+	if (c->chain.timing_only)
+		return 0;
+	if (!tpu->buffer)
+		tpu->buffer = calloc((size_t)tpu_buffer_size_rows(tpu->config), (size_t)tpu_row_bytes(tpu->config));
+	if (!tpu->buffer)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for the unified buffer");
+	*memory = (struct tpu_memory){.buffer = tpu->buffer,
+				      .weights = c->generated.weights,
+				      .weight_bytes = c->generated.weight_bytes,
+				      .host = c->host,
+				      .host_bytes = c->generated.host_bytes};
+	for (int i = 0; i < c->generated.n_places; i++) {
+		const struct tpu_place *place = &c->generated.place[i];
+		if (place->given &&
+		    tpu_load_tensor(&c->generated, c->config, place->tensor, place->tensor, memory, err))
+			return err->code;
+	}
+	return 0;
+}
+
+static int take_wanted(const struct tpu_chain *c, const struct tpu_memory *memory, struct npl_err *err)
+{
+	for (int i = 0; i < c->chain.n_wanted && !c->chain.timing_only; i++) {
+		struct npl_tensor tensor = *c->chain.wanted[i];
+		if (tpu_read_tensor(&c->generated, c->config, c->chain.wanted[i], &tensor, memory, err))
+			return err->code;
+	}
+	return 0;
+}
+
+static int tell_made(const struct tpu_chain *c, int layer, struct npl_err *err)
+{
+	const struct npl_tensor *out = c->chain.layer[layer]->out;
+	struct npl_tensor copy = *out;
+	copy.data = NULL;
+	copy.owned = false;
+	int rc = npl_tensor_alloc(&copy, err);
+	if (!rc)
+		rc = tpu_read_tensor(&c->generated, c->config, out, &copy, c->memory, err);
+	if (!rc)
+		rc = c->watcher->made(c->watcher->context, layer, &copy, err);
+	npl_tensor_free(&copy);
+	return rc;
+}
+
+static int retired(void *context, int64_t instruction, struct npl_err *err)
+{
+	const struct tpu_chain *c = (const struct tpu_chain *)((const char *)context -
+							       offsetof(struct tpu_chain, shares));
+	int low = 0, high = c->n_made;
+	while (low < high) {
+		int middle = (low + high) / 2;
+		if (c->made[middle].instruction < instruction)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < c->n_made && c->made[low].instruction == instruction; low++)
+		if (tell_made(c, c->made[low].layer, err))
+			return err->code;
+	return 0;
+}
+
+static int run_program(const struct tpu *tpu, struct tpu_chain *c, const struct npl_chain_watcher *watcher,
+		       const struct tpu_memory *memory, struct tpu_outcome *outcome, struct npl_err *err)
+{
+	tpu_shares_reset(&c->shares);
+	c->watcher = watcher;
+	c->memory = memory;
+	c->shares.watcher.retired = watcher && watcher->made && !memory->timing_only ? retired : NULL;
+	if (tpu->engine == TPU_RTL)
+		return tpu_run_rtl(c->config, &c->generated.program, memory, &c->shares.watcher, outcome, err);
+	return tpu_run_fast_again(&c->cache, c->config, &c->generated.program, memory, &c->shares.watcher, outcome,
+				  err);
+}
+
+static bool is_matrix(const struct npl_layer *layer)
+{
+	return layer->op == NPL_OP_CONV || layer->op == NPL_OP_GEMM;
+}
+
+/* Passes of the array that one multiply-accumulate takes: operands of two bytes are taken apart. */
+static uint64_t passes_per_mac(const struct npl_layer *layer)
+{
+	return is_matrix(layer) ? npl_dtype_size(layer->in[0]->dtype) * npl_dtype_size(layer->in[1]->dtype) : 1;
+}
+
+/* What crossed the ports, and the least that must: weights without padding, input that some window covers, output. A layer
+ * that only names parts of tensors (Concat, Slice) moves nothing: its neighbours read and write them where they are. */
+static void count_bytes(const struct tpu_chain *c, int i, const struct tpu_counters *counter, struct npl_result *result)
+{
+	const struct npl_layer *layer = c->chain.layer[i];
+	result->bytes[NPL_MEM_DRAM] = counter->weight_bytes;
+	result->bytes_at_least[NPL_MEM_DRAM] = is_matrix(layer) ? npl_tensor_bytes(layer->in[1]) : 0;
+	result->bytes[NPL_MEM_BUFFER] = (counter->ub_rows_read + counter->ub_rows_written) *
+					(uint64_t)tpu_row_bytes(c->config);
+	result->bytes_at_least[NPL_MEM_BUFFER] = c->generated.layer[i].least_buffer_bytes;
+}
+
+static int report(const struct tpu_chain *c, int i, struct npl_result *result, struct npl_err *err)
+{
+	const struct tpu_share *share = &c->shares.of_layer[i];
+	result->cycles = share->cycles;
+	result->seconds = (double)share->cycles / (double)c->config->clock_hz;
+	result->seconds_from = NPL_FROM_MODEL;
+	result->macs = share->counter.useful_macs / passes_per_mac(c->chain.layer[i]);
+	result->overflows += share->overflows;
+	result->saturations += share->saturations;
+	npl_stats_read(tpu_counter_table, TPU_COUNTERS, &share->counter, result->counter);
+	count_bytes(c, i, &share->counter, result);
+	return tpu_energy_of(c->config, &share->counter, share->cycles, result, err);
+}
+
+int tpu_chain_run(void *tpu, void *opened, const struct npl_chain_watcher *watcher, struct npl_result *results,
+		  struct npl_err *err)
+{
+	struct tpu_chain *c = opened;
+	struct tpu_memory memory;
+	struct tpu_outcome outcome = {0};
+	int rc = fill_memory(tpu, c, &memory, err);
+	if (!rc)
+		rc = run_program(tpu, c, watcher, &memory, &outcome, err);
+	if (!rc)
+		rc = take_wanted(c, &memory, err);
+	if (!rc)
+		rc = tpu_shares_finish(&c->shares, &outcome, err);
+	for (int i = 0; i < c->chain.n && !rc; i++)
+		rc = report(c, i, &results[i], err);
+	return rc;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inside of the driver `systolic`: the open machine, and chains of layers on it (chain.c). */
+#ifndef NPULAB_SYSTOLIC_DRIVER_IMPL_H
+#define NPULAB_SYSTOLIC_DRIVER_IMPL_H
+
+#include "generate.h"
+
+enum tpu_engine { TPU_FAST, TPU_RTL, TPU_ENGINES };
+
+struct tpu {
+	const struct tpu_config *config;
+	enum tpu_engine engine;
+	uint8_t *buffer; /* the unified buffer; NULL until a layer with values */
+};
+
+int tpu_chain_open(void *tpu, const struct npl_chain *chain, void **opened, struct npl_chain_info *info,
+		   struct npl_err *err);
+int tpu_chain_run(void *tpu, void *opened, const struct npl_chain_watcher *watcher, struct npl_result *results,
+		  struct npl_err *err);
+void tpu_chain_close(void *opened);
+
+#endif
