@@ -45,16 +45,6 @@ static void keep_event(void *context, const char *what, int64_t index, uint64_t 
 	events->event[events->count++] = (struct event){cycle, what, index};
 }
 
-/* Whatever order an engine tells them in, the file has them in this one. */
-static int compare_events(const void *a, const void *b)
-{
-	const struct event *x = a, *y = b;
-	if (x->cycle != y->cycle)
-		return x->cycle < y->cycle ? -1 : 1;
-	int order = strcmp(x->what, y->what);
-	return order ? order : (x->index > y->index) - (x->index < y->index);
-}
-
 /* Writes to memory what is then written to the file whole. */
 static int write_text(const char *path, void (*writer)(FILE *out, const void *what), const void *what,
 		      struct npl_err *err)
@@ -192,8 +182,6 @@ static int report(const struct exec_options *o, const struct outcome *outcome, s
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu events", events->count);
 	if (c->output && npl_tensor_save_npy(c->output, &output, err))
 		return err->code;
-	if (events->count)
-		qsort(events->event, events->count, sizeof *events->event, compare_events);
 	if (c->csv && write_text(c->csv, put_events, events, err))
 		return err->code;
 	if (c->json && write_text(c->json, put_json, outcome, err))

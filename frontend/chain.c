@@ -12,6 +12,7 @@
 
 /* A chain being put together. */
 struct draft {
+	int n_kept;
 	struct npl_session *s;
 	struct npl_session_chain c;
 	struct npl_step_tensors *tensors; /* per layer */
@@ -204,14 +205,32 @@ static int find_wanted(struct draft *d, struct npl_err *err)
 	return 0;
 }
 
+/* Inputs that are on the device from before; the caller frees them. */
+static const struct npl_tensor **find_kept(struct draft *d, struct npl_err *err)
+{
+	const struct npl_tensor **kept = calloc((size_t)d->c.n_in + 1, sizeof *kept);
+	if (!kept)
+		out_of_memory(err);
+	for (int p = 0; p < d->c.n_in && kept && d->s->kept; p++)
+		if (d->s->kept[d->c.in[p].value])
+			kept[d->n_kept++] = d->c.in[p].tensor;
+	return kept;
+}
+
+static void note_moved_ports(struct npl_chain_port *port, int n, const struct npl_chain_info *info)
+{
+	for (int p = 0; p < n; p++)
+		for (int m = 0; m < info->n_moved; m++)
+			if (port[p].tensor == info->moved[m]) {
+				port[p].moved = true;
+				port[p].left = info->left[m];
+			}
+}
+
 static void note_moved(struct draft *d, const struct npl_chain_info *info)
 {
-	for (int m = 0; m < info->n_moved; m++) {
-		for (int p = 0; p < d->c.n_in; p++)
-			d->c.in[p].moved |= d->c.in[p].tensor == info->moved[m];
-		for (int p = 0; p < d->c.n_out; p++)
-			d->c.out[p].moved |= d->c.out[p].tensor == info->moved[m];
-	}
+	note_moved_ports(d->c.in, d->c.n_in, info);
+	note_moved_ports(d->c.out, d->c.n_out, info);
 }
 
 static int note_passes(struct draft *d, const struct npl_chain_info *info, struct npl_err *err)
@@ -240,12 +259,17 @@ static int open_chain(struct npl_session *s, int first, int last, bool timing_on
 			rc = add_step(&d, i, err);
 	if (!rc)
 		rc = find_wanted(&d, err);
+	const struct npl_tensor **kept = rc ? NULL : find_kept(&d, err);
+	if (!rc && !kept)
+		rc = err->code;
 	const struct npl_chain asked = {.n = d.c.n,
 					.layer = d.c.list,
 					.n_wanted = d.c.n_out,
 					.wanted = d.wanted,
-					.host_io = s->host_io,
-					.sync_layers = s->sync_layers,
+					.host_in = s->host_in,
+					.n_kept = d.n_kept,
+					.kept = kept,
+					.host_out = s->host_out,
 					.timing_only = timing_only};
 	if (!rc)
 		rc = npl_device_open_chain(s->device[d.c.device], &asked, &d.c.opened, err);
@@ -254,6 +278,7 @@ static int open_chain(struct npl_session *s, int first, int last, bool timing_on
 		rc = note_passes(&d, npl_device_chain_info(d.c.opened), err);
 	}
 	free(d.made);
+	free(kept);
 	if (rc)
 		npl_device_close_chain(d.c.opened);
 	else

@@ -23,25 +23,13 @@ static int made(void *context, int layer, const struct npl_tensor *out, struct n
 	return 0;
 }
 
-static bool is_live(const struct npl_live *live, int v)
-{
-	for (int f = 0; f < NPL_FORMATS; f++)
-		if (live->form[v][f].made)
-			return true;
-	return false;
-}
-
-/* Views of values that are outside, each once: before the chain runs of those that were there, afterwards of results. */
-static int run_outer_views(struct npl_live *live, const struct npl_session_chain *chain, struct npl_err *err)
+/* Of values that come, that go, or that stay inside: those nobody will ask for. */
+static void note_views(struct npl_live *live, const struct npl_session_chain *chain)
 {
 	const struct npl_session *s = live->session;
-	for (int i = chain->first; i <= chain->last; i++) {
-		const struct npl_node *node = &s->graph->node[i];
-		if (s->step[i].role == NPL_VIEW && !is_live(live, node->out[0]) &&
-		    npl_live_view(live, node->in[0], node->out[0], err))
-			return err->code;
-	}
-	return 0;
+	for (int i = chain->first; i <= chain->last; i++)
+		if (s->step[i].role == NPL_VIEW)
+			npl_live_view(live, s->graph->node[i].in[0], s->graph->node[i].out[0]);
 }
 
 static int gather(struct npl_live *live, const struct npl_session_chain *chain, struct npl_run *run,
@@ -61,12 +49,13 @@ static int gather(struct npl_live *live, const struct npl_session_chain *chain, 
 		if (!s->timing_only && !same)
 			return npl_fail(err, NPL_EINTERNAL, "value '%s' is not quantised as planned", value->name);
 		port->tensor->data = value->data;
+		if (port->left)
+			npl_charge_link(live, chain->device, port->left, &run->layer[port->node]);
 	}
 	return 0;
 }
 
-static int put_results(struct npl_live *live, const struct npl_session_chain *chain, struct npl_run *run,
-		       struct npl_err *err)
+static void put_results(struct npl_live *live, const struct npl_session_chain *chain, struct npl_run *run)
 {
 	const struct npl_session *s = live->session;
 	enum npl_format format = npl_device_get_info(s->device[chain->device])->format;
@@ -77,10 +66,10 @@ static int put_results(struct npl_live *live, const struct npl_session_chain *ch
 			.name = result.name, .dtype = result.dtype, .shape = result.shape, .quant = result.quant};
 		npl_hash_output(s, &result, &run->layer[port->node]);
 		result.shape = s->graph->value[port->value].shape;
-		if (npl_live_put(live, port->value, format, port->moved ? NPL_ON_HOST : chain->device, &result, err))
-			return err->code;
+		npl_live_put(live, port->value, format, port->moved ? NPL_ON_HOST : chain->device, &result);
+		if (port->left)
+			npl_charge_link(live, chain->device, port->left, &run->layer[port->node]);
 	}
-	return run_outer_views(live, chain, err);
 }
 
 static void fill_rows(const struct npl_session *s, const struct npl_session_chain *chain,
@@ -114,8 +103,7 @@ int npl_chain_run(struct npl_live *live, const struct npl_session_chain *chain, 
 	const struct npl_chain_watcher watcher = {s->hash ? made : NULL, &progress};
 	struct npl_result *results = calloc((size_t)chain->n, sizeof *results);
 	int rc = results ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", chain->n);
-	if (!rc)
-		rc = run_outer_views(live, chain, err);
+	note_views(live, chain);
 	if (!rc)
 		rc = gather(live, chain, run, err);
 	for (int p = 0; p < chain->n_out && !rc && !s->timing_only; p++)
@@ -126,7 +114,7 @@ int npl_chain_run(struct npl_live *live, const struct npl_session_chain *chain, 
 	*wall += npl_clock_seconds() - start;
 	if (!rc) {
 		fill_rows(s, chain, results, run);
-		rc = put_results(live, chain, run, err);
+		put_results(live, chain, run);
 	}
 	for (int p = 0; p < chain->n_out; p++)
 		npl_tensor_free(chain->out[p].tensor);

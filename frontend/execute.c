@@ -69,7 +69,8 @@ static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row
 	row->output_dtype = out->dtype;
 	row->output_quant = out->quant;
 	npl_hash_output(s, out, row);
-	return npl_live_put(live, step->out, format, step->device, out, err);
+	npl_live_put(live, step->out, format, step->device, out);
+	return 0;
 }
 
 static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, struct npl_err *err)
@@ -107,7 +108,7 @@ static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, 
 				row->output_dtype = out[k].dtype;
 				npl_hash_output(s, &out[k], row);
 			}
-			rc = npl_live_put(live, node->out[k], NPL_FORMAT_F32, NPL_ON_HOST, &out[k], err);
+			npl_live_put(live, node->out[k], NPL_FORMAT_F32, NPL_ON_HOST, &out[k]);
 		} else {
 			npl_tensor_free(&out[k]);
 		}
@@ -180,7 +181,7 @@ static int run_step(struct npl_live *live, int i, struct npl_layer_run *row, dou
 	const struct npl_step *step = &s->step[i];
 	int rc = 0;
 	if (step->role == NPL_VIEW)
-		rc = npl_live_view(live, node->in[0], node->out[0], err);
+		npl_live_view(live, node->in[0], node->out[0]);
 	else if (step->role == NPL_RAN)
 		rc = step->device == NPL_ON_HOST ? run_on_host(live, i, row, err)
 						 : run_on_device(live, i, row, wall, err);

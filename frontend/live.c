@@ -17,10 +17,7 @@ unsigned npl_live_memory(const struct npl_session *s, int device)
 
 static void drop_form(struct npl_form *form)
 {
-	if (form->shares && --*form->shares == 0) {
-		npl_tensor_free(&form->tensor);
-		free(form->shares);
-	}
+	npl_tensor_free(&form->tensor);
 	*form = (struct npl_form){0};
 }
 
@@ -28,13 +25,17 @@ int npl_live_open(struct npl_session *s, const struct npl_tensor *inputs, struct
 {
 	const struct npl_graph *graph = s->graph;
 	*live = (struct npl_live){.session = s};
+	live->root = calloc((size_t)graph->n_values + 1, sizeof *live->root);
 	live->form = calloc((size_t)graph->n_values + 1, sizeof *live->form);
+	live->seen = calloc((size_t)graph->n_values + 1, sizeof *live->seen);
 	live->left = calloc((size_t)graph->n_values + 1, sizeof *live->left);
 	live->link_bytes = calloc((size_t)graph->n_nodes * (size_t)s->n_devices + 1, sizeof *live->link_bytes);
-	if (!live->form || !live->left || !live->link_bytes)
+	if (!live->root || !live->form || !live->seen || !live->left || !live->link_bytes)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
-	for (int v = 0; v < graph->n_values; v++)
+	for (int v = 0; v < graph->n_values; v++) {
+		live->root[v] = v;
 		live->left[v] = graph->value[v].uses;
+	}
 	for (int i = 0; i < graph->n_inputs; i++) {
 		const struct npl_value *value = &graph->value[graph->input[i]];
 		struct npl_form *form = &live->form[graph->input[i]][NPL_FORMAT_F32];
@@ -51,7 +52,9 @@ void npl_live_close(struct npl_live *live)
 	for (int v = 0; live->form && v < live->session->graph->n_values; v++)
 		for (int f = 0; f < NPL_FORMATS; f++)
 			drop_form(&live->form[v][f]);
+	free(live->root);
 	free(live->form);
+	free(live->seen);
 	free(live->left);
 	free(live->link_bytes);
 	*live = (struct npl_live){0};
@@ -63,7 +66,7 @@ void npl_charge_host(const struct npl_session *s, struct npl_layer_run *row, uin
 	row->host_seconds += npl_host_seconds(&s->host, macs, elements, bytes);
 }
 
-static void charge_link(struct npl_live *live, int device, uint64_t bytes, struct npl_layer_run *row)
+void npl_charge_link(struct npl_live *live, int device, uint64_t bytes, struct npl_layer_run *row)
 {
 	const struct npl_session *s = live->session;
 	const struct npl_link *link = &npl_device_get_info(s->device[device])->link;
@@ -79,7 +82,7 @@ static int bring_to_host(struct npl_live *live, struct npl_form *form, struct np
 		return 0;
 	for (int d = 0; d < live->session->n_devices; d++)
 		if (form->where & (2u << d)) {
-			charge_link(live, d, npl_tensor_bytes(&form->tensor), row);
+			npl_charge_link(live, d, npl_tensor_bytes(&form->tensor), row);
 			form->where |= NPL_IN_HOST_MEMORY;
 			return 0;
 		}
@@ -87,17 +90,10 @@ static int bring_to_host(struct npl_live *live, struct npl_form *form, struct np
 }
 
 /* A tensor for a form: with data, or only its description in timing_only. */
-static int adopt(struct npl_form *form, struct npl_tensor *tensor, unsigned where, struct npl_err *err)
+static void adopt(struct npl_form *form, struct npl_tensor *tensor, unsigned where)
 {
-	int *shares = malloc(sizeof *shares);
-	if (!shares) {
-		npl_tensor_free(tensor);
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	}
-	*shares = 1;
 	drop_form(form);
-	*form = (struct npl_form){.made = true, .tensor = *tensor, .shares = shares, .where = where};
-	return 0;
+	*form = (struct npl_form){.made = true, .tensor = *tensor, .where = where};
 }
 
 static int convert(struct npl_live *live, int v, const struct npl_form *from, enum npl_format format,
@@ -114,11 +110,14 @@ static int convert(struct npl_live *live, int v, const struct npl_form *from, en
 		if (rc)
 			return rc;
 	}
-	if (s->graph->value[v].constant) /* a machine is given its constants once, before the first run */
-		return adopt(&live->form[v][format], &made, ~0u, err);
+	if (s->graph->value[v].constant) { /* a machine is given its constants once, before the first run */
+		adopt(&live->form[v][format], &made, ~0u);
+		return 0;
+	}
 	uint64_t elements = (uint64_t)npl_tensor_count(&made);
 	npl_charge_host(s, row, 0, elements, npl_tensor_bytes(&from->tensor) + npl_tensor_bytes(&made));
-	return adopt(&live->form[v][format], &made, NPL_IN_HOST_MEMORY, err);
+	adopt(&live->form[v][format], &made, NPL_IN_HOST_MEMORY);
+	return 0;
 }
 
 /* Makes value v exist in the format, in the host's memory. */
@@ -141,73 +140,74 @@ static int make_form(struct npl_live *live, int v, enum npl_format format, struc
 	return bring_to_host(live, plain, row, err) ? err->code : convert(live, v, plain, format, row, err);
 }
 
-static int get_constant(struct npl_live *live, int v, const struct npl_tensor **tensor, struct npl_err *err)
+static int get_constant(struct npl_live *live, int v, struct npl_err *err)
 {
 	struct npl_value *value = &live->session->graph->value[v];
 	struct npl_form *form = &live->form[v][NPL_FORMAT_F32];
-	if (!form->made) {
-		const void *data = NULL;
-		if (!live->session->timing_only && !(data = npl_value_data(live->session->graph, value, err)))
-			return err->code;
-		*form = (struct npl_form){.made = true, .where = ~0u};
-		form->tensor = (struct npl_tensor){
-			.name = value->name, .dtype = value->dtype, .shape = value->shape, .data = (void *)data};
-	}
-	*tensor = &form->tensor;
+	const void *data = NULL;
+	if (form->made)
+		return 0;
+	if (!live->session->timing_only && !(data = npl_value_data(live->session->graph, value, err)))
+		return err->code;
+	*form = (struct npl_form){.made = true, .where = ~0u};
+	form->tensor = (struct npl_tensor){
+		.name = value->name, .dtype = value->dtype, .shape = value->shape, .data = (void *)data};
 	return 0;
+}
+
+/* The form of v's root as value v. */
+static const struct npl_tensor *as_seen(struct npl_live *live, int v, const struct npl_tensor *form,
+					enum npl_format format)
+{
+	if (live->root[v] == v)
+		return form;
+	struct npl_tensor *seen = &live->seen[v][format];
+	*seen = *form;
+	seen->owned = false;
+	seen->name = live->session->graph->value[v].name;
+	seen->shape = live->session->graph->value[v].shape;
+	return seen;
 }
 
 int npl_live_get(struct npl_live *live, int v, enum npl_format format, int device, struct npl_layer_run *row,
 		 const struct npl_tensor **tensor, struct npl_err *err)
 {
-	if (live->session->graph->value[v].constant && format == NPL_FORMAT_F32)
-		return get_constant(live, v, tensor, err);
-	if (live->session->graph->value[v].constant && get_constant(live, v, tensor, err))
+	int root = live->root[v];
+	if (live->session->graph->value[root].constant && get_constant(live, root, err))
 		return err->code;
-	struct npl_form *form = &live->form[v][format];
-	if (!form->made && make_form(live, v, format, row, err))
+	struct npl_form *form = &live->form[root][format];
+	if (!form->made && make_form(live, root, format, row, err))
 		return err->code;
 	unsigned memory = npl_live_memory(live->session, device);
 	if (!(form->where & memory)) {
 		if (bring_to_host(live, form, row, err))
 			return err->code;
 		if (memory != NPL_IN_HOST_MEMORY)
-			charge_link(live, device, npl_tensor_bytes(&form->tensor), row);
+			npl_charge_link(live, device, npl_tensor_bytes(&form->tensor), row);
 		form->where |= memory;
 	}
-	*tensor = &form->tensor;
+	*tensor = as_seen(live, v, &form->tensor, format);
 	return 0;
 }
 
-int npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor,
-		 struct npl_err *err)
+void npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor)
 {
-	return adopt(&live->form[v][format], tensor, npl_live_memory(live->session, device), err);
+	adopt(&live->form[v][format], tensor, npl_live_memory(live->session, device));
 }
 
-int npl_live_view(struct npl_live *live, int in, int out, struct npl_err *err)
+void npl_live_view(struct npl_live *live, int in, int out)
 {
-	const struct npl_value *value = &live->session->graph->value[out];
-	const struct npl_tensor *unused;
-	if (live->session->graph->value[in].constant && get_constant(live, in, &unused, err))
-		return err->code;
-	for (int f = 0; f < NPL_FORMATS; f++) {
-		struct npl_form *from = &live->form[in][f], *to = &live->form[out][f];
-		if (!from->made)
-			continue;
-		*to = *from;
-		to->tensor.name = value->name;
-		to->tensor.shape = value->shape;
-		if (to->shares)
-			++*to->shares;
-	}
-	return 0;
+	if (live->root[out] != out)
+		return;
+	live->root[out] = live->root[in];
+	live->left[live->root[in]] += live->left[out];
 }
 
 void npl_live_done(struct npl_live *live, int v)
 {
-	if (--live->left[v] > 0)
+	int root = live->root[v];
+	if (--live->left[root] > 0)
 		return;
 	for (int f = 0; f < NPL_FORMATS; f++)
-		drop_form(&live->form[v][f]);
+		drop_form(&live->form[root][f]);
 }

@@ -13,15 +13,16 @@
 struct npl_form { /* one value in one number format */
 	bool made;
 	struct npl_tensor tensor; /* data NULL in timing_only */
-	int *shares;              /* forms using the same data (views); NULL: borrowed data */
 	unsigned where;
 };
 
 struct npl_live {
 	struct npl_session *session;
-	struct npl_form (*form)[NPL_FORMATS]; /* per value */
-	int *left;                            /* per value: reads still to come */
-	uint64_t *link_bytes;                 /* nodes x devices: what crossed each device's link for a row */
+	int *root;                              /* per value: what it is a view of, or itself */
+	struct npl_form (*form)[NPL_FORMATS];   /* per value, of roots */
+	struct npl_tensor (*seen)[NPL_FORMATS]; /* per value, of views: the root's form in their shape */
+	int *left;                              /* per value, of roots: reads still to come, of views too */
+	uint64_t *link_bytes;                   /* nodes x devices: what crossed each device's link for a row */
 };
 
 int npl_live_open(struct npl_session *s, const struct npl_tensor *inputs, struct npl_live *live, struct npl_err *err);
@@ -36,17 +37,20 @@ int npl_live_get(struct npl_live *live, int v, enum npl_format format, int devic
 		 const struct npl_tensor **tensor, struct npl_err *err);
 
 /* Takes over a tensor that a device or the host has just made. */
-int npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor,
-		 struct npl_err *err);
+void npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor);
 
-/* Value `out` is value `in` with another shape, in all its formats and places; shares the data. */
-int npl_live_view(struct npl_live *live, int in, int out, struct npl_err *err);
+/* Value `out` is value `in` with another shape, in all formats and places that it is or will be in: what was moved or
+ * converted for one is there for the other. Once said is enough. */
+void npl_live_view(struct npl_live *live, int in, int out);
 
 /* One reader of v is done; frees it after the last. */
 void npl_live_done(struct npl_live *live, int v);
 
 /* execute.c: hashes what a layer made for its row, if the session does that. */
 void npl_hash_output(const struct npl_session *s, const struct npl_tensor *tensor, struct npl_layer_run *row);
+
+/* Charges one transfer over the device's link to the row. */
+void npl_charge_link(struct npl_live *live, int device, uint64_t bytes, struct npl_layer_run *row);
 
 /* Charges the host for an operator or a conversion. */
 void npl_charge_host(const struct npl_session *s, struct npl_layer_run *row, uint64_t macs, uint64_t elements,

@@ -298,8 +298,9 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	s->graph = graph;
 	s->n_devices = options->n_devices;
 	s->timing_only = options->timing_only;
-	s->host_io = options->host_io;
-	s->sync_layers = options->sync_layers;
+	s->host_in = options->host_in;
+	s->host_out = options->host_out;
+	s->kept = options->kept;
 	s->hash = true;
 	s->device = calloc((size_t)options->n_devices + 1, sizeof *s->device);
 	s->step = calloc((size_t)graph->n_nodes + 1, sizeof *s->step);

@@ -39,7 +39,8 @@ struct npl_session {
 	int *group;    /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
 	struct npl_host host;
 	bool host_loaded;
-	bool timing_only, hash, host_io, sync_layers;
+	bool timing_only, hash, host_in, host_out;
+	const bool *kept; /* while it is opened */
 	struct npl_arena arena;
 };
 

@@ -76,19 +76,45 @@ static int draw_operands(const struct npl_layer_spec *spec, enum npl_format form
 	return 0;
 }
 
+/* One layer on a device; on one that has chains, as a chain of its own, which says what it moves. */
+struct work {
+	struct npl_device *device;
+	const struct npl_layer *layer;
+	const struct npl_tensor *wanted;
+	struct npl_device_chain *chain; /* NULL: the device has none */
+};
+
+static int open_work(struct npl_device *device, const struct npl_layer *layer, struct work *work, struct npl_err *err)
+{
+	*work = (struct work){.device = device, .layer = layer, .wanted = layer->out};
+	if (!npl_device_has_chains(device))
+		return 0;
+	const struct npl_chain alone = {.n = 1,
+					.layer = &work->layer,
+					.n_wanted = 1,
+					.wanted = &work->wanted,
+					.timing_only = layer->timing_only};
+	return npl_device_open_chain(device, &alone, &work->chain, err);
+}
+
+static int run_work(const struct work *work, struct npl_result *result, struct npl_err *err)
+{
+	return work->chain ? npl_device_run_chain(work->chain, NULL, result, err)
+			   : npl_device_run(work->device, work->layer, result, err);
+}
+
 /* Runs the layer: once for the result, then timed. */
-static int run_timed(struct npl_device *device, const struct npl_layer *layer, struct npl_device_report *report,
-		     struct npl_err *err)
+static int run_timed(const struct work *work, struct npl_device_report *report, struct npl_err *err)
 {
 	struct npl_layer_run *row = report->run.layer;
 	bool measured = report->info.kind != NPL_KIND_SIMULATED && report->info.kind != NPL_KIND_NULL;
 	double wall[REPEATS], seconds[REPEATS];
-	if (npl_device_run(device, layer, &row->result, err))
+	if (run_work(work, &row->result, err))
 		return err->code;
 	for (int i = 0; i < REPEATS; i++) {
 		struct npl_result again = {0};
 		double start = npl_clock_seconds();
-		if (npl_device_run(device, layer, &again, err))
+		if (run_work(work, &again, err))
 			return err->code;
 		wall[i] = npl_clock_seconds() - start;
 		seconds[i] = again.seconds;
@@ -125,13 +151,40 @@ static int judge(const struct npl_layer *layer, struct npl_device_report *report
 	return rc;
 }
 
-static void charge_link(const struct npl_link *link, const struct operands *o, struct npl_layer_run *row)
+/* Operand and result cross the link before and after the layer, but for what it moves within its cycles. */
+static void charge_link(const struct npl_link *link, const struct npl_tensor *tensor, const struct npl_chain_info *info,
+			struct npl_layer_run *row)
 {
-	if (!link->name)
+	uint64_t bytes = npl_tensor_bytes(tensor);
+	for (int i = 0; info && i < info->n_moved; i++)
+		if (info->moved[i] == tensor)
+			bytes = info->left[i];
+	if (!link->name || !bytes)
 		return;
-	row->link_bytes = npl_tensor_bytes(&o->x) + npl_tensor_bytes(&o->y);
-	row->link_seconds = 2 * link->latency_seconds + (double)row->link_bytes / link->bytes_per_second;
-	row->transfers = 2;
+	row->link_bytes += bytes;
+	row->link_seconds += link->latency_seconds + (double)bytes / link->bytes_per_second;
+	row->transfers++;
+}
+
+/* What the row says beside the device's own figures. */
+static int fill_row(const struct work *work, const struct operands *o, struct npl_device_report *report,
+		    struct npl_err *err)
+{
+	const struct npl_chain_info *info = work->chain ? npl_device_chain_info(work->chain) : NULL;
+	struct npl_layer_run *row = report->run.layer;
+	row->ran_on = report->name;
+	row->output_dtype = o->y.dtype;
+	row->output_quant = o->y.quant;
+	row->stat = report->info.stat;
+	row->n_stats = report->info.n_stats;
+	charge_link(&report->info.link, &o->x, info, row);
+	charge_link(&report->info.link, &o->y, info, row);
+	report->run.peak_buffer_bytes = info ? info->peak_buffer_bytes : 0;
+	if (o->y.data) {
+		npl_sha256_hex(o->y.data, npl_tensor_bytes(&o->y), report->output_sha256);
+		memcpy(row->output_sha256, report->output_sha256, sizeof report->output_sha256);
+	}
+	return npl_run_total(&report->run, err);
 }
 
 static int run_device(const struct npl_layer_spec *spec, const struct npl_node *node, struct npl_shape w_shape,
@@ -139,6 +192,7 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 		      struct npl_device_report *report, struct npl_tensor *output, struct npl_err *err)
 {
 	struct operands o = {0};
+	struct work work = {0};
 	char why[200];
 	report->run = (struct npl_run){.n_layers = 1, .layer = calloc(1, sizeof *report->run.layer)};
 	report->samples = report->batches = report->batch = 1;
@@ -155,22 +209,14 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 	if (!rc && !npl_device_supports(device, &layer, why, sizeof why))
 		rc = npl_fail(err, NPL_EDEVICE, "%s does not run this layer: %s", report->name, why);
 	if (!rc)
-		rc = run_timed(device, &layer, report, err);
+		rc = open_work(device, &layer, &work, err);
+	if (!rc)
+		rc = run_timed(&work, report, err);
 	if (!rc)
 		rc = judge(&layer, report, err);
-	if (!rc) {
-		report->run.layer[0].ran_on = report->name;
-		report->run.layer[0].output_dtype = o.y.dtype;
-		report->run.layer[0].output_quant = o.y.quant;
-		report->run.layer[0].stat = report->info.stat;
-		report->run.layer[0].n_stats = report->info.n_stats;
-		charge_link(&report->info.link, &o, report->run.layer);
-		if (o.y.data) {
-			npl_sha256_hex(o.y.data, npl_tensor_bytes(&o.y), report->output_sha256);
-			memcpy(report->run.layer[0].output_sha256, report->output_sha256, sizeof report->output_sha256);
-		}
-		rc = npl_run_total(&report->run, err);
-	}
+	if (!rc)
+		rc = fill_row(&work, &o, report, err);
+	npl_device_close_chain(work.chain);
 	if (!rc && output) {
 		npl_tensor_free(output);
 		*output = o.y;

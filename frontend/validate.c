@@ -79,7 +79,8 @@ enum npl_verdict npl_validation_verdict(const struct npl_validation_row *row)
 	if (isnan(row->published) || isnan(row->model) || isnan(row->tolerance))
 		return NPL_UNJUDGED;
 	/* a hair more, so that 0.05 read from text takes a difference of 0.05 */
-	return fabs(row->model - row->published) <= row->tolerance * (1 + 1e-9) ? NPL_WITHIN : NPL_OUTSIDE;
+	double difference = row->model - row->published, tolerance = row->tolerance * (1 + 1e-9);
+	return difference <= tolerance && (row->at_most || difference >= -tolerance) ? NPL_WITHIN : NPL_OUTSIDE;
 }
 
 static struct npl_validation_row *add_row(struct npl_validation *validation, struct npl_err *err)
@@ -109,6 +110,40 @@ static struct npl_validation_row *find_row(const struct npl_validation *validati
 	return NULL;
 }
 
+const struct npl_validation_row *npl_validation_find(const struct npl_validation *validation, const char *machine,
+						     const char *case_name, const char *metric)
+{
+	return find_row(validation, machine, case_name, metric);
+}
+
+static const char *copied(struct npl_validation *validation, const char *text)
+{
+	return npl_arena_strdup(&validation->arena, text ? text : "");
+}
+
+int npl_validation_add(struct npl_validation *validation, const char *machine, const struct npl_validation_row *row,
+		       struct npl_err *err)
+{
+	if (find_row(validation, machine, row->case_name, row->metric))
+		return npl_fail(err, NPL_EINTERNAL, "%s of %s is there already", row->metric, row->case_name);
+	struct npl_validation_row *made = add_row(validation, err);
+	if (!made)
+		return err->code;
+	*made = *row;
+	made->machine = copied(validation, machine);
+	made->case_name = copied(validation, row->case_name);
+	made->metric = copied(validation, row->metric);
+	made->unit = copied(validation, row->unit);
+	made->reference = copied(validation, row->reference);
+	made->source = copied(validation, row->source);
+	made->note = copied(validation, row->note);
+	made->attempted = true;
+	if (!made->machine || !made->case_name || !made->metric || !made->unit || !made->reference || !made->source ||
+	    !made->note)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	return 0;
+}
+
 int npl_validation_set(struct npl_validation *validation, const char *machine, const char *case_name,
 		       const char *metric, const char *unit, double model, struct npl_err *err)
 {
@@ -116,20 +151,11 @@ int npl_validation_set(struct npl_validation *validation, const char *machine, c
 	if (!row && model == 0)
 		return 0;
 	if (!row) {
-		row = add_row(validation, err);
-		if (!row)
+		const struct npl_validation_row made = {
+			.case_name = case_name, .metric = metric, .unit = unit, .published = NAN, .tolerance = NAN};
+		if (npl_validation_add(validation, machine, &made, err))
 			return err->code;
-		*row = (struct npl_validation_row){.machine = npl_arena_strdup(&validation->arena, machine),
-						   .case_name = npl_arena_strdup(&validation->arena, case_name),
-						   .metric = npl_arena_strdup(&validation->arena, metric),
-						   .unit = npl_arena_strdup(&validation->arena, unit),
-						   .published = NAN,
-						   .tolerance = NAN,
-						   .reference = "",
-						   .source = "",
-						   .note = ""};
-		if (!row->machine || !row->case_name || !row->metric || !row->unit)
-			return npl_fail(err, NPL_ENOMEM, "out of memory");
+		row = find_row(validation, machine, case_name, metric);
 	}
 	if (strcmp(row->unit, unit))
 		return npl_fail(err, NPL_EINTERNAL, "%s of %s is published in %s and modelled in %s", metric, case_name,

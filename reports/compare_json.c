@@ -66,6 +66,10 @@ static void put_totals(struct npl_json *json, const struct npl_device_report *r,
 		npl_json_null(json, "host_link");
 	}
 	npl_json_close(json, '}');
+	if (run->peak_buffer_bytes)
+		npl_json_u64(json, "peak_buffer_bytes", run->peak_buffer_bytes);
+	else
+		npl_json_null(json, "peak_buffer_bytes");
 	npl_json_double(json, "simulation_wall_seconds", r->simulation_wall_seconds);
 	npl_json_close(json, '}');
 }

@@ -148,7 +148,7 @@ void npl_table_print(struct npl_table *table, FILE *out)
 	set_widths(table, width);
 	for (int r = 0; r < table->rows; r++) {
 		int at = 0, end = last;
-		while (end > 0 && table->left[end] && !*cell_at(table, r, end))
+		while (end > 0 && !*cell_at(table, r, end))
 			end--; /* no blanks at the end of a line */
 		for (int c = 0; c <= end; c++) {
 			fputs(c ? "  " : "", out);

@@ -22,6 +22,8 @@ static const char *amount(char *buf, double value, const char *unit)
 		snprintf(buf, CELL, "-");
 	else if (!strcmp(unit, "fraction"))
 		snprintf(buf, CELL, "%.1f %%", 100 * value);
+	else if (!strcmp(unit, "ratio"))
+		snprintf(buf, CELL, "%.3f", value);
 	else if (fabs(value) >= 1e4 || (value != 0 && fabs(value) < 1e-2))
 		npl_si_text(value, "", buf, CELL);
 	else
@@ -31,25 +33,55 @@ static const char *amount(char *buf, double value, const char *unit)
 
 static const char *verdict(const struct npl_validation_row *row)
 {
-	static const char *const word[] = {[NPL_UNJUDGED] = "", [NPL_WITHIN] = "ok", [NPL_OUTSIDE] = "OUTSIDE"};
-	return word[npl_validation_verdict(row)];
+	static const char *const word[2][3] = {{[NPL_UNJUDGED] = "", [NPL_WITHIN] = "ok", [NPL_OUTSIDE] = "OUTSIDE"},
+					       {"fitted", "ok, fitted", "OUTSIDE, fitted"}};
+	return word[row->fitted][npl_validation_verdict(row)];
 }
 
 static void put_row(struct npl_table *table, const struct npl_validation_row *row)
 {
-	char metric[80], published[CELL], model[CELL], difference[CELL], tolerance[CELL];
+	char metric[80], published[CELL], model[CELL], difference[CELL], tolerance[CELL], within[CELL + 2];
 	bool names_unit = row->unit[0] >= 'a'; /* "layers", "fraction": the metric's name tells; "MiB" must be said */
 	snprintf(metric, sizeof metric, "%s%s%s", row->metric, names_unit ? "" : ", ", names_unit ? "" : row->unit);
+	snprintf(within, sizeof within, "%s%s", row->at_most ? "<= " : "",
+		 amount(tolerance, row->tolerance, row->unit));
 	const char *cells[] = {row->case_name,
 			       metric,
 			       amount(published, row->published, row->unit),
 			       amount(model, row->model, row->unit),
 			       amount(difference, row->model - row->published, row->unit),
-			       isnan(row->tolerance) ? "" : amount(tolerance, row->tolerance, row->unit),
-			       verdict(row),
-			       row->fitted ? "fit" : "",
-			       row->source};
+			       isnan(row->tolerance) ? "" : within,
+			       verdict(row)};
 	npl_table_row(table, cells);
+}
+
+static bool same_source(const struct npl_validation_row *a, const struct npl_validation_row *b)
+{
+	return !strcmp(a->source, b->source);
+}
+
+/* The figures of one source under its name. */
+static void put_source(struct npl_table *table, const struct npl_validation *v, int first, bool all)
+{
+	const char *const blank[] = {"", NULL, NULL, NULL, NULL, NULL, NULL};
+	const char *const name[] = {
+		*v->row[first].source ? v->row[first].source : "not published", NULL, NULL, NULL, NULL, NULL, NULL};
+	npl_table_row(table, blank);
+	npl_table_row(table, name);
+	for (int i = first; i < v->n; i++)
+		if (is_shown(&v->row[i], all) && same_source(&v->row[i], &v->row[first]))
+			put_row(table, &v->row[i]);
+}
+
+/* Whether row i is the first shown of its source. */
+static bool begins_source(const struct npl_validation *v, int i, bool all)
+{
+	if (!is_shown(&v->row[i], all))
+		return false;
+	for (int k = 0; k < i; k++)
+		if (is_shown(&v->row[k], all) && same_source(&v->row[k], &v->row[i]))
+			return false;
+	return true;
 }
 
 /* Each note once, with the figures that it belongs to. */
@@ -77,19 +109,18 @@ static void put_notes(FILE *out, const struct npl_validation *v, bool all)
 
 void npl_validation_table(FILE *out, const struct npl_validation *v, bool all)
 {
-	static const char *const header[] = {"CASE",   "METRIC",  "PUBLISHED", "MODEL", "DIFF",
-					     "WITHIN", "VERDICT", "FIT",       "SOURCE"};
+	static const char *const header[] = {"CASE", "METRIC", "PUBLISHED", "MODEL", "DIFF", "WITHIN", "VERDICT"};
 	int count[3] = {0}, hidden = 0;
 	struct npl_table table;
 	char line[200];
-	npl_table_open(&table, "llrrrrlll", header);
+	npl_table_open(&table, "llrrrrl", header);
 	for (int i = 0; i < v->n; i++) {
-		if (is_shown(&v->row[i], all)) {
-			put_row(&table, &v->row[i]);
+		if (begins_source(v, i, all))
+			put_source(&table, v, i, all);
+		if (is_shown(&v->row[i], all))
 			count[npl_validation_verdict(&v->row[i])]++;
-		} else {
+		else
 			hidden++;
-		}
 	}
 	npl_table_print(&table, out);
 	npl_table_close(&table);

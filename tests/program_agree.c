@@ -146,9 +146,10 @@ void program_print(FILE *to, const struct program_case *c)
 		(long long)m->weight_bytes_per_second,
 		(double)(m->rows * m->columns) * (double)m->clock_hz / (double)m->weight_bytes_per_second,
 		(long long)m->fifo_tiles, (long long)m->parameter_tables, (long long)m->queue_instructions,
-		(long long)m->matrix_registers, (long long)m->activate_registers, (long long)m->activate_cycles_per_row,
-		(long long)m->issue_cycles, (long long)m->sync_cycles, (unsigned long long)tpu_link_bytes_per_second(m),
-		(unsigned long long)tpu_link_latency_cycles(m), (long long)c->stuck_at);
+		(long long)m->matrix_registers, (long long)m->activate_latency_cycles,
+		(long long)m->activate_cycles_per_row, (long long)m->issue_cycles, (long long)m->sync_cycles,
+		(unsigned long long)tpu_link_bytes_per_second(m), (unsigned long long)tpu_link_latency_cycles(m),
+		(long long)c->stuck_at);
 	if (tpu_disassemble("program", &c->program, &text, &err))
 		fprintf(to, "%s\n", err.msg);
 	else

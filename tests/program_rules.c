@@ -238,7 +238,7 @@ static bool activate_rule(struct rules *r, int64_t i)
 		if (overlap(in + w, in + i))
 			start = larger(start, at(r, TPU_MATRIX_WRITTEN, w));
 	}
-	s->done = start + s->reading + (uint64_t)r->c->config.activate_registers;
+	s->done = start + s->reading + (uint64_t)r->c->config.activate_latency_cycles;
 	return is(r, "activate started", i, at(r, TPU_ACTIVATE_STARTED, i), start) &&
 	       is(r, "activate ended", i, at(r, TPU_ACTIVATE_ENDED, i), s->done);
 }

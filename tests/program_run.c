@@ -7,8 +7,18 @@
 #include <string.h>
 
 static const char *const happening_names[TPU_HAPPENINGS] = {
-	"issued",         "tile pushed",      "tile shifted",   "tile popped",  "table loaded", "matrix started",
-	"matrix written", "activate started", "activate ended", "host started", "host ended"};
+	[TPU_ACTIVATE_ENDED] = "activate ended",
+	[TPU_ACTIVATE_STARTED] = "activate started",
+	[TPU_HOST_ENDED] = "host ended",
+	[TPU_HOST_STARTED] = "host started",
+	[TPU_ISSUED] = "issued",
+	[TPU_MATRIX_STARTED] = "matrix started",
+	[TPU_MATRIX_WRITTEN] = "matrix written",
+	[TPU_TABLE_LOADED] = "table loaded",
+	[TPU_TILE_POPPED] = "tile popped",
+	[TPU_TILE_PUSHED] = "tile pushed",
+	[TPU_TILE_SHIFTED] = "tile shifted",
+};
 
 static int64_t count_items(const struct tpu_program *program, bool tables)
 {
@@ -41,6 +51,15 @@ static void say(struct program_run *run, const char *what, const char *which, lo
 		snprintf(run->wrong, sizeof run->wrong, "event '%s' of %lld: %s", which, index, what);
 }
 
+/* By cycle, then by name, then by index: with the same events two runs have them in the same order. */
+static bool in_order(const struct tpu_happened *before, const struct tpu_happened *event)
+{
+	int names = strcmp(happening_names[before->what], happening_names[event->what]);
+	if (before->cycle != event->cycle)
+		return before->cycle < event->cycle;
+	return names ? names < 0 : before->index < event->index;
+}
+
 static void happened(void *context, const struct tpu_happened *event)
 {
 	struct program_run *run = context;
@@ -56,11 +75,10 @@ static void happened(void *context, const struct tpu_happened *event)
 	}
 	if (events->cycle[event->index] != PROGRAM_NEVER)
 		say(run, "came twice", name, event->index);
-	for (int64_t i = event->index + 1; i < events->count; i++)
-		if (events->cycle[i] != PROGRAM_NEVER) {
-			say(run, "came after a later one", name, event->index);
-			break;
-		}
+	if (run->any && !in_order(&run->last, event))
+		say(run, "came after a later one", name, event->index);
+	run->any = true;
+	run->last = *event;
 	events->cycle[event->index] = event->cycle;
 	events->seen++;
 }
@@ -215,32 +233,14 @@ void program_run_free(struct program_run *run)
 	*run = (struct program_run){0};
 }
 
-/* The first or the last instruction that a message names; -1: none. */
-static int64_t named(const char *message, bool last)
-{
-	const char *at = strstr(message, "instruction ");
-	int64_t index = -1;
-	while (at) {
-		at += strlen("instruction ");
-		char *end;
-		int64_t number = strtoll(at, &end, 10);
-		index = end != at ? number : index;
-		if (index >= 0 && !last)
-			break;
-		at = strstr(at, "instruction ");
-	}
-	return index;
-}
-
-/* Whether two engines refuse for the same reason: both say last at which instruction issue is stuck, and one of those
- * that the first names as waiting is the one that the second begins with. */
+/* Whether two engines refuse for the same reason, which ends with the instruction at which issue is stuck. */
 static bool same_refusal(const struct program_run *a, const struct program_run *b)
 {
-	char word[40];
-	snprintf(word, sizeof word, "instruction %lld:", (long long)named(b->err.msg, false));
-	int64_t stuck = named(a->err.msg, true);
-	return stuck >= 0 && stuck == named(b->err.msg, true) && strstr(a->err.msg, word) &&
-	       (stuck == a->c->stuck_at || a->c->stuck_at < 0);
+	char word[40], *last = NULL;
+	snprintf(word, sizeof word, "; instruction %lld:", (long long)a->c->stuck_at);
+	for (char *at = strstr(a->err.msg, "; "); at; at = strstr(at + 1, "; "))
+		last = at;
+	return !strcmp(a->err.msg, b->err.msg) && (a->c->stuck_at < 0 || (last && !strncmp(last, word, strlen(word))));
 }
 
 static const char *const counter_names[] = {
@@ -345,12 +345,12 @@ bool program_same(const struct program_run *a, const struct program_run *b, bool
 		snprintf(why, n, "return codes %d (%.150s) and %d (%.150s)", a->rc, a->err.msg, b->rc, b->err.msg);
 		return false;
 	}
-	if (a->rc)
-		return true;
 	if (a->wrong[0] || b->wrong[0]) {
 		snprintf(why, n, "%s; %s", a->wrong, b->wrong);
 		return false;
 	}
+	if (a->rc)
+		return true;
 	const struct program_case *c = a->c;
 	int64_t row_bytes = tpu_row_bytes(&c->config);
 	if (!times_only && (!same_bytes("unified buffer", a->buffer, b->buffer, c->buffer_bytes, row_bytes, why, n) ||

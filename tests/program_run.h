@@ -44,6 +44,8 @@ struct program_run {
 	struct tpu_faults *faults; /* by instruction */
 	char wrong[160];           /* an event that cannot be; empty: none */
 	/* while it runs */
+	struct tpu_happened last; /* event, if there was any */
+	bool any;
 	const struct program_case *c;
 	struct program_result *result;
 };

@@ -19,12 +19,13 @@ struct expected {
 
 struct worked {
 	const char *name, *text;
-	struct expected event[8]; /* what is left out says that i0 issues in cycle 0 */
+	struct expected event[8]; /* to the first of which nothing is said */
 	uint64_t cycles;
 	uint64_t array_active, weight_stall, weight_shift, input_stall, raw_stall;
 	const char *spans, *faults; /* in the words of program_spans.h; faults NULL: none */
 	/* what is not as in the machine above; 0: it is */
-	int64_t fifo_tiles, tables, queue, weight_rate, registers, activate_cycles, activate_registers, issue, sync;
+	int64_t fifo_tiles, tables, queue, weight_rate, registers, activate_cycles, activate_latency_cycles, issue,
+		sync;
 	const char *buffer; /* the first rows of it at the end, three bytes each, in hexadecimal */
 };
 
@@ -157,7 +158,7 @@ static const struct worked cases[WORKED_CASES] = {
 	 .raw_stall = 15,
 	 .registers = 2,
 	 .activate_cycles = 2,
-	 .activate_registers = 3,
+	 .activate_latency_cycles = 3,
 	 .buffer = "010203 040506 070809 0a0b0c 000580 020b80 041180"},
 	{/* i1 starts in 7, its 3 vectors have entered at 10; it is written at 7 + 4 + 3 = 14 and read by i2 in [14, 17),
 	  * as raw results, in 4 planes: 4 cycles a row, so [14, 26). i5 writes the same accumulators with no new
@@ -384,7 +385,7 @@ static struct tpu_config machine_of(const struct worked *w)
 	set(&m.weight_bytes_per_second, w->weight_rate);
 	set(&m.matrix_registers, w->registers);
 	set(&m.activate_cycles_per_row, w->activate_cycles);
-	set(&m.activate_registers, w->activate_registers);
+	set(&m.activate_latency_cycles, w->activate_latency_cycles);
 	set(&m.issue_cycles, w->issue);
 	set(&m.sync_cycles, w->sync);
 	return m;
@@ -414,11 +415,9 @@ static bool as_expected(const struct worked *w, const struct program_run *run, c
 		snprintf(why, n, "%.200s", run->err.msg);
 		return false;
 	}
-	for (int i = 0; i < 8; i++) {
-		const struct expected *e = w->event + i;
-		if (differs("event", i, run->events[e->what].cycle[e->index], e->cycle, why, n))
+	for (const struct expected *e = w->event; e < w->event + 8 && (e->what || e->index || e->cycle); e++)
+		if (differs("event", e - w->event, run->events[e->what].cycle[e->index], e->cycle, why, n))
 			return false;
-	}
 	for (const char *at = w->buffer; at && *at; at++) {
 		static const char digits[] = "0123456789abcdef";
 		size_t row = (size_t)(at - w->buffer) / 7, byte = (size_t)(at - w->buffer) % 7;

@@ -179,6 +179,10 @@ Test(cli_compare, digits_on_four_devices)
 		cr_assert_eq(json_is_null(cli_at(device, "totals.simulation_wall_seconds")), !simulated, "%s",
 			     names[d]);
 		cr_assert_eq(json_is_null(cli_at(device, "totals.seconds_spread")), simulated, "%s", names[d]);
+		json_t *peak = cli_at(device, "totals.peak_buffer_bytes"); /* of machines with programs */
+		cr_assert_eq(json_is_null(peak), strcmp(names[d], "tpu_v1") != 0, "%s", names[d]);
+		cr_assert(json_is_null(peak) || (cli_integer(peak) > 0 && cli_integer(peak) <= 24 << 20), "%s",
+			  names[d]);
 		if (!simulated)
 			continue;
 		check_sums(root, device);
@@ -240,8 +244,8 @@ Test(cli_compare, timing_only)
 	for (size_t d = 0; d < 2; d++) {
 		json_t *a = json_array_get(cli_at(full, "devices"), d),
 		       *b = json_array_get(cli_at(timed, "devices"), d);
-		static const char *const same[] = {"cycles",   "seconds", "host_seconds", "host_link_seconds",
-						   "energy_j", "energy",  "bytes",        "utilization"};
+		static const char *const same[] = {"cycles", "seconds", "host_seconds", "host_link_seconds", "energy_j",
+						   "energy", "bytes",   "utilization",  "peak_buffer_bytes"};
 		for (size_t i = 0; i < sizeof same / sizeof *same; i++)
 			cr_assert(
 				json_equal(cli_at(cli_at(a, "totals"), same[i]), cli_at(cli_at(b, "totals"), same[i])),

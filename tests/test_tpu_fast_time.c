@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Times of the fast engine. What the program promises: the rules of docs/tpu-isa.md, section Time, without stepping a
- * cycle, whatever order the program is in; exact fractions of a cycle however long it runs; programs that can never end are
- * refused with the instruction that waits; values change no time. Cases worked out by hand that both engines must pass
- * are in program_worked.c, random programs in test_tpu_engines.c. */
+ * cycle, whatever order the program is in; exact fractions of a cycle however long it runs; values change no time.
+ * Cases worked out by hand that both engines must pass are in program_worked.c, random programs in test_tpu_engines.c,
+ * those that can never end in test_tpu_stuck.c. */
 #include <stdio.h>
 
 #include "systolic/fast.h"
@@ -161,7 +161,7 @@ Test(tpu_fast_time, pooling)
 		}
 		int64_t images = test_range(&rng, 1, 4), length = images * in[0] * in[1];
 		m->config.activate_cycles_per_row = test_range(&rng, 1, 3);
-		m->config.activate_registers = test_range(&rng, 0, 5);
+		m->config.activate_latency_cycles = test_range(&rng, 0, 5);
 		int64_t i = test_activate(m, TPU_ACTIVATE_FROM_BUFFER | TPU_WITH_POOLING(TPU_POOL_AVERAGE), 2000, 0,
 					  length);
 		test_halt(m);
@@ -169,7 +169,7 @@ Test(tpu_fast_time, pooling)
 			int64_t steps = pooled_steps(in, out, kernel, stride, pad, images);
 			fast_compare(m, "pooling");
 			EXPECT_AT(m, TPU_ACTIVATE_ENDED, i,
-				  test_when(m, TPU_ACTIVATE_STARTED, i) + m->config.activate_registers +
+				  test_when(m, TPU_ACTIVATE_STARTED, i) + m->config.activate_latency_cycles +
 					  steps * m->config.activate_cycles_per_row);
 			EXPECT_COUNT(m, activate_cycles, steps * m->config.activate_cycles_per_row);
 			EXPECT_COUNT(m, ub_rows_written, images * out[0] * out[1]);
@@ -179,77 +179,6 @@ Test(tpu_fast_time, pooling)
 		test_close(m);
 	}
 	cr_assert(run > 50 && longer > 10, "%d windows, %d that take longer than their sources", run, longer);
-}
-
-static void expect_stuck(struct test_machine *m, const char *waits, const char *at)
-{
-	cr_assert_eq(fast_run_with(m, NULL), NPL_EINPUT, "expected that %s", waits);
-	cr_assert(strstr(m->err.msg, waits) && strstr(m->err.msg, at), "'%s': expected '%s' and '%s'", m->err.msg,
-		  waits, at);
-	cr_assert_eq(m->events, 0);
-	test_close(m);
-}
-
-/* A FIFO of 2 tiles takes 3 without a pass, one of them in the shadow plane. */
-Test(tpu_fast_time, more_tiles_than_there_is_room_for)
-{
-	for (int tiles = 3; tiles < 5; tiles++) {
-		struct test_machine *m = small();
-		test_tiles(m, tiles, 0);
-		test_sync(m, 1u << TPU_WEIGHTS);
-		test_multiply(m, TPU_MATRIX_SWITCH, 0, 0, 1);
-		test_halt(m);
-		if (tiles == 4) {
-			expect_stuck(m, "instruction 0: read_weights waits for room in the weight FIFO",
-				     "instruction 1: sync");
-			continue;
-		}
-		fast_run(m);
-		test_close(m);
-	}
-}
-
-Test(tpu_fast_time, programs_that_never_end)
-{
-	struct test_machine *m = small();
-	test_multiply(m, TPU_MATRIX_SWITCH, 0, 0, 1);
-	test_sync(m, 1u << TPU_MATRIX);
-	test_tiles(m, 1, 0);
-	test_halt(m);
-	expect_stuck(m, "instruction 0: matrix_multiply waits for a tile of weights", "instruction 1: sync");
-
-	m = small(); /* what the activate waits for waits in turn */
-	test_multiply(m, TPU_MATRIX_SWITCH, 0, 0, 1);
-	test_set(m, TPU_REG_RESULT_TYPE, TPU_I32);
-	test_set(m, TPU_REG_RESULT_PLANE_ROWS, 1);
-	test_activate(m, 0, 10, 0, 1);
-	test_sync(m, 1u << TPU_ACTIVATION);
-	test_tiles(m, 1, 0);
-	test_halt(m);
-	expect_stuck(m, "instruction 0: matrix_multiply waits for a tile of weights", "instruction 4: sync");
-
-	m = small(); /* a table behind more tables than there is room for */
-	test_tables(m, 3, 0);
-	test_tiles(m, 1, 0);
-	test_multiply(m, TPU_MATRIX_SWITCH, 0, 0, 1);
-	test_sync(m, 1u << TPU_MATRIX);
-	test_activate(m, TPU_ACTIVATE_SWITCH, 10, 0, 1);
-	test_halt(m);
-	expect_stuck(m, "instruction 0: read_weights waits for room for a parameter table", "instruction 3: sync");
-
-	m = small();
-	test_activate(m, TPU_ACTIVATE_SWITCH, 10, 0, 1);
-	test_sync(m, 1u << TPU_ACTIVATION);
-	test_tables(m, 1, 0);
-	test_halt(m);
-	expect_stuck(m, "instruction 0: activate waits for a parameter table", "instruction 1: sync");
-
-	m = small(); /* the queue of the matrix unit takes 4, and nothing that comes later can help the first */
-	for (int i = 0; i < 6; i++)
-		test_multiply(m, i ? 0 : TPU_MATRIX_SWITCH, 0, 0, 1);
-	test_tiles(m, 1, 0);
-	test_halt(m);
-	expect_stuck(m, "instruction 0: matrix_multiply waits for a tile of weights", "instruction 4: matrix_multiply");
 }
 
 /* The same without values, and without any memory. */
@@ -282,27 +211,6 @@ Test(tpu_fast_time, values_change_no_time)
 			  seen.event[i].index == m->event[i].index);
 	cr_assert_eq(seen.n_retired, m->n_retired);
 	cr_assert_eq(seen.n_retired, 4 * 6);
-	test_close(m);
-}
-
-/* Events of one kind in the order of their index, both directions of the link together. */
-Test(tpu_fast_time, order_of_events)
-{
-	struct test_machine *m = small();
-	for (int i = 0; i < 20; i++) {
-		test_set(m, TPU_REG_HOST_ADDRESS, 40 * i);
-		test_add(m, i % 3 ? TPU_WRITE_HOST_MEMORY : TPU_READ_HOST_MEMORY, 0, (uint32_t)(30 * i), 0, 1 + i % 3);
-	}
-	test_halt(m);
-	fast_run(m);
-	int64_t last[TPU_HAPPENINGS];
-	memset(last, -1, sizeof last);
-	for (int i = 0; i < m->events; i++) {
-		cr_assert_gt(m->event[i].index, last[m->event[i].what]);
-		last[m->event[i].what] = m->event[i].index;
-	}
-	cr_assert_eq(test_how_many(m, TPU_HOST_STARTED), 20);
-	cr_assert_eq(test_how_many(m, TPU_HOST_ENDED), 20);
 	test_close(m);
 }
 

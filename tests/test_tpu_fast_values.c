@@ -3,7 +3,7 @@
  * Values of the fast engine. What the program promises: however an instruction's sums are put off, split, put together
  * with others', thrown away or kept, memories and counts are those of the instructions done one after the other, each
  * whole (tpu_interpreter.h). The programs here are those shapes of code that the engine treats in a way of its own; random
- * ones are in test_tpu_engines.c. */
+ * ones are in test_tpu_engines.c, runs one after the other in test_tpu_fast_cache.c. */
 #include <stdio.h>
 
 #include "tpu_fast_support.h"
@@ -321,37 +321,4 @@ Test(tpu_fast_values, weights_that_are_not_all_given)
 	test_halt(m);
 	fast_compare(m, "weights in part");
 	test_close(m);
-}
-
-/* A run finds nothing of the one before but what cannot matter: accumulators, weights and tables are as at reset, though
- * memory and packed weights are used again; with several images and sizes of machines. */
-Test(tpu_fast_values, runs_one_after_the_other)
-{
-	enum { MACHINES = 12 };
-	static const int64_t sizes[][2] = {{16, 10}, {16, 10}, {5, 70}};
-	struct test_machine *all[MACHINES];
-	struct tpu_fast_cache *cache = NULL;
-	for (int i = 0; i < MACHINES; i++) {
-		struct test_machine *m = all[i] = machine(sizes[i % 3][0], sizes[i % 3][1], (uint64_t)i + 1);
-		test_tiles(m, 2, 0);
-		test_multiply(m, TPU_MATRIX_SWITCH | TPU_MATRIX_ACCUMULATE, 0, 0, 30); /* on what is there at reset */
-		test_activate(m, TPU_ACTIVATE_FROM_BUFFER | TPU_WITH_FUNCTION(TPU_RELU), 500, 0, 10);
-		test_set(m, TPU_REG_RESULT_TYPE, TPU_I32);
-		test_set(m, TPU_REG_RESULT_PLANE_ROWS, 50);
-		test_activate(m, 0, 1000, 0, 40); /* no biases yet; rows that nobody wrote */
-		test_activate(m, 0, 1200, 0, 40); /* once more: they are in memory now */
-		test_set(m, TPU_REG_RESULT_TYPE, TPU_I8);
-		test_tables(m, 1, TABLE);
-		test_activate(m, TPU_ACTIVATE_SWITCH, 1500, 0, 40);
-		test_multiply(m, TPU_MATRIX_SWITCH, 0, 5, 30); /* left alone */
-		test_halt(m);
-	}
-	for (int i = 0; i < 3 * MACHINES; i++) {
-		struct test_machine *m = all[i < 2 * MACHINES ? i / 2 : i % MACHINES];
-		cr_assert_eq(fast_run_with(m, &cache), 0, "%s", m->err.msg);
-		fast_expect(m, "with a cache");
-	}
-	tpu_fast_cache_free(cache);
-	for (int i = 0; i < MACHINES; i++)
-		test_close(all[i]);
 }

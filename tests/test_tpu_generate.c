@@ -6,9 +6,9 @@
 #include <criterion/criterion.h>
 
 #include "layer_chain.h"
-#include "program_interp.h"
 #include "systolic/generate.h"
 #include "systolic_support.h"
+#include "tpu_interpreter.h"
 
 static struct tpu_config random_machine(uint64_t *rng)
 {
@@ -33,7 +33,7 @@ static uint64_t most_seeds(void)
 
 struct ran {
 	struct tpu_generated generated;
-	struct interp interp;
+	struct interpreter interpreter;
 	struct tpu_outcome fast, rtl;
 	struct tpu_memory memory;
 };
@@ -90,7 +90,8 @@ static bool run_chain(const struct chain *c, const struct tpu_config *config,
 	cr_assert_eq(tpu_program_check(config, &g->program, &r->memory, "generated", &err), 0, "seed %llu: %s",
 		     (unsigned long long)seed, err.msg);
 	fresh_memory(r, config);
-	interp_run(&r->interp, config, &g->program, &r->memory);
+	interpreter_open(&r->interpreter, config, &g->program, &r->memory);
+	interpreter_run(&r->interpreter);
 	compare_results(r, config, "interpreter", seed);
 	fresh_memory(r, config);
 	cr_assert_eq(tpu_run_fast(config, &g->program, &r->memory, NULL, &r->fast, &err), 0, "seed %llu: %s",
@@ -102,13 +103,12 @@ static bool run_chain(const struct chain *c, const struct tpu_config *config,
 	compare_results(r, config, "rtl", seed);
 	cr_assert_eq(r->fast.cycles, r->rtl.cycles, "seed %llu: %llu cycles, rtl %llu", (unsigned long long)seed,
 		     (unsigned long long)r->fast.cycles, (unsigned long long)r->rtl.cycles);
-	cr_assert_eq(r->fast.counter.useful_macs, r->interp.useful);
-	cr_assert_eq(r->fast.counter.array_active, r->interp.active);
-	cr_assert_eq(r->fast.saturations, r->interp.saturations);
-	cr_assert_eq(r->rtl.saturations, r->interp.saturations);
-	cr_assert_eq(r->fast.counter.weight_bytes, r->interp.weight_bytes);
-	cr_assert_eq(r->fast.counter.host_bytes_in, r->interp.host_in);
-	cr_assert_eq(r->fast.counter.host_bytes_out, r->interp.host_out);
+	interpreter_expect_counters(&r->interpreter, &r->fast.counter, "fast");
+	cr_assert_eq(r->interpreter.early, 0, "seed %llu: %lld switches to what is read later",
+		     (unsigned long long)seed, (long long)r->interpreter.early);
+	cr_assert(r->fast.saturations == (uint64_t)r->interpreter.saturations &&
+		  r->rtl.saturations == r->fast.saturations);
+	cr_assert(r->fast.overflows == (uint64_t)r->interpreter.overflows && r->rtl.overflows == r->fast.overflows);
 	return true;
 }
 
@@ -147,7 +147,7 @@ static void compare_with_core(const struct npl_layer *layer, uint64_t seed)
 
 static void run_end(struct ran *r)
 {
-	interp_end(&r->interp);
+	interpreter_close(&r->interpreter);
 	free(r->memory.buffer);
 	free(r->memory.host);
 	tpu_generated_free(&r->generated);
@@ -186,7 +186,7 @@ Test(tpu_generate, single_layers)
 		struct tpu_config config = random_machine(&c.rng);
 		struct tpu_generate_options options = {0};
 		if (chain_ok(&c, &config) && run_chain(&c, &config, &options, seed, &r)) {
-			cr_assert_eq(r.interp.useful, products(&c), "seed %llu", (unsigned long long)seed);
+			cr_assert_eq(r.interpreter.useful_macs, products(&c), "seed %llu", (unsigned long long)seed);
 			compare_with_core(c.list[0], seed);
 			run_end(&r);
 			ran++;
@@ -204,7 +204,8 @@ Test(tpu_generate, chains)
 		struct ran r;
 		chain_random(&c, seed, 12);
 		struct tpu_config config = random_machine(&c.rng);
-		struct tpu_generate_options options = {.host_io = chain_range(&c, 0, 1)};
+		struct tpu_generate_options options = {.host_in = chain_range(&c, 0, 1),
+						       .host_out = chain_range(&c, 0, 1)};
 		const struct npl_tensor *wanted[3];
 		random_wanted(&c, &options, wanted);
 		if (chain_ok(&c, &config) && run_chain(&c, &config, &options, seed, &r)) {
@@ -226,7 +227,8 @@ Test(tpu_generate, small_buffers)
 		struct npl_err err = {0};
 		chain_random(&c, seed + 1000000, 6);
 		struct tpu_config config = random_machine(&c.rng);
-		struct tpu_generate_options options = {.host_io = chain_range(&c, 0, 3) == 0};
+		struct tpu_generate_options options = {.host_in = chain_range(&c, 0, 3) == 0,
+						       .host_out = chain_range(&c, 0, 3) == 0};
 		const struct npl_tensor *wanted[3];
 		random_wanted(&c, &options, wanted);
 		if (chain_ok(&c, &config) && !tpu_generate(&config, c.list, c.n_layers, &options, &r.generated, &err)) {
@@ -240,7 +242,7 @@ Test(tpu_generate, small_buffers)
 			} else {
 				tpu_generated_free(&r.generated);
 				cr_assert(run_chain(&c, &config, &options, seed, &r));
-				cr_assert_geq(r.interp.useful, products(&c));
+				cr_assert_geq(r.interpreter.useful_macs, products(&c));
 				cr_assert_leq(r.generated.peak_rows * row_bytes, config.buffer_bytes);
 				parted += r.generated.parts > 1;
 				streamed += r.generated.host_bytes_for_size > 0;

@@ -115,7 +115,7 @@ struct made {
 /* Generates without values, checks, and runs on the fast engine for the counters. */
 static struct made make(const struct net *n, const struct tpu_config *config, bool host_io)
 {
-	struct tpu_generate_options options = {.timing_only = true, .host_io = host_io};
+	struct tpu_generate_options options = {.timing_only = true, .host_in = host_io, .host_out = host_io};
 	struct tpu_memory memory = {.timing_only = true};
 	struct npl_err err = {0};
 	struct made m;
@@ -209,6 +209,7 @@ Test(tpu_generate_programs, rows_are_cut_into_equal_blocks)
 	} cases[] = {
 		{2888, 2304, 18, 18, 1444}, {4096, 256, 2, 1, 2048}, {1500, 512, 2, 2, 1500}, {5000, 256, 3, 1, 1667}};
 	struct tpu_config config = test_tpu_defaults();
+	config.activate_latency_cycles = 5000; /* in one piece */
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct net n = {0};
 		gemm(&n, tensor(&n, NPL_U8, npl_shape_of(2, cases[i].rows, cases[i].k)), 256);
@@ -253,6 +254,7 @@ Test(tpu_generate_programs, larger_blocks_where_weights_are_slow)
 Test(tpu_generate_programs, syncs_and_prefetch)
 {
 	struct tpu_config config = test_tpu_defaults();
+	config.sync_cycles = config.activate_latency_cycles = 0;
 	struct net n = {0};
 	struct npl_tensor *x = tensor(&n, NPL_U8, npl_shape_of(2, 100, 512));
 	gemm(&n, gemm(&n, gemm(&n, x, 512), 512), 512);
@@ -298,6 +300,32 @@ Test(tpu_generate_programs, fused)
 	tpu_generated_free(&m.g);
 }
 
+/* The last tile of K goes through in pieces, and Activate has only the last one left when the array is done: as many as
+ * end soonest with what each costs Activate besides its rows. */
+Test(tpu_generate_programs, the_last_tile_goes_in_pieces)
+{
+	static const struct {
+		int64_t latency, activates, after_the_array;
+	} cases[] = {{0, 5, 288},
+		     {150, 3, 3 * (481 + 150) - 2 * 481},
+		     {500, 2, 2 * (722 + 500) - 722},
+		     {5000, 1, 1444 + 5000}};
+	struct tpu_config config = test_tpu_defaults();
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct net n = {0};
+		config.activate_latency_cycles = cases[i].latency;
+		gemm(&n, tensor(&n, NPL_U8, npl_shape_of(2, 1444, 512)), 256);
+		struct made m = make(&n, &config, false);
+		uint64_t array = 1344 + 256 + 1444 + 1444 + 510;
+		cr_assert_eq(count(&m.g, TPU_ACTIVATE), cases[i].activates, "latency %d: %d activates",
+			     (int)cases[i].latency, (int)count(&m.g, TPU_ACTIVATE));
+		int64_t after = (int64_t)(m.outcome.cycles - array);
+		cr_assert(after >= cases[i].after_the_array && after < cases[i].after_the_array + 30,
+			  "latency %d: %d cycles after the array", (int)cases[i].latency, (int)after);
+		tpu_generated_free(&m.g);
+	}
+}
+
 /* Not what others need: a value that is read twice or wanted leaves on its own. */
 Test(tpu_generate_programs, not_fused)
 {
@@ -327,6 +355,7 @@ Test(tpu_generate_programs, not_fused)
 Test(tpu_generate_programs, joined_in_place)
 {
 	struct tpu_config config = test_tpu_defaults();
+	config.activate_latency_cycles = 1000; /* in one piece */
 	struct net n = {0};
 	struct npl_tensor *x = tensor(&n, NPL_U8, npl_shape_of(4, 1, 192, 28, 28));
 	struct npl_tensor *branch[] = {conv(&n, x, 64, 1, 1, 1), conv(&n, x, 128, 3, 1, 1), conv(&n, x, 32, 5, 1, 1),

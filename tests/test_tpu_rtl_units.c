@@ -44,7 +44,7 @@ Test(tpu_rtl_units, activate_cycles)
 			int64_t reading = 6 * (slow ? 3 : 1) * cases[i].most, drain = slow ? 4 : 0;
 			struct test_machine *m = small();
 			m->config.activate_cycles_per_row = slow ? 3 : 1;
-			m->config.activate_registers = drain;
+			m->config.activate_latency_cycles = drain;
 			load(m);
 			int64_t pass = test_multiply(m, TPU_MATRIX_SWITCH, 0, 0, 6);
 			test_set(m, TPU_REG_SOURCE_TYPE, cases[i].source);
@@ -205,7 +205,7 @@ Test(tpu_rtl_units, pooling_cycles)
 			struct test_machine *m = small();
 			int64_t vectors = cases[i].in * cases[i].in * cases[i].images;
 			int64_t results = cases[i].out * cases[i].out * cases[i].images, planes = wide ? 2 : 1;
-			m->config.activate_registers = 7;
+			m->config.activate_latency_cycles = 7;
 			set_window(m, cases[i].in, cases[i].out, cases[i].kernel, cases[i].stride, cases[i].pad);
 			test_set(m, TPU_REG_SOURCE_TYPE, wide ? TPU_I16 : TPU_I8);
 			test_set(m, TPU_REG_RESULT_TYPE, wide ? TPU_I16 : TPU_I8);

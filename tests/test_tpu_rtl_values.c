@@ -5,9 +5,15 @@
  * nor an array (tpu_interpreter.h); and without values it takes the same cycles. */
 #include <stdio.h>
 
-#include "tpu_interpreter.h"
+#include "tpu_expect.h"
 
 static const uint64_t seeds = 150;
+
+static void run_and_expect(struct test_machine *m, const char *what)
+{
+	test_run_ok(m);
+	test_expect(m, what);
+}
 
 static int64_t draw(uint64_t *rng, int64_t low, int64_t high)
 {
@@ -55,7 +61,7 @@ static struct test_machine *random_machine(uint64_t *rng)
 	struct tpu_config config = test_config(draw(rng, 1, 9), draw(rng, 1, 9), draw(rng, 1, 60), draw(rng, 1, 9));
 	config.accumulator_rows = 64;
 	config.matrix_registers = draw(rng, 0, 3) ? 0 : draw(rng, 1, 4);
-	config.activate_registers = draw(rng, 0, 1) ? 0 : draw(rng, 1, 9);
+	config.activate_latency_cycles = draw(rng, 0, 1) ? 0 : draw(rng, 1, 9);
 	config.activate_cycles_per_row = draw(rng, 1, 2);
 	config.fifo_tiles = draw(rng, 1, 4);
 	config.parameter_tables = draw(rng, 1, 4);
@@ -96,7 +102,7 @@ static bool compare(struct test_machine *m, const char *kind, uint64_t seed)
 	test_halt(m);
 	bool ok = tpu_program_check(&m->config, &m->program, &m->memory, "test", &m->err) == 0;
 	if (ok) {
-		interpreter_compare(m, what);
+		run_and_expect(m, what);
 		compare_timing(m, what);
 	}
 	test_close(m);
@@ -147,7 +153,7 @@ Test(tpu_rtl_values, matrix_multiply)
 		}
 		dump(m, rows);
 		test_halt(m);
-		interpreter_compare(m, "matrix_multiply");
+		run_and_expect(m, "matrix_multiply");
 		wrapped += m->outcome.overflows;
 		test_close(m);
 	}
@@ -300,7 +306,7 @@ static void random_activates(uint64_t seed, bool from_buffer, uint64_t *ran, str
 		char what[64];
 		snprintf(what, sizeof what, "activate%s, seed %llu", from_buffer ? " from_buffer" : "",
 			 (unsigned long long)seed);
-		interpreter_compare(m, what);
+		run_and_expect(m, what);
 		compare_timing(m, what);
 		sum->saturations += m->outcome.saturations;
 		sum->overflows += m->outcome.overflows;
@@ -336,7 +342,7 @@ Test(tpu_rtl_values, in_place)
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		uint64_t rng = seed;
 		struct test_machine *m = random_machine(&rng);
-		m->config.activate_registers = draw(&rng, 0, 20);
+		m->config.activate_latency_cycles = draw(&rng, 0, 20);
 		test_set(m, TPU_REG_SOURCE, 50);
 		test_set(m, TPU_REG_RESULT_COLUMNS, draw(&rng, 1, m->config.columns));
 		test_activate(m, TPU_ACTIVATE_FROM_BUFFER | TPU_WITH_FUNCTION(TPU_RELU), 50, 0, draw(&rng, 1, 60));

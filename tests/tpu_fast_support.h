@@ -4,7 +4,7 @@
 #ifndef TESTS_TPU_FAST_SUPPORT_H
 #define TESTS_TPU_FAST_SUPPORT_H
 
-#include "tpu_interpreter.h"
+#include "tpu_expect.h"
 
 /* The program must pass the check; then what the engine says. cache NULL: none. */
 static inline int fast_run_with(struct test_machine *m, struct tpu_fast_cache **cache)
@@ -24,27 +24,10 @@ static inline void fast_run(struct test_machine *m)
 	cr_assert_eq(fast_run_with(m, NULL), 0, "%s", m->err.msg);
 }
 
-/* What the last run left, against the interpreter's idea of it. */
-static inline void fast_expect(const struct test_machine *m, const char *what)
-{
-	struct interpreter p;
-	int64_t width = tpu_row_bytes(&m->config), bytes = tpu_buffer_size_rows(&m->config) * width;
-	interpreter_open(&p, m);
-	interpreter_run(&p);
-	for (int64_t i = 0; i < bytes; i++)
-		cr_assert_eq(m->memory.buffer[i], p.buffer[i], "%s: buffer row %lld lane %lld is %u, expected %u", what,
-			     (long long)(i / width), (long long)(i % width), m->memory.buffer[i], p.buffer[i]);
-	for (size_t i = 0; i < m->memory.host_bytes; i++)
-		cr_assert_eq(m->memory.host[i], p.host[i], "%s: host byte %zu is %u, expected %u", what, i,
-			     m->memory.host[i], p.host[i]);
-	interpreter_expect_faults(&p, m, what);
-	interpreter_close(&p);
-}
-
 static inline void fast_compare(struct test_machine *m, const char *what)
 {
 	fast_run(m);
-	fast_expect(m, what);
+	test_expect(m, what);
 }
 
 /* Random bytes in the buffer and in weight memory, but for tables: biases up to `bias`, scales around `scale`. */

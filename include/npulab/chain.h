@@ -23,8 +23,10 @@ struct npl_chain {
 	const struct npl_layer *const *layer; /* borrowed until the chain is closed, with all that they point to */
 	int n_wanted;
 	const struct npl_tensor *const *wanted;
-	bool host_io;     /* given tensors come over the link, wanted ones leave over it, within the cycles */
-	bool sync_layers; /* each layer begins when the one before has ended */
+	bool host_in; /* given tensors come over the link within the cycles, */
+	int n_kept;   /* but for these, which are on the device from before: the state of a recurrent network */
+	const struct npl_tensor *const *kept;
+	bool host_out; /* wanted ones leave over it within the cycles */
 	bool timing_only;
 };
 
@@ -33,6 +35,7 @@ struct npl_chain_info {
 	const int *pass; /* per layer: the one in whose pass it is done, often itself; -1: it only names data */
 	int n_moved;     /* given and wanted tensors that cross the link within the cycles */
 	const struct npl_tensor *const *moved;
+	const uint64_t *left;       /* bytes of each that do not, but before or after */
 	uint64_t peak_buffer_bytes; /* of the device's on-chip memory that hold something at the same time */
 };
 

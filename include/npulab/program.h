@@ -22,7 +22,7 @@ struct npl_execution {
 	size_t host_bytes;
 	const void *weights; /* weight memory from byte 0; the rest of it is 0 */
 	size_t weight_bytes;
-	/* Told of every event when not NULL; the name is a constant. */
+	/* Told of every event when not NULL, by cycle, then name, then index; the name is a constant. */
 	void (*happened)(void *context, const char *what, int64_t index, uint64_t cycle);
 	void *context;
 

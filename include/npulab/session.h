@@ -40,8 +40,9 @@ struct npl_session_options {
 	const int *place;               /* per node: index of a device or NPL_ON_HOST; NULL: everything on device[0] */
 	const struct npl_range *ranges; /* per value; needed when a device is not float32, unless timing_only */
 	bool timing_only;               /* cycles and counters, no values: outputs stay unallocated */
-	bool host_io;     /* devices with chains: values cross the link within their cycles, not before and after */
-	bool sync_layers; /* likewise: no layer begins before the one before has ended */
+	bool host_in;     /* devices with chains: inputs cross the link within their cycles, not before, */
+	const bool *kept; /* but for these (per value), which are there from before; NULL: none */
+	bool host_out;    /* likewise: outputs, not after */
 };
 
 struct npl_session; /* opaque */

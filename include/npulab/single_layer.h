@@ -2,7 +2,8 @@
  *
  * One layer on several devices (`npulab layer`): operands drawn from a seed in each device's own number format, run
  * without a network around it. Operands start in the machine's on-chip input buffer, weights in its weight memory and the
- * result ends on chip; what moving them to and from the host would take is reported beside the time, in no cycle count.
+ * result ends on chip; what moving them to and from the host would take is reported beside the time, in no cycle count. On
+ * a machine that brings and fetches in pieces what does not fit (tpu_v1), that is in the cycles instead.
  *
  * What is drawn, in this order, from npl_random seeded with `seed`, one 64-bit draw an element, its top bits taken:
  * x, then w. int8: x full-range i8 (u8 with unsigned_x), w full-range i8, scales 1, zero points 0; the result is the raw

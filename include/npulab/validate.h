@@ -25,6 +25,7 @@ struct npl_validation_row { /* strings live in the validation */
 	double published, model; /* NAN: not known */
 	double tolerance;        /* of |model - published|, in the unit; NAN: shown, not judged */
 	bool attempted;          /* the validator has a way to the model's figure */
+	bool at_most;            /* the model's figure may also be smaller */
 	bool fitted;             /* a parameter of the machine was fitted to it */
 	const char *reference;   /* "paper", or another simulator and its version; "" when nothing is published */
 	const char *source;      /* "Table 3, row 1" */
@@ -59,6 +60,13 @@ int npl_validation_load(struct npl_validation *validation, const char *machine, 
  * is worth a row unless it is 0. */
 int npl_validation_set(struct npl_validation *validation, const char *machine, const char *case_name,
 		       const char *metric, const char *unit, double model, struct npl_err *err);
+
+/* A figure beside one that follows from what is published: strings are copied. NPL_EINTERNAL: it is there already. */
+int npl_validation_add(struct npl_validation *validation, const char *machine, const struct npl_validation_row *row,
+		       struct npl_err *err);
+/* NULL: there is none. Until the next row is added. */
+const struct npl_validation_row *npl_validation_find(const struct npl_validation *validation, const char *machine,
+						     const char *case_name, const char *metric);
 
 /* reports/: figures that nobody works out are left away unless all. */
 void npl_validation_table(FILE *out, const struct npl_validation *validation, bool all);

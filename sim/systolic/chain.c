@@ -23,6 +23,7 @@ struct tpu_chain {
 	uint8_t *host;
 	int *pass;
 	const struct npl_tensor **moved;
+	uint64_t *left;
 	struct made *made; /* in the order of instructions */
 	int n_made;
 	/* of the run that is under way */
@@ -41,6 +42,7 @@ void tpu_chain_close(void *opened)
 	free(c->host);
 	free(c->pass);
 	free(c->moved);
+	free(c->left);
 	free(c->made);
 	free(c);
 }
@@ -62,12 +64,13 @@ static void note_made(struct tpu_chain *c)
 	qsort(c->made, (size_t)c->n_made, sizeof *c->made, by_instruction);
 }
 
-static bool in_host(const struct tpu_place *place)
+/* Bytes of it that are in host memory, or in the unified buffer: a wanted Concat may lie in both. */
+static uint64_t bytes_in(const struct tpu_place *place, bool host)
 {
+	uint64_t channels = 0;
 	for (int r = 0; r < place->n_runs; r++)
-		if (place->run[r].in_host)
-			return true;
-	return false;
+		channels += place->run[r].in_host == host ? (uint64_t)place->run[r].channels : 0;
+	return channels * (uint64_t)(place->images * place->height * place->width * place->planes);
 }
 
 static int note_plan(struct tpu_chain *c, struct npl_chain_info *info, struct npl_err *err)
@@ -76,16 +79,19 @@ static int note_plan(struct tpu_chain *c, struct npl_chain_info *info, struct np
 	c->pass = calloc((size_t)n, sizeof *c->pass);
 	c->made = calloc((size_t)n, sizeof *c->made);
 	c->moved = calloc((size_t)c->generated.n_places + 1, sizeof *c->moved);
-	if (!c->pass || !c->made || !c->moved)
+	c->left = calloc((size_t)c->generated.n_places + 1, sizeof *c->left);
+	if (!c->pass || !c->made || !c->moved || !c->left)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", n);
-	*info = (struct npl_chain_info){.pass = c->pass, .moved = c->moved};
+	*info = (struct npl_chain_info){.pass = c->pass, .moved = c->moved, .left = c->left};
 	info->peak_buffer_bytes = (uint64_t)(c->generated.peak_rows * tpu_row_bytes(c->config));
 	for (int i = 0; i < n; i++)
 		c->pass[i] = c->generated.layer[i].pass;
 	for (int i = 0; i < c->generated.n_places; i++) {
 		const struct tpu_place *place = &c->generated.place[i];
-		if ((place->given || place->wanted) && in_host(place))
-			c->moved[info->n_moved++] = place->tensor;
+		if ((!place->given && !place->wanted) || !bytes_in(place, true))
+			continue;
+		c->left[info->n_moved] = bytes_in(place, false);
+		c->moved[info->n_moved++] = place->tensor;
 	}
 	note_made(c);
 	return 0;
@@ -97,8 +103,10 @@ int tpu_chain_open(void *tpu, const struct npl_chain *chain, void **opened, stru
 	const struct tpu *t = tpu;
 	const struct tpu_generate_options options = {.n_wanted = chain->n_wanted,
 						     .wanted = chain->wanted,
-						     .host_io = chain->host_io,
-						     .sync_layers = chain->sync_layers,
+						     .host_in = chain->host_in,
+						     .n_kept = chain->n_kept,
+						     .kept = chain->kept,
+						     .host_out = chain->host_out,
 						     .timing_only = chain->timing_only};
 	struct tpu_chain *c = calloc(1, sizeof *c);
 	if (!c)

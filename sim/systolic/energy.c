@@ -3,7 +3,9 @@
  * Energy of a layer: counters times the table of the machine file. The matrix unit costs the same in every cell of an
  * active array, used or padding: weights of zero still move operands. Rows of the memories are charged whole, by the
  * byte or the word, so that those of a narrower array cost less. Each row of partial sums is one read and one write of
- * the accumulators: the first tile's writes read nothing, but the Activate reads each row once.
+ * the accumulators: the first tile's writes read nothing, but the Activate reads each row once. Bytes over the host link
+ * within the cycles cost what bytes over it cost elsewhere (frontend/execute.c); where none cross, the link has no part, so
+ * that a link whose energy is not known leaves that of the layer known.
  *
  * Not here: clock tree and pipeline registers, the activation unit's arithmetic, instruction issue, I/O of the weight
  * memory: no table has them for this chip. The static power is calibrated and holds whatever is constant. Energy per
@@ -14,6 +16,8 @@ int tpu_energy_of(const struct tpu_config *config, const struct tpu_counters *co
 		  struct npl_result *result, struct npl_err *err)
 {
 	struct tpu_energy idle = {config->static_watts / (double)config->clock_hz * 1e12, config->static_origin};
+	struct tpu_energy link = {config->link_pj_per_byte, config->link_origin};
+	uint64_t link_bytes = counter->host_bytes_in + counter->host_bytes_out;
 	uint64_t row_bytes = (uint64_t)tpu_row_bytes(config), row_words = (uint64_t)config->columns;
 	const struct {
 		const char *component;
@@ -26,8 +30,10 @@ int tpu_energy_of(const struct tpu_config *config, const struct tpu_counters *co
 		{"accumulators", counter->accumulator_writes * row_words, &config->accumulator_word},
 		{"weight memory", counter->weight_bytes, &config->weight_byte},
 		{"static", cycles, &idle},
+		{"host link", link_bytes, &link},
 	};
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+	size_t n = sizeof parts / sizeof *parts - (link_bytes == 0);
+	for (size_t i = 0; i < n; i++)
 		if (npl_result_energy(result, parts[i].component, parts[i].events, parts[i].each->pj,
 				      parts[i].each->origin, err))
 			return NPL_EINTERNAL;

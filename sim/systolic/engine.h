@@ -3,8 +3,8 @@
  * The two engines that run programs (docs/tpu-isa.md) on a systolic machine: `rtl` advances every architectural
  * register once per cycle and is the specification; `fast` finds the time of every event by its rule and the values by
  * native 8-bit kernels. Both give the same memories, cycles, counters and events. They share this header, the
- * instruction set, the checks of a program before it runs and the tables of sigmoid and tanh, and nothing
- * else: no value kernel, no timing, no counting. */
+ * instruction set, the checks of a program before it runs, the tables of sigmoid and tanh and the words for a program
+ * that can never end, and nothing else: no value kernel, no timing, no counting. */
 #ifndef NPULAB_SYSTOLIC_ENGINE_H
 #define NPULAB_SYSTOLIC_ENGINE_H
 
@@ -22,19 +22,20 @@ struct tpu_memory {
 	bool timing_only;  /* no values: buffer, weights and host may be NULL and are not touched */
 };
 
-/* What happens when. `index` counts the tiles (push, shift, pop), or is that of the instruction in its program. */
+/* What happens when, in the order of their names in events.csv. `index` counts the tiles (push, shift, pop) or the tables, or
+ * is that of the instruction in its program. */
 enum tpu_happening {
+	TPU_ACTIVATE_ENDED,
+	TPU_ACTIVATE_STARTED,
+	TPU_HOST_ENDED, /* read_host_memory and write_host_memory */
+	TPU_HOST_STARTED,
 	TPU_ISSUED,
-	TPU_TILE_PUSHED,
-	TPU_TILE_SHIFTED, /* its first row enters the shadow plane */
-	TPU_TILE_POPPED,
-	TPU_TABLE_LOADED, /* index: counts the tables */
 	TPU_MATRIX_STARTED,
 	TPU_MATRIX_WRITTEN, /* the last write of an accumulator */
-	TPU_ACTIVATE_STARTED,
-	TPU_ACTIVATE_ENDED,
-	TPU_HOST_STARTED, /* read_host_memory and write_host_memory */
-	TPU_HOST_ENDED,
+	TPU_TABLE_LOADED,
+	TPU_TILE_POPPED,
+	TPU_TILE_PUSHED,
+	TPU_TILE_SHIFTED, /* its first row enters the shadow plane */
 	TPU_HAPPENINGS
 };
 struct tpu_happened {
@@ -65,11 +66,11 @@ struct tpu_faults {
 	uint64_t overflows, saturations; /* as those of struct tpu_outcome */
 };
 
-/* Who watches; members may be NULL. Events of one kind come in the order of their index, those of different kinds in
- * any. retired() is called for each instruction of a unit when its results are in the memory and nothing that comes
+/* Who watches; members may be NULL. Events come in the order of their cycle, at one boundary in that of their kinds, of one
+ * kind in that of their index. retired() is called for each instruction of a unit when its results are in the memory and nothing that comes
  * later has changed them. spent() is called for spans as long as can be: of the first four spendings, taken together, in the
  * order of time, from cycle 0 to the last without gap or overlap; of raw_stall and of input_stall each in the order of time.
- * Of a run that does not end with 0, only some spans come. */
+ * Of a run that does not end with 0, only some events and spans come. */
 struct tpu_watcher {
 	void (*happened)(void *context, const struct tpu_happened *event);
 	int (*retired)(void *context, int64_t instruction, struct npl_err *err); /* not 0: the run ends with it */
@@ -121,6 +122,26 @@ int tpu_run_rtl(const struct tpu_config *config, const struct tpu_program *progr
 		const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err);
 int tpu_run_fast(const struct tpu_config *config, const struct tpu_program *program, const struct tpu_memory *memory,
 		 const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err);
+
+/* An instruction that waits in a machine that has come to a stop. */
+struct tpu_waiting {
+	int64_t index; /* in the program; -1: none */
+	enum {
+		TPU_FOR_A_TILE,
+		TPU_FOR_A_TABLE,
+		TPU_FOR_TILE_ROOM,
+		TPU_FOR_TABLE_ROOM,
+		TPU_FOR_READS,  /* of accumulators, by `other` */
+		TPU_FOR_WRITES, /* the same */
+		TPU_FOR_A_QUEUE,
+		TPU_FOR_UNITS
+	} what;
+	int64_t other;  /* instruction: the first of those that could help */
+	unsigned units; /* one bit each: whose queue; which are to be done */
+};
+/* NPL_EINPUT: the program can never end, with each of the n that waits, in the order of the program: the first is where to
+ * look. stuck.c. */
+int tpu_never_ends(const struct tpu_program *program, const struct tpu_waiting *waiting, int n, struct npl_err *err);
 
 /* All of it for the command line: execute.c. */
 extern const struct npl_isa tpu_isa;

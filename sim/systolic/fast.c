@@ -8,48 +8,89 @@
 
 #include "fast_values.h"
 
-static void tell(const struct tpu_watcher *watcher, enum tpu_happening what, uint64_t cycle, int64_t index)
+/* Events of one kind as the schedule has them, in the order of time: a boundary every `step` bytes, and the index beside it, or
+ * counted. */
+struct stream {
+	enum tpu_happening what;
+	const void *cycle, *index;
+	size_t step;
+	int64_t count, told;
+};
+
+static struct tpu_happened next_of(const struct stream *stream)
 {
-	watcher->happened(watcher->context, &(struct tpu_happened){what, cycle, index});
+	struct tpu_happened event = {.what = stream->what, .index = stream->told};
+	const size_t at = (size_t)stream->told * stream->step;
+	memcpy(&event.cycle, (const char *)stream->cycle + at, sizeof event.cycle);
+	if (stream->index)
+		memcpy(&event.index, (const char *)stream->index + at, sizeof event.index);
+	return event;
 }
 
-static void tell_unit(const struct tpu_fast_unit *unit, const struct tpu_watcher *watcher, enum tpu_happening start,
-		      enum tpu_happening end)
+static struct stream starts_of(const struct tpu_fast_unit *unit, enum tpu_happening what)
 {
-	for (int64_t i = 0; i < unit->resolved; i++)
-		tell(watcher, start, unit->job[i].start, unit->job[i].index);
-	for (int64_t i = 0; i < unit->resolved; i++)
-		tell(watcher, end, unit->job[i].end, unit->job[i].index);
+	const struct tpu_fast_job *job = unit->job;
+	return (struct stream){what, &job->start, &job->index, sizeof *job, unit->resolved, 0};
 }
 
-/* The transfers of both directions, which have one kind of event between them, in the order of the program. */
-static void tell_links(const struct tpu_fast_schedule *s, const struct tpu_watcher *watcher, enum tpu_happening what)
+static struct stream ends_of(const struct tpu_fast_unit *unit, enum tpu_happening what)
 {
-	const struct tpu_fast_job *in = s->unit[TPU_HOST_IN].job, *in_end = in + s->unit[TPU_HOST_IN].resolved;
-	const struct tpu_fast_job *out = s->unit[TPU_HOST_OUT].job, *out_end = out + s->unit[TPU_HOST_OUT].resolved;
-	while (in < in_end || out < out_end) {
-		bool inward = out == out_end || (in < in_end && in->index < out->index);
-		const struct tpu_fast_job *job = inward ? in++ : out++;
-		tell(watcher, what, what == TPU_HOST_STARTED ? job->start : job->end, job->index);
-	}
+	const struct tpu_fast_job *job = unit->job;
+	return (struct stream){what, &job->end, &job->index, sizeof *job, unit->resolved, 0};
+}
+
+static bool comes_before(const struct tpu_happened *a, const struct tpu_happened *b)
+{
+	if (a->cycle != b->cycle)
+		return a->cycle < b->cycle;
+	return a->what != b->what ? a->what < b->what : a->index < b->index;
+}
+
+/* A tile whose shift would end after the program is not popped. */
+static int64_t tiles_popped(const struct tpu_fast_schedule *s)
+{
+	int64_t popped = 0;
+	while (popped < s->popped && s->tile[popped].popped <= s->outcome->cycles)
+		popped++;
+	return popped;
 }
 
 void tpu_fast_tell(const struct tpu_fast_schedule *s, const struct tpu_watcher *watcher)
 {
-	for (int64_t i = 0; i < s->next; i++)
-		tell(watcher, TPU_ISSUED, s->issued[i], i);
-	for (int64_t i = 0; i < s->pushed; i++)
-		tell(watcher, TPU_TILE_PUSHED, s->tile[i].pushed, i);
-	for (int64_t i = 0; i < s->popped; i++)
-		tell(watcher, TPU_TILE_SHIFTED, s->tile[i].shifted, i);
-	for (int64_t i = 0; i < s->popped && s->tile[i].popped <= s->outcome->cycles; i++)
-		tell(watcher, TPU_TILE_POPPED, s->tile[i].popped, i);
-	for (int64_t i = 0; i < s->loaded; i++)
-		tell(watcher, TPU_TABLE_LOADED, s->table[i].loaded, i);
-	tell_unit(&s->unit[TPU_MATRIX], watcher, TPU_MATRIX_STARTED, TPU_MATRIX_WRITTEN);
-	tell_unit(&s->unit[TPU_ACTIVATION], watcher, TPU_ACTIVATE_STARTED, TPU_ACTIVATE_ENDED);
-	tell_links(s, watcher, TPU_HOST_STARTED);
-	tell_links(s, watcher, TPU_HOST_ENDED);
+	const struct tpu_fast_tile *tile = s->tile;
+	struct stream streams[] = {
+		ends_of(&s->unit[TPU_ACTIVATION], TPU_ACTIVATE_ENDED),
+		starts_of(&s->unit[TPU_ACTIVATION], TPU_ACTIVATE_STARTED),
+		ends_of(&s->unit[TPU_HOST_IN], TPU_HOST_ENDED),
+		ends_of(&s->unit[TPU_HOST_OUT], TPU_HOST_ENDED),
+		starts_of(&s->unit[TPU_HOST_IN], TPU_HOST_STARTED),
+		starts_of(&s->unit[TPU_HOST_OUT], TPU_HOST_STARTED),
+		{TPU_ISSUED, s->issued, NULL, sizeof *s->issued, s->next, 0},
+		starts_of(&s->unit[TPU_MATRIX], TPU_MATRIX_STARTED),
+		ends_of(&s->unit[TPU_MATRIX], TPU_MATRIX_WRITTEN),
+		{TPU_TABLE_LOADED, &s->table->loaded, NULL, sizeof *s->table, s->loaded, 0},
+		{TPU_TILE_POPPED, &tile->popped, NULL, sizeof *tile, tiles_popped(s), 0},
+		{TPU_TILE_PUSHED, &tile->pushed, NULL, sizeof *tile, s->pushed, 0},
+		{TPU_TILE_SHIFTED, &tile->shifted, NULL, sizeof *tile, s->popped, 0},
+	};
+	const size_t n = sizeof streams / sizeof *streams;
+	for (;;) {
+		struct stream *first = NULL;
+		struct tpu_happened event = {0};
+		for (struct stream *stream = streams; stream < streams + n; stream++) {
+			if (stream->told == stream->count)
+				continue;
+			const struct tpu_happened next = next_of(stream);
+			if (first && !comes_before(&next, &event))
+				continue;
+			first = stream;
+			event = next;
+		}
+		if (!first)
+			return;
+		first->told++;
+		watcher->happened(watcher->context, &event);
+	}
 }
 
 /* What a run leaves for the next. */

@@ -103,7 +103,7 @@ bool tpu_fast_advance(struct tpu_fast_schedule *schedule, enum tpu_unit unit);
 bool tpu_fast_advance_weights(struct tpu_fast_schedule *schedule);
 /* After a push or a switch: tiles that are now known to be shifted. */
 void tpu_fast_shift_tiles(struct tpu_fast_schedule *schedule);
-/* NPL_EINPUT, with what the program waits for. */
+/* NPL_EINPUT: nothing can be resolved any more. */
 int tpu_fast_stuck(const struct tpu_fast_schedule *schedule, struct npl_err *err);
 
 /* The next instruction's duration and its part of the counters, as it issues. */

@@ -59,7 +59,7 @@ static bool resolve_activate(struct tpu_fast_schedule *s, const struct tpu_fast_
 	if (job->after >= 0)
 		start = later(start, matrix->job[job->after].end);
 	job->start = start;
-	job->end = start + job->duration + (uint64_t)s->config->activate_registers;
+	job->end = start + job->duration + (uint64_t)s->config->activate_latency_cycles;
 	if (job->takes >= 0) {
 		s->table[job->takes].used = start;
 		s->tables_taken++;

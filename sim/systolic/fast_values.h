@@ -23,6 +23,7 @@
 enum {
 	TPU_FAST_BLOCK = 192, /* rows evaluated at once: with 256 columns their sums take 192 KiB */
 	TPU_FAST_PENDING = 48,
+	TPU_FAST_KEPT_BYTES = 1 << 26, /* of tiles and what is known of them; beyond that all are forgotten */
 };
 
 /* How a matrix instruction reads bytes. */

@@ -2,13 +2,13 @@
  *
  * Tiles of weights packed for the fast engine's products. A panel is packed when its columns are first needed, and only
  * down to the last row that holds a weight: few tiles of real layers are full. Packed tiles are kept for the next
- * block of rows and for passes that bring the same tile again, until they take too much memory. */
+ * block of rows and for passes that bring the same tile again, until they and what is known of them take too much memory. */
 #include "fast_values.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 4096, ROOM_BYTES = 1 << 21, MOST_BYTES = 1 << 26 };
+enum { BUCKETS = 4096, ROOM_BYTES = 1 << 21 };
 
 /* Memory for panels; all of it stays for those that come after a reset. */
 struct tpu_fast_room {
@@ -151,7 +151,7 @@ static struct tpu_fast_packed *add_tile(struct tpu_fast_weights *w, uint64_t til
 struct tpu_fast_packed *tpu_fast_packed_tile(struct tpu_fast_weights *w, uint64_t tile, struct tpu_fast_format format,
 					     bool inputs_signed)
 {
-	if (w->packed_bytes > MOST_BYTES)
+	if (w->packed_bytes + w->arena.bytes > TPU_FAST_KEPT_BYTES)
 		reset(w);
 	for (struct tpu_fast_packed *p = *bucket_of(w, tile); p; p = p->next)
 		if (p->tile == tile && p->format.is_signed == format.is_signed &&

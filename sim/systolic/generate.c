@@ -81,13 +81,13 @@ static void emit_group(struct tpu_gen *gen, struct tpu_gen_group *group, int64_t
 		tpu_gen_vector(gen, group, &work);
 }
 
-/* Bytes that host_io alone makes cross the link. */
+/* Bytes that host_in and host_out alone make cross the link. */
 static void count_asked_for(struct tpu_gen *gen)
 {
-	for (int s = 0; s < gen->n_stores && gen->options->host_io; s++) {
+	for (int s = 0; s < gen->n_stores; s++) {
 		const struct tpu_gen_store *store = &gen->store[s];
 		const struct npl_image *image = &store->image;
-		if (!store->absent && (store->maker < 0 || store->wanted))
+		if (tpu_gen_is_asked_for(gen, store))
 			gen->asked_for += (uint64_t)(image->images * image->channels * image->size[0] * image->size[1] *
 						     tpu_gen_planes(store->type));
 	}

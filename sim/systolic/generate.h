@@ -36,9 +36,11 @@
 struct tpu_generate_options {
 	int n_wanted;
 	const struct npl_tensor *const
-		*wanted;  /* outs that are read afterwards; none named: those that no layer reads */
-	bool host_io;     /* given tensors come from host memory, wanted ones go there */
-	bool sync_layers; /* each layer begins when the one before has ended */
+		*wanted; /* outs that are read afterwards; none named: those that no layer reads */
+	bool host_in;    /* given tensors come from host memory, */
+	int n_kept;      /* but for these, which are in the unified buffer from before */
+	const struct npl_tensor *const *kept;
+	bool host_out;    /* wanted ones go there */
 	bool timing_only; /* no weight image; data of weights and biases may be NULL */
 };
 
@@ -80,11 +82,12 @@ struct tpu_generated {
 	size_t weight_bytes;
 	struct tpu_place *place;
 	int n_places;
-	struct tpu_run *runs;         /* that the places refer to */
-	int64_t peak_rows;            /* of the unified buffer that hold something at the same time, at most */
-	int64_t parts;                /* that the batch is run in */
-	size_t host_bytes;            /* of host memory that the program uses */
-	uint64_t host_bytes_for_size; /* that cross the link because something does not fit, not because of host_io */
+	struct tpu_run *runs; /* that the places refer to */
+	int64_t peak_rows;    /* of the unified buffer that hold something at the same time, at most */
+	int64_t parts;        /* that the batch is run in */
+	size_t host_bytes;    /* of host memory that the program uses */
+	uint64_t
+		host_bytes_for_size; /* that cross the link because something does not fit, not because of host_in or host_out */
 };
 
 /* Whether the machine can run the layer, size aside. The reason when not in why. */

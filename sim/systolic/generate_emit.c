@@ -249,17 +249,22 @@ static void note(struct tpu_gen *gen, struct spans *spans, struct span span)
 	spans->span[spans->count++] = span;
 }
 
+static void add_sync(struct tpu_gen *gen, unsigned units)
+{
+	struct tpu_gen_emit *emit = gen->emit;
+	append(gen, (struct tpu_instruction){.opcode = TPU_SYNC, .flags = (uint16_t)units}, -1);
+	for (unsigned u = 0; u < TPU_UNITS; u++)
+		for (int i = 0; i < 4 && units >> u & 1; i++)
+			emit->touched[u][i / 2][i % 2].count = 0;
+}
+
 void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, int64_t ub, int64_t acc, int64_t length)
 {
 	struct tpu_gen_emit *emit = gen->emit;
 	enum tpu_unit own = tpu_unit_of(opcode);
 	unsigned units = conflicts(emit, own);
-	if (units) {
-		append(gen, (struct tpu_instruction){.opcode = TPU_SYNC, .flags = (uint16_t)units}, -1);
-		for (unsigned u = 0; u < TPU_UNITS; u++)
-			for (int i = 0; i < 4 && units >> u & 1; i++)
-				emit->touched[u][i / 2][i % 2].count = 0;
-	}
+	if (units)
+		add_sync(gen, units);
 	for (int i = 0; i < emit->n_touches; i++) {
 		const struct tpu_gen_touch *t = &emit->touch[i];
 		note(gen, &emit->touched[own][t->in_host][t->writes], (struct span){t->first, t->end});

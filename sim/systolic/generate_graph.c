@@ -338,6 +338,18 @@ static int one_layer(struct tpu_gen *gen, int layer)
 	return rc;
 }
 
+static int mark_kept(struct tpu_gen *gen)
+{
+	for (int i = 0; i < gen->options->n_kept; i++) {
+		int v = find_value(gen, gen->options->kept[i]);
+		if (v < 0)
+			return npl_fail(gen->err, NPL_EINTERNAL, "a tensor is kept that no layer reads");
+		for (int p = 0; p < gen->value[v].n_pieces; p++)
+			gen->store[gen->value[v].piece[p].store].kept = true;
+	}
+	return 0;
+}
+
 static int mark_wanted(struct tpu_gen *gen)
 {
 	const struct tpu_generate_options *o = gen->options;
@@ -364,5 +376,5 @@ int tpu_gen_nodes(struct tpu_gen *gen)
 		if (rc)
 			return rc;
 	}
-	return mark_wanted(gen);
+	return mark_kept(gen) ? NPL_EINTERNAL : mark_wanted(gen);
 }

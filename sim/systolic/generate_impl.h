@@ -43,6 +43,7 @@ struct tpu_gen_store {
 	int first;   /* group that reads it first; -1: none */
 	bool absent; /* passes from node to node inside a group */
 	bool wanted;
+	bool kept;             /* given, and in the buffer from before */
 	bool staged, streamed; /* at home in host memory: comes here for a part of the batch, or in strips */
 	int room;
 	int64_t lane; /* of its first channel in its room, counted over the room's blocks */
@@ -151,11 +152,12 @@ struct tpu_gen {
 	struct tpu_gen_room *room;
 	int n_values, n_stores, n_nodes, n_groups, n_rooms, rooms_capacity;
 	bool streaming;     /* some store is streamed */
+	int rest;           /* groups for which room that was given up is not taken again */
 	int64_t images;     /* of all values, when the batch can be split; else 0 */
 	bool split;         /* some group does the batch in parts */
 	int64_t part_image; /* first image of the part that is emitted */
 	int64_t host_bytes;
-	uint64_t transferred, asked_for; /* bytes over the link; of those, because of host_io */
+	uint64_t transferred, asked_for; /* bytes over the link; of those, because of host_in and host_out */
 	int64_t weight_rows;             /* of the weight image */
 	int64_t accumulator;             /* row from which on the next block takes its rows, going round */
 	struct tpu_gen_emit *emit;
@@ -192,6 +194,8 @@ int tpu_gen_leaves_at(const struct tpu_gen *gen, int store);
 
 /* generate_rooms.c: places for all rooms, splitting the batch as far as it takes. */
 int tpu_gen_rooms(struct tpu_gen *gen);
+/* Whether the store is at home in host memory because of host_in or host_out. */
+bool tpu_gen_is_asked_for(const struct tpu_gen *gen, const struct tpu_gen_store *store);
 /* Places for all rooms, as far as they fit: returns the group at which they do not; -1. */
 int tpu_gen_place_all(struct tpu_gen *gen, bool largest_first);
 /* Where a room would fit beside those that have a place; -1: nowhere. */

@@ -4,9 +4,16 @@
  * is weighed by an estimate of the cycles for one block of N; everything else follows. */
 #include "generate_impl.h"
 
+#define MOST_PIECES 8 /* of a pass: half the accumulators of tpu_v1 in pieces of 256 rows */
+
 static int64_t div_up(int64_t a, int64_t b)
 {
 	return a / b + (a % b != 0);
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
 }
 
 static double greater(double a, double b)
@@ -116,26 +123,58 @@ static unsigned formats(struct tpu_gen *gen, const struct tpu_gen_group *group)
 	return flags;
 }
 
-/* All tiles of K of a block of N for the rows of a pass. */
+/* How many pieces the rows of a pass are cut into, for the units that follow the array: Activate works on one while the
+ * array fills the next. More of them end earlier, but each costs Activate its latency. */
+static int64_t choose_pieces(const struct tpu_gen *gen, const struct tpu_gen_group *group, int64_t count, int64_t unit)
+{
+	const struct tpu_config *c = gen->config;
+	int64_t most = least(least(count / gen->rows, MOST_PIECES), count / unit), best = 1, soonest = INT64_MAX;
+	int64_t planes = tpu_gen_planes(gen->value[group->out].type);
+	for (int64_t pieces = 1; pieces <= most; pieces++) {
+		int64_t each = count / pieces, pass = each * (group->wide_inputs ? 2 : 1);
+		int64_t activate = each * c->activate_cycles_per_row * planes + c->activate_latency_cycles;
+		int64_t wait = activate <= pass ? activate : pieces * activate - (pieces - 1) * pass;
+		if (wait < soonest) {
+			soonest = wait;
+			best = pieces;
+		}
+	}
+	return best;
+}
+
+static struct pass piece_of(const struct pass *pass, int64_t unit, int64_t pieces, int64_t i)
+{
+	int64_t units = pass->count / unit, before = units / pieces * i + (i < units % pieces ? i : units % pieces);
+	return (struct pass){pass->first + before * unit, (units / pieces + (i < units % pieces)) * unit,
+			     pass->acc + before * unit};
+}
+
+/* All tiles of K of a block of N for the rows of a pass, and its results. The last tile goes through in pieces, so that
+ * what waits for the results waits for the last piece alone. */
 static void passes(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work,
-		   const struct tpu_gen_n_block *block, const struct pass *pass)
+		   const struct tpu_gen_n_block *block, const struct pass *pass, int64_t unit)
 {
 	int planes = group->wide_weights ? 2 : 1;
+	int64_t pieces = choose_pieces(gen, group, pass->count, unit);
 	bool switches = tpu_gen_need(gen, false, block->weight_row, (int64_t)block->k_count * planes);
-	for (int k = 0; k < block->k_count; k++) {
-		const struct tpu_gen_k_tile *tile = &group->k_tile[block->k_first + k];
+	for (int t = 0; t < block->k_count * planes; t++) {
+		const struct tpu_gen_k_tile *tile = &group->k_tile[block->k_first + t / planes];
 		struct tpu_gen_at at = tpu_gen_at(gen, group, TPU_GEN_SOURCE, tile->run);
+		unsigned flags = formats(gen, group);
+		bool last = t == block->k_count * planes - 1;
 		tpu_gen_set(gen, TPU_REG_USEFUL_CELLS,
 			    gen->node[group->matrix].copy ? 0 : tpu_gen_useful(gen, group, block, tile));
-		for (int p = 0; p < planes; p++) {
-			unsigned flags = formats(gen, group);
-			if (p)
-				flags = (flags & ~(unsigned)TPU_MATRIX_UNSIGNED_WEIGHTS) | TPU_MATRIX_HIGH_WEIGHTS;
-			if (k || p)
-				flags |= TPU_MATRIX_ACCUMULATE;
-			if (switches)
-				flags |= TPU_MATRIX_SWITCH;
-			convolve(gen, group, work, tile, &at, pass, flags);
+		if (t % planes)
+			flags = (flags & ~(unsigned)TPU_MATRIX_UNSIGNED_WEIGHTS) | TPU_MATRIX_HIGH_WEIGHTS;
+		if (t)
+			flags |= TPU_MATRIX_ACCUMULATE;
+		if (switches)
+			flags |= TPU_MATRIX_SWITCH;
+		for (int64_t i = 0; i < (last ? pieces : 1); i++) {
+			struct pass piece = last ? piece_of(pass, unit, pieces, i) : *pass;
+			convolve(gen, group, work, tile, &at, &piece, i ? flags & ~(unsigned)TPU_MATRIX_SWITCH : flags);
+			if (last)
+				tpu_gen_activate(gen, group, work, block, piece.acc, piece.first, piece.count);
 		}
 	}
 }
@@ -151,8 +190,7 @@ void tpu_gen_matrix(struct tpu_gen *gen, struct tpu_gen_group *group, const stru
 			pass.count = (rows / unit / blocks + (i < rows / unit % blocks)) * unit;
 			pass.acc = gen->accumulator + pass.count > gen->accumulators ? 0 : gen->accumulator;
 			gen->accumulator = pass.acc + pass.count;
-			passes(gen, group, work, &group->block[b], &pass);
-			tpu_gen_activate(gen, group, work, &group->block[b], pass.acc, pass.first, pass.count);
+			passes(gen, group, work, &group->block[b], &pass, unit);
 		}
 	}
 }

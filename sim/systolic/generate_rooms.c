@@ -8,6 +8,8 @@
 
 #include "generate_impl.h"
 
+#define MOST_REST 16 /* groups: two cells of an LSTM */
+
 int64_t tpu_gen_first_fit(const struct tpu_gen *gen, const struct tpu_gen_room *room)
 {
 	int64_t base = 0;
@@ -15,8 +17,8 @@ int64_t tpu_gen_first_fit(const struct tpu_gen *gen, const struct tpu_gen_room *
 		moved = false;
 		for (int r = 0; r < gen->n_rooms; r++) {
 			const struct tpu_gen_room *other = &gen->room[r];
-			if (other->base < 0 || other == room || other->last < room->first ||
-			    room->last < other->first || other->base + other->rows <= base ||
+			if (other->base < 0 || other == room || other->last + gen->rest < room->first ||
+			    room->last + gen->rest < other->first || other->base + other->rows <= base ||
 			    base + room->rows <= other->base)
 				continue;
 			base = other->base + other->rows;
@@ -62,6 +64,16 @@ static bool fits(struct tpu_gen *gen)
 {
 	tpu_gen_lives(gen);
 	return tpu_gen_place_all(gen, false) < 0 || tpu_gen_place_all(gen, true) < 0;
+}
+
+/* Places again, this time with room that was given up not taken again for as many groups as the buffer allows: who writes
+ * where another unit has just read has to wait for it. */
+static void spread(struct tpu_gen *gen)
+{
+	for (gen->rest = MOST_REST; gen->rest > 0; gen->rest /= 2)
+		if (tpu_gen_place_all(gen, false) < 0)
+			return;
+	fits(gen);
 }
 
 static void set_parts(struct tpu_gen *gen, int first, int end, int64_t parts)
@@ -181,11 +193,17 @@ static int lay_out(struct tpu_gen *gen)
 	return tpu_gen_layout(gen);
 }
 
+bool tpu_gen_is_asked_for(const struct tpu_gen *gen, const struct tpu_gen_store *store)
+{
+	bool asked = store->maker < 0 ? gen->options->host_in && !store->kept : store->wanted && gen->options->host_out;
+	return asked && !store->absent;
+}
+
 int tpu_gen_rooms(struct tpu_gen *gen)
 {
 	tpu_gen_groups(gen);
-	for (int s = 0; s < gen->n_stores && gen->options->host_io; s++)
-		gen->store[s].staged = !gen->store[s].absent && (gen->store[s].maker < 0 || gen->store[s].wanted);
+	for (int s = 0; s < gen->n_stores; s++)
+		gen->store[s].staged = tpu_gen_is_asked_for(gen, &gen->store[s]);
 	if (lay_out(gen))
 		return NPL_ENOMEM;
 	find_images(gen);
@@ -198,6 +216,8 @@ int tpu_gen_rooms(struct tpu_gen *gen)
 	int rc = fit ? 0 : tpu_gen_stream(gen);
 	if (rc)
 		return rc;
+	if (fit)
+		spread(gen);
 	report(gen);
 	return place_in_host(gen);
 }

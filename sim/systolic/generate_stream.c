@@ -231,7 +231,7 @@ int tpu_gen_stream(struct tpu_gen *gen)
 	gen->streaming = true;
 	gen->weight_rows = 0;
 	for (int s = 0; s < gen->n_stores; s++)
-		gen->store[s].staged &= gen->options->host_io;
+		gen->store[s].staged = tpu_gen_is_asked_for(gen, &gen->store[s]);
 	if (tpu_gen_layout(gen))
 		return NPL_ENOMEM;
 	int store_rooms = gen->n_rooms, rc = 0;

@@ -77,11 +77,13 @@ static int run(struct tpu_rtl *rtl)
 		look(rtl, &wires);
 		tpu_rtl_count_cycle(rtl, &wires, world);
 		bool changed = clock_all(rtl, &wires);
+		tpu_rtl_tell(world, world->cycle);
 		if (world->rc)
 			return world->rc;
 		if (!changed)
 			return tpu_rtl_stuck(rtl, &wires, world->err);
 	}
+	tpu_rtl_tell(world, UINT64_MAX);
 	tpu_rtl_end_spans(world);
 	world->outcome->cycles = world->cycle;
 	world->outcome->overflows += rtl->matrix.unit.count.overflows;
@@ -104,7 +106,7 @@ static int open_machine(struct tpu_rtl *rtl)
 	rtl->issue.registers = tpu_reset_registers(config->rows, config->columns);
 	rtl->link[0].unit = TPU_HOST_IN;
 	rtl->link[1].unit = TPU_HOST_OUT;
-	if (!tpu_rtl_watch_open(world) || !tpu_rtl_queue_open(&rtl->link[0].queue, queue_slots(world, TPU_HOST_IN)) ||
+	if (!tpu_rtl_queue_open(&rtl->link[0].queue, queue_slots(world, TPU_HOST_IN)) ||
 	    !tpu_rtl_queue_open(&rtl->link[1].queue, queue_slots(world, TPU_HOST_OUT)) ||
 	    !tpu_rtl_weights_open(&rtl->weights, config, queue_slots(world, TPU_WEIGHTS)))
 		return npl_fail(world->err, NPL_ENOMEM, "out of memory for the rtl engine");

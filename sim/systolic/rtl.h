@@ -60,7 +60,6 @@ struct tpu_rtl_issued tpu_rtl_queue_pop(struct tpu_rtl_queue *queue);
 
 /* ---- What the blocks share that is no register ---- */
 
-struct tpu_rtl_host_events; /* rtl_watch.c */
 /* Spans of cycles that go on, of the four spendings that share out all cycles, and of each part of non_matrix. */
 enum { TPU_RTL_ALL_CYCLES, TPU_RTL_RAW_STALLS, TPU_RTL_INPUT_STALLS, TPU_RTL_SPANS };
 struct tpu_rtl_world {
@@ -71,16 +70,18 @@ struct tpu_rtl_world {
 	struct tpu_outcome *outcome;
 	struct npl_err *err;
 	uint64_t cycle;
-	int rc; /* what stops the run */
-	struct tpu_rtl_host_events *host_events;
+	int rc;                     /* what stops the run */
+	struct tpu_happened *event; /* (events_room) that have not been told yet, in their order */
+	int64_t events, events_room;
 	struct tpu_spent span[TPU_RTL_SPANS]; /* from == to: none */
 };
 
-bool tpu_rtl_watch_open(struct tpu_rtl_world *world);
 void tpu_rtl_watch_close(struct tpu_rtl_world *world);
 /* The boundary at the beginning of this cycle, and at its end. */
 void tpu_rtl_begins(struct tpu_rtl_world *world, enum tpu_happening what, int64_t index);
 void tpu_rtl_ends(struct tpu_rtl_world *world, enum tpu_happening what, int64_t index);
+/* Tells the watcher the events before `until`: no more of them will come. */
+void tpu_rtl_tell(struct tpu_rtl_world *world, uint64_t until);
 void tpu_rtl_retired(struct tpu_rtl_world *world, int64_t instruction);
 /* This cycle goes to `what`, for an instruction or -1. */
 void tpu_rtl_spend(struct tpu_rtl_world *world, enum tpu_spending what, int64_t instruction);

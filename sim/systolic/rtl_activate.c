@@ -2,7 +2,7 @@
  *
  * The activation unit: a source vector per beat of `cycles_per_vector` cycles, read in the last cycle of its beat. Its
  * result, or that of a window that it completes, leaves at the end of the beat and is in the unified buffer
- * activate.pipeline_registers cycles later. What becomes of the values is in rtl_values.c and rtl_pool.c. */
+ * activate.latency_cycles cycles later. What becomes of the values is in rtl_values.c and rtl_pool.c. */
 #include "rtl.h"
 
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 int tpu_rtl_activate_open(struct tpu_rtl_activate *activate, const struct tpu_config *config, int64_t queue_slots,
 			  struct npl_err *err)
 {
-	size_t columns = (size_t)config->columns, stages = (size_t)config->activate_registers;
-	activate->stages = config->activate_registers;
+	size_t columns = (size_t)config->columns, stages = (size_t)config->activate_latency_cycles;
+	activate->stages = config->activate_latency_cycles;
 	activate->lines.columns = config->columns;
 	activate->bias = calloc(columns, sizeof *activate->bias);
 	activate->scale = calloc(columns, sizeof *activate->scale);

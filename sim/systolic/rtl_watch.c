@@ -1,86 +1,55 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tells who watches what happens, what cycles are spent on, and which instruction's values go wrong. Events of one kind
- * have to come in the order of their index. That is how they happen, but for those of the host link, whose two directions
- * overtake each other: each of those is held back until all that come before it in the program are known. */
+ * Tells who watches what happens, what cycles are spent on, and which instruction's values go wrong. Blocks have no
+ * order within a cycle, but events have: they wait until all that can happen at their boundary is known. */
 #include "rtl.h"
 
 #include <stdlib.h>
-
-/* An instruction of the host link; [0] its start, [1] its end. */
-struct host_event {
-	int64_t index;
-	uint64_t cycle[2];
-	bool known[2];
-};
-struct tpu_rtl_host_events {
-	struct host_event *event; /* (count) in the order of the program */
-	int64_t count, told[2];
-};
-
-static bool of_link(const struct tpu_instruction *at)
-{
-	return at->opcode == TPU_READ_HOST_MEMORY || at->opcode == TPU_WRITE_HOST_MEMORY;
-}
-
-bool tpu_rtl_watch_open(struct tpu_rtl_world *world)
-{
-	const struct tpu_program *program = world->program;
-	struct tpu_rtl_host_events *host = calloc(1, sizeof *host);
-	world->host_events = host;
-	if (!host)
-		return false;
-	for (int64_t i = 0; i < program->count; i++)
-		host->count += of_link(&program->instruction[i]);
-	host->event = calloc((size_t)host->count + 1, sizeof *host->event);
-	if (!host->event)
-		return false;
-	for (int64_t i = 0, n = 0; i < program->count; i++)
-		if (of_link(&program->instruction[i]))
-			host->event[n++].index = i;
-	return true;
-}
+#include <string.h>
 
 void tpu_rtl_watch_close(struct tpu_rtl_world *world)
 {
-	if (world->host_events)
-		free(world->host_events->event);
-	free(world->host_events);
+	free(world->event);
 }
 
-static void tell(struct tpu_rtl_world *world, enum tpu_happening what, uint64_t cycle, int64_t index)
+static bool comes_before(const struct tpu_happened *a, const struct tpu_happened *b)
 {
-	const struct tpu_watcher *watcher = world->watcher;
-	if (watcher && watcher->happened)
-		watcher->happened(watcher->context, &(struct tpu_happened){what, cycle, index});
+	if (a->cycle != b->cycle)
+		return a->cycle < b->cycle;
+	return a->what != b->what ? a->what < b->what : a->index < b->index;
 }
 
-static int compare_index(const void *a, const void *b)
-{
-	const struct host_event *left = a, *right = b;
-	return (left->index > right->index) - (left->index < right->index);
-}
-
-static void tell_host(struct tpu_rtl_world *world, enum tpu_happening what, uint64_t cycle, int64_t index)
-{
-	struct tpu_rtl_host_events *host = world->host_events;
-	struct host_event key = {.index = index};
-	struct host_event *at = bsearch(&key, host->event, (size_t)host->count, sizeof *host->event, compare_index);
-	int kind = what == TPU_HOST_ENDED;
-	at->cycle[kind] = cycle;
-	at->known[kind] = true;
-	for (; host->told[kind] < host->count && host->event[host->told[kind]].known[kind]; host->told[kind]++) {
-		const struct host_event *next = &host->event[host->told[kind]];
-		tell(world, what, next->cycle[kind], next->index);
-	}
-}
-
+/* Puts an event among those that wait, in their order. There are few: a boundary's, and those of the next. */
 static void happens(struct tpu_rtl_world *world, enum tpu_happening what, uint64_t cycle, int64_t index)
 {
-	if (what == TPU_HOST_STARTED || what == TPU_HOST_ENDED)
-		tell_host(world, what, cycle, index);
-	else
-		tell(world, what, cycle, index);
+	const struct tpu_happened event = {what, cycle, index};
+	int64_t at = world->events;
+	if (!world->watcher || !world->watcher->happened || world->rc)
+		return;
+	if (world->events == world->events_room) {
+		int64_t room = 2 * world->events_room + 16;
+		struct tpu_happened *grown = reallocarray(world->event, (size_t)room, sizeof *grown);
+		if (!grown) {
+			world->rc = npl_fail(world->err, NPL_ENOMEM, "out of memory for the rtl engine");
+			return;
+		}
+		world->event = grown;
+		world->events_room = room;
+	}
+	for (; at > 0 && comes_before(&event, &world->event[at - 1]); at--)
+		world->event[at] = world->event[at - 1];
+	world->event[at] = event;
+	world->events++;
+}
+
+void tpu_rtl_tell(struct tpu_rtl_world *world, uint64_t until)
+{
+	int64_t told = 0;
+	while (told < world->events && world->event[told].cycle < until)
+		world->watcher->happened(world->watcher->context, &world->event[told++]);
+	world->events -= told;
+	if (told && world->events)
+		memmove(world->event, world->event + told, (size_t)world->events * sizeof *world->event);
 }
 
 void tpu_rtl_begins(struct tpu_rtl_world *world, enum tpu_happening what, int64_t index)

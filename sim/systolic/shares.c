@@ -101,7 +101,7 @@ static void count_activate(const struct tpu_shares *shares, const struct tpu_reg
 		counter->ub_rows_read += in->length * planes_of(held, TPU_REG_OPERAND_TYPE);
 	counter->ub_rows_written += results * planes_of(held, TPU_REG_RESULT_TYPE);
 	counter->activate_cycles += shares->ended[i] - shares->started[i] -
-				    (uint64_t)shares->config->activate_registers;
+				    (uint64_t)shares->config->activate_latency_cycles;
 }
 
 static void count_instruction(const struct tpu_shares *shares, const struct tpu_registers *held, int64_t i,

@@ -42,10 +42,11 @@ struct tpu_config {
 	int64_t weight_bytes_per_second;
 	int64_t fifo_tiles;
 	int64_t activate_cycles_per_row;
-	int64_t matrix_registers, activate_registers; /* extra pipeline registers of the two units */
-	int64_t parameter_tables;                     /* that wait for the activation unit */
-	int64_t queue_instructions;                   /* each unit's */
-	int64_t issue_cycles, sync_cycles;            /* per instruction; more per sync */
+	int64_t matrix_registers;          /* extra pipeline registers behind the array */
+	int64_t activate_latency_cycles;   /* from the last row read to the end of an activate */
+	int64_t parameter_tables;          /* that wait for the activation unit */
+	int64_t queue_instructions;        /* each unit's */
+	int64_t issue_cycles, sync_cycles; /* per instruction; more per sync */
 	const char *link_name;
 	double link_bytes_per_second, link_latency_seconds, link_pj_per_byte;
 	const char *link_origin;

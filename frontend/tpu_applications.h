@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The six applications of the TPU paper (Jouppi et al., ISCA 2017, Table 1), as reconstructed in models/, and one batch of each on
+ * the machine as its counters see it: the input comes from the host, states of recurrent cells are in the unified buffer
+ * from the step before, and results leave while the next batch is at work. */
+#ifndef NPULAB_FRONTEND_TPU_APPLICATIONS_H
+#define NPULAB_FRONTEND_TPU_APPLICATIONS_H
+
+#include "npulab/device.h"
+#include "npulab/graph.h"
+#include "npulab/session.h"
+#include "npulab/validate.h"
+
+#define NPL_TPU_MACHINE "tpu_v1"
+
+struct npl_tpu_application {
+	const char *name, *model;
+	bool wide;       /* 16-bit activations: the counters show half speed */
+	int64_t counted; /* samples in the batches that Table 3's counters saw, where they were not full; 0: Table 1's */
+	const char *kind; /* as Table 1 gives the machines' load: two applications each */
+};
+
+enum { NPL_TPU_MLP0, NPL_TPU_MLP1, NPL_TPU_LSTM0, NPL_TPU_LSTM1, NPL_TPU_CNN0, NPL_TPU_CNN1, NPL_TPU_APPLICATIONS };
+extern const struct npl_tpu_application npl_tpu_applications[NPL_TPU_APPLICATIONS];
+
+/* What happened to one batch. Counters are sums over all layers; NAN when the machine did not run every layer that
+ * multiplies, or does not know them. */
+struct npl_tpu_counts {
+	int64_t batch;
+	double cycles, seconds, cells, macs, passes; /* passes of the array that one multiply-accumulate takes */
+	double array_active, useful_macs, unused_macs, weight_stall, weight_shift, non_matrix, raw_stall, input_stall,
+		tiles;
+	double peak_buffer_bytes;
+};
+
+/* A change to the machine: a parameter, as many times as large as it is set to. */
+struct npl_tpu_change {
+	const char *key;
+	double factor;
+};
+
+/* The machine with options->set and the changes. NPL_EUSAGE, and what npl_device_open says. */
+int npl_tpu_open(const struct npl_validate_options *options, bool wide, const struct npl_tpu_change *change, int n,
+		 struct npl_device **device, struct npl_err *err);
+/* A parameter as a number; NAN: there is none of this name. */
+double npl_tpu_setting(const struct npl_device *device, const char *key);
+
+/* The application's graph at batch `batch` (0: its own). */
+int npl_tpu_graph(const struct npl_tpu_application *app, int64_t batch, struct npl_graph **graph, struct npl_err *err);
+/* One batch, of as many samples as the counters saw. */
+int npl_tpu_count(const struct npl_tpu_application *app, const struct npl_validate_options *options,
+		  const struct npl_tpu_change *change, int n, struct npl_tpu_counts *counts, struct npl_err *err);
+
+#endif

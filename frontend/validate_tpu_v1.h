@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The parts of `npulab validate tpu_v1`. */
+#ifndef NPULAB_FRONTEND_VALIDATE_TPU_V1_H
+#define NPULAB_FRONTEND_VALIDATE_TPU_V1_H
+
+#include "tpu_applications.h"
+
+/* The paper's sensitivity study, its roofline's knee and its 600 x 600 example. counts[]: of the machine as it is. */
+int npl_tpu_v1_sweeps(struct npl_validation *validation, const struct npl_validate_options *options,
+		      const struct npl_tpu_counts counts[NPL_TPU_APPLICATIONS], struct npl_err *err);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What both engines say of a program that can never end. Each finds out by itself who waits for what (rtl_stuck.c,
+ * fast_stuck.c); here are only the words. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "engine.h"
+
+struct text {
+	char at[sizeof((struct npl_err *)0)->msg];
+	size_t length;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	int n = vsnprintf(text->at + text->length, sizeof text->at - text->length, format, arguments);
+	va_end(arguments);
+	text->length += n > 0 ? (size_t)n : 0;
+	if (text->length >= sizeof text->at) /* cut off */
+		text->length = sizeof text->at - 1;
+}
+
+static void add_where(struct text *text, const struct tpu_program *program, int64_t index)
+{
+	char where[64];
+	tpu_program_where(program, index, where, sizeof where);
+	add(text, "%s", where);
+}
+
+static void add_units(struct text *text, unsigned units)
+{
+	const char *between = "";
+	for (enum tpu_unit u = 0; u < TPU_UNITS; u++)
+		if (units >> u & 1) {
+			add(text, "%s%s", between, tpu_unit_name(u));
+			between = " and ";
+		}
+}
+
+static void add_waiting(struct text *text, const struct tpu_program *program, const struct tpu_waiting *waiting)
+{
+	static const char *const words[] = {[TPU_FOR_A_TILE] = "a tile of weights",
+					    [TPU_FOR_A_TABLE] = "a parameter table",
+					    [TPU_FOR_TILE_ROOM] = "room in the weight FIFO",
+					    [TPU_FOR_TABLE_ROOM] = "room for a parameter table",
+					    [TPU_FOR_READS] = "its accumulators to be read (",
+					    [TPU_FOR_WRITES] = "its accumulators to be written (",
+					    [TPU_FOR_A_QUEUE] = "room in the queue of ",
+					    [TPU_FOR_UNITS] = ""};
+	add_where(text, program, waiting->index);
+	add(text, " waits for %s", words[waiting->what]);
+	if (waiting->what == TPU_FOR_READS || waiting->what == TPU_FOR_WRITES) {
+		add_where(text, program, waiting->other);
+		add(text, ")");
+	} else if (waiting->what == TPU_FOR_A_QUEUE || waiting->what == TPU_FOR_UNITS) {
+		add_units(text, waiting->units);
+	}
+}
+
+/* Whether it is said who could help. */
+static bool is_told(const struct tpu_waiting *waiting)
+{
+	if (waiting->index < 0)
+		return true;
+	if (waiting->what == TPU_FOR_READS || waiting->what == TPU_FOR_WRITES)
+		return waiting->other >= 0;
+	return waiting->units || (waiting->what != TPU_FOR_A_QUEUE && waiting->what != TPU_FOR_UNITS);
+}
+
+int tpu_never_ends(const struct tpu_program *program, const struct tpu_waiting *waiting, int n, struct npl_err *err)
+{
+	struct text text = {.length = 0};
+	int64_t last = -1;
+	for (int i = 0; i < n; i++)
+		if (!is_told(&waiting[i]))
+			return npl_fail(err, NPL_EINTERNAL,
+					"the program has come to a stop, and instruction %lld waits "
+					"for nothing",
+					(long long)waiting[i].index);
+	add(&text, "the program can never end:");
+	for (int said = 0; said < n; said++) {
+		const struct tpu_waiting *next = NULL;
+		for (int i = 0; i < n; i++)
+			if (waiting[i].index > last && (!next || waiting[i].index < next->index))
+				next = &waiting[i];
+		if (!next)
+			break;
+		add(&text, "%s ", said ? ";" : "");
+		add_waiting(&text, program, next);
+		last = next->index;
+	}
+	return npl_fail(err, NPL_EINPUT, "%s", text.at);
+}
