@@ -12,12 +12,12 @@
 
 /* A chain being put together. */
 struct draft {
-	int n_kept;
 	struct npl_session *s;
 	struct npl_session_chain c;
 	struct npl_step_tensors *tensors; /* per layer */
 	struct npl_tensor **made;         /* per value: as the chain's layers make it; NULL: they do not */
-	const struct npl_tensor **wanted;
+	const struct npl_tensor **wanted, **kept;
+	int n_kept;
 };
 
 static bool has_chains(const struct npl_session *s, const struct npl_step *step)
@@ -91,9 +91,10 @@ static int open_draft(struct npl_session *s, int first, int last, struct draft *
 	d->c.out = npl_arena_array(&s->arena, nodes, sizeof *d->c.out);
 	d->tensors = npl_arena_array(&s->arena, nodes, sizeof *d->tensors);
 	d->wanted = npl_arena_array(&s->arena, nodes, sizeof *d->wanted);
+	d->kept = npl_arena_array(&s->arena, inputs, sizeof *d->kept);
 	d->made = calloc((size_t)s->graph->n_values + 1, sizeof *d->made);
 	if (!d->c.layer || !d->c.list || !d->c.node || !d->c.note || !d->c.in || !d->c.out || !d->tensors ||
-	    !d->wanted || !d->made)
+	    !d->wanted || !d->kept || !d->made)
 		return out_of_memory(err);
 	return 0;
 }
@@ -205,16 +206,12 @@ static int find_wanted(struct draft *d, struct npl_err *err)
 	return 0;
 }
 
-/* Inputs that are on the device from before; the caller frees them. */
-static const struct npl_tensor **find_kept(struct draft *d, struct npl_err *err)
+/* Inputs that are on the device from before. */
+static void find_kept(struct draft *d)
 {
-	const struct npl_tensor **kept = calloc((size_t)d->c.n_in + 1, sizeof *kept);
-	if (!kept)
-		out_of_memory(err);
-	for (int p = 0; p < d->c.n_in && kept && d->s->kept; p++)
+	for (int p = 0; p < d->c.n_in && d->s->kept; p++)
 		if (d->s->kept[d->c.in[p].value])
-			kept[d->n_kept++] = d->c.in[p].tensor;
-	return kept;
+			d->kept[d->n_kept++] = d->c.in[p].tensor;
 }
 
 static void note_moved_ports(struct npl_chain_port *port, int n, const struct npl_chain_info *info)
@@ -259,16 +256,15 @@ static int open_chain(struct npl_session *s, int first, int last, bool timing_on
 			rc = add_step(&d, i, err);
 	if (!rc)
 		rc = find_wanted(&d, err);
-	const struct npl_tensor **kept = rc ? NULL : find_kept(&d, err);
-	if (!rc && !kept)
-		rc = err->code;
+	if (!rc)
+		find_kept(&d);
 	const struct npl_chain asked = {.n = d.c.n,
 					.layer = d.c.list,
 					.n_wanted = d.c.n_out,
 					.wanted = d.wanted,
 					.host_in = s->host_in,
 					.n_kept = d.n_kept,
-					.kept = kept,
+					.kept = d.kept,
 					.host_out = s->host_out,
 					.timing_only = timing_only};
 	if (!rc)
@@ -278,7 +274,6 @@ static int open_chain(struct npl_session *s, int first, int last, bool timing_on
 		rc = note_passes(&d, npl_device_chain_info(d.c.opened), err);
 	}
 	free(d.made);
-	free(kept);
 	if (rc)
 		npl_device_close_chain(d.c.opened);
 	else

@@ -40,7 +40,7 @@ static void draw_times(struct tpu_config *config, uint64_t *rng)
 	config->parameter_tables = one_of(rng, depths, 9);
 	config->queue_instructions = one_of(rng, queues, 8);
 	config->matrix_registers = chance(rng, 50) ? 0 : test_range(rng, 1, 5);
-	config->activate_latency_cycles = chance(rng, 50) ? 0 : test_range(rng, 1, 5);
+	config->activate_latency_cycles = chance(rng, 50) ? 0 : test_range(rng, 1, chance(rng, 80) ? 5 : 300);
 	config->activate_cycles_per_row = chance(rng, 50) ? 1 : test_range(rng, 2, 7);
 	config->issue_cycles = chance(rng, 65) ? 1 : chance(rng, 80) ? test_range(rng, 2, 5) : test_range(rng, 6, 60);
 	config->sync_cycles = chance(rng, 50) ? 0 : test_range(rng, 1, 40);

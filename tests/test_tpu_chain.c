@@ -47,7 +47,7 @@ static struct tpu_config machine_of(struct chain *c)
 struct opened {
 	struct npl_chain chain;
 	struct npl_tensor got;
-	const struct npl_tensor *wanted;
+	const struct npl_tensor *wanted, *kept;
 	struct npl_layer last;
 	const struct npl_layer *list[CHAIN_MOST];
 	struct npl_chain_info info;
@@ -72,6 +72,8 @@ static bool open_chain(struct opened *o, struct tpu *tpu, const struct chain *c,
 	o->chain.layer = o->list;
 	o->chain.n_wanted = 1;
 	o->chain.wanted = &o->wanted;
+	o->kept = o->list[0]->in[0];
+	o->chain.kept = &o->kept;
 	int rc = tpu_chain_open(tpu, &o->chain, &o->chain_state, &o->info, &err);
 	cr_assert(rc == 0 || rc == NPL_EDEVICE, "%s", err.msg);
 	return rc == 0;
@@ -131,9 +133,19 @@ static void same_results(const struct npl_result *a, const struct npl_result *b,
 	}
 }
 
+/* What is on the device from before does not cross the link, where all fits. */
+static bool check_kept(const struct opened *o, bool roomy, uint64_t seed)
+{
+	if (!o->chain.n_kept || !o->chain.host_in || !roomy)
+		return false;
+	for (int m = 0; m < o->info.n_moved; m++)
+		cr_assert(o->info.moved[m] != o->kept, "seed %llu", (unsigned long long)seed);
+	return true;
+}
+
 Test(tpu_chain, random_chains)
 {
-	int chains = 0, told = 0, moved = 0, shared = 0;
+	int chains = 0, told = 0, moved = 0, shared = 0, kept = 0;
 	for (uint64_t seed = 1; seed <= 1000; seed++) {
 		static struct chain c;
 		static struct npl_result first[CHAIN_MOST], other[CHAIN_MOST];
@@ -142,7 +154,9 @@ Test(tpu_chain, random_chains)
 		chain_random(&c, seed + 77000, 6);
 		struct tpu_config config = machine_of(&c);
 		struct tpu tpu = {.config = &config};
-		struct npl_chain how = {.host_in = chain_range(&c, 0, 2) == 0, .host_out = chain_range(&c, 0, 2) == 0};
+		struct npl_chain how = {.host_in = chain_range(&c, 0, 2) == 0,
+					.host_out = chain_range(&c, 0, 2) == 0,
+					.n_kept = chain_range(&c, 0, 3) == 0};
 		if (go_together(&c, &tpu) && open_chain(&o, &tpu, &c, &how)) {
 			run_chain(&o, &tpu, &c, seed, first);
 			run_chain(&o, &tpu, &c, seed, other); /* again, with what the first run kept */
@@ -157,8 +171,9 @@ Test(tpu_chain, random_chains)
 				shared += o.info.pass[i] >= 0 && o.info.pass[i] != i;
 			/* a result that only names what was given stays where that is */
 			if (o.info.pass[c.n_layers - 1] >= 0)
-				cr_assert_geq(o.info.n_moved, how.host_in + how.host_out, "seed %llu",
+				cr_assert_geq(o.info.n_moved, (how.host_in && !how.n_kept) + how.host_out, "seed %llu",
 					      (unsigned long long)seed);
+			kept += check_kept(&o, config.buffer_bytes > 4000 * tpu_row_bytes(&config), seed);
 			close_chain(&o);
 			how.timing_only = true;
 			tpu.engine = TPU_FAST;
@@ -172,6 +187,6 @@ Test(tpu_chain, random_chains)
 		chain_end(&c);
 		free(tpu.buffer);
 	}
-	cr_assert(chains > 500 && told > 160 && moved > 80 && shared > 80, "%d chains, %d, %d, %d", chains, told, moved,
-		  shared);
+	cr_assert(chains > 500 && told > 160 && moved > 80 && shared > 80 && kept > 40, "%d chains, %d, %d, %d, %d",
+		  chains, told, moved, shared, kept);
 }

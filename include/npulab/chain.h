@@ -25,8 +25,8 @@ struct npl_chain {
 	const struct npl_tensor *const *wanted;
 	bool host_in; /* given tensors come over the link within the cycles, */
 	int n_kept;   /* but for these, which are on the device from before: the state of a recurrent network */
-	const struct npl_tensor *const *kept;
-	bool host_out; /* wanted ones leave over it within the cycles */
+	const struct npl_tensor *const *kept; /* borrowed while the chain is opened */
+	bool host_out;                        /* wanted ones leave over it within the cycles */
 	bool timing_only;
 };
 
