@@ -50,7 +50,7 @@ mutant()
 		echo "BROKEN not built"
 		return
 	fi
-	timeout 20 "$dir/agree" || status=$?
+	timeout 90 "$dir/agree" || status=$?
 	rm -f "$dir/agree"
 	case $status in
 	0) echo "SURVIVED $file: '$old' as '$new'" ;;

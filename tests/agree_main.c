@@ -28,7 +28,7 @@ static bool agree(uint64_t seed, const struct program_wish *wish)
 
 int main(int argc, char **argv)
 {
-	uint64_t programs = argc > 1 ? strtoull(argv[1], NULL, 10) : 2000,
+	uint64_t programs = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000,
 		 first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	static program_engine *const engines[] = {tpu_run_rtl, tpu_run_fast};
 	for (uint64_t seed = first; seed < first + programs; seed++) {
