@@ -286,6 +286,8 @@ int cli_check_reports(const struct cli_common *common, struct npl_err *err)
 {
 	if (is_stdout(common->json) && is_stdout(common->csv))
 		return npl_fail(err, NPL_EUSAGE, "--json - and --csv - cannot both have standard output");
+	if (is_stdout(common->output))
+		return npl_fail(err, NPL_EUSAGE, "--output -: an array goes to a file, not to standard output");
 	const char *target[TARGETS];
 	list_targets(common, target);
 	for (int i = 0; i < TARGETS; i++)

@@ -65,7 +65,13 @@ int npl_tpu_open(const struct npl_validate_options *options, bool wide, const st
 	}
 	if (wide)
 		more[n_more++] = "precision=8x16";
-	return open_as_set(options, more, n_more, device, err);
+	if (open_as_set(options, more, n_more, device, err)) {
+		for (int i = 0; i < n; i++)
+			npl_prefix(err, "%s %g times as large, as in the paper's study", change[i].key,
+				   change[i].factor);
+		return err->code;
+	}
+	return 0;
 }
 
 int npl_tpu_graph(const struct npl_tpu_application *app, int64_t batch, struct npl_graph **graph, struct npl_err *err)
@@ -149,7 +155,7 @@ static void read_counts(const struct npl_graph *graph, const struct npl_device_i
 	c->peak_buffer_bytes = whole && run->peak_buffer_bytes ? (double)run->peak_buffer_bytes : NAN;
 }
 
-int npl_tpu_count(const struct npl_tpu_application *app, const struct npl_validate_options *options,
+int npl_tpu_count(const struct npl_tpu_application *app, int64_t batch, const struct npl_validate_options *options,
 		  const struct npl_tpu_change *change, int n, struct npl_tpu_counts *counts, struct npl_err *err)
 {
 	struct npl_graph *graph = NULL;
@@ -158,7 +164,7 @@ int npl_tpu_count(const struct npl_tpu_application *app, const struct npl_valida
 	struct npl_run run = {0};
 	bool *state = NULL;
 	*counts = (struct npl_tpu_counts){0};
-	int rc = npl_tpu_graph(app, app->counted, &graph, err);
+	int rc = npl_tpu_graph(app, batch, &graph, err);
 	if (!rc)
 		rc = npl_tpu_open(options, app->wide, change, n, &device, err);
 	if (!rc) {

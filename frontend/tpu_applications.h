@@ -47,8 +47,8 @@ double npl_tpu_setting(const struct npl_device *device, const char *key);
 
 /* The application's graph at batch `batch` (0: its own). */
 int npl_tpu_graph(const struct npl_tpu_application *app, int64_t batch, struct npl_graph **graph, struct npl_err *err);
-/* One batch, of as many samples as the counters saw. */
-int npl_tpu_count(const struct npl_tpu_application *app, const struct npl_validate_options *options,
+/* One batch, of app->counted samples where the counters are meant; 0: of Table 1's. */
+int npl_tpu_count(const struct npl_tpu_application *app, int64_t batch, const struct npl_validate_options *options,
 		  const struct npl_tpu_change *change, int n, struct npl_tpu_counts *counts, struct npl_err *err);
 
 #endif

@@ -22,7 +22,8 @@ static int speedups(const struct npl_validate_options *options, const struct npl
 {
 	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
 		struct npl_tpu_counts changed;
-		if (npl_tpu_count(&npl_tpu_applications[a], options, change, n, &changed, err))
+		const struct npl_tpu_application *app = &npl_tpu_applications[a];
+		if (npl_tpu_count(app, app->counted, options, change, n, &changed, err))
 			return err->code;
 		speedup[a] = counts[a].seconds / changed.seconds;
 	}
@@ -76,26 +77,53 @@ static const struct bound by_clock = {
 	if_only_non_matrix_shrinks, 0.01, true,
 	"derived: at most, as weights come no faster; the time that row 6 gives is a quarter"};
 
-static int add_speedups(struct npl_validation *validation, const char *metric, const struct bound *bound,
-			const double *speedup, struct npl_err *err)
+static int add_speedup(struct npl_validation *validation, const char *name, const char *metric, double model,
+		       const struct npl_validation_row *beside, struct npl_err *err)
+{
+	struct npl_validation_row row = {.published = NAN, .tolerance = NAN};
+	if (beside)
+		row = *beside;
+	row.case_name = name;
+	row.metric = metric;
+	row.unit = "ratio";
+	row.model = model;
+	return npl_validation_add(validation, NPL_TPU_MACHINE, &row, err);
+}
+
+/* The applications that wait for weights have a bound. */
+static int add_bounded(struct npl_validation *validation, const char *metric, const struct bound *bound,
+		       const double *speedup, struct npl_err *err)
 {
 	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
 		const char *name = npl_tpu_applications[a].name;
-		struct npl_validation_row row = {.case_name = name,
-						 .metric = metric,
-						 .unit = "ratio",
-						 .published = NAN,
-						 .model = speedup[a],
-						 .tolerance = NAN};
-		if (bound && a < NPL_TPU_CNN0) {
-			row.published = bound->of(published(validation, name, "non_matrix"));
-			row.tolerance = bound->tolerance * row.published;
-			row.at_most = bound->at_most;
-			row.reference = "paper";
-			row.source = "Table 3, row 6";
-			row.note = bound->note;
-		}
-		if (npl_validation_add(validation, NPL_TPU_MACHINE, &row, err))
+		double limit = bound->of(published(validation, name, "non_matrix"));
+		const struct npl_validation_row beside = {.published = limit,
+							  .tolerance = bound->tolerance * limit,
+							  .at_most = bound->at_most,
+							  .reference = "paper",
+							  .source = "Table 3, row 6",
+							  .note = bound->note};
+		if (add_speedup(validation, name, metric, speedup[a], a < NPL_TPU_CNN0 ? &beside : NULL, err))
+			return err->code;
+	}
+	return 0;
+}
+
+/* "About 2" for the CNNs: a quarter more or less of it for CNN0; CNN1 contradicts itself and is not judged. */
+static int add_cnns(struct npl_validation *validation, const double *speedup, struct npl_err *err)
+{
+	double about = published(validation, "CNNs", "speedup_clock_x4");
+	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
+		const struct npl_validation_row beside = {
+			.published = about,
+			.tolerance = a == NPL_TPU_CNN0 ? about / 4 : NAN,
+			.reference = "paper",
+			.source = "section 7, Figure 11",
+			.note = "about, of both CNNs. In the model all but the memory and the host is four times as "
+				"fast, and CNN0 gains beyond the 2888 rows over 1344 = 2.15 that its weights allow "
+				"the array: the time besides shrinks too"};
+		if (add_speedup(validation, npl_tpu_applications[a].name, "speedup_clock_accum_x4", speedup[a],
+				a < NPL_TPU_CNN0 ? NULL : &beside, err))
 			return err->code;
 	}
 	return 0;
@@ -113,7 +141,7 @@ static int change_memory(struct npl_validation *validation, const struct npl_val
 	const struct npl_tpu_change memory = {"weight_memory.bytes_per_second", 4};
 	double speedup[NPL_TPU_APPLICATIONS] = {0};
 	if (speedups(options, counts, &memory, 1, speedup, err) ||
-	    add_speedups(validation, "speedup_memory_x4", &by_memory, speedup, err) ||
+	    add_bounded(validation, "speedup_memory_x4", &by_memory, speedup, err) ||
 	    set(validation, "MLPs and LSTMs", "speedup_memory_x4", geometric_mean(speedup, 0, 4), err))
 		return err->code;
 	return set(validation, "weighted mean", "speedup_memory_x4", weighted_mean(validation, speedup), err);
@@ -125,10 +153,9 @@ static int change_clock(struct npl_validation *validation, const struct npl_vali
 	const struct npl_tpu_change clock[] = {{"clock_hz", 4}, {"accumulators.rows", 4}};
 	double speedup[NPL_TPU_APPLICATIONS] = {0};
 	if (speedups(options, counts, clock, 1, speedup, err) ||
-	    add_speedups(validation, "speedup_clock_x4", &by_clock, speedup, err) ||
+	    add_bounded(validation, "speedup_clock_x4", &by_clock, speedup, err) ||
 	    set(validation, "MLPs and LSTMs", "speedup_clock_x4", geometric_mean(speedup, 0, 4), err) ||
-	    speedups(options, counts, clock, 2, speedup, err) ||
-	    add_speedups(validation, "speedup_clock_accum_x4", NULL, speedup, err))
+	    speedups(options, counts, clock, 2, speedup, err) || add_cnns(validation, speedup, err))
 		return err->code;
 	return set(validation, "CNNs", "speedup_clock_x4", geometric_mean(speedup, NPL_TPU_CNN0, 2), err);
 }

@@ -40,11 +40,10 @@ static const char *verdict(const struct npl_validation_row *row)
 
 static void put_row(struct npl_table *table, const struct npl_validation_row *row)
 {
-	char metric[80], published[CELL], model[CELL], difference[CELL], tolerance[CELL], within[CELL + 2];
+	char metric[80], published[CELL], model[CELL], difference[CELL], tolerance[CELL];
+	const char *within = row->at_most ? "at most" : amount(tolerance, row->tolerance, row->unit);
 	bool names_unit = row->unit[0] >= 'a'; /* "layers", "fraction": the metric's name tells; "MiB" must be said */
 	snprintf(metric, sizeof metric, "%s%s%s", row->metric, names_unit ? "" : ", ", names_unit ? "" : row->unit);
-	snprintf(within, sizeof within, "%s%s", row->at_most ? "<= " : "",
-		 amount(tolerance, row->tolerance, row->unit));
 	const char *cells[] = {row->case_name,
 			       metric,
 			       amount(published, row->published, row->unit),

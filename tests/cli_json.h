@@ -139,7 +139,7 @@ static inline void cli_check_device(json_t *device)
 		"totals:o accuracy:o layers:a",
 		name);
 	cli_check_keys(cli_at(device, "totals"),
-		       "cycles:I seconds:n latency_s:n host_seconds:N host_link_seconds:N seconds_spread:N passes:i "
+		       "cycles:I seconds:n latency_s:n host_seconds:N host_link_seconds:N seconds_spread:N passes:I "
 		       "inferences_per_second:N ops_per_second:N utilization:N energy_j:N energy_origin:s energy:a "
 		       "inferences_per_joule:N power_w:N bytes:o peak_buffer_bytes:I simulation_wall_seconds:N",
 		       name);

@@ -320,6 +320,7 @@ static void write_bad_programs(const char *folder)
 	cli_write(folder, "endless.bin", sync, 12);
 	cli_write(folder, "empty.bin", "", 0);
 	cli_write_text(folder, "halt.s", "halt\n");
+	cli_write_text(folder, "tile.s", "nop\nread_weights first=3 count=1\nhalt\n");
 	cli_write_text(folder, "endless.s", "nop\nsync matrix\n");
 	cli_write_text(folder, "typo.s", "nop\n\nactivte ub=0 acc=0 rows=1\nhalt\n");
 	cli_write_text(folder, "hazard.s", "read_host_memory ub=0 rows=1\nwrite_host_memory ub=0 rows=1\nhalt\n");
@@ -374,6 +375,10 @@ Test(cli_asm, refusals)
 		{3,
 		 "floats.npy: float32 elements, expected u8 or i8",
 		 {"exec", "@/halt.s", "--machine", MACHINE, "--weights", "@/floats.npy"}},
+		{3,
+		 "tile.s:2: read_weights: reads rows 3 to 18 of weight memory, of which 0 are given (--weights)",
+		 {"exec", "@/tile.s", "--machine", MACHINE}},
+		{2, "--output -: an array goes to a file", {"exec", "@/halt.s", "--machine", MACHINE, "--output", "-"}},
 		{3,
 		 "100 bytes of weights, expected at most weight_memory.bytes = 64",
 		 {"exec", "@/halt.s", "--machine", MACHINE, "--weights", "@/many.npy", "--set",

@@ -202,7 +202,6 @@ static void drop_timing(json_t *root)
 	json_t *device;
 	json_array_foreach (cli_at(root, "devices"), i, device) {
 		json_object_del(cli_at(device, "totals"), "simulation_wall_seconds");
-		json_object_del(cli_at(device, "totals"), "passes");
 	}
 }
 

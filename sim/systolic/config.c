@@ -20,7 +20,7 @@ const struct npl_param tpu_params[] = {
 	 "outputs of the array: one tile's share of N", NULL},
 	{"array.pipeline_registers", NPL_PARAM_INT, AT(matrix_registers), "0", 0, 1000, "cycles",
 	 "extra registers between the last cell and the accumulators", NULL},
-	{"accumulators.rows", NPL_PARAM_INT, AT(accumulator_rows), "4096", 2, 1e6, "rows",
+	{"accumulators.rows", NPL_PARAM_INT, AT(accumulator_rows), "4096", 2, 65536, "rows",
 	 "result rows of 32-bit accumulators, used as two halves", NULL},
 	{"activate.cycles_per_row", NPL_PARAM_INT, AT(activate_cycles_per_row), "1", 1, 1000, "cycles",
 	 "activation unit: accumulator row to unified buffer row", NULL},

@@ -160,7 +160,7 @@ static int generate(struct tpu_gen *gen)
 int tpu_generate(const struct tpu_config *config, const struct npl_layer *const *layers, int n,
 		 const struct tpu_generate_options *options, struct tpu_generated *generated, struct npl_err *err)
 {
-	enum { MOST_ROWS = 1 << 24, MOST_ACCUMULATORS = 1 << 16 }; /* that instructions can name */
+	enum { MOST_ROWS = 1 << 24 }; /* that instructions can name */
 	int64_t buffer = tpu_buffer_size_rows(config);
 	struct tpu_gen gen = {
 		.config = config,
@@ -172,8 +172,7 @@ int tpu_generate(const struct tpu_config *config, const struct npl_layer *const 
 		.rows = config->rows,
 		.columns = config->columns,
 		.width = tpu_row_bytes(config),
-		.accumulators = config->accumulator_rows < MOST_ACCUMULATORS ? config->accumulator_rows
-									     : MOST_ACCUMULATORS,
+		.accumulators = config->accumulator_rows,
 		.buffer_rows = buffer < MOST_ROWS ? buffer : MOST_ROWS,
 	};
 	*generated = (struct tpu_generated){.n_layers = n};
