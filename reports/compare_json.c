@@ -62,11 +62,13 @@ static void put_totals(struct npl_json *json, const struct npl_device_report *r,
 	if (simulated) {
 		npl_json_u64(json, "dram", run->bytes[NPL_MEM_DRAM]);
 		npl_json_u64(json, "buffer", run->bytes[NPL_MEM_BUFFER]);
-		npl_json_u64(json, "host_link", run->link_bytes);
+		npl_json_u64(json, "host_link", run->link_bytes + run->bytes[NPL_MEM_HOST]);
+		npl_json_u64(json, "host_link_within_cycles", run->bytes[NPL_MEM_HOST]);
 	} else {
 		npl_json_null(json, "dram");
 		npl_json_null(json, "buffer");
 		npl_json_null(json, "host_link");
+		npl_json_null(json, "host_link_within_cycles");
 	}
 	npl_json_close(json, '}');
 	if (run->peak_buffer_bytes)

@@ -241,7 +241,7 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 	static const char *const header[] = {"NOTES", ""};
 	struct npl_table table;
 	int64_t filled = c->graph->batch ? c->batches * c->graph->batch - c->samples : 0;
-	char line[700], origin[400];
+	char line[700], origin[400], amount[40];
 	bool any_model = false, any_measure = false;
 	npl_table_open(&table, "ll", header);
 	for (int d = 0; d < c->n_devices; d++) {
@@ -255,6 +255,11 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 			used += (size_t)snprintf(line + used, sizeof line - used,
 						 "; median of %d runs, the middle half within %.0f %%", r->passes,
 						 100 * r->spread);
+		if (r->run.bytes[NPL_MEM_HOST] && used < sizeof line)
+			used += (size_t)snprintf(
+				line + used, sizeof line - used,
+				"; %s over the host link within its own time: not all fits on chip",
+				npl_si_text((double)r->run.bytes[NPL_MEM_HOST], "B", amount, sizeof amount));
 		put_absent(line, used, sizeof line, &r->run);
 		npl_table_row(&table, (const char *const[]){r->name, line});
 	}

@@ -143,7 +143,7 @@ static inline void cli_check_device(json_t *device)
 		       "inferences_per_second:N ops_per_second:N utilization:N energy_j:N energy_origin:s energy:a "
 		       "inferences_per_joule:N power_w:N bytes:o peak_buffer_bytes:I simulation_wall_seconds:N",
 		       name);
-	cli_check_keys(cli_at(device, "totals.bytes"), "dram:I buffer:I host_link:I", name);
+	cli_check_keys(cli_at(device, "totals.bytes"), "dram:I buffer:I host_link:I host_link_within_cycles:I", name);
 	cli_check_keys(cli_at(device, "accuracy"),
 		       "max_abs_error:N sqnr_db:N top1_agreement:N top1_accuracy:N saturations:I overflows:I", name);
 	cli_check_energy(cli_at(device, "totals.energy"), name);

@@ -525,3 +525,27 @@ Test(cli_compare, resnet_50)
 	}
 	json_decref(root);
 }
+
+/* What crosses the host link within the cycles is in the sum of what crosses it, and the notes say so. */
+Test(cli_compare, bytes_within_the_cycles)
+{
+	static const struct cli_how how;
+	json_t *root = cli_json(&how, "compare", "cnn0", "--batch", "8", "--timing-only", "--devices", "tpu_v1",
+				"--set", "tpu_v1.unified_buffer.bytes=786432", "--json", "-");
+	json_t *device = json_array_get(cli_at(root, "devices"), 0), *layer;
+	json_int_t counted = 0;
+	size_t i;
+	json_array_foreach (cli_at(device, "layers"), i, layer)
+		if (json_is_object(cli_at(layer, "counters")) && json_object_size(cli_at(layer, "counters")))
+			counted += cli_integer(cli_at(layer, "counters.host_bytes_in")) +
+				   cli_integer(cli_at(layer, "counters.host_bytes_out"));
+	json_int_t within = cli_integer(cli_at(device, "totals.bytes.host_link_within_cycles"));
+	cr_assert_gt(within, 8 * 361 * (48 + 256) - 1, "input and output at least");
+	cr_assert_eq(within, counted);
+	cr_assert_eq(cli_integer(cli_at(device, "totals.bytes.host_link")), within, "nothing crosses besides");
+	json_decref(root);
+	struct cli_result table = cli_run(&how, "compare", "cnn0", "--batch", "8", "--timing-only", "--devices",
+					  "tpu_v1", "--set", "tpu_v1.unified_buffer.bytes=786432");
+	cr_assert(table.status == 0 && strstr(table.out, "over the host link within"), "%s", table.out);
+	cli_free(&table);
+}

@@ -29,7 +29,8 @@ struct npl_energy {
 
 bool npl_origin_ok(const char *origin);
 
-enum npl_memory_level { NPL_MEM_DRAM, NPL_MEM_BUFFER, NPL_MEM_LEVELS };
+/* NPL_MEM_HOST: the host's, over the link, within the cycles. */
+enum npl_memory_level { NPL_MEM_DRAM, NPL_MEM_BUFFER, NPL_MEM_HOST, NPL_MEM_LEVELS };
 
 /* Zeroed by the caller before npl_device_run, filled by the device. */
 struct npl_result {

@@ -228,6 +228,7 @@ static void count_bytes(const struct tpu_chain *c, int i, const struct tpu_count
 	const struct npl_layer *layer = c->chain.layer[i];
 	result->bytes[NPL_MEM_DRAM] = counter->weight_bytes;
 	result->bytes_at_least[NPL_MEM_DRAM] = is_matrix(layer) ? npl_tensor_bytes(layer->in[1]) : 0;
+	result->bytes[NPL_MEM_HOST] = counter->host_bytes_in + counter->host_bytes_out;
 	result->bytes[NPL_MEM_BUFFER] = (counter->ub_rows_read + counter->ub_rows_written) *
 					(uint64_t)tpu_row_bytes(c->config);
 	result->bytes_at_least[NPL_MEM_BUFFER] = c->generated.layer[i].least_buffer_bytes;
