@@ -50,7 +50,8 @@ static int check_energy(const char *device, const struct npl_layer *layer, const
 int npl_books_check(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
 		    const struct npl_result *result, struct npl_err *err)
 {
-	static const char *const level[NPL_MEM_LEVELS] = {[NPL_MEM_DRAM] = "memory", [NPL_MEM_BUFFER] = "buffer", [NPL_MEM_HOST] = "host link"};
+	static const char *const level[NPL_MEM_LEVELS] = {
+		[NPL_MEM_DRAM] = "memory", [NPL_MEM_BUFFER] = "buffer", [NPL_MEM_HOST] = "host link"};
 	if (info->kind != NPL_KIND_NULL && result->macs != layer->macs)
 		return BAD("%s on layer %s: %" PRIu64 " multiply-accumulates done, the layer has %" PRIu64, device,
 			   layer->name, result->macs, layer->macs);
