@@ -74,6 +74,12 @@ int npl_tpu_open(const struct npl_validate_options *options, bool wide, const st
 	return 0;
 }
 
+double npl_tpu_published(const struct npl_validation *validation, const char *case_name, const char *metric)
+{
+	const struct npl_validation_row *row = npl_validation_find(validation, NPL_TPU_MACHINE, case_name, metric);
+	return row ? row->published : NAN;
+}
+
 int npl_tpu_graph(const struct npl_tpu_application *app, int64_t batch, struct npl_graph **graph, struct npl_err *err)
 {
 	struct npl_arena arena = {0};

@@ -45,6 +45,9 @@ int npl_tpu_open(const struct npl_validate_options *options, bool wide, const st
 /* A parameter as a number; NAN: there is none of this name. */
 double npl_tpu_setting(const struct npl_device *device, const char *key);
 
+/* What the paper says of a case; NAN: nothing. */
+double npl_tpu_published(const struct npl_validation *validation, const char *case_name, const char *metric);
+
 /* The application's graph at batch `batch` (0: its own). */
 int npl_tpu_graph(const struct npl_tpu_application *app, int64_t batch, struct npl_graph **graph, struct npl_err *err);
 /* One batch, of app->counted samples where the counters are meant; 0: of Table 1's. */

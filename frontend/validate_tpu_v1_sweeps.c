@@ -8,14 +8,6 @@
 #include "npulab/chain.h"
 #include "validate_tpu_v1.h"
 
-#define GDDR5_BANDWIDTH (1350.0 / 250) /* TPU': the ridge point comes down from 1350 to 250 */
-
-static double published(const struct npl_validation *validation, const char *case_name, const char *metric)
-{
-	const struct npl_validation_row *row = npl_validation_find(validation, NPL_TPU_MACHINE, case_name, metric);
-	return row ? row->published : NAN;
-}
-
 /* Times as fast, per application. */
 static int speedups(const struct npl_validate_options *options, const struct npl_tpu_counts *counts,
 		    const struct npl_tpu_change *change, int n, double *speedup, struct npl_err *err)
@@ -43,7 +35,7 @@ static double weighted_mean(const struct npl_validation *validation, const doubl
 {
 	double sum = 0, weights = 0;
 	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
-		double share = published(validation, npl_tpu_applications[a].kind, "deployed_share");
+		double share = npl_tpu_published(validation, npl_tpu_applications[a].kind, "deployed_share");
 		sum += share * value[a];
 		weights += share;
 	}
@@ -96,7 +88,7 @@ static int add_bounded(struct npl_validation *validation, const char *metric, co
 {
 	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
 		const char *name = npl_tpu_applications[a].name;
-		double limit = bound->of(published(validation, name, "non_matrix"));
+		double limit = bound->of(npl_tpu_published(validation, name, "non_matrix"));
 		const struct npl_validation_row beside = {.published = limit,
 							  .tolerance = bound->tolerance * limit,
 							  .at_most = bound->at_most,
@@ -112,7 +104,7 @@ static int add_bounded(struct npl_validation *validation, const char *metric, co
 /* "About 2" for the CNNs: a quarter more or less of it for CNN0; CNN1 contradicts itself and is not judged. */
 static int add_cnns(struct npl_validation *validation, const double *speedup, struct npl_err *err)
 {
-	double about = published(validation, "CNNs", "speedup_clock_x4");
+	double about = npl_tpu_published(validation, "CNNs", "speedup_clock_x4");
 	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
 		const struct npl_validation_row beside = {
 			.published = about,
@@ -191,7 +183,10 @@ static int change_array(struct npl_validation *validation, const struct npl_vali
 static int better_tpu(struct npl_validation *validation, const struct npl_validate_options *options,
 		      const struct npl_tpu_counts *counts, struct npl_err *err)
 {
-	const struct npl_tpu_change change[] = {{"weight_memory.bytes_per_second", GDDR5_BANDWIDTH}, {"clock_hz", 1.5}};
+	double ridge = npl_tpu_published(validation, "TPU", "ridge_point"); /* comes down as the bandwidth goes up */
+	const struct npl_tpu_change change[] = {
+		{"weight_memory.bytes_per_second", ridge / npl_tpu_published(validation, "TPU'", "ridge_point")},
+		{"clock_hz", 1.5}};
 	static const char *const cases[] = {"TPU', memory", "TPU', memory+clock"};
 	double speedup[NPL_TPU_APPLICATIONS] = {0};
 	for (int n = 1; n <= 2; n++)
@@ -251,7 +246,7 @@ static int find_knee(struct npl_validation *validation, const struct npl_validat
 {
 	enum { FEW = 64, SIZE = 4096 };
 	int64_t most = wide ? 1024 : 2048; /* vectors that fit in the unified buffer beside as many results */
-	double few, many, ridge = published(validation, "TPU", "ridge_point");
+	double few, many, ridge = npl_tpu_published(validation, "TPU", "ridge_point");
 	if (products(options, wide, NULL, 0, 1, FEW, SIZE, &few, err) ||
 	    products(options, wide, NULL, 0, 1, most, SIZE, &many, err))
 		return err->code;

@@ -7,9 +7,13 @@
 #include "program_liveness.h"
 #include "program_run.h"
 
-static struct tpu_memory memory_of(const struct program_case *c)
+struct tpu_memory program_memory(const struct program_case *c)
 {
-	return (struct tpu_memory){c->buffer, c->weights, c->weight_bytes, c->host, c->host_bytes, false};
+	return (struct tpu_memory){.buffer = c->buffer,
+				   .weights = c->weights,
+				   .weight_bytes = c->weight_bytes,
+				   .host = c->host,
+				   .host_bytes = c->host_bytes};
 }
 
 static bool prefixed(const char *prefix, char *why, size_t n)
@@ -36,7 +40,7 @@ static bool ended_as_expected(const struct program_case *c, const struct program
 bool program_agrees(const struct program_case *c, bool thorough, char *why, size_t n)
 {
 	struct program_run rtl = {0}, fast = {0}, quick = {0};
-	struct tpu_memory memory = memory_of(c);
+	struct tpu_memory memory = program_memory(c);
 	struct npl_err err;
 	if (tpu_program_check(&c->config, &c->program, &memory, "program", &err)) {
 		snprintf(why, n, "%.300s", err.msg);
@@ -67,7 +71,7 @@ static bool still_fails(struct program_case *c, bool thorough)
 {
 	char why[512];
 	struct npl_err err;
-	struct tpu_memory memory = memory_of(c);
+	struct tpu_memory memory = program_memory(c);
 	if (tpu_program_check(&c->config, &c->program, &memory, "program", &err))
 		return false;
 	c->stuck_at = liveness_stuck_at(&c->config, &c->program);

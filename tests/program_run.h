@@ -59,6 +59,8 @@ bool program_same(const struct program_run *a, const struct program_run *b, bool
 /* Whether a run that ended follows the document's rules of time and counting, taken one by one. */
 bool program_follows_rules(const struct program_case *c, const struct program_run *run, char *why, size_t n);
 
+/* The memories of a case, borrowed. */
+struct tpu_memory program_memory(const struct program_case *c);
 /* All of it: both engines, with values and without. False: they disagree, or break a rule; *why says what.
  * `thorough`: also the rules and the runs without values. */
 bool program_agrees(const struct program_case *c, bool thorough, char *why, size_t n);

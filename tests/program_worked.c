@@ -455,7 +455,11 @@ bool program_works(int index, program_engine *engine, const char **name, char *w
 				 .weight_bytes = sizeof weights,
 				 .host_bytes = sizeof host,
 				 .stuck_at = -1};
-	struct tpu_memory memory = {buffer, weights, sizeof weights, host, sizeof host, false};
+	struct tpu_memory memory = {.buffer = buffer,
+				    .weights = weights,
+				    .weight_bytes = sizeof weights,
+				    .host = host,
+				    .host_bytes = sizeof host};
 	struct program_run run = {0};
 	struct npl_err err;
 	*name = w->name;

@@ -116,6 +116,16 @@ static inline void free_outcome(struct net *net, struct outcome *o)
 	npl_session_close(o->session);
 }
 
+/* The row of the node of this name. */
+static inline const struct npl_layer_run *row_of(const struct net *net, const struct outcome *o, const char *name)
+{
+	for (int i = 0; i < net->graph->n_nodes; i++)
+		if (!strcmp(net->graph->node[i].name, name))
+			return &o->run.layer[i];
+	cr_assert_fail("no layer %s", name);
+	return NULL;
+}
+
 static inline void check_same_outputs(const struct net *net, const struct npl_tensor *a, const struct npl_tensor *b,
 				      const char *what)
 {

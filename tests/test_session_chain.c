@@ -363,16 +363,6 @@ Test(session_chain, equals_cpu)
 	npl_device_close(device[1]);
 }
 
-/* By name; the row of the node. */
-static const struct npl_layer_run *row_of(const struct net *net, const struct outcome *o, const char *name)
-{
-	for (int i = 0; i < net->graph->n_nodes; i++)
-		if (!strcmp(net->graph->node[i].name, name))
-			return &o->run.layer[i];
-	cr_assert_fail("no layer %s", name);
-	return NULL;
-}
-
 /* x (2,3,6,4) -> before Reshape (2,3,4,6) -> conv 12, relu -> pool -> within Flatten -> fc 10, tanh -> behind Reshape
  * (2,10,1,1). Outputs: p, the pool's result, its view f, and what `behind` gives. */
 static struct net make_views(uint64_t *rng)

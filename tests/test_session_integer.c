@@ -23,15 +23,6 @@ static double decibels(const struct net *net, const struct npl_tensor *out)
 	return accuracy.max_abs_error == 0 ? 1000 : accuracy.sqnr_db;
 }
 
-static const struct npl_layer_run *row_of(const struct net *net, const struct outcome *o, const char *name)
-{
-	for (int i = 0; i < net->graph->n_nodes; i++)
-		if (!strcmp(net->graph->node[i].name, name))
-			return &o->run.layer[i];
-	cr_assert_fail("no layer %s", name);
-	return NULL;
-}
-
 /* An LSTM cell: x (4,24), c (4,16) -> h, next. */
 static struct net make_cell(uint64_t *rng)
 {

@@ -160,7 +160,7 @@ Test(tpu_engines, values_are_those_of_the_instructions_one_by_one)
 		make(&c, seed, &(struct program_wish){0});
 		snprintf(what, sizeof what, "seed %llu", (unsigned long long)seed);
 		cr_assert(program_run(&run, tpu_run_fast, &c, false) && !run.rc, "%s: %s", what, run.err.msg);
-		const struct tpu_memory memory = {c.buffer, c.weights, c.weight_bytes, c.host, c.host_bytes, false};
+		const struct tpu_memory memory = program_memory(&c);
 		interpreter_open(&p, &c.config, &c.program, &memory); /* changes the case's memories */
 		interpreter_run(&p);
 		cr_assert_arr_eq(run.buffer, c.buffer, c.buffer_bytes, "%s: unified buffer", what);
@@ -190,7 +190,7 @@ Test(tpu_engines, a_sync_that_the_check_can_do_without_changes_nothing)
 		cr_assert(program_run(&a, tpu_run_fast, &c, false));
 		if (c.program.instruction[at].opcode == TPU_SYNC)
 			c.program.instruction[at] = (struct tpu_instruction){.opcode = TPU_NOP};
-		struct tpu_memory memory = {c.buffer, c.weights, c.weight_bytes, c.host, c.host_bytes, false};
+		struct tpu_memory memory = program_memory(&c);
 		bool valid = !tpu_program_check(&c.config, &c.program, &memory, "program", &err);
 		refused += !valid;
 		if (valid && liveness_stuck_at(&c.config, &c.program) < 0) {
@@ -222,7 +222,7 @@ Test(tpu_engines, a_watcher_ends_the_run)
 	for (uint64_t seed = 70001; seed <= 70020; seed++) {
 		struct program_case c;
 		make(&c, seed, &(struct program_wish){0});
-		struct tpu_memory memory = {c.buffer, c.weights, c.weight_bytes, c.host, c.host_bytes, false};
+		struct tpu_memory memory = program_memory(&c);
 		struct stop stop = {0};
 		while (tpu_unit_of(c.program.instruction[stop.at].opcode) == TPU_UNITS && stop.at + 1 < c.program.count)
 			stop.at++;
@@ -268,8 +268,7 @@ Test(tpu_engines, a_watcher_of_one_thing)
 			const struct tpu_watcher faults = {.faults = one.faults};
 			cr_assert(one.faults && program_run(&all, run, &c, false));
 			const struct tpu_memory none = {.host_bytes = c.host_bytes, .timing_only = true};
-			const struct tpu_memory memory = {c.buffer, c.weights,    c.weight_bytes,
-							  c.host,   c.host_bytes, false};
+			const struct tpu_memory memory = program_memory(&c);
 			cr_assert_eq(run(&c.config, &c.program, &none, &spans, &outcome, &err), 0, "%s", err.msg);
 			cr_assert_eq(run(&c.config, &c.program, &memory, &faults, &outcome, &err), 0, "%s", err.msg);
 			cr_assert(program_spans_same(all.spans, one.spans, why, sizeof why), "seed %llu: %s",

@@ -201,6 +201,11 @@ static int check_weights(struct tpu_check *check)
 	if (end > size)
 		return tpu_refuse(check, "reads rows %lld to %lld of weight memory, expected at most %lld",
 				  (long long)first, (long long)end - 1, (long long)size - 1);
+	const struct tpu_memory *memory = check->memory;
+	int64_t given = memory ? (int64_t)memory->weight_bytes / check->config->columns : 0;
+	if (memory && memory->weights_end && !memory->timing_only && end > given)
+		return tpu_refuse(check, "reads rows %lld to %lld of weight memory, of which %lld are given%s",
+				  (long long)first, (long long)end - 1, (long long)given, given ? "" : " (--weights)");
 	return tables ? check_tables(check, first) : 0;
 }
 

@@ -16,7 +16,8 @@
 struct tpu_memory {
 	uint8_t *buffer;        /* tpu_buffer_size_rows() rows of tpu_row_bytes() */
 	const uint8_t *weights; /* from weight row 0 */
-	size_t weight_bytes;    /* given; what lies beyond reads as 0 */
+	size_t weight_bytes;    /* given; what lies beyond reads as 0, */
+	bool weights_end;       /* or is refused by tpu_program_check: somebody has forgotten some */
 	uint8_t *host;
 	size_t host_bytes; /* given; a program that goes beyond is refused */
 	bool timing_only;  /* no values: buffer, weights and host may be NULL and are not touched */

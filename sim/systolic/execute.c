@@ -90,6 +90,7 @@ static int open_memory(const struct tpu_config *config, const struct npl_executi
 		host_bytes = (size_t)written_end;
 	*memory = (struct tpu_memory){.weights = execution->weights,
 				      .weight_bytes = execution->weight_bytes,
+				      .weights_end = true,
 				      .host_bytes = host_bytes,
 				      .timing_only = execution->timing_only};
 	if (execution->timing_only)
@@ -125,26 +126,6 @@ static int keep_output(struct npl_execution *execution, const struct tpu_memory 
 	return 0;
 }
 
-/* To an engine weights beyond those given are 0; somebody who runs a program by hand has forgotten some. */
-static int check_given(const struct tpu_config *config, const struct tpu_program *program, const char *source,
-		       const struct npl_execution *execution, struct npl_err *err)
-{
-	int64_t given = (int64_t)execution->weight_bytes / config->columns;
-	for (int64_t i = 0; i < program->count && !execution->timing_only; i++) {
-		const struct tpu_instruction *in = &program->instruction[i];
-		int64_t rows = in->acc * (in->flags & TPU_WEIGHTS_PARAMETERS ? 8 : config->rows);
-		if (in->opcode != TPU_READ_WEIGHTS || in->length + rows <= given)
-			continue;
-		npl_fail(err, NPL_EINPUT,
-			 "read_weights: reads rows %lld to %lld of weight memory, of which %lld are given%s",
-			 (long long)in->length, (long long)(in->length + rows - 1), (long long)given,
-			 given ? "" : " (--weights)");
-		return program->line[i] ? npl_prefix(err, "%s:%d", source, program->line[i])
-					: npl_prefix(err, "%s: instruction %lld", source, (long long)i);
-	}
-	return 0;
-}
-
 static int execute(const void *machine, const char *source, const void *code, struct npl_execution *execution,
 		   struct npl_err *err)
 {
@@ -159,8 +140,6 @@ static int execute(const void *machine, const char *source, const void *code, st
 				execution->weight_bytes, (long long)config->weight_bytes);
 	/* Once without memories, which settles that what the program writes has an end that can be allocated. */
 	if (tpu_program_check(config, code, NULL, source, err))
-		return err->code;
-	if (check_given(config, code, source, execution, err))
 		return err->code;
 	tpu_program_host_written(code, config->rows, config->columns, &first, &end);
 	int rc = open_memory(config, execution, end, &memory, err);

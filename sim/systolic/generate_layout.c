@@ -5,16 +5,6 @@
  * in the lanes that its result lies in; where it does not, the array copies it, multiplying by a unit matrix. */
 #include "generate_impl.h"
 
-static int64_t div_up(int64_t a, int64_t b)
-{
-	return a / b + (a % b != 0);
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 int tpu_gen_new_room(struct tpu_gen *gen, const struct npl_image *image, enum tpu_type type, int64_t lanes)
 {
 	if (gen->n_rooms == gen->rooms_capacity) {
@@ -54,8 +44,8 @@ void tpu_gen_size_room(const struct tpu_gen *gen, struct tpu_gen_room *room, int
 	room->row_pixels = gen->width / room->pixel_lanes;
 	while (gen->split && !parts_begin_rows(gen, room->pixel_lanes, room->row_pixels))
 		room->row_pixels--;
-	room->plane_rows = div_up(images * room->height * room->width, room->row_pixels);
-	room->rows = div_up(room->lanes, gen->width) * room->planes * room->plane_rows;
+	room->plane_rows = tpu_gen_div_up(images * room->height * room->width, room->row_pixels);
+	room->rows = tpu_gen_div_up(room->lanes, gen->width) * room->planes * room->plane_rows;
 }
 
 /* False: out of memory. */
@@ -98,7 +88,7 @@ static bool can_share(const struct tpu_gen *gen, int v, const struct tpu_gen_pie
 		return true;
 	const struct tpu_gen_group *maker = &gen->group[store->maker];
 	return maker->matrix >= 0 && maker->second < 0 && !read_by_activation(gen, piece->store, v) &&
-	       div_up(lane % w + channels, w) <= div_up(channels, w);
+	       tpu_gen_div_up(lane % w + channels, w) <= tpu_gen_div_up(channels, w);
 }
 
 /* Puts what can share a room into one. False: out of memory. */
@@ -146,7 +136,8 @@ static int add_piece(const struct tpu_gen *gen, const struct tpu_gen_piece *piec
 	const struct tpu_gen_store *store = &gen->store[piece->store];
 	int64_t lane = store->lane + piece->first, left = piece->channels;
 	while (left) {
-		int64_t block = lane / gen->width, in_row = lane % gen->width, take = least(left, gen->width - in_row);
+		int64_t block = lane / gen->width, in_row = lane % gen->width,
+			take = tpu_gen_least(left, gen->width - in_row);
 		struct tpu_gen_run *last = n ? &run[n - 1] : NULL;
 		if (last && last->room == store->room && last->block == block && last->lane + last->channels == in_row)
 			last->channels += take;
@@ -184,7 +175,7 @@ int tpu_gen_runs(struct tpu_gen *gen, int v, struct tpu_gen_run **run, int *n)
 static bool lies_plainly(const struct tpu_gen *gen, int v, const struct tpu_gen_run *run, int n)
 {
 	int64_t channels = gen->value[v].image.channels, lanes = 2 * channels > gen->width ? gen->width : channels;
-	if (n != div_up(channels, gen->width))
+	if (n != tpu_gen_div_up(channels, gen->width))
 		return false;
 	for (int i = 0; i < n; i++)
 		if (run[i].lane || run[i].block - run[0].block != i || run[i].room != run[0].room ||

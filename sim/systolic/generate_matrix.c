@@ -6,16 +6,6 @@
 
 #define MOST_PIECES 8 /* of a pass: half the accumulators of tpu_v1 in pieces of 256 rows */
 
-static int64_t div_up(int64_t a, int64_t b)
-{
-	return a / b + (a % b != 0);
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 static double greater(double a, double b)
 {
 	return a > b ? a : b;
@@ -26,7 +16,7 @@ static double greater(double a, double b)
 static double estimate(const struct tpu_gen *gen, const struct tpu_gen_group *group, int64_t rows, int64_t blocks)
 {
 	const struct tpu_config *c = gen->config;
-	double each = (double)div_up(rows, blocks), n = (double)blocks;
+	double each = (double)tpu_gen_div_up(rows, blocks), n = (double)blocks;
 	double tiles = group->block[0].k_count * (group->wide_weights ? 2 : 1);
 	double fetch = (double)(c->rows * c->columns) * (double)c->clock_hz / (double)c->weight_bytes_per_second;
 	double switched = greater(fetch, (double)c->rows), pass = each * (group->wide_inputs ? 2 : 1);
@@ -42,7 +32,8 @@ static double estimate(const struct tpu_gen *gen, const struct tpu_gen_group *gr
 static int64_t choose_blocks(const struct tpu_gen *gen, const struct tpu_gen_group *group, int64_t rows, int64_t unit)
 {
 	int64_t units = rows / unit, half = gen->accumulators / 2 / unit;
-	int64_t fewest = div_up(units, gen->accumulators / unit), halves = div_up(units, half ? half : 1);
+	int64_t fewest = tpu_gen_div_up(units, gen->accumulators / unit),
+		halves = tpu_gen_div_up(units, half ? half : 1);
 	return estimate(gen, group, rows, fewest) < estimate(gen, group, rows, halves) ? fewest : halves;
 }
 
@@ -128,7 +119,8 @@ static unsigned formats(struct tpu_gen *gen, const struct tpu_gen_group *group)
 static int64_t choose_pieces(const struct tpu_gen *gen, const struct tpu_gen_group *group, int64_t count, int64_t unit)
 {
 	const struct tpu_config *c = gen->config;
-	int64_t most = least(least(count / gen->rows, MOST_PIECES), count / unit), best = 1, soonest = INT64_MAX;
+	int64_t most = tpu_gen_least(tpu_gen_least(count / gen->rows, MOST_PIECES), count / unit), best = 1,
+		soonest = INT64_MAX;
 	int64_t planes = tpu_gen_planes(gen->value[group->out].type);
 	for (int64_t pieces = 1; pieces <= most; pieces++) {
 		int64_t each = count / pieces, pass = each * (group->wide_inputs ? 2 : 1);

@@ -6,16 +6,6 @@
  * once mean fewer blocks, fewer taps at once and more tiles per block: what gives the fewest passes is taken. */
 #include "generate_impl.h"
 
-static int64_t div_up(int64_t a, int64_t b)
-{
-	return a / b + (a % b != 0);
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 static int64_t greatest(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
@@ -42,10 +32,10 @@ static int64_t groups_at_once(const struct tpu_gen *gen, const struct shape *s)
 	int64_t best = 1, fewest = INT64_MAX;
 	if (s->groups == 1 || s->in_group > gen->rows || s->out_group > gen->columns)
 		return 1;
-	int64_t most = least(s->groups, least(gen->rows / s->in_group, gen->columns / s->out_group));
+	int64_t most = tpu_gen_least(s->groups, tpu_gen_least(gen->rows / s->in_group, gen->columns / s->out_group));
 	for (int64_t at_once = most; at_once >= 1; at_once--) {
 		int64_t taps = gen->rows / (at_once * s->in_group);
-		int64_t passes = div_up(s->groups, at_once) * div_up(s->taps, taps);
+		int64_t passes = tpu_gen_div_up(s->groups, at_once) * tpu_gen_div_up(s->taps, taps);
 		if (passes < fewest) {
 			fewest = passes;
 			best = at_once;
@@ -60,8 +50,8 @@ static int64_t block_channels(const struct tpu_gen *gen, const struct shape *s, 
 {
 	int64_t g = m / s->out_group;
 	if (at_once == 1)
-		return least(room, least(gen->columns, (g + 1) * s->out_group - m));
-	return least(room, (g + at_once) * s->out_group - m);
+		return tpu_gen_least(room, tpu_gen_least(gen->columns, (g + 1) * s->out_group - m));
+	return tpu_gen_least(room, (g + at_once) * s->out_group - m);
 }
 
 /* The tiles for input channels first <= c < end: counted, and written to tile unless it is NULL. */
@@ -71,18 +61,19 @@ static int k_tiles(const struct tpu_gen *gen, const struct tpu_gen_group *group,
 	int n = 0;
 	for (int r = 0; r < group->n_in_runs; r++) {
 		const struct tpu_gen_run *run = &group->in_run[r];
-		int64_t low = greatest(first, run->first), high = least(end, run->first + run->channels);
+		int64_t low = greatest(first, run->first), high = tpu_gen_least(end, run->first + run->channels);
 		if (low >= high)
 			continue;
-		int64_t taps = least(kernel_taps, greatest(1, gen->rows / (high - low)));
+		int64_t taps = tpu_gen_least(kernel_taps, greatest(1, gen->rows / (high - low)));
 		for (int64_t tap = 0; tap < kernel_taps; tap += taps)
 			for (int64_t c = low; c < high; c += gen->rows, n++)
 				if (tile)
-					tile[n] = (struct tpu_gen_k_tile){.run = r,
-									  .first = c,
-									  .channels = least(gen->rows, high - c),
-									  .tap = tap,
-									  .taps = least(taps, kernel_taps - tap)};
+					tile[n] = (struct tpu_gen_k_tile){
+						.run = r,
+						.first = c,
+						.channels = tpu_gen_least(gen->rows, high - c),
+						.tap = tap,
+						.taps = tpu_gen_least(taps, kernel_taps - tap)};
 	}
 	return n;
 }
@@ -126,7 +117,7 @@ static void walk_lanes(const struct tpu_gen *gen, struct tpu_gen_group *group, b
 				group->block[group->n_blocks] = (struct tpu_gen_n_block){
 					.run = r,
 					.first = run->first + c,
-					.channels = least(gen->columns, run->channels - c)};
+					.channels = tpu_gen_least(gen->columns, run->channels - c)};
 	}
 }
 
@@ -180,9 +171,9 @@ int64_t tpu_gen_useful(const struct tpu_gen *gen, const struct tpu_gen_group *gr
 	struct shape s = shape_of(gen, group);
 	int64_t cells = 0, end = block->first + block->channels;
 	for (int64_t g = block->first / s.out_group; g * s.out_group < end; g++) {
-		int64_t columns = least(end, (g + 1) * s.out_group) - greatest(block->first, g * s.out_group);
+		int64_t columns = tpu_gen_least(end, (g + 1) * s.out_group) - greatest(block->first, g * s.out_group);
 		int64_t low = greatest(tile->first, g * s.in_group),
-			high = least(tile->first + tile->channels, (g + 1) * s.in_group);
+			high = tpu_gen_least(tile->first + tile->channels, (g + 1) * s.in_group);
 		cells += high > low ? columns * (high - low) * tile->taps : 0;
 	}
 	return cells;
