@@ -23,14 +23,14 @@ flags_lint-gcc := $(flags_release)
 flags_lint-clang := $(flags_release)
 flags_fuzz := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 all_flags := $(base_flags) $(flags_$(BUILD)) $(CFLAGS)
-# libyaml and libmd are linked in, everything else (OpenBLAS, oneDNN, CUDA) is loaded at run time: the program starts with libc and libm alone.
-libs := -l:libyaml.a -l:libmd.a -lm -ldl
+# libyaml, libmd and zlib are linked in, everything else (OpenBLAS, oneDNN, CUDA) is loaded at run time: the program starts with libc and libm alone.
+libs := -l:libyaml.a -l:libmd.a -l:libz.a -lm -ldl
 
-lib_dirs := core core/ops frontend sim/systolic sim/diannao backends/cpu backends/cuda reports
+lib_dirs := core core/ops frontend sim/memory sim/systolic sim/diannao backends/cpu backends/cuda reports
 lib_src := $(sort $(foreach d,$(lib_dirs),$(wildcard $(d)/*.c)))
 cli_src := $(sort $(wildcard cli/*.c))
 test_src := $(sort $(wildcard tests/test_*.c))
-program_src := $(sort $(wildcard tests/program_*.c)) # what tests of the systolic engines share
+program_src := $(sort $(wildcard tests/program_*.c tests/dram_*.c)) # what tests of the engines share
 lib_obj := $(lib_src:%.c=$(out)/%.o)
 cli_obj := $(cli_src:%.c=$(out)/%.o)
 program_obj := $(program_src:%.c=$(out)/%.o)
@@ -81,7 +81,7 @@ cosim: ## the systolic machines' matrix unit beside its Verilog, cycle by cycle 
 	@$(MAKE) --no-print-directory -j$$(nproc) $(bin)/libnpulab.a
 	@scripts/cosim.sh $(bin)/libnpulab.a
 
-mutants: ## faults put into the systolic engines one at a time: the test of their agreement must find each (NAMES='...' for some)
+mutants: ## faults put into the engines one at a time: the test of their agreement must find each (NAMES='...' for some)
 	@scripts/install-deps.sh demo
 	@$(MAKE) --no-print-directory -j$$(nproc) $(out)/agree
 	@CC='$(CC)' CFLAGS='$(filter-out -MMD -MP -DNPULAB_DATADIR%,$(all_flags)) -Itests -Isim' LIBS='$(libs)' \
@@ -100,11 +100,13 @@ prove: ## both README commands in a bare Debian 12 root made for it (needs root)
 
 install: all ## installs under $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/npulab \
-	        $(DESTDIR)$(PREFIX)/share/npulab/machines $(DESTDIR)$(PREFIX)/share/npulab/models $(DESTDIR)$(PREFIX)/share/npulab/published
+	        $(DESTDIR)$(PREFIX)/share/npulab/machines $(DESTDIR)$(PREFIX)/share/npulab/memories \
+	        $(DESTDIR)$(PREFIX)/share/npulab/models $(DESTDIR)$(PREFIX)/share/npulab/published
 	install -m 755 $(bin)/npulab $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(bin)/libnpulab.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 include/npulab/*.h include/npulab/*.def $(DESTDIR)$(PREFIX)/include/npulab/
 	install -m 644 machines/*.yaml $(DESTDIR)$(PREFIX)/share/npulab/machines/
+	install -m 644 memories/*.yaml $(DESTDIR)$(PREFIX)/share/npulab/memories/
 	install -m 644 published/*.csv $(DESTDIR)$(PREFIX)/share/npulab/published/
 	install -m 644 $(wildcard models/*.onnx models/*.yaml models/*.npy models/README.md) $(DESTDIR)$(PREFIX)/share/npulab/models/
 	printf 'prefix=%s\nName: npulab\nDescription: cycle-level models of published neural-network accelerators\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lnpulab %s\n' \

@@ -120,7 +120,7 @@ static void time_network(void *context)
 	npl_graph_free(graph);
 }
 
-static void bench(const char *name, const char *path, struct npl_device *const device[2])
+static void bench(const char *name, const char *path, struct npl_device *const device[3])
 {
 	struct network n;
 	char what[100];
@@ -133,20 +133,27 @@ static void bench(const char *name, const char *path, struct npl_device *const d
 	snprintf(what, sizeof what, "%s, tpu_v1, cycles alone", name);
 	bench_print(what, (double)n.graph->macs, "GMAC/s",
 		    bench_seconds(time_network, &(struct timing){path, device[1]}));
+	snprintf(what, sizeof what, "%s, the same on DDR3-2133", name);
+	bench_print(what, (double)n.graph->macs, "GMAC/s",
+		    bench_seconds(time_network, &(struct timing){path, device[2]}));
 	unload(&n);
 }
 
 int main(void)
 {
-	struct npl_device *device[2];
+	struct npl_device *device[3];
+	const struct npl_device_options dram = {.n_sets = 1,
+						.set = (const char *const[]){"weight_memory.preset=ddr3-2133"}};
 	const struct npl_device_options cpu = {.n_sets = 2,
 					       .set = (const char *const[]){"precision=int8", "threads=1"}};
 	printf("networks, one image, 1 thread\n");
 	check(npl_device_open("cpu", &cpu, &device[0], &err), "cpu");
 	check(npl_device_open("tpu_v1", &(struct npl_device_options){0}, &device[1], &err), "tpu_v1");
+	check(npl_device_open("tpu_v1", &dram, &device[2], &err), "tpu_v1 on DDR3-2133");
 	bench("ResNet-50", RESNET, device);
 	bench("CNN1", "models/cnn1.onnx", device);
 	npl_device_close(device[0]);
 	npl_device_close(device[1]);
+	npl_device_close(device[2]);
 	return 0;
 }

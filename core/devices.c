@@ -171,6 +171,17 @@ static int apply_options(struct npl_device *dev, const struct npl_device_options
 	return 0;
 }
 
+/* What the machine is: its parameters, and those of a memory that one of them names. */
+static void hash(struct npl_device *dev)
+{
+	struct npl_sha256 state;
+	npl_sha256_init(&state);
+	npl_sha256_update(&state, dev->yaml, strlen(dev->yaml));
+	if (dev->info.memory_yaml)
+		npl_sha256_update(&state, dev->info.memory_yaml, strlen(dev->info.memory_yaml));
+	npl_sha256_final(&state, dev->sha256);
+}
+
 static int open_driver(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
 {
 	if (dev->machine.path && check_name(&dev->machine, err))
@@ -192,7 +203,6 @@ static int open_driver(struct npl_device *dev, const struct npl_device_options *
 		if (!dev->yaml ||
 		    npl_params_values(dev->driver->params, dev->config, &dev->arena, &dev->value, &dev->n_values))
 			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", dev->machine.name);
-		npl_sha256_hex(dev->yaml, strlen(dev->yaml), dev->sha256);
 	}
 	if (dev->driver->open(dev->config, &dev->state, err)) {
 		dev->state = NULL;
@@ -202,6 +212,8 @@ static int open_driver(struct npl_device *dev, const struct npl_device_options *
 	    dev->driver->choose_engine(dev->state, options->engine, err))
 		return npl_prefix(err, "%s", dev->machine.name);
 	dev->driver->describe(dev->state, &dev->info);
+	if (dev->yaml)
+		hash(dev);
 	if (dev->info.n_stats > NPL_MAX_COUNTERS)
 		return npl_fail(err, NPL_EINTERNAL, "%s: %zu counters, at most %d", dev->machine.name,
 				dev->info.n_stats, NPL_MAX_COUNTERS);
@@ -244,9 +256,9 @@ const struct npl_driver *npl_device_driver(const struct npl_device *device)
 	return device->driver;
 }
 
-const void *npl_device_config(const struct npl_device *device)
+const void *npl_device_state(const struct npl_device *device)
 {
-	return device->config;
+	return device->state;
 }
 
 const char *npl_device_description(const struct npl_device *device)

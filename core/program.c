@@ -100,7 +100,7 @@ int npl_program_check(const struct npl_program *program, const struct npl_device
 {
 	if (check_isa(program, device, err))
 		return err->code;
-	return program->isa->check(npl_device_config(device), program->path, program->code, err);
+	return program->isa->check(npl_device_state(device), program->path, program->code, err);
 }
 
 /* The instruction set's name for this engine, or its first. */
@@ -122,7 +122,7 @@ int npl_program_run(const struct npl_program *program, const struct npl_device *
 {
 	if (check_isa(program, device, err) || find_engine(program->isa, &execution->engine, err))
 		return err->code;
-	return program->isa->execute(npl_device_config(device), program->path, program->code, execution, err);
+	return program->isa->execute(npl_device_state(device), program->path, program->code, execution, err);
 }
 
 void npl_execution_free(struct npl_execution *execution)

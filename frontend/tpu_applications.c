@@ -23,14 +23,33 @@ const struct npl_tpu_application npl_tpu_applications[NPL_TPU_APPLICATIONS] = {
 	{"LSTM1", "lstm1", true, 70, "LSTMs"}, {"CNN0", "cnn0", false, 0, "CNNs"}, {"CNN1", "cnn1", false, 0, "CNNs"},
 };
 
-double npl_tpu_setting(const struct npl_device *device, const char *key)
+/* NULL: there is none. */
+static const char *setting_of(const struct npl_device *device, const char *key)
 {
 	int n;
 	const struct npl_param_value *value = npl_device_settings(device, &n);
 	for (int i = 0; i < n; i++)
 		if (!strcmp(value[i].key, key))
-			return strtod(value[i].value, NULL);
-	return NAN;
+			return value[i].value;
+	return NULL;
+}
+
+double npl_tpu_setting(const struct npl_device *device, const char *key)
+{
+	const char *value = setting_of(device, key);
+	return value ? strtod(value, NULL) : NAN;
+}
+
+/* A memory at command level is as many times as fast with as many times the channels. */
+static void write_change(const struct npl_device *plain, const struct npl_tpu_change *change, char *text, size_t n)
+{
+	const char *key = change->key;
+	if (!strcmp(key, NPL_TPU_WEIGHT_RATE) && strcmp(setting_of(plain, "weight_memory.preset"), "fixed"))
+		key = "weight_memory.channels";
+	if (change->value)
+		snprintf(text, n, "%s=%s", key, change->value);
+	else
+		snprintf(text, n, "%s=%.0f", key, npl_tpu_setting(plain, key) * change->factor);
 }
 
 static int open_as_set(const struct npl_validate_options *options, const char *const *more, int n_more,
@@ -57,8 +76,7 @@ int npl_tpu_open(const struct npl_validate_options *options, bool wide, const st
 		if (open_as_set(options, NULL, 0, &plain, err))
 			return err->code;
 		for (; n_more < n && n_more < MAX_CHANGES; n_more++) {
-			double value = npl_tpu_setting(plain, change[n_more].key) * change[n_more].factor;
-			snprintf(text[n_more], sizeof text[n_more], "%s=%.0f", change[n_more].key, value);
+			write_change(plain, &change[n_more], text[n_more], sizeof text[n_more]);
 			more[n_more] = text[n_more];
 		}
 		npl_device_close(plain);
@@ -67,8 +85,8 @@ int npl_tpu_open(const struct npl_validate_options *options, bool wide, const st
 		more[n_more++] = "precision=8x16";
 	if (open_as_set(options, more, n_more, device, err)) {
 		for (int i = 0; i < n; i++)
-			npl_prefix(err, "%s %g times as large, as in the paper's study", change[i].key,
-				   change[i].factor);
+			npl_prefix(err, "%s %s", change[i].key,
+				   change[i].value ? change[i].value : "larger, as in the paper's study");
 		return err->code;
 	}
 	return 0;

@@ -33,11 +33,13 @@ struct npl_tpu_counts {
 	double peak_buffer_bytes;
 };
 
-/* A change to the machine: a parameter, as many times as large as it is set to. */
+/* A change to the machine: a parameter, as many times as large as it is set to, or set to `value`. */
 struct npl_tpu_change {
-	const char *key;
+	const char *key; /* NPL_TPU_WEIGHT_RATE: that of weight memory, whatever it consists of */
 	double factor;
+	const char *value;
 };
+#define NPL_TPU_WEIGHT_RATE "weight_memory.bytes_per_second"
 
 /* The machine with options->set and the changes. NPL_EUSAGE, and what npl_device_open says. */
 int npl_tpu_open(const struct npl_validate_options *options, bool wide, const struct npl_tpu_change *change, int n,

@@ -46,6 +46,16 @@ static int check_sets(const char *machine, const struct npl_validate_options *op
 	return 0;
 }
 
+static int nothing_published(const char *machine, struct npl_err *err)
+{
+	char those[200] = "";
+	for (int i = 0; i < VALIDATORS; i++)
+		snprintf(those + strlen(those), sizeof those - strlen(those), "%s%s", i ? ", " : "",
+			 validators[i].machine);
+	return npl_fail(err, NPL_EUSAGE, "%s has no published figures to validate, expected one of: %s", machine,
+			those);
+}
+
 int npl_validate(const char *machine, const struct npl_validate_options *options, struct npl_validation *validation,
 		 struct npl_err *err)
 {
@@ -54,8 +64,7 @@ int npl_validate(const char *machine, const struct npl_validate_options *options
 	for (int i = 0; i < VALIDATORS; i++)
 		found += !machine || !strcmp(machine, validators[i].machine);
 	if (!found)
-		return npl_fail(err, NPL_EUSAGE, "%s has no published figures to validate; %s has", machine,
-				validators[0].machine);
+		return nothing_published(machine, err);
 	rc = check_sets(machine, options, err);
 	for (int i = 0; i < VALIDATORS && !rc; i++) {
 		if (machine && strcmp(machine, validators[i].machine))

@@ -198,7 +198,7 @@ static double peak_tops(const struct npl_device *device)
 
 static double memory_gb_per_s(const struct npl_device *device)
 {
-	return npl_tpu_setting(device, "weight_memory.bytes_per_second") * 1e-9;
+	return npl_device_get_info(device)->memory_bytes_per_second * 1e-9;
 }
 
 static double on_chip_mib(const struct npl_device *device)
@@ -211,8 +211,8 @@ static double on_chip_mib(const struct npl_device *device)
 /* Multiply-accumulates per byte of weights from which on the array and not the memory is the limit. */
 static double ridge_point(const struct npl_device *device)
 {
-	return npl_device_get_info(device)->peak_macs_per_second /
-	       npl_tpu_setting(device, "weight_memory.bytes_per_second");
+	const struct npl_device_info *info = npl_device_get_info(device);
+	return info->peak_macs_per_second / info->memory_bytes_per_second;
 }
 
 static double idle_watts(const struct npl_device *device)

@@ -24,6 +24,8 @@ static const char *amount(char *buf, double value, const char *unit)
 		snprintf(buf, CELL, "%.1f %%", 100 * value);
 	else if (!strcmp(unit, "ratio"))
 		snprintf(buf, CELL, "%.3f", value);
+	else if (!strcmp(unit, "cycles") && fabs(value) >= 10 && fabs(value) < 1e8) /* compared to the last of them */
+		snprintf(buf, CELL, "%.0f", value);
 	else if (fabs(value) >= 1e4 || (value != 0 && fabs(value) < 1e-2))
 		npl_si_text(value, "", buf, CELL);
 	else

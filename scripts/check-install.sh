@@ -3,8 +3,8 @@
 #
 # What somebody gets who installs npulab: `make install` into an empty folder, away from the source tree and with an
 # empty environment. Each public header compiles alone and as strict C17, a program of a few lines builds with what
-# npulab.pc says and loads an installed model, the installed command runs the shipped network, and `make uninstall`
-# leaves no file behind.
+# npulab.pc says, loads an installed model and opens an installed memory, the installed command runs the shipped network,
+# and `make uninstall` leaves no file behind.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -30,6 +30,7 @@ done
 
 cat > "$root/program.c" << 'END'
 #include <npulab/graph.h>
+#include <npulab/memory.h>
 #include <npulab/model.h>
 #include <npulab/version.h>
 #include <stdio.h>
@@ -39,14 +40,18 @@ int main(void)
 	struct npl_arena arena = {0};
 	struct npl_model_files files;
 	struct npl_graph *graph = NULL;
+	struct npl_memory *memory = NULL;
 	struct npl_err err = {0};
 	int rc = npl_model_find("digits", &arena, &files, &err);
 	if (!rc)
 		rc = npl_graph_load(files.path, NULL, &graph, &err);
+	if (!rc)
+		rc = npl_memory_open("ddr3-2133", NULL, &memory, &err);
 	if (rc)
 		fprintf(stderr, "%s\n", err.msg);
 	else
 		printf("npulab %s: %s has %d layers\n", npl_version(), files.path, graph->n_nodes);
+	npl_memory_close(memory);
 	npl_graph_free(graph);
 	npl_arena_free(&arena);
 	return rc != 0;

@@ -72,6 +72,10 @@ for name; do
 			} > "$corpus/seed-text"
 			printf '\001\002\001%10s\003%5s\017%1s\001%3s\001%11s' '' '' '' '' '' | tr ' ' '\000' > "$corpus/seed-binary"
 			;;
+		trace)
+			printf '# a trace\n0x0 READ 0\n0xBFFFFFC0\tWRITE 7 # its end\r\n\n0X40 write 1099511627776' > "$corpus/seed-text"
+			gzip -cn "$corpus/seed-text" > "$corpus/seed-gzip"
+			;;
 		*) seed "$corpus" '' "$name" ;;
 		esac
 	fi

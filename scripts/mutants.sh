@@ -33,7 +33,7 @@ field()
 # One fault; its log ends with CAUGHT, SURVIVED or BROKEN.
 mutant()
 {
-	local name=$1 file old new text left dir=$out/$1 status=0
+	local name=$1 file old new text left what='' dir=$out/$1 status=0
 	file=$(field "$name" @) old=$(field "$name" -) new=$(field "$name" +)
 	text=$(cat "$file") || return
 	left=${text//"$old"/}
@@ -46,11 +46,12 @@ mutant()
 	# Before the library, so that it takes the place of the object in there.
 	# shellcheck disable=SC2086
 	if ! $CC $CFLAGS -O1 -w -I"$(dirname "$file")" -c "$dir/${file##*/}" -o "$dir/mutant.o" ||
-		! $CC $CFLAGS -o "$dir/agree" "$dir/mutant.o" "$objects"/agree_main.o "$objects"/program_*.o "$library" $LIBS; then
+		! $CC $CFLAGS -o "$dir/agree" "$dir/mutant.o" "$objects"/agree_main.o "$objects"/program_*.o "$objects"/dram_*.o "$library" $LIBS; then
 		echo "BROKEN not built"
 		return
 	fi
-	timeout 90 "$dir/agree" || status=$?
+	case $file in sim/memory/*) what=dram ;; esac
+	timeout 90 "$dir/agree" ${what:+"$what"} || status=$?
 	rm -f "$dir/agree"
 	case $status in
 	0) echo "SURVIVED $file: '$old' as '$new'" ;;
@@ -71,8 +72,8 @@ mkdir -p "$out"
 
 # Without any fault it must succeed.
 # shellcheck disable=SC2086
-$CC $CFLAGS -o "$out/agree" "$objects"/agree_main.o "$objects"/program_*.o "$library" $LIBS
-if ! "$out/agree"; then
+$CC $CFLAGS -o "$out/agree" "$objects"/agree_main.o "$objects"/program_*.o "$objects"/dram_*.o "$library" $LIBS
+if ! "$out/agree" || ! "$out/agree" dram; then
 	echo "mutants: the engines disagree as they are"
 	exit 1
 fi

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The agreement of the two engines as a program of its own, small enough to be built and run once for each mutation by
- * scripts/mutants.sh: random programs, then the cycles worked out by hand. Ends at the first disagreement, says what it is
- * and returns 1.
+ * The agreement of the two engines of a simulator as a program of its own, small enough to be built and run once for
+ * each mutation by scripts/mutants.sh. Systolic machines: random programs, then the cycles worked out by hand. DRAM:
+ * random memories and requests. Ends at the first disagreement, says what it is and returns 1.
  *
- *     agree [PROGRAMS [FIRST_SEED]] */
+ *     agree [PROGRAMS [FIRST_SEED]]
+ *     agree dram [MEMORIES [FIRST_SEED]] */
 #include <stdlib.h>
+#include <string.h>
 
+#include "dram_agree.h"
 #include "program_run.h"
 #include "program_worked.h"
 
@@ -26,8 +29,24 @@ static bool agree(uint64_t seed, const struct program_wish *wish)
 	return ok;
 }
 
+static int agree_dram(uint64_t memories, uint64_t first)
+{
+	for (uint64_t seed = first; seed < first + memories; seed++) {
+		char why[512] = "";
+		if (!dram_agrees(seed, why, sizeof why)) {
+			printf("seed %llu: %s\n", (unsigned long long)seed, why);
+			return 1;
+		}
+	}
+	puts("agree");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "dram"))
+		return agree_dram(argc > 2 ? strtoull(argv[2], NULL, 10) : 3000,
+				  argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
 	uint64_t programs = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000,
 		 first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	static program_engine *const engines[] = {tpu_run_rtl, tpu_run_fast};

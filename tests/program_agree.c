@@ -142,11 +142,12 @@ void program_print(FILE *to, const struct program_case *c)
 	char *text = NULL;
 	fprintf(to,
 		"seed %llu: array %lld x %lld, %lld accumulator rows, %lld buffer rows of %lld bytes, clock %lld Hz\n"
-		"weights %lld B/s (%.3f cycles a tile), FIFO of %lld tiles, %lld tables, queues of %lld\n"
+		"weights: %s, %lld channels; fixed %lld B/s (%.3f cycles a tile); FIFO of %lld tiles, %lld tables, queues of %lld\n"
 		"registers: matrix %lld, activate %lld; activate %lld cycles a row; issue %lld, sync %lld more cycles\n"
 		"link %llu B/s, latency %llu cycles; stuck at %lld\n",
 		(unsigned long long)c->seed, (long long)m->rows, (long long)m->columns, (long long)m->accumulator_rows,
 		(long long)tpu_buffer_size_rows(m), (long long)tpu_row_bytes(m), (long long)m->clock_hz,
+		m->weight_preset ? m->weight_preset : "fixed", (long long)m->weight_channels,
 		(long long)m->weight_bytes_per_second,
 		(double)(m->rows * m->columns) * (double)m->clock_hz / (double)m->weight_bytes_per_second,
 		(long long)m->fifo_tiles, (long long)m->parameter_tables, (long long)m->queue_instructions,

@@ -5,6 +5,7 @@
  * ones possible. Nothing is scheduled here; what is common to this and the engines is the document. */
 #include <stdlib.h>
 
+#include "program_port.h"
 #include "program_run.h"
 
 __extension__ typedef unsigned __int128 wide;
@@ -31,6 +32,7 @@ struct rules {
 	uint64_t *begun;                               /* read_weights: cycle in which its first transfer begins */
 	unsigned char *cycle_kind;                     /* of each cycle */
 	int64_t *cycle_of;                             /* the matrix instruction that it belongs to; -1 */
+	struct tpu_counters memory;                    /* those of weight memory */
 	char *why;
 	size_t n;
 };
@@ -151,18 +153,25 @@ static void fill_steps(struct rules *r)
 	}
 }
 
-/* The transfers of the weight port, in units of 1 / rate of a cycle, and the tiles' way into the array. */
-static bool weights_rule(struct rules *r)
+static int64_t transfers_of(const struct rules *r)
+{
+	int64_t n = 0;
+	for (int64_t i = 0; i < r->units[TPU_WEIGHTS]; i++)
+		n += r->c->program.instruction[r->of_unit[TPU_WEIGHTS][i]].acc;
+	return n;
+}
+
+/* The transfers in their order, and the cycles from which on they may begin. */
+static void fill_transfers(const struct rules *r, struct program_transfer *transfer)
 {
 	const struct tpu_config *m = &r->c->config;
-	const struct tpu_program *p = &r->c->program;
-	wide rate = (wide)m->weight_bytes_per_second, end = 0, clock = (wide)m->clock_hz;
 	int64_t tiles = 0, tables = 0;
 	for (int64_t n = 0; n < r->units[TPU_WEIGHTS]; n++) {
 		int64_t i = r->of_unit[TPU_WEIGHTS][n];
-		bool table = p->instruction[i].flags & TPU_WEIGHTS_PARAMETERS;
-		wide bytes = (wide)(table ? 8 : m->rows) * (wide)m->columns;
-		for (int64_t k = 0; k < p->instruction[i].acc; k++) {
+		const struct tpu_instruction *in = &r->c->program.instruction[i];
+		bool table = in->flags & TPU_WEIGHTS_PARAMETERS;
+		uint64_t bytes = (uint64_t)((table ? 8 : m->rows) * m->columns);
+		for (uint64_t k = 0; k < in->acc; k++) {
 			uint64_t ready = at(r, TPU_ISSUED, i) + 1;
 			if (table && tables >= m->parameter_tables) /* room at the boundary after the switch's cycle */
 				ready = larger(ready,
@@ -170,18 +179,49 @@ static bool weights_rule(struct rules *r)
 						       1);
 			if (!table && tiles >= m->fifo_tiles)
 				ready = larger(ready, at(r, TPU_TILE_POPPED, tiles - m->fifo_tiles));
-			if (ready > (uint64_t)(end / rate))
-				end = ready * rate;
-			if (k == 0)
-				r->begun[i] = (uint64_t)(end / rate);
-			end += bytes * clock;
-			r->step[i].done = (uint64_t)((end + rate - 1) / rate);
-			if (table ? !is(r, "table loaded", tables, at(r, TPU_TABLE_LOADED, tables), r->step[i].done)
-				  : !is(r, "tile pushed", tiles, at(r, TPU_TILE_PUSHED, tiles), r->step[i].done))
-				return false;
+			*transfer++ = (struct program_transfer){.ready = ready,
+								.address = in->length * (uint64_t)m->columns +
+									   k * bytes,
+								.bytes = bytes};
 			*(table ? &tables : &tiles) += 1;
 		}
 	}
+}
+
+static bool arrivals_rule(struct rules *r, const struct program_transfer *transfer, int64_t *tiles)
+{
+	int64_t tables = 0;
+	*tiles = 0;
+	for (int64_t n = 0; n < r->units[TPU_WEIGHTS]; n++) {
+		int64_t i = r->of_unit[TPU_WEIGHTS][n];
+		const struct tpu_instruction *in = &r->c->program.instruction[i];
+		bool table = in->flags & TPU_WEIGHTS_PARAMETERS;
+		r->begun[i] = transfer->begun;
+		for (uint32_t k = 0; k < in->acc; k++, transfer++) {
+			r->step[i].done = transfer->arrived;
+			if (table ? !is(r, "table loaded", tables, at(r, TPU_TABLE_LOADED, tables), transfer->arrived)
+				  : !is(r, "tile pushed", *tiles, at(r, TPU_TILE_PUSHED, *tiles), transfer->arrived))
+				return false;
+			*(table ? &tables : tiles) += 1;
+		}
+	}
+	return true;
+}
+
+/* Weights on their way to the FIFOs, and tiles into the array. */
+static bool weights_rule(struct rules *r)
+{
+	const struct tpu_config *m = &r->c->config;
+	int64_t n = transfers_of(r), tiles = 0;
+	struct program_transfer *transfer = calloc((size_t)n + 1, sizeof *transfer);
+	if (!transfer)
+		return false;
+	fill_transfers(r, transfer);
+	bool ok = program_port(m, transfer, n, r->run->outcome.cycles, &r->memory) &&
+		  arrivals_rule(r, transfer, &tiles);
+	free(transfer);
+	if (!ok)
+		return false;
 	for (int64_t t = 0; t < tiles; t++) {
 		uint64_t shift = at(r, TPU_TILE_PUSHED, t), pop;
 		if (t)
@@ -396,6 +436,11 @@ static bool counter_rule(struct rules *r)
 	       is(r, "activate_cycles", 0, k->activate_cycles, e.activate_cycles) &&
 	       is(r, "host_bytes_in", 0, k->host_bytes_in, e.host_bytes_in) &&
 	       is(r, "host_bytes_out", 0, k->host_bytes_out, e.host_bytes_out) &&
+	       is(r, "dram_activates", 0, k->dram_activates, r->memory.dram_activates) &&
+	       is(r, "dram_reads", 0, k->dram_reads, r->memory.dram_reads) &&
+	       is(r, "dram_refreshes", 0, k->dram_refreshes, r->memory.dram_refreshes) &&
+	       is(r, "dram_active_cycles", 0, k->dram_active_cycles, r->memory.dram_active_cycles) &&
+	       is(r, "dram_idle_cycles", 0, k->dram_idle_cycles, r->memory.dram_idle_cycles) &&
 	       is(r, "instructions", 0, k->instructions, e.instructions);
 }
 

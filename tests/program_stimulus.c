@@ -54,6 +54,14 @@ static void draw_times(struct tpu_config *config, uint64_t *rng)
 		config->clock_hz = 1000 * cycles;
 		config->weight_bytes_per_second = 1000 * tile + test_range(rng, -1, 1);
 	}
+	config->weight_preset = NULL;
+	if (chance(rng, 25)) { /* a memory with a clock of its own */
+		static const int64_t fast[] = {700000000, 123456789, 999999937, 3333333333, 10000000000};
+		static const char *const presets[] = {"ddr3-2133", "ddr3-1866", "ddr4-2400", "hbm2", "gddr6", "ideal"};
+		config->clock_hz = one_of(rng, fast, 5);
+		config->weight_preset = presets[test_range(rng, 0, 5)];
+		config->weight_channels = test_range(rng, 1, 3);
+	}
 	config->link_bytes_per_second = chance(rng, 20) ? (double)bandwidth(rng, width, config->clock_hz, -30, -2)
 							: (double)bandwidth(rng, width, config->clock_hz, -1, 4) + 0.25;
 	config->link_latency_seconds = chance(rng, 40)

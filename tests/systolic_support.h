@@ -21,6 +21,7 @@ static inline struct tpu_config test_tpu_load(const char *path, struct npl_arena
 	struct npl_err err = {0};
 	cr_assert_eq(npl_machine_load(path, arena, &machine, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(tpu_params, &machine, arena, &config, &err), 0, "%s", err.msg);
+	cr_assert_eq(tpu_config_derive(&config, &err), 0, "%s", err.msg);
 	return config;
 }
 
@@ -30,6 +31,7 @@ static inline struct tpu_config test_tpu_defaults(void)
 	struct npl_arena arena = {0};
 	struct tpu_config config = test_tpu_load("machines/tpu_v1.yaml", &arena);
 	config.link_name = "test link"; /* the file's strings live in the arena */
+	config.weight_preset = "fixed";
 	config.link_origin = "absent";
 	config.static_origin = "calibrated:test";
 	config.cell.origin = config.buffer_byte_read.origin = config.buffer_byte_written.origin = "modelled:test";

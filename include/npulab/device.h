@@ -36,10 +36,12 @@ struct npl_link {
 struct npl_device_info {
 	enum npl_device_kind kind;
 	enum npl_format format;
-	unsigned activations;        /* beyond Relu, those it fuses: a bit 1 << NPL_ACT_... each */
-	const char *engine;          /* "fast", "rtl"; NULL for a real device */
-	double clock_hz;             /* 0: has no cycle count */
-	double peak_macs_per_second; /* 0: not known */
+	unsigned activations;           /* beyond Relu, those it fuses: a bit 1 << NPL_ACT_... each */
+	const char *engine;             /* "fast", "rtl"; NULL for a real device */
+	double clock_hz;                /* 0: has no cycle count */
+	double peak_macs_per_second;    /* 0: not known */
+	const char *memory_yaml;        /* NULL: none; the memory that a line of the machine's file names, in full */
+	double memory_bytes_per_second; /* of the memory that weights come from, at most; 0: not known */
 	double static_watts;       /* drawn also while the device waits for the host or a link; 0: none or not known */
 	const char *static_origin; /* of static_watts; NULL: none */
 	struct npl_link link;
@@ -96,13 +98,13 @@ void npl_device_close(struct npl_device *device); /* accepts NULL */
 
 const char *npl_device_name(const struct npl_device *device);
 const struct npl_driver *npl_device_driver(const struct npl_device *device);
-const void *npl_device_config(const struct npl_device *device); /* the struct that the driver's params describe */
+const void *npl_device_state(const struct npl_device *device); /* what the driver's open made */
 const char *npl_device_description(const struct npl_device *device);
 const struct npl_device_info *npl_device_get_info(const struct npl_device *device);
 const char *npl_device_yaml(const struct npl_device *device); /* effective machine as YAML; NULL: has no parameters */
 /* The effective parameters, borrowed from the device. */
 const struct npl_param_value *npl_device_settings(const struct npl_device *device, int *n);
-const char *npl_device_sha256(const struct npl_device *device); /* of that text; NULL likewise */
+const char *npl_device_sha256(const struct npl_device *device); /* of that text, and info.memory_yaml; NULL likewise */
 bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *why, size_t n);
 
 /* Runs the layer and balances the books: MACs done equal the layer's, partitions sum to the cycles, bytes are at

@@ -44,10 +44,10 @@ struct npl_isa {
 	/* Allocated with malloc. Text assembles to the same binary; NPL_EINPUT: an instruction that has no text. */
 	int (*encode)(const void *code, uint8_t **bytes, size_t *n, struct npl_err *err);
 	int (*disassemble)(const char *source, const void *code, char **text, struct npl_err *err);
-	/* Everything that can be said before a run on the machine with this config. */
-	int (*check)(const void *config, const char *source, const void *code, struct npl_err *err);
+	/* Everything that can be said before a run on the device with this state (npl_driver.open). */
+	int (*check)(const void *state, const char *source, const void *code, struct npl_err *err);
 	/* Checks, also against what goes in, and runs; execution->engine is one of `engines`. */
-	int (*execute)(const void *config, const char *source, const void *code, struct npl_execution *execution,
+	int (*execute)(const void *state, const char *source, const void *code, struct npl_execution *execution,
 		       struct npl_err *err);
 };
 

@@ -234,7 +234,8 @@ static void count_bytes(const struct tpu_chain *c, int i, const struct tpu_count
 	result->bytes_at_least[NPL_MEM_BUFFER] = c->generated.layer[i].least_buffer_bytes;
 }
 
-static int report(const struct tpu_chain *c, int i, struct npl_result *result, struct npl_err *err)
+static int report(const struct tpu *tpu, const struct tpu_chain *c, int i, struct npl_result *result,
+		  struct npl_err *err)
 {
 	const struct tpu_share *share = &c->shares.of_layer[i];
 	result->cycles = share->cycles;
@@ -245,7 +246,7 @@ static int report(const struct tpu_chain *c, int i, struct npl_result *result, s
 	result->saturations += share->saturations;
 	npl_stats_read(tpu_counter_table, TPU_COUNTERS, &share->counter, result->counter);
 	count_bytes(c, i, &share->counter, result);
-	return tpu_energy_of(c->config, &share->counter, share->cycles, result, err);
+	return tpu_energy_of(c->config, tpu->weights, &share->counter, share->cycles, result, err);
 }
 
 int tpu_chain_run(void *tpu, void *opened, const struct npl_chain_watcher *watcher, struct npl_result *results,
@@ -262,6 +263,6 @@ int tpu_chain_run(void *tpu, void *opened, const struct npl_chain_watcher *watch
 	if (!rc)
 		rc = tpu_shares_finish(&c->shares, &outcome, err);
 	for (int i = 0; i < c->chain.n && !rc; i++)
-		rc = report(c, i, &results[i], err);
+		rc = report(tpu, c, i, &results[i], err);
 	return rc;
 }

@@ -5,6 +5,7 @@
  * gives them with their origin. The ranges keep every product of two parameters within 64 bits. */
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "tpu.h"
 
@@ -38,16 +39,18 @@ const struct npl_param tpu_params[] = {
 	 NULL},
 	{"weight_memory.bytes", NPL_PARAM_INT, AT(weight_bytes), "8589934592", 1, 1e13, "bytes", "weights off chip",
 	 NULL},
+	{"weight_memory.preset", NPL_PARAM_STRING, AT(weight_preset), "fixed", 0, 0, "",
+	 "fixed (bytes_per_second, all of it usable), ideal, or a memory's name or file", NULL},
+	{"weight_memory.channels", NPL_PARAM_INT, AT(weight_channels), "2", 0, 64, "channels",
+	 "of a dram preset; 0: as its file says", NULL},
 	{"weight_memory.bytes_per_second", NPL_PARAM_INT, AT(weight_bytes_per_second), "34133333334", 1, 1e15,
-	 "bytes/s", "bandwidth, all of it usable", NULL},
+	 "bytes/s", "of the preset fixed", NULL},
 	{"weight_fifo.tiles", NPL_PARAM_INT, AT(fifo_tiles), "4", 1, TPU_MAX_FIFO_TILES, "tiles",
 	 "whole tiles between weight memory and array", NULL},
 	{"host_link.name", NPL_PARAM_STRING, AT(link_name), "PCIe Gen3 x16", 0, 0, "", "way to the host's memory",
 	 NULL},
-	{"host_link.bytes_per_second", NPL_PARAM_DOUBLE, AT(link_bytes_per_second), "10737418240", 1, 1e15, "bytes/s",
-	 "effective bandwidth to the unified buffer", NULL},
-	{"host_link.latency_seconds", NPL_PARAM_DOUBLE, AT(link_latency_seconds), "6e-6", 0, 1, "s",
-	 "before each transfer", NULL},
+	NPL_LINK_PARAMS("host_link", struct tpu_config, link, "pcie", "3", "16", "512", "16", "0", "10737418240",
+			"6e-6"),
 	{"host_link.pj_per_byte", NPL_PARAM_DOUBLE, AT(link_pj_per_byte), "0", 0, 1e9, "pJ",
 	 "energy of the link, per byte", NULL},
 	{"host_link.energy_origin", NPL_PARAM_ORIGIN, AT(link_origin), "absent", 0, 0, "",
@@ -69,9 +72,11 @@ const struct npl_param tpu_params[] = {
 	{"energy.accumulators.origin", NPL_PARAM_ORIGIN, AT(accumulator_word.origin), "absent", 0, 0, "",
 	 "where that figure is from; absent: not known", NULL},
 	{"energy.weight_memory.pj", NPL_PARAM_DOUBLE, AT(weight_byte.pj), "0", 0, 1e9, "pJ",
-	 "weight memory, per byte read", NULL},
+	 "weight memory, per byte read; a preset with currents has its own", NULL},
 	{"energy.weight_memory.origin", NPL_PARAM_ORIGIN, AT(weight_byte.origin), "absent", 0, 0, "",
 	 "where that figure is from; absent: not known", NULL},
+	{"energy.weight_memory.standby", NPL_PARAM_CHOICE, AT(weight_standby), "apart", 0, 0, "",
+	 "and refresh of a dram preset: counted apart, or inside the static power", "apart static"},
 	{"energy.static.watts", NPL_PARAM_DOUBLE, AT(static_watts), "0", 0, 1e6, "W", "drawn always", NULL},
 	{"energy.static.origin", NPL_PARAM_ORIGIN, AT(static_origin), "absent", 0, 0, "",
 	 "where that figure is from; absent: not known", NULL},
@@ -98,6 +103,16 @@ uint64_t tpu_link_latency_cycles(const struct tpu_config *config)
 	return (uint64_t)ceil(config->link_latency_seconds * (double)config->clock_hz);
 }
 
+static bool is_fixed(const struct tpu_config *config)
+{
+	return !config->weight_preset || !strcmp(config->weight_preset, "fixed");
+}
+
+double tpu_weight_rate(const struct tpu_config *config)
+{
+	return is_fixed(config) ? (double)config->weight_bytes_per_second : config->weight_peak_bytes_per_second;
+}
+
 int tpu_config_check(const struct tpu_config *config, struct npl_err *err)
 {
 	int64_t row_bytes = tpu_row_bytes(config);
@@ -110,4 +125,44 @@ int tpu_config_check(const struct tpu_config *config, struct npl_err *err)
 				"weight_memory.bytes is %lld, expected one tile of %lld bytes at least",
 				(long long)config->weight_bytes, (long long)(config->rows * config->columns));
 	return 0;
+}
+
+int tpu_config_derive(struct tpu_config *config, struct npl_err *err)
+{
+	struct npl_link_config how = config->link;
+	struct npl_link_model link;
+	const bool is_plain = how.kind == NPL_LINK_PLAIN;
+	if (is_plain != (how.bytes_per_second > 0))
+		return npl_fail(err, NPL_EINPUT, "host_link.bytes_per_second is %lld, expected %s",
+				(long long)how.bytes_per_second,
+				is_plain ? "a bandwidth for a plain link"
+					 : "0 for a link that is not of the kind plain");
+	if (is_plain) /* its one bandwidth is all there is to it */
+		how.limit_bytes_per_second = 0;
+	if (npl_link_model_of(&how, "host_link", &link, err))
+		return err->code;
+	config->link_bytes_per_second = (double)link.rate.numerator / (double)link.rate.denominator;
+	config->link_latency_seconds = link.latency_seconds;
+	return 0;
+}
+
+int tpu_weight_memory_open(const struct tpu_config *config, bool every_cycle, struct npl_memory **memory,
+			   struct npl_err *err)
+{
+	const struct npl_memory_options options = {
+		.dram_channels = config->weight_channels, .every_cycle = every_cycle, .clock = {config->clock_hz, 1}};
+	*memory = NULL;
+	if (is_fixed(config))
+		return 0;
+	if (npl_memory_open(config->weight_preset, &options, memory, err))
+		return npl_prefix(err, "weight_memory.preset");
+	const struct npl_memory_info *info = npl_memory_info(*memory);
+	if (info->capacity_bytes >= (uint64_t)config->weight_bytes)
+		return 0;
+	npl_fail(err, NPL_EINPUT, "weight_memory.bytes is %lld, expected at most the %llu of %s with %lld channels",
+		 (long long)config->weight_bytes, (unsigned long long)info->capacity_bytes, info->name,
+		 (long long)info->channels);
+	npl_memory_close(*memory);
+	*memory = NULL;
+	return err->code;
 }

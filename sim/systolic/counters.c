@@ -29,4 +29,21 @@ const struct npl_stat tpu_counter_table[TPU_COUNTERS] = {
 	STAT(instructions, "instructions", "issued, of all kinds", 0),
 	STAT(host_bytes_in, "bytes", "from host memory to the unified buffer", 0),
 	STAT(host_bytes_out, "bytes", "from the unified buffer to host memory", 0),
+	STAT(dram_activates, "rows", "opened in weight memory", 0),
+	STAT(dram_reads, "bursts", "read from weight memory", 0),
+	STAT(dram_refreshes, "refreshes", "of a rank of weight memory", 0),
+	STAT(dram_active_cycles, "rank cycles", "of weight memory's clock with a row open", 0),
+	STAT(dram_idle_cycles, "rank cycles", "of weight memory's clock with none", 0),
 };
+
+void tpu_count_weight_memory(const struct npl_memory *memory, struct tpu_counters *counters)
+{
+	struct npl_memory_counters count = {0};
+	if (memory)
+		npl_memory_counters(memory, &count);
+	counters->dram_activates = count.activates;
+	counters->dram_reads = count.read_commands;
+	counters->dram_refreshes = count.refreshes;
+	counters->dram_active_cycles = count.active_rank_cycles;
+	counters->dram_idle_cycles = count.idle_rank_cycles;
+}

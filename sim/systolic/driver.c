@@ -10,6 +10,30 @@
 
 static const char *const engine_names[TPU_ENGINES] = {[TPU_FAST] = "fast", [TPU_RTL] = "rtl"};
 
+static void tpu_close(void *state)
+{
+	struct tpu *tpu = state;
+	if (tpu) {
+		npl_memory_close(tpu->weights);
+		npl_arena_free(&tpu->arena);
+		free(tpu->buffer);
+	}
+	free(tpu);
+}
+
+/* The link, weight memory, and what follows from them. */
+static int complete(struct tpu *tpu, struct npl_err *err)
+{
+	struct tpu_config *own = &tpu->own;
+	if (tpu_config_derive(own, err) || tpu_weight_memory_open(own, false, &tpu->weights, err))
+		return err->code;
+	if (!tpu->weights)
+		return 0;
+	own->weight_peak_bytes_per_second = npl_memory_info(tpu->weights)->peak_bytes_per_second;
+	tpu->memory_yaml = npl_memory_yaml(tpu->weights, &tpu->arena);
+	return tpu->memory_yaml ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+}
+
 static int tpu_open(const void *config, void **state, struct npl_err *err)
 {
 	if (tpu_config_check(config, err))
@@ -17,17 +41,14 @@ static int tpu_open(const void *config, void **state, struct npl_err *err)
 	struct tpu *tpu = malloc(sizeof *tpu);
 	if (!tpu)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	*tpu = (struct tpu){.config = config};
+	*tpu = (struct tpu){.own = *(const struct tpu_config *)config};
+	tpu->config = &tpu->own;
+	if (complete(tpu, err)) {
+		tpu_close(tpu);
+		return err->code;
+	}
 	*state = tpu;
 	return 0;
-}
-
-static void tpu_close(void *state)
-{
-	struct tpu *tpu = state;
-	if (tpu)
-		free(tpu->buffer);
-	free(tpu);
 }
 
 static int tpu_choose_engine(void *state, const char *name, struct npl_err *err)
@@ -50,6 +71,8 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	info->engine = engine_names[tpu->engine];
 	info->clock_hz = (double)c->clock_hz;
 	info->peak_macs_per_second = (double)(c->rows * c->columns) * (double)c->clock_hz;
+	info->memory_yaml = tpu->memory_yaml;
+	info->memory_bytes_per_second = tpu_weight_rate(c);
 	if (strcmp(c->static_origin, "absent")) { /* not known is not 0 W: the layers' results say "absent" */
 		info->static_watts = c->static_watts;
 		info->static_origin = c->static_origin;
@@ -61,8 +84,7 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	snprintf(info->detail, sizeof info->detail,
 		 "%lld x %lld cells at %g MHz, %g MiB unified buffer, %lld accumulator rows, weights at %g GB/s",
 		 (long long)c->rows, (long long)c->columns, (double)c->clock_hz / 1e6,
-		 (double)c->buffer_bytes / 1048576, (long long)c->accumulator_rows,
-		 (double)c->weight_bytes_per_second / 1e9);
+		 (double)c->buffer_bytes / 1048576, (long long)c->accumulator_rows, tpu_weight_rate(c) / 1e9);
 }
 
 /* Whether it fits is known when there is a program. */

@@ -9,9 +9,13 @@
 enum tpu_engine { TPU_FAST, TPU_RTL, TPU_ENGINES };
 
 struct tpu {
+	struct tpu_config own; /* with what is derived */
 	const struct tpu_config *config;
 	enum tpu_engine engine;
-	uint8_t *buffer; /* the unified buffer; NULL until a layer with values */
+	struct npl_arena arena;
+	const char *memory_yaml;
+	struct npl_memory *weights; /* what weight memory costs; NULL: the preset is fixed */
+	uint8_t *buffer;            /* the unified buffer; NULL until a layer with values */
 };
 
 int tpu_chain_open(void *tpu, const struct npl_chain *chain, void **opened, struct npl_chain_info *info,

@@ -7,13 +7,63 @@
  * within the cycles cost what bytes over it cost elsewhere (frontend/execute.c); where none cross, the link has no part, so
  * that a link whose energy is not known leaves that of the layer known.
  *
+ * Weight memory at command level costs what its commands do (npulab/memory.h); else each byte fetched does. Standby and refresh are
+ * apart, or, where the static power was measured with the memory in it, inside that.
+ *
  * Not here: clock tree and pipeline registers, the activation unit's arithmetic, instruction issue, I/O of the weight
  * memory: no table has them for this chip. The static power is calibrated and holds whatever is constant. Energy per
  * byte that follows the size of a memory: the table is right for the sizes that it was made for. */
 #include "engine.h"
 
-int tpu_energy_of(const struct tpu_config *config, const struct tpu_counters *counter, uint64_t cycles,
-		  struct npl_result *result, struct npl_err *err)
+/* What goes on without work too. */
+static bool is_standing(enum npl_memory_part part)
+{
+	return part == NPL_MEMORY_REFRESH || part == NPL_MEMORY_ACTIVE_STANDBY || part == NPL_MEMORY_IDLE_STANDBY;
+}
+
+/* Weight memory that knows what its commands cost. */
+static int command_energy(const struct tpu_config *config, const struct npl_memory *weights,
+			  const struct tpu_counters *counter, struct npl_result *result, struct npl_err *err)
+{
+	static const char *const names[NPL_MEMORY_ENERGIES] = {
+		[NPL_MEMORY_ACTIVATE] = "weight memory activate",
+		[NPL_MEMORY_READ] = "weight memory read",
+		[NPL_MEMORY_WRITE] = "weight memory write",
+		[NPL_MEMORY_REFRESH] = "weight memory refresh",
+		[NPL_MEMORY_ACTIVE_STANDBY] = "weight memory standby, rows open",
+		[NPL_MEMORY_IDLE_STANDBY] = "weight memory standby",
+	};
+	const struct npl_memory_counters count = {.reads = counter->dram_reads,
+						  .read_bytes = counter->weight_bytes,
+						  .read_commands = counter->dram_reads,
+						  .activates = counter->dram_activates,
+						  .refreshes = counter->dram_refreshes,
+						  .active_rank_cycles = counter->dram_active_cycles,
+						  .idle_rank_cycles = counter->dram_idle_cycles};
+	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
+	int n = npl_memory_energy_of(weights, &count, part);
+	for (int i = 0; i < n; i++) {
+		if (!part[i].events || (is_standing(part[i].kind) && config->weight_standby == TPU_STANDBY_STATIC))
+			continue;
+		if (npl_result_energy(result, names[part[i].kind], part[i].events, part[i].pj, part[i].origin, err))
+			return err->code;
+	}
+	return 0;
+}
+
+static int weight_memory_energy(const struct tpu_config *config, const struct npl_memory *weights,
+				const struct tpu_counters *counter, struct npl_result *result, struct npl_err *err)
+{
+	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
+	const struct npl_memory_counters none = {0};
+	if (weights && npl_memory_energy_of(weights, &none, part))
+		return command_energy(config, weights, counter, result, err);
+	return npl_result_energy(result, "weight memory", counter->weight_bytes, config->weight_byte.pj,
+				 config->weight_byte.origin, err);
+}
+
+int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weights, const struct tpu_counters *counter,
+		  uint64_t cycles, struct npl_result *result, struct npl_err *err)
 {
 	struct tpu_energy idle = {config->static_watts / (double)config->clock_hz * 1e12, config->static_origin};
 	struct tpu_energy link = {config->link_pj_per_byte, config->link_origin};
@@ -28,14 +78,17 @@ int tpu_energy_of(const struct tpu_config *config, const struct tpu_counters *co
 		{"unified buffer read", counter->ub_rows_read * row_bytes, &config->buffer_byte_read},
 		{"unified buffer write", counter->ub_rows_written * row_bytes, &config->buffer_byte_written},
 		{"accumulators", counter->accumulator_writes * row_words, &config->accumulator_word},
-		{"weight memory", counter->weight_bytes, &config->weight_byte},
+		{"weight memory", 0, NULL},
 		{"static", cycles, &idle},
 		{"host link", link_bytes, &link},
 	};
 	size_t n = sizeof parts / sizeof *parts - (link_bytes == 0);
-	for (size_t i = 0; i < n; i++)
-		if (npl_result_energy(result, parts[i].component, parts[i].events, parts[i].each->pj,
-				      parts[i].each->origin, err))
-			return NPL_EINTERNAL;
+	for (size_t i = 0; i < n; i++) {
+		int rc = parts[i].each ? npl_result_energy(result, parts[i].component, parts[i].events,
+							   parts[i].each->pj, parts[i].each->origin, err)
+				       : weight_memory_energy(config, weights, counter, result, err);
+		if (rc)
+			return rc;
+	}
 	return 0;
 }

@@ -91,9 +91,14 @@ struct tpu_counters {
 	uint64_t tiles, weight_bytes;
 	uint64_t ub_rows_read, ub_rows_written, accumulator_writes, activate_cycles;
 	uint64_t instructions, host_bytes_in, host_bytes_out;
+	/* of weight memory, where it is one at command level: npl_memory_counters */
+	uint64_t dram_activates, dram_reads, dram_refreshes;
+	uint64_t dram_active_cycles, dram_idle_cycles; /* sum to its cycles times its ranks */
 };
-#define TPU_COUNTERS 17
+#define TPU_COUNTERS 22
 extern const struct npl_stat tpu_counter_table[TPU_COUNTERS]; /* counters.c */
+/* The counters of weight memory, up to where it has come; NULL: none. */
+void tpu_count_weight_memory(const struct npl_memory *memory, struct tpu_counters *counters);
 
 struct tpu_outcome {
 	uint64_t cycles;
@@ -102,9 +107,9 @@ struct tpu_outcome {
 	uint64_t saturations; /* values that a saturation changed */
 };
 
-/* Fills result->energy from the counters. */
-int tpu_energy_of(const struct tpu_config *config, const struct tpu_counters *counter, uint64_t cycles,
-		  struct npl_result *result, struct npl_err *err);
+/* Fills result->energy from the counters; weights: weight memory, NULL with the preset fixed. */
+int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weights, const struct tpu_counters *counter,
+		  uint64_t cycles, struct npl_result *result, struct npl_err *err);
 
 /* Whether the program is well formed and can be run on this machine with these memories: opcodes, flags, fields, ranges,
  * window and layout, types, the order of sync and units; unless timing_only, host_bytes and tables with scales that are

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine.h"
+#include "driver_impl.h"
 
 static int take(int rc, struct tpu_program *program, void **code)
 {
@@ -56,9 +56,9 @@ static int disassemble(const char *source, const void *code, char **text, struct
 	return tpu_disassemble(source, code, text, err);
 }
 
-static int check(const void *config, const char *source, const void *code, struct npl_err *err)
+static int check(const void *state, const char *source, const void *code, struct npl_err *err)
 {
-	return tpu_program_check(config, code, NULL, source, err);
+	return tpu_program_check(((const struct tpu *)state)->config, code, NULL, source, err);
 }
 
 static const char *const happenings[TPU_HAPPENINGS] = {
@@ -126,10 +126,10 @@ static int keep_output(struct npl_execution *execution, const struct tpu_memory 
 	return 0;
 }
 
-static int execute(const void *machine, const char *source, const void *code, struct npl_execution *execution,
+static int execute(const void *state, const char *source, const void *code, struct npl_execution *execution,
 		   struct npl_err *err)
 {
-	const struct tpu_config *config = machine;
+	const struct tpu_config *config = ((const struct tpu *)state)->config;
 	const struct tpu_watcher watcher = {.happened = pass_on, .context = execution};
 	struct tpu_memory memory;
 	struct tpu_outcome outcome = {0};

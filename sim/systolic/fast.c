@@ -96,35 +96,33 @@ void tpu_fast_tell(const struct tpu_fast_schedule *s, const struct tpu_watcher *
 /* What a run leaves for the next. */
 struct tpu_fast_cache {
 	struct tpu_fast_machine *machine;
+	struct npl_memory *weights;
+	bool weights_open;
 };
 
 void tpu_fast_cache_free(struct tpu_fast_cache *cache)
 {
-	if (cache)
+	if (cache) {
 		tpu_fast_machine_free(cache->machine);
+		npl_memory_close(cache->weights);
+	}
 	free(cache);
 }
 
-static int run(struct tpu_fast_machine **kept, const struct tpu_config *config, const struct tpu_program *program,
+static int run(struct tpu_fast_cache *cache, const struct tpu_config *config, const struct tpu_program *program,
 	       const struct tpu_memory *memory, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
 	       struct npl_err *err)
 {
 	struct tpu_fast_schedule schedule;
 	memset(outcome, 0, sizeof *outcome);
-	int rc = tpu_fast_schedule(&schedule, config, program, watcher, outcome, err);
+	if (!cache->weights_open && tpu_weight_memory_open(config, false, &cache->weights, err))
+		return err->code;
+	cache->weights_open = true;
+	int rc = tpu_fast_schedule(&schedule, config, program, cache->weights, watcher, outcome, err);
 	if (!rc && watcher && watcher->happened)
 		tpu_fast_tell(&schedule, watcher);
 	tpu_fast_schedule_close(&schedule);
-	return rc ? rc : tpu_fast_values(kept, config, program, memory, watcher, outcome, err);
-}
-
-int tpu_run_fast(const struct tpu_config *config, const struct tpu_program *program, const struct tpu_memory *memory,
-		 const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err)
-{
-	struct tpu_fast_machine *machine = NULL;
-	int rc = run(&machine, config, program, memory, watcher, outcome, err);
-	tpu_fast_machine_free(machine);
-	return rc;
+	return rc ? rc : tpu_fast_values(&cache->machine, config, program, memory, watcher, outcome, err);
 }
 
 int tpu_run_fast_again(struct tpu_fast_cache **cache, const struct tpu_config *config,
@@ -135,5 +133,14 @@ int tpu_run_fast_again(struct tpu_fast_cache **cache, const struct tpu_config *c
 		*cache = calloc(1, sizeof **cache);
 	if (!*cache)
 		return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory");
-	return run(&(*cache)->machine, config, program, memory, watcher, outcome, err);
+	return run(*cache, config, program, memory, watcher, outcome, err);
+}
+
+int tpu_run_fast(const struct tpu_config *config, const struct tpu_program *program, const struct tpu_memory *memory,
+		 const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err)
+{
+	struct tpu_fast_cache *cache = NULL;
+	int rc = tpu_run_fast_again(&cache, config, program, memory, watcher, outcome, err);
+	tpu_fast_cache_free(cache);
+	return rc;
 }

@@ -8,6 +8,7 @@
  *     fast_schedule.c    issue, and which unit can go on
  *     fast_units.c       when a unit's next instruction starts and ends
  *     fast_port.c        weight transfers in exact fractions of a cycle, tiles on their way to the array
+ *     fast_port_memory.c weight transfers through the memory port
  *     fast_spans.c       which instruction touched some of these accumulator rows last
  *     fast_counters.c    durations, and the counters out of the intervals
  *     fast_stuck.c       why a program can never end
@@ -43,10 +44,25 @@ struct tpu_fast_table {
 	uint64_t loaded, used; /* end of its transfer, start of the activate that switches to it */
 };
 
-/* The time up to which the weight port is taken: cycle + part / (bytes per second). */
+/* A transfer of weights that has begun and not arrived. */
+struct tpu_fast_transfer {
+	int64_t job; /* whose last transfer it is; -1: of none */
+	bool is_table;
+	uint64_t begun;    /* cycle of the machine */
+	uint64_t accesses; /* of it that have not been answered */
+	uint64_t answered; /* boundary of weight memory's clock, so far */
+};
+
+/* The way to weight memory. Preset fixed: the time up to which it is taken, cycle + part / (bytes per second). Another: the
+ * memory, and what has been asked of it (fast_port_memory.c). */
 struct tpu_fast_port {
 	uint64_t cycle, part;
 	uint64_t begun; /* cycle in which the last transfer began */
+
+	struct npl_memory *memory; /* NULL: fixed */
+	struct npl_hz clock, memory_clock;
+	struct tpu_fast_transfer *transfer; /* (room) the oldest at arrived % room */
+	uint64_t room, arrived, asked;      /* transfers, in all */
 };
 
 /* A wait of the issue stage at a sync or halt: [from, input) for host_in, [from, other) for matrix or activate. */
@@ -78,7 +94,9 @@ struct tpu_fast_schedule {
 	int64_t waits;
 
 	struct tpu_fast_port port;
-	int64_t begun;              /* transfers of the first job of weights that is not resolved */
+	int64_t jobs_begun; /* jobs of weights whose first transfer has begun, */
+	int64_t begun;      /* transfers of the one that has more to begin */
+	int64_t tiles_begun, tables_begun;
 	struct tpu_fast_tile *tile; /* those pushed, with one to spare */
 	struct tpu_fast_table *table;
 	int64_t pushed, popped, loaded;                                   /* how many of them are known */
@@ -92,8 +110,8 @@ struct tpu_fast_schedule {
 /* When everything happens: fills *schedule, outcome->cycles and the counters, and tells the watcher, if there is one, what
  * cycles are spent on. NPL_EINPUT: it never ends. NPL_ENOMEM. The schedule is to be closed in any case. */
 int tpu_fast_schedule(struct tpu_fast_schedule *schedule, const struct tpu_config *config,
-		      const struct tpu_program *program, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
-		      struct npl_err *err);
+		      const struct tpu_program *program, struct npl_memory *weights, const struct tpu_watcher *watcher,
+		      struct tpu_outcome *outcome, struct npl_err *err);
 void tpu_fast_schedule_close(struct tpu_fast_schedule *schedule);
 /* The watcher's events. */
 void tpu_fast_tell(const struct tpu_fast_schedule *schedule, const struct tpu_watcher *watcher);
@@ -101,6 +119,26 @@ void tpu_fast_tell(const struct tpu_fast_schedule *schedule, const struct tpu_wa
 /* The unit's jobs that can be resolved now; whether there was one, or a transfer. */
 bool tpu_fast_advance(struct tpu_fast_schedule *schedule, enum tpu_unit unit);
 bool tpu_fast_advance_weights(struct tpu_fast_schedule *schedule);
+/* The next transfer. */
+struct tpu_fast_next {
+	bool is_table;
+	uint64_t ready;     /* the cycle from which on it may begin */
+	uint64_t row, rows; /* of weight memory */
+};
+/* False: there is none, or it is not known when. */
+bool tpu_fast_next_transfer(const struct tpu_fast_schedule *schedule, struct tpu_fast_next *next);
+/* It begins in cycle `begun`; returns the job that is complete with it, or -1. */
+int64_t tpu_fast_begin_transfer(struct tpu_fast_schedule *schedule, bool is_table, uint64_t begun);
+/* The next tile or table arrives. */
+void tpu_fast_arrive(struct tpu_fast_schedule *schedule, bool is_table, int64_t job, uint64_t cycle);
+
+/* The same behind the memory port; weights NULL: fixed. */
+int tpu_fast_port_open(struct tpu_fast_schedule *schedule, struct npl_memory *weights, struct npl_err *err);
+/* The program has halted. */
+void tpu_fast_count_weight_memory(struct tpu_fast_schedule *schedule);
+bool tpu_fast_ask_weights(struct tpu_fast_schedule *schedule);
+/* Nothing else can be resolved, so no transfer begins before the next one under way arrives: lets it. False: none is. */
+bool tpu_fast_await_weights(struct tpu_fast_schedule *schedule);
 /* After a push or a switch: tiles that are now known to be shifted. */
 void tpu_fast_shift_tiles(struct tpu_fast_schedule *schedule);
 /* NPL_EINPUT: nothing can be resolved any more. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine's weights unit: transfers one after the other at the memory's bandwidth, and the tiles' way from the FIFO
- * into the shadow plane. A transfer's end is a whole number of cycles and a part of one in units of 1 / (bytes per second),
- * so that a thousand transfers of 1343.99 cycles end where they should. */
+ * The fast engine's weights unit: which transfer is next and from when on, how long it takes with the preset fixed, and the
+ * tiles' way from the FIFO into the shadow plane. A transfer's end is a whole number of cycles and a part of one in units of
+ * 1 / (bytes per second), so that a thousand transfers of 1343.99 cycles end where they should. Any other memory:
+ * fast_port_memory.c. */
 #include "fast.h"
 
 /* Takes the port for `bytes` from cycle `ready` on, or from the end of the transfer before if that is in a later one. */
@@ -39,49 +40,88 @@ void tpu_fast_shift_tiles(struct tpu_fast_schedule *s)
 	}
 }
 
-/* The next transfer, if it is known when its FIFO has room. */
-static bool bring_tile(struct tpu_fast_schedule *s, uint64_t ready)
+/* From when on its FIFO has room, if that is known. */
+static bool tile_has_room(const struct tpu_fast_schedule *s, uint64_t *ready)
 {
-	int64_t before = s->pushed - s->config->fifo_tiles; /* must be out of the FIFO */
+	int64_t before = s->tiles_begun - s->config->fifo_tiles; /* must be out of the FIFO */
 	if (before >= s->popped)
 		return false;
-	if (before >= 0 && s->tile[before].popped > ready)
-		ready = s->tile[before].popped;
-	transfer(s, ready, (uint64_t)(s->config->rows * s->config->columns));
-	s->tile[s->pushed++].pushed = port_free(&s->port);
-	tpu_fast_shift_tiles(s);
+	if (before >= 0 && s->tile[before].popped > *ready)
+		*ready = s->tile[before].popped;
 	return true;
 }
 
-static bool bring_table(struct tpu_fast_schedule *s, uint64_t ready)
+static bool table_has_room(const struct tpu_fast_schedule *s, uint64_t *ready)
 {
-	int64_t before = s->loaded - s->config->parameter_tables; /* must be in use, or past it */
+	int64_t before = s->tables_begun - s->config->parameter_tables; /* must be in use, or past it */
 	if (before >= s->tables_taken)
 		return false;
-	if (before >= 0 && s->table[before].used + 1 > ready)
-		ready = s->table[before].used + 1;
-	transfer(s, ready, (uint64_t)(8 * s->config->columns));
-	s->table[s->loaded++].loaded = port_free(&s->port);
+	if (before >= 0 && s->table[before].used + 1 > *ready)
+		*ready = s->table[before].used + 1;
 	return true;
+}
+
+/* The job whose transfer is next. */
+static int64_t next_job(const struct tpu_fast_schedule *s)
+{
+	return s->begun ? s->jobs_begun - 1 : s->jobs_begun;
+}
+
+bool tpu_fast_next_transfer(const struct tpu_fast_schedule *s, struct tpu_fast_next *next)
+{
+	const struct tpu_fast_unit *unit = &s->unit[TPU_WEIGHTS];
+	if (next_job(s) == unit->issued)
+		return false;
+	const struct tpu_fast_job *job = &unit->job[next_job(s)];
+	const struct tpu_instruction *in = &s->program->instruction[job->index];
+	next->is_table = in->flags & TPU_WEIGHTS_PARAMETERS;
+	next->ready = job->issued + 1;
+	next->rows = next->is_table ? 8 : (uint64_t)s->config->rows;
+	next->row = in->length + (uint64_t)s->begun * next->rows;
+	return next->is_table ? table_has_room(s, &next->ready) : tile_has_room(s, &next->ready);
+}
+
+int64_t tpu_fast_begin_transfer(struct tpu_fast_schedule *s, bool is_table, uint64_t begun)
+{
+	const int64_t number = next_job(s);
+	struct tpu_fast_job *job = &s->unit[TPU_WEIGHTS].job[number];
+	*(is_table ? &s->tables_begun : &s->tiles_begun) += 1;
+	if (s->begun++ == 0) {
+		job->start = begun;
+		s->jobs_begun++;
+	}
+	if (s->begun < job->takes)
+		return -1;
+	s->begun = 0;
+	return number;
+}
+
+void tpu_fast_arrive(struct tpu_fast_schedule *s, bool is_table, int64_t job, uint64_t cycle)
+{
+	struct tpu_fast_unit *unit = &s->unit[TPU_WEIGHTS];
+	if (is_table) {
+		s->table[s->loaded++].loaded = cycle;
+	} else {
+		s->tile[s->pushed++].pushed = cycle;
+		tpu_fast_shift_tiles(s);
+	}
+	if (job >= 0) {
+		unit->job[job].end = cycle;
+		unit->resolved = job + 1;
+	}
 }
 
 bool tpu_fast_advance_weights(struct tpu_fast_schedule *s)
 {
-	struct tpu_fast_unit *unit = &s->unit[TPU_WEIGHTS];
+	struct tpu_fast_next next;
 	bool moved = false;
-	while (unit->resolved < unit->issued) {
-		struct tpu_fast_job *job = &unit->job[unit->resolved];
-		bool tables = s->program->instruction[job->index].flags & TPU_WEIGHTS_PARAMETERS;
-		if (!(tables ? bring_table(s, job->issued + 1) : bring_tile(s, job->issued + 1)))
-			return moved;
+	if (s->port.memory)
+		return tpu_fast_ask_weights(s);
+	while (tpu_fast_next_transfer(s, &next)) {
+		transfer(s, next.ready, next.rows * (uint64_t)s->config->columns);
+		int64_t job = tpu_fast_begin_transfer(s, next.is_table, s->port.begun);
+		tpu_fast_arrive(s, next.is_table, job, port_free(&s->port));
 		moved = true;
-		if (s->begun++ == 0)
-			job->start = s->port.begun;
-		if (s->begun == job->takes) {
-			job->end = port_free(&s->port);
-			s->begun = 0;
-			unit->resolved++;
-		}
 	}
 	return moved;
 }

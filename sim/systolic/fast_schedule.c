@@ -62,6 +62,7 @@ void tpu_fast_schedule_close(struct tpu_fast_schedule *s)
 	free(s->wait);
 	free(s->tile);
 	free(s->table);
+	free(s->port.transfer);
 	tpu_fast_spans_close(&s->writers);
 	tpu_fast_spans_close(&s->readers);
 }
@@ -101,8 +102,7 @@ static bool queue_has_room(const struct tpu_fast_schedule *s, enum tpu_unit whic
 {
 	const struct tpu_fast_unit *unit = &s->unit[which];
 	int64_t before = unit->issued - s->config->queue_instructions; /* must have left the queue */
-	bool transfers = which == TPU_WEIGHTS && s->begun;             /* the first that is not resolved has started */
-	if (before >= unit->resolved + transfers)
+	if (before >= (which == TPU_WEIGHTS ? s->jobs_begun : unit->resolved))
 		return false;
 	if (before >= 0 && unit->job[before].start + 1 > *from)
 		*from = unit->job[before].start + 1;
@@ -157,7 +157,8 @@ static bool issue_one(struct tpu_fast_schedule *s)
 }
 
 int tpu_fast_schedule(struct tpu_fast_schedule *s, const struct tpu_config *config, const struct tpu_program *program,
-		      const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err)
+		      struct npl_memory *weights, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
+		      struct npl_err *err)
 {
 	*s = (struct tpu_fast_schedule){.config = config,
 					.program = program,
@@ -165,18 +166,21 @@ int tpu_fast_schedule(struct tpu_fast_schedule *s, const struct tpu_config *conf
 					.watcher = watcher,
 					.registers = tpu_reset_registers(config->rows, config->columns)};
 	int rc = open_schedule(s, err);
+	if (!rc)
+		rc = tpu_fast_port_open(s, weights, err);
 	while (!rc && !s->halted) {
 		bool moved = false;
 		while (!s->halted && issue_one(s))
 			moved = true;
 		for (int u = 0; u < TPU_UNITS; u++)
 			moved = tpu_fast_advance(s, (enum tpu_unit)u) || moved;
-		if (!moved)
+		if (!moved && !tpu_fast_await_weights(s))
 			rc = tpu_fast_stuck(s, err);
 	}
 	if (rc)
 		return rc;
 	outcome->cycles = s->issued[s->next - 1] + 1;
+	tpu_fast_count_weight_memory(s);
 	tpu_fast_count_stalls(s);
 	return 0;
 }

@@ -18,7 +18,7 @@ static double estimate(const struct tpu_gen *gen, const struct tpu_gen_group *gr
 	const struct tpu_config *c = gen->config;
 	double each = (double)tpu_gen_div_up(rows, blocks), n = (double)blocks;
 	double tiles = group->block[0].k_count * (group->wide_weights ? 2 : 1);
-	double fetch = (double)(c->rows * c->columns) * (double)c->clock_hz / (double)c->weight_bytes_per_second;
+	double fetch = (double)(c->rows * c->columns) * (double)c->clock_hz / tpu_weight_rate(c);
 	double switched = greater(fetch, (double)c->rows), pass = each * (group->wide_inputs ? 2 : 1);
 	double matrix = tiles > 1 ? n * tiles * greater(pass, switched) : greater(n * pass, switched);
 	double activate = n * each * (double)c->activate_cycles_per_row * tpu_gen_planes(gen->value[group->out].type);

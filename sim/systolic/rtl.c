@@ -3,8 +3,8 @@
  * The register-level engine, put together: all blocks look, then the clock comes, until the program has halted. See
  * rtl.h for the parts and docs/tpu-isa.md for what they make together.
  *
- * Not modelled: banks and ports of the unified buffer (it gives and takes what a cycle needs), refresh and latency of weight
- * memory, anything of the host but its memory. */
+ * Not modelled: banks and ports of the unified buffer (it gives and takes what a cycle needs), anything of the host but
+ * its memory. */
 #include "rtl.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ bool tpu_rtl_idle(const struct tpu_rtl *rtl, enum tpu_unit unit)
 	case TPU_HOST_OUT:
 		return !rtl->link[1].busy;
 	case TPU_WEIGHTS:
-		return rtl->weights.left == 0 && rtl->weights.due == 0;
+		return rtl->weights.left == 0 && rtl->weights.due == 0 && rtl->weights.behind.count == 0;
 	case TPU_MATRIX:
 		return rtl->matrix.in_flight == 0;
 	default:
@@ -86,6 +86,7 @@ static int run(struct tpu_rtl *rtl)
 	tpu_rtl_tell(world, UINT64_MAX);
 	tpu_rtl_end_spans(world);
 	world->outcome->cycles = world->cycle;
+	tpu_count_weight_memory(rtl->weights.behind.memory, &world->outcome->counter);
 	world->outcome->overflows += rtl->matrix.unit.count.overflows;
 	return 0;
 }
@@ -107,10 +108,11 @@ static int open_machine(struct tpu_rtl *rtl)
 	rtl->link[0].unit = TPU_HOST_IN;
 	rtl->link[1].unit = TPU_HOST_OUT;
 	if (!tpu_rtl_queue_open(&rtl->link[0].queue, queue_slots(world, TPU_HOST_IN)) ||
-	    !tpu_rtl_queue_open(&rtl->link[1].queue, queue_slots(world, TPU_HOST_OUT)) ||
-	    !tpu_rtl_weights_open(&rtl->weights, config, queue_slots(world, TPU_WEIGHTS)))
+	    !tpu_rtl_queue_open(&rtl->link[1].queue, queue_slots(world, TPU_HOST_OUT)))
 		return npl_fail(world->err, NPL_ENOMEM, "out of memory for the rtl engine");
-	int rc = tpu_rtl_matrix_open(&rtl->matrix, config, queue_slots(world, TPU_MATRIX), world->err);
+	int rc = tpu_rtl_weights_open(&rtl->weights, config, queue_slots(world, TPU_WEIGHTS), world->err);
+	if (!rc)
+		rc = tpu_rtl_matrix_open(&rtl->matrix, config, queue_slots(world, TPU_MATRIX), world->err);
 	if (!rc)
 		rc = tpu_rtl_activate_open(&rtl->activate, config, queue_slots(world, TPU_ACTIVATION), world->err);
 	return rc;

@@ -169,16 +169,51 @@ struct tpu_rtl_fifo {
 	int64_t pushed;         /* in all */
 };
 enum tpu_rtl_thing { TPU_RTL_TILE, TPU_RTL_TABLE };
+/* A tile or table on its way. */
+struct tpu_rtl_transfer {
+	enum tpu_rtl_thing thing;
+	int64_t index;         /* of its instruction */
+	bool is_last;          /* that this one brings */
+	uint64_t address, end; /* bytes of it that weight memory has not been asked for */
+	uint64_t accesses;     /* asked for and not answered */
+	uint64_t answered;     /* boundary of weight memory's clock at which the last of them was */
+};
+/* Weight memory behind the memory port, on a clock of its own (rtl_weight_memory.c). */
+struct tpu_rtl_weight_memory {
+	struct npl_memory *memory;         /* NULL: the preset is fixed */
+	struct tpu_rtl_transfer *transfer; /* (room) that have begun and not arrived, the oldest at first */
+	int64_t room, first, count;
+	uint64_t arrived; /* number of the oldest in the run */
+	/* Both clocks in one unit of time: a cycle of the machine, one of weight memory, and how far the end of this cycle
+	 * of the machine is ahead of the boundary that weight memory has come to. */
+	int64_t machine, own, ahead;
+};
 struct tpu_rtl_weights {
 	struct tpu_rtl_queue queue;
 	struct tpu_rtl_fifo fifo[2];
 	struct tpu_rtl_issued now;
 	int64_t left; /* transfers that `now` has not begun */
 	int64_t row;  /* where the next one begins */
-	uint64_t due; /* bytes times clock_hz until the transfer under way ends; 0: there is none */
+	/* preset fixed: the transfer under way, and bytes times clock_hz until it ends; 0: there is none */
+	struct tpu_rtl_transfer coming;
+	uint64_t due;
+	struct tpu_rtl_weight_memory behind;
 };
-bool tpu_rtl_weights_open(struct tpu_rtl_weights *weights, const struct tpu_config *config, int64_t queue_slots);
+int tpu_rtl_weights_open(struct tpu_rtl_weights *weights, const struct tpu_config *config, int64_t queue_slots,
+			 struct npl_err *err);
 void tpu_rtl_weights_close(struct tpu_rtl_weights *weights);
+int tpu_rtl_weight_memory_open(struct tpu_rtl_weight_memory *behind, const struct tpu_config *config,
+			       struct npl_err *err);
+void tpu_rtl_weight_memory_close(struct tpu_rtl_weight_memory *behind);
+/* What weight memory does within a cycle of the machine; whether anything that somebody waits for. */
+bool tpu_rtl_weight_memory_clock(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world);
+/* Whether there is a next transfer and room for what it brings: where it lies. */
+bool tpu_rtl_weights_next(const struct tpu_rtl_weights *weights, const struct tpu_config *config, uint64_t *address);
+/* That transfer begins; has come whole. */
+void tpu_rtl_weights_begin(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world,
+			   struct tpu_rtl_transfer *transfer);
+void tpu_rtl_weights_arrive(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world,
+			    const struct tpu_rtl_transfer *transfer);
 bool tpu_rtl_weights_clock(struct tpu_rtl_weights *weights, const struct tpu_rtl_wires *wires,
 			   struct tpu_rtl_world *world);
 static inline enum tpu_rtl_thing tpu_rtl_brings(const struct tpu_rtl_issued *read_weights)

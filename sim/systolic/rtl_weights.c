@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The port of weight memory and the two FIFOs that it fills. Each cycle gives the port bytes_per_second of credit, and a
+ * The weights unit: transfers from weight memory, and the two FIFOs that they fill. With the preset fixed, each cycle gives bytes_per_second of credit, and a
  * transfer costs its bytes times clock_hz, so that transfers follow each other without rounding, within a cycle too: 64
  * KiB at 34,133,333,334 B/s and 700 MHz take 1343.99999997 cycles. What is left of a cycle when nothing can begin is
- * lost.
+ * lost. Any other memory: rtl_weight_memory.c.
  *
  * A transfer takes its slot when it begins. Slots become free by the wires of the shifter (a tile has left) and of the
  * activation unit (a table came into use); the port sees that in the next cycle. */
@@ -21,15 +21,19 @@ static bool fifo_open(struct tpu_rtl_fifo *fifo, int64_t slots)
 	return fifo->row;
 }
 
-bool tpu_rtl_weights_open(struct tpu_rtl_weights *weights, const struct tpu_config *config, int64_t queue_slots)
+int tpu_rtl_weights_open(struct tpu_rtl_weights *weights, const struct tpu_config *config, int64_t queue_slots,
+			 struct npl_err *err)
 {
-	return tpu_rtl_queue_open(&weights->queue, queue_slots) &&
-	       fifo_open(&weights->fifo[TPU_RTL_TILE], config->fifo_tiles) &&
-	       fifo_open(&weights->fifo[TPU_RTL_TABLE], config->parameter_tables);
+	if (!tpu_rtl_queue_open(&weights->queue, queue_slots) ||
+	    !fifo_open(&weights->fifo[TPU_RTL_TILE], config->fifo_tiles) ||
+	    !fifo_open(&weights->fifo[TPU_RTL_TABLE], config->parameter_tables))
+		return npl_fail(err, NPL_ENOMEM, "out of memory for the rtl engine");
+	return tpu_rtl_weight_memory_open(&weights->behind, config, err);
 }
 
 void tpu_rtl_weights_close(struct tpu_rtl_weights *weights)
 {
+	tpu_rtl_weight_memory_close(&weights->behind);
 	free(weights->queue.slot);
 	free(weights->fifo[TPU_RTL_TILE].row);
 	free(weights->fifo[TPU_RTL_TABLE].row);
@@ -52,45 +56,68 @@ static int64_t weight_rows(const struct tpu_config *config, enum tpu_rtl_thing t
 	return thing == TPU_RTL_TILE ? config->rows : TABLE_ROWS;
 }
 
-/* The next transfer, if there is one and room for it. */
-static bool begin(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world)
+static const struct tpu_rtl_issued *next_instruction(const struct tpu_rtl_weights *weights)
+{
+	return weights->left ? &weights->now : tpu_rtl_queue_at(&weights->queue, 0);
+}
+
+bool tpu_rtl_weights_next(const struct tpu_rtl_weights *weights, const struct tpu_config *config, uint64_t *address)
 {
 	if (!weights->left && !weights->queue.count)
 		return false;
-	const struct tpu_rtl_issued *next = weights->left ? &weights->now : tpu_rtl_queue_at(&weights->queue, 0);
-	enum tpu_rtl_thing thing = tpu_rtl_brings(next);
-	struct tpu_rtl_fifo *fifo = &weights->fifo[thing];
+	const struct tpu_rtl_issued *next = next_instruction(weights);
+	const struct tpu_rtl_fifo *fifo = &weights->fifo[tpu_rtl_brings(next)];
 	if (fifo->taken == fifo->slots)
 		return false;
+	*address = (uint64_t)(weights->left ? weights->row : next->instruction.length) * (uint64_t)config->columns;
+	return true;
+}
+
+void tpu_rtl_weights_begin(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world,
+			   struct tpu_rtl_transfer *transfer)
+{
+	enum tpu_rtl_thing thing = tpu_rtl_brings(next_instruction(weights));
 	if (!weights->left) {
 		weights->now = tpu_rtl_queue_pop(&weights->queue);
 		weights->left = weights->now.instruction.acc;
 		weights->row = weights->now.instruction.length;
 	}
-	int64_t rows = weight_rows(world->config, thing);
-	uint64_t bytes = (uint64_t)(rows * world->config->columns);
-	fifo_take(fifo, weights->row);
+	int64_t rows = weight_rows(world->config, thing), columns = world->config->columns;
+	fifo_take(&weights->fifo[thing], weights->row);
+	*transfer = (struct tpu_rtl_transfer){.thing = thing,
+					      .index = weights->now.index,
+					      .is_last = weights->left == 1,
+					      .address = (uint64_t)(weights->row * columns),
+					      .end = (uint64_t)((weights->row + rows) * columns)};
 	weights->row += rows;
 	weights->left--;
-	weights->due = bytes * (uint64_t)world->config->clock_hz;
-	world->outcome->counter.weight_bytes += bytes;
+	world->outcome->counter.weight_bytes += (uint64_t)(rows * columns);
+}
+
+void tpu_rtl_weights_arrive(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world,
+			    const struct tpu_rtl_transfer *transfer)
+{
+	struct tpu_rtl_fifo *fifo = &weights->fifo[transfer->thing];
+	fifo->arrived++;
+	tpu_rtl_ends(world, transfer->thing == TPU_RTL_TILE ? TPU_TILE_PUSHED : TPU_TABLE_LOADED, fifo->pushed++);
+	if (transfer->is_last)
+		tpu_rtl_retired(world, transfer->index);
+}
+
+/* The preset fixed: the next transfer, if there is one and room for it. */
+static bool begin(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world)
+{
+	uint64_t address;
+	if (!tpu_rtl_weights_next(weights, world->config, &address))
+		return false;
+	tpu_rtl_weights_begin(weights, world, &weights->coming);
+	weights->due = (weights->coming.end - weights->coming.address) * (uint64_t)world->config->clock_hz;
 	return true;
 }
 
-static void arrive(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world)
+static bool fixed_clock(struct tpu_rtl_weights *weights, struct tpu_rtl_world *world)
 {
-	enum tpu_rtl_thing thing = tpu_rtl_brings(&weights->now);
-	struct tpu_rtl_fifo *fifo = &weights->fifo[thing];
-	fifo->arrived++;
-	tpu_rtl_ends(world, thing == TPU_RTL_TILE ? TPU_TILE_PUSHED : TPU_TABLE_LOADED, fifo->pushed++);
-	if (!weights->left)
-		tpu_rtl_retired(world, weights->now.index);
-}
-
-bool tpu_rtl_weights_clock(struct tpu_rtl_weights *weights, const struct tpu_rtl_wires *wires,
-			   struct tpu_rtl_world *world)
-{
-	bool changed = wires->tile_popped || wires->table_used || wires->to == TPU_WEIGHTS;
+	bool changed = false;
 	uint64_t credit = (uint64_t)world->config->weight_bytes_per_second;
 	while (credit && (weights->due || begin(weights, world))) {
 		uint64_t part = weights->due < credit ? weights->due : credit;
@@ -98,8 +125,16 @@ bool tpu_rtl_weights_clock(struct tpu_rtl_weights *weights, const struct tpu_rtl
 		credit -= part;
 		changed = true;
 		if (!weights->due)
-			arrive(weights, world);
+			tpu_rtl_weights_arrive(weights, world, &weights->coming);
 	}
+	return changed;
+}
+
+bool tpu_rtl_weights_clock(struct tpu_rtl_weights *weights, const struct tpu_rtl_wires *wires,
+			   struct tpu_rtl_world *world)
+{
+	bool changed = wires->tile_popped || wires->table_used || wires->to == TPU_WEIGHTS;
+	changed |= weights->behind.memory ? tpu_rtl_weight_memory_clock(weights, world) : fixed_clock(weights, world);
 	if (wires->tile_popped)
 		fifo_pop(&weights->fifo[TPU_RTL_TILE]);
 	if (wires->table_used)

@@ -3,6 +3,7 @@
  * A run's cycles and counters by layer (shares.h). */
 #include "shares.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -203,6 +204,33 @@ static void share_waits(struct tpu_shares *shares, enum tpu_spending what)
 	}
 }
 
+__extension__ typedef unsigned __int128 wide;
+
+/* A counter of the whole run in parts as the layers' bytes of weights, or their cycles. */
+static void share_out(struct tpu_shares *shares, uint64_t whole, size_t counter, bool by_weights)
+{
+	uint64_t all = 0, before = 0, given = 0;
+	for (int i = 0; i < shares->generated->n_layers; i++)
+		all += by_weights ? shares->of_layer[i].counter.weight_bytes : shares->of_layer[i].cycles;
+	for (int i = 0; i < shares->generated->n_layers && all; i++) {
+		struct tpu_share *share = &shares->of_layer[i];
+		before += by_weights ? share->counter.weight_bytes : share->cycles;
+		uint64_t upto = (uint64_t)((wide)whole * before / all);
+		memcpy((char *)&share->counter + counter, &(uint64_t){upto - given}, sizeof upto);
+		given = upto;
+	}
+}
+
+/* What weight memory did cannot be told apart by layers: bursts of one layer's tiles find rows that the layer before has opened. */
+static void share_weight_memory(struct tpu_shares *shares, const struct tpu_counters *whole)
+{
+	share_out(shares, whole->dram_activates, offsetof(struct tpu_counters, dram_activates), true);
+	share_out(shares, whole->dram_reads, offsetof(struct tpu_counters, dram_reads), true);
+	share_out(shares, whole->dram_refreshes, offsetof(struct tpu_counters, dram_refreshes), false);
+	share_out(shares, whole->dram_active_cycles, offsetof(struct tpu_counters, dram_active_cycles), false);
+	share_out(shares, whole->dram_idle_cycles, offsetof(struct tpu_counters, dram_idle_cycles), false);
+}
+
 /* A counter of the table from its struct, as npl_stats_read finds it. */
 static int compare_sums(const struct tpu_shares *shares, const struct tpu_outcome *outcome, struct npl_err *err)
 {
@@ -252,5 +280,6 @@ int tpu_shares_finish(struct tpu_shares *shares, const struct tpu_outcome *outco
 		struct tpu_counters *c = &shares->of_layer[i].counter;
 		shares->of_layer[i].cycles = c->array_active + c->weight_stall + c->weight_shift + c->non_matrix;
 	}
+	share_weight_memory(shares, &outcome->counter);
 	return compare_sums(shares, outcome, err);
 }

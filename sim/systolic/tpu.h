@@ -19,6 +19,8 @@
 
 #include "npulab/device.h"
 #include "npulab/int8_layer.h"
+#include "npulab/link_model.h"
+#include "npulab/memory.h"
 #include "npulab/window.h"
 
 #define TPU_MAX_FIFO_TILES 64
@@ -28,6 +30,8 @@ struct tpu_energy {
 	double pj;
 	const char *origin; /* "absent": not known, whatever pj says */
 };
+
+enum tpu_standby { TPU_STANDBY_APART, TPU_STANDBY_STATIC }; /* in the order of the parameter's choices */
 
 enum tpu_precision { TPU_INT8, TPU_8X16 }; /* in the order of the parameter's choices */
 
@@ -39,7 +43,10 @@ struct tpu_config {
 	int64_t accumulator_rows; /* of `columns` 32-bit words; used as two halves */
 	int64_t buffer_bytes;     /* unified buffer */
 	int64_t weight_bytes;     /* weight memory */
-	int64_t weight_bytes_per_second;
+	/* What brings weights: "fixed" (or NULL) at weight_bytes_per_second, else a memory of npulab/memory.h and how many
+	 * channels of it, 0: as its file says. */
+	const char *weight_preset;
+	int64_t weight_bytes_per_second, weight_channels;
 	int64_t fifo_tiles;
 	int64_t activate_cycles_per_row;
 	int64_t matrix_registers;          /* extra pipeline registers behind the array */
@@ -48,18 +55,33 @@ struct tpu_config {
 	int64_t queue_instructions;        /* each unit's */
 	int64_t issue_cycles, sync_cycles; /* per instruction; more per sync */
 	const char *link_name;
-	double link_bytes_per_second, link_latency_seconds, link_pj_per_byte;
+	struct npl_link_config link;
+	double link_pj_per_byte;
 	const char *link_origin;
 	/* Per cell and active cycle; per byte of a row of tpu_row_bytes; per word of a row of `columns`, read and written;
 	 * per byte fetched. Rows are charged whole, and a narrower array has narrower ones. */
 	struct tpu_energy cell, buffer_byte_read, buffer_byte_written, accumulator_word, weight_byte;
 	double static_watts;
 	const char *static_origin;
+	int weight_standby; /* enum tpu_standby: where standby and refresh of weight memory are counted */
+	/* No parameters: what follows from the link, and from the preset. */
+	double link_bytes_per_second, link_latency_seconds;
+	double weight_peak_bytes_per_second;
 };
 
 extern const struct npl_param tpu_params[];
 /* What the ranges of single parameters cannot say. NPL_EINPUT. */
 int tpu_config_check(const struct tpu_config *config, struct npl_err *err);
+
+/* Fills the members that follow from the link. NPL_EINPUT. */
+int tpu_config_derive(struct tpu_config *config, struct npl_err *err);
+
+/* The memory that the preset names; NULL where it is "fixed". every_cycle: as in struct npl_memory_options. NPL_EINPUT. */
+int tpu_weight_memory_open(const struct tpu_config *config, bool every_cycle, struct npl_memory **memory,
+			   struct npl_err *err);
+
+/* Bytes per second that weight memory gives at most. */
+double tpu_weight_rate(const struct tpu_config *config);
 
 int64_t tpu_row_bytes(const struct tpu_config *config); /* width of the unified buffer */
 int64_t tpu_buffer_size_rows(const struct tpu_config *config);

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * npulab dram: a memory alone, under the requests of a trace or of a pattern. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../reports/table.h"
+#include "common.h"
+#include "npulab/clock.h"
+#include "npulab/traffic.h"
+
+enum { DEFAULT_COUNT = 100000 };
+#define DEFAULT_PRESET "ddr3-2133"
+#define NOT_GIVEN      INT64_MIN
+
+struct dram_options {
+	const char *trace, *pattern, *preset, *mapping, *json;
+	int64_t count, channels, inject;
+	bool every_cycle, list, yaml, quiet;
+};
+
+/* One line on standard error, on a terminal only, for work over a second. */
+static void tell(void *user, const char *what, int64_t done, int64_t all)
+{
+	struct cli_progress *progress = user;
+	double now = npl_clock_seconds();
+	progress->started = progress->started == 0 ? now : progress->started;
+	if (progress->silent || now - progress->started < 1 || !isatty(STDERR_FILENO))
+		return;
+	progress->shown = true;
+	fprintf(stderr, "\r\033[K%s: %" PRId64, what, done);
+	if (all)
+		fprintf(stderr, " of %" PRId64, all);
+	fflush(stderr);
+}
+
+static void add_memory(struct npl_table *table, const char *name)
+{
+	struct npl_memory *memory;
+	struct npl_err why;
+	char peak[32] = "-", capacity[32] = "-", channels[32] = "-", energy[64] = "-";
+	struct npl_memory_counters none = {0};
+	struct npl_memory_energy parts[NPL_MEMORY_ENERGIES];
+	if (npl_memory_open(name, NULL, &memory, &why)) {
+		npl_table_row(table, (const char *const[]){name, "-", "-", "-", "-", "-", why.msg});
+		return;
+	}
+	const struct npl_memory_info *info = npl_memory_info(memory);
+	npl_si_text(info->peak_bytes_per_second, "B/s", peak, sizeof peak);
+	if (info->capacity_bytes != UINT64_MAX)
+		snprintf(capacity, sizeof capacity, "%.4g GiB", (double)info->capacity_bytes / 0x1p30);
+	snprintf(channels, sizeof channels, "%" PRId64, info->channels);
+	if (npl_memory_energy_of(memory, &none, parts)) {
+		const char *colon = strchr(parts[0].origin, ':'); /* modelled:TABLE */
+		snprintf(energy, sizeof energy, "%s", colon ? colon + 1 : parts[0].origin);
+	}
+	npl_table_row(table, (const char *const[]){name, info->model, channels, peak, capacity, energy,
+						   info->description ? info->description : ""});
+	npl_memory_close(memory);
+}
+
+static int list_memories(struct npl_err *err)
+{
+	static const char *const header[] = {"MEMORY", "MODEL", "CHANNELS", "PEAK", "CAPACITY", "ENERGY", "WHAT"};
+	static const char *const pattern_header[] = {"PATTERN", "WHAT"};
+	struct npl_arena arena = {0};
+	const char *const *names;
+	struct npl_table table;
+	int n, rc = npl_memory_list(&arena, &names, &n, err);
+	if (!rc) {
+		npl_table_open(&table, "llrrrll", header);
+		for (int i = 0; i < n; i++)
+			add_memory(&table, names[i]);
+		npl_table_print(&table, stdout);
+		npl_table_close(&table);
+		npl_table_open(&table, "ll", pattern_header);
+		for (const struct npl_traffic_pattern *p = npl_traffic_patterns; p->name; p++)
+			npl_table_row(&table, (const char *const[]){p->name, p->help});
+		putchar('\n');
+		npl_table_print(&table, stdout);
+		npl_table_close(&table);
+	}
+	npl_arena_free(&arena);
+	return rc;
+}
+
+static int print_yaml(const struct npl_memory *memory, struct npl_err *err)
+{
+	struct npl_arena arena = {0};
+	const char *yaml = npl_memory_yaml(memory, &arena);
+	int rc = yaml ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (yaml)
+		fputs(yaml, stdout);
+	npl_arena_free(&arena);
+	return rc;
+}
+
+/* The JSON to a file, whole or not at all, or to standard output. */
+static int put_json(const char *path, const struct npl_traffic_report *report, struct npl_err *err)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	int rc = out ? npl_dram_json(out, report, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (out && fclose(out) && !rc)
+		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (!rc)
+		rc = cli_write(path, text, bytes, err);
+	free(text);
+	return rc;
+}
+
+static int run_traffic(const struct dram_options *o, struct npl_memory *memory, struct npl_err *err)
+{
+	struct npl_traffic *traffic = NULL;
+	struct npl_traffic_result result;
+	struct cli_progress progress = {.silent = o->quiet};
+	const struct npl_traffic_options how = {.inject = o->inject, .progress = tell, .user = &progress};
+	const struct npl_traffic_report report = {.name = o->pattern              ? o->pattern
+							  : strcmp(o->trace, "-") ? o->trace
+										  : "standard input",
+						  .is_pattern = o->pattern,
+						  .every_cycle = o->every_cycle,
+						  .memory = memory,
+						  .result = &result};
+	int rc = o->pattern ? npl_traffic_open_pattern(o->pattern, o->count, npl_memory_info(memory), &traffic, err)
+			    : npl_traffic_open_trace(o->trace, npl_memory_info(memory), &traffic, err);
+	if (!rc)
+		rc = npl_traffic_run(memory, traffic, &how, &result, err);
+	cli_progress_end(&progress);
+	npl_traffic_close(traffic);
+	if (!rc && o->json)
+		rc = put_json(o->json, &report, err);
+	if (!rc && !o->quiet && !(o->json && !strcmp(o->json, "-")))
+		npl_dram_table(stdout, &report);
+	return rc;
+}
+
+static int check_usage(const struct dram_options *o, struct npl_err *err)
+{
+	if (o->list && (o->trace || o->pattern || o->yaml || o->json))
+		return npl_fail(err, NPL_EUSAGE, "dram: --list goes alone");
+	if (o->yaml && (o->trace || o->pattern || o->json))
+		return npl_fail(err, NPL_EUSAGE, "dram: --yaml goes with --preset, --channels and --mapping alone");
+	if (!o->list && !o->yaml && !o->trace == !o->pattern)
+		return npl_fail(err, NPL_EUSAGE, "dram: expected either a trace or --pattern; usage: npulab dram %s",
+				cli_dram.arguments);
+	if (o->count != NOT_GIVEN && !o->pattern)
+		return npl_fail(err, NPL_EUSAGE, "dram: -n goes with --pattern");
+	return 0;
+}
+
+/* What is written must not be what is read. */
+static int check_output(const struct dram_options *o, struct npl_err *err)
+{
+	const struct cli_common outputs = {.json = o->json};
+	if (cli_check_folders(&outputs, err) ||
+	    cli_protect(&outputs, o->trace && strcmp(o->trace, "-") ? o->trace : NULL, "the trace itself", err))
+		return err->code;
+	return cli_protect_machines(&outputs, &o->preset, 1, err);
+}
+
+static int open_memory(const struct dram_options *o, struct npl_memory **memory, struct npl_err *err)
+{
+	const struct npl_memory_options options = {.channels = o->channels == NOT_GIVEN ? 0 : o->channels,
+						   .mapping = o->mapping,
+						   .every_cycle = o->every_cycle};
+	if (o->channels == 0)
+		return npl_fail(err, NPL_EINPUT, "%s: 0 channels, expected 1 or more", o->preset);
+	if (npl_memory_open(o->preset, &options, memory, err))
+		return err->code;
+	if (o->every_cycle && strcmp(npl_memory_info(*memory)->model, "dram"))
+		return npl_fail(err, NPL_EUSAGE, "dram: --every-cycle is for DRAM; %s is %s", o->preset,
+				npl_memory_info(*memory)->model);
+	return 0;
+}
+
+static int dram_main(int argc, char **argv, struct npl_err *err)
+{
+	struct dram_options o = {.preset = DEFAULT_PRESET, .count = NOT_GIVEN, .channels = NOT_GIVEN};
+	struct npl_memory *memory = NULL;
+	bool helped;
+	int n_words;
+	const struct cli_option options[] = {
+		{"pattern", CLI_TEXT, &o.pattern, 0, 0, "NAME", "requests of a pattern instead (--list has them)"},
+		{"n", CLI_INT, &o.count, 1, NPL_TRAFFIC_MAX_COUNT, "N", "so many (default 100000)"},
+		{"preset", CLI_TEXT, &o.preset, 0, 0, "NAME", "the memory, or its file (default " DEFAULT_PRESET ")"},
+		{"channels", CLI_INT, &o.channels, -INT64_MAX, INT64_MAX, "N", "instead of the memory's own"},
+		{"mapping", CLI_TEXT, &o.mapping, 0, 0, "FIELDS",
+		 "of addresses, highest first, as row:bank:column:channel"},
+		{"inject", CLI_INT, &o.inject, 1, NPL_TRAFFIC_MAX_RATE, "N",
+		 "offer N requests per cycle, whatever the trace's cycles (patterns: 2 per channel)"},
+		{"every-cycle", CLI_FLAG, &o.every_cycle, 0, 0, NULL,
+		 "the engine that skips nothing: the same figures, slowly"},
+		{"list", CLI_FLAG, &o.list, 0, 0, NULL, "the memories and patterns there are"},
+		{"yaml", CLI_FLAG, &o.yaml, 0, 0, NULL, "the memory's parameters as a file to edit and run"},
+		{"json", CLI_TEXT, &o.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
+		{"quiet", CLI_FLAG, &o.quiet, 0, 0, NULL, "no table, no progress"},
+		{0}};
+	if (cli_parse(&cli_dram, options, argc, argv, &o.trace, 1, &n_words, &helped, err) || helped)
+		return helped ? 0 : err->code;
+	if (check_usage(&o, err))
+		return err->code;
+	if (o.list)
+		return list_memories(err);
+	o.count = o.count == NOT_GIVEN ? DEFAULT_COUNT : o.count;
+	int rc = check_output(&o, err);
+	if (!rc)
+		rc = open_memory(&o, &memory, err);
+	if (!rc)
+		rc = o.yaml ? print_yaml(memory, err) : run_traffic(&o, memory, err);
+	npl_memory_close(memory);
+	return rc;
+}
+
+const struct cli_command cli_dram = {"dram", "TRACE|--pattern NAME [-n N] [--preset NAME]",
+				     "a memory alone, under a trace of requests or a pattern", dram_main};

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The requests of a trace, line by line (npulab/traffic.h has the form). What is wrong is named by line. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "traffic_impl.h"
+
+enum { BUFFER_BYTES = 1 << 16, SHOWN = 40 /* characters of what is wrong */ };
+
+struct trace {
+	const char *path;
+	struct trace_input *input;
+	const char *problem; /* in reading, behind what is in the buffer */
+	bool ended;
+	uint64_t line, requests, last_cycle;
+	uint64_t access_bytes, capacity_bytes;
+	size_t at, have;
+	char buffer[BUFFER_BYTES];
+};
+
+struct word {
+	const char *at;
+	size_t length;
+};
+
+int trace_open(const char *path, const struct npl_memory_info *memory, struct trace **trace, struct npl_err *err)
+{
+	struct trace *t = calloc(1, sizeof *t);
+	const char *shown = strcmp(path, "-") ? path : "standard input";
+	char *copy = strdup(shown);
+	if (!t || !copy) {
+		free(t);
+		free(copy);
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", shown);
+	}
+	t->path = copy;
+	t->access_bytes = traffic_access_bytes(memory);
+	t->capacity_bytes = memory->capacity_bytes;
+	if (trace_input_open(path, shown, &t->input, err)) {
+		trace_close(t);
+		return err->code;
+	}
+	*trace = t;
+	return 0;
+}
+
+void trace_close(struct trace *t)
+{
+	if (!t)
+		return;
+	trace_input_close(t->input);
+	free((char *)t->path);
+	free(t);
+}
+
+static int no_request(const struct trace *t, const char *what, struct word word, struct npl_err *err)
+{
+	int shown = word.length < SHOWN ? (int)word.length : SHOWN;
+	return npl_fail(err, NPL_EINPUT, "%s:%" PRIu64 ": %s '%.*s%s', expected '0xADDRESS READ|WRITE CYCLE'", t->path,
+			t->line, what, shown, word.at, word.length > SHOWN ? "..." : "");
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* Moves *at to the word's end. Empty at the end of the line or before a comment. */
+static struct word next_word(const char **at, const char *end)
+{
+	struct word word;
+	while (*at < end && is_blank(**at))
+		++*at;
+	word.at = *at;
+	while (*at < end && !is_blank(**at) && **at != '#')
+		++*at;
+	word.length = (size_t)(*at - word.at);
+	return word;
+}
+
+/* One more than the digit's value; 0: no digit. */
+static const unsigned char digit_of[256] = {
+	['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
+
+/* 0x and hexadecimal digits, as much as 64 bits hold. */
+static bool read_address(struct word word, uint64_t *address)
+{
+	uint64_t value = 0;
+	if (word.length < 3 || word.at[0] != '0' || (word.at[1] != 'x' && word.at[1] != 'X'))
+		return false;
+	for (size_t i = 2; i < word.length; i++) {
+		const unsigned digit = digit_of[(unsigned char)word.at[i]];
+		if (!digit || value >> 60)
+			return false;
+		value = value << 4 | (digit - 1);
+	}
+	*address = value;
+	return true;
+}
+
+static bool read_cycle(struct word word, uint64_t *cycle)
+{
+	uint64_t value = 0;
+	for (size_t i = 0; i < word.length; i++) {
+		if (word.at[i] < '0' || word.at[i] > '9')
+			return false;
+		value = 10 * value + (unsigned)(word.at[i] - '0');
+		if (value > NPL_TRACE_MAX_CYCLE)
+			return false;
+	}
+	*cycle = value;
+	return word.length > 0;
+}
+
+static bool read_direction(struct word word, bool *is_write)
+{
+	*is_write = word.length == 5;
+	if (*is_write)
+		return !memcmp(word.at, "WRITE", 5) || !memcmp(word.at, "write", 5);
+	return word.length == 4 && (!memcmp(word.at, "READ", 4) || !memcmp(word.at, "read", 4));
+}
+
+static int read_request(struct trace *t, const char *at, const char *end, bool any_order, bool *found,
+			struct npl_traffic_request *request, struct npl_err *err)
+{
+	struct word address = next_word(&at, end);
+	*found = address.length > 0;
+	if (!*found)
+		return 0;
+	struct word direction = next_word(&at, end), cycle = next_word(&at, end), more = next_word(&at, end);
+	if (!read_address(address, &request->address))
+		return no_request(t, "the address is", address, err);
+	if (!read_direction(direction, &request->is_write))
+		return no_request(t, "the operation is", direction, err);
+	if (!cycle.length)
+		return no_request(t, "there is no cycle after", direction, err);
+	if (!read_cycle(cycle, &request->cycle))
+		return npl_fail(err, NPL_EINPUT,
+				"%s:%" PRIu64 ": the cycle is '%.*s', expected a whole number from 0 to %" PRIu64,
+				t->path, t->line, cycle.length < SHOWN ? (int)cycle.length : SHOWN, cycle.at,
+				NPL_TRACE_MAX_CYCLE);
+	if (more.length)
+		return no_request(t, "after the cycle comes", more, err);
+	const uint64_t mask = t->access_bytes - 1;
+	request->address -= t->access_bytes & mask ? request->address % t->access_bytes : request->address & mask;
+	if (request->address >= t->capacity_bytes || t->capacity_bytes - request->address < t->access_bytes)
+		return npl_fail(err, NPL_EINPUT,
+				"%s:%" PRIu64 ": address %.*s is beyond the memory, expected less than 0x%" PRIx64,
+				t->path, t->line, (int)address.length, address.at, t->capacity_bytes);
+	if (request->cycle < t->last_cycle && !any_order)
+		return npl_fail(err, NPL_EINPUT,
+				"%s:%" PRIu64 ": cycle %" PRIu64 " after cycle %" PRIu64
+				", expected cycles that do not go down",
+				t->path, t->line, request->cycle, t->last_cycle);
+	t->last_cycle = request->cycle;
+	return 0;
+}
+
+static void fill(struct trace *t)
+{
+	size_t n;
+	memmove(t->buffer, t->buffer + t->at, t->have - t->at);
+	t->have -= t->at;
+	t->at = 0;
+	trace_input_read(t->input, t->buffer + t->have, BUFFER_BYTES - t->have, &n, &t->problem);
+	t->have += n;
+	t->ended = t->problem || t->have < BUFFER_BYTES;
+}
+
+/* The bytes of the next line; *begin is NULL at the end. */
+static int next_line(struct trace *t, const char **begin, const char **end, struct npl_err *err)
+{
+	*end = memchr(t->buffer + t->at, '\n', t->have - t->at);
+	if (!*end && !t->ended) {
+		fill(t);
+		*end = memchr(t->buffer, '\n', t->have);
+	}
+	*begin = t->buffer + t->at;
+	if (!*end && t->problem)
+		return npl_fail(err, NPL_EINPUT, "%s:%" PRIu64 ": cannot be read on: %s", t->path, t->line + 1,
+				t->problem);
+	const bool is_last = !*end;
+	*end = is_last ? t->buffer + t->have : *end;
+	if (*end - *begin > NPL_TRACE_LINE)
+		return npl_fail(err, NPL_EINPUT, "%s:%" PRIu64 ": the line is too long, expected at most %d bytes",
+				t->path, t->line + 1, NPL_TRACE_LINE);
+	if (is_last && *begin == *end)
+		*begin = NULL;
+	else
+		t->line++;
+	t->at = (size_t)(*end - t->buffer) + !is_last;
+	return 0;
+}
+
+int trace_next(struct trace *t, bool any_order, struct npl_traffic_request *request, int room, int *n,
+	       struct npl_err *err)
+{
+	for (*n = 0; *n < room;) {
+		const char *begin, *end;
+		bool found;
+		if (next_line(t, &begin, &end, err))
+			return err->code;
+		if (!begin)
+			break;
+		if (read_request(t, begin, end, any_order, &found, &request[*n], err))
+			return err->code;
+		*n += found;
+	}
+	t->requests += (uint64_t)*n;
+	if (!t->requests)
+		return npl_fail(err, NPL_EINPUT,
+				"%s: there is no request in it, expected lines '0xADDRESS READ|WRITE CYCLE'", t->path);
+	return 0;
+}

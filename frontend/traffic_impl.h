@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Inside npulab/traffic.h: the bytes of a trace, its requests, the patterns, and latencies.
+ *
+ *     trace_input.c       a file's bytes, plain or out of gzip
+ *     trace_reader.c      lines of them as requests
+ *     traffic_pattern.c   requests out of nothing
+ *     traffic_latency.c   how long they took
+ *     traffic_run.c       all of them through a memory */
+#ifndef NPULAB_FRONTEND_TRAFFIC_IMPL_H
+#define NPULAB_FRONTEND_TRAFFIC_IMPL_H
+
+#include "npulab/traffic.h"
+
+#define TRAFFIC_LINE_BYTES 64 /* of an access, where the memory does not say */
+
+/* Bytes that a request of this memory moves. */
+static inline uint64_t traffic_access_bytes(const struct npl_memory_info *memory)
+{
+	return memory->access_bytes ? memory->access_bytes : TRAFFIC_LINE_BYTES;
+}
+
+struct trace_input;
+/* Messages begin with `shown`. */
+int trace_input_open(const char *path, const char *shown, struct trace_input **input, struct npl_err *err);
+void trace_input_close(struct trace_input *input); /* accepts NULL */
+/* The next `room` bytes or as many as there are. A failure is told in *problem, after the bytes before it, and is the end; so is
+ * *n = 0. */
+void trace_input_read(struct trace_input *input, char *to, size_t room, size_t *n, const char **problem);
+
+struct trace;
+int trace_open(const char *path, const struct npl_memory_info *memory, struct trace **trace, struct npl_err *err);
+void trace_close(struct trace *trace); /* accepts NULL */
+int trace_next(struct trace *trace, bool any_order, struct npl_traffic_request *request, int room, int *n,
+	       struct npl_err *err);
+
+struct pattern {
+	uint64_t (*line)(struct pattern *pattern, uint64_t i, bool *is_write);
+	uint64_t i, n, access_bytes;
+	uint64_t lines, mask; /* that there are; mask: lines - 1 where that is a power of two, else 0 */
+	uint64_t tile_lines, tile, random;
+};
+int pattern_open(const char *name, int64_t n, const struct npl_memory_info *memory, struct pattern *pattern,
+		 struct npl_err *err);
+void pattern_next(struct pattern *pattern, struct npl_traffic_request *request, int room, int *n);
+
+/* How often each latency was seen: every one by itself below EXACT, then in ranges of less than a thousandth. */
+enum { LATENCY_EXACT_BITS = 20, LATENCY_RANGE_BITS = 10 };
+#define LATENCY_EXACT  (UINT64_C(1) << LATENCY_EXACT_BITS)
+#define LATENCY_RANGES ((size_t)(64 - LATENCY_EXACT_BITS) << LATENCY_RANGE_BITS)
+
+__extension__ typedef unsigned __int128 latency_sum;
+
+struct latencies {
+	uint64_t *count, *range; /* LATENCY_EXACT and LATENCY_RANGES of them */
+	uint64_t max;
+	latency_sum long_sum; /* of those from LATENCY_EXACT on: the sum of the others follows from the counts */
+};
+int latencies_open(struct latencies *latencies, struct npl_err *err);
+void latencies_close(struct latencies *latencies);
+void latencies_add_long(struct latencies *latencies, uint64_t cycles);
+/* Of n_sets sets together. */
+struct npl_latency latencies_of(const struct latencies *sets, int n_sets);
+
+static inline void latencies_add(struct latencies *latencies, uint64_t cycles)
+{
+	if (__builtin_expect(cycles > latencies->max, 0))
+		latencies->max = cycles;
+	if (cycles < LATENCY_EXACT)
+		latencies->count[cycles]++;
+	else
+		latencies_add_long(latencies, cycles);
+}
+
+#endif

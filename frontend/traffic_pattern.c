@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Patterns of requests: streams, tiles, random lines. They are those that the simulators whose figures stand in
+ * published/dram.csv were given (the file tells their rules), with lines of the memory's access and in all of a memory that has less
+ * than 4 GiB; tile64k is ours. */
+#include <string.h>
+
+#include "npulab/text.h"
+#include "traffic_impl.h"
+
+__extension__ typedef unsigned __int128 wide;
+
+#define SPAN_BYTES   (UINT64_C(1) << 32)
+#define KIB          UINT64_C(1024)
+#define COPY_BYTES   (256 * KIB * KIB + 64 * KIB) /* from what is read to what is written */
+#define TRIAD_BYTES  (256 * KIB * KIB + 24 * KIB) /* from one array to the next */
+#define STRIDE_BYTES (64 * KIB)
+
+static uint64_t lines_of(const struct pattern *p, uint64_t bytes)
+{
+	return bytes / p->access_bytes;
+}
+
+/* Knuth's generator (MMIX); its highest bits pick the line. */
+static uint64_t random_line(struct pattern *p)
+{
+	p->random = p->random * 6364136223846793005u + 1442695040888963407u;
+	return (uint64_t)((wide)p->random * p->lines >> 64);
+}
+
+static uint64_t stream_rd(struct pattern *p, uint64_t i, bool *is_write)
+{
+	(void)p, (void)is_write;
+	return i;
+}
+
+static uint64_t stream_wr(struct pattern *p, uint64_t i, bool *is_write)
+{
+	(void)p;
+	*is_write = true;
+	return i;
+}
+
+static uint64_t copy(struct pattern *p, uint64_t i, bool *is_write)
+{
+	*is_write = i % 2;
+	return i / 2 + (i % 2) * lines_of(p, COPY_BYTES);
+}
+
+static uint64_t triad(struct pattern *p, uint64_t i, bool *is_write)
+{
+	*is_write = i % 3 == 2;
+	return i / 3 + (i % 3) * lines_of(p, TRIAD_BYTES);
+}
+
+static uint64_t tile(struct pattern *p, uint64_t i, bool *is_write)
+{
+	const uint64_t at = i % p->tile_lines;
+	(void)is_write;
+	if (at == 0) {
+		p->tile = random_line(p);
+		p->tile -= p->tile % p->tile_lines;
+	}
+	return p->tile + at;
+}
+
+static uint64_t random_rd(struct pattern *p, uint64_t i, bool *is_write)
+{
+	(void)i, (void)is_write;
+	return random_line(p);
+}
+
+/* When it has come round, it goes on a line further. */
+static uint64_t stride64k(struct pattern *p, uint64_t i, bool *is_write)
+{
+	const uint64_t line = i * lines_of(p, STRIDE_BYTES);
+	(void)is_write;
+	return line % p->lines + line / p->lines;
+}
+
+const struct npl_traffic_pattern npl_traffic_patterns[] = {
+	{"stream_rd", "reads, one line after the other"},
+	{"stream_wr", "writes, one line after the other"},
+	{"copy", "a line read, then one written 256 MiB + 64 KiB further on"},
+	{"triad", "two lines read, one written, each 256 MiB + 24 KiB further on than the one before"},
+	{"tile2k", "reads of 2 KiB each, at random places"},
+	{"tile64k", "reads of 64 KiB each, at random places: weight tiles of the TPU"},
+	{"random_rd", "reads of random lines"},
+	{"stride64k", "reads of a line every 64 KiB"},
+	{0},
+};
+
+/* In the order of npl_traffic_patterns. */
+static const struct {
+	uint64_t (*line)(struct pattern *pattern, uint64_t i, bool *is_write);
+	uint64_t tile_bytes;
+} rules[] = {{stream_rd, 0},  {stream_wr, 0},   {copy, 0},      {triad, 0},
+	     {tile, 2 * KIB}, {tile, 64 * KIB}, {random_rd, 0}, {stride64k, 0}};
+#define PATTERNS ((int)(sizeof rules / sizeof *rules))
+
+_Static_assert(sizeof npl_traffic_patterns / sizeof *npl_traffic_patterns == sizeof rules / sizeof *rules + 1,
+	       "every pattern has a name and a rule");
+
+int pattern_open(const char *name, int64_t n, const struct npl_memory_info *memory, struct pattern *p,
+		 struct npl_err *err)
+{
+	const char *names[PATTERNS];
+	const uint64_t span = memory->capacity_bytes < SPAN_BYTES ? memory->capacity_bytes : SPAN_BYTES;
+	int found = -1;
+	for (int i = 0; i < PATTERNS; i++) {
+		names[i] = npl_traffic_patterns[i].name;
+		found = strcmp(name, names[i]) ? found : i;
+	}
+	if (found < 0)
+		return npl_fail(err, NPL_EINPUT, "there is no pattern '%s'; the nearest is '%s'", name,
+				npl_nearest(name, names, PATTERNS));
+	if (n < 1 || n > NPL_TRAFFIC_MAX_COUNT)
+		return npl_fail(err, NPL_EINPUT, "%s: %lld requests, expected 1 to %lld", name, (long long)n,
+				(long long)NPL_TRAFFIC_MAX_COUNT);
+	*p = (struct pattern){
+		.line = rules[found].line, .n = (uint64_t)n, .access_bytes = traffic_access_bytes(memory), .random = 1};
+	p->lines = lines_of(p, span);
+	if (!p->lines)
+		return npl_fail(err, NPL_EINPUT, "%s: the memory has %llu bytes, expected room for an access of %llu",
+				memory->name, (unsigned long long)memory->capacity_bytes,
+				(unsigned long long)p->access_bytes);
+	p->mask = p->lines & (p->lines - 1) ? 0 : p->lines - 1;
+	p->tile_lines = lines_of(p, rules[found].tile_bytes) ? lines_of(p, rules[found].tile_bytes) : 1;
+	return 0;
+}
+
+void pattern_next(struct pattern *p, struct npl_traffic_request *request, int room, int *n)
+{
+	*n = p->n - p->i < (uint64_t)room ? (int)(p->n - p->i) : room;
+	for (int k = 0; k < *n; k++) {
+		request[k] = (struct npl_traffic_request){0};
+		uint64_t line = p->line(p, p->i++, &request[k].is_write);
+		line = p->lines - 1 == p->mask ? line & p->mask : line % p->lines;
+		request[k].address = line * p->access_bytes;
+	}
+}

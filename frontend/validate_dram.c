@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The DRAM model beside two simulators (published/dram.csv has their versions and the patterns): Ramulator 2.1's cycles and
+ * DRAMsim3's energy are judged; DRAMsim3's cycles stand beside. And what bandwidth is left of the
+ * peak for the TPU's weight tiles, and for streams where DDR4's bank groups are in their way. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npulab/traffic.h"
+#include "npulab/validate.h"
+
+#define MACHINE "dram"
+
+enum { REQUESTS = 100000, CASE_NAME = 60 };
+
+struct outcome {
+	double peak_bytes_per_second, group_share; /* group_share: of the peak, that one bank group can have */
+	struct npl_traffic_result result;
+	struct npl_traffic_figures figures;
+};
+
+/* A parameter by its key. */
+static double setting(const struct npl_param_value *value, int n, const char *key)
+{
+	for (int i = 0; i < n; i++)
+		if (!strcmp(value[i].key, key))
+			return strtod(value[i].value, NULL);
+	return NAN;
+}
+
+/* The clocks of a burst over those from one to the next of the group. */
+static int find_group_share(const struct npl_memory *memory, struct outcome *outcome, struct npl_err *err)
+{
+	struct npl_arena arena = {0};
+	const struct npl_param_value *value;
+	int n, rc = npl_memory_settings(memory, &arena, &value, &n);
+	if (!rc)
+		outcome->group_share = setting(value, n, "organisation.burst_length") /
+				       setting(value, n, "clock.transfers") / setting(value, n, "timing.tCCD_L");
+	npl_arena_free(&arena);
+	return rc ? npl_fail(err, NPL_ENOMEM, "out of memory") : 0;
+}
+
+static int run_pattern(const char *preset, const struct npl_memory_options *options, const char *pattern,
+		       struct outcome *outcome, struct npl_err *err)
+{
+	struct npl_memory *memory = NULL;
+	struct npl_traffic *traffic = NULL;
+	int rc = npl_memory_open(preset, options, &memory, err);
+	if (!rc)
+		rc = npl_traffic_open_pattern(pattern, REQUESTS, npl_memory_info(memory), &traffic, err);
+	if (!rc)
+		rc = npl_traffic_run(memory, traffic, NULL, &outcome->result, err);
+	if (!rc) {
+		npl_traffic_figures_of(memory, &outcome->result, &outcome->figures);
+		outcome->peak_bytes_per_second = npl_memory_info(memory)->peak_bytes_per_second;
+		rc = find_group_share(memory, outcome, err);
+	}
+	npl_traffic_close(traffic);
+	npl_memory_close(memory);
+	return rc;
+}
+
+static double cycles(const struct outcome *o)
+{
+	return (double)o->result.cycles;
+}
+
+static double energy(const struct outcome *o)
+{
+	return o->figures.energy_j;
+}
+
+/* Of the parts whose names end so. */
+static double parts(const struct outcome *o, const char *end)
+{
+	double joules = 0;
+	for (int i = 0; i < o->result.n_energy; i++) {
+		const char *part = o->result.energy[i].part;
+		const size_t length = strlen(part), tail = strlen(end);
+		if (length >= tail && !strcmp(part + length - tail, end))
+			joules += o->figures.joules[i];
+	}
+	return joules;
+}
+
+static double activate_energy(const struct outcome *o)
+{
+	return parts(o, "activate");
+}
+
+static double read_energy(const struct outcome *o)
+{
+	return parts(o, "read");
+}
+
+static double write_energy(const struct outcome *o)
+{
+	return parts(o, "write");
+}
+
+static double refresh_energy(const struct outcome *o)
+{
+	return parts(o, "refresh");
+}
+
+static double background_energy(const struct outcome *o)
+{
+	return parts(o, "standby");
+}
+
+static double activates(const struct outcome *o)
+{
+	return (double)o->result.counters.activates;
+}
+
+static double refreshes(const struct outcome *o)
+{
+	return (double)o->result.counters.refreshes;
+}
+
+static double row_hit_rate(const struct outcome *o)
+{
+	return o->figures.row_hit_rate;
+}
+
+static double read_latency(const struct outcome *o)
+{
+	return o->result.read_latency.mean;
+}
+
+/* What both simulators tell has two rows. */
+static const struct {
+	const char *metric, *unit;
+	double (*of)(const struct outcome *outcome);
+} metrics[] = {
+	{"cycles", "cycles", cycles},
+	{"dramsim3_cycles", "cycles", cycles},
+	{"energy", "J", energy},
+	{"activate_energy", "J", activate_energy},
+	{"read_energy", "J", read_energy},
+	{"write_energy", "J", write_energy},
+	{"refresh_energy", "J", refresh_energy},
+	{"background_energy", "J", background_energy},
+	{"activates", "activates", activates},
+	{"dramsim3_activates", "activates", activates},
+	{"refreshes", "refreshes", refreshes},
+	{"dramsim3_refreshes", "refreshes", refreshes},
+	{"row_hit_rate", "fraction", row_hit_rate},
+	{"dramsim3_row_hit_rate", "fraction", row_hit_rate},
+	{"read_latency", "cycles", read_latency},
+	{"dramsim3_read_latency", "cycles", read_latency},
+};
+#define METRICS ((int)(sizeof metrics / sizeof *metrics))
+
+static const char *const patterns[] = {"stream_rd", "stream_wr", "copy", "triad", "tile2k", "random_rd", "stride64k"};
+#define PATTERNS ((int)(sizeof patterns / sizeof *patterns))
+
+static int validate_pattern(struct npl_validation *validation, const char *pattern, int channels, struct npl_err *err)
+{
+	struct outcome outcome;
+	char name[CASE_NAME];
+	snprintf(name, sizeof name, "%s, %s", pattern, channels == 1 ? "one channel" : "two channels");
+	int rc = run_pattern("ddr3-2133", &(struct npl_memory_options){.channels = channels}, pattern, &outcome, err);
+	for (int m = 0; m < METRICS && !rc; m++) {
+		const double model = metrics[m].of(&outcome);
+		if (!isnan(model)) /* a pattern without reads has no latency of them */
+			rc = npl_validation_set(validation, MACHINE, name, metrics[m].metric, metrics[m].unit, model,
+						err);
+	}
+	return rc;
+}
+
+/* Tiles at random places on the memory that the first TPU has for its weights: what the paper draws beside it is less than the
+ * peak, and more than that much less the model must not lose. */
+static int validate_tiles(struct npl_validation *validation, struct npl_err *err)
+{
+	static const char name[] = "64 KiB tiles, two channels";
+	struct outcome o;
+	int rc = run_pattern("ddr3-2133", &(struct npl_memory_options){.channels = 2}, "tile64k", &o, err);
+	if (rc)
+		return rc;
+	rc = npl_validation_set(validation, MACHINE, name, "bandwidth", "GiB/s", o.result.bytes_per_second / 0x1p30,
+				err);
+	if (rc)
+		return rc;
+	const struct npl_validation_row *paper = npl_validation_find(validation, MACHINE, name, "bandwidth");
+	const struct npl_validation_row lost = {
+		.case_name = name,
+		.metric = "lost_bandwidth",
+		.unit = "fraction",
+		.published = 1 - paper->published * 0x1p30 / o.peak_bytes_per_second,
+		.model = 1 - o.figures.peak_fraction,
+		.tolerance = 0,
+		.at_most = true,
+		.reference = "paper",
+		.source = paper->source,
+		.note = "of the peak, to refresh and to the way from row to row; published is derived from the bandwidth"};
+	return npl_validation_add(validation, MACHINE, &lost, err);
+}
+
+static int validate_bank_groups(struct npl_validation *validation, struct npl_err *err)
+{
+	struct outcome above, within;
+	const struct npl_memory_options over_columns = {.mapping = "row:rank:bank:bankgroup:column:channel"};
+	const struct npl_memory_options over_all = {.mapping = "bankgroup:row:rank:bank:column:channel"};
+	int rc = run_pattern("ddr4-2400", &over_columns, "stream_rd", &above, err);
+	if (!rc)
+		rc = run_pattern("ddr4-2400", &over_all, "stream_rd", &within, err);
+	if (!rc)
+		rc = npl_validation_set(validation, MACHINE, "DDR4-2400, groups over columns", "peak_fraction",
+					"fraction", above.figures.peak_fraction, err);
+	if (rc)
+		return rc;
+	const struct npl_validation_row bound = {.case_name = "DDR4-2400, in one group",
+						 .metric = "peak_fraction",
+						 .unit = "fraction",
+						 .published = within.group_share,
+						 .model = within.figures.peak_fraction,
+						 .tolerance = 0,
+						 .at_most = true,
+						 .reference = "JEDEC JESD79-4",
+						 .source = "DDR4-2400, one channel",
+						 .note = "a burst every tCCD_L: no controller can have more"};
+	return npl_validation_add(validation, MACHINE, &bound, err);
+}
+
+/* A memory has no settings but its file's. */
+static int refuse_sets(const struct npl_validate_options *options, struct npl_err *err)
+{
+	for (int s = 0; s < options->n_sets; s++)
+		if (!strncmp(options->set[s], MACHINE ".", strlen(MACHINE ".")))
+			return npl_fail(
+				err, NPL_EUSAGE,
+				"--set %s: memories are validated as their files have them; `npulab dram --preset "
+				"FILE` runs a changed one",
+				options->set[s]);
+	return 0;
+}
+
+int npl_validate_dram(struct npl_validation *validation, const struct npl_validate_options *options,
+		      struct npl_err *err);
+
+int npl_validate_dram(struct npl_validation *validation, const struct npl_validate_options *options,
+		      struct npl_err *err)
+{
+	int rc = refuse_sets(options, err);
+	if (!rc)
+		rc = npl_validation_load(validation, MACHINE, MACHINE ".csv", err);
+	for (int i = 0; i < 2 * PATTERNS && !rc; i++) {
+		if (options->progress)
+			options->progress(options->user, "dram", i, 2 * PATTERNS);
+		rc = validate_pattern(validation, patterns[i % PATTERNS], 1 + i / PATTERNS, err);
+	}
+	if (!rc)
+		rc = validate_tiles(validation, err);
+	return rc ? rc : validate_bank_groups(validation, err);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Links between chips: how many bytes of payload a second cross one, exactly, and how long a transfer takes.
+ *
+ *     plain           one bandwidth
+ *     pcie            PCI Express Base Specification, generations 1 to 6: lanes, line code, packets of at most payload_bytes
+ *     hypertransport  HyperTransport I/O Link Specification, or any other clocked parallel link: width, clock, packets
+ *
+ * What is behind a link may be slower than it; `limit_bytes_per_second` says so. Rates are ratios of integers, because 128 of
+ * 130 bits of a PCI Express lane are data. Both directions work at that rate at once, and know nothing of each other.
+ *
+ *     if (npl_link_model_of(&config.link, "tpu_v1: host_link", &model, &err)) ...
+ *     info->link.bytes_per_second = (double)model.rate.numerator / (double)model.rate.denominator;
+ *     cycles = npl_link_cycles(&model, bytes, &clock) + npl_link_latency_cycles(&model, &clock);
+ *
+ * A transfer is cut into packets of payload_bytes, the last one shorter, each with its overhead; payloads are whole 4-byte words,
+ * as in both specifications. Not modelled: what crosses a link beside data (acknowledgements, credits, skip sequences,
+ * HyperTransport's periodic CRC), read requests and credits that run out.
+ */
+#ifndef NPULAB_LINK_MODEL_H
+#define NPULAB_LINK_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "npulab/error.h"
+#include "npulab/memory.h"
+#include "npulab/params.h"
+
+enum npl_link_kind { NPL_LINK_PLAIN, NPL_LINK_PCIE, NPL_LINK_HYPERTRANSPORT };
+#define NPL_LINK_KINDS "plain pcie hypertransport"
+
+/* What a machine file says of a link; NPL_LINK_PARAMS reads it. A kind ignores the members that are not its own. */
+struct npl_link_config {
+	int kind;                       /* enum npl_link_kind */
+	int64_t bytes_per_second;       /* plain */
+	int64_t generation, lanes;      /* pcie */
+	int64_t clock_hz, width_bits;   /* hypertransport, */
+	int64_t transfers_per_clock;    /* of a bit */
+	int64_t payload_bytes;          /* not plain: of a full packet */
+	int64_t header_bytes;           /* not plain: of a packet, without what the link's own layers put around it */
+	int64_t limit_bytes_per_second; /* of what is behind the link; 0: none */
+	double latency_seconds;         /* before each transfer */
+};
+
+/* One direction of it. */
+struct npl_link_model {
+	struct npl_ratio line; /* lowest terms; bytes per second, packets' overhead included */
+	struct npl_ratio rate; /* bytes of payload per second of a long transfer: full packets, within the limit */
+	int64_t payload_bytes, overhead_bytes; /* of a full packet; plain: 0, there are none */
+	int64_t limit_bytes_per_second;
+	double latency_seconds;
+};
+
+/* NPL_EINPUT: parameters that no such link has; `where` opens the message. */
+int npl_link_model_of(const struct npl_link_config *config, const char *where, struct npl_link_model *model,
+		      struct npl_err *err);
+
+/* Bytes that a transfer puts on the line. */
+uint64_t npl_link_line_bytes(const struct npl_link_model *model, uint64_t bytes);
+/* Cycles that a transfer of so many bytes takes from the first to the last, rounded up: by the line or by the limit, whichever is the slower.
+ * Without the latency. */
+uint64_t npl_link_cycles(const struct npl_link_model *model, uint64_t bytes, const struct npl_hz *clock);
+uint64_t npl_link_latency_cycles(const struct npl_link_model *model, const struct npl_hz *clock);
+
+/* A link in use, on the clock of a machine. Transfers of one direction follow each other, each from the end of the one before to an
+ * exact fraction of a cycle; latencies overlap. Zeroed but for model and clock. */
+enum npl_link_direction { NPL_LINK_OUT, NPL_LINK_IN, NPL_LINK_DIRECTIONS };
+struct npl_link_port {
+	const struct npl_link_model *model;
+	struct npl_hz clock;
+	struct npl_link_way {
+		struct npl_link_stage {
+			uint64_t cycle, part; /* taken up to this cycle and so much of the next (link.c has the unit) */
+		} line, behind;               /* the line; what has the limit */
+		uint64_t transfers, bytes;
+	} way[NPL_LINK_DIRECTIONS];
+};
+/* Asks at boundary `now` (never less than before in this direction) for a transfer; returns the boundary at which its last byte is there. */
+uint64_t npl_link_transfer(struct npl_link_port *port, enum npl_link_direction direction, uint64_t now, uint64_t bytes);
+
+/* Entries of a machine's schema (params.h) for a struct npl_link_config that is `member` of `type`: KEY.kind, KEY.generation... Defaults
+ * are texts. */
+#define NPL_LINK_PARAM(key, name, what, type, member, field, otherwise, min, max, unit, help, choices)                 \
+	{                                                                                                              \
+		key "." name, what, offsetof(type, member.field), otherwise, min, max, unit, help, choices             \
+	}
+#define NPL_LINK_PARAMS(key, type, member, kind_is, generation_is, lanes_is, payload_is, header_is, rate_is, limit_is, \
+			latency_is)                                                                                    \
+	NPL_LINK_PARAM(key, "kind", NPL_PARAM_CHOICE, type, member, kind, kind_is, 0, 0, "", "of link",                \
+		       NPL_LINK_KINDS),                                                                                \
+		NPL_LINK_PARAM(key, "generation", NPL_PARAM_INT, type, member, generation, generation_is, 1, 6, "",    \
+			       "pcie: 1 to 6", NULL),                                                                  \
+		NPL_LINK_PARAM(key, "lanes", NPL_PARAM_INT, type, member, lanes, lanes_is, 1, 32, "lanes", "pcie",     \
+			       NULL),                                                                                  \
+		NPL_LINK_PARAM(key, "clock_hz", NPL_PARAM_INT, type, member, clock_hz, "1000000000", 1000, 1e11, "Hz", \
+			       "hypertransport", NULL),                                                                \
+		NPL_LINK_PARAM(key, "width_bits", NPL_PARAM_INT, type, member, width_bits, "16", 1, 1024, "bits",      \
+			       "hypertransport, of one direction", NULL),                                              \
+		NPL_LINK_PARAM(key, "transfers_per_clock", NPL_PARAM_INT, type, member, transfers_per_clock, "2", 1,   \
+			       16, "bits", "hypertransport, of one wire", NULL),                                       \
+		NPL_LINK_PARAM(key, "payload_bytes", NPL_PARAM_INT, type, member, payload_bytes, payload_is, 4, 65536, \
+			       "bytes", "not plain: data of a full packet", NULL),                                     \
+		NPL_LINK_PARAM(key, "header_bytes", NPL_PARAM_INT, type, member, header_bytes, header_is, 0, 256,      \
+			       "bytes", "not plain: header of a packet", NULL),                                        \
+		NPL_LINK_PARAM(key, "bytes_per_second", NPL_PARAM_INT, type, member, bytes_per_second, rate_is, 0,     \
+			       1e15, "bytes/s", "plain", NULL),                                                        \
+		NPL_LINK_PARAM(key, "limit_bytes_per_second", NPL_PARAM_INT, type, member, limit_bytes_per_second,     \
+			       limit_is, 0, 1e15, "bytes/s", "of what is behind the link, not plain; 0: none", NULL),  \
+		NPL_LINK_PARAM(key, "latency_seconds", NPL_PARAM_DOUBLE, type, member, latency_seconds, latency_is, 0, \
+			       1, "s", "before each transfer", NULL)
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ratios of integers, for clocks and rates that must meet without rounding. */
+#ifndef NPULAB_RATIO_H
+#define NPULAB_RATIO_H
+
+#include <stdint.h>
+
+struct npl_ratio {
+	int64_t numerator, denominator;
+};
+
+/* Hertz: 3,200,000,000 / 3 is the clock of DDR3-2133. */
+struct npl_hz {
+	int64_t numerator, denominator;
+};
+
+/* The greatest common divisor of two numbers, both at least 0. */
+static inline int64_t npl_gcd(int64_t a, int64_t b)
+{
+	while (b) {
+		int64_t rest = a % b;
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* Boundary t of the clock `from` is an instant: the boundary of the clock `to` that is the first at or after it; the last at
+ * or before it. */
+uint64_t npl_hz_ceil(uint64_t t, const struct npl_hz *from, const struct npl_hz *to);
+uint64_t npl_hz_floor(uint64_t t, const struct npl_hz *from, const struct npl_hz *to);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * DMA engines (npulab/dma.h). Each engine goes through its ring of jobs with three indices that only grow: jobs up to `taken` are gone, those
+ * up to `done` have completed, those up to `issued` have asked for all their accesses, those up to `pushed` are there. */
+#include "npulab/dma.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define MAX_ENGINES 64
+#define MAX_QUEUE   (1 << 20)
+
+struct job {
+	struct npl_dma_descriptor what; /* counts at least 1, gapless rows joined */
+	uint64_t under_way;             /* accesses asked for and not completed */
+	uint64_t done;                  /* boundary */
+};
+
+struct engine {
+	struct job *ring;
+	uint64_t taken, done, issued, pushed;
+	uint64_t under_way; /* accesses of all jobs */
+	/* The next access, and where its job is: row and plane, bytes of the row that are left from it on. */
+	struct npl_memory_request next;
+	bool has_next;
+	uint64_t row, plane, left;
+	struct npl_dma_counters count;
+};
+
+struct npl_dma {
+	struct npl_memory *memory;
+	struct npl_dma_config config;
+	uint64_t unit, unit_mask; /* accesses are cut at its multiples; 0: nowhere. Mask: of a power of two, else 0 */
+	uint64_t ring_mask;
+	uint64_t cycle, in_turn; /* accesses pushed in this cycle */
+	uint64_t asked;          /* accesses, ever */
+	uint64_t untaken;        /* completions of all engines */
+	int turn, engines;
+	struct engine engine[];
+};
+
+enum obstacle { NOTHING_TO_ASK, REFUSED, OUT_OF_TURNS };
+
+static int check(const struct npl_dma_config *c, struct npl_err *err)
+{
+	if (c->engines < 1 || c->engines > MAX_ENGINES || c->queue < 1 || c->queue > MAX_QUEUE)
+		return npl_fail(err, NPL_EINPUT,
+				"DMA: expected 1 to %d engines with queues of 1 to %d descriptors, got %" PRId64
+				" and %" PRId64,
+				MAX_ENGINES, MAX_QUEUE, c->engines, c->queue);
+	if (c->outstanding < 0 || c->accesses_per_cycle < 0 || c->burst_bytes < 0)
+		return npl_fail(err, NPL_EINPUT,
+				"DMA: %" PRId64 " accesses under way, %" PRId64 " per cycle, bursts of %" PRId64
+				" bytes: expected no negative number",
+				c->outstanding, c->accesses_per_cycle, c->burst_bytes);
+	return 0;
+}
+
+int npl_dma_open(struct npl_memory *memory, const struct npl_dma_config *config, struct npl_dma **dma,
+		 struct npl_err *err)
+{
+	*dma = NULL;
+	if (check(config, err))
+		return err->code;
+	struct npl_dma *d = calloc(1, sizeof *d + (size_t)config->engines * sizeof *d->engine);
+	if (!d)
+		return npl_fail(err, NPL_ENOMEM, "DMA: out of memory");
+	d->memory = memory;
+	d->config = *config;
+	d->unit = npl_memory_info(memory)->access_bytes;
+	if (!d->unit)
+		d->unit = (uint64_t)config->burst_bytes;
+	if (d->unit && !(d->unit & (d->unit - 1)))
+		d->unit_mask = d->unit - 1;
+	while (d->ring_mask + 1 < (uint64_t)config->queue)
+		d->ring_mask = 2 * d->ring_mask + 1;
+	d->engines = (int)config->engines;
+	for (int i = 0; i < d->engines; i++) {
+		d->engine[i].ring = calloc((size_t)d->ring_mask + 1, sizeof *d->engine[i].ring);
+		if (!d->engine[i].ring) {
+			npl_dma_close(d);
+			return npl_fail(err, NPL_ENOMEM, "DMA: out of memory");
+		}
+	}
+	*dma = d;
+	return 0;
+}
+
+void npl_dma_close(struct npl_dma *dma)
+{
+	for (int i = 0; dma && i < dma->engines; i++)
+		free(dma->engine[i].ring);
+	free(dma);
+}
+
+void npl_dma_reset(struct npl_dma *dma)
+{
+	npl_memory_reset(dma->memory);
+	dma->cycle = dma->in_turn = dma->asked = dma->untaken = 0;
+	dma->turn = 0;
+	for (int i = 0; i < dma->engines; i++)
+		dma->engine[i] = (struct engine){.ring = dma->engine[i].ring};
+}
+
+static struct job *job_at(const struct npl_dma *dma, const struct engine *e, uint64_t index)
+{
+	return &e->ring[index & dma->ring_mask];
+}
+
+/* Jobs complete in order: those at the front whose accesses have all been answered. */
+static void settle(struct npl_dma *dma, struct engine *e, uint64_t cycle)
+{
+	while (e->done < e->issued && !job_at(dma, e, e->done)->under_way) {
+		job_at(dma, e, e->done++)->done = cycle;
+		e->count.descriptors++;
+		dma->untaken++;
+	}
+}
+
+static uint64_t up_to_cut(const struct npl_dma *dma, uint64_t address, uint64_t left)
+{
+	if (!dma->unit)
+		return left;
+	uint64_t room = dma->unit - (dma->unit_mask ? address & dma->unit_mask : address % dma->unit);
+	return room < left ? room : left;
+}
+
+/* From the present row and what is left of it to the next access, on to the next job where there is none. */
+static void find_next(struct npl_dma *dma, struct engine *e)
+{
+	e->has_next = false;
+	while (e->issued < e->pushed) {
+		const struct npl_dma_descriptor *d = &job_at(dma, e, e->issued)->what;
+		if (!e->left && d->row_bytes && e->plane < d->count[1]) { /* a row begins */
+			e->next.address = d->address + e->row * (uint64_t)d->stride[0] +
+					  e->plane * (uint64_t)d->stride[1];
+			e->left = d->row_bytes;
+			if (++e->row == d->count[0]) {
+				e->row = 0;
+				e->plane++;
+			}
+		}
+		if (e->left) {
+			e->next.bytes = up_to_cut(dma, e->next.address, e->left);
+			e->next.is_write = d->is_write;
+			e->next.tag = (e->issued & dma->ring_mask) * MAX_ENGINES + (uint64_t)(e - dma->engine);
+			e->has_next = true;
+			return;
+		}
+		e->issued++;
+		e->row = e->plane = 0;
+	}
+}
+
+static void ask(struct npl_dma *dma, struct engine *e)
+{
+	const struct npl_memory_request *r = &e->next;
+	npl_memory_push(dma->memory, r);
+	job_at(dma, e, e->issued)->under_way++;
+	e->under_way++;
+	*(r->is_write ? &e->count.writes : &e->count.reads) += 1;
+	*(r->is_write ? &e->count.written_bytes : &e->count.read_bytes) += r->bytes;
+	e->left -= r->bytes;
+	e->next.address += r->bytes;
+	find_next(dma, e);
+}
+
+/* Asks for all that the memory takes now. */
+static enum obstacle ask_all(struct npl_dma *dma)
+{
+	const uint64_t now = npl_memory_now(dma->memory), limit = (uint64_t)dma->config.accesses_per_cycle;
+	const uint64_t under_way = (uint64_t)dma->config.outstanding;
+	bool refused = false;
+	if (dma->cycle != now) {
+		dma->cycle = now;
+		dma->in_turn = 0;
+	}
+	for (int tried = 0, i = dma->turn; tried < dma->engines; tried++) {
+		struct engine *e = &dma->engine[i];
+		i = i + 1 == dma->engines ? 0 : i + 1;
+		if (!e->has_next || (under_way && e->under_way == under_way))
+			continue;
+		if (limit && dma->in_turn == limit)
+			return OUT_OF_TURNS;
+		if (!npl_memory_can_accept(dma->memory, &e->next)) {
+			refused = true;
+			continue;
+		}
+		ask(dma, e);
+		dma->asked++;
+		dma->in_turn++;
+		dma->turn = i;
+		refused = false; /* a push may make room: a read of what waits to be written is answered from there */
+		tried = -1;
+	}
+	return refused ? REFUSED : NOTHING_TO_ASK;
+}
+
+/* Takes what the memory has answered by now; false when there was nothing. */
+static bool take_answers(struct npl_dma *dma)
+{
+	struct npl_memory_completion answer;
+	bool any = false;
+	while (npl_memory_completed(dma->memory, &answer)) {
+		struct engine *e = &dma->engine[answer.tag % MAX_ENGINES];
+		e->ring[answer.tag / MAX_ENGINES].under_way--;
+		e->under_way--;
+		settle(dma, e, answer.cycle);
+		any = true;
+	}
+	return any;
+}
+
+bool npl_dma_can_push(const struct npl_dma *dma, int engine)
+{
+	const struct engine *e = &dma->engine[engine];
+	return e->pushed - e->taken < (uint64_t)dma->config.queue;
+}
+
+void npl_dma_push(struct npl_dma *dma, int engine, const struct npl_dma_descriptor *descriptor)
+{
+	struct engine *e = &dma->engine[engine];
+	struct job *job = job_at(dma, e, e->pushed++);
+	struct npl_dma_descriptor *d = &job->what;
+	*job = (struct job){.what = *descriptor};
+	for (int i = 0; i < 2; i++)
+		if (!d->count[i])
+			d->count[i] = 1;
+	if (d->count[0] == 1) {
+		d->count[0] = d->count[1];
+		d->stride[0] = d->stride[1];
+		d->count[1] = 1;
+	}
+	while (d->count[0] > 1 && d->stride[0] == (int64_t)d->row_bytes) {
+		d->row_bytes *= d->count[0];
+		d->count[0] = d->count[1];
+		d->stride[0] = d->stride[1];
+		d->count[1] = 1;
+	}
+	if (!e->has_next) {
+		find_next(dma, e);
+		settle(dma, e, npl_memory_now(dma->memory));
+	}
+}
+
+void npl_dma_step(struct npl_dma *dma)
+{
+	npl_dma_advance(dma, npl_memory_now(dma->memory) + 1, false);
+}
+
+void npl_dma_advance(struct npl_dma *dma, uint64_t until, bool stop)
+{
+	while (!(stop && dma->untaken)) {
+		uint64_t now = npl_memory_now(dma->memory), asked = dma->asked;
+		if (now >= until)
+			return;
+		enum obstacle obstacle = ask_all(dma);
+		if (dma->asked > asked && take_answers(dma))
+			continue;
+		npl_memory_advance(dma->memory, obstacle == OUT_OF_TURNS ? now + 1 : until,
+				   NPL_MEMORY_COMPLETION | (obstacle == REFUSED ? NPL_MEMORY_ROOM : 0));
+		take_answers(dma);
+	}
+}
+
+bool npl_dma_completed(struct npl_dma *dma, int engine, struct npl_memory_completion *completion)
+{
+	struct engine *e = &dma->engine[engine];
+	if (e->taken == e->done)
+		return false;
+	const struct job *job = job_at(dma, e, e->taken++);
+	*completion = (struct npl_memory_completion){job->done, job->what.tag};
+	dma->untaken--;
+	return true;
+}
+
+uint64_t npl_dma_pending(const struct npl_dma *dma)
+{
+	uint64_t n = 0;
+	for (int i = 0; i < dma->engines; i++)
+		n += dma->engine[i].pushed - dma->engine[i].taken;
+	return n;
+}
+
+const struct npl_dma_counters *npl_dma_counters(const struct npl_dma *dma, int engine)
+{
+	return &dma->engine[engine].count;
+}

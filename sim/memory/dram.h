@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * DRAM at command level. A channel has ranks of devices in lockstep, a rank has groups of banks, a bank one open row. A
+ * controller per channel gives at most one command per cycle: ACT opens a row, RD and WR move one burst, PRE closes a row, REF
+ * refreshes a rank. What may follow what, and how soon, is JEDEC's (JESD79-3F for DDR3, JESD79-4 for DDR4); which command a controller
+ * chooses is not, and is said here:
+ *
+ *  - Reads and writes wait in a queue each. Writes go out when more than `write_high` of them wait or no read does, until fewer than
+ *    `write_low` wait and a read does (Ramulator 2.1's rule and sizes).
+ *  - First ready, first come, first served: of the requests in the queue whose turn it is, the oldest whose row is open and whose burst can
+ *    go now; if none, the oldest whose next row command can. A row is not closed while a request of that queue that
+ *    waits for it.
+ *  - Every tREFI cycles a rank is due for a refresh. From then on it gets nothing but PRE, as soon as possible, and REF.
+ *  - A read of an access that waits to be written is answered from the queue, one cycle later.
+ *
+ * Two engines run the same rules: dram_stepped.c looks at every request in every cycle, dram.c goes from command to command. They
+ * share this file, the parameters, the address mapping and the energy table, but no timing and no choice.
+ *
+ * Not modelled: power-down and self-refresh, per-bank refresh, command-bus conflicts between row and column commands of HBM (which has
+ * two), ECC, training, temperature.
+ */
+#ifndef NPULAB_MEMORY_DRAM_H
+#define NPULAB_MEMORY_DRAM_H
+
+#include "memory.h"
+
+#define DRAM_MAX_QUEUE    256
+#define DRAM_MAX_CHANNELS 64
+#define DRAM_MAX_BANKS    64 /* of a channel, over its ranks */
+
+/* What a memory file describes (dram_config.c has ranges, defaults and help). Times are in clocks. */
+struct dram_config {
+	int64_t hz_numerator, hz_denominator, transfers_per_clock;
+	int64_t channels, ranks, bank_groups, banks; /* banks: of one group */
+	int64_t rows, columns, device_bits, bus_bits, burst_length;
+	const char *mapping;
+	int64_t cl, cwl, trcd_rd, trcd_wr, trp, tras, trc, twr, trtp, tccd_s, tccd_l, trrd_s, trrd_l, twtr_s, twtr_l,
+		tfaw;
+	int64_t trfc, trefi, turnaround;
+	int64_t read_queue, write_queue, write_high, write_low;
+	double vdd, idd0, idd2n, idd3n, idd4r, idd4w, idd5b; /* volts, milliamperes per device */
+	const char *energy_origin;
+};
+
+/* Where an access lies. */
+struct dram_place {
+	uint32_t channel, rank, group, bank; /* bank: of the channel, ((rank * groups) + group) * banks + bank */
+	uint32_t row, column;                /* column: in bursts */
+};
+
+enum dram_field { DRAM_ROW, DRAM_RANK, DRAM_GROUP, DRAM_BANK, DRAM_COLUMN, DRAM_CHANNEL, DRAM_FIELDS };
+
+/* How the number of an access is written in digits, one a field. */
+struct dram_mapping {
+	int n;
+	enum dram_field order[DRAM_FIELDS]; /* the lowest digit first */
+	uint32_t count[DRAM_FIELDS];        /* by field; 1 where it is not named */
+	uint32_t banks, rank_banks;         /* of a group, of a rank */
+	int access_shift;                   /* bytes of an access, as a power of two */
+	/* Where all counts are powers of two, digits are bits. */
+	bool powers_of_two;
+	struct {
+		uint32_t shift, mask;
+	} bits[DRAM_FIELDS];
+	int group_shift, rank_shift; /* banks and rank_banks as powers of two */
+};
+
+/* Counts of one channel. */
+struct dram_counts {
+	uint64_t forwarded, activates, precharges, reads, writes, refreshes;
+	uint64_t row_hits;
+	uint64_t active_rank_cycles;
+};
+void dram_add_counts(struct npl_memory_counters *counters, const struct dram_counts *channel);
+
+uint64_t dram_access_bytes(const struct dram_config *config);
+uint64_t dram_burst_cycles(const struct dram_config *config); /* that a burst keeps the data bus */
+uint64_t dram_capacity_bytes(const struct dram_config *config);
+/* What opening an engine begins with: the options' changes to *config, its check, *info. */
+int dram_open_config(struct dram_config *config, const struct npl_memory_options *options, struct npl_memory_info *info,
+		     struct npl_err *err);
+/* NPL_EINPUT: what single ranges cannot say. */
+int dram_config_check(const struct dram_config *config, const char *name, struct npl_err *err);
+/* NPL_EINPUT: an unknown, doubled or missing field. */
+int dram_mapping_of(const struct dram_config *config, const char *name, struct dram_mapping *mapping,
+		    struct npl_err *err);
+struct dram_place dram_locate(const struct dram_mapping *mapping, uint64_t address);
+extern const struct npl_param dram_params[];
+int dram_energy(const void *config, const struct npl_memory_counters *counters,
+		struct npl_memory_energy energy[NPL_MEMORY_ENERGIES]);
+
+#endif

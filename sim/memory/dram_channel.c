@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A channel of the DRAM engine that skips (dram_fast.h). */
+#include <string.h>
+
+#include "dram_fast.h"
+
+#define LONG_AGO (INT64_MIN / 4)
+#define FAR_OFF  (INT64_MAX / 4)
+
+static inline void at_least(int64_t *time, int64_t value)
+{
+	if (*time < value)
+		*time = value;
+}
+
+static int banks_per_rank(const struct dram_config *c)
+{
+	return (int)(c->bank_groups * c->banks);
+}
+
+static void note_next_due(struct dram_channel *ch)
+{
+	ch->next_due = ch->rank[0].due;
+	for (int r = 1; r < ch->config->ranks; r++)
+		ch->next_due = ch->rank[r].due < ch->next_due ? ch->rank[r].due : ch->next_due;
+}
+
+void dram_channel_reset(struct dram_channel *ch)
+{
+	const struct dram_config *c = ch->config;
+	const int per_rank = banks_per_rank(c), banks = (int)c->ranks * per_rank;
+	ch->writing = ch->planned = false;
+	memset(ch->waiting, 0, sizeof ch->waiting);
+	memset(ch->with_work, 0, sizeof ch->with_work);
+	memset(ch->written, 0, sizeof ch->written);
+	ch->ages = 0;
+	ch->pending = 0;
+	ch->count = (struct dram_counts){0};
+	ch->done.taken = ch->done.put = 0;
+	for (int b = 0; b < banks; b++)
+		ch->bank[b] = (struct dram_bank){
+			.open_row = -1,
+			.act_at = LONG_AGO,
+			.pre_at = LONG_AGO,
+			.column_at = {LONG_AGO, LONG_AGO},
+			.list = {{DRAM_NONE, DRAM_NONE, DRAM_NONE}, {DRAM_NONE, DRAM_NONE, DRAM_NONE}},
+			.rank = (uint8_t)(b / per_rank),
+			.group = (uint8_t)(b / c->banks)};
+	for (int g = 0; g < c->ranks * c->bank_groups; g++)
+		ch->group[g] = (struct dram_group){LONG_AGO, {LONG_AGO, LONG_AGO}};
+	for (int r = 0; r < c->ranks; r++)
+		ch->rank[r] = (struct dram_rank){.act_at = LONG_AGO,
+						 .column_at = {LONG_AGO, LONG_AGO},
+						 .due = c->trefi * (r + 1) / c->ranks,
+						 .activates = {LONG_AGO, LONG_AGO, LONG_AGO, LONG_AGO}};
+	note_next_due(ch);
+	ch->free = 0;
+	for (int i = 0; i < 2 * DRAM_MAX_QUEUE; i++)
+		ch->entry[i].next = i + 1 < 2 * DRAM_MAX_QUEUE ? (uint16_t)(i + 1) : DRAM_NONE;
+}
+
+void dram_channel_open(struct dram_channel *ch, const struct dram_config *c)
+{
+	ch->config = c;
+	ch->burst = (int64_t)dram_burst_cycles(c);
+	ch->read_data = c->cl + ch->burst;
+	ch->write_data = c->cwl + ch->burst;
+	ch->write_to_pre = ch->write_data + c->twr;
+	ch->write_to_read_s = ch->write_data + c->twtr_s;
+	ch->write_to_read_l = ch->write_data + c->twtr_l;
+	ch->write_to_other = ch->write_data + c->turnaround - c->cl;
+	ch->read_to_write = ch->read_data + c->turnaround - c->cwl;
+	dram_channel_reset(ch);
+}
+
+static unsigned hash_of(uint32_t bank, uint32_t row, uint32_t column)
+{
+	return (column + row * 31 + bank * 57) % DRAM_FILTER;
+}
+
+bool dram_channel_writes(const struct dram_channel *ch, const struct dram_place *place)
+{
+	if (!ch->waiting[DRAM_WRITE] || !ch->written[hash_of(place->bank, place->row, place->column)])
+		return false;
+	const struct dram_list *list = &ch->bank[place->bank].list[DRAM_WRITE];
+	for (uint16_t i = list->first; i != DRAM_NONE; i = ch->entry[i].next)
+		if (ch->entry[i].row == place->row && ch->entry[i].column == place->column)
+			return true;
+	return false;
+}
+
+void dram_channel_push(struct dram_channel *ch, const struct dram_place *place, int direction, uint64_t tag)
+{
+	struct dram_bank *bank = &ch->bank[place->bank];
+	struct dram_list *list = &bank->list[direction];
+	const uint16_t i = ch->free;
+	struct dram_entry *entry = &ch->entry[i];
+	const bool had_work = list->first != DRAM_NONE, had_hit = list->hit != DRAM_NONE;
+	ch->free = entry->next;
+	*entry = (struct dram_entry){.tag = tag,
+				     .age = ch->ages++,
+				     .row = place->row,
+				     .column = place->column,
+				     .next = DRAM_NONE,
+				     .before = list->last,
+				     .bank = (uint8_t)place->bank};
+	if (list->last == DRAM_NONE)
+		list->first = i;
+	else
+		ch->entry[list->last].next = i;
+	list->last = i;
+	if (list->hit == DRAM_NONE && bank->open_row == (int64_t)place->row)
+		list->hit = i;
+	ch->with_work[direction] |= UINT64_C(1) << place->bank;
+	ch->waiting[direction]++;
+	ch->pending++;
+	if (direction == DRAM_WRITE)
+		ch->written[hash_of(place->bank, place->row, place->column)]++;
+	/* A bank's oldest request decides for it, or its oldest hit; which direction goes only changes with the other's. */
+	if (!had_work || had_hit != (list->hit != DRAM_NONE) || ch->writing != (direction == DRAM_WRITE))
+		ch->planned = false;
+}
+
+/* Takes an entry out of its list; the oldest hit after it takes its place. */
+static void leave(struct dram_channel *ch, int direction, uint16_t i)
+{
+	struct dram_entry *entry = &ch->entry[i];
+	struct dram_bank *bank = &ch->bank[entry->bank];
+	struct dram_list *list = &bank->list[direction];
+	uint16_t hit = entry->next;
+	while (hit != DRAM_NONE && (int64_t)ch->entry[hit].row != bank->open_row)
+		hit = ch->entry[hit].next;
+	list->hit = hit;
+	*(entry->before == DRAM_NONE ? &list->first : &ch->entry[entry->before].next) = entry->next;
+	*(entry->next == DRAM_NONE ? &list->last : &ch->entry[entry->next].before) = entry->before;
+	if (list->first == DRAM_NONE)
+		ch->with_work[direction] &= ~(UINT64_C(1) << entry->bank);
+	if (direction == DRAM_WRITE)
+		ch->written[hash_of(entry->bank, entry->row, entry->column)]--;
+	ch->waiting[direction]--;
+	entry->next = ch->free;
+	ch->free = i;
+}
+
+void dram_channel_forward(struct dram_channel *ch, int64_t now, uint64_t tag)
+{
+	ch->count.forwarded++;
+	ch->pending++;
+	memory_ring_add(&ch->done, (uint64_t)now + 1, tag);
+}
+
+static bool next_writing(const struct dram_channel *ch)
+{
+	const struct dram_config *c = ch->config;
+	const int reads = ch->waiting[DRAM_READ], writes = ch->waiting[DRAM_WRITE];
+	if (ch->writing)
+		return writes && (writes >= c->write_low || !reads);
+	return writes > c->write_high || (writes && !reads);
+}
+
+/* A candidate takes the place of a later one, of one as early that comes after it in order: refreshes by rank and bank, bursts
+ * by age, row commands by age. */
+struct choice {
+	struct dram_plan plan;
+	uint64_t order;
+};
+
+static inline void offer(struct choice *best, int64_t cycle, int what, int bank, uint64_t order)
+{
+	if (cycle > best->plan.cycle || (cycle == best->plan.cycle && order >= best->order))
+		return;
+	best->plan.cycle = cycle;
+	best->plan.what = what;
+	best->plan.bank = bank;
+	best->order = order;
+}
+
+static inline int64_t max3(int64_t a, int64_t b, int64_t c)
+{
+	a = a > b ? a : b;
+	return a > c ? a : c;
+}
+
+#define BURSTS (UINT64_C(1) << 62)
+#define ROWS   (UINT64_C(1) << 63)
+
+/* What a rank that is due may do next. */
+static void offer_refresh(const struct dram_channel *ch, int r, int64_t now, struct choice *best)
+{
+	const int per_rank = banks_per_rank(ch->config);
+	int64_t ready = now;
+	for (int b = r * per_rank; b < (r + 1) * per_rank; b++) {
+		const struct dram_bank *bank = &ch->bank[b];
+		if (bank->open_row >= 0)
+			offer(best, bank->pre_at > now ? bank->pre_at : now, DRAM_DO_CLOSE, b, (uint64_t)b);
+		at_least(&ready, bank->act_at);
+	}
+	if (!ch->rank[r].open_banks)
+		offer(best, ready, DRAM_DO_REFRESH, r, (uint64_t)(r * per_rank));
+}
+
+static int64_t burst_at(const struct dram_channel *ch, const struct dram_bank *bank, int direction)
+{
+	return max3(bank->column_at[direction], ch->group[bank->group].column_at[direction],
+		    ch->rank[bank->rank].column_at[direction]);
+}
+
+static void offer_bank(const struct dram_channel *ch, int b, int direction, int64_t now, struct choice *best)
+{
+	const struct dram_bank *bank = &ch->bank[b];
+	const struct dram_list *list = &bank->list[direction];
+	const struct dram_rank *rank = &ch->rank[bank->rank];
+	const struct dram_group *group = &ch->group[bank->group];
+	if (rank->due <= now)
+		return;
+	if (list->hit != DRAM_NONE) {
+		int64_t at = burst_at(ch, bank, direction);
+		offer(best, at > now ? at : now, DRAM_DO_BURST, b, BURSTS | ch->entry[list->hit].age);
+	} else if (bank->open_row >= 0) {
+		offer(best, bank->pre_at > now ? bank->pre_at : now, DRAM_DO_PRE, b, ROWS | ch->entry[list->first].age);
+	} else {
+		int64_t at = max3(bank->act_at, group->act_at, rank->act_at);
+		offer(best, at > now ? at : now, DRAM_DO_ACT, b, ROWS | ch->entry[list->first].age);
+	}
+}
+
+void dram_channel_plan(struct dram_channel *ch, int64_t now)
+{
+	const struct dram_config *c = ch->config;
+	ch->writing = next_writing(ch);
+	const int direction = ch->writing ? DRAM_WRITE : DRAM_READ;
+	for (;;) {
+		struct choice best = {{FAR_OFF, DRAM_DO_NOTHING, 0}, UINT64_MAX};
+		int64_t next_due = FAR_OFF;
+		for (int r = 0; r < c->ranks; r++) {
+			if (ch->rank[r].due <= now)
+				offer_refresh(ch, r, now, &best);
+			else if (ch->rank[r].due < next_due)
+				next_due = ch->rank[r].due;
+		}
+		for (uint64_t left = ch->with_work[direction]; left; left &= left - 1)
+			offer_bank(ch, __builtin_ctzll(left), direction, now, &best);
+		if (best.plan.cycle < next_due) {
+			ch->plan = best.plan;
+			ch->planned = true;
+			return;
+		}
+		now = next_due; /* from there on the rank's requests wait */
+	}
+}
+
+static void activate(struct dram_channel *ch, int b, int64_t t)
+{
+	const struct dram_config *c = ch->config;
+	struct dram_bank *bank = &ch->bank[b];
+	struct dram_rank *rank = &ch->rank[bank->rank];
+	const int direction = ch->writing ? DRAM_WRITE : DRAM_READ;
+	struct dram_entry *first = &ch->entry[bank->list[direction].first];
+	first->activated = true;
+	bank->open_row = first->row;
+	bank->act_at = t + c->trc;
+	bank->pre_at = t + c->tras;
+	bank->column_at[DRAM_READ] = t + c->trcd_rd;
+	bank->column_at[DRAM_WRITE] = t + c->trcd_wr;
+	rank->activates[rank->oldest] = t;
+	rank->oldest = (rank->oldest + 1) % 4;
+	at_least(&rank->act_at, t + c->trrd_s);
+	at_least(&rank->act_at, rank->activates[rank->oldest] + c->tfaw);
+	at_least(&ch->group[bank->group].act_at, t + c->trrd_l);
+	if (!rank->open_banks++)
+		rank->active_since = t + 1;
+	for (int d = 0; d < DRAM_DIRECTIONS; d++) {
+		uint16_t i = bank->list[d].first;
+		while (i != DRAM_NONE && (int64_t)ch->entry[i].row != bank->open_row)
+			i = ch->entry[i].next;
+		bank->list[d].hit = i;
+	}
+	ch->count.activates++;
+}
+
+static void precharge(struct dram_channel *ch, int b, int64_t t)
+{
+	struct dram_bank *bank = &ch->bank[b];
+	struct dram_rank *rank = &ch->rank[bank->rank];
+	bank->open_row = -1;
+	bank->list[DRAM_READ].hit = bank->list[DRAM_WRITE].hit = DRAM_NONE;
+	at_least(&bank->act_at, t + ch->config->trp);
+	if (!--rank->open_banks)
+		ch->count.active_rank_cycles += (uint64_t)(t + 1 - rank->active_since);
+	ch->count.precharges++;
+}
+
+static void refresh(struct dram_channel *ch, int r, int64_t t)
+{
+	const struct dram_config *c = ch->config;
+	const int per_rank = banks_per_rank(c);
+	for (int b = r * per_rank; b < (r + 1) * per_rank; b++)
+		at_least(&ch->bank[b].act_at, t + c->trfc);
+	ch->rank[r].due += c->trefi;
+	note_next_due(ch);
+	ch->count.refreshes++;
+}
+
+/* What a burst makes the others wait for: its group and rank, and on other ranks the data bus. */
+static void read_burst(struct dram_channel *ch, struct dram_bank *bank, int64_t t)
+{
+	const struct dram_config *c = ch->config;
+	at_least(&bank->pre_at, t + c->trtp);
+	at_least(&ch->group[bank->group].column_at[DRAM_READ], t + c->tccd_l);
+	for (int r = 0; r < c->ranks; r++) {
+		bool same = r == bank->rank;
+		at_least(&ch->rank[r].column_at[DRAM_READ], t + ch->burst + (same ? 0 : c->turnaround));
+		at_least(&ch->rank[r].column_at[DRAM_WRITE], t + ch->read_to_write);
+	}
+	at_least(&ch->rank[bank->rank].column_at[DRAM_READ], t + c->tccd_s);
+}
+
+static void write_burst(struct dram_channel *ch, struct dram_bank *bank, int64_t t)
+{
+	const struct dram_config *c = ch->config;
+	at_least(&bank->pre_at, t + ch->write_to_pre);
+	at_least(&ch->group[bank->group].column_at[DRAM_WRITE], t + c->tccd_l);
+	at_least(&ch->group[bank->group].column_at[DRAM_READ], t + ch->write_to_read_l);
+	for (int r = 0; r < c->ranks; r++) {
+		bool same = r == bank->rank;
+		at_least(&ch->rank[r].column_at[DRAM_WRITE], t + ch->burst + (same ? 0 : c->turnaround));
+		at_least(&ch->rank[r].column_at[DRAM_READ], t + (same ? ch->write_to_read_s : ch->write_to_other));
+	}
+	at_least(&ch->rank[bank->rank].column_at[DRAM_WRITE], t + c->tccd_s);
+}
+
+/* After a burst of a bank that alone has work: along its row nothing has to be weighed. */
+static void plan_next_burst(struct dram_channel *ch, int b, int direction)
+{
+	const struct dram_bank *bank = &ch->bank[b];
+	if (ch->with_work[direction] != UINT64_C(1) << b || bank->list[direction].hit == DRAM_NONE)
+		return;
+	const int64_t at = burst_at(ch, bank, direction);
+	if (next_writing(ch) != ch->writing || at >= ch->next_due)
+		return; /* which direction goes is settled when requests that come with the next cycle are there */
+	ch->plan = (struct dram_plan){at, DRAM_DO_BURST, b};
+	ch->planned = true;
+}
+
+static void serve(struct dram_channel *ch, int b, int64_t t)
+{
+	struct dram_bank *bank = &ch->bank[b];
+	const int direction = ch->writing ? DRAM_WRITE : DRAM_READ;
+	const uint16_t i = bank->list[direction].hit;
+	ch->count.row_hits += !ch->entry[i].activated;
+	if (ch->writing) {
+		write_burst(ch, bank, t);
+		ch->count.writes++;
+	} else {
+		read_burst(ch, bank, t);
+		ch->count.reads++;
+	}
+	memory_ring_add(&ch->done, (uint64_t)(t + (ch->writing ? ch->write_data : ch->read_data)), ch->entry[i].tag);
+	leave(ch, direction, i);
+	plan_next_burst(ch, b, direction);
+}
+
+bool dram_channel_issue(struct dram_channel *ch)
+{
+	const struct dram_plan plan = ch->plan;
+	ch->planned = false; /* the command may plan the next one */
+	switch (plan.what) {
+	case DRAM_DO_REFRESH:
+		refresh(ch, plan.bank, plan.cycle);
+		return false;
+	case DRAM_DO_ACT:
+		activate(ch, plan.bank, plan.cycle);
+		return false;
+	case DRAM_DO_PRE:
+	case DRAM_DO_CLOSE:
+		precharge(ch, plan.bank, plan.cycle);
+		return false;
+	case DRAM_DO_BURST:
+		serve(ch, plan.bank, plan.cycle);
+		return true;
+	default:
+		return false;
+	}
+}
+
+uint64_t dram_channel_active_cycles(const struct dram_channel *ch, int64_t now)
+{
+	uint64_t cycles = ch->count.active_rank_cycles;
+	for (int r = 0; r < ch->config->ranks; r++)
+		if (ch->rank[r].open_banks)
+			cycles += (uint64_t)(now - ch->rank[r].active_since);
+	return cycles;
+}

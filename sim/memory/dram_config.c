@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Parameters of DRAM: organisation, timing in clocks (names as in JESD79-3F and JESD79-4), controller, currents. The default values are
+ * no memory: a file says all that has no neutral value. */
+#include <stddef.h>
+#include <string.h>
+
+#include "dram.h"
+
+#define AT(member) offsetof(struct dram_config, member)
+#define COUNT(key, member, otherwise, most, help)                                                                      \
+	{                                                                                                              \
+		key, NPL_PARAM_INT, AT(member), otherwise, 1, most, "", help, NULL                                     \
+	}
+#define CLOCKS(key, member, otherwise, help)                                                                           \
+	{                                                                                                              \
+		"timing." key, NPL_PARAM_INT, AT(member), otherwise, 0, 1e6, "clocks", help, NULL                      \
+	}
+#define CURRENT(key, member, help)                                                                                     \
+	{                                                                                                              \
+		"currents." key, NPL_PARAM_DOUBLE, AT(member), "0", 0, 1e5, "mA", help, NULL                           \
+	}
+
+const struct npl_param dram_params[] = {
+	COUNT("clock.hz_numerator", hz_numerator, "1000000000", 1e15, "command clock: numerator of its hertz"),
+	COUNT("clock.hz_denominator", hz_denominator, "1", 1e6, "and denominator"),
+	COUNT("clock.transfers", transfers_per_clock, "2", 64, "of each data line in a clock"),
+	COUNT("organisation.channels", channels, "1", DRAM_MAX_CHANNELS, "each with its own controller"),
+	COUNT("organisation.ranks", ranks, "1", 16, "per channel"),
+	COUNT("organisation.bank_groups", bank_groups, "1", 16, "per rank"),
+	COUNT("organisation.banks", banks, "8", DRAM_MAX_BANKS, "per bank group"),
+	COUNT("organisation.rows", rows, "65536", 1 << 30, "per bank"),
+	COUNT("organisation.columns", columns, "1024", 1 << 20, "per row of a device"),
+	COUNT("organisation.device_bits", device_bits, "8", 1024, "data lines of a device"),
+	COUNT("organisation.bus_bits", bus_bits, "64", 1024, "data lines of a channel"),
+	COUNT("organisation.burst_length", burst_length, "8", 64, "transfers of an access"),
+	{"mapping", NPL_PARAM_STRING, AT(mapping), "row:rank:bank:bankgroup:column:channel", 0, 0, "",
+	 "of addresses, most significant field first", NULL},
+	CLOCKS("CL", cl, "0", "RD to its first data"),
+	CLOCKS("CWL", cwl, "0", "WR to its first data"),
+	CLOCKS("tRCD", trcd_rd, "0", "ACT to RD"),
+	CLOCKS("tRCDWR", trcd_wr, "0", "ACT to WR"),
+	CLOCKS("tRP", trp, "0", "PRE to ACT"),
+	CLOCKS("tRAS", tras, "0", "ACT to PRE"),
+	CLOCKS("tRC", trc, "0", "ACT to ACT of the bank"),
+	CLOCKS("tWR", twr, "0", "last data written to PRE"),
+	CLOCKS("tRTP", trtp, "0", "RD to PRE"),
+	CLOCKS("tCCD_S", tccd_s, "0", "burst to burst"),
+	CLOCKS("tCCD_L", tccd_l, "0", "the same within a bank group"),
+	CLOCKS("tRRD_S", trrd_s, "0", "ACT to ACT of another bank"),
+	CLOCKS("tRRD_L", trrd_l, "0", "the same within a bank group"),
+	CLOCKS("tWTR_S", twtr_s, "0", "last data written to RD"),
+	CLOCKS("tWTR_L", twtr_l, "0", "the same within a bank group"),
+	CLOCKS("tFAW", tfaw, "0", "in which a rank takes four ACT"),
+	CLOCKS("tRFC", trfc, "0", "REF to ACT"),
+	CLOCKS("tREFI", trefi, "0", "from one refresh of a rank to the next"),
+	CLOCKS("turnaround", turnaround, "2", "idle on the data bus between reads and writes, and two ranks"),
+	COUNT("controller.read_queue", read_queue, "32", DRAM_MAX_QUEUE, "reads that wait, per channel"),
+	COUNT("controller.write_queue", write_queue, "32", DRAM_MAX_QUEUE, "writes that wait, per channel"),
+	{"controller.write_high", NPL_PARAM_INT, AT(write_high), "26", 0, DRAM_MAX_QUEUE, "",
+	 "writes go out when more than so many wait", NULL},
+	{"controller.write_low", NPL_PARAM_INT, AT(write_low), "6", 0, DRAM_MAX_QUEUE, "",
+	 "until fewer than so many wait", NULL},
+	{"currents.VDD", NPL_PARAM_DOUBLE, AT(vdd), "0", 0, 100, "V", "supply", NULL},
+	CURRENT("IDD0", idd0, "one bank, ACT and PRE every tRC"),
+	CURRENT("IDD2N", idd2n, "standby, all banks closed"),
+	CURRENT("IDD3N", idd3n, "standby, a row open"),
+	CURRENT("IDD4R", idd4r, "reads without a gap"),
+	CURRENT("IDD4W", idd4w, "writes without a gap"),
+	CURRENT("IDD5B", idd5b, "refresh without a gap"),
+	{"currents.origin", NPL_PARAM_ORIGIN, AT(energy_origin), "absent", 0, 0, "",
+	 "where the currents, per device, are from; absent: not known", NULL},
+	{0},
+};
+
+uint64_t dram_access_bytes(const struct dram_config *c)
+{
+	return (uint64_t)(c->bus_bits * c->burst_length / 8);
+}
+
+uint64_t dram_burst_cycles(const struct dram_config *c)
+{
+	return (uint64_t)((c->burst_length + c->transfers_per_clock - 1) / c->transfers_per_clock);
+}
+
+uint64_t dram_capacity_bytes(const struct dram_config *c)
+{
+	uint64_t row_bytes = (uint64_t)(c->columns * c->bus_bits / 8);
+	return (uint64_t)(c->channels * c->ranks * c->bank_groups * c->banks * c->rows) * row_bytes;
+}
+
+static bool is_power_of_two(int64_t value)
+{
+	return value > 0 && !(value & (value - 1));
+}
+
+/* The same in two ways, one of which must hold. */
+struct rule {
+	bool holds;
+	const char *said; /* "tRC is at least tRAS + tRP" */
+	int64_t left, right;
+};
+
+static int check_timing(const struct dram_config *c, const char *name, struct npl_err *err)
+{
+	const struct rule rules[] = {
+		{c->cl > 0, "CL is at least 1", c->cl, 1},
+		{c->cwl > 0, "CWL is at least 1", c->cwl, 1},
+		{c->trc >= c->tras + c->trp, "tRC is at least tRAS + tRP", c->trc, c->tras + c->trp},
+		{c->tras >= c->trcd_rd, "tRAS is at least tRCD", c->tras, c->trcd_rd},
+		{c->tras >= c->trcd_wr, "tRAS is at least tRCDWR", c->tras, c->trcd_wr},
+		{c->tccd_l >= c->tccd_s, "tCCD_L is at least tCCD_S", c->tccd_l, c->tccd_s},
+		{c->trrd_l >= c->trrd_s, "tRRD_L is at least tRRD_S", c->trrd_l, c->trrd_s},
+		{c->twtr_l >= c->twtr_s, "tWTR_L is at least tWTR_S", c->twtr_l, c->twtr_s},
+		{c->tfaw >= c->trrd_s, "tFAW is at least tRRD_S", c->tfaw, c->trrd_s},
+		{c->trefi >= c->trfc + c->trc + c->cwl + c->twr + (int64_t)dram_burst_cycles(c),
+		 "tREFI leaves room for more than a refresh and a row", c->trefi, c->trfc + c->trc},
+		{c->write_high >= c->write_low, "write_high is at least write_low", c->write_high, c->write_low},
+		{c->write_high < c->write_queue, "write_high is less than write_queue", c->write_high, c->write_queue},
+	};
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		if (!rules[i].holds)
+			return npl_fail(err, NPL_EINPUT,
+					"%s: the timings contradict each other: expected that %s, got %lld and %lld",
+					name, rules[i].said, (long long)rules[i].left, (long long)rules[i].right);
+	return 0;
+}
+
+/* Of an ACT and its PRE above standby, in mA clocks. */
+static double row_current(const struct dram_config *c)
+{
+	return c->idd0 * (double)c->trc - c->idd3n * (double)c->tras - c->idd2n * (double)(c->trc - c->tras);
+}
+
+int dram_config_check(const struct dram_config *c, const char *name, struct npl_err *err)
+{
+	int64_t banks = c->ranks * c->bank_groups * c->banks;
+	if (banks > DRAM_MAX_BANKS)
+		return npl_fail(err, NPL_EINPUT, "%s: a channel has %lld banks, expected %d at most", name,
+				(long long)banks, DRAM_MAX_BANKS);
+	if (!is_power_of_two(c->bus_bits) || c->bus_bits < 8 || !is_power_of_two(c->burst_length))
+		return npl_fail(
+			err, NPL_EINPUT,
+			"%s: bus_bits is %lld and burst_length %lld, expected powers of two, bus_bits at least 8", name,
+			(long long)c->bus_bits, (long long)c->burst_length);
+	if (c->bus_bits % c->device_bits)
+		return npl_fail(err, NPL_EINPUT, "%s: bus_bits is %lld, expected a multiple of device_bits (%lld)",
+				name, (long long)c->bus_bits, (long long)c->device_bits);
+	if (c->columns % c->burst_length)
+		return npl_fail(err, NPL_EINPUT, "%s: columns is %lld, expected a multiple of burst_length (%lld)",
+				name, (long long)c->columns, (long long)c->burst_length);
+	if ((double)(c->channels * banks) * (double)c->rows * (double)(c->columns * c->bus_bits / 8) > 0x1p62)
+		return npl_fail(err, NPL_EINPUT, "%s: the memory is larger than 2^62 bytes", name);
+	if (strcmp(c->energy_origin, "absent") &&
+	    (c->vdd <= 0 || c->idd5b < c->idd3n || c->idd4r < c->idd3n || c->idd4w < c->idd3n || row_current(c) < 0))
+		return npl_fail(
+			err, NPL_EINPUT,
+			"%s: the currents contradict each other: expected a VDD, IDD4R, IDD4W and IDD5B of at least "
+			"IDD3N, and an IDD0 of at least IDD3N for tRAS and IDD2N for the rest of tRC",
+			name);
+	return check_timing(c, name, err);
+}
+
+int dram_open_config(struct dram_config *c, const struct npl_memory_options *options, struct npl_memory_info *info,
+		     struct npl_err *err)
+{
+	c->channels = options->dram_channels ? options->dram_channels : c->channels;
+	c->channels = options->channels ? options->channels : c->channels;
+	c->mapping = options->mapping ? options->mapping : c->mapping;
+	if (c->channels < 1 || c->channels > DRAM_MAX_CHANNELS)
+		return npl_fail(err, NPL_EINPUT, "%s: %lld channels, expected 1 to %d", info->name,
+				(long long)c->channels, DRAM_MAX_CHANNELS);
+	if (dram_config_check(c, info->name, err))
+		return err->code;
+	info->clock = (struct npl_hz){c->hz_numerator, c->hz_denominator};
+	info->access_bytes = dram_access_bytes(c);
+	info->capacity_bytes = dram_capacity_bytes(c);
+	info->channels = c->channels;
+	info->mapping = c->mapping;
+	info->peak_bytes_per_second = (double)(c->channels * c->bus_bits / 8) * (double)c->transfers_per_clock *
+				      (double)c->hz_numerator / (double)c->hz_denominator;
+	return 0;
+}
+
+void dram_add_counts(struct npl_memory_counters *counters, const struct dram_counts *channel)
+{
+	counters->forwarded += channel->forwarded;
+	counters->row_hits += channel->row_hits;
+	counters->activates += channel->activates;
+	counters->precharges += channel->precharges;
+	counters->read_commands += channel->reads;
+	counters->write_commands += channel->writes;
+	counters->refreshes += channel->refreshes;
+	counters->active_rank_cycles += channel->active_rank_cycles;
+}
+
+/* Micron, TN-41-01: "Calculating Memory System Power for DDR3". A command costs what its current is above that of standby while it
+ * lasts; standby is background. mA * V * clocks * seconds per clock are in units of 1e-3 J. */
+int dram_energy(const void *config, const struct npl_memory_counters *n,
+		struct npl_memory_energy energy[NPL_MEMORY_ENERGIES])
+{
+	const struct dram_config *c = config;
+	const double clock_seconds = (double)c->hz_denominator / (double)c->hz_numerator;
+	const double pj = c->vdd * clock_seconds * (double)(c->bus_bits / c->device_bits) * 1e9;
+	const double burst = (double)c->burst_length / (double)c->transfers_per_clock;
+	const struct npl_memory_energy parts[NPL_MEMORY_ENERGIES] = {
+		{"activate", n->activates, row_current(c) * pj, c->energy_origin, NPL_MEMORY_ACTIVATE},
+		{"read", n->read_commands, (c->idd4r - c->idd3n) * burst * pj, c->energy_origin, NPL_MEMORY_READ},
+		{"write", n->write_commands, (c->idd4w - c->idd3n) * burst * pj, c->energy_origin, NPL_MEMORY_WRITE},
+		{"refresh", n->refreshes, (c->idd5b - c->idd3n) * (double)c->trfc * pj, c->energy_origin,
+		 NPL_MEMORY_REFRESH},
+		{"active standby", n->active_rank_cycles, c->idd3n * pj, c->energy_origin, NPL_MEMORY_ACTIVE_STANDBY},
+		{"idle standby", n->idle_rank_cycles, c->idd2n * pj, c->energy_origin, NPL_MEMORY_IDLE_STANDBY},
+	};
+	memcpy(energy, parts, sizeof parts);
+	return NPL_MEMORY_ENERGIES;
+}

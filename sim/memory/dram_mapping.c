@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where an address lies. The number of an access is written in digits, one a field of the mapping, the last named the lowest:
+ * `row:bank:column:channel` sends accesses that follow each other to the channels in turn, then along a row. Fields of one
+ * choice may be left out; without `bankgroup`, `bank` counts through the groups, a group's banks one after the other. */
+#include <string.h>
+
+#include "dram.h"
+
+static const char *const field_names[DRAM_FIELDS] = {
+	[DRAM_ROW] = "row",   [DRAM_RANK] = "rank",     [DRAM_GROUP] = "bankgroup",
+	[DRAM_BANK] = "bank", [DRAM_COLUMN] = "column", [DRAM_CHANNEL] = "channel",
+};
+
+static int field_of(const char *word, size_t length)
+{
+	for (int f = 0; f < DRAM_FIELDS; f++)
+		if (strlen(field_names[f]) == length && !strncmp(field_names[f], word, length))
+			return f;
+	return -1;
+}
+
+static int refuse(const char *name, const struct dram_config *config, const char *why, struct npl_err *err)
+{
+	return npl_fail(
+		err, NPL_EINPUT,
+		"%s: the mapping '%s' %s, expected row, rank, bankgroup, bank, column and channel in some order, joined by "
+		"colons",
+		name, config->mapping, why);
+}
+
+/* The fields in the order of the text; seen has a bit each. */
+static int read_fields(const struct dram_config *config, const char *name, enum dram_field order[DRAM_FIELDS],
+		       unsigned *seen, struct npl_err *err)
+{
+	int n = 0;
+	*seen = 0;
+	for (const char *at = config->mapping;; at++) {
+		size_t length = strcspn(at, ":");
+		int field = field_of(at, length);
+		if (field < 0)
+			return refuse(name, config, "has an unknown field", err);
+		if (*seen & 1u << field)
+			return refuse(name, config, "names a field twice", err);
+		*seen |= 1u << field;
+		order[n++] = (enum dram_field)field;
+		at += length;
+		if (!*at)
+			return n;
+	}
+}
+
+/* The least power of two that is not less. */
+static int bits_for(uint64_t count)
+{
+	int bits = 0;
+	while (UINT64_C(1) << bits < count)
+		bits++;
+	return bits;
+}
+
+int dram_mapping_of(const struct dram_config *config, const char *name, struct dram_mapping *mapping,
+		    struct npl_err *err)
+{
+	uint64_t count[DRAM_FIELDS] = {
+		[DRAM_ROW] = (uint64_t)config->rows,
+		[DRAM_RANK] = (uint64_t)config->ranks,
+		[DRAM_GROUP] = (uint64_t)config->bank_groups,
+		[DRAM_BANK] = (uint64_t)config->banks,
+		[DRAM_COLUMN] = (uint64_t)(config->columns / config->burst_length),
+		[DRAM_CHANNEL] = (uint64_t)config->channels,
+	};
+	enum dram_field order[DRAM_FIELDS];
+	unsigned seen;
+	int n = read_fields(config, name, order, &seen, err);
+	if (n < 0)
+		return err->code;
+	if (!(seen & 1u << DRAM_GROUP)) {
+		count[DRAM_BANK] *= count[DRAM_GROUP];
+		count[DRAM_GROUP] = 1;
+	}
+	for (int f = 0; f < DRAM_FIELDS; f++)
+		if (count[f] > 1 && !(seen & 1u << f))
+			return refuse(name, config, "leaves a field out", err);
+	*mapping = (struct dram_mapping){.n = n,
+					 .banks = (uint32_t)config->banks,
+					 .rank_banks = (uint32_t)(config->bank_groups * config->banks),
+					 .access_shift = bits_for(dram_access_bytes(config)),
+					 .powers_of_two = true};
+	for (int f = 0; f < DRAM_FIELDS; f++)
+		mapping->count[f] = seen & 1u << f ? (uint32_t)count[f] : 1;
+	uint32_t shift = (uint32_t)mapping->access_shift;
+	for (int i = 0; i < n; i++) {
+		enum dram_field field = order[n - 1 - i];
+		mapping->order[i] = field;
+		mapping->bits[field].shift = shift;
+		mapping->bits[field].mask = mapping->count[field] - 1;
+		mapping->powers_of_two &= !(mapping->count[field] & (mapping->count[field] - 1));
+		shift += (uint32_t)bits_for(mapping->count[field]);
+	}
+	mapping->powers_of_two &= !(mapping->rank_banks & (mapping->rank_banks - 1)) && shift < 64;
+	mapping->group_shift = bits_for(mapping->banks);
+	mapping->rank_shift = bits_for(mapping->rank_banks);
+	return 0;
+}
+
+static inline uint32_t bits_of(const struct dram_mapping *mapping, uint64_t address, enum dram_field field)
+{
+	return (uint32_t)(address >> mapping->bits[field].shift) & mapping->bits[field].mask;
+}
+
+/* By division. */
+static struct dram_place locate_any(const struct dram_mapping *mapping, uint64_t address)
+{
+	uint64_t access = address >> mapping->access_shift;
+	uint32_t digit[DRAM_FIELDS] = {0};
+	for (int i = 0; i < mapping->n; i++) {
+		digit[mapping->order[i]] = (uint32_t)(access % mapping->count[mapping->order[i]]);
+		access /= mapping->count[mapping->order[i]];
+	}
+	const uint32_t in_rank = digit[DRAM_GROUP] * mapping->banks + digit[DRAM_BANK];
+	return (struct dram_place){.channel = digit[DRAM_CHANNEL],
+				   .rank = digit[DRAM_RANK],
+				   .group = in_rank / mapping->banks,
+				   .bank = digit[DRAM_RANK] * mapping->rank_banks + in_rank,
+				   .row = digit[DRAM_ROW],
+				   .column = digit[DRAM_COLUMN]};
+}
+
+struct dram_place dram_locate(const struct dram_mapping *mapping, uint64_t address)
+{
+	if (!mapping->powers_of_two)
+		return locate_any(mapping, address);
+	const uint32_t rank = bits_of(mapping, address, DRAM_RANK);
+	const uint32_t in_rank = (bits_of(mapping, address, DRAM_GROUP) << mapping->group_shift) +
+				 bits_of(mapping, address, DRAM_BANK);
+	return (struct dram_place){.channel = bits_of(mapping, address, DRAM_CHANNEL),
+				   .rank = rank,
+				   .group = in_rank >> mapping->group_shift,
+				   .bank = (rank << mapping->rank_shift) + in_rank,
+				   .row = bits_of(mapping, address, DRAM_ROW),
+				   .column = bits_of(mapping, address, DRAM_COLUMN)};
+}

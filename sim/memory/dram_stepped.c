@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * DRAM looked at in every cycle: the rules of dram.h as they are said, one after the other, to be read and to check the engine
+ * that skips (dram.c). It remembers when the last command of each kind went where, and asks of every request in every cycle
+ * whether its next command may follow all of them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dram.h"
+
+#define NEVER (INT64_MIN / 2)
+
+enum command { ACT, PRE, RD, WR, COMMANDS };
+
+struct waiting {
+	struct dram_place place;
+	uint64_t tag, access;
+	bool activated; /* a row was opened for it */
+};
+
+struct queue {
+	struct waiting entry[DRAM_MAX_QUEUE]; /* the oldest first */
+	int n;
+};
+
+/* Cycles of the last commands. */
+struct bank {
+	int64_t last[COMMANDS];
+	int64_t open_row; /* -1: none */
+};
+
+struct group {
+	int64_t last[COMMANDS];
+};
+
+struct rank {
+	int64_t last[COMMANDS], refreshed, due;
+	int64_t activates[4]; /* the last four, the oldest first */
+};
+
+struct channel {
+	struct bank bank[DRAM_MAX_BANKS];
+	struct group group[DRAM_MAX_BANKS];
+	struct rank rank[DRAM_MAX_BANKS];
+	struct queue reads, writes;
+	bool writing;
+	int64_t last[COMMANDS]; /* anywhere on the channel */
+	int64_t last_rank[COMMANDS];
+	struct dram_counts count;
+	struct memory_ring done;
+	int pending; /* accepted, not taken */
+};
+
+struct stepped {
+	const struct dram_config *config;
+	struct dram_mapping mapping;
+	int64_t now;
+	uint64_t access_bytes, pushed[2], bytes[2], completed;
+	struct channel channel[];
+};
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t burst(const struct dram_config *c)
+{
+	return (int64_t)dram_burst_cycles(c);
+}
+
+/* The data bus of the channel: bursts follow each other without a gap within a rank and direction. */
+static int64_t bus_free(const struct stepped *m, const struct channel *ch, enum command what, int64_t rank)
+{
+	const struct dram_config *c = m->config;
+	const int64_t same = ch->last_rank[what] == rank ? 0 : c->turnaround;
+	int64_t at = ch->last[what] + burst(c) + same;
+	if (what == RD)
+		return later(at, ch->last_rank[WR] == rank ? NEVER
+							   : ch->last[WR] + c->cwl + burst(c) + c->turnaround - c->cl);
+	return later(at, ch->last[RD] + c->cl + burst(c) + c->turnaround - c->cwl);
+}
+
+/* The first cycle in which timing allows the command. */
+static int64_t earliest(const struct stepped *m, const struct channel *ch, enum command what,
+			const struct dram_place *place)
+{
+	const struct dram_config *c = m->config;
+	const struct bank *bank = &ch->bank[place->bank];
+	const struct rank *rank = &ch->rank[place->rank];
+	const struct group *group = &ch->group[place->rank * c->bank_groups + place->group];
+	int64_t at;
+	switch (what) {
+	case ACT:
+		at = later(bank->last[ACT] + c->trc, bank->last[PRE] + c->trp);
+		at = later(at, later(rank->last[ACT] + c->trrd_s, group->last[ACT] + c->trrd_l));
+		return later(at, later(rank->activates[0] + c->tfaw, rank->refreshed + c->trfc));
+	case PRE:
+		at = later(bank->last[ACT] + c->tras, bank->last[RD] + c->trtp);
+		return later(at, bank->last[WR] + c->cwl + burst(c) + c->twr);
+	case RD:
+		at = later(bank->last[ACT] + c->trcd_rd, bus_free(m, ch, RD, place->rank));
+		at = later(at, later(rank->last[RD] + c->tccd_s, group->last[RD] + c->tccd_l));
+		return later(at, later(rank->last[WR] + c->twtr_s, group->last[WR] + c->twtr_l) + c->cwl + burst(c));
+	default:
+		at = later(bank->last[ACT] + c->trcd_wr, bus_free(m, ch, WR, place->rank));
+		return later(at, later(rank->last[WR] + c->tccd_s, group->last[WR] + c->tccd_l));
+	}
+}
+
+static void note(struct stepped *m, struct channel *ch, enum command what, const struct dram_place *place)
+{
+	struct rank *rank = &ch->rank[place->rank];
+	ch->bank[place->bank].last[what] = m->now;
+	ch->group[place->rank * m->config->bank_groups + place->group].last[what] = m->now;
+	ch->last_rank[what] = place->rank;
+	ch->last[what] = rank->last[what] = m->now;
+	if (what == ACT) {
+		memmove(rank->activates, rank->activates + 1, 3 * sizeof *rank->activates);
+		rank->activates[3] = m->now;
+		ch->bank[place->bank].open_row = place->row;
+		ch->count.activates++;
+	} else if (what == PRE) {
+		ch->bank[place->bank].open_row = -1;
+		ch->count.precharges++;
+	}
+}
+
+/* A rank that is due gets PRE and REF, and nothing else. Whether there was a command. */
+static bool refresh(struct stepped *m, struct channel *ch)
+{
+	const struct dram_config *c = m->config;
+	const int64_t banks = c->bank_groups * c->banks;
+	for (int64_t r = 0; r < c->ranks; r++) {
+		struct rank *rank = &ch->rank[r];
+		int64_t ready = rank->refreshed + c->trfc, open = 0;
+		if (rank->due > m->now)
+			continue;
+		for (int64_t b = 0; b < banks; b++) {
+			struct dram_place place = {.rank = (uint32_t)r,
+						   .group = (uint32_t)(b / c->banks),
+						   .bank = (uint32_t)(r * banks + b)};
+			const struct bank *bank = &ch->bank[place.bank];
+			if (bank->open_row >= 0 && earliest(m, ch, PRE, &place) <= m->now) {
+				note(m, ch, PRE, &place);
+				return true;
+			}
+			open += bank->open_row >= 0;
+			ready = later(ready, later(bank->last[PRE] + c->trp, bank->last[ACT] + c->trc));
+		}
+		if (!open && ready <= m->now) {
+			rank->refreshed = m->now;
+			rank->due += c->trefi;
+			ch->count.refreshes++;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void choose_direction(const struct dram_config *c, struct channel *ch)
+{
+	if (!ch->writing)
+		ch->writing = ch->writes.n > c->write_high || (!ch->reads.n && ch->writes.n);
+	else if ((ch->writes.n < c->write_low && ch->reads.n) || !ch->writes.n)
+		ch->writing = false;
+}
+
+static bool due(const struct stepped *m, const struct channel *ch, const struct waiting *w)
+{
+	return ch->rank[w->place.rank].due <= m->now;
+}
+
+static bool row_is_open(const struct channel *ch, const struct waiting *w)
+{
+	return ch->bank[w->place.bank].open_row == (int64_t)w->place.row;
+}
+
+/* The oldest whose burst can go now. */
+static bool serve(struct stepped *m, struct channel *ch, struct queue *queue)
+{
+	const struct dram_config *c = m->config;
+	const enum command what = ch->writing ? WR : RD;
+	for (int i = 0; i < queue->n; i++) {
+		struct waiting *w = &queue->entry[i];
+		if (!row_is_open(ch, w) || due(m, ch, w) || earliest(m, ch, what, &w->place) > m->now)
+			continue;
+		note(m, ch, what, &w->place);
+		ch->count.row_hits += !w->activated;
+		*(what == WR ? &ch->count.writes : &ch->count.reads) += 1;
+		memory_ring_add(&ch->done, (uint64_t)(m->now + (what == WR ? c->cwl : c->cl) + burst(c)), w->tag);
+		queue->n--;
+		memmove(w, w + 1, (size_t)(queue->n - i) * sizeof *w);
+		return true;
+	}
+	return false;
+}
+
+static bool row_is_wanted(const struct channel *ch, const struct queue *queue, uint32_t bank)
+{
+	for (int i = 0; i < queue->n; i++)
+		if (queue->entry[i].place.bank == bank && row_is_open(ch, &queue->entry[i]))
+			return true;
+	return false;
+}
+
+/* The oldest whose row can be opened, or made room for, now. */
+static void prepare(struct stepped *m, struct channel *ch, struct queue *queue)
+{
+	for (int i = 0; i < queue->n; i++) {
+		struct waiting *w = &queue->entry[i];
+		bool open = ch->bank[w->place.bank].open_row >= 0;
+		enum command what = open ? PRE : ACT;
+		if (row_is_open(ch, w) || due(m, ch, w) || earliest(m, ch, what, &w->place) > m->now ||
+		    (open && row_is_wanted(ch, queue, w->place.bank)))
+			continue;
+		w->activated |= what == ACT;
+		note(m, ch, what, &w->place);
+		return;
+	}
+}
+
+static void step_channel(struct stepped *m, struct channel *ch)
+{
+	const struct dram_config *c = m->config;
+	choose_direction(c, ch);
+	struct queue *queue = ch->writing ? &ch->writes : &ch->reads;
+	for (int64_t r = 0; r < c->ranks; r++) {
+		bool open = false;
+		for (int64_t b = 0; b < c->bank_groups * c->banks; b++)
+			open |= ch->bank[r * c->bank_groups * c->banks + b].open_row >= 0;
+		ch->count.active_rank_cycles += open;
+	}
+	if (!refresh(m, ch) && !serve(m, ch, queue))
+		prepare(m, ch, queue);
+}
+
+static void stepped_reset(void *state)
+{
+	struct stepped *m = state;
+	const struct dram_config *c = m->config;
+	m->now = 0;
+	m->completed = 0;
+	memset(m->pushed, 0, sizeof m->pushed);
+	memset(m->bytes, 0, sizeof m->bytes);
+	for (int64_t i = 0; i < c->channels; i++) {
+		struct channel *ch = &m->channel[i];
+		memset(ch, 0, sizeof *ch);
+		for (int k = 0; k < COMMANDS; k++) {
+			ch->last[k] = NEVER;
+			ch->last_rank[k] = -1;
+			for (int b = 0; b < DRAM_MAX_BANKS; b++)
+				ch->bank[b].last[k] = ch->group[b].last[k] = ch->rank[b].last[k] = NEVER;
+		}
+		for (int b = 0; b < DRAM_MAX_BANKS; b++) {
+			ch->bank[b].open_row = -1;
+			ch->rank[b].refreshed = NEVER;
+			ch->rank[b].due = c->trefi * (b + 1) / c->ranks;
+			for (int k = 0; k < 4; k++)
+				ch->rank[b].activates[k] = NEVER;
+		}
+	}
+}
+
+static void stepped_close(void *state)
+{
+	free(state);
+}
+
+static int stepped_open(void *config, const struct npl_memory_options *options, struct npl_memory_info *info,
+			void **state, struct npl_err *err)
+{
+	struct dram_config *c = config;
+	if (dram_open_config(c, options, info, err))
+		return err->code;
+	struct stepped *m = malloc(sizeof *m + (size_t)c->channels * sizeof *m->channel);
+	if (!m)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", info->name);
+	*m = (struct stepped){.config = c, .access_bytes = dram_access_bytes(c)};
+	*state = m;
+	if (dram_mapping_of(c, info->name, &m->mapping, err))
+		return err->code;
+	stepped_reset(m);
+	return 0;
+}
+
+static const struct waiting *find(const struct queue *queue, uint64_t access)
+{
+	for (int i = 0; i < queue->n; i++)
+		if (queue->entry[i].access == access)
+			return &queue->entry[i];
+	return NULL;
+}
+
+static bool stepped_can_accept(void *state, const struct npl_memory_request *request)
+{
+	const struct stepped *m = state;
+	const struct dram_place place = dram_locate(&m->mapping, request->address);
+	const struct channel *ch = &m->channel[place.channel];
+	if (ch->pending == MEMORY_MAX_PENDING)
+		return false;
+	if (request->is_write)
+		return ch->writes.n < m->config->write_queue;
+	return ch->reads.n < m->config->read_queue || find(&ch->writes, request->address / m->access_bytes);
+}
+
+static void stepped_push(void *state, const struct npl_memory_request *request)
+{
+	struct stepped *m = state;
+	const struct waiting w = {.place = dram_locate(&m->mapping, request->address),
+				  .tag = request->tag,
+				  .access = request->address / m->access_bytes};
+	struct channel *ch = &m->channel[w.place.channel];
+	ch->pending++;
+	m->pushed[request->is_write]++;
+	m->bytes[request->is_write] += request->bytes;
+	if (!request->is_write && find(&ch->writes, w.access)) {
+		ch->count.forwarded++;
+		memory_ring_add(&ch->done, (uint64_t)m->now + 1, w.tag);
+		return;
+	}
+	struct queue *queue = request->is_write ? &ch->writes : &ch->reads;
+	queue->entry[queue->n++] = w;
+}
+
+static uint64_t served(const struct stepped *m)
+{
+	uint64_t n = 0;
+	for (int64_t i = 0; i < m->config->channels; i++)
+		n += m->channel[i].count.reads + m->channel[i].count.writes;
+	return n;
+}
+
+/* The channel whose first completion is the earliest and has come; of several the first. */
+static struct channel *first_done(struct stepped *m)
+{
+	struct channel *first = NULL;
+	uint64_t cycle = (uint64_t)m->now + 1;
+	for (int64_t i = 0; i < m->config->channels; i++) {
+		const struct npl_memory_completion *done = memory_ring_first(&m->channel[i].done);
+		if (done && done->cycle < cycle) {
+			cycle = done->cycle;
+			first = &m->channel[i];
+		}
+	}
+	return first;
+}
+
+static void stepped_advance(void *state, uint64_t until, unsigned stop)
+{
+	struct stepped *m = state;
+	while ((uint64_t)m->now < until && !(stop & NPL_MEMORY_COMPLETION && first_done(m))) {
+		uint64_t before = served(m);
+		for (int64_t i = 0; i < m->config->channels; i++)
+			step_channel(m, &m->channel[i]);
+		m->now++;
+		if (stop & NPL_MEMORY_ROOM && served(m) != before)
+			return;
+	}
+}
+
+static uint64_t stepped_now(const void *state)
+{
+	return (uint64_t)((const struct stepped *)state)->now;
+}
+
+static uint64_t stepped_pending(const void *state)
+{
+	const struct stepped *m = state;
+	return m->pushed[0] + m->pushed[1] - m->completed;
+}
+
+static bool stepped_completed(void *state, struct npl_memory_completion *completion)
+{
+	struct stepped *m = state;
+	struct channel *ch = first_done(m);
+	if (!ch)
+		return false;
+	*completion = *memory_ring_first(&ch->done);
+	ch->done.taken++;
+	ch->pending--;
+	m->completed++;
+	return true;
+}
+
+static void stepped_count(const void *state, struct npl_memory_counters *counters)
+{
+	const struct stepped *m = state;
+	const struct dram_config *c = m->config;
+	*counters = (struct npl_memory_counters){
+		.reads = m->pushed[0], .writes = m->pushed[1], .read_bytes = m->bytes[0], .written_bytes = m->bytes[1]};
+	for (int64_t i = 0; i < c->channels; i++)
+		dram_add_counts(counters, &m->channel[i].count);
+	counters->idle_rank_cycles = (uint64_t)(m->now * c->channels * c->ranks) - counters->active_rank_cycles;
+}
+
+const struct memory_model memory_dram_stepped = {
+	.name = "dram",
+	.params = dram_params,
+	.config_bytes = sizeof(struct dram_config),
+	.open = stepped_open,
+	.close = stepped_close,
+	.reset = stepped_reset,
+	.can_accept = stepped_can_accept,
+	.push = stepped_push,
+	.advance = stepped_advance,
+	.now = stepped_now,
+	.pending = stepped_pending,
+	.completed = stepped_completed,
+	.count = stepped_count,
+	.energy = dram_energy,
+};

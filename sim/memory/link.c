@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Links (npulab/link_model.h): payload rates of PCI Express and of clocked parallel links, and transfers over them.
+ *
+ * PCI Express Base Specification, what a lane carries and what surrounds a packet of header and data:
+ *
+ *     generation  transfers/s  code       around a packet
+ *     1, 2        2.5, 5 G     8b/10b     8 bytes: STP, sequence number (2), LCRC (4), END
+ *     3, 4, 5     8, 16, 32 G  128b/130b  8 bytes: the STP token with the sequence number (4), LCRC (4)
+ *     6           64 G         flits      none: 236 of the 256 bytes of a flit are packets, 20 are DLP, CRC and FEC
+ *
+ * A header is 12 bytes, 16 with a 64-bit address. HyperTransport I/O Link Specification: data packets of up to 64 bytes behind a
+ * control packet of 4 or 8 bytes, 2 to 32 wires a direction, two bits per clock on each, no line code. */
+#include "npulab/link_model.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+__extension__ typedef unsigned __int128 wide;
+
+#define WORD 4 /* bytes; payloads are whole words */
+
+static struct npl_ratio ratio(int64_t numerator, int64_t denominator)
+{
+	int64_t common = npl_gcd(numerator, denominator);
+	return (struct npl_ratio){numerator / common, denominator / common};
+}
+
+/* In lowest terms and crosswise, so that the product fits: line rates are below 2^51 and packets below 2^17. */
+static struct npl_ratio times(struct npl_ratio a, struct npl_ratio b)
+{
+	struct npl_ratio x = ratio(a.numerator, b.denominator), y = ratio(b.numerator, a.denominator);
+	return (struct npl_ratio){x.numerator * y.numerator, x.denominator * y.denominator};
+}
+
+static const struct generation {
+	int64_t line_numerator, line_denominator; /* bytes per second and lane */
+	int64_t framing_bytes;
+} generations[] = {
+	{2500000000 / 10, 1, 8},         {5000000000 / 10, 1, 8},         {8000000000 / 8 * 128, 130, 8},
+	{16000000000 / 8 * 128, 130, 8}, {32000000000 / 8 * 128, 130, 8}, {64000000000 / 8 * 236, 256, 0},
+};
+#define GENERATIONS ((int64_t)(sizeof generations / sizeof *generations))
+
+static bool is_power_of_two(int64_t n)
+{
+	return n > 0 && !(n & (n - 1));
+}
+
+static int pcie(const struct npl_link_config *c, const char *where, struct npl_link_model *model, struct npl_err *err)
+{
+	if (c->generation < 1 || c->generation > GENERATIONS)
+		return npl_fail(err, NPL_EINPUT, "%s: PCI Express has generations 1 to %" PRId64 ", got %" PRId64,
+				where, GENERATIONS, c->generation);
+	if (c->lanes > 32 || (!is_power_of_two(c->lanes) && c->lanes != 12))
+		return npl_fail(err, NPL_EINPUT, "%s: PCI Express has 1, 2, 4, 8, 12, 16 or 32 lanes, got %" PRId64,
+				where, c->lanes);
+	if (c->generation == 6 && c->lanes > 16)
+		return npl_fail(err, NPL_EINPUT, "%s: PCI Express 6 has at most 16 lanes, got %" PRId64, where,
+				c->lanes);
+	if (!is_power_of_two(c->payload_bytes) || c->payload_bytes < 128 || c->payload_bytes > 4096)
+		return npl_fail(err, NPL_EINPUT,
+				"%s: a packet of PCI Express has at most 128, 256, 512, 1024, 2048 or 4096 bytes of "
+				"data, got %" PRId64,
+				where, c->payload_bytes);
+	if (c->header_bytes < 12 || c->header_bytes > 256 || c->header_bytes % WORD)
+		return npl_fail(err, NPL_EINPUT,
+				"%s: a header of PCI Express has 12 bytes or more, in words of 4, got %" PRId64, where,
+				c->header_bytes);
+	const struct generation *g = &generations[c->generation - 1];
+	model->line = ratio(g->line_numerator * c->lanes, g->line_denominator);
+	model->payload_bytes = c->payload_bytes;
+	model->overhead_bytes = c->header_bytes + g->framing_bytes;
+	return 0;
+}
+
+static int hypertransport(const struct npl_link_config *c, const char *where, struct npl_link_model *model,
+			  struct npl_err *err)
+{
+	if (c->clock_hz < 1 || c->clock_hz > 100000000000 || c->width_bits < 1 || c->width_bits > 1024 ||
+	    c->transfers_per_clock < 1 || c->transfers_per_clock > 16)
+		return npl_fail(
+			err, NPL_EINPUT,
+			"%s: expected a clock of up to 1e11 Hz, 1 to 1024 bits and 1 to 16 transfers per clock, "
+			"got %" PRId64 ", %" PRId64 " and %" PRId64,
+			where, c->clock_hz, c->width_bits, c->transfers_per_clock);
+	if (c->payload_bytes < WORD || c->payload_bytes > 65536 || c->payload_bytes % WORD)
+		return npl_fail(err, NPL_EINPUT,
+				"%s: a packet has up to 65536 bytes of data in words of 4, got %" PRId64, where,
+				c->payload_bytes);
+	if (c->header_bytes < 0 || c->header_bytes > 256 || c->header_bytes % WORD)
+		return npl_fail(err, NPL_EINPUT,
+				"%s: a packet has up to 256 bytes of header in words of 4, got %" PRId64, where,
+				c->header_bytes);
+	model->line = ratio(c->clock_hz * c->width_bits * c->transfers_per_clock, 8);
+	model->payload_bytes = c->payload_bytes;
+	model->overhead_bytes = c->header_bytes;
+	return 0;
+}
+
+static int plain(const struct npl_link_config *c, const char *where, struct npl_link_model *model, struct npl_err *err)
+{
+	if (c->bytes_per_second < 1)
+		return npl_fail(err, NPL_EINPUT, "%s: expected 1 byte per second at least, got %" PRId64, where,
+				c->bytes_per_second);
+	model->line = (struct npl_ratio){c->bytes_per_second, 1};
+	return 0;
+}
+
+int npl_link_model_of(const struct npl_link_config *config, const char *where, struct npl_link_model *model,
+		      struct npl_err *err)
+{
+	static int (*const kinds[])(const struct npl_link_config *, const char *, struct npl_link_model *,
+				    struct npl_err *) = {plain, pcie, hypertransport};
+	*model = (struct npl_link_model){.limit_bytes_per_second = config->limit_bytes_per_second,
+					 .latency_seconds = config->latency_seconds};
+	if (config->kind < 0 || config->kind >= (int)(sizeof kinds / sizeof *kinds))
+		return npl_fail(err, NPL_EINPUT, "%s: there is no kind of link %d", where, config->kind);
+	if (config->limit_bytes_per_second < 0 || !(config->latency_seconds >= 0))
+		return npl_fail(err, NPL_EINPUT, "%s: a limit of %" PRId64 " bytes per second, a latency of %g s",
+				where, config->limit_bytes_per_second, config->latency_seconds);
+	if (kinds[config->kind](config, where, model, err))
+		return err->code;
+	model->rate = model->line;
+	if (model->payload_bytes)
+		model->rate = times(model->line,
+				    ratio(model->payload_bytes, model->payload_bytes + model->overhead_bytes));
+	int64_t limit = config->limit_bytes_per_second;
+	if (limit && (wide)limit * (wide)model->rate.denominator < (wide)model->rate.numerator)
+		model->rate = (struct npl_ratio){limit, 1};
+	return 0;
+}
+
+uint64_t npl_link_line_bytes(const struct npl_link_model *model, uint64_t bytes)
+{
+	if (!model->payload_bytes)
+		return bytes;
+	uint64_t payload = (uint64_t)model->payload_bytes;
+	uint64_t packets = bytes / payload + (bytes % payload > 0);
+	return (bytes + WORD - 1) / WORD * WORD + packets * (uint64_t)model->overhead_bytes;
+}
+
+/* Whole cycles of the clock that so many bytes take at a rate, after *part of one; *part becomes what is left, in units of 1 / *per cycles.
+ * Clocks are below 2^41 Hz, rates have denominators of at most 256: no product leaves 128 bits. */
+static uint64_t cycles_of(uint64_t bytes, struct npl_ratio rate, const struct npl_hz *clock, uint64_t *part)
+{
+	wide per = (wide)rate.numerator * (wide)clock->denominator;
+	wide sum = (wide)bytes * (wide)clock->numerator * (wide)rate.denominator + *part;
+	*part = (uint64_t)(sum % per);
+	return (uint64_t)(sum / per);
+}
+
+static uint64_t rounded_up(uint64_t bytes, struct npl_ratio rate, const struct npl_hz *clock)
+{
+	uint64_t part = 0, cycles = cycles_of(bytes, rate, clock, &part);
+	return cycles + (part > 0);
+}
+
+static struct npl_ratio limit_of(const struct npl_link_model *model)
+{
+	return (struct npl_ratio){model->limit_bytes_per_second, 1};
+}
+
+uint64_t npl_link_cycles(const struct npl_link_model *model, uint64_t bytes, const struct npl_hz *clock)
+{
+	uint64_t line = rounded_up(npl_link_line_bytes(model, bytes), model->line, clock);
+	uint64_t behind = model->limit_bytes_per_second ? rounded_up(bytes, limit_of(model), clock) : 0;
+	return line > behind ? line : behind;
+}
+
+uint64_t npl_link_latency_cycles(const struct npl_link_model *model, const struct npl_hz *clock)
+{
+	return (uint64_t)ceil(model->latency_seconds * (double)clock->numerator / (double)clock->denominator);
+}
+
+static uint64_t take(struct npl_link_stage *stage, uint64_t now, uint64_t bytes, struct npl_ratio rate,
+		     const struct npl_hz *clock)
+{
+	if (stage->cycle < now) {
+		stage->cycle = now;
+		stage->part = 0;
+	}
+	stage->cycle += cycles_of(bytes, rate, clock, &stage->part);
+	return stage->cycle + (stage->part > 0);
+}
+
+uint64_t npl_link_transfer(struct npl_link_port *port, enum npl_link_direction direction, uint64_t now, uint64_t bytes)
+{
+	const struct npl_link_model *model = port->model;
+	struct npl_link_way *way = &port->way[direction];
+	uint64_t end = take(&way->line, now, npl_link_line_bytes(model, bytes), model->line, &port->clock);
+	if (model->limit_bytes_per_second) {
+		uint64_t behind = take(&way->behind, now, bytes, limit_of(model), &port->clock);
+		end = behind > end ? behind : end;
+	}
+	way->transfers++;
+	way->bytes += bytes;
+	return end + npl_link_latency_cycles(model, &port->clock);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The memory port (npulab/memory.h): memories by name, opened into one handle, whatever model is behind. */
+#include "memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "npulab/device.h"
+#include "npulab/text.h"
+
+struct npl_memory {
+	const struct memory_model *model;
+	struct npl_machine machine;
+	struct npl_memory_info info;
+	struct npl_arena arena;
+	void *config, *state;
+};
+
+static const struct memory_model *find_model(const char *name, bool every_cycle)
+{
+	if (!strcmp(name, "dram"))
+		return every_cycle ? &memory_dram_stepped : &memory_dram;
+	if (!strcmp(name, "fixed"))
+		return &memory_fixed;
+	return strcmp(name, "ideal") ? NULL : &memory_ideal;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int npl_memory_list(struct npl_arena *arena, const char *const **names, int *n, struct npl_err *err)
+{
+	enum { CAPACITY = 256 };
+	char folder[PATH_MAX];
+	const char **list = npl_arena_array(arena, CAPACITY, sizeof *list);
+	if (npl_data_dir("memories", folder, sizeof folder, err))
+		return err->code;
+	DIR *dir = opendir(folder);
+	if (!dir)
+		return npl_fail(err, NPL_EINPUT, "%s: cannot be listed: %s", folder, strerror(errno));
+	*n = 0;
+	for (struct dirent *entry; list && (entry = readdir(dir)) && *n < CAPACITY;) {
+		size_t length = strlen(entry->d_name);
+		if (length > 5 && !strcmp(entry->d_name + length - 5, ".yaml") &&
+		    (list[*n] = npl_arena_strndup(arena, entry->d_name, length - 5)))
+			++*n;
+	}
+	closedir(dir);
+	if (!list)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	qsort(list, (size_t)*n, sizeof *list, compare_names);
+	*names = list;
+	return 0;
+}
+
+static int find_file(const char *name, struct npl_arena *arena, const char **path, struct npl_err *err)
+{
+	char folder[PATH_MAX];
+	size_t length = strlen(name);
+	const char *const *names = NULL;
+	int n = 0;
+	*path = name;
+	if (strchr(name, '/') || (length > 5 && !strcmp(name + length - 5, ".yaml")))
+		return 0;
+	if (npl_data_dir("memories", folder, sizeof folder, err))
+		return err->code;
+	*path = npl_arena_printf(arena, "%s/%s.yaml", folder, name);
+	if (!*path)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
+	if (!access(*path, F_OK))
+		return 0;
+	if (npl_memory_list(arena, &names, &n, err))
+		return err->code;
+	const char *nearest = npl_nearest(name, names, n);
+	return npl_fail(err, NPL_EINPUT, "there is no memory '%s'; the nearest is '%s'", name, nearest ? nearest : "");
+}
+
+static int open_memory(struct npl_memory *memory, const char *name, const struct npl_memory_options *options,
+		       struct npl_err *err)
+{
+	const char *path;
+	if (find_file(name, &memory->arena, &path, err) ||
+	    npl_machine_load(path, &memory->arena, &memory->machine, err))
+		return err->code;
+	memory->model = find_model(memory->machine.model, options->every_cycle);
+	if (!memory->model)
+		return npl_fail(err, NPL_EINPUT, "%s: the model is '%s', expected ideal, fixed or dram", path,
+				memory->machine.model);
+	memory->config = npl_arena_alloc(&memory->arena, memory->model->config_bytes);
+	if (!memory->config)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
+	if (npl_params_read(memory->model->params, &memory->machine, &memory->arena, memory->config, err))
+		return err->code;
+	memory->info = (struct npl_memory_info){.name = memory->machine.name,
+						.model = memory->model->name,
+						.description = memory->machine.description,
+						.channels = 1,
+						.mapping = ""};
+	if (strcmp(memory->model->name, "dram") && (options->channels || options->mapping))
+		return npl_fail(err, NPL_EINPUT, "%s: the model '%s' has no channels and no mapping", name,
+				memory->model->name);
+	return memory->model->open(memory->config, options, &memory->info, &memory->state, err);
+}
+
+int npl_memory_open(const char *name, const struct npl_memory_options *options, struct npl_memory **memory,
+		    struct npl_err *err)
+{
+	static const struct npl_memory_options none;
+	*memory = calloc(1, sizeof **memory);
+	if (!*memory)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
+	if (open_memory(*memory, name, options ? options : &none, err)) {
+		npl_memory_close(*memory);
+		*memory = NULL;
+		return err->code;
+	}
+	return 0;
+}
+
+void npl_memory_close(struct npl_memory *memory)
+{
+	if (!memory)
+		return;
+	if (memory->model)
+		memory->model->close(memory->state);
+	npl_arena_free(&memory->arena);
+	free(memory);
+}
+
+void npl_memory_reset(struct npl_memory *memory)
+{
+	memory->model->reset(memory->state);
+}
+
+const struct npl_memory_info *npl_memory_info(const struct npl_memory *memory)
+{
+	return &memory->info;
+}
+
+bool npl_memory_can_accept(const struct npl_memory *memory, const struct npl_memory_request *request)
+{
+	return memory->model->can_accept(memory->state, request);
+}
+
+void npl_memory_push(struct npl_memory *memory, const struct npl_memory_request *request)
+{
+	memory->model->push(memory->state, request);
+}
+
+void npl_memory_step(struct npl_memory *memory)
+{
+	memory->model->advance(memory->state, memory->model->now(memory->state) + 1, 0);
+}
+
+uint64_t npl_memory_now(const struct npl_memory *memory)
+{
+	return memory->model->now(memory->state);
+}
+
+bool npl_memory_completed(struct npl_memory *memory, struct npl_memory_completion *completion)
+{
+	return memory->model->completed(memory->state, completion);
+}
+
+void npl_memory_advance(struct npl_memory *memory, uint64_t until, unsigned stop)
+{
+	memory->model->advance(memory->state, until, stop);
+}
+
+uint64_t npl_memory_pending(const struct npl_memory *memory)
+{
+	return memory->model->pending(memory->state);
+}
+
+void npl_memory_counters(const struct npl_memory *memory, struct npl_memory_counters *counters)
+{
+	memory->model->count(memory->state, counters);
+}
+
+int npl_memory_energy_of(const struct npl_memory *memory, const struct npl_memory_counters *counters,
+			 struct npl_memory_energy energy[NPL_MEMORY_ENERGIES])
+{
+	return memory->model->energy(memory->config, counters, energy);
+}
+
+char *npl_memory_yaml(const struct npl_memory *memory, struct npl_arena *arena)
+{
+	return npl_params_dump(memory->model->params, &memory->machine, memory->config, arena);
+}
+
+int npl_memory_settings(const struct npl_memory *memory, struct npl_arena *arena, const struct npl_param_value **values,
+			int *n)
+{
+	return npl_params_values(memory->model->params, memory->config, arena, values, n);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a memory model is (npulab/memory.h is what it looks like from outside), private to sim/memory. */
+#ifndef NPULAB_MEMORY_MEMORY_H
+#define NPULAB_MEMORY_MEMORY_H
+
+#include "npulab/memory.h"
+
+#define MEMORY_MAX_PENDING NPL_MEMORY_MAX_PENDING /* accepted by a channel, and not yet taken by the asker */
+
+/* Completions that are known and have not been taken, in the order of their cycles. */
+struct memory_ring {
+	struct npl_memory_completion entry[MEMORY_MAX_PENDING];
+	uint64_t taken, put;
+};
+
+/* One that is to be taken after all that come as early. */
+static inline void memory_ring_add(struct memory_ring *ring, uint64_t cycle, uint64_t tag)
+{
+	const uint64_t mask = MEMORY_MAX_PENDING - 1;
+	uint64_t at = ring->put++;
+	for (; at > ring->taken && ring->entry[(at - 1) & mask].cycle > cycle; at--)
+		ring->entry[at & mask] = ring->entry[(at - 1) & mask];
+	ring->entry[at & mask] = (struct npl_memory_completion){cycle, tag};
+}
+
+/* The first, or NULL. */
+static inline const struct npl_memory_completion *memory_ring_first(const struct memory_ring *ring)
+{
+	return ring->taken == ring->put ? NULL : &ring->entry[ring->taken & (MEMORY_MAX_PENDING - 1)];
+}
+
+struct memory_model {
+	const char *name;
+	const struct npl_param *params;
+	size_t config_bytes;
+	/* config lives as long as the state. Fills what it knows of *info. */
+	int (*open)(void *config, const struct npl_memory_options *options, struct npl_memory_info *info, void **state,
+		    struct npl_err *err);
+	void (*close)(void *state);
+	void (*reset)(void *state);
+	bool (*can_accept)(void *state, const struct npl_memory_request *request);
+	void (*push)(void *state, const struct npl_memory_request *request);
+	void (*advance)(void *state, uint64_t until, unsigned stop);
+	uint64_t (*now)(const void *state);
+	uint64_t (*pending)(const void *state);
+	bool (*completed)(void *state, struct npl_memory_completion *completion);
+	void (*count)(const void *state, struct npl_memory_counters *counters);
+	int (*energy)(const void *config, const struct npl_memory_counters *counters,
+		      struct npl_memory_energy energy[NPL_MEMORY_ENERGIES]);
+};
+
+extern const struct memory_model memory_ideal, memory_fixed, memory_dram, memory_dram_stepped;
+
+#endif

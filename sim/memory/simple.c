@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Memories without an inside, on the clock of the machine that asks: `ideal` answers at the boundary at which it is asked;
+ * `fixed` moves one request after the other at a bandwidth, each from the end of the one before to an exact fraction of a cycle, and
+ * answers a latency later, rounded up to a cycle. */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+__extension__ typedef unsigned __int128 wide;
+
+struct config {
+	int64_t bytes_per_second, access_bytes, capacity_bytes;
+	double latency_seconds, pj_per_byte;
+	const char *origin;
+};
+
+struct simple {
+	struct npl_memory_counters count;
+	struct memory_ring done;
+	uint64_t now;
+	/* fixed: the port is taken up to cycle + part / rate. A byte takes step / rate cycles. */
+	bool limited;
+	uint64_t cycle, latency_cycles, access_bytes;
+	wide part, step, rate;
+};
+
+#define AT(member) offsetof(struct config, member)
+
+static const struct npl_param ideal_params[] = {{0}};
+
+static const struct npl_param fixed_params[] = {
+	{"bytes_per_second", NPL_PARAM_INT, AT(bytes_per_second), "1000000000", 1, 1e15, "bytes/s",
+	 "of all requests together", NULL},
+	{"latency_seconds", NPL_PARAM_DOUBLE, AT(latency_seconds), "0", 0, 1, "s",
+	 "from the last byte moved to the answer", NULL},
+	{"access_bytes", NPL_PARAM_INT, AT(access_bytes), "0", 0, 1 << 20, "bytes",
+	 "that every request moves, aligned; 0: what it asks for", NULL},
+	{"capacity_bytes", NPL_PARAM_INT, AT(capacity_bytes), "0", 0, 1e15, "bytes", "0: no limit", NULL},
+	{"energy.pj_per_byte", NPL_PARAM_DOUBLE, AT(pj_per_byte), "0", 0, 1e9, "pJ", "per byte moved, read or written",
+	 NULL},
+	{"energy.origin", NPL_PARAM_ORIGIN, AT(origin), "absent", 0, 0, "",
+	 "where that figure is from; absent: not known", NULL},
+	{0},
+};
+
+static int simple_open(bool limited, const struct config *config, const struct npl_memory_options *options,
+		       struct npl_memory_info *info, void **state, struct npl_err *err)
+{
+	struct simple *m = calloc(1, sizeof *m);
+	if (!m)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", info->name);
+	info->clock = options->clock.numerator ? options->clock : (struct npl_hz){1000000000, 1};
+	info->capacity_bytes = UINT64_MAX;
+	info->peak_bytes_per_second = INFINITY;
+	m->limited = limited;
+	if (limited) {
+		double hz = (double)info->clock.numerator / (double)info->clock.denominator;
+		m->step = (wide)info->clock.numerator;
+		m->rate = (wide)config->bytes_per_second * (wide)info->clock.denominator;
+		m->latency_cycles = (uint64_t)ceil(config->latency_seconds * hz);
+		m->access_bytes = (uint64_t)config->access_bytes;
+		info->access_bytes = m->access_bytes;
+		if (config->capacity_bytes)
+			info->capacity_bytes = (uint64_t)config->capacity_bytes;
+		info->peak_bytes_per_second = (double)config->bytes_per_second;
+	}
+	*state = m;
+	return 0;
+}
+
+static int ideal_open(void *config, const struct npl_memory_options *options, struct npl_memory_info *info,
+		      void **state, struct npl_err *err)
+{
+	return simple_open(false, config, options, info, state, err);
+}
+
+static int fixed_open(void *config, const struct npl_memory_options *options, struct npl_memory_info *info,
+		      void **state, struct npl_err *err)
+{
+	return simple_open(true, config, options, info, state, err);
+}
+
+static void simple_reset(void *state)
+{
+	struct simple *m = state;
+	m->count = (struct npl_memory_counters){0};
+	m->done.taken = m->done.put = 0;
+	m->now = m->cycle = 0;
+	m->part = 0;
+}
+
+/* What can begin in this cycle. */
+static bool simple_can_accept(void *state, const struct npl_memory_request *request)
+{
+	const struct simple *m = state;
+	(void)request;
+	return m->done.put - m->done.taken < MEMORY_MAX_PENDING && (!m->limited || m->cycle <= m->now);
+}
+
+static void simple_push(void *state, const struct npl_memory_request *request)
+{
+	struct simple *m = state;
+	const uint64_t bytes = m->access_bytes ? m->access_bytes : request->bytes;
+	*(request->is_write ? &m->count.writes : &m->count.reads) += 1;
+	*(request->is_write ? &m->count.written_bytes : &m->count.read_bytes) += bytes;
+	if (!m->limited) {
+		memory_ring_add(&m->done, m->now, request->tag);
+		return;
+	}
+	if (m->cycle < m->now) {
+		m->cycle = m->now;
+		m->part = 0;
+	}
+	m->part += bytes * m->step;
+	m->cycle += (uint64_t)(m->part / m->rate);
+	m->part %= m->rate;
+	memory_ring_add(&m->done, m->cycle + (m->part > 0) + m->latency_cycles, request->tag);
+}
+
+static void simple_advance(void *state, uint64_t until, unsigned stop)
+{
+	struct simple *m = state;
+	const struct npl_memory_completion *first = memory_ring_first(&m->done);
+	if (until <= m->now)
+		return;
+	if (stop & NPL_MEMORY_COMPLETION && first && first->cycle < until)
+		until = first->cycle > m->now ? first->cycle : m->now;
+	if (stop & NPL_MEMORY_ROOM && m->limited && m->cycle > m->now && m->cycle < until)
+		until = m->cycle;
+	m->now = until;
+}
+
+static uint64_t simple_now(const void *state)
+{
+	return ((const struct simple *)state)->now;
+}
+
+static uint64_t simple_pending(const void *state)
+{
+	const struct simple *m = state;
+	return m->done.put - m->done.taken;
+}
+
+static bool simple_completed(void *state, struct npl_memory_completion *completion)
+{
+	struct simple *m = state;
+	const struct npl_memory_completion *first = memory_ring_first(&m->done);
+	if (!first || first->cycle > m->now)
+		return false;
+	*completion = *first;
+	m->done.taken++;
+	return true;
+}
+
+static void simple_count(const void *state, struct npl_memory_counters *counters)
+{
+	*counters = ((const struct simple *)state)->count;
+}
+
+static int no_energy(const void *config, const struct npl_memory_counters *counters,
+		     struct npl_memory_energy energy[NPL_MEMORY_ENERGIES])
+{
+	(void)config, (void)counters, (void)energy;
+	return 0;
+}
+
+static int fixed_energy(const void *state, const struct npl_memory_counters *counters,
+			struct npl_memory_energy energy[NPL_MEMORY_ENERGIES])
+{
+	const struct config *config = state;
+	energy[0] = (struct npl_memory_energy){"read", counters->read_bytes, config->pj_per_byte, config->origin,
+					       NPL_MEMORY_READ};
+	energy[1] = (struct npl_memory_energy){"write", counters->written_bytes, config->pj_per_byte, config->origin,
+					       NPL_MEMORY_WRITE};
+	return 2;
+}
+
+#define SIMPLE(title, parameters, bytes, how, costs)                                                                   \
+	{                                                                                                              \
+		.name = title, .params = parameters, .config_bytes = bytes, .open = how, .close = free,                \
+		.reset = simple_reset, .can_accept = simple_can_accept, .push = simple_push,                           \
+		.advance = simple_advance, .now = simple_now, .pending = simple_pending,                               \
+		.completed = simple_completed, .count = simple_count, .energy = costs                                  \
+	}
+
+const struct memory_model memory_ideal = SIMPLE("ideal", ideal_params, sizeof(struct config), ideal_open, no_energy);
+const struct memory_model memory_fixed = SIMPLE("fixed", fixed_params, sizeof(struct config), fixed_open, fixed_energy);

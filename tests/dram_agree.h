@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The agreement of the two DRAM engines: one seed is one random memory and random requests, offered to both at the same
+ * boundaries. */
+#ifndef TESTS_DRAM_AGREE_H
+#define TESTS_DRAM_AGREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* False: the first disagreement, in `why`. */
+bool dram_agrees(uint64_t seed, char *why, size_t n);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Promise: an engine asks for exactly the accesses that its descriptors touch, no more than allowed at once; descriptors complete in order and as soon
+ * as their last access has; engines share the port in turn; and skipping gives the completion cycles of stepping, over every
+ * kind of memory. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npulab/dma.h"
+#include "support.h"
+
+static struct npl_memory *memory_of(const char *name, bool every_cycle)
+{
+	struct npl_memory_options options = {.every_cycle = every_cycle, .clock = {980000000, 1}};
+	struct npl_memory *memory;
+	struct npl_err err;
+	cr_assert_eq(npl_memory_open(name, &options, &memory, &err), 0, "%s", err.msg);
+	return memory;
+}
+
+static struct npl_dma *dma_of(struct npl_memory *memory, struct npl_dma_config config)
+{
+	struct npl_dma *dma;
+	struct npl_err err;
+	cr_assert_eq(npl_dma_open(memory, &config, &dma, &err), 0, "%s", err.msg);
+	return dma;
+}
+
+static uint64_t finish(struct npl_dma *dma, int engine, uint64_t tag)
+{
+	struct npl_memory_completion c;
+	npl_dma_advance(dma, 1000000, true);
+	cr_assert(npl_dma_completed(dma, engine, &c));
+	cr_assert_eq(c.tag, tag);
+	return c.cycle;
+}
+
+/* The accesses of a descriptor, by the definition: of each row those that it touches, gapless rows joined. */
+static uint64_t accesses(const struct npl_dma_descriptor *d, uint64_t unit)
+{
+	uint64_t n = 0, row = 0, plane = 0, rows = d->count[0] ? d->count[0] : 1,
+		 planes = d->count[1] ? d->count[1] : 1;
+	while (d->row_bytes && plane < planes) {
+		uint64_t from = d->address + row * (uint64_t)d->stride[0] + plane * (uint64_t)d->stride[1], to = from;
+		while (plane < planes &&
+		       d->address + row * (uint64_t)d->stride[0] + plane * (uint64_t)d->stride[1] == to) {
+			to += d->row_bytes;
+			if (++row == rows) {
+				row = 0;
+				plane++;
+				if (rows > 1 && d->stride[0] != (int64_t)d->row_bytes)
+					break; /* rows with gaps: planes are not looked at */
+			} else if (d->stride[0] != (int64_t)d->row_bytes) {
+				break;
+			}
+		}
+		n += unit ? (to - 1) / unit - from / unit + 1 : 1;
+	}
+	return n;
+}
+
+Test(dma, cutting_worked_by_hand)
+{
+	static const struct {
+		struct npl_dma_descriptor d;
+		uint64_t accesses; /* of 64 bytes */
+	} row[] = {
+		{{.address = 0, .row_bytes = 64}, 1},
+		{{.address = 60, .row_bytes = 8}, 2},
+		{{.address = 1, .row_bytes = 128}, 3},
+		{{.address = 0, .row_bytes = 0}, 0},
+		{{.address = 0, .row_bytes = 32, .count = {8, 0}, .stride = {32, 0}}, 4},  /* one row of 256 bytes */
+		{{.address = 0, .row_bytes = 32, .count = {2, 4}, .stride = {32, 64}}, 4}, /* the same, in planes */
+		{{.address = 0, .row_bytes = 32, .count = {1, 8}, .stride = {7, 32}}, 4}, /* and in planes of one row */
+		{{.address = 0, .row_bytes = 24, .count = {8, 0}, .stride = {32, 0}}, 8}, /* gaps: each for itself */
+		{{.address = 0, .row_bytes = 48, .count = {4, 0}, .stride = {100, 0}},
+		 6}, /* 0-48, 100-148, 200-248, 300-348 */
+		{{.address = 0, .row_bytes = 64, .count = {2, 3}, .stride = {1024, 65536}}, 6},
+		{{.address = 4096, .row_bytes = 64, .count = {3, 0}, .stride = {-1024, 0}}, 3},
+		{{.address = 64, .row_bytes = 64, .count = {5, 0}, .stride = {0, 0}}, 5}, /* the same bytes again */
+	};
+	struct npl_memory *memory = memory_of("ddr3-2133", false);
+	struct npl_dma *dma = dma_of(memory, (struct npl_dma_config){.engines = 1, .queue = 1});
+	uint64_t asked = 0;
+	cr_assert_eq(npl_memory_info(memory)->access_bytes, 64);
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		npl_dma_reset(dma);
+		npl_dma_push(dma, 0, &row[i].d);
+		cr_expect_not(npl_dma_can_push(dma, 0), "a queue of one");
+		finish(dma, 0, 0);
+		asked = npl_dma_counters(dma, 0)->reads;
+		cr_expect_eq(asked, row[i].accesses, "row %zu: %llu", i, (unsigned long long)asked);
+		cr_expect_eq(asked, accesses(&row[i].d, 64), "row %zu", i);
+		cr_expect_eq(npl_dma_pending(dma), 0);
+	}
+	npl_dma_close(dma);
+	npl_memory_close(memory);
+}
+
+/* 250 GB/s at 980 MHz: 255.102 bytes a cycle. */
+Test(dma, times_worked_by_hand)
+{
+	struct npl_memory *memory = memory_of("diannao-250gbps", false);
+	struct npl_dma *dma = dma_of(memory, (struct npl_dma_config){.engines = 3, .queue = 4, .burst_bytes = 512});
+	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 32768, .tag = 7});
+	cr_expect_eq(finish(dma, 0, 7), 129, "128.45 cycles");
+	cr_expect_eq(npl_dma_counters(dma, 0)->reads, 64);
+	/* Two at once take turns: both are half as fast, the one that is asked first ends one burst (2.007 cycles) before. */
+	npl_dma_reset(dma);
+	npl_dma_push(dma, 2,
+		     &(struct npl_dma_descriptor){.address = 65536, .row_bytes = 16384, .tag = 1, .is_write = true});
+	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 16384, .tag = 2});
+	cr_expect_eq(finish(dma, 0, 2), 127, "63 bursts: 126.44 cycles");
+	cr_expect_eq(finish(dma, 2, 1), 129);
+	cr_expect_eq(npl_dma_counters(dma, 2)->written_bytes, 16384);
+	cr_expect_eq(npl_dma_counters(dma, 2)->writes, 32);
+	/* A short one beside a long one waits for a burst at most. */
+	npl_dma_reset(dma);
+	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 16384, .tag = 1});
+	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.address = 65536, .row_bytes = 32, .tag = 2});
+	cr_expect_eq(finish(dma, 1, 2), 3, "512 + 32 bytes: 2.13 cycles");
+	npl_dma_close(dma);
+	/* Ideal memory: at the boundary at which it is asked, however many. */
+	npl_memory_close(memory);
+	memory = memory_of("ideal", false);
+	dma = dma_of(memory, (struct npl_dma_config){.engines = 1, .queue = 2, .outstanding = 1, .burst_bytes = 1});
+	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 100000, .tag = 3});
+	cr_expect_eq(finish(dma, 0, 3), 0);
+	cr_expect_eq(npl_dma_counters(dma, 0)->reads, 100000);
+	/* Empty descriptors complete in their turn, behind what is before them. */
+	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 8, .tag = 4});
+	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.tag = 5});
+	struct npl_memory_completion c;
+	cr_expect_not(npl_dma_completed(dma, 0, &c));
+	finish(dma, 0, 4);
+	cr_expect(npl_dma_completed(dma, 0, &c) && c.tag == 5);
+	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.tag = 6});
+	cr_expect(npl_dma_completed(dma, 0, &c) && c.tag == 6, "at once when nothing is before it");
+	npl_dma_close(dma);
+	/* Three accesses a cycle. */
+	dma = dma_of(memory,
+		     (struct npl_dma_config){.engines = 2, .queue = 2, .accesses_per_cycle = 3, .burst_bytes = 8});
+	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 80, .tag = 1});
+	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.row_bytes = 16, .tag = 2});
+	uint64_t begin = npl_memory_now(memory);
+	cr_expect_eq(finish(dma, 1, 2), begin + 1, "0 1 0 | 1 0 0 | 0 0 0 | 0 0 0");
+	cr_expect_eq(finish(dma, 0, 1), begin + 3);
+	npl_dma_close(dma);
+	npl_memory_close(memory);
+}
+
+struct event {
+	int engine;
+	uint64_t seen, cycle, tag;
+};
+
+/* Random descriptors of three engines, pushed when there is room and at random boundaries; what completed, and when it was seen. */
+static size_t run(struct npl_memory *memory, uint64_t seed, bool stepping, struct event *event,
+		  struct npl_dma_counters counters[3])
+{
+	enum { DESCRIPTORS = 30 };
+	uint64_t rng = seed * 0x9e3779b97f4a7c15ull;
+	struct npl_dma_config config = {.engines = 3,
+					.queue = test_range(&rng, 1, 4),
+					.outstanding = test_range(&rng, 0, 2) * test_range(&rng, 1, 40),
+					.accesses_per_cycle = test_range(&rng, 0, 2),
+					.burst_bytes = test_range(&rng, 0, 2) * test_range(&rng, 16, 600)};
+	const bool no_feedback = seed % 2; /* what is pushed, and when, does not depend on what has completed */
+	if (no_feedback)
+		config.queue = DESCRIPTORS;
+	struct npl_dma *dma = dma_of(memory, config);
+	struct npl_dma_descriptor d[3][DESCRIPTORS];
+	uint64_t from[3][DESCRIPTORS], total[3][2] = {{0}}, count[3] = {0},
+				       unit = npl_memory_info(memory)->access_bytes;
+	int pushed[3] = {0, 0, 0}, completed[3] = {0, 0, 0};
+	size_t n = 0;
+	for (int e = 0; e < 3; e++)
+		for (int i = 0; i < DESCRIPTORS; i++) {
+			struct npl_dma_descriptor *x = &d[e][i];
+			*x = (struct npl_dma_descriptor){
+				.address = (uint64_t)test_range(&rng, 100000, 1 << 20),
+				.row_bytes = (uint64_t)test_range(&rng, 0, 1 << test_range(&rng, 0, 11)),
+				.count = {(uint64_t)test_range(&rng, 0, 4), (uint64_t)test_range(&rng, 0, 3)},
+				.stride = {test_range(&rng, -3000, 5000), test_range(&rng, -10000, 70000)},
+				.tag = (uint64_t)i,
+				.is_write = e == 2 ? true : e == 1 && test_range(&rng, 0, 1)};
+			if (test_range(&rng, 0, 3) == 0)
+				x->stride[0] = (int64_t)x->row_bytes;
+			from[e][i] = (i ? from[e][i - 1] : 0) +
+				     (uint64_t)(test_range(&rng, 0, 3) ? 0 : test_range(&rng, 0, 3000));
+			total[e][x->is_write] += x->row_bytes * (x->count[0] ? x->count[0] : 1) *
+						 (x->count[1] ? x->count[1] : 1);
+			count[e] += accesses(x, unit ? unit : (uint64_t)config.burst_bytes);
+		}
+	while (n < 3 * DESCRIPTORS) {
+		uint64_t now = npl_memory_now(memory), until = now + 20000;
+		struct npl_memory_completion c;
+		for (int e = 0; e < 3; e++) {
+			while (npl_dma_completed(dma, e, &c)) {
+				cr_assert_eq(c.tag, (uint64_t)completed[e]++, "in order");
+				cr_assert_leq(c.cycle, now);
+				event[n++] = (struct event){e, now, c.cycle, c.tag};
+			}
+			while (pushed[e] < DESCRIPTORS && from[e][pushed[e]] <= now && npl_dma_can_push(dma, e))
+				npl_dma_push(dma, e, &d[e][pushed[e]++]);
+			if (pushed[e] < DESCRIPTORS && from[e][pushed[e]] > now && from[e][pushed[e]] < until)
+				until = from[e][pushed[e]];
+		}
+		if (!stepping)
+			npl_dma_advance(dma, until, true);
+		else if (no_feedback)
+			npl_dma_step(dma);
+		else /* a whole step would let what completes in it be taken, and make room, only at its end */
+			npl_dma_advance(dma, now + 1, true);
+		cr_assert_lt(now, 1000000, "seed %llu stands still", (unsigned long long)seed);
+	}
+	for (int e = 0; e < 3; e++) {
+		counters[e] = *npl_dma_counters(dma, e);
+		cr_assert_eq(counters[e].descriptors, DESCRIPTORS);
+		cr_assert_eq(counters[e].read_bytes, total[e][0]);
+		cr_assert_eq(counters[e].written_bytes, total[e][1]);
+		cr_assert_eq(counters[e].reads + counters[e].writes, count[e], "seed %llu", (unsigned long long)seed);
+	}
+	npl_dma_close(dma);
+	return n;
+}
+
+static int by_engine(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+	if (x->engine != y->engine)
+		return x->engine - y->engine;
+	return x->tag < y->tag ? -1 : x->tag > y->tag;
+}
+
+Test(dma, skipping_is_stepping)
+{
+	static const char *const names[] = {"ideal", "diannao-250gbps", "ddr3-2133", "ddr4-3200", "hbm"};
+	for (size_t m = 0; m < sizeof names / sizeof *names; m++) {
+		struct npl_memory *memory = memory_of(names[m], false), *slow = memory_of(names[m], true);
+		for (uint64_t seed = 1; seed <= 25; seed++) {
+			struct event skipped[90], stepped[90];
+			struct npl_dma_counters a[3], b[3];
+			npl_memory_reset(memory);
+			npl_memory_reset(slow);
+			size_t n = run(memory, seed, false, skipped, a);
+			cr_assert_eq(n, run(slow, seed, true, stepped, b));
+			qsort(skipped, n, sizeof *skipped, by_engine);
+			qsort(stepped, n, sizeof *stepped, by_engine);
+			for (size_t i = 0; i < n; i++)
+				cr_assert(skipped[i].cycle == stepped[i].cycle && skipped[i].tag == stepped[i].tag,
+					  "%s, seed %llu: engine %d's descriptor %llu at %llu, stepping at %llu",
+					  names[m], (unsigned long long)seed, skipped[i].engine,
+					  (unsigned long long)skipped[i].tag, (unsigned long long)skipped[i].cycle,
+					  (unsigned long long)stepped[i].cycle);
+			cr_assert_eq(memcmp(a, b, sizeof a), 0, "%s, seed %llu", names[m], (unsigned long long)seed);
+		}
+		npl_memory_close(memory);
+		npl_memory_close(slow);
+	}
+}
+
+/* No more under way than allowed: a memory with a latency then gives so many accesses per latency. */
+Test(dma, outstanding_limit_sets_the_pace)
+{
+	char path[] = "/tmp/npulab-dma-XXXXXX.yaml";
+	int fd = mkstemps(path, 5);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+	cr_assert(file);
+	fputs("name: slow\nmodel: fixed\nbytes_per_second: 64000000000000\nlatency_seconds: 100e-9\naccess_bytes: 64\n",
+	      file);
+	fclose(file);
+	struct npl_memory_options options = {.clock = {1000000000, 1}};
+	struct npl_memory *memory;
+	struct npl_err err;
+	cr_assert_eq(npl_memory_open(path, &options, &memory, &err), 0, "%s", err.msg);
+	for (int64_t limit = 1; limit <= 8; limit *= 2) {
+		struct npl_dma *dma = dma_of(memory,
+					     (struct npl_dma_config){.engines = 1, .queue = 1, .outstanding = limit});
+		npl_dma_reset(dma);
+		npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 64 * 64});
+		uint64_t end = finish(dma, 0, 0), expected = 64 / (uint64_t)limit * 101;
+		cr_expect_eq(end, expected, "%lld under way: %llu, not %llu", (long long)limit, (unsigned long long)end,
+			     (unsigned long long)expected);
+		npl_dma_close(dma);
+	}
+	npl_memory_close(memory);
+	remove(path);
+}
+
+static void refused(struct npl_dma_config config, const char *reason)
+{
+	struct npl_memory *memory = memory_of("ideal", false);
+	struct npl_dma *dma;
+	struct npl_err err;
+	cr_expect_eq(npl_dma_open(memory, &config, &dma, &err), NPL_EINPUT, "should be refused: %s", reason);
+	cr_expect(strstr(err.msg, reason), "'%s' does not say '%s'", err.msg, reason);
+	npl_memory_close(memory);
+}
+
+Test(dma, what_it_refuses)
+{
+	refused((struct npl_dma_config){.engines = 0, .queue = 1}, "1 to 64 engines");
+	refused((struct npl_dma_config){.engines = 65, .queue = 1}, "1 to 64 engines");
+	refused((struct npl_dma_config){.engines = 1, .queue = 0}, "descriptors");
+	refused((struct npl_dma_config){.engines = 1, .queue = 1, .outstanding = -1}, "negative");
+}
