@@ -188,7 +188,7 @@ static int dram_main(int argc, char **argv, struct npl_err *err)
 		{"pattern", CLI_TEXT, &o.pattern, 0, 0, "NAME", "requests of a pattern instead (--list has them)"},
 		{"n", CLI_INT, &o.count, 1, NPL_TRAFFIC_MAX_COUNT, "N", "so many (default 100000)"},
 		{"preset", CLI_TEXT, &o.preset, 0, 0, "NAME", "the memory, or its file (default " DEFAULT_PRESET ")"},
-		{"channels", CLI_INT, &o.channels, -INT64_MAX, INT64_MAX, "N", "instead of the memory's own"},
+		{"channels", CLI_INT, &o.channels, 0, 1 << 20, "N", "instead of the memory's own"},
 		{"mapping", CLI_TEXT, &o.mapping, 0, 0, "FIELDS",
 		 "of addresses, highest first, as row:bank:column:channel"},
 		{"inject", CLI_INT, &o.inject, 1, NPL_TRAFFIC_MAX_RATE, "N",

@@ -131,12 +131,27 @@ static int unknown_key(const struct npl_param *schema, const struct npl_setting 
 			nearest);
 }
 
+/* Everything that has no default. */
+static int check_given(const struct npl_param *schema, const struct npl_machine *machine, struct npl_err *err)
+{
+	for (const struct npl_param *p = schema; p && p->key; p++) {
+		bool given = p->otherwise;
+		for (int i = 0; i < machine->n_settings && !given; i++)
+			given = !strcmp(machine->setting[i].key, p->key);
+		if (!given)
+			return npl_fail(err, NPL_EINPUT, "%s: %s is missing%s%s",
+					machine->path ? machine->path : machine->name, p->key, *p->help ? ": " : "",
+					p->help);
+	}
+	return 0;
+}
+
 int npl_params_read(const struct npl_param *schema, const struct npl_machine *machine, struct npl_arena *arena,
 		    void *config, struct npl_err *err)
 {
 	char where[256];
 	for (const struct npl_param *p = schema; p && p->key; p++)
-		if (parse_value(p, p->otherwise, config, p->key, NPL_EINTERNAL, err))
+		if (p->otherwise && parse_value(p, p->otherwise, config, p->key, NPL_EINTERNAL, err))
 			return err->code;
 	for (int i = 0; i < machine->n_settings; i++) {
 		const struct npl_setting *setting = &machine->setting[i];
@@ -152,7 +167,7 @@ int npl_params_read(const struct npl_param *schema, const struct npl_machine *ma
 		if (parse_value(p, copy, config, where, blame(setting), err))
 			return err->code;
 	}
-	return 0;
+	return check_given(schema, machine, err);
 }
 
 static bool is_heading(const char *key)

@@ -88,7 +88,7 @@ static bool next_member(struct trace_input *in, const char **problem)
 	if (in->have == in->at)
 		return false;
 	if (!at_magic(in) || inflateReset(&in->zip) != Z_OK) {
-		*problem = "what follows the gzip data is none";
+		*problem = "what follows the gzip data is no gzip data";
 		return false;
 	}
 	return in->in_member = true;

@@ -87,19 +87,21 @@ static const unsigned char digit_of[256] = {
 	['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
 };
 
-/* 0x and hexadecimal digits, as much as 64 bits hold. */
+/* 0x and hexadecimal digits; what 64 bits do not hold is UINT64_MAX, beyond every memory. */
 static bool read_address(struct word word, uint64_t *address)
 {
 	uint64_t value = 0;
+	bool too_large = false;
 	if (word.length < 3 || word.at[0] != '0' || (word.at[1] != 'x' && word.at[1] != 'X'))
 		return false;
 	for (size_t i = 2; i < word.length; i++) {
 		const unsigned digit = digit_of[(unsigned char)word.at[i]];
-		if (!digit || value >> 60)
+		if (!digit)
 			return false;
+		too_large |= value >> 60 != 0;
 		value = value << 4 | (digit - 1);
 	}
-	*address = value;
+	*address = too_large ? UINT64_MAX : value;
 	return true;
 }
 
@@ -128,6 +130,8 @@ static bool read_direction(struct word word, bool *is_write)
 static int read_request(struct trace *t, const char *at, const char *end, bool any_order, bool *found,
 			struct npl_traffic_request *request, struct npl_err *err)
 {
+	if (memchr(at, 0, (size_t)(end - at)))
+		return npl_fail(err, NPL_EINPUT, "%s:%" PRIu64 ": a byte of value 0, expected text", t->path, t->line);
 	struct word address = next_word(&at, end);
 	*found = address.length > 0;
 	if (!*found)

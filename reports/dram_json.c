@@ -43,7 +43,7 @@ static void put_memory(struct npl_json *json, const struct npl_traffic_report *r
 		npl_json_u64(json, "capacity_bytes", info->capacity_bytes);
 	else
 		npl_json_null(json, "capacity_bytes");
-	npl_json_double(json, "peak_gb_per_s", info->peak_bytes_per_second * 1e-9);
+	npl_json_double(json, "peak_gb_per_s", info->peak_bytes_per_second / 1e9);
 	npl_json_string(json, "memory_sha256", sha256);
 	npl_json_close(json, '}');
 }
@@ -146,7 +146,7 @@ int npl_dram_json(FILE *out, const struct npl_traffic_report *r, struct npl_err 
 	put_memory(&json, r, yaml);
 	npl_json_u64(&json, "cycles", result->cycles);
 	npl_json_double(&json, "seconds", result->seconds);
-	npl_json_double(&json, "gb_per_s", result->bytes_per_second * 1e-9);
+	npl_json_double(&json, "gb_per_s", result->bytes_per_second / 1e9);
 	npl_json_double(&json, "peak_fraction", figures.peak_fraction);
 	npl_json_double(&json, "row_hit_rate", figures.row_hit_rate);
 	put_latency(&json, "latency_cycles", &result->latency);

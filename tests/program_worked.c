@@ -324,6 +324,25 @@ static const struct worked cases[WORKED_CASES] = {
 	 /* halt is looked at in 9: [9, 18) */
 	 .raw_stall = 9,
 	 .buffer = "010203 040506 070809 0a0b0c 010203 040506 040506 070809 0a0b0c 0a0b0c 070809 0a0b0c 0a0b0c"},
+	{/* A row takes 2 cycles of latency and 2 for its 3 bytes. i0 crosses in [1, 5). i1 issues in 1 and starts when i0 has ended, in
+	  * 5; i4, of the other direction, issues in 4 and starts in 5 too: the event of i1 comes first. Both end at 9. */
+	 .name = "both directions start together",
+	 .text = "write_host_memory ub=0 rows=1\n"
+		 "write_host_memory ub=1 rows=1\n"
+		 "set_config host_address 32\n"
+		 "nop\n"
+		 "read_host_memory ub=9 rows=1\n"
+		 "halt\n",
+	 .event = {{TPU_HOST_STARTED, 0, 1},
+		   {TPU_HOST_ENDED, 0, 5},
+		   {TPU_HOST_STARTED, 1, 5},
+		   {TPU_HOST_STARTED, 4, 5},
+		   {TPU_HOST_ENDED, 1, 9},
+		   {TPU_HOST_ENDED, 4, 9}},
+	 .cycles = 10,
+	 /* halt is looked at in 5: [5, 9) */
+	 .spans = "idle 0-10, input 5-9",
+	 .input_stall = 4},
 	{/* i3 sends (10, 11, 12), the low bytes of a 16-bit vector, and (255, 0, 128), its high bytes, through the tile
 	  * at row 3. Of column 2 the sums are 10 + 11 * 255 + 12 * 128 = 4351, which counts 256-fold, and 255 + 128 *
 	  * 128 = 16639, which counts 65536-fold: 1091567360 in all. i4 adds the same, and its high half goes beyond
@@ -413,6 +432,10 @@ static bool as_expected(const struct worked *w, const struct program_run *run, c
 	uint64_t all = k->array_active + k->weight_stall + k->weight_shift + k->non_matrix;
 	if (run->rc) {
 		snprintf(why, n, "%.200s", run->err.msg);
+		return false;
+	}
+	if (run->wrong[0]) {
+		snprintf(why, n, "%s", run->wrong);
 		return false;
 	}
 	for (const struct expected *e = w->event; e < w->event + 8 && (e->what || e->index || e->cycle); e++)

@@ -26,7 +26,7 @@ Test(cli_dram, bad_traces)
 		{"0xg READ 1\n", "trace:1: the address is '0xg'"},
 		{"-0x40 READ 1\n", "trace:1: the address is '-0x40'"},
 		{"0x-40 READ 1\n", "trace:1: the address is '0x-40'"},
-		{"0x10000000000000040 READ 1\n", "trace:1: the address is '0x10000000000000040'"},
+		{"0x10000000000000040 READ 1\n", "trace:1: address 0x10000000000000040 is beyond the memory"},
 		{"0x100000000 READ 1\n",
 		 "trace:1: address 0x100000000 is beyond the memory, expected less than 0x100000000"},
 		{"0xffffffffffffffff READ 1\n", "trace:1: address 0xffffffffffffffff is beyond the memory"},
@@ -54,7 +54,7 @@ Test(cli_dram, bad_traces)
 	}
 	char nul[] = "0x40 READ\0001\n", *wide = malloc(1 << 20);
 	cli_write(folder, "trace", nul, sizeof nul - 1);
-	const struct cli_refusal with_nul[] = {{3, "trace:1: the operation is 'READ", {"dram", "@/trace"}}};
+	const struct cli_refusal with_nul[] = {{3, "trace:1: a byte of value 0", {"dram", "@/trace"}}};
 	CLI_CHECK(folder, with_nul);
 	cr_assert(wide);
 	memset(wide, ' ', 1 << 20);
@@ -79,7 +79,7 @@ Test(cli_dram, bad_options)
 	cli_write_text(folder, "contradicts.yaml", yaml.out);
 	cli_free(&yaml);
 	cli_write_text(folder, "model.yaml", "name: x\nmodel: sram\n");
-	cli_write_text(folder, "fixed.yaml", "name: f\nmodel: fixed\n");
+	cli_write_text(folder, "fixed.yaml", "name: f\nmodel: fixed\nbytes_per_second: 1000000000\n");
 #define STREAM "dram", "--pattern", "stream_rd"
 	const struct cli_refusal cases[] = {
 		{2, "expected either a trace or --pattern", {"dram"}},
@@ -104,14 +104,14 @@ Test(cli_dram, bad_options)
 		{3, "the model is 'sram', expected ideal, fixed or dram", {STREAM, "--preset", "@/model.yaml"}},
 		{3, "expected that tRC is at least tRAS + tRP", {STREAM, "--preset", "@/contradicts.yaml"}},
 		{3, "0 channels, expected 1 or more", {STREAM, "--channels", "0"}},
-		{3, "-2 channels, expected 1 to", {STREAM, "--channels", "-2"}},
+		{2, "--channels must be a whole number from 0", {STREAM, "--channels", "-2"}},
 		{3, "1000000 channels, expected 1 to", {STREAM, "--channels", "1000000"}},
 		{3, "has no channels and no mapping", {STREAM, "--preset", "@/fixed.yaml", "--channels", "2"}},
-		{3, "has an unknown field", {STREAM, "--mapping", "row:bunk:column"}},
-		{3, "has an unknown field", {STREAM, "--mapping", ""}},
-		{3, "names a field twice", {STREAM, "--mapping", "row:bank:row:column"}},
-		{3, "leaves a field out", {STREAM, "--mapping", "row:bank"}},
-		{3, "leaves a field out", {STREAM, "--mapping", "row:bank:column", "--channels", "2"}},
+		{3, "has the unknown field", {STREAM, "--mapping", "row:bunk:column"}},
+		{3, "has the unknown field", {STREAM, "--mapping", ""}},
+		{3, "names twice", {STREAM, "--mapping", "row:bank:row:column"}},
+		{3, "leaves out", {STREAM, "--mapping", "row:bank"}},
+		{3, "leaves out", {STREAM, "--mapping", "row:bank:column", "--channels", "2"}},
 		{3, "cannot be opened", {"dram", "@/none"}},
 		{3, "cannot be read: Is a directory", {"dram", "@"}},
 		{3, "standard input: there is no request in it", {"dram", "-"}},

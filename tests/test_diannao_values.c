@@ -349,6 +349,7 @@ Test(diannao_values, scales_must_be_finite)
 	for (int t = 0; t < 3; t++)
 		for (int b = 0; b < 3; b++) {
 			struct dn_config config = dn_default();
+			void *state = dn_opened(&config);
 			struct npl_result result = {0};
 			struct npl_err err = {0};
 			struct dn_case c;
@@ -358,10 +359,11 @@ Test(diannao_values, scales_must_be_finite)
 			dn_case_data(&c, &rng, 10, 10);
 			struct npl_tensor *tensors[] = {&c.x, &c.w, &c.y};
 			tensors[t]->quant.scale = bad[b];
-			cr_assert_not(npl_driver_diannao.supports(&config, &c.layer, why, sizeof why));
+			cr_assert_not(npl_driver_diannao.supports(state, &c.layer, why, sizeof why));
 			cr_assert(strstr(why, names[t]), "'%s' does not name the %s", why, names[t]);
-			cr_assert_eq(npl_driver_diannao.run(&config, &c.layer, &result, &err), NPL_EINPUT);
+			cr_assert_eq(npl_driver_diannao.run(state, &c.layer, &result, &err), NPL_EINPUT);
 			cr_assert(strstr(err.msg, names[t]), "'%s' does not name the %s", err.msg, names[t]);
+			npl_driver_diannao.close(state);
 			dn_case_free(&c);
 		}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: an engine asks for exactly the accesses that its descriptors touch, no more than allowed at once; descriptors complete in order and as soon
- * as their last access has; engines share the port in turn; and skipping gives the completion cycles of stepping, over every
- * kind of memory. */
+ * Promise: an engine asks for exactly the accesses that its descriptors touch, no more than allowed at once;
+ * descriptors complete in order and as soon as their last access has; engines share the port in turn; and skipping
+ * gives the completion cycles of stepping, over every kind of memory. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +107,8 @@ Test(dma, times_worked_by_hand)
 	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 32768, .tag = 7});
 	cr_expect_eq(finish(dma, 0, 7), 129, "128.45 cycles");
 	cr_expect_eq(npl_dma_counters(dma, 0)->reads, 64);
-	/* Two at once take turns: both are half as fast, the one that is asked first ends one burst (2.007 cycles) before. */
+	/* Two at once take turns: both are half as fast, the one that is asked first ends one burst (2.007 cycles)
+	 * before. */
 	npl_dma_reset(dma);
 	npl_dma_push(dma, 2,
 		     &(struct npl_dma_descriptor){.address = 65536, .row_bytes = 16384, .tag = 1, .is_write = true});
@@ -156,7 +157,8 @@ struct event {
 	uint64_t seen, cycle, tag;
 };
 
-/* Random descriptors of three engines, pushed when there is room and at random boundaries; what completed, and when it was seen. */
+/* Random descriptors of three engines, pushed when there is room and at random boundaries; what completed, and when
+ * it was seen. */
 static size_t run(struct npl_memory *memory, uint64_t seed, bool stepping, struct event *event,
 		  struct npl_dma_counters counters[3])
 {

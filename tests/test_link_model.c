@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: a link's rate is the exact ratio that its specification gives, a transfer takes the bytes of its packets, the last one as
- * short as it is, and transfers in one direction follow each other without losing a fraction of a cycle, whatever the other
- * direction does. */
+ * Promise: a link's rate is the exact ratio that its specification gives, a transfer takes the bytes of its packets,
+ * the last one as short as it is, and transfers in one direction follow each other without losing a fraction of a
+ * cycle, whatever the other direction does. */
 #include <criterion/criterion.h>
 #include <string.h>
 

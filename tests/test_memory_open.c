@@ -42,16 +42,16 @@ Test(memory_open, options)
 		{"diannao-250gbps", {.mapping = "row"}, "the model 'fixed' has no channels and no mapping"},
 		{"ddr3-2133", {.channels = -1}, "-1 channels, expected 1 to 64"},
 		{"ddr3-2133", {.channels = 65}, "65 channels, expected 1 to 64"},
-		{"ddr3-2133", {.mapping = "row:bank:column:chanel"}, "'row:bank:column:chanel' has an unknown field"},
-		{"ddr3-2133", {.mapping = ""}, "the mapping '' has an unknown field"},
-		{"ddr3-2133", {.mapping = "row:bank:column:"}, "'row:bank:column:' has an unknown field"},
-		{"ddr3-2133", {.mapping = "row:bank::column"}, "has an unknown field"},
-		{"ddr3-2133", {.mapping = "row bank column"}, "has an unknown field"},
-		{"ddr3-2133", {.mapping = "row:bank:column:row"}, "names a field twice"},
-		{"ddr3-2133", {.mapping = "row:bank"}, "leaves a field out"},
-		{"ddr3-2133", {.mapping = "bank:column"}, "leaves a field out"},
-		{"ddr3-2133", {.channels = 2, .mapping = "row:bank:column"}, "leaves a field out"},
-		{"ddr4-2400", {.mapping = "row:column:bankgroup"}, "leaves a field out"},
+		{"ddr3-2133", {.mapping = "row:bank:column:chanel"}, "'row:bank:column:chanel' has the unknown field"},
+		{"ddr3-2133", {.mapping = ""}, "the mapping '' has the unknown field"},
+		{"ddr3-2133", {.mapping = "row:bank:column:"}, "'row:bank:column:' has the unknown field"},
+		{"ddr3-2133", {.mapping = "row:bank::column"}, "has the unknown field"},
+		{"ddr3-2133", {.mapping = "row bank column"}, "has the unknown field"},
+		{"ddr3-2133", {.mapping = "row:bank:column:row"}, "names twice"},
+		{"ddr3-2133", {.mapping = "row:bank"}, "leaves out"},
+		{"ddr3-2133", {.mapping = "bank:column"}, "leaves out"},
+		{"ddr3-2133", {.channels = 2, .mapping = "row:bank:column"}, "leaves out"},
+		{"ddr4-2400", {.mapping = "row:column:bankgroup"}, "leaves out"},
 	};
 	static const struct {
 		const char *name;
@@ -87,94 +87,141 @@ Test(memory_open, options)
 	}
 }
 
-/* Each is a good file with some lines instead. */
+/* A good file, each key once. */
+static const char good_file[] =
+	"name: m\n"
+	"model: dram\n"
+	"clock: { hz_numerator: 1000000000, hz_denominator: 1, transfers: 2 }\n"
+	"organisation: { channels: 1, ranks: 1, bank_groups: 1, banks: 8, rows: 65536, columns: 1024, device_bits: 8, "
+	"bus_bits: 64, burst_length: 8 }\n"
+	"controller: { read_queue: 32, write_queue: 32, write_high: 26, write_low: 6 }\n"
+	"timing: { CL: 11, CWL: 7, tRCD: 13, tRCDWR: 9, tRP: 17, tRAS: 40, tRC: 57, tWR: 19, tRTP: 6, tCCD_S: 4, tCCD_L: 5, "
+	"tRRD_S: 5, tRRD_L: 6, tWTR_S: 3, tWTR_L: 4, tFAW: 20, tRFC: 100, tREFI: 1000, turnaround: 2 }\n"
+	"currents: { VDD: 1, IDD0: 12, IDD2N: 8, IDD3N: 10, IDD4R: 30, IDD4W: 30, IDD5B: 30, origin: \"modelled:me\" }\n"
+	"mapping: row:rank:bank:bankgroup:column:channel\n";
+
+/* Puts "key: value" in the place of the key's own; without a value the key goes. A key that is not there goes to the timings. */
+static void change_one(char *text, size_t n, const char *key, const char *value)
+{
+	char find[40], rest[2048];
+	snprintf(find, sizeof find, "%s: ", key);
+	char *at = strstr(text, find);
+	while (at && at > text && at[-1] != ' ' && at[-1] != '\n')
+		at = strstr(at + 1, find);
+	if (at) {
+		const char *end = at + strcspn(at, at[-1] == '\n' ? "\n" : ",}");
+		snprintf(rest, sizeof rest, "%s", *end == ',' && !value ? end + 2 : end);
+		if (!value && *end == '}' && at[-2] == ',')
+			at -= 2;
+	} else {
+		at = strstr(text, "timing: { ") + strlen("timing: { ");
+		snprintf(rest, sizeof rest, ", %s", at);
+	}
+	snprintf(at, n - (size_t)(at - text), "%s%s%s", value ? find : "", value ? value : "", rest);
+}
+
+/* Each is the good file with something instead, "key: value" with a semicolon between two. */
 Test(memory_open, bad_files)
 {
-	static const char timing[] =
-		"timing: { CL: 11, CWL: 7, tRCD: 13, tRCDWR: 9, tRP: 17, tRAS: 40, tRC: 57, tWR: 19, "
-		"tRTP: 6, tCCD_S: 4, tCCD_L: 5, tRRD_S: 5, tRRD_L: 6, tWTR_S: 3, tWTR_L: 4, tFAW: 20, "
-		"tRFC: 100, tREFI: 1000";
 	static const struct {
-		const char *key, *value, *said;
-	} change[] = {
-		{"CL", "0", "CL is at least 1"},
-		{"CWL", "0", "CWL is at least 1"},
-		{"tRC", "56", "expected that tRC is at least tRAS + tRP, got 56 and 57"},
-		{"tRAS", "12", "tRAS is at least tRCD, got 12 and 13"},
-		{"tRCDWR", "41", "tRAS is at least tRCDWR, got 40 and 41"},
-		{"tCCD_L", "3", "tCCD_L is at least tCCD_S"},
-		{"tRRD_L", "4", "tRRD_L is at least tRRD_S"},
-		{"tWTR_L", "2", "tWTR_L is at least tWTR_S"},
-		{"tFAW", "4", "tFAW is at least tRRD_S"},
-		{"tREFI", "186", "tREFI leaves room"},
-		{"tREFI", "0", "tREFI leaves room"},
-		{"tRP", "-1", "tRP must be a whole number from 0"},
-		{"tRP", "13.5", "tRP must be a whole number"},
-		{"tRPP", "17", "there is no parameter 'timing.tRPP'; the nearest is 'timing.tRP"},
-	};
-	static const struct {
-		const char *text, *said;
-	} more[] = {
-		{"organisation: {channels: 0}", "organisation.channels must be a whole number from 1 to 64"},
-		{"organisation: {banks: 0}", "organisation.banks must be a whole number from 1"},
-		{"organisation: {ranks: 2, bank_groups: 8}", "a channel has 128 banks, expected 64 at most"},
-		{"organisation: {bus_bits: 48}", "expected powers of two"},
-		{"organisation: {bus_bits: 4}", "bus_bits at least 8"},
-		{"organisation: {burst_length: 6}", "expected powers of two"},
-		{"organisation: {device_bits: 128}", "expected a multiple of device_bits"},
-		{"organisation: {columns: 1023}", "columns is 1023, expected a multiple of burst_length (8)"},
-		{"organisation: {ranks: 2, rows: 1000000000, columns: 1048576, channels: 64}",
-		 "larger than 2^62 bytes"},
-		{"mapping: row:bank:column:bay", "has an unknown field"},
-		{"controller: {write_high: 5, write_low: 6}", "write_high is at least write_low"},
-		{"controller: {write_queue: 26}", "write_high is less than write_queue"},
-		{"controller: {read_queue: 257}", "controller.read_queue must be a whole number from 1 to 256"},
-		{"currents: {origin: \"modelled:me\"}", "the currents contradict each other"},
-		{"currents: {VDD: 1, IDD3N: 20, IDD4R: 19, IDD4W: 30, IDD5B: 30, origin: \"modelled:me\"}",
-		 "the currents contradict each other"},
-		{"currents: {VDD: 1, IDD0: 9, IDD2N: 8, IDD3N: 10, IDD4R: 30, IDD4W: 30, IDD5B: 30, origin: \"modelled:me\"}",
-		 "the currents contradict each other"},
-		{"currents: {origin: \"guessed\"}", "currents.origin must say where the energy comes from"},
+		const char *changes, *said;
+	} cases[] = {
+		{"CL: 0", "CL is at least 1"},
+		{"CWL: 0", "CWL is at least 1"},
+		{"tRC: 56",
+		 "the timings contradict each other: expected that tRC is at least tRAS + tRP, got 56 and 57"},
+		{"tRAS: 12", "tRAS is at least tRCD, got 12 and 13"},
+		{"tRCDWR: 41", "tRAS is at least tRCDWR, got 40 and 41"},
+		{"tCCD_L: 3", "tCCD_L is at least tCCD_S"},
+		{"tRRD_L: 4", "tRRD_L is at least tRRD_S"},
+		{"tWTR_L: 2", "tWTR_L is at least tWTR_S"},
+		{"tFAW: 4", "tFAW is at least tRRD_S"},
+		{"tREFI: 186",
+		 "tREFI is at least tRFC + tRC + CWL + burst + tWR, a refresh and a row written, got 186 and 187"},
+		{"tREFI: 0", "tREFI is at least"},
+		{"tRP: -1", "tRP must be a whole number from 0"},
+		{"tRP: 13.5", "tRP must be a whole number"},
+		{"tRPP: 17", "there is no parameter 'timing.tRPP'; the nearest is 'timing.tRP"},
+		{"channels: 0", "organisation.channels must be a whole number from 1 to 64"},
+		{"banks: 0", "organisation.banks must be a whole number from 1"},
+		{"ranks: 2;bank_groups: 8", "a channel has 128 banks, expected 64 at most"},
+		{"bus_bits: 48", "expected powers of two"},
+		{"bus_bits: 4", "bus_bits at least 8"},
+		{"burst_length: 6", "expected powers of two"},
+		{"device_bits: 128", "expected a multiple of device_bits"},
+		{"columns: 1023", "columns is 1023, expected a multiple of burst_length (8)"},
+		{"ranks: 2;rows: 1000000000;columns: 1048576;channels: 64", "larger than 2^62 bytes"},
+		{"mapping: row:bank:column:bay", "has the unknown field 'bay'"},
+		{"write_high: 5",
+		 "the controller's numbers contradict each other: expected that write_high is at least "
+		 "write_low, got 5 and 6"},
+		{"write_queue: 26", "write_queue is more than write_high, got 26 and 27"},
+		{"read_queue: 257", "controller.read_queue must be a whole number from 1 to 256"},
+		{"VDD: 0", "the currents contradict each other: expected that VDD is above 0"},
+		{"IDD2N: 0", "IDD2N is above 0"},
+		{"IDD3N: 0", "IDD3N is above 0"},
+		{"IDD4R: 9", "IDD4R is at least IDD3N"},
+		{"IDD4W: 9", "IDD4W is at least IDD3N"},
+		{"IDD5B: 9", "IDD5B is at least IDD3N"},
+		{"IDD0: 9", "IDD0 is at least IDD3N for tRAS and IDD2N for the rest of tRC"},
+		{"origin: \"guessed\"", "currents.origin must say where the energy comes from"},
 		{"model: sram", "expected ideal, fixed or dram"},
 	};
-	char folder[CLI_PATH], text[1024];
+	char folder[CLI_PATH], text[2048];
 	struct npl_memory *memory;
 	struct npl_err err;
 	cli_folder(folder);
-	snprintf(text, sizeof text, "model: dram\n%s}\n", timing);
-	cli_write_text(folder, "m.yaml", text);
+	cli_write_text(folder, "m.yaml", good_file);
 	cr_assert_eq(npl_memory_open(cli_path(folder, "m.yaml"), NULL, &memory, &err), 0, "%s", err.msg);
 	npl_memory_close(memory);
-	for (size_t i = 0; i < sizeof change / sizeof *change; i++) {
-		char find[32], *at;
-		snprintf(text, sizeof text, "model: dram\n%s}\n", timing);
-		snprintf(find, sizeof find, " %s: ", change[i].key);
-		at = strstr(text, find);
-		if (at) { /* the key's own value gives way */
-			char rest[1024];
-			snprintf(rest, sizeof rest, "%s", at + strcspn(at, ",}"));
-			snprintf(at, sizeof text - (size_t)(at - text), "%s%s%s", find, change[i].value, rest);
-		} else {
-			snprintf(text, sizeof text, "model: dram\n%s, %s: %s}\n", timing, change[i].key,
-				 change[i].value);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char changes[200], *rest = NULL;
+		snprintf(text, sizeof text, "%s", good_file);
+		snprintf(changes, sizeof changes, "%s", cases[i].changes);
+		for (char *one = strtok_r(changes, ";", &rest); one; one = strtok_r(NULL, ";", &rest)) {
+			char *value = strstr(one, ": ");
+			*value = 0;
+			change_one(text, sizeof text, one, value + 2);
 		}
 		cli_write_text(folder, "m.yaml", text);
-		refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, change[i].said);
-	}
-	for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
-		const bool model = !strncmp(more[i].text, "model", 5);
-		snprintf(text, sizeof text, "%s%s}\n%s\n", model ? "" : "model: dram\n", timing, more[i].text);
-		cli_write_text(folder, "m.yaml", text);
-		refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, more[i].said);
+		refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, cases[i].said);
 	}
 	cli_write_text(folder, "m.yaml", "model: fixed\nbytes_per_second: 0\n");
 	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "bytes_per_second must be a whole number from 1");
 	cli_write_text(folder, "m.yaml", "model: fixed\nbytes_per_secund: 5\n");
 	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "the nearest is 'bytes_per_second'");
+	cli_write_text(folder, "m.yaml", "model: fixed\n");
+	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "m.yaml: bytes_per_second is missing");
 	cli_write_text(folder, "m.yaml", "model: ideal\nlatency: 5\n");
 	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "there is no parameter 'latency'");
 	cli_write_text(folder, "m.yaml", "name: m\n");
 	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "no `model:` line");
+	cli_remove_folder(folder);
+}
+
+/* A timing that a file forgets is no timing of 0. */
+Test(memory_open, forgotten_keys)
+{
+	static const char *const neutral[] = {"channels",    "ranks",      "read_queue",
+					      "write_queue", "write_high", "write_low"};
+	char folder[CLI_PATH], text[2048], said[100];
+	int required = 0;
+	cli_folder(folder);
+	for (const struct npl_param *p = dram_params; p->key; p++) {
+		const char *key = strrchr(p->key, '.') ? strrchr(p->key, '.') + 1 : p->key;
+		bool may_go = !strncmp(p->key, "currents.", 9);
+		for (size_t i = 0; i < sizeof neutral / sizeof *neutral; i++)
+			may_go |= !strcmp(key, neutral[i]);
+		if (may_go)
+			continue;
+		snprintf(text, sizeof text, "%s", good_file);
+		change_one(text, sizeof text, key, NULL);
+		cli_write_text(folder, "m.yaml", text);
+		snprintf(said, sizeof said, "m.yaml: %s is missing", p->key);
+		refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, said);
+		required++;
+	}
+	cr_assert_eq(required, 3 + 7 + 1 + 19);
 	cli_remove_folder(folder);
 }
 

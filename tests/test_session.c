@@ -76,7 +76,7 @@ Test(session, transfers_and_host)
 	struct net net = make_chain(&rng);
 	static const char *const tpu_link[] = {"host_link.latency_seconds=1e-5", "host_link.pj_per_byte=70",
 					       "host_link.energy_origin=modelled:test"};
-	static const char *const dn_link[] = {"memory.latency_seconds=3e-6"};
+	static const char *const dn_link[] = {"memory.host_latency_seconds=3e-6"};
 	struct npl_device *device[] = {open_device_set("tpu_v1", 3, tpu_link), open_device_set("diannao", 1, dn_link)};
 	const int place[CHAIN] = {0, 0, 0, 1, 1, 1, NPL_ON_HOST};
 	struct npl_arena arena = {0};

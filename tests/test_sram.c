@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: a buffer grants in a cycle what the ports of its banks allow and no more, counts what was done and what waited, and two halves in
- * turn make the side that is ahead wait for the other, by as much as a walk through every cycle says. */
+ * Promise: a buffer grants in a cycle what the ports of its banks allow and no more, counts what was done and what
+ * waited, and two halves in turn make the side that is ahead wait for the other, by as much as a walk through every
+ * cycle says. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -64,7 +65,8 @@ Test(sram, sizes)
 	cr_expect_eq(npl_sram_bytes(&(struct npl_sram_config){.rows = 64, .row_bytes = 512}), 32768);
 }
 
-/* Granted and refused of one cycle and bank: as many as fit, by the brute rule that some way to give each a port exists. */
+/* Granted and refused of one cycle and bank: as many as fit, by the brute rule that some way to give each a port
+ * exists. */
 Test(sram, grants_are_what_the_ports_allow)
 {
 	for (uint64_t seed = 1; seed <= 300; seed++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * DMA engines before a memory port. An engine has a queue of descriptors, each up to three dimensions of bytes in memory; it cuts them
- * into the memory's accesses, keeps some of those under way, and completes its descriptors in order. All engines
- * share one port, round robin: after an access has been taken the next engine has the first turn, and one that is refused or has nothing to
- * ask does not hold up the others.
+ * DMA engines before a memory port. An engine has a queue of descriptors, each up to three dimensions of bytes in
+ * memory; it cuts them into the memory's accesses, keeps some of those under way, and completes its descriptors in
+ * order. All engines share one port, round robin: after an access has been taken the next engine has the first turn,
+ * and one that is refused or has nothing to ask does not hold up the others.
  *
  *     while (more && npl_dma_can_push(dma, engine))
  *         npl_dma_push(dma, engine, &descriptor), next(&descriptor);
@@ -11,13 +11,13 @@
  *     while (npl_dma_completed(dma, engine, &completion))
  *         ...
  *
- * Cutting: at multiples of the memory's access_bytes or, where it has none, of burst_bytes. Rows that follow each other without a gap are
- * one row, so a stream costs what its bytes do; otherwise each row is cut for itself, and two rows that touch the same access
- * ask for it twice. Nothing is shared between descriptors.
+ * Cutting: at multiples of the memory's access_bytes or, where it has none, of burst_bytes. Rows that follow each other
+ * without a gap are one row, so a stream costs what its bytes do; otherwise each row is cut for itself, and two rows
+ * that touch the same access ask for it twice. Nothing is shared between descriptors.
  *
- * Time is in cycles of the memory's clock. Skipping and stepping give the same: what an engine asks for in a cycle depends on
- * nothing that happens without a completion, room in the memory, a push, or the next cycle where accesses_per_cycle ran
- * out. Nothing here holds values.
+ * Time is in cycles of the memory's clock. Skipping and stepping give the same: what an engine asks for in a cycle
+ * depends on nothing that happens without a completion, room in the memory, a push, or the next cycle where
+ * accesses_per_cycle ran out. Nothing here holds values.
  */
 #ifndef NPULAB_DMA_H
 #define NPULAB_DMA_H
@@ -36,8 +36,8 @@ struct npl_dma_config {
 	int64_t burst_bytes;        /* of a request where the memory has no access_bytes; 0: a whole row */
 };
 
-/* count[0] rows of row_bytes, stride[0] apart; count[1] such planes, stride[1] apart. A count of 0 is one; without bytes it
- * completes as soon as it is its turn. */
+/* count[0] rows of row_bytes, stride[0] apart; count[1] such planes, stride[1] apart. A count of 0 is one; without
+ * bytes it completes as soon as it is its turn. */
 struct npl_dma_descriptor {
 	uint64_t address, row_bytes;
 	uint64_t count[2];
@@ -65,8 +65,9 @@ bool npl_dma_can_push(const struct npl_dma *dma, int engine);
 void npl_dma_push(struct npl_dma *dma, int engine, const struct npl_dma_descriptor *descriptor); /* after can_push */
 /* One cycle of the memory. */
 void npl_dma_step(struct npl_dma *dma);
-/* Up to boundary `until`, but with stop no further than the first boundary at which there is a descriptor's completion to
- * take: the same as so many npl_dma_step, faster. What has been pushed at a boundary is asked for before it is left. */
+/* Up to boundary `until`, but with stop no further than the first boundary at which there is a descriptor's
+ * completion to take: the same as so many npl_dma_step, faster. What has been pushed at a boundary is asked for
+ * before it is left. */
 void npl_dma_advance(struct npl_dma *dma, uint64_t until, bool stop);
 /* The engine's next completion that has come. */
 bool npl_dma_completed(struct npl_dma *dma, int engine, struct npl_memory_completion *completion);

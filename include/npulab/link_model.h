@@ -3,19 +3,20 @@
  * Links between chips: how many bytes of payload a second cross one, exactly, and how long a transfer takes.
  *
  *     plain           one bandwidth
- *     pcie            PCI Express Base Specification, generations 1 to 6: lanes, line code, packets of at most payload_bytes
+ *     pcie            PCI Express Base Specification, generations 1 to 6: lanes, line code, packets
  *     hypertransport  HyperTransport I/O Link Specification, or any other clocked parallel link: width, clock, packets
  *
- * What is behind a link may be slower than it; `limit_bytes_per_second` says so. Rates are ratios of integers, because 128 of
- * 130 bits of a PCI Express lane are data. Both directions work at that rate at once, and know nothing of each other.
+ * What is behind a link may be slower than it; `limit_bytes_per_second` says so. Rates are ratios of integers, because
+ * 128 of 130 bits of a PCI Express lane are data. Both directions work at that rate at once, and know nothing of each
+ * other.
  *
  *     if (npl_link_model_of(&config.link, "tpu_v1: host_link", &model, &err)) ...
  *     info->link.bytes_per_second = (double)model.rate.numerator / (double)model.rate.denominator;
  *     cycles = npl_link_cycles(&model, bytes, &clock) + npl_link_latency_cycles(&model, &clock);
  *
- * A transfer is cut into packets of payload_bytes, the last one shorter, each with its overhead; payloads are whole 4-byte words,
- * as in both specifications. Not modelled: what crosses a link beside data (acknowledgements, credits, skip sequences,
- * HyperTransport's periodic CRC), read requests and credits that run out.
+ * A transfer is cut into packets of payload_bytes, the last one shorter, each with its overhead; payloads are whole
+ * 4-byte words, as in both specifications. Not modelled: what crosses a link beside data (acknowledgements, credits,
+ * skip sequences, HyperTransport's periodic CRC), read requests and credits that run out.
  */
 #ifndef NPULAB_LINK_MODEL_H
 #define NPULAB_LINK_MODEL_H
@@ -58,13 +59,13 @@ int npl_link_model_of(const struct npl_link_config *config, const char *where, s
 
 /* Bytes that a transfer puts on the line. */
 uint64_t npl_link_line_bytes(const struct npl_link_model *model, uint64_t bytes);
-/* Cycles that a transfer of so many bytes takes from the first to the last, rounded up: by the line or by the limit, whichever is the slower.
- * Without the latency. */
+/* Cycles that a transfer of so many bytes takes from the first to the last, rounded up: by the line or by the limit,
+ * whichever is the slower. Without the latency. */
 uint64_t npl_link_cycles(const struct npl_link_model *model, uint64_t bytes, const struct npl_hz *clock);
 uint64_t npl_link_latency_cycles(const struct npl_link_model *model, const struct npl_hz *clock);
 
-/* A link in use, on the clock of a machine. Transfers of one direction follow each other, each from the end of the one before to an
- * exact fraction of a cycle; latencies overlap. Zeroed but for model and clock. */
+/* A link in use, on the clock of a machine. Transfers of one direction follow each other, each from the end of the
+ * one before to an exact fraction of a cycle; latencies overlap. Zeroed but for model and clock. */
 enum npl_link_direction { NPL_LINK_OUT, NPL_LINK_IN, NPL_LINK_DIRECTIONS };
 struct npl_link_port {
 	const struct npl_link_model *model;
@@ -76,11 +77,12 @@ struct npl_link_port {
 		uint64_t transfers, bytes;
 	} way[NPL_LINK_DIRECTIONS];
 };
-/* Asks at boundary `now` (never less than before in this direction) for a transfer; returns the boundary at which its last byte is there. */
+/* Asks at boundary `now` (never less than before in this direction) for a transfer; returns the boundary at which
+ * its last byte is there. */
 uint64_t npl_link_transfer(struct npl_link_port *port, enum npl_link_direction direction, uint64_t now, uint64_t bytes);
 
-/* Entries of a machine's schema (params.h) for a struct npl_link_config that is `member` of `type`: KEY.kind, KEY.generation... Defaults
- * are texts. */
+/* Entries of a machine's schema (params.h) for a struct npl_link_config that is `member` of `type`: KEY.kind,
+ * KEY.generation... Defaults are texts. */
 #define NPL_LINK_PARAM(key, name, what, type, member, field, otherwise, min, max, unit, help, choices)                 \
 	{                                                                                                              \
 		key "." name, what, offsetof(type, member.field), otherwise, min, max, unit, help, choices             \

@@ -29,7 +29,7 @@ struct npl_param { /* a table ends with key NULL */
 	const char *key;
 	enum npl_param_type type;
 	size_t offset;         /* in the device's config struct */
-	const char *otherwise; /* default, as text */
+	const char *otherwise; /* default, as text; NULL: a file must give it */
 	double min, max;       /* INT, DOUBLE: inclusive */
 	const char *unit;      /* "" when none */
 	const char *help;

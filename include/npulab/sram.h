@@ -2,15 +2,15 @@
  *
  * Buffers on chip: how many accesses they take in a cycle, what each costs, and two halves that change places.
  *
- * A buffer has rows of row_bytes in `banks` banks, row r in bank r % banks. In one cycle a bank takes as many reads as it has read
- * ports, as many writes as it has write ports, and on each shared port one more of either. Who asks in vain asks again in the
- * next cycle; each asking in vain is a cycle waited, and is counted.
+ * A buffer has rows of row_bytes in `banks` banks, row r in bank r % banks. In one cycle a bank takes as many reads as
+ * it has read ports, as many writes as it has write ports, and on each shared port one more of either. Who asks in vain
+ * asks again in the next cycle; each asking in vain is a cycle waited, and is counted.
  *
  *     for (each access, the most urgent first)
  *         if (npl_sram_access(sram, cycle, row, is_write)) ...done... else ...again in cycle + 1...
  *
- * Nothing here holds values. Not modelled: the latency of a row (a pipeline stage of the machine that reads it), bytes enabled one
- * by one, leakage.
+ * Nothing here holds values. Not modelled: the latency of a row (a pipeline stage of the machine that reads it), bytes
+ * enabled one by one, leakage.
  */
 #ifndef NPULAB_SRAM_H
 #define NPULAB_SRAM_H
@@ -35,8 +35,8 @@ struct npl_sram_counters {
 
 struct npl_sram;
 
-/* NPL_EINPUT: no rows, more banks than rows, a bank that cannot be read or written; `where` opens the message. The config is copied,
- * its strings are borrowed. */
+/* NPL_EINPUT: no rows, more banks than rows, a bank that cannot be read or written; `where` opens the message. The
+ * config is copied, its strings are borrowed. */
 int npl_sram_open(const struct npl_sram_config *config, const char *where, struct npl_sram **sram, struct npl_err *err);
 void npl_sram_close(struct npl_sram *sram); /* accepts NULL */
 void npl_sram_reset(struct npl_sram *sram);
@@ -49,9 +49,9 @@ const struct npl_sram_counters *npl_sram_counters(const struct npl_sram *sram);
 #define NPL_SRAM_ENERGIES 2
 void npl_sram_energy(const struct npl_sram *sram, struct npl_memory_energy energy[NPL_SRAM_ENERGIES]);
 
-/* Two halves in turn: fill k and drain k are of half k % 2. A fill waits until its half has been drained, a drain until its half has been
- * filled. The caller knows how long each takes, and goes through them in any order that can_fill and can_drain allow. Zeroed at the
- * start. */
+/* Two halves in turn: fill k and drain k are of half k % 2. A fill waits until its half has been drained, a drain
+ * until its half has been filled. The caller knows how long each takes, and goes through them in any order that
+ * can_fill and can_drain allow. Zeroed at the start. */
 struct npl_double_buffer {
 	uint64_t fills, drains;                       /* ended */
 	uint64_t fill_wait_cycles, drain_wait_cycles; /* from ready to begin */
@@ -59,7 +59,8 @@ struct npl_double_buffer {
 };
 bool npl_double_can_fill(const struct npl_double_buffer *buffer);
 bool npl_double_can_drain(const struct npl_double_buffer *buffer);
-/* The boundary at which the next one begins, when the other side is ready for it at `ready`; then the boundary at which it has ended. */
+/* The boundary at which the next one begins, when the other side is ready for it at `ready`; then the boundary at
+ * which it has ended. */
 uint64_t npl_double_fill_begin(struct npl_double_buffer *buffer, uint64_t ready);
 void npl_double_fill_end(struct npl_double_buffer *buffer, uint64_t end);
 uint64_t npl_double_drain_begin(struct npl_double_buffer *buffer, uint64_t ready);

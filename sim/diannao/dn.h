@@ -7,14 +7,15 @@
  *     memory --> SB (rows of Tn x Tn) --> NFU-1 multiply --> NFU-2 add, max --> NFU-3 segments --> NBout --> memory
  *                                                             ^------- partial sums ----------------/
  *
- * One step of the NFU is one NBin row and one SB row. At this depth the memory always keeps up: the cycles are
- * the paper's ideal ones plus one filling of the pipeline, while the paper measures 1.1 to 3 times (and on two layers
- * more) because of its memory. The bytes that must come from memory are counted all the same (traffic.c).
+ * One step of the NFU is one NBin row and one SB row. A layer is cut into tiles so that it fits the buffers (traffic.c
+ * chooses, schedule.c walks them); three DMAs load ahead and store behind as far as the buffers have room, over the
+ * memory port, and the NFU waits for them (timing.c). Steps are counted, not executed; there are no instructions.
  */
 #ifndef DIANNAO_DN_H
 #define DIANNAO_DN_H
 
 #include "npulab/device.h"
+#include "npulab/dma.h"
 
 /* What a machine file describes (config.c has ranges, defaults and help). */
 struct dn_config {
@@ -24,14 +25,14 @@ struct dn_config {
 	int product; /* enum npl_q16_product */
 	int64_t sum_bits;
 	int64_t nbin_rows, nbout_rows, sb_rows;
-	double memory_bytes_per_second, memory_latency_seconds;
+	const char *memory_preset;   /* a file of memories/ */
+	int64_t memory_channels;     /* 0: the preset's */
+	double host_latency_seconds; /* before a transfer of the host's data */
+	int64_t dma_queue, dma_burst_bytes;
 	double sb_pj_per_byte, nbin_pj_per_byte, nbout_pj_per_byte; /* nbout: per byte of its width and step */
 	double nfu_pj_per_lane;                                     /* per multiplier and step */
 	double control_pj_per_cycle, interface_pj_per_cycle, other_pj_per_cycle;
 	const char *chip_origin;
-	double dram_pj_per_access;
-	int64_t dram_access_bytes;
-	const char *dram_origin;
 };
 
 extern const struct npl_param dn_params[];
@@ -71,15 +72,16 @@ int64_t dn_out_rows(const struct dn_config *config, const struct dn_work *work);
 
 /* Counters of one layer, in the order of dn_stats. */
 struct dn_counters {
-	uint64_t nfu_active, nfu_fill;    /* sum to the cycles */
-	uint64_t useful_macs, idle_lanes; /* sum to nfu_active * Tn * Tn */
+	uint64_t nfu_active, nfu_fill, wait_sb, wait_nbin, wait_nbout; /* sum to the cycles */
+	uint64_t useful_macs, idle_lanes;                              /* sum to nfu_active * Tn * Tn */
 	uint64_t nbin_rows, sb_rows, nbout_rows;
 	uint64_t nfu3_operations;
 	uint64_t product_saturations, sum_wraps, sum_saturations; /* of the values: 0 when timing only */
 	uint64_t output_saturations; /* those of sum_saturations that the activation let through */
 	uint64_t input_bytes, synapse_bytes, output_bytes; /* from and to memory */
+	uint64_t dram_reads, dram_writes, dram_row_hits, dram_activates, dram_refreshes;
 };
-#define DN_STATS 14
+#define DN_STATS 22
 extern const struct npl_stat dn_stats[DN_STATS];
 
 /* How a layer is cut so that it fits the buffers, and what then crosses the memory port. */
@@ -92,17 +94,28 @@ struct dn_traffic {
 	int64_t tile_width;        /* resident: output columns per tile (Tx) */
 	int64_t groups_at_once;    /* groups of Tn outputs per pass over the inputs (Tnn / Tn) */
 	int64_t positions_at_once; /* streamed: positions that share a loading of synapses */
+	int64_t chunk_rows;        /* streamed: rows of a window per pass over those positions */
 };
 
+/* In memory: SB rows of a group of Tn outputs, and their biases. */
+uint64_t dn_kernel_bytes(const struct dn_config *config, const struct dn_work *work);
+/* Inputs, synapses and results of the layer, as they lie in memory. */
+uint64_t dn_memory_bytes(const struct dn_config *config, const struct dn_work *work);
 void dn_traffic_of(const struct dn_config *config, const struct dn_work *work, struct dn_traffic *traffic);
-/* Fills all counters but those of the values. */
+/* Fills all counters but those of the values, of waiting and of the memory. */
 void dn_count(const struct dn_config *config, const struct dn_work *work, const struct dn_traffic *traffic,
 	      struct dn_counters *counters);
 /* Fills layer->out and the counters of the values. */
 int dn_values(const struct dn_config *config, const struct dn_work *work, const struct npl_layer *layer,
 	      struct dn_counters *counters, struct npl_err *err);
-int dn_energy_of(const struct dn_config *config, const struct dn_counters *counters, struct npl_result *result,
-		 struct npl_err *err);
+/* Fills those of waiting and of the memory, after dn_count: what the tiles of `traffic` take behind this memory.
+ * `dma` has DN_ENGINES of them, on that memory, as after npl_dma_reset. */
+enum { DN_NBIN, DN_SB, DN_NBOUT, DN_ENGINES };
+int dn_time(const struct dn_config *config, const struct dn_work *work, const struct dn_traffic *traffic,
+	    struct npl_memory *memory, struct npl_dma *dma, struct dn_counters *counters, struct npl_err *err);
+uint64_t dn_cycles(const struct dn_counters *counters);
+int dn_energy_of(const struct dn_config *config, const struct dn_counters *counters, const struct npl_memory *memory,
+		 struct npl_result *result, struct npl_err *err);
 
 /* NFU-3: f(x) = a x + b with a, b from the segment of x, all of them 16-bit with 10 fraction bits. */
 #define DN_SEGMENTS 16

@@ -1,19 +1,51 @@
 /* SPDX-License-Identifier: MIT
  *
  * DianNao as a device: opens with a configuration, says what it runs, runs a layer. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "dn.h"
 
+struct diannao {
+	struct dn_config config;
+	struct npl_memory *memory;
+	struct npl_dma *dma;
+};
+
+static void dn_close(void *state)
+{
+	struct diannao *machine = state;
+	if (!machine)
+		return;
+	npl_dma_close(machine->dma);
+	npl_memory_close(machine->memory);
+	free(machine);
+}
+
+static int open_memory(struct diannao *machine, struct npl_err *err)
+{
+	const struct dn_config *c = &machine->config;
+	const struct npl_memory_options options = {.channels = c->memory_channels, .clock = {c->clock_hz, 1}};
+	const struct npl_dma_config dma = {
+		.engines = DN_ENGINES, .queue = c->dma_queue, .burst_bytes = c->dma_burst_bytes};
+	if (npl_memory_open(c->memory_preset, &options, &machine->memory, err))
+		return npl_prefix(err, "memory.preset");
+	return npl_dma_open(machine->memory, &dma, &machine->dma, err);
+}
+
 static int dn_open(const void *config, void **state, struct npl_err *err)
 {
-	struct dn_config *copy = malloc(sizeof *copy);
-	if (!copy)
+	struct diannao *machine = calloc(1, sizeof *machine);
+	if (!machine)
 		return npl_fail(err, NPL_ENOMEM, "diannao: out of memory");
-	*copy = *(const struct dn_config *)config;
-	*state = copy;
+	machine->config = *(const struct dn_config *)config;
+	if (open_memory(machine, err)) {
+		dn_close(machine);
+		return err->code;
+	}
+	*state = machine;
 	return 0;
 }
 
@@ -21,35 +53,47 @@ static int dn_open(const void *config, void **state, struct npl_err *err)
  * (and that only for what the host brings or takes), no energy of its own. */
 static void dn_describe(const void *state, struct npl_device_info *info)
 {
-	const struct dn_config *config = state;
+	const struct diannao *machine = state;
+	const struct dn_config *config = &machine->config;
+	const struct npl_memory_info *memory = npl_memory_info(machine->memory);
+	const struct npl_memory_counters none = {0};
+	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
 	info->kind = NPL_KIND_SIMULATED;
 	info->format = NPL_FORMAT_Q16;
 	info->engine = "fast";
 	info->clock_hz = (double)config->clock_hz;
 	info->peak_macs_per_second = (double)(config->tn * config->tn) * info->clock_hz;
-	info->link = (struct npl_link){.name = "main memory",
-				       .bytes_per_second = config->memory_bytes_per_second,
-				       .latency_seconds = config->memory_latency_seconds,
-				       .energy_origin = config->dram_origin};
+	info->link = (struct npl_link){
+		.name = "main memory",
+		.bytes_per_second = memory->peak_bytes_per_second,
+		.latency_seconds = config->host_latency_seconds,
+		.energy_origin = npl_memory_energy_of(machine->memory, &none, part) ? part[0].origin : "absent"};
 	info->stat = dn_stats;
 	info->n_stats = DN_STATS;
 	snprintf(info->detail, sizeof info->detail,
-		 "Tn %lld: %lld multiply-accumulates per cycle (%lld operations as the paper counts); ideal memory",
+		 "Tn %lld: %lld multiply-accumulates per cycle (%lld operations as the paper counts); memory %.60s",
 		 (long long)config->tn, (long long)(config->tn * config->tn),
-		 (long long)dn_operations_per_cycle(config));
+		 (long long)dn_operations_per_cycle(config), memory->name);
 }
 
 static bool dn_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
 {
+	const struct diannao *machine = state;
+	uint64_t capacity = npl_memory_info(machine->memory)->capacity_bytes;
 	struct dn_work work;
-	return dn_work_of(state, layer, &work, why, n);
+	if (!dn_work_of(&machine->config, layer, &work, why, n))
+		return false;
+	uint64_t bytes = dn_memory_bytes(&machine->config, &work);
+	if (bytes > capacity)
+		snprintf(why, n, "it needs %" PRIu64 " bytes of memory, there are %" PRIu64, bytes, capacity);
+	return bytes <= capacity;
 }
 
 static void fill_result(const struct dn_config *config, const struct dn_work *work, const struct dn_traffic *traffic,
 			const struct dn_counters *counters, struct npl_result *result)
 {
 	uint64_t row_bytes = (uint64_t)dn_row_bytes(config);
-	result->cycles = counters->nfu_active + counters->nfu_fill;
+	result->cycles = dn_cycles(counters);
 	result->seconds = (double)result->cycles / (double)config->clock_hz;
 	result->seconds_from = NPL_FROM_MODEL;
 	result->macs = counters->useful_macs;
@@ -83,7 +127,8 @@ static int check_scales(const struct npl_layer *layer, struct npl_err *err)
 
 static int dn_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
-	const struct dn_config *config = state;
+	const struct diannao *machine = state;
+	const struct dn_config *config = &machine->config;
 	struct dn_work work;
 	struct dn_traffic traffic;
 	struct dn_counters counters = {0};
@@ -96,18 +141,21 @@ static int dn_run(void *state, const struct npl_layer *layer, struct npl_result 
 		return err->code;
 	dn_traffic_of(config, &work, &traffic);
 	dn_count(config, &work, &traffic, &counters);
+	npl_dma_reset(machine->dma);
+	if (dn_time(config, &work, &traffic, machine->memory, machine->dma, &counters, err))
+		return err->code;
 	fill_result(config, &work, &traffic, &counters, result);
-	return dn_energy_of(config, &counters, result, err);
+	return dn_energy_of(config, &counters, machine->memory, result, err);
 }
 
 const struct npl_driver npl_driver_diannao = {
 	.name = "diannao",
-	.summary = "DianNao: NFU of Tn x Tn 16-bit multipliers with split buffers, ideal memory",
+	.summary = "DianNao: NFU of Tn x Tn 16-bit multipliers with split buffers behind three DMAs",
 	.params = dn_params,
 	.config_bytes = sizeof(struct dn_config),
 	.needs_machine = true,
 	.open = dn_open,
-	.close = free,
+	.close = dn_close,
 	.describe = dn_describe,
 	.supports = dn_supports,
 	.run = dn_run,

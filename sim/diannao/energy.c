@@ -5,16 +5,39 @@
  * (1.73 %) and the clock tree, and are charged only while the machine works: static_watts is 0. They are per byte or
  * lane, so that another Tn scales with its widths; that is a first-order rule.
  *
+ * Memory has its own table (npulab/memory.h). Control, interface and the rest are charged while the NFU waits, too.
+ *
  * NBout works in every step in those figures, though a step seldom writes a row, so it is charged per step; and
  * pooling is charged the whole NFU though the multipliers rest, as the paper does not split its power by stage. */
 #include "dn.h"
 
-int dn_energy_of(const struct dn_config *config, const struct dn_counters *counters, struct npl_result *result,
-		 struct npl_err *err)
+static int memory_energy(const struct dn_counters *counters, const struct npl_memory *memory, struct npl_result *result,
+			 struct npl_err *err)
 {
-	uint64_t row_bytes = (uint64_t)dn_row_bytes(config), cycles = counters->nfu_active + counters->nfu_fill;
-	uint64_t bytes = counters->input_bytes + counters->synapse_bytes + counters->output_bytes;
-	uint64_t access = (uint64_t)config->dram_access_bytes;
+	static const char *const names[NPL_MEMORY_ENERGIES] = {
+		[NPL_MEMORY_ACTIVATE] = "memory activate",
+		[NPL_MEMORY_READ] = "memory read",
+		[NPL_MEMORY_WRITE] = "memory write",
+		[NPL_MEMORY_REFRESH] = "memory refresh",
+		[NPL_MEMORY_ACTIVE_STANDBY] = "memory standby, rows open",
+		[NPL_MEMORY_IDLE_STANDBY] = "memory standby",
+	};
+	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
+	struct npl_memory_counters count;
+	npl_memory_counters(memory, &count);
+	int n = npl_memory_energy_of(memory, &count, part);
+	for (int i = 0; i < n; i++)
+		if (npl_result_energy(result, names[part[i].kind], part[i].events, part[i].pj, part[i].origin, err))
+			return err->code;
+	if (n)
+		return 0;
+	return npl_result_energy(result, "memory", counters->dram_reads + counters->dram_writes, 0, "absent", err);
+}
+
+int dn_energy_of(const struct dn_config *config, const struct dn_counters *counters, const struct npl_memory *memory,
+		 struct npl_result *result, struct npl_err *err)
+{
+	uint64_t row_bytes = (uint64_t)dn_row_bytes(config), cycles = dn_cycles(counters);
 	const struct {
 		const char *component;
 		uint64_t events;
@@ -31,6 +54,5 @@ int dn_energy_of(const struct dn_config *config, const struct dn_counters *count
 	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
 		if (npl_result_energy(result, part[i].component, part[i].events, part[i].pj, config->chip_origin, err))
 			return err->code;
-	return npl_result_energy(result, "DRAM", (bytes + access - 1) / access, config->dram_pj_per_access,
-				 config->dram_origin, err);
+	return memory_energy(counters, memory, result, err);
 }

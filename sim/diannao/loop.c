@@ -5,7 +5,7 @@
  * t + s, so the last of n steps is out of the eighth stage after n + 8 cycles. Pooling passes by NFU-1, and by NFU-3
  * unless it divides or activates.
  *
- * Not here: waiting for memory, loading the buffers before the first step, decoding of instructions. */
+ * Not here: waiting for memory (timing.c), decoding of instructions. */
 #include "dn.h"
 
 #define STAT(name, unit, help, partition)                                                                              \
@@ -16,6 +16,9 @@
 const struct npl_stat dn_stats[DN_STATS] = {
 	STAT(nfu_active, "cycles", "a step enters the NFU", 1),
 	STAT(nfu_fill, "cycles", "the pipeline fills or drains", 1),
+	STAT(wait_sb, "cycles", "the NFU waits for synapses", 1),
+	STAT(wait_nbin, "cycles", "it waits for inputs alone", 1),
+	STAT(wait_nbout, "cycles", "it waits for room for results alone, or the last leave", 1),
 	STAT(useful_macs, "macs", "multiply-accumulates of the layer", 0),
 	STAT(idle_lanes, "macs", "multipliers without work in an active cycle", 0),
 	STAT(nbin_rows, "rows", "NBin rows read by the NFU", 0),
@@ -26,8 +29,13 @@ const struct npl_stat dn_stats[DN_STATS] = {
 	STAT(sum_wraps, "sums", "sums that left the partial-sum register", NPL_STAT_OF_VALUES),
 	STAT(sum_saturations, "sums", "sums that left 16 bits at the output's scale", NPL_STAT_OF_VALUES),
 	STAT(input_bytes, "bytes", "inputs read from memory", 0),
-	STAT(synapse_bytes, "bytes", "synapses and biases read from memory", 0),
+	STAT(synapse_bytes, "bytes", "SB rows and biases read from memory", 0),
 	STAT(output_bytes, "bytes", "results written to memory", 0),
+	STAT(dram_reads, "accesses", "of memory", 0),
+	STAT(dram_writes, "accesses", "of memory", 0),
+	STAT(dram_row_hits, "accesses", "that needed no activate of their own; 0 but for DRAM, as the next two", 0),
+	STAT(dram_activates, "rows", "opened in memory", 0),
+	STAT(dram_refreshes, "refreshes", "of a rank of memory", 0),
 };
 
 static bool uses_nfu3(const struct dn_work *work)
@@ -39,6 +47,12 @@ static uint64_t fill(const struct dn_config *config, const struct dn_work *work)
 {
 	return (uint64_t)(work->kind == DN_SUM ? config->nfu1_stages : 0) + (uint64_t)config->nfu2_stages +
 	       (uint64_t)(work->kind == DN_SUM || uses_nfu3(work) ? config->nfu3_stages : 0);
+}
+
+uint64_t dn_cycles(const struct dn_counters *counters)
+{
+	return counters->nfu_active + counters->nfu_fill + counters->wait_sb + counters->wait_nbin +
+	       counters->wait_nbout;
 }
 
 void dn_count(const struct dn_config *config, const struct dn_work *work, const struct dn_traffic *traffic,

@@ -13,7 +13,7 @@
  *  - Every tREFI cycles a rank is due for a refresh. From then on it gets nothing but PRE, as soon as possible, and REF.
  *  - A read of an access that waits to be written is answered from the queue, one cycle later.
  *
- * Two engines run the same rules: dram_stepped.c looks at every request in every cycle, dram.c goes from command to command. They
+ * Two engines run the same rules: dram_stepped.c looks at every request in every cycle, dram_fast.c and dram_channel.c go from command to command. They
  * share this file, the parameters, the address mapping and the energy table, but no timing and no choice.
  *
  * Not modelled: power-down and self-refresh, per-bank refresh, command-bus conflicts between row and column commands of HBM (which has
@@ -84,9 +84,31 @@ int dram_config_check(const struct dram_config *config, const char *name, struct
 /* NPL_EINPUT: an unknown, doubled or missing field. */
 int dram_mapping_of(const struct dram_config *config, const char *name, struct dram_mapping *mapping,
 		    struct npl_err *err);
-struct dram_place dram_locate(const struct dram_mapping *mapping, uint64_t address);
 extern const struct npl_param dram_params[];
 int dram_energy(const void *config, const struct npl_memory_counters *counters,
 		struct npl_memory_energy energy[NPL_MEMORY_ENERGIES]);
+
+/* By division. */
+struct dram_place dram_locate_any(const struct dram_mapping *mapping, uint64_t address);
+static inline uint32_t dram_bits_of(const struct dram_mapping *mapping, uint64_t address, enum dram_field field)
+{
+	return (uint32_t)(address >> mapping->bits[field].shift) & mapping->bits[field].mask;
+}
+
+/* Twice for each request. */
+static inline struct dram_place dram_locate(const struct dram_mapping *mapping, uint64_t address)
+{
+	if (!mapping->powers_of_two)
+		return dram_locate_any(mapping, address);
+	const uint32_t rank = dram_bits_of(mapping, address, DRAM_RANK);
+	const uint32_t in_rank = (dram_bits_of(mapping, address, DRAM_GROUP) << mapping->group_shift) +
+				 dram_bits_of(mapping, address, DRAM_BANK);
+	return (struct dram_place){.channel = dram_bits_of(mapping, address, DRAM_CHANNEL),
+				   .rank = rank,
+				   .group = in_rank >> mapping->group_shift,
+				   .bank = (rank << mapping->rank_shift) + in_rank,
+				   .row = dram_bits_of(mapping, address, DRAM_ROW),
+				   .column = dram_bits_of(mapping, address, DRAM_COLUMN)};
+}
 
 #endif

@@ -363,21 +363,22 @@ static void serve(struct dram_channel *ch, int b, int64_t t)
 
 bool dram_channel_issue(struct dram_channel *ch)
 {
-	const struct dram_plan plan = ch->plan;
-	ch->planned = false; /* the command may plan the next one */
-	switch (plan.what) {
+	const int64_t cycle = ch->plan.cycle;
+	const int bank = ch->plan.bank; /* by member, as it was written: a copy of the whole would wait for the store */
+	ch->planned = false;            /* the command may plan the next one */
+	switch (ch->plan.what) {
 	case DRAM_DO_REFRESH:
-		refresh(ch, plan.bank, plan.cycle);
+		refresh(ch, bank, cycle);
 		return false;
 	case DRAM_DO_ACT:
-		activate(ch, plan.bank, plan.cycle);
+		activate(ch, bank, cycle);
 		return false;
 	case DRAM_DO_PRE:
 	case DRAM_DO_CLOSE:
-		precharge(ch, plan.bank, plan.cycle);
+		precharge(ch, bank, cycle);
 		return false;
 	case DRAM_DO_BURST:
-		serve(ch, plan.bank, plan.cycle);
+		serve(ch, bank, cycle);
 		return true;
 	default:
 		return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parameters of DRAM: organisation, timing in clocks (names as in JESD79-3F and JESD79-4), controller, currents. The default values are
- * no memory: a file says all that has no neutral value. */
+ * Parameters of DRAM: organisation, timing in clocks (names as in JESD79-3F and JESD79-4), controller, currents. What has no
+ * neutral value a file must say. */
 #include <stddef.h>
 #include <string.h>
 
@@ -22,39 +22,38 @@
 	}
 
 const struct npl_param dram_params[] = {
-	COUNT("clock.hz_numerator", hz_numerator, "1000000000", 1e15, "command clock: numerator of its hertz"),
-	COUNT("clock.hz_denominator", hz_denominator, "1", 1e6, "and denominator"),
-	COUNT("clock.transfers", transfers_per_clock, "2", 64, "of each data line in a clock"),
+	COUNT("clock.hz_numerator", hz_numerator, NULL, 1e15, "command clock: numerator of its hertz"),
+	COUNT("clock.hz_denominator", hz_denominator, NULL, 1e6, "and denominator"),
+	COUNT("clock.transfers", transfers_per_clock, NULL, 64, "of each data line in a clock"),
 	COUNT("organisation.channels", channels, "1", DRAM_MAX_CHANNELS, "each with its own controller"),
 	COUNT("organisation.ranks", ranks, "1", 16, "per channel"),
-	COUNT("organisation.bank_groups", bank_groups, "1", 16, "per rank"),
-	COUNT("organisation.banks", banks, "8", DRAM_MAX_BANKS, "per bank group"),
-	COUNT("organisation.rows", rows, "65536", 1 << 30, "per bank"),
-	COUNT("organisation.columns", columns, "1024", 1 << 20, "per row of a device"),
-	COUNT("organisation.device_bits", device_bits, "8", 1024, "data lines of a device"),
-	COUNT("organisation.bus_bits", bus_bits, "64", 1024, "data lines of a channel"),
-	COUNT("organisation.burst_length", burst_length, "8", 64, "transfers of an access"),
-	{"mapping", NPL_PARAM_STRING, AT(mapping), "row:rank:bank:bankgroup:column:channel", 0, 0, "",
-	 "of addresses, most significant field first", NULL},
-	CLOCKS("CL", cl, "0", "RD to its first data"),
-	CLOCKS("CWL", cwl, "0", "WR to its first data"),
-	CLOCKS("tRCD", trcd_rd, "0", "ACT to RD"),
-	CLOCKS("tRCDWR", trcd_wr, "0", "ACT to WR"),
-	CLOCKS("tRP", trp, "0", "PRE to ACT"),
-	CLOCKS("tRAS", tras, "0", "ACT to PRE"),
-	CLOCKS("tRC", trc, "0", "ACT to ACT of the bank"),
-	CLOCKS("tWR", twr, "0", "last data written to PRE"),
-	CLOCKS("tRTP", trtp, "0", "RD to PRE"),
-	CLOCKS("tCCD_S", tccd_s, "0", "burst to burst"),
-	CLOCKS("tCCD_L", tccd_l, "0", "the same within a bank group"),
-	CLOCKS("tRRD_S", trrd_s, "0", "ACT to ACT of another bank"),
-	CLOCKS("tRRD_L", trrd_l, "0", "the same within a bank group"),
-	CLOCKS("tWTR_S", twtr_s, "0", "last data written to RD"),
-	CLOCKS("tWTR_L", twtr_l, "0", "the same within a bank group"),
-	CLOCKS("tFAW", tfaw, "0", "in which a rank takes four ACT"),
-	CLOCKS("tRFC", trfc, "0", "REF to ACT"),
-	CLOCKS("tREFI", trefi, "0", "from one refresh of a rank to the next"),
-	CLOCKS("turnaround", turnaround, "2", "idle on the data bus between reads and writes, and two ranks"),
+	COUNT("organisation.bank_groups", bank_groups, NULL, 16, "per rank"),
+	COUNT("organisation.banks", banks, NULL, DRAM_MAX_BANKS, "per bank group"),
+	COUNT("organisation.rows", rows, NULL, 1 << 30, "per bank"),
+	COUNT("organisation.columns", columns, NULL, 1 << 20, "per row of a device"),
+	COUNT("organisation.device_bits", device_bits, NULL, 1024, "data lines of a device"),
+	COUNT("organisation.bus_bits", bus_bits, NULL, 1024, "data lines of a channel"),
+	COUNT("organisation.burst_length", burst_length, NULL, 64, "transfers of an access"),
+	{"mapping", NPL_PARAM_STRING, AT(mapping), NULL, 0, 0, "", "of addresses, most significant field first", NULL},
+	CLOCKS("CL", cl, NULL, "RD to its first data"),
+	CLOCKS("CWL", cwl, NULL, "WR to its first data"),
+	CLOCKS("tRCD", trcd_rd, NULL, "ACT to RD"),
+	CLOCKS("tRCDWR", trcd_wr, NULL, "ACT to WR"),
+	CLOCKS("tRP", trp, NULL, "PRE to ACT"),
+	CLOCKS("tRAS", tras, NULL, "ACT to PRE"),
+	CLOCKS("tRC", trc, NULL, "ACT to ACT of the bank"),
+	CLOCKS("tWR", twr, NULL, "last data written to PRE"),
+	CLOCKS("tRTP", trtp, NULL, "RD to PRE"),
+	CLOCKS("tCCD_S", tccd_s, NULL, "burst to burst"),
+	CLOCKS("tCCD_L", tccd_l, NULL, "the same within a bank group"),
+	CLOCKS("tRRD_S", trrd_s, NULL, "ACT to ACT of another bank"),
+	CLOCKS("tRRD_L", trrd_l, NULL, "the same within a bank group"),
+	CLOCKS("tWTR_S", twtr_s, NULL, "last data written to RD"),
+	CLOCKS("tWTR_L", twtr_l, NULL, "the same within a bank group"),
+	CLOCKS("tFAW", tfaw, NULL, "in which a rank takes four ACT"),
+	CLOCKS("tRFC", trfc, NULL, "REF to ACT"),
+	CLOCKS("tREFI", trefi, NULL, "from one refresh of a rank to the next"),
+	CLOCKS("turnaround", turnaround, NULL, "idle on the data bus between reads and writes, and two ranks"),
 	COUNT("controller.read_queue", read_queue, "32", DRAM_MAX_QUEUE, "reads that wait, per channel"),
 	COUNT("controller.write_queue", write_queue, "32", DRAM_MAX_QUEUE, "writes that wait, per channel"),
 	{"controller.write_high", NPL_PARAM_INT, AT(write_high), "26", 0, DRAM_MAX_QUEUE, "",
@@ -94,42 +93,73 @@ static bool is_power_of_two(int64_t value)
 	return value > 0 && !(value & (value - 1));
 }
 
-/* The same in two ways, one of which must hold. */
+/* left is at least right. */
 struct rule {
-	bool holds;
 	const char *said; /* "tRC is at least tRAS + tRP" */
 	int64_t left, right;
 };
 
+static int check_rules(const struct rule *rules, size_t n, const char *name, const char *what, struct npl_err *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rules[i].left < rules[i].right)
+			return npl_fail(err, NPL_EINPUT,
+					"%s: %s contradict each other: expected that %s, got %lld and %lld", name, what,
+					rules[i].said, (long long)rules[i].left, (long long)rules[i].right);
+	return 0;
+}
+
 static int check_timing(const struct dram_config *c, const char *name, struct npl_err *err)
 {
+	const int64_t busy = c->trfc + c->trc + c->cwl + (int64_t)dram_burst_cycles(c) + c->twr;
 	const struct rule rules[] = {
-		{c->cl > 0, "CL is at least 1", c->cl, 1},
-		{c->cwl > 0, "CWL is at least 1", c->cwl, 1},
-		{c->trc >= c->tras + c->trp, "tRC is at least tRAS + tRP", c->trc, c->tras + c->trp},
-		{c->tras >= c->trcd_rd, "tRAS is at least tRCD", c->tras, c->trcd_rd},
-		{c->tras >= c->trcd_wr, "tRAS is at least tRCDWR", c->tras, c->trcd_wr},
-		{c->tccd_l >= c->tccd_s, "tCCD_L is at least tCCD_S", c->tccd_l, c->tccd_s},
-		{c->trrd_l >= c->trrd_s, "tRRD_L is at least tRRD_S", c->trrd_l, c->trrd_s},
-		{c->twtr_l >= c->twtr_s, "tWTR_L is at least tWTR_S", c->twtr_l, c->twtr_s},
-		{c->tfaw >= c->trrd_s, "tFAW is at least tRRD_S", c->tfaw, c->trrd_s},
-		{c->trefi >= c->trfc + c->trc + c->cwl + c->twr + (int64_t)dram_burst_cycles(c),
-		 "tREFI leaves room for more than a refresh and a row", c->trefi, c->trfc + c->trc},
-		{c->write_high >= c->write_low, "write_high is at least write_low", c->write_high, c->write_low},
-		{c->write_high < c->write_queue, "write_high is less than write_queue", c->write_high, c->write_queue},
+		{"CL is at least 1", c->cl, 1},
+		{"CWL is at least 1", c->cwl, 1},
+		{"tRC is at least tRAS + tRP", c->trc, c->tras + c->trp},
+		{"tRAS is at least tRCD", c->tras, c->trcd_rd},
+		{"tRAS is at least tRCDWR", c->tras, c->trcd_wr},
+		{"tCCD_L is at least tCCD_S", c->tccd_l, c->tccd_s},
+		{"tRRD_L is at least tRRD_S", c->trrd_l, c->trrd_s},
+		{"tWTR_L is at least tWTR_S", c->twtr_l, c->twtr_s},
+		{"tFAW is at least tRRD_S", c->tfaw, c->trrd_s},
+		{"tREFI is at least tRFC + tRC + CWL + burst + tWR, a refresh and a row written", c->trefi, busy},
 	};
-	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-		if (!rules[i].holds)
-			return npl_fail(err, NPL_EINPUT,
-					"%s: the timings contradict each other: expected that %s, got %lld and %lld",
-					name, rules[i].said, (long long)rules[i].left, (long long)rules[i].right);
-	return 0;
+	const struct rule queues[] = {
+		{"write_high is at least write_low", c->write_high, c->write_low},
+		{"write_queue is more than write_high", c->write_queue, c->write_high + 1},
+	};
+	return check_rules(rules, sizeof rules / sizeof *rules, name, "the timings", err) ||
+			       check_rules(queues, sizeof queues / sizeof *queues, name, "the controller's numbers",
+					   err)
+		       ? err->code
+		       : 0;
 }
 
 /* Of an ACT and its PRE above standby, in mA clocks. */
 static double row_current(const struct dram_config *c)
 {
 	return c->idd0 * (double)c->trc - c->idd3n * (double)c->tras - c->idd2n * (double)(c->trc - c->tras);
+}
+
+static int check_currents(const struct dram_config *c, const char *name, struct npl_err *err)
+{
+	const struct {
+		bool holds;
+		const char *said;
+	} rules[] = {
+		{c->vdd > 0, "VDD is above 0"},
+		{c->idd2n > 0, "IDD2N is above 0"},
+		{c->idd3n > 0, "IDD3N is above 0"},
+		{c->idd4r >= c->idd3n, "IDD4R is at least IDD3N"},
+		{c->idd4w >= c->idd3n, "IDD4W is at least IDD3N"},
+		{c->idd5b >= c->idd3n, "IDD5B is at least IDD3N"},
+		{row_current(c) >= 0, "IDD0 is at least IDD3N for tRAS and IDD2N for the rest of tRC"},
+	};
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		if (!rules[i].holds)
+			return npl_fail(err, NPL_EINPUT, "%s: the currents contradict each other: expected that %s",
+					name, rules[i].said);
+	return 0;
 }
 
 int dram_config_check(const struct dram_config *c, const char *name, struct npl_err *err)
@@ -151,14 +181,9 @@ int dram_config_check(const struct dram_config *c, const char *name, struct npl_
 				name, (long long)c->columns, (long long)c->burst_length);
 	if ((double)(c->channels * banks) * (double)c->rows * (double)(c->columns * c->bus_bits / 8) > 0x1p62)
 		return npl_fail(err, NPL_EINPUT, "%s: the memory is larger than 2^62 bytes", name);
-	if (strcmp(c->energy_origin, "absent") &&
-	    (c->vdd <= 0 || c->idd5b < c->idd3n || c->idd4r < c->idd3n || c->idd4w < c->idd3n || row_current(c) < 0))
-		return npl_fail(
-			err, NPL_EINPUT,
-			"%s: the currents contradict each other: expected a VDD, IDD4R, IDD4W and IDD5B of at least "
-			"IDD3N, and an IDD0 of at least IDD3N for tRAS and IDD2N for the rest of tRC",
-			name);
-	return check_timing(c, name, err);
+	if (check_timing(c, name, err))
+		return err->code;
+	return strcmp(c->energy_origin, "absent") ? check_currents(c, name, err) : 0;
 }
 
 int dram_open_config(struct dram_config *c, const struct npl_memory_options *options, struct npl_memory_info *info,

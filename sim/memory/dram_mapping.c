@@ -20,13 +20,14 @@ static int field_of(const char *word, size_t length)
 	return -1;
 }
 
-static int refuse(const char *name, const struct dram_config *config, const char *why, struct npl_err *err)
+static int refuse(const char *name, const struct dram_config *config, const char *why, const char *field, size_t length,
+		  struct npl_err *err)
 {
 	return npl_fail(
 		err, NPL_EINPUT,
-		"%s: the mapping '%s' %s, expected row, rank, bankgroup, bank, column and channel in some order, joined by "
+		"%s: the mapping '%s' %s '%.*s', expected row, rank, bankgroup, bank, column and channel in some order, joined by "
 		"colons",
-		name, config->mapping, why);
+		name, config->mapping, why, (int)length, field);
 }
 
 /* The fields in the order of the text; seen has a bit each. */
@@ -39,9 +40,9 @@ static int read_fields(const struct dram_config *config, const char *name, enum 
 		size_t length = strcspn(at, ":");
 		int field = field_of(at, length);
 		if (field < 0)
-			return refuse(name, config, "has an unknown field", err);
+			return refuse(name, config, "has the unknown field", at, length, err);
 		if (*seen & 1u << field)
-			return refuse(name, config, "names a field twice", err);
+			return refuse(name, config, "names twice", at, length, err);
 		*seen |= 1u << field;
 		order[n++] = (enum dram_field)field;
 		at += length;
@@ -81,7 +82,7 @@ int dram_mapping_of(const struct dram_config *config, const char *name, struct d
 	}
 	for (int f = 0; f < DRAM_FIELDS; f++)
 		if (count[f] > 1 && !(seen & 1u << f))
-			return refuse(name, config, "leaves a field out", err);
+			return refuse(name, config, "leaves out", field_names[f], strlen(field_names[f]), err);
 	*mapping = (struct dram_mapping){.n = n,
 					 .banks = (uint32_t)config->banks,
 					 .rank_banks = (uint32_t)(config->bank_groups * config->banks),
@@ -104,13 +105,7 @@ int dram_mapping_of(const struct dram_config *config, const char *name, struct d
 	return 0;
 }
 
-static inline uint32_t bits_of(const struct dram_mapping *mapping, uint64_t address, enum dram_field field)
-{
-	return (uint32_t)(address >> mapping->bits[field].shift) & mapping->bits[field].mask;
-}
-
-/* By division. */
-static struct dram_place locate_any(const struct dram_mapping *mapping, uint64_t address)
+struct dram_place dram_locate_any(const struct dram_mapping *mapping, uint64_t address)
 {
 	uint64_t access = address >> mapping->access_shift;
 	uint32_t digit[DRAM_FIELDS] = {0};
@@ -125,19 +120,4 @@ static struct dram_place locate_any(const struct dram_mapping *mapping, uint64_t
 				   .bank = digit[DRAM_RANK] * mapping->rank_banks + in_rank,
 				   .row = digit[DRAM_ROW],
 				   .column = digit[DRAM_COLUMN]};
-}
-
-struct dram_place dram_locate(const struct dram_mapping *mapping, uint64_t address)
-{
-	if (!mapping->powers_of_two)
-		return locate_any(mapping, address);
-	const uint32_t rank = bits_of(mapping, address, DRAM_RANK);
-	const uint32_t in_rank = (bits_of(mapping, address, DRAM_GROUP) << mapping->group_shift) +
-				 bits_of(mapping, address, DRAM_BANK);
-	return (struct dram_place){.channel = bits_of(mapping, address, DRAM_CHANNEL),
-				   .rank = rank,
-				   .group = in_rank >> mapping->group_shift,
-				   .bank = (rank << mapping->rank_shift) + in_rank,
-				   .row = bits_of(mapping, address, DRAM_ROW),
-				   .column = bits_of(mapping, address, DRAM_COLUMN)};
 }

@@ -9,8 +9,9 @@
  *     3, 4, 5     8, 16, 32 G  128b/130b  8 bytes: the STP token with the sequence number (4), LCRC (4)
  *     6           64 G         flits      none: 236 of the 256 bytes of a flit are packets, 20 are DLP, CRC and FEC
  *
- * A header is 12 bytes, 16 with a 64-bit address. HyperTransport I/O Link Specification: data packets of up to 64 bytes behind a
- * control packet of 4 or 8 bytes, 2 to 32 wires a direction, two bits per clock on each, no line code. */
+ * A header is 12 bytes, 16 with a 64-bit address. HyperTransport I/O Link Specification: data packets of up to 64
+ * bytes behind a control packet of 4 or 8 bytes, 2 to 32 wires a direction, two bits per clock on each, no line
+ * code. */
 #include "npulab/link_model.h"
 
 #include <inttypes.h>
@@ -140,8 +141,9 @@ uint64_t npl_link_line_bytes(const struct npl_link_model *model, uint64_t bytes)
 	return (bytes + WORD - 1) / WORD * WORD + packets * (uint64_t)model->overhead_bytes;
 }
 
-/* Whole cycles of the clock that so many bytes take at a rate, after *part of one; *part becomes what is left, in units of 1 / *per cycles.
- * Clocks are below 2^41 Hz, rates have denominators of at most 256: no product leaves 128 bits. */
+/* Whole cycles of the clock that so many bytes take at a rate, after *part of one; *part becomes what is left, in
+ * units of 1 / *per cycles. Clocks are below 2^41 Hz, rates have denominators of at most 256: no product leaves 128
+ * bits. */
 static uint64_t cycles_of(uint64_t bytes, struct npl_ratio rate, const struct npl_hz *clock, uint64_t *part)
 {
 	wide per = (wide)rate.numerator * (wide)clock->denominator;

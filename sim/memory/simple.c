@@ -33,8 +33,8 @@ struct simple {
 static const struct npl_param ideal_params[] = {{0}};
 
 static const struct npl_param fixed_params[] = {
-	{"bytes_per_second", NPL_PARAM_INT, AT(bytes_per_second), "1000000000", 1, 1e15, "bytes/s",
-	 "of all requests together", NULL},
+	{"bytes_per_second", NPL_PARAM_INT, AT(bytes_per_second), NULL, 1, 1e15, "bytes/s", "of all requests together",
+	 NULL},
 	{"latency_seconds", NPL_PARAM_DOUBLE, AT(latency_seconds), "0", 0, 1, "s",
 	 "from the last byte moved to the answer", NULL},
 	{"access_bytes", NPL_PARAM_INT, AT(access_bytes), "0", 0, 1 << 20, "bytes",

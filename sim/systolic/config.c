@@ -155,13 +155,15 @@ int tpu_weight_memory_open(const struct tpu_config *config, bool every_cycle, st
 	if (is_fixed(config))
 		return 0;
 	if (npl_memory_open(config->weight_preset, &options, memory, err))
-		return npl_prefix(err, "weight_memory.preset");
+		return npl_prefix(err, "weight_memory.preset, which may also be fixed");
 	const struct npl_memory_info *info = npl_memory_info(*memory);
 	if (info->capacity_bytes >= (uint64_t)config->weight_bytes)
 		return 0;
-	npl_fail(err, NPL_EINPUT, "weight_memory.bytes is %lld, expected at most the %llu of %s with %lld channels",
-		 (long long)config->weight_bytes, (unsigned long long)info->capacity_bytes, info->name,
-		 (long long)info->channels);
+	npl_fail(
+		err, NPL_EINPUT,
+		"weight_memory.bytes is %lld, expected at most the %llu of %s with %lld channel%s (weight_memory.channels, 0 for its own)",
+		(long long)config->weight_bytes, (unsigned long long)info->capacity_bytes, info->name,
+		(long long)info->channels, info->channels == 1 ? "" : "s");
 	npl_memory_close(*memory);
 	*memory = NULL;
 	return err->code;

@@ -2,6 +2,7 @@
  *
  * The driver `systolic`: machines described by struct tpu_config behind the device interface. A layer, or a chain of them
  * (chain.c), becomes a program (generate.h) and the program runs on one of the two engines (engine.h). */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,10 +82,14 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 				       c->link_pj_per_byte, c->link_origin};
 	info->stat = tpu_counter_table;
 	info->n_stats = TPU_COUNTERS;
+	char rate[40] = "at once";
+	if (isfinite(tpu_weight_rate(c)))
+		snprintf(rate, sizeof rate, "at %g GB/s", tpu_weight_rate(c) / 1e9);
 	snprintf(info->detail, sizeof info->detail,
-		 "%lld x %lld cells at %g MHz, %g MiB unified buffer, %lld accumulator rows, weights at %g GB/s",
+		 "%lld x %lld cells at %g MHz, %g MiB unified buffer, %lld accumulator rows, weights %s%s%s",
 		 (long long)c->rows, (long long)c->columns, (double)c->clock_hz / 1e6,
-		 (double)c->buffer_bytes / 1048576, (long long)c->accumulator_rows, tpu_weight_rate(c) / 1e9);
+		 (double)c->buffer_bytes / 1048576, (long long)c->accumulator_rows, rate, tpu->weights ? " from " : "",
+		 tpu->weights ? npl_memory_info(tpu->weights)->name : "");
 }
 
 /* Whether it fits is known when there is a program. */

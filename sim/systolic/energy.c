@@ -58,8 +58,9 @@ static int weight_memory_energy(const struct tpu_config *config, const struct np
 	const struct npl_memory_counters none = {0};
 	if (weights && npl_memory_energy_of(weights, &none, part))
 		return command_energy(config, weights, counter, result, err);
-	return npl_result_energy(result, "weight memory", counter->weight_bytes, config->weight_byte.pj,
-				 config->weight_byte.origin, err);
+	/* a memory without an energy model is no reason to charge another's */
+	return npl_result_energy(result, "weight memory", counter->weight_bytes, weights ? 0 : config->weight_byte.pj,
+				 weights ? "absent" : config->weight_byte.origin, err);
 }
 
 int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weights, const struct tpu_counters *counter,
