@@ -164,7 +164,7 @@ static int check_currents(const struct dram_config *c, const char *name, struct 
 
 int dram_config_check(const struct dram_config *c, const char *name, struct npl_err *err)
 {
-	int64_t banks = c->ranks * c->bank_groups * c->banks;
+	const int64_t banks = c->ranks * c->bank_groups * c->banks, row_bytes = c->columns * c->bus_bits / 8;
 	if (banks > DRAM_MAX_BANKS)
 		return npl_fail(err, NPL_EINPUT, "%s: a channel has %lld banks, expected %d at most", name,
 				(long long)banks, DRAM_MAX_BANKS);
@@ -179,7 +179,7 @@ int dram_config_check(const struct dram_config *c, const char *name, struct npl_
 	if (c->columns % c->burst_length)
 		return npl_fail(err, NPL_EINPUT, "%s: columns is %lld, expected a multiple of burst_length (%lld)",
 				name, (long long)c->columns, (long long)c->burst_length);
-	if ((double)(c->channels * banks) * (double)c->rows * (double)(c->columns * c->bus_bits / 8) > 0x1p62)
+	if ((double)(c->channels * banks) * (double)c->rows * (double)row_bytes > 0x1p62)
 		return npl_fail(err, NPL_EINPUT, "%s: the memory is larger than 2^62 bytes", name);
 	if (check_timing(c, name, err))
 		return err->code;
@@ -202,8 +202,9 @@ int dram_open_config(struct dram_config *c, const struct npl_memory_options *opt
 	info->capacity_bytes = dram_capacity_bytes(c);
 	info->channels = c->channels;
 	info->mapping = c->mapping;
-	info->peak_bytes_per_second = (double)(c->channels * c->bus_bits / 8) * (double)c->transfers_per_clock *
-				      (double)c->hz_numerator / (double)c->hz_denominator;
+	const int64_t bus_bytes = c->channels * c->bus_bits / 8;
+	info->peak_bytes_per_second = (double)bus_bytes * (double)c->transfers_per_clock * (double)c->hz_numerator /
+				      (double)c->hz_denominator;
 	return 0;
 }
 
@@ -221,12 +222,14 @@ void dram_add_counts(struct npl_memory_counters *counters, const struct dram_cou
 
 /* Micron, TN-41-01: "Calculating Memory System Power for DDR3". A command costs what its current is above that of standby while it
  * lasts; standby is background. mA * V * clocks * seconds per clock are in units of 1e-3 J. */
-int dram_energy(const void *config, const struct npl_memory_counters *n,
+int dram_energy(const void *config, const struct npl_memory_counters *counters,
 		struct npl_memory_energy energy[NPL_MEMORY_ENERGIES])
 {
 	const struct dram_config *c = config;
+	const struct npl_memory_counters *n = counters;
 	const double clock_seconds = (double)c->hz_denominator / (double)c->hz_numerator;
-	const double pj = c->vdd * clock_seconds * (double)(c->bus_bits / c->device_bits) * 1e9;
+	const int64_t devices = c->bus_bits / c->device_bits;
+	const double pj = c->vdd * clock_seconds * (double)devices * 1e9;
 	const double burst = (double)c->burst_length / (double)c->transfers_per_clock;
 	const struct npl_memory_energy parts[NPL_MEMORY_ENERGIES] = {
 		{"activate", n->activates, row_current(c) * pj, c->energy_origin, NPL_MEMORY_ACTIVATE},
