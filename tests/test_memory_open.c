@@ -192,6 +192,8 @@ Test(memory_open, bad_files)
 	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "the nearest is 'bytes_per_second'");
 	cli_write_text(folder, "m.yaml", "model: fixed\n");
 	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "m.yaml: bytes_per_second is missing");
+	cli_write_text(folder, "m.yaml", "model: fixed\nbytes_per_second: 5\nenergy: {origin: \"modelled:me\"}\n");
+	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "energy.pj_per_byte is 0 or missing");
 	cli_write_text(folder, "m.yaml", "model: ideal\nlatency: 5\n");
 	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "there is no parameter 'latency'");
 	cli_write_text(folder, "m.yaml", "name: m\n");

@@ -81,6 +81,11 @@ static int ideal_open(void *config, const struct npl_memory_options *options, st
 static int fixed_open(void *config, const struct npl_memory_options *options, struct npl_memory_info *info,
 		      void **state, struct npl_err *err)
 {
+	const struct config *given = config;
+	if (strcmp(given->origin, "absent") != 0 && given->pj_per_byte <= 0)
+		return npl_fail(err, NPL_EINPUT,
+				"%s: energy.pj_per_byte is 0 or missing, expected a figure beside its origin %s",
+				info->name, given->origin);
 	return simple_open(true, config, options, info, state, err);
 }
 
