@@ -74,86 +74,113 @@ struct run {
 	int64_t inject;
 	uint64_t access_bytes;
 	struct npl_traffic_request batch[BATCH];
-	int at, have;
-	bool ended;
-	uint64_t accepted, completed, last_cycle;
+	int have;
+	uint64_t requests, completed, last_cycle; /* requests: of all batches until now */
 	struct latencies latencies[DIRECTIONS];
 };
 
-/* The next request that has not been accepted, or NULL. */
-static const struct npl_traffic_request *next_request(struct run *run, struct npl_err *err)
+/* 0, or an error's code; run->have is 0 after the last. */
+static int next_batch(struct run *run, struct npl_err *err)
 {
-	if (run->at < run->have)
-		return &run->batch[run->at];
-	if (run->ended)
-		return NULL;
-	if (run->accepted % TOLD_EVERY == 0 && run->options->progress)
-		run->options->progress(run->options->user, "requests", (int64_t)run->accepted,
+	if (run->requests % TOLD_EVERY == 0 && run->options->progress)
+		run->options->progress(run->options->user, "requests", (int64_t)run->requests,
 				       run->traffic->trace ? 0 : (int64_t)run->traffic->pattern.n);
-	run->at = 0;
 	if (npl_traffic_next(run->traffic, run->inject > 0, run->batch, BATCH, &run->have, err))
-		run->have = 0;
-	run->ended = run->have == 0;
-	return run->have ? &run->batch[0] : NULL;
+		return err->code;
+	run->requests += (uint64_t)run->have;
+	return 0;
 }
-
-/* What the memory is asked at this boundary. */
-enum asked { REFUSED, NOT_DUE, ALL_OFFERED, NO_MORE };
 
 /* A request's tag is when it was due, and its direction. */
-static enum asked ask(struct run *run, uint64_t now, struct npl_err *err)
+static struct npl_memory_request request_of(const struct run *run, const struct npl_traffic_request *next, uint64_t due)
 {
-	const struct npl_traffic_request *next;
-	for (int64_t offered = 0; (next = next_request(run, err)); offered++) {
-		if (run->inject ? offered == run->inject : next->cycle > now)
-			return run->inject ? ALL_OFFERED : NOT_DUE;
-		const uint64_t due = run->inject ? now : next->cycle;
-		const struct npl_memory_request request = {.address = next->address,
-							   .bytes = run->access_bytes,
-							   .tag = due << 1 | next->is_write,
-							   .is_write = next->is_write};
-		if (!npl_memory_can_accept(run->memory, &request))
-			return REFUSED;
-		npl_memory_push(run->memory, &request);
-		run->at++;
-		run->accepted++;
-	}
-	return NO_MORE;
+	return (struct npl_memory_request){.address = next->address,
+					   .bytes = run->access_bytes,
+					   .tag = due << 1 | next->is_write,
+					   .is_write = next->is_write};
 }
 
-static void take_completions(struct run *run)
+static uint64_t take_completions(struct run *run)
 {
-	struct npl_memory_completion done;
-	while (npl_memory_completed(run->memory, &done)) {
-		latencies_add(&run->latencies[done.tag & 1], done.cycle - (done.tag >> 1));
-		run->last_cycle = done.cycle;
-		run->completed++;
+	struct npl_memory_completion done[BATCH];
+	uint64_t n, all = 0;
+	do {
+		n = npl_memory_take(run->memory, done, BATCH);
+		for (uint64_t i = 0; i < n; i++)
+			latencies_add(&run->latencies[done[i].tag & 1], done[i].cycle - (done[i].tag >> 1));
+		if (n)
+			run->last_cycle = done[n - 1].cycle;
+		all += n;
+	} while (n == BATCH);
+	run->completed += all;
+	return all;
+}
+
+static int advance(struct run *run, uint64_t until, unsigned stop, struct npl_err *err)
+{
+	npl_memory_advance(run->memory, until, stop);
+	if (npl_memory_now(run->memory) < NEVER)
+		return 0;
+	return npl_fail(err, NPL_EINTERNAL, "%s: requests never complete", npl_memory_info(run->memory)->name);
+}
+
+/* Each is due when it is accepted, options->inject of them in a cycle. */
+static int run_injected(struct run *run, struct npl_err *err)
+{
+	struct npl_memory_request request[BATCH];
+	struct npl_memory_feed feed = {
+		.requests = request, .per_cycle = (uint64_t)run->inject, .tag_per_cycle = 1 << 1};
+	while (!next_batch(run, err) && run->have) {
+		for (int i = 0; i < run->have; i++)
+			request[i] = request_of(run, &run->batch[i], 0);
+		feed.n = (uint64_t)run->have;
+		for (feed.pushed = 0; npl_memory_feed(run->memory, &feed), feed.pushed < feed.n;) {
+			if (take_completions(run))
+				continue;
+			if (advance(run, NEVER, NPL_MEMORY_ROOM | NPL_MEMORY_COMPLETION, err))
+				return err->code;
+			feed.in_cycle = 0;
+		}
+		take_completions(run);
 	}
+	return err->code;
+}
+
+/* Each is due in its own cycle, or when those before it have been accepted. */
+static int run_timed(struct run *run, struct npl_err *err)
+{
+	struct npl_memory *memory = run->memory;
+	uint64_t accepted = 0;
+	while (!next_batch(run, err) && run->have) {
+		for (int i = 0; i < run->have; take_completions(run)) {
+			const struct npl_memory_request request = request_of(run, &run->batch[i], run->batch[i].cycle);
+			int failed = 0;
+			if (npl_memory_now(memory) < run->batch[i].cycle) {
+				failed = advance(run, run->batch[i].cycle, 0, err);
+			} else if (npl_memory_can_accept(memory, &request)) {
+				npl_memory_push(memory, &request);
+				accepted++;
+				i++;
+			} else { /* for a full queue, or for completions that were not taken */
+				const bool full = accepted - run->completed >= NPL_MEMORY_MAX_PENDING;
+				failed = advance(run, NEVER, NPL_MEMORY_ROOM | (full ? NPL_MEMORY_COMPLETION : 0), err);
+			}
+			if (failed)
+				return failed;
+		}
+	}
+	return err->code;
 }
 
 static int run_all(struct run *run, struct npl_err *err)
 {
-	for (err->code = 0;; take_completions(run)) {
-		const enum asked asked = ask(run, npl_memory_now(run->memory), err);
-		const uint64_t pending = run->accepted - run->completed;
-		if (err->code)
+	err->code = 0;
+	if (run->inject ? run_injected(run, err) : run_timed(run, err))
+		return err->code;
+	for (take_completions(run); run->completed < run->requests; take_completions(run))
+		if (advance(run, NEVER, NPL_MEMORY_COMPLETION, err))
 			return err->code;
-		if (asked == NO_MORE && !pending)
-			return 0;
-		if (asked == REFUSED) /* by a full queue, or for completions that were not taken */
-			npl_memory_advance(run->memory, NEVER,
-					   NPL_MEMORY_ROOM |
-						   (pending < NPL_MEMORY_MAX_PENDING ? 0 : NPL_MEMORY_COMPLETION));
-		else if (asked == NO_MORE)
-			npl_memory_advance(run->memory, NEVER, NPL_MEMORY_COMPLETION);
-		else if (asked == NOT_DUE)
-			npl_memory_advance(run->memory, run->batch[run->at].cycle, 0);
-		else
-			npl_memory_step(run->memory);
-		if (npl_memory_now(run->memory) >= NEVER)
-			return npl_fail(err, NPL_EINTERNAL, "%s: %llu requests never complete",
-					npl_memory_info(run->memory)->name, (unsigned long long)pending);
-	}
+	return 0;
 }
 
 static void fill_result(const struct run *run, struct npl_traffic_result *result)

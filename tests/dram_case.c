@@ -53,7 +53,8 @@ static void draw_timing(struct dram_config *c, uint64_t *rng)
 
 int64_t dram_case_least_trefi(const struct dram_config *c)
 {
-	return c->trfc + c->trc + c->cwl + c->twr + (int64_t)dram_burst_cycles(c);
+	return c->trfc + c->tfaw + c->trc + c->cwl + c->twr + (int64_t)dram_burst_cycles(c) +
+	       2 * c->ranks * c->bank_groups * c->banks;
 }
 
 static void draw_controller(struct dram_config *c, uint64_t *rng)

@@ -127,6 +127,78 @@ Test(memory, fixed_has_its_bandwidth)
 	cli_remove_folder(folder);
 }
 
+enum { FED = 5000 };
+
+static void push_some(struct npl_memory *memory, struct npl_memory_feed *feed)
+{
+	for (; feed->pushed < FED && feed->in_cycle < feed->per_cycle; feed->in_cycle++) {
+		struct npl_memory_request request = feed->requests[feed->pushed];
+		if (!npl_memory_can_accept(memory, &request))
+			return;
+		request.tag += feed->tag_per_cycle * npl_memory_now(memory);
+		npl_memory_push(memory, &request);
+		feed->pushed++;
+	}
+}
+
+/* The completions of the same random requests, fed, or by the single calls that feeding stands for. */
+static void feed_or_push(struct npl_memory *memory, bool fed, uint64_t per_cycle,
+			 struct npl_memory_completion done[FED])
+{
+	struct npl_memory_request request[FED];
+	struct npl_memory_feed feed = {
+		.requests = request, .n = FED, .per_cycle = per_cycle, .tag_per_cycle = UINT64_C(1) << 20};
+	uint64_t rng = SEED;
+	for (uint64_t i = 0; i < FED; i++)
+		request[i] = (struct npl_memory_request){
+			.address = 64 * i, .bytes = 64, .tag = i, .is_write = test_range(&rng, 0, 1)};
+	npl_memory_reset(memory);
+	for (uint64_t taken = 0, n; taken < FED; taken += n) {
+		if (fed)
+			npl_memory_feed(memory, &feed);
+		else
+			push_some(memory, &feed);
+		n = npl_memory_take(memory, done + taken, FED - taken);
+		if (n && feed.in_cycle < per_cycle)
+			continue;
+		if (fed)
+			npl_memory_advance(memory, UINT64_MAX, NPL_MEMORY_COMPLETION | NPL_MEMORY_ROOM);
+		else
+			npl_memory_step(memory);
+		feed.in_cycle = 0;
+	}
+	cr_assert_eq(npl_memory_pending(memory), 0);
+}
+
+Test(memory, feeding_is_pushing_and_stepping)
+{
+	static const char *const texts[] = {
+		"model: ideal\n",
+		"model: fixed\nbytes_per_second: 34000000000\naccess_bytes: 64\n",
+		/* More than NPL_MEMORY_MAX_PENDING are under way. */
+		"model: fixed\nbytes_per_second: 340000000000\naccess_bytes: 64\nlatency_seconds: 1e-6\n",
+		"model: fixed\nbytes_per_second: 4000000000\nlatency_seconds: 2e-5\n",
+	};
+	static const uint64_t per_cycle[] = {1, 3, FED};
+	static struct npl_memory_completion fed[FED], pushed[FED];
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+		for (size_t k = 0; k < sizeof per_cycle / sizeof *per_cycle; k++) {
+			struct npl_memory *memory = open_text(folder, texts[t], &clocks[2]);
+			feed_or_push(memory, false, per_cycle[k], pushed);
+			feed_or_push(memory, true, per_cycle[k], fed);
+			for (int i = 0; i < FED; i++)
+				cr_assert(fed[i].cycle == pushed[i].cycle && fed[i].tag == pushed[i].tag,
+					  "%s%llu in a cycle: completion %d at %llu (tag %llx), expected %llu (%llx)",
+					  texts[t], (unsigned long long)per_cycle[k], i,
+					  (unsigned long long)fed[i].cycle, (unsigned long long)fed[i].tag,
+					  (unsigned long long)pushed[i].cycle, (unsigned long long)pushed[i].tag);
+			npl_memory_close(memory);
+		}
+	cli_remove_folder(folder);
+}
+
 /* A latency of whole cycles is that many, and anything above is one more. */
 Test(memory, fixed_has_its_latency)
 {

@@ -137,7 +137,7 @@ Test(memory_open, bad_files)
 		{"tWTR_L: 2", "tWTR_L is at least tWTR_S"},
 		{"tFAW: 4", "tFAW is at least tRRD_S"},
 		{"tREFI: 186",
-		 "tREFI is at least tRFC + tRC + CWL + burst + tWR, a refresh and a row written, got 186 and 187"},
+		 "tREFI is at least tRFC + tFAW + tRC + CWL + burst + tWR and two commands a bank, got 186 and"},
 		{"tREFI: 0", "tREFI is at least"},
 		{"tRP: -1", "tRP must be a whole number from 0"},
 		{"tRP: 13.5", "tRP must be a whole number"},

@@ -5,6 +5,7 @@
  * agree (random programs: test_tpu_engines.c); commands and standby are charged once, and in layers' shares that sum to the
  * whole; what cannot be is refused with the reason. */
 
+#include "cli_run.h"
 #include "npulab/result.h"
 #include "tpu_machine.h"
 
@@ -89,6 +90,29 @@ Test(tpu_weight_memory, ideal_is_there_in_the_next_cycle)
 		EXPECT_AT(m, TPU_TILE_PUSHED, k, 2);
 	EXPECT_COUNT(m, dram_reads, 0);
 	test_close(m);
+}
+
+Test(tpu_weight_memory, a_tile_is_more_accesses_than_the_memory_holds)
+{
+	/* 4096 accesses of a byte, one begun in each cycle, each answered 10001 cycles later, NPL_MEMORY_MAX_PENDING (1024) at a time: the
+	 * first of 1024 more when the first of those before is answered. */
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	cli_write_text(folder, "far.yaml",
+		       "model: fixed\nbytes_per_second: 1000000\nlatency_seconds: 0.01\naccess_bytes: 1\n");
+	struct tpu_config config = test_config(64, 64, 1, 1);
+	config.weight_preset = cli_path(folder, "far.yaml");
+	struct test_machine *m = test_open(config, 0);
+	test_tiles(m, 1, 0);
+	test_halt(m);
+	test_run_ok(m);
+	EXPECT_AT(m, TPU_TILE_PUSHED, 0, 1 + 3 * 10001 + 1023 + 10001);
+	const uint64_t cycles = m->outcome.cycles;
+	cr_assert_eq(tpu_run_fast(&m->config, &m->program, &m->memory, NULL, &m->outcome, &m->err), 0, "%s",
+		     m->err.msg);
+	cr_assert_eq(m->outcome.cycles, cycles);
+	test_close(m);
+	cli_remove_folder(folder);
 }
 
 Test(tpu_weight_memory, streams_tiles_at_94_percent_of_peak)

@@ -15,6 +15,8 @@
  *     while (npl_memory_completed(memory, &completion))
  *         ...
  *
+ * npl_memory_feed, npl_memory_advance and npl_memory_take do the same for many requests and cycles, faster.
+ *
  * Time is counted in cycles of the memory's own clock, whose ratio to the machine's is one of integers (struct
  * npl_memory_info). Boundary t is the instant between cycle t - 1 and cycle t. A request pushed at boundary t is seen in cycle
  * t, a completion at boundary t has its last byte there.
@@ -112,6 +114,8 @@ void npl_memory_step(struct npl_memory *memory);                                
 uint64_t npl_memory_now(const struct npl_memory *memory);
 /* The next completion that has come by now, in the order of their cycles, of one cycle in that of the channels. */
 bool npl_memory_completed(struct npl_memory *memory, struct npl_memory_completion *completion);
+/* The next completions, as npl_memory_completed has them, `room` at most; how many. */
+uint64_t npl_memory_take(struct npl_memory *memory, struct npl_memory_completion *completions, uint64_t room);
 
 /* Steps up to boundary `until`, but no further than the first boundary at which something that `stop` names has happened:
  * the same as so many npl_memory_step, faster. Without a pending request a memory is still busy with refreshes. */
@@ -120,6 +124,19 @@ enum npl_memory_stop {
 	NPL_MEMORY_ROOM = 2,       /* a request left a queue */
 };
 void npl_memory_advance(struct npl_memory *memory, uint64_t until, unsigned stop);
+
+/* Requests that wait at the port, to be pushed in their order as soon as they are accepted. */
+struct npl_memory_feed {
+	const struct npl_memory_request *requests;
+	uint64_t n;
+	uint64_t per_cycle;     /* no more are pushed at one boundary; 0: as many as are accepted */
+	uint64_t tag_per_cycle; /* times the boundary at which it is accepted, added to a request's tag */
+	uint64_t pushed;        /* of n */
+	uint64_t in_cycle;      /* of them at this boundary; 0 when the caller has advanced */
+};
+/* Pushes and steps until all are pushed (time stands at the last one's boundary), or one is refused and NPL_MEMORY_MAX_PENDING or
+ * more are pending: then completions are to be taken, or waited for, before the next call. */
+void npl_memory_feed(struct npl_memory *memory, struct npl_memory_feed *feed);
 uint64_t npl_memory_pending(const struct npl_memory *memory); /* pushed, not completed */
 
 void npl_memory_counters(const struct npl_memory *memory, struct npl_memory_counters *counters);

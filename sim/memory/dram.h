@@ -63,6 +63,7 @@ struct dram_mapping {
 		uint32_t shift, mask;
 	} bits[DRAM_FIELDS];
 	int group_shift, rank_shift; /* banks and rank_banks as powers of two */
+	uint64_t row_bits;           /* addresses that differ in none of these lie in the same row of their channels */
 };
 
 /* Counts of one channel. */
@@ -109,6 +110,13 @@ static inline struct dram_place dram_locate(const struct dram_mapping *mapping, 
 				   .bank = (rank << mapping->rank_shift) + in_rank,
 				   .row = dram_bits_of(mapping, address, DRAM_ROW),
 				   .column = dram_bits_of(mapping, address, DRAM_COLUMN)};
+}
+
+/* *place is that of an address that has the same bits under mapping->row_bits. */
+static inline void dram_locate_in_row(const struct dram_mapping *mapping, uint64_t address, struct dram_place *place)
+{
+	place->channel = dram_bits_of(mapping, address, DRAM_CHANNEL);
+	place->column = dram_bits_of(mapping, address, DRAM_COLUMN);
 }
 
 #endif

@@ -64,6 +64,7 @@ void dram_channel_open(struct dram_channel *ch, const struct dram_config *c)
 {
 	ch->config = c;
 	ch->burst = (int64_t)dram_burst_cycles(c);
+	ch->burst_to_burst = ch->burst > c->tccd_s ? ch->burst : c->tccd_s;
 	ch->read_data = c->cl + ch->burst;
 	ch->write_data = c->cwl + ch->burst;
 	ch->write_to_pre = ch->write_data + c->twr;
@@ -96,7 +97,6 @@ void dram_channel_push(struct dram_channel *ch, const struct dram_place *place, 
 	struct dram_list *list = &bank->list[direction];
 	const uint16_t i = ch->free;
 	struct dram_entry *entry = &ch->entry[i];
-	const bool had_work = list->first != DRAM_NONE, had_hit = list->hit != DRAM_NONE;
 	ch->free = entry->next;
 	*entry = (struct dram_entry){.tag = tag,
 				     .age = ch->ages++,
@@ -105,25 +105,29 @@ void dram_channel_push(struct dram_channel *ch, const struct dram_place *place, 
 				     .next = DRAM_NONE,
 				     .before = list->last,
 				     .bank = (uint8_t)place->bank};
-	if (list->last == DRAM_NONE)
+	/* A bank's oldest request decides for it, or its oldest hit; which direction goes only changes with the other's. */
+	if (list->last == DRAM_NONE) {
 		list->first = i;
-	else
+		ch->with_work[direction] |= UINT64_C(1) << place->bank;
+		ch->planned = false;
+	} else {
 		ch->entry[list->last].next = i;
+	}
 	list->last = i;
-	if (list->hit == DRAM_NONE && bank->open_row == (int64_t)place->row)
+	if (list->hit == DRAM_NONE && bank->open_row == (int64_t)place->row) {
 		list->hit = i;
-	ch->with_work[direction] |= UINT64_C(1) << place->bank;
+		ch->planned = false;
+	}
+	if (ch->writing != (direction == DRAM_WRITE))
+		ch->planned = false;
 	ch->waiting[direction]++;
 	ch->pending++;
 	if (direction == DRAM_WRITE)
 		ch->written[hash_of(place->bank, place->row, place->column)]++;
-	/* A bank's oldest request decides for it, or its oldest hit; which direction goes only changes with the other's. */
-	if (!had_work || had_hit != (list->hit != DRAM_NONE) || ch->writing != (direction == DRAM_WRITE))
-		ch->planned = false;
 }
 
 /* Takes an entry out of its list; the oldest hit after it takes its place. */
-static void leave(struct dram_channel *ch, int direction, uint16_t i)
+static inline void leave(struct dram_channel *ch, int direction, uint16_t i)
 {
 	struct dram_entry *entry = &ch->entry[i];
 	struct dram_bank *bank = &ch->bank[entry->bank];
@@ -303,35 +307,41 @@ static void refresh(struct dram_channel *ch, int r, int64_t t)
 }
 
 /* What a burst makes the others wait for: its group and rank, and on other ranks the data bus. */
-static void read_burst(struct dram_channel *ch, struct dram_bank *bank, int64_t t)
+static inline void read_burst(struct dram_channel *ch, struct dram_bank *bank, int64_t t)
 {
 	const struct dram_config *c = ch->config;
+	struct dram_rank *own = &ch->rank[bank->rank];
 	at_least(&bank->pre_at, t + c->trtp);
 	at_least(&ch->group[bank->group].column_at[DRAM_READ], t + c->tccd_l);
-	for (int r = 0; r < c->ranks; r++) {
-		bool same = r == bank->rank;
-		at_least(&ch->rank[r].column_at[DRAM_READ], t + ch->burst + (same ? 0 : c->turnaround));
-		at_least(&ch->rank[r].column_at[DRAM_WRITE], t + ch->read_to_write);
+	at_least(&own->column_at[DRAM_READ], t + ch->burst_to_burst);
+	at_least(&own->column_at[DRAM_WRITE], t + ch->read_to_write);
+	for (struct dram_rank *other = ch->rank; other < ch->rank + c->ranks; other++) {
+		if (other == own)
+			continue;
+		at_least(&other->column_at[DRAM_READ], t + ch->burst + c->turnaround);
+		at_least(&other->column_at[DRAM_WRITE], t + ch->read_to_write);
 	}
-	at_least(&ch->rank[bank->rank].column_at[DRAM_READ], t + c->tccd_s);
 }
 
-static void write_burst(struct dram_channel *ch, struct dram_bank *bank, int64_t t)
+static inline void write_burst(struct dram_channel *ch, struct dram_bank *bank, int64_t t)
 {
 	const struct dram_config *c = ch->config;
+	struct dram_rank *own = &ch->rank[bank->rank];
 	at_least(&bank->pre_at, t + ch->write_to_pre);
 	at_least(&ch->group[bank->group].column_at[DRAM_WRITE], t + c->tccd_l);
 	at_least(&ch->group[bank->group].column_at[DRAM_READ], t + ch->write_to_read_l);
-	for (int r = 0; r < c->ranks; r++) {
-		bool same = r == bank->rank;
-		at_least(&ch->rank[r].column_at[DRAM_WRITE], t + ch->burst + (same ? 0 : c->turnaround));
-		at_least(&ch->rank[r].column_at[DRAM_READ], t + (same ? ch->write_to_read_s : ch->write_to_other));
+	at_least(&own->column_at[DRAM_WRITE], t + ch->burst_to_burst);
+	at_least(&own->column_at[DRAM_READ], t + ch->write_to_read_s);
+	for (struct dram_rank *other = ch->rank; other < ch->rank + c->ranks; other++) {
+		if (other == own)
+			continue;
+		at_least(&other->column_at[DRAM_WRITE], t + ch->burst + c->turnaround);
+		at_least(&other->column_at[DRAM_READ], t + ch->write_to_other);
 	}
-	at_least(&ch->rank[bank->rank].column_at[DRAM_WRITE], t + c->tccd_s);
 }
 
 /* After a burst of a bank that alone has work: along its row nothing has to be weighed. */
-static void plan_next_burst(struct dram_channel *ch, int b, int direction)
+static inline void plan_next_burst(struct dram_channel *ch, int b, int direction)
 {
 	const struct dram_bank *bank = &ch->bank[b];
 	if (ch->with_work[direction] != UINT64_C(1) << b || bank->list[direction].hit == DRAM_NONE)
@@ -343,20 +353,20 @@ static void plan_next_burst(struct dram_channel *ch, int b, int direction)
 	ch->planned = true;
 }
 
-static void serve(struct dram_channel *ch, int b, int64_t t)
+static inline void serve(struct dram_channel *ch, int b, int direction, int64_t t)
 {
 	struct dram_bank *bank = &ch->bank[b];
-	const int direction = ch->writing ? DRAM_WRITE : DRAM_READ;
 	const uint16_t i = bank->list[direction].hit;
 	ch->count.row_hits += !ch->entry[i].activated;
-	if (ch->writing) {
+	if (direction == DRAM_WRITE) {
 		write_burst(ch, bank, t);
 		ch->count.writes++;
 	} else {
 		read_burst(ch, bank, t);
 		ch->count.reads++;
 	}
-	memory_ring_add(&ch->done, (uint64_t)(t + (ch->writing ? ch->write_data : ch->read_data)), ch->entry[i].tag);
+	memory_ring_add(&ch->done, (uint64_t)(t + (direction == DRAM_WRITE ? ch->write_data : ch->read_data)),
+			ch->entry[i].tag);
 	leave(ch, direction, i);
 	plan_next_burst(ch, b, direction);
 }
@@ -366,23 +376,20 @@ bool dram_channel_issue(struct dram_channel *ch)
 	const int64_t cycle = ch->plan.cycle;
 	const int bank = ch->plan.bank; /* by member, as it was written: a copy of the whole would wait for the store */
 	ch->planned = false;            /* the command may plan the next one */
-	switch (ch->plan.what) {
-	case DRAM_DO_REFRESH:
-		refresh(ch, bank, cycle);
-		return false;
-	case DRAM_DO_ACT:
-		activate(ch, bank, cycle);
-		return false;
-	case DRAM_DO_PRE:
-	case DRAM_DO_CLOSE:
-		precharge(ch, bank, cycle);
-		return false;
-	case DRAM_DO_BURST:
-		serve(ch, bank, cycle);
+	if (__builtin_expect(ch->plan.what == DRAM_DO_BURST, 1)) {
+		if (ch->writing) /* each direction has code of its own */
+			serve(ch, bank, DRAM_WRITE, cycle);
+		else
+			serve(ch, bank, DRAM_READ, cycle);
 		return true;
-	default:
-		return false;
 	}
+	if (ch->plan.what == DRAM_DO_REFRESH)
+		refresh(ch, bank, cycle);
+	else if (ch->plan.what == DRAM_DO_ACT)
+		activate(ch, bank, cycle);
+	else
+		precharge(ch, bank, cycle);
+	return false;
 }
 
 uint64_t dram_channel_active_cycles(const struct dram_channel *ch, int64_t now)

@@ -12,7 +12,7 @@ struct fast {
 	int64_t now;
 	int channels;
 	uint64_t pushed[DRAM_DIRECTIONS], bytes[DRAM_DIRECTIONS], completed;
-	/* Whoever asks whether an access is taken pushes it next, or asks again. */
+	/* Whoever asks whether an access is taken offers it next; one that is refused is offered again. */
 	uint64_t located;
 	struct dram_place place;
 	struct dram_channel channel[];
@@ -55,73 +55,104 @@ static int fast_open(void *config, const struct npl_memory_options *options, str
 
 static const struct dram_place *locate(struct fast *m, uint64_t address)
 {
-	if (m->located != address) {
+	const uint64_t differs = m->located ^ address;
+	if (differs & m->mapping.row_bits)
 		m->place = dram_locate(&m->mapping, address);
-		m->located = address;
-	}
+	else if (differs)
+		dram_locate_in_row(&m->mapping, address, &m->place);
+	m->located = address;
 	return &m->place;
+}
+
+/* How a channel takes a request. */
+enum taken { NOT, INTO_QUEUE, OUT_OF_WRITES };
+
+static inline enum taken takes(const struct fast *m, const struct dram_channel *ch, const struct dram_place *place,
+			       bool is_write)
+{
+	if (ch->pending == MEMORY_MAX_PENDING)
+		return NOT;
+	if (is_write)
+		return ch->waiting[DRAM_WRITE] < m->config->write_queue ? INTO_QUEUE : NOT;
+	if (ch->waiting[DRAM_WRITE] && dram_channel_writes(ch, place))
+		return OUT_OF_WRITES;
+	return ch->waiting[DRAM_READ] < m->config->read_queue ? INTO_QUEUE : NOT;
 }
 
 static bool fast_can_accept(void *state, const struct npl_memory_request *request)
 {
 	struct fast *m = state;
 	const struct dram_place *place = locate(m, request->address);
-	const struct dram_channel *ch = &m->channel[place->channel];
-	if (ch->pending == MEMORY_MAX_PENDING)
-		return false;
-	if (request->is_write)
-		return ch->waiting[DRAM_WRITE] < m->config->write_queue;
-	return ch->waiting[DRAM_READ] < m->config->read_queue || dram_channel_writes(ch, place);
+	return takes(m, &m->channel[place->channel], place, request->is_write) != NOT;
+}
+
+static inline void push(struct fast *m, const struct npl_memory_request *request, uint64_t tag,
+			const struct dram_place *place, enum taken taken)
+{
+	const int direction = request->is_write ? DRAM_WRITE : DRAM_READ;
+	struct dram_channel *ch = &m->channel[place->channel];
+	m->pushed[direction]++;
+	m->bytes[direction] += request->bytes;
+	if (taken == OUT_OF_WRITES)
+		dram_channel_forward(ch, m->now, tag);
+	else
+		dram_channel_push(ch, place, direction, tag);
 }
 
 static void fast_push(void *state, const struct npl_memory_request *request)
 {
 	struct fast *m = state;
 	const struct dram_place *place = locate(m, request->address);
-	const int direction = request->is_write ? DRAM_WRITE : DRAM_READ;
-	struct dram_channel *ch = &m->channel[place->channel];
-	m->pushed[direction]++;
-	m->bytes[direction] += request->bytes;
-	if (!request->is_write && dram_channel_writes(ch, place))
-		dram_channel_forward(ch, m->now, request->tag);
-	else
-		dram_channel_push(ch, place, direction, request->tag);
+	push(m, request, request->tag, place, takes(m, &m->channel[place->channel], place, request->is_write));
 }
 
-/* The channel whose first completion is the earliest, of those as early the first. NULL: none is known. */
-static struct dram_channel *first_done(struct fast *m, uint64_t *cycle)
+/* The channel whose first completion is the earliest and comes before *until, of those as early the first; *until becomes the
+ * cycle of the earliest of the others. NULL: none comes before. */
+static struct dram_channel *first_done(struct fast *m, uint64_t *until)
 {
 	struct dram_channel *first = NULL;
-	for (int i = 0; i < m->channels; i++) {
-		const struct npl_memory_completion *done = memory_ring_first(&m->channel[i].done);
-		if (!done || (first && done->cycle >= *cycle))
+	uint64_t cycle = *until;
+	for (struct dram_channel *ch = m->channel, *end = ch + m->channels; ch < end; ch++) {
+		const struct npl_memory_completion *done = memory_ring_first(&ch->done);
+		if (!done)
 			continue;
-		first = &m->channel[i];
-		*cycle = done->cycle;
+		if (done->cycle < cycle) {
+			*until = cycle;
+			cycle = done->cycle;
+			first = ch;
+		} else if (done->cycle < *until) {
+			*until = done->cycle;
+		}
 	}
 	return first;
 }
 
-static bool fast_completed(void *state, struct npl_memory_completion *completion)
+static uint64_t fast_take(void *state, struct npl_memory_completion *completions, uint64_t room)
 {
 	struct fast *m = state;
-	uint64_t cycle;
-	struct dram_channel *ch = first_done(m, &cycle);
-	if (!ch || cycle > (uint64_t)m->now)
-		return false;
-	*completion = *memory_ring_first(&ch->done);
-	ch->done.taken++;
-	ch->pending--;
-	m->completed++;
-	return true;
+	const uint64_t later = (uint64_t)m->now + 1;
+	uint64_t n = 0;
+	for (uint64_t until = 0; n < room && until < later;) {
+		until = later;
+		struct dram_channel *ch = first_done(m, &until);
+		if (!ch)
+			break;
+		const struct npl_memory_completion *done = memory_ring_first(&ch->done);
+		do { /* of this channel, as long as no other has one as early */
+			completions[n++] = *done;
+			ch->done.taken++;
+			ch->pending--;
+		} while (n < room && (done = memory_ring_first(&ch->done)) && done->cycle < until);
+	}
+	m->completed += n;
+	return n;
 }
 
 /* The cycle of the next command of any channel. */
 static int64_t next_command(struct fast *m)
 {
 	int64_t next = INT64_MAX;
-	for (int i = 0; i < m->channels; i++) {
-		struct dram_channel *ch = &m->channel[i];
+	for (struct dram_channel *ch = m->channel, *end = ch + m->channels; ch < end; ch++) {
 		if (!ch->planned)
 			dram_channel_plan(ch, m->now);
 		if (ch->plan.cycle < next)
@@ -130,13 +161,22 @@ static int64_t next_command(struct fast *m)
 	return next;
 }
 
+/* The cycle of the first completion that is known, `until` at most. */
+static uint64_t first_completion(const struct fast *m, uint64_t until)
+{
+	for (const struct dram_channel *ch = m->channel, *end = ch + m->channels; ch < end; ch++) {
+		const struct npl_memory_completion *done = memory_ring_first(&ch->done);
+		if (done && done->cycle < until)
+			until = done->cycle;
+	}
+	return until;
+}
+
 static void fast_advance(void *state, uint64_t until, unsigned stop)
 {
 	struct fast *m = state;
 	while ((uint64_t)m->now < until) {
-		uint64_t limit = until, done = 0;
-		if (stop & NPL_MEMORY_COMPLETION && first_done(m, &done) && done < limit)
-			limit = done;
+		const uint64_t limit = stop & NPL_MEMORY_COMPLETION ? first_completion(m, until) : until;
 		if (limit <= (uint64_t)m->now)
 			return;
 		int64_t next = next_command(m);
@@ -145,24 +185,52 @@ static void fast_advance(void *state, uint64_t until, unsigned stop)
 			return;
 		}
 		bool room = false;
-		for (int i = 0; i < m->channels; i++)
-			if (m->channel[i].plan.cycle == next)
-				room |= dram_channel_issue(&m->channel[i]);
+		for (struct dram_channel *ch = m->channel, *end = ch + m->channels; ch < end; ch++)
+			if (ch->plan.cycle == next)
+				room |= dram_channel_issue(ch);
 		m->now = next + 1;
 		if (room && stop & NPL_MEMORY_ROOM)
 			return;
 	}
 }
 
-static uint64_t fast_now(const void *state)
-{
-	return (uint64_t)((const struct fast *)state)->now;
-}
-
 static uint64_t fast_pending(const void *state)
 {
 	const struct fast *m = state;
 	return m->pushed[DRAM_READ] + m->pushed[DRAM_WRITE] - m->completed;
+}
+
+/* Until one is refused; false: and so many wait to be taken that they may be why. */
+static inline bool push_some(struct fast *m, struct npl_memory_feed *feed, uint64_t most)
+{
+	for (; feed->pushed < feed->n && feed->in_cycle < most; feed->pushed++, feed->in_cycle++) {
+		const struct npl_memory_request *request = &feed->requests[feed->pushed];
+		const struct dram_place *place = locate(m, request->address);
+		const struct dram_channel *ch = &m->channel[place->channel];
+		const enum taken taken = takes(m, ch, place, request->is_write);
+		if (taken == NOT)
+			return fast_pending(m) < MEMORY_MAX_PENDING;
+		push(m, request, request->tag + feed->tag_per_cycle * (uint64_t)m->now, place, taken);
+	}
+	return true;
+}
+
+static void fast_feed(void *state, struct npl_memory_feed *feed)
+{
+	struct fast *m = state;
+	const uint64_t most = feed->per_cycle ? feed->per_cycle : UINT64_MAX;
+	while (push_some(m, feed, most) && feed->pushed < feed->n) {
+		if (feed->in_cycle == most)
+			fast_advance(m, (uint64_t)m->now + 1, 0);
+		else
+			fast_advance(m, UINT64_MAX, NPL_MEMORY_ROOM);
+		feed->in_cycle = 0;
+	}
+}
+
+static uint64_t fast_now(const void *state)
+{
+	return (uint64_t)((const struct fast *)state)->now;
 }
 
 static void fast_count(const void *state, struct npl_memory_counters *counters)
@@ -189,10 +257,11 @@ const struct memory_model memory_dram = {
 	.reset = fast_reset,
 	.can_accept = fast_can_accept,
 	.push = fast_push,
+	.feed = fast_feed,
 	.advance = fast_advance,
 	.now = fast_now,
 	.pending = fast_pending,
-	.completed = fast_completed,
+	.take = fast_take,
 	.count = fast_count,
 	.energy = dram_energy,
 };

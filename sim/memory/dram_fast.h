@@ -70,8 +70,8 @@ struct dram_channel {
 	struct memory_ring done;
 	struct dram_counts count;
 	/* Distances of commands, in cycles, out of the configuration. */
-	int64_t burst, write_to_pre, read_data, write_data, write_to_read_s, write_to_read_l, read_to_write,
-		write_to_other;
+	int64_t burst, burst_to_burst, write_to_pre, read_data, write_data, write_to_read_s, write_to_read_l,
+		read_to_write, write_to_other;
 };
 
 void dram_channel_open(struct dram_channel *channel, const struct dram_config *config);

@@ -60,6 +60,11 @@ static int bits_for(uint64_t count)
 	return bits;
 }
 
+static uint64_t field_bits(const struct dram_mapping *mapping, enum dram_field field)
+{
+	return (uint64_t)mapping->bits[field].mask << mapping->bits[field].shift;
+}
+
 int dram_mapping_of(const struct dram_config *config, const char *name, struct dram_mapping *mapping,
 		    struct npl_err *err)
 {
@@ -100,6 +105,10 @@ int dram_mapping_of(const struct dram_config *config, const char *name, struct d
 		shift += (uint32_t)bits_for(mapping->count[field]);
 	}
 	mapping->powers_of_two &= !(mapping->rank_banks & (mapping->rank_banks - 1)) && shift < 64;
+	mapping->row_bits = UINT64_MAX;
+	if (mapping->powers_of_two)
+		mapping->row_bits = ~(dram_access_bytes(config) - 1) & ~field_bits(mapping, DRAM_COLUMN) &
+				    ~field_bits(mapping, DRAM_CHANNEL);
 	mapping->group_shift = bits_for(mapping->banks);
 	mapping->rank_shift = bits_for(mapping->rank_banks);
 	return 0;

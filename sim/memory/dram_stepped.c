@@ -370,17 +370,18 @@ static uint64_t stepped_pending(const void *state)
 	return m->pushed[0] + m->pushed[1] - m->completed;
 }
 
-static bool stepped_completed(void *state, struct npl_memory_completion *completion)
+static uint64_t stepped_take(void *state, struct npl_memory_completion *completions, uint64_t room)
 {
 	struct stepped *m = state;
-	struct channel *ch = first_done(m);
-	if (!ch)
-		return false;
-	*completion = *memory_ring_first(&ch->done);
-	ch->done.taken++;
-	ch->pending--;
-	m->completed++;
-	return true;
+	struct channel *ch;
+	uint64_t n = 0;
+	while (n < room && (ch = first_done(m))) {
+		completions[n++] = *memory_ring_first(&ch->done);
+		ch->done.taken++;
+		ch->pending--;
+		m->completed++;
+	}
+	return n;
 }
 
 static void stepped_count(const void *state, struct npl_memory_counters *counters)
@@ -406,7 +407,7 @@ const struct memory_model memory_dram_stepped = {
 	.advance = stepped_advance,
 	.now = stepped_now,
 	.pending = stepped_pending,
-	.completed = stepped_completed,
+	.take = stepped_take,
 	.count = stepped_count,
 	.energy = dram_energy,
 };

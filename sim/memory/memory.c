@@ -166,12 +166,51 @@ uint64_t npl_memory_now(const struct npl_memory *memory)
 
 bool npl_memory_completed(struct npl_memory *memory, struct npl_memory_completion *completion)
 {
-	return memory->model->completed(memory->state, completion);
+	return memory->model->take(memory->state, completion, 1);
+}
+
+uint64_t npl_memory_take(struct npl_memory *memory, struct npl_memory_completion *completions, uint64_t room)
+{
+	return memory->model->take(memory->state, completions, room);
 }
 
 void npl_memory_advance(struct npl_memory *memory, uint64_t until, unsigned stop)
 {
 	memory->model->advance(memory->state, until, stop);
+}
+
+/* Until one is refused. */
+static void push_some(struct npl_memory *memory, struct npl_memory_feed *feed)
+{
+	const uint64_t most = feed->per_cycle ? feed->per_cycle : UINT64_MAX;
+	while (feed->pushed < feed->n && feed->in_cycle < most) {
+		struct npl_memory_request request = feed->requests[feed->pushed];
+		if (!npl_memory_can_accept(memory, &request))
+			return;
+		request.tag += feed->tag_per_cycle * npl_memory_now(memory);
+		npl_memory_push(memory, &request);
+		feed->pushed++;
+		feed->in_cycle++;
+	}
+}
+
+void npl_memory_feed(struct npl_memory *memory, struct npl_memory_feed *feed)
+{
+	if (memory->model->feed) {
+		memory->model->feed(memory->state, feed);
+		return;
+	}
+	for (;; feed->in_cycle = 0) {
+		push_some(memory, feed);
+		if (feed->pushed == feed->n)
+			return;
+		if (feed->per_cycle && feed->in_cycle == feed->per_cycle)
+			npl_memory_step(memory);
+		else if (npl_memory_pending(memory) >= MEMORY_MAX_PENDING)
+			return;
+		else
+			npl_memory_advance(memory, UINT64_MAX, NPL_MEMORY_ROOM);
+	}
 }
 
 uint64_t npl_memory_pending(const struct npl_memory *memory)

@@ -41,10 +41,11 @@ struct memory_model {
 	void (*reset)(void *state);
 	bool (*can_accept)(void *state, const struct npl_memory_request *request);
 	void (*push)(void *state, const struct npl_memory_request *request);
+	void (*feed)(void *state, struct npl_memory_feed *feed); /* NULL: by the functions around it */
 	void (*advance)(void *state, uint64_t until, unsigned stop);
 	uint64_t (*now)(const void *state);
 	uint64_t (*pending)(const void *state);
-	bool (*completed)(void *state, struct npl_memory_completion *completion);
+	uint64_t (*take)(void *state, struct npl_memory_completion *completions, uint64_t room);
 	void (*count)(const void *state, struct npl_memory_counters *counters);
 	int (*energy)(const void *config, const struct npl_memory_counters *counters,
 		      struct npl_memory_energy energy[NPL_MEMORY_ENERGIES]);

@@ -150,15 +150,14 @@ static uint64_t simple_pending(const void *state)
 	return m->done.put - m->done.taken;
 }
 
-static bool simple_completed(void *state, struct npl_memory_completion *completion)
+static uint64_t simple_take(void *state, struct npl_memory_completion *completions, uint64_t room)
 {
 	struct simple *m = state;
-	const struct npl_memory_completion *first = memory_ring_first(&m->done);
-	if (!first || first->cycle > m->now)
-		return false;
-	*completion = *first;
-	m->done.taken++;
-	return true;
+	const struct npl_memory_completion *first;
+	uint64_t n = 0;
+	for (; n < room && (first = memory_ring_first(&m->done)) && first->cycle <= m->now; m->done.taken++)
+		completions[n++] = *first;
+	return n;
 }
 
 static void simple_count(const void *state, struct npl_memory_counters *counters)
@@ -188,8 +187,8 @@ static int fixed_energy(const void *state, const struct npl_memory_counters *cou
 	{                                                                                                              \
 		.name = title, .params = parameters, .config_bytes = bytes, .open = how, .close = free,                \
 		.reset = simple_reset, .can_accept = simple_can_accept, .push = simple_push,                           \
-		.advance = simple_advance, .now = simple_now, .pending = simple_pending,                               \
-		.completed = simple_completed, .count = simple_count, .energy = costs                                  \
+		.advance = simple_advance, .now = simple_now, .pending = simple_pending, .take = simple_take,          \
+		.count = simple_count, .energy = costs                                                                 \
 	}
 
 const struct memory_model memory_ideal = SIMPLE("ideal", ideal_params, sizeof(struct config), ideal_open, no_energy);

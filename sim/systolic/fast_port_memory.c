@@ -23,16 +23,22 @@ int tpu_fast_port_open(struct tpu_fast_schedule *s, struct npl_memory *weights, 
 	return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for transfers of weights");
 }
 
+/* What a transfer has been asked for, or answered, at a time. */
+enum { AT_ONCE = 64 };
+
 /* Whether a transfer arrived. */
 static bool take_answers(struct tpu_fast_schedule *s)
 {
 	struct tpu_fast_port *port = &s->port;
-	struct npl_memory_completion answer;
+	struct npl_memory_completion answer[AT_ONCE];
 	const uint64_t before = port->arrived;
-	while (npl_memory_completed(port->memory, &answer)) {
-		struct tpu_fast_transfer *of = &port->transfer[answer.tag % port->room];
-		of->accesses--;
-		of->answered = answer.cycle;
+	for (uint64_t n = AT_ONCE; n == AT_ONCE;) {
+		n = npl_memory_take(port->memory, answer, AT_ONCE);
+		for (uint64_t i = 0; i < n; i++) {
+			struct tpu_fast_transfer *of = &port->transfer[answer[i].tag % port->room];
+			of->accesses--;
+			of->answered = answer[i].cycle;
+		}
 	}
 	while (port->arrived < port->asked && !port->transfer[port->arrived % port->room].accesses) {
 		const struct tpu_fast_transfer *first = &port->transfer[port->arrived++ % port->room];
@@ -53,25 +59,39 @@ static void advance_to(struct tpu_fast_schedule *s, uint64_t cycle)
 	npl_memory_advance(port->memory, npl_hz_ceil(cycle, &port->clock, &port->memory_clock), 0);
 }
 
-/* Asks for the bytes of the next transfer as the memory takes them; the cycle of the machine that the first is taken in. */
+/* As soon as the memory takes them. */
+static void feed(struct tpu_fast_schedule *s, const struct npl_memory_request *requests, uint64_t n)
+{
+	struct npl_memory *memory = s->port.memory;
+	struct npl_memory_feed feed = {.requests = requests, .n = n};
+	while (npl_memory_feed(memory, &feed), feed.pushed < n) {
+		const uint64_t pending = npl_memory_pending(memory);
+		take_answers(s);
+		if (npl_memory_pending(memory) == pending)
+			npl_memory_advance(memory, UINT64_MAX / 4, NPL_MEMORY_ROOM | NPL_MEMORY_COMPLETION);
+	}
+}
+
+/* Asks for the bytes of the next transfer; the cycle of the machine that the first is taken in. */
 static uint64_t ask(struct tpu_fast_schedule *s, uint64_t address, uint64_t end)
 {
 	struct tpu_fast_port *port = &s->port;
+	struct npl_memory_request request[AT_ONCE];
 	const uint64_t access = npl_memory_info(port->memory)->access_bytes;
-	struct npl_memory_request request = {.tag = port->asked};
 	uint64_t first = 0;
-	for (request.address = address; request.address < end; request.address += request.bytes) {
-		request.bytes = end - request.address;
-		if (access && request.bytes > access - request.address % access)
-			request.bytes = access - request.address % access;
-		while (!npl_memory_can_accept(port->memory, &request)) {
-			npl_memory_advance(port->memory, UINT64_MAX / 4, NPL_MEMORY_ROOM);
-			take_answers(s);
+	for (uint64_t asked = 0, most = 1; address < end; most = AT_ONCE) {
+		uint64_t n = 0;
+		for (; n < most && address < end; address += request[n++].bytes) {
+			uint64_t bytes = end - address;
+			if (access && bytes > access - address % access)
+				bytes = access - address % access;
+			request[n] = (struct npl_memory_request){address, bytes, port->asked, false};
 		}
-		if (request.address == address)
+		port->transfer[port->asked % port->room].accesses += n;
+		feed(s, request, n);
+		if (!asked)
 			first = npl_memory_now(port->memory);
-		port->transfer[port->asked % port->room].accesses++;
-		npl_memory_push(port->memory, &request);
+		asked += n;
 	}
 	return npl_hz_floor(first, &port->memory_clock, &port->clock);
 }
