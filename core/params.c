@@ -28,11 +28,11 @@ static int blame(const struct npl_setting *setting)
 	return setting->line ? NPL_EINPUT : NPL_EUSAGE;
 }
 
-static int find_choice(const char *choices, const char *word)
+static int find_choice(const char *words, const char *word)
 {
 	size_t length = strlen(word);
 	int index = 0;
-	for (const char *at = choices; *at; index++) {
+	for (const char *at = words; *at; index++) {
 		size_t here = strcspn(at, " ");
 		if (here == length && !strncmp(at, word, length))
 			return index;
@@ -42,9 +42,9 @@ static int find_choice(const char *choices, const char *word)
 	return -1;
 }
 
-static const char *choice_word(const char *choices, int index, char *buf, size_t n)
+static const char *choice_word(const char *words, int index, char *buf, size_t n)
 {
-	const char *at = choices;
+	const char *at = words;
 	for (; index > 0 && *at; index--) {
 		at += strcspn(at, " ");
 		at += *at == ' ';
@@ -94,10 +94,10 @@ static int parse_value(const struct npl_param *param, const char *value, void *c
 	case NPL_PARAM_DOUBLE:
 		return parse_number(param, value, field, where, code, err);
 	case NPL_PARAM_CHOICE: {
-		int choice = find_choice(param->choices, value);
+		int choice = find_choice(param->words, value);
 		if (choice < 0)
 			return npl_fail(err, code, "%s: %s must be one of: %s; got '%s'", where, param->key,
-					param->choices, value);
+					param->words, value);
 		*(int *)field = choice;
 		return 0;
 	}
@@ -131,17 +131,44 @@ static int unknown_key(const struct npl_param *schema, const struct npl_setting 
 			nearest);
 }
 
+/* The last setting of a key of `length` characters; NULL: it is not given. */
+static const struct npl_setting *find_setting(const struct npl_machine *machine, const char *key, size_t length)
+{
+	for (int i = machine->n_settings; i-- > 0;)
+		if (!strncmp(machine->setting[i].key, key, length) && !machine->setting[i].key[length])
+			return &machine->setting[i];
+	return NULL;
+}
+
 /* Everything that has no default. */
 static int check_given(const struct npl_param *schema, const struct npl_machine *machine, struct npl_err *err)
 {
-	for (const struct npl_param *p = schema; p && p->key; p++) {
-		bool given = p->otherwise;
-		for (int i = 0; i < machine->n_settings && !given; i++)
-			given = !strcmp(machine->setting[i].key, p->key);
-		if (!given)
+	for (const struct npl_param *p = schema; p && p->key; p++)
+		if (!p->otherwise && !find_setting(machine, p->key, strlen(p->key)))
 			return npl_fail(err, NPL_EINPUT, "%s: %s is missing%s%s",
 					machine->path ? machine->path : machine->name, p->key, *p->help ? ": " : "",
 					p->help);
+	return 0;
+}
+
+/* A figure that was left out would count as 0, and as known. */
+static int check_origins(const struct npl_param *schema, const struct npl_machine *machine, struct npl_err *err)
+{
+	char where[256];
+	for (const struct npl_param *p = schema; p && p->key; p++) {
+		const struct npl_setting *origin = find_setting(machine, p->key, strlen(p->key));
+		if (p->type != NPL_PARAM_ORIGIN || !p->words || !origin || !strcmp(origin->value, "absent"))
+			continue;
+		for (const char *at = p->words; *at; at += *at == ' ') {
+			const size_t length = strcspn(at, " ");
+			if (!find_setting(machine, at, length))
+				return npl_fail(
+					err, blame(origin),
+					"%s: %.*s is missing, expected a figure beside %s %s (absent: not known)",
+					place(machine, origin, where, sizeof where), (int)length, at, p->key,
+					origin->value);
+			at += length;
+		}
 	}
 	return 0;
 }
@@ -167,7 +194,7 @@ int npl_params_read(const struct npl_param *schema, const struct npl_machine *ma
 		if (parse_value(p, copy, config, where, blame(setting), err))
 			return err->code;
 	}
-	return check_given(schema, machine, err);
+	return check_given(schema, machine, err) || check_origins(schema, machine, err) ? err->code : 0;
 }
 
 static bool is_heading(const char *key)
@@ -273,7 +300,7 @@ static const char *value_text(const struct npl_param *p, const void *config, cha
 	case NPL_PARAM_DOUBLE:
 		return npl_double_text(*(const double *)field, buf, n);
 	case NPL_PARAM_CHOICE:
-		return choice_word(p->choices, *(const int *)field, buf, n);
+		return choice_word(p->words, *(const int *)field, buf, n);
 	default:
 		return *(const char *const *)field;
 	}

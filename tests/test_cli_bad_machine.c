@@ -121,6 +121,34 @@ Test(cli_bad_machine, devices_and_parameters)
 	cli_remove_folder(folder);
 }
 
+/* Refused before a counter of cycles wraps, in milliseconds. */
+Test(cli_bad_machine, a_layer_that_takes_decades)
+{
+	char folder[CLI_PATH], text[2 * CLI_PATH];
+	cli_folder(folder);
+	cli_write_text(folder, "trickle.yaml", "model: fixed\nbytes_per_second: 1000\n");
+	cli_write_text(folder, "drop.yaml", "model: fixed\nbytes_per_second: 999\n");
+	snprintf(text, sizeof text,
+		 "model: diannao\nmemory: {preset: %s/trickle.yaml}\ndma: {burst_bytes: 1048576}\n"
+		 "nfu: {tn: 64}\nsb: {rows: 100000}\nnbin: {rows: 10000}\n",
+		 folder);
+	cli_write_text(folder, "slow.yaml", text);
+	const struct cli_refusal cases[] = {
+		{3,
+		 "takes longer than 400000000 s at 980000000 Hz and 1000 bytes/s of memory trickle, expected less",
+		 {"layer", "gemm", "-m", "1", "-n", "500000", "-k", "500000", "--timing-only", "--devices",
+		  "@/slow.yaml"}},
+		{3,
+		 "bytes_per_second must be a whole number from 1000",
+		 {"dram", "--preset", "@/drop.yaml", "--pattern", "stream_rd"}},
+		{2,
+		 "clock_hz must be a whole number from 1000 to 1e+10 Hz",
+		 {"devices", "diannao", "--yaml", "--set", "clock_hz=1000000000000"}},
+	};
+	CLI_CHECK(folder, cases);
+	cli_remove_folder(folder);
+}
+
 #define PLACE(rules)                                                                                                   \
 	{                                                                                                              \
 		"run", "digits", "--place", rules                                                                      \

@@ -109,7 +109,7 @@ static void stream(struct npl_memory *memory, const struct npl_hz *clock, uint64
 
 Test(memory, fixed_has_its_bandwidth)
 {
-	static const uint64_t rates[] = {250000000000, 1, 34133333333, 999999999989, 980000000};
+	static const uint64_t rates[] = {250000000000, 1000, 34133333333, 999999999989, 980000000};
 	char folder[CLI_PATH], text[256];
 	uint64_t rng = SEED;
 	cli_folder(folder);

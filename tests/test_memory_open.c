@@ -139,6 +139,10 @@ Test(memory_open, bad_files)
 		{"tREFI: 186",
 		 "tREFI is at least tRFC + tFAW + tRC + CWL + burst + tWR and two commands a bank, got 186 and"},
 		{"tREFI: 0", "tREFI is at least"},
+		{"hz_numerator: 1;hz_denominator: 1000000",
+		 "the clock's numbers contradict each other: expected that hz_numerator is at least 1000 times "
+		 "hz_denominator, got 1 and 1000000000"},
+		{"hz_numerator: 100000000001", "hz_numerator is at most 1e11 times hz_denominator"},
 		{"tRP: -1", "tRP must be a whole number from 0"},
 		{"tRP: 13.5", "tRP must be a whole number"},
 		{"tRPP: 17", "there is no parameter 'timing.tRPP'; the nearest is 'timing.tRP"},
@@ -192,8 +196,9 @@ Test(memory_open, bad_files)
 	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "the nearest is 'bytes_per_second'");
 	cli_write_text(folder, "m.yaml", "model: fixed\n");
 	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "m.yaml: bytes_per_second is missing");
-	cli_write_text(folder, "m.yaml", "model: fixed\nbytes_per_second: 5\nenergy: {origin: \"modelled:me\"}\n");
-	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "energy.pj_per_byte is 0 or missing");
+	cli_write_text(folder, "m.yaml", "model: fixed\nbytes_per_second: 5000\nenergy: {origin: \"modelled:me\"}\n");
+	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT,
+		"m.yaml:3: energy.pj_per_byte is missing, expected a figure beside energy.origin modelled:me");
 	cli_write_text(folder, "m.yaml", "model: ideal\nlatency: 5\n");
 	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "there is no parameter 'latency'");
 	cli_write_text(folder, "m.yaml", "name: m\n");

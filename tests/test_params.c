@@ -293,6 +293,48 @@ Test(params, shipped_machines_read_back)
 	cli_remove_folder(folder);
 }
 
+static bool is_figure(const char *line, size_t length)
+{
+	const char *colon = memchr(line, ':', length);
+	const size_t key = colon ? (size_t)(colon - line) : 0;
+	return colon && (memmem(line, key, "pj", 2) || memmem(line, key, "watts", 5)) && colon[1] == ' ';
+}
+
+/* A figure left out beside its origin would count as 0 and as known. Every shipped machine, each of its figures. */
+Test(params, a_figure_must_stand_beside_its_origin)
+{
+	static const char *const machines[] = {"tpu_v1", "diannao"};
+	char folder[CLI_PATH], text[1 << 15];
+	struct npl_device *device, *without;
+	struct npl_err err;
+	int refused = 0;
+	cli_folder(folder);
+	for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+		cr_assert_eq(npl_device_open(machines[i], NULL, &device, &err), 0, "%s", err.msg);
+		const char *yaml = npl_device_yaml(device);
+		cr_assert(strlen(yaml) < sizeof text);
+		for (const char *line = yaml, *end; (end = strchr(line, '\n')); line = end + 1) {
+			if (!is_figure(line, (size_t)(end - line)))
+				continue;
+			snprintf(text, sizeof text, "%.*s%s", (int)(line - yaml), yaml, end + 1);
+			cli_write_text(folder, "m.yaml", text);
+			cr_assert_eq(npl_device_open(cli_path(folder, "m.yaml"), NULL, &without, &err), NPL_EINPUT,
+				     "without '%.*s'", (int)(end - line), line);
+			cr_assert(strstr(err.msg, "is missing, expected a figure beside"), "%s", err.msg);
+			refused++;
+		}
+		npl_device_close(device);
+	}
+	cr_assert_eq(refused, 7 + 7);
+	const char *set[] = {"energy.static.origin=modelled:me"};
+	const struct npl_device_options options = {.n_sets = 1, .set = set};
+	cli_write_text(folder, "bare.yaml", "model: systolic\n");
+	cr_assert_eq(npl_device_open(cli_path(folder, "bare.yaml"), &options, &device, &err), NPL_EUSAGE);
+	cr_assert(strstr(err.msg, "--set bare.energy.static.origin=modelled:me: energy.static.watts is missing"), "%s",
+		  err.msg);
+	cli_remove_folder(folder);
+}
+
 /* --set and threads reach the driver's parameters; the hash follows. */
 Test(params, device_options)
 {

@@ -21,7 +21,7 @@ enum npl_param_type {
 	NPL_PARAM_INT,    /* int64_t */
 	NPL_PARAM_DOUBLE, /* double */
 	NPL_PARAM_STRING, /* const char *, living in the arena given to npl_params_read */
-	NPL_PARAM_CHOICE, /* int: index into the space-separated words of `choices` */
+	NPL_PARAM_CHOICE, /* int: index into its space-separated `words` */
 	NPL_PARAM_ORIGIN, /* const char *: an energy origin, see result.h */
 };
 
@@ -33,7 +33,8 @@ struct npl_param { /* a table ends with key NULL */
 	double min, max;       /* INT, DOUBLE: inclusive */
 	const char *unit;      /* "" when none */
 	const char *help;
-	const char *choices; /* CHOICE only */
+	const char *
+		words; /* CHOICE: what it may be; ORIGIN: keys of the figures that must be given unless it is "absent" */
 };
 
 /* One key and its value as a file or the command line gave it. */
@@ -59,7 +60,7 @@ int npl_machine_load(const char *path, struct npl_arena *arena, struct npl_machi
 int npl_machine_set(struct npl_machine *machine, struct npl_arena *arena, const char *key, const char *value,
 		    struct npl_err *err);
 
-/* Fills config from defaults, then the machine's settings in order. NPL_EINPUT (file) or NPL_EUSAGE (--set)
+/* Fills config from defaults, then the machine's settings in order. A figure that is missing beside its origin is refused. NPL_EINPUT (file) or NPL_EUSAGE (--set)
  * names the line, the key (the nearest known one if unknown) and the range. */
 int npl_params_read(const struct npl_param *schema, const struct npl_machine *machine, struct npl_arena *arena,
 		    void *config, struct npl_err *err);

@@ -10,7 +10,7 @@
 	}
 
 const struct npl_param dn_params[] = {
-	PARAM("clock_hz", NPL_PARAM_INT, clock_hz, "980000000", 1, 1e12, "Hz", "clock"),
+	PARAM("clock_hz", NPL_PARAM_INT, clock_hz, "980000000", 1000, 1e10, "Hz", "clock"),
 	PARAM("nfu.tn", NPL_PARAM_INT, tn, "16", 1, 256, "neurons", "inputs and outputs per step: Tn x Tn multipliers"),
 	PARAM("nfu.nfu1_stages", NPL_PARAM_INT, nfu1_stages, "3", 1, 64, "stages", "pipeline of the multipliers"),
 	PARAM("nfu.nfu2_stages", NPL_PARAM_INT, nfu2_stages, "2", 1, 64, "stages", "pipeline of the adder trees"),
@@ -41,8 +41,10 @@ const struct npl_param dn_params[] = {
 	      "AXI interface"),
 	PARAM("energy.other_pj_per_cycle", NPL_PARAM_DOUBLE, other_pj_per_cycle, "0", 0, 1e9, "pJ",
 	      "the rest of the chip"),
-	PARAM("energy.chip_origin", NPL_PARAM_ORIGIN, chip_origin, "absent", 0, 0, "",
-	      "of the above; absent: not known"),
+	{"energy.chip_origin", NPL_PARAM_ORIGIN, offsetof(struct dn_config, chip_origin), "absent", 0, 0, "",
+	 "of the above; absent: not known",
+	 "energy.sb_pj_per_byte energy.nbin_pj_per_byte energy.nbout_pj_per_byte energy.nfu_pj_per_lane "
+	 "energy.control_pj_per_cycle energy.interface_pj_per_cycle energy.other_pj_per_cycle"},
 	{0},
 };
 

@@ -16,7 +16,8 @@
 
 #include "schedule.h"
 
-#define NEVER INT64_MAX
+#define NEVER           INT64_MAX
+#define LONGEST_SECONDS 400000000 /* 12 years: 4e18 cycles of the fastest clock are within 63 bits */
 
 /* The way of the NBin or SB load of each tile that has one. */
 struct loader {
@@ -42,6 +43,7 @@ struct timing {
 	struct npl_memory *memory;
 	struct npl_dma *dma;
 	struct npl_hz machine, memory_clock;
+	uint64_t longest, longest_memory; /* LONGEST_SECONDS in cycles of each */
 	bool one_clock;
 	struct loader load[2]; /* DN_NBIN, DN_SB */
 	/* NFU: the tile that runs, or waits to */
@@ -202,6 +204,22 @@ static void take_completions(struct timing *t)
 	}
 }
 
+static uint64_t longest(const struct npl_hz *clock)
+{
+	return npl_hz_floor(LONGEST_SECONDS, &(struct npl_hz){1, 1}, clock);
+}
+
+static int check_length(const struct timing *t, struct npl_err *err)
+{
+	if (t->end <= t->longest && npl_memory_now(t->memory) <= t->longest_memory)
+		return 0;
+	return npl_fail(err, NPL_EINPUT,
+			"the layer takes longer than %d s at %" PRId64
+			" Hz and %.4g bytes/s of memory %s, expected less",
+			LONGEST_SECONDS, t->machine.numerator, npl_memory_info(t->memory)->peak_bytes_per_second,
+			npl_memory_info(t->memory)->name);
+}
+
 /* From event to event: a tile ends, a result is ready, a descriptor has completed. */
 static int run(struct timing *t, struct npl_err *err)
 {
@@ -211,6 +229,8 @@ static int run(struct timing *t, struct npl_err *err)
 		feed_sb(t);
 		feed_nbout(t, now);
 		begin_tile(t);
+		if (check_length(t, err))
+			return err->code;
 		if (t->busy)
 			until = to_memory(t, t->end);
 		if (t->taken < t->put) {
@@ -298,6 +318,8 @@ int dn_time(const struct dn_config *config, const struct dn_work *work, const st
 			   .memory_clock = npl_memory_info(memory)->clock,
 			   .fill = counters->nfu_fill,
 			   .counters = counters};
+	t.longest = longest(&t.machine);
+	t.longest_memory = longest(&t.memory_clock);
 	t.one_clock = t.machine.numerator * t.memory_clock.denominator == t.memory_clock.numerator;
 	dn_schedule_of(config, work, traffic, &t.schedule);
 	int code = open_timing(&t, err);

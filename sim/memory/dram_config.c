@@ -126,11 +126,17 @@ static int check_timing(const struct dram_config *c, const char *name, struct np
 		{"tFAW is at least tRRD_S", c->tfaw, c->trrd_s},
 		{"tREFI is at least tRFC + tFAW + tRC + CWL + burst + tWR and two commands a bank", c->trefi, busy},
 	};
+	const struct rule clock[] = {
+		{"hz_numerator is at least 1000 times hz_denominator", c->hz_numerator, 1000 * c->hz_denominator},
+		{"hz_numerator is at most 1e11 times hz_denominator", 100000000000 * c->hz_denominator,
+		 c->hz_numerator},
+	};
 	const struct rule queues[] = {
 		{"write_high is at least write_low", c->write_high, c->write_low},
 		{"write_queue is more than write_high", c->write_queue, c->write_high + 1},
 	};
 	return check_rules(rules, sizeof rules / sizeof *rules, name, "the timings", err) ||
+			       check_rules(clock, sizeof clock / sizeof *clock, name, "the clock's numbers", err) ||
 			       check_rules(queues, sizeof queues / sizeof *queues, name, "the controller's numbers",
 					   err)
 		       ? err->code

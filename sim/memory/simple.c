@@ -33,8 +33,8 @@ struct simple {
 static const struct npl_param ideal_params[] = {{0}};
 
 static const struct npl_param fixed_params[] = {
-	{"bytes_per_second", NPL_PARAM_INT, AT(bytes_per_second), NULL, 1, 1e15, "bytes/s", "of all requests together",
-	 NULL},
+	{"bytes_per_second", NPL_PARAM_INT, AT(bytes_per_second), NULL, 1000, 1e15, "bytes/s",
+	 "of all requests together", NULL},
 	{"latency_seconds", NPL_PARAM_DOUBLE, AT(latency_seconds), "0", 0, 1, "s",
 	 "from the last byte moved to the answer", NULL},
 	{"access_bytes", NPL_PARAM_INT, AT(access_bytes), "0", 0, 1 << 20, "bytes",
@@ -43,7 +43,7 @@ static const struct npl_param fixed_params[] = {
 	{"energy.pj_per_byte", NPL_PARAM_DOUBLE, AT(pj_per_byte), "0", 0, 1e9, "pJ", "per byte moved, read or written",
 	 NULL},
 	{"energy.origin", NPL_PARAM_ORIGIN, AT(origin), "absent", 0, 0, "",
-	 "where that figure is from; absent: not known", NULL},
+	 "where that figure is from; absent: not known", "energy.pj_per_byte"},
 	{0},
 };
 
@@ -81,11 +81,6 @@ static int ideal_open(void *config, const struct npl_memory_options *options, st
 static int fixed_open(void *config, const struct npl_memory_options *options, struct npl_memory_info *info,
 		      void **state, struct npl_err *err)
 {
-	const struct config *given = config;
-	if (strcmp(given->origin, "absent") != 0 && given->pj_per_byte <= 0)
-		return npl_fail(err, NPL_EINPUT,
-				"%s: energy.pj_per_byte is 0 or missing, expected a figure beside its origin %s",
-				info->name, given->origin);
 	return simple_open(true, config, options, info, state, err);
 }
 
