@@ -199,6 +199,7 @@ Test(memory_open, bad_files)
 	cli_write_text(folder, "m.yaml", "model: fixed\nbytes_per_second: 5000\nenergy: {origin: \"modelled:me\"}\n");
 	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT,
 		"m.yaml:3: energy.pj_per_byte is missing, expected a figure beside energy.origin modelled:me");
+	refused("", NULL, NPL_EINPUT, "there is no memory '' (`npulab dram --list` has them)");
 	cli_write_text(folder, "m.yaml", "model: ideal\nlatency: 5\n");
 	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "there is no parameter 'latency'");
 	cli_write_text(folder, "m.yaml", "name: m\n");

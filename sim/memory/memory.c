@@ -78,8 +78,10 @@ static int find_file(const char *name, struct npl_arena *arena, const char **pat
 		return 0;
 	if (npl_memory_list(arena, &names, &n, err))
 		return err->code;
-	const char *nearest = npl_nearest(name, names, n);
-	return npl_fail(err, NPL_EINPUT, "there is no memory '%s'; the nearest is '%s'", name, nearest ? nearest : "");
+	const char *nearest = *name ? npl_nearest(name, names, n) : NULL;
+	if (!nearest)
+		return npl_fail(err, NPL_EINPUT, "there is no memory '%s' (`npulab dram --list` has them)", name);
+	return npl_fail(err, NPL_EINPUT, "there is no memory '%s'; the nearest is '%s'", name, nearest);
 }
 
 static int open_memory(struct npl_memory *memory, const char *name, const struct npl_memory_options *options,
