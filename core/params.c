@@ -225,8 +225,8 @@ int npl_machine_load(const char *path, struct npl_arena *arena, struct npl_machi
 			machine->setting[machine->n_settings++] = all[i];
 	}
 	if (!machine->model)
-		return npl_fail(err, NPL_EINPUT,
-				"%s: no `model:` line, expected one naming the simulator that runs it", path);
+		return npl_fail(err, NPL_EINPUT, "%s: no `model:` line, expected one naming the simulator that runs it",
+				path);
 	if (!machine->name) {
 		const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 		const char *dot = strrchr(base, '.');
