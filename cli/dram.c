@@ -194,7 +194,7 @@ static int dram_main(int argc, char **argv, struct npl_err *err)
 		{"inject", CLI_INT, &o.inject, 1, NPL_TRAFFIC_MAX_RATE, "N",
 		 "offer N requests per cycle, whatever the trace's cycles (patterns: 2 per channel)"},
 		{"every-cycle", CLI_FLAG, &o.every_cycle, 0, 0, NULL,
-		 "the engine that skips nothing: the same figures, slowly"},
+		 "of DRAM: the engine that skips nothing; the same figures, slowly"},
 		{"list", CLI_FLAG, &o.list, 0, 0, NULL, "the memories and patterns there are"},
 		{"yaml", CLI_FLAG, &o.yaml, 0, 0, NULL, "the memory's parameters as a file to edit and run"},
 		{"json", CLI_TEXT, &o.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},

@@ -77,5 +77,5 @@ static int validate_main(int argc, char **argv, struct npl_err *err)
 	return rc;
 }
 
-const struct cli_command cli_validate = {"validate", "[MACHINE]", "published figures beside the model's",
+const struct cli_command cli_validate = {"validate", "[MACHINE|dram]", "published figures beside the model's",
 					 validate_main};

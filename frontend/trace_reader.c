@@ -155,7 +155,8 @@ static int read_request(struct trace *t, const char *at, const char *end, bool a
 	if (request->address >= t->capacity_bytes || t->capacity_bytes - request->address < t->access_bytes)
 		return npl_fail(err, NPL_EINPUT,
 				"%s:%" PRIu64 ": address %.*s is beyond the memory, expected less than 0x%" PRIx64,
-				t->path, t->line, (int)address.length, address.at, t->capacity_bytes);
+				t->path, t->line, (int)address.length, address.at,
+				t->capacity_bytes - t->capacity_bytes % t->access_bytes);
 	if (request->cycle < t->last_cycle && !any_order)
 		return npl_fail(err, NPL_EINPUT,
 				"%s:%" PRIu64 ": cycle %" PRIu64 " after cycle %" PRIu64

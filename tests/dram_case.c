@@ -19,7 +19,7 @@ static void organise(struct dram_config *c, uint64_t *rng)
 {
 	bool powers = test_range(rng, 0, 1);
 	c->transfers_per_clock = power_of_two(rng, 0, 3);
-	c->burst_length = power_of_two(rng, 0, 4);
+	c->burst_length = c->transfers_per_clock * power_of_two(rng, 0, 2);
 	c->bus_bits = power_of_two(rng, 3, 6);
 	c->device_bits = c->bus_bits / power_of_two(rng, 0, 3);
 	c->ranks = powers ? power_of_two(rng, 0, 1) : test_range(rng, 1, 3);

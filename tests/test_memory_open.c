@@ -161,6 +161,7 @@ Test(memory_open, bad_files)
 		 "write_low, got 5 and 6"},
 		{"write_queue: 26", "write_queue is more than write_high, got 26 and 27"},
 		{"read_queue: 257", "controller.read_queue must be a whole number from 1 to 256"},
+		{"burst_length: 1", "expected that burst_length is at least the transfers of a clock"},
 		{"VDD: 0", "the currents contradict each other: expected that VDD is above 0"},
 		{"IDD2N: 0", "IDD2N is above 0"},
 		{"IDD3N: 0", "IDD3N is above 0"},
@@ -202,12 +203,14 @@ Test(memory_open, bad_files)
 	refused("", NULL, NPL_EINPUT, "there is no memory '' (`npulab dram --list` has them)");
 	cli_write_text(folder, "m.yaml", "model: ideal\nlatency: 5\n");
 	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "there is no parameter 'latency'");
+	cli_write_text(folder, "m.yaml", "name: \"\"\nmodel: ideal\n");
+	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "m.yaml: the name is empty");
 	cli_write_text(folder, "m.yaml", "name: m\n");
 	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "no `model:` line");
 	cli_remove_folder(folder);
 }
 
-/* A timing that a file forgets is no timing of 0. */
+/* A timing that a file forgets is no timing of 0, and a current beside an origin is none of 0. */
 Test(memory_open, forgotten_keys)
 {
 	static const char *const neutral[] = {"channels",    "ranks",      "read_queue",
@@ -217,7 +220,7 @@ Test(memory_open, forgotten_keys)
 	cli_folder(folder);
 	for (const struct npl_param *p = dram_params; p->key; p++) {
 		const char *key = strrchr(p->key, '.') ? strrchr(p->key, '.') + 1 : p->key;
-		bool may_go = !strncmp(p->key, "currents.", 9);
+		bool may_go = p->type == NPL_PARAM_ORIGIN, current = !strncmp(p->key, "currents.", 9);
 		for (size_t i = 0; i < sizeof neutral / sizeof *neutral; i++)
 			may_go |= !strcmp(key, neutral[i]);
 		if (may_go)
@@ -225,11 +228,12 @@ Test(memory_open, forgotten_keys)
 		snprintf(text, sizeof text, "%s", good_file);
 		change_one(text, sizeof text, key, NULL);
 		cli_write_text(folder, "m.yaml", text);
-		snprintf(said, sizeof said, "m.yaml: %s is missing", p->key);
+		snprintf(said, sizeof said, current ? ": %s is missing, expected a figure" : "m.yaml: %s is missing",
+			 p->key);
 		refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, said);
 		required++;
 	}
-	cr_assert_eq(required, 3 + 7 + 1 + 19);
+	cr_assert_eq(required, 3 + 7 + 1 + 19 + 7);
 	cli_remove_folder(folder);
 }
 

@@ -5,6 +5,8 @@
  * agree (random programs: test_tpu_engines.c); commands and standby are charged once, and in layers' shares that sum to the
  * whole; what cannot be is refused with the reason. */
 
+#include <math.h>
+
 #include "cli_run.h"
 #include "npulab/result.h"
 #include "tpu_machine.h"
@@ -94,19 +96,20 @@ Test(tpu_weight_memory, ideal_is_there_in_the_next_cycle)
 
 Test(tpu_weight_memory, a_tile_is_more_accesses_than_the_memory_holds)
 {
-	/* 4096 accesses of a byte, one begun in each cycle, each answered 10001 cycles later, NPL_MEMORY_MAX_PENDING (1024) at a time: the
-	 * first of 1024 more when the first of those before is answered. */
+	/* 150,000 accesses of a byte, one begun in each cycle, each answered 100,001 cycles later, at most
+	 * NPL_MEMORY_MAX_SIMPLE_PENDING (65,536) under way: the first of 65,536 more when the first of those before is answered. */
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	cli_write_text(folder, "far.yaml",
-		       "model: fixed\nbytes_per_second: 1000000\nlatency_seconds: 0.01\naccess_bytes: 1\n");
-	struct tpu_config config = test_config(64, 64, 1, 1);
+		       "model: fixed\nbytes_per_second: 1000000\nlatency_seconds: 0.1\naccess_bytes: 1\n");
+	struct tpu_config config = test_config(375, 400, 1, 1);
 	config.weight_preset = cli_path(folder, "far.yaml");
 	struct test_machine *m = test_open(config, 0);
 	test_tiles(m, 1, 0);
 	test_halt(m);
 	test_run_ok(m);
-	EXPECT_AT(m, TPU_TILE_PUSHED, 0, 1 + 3 * 10001 + 1023 + 10001);
+	EXPECT_AT(m, TPU_TILE_PUSHED, 0, 1 + 2 * 100001 + (150000 - 2 * 65536 - 1) + 100001);
+	EXPECT_COUNT(m, dram_reads, 150000);
 	const uint64_t cycles = m->outcome.cycles;
 	cr_assert_eq(tpu_run_fast(&m->config, &m->program, &m->memory, NULL, &m->outcome, &m->err), 0, "%s",
 		     m->err.msg);
@@ -209,4 +212,29 @@ Test(tpu_weight_memory, costs_its_commands)
 	double moving = energy_of(&result, "weight memory", &parts);
 	cr_assert_eq(parts, 2, "activate and read");
 	cr_assert(moving < commands && moving > 0.7 * commands);
+}
+
+/* A memory of a fixed bandwidth that has an access size moves, and costs, whole accesses. */
+Test(tpu_weight_memory, whole_accesses_cost)
+{
+	char folder[CLI_PATH], text[200], preset[CLI_PATH + 40];
+	double joules[2];
+	int parts;
+	cli_folder(folder);
+	for (int whole = 0; whole < 2; whole++) {
+		snprintf(text, sizeof text,
+			 "model: fixed\nbytes_per_second: 34e9\naccess_bytes: %d\n"
+			 "energy: {pj_per_byte: 10, origin: \"modelled:me\"}\n",
+			 whole ? 1 << 20 : 0);
+		cli_write_text(folder, "m.yaml", text);
+		snprintf(preset, sizeof preset, "weight_memory.preset=%s/m.yaml", folder);
+		const char *const set[] = {preset};
+		struct npl_result result = run_gemm(set, 1);
+		joules[whole] = energy_of(&result, "weight memory read", &parts);
+		cr_assert_eq(parts, 1);
+	}
+	const double accesses = joules[1] / (10e-12 * (1 << 20));
+	cr_assert_float_eq(accesses, round(accesses), 1e-9);
+	cr_assert(accesses >= 1 && joules[1] > joules[0]);
+	cli_remove_folder(folder);
 }

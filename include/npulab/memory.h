@@ -93,7 +93,9 @@ struct npl_memory_options {
 	struct npl_hz clock;   /* of the asker: ideal and fixed run on it. Zero: 1 GHz */
 };
 
-#define NPL_MEMORY_MAX_PENDING 1024 /* of a channel: more are refused until completions are taken */
+/* Of a DRAM channel; and of ideal and fixed memory. More are refused until completions are taken. */
+#define NPL_MEMORY_MAX_PENDING        1024
+#define NPL_MEMORY_MAX_SIMPLE_PENDING 65536
 
 struct npl_memory;
 

@@ -68,7 +68,8 @@ const struct npl_param dram_params[] = {
 	CURRENT("IDD4W", idd4w, "writes without a gap"),
 	CURRENT("IDD5B", idd5b, "refresh without a gap"),
 	{"currents.origin", NPL_PARAM_ORIGIN, AT(energy_origin), "absent", 0, 0, "",
-	 "where the currents, per device, are from; absent: not known", NULL},
+	 "where the currents, per device, are from; absent: not known",
+	 "currents.VDD currents.IDD0 currents.IDD2N currents.IDD3N currents.IDD4R currents.IDD4W currents.IDD5B"},
 	{0},
 };
 
@@ -127,6 +128,8 @@ static int check_timing(const struct dram_config *c, const char *name, struct np
 		{"tREFI is at least tRFC + tFAW + tRC + CWL + burst + tWR and two commands a bank", c->trefi, busy},
 	};
 	const struct rule clock[] = {
+		{"burst_length is at least the transfers of a clock, in which a channel gives one command",
+		 c->burst_length, c->transfers_per_clock},
 		{"hz_numerator is at least 1000 times hz_denominator", c->hz_numerator, 1000 * c->hz_denominator},
 		{"hz_numerator is at most 1e11 times hz_denominator", 100000000000 * c->hz_denominator,
 		 c->hz_numerator},

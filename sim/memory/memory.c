@@ -91,6 +91,8 @@ static int open_memory(struct npl_memory *memory, const char *name, const struct
 	if (find_file(name, &memory->arena, &path, err) ||
 	    npl_machine_load(path, &memory->arena, &memory->machine, err))
 		return err->code;
+	if (!*memory->machine.name)
+		return npl_fail(err, NPL_EINPUT, "%s: the name is empty, expected a word", path);
 	memory->model = find_model(memory->machine.model, options->every_cycle);
 	if (!memory->model)
 		return npl_fail(err, NPL_EINPUT, "%s: the model is '%s', expected ideal, fixed or dram", path,

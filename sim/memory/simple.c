@@ -20,12 +20,14 @@ struct config {
 
 struct simple {
 	struct npl_memory_counters count;
-	struct memory_ring done;
 	uint64_t now;
 	/* fixed: the port is taken up to cycle + part / rate. A byte takes step / rate cycles. */
 	bool limited;
 	uint64_t cycle, latency_cycles, access_bytes;
 	wide part, step, rate;
+	/* Completions come in the order of their requests. */
+	uint64_t taken, put;
+	struct npl_memory_completion done[NPL_MEMORY_MAX_SIMPLE_PENDING];
 };
 
 #define AT(member) offsetof(struct config, member)
@@ -84,11 +86,22 @@ static int fixed_open(void *config, const struct npl_memory_options *options, st
 	return simple_open(true, config, options, info, state, err);
 }
 
+static void add(struct simple *m, uint64_t cycle, uint64_t tag)
+{
+	m->done[m->put++ % NPL_MEMORY_MAX_SIMPLE_PENDING] = (struct npl_memory_completion){cycle, tag};
+}
+
+/* NULL: none is under way. */
+static const struct npl_memory_completion *first_done(const struct simple *m)
+{
+	return m->taken == m->put ? NULL : &m->done[m->taken % NPL_MEMORY_MAX_SIMPLE_PENDING];
+}
+
 static void simple_reset(void *state)
 {
 	struct simple *m = state;
 	m->count = (struct npl_memory_counters){0};
-	m->done.taken = m->done.put = 0;
+	m->taken = m->put = 0;
 	m->now = m->cycle = 0;
 	m->part = 0;
 }
@@ -98,7 +111,7 @@ static bool simple_can_accept(void *state, const struct npl_memory_request *requ
 {
 	const struct simple *m = state;
 	(void)request;
-	return m->done.put - m->done.taken < MEMORY_MAX_PENDING && (!m->limited || m->cycle <= m->now);
+	return m->put - m->taken < NPL_MEMORY_MAX_SIMPLE_PENDING && (!m->limited || m->cycle <= m->now);
 }
 
 static void simple_push(void *state, const struct npl_memory_request *request)
@@ -108,7 +121,7 @@ static void simple_push(void *state, const struct npl_memory_request *request)
 	*(request->is_write ? &m->count.writes : &m->count.reads) += 1;
 	*(request->is_write ? &m->count.written_bytes : &m->count.read_bytes) += bytes;
 	if (!m->limited) {
-		memory_ring_add(&m->done, m->now, request->tag);
+		add(m, m->now, request->tag);
 		return;
 	}
 	if (m->cycle < m->now) {
@@ -118,13 +131,13 @@ static void simple_push(void *state, const struct npl_memory_request *request)
 	m->part += bytes * m->step;
 	m->cycle += (uint64_t)(m->part / m->rate);
 	m->part %= m->rate;
-	memory_ring_add(&m->done, m->cycle + (m->part > 0) + m->latency_cycles, request->tag);
+	add(m, m->cycle + (m->part > 0) + m->latency_cycles, request->tag);
 }
 
 static void simple_advance(void *state, uint64_t until, unsigned stop)
 {
 	struct simple *m = state;
-	const struct npl_memory_completion *first = memory_ring_first(&m->done);
+	const struct npl_memory_completion *first = first_done(m);
 	if (until <= m->now)
 		return;
 	if (stop & NPL_MEMORY_COMPLETION && first && first->cycle < until)
@@ -142,7 +155,7 @@ static uint64_t simple_now(const void *state)
 static uint64_t simple_pending(const void *state)
 {
 	const struct simple *m = state;
-	return m->done.put - m->done.taken;
+	return m->put - m->taken;
 }
 
 static uint64_t simple_take(void *state, struct npl_memory_completion *completions, uint64_t room)
@@ -150,7 +163,7 @@ static uint64_t simple_take(void *state, struct npl_memory_completion *completio
 	struct simple *m = state;
 	const struct npl_memory_completion *first;
 	uint64_t n = 0;
-	for (; n < room && (first = memory_ring_first(&m->done)) && first->cycle <= m->now; m->done.taken++)
+	for (; n < room && (first = first_done(m)) && first->cycle <= m->now; m->taken++)
 		completions[n++] = *first;
 	return n;
 }

@@ -5,6 +5,7 @@
  * gives them with their origin. The ranges keep every product of two parameters within 64 bits. */
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tpu.h"
@@ -42,7 +43,7 @@ const struct npl_param tpu_params[] = {
 	{"weight_memory.preset", NPL_PARAM_STRING, AT(weight_preset), "fixed", 0, 0, "",
 	 "fixed (bytes_per_second, all of it usable), ideal, or a memory's name or file", NULL},
 	{"weight_memory.channels", NPL_PARAM_INT, AT(weight_channels), "2", 0, 64, "channels",
-	 "of a dram preset; 0: as its file says", NULL},
+	 "of a dram preset; 0: as its file says; others have none", NULL},
 	{"weight_memory.bytes_per_second", NPL_PARAM_INT, AT(weight_bytes_per_second), "34133333334", 1000, 1e15,
 	 "bytes/s", "of the preset fixed", NULL},
 	{"weight_fifo.tiles", NPL_PARAM_INT, AT(fifo_tiles), "4", 1, TPU_MAX_FIFO_TILES, "tiles",
@@ -159,11 +160,12 @@ int tpu_weight_memory_open(const struct tpu_config *config, bool every_cycle, st
 	const struct npl_memory_info *info = npl_memory_info(*memory);
 	if (info->capacity_bytes >= (uint64_t)config->weight_bytes)
 		return 0;
-	npl_fail(
-		err, NPL_EINPUT,
-		"weight_memory.bytes is %lld, expected at most the %llu of %s with %lld channel%s (weight_memory.channels, 0 for its own)",
-		(long long)config->weight_bytes, (unsigned long long)info->capacity_bytes, info->name,
-		(long long)info->channels, info->channels == 1 ? "" : "s");
+	char channels[100] = "";
+	if (*info->mapping)
+		snprintf(channels, sizeof channels, " with %lld channel%s (weight_memory.channels, 0 for its own)",
+			 (long long)info->channels, info->channels == 1 ? "" : "s");
+	npl_fail(err, NPL_EINPUT, "weight_memory.bytes is %lld, expected at most the %llu of %s%s",
+		 (long long)config->weight_bytes, (unsigned long long)info->capacity_bytes, info->name, channels);
 	npl_memory_close(*memory);
 	*memory = NULL;
 	return err->code;

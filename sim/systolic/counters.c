@@ -30,7 +30,7 @@ const struct npl_stat tpu_counter_table[TPU_COUNTERS] = {
 	STAT(host_bytes_in, "bytes", "from host memory to the unified buffer", 0),
 	STAT(host_bytes_out, "bytes", "from the unified buffer to host memory", 0),
 	STAT(dram_activates, "rows", "opened in weight memory", 0),
-	STAT(dram_reads, "bursts", "read from weight memory", 0),
+	STAT(dram_reads, "accesses", "of weight memory that has an access size: bursts of DRAM", 0),
 	STAT(dram_refreshes, "refreshes", "of a rank of weight memory", 0),
 	STAT(dram_active_cycles, "rank cycles", "of weight memory's clock with a row open", 0),
 	STAT(dram_idle_cycles, "rank cycles", "of weight memory's clock with none", 0),
@@ -43,6 +43,8 @@ void tpu_count_weight_memory(const struct npl_memory *memory, struct tpu_counter
 		npl_memory_counters(memory, &count);
 	counters->dram_activates = count.activates;
 	counters->dram_reads = count.read_commands;
+	if (memory && !count.read_commands && npl_memory_info(memory)->access_bytes)
+		counters->dram_reads = count.reads; /* a fixed memory's, each of access_bytes */
 	counters->dram_refreshes = count.refreshes;
 	counters->dram_active_cycles = count.active_rank_cycles;
 	counters->dram_idle_cycles = count.idle_rank_cycles;

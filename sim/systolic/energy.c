@@ -33,8 +33,10 @@ static int command_energy(const struct tpu_config *config, const struct npl_memo
 		[NPL_MEMORY_ACTIVE_STANDBY] = "weight memory standby, rows open",
 		[NPL_MEMORY_IDLE_STANDBY] = "weight memory standby",
 	};
+	const uint64_t access = npl_memory_info(weights)->access_bytes;
 	const struct npl_memory_counters count = {.reads = counter->dram_reads,
-						  .read_bytes = counter->weight_bytes,
+						  .read_bytes = access ? counter->dram_reads * access
+								       : counter->weight_bytes,
 						  .read_commands = counter->dram_reads,
 						  .activates = counter->dram_activates,
 						  .refreshes = counter->dram_refreshes,
