@@ -36,18 +36,67 @@ static wide wrapped(wide a, int64_t bits, struct truth *t)
 	return w;
 }
 
-static int64_t leave(wide value, bool relu, struct truth *t)
-{
-	wide y = clip(value);
-	t->sums += y != value;
-	bool zeroed = relu && y < 0;
-	t->outputs += y != value && !zeroed;
-	return zeroed ? 0 : (int64_t)y;
-}
-
 static int exponent(const struct npl_tensor *t)
 {
 	return ilogbf(t->quant.scale) + 10;
+}
+
+/* NFU-3's functions of numbers with 10 fraction bits; from[i] is where segment i begins. */
+static const double from[16] = {-32, -4.625, -2.75, -1.75, -1.25, -0.875, -0.5, 0,
+				0.5, 0.875,  1.25,  1.875, 3.125, 6,      12,   24};
+static const int sigmoid_line[16][2] = {{0, 5},     {27, 130},  {91, 307},  {153, 418}, {195, 471}, {228, 500},
+					{252, 512}, {252, 512}, {228, 524}, {195, 553}, {148, 613}, {75, 753},
+					{14, 944},  {0, 1023},  {0, 1024},  {0, 1024}};
+static const int tanh_line[16][2] = {{0, -1024}, {5, -1003}, {51, -881}, {189, -638}, {398, -377}, {659, -151},
+				     {947, -7},  {948, 7},   {663, 148}, {398, 377},  {173, 660},  {35, 917},
+				     {1, 1018},  {0, 1024},  {0, 1024},  {0, 1024}};
+
+static wide along(const int line[16][2], wide x)
+{
+	int i = 15;
+	while ((double)x / 1024 < from[i])
+		i--;
+	return clip(scale_down(line[i][0] * x, 10) + line[i][1]);
+}
+
+/* The lines that stand for the layer's function, NULL where it is exact. */
+static const int (*lines_of(const struct dn_case *c))[2]
+{
+	enum npl_op op = c->layer.op;
+	if (op == NPL_OP_SIGMOID || c->layer.fused == NPL_ACT_SIGMOID)
+		return sigmoid_line;
+	return op == NPL_OP_TANH || c->layer.fused == NPL_ACT_TANH ? tanh_line : NULL;
+}
+
+/* The scale that values have before NFU-3, as an exponent. */
+static int middle(const struct dn_case *c)
+{
+	return lines_of(c) ? 0 : exponent(&c->y);
+}
+
+static int64_t leave(const struct dn_case *c, wide value, struct truth *t)
+{
+	wide x = clip(value);
+	t->sums += x != value;
+	if (lines_of(c)) {
+		wide y = scale_down(along(lines_of(c), x), exponent(&c->y));
+		t->outputs += y != clip(y);
+		return (int64_t)clip(y);
+	}
+	double low = -INFINITY, high = INFINITY;
+	if (c->layer.op == NPL_OP_RELU || c->layer.fused == NPL_ACT_RELU || c->layer.fused == NPL_ACT_RELU6)
+		low = 0;
+	if (c->layer.fused == NPL_ACT_RELU6)
+		high = 6;
+	if (c->layer.op == NPL_OP_CLIP) {
+		low = (double)c->attrs.low;
+		high = (double)c->attrs.high;
+	}
+	low /= (double)c->y.quant.scale;
+	high /= (double)c->y.quant.scale;
+	bool beyond = (double)x < low || (double)x >= high;
+	t->outputs += x != value && !beyond;
+	return !beyond ? (int64_t)x : (int64_t)((double)x < low ? low : high);
 }
 
 static wide product(const struct dn_config *config, int16_t x, int16_t w, struct truth *t)
@@ -90,14 +139,14 @@ static wide sum_at(const struct dn_config *config, const struct dn_case *c, int6
 	return wrapped(sum, config->sum_bits, t);
 }
 
-/* The pooled value, already at the output's scale. */
+/* The pooled value, already at the scale before NFU-3. */
 static wide pooled_at(const struct dn_config *config, const struct dn_case *c, int64_t plane, int64_t oy, int64_t ox,
 		      struct truth *t)
 {
 	const struct npl_window *win = &c->attrs.window;
 	int64_t height = c->x.shape.dim[2], width = c->x.shape.dim[3], inside = 0, padded = 0, most = -32768;
 	wide sum = 0;
-	int shift = exponent(&c->y) - exponent(&c->x);
+	int shift = middle(c) - exponent(&c->x);
 	for (int64_t ky = 0; ky < win->kernel[0]; ky++)
 		for (int64_t kx = 0; kx < win->kernel[1]; kx++) {
 			int64_t iy = oy * win->stride[0] + ky * win->dilation[0] - win->pad_begin[0];
@@ -110,7 +159,7 @@ static wide pooled_at(const struct dn_config *config, const struct dn_case *c, i
 			sum += v;
 			most = v > most ? v : most;
 		}
-	if (c->layer.op == NPL_OP_MAXPOOL)
+	if (c->layer.op != NPL_OP_AVERAGEPOOL && c->layer.op != NPL_OP_GLOBALAVERAGEPOOL)
 		return scale_down(most, shift);
 	int64_t count = win->count_include_pad ? padded : inside;
 	sum = wrapped(sum, config->sum_bits, t);
@@ -126,7 +175,7 @@ static wide pooled_at(const struct dn_config *config, const struct dn_case *c, i
 static struct truth compare(const struct dn_config *config, const struct dn_case *c, uint64_t seed)
 {
 	struct truth t = {0};
-	bool gemm = c->layer.op == NPL_OP_GEMM, relu = c->layer.fused == NPL_ACT_RELU;
+	bool gemm = c->layer.op == NPL_OP_GEMM;
 	int64_t images = gemm ? 1 : c->y.shape.dim[0], maps = c->y.shape.dim[1];
 	int64_t height = gemm ? 1 : c->y.shape.dim[2], width = gemm ? c->y.shape.dim[0] : c->y.shape.dim[3];
 	int sum_exponent = exponent(&c->x) + (c->w.data ? exponent(&c->w) : 0) -
@@ -142,8 +191,8 @@ static struct truth compare(const struct dn_config *config, const struct dn_case
 				continue;
 			}
 			if (c->w.data)
-				v = scale_down(v, exponent(&c->y) - 10 - sum_exponent);
-			int64_t expected = leave(v, relu, &t);
+				v = scale_down(v, middle(c) - 10 - sum_exponent);
+			int64_t expected = leave(c, v, &t);
 			cr_assert_eq(((const int16_t *)c->y.data)[at], expected,
 				     "output %lld is %d, not %lld (seed %llu)", (long long)at,
 				     ((const int16_t *)c->y.data)[at], (long long)expected, (unsigned long long)seed);
@@ -160,11 +209,19 @@ static void check_counts(const struct truth *t, const struct npl_result *result,
 	cr_assert_eq(result->overflows, t->wraps, "seed %llu", (unsigned long long)seed);
 }
 
-/* Odd maps, single rows, partial groups, groups, strides, pads, dilation, all poolings, all widths, all scales. */
+/* A function that the layer may have, at a scale that lets it be exact; dividing takes NFU-3 up. */
+static void draw_function(struct dn_case *c, uint64_t *rng)
+{
+	bool divides = c->layer.op == NPL_OP_AVERAGEPOOL || c->layer.op == NPL_OP_GLOBALAVERAGEPOOL;
+	c->layer.fused = (enum npl_activation)test_range(rng, 0, divides ? NPL_ACT_RELU : NPL_ACTIVATIONS - 1);
+	c->y.quant.scale = ldexpf(1, (int)test_range(rng, -14, c->layer.fused == NPL_ACT_RELU6 ? -10 : -4));
+}
+
+/* Odd maps, single rows, partial groups, groups, strides, pads, dilation, all poolings, all functions, all widths, all scales. */
 Test(diannao_values, random_layers_against_the_rules)
 {
 	struct truth all = {0};
-	for (uint64_t seed = 1; seed <= 500; seed++) {
+	for (uint64_t seed = 1; seed <= 1000; seed++) {
 		uint64_t rng = seed * 0x9e3779b97f4a7c15ull;
 		struct dn_config config = dn_default();
 		struct npl_result result;
@@ -174,8 +231,7 @@ Test(diannao_values, random_layers_against_the_rules)
 		config.sum_bits = test_range(&rng, 0, 1) ? 32 : test_range(&rng, 16, 32);
 		c.x.quant.scale = ldexpf(1, (int)test_range(&rng, -14, -6));
 		c.w.quant.scale = ldexpf(1, (int)test_range(&rng, -14, -8));
-		c.y.quant.scale = ldexpf(1, (int)test_range(&rng, -14, -4));
-		c.layer.fused = test_range(&rng, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
+		draw_function(&c, &rng);
 		if (c.w.shape.rank && test_range(&rng, 0, 4) == 0) {
 			c.y.dtype = NPL_I32;
 			c.layer.fused = NPL_ACT_NONE;
@@ -215,23 +271,61 @@ Test(diannao_values, larger_layers)
 	}
 }
 
-Test(diannao_values, relu_alone)
+/* Every input, at random scales. */
+Test(diannao_values, functions_alone)
 {
-	struct dn_config config = dn_default();
-	struct npl_result result;
-	struct dn_case c = {.x = dn_tensor(NPL_I16, 0, npl_shape_of(1, 65536)),
-			    .y = dn_tensor(NPL_I16, 0, npl_shape_of(1, 65536))};
-	uint64_t rng = 1;
-	dn_case_layer(&c, NPL_OP_RELU);
-	dn_case_data(&c, &rng, 15, 15);
-	for (int32_t i = 0; i < 65536; i++)
-		((int16_t *)c.x.data)[i] = (int16_t)(i - 32768);
-	dn_case_run(&config, &c, &result);
-	for (int32_t i = 0; i < 65536; i++)
-		cr_assert_eq(((int16_t *)c.y.data)[i], i < 32768 ? 0 : i - 32768,
-			     "Relu through the segment table is exact");
-	cr_assert_eq(result.saturations, 0);
-	dn_case_free(&c);
+	static const enum npl_op ops[] = {NPL_OP_RELU, NPL_OP_CLIP, NPL_OP_SIGMOID, NPL_OP_TANH};
+	struct truth all = {0};
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		uint64_t rng = seed * 0x9e3779b97f4a7c15ull;
+		struct dn_config config = dn_default();
+		struct npl_result result;
+		enum npl_op op = ops[seed % 4];
+		struct dn_case c;
+		dn_case_window(&c, op, 1, 16, 64, 64, 0, 1, dn_window(1, 1));
+		c.x.quant.scale = ldexpf(1, (int)test_range(&rng, -16, -4));
+		c.y.quant.scale = ldexpf(1, (int)test_range(&rng, -16, -8));
+		c.attrs.limits_known = true;
+		c.attrs.low = (float)(from[test_range(&rng, 1, 7)] * 1024) * c.y.quant.scale;
+		c.attrs.high = (float)(from[test_range(&rng, 7, 15)] * 1024) * c.y.quant.scale;
+		dn_case_data(&c, &rng, 15, 15);
+		for (int32_t i = 0; i < 65536; i++)
+			((int16_t *)c.x.data)[i] = (int16_t)(i - 32768);
+		dn_case_run(&config, &c, &result);
+		struct truth t = compare(&config, &c, seed);
+		check_counts(&t, &result, seed);
+		cr_assert_eq(dn_counter(&result, "nfu3_operations"), 65536);
+		all.sums += t.sums;
+		all.outputs += t.outputs;
+		dn_case_free(&c);
+	}
+	cr_assert(all.sums && all.outputs && all.outputs < all.sums, "the cases must reach every limit");
+}
+
+/* What a function costs: as Relu, which is one pass through NFU-3. */
+Test(diannao_values, functions_cost_the_same)
+{
+	for (int window = 0; window < 2; window++) {
+		struct npl_result relu = {0};
+		for (int fused = NPL_ACT_RELU; fused < NPL_ACTIVATIONS; fused++) {
+			struct dn_config config = dn_default();
+			struct npl_result result;
+			struct dn_case c;
+			if (window)
+				dn_case_window(&c, NPL_OP_CONV, 1, 20, 9, 9, 33, 1, dn_window(3, 1));
+			else
+				dn_case_gemm(&c, 3, 40, 70);
+			c.layer.fused = (enum npl_activation)fused;
+			dn_case_run(&config, &c, &result);
+			if (fused == NPL_ACT_RELU)
+				relu = result;
+			cr_assert_eq(dn_counter(&result, "nfu3_operations"), (uint64_t)npl_tensor_count(&c.y));
+			cr_assert_eq(result.cycles, relu.cycles);
+			cr_assert_eq(memcmp(result.counter, relu.counter, sizeof result.counter), 0);
+			cr_assert_eq(npl_result_joules(&result), npl_result_joules(&relu));
+			dn_case_free(&c);
+		}
+	}
 }
 
 /* Sums wrap, so no order of additions, and no Tn, changes a value. */
@@ -271,22 +365,6 @@ Test(diannao_values, averages_are_close)
 		}
 	cr_assert_eq(dn_average(7, 2, 0), 4, "a power of two is exact, ties up");
 	cr_assert_eq(dn_average(-7, 2, 0), -3);
-}
-
-/* NFU-3 on a table other than Relu's: f(x) = x / 2 + 1 in the upper segments, saturating slopes in the lowest. */
-Test(diannao_values, segments)
-{
-	struct dn_segments s = {{0}, {0}};
-	for (int i = 8; i < 16; i++) {
-		s.a[i] = 512;
-		s.b[i] = 1024;
-	}
-	s.a[0] = 32767;
-	cr_assert_eq(dn_interpolate(&s, 0), 1024);
-	cr_assert_eq(dn_interpolate(&s, 2048), 2048);
-	cr_assert_eq(dn_interpolate(&s, 3), 1024 + 2, "1.5 rounds up");
-	cr_assert_eq(dn_interpolate(&s, -1), 0);
-	cr_assert_eq(dn_interpolate(&s, -32768), -32768);
 }
 
 Test(diannao_values, timing_only_leaves_the_output_alone)

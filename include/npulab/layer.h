@@ -32,7 +32,8 @@
  *            scale (values that are joined have one range), and splits and what a device refuses are the host's, in float.
  *   int8x16  the same with x and y i16 and their zero point 0, w i8 with channel_scale and zero point 0
  *   q16      16-bit fixed point with 10 fraction bits (Q6.10) times a power of two per tensor: x, w, y i16 with
- *            scale = 2^(e - 10); bias i32 at scale x_scale * w_scale
+ *            scale = 2^(e - 10); bias i32 at scale x_scale * w_scale. What is rounded on the way, and Sigmoid and Tanh, are the
+ *            machine's (docs/machine-diannao.md).
  *
  * Fused activations: y as above, then Relu (Clip) on y. Sigmoid and Tanh of Conv and Gemm find their q from the
  * accumulators, q = saturate(round(float32(acc) * (x_scale * w_scale * 4096))), of Add and Mul by their rule with

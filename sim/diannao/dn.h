@@ -16,6 +16,7 @@
 
 #include "npulab/device.h"
 #include "npulab/dma.h"
+#include "segments.h"
 
 /* What a machine file describes (config.c has ranges, defaults and help). */
 struct dn_config {
@@ -45,17 +46,20 @@ int64_t dn_operations_per_cycle(const struct dn_config *config); /* Tn multiplie
 enum dn_kind { DN_SUM, DN_MAX, DN_AVERAGE };
 
 /* A layer as the machine sees it: per image, group and output position, a window of taps times ni input maps that
- * gives no outputs. A Gemm is a convolution with a 1x1 window over one line of `rows` positions; a Relu alone
- * is the maximum of one value. */
+ * gives no outputs. A Gemm is a convolution with a 1x1 window over one line of `rows` positions; a function
+ * alone is that of the maximum of one value. */
 struct dn_work {
 	enum dn_kind kind;
 	int64_t images, groups;
 	int64_t ni, no; /* maps of one group; equal but for DN_SUM */
 	int64_t in[NPL_SPATIAL], out[NPL_SPATIAL];
 	struct npl_window window;
-	bool bias, relu;
-	bool raw;  /* the 32-bit sums leave as they are */
-	int shift; /* right shift from the scale of NFU-2's result to that of the output */
+	bool bias;
+	bool activates; /* NFU-3 applies `function`, else the identity */
+	bool raw;       /* the 32-bit sums leave as they are */
+	int shift;      /* right shift from the scale of NFU-2's result to that at which NFU-3 works */
+	struct dn_function function;
+	int result_shift; /* right shift from there to the output's scale */
 	struct dn_layout {
 		int64_t image, map, y, x; /* elements from one to the next */
 	} from, to;
@@ -77,7 +81,8 @@ struct dn_counters {
 	uint64_t nbin_rows, sb_rows, nbout_rows;
 	uint64_t nfu3_operations;
 	uint64_t product_saturations, sum_wraps, sum_saturations; /* of the values: 0 when timing only */
-	uint64_t output_saturations; /* those of sum_saturations that the activation let through */
+	/* Those of sum_saturations that the function let through, and its results that left 16 bits at the output's scale. */
+	uint64_t output_saturations;
 	uint64_t input_bytes, synapse_bytes, output_bytes; /* from and to memory */
 	uint64_t dram_reads, dram_writes, dram_row_hits, dram_activates, dram_refreshes;
 };
@@ -117,20 +122,12 @@ uint64_t dn_cycles(const struct dn_counters *counters);
 int dn_energy_of(const struct dn_config *config, const struct dn_counters *counters, const struct npl_memory *memory,
 		 struct npl_result *result, struct npl_err *err);
 
-/* NFU-3: f(x) = a x + b with a, b from the segment of x, all of them 16-bit with 10 fraction bits. */
-#define DN_SEGMENTS 16
-struct dn_segments {
-	int16_t a[DN_SEGMENTS], b[DN_SEGMENTS];
-};
-extern const struct dn_segments dn_relu;
-
 /* nfu.c, the arithmetic of single values. */
 int64_t dn_wrap(int64_t sum, int64_t bits); /* two's complement of that many bits */
 /* value / 2^shift, ties towards plus infinity; a shift below 0 multiplies. Far outside 16 bits only the sign holds. */
 int64_t dn_rescale(int64_t value, int shift);
 int64_t dn_average(int64_t sum, int64_t count, int shift); /* sum / count / 2^shift by a 15-bit reciprocal */
-int16_t dn_interpolate(const struct dn_segments *segments, int16_t x);
-/* A value at the output's scale leaves NFU-2 and passes NFU-3. */
+/* A value at NFU-3's scale leaves NFU-2 and passes NFU-3. */
 int16_t dn_leave(const struct dn_work *work, int64_t value, struct dn_counters *counters);
 
 #endif

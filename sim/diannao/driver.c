@@ -60,6 +60,7 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
 	info->kind = NPL_KIND_SIMULATED;
 	info->format = NPL_FORMAT_Q16;
+	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
 	info->engine = "fast";
 	info->clock_hz = (double)config->clock_hz;
 	info->peak_macs_per_second = (double)(config->tn * config->tn) * info->clock_hz;

@@ -27,7 +27,7 @@ const struct npl_stat dn_stats[DN_STATS] = {
 	STAT(nfu3_operations, "operations", "values through NFU-3", 0),
 	STAT(product_saturations, "products", "products that left 16 bits", NPL_STAT_OF_VALUES),
 	STAT(sum_wraps, "sums", "sums that left the partial-sum register", NPL_STAT_OF_VALUES),
-	STAT(sum_saturations, "sums", "sums that left 16 bits at the output's scale", NPL_STAT_OF_VALUES),
+	STAT(sum_saturations, "sums", "sums that left 16 bits before NFU-3", NPL_STAT_OF_VALUES),
 	STAT(input_bytes, "bytes", "inputs read from memory", 0),
 	STAT(synapse_bytes, "bytes", "SB rows and biases read from memory", 0),
 	STAT(output_bytes, "bytes", "results written to memory", 0),
@@ -40,7 +40,7 @@ const struct npl_stat dn_stats[DN_STATS] = {
 
 static bool uses_nfu3(const struct dn_work *work)
 {
-	return work->kind == DN_MAX ? work->relu : !work->raw;
+	return work->kind == DN_MAX ? work->activates : !work->raw;
 }
 
 static uint64_t fill(const struct dn_config *config, const struct dn_work *work)

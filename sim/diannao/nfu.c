@@ -1,27 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * The arithmetic of the NFU on single values (Chen et al., ASPLOS 2014): what leaves NFU-2 and what
- * NFU-3 makes of it. NFU-1 and the adder trees are npl_q16_gemm.
+ * NFU-3 makes of it. NFU-1 and the adder trees are npl_q16_gemm, the functions of NFU-3 segments.c.
  *
  * The paper gives Q6.10 operands, truncated multipliers with a correction constant and 16-bit outputs of each
  * operator. It leaves open how wide sums are and what happens when they overflow. Here:
  *   - partial sums have sum_bits bits and wrap, so that their value does not depend on the order of additions,
  *     on Tn or on the tiling; wraps are counted;
  *   - leaving NFU-2, a shift brings them to the output's scale, ties rounded up (an added half, then a shift),
- *     and they saturate to 16 bits;
+ *     and they saturate to 16 bits; before sigmoid and tanh it is plain Q6.10, and the results are shifted likewise;
  *   - averages are multiplied by a reciprocal in NFU-3: at most 1.5 units in the last place from the exact quotient. */
 #include "dn.h"
-
-/* Slope 0 below zero, 1 above: exact. */
-#define ONE (1 << NPL_Q16_FRACTION_BITS)
-const struct dn_segments dn_relu = {
-	.a = {0, 0, 0, 0, 0, 0, 0, 0, ONE, ONE, ONE, ONE, ONE, ONE, ONE, ONE},
-};
-
-static int16_t saturate16(int64_t v)
-{
-	return v > INT16_MAX ? INT16_MAX : v < INT16_MIN ? INT16_MIN : (int16_t)v;
-}
 
 int64_t dn_wrap(int64_t sum, int64_t bits)
 {
@@ -50,19 +39,19 @@ int64_t dn_average(int64_t sum, int64_t count, int shift)
 	return dn_rescale(sum * reciprocal, bits + shift);
 }
 
-/* The paper hard-wires the segments' limits without saying which: here 16 equal parts of the range, chosen by
- * the upper four bits. */
-int16_t dn_interpolate(const struct dn_segments *segments, int16_t x)
-{
-	int i = (x + 32768) >> 12;
-	int32_t product = (segments->a[i] * x + ONE / 2) >> NPL_Q16_FRACTION_BITS;
-	return saturate16((int64_t)product + segments->b[i]);
-}
-
+/* Where the function is level beyond the 16 bits, it does not matter that the sum saturated. */
 int16_t dn_leave(const struct dn_work *work, int64_t value, struct dn_counters *counters)
 {
-	int16_t x = saturate16(value), y = work->relu ? dn_interpolate(&dn_relu, x) : x;
-	counters->sum_saturations += x != value;
-	counters->output_saturations += x != value && y == x;
+	int16_t x = dn_saturate(value);
+	bool saturates = x != value;
+	counters->sum_saturations += saturates;
+	if (!work->activates) { /* the identity is exact in any segment */
+		counters->output_saturations += saturates;
+		return x;
+	}
+	int64_t scaled = dn_rescale(dn_interpolate(&work->function, x), work->result_shift);
+	int16_t y = dn_saturate(scaled);
+	bool let_through = saturates && work->function.a[dn_segment(x)] != 0;
+	counters->output_saturations += let_through || y != scaled;
 	return y;
 }

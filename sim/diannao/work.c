@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What of a layer the machine sees, or why it cannot run it: the operators of the NFU, 16-bit fixed point with one
- * power of two per tensor. Local response normalisation and the non-linear functions other than Relu are not here. */
+ * power of two per tensor, and what its last stage can hold as segments. Local response normalisation is not here. */
 #include <math.h>
 #include <stdio.h>
 
@@ -125,7 +125,7 @@ static bool take_gemm(const struct npl_layer *layer, struct dn_work *work, char 
 	return true;
 }
 
-static bool take_relu(const struct npl_layer *layer, struct dn_work *work, char *why, size_t n)
+static bool take_values(const struct npl_layer *layer, struct dn_work *work, char *why, size_t n)
 {
 	int64_t count = npl_shape_count(&layer->in[0]->shape);
 	if (count < 0 || count != npl_shape_count(&layer->out->shape))
@@ -181,11 +181,47 @@ static bool check_sums(const struct npl_layer *layer, struct dn_work *work, int 
 	return true;
 }
 
+/* The bounds of a Clip as integers at a scale of 2^y, where 16 bits are bounds of their own. */
+static bool take_clip(double low, double high, int y, struct dn_work *work, char *why, size_t n)
+{
+	double l = fmax(ldexp(low, -y), INT16_MIN), h = fmin(ldexp(high, -y), INT16_MAX);
+	bool whole = l <= h && floor(l) >= l && floor(h) >= h;
+	if (!whole || !dn_clip((int32_t)l, (int32_t)h, &work->function))
+		return REFUSE("at a scale of 2^%d a bound of %g to %g is none of the limits of NFU-3's segments", y,
+			      low, high);
+	return true;
+}
+
+/* What NFU-3 does, and at which scale: it changes none for functions that are exact at any; sigmoid and tanh are of plain Q6.10.
+ * y: log2 of the output's scale. */
+static bool take_function(const struct npl_layer *layer, int y, struct dn_work *work, char *why, size_t n)
+{
+	enum npl_op op = layer->op;
+	enum npl_activation fused = layer->fused;
+	bool alone = op == NPL_OP_RELU || op == NPL_OP_CLIP || op == NPL_OP_SIGMOID || op == NPL_OP_TANH;
+	work->activates = alone || fused != NPL_ACT_NONE;
+	if (!work->activates)
+		return true;
+	if (alone && fused != NPL_ACT_NONE)
+		return REFUSE("NFU-3 applies one function, not two");
+	if (work->kind == DN_AVERAGE && fused > NPL_ACT_RELU)
+		return REFUSE("NFU-3 divides here, it does not apply %s too", npl_activation_name(fused));
+	if (op == NPL_OP_SIGMOID || op == NPL_OP_TANH || fused == NPL_ACT_SIGMOID || fused == NPL_ACT_TANH) {
+		work->function = op == NPL_OP_SIGMOID || fused == NPL_ACT_SIGMOID ? dn_sigmoid : dn_tanh;
+		work->result_shift = y + NPL_Q16_FRACTION_BITS;
+		return true;
+	}
+	if (op == NPL_OP_CLIP)
+		return layer->attrs->limits_known ? take_clip(layer->attrs->low, layer->attrs->high, y, work, why, n)
+						  : REFUSE("the bounds of the Clip are computed, not constant");
+	return take_clip(0, fused == NPL_ACT_RELU6 ? 6 : INFINITY, y, work, why, n);
+}
+
 bool dn_work_of(const struct dn_config *config, const struct npl_layer *layer, struct dn_work *work, char *why,
 		size_t n)
 {
 	int x, w = 0, y = 0;
-	*work = (struct dn_work){.groups = 1, .relu = layer->fused == NPL_ACT_RELU};
+	*work = (struct dn_work){.groups = 1};
 	work->window = (struct npl_window){.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
 	if (layer->n_in < 1 || !layer->in[0])
 		return REFUSE("it has no input");
@@ -209,20 +245,22 @@ bool dn_work_of(const struct dn_config *config, const struct npl_layer *layer, s
 		taken = take_images(layer, work, why, n);
 		break;
 	case NPL_OP_RELU:
+	case NPL_OP_CLIP:
+	case NPL_OP_SIGMOID:
+	case NPL_OP_TANH:
 		work->kind = DN_MAX;
-		work->relu = true;
-		taken = take_relu(layer, work, why, n);
+		taken = take_values(layer, work, why, n);
 		break;
 	default:
 		return REFUSE("the NFU has no operation for it");
 	}
 	if (!taken || (!work->raw && !check_tensor(layer->out, "the output", &y, why, n)) ||
-	    !check_size(config, work, why, n))
+	    !check_size(config, work, why, n) || !take_function(layer, y, work, why, n))
 		return false;
 	if (work->kind == DN_AVERAGE && dn_taps(work) > LARGEST_AVERAGE)
 		return REFUSE("an average over more than %d values", LARGEST_AVERAGE);
 	if (work->raw && config->sum_bits > 32)
 		return REFUSE("raw sums of %lld bits do not fit in 32", (long long)config->sum_bits);
-	work->shift = shift_of(config, work->kind, x, w, y);
+	work->shift = shift_of(config, work->kind, x, w, y - work->result_shift);
 	return true;
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * NFU-3 (Chen et al., ASPLOS 2014): f(x) = a x + b by 16 segments. Their limits are hard-wired, one set for all functions;
+ * a and b are in a small RAM and are chosen per value by the segment of x, then one multiplier and one adder. All are
+ * 16-bit with 10 fraction bits; the product is rounded, ties up, the sum saturates. The paper does not say which limits.
+ *
+ * No error is greater than this, over all 65536 inputs, x and f(x) taken as plain Q6.10:
+ *     identity, Relu, Relu6 and other Clips between limits   0
+ *     sigmoid                                                0.00694
+ *     tanh                                                   0.00784
+ *
+ * Functions of the user are not here: no operator stands for them, and there are no instructions to call them.
+ */
+#ifndef DIANNAO_SEGMENTS_H
+#define DIANNAO_SEGMENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DN_SEGMENTS 16
+
+/* Segment i holds x from limit i - 1 on and below limit i; the first and the last are open. */
+extern const int16_t dn_limits[DN_SEGMENTS - 1];
+
+/* What the RAM holds. */
+struct dn_function {
+	int16_t a[DN_SEGMENTS], b[DN_SEGMENTS];
+};
+extern const struct dn_function dn_sigmoid, dn_tanh;
+
+/* x between low and high (low <= high), the nearer of them elsewhere, whatever x's scale: exact. Values that no x goes beyond are
+ * no bounds. False: a bound is none of the limits. */
+bool dn_clip(int32_t low, int32_t high, struct dn_function *function);
+
+int dn_segment(int16_t x);
+int16_t dn_interpolate(const struct dn_function *function, int16_t x);
+
+static inline int16_t dn_saturate(int64_t v)
+{
+	return v > INT16_MAX ? INT16_MAX : v < INT16_MIN ? INT16_MIN : (int16_t)v;
+}
+
+#endif
