@@ -194,6 +194,7 @@ static inline struct dn_config dn_random_machine(uint64_t *rng)
 	config.sum_bits = test_range(rng, 0, 1) ? 32 : test_range(rng, 16, 48);
 	config.dma_queue = test_range(rng, 1, 9);
 	config.dma_burst_bytes = test_range(rng, 1, 1000);
+	config.dma_request_cycles = test_range(rng, 0, 1) * test_range(rng, 1, 20);
 	return config;
 }
 

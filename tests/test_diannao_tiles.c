@@ -324,8 +324,10 @@ Test(diannao_tiles, events_are_cycles_walked)
 		if (!dn_planned(&config, &c, &work, &traffic))
 			continue;
 		const struct npl_memory_options options = {.clock = {config.clock_hz, 1}};
-		const struct npl_dma_config engines = {
-			.engines = DN_ENGINES, .queue = config.dma_queue, .burst_bytes = config.dma_burst_bytes};
+		const struct npl_dma_config engines = {.engines = DN_ENGINES,
+						       .queue = config.dma_queue,
+						       .burst_bytes = config.dma_burst_bytes,
+						       .request_cycles = config.dma_request_cycles};
 		cr_assert_eq(npl_memory_open(seed % 3 ? path : "diannao-250gbps", &options, &memory, &err), 0, "%s",
 			     err.msg);
 		cr_assert_eq(npl_dma_open(memory, &engines, &dma, &err), 0, "%s", err.msg);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Promise: an engine asks for exactly the accesses that its descriptors touch, no more than allowed at once;
- * descriptors complete in order and as soon as their last access has; engines share the port in turn; and skipping
- * gives the completion cycles of stepping, over every kind of memory. */
+ * descriptors complete in order and as soon as their last access has; engines share the port in turn, by accesses or by
+ * whole requests; and skipping gives the completion cycles of stepping, over every kind of memory. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli_run.h"
 #include "npulab/dma.h"
 #include "support.h"
 
@@ -152,6 +153,53 @@ Test(dma, times_worked_by_hand)
 	npl_memory_close(memory);
 }
 
+/* One request after the other, on 250 GB/s at 980 MHz, and the same in whole cycles. */
+Test(dma, requests_worked_by_hand)
+{
+	const struct npl_dma_config config = {.engines = 3, .queue = 4, .burst_bytes = 512, .request_cycles = 13};
+	struct npl_dma_descriptor taps = {.row_bytes = 16, .count = {4, 0}, .stride = {16, 0}, .tag = 1};
+	struct npl_memory *memory = memory_of("diannao-250gbps", false);
+	struct npl_dma *dma = dma_of(memory, config);
+	/* Side by side and asked for together: one request. Apart: in cycles 0, 13, 26 and 39. */
+	npl_dma_push(dma, 0, &taps);
+	cr_expect_eq(finish(dma, 0, 1), 1);
+	cr_expect_eq(npl_dma_counters(dma, 0)->requests, 1);
+	npl_dma_reset(dma);
+	taps.apart = true;
+	npl_dma_push(dma, 0, &taps);
+	cr_expect_eq(finish(dma, 0, 1), 40);
+	cr_expect_eq(npl_dma_counters(dma, 0)->requests, 4);
+	/* Engines take turns with requests: 0 and 1 in cycles 0 and 13, 0 again in 26. */
+	npl_dma_reset(dma);
+	taps.count[0] = 2;
+	npl_dma_push(dma, 0, &taps);
+	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.address = 4096, .row_bytes = 24, .tag = 2});
+	cr_expect_eq(finish(dma, 1, 2), 14);
+	cr_expect_eq(finish(dma, 0, 1), 27);
+	/* A long one is not interrupted: its last of 32 bursts begins in cycle 62 (31 x 2.007 = 62.22), the short one where that ends, in
+	 * 64.23, and moves 0.13 of a cycle. */
+	npl_dma_reset(dma);
+	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 16384, .tag = 1});
+	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.address = 65536, .row_bytes = 32, .tag = 2});
+	cr_expect_eq(finish(dma, 0, 1), 65);
+	cr_expect_eq(finish(dma, 1, 2), 65);
+	npl_dma_close(dma);
+	npl_memory_close(memory);
+	/* A row of 512 bytes is 3 whole cycles, and 32 bytes are one: 64 rows, then the short one. */
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	cli_write_text(folder, "whole.yaml", "model: fixed\nbytes_per_second: 250e9\nwhole_cycles: yes\n");
+	memory = memory_of(cli_path(folder, "whole.yaml"), false);
+	dma = dma_of(memory, config);
+	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 32768, .tag = 1});
+	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.address = 65536, .row_bytes = 32, .tag = 2});
+	cr_expect_eq(finish(dma, 0, 1), 3 * 64);
+	cr_expect_eq(finish(dma, 1, 2), 3 * 64 + 1);
+	npl_dma_close(dma);
+	npl_memory_close(memory);
+	cli_remove_folder(folder);
+}
+
 struct event {
 	int engine;
 	uint64_t seen, cycle, tag;
@@ -168,7 +216,8 @@ static size_t run(struct npl_memory *memory, uint64_t seed, bool stepping, struc
 					.queue = test_range(&rng, 1, 4),
 					.outstanding = test_range(&rng, 0, 2) * test_range(&rng, 1, 40),
 					.accesses_per_cycle = test_range(&rng, 0, 2),
-					.burst_bytes = test_range(&rng, 0, 2) * test_range(&rng, 16, 600)};
+					.burst_bytes = test_range(&rng, 0, 2) * test_range(&rng, 16, 600),
+					.request_cycles = test_range(&rng, 0, 1) * test_range(&rng, 1, 30)};
 	const bool no_feedback = seed % 2; /* what is pushed, and when, does not depend on what has completed */
 	if (no_feedback)
 		config.queue = DESCRIPTORS;
@@ -308,4 +357,5 @@ Test(dma, what_it_refuses)
 	refused((struct npl_dma_config){.engines = 65, .queue = 1}, "1 to 64 engines");
 	refused((struct npl_dma_config){.engines = 1, .queue = 0}, "descriptors");
 	refused((struct npl_dma_config){.engines = 1, .queue = 1, .outstanding = -1}, "negative");
+	refused((struct npl_dma_config){.engines = 1, .queue = 1, .request_cycles = -1}, "negative");
 }

@@ -3,7 +3,8 @@
  * DMA engines before a memory port. An engine has a queue of descriptors, each up to three dimensions of bytes in
  * memory; it cuts them into the memory's accesses, keeps some of those under way, and completes its descriptors in
  * order. All engines share one port, round robin: after an access has been taken the next engine has the first turn,
- * and one that is refused or has nothing to ask does not hold up the others.
+ * and one that is refused or has nothing to ask does not hold up the others. With request_cycles a whole request is served
+ * before the next engine's.
  *
  *     while (more && npl_dma_can_push(dma, engine))
  *         npl_dma_push(dma, engine, &descriptor), next(&descriptor);
@@ -33,7 +34,11 @@ struct npl_dma_config {
 	int64_t queue;              /* descriptors that an engine holds, up to those completed and not taken */
 	int64_t outstanding;        /* accesses of an engine that are under way; 0: no limit */
 	int64_t accesses_per_cycle; /* of all engines together; 0: as many as the memory takes */
-	int64_t burst_bytes;        /* of a request where the memory has no access_bytes; 0: a whole row */
+	int64_t burst_bytes;        /* of an access where the memory has no access_bytes; 0: a whole row */
+	/* A request is one row of a descriptor. At 0 the engines' accesses take turns. Else the port serves one request after
+	 * the other, the engines taking turns with those: each keeps it until its last access has been taken, and for so many cycles
+	 * at least. */
+	int64_t request_cycles;
 };
 
 /* count[0] rows of row_bytes, stride[0] apart; count[1] such planes, stride[1] apart. A count of 0 is one; without
@@ -44,10 +49,12 @@ struct npl_dma_descriptor {
 	int64_t stride[2]; /* bytes from the start of one to that of the next */
 	uint64_t tag;      /* the asker's own */
 	bool is_write;
+	bool apart; /* with request_cycles: rows are requests of their own even where no gap is between them */
 };
 
 struct npl_dma_counters {
 	uint64_t descriptors;               /* completed */
+	uint64_t requests;                  /* begun, 0 without request_cycles */
 	uint64_t reads, writes;             /* accesses asked for */
 	uint64_t read_bytes, written_bytes; /* that descriptors asked for */
 };

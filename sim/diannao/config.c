@@ -29,6 +29,8 @@ const struct npl_param dn_params[] = {
 	PARAM("dma.queue", NPL_PARAM_INT, dma_queue, "64", 1, 4096, "requests", "that wait at each of the three DMAs"),
 	PARAM("dma.burst_bytes", NPL_PARAM_INT, dma_burst_bytes, "512", 1, 1 << 20, "bytes",
 	      "of an access to memory that has no access size of its own"),
+	PARAM("dma.request_cycles", NPL_PARAM_INT, dma_request_cycles, "0", 0, 1e6, "cycles",
+	      "that a request keeps the memory port for itself at least; 0: accesses of all three DMAs take turns"),
 	PARAM("energy.sb_pj_per_byte", NPL_PARAM_DOUBLE, sb_pj_per_byte, "0", 0, 1e9, "pJ", "SB, per byte read"),
 	PARAM("energy.nbin_pj_per_byte", NPL_PARAM_DOUBLE, nbin_pj_per_byte, "0", 0, 1e9, "pJ", "NBin, per byte read"),
 	PARAM("energy.nbout_pj_per_byte", NPL_PARAM_DOUBLE, nbout_pj_per_byte, "0", 0, 1e9, "pJ",

@@ -30,6 +30,7 @@ struct dn_config {
 	int64_t memory_channels;     /* 0: the preset's */
 	double host_latency_seconds; /* before a transfer of the host's data */
 	int64_t dma_queue, dma_burst_bytes;
+	int64_t dma_request_cycles; /* that a request keeps the memory port at least; 0: the DMAs share it */
 	double sb_pj_per_byte, nbin_pj_per_byte, nbout_pj_per_byte; /* nbout: per byte of its width and step */
 	double nfu_pj_per_lane;                                     /* per multiplier and step */
 	double control_pj_per_cycle, interface_pj_per_cycle, other_pj_per_cycle;

@@ -28,10 +28,11 @@ static int open_memory(struct diannao *machine, struct npl_err *err)
 {
 	const struct dn_config *c = &machine->config;
 	const struct npl_memory_options options = {.channels = c->memory_channels, .clock = {c->clock_hz, 1}};
-	const struct npl_dma_config dma = {
-		.engines = DN_ENGINES, .queue = c->dma_queue, .burst_bytes = c->dma_burst_bytes};
+	struct npl_dma_config dma = {.engines = DN_ENGINES, .queue = c->dma_queue, .burst_bytes = c->dma_burst_bytes};
 	if (npl_memory_open(c->memory_preset, &options, &machine->memory, err))
 		return npl_prefix(err, "memory.preset");
+	dma.request_cycles = (int64_t)npl_hz_ceil((uint64_t)c->dma_request_cycles, &options.clock,
+						  &npl_memory_info(machine->memory)->clock);
 	return npl_dma_open(machine->memory, &dma, &machine->dma, err);
 }
 

@@ -79,7 +79,8 @@ static bool resident_input(const struct dn_schedule *s, const struct dn_cursor *
 		.address = input_at(s, c, dn_tap_at(&s->axis[0], c->y, down.first), left, 0),
 		.row_bytes = (uint64_t)pixel_bytes(s, c),
 		.count = {(uint64_t)count, (uint64_t)(down.end - down.first)},
-		.stride = {2 * s->channels * v->dilation[1], 2 * s->channels * w->in[1] * v->dilation[0]}};
+		.stride = {2 * s->channels * v->dilation[1], 2 * s->channels * w->in[1] * v->dilation[0]},
+		.apart = true};
 	return true;
 }
 
@@ -110,7 +111,8 @@ static bool streamed_input(const struct dn_schedule *s, const struct dn_cursor *
 								     part * tn),
 						 .row_bytes = (uint64_t)bytes,
 						 .count = {(uint64_t)(across.end - across.first), 1},
-						 .stride = {2 * s->channels * v->dilation[1], 0}};
+						 .stride = {2 * s->channels * v->dilation[1], 0},
+						 .apart = true};
 		return true;
 	}
 	return false;
@@ -154,5 +156,6 @@ void dn_results(const struct dn_schedule *schedule, const struct dn_cursor *curs
 						  .row_bytes = (uint64_t)((end - map) * s->out_bytes),
 						  .count = {(uint64_t)(s->tiles->resident ? c->x_end - c->x : 1), 1},
 						  .stride = {s->out_channels * s->out_bytes, 0},
-						  .is_write = true};
+						  .is_write = true,
+						  .apart = true};
 }

@@ -37,10 +37,12 @@ struct npl_dma {
 	uint64_t asked;          /* accesses, ever */
 	uint64_t untaken;        /* completions of all engines */
 	int turn, engines;
+	int owner;           /* of the port, where requests follow each other; -1: none */
+	uint64_t kept_until; /* by it, at least */
 	struct engine engine[];
 };
 
-enum obstacle { NOTHING_TO_ASK, REFUSED, OUT_OF_TURNS };
+enum obstacle { NOTHING_TO_ASK, REFUSED, OUT_OF_TURNS, KEPT };
 
 static int check(const struct npl_dma_config *c, struct npl_err *err)
 {
@@ -49,11 +51,11 @@ static int check(const struct npl_dma_config *c, struct npl_err *err)
 				"DMA: expected 1 to %d engines with queues of 1 to %d descriptors, got %" PRId64
 				" and %" PRId64,
 				MAX_ENGINES, MAX_QUEUE, c->engines, c->queue);
-	if (c->outstanding < 0 || c->accesses_per_cycle < 0 || c->burst_bytes < 0)
+	if (c->outstanding < 0 || c->accesses_per_cycle < 0 || c->burst_bytes < 0 || c->request_cycles < 0)
 		return npl_fail(err, NPL_EINPUT,
 				"DMA: %" PRId64 " accesses under way, %" PRId64 " per cycle, bursts of %" PRId64
-				" bytes: expected no negative number",
-				c->outstanding, c->accesses_per_cycle, c->burst_bytes);
+				" bytes, requests of %" PRId64 " cycles: expected no negative number",
+				c->outstanding, c->accesses_per_cycle, c->burst_bytes, c->request_cycles);
 	return 0;
 }
 
@@ -76,6 +78,7 @@ int npl_dma_open(struct npl_memory *memory, const struct npl_dma_config *config,
 	while (d->ring_mask + 1 < (uint64_t)config->queue)
 		d->ring_mask = 2 * d->ring_mask + 1;
 	d->engines = (int)config->engines;
+	d->owner = -1;
 	for (int i = 0; i < d->engines; i++) {
 		d->engine[i].ring = calloc((size_t)d->ring_mask + 1, sizeof *d->engine[i].ring);
 		if (!d->engine[i].ring) {
@@ -99,6 +102,8 @@ void npl_dma_reset(struct npl_dma *dma)
 	npl_memory_reset(dma->memory);
 	dma->cycle = dma->in_turn = dma->asked = dma->untaken = 0;
 	dma->turn = 0;
+	dma->owner = -1;
+	dma->kept_until = 0;
 	for (int i = 0; i < dma->engines; i++)
 		dma->engine[i] = (struct engine){.ring = dma->engine[i].ring};
 }
@@ -166,11 +171,62 @@ static void ask(struct npl_dma *dma, struct engine *e)
 	find_next(dma, e);
 }
 
+static bool may_ask(const struct npl_dma *dma, const struct engine *e)
+{
+	return e->has_next && !(dma->config.outstanding && e->under_way == (uint64_t)dma->config.outstanding);
+}
+
+/* The next engine in turn that has a request gets the port; false: none has. */
+static bool next_owner(struct npl_dma *dma, uint64_t now)
+{
+	for (int tried = 0, i = dma->turn; tried < dma->engines; tried++) {
+		struct engine *e = &dma->engine[i];
+		const int next = i + 1 == dma->engines ? 0 : i + 1;
+		if (e->has_next) {
+			dma->owner = i;
+			dma->turn = next;
+			dma->kept_until = now + (uint64_t)dma->config.request_cycles;
+			e->count.requests++;
+			return true;
+		}
+		i = next;
+	}
+	return false;
+}
+
+/* Asks for the accesses of one request after the other. */
+static enum obstacle ask_in_turn(struct npl_dma *dma)
+{
+	const uint64_t now = npl_memory_now(dma->memory), limit = (uint64_t)dma->config.accesses_per_cycle;
+	if (dma->cycle != now) {
+		dma->cycle = now;
+		dma->in_turn = 0;
+	}
+	for (;;) {
+		if (dma->owner < 0 && now < dma->kept_until)
+			return KEPT;
+		if (dma->owner < 0 && !next_owner(dma, now))
+			return NOTHING_TO_ASK;
+		struct engine *e = &dma->engine[dma->owner];
+		if (!may_ask(dma, e))
+			return NOTHING_TO_ASK; /* before one of its accesses is answered */
+		if (limit && dma->in_turn == limit)
+			return OUT_OF_TURNS;
+		if (!npl_memory_can_accept(dma->memory, &e->next))
+			return REFUSED;
+		const bool last = e->left == e->next.bytes;
+		ask(dma, e);
+		dma->asked++;
+		dma->in_turn++;
+		if (last)
+			dma->owner = -1;
+	}
+}
+
 /* Asks for all that the memory takes now. */
 static enum obstacle ask_all(struct npl_dma *dma)
 {
 	const uint64_t now = npl_memory_now(dma->memory), limit = (uint64_t)dma->config.accesses_per_cycle;
-	const uint64_t under_way = (uint64_t)dma->config.outstanding;
 	bool refused = false;
 	if (dma->cycle != now) {
 		dma->cycle = now;
@@ -179,7 +235,7 @@ static enum obstacle ask_all(struct npl_dma *dma)
 	for (int tried = 0, i = dma->turn; tried < dma->engines; tried++) {
 		struct engine *e = &dma->engine[i];
 		i = i + 1 == dma->engines ? 0 : i + 1;
-		if (!e->has_next || (under_way && e->under_way == under_way))
+		if (!may_ask(dma, e))
 			continue;
 		if (limit && dma->in_turn == limit)
 			return OUT_OF_TURNS;
@@ -232,7 +288,7 @@ void npl_dma_push(struct npl_dma *dma, int engine, const struct npl_dma_descript
 		d->stride[0] = d->stride[1];
 		d->count[1] = 1;
 	}
-	while (d->count[0] > 1 && d->stride[0] == (int64_t)d->row_bytes) {
+	while (!(d->apart && dma->config.request_cycles) && d->count[0] > 1 && d->stride[0] == (int64_t)d->row_bytes) {
 		d->row_bytes *= d->count[0];
 		d->count[0] = d->count[1];
 		d->stride[0] = d->stride[1];
@@ -255,10 +311,11 @@ void npl_dma_advance(struct npl_dma *dma, uint64_t until, bool stop)
 		uint64_t now = npl_memory_now(dma->memory), asked = dma->asked;
 		if (now >= until)
 			return;
-		enum obstacle obstacle = ask_all(dma);
+		enum obstacle obstacle = dma->config.request_cycles ? ask_in_turn(dma) : ask_all(dma);
 		if (dma->asked > asked && take_answers(dma))
 			continue;
-		npl_memory_advance(dma->memory, obstacle == OUT_OF_TURNS ? now + 1 : until,
+		uint64_t next = obstacle == OUT_OF_TURNS ? now + 1 : obstacle == KEPT ? dma->kept_until : until;
+		npl_memory_advance(dma->memory, next < until ? next : until,
 				   NPL_MEMORY_COMPLETION | (obstacle == REFUSED ? NPL_MEMORY_ROOM : 0));
 		take_answers(dma);
 	}

@@ -15,6 +15,7 @@ __extension__ typedef unsigned __int128 wide;
 struct config {
 	int64_t bytes_per_second, access_bytes, capacity_bytes;
 	double latency_seconds, pj_per_byte;
+	int whole_cycles; /* index into "no yes" */
 	const char *origin;
 };
 
@@ -22,7 +23,7 @@ struct simple {
 	struct npl_memory_counters count;
 	uint64_t now;
 	/* fixed: the port is taken up to cycle + part / rate. A byte takes step / rate cycles. */
-	bool limited;
+	bool limited, whole_cycles;
 	uint64_t cycle, latency_cycles, access_bytes;
 	wide part, step, rate;
 	/* Completions come in the order of their requests. */
@@ -39,6 +40,8 @@ static const struct npl_param fixed_params[] = {
 	 "of all requests together", NULL},
 	{"latency_seconds", NPL_PARAM_DOUBLE, AT(latency_seconds), "0", 0, 1, "s",
 	 "from the last byte moved to the answer", NULL},
+	{"whole_cycles", NPL_PARAM_CHOICE, AT(whole_cycles), "no", 0, 0, "",
+	 "whether the port is taken for whole cycles of who asks", "no yes"},
 	{"access_bytes", NPL_PARAM_INT, AT(access_bytes), "0", 0, 1 << 20, "bytes",
 	 "that every request moves, aligned; 0: what it asks for", NULL},
 	{"capacity_bytes", NPL_PARAM_INT, AT(capacity_bytes), "0", 0, 1e15, "bytes", "0: no limit", NULL},
@@ -65,6 +68,7 @@ static int simple_open(bool limited, const struct config *config, const struct n
 		m->rate = (wide)config->bytes_per_second * (wide)info->clock.denominator;
 		m->latency_cycles = (uint64_t)ceil(config->latency_seconds * hz);
 		m->access_bytes = (uint64_t)config->access_bytes;
+		m->whole_cycles = config->whole_cycles;
 		info->access_bytes = m->access_bytes;
 		if (config->capacity_bytes)
 			info->capacity_bytes = (uint64_t)config->capacity_bytes;
@@ -131,6 +135,10 @@ static void simple_push(void *state, const struct npl_memory_request *request)
 	m->part += bytes * m->step;
 	m->cycle += (uint64_t)(m->part / m->rate);
 	m->part %= m->rate;
+	if (m->whole_cycles && m->part) {
+		m->cycle++;
+		m->part = 0;
+	}
 	add(m, m->cycle + (m->part > 0) + m->latency_cycles, request->tag);
 }
 
