@@ -96,7 +96,7 @@ static inline uint32_t dram_bits_of(const struct dram_mapping *mapping, uint64_t
 	return (uint32_t)(address >> mapping->bits[field].shift) & mapping->bits[field].mask;
 }
 
-/* Twice for each request. */
+/* For each request, unless it lies in the row of the one before. */
 static inline struct dram_place dram_locate(const struct dram_mapping *mapping, uint64_t address)
 {
 	if (!mapping->powers_of_two)
