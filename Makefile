@@ -30,7 +30,7 @@ lib_dirs := core core/ops frontend sim/memory sim/systolic sim/diannao backends/
 lib_src := $(sort $(foreach d,$(lib_dirs),$(wildcard $(d)/*.c)))
 cli_src := $(sort $(wildcard cli/*.c))
 test_src := $(sort $(wildcard tests/test_*.c))
-program_src := $(sort $(wildcard tests/program_*.c tests/dram_*.c)) # what tests of the engines share
+program_src := $(sort $(wildcard tests/program_*.c tests/dram_*.c tests/diannao_*.c)) # what tests of the engines share
 lib_obj := $(lib_src:%.c=$(out)/%.o)
 cli_obj := $(cli_src:%.c=$(out)/%.o)
 program_obj := $(program_src:%.c=$(out)/%.o)

@@ -33,7 +33,8 @@ static int disasm_main(int argc, char **argv, struct npl_err *err)
 	int n_words;
 	const struct cli_option options[] = {
 		{"o", CLI_TEXT, &common.output, 0, 0, "F.s", "the text (default: standard output)"},
-		{"machine", CLI_TEXT, &machine, 0, 0, "M", "whose instructions they are (default: the TPU's)"},
+		{"machine", CLI_TEXT, &machine, 0, 0, "M",
+		 "whose instructions they are (default: as the file says, else the TPU's)"},
 		{0}};
 	if (cli_parse(&cli_disasm, options, argc, argv, &path, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;

@@ -79,6 +79,12 @@ static double seconds_of(const struct outcome *o)
 	return (double)o->execution->cycles / npl_device_get_info(o->device)->clock_hz;
 }
 
+/* Without values there are no counts of them. */
+static bool is_known(const struct npl_execution *e, size_t i)
+{
+	return !e->timing_only || e->stat[i].partition != NPL_STAT_OF_VALUES;
+}
+
 static void put_output(struct npl_json *json, const struct npl_execution *e)
 {
 	char sha256[NPL_SHA256_HEX];
@@ -113,7 +119,10 @@ static void put_json(FILE *out, const void *what)
 	npl_json_double(&json, "seconds", seconds_of(o));
 	npl_json_open(&json, "counters", '{');
 	for (size_t i = 0; i < e->n_stats; i++)
-		npl_json_u64(&json, e->stat[i].name, e->counter[i]);
+		if (is_known(e, i))
+			npl_json_u64(&json, e->stat[i].name, e->counter[i]);
+		else
+			npl_json_null(&json, e->stat[i].name);
 	npl_json_close(&json, '}');
 	if (e->timing_only) {
 		npl_json_null(&json, "overflows");
@@ -146,9 +155,9 @@ static void print_table(const struct outcome *o)
 	printf("%s, engine %s: %" PRIu64 " cycles, ~%s\n\n", npl_device_name(o->device), e->engine, e->cycles, time);
 	npl_table_open(&table, "lrll", header);
 	for (size_t i = 0; i < e->n_stats; i++)
-		add_row(&table, e->stat[i].name, e->counter[i], true, e->stat[i].unit, e->stat[i].help);
+		add_row(&table, e->stat[i].name, e->counter[i], is_known(e, i), e->stat[i].unit, e->stat[i].help);
 	add_row(&table, "overflows", e->overflows, !e->timing_only, "sums",
-		"in an accumulator, or with a bias, that wrapped");
+		"that wrapped in an accumulator or partial sum");
 	add_row(&table, "saturations", e->saturations, !e->timing_only, "values", "that did not fit their type");
 	npl_table_print(&table, stdout);
 	npl_table_close(&table);
@@ -247,8 +256,9 @@ static int exec_main(int argc, char **argv, struct npl_err *err)
 	int n_words;
 	const struct cli_option options[] = {
 		{"machine", CLI_TEXT, &o.machine, 0, 0, "M", "the machine, or its file"},
-		{"host-memory", CLI_TEXT, &o.host, 0, 0, "IN.npy", "bytes of host memory from address 0"},
-		{"weights", CLI_TEXT, &o.weights, 0, 0, "W.npy", "bytes of weight memory from address 0"},
+		{"host-memory", CLI_TEXT, &o.host, 0, 0, "IN.npy",
+		 "bytes of host memory, from address 0 or where the program says"},
+		{"weights", CLI_TEXT, &o.weights, 0, 0, "W.npy", "bytes of weights, likewise"},
 		{"output", CLI_TEXT, &c->output, 0, 0, "Y.npy", "host memory from the first byte written to the last"},
 		{"engine", CLI_TEXT, &o.engine, 0, 0, "E", "fast or rtl (default fast)"},
 		{"events", CLI_TEXT, &c->csv, 0, 0, "FILE", "the cycle of every event, as CSV; - for standard output"},

@@ -11,7 +11,7 @@ struct layer_options {
 	struct cli_common common;
 	int64_t m, n, k, filters, groups;
 	const char *input, *kernel, *stride, *pad, *dilation, *pool, *precision;
-	bool is_unsigned, requantise;
+	bool is_unsigned, requantise, private_kernels;
 };
 
 /* "3x3" or "3": whole numbers joined by x. Returns how many, 0 when the text is not that. */
@@ -86,6 +86,7 @@ static int refuse_foreign(const char *op, const struct layer_options *o, struct 
 		{o->input || o->kernel || o->stride || o->pad, !gemm, "--input, --kernel, --stride or --pad"},
 		{o->dilation, conv, "--dilation"},
 		{o->filters || o->groups, conv, "--filters or --groups"},
+		{o->private_kernels, conv, "--private"},
 		{o->pool, !gemm && !conv, "--type"},
 		{o->requantise, gemm || conv, "--requantise"},
 	};
@@ -101,6 +102,7 @@ static int read_spec(const char *op, const struct layer_options *o, struct npl_l
 		.unsigned_x = o->is_unsigned, .requantise = o->requantise, .seed = (uint64_t)o->common.seed};
 	spec->attrs = (struct npl_attrs){
 		.groups = o->groups ? o->groups : 1, .alpha = 1, .beta = 1, .trans_b = true, .opset = 13};
+	spec->attrs.private_kernels = o->private_kernels;
 	if (strcmp(op, "gemm") && strcmp(op, "conv") && strcmp(op, "pool"))
 		return npl_fail(err, NPL_EUSAGE, "layer: '%s' is none of gemm, conv, pool", op);
 	if (refuse_foreign(op, o, err))
@@ -146,8 +148,9 @@ static const char *layer_title(const char *op, const struct npl_layer_spec *spec
 					(long long)spec->outputs, (long long)spec->x.dim[1]);
 	npl_shape_text(&spec->x, shape, sizeof shape);
 	if (spec->op == NPL_OP_CONV)
-		return npl_arena_printf(arena, "conv %s, %lld filters %lldx%lld", shape, (long long)spec->outputs,
-					(long long)w->kernel[0], (long long)w->kernel[1]);
+		return npl_arena_printf(arena, "conv %s, %lld %sfilters %lldx%lld", shape, (long long)spec->outputs,
+					spec->attrs.private_kernels ? "private " : "", (long long)w->kernel[0],
+					(long long)w->kernel[1]);
 	return npl_arena_printf(arena, "%s %s, window %lldx%lld", op, shape, (long long)w->kernel[0],
 				(long long)w->kernel[1]);
 }
@@ -209,6 +212,8 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		{"pad", CLI_TEXT, &o.pad, 0, 0, "HxW", "on each side (default 0)"},
 		{"dilation", CLI_TEXT, &o.dilation, 0, 0, "HxW", "default 1"},
 		{"groups", CLI_INT, &o.groups, 1, 1 << 24, "G", "conv: groups (default 1)"},
+		{"private", CLI_FLAG, &o.private_kernels, 0, 0, NULL,
+		 "conv: every output position has its own filters"},
 		{"type", CLI_TEXT, &o.pool, 0, 0, "T", "pool: max or average (default max)"},
 		{"devices", CLI_TEXT, &o.common.devices, 0, 0, "A,B,...", "default: tpu_v1,diannao,cpu"},
 		{"precision", CLI_TEXT, &o.precision, 0, 0, "P",

@@ -295,6 +295,10 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
 		snprintf(why, n, "it does not apply %s to a result on its way", npl_activation_name(layer->fused));
 		return false;
 	}
+	if (layer->op == NPL_OP_CONV && layer->attrs->private_kernels && !device->info.private_kernels) {
+		snprintf(why, n, "it has no Conv with kernels of its own for every output position");
+		return false;
+	}
 	return device->driver->supports(device->state, layer, why, n);
 }
 

@@ -25,6 +25,7 @@ static void null_describe(const void *state, struct npl_device_info *info)
 	info->kind = NPL_KIND_NULL;
 	info->format = NPL_FORMAT_F32;
 	info->activations = ~0u;
+	info->private_kernels = true;
 	strcpy(info->detail, "computes nothing and costs nothing: its outputs are zero");
 }
 

@@ -10,7 +10,7 @@
 #include "npulab/file.h"
 #include "npulab/text.h"
 
-#define MOST_BYTES ((size_t)1 << 30) /* of a program's file: about 90 million instructions */
+#define MOST_BYTES ((size_t)1 << 30) /* of a program's file: tens of millions of instructions */
 
 struct npl_program {
 	const struct npl_isa *isa;
@@ -29,34 +29,66 @@ static const char *models(char *list, size_t n)
 	return list;
 }
 
-static int find_isa(const struct npl_device *device, const struct npl_isa **isa, struct npl_err *err)
-{
-	char list[100];
-	*isa = device ? npl_device_driver(device)->isa : NULL;
-	for (const struct npl_driver *const *d = npl_drivers; !device && !*isa && *d; d++)
-		*isa = (*d)->isa;
-	if (*isa)
-		return 0;
-	return npl_fail(err, NPL_EUSAGE, "%s has no instruction set, expected a machine of one of these models: %s",
-			device ? npl_device_name(device) : "npulab", models(list, sizeof list));
-}
-
 static bool is_text(const char *path)
 {
 	size_t length = strlen(path);
 	return length > 2 && !strcmp(path + length - 2, ".s");
 }
 
+/* The first driver whose instruction set knows the file as its own; NULL: none does. */
+static const struct npl_driver *recognised(const char *path, const struct npl_file *file)
+{
+	for (const struct npl_driver *const *d = npl_drivers; *d; d++)
+		if ((*d)->isa && (*d)->isa->recognises && (*d)->isa->recognises(file->data, file->bytes, is_text(path)))
+			return *d;
+	return NULL;
+}
+
+/* Of a file that nobody recognises and no device claims. */
+static const struct npl_isa *default_isa(void)
+{
+	for (const struct npl_driver *const *d = npl_drivers; *d; d++)
+		if ((*d)->isa && !(*d)->isa->recognises)
+			return (*d)->isa;
+	return NULL;
+}
+
+static int no_isa(const char *name, struct npl_err *err)
+{
+	char list[100];
+	return npl_fail(err, NPL_EUSAGE, "%s has no instruction set, expected a machine of one of these models: %s",
+			name, models(list, sizeof list));
+}
+
+static int find_isa(const char *path, const struct npl_file *file, const struct npl_device *device,
+		    const struct npl_isa **isa, struct npl_err *err)
+{
+	const struct npl_driver *of = recognised(path, file);
+	*isa = device ? npl_device_driver(device)->isa : of ? of->isa : default_isa();
+	if (!*isa)
+		return no_isa("npulab", err);
+	if (of && of->isa != *isa)
+		return npl_fail(err, NPL_EUSAGE, "%s: a program for the model %s, expected one for %s, the model of %s",
+				path, of->name, npl_device_driver(device)->name, npl_device_name(device));
+	return 0;
+}
+
 int npl_program_load(const char *path, const struct npl_device *device, struct npl_program **program,
 		     struct npl_err *err)
 {
-	const struct npl_isa *isa;
+	const struct npl_isa *isa = NULL;
 	struct npl_file file;
 	*program = NULL;
-	if (find_isa(device, &isa, err) || npl_file_map(path, MOST_BYTES, &file, err))
+	if (device && !npl_device_driver(device)->isa)
+		return no_isa(npl_device_name(device), err);
+	if (npl_file_map(path, MOST_BYTES, &file, err))
 		return err->code;
-	struct npl_program *new = calloc(1, sizeof *new);
-	int rc = new && (new->path = strdup(path)) ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	struct npl_program *new = NULL;
+	int rc = find_isa(path, &file, device, &isa, err);
+	if (!rc) {
+		new = calloc(1, sizeof *new);
+		rc = new && (new->path = strdup(path)) ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	}
 	if (!rc) {
 		new->isa = isa;
 		rc = is_text(path) ? isa->assemble(path, file.data, file.bytes, &new->code, err)

@@ -230,6 +230,22 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 	return rc;
 }
 
+/* As many kernels again for every output position; how many there are, the same layer with shared kernels tells. */
+static int private_rows(const struct npl_layer_spec *spec, struct npl_shape *w, struct npl_err *err)
+{
+	struct npl_attrs shared = spec->attrs;
+	struct npl_tensor x = {.name = "x", .dtype = NPL_F32, .shape = spec->x},
+			  weight = {.name = "w", .dtype = NPL_F32, .shape = *w}, y = {.name = "y"};
+	const struct npl_tensor *in[] = {&x, &weight};
+	shared.private_kernels = false;
+	if (npl_shape_count(&x.shape) < 1)
+		return 0; /* refused where shared kernels are, too */
+	if (npl_op_defs[spec->op].shape(&shared, in, 2, &y, 1, err))
+		return err->code = NPL_EUSAGE;        /* the shapes came from the command line */
+	w->dim[0] *= y.shape.dim[2] * y.shape.dim[3]; /* y has less than 2^40 elements */
+	return 0;
+}
+
 /* The weight's shape (rank 0: none), the output's, the completed attributes and the MACs, by the operator's rule. */
 static int shape_layer(const struct npl_layer_spec *spec, struct npl_node *node, struct npl_shape *w,
 		       struct npl_tensor *y, struct npl_err *err)
@@ -247,6 +263,8 @@ static int shape_layer(const struct npl_layer_spec *spec, struct npl_node *node,
 		*w = npl_shape_of(4, spec->outputs, channels / groups, spec->attrs.window.kernel[0],
 				  spec->attrs.window.kernel[1]);
 	}
+	if (spec->op == NPL_OP_CONV && spec->attrs.private_kernels && private_rows(spec, w, err))
+		return err->code;
 	struct npl_tensor x = {.name = "x", .dtype = NPL_F32, .shape = spec->x},
 			  weight = {.name = "w", .dtype = NPL_F32, .shape = *w};
 	const struct npl_tensor *in[] = {&x, &weight};

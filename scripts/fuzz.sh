@@ -63,6 +63,15 @@ for name; do
 			printf '\223NUMPY\001\000\106\000%-69s\n\001\002\003\004' \
 				"{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }" > "$corpus/seed-one"
 			;;
+		diannao)
+			# the document's program as text; as a binary a SYNC and an END
+			# shellcheck disable=SC2016
+			{
+				printf '\000'
+				sed -n '/^```asm/,/^```$/p' docs/diannao-isa.md | grep -v '^```'
+			} > "$corpus/seed-text"
+			printf '\001DIANNAO%1s\001%7s\002%23s\001%63s\002%63s' '' '' '' '' '' | tr ' ' '\000' > "$corpus/seed-binary"
+			;;
 		tpu)
 			# the document's program as text; as a binary a sync, a set_config and a halt
 			# shellcheck disable=SC2016

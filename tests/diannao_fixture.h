@@ -172,6 +172,7 @@ static inline struct dn_config dn_ideal(void)
 {
 	struct dn_config config = dn_default();
 	config.memory_preset = "ideal";
+	config.dma_request_cycles = 0;
 	return config;
 }
 
@@ -191,22 +192,12 @@ static inline struct dn_config dn_random_machine(uint64_t *rng)
 	config.nbin_rows = test_range(rng, 3, 8) << test_range(rng, 0, 4);
 	config.sb_rows = test_range(rng, 3, 8) << test_range(rng, 0, 4);
 	config.nbout_rows = test_range(rng, 3, 8) << test_range(rng, 0, 4);
+	config.nbout_sum_rows = test_range(rng, 1, config.nbout_rows - 2);
 	config.sum_bits = test_range(rng, 0, 1) ? 32 : test_range(rng, 16, 48);
 	config.dma_queue = test_range(rng, 1, 9);
 	config.dma_burst_bytes = test_range(rng, 1, 1000);
 	config.dma_request_cycles = test_range(rng, 0, 1) * test_range(rng, 1, 20);
 	return config;
-}
-
-/* Does the machine take the layer, and how? */
-static inline bool dn_planned(const struct dn_config *config, const struct dn_case *c, struct dn_work *work,
-			      struct dn_traffic *traffic)
-{
-	char why[200];
-	if (!dn_work_of(config, &c->layer, work, why, sizeof why))
-		return false;
-	dn_traffic_of(config, work, traffic);
-	return true;
 }
 
 /* The same text for good: what a result says of the memory's energy lives in the device. */

@@ -3,36 +3,13 @@
  * npulab asm, disasm and exec. What the program promises: the worked example of docs/tpu-isa.md does what the document
  * says, to the byte and the cycle, on both engines; binary and text go into each other; and whatever is wrong with a
  * program, its memories or the command line is one line and an exit status, and leaves no file. */
+#include "cli_example.h"
 #include "cli_json.h"
 
 #include "npulab/graph.h"
 
 #define DOCUMENT "docs/tpu-isa.md"
 #define MACHINE  "systolic_16x16"
-
-/* The first block of this language under "Worked example", to be freed. */
-static char *block(const char *language)
-{
-	char fence[16], *document = cli_read(DOCUMENT, NULL);
-	snprintf(fence, sizeof fence, "\n```%s\n", language);
-	const char *part = strstr(document, "\n## Worked example\n");
-	cr_assert(part, "%s has no worked example", DOCUMENT);
-	const char *first = strstr(part, fence);
-	cr_assert(first, "%s has no block of %s", DOCUMENT, language);
-	first += strlen(fence);
-	const char *end = strstr(first, "```\n");
-	cr_assert(end, "%s: the block of %s does not end", DOCUMENT, language);
-	char *text = strndup(first, (size_t)(end - first));
-	free(document);
-	return text;
-}
-
-static void save(const char *folder, const char *name, const void *bytes, int64_t n)
-{
-	struct npl_err err = {0};
-	const struct npl_tensor tensor = {.dtype = NPL_U8, .shape = npl_shape_of(1, n), .data = (void *)bytes};
-	cr_assert_eq(npl_tensor_save_npy(cli_path(folder, name), &tensor, &err), 0, "%s", err.msg);
-}
 
 /* The example's network, as its text has it. */
 static const int32_t first_bias[] = {100, 0, -100, 50}, second_bias[] = {10, 20, 30};
@@ -105,32 +82,11 @@ static void write_example(const char *folder)
 		for (int o = 0; o < 3; o++)
 			weights[384 + i * 16 + o] = (uint8_t)dense_weight(i, o);
 	put_table(weights + 640, second_bias, 3, 0x1p-5f);
-	save(folder, "host.npy", image, sizeof image);
-	save(folder, "weights.npy", weights, sizeof weights);
-	char *text = block("asm");
+	cli_save_bytes(folder, "host.npy", image, sizeof image);
+	cli_save_bytes(folder, "weights.npy", weights, sizeof weights);
+	char *text = cli_block(DOCUMENT, "asm");
 	cli_write_text(folder, "example.s", text);
 	free(text);
-}
-
-/* Runs each line of the document's block as it stands. */
-static void run_lines(const char *folder, char *lines, struct cli_result *last)
-{
-	const struct cli_how how = {.enter = folder};
-	int n = 0;
-	for (char *line; (line = strsep(&lines, "\n")) && *line; n++) {
-		const char *args[CLI_ARGUMENTS] = {0};
-		int count = 0;
-		char *word = strsep(&line, " ");
-		cr_assert_str_eq(word, "npulab");
-		while ((word = strsep(&line, " ")) && count < CLI_ARGUMENTS - 1)
-			args[count++] = word;
-		if (n)
-			cli_free(last);
-		*last = cli_run_list(&how, args);
-		cr_assert_eq(last->status, 0, "%s: %s", args[0], last->err);
-		cr_assert_eq(last->err_bytes, 0, "%s: %s", args[0], last->err);
-	}
-	cr_assert_eq(n, 2);
 }
 
 static void check_scores(const char *path, const uint8_t expected[6])
@@ -146,7 +102,8 @@ static void check_scores(const char *path, const uint8_t expected[6])
 /* The block's events are the file's without those of issue. */
 static void check_events(const char *folder)
 {
-	char *file = cli_read(cli_path(folder, "events.csv"), NULL), *rest = file, *expected = block("csv"), *line;
+	char *file = cli_read(cli_path(folder, "events.csv"), NULL), *rest = file,
+	     *expected = cli_block(DOCUMENT, "csv"), *line;
 	int issued = 0;
 	for (char *at = expected; (line = strsep(&rest, "\n")) && *line;) {
 		cr_assert_eq(line[strlen(line) - 1], '\r');
@@ -167,7 +124,7 @@ static void check_events(const char *folder)
 /* The document's numbers in numpy, where that is installed: its files are those that this test makes. */
 static void check_numpy(const char *folder, const uint8_t expected[6])
 {
-	char command[3 * CLI_PATH], *script = block("python");
+	char command[3 * CLI_PATH], *script = cli_block(DOCUMENT, "python");
 	size_t bytes;
 	char *image = cli_read(cli_path(folder, "host.npy"), &bytes),
 	     *weights = cli_read(cli_path(folder, "weights.npy"), NULL);
@@ -194,7 +151,8 @@ static void check_numpy(const char *folder, const uint8_t expected[6])
 
 Test(cli_asm, worked_example)
 {
-	char folder[CLI_PATH], *lines = block("sh"), *said = block("text"), expected_text[64], *document;
+	char folder[CLI_PATH], *lines = cli_block(DOCUMENT, "sh"), *said = cli_block(DOCUMENT, "text"),
+			       expected_text[64], *document;
 	uint8_t expected[6];
 	struct cli_result r = {0};
 	cli_folder(folder);
@@ -203,7 +161,7 @@ Test(cli_asm, worked_example)
 	snprintf(expected_text, sizeof expected_text, "%d %d %d %d %d %d\n", expected[0], expected[1], expected[2],
 		 expected[3], expected[4], expected[5]);
 	cr_assert_str_eq(said, expected_text);
-	run_lines(folder, lines, &r);
+	cli_run_lines(folder, lines, &r);
 	check_scores(cli_path(folder, "scores.npy"), expected);
 	check_events(folder);
 	char cycles[64];
@@ -330,8 +288,8 @@ static void write_bad_programs(const char *folder)
 		       "read_weights first=0 count=6\nsync weights\nhalt\n");
 	cr_assert_eq(npl_tensor_save_npy(cli_path(folder, "floats.npy"), &f, &err), 0, "%s", err.msg);
 	uint8_t many[100] = {0};
-	save(folder, "many.npy", many, 100);
-	save(folder, "sixteen.npy", many, 16);
+	cli_save_bytes(folder, "many.npy", many, 100);
+	cli_save_bytes(folder, "sixteen.npy", many, 16);
 }
 
 Test(cli_asm, refusals)
@@ -389,8 +347,8 @@ Test(cli_asm, refusals)
 		 {"exec", "@/halt.s", "--machine", MACHINE, "--output", "@/y.npy"}},
 		{4, "there is no device 'systolic_16'", {"exec", "@/halt.s", "--machine", "systolic_16"}},
 		{2,
-		 "diannao has no instruction set, expected a machine of one of these models: systolic",
-		 {"exec", "@/halt.s", "--machine", "diannao"}},
+		 "reference has no instruction set, expected a machine of one of these models: systolic, diannao",
+		 {"exec", "@/halt.s", "--machine", "reference"}},
 		{2, "cpu has no instruction set", {"disasm", "@/halt.bin", "--machine", "cpu"}},
 		{2,
 		 "there is no engine 'rtx'; the nearest is 'rtl'",

@@ -422,7 +422,7 @@ Test(cli_dram, validate_command)
 		 {"validate", "dram", "--set", "dram.timing.tRC=50"}},
 		{2, "memories are validated as their files have them", {"validate", "--set", "dram.timing.tRC=50"}},
 		{2, "none of the machines validated has this name", {"validate", "dram", "--set", "tpu_v1.clock_hz=5"}},
-		{2, "expected one of: tpu_v1, dram", {"validate", "ddr3-2133"}},
+		{2, "expected one of: tpu_v1, diannao, dram", {"validate", "ddr3-2133"}},
 	};
 	CLI_CHECK(".", cases);
 }

@@ -389,6 +389,48 @@ Test(cli_layer, through_the_program)
 	cli_remove_folder(folder);
 }
 
+#define CONV5 "--input", "1x256x256x256", "--kernel", "11", "--filters", "384"
+
+/* Every output position with filters of its own, as in two layers of the DianNao paper, by an option. 1.4 TB of them cannot be drawn. */
+Test(cli_layer, private_filters)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	PROGRAM("reference", NULL, 0, "conv", "--private", "--input", "1x4x9x9", "--kernel", "3", "--filters", "4");
+	json_t *shared = cli_json(&plainly, "layer", "conv", "--input", "1x4x9x9", "--kernel", "3", "--filters", "4",
+				  "--devices", "reference", "--json", "-");
+	json_t *root = cli_json(&plainly, "layer", "conv", "--private", "--input", "1x4x9x9", "--kernel", "3",
+				"--filters", "4", "--devices", "reference", "--json", "-");
+	cr_assert_str_eq(cli_text(cli_at(root, "model.name")), "conv 1x4x9x9, 4 private filters 3x3");
+	cr_assert_eq(cli_integer(cli_at(root, "model.parameters")), 7 * 7 * 4 * 4 * 9);
+	cr_assert_eq(cli_integer(cli_at(root, "model.macs")), cli_integer(cli_at(shared, "model.macs")));
+	cr_assert(!json_equal(cli_at(root, "devices.0.output_sha256"), cli_at(shared, "devices.0.output_sha256")));
+	json_decref(root);
+	json_decref(shared);
+	const struct cli_refusal cases[] = {
+		{5,
+		 "w: out of memory: 1439649497088 bytes",
+		 {"layer", "conv", "--private", CONV5, "--devices", "diannao"}},
+		{2,
+		 "the operands are empty or too large",
+		 {"layer", "conv", "--private", "--input", "1x256x512x512", "--kernel", "11", "--filters", "384",
+		  "--devices", "diannao", "--timing-only"}},
+		{2,
+		 "the operands are empty or too large",
+		 {"layer", "conv", "--private", "--input", "0x4x1073741824x1073741824", "--kernel", "1", "--filters",
+		  "16777216", "--devices", "diannao", "--timing-only"}},
+		{2,
+		 "does not fit the input 1x4x2x9",
+		 {"layer", "conv", "--private", "--input", "1x4x2x9", "--kernel", "3", "--filters", "4"}},
+		{4,
+		 "it has no Conv with kernels of its own for every output position",
+		 {"layer", "conv", "--private", "--input", "1x4x9x9", "--kernel", "3", "--filters", "4", "--devices",
+		  "tpu_v1"}},
+	};
+	CLI_CHECK(folder, cases);
+	cli_remove_folder(folder);
+}
+
 /* Float devices are held against the operator's reference; other seeds draw other operands; timing only changes no cycle. */
 Test(cli_layer, figures)
 {

@@ -314,6 +314,8 @@ Test(cli_names, options_of_another_operator)
 		{2, "layer pool takes no --filters", {POOL, "--filters", "4"}},
 		{2, "layer gemm takes no --filters or --groups", {GEMM, "--groups", "1"}},
 		{2, "layer pool takes no --filters or --groups", {POOL, "--groups", "2"}},
+		{2, "layer gemm takes no --private", {GEMM, "--private"}},
+		{2, "layer pool takes no --private", {POOL, "--private"}},
 		{2, "layer gemm takes no --type", {GEMM, "--type", "max"}},
 		{2, "layer conv takes no --type", {CONV, "--type", "average"}},
 		{2, "layer pool takes no --requantise", {POOL, "--requantise"}},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises: convolution, matrix products and pooling agree, bit for bit, with loops written from their definitions
+ * Promises: convolution (its kernels shared by all output positions or private), matrix products and pooling agree, bit for bit, with loops written from their definitions
  * (products added in the order of K to what the sum starts from), over random shapes with padding, strides,
  * dilations, groups and broadcasting; SSE2 and AVX2 give the same bits; nothing is written outside the output. */
 #include "ops_support.h"
@@ -62,16 +62,23 @@ static float conv_at(const struct npl_window *w, const struct npl_image *x, cons
 	return sum;
 }
 
-static void check_conv(uint64_t *seed, int64_t groups, int64_t channels, int64_t filters, int64_t largest_kernel)
+/* private_kernels: the filters of output position (oy,ox) begin at row (oy * width + ox) * all filters of the weights. */
+static void check_conv(uint64_t *seed, int64_t groups, int64_t channels, int64_t filters, int64_t largest_kernel,
+		       bool private_kernels)
 {
 	uint64_t start = *seed;
 	bool with_bias = test_range(seed, 0, 1);
 	struct npl_attrs attrs = {.groups = groups,
+				  .private_kernels = private_kernels,
 				  .window = random_window(seed, test_range(seed, 0, 3), largest_kernel)};
 	struct npl_window *w = &attrs.window;
-	struct npl_shape shape = w->rank == 2 ? npl_shape_of(4, groups * filters, channels, w->kernel[0], w->kernel[1])
-					      : npl_shape_of(3, groups * filters, channels, w->kernel[1]);
 	struct npl_tensor x = test_random_tensor(seed, NPL_F32, random_image(seed, w, groups * channels));
+	struct npl_image size = npl_image_of(&x.shape);
+	int64_t rows = groups * filters;
+	for (int d = 0; private_kernels && d < NPL_SPATIAL; d++)
+		rows *= npl_window_output(w, d, size.size[d]);
+	struct npl_shape shape = w->rank == 2 ? npl_shape_of(4, rows, channels, w->kernel[0], w->kernel[1])
+					      : npl_shape_of(3, rows, channels, w->kernel[1]);
 	struct npl_tensor weight = test_random_tensor(seed, NPL_F32, shape);
 	struct npl_tensor bias = test_random_tensor(seed, NPL_F32, npl_shape_of(1, groups * filters));
 	const struct npl_tensor *in[] = {&x, &weight, with_bias ? &bias : NULL};
@@ -87,7 +94,8 @@ static void check_conv(uint64_t *seed, int64_t groups, int64_t channels, int64_t
 					const float *group = (const float *)x.data +
 							     (n * groups + m / filters) * channels * plane;
 					float first = with_bias ? ((const float *)bias.data)[m] : 0.0f;
-					float want = conv_at(w, &xi, group, (const float *)weight.data + m * taps,
+					int64_t row = private_kernels ? (oy * yi.size[1] + ox) * yi.channels + m : m;
+					float want = conv_at(w, &xi, group, (const float *)weight.data + row * taps,
 							     channels, first, oy, ox);
 					test_equal_floats(got, &want, 1, "Conv", start);
 				}
@@ -101,11 +109,13 @@ Test(ops_kernel, conv_equals_its_definition)
 {
 	uint64_t seed = SEED;
 	for (int i = 0; i < 150; i++) /* few filters per group: row by row; more: packed */
-		check_conv(&seed, test_range(&seed, 1, 4), test_range(&seed, 1, 5), test_range(&seed, 1, 9), 4);
+		check_conv(&seed, test_range(&seed, 1, 4), test_range(&seed, 1, 5), test_range(&seed, 1, 9), 4, false);
 	for (int i = 0; i < 30; i++) /* pointwise */
-		check_conv(&seed, 1, test_range(&seed, 1, 300), test_range(&seed, 1, 9), 1);
+		check_conv(&seed, 1, test_range(&seed, 1, 300), test_range(&seed, 1, 9), 1, false);
 	for (int i = 0; i < 12; i++) /* deeper than one block of K */
-		check_conv(&seed, 1, test_range(&seed, 60, 90), test_range(&seed, 4, 6), 3);
+		check_conv(&seed, 1, test_range(&seed, 60, 90), test_range(&seed, 4, 6), 3, false);
+	for (int i = 0; i < 100; i++)
+		check_conv(&seed, test_range(&seed, 1, 4), test_range(&seed, 1, 5), test_range(&seed, 1, 9), 4, true);
 }
 
 Test(ops_kernel, sums_do_not_depend_on_vector_width)

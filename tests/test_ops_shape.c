@@ -127,6 +127,52 @@ Test(ops_shape, conv)
 	CHECK_ALL(rules);
 }
 
+/* The weights' rows are positions times filters, the bias is one of the filters. What 2^40 elements hold goes through. */
+Test(ops_shape, conv_with_private_kernels)
+{
+	const struct {
+		struct npl_shape x, w, bias, out;
+		int64_t groups;
+		uint64_t macs;
+		const char *refusal;
+	} cases[] = {
+		{S4(2, 8, 6, 7), S4(4 * 5 * 6, 4, 3, 3), S1(6), .out = S4(2, 6, 4, 5), 2, 2 * 6 * 20 * 36, NULL},
+		{S3(1, 4, 10), S3(8 * 6, 4, 3), S1(6), .out = S3(1, 6, 8), 1, 6 * 8 * 12, NULL},
+		{S4(1, 1024, 1024, 1024), S4(1 << 30, 1024, 1, 1), S1(1024), .out = S4(1, 1024, 1024, 1024), 1,
+		 (uint64_t)1 << 40, NULL},
+		{S4(1, 256, 256, 256), S4(246 * 246 * 384, 256, 11, 11), S1(384), .out = S4(1, 384, 246, 246), 1,
+		 (uint64_t)246 * 246 * 384 * 256 * 121, NULL},
+		{S4(2, 8, 6, 7), S4(4 * 5 * 6, 4, 3, 3), S1(120), .groups = 2,
+		 .refusal = "the bias is 120, expected 6 values"},
+		{S4(2, 8, 6, 7), S4(4 * 5 * 6 + 1, 4, 3, 3), S1(6), .groups = 2,
+		 .refusal = "the 121 rows of the weights 121x4x3x3 are not as many for each of 4x5 output positions"},
+		{S4(2, 8, 6, 7), S4(4 * 5 * 7, 4, 3, 3), S1(7), .groups = 2, .refusal = "must divide by group = 2"},
+		{S4(2, 8, 6, 7), S4(6, 8, 3, 3), S1(6), .groups = 1, .refusal = "are not as many for each of 4x5"},
+		{S4(2, 8, 2, 7), S4(6, 8, 3, 3), S1(6), .groups = 1, .refusal = "3x3 does not fit the input 2x8x2x7"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct npl_op_def *def = &npl_op_defs[NPL_OP_CONV];
+		struct npl_attrs attrs = {.groups = cases[i].groups,
+					  .private_kernels = true,
+					  .window = {.stride = {1, 1}, .dilation = {1, 1}}};
+		const struct npl_tensor x = {.dtype = NPL_F32, .shape = cases[i].x},
+					w = {.dtype = NPL_F32, .shape = cases[i].w},
+					bias = {.dtype = NPL_F32, .shape = cases[i].bias};
+		const struct npl_tensor *in[] = {&x, &w, &bias};
+		struct npl_tensor out = {0};
+		struct npl_err err = {0};
+		int code = def->shape(&attrs, in, 3, &out, 1, &err);
+		if (cases[i].refusal) {
+			cr_assert_eq(code, NPL_EINPUT, "case %zu", i);
+			cr_assert(strstr(err.msg, cases[i].refusal), "%s, expected %s", err.msg, cases[i].refusal);
+			continue;
+		}
+		cr_assert_eq(code, 0, "%s", err.msg);
+		cr_assert(npl_shape_equal(&out.shape, &cases[i].out), "case %zu", i);
+		cr_assert_eq(def->macs(&attrs, in, 3, &out), cases[i].macs, "case %zu", i);
+	}
+}
+
 Test(ops_shape, pool)
 {
 	/* clang-format off */

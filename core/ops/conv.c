@@ -3,8 +3,8 @@
  * Conv in one or two dimensions, with groups, strides, dilations and padding. Each image and group is a product of
  * its filters (M,K) by the patches (K, output positions), K running over channel, kernel row and kernel column; a few
  * patches at a time are packed where the product wants them, the whole matrix is never built. With very few filters
- * per group (depthwise) packing costs more than the sums: these go row by row. Either way an output is its bias plus
- * its products in the order of K. */
+ * per group (depthwise) packing costs more than the sums: these go row by row. Private kernels, which no two outputs
+ * share, go output by output. Either way an output is its bias plus its products in the order of K. */
 #include <string.h>
 
 #include "ops.h"
@@ -16,6 +16,23 @@ int op_conv_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_
 	if (op_attr_int(list, "group", 1, &out->groups, err))
 		return NPL_EINPUT;
 	return op_window_attrs(list, &out->window, err);
+}
+
+/* The filters of a position, where each has its own: the rows of w over the positions. */
+static int private_filters(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *w,
+			   int64_t *filters, struct npl_err *err)
+{
+	int64_t output[NPL_SPATIAL], positions;
+	if (op_window_complete(&attrs->window, x, w, output, err))
+		return NPL_EINPUT;
+	if (__builtin_mul_overflow(output[0], output[1], &positions) || w->dim[0] % positions)
+		return npl_fail(
+			err, NPL_EINPUT,
+			"private kernels: the %lld rows of the weights %s are not as many for each of %lldx%lld "
+			"output positions",
+			(long long)w->dim[0], OP_TEXT(w), (long long)output[0], (long long)output[1]);
+	*filters = w->dim[0] / positions;
+	return 0;
 }
 
 int op_conv_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -32,7 +49,10 @@ int op_conv_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, i
 				"the input %s and the weights %s must both be (batch or filters) x channels x "
 				"one or two spatial dimensions",
 				OP_TEXT(x), OP_TEXT(w));
-	if (groups < 1 || x->dim[1] % groups || w->dim[0] % groups || w->dim[0] == 0)
+	int64_t filters = w->dim[0];
+	if (attrs->private_kernels && private_filters(attrs, x, w, &filters, err))
+		return NPL_EINPUT;
+	if (groups < 1 || x->dim[1] % groups || filters % groups || filters == 0)
 		return npl_fail(err, NPL_EINPUT,
 				"the channels of the input %s and the filters of the weights %s must divide by "
 				"group = %lld",
@@ -43,13 +63,13 @@ int op_conv_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, i
 				"%lld",
 				OP_TEXT(w), (long long)w->dim[1], OP_TEXT(x), (long long)groups,
 				(long long)(x->dim[1] / groups));
-	if (n_in > 2 && in[2] && (in[2]->shape.rank != 1 || in[2]->shape.dim[0] != w->dim[0]))
+	if (n_in > 2 && in[2] && (in[2]->shape.rank != 1 || in[2]->shape.dim[0] != filters))
 		return npl_fail(err, NPL_EINPUT, "the bias is %s, expected %lld values, one per filter",
-				OP_TEXT(&in[2]->shape), (long long)w->dim[0]);
+				OP_TEXT(&in[2]->shape), (long long)filters);
 	if (op_window_complete(&attrs->window, x, w, output, err))
 		return NPL_EINPUT;
 	out->dtype = NPL_F32;
-	out->shape = op_window_shape(&attrs->window, x->dim[0], w->dim[0], output);
+	out->shape = op_window_shape(&attrs->window, x->dim[0], filters, output);
 	return op_output_fits(&out->shape, op_count(&w->dim[1], w->rank - 1), err);
 }
 
@@ -184,6 +204,33 @@ static int convolve_group(const struct patches *p, int64_t filters, int64_t chan
 	return op_product(&product, err);
 }
 
+/* One output whose kernel no other position has: `sum` plus its products. */
+static float private_at(const struct patches *p, int64_t channels, int64_t oy, int64_t ox, const float *weight,
+			float sum)
+{
+	const struct npl_window *w = p->window;
+	for (int64_t c = 0; c < channels; c++)
+		for (int64_t ky = 0; ky < w->kernel[0]; ky++)
+			for (int64_t kx = 0; kx < w->kernel[1]; kx++, weight++) {
+				int64_t y = oy * w->stride[0] - w->pad_begin[0] + ky * w->dilation[0];
+				int64_t x = ox * w->stride[1] - w->pad_begin[1] + kx * w->dilation[1];
+				if (y >= 0 && y < p->in[0] && x >= 0 && x < p->in[1])
+					sum += *weight * p->x[(c * p->in[0] + y) * p->in[1] + x];
+			}
+	return sum;
+}
+
+/* Added to y(m, output positions) of one group of one image. weight: of its first filter at the first position, `next`
+ * floats before that of the next position. */
+static void convolve_private(const struct patches *p, int64_t filters, int64_t channels, const float *weight,
+			     int64_t next, float *y)
+{
+	int64_t k = channels * p->window->kernel[0] * p->window->kernel[1], plane = p->out[0] * p->out[1];
+	for (int64_t m = 0; m < filters; m++, weight += k, y += plane)
+		for (int64_t i = 0; i < plane; i++)
+			y[i] = private_at(p, channels, i / p->out[1], i % p->out[1], weight + i * next, y[i]);
+}
+
 int op_conv_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		int n_out, struct npl_err *err)
 {
@@ -192,17 +239,18 @@ int op_conv_run(const struct npl_attrs *attrs, const struct npl_tensor *const *i
 	struct npl_image x = npl_image_of(&in[0]->shape), y = npl_image_of(&out->shape);
 	struct patches p = {w, in[0]->data, {x.size[0], x.size[1]}, {y.size[0], y.size[1]}};
 	int64_t channels = x.channels / attrs->groups, filters = y.channels / attrs->groups;
-	int64_t plane = y.size[0] * y.size[1];
+	int64_t plane = y.size[0] * y.size[1], k = channels * w->kernel[0] * w->kernel[1];
 	const float *bias = n_in > 2 && in[2] ? in[2]->data : NULL;
 	float *to = out->data;
 	for (int64_t image = 0; image < x.images; image++)
 		for (int64_t g = 0; g < attrs->groups; g++) {
-			const float *weight = (const float *)in[1]->data +
-					      g * filters * channels * w->kernel[0] * w->kernel[1];
+			const float *weight = (const float *)in[1]->data + g * filters * k;
 			for (int64_t m = 0; m < filters; m++)
 				for (int64_t i = 0; i < plane; i++)
 					to[m * plane + i] = bias ? bias[g * filters + m] : 0.0f;
-			if (convolve_group(&p, filters, channels, weight, to, err))
+			if (attrs->private_kernels)
+				convolve_private(&p, filters, channels, weight, y.channels * k, to);
+			else if (convolve_group(&p, filters, channels, weight, to, err))
 				return NPL_ENOMEM;
 			to += filters * plane;
 			p.x += channels * x.size[0] * x.size[1];

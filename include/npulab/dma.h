@@ -3,8 +3,8 @@
  * DMA engines before a memory port. An engine has a queue of descriptors, each up to three dimensions of bytes in
  * memory; it cuts them into the memory's accesses, keeps some of those under way, and completes its descriptors in
  * order. All engines share one port, round robin: after an access has been taken the next engine has the first turn,
- * and one that is refused or has nothing to ask does not hold up the others. With request_cycles a whole request is served
- * before the next engine's.
+ * and one that is refused or has nothing to ask does not hold up the others. With whole_requests a request is served to its
+ * end before the next one begins.
  *
  *     while (more && npl_dma_can_push(dma, engine))
  *         npl_dma_push(dma, engine, &descriptor), next(&descriptor);
@@ -12,9 +12,9 @@
  *     while (npl_dma_completed(dma, engine, &completion))
  *         ...
  *
- * Cutting: at multiples of the memory's access_bytes or, where it has none, of burst_bytes. Rows that follow each other
- * without a gap are one row, so a stream costs what its bytes do; otherwise each row is cut for itself, and two rows
- * that touch the same access ask for it twice. Nothing is shared between descriptors.
+ * Cutting: at multiples of the memory's access_bytes or, where it has none, every burst_bytes from the start of a row. Rows
+ * that follow each other without a gap are one row, so a stream costs what its bytes do; otherwise each row is cut for itself,
+ * and two rows that touch the same access ask for it twice. Nothing is shared between descriptors, but for `more`.
  *
  * Time is in cycles of the memory's clock. Skipping and stepping give the same: what an engine asks for in a cycle
  * depends on nothing that happens without a completion, room in the memory, a push, or the next cycle where
@@ -35,9 +35,11 @@ struct npl_dma_config {
 	int64_t outstanding;        /* accesses of an engine that are under way; 0: no limit */
 	int64_t accesses_per_cycle; /* of all engines together; 0: as many as the memory takes */
 	int64_t burst_bytes;        /* of an access where the memory has no access_bytes; 0: a whole row */
-	/* A request is one row of a descriptor. At 0 the engines' accesses take turns. Else the port serves one request after
-	 * the other, the engines taking turns with those: each keeps it until its last access has been taken, and for so many cycles
-	 * at least. */
+	/* The port serves one request after the other, the engines taking turns with those; else their accesses take turns. A
+	 * request is one row of a descriptor. It begins at the boundary at which its first access is taken, if that of the engine
+	 * whose turn it is is not taken none begins, and it keeps the port until its last one has been, and for request_cycles at
+	 * least. */
+	bool whole_requests;
 	int64_t request_cycles;
 };
 
@@ -49,12 +51,16 @@ struct npl_dma_descriptor {
 	int64_t stride[2]; /* bytes from the start of one to that of the next */
 	uint64_t tag;      /* the asker's own */
 	bool is_write;
-	bool apart; /* with request_cycles: rows are requests of their own even where no gap is between them */
+	/* With whole_requests: */
+	bool apart; /* rows are requests of their own even where no gap is between them */
+	/* The request of the last row goes on with the engine's next descriptor; an access of the memory that this row and rows of
+	 * the next descriptors touch side by side is one access, if they are there when it is asked for and have one row each. */
+	bool more;
 };
 
 struct npl_dma_counters {
 	uint64_t descriptors;               /* completed */
-	uint64_t requests;                  /* begun, 0 without request_cycles */
+	uint64_t requests;                  /* begun, 0 without whole_requests */
 	uint64_t reads, writes;             /* accesses asked for */
 	uint64_t read_bytes, written_bytes; /* that descriptors asked for */
 };
@@ -65,6 +71,8 @@ struct npl_dma;
 int npl_dma_open(struct npl_memory *memory, const struct npl_dma_config *config, struct npl_dma **dma,
 		 struct npl_err *err);
 void npl_dma_close(struct npl_dma *dma); /* accepts NULL */
+/* From now on queues are this long, if that is more than they are. NPL_ENOMEM, NPL_EINPUT. */
+int npl_dma_lengthen(struct npl_dma *dma, int64_t queue, struct npl_err *err);
 /* As after opening, the memory too. */
 void npl_dma_reset(struct npl_dma *dma);
 
@@ -74,11 +82,15 @@ void npl_dma_push(struct npl_dma *dma, int engine, const struct npl_dma_descript
 void npl_dma_step(struct npl_dma *dma);
 /* Up to boundary `until`, but with stop no further than the first boundary at which there is a descriptor's
  * completion to take: the same as so many npl_dma_step, faster. What has been pushed at a boundary is asked for
- * before it is left. */
-void npl_dma_advance(struct npl_dma *dma, uint64_t until, bool stop);
+ * before it is left. Whether there is a completion to take. */
+bool npl_dma_advance(struct npl_dma *dma, uint64_t until, bool stop);
 /* The engine's next completion that has come. */
 bool npl_dma_completed(struct npl_dma *dma, int engine, struct npl_memory_completion *completion);
-uint64_t npl_dma_pending(const struct npl_dma *dma); /* descriptors of all engines, pushed and not taken */
+uint64_t npl_dma_kept_until(const struct npl_dma *dma); /* boundary of the memory before which no request begins */
+uint64_t npl_dma_pending(const struct npl_dma *dma);    /* descriptors of all engines, pushed and not taken */
 const struct npl_dma_counters *npl_dma_counters(const struct npl_dma *dma, int engine);
+/* Appends what decides the times of all that is to come, the memory's state included, relative to now and without addresses;
+ * tags of descriptors as they are. False: time depends on addresses here, or the memory cannot say. */
+bool npl_dma_relative_state(const struct npl_dma *dma, struct npl_memory_words *words);
 
 #endif

@@ -6,7 +6,9 @@
  *
  * Canonical forms, so that a device handles one case each:
  *   Conv   in[0] x (N,C,H,W)  in[1] w (M,C/groups,KH,KW)  in[2] bias (M) or NULL   out y (N,M,OH,OW);
- *          one-dimensional: without H, KH and OH
+ *          one-dimensional: without H, KH and OH. With attrs->private_kernels (npl_device_info.private_kernels) every
+ *          output position has kernels of its own: in[1] w (OH*OW*M,C/groups,KH,KW), row (oy*OW + ox)*M + m; the bias
+ *          stays one of M
  *   Gemm   in[0] x (rows,K)   in[1] w (N,K), always so    in[2] bias (N) or NULL   out y (rows,N)
  *          (a MatMul by a constant, or a Gemm with other transposes or alpha/beta, is brought to this form)
  *

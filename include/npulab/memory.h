@@ -141,6 +141,22 @@ struct npl_memory_feed {
 void npl_memory_feed(struct npl_memory *memory, struct npl_memory_feed *feed);
 uint64_t npl_memory_pending(const struct npl_memory *memory); /* pushed, not completed */
 
+/* Words of the caller's; n may exceed room, then those beyond it were not written. */
+struct npl_memory_words {
+	uint64_t *word;
+	uint64_t n, room;
+};
+static inline void npl_memory_add_word(struct npl_memory_words *words, uint64_t word)
+{
+	if (words->n < words->room)
+		words->word[words->n] = word;
+	words->n++;
+}
+
+/* Appends all that decides when what is pushed from now on completes, and what is pending, relative to now, with tag_of(asker,
+ * tag) for tags: from two states with the same words on, the same pushes go alike. False: the model cannot say (DRAM). */
+bool npl_memory_relative_state(const struct npl_memory *memory, struct npl_memory_words *words,
+			       uint64_t (*tag_of)(const void *asker, uint64_t tag), const void *asker);
 void npl_memory_counters(const struct npl_memory *memory, struct npl_memory_counters *counters);
 /* What the counters cost: n of them. 0 of them: the memory has no energy model. */
 int npl_memory_energy_of(const struct npl_memory *memory, const struct npl_memory_counters *counters,

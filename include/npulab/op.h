@@ -45,7 +45,8 @@ struct npl_slice {
 
 /* Attributes of a node after parsing; which member holds depends on the operator's family. */
 struct npl_attrs {
-	int64_t groups;           /* Conv */
+	int64_t groups;       /* Conv */
+	bool private_kernels; /* Conv: every output position has kernels of its own (layer.h); ONNX has no such operator */
 	struct npl_window window; /* Conv, MaxPool, AveragePool (also set by the rule of GlobalAveragePool) */
 	float alpha, beta;        /* Gemm, LRN */
 	bool trans_a, trans_b;    /* Gemm */

@@ -37,6 +37,8 @@ struct npl_execution {
 /* An instruction set. A program is whatever `assemble` and `decode` make of it; `source` names it in messages. */
 struct npl_isa {
 	const char *const *engines; /* names; NULL ends; the first is the default */
+	/* Optional: whether a file begins as its binaries do, or as its texts. */
+	bool (*recognises)(const void *data, size_t n, bool is_text);
 	/* NPL_EINPUT with the line, or the instruction's number. */
 	int (*assemble)(const char *source, const char *text, size_t n, void **code, struct npl_err *err);
 	int (*decode)(const char *source, const uint8_t *bytes, size_t n, void **code, struct npl_err *err);
@@ -53,8 +55,8 @@ struct npl_isa {
 
 struct npl_program; /* opaque */
 
-/* Text when the file's name ends in ".s", else binary. device tells whose instructions; NULL: those of the first driver that
- * has any. NPL_EINPUT: a bad file; NPL_EUSAGE: the device has no instructions. */
+/* Text when the file's name ends in ".s", else binary. device tells whose instructions; NULL: those that recognise it, else of
+ * the first driver whose binaries have no mark. NPL_EINPUT: a bad file; NPL_EUSAGE: the device has no instructions, or others. */
 int npl_program_load(const char *path, const struct npl_device *device, struct npl_program **program,
 		     struct npl_err *err);
 void npl_program_free(struct npl_program *program); /* accepts NULL */

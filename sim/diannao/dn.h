@@ -7,9 +7,12 @@
  *     memory --> SB (rows of Tn x Tn) --> NFU-1 multiply --> NFU-2 add, max --> NFU-3 segments --> NBout --> memory
  *                                                             ^------- partial sums ----------------/
  *
- * One step of the NFU is one NBin row and one SB row. A layer is cut into tiles so that it fits the buffers (traffic.c
- * chooses, schedule.c walks them); three DMAs load ahead and store behind as far as the buffers have room, over the
- * memory port, and the NFU waits for them (timing.c). Steps are counted, not executed; there are no instructions.
+ * One step of the NFU is one NBin row and one SB row. A layer becomes a stream of instructions (isa.h) by the code generator of one of the
+ * paper's loop nests (generate.h) in tiles that fit the buffers (tiles.h), and that runs on one of two engines (engine.h):
+ *
+ *     layer -- work.c --> dn_work -- tiles.c, generate*.c --> instructions --> rtl*.c: every cycle, every value
+ *                            |                                            \-> fast*.c: from event to event
+ *                            \-- values.c: values of a layer as matrix products, beside the fast engine
  */
 #ifndef DIANNAO_DN_H
 #define DIANNAO_DN_H
@@ -26,11 +29,15 @@ struct dn_config {
 	int product; /* enum npl_q16_product */
 	int64_t sum_bits;
 	int64_t nbin_rows, nbout_rows, sb_rows;
+	int64_t nbout_sum_rows;      /* of nbout_rows, those that partial sums have; results have the others */
 	const char *memory_preset;   /* a file of memories/ */
 	int64_t memory_channels;     /* 0: the preset's */
 	double host_latency_seconds; /* before a transfer of the host's data */
 	int64_t dma_queue, dma_burst_bytes;
 	int64_t dma_request_cycles; /* that a request keeps the memory port at least; 0: the DMAs share it */
+	/* Tiles asked for; 0: chosen (tiles.h). */
+	int nest; /* of enum dn_nest, one higher; 0: chosen */
+	int64_t tile_columns, tile_positions, tile_groups, tile_lines;
 	double sb_pj_per_byte, nbin_pj_per_byte, nbout_pj_per_byte; /* nbout: per byte of its width and step */
 	double nfu_pj_per_lane;                                     /* per multiplier and step */
 	double control_pj_per_cycle, interface_pj_per_cycle, other_pj_per_cycle;
@@ -55,6 +62,7 @@ struct dn_work {
 	int64_t ni, no; /* maps of one group; equal but for DN_SUM */
 	int64_t in[NPL_SPATIAL], out[NPL_SPATIAL];
 	struct npl_window window;
+	bool private_kernels; /* every position has a kernel of its own */
 	bool bias;
 	bool activates; /* NFU-3 applies `function`, else the identity */
 	bool raw;       /* the 32-bit sums leave as they are */
@@ -90,38 +98,16 @@ struct dn_counters {
 #define DN_STATS 22
 extern const struct npl_stat dn_stats[DN_STATS];
 
-/* How a layer is cut so that it fits the buffers, and what then crosses the memory port. */
-struct dn_traffic {
-	uint64_t input_bytes, synapse_bytes, output_bytes;
-	uint64_t at_least;     /* every tensor once; inputs that no window reads do not count */
-	uint64_t partial_rows; /* NBout rows written and read again as partial sums */
-	/* The tile sizes chosen. */
-	bool resident;             /* windows slide in NBin and kernels stay in SB; otherwise streamed */
-	int64_t tile_width;        /* resident: output columns per tile (Tx) */
-	int64_t groups_at_once;    /* groups of Tn outputs per pass over the inputs (Tnn / Tn) */
-	int64_t positions_at_once; /* streamed: positions that share a loading of synapses */
-	int64_t chunk_rows;        /* streamed: rows of a window per pass over those positions */
-};
-
-/* In memory: SB rows of a group of Tn outputs, and their biases. */
-uint64_t dn_kernel_bytes(const struct dn_config *config, const struct dn_work *work);
 /* Inputs, synapses and results of the layer, as they lie in memory. */
 uint64_t dn_memory_bytes(const struct dn_config *config, const struct dn_work *work);
-void dn_traffic_of(const struct dn_config *config, const struct dn_work *work, struct dn_traffic *traffic);
-/* Fills all counters but those of the values, of waiting and of the memory. */
-void dn_count(const struct dn_config *config, const struct dn_work *work, const struct dn_traffic *traffic,
-	      struct dn_counters *counters);
 /* Fills layer->out and the counters of the values. */
 int dn_values(const struct dn_config *config, const struct dn_work *work, const struct npl_layer *layer,
 	      struct dn_counters *counters, struct npl_err *err);
-/* Fills those of waiting and of the memory, after dn_count: what the tiles of `traffic` take behind this memory.
- * `dma` has DN_ENGINES of them, on that memory, as after npl_dma_reset. */
-enum { DN_NBIN, DN_SB, DN_NBOUT, DN_ENGINES };
-int dn_time(const struct dn_config *config, const struct dn_work *work, const struct dn_traffic *traffic,
-	    struct npl_memory *memory, struct npl_dma *dma, struct dn_counters *counters, struct npl_err *err);
-uint64_t dn_cycles(const struct dn_counters *counters);
-int dn_energy_of(const struct dn_config *config, const struct dn_counters *counters, const struct npl_memory *memory,
-		 struct npl_result *result, struct npl_err *err);
+enum { DN_NBIN, DN_SB, DN_NBOUT, DN_ENGINES }; /* the DMAs, in the order of their turns */
+/* moved: what memory did; cycles: of the whole. */
+int dn_energy_of(const struct dn_config *config, const struct dn_counters *counters, uint64_t cycles,
+		 const struct npl_memory *memory, const struct npl_memory_counters *moved, struct npl_result *result,
+		 struct npl_err *err);
 
 /* nfu.c, the arithmetic of single values. */
 int64_t dn_wrap(int64_t sum, int64_t bits); /* two's complement of that many bits */

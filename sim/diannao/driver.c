@@ -5,35 +5,35 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "dn.h"
-
-struct diannao {
-	struct dn_config config;
-	struct npl_memory *memory;
-	struct npl_dma *dma;
-};
+#include "driver_impl.h"
+#include "tiles.h"
 
 static void dn_close(void *state)
 {
 	struct diannao *machine = state;
 	if (!machine)
 		return;
-	npl_dma_close(machine->dma);
 	npl_memory_close(machine->memory);
 	free(machine);
 }
 
-static int open_memory(struct diannao *machine, struct npl_err *err)
+static int check_config(const struct dn_config *c, struct npl_err *err)
 {
-	const struct dn_config *c = &machine->config;
-	const struct npl_memory_options options = {.channels = c->memory_channels, .clock = {c->clock_hz, 1}};
-	struct npl_dma_config dma = {.engines = DN_ENGINES, .queue = c->dma_queue, .burst_bytes = c->dma_burst_bytes};
-	if (npl_memory_open(c->memory_preset, &options, &machine->memory, err))
-		return npl_prefix(err, "memory.preset");
-	dma.request_cycles = (int64_t)npl_hz_ceil((uint64_t)c->dma_request_cycles, &options.clock,
-						  &npl_memory_info(machine->memory)->clock);
-	return npl_dma_open(machine->memory, &dma, &machine->dma, err);
+	if (c->nbout_sum_rows + 2 > c->nbout_rows)
+		return npl_fail(
+			err, NPL_EINPUT,
+			"nbout.sum_rows is %lld of nbout.rows = %lld, expected at least 2 rows to be left for results",
+			(long long)c->nbout_sum_rows, (long long)c->nbout_rows);
+	return 0;
+}
+
+int dn_open_memory(const struct dn_config *config, bool rtl, struct npl_memory **memory, struct npl_err *err)
+{
+	const struct npl_memory_options options = {
+		.channels = config->memory_channels, .clock = {config->clock_hz, 1}, .every_cycle = rtl};
+	return npl_memory_open(config->memory_preset, &options, memory, err) ? npl_prefix(err, "memory.preset") : 0;
 }
 
 static int dn_open(const void *config, void **state, struct npl_err *err)
@@ -42,11 +42,26 @@ static int dn_open(const void *config, void **state, struct npl_err *err)
 	if (!machine)
 		return npl_fail(err, NPL_ENOMEM, "diannao: out of memory");
 	machine->config = *(const struct dn_config *)config;
-	if (open_memory(machine, err)) {
+	if (check_config(&machine->config, err) || dn_open_memory(&machine->config, false, &machine->memory, err)) {
 		dn_close(machine);
 		return err->code;
 	}
 	*state = machine;
+	return 0;
+}
+
+static int dn_choose_engine(void *state, const char *name, struct npl_err *err)
+{
+	struct diannao *machine = state;
+	struct npl_memory *memory;
+	bool rtl = !strcmp(name, "rtl");
+	if (!rtl && strcmp(name, "fast"))
+		return npl_fail(err, NPL_EUSAGE, "there is no engine '%s', expected fast or rtl", name);
+	if (dn_open_memory(&machine->config, rtl, &memory, err))
+		return err->code;
+	npl_memory_close(machine->memory);
+	machine->memory = memory;
+	machine->rtl = rtl;
 	return 0;
 }
 
@@ -62,7 +77,8 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 	info->kind = NPL_KIND_SIMULATED;
 	info->format = NPL_FORMAT_Q16;
 	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
-	info->engine = "fast";
+	info->private_kernels = true;
+	info->engine = machine->rtl ? "rtl" : "fast";
 	info->clock_hz = (double)config->clock_hz;
 	info->peak_macs_per_second = (double)(config->tn * config->tn) * info->clock_hz;
 	info->link = (struct npl_link){
@@ -81,32 +97,41 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 static bool dn_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
 {
 	const struct diannao *machine = state;
-	uint64_t capacity = npl_memory_info(machine->memory)->capacity_bytes;
+	uint64_t capacity = npl_memory_info(machine->memory)->capacity_bytes, most = UINT64_C(1) << DN_ADDRESS_BITS;
 	struct dn_work work;
+	struct dn_candidates tiles;
+	struct npl_err err;
 	if (!dn_work_of(&machine->config, layer, &work, why, n))
 		return false;
 	uint64_t bytes = dn_memory_bytes(&machine->config, &work);
-	if (bytes > capacity)
-		snprintf(why, n, "it needs %" PRIu64 " bytes of memory, there are %" PRIu64, bytes, capacity);
-	return bytes <= capacity;
+	if (bytes > capacity || bytes > most) {
+		snprintf(why, n, "it needs %" PRIu64 " bytes of memory, %s %" PRIu64, bytes,
+			 capacity < most ? "there are" : "addresses reach", capacity < most ? capacity : most);
+		return false;
+	}
+	if (!dn_find_tiles(&machine->config, &work, dn_bytes_per_cycle(machine), &tiles, &err))
+		return true;
+	snprintf(why, n, "%s", err.msg);
+	return false;
 }
 
-static void fill_result(const struct dn_config *config, const struct dn_work *work, const struct dn_traffic *traffic,
-			const struct dn_counters *counters, struct npl_result *result)
+static void fill_result(const struct dn_config *config, const struct dn_work *work, const struct dn_run *run,
+			struct npl_result *result)
 {
-	uint64_t row_bytes = (uint64_t)dn_row_bytes(config);
-	result->cycles = dn_cycles(counters);
+	const struct dn_counters *counters = &run->counters;
+	const uint64_t row_bytes = (uint64_t)dn_row_bytes(config);
+	struct dn_least least;
+	dn_least_bytes(work, &least);
+	result->cycles = run->cycles;
 	result->seconds = (double)result->cycles / (double)config->clock_hz;
 	result->seconds_from = NPL_FROM_MODEL;
 	result->macs = counters->useful_macs;
 	npl_stats_read(dn_stats, DN_STATS, counters, result->counter);
-	result->bytes[NPL_MEM_DRAM] = traffic->input_bytes + traffic->synapse_bytes + traffic->output_bytes;
+	result->bytes[NPL_MEM_DRAM] = counters->input_bytes + counters->synapse_bytes + counters->output_bytes;
 	result->bytes[NPL_MEM_BUFFER] = (counters->nbin_rows + counters->nbout_rows) * row_bytes +
 					counters->sb_rows * (uint64_t)dn_sb_row_bytes(config);
-	result->bytes_at_least[NPL_MEM_DRAM] = traffic->at_least;
-	/* On chip a bias is as wide as a partial sum, which may be less than the four bytes it has in memory. */
-	result->bytes_at_least[NPL_MEM_BUFFER] = traffic->at_least -
-						 (work->bias ? 4 * (uint64_t)(work->groups * work->no) : 0);
+	result->bytes_at_least[NPL_MEM_DRAM] = least.inputs + least.synapses + least.biases + least.results;
+	result->bytes_at_least[NPL_MEM_BUFFER] = result->bytes_at_least[NPL_MEM_DRAM];
 	result->saturations = counters->output_saturations;
 	result->overflows = counters->sum_wraps;
 }
@@ -132,22 +157,16 @@ static int dn_run(void *state, const struct npl_layer *layer, struct npl_result 
 	const struct diannao *machine = state;
 	const struct dn_config *config = &machine->config;
 	struct dn_work work;
-	struct dn_traffic traffic;
-	struct dn_counters counters = {0};
+	struct dn_run run;
 	char why[200];
 	if (check_scales(layer, err))
 		return NPL_EINPUT;
 	if (!dn_work_of(config, layer, &work, why, sizeof why))
 		return npl_fail(err, NPL_EINTERNAL, "diannao: layer %s was not asked about: %s", layer->name, why);
-	if (!layer->timing_only && dn_values(config, &work, layer, &counters, err))
+	if (dn_run_layer(machine, &work, layer, &run, err))
 		return err->code;
-	dn_traffic_of(config, &work, &traffic);
-	dn_count(config, &work, &traffic, &counters);
-	npl_dma_reset(machine->dma);
-	if (dn_time(config, &work, &traffic, machine->memory, machine->dma, &counters, err))
-		return err->code;
-	fill_result(config, &work, &traffic, &counters, result);
-	return dn_energy_of(config, &counters, machine->memory, result, err);
+	fill_result(config, &work, &run, result);
+	return dn_energy_of(config, &run.counters, run.cycles, machine->memory, &run.moved, result, err);
 }
 
 const struct npl_driver npl_driver_diannao = {
@@ -158,7 +177,9 @@ const struct npl_driver npl_driver_diannao = {
 	.needs_machine = true,
 	.open = dn_open,
 	.close = dn_close,
+	.choose_engine = dn_choose_engine,
 	.describe = dn_describe,
 	.supports = dn_supports,
 	.run = dn_run,
+	.isa = &dn_isa,
 };

@@ -11,8 +11,8 @@
  * pooling is charged the whole NFU though the multipliers rest, as the paper does not split its power by stage. */
 #include "dn.h"
 
-static int memory_energy(const struct dn_counters *counters, const struct npl_memory *memory, struct npl_result *result,
-			 struct npl_err *err)
+static int memory_energy(const struct dn_counters *counters, const struct npl_memory *memory,
+			 const struct npl_memory_counters *moved, struct npl_result *result, struct npl_err *err)
 {
 	static const char *const names[NPL_MEMORY_ENERGIES] = {
 		[NPL_MEMORY_ACTIVATE] = "memory activate",
@@ -23,9 +23,7 @@ static int memory_energy(const struct dn_counters *counters, const struct npl_me
 		[NPL_MEMORY_IDLE_STANDBY] = "memory standby",
 	};
 	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
-	struct npl_memory_counters count;
-	npl_memory_counters(memory, &count);
-	int n = npl_memory_energy_of(memory, &count, part);
+	int n = npl_memory_energy_of(memory, moved, part);
 	for (int i = 0; i < n; i++)
 		if (npl_result_energy(result, names[part[i].kind], part[i].events, part[i].pj, part[i].origin, err))
 			return err->code;
@@ -34,10 +32,11 @@ static int memory_energy(const struct dn_counters *counters, const struct npl_me
 	return npl_result_energy(result, "memory", counters->dram_reads + counters->dram_writes, 0, "absent", err);
 }
 
-int dn_energy_of(const struct dn_config *config, const struct dn_counters *counters, const struct npl_memory *memory,
-		 struct npl_result *result, struct npl_err *err)
+int dn_energy_of(const struct dn_config *config, const struct dn_counters *counters, uint64_t cycles,
+		 const struct npl_memory *memory, const struct npl_memory_counters *moved, struct npl_result *result,
+		 struct npl_err *err)
 {
-	uint64_t row_bytes = (uint64_t)dn_row_bytes(config), cycles = dn_cycles(counters);
+	const uint64_t row_bytes = (uint64_t)dn_row_bytes(config);
 	const struct {
 		const char *component;
 		uint64_t events;
@@ -54,5 +53,5 @@ int dn_energy_of(const struct dn_config *config, const struct dn_counters *count
 	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
 		if (npl_result_energy(result, part[i].component, part[i].events, part[i].pj, config->chip_origin, err))
 			return err->code;
-	return memory_energy(counters, memory, result, err);
+	return memory_energy(counters, memory, moved, result, err);
 }

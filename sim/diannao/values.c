@@ -111,30 +111,43 @@ static void put_sums(const struct sums *s, int64_t count, const int32_t *bias, s
 	}
 }
 
+/* Of outputs m to m + outputs - 1 of all groups, at positions first..end-1 of each image; w: their kernels. */
+static int outputs_of(struct sums *s, const struct npl_layer *layer, int64_t m, int64_t outputs, const int16_t *w,
+		      int64_t first, int64_t end, struct dn_counters *counters, struct npl_err *err)
+{
+	const struct dn_work *work = s->work;
+	const int16_t *x = layer->in[0]->data;
+	const int32_t *bias = work->bias ? (const int32_t *)layer->in[2]->data + m : NULL;
+	const int64_t group = m / work->no;
+	if (npl_q16_pack(&s->weights, outputs, s->k, w, err))
+		return err->code;
+	for (int64_t image = 0; image < work->images; image++)
+		for (int64_t at = first; at < end; at += s->block) {
+			int64_t count = end - at < s->block ? end - at : s->block;
+			gather(s, x + image * work->from.image + group * work->ni * work->from.map, at, count);
+			counters->product_saturations += npl_q16_gemm(&s->weights, s->config->product, count,
+								      s->gathered, s->stride, s->sum, 0);
+			put_sums(s, count, bias, layer->out, image * work->to.image + m * work->to.map, counters);
+		}
+	return 0;
+}
+
 static int sum_values(const struct dn_config *config, const struct dn_work *work, const struct npl_layer *layer,
 		      struct dn_counters *counters, struct npl_err *err)
 {
 	struct sums s = {.config = config, .work = work};
-	const int16_t *x = layer->in[0]->data, *w = layer->in[1]->data;
-	const int32_t *bias = work->bias ? layer->in[2]->data : NULL;
-	int64_t positions = dn_positions(work);
+	const int16_t *w = layer->in[1]->data;
+	const int64_t positions = dn_positions(work), all = work->groups * work->no;
+	const int64_t kernels = work->private_kernels ? positions : 1;
 	int rc = sums_alloc(&s, err);
-	for (int64_t m = 0; m < work->groups * work->no && !rc;) {
-		int64_t group = m / work->no, left = (group + 1) * work->no - m;
-		int64_t outputs = left < MOST_OUTPUTS ? left : MOST_OUTPUTS;
-		rc = npl_q16_pack(&s.weights, outputs, s.k, w + m * s.k, err);
-		for (int64_t image = 0; image < work->images && !rc; image++)
-			for (int64_t first = 0; first < positions; first += s.block) {
-				int64_t count = positions - first < s.block ? positions - first : s.block;
-				gather(&s, x + image * work->from.image + group * work->ni * work->from.map, first,
-				       count);
-				counters->product_saturations += npl_q16_gemm(&s.weights, config->product, count,
-									      s.gathered, s.stride, s.sum, 0);
-				put_sums(&s, count, bias ? bias + m : NULL, layer->out,
-					 image * work->to.image + m * work->to.map, counters);
-			}
-		m += outputs;
-	}
+	for (int64_t kernel = 0; kernel < kernels && !rc; kernel++)
+		for (int64_t m = 0, outputs; m < all && !rc; m += outputs) {
+			int64_t left = (m / work->no + 1) * work->no - m;
+			outputs = left < MOST_OUTPUTS ? left : MOST_OUTPUTS;
+			rc = outputs_of(&s, layer, m, outputs, w + (kernel * all + m) * s.k,
+					work->private_kernels ? kernel : 0,
+					work->private_kernels ? kernel + 1 : positions, counters, err);
+		}
 	sums_free(&s);
 	return rc;
 }

@@ -3,7 +3,7 @@
  * Which input positions windows share along one dimension. The taps of window o are at o * stride + k * dilation -
  * padding; tap k of window o is tap k + a of window o - b, with a / b = stride / dilation in lowest terms, and no
  * other window before it is nearer. */
-#include "schedule.h"
+#include "windows.h"
 
 static int64_t ceil_div(int64_t a, int64_t b)
 {
@@ -24,11 +24,6 @@ struct dn_axis dn_axis_of(const struct dn_work *work, int d)
 				.windows = w->dilation[d] / common};
 }
 
-int64_t dn_span(const struct dn_axis *axis, int64_t first, int64_t end)
-{
-	return (end - 1 - first) * axis->stride + (axis->kernel - 1) * axis->dilation + 1;
-}
-
 int64_t dn_tap_at(const struct dn_axis *axis, int64_t o, int64_t tap)
 {
 	return o * axis->stride + tap * axis->dilation - axis->pad;
@@ -47,22 +42,105 @@ struct dn_range dn_taps_inside(const struct dn_axis *axis, int64_t o, int64_t fi
 	return taps;
 }
 
-struct dn_range dn_new_taps(const struct dn_axis *axis, int64_t o, int64_t first)
+/* Of these, those that no window from `first` on before o has read. */
+static struct dn_range new_taps(const struct dn_axis *axis, int64_t o, int64_t first)
 {
 	bool shared = o - axis->windows >= first && axis->taps < axis->kernel;
 	return dn_taps_inside(axis, o, shared ? axis->kernel - axis->taps : 0, axis->kernel);
 }
 
-struct dn_range dn_last_taps(const struct dn_axis *axis, int64_t o, int64_t end)
+bool dn_all_inside(const struct dn_axis *axis, int64_t o)
 {
-	bool shared = o + axis->windows < end && axis->taps < axis->kernel;
-	return dn_taps_inside(axis, o, 0, shared ? axis->taps : axis->kernel);
+	int64_t first = dn_tap_at(axis, o, 0);
+	return first >= 0 && first + (axis->kernel - 1) * axis->dilation < axis->in;
 }
 
-struct dn_held dn_held(const struct dn_config *config, const struct dn_axis axis[NPL_SPATIAL], int64_t in_rows,
-		       int64_t first, int64_t end)
+bool dn_all_read(const struct dn_axis *axis)
 {
-	int64_t width = dn_span(&axis[1], first, end) * in_rows, rows = config->nbin_rows;
-	return (struct dn_held){.rows_slide = width <= rows / dn_span(&axis[0], 0, 1),
-				.all_fits = width <= rows / dn_span(&axis[0], 0, axis[0].out)};
+	struct dn_range taps = {0, 1};
+	for (int64_t o = 0; o < axis->out && taps.first < taps.end && !dn_all_inside(axis, o); o++)
+		taps = dn_taps_inside(axis, o, 0, axis->kernel);
+	for (int64_t o = axis->out - 1; o >= 0 && taps.first < taps.end && !dn_all_inside(axis, o); o--)
+		taps = dn_taps_inside(axis, o, 0, axis->kernel);
+	return taps.first < taps.end;
+}
+
+int64_t dn_inner_run(const struct dn_axis *axis, int64_t o)
+{
+	if (!dn_all_inside(axis, o))
+		return 0;
+	int64_t room = axis->in - (axis->kernel - 1) * axis->dilation - 1 - dn_tap_at(axis, o, 0);
+	int64_t more = room / axis->stride, left = axis->out - 1 - o;
+	return 1 + (more < left ? more : left);
+}
+
+int64_t dn_least_read(const struct dn_axis *axis, int64_t first, int64_t end, int64_t first_tap, int64_t end_tap)
+{
+	int64_t least = INT64_MAX;
+	for (int64_t o = first; o < end; o++) {
+		struct dn_range taps = dn_taps_inside(axis, o, first_tap, end_tap);
+		int64_t at = dn_tap_at(axis, o, taps.first);
+		if (taps.first < taps.end && at < least)
+			least = at;
+		if (dn_tap_at(axis, o, first_tap) >= 0)
+			break;
+	}
+	return least;
+}
+
+int64_t dn_touched(const struct dn_axis *axis, int64_t first, int64_t end)
+{
+	if (first >= end)
+		return 0;
+	int64_t span = (end - 1 - first) * axis->stride + (axis->kernel - 1) * axis->dilation + 1;
+	int64_t low = dn_tap_at(axis, first, 0), high = low + span;
+	if (axis->dilation == 1 && axis->stride <= axis->kernel)
+		return (high < axis->in ? high : axis->in) > (low > 0 ? low : 0)
+			       ? (high < axis->in ? high : axis->in) - (low > 0 ? low : 0)
+			       : 0;
+	int64_t count = 0;
+	for (int64_t o = first; o < end; o++) {
+		struct dn_range taps = new_taps(axis, o, first);
+		count += taps.end - taps.first;
+	}
+	return count;
+}
+
+int64_t dn_rank_room(const struct dn_axis *axis, int64_t windows)
+{
+	return (windows - 1) * axis->stride + (axis->kernel - 1) * axis->dilation + 1;
+}
+
+int64_t dn_rank(const struct dn_axis *axis, int64_t first, int64_t end, int64_t first_tap, int64_t end_tap,
+		int64_t *low, int32_t *rank)
+{
+	int64_t begin = dn_tap_at(axis, first, first_tap), n = dn_tap_at(axis, end - 1, end_tap - 1) + 1 - begin;
+	*low = begin;
+	for (int64_t p = 0; p < n; p++)
+		rank[p] = -1;
+	for (int64_t o = first; o < end; o++) {
+		struct dn_range taps = dn_taps_inside(axis, o, first_tap, end_tap);
+		for (int64_t k = taps.first; k < taps.end; k++)
+			rank[dn_tap_at(axis, o, k) - begin] = 0;
+	}
+	int32_t count = 0;
+	for (int64_t p = 0; p < n; p++)
+		if (!rank[p])
+			rank[p] = count++;
+	return count;
+}
+
+int64_t dn_most_held(const struct dn_axis *axis, int64_t first, int64_t end, int64_t first_tap, int64_t end_tap,
+		     int64_t low, const int32_t *rank)
+{
+	int64_t most = 0;
+	for (int64_t o = first; o < end; o++) {
+		struct dn_range taps = dn_taps_inside(axis, o, first_tap, end_tap);
+		if (taps.end == taps.first)
+			continue;
+		int64_t held = rank[dn_tap_at(axis, o, taps.end - 1) - low] -
+			       rank[dn_tap_at(axis, o, taps.first) - low] + 1;
+		most = held > most ? held : most;
+	}
+	return most;
 }

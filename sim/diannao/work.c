@@ -8,6 +8,7 @@
 #include "dn.h"
 #include "npulab/q16.h"
 #include "npulab/window.h"
+#include "windows.h"
 
 /* The reciprocal of dn_average has 15 bits for windows up to this size, and their sum fits in 32 bits. */
 #define LARGEST_AVERAGE 65536
@@ -95,14 +96,20 @@ static bool take_images(const struct npl_layer *layer, struct dn_work *work, cha
 static bool take_conv(const struct npl_layer *layer, struct dn_work *work, char *why, size_t n)
 {
 	const struct npl_shape *w = &layer->in[1]->shape;
-	int64_t groups = layer->attrs->groups < 1 ? 1 : layer->attrs->groups;
+	int64_t groups = layer->attrs->groups < 1 ? 1 : layer->attrs->groups, rows;
 	if (!take_images(layer, work, why, n))
 		return false;
-	if (w->rank != layer->in[0]->shape.rank || work->ni % groups || work->no % groups || w->dim[0] != work->no ||
+	work->private_kernels = layer->attrs->private_kernels;
+	rows = work->no;
+	if (work->private_kernels &&
+	    (__builtin_mul_overflow(rows, work->out[0], &rows) || __builtin_mul_overflow(rows, work->out[1], &rows)))
+		return REFUSE("private kernels of more than 2^63 outputs");
+	if (w->rank != layer->in[0]->shape.rank || work->ni % groups || work->no % groups || w->dim[0] != rows ||
 	    w->dim[1] != work->ni / groups || w->dim[w->rank - 1] != work->window.kernel[1] ||
 	    (w->rank == 4 && w->dim[2] != work->window.kernel[0]))
-		return REFUSE("the weights do not fit %lld input and %lld output maps in %lld groups",
-			      (long long)work->ni, (long long)work->no, (long long)groups);
+		return REFUSE("the weights do not fit %lld input and %lld output maps in %lld groups%s",
+			      (long long)work->ni, (long long)work->no, (long long)groups,
+			      work->private_kernels ? ", with kernels for each position" : "");
 	work->groups = groups;
 	work->ni /= groups;
 	work->no /= groups;
@@ -172,7 +179,9 @@ static bool check_sums(const struct npl_layer *layer, struct dn_work *work, int 
 		return REFUSE("it has no weights");
 	if (!check_tensor(layer->in[1], "the weight", w, why, n))
 		return false;
-	if (bias && (bias->dtype != NPL_I32 || npl_shape_count(&bias->shape) != layer->in[1]->shape.dim[0]))
+	bool private = layer->op == NPL_OP_CONV && layer->attrs->private_kernels; /* one bias of a map all the same */
+	int64_t outputs = private ? layer->out->shape.dim[1] : layer->in[1]->shape.dim[0];
+	if (bias && (bias->dtype != NPL_I32 || npl_shape_count(&bias->shape) != outputs))
 		return REFUSE("the bias must be one 32-bit integer per output");
 	work->bias = bias != NULL;
 	work->raw = layer->out->dtype == NPL_I32;
@@ -259,6 +268,9 @@ bool dn_work_of(const struct dn_config *config, const struct npl_layer *layer, s
 		return false;
 	if (work->kind == DN_AVERAGE && dn_taps(work) > LARGEST_AVERAGE)
 		return REFUSE("an average over more than %d values", LARGEST_AVERAGE);
+	const struct dn_axis y_axis = dn_axis_of(work, 0), x_axis = dn_axis_of(work, 1);
+	if (work->kind != DN_SUM && !(dn_all_read(&y_axis) && dn_all_read(&x_axis)))
+		return REFUSE("a window is all padding: there is nothing to pool");
 	if (work->raw && config->sum_bits > 32)
 		return REFUSE("raw sums of %lld bits do not fit in 32", (long long)config->sum_bits);
 	work->shift = shift_of(config, work->kind, x, w, y - work->result_shift);

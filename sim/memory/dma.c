@@ -11,6 +11,10 @@
 #define MAX_ENGINES 64
 #define MAX_QUEUE   (1 << 20)
 
+/* An access's tag in memory: engine, jobs that it is for, number of the first of them modulo 2^37. */
+#define TAG_JOBS  6
+#define TAG_FIRST 27
+
 struct job {
 	struct npl_dma_descriptor what; /* counts at least 1, gapless rows joined */
 	uint64_t under_way;             /* accesses asked for and not completed */
@@ -19,11 +23,12 @@ struct job {
 
 struct engine {
 	struct job *ring;
+	uint64_t ring_mask;
 	uint64_t taken, done, issued, pushed;
 	uint64_t under_way; /* accesses of all jobs */
 	/* The next access, and where its job is: row and plane, bytes of the row that are left from it on. */
 	struct npl_memory_request next;
-	bool has_next;
+	bool has_next, in_request; /* in_request: has the port, until the last access of its request has been taken */
 	uint64_t row, plane, left;
 	struct npl_dma_counters count;
 };
@@ -31,18 +36,22 @@ struct engine {
 struct npl_dma {
 	struct npl_memory *memory;
 	struct npl_dma_config config;
-	uint64_t unit, unit_mask; /* accesses are cut at its multiples; 0: nowhere. Mask: of a power of two, else 0 */
-	uint64_t ring_mask;
-	uint64_t cycle, in_turn; /* accesses pushed in this cycle */
-	uint64_t asked;          /* accesses, ever */
-	uint64_t untaken;        /* completions of all engines */
+	uint64_t unit, unit_mask; /* accesses are cut at multiples of unit; 0: not. Mask: of a power of two, else 0 */
+	uint64_t cycle, in_turn;  /* accesses pushed in this cycle */
+	uint64_t asked;           /* accesses, ever */
+	uint64_t untaken;         /* completions of all engines */
 	int turn, engines;
-	int owner;           /* of the port, where requests follow each other; -1: none */
-	uint64_t kept_until; /* by it, at least */
+	struct engine *owner; /* of the port, where requests follow each other */
+	uint64_t kept_until;  /* by it, at least */
 	struct engine engine[];
 };
 
 enum obstacle { NOTHING_TO_ASK, REFUSED, OUT_OF_TURNS, KEPT };
+
+static struct job *job_at(const struct engine *e, uint64_t index)
+{
+	return &e->ring[index & e->ring_mask];
+}
 
 static int check(const struct npl_dma_config *c, struct npl_err *err)
 {
@@ -71,22 +80,38 @@ int npl_dma_open(struct npl_memory *memory, const struct npl_dma_config *config,
 	d->memory = memory;
 	d->config = *config;
 	d->unit = npl_memory_info(memory)->access_bytes;
-	if (!d->unit)
-		d->unit = (uint64_t)config->burst_bytes;
 	if (d->unit && !(d->unit & (d->unit - 1)))
 		d->unit_mask = d->unit - 1;
-	while (d->ring_mask + 1 < (uint64_t)config->queue)
-		d->ring_mask = 2 * d->ring_mask + 1;
 	d->engines = (int)config->engines;
-	d->owner = -1;
-	for (int i = 0; i < d->engines; i++) {
-		d->engine[i].ring = calloc((size_t)d->ring_mask + 1, sizeof *d->engine[i].ring);
-		if (!d->engine[i].ring) {
-			npl_dma_close(d);
-			return npl_fail(err, NPL_ENOMEM, "DMA: out of memory");
-		}
+	d->config.queue = 0;
+	if (npl_dma_lengthen(d, config->queue, err)) {
+		npl_dma_close(d);
+		return err->code;
 	}
 	*dma = d;
+	return 0;
+}
+
+int npl_dma_lengthen(struct npl_dma *dma, int64_t queue, struct npl_err *err)
+{
+	uint64_t mask = 0;
+	if (queue > MAX_QUEUE)
+		return npl_fail(err, NPL_EINPUT, "DMA: queues of %" PRId64 " descriptors, expected up to %d", queue,
+				MAX_QUEUE);
+	while (mask + 1 < (uint64_t)queue)
+		mask = 2 * mask + 1;
+	for (int i = 0; i < dma->engines && queue > dma->config.queue; i++) {
+		struct engine *e = &dma->engine[i];
+		struct job *longer = calloc((size_t)mask + 1, sizeof *longer);
+		if (!longer)
+			return npl_fail(err, NPL_ENOMEM, "DMA: out of memory");
+		for (uint64_t job = e->taken; job < e->pushed; job++)
+			longer[job & mask] = *job_at(e, job);
+		free(e->ring);
+		e->ring = longer;
+		e->ring_mask = mask;
+	}
+	dma->config.queue = queue > dma->config.queue ? queue : dma->config.queue;
 	return 0;
 }
 
@@ -102,22 +127,17 @@ void npl_dma_reset(struct npl_dma *dma)
 	npl_memory_reset(dma->memory);
 	dma->cycle = dma->in_turn = dma->asked = dma->untaken = 0;
 	dma->turn = 0;
-	dma->owner = -1;
+	dma->owner = NULL;
 	dma->kept_until = 0;
 	for (int i = 0; i < dma->engines; i++)
-		dma->engine[i] = (struct engine){.ring = dma->engine[i].ring};
-}
-
-static struct job *job_at(const struct npl_dma *dma, const struct engine *e, uint64_t index)
-{
-	return &e->ring[index & dma->ring_mask];
+		dma->engine[i] = (struct engine){.ring = dma->engine[i].ring, .ring_mask = dma->engine[i].ring_mask};
 }
 
 /* Jobs complete in order: those at the front whose accesses have all been answered. */
 static void settle(struct npl_dma *dma, struct engine *e, uint64_t cycle)
 {
-	while (e->done < e->issued && !job_at(dma, e, e->done)->under_way) {
-		job_at(dma, e, e->done++)->done = cycle;
+	while (e->done < e->issued && !job_at(e, e->done)->under_way) {
+		job_at(e, e->done++)->done = cycle;
 		e->count.descriptors++;
 		dma->untaken++;
 	}
@@ -125,9 +145,9 @@ static void settle(struct npl_dma *dma, struct engine *e, uint64_t cycle)
 
 static uint64_t up_to_cut(const struct npl_dma *dma, uint64_t address, uint64_t left)
 {
-	if (!dma->unit)
-		return left;
-	uint64_t room = dma->unit - (dma->unit_mask ? address & dma->unit_mask : address % dma->unit);
+	uint64_t room = dma->config.burst_bytes ? (uint64_t)dma->config.burst_bytes : left;
+	if (dma->unit)
+		room = dma->unit - (dma->unit_mask ? address & dma->unit_mask : address % dma->unit);
 	return room < left ? room : left;
 }
 
@@ -136,7 +156,7 @@ static void find_next(struct npl_dma *dma, struct engine *e)
 {
 	e->has_next = false;
 	while (e->issued < e->pushed) {
-		const struct npl_dma_descriptor *d = &job_at(dma, e, e->issued)->what;
+		const struct npl_dma_descriptor *d = &job_at(e, e->issued)->what;
 		if (!e->left && d->row_bytes && e->plane < d->count[1]) { /* a row begins */
 			e->next.address = d->address + e->row * (uint64_t)d->stride[0] +
 					  e->plane * (uint64_t)d->stride[1];
@@ -149,26 +169,58 @@ static void find_next(struct npl_dma *dma, struct engine *e)
 		if (e->left) {
 			e->next.bytes = up_to_cut(dma, e->next.address, e->left);
 			e->next.is_write = d->is_write;
-			e->next.tag = (e->issued & dma->ring_mask) * MAX_ENGINES + (uint64_t)(e - dma->engine);
 			e->has_next = true;
 			return;
 		}
+		e->in_request = e->in_request && d->more;
 		e->issued++;
 		e->row = e->plane = 0;
 	}
 }
 
+/* What an access takes of the rows behind the present one, side by side with it. */
+static void extend(const struct npl_dma *dma, struct engine *e)
+{
+	const struct npl_dma_descriptor *d = &job_at(e, e->issued)->what;
+	uint64_t room = dma->unit - (dma->unit_mask ? e->next.address & dma->unit_mask : e->next.address % dma->unit);
+	uint64_t end = e->next.address + e->left;
+	if (e->left >= room || e->plane < d->count[1])
+		return;
+	e->next.bytes = e->left;
+	for (uint64_t i = e->issued + 1; d->more && i < e->pushed && e->next.bytes < room; i++) {
+		d = &job_at(e, i)->what;
+		if (d->address != end || d->is_write != e->next.is_write || d->count[0] > 1 || d->count[1] > 1)
+			return;
+		e->next.bytes += d->row_bytes;
+		end += d->row_bytes;
+	}
+	if (e->next.bytes > room)
+		e->next.bytes = room;
+}
+
 static void ask(struct npl_dma *dma, struct engine *e)
 {
-	const struct npl_memory_request *r = &e->next;
-	npl_memory_push(dma->memory, r);
-	job_at(dma, e, e->issued)->under_way++;
+	struct npl_memory_request r = e->next;
+	const uint64_t first = e->issued;
+	uint64_t jobs = 0, left = r.bytes;
+	while (left) { /* from row to row */
+		const uint64_t bytes = left < e->left ? left : e->left;
+		jobs = e->issued + 1 - first;
+		job_at(e, e->issued)->under_way++;
+		left -= bytes;
+		e->left -= bytes;
+		e->next.address += bytes;
+		if (!e->left) /* find_next says no to the descriptor's last unless there is more */
+			e->in_request = e->in_request && e->plane == job_at(e, e->issued)->what.count[1];
+		find_next(dma, e);
+	}
+	r.tag = first << TAG_FIRST | jobs << TAG_JOBS | (uint64_t)(e - dma->engine);
+	npl_memory_push(dma->memory, &r);
 	e->under_way++;
-	*(r->is_write ? &e->count.writes : &e->count.reads) += 1;
-	*(r->is_write ? &e->count.written_bytes : &e->count.read_bytes) += r->bytes;
-	e->left -= r->bytes;
-	e->next.address += r->bytes;
-	find_next(dma, e);
+	*(r.is_write ? &e->count.writes : &e->count.reads) += 1;
+	*(r.is_write ? &e->count.written_bytes : &e->count.read_bytes) += r.bytes;
+	dma->asked++;
+	dma->in_turn++;
 }
 
 static bool may_ask(const struct npl_dma *dma, const struct engine *e)
@@ -176,50 +228,57 @@ static bool may_ask(const struct npl_dma *dma, const struct engine *e)
 	return e->has_next && !(dma->config.outstanding && e->under_way == (uint64_t)dma->config.outstanding);
 }
 
-/* The next engine in turn that has a request gets the port; false: none has. */
-static bool next_owner(struct npl_dma *dma, uint64_t now)
+/* The engine whose turn it is to begin a request; NULL: none has one. */
+static struct engine *next_owner(struct npl_dma *dma)
 {
 	for (int tried = 0, i = dma->turn; tried < dma->engines; tried++) {
-		struct engine *e = &dma->engine[i];
-		const int next = i + 1 == dma->engines ? 0 : i + 1;
-		if (e->has_next) {
-			dma->owner = i;
-			dma->turn = next;
-			dma->kept_until = now + (uint64_t)dma->config.request_cycles;
-			e->count.requests++;
-			return true;
-		}
-		i = next;
+		if (may_ask(dma, &dma->engine[i]))
+			return &dma->engine[i];
+		i = i + 1 == dma->engines ? 0 : i + 1;
 	}
-	return false;
+	return NULL;
+}
+
+static void begin_request(struct npl_dma *dma, struct engine *e, uint64_t now)
+{
+	const int i = (int)(e - dma->engine);
+	dma->owner = e;
+	dma->turn = i + 1 == dma->engines ? 0 : i + 1;
+	dma->kept_until = now + (uint64_t)dma->config.request_cycles;
+	e->in_request = true;
+	e->count.requests++;
+}
+
+static void begin_cycle(struct npl_dma *dma, uint64_t now)
+{
+	if (dma->cycle != now) {
+		dma->cycle = now;
+		dma->in_turn = 0;
+	}
 }
 
 /* Asks for the accesses of one request after the other. */
 static enum obstacle ask_in_turn(struct npl_dma *dma)
 {
 	const uint64_t now = npl_memory_now(dma->memory), limit = (uint64_t)dma->config.accesses_per_cycle;
-	if (dma->cycle != now) {
-		dma->cycle = now;
-		dma->in_turn = 0;
-	}
+	begin_cycle(dma, now);
 	for (;;) {
-		if (dma->owner < 0 && now < dma->kept_until)
+		if (dma->owner && !dma->owner->in_request)
+			dma->owner = NULL;
+		if (!dma->owner && now < dma->kept_until)
 			return KEPT;
-		if (dma->owner < 0 && !next_owner(dma, now))
-			return NOTHING_TO_ASK;
-		struct engine *e = &dma->engine[dma->owner];
-		if (!may_ask(dma, e))
-			return NOTHING_TO_ASK; /* before one of its accesses is answered */
+		struct engine *e = dma->owner ? dma->owner : next_owner(dma);
+		if (!e || !may_ask(dma, e))
+			return NOTHING_TO_ASK; /* before a push, or before an access is answered */
 		if (limit && dma->in_turn == limit)
 			return OUT_OF_TURNS;
+		if (dma->unit)
+			extend(dma, e);
 		if (!npl_memory_can_accept(dma->memory, &e->next))
 			return REFUSED;
-		const bool last = e->left == e->next.bytes;
+		if (!dma->owner)
+			begin_request(dma, e, now);
 		ask(dma, e);
-		dma->asked++;
-		dma->in_turn++;
-		if (last)
-			dma->owner = -1;
 	}
 }
 
@@ -228,10 +287,7 @@ static enum obstacle ask_all(struct npl_dma *dma)
 {
 	const uint64_t now = npl_memory_now(dma->memory), limit = (uint64_t)dma->config.accesses_per_cycle;
 	bool refused = false;
-	if (dma->cycle != now) {
-		dma->cycle = now;
-		dma->in_turn = 0;
-	}
+	begin_cycle(dma, now);
 	for (int tried = 0, i = dma->turn; tried < dma->engines; tried++) {
 		struct engine *e = &dma->engine[i];
 		i = i + 1 == dma->engines ? 0 : i + 1;
@@ -244,8 +300,6 @@ static enum obstacle ask_all(struct npl_dma *dma)
 			continue;
 		}
 		ask(dma, e);
-		dma->asked++;
-		dma->in_turn++;
 		dma->turn = i;
 		refused = false; /* a push may make room: a read of what waits to be written is answered from there */
 		tried = -1;
@@ -260,7 +314,10 @@ static bool take_answers(struct npl_dma *dma)
 	bool any = false;
 	while (npl_memory_completed(dma->memory, &answer)) {
 		struct engine *e = &dma->engine[answer.tag % MAX_ENGINES];
-		e->ring[answer.tag / MAX_ENGINES].under_way--;
+		const uint64_t first = answer.tag >> TAG_FIRST,
+			       jobs = answer.tag >> TAG_JOBS & ((1 << (TAG_FIRST - TAG_JOBS)) - 1);
+		for (uint64_t i = 0; i < jobs; i++)
+			job_at(e, first + i)->under_way--;
 		e->under_way--;
 		settle(dma, e, answer.cycle);
 		any = true;
@@ -277,7 +334,7 @@ bool npl_dma_can_push(const struct npl_dma *dma, int engine)
 void npl_dma_push(struct npl_dma *dma, int engine, const struct npl_dma_descriptor *descriptor)
 {
 	struct engine *e = &dma->engine[engine];
-	struct job *job = job_at(dma, e, e->pushed++);
+	struct job *job = job_at(e, e->pushed++);
 	struct npl_dma_descriptor *d = &job->what;
 	*job = (struct job){.what = *descriptor};
 	for (int i = 0; i < 2; i++)
@@ -288,7 +345,7 @@ void npl_dma_push(struct npl_dma *dma, int engine, const struct npl_dma_descript
 		d->stride[0] = d->stride[1];
 		d->count[1] = 1;
 	}
-	while (!(d->apart && dma->config.request_cycles) && d->count[0] > 1 && d->stride[0] == (int64_t)d->row_bytes) {
+	while (!(d->apart && dma->config.whole_requests) && d->count[0] > 1 && d->stride[0] == (int64_t)d->row_bytes) {
 		d->row_bytes *= d->count[0];
 		d->count[0] = d->count[1];
 		d->stride[0] = d->stride[1];
@@ -305,13 +362,13 @@ void npl_dma_step(struct npl_dma *dma)
 	npl_dma_advance(dma, npl_memory_now(dma->memory) + 1, false);
 }
 
-void npl_dma_advance(struct npl_dma *dma, uint64_t until, bool stop)
+bool npl_dma_advance(struct npl_dma *dma, uint64_t until, bool stop)
 {
 	while (!(stop && dma->untaken)) {
 		uint64_t now = npl_memory_now(dma->memory), asked = dma->asked;
 		if (now >= until)
-			return;
-		enum obstacle obstacle = dma->config.request_cycles ? ask_in_turn(dma) : ask_all(dma);
+			break;
+		enum obstacle obstacle = dma->config.whole_requests ? ask_in_turn(dma) : ask_all(dma);
 		if (dma->asked > asked && take_answers(dma))
 			continue;
 		uint64_t next = obstacle == OUT_OF_TURNS ? now + 1 : obstacle == KEPT ? dma->kept_until : until;
@@ -319,6 +376,7 @@ void npl_dma_advance(struct npl_dma *dma, uint64_t until, bool stop)
 				   NPL_MEMORY_COMPLETION | (obstacle == REFUSED ? NPL_MEMORY_ROOM : 0));
 		take_answers(dma);
 	}
+	return dma->untaken;
 }
 
 bool npl_dma_completed(struct npl_dma *dma, int engine, struct npl_memory_completion *completion)
@@ -326,10 +384,15 @@ bool npl_dma_completed(struct npl_dma *dma, int engine, struct npl_memory_comple
 	struct engine *e = &dma->engine[engine];
 	if (e->taken == e->done)
 		return false;
-	const struct job *job = job_at(dma, e, e->taken++);
+	const struct job *job = job_at(e, e->taken++);
 	*completion = (struct npl_memory_completion){job->done, job->what.tag};
 	dma->untaken--;
 	return true;
+}
+
+uint64_t npl_dma_kept_until(const struct npl_dma *dma)
+{
+	return dma->kept_until;
 }
 
 uint64_t npl_dma_pending(const struct npl_dma *dma)
@@ -343,4 +406,47 @@ uint64_t npl_dma_pending(const struct npl_dma *dma)
 const struct npl_dma_counters *npl_dma_counters(const struct npl_dma *dma, int engine)
 {
 	return &dma->engine[engine].count;
+}
+
+/* With the number of the job counted from the first that has not completed. */
+static uint64_t relative_tag(const void *asker, uint64_t tag)
+{
+	const struct npl_dma *dma = asker;
+	return tag - (dma->engine[tag % MAX_ENGINES].done << TAG_FIRST);
+}
+
+static void add_engine(const struct engine *e, uint64_t now, struct npl_memory_words *words)
+{
+	npl_memory_add_word(words, e->done - e->taken);
+	npl_memory_add_word(words, e->issued - e->done);
+	npl_memory_add_word(words, e->pushed - e->issued);
+	npl_memory_add_word(words, (uint64_t)e->in_request);
+	npl_memory_add_word(words, e->row);
+	npl_memory_add_word(words, e->plane);
+	npl_memory_add_word(words, e->left);
+	for (uint64_t i = e->taken; i < e->pushed; i++) {
+		const struct job *job = job_at(e, i);
+		npl_memory_add_word(words, job->what.tag);
+		npl_memory_add_word(words, i < e->done ? now - job->done : job->under_way);
+		if (i < e->issued)
+			continue;
+		npl_memory_add_word(words, job->what.row_bytes);
+		npl_memory_add_word(words, job->what.count[0]);
+		npl_memory_add_word(words, job->what.count[1]);
+		npl_memory_add_word(words, 2u * job->what.more + job->what.is_write);
+	}
+}
+
+bool npl_dma_relative_state(const struct npl_dma *dma, struct npl_memory_words *words)
+{
+	const uint64_t now = npl_memory_now(dma->memory);
+	if (dma->unit || !npl_memory_relative_state(dma->memory, words, relative_tag, dma))
+		return false;
+	npl_memory_add_word(words, (uint64_t)dma->turn);
+	npl_memory_add_word(words, dma->owner ? 1 + (uint64_t)(dma->owner - dma->engine) : 0);
+	npl_memory_add_word(words, dma->kept_until > now ? dma->kept_until - now : 0);
+	npl_memory_add_word(words, dma->cycle == now ? dma->in_turn : 0);
+	for (int i = 0; i < dma->engines; i++)
+		add_engine(&dma->engine[i], now, words);
+	return true;
 }

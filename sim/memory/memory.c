@@ -222,6 +222,15 @@ uint64_t npl_memory_pending(const struct npl_memory *memory)
 	return memory->model->pending(memory->state);
 }
 
+bool npl_memory_relative_state(const struct npl_memory *memory, struct npl_memory_words *words,
+			       uint64_t (*tag_of)(const void *asker, uint64_t tag), const void *asker)
+{
+	if (!memory->model->relative)
+		return false;
+	memory->model->relative(memory->state, words, tag_of, asker);
+	return true;
+}
+
 void npl_memory_counters(const struct npl_memory *memory, struct npl_memory_counters *counters)
 {
 	memory->model->count(memory->state, counters);

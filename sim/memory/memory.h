@@ -46,6 +46,9 @@ struct memory_model {
 	uint64_t (*now)(const void *state);
 	uint64_t (*pending)(const void *state);
 	uint64_t (*take)(void *state, struct npl_memory_completion *completions, uint64_t room);
+	/* npl_memory_relative_state; NULL: cannot say */
+	void (*relative)(const void *state, struct npl_memory_words *words,
+			 uint64_t (*tag_of)(const void *asker, uint64_t tag), const void *asker);
 	void (*count)(const void *state, struct npl_memory_counters *counters);
 	int (*energy)(const void *config, const struct npl_memory_counters *counters,
 		      struct npl_memory_energy energy[NPL_MEMORY_ENERGIES]);

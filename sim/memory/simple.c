@@ -176,6 +176,23 @@ static uint64_t simple_take(void *state, struct npl_memory_completion *completio
 	return n;
 }
 
+/* The port's fraction counts as long as the next request begins where the last one ends. */
+static void simple_relative(const void *state, struct npl_memory_words *words,
+			    uint64_t (*tag_of)(const void *asker, uint64_t tag), const void *asker)
+{
+	const struct simple *m = state;
+	const bool taken = m->limited && m->cycle >= m->now;
+	npl_memory_add_word(words, taken ? m->cycle - m->now : 0);
+	npl_memory_add_word(words, taken ? (uint64_t)(m->part >> 64) : 0);
+	npl_memory_add_word(words, taken ? (uint64_t)m->part : 0);
+	npl_memory_add_word(words, m->put - m->taken);
+	for (uint64_t i = m->taken; i < m->put; i++) {
+		const struct npl_memory_completion *done = &m->done[i % NPL_MEMORY_MAX_SIMPLE_PENDING];
+		npl_memory_add_word(words, done->cycle - m->now);
+		npl_memory_add_word(words, tag_of(asker, done->tag));
+	}
+}
+
 static void simple_count(const void *state, struct npl_memory_counters *counters)
 {
 	*counters = ((const struct simple *)state)->count;
@@ -204,7 +221,7 @@ static int fixed_energy(const void *state, const struct npl_memory_counters *cou
 		.name = title, .params = parameters, .config_bytes = bytes, .open = how, .close = free,                \
 		.reset = simple_reset, .can_accept = simple_can_accept, .push = simple_push,                           \
 		.advance = simple_advance, .now = simple_now, .pending = simple_pending, .take = simple_take,          \
-		.count = simple_count, .energy = costs                                                                 \
+		.relative = simple_relative, .count = simple_count, .energy = costs                                    \
 	}
 
 const struct memory_model memory_ideal = SIMPLE("ideal", ideal_params, sizeof(struct config), ideal_open, no_energy);

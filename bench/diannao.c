@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * DianNao on this computer. CONV3 of the paper (Chen et al., ASPLOS 2014, Table 5) with values and its products rounded to 16 bits on
+ * the fast engine, against the cpu device in float32, in turns: with full-range operands, whose products saturate and are counted, and with
+ * ones that calibration leaves room. The fast engine's schedule alone. Then the cycles per second of the register-level engine, values
+ * included, in layers that keep the NFU busy and in one that waits. */
+#include <string.h>
+
+#include "bench.h"
+#include "npulab/device.h"
+#include "npulab/random.h"
+#include "npulab/single_layer.h"
+
+static struct npl_err err;
+
+static void stop(const char *what)
+{
+	fprintf(stderr, "bench: %s: %s\n", what, err.msg);
+	exit(npl_exit_status(err.code));
+}
+
+struct layer_case {
+	struct npl_device *device;
+	struct npl_attrs attrs;
+	struct npl_tensor x, w, y;
+	struct npl_layer layer;
+	struct npl_result result;
+};
+
+static void run_layer(void *context)
+{
+	struct layer_case *c = context;
+	c->result = (struct npl_result){0};
+	if (npl_device_run(c->device, &c->layer, &c->result, &err))
+		stop("layer");
+}
+
+static void fill(struct npl_tensor *t, int drop_bits)
+{
+	struct npl_random random = {.state = 1};
+	if (npl_tensor_alloc(t, &err))
+		stop("operands");
+	npl_draw(t, &random);
+	for (int64_t i = 0; t->dtype == NPL_I16 && i < npl_tensor_count(t); i++)
+		((int16_t *)t->data)[i] = (int16_t)(((int16_t *)t->data)[i] >> drop_bits);
+}
+
+/* A convolution of ni maps of size x size to no maps; 16-bit operands lose bits at the top, so that products fit. */
+static void open_case(struct layer_case *c, const char *device, const struct npl_device_options *options, int64_t size,
+		      int64_t kernel, int64_t ni, int64_t no, int drop_x, int drop_w)
+{
+	*c = (struct layer_case){
+		.attrs = {.groups = 1, .opset = 13, .window = {.rank = 2, .stride = {1, 1}, .dilation = {1, 1}}}};
+	if (npl_device_open(device, options, &c->device, &err))
+		stop(device);
+	bool q16 = npl_device_get_info(c->device)->format == NPL_FORMAT_Q16;
+	const int64_t out = size - kernel + 1;
+	const enum npl_dtype type = q16 ? NPL_I16 : NPL_F32;
+	const float scale = q16 ? 0x1p-10f : 0.0f;
+	c->x = (struct npl_tensor){.dtype = type, .shape = npl_shape_of(4, 1, ni, size, size), .quant.scale = scale};
+	c->w = (struct npl_tensor){
+		.dtype = type, .shape = npl_shape_of(4, no, ni, kernel, kernel), .quant.scale = scale};
+	c->y = (struct npl_tensor){.dtype = type, .shape = npl_shape_of(4, 1, no, out, out), .quant.scale = scale};
+	c->attrs.window.kernel[0] = c->attrs.window.kernel[1] = kernel;
+	fill(&c->x, drop_x);
+	fill(&c->w, drop_w);
+	if (npl_tensor_alloc(&c->y, &err))
+		stop("result");
+	c->layer = (struct npl_layer){.name = "conv",
+				      .op = NPL_OP_CONV,
+				      .attrs = &c->attrs,
+				      .n_in = 2,
+				      .in = {&c->x, &c->w},
+				      .out = &c->y,
+				      .macs = (uint64_t)(out * out * kernel * kernel * ni * no)};
+}
+
+static void close_case(struct layer_case *c)
+{
+	npl_tensor_free(&c->x);
+	npl_tensor_free(&c->w);
+	npl_tensor_free(&c->y);
+	npl_device_close(c->device);
+}
+
+/* Medians of two cases that take turns. */
+static void take_turns(struct layer_case *const c[2], double seconds[2])
+{
+	double times[2][BENCH_RUNS], total = 0;
+	int n = 0;
+	run_layer(c[0]);
+	run_layer(c[1]);
+	for (; n < BENCH_RUNS && (n < 5 || total < 1); n++)
+		for (int i = 0; i < 2; i++) {
+			double start = npl_clock_seconds();
+			run_layer(c[i]);
+			times[i][n] = npl_clock_seconds() - start;
+			total += times[i][n];
+		}
+	for (int i = 0; i < 2; i++) {
+		qsort(times[i], (size_t)n, sizeof times[i][0], bench_order);
+		seconds[i] = times[i][n / 2];
+	}
+}
+
+static void against_cpu(const char *what, int drop_x, int drop_w)
+{
+	struct layer_case diannao, cpu, *const both[2] = {&diannao, &cpu};
+	double seconds[2];
+	char line[80];
+	open_case(&diannao, "diannao", NULL, 32, 4, 108, 200, drop_x, drop_w);
+	open_case(&cpu, "cpu", NULL, 32, 4, 108, 200, 0, 0);
+	take_turns(both, seconds);
+	snprintf(line, sizeof line, "diannao with values, CONV3, %s", what);
+	bench_print(line, (double)diannao.layer.macs, "GMAC/s", seconds[0]);
+	bench_print("cpu, float32, CONV3", (double)cpu.layer.macs, "GMAC/s", seconds[1]);
+	printf("%-52s %9.2f times\n", "diannao / cpu", seconds[0] / seconds[1]);
+	close_case(&diannao);
+	close_case(&cpu);
+}
+
+static void cycles_a_second(const char *what, const char *engine, bool timing_only, int64_t size, int64_t kernel,
+			    int64_t ni, int64_t no)
+{
+	const char *set = "memory.preset=ideal";
+	const struct npl_device_options ideal = {.engine = engine, .n_sets = 1, .set = &set},
+					fixed = {.engine = engine};
+	struct layer_case c;
+	char line[80];
+	open_case(&c, "diannao", strstr(what, "waits") || timing_only ? &fixed : &ideal, size, kernel, ni, no, 0, 0);
+	c.layer.timing_only = timing_only;
+	double seconds = bench_seconds(run_layer, &c);
+	double busy = 0;
+	const struct npl_device_info *info = npl_device_get_info(c.device);
+	for (size_t i = 0; i < info->n_stats; i++)
+		if (!strcmp(info->stat[i].name, "nfu_active"))
+			busy = (double)c.result.counter[i] / (double)c.result.cycles;
+	snprintf(line, sizeof line, "%s, NFU busy %.0f %%", what, 100 * busy);
+	/* bench_print scales by 1e-9 */
+	bench_print(line, (double)c.result.cycles * 1e6, "kcycle/s", seconds);
+	close_case(&c);
+}
+
+int main(void)
+{
+	against_cpu("full range", 0, 0);
+	against_cpu("in range", 2, 5);
+	cycles_a_second("diannao fast engine, schedule alone, CONV3", "fast", true, 32, 4, 108, 200);
+	cycles_a_second("diannao rtl engine, 3x3 128 -> 32", "rtl", false, 16, 3, 128, 32);
+	cycles_a_second("diannao rtl engine, 7x7 16 -> 16", "rtl", false, 40, 7, 16, 16);
+	cycles_a_second("diannao rtl engine, 1x1 12 -> 16, waits", "rtl", false, 60, 1, 12, 16);
+	return 0;
+}

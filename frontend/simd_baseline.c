@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Misses of a tiled loop nest in a least-recently-used cache, from the sizes of what its loops touch.
+ *
+ * Take the outermost loop one of whose iterations touches no more lines than the cache has. What two iterations of it have in common is
+ * still there in the second, so the whole loop brings each line that it touches once. Loops around it come back to a line only
+ * after more lines than the cache has: each of their iterations brings all of them again. (An array of which the next iteration brings
+ * other lines may need room for both; that is left out.) */
+#include "simd_baseline.h"
+
+#include <math.h>
+#include <string.h>
+
+/* 2.2 W is assumed: section 6 takes the core's energy from McPAT and gives no figure. It is what the published speed-up and energy ratio of
+ * CLASS1 and CLASS3 leave for the core beside 17.6 nJ per access (docs/validation-diannao.md). */
+const struct npl_simd npl_simd_chen2014 = {
+	.clock_hz = 2e9,
+	.vector_bytes = 16,
+	.element_bytes = 2,
+	.line_bytes = 64,
+	.l1_bytes = 32 << 10,
+	.l2_bytes = 2 << 20,
+	.l1_miss_cycles = 10,
+	.l2_miss_cycles = 250,
+	.access_bytes = 32,
+	.access_nj = 17.6,
+	.core_watts = 2.2,
+};
+
+/* What loops run over: output rows and columns, output maps, rows and columns of the window, input maps. */
+enum { Y, X, N, KY, KX, I, DIMS };
+
+#define BLOCK 16 /* maps that the innermost loops take at once: Tn and Ti */
+
+/* Loops from the innermost to the outermost; the first body is a block of maps. */
+struct nest {
+	int n;
+	struct {
+		int64_t body[DIMS]; /* what one iteration covers */
+		int64_t all[DIMS];  /* what the loop covers */
+	} loop[12];
+};
+
+enum { INPUT, SYNAPSE, RESULT, ARRAYS };
+struct lines {
+	double of[ARRAYS];
+};
+
+static int64_t at_most(int64_t value, int64_t most)
+{
+	return value < most ? value : most;
+}
+
+static int64_t outputs(const struct npl_simd_layer *layer, int d)
+{
+	return (layer->in[d] - layer->kernel[d]) / layer->stride[d] + 1;
+}
+
+static void whole(const struct npl_simd_layer *layer, int64_t all[DIMS])
+{
+	all[Y] = outputs(layer, 0);
+	all[X] = outputs(layer, 1);
+	all[N] = layer->pools ? 1 : layer->no;
+	all[KY] = layer->kernel[0];
+	all[KX] = layer->kernel[1];
+	all[I] = layer->ni;
+}
+
+static void add_loop(struct nest *nest, int d, int64_t to)
+{
+	const int n = nest->n++;
+	int64_t *body = nest->loop[n].body;
+	if (n)
+		memcpy(body, nest->loop[n - 1].all, sizeof nest->loop[n].body);
+	memcpy(nest->loop[n].all, body, sizeof nest->loop[n].all);
+	nest->loop[n].all[d] = to;
+}
+
+static void make_nest(const struct npl_simd_layer *layer, const struct npl_simd_tiles *tiles, struct nest *nest)
+{
+	int64_t all[DIMS];
+	const int maps = layer->pools ? I : N;
+	whole(layer, all);
+	*nest = (struct nest){.loop[0].body = {1, 1, at_most(BLOCK, all[N]), 1, 1, at_most(BLOCK, all[I])}};
+	if (!layer->pools)
+		add_loop(nest, I, all[I]);
+	add_loop(nest, KX, all[KX]);
+	add_loop(nest, KY, all[KY]);
+	add_loop(nest, maps, at_most(tiles->maps, all[maps]));
+	add_loop(nest, X, at_most(tiles->x, all[X]));
+	add_loop(nest, Y, at_most(tiles->y, all[Y]));
+	add_loop(nest, maps, all[maps]);
+	add_loop(nest, X, all[X]);
+	add_loop(nest, Y, all[Y]);
+}
+
+/* Lines of a box in an array of n dimensions, the innermost last: runs of elements that lie side by side begin at lines. */
+static double lines_of(const struct npl_simd *simd, int n, const int64_t *box, const int64_t *array)
+{
+	double run = (double)simd->element_bytes, runs = 1;
+	int d = n - 1;
+	for (bool joined = true; d >= 0 && joined; d--) {
+		run *= (double)box[d];
+		joined = box[d] == array[d];
+	}
+	for (; d >= 0; d--)
+		runs *= (double)box[d];
+	return runs * ceil(run / (double)simd->line_bytes);
+}
+
+/* Of each array, maps innermost: inputs [y][x][i], synapses [ky][kx][n][i] (private ones of each [y][x]), results [y][x][n]. */
+static struct lines touched(const struct npl_simd *simd, const struct npl_simd_layer *layer, const int64_t cover[DIMS])
+{
+	int64_t all[DIMS];
+	whole(layer, all);
+	const int64_t input[] = {at_most((cover[Y] - 1) * layer->stride[0] + cover[KY], layer->in[0]),
+				 at_most((cover[X] - 1) * layer->stride[1] + cover[KX], layer->in[1]), cover[I]};
+	const int64_t synapse[] = {cover[Y], cover[X], cover[KY], cover[KX], cover[N], cover[I]};
+	const int64_t synapses[] = {all[Y], all[X], all[KY], all[KX], all[N], all[I]};
+	const int64_t result[] = {cover[Y], cover[X], layer->pools ? cover[I] : cover[N]};
+	const int shared = layer->private_kernels ? 0 : 2; /* these have no y and x */
+	return (struct lines){{
+		lines_of(simd, 3, input, (const int64_t[]){layer->in[0], layer->in[1], layer->ni}),
+		layer->pools ? 0 : lines_of(simd, 6 - shared, synapse + shared, synapses + shared),
+		lines_of(simd, 3, result, (const int64_t[]){all[Y], all[X], layer->no}),
+	}};
+}
+
+static double sum(const struct lines *lines)
+{
+	return lines->of[INPUT] + lines->of[SYNAPSE] + lines->of[RESULT];
+}
+
+static bool depends(const struct npl_simd_layer *layer, int array, int d)
+{
+	switch (array) {
+	case INPUT:
+		return d != N;
+	case SYNAPSE:
+		return layer->private_kernels || (d != Y && d != X);
+	default:
+		return d == Y || d == X || d == (layer->pools ? I : N);
+	}
+}
+
+/* Lines that each array brings into a cache of so many. */
+static struct lines misses(const struct npl_simd *simd, const struct npl_simd_layer *layer, const struct nest *nest,
+			   int64_t cache_bytes)
+{
+	int64_t all[DIMS];
+	int fits = 0; /* a block alone always does */
+	whole(layer, all);
+	for (int l = 1; l < nest->n; l++) {
+		const struct lines body = touched(simd, layer, nest->loop[l].body);
+		if (sum(&body) * (double)simd->line_bytes <= (double)cache_bytes)
+			fits = l;
+	}
+	const int64_t *cover = nest->loop[fits].all;
+	struct lines brought = touched(simd, layer, cover);
+	for (int a = 0; a < ARRAYS; a++)
+		for (int d = 0; d < DIMS; d++) {
+			/* A last, smaller tile brings less of an array that it is a tile of, and all of another. */
+			double times = (double)all[d] / (double)cover[d];
+			brought.of[a] *= depends(layer, a, d) ? times : ceil(times);
+		}
+	return brought;
+}
+
+static double operations(const struct npl_simd_layer *layer)
+{
+	double n = layer->pools ? 1 : 2;
+	int64_t all[DIMS];
+	whole(layer, all);
+	for (int d = 0; d < DIMS; d++)
+		n *= (double)all[d];
+	return n;
+}
+
+void npl_simd_run_tiles(const struct npl_simd *simd, const struct npl_simd_layer *layer,
+			const struct npl_simd_tiles *tiles, struct npl_simd_run *run)
+{
+	struct nest nest;
+	make_nest(layer, tiles, &nest);
+	const struct lines first = misses(simd, layer, &nest, simd->l1_bytes),
+			   second = misses(simd, layer, &nest, simd->l2_bytes);
+	*run = (struct npl_simd_run){.operations = operations(layer), .tiles = *tiles};
+	run->l2_misses = sum(&second);
+	run->l1_misses = fmax(sum(&first), run->l2_misses);
+	run->memory_bytes = (run->l2_misses + second.of[RESULT]) * (double)simd->line_bytes;
+	run->cycles = run->operations * (double)simd->element_bytes / (double)simd->vector_bytes +
+		      run->l1_misses * simd->l1_miss_cycles + run->l2_misses * simd->l2_miss_cycles;
+	run->seconds = run->cycles / simd->clock_hz;
+	run->joules = run->seconds * simd->core_watts + run->memory_bytes / simd->access_bytes * simd->access_nj * 1e-9;
+}
+
+/* The sizes that are tried: 1, 2, 4, ... and all. */
+static int64_t next_size(int64_t size, int64_t all)
+{
+	return size == all ? 0 : at_most(2 * size, all);
+}
+
+void npl_simd_run(const struct npl_simd *simd, const struct npl_simd_layer *layer, struct npl_simd_run *run)
+{
+	int64_t all[DIMS];
+	whole(layer, all);
+	const int64_t maps = all[layer->pools ? I : N];
+	run->cycles = INFINITY;
+	for (int64_t y = 1; y; y = next_size(y, all[Y]))
+		for (int64_t x = 1; x; x = next_size(x, all[X]))
+			for (int64_t m = at_most(BLOCK, maps); m; m = next_size(m, maps)) {
+				struct npl_simd_run tried;
+				npl_simd_run_tiles(simd, layer, &(struct npl_simd_tiles){y, x, m}, &tried);
+				if (tried.cycles < run->cycles)
+					*run = tried;
+			}
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The parts of `npulab validate diannao`. */
+#ifndef NPULAB_FRONTEND_VALIDATE_DIANNAO_H
+#define NPULAB_FRONTEND_VALIDATE_DIANNAO_H
+
+#include "npulab/device.h"
+#include "npulab/validate.h"
+
+#define NPL_DIANNAO_MACHINE "diannao"
+
+/* A parameter as a number; NAN: there is none of this name. */
+double npl_diannao_setting(const struct npl_device *device, const char *key);
+/* What the paper says of a case; NAN: nothing. */
+double npl_diannao_published(const struct npl_validation *validation, const char *case_name, const char *metric);
+
+/* What follows from the configuration alone: operations per cycle, peak, sizes, power, fitted parameters; and the areas. */
+int npl_diannao_machine(struct npl_validation *validation, const struct npl_device *device, struct npl_err *err);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whether the fields of one instruction of DianNao make sense, whatever the machine and whatever came before it
+ * (docs/diannao-isa.md, Slots): values and ranges by the table in syntax.c, then slot by slot what they may be beside each
+ * other. A field that means nothing is 0, so that each thing can be said in one way only. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+#include "syntax.h"
+
+struct fields {
+	const struct dn_instruction *at;
+	char *why;
+	size_t n;
+};
+
+static bool refuse(const struct fields *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static bool refuse(const struct fields *f, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vsnprintf(f->why, f->n, format, args);
+	va_end(args);
+	return false;
+}
+
+/* The values of a field that has names for them: "NOP, LOAD, READ". */
+static const char *list_names(const struct dn_field *field, char *list, size_t n)
+{
+	size_t used = 0;
+	list[0] = '\0';
+	for (int64_t i = 0; i <= field->high && used < n; i++)
+		if (field->names[i])
+			used += (size_t)snprintf(list + used, n - used, "%s%lld (%s)", used ? ", " : "", (long long)i,
+						 field->names[i]);
+	return list;
+}
+
+static bool ranges_ok(const struct fields *f)
+{
+	char list[80];
+	for (int s = 0; s < DN_SLOTS; s++)
+		for (int i = 0; i < dn_slots[s].n_fields; i++) {
+			const struct dn_field *field = &dn_slots[s].field[i];
+			int64_t value = dn_field_get(f->at, field);
+			bool inside = value >= field->low && value <= field->high;
+			if (inside && (!field->names || field->names[value]))
+				continue;
+			if (field->names)
+				return refuse(f, "%s: %s is %lld, expected %s", dn_slots[s].name, field->name,
+					      (long long)value, list_names(field, list, sizeof list));
+			return refuse(f, "%s: %s is %lld, expected %lld to %lld", dn_slots[s].name, field->name,
+				      (long long)value, (long long)field->low, (long long)field->high);
+		}
+	return true;
+}
+
+/* Fields first to last of a slot are 0. */
+static bool zero_ok(const struct fields *f, enum dn_slot_at slot, int first, int last, const char *because)
+{
+	for (int i = first; i <= last; i++) {
+		const struct dn_field *field = &dn_slots[slot].field[i];
+		int64_t value = dn_field_get(f->at, field);
+		if (value && field->names)
+			return refuse(f, "%s: %s is %s, expected %s: %s", dn_slots[slot].name, field->name,
+				      field->names[value], field->names[0], because);
+		if (value)
+			return refuse(f, "%s: %s is %lld, expected 0: %s", dn_slots[slot].name, field->name,
+				      (long long)value, because);
+	}
+	return true;
+}
+
+/* Bytes of memory that a slot moves. */
+static bool bytes_ok(const struct fields *f, const char *slot, uint64_t address, uint32_t size)
+{
+	if (address + size <= (uint64_t)1 << DN_ADDRESS_BITS)
+		return true;
+	return refuse(f, "%s: bytes %llu to %llu, expected less than 2^%d", slot, (unsigned long long)address,
+		      (unsigned long long)(address + size - 1), DN_ADDRESS_BITS);
+}
+
+/* What an instruction without steps may do with rows: keep those that it loads, free those that it reads. */
+static bool reuse_ok(const struct fields *f, const char *slot, uint8_t op, uint8_t reuse)
+{
+	if (dn_works(f->at) || op == DN_NOP || (op == DN_LOAD) == reuse)
+		return true;
+	return refuse(f, "%s: REUSE is %d, expected %d: without steps a %s", slot, reuse, !reuse,
+		      op == DN_LOAD ? "LOAD keeps its rows for others" : "READ only frees rows");
+}
+
+static bool sb_ok(const struct fields *f)
+{
+	const struct dn_instruction *at = f->at;
+	if (at->sb.op == DN_NOP)
+		return zero_ok(f, DN_SLOT_SB, 1, 3, "READ OP is NOP");
+	if (!at->sb.size)
+		return refuse(f, "SB: SIZE is 0, expected the bytes of one row at least");
+	return bytes_ok(f, "SB", at->sb.address, at->sb.size) && reuse_ok(f, "SB", at->sb.op, at->sb.reuse);
+}
+
+static bool nbin_ok(const struct fields *f)
+{
+	const struct dn_instruction *at = f->at;
+	uint32_t stride = at->nbin.stride;
+	if (at->nbin.op == DN_NOP)
+		return zero_ok(f, DN_SLOT_NBIN, 1, 6, "READ OP is NOP");
+	if (!dn_works(at) && at->nbin.op == DN_LOAD && !zero_ok(f, DN_SLOT_NBIN, 2, 4, "the NFU reads no rows"))
+		return false;
+	if (!stride && !zero_ok(f, DN_SLOT_NBIN, 3, 4, "with STRIDE 0 these are all rows held"))
+		return false;
+	if (stride && (at->nbin.end < at->nbin.begin || (at->nbin.end - at->nbin.begin) % stride))
+		return refuse(f, "NBIN: STRIDE END is %u, expected STRIDE BEGIN, %u, and a multiple of STRIDE, %u",
+			      at->nbin.end, at->nbin.begin, stride);
+	if (at->nbin.op == DN_READ && !zero_ok(f, DN_SLOT_NBIN, 5, 6, "READ OP is READ"))
+		return false;
+	if (at->nbin.op == DN_LOAD && (!at->nbin.size || at->nbin.size % 2))
+		return refuse(f, "NBIN: SIZE is %u, expected a multiple of 2: values of 16 bits", at->nbin.size);
+	return bytes_ok(f, "NBIN", at->nbin.address, at->nbin.size) && reuse_ok(f, "NBIN", at->nbin.op, at->nbin.reuse);
+}
+
+static bool nbout_ok(const struct fields *f)
+{
+	const struct dn_instruction *at = f->at;
+	static const char *const tos[] = {"KEEP", "NBOUT", "NFU3"};
+	bool reads = at->nfu.in == DN_FROM_NBOUT, stores = at->nbout.write == DN_STORE;
+	if (reads != (at->nbout.read == DN_READ))
+		return refuse(f, "NBOUT: READ OP is %s, expected %s: NFU-2 IN is %s", reads ? "NOP" : "READ",
+			      reads ? "READ" : "NOP", reads ? "NBOUT" : "not NBOUT");
+	if (at->nfu.out == DN_TO_KEEP && !zero_ok(f, DN_SLOT_NBOUT, 1, 1, "NFU-2 OUT is KEEP"))
+		return false;
+	if (at->nfu.out != DN_TO_KEEP && !stores && (at->nfu.out == DN_TO_NFU3 || at->nbout.write != DN_WRITE))
+		return refuse(f, "NBOUT: WRITE OP is %s, expected %s: NFU-2 OUT is %s",
+			      at->nbout.write == DN_WRITE ? "WRITE" : "NOP",
+			      at->nfu.out == DN_TO_NFU3 ? "STORE" : "WRITE or STORE", tos[at->nfu.out]);
+	if (!stores)
+		return zero_ok(f, DN_SLOT_NBOUT, 2, 3, "WRITE OP is not STORE");
+	if (!at->nbout.size)
+		return zero_ok(f, DN_SLOT_NBOUT, 2, 2, "with SIZE 0 the open store goes on");
+	if (at->nbout.size % 2)
+		return refuse(f, "NBOUT: SIZE is %u, expected a multiple of 2: results of 16 bits", at->nbout.size);
+	return bytes_ok(f, "NBOUT", at->nbout.address, at->nbout.size);
+}
+
+/* Operands of the NFU's steps. */
+static bool steps_ok(const struct fields *f)
+{
+	const struct dn_instruction *at = f->at;
+	static const char *const nfu1s[] = {"NOP", "MULT", "BIAS"};
+	const char *nfu1 = nfu1s[at->nfu.nfu1];
+	if (at->nfu.nfu1 != DN_NFU1_NOP && at->nfu.nfu2 != DN_ADD)
+		return refuse(f, "NFU: NFU-2 OP is MAX, expected ADD: NFU-1 OP is %s", nfu1);
+	if (at->nfu.nfu1 != DN_NFU1_NOP && at->sb.op == DN_NOP)
+		return refuse(f, "SB: READ OP is NOP, expected LOAD or READ: NFU-1 OP is %s", nfu1);
+	if (at->nfu.nfu1 == DN_BIAS)
+		return zero_ok(f, DN_SLOT_NBIN, 0, 0, "NFU-1 OP is BIAS");
+	if (at->nfu.nfu1 == DN_MULT)
+		return true;
+	if (at->nbin.op == DN_NOP)
+		return refuse(f, "NBIN: READ OP is NOP, expected LOAD or READ: NFU-1 OP is NOP and NFU-2 takes rows");
+	return zero_ok(f, DN_SLOT_SB, 0, 0, "NFU-1 OP is NOP and nothing takes synapses");
+}
+
+static bool nfu_ok(const struct fields *f)
+{
+	enum { NFU1, NFU2, IN, SHIFT = 7, RESULT_SHIFT, DIVISOR };
+	const struct dn_instruction *at = f->at;
+	bool maximum = at->nfu.nfu2 == DN_MAXIMUM, to_nfu3 = at->nfu.out == DN_TO_NFU3;
+	bool as_it_is = at->nfu.out == DN_TO_NBOUT && at->nbout.write == DN_STORE;
+	if (!dn_works(at))
+		return zero_ok(f, DN_SLOT_NFU, NFU1, NFU1, "NFU-2 OP is NOP") &&
+		       zero_ok(f, DN_SLOT_NFU, IN, DIVISOR, "NFU-2 OP is NOP") &&
+		       zero_ok(f, DN_SLOT_NBOUT, 0, 3, "NFU-2 OP is NOP");
+	if (!steps_ok(f))
+		return false;
+	if (!to_nfu3 && !(as_it_is && maximum) &&
+	    !zero_ok(f, DN_SLOT_NFU, SHIFT, SHIFT, "only what NFU-3 or the store of a maximum takes is shifted"))
+		return false;
+	if ((!to_nfu3 || !at->nfu.nfu3) &&
+	    !zero_ok(f, DN_SLOT_NFU, RESULT_SHIFT, RESULT_SHIFT, "no function of NFU-3 has a result"))
+		return false;
+	if ((!to_nfu3 || maximum) &&
+	    !zero_ok(f, DN_SLOT_NFU, DIVISOR, DIVISOR, "only sums that go to NFU-3 are divided"))
+		return false;
+	return true;
+}
+
+bool dn_instruction_ok(const struct dn_instruction *at, int n_functions, char *why, size_t n)
+{
+	const struct fields f = {at, why, n};
+	if (!ranges_ok(&f))
+		return false;
+	if (at->nfu.nfu3 > n_functions)
+		return refuse(&f, "NFU: NFU-3 OP is function %d, expected one of the program's %d", at->nfu.nfu3,
+			      n_functions);
+	return nfu_ok(&f) && sb_ok(&f) && nbin_ok(&f) && nbout_ok(&f);
+}

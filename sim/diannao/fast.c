@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The fast engine's time (fast.h): from one boundary at which something happens to the next. */
+#include "fast.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define LONGEST_SECONDS 400000000 /* 12 years: 4e18 cycles of the fastest clock are within 63 bits */
+
+static uint64_t to_memory(const struct dn_fast *f, uint64_t boundary)
+{
+	return f->one_clock || boundary == DN_NEVER ? boundary : npl_hz_ceil(boundary, &f->machine, &f->memory_clock);
+}
+
+static uint64_t to_machine(const struct dn_fast *f, uint64_t boundary)
+{
+	return f->one_clock ? boundary : npl_hz_ceil(boundary, &f->memory_clock, &f->machine);
+}
+
+static bool has_ended(const struct dn_fast *f)
+{
+	return f->ended && f->queue_taken == f->queue_put && dn_fast_requests_ended(f);
+}
+
+/* The machine's next boundary after `now` at which something happens if nothing arrives. */
+static uint64_t next_event(const struct dn_fast *f)
+{
+	uint64_t next = dn_fast_nfu_end(f);
+	if (f->queue_taken == f->queue_put && f->drained > f->now)
+		next = f->drained; /* a SYNC or the end may wait for this boundary */
+	if (f->fetched && f->queue_put - f->queue_taken < (uint64_t)f->config->dma_queue && dn_fast_may_decode(f))
+		next = f->now + 1; /* what it waited for arrived at once */
+	if (f->stores_pushed < f->stores_put) {
+		const uint64_t ready = f->store[f->stores_pushed & f->store_mask].ready;
+		if (ready > f->now && ready < next)
+			next = ready;
+	}
+	/* What then completes at once comes after this boundary's first steps. */
+	const uint64_t kept = to_machine(f, npl_dma_kept_until(f->dma));
+	return kept > f->now && kept < next ? kept : next;
+}
+
+/* Memory goes on to its first boundary at or after this one of the machine, `now`, and what has completed by then arrives; what
+ * completes between the two boundaries will at the next of the machine's. */
+static void catch_up(struct dn_fast *f)
+{
+	const uint64_t until = to_memory(f, f->now),
+		       by = f->one_clock ? until : npl_hz_floor(f->now, &f->machine, &f->memory_clock);
+	while (npl_memory_now(f->memory) <= by) {
+		dn_fast_take_arrivals(f);
+		if (npl_memory_now(f->memory) == until)
+			return;
+		npl_dma_advance(f->dma, until, true);
+	}
+}
+
+static int stuck(const struct dn_fast *f)
+{
+	return npl_fail(f->err, NPL_EINTERNAL,
+			"diannao: at cycle %" PRIu64 " instruction %" PRIu64
+			" and those before it wait for what nobody brings",
+			f->now, f->index);
+}
+
+int dn_fast_too_long(const struct dn_fast *f)
+{
+	const struct npl_memory_info *memory = npl_memory_info(f->memory);
+	return npl_fail(f->err, NPL_EINPUT,
+			"the program takes longer than %d s at %" PRId64
+			" Hz and %.4g bytes/s of memory %s, expected less",
+			LONGEST_SECONDS, f->config->clock_hz, memory->peak_bytes_per_second, memory->name);
+}
+
+/* From a boundary at which requests have been made to the next at which something happens. */
+static int go_on(struct dn_fast *f)
+{
+	for (;;) {
+		if (has_ended(f))
+			return 0;
+		uint64_t next = next_event(f);
+		if (next == DN_NEVER && !npl_dma_pending(f->dma))
+			return stuck(f);
+		if (npl_dma_advance(f->dma, to_memory(f, next), true)) {
+			const uint64_t arrival = to_machine(f, npl_memory_now(f->memory));
+			if (arrival == f->now) { /* at once */
+				dn_fast_take_arrivals(f);
+				continue;
+			}
+			next = arrival < next ? arrival : next;
+		}
+		dn_fast_nfu_run(f, next);
+		return 0;
+	}
+}
+
+static int run(struct dn_fast *f)
+{
+	for (;;) {
+		if (dn_fast_end_and_decode(f) || dn_fast_push_requests(f))
+			return f->err->code;
+		const uint64_t now = f->now;
+		if (go_on(f))
+			return f->err->code;
+		if (f->now == now)
+			return 0; /* the end */
+		if (f->now > f->longest || f->repeat.cycles > f->longest - f->now)
+			return dn_fast_too_long(f);
+		catch_up(f);
+	}
+}
+
+static uint64_t ring_mask(uint64_t places)
+{
+	uint64_t mask = 1;
+	while (mask + 1 < places)
+		mask = 2 * mask + 1;
+	return mask;
+}
+
+static int open_buffer(struct dn_fast *f, struct dn_fast_buffer *b, int64_t rows)
+{
+	b->rows = (uint64_t)rows;
+	b->mask = ring_mask((uint64_t)f->config->dma_queue);
+	b->load = malloc((b->mask + 1) * sizeof *b->load);
+	return b->load ? 0 : npl_fail(f->err, NPL_ENOMEM, "diannao: out of memory");
+}
+
+static int open_dma(struct dn_fast *f)
+{
+	const struct dn_config *c = f->config;
+	f->dma_queue = 64;
+	const struct npl_dma_config dma = {.engines = DN_ENGINES,
+					   .queue = f->dma_queue,
+					   .burst_bytes = c->dma_burst_bytes,
+					   .whole_requests = true,
+					   .request_cycles = (int64_t)to_memory(f, (uint64_t)c->dma_request_cycles)};
+	return npl_dma_open(f->memory, &dma, &f->dma, f->err);
+}
+
+static int open_run(struct dn_fast *f)
+{
+	const struct dn_config *c = f->config;
+	const int64_t result_rows = c->nbout_rows - c->nbout_sum_rows;
+	f->machine = (struct npl_hz){c->clock_hz, 1};
+	f->memory_clock = npl_memory_info(f->memory)->clock;
+	f->one_clock = f->machine.numerator * f->memory_clock.denominator == f->memory_clock.numerator;
+	f->longest = npl_hz_floor(LONGEST_SECONDS, &(struct npl_hz){1, 1}, &f->machine);
+	f->row_bytes = (uint64_t)dn_row_bytes(c);
+	f->sb_row_bytes = (uint64_t)dn_sb_row_bytes(c);
+	f->lanes = (uint64_t)c->tn;
+	f->sum_rows = (uint64_t)dn_sum_rows(c);
+	f->result_room = (uint64_t)(result_rows > 0 ? result_rows : 0);
+	f->queue_mask = ring_mask((uint64_t)c->dma_queue);
+	f->store_mask = ring_mask(f->result_room + 1);
+	f->queue = malloc((f->queue_mask + 1) * sizeof *f->queue);
+	f->store = malloc((f->store_mask + 1) * sizeof *f->store);
+	if (!f->queue || !f->store)
+		return npl_fail(f->err, NPL_ENOMEM, "diannao: out of memory");
+	if (open_buffer(f, &f->nbin, c->nbin_rows) || open_buffer(f, &f->sb, c->sb_rows) || open_dma(f))
+		return f->err->code;
+	f->repeat.on = f->run->source.alike && !f->run->watcher && !f->run->bytes && f->one_clock;
+	return f->run->bytes ? dn_values_open(f->run, &f->values, f->err) : 0;
+}
+
+static void close_run(struct dn_fast *f)
+{
+	dn_fast_repeat_free(f);
+	dn_values_close(f->values);
+	npl_dma_close(f->dma);
+	free(f->nbin.load);
+	free(f->sb.load);
+	free(f->queue);
+	free(f->store);
+}
+
+static void finish(struct dn_fast *f)
+{
+	struct dn_run *r = f->run;
+	r->cycles = f->now + f->repeat.cycles;
+	npl_memory_advance(f->memory, to_memory(f, r->cycles), 0);
+	npl_memory_counters(f->memory, &r->moved);
+	dn_fast_repeat_count(f);
+	r->counters.dram_reads = r->moved.reads;
+	r->counters.dram_writes = r->moved.writes;
+	r->counters.dram_row_hits = r->moved.row_hits;
+	r->counters.dram_activates = r->moved.activates;
+	r->counters.dram_refreshes = r->moved.refreshes;
+}
+
+int dn_run_fast(struct dn_run *r, struct npl_err *err)
+{
+	struct dn_fast f = {.run = r, .config = r->config, .err = err, .memory = r->memory};
+	r->cycles = 0;
+	r->counters = (struct dn_counters){0};
+	r->moved = (struct npl_memory_counters){0};
+	npl_memory_reset(r->memory);
+	int rc = open_run(&f);
+	if (!rc)
+		rc = run(&f);
+	if (!rc)
+		finish(&f);
+	close_run(&f);
+	return rc;
+}

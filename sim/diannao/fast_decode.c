@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ends and decodes instructions (fast.h): which rows by number they read and free, what they load and store. What does not depend on
+ * time is counted here. */
+#include "fast.h"
+
+static uint64_t rows_of(uint64_t bytes, uint64_t row_bytes)
+{
+	return (bytes + row_bytes - 1) / row_bytes;
+}
+
+static void append(struct dn_fast *f, struct dn_fast_buffer *b, uint64_t address, uint32_t bytes, uint64_t row_bytes)
+{
+	const struct dn_fast_load load = {f->index, address, bytes, (uint32_t)rows_of(bytes, row_bytes)};
+	b->next += load.rows;
+	dn_fast_add_load(b, &load);
+}
+
+static void decode_sb(struct dn_fast *f, const struct dn_instruction *at, struct dn_fast_entry *e)
+{
+	struct dn_fast_buffer *b = &f->sb;
+	uint64_t row = b->next;
+	if (at->sb.op == DN_LOAD) {
+		f->run->counters.synapse_bytes += at->sb.size;
+		append(f, b, at->sb.address, at->sb.size, f->sb_row_bytes);
+	}
+	if (at->sb.op == DN_READ)
+		row = b->oldest + at->sb.address / f->sb_row_bytes;
+	if (at->sb.op == DN_READ || (at->sb.op == DN_LOAD && dn_works(at))) {
+		const uint64_t rows = at->sb.size / f->sb_row_bytes;
+		e->reads_sb = dn_works(at);
+		e->sb_row = row;
+		e->steps = (uint32_t)rows;
+		if (!at->sb.reuse)
+			b->oldest = row + rows;
+	}
+	e->sb_freed = b->oldest;
+}
+
+static void decode_nbin(struct dn_fast *f, const struct dn_instruction *at, struct dn_fast_entry *e)
+{
+	struct dn_fast_buffer *b = &f->nbin;
+	if (at->nbin.op == DN_LOAD) {
+		f->run->counters.input_bytes += at->nbin.size;
+		append(f, b, at->nbin.address, at->nbin.size, f->row_bytes);
+	}
+	if (at->nbin.op == DN_READ || (at->nbin.op == DN_LOAD && dn_works(at))) {
+		e->reads_nbin = dn_works(at);
+		e->nbin_stride = at->nbin.stride ? at->nbin.stride : 1;
+		e->nbin_row = b->oldest + at->nbin.begin;
+		e->nbin_last = at->nbin.stride ? b->oldest + at->nbin.end : b->next - 1;
+		e->steps = (uint32_t)((e->nbin_last - e->nbin_row) / e->nbin_stride + 1);
+		if (!at->nbin.reuse)
+			b->oldest = e->nbin_last + 1;
+	}
+	e->nbin_freed = b->oldest;
+}
+
+static void decode_nbout(struct dn_fast *f, const struct dn_instruction *at, struct dn_fast_entry *e)
+{
+	struct dn_counters *n = &f->run->counters;
+	n->nbout_rows += f->sum_rows * ((at->nbout.read == DN_READ) + (at->nbout.write == DN_WRITE));
+	if (at->nbout.write != DN_STORE)
+		return;
+	if (at->nbout.size) {
+		f->open.address = at->nbout.address;
+		f->open.bytes = f->open.left = at->nbout.size;
+		n->output_bytes += at->nbout.size;
+	}
+	const bool wide = at->nfu.out == DN_TO_NBOUT && at->nfu.nfu2 == DN_ADD;
+	const uint64_t width = wide ? 4 : 2, most = f->lanes * width;
+	const uint64_t bytes = f->open.left < most ? f->open.left : most;
+	f->open.left -= bytes;
+	e->result_rows = wide ? 2 : 1;
+	e->completes = !f->open.left;
+	e->store_address = f->open.address;
+	e->store_bytes = f->open.bytes;
+	n->nbout_rows += e->result_rows;
+	n->nfu3_operations += at->nfu.out == DN_TO_NFU3 ? bytes / width : 0;
+}
+
+static uint8_t way(const struct dn_config *c, const struct dn_instruction *at)
+{
+	return (uint8_t)((at->nfu.nfu1 != DN_NFU1_NOP ? c->nfu1_stages : 0) + c->nfu2_stages +
+			 (at->nfu.out == DN_TO_NFU3 ? c->nfu3_stages : 0));
+}
+
+static void decode(struct dn_fast *f)
+{
+	const struct dn_instruction *at = &f->next;
+	struct dn_fast_entry *e = &f->queue[f->queue_put++ & f->queue_mask];
+	struct dn_counters *n = &f->run->counters;
+	*e = (struct dn_fast_entry){.index = f->index};
+	decode_sb(f, at, e);
+	decode_nbin(f, at, e);
+	if (dn_works(at)) {
+		const uint64_t macs = e->steps * f->lanes * f->lanes;
+		*(at->nfu.nfu1 == DN_MULT ? &n->useful_macs : &n->idle_lanes) += macs;
+		n->nbin_rows += e->reads_nbin ? e->steps : 0;
+		n->sb_rows += e->reads_sb ? e->steps : 0;
+		e->by_nfu1 = at->nfu.nfu1 != DN_NFU1_NOP;
+		e->way = way(f->config, at);
+		decode_nbout(f, at, e);
+	} else {
+		e->steps = 0;
+	}
+	if (f->values)
+		dn_values_execute(f->values, at);
+	dn_fast_tell(f, DN_DECODED, f->index++, f->now);
+	f->ended = at->cp == DN_CP_END;
+	f->fetched = false;
+}
+
+bool dn_fast_requests_ended(const struct dn_fast *f)
+{
+	return f->drained <= f->now && f->nbin.arrived == f->nbin.next && f->sb.arrived == f->sb.next &&
+	       f->stores_completed == f->stores_put;
+}
+
+static bool is_full(const struct dn_fast *f, const struct dn_fast_buffer *buffer)
+{
+	return buffer->loads_put - buffer->loads_arrived >= (uint64_t)f->config->dma_queue;
+}
+
+bool dn_fast_may_decode(const struct dn_fast *f)
+{
+	if ((f->next.sb.op == DN_LOAD && is_full(f, &f->sb)) || (f->next.nbin.op == DN_LOAD && is_full(f, &f->nbin)))
+		return false;
+	return f->next.cp != DN_CP_SYNC || (f->queue_taken == f->queue_put && dn_fast_requests_ended(f));
+}
+
+/* As many as the queue takes. */
+static int decode_all(struct dn_fast *f, bool *any)
+{
+	while (!f->ended && f->queue_put - f->queue_taken < (uint64_t)f->config->dma_queue) {
+		if (!f->fetched) {
+			if (f->repeat.on && dn_fast_repeat(f))
+				return f->err->code;
+			f->run->source.next(f->run->source.state, &f->next);
+			f->fetched = true;
+		}
+		if (!dn_fast_may_decode(f))
+			return 0;
+		decode(f);
+		*any = true;
+	}
+	return 0;
+}
+
+/* Those at the head that have taken all their steps, if they have any. */
+static void end_all(struct dn_fast *f)
+{
+	for (const struct dn_fast_entry *e; (e = dn_fast_head(f)) && f->done == e->steps; f->done = 0) {
+		f->nbin.freed = e->nbin_freed;
+		f->sb.freed = e->sb_freed;
+		f->queue_taken++;
+		dn_fast_tell(f, DN_ENDED, e->index, f->now);
+	}
+}
+
+int dn_fast_end_and_decode(struct dn_fast *f)
+{
+	for (bool any = true; any;) {
+		any = false;
+		end_all(f);
+		if (decode_all(f, &any))
+			return f->err->code;
+	}
+	return 0;
+}

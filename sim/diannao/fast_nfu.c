@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Steps of the NFU, many at once (fast.h). Nothing arrives between two boundaries that are looked at, so the instruction at the head
+ * takes the steps whose rows are there, one a cycle, and then waits for the row, or the room, that is missing. */
+#include "fast.h"
+
+/* Steps of the head whose rows have arrived. */
+static uint64_t arrived_steps(const struct dn_fast *f, const struct dn_fast_entry *e)
+{
+	uint64_t n = e->steps;
+	if (e->reads_sb && f->sb.arrived < e->sb_row + n)
+		n = f->sb.arrived > e->sb_row ? f->sb.arrived - e->sb_row : 0;
+	if (e->reads_nbin && f->nbin.arrived <= e->nbin_last) {
+		uint64_t rows = f->nbin.arrived > e->nbin_row ? f->nbin.arrived - e->nbin_row : 0;
+		uint64_t steps = e->nbin_stride > 1 ? (rows + e->nbin_stride - 1) / e->nbin_stride : rows;
+		n = steps < n ? steps : n;
+	}
+	return n;
+}
+
+/* Those that can be taken. */
+static uint64_t possible_steps(const struct dn_fast *f, const struct dn_fast_entry *e)
+{
+	uint64_t n = arrived_steps(f, e);
+	return n == e->steps && e->result_rows > f->result_room ? n - 1 : n;
+}
+
+/* Its next one is not before this cycle. */
+static uint64_t next_step(const struct dn_fast *f, const struct dn_fast_entry *e)
+{
+	return e->by_nfu1 || f->after_nfu1 < f->now ? f->now : f->after_nfu1;
+}
+
+uint64_t dn_fast_nfu_end(const struct dn_fast *f)
+{
+	const struct dn_fast_entry *e = dn_fast_head(f);
+	if (!e || possible_steps(f, e) < e->steps)
+		return DN_NEVER;
+	return next_step(f, e) + e->steps - f->done;
+}
+
+/* What the head's next step waits for. */
+static uint64_t *waiting(struct dn_fast *f, const struct dn_fast_entry *e)
+{
+	struct dn_counters *n = &f->run->counters;
+	if (e->reads_sb && f->sb.arrived <= e->sb_row + f->done)
+		return &n->wait_sb;
+	if (e->reads_nbin && f->nbin.arrived <= e->nbin_row + (uint64_t)f->done * e->nbin_stride)
+		return &n->wait_nbin;
+	return f->done + 1 == e->steps && e->result_rows > f->result_room ? &n->wait_nbout : &n->nfu_fill;
+}
+
+static void idle(struct dn_fast *f, uint64_t cycles)
+{
+	struct dn_counters *n = &f->run->counters;
+	uint64_t fill = f->fill_until > f->now ? f->fill_until - f->now : 0;
+	fill = fill < cycles ? fill : cycles;
+	n->nfu_fill += fill;
+	if (f->filled_rows || f->stores_completed < f->stores_put)
+		n->wait_nbout += cycles - fill;
+	else if (f->sb.arrived < f->sb.next)
+		n->wait_sb += cycles - fill;
+	else
+		n->wait_nbin += cycles - fill;
+}
+
+/* The head's last step is in the cycle before this boundary. */
+static void leave(struct dn_fast *f, const struct dn_fast_entry *e, uint64_t boundary)
+{
+	f->fill_until = boundary + e->way;
+	f->drained = f->fill_until > f->drained ? f->fill_until : f->drained;
+	if (!e->result_rows)
+		return;
+	f->result_room -= e->result_rows;
+	f->filled_rows += e->result_rows;
+	f->filled_ready = f->fill_until > f->filled_ready ? f->fill_until : f->filled_ready;
+	if (!e->completes)
+		return;
+	dn_fast_add_store(f, &(struct dn_fast_store){.index = e->index,
+						     .address = e->store_address,
+						     .bytes = e->store_bytes,
+						     .rows = f->filled_rows,
+						     .ready = f->filled_ready});
+	f->filled_rows = f->filled_ready = 0;
+}
+
+void dn_fast_nfu_run(struct dn_fast *f, uint64_t until)
+{
+	struct dn_fast_entry *e = dn_fast_head(f);
+	uint64_t left = until - f->now;
+	if (left && !e) {
+		idle(f, left);
+	} else if (left) {
+		const uint64_t possible = possible_steps(f, e);
+		if (possible > f->done) {
+			const uint64_t from = next_step(f, e), held_up = from < until ? from - f->now : left;
+			uint64_t n = possible - f->done;
+			f->run->counters.nfu_fill += held_up;
+			left -= held_up;
+			n = n < left ? n : left;
+			if (n && !f->done)
+				dn_fast_tell(f, DN_STARTED, e->index, from);
+			f->done += (uint32_t)n;
+			f->run->counters.nfu_active += n;
+			left -= n;
+			if (n && e->by_nfu1)
+				f->after_nfu1 = until - left + (uint64_t)f->config->nfu1_stages;
+			if (n && f->done == e->steps)
+				leave(f, e, until - left);
+		}
+		if (left)
+			*waiting(f, e) += left;
+	}
+	f->now = until;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Units of instructions that are alike but for addresses (engine.h), over a memory to whose times addresses do not matter: when a
+ * unit begins with the machine in the state in which an earlier one began, all that follows repeats what followed then, as
+ * long as there are units that are alike. So many periods are not gone through but counted.
+ *
+ * A mark is all that decides the times to come, in words relative to now: times from now, rows from those that have arrived or
+ * are free. Two marks are the same state if they are the same words. The last marks find short periods at once. The anchor is compared
+ * with as many marks as have been made before it, then moves on (Brent, BIT 20, 1980): it finds long ones, as those of the fraction of
+ * a cycle at which the port of a `fixed` memory becomes free. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fast.h"
+
+/* Instructions between marks at least: a mark costs about as much as some of them. */
+#define APART 24
+
+void dn_fast_repeat_free(struct dn_fast *f)
+{
+	for (int i = 0; i < DN_FAST_MARKS; i++)
+		free(f->repeat.mark[i].words.word);
+	free(f->repeat.anchor.words.word);
+}
+
+static void add_times(uint64_t *to, const uint64_t *from, const uint64_t *since, size_t n, uint64_t times)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] += (from[i] - since[i]) * times;
+}
+
+/* counters and moved are structures of uint64_t alone. */
+_Static_assert(sizeof(struct dn_counters) % sizeof(uint64_t) == 0, "counters are uint64_t");
+_Static_assert(sizeof(struct npl_memory_counters) % sizeof(uint64_t) == 0, "counters are uint64_t");
+
+static void add_entries(const struct dn_fast *f, struct npl_memory_words *words)
+{
+	npl_memory_add_word(words, f->queue_put - f->queue_taken);
+	for (uint64_t i = f->queue_taken; i < f->queue_put; i++) {
+		const struct dn_fast_entry *e = &f->queue[i & f->queue_mask];
+		npl_memory_add_word(words, (uint64_t)e->steps << 32 | (uint64_t)e->way << 8 |
+						   (uint64_t)e->result_rows << 4 | (uint64_t)e->completes << 3 |
+						   (uint64_t)e->by_nfu1 << 2 | (uint64_t)e->reads_nbin << 1 |
+						   e->reads_sb);
+		npl_memory_add_word(words, e->nbin_freed - f->nbin.freed);
+		npl_memory_add_word(words, e->sb_freed - f->sb.freed);
+		if (e->reads_nbin) {
+			npl_memory_add_word(words, e->nbin_row - f->nbin.arrived);
+			npl_memory_add_word(words, e->nbin_stride);
+		}
+		if (e->reads_sb)
+			npl_memory_add_word(words, e->sb_row - f->sb.arrived);
+		if (e->completes)
+			npl_memory_add_word(words, e->store_bytes);
+	}
+}
+
+static void add_buffer(const struct dn_fast_buffer *b, struct npl_memory_words *words)
+{
+	npl_memory_add_word(words, b->next - b->arrived);
+	npl_memory_add_word(words, b->oldest - b->arrived);
+	npl_memory_add_word(words, b->taken - b->arrived);
+	npl_memory_add_word(words, b->freed - b->arrived);
+	npl_memory_add_word(words, b->loads_put - b->loads_pushed);
+	for (uint64_t i = b->loads_pushed; i < b->loads_put; i++)
+		npl_memory_add_word(words, (uint64_t)b->load[i & b->mask].rows << 32 | b->load[i & b->mask].bytes);
+}
+
+static uint64_t from_now(const struct dn_fast *f, uint64_t boundary)
+{
+	return boundary > f->now ? boundary - f->now : 0;
+}
+
+static void add_nfu(const struct dn_fast *f, struct npl_memory_words *words)
+{
+	npl_memory_add_word(words, f->done);
+	npl_memory_add_word(words, from_now(f, f->after_nfu1));
+	npl_memory_add_word(words, from_now(f, f->fill_until));
+	npl_memory_add_word(words, from_now(f, f->drained));
+	npl_memory_add_word(words, f->result_room);
+	npl_memory_add_word(words, f->filled_rows);
+	npl_memory_add_word(words, from_now(f, f->filled_ready));
+	npl_memory_add_word(words, f->open.left);
+	npl_memory_add_word(words, f->open.bytes);
+	npl_memory_add_word(words, f->stores_put - f->stores_pushed);
+	for (uint64_t i = f->stores_pushed; i < f->stores_put; i++) {
+		const struct dn_fast_store *store = &f->store[i & f->store_mask];
+		npl_memory_add_word(words, store->bytes);
+		npl_memory_add_word(words, store->rows);
+		npl_memory_add_word(words, from_now(f, store->ready));
+	}
+}
+
+/* Four chains, as one would wait for its multiplications. */
+static uint64_t hash_of(const struct npl_memory_words *words)
+{
+	const uint64_t odd = 0x9e3779b97f4a7c15;
+	uint64_t h[4] = {1, 2, 3, 4};
+	uint64_t i = 0;
+	for (; i + 4 <= words->n; i += 4)
+		for (int k = 0; k < 4; k++)
+			h[k] = (h[k] ^ words->word[i + k]) * odd;
+	for (; i < words->n; i++)
+		h[0] = (h[0] ^ words->word[i]) * odd;
+	return h[0] ^ h[1] >> 7 ^ h[2] >> 13 ^ h[3] >> 19;
+}
+
+/* False: the memory cannot say. */
+static bool gather(const struct dn_fast *f, struct npl_memory_words *words)
+{
+	words->n = 0;
+	add_entries(f, words);
+	add_buffer(&f->nbin, words);
+	add_buffer(&f->sb, words);
+	add_nfu(f, words);
+	return npl_dma_relative_state(f->dma, words);
+}
+
+/* *on false: it cannot. */
+static int take_mark(const struct dn_fast *f, struct dn_fast_mark *mark, bool *on)
+{
+	struct npl_memory_words *words = &mark->words;
+	while ((*on = gather(f, words)) && words->n > words->room) {
+		uint64_t *grown = reallocarray(words->word, words->n, 2 * sizeof *grown);
+		if (!grown)
+			return npl_fail(f->err, NPL_ENOMEM, "diannao: out of memory for the states of a program");
+		words->word = grown;
+		words->room = 2 * words->n;
+	}
+	if (!*on)
+		return 0;
+	mark->hash = hash_of(words);
+	mark->unit = f->repeat.unit;
+	mark->cycle = f->now;
+	mark->counters = f->run->counters;
+	npl_memory_counters(f->memory, &mark->moved);
+	return 0;
+}
+
+static bool same(const struct dn_fast_mark *a, const struct dn_fast_mark *b)
+{
+	return a->hash == b->hash && a->words.n == b->words.n &&
+	       !memcmp(a->words.word, b->words.word, a->words.n * sizeof *a->words.word);
+}
+
+/* One of the earlier marks of these units, the latest first; NULL: none is the same state. */
+static const struct dn_fast_mark *find(const struct dn_fast_repeat *r, const struct dn_fast_mark *mark)
+{
+	const int64_t most = r->marks < DN_FAST_MARKS - 1 ? r->marks : DN_FAST_MARKS - 1;
+	for (int64_t i = 1; i <= most; i++) {
+		const struct dn_fast_mark *earlier = &r->mark[(r->marks - i) % DN_FAST_MARKS];
+		if (same(earlier, mark))
+			return earlier;
+	}
+	return r->marks && same(&r->anchor, mark) ? &r->anchor : NULL;
+}
+
+static void move_anchor(struct dn_fast_repeat *r, struct dn_fast_mark *mark)
+{
+	if (!r->marks)
+		r->window = DN_FAST_MARKS / 2;
+	else if (++r->since_anchor < r->window)
+		return;
+	const struct dn_fast_mark spare = r->anchor;
+	r->anchor = *mark;
+	*mark = spare; /* of the last marks this one is missing then, but it is the anchor */
+	mark->words.n = 0;
+	mark->hash = 0;
+	r->window *= 2;
+	r->since_anchor = 0;
+}
+
+/* As often as possible what happened from the earlier mark to the later happens again. */
+static int repeat(struct dn_fast *f, const struct dn_fast_mark *earlier, const struct dn_fast_mark *later)
+{
+	struct dn_fast_repeat *r = &f->repeat;
+	const int64_t period = later->unit - earlier->unit, times = (r->end - r->unit) / period;
+	const uint64_t cycles = later->cycle - earlier->cycle;
+	if (cycles && (uint64_t)times > (f->longest - f->now - r->cycles) / cycles)
+		return dn_fast_too_long(f);
+	r->cycles += (uint64_t)times * cycles;
+	add_times((uint64_t *)&f->run->counters, (const uint64_t *)&later->counters,
+		  (const uint64_t *)&earlier->counters, sizeof later->counters / sizeof(uint64_t), (uint64_t)times);
+	add_times((uint64_t *)&r->moved, (const uint64_t *)&later->moved, (const uint64_t *)&earlier->moved,
+		  sizeof later->moved / sizeof(uint64_t), (uint64_t)times);
+	f->run->source.skip(f->run->source.state, times * period);
+	r->unit += times * period;
+	return 0;
+}
+
+void dn_fast_repeat_count(const struct dn_fast *f)
+{
+	static const struct npl_memory_counters none;
+	add_times((uint64_t *)&f->run->moved, (const uint64_t *)&f->repeat.moved, (const uint64_t *)&none,
+		  sizeof none / sizeof(uint64_t), 1);
+}
+
+int dn_fast_repeat(struct dn_fast *f)
+{
+	struct dn_fast_repeat *r = &f->repeat;
+	const int64_t alike = f->run->source.alike(f->run->source.state);
+	if (!alike)
+		return 0;
+	if (r->unit + alike != r->end) { /* others than before */
+		r->end = r->unit + alike;
+		r->marks = 0;
+	}
+	if (!r->marks || f->index - r->marked_at >= APART) {
+		struct dn_fast_mark *mark = &r->mark[r->marks % DN_FAST_MARKS];
+		if (take_mark(f, mark, &r->on))
+			return f->err->code;
+		if (!r->on)
+			return 0;
+		r->marked_at = f->index;
+		const struct dn_fast_mark *earlier = find(r, mark);
+		if (earlier && mark->unit - earlier->unit <= alike) {
+			if (repeat(f, earlier, mark))
+				return f->err->code;
+			r->marks = 0; /* what is left of these units is less than a period */
+			return dn_fast_repeat(f);
+		}
+		move_anchor(r, mark);
+		r->marks++;
+	}
+	r->unit++;
+	return 0;
+}

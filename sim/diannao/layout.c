@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Addresses and values of a layer in memory (layout.h). */
+#include "layout.h"
+
+#include <string.h>
+
+#define PAGE_BYTES 4096
+
+static uint64_t page_after(uint64_t address)
+{
+	return (address + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
+static int64_t min(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+int64_t dn_bias_rows(const struct dn_config *config, const struct dn_work *work)
+{
+	int64_t row = dn_sb_row_bytes(config);
+	return work->bias ? (4 * config->tn + row - 1) / row : 0;
+}
+
+int64_t dn_result_groups(const struct dn_config *config, const struct dn_work *work)
+{
+	int64_t groups = (config->nbout_rows - config->nbout_sum_rows) / (work->raw ? 4 : 2);
+	return groups < 1 ? 1 : groups;
+}
+
+static int64_t kernels(const struct dn_work *work)
+{
+	return work->private_kernels ? dn_positions(work) : 1;
+}
+
+void dn_lay_out(const struct dn_config *config, const struct dn_work *work, const struct dn_tiles *tiles,
+		struct dn_layout_map *map)
+{
+	*map = (struct dn_layout_map){.config = config,
+				      .work = work,
+				      .tiles = tiles,
+				      .in_rows = dn_in_rows(config, work),
+				      .groups = dn_out_rows(config, work),
+				      .bias_rows = dn_bias_rows(config, work),
+				      .channels = work->groups * work->ni,
+				      .out_channels = work->groups * work->no,
+				      .out_bytes = work->raw ? 4 : 2};
+	map->window_rows = dn_taps(work) * map->in_rows;
+	map->kernel_rows = map->window_rows + map->bias_rows;
+	map->synapses = page_after(2 * (uint64_t)(work->images * work->in[0] * work->in[1] * map->channels));
+	uint64_t rows = work->kind == DN_SUM ? (uint64_t)(kernels(work) * work->groups * map->groups * map->kernel_rows)
+					     : 0;
+	map->results = page_after(map->synapses + rows * (uint64_t)dn_sb_row_bytes(config));
+	map->end = map->results + (uint64_t)(work->images * dn_positions(work) * map->out_channels * map->out_bytes);
+}
+
+uint64_t dn_memory_bytes(const struct dn_config *config, const struct dn_work *work)
+{
+	struct dn_layout_map map;
+	dn_lay_out(config, work, NULL, &map);
+	return map.end;
+}
+
+uint64_t dn_input_at(const struct dn_layout_map *map, int64_t image, int64_t y, int64_t x, int64_t channel)
+{
+	const struct dn_work *work = map->work;
+	return 2 * (uint64_t)(((image * work->in[0] + y) * work->in[1] + x) * map->channels + channel);
+}
+
+uint64_t dn_result_at(const struct dn_layout_map *map, int64_t image, int64_t y, int64_t x, int64_t out_channel)
+{
+	const struct dn_work *work = map->work;
+	return map->results +
+	       (uint64_t)((((image * work->out[0] + y) * work->out[1] + x) * map->out_channels + out_channel) *
+			  map->out_bytes);
+}
+
+bool dn_part_is_first(const struct dn_part *part)
+{
+	return !part->ky && !part->kx && !part->row;
+}
+
+int64_t dn_part_offset(const struct dn_layout_map *map, const struct dn_part *part)
+{
+	return (part->ky * map->work->window.kernel[1] + part->kx) * map->in_rows + part->row;
+}
+
+uint64_t dn_synapses_at(const struct dn_layout_map *map, int64_t position, int64_t conv_group, int64_t group,
+			const struct dn_part *part)
+{
+	const bool first = dn_part_is_first(part);
+	int64_t at_once = map->tiles->nest == DN_STREAMED ? map->tiles->groups : 1;
+	int64_t pass = group / at_once, in_pass = group % at_once;
+	int64_t here = min(at_once, map->groups - pass * at_once);
+	int64_t before = first ? 0 : dn_part_offset(map, part) + map->bias_rows;
+	int64_t rows = dn_part_rows(part) + (first ? map->bias_rows : 0);
+	int64_t row = ((position * map->work->groups + conv_group) * map->groups + pass * at_once) * map->kernel_rows +
+		      here * before + in_pass * rows;
+	return map->synapses + (uint64_t)row * (uint64_t)dn_sb_row_bytes(map->config);
+}
+
+static void put_inputs(const struct dn_layout_map *map, const int16_t *x, uint8_t *bytes)
+{
+	const struct dn_work *work = map->work;
+	for (int64_t image = 0; image < work->images; image++)
+		for (int64_t y = 0; y < work->in[0]; y++)
+			for (int64_t column = 0; column < work->in[1]; column++) {
+				const int16_t *from = x + image * work->from.image + y * work->from.y +
+						      column * work->from.x;
+				uint8_t *to = bytes + dn_input_at(map, image, y, column, 0);
+				for (int64_t c = 0; c < map->channels; c++)
+					memcpy(to + 2 * c, &from[c * work->from.map], 2);
+			}
+}
+
+/* Of output m of all groups, and of the position of private kernels; w: its kernel (ni, taps). */
+static void put_kernel(const struct dn_layout_map *map, int64_t position, int64_t m, const int16_t *w,
+		       const int32_t *bias, uint8_t *bytes)
+{
+	const struct dn_work *work = map->work;
+	const int64_t tn = map->config->tn, in_group = m % work->no, lane = in_group % tn,
+		      width = work->window.kernel[1];
+	struct dn_part part = {0};
+	while (dn_next_part(work, map->tiles, map->in_rows, &part)) {
+		uint8_t *row = bytes + dn_synapses_at(map, position, m / work->no, in_group / tn, &part);
+		if (dn_part_is_first(&part)) {
+			if (bias)
+				memcpy(row + 4 * lane, bias, 4);
+			row += map->bias_rows * dn_sb_row_bytes(map->config);
+		}
+		for (int64_t ky = part.ky; ky < part.ky_end; ky++)
+			for (int64_t kx = part.kx; kx < part.kx_end; kx++)
+				for (int64_t r = part.row; r < part.row_end; r++, row += dn_sb_row_bytes(map->config))
+					for (int64_t i = r * tn; i < min((r + 1) * tn, work->ni); i++)
+						memcpy(row + 2 * (lane * tn + i % tn),
+						       &w[i * dn_taps(work) + ky * width + kx], 2);
+	}
+}
+
+void dn_put_operands(const struct dn_layout_map *map, const struct npl_layer *layer, uint8_t *bytes)
+{
+	const struct dn_work *work = map->work;
+	put_inputs(map, layer->in[0]->data, bytes);
+	if (work->kind != DN_SUM)
+		return;
+	const int16_t *w = layer->in[1]->data;
+	const int32_t *bias = work->bias ? layer->in[2]->data : NULL;
+	for (int64_t position = 0; position < kernels(work); position++)
+		for (int64_t m = 0; m < map->out_channels; m++, w += work->ni * dn_taps(work))
+			put_kernel(map, position, m, w, bias ? bias + m : NULL, bytes);
+}
+
+void dn_take_results(const struct dn_layout_map *map, const uint8_t *bytes, struct npl_tensor *out)
+{
+	const struct dn_work *work = map->work;
+	const size_t size = (size_t)map->out_bytes;
+	for (int64_t image = 0; image < work->images; image++)
+		for (int64_t y = 0; y < work->out[0]; y++)
+			for (int64_t x = 0; x < work->out[1]; x++)
+				for (int64_t c = 0; c < map->out_channels; c++) {
+					int64_t at = image * work->to.image + c * work->to.map + y * work->to.y +
+						     x * work->to.x;
+					memcpy((uint8_t *)out->data + (size_t)at * size,
+					       bytes + dn_result_at(map, image, y, x, c), size);
+				}
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where a layer lies in memory. From address 0, each part from a page of 4096 bytes on:
+ *
+ *   inputs   [image][y][x][map], 16 bits each: maps innermost, as in Chen et al., ASPLOS 2014, section 5.3.2
+ *   synapses whole SB rows of Tn x Tn 16-bit values [n][i], zeros where a layer has not Tn inputs or outputs. The kernel of a group of Tn
+ *            outputs is its bias rows (Tn words of 32 bits), then [ky][kx][ii] rows; kernels are in the order in which the nest reads
+ *            them: [position of private kernels][group of the convolution][pass][part of the window][nn][rows]
+ *   results  [image][y][x][map], 16 bits each, raw sums 32
+ */
+#ifndef DIANNAO_LAYOUT_H
+#define DIANNAO_LAYOUT_H
+
+#include "tiles.h"
+
+struct dn_layout_map {
+	const struct dn_config *config;
+	const struct dn_work *work;
+	const struct dn_tiles *tiles;
+	int64_t in_rows, groups, window_rows; /* of a tap; of Tn outputs; of a window without biases */
+	int64_t bias_rows, kernel_rows;       /* SB rows of a group's biases; with its window */
+	int64_t channels, out_channels;       /* of all groups of the convolution */
+	int64_t out_bytes;                    /* of a result */
+	uint64_t synapses, results, end;      /* addresses; inputs are at 0 */
+};
+
+void dn_lay_out(const struct dn_config *config, const struct dn_work *work, const struct dn_tiles *tiles,
+		struct dn_layout_map *map);
+/* Groups of Tn outputs whose results are one store: half of what NBout takes, so that the others fill it meanwhile. */
+int64_t dn_result_groups(const struct dn_config *config, const struct dn_work *work);
+int64_t dn_bias_rows(const struct dn_config *config, const struct dn_work *work);
+
+/* Addresses. channel, out_channel: of all groups of the convolution. */
+uint64_t dn_input_at(const struct dn_layout_map *map, int64_t image, int64_t y, int64_t x, int64_t channel);
+uint64_t dn_result_at(const struct dn_layout_map *map, int64_t image, int64_t y, int64_t x, int64_t out_channel);
+/* The first SB row of a part; position: y * out width + x of private kernels, else 0. With biases in front if the part is the first. */
+uint64_t dn_synapses_at(const struct dn_layout_map *map, int64_t position, int64_t conv_group, int64_t group,
+			const struct dn_part *part);
+bool dn_part_is_first(const struct dn_part *part);
+int64_t dn_part_offset(const struct dn_layout_map *map, const struct dn_part *part); /* rows of the window before it */
+
+/* Values. bytes: memory from address 0 to map->end, zeroed. */
+void dn_put_operands(const struct dn_layout_map *map, const struct npl_layer *layer, uint8_t *bytes);
+void dn_take_results(const struct dn_layout_map *map, const uint8_t *bytes, struct npl_tensor *out);
+
+#endif

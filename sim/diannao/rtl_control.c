@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The control processor (Chen et al., ASPLOS 2014, section 5.3): decodes as far ahead as its window goes, makes of an instruction requests
+ * to the DMAs and an entry in the NFU's queue, lets the entry at the head take its steps, and ends it.
+ *
+ * Decoding is ahead of time: it knows which rows will be held where the instruction comes in the program, by their numbers, and takes
+ * them as if all before it had been done. */
+#include "rtl.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+int dn_rtl_control_open(struct dn_rtl *rtl)
+{
+	if (!dn_rtl_fifo_open(&rtl->control.queue, sizeof(struct dn_rtl_issued), (uint64_t)rtl->config->dma_queue))
+		return npl_fail(rtl->err, NPL_ENOMEM, "diannao: out of memory for the queue of the rtl engine");
+	return 0;
+}
+
+void dn_rtl_control_close(struct dn_rtl *rtl)
+{
+	free(rtl->control.queue.slot);
+}
+
+static struct dn_rtl_issued *head(const struct dn_rtl *rtl)
+{
+	const struct dn_rtl_fifo *queue = &rtl->control.queue;
+	return dn_rtl_fifo_empty(queue) ? NULL : dn_rtl_fifo_at(queue, queue->taken);
+}
+
+/* ---- Decoding ---- */
+
+/* It reads or writes sums in NBout. */
+static bool has_sums(const struct dn_instruction *at)
+{
+	return dn_works(at) &&
+	       (at->nfu.in == DN_FROM_NBOUT || (at->nfu.out == DN_TO_NBOUT && at->nbout.write != DN_STORE));
+}
+
+/* What the check of programs has made sure of, as far as this engine would otherwise leave its own memory. */
+static const char *fault_of(const struct dn_rtl *rtl, const struct dn_instruction *at)
+{
+	const struct dn_run *run = rtl->run;
+	const struct dn_rtl_control *control = &rtl->control;
+	const uint64_t room = run->bytes ? run->size : UINT64_C(1) << DN_ADDRESS_BITS;
+	const bool loads_sb = at->sb.op == DN_LOAD, loads_nbin = at->nbin.op == DN_LOAD;
+	const bool stores = at->nbout.write == DN_STORE;
+	const int64_t sums = at->nfu.begin ? 0 : control->sums;
+	if ((loads_sb && (at->sb.address > room || at->sb.size > room - at->sb.address)) ||
+	    (loads_nbin && (at->nbin.address > room || at->nbin.size > room - at->nbin.address)) ||
+	    (stores && at->nbout.size && (at->nbout.address > room || at->nbout.size > room - at->nbout.address)))
+		return "an address that is in memory";
+	if ((loads_sb && (!at->sb.size || at->sb.size % (uint64_t)rtl->sb_row_bytes)) || (loads_nbin && !at->nbin.size))
+		return "a load of whole rows";
+	if (stores && (!dn_works(at) || (at->nbout.size > 0) == (control->left > 0)))
+		return "results for the store that is open";
+	if (has_sums(at) && sums >= rtl->nbout.places)
+		return "a place for sums in NBout";
+	const bool function = dn_works(at) && at->nfu.out == DN_TO_NFU3;
+	return function && at->nfu.nfu3 > run->n_functions ? "a function of the program's table" : NULL;
+}
+
+static void request(struct dn_rtl *rtl, int who, uint64_t address, uint64_t bytes, int64_t rows)
+{
+	struct dn_rtl_request *made = dn_rtl_fifo_push(&rtl->dma[who].request);
+	if (!made) {
+		rtl->rc = npl_fail(rtl->err, NPL_ENOMEM, "diannao: out of memory for the requests of the rtl engine");
+		return;
+	}
+	made->index = rtl->control.index;
+	made->address = address;
+	made->bytes = bytes;
+	made->rows = rows;
+}
+
+static void decode_sb(struct dn_rtl *rtl, const struct dn_instruction *at, struct dn_rtl_issued *issued)
+{
+	struct dn_rtl_held *held = &rtl->control.sb;
+	const int64_t rows = at->sb.size / rtl->sb_row_bytes;
+	if (at->sb.op == DN_NOP)
+		return;
+	issued->sb_row = at->sb.op == DN_LOAD ? held->next : held->oldest + (int64_t)at->sb.address / rtl->sb_row_bytes;
+	if (at->sb.op == DN_LOAD) {
+		request(rtl, DN_RTL_SB, at->sb.address, at->sb.size, rows);
+		held->next += rows;
+	}
+	if (dn_works(at)) {
+		issued->reads_sb = true;
+		issued->steps = rows;
+	}
+	if (!at->sb.reuse && rows && (dn_works(at) || at->sb.op == DN_READ))
+		held->oldest = issued->sb_freed = issued->sb_row + rows;
+}
+
+static void decode_nbin(struct dn_rtl *rtl, const struct dn_instruction *at, struct dn_rtl_issued *issued)
+{
+	struct dn_rtl_held *held = &rtl->control.nbin;
+	if (at->nbin.op == DN_NOP)
+		return;
+	if (at->nbin.op == DN_LOAD) {
+		const int64_t rows = (at->nbin.size + rtl->row_bytes - 1) / rtl->row_bytes;
+		request(rtl, DN_RTL_NBIN, at->nbin.address, at->nbin.size, rows);
+		held->next += rows;
+	}
+	const int64_t all = held->next - held->oldest;
+	const int64_t begin = at->nbin.stride ? at->nbin.begin : 0, end = at->nbin.stride ? at->nbin.end : all - 1;
+	const int64_t stride = at->nbin.stride ? at->nbin.stride : 1;
+	const int64_t rows = end < begin ? 0 : (end - begin) / stride + 1;
+	issued->nbin_row = held->oldest + begin;
+	issued->nbin_stride = stride;
+	if (dn_works(at)) {
+		issued->reads_nbin = true;
+		if (!issued->reads_sb)
+			issued->steps = rows;
+	}
+	if (!at->nbin.reuse && rows && (dn_works(at) || at->nbin.op == DN_READ))
+		held->oldest = issued->nbin_freed = issued->nbin_row + (rows - 1) * stride + 1;
+}
+
+/* The results of this instruction go where the open store is at. */
+static void decode_store(struct dn_rtl *rtl, const struct dn_instruction *at, struct dn_rtl_bundle *bundle)
+{
+	struct dn_rtl_control *control = &rtl->control;
+	if (at->nbout.write != DN_STORE)
+		return;
+	if (at->nbout.size) {
+		control->store = rtl->dma[DN_RTL_NBOUT].request.put;
+		control->left = at->nbout.size;
+		request(rtl, DN_RTL_NBOUT, at->nbout.address, at->nbout.size, 0);
+		if (rtl->rc)
+			return;
+	}
+	bundle->stores = true;
+	bundle->store = control->store;
+	bundle->wide = at->nfu.out == DN_TO_NBOUT && at->nfu.nfu2 == DN_ADD;
+	bundle->rows = bundle->wide ? 2 : 1;
+	bundle->lanes = (int64_t)control->left / (bundle->wide ? 4 : 2);
+	if (bundle->lanes > rtl->tn)
+		bundle->lanes = rtl->tn;
+	control->left -= (uint64_t)bundle->lanes * (bundle->wide ? 4 : 2);
+	struct dn_rtl_request *store = dn_rtl_fifo_at(&rtl->dma[DN_RTL_NBOUT].request, control->store);
+	store->index = control->index;
+}
+
+static void decode_nfu(struct dn_rtl *rtl, const struct dn_instruction *at, struct dn_rtl_bundle *bundle)
+{
+	struct dn_rtl_control *control = &rtl->control;
+	if (at->nfu.begin)
+		control->sums = 0;
+	*bundle = (struct dn_rtl_bundle){.there = true,
+					 .nfu1 = at->nfu.nfu1,
+					 .nfu2 = at->nfu.nfu2,
+					 .in = at->nfu.in,
+					 .out = at->nfu.out,
+					 .nfu3 = at->nfu.nfu3,
+					 .shift = at->nfu.shift,
+					 .result_shift = at->nfu.result_shift,
+					 .divisor = at->nfu.divisor,
+					 .sums = control->sums};
+	decode_store(rtl, at, bundle);
+	control->sums += at->nfu.out != DN_TO_KEEP;
+	if (at->nfu.end)
+		control->sums = 0;
+}
+
+static void decode(struct dn_rtl *rtl)
+{
+	struct dn_rtl_control *control = &rtl->control;
+	const struct dn_instruction *at = &control->next;
+	const char *expected = fault_of(rtl, at);
+	struct dn_rtl_issued *issued = expected ? NULL : dn_rtl_fifo_push(&control->queue);
+	if (expected)
+		rtl->rc = npl_fail(rtl->err, NPL_EINTERNAL,
+				   "diannao: instruction %" PRId64 " was not checked, expected %s", control->index,
+				   expected);
+	else if (!issued)
+		rtl->rc = npl_fail(rtl->err, NPL_ENOMEM, "diannao: out of memory for the queue of the rtl engine");
+	if (!issued)
+		return;
+	issued->index = control->index;
+	decode_sb(rtl, at, issued);
+	decode_nbin(rtl, at, issued);
+	decode_nfu(rtl, at, &issued->bundle);
+	dn_rtl_tell(rtl, DN_DECODED, control->index++);
+	control->fetched = false;
+	control->ended = at->cp == DN_CP_END;
+	rtl->moved = true;
+}
+
+/* All that has been decoded has ended; a store that is not full is no request yet. */
+static bool all_has_ended(const struct dn_rtl *rtl)
+{
+	const struct dn_rtl_fifo *stores = &rtl->dma[DN_RTL_NBOUT].request;
+	return !head(rtl) && !rtl->nfu.in_flight && dn_rtl_fifo_empty(&rtl->dma[DN_RTL_NBIN].request) &&
+	       dn_rtl_fifo_empty(&rtl->dma[DN_RTL_SB].request) &&
+	       stores->put - stores->taken == (rtl->control.left > 0);
+}
+
+bool dn_rtl_has_ended(const struct dn_rtl *rtl)
+{
+	return rtl->control.ended && all_has_ended(rtl);
+}
+
+/* A DMA that holds as many loads as it can. */
+static bool is_full(const struct dn_rtl *rtl, int who)
+{
+	const struct dn_rtl_fifo *requests = &rtl->dma[who].request;
+	return requests->put - requests->taken >= (uint64_t)rtl->config->dma_queue;
+}
+
+static bool may_decode(struct dn_rtl *rtl)
+{
+	struct dn_rtl_control *control = &rtl->control;
+	if (control->ended || control->queue.put - control->queue.taken == (uint64_t)rtl->config->dma_queue)
+		return false;
+	if (!control->fetched)
+		rtl->run->source.next(rtl->run->source.state, &control->next);
+	control->fetched = true;
+	if ((control->next.sb.op == DN_LOAD && is_full(rtl, DN_RTL_SB)) ||
+	    (control->next.nbin.op == DN_LOAD && is_full(rtl, DN_RTL_NBIN)))
+		return false;
+	return control->next.cp != DN_CP_SYNC || all_has_ended(rtl);
+}
+
+/* ---- Ends and steps ---- */
+
+static bool end_head(struct dn_rtl *rtl)
+{
+	const struct dn_rtl_issued *at = head(rtl);
+	if (!at || at->taken < at->steps)
+		return false;
+	if (at->nbin_freed)
+		rtl->nbin.freed = at->nbin_freed;
+	if (at->sb_freed)
+		rtl->sb.freed = at->sb_freed;
+	dn_rtl_tell(rtl, DN_ENDED, at->index);
+	rtl->control.queue.taken++;
+	rtl->moved = true;
+	return true;
+}
+
+void dn_rtl_end_and_decode(struct dn_rtl *rtl)
+{
+	for (bool changed = true; changed && !rtl->rc;) {
+		changed = false;
+		while (end_head(rtl))
+			changed = true;
+		while (!rtl->rc && may_decode(rtl)) {
+			decode(rtl);
+			changed = true;
+		}
+	}
+}
+
+/* What the next step waits for. */
+enum obstacle { NOTHING, NO_SYNAPSES, NO_INPUTS, NO_ROOM, NFU1_BUSY };
+
+static enum obstacle obstacle(const struct dn_rtl *rtl, const struct dn_rtl_issued *at)
+{
+	const struct dn_rtl_nbout *nbout = &rtl->nbout;
+	if (at->reads_sb && at->sb_row >= rtl->sb.arrived)
+		return NO_SYNAPSES;
+	if (at->reads_nbin && at->nbin_row >= rtl->nbin.arrived)
+		return NO_INPUTS;
+	if (at->bundle.stores && at->taken + 1 == at->steps &&
+	    nbout->taken - nbout->freed + at->bundle.rows > nbout->result_rows)
+		return NO_ROOM;
+	return at->bundle.nfu1 == DN_NFU1_NOP && rtl->nfu.in_nfu1 ? NFU1_BUSY : NOTHING;
+}
+
+/* Its results get their rows of NBout. */
+static void take_rows(struct dn_rtl *rtl, struct dn_rtl_bundle *step)
+{
+	struct dn_rtl_request *store = dn_rtl_fifo_at(&rtl->dma[DN_RTL_NBOUT].request, step->store);
+	step->row = rtl->nbout.taken;
+	if (!store->rows)
+		store->row = step->row;
+	store->rows += step->rows;
+	rtl->nbout.taken += step->rows;
+}
+
+/* The step of this cycle, or what it is waited for. */
+static void count(struct dn_rtl *rtl, const struct dn_rtl_issued *at, enum obstacle what)
+{
+	struct dn_counters *n = &rtl->run->counters;
+	const uint64_t lanes = (uint64_t)(rtl->tn * rtl->tn), step = what == NOTHING;
+	n->nfu_active += step;
+	n->wait_sb += what == NO_SYNAPSES;
+	n->wait_nbin += what == NO_INPUTS;
+	n->wait_nbout += what == NO_ROOM;
+	n->nfu_fill += what == NFU1_BUSY;
+	n->useful_macs += step && at->bundle.nfu1 == DN_MULT ? lanes : 0;
+	n->idle_lanes += step && at->bundle.nfu1 != DN_MULT ? lanes : 0;
+	n->nbin_rows += step && at->reads_nbin;
+	n->sb_rows += step && at->reads_sb;
+}
+
+void dn_rtl_take_step(struct dn_rtl *rtl)
+{
+	struct dn_rtl_issued *at = head(rtl);
+	rtl->step.there = false;
+	if (!at) {
+		dn_rtl_count_idle(rtl);
+		return;
+	}
+	const enum obstacle what = obstacle(rtl, at);
+	count(rtl, at, what);
+	if (what != NOTHING)
+		return;
+	if (!at->taken)
+		dn_rtl_tell(rtl, DN_STARTED, at->index);
+	rtl->step = at->bundle;
+	rtl->step.first = at->taken == 0;
+	rtl->step.last = ++at->taken == at->steps;
+	rtl->step.stores &= rtl->step.last;
+	if (rtl->step.stores)
+		take_rows(rtl, &rtl->step);
+	rtl->step_nbin = at->reads_nbin ? at->nbin_row : -1;
+	rtl->step_sb = at->reads_sb ? at->sb_row : -1;
+	at->nbin_row += at->nbin_stride;
+	at->sb_row++;
+	rtl->nfu.in_flight++;
+	rtl->stepped = true;
+	rtl->last_step = rtl->cycle;
+	rtl->last_way = (uint64_t)((at->bundle.nfu1 != DN_NFU1_NOP ? rtl->config->nfu1_stages : 0) +
+				   rtl->config->nfu2_stages +
+				   (at->bundle.out == DN_TO_NFU3 ? rtl->config->nfu3_stages : 0));
+	rtl->moved = true;
+}

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which nests and tiles may be the best for a layer, by an estimate of time and bytes (tiles.h). Time is the greater of what the NFU and
+ * what the port needs, of interior windows as if all were. The NFU's is its steps and the loads that a full buffer lets nothing run
+ * beside; the port's is each request's bytes, or dma.request_cycles if those are more. */
+#include "tiles.h"
+
+#include <math.h>
+
+#include "layout.h"
+
+#define MOST_TRIED 64 /* sizes of each kind */
+
+/* Of a layer or a part of it: cycles of the NFU and of the port, bytes through it; time is that of parts one after the other. */
+struct cost {
+	double nfu, port, bytes, time;
+};
+
+struct search {
+	const struct dn_config *config;
+	const struct dn_work *work;
+	struct dn_axis axis[NPL_SPATIAL];
+	int64_t in_rows, groups, kernel_rows, bias_rows, sums, result_groups;
+	double bytes_per_cycle, sb_row_cycles;
+	double most;   /* time that is still of interest; 0: any */
+	bool by_bytes; /* the fewest are looked for, else the least time */
+	int n;         /* candidates found, the best first */
+	struct cost cost[DN_CANDIDATES / 2];
+	struct dn_tiles tiles[DN_CANDIDATES / 2];
+};
+
+static int64_t min(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t max(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+static struct dn_part part_from(const struct dn_work *work, const struct dn_tiles *tiles, int64_t in_rows, int64_t ky,
+				int64_t kx, int64_t row)
+{
+	const int64_t lines = work->window.kernel[0], taps = work->window.kernel[1];
+	struct dn_part part = {ky, ky + 1, kx, kx + 1, row, in_rows};
+	if (tiles->lines) {
+		part.ky_end = min(ky + tiles->lines, lines);
+		part.kx_end = taps;
+	} else if (tiles->taps) {
+		part.kx_end = min(kx + tiles->taps, taps);
+	} else {
+		part.row_end = min(row + tiles->rows, in_rows);
+	}
+	return part;
+}
+
+bool dn_next_part(const struct dn_work *work, const struct dn_tiles *tiles, int64_t in_rows, struct dn_part *part)
+{
+	if (!part->ky_end) {
+		*part = part_from(work, tiles, in_rows, 0, 0, 0);
+		return true;
+	}
+	if (part->row_end < in_rows)
+		*part = part_from(work, tiles, in_rows, part->ky, part->kx, part->row_end);
+	else if (part->kx_end < work->window.kernel[1])
+		*part = part_from(work, tiles, in_rows, part->ky, part->kx_end, 0);
+	else if (part->ky_end < work->window.kernel[0])
+		*part = part_from(work, tiles, in_rows, part->ky_end, 0, 0);
+	else
+		return false;
+	return true;
+}
+
+int64_t dn_part_rows(const struct dn_part *part)
+{
+	return (part->ky_end - part->ky) * (part->kx_end - part->kx) * (part->row_end - part->row);
+}
+
+/* `n` requests of so many cycles and bytes. */
+static void add_requests(const struct search *s, struct cost *cost, double n, double cycles, double bytes)
+{
+	cost->port += n * fmax(fmax(cycles, 1), (double)s->config->dma_request_cycles);
+	cost->bytes += n * bytes;
+}
+
+static double port_cycles(const struct search *s, double bytes)
+{
+	return ceil(bytes / s->bytes_per_cycle);
+}
+
+static void add_values(const struct search *s, struct cost *cost, double n, double bytes)
+{
+	add_requests(s, cost, n, port_cycles(s, bytes), bytes);
+}
+
+static void add_synapses(const struct search *s, struct cost *cost, double n, int64_t rows)
+{
+	add_requests(s, cost, n, (double)rows * s->sb_row_cycles, (double)(rows * dn_sb_row_bytes(s->config)));
+}
+
+static void add(struct cost *sum, const struct cost *part, double times)
+{
+	sum->nfu += times * part->nfu;
+	sum->port += times * part->port;
+	sum->bytes += times * part->bytes;
+	sum->time += times * fmax(part->nfu, part->port);
+}
+
+/* Columns or lines that windows of the interior touch, through so many taps. */
+static int64_t interior(const struct dn_axis *axis, int64_t windows, int64_t taps)
+{
+	int64_t span = (windows - 1) * axis->stride + (taps - 1) * axis->dilation + 1;
+	return min(min(span, windows * taps), axis->in);
+}
+
+/* The same of one window, with those between its taps that other windows read. */
+static int64_t held_at_once(const struct dn_axis *axis, int64_t taps)
+{
+	return min(axis->dilation > 1 ? (taps - 1) * axis->dilation + 1 : taps, axis->in);
+}
+
+static double out_positions(const struct search *s)
+{
+	return (double)s->work->images * (double)dn_positions(s->work) * (double)s->work->groups;
+}
+
+static double map_bytes(const struct search *s)
+{
+	return 2 * (double)s->work->ni;
+}
+
+static double store_bytes(const struct search *s, int64_t groups)
+{
+	return (double)min(groups * s->config->tn, s->work->no) * (s->work->raw ? 4 : 2);
+}
+
+static int64_t parts_of(const struct search *s, const struct dn_part *first)
+{
+	return ceil_div(s->axis[0].kernel, first->ky_end) * ceil_div(s->axis[1].kernel, first->kx_end) *
+	       ceil_div(s->in_rows, first->row_end);
+}
+
+static void down_cost(const struct search *s, const struct dn_tiles *tiles, struct cost *all)
+{
+	const struct dn_work *work = s->work;
+	const double positions = out_positions(s), groups = (double)s->groups;
+	const double across = ceil((double)work->out[1] / (double)tiles->columns);
+	const double loads = across * (double)interior(&s->axis[1], tiles->columns, s->axis[1].kernel) *
+			     (double)interior(&s->axis[0], work->out[0], s->axis[0].kernel) *
+			     (double)(work->images * work->groups);
+	struct cost cost = {.nfu = positions * groups * (double)s->kernel_rows};
+	add_values(s, &cost, groups * loads, map_bytes(s));
+	add_values(s, &cost, groups * positions, store_bytes(s, 1));
+	add_synapses(s, &cost, groups * (double)work->groups, s->kernel_rows);
+	add(all, &cost, 1);
+}
+
+static void across_cost(const struct search *s, struct cost *all)
+{
+	const struct dn_work *work = s->work;
+	const struct dn_axis *x = &s->axis[1];
+	const double visits = out_positions(s) * (double)s->groups;
+	const int64_t lines = s->axis[0].kernel,
+		      next = (held_at_once(x, x->kernel) + min(x->stride, x->kernel)) * lines * s->in_rows;
+	const double columns = (double)interior(x, work->out[1], x->kernel) / (double)work->out[1];
+	struct cost cost = {.nfu = visits * (double)s->kernel_rows};
+	add_values(s, &cost, visits * columns * (double)lines, map_bytes(s));
+	if (next > s->config->nbin_rows)
+		cost.nfu += cost.port;
+	add_values(s, &cost, visits, store_bytes(s, 1));
+	add_synapses(s, &cost, (double)(work->groups * s->groups), s->kernel_rows);
+	add(all, &cost, 1);
+}
+
+/* All groups and parts of a block of so many positions. */
+static struct cost block_cost(const struct search *s, const struct dn_tiles *tiles, const struct dn_part *part,
+			      int64_t positions)
+{
+	const struct dn_config *c = s->config;
+	const int64_t lines = part->ky_end, taps = part->kx_end, rows = part->row_end, steps = lines * taps * rows;
+	const int64_t next = held_at_once(&s->axis[1], taps) + min(s->axis[1].stride, taps);
+	const int64_t parts = parts_of(s, part);
+	const double passes = ceil((double)s->groups / (double)tiles->groups), visits = (double)(parts * s->groups);
+	const int64_t at_once = positions == 1 ? min(s->result_groups, s->groups) : 1;
+	struct cost cost = {.nfu = visits * (double)(positions * steps)};
+	add_values(s, &cost, passes * (double)(parts * lines * interior(&s->axis[1], positions, taps)),
+		   2 * (double)min(rows * c->tn, s->work->ni));
+	if (next * lines * rows > c->nbin_rows && positions > 1)
+		cost.nfu += cost.port;
+	add_values(s, &cost, (double)positions * ceil((double)s->groups / (double)at_once), store_bytes(s, at_once));
+	add_synapses(s, &cost, visits, steps + s->bias_rows);
+	if (2 * (steps + s->bias_rows) > c->sb_rows)
+		cost.nfu += visits * fmax(0, (double)(steps + s->bias_rows) * s->sb_row_cycles - (double)steps);
+	return cost;
+}
+
+static void streamed_cost(const struct search *s, const struct dn_tiles *tiles, struct cost *all)
+{
+	const struct dn_work *work = s->work;
+	struct dn_part part = {0};
+	dn_next_part(work, tiles, s->in_rows, &part);
+	const double rows = (double)(work->images * work->groups) * (double)work->out[0];
+	const int64_t whole = work->out[1] / tiles->positions, last = work->out[1] % tiles->positions;
+	struct cost cost = block_cost(s, tiles, &part, tiles->positions);
+	add(all, &cost, rows * (double)whole);
+	if (last) {
+		cost = block_cost(s, tiles, &part, last);
+		add(all, &cost, rows);
+	}
+}
+
+static void pooled_cost(const struct search *s, const struct dn_tiles *tiles, struct cost *all)
+{
+	const int64_t window = dn_taps(s->work),
+		      loads = tiles->nest == DN_POOLED ? window : s->axis[0].kernel * s->axis[1].stride;
+	const double windows = (double)s->work->images * (double)dn_positions(s->work);
+	const double batches = windows * ceil((double)s->in_rows / (double)tiles->groups);
+	const double bytes = 2 * (double)min(tiles->groups * s->config->tn, s->work->ni);
+	struct cost cost = {.nfu = windows * (double)(window * s->in_rows)};
+	add_values(s, &cost, batches * (double)loads, bytes);
+	if ((window + loads) * tiles->groups > s->config->nbin_rows)
+		cost.nfu += cost.port;
+	add_values(s, &cost, batches, bytes);
+	add(all, &cost, 1);
+}
+
+static struct cost estimate(const struct search *s, const struct dn_tiles *tiles)
+{
+	struct cost cost = {0};
+	if (tiles->nest == DN_DOWN)
+		down_cost(s, tiles, &cost);
+	else if (tiles->nest == DN_ACROSS)
+		across_cost(s, &cost);
+	else if (tiles->nest == DN_STREAMED)
+		streamed_cost(s, tiles, &cost);
+	else
+		pooled_cost(s, tiles, &cost);
+	return cost;
+}
+
+static bool better(const struct search *s, const struct cost *a, const struct cost *b)
+{
+	double by_time = a->time - b->time, by_bytes = a->bytes - b->bytes;
+	double first = s->by_bytes ? by_bytes : by_time, second = s->by_bytes ? by_time : by_bytes;
+	return first < 0 || (!(first > 0) && second < 0);
+}
+
+/* A choice that fits the buffers: kept if it is among the best. */
+static void offer(struct search *s, const struct dn_tiles *tiles)
+{
+	const int room = DN_CANDIDATES / 2;
+	const struct cost cost = estimate(s, tiles);
+	if (s->most > 0 && cost.time > s->most)
+		return;
+	int at = s->n;
+	while (at > 0 && better(s, &cost, &s->cost[at - 1]))
+		at--;
+	if (at == room)
+		return;
+	s->n += s->n < room;
+	for (int i = s->n - 1; i > at; i--) {
+		s->cost[i] = s->cost[i - 1];
+		s->tiles[i] = s->tiles[i - 1];
+	}
+	s->cost[at] = cost;
+	s->tiles[at] = *tiles;
+}
+
+static void try_kept(struct search *s)
+{
+	const struct dn_config *c = s->config;
+	const struct dn_work *work = s->work;
+	const int64_t lines = held_at_once(&s->axis[0], s->axis[0].kernel);
+	if (s->kernel_rows > c->sb_rows || work->private_kernels)
+		return;
+	if (c->nest != 1 + DN_DOWN &&
+	    held_at_once(&s->axis[1], s->axis[1].kernel) * s->axis[0].kernel * s->in_rows <= c->nbin_rows)
+		offer(s, &(struct dn_tiles){.nest = DN_ACROSS, .lines = work->window.kernel[0]});
+	int64_t fit = c->nbin_rows / (lines * s->in_rows), most = 0;
+	while (most < work->out[1] && interior(&s->axis[1], most + 1, s->axis[1].kernel) <= fit)
+		most++;
+	if (c->nest == 1 + DN_ACROSS)
+		return;
+	for (int64_t columns = most; columns > 0 && columns > most - MOST_TRIED; columns--)
+		if (!c->tile_columns || columns == min(c->tile_columns, work->out[1]))
+			offer(s,
+			      &(struct dn_tiles){.nest = DN_DOWN, .columns = columns, .lines = work->window.kernel[0]});
+}
+
+/* Blocks of so many positions, the last of a row perhaps smaller, so many groups a pass, parts as in tiles. */
+static void try_block(struct search *s, struct dn_tiles tiles, int64_t positions, int64_t groups)
+{
+	struct dn_part part = {0};
+	dn_next_part(s->work, &tiles, s->in_rows, &part);
+	const int64_t rows = part.ky_end * part.row_end, taps = part.kx_end;
+	const int64_t columns = groups > 1 ? interior(&s->axis[1], positions, taps) : held_at_once(&s->axis[1], taps);
+	if (columns * rows > s->config->nbin_rows)
+		return;
+	if (parts_of(s, &part) > 1 && positions * groups > max(s->sums, 1))
+		return;
+	tiles.nest = DN_STREAMED;
+	tiles.positions = positions;
+	tiles.groups = groups;
+	offer(s, &tiles);
+}
+
+static void try_parts(struct search *s, const struct dn_tiles *tiles)
+{
+	const struct dn_config *c = s->config;
+	const struct dn_work *work = s->work;
+	for (int64_t groups = 1; groups <= min(s->groups, MOST_TRIED); groups++) {
+		if (c->tile_groups && groups != min(c->tile_groups, min(s->groups, MOST_TRIED)))
+			continue;
+		int64_t tried = 0;
+		for (int64_t blocks = 1; blocks <= work->out[1]; blocks += max(1, blocks / MOST_TRIED)) {
+			int64_t positions = ceil_div(work->out[1], blocks);
+			if (c->tile_positions)
+				positions = min(c->tile_positions, work->out[1]);
+			if (work->private_kernels)
+				positions = 1;
+			if (positions != tried)
+				try_block(s, *tiles, positions, groups);
+			tried = positions;
+			if (positions == 1 || c->tile_positions)
+				break;
+		}
+		for (int64_t positions = min(MOST_TRIED, work->out[1]); positions > 0 && !c->tile_positions;
+		     positions--)
+			try_block(s, *tiles, work->private_kernels ? 1 : positions, groups);
+		if (work->private_kernels)
+			break;
+	}
+}
+
+/* Parts that take up to `room` rows of a buffer, as great as they go. */
+static void try_room(struct search *s, int64_t room)
+{
+	const struct dn_work *work = s->work;
+	const int64_t line = s->axis[1].kernel * s->in_rows;
+	struct dn_tiles tiles = {0};
+	if (line <= room)
+		tiles.lines = min(room / line, work->window.kernel[0]);
+	else if (s->in_rows <= room)
+		tiles.taps = room / s->in_rows;
+	else
+		tiles.rows = room;
+	if (s->config->tile_lines && tiles.lines)
+		tiles.lines = min(tiles.lines, s->config->tile_lines);
+	try_parts(s, &tiles);
+}
+
+static void try_streamed(struct search *s)
+{
+	const struct dn_config *c = s->config;
+	const int64_t room = min(c->nbin_rows, c->sb_rows - s->bias_rows),
+		      half = min(c->nbin_rows / 2, c->sb_rows / 2 - s->bias_rows);
+	if (room >= 1)
+		try_room(s, room);
+	if (half >= 1)
+		try_room(s, half);
+	if (s->axis[1].kernel * s->in_rows <= half)
+		try_parts(s, &(struct dn_tiles){.lines = 1});
+	else if (s->in_rows <= room)
+		try_parts(s, &(struct dn_tiles){.taps = 1});
+}
+
+static void try_pooled_groups(struct search *s, struct dn_tiles tiles)
+{
+	const struct dn_config *c = s->config;
+	const int64_t most = min(c->nbin_rows / dn_taps(s->work), min(s->in_rows, s->result_groups));
+	for (tiles.groups = most; tiles.groups > 0 && tiles.groups > most - MOST_TRIED; tiles.groups--)
+		if (!c->tile_groups || tiles.groups == min(c->tile_groups, most))
+			offer(s, &tiles);
+}
+
+static void try_pooled(struct search *s)
+{
+	const struct dn_axis *y = &s->axis[0], *x = &s->axis[1];
+	const int64_t window = dn_taps(s->work);
+	struct dn_tiles tiles = {.nest = DN_POOLED, .groups = 1, .taps = max(1, s->config->nbin_rows / 2)};
+	if (window > s->config->nbin_rows) {
+		offer(s, &tiles);
+		return;
+	}
+	tiles.taps = window;
+	try_pooled_groups(s, tiles);
+	tiles.nest = DN_POOLED_ACROSS;
+	if (x->stride < x->kernel && x->dilation == 1 && y->dilation == 1 && x->out > 1)
+		try_pooled_groups(s, tiles);
+}
+
+static void try_all(struct search *s)
+{
+	const int nest = s->config->nest;
+	s->n = 0;
+	if (s->work->kind != DN_SUM) {
+		try_pooled(s);
+		return;
+	}
+	if (nest != 1 + DN_STREAMED)
+		try_kept(s);
+	if (!nest || nest == 1 + DN_STREAMED)
+		try_streamed(s);
+}
+
+static struct search search_of(const struct dn_config *config, const struct dn_work *work, double bytes_per_cycle)
+{
+	struct search s = {.config = config,
+			   .work = work,
+			   .in_rows = dn_in_rows(config, work),
+			   .groups = dn_out_rows(config, work),
+			   .bias_rows = dn_bias_rows(config, work),
+			   .sums = config->nbout_sum_rows / dn_sum_rows(config),
+			   .result_groups = dn_result_groups(config, work),
+			   .bytes_per_cycle = bytes_per_cycle};
+	s.sb_row_cycles = ceil((double)dn_sb_row_bytes(config) / bytes_per_cycle);
+	s.kernel_rows = dn_taps(work) * s.in_rows + s.bias_rows;
+	for (int d = 0; d < NPL_SPATIAL; d++)
+		s.axis[d] = dn_axis_of(work, d);
+	return s;
+}
+
+static bool same(const struct dn_tiles *a, const struct dn_tiles *b)
+{
+	return a->nest == b->nest && a->columns == b->columns && a->positions == b->positions &&
+	       a->groups == b->groups && a->lines == b->lines && a->taps == b->taps && a->rows == b->rows;
+}
+
+static void keep(struct dn_candidates *candidates, const struct search *s)
+{
+	for (int i = 0; i < s->n; i++) {
+		bool known = false;
+		for (int k = 0; k < candidates->n; k++)
+			known = known || same(&candidates->tiles[k], &s->tiles[i]);
+		if (known)
+			continue;
+		candidates->tiles[candidates->n] = s->tiles[i];
+		candidates->cycles[candidates->n] = s->cost[i].time;
+		candidates->bytes[candidates->n++] = s->cost[i].bytes;
+	}
+}
+
+int dn_find_tiles(const struct dn_config *config, const struct dn_work *work, double bytes_per_cycle,
+		  struct dn_candidates *candidates, struct npl_err *err)
+{
+	struct search s = search_of(config, work, bytes_per_cycle);
+	*candidates = (struct dn_candidates){0};
+	if (!dn_positions(work) || !work->images || !work->ni || !work->no) {
+		candidates->n = 1; /* of nothing */
+		candidates->tiles[0] = (struct dn_tiles){.lines = 1};
+		return 0;
+	}
+	try_all(&s);
+	if (!s.n)
+		return npl_fail(err, NPL_EINPUT, "no tiles as asked for by tiles.* fit the buffers of this layer");
+	keep(candidates, &s);
+	s.most = s.cost[0].time * DN_MUCH_SLOWER;
+	s.by_bytes = true;
+	try_all(&s);
+	keep(candidates, &s);
+	return 0;
+}
+
+double dn_estimated_cycles(const struct dn_config *config, const struct dn_work *work, double bytes_per_cycle,
+			   const struct dn_tiles *tiles)
+{
+	const struct search s = search_of(config, work, bytes_per_cycle);
+	return estimate(&s, tiles).time;
+}

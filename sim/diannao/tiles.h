@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The loop nests of Chen et al., ASPLOS 2014, figures 5, 7 and 8, with the sizes of their tiles. The paper gives no sizes.
+ *
+ *   DN_DOWN      group of Tn outputs, its kernel kept in SB > image > xx (columns) > y > x > ky, kx, ii
+ *                input lines slide down through NBin: each row of outputs loads the lines that the one before had not
+ *   DN_ACROSS    the same without xx: input columns slide along x through NBin, every row of outputs loads its lines anew
+ *   DN_STREAMED  image > y > xx (positions of one row) > nnn (groups) > parts of the window > nn > x > ky, kx, ii
+ *                a part's synapses are loaded for each block and group, its inputs for each block and pass over groups, columns slide; sums
+ *                wait in NBout from part to part, or in the NFU where a pass is one position and group. With one position this is
+ *                the classifier's nest of figure 5, with one position and group that of private kernels: nothing is used twice
+ *   DN_POOLED_ACROSS
+ *                image > y > iii (groups of Tn maps) > x > ii > ky, kx: columns slide along x, where windows overlap without gaps
+ *   DN_POOLED    image > y > x > iii (groups of Tn maps) > parts of the window > ii > ky, kx: the taps of a window by a stride through NBin
+ *
+ * A convolution's group is one more loop around all of these. */
+#ifndef DIANNAO_TILES_H
+#define DIANNAO_TILES_H
+
+#include "dn.h"
+#include "windows.h"
+
+enum dn_nest { DN_DOWN, DN_ACROSS, DN_STREAMED, DN_POOLED, DN_POOLED_ACROSS };
+
+/* A part of a window: lines, taps of a line, NBin rows of a tap; ends excluded. */
+struct dn_part {
+	int64_t ky, ky_end, kx, kx_end, row, row_end;
+};
+
+struct dn_tiles {
+	enum dn_nest nest;
+	int64_t columns;   /* DN_DOWN: of outputs in a tile (Tx) */
+	int64_t positions; /* DN_STREAMED: of a block (Tx) */
+	int64_t groups;    /* DN_STREAMED: of Tn outputs in a pass (Tnn / Tn); pooled: of Tn maps at once (Tii / Tn) */
+	/* The most of a window in a part: `lines` whole lines, else `taps` of one line, else `rows` of one tap, the first that is not 0.
+	 * DN_DOWN and DN_ACROSS: all lines. */
+	int64_t lines, taps, rows;
+};
+
+/* What may be best, of all that fits the buffers and is as config->tiles has it: half of them by the estimated time, half by the bytes
+ * through the port among those that are not much slower. */
+#define DN_CANDIDATES  12
+#define DN_MUCH_SLOWER 1.1
+struct dn_candidates {
+	int n;
+	struct dn_tiles tiles[DN_CANDIDATES]; /* the first: of the least time */
+	double cycles[DN_CANDIDATES], bytes[DN_CANDIDATES];
+};
+/* NPL_EINPUT: there are none. */
+int dn_find_tiles(const struct dn_config *config, const struct dn_work *work, double bytes_per_cycle,
+		  struct dn_candidates *candidates, struct npl_err *err);
+double dn_estimated_cycles(const struct dn_config *config, const struct dn_work *work, double bytes_per_cycle,
+			   const struct dn_tiles *tiles);
+
+/* Of the window; the first from a zeroed part; false: there is none behind it, and it stays. */
+bool dn_next_part(const struct dn_work *work, const struct dn_tiles *tiles, int64_t in_rows, struct dn_part *part);
+int64_t dn_part_rows(const struct dn_part *part); /* SB rows: its steps for one position and group */
+
+#endif

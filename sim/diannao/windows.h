@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which positions of the input the windows of a layer read, along one dimension. */
+#ifndef DIANNAO_WINDOWS_H
+#define DIANNAO_WINDOWS_H
+
+#include "dn.h"
+
+/* One dimension of a layer's windows, in the sizes of its window. Tap k of window o is tap k + taps of window o -
+ * windows, and of none before o that is nearer. */
+struct dn_axis {
+	int64_t in, out, kernel, stride, dilation, pad;
+	int64_t taps, windows;
+};
+struct dn_axis dn_axis_of(const struct dn_work *work, int d);
+int64_t dn_tap_at(const struct dn_axis *axis, int64_t o, int64_t tap); /* its input position */
+struct dn_range {                                                      /* of taps, end excluded */
+	int64_t first, end;
+};
+/* Those of first..end-1 of window o that lie inside the input. */
+struct dn_range dn_taps_inside(const struct dn_axis *axis, int64_t o, int64_t first, int64_t end);
+bool dn_all_inside(const struct dn_axis *axis, int64_t o); /* all taps of window o */
+/* Every window reads something: none has all its taps in the padding. */
+bool dn_all_read(const struct dn_axis *axis);
+/* Windows from o on that have all taps inside; 0: o has not. */
+int64_t dn_inner_run(const struct dn_axis *axis, int64_t o);
+
+/* The least input position that windows first..end-1 read through taps first_tap..end_tap-1; INT64_MAX: none. With gaps between taps a
+ * window at the border may read less far down than the next. */
+int64_t dn_least_read(const struct dn_axis *axis, int64_t first, int64_t end, int64_t first_tap, int64_t end_tap);
+
+/* Different input positions under windows first..end-1. */
+int64_t dn_touched(const struct dn_axis *axis, int64_t first, int64_t end);
+/* The same, taps first_tap..end_tap-1 only, each with its place among them: rank[p - low] for input position p, or -1. `low` is
+ * the first position they have, `rank` has room for dn_rank_room. How many there are. */
+int64_t dn_rank_room(const struct dn_axis *axis, int64_t windows);
+int64_t dn_rank(const struct dn_axis *axis, int64_t first, int64_t end, int64_t first_tap, int64_t end_tap,
+		int64_t *low, int32_t *rank);
+/* From the least to the greatest rank of the taps of one window, at most. */
+int64_t dn_most_held(const struct dn_axis *axis, int64_t first, int64_t end, int64_t first_tap, int64_t end_tap,
+		     int64_t low, const int32_t *rank);
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Promise: for any layer, buffers and tiles the code generators make a program that passes the check of programs, loads what its
+ * windows read and nothing outside the tensors, works every step of the layer and stores every result once; and units that they call
+ * alike are, so that leaving some out changes nothing of what comes after. */
+#include <stdlib.h>
+
+#include "diannao/check.h"
+#include "diannao/driver_impl.h"
+#include "diannao/generate.h"
+#include "diannao_fixture.h"
+
+/* A machine, a layer and its program. */
+struct made {
+	struct dn_config config;
+	struct dn_case c;
+	struct dn_work work;
+	struct dn_tiles tiles;
+	uint64_t seed;
+};
+
+static bool make(struct made *m, uint64_t seed)
+{
+	uint64_t rng = seed * 0x9e3779b97f4a7c15ull;
+	struct npl_err err;
+	char why[200];
+	m->seed = seed;
+	m->config = dn_random_machine(&rng);
+	m->config.nest = (int)test_range(&rng, 0, 3);
+	m->config.tile_positions = test_range(&rng, 0, 2) ? 0 : test_range(&rng, 1, 4);
+	m->config.tile_groups = test_range(&rng, 0, 2) ? 0 : test_range(&rng, 1, 3);
+	dn_random_case(&m->c, &rng);
+	if (m->c.layer.op == NPL_OP_CONV && test_range(&rng, 0, 3) == 0) { /* a kernel for each position */
+		m->c.attrs.private_kernels = true;
+		m->c.w.shape.dim[0] *= m->c.y.shape.dim[2] * m->c.y.shape.dim[3];
+	}
+	if (!dn_work_of(&m->config, &m->c.layer, &m->work, why, sizeof why))
+		return false;
+	double bytes_per_cycle = (double)(1 << test_range(&rng, 3, 10));
+	struct dn_candidates all;
+	if (!dn_find_tiles(&m->config, &m->work, bytes_per_cycle, &all, &err)) {
+		m->tiles = all.tiles[test_range(&rng, 0, all.n - 1)];
+		return true;
+	}
+	cr_assert(m->config.nest || m->config.tile_positions || m->config.tile_groups, "seed %llu: %s",
+		  (unsigned long long)seed, err.msg);
+	return false;
+}
+
+/* Inputs that any window reads, of one image; and all reads of them by pooling. */
+static uint64_t reads(const struct dn_work *work, bool *read)
+{
+	const struct dn_axis y = dn_axis_of(work, 0), x = dn_axis_of(work, 1);
+	uint64_t n = 0;
+	for (int64_t oy = 0; oy < y.out; oy++)
+		for (int64_t ox = 0; ox < x.out; ox++)
+			for (int64_t ky = 0; ky < y.kernel; ky++)
+				for (int64_t kx = 0; kx < x.kernel; kx++) {
+					int64_t iy = dn_tap_at(&y, oy, ky), ix = dn_tap_at(&x, ox, kx);
+					if (iy < 0 || iy >= y.in || ix < 0 || ix >= x.in)
+						continue;
+					read[iy * x.in + ix] = true;
+					n++;
+				}
+	return n;
+}
+
+struct walk {
+	const struct dn_layout_map *map;
+	uint8_t *loaded, *stored; /* by byte */
+	uint64_t steps, bias_steps, store_left;
+};
+
+static uint64_t range_rows(const struct dn_instruction *at, int64_t held)
+{
+	if (at->nbin.op == DN_NOP)
+		return 0;
+	return at->nbin.stride ? (at->nbin.end - at->nbin.begin) / at->nbin.stride + 1 : (uint64_t)held;
+}
+
+static void take(struct walk *w, const struct dn_instruction *at, int64_t nbin_held, uint64_t seed)
+{
+	const struct dn_layout_map *map = w->map;
+	for (uint64_t i = 0; at->sb.op == DN_LOAD && i < at->sb.size; i++) {
+		uint64_t a = at->sb.address + i;
+		cr_assert(a >= map->synapses && a < map->results, "seed %llu", (unsigned long long)seed);
+		w->loaded[a] = 1;
+	}
+	for (uint64_t i = 0; at->nbin.op == DN_LOAD && i < at->nbin.size; i++) {
+		uint64_t a = at->nbin.address + i;
+		cr_assert_lt(a, map->synapses, "seed %llu", (unsigned long long)seed);
+		w->loaded[a] = 1;
+	}
+	for (uint64_t i = 0; i < at->nbout.size; i++) {
+		uint64_t a = at->nbout.address + i;
+		cr_assert(a >= map->results && a < map->end && !w->stored[a]++, "seed %llu: %llu",
+			  (unsigned long long)seed, (unsigned long long)a);
+	}
+	if (!dn_works(at))
+		return;
+	uint64_t sb = at->sb.op == DN_NOP ? 0 : at->sb.size / (uint64_t)dn_sb_row_bytes(map->config);
+	uint64_t steps = sb ? sb : range_rows(at, nbin_held);
+	*(at->nfu.nfu1 == DN_BIAS ? &w->bias_steps : &w->steps) += steps;
+}
+
+static void check_bytes(const struct made *m, const struct walk *w)
+{
+	const struct dn_work *work = &m->work;
+	bool *read = calloc((size_t)(work->in[0] * work->in[1]) + 1, sizeof *read);
+	uint64_t taps = reads(work, read);
+	if (dn_positions(work))
+		for (int64_t image = 0; image < work->images; image++)
+			for (int64_t y = 0; y < work->in[0]; y++)
+				for (int64_t x = 0; x < work->in[1]; x++)
+					for (int64_t c = 0; c < w->map->channels; c++)
+						cr_assert(!read[y * work->in[1] + x] ||
+								  w->loaded[dn_input_at(w->map, image, y, x, c)],
+							  "seed %llu: (%d,%d,%d) is not loaded",
+							  (unsigned long long)m->seed, (int)y, (int)x, (int)c);
+	free(read);
+	for (uint64_t a = w->map->results; a < w->map->end; a++)
+		cr_assert_eq(w->stored[a], 1, "seed %llu: byte %llu", (unsigned long long)m->seed,
+			     (unsigned long long)a);
+	uint64_t planes = (uint64_t)(work->images * work->groups), positions = (uint64_t)dn_positions(work);
+	uint64_t in_rows = (uint64_t)w->map->in_rows, groups = (uint64_t)w->map->groups;
+	if (work->kind == DN_SUM) {
+		cr_assert_eq(w->steps, planes * positions * (uint64_t)dn_taps(work) * in_rows * groups, "seed %llu",
+			     (unsigned long long)m->seed);
+		cr_assert_eq(w->bias_steps, planes * positions * groups * (uint64_t)w->map->bias_rows);
+		for (uint64_t a = w->map->synapses;
+		     positions &&
+		     a < w->map->synapses + (uint64_t)(work->private_kernels ? positions : 1) * (uint64_t)work->groups *
+						    groups *
+						    (uint64_t)(w->map->kernel_rows * dn_sb_row_bytes(&m->config));
+		     a++)
+			cr_assert(w->loaded[a], "seed %llu: synapse byte %llu", (unsigned long long)m->seed,
+				  (unsigned long long)a);
+	} else {
+		cr_assert_eq(w->steps, planes * taps * in_rows, "seed %llu", (unsigned long long)m->seed);
+	}
+}
+
+static void walk_program(struct made *m)
+{
+	struct dn_generator *g;
+	struct npl_err err;
+	cr_assert_eq(dn_generator_open(&m->config, &m->work, &m->tiles, &g, &err), 0);
+	struct dn_source source = dn_generator_source(g);
+	struct walk w = {.map = dn_generator_map(g)};
+	struct dn_checker checker = {.config = &m->config,
+				     .n_functions = m->work.activates,
+				     .memory_bytes = w.map->end,
+				     .memory_order = true,
+				     .source = "layer"};
+	struct dn_instruction at;
+	w.loaded = calloc(w.map->end + 1, 1);
+	w.stored = calloc(w.map->end + 1, 1);
+	cr_assert_eq(dn_check_begin(&checker, &err), 0);
+	do {
+		source.next(source.state, &at);
+		int64_t before = checker.nbin.freed;
+		cr_assert_eq(dn_check_one(&checker, &at, 0, &err), 0, "seed %llu, nest %d: %s",
+			     (unsigned long long)m->seed, m->tiles.nest, err.msg);
+		take(&w, &at, checker.nbin.loaded - before, m->seed);
+	} while (at.cp != DN_CP_END);
+	cr_assert_eq(dn_check_end(&checker, &err), 0, "seed %llu: %s", (unsigned long long)m->seed, err.msg);
+	cr_assert_eq(dn_generator_failed(g, &err), 0);
+	check_bytes(m, &w);
+	dn_check_close(&checker);
+	free(w.loaded);
+	free(w.stored);
+	dn_generator_close(g);
+}
+
+Test(diannao_generate, programs_pass_the_check_and_do_the_layer)
+{
+	int nests[5] = {0}, made = 0;
+	for (uint64_t seed = 1; seed <= 3000; seed++) {
+		struct made m;
+		if (!make(&m, seed))
+			continue;
+		walk_program(&m);
+		nests[m.tiles.nest]++;
+		made++;
+	}
+	cr_assert_gt(made, 1500);
+	for (int i = 0; i < 5; i++)
+		cr_assert_gt(nests[i], 100, "nest %d", i);
+}
+
+/* One generator goes through all, the other leaves out units of the first that are alike. */
+static int skipped(struct made *m, uint64_t *rng)
+{
+	struct dn_generator *all, *some;
+	struct npl_err err;
+	struct dn_instruction a, b;
+	int64_t left = 0;
+	int skips = 0;
+	cr_assert_eq(dn_generator_open(&m->config, &m->work, &m->tiles, &all, &err), 0);
+	cr_assert_eq(dn_generator_open(&m->config, &m->work, &m->tiles, &some, &err), 0);
+	struct dn_source from = dn_generator_source(all), to = dn_generator_source(some);
+	do {
+		int64_t alike = to.alike(to.state);
+		cr_assert_eq(from.alike(from.state), alike, "seed %llu", (unsigned long long)m->seed);
+		if (alike > 1 && test_range(rng, 0, 1)) {
+			int64_t units = test_range(rng, 1, alike - 1);
+			to.skip(to.state, units);
+			skips++;
+			for (left = units; left > 0;) {
+				from.next(from.state, &a);
+				int64_t now = from.alike(from.state);
+				if (now) {
+					left--;
+					cr_assert_eq(now, --alike, "seed %llu", (unsigned long long)m->seed);
+				}
+			}
+			cr_assert_eq(to.alike(to.state), alike, "seed %llu", (unsigned long long)m->seed);
+		}
+		from.next(from.state, &a);
+		to.next(to.state, &b);
+		cr_assert_eq(memcmp(&a, &b, sizeof a), 0, "seed %llu, nest %d", (unsigned long long)m->seed,
+			     m->tiles.nest);
+	} while (a.cp != DN_CP_END);
+	dn_generator_close(all);
+	dn_generator_close(some);
+	return skips;
+}
+
+/* The instructions of one unit without their addresses, as a number. */
+static uint64_t shape(const struct dn_instruction *at, uint64_t so_far)
+{
+	struct dn_instruction bare = *at;
+	if (bare.sb.op == DN_LOAD)
+		bare.sb.address = 0;
+	bare.nbin.address = bare.nbout.address = 0;
+	const uint8_t *byte = (const uint8_t *)&bare;
+	for (size_t i = 0; i < sizeof bare; i++)
+		so_far = (so_far ^ byte[i]) * 0x100000001b3ull;
+	return so_far;
+}
+
+static void units_are_alike(struct made *m)
+{
+	struct dn_generator *g;
+	struct npl_err err;
+	struct dn_instruction at;
+	uint64_t before = 0, now = 0;
+	int64_t left = 0;
+	cr_assert_eq(dn_generator_open(&m->config, &m->work, &m->tiles, &g, &err), 0);
+	struct dn_source s = dn_generator_source(g);
+	do {
+		int64_t alike = s.alike(s.state);
+		if (alike) {
+			cr_assert(!before || !left || left != alike + 1 || now == before,
+				  "seed %llu, nest %d: a unit differs", (unsigned long long)m->seed, m->tiles.nest);
+			before = left == alike + 1 ? now : 0;
+			left = alike;
+			now = 1;
+		}
+		s.next(s.state, &at);
+		now = shape(&at, now);
+	} while (at.cp != DN_CP_END);
+	dn_generator_close(g);
+}
+
+Test(diannao_generate, units_that_are_alike_can_be_left_out)
+{
+	int skips = 0;
+	for (uint64_t seed = 1; seed <= 3000; seed++) {
+		uint64_t rng = seed;
+		struct made m;
+		if (!make(&m, seed))
+			continue;
+		units_are_alike(&m);
+		skips += skipped(&m, &rng);
+	}
+	cr_assert_gt(skips, 500);
+}
+
+/* Chen et al., ASPLOS 2014, section 5.3.3: the classifier's instructions, 8192 inputs and 256 outputs. The rows it prints are the first two
+ * and the first one of the last chunk; here memory has the inputs in front of the synapses. */
+Test(diannao_generate, the_papers_classifier)
+{
+	struct dn_config config = dn_default();
+	struct dn_case c;
+	struct dn_work work;
+	struct dn_tiles tiles;
+	struct dn_generator *g;
+	struct dn_instruction at;
+	struct npl_err err;
+	char why[200];
+	dn_case_gemm(&c, 1, 256, 8192);
+	c.layer.fused = NPL_ACT_SIGMOID;
+	void *state = dn_opened(&config);
+	cr_assert(dn_work_of(&config, &c.layer, &work, why, sizeof why), "%s", why);
+	cr_assert_eq(dn_choose_tiles(state, &work, &tiles, &err), 0, "%s", err.msg);
+	cr_assert_eq(dn_generator_open(&config, &work, &tiles, &g, &err), 0);
+	const struct dn_layout_map *map = dn_generator_map(g);
+	struct dn_source source = dn_generator_source(g);
+	for (int i = 0; i < 8 * 16; i++) {
+		const bool first = i % 16 == 0, begins = i < 16, ends = i >= 7 * 16;
+		struct dn_instruction paper = {
+			.sb = {DN_LOAD, 0, 32768, map->synapses + 32768 * (uint64_t)i},
+			.nbin = {DN_READ, i % 16 < 15, 0, 0, 0, 0, 0},
+			.nbout = {begins ? DN_NOP : DN_READ, ends ? DN_STORE : DN_WRITE, 0, 0},
+			.nfu = {DN_MULT, DN_ADD, begins ? DN_FROM_RESET : DN_FROM_NBOUT,
+				ends ? DN_TO_NFU3 : DN_TO_NBOUT, 1, first, 0, 0, 0, 0},
+		};
+		if (first) {
+			paper.nbin.op = DN_LOAD;
+			paper.nbin.address = 2048 * (uint64_t)(i / 16);
+			paper.nbin.size = 2048;
+		}
+		if (first && ends) {
+			paper.nbout.address = map->results;
+			paper.nbout.size = 512;
+		}
+		if (ends) {
+			paper.nfu.shift = (int16_t)work.shift;
+			paper.nfu.result_shift = (int16_t)work.result_shift;
+		}
+		source.next(source.state, &at);
+		cr_assert(at.sb.op == paper.sb.op && at.sb.reuse == paper.sb.reuse && at.sb.size == paper.sb.size &&
+				  at.sb.address == paper.sb.address,
+			  "SB of instruction %d", i);
+		cr_assert(at.nbin.op == paper.nbin.op && at.nbin.reuse == paper.nbin.reuse && !at.nbin.stride &&
+				  !at.nbin.begin && !at.nbin.end && at.nbin.size == paper.nbin.size &&
+				  at.nbin.address == paper.nbin.address,
+			  "NBin of instruction %d", i);
+		cr_assert(at.nbout.read == paper.nbout.read && at.nbout.write == paper.nbout.write &&
+				  at.nbout.size == paper.nbout.size && at.nbout.address == paper.nbout.address,
+			  "NBout of instruction %d", i);
+		cr_assert(at.nfu.nfu1 == paper.nfu.nfu1 && at.nfu.nfu2 == paper.nfu.nfu2 && at.nfu.in == paper.nfu.in &&
+				  at.nfu.out == paper.nfu.out && at.nfu.nfu3 == paper.nfu.nfu3 &&
+				  at.nfu.begin == paper.nfu.begin && at.nfu.end == paper.nfu.end &&
+				  at.nfu.shift == paper.nfu.shift && at.nfu.result_shift == paper.nfu.result_shift,
+			  "NFU of instruction %d", i);
+	}
+	source.next(source.state, &at);
+	cr_assert(at.cp == DN_CP_END && !dn_works(&at));
+	dn_generator_close(g);
+	npl_driver_diannao.close(state);
+}
