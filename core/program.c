@@ -91,8 +91,10 @@ int npl_program_load(const char *path, const struct npl_device *device, struct n
 	}
 	if (!rc) {
 		new->isa = isa;
-		rc = is_text(path) ? isa->assemble(path, file.data, file.bytes, &new->code, err)
-				   : isa->decode(path, file.data, file.bytes, &new->code, err);
+		new->code = calloc(1, isa->code_bytes);
+		rc = !new->code      ? npl_fail(err, NPL_ENOMEM, "%s: out of memory", path)
+		     : is_text(path) ? isa->assemble(path, file.data, file.bytes, new->code, err)
+				     : isa->decode(path, file.data, file.bytes, new->code, err);
 	}
 	npl_file_unmap(&file);
 	if (rc)
@@ -104,10 +106,12 @@ int npl_program_load(const char *path, const struct npl_device *device, struct n
 
 void npl_program_free(struct npl_program *program)
 {
-	if (program && program->isa)
+	if (!program)
+		return;
+	if (program->code)
 		program->isa->free(program->code);
-	if (program)
-		free(program->path);
+	free(program->code);
+	free(program->path);
 	free(program);
 }
 

@@ -39,10 +39,11 @@ struct npl_isa {
 	const char *const *engines; /* names; NULL ends; the first is the default */
 	/* Optional: whether a file begins as its binaries do, or as its texts. */
 	bool (*recognises)(const void *data, size_t n, bool is_text);
-	/* NPL_EINPUT with the line, or the instruction's number. */
-	int (*assemble)(const char *source, const char *text, size_t n, void **code, struct npl_err *err);
-	int (*decode)(const char *source, const uint8_t *bytes, size_t n, void **code, struct npl_err *err);
-	void (*free)(void *code); /* accepts NULL */
+	size_t code_bytes; /* what `code` points to, zeroed */
+	/* Fill it; NPL_EINPUT with the line, or the instruction's number, and it holds nothing. */
+	int (*assemble)(const char *source, const char *text, size_t n, void *code, struct npl_err *err);
+	int (*decode)(const char *source, const uint8_t *bytes, size_t n, void *code, struct npl_err *err);
+	void (*free)(void *code); /* what it holds */
 	/* Allocated with malloc. Text assembles to the same binary; NPL_EINPUT: an instruction that has no text. */
 	int (*encode)(const void *code, uint8_t **bytes, size_t *n, struct npl_err *err);
 	int (*disassemble)(const char *source, const void *code, char **text, struct npl_err *err);

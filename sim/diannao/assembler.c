@@ -2,96 +2,37 @@
  *
  * Text of DianNao's programs (docs/diannao-isa.md, Text) to instructions. A line is at most one instruction or directive; blanks part
  * words, commas the values of a slot, bars the slots. Takes any bytes: nothing is copied but words of bounded length. */
-#include <ctype.h>
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
 #include "npulab/text.h"
+#include "npulab/words.h"
 #include "syntax.h"
 
-enum { LONGEST_WORD = 100 };
-
 struct assembler {
-	const char *source;
-	const char *at, *end; /* of the line, without its comment */
-	int line;
-	char word[LONGEST_WORD + 1]; /* or one of ,|= ; empty at the end of the line */
-	bool host, weights;          /* addresses given */
+	struct npl_words words;
+	bool host, weights; /* addresses given */
 	struct dn_program *program;
-	struct npl_err *err;
 };
 
-static int complain(const struct assembler *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define MARKS ",|="
 
-static int complain(const struct assembler *a, const char *format, ...)
-{
-	char what[400];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(what, sizeof what, format, args);
-	va_end(args);
-	return npl_fail(a->err, NPL_EINPUT, "%s:%d: %s", a->source, a->line, what);
-}
-
-static bool is_blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool is_mark(char c)
-{
-	return c == ',' || c == '|' || c == '=';
-}
-
-static int next_word(struct assembler *a)
-{
-	while (a->at < a->end && is_blank(*a->at))
-		a->at++;
-	const char *first = a->at;
-	if (a->at < a->end && is_mark(*a->at))
-		a->at++;
-	else
-		while (a->at < a->end && !is_blank(*a->at) && !is_mark(*a->at))
-			a->at++;
-	size_t length = (size_t)(a->at - first);
-	if (length > LONGEST_WORD)
-		return complain(a, "a word of %zu characters, expected at most %d: '%.20s...'", length, LONGEST_WORD,
-				first);
-	memcpy(a->word, first, length);
-	a->word[length] = '\0';
-	return 0;
-}
+#define complain(a, ...) npl_words_complain(&(a)->words, __VA_ARGS__)
 
 static bool is_word(const struct assembler *a)
 {
-	return *a->word && !is_mark(*a->word);
-}
-
-static bool parse_integer(const char *text, int64_t *value)
-{
-	char *end;
-	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-	const char *digits = hex ? text + 2 : text + (*text == '-');
-	if (!(hex ? isxdigit((unsigned char)*digits) : isdigit((unsigned char)*digits)))
-		return false;
-	errno = 0;
-	long long number = strtoll(text, &end, hex ? 16 : 10);
-	*value = number;
-	return !errno && !*end;
+	return *a->words.word && !strchr(MARKS, *a->words.word);
 }
 
 /* The word as a number; slot NULL: a directive. */
 static int parse_number(const struct assembler *a, const char *slot, const char *what, int64_t low, int64_t high,
 			int64_t *value)
 {
-	if (parse_integer(a->word, value) && *value >= low && *value <= high)
+	if (npl_parse_integer(a->words.word, value) && *value >= low && *value <= high)
 		return 0;
 	return complain(a, "%s%s%s is '%s', expected a whole number from %lld to %lld", slot ? slot : "",
-			slot ? ": " : "", what, a->word, (long long)low, (long long)high);
+			slot ? ": " : "", what, a->words.word, (long long)low, (long long)high);
 }
 
 static int add_function(struct assembler *a, const char *name, const struct dn_function *function)
@@ -112,20 +53,20 @@ static int take_function(struct assembler *a, const struct dn_field *field, int6
 	const char *names[DN_MAX_FUNCTIONS + DN_KNOWN_FUNCTIONS + 1] = {DN_IDENTITY};
 	int n = 1;
 	struct dn_function room;
-	*number = dn_function_number(a->program, a->word);
-	if (*number || !strcmp(a->word, DN_IDENTITY))
+	*number = dn_function_number(a->program, a->words.word);
+	if (*number || !strcmp(a->words.word, DN_IDENTITY))
 		return 0;
-	const struct dn_function *known = dn_known_function(a->word, &room);
+	const struct dn_function *known = dn_known_function(a->words.word, &room);
 	if (known) {
 		*number = a->program->n_functions + 1;
-		return add_function(a, a->word, known);
+		return add_function(a, a->words.word, known);
 	}
 	for (int i = 0; i < DN_KNOWN_FUNCTIONS; i++)
 		names[n++] = dn_known_functions[i];
 	for (int i = 0; i < a->program->n_functions; i++)
 		names[n++] = a->program->function_name[i];
 	return complain(a, "NFU: there is no %s '%s'; the nearest is '%s' (.function makes others)", field->name,
-			a->word, npl_nearest(a->word, names, n));
+			a->words.word, npl_nearest(a->words.word, names, n));
 }
 
 static int take_named(struct assembler *a, const struct dn_slot *slot, const struct dn_field *field, int64_t *value)
@@ -135,12 +76,12 @@ static int take_named(struct assembler *a, const struct dn_slot *slot, const str
 	for (*value = 0; *value <= field->high; ++*value) {
 		if (!field->names[*value])
 			continue;
-		if (!strcmp(field->names[*value], a->word))
+		if (!strcmp(field->names[*value], a->words.word))
 			return 0;
 		names[n++] = field->names[*value];
 	}
-	return complain(a, "%s: there is no %s '%s'; the nearest is '%s'", slot->name, field->name, a->word,
-			npl_nearest(a->word, names, n));
+	return complain(a, "%s: there is no %s '%s'; the nearest is '%s'", slot->name, field->name, a->words.word,
+			npl_nearest(a->words.word, names, n));
 }
 
 static int take_value(struct assembler *a, const struct dn_slot *slot, const struct dn_field *field,
@@ -176,18 +117,18 @@ static int take_values(struct assembler *a, const struct dn_slot *slot, struct d
 {
 	char list[120];
 	for (int i = 0; i < slot->n_fields && !slot->field[i].keyed; i++) {
-		if (i && *a->word != ',')
+		if (i && *a->words.word != ',')
 			return complain(a, "%s: %d value%s, expected %s", slot->name, i, i > 1 ? "s" : "",
 					list_values(slot, list, sizeof list));
-		if (next_word(a))
-			return a->err->code;
+		if (npl_words_next(&a->words))
+			return a->words.err->code;
 		if (!is_word(a))
 			return complain(a, "%s: no %s, expected %s", slot->name, slot->field[i].name,
 					list_values(slot, list, sizeof list));
-		if (take_value(a, slot, &slot->field[i], out) || next_word(a))
-			return a->err->code;
+		if (take_value(a, slot, &slot->field[i], out) || npl_words_next(&a->words))
+			return a->words.err->code;
 	}
-	if (*a->word == ',')
+	if (*a->words.word == ',')
 		return complain(a, "%s: one value too many, expected %s", slot->name,
 				list_values(slot, list, sizeof list));
 	return 0;
@@ -199,22 +140,22 @@ static int take_keyed(struct assembler *a, const struct dn_slot *slot, struct dn
 	bool taken[DN_MOST_FIELDS] = {false};
 	while (is_word(a)) {
 		int i = 0;
-		while (i < slot->n_fields && (!slot->field[i].keyed || strcmp(slot->field[i].name, a->word)))
+		while (i < slot->n_fields && (!slot->field[i].keyed || strcmp(slot->field[i].name, a->words.word)))
 			i++;
 		if (i == slot->n_fields)
-			return complain(a, "%s: '%s', expected %s", slot->name, a->word,
+			return complain(a, "%s: '%s', expected %s", slot->name, a->words.word,
 					slot->field[slot->n_fields - 1].keyed ? "shift=, result_shift= or divisor="
 									      : "'|' or the end of the line");
 		if (taken[i])
 			return complain(a, "%s: %s= is there twice, expected it once", slot->name, slot->field[i].name);
 		taken[i] = true;
-		if (next_word(a))
-			return a->err->code;
-		if (*a->word != '=')
+		if (npl_words_next(&a->words))
+			return a->words.err->code;
+		if (*a->words.word != '=')
 			return complain(a, "%s: %s without a value, expected %s=NUMBER", slot->name,
 					slot->field[i].name, slot->field[i].name);
-		if (next_word(a) || take_value(a, slot, &slot->field[i], out) || next_word(a))
-			return a->err->code;
+		if (npl_words_next(&a->words) || take_value(a, slot, &slot->field[i], out) || npl_words_next(&a->words))
+			return a->words.err->code;
 	}
 	return 0;
 }
@@ -226,18 +167,18 @@ static int take_slot(struct assembler *a, bool taken[DN_SLOTS], struct dn_instru
 	int s = 0;
 	for (int i = 0; i < DN_SLOTS; i++)
 		names[i] = dn_slots[i].name;
-	while (s < DN_SLOTS && strcmp(names[s], a->word))
+	while (s < DN_SLOTS && strcmp(names[s], a->words.word))
 		s++;
 	if (!is_word(a))
 		return complain(a, "no slot %s, expected CP, SB, NBIN, NBOUT or NFU",
-				*a->word ? "here" : "at the end of the line");
+				*a->words.word ? "here" : "at the end of the line");
 	if (s == DN_SLOTS)
-		return complain(a, "there is no slot '%s'; the nearest is '%s'", a->word,
-				npl_nearest(a->word, names, DN_SLOTS));
+		return complain(a, "there is no slot '%s'; the nearest is '%s'", a->words.word,
+				npl_nearest(a->words.word, names, DN_SLOTS));
 	if (taken[s])
 		return complain(a, "%s: a second one in this line, expected each slot once", names[s]);
 	taken[s] = true;
-	return take_values(a, &dn_slots[s], out) ? a->err->code : take_keyed(a, &dn_slots[s], out);
+	return take_values(a, &dn_slots[s], out) ? a->words.err->code : take_keyed(a, &dn_slots[s], out);
 }
 
 static int take_instruction(struct assembler *a)
@@ -247,24 +188,24 @@ static int take_instruction(struct assembler *a)
 	char why[200];
 	for (;;) {
 		if (take_slot(a, taken, &out))
-			return a->err->code;
-		if (*a->word != '|')
+			return a->words.err->code;
+		if (*a->words.word != '|')
 			break;
-		if (next_word(a))
-			return a->err->code;
+		if (npl_words_next(&a->words))
+			return a->words.err->code;
 	}
-	if (*a->word)
-		return complain(a, "'%s', expected '|' or the end of the line", a->word);
+	if (*a->words.word)
+		return complain(a, "'%s', expected '|' or the end of the line", a->words.word);
 	if (!dn_instruction_ok(&out, a->program->n_functions, why, sizeof why))
 		return complain(a, "%s", why);
-	return dn_program_add(a->program, &out, a->line, a->err);
+	return dn_program_add(a->program, &out, a->words.line, a->words.err);
 }
 
 static int take_coefficient(struct assembler *a, const char *name, const char *what, int16_t *coefficient)
 {
 	int64_t value = 0;
-	if (next_word(a))
-		return a->err->code;
+	if (npl_words_next(&a->words))
+		return a->words.err->code;
 	if (!is_word(a))
 		return complain(a, "%s: %s is not there, expected %d pairs a,b", name, what, DN_SEGMENTS);
 	int rc = parse_number(a, name, what, INT16_MIN, INT16_MAX, &value);
@@ -276,8 +217,8 @@ static int take_coefficient(struct assembler *a, const char *name, const char *w
 static int take_function_table(struct assembler *a)
 {
 	struct dn_function function;
-	char name[LONGEST_WORD + 1], a_name[8], b_name[8];
-	memcpy(name, a->word, sizeof name);
+	char name[NPL_LONGEST_WORD + 1], a_name[8], b_name[8];
+	memcpy(name, a->words.word, sizeof name);
 	if (!dn_function_name_ok(name) || strlen(name) >= sizeof *a->program->function_name)
 		return complain(a,
 				".function '%s', expected a name of at most %zu letters, digits and '_', other than "
@@ -288,13 +229,13 @@ static int take_function_table(struct assembler *a)
 	for (int i = 0; i < DN_SEGMENTS; i++) {
 		snprintf(a_name, sizeof a_name, "a%d", i);
 		snprintf(b_name, sizeof b_name, "b%d", i);
-		if (take_coefficient(a, name, a_name, &function.a[i]) || next_word(a))
-			return a->err->code;
-		if (*a->word != ',')
+		if (take_coefficient(a, name, a_name, &function.a[i]) || npl_words_next(&a->words))
+			return a->words.err->code;
+		if (*a->words.word != ',')
 			return complain(a, "%s: %s without %s, expected %d pairs a,b", name, a_name, b_name,
 					DN_SEGMENTS);
 		if (take_coefficient(a, name, b_name, &function.b[i]))
-			return a->err->code;
+			return a->words.err->code;
 	}
 	return add_function(a, name, &function);
 }
@@ -315,13 +256,13 @@ static int take_directive(struct assembler *a)
 	static const char *const names[] = {".function", ".host", ".weights"};
 	enum { FUNCTION, HOST, WEIGHTS, DIRECTIVES };
 	int i = 0, rc;
-	while (i < DIRECTIVES && strcmp(names[i], a->word))
+	while (i < DIRECTIVES && strcmp(names[i], a->words.word))
 		i++;
 	if (i == DIRECTIVES)
-		return complain(a, "there is no directive '%s'; the nearest is '%s'", a->word,
-				npl_nearest(a->word, names, DIRECTIVES));
-	if (next_word(a))
-		return a->err->code;
+		return complain(a, "there is no directive '%s'; the nearest is '%s'", a->words.word,
+				npl_nearest(a->words.word, names, DIRECTIVES));
+	if (npl_words_next(&a->words))
+		return a->words.err->code;
 	if (!is_word(a))
 		return complain(a, "%s without %s", names[i],
 				i == FUNCTION ? "a name, expected NAME and 16 pairs a,b" : "an address, expected one");
@@ -331,46 +272,18 @@ static int take_directive(struct assembler *a)
 		rc = take_address(a, ".host", &a->host, &a->program->host_address);
 	else
 		rc = take_address(a, ".weights", &a->weights, &a->program->weight_address);
-	if (!rc)
-		rc = next_word(a);
-	return rc || !*a->word ? rc : complain(a, "'%s' is one too many, expected the end of the line", a->word);
-}
-
-static int take_line(struct assembler *a)
-{
-	if (memchr(a->at, '\0', (size_t)(a->end - a->at)))
-		return complain(a, "a NUL byte, expected text");
-	if (next_word(a))
-		return a->err->code;
-	if (!*a->word)
-		return 0;
-	return *a->word == '.' ? take_directive(a) : take_instruction(a);
-}
-
-/* Where the comment or the line ends. */
-static const char *end_of(const char *line, const char *line_end)
-{
-	while (line < line_end && *line != '#' && *line != ';')
-		line++;
-	return line;
+	return rc ? rc : npl_words_end(&a->words);
 }
 
 int dn_assemble(const char *source, const char *text, size_t n, struct dn_program *program, struct npl_err *err)
 {
-	struct assembler a = {.source = source, .program = program, .err = err};
-	const char *end = text + n;
-	int rc = 0;
+	struct assembler a = {.program = program};
 	*program = (struct dn_program){0};
-	if (n >= INT32_MAX)
-		return npl_fail(err, NPL_EINPUT, "%s: %zu bytes, expected less than 2^31", source, n);
-	while (text < end && !rc) {
-		const char *newline = memchr(text, '\n', (size_t)(end - text)), *line_end = newline ? newline : end;
-		a.at = text;
-		a.end = end_of(text, line_end);
-		a.line++;
-		rc = take_line(&a);
-		text = newline ? newline + 1 : end;
-	}
+	int rc = npl_words_open(&a.words, source, text, n, err);
+	a.words.comments = "#;";
+	a.words.marks = MARKS;
+	while (!rc && npl_words_line(&a.words, &rc))
+		rc = *a.words.word == '.' ? take_directive(&a) : take_instruction(&a);
 	if (rc)
 		dn_program_free(program);
 	return rc;

@@ -11,36 +11,19 @@
 #include "driver_impl.h"
 #include "syntax.h"
 
-static int take(int rc, struct dn_program *program, void **code)
+static int assemble(const char *source, const char *text, size_t n, void *code, struct npl_err *err)
 {
-	if (rc)
-		free(program);
-	else
-		*code = program;
-	return rc;
+	return dn_assemble(source, text, n, code, err);
 }
 
-static int assemble(const char *source, const char *text, size_t n, void **code, struct npl_err *err)
+static int decode(const char *source, const uint8_t *bytes, size_t n, void *code, struct npl_err *err)
 {
-	struct dn_program *program = malloc(sizeof *program);
-	if (!program)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", source);
-	return take(dn_assemble(source, text, n, program, err), program, code);
-}
-
-static int decode(const char *source, const uint8_t *bytes, size_t n, void **code, struct npl_err *err)
-{
-	struct dn_program *program = malloc(sizeof *program);
-	if (!program)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", source);
-	return take(dn_program_decode(source, bytes, n, program, err), program, code);
+	return dn_program_decode(source, bytes, n, code, err);
 }
 
 static void free_code(void *code)
 {
-	if (code)
-		dn_program_free(code);
-	free(code);
+	dn_program_free(code);
 }
 
 static int encode(const void *code, uint8_t **bytes, size_t *n, struct npl_err *err)
@@ -257,6 +240,7 @@ static const char *const engines[] = {"fast", "rtl", NULL};
 const struct npl_isa dn_isa = {
 	.engines = engines,
 	.recognises = recognises,
+	.code_bytes = sizeof(struct dn_program),
 	.assemble = assemble,
 	.decode = decode,
 	.free = free_code,

@@ -3,66 +3,27 @@
  * Text of the systolic machines' programs (docs/tpu-isa.md, Text) to instructions. A line is at most one instruction or
  * definition; words are parted by blanks. Takes any bytes: nothing is copied but words of bounded length. */
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <search.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "npulab/text.h"
+#include "npulab/words.h"
 #include "syntax.h"
 
-enum { LONGEST_WORD = 100 };
-
 struct definition {
-	char name[LONGEST_WORD + 1], value[LONGEST_WORD + 1];
+	char name[NPL_LONGEST_WORD + 1], value[NPL_LONGEST_WORD + 1];
 	int line;
 };
 
 struct assembler {
-	const char *source;
-	const char *at, *end; /* of the line, without its comment */
-	int line;
-	char word[LONGEST_WORD + 1];
+	struct npl_words words;
 	void *definitions; /* tree by name */
-	struct npl_err *err;
 };
 
-static int complain(const struct assembler *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static int complain(const struct assembler *a, const char *format, ...)
-{
-	char what[400];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(what, sizeof what, format, args);
-	va_end(args);
-	return npl_fail(a->err, NPL_EINPUT, "%s:%d: %s", a->source, a->line, what);
-}
-
-static bool is_blank(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-/* The next word of the line; empty at its end. */
-static int next_word(struct assembler *a)
-{
-	while (a->at < a->end && is_blank(*a->at))
-		a->at++;
-	const char *first = a->at;
-	while (a->at < a->end && !is_blank(*a->at))
-		a->at++;
-	size_t length = (size_t)(a->at - first);
-	if (length > LONGEST_WORD)
-		return complain(a, "a word of %zu characters, expected at most %d: '%.20s...'", length, LONGEST_WORD,
-				first);
-	memcpy(a->word, first, length);
-	a->word[length] = '\0';
-	return 0;
-}
+#define complain(a, ...) npl_words_complain(&(a)->words, __VA_ARGS__)
 
 static int compare_names(const void *a, const void *b)
 {
@@ -94,26 +55,13 @@ static const char *meaning(const struct assembler *a, const char *word)
 	return definition ? definition->value : word;
 }
 
-static bool parse_integer(const char *text, int64_t *value)
-{
-	char *end;
-	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-	const char *digits = hex ? text + 2 : text + (*text == '-');
-	if (!(hex ? isxdigit((unsigned char)*digits) : isdigit((unsigned char)*digits)))
-		return false;
-	errno = 0;
-	long long number = strtoll(text, &end, hex ? 16 : 10);
-	*value = number;
-	return !errno && !*end;
-}
-
 /* A float32: decimal, or in hexadecimal its bits. */
 static bool parse_float(const char *text, uint32_t *bits)
 {
 	int64_t whole;
 	char *end;
 	if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-		bool good = parse_integer(text, &whole) && whole <= UINT32_MAX;
+		bool good = npl_parse_integer(text, &whole) && whole <= UINT32_MAX;
 		*bits = good ? (uint32_t)whole : 0;
 		return good;
 	}
@@ -128,7 +76,7 @@ static int parse_number(const struct assembler *a, const char *what, const char 
 			int64_t *value)
 {
 	const char *text = meaning(a, word);
-	if (!parse_integer(text, value) || *value < low || *value > high)
+	if (!npl_parse_integer(text, value) || *value < low || *value > high)
 		return complain(a, "%s is '%s'%s%s%s, expected a whole number from %lld to %lld or a defined name",
 				what, word, text == word ? "" : " ('", text == word ? "" : text,
 				text == word ? "" : "')", (long long)low, (long long)high);
@@ -137,22 +85,23 @@ static int parse_number(const struct assembler *a, const char *what, const char 
 
 static int take_definition(struct assembler *a)
 {
-	struct definition new = {.line = a->line};
+	struct definition new = {.line = a->words.line};
 	int64_t whole;
 	uint32_t bits;
-	if (next_word(a))
-		return a->err->code;
-	if (!is_name(a->word))
-		return complain(a, "define '%s', expected a name of letters, digits and '_'", a->word);
-	const struct definition *old = find_definition(a, a->word);
+	if (npl_words_next(&a->words))
+		return a->words.err->code;
+	if (!is_name(a->words.word))
+		return complain(a, "define '%s', expected a name of letters, digits and '_'", a->words.word);
+	const struct definition *old = find_definition(a, a->words.word);
 	if (old)
-		return complain(a, "'%s' is defined already, on line %d; expected another name", a->word, old->line);
-	snprintf(new.name, sizeof new.name, "%s", a->word);
-	if (next_word(a))
-		return a->err->code;
-	snprintf(new.value, sizeof new.value, "%s", meaning(a, a->word));
-	if (!parse_integer(new.value, &whole) && !parse_float(new.value, &bits))
-		return complain(a, "define %s '%s', expected a number or a defined name", new.name, a->word);
+		return complain(a, "'%s' is defined already, on line %d; expected another name", a->words.word,
+				old->line);
+	snprintf(new.name, sizeof new.name, "%s", a->words.word);
+	if (npl_words_next(&a->words))
+		return a->words.err->code;
+	snprintf(new.value, sizeof new.value, "%s", meaning(a, a->words.word));
+	if (!npl_parse_integer(new.value, &whole) && !parse_float(new.value, &bits))
+		return complain(a, "define %s '%s', expected a number or a defined name", new.name, a->words.word);
 	struct definition *copy = malloc(sizeof *copy);
 	if (copy) {
 		*copy = new;
@@ -160,7 +109,7 @@ static int take_definition(struct assembler *a)
 			return 0;
 	}
 	free(copy);
-	return npl_fail(a->err, NPL_ENOMEM, "%s: out of memory", a->source);
+	return npl_fail(a->words.err, NPL_ENOMEM, "%s: out of memory", a->words.source);
 }
 
 static int take_flag(struct assembler *a, const struct tpu_syntax *syntax, const char *name, unsigned *taken,
@@ -190,7 +139,7 @@ static int take_flag(struct assembler *a, const struct tpu_syntax *syntax, const
 static int take_mnemonic(struct assembler *a, const struct tpu_syntax **syntax, struct tpu_instruction *out)
 {
 	const char *names[TPU_OPCODES + 1] = {"define"};
-	char *rest = a->word, *name = strsep(&rest, ".");
+	char *rest = a->words.word, *name = strsep(&rest, ".");
 	unsigned taken = 0;
 	*syntax = NULL;
 	for (int i = 0; i < TPU_OPCODES; i++) {
@@ -206,7 +155,7 @@ static int take_mnemonic(struct assembler *a, const struct tpu_syntax **syntax, 
 		return complain(a, "sync.%s: expected its units as words of their own: sync %s", rest, rest);
 	for (char *flag; (flag = strsep(&rest, "."));)
 		if (take_flag(a, *syntax, flag, &taken, out))
-			return a->err->code;
+			return a->words.err->code;
 	return 0;
 }
 
@@ -214,12 +163,12 @@ static int take_units(struct assembler *a, const struct tpu_syntax *syntax, stru
 {
 	unsigned taken = 0;
 	for (;;) {
-		if (next_word(a))
-			return a->err->code;
-		if (!*a->word)
+		if (npl_words_next(&a->words))
+			return a->words.err->code;
+		if (!*a->words.word)
 			break;
-		if (take_flag(a, syntax, a->word, &taken, out))
-			return a->err->code;
+		if (take_flag(a, syntax, a->words.word, &taken, out))
+			return a->words.err->code;
 	}
 	if (!taken)
 		return complain(
@@ -230,11 +179,11 @@ static int take_units(struct assembler *a, const struct tpu_syntax *syntax, stru
 static int take_type(const struct assembler *a, enum tpu_register r, uint32_t *bits)
 {
 	for (uint32_t type = 0; type < TPU_TYPES; type++)
-		if (!strcmp(a->word, tpu_type_name((enum tpu_type)type))) {
+		if (!strcmp(a->words.word, tpu_type_name((enum tpu_type)type))) {
 			*bits = type;
 			return 0;
 		}
-	return complain(a, "%s is '%s', expected i8, u8, i16 or i32", tpu_register_name(r), a->word);
+	return complain(a, "%s is '%s', expected i8, u8, i16 or i32", tpu_register_name(r), a->words.word);
 }
 
 static int take_value(const struct assembler *a, enum tpu_register r, uint32_t *bits)
@@ -245,18 +194,18 @@ static int take_value(const struct assembler *a, enum tpu_register r, uint32_t *
 	case TPU_TYPE:
 		return take_type(a, r, bits);
 	case TPU_FLOAT:
-		if (!parse_float(meaning(a, a->word), bits))
+		if (!parse_float(meaning(a, a->words.word), bits))
 			return complain(
 				a, "%s is '%s', expected a float32 number, its bits in hexadecimal or a defined name",
-				name, a->word);
+				name, a->words.word);
 		return 0;
 	case TPU_SIGNED:
-		if (parse_number(a, name, a->word, INT32_MIN, INT32_MAX, &value))
-			return a->err->code;
+		if (parse_number(a, name, a->words.word, INT32_MIN, INT32_MAX, &value))
+			return a->words.err->code;
 		break;
 	case TPU_UNSIGNED:
-		if (parse_number(a, name, a->word, 0, UINT32_MAX, &value))
-			return a->err->code;
+		if (parse_number(a, name, a->words.word, 0, UINT32_MAX, &value))
+			return a->words.err->code;
 		break;
 	}
 	*bits = (uint32_t)value;
@@ -267,21 +216,21 @@ static int take_register(struct assembler *a, struct tpu_instruction *out)
 {
 	const char *names[TPU_REGISTERS];
 	enum tpu_register r = 0;
-	if (next_word(a))
-		return a->err->code;
-	if (!*a->word)
+	if (npl_words_next(&a->words))
+		return a->words.err->code;
+	if (!*a->words.word)
 		return complain(a, "set_config without a register, expected its name and value");
 	for (enum tpu_register i = 0; i < TPU_REGISTERS; i++)
 		names[i] = tpu_register_name(i);
-	while (r < TPU_REGISTERS && strcmp(names[r], a->word))
+	while (r < TPU_REGISTERS && strcmp(names[r], a->words.word))
 		r++;
 	if (r == TPU_REGISTERS)
-		return complain(a, "there is no register '%s'; the nearest is '%s'", a->word,
-				npl_nearest(a->word, names, TPU_REGISTERS));
+		return complain(a, "there is no register '%s'; the nearest is '%s'", a->words.word,
+				npl_nearest(a->words.word, names, TPU_REGISTERS));
 	out->acc = (uint16_t)r;
-	if (next_word(a))
-		return a->err->code;
-	if (!*a->word)
+	if (npl_words_next(&a->words))
+		return a->words.err->code;
+	if (!*a->words.word)
 		return complain(a, "set_config %s without a value", names[r]);
 	return take_value(a, r, &out->length);
 }
@@ -304,11 +253,11 @@ static int take_fields(struct assembler *a, const struct tpu_syntax *syntax, str
 	char expected[64];
 	list_fields(syntax, out->flags, expected, sizeof expected);
 	for (;;) {
-		if (next_word(a))
-			return a->err->code;
-		if (!*a->word)
+		if (npl_words_next(&a->words))
+			return a->words.err->code;
+		if (!*a->words.word)
 			break;
-		char *value = a->word, *name = strsep(&value, "=");
+		char *value = a->words.word, *name = strsep(&value, "=");
 		enum tpu_field_at i = 0;
 		while (i < TPU_FIELDS &&
 		       (tpu_field_absent(syntax, out->flags, i) || strcmp(syntax->field[i].name, name)))
@@ -320,7 +269,7 @@ static int take_fields(struct assembler *a, const struct tpu_syntax *syntax, str
 		taken[i] = true;
 		int64_t number = 0;
 		if (parse_number(a, name, value, syntax->field[i].low, syntax->field[i].high, &number))
-			return a->err->code;
+			return a->words.err->code;
 		tpu_field_set(out, i, (uint32_t)number);
 	}
 	for (enum tpu_field_at i = 0; i < TPU_FIELDS; i++)
@@ -335,13 +284,7 @@ static int take_line(struct assembler *a, struct tpu_program *program)
 	struct tpu_instruction out = {0};
 	const struct tpu_syntax *syntax;
 	int rc;
-	if (memchr(a->at, '\0', (size_t)(a->end - a->at)))
-		return complain(a, "a NUL byte, expected text");
-	if (next_word(a))
-		return a->err->code;
-	if (!*a->word)
-		return 0;
-	bool defines = !strcmp(a->word, "define");
+	bool defines = !strcmp(a->words.word, "define");
 	if (defines) {
 		rc = take_definition(a);
 	} else {
@@ -352,29 +295,17 @@ static int take_line(struct assembler *a, struct tpu_program *program)
 							    : take_fields(a, syntax, &out);
 	}
 	if (!rc)
-		rc = next_word(a);
-	if (!rc && *a->word)
-		rc = complain(a, "'%s' is one too many, expected the end of the line", a->word);
-	return rc || defines ? rc : tpu_program_add(program, out, a->line, a->err);
+		rc = npl_words_end(&a->words);
+	return rc || defines ? rc : tpu_program_add(program, out, a->words.line, a->words.err);
 }
 
 int tpu_assemble(const char *source, const char *text, size_t n, struct tpu_program *program, struct npl_err *err)
 {
-	struct assembler a = {.source = source, .err = err};
-	const char *end = text + n;
-	int rc = 0;
+	struct assembler a = {0};
 	*program = (struct tpu_program){0};
-	if (n >= INT32_MAX)
-		return npl_fail(err, NPL_EINPUT, "%s: %zu bytes, expected less than 2^31", source, n);
-	while (text < end && !rc) {
-		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		const char *line_end = newline ? newline : end, *comment = memchr(text, '#', (size_t)(line_end - text));
-		a.at = text;
-		a.end = comment ? comment : line_end;
-		a.line++;
+	int rc = npl_words_open(&a.words, source, text, n, err);
+	while (!rc && npl_words_line(&a.words, &rc))
 		rc = take_line(&a, program);
-		text = newline ? newline + 1 : end;
-	}
 	tdestroy(a.definitions, free);
 	if (rc)
 		tpu_program_free(program);

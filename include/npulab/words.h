@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The words of a program's text, line by line, for assemblers. Takes any bytes: nothing is copied but words of bounded length.
+ *
+ *     struct npl_words words;
+ *     int rc = npl_words_open(&words, source, text, n, err);
+ *     while (!rc && npl_words_line(&words, &rc))
+ *         rc = take(words.word) ... npl_words_next(&words) ...
+ */
+#ifndef NPULAB_WORDS_H
+#define NPULAB_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "npulab/error.h"
+
+#define NPL_LONGEST_WORD 100
+
+struct npl_words {
+	const char *source;              /* names the text in messages */
+	const char *comments;            /* characters that begin one, up to the end of the line; "#" when opened */
+	const char *marks;               /* characters that are a word each; "" when opened */
+	int line;                        /* from 1 on */
+	char word[NPL_LONGEST_WORD + 1]; /* empty: the end of the line */
+	struct npl_err *err;
+	const char *at, *end, *text_end; /* of the line, without its comment; of the text */
+};
+
+/* The text is borrowed. NPL_EINPUT: it is too long. */
+int npl_words_open(struct npl_words *words, const char *source, const char *text, size_t n, struct npl_err *err);
+/* Goes on to the next line that has words, and to its first word. False at the end, or with *rc NPL_EINPUT. */
+bool npl_words_line(struct npl_words *words, int *rc);
+/* The next word of the line. NPL_EINPUT: it is too long. */
+int npl_words_next(struct npl_words *words);
+/* The line must end here. */
+int npl_words_end(struct npl_words *words);
+/* NPL_EINPUT "SOURCE:LINE: ...". */
+int npl_words_complain(const struct npl_words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* All of a word as a number: decimal with a sign or not, or 0x and hexadecimal. */
+bool npl_parse_integer(const char *word, int64_t *value);
+
+#endif
