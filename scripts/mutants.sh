@@ -3,8 +3,9 @@
 #
 # Whether the agreement of the two engines would notice a fault: puts each fault of tests/mutants.txt, one at a time, into
 # a copy of its file, links that with everything else as built, and runs the agreement (tests/agree_main.c), which must
-# fail. One that does not has survived and fails this script; so does a fault whose text is not found exactly once in its file,
-# so that the list keeps up with the code. `make mutants` has built the objects and the library.
+# fail: that of the machine or memory that the file is of, or the one that the fault names. One that does not has survived and
+# fails this script; so does a fault whose text is not found exactly once in its file, so that the list keeps up with the
+# code. `make mutants` has built the objects and the library.
 #
 #     CC=... CFLAGS=... LIBS=... scripts/mutants.sh OBJECTS LIBRARY [NAME...]
 #
@@ -22,19 +23,19 @@ shift 2
 export CC CFLAGS LIBS
 list=tests/mutants.txt
 
-# The fields of a fault: file, old text, new text.
+# The fields of a fault: file, whose agreement if not the file's, old text, new text.
 field()
 {
 	awk -v name="$1" -v key="$2" '
-		$1 == "@" { here = $2 == name; if (here && key == "@") { print $3; exit } }
-		here && $1 == key && key != "@" { print substr($0, 3); exit }' "$list"
+		$1 == "@" { here = $2 == name; if (here && (key == "@" || key == "of")) { print $(key == "@" ? 3 : 4); exit } }
+		here && $1 == key { print substr($0, 3); exit }' "$list"
 }
 
 # One fault; its log ends with CAUGHT, SURVIVED or BROKEN.
 mutant()
 {
-	local name=$1 file old new text left what='' dir=$out/$1 status=0
-	file=$(field "$name" @) old=$(field "$name" -) new=$(field "$name" +)
+	local name=$1 file old new text left what dir=$out/$1 status=0
+	file=$(field "$name" @) what=$(field "$name" of) old=$(field "$name" -) new=$(field "$name" +)
 	text=$(cat "$file") || return
 	left=${text//"$old"/}
 	if [ -z "$old" ] || [ $((${#text} - ${#left})) -ne ${#old} ]; then
@@ -46,11 +47,15 @@ mutant()
 	# Before the library, so that it takes the place of the object in there.
 	# shellcheck disable=SC2086
 	if ! $CC $CFLAGS -O1 -w -I"$(dirname "$file")" -c "$dir/${file##*/}" -o "$dir/mutant.o" ||
-		! $CC $CFLAGS -o "$dir/agree" "$dir/mutant.o" "$objects"/agree_main.o "$objects"/program_*.o "$objects"/dram_*.o "$library" $LIBS; then
+		! $CC $CFLAGS -o "$dir/agree" "$dir/mutant.o" "$objects"/agree_main.o "$objects"/program_*.o "$objects"/dram_*.o \
+			"$objects"/diannao_*.o "$library" $LIBS; then
 		echo "BROKEN not built"
 		return
 	fi
-	case $file in sim/memory/*) what=dram ;; esac
+	case $what$file in
+	sim/memory/*) what=dram ;;
+	sim/diannao/*) what=diannao ;;
+	esac
 	timeout 90 "$dir/agree" ${what:+"$what"} || status=$?
 	rm -f "$dir/agree"
 	case $status in
@@ -72,8 +77,8 @@ mkdir -p "$out"
 
 # Without any fault it must succeed.
 # shellcheck disable=SC2086
-$CC $CFLAGS -o "$out/agree" "$objects"/agree_main.o "$objects"/program_*.o "$objects"/dram_*.o "$library" $LIBS
-if ! "$out/agree" || ! "$out/agree" dram; then
+$CC $CFLAGS -o "$out/agree" "$objects"/agree_main.o "$objects"/program_*.o "$objects"/dram_*.o "$objects"/diannao_*.o "$library" $LIBS
+if ! "$out/agree" || ! "$out/agree" dram || ! "$out/agree" diannao; then
 	echo "mutants: the engines disagree as they are"
 	exit 1
 fi

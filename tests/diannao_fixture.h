@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers for the tests of the diannao machine: built from a few numbers, with or without data. A case points into
- * itself: make it in place and do not copy it.
+ * The paper's machine and layers (diannao_layers.h) for the tests of diannao, which end where something fails.
  */
 #ifndef TESTS_DIANNAO_FIXTURE_H
 #define TESTS_DIANNAO_FIXTURE_H
@@ -12,147 +11,21 @@
 #include <string.h>
 
 #include "diannao/dn.h"
+#include "diannao_layers.h"
 #include "npulab/window.h"
 #include "support.h"
 
-extern const struct npl_driver npl_driver_diannao;
-
-struct dn_case {
-	struct npl_attrs attrs;
-	struct npl_tensor x, w, bias, y;
-	struct npl_layer layer;
-};
-
-static inline void dn_case_free(struct dn_case *c)
-{
-	npl_tensor_free(&c->x);
-	npl_tensor_free(&c->w);
-	npl_tensor_free(&c->bias);
-	npl_tensor_free(&c->y);
-}
-
-static inline struct npl_tensor dn_tensor(enum npl_dtype dtype, int exponent, struct npl_shape shape)
-{
-	return (struct npl_tensor){.dtype = dtype, .shape = shape, .quant = {.scale = ldexpf(1, exponent - 10)}};
-}
-
-/* A layer of the case's tensors, timing only until dn_case_data. */
-static inline void dn_case_layer(struct dn_case *c, enum npl_op op)
-{
-	bool weights = c->w.shape.rank > 0, bias = c->bias.shape.rank > 0;
-	c->layer = (struct npl_layer){.name = "case",
-				      .op = op,
-				      .attrs = &c->attrs,
-				      .n_in = bias      ? 3
-					      : weights ? 2
-							: 1,
-				      .in = {&c->x, weights ? &c->w : NULL, bias ? &c->bias : NULL},
-				      .out = &c->y,
-				      .timing_only = true};
-	if (weights)
-		c->layer.macs = (uint64_t)npl_tensor_count(&c->y) *
-				(uint64_t)(npl_tensor_count(&c->w) / c->w.shape.dim[0]);
-}
-
-/* Window layers: the output size follows from the window. maps 0: pooling. */
-static inline void dn_case_window(struct dn_case *c, enum npl_op op, int64_t images, int64_t channels, int64_t height,
-				  int64_t width, int64_t maps, int64_t groups, struct npl_window window)
-{
-	*c = (struct dn_case){.attrs = {.groups = groups, .window = window}};
-	int64_t out_y = npl_window_output(&window, 0, height), out_x = npl_window_output(&window, 1, width);
-	c->x = dn_tensor(NPL_I16, 0, npl_shape_of(4, images, channels, height, width));
-	c->y = dn_tensor(NPL_I16, 0, npl_shape_of(4, images, maps ? maps : channels, out_y, out_x));
-	if (maps)
-		c->w = dn_tensor(NPL_I16, 0,
-				 npl_shape_of(4, maps, channels / groups, window.kernel[0], window.kernel[1]));
-	dn_case_layer(c, op);
-}
-
-static inline void dn_case_gemm(struct dn_case *c, int64_t rows, int64_t n, int64_t k)
-{
-	*c = (struct dn_case){.x = dn_tensor(NPL_I16, 0, npl_shape_of(2, rows, k)),
-			      .w = dn_tensor(NPL_I16, 0, npl_shape_of(2, n, k)),
-			      .y = dn_tensor(NPL_I16, 0, npl_shape_of(2, rows, n))};
-	dn_case_layer(c, NPL_OP_GEMM);
-}
-
-static inline struct npl_window dn_window(int64_t kernel, int64_t stride)
-{
-	return (struct npl_window){
-		.rank = 2, .kernel = {kernel, kernel}, .stride = {stride, stride}, .dilation = {1, 1}};
-}
-
-/* Random values of at most x_bits and w_bits magnitude bits; 15 includes -32768. */
 static inline void dn_case_data(struct dn_case *c, uint64_t *rng, int x_bits, int w_bits)
 {
-	struct npl_tensor *tensors[] = {&c->x, &c->w, &c->bias, &c->y};
-	for (int t = 0; t < 4; t++)
-		if (tensors[t]->shape.rank)
-			cr_assert_eq(npl_tensor_alloc(tensors[t], NULL), 0);
-	for (int64_t i = 0, n = npl_tensor_count(&c->x); i < n; i++)
-		((int16_t *)c->x.data)[i] = (int16_t)test_range(rng, -(1 << x_bits), (1 << x_bits) - 1);
-	for (int64_t i = 0, n = c->w.data ? npl_tensor_count(&c->w) : 0; i < n; i++)
-		((int16_t *)c->w.data)[i] = (int16_t)test_range(rng, -(1 << w_bits), (1 << w_bits) - 1);
-	for (int64_t i = 0, n = c->bias.data ? npl_tensor_count(&c->bias) : 0; i < n; i++)
-		((int32_t *)c->bias.data)[i] = (int32_t)test_range(rng, -(1 << 26), 1 << 26);
-	c->layer.timing_only = false;
-}
-
-/* A window that fits height x width, with everything a window can have. */
-static inline struct npl_window dn_random_window(uint64_t *rng, int64_t height, int64_t width, bool pool)
-{
-	struct npl_window w = {.rank = 2};
-	const int64_t size[NPL_SPATIAL] = {height, width};
-	for (int d = 0; d < NPL_SPATIAL; d++) {
-		w.kernel[d] = test_range(rng, 1, size[d] < 5 ? size[d] : 5);
-		w.stride[d] = test_range(rng, 1, 4);
-		w.dilation[d] = w.kernel[d] == 1 ? 1
-						 : test_range(rng, 1, (size[d] - 1) / (w.kernel[d] - 1) > 2 ? 3 : 1);
-		if ((w.kernel[d] - 1) * w.dilation[d] + 1 > size[d])
-			w.dilation[d] = 1;
-		w.pad_begin[d] = test_range(rng, 0, w.kernel[d] - 1);
-		w.pad_end[d] = test_range(rng, 0, w.kernel[d] - 1);
-	}
-	w.ceil_mode = pool && test_range(rng, 0, 1);
-	w.count_include_pad = pool && test_range(rng, 0, 1);
-	return w;
-}
-
-/* A random convolution, Gemm or pooling small enough for brute force. */
-static inline void dn_random_case(struct dn_case *c, uint64_t *rng)
-{
-	static const enum npl_op ops[] = {NPL_OP_CONV,    NPL_OP_CONV,        NPL_OP_GEMM,
-					  NPL_OP_MAXPOOL, NPL_OP_AVERAGEPOOL, NPL_OP_GLOBALAVERAGEPOOL};
-	enum npl_op op = ops[test_range(rng, 0, 5)];
-	int64_t height = test_range(rng, 1, 9), width = test_range(rng, 1, 11), images = test_range(rng, 1, 2);
-	int64_t groups = test_range(rng, 1, 3);
-	if (op == NPL_OP_GEMM) {
-		dn_case_gemm(c, test_range(rng, 1, 6), test_range(rng, 1, 40), test_range(rng, 1, 70));
-	} else if (op == NPL_OP_CONV) {
-		dn_case_window(c, op, images, groups * test_range(rng, 1, 20), height, width,
-			       groups * test_range(rng, 1, 20), groups, dn_random_window(rng, height, width, false));
-	} else {
-		struct npl_window window = dn_random_window(rng, height, width, true);
-		if (op == NPL_OP_GLOBALAVERAGEPOOL)
-			window = (struct npl_window){
-				.rank = 2, .kernel = {height, width}, .stride = {1, 1}, .dilation = {1, 1}};
-		dn_case_window(c, op, images, test_range(rng, 1, 40), height, width, 0, 1, window);
-	}
-	if (c->w.shape.rank && test_range(rng, 0, 1)) {
-		c->bias = (struct npl_tensor){.dtype = NPL_I32, .shape = npl_shape_of(1, c->w.shape.dim[0])};
-		dn_case_layer(c, op);
-	}
+	cr_assert(dn_case_fill(c, rng, x_bits, w_bits));
 }
 
 /* The paper's machine. Its origins live until the arena is freed. */
 static inline struct dn_config dn_load(struct npl_arena *arena)
 {
 	struct dn_config config;
-	struct npl_machine machine;
 	struct npl_err err;
-	cr_assert_eq(npl_machine_load("machines/diannao.yaml", arena, &machine, &err), 0, "%s", err.msg);
-	cr_assert_str_eq(machine.model, "diannao");
-	cr_assert_eq(npl_params_read(dn_params, &machine, arena, &config, &err), 0, "%s", err.msg);
+	cr_assert_eq(dn_read_machine(arena, &config, &err), 0, "%s", err.msg);
 	return config;
 }
 
@@ -188,15 +61,7 @@ static inline void *dn_opened(const struct dn_config *config)
 static inline struct dn_config dn_random_machine(uint64_t *rng)
 {
 	struct dn_config config = dn_default();
-	config.tn = 1 << test_range(rng, 1, 4);
-	config.nbin_rows = test_range(rng, 3, 8) << test_range(rng, 0, 4);
-	config.sb_rows = test_range(rng, 3, 8) << test_range(rng, 0, 4);
-	config.nbout_rows = test_range(rng, 3, 8) << test_range(rng, 0, 4);
-	config.nbout_sum_rows = test_range(rng, 1, config.nbout_rows - 2);
-	config.sum_bits = test_range(rng, 0, 1) ? 32 : test_range(rng, 16, 48);
-	config.dma_queue = test_range(rng, 1, 9);
-	config.dma_burst_bytes = test_range(rng, 1, 1000);
-	config.dma_request_cycles = test_range(rng, 0, 1) * test_range(rng, 1, 20);
+	dn_random_buffers(&config, rng);
 	return config;
 }
 

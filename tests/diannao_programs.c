@@ -355,16 +355,22 @@ static void leave(struct maker *m, struct dn_instruction *at, bool must_store)
 	store(m, at, wide ? 4 : 2);
 }
 
+/* From sums that this OP made; now and then from another's, as maxima of sums that may have wrapped. */
+static bool goes_on(struct maker *m, uint8_t sums, uint8_t nfu2)
+{
+	return sums != DN_NFU2_NOP && one_in(m, sums == nfu2 ? 2 : 5);
+}
+
 static void begin(struct maker *m, struct dn_instruction *at, uint8_t nfu2)
 {
 	at->nfu.begin = m->begin || one_in(m, 5);
 	m->begin = false;
 	const int64_t index = at->nfu.begin ? 0 : m->index;
 	at->nfu.in = DN_FROM_RESET;
-	if (index < m->indices && m->sums[index] == nfu2 && one_in(m, 2)) {
+	if (index < m->indices && goes_on(m, m->sums[index], nfu2)) {
 		at->nfu.in = DN_FROM_NBOUT;
 		at->nbout.read = DN_READ;
-	} else if (m->kept == nfu2 && one_in(m, 2)) {
+	} else if (goes_on(m, m->kept, nfu2)) {
 		at->nfu.in = DN_FROM_KEEP;
 	}
 }
