@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "diannao_agree.h"
-#include "diannao_layers.h"
+#include "diannao_cases.h"
 #include "dram_agree.h"
 #include "program_run.h"
 #include "program_worked.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "diannao/dn.h"
-#include "diannao_layers.h"
+#include "diannao_cases.h"
 #include "npulab/window.h"
 #include "support.h"
 

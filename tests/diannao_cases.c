@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A random layer on both engines of DianNao (diannao_layers.h). */
-#include "diannao_layers.h"
+#include "diannao_cases.h"
 
 #include <stddef.h>
 #include <stdlib.h>

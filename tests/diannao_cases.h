@@ -3,8 +3,8 @@
  * Layers of the diannao machine, without Criterion: built from a few numbers, with or without data, or by chance, with a machine by
  * chance. A case points into itself: make it in place and do not copy it. And the agreement of the two engines on a layer.
  */
-#ifndef TESTS_DIANNAO_LAYERS_H
-#define TESTS_DIANNAO_LAYERS_H
+#ifndef TESTS_DIANNAO_CASES_H
+#define TESTS_DIANNAO_CASES_H
 
 #include <math.h>
 #include <stdio.h>
