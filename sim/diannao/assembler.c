@@ -217,7 +217,7 @@ static int take_coefficient(struct assembler *a, const char *name, const char *w
 static int take_function_table(struct assembler *a)
 {
 	struct dn_function function;
-	char name[NPL_LONGEST_WORD + 1], a_name[8], b_name[8];
+	char name[NPL_LONGEST_WORD + 1], a_name[16], b_name[16];
 	memcpy(name, a->words.word, sizeof name);
 	if (!dn_function_name_ok(name) || strlen(name) >= sizeof *a->program->function_name)
 		return complain(a,
