@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tile of npl_q16_gemm in AVX512BW instructions (Skylake servers, Zen 4 and later). */
+ * The kernels of npl_q16_gemm in AVX512BW instructions (Skylake servers and later). */
 #include <immintrin.h>
 
-#define VEC       __m512i
-#define V(name)   _mm512_##name
-#define TARGET    __attribute__((target("avx512f,avx512bw")))
-#define TILE_ROWS 4
+#define VEC                    __m512i
+#define V(name)                _mm512_##name
+#define TARGET                 __attribute__((target("avx512f,avx512bw")))
+#define SET1_64(x)             _mm512_set1_epi64(x)
+#define ADD_PAIRS(sum, v)      V(add_epi32)(sum, V(madd_epi16)(v, V(set1_epi16)(1)))
+#define COUNT_GREATER(n, a, b) _mm512_mask_add_epi16(n, _mm512_cmpgt_epi16_mask(a, b), n, _mm512_set1_epi16(1))
 #include "q16_tile.h"
 
 static bool usable(void)
@@ -16,7 +18,8 @@ static bool usable(void)
 
 const struct npl_q16_kernel npl_q16_avx512 = {
 	.name = "avx512bw",
-	.tile_rows = TILE_ROWS,
 	.usable = usable,
 	.tile = tile,
+	.limits = limits,
+	.count = count,
 };

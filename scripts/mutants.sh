@@ -18,6 +18,12 @@ if [ $# -lt 2 ]; then
 	exit 2
 fi
 export objects=$1 library=$2 out=build/mutants
+# By the sources there are: a renamed one leaves its old object behind.
+agreement=
+for source in tests/agree_main.c tests/program_*.c tests/dram_*.c tests/diannao_*.c; do
+	agreement="$agreement $objects/$(basename "$source" .c).o"
+done
+export agreement
 shift 2
 : "${CC:=gcc}" "${CFLAGS:=}" "${LIBS:=}"
 export CC CFLAGS LIBS
@@ -47,8 +53,7 @@ mutant()
 	# Before the library, so that it takes the place of the object in there.
 	# shellcheck disable=SC2086
 	if ! $CC $CFLAGS -O1 -w -I"$(dirname "$file")" -c "$dir/${file##*/}" -o "$dir/mutant.o" ||
-		! $CC $CFLAGS -o "$dir/agree" "$dir/mutant.o" "$objects"/agree_main.o "$objects"/program_*.o "$objects"/dram_*.o \
-			"$objects"/diannao_*.o "$library" $LIBS; then
+		! $CC $CFLAGS -o "$dir/agree" "$dir/mutant.o" $agreement "$library" $LIBS; then
 		echo "BROKEN not built"
 		return
 	fi
@@ -77,7 +82,7 @@ mkdir -p "$out"
 
 # Without any fault it must succeed.
 # shellcheck disable=SC2086
-$CC $CFLAGS -o "$out/agree" "$objects"/agree_main.o "$objects"/program_*.o "$objects"/dram_*.o "$objects"/diannao_*.o "$library" $LIBS
+$CC $CFLAGS -o "$out/agree" $agreement "$library" $LIBS
 if ! "$out/agree" || ! "$out/agree" dram || ! "$out/agree" diannao; then
 	echo "mutants: the engines disagree as they are"
 	exit 1

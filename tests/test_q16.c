@@ -53,7 +53,7 @@ static void check(struct problem *p, enum npl_q16_product product, uint64_t seed
 {
 	struct npl_q16_weights weights = {0};
 	uint64_t expected = 0;
-	cr_assert_eq(npl_q16_pack(&weights, p->n, p->k, p->w, NULL), 0);
+	cr_assert_eq(npl_q16_pack(&weights, product, p->n, p->k, p->w, NULL), 0);
 	int64_t *truth = calloc((size_t)(p->rows * p->n) + 1, sizeof *truth);
 	for (int64_t r = 0; r < p->rows; r++)
 		for (int64_t j = 0; j < p->n; j++)
@@ -63,7 +63,7 @@ static void check(struct problem *p, enum npl_q16_product product, uint64_t seed
 	for (int kernel = 0; kernel <= npl_q16_kernels(); kernel++) {
 		for (int64_t i = 0; i <= p->rows * p->n; i++)
 			p->sums[i] = GUARD;
-		uint64_t saturated = npl_q16_gemm(&weights, product, p->rows, p->x, p->stride, p->sums, kernel);
+		uint64_t saturated = npl_q16_gemm(&weights, p->rows, p->x, p->stride, p->sums, kernel);
 		cr_assert_eq(saturated, expected, "%s: %llu saturated, not %llu (seed %llu)",
 			     npl_q16_kernel_name(kernel), (unsigned long long)saturated, (unsigned long long)expected,
 			     (unsigned long long)seed);
@@ -122,7 +122,42 @@ Test(q16, rounding_and_saturation_boundaries)
 	drop(&p);
 }
 
-/* Just inside the bound no product saturates, just outside some do: the uncounted kernel must not be chosen there. The
+/* Every weight against the magnitudes about its limits: where products of either sign begin to saturate. */
+Test(q16, every_weight_where_it_saturates)
+{
+	enum { WEIGHTS = 64, ROWS = 32 };
+	struct problem p;
+	uint64_t rng = 11;
+	make(&p, ROWS, WEIGHTS, 1, &rng, 15);
+	for (int first = INT16_MIN; first <= INT16_MAX; first += WEIGHTS) {
+		for (int j = 0; j < WEIGHTS; j++)
+			p.w[j] = (int16_t)(first + j);
+		for (int r = 0; r < ROWS; r++) {
+			const int w = abs(first + (r & 1 ? WEIGHTS - 1 : 0)), least = (1 << 25) - (r & 2 ? 512 : -513);
+			const int64_t x = w ? (least + w - 1) / w + (r >> 3 & 3) - 2 : INT16_MAX;
+			const int64_t held = x > INT16_MAX ? INT16_MAX : x;
+			p.x[r * p.stride] = (int16_t)(r & 4 ? -held - (x > INT16_MAX) : held);
+		}
+		check(&p, NPL_Q16_ROUNDED, (uint64_t)(first - INT16_MIN));
+	}
+	drop(&p);
+}
+
+/* More rows, k and outputs than the kernels take at a time. */
+Test(q16, larger_than_every_block)
+{
+	static const int64_t shapes[][3] = {{37, 19, 700}, {3, 4200, 3}, {19, 33, 513}, {16, 16, 256}};
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		struct problem p;
+		uint64_t rng = 13 + i;
+		make(&p, shapes[i][0], shapes[i][1], shapes[i][2], &rng, 15);
+		check(&p, NPL_Q16_ROUNDED, i);
+		check(&p, NPL_Q16_FULL, i);
+		drop(&p);
+	}
+}
+
+/* Just inside the bound no product saturates, just outside some do: products must be counted there. The
  * first to saturate is 2^25 - 512 = 21845 * 1536; 2^25 - 1 = 18631 * 1801 would be 32768. */
 Test(q16, the_choice_of_counting)
 {

@@ -119,14 +119,14 @@ static int outputs_of(struct sums *s, const struct npl_layer *layer, int64_t m, 
 	const int16_t *x = layer->in[0]->data;
 	const int32_t *bias = work->bias ? (const int32_t *)layer->in[2]->data + m : NULL;
 	const int64_t group = m / work->no;
-	if (npl_q16_pack(&s->weights, outputs, s->k, w, err))
+	if (npl_q16_pack(&s->weights, s->config->product, outputs, s->k, w, err))
 		return err->code;
 	for (int64_t image = 0; image < work->images; image++)
 		for (int64_t at = first; at < end; at += s->block) {
 			int64_t count = end - at < s->block ? end - at : s->block;
 			gather(s, x + image * work->from.image + group * work->ni * work->from.map, at, count);
-			counters->product_saturations += npl_q16_gemm(&s->weights, s->config->product, count,
-								      s->gathered, s->stride, s->sum, 0);
+			counters->product_saturations += npl_q16_gemm(&s->weights, count, s->gathered, s->stride,
+								      s->sum, 0);
 			put_sums(s, count, bias, layer->out, image * work->to.image + m * work->to.map, counters);
 		}
 	return 0;
