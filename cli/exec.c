@@ -9,6 +9,7 @@
 #include "../reports/json.h"
 #include "../reports/table.h"
 #include "common.h"
+#include "npulab/grow.h"
 #include "npulab/program.h"
 #include "npulab/sha256.h"
 #include "npulab/version.h"
@@ -26,23 +27,19 @@ struct event {
 
 struct events {
 	struct event *event;
-	size_t count, capacity;
+	int64_t count, room;
 	bool lost; /* out of memory */
 };
 
 static void keep_event(void *context, const char *what, int64_t index, uint64_t cycle)
 {
 	struct events *events = context;
-	if (events->count == events->capacity) {
-		size_t capacity = events->capacity ? 2 * events->capacity : 1024;
-		struct event *grown = reallocarray(events->event, capacity, sizeof *grown);
-		events->lost = events->lost || !grown;
-		if (!grown)
-			return;
-		events->event = grown;
-		events->capacity = capacity;
-	}
-	events->event[events->count++] = (struct event){cycle, what, index};
+	struct event *more = npl_grow(events->event, events->count, &events->room, sizeof *more);
+	events->lost = events->lost || !more;
+	if (!more)
+		return;
+	events->event = more;
+	more[events->count++] = (struct event){cycle, what, index};
 }
 
 /* Writes to memory what is then written to the file whole. */
@@ -64,7 +61,7 @@ static void put_events(FILE *out, const void *what)
 {
 	const struct events *events = what;
 	fputs("cycle,event,index\r\n", out);
-	for (size_t i = 0; i < events->count; i++)
+	for (int64_t i = 0; i < events->count; i++)
 		fprintf(out, "%" PRIu64 ",%s,%" PRId64 "\r\n", events->event[i].cycle, events->event[i].what,
 			events->event[i].index);
 }
@@ -188,7 +185,7 @@ static int report(const struct exec_options *o, const struct outcome *outcome, s
 	if (c->output && !e->output)
 		return npl_fail(err, NPL_EINPUT, "%s: writes nothing to host memory for --output", o->path);
 	if (events->lost)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu events", events->count);
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld events", (long long)events->count);
 	if (c->output && npl_tensor_save_npy(c->output, &output, err))
 		return err->code;
 	if (c->csv && write_text(c->csv, put_events, events, err))

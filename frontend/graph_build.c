@@ -4,6 +4,7 @@
  * nodes to the values they name. */
 #include "graph_build.h"
 
+#include "npulab/grow.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,22 +39,10 @@ int graph_blame(struct graph_builder *b, const struct graph_node *node)
 	return npl_prefix(b->err, "node '%s' (%s)", node->name, npl_op_defs[node->op].name);
 }
 
-/* The array with room for one more element, or NULL (and the array as it was) when memory is short. */
-static void *reserve(void *array, int n, int *room, size_t bytes)
-{
-	if (n < *room)
-		return array;
-	int more = *room ? 2 * *room : 64;
-	void *bigger = reallocarray(array, (size_t)more, bytes);
-	if (bigger)
-		*room = more;
-	return bigger;
-}
-
 /* Appends a value index to the inputs or outputs. */
-static int append(struct graph_builder *b, int **list, int *n, int *room, int v)
+static int append(struct graph_builder *b, int **list, int *n, int64_t *room, int v)
 {
-	int *bigger = reserve(*list, *n, room, sizeof **list);
+	int *bigger = npl_grow(*list, *n, room, sizeof **list);
 	if (!bigger)
 		return graph_no_memory(b);
 	*list = bigger;
@@ -67,7 +56,7 @@ int graph_add_value(struct graph_builder *b, const struct npl_value *value)
 		return npl_fail(b->err, NPL_EINPUT, "two tensors are called '%s'", value->name);
 	if (b->n_values == GRAPH_MAX_VALUES)
 		return npl_fail(b->err, NPL_EINPUT, "the network has more than %d tensors", GRAPH_MAX_VALUES);
-	struct npl_value *bigger = reserve(b->value, b->n_values, &b->value_room, sizeof *b->value);
+	struct npl_value *bigger = npl_grow(b->value, b->n_values, &b->value_room, sizeof *b->value);
 	if (!bigger)
 		return graph_no_memory(b);
 	b->value = bigger;
@@ -215,7 +204,7 @@ int graph_add_node(struct graph_builder *b, const char *name, const char *op, co
 				  .in_name = in};
 	if (b->n_nodes == GRAPH_MAX_NODES)
 		return npl_fail(b->err, NPL_EINPUT, "the network has more than %d nodes", GRAPH_MAX_NODES);
-	struct graph_node *bigger = reserve(b->node, b->n_nodes, &b->node_room, sizeof *b->node);
+	struct graph_node *bigger = npl_grow(b->node, b->n_nodes, &b->node_room, sizeof *b->node);
 	if (!bigger)
 		return graph_no_memory(b);
 	b->node = bigger;

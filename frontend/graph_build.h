@@ -51,12 +51,15 @@ struct graph_builder {
 	struct graph_limits limits; /* what is left */
 	struct npl_err *err;        /* never NULL */
 	struct npl_value *value;
-	int n_values, value_room;
+	int n_values;
+	int64_t value_room;
 	struct graph_node *node; /* in the order of the file */
-	int n_nodes, node_room;
+	int n_nodes;
+	int64_t node_room;
 	int *order; /* node indices, each after those it reads from */
 	int *input, *output;
-	int n_inputs, n_outputs, input_room, output_room;
+	int n_inputs, n_outputs;
+	int64_t input_room, output_room;
 	struct graph_names values, nodes;
 	int64_t old_batch;         /* dimension 0 of the first input in the file; 1 when symbolic; 0: no input yet */
 	struct npl_tensor *tensor; /* scratch for one node: inputs, then outputs */

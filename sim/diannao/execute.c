@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "driver_impl.h"
+#include "npulab/grow.h"
 #include "syntax.h"
 
 static int assemble(const char *source, const char *text, size_t n, void *code, struct npl_err *err)
@@ -91,24 +92,19 @@ struct event {
 };
 struct events {
 	struct event *event;
-	size_t count, capacity;
+	int64_t count, room;
 	bool lost; /* out of memory */
 };
 
 static void keep_event(void *context, enum dn_what what, int64_t index, uint64_t cycle)
 {
 	struct events *events = context;
-	if (events->count == events->capacity && !events->lost) {
-		size_t capacity = events->capacity ? 2 * events->capacity : 1024;
-		struct event *grown = reallocarray(events->event, capacity, sizeof *grown);
-		events->lost = !grown;
-		if (grown) {
-			events->event = grown;
-			events->capacity = capacity;
-		}
-	}
-	if (!events->lost)
-		events->event[events->count++] = (struct event){cycle, what, index};
+	struct event *more = npl_grow(events->event, events->count, &events->room, sizeof *more);
+	events->lost = events->lost || !more;
+	if (!more)
+		return;
+	events->event = more;
+	more[events->count++] = (struct event){cycle, what, index};
 }
 
 static int compare_events(const void *a, const void *b)
@@ -123,10 +119,10 @@ static int compare_events(const void *a, const void *b)
 static int tell_events(struct events *events, const struct npl_execution *execution, struct npl_err *err)
 {
 	if (events->lost)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu events", events->count);
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld events", (long long)events->count);
 	if (events->count)
-		qsort(events->event, events->count, sizeof *events->event, compare_events);
-	for (size_t i = 0; i < events->count; i++)
+		qsort(events->event, (size_t)events->count, sizeof *events->event, compare_events);
+	for (int64_t i = 0; i < events->count; i++)
 		execution->happened(execution->context, happenings[events->event[i].what], events->event[i].index,
 				    events->event[i].cycle);
 	return 0;

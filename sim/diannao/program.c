@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "npulab/grow.h"
 #include "syntax.h"
 
 enum { HEADER_BYTES = 40, NAME_BYTES = 32, FUNCTION_BYTES = NAME_BYTES + 4 * DN_SEGMENTS, VERSION = 1 };
@@ -13,19 +14,16 @@ static const char magic[8] = "DIANNAO"; /* and a NUL */
 
 int dn_program_add(struct dn_program *program, const struct dn_instruction *instruction, int line, struct npl_err *err)
 {
-	if (program->count == program->capacity) {
-		int64_t capacity = program->capacity ? 2 * program->capacity : 64;
-		struct dn_instruction *grown = reallocarray(program->instruction, (size_t)capacity,
-							    sizeof *program->instruction);
-		if (grown)
-			program->instruction = grown;
-		int *lines = grown ? reallocarray(program->line, (size_t)capacity, sizeof *lines) : NULL;
-		if (!lines)
-			return npl_fail(err, NPL_ENOMEM, "out of memory for a program of %lld instructions",
-					(long long)program->count + 1);
-		program->line = lines;
-		program->capacity = capacity;
-	}
+	int64_t room = program->capacity;
+	struct dn_instruction *instructions = npl_grow(program->instruction, program->count, &room,
+						       sizeof *instructions);
+	if (instructions)
+		program->instruction = instructions;
+	int *lines = instructions ? npl_grow(program->line, program->count, &program->capacity, sizeof *lines) : NULL;
+	if (!lines)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a program of %lld instructions",
+				(long long)program->count + 1);
+	program->line = lines;
 	program->instruction[program->count] = *instruction;
 	program->line[program->count] = line;
 	program->count++;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "npulab/grow.h"
 
 struct span {
 	int64_t first, end;
@@ -22,7 +23,7 @@ struct noted {
 struct unit_history {
 	void *span[2][2]; /* trees of struct span, by in_host and writes */
 	struct noted *noted;
-	size_t count, capacity;
+	int64_t count, room;
 };
 
 struct tpu_hazards {
@@ -96,15 +97,11 @@ void tpu_hazards_sync(struct tpu_hazards *hazards, unsigned units)
 
 static bool note(struct unit_history *history, const struct tpu_access *access, int64_t index)
 {
-	if (history->count == history->capacity) {
-		size_t capacity = history->capacity ? 2 * history->capacity : 16;
-		struct noted *grown = reallocarray(history->noted, capacity, sizeof *grown);
-		if (!grown)
-			return false;
-		history->noted = grown;
-		history->capacity = capacity;
-	}
-	history->noted[history->count++] = (struct noted){*access, index};
+	struct noted *more = npl_grow(history->noted, history->count, &history->room, sizeof *more);
+	if (!more)
+		return false;
+	history->noted = more;
+	more[history->count++] = (struct noted){*access, index};
 	return add_span(&history->span[access->in_host][access->writes], access->first, access->end);
 }
 
@@ -112,7 +109,7 @@ static bool note(struct unit_history *history, const struct tpu_access *access, 
 static int tell(struct tpu_check *check, const struct unit_history *history, enum tpu_unit unit,
 		const struct tpu_access *access, bool writes)
 {
-	size_t i = history->count;
+	int64_t i = history->count;
 	const struct tpu_access *old;
 	do {
 		i--;

@@ -6,6 +6,7 @@
  * own are written over a part of it, or when there are too many. */
 #include "fast_values.h"
 
+#include "npulab/grow.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,16 +56,12 @@ static int free_slot(struct tpu_fast_machine *m, struct tpu_fast_pending **slot,
 
 static int add_pass(struct tpu_fast_pending *p, const struct tpu_fast_pass *pass, struct npl_err *err)
 {
-	if (p->passes == p->capacity) {
-		int64_t capacity = greatest(8, 2 * p->capacity);
-		struct tpu_fast_pass *grown = realloc(p->pass, (size_t)capacity * sizeof *grown);
-		if (!grown)
-			return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for %lld passes",
-					(long long)capacity);
-		p->pass = grown;
-		p->capacity = capacity;
-	}
-	p->pass[p->passes++] = *pass;
+	struct tpu_fast_pass *more = npl_grow(p->pass, p->passes, &p->capacity, sizeof *more);
+	if (!more)
+		return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for %lld passes",
+				(long long)p->passes + 1);
+	p->pass = more;
+	more[p->passes++] = *pass;
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "generate_impl.h"
+#include "npulab/grow.h"
 
 #define MOST_TOUCHES 8
 #define MOST_SCALE   0x1p96f /* that a program may use */
@@ -36,7 +37,7 @@ struct span {
 };
 struct spans {
 	struct span *span;
-	size_t count, capacity;
+	int64_t count, room;
 };
 
 struct tpu_gen_emit {
@@ -59,18 +60,6 @@ static void out_of_memory(struct tpu_gen *gen)
 {
 	if (!gen->emit->rc)
 		gen->emit->rc = npl_fail(gen->err, NPL_ENOMEM, "out of memory for the program");
-}
-
-/* An array with room for one more element; NULL: out of memory, and the old one is as it was. */
-static void *grown(void *array, int64_t count, int64_t *room, size_t bytes)
-{
-	if (count < *room)
-		return array;
-	int64_t more = *room ? 2 * *room : 64;
-	void *bigger = reallocarray(array, (size_t)more, bytes);
-	if (bigger)
-		*room = more;
-	return bigger;
 }
 
 int tpu_gen_emit_open(struct tpu_gen *gen)
@@ -106,7 +95,7 @@ void tpu_gen_layer(struct tpu_gen *gen, int layer)
 static void append(struct tpu_gen *gen, struct tpu_instruction instruction, int64_t need)
 {
 	struct tpu_gen_emit *emit = gen->emit;
-	struct item *item = grown(emit->item, emit->n_items, &emit->items_room, sizeof *item);
+	struct item *item = npl_grow(emit->item, emit->n_items, &emit->items_room, sizeof *item);
 	if (!item) {
 		out_of_memory(gen);
 		return;
@@ -183,7 +172,7 @@ bool tpu_gen_need(struct tpu_gen *gen, bool table, int64_t row, int64_t count)
 		emit->need = emit->n_requests - 1;
 		return true;
 	}
-	struct request *request = grown(emit->request, emit->n_requests, &emit->requests_room, sizeof *request);
+	struct request *request = npl_grow(emit->request, emit->n_requests, &emit->requests_room, sizeof *request);
 	if (!request) {
 		out_of_memory(gen);
 		return true;
@@ -196,7 +185,7 @@ bool tpu_gen_need(struct tpu_gen *gen, bool table, int64_t row, int64_t count)
 
 static bool meets(const struct spans *spans, const struct tpu_gen_touch *touch)
 {
-	for (size_t i = 0; i < spans->count; i++)
+	for (int64_t i = 0; i < spans->count; i++)
 		if (spans->span[i].first < touch->end && touch->first < spans->span[i].end)
 			return true;
 	return false;
@@ -225,8 +214,8 @@ static unsigned conflicts(const struct tpu_gen_emit *emit, enum tpu_unit own)
 /* Adds a span, in one with those that it meets or touches. */
 static void note(struct tpu_gen *gen, struct spans *spans, struct span span)
 {
-	size_t kept = 0;
-	for (size_t i = 0; i < spans->count; i++) {
+	int64_t kept = 0;
+	for (int64_t i = 0; i < spans->count; i++) {
 		struct span other = spans->span[i];
 		if (other.first <= span.end && span.first <= other.end) {
 			span.first = other.first < span.first ? other.first : span.first;
@@ -236,17 +225,13 @@ static void note(struct tpu_gen *gen, struct spans *spans, struct span span)
 		}
 	}
 	spans->count = kept;
-	if (spans->count == spans->capacity) {
-		size_t capacity = spans->capacity ? 2 * spans->capacity : 16;
-		struct span *bigger = reallocarray(spans->span, capacity, sizeof *bigger);
-		if (!bigger) {
-			out_of_memory(gen);
-			return;
-		}
-		spans->span = bigger;
-		spans->capacity = capacity;
+	struct span *more = npl_grow(spans->span, spans->count, &spans->room, sizeof *more);
+	if (!more) {
+		out_of_memory(gen);
+		return;
 	}
-	spans->span[spans->count++] = span;
+	spans->span = more;
+	more[spans->count++] = span;
 }
 
 static void add_sync(struct tpu_gen *gen, unsigned units)

@@ -5,22 +5,20 @@
 #include <stdlib.h>
 
 #include "isa.h"
+#include "npulab/grow.h"
 
 int tpu_program_add(struct tpu_program *program, struct tpu_instruction instruction, int line, struct npl_err *err)
 {
-	if (program->count == program->capacity) {
-		int64_t capacity = program->capacity ? 2 * program->capacity : 64;
-		struct tpu_instruction *grown = reallocarray(program->instruction, (size_t)capacity,
-							     sizeof *program->instruction);
-		if (grown)
-			program->instruction = grown;
-		int *lines = grown ? reallocarray(program->line, (size_t)capacity, sizeof *lines) : NULL;
-		if (!lines)
-			return npl_fail(err, NPL_ENOMEM, "out of memory for a program of %lld instructions",
-					(long long)program->count + 1);
-		program->line = lines;
-		program->capacity = capacity;
-	}
+	int64_t room = program->capacity;
+	struct tpu_instruction *instructions = npl_grow(program->instruction, program->count, &room,
+							sizeof *instructions);
+	if (instructions)
+		program->instruction = instructions;
+	int *lines = instructions ? npl_grow(program->line, program->count, &program->capacity, sizeof *lines) : NULL;
+	if (!lines)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a program of %lld instructions",
+				(long long)program->count + 1);
+	program->line = lines;
 	program->instruction[program->count] = instruction;
 	program->line[program->count] = line;
 	program->count++;

@@ -4,6 +4,7 @@
  * order within a cycle, but events have: they wait until all that can happen at their boundary is known. */
 #include "rtl.h"
 
+#include "npulab/grow.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,16 +27,12 @@ static void happens(struct tpu_rtl_world *world, enum tpu_happening what, uint64
 	int64_t at = world->events;
 	if (!world->watcher || !world->watcher->happened || world->rc)
 		return;
-	if (world->events == world->events_room) {
-		int64_t room = 2 * world->events_room + 16;
-		struct tpu_happened *grown = reallocarray(world->event, (size_t)room, sizeof *grown);
-		if (!grown) {
-			world->rc = npl_fail(world->err, NPL_ENOMEM, "out of memory for the rtl engine");
-			return;
-		}
-		world->event = grown;
-		world->events_room = room;
+	struct tpu_happened *more = npl_grow(world->event, world->events, &world->events_room, sizeof *more);
+	if (!more) {
+		world->rc = npl_fail(world->err, NPL_ENOMEM, "out of memory for the rtl engine");
+		return;
 	}
+	world->event = more;
 	for (; at > 0 && comes_before(&event, &world->event[at - 1]); at--)
 		world->event[at] = world->event[at - 1];
 	world->event[at] = event;

@@ -3,6 +3,7 @@
  * A run's cycles and counters by layer (shares.h). */
 #include "shares.h"
 
+#include "npulab/grow.h"
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,17 +20,13 @@ static void happened(void *context, const struct tpu_happened *event)
 static void spent(void *context, const struct tpu_spent *span)
 {
 	struct tpu_shares *shares = context;
-	if (shares->n_spans == shares->spans_room) {
-		size_t room = shares->spans_room ? 2 * shares->spans_room : 1024;
-		struct tpu_spent *bigger = reallocarray(shares->span, room, sizeof *bigger);
-		if (!bigger) {
-			shares->out_of_memory = true;
-			return;
-		}
-		shares->span = bigger;
-		shares->spans_room = room;
+	struct tpu_spent *more = npl_grow(shares->span, shares->n_spans, &shares->spans_room, sizeof *more);
+	if (!more) {
+		shares->out_of_memory = true;
+		return;
 	}
-	shares->span[shares->n_spans++] = *span;
+	shares->span = more;
+	more[shares->n_spans++] = *span;
 }
 
 int tpu_shares_open(struct tpu_shares *shares, const struct tpu_config *config, const struct tpu_generated *generated,
@@ -187,7 +184,7 @@ static uint64_t *counted_as(struct tpu_share *share, enum tpu_spending what)
 static void share_waits(struct tpu_shares *shares, enum tpu_spending what)
 {
 	int64_t activate = next_activate(shares, -1), last = activate;
-	for (size_t s = 0; s < shares->n_spans; s++) {
+	for (int64_t s = 0; s < shares->n_spans; s++) {
 		const struct tpu_spent *span = &shares->span[s];
 		if (span->what != what)
 			continue;
@@ -268,7 +265,7 @@ int tpu_shares_finish(struct tpu_shares *shares, const struct tpu_outcome *outco
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the cycles of %d layers",
 				shares->generated->n_layers);
 	count_instructions(shares);
-	for (size_t s = 0; s < shares->n_spans; s++) {
+	for (int64_t s = 0; s < shares->n_spans; s++) {
 		const struct tpu_spent *span = &shares->span[s];
 		if (span->instruction >= 0)
 			*counted_as(share_of(shares, span->instruction), span->what) += span->to - span->from;

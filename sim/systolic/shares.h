@@ -23,7 +23,7 @@ struct tpu_shares {
 	struct tpu_faults *faults;
 	uint64_t *started, *ended; /* per instruction: of activate */
 	struct tpu_spent *span;
-	size_t n_spans, spans_room;
+	int64_t n_spans, spans_room;
 	bool out_of_memory;
 };
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Arrays that grow as things are added to them.
+ *
+ *     struct thing *more = npl_grow(list->thing, list->count, &list->room, sizeof *more);
+ *     if (!more)
+ *         ...
+ *     list->thing = more;
+ *     more[list->count++] = thing;
+ */
+#ifndef NPULAB_GROW_H
+#define NPULAB_GROW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The array of `room` elements of so many bytes (NULL: of none) with room for one more than `count`; NULL when there is no
+ * memory for it, and the array is as it was. */
+void *npl_grow(void *array, int64_t count, int64_t *room, size_t bytes);
+
+#endif
