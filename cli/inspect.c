@@ -77,9 +77,10 @@ static uint64_t node_parameters(const struct npl_graph *graph, const struct npl_
 	return n;
 }
 
+/* As a whole or in part, as its note says. */
 static bool on_host(const struct npl_layer_run *row)
 {
-	return row->role == NPL_RAN && !strcmp(row->ran_on, "host");
+	return row->role == NPL_RAN && (row->host_part || !strcmp(row->ran_on, "host"));
 }
 
 static void print_value(const char *what, const struct npl_value *value)

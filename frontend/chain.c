@@ -22,7 +22,8 @@ struct draft {
 
 static bool has_chains(const struct npl_session *s, const struct npl_step *step)
 {
-	return step->role == NPL_RAN && step->device != NPL_ON_HOST && npl_device_has_chains(s->device[step->device]);
+	return step->role == NPL_RAN && !step->factor && step->device != NPL_ON_HOST &&
+	       npl_device_has_chains(s->device[step->device]);
 }
 
 /* Reads of node's inputs that a device sees as values. */

@@ -8,6 +8,7 @@
 
 #include "chain.h"
 #include "live.h"
+#include "lrn.h"
 #include "npulab/clock.h"
 #include "npulab/quantise.h"
 #include "npulab/sha256.h"
@@ -167,6 +168,7 @@ static void open_row(const struct npl_session *s, int i, struct npl_layer_run *r
 	row->node = i;
 	row->role = step->role;
 	row->note = step->note;
+	row->host_part = step->factor;
 	row->ran_on = step->device == NPL_ON_HOST ? "host" : npl_device_name(s->device[step->device]);
 	if (step->role == NPL_RAN && step->device != NPL_ON_HOST) {
 		row->stat = npl_device_get_info(s->device[step->device])->stat;
@@ -182,6 +184,8 @@ static int run_step(struct npl_live *live, int i, struct npl_layer_run *row, dou
 	int rc = 0;
 	if (step->role == NPL_VIEW)
 		npl_live_view(live, node->in[0], node->out[0]);
+	else if (step->factor)
+		rc = npl_lrn_run(live, i, row, wall, err);
 	else if (step->role == NPL_RAN)
 		rc = step->device == NPL_ON_HOST ? run_on_host(live, i, row, err)
 						 : run_on_device(live, i, row, wall, err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "chain.h"
+#include "lrn.h"
 #include "npulab/quantise.h"
 
 /* The single node reading value v, if there is just one and v is no output of the graph. */
@@ -255,10 +256,13 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	if (format != NPL_FORMAT_F32 && node->n_in && node->in[0] >= 0)
 		step->x_quant = npl_session_quant(s, format, node->in[0]);
 	step->y_quant = npl_session_quant(s, format, step->out);
-	if (ask_fused(s, i, step, place) || ask(s, i, step, why, sizeof why))
+	if (npl_lrn_is_split(s, i, step)) {
+		if (npl_lrn_plan(s, i, step, why, sizeof why))
+			return 0;
+	} else if (ask_fused(s, i, step, place) || ask(s, i, step, why, sizeof why))
 		return step->canonical && !s->timing_only ? npl_step_weights(s, node, step, err) : 0;
 	step->device = NPL_ON_HOST;
-	step->canonical = false;
+	step->canonical = step->factor = false;
 	step->op = node->op;
 	step->n_in = node->n_in;
 	step->attrs = node->attrs;

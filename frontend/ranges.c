@@ -4,6 +4,7 @@
  * the network was calibrated; a value that only picks from another has that one's (session.range_of), Sigmoid and Tanh
  * have their own, and values that are joined (the inputs of a Concat and its output, so that joining moves bytes and
  * rounds nothing) have those of all their ranges together. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -42,6 +43,11 @@ void npl_ranges_join(struct npl_session *s, int a, int b)
 		s->range[a] = both(s->range[a], s->range[b]);
 }
 
+static struct npl_range range_at(const struct npl_session *s, int v)
+{
+	return s->range ? s->range[v] : (struct npl_range){.low = -1, .high = 1};
+}
+
 struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v)
 {
 	int from = s->range_of[v], maker = s->graph->value[from].producer;
@@ -50,7 +56,14 @@ struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format 
 		from = group_of(s, from);
 	else if (maker >= 0 && npl_quant_of_function(format, s->graph->node[maker].op, &quant))
 		return quant;
-	return npl_quant_of_range(format, s->range ? s->range[from] : (struct npl_range){.low = -1, .high = 1});
+	return npl_quant_of_range(format, range_at(s, from));
+}
+
+struct npl_quant npl_session_square_quant(const struct npl_session *s, enum npl_format format, int v)
+{
+	struct npl_range range = range_at(s, v);
+	float most = range.low > range.high ? 0 : fmaxf(-range.low, range.high);
+	return npl_quant_of_range(format, (struct npl_range){.high = fminf(most * most, FLT_MAX)});
 }
 
 static bool is_elementwise(enum npl_op op)

@@ -19,8 +19,9 @@ struct npl_step {
 	int n_in;       /* inputs that it sees: those that hold data, where the format is not float32 */
 	struct npl_attrs attrs;
 	enum npl_activation fused;
+	bool factor;                       /* LRN, of which the device makes the factor: see lrn.h */
 	struct npl_shape x_shape, y_shape; /* canonical: what the device sees of input 0 and the output */
-	struct npl_quant x_quant, y_quant; /* in the device's format */
+	struct npl_quant x_quant, y_quant; /* in the device's format, of what it sees */
 	struct npl_tensor weight, bias;    /* canonical: in the device's format; bias.data NULL: none */
 	float *channel_scale;
 };
@@ -48,6 +49,8 @@ enum npl_format npl_step_format(const struct npl_session *s, const struct npl_st
 
 /* ranges.c: quantisation of value v in a format. */
 struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v);
+/* Of the squares of value v. */
+struct npl_quant npl_session_square_quant(const struct npl_session *s, enum npl_format format, int v);
 /* Takes the caller's ranges and finds those of constants that element-wise operators read. */
 int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, struct npl_err *err);
 /* From now on the two values have one scale and zero point in every format, over what both took. */

@@ -140,6 +140,32 @@ static void put_accuracy(FILE *out, const struct npl_comparison *c)
 	npl_table_close(&table);
 }
 
+/* Operators that the host runs, each once, how many layers they are, and those of which it does a part. */
+static void list_host(char *text, size_t size, const struct npl_comparison *c, const struct npl_run *run)
+{
+	const size_t room = size - 44; /* for what follows the list */
+	const char *part = NULL;
+	int count = 0;
+	*text = '\0';
+	for (int i = 0; i < run->n_layers; i++) {
+		const struct npl_layer_run *row = &run->layer[i];
+		const char *op = npl_op_defs[c->graph->node[row->node].op].name;
+		size_t used = strlen(text);
+		if (row->host_part)
+			part = op;
+		if (row->role != NPL_RAN || strcmp(row->ran_on, "host"))
+			continue;
+		count++;
+		if (!strstr(text, op) && used + strlen(op) + 3 < room)
+			snprintf(text + used, size - used, "%s%s", used ? ", " : "", op);
+	}
+	size_t used = strlen(text);
+	snprintf(text + used, size - used, count ? " (%d of %d layers)" : "no layer", count, run->n_layers);
+	used = strlen(text);
+	if (part)
+		snprintf(text + used, size - used, ", %s in part", part);
+}
+
 /* Where a simulated entry's time goes. */
 static void put_parts(FILE *out, const struct npl_comparison *c)
 {
@@ -150,23 +176,10 @@ static void put_parts(FILE *out, const struct npl_comparison *c)
 	for (int d = 0; d < c->n_devices; d++) {
 		const struct npl_device_report *r = &c->device[d];
 		double n = (double)r->batches;
-		char m[CELL], h[CELL], l[CELL], on_host[80] = "";
-		int count = 0;
+		char m[CELL], h[CELL], l[CELL], on_host[100];
 		if (!modelled(r))
 			continue;
-		for (int i = 0; i < r->run.n_layers; i++) {
-			const struct npl_layer_run *row = &r->run.layer[i];
-			if (row->role != NPL_RAN || strcmp(row->ran_on, "host"))
-				continue;
-			size_t used = strlen(on_host);
-			const char *op = npl_op_defs[c->graph->node[row->node].op].name;
-			count++;
-			if (!strstr(on_host, op) && used + strlen(op) + 3 < sizeof on_host - 24)
-				snprintf(on_host + used, sizeof on_host - used, "%s%s", used ? ", " : "", op);
-		}
-		size_t used = strlen(on_host);
-		snprintf(on_host + used, sizeof on_host - used, count ? " (%d of %d layers)" : "no layer", count,
-			 r->run.n_layers);
+		list_host(on_host, sizeof on_host, c, &r->run);
 		const char *cells[] = {r->name, figure(m, r->run.device_seconds / n, "s", true),
 				       figure(h, r->run.host_seconds / n, "s", true),
 				       figure(l, r->run.link_seconds / n, "s", true), on_host};
@@ -209,6 +222,8 @@ static void put_layers_of(FILE *out, const struct npl_comparison *c, int first, 
 					       row->host_seconds + row->link_seconds > 0);
 			if (row->role == NPL_RAN && !strcmp(row->ran_on, "host"))
 				strncat(text[d], " host", CELL - strlen(text[d]) - 1);
+			if (row->host_part)
+				strncat(text[d], " part host", CELL - strlen(text[d]) - 1);
 		}
 		npl_table_row(&table, cells);
 	}

@@ -11,6 +11,9 @@
  *          stays one of M
  *   Gemm   in[0] x (rows,K)   in[1] w (N,K), always so    in[2] bias (N) or NULL   out y (rows,N)
  *          (a MatMul by a constant, or a Gemm with other transposes or alpha/beta, is brought to this form)
+ *   LRN    asked of devices with npl_device_info.lrn_factor, which multiply by weights only: in[0] the squares of x, out the factor
+ *          f = (bias + alpha/size * sum of the squares of neighbouring channels)^-beta, the rest is the host's: y = x * f.
+ *          macs: the squares that are summed, those beyond the ends not counted. Every other device sees x and y, as in ONNX
  *
  * Number formats. Steps are in float32 in the order written, round() is half to even, saturate() to the result's type,
  * x' is short for x - x_zero:

@@ -65,7 +65,8 @@ struct npl_layer_run {
 	int node;
 	enum npl_role role;
 	const char *ran_on; /* device name or "host"; borrowed from the session */
-	const char *note;   /* why it is on the host, or what it is fused into; NULL: nothing to say */
+	const char *note;   /* why it is on the host, what it is fused into, or what the host does of it; NULL */
+	bool host_part;     /* ran on a device, but for what the note says; that is in host_seconds */
 	const struct npl_stat
 		*stat; /* the counters of result, n_stats of them: the device's table; NULL: it has none */
 	size_t n_stats;

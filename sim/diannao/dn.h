@@ -53,6 +53,15 @@ int64_t dn_operations_per_cycle(const struct dn_config *config); /* Tn multiplie
 /* What NFU-2 makes of the values of a window. */
 enum dn_kind { DN_SUM, DN_MAX, DN_AVERAGE };
 
+/* The factor of LRN (lrn.c) is a 1x1 convolution whose kernels and biases the driver makes: this synapse for each of `below` maps
+ * below the output's, its own and `above` above it, 0 for the others, and the same bias for all. */
+struct dn_lrn {
+	bool made;
+	int64_t below, above;
+	int16_t synapse;
+	int32_t bias;
+};
+
 /* A layer as the machine sees it: per image, group and output position, a window of taps times ni input maps that
  * gives no outputs. A Gemm is a convolution with a 1x1 window over one line of `rows` positions; a function
  * alone is that of the maximum of one value. */
@@ -69,6 +78,7 @@ struct dn_work {
 	int shift;      /* right shift from the scale of NFU-2's result to that at which NFU-3 works */
 	struct dn_function function;
 	int result_shift; /* right shift from there to the output's scale */
+	struct dn_lrn lrn;
 	struct dn_layout {
 		int64_t image, map, y, x; /* elements from one to the next */
 	} from, to;
@@ -82,6 +92,15 @@ int64_t dn_positions(const struct dn_work *work); /* output positions of one map
 /* ceil(maps / Tn) */
 int64_t dn_in_rows(const struct dn_config *config, const struct dn_work *work);
 int64_t dn_out_rows(const struct dn_config *config, const struct dn_work *work);
+
+/* lrn.c: the work of LRN's factor but what depends on the output's scale; x and w: log2 of the scales of its input and of the
+ * synapses that are made. */
+bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *layer, int x, struct dn_work *work, int *w,
+	       char *why, size_t n);
+uint64_t dn_lrn_pairs(const struct dn_work *work); /* maps in the windows of all maps */
+/* Kernels (no, ni) and biases (no), allocated. */
+int dn_lrn_operands(const struct dn_work *work, struct npl_tensor *kernels, struct npl_tensor *biases,
+		    struct npl_err *err);
 
 /* Counters of one layer, in the order of dn_stats. */
 struct dn_counters {

@@ -62,6 +62,8 @@ static int run_fast(struct dn_run *run, const struct dn_work *work, const struct
 
 static uint64_t macs_of(const struct dn_work *work)
 {
+	if (work->lrn.made)
+		return (uint64_t)(work->images * dn_positions(work)) * dn_lrn_pairs(work);
 	return work->kind != DN_SUM ? 0
 				    : (uint64_t)(work->images * work->groups * dn_positions(work) * dn_taps(work) *
 						 work->ni * work->no);
@@ -74,8 +76,8 @@ static void count_lanes(const struct dn_config *config, const struct dn_work *wo
 	counters->idle_lanes = counters->nfu_active * (uint64_t)(config->tn * config->tn) - counters->useful_macs;
 }
 
-int dn_run_layer(const struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer,
-		 struct dn_run *run, struct npl_err *err)
+static int run_layer(const struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer,
+		     struct dn_run *run, struct npl_err *err)
 {
 	struct dn_generator *generator = NULL;
 	struct dn_tiles tiles;
@@ -100,5 +102,23 @@ int dn_run_layer(const struct diannao *machine, const struct dn_work *work, cons
 	if (!rc)
 		count_lanes(&machine->config, work, &run->counters);
 	dn_generator_close(generator);
+	return rc;
+}
+
+int dn_run_layer(const struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer,
+		 struct dn_run *run, struct npl_err *err)
+{
+	if (!work->lrn.made || layer->timing_only)
+		return run_layer(machine, work, layer, run, err);
+	struct npl_tensor kernels, biases;
+	struct npl_layer made = *layer;
+	if (dn_lrn_operands(work, &kernels, &biases, err))
+		return err->code;
+	made.n_in = 3;
+	made.in[1] = &kernels;
+	made.in[2] = &biases;
+	int rc = run_layer(machine, work, &made, run, err);
+	npl_tensor_free(&kernels);
+	npl_tensor_free(&biases);
 	return rc;
 }

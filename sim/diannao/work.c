@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What of a layer the machine sees, or why it cannot run it: the operators of the NFU, 16-bit fixed point with one
- * power of two per tensor, and what its last stage can hold as segments. Local response normalisation is not here. */
+ * power of two per tensor, and what its last stage can hold as segments. */
 #include <math.h>
 #include <stdio.h>
 
@@ -207,7 +207,8 @@ static bool take_function(const struct npl_layer *layer, int y, struct dn_work *
 {
 	enum npl_op op = layer->op;
 	enum npl_activation fused = layer->fused;
-	bool alone = op == NPL_OP_RELU || op == NPL_OP_CLIP || op == NPL_OP_SIGMOID || op == NPL_OP_TANH;
+	bool alone = op == NPL_OP_RELU || op == NPL_OP_CLIP || op == NPL_OP_SIGMOID || op == NPL_OP_TANH ||
+		     op == NPL_OP_LRN;
 	work->activates = alone || fused != NPL_ACT_NONE;
 	if (!work->activates)
 		return true;
@@ -215,6 +216,10 @@ static bool take_function(const struct npl_layer *layer, int y, struct dn_work *
 		return REFUSE("NFU-3 applies one function, not two");
 	if (work->kind == DN_AVERAGE && fused > NPL_ACT_RELU)
 		return REFUSE("NFU-3 divides here, it does not apply %s too", npl_activation_name(fused));
+	if (op == NPL_OP_LRN) { /* whose function is there */
+		work->result_shift = y + NPL_Q16_FRACTION_BITS;
+		return true;
+	}
 	if (op == NPL_OP_SIGMOID || op == NPL_OP_TANH || fused == NPL_ACT_SIGMOID || fused == NPL_ACT_TANH) {
 		work->function = op == NPL_OP_SIGMOID || fused == NPL_ACT_SIGMOID ? dn_sigmoid : dn_tanh;
 		work->result_shift = y + NPL_Q16_FRACTION_BITS;
@@ -259,6 +264,9 @@ bool dn_work_of(const struct dn_config *config, const struct npl_layer *layer, s
 	case NPL_OP_TANH:
 		work->kind = DN_MAX;
 		taken = take_values(layer, work, why, n);
+		break;
+	case NPL_OP_LRN:
+		taken = dn_lrn_of(config, layer, x, work, &w, why, n);
 		break;
 	default:
 		return REFUSE("the NFU has no operation for it");

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The best lines for NFU-3's segments (fit.h).
+ *
+ * With an unrounded product and any b, the largest error that slope a leaves is half the spread of f(x) - a x over the
+ * segment, which is convex in a. Rounding changes no value by more than a half, so slopes whose spread says more than the best error
+ * found and a half need not be looked at: those that are left lie side by side around the minimum of the spread. */
+#include "fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "npulab/layer.h"
+
+#define ONE (1 << NPL_Q16_FRACTION_BITS)
+#define TIE 1e-7 /* of errors in units of 1 / 1024: libm's last bits are some 1e-13 of these */
+
+/* One segment's inputs, first..end - 1, and 1024 f(x) of each. */
+struct piece {
+	int first, end;
+	const double *f;
+};
+
+struct line {
+	int a, b;
+	double most, squares; /* errors, in units of 1 / 1024 */
+};
+
+/* The largest error of slope a with an unrounded product and the best real b. */
+static double half_spread(const struct piece *piece, int a)
+{
+	double least = INFINITY, most = -INFINITY;
+	for (int x = piece->first; x < piece->end; x++) {
+		double left = piece->f[x - piece->first] - (double)a * x / ONE;
+		least = left < least ? left : least;
+		most = left > most ? left : most;
+	}
+	return (most - least) / 2;
+}
+
+/* The slope of 16 bits with the least half_spread. */
+static int middle_slope(const struct piece *piece)
+{
+	int low = INT16_MIN, high = INT16_MAX;
+	while (low < high) {
+		int middle = low + (high - low) / 2;
+		if (half_spread(piece, middle) <= half_spread(piece, middle + 1))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static double left_of(const struct piece *piece, int a, int x)
+{
+	return piece->f[x - piece->first] - ((a * x + ONE / 2) >> NPL_Q16_FRACTION_BITS);
+}
+
+static bool better(const struct line *line, const struct line *than)
+{
+	return line->most < than->most - TIE || (line->most < than->most + TIE && line->squares < than->squares - TIE);
+}
+
+/* Takes slope a with the best b, where that is better. */
+static void try_slope(const struct piece *piece, int a, struct line *best)
+{
+	double least = INFINITY, most = -INFINITY;
+	for (int x = piece->first; x < piece->end; x++) {
+		double left = left_of(piece, a, x);
+		least = left < least ? left : least;
+		most = left > most ? left : most;
+	}
+	if ((most - least) / 2 > best->most + TIE)
+		return;
+	double below = fmin(fmax(floor((least + most) / 2), INT16_MIN), INT16_MAX - 1);
+	for (int up = 0; up < 2; up++) {
+		struct line line = {.a = a, .b = (int)below + up};
+		line.most = fmax(fabs(most - line.b), fabs(least - line.b));
+		for (int x = piece->first; x < piece->end; x++) {
+			double error = left_of(piece, a, x) - line.b;
+			line.squares += error * error;
+		}
+		if (better(&line, best))
+			*best = line;
+	}
+}
+
+static struct line fit_piece(const struct piece *piece)
+{
+	struct line best = {.most = INFINITY, .squares = INFINITY};
+	const int middle = middle_slope(piece);
+	for (int step = -1; step <= 1; step += 2)
+		for (int a = step < 0 ? middle : middle + 1; a >= INT16_MIN && a <= INT16_MAX; a += step) {
+			if (half_spread(piece, a) > best.most + 0.5 + TIE)
+				break;
+			try_slope(piece, a, &best);
+		}
+	return best;
+}
+
+static struct line level(double f)
+{
+	struct line line = {.b = (int)fmin(fmax(rint(f), INT16_MIN), INT16_MAX)};
+	line.most = fabs(f - line.b);
+	return line;
+}
+
+static int min(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+static int max(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+bool dn_fit(const struct dn_curve *curve, struct dn_function *function, double *error)
+{
+	const int low = curve->low, high = curve->high;
+	double *f = calloc((size_t)(high - low) + 1, sizeof *f);
+	if (!f)
+		return false;
+	for (int x = low; x <= high; x++)
+		f[x - low] = ONE * curve->f(curve->parameters, (double)x / ONE);
+	*error = 0;
+	for (int i = 0; i < DN_SEGMENTS; i++) {
+		const int first = max(low, i ? dn_limits[i - 1] : INT16_MIN);
+		const int end = min(high + 1, i < DN_SEGMENTS - 1 ? dn_limits[i] : INT16_MAX + 1);
+		const struct piece piece = {first, end, f + (first - low)};
+		struct line line = end > first ? fit_piece(&piece) : level(f[first > high ? high - low : 0]);
+		function->a[i] = (int16_t)line.a;
+		function->b[i] = (int16_t)line.b;
+		*error = fmax(*error, line.most / ONE);
+	}
+	free(f);
+	return true;
+}
