@@ -75,3 +75,23 @@ Test(cli_lrn, compare_and_run)
 	cli_free(&r);
 	cli_remove_folder(folder);
 }
+
+/* With lrn=host all of it is the host's, who says why. */
+Test(cli_lrn, the_machines_file_may_leave_it_to_the_host)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	write_net(folder, 0.75f);
+	struct cli_result table;
+	json_t *root = RUN_BOTH(folder, &table, "compare", "@/lrn.onnx", "--devices", "diannao", "--set",
+				"diannao.lrn=host", "--layers");
+	json_t *lrn = layer_of(root, 1);
+	cr_assert_str_eq(cli_text(cli_at(lrn, "ran_on")), "host");
+	cr_assert(strstr(cli_text(cli_at(lrn, "note")), "gives LRN to the host"));
+	cr_assert(line_has(find_row(table.out, "TIME OF A BATCH", "diannao"), "LRN (1 of 2 layers)") &&
+			  !strstr(table.out, "part"),
+		  "%s", table.out);
+	cli_free(&table);
+	json_decref(root);
+	cli_remove_folder(folder);
+}

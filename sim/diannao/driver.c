@@ -78,7 +78,7 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 	info->format = NPL_FORMAT_Q16;
 	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
 	info->private_kernels = true;
-	info->lrn_factor = true;
+	info->lrn_factor = config->lrn == DN_LRN_MACHINE;
 	info->engine = machine->rtl ? "rtl" : "fast";
 	info->clock_hz = (double)config->clock_hz;
 	info->peak_macs_per_second = (double)(config->tn * config->tn) * info->clock_hz;

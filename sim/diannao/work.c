@@ -266,7 +266,8 @@ bool dn_work_of(const struct dn_config *config, const struct npl_layer *layer, s
 		taken = take_values(layer, work, why, n);
 		break;
 	case NPL_OP_LRN:
-		taken = dn_lrn_of(config, layer, x, work, &w, why, n);
+		taken = config->lrn == DN_LRN_MACHINE || REFUSE("the machine's file gives LRN to the host");
+		taken = taken && dn_lrn_of(config, layer, x, work, &w, why, n);
 		break;
 	default:
 		return REFUSE("the NFU has no operation for it");
