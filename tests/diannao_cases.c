@@ -9,7 +9,7 @@
 static void random_tiles(struct dn_config *config, uint64_t *rng)
 {
 	config->nest = test_range(rng, 0, 2) ? 0 : (int)test_range(rng, 1, 3);
-	config->tile_groups = test_range(rng, 0, 4) ? 0 : test_range(rng, 1, 3);
+	config->tile_groups = test_range(rng, 0, 3) ? 0 : test_range(rng, 1, 5);
 	config->tile_columns = test_range(rng, 0, 4) ? 0 : test_range(rng, 1, 4);
 }
 
@@ -126,7 +126,10 @@ bool diannao_layer_agrees(uint64_t seed, const struct dn_config *paper, struct d
 	struct dn_case c;
 	*seen = (struct diannao_layer_seen){0};
 	random_machine(&config, paper, &rng);
-	dn_random_case(&c, &rng);
+	if (test_range(&rng, 0, 5))
+		dn_random_case(&c, &rng);
+	else
+		dn_random_lrn(&c, &rng);
 	if (c.layer.op == NPL_OP_CONV && test_range(&rng, 0, 4) == 0) {
 		c.attrs.private_kernels = true;
 		c.w.shape.dim[0] *= c.y.shape.dim[2] * c.y.shape.dim[3];

@@ -144,6 +144,20 @@ static inline void dn_random_case(struct dn_case *c, uint64_t *rng)
 	}
 }
 
+/* LRN's factor, of windows narrower or wider than there are maps. */
+static inline void dn_random_lrn(struct dn_case *c, uint64_t *rng)
+{
+	struct npl_shape shape = npl_shape_of(4, test_range(rng, 1, 2), test_range(rng, 1, 70), test_range(rng, 1, 4),
+					      test_range(rng, 1, 6));
+	*c = (struct dn_case){.attrs = {.size = test_range(rng, 1, test_range(rng, 0, 3) ? 12 : 150),
+					.alpha = ldexpf((float)test_range(rng, 1, 1000), -(int)test_range(rng, 12, 20)),
+					.beta = 0.75f,
+					.bias = 1}};
+	c->x = dn_tensor(NPL_I16, 0, shape);
+	c->y = dn_tensor(NPL_I16, -3, shape);
+	dn_case_layer(c, NPL_OP_LRN);
+}
+
 /* The paper's machine. Its origins live until the arena is freed. */
 static inline int dn_read_machine(struct npl_arena *arena, struct dn_config *config, struct npl_err *err)
 {

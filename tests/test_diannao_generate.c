@@ -29,7 +29,10 @@ static bool make(struct made *m, uint64_t seed)
 	m->config.nest = (int)test_range(&rng, 0, 3);
 	m->config.tile_positions = test_range(&rng, 0, 2) ? 0 : test_range(&rng, 1, 4);
 	m->config.tile_groups = test_range(&rng, 0, 2) ? 0 : test_range(&rng, 1, 3);
-	dn_random_case(&m->c, &rng);
+	if (test_range(&rng, 0, 7))
+		dn_random_case(&m->c, &rng);
+	else
+		dn_random_lrn(&m->c, &rng);
 	if (m->c.layer.op == NPL_OP_CONV && test_range(&rng, 0, 3) == 0) { /* a kernel for each position */
 		m->c.attrs.private_kernels = true;
 		m->c.w.shape.dim[0] *= m->c.y.shape.dim[2] * m->c.y.shape.dim[3];
@@ -103,6 +106,25 @@ static void take(struct walk *w, const struct dn_instruction *at, int64_t nbin_h
 	*(at->nfu.nfu1 == DN_BIAS ? &w->bias_steps : &w->steps) += steps;
 }
 
+/* Pairs of a group of Tn outputs and of Tn inputs that have synapses: all, but of LRN those that some window joins. */
+static uint64_t joined(const struct made *m, const struct walk *w)
+{
+	const int64_t in_rows = w->map->in_rows, groups = w->map->groups, maps = m->work.no, tn = m->config.tn;
+	const int64_t size = m->c.attrs.size;
+	if (m->c.layer.op != NPL_OP_LRN || m->tiles.nest != DN_ACROSS)
+		return (uint64_t)(in_rows * groups);
+	bool *joins = calloc((size_t)(in_rows * groups), sizeof *joins);
+	for (int64_t to = 0; to < maps; to++)
+		for (int64_t from = 0; from < maps; from++)
+			if (2 * from >= 2 * to - (size - 1) && 2 * from <= 2 * to + size)
+				joins[to / tn * in_rows + from / tn] = true;
+	uint64_t n = 0;
+	for (int64_t i = 0; i < in_rows * groups; i++)
+		n += joins[i];
+	free(joins);
+	return n;
+}
+
 static void check_bytes(const struct made *m, const struct walk *w)
 {
 	const struct dn_work *work = &m->work;
@@ -124,15 +146,16 @@ static void check_bytes(const struct made *m, const struct walk *w)
 	uint64_t planes = (uint64_t)(work->images * work->groups), positions = (uint64_t)dn_positions(work);
 	uint64_t in_rows = (uint64_t)w->map->in_rows, groups = (uint64_t)w->map->groups;
 	if (work->kind == DN_SUM) {
-		cr_assert_eq(w->steps, planes * positions * (uint64_t)dn_taps(work) * in_rows * groups, "seed %llu",
-			     (unsigned long long)m->seed);
+		const uint64_t steps = (uint64_t)dn_taps(work) * joined(m, w),
+			       kernels = (uint64_t)((work->private_kernels ? dn_positions(work) : 1) * work->groups);
+		cr_assert_eq(w->steps, planes * positions * steps, "seed %llu", (unsigned long long)m->seed);
 		cr_assert_eq(w->bias_steps, planes * positions * groups * (uint64_t)w->map->bias_rows);
-		for (uint64_t a = w->map->synapses;
-		     positions &&
-		     a < w->map->synapses + (uint64_t)(work->private_kernels ? positions : 1) * (uint64_t)work->groups *
-						    groups *
-						    (uint64_t)(w->map->kernel_rows * dn_sb_row_bytes(&m->config));
-		     a++)
+		const uint64_t synapses = kernels * (steps + groups * (uint64_t)w->map->bias_rows) *
+					  (uint64_t)dn_sb_row_bytes(&m->config);
+		cr_assert(w->map->results >= w->map->synapses + synapses &&
+				  w->map->results < w->map->synapses + synapses + 4096,
+			  "seed %llu", (unsigned long long)m->seed);
+		for (uint64_t a = w->map->synapses; positions && a < w->map->synapses + synapses; a++)
 			cr_assert(w->loaded[a], "seed %llu: synapse byte %llu", (unsigned long long)m->seed,
 				  (unsigned long long)a);
 	} else {
@@ -174,16 +197,18 @@ static void walk_program(struct made *m)
 
 Test(diannao_generate, programs_pass_the_check_and_do_the_layer)
 {
-	int nests[5] = {0}, made = 0;
-	for (uint64_t seed = 1; seed <= 3000; seed++) {
+	int nests[5] = {0}, made = 0, several = 0, banded = 0;
+	for (uint64_t seed = 1; seed <= 3600; seed++) {
 		struct made m;
 		if (!make(&m, seed))
 			continue;
 		walk_program(&m);
 		nests[m.tiles.nest]++;
+		several += m.tiles.nest == DN_ACROSS && m.tiles.groups > 1;
+		banded += m.tiles.nest == DN_ACROSS && m.c.layer.op == NPL_OP_LRN;
 		made++;
 	}
-	cr_assert_gt(made, 1500);
+	cr_assert(made > 1500 && several > 100 && banded > 50, "%d, %d, %d", made, several, banded);
 	for (int i = 0; i < 5; i++)
 		cr_assert_gt(nests[i], 100, "nest %d", i);
 }

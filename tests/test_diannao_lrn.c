@@ -133,6 +133,62 @@ Test(diannao_lrn, engines_agree_and_the_factor_is_right)
 	cr_assert_gt(worst, 1.0 / 128, "NFU-3 has only 16 segments: %g", worst);
 }
 
+/* Maps fewer than a row, one more or less than rows, one alone; windows of one map, wider than all, of an even size: by the definition, on
+ * both engines. */
+Test(diannao_lrn, maps_and_windows_of_all_sizes)
+{
+	static const int64_t sizes[] = {1, 2, 5, 8, 33, 40, 1000};
+	for (int tn_log = 1; tn_log <= 5; tn_log++)
+		for (int64_t maps = 1; maps <= 70; maps += maps < 4 ? 1 : 11)
+			for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+				uint64_t rng = (uint64_t)maps, pairs;
+				struct dn_config config = dn_default();
+				struct dn_case c;
+				struct npl_result fast, rtl;
+				config.tn = 1 << tn_log;
+				make_case(&c, &rng, npl_shape_of(4, 2, maps, 3, 2), 4);
+				c.attrs.size = sizes[i];
+				c.attrs.alpha = 1e-3f;
+				run_on(&config, "fast", &c, &fast);
+				double error = error_of(&c, &pairs);
+				cr_assert(error < 0.0145, "Tn %d, %d maps, size %d: %g", 1 << tn_log, (int)maps,
+					  (int)sizes[i], error);
+				run_on(&config, "rtl", &c, &rtl);
+				same(&fast, &rtl, (int)maps);
+				cr_assert_eq(error_of(&c, &pairs), error);
+				cr_assert(fast.macs == pairs && rtl.macs == pairs);
+				dn_case_free(&c);
+			}
+}
+
+/* AlexNet's two by hand: a position of a group is one step of its biases and one for each group of inputs that its window touches, its
+ * own and both neighbours; inputs and results cross the port once, and so does each row of SB. */
+Test(diannao_lrn, steps_and_bytes_of_alexnets)
+{
+	static const int64_t shapes[][3] = {{96, 54, 54}, {256, 26, 26}};
+	struct dn_config config = dn_default();
+	for (int i = 0; i < 2; i++) {
+		const int64_t maps = shapes[i][0], groups = maps / 16, plane = shapes[i][1] * shapes[i][2];
+		const uint64_t rows = (uint64_t)(groups + 3 * groups - 2), positions = (uint64_t)plane;
+		struct dn_case c;
+		struct npl_result result;
+		make_case(&c, NULL, npl_shape_of(4, 1, maps, shapes[i][1], shapes[i][2]), 0);
+		run_on(&config, "fast", &c, &result);
+		cr_assert_eq(dn_counter(&result, "nfu_active"), rows * positions);
+		cr_assert_eq(dn_counter(&result, "sb_rows"), rows * positions);
+		cr_assert_eq(dn_counter(&result, "nbin_rows"), (rows - (uint64_t)groups) * positions);
+		cr_assert_eq(dn_counter(&result, "synapse_bytes"), 512 * rows);
+		cr_assert_eq(dn_counter(&result, "input_bytes"), 2 * (uint64_t)maps * positions);
+		cr_assert_eq(dn_counter(&result, "output_bytes"), 2 * (uint64_t)maps * positions);
+		cr_assert_eq(dn_counter(&result, "nfu3_operations"), (uint64_t)maps * positions);
+		cr_assert_eq(dn_counter(&result, "useful_macs"), (uint64_t)(5 * maps - 6) * positions);
+		/* Two requests of 13 cycles for a position, or its steps. */
+		const uint64_t least = (rows > 26 ? rows : 26) * positions;
+		cr_assert(result.cycles >= least && result.cycles < least + 500, "%d: %llu cycles", i,
+			  (unsigned long long)result.cycles);
+	}
+}
+
 /* AlexNet's (size 5, alpha 1e-4, beta 0.75, bias 1) at all scales of squares up to the last that fits: the error that the
  * documentation states, and no more than rounding where t stays below 1.25 in one segment. */
 Test(diannao_lrn, error_of_alexnets)

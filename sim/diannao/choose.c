@@ -26,6 +26,8 @@ static struct dn_work slice_of(const struct dn_config *config, const struct dn_w
 	} else if (tiles->nest == DN_STREAMED) {
 		columns = 2 * tiles->positions;
 		groups = 2 * tiles->groups;
+	} else if (tiles->nest == DN_ACROSS) {
+		groups = 2 * tiles->groups;
 	}
 	slice.images = slice.groups = 1;
 	slice.out[0] = min(work->out[0], rows);

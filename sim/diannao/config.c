@@ -45,7 +45,7 @@ const struct npl_param dn_params[] = {
 	PARAM("tiles.positions", NPL_PARAM_INT, tile_positions, "0", 0, 1 << 20, "outputs",
 	      "of a block whose synapses are streamed; 0: chosen"),
 	PARAM("tiles.groups", NPL_PARAM_INT, tile_groups, "0", 0, 1 << 20, "groups",
-	      "of Tn outputs that share streamed inputs, or of Tn maps pooled at once; 0: chosen"),
+	      "of Tn outputs that share inputs, or of Tn maps pooled at once; 0: chosen"),
 	PARAM("tiles.lines", NPL_PARAM_INT, tile_lines, "0", 0, 1 << 20, "lines",
 	      "of the window in a part that is streamed; 0: chosen"),
 	PARAM("energy.sb_pj_per_byte", NPL_PARAM_DOUBLE, sb_pj_per_byte, "0", 0, 1e9, "pJ", "SB, per byte read"),

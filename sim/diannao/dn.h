@@ -38,7 +38,7 @@ struct dn_config {
 	double host_latency_seconds; /* before a transfer of the host's data */
 	int64_t dma_queue, dma_burst_bytes;
 	int64_t dma_request_cycles; /* that a request keeps the memory port at least; 0: the DMAs share it */
-	int lrn; /* enum dn_lrn_by */
+	int lrn;                    /* enum dn_lrn_by */
 	/* Tiles asked for; 0: chosen (tiles.h). */
 	int nest; /* of enum dn_nest, one higher; 0: chosen */
 	int64_t tile_columns, tile_positions, tile_groups, tile_lines;

@@ -4,8 +4,8 @@
  * the lines of the part that lie inside the input are loaded one after the other, a request each; a column is freed when the last
  * window of the block and, of a pass, the last group has read it.
  *
- * Streamed, a visit is one position, group and part of the window. Across, the part is the whole window and the kernel of a group is
- * loaded once: the group is then outside of images and rows. */
+ * Streamed, a visit is one position, group and part of the window. Across, the part is the whole window and the kernels of a pass are
+ * loaded once: the pass is then outside of images and rows, its groups inside of positions. */
 #include "generate_impl.h"
 
 static int64_t min(int64_t a, int64_t b)
@@ -38,7 +38,7 @@ static void begin_block(struct dn_generator *g, int64_t x)
 static void begin_pass(struct dn_generator *g, int64_t group)
 {
 	g->group = g->group_at = group;
-	g->group_end = across(g) ? group + 1 : min(group + g->tiles->groups, g->map.groups);
+	g->group_end = min(group + g->tiles->groups, g->map.groups);
 }
 
 /* The next block, row or image, in this order; false: back at the first. */
@@ -86,6 +86,20 @@ static bool next_of_nest(struct dn_generator *g)
 	return next_image(g);
 }
 
+static bool next_of_block(struct dn_generator *g)
+{
+	bool more = ++g->x < g->x_end;
+	g->x = more ? g->x : g->x_first;
+	return more;
+}
+
+static bool next_of_pass(struct dn_generator *g)
+{
+	bool more = ++g->group_at < g->group_end;
+	g->group_at = more ? g->group_at : g->group;
+	return more;
+}
+
 static bool go_on(struct dn_generator *g)
 {
 	if (!g->begun) {
@@ -94,13 +108,9 @@ static bool go_on(struct dn_generator *g)
 		begin_pass(g, 0);
 		return first_part(g);
 	}
-	if (++g->x < g->x_end)
-		return true;
-	g->x = g->x_first;
-	if (++g->group_at < g->group_end)
-		return true;
-	g->group_at = g->group;
-	return next_of_nest(g);
+	if (across(g))
+		return next_of_pass(g) || next_of_block(g) || next_of_nest(g);
+	return next_of_block(g) || next_of_pass(g) || next_of_nest(g);
 }
 
 static struct dn_range lines_of(const struct dn_generator *g)
@@ -108,11 +118,18 @@ static struct dn_range lines_of(const struct dn_generator *g)
 	return dn_taps_inside(&g->axis[0], g->y, g->part.ky, g->part.ky_end);
 }
 
-/* NBin rows of one column. */
+/* Of a tap's rows those of the part that these groups read. */
+static struct dn_range rows_of(const struct dn_generator *g, int64_t group, int64_t group_end)
+{
+	struct dn_range rows = dn_rows_read(&g->map, group, group_end);
+	return across(g) ? rows : (struct dn_range){g->part.row, g->part.row_end};
+}
+
+/* NBin rows of one column: what any group of the pass reads of it. */
 static int64_t column_rows(const struct dn_generator *g)
 {
-	struct dn_range lines = lines_of(g);
-	return (lines.end - lines.first) * (g->part.row_end - g->part.row);
+	struct dn_range lines = lines_of(g), rows = rows_of(g, g->group, g->group_end);
+	return (lines.end - lines.first) * (rows.end - rows.first);
 }
 
 /* Columns up to the last tap of this window. */
@@ -120,8 +137,9 @@ static void load_columns(struct dn_generator *g)
 {
 	const struct dn_range lines = lines_of(g);
 	const struct dn_range taps = dn_taps_inside(&g->axis[1], g->x, g->part.kx, g->part.kx_end);
-	const int64_t bytes = dn_tap_bytes(g, g->part.row, g->part.row_end);
-	const int64_t channel = g->conv_group * g->work->ni + g->part.row * g->tn;
+	const struct dn_range rows = rows_of(g, g->group, g->group_end);
+	const int64_t bytes = dn_tap_bytes(g, rows.first, rows.end);
+	const int64_t channel = g->conv_group * g->work->ni + rows.first * g->tn;
 	if (taps.first == taps.end)
 		return;
 	for (int64_t last = dn_tap_at(&g->axis[1], g->x, taps.end - 1); g->columns.at <= last; g->columns.at++) {
@@ -136,23 +154,35 @@ static void load_columns(struct dn_generator *g)
 	}
 }
 
+/* SB rows of a group's kernel, or its part. */
+static int64_t synapse_rows(const struct dn_generator *g, int64_t group)
+{
+	if (across(g))
+		return dn_rows_before(&g->map, group + 1) - dn_rows_before(&g->map, group);
+	return dn_part_rows(&g->part) + (dn_part_is_first(&g->part) ? g->map.bias_rows : 0);
+}
+
 /* The whole window's kernel of a group that stays is loaded before the first visit that reads it. */
 static void load_synapses(struct dn_generator *g)
 {
-	bool first = across(g) ? !g->image && !g->y && g->x == g->x_first : g->x == g->x_first;
-	if (!first)
+	const bool begins = g->x == g->x_first && !(across(g) && (g->image || g->y));
+	if (!begins)
 		return;
 	int64_t position = g->work->private_kernels ? g->y * g->work->out[1] + g->x : 0;
-	g->sb_base = g->sb.next;
+	if (!across(g) || g->group_at == g->group)
+		g->sb_base = g->sb.next;
 	dn_emit_sb_load(g, dn_synapses_at(&g->map, position, g->conv_group, g->group_at, &g->part),
-			dn_part_rows(&g->part) + (dn_part_is_first(&g->part) ? g->map.bias_rows : 0));
+			synapse_rows(g, g->group_at));
 }
 
 static void multiply(struct dn_generator *g, struct dn_visit *visit)
 {
-	const int64_t rows = g->part.row_end - g->part.row, column = column_rows(g);
-	const struct dn_range lines = lines_of(g);
+	const struct dn_range lines = lines_of(g), held = rows_of(g, g->group, g->group_end),
+			      read = rows_of(g, g->group_at, g->group_at + 1);
+	const int64_t rows = read.end - read.first, column = column_rows(g);
 	int64_t sb = g->sb_base;
+	if (across(g))
+		sb += dn_rows_before(&g->map, g->group_at) - dn_rows_before(&g->map, g->group);
 	if (dn_part_is_first(&g->part) && g->work->bias) {
 		dn_emit_bias(g, visit, sb);
 		sb += g->map.bias_rows;
@@ -161,7 +191,8 @@ static void multiply(struct dn_generator *g, struct dn_visit *visit)
 		for (int64_t kx = g->part.kx; kx < g->part.kx_end; kx++, sb += rows) {
 			int64_t x = dn_tap_at(&g->axis[1], g->x, kx), row = -1;
 			if (ky >= lines.first && ky < lines.end && x >= 0 && x < g->work->in[1])
-				row = g->base + dn_rank_of(&g->columns, x) * column + (ky - lines.first) * rows;
+				row = g->base + dn_rank_of(&g->columns, x) * column +
+				      (ky - lines.first) * (held.end - held.first) + read.first - held.first;
 			dn_emit_multiply(g, visit, row, sb, rows);
 		}
 }
@@ -184,15 +215,16 @@ static bool last_part(const struct dn_generator *g)
 /* Results of one position that lie side by side are one store, as many as NBout takes. */
 static void store(struct dn_generator *g, struct dn_visit *visit)
 {
-	const bool alone = g->x_end - g->x_first == 1;
-	const int64_t at_once = across(g) || !alone ? 1 : g->result_groups;
+	const bool groups_follow = across(g) || g->x_end - g->x_first == 1; /* before the next position */
+	const int64_t at_once = groups_follow ? g->result_groups : 1;
+	const int64_t first = across(g) ? g->group : 0, end = across(g) ? g->group_end : g->map.groups;
 	visit->to = g->work->raw ? DN_TO_NBOUT : DN_TO_NFU3;
 	visit->stores = true;
-	if (g->group_at % at_once)
+	if ((g->group_at - first) % at_once)
 		return;
 	visit->store_at = dn_result_at(&g->map, g->image, g->y, g->x,
 				       g->conv_group * g->work->no + g->group_at * g->tn);
-	visit->store_bytes = dn_group_bytes(g, g->group_at, min(g->group_at + at_once, g->map.groups));
+	visit->store_bytes = dn_group_bytes(g, g->group_at, min(g->group_at + at_once, end));
 }
 
 static bool sliding_visit(struct dn_generator *g)
@@ -222,7 +254,7 @@ static bool sliding_visit(struct dn_generator *g)
 	dn_end_visit(g, &visit);
 	if (last_group)
 		free_columns(g);
-	if (across(g) ? last_x && g->y + 1 == g->work->out[0] && g->image + 1 == g->work->images : last_x)
+	if (across(g) ? last_group && last_x && g->y + 1 == g->work->out[0] && g->image + 1 == g->work->images : last_x)
 		dn_free_sb(g, g->sb.next);
 	return true;
 }
@@ -231,7 +263,8 @@ static bool sliding_visit(struct dn_generator *g)
 static bool at_unit(const struct dn_generator *g, int64_t *y, int64_t *x)
 {
 	struct dn_generator next = *g;
-	if (!go_on(&next) || next.x != next.x_first || next.group_at || !dn_part_is_first(&next.part))
+	if (!go_on(&next) || next.x != next.x_first || next.group_at != (across(g) ? next.group : 0) ||
+	    !dn_part_is_first(&next.part))
 		return false;
 	*y = next.y;
 	*x = next.x;
@@ -277,10 +310,9 @@ static void sliding_skip(struct dn_generator *g, int64_t units)
 		begin_block(g, (out[1] - 1) / block(g) * block(g));
 	}
 	g->x = g->x_end - 1;
-	if (!across(g)) {
+	if (!across(g))
 		begin_pass(g, (g->map.groups - 1) / g->tiles->groups * g->tiles->groups);
-		g->group_at = g->group_end - 1;
-	}
+	g->group_at = g->group_end - 1;
 	while (dn_next_part(g->work, g->tiles, g->map.in_rows, &g->part)) {
 	}
 }

@@ -25,7 +25,8 @@ void dn_least_bytes(const struct dn_work *work, struct dn_least *least)
 	if (work->kind == DN_SUM) {
 		uint64_t kernels = (uint64_t)(work->groups * work->no) *
 				   (work->private_kernels ? (uint64_t)dn_positions(work) : 1);
-		least->synapses = 2 * kernels * (uint64_t)(work->ni * dn_taps(work));
+		least->synapses = 2 * (work->lrn.made ? dn_lrn_pairs(work)
+						      : kernels * (uint64_t)(work->ni * dn_taps(work)));
 		least->biases = work->bias ? 4 * (uint64_t)(work->groups * work->no) : 0;
 	}
 }

@@ -17,6 +17,16 @@ static int64_t min(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+static int64_t max(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+	return a / b + (a % b > 0);
+}
+
 int64_t dn_bias_rows(const struct dn_config *config, const struct dn_work *work)
 {
 	int64_t row = dn_sb_row_bytes(config);
@@ -46,11 +56,14 @@ void dn_lay_out(const struct dn_config *config, const struct dn_work *work, cons
 				      .channels = work->groups * work->ni,
 				      .out_channels = work->groups * work->no,
 				      .out_bytes = work->raw ? 4 : 2};
-	map->window_rows = dn_taps(work) * map->in_rows;
-	map->kernel_rows = map->window_rows + map->bias_rows;
+	const bool banded = work->lrn.made && tiles && tiles->nest == DN_ACROSS;
+	map->below = banded ? min(ceil_div(work->lrn.below, config->tn), map->groups) : map->groups;
+	map->above = banded ? min(ceil_div(work->lrn.above, config->tn), map->in_rows) : map->in_rows;
+	map->kernel_rows = dn_taps(work) * map->in_rows + map->bias_rows;
 	map->synapses = page_after(2 * (uint64_t)(work->images * work->in[0] * work->in[1] * map->channels));
-	uint64_t rows = work->kind == DN_SUM ? (uint64_t)(kernels(work) * work->groups * map->groups * map->kernel_rows)
-					     : 0;
+	uint64_t rows = work->kind == DN_SUM
+				? (uint64_t)(kernels(work) * work->groups * dn_rows_before(map, map->groups))
+				: 0;
 	map->results = page_after(map->synapses + rows * (uint64_t)dn_sb_row_bytes(config));
 	map->end = map->results + (uint64_t)(work->images * dn_positions(work) * map->out_channels * map->out_bytes);
 }
@@ -76,6 +89,27 @@ uint64_t dn_result_at(const struct dn_layout_map *map, int64_t image, int64_t y,
 			  map->out_bytes);
 }
 
+struct dn_range dn_rows_read(const struct dn_layout_map *map, int64_t group, int64_t group_end)
+{
+	return (struct dn_range){group > map->below ? group - map->below : 0,
+				 min(group_end + map->above, map->in_rows)};
+}
+
+/* 1 + 2 + ... + n */
+static int64_t triangle(int64_t n)
+{
+	return n > 0 ? n * (n + 1) / 2 : 0;
+}
+
+/* Of a tap: group g reads rows max(0, g - below) to min(in_rows, g + 1 + above) - 1. */
+int64_t dn_rows_before(const struct dn_layout_map *map, int64_t group)
+{
+	if (map->below == map->groups && map->above == map->in_rows)
+		return group * map->kernel_rows;
+	const int64_t ends = triangle(group) + group * map->above - triangle(group + map->above - map->in_rows);
+	return dn_taps(map->work) * (ends - triangle(group - 1 - map->below)) + group * map->bias_rows;
+}
+
 bool dn_part_is_first(const struct dn_part *part)
 {
 	return !part->ky && !part->kx && !part->row;
@@ -89,14 +123,17 @@ int64_t dn_part_offset(const struct dn_layout_map *map, const struct dn_part *pa
 uint64_t dn_synapses_at(const struct dn_layout_map *map, int64_t position, int64_t conv_group, int64_t group,
 			const struct dn_part *part)
 {
-	const bool first = dn_part_is_first(part);
-	int64_t at_once = map->tiles->nest == DN_STREAMED ? map->tiles->groups : 1;
-	int64_t pass = group / at_once, in_pass = group % at_once;
-	int64_t here = min(at_once, map->groups - pass * at_once);
-	int64_t before = first ? 0 : dn_part_offset(map, part) + map->bias_rows;
-	int64_t rows = dn_part_rows(part) + (first ? map->bias_rows : 0);
-	int64_t row = ((position * map->work->groups + conv_group) * map->groups + pass * at_once) * map->kernel_rows +
-		      here * before + in_pass * rows;
+	int64_t row = (position * map->work->groups + conv_group) * dn_rows_before(map, map->groups);
+	if (map->tiles->nest == DN_STREAMED) {
+		const bool first = dn_part_is_first(part);
+		int64_t at_once = map->tiles->groups, in_pass = group % at_once, pass = group - in_pass;
+		int64_t here = min(at_once, map->groups - pass);
+		int64_t before = first ? 0 : dn_part_offset(map, part) + map->bias_rows;
+		int64_t rows = dn_part_rows(part) + (first ? map->bias_rows : 0);
+		row += pass * map->kernel_rows + here * before + in_pass * rows;
+	} else {
+		row += dn_rows_before(map, group);
+	}
 	return map->synapses + (uint64_t)row * (uint64_t)dn_sb_row_bytes(map->config);
 }
 
@@ -121,6 +158,7 @@ static void put_kernel(const struct dn_layout_map *map, int64_t position, int64_
 	const struct dn_work *work = map->work;
 	const int64_t tn = map->config->tn, in_group = m % work->no, lane = in_group % tn,
 		      width = work->window.kernel[1];
+	const struct dn_range read = dn_rows_read(map, in_group / tn, in_group / tn + 1);
 	struct dn_part part = {0};
 	while (dn_next_part(work, map->tiles, map->in_rows, &part)) {
 		uint8_t *row = bytes + dn_synapses_at(map, position, m / work->no, in_group / tn, &part);
@@ -131,7 +169,8 @@ static void put_kernel(const struct dn_layout_map *map, int64_t position, int64_
 		}
 		for (int64_t ky = part.ky; ky < part.ky_end; ky++)
 			for (int64_t kx = part.kx; kx < part.kx_end; kx++)
-				for (int64_t r = part.row; r < part.row_end; r++, row += dn_sb_row_bytes(map->config))
+				for (int64_t r = max(part.row, read.first); r < min(part.row_end, read.end);
+				     r++, row += dn_sb_row_bytes(map->config))
 					for (int64_t i = r * tn; i < min((r + 1) * tn, work->ni); i++)
 						memcpy(row + 2 * (lane * tn + i % tn),
 						       &w[i * dn_taps(work) + ky * width + kx], 2);

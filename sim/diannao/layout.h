@@ -5,7 +5,8 @@
  *   inputs   [image][y][x][map], 16 bits each: maps innermost, as in Chen et al., ASPLOS 2014, section 5.3.2
  *   synapses whole SB rows of Tn x Tn 16-bit values [n][i], zeros where a layer has not Tn inputs or outputs. The kernel of a group of Tn
  *            outputs is its bias rows (Tn words of 32 bits), then [ky][kx][ii] rows; kernels are in the order in which the nest reads
- *            them: [position of private kernels][group of the convolution][pass][part of the window][nn][rows]
+ *            them: [position of private kernels][group of the convolution][pass][part of the window][nn][rows]. With DN_ACROSS an LRN
+ *            group's kernel has the rows of its band only
  *   results  [image][y][x][map], 16 bits each, raw sums 32
  */
 #ifndef DIANNAO_LAYOUT_H
@@ -17,11 +18,12 @@ struct dn_layout_map {
 	const struct dn_config *config;
 	const struct dn_work *work;
 	const struct dn_tiles *tiles;
-	int64_t in_rows, groups, window_rows; /* of a tap; of Tn outputs; of a window without biases */
-	int64_t bias_rows, kernel_rows;       /* SB rows of a group's biases; with its window */
-	int64_t channels, out_channels;       /* of all groups of the convolution */
-	int64_t out_bytes;                    /* of a result */
-	uint64_t synapses, results, end;      /* addresses; inputs are at 0 */
+	int64_t in_rows, groups; /* NBin rows of all maps of a tap; groups of Tn outputs */
+	int64_t below, above;    /* group g reads a tap's rows from g - below to g + above, all: groups and in_rows */
+	int64_t bias_rows, kernel_rows;  /* SB rows of a group's biases; with a dense kernel */
+	int64_t channels, out_channels;  /* of all groups of the convolution */
+	int64_t out_bytes;               /* of a result */
+	uint64_t synapses, results, end; /* addresses; inputs are at 0 */
 };
 
 void dn_lay_out(const struct dn_config *config, const struct dn_work *work, const struct dn_tiles *tiles,
@@ -36,6 +38,9 @@ uint64_t dn_result_at(const struct dn_layout_map *map, int64_t image, int64_t y,
 /* The first SB row of a part; position: y * out width + x of private kernels, else 0. With biases in front if the part is the first. */
 uint64_t dn_synapses_at(const struct dn_layout_map *map, int64_t position, int64_t conv_group, int64_t group,
 			const struct dn_part *part);
+/* Rows of a tap that groups of a pass read; SB rows of the kernels of all groups before this one. */
+struct dn_range dn_rows_read(const struct dn_layout_map *map, int64_t group, int64_t group_end);
+int64_t dn_rows_before(const struct dn_layout_map *map, int64_t group);
 bool dn_part_is_first(const struct dn_part *part);
 int64_t dn_part_offset(const struct dn_layout_map *map, const struct dn_part *part); /* rows of the window before it */
 

@@ -6,7 +6,8 @@
  * 1x1 convolution of the squares whose kernels hold alpha/size in a band, the bias is NFU-2's, and t^-beta is a function of
  * NFU-3 on plain Q6.10, fitted (fit.h) from t = bias to the greatest that there can be.
  *
- * The kernels are dense as those of any other layer: zeros beside the band are loaded and multiplied. */
+ * Rows of kernels that the band does not touch are left out where the nest can (tiles.h); in those that it touches zeros beside it are
+ * loaded and multiplied as any synapse. */
 #include <math.h>
 #include <stdio.h>
 
@@ -116,16 +117,17 @@ bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *layer, in
 	const struct npl_attrs *attrs = layer->attrs;
 	if (from->rank < 2 || from->dim[1] < 1 || !npl_shape_equal(from, &layer->out->shape))
 		return REFUSE("input and output must be batch x channels, of one shape");
-	const int64_t channels = from->dim[1];
-	int64_t plane = 1;
-	for (int d = 2; d < from->rank; d++)
-		plane *= from->dim[d];
+	const int64_t channels = from->dim[1], width = from->rank > 2 ? from->dim[from->rank - 1] : 1;
+	int64_t height = 1;
+	for (int d = 2; d + 1 < from->rank; d++)
+		height *= from->dim[d];
 	work->kind = DN_SUM;
 	work->images = from->dim[0];
 	work->ni = work->no = channels;
-	work->in[0] = work->out[0] = 1;
-	work->in[1] = work->out[1] = plane;
-	work->from = work->to = (struct dn_layout){.image = channels * plane, .map = plane, .y = plane, .x = 1};
+	work->in[0] = work->out[0] = height;
+	work->in[1] = work->out[1] = width;
+	work->from = work->to = (struct dn_layout){
+		.image = channels * height * width, .map = height * width, .y = width, .x = 1};
 	work->bias = true;
 	work->lrn = (struct dn_lrn){.made = true, .below = (attrs->size - 1) / 2, .above = attrs->size / 2};
 	return check_attributes(attrs, why, n) && choose_scale(config, attrs, x, work, w, why, n) &&

@@ -21,6 +21,7 @@ struct search {
 	const struct dn_work *work;
 	struct dn_axis axis[NPL_SPATIAL];
 	int64_t in_rows, groups, kernel_rows, bias_rows, sums, result_groups;
+	struct dn_layout_map across; /* with DN_ACROSS */
 	double bytes_per_cycle, sb_row_cycles;
 	double most;   /* time that is still of interest; 0: any */
 	bool by_bytes; /* the fewest are looked for, else the least time */
@@ -161,21 +162,41 @@ static void down_cost(const struct search *s, const struct dn_tiles *tiles, stru
 	add(all, &cost, 1);
 }
 
-static void across_cost(const struct search *s, struct cost *all)
+/* Rows of a tap that a pass of DN_ACROSS from this group on reads, and SB rows of its kernels. */
+static int64_t pass_rows(const struct search *s, int64_t group, int64_t groups, int64_t *kernels)
+{
+	const int64_t end = min(group + groups, s->groups);
+	const struct dn_range rows = dn_rows_read(&s->across, group, end);
+	*kernels = dn_rows_before(&s->across, end) - dn_rows_before(&s->across, group);
+	return rows.end - rows.first;
+}
+
+/* Passes of so many groups from this one on that read as many rows: of dense kernels all but a smaller last one. */
+static int64_t alike_passes(const struct search *s, int64_t group, int64_t groups)
+{
+	return s->work->lrn.made ? 1 : max((s->groups - group) / groups, 1);
+}
+
+static void across_cost(const struct search *s, const struct dn_tiles *tiles, struct cost *all)
 {
 	const struct dn_work *work = s->work;
 	const struct dn_axis *x = &s->axis[1];
-	const double visits = out_positions(s) * (double)s->groups;
-	const int64_t lines = s->axis[0].kernel,
-		      next = (held_at_once(x, x->kernel) + min(x->stride, x->kernel)) * lines * s->in_rows;
+	const double positions = out_positions(s);
+	const int64_t lines = s->axis[0].kernel, held = held_at_once(x, x->kernel) + min(x->stride, x->kernel);
 	const double columns = (double)interior(x, work->out[1], x->kernel) / (double)work->out[1];
-	struct cost cost = {.nfu = visits * (double)s->kernel_rows};
-	add_values(s, &cost, visits * columns * (double)lines, map_bytes(s));
-	if (next > s->config->nbin_rows)
-		cost.nfu += cost.port;
-	add_values(s, &cost, visits, store_bytes(s, 1));
-	add_synapses(s, &cost, (double)(work->groups * s->groups), s->kernel_rows);
-	add(all, &cost, 1);
+	for (int64_t group = 0, alike; group < s->groups; group += alike * tiles->groups) {
+		const int64_t groups = min(tiles->groups, s->groups - group), at_once = min(s->result_groups, groups);
+		int64_t kernels, rows = pass_rows(s, group, groups, &kernels);
+		struct cost cost = {.nfu = positions * (double)kernels};
+		add_values(s, &cost, positions * columns * (double)lines,
+			   2 * (double)min(rows * s->config->tn, work->ni));
+		if (held * lines * rows > s->config->nbin_rows)
+			cost.nfu += cost.port;
+		add_values(s, &cost, positions * ceil((double)groups / (double)at_once), store_bytes(s, at_once));
+		add_synapses(s, &cost, (double)(work->groups * groups), ceil_div(kernels, groups));
+		alike = alike_passes(s, group, groups);
+		add(all, &cost, (double)alike);
+	}
 }
 
 /* All groups and parts of a block of so many positions. */
@@ -236,7 +257,7 @@ static struct cost estimate(const struct search *s, const struct dn_tiles *tiles
 	if (tiles->nest == DN_DOWN)
 		down_cost(s, tiles, &cost);
 	else if (tiles->nest == DN_ACROSS)
-		across_cost(s, &cost);
+		across_cost(s, tiles, &cost);
 	else if (tiles->nest == DN_STREAMED)
 		streamed_cost(s, tiles, &cost);
 	else
@@ -272,16 +293,39 @@ static void offer(struct search *s, const struct dn_tiles *tiles)
 	s->tiles[at] = *tiles;
 }
 
+/* Whether all passes of so many groups fit. */
+static bool passes_fit(const struct search *s, int64_t groups)
+{
+	const int64_t taps = held_at_once(&s->axis[1], s->axis[1].kernel) * s->axis[0].kernel;
+	for (int64_t group = 0, kernels; group < s->groups; group += alike_passes(s, group, groups) * groups)
+		if (taps * pass_rows(s, group, groups, &kernels) > s->config->nbin_rows || kernels > s->config->sb_rows)
+			return false;
+	return true;
+}
+
+static void try_across(struct search *s)
+{
+	const int64_t asked = s->config->tile_groups;
+	struct dn_tiles tiles = {.nest = DN_ACROSS, .lines = s->work->window.kernel[0]};
+	int64_t most = 0;
+	while (most < min(s->groups, MOST_TRIED) && passes_fit(s, most + 1))
+		most++;
+	for (tiles.groups = 1; tiles.groups <= most; tiles.groups++)
+		if (!asked || tiles.groups == min(asked, most))
+			offer(s, &tiles);
+}
+
 static void try_kept(struct search *s)
 {
 	const struct dn_config *c = s->config;
 	const struct dn_work *work = s->work;
 	const int64_t lines = held_at_once(&s->axis[0], s->axis[0].kernel);
-	if (s->kernel_rows > c->sb_rows || work->private_kernels)
+	if (work->private_kernels)
 		return;
-	if (c->nest != 1 + DN_DOWN &&
-	    held_at_once(&s->axis[1], s->axis[1].kernel) * s->axis[0].kernel * s->in_rows <= c->nbin_rows)
-		offer(s, &(struct dn_tiles){.nest = DN_ACROSS, .lines = work->window.kernel[0]});
+	if (c->nest != 1 + DN_DOWN)
+		try_across(s);
+	if (s->kernel_rows > c->sb_rows)
+		return;
 	int64_t fit = c->nbin_rows / (lines * s->in_rows), most = 0;
 	while (most < work->out[1] && interior(&s->axis[1], most + 1, s->axis[1].kernel) <= fit)
 		most++;
@@ -411,6 +455,7 @@ static void try_all(struct search *s)
 
 static struct search search_of(const struct dn_config *config, const struct dn_work *work, double bytes_per_cycle)
 {
+	static const struct dn_tiles across = {.nest = DN_ACROSS};
 	struct search s = {.config = config,
 			   .work = work,
 			   .in_rows = dn_in_rows(config, work),
@@ -420,6 +465,7 @@ static struct search search_of(const struct dn_config *config, const struct dn_w
 			   .result_groups = dn_result_groups(config, work),
 			   .bytes_per_cycle = bytes_per_cycle};
 	s.sb_row_cycles = ceil((double)dn_sb_row_bytes(config) / bytes_per_cycle);
+	dn_lay_out(config, work, &across, &s.across);
 	s.kernel_rows = dn_taps(work) * s.in_rows + s.bias_rows;
 	for (int d = 0; d < NPL_SPATIAL; d++)
 		s.axis[d] = dn_axis_of(work, d);
