@@ -24,7 +24,19 @@ static void widen(struct npl_range *range, const struct npl_tensor *tensor)
 		high = empty || x[i] > high ? x[i] : high;
 		empty = false;
 	}
-	*range = (struct npl_range){.low = low, .high = high};
+	range->low = low;
+	range->high = high;
+}
+
+/* What LRN multiplied x by, at least. */
+static void watch_factor(struct npl_range *range, const struct npl_tensor *x, const struct npl_tensor *y)
+{
+	const float *from = x->data, *to = y->data;
+	for (int64_t i = 0, n = from && to ? npl_tensor_count(y) : 0; i < n; i++) {
+		const float factor = fabsf(to[i] / from[i]);
+		if (isnormal(from[i]) && isnormal(to[i]) && (range->least_factor <= 0 || factor < range->least_factor))
+			range->least_factor = factor;
+	}
 }
 
 /* The tensors a node reads; data of constants is made on the way. */
@@ -118,6 +130,8 @@ int npl_evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struc
 		for (int k = 0; k < node->n_out && !rc && ranges; k++)
 			if (node->out[k] >= 0)
 				widen(&ranges[node->out[k]], &live[node->out[k]]);
+		if (!rc && ranges && node->op == NPL_OP_LRN && !graph->value[node->in[0]].constant)
+			watch_factor(&ranges[node->out[0]], &live[node->in[0]], &live[node->out[0]]);
 		for (int k = 0; k < node->n_in && !rc; k++)
 			if (node->in[k] >= 0 && --left[node->in[k]] == 0)
 				npl_tensor_free(&live[node->in[k]]);

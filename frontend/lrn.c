@@ -58,12 +58,14 @@ bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, cha
 		return false;
 	}
 	step->factor = true;
+	step->attrs.low = npl_session_least_factor(s, node->out[0]);
+	step->attrs.limits_known = step->attrs.low > 0;
 	step->x_quant = npl_session_square_quant(s, format, node->in[0]);
 	step->y_quant = npl_quant_of_range(format, (struct npl_range){.high = isfinite(most) ? most : 1});
 	struct npl_tensor squares = describe(node->name, format, step, step->x_quant),
 			  factor = describe(node->name, format, step, step->y_quant);
 	struct npl_layer layer = layer_of(s, i, step, &squares, &factor);
-	step->note = "the host squares its input and multiplies it by the factor";
+	step->note = "in part: the host squares its input and multiplies it by the factor";
 	return npl_device_supports(s->device[step->device], &layer, why, n);
 }
 

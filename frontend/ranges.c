@@ -25,7 +25,9 @@ static struct npl_range both(struct npl_range a, struct npl_range b)
 		return b;
 	if (b.low > b.high)
 		return a;
-	return (struct npl_range){.low = fminf(a.low, b.low), .high = fmaxf(a.high, b.high)};
+	a.low = fminf(a.low, b.low);
+	a.high = fmaxf(a.high, b.high);
+	return a;
 }
 
 void npl_ranges_join(struct npl_session *s, int a, int b)
@@ -64,6 +66,11 @@ struct npl_quant npl_session_square_quant(const struct npl_session *s, enum npl_
 	struct npl_range range = range_at(s, v);
 	float most = range.low > range.high ? 0 : fmaxf(-range.low, range.high);
 	return npl_quant_of_range(format, (struct npl_range){.high = fminf(most * most, FLT_MAX)});
+}
+
+float npl_session_least_factor(const struct npl_session *s, int v)
+{
+	return range_at(s, v).least_factor;
 }
 
 static bool is_elementwise(enum npl_op op)

@@ -51,6 +51,8 @@ enum npl_format npl_step_format(const struct npl_session *s, const struct npl_st
 struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v);
 /* Of the squares of value v. */
 struct npl_quant npl_session_square_quant(const struct npl_session *s, enum npl_format format, int v);
+/* Of LRN's result v; 0: not known. */
+float npl_session_least_factor(const struct npl_session *s, int v);
 /* Takes the caller's ranges and finds those of constants that element-wise operators read. */
 int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, struct npl_err *err);
 /* From now on the two values have one scale and zero point in every format, over what both took. */

@@ -4,8 +4,8 @@
  * host, with what does; compare and run say where it ran, that the host has a part, and how long the whole took. */
 #include "cli_figures.h"
 
-/* x (2,6,5,5) -> Conv c -> LRN n -> y, beta as given. */
-static void write_net(const char *folder, float beta)
+/* x (2,6,5,5) -> Conv c -> LRN n -> y, alpha as given. */
+static void write_net(const char *folder, float alpha)
 {
 	uint64_t rng = 3;
 	struct onnx_writer g = {0}, attrs = {0};
@@ -13,8 +13,8 @@ static void write_net(const char *folder, float beta)
 	put_random(&g, &rng, "w", 4, (int64_t[]){7, 6, 3, 3});
 	onnx_put_node(&g, "Conv", "c", "x w", "a", NULL);
 	onnx_put_attr_int(&attrs, "size", 5);
-	onnx_put_attr_float(&attrs, "alpha", 0.01f);
-	onnx_put_attr_float(&attrs, "beta", beta);
+	onnx_put_attr_float(&attrs, "alpha", alpha);
+	onnx_put_attr_float(&attrs, "beta", 0.75f);
 	onnx_put_attr_float(&attrs, "bias", 0.6f);
 	onnx_put_node(&g, "LRN", "n", "a", "y", &attrs);
 	onnx_put_output(&g, "y");
@@ -30,7 +30,7 @@ Test(cli_lrn, inspect_lists_what_the_host_does)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	write_net(folder, 0.75f);
+	write_net(folder, 0.01f);
 	const struct cli_how how = {.folder = folder};
 	struct cli_result r = cli_run(&how, "inspect", "@/lrn.onnx");
 	cr_assert_eq(r.status, 0, "%s", r.err);
@@ -42,7 +42,7 @@ Test(cli_lrn, inspect_lists_what_the_host_does)
 	cr_assert(strstr(cli_text(cli_at(root, "layers.1.on_host.diannao")), "squares"));
 	cr_assert(!strstr(cli_text(cli_at(root, "layers.1.on_host.tpu_v1")), "squares"));
 	json_decref(root);
-	write_net(folder, 3);
+	write_net(folder, 1e5f);
 	root = cli_json(&how, "inspect", "@/lrn.onnx", "--json", "-");
 	cr_assert(strstr(cli_text(cli_at(root, "layers.1.on_host.diannao")), "NFU-3's segments miss"));
 	json_decref(root);
@@ -53,7 +53,7 @@ Test(cli_lrn, compare_and_run)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	write_net(folder, 0.75f);
+	write_net(folder, 0.01f);
 	struct cli_result table;
 	json_t *root = RUN_BOTH(folder, &table, "compare", "@/lrn.onnx", "--devices", "diannao,tpu_v1", "--layers");
 	json_t *lrn = layer_of(root, 1);
@@ -81,7 +81,7 @@ Test(cli_lrn, the_machines_file_may_leave_it_to_the_host)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	write_net(folder, 0.75f);
+	write_net(folder, 0.01f);
 	struct cli_result table;
 	json_t *root = RUN_BOTH(folder, &table, "compare", "@/lrn.onnx", "--devices", "diannao", "--set",
 				"diannao.lrn=host", "--layers");

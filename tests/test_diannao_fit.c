@@ -134,20 +134,3 @@ Test(diannao_fit, no_line_does_better)
 			what);
 	}
 }
-
-/* What docs/machine-diannao.md says of LRN's powers. */
-Test(diannao_fit, stated_errors_of_powers)
-{
-	static const struct {
-		double beta, bias, high, stated;
-	} cases[] = {{0.75, 1, 32, 0.0126}, {0.75, 2, 32, 0.0126}, {0.75, 1, 1.25, 0.0043},
-		     {0.5, 1, 32, 0.0102},  {1, 1, 32, 0.0143},    {0.75, 0.5, 32, 0.0354}};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct dn_function function;
-		double error;
-		const struct dn_curve curve = {power, &cases[i].beta, (int)(cases[i].bias * 1024),
-					       (int)(cases[i].high * 1024) - 1};
-		cr_assert(dn_fit(&curve, &function, &error));
-		cr_expect(error <= cases[i].stated && error > cases[i].stated - 2e-4, "case %zu: %g", i, error);
-	}
-}

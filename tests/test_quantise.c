@@ -47,23 +47,28 @@ Test(quantise, int8_ranges)
 	static const struct {
 		struct npl_range range;
 		float low, high; /* the range that counts: with zero */
-	} cases[] = {{{-1, 1}, -1, 1}, {{2, 5}, 0, 5}, {{-5, -2}, -5, 0}, {{0, 255}, 0, 255}, {{-128, 127}, -128, 127}};
+	} cases[] = {{{-1, 1, 0}, -1, 1},
+		     {{2, 5, 0}, 0, 5},
+		     {{-5, -2, 0}, -5, 0},
+		     {{0, 255, 0}, 0, 255},
+		     {{-128, 127, 0}, -128, 127}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct npl_quant q = npl_quant_of_range(NPL_FORMAT_INT8, cases[i].range);
 		cr_assert_float_eq(q.scale, (cases[i].high - cases[i].low) / 255, 1e-6f * q.scale, "case %zu", i);
 		cr_assert_eq(q.zero_point, (int)rintf(-cases[i].low / q.scale), "case %zu: %d", i, q.zero_point);
 	}
-	cr_assert_eq(npl_quant_of_range(NPL_FORMAT_INT8, (struct npl_range){2, 5}).zero_point, 0);
-	cr_assert_eq(npl_quant_of_range(NPL_FORMAT_INT8, (struct npl_range){-5, -2}).zero_point, 255);
-	cr_assert_eq(npl_quant_of_range(NPL_FORMAT_INT8, (struct npl_range){0, 255}).scale, 1);
-	struct npl_range nothing[] = {NPL_RANGE_EMPTY, {0, 0}, {-1e-38f, 1e-38f}};
+	cr_assert_eq(npl_quant_of_range(NPL_FORMAT_INT8, (struct npl_range){.low = 2, .high = 5}).zero_point, 0);
+	cr_assert_eq(npl_quant_of_range(NPL_FORMAT_INT8, (struct npl_range){.low = -5, .high = -2}).zero_point, 255);
+	cr_assert_eq(npl_quant_of_range(NPL_FORMAT_INT8, (struct npl_range){.low = 0, .high = 255}).scale, 1);
+	struct npl_range nothing[] = {NPL_RANGE_EMPTY, {0, 0, 0}, {-1e-38f, 1e-38f, 0}};
 	for (size_t i = 0; i < 3; i++) {
 		struct npl_quant q = npl_quant_of_range(NPL_FORMAT_INT8, nothing[i]);
 		cr_assert(q.scale == 1 && q.zero_point == 0, "range %zu: scale %g", i, (double)q.scale);
 	}
-	struct npl_quant widest = npl_quant_of_range(NPL_FORMAT_INT8, (struct npl_range){-FLT_MAX, FLT_MAX});
+	struct npl_quant widest = npl_quant_of_range(NPL_FORMAT_INT8,
+						     (struct npl_range){.low = -FLT_MAX, .high = FLT_MAX});
 	cr_assert(isfinite(widest.scale) && widest.zero_point == 128, "%g %d", (double)widest.scale, widest.zero_point);
-	struct npl_quant f32 = npl_quant_of_range(NPL_FORMAT_F32, (struct npl_range){-1, 1});
+	struct npl_quant f32 = npl_quant_of_range(NPL_FORMAT_F32, (struct npl_range){.low = -1, .high = 1});
 	cr_assert(f32.scale == 0 && f32.zero_point == 0, "float32 has no scale");
 }
 
@@ -135,7 +140,8 @@ Test(quantise, q16_powers_of_two)
 	for (size_t i = 0; i < sizeof activation / sizeof *activation; i++)
 		for (int side = 0; side < 2; side++) {
 			float m = activation[i].magnitude;
-			struct npl_range range = side ? (struct npl_range){-m, 0} : (struct npl_range){-m / 2, m};
+			struct npl_range range = side ? (struct npl_range){.low = -m, .high = 0}
+						      : (struct npl_range){.low = -m / 2, .high = m};
 			struct npl_quant q = npl_quant_of_range(NPL_FORMAT_Q16, range);
 			cr_assert(q.scale == activation[i].scale && q.zero_point == 0, "%g has scale %a, expected %a",
 				  (double)m, (double)q.scale, (double)activation[i].scale);
@@ -146,7 +152,7 @@ Test(quantise, q16_powers_of_two)
 		struct npl_tensor w = {.name = "w", .dtype = NPL_F32, .shape = npl_shape_of(2, 1, 1), .data = data},
 				  out;
 		struct npl_err err;
-		struct npl_quant q = npl_quant_of_range(NPL_FORMAT_Q16, (struct npl_range){0, m});
+		struct npl_quant q = npl_quant_of_range(NPL_FORMAT_Q16, (struct npl_range){.low = 0, .high = m});
 		int e;
 		cr_assert_eq(frexpf(q.scale, &e), 0.5f, "seed %llx: %a is no power of two", SEED, (double)q.scale);
 		cr_assert(m < 16 * 1024 * q.scale && m >= 8 * 1024 * q.scale, "seed %llx: %g has scale %a", SEED,

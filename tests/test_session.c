@@ -162,10 +162,10 @@ Test(session, fused_relu_equals_unfused)
 			struct npl_device *device = open_device(names[d]);
 			for (int v = 0; v < net.graph->n_values; v++)
 				if (!strcmp(net.graph->value[v].name, "y") || !strcmp(net.graph->value[v].name, "a"))
-					net.range[v] = (struct npl_range){-3, 4};
+					net.range[v] = (struct npl_range){.low = -3, .high = 4};
 			for (int v = 0; v < both.graph->n_values; v++)
 				if (!strcmp(both.graph->value[v].name, "y") || !strcmp(both.graph->value[v].name, "a"))
-					both.range[v] = (struct npl_range){-3, 4};
+					both.range[v] = (struct npl_range){.low = -3, .high = 4};
 			struct outcome fused = run_net(&net, &device, 1, NULL, false);
 			struct outcome on_host = run_net(&net, &device, 1, (int[]){0, NPL_ON_HOST}, false);
 			struct outcome apart = run_net(&both, &device, 1, NULL, false);

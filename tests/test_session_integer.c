@@ -230,7 +230,8 @@ Test(session_integer, format_8x16)
 	uint64_t rng = 11;
 	for (int i = 0; i < 200; i++) {
 		float low = -(float)test_range(&rng, 0, 5000) / 100, high = (float)test_range(&rng, 0, 5000) / 100;
-		struct npl_quant q = npl_quant_of_range(NPL_FORMAT_INT8X16, (struct npl_range){low, high});
+		struct npl_quant q = npl_quant_of_range(NPL_FORMAT_INT8X16,
+							(struct npl_range){.low = low, .high = high});
 		double widest = fmax((double)-low, (double)high);
 		cr_assert(q.zero_point == 0 && !q.channel_scale);
 		cr_assert(widest == 0 ? q.scale == 1 : fabs((double)q.scale * 32767 / widest - 1) < 1e-6, "%g %g: %g",

@@ -13,6 +13,7 @@
  *          (a MatMul by a constant, or a Gemm with other transposes or alpha/beta, is brought to this form)
  *   LRN    asked of devices with npl_device_info.lrn_factor, which multiply by weights only: in[0] the squares of x, out the factor
  *          f = (bias + alpha/size * sum of the squares of neighbouring channels)^-beta, the rest is the host's: y = x * f.
+ *          attrs.low, where limits_known: the least factor that calibration saw.
  *          macs: the squares that are summed, those beyond the ends not counted. Every other device sees x and y, as in ONNX
  *
  * Number formats. Steps are in float32 in the order written, round() is half to even, saturate() to the result's type,

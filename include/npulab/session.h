@@ -23,6 +23,7 @@
 /* What values a tensor took. Starts empty: low > high. */
 struct npl_range {
 	float low, high;
+	float least_factor; /* of what LRN makes: the least |y / x|; 0: none seen */
 };
 #define NPL_RANGE_EMPTY ((struct npl_range){.low = 1, .high = -1})
 

@@ -64,6 +64,7 @@ struct dn_lrn {
 	int64_t below, above;
 	int16_t synapse;
 	int32_t bias;
+	int raised; /* NFU-3's function is 2^raised times the factor */
 };
 
 /* A layer as the machine sees it: per image, group and output position, a window of taps times ni input maps that

@@ -283,5 +283,6 @@ bool dn_work_of(const struct dn_config *config, const struct npl_layer *layer, s
 	if (work->raw && config->sum_bits > 32)
 		return REFUSE("raw sums of %lld bits do not fit in 32", (long long)config->sum_bits);
 	work->shift = shift_of(config, work->kind, x, w, y - work->result_shift);
+	work->result_shift += work->lrn.raised;
 	return true;
 }
