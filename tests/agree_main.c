@@ -2,7 +2,8 @@
  *
  * The agreement of the two engines of a simulator as a program of its own, small enough to be built and run once for
  * each mutation by scripts/mutants.sh. Systolic machines: random programs, then the cycles worked out by hand. DRAM:
- * random memories and requests. DianNao: random programs, streams of units that are alike, random layers. Ends at the first disagreement, says what it is and returns 1.
+ * random memories and requests. DianNao: random programs, streams of units that are alike, random layers
+ * on both engines and with and without their units. Ends at the first disagreement, says what it is and returns 1.
  *
  *     agree [PROGRAMS [FIRST_SEED]]
  *     agree dram [MEMORIES [FIRST_SEED]]
@@ -13,6 +14,7 @@
 
 #include "diannao_agree.h"
 #include "diannao_cases.h"
+#include "diannao_units.h"
 #include "dram_agree.h"
 #include "program_run.h"
 #include "program_worked.h"
@@ -53,20 +55,21 @@ static bool diannao_stream_agrees(uint64_t seed, char *why, size_t n)
 						       DIANNAO_WHOLE, DIANNAO_LATE,    DIANNAO_OTHER_CLOCK,
 						       DIANNAO_DRAM,  DIANNAO_ACCESSES};
 	const enum diannao_memory memory = memories[seed % (sizeof memories / sizeof *memories)];
-	const bool skips = memory <= DIANNAO_LATE;
-	int64_t skipped = 0;
+	const bool may_skip = memory <= DIANNAO_LATE;
+	int64_t skips[DIANNAO_LEVELS] = {0};
 	return diannao_units_agree(seed,
-				   &(struct diannao_wish){.instructions = !skips          ? 8
+				   &(struct diannao_wish){.instructions = !may_skip       ? 8
 									  : seed % 16 < 8 ? 12
 											  : 1 + (int)(seed / 16 % 12),
 							  .repeats = true,
 							  .synchronised = seed % 3 == 0,
-							  .times = skips && seed % 5 == 0 ? 500
-								   : skips                ? 0
-											  : 20,
+							  .rounds = seed % 7 < 2 ? 8 : 0,
+							  .times = may_skip && seed % 5 == 0 ? 500
+								   : may_skip                ? 0
+											     : 20,
 							  .memory = memory,
 							  .this_memory = true},
-				   &skipped, why, n);
+				   skips, why, n);
 }
 
 static int agree_diannao(uint64_t programs, uint64_t first)
@@ -74,6 +77,7 @@ static int agree_diannao(uint64_t programs, uint64_t first)
 	struct npl_arena arena = {0};
 	struct dn_config paper;
 	struct npl_err err = {0};
+	struct diannao_unit_skips skips = {0};
 	int rc = dn_read_machine(&arena, &paper, &err);
 	if (rc)
 		printf("%s\n", err.msg);
@@ -90,6 +94,10 @@ static int agree_diannao(uint64_t programs, uint64_t first)
 		if (ok && seed % 8 == 0) {
 			what = "layer";
 			ok = diannao_layer_agrees(seed, &paper, &seen, why, sizeof why);
+		}
+		if (ok && seed % 2 == 0) {
+			what = "units of a layer";
+			ok = diannao_units_of_layer_agree(seed, &paper, &skips, why, sizeof why);
 		}
 		if (!ok) {
 			printf("%s, seed %llu: %s\n", what, (unsigned long long)seed, why);

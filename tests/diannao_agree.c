@@ -119,9 +119,9 @@ static const struct {
 };
 _Static_assert(sizeof counters / sizeof *counters * sizeof(uint64_t) == sizeof(struct dn_counters), "all of them");
 
-static uint64_t counter(const struct outcome *o, size_t i)
+static uint64_t counter(const struct dn_run *run, size_t i)
 {
-	return *(const uint64_t *)((const char *)&o->run.counters + counters[i].at);
+	return *(const uint64_t *)((const char *)&run->counters + counters[i].at);
 }
 
 static bool same_event(const struct outcome *a, const struct outcome *b, char *why, size_t n)
@@ -141,12 +141,11 @@ static bool same_event(const struct outcome *a, const struct outcome *b, char *w
 	return true;
 }
 
-static bool same_counts(const struct outcome *a, const struct outcome *b, char *why, size_t n)
+bool diannao_same_counts(const struct dn_run *a, const struct dn_run *b, char *why, size_t n)
 {
-	const uint64_t *x = (const uint64_t *)&a->run.moved, *y = (const uint64_t *)&b->run.moved;
-	if (a->run.cycles != b->run.cycles) {
-		snprintf(why, n, "%llu and %llu cycles", (unsigned long long)a->run.cycles,
-			 (unsigned long long)b->run.cycles);
+	const uint64_t *x = (const uint64_t *)&a->moved, *y = (const uint64_t *)&b->moved;
+	if (a->cycles != b->cycles) {
+		snprintf(why, n, "%llu and %llu cycles", (unsigned long long)a->cycles, (unsigned long long)b->cycles);
 		return false;
 	}
 	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
@@ -155,7 +154,7 @@ static bool same_counts(const struct outcome *a, const struct outcome *b, char *
 				 (unsigned long long)counter(b, i));
 			return false;
 		}
-	for (size_t i = 0; i < sizeof a->run.moved / sizeof *x; i++)
+	for (size_t i = 0; i < sizeof a->moved / sizeof *x; i++)
 		if (x[i] != y[i]) {
 			snprintf(why, n, "memory's counter %zu is %llu and %llu", i, (unsigned long long)x[i],
 				 (unsigned long long)y[i]);
@@ -222,7 +221,8 @@ static bool agrees_without_values(const struct diannao_case *c, struct npl_memor
 	struct outcome all = {.run = fast->run}, timed;
 	struct dn_counters *count = &all.run.counters;
 	count->product_saturations = count->sum_wraps = count->sum_saturations = count->output_saturations = 0;
-	return run_times(&timed, c, memory, dn_run_fast, false, &stream, why, n) && same_counts(&all, &timed, why, n);
+	return run_times(&timed, c, memory, dn_run_fast, false, &stream, why, n) &&
+	       diannao_same_counts(&all.run, &timed.run, why, n);
 }
 
 bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *why, size_t n)
@@ -241,7 +241,8 @@ bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *why, s
 	}
 	if (ok) {
 		engines = "rtl and fast";
-		ok = same_event(&rtl, &fast, what, sizeof what) && same_counts(&rtl, &fast, what, sizeof what) &&
+		ok = same_event(&rtl, &fast, what, sizeof what) &&
+		     diannao_same_counts(&rtl.run, &fast.run, what, sizeof what) &&
 		     same_values(&c, &rtl, &fast, what, sizeof what);
 	}
 	if (ok) {
@@ -257,7 +258,8 @@ bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *why, s
 	return ok;
 }
 
-bool diannao_units_agree(uint64_t seed, const struct diannao_wish *wish, int64_t *skips, char *why, size_t n)
+bool diannao_units_agree(uint64_t seed, const struct diannao_wish *wish, int64_t skips[DIANNAO_LEVELS], char *why,
+			 size_t n)
 {
 	struct diannao_case c;
 	struct npl_memory *memory;
@@ -269,10 +271,11 @@ bool diannao_units_agree(uint64_t seed, const struct diannao_wish *wish, int64_t
 	const bool ok = run_times(&through, &c, memory, wish->times ? dn_run_fast : dn_run_rtl, false, &stream, what,
 				  sizeof what) &&
 			run_times(&counted, &c, memory, dn_run_fast, true, &stream, what, sizeof what) &&
-			same_counts(&through, &counted, what, sizeof what);
+			diannao_same_counts(&through.run, &counted.run, what, sizeof what);
 	if (!ok)
-		snprintf(why, n, "%s, %lld units skipped", what, (long long)stream.skipped);
-	*skips += stream.skips;
+		snprintf(why, n, "%s", what);
+	for (int i = 0; i < DIANNAO_LEVELS; i++)
+		skips[i] += stream.skips[i];
 	npl_memory_close(memory);
 	diannao_case_free(&c);
 	return ok;

@@ -14,11 +14,15 @@ bool diannao_checked(struct diannao_case *c, uint64_t seed, const struct diannao
 /* A run of it; what it runs, and whether with values, is left open. */
 struct dn_run diannao_run(const struct diannao_case *c, struct npl_memory *memory);
 
+/* Cycles, counters and those of memory. False: the first difference, in `why`. */
+bool diannao_same_counts(const struct dn_run *a, const struct dn_run *b, char *why, size_t n);
+
 /* Values, cycles, events, counters and those of memory on both engines, and the same times from fast without values. False: the first
  * difference, in `why`. */
 bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *why, size_t n);
 /* A stream of units: what fast makes of it is what rtl does, or, where `wish` says how many units, what fast does instruction by
- * instruction. Counts on in *skips how often units were skipped. */
-bool diannao_units_agree(uint64_t seed, const struct diannao_wish *wish, int64_t *skips, char *why, size_t n);
+ * instruction. Counts on in skips how often units were skipped. */
+bool diannao_units_agree(uint64_t seed, const struct diannao_wish *wish, int64_t skips[DIANNAO_LEVELS], char *why,
+			 size_t n);
 
 #endif

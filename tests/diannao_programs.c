@@ -482,11 +482,16 @@ static void make_program(struct maker *m, const struct diannao_wish *wish)
 	const int64_t n = wish->instructions ? wish->instructions : draw(m, 1, 60);
 	m->pools = one_in(m, 3);
 	make_part(m, n, 1);
+	c->round_first = c->parts;
 	for (int i = 0; wish->repeats && i < 2; i++) {
 		make_body(m, draw(m, 1, n), wish->times ? draw(m, wish->times / 2, wish->times * 2) : draw(m, 2, 60),
 			  wish->synchronised);
-		if (i == 0)
+		if (i == 0 && !wish->rounds)
 			make_part(m, one_in(m, 2) ? 0 : draw(m, 1, n), 1);
+	}
+	if (wish->rounds) {
+		c->round_end = c->parts;
+		c->rounds = draw(m, wish->rounds / 2 + 1, wish->rounds * 2);
 	}
 	make_part(m, 0, 1);
 	struct dn_instruction end = {0};
@@ -522,16 +527,24 @@ void diannao_case_free(struct diannao_case *c)
 
 /* ---- Streams ---- */
 
+/* Behind a part that has ended. */
+static void go_on(struct diannao_stream *s)
+{
+	const struct diannao_case *c = s->c;
+	while (s->time == c->part[s->part].times || !c->part[s->part].count) {
+		s->time = s->at = 0;
+		if (++s->part == c->round_end && ++s->round < c->rounds)
+			s->part = c->round_first;
+	}
+}
+
 static void next(void *state, struct dn_instruction *instruction)
 {
 	struct diannao_stream *s = state;
+	go_on(s);
 	const struct diannao_part *part = &s->c->part[s->part];
-	while (s->time == part->times || !part->count) {
-		part = &s->c->part[++s->part];
-		s->time = s->at = 0;
-	}
 	const int64_t i = part->first + s->at;
-	const uint64_t moved = (uint64_t)s->time * s->c->move[i];
+	const uint64_t moved = (uint64_t)(s->time + s->round) * s->c->move[i];
 	*instruction = s->c->program.instruction[i];
 	if (instruction->sb.op == DN_LOAD)
 		instruction->sb.address += moved;
@@ -545,28 +558,28 @@ static void next(void *state, struct dn_instruction *instruction)
 	}
 }
 
-static int64_t alike(void *state)
+static void alike(void *state, int64_t units[DN_UNIT_LEVELS])
 {
 	struct diannao_stream *s = state;
-	int part = s->part;
-	int64_t time = s->time;
+	const struct diannao_case *c = s->c;
+	memset(units, 0, DN_UNIT_LEVELS * sizeof *units);
 	if (s->at)
-		return 0;
-	for (; time == s->c->part[part].times || !s->c->part[part].count; time = 0)
-		part++;
-	return s->c->part[part].times > 1 ? s->c->part[part].times - time : 0;
+		return;
+	go_on(s);
+	if (c->part[s->part].times > 1)
+		units[1] = c->part[s->part].times - s->time;
+	if (c->rounds && s->part == c->round_first && !s->time)
+		units[0] = c->rounds - s->round;
 }
 
-static void skip(void *state, int64_t units)
+static void skip(void *state, int level, int64_t units)
 {
 	struct diannao_stream *s = state;
-	while (s->time == s->c->part[s->part].times || !s->c->part[s->part].count) {
-		s->part++;
-		s->time = 0;
-	}
-	s->time += units;
-	s->skips++;
-	s->skipped += units;
+	s->skips[level]++;
+	if (level)
+		s->time += units;
+	else if ((s->round += units) == s->c->rounds)
+		s->part = s->c->round_end;
 }
 
 struct dn_source diannao_source(struct diannao_stream *stream, const struct diannao_case *c, bool units)

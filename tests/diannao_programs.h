@@ -2,7 +2,8 @@
  *
  * Random programs for DianNao machines, with their machine and memory: all operations, loads that run far ahead, sums that
  * are kept in registers or in NBout, stores of several results, rows that are freed before they have come. Every one passes
- * the check (check.h). Also programs whose parts are repeated with other addresses, as streams of units that are alike.
+ * the check (check.h). Also programs whose parts are repeated with other addresses, and several of them together, as streams of units
+ * that are alike, at two levels.
  */
 #ifndef TESTS_DIANNAO_PROGRAMS_H
 #define TESTS_DIANNAO_PROGRAMS_H
@@ -24,6 +25,7 @@ struct diannao_wish {      /* zeroed: whatever the seed makes of it */
 	int instructions;  /* about so many; 0: 1 to 60 */
 	bool repeats;      /* parts are repeated */
 	int64_t times;     /* so often, about; 0: 2 to 60 */
+	int64_t rounds;    /* two parts, one after the other, and both together so often, about; 0: not */
 	bool synchronised; /* and begin with a SYNC */
 	enum diannao_memory memory;
 	bool this_memory; /* that one */
@@ -44,6 +46,8 @@ struct diannao_case {
 	struct dn_program program;
 	struct diannao_part part[DIANNAO_PARTS]; /* all of it, but for repeats */
 	int parts;
+	int round_first, round_end; /* of the parts that are repeated together, `rounds` times */
+	int64_t rounds;
 	uint64_t move[DIANNAO_LONGEST]; /* by instruction */
 	uint8_t *bytes;                 /* of memory, size of them */
 	uint64_t size;
@@ -55,12 +59,13 @@ void diannao_case_free(struct diannao_case *c);
 /* NULL: it cannot be opened, err says why. */
 struct npl_memory *diannao_case_memory(const struct diannao_case *c, struct npl_err *err);
 
-/* The program as a stream. */
+/* The program as a stream, with rounds as units and, in them or alone, the times of a part. */
+#define DIANNAO_LEVELS 2
 struct diannao_stream {
 	const struct diannao_case *c;
 	int part;
-	int64_t time, at;       /* within the part */
-	int64_t skips, skipped; /* calls of skip, units */
+	int64_t round, time, at;       /* time, at: within the part */
+	int64_t skips[DIANNAO_LEVELS]; /* calls of skip */
 };
 struct dn_source diannao_source(struct diannao_stream *stream, const struct diannao_case *c, bool units);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "diannao_agree.h"
+#include "diannao_units.h"
 
 static void expect_agreements(uint64_t first, uint64_t last, const struct diannao_wish *wish)
 {
@@ -32,7 +33,7 @@ Test(diannao_engines, agree_on_long_programs)
 
 /* A source's units are counted when their state repeats, and all comes to what it does without. */
 static void expect_units_to_cost_what_they_cost(uint64_t first, uint64_t last, const struct diannao_wish *wish,
-						int64_t *skips)
+						int64_t skips[DIANNAO_LEVELS])
 {
 	for (uint64_t seed = first; seed <= last; seed++) {
 		char why[300] = "";
@@ -48,12 +49,31 @@ Test(diannao_engines, units_cost_what_they_cost)
 	for (size_t i = 0; i < sizeof memories / sizeof *memories; i++) {
 		struct diannao_wish wish = {
 			.instructions = 12, .repeats = true, .memory = memories[i], .this_memory = true};
-		int64_t skips = 0, long_skips = 0;
-		expect_units_to_cost_what_they_cost(30001, 30150, &wish, &skips);
-		cr_expect_gt(skips, 150, "%lld of 300 parts", (long long)skips);
+		int64_t skips[DIANNAO_LEVELS] = {0}, long_skips[DIANNAO_LEVELS] = {0};
+		expect_units_to_cost_what_they_cost(30001, 30150, &wish, skips);
+		cr_expect_gt(skips[1], 150, "%lld of 300 parts", (long long)skips[1]);
 		wish.times = 500;
-		expect_units_to_cost_what_they_cost(40001, 40040, &wish, &long_skips);
-		cr_expect_gt(long_skips, 60, "%lld of 80 parts", (long long)long_skips);
+		expect_units_to_cost_what_they_cost(40001, 40040, &wish, long_skips);
+		cr_expect_gt(long_skips[1], 60, "%lld of 80 parts", (long long)long_skips[1]);
+	}
+}
+
+/* Units that hold units: rounds of two parts. */
+Test(diannao_engines, units_of_units_cost_what_they_cost)
+{
+	static const enum diannao_memory memories[] = {DIANNAO_IDEAL, DIANNAO_FIXED, DIANNAO_WHOLE, DIANNAO_LATE};
+	for (size_t i = 0; i < sizeof memories / sizeof *memories; i++) {
+		struct diannao_wish wish = {
+			.instructions = 6, .repeats = true, .rounds = 10, .memory = memories[i], .this_memory = true};
+		int64_t skips[DIANNAO_LEVELS] = {0}, long_skips[DIANNAO_LEVELS] = {0};
+		expect_units_to_cost_what_they_cost(70001, 70060, &wish, skips);
+		wish.times = 30;
+		wish.rounds = 20;
+		expect_units_to_cost_what_they_cost(80001, 80030, &wish, long_skips);
+		cr_expect(skips[0] > 30 && skips[1] > 120, "%lld of 60 programs, %lld parts", (long long)skips[0],
+			  (long long)skips[1]);
+		cr_expect(long_skips[0] > 15 && long_skips[1] > 60, "%lld of 30 programs, %lld parts",
+			  (long long)long_skips[0], (long long)long_skips[1]);
 	}
 }
 
@@ -64,10 +84,63 @@ Test(diannao_engines, units_are_gone_through_where_addresses_matter)
 	for (size_t i = 0; i < sizeof memories / sizeof *memories; i++) {
 		const struct diannao_wish wish = {
 			.instructions = 8, .repeats = true, .times = 20, .memory = memories[i], .this_memory = true};
-		int64_t skips = 0;
-		expect_units_to_cost_what_they_cost(50001, 50020, &wish, &skips);
-		cr_expect_eq(skips, 0);
+		int64_t skips[DIANNAO_LEVELS] = {0};
+		expect_units_to_cost_what_they_cost(50001, 50020, &wish, skips);
+		cr_expect(!skips[0] && !skips[1]);
 	}
+}
+
+/* Units of layers: every loop of every nest has been left out somewhere, but for those whose turns are those of another loop. */
+Test(diannao_engines, units_of_layers_cost_what_they_cost)
+{
+	static const struct {
+		enum dn_nest nest;
+		enum dn_loop loop;
+	} expected[] = {{DN_DOWN, DN_CONV_GROUPS},
+			{DN_DOWN, DN_PASSES},
+			{DN_DOWN, DN_IMAGES},
+			{DN_DOWN, DN_BLOCKS},
+			{DN_DOWN, DN_OUT_LINES},
+			{DN_ACROSS, DN_CONV_GROUPS},
+			{DN_ACROSS, DN_PASSES},
+			{DN_ACROSS, DN_IMAGES},
+			{DN_ACROSS, DN_OUT_LINES},
+			{DN_ACROSS, DN_POSITIONS},
+			{DN_STREAMED, DN_CONV_GROUPS},
+			{DN_STREAMED, DN_OUT_LINES},
+			{DN_STREAMED, DN_BLOCKS},
+			{DN_STREAMED, DN_STORES},
+			{DN_STREAMED, DN_PASSES},
+			{DN_STREAMED, DN_KERNEL_LINES},
+			{DN_STREAMED, DN_KERNEL_TAPS},
+			{DN_STREAMED, DN_KERNEL_ROWS},
+			{DN_STREAMED, DN_GROUPS},
+			{DN_STREAMED, DN_POSITIONS},
+			{DN_POOLED, DN_IMAGES},
+			{DN_POOLED, DN_OUT_LINES},
+			{DN_POOLED, DN_POSITIONS},
+			{DN_POOLED, DN_PASSES},
+			{DN_POOLED, DN_WINDOW_PARTS},
+			{DN_POOLED_ACROSS, DN_IMAGES},
+			{DN_POOLED_ACROSS, DN_OUT_LINES},
+			{DN_POOLED_ACROSS, DN_PASSES},
+			{DN_POOLED_ACROSS, DN_POSITIONS}};
+	struct npl_arena arena = {0};
+	struct dn_config paper;
+	struct npl_err err;
+	static struct diannao_unit_skips skips;
+	cr_assert_eq(dn_read_machine(&arena, &paper, &err), 0, "%s", err.msg);
+	for (uint64_t seed = 1; seed <= 2000; seed++) {
+		char why[300] = "";
+		cr_assert(diannao_units_of_layer_agree(seed, &paper, &skips, why, sizeof why), "seed %llu: %s",
+			  (unsigned long long)seed, why);
+	}
+	npl_arena_free(&arena);
+	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+		cr_expect_gt(skips.of[expected[i].nest][expected[i].loop], 0, "nest %d, loop %d", expected[i].nest,
+			     expected[i].loop);
+	cr_expect(skips.runs > 1500 && skips.counted > skips.instructions / 2, "%lld runs, %lld of %lld instructions",
+		  (long long)skips.runs, (long long)skips.counted, (long long)skips.instructions);
 }
 
 /* 10^15 units: some are more than anybody waits for, and too many for the clock. */

@@ -9,6 +9,7 @@
 #include "diannao/driver_impl.h"
 #include "diannao/generate.h"
 #include "diannao_fixture.h"
+#include "diannao_units.h"
 
 /* A machine, a layer and its program. */
 struct made {
@@ -213,44 +214,6 @@ Test(diannao_generate, programs_pass_the_check_and_do_the_layer)
 		cr_assert_gt(nests[i], 100, "nest %d", i);
 }
 
-/* One generator goes through all, the other leaves out units of the first that are alike. */
-static int skipped(struct made *m, uint64_t *rng)
-{
-	struct dn_generator *all, *some;
-	struct npl_err err;
-	struct dn_instruction a, b;
-	int64_t left = 0;
-	int skips = 0;
-	cr_assert_eq(dn_generator_open(&m->config, &m->work, &m->tiles, &all, &err), 0);
-	cr_assert_eq(dn_generator_open(&m->config, &m->work, &m->tiles, &some, &err), 0);
-	struct dn_source from = dn_generator_source(all), to = dn_generator_source(some);
-	do {
-		int64_t alike = to.alike(to.state);
-		cr_assert_eq(from.alike(from.state), alike, "seed %llu", (unsigned long long)m->seed);
-		if (alike > 1 && test_range(rng, 0, 1)) {
-			int64_t units = test_range(rng, 1, alike - 1);
-			to.skip(to.state, units);
-			skips++;
-			for (left = units; left > 0;) {
-				from.next(from.state, &a);
-				int64_t now = from.alike(from.state);
-				if (now) {
-					left--;
-					cr_assert_eq(now, --alike, "seed %llu", (unsigned long long)m->seed);
-				}
-			}
-			cr_assert_eq(to.alike(to.state), alike, "seed %llu", (unsigned long long)m->seed);
-		}
-		from.next(from.state, &a);
-		to.next(to.state, &b);
-		cr_assert_eq(memcmp(&a, &b, sizeof a), 0, "seed %llu, nest %d", (unsigned long long)m->seed,
-			     m->tiles.nest);
-	} while (a.cp != DN_CP_END);
-	dn_generator_close(all);
-	dn_generator_close(some);
-	return skips;
-}
-
 /* The instructions of one unit without their addresses, as a number. */
 static uint64_t shape(const struct dn_instruction *at, uint64_t so_far)
 {
@@ -264,42 +227,107 @@ static uint64_t shape(const struct dn_instruction *at, uint64_t so_far)
 	return so_far;
 }
 
-static void units_are_alike(struct made *m)
+/* Three generators of one layer: one goes through all, one leaves out units one by one, one leaves out all of them at once. */
+struct three {
+	struct dn_generator *all, *one, *some;
+	const struct diannao_unit_case *c;
+	uint64_t seed;
+	int64_t skips[DN_LOOPS];
+};
+
+/* Goes on to where the others are; what came on the way, as a number. */
+static uint64_t catch_up(struct three *t, const struct dn_generator *other)
 {
-	struct dn_generator *g;
-	struct npl_err err;
+	struct dn_source s = dn_generator_source(t->all);
 	struct dn_instruction at;
-	uint64_t before = 0, now = 0;
-	int64_t left = 0;
-	cr_assert_eq(dn_generator_open(&m->config, &m->work, &m->tiles, &g, &err), 0);
-	struct dn_source s = dn_generator_source(g);
+	uint64_t seen = 1;
 	do {
-		int64_t alike = s.alike(s.state);
-		if (alike) {
-			cr_assert(!before || !left || left != alike + 1 || now == before,
-				  "seed %llu, nest %d: a unit differs", (unsigned long long)m->seed, m->tiles.nest);
-			before = left == alike + 1 ? now : 0;
-			left = alike;
-			now = 1;
-		}
 		s.next(s.state, &at);
-		now = shape(&at, now);
-	} while (at.cp != DN_CP_END);
-	dn_generator_close(g);
+		cr_assert_neq(at.cp, DN_CP_END, "seed %llu, nest %d", (unsigned long long)t->seed, t->c->tiles.nest);
+		seen = shape(&at, seen);
+	} while (t->all->taken < t->all->put || t->all->ended != other->ended ||
+		 memcmp(t->all->turn, other->turn, sizeof other->turn));
+	return seen;
+}
+
+/* Units of a level are the same instructions, and it is as many of them as were said. */
+static void leave_out(struct three *t, int level, int64_t units, int64_t alike)
+{
+	struct dn_source all = dn_generator_source(t->all), one = dn_generator_source(t->one),
+			 some_of_them = dn_generator_source(t->some);
+	uint64_t first = 0;
+	for (int64_t i = 0; i < units; i++) {
+		int64_t left[DN_UNIT_LEVELS];
+		one.skip(one.state, level, 1);
+		const uint64_t seen = catch_up(t, t->one);
+		first = i ? first : seen;
+		cr_assert_eq(seen, first, "seed %llu, nest %d, level %d: unit %d of %d differs",
+			     (unsigned long long)t->seed, t->c->tiles.nest, level, (int)i, (int)alike);
+		all.alike(all.state, left);
+		if (i + 1 < alike)
+			cr_assert_eq(left[level], alike - i - 1, "seed %llu, nest %d, level %d",
+				     (unsigned long long)t->seed, t->c->tiles.nest, level);
+	}
+	some_of_them.skip(some_of_them.state, level, units);
+	t->skips[t->all->code->loop[level]]++;
+}
+
+/* A level of which units begin here, by chance; below 0: none. */
+static int pick_level(const int64_t alike[DN_UNIT_LEVELS], uint64_t *rng)
+{
+	int level = -1;
+	for (int i = 0, n = 0; i < DN_UNIT_LEVELS; i++)
+		if (alike[i] && test_range(rng, 0, n++) == 0)
+			level = i;
+	return level;
+}
+
+static void units_can_be_left_out(struct three *t, uint64_t *rng)
+{
+	struct dn_source all = dn_generator_source(t->all), one = dn_generator_source(t->one),
+			 some_of_them = dn_generator_source(t->some);
+	struct dn_instruction a, b, c;
+	do {
+		int64_t alike[DN_UNIT_LEVELS], others[DN_UNIT_LEVELS];
+		all.alike(all.state, alike);
+		some_of_them.alike(some_of_them.state, others);
+		cr_assert_eq(memcmp(alike, others, sizeof alike), 0, "seed %llu, nest %d", (unsigned long long)t->seed,
+			     t->c->tiles.nest);
+		const int level = pick_level(alike, rng);
+		if (level >= 0 && test_range(rng, 0, 2) == 0)
+			leave_out(t, level, test_range(rng, 1, alike[level]), alike[level]);
+		all.next(all.state, &a);
+		one.next(one.state, &b);
+		some_of_them.next(some_of_them.state, &c);
+		cr_assert_eq(memcmp(&a, &b, sizeof a), 0, "seed %llu, nest %d", (unsigned long long)t->seed,
+			     t->c->tiles.nest);
+		cr_assert_eq(memcmp(&a, &c, sizeof a), 0, "seed %llu, nest %d", (unsigned long long)t->seed,
+			     t->c->tiles.nest);
+	} while (a.cp != DN_CP_END);
 }
 
 Test(diannao_generate, units_that_are_alike_can_be_left_out)
 {
-	int skips = 0;
-	for (uint64_t seed = 1; seed <= 3000; seed++) {
+	const struct dn_config paper = dn_default();
+	int64_t skips[DIANNAO_NESTS] = {0};
+	for (uint64_t seed = 1; seed <= 4000; seed++) {
 		uint64_t rng = seed;
-		struct made m;
-		if (!make(&m, seed))
+		struct diannao_unit_case c;
+		struct three t = {.c = &c, .seed = seed};
+		struct npl_err err;
+		if (!diannao_unit_case_make(&c, seed, &paper))
 			continue;
-		units_are_alike(&m);
-		skips += skipped(&m, &rng);
+		struct dn_generator **const generators[] = {&t.all, &t.one, &t.some};
+		for (int i = 0; i < 3; i++)
+			cr_assert_eq(dn_generator_open(&c.config, &c.work, &c.tiles, generators[i], &err), 0);
+		units_can_be_left_out(&t, &rng);
+		for (int i = 0; i < 3; i++)
+			dn_generator_close(*generators[i]);
+		for (int i = 0; i < DN_LOOPS; i++)
+			skips[c.tiles.nest] += t.skips[i];
 	}
-	cr_assert_gt(skips, 500);
+	for (int i = 0; i < DIANNAO_NESTS; i++)
+		cr_assert_gt(skips[i], 500, "nest %d: %lld", i, (long long)skips[i]);
 }
 
 /* Chen et al., ASPLOS 2014, section 5.3.3: the classifier's instructions, 8192 inputs and 256 outputs. The rows it prints are the first two

@@ -36,7 +36,7 @@ static struct dn_work slice_of(const struct dn_config *config, const struct dn_w
 		slice.no = min(work->no, groups * config->tn);
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		const struct dn_axis axis = dn_axis_of(&slice, d);
-		if (dn_rank_room(&axis, axis.out) <= axis.in)
+		if (dn_span(&axis, axis.out) <= axis.in)
 			slice.window.pad_begin[d] = 0;
 	}
 	return slice;

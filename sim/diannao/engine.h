@@ -49,15 +49,17 @@
 #include "dn.h"
 #include "isa.h"
 
+#define DN_UNIT_LEVELS 12
+
 /* A program, instruction by instruction, the last one with DN_CP_END. */
 struct dn_source {
 	void *state;
 	void (*next)(void *state, struct dn_instruction *instruction);
-	/* Optional, both or none. The instructions that come next begin a unit, and so many units, this one included, are alike but for
-	 * addresses in memory; 0: no unit begins here. They begin and end with nothing that differs between them open: no store, no sums that are
-	 * kept. */
-	int64_t (*alike)(void *state);
-	void (*skip)(void *state, int64_t units); /* of those */
+	/* Optional, both or none; asked before an instruction is. What comes next begins a unit of so many, this one included, that are
+	 * alike but for addresses in memory: so many at each level, the outermost first; 0: none begins. A unit lies within one of any
+	 * level before its own, and begins and ends with no store open. Sums may be kept: times do not depend on them. */
+	void (*alike)(void *state, int64_t units[DN_UNIT_LEVELS]);
+	void (*skip)(void *state, int level, int64_t units); /* of those */
 };
 
 enum dn_what { DN_DECODED, DN_NBIN_ARRIVED, DN_SB_ARRIVED, DN_STARTED, DN_ENDED, DN_STORED, DN_WHATS };

@@ -55,9 +55,12 @@ struct dn_fast_buffer {
 };
 
 /* A state of all that decides times, relative to now, and what had been counted then. */
-struct dn_fast_mark {
+struct dn_fast_state {
 	struct npl_memory_words words;
 	uint64_t hash;
+};
+struct dn_fast_mark {
+	struct dn_fast_state state;
 	int64_t unit;
 	uint64_t cycle;
 	struct dn_counters counters;
@@ -66,13 +69,20 @@ struct dn_fast_mark {
 
 #define DN_FAST_MARKS 16
 
-struct dn_fast_repeat {
-	bool on;
+/* Units of one level. */
+struct dn_fast_units {
 	int64_t unit, end;                   /* units begun so far; number of the unit behind those that are alike */
 	uint64_t marked_at;                  /* number of the instruction at which the last mark was made */
 	int64_t marks, since_anchor, window; /* of these units */
 	struct dn_fast_mark mark[DN_FAST_MARKS]; /* the last ones; anchor: one that is kept for longer and longer */
 	struct dn_fast_mark anchor;
+};
+
+struct dn_fast_repeat {
+	bool on;
+	struct dn_fast_units level[DN_UNIT_LEVELS];
+	struct dn_fast_state now; /* if it has been gathered */
+	bool gathered;
 	/* By what was skipped: in f->now and the memory's clock and counters it is not. */
 	uint64_t cycles;
 	struct npl_memory_counters moved;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Units of instructions that are alike but for addresses (engine.h), over a memory to whose times addresses do not matter: when a
- * unit begins with the machine in the state in which an earlier one began, all that follows repeats what followed then, as
- * long as there are units that are alike. So many periods are not gone through but counted.
+ * unit begins with the machine in the state in which an earlier one of its level began, all that follows repeats what followed then, as
+ * long as there are units that are alike. So many periods are not gone through but counted. A unit may hold units of other levels, of
+ * which some were counted: what a mark says of time and events includes those.
  *
  * A mark is all that decides the times to come, in words relative to now: times from now, rows from those that have arrived or
  * are free. Two marks are the same state if they are the same words. The last marks find short periods at once. The anchor is compared
@@ -18,15 +19,25 @@
 
 void dn_fast_repeat_free(struct dn_fast *f)
 {
-	for (int i = 0; i < DN_FAST_MARKS; i++)
-		free(f->repeat.mark[i].words.word);
-	free(f->repeat.anchor.words.word);
+	for (int level = 0; level < DN_UNIT_LEVELS; level++) {
+		struct dn_fast_units *u = &f->repeat.level[level];
+		for (int i = 0; i < DN_FAST_MARKS; i++)
+			free(u->mark[i].state.words.word);
+		free(u->anchor.state.words.word);
+	}
+	free(f->repeat.now.words.word);
 }
 
 static void add_times(uint64_t *to, const uint64_t *from, const uint64_t *since, size_t n, uint64_t times)
 {
 	for (size_t i = 0; i < n; i++)
 		to[i] += (from[i] - since[i]) * times;
+}
+
+static void add(struct npl_memory_counters *to, const struct npl_memory_counters *from)
+{
+	static const struct npl_memory_counters none;
+	add_times((uint64_t *)to, (const uint64_t *)from, (const uint64_t *)&none, sizeof none / sizeof(uint64_t), 1);
 }
 
 /* counters and moved are structures of uint64_t alone. */
@@ -116,112 +127,153 @@ static bool gather(const struct dn_fast *f, struct npl_memory_words *words)
 	return npl_dma_relative_state(f->dma, words);
 }
 
-/* *on false: it cannot. */
-static int take_mark(const struct dn_fast *f, struct dn_fast_mark *mark, bool *on)
+static int make_room(const struct dn_fast *f, struct npl_memory_words *words, uint64_t n)
 {
-	struct npl_memory_words *words = &mark->words;
-	while ((*on = gather(f, words)) && words->n > words->room) {
-		uint64_t *grown = reallocarray(words->word, words->n, 2 * sizeof *grown);
-		if (!grown)
-			return npl_fail(f->err, NPL_ENOMEM, "diannao: out of memory for the states of a program");
-		words->word = grown;
-		words->room = 2 * words->n;
-	}
-	if (!*on)
+	if (n <= words->room)
 		return 0;
-	mark->hash = hash_of(words);
-	mark->unit = f->repeat.unit;
-	mark->cycle = f->now;
-	mark->counters = f->run->counters;
-	npl_memory_counters(f->memory, &mark->moved);
+	uint64_t *grown = reallocarray(words->word, n, 2 * sizeof *grown);
+	if (!grown)
+		return npl_fail(f->err, NPL_ENOMEM, "diannao: out of memory for the states of a program");
+	words->word = grown;
+	words->room = 2 * n;
 	return 0;
 }
 
-static bool same(const struct dn_fast_mark *a, const struct dn_fast_mark *b)
+/* The state as it is. repeat.on becomes false: it cannot be said. */
+static int look(struct dn_fast *f)
+{
+	struct dn_fast_repeat *r = &f->repeat;
+	while ((r->on = gather(f, &r->now.words)) && r->now.words.n > r->now.words.room)
+		if (make_room(f, &r->now.words, r->now.words.n))
+			return f->err->code;
+	if (r->on)
+		r->now.hash = hash_of(&r->now.words);
+	r->gathered = true;
+	return 0;
+}
+
+static int take_mark(struct dn_fast *f, struct dn_fast_mark *mark, int64_t unit)
+{
+	const struct dn_fast_repeat *r = &f->repeat;
+	const struct npl_memory_words *now = &r->now.words;
+	if (make_room(f, &mark->state.words, now->n))
+		return f->err->code;
+	memcpy(mark->state.words.word, now->word, now->n * sizeof *now->word);
+	mark->state.words.n = now->n;
+	mark->state.hash = r->now.hash;
+	mark->unit = unit;
+	mark->cycle = f->now + r->cycles;
+	mark->counters = f->run->counters;
+	npl_memory_counters(f->memory, &mark->moved);
+	add(&mark->moved, &r->moved);
+	return 0;
+}
+
+static bool same(const struct dn_fast_state *a, const struct dn_fast_state *b)
 {
 	return a->hash == b->hash && a->words.n == b->words.n &&
 	       !memcmp(a->words.word, b->words.word, a->words.n * sizeof *a->words.word);
 }
 
-/* One of the earlier marks of these units, the latest first; NULL: none is the same state. */
-static const struct dn_fast_mark *find(const struct dn_fast_repeat *r, const struct dn_fast_mark *mark)
+/* One of the marks of these units, the latest first, in the state that is now; NULL: there is none. */
+static const struct dn_fast_mark *find(const struct dn_fast_units *u, const struct dn_fast_state *now)
 {
-	const int64_t most = r->marks < DN_FAST_MARKS - 1 ? r->marks : DN_FAST_MARKS - 1;
+	const int64_t most = u->marks < DN_FAST_MARKS - 1 ? u->marks : DN_FAST_MARKS - 1;
 	for (int64_t i = 1; i <= most; i++) {
-		const struct dn_fast_mark *earlier = &r->mark[(r->marks - i) % DN_FAST_MARKS];
-		if (same(earlier, mark))
+		const struct dn_fast_mark *earlier = &u->mark[(u->marks - i) % DN_FAST_MARKS];
+		if (same(&earlier->state, now))
 			return earlier;
 	}
-	return r->marks && same(&r->anchor, mark) ? &r->anchor : NULL;
+	return u->marks && same(&u->anchor.state, now) ? &u->anchor : NULL;
 }
 
-static void move_anchor(struct dn_fast_repeat *r, struct dn_fast_mark *mark)
+static void move_anchor(struct dn_fast_units *u, struct dn_fast_mark *mark)
 {
-	if (!r->marks)
-		r->window = DN_FAST_MARKS / 2;
-	else if (++r->since_anchor < r->window)
+	if (!u->marks)
+		u->window = DN_FAST_MARKS / 2;
+	else if (++u->since_anchor < u->window)
 		return;
-	const struct dn_fast_mark spare = r->anchor;
-	r->anchor = *mark;
+	const struct dn_fast_mark spare = u->anchor;
+	u->anchor = *mark;
 	*mark = spare; /* of the last marks this one is missing then, but it is the anchor */
-	mark->words.n = 0;
-	mark->hash = 0;
-	r->window *= 2;
-	r->since_anchor = 0;
+	mark->state.words.n = 0;
+	mark->state.hash = 0;
+	u->window *= 2;
+	u->since_anchor = 0;
 }
 
-/* As often as possible what happened from the earlier mark to the later happens again. */
-static int repeat(struct dn_fast *f, const struct dn_fast_mark *earlier, const struct dn_fast_mark *later)
+/* As often as possible what happened since the mark happens again. */
+static int repeat(struct dn_fast *f, int level, const struct dn_fast_mark *mark)
 {
 	struct dn_fast_repeat *r = &f->repeat;
-	const int64_t period = later->unit - earlier->unit, times = (r->end - r->unit) / period;
-	const uint64_t cycles = later->cycle - earlier->cycle;
+	struct dn_fast_units *u = &r->level[level];
+	const int64_t period = u->unit - mark->unit, times = (u->end - u->unit) / period;
+	const uint64_t cycles = f->now + r->cycles - mark->cycle;
+	struct npl_memory_counters moved;
 	if (cycles && (uint64_t)times > (f->longest - f->now - r->cycles) / cycles)
 		return dn_fast_too_long(f);
+	npl_memory_counters(f->memory, &moved);
+	add(&moved, &r->moved);
 	r->cycles += (uint64_t)times * cycles;
-	add_times((uint64_t *)&f->run->counters, (const uint64_t *)&later->counters,
-		  (const uint64_t *)&earlier->counters, sizeof later->counters / sizeof(uint64_t), (uint64_t)times);
-	add_times((uint64_t *)&r->moved, (const uint64_t *)&later->moved, (const uint64_t *)&earlier->moved,
-		  sizeof later->moved / sizeof(uint64_t), (uint64_t)times);
-	f->run->source.skip(f->run->source.state, times * period);
-	r->unit += times * period;
+	add_times((uint64_t *)&f->run->counters, (const uint64_t *)&f->run->counters, (const uint64_t *)&mark->counters,
+		  sizeof mark->counters / sizeof(uint64_t), (uint64_t)times);
+	add_times((uint64_t *)&r->moved, (const uint64_t *)&moved, (const uint64_t *)&mark->moved,
+		  sizeof moved / sizeof(uint64_t), (uint64_t)times);
+	f->run->source.skip(f->run->source.state, level, times * period);
+	u->unit += times * period;
+	u->marks = 0; /* what is left of these units is less than a period */
 	return 0;
 }
 
 void dn_fast_repeat_count(const struct dn_fast *f)
 {
-	static const struct npl_memory_counters none;
-	add_times((uint64_t *)&f->run->moved, (const uint64_t *)&f->repeat.moved, (const uint64_t *)&none,
-		  sizeof none / sizeof(uint64_t), 1);
+	add(&f->run->moved, &f->repeat.moved);
+}
+
+/* So many units of this level begin. *skipped: some have been counted. */
+static int begin_units(struct dn_fast *f, int level, int64_t alike, bool *skipped)
+{
+	struct dn_fast_repeat *r = &f->repeat;
+	struct dn_fast_units *u = &r->level[level];
+	if (u->unit + alike != u->end) { /* others than before */
+		u->end = u->unit + alike;
+		u->marks = 0;
+	}
+	if (!u->marks || f->index - u->marked_at >= APART) {
+		if (!r->gathered && look(f))
+			return f->err->code;
+		if (!r->on)
+			return 0;
+		const struct dn_fast_mark *earlier = find(u, &r->now);
+		if (earlier && u->unit - earlier->unit <= alike) {
+			*skipped = true;
+			return repeat(f, level, earlier);
+		}
+		struct dn_fast_mark *mark = &u->mark[u->marks % DN_FAST_MARKS];
+		if (take_mark(f, mark, u->unit))
+			return f->err->code;
+		u->marked_at = f->index;
+		move_anchor(u, mark);
+		u->marks++;
+	}
+	u->unit++;
+	return 0;
 }
 
 int dn_fast_repeat(struct dn_fast *f)
 {
-	struct dn_fast_repeat *r = &f->repeat;
-	const int64_t alike = f->run->source.alike(f->run->source.state);
-	if (!alike)
-		return 0;
-	if (r->unit + alike != r->end) { /* others than before */
-		r->end = r->unit + alike;
-		r->marks = 0;
-	}
-	if (!r->marks || f->index - r->marked_at >= APART) {
-		struct dn_fast_mark *mark = &r->mark[r->marks % DN_FAST_MARKS];
-		if (take_mark(f, mark, &r->on))
+	const struct dn_source *source = &f->run->source;
+	int64_t alike[DN_UNIT_LEVELS];
+	f->repeat.gathered = false;
+	source->alike(source->state, alike);
+	for (int level = 0; level < DN_UNIT_LEVELS && f->repeat.on; level++) {
+		bool skipped = false;
+		if (alike[level] && begin_units(f, level, alike[level], &skipped))
 			return f->err->code;
-		if (!r->on)
-			return 0;
-		r->marked_at = f->index;
-		const struct dn_fast_mark *earlier = find(r, mark);
-		if (earlier && mark->unit - earlier->unit <= alike) {
-			if (repeat(f, earlier, mark))
-				return f->err->code;
-			r->marks = 0; /* what is left of these units is less than a period */
-			return dn_fast_repeat(f);
+		if (skipped) { /* what comes next is another unit, of this level or of all */
+			source->alike(source->state, alike);
+			level = -1;
 		}
-		move_anchor(r, mark);
-		r->marks++;
 	}
-	r->unit++;
 	return 0;
 }

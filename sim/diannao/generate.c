@@ -225,46 +225,14 @@ void dn_free_sb(struct dn_generator *g, int64_t end)
 	g->sb.oldest = end;
 }
 
-bool dn_need(struct dn_generator *g, struct dn_columns *columns, int d, int64_t first, int64_t end, int64_t first_tap,
-	     int64_t end_tap)
-{
-	int64_t room = dn_rank_room(&g->axis[d], end - first);
-	if (room > columns->room) {
-		int32_t *grown = reallocarray(columns->rank, (size_t)room, sizeof *grown);
-		if (!grown) {
-			g->out_of_memory = true;
-			return false;
-		}
-		columns->rank = grown;
-		columns->room = room;
-	}
-	columns->axis = &g->axis[d];
-	columns->count = dn_rank(&g->axis[d], first, end, first_tap, end_tap, &columns->low, columns->rank);
-	columns->at = columns->low;
-	columns->loaded = 0;
-	return true;
-}
-
 int64_t dn_tap_bytes(const struct dn_generator *g, int64_t row, int64_t row_end)
 {
-	int64_t end = row_end * g->tn < g->work->ni ? row_end * g->tn : g->work->ni;
-	return 2 * (end - row * g->tn);
+	return 2 * (dn_min(row_end * g->tn, g->work->ni) - row * g->tn);
 }
 
 int64_t dn_group_bytes(const struct dn_generator *g, int64_t group, int64_t group_end)
 {
-	int64_t end = group_end * g->tn < g->work->no ? group_end * g->tn : g->work->no;
-	return g->map.out_bytes * (end - group * g->tn);
-}
-
-static const struct dn_nest_code *code_of(const struct dn_generator *g)
-{
-	static const struct dn_nest_code *const code[] = {[DN_DOWN] = &dn_code_down,
-							  [DN_ACROSS] = &dn_code_sliding,
-							  [DN_STREAMED] = &dn_code_sliding,
-							  [DN_POOLED] = &dn_code_pooled,
-							  [DN_POOLED_ACROSS] = &dn_code_pooled_across};
-	return code[g->tiles->nest];
+	return g->map.out_bytes * (dn_min(group_end * g->tn, g->work->no) - group * g->tn);
 }
 
 static void next(void *state, struct dn_instruction *instruction)
@@ -272,9 +240,12 @@ static void next(void *state, struct dn_instruction *instruction)
 	struct dn_generator *g = state;
 	while (g->taken == g->put && !g->ended) {
 		g->taken = g->put = 0;
-		g->ended = !code_of(g)->visit(g) || g->out_of_memory;
-		if (g->ended)
+		g->code->visit(g);
+		g->ended = !dn_next_visit(g);
+		if (g->out_of_memory) {
+			g->ended = true;
 			g->put = 0;
+		}
 	}
 	if (g->taken < g->put)
 		*instruction = g->queue[g->taken++];
@@ -282,21 +253,33 @@ static void next(void *state, struct dn_instruction *instruction)
 		*instruction = (struct dn_instruction){.cp = DN_CP_END};
 }
 
-static int64_t alike(void *state)
+static void alike(void *state, int64_t units[DN_UNIT_LEVELS])
 {
-	struct dn_generator *g = state;
-	return g->taken < g->put || g->ended ? 0 : code_of(g)->alike(g);
+	const struct dn_generator *g = state;
+	for (int i = 0; i < DN_UNIT_LEVELS; i++)
+		units[i] = 0;
+	if (g->taken == g->put && !g->ended)
+		dn_loops_alike(g, units);
 }
 
-static void skip(void *state, int64_t units)
+static void skip(void *state, int level, int64_t units)
 {
-	struct dn_generator *g = state;
-	code_of(g)->skip(g, units);
+	dn_skip_turns(state, level, units);
 }
 
 struct dn_source dn_generator_source(struct dn_generator *generator)
 {
 	return (struct dn_source){.state = generator, .next = next, .alike = alike, .skip = skip};
+}
+
+static const struct dn_nest_code *code_of(enum dn_nest nest)
+{
+	static const struct dn_nest_code *const code[] = {[DN_DOWN] = &dn_code_down,
+							  [DN_ACROSS] = &dn_code_across,
+							  [DN_STREAMED] = &dn_code_streamed,
+							  [DN_POOLED] = &dn_code_pooled,
+							  [DN_POOLED_ACROSS] = &dn_code_pooled_across};
+	return code[nest];
 }
 
 int dn_generator_open(const struct dn_config *config, const struct dn_work *work, const struct dn_tiles *tiles,
@@ -311,6 +294,7 @@ int dn_generator_open(const struct dn_config *config, const struct dn_work *work
 	g->config = config;
 	g->work = work;
 	g->tiles = tiles;
+	g->code = code_of(tiles->nest);
 	g->tn = config->tn;
 	g->row_bytes = dn_row_bytes(config);
 	g->sb_row_bytes = dn_sb_row_bytes(config);
@@ -318,7 +302,7 @@ int dn_generator_open(const struct dn_config *config, const struct dn_work *work
 	dn_lay_out(config, work, tiles, &g->map);
 	for (int d = 0; d < NPL_SPATIAL; d++)
 		g->axis[d] = dn_axis_of(work, d);
-	g->ended = !work->images || !work->groups || !work->no || !work->ni || !dn_positions(work);
+	g->ended = !dn_begin_loops(g);
 	return 0;
 }
 
@@ -327,8 +311,8 @@ void dn_generator_close(struct dn_generator *generator)
 	if (!generator)
 		return;
 	free(generator->queue);
-	free(generator->columns.rank);
-	free(generator->lines.rank);
+	free(generator->columns.read);
+	free(generator->lines.read);
 	free(generator);
 }
 

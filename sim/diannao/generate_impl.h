@@ -1,50 +1,104 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the generators of the nests share: the queue of instructions they fill, a visit at a time, and what is held in NBin and SB after
- * the last instruction in it. Private to generate*.c. */
+ * What the generators of the nests share: the loops they are made of (generate_loops.c), the queue of instructions they fill, a visit at a
+ * time, and what is held in NBin and SB after the last instruction in it. Private to generate*.c. */
 #ifndef DIANNAO_GENERATE_IMPL_H
 #define DIANNAO_GENERATE_IMPL_H
 
 #include "generate.h"
+
+/* Each nest has some of these, in an order of its own. */
+enum dn_loop {
+	DN_IMAGES,
+	DN_CONV_GROUPS,
+	DN_OUT_LINES, /* rows of outputs */
+	DN_BLOCKS,    /* of g->width positions of a row, the last perhaps of fewer */
+	DN_STORES,    /* passes whose results are whole stores */
+	DN_PASSES,    /* of g->pass_groups groups of Tn maps, the last perhaps of fewer */
+	DN_KERNEL_LINES,
+	DN_KERNEL_TAPS,
+	DN_KERNEL_ROWS,  /* these three: parts of a window as dn_next_part has them */
+	DN_WINDOW_PARTS, /* pooling: parts of all taps inside the input */
+	DN_GROUPS,       /* of a pass */
+	DN_POSITIONS,    /* of a block */
+	DN_LOOPS
+};
 
 /* Rows of a buffer by their number in the order of loading: those from oldest up to next - 1 are held. */
 struct dn_held_rows {
 	int64_t oldest, next;
 };
 
-/* Columns (or lines) of the input that windows first..end-1 read through taps first_tap..end_tap-1. */
+/* Columns (or lines) of the input that some windows read through some of their taps. */
 struct dn_columns {
 	const struct dn_axis *axis;
-	int64_t low, count; /* position of the first; how many */
-	int64_t at, loaded; /* the next position to be looked at for loading; how many are loaded */
-	int32_t *rank;      /* -1: not needed */
-	int64_t room;
+	int64_t low, count;    /* position of the first, in the input or not; how many are in it */
+	int64_t at, loaded;    /* the next position to be looked at for loading; how many are loaded */
+	int64_t taps, outside; /* of a window; how many positions below 0 they read */
+	/* Gaps between taps: of so many positions from low on, how many they read. From `bend` on, so many strides are left out in the table,
+	 * in each of which they read `in_stride`. */
+	bool gaps;
+	int32_t *read;
+	int64_t room, bend, strides, in_stride;
 };
 
 struct dn_generator {
 	const struct dn_config *config;
 	const struct dn_work *work;
 	const struct dn_tiles *tiles;
+	const struct dn_nest_code *code;
 	struct dn_layout_map map;
 	struct dn_axis axis[NPL_SPATIAL];
 	int64_t tn, row_bytes, sb_row_bytes;
 	int64_t result_groups; /* whose results are one store */
+	int64_t width, pass_groups;
+	int64_t stored_groups; /* of passes of one position each that end with a whole store */
 
 	struct dn_instruction *queue;
 	int64_t taken, put, room;
-	bool out_of_memory, ended;
+	bool out_of_memory, ended; /* ended: there is no visit after those in the queue */
 	struct dn_held_rows nbin, sb;
 	struct dn_columns columns, lines;
+	int64_t base;    /* NBin row of the first column of a part or line of a tile */
+	int64_t sb_base; /* the number of the first SB row of the kernel or part */
 
-	/* Where in its nest the next visit is, outermost first; each nest uses what it has. */
-	bool begun;
-	int64_t conv_group, image, y, x, x_first, x_end; /* x_first..x_end - 1: the tile or block */
+	/* The next visit: the turns of its loops, 0 of those that the nest has not, and what follows from them. */
+	int64_t turn[DN_LOOPS];
+	int64_t image, conv_group, y, x, x_first, x_end; /* x_first..x_end - 1: the tile or block */
 	int64_t group, group_end, group_at;              /* the pass; within it */
+	int64_t store_groups;                            /* of a turn of DN_STORES */
 	struct dn_part part;
-	int64_t line, line_next; /* DN_DOWN: lines freed, loaded */
-	int64_t base;            /* NBin row of the first column of a part or line of a tile */
-	int64_t sb_base;         /* the number of the first SB row of the kernel or part */
 };
+
+/* A nest: its loops, the outermost first, and what is done in the innermost. */
+struct dn_nest_code {
+	int levels;
+	enum dn_loop loop[DN_UNIT_LEVELS];
+	void (*visit)(struct dn_generator *g);
+	/* Turns of a loop from this one on whose instructions are the same but for addresses, those of the loops around it being as they
+	 * are; below 1: none. It may look at what follows from the loops around it, and at nothing else. */
+	int64_t (*alike)(const struct dn_generator *g, enum dn_loop loop, int64_t turn);
+	/* The rows held where the next visit is, after turns that have been left out. NULL: as many as before those. */
+	void (*hold)(struct dn_generator *g);
+};
+extern const struct dn_nest_code dn_code_down, dn_code_across, dn_code_streamed, dn_code_pooled, dn_code_pooled_across;
+
+static inline int64_t dn_min(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* generate_loops.c. False: there is no visit, or none after this one. */
+bool dn_begin_loops(struct dn_generator *g);
+bool dn_next_visit(struct dn_generator *g);
+/* As in engine.h, of the visit that comes next. */
+void dn_loops_alike(const struct dn_generator *g, int64_t units[DN_UNIT_LEVELS]);
+void dn_skip_turns(struct dn_generator *g, int level, int64_t turns);
+int64_t dn_turns(const struct dn_generator *g, enum dn_loop loop);
+/* Windows along d from o on, of first..end-1, of which each loads and frees as many columns or lines as the one before: o has one before
+ * it and all taps inside. */
+int64_t dn_sliding_run(const struct dn_generator *g, int d, int64_t first, int64_t end, int64_t o);
+int64_t dn_full_groups(const struct dn_generator *g); /* of Tn outputs */
 
 /* One visit: its working instructions are queue[first..put-1] once it has begun. */
 struct dn_visit {
@@ -75,10 +129,12 @@ void dn_free_sb(struct dn_generator *g, int64_t end);
 /* columns.first..: false: out of memory. */
 bool dn_need(struct dn_generator *g, struct dn_columns *columns, int d, int64_t first, int64_t end, int64_t first_tap,
 	     int64_t end_tap);
-static inline int64_t dn_rank_of(const struct dn_columns *columns, int64_t position)
-{
-	return columns->rank[position - columns->low];
-}
+int64_t dn_rank_of(const struct dn_columns *columns, int64_t position); /* -1: it is not needed */
+/* The rank of the first that windows o..end-1 read; all there are if they read none. */
+int64_t dn_first_from(const struct dn_columns *columns, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap);
+/* At a position with one before it, all taps of both inside: the columns, of so many NBin rows, that the one before has loaded and not
+ * freed. */
+void dn_hold_columns(struct dn_generator *g, int64_t first_tap, int64_t end_tap, int64_t column_rows);
 
 /* Bytes of input rows row..row_end-1 of a tap; the result's of a group. */
 int64_t dn_tap_bytes(const struct dn_generator *g, int64_t row, int64_t row_end);
@@ -87,14 +143,5 @@ int64_t dn_group_bytes(const struct dn_generator *g, int64_t group, int64_t grou
 /* Of pooling: what the NFU divides the sum of a window by, with so many taps inside the input (0: it does not); where it leaves. */
 uint32_t dn_pooled_divisor(const struct dn_generator *g, int64_t inside);
 enum dn_to dn_pooled_to(const struct dn_generator *g);
-
-/* The nests: emit what comes next and go on; false: there is nothing more. alike and skip as in engine.h. */
-struct dn_nest_code {
-	bool (*visit)(struct dn_generator *g);
-	int64_t (*alike)(struct dn_generator *g);
-	void (*skip)(struct dn_generator *g, int64_t units);
-};
-extern const struct dn_nest_code dn_code_down, dn_code_sliding, dn_code_pooled,
-	dn_code_pooled_across; /* sliding: across, streamed */
 
 #endif

@@ -4,31 +4,6 @@
  * rows of one group are as far apart in NBin as there are groups: the NFU reads them by a stride. */
 #include "generate_impl.h"
 
-static int64_t min(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static bool go_on(struct dn_generator *g)
-{
-	const struct dn_work *work = g->work;
-	if (!g->begun) {
-		g->begun = true;
-		return true;
-	}
-	g->group += g->tiles->groups;
-	if (g->group < g->map.in_rows)
-		return true;
-	g->group = 0;
-	if (++g->x < work->out[1])
-		return true;
-	g->x = 0;
-	if (++g->y < work->out[0])
-		return true;
-	g->y = 0;
-	return ++g->image < work->images;
-}
-
 /* Positions of the window along d that lie within the input and its padding: what an average that counts the padding divides by. With
  * ceil_mode the last window may reach further. */
 static int64_t taps_in_padding(const struct dn_generator *g, int d, int64_t o)
@@ -60,69 +35,50 @@ static void load_tap(struct dn_generator *g, int64_t y, int64_t x, int64_t group
 			  dn_tap_bytes(g, g->group, g->group + groups));
 }
 
-static bool pooled_visit(struct dn_generator *g)
+static void pooled_visit(struct dn_generator *g)
 {
-	if (!go_on(g))
-		return false;
-	const int64_t groups = min(g->tiles->groups, g->map.in_rows - g->group);
+	const int64_t groups = g->group_end - g->group;
 	const struct dn_range ky = dn_taps_inside(&g->axis[0], g->y, 0, g->axis[0].kernel),
 			      kx = dn_taps_inside(&g->axis[1], g->x, 0, g->axis[1].kernel);
 	const int64_t width = kx.end - kx.first, taps = (ky.end - ky.first) * width;
-	struct dn_visit visit = {.stores = true,
-				 .store_at = dn_result_at(&g->map, g->image, g->y, g->x, g->group * g->tn),
-				 .store_bytes = dn_group_bytes(g, g->group, g->group + groups),
-				 .divisor = dn_pooled_divisor(g, taps)};
-	for (int64_t at = 0; at < taps; at += g->tiles->taps) {
-		const int64_t end = min(at + g->tiles->taps, taps), base = g->nbin.next;
-		for (int64_t tap = at; tap < end; tap++)
-			load_tap(g, ky.first + tap / width, kx.first + tap % width, groups);
-		for (int64_t i = 0; i < groups; i++) {
-			visit.first = g->put;
-			visit.oldest = g->nbin.oldest;
-			visit.from = at ? DN_FROM_KEEP : DN_FROM_RESET;
-			visit.stores = end == taps;
-			visit.to = visit.stores ? dn_pooled_to(g) : DN_TO_KEEP;
-			dn_emit_pool(g, &visit, base + i, groups, end - at);
-			dn_end_visit(g, &visit);
-			if (visit.stores)
-				visit.store_bytes = 0;
-		}
-		dn_free_nbin(g, g->nbin.next);
+	const int64_t first = g->turn[DN_WINDOW_PARTS] * g->tiles->taps, end = dn_min(first + g->tiles->taps, taps);
+	const int64_t base = g->nbin.next;
+	struct dn_visit visit = {.from = first ? DN_FROM_KEEP : DN_FROM_RESET, .to = DN_TO_KEEP};
+	if (end == taps) {
+		visit.stores = true;
+		visit.to = dn_pooled_to(g);
+		visit.store_at = dn_result_at(&g->map, g->image, g->y, g->x, g->group * g->tn);
+		visit.store_bytes = dn_group_bytes(g, g->group, g->group_end);
+		visit.divisor = dn_pooled_divisor(g, taps);
 	}
-	return true;
-}
-
-/* Units: a window; where there is but one, some groups of maps. */
-static int64_t pooled_alike(struct dn_generator *g)
-{
-	const int64_t *out = g->work->out;
-	struct dn_generator next = *g;
-	if (!go_on(&next))
-		return 0;
-	if (dn_positions(g->work) == 1)
-		return dn_all_inside(&g->axis[0], 0) && dn_all_inside(&g->axis[1], 0)
-			       ? (g->map.in_rows - next.group - 1) / g->tiles->groups
-			       : 0;
-	if (next.group || !dn_all_inside(&g->axis[0], next.y))
-		return 0;
-	int64_t run = dn_inner_run(&g->axis[1], next.x);
-	if (dn_inner_run(&g->axis[0], 0) == out[0] && dn_inner_run(&g->axis[1], 0) == out[1])
-		return (out[0] - 1 - next.y) * out[1] + out[1] - next.x;
-	return run;
-}
-
-static void pooled_skip(struct dn_generator *g, int64_t units)
-{
-	const int64_t *out = g->work->out;
-	go_on(g);
-	if (dn_positions(g->work) == 1) {
-		g->group += (units - 1) * g->tiles->groups;
-		return;
+	for (int64_t tap = first; tap < end; tap++)
+		load_tap(g, ky.first + tap / width, kx.first + tap % width, groups);
+	for (int64_t i = 0; i < groups; i++) {
+		visit.first = g->put;
+		visit.oldest = g->nbin.oldest;
+		dn_emit_pool(g, &visit, base + i, groups, end - first);
+		dn_end_visit(g, &visit);
+		visit.store_bytes = 0;
 	}
-	int64_t position = g->y * out[1] + g->x + units - 1;
-	g->y = position / out[1];
-	g->x = position % out[1];
-	g->group = (g->map.in_rows - 1) / g->tiles->groups * g->tiles->groups;
+	dn_free_nbin(g, g->nbin.next);
 }
 
-const struct dn_nest_code dn_code_pooled = {pooled_visit, pooled_alike, pooled_skip};
+/* Windows, as far as all their taps are inside; of one all parts but the first and the last. */
+static int64_t pooled_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
+{
+	switch (loop) {
+	case DN_IMAGES:
+		return g->work->images - turn;
+	case DN_OUT_LINES:
+		return dn_inner_run(&g->axis[0], turn);
+	case DN_POSITIONS:
+		return dn_inner_run(&g->axis[1], turn);
+	case DN_PASSES:
+		return dn_full_groups(g) / g->pass_groups - turn;
+	default:
+		return turn ? dn_turns(g, loop) - 1 - turn : 0;
+	}
+}
+
+const struct dn_nest_code dn_code_pooled = {
+	5, {DN_IMAGES, DN_OUT_LINES, DN_POSITIONS, DN_PASSES, DN_WINDOW_PARTS}, pooled_visit, pooled_alike, NULL};

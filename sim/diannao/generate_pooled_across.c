@@ -5,31 +5,6 @@
  * of one group in a window are as far apart as there are groups, so a stride reads them. */
 #include "generate_impl.h"
 
-static int64_t min(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static bool go_on(struct dn_generator *g)
-{
-	const struct dn_work *work = g->work;
-	if (!g->begun) {
-		g->begun = true;
-		return true;
-	}
-	if (++g->x < work->out[1])
-		return true;
-	g->x = 0;
-	g->group += g->tiles->groups;
-	if (g->group < g->map.in_rows)
-		return true;
-	g->group = 0;
-	if (++g->y < work->out[0])
-		return true;
-	g->y = 0;
-	return ++g->image < work->images;
-}
-
 static void load_columns(struct dn_generator *g, const struct dn_range *ky, int64_t last, int64_t groups)
 {
 	for (; g->columns.at <= last; g->columns.at++) {
@@ -44,17 +19,15 @@ static void load_columns(struct dn_generator *g, const struct dn_range *ky, int6
 	}
 }
 
-static bool across_visit(struct dn_generator *g)
+static void across_visit(struct dn_generator *g)
 {
-	if (!go_on(g))
-		return false;
 	const struct dn_axis *axis = &g->axis[1];
-	const int64_t groups = min(g->tiles->groups, g->map.in_rows - g->group);
+	const int64_t groups = g->group_end - g->group;
 	const struct dn_range ky = dn_taps_inside(&g->axis[0], g->y, 0, g->axis[0].kernel),
 			      kx = dn_taps_inside(axis, g->x, 0, axis->kernel);
 	const int64_t lines = ky.end - ky.first, taps = lines * (kx.end - kx.first), column = lines * groups;
 	if (!g->x && !dn_need(g, &g->columns, 1, 0, axis->out, 0, axis->kernel))
-		return false;
+		return;
 	if (!g->x)
 		g->base = g->nbin.next;
 	load_columns(g, &ky, dn_tap_at(axis, g->x, kx.end - 1), groups);
@@ -71,25 +44,32 @@ static bool across_visit(struct dn_generator *g)
 		dn_end_visit(g, &visit);
 		visit.store_bytes = 0;
 	}
-	int64_t least = dn_least_read(axis, g->x + 1, axis->out, 0, axis->kernel);
-	int64_t kept = least == INT64_MAX ? g->columns.count : dn_rank_of(&g->columns, least);
-	dn_free_nbin(g, g->base + min(kept, g->columns.loaded) * column);
-	return true;
+	const int64_t kept = dn_first_from(&g->columns, g->x + 1, axis->out, 0, axis->kernel);
+	dn_free_nbin(g, g->base + dn_min(kept, g->columns.loaded) * column);
 }
 
-/* Units: a row of outputs. */
-static int64_t across_alike(struct dn_generator *g)
+/* Rows of outputs, as far as all lines under them are inside; of one the windows that load as many columns. */
+static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
 {
-	struct dn_generator next = *g;
-	return go_on(&next) && !next.x && !next.group ? dn_inner_run(&g->axis[0], next.y) : 0;
+	switch (loop) {
+	case DN_IMAGES:
+		return g->work->images - turn;
+	case DN_OUT_LINES:
+		return dn_inner_run(&g->axis[0], turn);
+	case DN_PASSES:
+		return dn_full_groups(g) / g->pass_groups - turn;
+	default:
+		return dn_sliding_run(g, 1, 0, g->axis[1].out, turn);
+	}
 }
 
-static void across_skip(struct dn_generator *g, int64_t units)
+/* The columns that the window before has loaded and not freed. */
+static void across_hold(struct dn_generator *g)
 {
-	go_on(g);
-	g->y += units - 1;
-	g->x = g->work->out[1] - 1;
-	g->group = (g->map.in_rows - 1) / g->tiles->groups * g->tiles->groups;
+	const struct dn_range ky = dn_taps_inside(&g->axis[0], g->y, 0, g->axis[0].kernel);
+	if (g->x)
+		dn_hold_columns(g, 0, g->axis[1].kernel, (ky.end - ky.first) * (g->group_end - g->group));
 }
 
-const struct dn_nest_code dn_code_pooled_across = {across_visit, across_alike, across_skip};
+const struct dn_nest_code dn_code_pooled_across = {
+	4, {DN_IMAGES, DN_OUT_LINES, DN_PASSES, DN_POSITIONS}, across_visit, across_alike, across_hold};

@@ -8,109 +8,9 @@
  * loaded once: the pass is then outside of images and rows, its groups inside of positions. */
 #include "generate_impl.h"
 
-static int64_t min(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 static bool across(const struct dn_generator *g)
 {
 	return g->tiles->nest == DN_ACROSS;
-}
-
-static int64_t block(const struct dn_generator *g)
-{
-	return across(g) ? g->work->out[1] : g->tiles->positions;
-}
-
-static bool first_part(struct dn_generator *g)
-{
-	g->part = (struct dn_part){0};
-	return dn_next_part(g->work, g->tiles, g->map.in_rows, &g->part);
-}
-
-static void begin_block(struct dn_generator *g, int64_t x)
-{
-	g->x = g->x_first = x;
-	g->x_end = min(x + block(g), g->work->out[1]);
-}
-
-static void begin_pass(struct dn_generator *g, int64_t group)
-{
-	g->group = g->group_at = group;
-	g->group_end = min(group + g->tiles->groups, g->map.groups);
-}
-
-/* The next block, row or image, in this order; false: back at the first. */
-static bool next_block(struct dn_generator *g)
-{
-	bool more = g->x_end < g->work->out[1];
-	begin_block(g, more ? g->x_end : 0);
-	if (more)
-		return true;
-	g->y = g->y + 1 < g->work->out[0] ? g->y + 1 : 0;
-	return g->y > 0;
-}
-
-static bool next_image(struct dn_generator *g)
-{
-	g->image = g->image + 1 < g->work->images ? g->image + 1 : 0;
-	return g->image > 0;
-}
-
-static bool next_pass(struct dn_generator *g)
-{
-	bool more = g->group_end < g->map.groups;
-	begin_pass(g, more ? g->group_end : 0);
-	return more;
-}
-
-static bool next_conv_group(struct dn_generator *g)
-{
-	return ++g->conv_group < g->work->groups;
-}
-
-/* Behind the last position and group of a part. */
-static bool next_of_nest(struct dn_generator *g)
-{
-	if (dn_next_part(g->work, g->tiles, g->map.in_rows, &g->part))
-		return true;
-	first_part(g);
-	if (across(g))
-		return next_block(g) || next_image(g) || next_pass(g) || next_conv_group(g);
-	if (next_pass(g) || next_block(g))
-		return true;
-	if (next_conv_group(g))
-		return true;
-	g->conv_group = 0;
-	return next_image(g);
-}
-
-static bool next_of_block(struct dn_generator *g)
-{
-	bool more = ++g->x < g->x_end;
-	g->x = more ? g->x : g->x_first;
-	return more;
-}
-
-static bool next_of_pass(struct dn_generator *g)
-{
-	bool more = ++g->group_at < g->group_end;
-	g->group_at = more ? g->group_at : g->group;
-	return more;
-}
-
-static bool go_on(struct dn_generator *g)
-{
-	if (!g->begun) {
-		g->begun = true;
-		begin_block(g, 0);
-		begin_pass(g, 0);
-		return first_part(g);
-	}
-	if (across(g))
-		return next_of_pass(g) || next_of_block(g) || next_of_nest(g);
-	return next_of_block(g) || next_of_pass(g) || next_of_nest(g);
 }
 
 static struct dn_range lines_of(const struct dn_generator *g)
@@ -201,9 +101,8 @@ static void multiply(struct dn_generator *g, struct dn_visit *visit)
 static void free_columns(struct dn_generator *g)
 {
 	int64_t column = column_rows(g);
-	int64_t least = dn_least_read(&g->axis[1], g->x + 1, g->x_end, g->part.kx, g->part.kx_end);
-	int64_t kept = least == INT64_MAX ? g->columns.count : dn_rank_of(&g->columns, least);
-	dn_free_nbin(g, g->base + min(kept, g->columns.loaded) * column);
+	int64_t kept = dn_first_from(&g->columns, g->x + 1, g->x_end, g->part.kx, g->part.kx_end);
+	dn_free_nbin(g, g->base + dn_min(kept, g->columns.loaded) * column);
 }
 
 static bool last_part(const struct dn_generator *g)
@@ -212,11 +111,16 @@ static bool last_part(const struct dn_generator *g)
 	       g->part.row_end == g->map.in_rows;
 }
 
-/* Results of one position that lie side by side are one store, as many as NBout takes. */
+/* Groups of them: where they come before the next position, as many as NBout takes. */
+static int64_t results_at_once(const struct dn_generator *g)
+{
+	return across(g) || g->x_end - g->x_first == 1 ? g->result_groups : 1;
+}
+
+/* Results of one position that lie side by side are one store. */
 static void store(struct dn_generator *g, struct dn_visit *visit)
 {
-	const bool groups_follow = across(g) || g->x_end - g->x_first == 1; /* before the next position */
-	const int64_t at_once = groups_follow ? g->result_groups : 1;
+	const int64_t at_once = results_at_once(g);
 	const int64_t first = across(g) ? g->group : 0, end = across(g) ? g->group_end : g->map.groups;
 	visit->to = g->work->raw ? DN_TO_NBOUT : DN_TO_NFU3;
 	visit->stores = true;
@@ -224,20 +128,18 @@ static void store(struct dn_generator *g, struct dn_visit *visit)
 		return;
 	visit->store_at = dn_result_at(&g->map, g->image, g->y, g->x,
 				       g->conv_group * g->work->no + g->group_at * g->tn);
-	visit->store_bytes = dn_group_bytes(g, g->group_at, min(g->group_at + at_once, end));
+	visit->store_bytes = dn_group_bytes(g, g->group_at, dn_min(g->group_at + at_once, end));
 }
 
-static bool sliding_visit(struct dn_generator *g)
+static void sliding_visit(struct dn_generator *g)
 {
-	if (!go_on(g))
-		return false;
 	const bool first_group = g->group_at == g->group, last_group = g->group_at + 1 == g->group_end;
 	const bool first_x = g->x == g->x_first, last_x = g->x + 1 == g->x_end;
 	const bool alone = g->x_end - g->x_first == 1 && g->group_end - g->group == 1;
 	const bool first = dn_part_is_first(&g->part);
 	if (first_group && first_x) {
 		if (!dn_need(g, &g->columns, 1, g->x_first, g->x_end, g->part.kx, g->part.kx_end))
-			return false;
+			return;
 		g->base = g->nbin.next;
 	}
 	load_synapses(g);
@@ -256,65 +158,120 @@ static bool sliding_visit(struct dn_generator *g)
 		free_columns(g);
 	if (across(g) ? last_group && last_x && g->y + 1 == g->work->out[0] && g->image + 1 == g->work->images : last_x)
 		dn_free_sb(g, g->sb.next);
-	return true;
 }
 
-/* The next visit's row and column, if it begins a row of outputs or a block from the first part and group on. */
-static bool at_unit(const struct dn_generator *g, int64_t *y, int64_t *x)
+/* The first row of the first image loads the kernels, the last of the last one frees them. */
+static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
 {
-	struct dn_generator next = *g;
-	if (!go_on(&next) || next.x != next.x_first || next.group_at != (across(g) ? next.group : 0) ||
-	    !dn_part_is_first(&next.part))
-		return false;
-	*y = next.y;
-	*x = next.x;
-	return true;
-}
-
-static bool no_padding(const struct dn_generator *g)
-{
-	return dn_inner_run(&g->axis[0], 0) == g->work->out[0] && dn_inner_run(&g->axis[1], 0) == g->work->out[1];
-}
-
-/* Units: a position of private kernels, a row of outputs, a block where there is but one row. */
-static int64_t sliding_alike(struct dn_generator *g)
-{
-	const int64_t *out = g->work->out;
-	int64_t y, x;
-	if (!at_unit(g, &y, &x))
+	const struct dn_work *work = g->work;
+	const int64_t last = dn_turns(g, loop) - 1;
+	switch (loop) {
+	case DN_CONV_GROUPS:
+		return last + 1 - turn;
+	case DN_PASSES: /* LRN's read other rows each */
+		return g->work->lrn.made ? 0 : dn_full_groups(g) / g->pass_groups - turn;
+	case DN_GROUPS:
 		return 0;
-	if (g->work->private_kernels && no_padding(g))
-		return (out[0] - 1 - y) * out[1] + out[1] - x;
-	if (g->work->private_kernels)
-		return dn_all_inside(&g->axis[0], y) ? dn_inner_run(&g->axis[1], x) : 0;
-	if (!across(g))
-		return out[0] == 1 ? dn_inner_run(&g->axis[1], x) / block(g) : x ? 0 : dn_inner_run(&g->axis[0], y);
-	/* The first row loads the kernel, the last one may free it. */
-	int64_t run = dn_inner_run(&g->axis[0], y), left = out[0] - 1 - y;
-	return y ? min(run, left) : 0;
+	case DN_IMAGES:
+		return turn ? last - turn : 0;
+	case DN_OUT_LINES: {
+		const int64_t run = dn_inner_run(&g->axis[0], turn);
+		if (!g->image && !turn)
+			return 0;
+		return g->image + 1 == work->images ? dn_min(run, last - turn) : run;
+	}
+	default:
+		return dn_sliding_run(g, 1, 0, work->out[1], turn);
+	}
 }
 
-/* To the last visit of the unit before the one that is so many on. */
-static void sliding_skip(struct dn_generator *g, int64_t units)
+/* Lines (or parts of several) that lie inside the input or outside as this one does. The first part of a window has its biases, the last
+ * one stores. */
+static int64_t lines_alike(const struct dn_generator *g, int64_t turn)
 {
-	const int64_t *out = g->work->out;
-	go_on(g);
-	if (g->work->private_kernels) {
-		int64_t position = g->y * out[1] + g->x + units - 1;
-		g->y = position / out[1];
-		begin_block(g, position % out[1]);
-	} else if (!across(g) && out[0] == 1) {
-		begin_block(g, g->x + (units - 1) * block(g));
-	} else {
-		g->y += units - 1;
-		begin_block(g, (out[1] - 1) / block(g) * block(g));
-	}
-	g->x = g->x_end - 1;
-	if (!across(g))
-		begin_pass(g, (g->map.groups - 1) / g->tiles->groups * g->tiles->groups);
-	g->group_at = g->group_end - 1;
-	while (dn_next_part(g->work, g->tiles, g->map.in_rows, &g->part)) {
+	const struct dn_axis *axis = &g->axis[0];
+	const int64_t lines = g->tiles->lines ? g->tiles->lines : 1, line = turn * lines;
+	const struct dn_range inside = dn_taps_inside(axis, g->y, 0, axis->kernel);
+	int64_t end = axis->kernel;
+	if (line < inside.first)
+		end = inside.first;
+	else if (line < inside.end)
+		end = inside.end;
+	return turn ? dn_min((end - line) / lines, dn_turns(g, DN_KERNEL_LINES) - 1 - turn) : 0;
+}
+
+/* Parts of a line, where windows at the border do not leave out any columns. */
+static int64_t taps_alike(const struct dn_generator *g, int64_t turn)
+{
+	const int64_t taps = g->tiles->taps ? g->tiles->taps : 1, line = g->turn[DN_KERNEL_LINES];
+	const int64_t whole = g->axis[1].kernel / taps, last = dn_turns(g, DN_KERNEL_TAPS) - 1;
+	if ((!line && !turn) || dn_inner_run(&g->axis[1], g->x_first) < g->x_end - g->x_first)
+		return 0;
+	return (line + 1 == dn_turns(g, DN_KERNEL_LINES) ? dn_min(whole, last) : whole) - turn;
+}
+
+/* Parts of a tap. */
+static int64_t rows_alike(const struct dn_generator *g, int64_t turn)
+{
+	const int64_t line = g->turn[DN_KERNEL_LINES], tap = g->turn[DN_KERNEL_TAPS];
+	const int64_t whole = g->work->ni / g->tn / g->tiles->rows, last = dn_turns(g, DN_KERNEL_ROWS) - 1;
+	const bool ends = line + 1 == dn_turns(g, DN_KERNEL_LINES) && tap + 1 == dn_turns(g, DN_KERNEL_TAPS);
+	if (!line && !tap && !turn)
+		return 0;
+	return (ends ? dn_min(whole, last) : whole) - turn;
+}
+
+/* The first group of a pass loads columns, the last one frees them. */
+static int64_t groups_alike(const struct dn_generator *g, int64_t turn)
+{
+	const int64_t last = dn_turns(g, DN_GROUPS) - 1;
+	if (!turn || (last_part(g) && results_at_once(g) > 1))
+		return 0;
+	return dn_min(last, dn_full_groups(g) - g->group) - turn;
+}
+
+static int64_t streamed_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
+{
+	switch (loop) {
+	case DN_IMAGES:
+	case DN_CONV_GROUPS:
+		return dn_turns(g, loop) - turn;
+	case DN_OUT_LINES:
+		return dn_inner_run(&g->axis[0], turn);
+	case DN_BLOCKS:
+		return dn_inner_run(&g->axis[1], turn * g->width) / g->width;
+	case DN_STORES:
+		return dn_full_groups(g) / g->store_groups - turn;
+	case DN_KERNEL_LINES:
+		return lines_alike(g, turn);
+	case DN_KERNEL_TAPS:
+		return taps_alike(g, turn);
+	case DN_KERNEL_ROWS:
+		return rows_alike(g, turn);
+	case DN_GROUPS:
+		return groups_alike(g, turn);
+	case DN_POSITIONS:
+		return g->group_end - g->group == 1 ? dn_sliding_run(g, 1, g->x_first, g->x_end, g->x_first + turn) : 0;
+	default:
+		return 0;
 	}
 }
 
-const struct dn_nest_code dn_code_sliding = {sliding_visit, sliding_alike, sliding_skip};
+static void sliding_hold(struct dn_generator *g)
+{
+	if (g->x > g->x_first)
+		dn_hold_columns(g, g->part.kx, g->part.kx_end, column_rows(g));
+}
+
+const struct dn_nest_code dn_code_across = {6,
+					    {DN_CONV_GROUPS, DN_PASSES, DN_IMAGES, DN_OUT_LINES, DN_POSITIONS, DN_GROUPS},
+					    sliding_visit,
+					    across_alike,
+					    sliding_hold};
+const struct dn_nest_code dn_code_streamed = {11,
+					      {DN_IMAGES, DN_CONV_GROUPS, DN_OUT_LINES, DN_BLOCKS, DN_STORES, DN_PASSES,
+					       DN_KERNEL_LINES, DN_KERNEL_TAPS, DN_KERNEL_ROWS, DN_GROUPS,
+					       DN_POSITIONS},
+					      sliding_visit,
+					      streamed_alike,
+					      sliding_hold};

@@ -45,8 +45,8 @@ static int64_t ceil_div(int64_t a, int64_t b)
 	return (a + b - 1) / b;
 }
 
-static struct dn_part part_from(const struct dn_work *work, const struct dn_tiles *tiles, int64_t in_rows, int64_t ky,
-				int64_t kx, int64_t row)
+struct dn_part dn_part_from(const struct dn_work *work, const struct dn_tiles *tiles, int64_t in_rows, int64_t ky,
+			    int64_t kx, int64_t row)
 {
 	const int64_t lines = work->window.kernel[0], taps = work->window.kernel[1];
 	struct dn_part part = {ky, ky + 1, kx, kx + 1, row, in_rows};
@@ -64,15 +64,15 @@ static struct dn_part part_from(const struct dn_work *work, const struct dn_tile
 bool dn_next_part(const struct dn_work *work, const struct dn_tiles *tiles, int64_t in_rows, struct dn_part *part)
 {
 	if (!part->ky_end) {
-		*part = part_from(work, tiles, in_rows, 0, 0, 0);
+		*part = dn_part_from(work, tiles, in_rows, 0, 0, 0);
 		return true;
 	}
 	if (part->row_end < in_rows)
-		*part = part_from(work, tiles, in_rows, part->ky, part->kx, part->row_end);
+		*part = dn_part_from(work, tiles, in_rows, part->ky, part->kx, part->row_end);
 	else if (part->kx_end < work->window.kernel[1])
-		*part = part_from(work, tiles, in_rows, part->ky, part->kx_end, 0);
+		*part = dn_part_from(work, tiles, in_rows, part->ky, part->kx_end, 0);
 	else if (part->ky_end < work->window.kernel[0])
-		*part = part_from(work, tiles, in_rows, part->ky_end, 0, 0);
+		*part = dn_part_from(work, tiles, in_rows, part->ky_end, 0, 0);
 	else
 		return false;
 	return true;

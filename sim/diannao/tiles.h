@@ -56,6 +56,9 @@ double dn_estimated_cycles(const struct dn_config *config, const struct dn_work 
 
 /* Of the window; the first from a zeroed part; false: there is none behind it, and it stays. */
 bool dn_next_part(const struct dn_work *work, const struct dn_tiles *tiles, int64_t in_rows, struct dn_part *part);
+/* The part that begins at a line, tap and row. */
+struct dn_part dn_part_from(const struct dn_work *work, const struct dn_tiles *tiles, int64_t in_rows, int64_t ky,
+			    int64_t kx, int64_t row);
 int64_t dn_part_rows(const struct dn_part *part); /* SB rows: its steps for one position and group */
 
 #endif

@@ -99,48 +99,17 @@ int64_t dn_touched(const struct dn_axis *axis, int64_t first, int64_t end)
 			       ? (high < axis->in ? high : axis->in) - (low > 0 ? low : 0)
 			       : 0;
 	int64_t count = 0;
-	for (int64_t o = first; o < end; o++) {
+	for (int64_t o = first, alike; o < end; o += alike) {
 		struct dn_range taps = new_taps(axis, o, first);
-		count += taps.end - taps.first;
+		alike = o - axis->windows >= first ? dn_inner_run(axis, o) : 1;
+		alike = alike > end - o ? end - o : alike;
+		alike = alike > 1 ? alike : 1;
+		count += (taps.end - taps.first) * alike;
 	}
 	return count;
 }
 
-int64_t dn_rank_room(const struct dn_axis *axis, int64_t windows)
+int64_t dn_span(const struct dn_axis *axis, int64_t windows)
 {
 	return (windows - 1) * axis->stride + (axis->kernel - 1) * axis->dilation + 1;
-}
-
-int64_t dn_rank(const struct dn_axis *axis, int64_t first, int64_t end, int64_t first_tap, int64_t end_tap,
-		int64_t *low, int32_t *rank)
-{
-	int64_t begin = dn_tap_at(axis, first, first_tap), n = dn_tap_at(axis, end - 1, end_tap - 1) + 1 - begin;
-	*low = begin;
-	for (int64_t p = 0; p < n; p++)
-		rank[p] = -1;
-	for (int64_t o = first; o < end; o++) {
-		struct dn_range taps = dn_taps_inside(axis, o, first_tap, end_tap);
-		for (int64_t k = taps.first; k < taps.end; k++)
-			rank[dn_tap_at(axis, o, k) - begin] = 0;
-	}
-	int32_t count = 0;
-	for (int64_t p = 0; p < n; p++)
-		if (!rank[p])
-			rank[p] = count++;
-	return count;
-}
-
-int64_t dn_most_held(const struct dn_axis *axis, int64_t first, int64_t end, int64_t first_tap, int64_t end_tap,
-		     int64_t low, const int32_t *rank)
-{
-	int64_t most = 0;
-	for (int64_t o = first; o < end; o++) {
-		struct dn_range taps = dn_taps_inside(axis, o, first_tap, end_tap);
-		if (taps.end == taps.first)
-			continue;
-		int64_t held = rank[dn_tap_at(axis, o, taps.end - 1) - low] -
-			       rank[dn_tap_at(axis, o, taps.first) - low] + 1;
-		most = held > most ? held : most;
-	}
-	return most;
 }

@@ -31,13 +31,7 @@ int64_t dn_least_read(const struct dn_axis *axis, int64_t first, int64_t end, in
 
 /* Different input positions under windows first..end-1. */
 int64_t dn_touched(const struct dn_axis *axis, int64_t first, int64_t end);
-/* The same, taps first_tap..end_tap-1 only, each with its place among them: rank[p - low] for input position p, or -1. `low` is
- * the first position they have, `rank` has room for dn_rank_room. How many there are. */
-int64_t dn_rank_room(const struct dn_axis *axis, int64_t windows);
-int64_t dn_rank(const struct dn_axis *axis, int64_t first, int64_t end, int64_t first_tap, int64_t end_tap,
-		int64_t *low, int32_t *rank);
-/* From the least to the greatest rank of the taps of one window, at most. */
-int64_t dn_most_held(const struct dn_axis *axis, int64_t first, int64_t end, int64_t first_tap, int64_t end_tap,
-		     int64_t low, const int32_t *rank);
+/* From the first tap of the first of so many windows to the last of the last. */
+int64_t dn_span(const struct dn_axis *axis, int64_t windows);
 
 #endif
