@@ -263,11 +263,12 @@ static void sliding_hold(struct dn_generator *g)
 		dn_hold_columns(g, g->part.kx, g->part.kx_end, column_rows(g));
 }
 
-const struct dn_nest_code dn_code_across = {6,
-					    {DN_CONV_GROUPS, DN_PASSES, DN_IMAGES, DN_OUT_LINES, DN_POSITIONS, DN_GROUPS},
-					    sliding_visit,
-					    across_alike,
-					    sliding_hold};
+const struct dn_nest_code dn_code_across = {
+	6,
+	{DN_CONV_GROUPS, DN_PASSES, DN_IMAGES, DN_OUT_LINES, DN_POSITIONS, DN_GROUPS},
+	sliding_visit,
+	across_alike,
+	sliding_hold};
 const struct dn_nest_code dn_code_streamed = {11,
 					      {DN_IMAGES, DN_CONV_GROUPS, DN_OUT_LINES, DN_BLOCKS, DN_STORES, DN_PASSES,
 					       DN_KERNEL_LINES, DN_KERNEL_TAPS, DN_KERNEL_ROWS, DN_GROUPS,
