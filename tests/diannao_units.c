@@ -40,6 +40,10 @@ static void long_case(struct dn_case *c, uint64_t *rng)
 	const enum npl_op op = ops[test_range(rng, 0, 6)];
 	const int64_t height = some(rng, 5, 40), width = some(rng, 5, 60), images = some(rng, 2, 12);
 	const int64_t groups = some(rng, 1, 8);
+	if (test_range(rng, 0, 15) == 0) {
+		dn_random_lrn(c, rng, npl_shape_of(4, images, some(rng, 30, 300), height, width));
+		return;
+	}
 	if (op == NPL_OP_GEMM)
 		dn_case_gemm(c, some(rng, 3, 200), some(rng, 30, 600), some(rng, 60, 2000));
 	else if (op == NPL_OP_CONV)

@@ -33,7 +33,7 @@ static bool make(struct made *m, uint64_t seed)
 	if (test_range(&rng, 0, 7))
 		dn_random_case(&m->c, &rng);
 	else
-		dn_random_lrn(&m->c, &rng);
+		dn_random_small_lrn(&m->c, &rng);
 	if (m->c.layer.op == NPL_OP_CONV && test_range(&rng, 0, 3) == 0) { /* a kernel for each position */
 		m->c.attrs.private_kernels = true;
 		m->c.w.shape.dim[0] *= m->c.y.shape.dim[2] * m->c.y.shape.dim[3];
