@@ -29,19 +29,31 @@ static int put_json(const char *path, const struct npl_validation *validation, b
 	return rc;
 }
 
+static int count(const struct npl_validation *validation, enum npl_verdict verdict,
+		 const struct npl_validation_row **first)
+{
+	int n = 0;
+	for (int i = 0; i < validation->n; i++)
+		if (npl_validation_verdict(&validation->row[i]) == verdict && !n++)
+			*first = &validation->row[i];
+	return n;
+}
+
+/* A figure that is judged and is not there has not been met either. */
 static int check(const struct npl_validation *validation, struct npl_err *err)
 {
-	const struct npl_validation_row *first = NULL;
-	int outside = 0;
-	for (int i = 0; i < validation->n; i++)
-		if (npl_validation_verdict(&validation->row[i]) == NPL_OUTSIDE) {
-			first = first ? first : &validation->row[i];
-			outside++;
-		}
-	if (!first)
+	const struct npl_validation_row *out = NULL, *none = NULL;
+	const int outside = count(validation, NPL_OUTSIDE, &out), missing = count(validation, NPL_MISSING, &none);
+	char is_outside[160] = "", is_missing[320] = "";
+	if (!outside && !missing)
 		return 0;
-	return npl_fail(err, NPL_ECHECK, "%d figure%s outside the tolerance; the first is %s of %s", outside,
-			outside == 1 ? " is" : "s are", first->metric, first->case_name);
+	if (outside)
+		snprintf(is_outside, sizeof is_outside, "%d figure%s outside the tolerance; the first is %s of %s",
+			 outside, outside == 1 ? " is" : "s are", out->metric, out->case_name);
+	if (missing)
+		snprintf(is_missing, sizeof is_missing, "%d judged figure%s missing; the first is %s of %s: %s",
+			 missing, missing == 1 ? " is" : "s are", none->metric, none->case_name, none->reason);
+	return npl_fail(err, NPL_ECHECK, "%s%s%s", is_outside, outside && missing ? "; " : "", is_missing);
 }
 
 static int validate_main(int argc, char **argv, struct npl_err *err)
@@ -52,7 +64,8 @@ static int validate_main(int argc, char **argv, struct npl_err *err)
 	int n_words;
 	const struct cli_option options[] = {
 		{"all", CLI_FLAG, &all, 0, 0, NULL, "published figures that no model works out too"},
-		{"check", CLI_FLAG, &must_hold, 0, 0, NULL, "exit with 1 when a figure is outside its tolerance"},
+		{"check", CLI_FLAG, &must_hold, 0, 0, NULL,
+		 "exit with 1 when a figure is outside its tolerance or missing"},
 		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "MACHINE.KEY=VALUE", "a parameter, to see what it does"},
 		{"json", CLI_TEXT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no table, no progress"},

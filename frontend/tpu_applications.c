@@ -164,8 +164,12 @@ static void read_counts(const struct npl_graph *graph, const struct npl_device_i
 		{"tiles", offsetof(struct npl_tpu_counts, tiles)},
 	};
 	bool whole = true;
-	for (int i = 0; i < run->n_layers; i++)
-		whole &= !multiplies(graph, i) || strcmp(run->layer[i].ran_on, "host");
+	for (int i = 0; i < run->n_layers && whole; i++)
+		if (multiplies(graph, i) && !strcmp(run->layer[i].ran_on, "host")) {
+			whole = false;
+			snprintf(c->why, sizeof c->why, "%s leaves layer %s to the host: %s", NPL_TPU_MACHINE,
+				 graph->node[i].name, run->layer[i].note ? run->layer[i].note : "it does not run it");
+		}
 	c->cycles = whole ? (double)run->cycles : NAN;
 	c->seconds = whole ? run->device_seconds : NAN;
 	c->macs = (double)graph->macs;

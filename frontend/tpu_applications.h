@@ -31,6 +31,7 @@ struct npl_tpu_counts {
 	double array_active, useful_macs, unused_macs, weight_stall, weight_shift, non_matrix, raw_stall, input_stall,
 		tiles;
 	double peak_buffer_bytes;
+	char why[300]; /* some are NAN; "" where all are known */
 };
 
 /* A change to the machine: a parameter, as many times as large as it is set to, or set to `value`. */

@@ -71,6 +71,9 @@ int npl_validate(const char *machine, const struct npl_validate_options *options
 			continue;
 		rc = validators[i].run(validation, options, err);
 	}
+	for (int i = 0; i < validation->n; i++)
+		if (isnan(validation->row[i].model) && !*validation->row[i].reason)
+			validation->row[i].reason = "no model works it out";
 	if (rc)
 		npl_validation_free(validation);
 	return rc;
@@ -85,11 +88,23 @@ void npl_validation_free(struct npl_validation *validation)
 
 enum npl_verdict npl_validation_verdict(const struct npl_validation_row *row)
 {
-	if (isnan(row->published) || isnan(row->model) || isnan(row->tolerance))
+	if (isnan(row->published) || isnan(row->tolerance))
 		return NPL_UNJUDGED;
+	if (isnan(row->model))
+		return NPL_MISSING;
 	/* a hair more, so that 0.05 read from text takes a difference of 0.05 */
 	double difference = row->model - row->published, tolerance = row->tolerance * (1 + 1e-9);
 	return difference <= tolerance && (row->at_most || difference >= -tolerance) ? NPL_WITHIN : NPL_OUTSIDE;
+}
+
+double npl_validation_relative(const struct npl_validation_row *row)
+{
+	return row->published != 0 ? row->model / row->published - 1 : NAN;
+}
+
+bool npl_validation_shown(const struct npl_validation_row *row, bool all)
+{
+	return all || row->attempted || npl_validation_verdict(row) != NPL_UNJUDGED;
 }
 
 static struct npl_validation_row *add_row(struct npl_validation *validation, struct npl_err *err)
@@ -125,6 +140,15 @@ const struct npl_validation_row *npl_validation_find(const struct npl_validation
 	return find_row(validation, machine, case_name, metric);
 }
 
+/* Memory without a limit has none to lay beside another's. */
+static void refuse_infinity(struct npl_validation_row *row)
+{
+	if (!isinf(row->model))
+		return;
+	row->model = NAN;
+	row->reason = "there is no limit in the model";
+}
+
 static const char *copied(struct npl_validation *validation, const char *text)
 {
 	return npl_arena_strdup(&validation->arena, text ? text : "");
@@ -146,9 +170,11 @@ int npl_validation_add(struct npl_validation *validation, const char *machine, c
 	made->reference = copied(validation, row->reference);
 	made->source = copied(validation, row->source);
 	made->note = copied(validation, row->note);
+	made->reason = copied(validation, row->reason);
+	refuse_infinity(made);
 	made->attempted = true;
 	if (!made->machine || !made->case_name || !made->metric || !made->unit || !made->reference || !made->source ||
-	    !made->note)
+	    !made->note || !made->reason)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	return 0;
 }
@@ -170,7 +196,24 @@ int npl_validation_set(struct npl_validation *validation, const char *machine, c
 		return npl_fail(err, NPL_EINTERNAL, "%s of %s is published in %s and modelled in %s", metric, case_name,
 				row->unit, unit);
 	row->model = model;
+	row->reason = "";
+	refuse_infinity(row);
 	row->attempted = true;
+	return 0;
+}
+
+int npl_validation_explain(struct npl_validation *validation, const char *machine, const char *case_name,
+			   const char *reason, struct npl_err *err)
+{
+	const char *text = copied(validation, reason);
+	if (!text)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int i = 0; i < validation->n; i++) {
+		struct npl_validation_row *row = &validation->row[i];
+		if (!strcmp(row->machine, machine) && (!case_name || !strcmp(row->case_name, case_name)) &&
+		    row->attempted && isnan(row->model) && !*row->reason)
+			row->reason = text;
+	}
 	return 0;
 }
 
@@ -208,7 +251,8 @@ static int read_row(struct npl_validation *validation, const char *machine, cons
 					  .fitted = *fitted,
 					  .reference = field[column[REFERENCE]],
 					  .source = field[column[SOURCE]],
-					  .note = field[column[NOTE]]};
+					  .note = field[column[NOTE]],
+					  .reason = ""};
 	if (npl_csv_number(csv, i, column[VALUE], &made.published, err) ||
 	    read_tolerance(csv, i, column[TOLERANCE], made.published, &made.tolerance, err))
 		return err->code;

@@ -19,6 +19,7 @@ struct outcome {
 	const struct npl_diannao_layer *layer;
 	double tn, cycles, seconds, joules; /* NAN: the machine does not run it */
 	struct npl_simd_run simd, wide;     /* of 16-bit and of 32-bit elements */
+	char why[300];                      /* it does not */
 };
 
 static double over_ideal(const struct outcome *o)
@@ -105,7 +106,7 @@ static int run(struct npl_device *device, const struct npl_diannao_layer *layer,
 {
 	struct npl_result result;
 	struct npl_simd wide = npl_simd_chen2014;
-	char why[200];
+	char why[200] = "";
 	bool taken;
 	*outcome = (struct outcome){.layer = layer,
 				    .tn = npl_diannao_setting(device, "nfu.tn"),
@@ -121,7 +122,12 @@ static int run(struct npl_device *device, const struct npl_diannao_layer *layer,
 		outcome->cycles = (double)result.cycles;
 		outcome->seconds = result.seconds;
 		outcome->joules = npl_result_joules(&result);
-	}
+		if (isnan(outcome->joules))
+			snprintf(outcome->why, sizeof outcome->why,
+				 "an energy of the machine or of its memory is not known");
+	} else
+		snprintf(outcome->why, sizeof outcome->why, "%s does not run %s: %s", NPL_DIANNAO_MACHINE, layer->name,
+			 why);
 	return 0;
 }
 
@@ -180,7 +186,7 @@ static int validate_layer(struct npl_validation *validation, const struct outcom
 	for (int m = 0; m < METRICS && !rc; m++)
 		rc = npl_validation_set(validation, NPL_DIANNAO_MACHINE, o->layer->name, metrics[m].metric, "ratio",
 					metrics[m].of(o), err);
-	return rc;
+	return rc ? rc : npl_validation_explain(validation, NPL_DIANNAO_MACHINE, o->layer->name, o->why, err);
 }
 
 /* What the figures of all layers say of the core. */
@@ -191,8 +197,12 @@ static int validate_core(struct npl_validation *validation, const struct outcome
 		rc = add_core_cycles(validation, &outcome[i], NPL_DIANNAO_STEPS, err);
 	for (int i = 0; i < NPL_DIANNAO_LAYERS && !rc; i++)
 		rc = add_core_cycles(validation, &outcome[i], NPL_DIANNAO_OTHER, err);
-	for (int i = 0; i < NPL_DIANNAO_LAYERS && !rc; i++)
+	for (int i = 0; i < NPL_DIANNAO_LAYERS && !rc; i++) {
 		rc = add_core_power(validation, &outcome[i], err);
+		if (!rc)
+			rc = npl_validation_explain(validation, NPL_DIANNAO_MACHINE, outcome[i].layer->name,
+						    outcome[i].why, err);
+	}
 	return rc;
 }
 
@@ -207,6 +217,17 @@ static double geometric_mean(const struct outcome *outcome, unsigned layers,
 			n++;
 		}
 	return exp(sum / n);
+}
+
+/* A mean lacks what its first layer without a figure lacks. */
+static int explain_means(struct npl_validation *validation, const struct outcome *outcome, struct npl_err *err)
+{
+	for (int m = 0; m < MEANS; m++)
+		for (int i = 0; i < NPL_DIANNAO_LAYERS; i++)
+			if (means[m].layers >> i & 1 && *outcome[i].why &&
+			    npl_validation_explain(validation, NPL_DIANNAO_MACHINE, means[m].name, outcome[i].why, err))
+				return err->code;
+	return 0;
 }
 
 /* If the rate that the paper quotes of the core were all that there is to know of it, without a cache: over the published times
@@ -229,8 +250,8 @@ static int add_quoted_rate(struct npl_validation *validation, const struct outco
 		.tolerance = NAN,
 		.reference = "paper",
 		.source = "Figure 16 speed-up",
-		.note = "derived: the mean if the core did 2.01 operations in every cycle; that rate and the published "
-			"speed-ups contradict each other (docs/validation-diannao.md)"};
+		.note = "derived: the mean if the core did 2.01 operations in every cycle, over the published times and over the "
+			"model's; that rate and the published speed-ups contradict each other (docs/validation-diannao.md)"};
 	return npl_validation_add(validation, NPL_DIANNAO_MACHINE, &row, err);
 }
 
@@ -249,7 +270,9 @@ static int validate_means(struct npl_validation *validation, const struct outcom
 	if (!rc)
 		rc = npl_validation_set(validation, NPL_DIANNAO_MACHINE, "CLASS and CONV", "simd_rate", "op/cycle",
 					rate / n, err);
-	return rc ? rc : add_quoted_rate(validation, outcome, err);
+	if (!rc)
+		rc = add_quoted_rate(validation, outcome, err);
+	return rc ? rc : explain_means(validation, outcome, err);
 }
 
 int npl_validate_diannao(struct npl_validation *validation, const struct npl_validate_options *options,

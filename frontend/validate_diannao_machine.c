@@ -160,6 +160,7 @@ static int validate_blocks(struct npl_validation *validation, const struct npl_d
 {
 	const char *origin = setting_of(device, "energy.chip_origin");
 	const bool known = origin && strcmp(origin, "absent");
+	static const char unknown[] = "energy.chip_origin is absent";
 	double power = 0, area = 0;
 	int rc = 0;
 	for (int b = 0; b < BLOCKS && !rc; b++) {
@@ -172,12 +173,19 @@ static int validate_blocks(struct npl_validation *validation, const struct npl_d
 		rc = npl_validation_set(validation, NPL_DIANNAO_MACHINE, blocks[b].name, "power", "mW",
 					rounded(milliwatts), err);
 		if (!rc)
+			rc = npl_validation_explain(validation, NPL_DIANNAO_MACHINE, blocks[b].name, unknown, err);
+		if (!rc)
 			rc = npl_validation_set(validation, NPL_DIANNAO_MACHINE, blocks[b].name, "area", "mm2", NAN,
 						err);
+		if (!rc)
+			rc = npl_validation_explain(validation, NPL_DIANNAO_MACHINE, blocks[b].name,
+						    "area is not modelled", err);
 	}
 	if (!rc)
 		rc = npl_validation_set(validation, NPL_DIANNAO_MACHINE, "blocks together", "power", "mW",
 					rounded(power), err);
+	if (!rc)
+		rc = npl_validation_explain(validation, NPL_DIANNAO_MACHINE, "blocks together", unknown, err);
 	return rc ? rc
 		  : npl_validation_set(validation, NPL_DIANNAO_MACHINE, "blocks together", "area", "mm2", rounded(area),
 				       err);

@@ -252,6 +252,8 @@ static int validate_machine(struct npl_validation *validation, const struct npl_
 	for (int m = 0; m < MACHINE_METRICS && !rc; m++)
 		rc = npl_validation_set(validation, NPL_TPU_MACHINE, "TPU", machine_metrics[m].metric,
 					machine_metrics[m].unit, machine_metrics[m].of(device), err);
+	if (!rc)
+		rc = npl_validation_explain(validation, NPL_TPU_MACHINE, "TPU", "energy.static.origin is absent", err);
 	for (int f = 0; f < FITTED && !rc; f++) {
 		const struct npl_validation_row row = {.case_name = "TPU",
 						       .metric = fitted[f].key,
@@ -332,6 +334,8 @@ static int validate_app(struct npl_validation *validation, const struct npl_tpu_
 		rc = validate_cycles(validation, application, counts, err);
 	if (!rc)
 		rc = validate_vectors(validation, application, counts, err);
+	if (!rc)
+		rc = npl_validation_explain(validation, NPL_TPU_MACHINE, application->name, counts->why, err);
 	npl_graph_free(graph);
 	return rc;
 }
@@ -367,7 +371,7 @@ static int validate_full(struct npl_validation *validation, const struct npl_val
 			.note = "as Table 1 has it; for the counters see counted_batch and active_cycles_per_tile of LSTM1"};
 		rc = npl_validation_add(validation, NPL_TPU_MACHINE, &full, err);
 	}
-	return rc;
+	return rc ? rc : npl_validation_explain(validation, NPL_TPU_MACHINE, "LSTM1, full batch", counts.why, err);
 }
 
 int npl_validate_tpu_v1(struct npl_validation *validation, const struct npl_validate_options *options,

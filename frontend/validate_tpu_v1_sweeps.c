@@ -8,35 +8,41 @@
 #include "npulab/chain.h"
 #include "validate_tpu_v1.h"
 
-/* Times as fast, per application. */
-static int speedups(const struct npl_validate_options *options, const struct npl_tpu_counts *counts,
-		    const struct npl_tpu_change *change, int n, double *speedup, struct npl_err *err)
+/* Times as fast, per application; NAN: one of the two machines does not run all of it. */
+struct speedups {
+	double of[NPL_TPU_APPLICATIONS];
+	char why[NPL_TPU_APPLICATIONS][300]; /* NAN */
+};
+
+static int find_speedups(const struct npl_validate_options *options, const struct npl_tpu_counts *counts,
+			 const struct npl_tpu_change *change, int n, struct speedups *speedups, struct npl_err *err)
 {
 	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
 		struct npl_tpu_counts changed;
 		const struct npl_tpu_application *app = &npl_tpu_applications[a];
 		if (npl_tpu_count(app, app->counted, options, change, n, &changed, err))
 			return err->code;
-		speedup[a] = counts[a].seconds / changed.seconds;
+		speedups->of[a] = counts[a].seconds / changed.seconds;
+		snprintf(speedups->why[a], sizeof speedups->why[a], "%s", *counts[a].why ? counts[a].why : changed.why);
 	}
 	return 0;
 }
 
-static double geometric_mean(const double *value, int first, int n)
+static double geometric_mean(const struct speedups *speedups, int first, int n)
 {
 	double sum = 0;
 	for (int a = first; a < first + n; a++)
-		sum += log(value[a]);
+		sum += log(speedups->of[a]);
 	return exp(sum / n);
 }
 
 /* By Table 1's shares of load, each between its two applications alike: the paper does not say more. */
-static double weighted_mean(const struct npl_validation *validation, const double *value)
+static double weighted_mean(const struct npl_validation *validation, const struct speedups *speedups)
 {
 	double sum = 0, weights = 0;
 	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
 		double share = npl_tpu_published(validation, npl_tpu_applications[a].kind, "deployed_share");
-		sum += share * value[a];
+		sum += share * speedups->of[a];
 		weights += share;
 	}
 	return sum / weights;
@@ -69,40 +75,41 @@ static const struct bound by_clock = {
 	if_only_non_matrix_shrinks, 0.01, true,
 	"derived: at most, as weights come no faster; the time that row 6 gives is a quarter"};
 
-static int add_speedup(struct npl_validation *validation, const char *name, const char *metric, double model,
+/* Of application a. */
+static int add_speedup(struct npl_validation *validation, int a, const char *metric, const struct speedups *speedups,
 		       const struct npl_validation_row *beside, struct npl_err *err)
 {
 	struct npl_validation_row row = {.published = NAN, .tolerance = NAN};
 	if (beside)
 		row = *beside;
-	row.case_name = name;
+	row.case_name = npl_tpu_applications[a].name;
 	row.metric = metric;
 	row.unit = "ratio";
-	row.model = model;
+	row.model = speedups->of[a];
+	row.reason = speedups->why[a];
 	return npl_validation_add(validation, NPL_TPU_MACHINE, &row, err);
 }
 
 /* The applications that wait for weights have a bound. */
 static int add_bounded(struct npl_validation *validation, const char *metric, const struct bound *bound,
-		       const double *speedup, struct npl_err *err)
+		       const struct speedups *speedups, struct npl_err *err)
 {
 	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
-		const char *name = npl_tpu_applications[a].name;
-		double limit = bound->of(npl_tpu_published(validation, name, "non_matrix"));
+		double limit = bound->of(npl_tpu_published(validation, npl_tpu_applications[a].name, "non_matrix"));
 		const struct npl_validation_row beside = {.published = limit,
 							  .tolerance = bound->tolerance * limit,
 							  .at_most = bound->at_most,
 							  .reference = "paper",
 							  .source = "Table 3, row 6",
 							  .note = bound->note};
-		if (add_speedup(validation, name, metric, speedup[a], a < NPL_TPU_CNN0 ? &beside : NULL, err))
+		if (add_speedup(validation, a, metric, speedups, a < NPL_TPU_CNN0 ? &beside : NULL, err))
 			return err->code;
 	}
 	return 0;
 }
 
 /* "About 2" for the CNNs: a quarter more or less of it for CNN0; CNN1 contradicts itself and is not judged. */
-static int add_cnns(struct npl_validation *validation, const double *speedup, struct npl_err *err)
+static int add_cnns(struct npl_validation *validation, const struct speedups *speedups, struct npl_err *err)
 {
 	double about = npl_tpu_published(validation, "CNNs", "speedup_clock_x4");
 	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
@@ -114,50 +121,56 @@ static int add_cnns(struct npl_validation *validation, const double *speedup, st
 			.note = "about, of both CNNs. In the model all but the memory and the host is four times as "
 				"fast, and CNN0 gains beyond the 2888 rows over 1344 = 2.15 that its weights allow "
 				"the array: the time besides shrinks too"};
-		if (add_speedup(validation, npl_tpu_applications[a].name, "speedup_clock_accum_x4", speedup[a],
-				a < NPL_TPU_CNN0 ? NULL : &beside, err))
+		if (add_speedup(validation, a, "speedup_clock_accum_x4", speedups, a < NPL_TPU_CNN0 ? NULL : &beside,
+				err))
 			return err->code;
 	}
 	return 0;
 }
 
+/* Of a mean over these applications. */
 static int set(struct npl_validation *validation, const char *case_name, const char *metric, double model,
-	       struct npl_err *err)
+	       const struct speedups *speedups, struct npl_err *err)
 {
-	return npl_validation_set(validation, NPL_TPU_MACHINE, case_name, metric, "ratio", model, err);
+	int rc = npl_validation_set(validation, NPL_TPU_MACHINE, case_name, metric, "ratio", model, err);
+	for (int a = 0; a < NPL_TPU_APPLICATIONS && !rc; a++)
+		if (isnan(speedups->of[a]))
+			rc = npl_validation_explain(validation, NPL_TPU_MACHINE, case_name, speedups->why[a], err);
+	return rc;
 }
 
 static int change_memory(struct npl_validation *validation, const struct npl_validate_options *options,
 			 const struct npl_tpu_counts *counts, struct npl_err *err)
 {
 	const struct npl_tpu_change memory = {NPL_TPU_WEIGHT_RATE, 4, NULL};
-	double speedup[NPL_TPU_APPLICATIONS] = {0};
-	if (speedups(options, counts, &memory, 1, speedup, err) ||
-	    add_bounded(validation, "speedup_memory_x4", &by_memory, speedup, err) ||
-	    set(validation, "MLPs and LSTMs", "speedup_memory_x4", geometric_mean(speedup, 0, 4), err))
+	struct speedups speedups = {0};
+	if (find_speedups(options, counts, &memory, 1, &speedups, err) ||
+	    add_bounded(validation, "speedup_memory_x4", &by_memory, &speedups, err) ||
+	    set(validation, "MLPs and LSTMs", "speedup_memory_x4", geometric_mean(&speedups, 0, 4), &speedups, err))
 		return err->code;
-	return set(validation, "weighted mean", "speedup_memory_x4", weighted_mean(validation, speedup), err);
+	return set(validation, "weighted mean", "speedup_memory_x4", weighted_mean(validation, &speedups), &speedups,
+		   err);
 }
 
 static int change_clock(struct npl_validation *validation, const struct npl_validate_options *options,
 			const struct npl_tpu_counts *counts, struct npl_err *err)
 {
 	const struct npl_tpu_change clock[] = {{"clock_hz", 4, NULL}, {"accumulators.rows", 4, NULL}};
-	double speedup[NPL_TPU_APPLICATIONS] = {0};
-	if (speedups(options, counts, clock, 1, speedup, err) ||
-	    add_bounded(validation, "speedup_clock_x4", &by_clock, speedup, err) ||
-	    set(validation, "MLPs and LSTMs", "speedup_clock_x4", geometric_mean(speedup, 0, 4), err) ||
-	    speedups(options, counts, clock, 2, speedup, err) || add_cnns(validation, speedup, err))
+	struct speedups speedups = {0};
+	if (find_speedups(options, counts, clock, 1, &speedups, err) ||
+	    add_bounded(validation, "speedup_clock_x4", &by_clock, &speedups, err) ||
+	    set(validation, "MLPs and LSTMs", "speedup_clock_x4", geometric_mean(&speedups, 0, 4), &speedups, err) ||
+	    find_speedups(options, counts, clock, 2, &speedups, err) || add_cnns(validation, &speedups, err))
 		return err->code;
-	return set(validation, "CNNs", "speedup_clock_x4", geometric_mean(speedup, NPL_TPU_CNN0, 2), err);
+	return set(validation, "CNNs", "speedup_clock_x4", geometric_mean(&speedups, NPL_TPU_CNN0, 2), &speedups, err);
 }
 
 static int change_array(struct npl_validation *validation, const struct npl_validate_options *options,
 			const struct npl_tpu_counts *counts, struct npl_err *err)
 {
 	const struct npl_tpu_change array[] = {{"array.rows", 2, NULL}, {"array.columns", 2, NULL}};
-	double speedup[NPL_TPU_APPLICATIONS] = {0};
-	if (speedups(options, counts, array, 2, speedup, err))
+	struct speedups speedups = {0};
+	if (find_speedups(options, counts, array, 2, &speedups, err))
 		return err->code;
 	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
 		bool judged = a == NPL_TPU_LSTM1;
@@ -166,7 +179,8 @@ static int change_array(struct npl_validation *validation, const struct npl_vali
 			.metric = "speedup_array_512x512",
 			.unit = "ratio",
 			.published = 1,
-			.model = speedup[a],
+			.model = speedups.of[a],
+			.reason = speedups.why[a],
 			.tolerance = judged ? 0 : NAN,
 			.at_most = true,
 			.reference = "paper",
@@ -184,13 +198,13 @@ static int refreshed_memory(struct npl_validation *validation, const struct npl_
 			    const struct npl_tpu_counts *counts, struct npl_err *err)
 {
 	static const struct npl_tpu_change change = {"weight_memory.preset", 1, "ddr3-2133"};
-	double speedup[NPL_TPU_APPLICATIONS] = {0};
-	if (speedups(options, counts, &change, 1, speedup, err))
+	struct speedups speedups = {0};
+	if (find_speedups(options, counts, &change, 1, &speedups, err))
 		return err->code;
 	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
 		const struct npl_validation_row row = {
 			.published = NAN, .tolerance = NAN, .note = "against weight memory as it is set"};
-		if (add_speedup(validation, npl_tpu_applications[a].name, "speedup_ddr3_2133", speedup[a], &row, err))
+		if (add_speedup(validation, a, "speedup_ddr3_2133", &speedups, &row, err))
 			return err->code;
 	}
 	return 0;
@@ -205,12 +219,13 @@ static int better_tpu(struct npl_validation *validation, const struct npl_valida
 		{NPL_TPU_WEIGHT_RATE, ridge / npl_tpu_published(validation, "TPU'", "ridge_point"), NULL},
 		{"clock_hz", 1.5, NULL}};
 	static const char *const cases[] = {"TPU', memory", "TPU', memory+clock"};
-	double speedup[NPL_TPU_APPLICATIONS] = {0};
+	struct speedups speedups = {0};
 	for (int n = 1; n <= 2; n++)
-		if (speedups(options, counts, change, n, speedup, err) ||
+		if (find_speedups(options, counts, change, n, &speedups, err) ||
 		    set(validation, cases[n - 1], "speedup_geometric_mean",
-			geometric_mean(speedup, 0, NPL_TPU_APPLICATIONS), err) ||
-		    set(validation, cases[n - 1], "speedup_weighted_mean", weighted_mean(validation, speedup), err))
+			geometric_mean(&speedups, 0, NPL_TPU_APPLICATIONS), &speedups, err) ||
+		    set(validation, cases[n - 1], "speedup_weighted_mean", weighted_mean(validation, &speedups),
+			&speedups, err))
 			return err->code;
 	return 0;
 }

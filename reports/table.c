@@ -119,6 +119,17 @@ void npl_table_text(const char *text, FILE *out)
 	free(copy);
 }
 
+/* Not the header, and not the rows of a list. */
+static bool is_title(const struct npl_table *table, int row)
+{
+	if (row == 0 || table->columns == 1 || !table->left[0])
+		return false;
+	for (int c = 1; c < table->columns; c++)
+		if (*cell_at(table, row, c))
+			return false;
+	return true;
+}
+
 /* Columns as wide as their cells; where that is too wide for a line, the widest of names gives way, down to LEAST. */
 static void set_widths(const struct npl_table *table, int *width)
 {
@@ -126,6 +137,8 @@ static void set_widths(const struct npl_table *table, int *width)
 	int total = 2 * (table->columns - 1);
 	for (int c = 0; c < table->columns; c++) {
 		for (int r = 0; r < table->rows; r++) {
+			if (is_title(table, r))
+				continue;
 			int have = width_of(cell_at(table, r, c));
 			width[c] = have > width[c] ? have : width[c];
 		}
@@ -151,13 +164,14 @@ void npl_table_print(struct npl_table *table, FILE *out)
 		while (end > 0 && !*cell_at(table, r, end))
 			end--; /* no blanks at the end of a line */
 		for (int c = 0; c <= end; c++) {
+			const int room = is_title(table, r) ? NPL_TABLE_WIDTH : width[c];
 			fputs(c ? "  " : "", out);
-			if (c == end && table->left[c] && end < last && width_of(cell_at(table, r, c)) <= width[c])
+			if (c == end && table->left[c] && end < last && width_of(cell_at(table, r, c)) <= room)
 				fputs(cell_at(table, r, c), out);
 			else if (c == last && table->left[c])
 				put_paragraph(out, cell_at(table, r, c), at + 2 * last, width[c]);
 			else
-				put_cell(out, cell_at(table, r, c), width[c], table->left[c]);
+				put_cell(out, cell_at(table, r, c), room, table->left[c]);
 			at += width[c]; /* of the columns before the last */
 		}
 		fputc('\n', out);

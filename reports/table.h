@@ -22,7 +22,8 @@ struct npl_table {
 
 /* Starts a table with a header row; `layout` has one letter a column: 'l' or 'r'. */
 void npl_table_open(struct npl_table *table, const char *layout, const char *const *header);
-/* Adds a row of as many cells as there are columns; NULL is "". */
+/* Adds a row of as many cells as there are columns; NULL is "". One with nothing but its first cell is a title: no column gets wider
+ * for it. */
 void npl_table_row(struct npl_table *table, const char *const *cells);
 void npl_table_print(struct npl_table *table, FILE *out);
 void npl_table_close(struct npl_table *table);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A validation as JSON, schema npulab.validate/1: fractions as fractions, null for what is not known. */
+ * A validation as JSON, schema npulab.validate/1: fractions as fractions, null for what is not known; the reason where it is the
+ * model's figure. */
 #include <math.h>
 
 #include "json.h"
@@ -15,6 +16,7 @@ static void put_row(struct npl_json *json, const struct npl_validation_row *row)
 	npl_json_double(json, "published", row->published);
 	npl_json_double(json, "model", row->model);
 	npl_json_double(json, "difference", row->model - row->published);
+	npl_json_double(json, "relative_difference", npl_validation_relative(row));
 	npl_json_double(json, "tolerance", row->tolerance);
 	npl_json_number(json, "at_most", row->at_most ? "true" : "false");
 	npl_json_number(json, "fitted", row->fitted ? "true" : "false");
@@ -22,6 +24,7 @@ static void put_row(struct npl_json *json, const struct npl_validation_row *row)
 	npl_json_text(json, "source", row->source);
 	npl_json_text(json, "unit", row->unit);
 	npl_json_text(json, "note", row->note);
+	npl_json_text(json, "reason", isnan(row->model) ? row->reason : "");
 	npl_json_close(json, '}');
 }
 
@@ -32,7 +35,7 @@ void npl_validation_json(FILE *out, const struct npl_validation *v, bool all)
 	npl_json_string(&json, "schema", "npulab.validate/1");
 	npl_json_open(&json, "rows", '[');
 	for (int i = 0; i < v->n; i++)
-		if (all || v->row[i].attempted)
+		if (npl_validation_shown(&v->row[i], all))
 			put_row(&json, &v->row[i]);
 	npl_json_close(&json, ']');
 	npl_json_close(&json, '}');

@@ -5,54 +5,132 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npulab/report.h"
 #include "npulab/validate.h"
 #include "table.h"
 
-#define CELL 40
+#define CELL    40
+#define COLUMNS 7
 
-static bool is_shown(const struct npl_validation_row *row, bool all)
+/* A row's figures are in one unit: its own, a share in percent, or one with a prefix that suits what is published. */
+struct scale {
+	double factor;
+	char unit[CELL];
+	bool is_share;
+};
+
+/* "layers" in "fc_layers", "ops/byte" in "published_ops_per_byte". */
+static bool names_unit(const char *metric, const char *unit)
 {
-	return all || row->attempted;
+	const char *slash = strchr(unit, '/');
+	char words[CELL];
+	snprintf(words, sizeof words, "%.*s%s%s", slash ? (int)(slash - unit) : CELL, unit, slash ? "_per_" : "",
+		 slash ? slash + 1 : "");
+	return strlen(unit) > 2 && strstr(metric, words);
 }
 
-static const char *amount(char *buf, double value, const char *unit)
+static struct scale scale_of(const struct npl_validation_row *row)
 {
+	static const char *const prefix[] = {"", "m", "u", "n", "p"};
+	const double value = fabs(isnan(row->published) ? row->model : row->published);
+	const bool is_named = names_unit(row->metric, row->unit);
+	struct scale scale = {.factor = 1, .is_share = !strcmp(row->unit, "fraction")};
+	size_t at = 0;
+	if (!strcmp(row->unit, "J") || !strcmp(row->unit, "s"))
+		for (; value > 0 && value * scale.factor < 0.9995 && at + 1 < sizeof prefix / sizeof *prefix; at++)
+			scale.factor *= 1000;
+	snprintf(scale.unit, sizeof scale.unit, "%s%s", prefix[at], is_named ? "" : row->unit);
+	if (scale.is_share)
+		scale = (struct scale){.factor = 100, .unit = "%", .is_share = true};
+	else if (value >= 1e6 && strcmp(row->unit, "cycles") != 0) { /* those are compared to the last of them */
+		scale.factor = 1e-6;
+		snprintf(scale.unit, sizeof scale.unit, "million%s%.20s", is_named ? "" : " ",
+			 is_named ? "" : row->unit);
+	}
+	return scale;
+}
+
+/* Four digits; counts to the last one, as long as a column holds them. */
+static const char *amount(char *buf, double value, const struct scale *scale)
+{
+	value *= scale->factor;
 	if (isnan(value))
 		snprintf(buf, CELL, "-");
-	else if (!strcmp(unit, "fraction"))
-		snprintf(buf, CELL, "%.1f %%", 100 * value);
-	else if (!strcmp(unit, "ratio"))
-		snprintf(buf, CELL, "%.3f", value);
-	else if (!strcmp(unit, "cycles") && fabs(value) >= 10 && fabs(value) < 1e8) /* compared to the last of them */
+	else if (scale->is_share)
+		snprintf(buf, CELL, "%.1f", value);
+	else if (fabs(value) >= 1e3 && fabs(value) < 1e9)
 		snprintf(buf, CELL, "%.0f", value);
-	else if (fabs(value) >= 1e4 || (value != 0 && fabs(value) < 1e-2))
-		npl_si_text(value, "", buf, CELL);
 	else
 		snprintf(buf, CELL, "%.4g", value);
 	return buf;
 }
 
-static const char *verdict(const struct npl_validation_row *row)
+/* With a sign, and none where these digits show no difference. */
+static const char *signed_text(char *buf, double value, int decimals, const char *unit)
 {
-	static const char *const word[2][3] = {{[NPL_UNJUDGED] = "", [NPL_WITHIN] = "ok", [NPL_OUTSIDE] = "OUTSIDE"},
-					       {"fitted", "ok, fitted", "OUTSIDE, fitted"}};
-	return word[row->fitted][npl_validation_verdict(row)];
+	if (fabs(value) < 0.5 * pow(10, -decimals))
+		snprintf(buf, CELL, "%.*f %s", decimals, 0.0, unit);
+	else
+		snprintf(buf, CELL, "%+.*f %s", decimals, value, unit);
+	return buf;
+}
+
+/* Between shares the points; of others the percentage of what is published, and where that is 0 what the model has. */
+static const char *difference(char *buf, const struct npl_validation_row *row, const struct scale *scale)
+{
+	const double points = 100 * (row->model - row->published), percent = 100 * npl_validation_relative(row);
+	if (isnan(points))
+		snprintf(buf, CELL, "-");
+	else if (points == 0)
+		snprintf(buf, CELL, "0");
+	else if (scale->is_share)
+		signed_text(buf, points, fabs(points) >= 9.95 ? 0 : 1, "pt");
+	else if (isnan(percent))
+		snprintf(buf, CELL, "%+.4g", row->model * scale->factor);
+	else
+		signed_text(buf, percent, fabs(percent) >= 99.95 ? 0 : fabs(percent) >= 0.995 ? 1 : 2, "%");
+	return buf;
+}
+
+/* What is allowed, as the difference is told. */
+static const char *tolerance(char *buf, const struct npl_validation_row *row, const struct scale *scale)
+{
+	char by[CELL] = "";
+	if (!(row->tolerance > 0))
+		snprintf(by, sizeof by, "%s", row->at_most ? "" : "exact");
+	else if (scale->is_share)
+		snprintf(by, sizeof by, "%.3g pt", 100 * row->tolerance);
+	else if (row->published != 0)
+		snprintf(by, sizeof by, "%.2g %%", 100 * row->tolerance / fabs(row->published));
+	else
+		snprintf(by, sizeof by, "%.3g", row->tolerance * scale->factor);
+	snprintf(buf, CELL, "%s%s%.20s", row->at_most ? "at most" : "", row->at_most && *by ? " +" : "", by);
+	return buf;
+}
+
+static const char *verdict(char *buf, const struct npl_validation_row *row, const struct scale *scale)
+{
+	static const char *const word[] = {[NPL_WITHIN] = "ok", [NPL_OUTSIDE] = "OUTSIDE", [NPL_MISSING] = "MISSING"};
+	const enum npl_verdict is = npl_validation_verdict(row);
+	char allowed[CELL];
+	if (is == NPL_UNJUDGED)
+		snprintf(buf, CELL, "%s", row->fitted ? "fitted" : "");
+	else
+		snprintf(buf, CELL, "%.20s: %s%s", tolerance(allowed, row, scale), word[is],
+			 row->fitted ? ", fitted" : "");
+	return buf;
 }
 
 static void put_row(struct npl_table *table, const struct npl_validation_row *row)
 {
-	char metric[80], published[CELL], model[CELL], difference[CELL], tolerance[CELL];
-	const char *within = row->at_most ? "at most" : amount(tolerance, row->tolerance, row->unit);
-	bool names_unit = row->unit[0] >= 'a'; /* "layers", "fraction": the metric's name tells; "MiB" must be said */
-	snprintf(metric, sizeof metric, "%s%s%s", row->metric, names_unit ? "" : ", ", names_unit ? "" : row->unit);
-	const char *cells[] = {row->case_name,
-			       metric,
-			       amount(published, row->published, row->unit),
-			       amount(model, row->model, row->unit),
-			       amount(difference, row->model - row->published, row->unit),
-			       isnan(row->tolerance) ? "" : within,
-			       verdict(row)};
+	char published[CELL], model[CELL], differs[CELL], within[CELL];
+	const struct scale scale = scale_of(row);
+	const char *cells[COLUMNS] = {row->case_name,
+				      row->metric,
+				      scale.unit,
+				      amount(published, row->published, &scale),
+				      amount(model, row->model, &scale),
+				      difference(differs, row, &scale),
+				      verdict(within, row, &scale)};
 	npl_table_row(table, cells);
 }
 
@@ -64,23 +142,22 @@ static bool same_source(const struct npl_validation_row *a, const struct npl_val
 /* The figures of one source under its name. */
 static void put_source(struct npl_table *table, const struct npl_validation *v, int first, bool all)
 {
-	const char *const blank[] = {"", NULL, NULL, NULL, NULL, NULL, NULL};
-	const char *const name[] = {
-		*v->row[first].source ? v->row[first].source : "not published", NULL, NULL, NULL, NULL, NULL, NULL};
+	const char *const blank[COLUMNS] = {""};
+	const char *const name[COLUMNS] = {*v->row[first].source ? v->row[first].source : "not published"};
 	npl_table_row(table, blank);
 	npl_table_row(table, name);
 	for (int i = first; i < v->n; i++)
-		if (is_shown(&v->row[i], all) && same_source(&v->row[i], &v->row[first]))
+		if (npl_validation_shown(&v->row[i], all) && same_source(&v->row[i], &v->row[first]))
 			put_row(table, &v->row[i]);
 }
 
 /* Whether row i is the first shown of its source. */
 static bool begins_source(const struct npl_validation *v, int i, bool all)
 {
-	if (!is_shown(&v->row[i], all))
+	if (!npl_validation_shown(&v->row[i], all))
 		return false;
 	for (int k = 0; k < i; k++)
-		if (is_shown(&v->row[k], all) && same_source(&v->row[k], &v->row[i]))
+		if (npl_validation_shown(&v->row[k], all) && same_source(&v->row[k], &v->row[i]))
 			return false;
 	return true;
 }
@@ -93,10 +170,11 @@ static void put_notes(FILE *out, const struct npl_validation *v, bool all)
 		char line[400];
 		int others = 0;
 		bool told = false;
-		if (!is_shown(row, all) || !*row->note)
+		if (!npl_validation_shown(row, all) || !*row->note)
 			continue;
 		for (int k = 0; k < v->n; k++) {
-			bool same = k != i && is_shown(&v->row[k], all) && !strcmp(v->row[k].note, row->note);
+			bool same = k != i && npl_validation_shown(&v->row[k], all) &&
+				    !strcmp(v->row[k].note, row->note);
 			told = told || (same && k < i);
 			others += same;
 		}
@@ -108,17 +186,71 @@ static void put_notes(FILE *out, const struct npl_validation *v, bool all)
 	}
 }
 
+static bool lacks(const struct npl_validation_row *row, bool all)
+{
+	return npl_validation_shown(row, all) && row->attempted && isnan(row->model);
+}
+
+/* Row k is told of with row i: the model lacks both for one reason. */
+static bool told_with(const struct npl_validation *v, int k, int i, bool all)
+{
+	return lacks(&v->row[k], all) && !strcmp(v->row[k].reason, v->row[i].reason);
+}
+
+static bool same_case(const struct npl_validation_row *a, const struct npl_validation_row *b)
+{
+	return !strcmp(a->machine, b->machine) && !strcmp(a->case_name, b->case_name);
+}
+
+/* "CONV1 (speedup, energy_ratio), CONV3 (speedup): the reason" of row i and those told with it. */
+static void put_reason(FILE *text, const struct npl_validation *v, int i, bool all)
+{
+	const char *between = "no figure of ";
+	for (int k = i; k < v->n; k++) {
+		bool told = !told_with(v, k, i, all);
+		for (int earlier = i; earlier < k && !told; earlier++)
+			told = told_with(v, earlier, i, all) && same_case(&v->row[earlier], &v->row[k]);
+		if (told)
+			continue;
+		fprintf(text, "%s%s (%s", between, v->row[k].case_name, v->row[k].metric);
+		for (int later = k + 1; later < v->n; later++)
+			if (told_with(v, later, i, all) && same_case(&v->row[later], &v->row[k]))
+				fprintf(text, ", %s", v->row[later].metric);
+		between = "), ";
+	}
+	fprintf(text, "): %s", v->row[i].reason);
+}
+
+/* What the model has no figure of, and why. */
+static void put_reasons(FILE *out, const struct npl_validation *v, bool all)
+{
+	for (int i = 0; i < v->n; i++) {
+		char *line = NULL;
+		size_t bytes = 0;
+		bool told = !lacks(&v->row[i], all);
+		for (int k = 0; k < i && !told; k++)
+			told = told_with(v, k, i, all);
+		FILE *text = told ? NULL : open_memstream(&line, &bytes);
+		if (!text)
+			continue;
+		put_reason(text, v, i, all);
+		if (!fclose(text))
+			npl_table_text(line, out);
+		free(line);
+	}
+}
+
 void npl_validation_table(FILE *out, const struct npl_validation *v, bool all)
 {
-	static const char *const header[] = {"CASE", "METRIC", "PUBLISHED", "MODEL", "DIFF", "WITHIN", "VERDICT"};
-	int count[3] = {0}, hidden = 0;
+	static const char *const header[COLUMNS] = {"CASE", "METRIC", "UNIT", "PUBLISHED", "MODEL", "DIFF", "WITHIN"};
+	int count[4] = {0}, hidden = 0;
 	struct npl_table table;
 	char line[200];
-	npl_table_open(&table, "llrrrrl", header);
+	npl_table_open(&table, "lllrrrl", header);
 	for (int i = 0; i < v->n; i++) {
 		if (begins_source(v, i, all))
 			put_source(&table, v, i, all);
-		if (is_shown(&v->row[i], all))
+		if (npl_validation_shown(&v->row[i], all))
 			count[npl_validation_verdict(&v->row[i])]++;
 		else
 			hidden++;
@@ -126,9 +258,15 @@ void npl_validation_table(FILE *out, const struct npl_validation *v, bool all)
 	npl_table_print(&table, out);
 	npl_table_close(&table);
 	fputc('\n', out);
+	npl_table_text(
+		"UNIT: of PUBLISHED and MODEL, where the metric does not name it. DIFF: by how much the model differs, in "
+		"percent of what is published, between shares in points (pt). WITHIN: how much of that is allowed, and "
+		"whether it is held; nothing: not judged. fitted: parameters of the machine were fitted to it",
+		out);
 	put_notes(out, v, all);
-	snprintf(line, sizeof line, "%d figures within their tolerance, %d outside, %d shown only", count[NPL_WITHIN],
-		 count[NPL_OUTSIDE], count[NPL_UNJUDGED]);
+	put_reasons(out, v, all);
+	snprintf(line, sizeof line, "%d figures within their tolerance, %d outside, %d missing, %d shown only",
+		 count[NPL_WITHIN], count[NPL_OUTSIDE], count[NPL_MISSING], count[NPL_UNJUDGED]);
 	npl_table_text(line, out);
 	if (hidden)
 		fprintf(out, "%d more are published that no model works out (--all lists them)\n", hidden);

@@ -222,6 +222,11 @@ Test(report, table_layout)
 	check_widths(text, "a long name");
 	cr_assert(strstr(text, "\n~xxx") && strstr(text, "x  123456\n"), "%s", text);
 	free(text);
+	/* a title widens no column, and is cut where the line ends */
+	text = print_table("lr", 4, (const char *const[]){"NAME", "N", "a title", "", "b", "1", name, NULL});
+	check_widths(text, "a long title");
+	cr_assert(strstr(text, "NAME  N\na title\nb     1\n~xxx"), "%s", text);
+	free(text);
 	/* the last column goes on in the next lines instead, and loses nothing */
 	text = print_table("ll", 2, (const char *const[]){"KEY", "TEXT", "k", name});
 	check_widths(text, "a long text");

@@ -137,8 +137,13 @@ Test(validate, verdicts_and_rows)
 	cr_assert_eq(npl_validation_verdict(&row), NPL_OUTSIDE, "more");
 	row.tolerance = NAN;
 	cr_assert_eq(npl_validation_verdict(&row), NPL_UNJUDGED);
-	row.tolerance = 1;
+	cr_assert(!npl_validation_shown(&row, false) && npl_validation_shown(&row, true));
 	row.model = NAN;
+	cr_assert_eq(npl_validation_verdict(&row), NPL_UNJUDGED);
+	row.tolerance = 1;
+	cr_assert_eq(npl_validation_verdict(&row), NPL_MISSING);
+	cr_assert(npl_validation_shown(&row, false), "a judged figure is never hidden");
+	row.published = NAN;
 	cr_assert_eq(npl_validation_verdict(&row), NPL_UNJUDGED);
 	cr_assert_eq(npl_validation_set(&v, "m", "c", "nothing", "W", 0, &err), 0);
 	cr_assert_eq(v.n, 0, "an unpublished zero");
@@ -146,6 +151,19 @@ Test(validate, verdicts_and_rows)
 	cr_assert_eq(npl_validation_set(&v, "m", "c", "power", "W", 4, &err), 0);
 	cr_assert(v.n == 1 && v.row[0].model == 4 && isnan(v.row[0].published) && v.row[0].attempted);
 	cr_assert_eq(npl_validation_set(&v, "m", "c", "power", "mW", 4, &err), NPL_EINTERNAL, "another unit");
+	/* a reason is told once, of what was tried and is not there; infinity is no figure; a figure needs none */
+	cr_assert_eq(npl_validation_set(&v, "m", "c", "area", "mm2", NAN, &err), 0);
+	cr_assert_eq(npl_validation_set(&v, "m", "d", "area", "mm2", NAN, &err), 0);
+	cr_assert_eq(npl_validation_set(&v, "m", "d", "rate", "GB/s", INFINITY, &err), 0);
+	cr_assert_eq(npl_validation_explain(&v, "m", "c", "this", &err), 0);
+	cr_assert_eq(npl_validation_explain(&v, "other", NULL, "not this", &err), 0);
+	cr_assert_eq(npl_validation_explain(&v, "m", NULL, "that", &err), 0);
+	cr_assert_str_eq(find(&v, "c", "area")->reason, "this");
+	cr_assert_str_eq(find(&v, "d", "area")->reason, "that");
+	cr_assert(isnan(find(&v, "d", "rate")->model) && strstr(find(&v, "d", "rate")->reason, "no limit"));
+	cr_assert_str_eq(find(&v, "c", "power")->reason, "");
+	cr_assert_eq(npl_validation_set(&v, "m", "c", "area", "mm2", 2, &err), 0);
+	cr_assert_str_eq(find(&v, "c", "area")->reason, "");
 	npl_validation_free(&v);
 	cr_assert_eq(npl_validate("host", &(struct npl_validate_options){0}, &v, &err), NPL_EUSAGE);
 	cr_assert(strstr(err.msg, "host has no published figures to validate, expected one of: tpu_v1, diannao, dram"),
@@ -159,16 +177,24 @@ Test(validate, command)
 	int fitted = 0;
 	cr_assert_str_eq(json_string_value(cli_at(root, "schema")), "npulab.validate/1");
 	json_array_foreach (cli_at(root, "rows"), i, row) {
-		static const char *const keys[] = {"machine",    "case",      "metric",  "published", "model",
-						   "difference", "tolerance", "at_most", "fitted",    "reference",
-						   "source",     "unit",      "note"};
-		cr_assert_eq(json_object_size(row), 13);
-		for (size_t k = 0; k < 13; k++)
+		static const char *const keys[] = {
+			"machine",   "case",    "metric", "published", "model",  "difference", "relative_difference",
+			"tolerance", "at_most", "fitted", "reference", "source", "unit",       "note",
+			"reason"};
+		cr_assert_eq(json_object_size(row), 15);
+		for (size_t k = 0; k < 15; k++)
 			cli_at(row, keys[k]);
-		json_t *published = cli_at(row, "published"), *model = cli_at(row, "model");
-		if (json_is_number(published) && json_is_number(model))
-			cr_assert_float_eq(cli_number(cli_at(row, "difference")),
-					   cli_number(model) - cli_number(published), 1e-9);
+		json_t *published = cli_at(row, "published"), *model = cli_at(row, "model"),
+		       *relative = cli_at(row, "relative_difference");
+		if (json_is_number(published) && json_is_number(model)) {
+			const double difference = cli_number(model) - cli_number(published);
+			cr_assert_float_eq(cli_number(cli_at(row, "difference")), difference, 1e-9);
+			if (cli_number(published) != 0)
+				cr_assert_float_eq(cli_number(relative), difference / cli_number(published), 1e-9);
+			else
+				cr_assert(json_is_null(relative));
+		}
+		cr_assert_eq(json_is_null(cli_at(row, "reason")) != 0, json_is_number(model) != 0);
 		fitted += json_is_true(cli_at(row, "fitted"));
 	}
 	cr_assert_geq(fitted, 8);
@@ -196,6 +222,129 @@ Test(validate, command)
 	cr_assert(strstr(table.out, "Table 3, row 1") && strstr(table.out, "figures within their tolerance") &&
 		  !strstr(table.out, "K80"));
 	cli_free(&table);
+}
+
+/* The machine leaves convolutions to the host: their figures are missing, are not met therefore, and say why. */
+Test(validate, missing_figures)
+{
+	static const char set[] = "tpu_v1.unified_buffer.bytes=4096",
+			  why[] = "does not fit in the 16 rows of the unified";
+	const struct npl_validate_options options = {.n_sets = 1, .set = (const char *[]){set}};
+	struct npl_validation v;
+	struct npl_err err;
+	int missing = 0;
+	cr_assert_eq(npl_validate("tpu_v1", &options, &v, &err), 0, "%s", err.msg);
+	for (int i = 0; i < v.n; i++) {
+		const struct npl_validation_row *row = &v.row[i];
+		if (row->attempted && isnan(row->model))
+			cr_assert(strstr(row->reason, why), "%s of %s: %s", row->metric, row->case_name, row->reason);
+		missing += npl_validation_verdict(row) == NPL_MISSING;
+	}
+	cr_assert_eq(missing, 6, "%d missing", missing);
+	cr_assert(isnan(find(&v, "CNNs", "speedup_clock_x4")->model) && find(&v, "MLP0", "cycles")->model > 0);
+	npl_validation_free(&v);
+	const struct cli_refusal cases[] = {
+		{1,
+		 "6 judged figures are missing; the first is array_active of CNN0: tpu_v1 leaves layer conv1 to the host",
+		 {"validate", "tpu_v1", "--quiet", "--check", "--set", set}},
+		{1,
+		 "1 judged figure is missing; the first is die_idle_power of TPU: energy.static.origin is absent",
+		 {"validate", "tpu_v1", "--quiet", "--check", "--set", "tpu_v1.energy.static.origin=absent"}}};
+	CLI_CHECK(".", cases);
+}
+
+/* One row of the table, blanks between its cells made one; "" without the row. */
+static const char *table_row(const char *table, const char *begins, char *row, size_t n)
+{
+	const char *at = table;
+	size_t used = 0;
+	while (at && strncmp(at, begins, strlen(begins)) != 0)
+		at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
+	for (; at && *at && *at != '\n' && used + 1 < n; at++)
+		if (*at != ' ' || at[1] != ' ')
+			row[used++] = *at;
+	row[used] = '\0';
+	return row;
+}
+
+/* Every unit, and every way to differ, as a person reads it. */
+Test(validate, table)
+{
+	static const struct {
+		struct npl_validation_row row;
+		const char *printed;
+	} rows[] = {
+		{{.case_name = "a", .unit = "GHz", .published = 0.98, .model = 0.98, .tolerance = 0.0049},
+		 "a clock GHz 0.98 0.98 0 0.5 %: ok"},
+		{{.case_name = "b", .unit = "mm2", .published = 0.009767, .model = 0.009, .tolerance = NAN},
+		 "b clock mm2 0.009767 0.009 -7.9 %"},
+		{{.case_name = "c",
+		  .unit = "ratio",
+		  .published = 5.58,
+		  .model = 68.45,
+		  .tolerance = 0.558,
+		  .fitted = true},
+		 "c clock ratio 5.58 68.45 +1127 % 10 %: OUTSIDE, fitted"},
+		{{.case_name = "d", .unit = "fraction", .published = 0.127, .model = 0.131, .tolerance = 0.02},
+		 "d clock % 12.7 13.1 +0.4 pt 2 pt: ok"},
+		{{.case_name = "e",
+		  .unit = "fraction",
+		  .published = 0.5,
+		  .model = 0.49999,
+		  .tolerance = 0,
+		  .at_most = true},
+		 "e clock % 50.0 50.0 0.0 pt at most: ok"},
+		{{.case_name = "f", .unit = "J", .published = 5.234e-4, .model = 5.236e-4, .tolerance = NAN},
+		 "f clock uJ 523.4 523.6 +0.04 %"},
+		{{.case_name = "g", .unit = "weights", .published = 2e7, .model = 20482880, .tolerance = 6e5},
+		 "g clock million weights 20 20.48 +2.4 % 3 %: ok"},
+		{{.case_name = "h", .unit = "cycles", .published = 4906611, .model = 4906612, .tolerance = NAN},
+		 "h clock cycles 4906611 4906612 0.00 %"},
+		{{.case_name = "i", .unit = "clock", .published = 0, .model = 3, .tolerance = 2},
+		 "i clock 0 3 +3 2: OUTSIDE"},
+		{{.case_name = "j", .unit = "s", .published = NAN, .model = 6e-6, .tolerance = NAN, .fitted = true},
+		 "j clock us - 6 - fitted"},
+		{{.case_name = "k",
+		  .unit = "W",
+		  .published = 28,
+		  .model = NAN,
+		  .tolerance = 0.28,
+		  .reason = "for this reason"},
+		 "k clock W 28 - - 1 %: MISSING"},
+		{{.case_name = "l",
+		  .unit = "W",
+		  .published = 28,
+		  .model = NAN,
+		  .tolerance = NAN,
+		  .reason = "for this reason"},
+		 "l clock W 28 - -"},
+		{{.case_name = "m", .unit = "ratio", .published = 2, .model = 1, .tolerance = 0.02, .at_most = true},
+		 "m clock ratio 2 1 -50.0 % at most +1 %: ok"},
+		{{.case_name = "n", .unit = "KiB", .published = 2, .model = 2, .tolerance = 0},
+		 "n clock KiB 2 2 0 exact: ok"},
+	};
+	struct npl_validation v = {0};
+	struct npl_err err;
+	char *text = NULL, row[200];
+	size_t bytes;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct npl_validation_row made = rows[i].row;
+		made.metric = "clock";
+		made.source = "a source whose title is longer than any column";
+		cr_assert_eq(npl_validation_add(&v, "m", &made, &err), 0, "%s", err.msg);
+	}
+	FILE *out = open_memstream(&text, &bytes);
+	npl_validation_table(out, &v, false);
+	fclose(out);
+	cr_assert(strstr(text, "\na source whose title is longer than any column\n"), "%s", text);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char begins[] = {rows[i].printed[0], ' ', ' ', '\0'};
+		cr_assert_str_eq(table_row(text, begins, row, sizeof row), rows[i].printed);
+	}
+	cr_assert(strstr(text, "\nno figure of k (clock), l (clock): for this reason\n"), "%s", text);
+	cr_assert(strstr(text, "\n6 figures within their tolerance, 2 outside, 1 missing, 5 shown only\n"), "%s", text);
+	free(text);
+	npl_validation_free(&v);
 }
 
 /* A folder of data with one changed line of published/tpu_v1.csv. */

@@ -30,10 +30,11 @@ struct npl_validation_row { /* strings live in the validation */
 	const char *reference;   /* "paper", or another simulator and its version; "" when nothing is published */
 	const char *source;      /* "Table 3, row 1" */
 	const char *note;        /* or "" */
+	const char *reason;      /* why the model has no figure; "" where it has one */
 };
 
-/* Difference within the tolerance? NPL_UNJUDGED when there is no tolerance or no figure. */
-enum npl_verdict { NPL_UNJUDGED, NPL_WITHIN, NPL_OUTSIDE };
+/* Difference within the tolerance? NPL_MISSING: there is a tolerance, and no figure to hold against it. NPL_UNJUDGED: there is none. */
+enum npl_verdict { NPL_UNJUDGED, NPL_WITHIN, NPL_OUTSIDE, NPL_MISSING };
 enum npl_verdict npl_validation_verdict(const struct npl_validation_row *row);
 
 struct npl_validation {
@@ -64,11 +65,20 @@ int npl_validation_set(struct npl_validation *validation, const char *machine, c
 /* A figure beside one that follows from what is published: strings are copied. NPL_EINTERNAL: it is there already. */
 int npl_validation_add(struct npl_validation *validation, const char *machine, const struct npl_validation_row *row,
 		       struct npl_err *err);
+/* Why the model has no figure where it was tried for one and has none, of a case (NULL: of all), unless a row tells already. */
+int npl_validation_explain(struct npl_validation *validation, const char *machine, const char *case_name,
+			   const char *reason, struct npl_err *err);
 /* NULL: there is none. Until the next row is added. */
 const struct npl_validation_row *npl_validation_find(const struct npl_validation *validation, const char *machine,
 						     const char *case_name, const char *metric);
 
-/* reports/: figures that nobody works out are left away unless all. */
+/* model / published - 1; NAN: one is not known, or published is 0. */
+double npl_validation_relative(const struct npl_validation_row *row);
+
+/* Figures that nobody works out and nobody judges are left away unless all. */
+bool npl_validation_shown(const struct npl_validation_row *row, bool all);
+
+/* reports/ */
 void npl_validation_table(FILE *out, const struct npl_validation *validation, bool all);
 void npl_validation_json(FILE *out, const struct npl_validation *validation, bool all);
 
