@@ -44,11 +44,11 @@ double npl_diannao_operations(const struct npl_diannao_layer *layer)
 double npl_diannao_ideal(const struct npl_diannao_layer *layer, enum npl_diannao_ideal reading, double tn)
 {
 	const struct npl_simd_layer *shape = &layer->shape;
-	double rows = ceil((double)shape->ni / tn);
-	if (shape->pools)
-		return positions(shape) * rows * (reading == NPL_DIANNAO_STEPS ? 1 : taps(shape));
+	const double rows = ceil((double)shape->ni / tn);
 	if (reading == NPL_DIANNAO_OTHER)
-		return npl_diannao_operations(layer) / (tn * tn);
+		return npl_diannao_operations(layer) / (shape->pools ? tn : tn * tn);
+	if (shape->pools)
+		return positions(shape) * rows;
 	return positions(shape) * taps(shape) * rows * ceil((double)shape->no / tn);
 }
 

@@ -35,8 +35,8 @@ extern const struct npl_diannao_layer npl_diannao_layers[NPL_DIANNAO_LAYERS];
 double npl_diannao_operations(const struct npl_diannao_layer *layer);
 
 /* Cycles with all operands at hand, with Tn x Tn multipliers. The paper does not define them; two readings. STEPS: Tn inputs by Tn outputs a
- * cycle, both rounded up to whole rows; pooling: whole windows of Tn maps a cycle. OTHER: products over multipliers, nothing
- * rounded up; pooling: Tn inputs a cycle. */
+ * cycle, both rounded up to whole rows; pooling: whole windows of Tn maps a cycle, rounded up as well. OTHER: operations over what
+ * can be done in a cycle, nothing rounded up: Tn x Tn products; pooling: Tn inputs. */
 enum npl_diannao_ideal { NPL_DIANNAO_STEPS, NPL_DIANNAO_OTHER };
 double npl_diannao_ideal(const struct npl_diannao_layer *layer, enum npl_diannao_ideal reading, double tn);
 

@@ -2,8 +2,9 @@
  *
  * Promises of `npulab validate diannao`: published/diannao.csv agrees with itself (means, sums, units), with what was read off the paper where
  * that is at hand, and the shapes of the layers with its Table 5; ideal cycles are the closed forms under either reading; four layers
- * are fitted, three predicted, all seven within their tolerance; figures of the machine follow from its parameters. */
-#include <criterion/criterion.h>
+ * are fitted, three predicted, all seven within their tolerance; figures of the machine follow from its parameters; a layer that the
+ * machine refuses has no figure, says why, and fails --check; settings give what the page says of them. */
+#include "cli_json.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -234,9 +235,9 @@ Test(validate_diannao, ideal_cycles)
 				       29.0 * 29 * 16 * 6.75 * 12.5,
 				       26 * 26 * 49 * 32,
 				       246.0 * 246 * 121 * 16 * 24,
-				       183 * 246 * 4,
-				       64 * 7 * 16,
-				       128 * 128 * 16 * 4};
+				       183 * 246 * 4 * 0.75,
+				       64 * 16 * 6.25,
+				       128 * 128 * 4 * 16};
 	for (int i = 0; i < NPL_DIANNAO_LAYERS; i++) {
 		const struct npl_diannao_layer *l = &npl_diannao_layers[i];
 		cr_assert_float_eq(npl_diannao_ideal(l, NPL_DIANNAO_STEPS, 16), steps[i], 1e-6, "%s", l->name);
@@ -290,6 +291,97 @@ Test(validate_diannao, the_paper_is_met)
 	cr_assert_float_eq(model(&v, "DianNao", "peak_decimal"), 486.08, 1e-6);
 	cr_assert_float_eq(model(&v, "DianNao", "peak"), 486.08e9 / 0x1p30, 1e-6);
 	npl_validation_free(&v);
+}
+
+/* By the second reading of ideal a pooled input costs the core the same in all three layers, and a synapse in four; by the first neither. */
+Test(validate_diannao, second_ideal)
+{
+	static const int pools[] = {NPL_DIANNAO_POOL1, NPL_DIANNAO_POOL3, NPL_DIANNAO_POOL5};
+	static const int once[] = {NPL_DIANNAO_CLASS1, NPL_DIANNAO_CLASS3, NPL_DIANNAO_CONV2, NPL_DIANNAO_CONV5};
+	struct npl_validation v;
+	struct npl_err err;
+	cr_assert_eq(npl_validate(MACHINE, &(struct npl_validate_options){0}, &v, &err), 0, "%s", err.msg);
+	for (int i = 0; i < 3; i++) {
+		const char *name = npl_diannao_layers[pools[i]].name;
+		double cycles = published(&v, name, "simd_cycles_per_op_2");
+		cr_assert_float_eq(cycles, 18.25, 0.0925, "%s: %g", name, cycles);
+		/* what the model's core takes with 32-bit elements */
+		cr_assert_float_eq(model(&v, name, "simd_cycles_per_op_2") / cycles, 1, 0.135, "%s", name);
+	}
+	for (int i = 0; i < 4; i++)
+		cr_assert_float_eq(published(&v, npl_diannao_layers[once[i]].name, "simd_cycles_per_op_2"), 16.65, 0.6);
+	cr_assert_gt(published(&v, "POOL1", "simd_cycles_per_op"), 4.5 * published(&v, "POOL3", "simd_cycles_per_op"));
+	cr_assert_gt(published(&v, "CONV2*", "simd_cycles_per_op"), 4 * published(&v, "CONV5*", "simd_cycles_per_op"));
+	npl_validation_free(&v);
+}
+
+/* What docs/validation-diannao.md says that other settings give. */
+Test(validate_diannao, documented_variants)
+{
+	static const struct {
+		const char *set[2], *name;
+		double ratio;
+	} variants[] = {
+		{{"diannao.dma.request_cycles=12", NULL}, "POOL1", 60.0},
+		{{"diannao.dma.request_cycles=14", NULL}, "POOL1", 70.0},
+		{{"diannao.tiles.positions=18", "diannao.nbout.sum_rows=36"}, "CONV1", 1.30},
+		{{"diannao.tiles.positions=10", "diannao.tiles.groups=1"}, "CONV1", 1.69},
+		{{"diannao.tiles.positions=5", "diannao.tiles.groups=3"}, "CONV1", 1.31},
+		{{"diannao.nbout.rows=160", "diannao.nbout.sum_rows=128"}, "CONV1", 1.04},
+		{{"diannao.nbout.rows=130", "diannao.nbout.sum_rows=128"}, "CLASS3", 4.01},
+	};
+	for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+		const struct npl_validate_options options = {.n_sets = variants[i].set[1] ? 2 : 1,
+							     .set = variants[i].set};
+		struct npl_validation v;
+		struct npl_err err;
+		cr_assert_eq(npl_validate(MACHINE, &options, &v, &err), 0, "%s", err.msg);
+		cr_assert_float_eq(model(&v, variants[i].name, "time_over_ideal"), variants[i].ratio, 0.005, "%s: %g",
+				   variants[i].set[0], model(&v, variants[i].name, "time_over_ideal"));
+		npl_validation_free(&v);
+	}
+}
+
+/* A layer that the machine refuses has no figure: the check does not pass, and every row that lacks one says why. */
+Test(validate_diannao, refused_layers)
+{
+	static const struct {
+		const char *set, *refused, *why, *first;
+		int missing;
+	} cases[] = {
+		{"diannao.tiles.positions=18", "CONV3", "no tiles as asked for by tiles.* fit the buffers",
+		 "2 judged figures are missing; the first is time_over_ideal of CONV1: diannao does not run CONV1: no tiles",
+		 2},
+		{"diannao.memory.preset=ddr3-2133", "CONV5*", "bytes of memory, there are 4294967296",
+		 "1 judged figure is missing; the first is time_over_ideal of CONV2*: diannao does not run CONV2*: it needs",
+		 1},
+		{"diannao.energy.chip_origin=absent", "SB", "energy.chip_origin is absent",
+		 "8 judged figures are missing; the first is power of SB: energy.chip_origin is absent", 8},
+		{"diannao.memory.preset=ideal", "DianNao", "there is no limit in the model",
+		 "1 judged figure is missing; the first is memory_bandwidth of DianNao", 1},
+	};
+	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+		const struct npl_validate_options options = {.n_sets = 1, .set = &cases[c].set};
+		struct npl_validation v;
+		struct npl_err err;
+		int missing = 0, told = 0;
+		cr_assert_eq(npl_validate(MACHINE, &options, &v, &err), 0, "%s", err.msg);
+		for (int i = 0; i < v.n; i++) {
+			const struct npl_validation_row *row = &v.row[i];
+			missing += npl_validation_verdict(row) == NPL_MISSING;
+			cr_assert_eq(*row->reason != '\0', isnan(row->model) != 0, "%s of %s: '%s'", row->metric,
+				     row->case_name, row->reason);
+			cr_assert(!row->attempted || strcmp(row->reason, "no model works it out") != 0, "%s of %s",
+				  row->metric, row->case_name);
+			told += !strcmp(row->case_name, cases[c].refused) && strstr(row->reason, cases[c].why);
+		}
+		cr_assert_eq(missing, cases[c].missing, "%s: %d", cases[c].set, missing);
+		cr_assert_gt(told, 0, "%s", cases[c].set);
+		npl_validation_free(&v);
+		const struct cli_refusal refused[] = {
+			{1, cases[c].first, {"validate", MACHINE, "--quiet", "--check", "--set", cases[c].set}}};
+		CLI_CHECK(".", refused);
+	}
 }
 
 /* Figures of the configuration follow it; what it does not know is not known. */
