@@ -25,7 +25,8 @@
  *                  SIZE bytes at ADDRESS, which this instruction and the following STOREs (ADDRESS and SIZE 0) fill in order, Tn results
  *                  each or what is left of SIZE; when it is full it is one request.
  *   NFU   NFU-1 OP NOP; MULT: a step multiplies Tn inputs by Tn x Tn synapses, SB row [n][i]; BIAS: a step passes the first Tn 32-bit words of
- *                  an SB row, one for each output (with Tn 1 two steps: the lower 16 bits of its word, then the upper)
+ *                  an SB row, one for each output (with Tn 1, which the engines know though nfu.tn begins at 2, two steps: the lower 16
+ *                  bits of its word, then the upper)
  *         NFU-2 OP NOP: the NFU does nothing, the instruction has no steps (it loads, or frees with READ and REUSE 0); ADD; MAX
  *         NFU-2 IN what the registers hold before the first step: RESET (0, or the least number for MAX), NBOUT (the sums at NBout's
  *                  index), KEEP (what they hold)

@@ -41,8 +41,8 @@ uint64_t dn_rtl_multiply(bool rounded, int64_t tn, const int16_t *input, const i
 	return saturations;
 }
 
-/* 32-bit words with the fraction bits of full products, the lower half first. A row of Tn = 1 has a half only: the upper one is a whole
- * number of units after rounding, so that both halves may be rounded for themselves. */
+/* 32-bit words with the fraction bits of full products, the lower half first. A row of Tn = 1 (no machine's: nfu.tn is 2 at least) has a half
+ * only: the upper one is a whole number of units after rounding, so that both halves may be rounded for themselves. */
 void dn_rtl_biases(bool rounded, bool first, int64_t tn, const int16_t *row, int32_t *bias)
 {
 	for (int64_t n = 0; n < tn; n++) {
