@@ -213,7 +213,7 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		{"dilation", CLI_TEXT, &o.dilation, 0, 0, "HxW", "default 1"},
 		{"groups", CLI_INT, &o.groups, 1, 1 << 24, "G", "conv: groups (default 1)"},
 		{"private", CLI_FLAG, &o.private_kernels, 0, 0, NULL,
-		 "conv: every output position has its own filters"},
+		 "conv: filters of its own for every position; only diannao and reference"},
 		{"type", CLI_TEXT, &o.pool, 0, 0, "T", "pool: max or average (default max)"},
 		{"devices", CLI_TEXT, &o.common.devices, 0, 0, "A,B,...", "default: tpu_v1,diannao,cpu"},
 		{"precision", CLI_TEXT, &o.precision, 0, 0, "P",

@@ -44,6 +44,23 @@ static const struct npl_driver *recognised(const char *path, const struct npl_fi
 	return NULL;
 }
 
+/* The first whose instruction set knows how some line of a text begins. */
+static const struct npl_driver *resembles(const struct npl_file *file)
+{
+	const char *line = file->data, *end = line + file->bytes;
+	while (line < end) {
+		while (line < end && (*line == ' ' || *line == '\t'))
+			line++;
+		const char *newline = memchr(line, '\n', (size_t)(end - line));
+		const size_t n = (size_t)((newline ? newline : end) - line);
+		for (const struct npl_driver *const *d = npl_drivers; *d && n; d++)
+			if ((*d)->isa && (*d)->isa->recognises && (*d)->isa->recognises(line, n, true))
+				return *d;
+		line = newline ? newline + 1 : end;
+	}
+	return NULL;
+}
+
 /* Of a file that nobody recognises and no device claims. */
 static const struct npl_isa *default_isa(void)
 {
@@ -73,6 +90,17 @@ static int find_isa(const char *path, const struct npl_file *file, const struct 
 	return 0;
 }
 
+/* What a text lacks as a program of the default set it may well have as one of the set that it resembles. */
+static int hint(const struct npl_file *file, struct npl_err *err)
+{
+	const struct npl_driver *of = resembles(file);
+	const struct npl_err first = *err;
+	if (!of)
+		return err->code;
+	return npl_fail(err, first.code, "%s (read as a program for the default model; one for %s needs --machine %s)",
+			first.msg, of->name, of->name);
+}
+
 int npl_program_load(const char *path, const struct npl_device *device, struct npl_program **program,
 		     struct npl_err *err)
 {
@@ -95,6 +123,8 @@ int npl_program_load(const char *path, const struct npl_device *device, struct n
 		rc = !new->code      ? npl_fail(err, NPL_ENOMEM, "%s: out of memory", path)
 		     : is_text(path) ? isa->assemble(path, file.data, file.bytes, new->code, err)
 				     : isa->decode(path, file.data, file.bytes, new->code, err);
+		if (rc == NPL_EINPUT && is_text(path) && !device && isa == default_isa())
+			rc = hint(&file, err);
 	}
 	npl_file_unmap(&file);
 	if (rc)

@@ -306,6 +306,9 @@ static void write_programs(const char *folder)
 	cli_write_text(folder, "apart.s", ".host 50\n.weights 150\nCP END\n");
 	cli_write_text(folder, "over.s", ".host 51\n.weights 150\nCP END\n");
 	cli_write_text(folder, "high.s", ".host 281474976710600\nCP END\n");
+	cli_write_text(folder, "later.s", "SBB LOAD,1,0,512\n\n  CP END\n");
+	cli_write_text(folder, "lower.s", "# in small letters\nsb load,1,0,512\nCP END\n");
+	cli_write_text(folder, "tpu-typo.s", "halt\nCPU END\n");
 	cli_save_bytes(folder, "hundred.npy", hundred, sizeof hundred);
 }
 
@@ -349,6 +352,12 @@ Test(cli_diannao_asm, refusals)
 		 "100 bytes of host memory at byte 281474976710600, expected them within the memory's",
 		 {"exec", "@/high.s", "--machine", "diannao", "--host-memory", "@/hundred.npy", "--set",
 		  "diannao.memory.preset=ddr3-1600"}},
+		{3,
+		 "later.s:1: there is no instruction 'SBB'; the nearest is 'nop' (read as a program for the default model; one for "
+		 "diannao needs --machine diannao)",
+		 {"asm", "@/later.s", "-o", "@/x.bin"}},
+		{3, "later.s:1: there is no slot 'SBB'", {"asm", "@/later.s", "-o", "@/x.bin", "--machine", "diannao"}},
+		{3, "lower.s:2: there is no slot 'sb'; the nearest is 'SB'", {"asm", "@/lower.s", "-o", "@/x.bin"}},
 		{5,
 		 "out of memory for 281474976710656 bytes of the machine's memory",
 		 {"exec", "@/far.s", "--machine", "diannao"}},
@@ -359,6 +368,10 @@ Test(cli_diannao_asm, refusals)
 	cli_folder(folder);
 	write_programs(folder);
 	CLI_CHECK(folder, cases);
+	/* nothing in it looks like DianNao's */
+	struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "asm", "@/tpu-typo.s", "-o", "@/x.bin");
+	cr_assert(r.status == 3 && strstr(r.err, "tpu-typo.s:2: ") && !strstr(r.err, "--machine"), "%s", r.err);
+	cli_free(&r);
 	cli_remove_folder(folder);
 }
 

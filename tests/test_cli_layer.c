@@ -428,6 +428,10 @@ Test(cli_layer, private_filters)
 		  "tpu_v1"}},
 	};
 	CLI_CHECK(folder, cases);
+	struct cli_result help = cli_run(&plainly, "layer", "conv", "--private", "--help");
+	cr_assert(strstr(help.out, "filters of its own for every position; only diannao and reference"), "%s",
+		  help.out);
+	cli_free(&help);
 	cli_remove_folder(folder);
 }
 

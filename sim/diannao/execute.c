@@ -37,7 +37,7 @@ static int disassemble(const char *source, const void *code, char **text, struct
 	return dn_disassemble(source, code, text, err);
 }
 
-/* Does a text begin with a directive or a slot? */
+/* Does a text begin with a directive or a slot? In any case: the assembler says what the right one is. */
 static bool begins_as_text(const char *text, size_t n)
 {
 	size_t at = 0;
@@ -51,7 +51,7 @@ static bool begins_as_text(const char *text, size_t n)
 	while (end < n && isalpha((unsigned char)text[end]))
 		end++;
 	for (int s = 0; s < DN_SLOTS; s++)
-		if (strlen(dn_slots[s].name) == end - at && !memcmp(dn_slots[s].name, text + at, end - at))
+		if (strlen(dn_slots[s].name) == end - at && !strncasecmp(dn_slots[s].name, text + at, end - at))
 			return true;
 	return at < n && text[at] == '.';
 }
