@@ -65,7 +65,11 @@ bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, cha
 	struct npl_tensor squares = describe(node->name, format, step, step->x_quant),
 			  factor = describe(node->name, format, step, step->y_quant);
 	struct npl_layer layer = layer_of(s, i, step, &squares, &factor);
-	step->note = "in part: the host squares its input and multiplies it by the factor";
+	step->note =
+		s->range
+			? "in part: the host squares its input and multiplies it by the factor"
+			: "in part: the host squares its input, taken to lie within -1 to 1 as no values are known, and "
+			  "multiplies it by the factor";
 	return npl_device_supports(s->device[step->device], &layer, why, n);
 }
 
@@ -118,6 +122,8 @@ static int make_factor(struct npl_live *live, int i, const struct npl_tensor *sq
 		double start = npl_clock_seconds();
 		rc = npl_device_run(s->device[step->device], &layer, &row->result, err);
 		*wall += npl_clock_seconds() - start;
+		/* The network's, which are the same on every device. */
+		row->result.macs = s->graph->node[i].macs;
 	}
 	*factor = (struct npl_tensor){.name = out.name, .dtype = NPL_F32, .shape = out.shape};
 	if (!rc && !s->timing_only)

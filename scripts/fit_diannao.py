@@ -12,7 +12,7 @@ predicted. Tried are all 250 combinations of
 and the one with the least sum of squares of relative differences is the fit. All that have the four rows within 10 % are printed, with the
 largest difference of the three predicted rows beside. Layers are run one by one (`npulab layer`), two at a time, and their cycles set
 against those that `npulab validate diannao` has its times over ideal from: the four for each combination, the three where they are printed. The others
-are of no concern here, and CONV5* alone would take minutes where rows of synapses do not take whole cycles. Takes some ten seconds on two
+are of no concern here, and CONV5* alone would take minutes where rows of synapses do not take whole cycles. Takes some seconds on two
 cores and tells how far it is.
 
     scripts/fit_diannao.py [build/npulab]
