@@ -83,8 +83,8 @@ int npl_int8_run_unary(const struct npl_layer *layer, struct npl_tensor *out, st
 	if (layer->op == NPL_OP_AVERAGEPOOL || layer->op == NPL_OP_GLOBALAVERAGEPOOL)
 		average(layer, out);
 	else
-		rc = npl_op_defs[layer->op].run(layer->attrs, layer->in, layer->n_in, out, 1, err);
+		rc = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, 1, err);
 	if (!rc && layer->fused == NPL_ACT_RELU)
-		rc = npl_op_defs[NPL_OP_RELU].run(NULL, &result, 1, out, 1, err);
+		rc = npl_op_run(NPL_OP_RELU, NULL, &result, 1, out, 1, err);
 	return rc;
 }

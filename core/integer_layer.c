@@ -263,7 +263,7 @@ static int run_concat(const struct npl_layer *layer, struct npl_tensor *out, str
 		in[i] = &made[i];
 	}
 	if (!rc)
-		rc = npl_op_defs[NPL_OP_CONCAT].run(layer->attrs, in, layer->n_in, out, 1, err);
+		rc = npl_op_run(NPL_OP_CONCAT, layer->attrs, in, layer->n_in, out, 1, err);
 	for (int i = 0; i < layer->n_in; i++)
 		npl_tensor_free(&made[i]);
 	return rc;
@@ -333,9 +333,9 @@ static int run_pick(const struct npl_layer *layer, struct npl_tensor *out, struc
 	else if (layer->op == NPL_OP_CLIP)
 		run_clip(layer, out);
 	else
-		rc = npl_op_defs[layer->op].run(layer->attrs, layer->in, layer->n_in, out, 1, err);
+		rc = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, 1, err);
 	if (!rc && layer->fused == NPL_ACT_RELU)
-		rc = npl_op_defs[NPL_OP_RELU].run(layer->attrs, &made, 1, out, 1, err);
+		rc = npl_op_run(NPL_OP_RELU, layer->attrs, &made, 1, out, 1, err);
 	return rc;
 }
 

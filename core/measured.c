@@ -60,13 +60,13 @@ static int activate(enum npl_activation fused, struct npl_tensor *out, struct np
 							 [NPL_ACT_TANH] = NPL_OP_TANH};
 	const struct npl_attrs attrs = {.low = 0, .high = 6, .limits_known = true};
 	const struct npl_tensor *in = out;
-	return fused == NPL_ACT_NONE ? 0 : npl_op_defs[ops[fused]].run(&attrs, &in, 1, out, 1, err);
+	return fused == NPL_ACT_NONE ? 0 : npl_op_run(ops[fused], &attrs, &in, 1, out, 1, err);
 }
 
 int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, double *seconds, struct npl_err *err)
 {
 	double begin = npl_clock_seconds();
-	int failed = npl_op_defs[layer->op].run(layer->attrs, layer->in, layer->n_in, out, 1, err);
+	int failed = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, 1, err);
 	if (failed)
 		return failed;
 	failed = activate(layer->fused, out, err);

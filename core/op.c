@@ -8,7 +8,7 @@
 #include "npulab/text.h"
 #include "ops/ops.h"
 
-/* A family has a function F_macs exactly when it multiplies by weights (NPL_OP_IS_GEMM). */
+/* A family has a function F_macs exactly when it does multiply-accumulates. */
 const struct npl_op_def npl_op_defs[NPL_OPS] = {
 #define NPL_OP(id, onnx_name, min_inputs, max_inputs, n_outputs, family, op_flags)                                     \
 	[NPL_OP_##id] = {                                                                                              \
@@ -20,7 +20,7 @@ const struct npl_op_def npl_op_defs[NPL_OPS] = {
 		.attrs = family##_attrs,                                                                               \
 		.shape = family##_shape,                                                                               \
 		.run = family##_run,                                                                                   \
-		.macs = ((op_flags)&NPL_OP_IS_GEMM) ? family##_macs : NULL,                                            \
+		.macs = ((op_flags) & (NPL_OP_IS_GEMM | NPL_OP_HAS_MACS)) ? family##_macs : NULL,                      \
 	},
 #include "npulab/ops.def"
 #undef NPL_OP

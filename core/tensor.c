@@ -12,8 +12,10 @@ static const struct {
 	const char *name;
 	size_t size;
 } dtypes[NPL_DTYPES] = {
-	[NPL_F32] = {"float32", 4}, [NPL_F64] = {"float64", 8}, [NPL_I8] = {"int8", 1},   [NPL_U8] = {"uint8", 1},
-	[NPL_I16] = {"int16", 2},   [NPL_I32] = {"int32", 4},   [NPL_I64] = {"int64", 8}, [NPL_BOOL] = {"bool", 1},
+	[NPL_F32] = {"float32", 4},   [NPL_F64] = {"float64", 8}, [NPL_I8] = {"int8", 1},    [NPL_U8] = {"uint8", 1},
+	[NPL_I16] = {"int16", 2},     [NPL_I32] = {"int32", 4},   [NPL_I64] = {"int64", 8},  [NPL_BOOL] = {"bool", 1},
+	[NPL_U16] = {"uint16", 2},    [NPL_U32] = {"uint32", 4},  [NPL_U64] = {"uint64", 8}, [NPL_F16] = {"float16", 2},
+	[NPL_BF16] = {"bfloat16", 2},
 };
 
 size_t npl_dtype_size(enum npl_dtype dtype)

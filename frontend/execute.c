@@ -99,7 +99,7 @@ static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, 
 		if (!s->timing_only)
 			rc = npl_tensor_alloc(&out[k], err);
 	}
-	if (!rc && !s->timing_only && npl_op_defs[node->op].run(&node->attrs, in, node->n_in, out, node->n_out, err))
+	if (!rc && !s->timing_only && npl_op_run(node->op, &node->attrs, in, node->n_in, out, node->n_out, err))
 		rc = npl_prefix(err, "node '%s'", node->name);
 	npl_charge_host(s, row, node->macs, elements, bytes);
 	row->result.macs = node->macs;

@@ -42,7 +42,7 @@ static int make_gemm(struct graph_builder *b, struct graph_node *node)
 	node->list = (struct npl_attr_list){0};
 	node->attrs = (struct npl_attrs){.opset = b->graph->opset};
 	b->err->code = 0;
-	return npl_op_defs[NPL_OP_GEMM].attrs(&node->list, &node->attrs, b->err);
+	return npl_op_attrs(NPL_OP_GEMM, &node->list, &node->attrs, b->err);
 }
 
 static int merge(struct graph_builder *b, struct graph_node *add, int side, struct graph_node *node)

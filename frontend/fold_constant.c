@@ -73,7 +73,7 @@ static int run(struct graph_builder *b, struct graph_node *node)
 		if (!out[k].data)
 			return graph_no_memory(b);
 	}
-	int rc = npl_op_defs[node->op].run(&node->attrs, b->tensor_ref, node->n_in, out, node->n_out, b->err);
+	int rc = npl_op_run(node->op, &node->attrs, b->tensor_ref, node->n_in, out, node->n_out, b->err);
 	for (int k = 0; k < node->n_out && !rc; k++)
 		b->value[node->out[k]].data = out[k].data;
 	return rc;

@@ -185,9 +185,11 @@ static int add_node_outputs(struct graph_builder *b, struct graph_node *node, co
 	if (!node->out)
 		return graph_no_memory(b);
 	for (int i = 0; i < node->n_out; i++) {
-		if (!*out[i])
-			return npl_fail(b->err, NPL_EINPUT, "output %d has no name", i);
-		node->out[i] = graph_add_value(b, &(struct npl_value){.name = out[i], .producer = b->n_nodes});
+		/* an optional output that the file leaves out is a value that nobody reads */
+		const char *name = *out[i] ? out[i] : npl_arena_printf(&b->graph->arena, "%s.output%d", node->name, i);
+		if (!name)
+			return graph_no_memory(b);
+		node->out[i] = graph_add_value(b, &(struct npl_value){.name = name, .producer = b->n_nodes});
 		if (node->out[i] < 0)
 			return node->out[i];
 	}

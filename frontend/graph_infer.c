@@ -32,7 +32,7 @@ static int read_attributes(struct graph_builder *b, struct graph_node *node)
 {
 	node->attrs = (struct npl_attrs){.opset = b->graph->opset};
 	b->err->code = 0; /* npl_attr_find reports through it */
-	int rc = npl_op_defs[node->op].attrs(&node->list, &node->attrs, b->err);
+	int rc = npl_op_attrs(node->op, &node->list, &node->attrs, b->err);
 	return rc ? rc : check_used(b, node);
 }
 
@@ -74,7 +74,7 @@ int graph_shape_node(struct graph_builder *b, struct graph_node *node)
 		return rc;
 	graph_node_tensors(b, node);
 	struct npl_tensor *out = &b->tensor[node->n_in];
-	rc = npl_op_defs[node->op].shape(&node->attrs, b->tensor_ref, node->n_in, out, node->n_out, b->err);
+	rc = npl_op_shape(node->op, &node->attrs, b->tensor_ref, node->n_in, out, node->n_out, b->err);
 	if (rc)
 		return rc;
 	for (int k = 0; k < node->n_out; k++) {

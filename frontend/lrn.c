@@ -85,7 +85,7 @@ static int multiply(const struct npl_session *s, const struct npl_tensor *a, con
 		return 0;
 	if (npl_tensor_alloc(out, err))
 		return err->code;
-	return npl_op_defs[NPL_OP_MUL].run(&product_attrs, in, 2, out, 1, err);
+	return npl_op_run(NPL_OP_MUL, &product_attrs, in, 2, out, 1, err);
 }
 
 static void charge_move(struct npl_live *live, const struct npl_step *step, const struct npl_tensor *tensor,

@@ -35,19 +35,19 @@ static const struct {
 	{"FLOAT", NPL_F32, FLOAT_DATA, ONNX_FIXED32},
 	{"UINT8", NPL_U8, INT32_DATA, ONNX_VARINT},
 	{"INT8", NPL_I8, INT32_DATA, ONNX_VARINT},
-	{"UINT16", -1, 0, 0},
+	{"UINT16", NPL_U16, INT32_DATA, ONNX_VARINT},
 	{"INT16", NPL_I16, INT32_DATA, ONNX_VARINT},
 	{"INT32", NPL_I32, INT32_DATA, ONNX_VARINT},
 	{"INT64", NPL_I64, INT64_DATA, ONNX_VARINT},
 	{"STRING", -1, 0, 0},
 	{"BOOL", NPL_BOOL, INT32_DATA, ONNX_VARINT},
-	{"FLOAT16", -1, 0, 0},
+	{"FLOAT16", NPL_F16, INT32_DATA, ONNX_VARINT},
 	{"DOUBLE", NPL_F64, DOUBLE_DATA, ONNX_FIXED64},
-	{"UINT32", -1, 0, 0},
-	{"UINT64", -1, 0, 0},
+	{"UINT32", NPL_U32, UINT64_DATA, ONNX_VARINT},
+	{"UINT64", NPL_U64, UINT64_DATA, ONNX_VARINT},
 	{"COMPLEX64", -1, 0, 0},
 	{"COMPLEX128", -1, 0, 0},
-	{"BFLOAT16", -1, 0, 0},
+	{"BFLOAT16", NPL_BF16, INT32_DATA, ONNX_VARINT},
 	{"FLOAT8E4M3FN", -1, 0, 0},
 	{"FLOAT8E4M3FNUZ", -1, 0, 0},
 	{"FLOAT8E5M2", -1, 0, 0},
@@ -159,6 +159,7 @@ static bool store(enum npl_dtype dtype, uint64_t bits, void *data, int64_t i)
 		return true;
 	case NPL_F64:
 	case NPL_I64:
+	case NPL_U64:
 		((uint64_t *)data)[i] = bits;
 		return true;
 	case NPL_I32:
@@ -167,6 +168,14 @@ static bool store(enum npl_dtype dtype, uint64_t bits, void *data, int64_t i)
 	case NPL_I16:
 		((int16_t *)data)[i] = (int16_t)v;
 		return v >= INT16_MIN && v <= INT16_MAX;
+	case NPL_U32:
+		((uint32_t *)data)[i] = (uint32_t)bits;
+		return bits <= UINT32_MAX;
+	case NPL_U16: /* numbers, and the bits of the 16-bit floats */
+	case NPL_F16:
+	case NPL_BF16:
+		((uint16_t *)data)[i] = (uint16_t)bits;
+		return bits <= UINT16_MAX;
 	case NPL_I8:
 		((int8_t *)data)[i] = (int8_t)v;
 		return v >= INT8_MIN && v <= INT8_MAX;

@@ -143,7 +143,7 @@ static int judge(const struct npl_layer *layer, struct npl_device_report *report
 		return 0;
 	int rc = npl_tensor_alloc(&ref, err);
 	if (!rc)
-		rc = npl_op_defs[layer->op].run(layer->attrs, layer->in, layer->n_in, &ref, 1, err);
+		rc = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, &ref, 1, err);
 	if (!rc)
 		npl_accuracy_of(&ref, layer->out, 1, 1, NULL, &report->accuracy);
 	report->accuracy.top1_agreement = NAN;
@@ -240,7 +240,7 @@ static int private_rows(const struct npl_layer_spec *spec, struct npl_shape *w, 
 	shared.private_kernels = false;
 	if (npl_shape_count(&x.shape) < 1)
 		return 0; /* refused where shared kernels are, too */
-	if (npl_op_defs[spec->op].shape(&shared, in, 2, &y, 1, err))
+	if (npl_op_shape(spec->op, &shared, in, 2, &y, 1, err))
 		return err->code = NPL_EUSAGE;        /* the shapes came from the command line */
 	w->dim[0] *= y.shape.dim[2] * y.shape.dim[3]; /* y has less than 2^40 elements */
 	return 0;

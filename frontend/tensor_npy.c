@@ -13,7 +13,8 @@ static const struct {
 	const char *descr;
 	enum npl_dtype dtype;
 } types[] = {{"<f4", NPL_F32}, {"<f8", NPL_F64}, {"|i1", NPL_I8},  {"|u1", NPL_U8},
-	     {"<i2", NPL_I16}, {"<i4", NPL_I32}, {"<i8", NPL_I64}, {"|b1", NPL_BOOL}};
+	     {"<i2", NPL_I16}, {"<i4", NPL_I32}, {"<i8", NPL_I64}, {"|b1", NPL_BOOL},
+	     {"<u2", NPL_U16}, {"<u4", NPL_U32}, {"<u8", NPL_U64}, {"<f2", NPL_F16}};
 #define N_TYPES (sizeof types / sizeof types[0])
 
 struct cursor {
@@ -108,9 +109,10 @@ static int read_descr(struct cursor *c, enum npl_dtype *dtype)
 			*dtype = types[i].dtype;
 			return 0;
 		}
-	return npl_fail(c->err, NPL_EINPUT,
-			"element type '%s' is not supported; f4, f8, i1, u1, i2, i4, i8 and b1, little-endian, are",
-			descr);
+	return npl_fail(
+		c->err, NPL_EINPUT,
+		"element type '%s' is not supported; f2, f4, f8, i1, i2, i4, i8, u1, u2, u4, u8 and b1, little-endian, are",
+		descr);
 }
 
 enum { DESCR = 1, ORDER = 2, SHAPE = 4 };

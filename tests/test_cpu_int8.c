@@ -147,7 +147,7 @@ static bool make_unary(struct test_layer *t, enum npl_op op, uint64_t *rng)
 	struct npl_tensor y = {0};
 	const struct npl_tensor *in[] = {&plain};
 	struct npl_err err = {0};
-	if (npl_op_defs[op].shape(&t->attrs, in, 1, &y, 1, &err))
+	if (npl_op_shape(op, &t->attrs, in, 1, &y, 1, &err))
 		return false;
 	enum npl_dtype dtype = test_range(rng, 0, 2) ? NPL_U8 : NPL_I8;
 	int32_t zero = (int32_t)test_range(rng, npl_int8_min(dtype), npl_int8_max(dtype));
@@ -189,7 +189,7 @@ static void by_conversions(const struct npl_layer *layer, struct npl_tensor *exp
 		in[i] = &plain[i];
 	}
 	cr_assert_eq(npl_tensor_alloc(&y, &err), 0);
-	cr_assert_eq(npl_op_defs[layer->op].run(layer->attrs, in, layer->n_in, &y, 1, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_op_run(layer->op, layer->attrs, in, layer->n_in, &y, 1, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_quantise(&y, NPL_FORMAT_INT8, layer->out->quant, expected, &err), 0, "%s", err.msg);
 	for (int i = 0; i < layer->n_in; i++)
 		npl_tensor_free(&plain[i]);
@@ -216,7 +216,7 @@ Test(cpu_int8, other_operators_are_done_in_float_between_conversions)
 			test_fill(&x[i], &rng);
 			plain[i] = (struct npl_tensor){.dtype = NPL_F32, .shape = shape};
 		}
-		cr_assert_eq(npl_op_defs[op].shape(&attrs, in, two ? 2 : 1, &y, 1, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_op_shape(op, &attrs, in, two ? 2 : 1, &y, 1, &err), 0, "%s", err.msg);
 		test_tensor(&y, NPL_U8, y.shape, 0.013f, (int32_t)test_range(&rng, 0, 255));
 		struct npl_layer layer = {.name = npl_op_defs[op].name,
 					  .op = op,

@@ -185,14 +185,14 @@ static void huge_input(struct onnx_writer *g)
 	onnx_put_input(g, "x", ONNX_FLOAT, 3, DIMS(1, (int64_t)1 << 40, (int64_t)1 << 40));
 }
 
-static void half_input(struct onnx_writer *g)
+static void string_input(struct onnx_writer *g)
 {
-	onnx_put_input(g, "x", ONNX_FLOAT16, 1, DIMS(1));
+	onnx_put_input(g, "x", ONNX_STRING, 1, DIMS(1));
 }
 
-static void half_weight(struct onnx_writer *g)
+static void string_weight(struct onnx_writer *g)
 {
-	struct onnx_writer t = onnx_tensor_of("w", ONNX_FLOAT16, 1, DIMS(1), "ab", 2);
+	struct onnx_writer t = onnx_tensor_of("w", ONNX_STRING, 1, DIMS(1), "ab", 2);
 	onnx_put_message(g, 5, &t);
 }
 
@@ -322,8 +322,8 @@ static const struct {
 	{no_shape, {"input 'x' has no shape"}},
 	{rank_nine, {"input 'x'", "more than 8 dimensions"}},
 	{huge_input, {"input 'x'", "elements"}},
-	{half_input, {"input 'x'", "FLOAT16 is not supported"}},
-	{half_weight, {"tensor 'w'", "FLOAT16 is not supported"}},
+	{string_input, {"input 'x'", "STRING is not supported"}},
+	{string_weight, {"tensor 'w'", "STRING is not supported"}},
 	{short_weight, {"tensor 'w'", "float32 2x3 needs 24 bytes, the file gives 20"}},
 	{short_list, {"tensor 'w'", "needs 3 elements, the file gives 1"}},
 	{wrong_list, {"tensor 'w'", "field 7"}},

@@ -94,7 +94,7 @@ Test(ops_functions, clip_with_limits_as_inputs)
 		struct npl_attrs attrs = {.opset = (int)test_range(&seed, 11, 13)};
 		struct npl_attr_list none = {NULL, 0};
 		struct npl_err err = {0};
-		cr_assert_eq(npl_op_defs[NPL_OP_CLIP].attrs(&none, &attrs, &err), 0);
+		cr_assert_eq(npl_op_attrs(NPL_OP_CLIP, &none, &attrs, &err), 0);
 		struct npl_tensor out = test_run(NPL_OP_CLIP, &attrs, in, 3);
 		cr_assert(attrs.limits_known);
 		cr_assert_eq(attrs.low, has[0] ? (float)number_at(&limit[0], 0) : -INFINITY);
@@ -129,13 +129,13 @@ Test(ops_functions, clip_forms)
 		struct npl_attr_list list = {attr, form ? 0 : 2};
 		struct npl_attrs attrs = {.opset = form ? 13 : 6};
 		struct npl_err err = {0};
-		cr_assert_eq(npl_op_defs[NPL_OP_CLIP].attrs(&list, &attrs, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_op_attrs(NPL_OP_CLIP, &list, &attrs, &err), 0, "%s", err.msg);
 		struct npl_tensor out = test_run(NPL_OP_CLIP, &attrs, in, form ? 3 : 1);
 		cr_assert(attrs.limits_known && attrs.low == 0 && attrs.high == 6);
 		test_equal_floats(out.data, want, 9, form ? "inputs" : "attributes", 0);
 		test_release(&out);
 		min.data = NULL;
-		cr_assert_eq(npl_op_defs[NPL_OP_CLIP].shape(&attrs, in, form ? 3 : 1, &out, 1, &err), 0);
+		cr_assert_eq(npl_op_shape(NPL_OP_CLIP, &attrs, in, form ? 3 : 1, &out, 1, &err), 0);
 		cr_assert_eq(attrs.limits_known, !form);
 		min.data = &low;
 	}

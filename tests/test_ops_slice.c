@@ -104,7 +104,7 @@ Test(ops_slice, slices)
 			list_tensor(s.start, s.n, narrow, room[0]), list_tensor(s.end, s.n, narrow, room[1]),
 			list_tensor(s.axis, s.n, narrow, room[2]), list_tensor(s.step, s.n, narrow, room[3])};
 		const struct npl_tensor *in[] = {&x, &lists[0], &lists[1], &lists[2], &lists[3]};
-		cr_assert_eq(npl_op_defs[NPL_OP_SLICE].attrs(&list, &attrs, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_op_attrs(NPL_OP_SLICE, &list, &attrs, &err), 0, "%s", err.msg);
 		struct npl_tensor out = test_run(NPL_OP_SLICE, &attrs, in, old ? 1 : 5);
 		check_slice(&x, &out, &s, i);
 		test_release(&out);
@@ -129,7 +129,7 @@ Test(ops_slice, extremes)
 		struct npl_tensor out;
 		struct npl_err err = {0};
 		if (!step) {
-			cr_assert_eq(npl_op_defs[NPL_OP_SLICE].shape(&attrs, in, 5, &out, 1, &err), NPL_EINPUT);
+			cr_assert_eq(npl_op_shape(NPL_OP_SLICE, &attrs, in, 5, &out, 1, &err), NPL_EINPUT);
 			cr_assert(strstr(err.msg, "the step along axis 0 is 0"), "%s", err.msg);
 			continue;
 		}
@@ -186,6 +186,6 @@ Test(ops_slice, splits)
 	const struct npl_tensor *in[] = {&x};
 	struct npl_attrs attrs = {.opset = 13};
 	struct npl_err err = {0};
-	cr_assert_eq(npl_op_defs[NPL_OP_SPLIT].shape(&attrs, in, 1, out, 3, &err), NPL_EINPUT);
+	cr_assert_eq(npl_op_shape(NPL_OP_SPLIT, &attrs, in, 1, out, 3, &err), NPL_EINPUT);
 	cr_assert(strstr(err.msg, "7 along axis 0 do not divide by 3 outputs"), "%s", err.msg);
 }

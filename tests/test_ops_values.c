@@ -324,9 +324,9 @@ Test(ops_values, views_copy_bytes)
 		struct npl_tensor f = test_random_tensor(&seed, NPL_F32, npl_shape_of(1, 7));
 		const struct npl_tensor *in[] = {&f};
 		memset(out, 0, sizeof out);
-		cr_assert_eq(npl_op_defs[NPL_OP_DROPOUT].shape(&attrs, in, 1, out, 2, NULL), 0);
+		cr_assert_eq(npl_op_shape(NPL_OP_DROPOUT, &attrs, in, 1, out, 2, NULL), 0);
 		cr_assert(!npl_tensor_alloc(&out[0], NULL) && !npl_tensor_alloc(&out[1], NULL));
-		cr_assert_eq(npl_op_defs[NPL_OP_DROPOUT].run(&attrs, in, 1, out, 2, NULL), 0);
+		cr_assert_eq(npl_op_run(NPL_OP_DROPOUT, &attrs, in, 1, out, 2, NULL), 0);
 		for (int64_t e = 0; e < 7; e++)
 			cr_assert_eq(bits_at(&out[1], e), opset == 9 ? 0x3f800000 : 1);
 		cr_assert_eq(memcmp(out[0].data, f.data, 28), 0);
@@ -343,7 +343,7 @@ static struct npl_tensor constant_from(struct npl_attr attr[1])
 	struct npl_attr_list list = {attr, 1};
 	struct npl_attrs attrs = {.opset = 13};
 	struct npl_err err = {0};
-	cr_assert_eq(npl_op_defs[NPL_OP_CONSTANT].attrs(&list, &attrs, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_op_attrs(NPL_OP_CONSTANT, &list, &attrs, &err), 0, "%s", err.msg);
 	return test_run(NPL_OP_CONSTANT, &attrs, NULL, 0);
 }
 
@@ -380,7 +380,7 @@ Test(ops_values, constant_of_shape)
 		struct npl_attr attr = ATTR_TENSOR("value", &one);
 		struct npl_attr_list list = {&attr, given};
 		struct npl_attrs attrs = {.opset = 9};
-		cr_assert_eq(npl_op_defs[NPL_OP_CONSTANTOFSHAPE].attrs(&list, &attrs, NULL), 0);
+		cr_assert_eq(npl_op_attrs(NPL_OP_CONSTANTOFSHAPE, &list, &attrs, NULL), 0);
 		struct npl_tensor out = test_run(NPL_OP_CONSTANTOFSHAPE, &attrs, (const struct npl_tensor *[]){&shape},
 						 1);
 		cr_assert_eq(out.dtype, given ? NPL_I16 : NPL_F32);

@@ -55,8 +55,9 @@ static struct npl_tensor random_tensor(uint64_t *rng)
 /* Both formats give back type, shape and bits. */
 Test(tensor_file, round_trip)
 {
-	static const int onnx_type[NPL_DTYPES] = {ONNX_FLOAT, ONNX_DOUBLE, ONNX_INT8,  ONNX_UINT8,
-						  ONNX_INT16, ONNX_INT32,  ONNX_INT64, ONNX_BOOL};
+	static const int onnx_type[NPL_DTYPES] = {ONNX_FLOAT,  ONNX_DOUBLE,  ONNX_INT8,    ONNX_UINT8,  ONNX_INT16,
+						  ONNX_INT32,  ONNX_INT64,   ONNX_BOOL,    ONNX_UINT16, ONNX_UINT32,
+						  ONNX_UINT64, ONNX_FLOAT16, ONNX_BFLOAT16};
 	char dir[64], npy[96], pb[96];
 	uint64_t rng = 99;
 	make_dir(dir, sizeof dir);
@@ -69,8 +70,9 @@ Test(tensor_file, round_trip)
 							  npl_tensor_bytes(&t));
 		cr_assert_eq(npl_file_write(pb, &(struct npl_file_piece){proto.data, proto.bytes}, 1, &err), 0, "%s",
 			     err.msg);
-		cr_assert_eq(npl_tensor_save_npy(npy, &t, &err), 0, "%s", err.msg);
-		for (int k = 0; k < 2; k++) {
+		const bool in_npy = t.dtype != NPL_BF16;
+		cr_assert_eq(npl_tensor_save_npy(npy, &t, &err), in_npy ? 0 : NPL_EINPUT, "%s", err.msg);
+		for (int k = in_npy ? 0 : 1; k < 2; k++) {
 			cr_assert_eq(npl_tensor_load(k ? pb : npy, &back, &err), 0, "case %d: %s", i, err.msg);
 			cr_assert_eq(back.dtype, t.dtype);
 			cr_assert(npl_shape_equal(&back.shape, &t.shape));
@@ -153,7 +155,8 @@ Test(tensor_file, npy_headers)
 		{"{'descr': '<f4', 'fortran_order': True, 'shape': (3,), }", 12, NULL},
 		{"{'descr': '<f4', 'fortran_order': True, 'shape': (3, 1), }", 12, "Fortran order"},
 		{"{'descr': '>f4', 'fortran_order': False, 'shape': (3,), }", 12, "'>f4' is not supported"},
-		{"{'descr': '<f2', 'fortran_order': False, 'shape': (3,), }", 6, "'<f2' is not supported"},
+		{"{'descr': '<f2', 'fortran_order': False, 'shape': (3,), }", 6, NULL},
+		{"{'descr': '<f16', 'fortran_order': False, 'shape': (3,), }", 48, "'<f16' is not supported"},
 		{"{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", 24, "'|O' is not supported"},
 		{"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,), }", 12, "plain element type"},
 		{"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", 11,

@@ -43,6 +43,28 @@ int op_attr_float(struct npl_attr_list *list, const char *name, float otherwise,
 	return 0;
 }
 
+int op_attr_string(struct npl_attr_list *list, const char *name, const char *otherwise, const char **value,
+		   struct npl_err *err)
+{
+	struct npl_attr *attr;
+	if (find(list, name, NPL_ATTR_STRING, &attr, err))
+		return NPL_EINPUT;
+	*value = attr ? attr->s : otherwise;
+	return 0;
+}
+
+int op_attr_choice(struct npl_attr_list *list, const char *name, const char *const *choices, int otherwise, int *choice,
+		   struct npl_err *err)
+{
+	const char *text;
+	if (op_attr_string(list, name, choices[otherwise], &text, err))
+		return NPL_EINPUT;
+	for (*choice = 0; choices[*choice]; ++*choice)
+		if (!strcmp(choices[*choice], text))
+			return 0;
+	return npl_fail(err, NPL_EINPUT, "attribute %s is '%s', which is not supported", name, text);
+}
+
 int op_attr_ints(struct npl_attr_list *list, const char *name, int room, int64_t *values, int *n, struct npl_err *err)
 {
 	struct npl_attr *attr;

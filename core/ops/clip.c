@@ -4,6 +4,7 @@
  * opset 11, optional scalar inputs from then on, of the data's type. Clip(0, 6) is what networks call ReLU6. */
 #include <math.h>
 
+#include "elements.h"
 #include "ops.h"
 
 int op_clip_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
@@ -24,31 +25,6 @@ int op_clip_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_
 	return has_high ? op_attr_float(list, "max", 0, &out->high, err) : 0;
 }
 
-static bool is_number(enum npl_dtype dtype)
-{
-	return dtype != NPL_BOOL && dtype != NPL_DTYPES;
-}
-
-static double scalar_of(const struct npl_tensor *t)
-{
-	switch (t->dtype) {
-	case NPL_F32:
-		return (double)*(const float *)t->data;
-	case NPL_F64:
-		return *(const double *)t->data;
-	case NPL_I8:
-		return *(const int8_t *)t->data;
-	case NPL_U8:
-		return *(const uint8_t *)t->data;
-	case NPL_I16:
-		return *(const int16_t *)t->data;
-	case NPL_I32:
-		return *(const int32_t *)t->data;
-	default:
-		return (double)*(const int64_t *)t->data;
-	}
-}
-
 /* A limit given as input k: its value, where it is constant. */
 static int read_limit(const struct npl_tensor *const *in, int n_in, int k, const char *name, float *limit, bool *known,
 		      struct npl_err *err)
@@ -59,7 +35,7 @@ static int read_limit(const struct npl_tensor *const *in, int n_in, int k, const
 		return npl_fail(err, NPL_EINPUT, "%s is %s, expected a scalar", name, OP_TEXT(&in[k]->shape));
 	*known = *known && in[k]->data;
 	if (in[k]->data)
-		*limit = (float)scalar_of(in[k]);
+		*limit = (float)op_real(in[k], 0);
 	return 0;
 }
 
@@ -69,7 +45,7 @@ int op_clip_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, i
 	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err) || op_inputs(in, n_in, 1, in[0]->dtype, err))
 		return NPL_EINPUT;
-	if (!is_number(in[0]->dtype))
+	if (!op_is_number(in[0]->dtype))
 		return npl_fail(err, NPL_EINPUT, "input 0 is %s, expected numbers", npl_dtype_name(in[0]->dtype));
 	if (op_before(attrs, 11) && n_in > 1)
 		return npl_fail(err, NPL_EINPUT, "limits as inputs came with opset 11");
@@ -104,27 +80,13 @@ int op_clip_run(const struct npl_attrs *attrs, const struct npl_tensor *const *i
 	(void)err;
 	const struct npl_tensor *low = n_in > 1 ? in[1] : NULL, *high = n_in > 2 ? in[2] : NULL;
 	int64_t count = npl_tensor_count(out);
+#define CASE(element, type)                                                                                            \
+	case element:                                                                                                  \
+		CLIP(type, element == NPL_F32 || element == NPL_F64);                                                  \
+		break;
 	switch (out->dtype) {
-	case NPL_F32:
-		CLIP(float, true);
-		break;
-	case NPL_F64:
-		CLIP(double, true);
-		break;
-	case NPL_I8:
-		CLIP(int8_t, false);
-		break;
-	case NPL_U8:
-		CLIP(uint8_t, false);
-		break;
-	case NPL_I16:
-		CLIP(int16_t, false);
-		break;
-	case NPL_I32:
-		CLIP(int32_t, false);
-		break;
+		OP_EACH_NUMBER(CASE)
 	default:
-		CLIP(int64_t, false);
 		break;
 	}
 	return 0;

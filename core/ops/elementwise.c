@@ -5,6 +5,7 @@
  * dimensions stand at a's from `axis` on; Sum broadcasts from opset 8. */
 #include <string.h>
 
+#include "elements.h"
 #include "ops.h"
 
 /* y[i] = a[i] OP b[i], each operand advancing by its stride, 0 or 1. */
@@ -22,33 +23,26 @@
 	}
 /* Integers are added and multiplied modulo 2^64, then cut to their width: signed overflow wraps. */
 #define DEFINE_LOOPS(name, OP)                                                                                         \
-	DEFINE_LOOP(name##_f32, float, float, OP)                                                                      \
-	DEFINE_LOOP(name##_f64, double, double, OP)                                                                    \
-	DEFINE_LOOP(name##_i8, int8_t, uint64_t, OP)                                                                   \
-	DEFINE_LOOP(name##_u8, uint8_t, uint64_t, OP)                                                                  \
-	DEFINE_LOOP(name##_i16, int16_t, uint64_t, OP)                                                                 \
-	DEFINE_LOOP(name##_i32, int32_t, uint64_t, OP)                                                                 \
-	DEFINE_LOOP(name##_i64, int64_t, uint64_t, OP)
+	DEFINE_LOOP(name##_float, float, float, OP)                                                                    \
+	DEFINE_LOOP(name##_double, double, double, OP)                                                                 \
+	DEFINE_LOOP(name##_int8_t, int8_t, uint64_t, OP)                                                               \
+	DEFINE_LOOP(name##_uint8_t, uint8_t, uint64_t, OP)                                                             \
+	DEFINE_LOOP(name##_int16_t, int16_t, uint64_t, OP)                                                             \
+	DEFINE_LOOP(name##_uint16_t, uint16_t, uint64_t, OP)                                                           \
+	DEFINE_LOOP(name##_int32_t, int32_t, uint64_t, OP)                                                             \
+	DEFINE_LOOP(name##_uint32_t, uint32_t, uint64_t, OP)                                                           \
+	DEFINE_LOOP(name##_int64_t, int64_t, uint64_t, OP)                                                             \
+	DEFINE_LOOP(name##_uint64_t, uint64_t, uint64_t, OP)
 DEFINE_LOOPS(add, +)
 DEFINE_LOOPS(mul, *)
 
 struct loops {
 	void (*of[NPL_DTYPES])(int64_t n, const void *a, int64_t a_step, const void *b, int64_t b_step, void *y);
 };
-static const struct loops add_loops = {{[NPL_F32] = add_f32,
-					[NPL_F64] = add_f64,
-					[NPL_I8] = add_i8,
-					[NPL_U8] = add_u8,
-					[NPL_I16] = add_i16,
-					[NPL_I32] = add_i32,
-					[NPL_I64] = add_i64}};
-static const struct loops mul_loops = {{[NPL_F32] = mul_f32,
-					[NPL_F64] = mul_f64,
-					[NPL_I8] = mul_i8,
-					[NPL_U8] = mul_u8,
-					[NPL_I16] = mul_i16,
-					[NPL_I32] = mul_i32,
-					[NPL_I64] = mul_i64}};
+#define ADD(dtype, type) [dtype] = add_##type,
+#define MUL(dtype, type) [dtype] = mul_##type,
+static const struct loops add_loops = {{OP_EACH_NUMBER(ADD)}};
+static const struct loops mul_loops = {{OP_EACH_NUMBER(MUL)}};
 
 /* out = a OP b, both broadcast to out's shape; a may be out itself. */
 static void apply(const struct loops *loops, const struct npl_shape *a_shape, const void *a,

@@ -51,11 +51,16 @@ int op_input_indices(const struct npl_tensor *tensor, const char *what, int64_t 
 				(long long)tensor->shape.dim[0], NPL_MAX_RANK);
 	*n = (int)tensor->shape.dim[0];
 	if (*n && !tensor->data)
-		return npl_fail(err, NPL_EINPUT, "the %s must be constant, not computed by the network", what);
+		return op_not_constant(what, err);
 	for (int i = 0; i < *n; i++)
 		values[i] = tensor->dtype == NPL_I64 ? ((const int64_t *)tensor->data)[i]
 						     : ((const int32_t *)tensor->data)[i];
 	return 0;
+}
+
+int op_not_constant(const char *what, struct npl_err *err)
+{
+	return npl_fail(err, NPL_EINPUT, "the %s must be constant, not computed by the network", what);
 }
 
 int op_output_fits(const struct npl_shape *shape, int64_t macs_per_element, struct npl_err *err)

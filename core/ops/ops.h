@@ -10,7 +10,8 @@
 #include "npulab/op.h"
 #include "npulab/window.h"
 
-/* F_macs is declared for all and defined by the families with NPL_OP_IS_GEMM. */
+/* F_macs is declared for all and defined by the families with NPL_OP_IS_GEMM or NPL_OP_HAS_MACS. Several
+ * operators may be one family, told apart by attrs->op. */
 #define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags)                                                  \
 	int family##_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err);                    \
 	int family##_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,                      \
@@ -35,6 +36,12 @@ static inline bool op_before(const struct npl_attrs *attrs, int opset)
 int op_attr_int(struct npl_attr_list *list, const char *name, int64_t otherwise, int64_t *value, struct npl_err *err);
 int op_attr_flag(struct npl_attr_list *list, const char *name, bool otherwise, bool *value, struct npl_err *err);
 int op_attr_float(struct npl_attr_list *list, const char *name, float otherwise, float *value, struct npl_err *err);
+/* Borrowed from the model. */
+int op_attr_string(struct npl_attr_list *list, const char *name, const char *otherwise, const char **value,
+		   struct npl_err *err);
+/* The place of a string attribute in a NULL-terminated list of what it may be; anything else is refused. */
+int op_attr_choice(struct npl_attr_list *list, const char *name, const char *const *choices, int otherwise, int *choice,
+		   struct npl_err *err);
 /* At most `room` values; *n is -1 when absent. */
 int op_attr_ints(struct npl_attr_list *list, const char *name, int room, int64_t *values, int *n, struct npl_err *err);
 /* Accepts an attribute that does not change what inference computes, whatever its value. */
@@ -50,6 +57,8 @@ int op_axis(int64_t *axis, int rank, int64_t last, struct npl_err *err);
 int op_input_dims(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err);
 /* The same of int32 or int64, as indices may be. */
 int op_input_indices(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err);
+/* What every rule says of an input whose values it must know and does not: "the WHAT must be constant...". */
+int op_not_constant(const char *what, struct npl_err *err);
 /* Refuses a shape with too many elements, or more than 2^63 multiply-accumulates (count * per_element). */
 int op_output_fits(const struct npl_shape *shape, int64_t macs_per_element, struct npl_err *err);
 /* The kernel of the view operators: the bytes of in[0] are those of out[0]. */

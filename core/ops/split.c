@@ -43,7 +43,7 @@ static int read_sizes(const struct npl_attrs *attrs, const struct npl_tensor *co
 				NPL_MAX_OUTPUTS, npl_dtype_name(given->dtype), OP_TEXT(&given->shape));
 	*n = (int)given->shape.dim[0];
 	if (*n && !given->data)
-		return npl_fail(err, NPL_EINPUT, "split must be constant, not computed by the network");
+		return op_not_constant("split", err);
 	if (*n)
 		memcpy(size, given->data, (size_t)*n * sizeof *size);
 	return 0;

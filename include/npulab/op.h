@@ -45,6 +45,7 @@ struct npl_slice {
 
 /* Attributes of a node after parsing; which member holds depends on the operator's family. */
 struct npl_attrs {
+	enum npl_op op;       /* whose they are: set by npl_op_attrs, npl_op_shape and npl_op_run */
 	int64_t groups;       /* Conv */
 	bool private_kernels; /* Conv: every output position has kernels of its own (layer.h); ONNX has no such operator */
 	struct npl_window window; /* Conv, MaxPool, AveragePool (also set by the rule of GlobalAveragePool) */
@@ -105,6 +106,9 @@ enum npl_op_flags {
 	NPL_OP_KEEPS_RANGE = 4,  /* output values lie within the range of input 0's (pooling, Relu, views): a
 	                            quantised output keeps its input's scale and zero point */
 	NPL_OP_IS_GEMM = 8,      /* does multiply-accumulates with a weight as input 1: Conv, Gemm, MatMul */
+	NPL_OP_HAS_MACS = 16,    /* does multiply-accumulates, but not as those: LSTM, ConvTranspose... */
+	NPL_OP_ANY_TYPE = 32, /* knows float16 and bfloat16 itself, because it only moves elements or because types are
+	                            its business; every other operator computes them as float32 */
 };
 
 /* What the rows of ops.def expand to. in[i] may be NULL for an optional input that is absent. */
@@ -128,6 +132,14 @@ struct npl_op_def {
 };
 
 extern const struct npl_op_def npl_op_defs[NPL_OPS];
+
+/* The three functions of an operator, as everybody but the operators themselves calls them: they set attrs->op, and
+ * widen the 16-bit floats for those that do not know them. */
+int npl_op_attrs(enum npl_op op, struct npl_attr_list *list, struct npl_attrs *attrs, struct npl_err *err);
+int npl_op_shape(enum npl_op op, struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+		 struct npl_tensor *out, int n_out, struct npl_err *err);
+int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+	       struct npl_tensor *out, int n_out, struct npl_err *err);
 /* The operator of an ONNX name, or NPL_OPS. */
 enum npl_op npl_op_find(const char *onnx_name);
 /* The known operator whose name is nearest, for messages. */

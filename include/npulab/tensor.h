@@ -19,7 +19,22 @@
 #define NPL_MAX_RANK     8
 #define NPL_MAX_ELEMENTS ((int64_t)1 << 40) /* an upper bound on any tensor: refuses nonsense shapes early */
 
-enum npl_dtype { NPL_F32, NPL_F64, NPL_I8, NPL_U8, NPL_I16, NPL_I32, NPL_I64, NPL_BOOL, NPL_DTYPES };
+enum npl_dtype {
+	NPL_F32,
+	NPL_F64,
+	NPL_I8,
+	NPL_U8,
+	NPL_I16,
+	NPL_I32,
+	NPL_I64,
+	NPL_BOOL,
+	NPL_U16,
+	NPL_U32,
+	NPL_U64,
+	NPL_F16,  /* the bits of half.h */
+	NPL_BF16, /* likewise */
+	NPL_DTYPES
+};
 
 struct npl_shape {
 	int rank;                  /* 0 is a scalar */

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calling an operator by its number. Operators of one family are told apart by attrs->op, which is set here; those that
+ * compute in float32 are handed float16 and bfloat16 as float32, and their results rounded once. */
+#include <stdlib.h>
+
+#include "npulab/half.h"
+#include "npulab/op.h"
+
+static bool widened(enum npl_op op, const struct npl_tensor *tensor)
+{
+	return tensor && npl_dtype_is_half(tensor->dtype) && !(npl_op_defs[op].flags & NPL_OP_ANY_TYPE);
+}
+
+int npl_op_attrs(enum npl_op op, struct npl_attr_list *list, struct npl_attrs *attrs, struct npl_err *err)
+{
+	attrs->op = op;
+	return npl_op_defs[op].attrs(list, attrs, err);
+}
+
+/* The half type of the inputs in *half, or NPL_DTYPES; floats of two types do not mix. */
+static int half_type(enum npl_op op, const struct npl_tensor *const *in, int n_in, enum npl_dtype *half,
+		     struct npl_err *err)
+{
+	*half = NPL_DTYPES;
+	for (int k = 0; k < n_in && *half == NPL_DTYPES; k++)
+		if (widened(op, in[k]))
+			*half = in[k]->dtype;
+	for (int k = 0; k < n_in && *half != NPL_DTYPES; k++)
+		if (in[k] && in[k]->dtype != *half && (in[k]->dtype == NPL_F32 || npl_dtype_is_half(in[k]->dtype)))
+			return npl_fail(err, NPL_EINPUT, "input %d is %s, another %s", k, npl_dtype_name(in[k]->dtype),
+					npl_dtype_name(*half));
+	return 0;
+}
+
+static int shape_half(enum npl_op op, struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+		      struct npl_tensor *out, int n_out, enum npl_dtype half, struct npl_err *err)
+{
+	struct npl_tensor *seen = calloc((size_t)n_in, sizeof *seen);
+	const struct npl_tensor **at = calloc((size_t)n_in, sizeof *at);
+	int rc = seen && at ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int k = 0; k < n_in && !rc; k++) {
+		at[k] = in[k];
+		if (!widened(op, in[k]))
+			continue;
+		seen[k] = *in[k];
+		seen[k].dtype = NPL_F32;
+		seen[k].data = NULL;
+		at[k] = &seen[k];
+	}
+	if (!rc)
+		rc = npl_op_defs[op].shape(attrs, at, n_in, out, n_out, err);
+	for (int k = 0; k < n_out && !rc; k++)
+		if (out[k].dtype == NPL_F32)
+			out[k].dtype = half;
+	free(seen);
+	free(at);
+	return rc;
+}
+
+int npl_op_shape(enum npl_op op, struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+		 struct npl_tensor *out, int n_out, struct npl_err *err)
+{
+	enum npl_dtype half;
+	attrs->op = op;
+	if (half_type(op, in, n_in, &half, err))
+		return NPL_EINPUT;
+	if (half != NPL_DTYPES)
+		return shape_half(op, attrs, in, n_in, out, n_out, half, err);
+	return npl_op_defs[op].shape(attrs, in, n_in, out, n_out, err);
+}
+
+/* A float32 tensor of the same shape. */
+static int as_float(const struct npl_tensor *tensor, struct npl_tensor *wide, struct npl_err *err)
+{
+	*wide = (struct npl_tensor){.name = tensor->name, .dtype = NPL_F32, .shape = tensor->shape};
+	return npl_tensor_alloc(wide, err);
+}
+
+static int run_half(enum npl_op op, const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+		    struct npl_tensor *out, int n_out, struct npl_err *err)
+{
+	struct npl_tensor *wide = calloc((size_t)(n_in + n_out), sizeof *wide), *result = wide ? wide + n_in : NULL;
+	const struct npl_tensor **at = calloc((size_t)n_in + 1, sizeof *at);
+	int rc = wide && at ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int k = 0; k < n_in && !rc; k++) {
+		at[k] = in[k];
+		if (!widened(op, in[k]))
+			continue;
+		rc = as_float(in[k], &wide[k], err);
+		if (!rc)
+			npl_half_widen(in[k]->dtype, in[k]->data, npl_tensor_count(in[k]), wide[k].data);
+		at[k] = &wide[k];
+	}
+	for (int k = 0; k < n_out && !rc; k++) {
+		result[k] = out[k];
+		result[k].owned = false;
+		if (widened(op, &out[k]))
+			rc = as_float(&out[k], &result[k], err);
+	}
+	if (!rc)
+		rc = npl_op_defs[op].run(attrs, at, n_in, result, n_out, err);
+	for (int k = 0; k < n_out && !rc; k++)
+		if (widened(op, &out[k]) && out[k].data)
+			npl_half_narrow(out[k].dtype, result[k].data, npl_tensor_count(&out[k]), out[k].data);
+	for (int k = 0; wide && k < n_in + n_out; k++)
+		npl_tensor_free(&wide[k]);
+	free(wide);
+	free(at);
+	return rc;
+}
+
+int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+	       struct npl_tensor *out, int n_out, struct npl_err *err)
+{
+	struct npl_attrs own;
+	bool half = false;
+	if (attrs && attrs->op != op) { /* made by hand, or of the operator that this one stands for */
+		own = *attrs;
+		own.op = op;
+		attrs = &own;
+	}
+	for (int k = 0; k < n_in && !half; k++)
+		half = widened(op, in[k]);
+	return half ? run_half(op, attrs, in, n_in, out, n_out, err)
+		    : npl_op_defs[op].run(attrs, in, n_in, out, n_out, err);
+}

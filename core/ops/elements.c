@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Elements whatever their type (elements.h). */
+#include "elements.h"
+
+#include "npulab/half.h"
+
+#define IS(dtype, type) case dtype:
+
+bool op_is_integer(enum npl_dtype dtype)
+{
+	switch (dtype) {
+		OP_EACH_INTEGER(IS)
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool op_is_number(enum npl_dtype dtype)
+{
+	return dtype == NPL_F32 || dtype == NPL_F64 || op_is_integer(dtype);
+}
+
+double op_real(const struct npl_tensor *tensor, int64_t i)
+{
+#define REAL(dtype, type)                                                                                              \
+	case dtype:                                                                                                    \
+		return (double)((const type *)tensor->data)[i];
+	switch (tensor->dtype) {
+		OP_EACH_NUMBER(REAL)
+	case NPL_F16:
+		return (double)npl_f16_to_float(((const uint16_t *)tensor->data)[i]);
+	case NPL_BF16:
+		return (double)npl_bf16_to_float(((const uint16_t *)tensor->data)[i]);
+	default:
+		return ((const uint8_t *)tensor->data)[i] != 0;
+	}
+}
+
+int64_t op_whole(const struct npl_tensor *tensor, int64_t i)
+{
+#define WHOLE(dtype, type)                                                                                             \
+	case dtype:                                                                                                    \
+		return (int64_t)((const type *)tensor->data)[i];
+	switch (tensor->dtype) {
+		OP_EACH_INTEGER(WHOLE)
+	case NPL_BOOL:
+		return ((const uint8_t *)tensor->data)[i] != 0;
+	default:
+		break;
+	}
+	double x = op_real(tensor, i);
+	return x > -0x1p63 && x < 0x1p63 ? (int64_t)x : 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Elements of tensors whatever their type. OP_EACH_NUMBER lists the numeric types with their C types, for kernels and
+ * tables of kernels with one body:
+ *
+ *     #define KERNEL(dtype, type) case dtype: loop_##type(...); break;
+ *     switch (out->dtype) { OP_EACH_NUMBER(KERNEL) default: break; }
+ *
+ * The 16-bit floats are not among them: they come as float32 (npl_op_run).
+ */
+#ifndef CORE_OPS_ELEMENTS_H
+#define CORE_OPS_ELEMENTS_H
+
+#include "npulab/tensor.h"
+
+#define OP_EACH_INTEGER(X)                                                                                             \
+	X(NPL_I8, int8_t)                                                                                              \
+	X(NPL_U8, uint8_t)                                                                                             \
+	X(NPL_I16, int16_t)                                                                                            \
+	X(NPL_U16, uint16_t)                                                                                           \
+	X(NPL_I32, int32_t)                                                                                            \
+	X(NPL_U32, uint32_t)                                                                                           \
+	X(NPL_I64, int64_t)                                                                                            \
+	X(NPL_U64, uint64_t)
+#define OP_EACH_NUMBER(X)                                                                                              \
+	X(NPL_F32, float)                                                                                              \
+	X(NPL_F64, double)                                                                                             \
+	OP_EACH_INTEGER(X)
+
+bool op_is_number(enum npl_dtype dtype);  /* of OP_EACH_NUMBER */
+bool op_is_integer(enum npl_dtype dtype); /* of OP_EACH_INTEGER */
+
+/* Element i as a double (rounded where a 64-bit integer has more digits) or as an integer (floats cut off towards zero; out
+ * of range or NaN: 0). Any type, the 16-bit floats and bool (0, 1) too. */
+double op_real(const struct npl_tensor *tensor, int64_t i);
+int64_t op_whole(const struct npl_tensor *tensor, int64_t i);
+
+#endif

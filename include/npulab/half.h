@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The two 16-bit float formats, as bits: float16 (IEEE 754-2008 binary16) and bfloat16 (the upper half of a float32). To 16
+ * bits: rounded half to even; too large becomes infinity; a NaN stays one. To float32: exact.
+ */
+#ifndef NPULAB_HALF_H
+#define NPULAB_HALF_H
+
+#include "npulab/tensor.h"
+
+float npl_f16_to_float(uint16_t bits);
+uint16_t npl_f16_of_float(float x);
+/* Rounded once from double. */
+uint16_t npl_f16_of_double(double x);
+float npl_bf16_to_float(uint16_t bits);
+uint16_t npl_bf16_of_float(float x);
+
+static inline bool npl_dtype_is_half(enum npl_dtype dtype)
+{
+	return dtype == NPL_F16 || dtype == NPL_BF16;
+}
+
+/* n elements of a half type as floats, and back. */
+void npl_half_widen(enum npl_dtype dtype, const void *from, int64_t n, float *to);
+void npl_half_narrow(enum npl_dtype dtype, const float *from, int64_t n, void *to);
+
+#endif
