@@ -35,15 +35,10 @@ static int private_filters(struct npl_attrs *attrs, const struct npl_shape *x, c
 	return 0;
 }
 
-int op_conv_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-		  int n_out, struct npl_err *err)
+int op_conv_result(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *w,
+		   const struct npl_tensor *bias, struct npl_shape *y, struct npl_err *err)
 {
-	int64_t output[NPL_SPATIAL];
-	(void)n_out;
-	if (op_inputs(in, n_in, 2, NPL_F32, err))
-		return NPL_EINPUT;
-	const struct npl_shape *x = &in[0]->shape, *w = &in[1]->shape;
-	int64_t groups = attrs->groups;
+	int64_t output[NPL_SPATIAL], groups = attrs->groups;
 	if (x->rank < 3 || w->rank != x->rank)
 		return npl_fail(err, NPL_EINPUT,
 				"the input %s and the weights %s must both be (batch or filters) x channels x "
@@ -63,14 +58,23 @@ int op_conv_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, i
 				"%lld",
 				OP_TEXT(w), (long long)w->dim[1], OP_TEXT(x), (long long)groups,
 				(long long)(x->dim[1] / groups));
-	if (n_in > 2 && in[2] && (in[2]->shape.rank != 1 || in[2]->shape.dim[0] != filters))
+	if (bias && (bias->shape.rank != 1 || bias->shape.dim[0] != filters))
 		return npl_fail(err, NPL_EINPUT, "the bias is %s, expected %lld values, one per filter",
-				OP_TEXT(&in[2]->shape), (long long)filters);
+				OP_TEXT(&bias->shape), (long long)filters);
 	if (op_window_complete(&attrs->window, x, w, output, err))
 		return NPL_EINPUT;
+	*y = op_window_shape(&attrs->window, x->dim[0], filters, output);
+	return op_output_fits(y, op_count(&w->dim[1], w->rank - 1), err);
+}
+
+int op_conv_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		  int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	if (op_inputs(in, n_in, 2, NPL_F32, err))
+		return NPL_EINPUT;
 	out->dtype = NPL_F32;
-	out->shape = op_window_shape(&attrs->window, x->dim[0], filters, output);
-	return op_output_fits(&out->shape, op_count(&w->dim[1], w->rank - 1), err);
+	return op_conv_result(attrs, &in[0]->shape, &in[1]->shape, n_in > 2 ? in[2] : NULL, &out->shape, err);
 }
 
 uint64_t op_conv_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,

@@ -12,21 +12,34 @@ int op_matmul_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 	return 0;
 }
 
-/* The matrices of one operand, and how many of them there are in which shape. */
-struct stack {
-	int64_t rows, cols;
-	struct npl_shape batch;
-};
-
-static struct stack stack_of(const struct npl_shape *shape, bool left)
+struct op_stack op_stack_of(const struct npl_shape *shape, bool left)
 {
 	if (shape->rank == 1)
-		return left ? (struct stack){.rows = 1, .cols = shape->dim[0]}
-			    : (struct stack){.rows = shape->dim[0], .cols = 1};
-	struct stack stack = {
+		return left ? (struct op_stack){.rows = 1, .cols = shape->dim[0]}
+			    : (struct op_stack){.rows = shape->dim[0], .cols = 1};
+	struct op_stack stack = {
 		.rows = shape->dim[shape->rank - 2], .cols = shape->dim[shape->rank - 1], .batch = *shape};
 	stack.batch.rank -= 2;
 	return stack;
+}
+
+int op_matmul_result(const struct npl_shape *a_shape, const struct npl_shape *b_shape, struct npl_shape *y,
+		     struct npl_err *err)
+{
+	if (!a_shape->rank || !b_shape->rank)
+		return npl_fail(err, NPL_EINPUT, "the operands %s and %s must not be scalars", OP_TEXT(a_shape),
+				OP_TEXT(b_shape));
+	struct op_stack a = op_stack_of(a_shape, true), b = op_stack_of(b_shape, false);
+	if (a.cols != b.rows)
+		return npl_fail(err, NPL_EINPUT, "%s times %s: %lld columns do not meet %lld rows", OP_TEXT(a_shape),
+				OP_TEXT(b_shape), (long long)a.cols, (long long)b.rows);
+	if (op_broadcast_shape(&a.batch, &b.batch, y, err))
+		return NPL_EINPUT;
+	if (a_shape->rank > 1)
+		y->dim[y->rank++] = a.rows;
+	if (b_shape->rank > 1)
+		y->dim[y->rank++] = b.cols;
+	return op_output_fits(y, a.cols, err);
 }
 
 int op_matmul_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -36,24 +49,8 @@ int op_matmul_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	(void)n_out;
 	if (op_inputs(in, n_in, 2, NPL_F32, err))
 		return NPL_EINPUT;
-	const struct npl_shape *a_shape = &in[0]->shape, *b_shape = &in[1]->shape;
-	if (!a_shape->rank || !b_shape->rank)
-		return npl_fail(err, NPL_EINPUT, "the operands %s and %s must not be scalars", OP_TEXT(a_shape),
-				OP_TEXT(b_shape));
-	struct stack a = stack_of(a_shape, true), b = stack_of(b_shape, false);
-	if (a.cols != b.rows)
-		return npl_fail(err, NPL_EINPUT, "%s times %s: %lld columns do not meet %lld rows", OP_TEXT(a_shape),
-				OP_TEXT(b_shape), (long long)a.cols, (long long)b.rows);
-	struct npl_shape y;
-	if (op_broadcast_shape(&a.batch, &b.batch, &y, err))
-		return NPL_EINPUT;
-	if (a_shape->rank > 1)
-		y.dim[y.rank++] = a.rows;
-	if (b_shape->rank > 1)
-		y.dim[y.rank++] = b.cols;
 	out->dtype = NPL_F32;
-	out->shape = y;
-	return op_output_fits(&y, a.cols, err);
+	return op_matmul_result(&in[0]->shape, &in[1]->shape, &out->shape, err);
 }
 
 uint64_t op_matmul_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
@@ -61,7 +58,7 @@ uint64_t op_matmul_macs(const struct npl_attrs *attrs, const struct npl_tensor *
 {
 	(void)attrs;
 	(void)n_in;
-	return (uint64_t)npl_tensor_count(out) * (uint64_t)stack_of(&in[0]->shape, true).cols;
+	return (uint64_t)npl_tensor_count(out) * (uint64_t)op_stack_of(&in[0]->shape, true).cols;
 }
 
 int op_matmul_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -70,7 +67,7 @@ int op_matmul_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	(void)attrs;
 	(void)n_in;
 	(void)n_out;
-	struct stack a = stack_of(&in[0]->shape, true), b = stack_of(&in[1]->shape, false);
+	struct op_stack a = op_stack_of(&in[0]->shape, true), b = op_stack_of(&in[1]->shape, false);
 	int64_t count = npl_tensor_count(out);
 	float *y = out->data;
 	for (int64_t i = 0; i < count; i++)

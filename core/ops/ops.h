@@ -91,6 +91,19 @@ void op_walk_init(struct op_walk *walk, const struct npl_shape *out, const struc
 bool op_walk_next(const struct op_walk *walk, int inner, int64_t index[NPL_MAX_RANK], int64_t *offset_a,
 		  int64_t *offset_b);
 
+/* matmul.c: the matrices of one operand of a MatMul, and how many of them there are in which shape. */
+struct op_stack {
+	int64_t rows, cols;
+	struct npl_shape batch;
+};
+struct op_stack op_stack_of(const struct npl_shape *shape, bool left);
+/* The shape of a product of the two; NPL_EINPUT when they do not multiply. */
+int op_matmul_result(const struct npl_shape *a, const struct npl_shape *b, struct npl_shape *y, struct npl_err *err);
+
+/* conv.c: the shape of Conv's result; completes the window. bias may be NULL. */
+int op_conv_result(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *w,
+		   const struct npl_tensor *bias, struct npl_shape *y, struct npl_err *err);
+
 /* product.c: y(rows,cols) += a(rows,depth) * b(depth,cols) in float. Every element of y is the sum of its products
  * added one after the other in ascending depth to what y held, so the result does not depend on blocking, vector
  * width or the number of rows. */

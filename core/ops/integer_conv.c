@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ConvInteger and QLinearConv: Conv's shapes on 8-bit operands. Padding has the value of the input's zero point, so it adds
+ * nothing; the filters may have a scale and a zero point each. */
+#include <stdlib.h>
+
+#include "elements.h"
+#include "integer_operand.h"
+
+int op_integerconv_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	return op_conv_attrs(list, out, err);
+}
+
+int op_integerconv_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+			 int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	const struct op_integer_inputs *at = op_integer_inputs_of(attrs->op);
+	if (op_inputs(in, n_in, at->y_zero >= 0 ? at->y_zero + 1 : 2, NPL_DTYPES, err))
+		return NPL_EINPUT;
+	const struct npl_tensor *w = in[at->b];
+	if (op_conv_result(attrs, &in[at->a]->shape, &w->shape, op_integer_input(in, n_in, at->bias), &out->shape,
+			   err) ||
+	    op_integer_check(attrs, in, n_in, 1, w->shape.dim[0], err))
+		return NPL_EINPUT;
+	out->dtype = at->y_zero >= 0 ? in[at->y_zero]->dtype : NPL_I32;
+	return 0;
+}
+
+uint64_t op_integerconv_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+			     const struct npl_tensor *out)
+{
+	const struct npl_shape *w = &in[op_integer_inputs_of(attrs->op)->b]->shape;
+	(void)n_in;
+	return (uint64_t)npl_tensor_count(out) * (uint64_t)op_count(&w->dim[1], w->rank - 1);
+}
+
+/* Elements less their zero point, that of each part of dimension 0 where there are several. */
+static int16_t *elements(const struct npl_tensor *x, const struct npl_tensor *zero, int64_t parts)
+{
+	int64_t count = npl_tensor_count(x), each = parts ? count / parts : 0;
+	int16_t *copy = malloc((size_t)count * sizeof *copy + 1);
+	for (int64_t i = 0; copy && i < count; i++)
+		copy[i] = (int16_t)(op_whole(x, i) - op_integer_zero(zero, i / each));
+	return copy;
+}
+
+struct integer_conv {
+	const struct npl_window *window;
+	struct npl_image in, out;
+	int64_t channels, filters, taps; /* channels and filters of a group */
+	const int16_t *x, *w;
+	int16_t *patch; /* channels x taps under one output position */
+};
+
+/* The patch of the group's channels, which begin at x, under output position (oy, ox). */
+static void gather(const struct integer_conv *c, const int16_t *x, int64_t oy, int64_t ox)
+{
+	const struct npl_window *w = c->window;
+	int16_t *to = c->patch;
+	for (int64_t channel = 0; channel < c->channels; channel++, x += c->in.size[0] * c->in.size[1])
+		for (int64_t t = 0; t < c->taps; t++) {
+			int64_t y = oy * w->stride[0] - w->pad_begin[0] + t / w->kernel[1] * w->dilation[0],
+				column = ox * w->stride[1] - w->pad_begin[1] + t % w->kernel[1] * w->dilation[1];
+			bool inside = y >= 0 && y < c->in.size[0] && column >= 0 && column < c->in.size[1];
+			*to++ = inside ? x[y * c->in.size[1] + column] : (int16_t)0;
+		}
+}
+
+static void convolve(const struct integer_conv *c, const struct npl_attrs *attrs, const struct npl_tensor *const *in,
+		     int n_in, struct npl_tensor *out)
+{
+	const struct op_integer_inputs *at = op_integer_inputs_of(attrs->op);
+	const struct npl_tensor *bias = op_integer_input(in, n_in, at->bias),
+				*w_scale = op_integer_input(in, n_in, at->b_scale);
+	float x_scale = op_integer_scale(op_integer_input(in, n_in, at->a_scale), 0),
+	      y_scale = op_integer_scale(op_integer_input(in, n_in, at->y_scale), 0);
+	int32_t y_zero = op_integer_zero(op_integer_input(in, n_in, at->y_zero), 0);
+	int64_t plane = c->in.size[0] * c->in.size[1], pixels = c->out.size[0] * c->out.size[1],
+		depth = c->channels * c->taps;
+	for (int64_t i = 0; i < c->in.images * attrs->groups; i++)
+		for (int64_t p = 0; p < pixels; p++) {
+			gather(c, c->x + i * c->channels * plane, p / c->out.size[1], p % c->out.size[1]);
+			for (int64_t m = 0; m < c->filters; m++) {
+				int64_t filter = i % attrs->groups * c->filters + m;
+				int32_t sum = op_integer_dot(c->patch, c->w + filter * depth, depth);
+				if (bias)
+					sum = (int32_t)((uint32_t)sum + (uint32_t)op_whole(bias, filter));
+				op_integer_store(out, (i * c->filters + m) * pixels + p, sum,
+						 x_scale * op_integer_scale(w_scale, filter) / y_scale, y_zero);
+			}
+		}
+}
+
+int op_integerconv_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+		       struct npl_tensor *out, int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	const struct op_integer_inputs *at = op_integer_inputs_of(attrs->op);
+	const struct npl_tensor *x = in[at->a], *w = in[at->b];
+	if (!npl_tensor_count(out))
+		return 0;
+	struct integer_conv c = {
+		.window = &attrs->window, .in = npl_image_of(&x->shape), .out = npl_image_of(&out->shape)};
+	c.channels = w->shape.dim[1];
+	c.filters = w->shape.dim[0] / attrs->groups;
+	c.taps = attrs->window.kernel[0] * attrs->window.kernel[1];
+	int16_t *a = elements(x, op_integer_input(in, n_in, at->a_zero), 1),
+		*b = elements(w, op_integer_input(in, n_in, at->b_zero), w->shape.dim[0]);
+	c.patch = malloc((size_t)(c.channels * c.taps) * sizeof *c.patch + 1);
+	c.x = a;
+	c.w = b;
+	int rc = a && b && c.patch ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for the operands");
+	if (!rc)
+		convolve(&c, attrs, in, n_in, out);
+	free(a);
+	free(b);
+	free(c.patch);
+	return rc;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * MatMulInteger and QLinearMatMul: MatMul's shapes on 8-bit operands. Zero points and scales are one for the operand or one
+ * for each row of the first and each column of the second. */
+#include <stdlib.h>
+
+#include "elements.h"
+#include "integer_operand.h"
+
+int op_integermatmul_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	(void)list;
+	(void)out;
+	(void)err;
+	return 0;
+}
+
+int op_integermatmul_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+			   struct npl_tensor *out, int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	const struct op_integer_inputs *at = op_integer_inputs_of(attrs->op);
+	if (op_inputs(in, n_in, at->y_zero >= 0 ? at->y_zero + 1 : 2, NPL_DTYPES, err))
+		return NPL_EINPUT;
+	const struct npl_shape *a = &in[at->a]->shape, *b = &in[at->b]->shape;
+	if (op_matmul_result(a, b, &out->shape, err) ||
+	    op_integer_check(attrs, in, n_in, a->rank > 1 ? a->dim[a->rank - 2] : 1,
+			     b->rank > 1 ? b->dim[b->rank - 1] : 1, err))
+		return NPL_EINPUT;
+	out->dtype = at->y_zero >= 0 ? in[at->y_zero]->dtype : NPL_I32;
+	return 0;
+}
+
+uint64_t op_integermatmul_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+			       const struct npl_tensor *out)
+{
+	const struct npl_shape *a = &in[op_integer_inputs_of(attrs->op)->a]->shape;
+	(void)n_in;
+	return (uint64_t)npl_tensor_count(out) * (uint64_t)a->dim[a->rank - 1];
+}
+
+/* The operand's elements less their zero points: `matrices` of (rows, cols), each transposed where asked. */
+static int16_t *elements(const struct npl_tensor *x, const struct npl_tensor *zero, int64_t matrices, int64_t rows,
+			 int64_t cols, bool transposed)
+{
+	int16_t *copy = malloc((size_t)(matrices * rows * cols) * sizeof *copy + 1), *to = copy;
+	for (int64_t m = 0, from = 0; copy && m < matrices; m++, to += rows * cols)
+		for (int64_t i = 0; i < rows; i++)
+			for (int64_t j = 0; j < cols; j++, from++)
+				to[transposed ? j * rows + i : i * cols + j] =
+					(int16_t)(op_whole(x, from) - op_integer_zero(zero, transposed ? j : i));
+	return copy;
+}
+
+struct integer_matmul {
+	const struct npl_tensor *a_scale, *b_scale, *y_scale, *y_zero;
+	int64_t rows, cols, depth;
+	struct npl_tensor *out;
+};
+
+static void multiply(const struct integer_matmul *m, const int16_t *a, const int16_t *b, int64_t to)
+{
+	float y_scale = op_integer_scale(m->y_scale, 0);
+	int32_t y_zero = op_integer_zero(m->y_zero, 0);
+	for (int64_t i = 0; i < m->rows; i++)
+		for (int64_t j = 0; j < m->cols; j++, to++) {
+			int32_t sum = op_integer_dot(a + i * m->depth, b + j * m->depth, m->depth);
+			float scale = op_integer_scale(m->a_scale, i) * op_integer_scale(m->b_scale, j) / y_scale;
+			op_integer_store(m->out, to, sum, scale, y_zero);
+		}
+}
+
+int op_integermatmul_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+			 struct npl_tensor *out, int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	const struct op_integer_inputs *at = op_integer_inputs_of(attrs->op);
+	const struct npl_tensor *left = in[at->a], *right = in[at->b];
+	struct op_stack a = op_stack_of(&left->shape, true), b = op_stack_of(&right->shape, false);
+	struct integer_matmul m = {op_integer_input(in, n_in, at->a_scale),
+				   op_integer_input(in, n_in, at->b_scale),
+				   op_integer_input(in, n_in, at->y_scale),
+				   op_integer_input(in, n_in, at->y_zero),
+				   a.rows,
+				   b.cols,
+				   a.cols,
+				   out};
+	if (!npl_tensor_count(out))
+		return 0;
+	struct npl_shape batch;
+	struct op_walk walk;
+	int rc = op_broadcast_shape(&a.batch, &b.batch, &batch, err);
+	int16_t *x = elements(left, op_integer_input(in, n_in, at->a_zero), npl_shape_count(&a.batch), a.rows, a.cols,
+			      false);
+	int16_t *w = elements(right, op_integer_input(in, n_in, at->b_zero), npl_shape_count(&b.batch), b.rows, b.cols,
+			      true);
+	if (!rc && (!x || !w))
+		rc = npl_fail(err, NPL_ENOMEM, "out of memory for the operands");
+	int64_t index[NPL_MAX_RANK] = {0}, a_at = 0, b_at = 0, y_at = 0;
+	if (!rc) {
+		op_walk_init(&walk, &batch, &a.batch, &b.batch);
+		do {
+			multiply(&m, x + a_at * a.rows * a.cols, w + b_at * b.rows * b.cols, y_at);
+			y_at += a.rows * b.cols;
+		} while (op_walk_next(&walk, 0, index, &a_at, &b_at));
+	}
+	free(x);
+	free(w);
+	return rc;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operands, sums and results of the integer products (integer_operand.h). */
+#include "integer_operand.h"
+
+#include <math.h>
+
+#include "elements.h"
+
+const struct op_integer_inputs *op_integer_inputs_of(enum npl_op op)
+{
+	static const struct op_integer_inputs raw = {0, -1, 2, 1, -1, 3, -1, -1, -1},
+					      matmul = {0, 1, 2, 3, 4, 5, 6, 7, -1}, conv = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+	return op == NPL_OP_QLINEARCONV ? &conv : op == NPL_OP_QLINEARMATMUL ? &matmul : &raw;
+}
+
+const struct npl_tensor *op_integer_input(const struct npl_tensor *const *in, int n_in, int k)
+{
+	return k >= 0 && k < n_in ? in[k] : NULL;
+}
+
+static int check_operand(const struct npl_tensor *x, const char *what, struct npl_err *err)
+{
+	if (x->dtype == NPL_U8 || x->dtype == NPL_I8)
+		return 0;
+	return npl_fail(err, NPL_EINPUT, "%s is %s, expected uint8 or int8", what, npl_dtype_name(x->dtype));
+}
+
+static int check_parameter(const struct npl_tensor *p, enum npl_dtype dtype, int64_t parts, const char *what,
+			   struct npl_err *err)
+{
+	if (!p)
+		return 0;
+	int64_t count = npl_tensor_count(p);
+	if (p->dtype != dtype)
+		return npl_fail(err, NPL_EINPUT, "%s is %s, expected %s", what, npl_dtype_name(p->dtype),
+				npl_dtype_name(dtype));
+	if (p->shape.rank > 1 || (count != 1 && count != parts))
+		return npl_fail(err, NPL_EINPUT, "%s is %s, expected a scalar or %lld values", what, OP_TEXT(&p->shape),
+				(long long)parts);
+	return 0;
+}
+
+int op_integer_check(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, int64_t a_parts,
+		     int64_t b_parts, struct npl_err *err)
+{
+	const struct op_integer_inputs *at = op_integer_inputs_of(attrs->op);
+	const struct npl_tensor *a = in[at->a], *b = in[at->b], *y_zero = op_integer_input(in, n_in, at->y_zero);
+	if (check_operand(a, "the first operand", err) || check_operand(b, "the second operand", err) ||
+	    (y_zero && check_operand(y_zero, "the output's zero point", err)))
+		return NPL_EINPUT;
+	const struct {
+		int input;
+		enum npl_dtype dtype;
+		int64_t parts;
+		const char *what;
+	} parameter[] = {{at->a_scale, NPL_F32, a_parts, "the first operand's scale"},
+			 {at->a_zero, a->dtype, a_parts, "the first operand's zero point"},
+			 {at->b_scale, NPL_F32, b_parts, "the second operand's scale"},
+			 {at->b_zero, b->dtype, b_parts, "the second operand's zero point"},
+			 {at->y_scale, NPL_F32, 1, "the output's scale"},
+			 {at->y_zero, y_zero ? y_zero->dtype : NPL_U8, 1, "the output's zero point"},
+			 {at->bias, NPL_I32, b_parts, "the bias"}};
+	for (size_t i = 0; i < sizeof parameter / sizeof *parameter; i++)
+		if (check_parameter(op_integer_input(in, n_in, parameter[i].input), parameter[i].dtype,
+				    parameter[i].parts, parameter[i].what, err))
+			return NPL_EINPUT;
+	return 0;
+}
+
+static int64_t element(const struct npl_tensor *p, int64_t i)
+{
+	return npl_tensor_count(p) == 1 ? 0 : i;
+}
+
+int32_t op_integer_zero(const struct npl_tensor *zero, int64_t i)
+{
+	return zero ? (int32_t)op_whole(zero, element(zero, i)) : 0;
+}
+
+float op_integer_scale(const struct npl_tensor *scale, int64_t i)
+{
+	return scale ? ((const float *)scale->data)[element(scale, i)] : 1.0f;
+}
+
+int32_t op_integer_dot(const int16_t *a, const int16_t *b, int64_t n)
+{
+	uint32_t sum = 0;
+	for (int64_t i = 0; i < n; i++)
+		sum += (uint32_t)(a[i] * b[i]);
+	return (int32_t)sum;
+}
+
+void op_integer_store(struct npl_tensor *out, int64_t i, int32_t sum, float scale, int32_t y_zero)
+{
+	if (out->dtype == NPL_I32) {
+		((int32_t *)out->data)[i] = sum;
+		return;
+	}
+	float low = out->dtype == NPL_U8 ? 0 : -128, high = out->dtype == NPL_U8 ? 255 : 127;
+	float y = rintf((float)sum * scale) + (float)y_zero;
+	y = y > low ? y < high ? y : high : low;
+	if (out->dtype == NPL_U8)
+		((uint8_t *)out->data)[i] = (uint8_t)y;
+	else
+		((int8_t *)out->data)[i] = (int8_t)y;
+}
