@@ -45,3 +45,36 @@ double npl_result_joules(const struct npl_result *result)
 		sum += result->energy[i].joules;
 	return sum;
 }
+
+int npl_energy_merge(struct npl_energy *list, int *n, int room, const struct npl_energy *add, struct npl_err *err)
+{
+	for (int i = 0; i < *n; i++)
+		if (!strcmp(list[i].component, add->component) && !strcmp(list[i].origin, add->origin)) {
+			list[i].events += add->events;
+			list[i].joules += add->joules;
+			return 0;
+		}
+	if (*n == room)
+		return npl_fail(err, NPL_EINTERNAL, "more than %d energy components", room);
+	list[(*n)++] = *add;
+	return 0;
+}
+
+int npl_result_add(struct npl_result *sum, const struct npl_result *add, struct npl_err *err)
+{
+	sum->cycles += add->cycles;
+	sum->seconds += add->seconds;
+	sum->macs += add->macs;
+	sum->saturations += add->saturations;
+	sum->overflows += add->overflows;
+	for (int i = 0; i < NPL_MAX_COUNTERS; i++)
+		sum->counter[i] += add->counter[i];
+	for (int i = 0; i < NPL_MEM_LEVELS; i++) {
+		sum->bytes[i] += add->bytes[i];
+		sum->bytes_at_least[i] += add->bytes_at_least[i];
+	}
+	for (int i = 0; i < add->n_energy; i++)
+		if (npl_energy_merge(sum->energy, &sum->n_energy, NPL_MAX_ENERGY, &add->energy[i], err))
+			return err->code;
+	return 0;
+}

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "npulab/quantise.h"
+#include "written.h"
 
 /* A chain being put together. */
 struct draft {
@@ -22,7 +23,7 @@ struct draft {
 
 static bool has_chains(const struct npl_session *s, const struct npl_step *step)
 {
-	return step->role == NPL_RAN && !step->factor && step->device != NPL_ON_HOST &&
+	return step->role == NPL_RAN && !step->factor && step->repeat <= 1 && step->device != NPL_ON_HOST &&
 	       npl_device_has_chains(s->device[step->device]);
 }
 
@@ -41,6 +42,19 @@ static bool made_as_seen(const struct npl_session *s, int v)
 	return true;
 }
 
+static bool same_quant(const struct npl_quant *a, const struct npl_quant *b)
+{
+	return !(a->scale < b->scale) && !(a->scale > b->scale) && a->zero_point == b->zero_point;
+}
+
+/* Integers that the model itself has come with the scale and zero point of the step that makes them: inside a chain the
+ * reader's must be the same. */
+static bool made_as_read(const struct npl_session *s, const struct npl_step *step, int v)
+{
+	const struct npl_quant made = npl_written_quant(s, v);
+	return !step->written || same_quant(&made, &step->x_quant);
+}
+
 /* Whether node i can go on with a chain that began at node `first`: canonical forms see some values in another shape, and
  * inside a chain a tensor has but one. */
 static bool goes_on(const struct npl_session *s, int first, int i)
@@ -57,7 +71,7 @@ static bool goes_on(const struct npl_session *s, int first, int i)
 			continue;
 		if (step->canonical && !npl_shape_equal(&step->x_shape, &s->graph->value[v].shape))
 			return false;
-		if (!made_as_seen(s, v))
+		if (!made_as_seen(s, v) || !made_as_read(s, step, v))
 			return false;
 	}
 	return true;
@@ -103,9 +117,11 @@ static int open_draft(struct npl_session *s, int first, int last, struct draft *
 static struct npl_tensor *given(struct draft *d, int i, int v, const struct npl_shape *shape, struct npl_err *err)
 {
 	struct npl_session *s = d->s;
-	enum npl_format format = npl_step_format(s, &s->step[i]);
+	enum npl_format form = npl_step_form(s, &s->step[i]);
+	struct npl_quant quant = s->step[i].written ? s->step[i].x_quant : npl_session_quant(s, form, v);
 	for (int p = 0; p < d->c.n_in; p++)
-		if (d->c.in[p].value == v && npl_shape_equal(&d->c.in[p].tensor->shape, shape))
+		if (d->c.in[p].value == v && d->c.in[p].form == form && same_quant(&d->c.in[p].tensor->quant, &quant) &&
+		    npl_shape_equal(&d->c.in[p].tensor->shape, shape))
 			return d->c.in[p].tensor;
 	struct npl_tensor *tensor = npl_arena_alloc(&s->arena, sizeof *tensor);
 	if (!tensor) {
@@ -113,10 +129,10 @@ static struct npl_tensor *given(struct draft *d, int i, int v, const struct npl_
 		return NULL;
 	}
 	*tensor = (struct npl_tensor){.name = s->graph->value[v].name,
-				      .dtype = npl_format_dtype(format),
+				      .dtype = s->step[i].written ? s->graph->value[v].dtype : npl_format_dtype(form),
 				      .shape = *shape,
-				      .quant = npl_session_quant(s, format, v)};
-	d->c.in[d->c.n_in++] = (struct npl_chain_port){.value = v, .node = i, .tensor = tensor};
+				      .quant = quant};
+	d->c.in[d->c.n_in++] = (struct npl_chain_port){.value = v, .node = i, .tensor = tensor, .form = form};
 	return tensor;
 }
 
@@ -199,8 +215,10 @@ static int find_wanted(struct draft *d, struct npl_err *err)
 		const struct npl_step *step = &d->s->step[d->c.node[l]];
 		if (step->role != NPL_RAN || outside[step->out] <= 0)
 			continue;
-		d->c.out[d->c.n_out] = (struct npl_chain_port){
-			.value = step->out, .node = d->c.node[l], .tensor = &d->tensors[l].out};
+		d->c.out[d->c.n_out] = (struct npl_chain_port){.value = step->out,
+							       .node = d->c.node[l],
+							       .tensor = &d->tensors[l].out,
+							       .form = npl_step_form(d->s, step)};
 		d->wanted[d->c.n_out++] = &d->tensors[l].out;
 	}
 	free(outside);

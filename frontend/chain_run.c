@@ -36,16 +36,16 @@ static int gather(struct npl_live *live, const struct npl_session_chain *chain, 
 		  struct npl_err *err)
 {
 	const struct npl_session *s = live->session;
-	enum npl_format format = npl_device_get_info(s->device[chain->device])->format;
 	for (int p = 0; p < chain->n_in; p++) {
 		const struct npl_chain_port *port = &chain->in[p];
 		const struct npl_tensor *value;
-		if (npl_live_get(live, port->value, format, port->moved ? NPL_ON_HOST : chain->device,
+		if (npl_live_get(live, port->value, port->form, port->moved ? NPL_ON_HOST : chain->device,
 				 &run->layer[port->node], &value, err))
 			return err->code;
-		bool same = value->quant.scale >= port->tensor->quant.scale &&
-			    value->quant.scale <= port->tensor->quant.scale &&
-			    value->quant.zero_point == port->tensor->quant.zero_point;
+		bool same = port->form == NPL_FORMAT_F32 /* the model's own integers carry no scale with them */ ||
+			    (value->quant.scale >= port->tensor->quant.scale &&
+			     value->quant.scale <= port->tensor->quant.scale &&
+			     value->quant.zero_point == port->tensor->quant.zero_point);
 		if (!s->timing_only && !same)
 			return npl_fail(err, NPL_EINTERNAL, "value '%s' is not quantised as planned", value->name);
 		port->tensor->data = value->data;
@@ -58,7 +58,6 @@ static int gather(struct npl_live *live, const struct npl_session_chain *chain, 
 static void put_results(struct npl_live *live, const struct npl_session_chain *chain, struct npl_run *run)
 {
 	const struct npl_session *s = live->session;
-	enum npl_format format = npl_device_get_info(s->device[chain->device])->format;
 	for (int p = 0; p < chain->n_out; p++) {
 		const struct npl_chain_port *port = &chain->out[p];
 		struct npl_tensor result = *port->tensor;
@@ -66,7 +65,9 @@ static void put_results(struct npl_live *live, const struct npl_session_chain *c
 			.name = result.name, .dtype = result.dtype, .shape = result.shape, .quant = result.quant};
 		npl_hash_output(s, &result, &run->layer[port->node]);
 		result.shape = s->graph->value[port->value].shape;
-		npl_live_put(live, port->value, format, port->moved ? NPL_ON_HOST : chain->device, &result);
+		if (port->form == NPL_FORMAT_F32)
+			result.quant = (struct npl_quant){0};
+		npl_live_put(live, port->value, port->form, port->moved ? NPL_ON_HOST : chain->device, &result);
 		if (port->left)
 			npl_charge_link(live, chain->device, port->left, &run->layer[port->node]);
 	}

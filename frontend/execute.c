@@ -14,25 +14,32 @@
 #include "npulab/sha256.h"
 #include "values.h"
 
-/* The layer's tensors in the device's format, brought to its memory. view holds input 0 in its canonical shape. */
+/* The layer's tensors in the device's format, brought to its memory. view[] holds those that the device sees otherwise:
+ * input 0 in its canonical shape, integers of the model with their scale and zero point. */
 static int gather_inputs(struct npl_live *live, const struct npl_node *node, const struct npl_step *step,
 			 struct npl_tensor *view, struct npl_layer *layer, struct npl_layer_run *row,
 			 struct npl_err *err)
 {
-	enum npl_format format = npl_step_format(live->session, step);
+	enum npl_format format = npl_step_form(live->session, step);
 	for (int k = 0; k < step->n_in; k++) {
 		if (node->in[k] < 0 || (k > 0 && step->canonical))
 			continue;
 		if (npl_live_get(live, node->in[k], format, step->device, row, &layer->in[k], err))
 			return err->code;
+		if (step->written) {
+			view[k] = *layer->in[k];
+			view[k].owned = false;
+			view[k].quant = step->x_quant;
+			layer->in[k] = &view[k];
+		}
 	}
 	if (step->canonical) {
 		if (!layer->in[0])
 			return npl_fail(err, NPL_EINTERNAL, "node '%s' has no input", node->name);
-		*view = *layer->in[0];
-		view->owned = false;
-		view->shape = step->x_shape;
-		layer->in[0] = view;
+		view[0] = *layer->in[0];
+		view[0].owned = false;
+		view[0].shape = step->x_shape;
+		layer->in[0] = &view[0];
 	}
 	return 0;
 }
@@ -43,24 +50,60 @@ void npl_hash_output(const struct npl_session *s, const struct npl_tensor *tenso
 		npl_sha256_hex(tensor->data, npl_tensor_bytes(tensor), row->output_sha256);
 }
 
+/* Part i of n of a tensor, cut along its rows. */
+static struct npl_tensor part_of(const struct npl_tensor *whole, int i, int n)
+{
+	struct npl_tensor part = *whole;
+	part.shape.dim[0] /= n;
+	part.owned = false;
+	if (part.data)
+		part.data = (char *)part.data + (size_t)i * npl_tensor_bytes(&part);
+	return part;
+}
+
+/* A stack of products with a matrix each, one after the other. */
+static int run_repeated(const struct npl_session *s, const struct npl_step *step, const struct npl_layer *whole,
+			struct npl_result *sum, struct npl_err *err)
+{
+	struct npl_tensor x = *whole->in[0];
+	x.shape.dim[0] *= step->repeat; /* the canonical shape is that of one */
+	for (int i = 0; i < step->repeat; i++) {
+		struct npl_tensor in = part_of(&x, i, step->repeat), w = part_of(whole->in[1], i, step->repeat),
+				  out = part_of(whole->out, i, step->repeat);
+		struct npl_layer layer = *whole;
+		struct npl_result result = {0};
+		layer.in[0] = &in;
+		layer.in[1] = &w;
+		layer.out = &out;
+		layer.macs = whole->macs / (uint64_t)step->repeat;
+		if (npl_device_run(s->device[step->device], &layer, &result, err) || npl_result_add(sum, &result, err))
+			return err->code;
+		sum->seconds_from = result.seconds_from;
+	}
+	return 0;
+}
+
 static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row, double *wall, struct npl_err *err)
 {
 	struct npl_session *s = live->session;
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
 	const struct npl_value *value = &s->graph->value[step->out];
-	enum npl_format format = npl_step_format(s, step);
-	struct npl_tensor view;
+	enum npl_format format = npl_step_form(s, step);
+	struct npl_tensor view[NPL_LAYER_INPUTS];
 	struct npl_step_tensors tensors;
 	struct npl_layer layer;
 	npl_step_layer(s, i, &tensors, &layer);
-	if (gather_inputs(live, node, step, &view, &layer, row, err))
+	if (gather_inputs(live, node, step, view, &layer, row, err))
 		return err->code;
 	struct npl_tensor *out = &tensors.out;
+	if (step->repeat > 1)
+		out->shape.dim[0] *= step->repeat;
 	if (!s->timing_only && npl_tensor_alloc(out, err))
 		return err->code;
 	double start = npl_clock_seconds();
-	int rc = npl_device_run(s->device[step->device], &layer, &row->result, err);
+	int rc = step->repeat > 1 ? run_repeated(s, step, &layer, &row->result, err)
+				  : npl_device_run(s->device[step->device], &layer, &row->result, err);
 	*wall += npl_clock_seconds() - start;
 	if (rc) {
 		npl_tensor_free(out);
@@ -70,6 +113,8 @@ static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row
 	row->output_dtype = out->dtype;
 	row->output_quant = out->quant;
 	npl_hash_output(s, out, row);
+	if (step->written)
+		out->quant = (struct npl_quant){0}; /* others see integers */
 	npl_live_put(live, step->out, format, step->device, out);
 	return 0;
 }

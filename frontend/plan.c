@@ -9,6 +9,7 @@
 #include "chain.h"
 #include "lrn.h"
 #include "npulab/quantise.h"
+#include "written.h"
 
 /* The single node reading value v, if there is just one and v is no output of the graph. */
 static int sole_reader(const struct npl_graph *graph, int v)
@@ -256,13 +257,20 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	if (format != NPL_FORMAT_F32 && node->n_in && node->in[0] >= 0)
 		step->x_quant = npl_session_quant(s, format, node->in[0]);
 	step->y_quant = npl_session_quant(s, format, step->out);
-	if (npl_lrn_is_split(s, i, step)) {
+	if (npl_written_is(s, i, step)) {
+		struct npl_err failed = {0};
+		if (npl_written_plan(s, i, step, why, sizeof why, &failed))
+			return 0;
+		if (failed.code)
+			return npl_fail(err, failed.code, "node '%s': %s", node->name, failed.msg);
+	} else if (npl_lrn_is_split(s, i, step)) {
 		if (npl_lrn_plan(s, i, step, why, sizeof why))
 			return 0;
 	} else if (ask_fused(s, i, step, place) || ask(s, i, step, why, sizeof why))
 		return step->canonical && !s->timing_only ? npl_step_weights(s, node, step, err) : 0;
 	step->device = NPL_ON_HOST;
 	step->canonical = step->factor = false;
+	step->x_quant = step->y_quant = (struct npl_quant){0};
 	step->op = node->op;
 	step->n_in = node->n_in;
 	step->attrs = node->attrs;
@@ -350,6 +358,7 @@ void npl_session_close(struct npl_session *s)
 	free(s->range);
 	free(s->range_of);
 	free(s->group);
+	free(s->written);
 	npl_arena_free(&s->arena);
 	free(s);
 }

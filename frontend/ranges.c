@@ -97,8 +97,9 @@ int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, struc
 	size_t n = (size_t)graph->n_values + 1;
 	s->range_of = calloc(n, sizeof *s->range_of);
 	s->group = calloc(n, sizeof *s->group);
+	s->written = calloc(n, sizeof *s->written);
 	s->range = ranges ? calloc(n, sizeof *s->range) : NULL;
-	if (!s->range_of || !s->group || (ranges && !s->range))
+	if (!s->range_of || !s->group || !s->written || (ranges && !s->range))
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	for (int v = 0; v < graph->n_values; v++) {
 		s->range_of[v] = v;

@@ -8,40 +8,6 @@
 
 #include "session_impl.h"
 
-/* Adds one component into a list of at most `room`, kept by component and origin. */
-static int merge_energy(struct npl_energy *list, int *n, int room, const struct npl_energy *add, struct npl_err *err)
-{
-	for (int i = 0; i < *n; i++)
-		if (!strcmp(list[i].component, add->component) && !strcmp(list[i].origin, add->origin)) {
-			list[i].events += add->events;
-			list[i].joules += add->joules;
-			return 0;
-		}
-	if (*n == room)
-		return npl_fail(err, NPL_EINTERNAL, "more than %d energy components in a run", room);
-	list[(*n)++] = *add;
-	return 0;
-}
-
-static int merge_result(struct npl_result *sum, const struct npl_result *add, struct npl_err *err)
-{
-	sum->cycles += add->cycles;
-	sum->seconds += add->seconds;
-	sum->macs += add->macs;
-	sum->saturations += add->saturations;
-	sum->overflows += add->overflows;
-	for (int i = 0; i < NPL_MAX_COUNTERS; i++)
-		sum->counter[i] += add->counter[i];
-	for (int i = 0; i < NPL_MEM_LEVELS; i++) {
-		sum->bytes[i] += add->bytes[i];
-		sum->bytes_at_least[i] += add->bytes_at_least[i];
-	}
-	for (int i = 0; i < add->n_energy; i++)
-		if (merge_energy(sum->energy, &sum->n_energy, NPL_MAX_ENERGY, &add->energy[i], err))
-			return err->code;
-	return 0;
-}
-
 int npl_run_total(struct npl_run *run, struct npl_err *err)
 {
 	run->cycles = run->link_bytes = run->macs = run->device_macs = run->saturations = run->overflows = 0;
@@ -62,7 +28,8 @@ int npl_run_total(struct npl_run *run, struct npl_err *err)
 		for (int level = 0; level < NPL_MEM_LEVELS; level++)
 			run->bytes[level] += row->result.bytes[level];
 		for (int e = 0; e < row->result.n_energy; e++)
-			if (merge_energy(run->energy, &run->n_energy, NPL_MAX_RUN_ENERGY, &row->result.energy[e], err))
+			if (npl_energy_merge(run->energy, &run->n_energy, NPL_MAX_RUN_ENERGY, &row->result.energy[e],
+					     err))
 				return err->code;
 	}
 	run->seconds = run->device_seconds + run->host_seconds + run->link_seconds;
@@ -90,7 +57,7 @@ int npl_run_add(struct npl_run *sum, const struct npl_run *run, struct npl_err *
 		row->link_seconds += add->link_seconds;
 		row->link_bytes += add->link_bytes;
 		row->transfers += add->transfers;
-		if (merge_result(&row->result, &add->result, err))
+		if (npl_result_add(&row->result, &add->result, err))
 			return err->code;
 	}
 	if (run->peak_buffer_bytes > sum->peak_buffer_bytes)

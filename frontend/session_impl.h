@@ -15,6 +15,8 @@ struct npl_step {
 	const char *note;
 	int out;        /* the value this step makes: of the fused node where one is fused */
 	bool canonical; /* weights prepared below, x and y seen as the canonical form of layer.h */
+	bool written;   /* its values are integers that the model itself has, seen as they are: written.h */
+	int repeat;     /* products of a MatMul with as many constant matrices, one after the other; 0, 1: one */
 	enum npl_op op; /* as the device sees it */
 	int n_in;       /* inputs that it sees: those that hold data, where the format is not float32 */
 	struct npl_attrs attrs;
@@ -36,8 +38,9 @@ struct npl_session {
 	int n_chains;                    /* runs of steps that go to their device together; the others go one by one */
 	struct npl_session_chain *chain; /* in the order of nodes */
 	struct npl_range *range;         /* per value; NULL when no device needs it */
-	int *range_of; /* per value: whose range its quantised form uses (values that keep their input's) */
-	int *group;    /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
+	int *range_of;             /* per value: whose range its quantised form uses (values that keep their input's) */
+	struct npl_quant *written; /* per value: of integers that the model itself has; scale 0: not known */
+	int *group; /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
 	struct npl_host host;
 	bool host_loaded;
 	bool timing_only, hash, host_in, host_out;
@@ -46,6 +49,8 @@ struct npl_session {
 };
 
 enum npl_format npl_step_format(const struct npl_session *s, const struct npl_step *step);
+/* The form (live.h) of the values that the step reads and makes: its device's format, or the values as the graph has them. */
+enum npl_format npl_step_form(const struct npl_session *s, const struct npl_step *step);
 
 /* ranges.c: quantisation of value v in a format. */
 struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v);

@@ -9,6 +9,8 @@ static void describe_weights(const struct npl_session *s, const struct npl_node 
 			     struct npl_step_tensors *t, struct npl_layer *layer)
 {
 	enum npl_format format = npl_step_format(s, step);
+	if (step->written)
+		return;
 	t->weight = (struct npl_tensor){.dtype = npl_format_weight_dtype(format),
 					.shape = s->graph->value[node->in[1]].shape,
 					.quant = {.scale = 1}};
@@ -26,7 +28,7 @@ void npl_step_layer(const struct npl_session *s, int i, struct npl_step_tensors 
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
 	const struct npl_value *value = &s->graph->value[step->out];
-	enum npl_format format = npl_step_format(s, step);
+	enum npl_format format = npl_step_form(s, step);
 	t->out = (struct npl_tensor){
 		.name = value->name, .dtype = npl_format_dtype(format), .shape = step->y_shape, .quant = step->y_quant};
 	if (format == NPL_FORMAT_F32)
@@ -41,8 +43,9 @@ void npl_step_layer(const struct npl_session *s, int i, struct npl_step_tensors 
 				    .timing_only = s->timing_only};
 	if (!step->canonical)
 		return;
+	bool has_bias = step->written ? step->bias.shape.rank > 0 : node->n_in > 2 && node->in[2] >= 0;
 	layer->in[1] = &step->weight;
-	layer->in[2] = node->n_in > 2 && node->in[2] >= 0 ? &step->bias : NULL;
+	layer->in[2] = has_bias ? &step->bias : NULL;
 	if (s->timing_only)
 		describe_weights(s, node, step, t, layer);
 }

@@ -79,6 +79,7 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 	const struct cpu_state *cpu = state;
 	char library[120];
 	info->kind = NPL_KIND_CPU;
+	info->integers = true;
 	info->format = cpu->int8 ? NPL_FORMAT_INT8 : NPL_FORMAT_F32;
 	if (cpu->int8) {
 		cpu_int8_describe(cpu, info->detail, sizeof info->detail);
@@ -90,7 +91,7 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 
 static bool cpu_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
 {
-	if (((const struct cpu_state *)state)->int8)
+	if (((const struct cpu_state *)state)->int8 || cpu_int8_is_product(layer))
 		return cpu_int8_supports(layer, why, n);
 	if (!npl_float_layer_ok(layer, why, n))
 		return false;
@@ -149,8 +150,8 @@ static int cpu_run(void *state, const struct npl_layer *layer, struct npl_result
 	int failed = npl_layer_target(layer, &target, err);
 	if (failed)
 		return failed;
-	failed = cpu->int8 ? cpu_int8_run(cpu, layer, &target, result, err)
-			   : run_layer(cpu, layer, &target, &result->seconds, err);
+	failed = cpu->int8 || cpu_int8_is_product(layer) ? cpu_int8_run(cpu, layer, &target, result, err)
+							 : run_layer(cpu, layer, &target, &result->seconds, err);
 	npl_tensor_free(&target);
 	if (failed)
 		return failed;

@@ -63,6 +63,7 @@ int cpu_matmul_run(struct cpu_state *cpu, const struct npl_layer *layer, float *
 
 /* int8.c: the device in 8 bits, times measured within. */
 void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n);
+bool cpu_int8_is_product(const struct npl_layer *layer); /* Conv or Gemm of 8-bit integers */
 bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n);
 int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,
 		 struct npl_result *result, struct npl_err *err);

@@ -45,10 +45,20 @@ static bool stays_integer(const struct npl_layer *layer)
 	return (npl_op_defs[layer->op].flags & NPL_OP_KEEPS_RANGE) && same_quant(layer->in[0], layer->out);
 }
 
+static bool is_byte(const struct npl_tensor *t)
+{
+	return t && (t->dtype == NPL_U8 || t->dtype == NPL_I8);
+}
+
 static bool is_quantised(const struct npl_tensor *t)
 {
-	return (t->dtype == NPL_U8 || t->dtype == NPL_I8) && t->quant.scale > 0 && !t->quant.channel_scale &&
+	return is_byte(t) && t->quant.scale > 0 && !t->quant.channel_scale &&
 	       t->quant.zero_point >= npl_int8_min(t->dtype) && t->quant.zero_point <= npl_int8_max(t->dtype);
+}
+
+bool cpu_int8_is_product(const struct npl_layer *layer)
+{
+	return is_product(layer) && layer->n_in > 1 && is_byte(layer->in[0]) && is_byte(layer->in[1]);
 }
 
 bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)

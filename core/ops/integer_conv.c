@@ -16,7 +16,7 @@ int op_integerconv_shape(struct npl_attrs *attrs, const struct npl_tensor *const
 			 int n_out, struct npl_err *err)
 {
 	(void)n_out;
-	const struct op_integer_inputs *at = op_integer_inputs_of(attrs->op);
+	const struct npl_integer_inputs *at = npl_integer_inputs_of(attrs->op);
 	if (op_inputs(in, n_in, at->y_zero >= 0 ? at->y_zero + 1 : 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	const struct npl_tensor *w = in[at->b];
@@ -31,7 +31,7 @@ int op_integerconv_shape(struct npl_attrs *attrs, const struct npl_tensor *const
 uint64_t op_integerconv_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 			     const struct npl_tensor *out)
 {
-	const struct npl_shape *w = &in[op_integer_inputs_of(attrs->op)->b]->shape;
+	const struct npl_shape *w = &in[npl_integer_inputs_of(attrs->op)->b]->shape;
 	(void)n_in;
 	return (uint64_t)npl_tensor_count(out) * (uint64_t)op_count(&w->dim[1], w->rank - 1);
 }
@@ -71,7 +71,7 @@ static void gather(const struct integer_conv *c, const int16_t *x, int64_t oy, i
 static void convolve(const struct integer_conv *c, const struct npl_attrs *attrs, const struct npl_tensor *const *in,
 		     int n_in, struct npl_tensor *out)
 {
-	const struct op_integer_inputs *at = op_integer_inputs_of(attrs->op);
+	const struct npl_integer_inputs *at = npl_integer_inputs_of(attrs->op);
 	const struct npl_tensor *bias = op_integer_input(in, n_in, at->bias),
 				*w_scale = op_integer_input(in, n_in, at->b_scale);
 	float x_scale = op_integer_scale(op_integer_input(in, n_in, at->a_scale), 0),
@@ -97,7 +97,7 @@ int op_integerconv_run(const struct npl_attrs *attrs, const struct npl_tensor *c
 		       struct npl_tensor *out, int n_out, struct npl_err *err)
 {
 	(void)n_out;
-	const struct op_integer_inputs *at = op_integer_inputs_of(attrs->op);
+	const struct npl_integer_inputs *at = npl_integer_inputs_of(attrs->op);
 	const struct npl_tensor *x = in[at->a], *w = in[at->b];
 	if (!npl_tensor_count(out))
 		return 0;

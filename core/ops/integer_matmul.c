@@ -19,7 +19,7 @@ int op_integermatmul_shape(struct npl_attrs *attrs, const struct npl_tensor *con
 			   struct npl_tensor *out, int n_out, struct npl_err *err)
 {
 	(void)n_out;
-	const struct op_integer_inputs *at = op_integer_inputs_of(attrs->op);
+	const struct npl_integer_inputs *at = npl_integer_inputs_of(attrs->op);
 	if (op_inputs(in, n_in, at->y_zero >= 0 ? at->y_zero + 1 : 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	const struct npl_shape *a = &in[at->a]->shape, *b = &in[at->b]->shape;
@@ -34,7 +34,7 @@ int op_integermatmul_shape(struct npl_attrs *attrs, const struct npl_tensor *con
 uint64_t op_integermatmul_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 			       const struct npl_tensor *out)
 {
-	const struct npl_shape *a = &in[op_integer_inputs_of(attrs->op)->a]->shape;
+	const struct npl_shape *a = &in[npl_integer_inputs_of(attrs->op)->a]->shape;
 	(void)n_in;
 	return (uint64_t)npl_tensor_count(out) * (uint64_t)a->dim[a->rank - 1];
 }
@@ -74,7 +74,7 @@ int op_integermatmul_run(const struct npl_attrs *attrs, const struct npl_tensor 
 			 struct npl_tensor *out, int n_out, struct npl_err *err)
 {
 	(void)n_out;
-	const struct op_integer_inputs *at = op_integer_inputs_of(attrs->op);
+	const struct npl_integer_inputs *at = npl_integer_inputs_of(attrs->op);
 	const struct npl_tensor *left = in[at->a], *right = in[at->b];
 	struct op_stack a = op_stack_of(&left->shape, true), b = op_stack_of(&right->shape, false);
 	struct integer_matmul m = {op_integer_input(in, n_in, at->a_scale),

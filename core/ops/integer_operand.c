@@ -7,11 +7,22 @@
 
 #include "elements.h"
 
-const struct op_integer_inputs *op_integer_inputs_of(enum npl_op op)
+const struct npl_integer_inputs *npl_integer_inputs_of(enum npl_op op)
 {
-	static const struct op_integer_inputs raw = {0, -1, 2, 1, -1, 3, -1, -1, -1},
-					      matmul = {0, 1, 2, 3, 4, 5, 6, 7, -1}, conv = {0, 1, 2, 3, 4, 5, 6, 7, 8};
-	return op == NPL_OP_QLINEARCONV ? &conv : op == NPL_OP_QLINEARMATMUL ? &matmul : &raw;
+	static const struct npl_integer_inputs raw = {0, -1, 2, 1, -1, 3, -1, -1, -1},
+					       matmul = {0, 1, 2, 3, 4, 5, 6, 7, -1},
+					       conv = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+	switch (op) {
+	case NPL_OP_QLINEARCONV:
+		return &conv;
+	case NPL_OP_QLINEARMATMUL:
+		return &matmul;
+	case NPL_OP_CONVINTEGER:
+	case NPL_OP_MATMULINTEGER:
+		return &raw;
+	default:
+		return NULL;
+	}
 }
 
 const struct npl_tensor *op_integer_input(const struct npl_tensor *const *in, int n_in, int k)
@@ -44,7 +55,7 @@ static int check_parameter(const struct npl_tensor *p, enum npl_dtype dtype, int
 int op_integer_check(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, int64_t a_parts,
 		     int64_t b_parts, struct npl_err *err)
 {
-	const struct op_integer_inputs *at = op_integer_inputs_of(attrs->op);
+	const struct npl_integer_inputs *at = npl_integer_inputs_of(attrs->op);
 	const struct npl_tensor *a = in[at->a], *b = in[at->b], *y_zero = op_integer_input(in, n_in, at->y_zero);
 	if (check_operand(a, "the first operand", err) || check_operand(b, "the second operand", err) ||
 	    (y_zero && check_operand(y_zero, "the output's zero point", err)))

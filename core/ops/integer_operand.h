@@ -6,13 +6,8 @@
 #ifndef CORE_OPS_INTEGER_OPERAND_H
 #define CORE_OPS_INTEGER_OPERAND_H
 
+#include "npulab/integer_inputs.h"
 #include "ops.h"
-
-/* Where the operands of an operator stand among its inputs; -1: it has none. */
-struct op_integer_inputs {
-	int a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero, bias;
-};
-const struct op_integer_inputs *op_integer_inputs_of(enum npl_op op);
 
 /* Types of the operands, and shapes of scales and zero points: scalars, or a_parts values for a, b_parts for b. */
 int op_integer_check(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, int64_t a_parts,

@@ -52,5 +52,9 @@ int npl_result_energy(struct npl_result *result, const char *component, uint64_t
 		      const char *origin, struct npl_err *err);
 /* Sum of the components' joules; NAN when there is none or one is absent. */
 double npl_result_joules(const struct npl_result *result);
+/* Adds one component into a list of at most `room`, kept by component and origin. */
+int npl_energy_merge(struct npl_energy *list, int *n, int room, const struct npl_energy *add, struct npl_err *err);
+/* Adds cycles, seconds, counts and energies of another layer on the same device. */
+int npl_result_add(struct npl_result *sum, const struct npl_result *add, struct npl_err *err);
 
 #endif

@@ -67,6 +67,7 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	const struct tpu *tpu = state;
 	const struct tpu_config *c = tpu->config;
 	info->kind = NPL_KIND_SIMULATED;
+	info->integers = true;
 	info->format = c->precision == TPU_8X16 ? NPL_FORMAT_INT8X16 : NPL_FORMAT_INT8;
 	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
 	info->engine = engine_names[tpu->engine];

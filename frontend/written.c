@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Layers of integers that the model itself has (written.h). */
+#include "written.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npulab/integer_inputs.h"
+
+static bool is_byte(enum npl_dtype dtype)
+{
+	return dtype == NPL_U8 || dtype == NPL_I8;
+}
+
+struct npl_quant npl_written_quant(const struct npl_session *s, int v)
+{
+	return s->written[v].scale > 0 ? s->written[v] : (struct npl_quant){.scale = 1};
+}
+
+static const struct npl_device_info *info_of(const struct npl_session *s, const struct npl_step *step)
+{
+	return npl_device_get_info(s->device[step->device]);
+}
+
+/* Operators whose results are some of their inputs' elements. Devices that compute in float32 run them as they are. */
+static bool picks(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step)
+{
+	bool op = node->op == NPL_OP_MAXPOOL || node->op == NPL_OP_CONCAT || node->op == NPL_OP_SLICE ||
+		  node->op == NPL_OP_TRANSPOSE;
+	if (!op || npl_step_format(s, step) == NPL_FORMAT_F32 || node->n_out > 1)
+		return false;
+	return is_byte(s->graph->value[node->in[0]].dtype);
+}
+
+bool npl_written_is(const struct npl_session *s, int i, const struct npl_step *step)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	if (step->device == NPL_ON_HOST || !info_of(s, step)->integers)
+		return false;
+	return npl_integer_inputs_of(node->op) || picks(s, node, step);
+}
+
+static bool no(char *why, size_t n, const char *reason)
+{
+	snprintf(why, n, "%s", reason);
+	return false;
+}
+
+/* What planning a product shares. */
+struct product {
+	struct npl_session *s;
+	const struct npl_node *node;
+	const struct npl_integer_inputs *at;
+	char *why;
+	size_t n;
+	struct npl_err *err;
+};
+
+static struct npl_value *input(const struct product *p, int k)
+{
+	int v = k >= 0 && k < p->node->n_in ? p->node->in[k] : -1;
+	return v < 0 ? NULL : &p->s->graph->value[v];
+}
+
+/* The bytes of a constant input; NULL with the reason, or with an error. */
+static const void *constant(const struct product *p, int k, const char *what)
+{
+	struct npl_value *value = input(p, k);
+	if (!value->constant) {
+		snprintf(p->why, p->n, "its %s is computed, not a constant", what);
+		return NULL;
+	}
+	return npl_value_data(p->s->graph, value, p->err);
+}
+
+/* A zero point, the same for all parts; absent: 0. */
+static bool read_zero(const struct product *p, int k, const char *what, int32_t *zero)
+{
+	const struct npl_value *value = input(p, k);
+	*zero = 0;
+	if (!value)
+		return true;
+	const void *data = constant(p, k, what);
+	int64_t count = npl_shape_count(&value->shape);
+	for (int64_t i = 0; data && i < count; i++) {
+		int32_t z = value->dtype == NPL_I8 ? ((const int8_t *)data)[i] : ((const uint8_t *)data)[i];
+		if (i && z != *zero)
+			return no(p->why, p->n, "its zero points differ from channel to channel");
+		*zero = z;
+	}
+	return data != NULL;
+}
+
+/* One scale, or in *each one per channel of the second operand. */
+static bool read_scale(const struct product *p, int k, const char *what, float *scale, const float **each)
+{
+	const struct npl_value *value = input(p, k);
+	*scale = 1;
+	if (!value)
+		return true;
+	const float *data = constant(p, k, what);
+	int64_t count = npl_shape_count(&value->shape);
+	if (!data || !count)
+		return data && no(p->why, p->n, "a scale is empty");
+	*scale = data[0];
+	if (count > 1 && !each)
+		return no(p->why, p->n, "its first operand has a scale per row");
+	if (count > 1)
+		*each = data;
+	return true;
+}
+
+static bool read_quants(const struct product *p, struct npl_step *step, struct npl_quant *w)
+{
+	bool scaled = p->at->y_scale >= 0;
+	*w = (struct npl_quant){0};
+	step->x_quant = step->y_quant = (struct npl_quant){0};
+	if (!read_scale(p, p->at->a_scale, "input scale", &step->x_quant.scale, NULL) ||
+	    !read_zero(p, p->at->a_zero, "input zero point", &step->x_quant.zero_point) ||
+	    !read_scale(p, p->at->b_scale, "weight scale", &w->scale, &w->channel_scale) ||
+	    !read_zero(p, p->at->b_zero, "weight zero point", &w->zero_point))
+		return false;
+	return !scaled || (read_scale(p, p->at->y_scale, "output scale", &step->y_quant.scale, NULL) &&
+			   read_zero(p, p->at->y_zero, "output zero point", &step->y_quant.zero_point));
+}
+
+/* (K,N) matrices of bytes as (N,K), one below the other. */
+static int transpose(const struct npl_value *value, const void *data, struct npl_tensor *w, struct npl_err *err)
+{
+	const unsigned char *from = data;
+	int64_t k = value->shape.dim[value->shape.rank - 2], n = value->shape.dim[value->shape.rank - 1],
+		matrices = w->shape.dim[0] / n;
+	if (npl_tensor_alloc(w, err))
+		return err->code;
+	unsigned char *to = w->data;
+	for (int64_t m = 0; m < matrices; m++, from += k * n, to += k * n)
+		for (int64_t i = 0; i < k; i++)
+			for (int64_t j = 0; j < n; j++)
+				to[j * k + i] = from[i * n + j];
+	return 0;
+}
+
+/* Rows by one constant matrix, or a stack of matrices by as many. */
+static bool shape_matmul(const struct product *p, struct npl_step *step)
+{
+	const struct npl_value *x = input(p, p->at->a), *w = input(p, p->at->b),
+			       *y = &p->s->graph->value[p->node->out[0]];
+	if (w->shape.rank < 2)
+		return no(p->why, p->n, "its second operand is a vector");
+	int64_t k = w->shape.dim[w->shape.rank - 2], n = w->shape.dim[w->shape.rank - 1],
+		matrices = k && n ? npl_shape_count(&w->shape) / (k * n) : 0,
+		rows = k ? npl_shape_count(&x->shape) / k : 0;
+	bool stacked = x->shape.rank == w->shape.rank;
+	for (int d = 0; d < w->shape.rank - 2; d++)
+		stacked = stacked && x->shape.dim[d] == w->shape.dim[d];
+	if (!rows || !matrices)
+		return no(p->why, p->n, "an operand is empty");
+	if (matrices > 1 && (!stacked || rows % matrices))
+		return no(p->why, p->n, "its operands broadcast over a stack of matrices");
+	if (npl_shape_count(&y->shape) != rows * n)
+		return no(p->why, p->n, "its first operand broadcasts");
+	step->repeat = (int)matrices;
+	step->op = NPL_OP_GEMM;
+	step->attrs = (struct npl_attrs){.alpha = 1, .beta = 1, .trans_b = true, .opset = p->node->attrs.opset};
+	step->x_shape = npl_shape_of(2, rows / matrices, k);
+	step->y_shape = npl_shape_of(2, rows / matrices, n);
+	step->weight.shape = npl_shape_of(2, n * matrices, k);
+	return true;
+}
+
+static bool shape_product(const struct product *p, struct npl_step *step)
+{
+	const struct npl_value *x = input(p, p->at->a), *w = input(p, p->at->b),
+			       *y = &p->s->graph->value[p->node->out[0]];
+	step->weight = (struct npl_tensor){.name = w->name, .dtype = w->dtype, .shape = w->shape};
+	if (p->node->op == NPL_OP_QLINEARMATMUL || p->node->op == NPL_OP_MATMULINTEGER)
+		return shape_matmul(p, step);
+	step->op = NPL_OP_CONV;
+	step->attrs = p->node->attrs;
+	step->x_shape = x->shape;
+	step->y_shape = y->shape;
+	return true;
+}
+
+/* The constants, as they are or transposed; without data where only times are asked for. */
+static bool set_weights(const struct product *p, struct npl_step *step)
+{
+	const struct npl_value *w = input(p, p->at->b), *bias = input(p, p->at->bias);
+	if (!w->constant)
+		return no(p->why, p->n, "its second operand is computed, not a constant weight");
+	if (bias && !bias->constant)
+		return no(p->why, p->n, "its bias is computed, not a constant");
+	if (bias)
+		step->bias = (struct npl_tensor){.name = bias->name, .dtype = bias->dtype, .shape = bias->shape};
+	if (p->s->timing_only)
+		return true;
+	const void *data = constant(p, p->at->b, "second operand");
+	if (!data)
+		return false;
+	if (step->op == NPL_OP_GEMM && transpose(w, data, &step->weight, p->err))
+		return false;
+	if (step->op == NPL_OP_CONV)
+		step->weight.data = (void *)data;
+	if (bias)
+		step->bias.data = (void *)constant(p, p->at->bias, "bias");
+	return !bias || step->bias.data;
+}
+
+/* The first product of the step, as the device will see it. */
+static bool ask(const struct product *p, const struct npl_step *step)
+{
+	const struct npl_value *x = input(p, p->at->a), *y = &p->s->graph->value[p->node->out[0]];
+	struct npl_tensor in = {.name = x->name, .dtype = x->dtype, .shape = step->x_shape, .quant = step->x_quant},
+			  out = {.name = y->name, .dtype = y->dtype, .shape = step->y_shape, .quant = step->y_quant},
+			  w = step->weight;
+	if (step->repeat > 1)
+		w.shape.dim[0] /= step->repeat;
+	const struct npl_layer layer = {.name = p->node->name,
+					.op = step->op,
+					.attrs = &step->attrs,
+					.n_in = 3,
+					.in = {&in, &w, input(p, p->at->bias) ? &step->bias : NULL},
+					.out = &out,
+					.macs = p->node->macs};
+	return npl_device_supports(p->s->device[step->device], &layer, p->why, p->n);
+}
+
+static bool plan_product(const struct product *p, struct npl_step *step)
+{
+	struct npl_quant w;
+	if (input(p, p->at->a)->constant)
+		return no(p->why, p->n, "its first operand is a constant");
+	if (!shape_product(p, step) || !read_quants(p, step, &w) || !set_weights(p, step))
+		return false;
+	step->weight.quant = w;
+	step->canonical = true;
+	step->n_in = 3;
+	if (!ask(p, step))
+		return false;
+	int x = p->node->in[p->at->a];
+	if (!(p->s->written[x].scale > 0))
+		p->s->written[x] = step->x_quant;
+	p->s->written[step->out] = step->y_quant;
+	return true;
+}
+
+static bool plan_pick(struct npl_session *s, const struct npl_node *node, struct npl_step *step, char *why, size_t n)
+{
+	struct npl_tensor t[NPL_LAYER_INPUTS], out;
+	struct npl_layer layer = {
+		.name = node->name, .op = node->op, .attrs = &step->attrs, .n_in = step->n_in, .out = &out};
+	if (step->n_in > NPL_LAYER_INPUTS)
+		return no(why, n, "it has too many inputs");
+	step->x_quant = step->y_quant = npl_written_quant(s, node->in[0]);
+	for (int k = 0; k < step->n_in; k++) {
+		const struct npl_value *value = &s->graph->value[node->in[k]];
+		t[k] = (struct npl_tensor){
+			.name = value->name, .dtype = value->dtype, .shape = value->shape, .quant = step->x_quant};
+		layer.in[k] = &t[k];
+	}
+	out = (struct npl_tensor){
+		.dtype = s->graph->value[step->out].dtype, .shape = step->y_shape, .quant = step->y_quant};
+	if (!npl_device_supports(s->device[step->device], &layer, why, n))
+		return false;
+	s->written[step->out] = step->y_quant;
+	return true;
+}
+
+bool npl_written_plan(struct npl_session *s, int i, struct npl_step *step, char *why, size_t n, struct npl_err *err)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	const struct product p = {s, node, npl_integer_inputs_of(node->op), why, n, err};
+	step->written = true;
+	if (p.at ? plan_product(&p, step) : plan_pick(s, node, step, why, n))
+		return true;
+	npl_tensor_free(&step->weight);
+	step->weight = step->bias = (struct npl_tensor){0};
+	step->written = false;
+	step->repeat = 0;
+	return false;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The products of 8-bit integers that a model itself may hold: ConvInteger, MatMulInteger (results of 32 bits), QLinearConv,
+ * QLinearMatMul (scaled back to 8 bits).
+ */
+#ifndef NPULAB_INTEGER_INPUTS_H
+#define NPULAB_INTEGER_INPUTS_H
+
+#include "npulab/op.h"
+
+/* Where the operands stand among an operator's inputs; -1: it has none. */
+struct npl_integer_inputs {
+	int a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero, bias;
+};
+/* NULL: not one of them. */
+const struct npl_integer_inputs *npl_integer_inputs_of(enum npl_op op);
+
+#endif
