@@ -129,7 +129,8 @@ static struct npl_tensor *given(struct draft *d, int i, int v, const struct npl_
 		return NULL;
 	}
 	*tensor = (struct npl_tensor){.name = s->graph->value[v].name,
-				      .dtype = s->step[i].written ? s->graph->value[v].dtype : npl_format_dtype(form),
+				      .dtype = s->step[i].written ? s->graph->value[v].dtype
+								  : npl_session_dtype(s, form, v),
 				      .shape = *shape,
 				      .quant = quant};
 	d->c.in[d->c.n_in++] = (struct npl_chain_port){.value = v, .node = i, .tensor = tensor, .form = form};

@@ -24,12 +24,18 @@ static int made(void *context, int layer, const struct npl_tensor *out, struct n
 }
 
 /* Of values that come, that go, or that stay inside: those nobody will ask for. */
-static void note_views(struct npl_live *live, const struct npl_session_chain *chain)
+static int note_views(struct npl_live *live, const struct npl_session_chain *chain, struct npl_run *run,
+		      struct npl_err *err)
 {
 	const struct npl_session *s = live->session;
-	for (int i = chain->first; i <= chain->last; i++)
-		if (s->step[i].role == NPL_VIEW)
-			npl_live_view(live, s->graph->node[i].in[0], s->graph->node[i].out[0]);
+	for (int i = chain->first; i <= chain->last; i++) {
+		const struct npl_node *node = &s->graph->node[i];
+		bool made_here = s->graph->value[node->in[0]].producer >= chain->first;
+		if (s->step[i].role == NPL_VIEW && !(made_here && node->op == NPL_OP_QUANTIZELINEAR) &&
+		    npl_live_view_node(live, node, &run->layer[i], err))
+			return err->code;
+	}
+	return 0;
 }
 
 static int gather(struct npl_live *live, const struct npl_session_chain *chain, struct npl_run *run,
@@ -104,7 +110,8 @@ int npl_chain_run(struct npl_live *live, const struct npl_session_chain *chain, 
 	const struct npl_chain_watcher watcher = {s->hash ? made : NULL, &progress};
 	struct npl_result *results = calloc((size_t)chain->n, sizeof *results);
 	int rc = results ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", chain->n);
-	note_views(live, chain);
+	if (!rc)
+		rc = note_views(live, chain, run, err);
 	if (!rc)
 		rc = gather(live, chain, run, err);
 	for (int p = 0; p < chain->n_out && !rc && !s->timing_only; p++)

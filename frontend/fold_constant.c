@@ -101,6 +101,30 @@ static void set_normal(struct npl_value *value, const struct npl_normal *normal)
 		value->normal.seed = (value->normal.seed ^ (unsigned char)*c) * 0x100000001b3u;
 }
 
+/* A DequantizeLinear: its result remembers the integers, which machines of integers take as they are. */
+static int remember_integers(struct graph_builder *b, const struct graph_node *node)
+{
+	const struct npl_value *q = &b->value[node->in[0]], *scale = &b->value[node->in[1]];
+	const struct npl_value *zero = node->n_in > 2 && node->in[2] >= 0 ? &b->value[node->in[2]] : NULL;
+	struct npl_from_integers *from = npl_arena_alloc(&b->graph->arena, sizeof *from);
+	int64_t parts = npl_shape_count(&scale->shape);
+	int32_t *zeros = npl_arena_array(&b->graph->arena, (size_t)parts, sizeof *zeros);
+	if (!from || !zeros)
+		return graph_no_memory(b);
+	for (int64_t i = 0; i < parts && zero; i++)
+		zeros[i] = zero->dtype == NPL_I8   ? ((const int8_t *)zero->data)[i]
+			   : zero->dtype == NPL_U8 ? ((const uint8_t *)zero->data)[i]
+						   : ((const int32_t *)zero->data)[i];
+	*from = (struct npl_from_integers){.dtype = q->dtype,
+					   .data = q->data,
+					   .parts = parts,
+					   .axis = (int)node->attrs.axis,
+					   .scale = scale->data,
+					   .zero = zeros};
+	b->value[node->out[0]].from_integers = from;
+	return 0;
+}
+
 int fold_constant(struct graph_builder *b, struct graph_node *node)
 {
 	struct npl_value *out = &b->value[node->out[0]];
@@ -122,6 +146,8 @@ int fold_constant(struct graph_builder *b, struct graph_node *node)
 		memcpy(out->fill, in->fill, sizeof out->fill);
 	} else if (may_run(b, node)) {
 		rc = run(b, node);
+		if (!rc && node->op == NPL_OP_DEQUANTIZELINEAR)
+			rc = remember_integers(b, node);
 	} else {
 		return 0;
 	}

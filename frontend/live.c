@@ -21,6 +21,21 @@ static void drop_form(struct npl_form *form)
 	*form = (struct npl_form){0};
 }
 
+/* Whether value v, on devices of 8-bit integers, is an integer value that the model itself has. */
+static bool is_partnered(const struct npl_session *s, int v)
+{
+	return s->own[v].quant.scale > 0;
+}
+
+/* Where root v is kept in a format: as the integers that it is, or in a form of its own. */
+static struct npl_form *form_of(struct npl_live *live, int v, enum npl_format format)
+{
+	const struct npl_session *s = live->session;
+	if (format == NPL_FORMAT_INT8 && is_partnered(s, v))
+		return &live->form[live->root[s->own[v].partner]][NPL_FORMAT_F32];
+	return &live->form[v][format];
+}
+
 int npl_live_open(struct npl_session *s, const struct npl_tensor *inputs, struct npl_live *live, struct npl_err *err)
 {
 	const struct npl_graph *graph = s->graph;
@@ -34,7 +49,9 @@ int npl_live_open(struct npl_session *s, const struct npl_tensor *inputs, struct
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	for (int v = 0; v < graph->n_values; v++) {
 		live->root[v] = v;
-		live->left[v] = graph->value[v].uses;
+		live->left[v] += graph->value[v].uses;
+		if (is_partnered(s, v))
+			live->left[s->own[v].partner] += graph->value[v].uses;
 	}
 	for (int i = 0; i < graph->n_inputs; i++) {
 		const struct npl_value *value = &graph->value[graph->input[i]];
@@ -102,21 +119,27 @@ static int convert(struct npl_live *live, int v, const struct npl_form *from, en
 	const struct npl_session *s = live->session;
 	struct npl_quant quant = npl_session_quant(s, format, v);
 	struct npl_tensor made = {.name = from->tensor.name, .shape = from->tensor.shape, .quant = quant};
-	made.dtype = npl_format_dtype(format);
+	struct npl_tensor numbers = from->tensor;
+	numbers.owned = false;
+	if (!(numbers.quant.scale > 0) && is_partnered(s, v))
+		numbers.quant = s->own[v].quant;
+	made.dtype = npl_session_dtype(s, format, v);
 	if (!s->timing_only) {
 		int rc = format == NPL_FORMAT_F32
-				 ? npl_dequantise(&from->tensor, &made, err)
-				 : npl_quantise_counting(&from->tensor, format, quant, &made, &row->clipped, err);
+				 ? npl_dequantise(&numbers, &made, err)
+				 : npl_quantise_to(&numbers, made.dtype, quant, &made, &row->clipped, err);
 		if (rc)
 			return rc;
 	}
+	if (format == NPL_FORMAT_INT8 && is_partnered(s, v))
+		made.quant = (struct npl_quant){0};
 	if (s->graph->value[v].constant) { /* a machine is given its constants once, before the first run */
-		adopt(&live->form[v][format], &made, ~0u);
+		adopt(form_of(live, v, format), &made, ~0u);
 		return 0;
 	}
 	uint64_t elements = (uint64_t)npl_tensor_count(&made);
 	npl_charge_host(s, row, 0, elements, npl_tensor_bytes(&from->tensor) + npl_tensor_bytes(&made));
-	adopt(&live->form[v][format], &made, NPL_IN_HOST_MEMORY);
+	adopt(form_of(live, v, format), &made, NPL_IN_HOST_MEMORY);
 	return 0;
 }
 
@@ -124,15 +147,16 @@ static int convert(struct npl_live *live, int v, const struct npl_form *from, en
 static int make_form(struct npl_live *live, int v, enum npl_format format, struct npl_layer_run *row,
 		     struct npl_err *err)
 {
-	struct npl_form *forms = live->form[v], *plain = &forms[NPL_FORMAT_F32];
+	struct npl_form *plain = form_of(live, v, NPL_FORMAT_F32);
 	if (!plain->made) {
 		int f = NPL_FORMAT_F32 + 1;
-		while (f < NPL_FORMATS && !forms[f].made)
+		while (f < NPL_FORMATS && !form_of(live, v, (enum npl_format)f)->made)
 			f++;
 		if (f == NPL_FORMATS)
 			return npl_fail(err, NPL_EINTERNAL, "value '%s' was never made",
 					live->session->graph->value[v].name);
-		if (bring_to_host(live, &forms[f], row, err) || convert(live, v, &forms[f], NPL_FORMAT_F32, row, err))
+		struct npl_form *from = form_of(live, v, (enum npl_format)f);
+		if (bring_to_host(live, from, row, err) || convert(live, v, from, NPL_FORMAT_F32, row, err))
 			return err->code;
 	}
 	if (format == NPL_FORMAT_F32)
@@ -155,15 +179,25 @@ static int get_constant(struct npl_live *live, int v, struct npl_err *err)
 	return 0;
 }
 
+int npl_live_settle(struct npl_live *live, int v, struct npl_layer_run *row, struct npl_err *err)
+{
+	int root = live->root[v];
+	return form_of(live, root, NPL_FORMAT_INT8)->made ? 0 : make_form(live, root, NPL_FORMAT_INT8, row, err);
+}
+
 /* The form of v's root as value v. */
 static const struct npl_tensor *as_seen(struct npl_live *live, int v, const struct npl_tensor *form,
 					enum npl_format format)
 {
-	if (live->root[v] == v)
+	int root = live->root[v];
+	bool integers = format == NPL_FORMAT_INT8 && is_partnered(live->session, root);
+	if (root == v && !integers)
 		return form;
 	struct npl_tensor *seen = &live->seen[v][format];
 	*seen = *form;
 	seen->owned = false;
+	if (integers)
+		seen->quant = live->session->own[root].quant;
 	seen->name = live->session->graph->value[v].name;
 	seen->shape = live->session->graph->value[v].shape;
 	return seen;
@@ -175,7 +209,7 @@ int npl_live_get(struct npl_live *live, int v, enum npl_format format, int devic
 	int root = live->root[v];
 	if (live->session->graph->value[root].constant && get_constant(live, root, err))
 		return err->code;
-	struct npl_form *form = &live->form[root][format];
+	struct npl_form *form = form_of(live, root, format);
 	if (!form->made && make_form(live, root, format, row, err))
 		return err->code;
 	unsigned memory = npl_live_memory(live->session, device);
@@ -192,7 +226,9 @@ int npl_live_get(struct npl_live *live, int v, enum npl_format format, int devic
 
 void npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor)
 {
-	adopt(&live->form[v][format], tensor, npl_live_memory(live->session, device));
+	if (format == NPL_FORMAT_INT8 && is_partnered(live->session, v))
+		tensor->quant = (struct npl_quant){0}; /* what the integers stand for, their readers know */
+	adopt(form_of(live, v, format), tensor, npl_live_memory(live->session, device));
 }
 
 void npl_live_view(struct npl_live *live, int in, int out)
@@ -201,13 +237,31 @@ void npl_live_view(struct npl_live *live, int in, int out)
 		return;
 	live->root[out] = live->root[in];
 	live->left[live->root[in]] += live->left[out];
+	if (is_partnered(live->session, live->root[in]))
+		live->left[live->root[live->session->own[live->root[in]].partner]] += live->left[out];
+}
+
+int npl_live_view_node(struct npl_live *live, const struct npl_node *node, struct npl_layer_run *row,
+		       struct npl_err *err)
+{
+	if (npl_op_defs[node->op].flags & NPL_OP_IS_VIEW)
+		npl_live_view(live, node->in[0], node->out[0]);
+	return node->op == NPL_OP_QUANTIZELINEAR ? npl_live_settle(live, node->in[0], row, err) : 0;
+}
+
+/* Frees what root v holds after its last reader. */
+static void read_once(struct npl_live *live, int root)
+{
+	if (--live->left[root] > 0)
+		return;
+	for (int f = 0; f < NPL_FORMATS; f++)
+		drop_form(&live->form[root][f]);
 }
 
 void npl_live_done(struct npl_live *live, int v)
 {
 	int root = live->root[v];
-	if (--live->left[root] > 0)
-		return;
-	for (int f = 0; f < NPL_FORMATS; f++)
-		drop_form(&live->form[root][f]);
+	if (is_partnered(live->session, root))
+		read_once(live, live->root[live->session->own[root].partner]);
+	read_once(live, root);
 }

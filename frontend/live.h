@@ -21,8 +21,9 @@ struct npl_live {
 	int *root;                              /* per value: what it is a view of, or itself */
 	struct npl_form (*form)[NPL_FORMATS];   /* per value, of roots */
 	struct npl_tensor (*seen)[NPL_FORMATS]; /* per value, of views: the root's form in their shape */
-	int *left;                              /* per value, of roots: reads still to come, of views too */
-	uint64_t *link_bytes;                   /* nodes x devices: what crossed each device's link for a row */
+	int *left;            /* per value, of roots: reads still to come, of views too, and of float values
+	                                           that are these integers (struct npl_own_quant) */
+	uint64_t *link_bytes; /* nodes x devices: what crossed each device's link for a row */
 };
 
 int npl_live_open(struct npl_session *s, const struct npl_tensor *inputs, struct npl_live *live, struct npl_err *err);
@@ -42,6 +43,12 @@ void npl_live_put(struct npl_live *live, int v, enum npl_format format, int devi
 /* Value `out` is value `in` with another shape, in all formats and places that it is or will be in: what was moved or
  * converted for one is there for the other. Once said is enough. */
 void npl_live_view(struct npl_live *live, int in, int out);
+/* The same for a node that the plan calls a view; of a QuantizeLinear, the integers are there afterwards. */
+int npl_live_view_node(struct npl_live *live, const struct npl_node *node, struct npl_layer_run *row,
+		       struct npl_err *err);
+
+/* Makes the integers that float value v is by the model's own quantisation, unless a device has made them. */
+int npl_live_settle(struct npl_live *live, int v, struct npl_layer_run *row, struct npl_err *err);
 
 /* One reader of v is done; frees it after the last. */
 void npl_live_done(struct npl_live *live, int v);

@@ -38,7 +38,7 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 				    .macs = node->macs};
 	layer->out = &t[NPL_LAYER_INPUTS];
 	*layer->out = (struct npl_tensor){
-		.dtype = npl_format_dtype(format), .shape = step->y_shape, .quant = step->y_quant};
+		.dtype = npl_session_dtype(s, format, step->out), .shape = step->y_shape, .quant = step->y_quant};
 	if (format == NPL_FORMAT_F32)
 		layer->out->dtype = graph->value[step->out].dtype;
 	for (int k = 0; k < step->n_in; k++) {
@@ -49,7 +49,7 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 		if (format != NPL_FORMAT_F32) {
 			t[k].dtype = k == 1 && step->canonical   ? npl_format_weight_dtype(format)
 				     : k == 2 && step->canonical ? NPL_I32
-								 : npl_format_dtype(format);
+								 : npl_session_dtype(s, format, node->in[k]);
 			t[k].quant = k == 0 ? step->x_quant : npl_session_quant(s, format, node->in[k]);
 		}
 		layer->in[k] = &t[k];
@@ -57,6 +57,10 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 	if (!step->canonical)
 		return;
 	t[0].shape = step->x_shape;
+	if (layer->in[1] && npl_written_weight(node, &graph->value[node->in[1]], format)) {
+		t[1].dtype = graph->value[node->in[1]].from_integers->dtype;
+		t[1].quant.zero_point = graph->value[node->in[1]].from_integers->zero[0];
+	}
 	if (step->op == NPL_OP_GEMM) {
 		t[1].shape = npl_shape_of(2, step->y_shape.dim[1], step->x_shape.dim[1]);
 		if (layer->in[2])
@@ -242,6 +246,10 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	*step = plain_step(s, i, place);
 	if (keeps_range(node))
 		s->range_of[step->out] = s->range_of[node->in[0]];
+	if (npl_written_alias(s, i)) {
+		step->role = NPL_VIEW;
+		return 0;
+	}
 	if ((flags & NPL_OP_IS_VIEW) && !reads_second_output(s->graph, node)) {
 		step->role = NPL_VIEW;
 		return 0;
@@ -323,6 +331,8 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	if (!rc)
 		rc = npl_ranges_open(s, options->ranges, err);
 	if (!rc)
+		rc = npl_written_open(s, options->place, err);
+	if (!rc)
 		join_concats(s, options->place);
 	if (!rc)
 		rc = npl_host_load(&s->arena, &s->host, err);
@@ -359,6 +369,7 @@ void npl_session_close(struct npl_session *s)
 	free(s->range_of);
 	free(s->group);
 	free(s->written);
+	free(s->own);
 	npl_arena_free(&s->arena);
 	free(s);
 }

@@ -123,19 +123,24 @@ int npl_quantise(const struct npl_tensor *in, enum npl_format format, struct npl
 int npl_quantise_counting(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant,
 			  struct npl_tensor *out, uint64_t *saturations, struct npl_err *err)
 {
+	return npl_quantise_to(in, npl_format_dtype(format), quant, out, saturations, err);
+}
+
+int npl_quantise_to(const struct npl_tensor *in, enum npl_dtype dtype, struct npl_quant quant, struct npl_tensor *out,
+		    uint64_t *saturations, struct npl_err *err)
+{
 	int32_t low, high;
-	*out = (struct npl_tensor){
-		.name = in->name, .dtype = npl_format_dtype(format), .shape = in->shape, .quant = quant};
+	*out = (struct npl_tensor){.name = in->name, .dtype = dtype, .shape = in->shape, .quant = quant};
 	if (npl_tensor_alloc(out, err))
 		return err->code;
-	limits(out->dtype, &low, &high);
+	limits(dtype, &low, &high);
 	const float *x = in->data;
 	int64_t n = npl_tensor_count(in);
 	for (int64_t i = 0; i < n; i++) {
 		if (isnan(x[i])) {
 			npl_tensor_free(out);
 			return npl_fail(err, NPL_EINPUT, "'%s' holds a NaN, which %s cannot hold",
-					in->name ? in->name : "a value", npl_format_name(format));
+					in->name ? in->name : "a value", npl_dtype_name(dtype));
 		}
 		float q = rintf(x[i] / quant.scale) + (float)quant.zero_point;
 		*saturations += q < (float)low || q > (float)high;

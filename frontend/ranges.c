@@ -50,10 +50,30 @@ static struct npl_range range_at(const struct npl_session *s, int v)
 	return s->range ? s->range[v] : (struct npl_range){.low = -1, .high = 1};
 }
 
+/* The value whose own quantisation v has: its own, or that of what it picks from. NULL: none. */
+static const struct npl_own_quant *own_quant(const struct npl_session *s, enum npl_format format, int v)
+{
+	if (format != NPL_FORMAT_INT8)
+		return NULL;
+	if (s->own[v].quant.scale > 0)
+		return &s->own[v];
+	const struct npl_own_quant *own = &s->own[s->range_of[v]];
+	return own->quant.scale > 0 ? own : NULL;
+}
+
+enum npl_dtype npl_session_dtype(const struct npl_session *s, enum npl_format format, int v)
+{
+	const struct npl_own_quant *own = own_quant(s, format, v);
+	return own ? own->dtype : npl_format_dtype(format);
+}
+
 struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v)
 {
 	int from = s->range_of[v], maker = s->graph->value[from].producer;
+	const struct npl_own_quant *own = own_quant(s, format, v);
 	struct npl_quant quant;
+	if (own)
+		return own->quant;
 	if (s->group[from] >= 0)
 		from = group_of(s, from);
 	else if (maker >= 0 && npl_quant_of_function(format, s->graph->node[maker].op, &quant))
@@ -98,8 +118,9 @@ int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, struc
 	s->range_of = calloc(n, sizeof *s->range_of);
 	s->group = calloc(n, sizeof *s->group);
 	s->written = calloc(n, sizeof *s->written);
+	s->own = calloc(n, sizeof *s->own);
 	s->range = ranges ? calloc(n, sizeof *s->range) : NULL;
-	if (!s->range_of || !s->group || !s->written || (ranges && !s->range))
+	if (!s->range_of || !s->group || !s->written || !s->own || (ranges && !s->range))
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	for (int v = 0; v < graph->n_values; v++) {
 		s->range_of[v] = v;

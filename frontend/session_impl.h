@@ -28,6 +28,14 @@ struct npl_step {
 	float *channel_scale;
 };
 
+/* How a model's own QuantizeLinear or DequantizeLinear quantises a float value: on a device of 8-bit integers the value is
+ * the integer value `partner`, type, scale and zero point included. */
+struct npl_own_quant {
+	int partner;
+	enum npl_dtype dtype;
+	struct npl_quant quant; /* scale 0: the value has none */
+};
+
 struct npl_session_chain; /* chain.h */
 
 struct npl_session {
@@ -39,6 +47,7 @@ struct npl_session {
 	struct npl_session_chain *chain; /* in the order of nodes */
 	struct npl_range *range;         /* per value; NULL when no device needs it */
 	int *range_of;             /* per value: whose range its quantised form uses (values that keep their input's) */
+	struct npl_own_quant *own; /* per value */
 	struct npl_quant *written; /* per value: of integers that the model itself has; scale 0: not known */
 	int *group; /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
 	struct npl_host host;
@@ -54,6 +63,8 @@ enum npl_format npl_step_form(const struct npl_session *s, const struct npl_step
 
 /* ranges.c: quantisation of value v in a format. */
 struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v);
+/* The type of value v in a format. */
+enum npl_dtype npl_session_dtype(const struct npl_session *s, enum npl_format format, int v);
 /* Of the squares of value v. */
 struct npl_quant npl_session_square_quant(const struct npl_session *s, enum npl_format format, int v);
 /* Of LRN's result v; 0: not known. */

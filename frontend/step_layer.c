@@ -29,8 +29,10 @@ void npl_step_layer(const struct npl_session *s, int i, struct npl_step_tensors 
 	const struct npl_step *step = &s->step[i];
 	const struct npl_value *value = &s->graph->value[step->out];
 	enum npl_format format = npl_step_form(s, step);
-	t->out = (struct npl_tensor){
-		.name = value->name, .dtype = npl_format_dtype(format), .shape = step->y_shape, .quant = step->y_quant};
+	t->out = (struct npl_tensor){.name = value->name,
+				     .dtype = npl_session_dtype(s, format, step->out),
+				     .shape = step->y_shape,
+				     .quant = step->y_quant};
 	if (format == NPL_FORMAT_F32)
 		t->out.dtype = value->dtype;
 	*layer = (struct npl_layer){.name = node->name,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "npulab/quantise.h"
-#include "session_impl.h"
+#include "written.h"
 
 enum npl_format npl_step_format(const struct npl_session *s, const struct npl_step *step)
 {
@@ -105,6 +105,13 @@ static int prepare_bias(struct npl_session *s, const struct npl_node *node, stru
 	struct npl_value *value = &s->graph->value[node->in[2]];
 	const float *data = npl_value_data(s->graph, value, err);
 	struct npl_tensor bias;
+	if (npl_written_bias(node, value, step)) {
+		step->bias = (struct npl_tensor){.name = value->name,
+						 .dtype = NPL_I32,
+						 .shape = npl_shape_of(1, npl_shape_count(&value->shape)),
+						 .data = (void *)value->from_integers->data};
+		return 0;
+	}
 	if (!data || float_bias(node, value, data, &bias, err))
 		return err->code;
 	if (npl_step_format(s, step) == NPL_FORMAT_F32) {
@@ -116,9 +123,10 @@ static int prepare_bias(struct npl_session *s, const struct npl_node *node, stru
 	return rc;
 }
 
-int npl_step_weights(struct npl_session *s, const struct npl_node *node, struct npl_step *step, struct npl_err *err)
+/* Weights from float, in the device's format. */
+static int quantise_weight(struct npl_session *s, const struct npl_node *node, struct npl_value *value,
+			   struct npl_step *step, struct npl_err *err)
 {
-	struct npl_value *value = &s->graph->value[node->in[1]];
 	enum npl_format format = npl_step_format(s, step);
 	const float *data = npl_value_data(s->graph, value, err);
 	struct npl_tensor w;
@@ -126,16 +134,23 @@ int npl_step_weights(struct npl_session *s, const struct npl_node *node, struct 
 		return err->code;
 	if (format == NPL_FORMAT_F32) {
 		step->weight = w;
-	} else {
-		bool per_channel = npl_format_per_channel(format);
-		if (per_channel)
-			step->channel_scale = calloc((size_t)w.shape.dim[0] + 1, sizeof *step->channel_scale);
-		int rc = per_channel && !step->channel_scale
-				 ? npl_fail(err, NPL_ENOMEM, "weights of '%s': out of memory", node->name)
-				 : npl_quantise_weight(&w, format, step->channel_scale, &step->weight, err);
-		npl_tensor_free(&w);
-		if (rc)
-			return rc;
+		return 0;
 	}
-	return prepare_bias(s, node, step, err);
+	bool per_channel = npl_format_per_channel(format);
+	if (per_channel)
+		step->channel_scale = calloc((size_t)w.shape.dim[0] + 1, sizeof *step->channel_scale);
+	int rc = per_channel && !step->channel_scale
+			 ? npl_fail(err, NPL_ENOMEM, "weights of '%s': out of memory", node->name)
+			 : npl_quantise_weight(&w, format, step->channel_scale, &step->weight, err);
+	npl_tensor_free(&w);
+	return rc;
+}
+
+int npl_step_weights(struct npl_session *s, const struct npl_node *node, struct npl_step *step, struct npl_err *err)
+{
+	struct npl_value *value = &s->graph->value[node->in[1]];
+	int rc = npl_written_weight(node, value, npl_step_format(s, step))
+			 ? npl_written_take_weight(node, value, step, err)
+			 : quantise_weight(s, node, value, step, err);
+	return rc ? rc : prepare_bias(s, node, step, err);
 }

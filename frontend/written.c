@@ -3,6 +3,7 @@
  * Layers of integers that the model itself has (written.h). */
 #include "written.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,4 +281,124 @@ bool npl_written_plan(struct npl_session *s, int i, struct npl_step *step, char 
 	step->written = false;
 	step->repeat = 0;
 	return false;
+}
+
+/* Scale and zero point of a QuantizeLinear or DequantizeLinear, if it has one of each and they are constant. */
+static bool node_quant(struct npl_session *s, const struct npl_node *node, struct npl_quant *quant, struct npl_err *err)
+{
+	char why[200];
+	const struct product p = {s, node, NULL, why, sizeof why, err};
+	const struct npl_value *scale = input(&p, 1);
+	*quant = (struct npl_quant){0};
+	return scale->constant && npl_shape_count(&scale->shape) == 1 &&
+	       read_scale(&p, 1, "scale", &quant->scale, NULL) && read_zero(&p, 2, "zero point", &quant->zero_point) &&
+	       quant->scale > 0;
+}
+
+static bool same_quant(const struct npl_quant *a, const struct npl_quant *b)
+{
+	return !(a->scale < b->scale) && !(a->scale > b->scale) && a->zero_point == b->zero_point;
+}
+
+/* The float and the integer value of a node that may be an alias; false: it is none. */
+static bool two_sides(const struct npl_session *s, int i, int *real, int *integer)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	bool back = node->op == NPL_OP_DEQUANTIZELINEAR;
+	if (!back && node->op != NPL_OP_QUANTIZELINEAR)
+		return false;
+	*real = back ? node->out[0] : node->in[0];
+	*integer = back ? node->in[0] : node->out[0];
+	const struct npl_value *value = s->graph->value;
+	return value[*real].dtype == NPL_F32 && is_byte(value[*integer].dtype) && !value[node->in[0]].constant;
+}
+
+int npl_written_open(struct npl_session *s, const int *place, struct npl_err *err)
+{
+	for (int i = 0; i < s->graph->n_nodes; i++) {
+		int device = place ? place[i] : 0, real, integer;
+		struct npl_quant quant;
+		struct npl_err failed = {0};
+		if (device == NPL_ON_HOST || npl_device_get_info(s->device[device])->format != NPL_FORMAT_INT8 ||
+		    !two_sides(s, i, &real, &integer))
+			continue;
+		bool known = node_quant(s, &s->graph->node[i], &quant, &failed);
+		if (failed.code)
+			return npl_fail(err, failed.code, "node '%s': %s", s->graph->node[i].name, failed.msg);
+		if (known && !(s->own[real].quant.scale > 0))
+			s->own[real] = (struct npl_own_quant){integer, s->graph->value[integer].dtype, quant};
+	}
+	return 0;
+}
+
+bool npl_written_alias(struct npl_session *s, int i)
+{
+	int real, integer;
+	if (!two_sides(s, i, &real, &integer) || !(s->own[real].quant.scale > 0) || s->own[real].partner != integer)
+		return false;
+	const struct npl_quant *quant = &s->own[real].quant, *made = &s->written[integer];
+	if (s->graph->node[i].op == NPL_OP_QUANTIZELINEAR) {
+		s->written[integer] = *quant;
+		return true;
+	}
+	if (!(made->scale > 0))
+		s->written[integer] = *quant; /* nobody has said otherwise */
+	if (same_quant(made, quant))
+		return true;
+	s->own[real].quant.scale = 0; /* the integers were made to stand for other numbers than they are read as */
+	return false;
+}
+
+static bool is_transposed(const struct npl_node *node)
+{
+	return node->op == NPL_OP_CONV || (node->op == NPL_OP_GEMM && node->attrs.trans_b);
+}
+
+bool npl_written_weight(const struct npl_node *node, const struct npl_value *value, enum npl_format format)
+{
+	const struct npl_from_integers *from = value->from_integers;
+	if (!from || format != NPL_FORMAT_INT8 || !is_byte(from->dtype))
+		return false;
+	for (int64_t i = 1; i < from->parts; i++)
+		if (from->zero[i] != from->zero[0])
+			return false;
+	bool alpha = node->op == NPL_OP_GEMM && (node->attrs.alpha < 1 || node->attrs.alpha > 1);
+	return !alpha && from->parts > 0 && (from->parts == 1 || from->axis == (is_transposed(node) ? 0 : 1));
+}
+
+int npl_written_take_weight(const struct npl_node *node, const struct npl_value *value, struct npl_step *step,
+			    struct npl_err *err)
+{
+	const struct npl_from_integers *from = value->from_integers;
+	step->weight = (struct npl_tensor){.name = value->name, .dtype = from->dtype, .shape = value->shape};
+	step->weight.quant.zero_point = from->zero[0];
+	if (from->parts == 1)
+		step->weight.quant.scale = from->scale[0];
+	else
+		step->weight.quant.channel_scale = from->scale;
+	step->weight.data = (void *)from->data;
+	if (is_transposed(node))
+		return 0;
+	step->weight.data = NULL;
+	step->weight.shape = npl_shape_of(2, value->shape.dim[1], value->shape.dim[0]);
+	return transpose(value, from->data, &step->weight, err);
+}
+
+bool npl_written_bias(const struct npl_node *node, const struct npl_value *value, const struct npl_step *step)
+{
+	const struct npl_from_integers *from = value->from_integers;
+	int64_t count = npl_shape_count(&value->shape);
+	if (!from || from->dtype != NPL_I32 || !value->constant || from->zero[0] ||
+	    (node->op == NPL_OP_GEMM && (node->attrs.beta < 1 || node->attrs.beta > 1)) ||
+	    (from->parts != 1 && from->parts != count))
+		return false;
+	for (int64_t c = 0; c < count; c++) {
+		const struct npl_quant *w = &step->weight.quant;
+		const float scale = step->x_quant.scale * (w->channel_scale ? w->channel_scale[c] : w->scale),
+			    given = from->scale[from->parts == 1 ? 0 : c];
+		/* exporters round the product of the scales in their own way: a few units of its last place */
+		if (!(fabsf(scale - given) <= 1e-6f * scale))
+			return false;
+	}
+	return true;
 }

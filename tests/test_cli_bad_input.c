@@ -193,7 +193,7 @@ Test(cli_bad_input, samples_that_do_not_fit)
 		{3, "complex.npy", INPUT("@/complex.npy")},
 		{3, "short.npy", INPUT("@/short.npy")},
 		{3, "product.npy", INPUT("@/product.npy")},
-		{3, "holds a NaN, which int8 cannot hold", INPUT("@/nan.npy")},
+		{3, "holds a NaN, which uint8 cannot hold", INPUT("@/nan.npy")},
 		{3, "text.npy", INPUT("@/text.npy")},
 		{3, "the file is empty", INPUT("@/empty.npy")},
 		{3, "text.pb", INPUT("@/text.pb")},

@@ -12,6 +12,16 @@
 
 #include "npulab/op.h"
 
+/* Where a float constant comes from, when the model has it as integers with a DequantizeLinear: scale * (q - zero). */
+struct npl_from_integers {
+	enum npl_dtype dtype; /* uint8, int8 or int32 */
+	const void *data;     /* as many as the constant has elements */
+	int64_t parts;        /* 1, or one scale and zero point for each index along the axis */
+	int axis;
+	const float *scale;  /* parts */
+	const int32_t *zero; /* parts */
+};
+
 /* A value: an input, a constant or what a node makes. */
 struct npl_value {
 	const char *name;
@@ -23,6 +33,7 @@ struct npl_value {
 	unsigned char fill[8]; /* that element */
 	bool is_normal;        /* constant, float32 or float64, of normally distributed elements: made likewise */
 	struct npl_normal normal;
+	const struct npl_from_integers *from_integers; /* constant, float32: NULL: from none that are known */
 	int producer; /* node that makes it, -1 for inputs and constants */
 	int uses;     /* inputs of nodes that are this value, plus one if it is an output of the graph */
 };

@@ -40,6 +40,9 @@ int npl_quantise(const struct npl_tensor *in, enum npl_format format, struct npl
 /* The same; adds the number of values that lay outside the format to *saturations. */
 int npl_quantise_counting(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant,
 			  struct npl_tensor *out, uint64_t *saturations, struct npl_err *err);
+/* The same to a type of one's own: uint8, int8 or int16. */
+int npl_quantise_to(const struct npl_tensor *in, enum npl_dtype dtype, struct npl_quant quant, struct npl_tensor *out,
+		    uint64_t *saturations, struct npl_err *err);
 int npl_dequantise(const struct npl_tensor *in, struct npl_tensor *out, struct npl_err *err);
 
 /* Weights w (dimension 0 = output channels, float32) to the format. The channel scales are written to
