@@ -67,7 +67,7 @@ Test(cli_values, numbers_that_are_none)
 		"compare", model, "--input", input, "--devices", device                                                \
 	}
 	const struct cli_refusal cases[] = {
-		{3, "'the_weight' holds a NaN, which uint8 cannot hold", WITH("tpu_v1", "@/nan.onnx", "@/good.npy")},
+		{3, "'the_weight' holds a NaN, which int8 cannot hold", WITH("tpu_v1", "@/nan.onnx", "@/good.npy")},
 		{3, "'the_weight' holds a NaN, which Q6.10 cannot hold", WITH("diannao", "@/nan.onnx", "@/good.npy")},
 		{3, "'the_weight' holds an infinity, which int8", WITH("tpu_v1", "@/inf.onnx", "@/good.npy")},
 		{3, "'the_weight' holds an infinity, which Q6.10", WITH("diannao", "@/inf.onnx", "@/good.npy")},
