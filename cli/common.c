@@ -23,6 +23,8 @@ void cli_common_options(struct cli_common *c, struct cli_option *table)
 		{"layers", CLI_FLAG, &c->layers, 0, 0, NULL, "a table of the layers too"},
 		{"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "DEVICE.KEY=VALUE",
 		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
+		{"calibrate", CLI_TEXT, &c->calibrate, 0, 0, "METHOD",
+		 "ranges for 8 bits: minmax (default), percentile[=99.99], mse"},
 		{"timing-only", CLI_FLAG, &c->timing_only, 0, 0, NULL, "cycles and energy without values: much faster"},
 		{"no-accuracy", CLI_FLAG, &c->no_accuracy, 0, 0, NULL, "skip the float reference"},
 		{"seed", CLI_INT, &c->seed, 0, INT64_MAX, "N", "of random samples (default 1)"},

@@ -12,13 +12,13 @@
 struct cli_common {
 	const char *devices; /* "a,b,c" */
 	struct cli_list input, set;
-	const char *labels, *json, *csv, *output, *engine;
+	const char *labels, *json, *csv, *output, *engine, *calibrate;
 	int64_t batch, seed, threads;
 	bool no_accuracy, timing_only, layers, quiet;
 };
 
 /* The options that compare and run share: fills table from index n on and ends it. CLI_COMMON_OPTIONS entries at most. */
-#define CLI_COMMON_OPTIONS 14
+#define CLI_COMMON_OPTIONS 15
 void cli_common_options(struct cli_common *common, struct cli_option *table);
 
 /* The model and its samples. */

@@ -66,6 +66,8 @@ static int run_model(const char *model, const char *device, const char *rules, b
 	if (!rc)
 		rc = cli_protect_machines(common, how.device_names, how.n_devices, err);
 	if (!rc)
+		rc = npl_calibrate_parse(common->calibrate ? common->calibrate : "minmax", &how.calibrate, err);
+	if (!rc)
 		rc = npl_compare(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how,
 				 &comparison, err);
 	cli_progress_end(&progress);

@@ -17,8 +17,8 @@ struct job {
 	const struct npl_samples *samples;
 	const struct npl_compare_options *options;
 	int64_t batches;
-	struct npl_range *range;      /* NULL: nothing to quantise */
-	struct npl_tensor *reference; /* (samples, ...) per output; NULL: not asked for */
+	struct npl_calibration *calibration; /* NULL: nothing to quantise */
+	struct npl_tensor *reference;        /* (samples, ...) per output; NULL: not asked for */
 };
 
 /* Room for the outputs of all samples, batch size replaced by their number. An output that does not have the batch in
@@ -72,9 +72,10 @@ static void tell(const struct npl_compare_options *options, const char *what, in
 		options->progress(options->user, what, done, all);
 }
 
-/* Float reference over all batches of some samples; all may be NULL (only the ranges are wanted), range too. */
+/* Float reference over all batches of some samples; all may be NULL (only the ranges are wanted). pass: of the calibration,
+ * -1: none. */
 static int evaluate_all(const struct job *job, const struct npl_samples *samples, const char *what,
-			struct npl_tensor *all, struct npl_range *range, struct npl_err *err)
+			struct npl_tensor *all, int pass, struct npl_err *err)
 {
 	struct npl_graph *graph = job->graph;
 	int64_t batches = npl_samples_batches(graph, samples);
@@ -86,7 +87,8 @@ static int evaluate_all(const struct job *job, const struct npl_samples *samples
 		tell(job->options, what, b, batches);
 		if ((rc = npl_samples_batch(graph, samples, b, in, &real, err)))
 			break;
-		rc = npl_evaluate(graph, in, out, range, err);
+		rc = pass < 0 ? npl_evaluate(graph, in, out, NULL, err)
+			      : npl_calibration_batch(job->calibration, pass, in, out, err);
 		if (!rc && all)
 			npl_store_batch(graph, out, b, real, all);
 		for (int i = 0; i < graph->n_inputs; i++)
@@ -111,11 +113,9 @@ static int prepare_reference(struct job *job, const struct npl_samples *calibrat
 	if (job->options->timing_only)
 		return 0;
 	if (quantised) {
-		job->range = malloc(((size_t)graph->n_values + 1) * sizeof *job->range);
-		if (!job->range)
-			return npl_fail(err, NPL_ENOMEM, "out of memory");
-		for (int v = 0; v < graph->n_values; v++)
-			job->range[v] = NPL_RANGE_EMPTY;
+		if (npl_calibration_open(graph, &job->options->calibrate, &job->calibration, err))
+			return err->code;
+		npl_calibrate_text(&job->options->calibrate, c->calibration, sizeof c->calibration);
 		c->calibrated_on = calibration ? "calibration set" : "inputs";
 	}
 	if (want_outputs) {
@@ -123,11 +123,14 @@ static int prepare_reference(struct job *job, const struct npl_samples *calibrat
 		rc = job->reference ? alloc_outputs(job, job->reference, err)
 				    : npl_fail(err, NPL_ENOMEM, "out of memory");
 	}
-	if (!rc && quantised && calibration)
-		rc = evaluate_all(job, calibration, "calibrating", NULL, job->range, err);
+	const int passes = quantised ? npl_calibration_passes(job->calibration) : 0;
+	for (int pass = 0; pass < passes && !rc && calibration; pass++)
+		rc = evaluate_all(job, calibration, "calibrating", NULL, pass, err);
 	if (!rc && (want_outputs || (quantised && !calibration)))
-		rc = evaluate_all(job, job->samples, "float reference", job->reference, calibration ? NULL : job->range,
-				  err);
+		rc = evaluate_all(job, job->samples, "float reference", job->reference,
+				  quantised && !calibration ? 0 : -1, err);
+	for (int pass = 1; pass < passes && !rc && !calibration; pass++)
+		rc = evaluate_all(job, job->samples, "calibrating", NULL, pass, err);
 	if (!rc && want_outputs)
 		npl_accuracy_of(job->reference, job->reference, graph->n_outputs, job->samples->count,
 				&job->samples->labels, &c->reference);
@@ -143,6 +146,11 @@ static void hash_outputs(const struct npl_tensor *all, int n, char hex[65])
 	npl_sha256_final(&state, hex);
 }
 
+static const struct npl_range *ranges_for(const struct job *job, enum npl_format format)
+{
+	return job->calibration ? npl_calibration_ranges(job->calibration, format) : NULL;
+}
+
 /* One entry of the comparison: a session over the devices, run and judged. */
 static int run_entry(const struct job *job, struct npl_device *const *device, int n_devices, const int *place,
 		     const char *name, struct npl_comparison *c, struct npl_device_report *report, struct npl_err *err)
@@ -151,7 +159,8 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 	struct npl_session_options options = {.n_devices = n_devices,
 					      .device = device,
 					      .place = place,
-					      .ranges = job->range,
+					      .ranges = ranges_for(job, NPL_FORMAT_F32),
+					      .ranges_int8 = ranges_for(job, NPL_FORMAT_INT8),
 					      .timing_only = job->options->timing_only};
 	struct npl_session *session = NULL;
 	struct npl_tensor *all = calloc((size_t)graph->n_outputs + 1, sizeof *all);
@@ -250,7 +259,7 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 	for (int d = 0; device && d < options->n_devices; d++)
 		npl_device_close(device[d]);
 	free(device);
-	free(job.range);
+	npl_calibration_close(job.calibration);
 	free_tensors(job.reference, graph->n_outputs);
 	if (rc)
 		npl_comparison_free(c);

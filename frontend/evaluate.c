@@ -108,41 +108,86 @@ static int run_node(struct npl_graph *graph, const struct npl_node *node, struct
 	return rc;
 }
 
-int npl_evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
-		 struct npl_range *ranges, struct npl_err *err)
+/* What npl_evaluate's watcher of ranges looks at: LRN's result beside its input. */
+struct range_watch {
+	const struct npl_graph *graph;
+	struct npl_range *ranges;
+	const struct npl_tensor *live;
+};
+
+static int widen_range(void *context, int v, const struct npl_tensor *tensor, struct npl_err *err)
 {
-	if (npl_check_inputs(graph, inputs, err))
-		return err->code;
-	struct npl_tensor *live = calloc((size_t)graph->n_values, sizeof *live);
-	int *left = calloc((size_t)graph->n_values, sizeof *left);
-	int rc = live && left ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
+	const struct range_watch *w = context;
+	int producer = w->graph->value[v].producer;
+	const struct npl_node *node = producer < 0 ? NULL : &w->graph->node[producer];
+	(void)err;
+	widen(&w->ranges[v], tensor);
+	if (node && node->op == NPL_OP_LRN && !w->graph->value[node->in[0]].constant)
+		watch_factor(&w->ranges[v], &w->live[node->in[0]], tensor);
+	return 0;
+}
+
+/* The nodes in order; live[] holds the inputs. */
+static int run_nodes(struct npl_graph *graph, struct npl_tensor *live, const struct npl_value_watcher *watcher,
+		     struct npl_err *err)
+{
+	int *left = calloc((size_t)graph->n_values + 1, sizeof *left);
+	int rc = left ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	for (int v = 0; v < graph->n_values && !rc; v++)
 		left[v] = graph->value[v].uses;
-	for (int i = 0; i < graph->n_inputs && !rc; i++) {
-		live[graph->input[i]] = inputs[i];
-		live[graph->input[i]].owned = false;
-		if (ranges)
-			widen(&ranges[graph->input[i]], &inputs[i]);
-	}
+	for (int i = 0; i < graph->n_inputs && !rc && watcher; i++)
+		rc = watcher->seen(watcher->context, graph->input[i], &live[graph->input[i]], err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++) {
 		const struct npl_node *node = &graph->node[i];
 		rc = run_node(graph, node, live, err);
-		for (int k = 0; k < node->n_out && !rc && ranges; k++)
+		for (int k = 0; k < node->n_out && !rc && watcher; k++)
 			if (node->out[k] >= 0)
-				widen(&ranges[node->out[k]], &live[node->out[k]]);
-		if (!rc && ranges && node->op == NPL_OP_LRN && !graph->value[node->in[0]].constant)
-			watch_factor(&ranges[node->out[0]], &live[node->in[0]], &live[node->out[0]]);
+				rc = watcher->seen(watcher->context, node->out[k], &live[node->out[k]], err);
 		for (int k = 0; k < node->n_in && !rc; k++)
 			if (node->in[k] >= 0 && --left[node->in[k]] == 0)
 				npl_tensor_free(&live[node->in[k]]);
+		for (int k = 0; k < node->n_out && !rc; k++) /* an output that nobody reads */
+			if (node->out[k] >= 0 && left[node->out[k]] == 0)
+				npl_tensor_free(&live[node->out[k]]);
 	}
-	for (int i = 0; i < graph->n_outputs && !rc; i++)
-		rc = npl_take_output(graph, graph->output[i], live, &outputs[i], err);
-	for (int v = 0; live && v < graph->n_values; v++)
-		npl_tensor_free(&live[v]);
-	free(live);
 	free(left);
 	return rc;
+}
+
+static int evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
+		    struct npl_tensor *live, const struct npl_value_watcher *watcher, struct npl_err *err)
+{
+	if (!live)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
+	int rc = npl_check_inputs(graph, inputs, err);
+	for (int i = 0; i < graph->n_inputs && !rc; i++) {
+		live[graph->input[i]] = inputs[i];
+		live[graph->input[i]].owned = false;
+	}
+	if (!rc)
+		rc = run_nodes(graph, live, watcher, err);
+	for (int i = 0; i < graph->n_outputs && !rc; i++)
+		rc = npl_take_output(graph, graph->output[i], live, &outputs[i], err);
+	for (int v = 0; v < graph->n_values; v++)
+		npl_tensor_free(&live[v]);
+	free(live);
+	return rc;
+}
+
+int npl_evaluate_watched(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
+			 const struct npl_value_watcher *watcher, struct npl_err *err)
+{
+	struct npl_tensor *live = calloc((size_t)graph->n_values + 1, sizeof *live);
+	return evaluate(graph, inputs, outputs, live, watcher, err);
+}
+
+int npl_evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
+		 struct npl_range *ranges, struct npl_err *err)
+{
+	struct npl_tensor *live = calloc((size_t)graph->n_values + 1, sizeof *live);
+	struct range_watch watch = {graph, ranges, live};
+	const struct npl_value_watcher watcher = {widen_range, &watch};
+	return evaluate(graph, inputs, outputs, live, ranges ? &watcher : NULL, err);
 }
 
 int npl_take_output(struct npl_graph *graph, int v, struct npl_tensor *live, struct npl_tensor *output,

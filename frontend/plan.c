@@ -329,7 +329,7 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	for (int d = 0; d < s->n_devices && !rc; d++)
 		s->device[d] = options->device[d];
 	if (!rc)
-		rc = npl_ranges_open(s, options->ranges, err);
+		rc = npl_ranges_open(s, options->ranges, options->ranges_int8, err);
 	if (!rc)
 		rc = npl_written_open(s, options->place, err);
 	if (!rc)
@@ -366,6 +366,7 @@ void npl_session_close(struct npl_session *s)
 	free(s->device);
 	free(s->step);
 	free(s->range);
+	free(s->range_int8);
 	free(s->range_of);
 	free(s->group);
 	free(s->written);

@@ -7,6 +7,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "npulab/quantise.h"
 #include "session_impl.h"
@@ -43,10 +44,14 @@ void npl_ranges_join(struct npl_session *s, int a, int b)
 	s->group[b] = a;
 	if (s->range)
 		s->range[a] = both(s->range[a], s->range[b]);
+	if (s->range_int8)
+		s->range_int8[a] = both(s->range_int8[a], s->range_int8[b]);
 }
 
-static struct npl_range range_at(const struct npl_session *s, int v)
+static struct npl_range range_at(const struct npl_session *s, enum npl_format format, int v)
 {
+	if (format == NPL_FORMAT_INT8 && s->range_int8)
+		return s->range_int8[v];
 	return s->range ? s->range[v] : (struct npl_range){.low = -1, .high = 1};
 }
 
@@ -78,19 +83,19 @@ struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format 
 		from = group_of(s, from);
 	else if (maker >= 0 && npl_quant_of_function(format, s->graph->node[maker].op, &quant))
 		return quant;
-	return npl_quant_of_range(format, range_at(s, from));
+	return npl_quant_of_range(format, range_at(s, format, from));
 }
 
 struct npl_quant npl_session_square_quant(const struct npl_session *s, enum npl_format format, int v)
 {
-	struct npl_range range = range_at(s, v);
+	struct npl_range range = range_at(s, format, v);
 	float most = range.low > range.high ? 0 : fmaxf(-range.low, range.high);
 	return npl_quant_of_range(format, (struct npl_range){.high = fminf(most * most, FLT_MAX)});
 }
 
 float npl_session_least_factor(const struct npl_session *s, int v)
 {
-	return range_at(s, v).least_factor;
+	return range_at(s, NPL_FORMAT_F32, v).least_factor;
 }
 
 static bool is_elementwise(enum npl_op op)
@@ -108,10 +113,24 @@ static int find_constant(struct npl_session *s, int v, struct npl_err *err)
 	for (int64_t i = 0; i < n; i++)
 		if (isfinite(x[i]))
 			s->range[v] = both(s->range[v], (struct npl_range){.low = x[i], .high = x[i]});
+	if (s->range_int8)
+		s->range_int8[v] = s->range[v];
 	return 0;
 }
 
-int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, struct npl_err *err)
+/* A copy of the caller's, NULL of none. */
+static int copy_ranges(const struct npl_range *from, int n, struct npl_range **copy, struct npl_err *err)
+{
+	*copy = from ? malloc(((size_t)n + 1) * sizeof **copy) : NULL;
+	if (from && !*copy)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", n);
+	if (from)
+		memcpy(*copy, from, (size_t)n * sizeof **copy);
+	return 0;
+}
+
+int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, const struct npl_range *ranges_int8,
+		    struct npl_err *err)
 {
 	const struct npl_graph *graph = s->graph;
 	size_t n = (size_t)graph->n_values + 1;
@@ -119,14 +138,14 @@ int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, struc
 	s->group = calloc(n, sizeof *s->group);
 	s->written = calloc(n, sizeof *s->written);
 	s->own = calloc(n, sizeof *s->own);
-	s->range = ranges ? calloc(n, sizeof *s->range) : NULL;
-	if (!s->range_of || !s->group || !s->written || !s->own || (ranges && !s->range))
+	if (!s->range_of || !s->group || !s->written || !s->own)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
+	if (copy_ranges(ranges, graph->n_values, &s->range, err) ||
+	    copy_ranges(ranges_int8, graph->n_values, &s->range_int8, err))
+		return err->code;
 	for (int v = 0; v < graph->n_values; v++) {
 		s->range_of[v] = v;
 		s->group[v] = -1;
-		if (ranges)
-			s->range[v] = ranges[v];
 	}
 	for (int i = 0; i < graph->n_nodes && ranges && !s->timing_only; i++)
 		for (int k = 0; k < graph->node[i].n_in && is_elementwise(graph->node[i].op); k++) {

@@ -46,6 +46,7 @@ struct npl_session {
 	int n_chains;                    /* runs of steps that go to their device together; the others go one by one */
 	struct npl_session_chain *chain; /* in the order of nodes */
 	struct npl_range *range;         /* per value; NULL when no device needs it */
+	struct npl_range *range_int8;    /* likewise, of the format int8; NULL: the same */
 	int *range_of;             /* per value: whose range its quantised form uses (values that keep their input's) */
 	struct npl_own_quant *own; /* per value */
 	struct npl_quant *written; /* per value: of integers that the model itself has; scale 0: not known */
@@ -70,7 +71,8 @@ struct npl_quant npl_session_square_quant(const struct npl_session *s, enum npl_
 /* Of LRN's result v; 0: not known. */
 float npl_session_least_factor(const struct npl_session *s, int v);
 /* Takes the caller's ranges and finds those of constants that element-wise operators read. */
-int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, struct npl_err *err);
+int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, const struct npl_range *ranges_int8,
+		    struct npl_err *err);
 /* From now on the two values have one scale and zero point in every format, over what both took. */
 void npl_ranges_join(struct npl_session *s, int a, int b);
 

@@ -297,7 +297,8 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 		npl_table_row(&table, (const char *const[]){"short batch", line});
 	}
 	if (c->calibrated_on) {
-		snprintf(line, sizeof line, "number formats calibrated on the %s", c->calibrated_on);
+		snprintf(line, sizeof line, "number formats calibrated on the %s (%s)", c->calibrated_on,
+			 c->calibration);
 		npl_table_row(&table, (const char *const[]){"calibration", line});
 	}
 	fputc('\n', out);

@@ -12,6 +12,7 @@
 #ifndef NPULAB_COMPARE_H
 #define NPULAB_COMPARE_H
 
+#include "npulab/calibrate.h"
 #include "npulab/device.h"
 #include "npulab/model.h"
 #include "npulab/session.h"
@@ -47,6 +48,7 @@ struct npl_comparison {
 	bool labelled, random_inputs, timing_only;
 	struct npl_accuracy reference; /* only top1_accuracy: of the float network itself; NAN without labels */
 	const char *calibrated_on;     /* "calibration set", "inputs"; NULL: nothing was quantised */
+	char calibration[40];          /* how: "min-max"; empty likewise */
 	int n_devices;
 	struct npl_device_report *device;
 	struct npl_arena arena;
@@ -57,6 +59,7 @@ struct npl_compare_options {
 	const char *const *set;          /* "MACHINE.KEY=VALUE" */
 	int threads;                     /* 0: each device's default */
 	const char *engine;              /* of the simulated machines that have several; NULL: the first */
+	struct npl_calibrate calibrate;
 	bool no_accuracy;                /* skip the reference (it still runs where it is needed to calibrate) */
 	bool timing_only;                /* cycles without values; real devices cannot */
 	const char *const *device_names; /* device indices of place refer to these */

@@ -34,8 +34,8 @@ struct npl_value {
 	bool is_normal;        /* constant, float32 or float64, of normally distributed elements: made likewise */
 	struct npl_normal normal;
 	const struct npl_from_integers *from_integers; /* constant, float32: NULL: from none that are known */
-	int producer; /* node that makes it, -1 for inputs and constants */
-	int uses;     /* inputs of nodes that are this value, plus one if it is an output of the graph */
+	int producer;                                  /* node that makes it, -1 for inputs and constants */
+	int uses; /* inputs of nodes that are this value, plus one if it is an output of the graph */
 };
 
 struct npl_node {

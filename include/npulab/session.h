@@ -33,6 +33,15 @@ struct npl_range {
 int npl_evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
 		 struct npl_range *ranges, struct npl_err *err);
 
+/* Is shown every value as it is made. Not 0: the run ends with it. */
+struct npl_value_watcher {
+	int (*seen)(void *context, int value, const struct npl_tensor *tensor, struct npl_err *err);
+	void *context;
+};
+/* The same; watcher sees the inputs and what each node makes. */
+int npl_evaluate_watched(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
+			 const struct npl_value_watcher *watcher, struct npl_err *err);
+
 #define NPL_ON_HOST (-1)
 
 struct npl_session_options {
@@ -40,6 +49,7 @@ struct npl_session_options {
 	struct npl_device *const *device;
 	const int *place;               /* per node: index of a device or NPL_ON_HOST; NULL: everything on device[0] */
 	const struct npl_range *ranges; /* per value; needed when a device is not float32, unless timing_only */
+	const struct npl_range *ranges_int8; /* those of the format int8, where they are others (calibrate.h); or NULL */
 	bool timing_only;               /* cycles and counters, no values: outputs stay unallocated */
 	bool host_in;     /* devices with chains: inputs cross the link within their cycles, not before, */
 	const bool *kept; /* but for these (per value), which are there from before; NULL: none */
