@@ -42,9 +42,12 @@ static int gather(struct npl_live *live, const struct npl_session_chain *chain, 
 		  struct npl_err *err)
 {
 	const struct npl_session *s = live->session;
+	live->after = NPL_AT_START;
 	for (int p = 0; p < chain->n_in; p++) {
 		const struct npl_chain_port *port = &chain->in[p];
 		const struct npl_tensor *value;
+		int before = live->after;
+		live->after = NPL_AT_START;
 		if (npl_live_get(live, port->value, port->form, port->moved ? NPL_ON_HOST : chain->device,
 				 &run->layer[port->node], &value, err))
 			return err->code;
@@ -56,12 +59,15 @@ static int gather(struct npl_live *live, const struct npl_session_chain *chain, 
 			return npl_fail(err, NPL_EINTERNAL, "value '%s' is not quantised as planned", value->name);
 		port->tensor->data = value->data;
 		if (port->left)
-			npl_charge_link(live, chain->device, port->left, &run->layer[port->node]);
+			live->after = npl_charge_link(live, chain->device, NPL_WORK_TO_DEVICE, port->value, port->left,
+						      &run->layer[port->node], live->after);
+		live->after = npl_schedule_later(&live->schedule, before, live->after);
 	}
 	return 0;
 }
 
-static void put_results(struct npl_live *live, const struct npl_session_chain *chain, struct npl_run *run)
+/* `done`: the chain's work. */
+static void put_results(struct npl_live *live, const struct npl_session_chain *chain, struct npl_run *run, int done)
 {
 	const struct npl_session *s = live->session;
 	for (int p = 0; p < chain->n_out; p++) {
@@ -73,9 +79,11 @@ static void put_results(struct npl_live *live, const struct npl_session_chain *c
 		result.shape = s->graph->value[port->value].shape;
 		if (port->form == NPL_FORMAT_F32)
 			result.quant = (struct npl_quant){0};
-		npl_live_put(live, port->value, port->form, port->moved ? NPL_ON_HOST : chain->device, &result);
+		int there = done;
 		if (port->left)
-			npl_charge_link(live, chain->device, port->left, &run->layer[port->node]);
+			there = npl_charge_link(live, chain->device, NPL_WORK_TO_HOST, port->value, port->left,
+						&run->layer[port->node], done);
+		npl_live_put(live, port->value, port->form, port->moved ? NPL_ON_HOST : chain->device, &result, there);
 	}
 }
 
@@ -102,6 +110,20 @@ static void fill_rows(const struct npl_session *s, const struct npl_session_chai
 		run->peak_buffer_bytes = info->peak_buffer_bytes;
 }
 
+/* The chain as one piece of the device's work. */
+static int schedule(struct npl_live *live, const struct npl_session_chain *chain, const struct npl_result *results,
+		    struct npl_err *err)
+{
+	const struct npl_result **list = calloc((size_t)chain->n + 1, sizeof *list);
+	if (!list)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", chain->n);
+	for (int l = 0; l < chain->n; l++)
+		list[l] = &results[l];
+	live->after = npl_schedule_device(&live->schedule, chain->device, chain->n, chain->node, list, live->after);
+	free(list);
+	return 0;
+}
+
 int npl_chain_run(struct npl_live *live, const struct npl_session_chain *chain, struct npl_run *run, double *wall,
 		  struct npl_err *err)
 {
@@ -120,9 +142,11 @@ int npl_chain_run(struct npl_live *live, const struct npl_session_chain *chain, 
 	if (!rc)
 		rc = npl_device_run_chain(chain->opened, &watcher, results, err);
 	*wall += npl_clock_seconds() - start;
+	if (!rc)
+		rc = schedule(live, chain, results, err);
 	if (!rc) {
 		fill_rows(s, chain, results, run);
-		put_results(live, chain, run);
+		put_results(live, chain, run, live->after);
 	}
 	for (int p = 0; p < chain->n_out; p++)
 		npl_tensor_free(chain->out[p].tensor);

@@ -21,6 +21,7 @@ static int gather_inputs(struct npl_live *live, const struct npl_node *node, con
 			 struct npl_err *err)
 {
 	enum npl_format format = npl_step_form(live->session, step);
+	live->after = NPL_AT_START;
 	for (int k = 0; k < step->n_in; k++) {
 		if (node->in[k] < 0 || (k > 0 && step->canonical))
 			continue;
@@ -115,7 +116,9 @@ static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row
 	npl_hash_output(s, out, row);
 	if (step->written)
 		out->quant = (struct npl_quant){0}; /* others see integers */
-	npl_live_put(live, step->out, format, step->device, out);
+	live->after = npl_schedule_device(&live->schedule, step->device, 1, &i,
+					  (const struct npl_result *[]){&row->result}, live->after);
+	npl_live_put(live, step->out, format, step->device, out, live->after);
 	return 0;
 }
 
@@ -125,28 +128,34 @@ static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, 
 	const struct npl_node *node = &s->graph->node[i];
 	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
 	const struct npl_tensor **in = calloc((size_t)node->n_in + 1, sizeof *in);
-	uint64_t elements = 0, bytes = 0;
+	int64_t taken = 0, made = 0;
+	uint64_t bytes = 0;
+	live->after = NPL_AT_START;
 	int rc = in ? 0 : npl_fail(err, NPL_ENOMEM, "node '%s': out of memory", node->name);
 	for (int k = 0; k < node->n_in && !rc; k++) {
 		if (node->in[k] < 0)
 			continue;
 		rc = npl_live_get(live, node->in[k], NPL_FORMAT_F32, NPL_ON_HOST, row, &in[k], err);
-		if (!rc)
+		if (!rc) {
+			taken += npl_tensor_count(in[k]);
 			bytes += npl_tensor_bytes(in[k]);
+		}
 	}
 	for (int k = 0; k < node->n_out && !rc; k++) {
 		if (node->out[k] < 0)
 			continue;
 		const struct npl_value *value = &s->graph->value[node->out[k]];
 		out[k] = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
-		elements += (uint64_t)npl_tensor_count(&out[k]);
+		made += npl_tensor_count(&out[k]);
 		bytes += npl_tensor_bytes(&out[k]);
 		if (!s->timing_only)
 			rc = npl_tensor_alloc(&out[k], err);
 	}
 	if (!rc && !s->timing_only && npl_op_run(node->op, &node->attrs, in, node->n_in, out, node->n_out, err))
 		rc = npl_prefix(err, "node '%s'", node->name);
-	npl_charge_host(s, row, node->macs, elements, bytes);
+	double seconds = npl_host_seconds(&s->host, node->macs,
+					  npl_host_operations(node->op, &node->attrs, node->n_in, taken, made), bytes);
+	live->after = npl_charge_host(live, NPL_WORK_LAYER, -1, seconds, row, live->after);
 	row->result.macs = node->macs;
 	for (int k = 0; k < node->n_out; k++) {
 		if (!rc && node->out[k] >= 0) {
@@ -154,7 +163,7 @@ static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, 
 				row->output_dtype = out[k].dtype;
 				npl_hash_output(s, &out[k], row);
 			}
-			npl_live_put(live, node->out[k], NPL_FORMAT_F32, NPL_ON_HOST, &out[k]);
+			npl_live_put(live, node->out[k], NPL_FORMAT_F32, NPL_ON_HOST, &out[k], live->after);
 		} else {
 			npl_tensor_free(&out[k]);
 		}
@@ -179,12 +188,11 @@ static int add_energy(struct npl_result *result, const char *component, double j
 	return 0;
 }
 
-/* What a row costs beside the device's own work: the host, the links, and machines that stay powered while others work.
- * A device that ran the layer and tells no energy leaves the row's unknown: without an entry it would count as none. */
+/* What a row costs beside the device's own work: the host and the links. A device that ran the layer and tells no energy
+ * leaves the row's unknown: without an entry it would count as none. */
 static int charge_surroundings(const struct npl_session *s, const struct npl_step *step, const uint64_t *link_bytes,
 			       struct npl_layer_run *row, struct npl_err *err)
 {
-	double around = row->host_seconds + row->link_seconds;
 	bool on_device = row->role == NPL_RAN && step->device != NPL_ON_HOST;
 	if (on_device && !row->result.n_energy && npl_device_get_info(s->device[step->device])->kind != NPL_KIND_NULL &&
 	    add_energy(&row->result, row->ran_on, 0, "absent", err))
@@ -193,18 +201,35 @@ static int charge_surroundings(const struct npl_session *s, const struct npl_ste
 	    add_energy(&row->result, "host", row->host_seconds * s->host.busy_watts, s->host.origin, err))
 		return err->code;
 	for (int d = 0; d < s->n_devices; d++) {
-		const struct npl_device_info *info = npl_device_get_info(s->device[d]);
-		const struct npl_link *link = &info->link;
-		double waiting = around + (on_device && step->device == d ? 0 : row->result.seconds);
-		if (waiting > 0 && info->static_watts > 0 &&
-		    add_energy(&row->result, "static, waiting", waiting * info->static_watts, info->static_origin, err))
-			return err->code;
+		const struct npl_link *link = &npl_device_get_info(s->device[d])->link;
 		if (link_bytes[d] &&
 		    add_energy(&row->result, "host link", (double)link_bytes[d] * link->pj_per_byte * 1e-12,
 			       link->energy_origin ? link->energy_origin : "absent", err))
 			return err->code;
 	}
 	return 0;
+}
+
+/* A machine stays powered until the batch is done. Its own energy covers the time that it works; the rest is charged to the rows whose
+ * work it waits for: those that decide the makespan. */
+static int charge_waiting(const struct npl_session *s, struct npl_run *run, struct npl_err *err)
+{
+	double *waiting = malloc(((size_t)run->n_layers + 1) * sizeof *waiting);
+	int rc = waiting ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", run->n_layers);
+	for (int d = 0; d < s->n_devices && !rc; d++) {
+		const struct npl_device_info *info = npl_device_get_info(s->device[d]);
+		if (info->static_watts <= 0)
+			continue;
+		for (int i = 0; i < run->n_layers; i++)
+			waiting[i] = 0;
+		npl_schedule_waiting(run, d, waiting);
+		for (int i = 0; i < run->n_layers && !rc; i++)
+			if (waiting[i] > 0)
+				rc = add_energy(&run->layer[i].result, "static, waiting",
+						waiting[i] * info->static_watts, info->static_origin, err);
+	}
+	free(waiting);
+	return rc;
 }
 
 static void open_row(const struct npl_session *s, int i, struct npl_layer_run *row)
@@ -257,6 +282,7 @@ static struct npl_layer_run *row_of_value(const struct npl_session *s, struct np
 static int take_outputs(struct npl_live *live, struct npl_tensor *outputs, struct npl_run *run, struct npl_err *err)
 {
 	const struct npl_graph *graph = live->session->graph;
+	live->schedule.delivering = true;
 	for (int i = 0; i < graph->n_outputs; i++) {
 		int v = graph->output[i];
 		const struct npl_tensor *tensor;
@@ -303,6 +329,10 @@ int npl_session_run(struct npl_session *s, const struct npl_tensor *inputs, stru
 		rc = charge_surroundings(s, &s->step[i], live.link_bytes + (size_t)i * (size_t)s->n_devices,
 					 &run->layer[i], err);
 	}
+	if (!rc)
+		rc = npl_schedule_finish(&live.schedule, graph, s->device, run, err);
+	if (!rc)
+		rc = charge_waiting(s, run, err);
 	if (!rc)
 		rc = npl_run_total(run, err);
 	run->wall_seconds = wall;

@@ -39,9 +39,9 @@ int npl_host_load(struct npl_arena *arena, struct npl_host *host, struct npl_err
 	return 0;
 }
 
-double npl_host_seconds(const struct npl_host *host, uint64_t macs, uint64_t elements, uint64_t bytes)
+double npl_host_seconds(const struct npl_host *host, uint64_t macs, double operations, uint64_t bytes)
 {
-	double arithmetic = (double)macs / host->macs_per_second + (double)elements / host->elements_per_second;
+	double arithmetic = (double)macs / host->macs_per_second + operations / host->elements_per_second;
 	double traffic = (double)bytes / host->bytes_per_second;
 	return host->overhead_seconds + (arithmetic > traffic ? arithmetic : traffic);
 }

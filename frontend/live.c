@@ -36,6 +36,26 @@ static struct npl_form *form_of(struct npl_live *live, int v, enum npl_format fo
 	return &live->form[v][format];
 }
 
+/* The host's memory, which is number 0, and those of the devices. */
+static size_t memories(const struct npl_live *live)
+{
+	return (size_t)live->session->n_devices + 1;
+}
+
+/* The piece of work that ends when the form is in the memory of a device. */
+static int *ready_in(struct npl_live *live, const struct npl_form *form, int device)
+{
+	size_t memory = npl_live_memory(live->session, device) == NPL_IN_HOST_MEMORY ? 0 : (size_t)device + 1;
+	return &live->ready[(size_t)(form - &live->form[0][0]) * memories(live) + memory];
+}
+
+/* Wherever the form is, it is there by this piece. */
+static void set_ready(struct npl_live *live, const struct npl_form *form, int made)
+{
+	for (size_t m = 0; m < memories(live); m++)
+		live->ready[(size_t)(form - &live->form[0][0]) * memories(live) + m] = made;
+}
+
 int npl_live_open(struct npl_session *s, const struct npl_tensor *inputs, struct npl_live *live, struct npl_err *err)
 {
 	const struct npl_graph *graph = s->graph;
@@ -45,8 +65,12 @@ int npl_live_open(struct npl_session *s, const struct npl_tensor *inputs, struct
 	live->seen = calloc((size_t)graph->n_values + 1, sizeof *live->seen);
 	live->left = calloc((size_t)graph->n_values + 1, sizeof *live->left);
 	live->link_bytes = calloc((size_t)graph->n_nodes * (size_t)s->n_devices + 1, sizeof *live->link_bytes);
-	if (!live->root || !live->form || !live->seen || !live->left || !live->link_bytes)
+	live->ready = calloc(((size_t)graph->n_values + 1) * NPL_FORMATS * memories(live), sizeof *live->ready);
+	if (!live->root || !live->form || !live->seen || !live->left || !live->link_bytes || !live->ready)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
+	if (npl_schedule_open(&live->schedule, s->device, s->n_devices, err))
+		return err->code;
+	live->after = NPL_AT_START;
 	for (int v = 0; v < graph->n_values; v++) {
 		live->root[v] = v;
 		live->left[v] += graph->value[v].uses;
@@ -57,6 +81,7 @@ int npl_live_open(struct npl_session *s, const struct npl_tensor *inputs, struct
 		const struct npl_value *value = &graph->value[graph->input[i]];
 		struct npl_form *form = &live->form[graph->input[i]][NPL_FORMAT_F32];
 		*form = (struct npl_form){.made = true, .where = NPL_IN_HOST_MEMORY};
+		set_ready(live, form, NPL_AT_START);
 		form->tensor = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
 		if (!s->timing_only)
 			form->tensor.data = inputs[i].data;
@@ -74,32 +99,50 @@ void npl_live_close(struct npl_live *live)
 	free(live->seen);
 	free(live->left);
 	free(live->link_bytes);
+	free(live->ready);
+	npl_schedule_close(&live->schedule);
 	*live = (struct npl_live){0};
 }
 
-void npl_charge_host(const struct npl_session *s, struct npl_layer_run *row, uint64_t macs, uint64_t elements,
-		     uint64_t bytes)
+int npl_charge_host(struct npl_live *live, enum npl_work work, int v, double seconds, struct npl_layer_run *row,
+		    int after)
 {
-	row->host_seconds += npl_host_seconds(&s->host, macs, elements, bytes);
+	row->host_seconds += seconds;
+	return npl_schedule_add(&live->schedule,
+				&(struct npl_span){.node = row->node, .work = work, .value = v, .seconds = seconds},
+				after);
 }
 
-void npl_charge_link(struct npl_live *live, int device, uint64_t bytes, struct npl_layer_run *row)
+int npl_charge_link(struct npl_live *live, int device, enum npl_work work, int v, uint64_t bytes,
+		    struct npl_layer_run *row, int after)
 {
 	const struct npl_session *s = live->session;
 	const struct npl_link *link = &npl_device_get_info(s->device[device])->link;
 	live->link_bytes[row->node * s->n_devices + device] += bytes;
 	row->link_bytes += bytes;
-	row->link_seconds += link->latency_seconds + (double)bytes / link->bytes_per_second;
+	double seconds = link->latency_seconds + (double)bytes / link->bytes_per_second;
+	row->link_seconds += seconds;
 	row->transfers++;
+	return npl_schedule_add(&live->schedule,
+				&(struct npl_span){.node = row->node,
+						   .resource = live->schedule.of_link[device],
+						   .work = work,
+						   .value = v,
+						   .bytes = bytes,
+						   .seconds = seconds},
+				after);
 }
 
-static int bring_to_host(struct npl_live *live, struct npl_form *form, struct npl_layer_run *row, struct npl_err *err)
+static int bring_to_host(struct npl_live *live, int v, struct npl_form *form, struct npl_layer_run *row,
+			 struct npl_err *err)
 {
 	if (form->where & NPL_IN_HOST_MEMORY)
 		return 0;
 	for (int d = 0; d < live->session->n_devices; d++)
 		if (form->where & (2u << d)) {
-			npl_charge_link(live, d, npl_tensor_bytes(&form->tensor), row);
+			*ready_in(live, form, NPL_ON_HOST) =
+				npl_charge_link(live, d, NPL_WORK_TO_HOST, v, npl_tensor_bytes(&form->tensor), row,
+						*ready_in(live, form, d));
 			form->where |= NPL_IN_HOST_MEMORY;
 			return 0;
 		}
@@ -107,10 +150,11 @@ static int bring_to_host(struct npl_live *live, struct npl_form *form, struct np
 }
 
 /* A tensor for a form: with data, or only its description in timing_only. */
-static void adopt(struct npl_form *form, struct npl_tensor *tensor, unsigned where)
+static void adopt(struct npl_live *live, struct npl_form *form, struct npl_tensor *tensor, unsigned where, int made)
 {
 	drop_form(form);
 	*form = (struct npl_form){.made = true, .tensor = *tensor, .where = where};
+	set_ready(live, form, made);
 }
 
 static int convert(struct npl_live *live, int v, const struct npl_form *from, enum npl_format format,
@@ -134,12 +178,14 @@ static int convert(struct npl_live *live, int v, const struct npl_form *from, en
 	if (format == NPL_FORMAT_INT8 && is_partnered(s, v))
 		made.quant = (struct npl_quant){0};
 	if (s->graph->value[v].constant) { /* a machine is given its constants once, before the first run */
-		adopt(form_of(live, v, format), &made, ~0u);
+		adopt(live, form_of(live, v, format), &made, ~0u, NPL_AT_START);
 		return 0;
 	}
 	uint64_t elements = (uint64_t)npl_tensor_count(&made);
-	npl_charge_host(s, row, 0, elements, npl_tensor_bytes(&from->tensor) + npl_tensor_bytes(&made));
-	adopt(form_of(live, v, format), &made, NPL_IN_HOST_MEMORY);
+	double seconds = npl_host_seconds(&s->host, 0, (double)elements,
+					  npl_tensor_bytes(&from->tensor) + npl_tensor_bytes(&made));
+	int done = npl_charge_host(live, NPL_WORK_CONVERSION, v, seconds, row, *ready_in(live, from, NPL_ON_HOST));
+	adopt(live, form_of(live, v, format), &made, NPL_IN_HOST_MEMORY, done);
 	return 0;
 }
 
@@ -156,12 +202,12 @@ static int make_form(struct npl_live *live, int v, enum npl_format format, struc
 			return npl_fail(err, NPL_EINTERNAL, "value '%s' was never made",
 					live->session->graph->value[v].name);
 		struct npl_form *from = form_of(live, v, (enum npl_format)f);
-		if (bring_to_host(live, from, row, err) || convert(live, v, from, NPL_FORMAT_F32, row, err))
+		if (bring_to_host(live, v, from, row, err) || convert(live, v, from, NPL_FORMAT_F32, row, err))
 			return err->code;
 	}
 	if (format == NPL_FORMAT_F32)
 		return 0;
-	return bring_to_host(live, plain, row, err) ? err->code : convert(live, v, plain, format, row, err);
+	return bring_to_host(live, v, plain, row, err) ? err->code : convert(live, v, plain, format, row, err);
 }
 
 static int get_constant(struct npl_live *live, int v, struct npl_err *err)
@@ -174,6 +220,7 @@ static int get_constant(struct npl_live *live, int v, struct npl_err *err)
 	if (!live->session->timing_only && !(data = npl_value_data(live->session->graph, value, err)))
 		return err->code;
 	*form = (struct npl_form){.made = true, .where = ~0u};
+	set_ready(live, form, NPL_AT_START);
 	form->tensor = (struct npl_tensor){
 		.name = value->name, .dtype = value->dtype, .shape = value->shape, .data = (void *)data};
 	return 0;
@@ -214,21 +261,25 @@ int npl_live_get(struct npl_live *live, int v, enum npl_format format, int devic
 		return err->code;
 	unsigned memory = npl_live_memory(live->session, device);
 	if (!(form->where & memory)) {
-		if (bring_to_host(live, form, row, err))
+		if (bring_to_host(live, root, form, row, err))
 			return err->code;
 		if (memory != NPL_IN_HOST_MEMORY)
-			npl_charge_link(live, device, npl_tensor_bytes(&form->tensor), row);
+			*ready_in(live, form, device) = npl_charge_link(live, device, NPL_WORK_TO_DEVICE, root,
+									npl_tensor_bytes(&form->tensor), row,
+									*ready_in(live, form, NPL_ON_HOST));
 		form->where |= memory;
 	}
+	live->after = npl_schedule_later(&live->schedule, live->after, *ready_in(live, form, device));
 	*tensor = as_seen(live, v, &form->tensor, format);
 	return 0;
 }
 
-void npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor)
+void npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor,
+		  int made)
 {
 	if (format == NPL_FORMAT_INT8 && is_partnered(live->session, v))
 		tensor->quant = (struct npl_quant){0}; /* what the integers stand for, their readers know */
-	adopt(form_of(live, v, format), tensor, npl_live_memory(live->session, device));
+	adopt(live, form_of(live, v, format), tensor, npl_live_memory(live->session, device), made);
 }
 
 void npl_live_view(struct npl_live *live, int in, int out)

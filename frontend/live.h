@@ -2,10 +2,11 @@
  *
  * The values alive while a batch runs. A value may exist in several number formats and places at once: the host's
  * memory and each device's. Asking for it somewhere makes the conversions (on the host) and the transfers (over the
- * device's link) that are needed, and charges them to the row of the layer that asked. */
+ * device's link) that are needed, charges them to the row of the layer that asked and gives them their places in the schedule. */
 #ifndef NPULAB_FRONTEND_LIVE_H
 #define NPULAB_FRONTEND_LIVE_H
 
+#include "schedule.h"
 #include "session_impl.h"
 
 #define NPL_IN_HOST_MEMORY 1u /* bit 0; bit 1 + d is the memory of device d */
@@ -24,6 +25,10 @@ struct npl_live {
 	int *left;            /* per value, of roots: reads still to come, of views too, and of float values
 	                                           that are these integers (struct npl_own_quant) */
 	uint64_t *link_bytes; /* nodes x devices: what crossed each device's link for a row */
+	struct npl_schedule schedule;
+	int *ready; /* per form: the piece of work that ends when it is in the host's memory, and in each device's */
+	int after;  /* the piece whose end all that was asked for (npl_live_get) waits for. Who asks for a new layer sets it to
+	             * NPL_AT_START. */
 };
 
 int npl_live_open(struct npl_session *s, const struct npl_tensor *inputs, struct npl_live *live, struct npl_err *err);
@@ -37,8 +42,9 @@ unsigned npl_live_memory(const struct npl_session *s, int device);
 int npl_live_get(struct npl_live *live, int v, enum npl_format format, int device, struct npl_layer_run *row,
 		 const struct npl_tensor **tensor, struct npl_err *err);
 
-/* Takes over a tensor that a device or the host has just made. */
-void npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor);
+/* Takes over a tensor that a device or the host made by the piece of work `made`. */
+void npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor,
+		  int made);
 
 /* Value `out` is value `in` with another shape, in all formats and places that it is or will be in: what was moved or
  * converted for one is there for the other. Once said is enough. */
@@ -56,11 +62,13 @@ void npl_live_done(struct npl_live *live, int v);
 /* execute.c: hashes what a layer made for its row, if the session does that. */
 void npl_hash_output(const struct npl_session *s, const struct npl_tensor *tensor, struct npl_layer_run *row);
 
-/* Charges one transfer over the device's link to the row. */
-void npl_charge_link(struct npl_live *live, int device, uint64_t bytes, struct npl_layer_run *row);
+/* Charges one transfer over the device's link (NPL_WORK_TO_DEVICE, NPL_WORK_TO_HOST) of value v to the row, behind the piece
+ * `after`. Returns the piece that it is. */
+int npl_charge_link(struct npl_live *live, int device, enum npl_work work, int v, uint64_t bytes,
+		    struct npl_layer_run *row, int after);
 
-/* Charges the host for an operator or a conversion. */
-void npl_charge_host(const struct npl_session *s, struct npl_layer_run *row, uint64_t macs, uint64_t elements,
-		     uint64_t bytes);
+/* Charges the host for an operator (v: -1) or a conversion of value v, likewise. */
+int npl_charge_host(struct npl_live *live, enum npl_work work, int v, double seconds, struct npl_layer_run *row,
+		    int after);
 
 #endif

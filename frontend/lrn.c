@@ -74,31 +74,39 @@ bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, cha
 }
 
 /* One operator of the host, out = a * b. */
-static int multiply(const struct npl_session *s, const struct npl_tensor *a, const struct npl_tensor *b,
+static int multiply(struct npl_live *live, const struct npl_tensor *a, const struct npl_tensor *b,
 		    struct npl_tensor *out, struct npl_layer_run *row, struct npl_err *err)
 {
+	const struct npl_host *host = &live->session->host;
 	const struct npl_tensor *in[] = {a, b};
 	*out = (struct npl_tensor){.name = a->name, .dtype = NPL_F32, .shape = a->shape};
-	npl_charge_host(s, row, 0, (uint64_t)npl_tensor_count(out),
-			npl_tensor_bytes(out) + npl_tensor_bytes(a) + (a == b ? 0 : npl_tensor_bytes(b)));
-	if (s->timing_only)
+	double seconds = npl_host_seconds(host, 0, (double)npl_tensor_count(out),
+					  npl_tensor_bytes(out) + npl_tensor_bytes(a) +
+						  (a == b ? 0 : npl_tensor_bytes(b)));
+	live->after = npl_charge_host(live, NPL_WORK_LAYER, -1, seconds, row, live->after);
+	if (live->session->timing_only)
 		return 0;
 	if (npl_tensor_alloc(out, err))
 		return err->code;
 	return npl_op_run(NPL_OP_MUL, &product_attrs, in, 2, out, 1, err);
 }
 
-static void charge_move(struct npl_live *live, const struct npl_step *step, const struct npl_tensor *tensor,
+/* The squares go, the factor comes: neither is a value of the graph. */
+static void charge_move(struct npl_live *live, int i, enum npl_work work, const struct npl_tensor *tensor,
 			struct npl_layer_run *row)
 {
-	if (npl_live_memory(live->session, step->device) != NPL_IN_HOST_MEMORY)
-		npl_charge_link(live, step->device, npl_tensor_bytes(tensor), row);
+	int device = live->session->step[i].device;
+	if (npl_live_memory(live->session, device) != NPL_IN_HOST_MEMORY)
+		live->after =
+			npl_charge_link(live, device, work, -1, npl_tensor_bytes(tensor), row, live->after);
 }
 
-static void charge_conversion(const struct npl_session *s, const struct npl_tensor *a, const struct npl_tensor *b,
+static void charge_conversion(struct npl_live *live, const struct npl_tensor *a, const struct npl_tensor *b,
 			      struct npl_layer_run *row)
 {
-	npl_charge_host(s, row, 0, (uint64_t)npl_tensor_count(a), npl_tensor_bytes(a) + npl_tensor_bytes(b));
+	double seconds = npl_host_seconds(&live->session->host, 0, (double)npl_tensor_count(a),
+					  npl_tensor_bytes(a) + npl_tensor_bytes(b));
+	live->after = npl_charge_host(live, NPL_WORK_CONVERSION, -1, seconds, row, live->after);
 }
 
 /* squares, in float, become the factor, in float; both in the host's memory. */
@@ -117,20 +125,22 @@ static int make_factor(struct npl_live *live, int i, const struct npl_tensor *sq
 	if (!rc && !s->timing_only)
 		rc = npl_tensor_alloc(&out, err);
 	if (!rc) {
-		charge_conversion(s, squares, &in, row);
-		charge_move(live, step, &in, row);
+		charge_conversion(live, squares, &in, row);
+		charge_move(live, i, NPL_WORK_TO_DEVICE, &in, row);
 		double start = npl_clock_seconds();
 		rc = npl_device_run(s->device[step->device], &layer, &row->result, err);
 		*wall += npl_clock_seconds() - start;
 		/* The network's, which are the same on every device. */
 		row->result.macs = s->graph->node[i].macs;
+		live->after = npl_schedule_device(&live->schedule, step->device, 1, &i,
+						  (const struct npl_result *[]){&row->result}, live->after);
 	}
 	*factor = (struct npl_tensor){.name = out.name, .dtype = NPL_F32, .shape = out.shape};
 	if (!rc && !s->timing_only)
 		rc = npl_dequantise(&out, factor, err);
 	if (!rc) {
-		charge_move(live, step, &out, row);
-		charge_conversion(s, &out, factor, row);
+		charge_move(live, i, NPL_WORK_TO_HOST, &out, row);
+		charge_conversion(live, &out, factor, row);
 	}
 	npl_tensor_free(&in);
 	npl_tensor_free(&out);
@@ -143,13 +153,14 @@ int npl_lrn_run(struct npl_live *live, int i, struct npl_layer_run *row, double 
 	const struct npl_node *node = &s->graph->node[i];
 	struct npl_tensor squares = {0}, factor = {0}, y = {0};
 	const struct npl_tensor *x;
+	live->after = NPL_AT_START;
 	int rc = npl_live_get(live, node->in[0], NPL_FORMAT_F32, NPL_ON_HOST, row, &x, err);
 	if (!rc)
-		rc = multiply(s, x, x, &squares, row, err);
+		rc = multiply(live, x, x, &squares, row, err);
 	if (!rc)
 		rc = make_factor(live, i, &squares, &factor, row, wall, err);
 	if (!rc)
-		rc = multiply(s, x, &factor, &y, row, err);
+		rc = multiply(live, x, &factor, &y, row, err);
 	npl_tensor_free(&squares);
 	npl_tensor_free(&factor);
 	if (rc) {
@@ -159,6 +170,6 @@ int npl_lrn_run(struct npl_live *live, int i, struct npl_layer_run *row, double 
 	y.name = s->graph->value[node->out[0]].name;
 	row->output_dtype = y.dtype;
 	npl_hash_output(s, &y, row);
-	npl_live_put(live, node->out[0], NPL_FORMAT_F32, NPL_ON_HOST, &y);
+	npl_live_put(live, node->out[0], NPL_FORMAT_F32, NPL_ON_HOST, &y, live->after);
 	return 0;
 }

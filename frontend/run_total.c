@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sums over the layers of a run and over batches. The totals are sums of the rows, so that a reader can check them. */
+ * Sums over the layers of a run and over batches. The totals are sums of the rows, so that a reader can check them; the time is
+ * that sum less what overlaps. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,21 +34,40 @@ int npl_run_total(struct npl_run *run, struct npl_err *err)
 				return err->code;
 	}
 	run->seconds = run->device_seconds + run->host_seconds + run->link_seconds;
+	run->seconds -= run->overlap_seconds;
 	return 0;
+}
+
+static void merge_resource(struct npl_resource *sum, const struct npl_resource *add)
+{
+	sum->busy_seconds += add->busy_seconds;
+	sum->transfers += add->transfers;
+	sum->bytes += add->bytes;
+	sum->bytes_within += add->bytes_within;
+	sum->joules += add->joules;
+}
+
+static void *copy_of(const void *list, int n, size_t bytes)
+{
+	void *copy = calloc((size_t)n + 1, bytes);
+	if (copy && n)
+		memcpy(copy, list, (size_t)n * bytes);
+	return copy;
 }
 
 int npl_run_add(struct npl_run *sum, const struct npl_run *run, struct npl_err *err)
 {
 	if (!sum->layer) {
-		struct npl_layer_run *rows = calloc((size_t)run->n_layers + 1, sizeof *rows);
-		if (!rows)
-			return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", run->n_layers);
-		memcpy(rows, run->layer, (size_t)run->n_layers * sizeof *rows);
 		*sum = *run;
-		sum->layer = rows;
-		return 0;
+		sum->layer = copy_of(run->layer, run->n_layers, sizeof *run->layer);
+		sum->resource = copy_of(run->resource, run->n_resources, sizeof *run->resource);
+		sum->span = copy_of(run->span, run->n_spans, sizeof *run->span);
+		if (sum->layer && sum->resource && sum->span)
+			return 0;
+		npl_run_free(sum);
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", run->n_layers);
 	}
-	if (sum->n_layers != run->n_layers)
+	if (sum->n_layers != run->n_layers || sum->n_resources != run->n_resources)
 		return npl_fail(err, NPL_EINTERNAL, "runs of %d and %d layers cannot be added", sum->n_layers,
 				run->n_layers);
 	for (int i = 0; i < run->n_layers; i++) {
@@ -62,6 +82,9 @@ int npl_run_add(struct npl_run *sum, const struct npl_run *run, struct npl_err *
 	}
 	if (run->peak_buffer_bytes > sum->peak_buffer_bytes)
 		sum->peak_buffer_bytes = run->peak_buffer_bytes;
+	for (int i = 0; i < run->n_resources; i++)
+		merge_resource(&sum->resource[i], &run->resource[i]);
+	sum->overlap_seconds += run->overlap_seconds;
 	sum->wall_seconds += run->wall_seconds;
 	return npl_run_total(sum, err);
 }
@@ -69,6 +92,8 @@ int npl_run_add(struct npl_run *sum, const struct npl_run *run, struct npl_err *
 void npl_run_free(struct npl_run *run)
 {
 	free(run->layer);
+	free(run->resource);
+	free(run->span);
 	*run = (struct npl_run){0};
 }
 

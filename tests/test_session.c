@@ -84,16 +84,18 @@ Test(session, transfers_and_host)
 	struct npl_err err;
 	cr_assert_eq(npl_host_load(&arena, &host, &err), 0, "%s", err.msg);
 	enum { X = 2 * 3 * 8 * 8, B = 2 * 4 * 6 * 6, Y = 2 * 10 };
+	/* operations per value: square, sum of 3, scale and shift, power (29), product; maximum, difference, exp (12), sum, product */
+	const double lrn = 1 + 3 + 2 + 29 + 1, softmax = 1 + 1 + 12 + 1 + 1;
 	const struct expected want[CHAIN] = {
 		[C1] = {NPL_RAN, "tpu_v1", npl_host_seconds(&host, 0, X, X * 4 + X), 0, X},
 		[R1] = {NPL_FUSED, "tpu_v1", 0, -1, 0},
 		[N1] = {NPL_RAN, "host",
-			npl_host_seconds(&host, 0, B, B + B * 4) + npl_host_seconds(&host, 0, B, 2 * B * 4), 0, B},
+			npl_host_seconds(&host, 0, B, B + B * 4) + npl_host_seconds(&host, 0, B * lrn, 2 * B * 4), 0, B},
 		[P1] = {NPL_RAN, "diannao", npl_host_seconds(&host, 0, B, B * 4 + B * 2), 1, B * 2},
 		[F1] = {NPL_VIEW, "diannao", 0, -1, 0},
 		[FC] = {NPL_RAN, "diannao", 0, -1, 0},
 		[SM] = {NPL_RAN, "host",
-			npl_host_seconds(&host, 0, Y, Y * 2 + Y * 4) + npl_host_seconds(&host, 0, Y, 2 * Y * 4), 1,
+			npl_host_seconds(&host, 0, Y, Y * 2 + Y * 4) + npl_host_seconds(&host, 0, Y * softmax, 2 * Y * 4), 1,
 			Y * 2},
 	};
 	struct outcome o = run_net(&net, device, 2, place, false);

@@ -19,6 +19,7 @@
 
 #include "npulab/device.h"
 #include "npulab/graph.h"
+#include "npulab/timeline.h"
 
 /* What values a tensor took. Starts empty: low > high. */
 struct npl_range {
@@ -76,6 +77,7 @@ struct npl_layer_run {
 	int node;
 	enum npl_role role;
 	const char *ran_on; /* device name or "host"; borrowed from the session */
+	const char *placed_by; /* the placement rule that put it there; NULL: none did. Of a comparison */
 	const char *note;   /* why it is on the host, what it is fused into, or what the host does of it; NULL */
 	bool host_part;     /* ran on a device, but for what the note says; that is in host_seconds */
 	const struct npl_stat
@@ -83,11 +85,14 @@ struct npl_layer_run {
 	size_t n_stats;
 	struct npl_result
 		result;      /* the device's part; its energies cover the whole row, host and link included. The row
-	                             takes result.seconds + host_seconds + link_seconds. */
+	                             works result.seconds + host_seconds + link_seconds. */
 	double host_seconds; /* modelled host: the operator itself and conversions of number format */
 	double link_seconds;
 	uint64_t link_bytes;
 	int transfers;
+	double start_seconds; /* from the beginning of the batch: its first work begins, */
+	double ready_seconds; /* others can read its result, */
+	double end_seconds;   /* and it is where the caller takes it, if that does */
 	uint64_t clipped; /* values outside the format when they were converted for this row; in result.saturations */
 	enum npl_dtype output_dtype; /* of the output in its own format, and what its integers stand for */
 	struct npl_quant output_quant;
@@ -101,8 +106,9 @@ struct npl_run {
 	int n_layers;
 	struct npl_layer_run *layer; /* one per node of the graph, in its order */
 	uint64_t cycles;             /* of all simulated machines used */
-	double seconds;              /* the makespan: devices, host and links one after the other */
-	double device_seconds, host_seconds, link_seconds;
+	double seconds; /* the makespan: the three below less what of them goes on at the same time; batches one after the other */
+	double device_seconds, host_seconds, link_seconds; /* sums of the rows */
+	double overlap_seconds;                            /* exactly 0 where nothing overlaps */
 	uint64_t link_bytes, macs, device_macs; /* device_macs: without those the host did */
 	uint64_t bytes[NPL_MEM_LEVELS];
 	uint64_t saturations, overflows;
@@ -110,6 +116,10 @@ struct npl_run {
 	int n_energy;
 	struct npl_energy energy[NPL_MAX_RUN_ENERGY]; /* by component and origin */
 	double wall_seconds;                          /* the devices' run() calls, as this computer felt them */
+	int n_resources; /* the host, devices and links, with the sums of all batches; none in a single layer */
+	struct npl_resource *resource;
+	int n_spans; /* the work of the first batch: the rows' times are those of that, too */
+	struct npl_span *span;
 };
 
 /* Runs one batch. outputs[] (graph->n_outputs, zeroed) gets float32 tensors; run is filled (zeroed before). The strings in
@@ -117,13 +127,13 @@ struct npl_run {
 int npl_session_run(struct npl_session *session, const struct npl_tensor *inputs, struct npl_tensor *outputs,
 		    struct npl_run *run, struct npl_err *err);
 
-/* Adds another batch of the same session to sum; a zeroed sum becomes a copy. The first batch's hashes stay. */
+/* Adds another batch of the same session to sum; a zeroed sum becomes a copy. The first batch's hashes and times stay. */
 int npl_run_add(struct npl_run *sum, const struct npl_run *run, struct npl_err *err);
-/* Recomputes the totals of a run from its rows. */
+/* Recomputes the totals of a run from its rows and overlap_seconds. */
 int npl_run_total(struct npl_run *run, struct npl_err *err);
 void npl_run_free(struct npl_run *run);
 
-/* What a row takes: the device, its host and the link one after the other. */
+/* The work of a row: of the device, its host and the link. */
 double npl_row_seconds(const struct npl_layer_run *row);
 
 /* Energy of a row or a run in joules; NAN when any part is absent or there is none. */

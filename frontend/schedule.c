@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Giving pieces of work their places (schedule.h). */
+#include "schedule.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int add_resource(struct npl_schedule *s, enum npl_resource_kind kind, int device, const char *name)
+{
+	s->last[s->n_resources] = NPL_AT_START;
+	s->resource[s->n_resources] =
+		(struct npl_resource){.kind = kind, .device = device, .name = name, .joules = NAN};
+	return s->n_resources++;
+}
+
+int npl_schedule_open(struct npl_schedule *s, struct npl_device *const *device, int n_devices, struct npl_err *err)
+{
+	size_t most = 2 * (size_t)n_devices + 1;
+	*s = (struct npl_schedule){0};
+	s->resource = calloc(most, sizeof *s->resource);
+	s->last = calloc(most, sizeof *s->last);
+	s->of_device = calloc(most, sizeof *s->of_device);
+	s->of_link = calloc(most, sizeof *s->of_link);
+	if (!s->resource || !s->last || !s->of_device || !s->of_link)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for the schedule of %d devices", n_devices);
+	add_resource(s, NPL_RESOURCE_HOST, NPL_ON_HOST, "host");
+	for (int d = 0; d < n_devices; d++) {
+		const struct npl_link *link = &npl_device_get_info(device[d])->link;
+		s->of_device[d] = add_resource(s, NPL_RESOURCE_DEVICE, d, npl_device_name(device[d]));
+		s->of_link[d] = link->name ? add_resource(s, NPL_RESOURCE_LINK, d, link->name) : -1;
+		if (!link->name)
+			continue;
+		struct npl_resource *resource = &s->resource[s->of_link[d]];
+		resource->of = npl_device_name(device[d]);
+		resource->energy_origin = link->energy_origin ? link->energy_origin : "absent";
+	}
+	return 0;
+}
+
+void npl_schedule_close(struct npl_schedule *s)
+{
+	free(s->resource);
+	free(s->last);
+	free(s->of_device);
+	free(s->of_link);
+	free(s->span);
+	*s = (struct npl_schedule){0};
+}
+
+static double end_of(const struct npl_schedule *s, int piece)
+{
+	return piece < 0 ? 0 : s->span[piece].end_seconds;
+}
+
+int npl_schedule_later(const struct npl_schedule *s, int a, int b)
+{
+	return end_of(s, b) > end_of(s, a) ? b : a;
+}
+
+/* Room for one more; NULL: there is none. */
+static struct npl_span *append(struct npl_schedule *s)
+{
+	if (s->n == s->room) {
+		int room = s->room ? 2 * s->room : 64;
+		struct npl_span *more = realloc(s->span, (size_t)room * sizeof *more);
+		if (!more) {
+			s->failed = true;
+			return NULL;
+		}
+		s->span = more;
+		s->room = room;
+	}
+	return &s->span[s->n++];
+}
+
+int npl_schedule_add(struct npl_schedule *s, const struct npl_span *work, int after)
+{
+	after = npl_schedule_later(s, after, s->last[work->resource]);
+	struct npl_span *span = work->seconds > 0 ? append(s) : NULL;
+	if (!span)
+		return after;
+	*span = *work;
+	span->after = after;
+	span->delivers = s->delivering;
+	span->start_seconds = end_of(s, after);
+	span->end_seconds = span->start_seconds + span->seconds;
+	s->resource[span->resource].busy_seconds += span->seconds;
+	s->last[span->resource] = s->n - 1;
+	return s->n - 1;
+}
+
+int npl_schedule_device(struct npl_schedule *s, int device, int n, const int *node,
+			const struct npl_result *const *results, int after)
+{
+	int link = s->of_link[device], first = s->n;
+	uint64_t within = 0;
+	double seconds = 0;
+	for (int i = 0; i < n; i++) {
+		within += results[i]->bytes[NPL_MEM_HOST];
+		seconds += results[i]->seconds;
+	}
+	if (within && link >= 0)
+		after = npl_schedule_later(s, after, s->last[link]);
+	for (int i = 0; i < n; i++)
+		after = npl_schedule_add(s,
+					 &(struct npl_span){.node = node[i],
+							    .resource = s->of_device[device],
+							    .work = NPL_WORK_LAYER,
+							    .value = -1,
+							    .seconds = results[i]->seconds},
+					 after);
+	struct npl_span *held = within && link >= 0 && s->n > first ? append(s) : NULL;
+	if (!held)
+		return after;
+	*held = (struct npl_span){.node = s->span[first].node,
+				  .resource = link,
+				  .work = NPL_WORK_HELD,
+				  .value = -1,
+				  .bytes = within,
+				  .start_seconds = s->span[first].start_seconds,
+				  .end_seconds = s->span[after].end_seconds,
+				  .seconds = seconds,
+				  .after = s->span[first].after};
+	s->resource[link].bytes_within += within;
+	s->last[link] = after;
+	return after;
+}
+
+/* Marks the pieces that decide the makespan. True: that is all of them, nothing overlaps. */
+static bool mark_critical(struct npl_schedule *s)
+{
+	int last = NPL_AT_START, pieces = 0;
+	for (int i = 0; i < s->n; i++) {
+		pieces += s->span[i].work != NPL_WORK_HELD;
+		if (s->span[i].work != NPL_WORK_HELD)
+			last = npl_schedule_later(s, last, i);
+	}
+	for (int i = last; i >= 0; i = s->span[i].after, pieces--)
+		s->span[i].critical = true;
+	return pieces == 0;
+}
+
+/* When each node's work begins, when others can read its result, and when what is left of it is done. A node without work of its own has
+ * its result when it has its inputs. */
+static void set_row_times(const struct npl_schedule *s, const struct npl_graph *graph, struct npl_run *run)
+{
+	for (int i = 0; i < run->n_layers; i++)
+		run->layer[i].start_seconds = run->layer[i].end_seconds = run->layer[i].ready_seconds = -1;
+	for (int i = 0; i < s->n; i++) {
+		const struct npl_span *span = &s->span[i];
+		struct npl_layer_run *row = &run->layer[span->node];
+		if (span->work == NPL_WORK_HELD)
+			continue;
+		row->end_seconds = fmax(row->end_seconds, span->end_seconds);
+		if (row->start_seconds < 0 || span->start_seconds < row->start_seconds)
+			row->start_seconds = span->start_seconds;
+		if (!span->delivers)
+			row->ready_seconds = fmax(row->ready_seconds, span->end_seconds);
+	}
+	for (int i = 0; i < run->n_layers; i++) {
+		struct npl_layer_run *row = &run->layer[i];
+		double there = 0;
+		for (int k = 0; k < graph->node[i].n_in; k++) {
+			int producer = graph->node[i].in[k] < 0 ? -1 : graph->value[graph->node[i].in[k]].producer;
+			if (producer >= 0)
+				there = fmax(there, run->layer[producer].ready_seconds);
+		}
+		if (row->ready_seconds < 0)
+			row->ready_seconds = there;
+		if (row->start_seconds < 0)
+			row->start_seconds = row->end_seconds = there;
+	}
+}
+
+static void sum_links(struct npl_schedule *s, struct npl_device *const *device)
+{
+	for (int i = 0; i < s->n; i++)
+		if (s->span[i].work == NPL_WORK_TO_DEVICE || s->span[i].work == NPL_WORK_TO_HOST) {
+			s->resource[s->span[i].resource].bytes += s->span[i].bytes;
+			s->resource[s->span[i].resource].transfers++;
+		}
+	for (int r = 0; r < s->n_resources; r++) {
+		struct npl_resource *link = &s->resource[r];
+		if (link->kind == NPL_RESOURCE_LINK && strcmp(link->energy_origin, "absent"))
+			link->joules = (double)(link->bytes + link->bytes_within) *
+				       npl_device_get_info(device[link->device])->link.pj_per_byte * 1e-12;
+	}
+}
+
+int npl_schedule_finish(struct npl_schedule *s, const struct npl_graph *graph, struct npl_device *const *device,
+			struct npl_run *run, struct npl_err *err)
+{
+	if (s->failed)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for the schedule of %d layers", run->n_layers);
+	bool serial = mark_critical(s);
+	double makespan = 0;
+	for (int r = 0; r < s->n_resources; r++)
+		makespan = fmax(makespan, end_of(s, s->last[r]));
+	set_row_times(s, graph, run);
+	sum_links(s, device);
+	run->overlap_seconds = 0;
+	if (npl_run_total(run, err))
+		return err->code;
+	if (!serial && run->seconds > makespan) {
+		run->overlap_seconds = run->seconds - makespan;
+		run->seconds -= run->overlap_seconds;
+	}
+	run->n_resources = s->n_resources;
+	run->resource = s->resource;
+	run->n_spans = s->n;
+	run->span = s->span;
+	s->resource = NULL;
+	s->span = NULL;
+	return 0;
+}
+
+void npl_schedule_waiting(const struct npl_run *run, int device, double *waiting)
+{
+	const struct npl_span *span = run->span;
+	int first = 0; /* the device's first piece that may not be over */
+	for (int i = 0; i < run->n_spans; i++) {
+		if (!span[i].critical)
+			continue;
+		double waits = span[i].seconds;
+		const struct npl_resource *own = &run->resource[span[i].resource];
+		if (own->kind == NPL_RESOURCE_DEVICE && own->device == device)
+			continue;
+		for (int k = first; k < run->n_spans; k++) {
+			const struct npl_resource *other = &run->resource[span[k].resource];
+			if (other->kind != NPL_RESOURCE_DEVICE || other->device != device)
+				continue;
+			if (span[k].start_seconds >= span[i].end_seconds)
+				break;
+			if (span[k].end_seconds <= span[i].start_seconds) {
+				first = k + 1;
+				continue;
+			}
+			waits -= fmin(span[k].end_seconds, span[i].end_seconds) -
+				 fmax(span[k].start_seconds, span[i].start_seconds);
+		}
+		waiting[span[i].node] += fmax(waits, 0);
+	}
+}

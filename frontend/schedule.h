@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The schedule of a batch (npulab/timeline.h), made while the batch runs: each piece of work is given its place as soon as it
+ * is known how long it takes, in the order in which the nodes run. */
+#ifndef NPULAB_FRONTEND_SCHEDULE_H
+#define NPULAB_FRONTEND_SCHEDULE_H
+
+#include "npulab/session.h"
+
+#define NPL_AT_START (-1) /* instead of a piece of work: nothing to wait for */
+
+struct npl_schedule {
+	int n_resources;
+	struct npl_resource *resource; /* the host, then each device and, where it has one, its link */
+	int *last;                     /* per resource: the piece that it does last */
+	int *of_device, *of_link;      /* per device: its resources; -1: it has no link */
+	int n, room;
+	struct npl_span *span;
+	bool delivering; /* pieces added from now on deliver outputs */
+	bool failed;     /* out of memory: told by npl_schedule_finish */
+};
+
+int npl_schedule_open(struct npl_schedule *schedule, struct npl_device *const *device, int n_devices,
+		      struct npl_err *err);
+void npl_schedule_close(struct npl_schedule *schedule);
+
+/* Of two pieces the one that ends later. */
+int npl_schedule_later(const struct npl_schedule *schedule, int a, int b);
+
+/* Gives work (node, resource, work, value, bytes, seconds) its place behind the piece `after`. Returns the piece that stands
+ * for its end. */
+int npl_schedule_add(struct npl_schedule *schedule, const struct npl_span *work, int after);
+
+/* n layers of a device as one piece of work: layer i is node[i]'s and takes results[i].seconds. It holds the device's link
+ * too where bytes cross that within the cycles. */
+int npl_schedule_device(struct npl_schedule *schedule, int device, int n, const int *node,
+			const struct npl_result *const *results, int after);
+
+/* Ends the schedule and hands it over to the run, whose rows are complete but for energy that depends on waiting: their
+ * times, the resources' sums and run->overlap_seconds. */
+int npl_schedule_finish(struct npl_schedule *schedule, const struct npl_graph *graph, struct npl_device *const *device,
+			struct npl_run *run, struct npl_err *err);
+
+/* How long a device waits while a row's pieces decide the makespan: adds to waiting[], one per node. Over all nodes that is the makespan
+ * less the device's work. */
+void npl_schedule_waiting(const struct npl_run *run, int device, double *waiting);
+
+#endif

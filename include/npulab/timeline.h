@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * When the work of a run takes place. The host, each device and each device's link are resources: a resource does one
+ * piece of work at a time, in the order of the graph's nodes, and never takes up a later one before an earlier one. A piece
+ * begins as soon as what it reads is there and its resource is free, so branches of a graph overlap where they use
+ * different resources. A chain of layers (npulab/chain.h) is one piece of its device's work; it begins when all that it
+ * reads is there. What the caller takes out comes last on its resources.
+ */
+#ifndef NPULAB_TIMELINE_H
+#define NPULAB_TIMELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum npl_resource_kind { NPL_RESOURCE_HOST, NPL_RESOURCE_DEVICE, NPL_RESOURCE_LINK };
+
+struct npl_resource {
+	enum npl_resource_kind kind;
+	int device;          /* index in the session; NPL_ON_HOST for the host */
+	const char *name;    /* "host", the device's or the link's: "PCIe Gen3 x16" */
+	const char *of;      /* a link: its device's name; NULL otherwise */
+	double busy_seconds; /* sum of its work; a link's: of transfers, without what crosses it within a device's cycles */
+	uint64_t transfers;  /* a link's: */
+	uint64_t bytes;
+	uint64_t bytes_within;     /* within the device's cycles, in no transfer */
+	double joules;             /* of both kinds of bytes; NAN when not known or no link */
+	const char *energy_origin; /* of joules, "absent" when not known; NULL: no link */
+};
+
+enum npl_work {
+	NPL_WORK_LAYER,      /* an operator, or the device's part of a layer */
+	NPL_WORK_CONVERSION, /* of number format, on the host */
+	NPL_WORK_TO_DEVICE,  /* a transfer from the host's memory, */
+	NPL_WORK_TO_HOST,    /* and to it */
+	NPL_WORK_HELD        /* a link in use within the cycles of its device's work */
+};
+
+/* One piece of work. Pieces on one resource lie one after the other. */
+struct npl_span {
+	int node, resource;
+	enum npl_work work;
+	int value; /* converted or moved; -1 */
+	uint64_t bytes;
+	double start_seconds, end_seconds, seconds; /* from the beginning of the batch; seconds: how long */
+	int after;     /* the piece at whose end it begins; -1: at the beginning */
+	bool delivers; /* takes an output of the graph to the host, behind everything else */
+	bool critical; /* on the path that decides the makespan: those pieces touch, and fill it */
+};
+
+#endif
