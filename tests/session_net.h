@@ -94,18 +94,26 @@ static inline struct npl_device *open_device(const char *name)
 	return open_device_set(name, 0, NULL);
 }
 
-static inline struct outcome run_net(struct net *net, struct npl_device *const *device, int n, const int *place,
-				     bool timing_only)
+/* Opens and runs with the options, to which the network's ranges are added. */
+static inline struct outcome run_with(struct net *net, struct npl_session_options options, const char *what)
 {
-	struct npl_session_options options = {
-		.n_devices = n, .device = device, .place = place, .ranges = net->range, .timing_only = timing_only};
 	struct outcome o = {0};
 	struct npl_err err;
+	options.ranges = net->range;
 	int rc = npl_session_open(net->graph, &options, &o.session, &err);
 	if (!rc)
 		rc = npl_session_run(o.session, net->in, o.out, &o.run, &err);
-	cr_assert_eq(rc, 0, "%s", err.msg);
+	cr_assert_eq(rc, 0, "%s: %s", what, err.msg);
 	return o;
+}
+
+static inline struct outcome run_net(struct net *net, struct npl_device *const *device, int n, const int *place,
+				     bool timing_only)
+{
+	return run_with(net,
+			(struct npl_session_options){
+				.n_devices = n, .device = device, .place = place, .timing_only = timing_only},
+			"a run");
 }
 
 static inline void free_outcome(struct net *net, struct outcome *o)

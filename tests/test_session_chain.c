@@ -36,19 +36,6 @@ static struct npl_device *open_set(const char *name, const char *set)
 	return open_device_set(name, 1, &set);
 }
 
-/* Opens and runs with the options, to which the network's ranges are added. */
-static struct outcome run_with(struct net *net, struct npl_session_options options, const char *what)
-{
-	struct outcome o = {0};
-	struct npl_err err;
-	options.ranges = net->range;
-	int rc = npl_session_open(net->graph, &options, &o.session, &err);
-	if (!rc)
-		rc = npl_session_run(o.session, net->in, o.out, &o.run, &err);
-	cr_assert_eq(rc, 0, "%s: %s", what, err.msg);
-	return o;
-}
-
 /* Counter by name; 0 where the row has none. */
 static uint64_t counter_of(const struct npl_layer_run *row, const char *name)
 {
