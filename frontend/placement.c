@@ -3,41 +3,57 @@
  * Placement rules (placement.h). */
 #include "npulab/placement.h"
 
+#include <ctype.h>
 #include <fnmatch.h>
 #include <regex.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "npulab/file.h"
 #include "npulab/session.h"
 #include "npulab/text.h"
+
+#define MOST_FILE_BYTES (1 << 20)
 
 struct rule {
 	const char *pattern; /* of the operator's type, or the expression */
 	bool on_name;
 	const char *device;
+	const char *text; /* "PATTERN=DEVICE" */
 };
 
+/* Rules on their way into a placement. */
+struct reader {
+	const struct npl_graph *graph;
+	struct npl_arena *arena;
+	struct npl_placement *placement;
+	const char *where; /* "--place", "FILE:LINE": before every complaint */
+	int bad;           /* what a complaint's code is */
+};
+
+#define BAD(r, format, ...) npl_fail(err, (r)->bad, "%s: " format, (r)->where, __VA_ARGS__)
+
 /* Cuts one rule off the text: up to a comma that is not inside /.../. */
-static int cut_rule(const char **at, struct npl_arena *arena, struct rule *rule, struct npl_err *err)
+static int cut_rule(const struct reader *r, const char **at, struct rule *rule, struct npl_err *err)
 {
 	const char *start = *at, *end;
 	rule->on_name = *start == '/';
 	if (rule->on_name) {
 		end = strchr(start + 1, '/');
 		if (!end)
-			return npl_fail(err, NPL_EUSAGE,
-					"--place: '%s' opens an expression with / and does not close it", start);
-		rule->pattern = npl_arena_strndup(arena, start + 1, (size_t)(end - start - 1));
+			return BAD(r, "'%s' opens an expression with / and does not close it", start);
+		rule->pattern = npl_arena_strndup(r->arena, start + 1, (size_t)(end - start - 1));
 		end++;
 	} else {
 		end = start + strcspn(start, "=,");
-		rule->pattern = npl_arena_strndup(arena, start, (size_t)(end - start));
+		rule->pattern = npl_arena_strndup(r->arena, start, (size_t)(end - start));
 	}
 	size_t length = *end == '=' ? strcspn(end + 1, ",") : 0;
 	if (!length || end == start)
-		return npl_fail(err, NPL_EUSAGE, "--place: '%s': expected PATTERN=DEVICE", start);
-	rule->device = npl_arena_strndup(arena, end + 1, length);
-	if (!rule->pattern || !rule->device)
+		return BAD(r, "'%s': expected PATTERN=DEVICE", start);
+	rule->device = npl_arena_strndup(r->arena, end + 1, length);
+	rule->text = npl_arena_strndup(r->arena, start, (size_t)(end + 1 + length - start));
+	if (!rule->pattern || !rule->device || !rule->text)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	*at = end + 1 + length;
 	*at += **at == ',';
@@ -55,68 +71,172 @@ static int device_index(struct npl_placement *placement, const char *device)
 	return placement->n_names++;
 }
 
-static int no_match(const struct npl_graph *graph, const struct rule *rule, struct npl_err *err)
+static int no_match(const struct reader *r, const struct rule *rule, struct npl_err *err)
 {
+	const struct npl_graph *graph = r->graph;
 	const char *names[64];
 	int n = 0;
 	for (int i = 0; i < graph->n_nodes && !rule->on_name; i++)
 		if (!strcmp(graph->node[i].name, rule->pattern))
-			return npl_fail(
-				err, NPL_EUSAGE,
-				"--place: '%s' matches no operator of this model; for the node of that name write /%s/",
-				rule->pattern, rule->pattern);
+			return BAD(r, "'%s' matches no operator of this model; for the node of that name write /%s/",
+				   rule->pattern, rule->pattern);
 	for (int i = 0; i < graph->n_nodes && n < 64; i++)
 		names[n++] = rule->on_name ? graph->node[i].name : npl_op_defs[graph->node[i].op].name;
 	const char *nearest = npl_nearest(rule->pattern, names, n);
-	return npl_fail(err, NPL_EUSAGE, "--place: '%s' matches no %s of this model%s%s%s", rule->pattern,
-			rule->on_name ? "node" : "operator", nearest ? "; the nearest is '" : "",
-			nearest ? nearest : "", nearest ? "'" : "");
+	return BAD(r, "'%s' matches no %s of this model%s%s%s", rule->pattern, rule->on_name ? "node" : "operator",
+		   nearest ? "; the nearest is '" : "", nearest ? nearest : "", nearest ? "'" : "");
+}
+
+static bool matches(const struct rule *rule, const regex_t *expression, const char *name, const char *op)
+{
+	return rule->on_name ? !regexec(expression, name, 0, NULL, 0) : !fnmatch(rule->pattern, op, FNM_CASEFOLD);
 }
 
 /* Gives the rule's device to every node it matches and no earlier rule did. */
-static int apply(const struct npl_graph *graph, const struct rule *rule, int device, bool *taken,
-		 struct npl_placement *placement, struct npl_err *err)
+static int apply(const struct reader *r, const struct rule *rule, struct npl_err *err)
 {
+	struct npl_placement *placement = r->placement;
+	int device = device_index(placement, rule->device), matched = 0, taken = 0, elsewhere = -1;
 	regex_t expression;
-	bool any = false;
 	if (rule->on_name && regcomp(&expression, rule->pattern, REG_EXTENDED | REG_NOSUB))
-		return npl_fail(err, NPL_EUSAGE, "--place: /%s/ is not a regular expression", rule->pattern);
-	for (int i = 0; i < graph->n_nodes; i++) {
-		const struct npl_node *node = &graph->node[i];
-		bool match = rule->on_name ? !regexec(&expression, node->name, 0, NULL, 0)
-					   : !fnmatch(rule->pattern, npl_op_defs[node->op].name, FNM_CASEFOLD);
-		any = any || match;
-		if (match && !taken[i]) {
-			taken[i] = true;
-			placement->device[i] = device;
+		return BAD(r, "/%s/ is not a regular expression", rule->pattern);
+	bool rest = matches(rule, &expression, "", "");
+	for (int i = 0; i < r->graph->n_nodes; i++) {
+		const struct npl_node *node = &r->graph->node[i];
+		if (!matches(rule, &expression, node->name, npl_op_defs[node->op].name))
+			continue;
+		matched++;
+		if (placement->rule[i]) {
+			elsewhere = placement->device[i] == device ? elsewhere : i;
+			continue;
 		}
+		taken++;
+		placement->rule[i] = rule->text;
+		placement->device[i] = device;
 	}
 	if (rule->on_name)
 		regfree(&expression);
-	return any ? 0 : no_match(graph, rule, err);
+	if (!matched)
+		return no_match(r, rule, err);
+	if (!taken && elsewhere >= 0 && !rest)
+		return BAD(r, "'%s' places nothing: earlier rules have all it matches, '%s' has %s; the first match wins",
+			   rule->text, placement->rule[elsewhere], r->graph->node[elsewhere].name);
+	return 0;
+}
+
+/* Room for at most this many rules, with every node on the host. */
+static int open_placement(const struct reader *r, size_t most, struct npl_err *err)
+{
+	struct npl_placement *placement = r->placement;
+	size_t n = (size_t)r->graph->n_nodes;
+	placement->device = npl_arena_array(r->arena, n + 1, sizeof *placement->device);
+	placement->rule = npl_arena_array(r->arena, n + 1, sizeof *placement->rule);
+	placement->names = npl_arena_array(r->arena, most, sizeof *placement->names);
+	placement->n_names = 0;
+	if (!placement->device || !placement->rule || !placement->names)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++) {
+		placement->device[i] = NPL_ON_HOST;
+		placement->rule[i] = NULL;
+	}
+	return 0;
 }
 
 int npl_placement_parse(const struct npl_graph *graph, const char *rules, struct npl_arena *arena,
 			struct npl_placement *placement, struct npl_err *err)
 {
-	size_t most = 1, n = (size_t)graph->n_nodes;
+	const struct reader r = {graph, arena, placement, "--place", NPL_EUSAGE};
+	size_t most = 1;
 	for (const char *c = rules; *c; c++)
 		most += *c == ',';
-	bool *taken = npl_arena_array(arena, n + 1, sizeof *taken);
-	placement->device = npl_arena_array(arena, n + 1, sizeof *placement->device);
-	placement->names = npl_arena_array(arena, most, sizeof *placement->names);
-	placement->n_names = 0;
-	if (!taken || !placement->device || !placement->names)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	for (size_t i = 0; i < n; i++)
-		placement->device[i] = NPL_ON_HOST;
+	if (open_placement(&r, most, err))
+		return err->code;
 	if (!*rules)
-		return npl_fail(err, NPL_EUSAGE, "--place: no rules, expected PATTERN=DEVICE,...");
+		return BAD(&r, "%s", "no rules, expected PATTERN=DEVICE,...");
 	for (const char *at = rules; *at;) {
 		struct rule rule = {0};
-		if (cut_rule(&at, arena, &rule, err) ||
-		    apply(graph, &rule, device_index(placement, rule.device), taken, placement, err))
+		if (cut_rule(&r, &at, &rule, err) || apply(&r, &rule, err))
 			return err->code;
 	}
 	return 0;
+}
+
+static char *trim(char *text)
+{
+	text += strspn(text, " \t\r");
+	size_t length = strlen(text);
+	while (length && strchr(" \t\r", text[length - 1]))
+		text[--length] = '\0';
+	return text;
+}
+
+/* Ends the line where a comment begins: not inside an expression, whose names may hold a '#'. */
+static void cut_comment(char *line)
+{
+	char *closing = *line == '/' ? strchr(line + 1, '/') : NULL;
+	for (char *c = closing ? closing : line; *c; c++)
+		if (*c == '#' && (c == line || c[-1] == ' ' || c[-1] == '\t'))
+			*c = '\0';
+}
+
+/* One line of a file; an empty one says nothing. */
+static int read_line(const struct reader *r, char *line, int *rules, struct npl_err *err)
+{
+	for (const char *c = line; *c; c++)
+		if (iscntrl((unsigned char)*c) && *c != '\t' && *c != '\r')
+			return BAD(r, "%s", "a control character, expected text");
+	line = trim(line);
+	cut_comment(line);
+	line = trim(line);
+	if (!*line)
+		return 0;
+	char *closing = *line == '/' ? strchr(line + 1, '/') : NULL, *equals = strchr(closing ? closing : line, '=');
+	const char *text = line;
+	if (equals) {
+		*equals = '\0';
+		text = npl_arena_printf(r->arena, "%s=%s", trim(line), trim(equals + 1));
+	}
+	if (!text)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	struct rule rule = {0};
+	if (cut_rule(r, &text, &rule, err))
+		return err->code;
+	if (*text)
+		return BAD(r, "'%s' behind the rule: expected one rule a line", text);
+	++*rules;
+	return apply(r, &rule, err);
+}
+
+int npl_placement_load(const struct npl_graph *graph, const char *path, struct npl_arena *arena,
+		       struct npl_placement *placement, struct npl_err *err)
+{
+	struct reader r = {graph, arena, placement, path, NPL_EINPUT};
+	struct npl_file file;
+	size_t most = 2;
+	int rules = 0, number = 0;
+	if (npl_file_map(path, MOST_FILE_BYTES, &file, err))
+		return err->code;
+	char *text = npl_arena_strndup(arena, (const char *)file.data, file.bytes);
+	bool holds_nul = file.bytes && memchr(file.data, 0, file.bytes);
+	npl_file_unmap(&file);
+	if (!text)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (holds_nul)
+		return BAD(&r, "%s", "a zero byte, expected text");
+	for (const char *c = text; *c; c++)
+		most += *c == '\n';
+	if (open_placement(&r, most, err))
+		return err->code;
+	for (char *line = text, *next; line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		r.where = npl_arena_printf(arena, "%s:%d", path, ++number);
+		if (!r.where)
+			return npl_fail(err, NPL_ENOMEM, "out of memory");
+		if (read_line(&r, line, &rules, err))
+			return err->code;
+	}
+	r.where = path;
+	return rules ? 0 : BAD(&r, "%s", "no rules, expected PATTERN=DEVICE on a line");
 }

@@ -2,7 +2,11 @@
  *
  * Placement rules: which node runs where. "Conv*=tpu_v1,/fc1/=diannao,*=cpu": a pattern on the operator's type (shell
  * wildcards, any case) or, between slashes, an extended regular expression on the node's name; the first rule that
- * matches wins, and what matches none goes to the host. The device `host` is the modelled host.
+ * matches wins, and what matches none goes to the host. The device `host` is the modelled host. In a file each rule has its own
+ * line, blanks around its parts are nothing, and "#" at the beginning of a word starts a comment.
+ *
+ * A rule that says nothing is refused: one that matches no node, and one whose nodes all went to other devices by earlier
+ * rules. What matches every name ("*=cpu") is for the rest, of which there may be none.
  */
 #ifndef NPULAB_PLACEMENT_H
 #define NPULAB_PLACEMENT_H
@@ -11,12 +15,18 @@
 
 struct npl_placement {      /* everything lives in the arena */
 	int *device;        /* per node: index into names, or NPL_ON_HOST */
+	const char **rule;  /* per node: the rule that placed it, as "PATTERN=DEVICE"; NULL: none did */
 	const char **names; /* devices used, in the order of their first rule */
 	int n_names;
 };
 
-/* NPL_EUSAGE: a rule without '=', a bad expression, or one that matches no node (naming the nearest operator). */
+/* NPL_EUSAGE: a rule without '=', a bad expression, one that matches no node (naming the nearest operator) or is behind others
+ * that took all of its nodes. */
 int npl_placement_parse(const struct npl_graph *graph, const char *rules, struct npl_arena *arena,
 			struct npl_placement *placement, struct npl_err *err);
+
+/* The same from a file; NPL_EINPUT, and each error names file and line. */
+int npl_placement_load(const struct npl_graph *graph, const char *path, struct npl_arena *arena,
+		       struct npl_placement *placement, struct npl_err *err);
 
 #endif
