@@ -83,12 +83,12 @@ static bool same_file(const char *a, const char *b)
 	return same_inode(folder_a, folder_b);
 }
 
-#define TARGETS 3
+#define TARGETS 4
 
 /* The files that the options name for output; standard output and what is not asked for are NULL. */
 static void list_targets(const struct cli_common *common, const char *target[TARGETS])
 {
-	const char *const all[TARGETS] = {common->json, common->csv, common->output};
+	const char *const all[TARGETS] = {common->json, common->csv, common->output, common->timeline};
 	for (int i = 0; i < TARGETS; i++)
 		target[i] = all[i] && strcmp(all[i], "-") ? all[i] : NULL;
 }
@@ -286,8 +286,10 @@ static bool is_stdout(const char *path)
 
 int cli_check_reports(const struct cli_common *common, struct npl_err *err)
 {
-	if (is_stdout(common->json) && is_stdout(common->csv))
-		return npl_fail(err, NPL_EUSAGE, "--json - and --csv - cannot both have standard output");
+	if (is_stdout(common->json) + is_stdout(common->csv) + is_stdout(common->timeline) > 1)
+		return npl_fail(err, NPL_EUSAGE, "%s and %s cannot both have standard output",
+				is_stdout(common->json) ? "--json -" : "--csv -",
+				is_stdout(common->json) && is_stdout(common->csv) ? "--csv -" : "--timeline -");
 	if (is_stdout(common->output))
 		return npl_fail(err, NPL_EUSAGE, "--output -: an array goes to a file, not to standard output");
 	const char *target[TARGETS];
@@ -305,13 +307,15 @@ int cli_report(const struct npl_comparison *comparison, const struct npl_report_
 	const struct {
 		const char *path;
 		report_writer *writer;
-	} report[] = {{common->json, npl_report_json}, {common->csv, npl_report_csv}};
+	} report[] = {{common->json, npl_report_json},
+		      {common->csv, npl_report_csv},
+		      {common->timeline, npl_report_timeline}};
 	/* Files first: where one cannot be written, nothing is printed. */
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		if (report[i].path && !is_stdout(report[i].path) &&
 		    write_report(report[i].path, report[i].writer, comparison, context, err))
 			return err->code;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		if (is_stdout(report[i].path))
 			return write_report(report[i].path, report[i].writer, comparison, context, err);
 	if (!common->quiet)

@@ -12,7 +12,7 @@
 struct cli_common {
 	const char *devices; /* "a,b,c" */
 	struct cli_list input, set;
-	const char *labels, *json, *csv, *output, *engine, *calibrate;
+	const char *labels, *json, *csv, *output, *timeline, *engine, *calibrate;
 	int64_t batch, seed, threads;
 	bool no_accuracy, timing_only, layers, quiet;
 };

@@ -196,6 +196,12 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 			all[i].owned = false;
 		}
 	}
+	for (int i = 0; !rc && place && job->options->placed_by && i < report->run.n_layers; i++) {
+		struct npl_layer_run *row = &report->run.layer[i];
+		row->placed_by = job->options->placed_by[i];
+		if (npl_row_on_host(row) && !row->placed_by)
+			row->note = "no rule matches it";
+	}
 	if (!rc)
 		rc = npl_report_keep_strings(c, &report->run, err);
 	npl_session_close(session);

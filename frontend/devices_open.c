@@ -103,25 +103,38 @@ int npl_report_describe(struct npl_comparison *c, const struct npl_device *devic
 	return 0;
 }
 
+/* Makes a string the comparison's. False: out of memory. */
+static bool keep(struct npl_comparison *c, const char **text)
+{
+	if (*text)
+		*text = npl_arena_strdup(&c->arena, *text);
+	return *text != NULL;
+}
+
+static bool keep_energies(struct npl_comparison *c, struct npl_energy *energy, int n)
+{
+	bool ok = true;
+	for (int e = 0; e < n; e++)
+		ok = keep(c, &energy[e].component) && keep(c, &energy[e].origin) && ok;
+	return ok;
+}
+
 /* The rows point at strings of devices and sessions that are about to close. */
 int npl_report_keep_strings(struct npl_comparison *c, struct npl_run *run, struct npl_err *err)
 {
-	bool ok = true;
+	bool ok = keep_energies(c, run->energy, run->n_energy);
 	for (int i = 0; i < run->n_layers; i++) {
 		struct npl_layer_run *row = &run->layer[i];
-		row->ran_on = npl_arena_strdup(&c->arena, row->ran_on);
-		row->note = row->note ? npl_arena_strdup(&c->arena, row->note) : NULL;
-		for (int e = 0; e < row->result.n_energy; e++) {
-			row->result.energy[e].component = npl_arena_strdup(&c->arena, row->result.energy[e].component);
-			row->result.energy[e].origin = npl_arena_strdup(&c->arena, row->result.energy[e].origin);
-			ok = ok && row->result.energy[e].component && row->result.energy[e].origin;
-		}
-		ok = ok && row->ran_on;
+		ok = keep(c, &row->ran_on) && ok;
+		ok = (!row->note || keep(c, &row->note)) && ok;
+		ok = (!row->placed_by || keep(c, &row->placed_by)) && ok;
+		ok = keep_energies(c, row->result.energy, row->result.n_energy) && ok;
 	}
-	for (int e = 0; e < run->n_energy; e++) {
-		run->energy[e].component = npl_arena_strdup(&c->arena, run->energy[e].component);
-		run->energy[e].origin = npl_arena_strdup(&c->arena, run->energy[e].origin);
-		ok = ok && run->energy[e].component && run->energy[e].origin;
+	for (int r = 0; r < run->n_resources; r++) {
+		struct npl_resource *resource = &run->resource[r];
+		ok = keep(c, &resource->name) && ok;
+		ok = (!resource->of || keep(c, &resource->of)) && ok;
+		ok = (!resource->energy_origin || keep(c, &resource->energy_origin)) && ok;
 	}
 	return ok ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 }

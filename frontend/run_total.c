@@ -119,6 +119,11 @@ const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf
 	return buf;
 }
 
+bool npl_row_on_host(const struct npl_layer_run *row)
+{
+	return row->role == NPL_RAN && !strcmp(row->ran_on, "host");
+}
+
 double npl_row_seconds(const struct npl_layer_run *row)
 {
 	return row->result.seconds + row->host_seconds + row->link_seconds;

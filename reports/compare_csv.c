@@ -39,7 +39,6 @@ void npl_report_csv(FILE *out, const struct npl_comparison *c, const struct npl_
 	for (int d = 0; d < c->n_devices; d++)
 		for (int i = 0; i < c->device[d].run.n_layers; i++) {
 			const struct npl_layer_run *row = &c->device[d].run.layer[i];
-			bool simulated = c->device[d].info.kind == NPL_KIND_SIMULATED;
 			const struct npl_node *node = &c->graph->node[row->node];
 			char origin[400];
 			put_text(out, context->model_name);
@@ -55,9 +54,9 @@ void npl_report_csv(FILE *out, const struct npl_comparison *c, const struct npl_
 			fputc(',', out);
 			put_double(out, context->single_layer ? row->result.seconds : npl_row_seconds(row));
 			fputc(',', out);
-			put_double(out, simulated || row->host_seconds > 0 ? row->host_seconds : NAN);
+			put_double(out, npl_surrounding_seconds(&c->device[d], row->host_seconds));
 			fputc(',', out);
-			put_double(out, simulated || row->link_seconds > 0 ? row->link_seconds : NAN);
+			put_double(out, npl_surrounding_seconds(&c->device[d], row->link_seconds));
 			fprintf(out, ",%" PRIu64 ",", row->result.macs);
 			put_double(out, npl_energy_sum(row->result.energy, row->result.n_energy));
 			fputc(',', out);

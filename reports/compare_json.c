@@ -43,8 +43,9 @@ static void put_totals(struct npl_json *json, const struct npl_device_report *r,
 		npl_json_null(json, "cycles");
 	npl_json_double(json, "seconds", f.seconds);
 	npl_json_double(json, "latency_s", f.latency_s);
-	npl_json_double(json, "host_seconds", simulated || run->host_seconds > 0 ? run->host_seconds : NAN);
-	npl_json_double(json, "host_link_seconds", simulated || run->link_seconds > 0 ? run->link_seconds : NAN);
+	npl_json_double(json, "host_seconds", npl_surrounding_seconds(r, run->host_seconds));
+	npl_json_double(json, "host_link_seconds", npl_surrounding_seconds(r, run->link_seconds));
+	npl_json_double(json, "overlap_seconds", run->overlap_seconds);
 	npl_json_double(json, "seconds_spread", r->spread);
 	if (simulated) /* as many as the clock allowed: each gives the same figures */
 		npl_json_null(json, "passes");
@@ -111,16 +112,22 @@ static void put_layer(struct npl_json *json, const struct npl_comparison *c, con
 	npl_json_string(json, "op", npl_op_defs[node->op].name);
 	npl_json_string(json, "ran_on", row->ran_on);
 	npl_json_string(json, "role", roles[row->role]);
+	npl_json_string(json, "placed_by", row->placed_by);
 	npl_json_string(json, "note", row->note);
 	if (has_cycles)
 		npl_json_u64(json, "cycles", row->result.cycles);
 	else
 		npl_json_null(json, "cycles");
 	npl_json_double(json, "seconds", context->single_layer ? row->result.seconds : npl_row_seconds(row));
+	npl_json_double(json, "host_seconds", npl_surrounding_seconds(r, row->host_seconds));
+	npl_json_double(json, "link_seconds", npl_surrounding_seconds(r, row->link_seconds));
+	npl_json_double(json, "start_seconds", r->run.n_resources ? row->start_seconds : NAN);
+	npl_json_double(json, "end_seconds", r->run.n_resources ? row->end_seconds : NAN);
 	npl_json_u64(json, "macs", row->result.macs);
 	npl_json_double(json, "energy_j", npl_energy_sum(row->result.energy, row->result.n_energy));
 	put_energy(json, row->result.energy, row->result.n_energy);
 	npl_json_i64(json, "transfers", row->transfers);
+	npl_json_u64(json, "link_bytes", row->link_bytes);
 	npl_json_text(json, "output_sha256", row->output_sha256);
 	npl_json_open(json, "output", '{');
 	bool has_type = row->role == NPL_RAN || row->output_quant.scale > 0;
@@ -170,6 +177,27 @@ static void put_used_devices(struct npl_json *json, const struct npl_device_repo
 	npl_json_close(json, ']');
 }
 
+static void put_links(struct npl_json *json, const struct npl_run *run)
+{
+	npl_json_open(json, "links", '[');
+	for (int i = 0; i < run->n_resources; i++) {
+		const struct npl_resource *link = &run->resource[i];
+		if (link->kind != NPL_RESOURCE_LINK)
+			continue;
+		npl_json_open(json, NULL, '{');
+		npl_json_string(json, "name", link->name);
+		npl_json_string(json, "device", link->of);
+		npl_json_u64(json, "transfers", link->transfers);
+		npl_json_u64(json, "bytes", link->bytes);
+		npl_json_u64(json, "bytes_within_cycles", link->bytes_within);
+		npl_json_double(json, "seconds", link->busy_seconds);
+		npl_json_double(json, "energy_j", link->joules);
+		npl_json_string(json, "energy_origin", link->energy_origin);
+		npl_json_close(json, '}');
+	}
+	npl_json_close(json, ']');
+}
+
 static void put_device(struct npl_json *json, const struct npl_comparison *c, const struct npl_device_report *r,
 		       const struct npl_report_context *context, bool mixed)
 {
@@ -187,6 +215,7 @@ static void put_device(struct npl_json *json, const struct npl_comparison *c, co
 	npl_json_text(json, "output_sha256", r->output_sha256);
 	put_totals(json, r, context);
 	put_accuracy(json, r, c->timing_only);
+	put_links(json, &r->run);
 	npl_json_open(json, "layers", '[');
 	for (int i = 0; i < r->run.n_layers; i++)
 		put_layer(json, c, r, context, i);

@@ -153,7 +153,7 @@ static void list_host(char *text, size_t size, const struct npl_comparison *c, c
 		size_t used = strlen(text);
 		if (row->host_part)
 			part = op;
-		if (row->role != NPL_RAN || strcmp(row->ran_on, "host"))
+		if (!npl_row_on_host(row))
 			continue;
 		count++;
 		if (!strstr(text, op) && used + strlen(op) + 3 < room)
@@ -185,6 +185,80 @@ static void put_parts(FILE *out, const struct npl_comparison *c)
 				       figure(l, r->run.link_seconds / n, "s", true), on_host};
 		npl_table_row(&table, cells);
 		rows++;
+	}
+	if (rows) {
+		fputc('\n', out);
+		npl_table_print(&table, out);
+	}
+	npl_table_close(&table);
+}
+
+/* What the links of a placement carry in a batch. */
+static void put_links(FILE *out, const struct npl_device_report *r)
+{
+	static const char *const header[] = {"LINK OF",       "",     "TRANSFERS", "BYTES",
+					     "WITHIN CYCLES", "TIME", "ENERGY"};
+	struct npl_table table;
+	double n = (double)r->batches;
+	int rows = 0;
+	npl_table_open(&table, "llrrrrr", header);
+	for (int i = 0; i < r->run.n_resources; i++) {
+		const struct npl_resource *link = &r->run.resource[i];
+		char t[CELL], b[CELL], w[CELL], s[CELL], e[CELL];
+		if (link->kind != NPL_RESOURCE_LINK)
+			continue;
+		snprintf(t, sizeof t, "%.6g", (double)link->transfers / n);
+		const char *cells[] = {link->of,
+				       link->name,
+				       t,
+				       figure(b, (double)link->bytes / n, "B", false),
+				       figure(w, (double)link->bytes_within / n, "B", false),
+				       figure(s, link->busy_seconds / n, "s", true),
+				       figure(e, link->joules / n, "J", true)};
+		npl_table_row(&table, cells);
+		rows++;
+	}
+	if (rows) {
+		fputc('\n', out);
+		npl_table_print(&table, out);
+	}
+	npl_table_close(&table);
+}
+
+#define MOST_REASONS 6 /* of a device: more are in the JSON */
+
+/* Is this row the first of its operator and reason on the host? */
+static bool first_of_its_kind(const struct npl_comparison *c, const struct npl_run *run, int i)
+{
+	for (int k = 0; k < i; k++)
+		if (npl_row_on_host(&run->layer[k]) && c->graph->node[k].op == c->graph->node[i].op &&
+		    !strcmp(run->layer[k].note, run->layer[i].note))
+			return false;
+	return true;
+}
+
+/* Why layers are on the host, each operator and reason once. */
+static void put_reasons(FILE *out, const struct npl_comparison *c)
+{
+	static const char *const header[] = {"ON THE HOST OF", "OPERATOR", "WHY"};
+	struct npl_table table;
+	int rows = 0;
+	npl_table_open(&table, "lll", header);
+	for (int d = 0; d < c->n_devices; d++) {
+		const struct npl_run *run = &c->device[d].run;
+		int reasons = 0;
+		char line[60];
+		for (int i = 0; i < run->n_layers; i++) {
+			const struct npl_layer_run *row = &run->layer[i];
+			if (!npl_row_on_host(row) || !first_of_its_kind(c, run, i) || ++reasons > MOST_REASONS)
+				continue;
+			const char *cells[] = {c->device[d].name, npl_op_defs[c->graph->node[i].op].name, row->note};
+			npl_table_row(&table, cells);
+			rows++;
+		}
+		snprintf(line, sizeof line, "and %d more reasons: --json has all", reasons - MOST_REASONS);
+		if (reasons > MOST_REASONS)
+			npl_table_row(&table, (const char *const[]){c->device[d].name, "", line});
 	}
 	if (rows) {
 		fputc('\n', out);
@@ -275,6 +349,11 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 				line + used, sizeof line - used,
 				"; %s over the host link within its own time: not all fits on chip",
 				npl_si_text((double)r->run.bytes[NPL_MEM_HOST], "B", amount, sizeof amount));
+		if (r->run.overlap_seconds > 0 && used < sizeof line)
+			used += (size_t)snprintf(
+				line + used, sizeof line - used,
+				"; of a batch's work %s goes on at the same time as other",
+				npl_si_text(r->run.overlap_seconds / (double)r->batches, "s", amount, sizeof amount));
 		put_absent(line, used, sizeof line, &r->run);
 		npl_table_row(&table, (const char *const[]){r->name, line});
 	}
@@ -314,6 +393,10 @@ void npl_report_table(FILE *out, const struct npl_comparison *c, const struct np
 		put_accuracy(out, c);
 	if (!context->single_layer)
 		put_parts(out, c);
+	if (c->n_devices && c->device[0].n_parts)
+		put_links(out, &c->device[0]);
+	if (!context->single_layer)
+		put_reasons(out, c);
 	if (context->layers)
 		put_layers(out, c);
 	put_notes(out, c, context);

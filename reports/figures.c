@@ -31,6 +31,11 @@ void npl_figures_of(const struct npl_device_report *r, const struct npl_report_c
 	f->power_w = f->energy_j * rate;
 }
 
+double npl_surrounding_seconds(const struct npl_device_report *report, double seconds)
+{
+	return report->info.kind == NPL_KIND_SIMULATED || seconds > 0 ? seconds : NAN;
+}
+
 const char *npl_si_text(double value, const char *unit, char *buf, size_t n)
 {
 	static const char *const prefix[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};

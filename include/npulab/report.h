@@ -18,6 +18,9 @@ struct npl_report_context {
 	bool single_layer;       /* `npulab layer`: seconds are the device's alone, the link is reported beside them */
 };
 
+/* Seconds of the host or of a link in an entry or a row of it: NAN where the entry has neither, being all a real device's. */
+double npl_surrounding_seconds(const struct npl_device_report *report, double seconds);
+
 /* Derived figures of one entry, the same for every report. NAN: not applicable or not known. */
 struct npl_figures {
 	double seconds, latency_s; /* of all samples; of one batch */
@@ -32,6 +35,13 @@ void npl_report_table(FILE *out, const struct npl_comparison *comparison, const 
 void npl_report_json(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 /* One line per layer and device. */
 void npl_report_csv(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
+
+/* Of the comparison's first entry and its first batch: for each node the device and why, what crossed which link for it, and
+ * when; then what each resource does over time. */
+void npl_report_placement(FILE *out, const struct npl_comparison *comparison);
+/* The same work in the trace-event format that Perfetto and Chrome read: a track for each resource, times in microseconds to
+ * the nanosecond. */
+void npl_report_timeline(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 
 /* "1.23 ms", "976 k/s", "43.1 uJ", "-": three significant digits with an SI prefix; returns buf. */
 const char *npl_si_text(double value, const char *unit, char *buf, size_t n);

@@ -136,6 +136,9 @@ void npl_run_free(struct npl_run *run);
 /* The work of a row: of the device, its host and the link. */
 double npl_row_seconds(const struct npl_layer_run *row);
 
+/* Whether the host does a row as a whole; its note says why. */
+bool npl_row_on_host(const struct npl_layer_run *row);
+
 /* Energy of a row or a run in joules; NAN when any part is absent or there is none. */
 double npl_energy_sum(const struct npl_energy *energy, int n);
 /* "calibrated:a + modelled:b" without repeats, or "absent"; returns buf. */

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where each node ran and why, what crossed which link for it and when (`run --log-placement`), and what each resource does
+ * over time, a line each. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "npulab/report.h"
+#include "table.h"
+
+#define CELL     48
+#define LINE     80 /* columns of the picture of time */
+#define LABEL    24
+#define BAR      (LINE - LABEL - 8) /* borders, and how much of the time it works */
+#define MOST_WHY 400
+
+static bool moves(const struct npl_span *span)
+{
+	return span->work == NPL_WORK_TO_DEVICE || span->work == NPL_WORK_TO_HOST;
+}
+
+/* "384 tpu_v1, 768 diannao": bytes of the node's transfers by whose link they cross. Returns the transfers. */
+static int put_moved(const struct npl_run *run, int node, char *text, size_t size)
+{
+	int transfers = 0;
+	*text = '\0';
+	for (int r = 0; r < run->n_resources; r++) {
+		uint64_t bytes = 0;
+		int here = 0;
+		for (int i = 0; i < run->n_spans; i++)
+			if (run->span[i].node == node && run->span[i].resource == r && moves(&run->span[i])) {
+				bytes += run->span[i].bytes;
+				here++;
+			}
+		size_t used = strlen(text);
+		if (here)
+			snprintf(text + used, size - used, "%s%" PRIu64 " %s", used ? ", " : "", bytes,
+				 run->resource[r].of);
+		transfers += here;
+	}
+	return transfers;
+}
+
+/* Ends with "=host"? */
+static bool is_for_host(const char *rule)
+{
+	size_t length = strlen(rule);
+	return length >= 5 && !strcmp(rule + length - 5, "=host");
+}
+
+/* The rule that placed it, why it is on the host all the same, what it is done with. */
+static void put_reason(const struct npl_layer_run *row, char *text, size_t size)
+{
+	const char *note = row->note ? row->note : "";
+	if (row->role == NPL_VIEW)
+		snprintf(text, size, "another shape of the same data");
+	else if (row->role == NPL_FUSED)
+		snprintf(text, size, "%s", note);
+	else if (npl_row_on_host(row) && row->placed_by && !is_for_host(row->placed_by))
+		snprintf(text, size, "%s, but: %s", row->placed_by, note);
+	else if (npl_row_on_host(row) && row->placed_by)
+		snprintf(text, size, "%s", row->placed_by);
+	else
+		snprintf(text, size, "%s%s%s", row->placed_by ? row->placed_by : "",
+			 row->placed_by && *note ? "; " : "", note);
+}
+
+static void put_nodes(FILE *out, const struct npl_comparison *c, const struct npl_device_report *r)
+{
+	static const char *const header[] = {"#",     "LAYER", "OPERATOR", "DEVICE", "TRANSFERS", "BYTES OVER LINK OF",
+					     "START", "END",   "REASON"};
+	struct npl_table table;
+	npl_table_open(&table, "rlllrlrrl", header);
+	for (int i = 0; i < r->run.n_layers; i++) {
+		const struct npl_layer_run *row = &r->run.layer[i];
+		const struct npl_node *node = &c->graph->node[row->node];
+		char number[24], transfers[24] = "", moved[200], start[CELL], end[CELL], why[MOST_WHY];
+		int n = put_moved(&r->run, i, moved, sizeof moved);
+		snprintf(number, sizeof number, "%d", i);
+		if (n)
+			snprintf(transfers, sizeof transfers, "%d", n);
+		put_reason(row, why, sizeof why);
+		const char *cells[] = {number,
+				       node->name,
+				       npl_op_defs[node->op].name,
+				       row->role == NPL_VIEW ? "view" : row->ran_on,
+				       transfers,
+				       moved,
+				       npl_si_text(row->start_seconds, "s", start, sizeof start),
+				       npl_si_text(row->end_seconds, "s", end, sizeof end),
+				       why};
+		npl_table_row(&table, cells);
+	}
+	npl_table_print(&table, out);
+	npl_table_close(&table);
+}
+
+/* How much of the time from..to the resource works. */
+static double busy(const struct npl_run *run, int resource, double from, double to)
+{
+	double sum = 0;
+	for (int i = 0; i < run->n_spans; i++) {
+		const struct npl_span *span = &run->span[i];
+		if (span->resource == resource && span->end_seconds > from && span->start_seconds < to)
+			sum += fmin(to, span->end_seconds) - fmax(from, span->start_seconds);
+	}
+	return sum / (to - from);
+}
+
+/* "#": at least half of the time that a column stands for; "-": less; " ": none of it. */
+static void put_times(FILE *out, const struct npl_run *run)
+{
+	double end = 0;
+	char text[CELL];
+	for (int i = 0; i < run->n_spans; i++)
+		end = fmax(end, run->span[i].end_seconds);
+	if (end <= 0)
+		return;
+	fprintf(out, "\n%-*s 0%*s\n", LABEL - 1, "FIRST BATCH", BAR, npl_si_text(end, "s", text, sizeof text));
+	for (int r = 0; r < run->n_resources; r++) {
+		const struct npl_resource *resource = &run->resource[r];
+		char label[200], bar[BAR + 1];
+		snprintf(label, sizeof label, "%s%s", resource->of ? "link of " : "",
+			 resource->of ? resource->of : resource->name);
+		for (int k = 0; k < BAR; k++) {
+			double share = busy(run, r, end * k / BAR, end * (k + 1) / BAR);
+			bar[k] = (char)(share >= 0.5 ? '#' : share > 1e-9 ? '-' : ' ');
+		}
+		bar[BAR] = '\0';
+		fprintf(out, "%-*.*s |%s| %3.0f %%\n", LABEL - 2, LABEL - 2, label, bar, 100 * busy(run, r, 0, end));
+	}
+}
+
+void npl_report_placement(FILE *out, const struct npl_comparison *c)
+{
+	put_nodes(out, c, &c->device[0]);
+	put_times(out, &c->device[0].run);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The first batch of a run as trace events (the Trace Event Format of Chrome, which Perfetto reads too): one process, a
+ * thread for each resource, a complete event ("X") for each piece of work. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "json.h"
+#include "npulab/report.h"
+
+static void put_name(struct npl_json *json, const char *what, int tid, const char *name)
+{
+	npl_json_open(json, NULL, '{');
+	npl_json_string(json, "name", what);
+	npl_json_string(json, "ph", "M");
+	npl_json_i64(json, "pid", 1);
+	npl_json_i64(json, "tid", tid);
+	npl_json_open(json, "args", '{');
+	npl_json_string(json, "name", name);
+	npl_json_close(json, '}');
+	npl_json_close(json, '}');
+}
+
+/* Tracks stand in the order of the resources, which is their number. */
+static void put_order(struct npl_json *json, int tid)
+{
+	npl_json_open(json, NULL, '{');
+	npl_json_string(json, "name", "thread_sort_index");
+	npl_json_string(json, "ph", "M");
+	npl_json_i64(json, "pid", 1);
+	npl_json_i64(json, "tid", tid);
+	npl_json_open(json, "args", '{');
+	npl_json_i64(json, "sort_index", tid);
+	npl_json_close(json, '}');
+	npl_json_close(json, '}');
+}
+
+/* Viewers count in whole nanoseconds: rounding both ends, not the length, keeps pieces that touch from overlapping. */
+static int64_t nanoseconds(double seconds)
+{
+	return (int64_t)llrint(seconds * 1e9);
+}
+
+static void put_microseconds(struct npl_json *json, const char *key, int64_t ns)
+{
+	char text[40];
+	snprintf(text, sizeof text, "%" PRId64 ".%03d", ns / 1000, (int)(ns % 1000));
+	npl_json_number(json, key, text);
+}
+
+static void put_span(struct npl_json *json, const struct npl_comparison *c, const struct npl_run *run,
+		     const struct npl_span *span)
+{
+	static const char *const work[] = {[NPL_WORK_LAYER] = "layer",
+					   [NPL_WORK_CONVERSION] = "conversion",
+					   [NPL_WORK_TO_DEVICE] = "transfer to the device",
+					   [NPL_WORK_TO_HOST] = "transfer to the host",
+					   [NPL_WORK_HELD] = "in use within the device's cycles"};
+	const struct npl_node *node = &c->graph->node[span->node];
+	int64_t start = nanoseconds(span->start_seconds);
+	npl_json_open(json, NULL, '{');
+	npl_json_string(json, "name", node->name);
+	npl_json_string(json, "cat", work[span->work]);
+	npl_json_string(json, "ph", "X");
+	put_microseconds(json, "ts", start);
+	put_microseconds(json, "dur", nanoseconds(span->end_seconds) - start);
+	npl_json_i64(json, "pid", 1);
+	npl_json_i64(json, "tid", span->resource + 1);
+	npl_json_open(json, "args", '{');
+	npl_json_i64(json, "index", span->node);
+	npl_json_string(json, "operator", npl_op_defs[node->op].name);
+	npl_json_string(json, "work", work[span->work]);
+	if (span->value >= 0)
+		npl_json_string(json, "value", c->graph->value[span->value].name);
+	if (run->resource[span->resource].kind == NPL_RESOURCE_LINK)
+		npl_json_u64(json, "bytes", span->bytes);
+	npl_json_string(json, "critical", span->critical ? "yes" : "no");
+	npl_json_close(json, '}');
+	npl_json_close(json, '}');
+}
+
+void npl_report_timeline(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
+{
+	struct npl_json json = {.out = out};
+	const struct npl_run *run = &c->device[0].run;
+	char name[200];
+	npl_json_open(&json, NULL, '{');
+	npl_json_string(&json, "displayTimeUnit", "ns");
+	npl_json_open(&json, "traceEvents", '[');
+	snprintf(name, sizeof name, "npulab: %s", context->model_name);
+	put_name(&json, "process_name", 0, name);
+	for (int r = 0; r < run->n_resources; r++) {
+		const struct npl_resource *resource = &run->resource[r];
+		snprintf(name, sizeof name, "%s%s%s", resource->name, resource->of ? " of " : "",
+			 resource->of ? resource->of : "");
+		put_name(&json, "thread_name", r + 1, name);
+		put_order(&json, r + 1);
+	}
+	for (int i = 0; i < run->n_spans; i++)
+		put_span(&json, c, run, &run->span[i]);
+	npl_json_close(&json, ']');
+	npl_json_close(&json, '}');
+	fputc('\n', out);
+}
