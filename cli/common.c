@@ -49,7 +49,10 @@ static int load_samples(const struct cli_common *common, struct cli_work *work, 
 		n_inputs = 1;
 		labels = labels ? labels : files->labels;
 	}
-	if (npl_samples_load(work->graph, inputs, n_inputs, labels, (uint64_t)common->seed, &work->samples, err))
+	if (!n_inputs && common->timing_only) {
+		if (npl_samples_describe(work->graph, labels, &work->samples, err))
+			return err->code;
+	} else if (npl_samples_load(work->graph, inputs, n_inputs, labels, (uint64_t)common->seed, &work->samples, err))
 		return err->code;
 	if (!files->calibration)
 		return 0;

@@ -77,12 +77,6 @@ static uint64_t node_parameters(const struct npl_graph *graph, const struct npl_
 	return n;
 }
 
-/* As a whole or in part, as its note says. */
-static bool on_host(const struct npl_layer_run *row)
-{
-	return row->role == NPL_RAN && (row->host_part || !strcmp(row->ran_on, "host"));
-}
-
 static void print_value(const char *what, const struct npl_value *value)
 {
 	char line[400], shape[128];
@@ -133,17 +127,23 @@ static void print_host_layers(const struct npl_graph *graph, const char *name, c
 {
 	static const char *const header[] = {"LAYER", "OPERATOR", "WHY"};
 	struct npl_table table;
-	int count = 0;
+	int whole = 0, parts = 0;
 	npl_table_open(&table, "lll", header);
 	for (int i = 0; i < graph->n_nodes; i++) {
-		if (!on_host(&run->layer[i]))
+		const struct npl_layer_run *row = &run->layer[i];
+		if (!npl_row_on_host(row) && !row->host_part)
 			continue;
-		const char *cells[] = {graph->node[i].name, npl_op_defs[graph->node[i].op].name, run->layer[i].note};
+		const char *cells[] = {graph->node[i].name, npl_op_defs[graph->node[i].op].name, row->note};
 		npl_table_row(&table, cells);
-		count++;
+		whole += !row->host_part;
+		parts += row->host_part;
 	}
-	printf("\n%s runs %s\n", name, count ? "all but these, which go to its host:" : "every layer");
-	if (count)
+	printf("\n%s runs %s\n", name,
+	       whole && parts ? "all but these, which go to its host, those marked so only in part:"
+	       : whole        ? "all but these, which go to its host:"
+	       : parts        ? "every layer; of these its host does a part:"
+			      : "every layer");
+	if (whole + parts)
 		npl_table_print(&table, stdout);
 	npl_table_close(&table);
 }
@@ -154,6 +154,18 @@ static void print_table(const struct npl_graph *graph, const char *name, const s
 	print_layers(graph);
 	for (int d = 0; d < m->n; d++)
 		print_host_layers(graph, m->names[d], &m->run[d]);
+}
+
+/* What the machines say of layer i that their hosts do, as a whole or in part. */
+static void put_notes(struct npl_json *json, const char *key, const struct machines *m, int i, bool part)
+{
+	npl_json_open(json, key, '{');
+	for (int d = 0; d < m->n; d++) {
+		const struct npl_layer_run *row = &m->run[d].layer[i];
+		if (part ? row->host_part : npl_row_on_host(row))
+			npl_json_string(json, m->names[d], row->note);
+	}
+	npl_json_close(json, '}');
 }
 
 static void print_json(const struct npl_graph *graph, const char *name, const struct machines *m)
@@ -180,11 +192,8 @@ static void print_json(const struct npl_graph *graph, const char *name, const st
 				npl_shape_text(&graph->value[node->out[0]].shape, shape, sizeof shape));
 		npl_json_u64(&json, "macs", node->macs);
 		npl_json_u64(&json, "parameters", node_parameters(graph, node));
-		npl_json_open(&json, "on_host", '{');
-		for (int d = 0; d < m->n; d++)
-			if (on_host(&m->run[d].layer[i]))
-				npl_json_string(&json, m->names[d], m->run[d].layer[i].note);
-		npl_json_close(&json, '}');
+		put_notes(&json, "on_host", m, i, false);
+		put_notes(&json, "in_part_on_host", m, i, true);
 		npl_json_close(&json, '}');
 	}
 	npl_json_close(&json, ']');

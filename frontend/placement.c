@@ -92,24 +92,34 @@ static bool matches(const struct rule *rule, const regex_t *expression, const ch
 	return rule->on_name ? !regexec(expression, name, 0, NULL, 0) : !fnmatch(rule->pattern, op, FNM_CASEFOLD);
 }
 
+/* Nodes that the rule of this text placed. */
+static int count_of(const struct reader *r, const char *text)
+{
+	int n = 0;
+	for (int i = 0; i < r->graph->n_nodes; i++)
+		n += r->placement->rule[i] == text;
+	return n;
+}
+
 /* Gives the rule's device to every node it matches and no earlier rule did. */
 static int apply(const struct reader *r, const struct rule *rule, struct npl_err *err)
 {
 	struct npl_placement *placement = r->placement;
-	int device = device_index(placement, rule->device), matched = 0, taken = 0, elsewhere = -1;
+	int device = device_index(placement, rule->device), matched = 0, taken = 0;
+	const char *before = NULL; /* the one earlier rule that has all of its nodes, if it is one, for another device */
 	regex_t expression;
 	if (rule->on_name && regcomp(&expression, rule->pattern, REG_EXTENDED | REG_NOSUB))
 		return BAD(r, "/%s/ is not a regular expression", rule->pattern);
-	bool rest = matches(rule, &expression, "", "");
 	for (int i = 0; i < r->graph->n_nodes; i++) {
 		const struct npl_node *node = &r->graph->node[i];
 		if (!matches(rule, &expression, node->name, npl_op_defs[node->op].name))
 			continue;
-		matched++;
-		if (placement->rule[i]) {
-			elsewhere = placement->device[i] == device ? elsewhere : i;
+		const char *has = placement->rule[i];
+		if (matched++ == 0)
+			before = placement->device[i] == device ? NULL : has;
+		before = before == has ? before : NULL;
+		if (has)
 			continue;
-		}
 		taken++;
 		placement->rule[i] = rule->text;
 		placement->device[i] = device;
@@ -118,9 +128,9 @@ static int apply(const struct reader *r, const struct rule *rule, struct npl_err
 		regfree(&expression);
 	if (!matched)
 		return no_match(r, rule, err);
-	if (!taken && elsewhere >= 0 && !rest)
-		return BAD(r, "'%s' places nothing: earlier rules have all it matches, '%s' has %s; the first match wins",
-			   rule->text, placement->rule[elsewhere], r->graph->node[elsewhere].name);
+	if (!taken && before && count_of(r, before) > matched)
+		return BAD(r, "'%s' places nothing: '%s' before it has all that it matches, and the first match wins",
+			   rule->text, before);
 	return 0;
 }
 

@@ -87,7 +87,8 @@ static int load_inputs(const struct npl_graph *graph, const char *const *files, 
 	return 0;
 }
 
-static int make_random(const struct npl_graph *graph, uint64_t seed, struct npl_samples *samples, struct npl_err *err)
+static int make_random(const struct npl_graph *graph, uint64_t seed, bool values, struct npl_samples *samples,
+		       struct npl_err *err)
 {
 	struct npl_random random = {.state = seed};
 	samples->random = true;
@@ -96,6 +97,8 @@ static int make_random(const struct npl_graph *graph, uint64_t seed, struct npl_
 		*t = (struct npl_tensor){.name = graph_input(graph, i)->name,
 					 .dtype = graph_input(graph, i)->dtype,
 					 .shape = graph_input(graph, i)->shape};
+		if (!values)
+			continue;
 		if (npl_tensor_alloc(t, err))
 			return err->code;
 		int64_t n = t->dtype == NPL_F32 ? npl_tensor_count(t) : 0;
@@ -146,15 +149,15 @@ static int load_labels(const char *file, struct npl_samples *samples, struct npl
 	return rc;
 }
 
-int npl_samples_load(const struct npl_graph *graph, const char *const *files, int n_files, const char *labels,
-		     uint64_t seed, struct npl_samples *samples, struct npl_err *err)
+static int make_samples(const struct npl_graph *graph, const char *const *files, int n_files, const char *labels,
+			uint64_t seed, bool values, struct npl_samples *samples, struct npl_err *err)
 {
 	*samples = (struct npl_samples){.n_inputs = graph->n_inputs};
 	samples->input = calloc((size_t)graph->n_inputs + 1, sizeof *samples->input);
 	int rc = samples->input ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	if (!rc)
 		rc = n_files ? load_inputs(graph, files, n_files, samples, err)
-			     : make_random(graph, seed, samples, err);
+			     : make_random(graph, seed, values, samples, err);
 	if (!rc)
 		rc = count_samples(graph, samples, err);
 	if (!rc && labels)
@@ -162,6 +165,18 @@ int npl_samples_load(const struct npl_graph *graph, const char *const *files, in
 	if (rc)
 		npl_samples_free(samples);
 	return rc;
+}
+
+int npl_samples_load(const struct npl_graph *graph, const char *const *files, int n_files, const char *labels,
+		     uint64_t seed, struct npl_samples *samples, struct npl_err *err)
+{
+	return make_samples(graph, files, n_files, labels, seed, true, samples, err);
+}
+
+int npl_samples_describe(const struct npl_graph *graph, const char *labels, struct npl_samples *samples,
+			 struct npl_err *err)
+{
+	return make_samples(graph, NULL, 0, labels, 0, false, samples, err);
 }
 
 void npl_samples_free(struct npl_samples *samples)
@@ -189,7 +204,7 @@ int npl_samples_batch(const struct npl_graph *graph, const struct npl_samples *s
 		batch[i].owned = false;
 		batch[i].name = graph_input(graph, i)->name;
 		batch[i].shape = graph_input(graph, i)->shape;
-		if (!is_batched(graph, i))
+		if (!is_batched(graph, i) || !all->data)
 			continue;
 		size_t sample_bytes = npl_tensor_bytes(all) / (size_t)all->shape.dim[0];
 		const char *from = (const char *)all->data + (size_t)first * sample_bytes;

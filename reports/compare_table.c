@@ -352,7 +352,7 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 		if (r->run.overlap_seconds > 0 && used < sizeof line)
 			used += (size_t)snprintf(
 				line + used, sizeof line - used,
-				"; of a batch's work %s goes on at the same time as other",
+				"; %s of a batch's work goes on while other does",
 				npl_si_text(r->run.overlap_seconds / (double)r->batches, "s", amount, sizeof amount));
 		put_absent(line, used, sizeof line, &r->run);
 		npl_table_row(&table, (const char *const[]){r->name, line});

@@ -136,10 +136,11 @@ static inline void cli_check_device(json_t *device)
 	cli_check_keys(
 		device,
 		"name:s kind:s engine:S precision:S clock_hz:N machine_sha256:S detail:S settings:o output_sha256:S "
-		"totals:o accuracy:o layers:a",
+		"totals:o accuracy:o links:a layers:a",
 		name);
 	cli_check_keys(cli_at(device, "totals"),
-		       "cycles:I seconds:n latency_s:n host_seconds:N host_link_seconds:N seconds_spread:N passes:I "
+		       "cycles:I seconds:n latency_s:n host_seconds:N host_link_seconds:N overlap_seconds:n seconds_spread:N "
+		       "passes:I "
 		       "inferences_per_second:N ops_per_second:N utilization:N energy_j:N energy_origin:s energy:a "
 		       "inferences_per_joule:N power_w:N bytes:o peak_buffer_bytes:I simulation_wall_seconds:N",
 		       name);
@@ -148,13 +149,19 @@ static inline void cli_check_device(json_t *device)
 		       "max_abs_error:N sqnr_db:N top1_agreement:N top1_accuracy:N saturations:I overflows:I", name);
 	cli_check_energy(cli_at(device, "totals.energy"), name);
 	size_t i;
-	json_t *layer, *counter;
+	json_t *layer, *counter, *link;
+	json_array_foreach (cli_at(device, "links"), i, link)
+		cli_check_keys(link,
+			       "name:s device:s transfers:i bytes:i bytes_within_cycles:i seconds:n energy_j:N "
+			       "energy_origin:s",
+			       name);
 	json_array_foreach (cli_at(device, "layers"), i, layer) {
 		const char *key;
 		cli_check_keys(
 			layer,
-			"index:i name:s op:s ran_on:s role:s note:S cycles:I seconds:n macs:i energy_j:N energy:a "
-			"transfers:i output_sha256:S output:o counters:o",
+			"index:i name:s op:s ran_on:s role:s placed_by:S note:S cycles:I seconds:n host_seconds:N "
+			"link_seconds:N start_seconds:N end_seconds:N macs:i energy_j:N energy:a transfers:i "
+			"link_bytes:i output_sha256:S output:o counters:o",
 			name);
 		cli_check_keys(cli_at(layer, "output"), "type:S scale:N zero_point:N", name);
 		cr_assert_eq(cli_integer(cli_at(layer, "index")), (long long)i);

@@ -61,6 +61,7 @@ static void check_sums(json_t *root, json_t *device)
 	cr_assert_eq(cycles, cli_integer(cli_at(totals, "cycles")), "%s: cycles", name);
 	cr_assert_eq(macs, cli_integer(cli_at(root, "model.macs")) * cli_integer(cli_at(root, "model.batches")),
 		     "%s: MACs", name);
+	seconds -= cli_number(cli_at(totals, "overlap_seconds"));
 	cr_assert(cli_near(seconds, cli_number(cli_at(totals, "seconds")), 1e-12), "%s: seconds", name);
 	check_energy_sum(totals, name);
 	json_array_foreach (cli_at(totals, "energy"), e, part) {

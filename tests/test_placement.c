@@ -19,7 +19,11 @@ Test(placement, placement_rules)
 		{"Conv=tpu_v1", "ahhhhhh", "tpu_v1"},
 		{"conv*=tpu_v1,GEMM=cpu", "ahhhhbh", "tpu_v1 cpu"},
 		{"Conv=cpu,*=tpu_v1", "abbbbbb", "cpu tpu_v1"},
-		{"*=tpu_v1,Conv=cpu", "aaaaaaa", "tpu_v1 cpu"}, /* the first match wins */
+		{"/^c1$/=tpu_v1,Conv=tpu_v1,*=cpu", "abbbbbb", "tpu_v1 cpu"}, /* the same again does no harm */
+		{"*=tpu_v1,*=cpu", "aaaaaaa", "tpu_v1 cpu"},                  /* nothing is left for the rest */
+		{"*=tpu_v1,/.*/=cpu", "aaaaaaa", "tpu_v1 cpu"},
+		{"Conv=host,Gemm=cpu,[CG]*=tpu_v1", "hhhhhah", "cpu tpu_v1"},
+		{"Conv=tpu_v1,*o*=cpu", "ahhbhhb", "tpu_v1 cpu"}, /* the first match wins */
 		{"Conv=host,*=tpu_v1", "haaaaaa", "tpu_v1"},
 		{"/^c1$/=diannao,Conv=tpu_v1", "ahhhhhh", "diannao tpu_v1"},
 		{"/1$/=diannao,*=cpu", "aaaaabb", "diannao cpu"},
@@ -45,6 +49,13 @@ Test(placement, placement_rules)
 				 placement.names[k]);
 		cr_assert_str_eq(found, cases[i].want, "%s: %s", cases[i].rules, found);
 		cr_assert_str_eq(names, cases[i].names, "%s: %s", cases[i].rules, names);
+		for (int k = 0; k < CHAIN; k++) {
+			const char *rule = placement.rule[k], *device = rule ? strrchr(rule, '=') + 1 : "host";
+			cr_assert(!rule || strstr(cases[i].rules, rule), "%s: %s", cases[i].rules, rule);
+			cr_assert_str_eq(device, placement.device[k] == NPL_ON_HOST
+							 ? "host"
+							 : placement.names[placement.device[k]]);
+		}
 		npl_arena_free(&arena);
 	}
 	static const char *const wrong[] = {"",
@@ -59,7 +70,9 @@ Test(placement, placement_rules)
 					    "/(/=cpu",
 					    "/zz/=cpu",
 					    "Softplus=cpu",
-					    "Conv=cpu,Tanh=cpu"};
+					    "Conv=cpu,Tanh=cpu",
+					    "*=tpu_v1,Conv=cpu",
+					    "?[ea]*=cpu,Gemm=host,Gemm=tpu_v1,Relu=diannao"};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		struct npl_arena arena = {0};
 		struct npl_placement placement;
@@ -69,6 +82,73 @@ Test(placement, placement_rules)
 		cr_assert(!strncmp(err.msg, "--place: ", 9), "%s", err.msg);
 		npl_arena_free(&arena);
 	}
+	free_net(&net);
+}
+
+static char *write_rules(const char *text, size_t bytes)
+{
+	static char path[40];
+	strcpy(path, "/tmp/npulab-rules-XXXXXX");
+	int file = mkstemp(path);
+	cr_assert(file >= 0 && write(file, text, bytes) == (ssize_t)bytes);
+	close(file);
+	return path;
+}
+
+/* The same rules in a file: one a line, with room for blanks and comments; what is wrong is told with its line. */
+Test(placement, rules_in_a_file)
+{
+	static const struct {
+		const char *text, *want; /* letters as above, or what is said of which line */
+	} cases[] = {
+		{"*=tpu_v1", "aaaaaaa"},
+		{"# first\n\n  Conv = tpu_v1 \r\n\t*\t=\tcpu # the rest\n#", "abbbbbb"},
+		{"/^[cf],?.{1,2}$/ = tpu_v1\nSoftmax=host\n", "ahhhaah"},
+		{"/^c1( #)?$/=tpu_v1", "ahhhhhh"},
+		{"Conv=tpu_v1,\n*=cpu", "abbbbbb"},
+		{"Conv=tpu_v1\n\nConf=cpu", ":3: 'Conf' matches no operator of this model; the nearest is 'Conv'"},
+		{"/cc/=cpu", ":1: 'cc' matches no node of this model"},
+		{"Conv=tpu_v1,*=cpu", ":1: '*=cpu' behind the rule: expected one rule a line"},
+		{"*=cpu\nConv", ":2: 'Conv': expected PATTERN=DEVICE"},
+		{"Conv=", ":1: 'Conv=': expected PATTERN=DEVICE"},
+		{"=cpu", ":1: '=cpu': expected PATTERN=DEVICE"},
+		{"/c1=cpu", ":1: '/c1=cpu' opens an expression"},
+		{"\n/(/=cpu", ":2: /(/ is not a regular expression"},
+		{"*=cpu\n\n\nConv=tpu_v1",
+		 ":4: 'Conv=tpu_v1' places nothing: '*=cpu' before it has all that it matches"},
+		{"# nothing\n", ": no rules"},
+		{"*=cpu\n\33[1m=cpu", ":2: a control character"},
+	};
+	uint64_t rng = 9;
+	struct net net = make_chain(&rng);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct npl_arena arena = {0};
+		struct npl_placement placement;
+		struct npl_err err;
+		char found[CHAIN + 1] = "", says[300];
+		char *path = write_rules(cases[i].text, strlen(cases[i].text));
+		int rc = npl_placement_load(net.graph, path, &arena, &placement, &err);
+		if (cases[i].want[0] == ':') {
+			snprintf(says, sizeof says, "%s%s", path, cases[i].want);
+			cr_assert(rc == NPL_EINPUT && !strncmp(err.msg, says, strlen(says)), "%s: %s", says, err.msg);
+		} else {
+			cr_assert_eq(rc, 0, "%s: %s", cases[i].text, err.msg);
+			for (int k = 0; k < CHAIN; k++)
+				found[k] = (char)(placement.device[k] == NPL_ON_HOST ? 'h' : 'a' + placement.device[k]);
+			cr_assert_str_eq(found, cases[i].want, "%s", cases[i].text);
+		}
+		unlink(path);
+		npl_arena_free(&arena);
+	}
+	struct npl_arena arena = {0};
+	struct npl_placement placement;
+	struct npl_err err;
+	char *path = write_rules("*=cpu\0", 6);
+	cr_assert_eq(npl_placement_load(net.graph, path, &arena, &placement, &err), NPL_EINPUT);
+	cr_assert(strstr(err.msg, "a zero byte"), "%s", err.msg);
+	unlink(path);
+	cr_assert_eq(npl_placement_load(net.graph, path, &arena, &placement, &err), NPL_EINPUT, "it is not there");
+	npl_arena_free(&arena);
 	free_net(&net);
 }
 
@@ -123,6 +203,12 @@ Test(placement, samples)
 	cr_assert(strstr(err.msg, "input 'z' is missing"), "%s", err.msg);
 	cr_assert_eq(npl_samples_load(net.graph, NULL, 0, NULL, 3, &samples, &err), 0, "%s", err.msg);
 	cr_assert(samples.count == 3 && samples.random);
+	npl_samples_free(&samples);
+	/* and where nobody reads them they take no memory */
+	cr_assert_eq(npl_samples_describe(net.graph, NULL, &samples, &err), 0, "%s", err.msg);
+	cr_assert(samples.count == 3 && samples.random && !samples.input[0].data && !samples.input[1].data);
+	cr_assert_eq(npl_samples_batch(net.graph, &samples, 0, batch, &real, &err), 0, "%s", err.msg);
+	cr_assert(real == 3 && !batch[0].data && npl_shape_equal(&batch[0].shape, &samples.input[0].shape));
 	npl_samples_free(&samples);
 	free(x);
 	free(z);

@@ -26,7 +26,7 @@ int npl_model_list(struct npl_arena *arena, const char *const **names, int *n, s
 struct npl_samples {
 	int64_t count; /* samples */
 	int n_inputs;
-	struct npl_tensor *input; /* per graph input: (count, ...) */
+	struct npl_tensor *input; /* per graph input: (count, ...); data NULL: only described */
 	struct npl_tensor labels; /* (count) int64, or data NULL */
 	bool random;              /* made from the seed */
 };
@@ -35,6 +35,10 @@ struct npl_samples {
  * labels may be NULL. NPL_EINPUT when a file does not fit the graph or the inputs' counts differ. */
 int npl_samples_load(const struct npl_graph *graph, const char *const *files, int n_files, const char *labels,
 		     uint64_t seed, struct npl_samples *samples, struct npl_err *err);
+/* One batch of such random samples as a run without values takes them: nobody reads them and no memory holds them (input[i].data
+ * NULL). */
+int npl_samples_describe(const struct npl_graph *graph, const char *labels, struct npl_samples *samples,
+			 struct npl_err *err);
 void npl_samples_free(struct npl_samples *samples);
 
 /* Batch number b of the graph's batch size: borrowed where the samples fill it, else a padded copy (the last sample

@@ -5,8 +5,9 @@
  * matches wins, and what matches none goes to the host. The device `host` is the modelled host. In a file each rule has its own
  * line, blanks around its parts are nothing, and "#" at the beginning of a word starts a comment.
  *
- * A rule that says nothing is refused: one that matches no node, and one whose nodes all went to other devices by earlier
- * rules. What matches every name ("*=cpu") is for the rest, of which there may be none.
+ * A rule that says nothing is refused: one that matches no node, and an exception behind its rule ("*=cpu,Conv=tpu_v1"), whose
+ * nodes all went to another device by an earlier rule for more than these. The other way round there may be nothing left for the
+ * rule, as for a last "*=cpu".
  */
 #ifndef NPULAB_PLACEMENT_H
 #define NPULAB_PLACEMENT_H
@@ -20,8 +21,8 @@ struct npl_placement {      /* everything lives in the arena */
 	int n_names;
 };
 
-/* NPL_EUSAGE: a rule without '=', a bad expression, one that matches no node (naming the nearest operator) or is behind others
- * that took all of its nodes. */
+/* NPL_EUSAGE: a rule without '=', a bad expression, one that matches no node (naming the nearest operator) or is behind a
+ * broader one for another device. */
 int npl_placement_parse(const struct npl_graph *graph, const char *rules, struct npl_arena *arena,
 			struct npl_placement *placement, struct npl_err *err);
 
