@@ -62,6 +62,9 @@ static int one_pass(const struct npl_passes *p, const char *what, struct npl_ten
 /* A simulated figure that changes between two passes is not deterministic, and so is wrong. */
 static int same_figures(const struct npl_run *a, const struct npl_run *b, struct npl_err *err)
 {
+	if (memcmp(&a->seconds, &b->seconds, sizeof a->seconds))
+		return npl_fail(err, NPL_EINTERNAL, "a second pass took another time: %g and %g s", a->seconds,
+				b->seconds);
 	for (int i = 0; i < a->n_layers; i++) {
 		const struct npl_result *x = &a->layer[i].result, *y = &b->layer[i].result;
 		if (x->cycles != y->cycles || memcmp(x->counter, y->counter, sizeof x->counter) ||

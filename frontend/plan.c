@@ -295,6 +295,9 @@ static int check_options(const struct npl_graph *graph, const struct npl_session
 		    (options->place[i] < 0 || options->place[i] >= options->n_devices))
 			return npl_fail(err, NPL_EINTERNAL, "node '%s' is placed on device %d of %d",
 					graph->node[i].name, options->place[i], options->n_devices);
+	if (options->n_devices > NPL_SESSION_DEVICES)
+		return npl_fail(err, NPL_EUSAGE, "%d devices in one run, expected at most %d", options->n_devices,
+				NPL_SESSION_DEVICES);
 	if (!options->place && options->n_devices < 1)
 		return npl_fail(err, NPL_EINTERNAL, "a session without a device");
 	for (int d = 0; d < options->n_devices; d++)

@@ -216,29 +216,35 @@ int npl_schedule_finish(struct npl_schedule *s, const struct npl_graph *graph, s
 	return 0;
 }
 
+/* The device's next piece behind piece k; run->n_spans: there is none. */
+static int next_of(const struct npl_run *run, int device, int k)
+{
+	for (k++; k < run->n_spans; k++) {
+		const struct npl_resource *resource = &run->resource[run->span[k].resource];
+		if (resource->kind == NPL_RESOURCE_DEVICE && resource->device == device)
+			break;
+	}
+	return k;
+}
+
+/* The deciding pieces and the device's own both lie in the order of time, so one look along both is enough. */
 void npl_schedule_waiting(const struct npl_run *run, int device, double *waiting)
 {
 	const struct npl_span *span = run->span;
-	int first = 0; /* the device's first piece that may not be over */
+	int own = next_of(run, device, -1);
 	for (int i = 0; i < run->n_spans; i++) {
-		if (!span[i].critical)
+		const struct npl_resource *resource = &run->resource[span[i].resource];
+		if (!span[i].critical || (resource->kind == NPL_RESOURCE_DEVICE && resource->device == device))
 			continue;
 		double waits = span[i].seconds;
-		const struct npl_resource *own = &run->resource[span[i].resource];
-		if (own->kind == NPL_RESOURCE_DEVICE && own->device == device)
-			continue;
-		for (int k = first; k < run->n_spans; k++) {
-			const struct npl_resource *other = &run->resource[span[k].resource];
-			if (other->kind != NPL_RESOURCE_DEVICE || other->device != device)
-				continue;
-			if (span[k].start_seconds >= span[i].end_seconds)
-				break;
-			if (span[k].end_seconds <= span[i].start_seconds) {
-				first = k + 1;
-				continue;
-			}
+		while (own < run->n_spans && span[own].end_seconds <= span[i].start_seconds)
+			own = next_of(run, device, own);
+		for (int k = own; k < run->n_spans && span[k].start_seconds < span[i].end_seconds;
+		     k = next_of(run, device, k)) {
 			waits -= fmin(span[k].end_seconds, span[i].end_seconds) -
 				 fmax(span[k].start_seconds, span[i].start_seconds);
+			if (span[k].end_seconds >= span[i].end_seconds)
+				break;
 		}
 		waiting[span[i].node] += fmax(waits, 0);
 	}

@@ -43,7 +43,8 @@ struct npl_value_watcher {
 int npl_evaluate_watched(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
 			 const struct npl_value_watcher *watcher, struct npl_err *err);
 
-#define NPL_ON_HOST (-1)
+#define NPL_ON_HOST         (-1)
+#define NPL_SESSION_DEVICES 30 /* at most: NPL_EUSAGE */
 
 struct npl_session_options {
 	int n_devices;
