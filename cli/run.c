@@ -99,9 +99,10 @@ static int run_main(int argc, char **argv, struct npl_err *err)
 	if (cli_parse(&cli_run, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
 	if (!model || !where.device + !where.rules + !where.file != 2)
-		return npl_fail(err, NPL_EUSAGE,
-				"run: expected a model and either --device or --place or --place-file; usage: npulab run %s",
-				cli_run.arguments);
+		return npl_fail(
+			err, NPL_EUSAGE,
+			"run: expected a model and either --device or --place or --place-file; usage: npulab run %s",
+			cli_run.arguments);
 	if (common.output && common.timing_only)
 		return npl_fail(err, NPL_EUSAGE, "run: --timing-only computes no values for --output");
 	return run_model(model, &where, &common, err);

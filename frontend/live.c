@@ -140,9 +140,9 @@ static int bring_to_host(struct npl_live *live, int v, struct npl_form *form, st
 		return 0;
 	for (int d = 0; d < live->session->n_devices; d++)
 		if (form->where & (2u << d)) {
-			*ready_in(live, form, NPL_ON_HOST) =
-				npl_charge_link(live, d, NPL_WORK_TO_HOST, v, npl_tensor_bytes(&form->tensor), row,
-						*ready_in(live, form, d));
+			*ready_in(live, form, NPL_ON_HOST) = npl_charge_link(live, d, NPL_WORK_TO_HOST, v,
+									     npl_tensor_bytes(&form->tensor), row,
+									     *ready_in(live, form, d));
 			form->where |= NPL_IN_HOST_MEMORY;
 			return 0;
 		}
@@ -274,8 +274,7 @@ int npl_live_get(struct npl_live *live, int v, enum npl_format format, int devic
 	return 0;
 }
 
-void npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor,
-		  int made)
+void npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor, int made)
 {
 	if (format == NPL_FORMAT_INT8 && is_partnered(live->session, v))
 		tensor->quant = (struct npl_quant){0}; /* what the integers stand for, their readers know */

@@ -27,7 +27,7 @@ struct npl_live {
 	uint64_t *link_bytes; /* nodes x devices: what crossed each device's link for a row */
 	struct npl_schedule schedule;
 	int *ready; /* per form: the piece of work that ends when it is in the host's memory, and in each device's */
-	int after;  /* the piece whose end all that was asked for (npl_live_get) waits for. Who asks for a new layer sets it to
+	int after; /* the piece whose end all that was asked for (npl_live_get) waits for. Who asks for a new layer sets it to
 	             * NPL_AT_START. */
 };
 

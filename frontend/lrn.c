@@ -97,8 +97,7 @@ static void charge_move(struct npl_live *live, int i, enum npl_work work, const 
 {
 	int device = live->session->step[i].device;
 	if (npl_live_memory(live->session, device) != NPL_IN_HOST_MEMORY)
-		live->after =
-			npl_charge_link(live, device, work, -1, npl_tensor_bytes(tensor), row, live->after);
+		live->after = npl_charge_link(live, device, work, -1, npl_tensor_bytes(tensor), row, live->after);
 }
 
 static void charge_conversion(struct npl_live *live, const struct npl_tensor *a, const struct npl_tensor *b,

@@ -106,7 +106,8 @@ static int apply(const struct reader *r, const struct rule *rule, struct npl_err
 {
 	struct npl_placement *placement = r->placement;
 	int device = device_index(placement, rule->device), matched = 0, taken = 0;
-	const char *before = NULL; /* the one earlier rule that has all of its nodes, if it is one, for another device */
+	const char *before =
+		NULL; /* the one earlier rule that has all of its nodes, if it is one, for another device */
 	regex_t expression;
 	if (rule->on_name && regcomp(&expression, rule->pattern, REG_EXTENDED | REG_NOSUB))
 		return BAD(r, "/%s/ is not a regular expression", rule->pattern);

@@ -10,8 +10,8 @@
 static int add_resource(struct npl_schedule *s, enum npl_resource_kind kind, int device, const char *name)
 {
 	s->last[s->n_resources] = NPL_AT_START;
-	s->resource[s->n_resources] =
-		(struct npl_resource){.kind = kind, .device = device, .name = name, .joules = NAN};
+	s->resource[s->n_resources] = (struct npl_resource){
+		.kind = kind, .device = device, .name = name, .joules = NAN};
 	return s->n_resources++;
 }
 

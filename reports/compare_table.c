@@ -196,8 +196,7 @@ static void put_parts(FILE *out, const struct npl_comparison *c)
 /* What the links of a placement carry in a batch. */
 static void put_links(FILE *out, const struct npl_device_report *r)
 {
-	static const char *const header[] = {"LINK OF",       "",     "TRANSFERS", "BYTES",
-					     "WITHIN CYCLES", "TIME", "ENERGY"};
+	static const char *const header[] = {"LINK OF", "", "TRANSFERS", "BYTES", "WITHIN CYCLES", "TIME", "ENERGY"};
 	struct npl_table table;
 	double n = (double)r->batches;
 	int rows = 0;
@@ -351,8 +350,7 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 				npl_si_text((double)r->run.bytes[NPL_MEM_HOST], "B", amount, sizeof amount));
 		if (r->run.overlap_seconds > 0 && used < sizeof line)
 			used += (size_t)snprintf(
-				line + used, sizeof line - used,
-				"; %s of a batch's work goes on while other does",
+				line + used, sizeof line - used, "; %s of a batch's work goes on while other does",
 				npl_si_text(r->run.overlap_seconds / (double)r->batches, "s", amount, sizeof amount));
 		put_absent(line, used, sizeof line, &r->run);
 		npl_table_row(&table, (const char *const[]){r->name, line});

@@ -138,12 +138,13 @@ static inline void cli_check_device(json_t *device)
 		"name:s kind:s engine:S precision:S clock_hz:N machine_sha256:S detail:S settings:o output_sha256:S "
 		"totals:o accuracy:o links:a layers:a",
 		name);
-	cli_check_keys(cli_at(device, "totals"),
-		       "cycles:I seconds:n latency_s:n host_seconds:N host_link_seconds:N overlap_seconds:n seconds_spread:N "
-		       "passes:I "
-		       "inferences_per_second:N ops_per_second:N utilization:N energy_j:N energy_origin:s energy:a "
-		       "inferences_per_joule:N power_w:N bytes:o peak_buffer_bytes:I simulation_wall_seconds:N",
-		       name);
+	cli_check_keys(
+		cli_at(device, "totals"),
+		"cycles:I seconds:n latency_s:n host_seconds:N host_link_seconds:N overlap_seconds:n seconds_spread:N "
+		"passes:I "
+		"inferences_per_second:N ops_per_second:N utilization:N energy_j:N energy_origin:s energy:a "
+		"inferences_per_joule:N power_w:N bytes:o peak_buffer_bytes:I simulation_wall_seconds:N",
+		name);
 	cli_check_keys(cli_at(device, "totals.bytes"), "dram:I buffer:I host_link:I host_link_within_cycles:I", name);
 	cli_check_keys(cli_at(device, "accuracy"),
 		       "max_abs_error:N sqnr_db:N top1_agreement:N top1_accuracy:N saturations:I overflows:I", name);

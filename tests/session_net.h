@@ -197,9 +197,9 @@ static inline void check_totals(const struct npl_run *run, const char *what)
 	cr_assert(near(sum.device_seconds, run->device_seconds) && near(sum.host_seconds, run->host_seconds), "%s",
 		  what);
 	cr_assert(run->overlap_seconds >= 0, "%s", what);
-	cr_assert(near(run->seconds + run->overlap_seconds,
-		       run->device_seconds + run->host_seconds + run->link_seconds),
-		  "%s", what);
+	cr_assert(
+		near(run->seconds + run->overlap_seconds, run->device_seconds + run->host_seconds + run->link_seconds),
+		"%s", what);
 	for (int e = 0; e < run->n_energy; e++) {
 		double joules = 0;
 		for (int i = 0; i < run->n_layers; i++)

@@ -16,7 +16,8 @@ Test(ops_table, every_operator_is_complete_and_found)
 		cr_assert(def->name && def->attrs && def->shape && def->run, "row %d", op);
 		cr_assert_eq((int)npl_op_find(def->name), op);
 		cr_assert_str_eq(npl_op_nearest(def->name), def->name);
-		cr_assert_eq(def->macs != NULL, (def->flags & (NPL_OP_IS_GEMM | NPL_OP_HAS_MACS)) != 0, "%s", def->name);
+		cr_assert_eq(def->macs != NULL, (def->flags & (NPL_OP_IS_GEMM | NPL_OP_HAS_MACS)) != 0, "%s",
+			     def->name);
 	}
 	cr_assert_eq(npl_op_find("conv"), NPL_OPS, "names are case-sensitive");
 	cr_assert_eq(npl_op_find(""), NPL_OPS);

@@ -43,8 +43,7 @@ static double made_at(const struct net *net, const struct npl_run *run, const st
 }
 
 /* Every piece of work against the graph: values are made before they are converted, moved or read. */
-static void check_order(const struct net *net, const struct npl_run *run, const struct npl_session *s,
-			const char *what)
+static void check_order(const struct net *net, const struct npl_run *run, const struct npl_session *s, const char *what)
 {
 	for (int i = 0; i < run->n_spans; i++) {
 		const struct npl_span *span = &run->span[i];
@@ -112,7 +111,8 @@ static void check_resources(const struct npl_run *run, const char *what)
 	}
 	for (int i = 0; i < run->n_layers; i++) {
 		const struct npl_layer_run *row = &run->layer[i];
-		cr_assert(near(sum[i].host_seconds, row->host_seconds) && near(sum[i].link_seconds, row->link_seconds) &&
+		cr_assert(near(sum[i].host_seconds, row->host_seconds) &&
+				  near(sum[i].link_seconds, row->link_seconds) &&
 				  near(sum[i].result.seconds, row->result.seconds) &&
 				  sum[i].link_bytes == row->link_bytes && sum[i].transfers == row->transfers,
 			  "%s, row %d", what, i);

@@ -90,13 +90,15 @@ Test(session, transfers_and_host)
 		[C1] = {NPL_RAN, "tpu_v1", npl_host_seconds(&host, 0, X, X * 4 + X), 0, X},
 		[R1] = {NPL_FUSED, "tpu_v1", 0, -1, 0},
 		[N1] = {NPL_RAN, "host",
-			npl_host_seconds(&host, 0, B, B + B * 4) + npl_host_seconds(&host, 0, B * lrn, 2 * B * 4), 0, B},
+			npl_host_seconds(&host, 0, B, B + B * 4) + npl_host_seconds(&host, 0, B * lrn, 2 * B * 4), 0,
+			B},
 		[P1] = {NPL_RAN, "diannao", npl_host_seconds(&host, 0, B, B * 4 + B * 2), 1, B * 2},
 		[F1] = {NPL_VIEW, "diannao", 0, -1, 0},
 		[FC] = {NPL_RAN, "diannao", 0, -1, 0},
 		[SM] = {NPL_RAN, "host",
-			npl_host_seconds(&host, 0, Y, Y * 2 + Y * 4) + npl_host_seconds(&host, 0, Y * softmax, 2 * Y * 4), 1,
-			Y * 2},
+			npl_host_seconds(&host, 0, Y, Y * 2 + Y * 4) +
+				npl_host_seconds(&host, 0, Y * softmax, 2 * Y * 4),
+			1, Y * 2},
 	};
 	struct outcome o = run_net(&net, device, 2, place, false);
 	for (int k = 0; k < CHAIN; k++)

@@ -77,10 +77,10 @@ enum npl_role {
 struct npl_layer_run {
 	int node;
 	enum npl_role role;
-	const char *ran_on; /* device name or "host"; borrowed from the session */
+	const char *ran_on;    /* device name or "host"; borrowed from the session */
 	const char *placed_by; /* the placement rule that put it there; NULL: none did. Of a comparison */
-	const char *note;   /* why it is on the host, what it is fused into, or what the host does of it; NULL */
-	bool host_part;     /* ran on a device, but for what the note says; that is in host_seconds */
+	const char *note;      /* why it is on the host, what it is fused into, or what the host does of it; NULL */
+	bool host_part;        /* ran on a device, but for what the note says; that is in host_seconds */
 	const struct npl_stat
 		*stat; /* the counters of result, n_stats of them: the device's table; NULL: it has none */
 	size_t n_stats;
@@ -110,7 +110,7 @@ struct npl_run {
 	double seconds; /* the makespan: the three below less what of them goes on at the same time; batches one after the other */
 	double device_seconds, host_seconds, link_seconds; /* sums of the rows */
 	double overlap_seconds;                            /* exactly 0 where nothing overlaps */
-	uint64_t link_bytes, macs, device_macs; /* device_macs: without those the host did */
+	uint64_t link_bytes, macs, device_macs;            /* device_macs: without those the host did */
 	uint64_t bytes[NPL_MEM_LEVELS];
 	uint64_t saturations, overflows;
 	uint64_t peak_buffer_bytes; /* of a device's on-chip memory, that chains hold at once; 0: not known */

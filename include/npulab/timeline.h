@@ -16,11 +16,11 @@ enum npl_resource_kind { NPL_RESOURCE_HOST, NPL_RESOURCE_DEVICE, NPL_RESOURCE_LI
 
 struct npl_resource {
 	enum npl_resource_kind kind;
-	int device;          /* index in the session; NPL_ON_HOST for the host */
-	const char *name;    /* "host", the device's or the link's: "PCIe Gen3 x16" */
-	const char *of;      /* a link: its device's name; NULL otherwise */
+	int device;       /* index in the session; NPL_ON_HOST for the host */
+	const char *name; /* "host", the device's or the link's: "PCIe Gen3 x16" */
+	const char *of;   /* a link: its device's name; NULL otherwise */
 	double busy_seconds; /* sum of its work; a link's: of transfers, without what crosses it within a device's cycles */
-	uint64_t transfers;  /* a link's: */
+	uint64_t transfers; /* a link's: */
 	uint64_t bytes;
 	uint64_t bytes_within;     /* within the device's cycles, in no transfer */
 	double joules;             /* of both kinds of bytes; NAN when not known or no link */
@@ -42,7 +42,7 @@ struct npl_span {
 	int value; /* converted or moved; -1 */
 	uint64_t bytes;
 	double start_seconds, end_seconds, seconds; /* from the beginning of the batch; seconds: how long */
-	int after;     /* the piece at whose end it begins; -1: at the beginning */
+	int after;                                  /* the piece at whose end it begins; -1: at the beginning */
 	bool delivers; /* takes an output of the graph to the host, behind everything else */
 	bool critical; /* on the path that decides the makespan: those pieces touch, and fill it */
 };
