@@ -60,7 +60,7 @@ static void bench_layer(const char *device, const char *set, const char *what, e
 	struct npl_tensor fx = x, fw = w;
 	fx.dtype = fw.dtype = NPL_F32;
 	const struct npl_tensor *plain[] = {&fx, &fw};
-	if (def->shape(&attrs, plain, 2, &y, 1, &err))
+	if (npl_op_shape(op, &attrs, plain, 2, &y, 1, &err))
 		stop(what);
 	y.dtype = format == NPL_FORMAT_INT8 ? NPL_I32 : type;
 	y.quant.scale = format == NPL_FORMAT_INT8 ? 0 : scale;

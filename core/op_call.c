@@ -115,8 +115,8 @@ int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_t
 {
 	struct npl_attrs own;
 	bool half = false;
-	if (attrs && attrs->op != op) { /* made by hand, or of the operator that this one stands for */
-		own = *attrs;
+	if (!attrs || attrs->op != op) { /* made by hand, or of the operator that this one stands for */
+		own = attrs ? *attrs : (struct npl_attrs){0};
 		own.op = op;
 		attrs = &own;
 	}

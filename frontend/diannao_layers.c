@@ -91,7 +91,7 @@ static int make(const struct npl_diannao_layer *from, struct made *made, struct 
 		made->w.shape = npl_shape_of(2, shape->no, shape->ni);
 	}
 	const struct npl_tensor *in[] = {&made->x, &made->w};
-	if (def->shape(&made->attrs, in, n_in, &made->y, 1, err))
+	if (npl_op_shape(ops[from->kind], &made->attrs, in, n_in, &made->y, 1, err))
 		return npl_prefix(err, "%s", from->name);
 	made->layer = (struct npl_layer){.name = from->name,
 					 .op = ops[from->kind],

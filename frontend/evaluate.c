@@ -83,7 +83,6 @@ int npl_check_inputs(const struct npl_graph *graph, const struct npl_tensor *inp
 
 static int run_node(struct npl_graph *graph, const struct npl_node *node, struct npl_tensor *live, struct npl_err *err)
 {
-	const struct npl_op_def *def = &npl_op_defs[node->op];
 	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
 	struct npl_tensor *storage = calloc((size_t)node->n_in + 1, sizeof *storage);
 	const struct npl_tensor **in = calloc((size_t)node->n_in + 1, sizeof *in);
@@ -96,7 +95,7 @@ static int run_node(struct npl_graph *graph, const struct npl_node *node, struct
 		out[i] = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
 		rc = npl_tensor_alloc(&out[i], err);
 	}
-	if (!rc && def->run(&node->attrs, in, node->n_in, out, node->n_out, err))
+	if (!rc && npl_op_run(node->op, &node->attrs, in, node->n_in, out, node->n_out, err))
 		rc = npl_prefix(err, "node '%s'", node->name);
 	for (int i = 0; i < node->n_out; i++)
 		if (!rc && node->out[i] >= 0)

@@ -274,7 +274,7 @@ static int shape_layer(const struct npl_layer_spec *spec, struct npl_node *node,
 	*y = (struct npl_tensor){.name = "y"};
 	if (npl_shape_count(&x.shape) < 1 || (w->rank && npl_shape_count(w) < 1))
 		return npl_fail(err, NPL_EUSAGE, "layer: the operands are empty or too large");
-	if (def->shape(&node->attrs, in, n_in, y, 1, err))
+	if (npl_op_shape(node->op, &node->attrs, in, n_in, y, 1, err))
 		return err->code = NPL_EUSAGE; /* the shapes came from the command line */
 	node->macs = def->macs ? def->macs(&node->attrs, in, n_in, y) : 0;
 	return 0;

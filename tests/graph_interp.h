@@ -32,7 +32,7 @@ static inline int test_run_node(const struct npl_graph *graph, const struct npl_
 		rc = npl_tensor_alloc(&out[k], err);
 	}
 	if (!rc)
-		rc = npl_op_defs[node->op].run(&node->attrs, in, node->n_in, out, node->n_out, err);
+		rc = npl_op_run(node->op, &node->attrs, in, node->n_in, out, node->n_out, err);
 	for (int k = 0; k < node->n_out; k++)
 		values[node->out[k]] = out[k];
 	free(in);

@@ -12,7 +12,9 @@
 
 #include "graph_interp.h"
 #include "npulab/file.h"
+#include "npulab/half.h"
 #include "onnx_proto.h"
+#include "ops/elements.h"
 
 #define MODELS      "../shared/models"
 #define ONNX_DATA   "/usr/share/libonnx-testdata/data"
@@ -27,7 +29,8 @@ static struct npl_graph *load(const char *path, const struct npl_load_options *o
 	return graph;
 }
 
-/* Empty when equal within the tolerances, else what differs. Integers must be equal. */
+/* Empty when equal within the tolerances, else what differs. Integers must be equal; the sign of a NaN says nothing,
+ * and 16-bit floats may be one step apart: ONNX's own bfloat16 values are cut off, ours rounded. */
 static const char *compare(const struct npl_tensor *found, const struct npl_tensor *want, double relative,
 			   double absolute, char *why, size_t n)
 {
@@ -38,13 +41,15 @@ static const char *compare(const struct npl_tensor *found, const struct npl_tens
 			 npl_shape_text(&want->shape, b, sizeof b));
 		return why;
 	}
-	if (found->dtype != NPL_F32) {
+	if (found->dtype != NPL_F32 && found->dtype != NPL_F64 && !npl_dtype_is_half(found->dtype)) {
 		snprintf(why, n, "values differ");
 		return memcmp(found->data, want->data, npl_tensor_bytes(want)) ? why : "";
 	}
+	if (npl_dtype_is_half(found->dtype))
+		relative = found->dtype == NPL_F16 ? 0x1p-10 : 0x1p-7;
 	for (int64_t i = 0; i < npl_tensor_count(want); i++) {
-		double f = ((float *)found->data)[i], w = ((float *)want->data)[i];
-		if (!(fabs(f - w) <= absolute + relative * fabs(w))) {
+		double f = op_real(found, i), w = op_real(want, i);
+		if (f != w && !(isnan(f) && isnan(w)) && !(fabs(f - w) <= absolute + relative * fabs(w))) {
 			snprintf(why, n, "element %lld is %.9g, expected %.9g", (long long)i, f, w);
 			return why;
 		}
@@ -204,6 +209,13 @@ static bool must_be_known(const struct npl_tensor *tensor)
 	return *tensor->name && (tensor->dtype == NPL_I64 || tensor->dtype == NPL_BOOL);
 }
 
+/* The files of these cases give the bits of bfloat16 as uint16. */
+static void take_bits(struct npl_tensor *tensor, enum npl_dtype meant)
+{
+	if (tensor->dtype == NPL_U16 && meant == NPL_BF16)
+		tensor->dtype = NPL_BF16;
+}
+
 /* "" when it passed, otherwise why not. */
 static const char *run_case(struct test_case *c, char *why, size_t n)
 {
@@ -227,7 +239,11 @@ static const char *run_case(struct test_case *c, char *why, size_t n)
 	    (graph->n_inputs != n_given || graph->n_outputs != c->n_out))
 		snprintf(why, n, "%s: %d inputs and %d outputs, the case has %d and %d", path, graph->n_inputs,
 			 graph->n_outputs, n_given, c->n_out);
-	else if (!graph || !(values = test_run_graph(graph, given, &err)))
+	for (int i = 0; graph && !*why && i < n_given; i++)
+		take_bits(&given[i], graph->value[graph->input[i]].dtype);
+	for (int k = 0; graph && !*why && k < c->n_out; k++)
+		take_bits(&c->out[k], graph->value[graph->output[k]].dtype);
+	if (!*why && (!graph || !(values = test_run_graph(graph, given, &err))))
 		snprintf(why, n, "%s", err.msg);
 	for (int k = 0; k < c->n_out && values && !*why; k++)
 		snprintf(why, n, "%s", compare(&values[graph->output[k]], &c->out[k], 1e-4, 1e-5, text, sizeof text));
@@ -253,6 +269,15 @@ static const struct {
 	{"test_globalaveragepool", "opset 1 is not supported"},
 	{"test_reshape_allowzero_reordered", "does not reshape"}, /* a batch of 0 is taken for an open one */
 	{"test_split_zero_size_splits", "sum to 0"},
+	{"test_not_", "opset 1 is not supported"},
+	{"test_softplus", "opset 1 is not supported"},
+	{"test_softsign", "opset 1 is not supported"},
+	{"test_cast_FLOAT_to_STRING", "STRING"},
+	{"test_cast_STRING_to_FLOAT", "STRING"},
+	{"test_castlike_FLOAT_to_STRING", "STRING"},
+	{"test_castlike_STRING_to_FLOAT", "STRING"},
+	{"test_identity_opt", "expected a tensor"},
+	{"test_identity_sequence", "expected a tensor"},
 };
 
 static bool is_expected(const char *name, const char *why)
@@ -307,10 +332,14 @@ static void try_folder(const char *folder, const char *name, struct tally *tally
 	}
 	c.n_in = load_tensors(folder, "input", c.in, c.names, &err);
 	c.n_out = c.n_in < 0 ? -1 : load_tensors(folder, "output", c.out, NULL, &err);
-	if (c.n_out < 0)
+	if (c.n_out < 0) { /* sequences, strings: the model itself must say so */
+		snprintf(why, sizeof why, "%s/model.onnx", folder);
+		cr_expect_eq(npl_graph_load(why, NULL, &graph, &err), NPL_EINPUT, "%s", name);
 		snprintf(why, sizeof why, "%s", err.msg);
-	else
+		npl_graph_free(graph);
+	} else {
 		run_case(&c, why, sizeof why);
+	}
 	for (int i = 0; i < c.n_in; i++)
 		npl_tensor_free(&c.in[i]);
 	for (int i = 0; i < c.n_out; i++)

@@ -13,18 +13,24 @@
 
 #include "npulab/tensor.h"
 
-#define OP_EACH_INTEGER(X)                                                                                             \
+#define OP_EACH_SIGNED(X)                                                                                              \
 	X(NPL_I8, int8_t)                                                                                              \
-	X(NPL_U8, uint8_t)                                                                                             \
 	X(NPL_I16, int16_t)                                                                                            \
-	X(NPL_U16, uint16_t)                                                                                           \
 	X(NPL_I32, int32_t)                                                                                            \
+	X(NPL_I64, int64_t)
+#define OP_EACH_UNSIGNED(X)                                                                                            \
+	X(NPL_U8, uint8_t)                                                                                             \
+	X(NPL_U16, uint16_t)                                                                                           \
 	X(NPL_U32, uint32_t)                                                                                           \
-	X(NPL_I64, int64_t)                                                                                            \
 	X(NPL_U64, uint64_t)
-#define OP_EACH_NUMBER(X)                                                                                              \
+#define OP_EACH_FLOAT(X)                                                                                               \
 	X(NPL_F32, float)                                                                                              \
-	X(NPL_F64, double)                                                                                             \
+	X(NPL_F64, double)
+#define OP_EACH_INTEGER(X)                                                                                             \
+	OP_EACH_SIGNED(X)                                                                                              \
+	OP_EACH_UNSIGNED(X)
+#define OP_EACH_NUMBER(X)                                                                                              \
+	OP_EACH_FLOAT(X)                                                                                               \
 	OP_EACH_INTEGER(X)
 
 bool op_is_number(enum npl_dtype dtype);  /* of OP_EACH_NUMBER */

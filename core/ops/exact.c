@@ -5,11 +5,22 @@
  * (Sun Microsystems); plain Taylor series, long enough for double. */
 #include <math.h>
 
-#include "ops.h"
+#include "exact.h"
 
 /* ln 2 in two parts: n * LN2_HIGH is exact for |n| < 2^20. */
 #define LN2_HIGH 6.93147180369123816490e-01
 #define LN2_LOW  1.90821492927058770002e-10
+
+/* e^x * 2^power for an x within +-800 */
+static double exp_times(double x, int power)
+{
+	double n = floor(x * 1.44269504088896338700 + 0.5);
+	double r = (x - n * LN2_HIGH) - n * LN2_LOW; /* |r| <= 0.347 */
+	double sum = 1.0;
+	for (int i = 14; i > 0; i--) /* r^15 / 15! < 1e-19 */
+		sum = 1.0 + sum * r / i;
+	return ldexp(sum, (int)n + power);
+}
 
 double op_exp(double x)
 {
@@ -19,12 +30,16 @@ double op_exp(double x)
 		return INFINITY;
 	if (x < -745.2)
 		return 0.0;
-	double n = floor(x * 1.44269504088896338700 + 0.5);
-	double r = (x - n * LN2_HIGH) - n * LN2_LOW; /* |r| <= 0.347 */
-	double sum = 1.0;
-	for (int i = 14; i > 0; i--) /* r^15 / 15! < 1e-19 */
-		sum = 1.0 + sum * r / i;
-	return ldexp(sum, (int)n);
+	return exp_times(x, 0);
+}
+
+/* 2 atanh s for |s| <= 0.172, which is log((1 + s) / (1 - s)) */
+static double log_series(double s)
+{
+	double z = s * s, sum = 0.0;
+	for (int i = 21; i > 0; i -= 2) /* s^23 / 23 < 1e-18 */
+		sum = sum * z + 1.0 / i;
+	return 2.0 * s * sum;
 }
 
 double op_log(double x)
@@ -39,24 +54,54 @@ double op_log(double x)
 		m *= 2.0;
 		exponent--;
 	}
-	double s = (m - 1.0) / (m + 1.0); /* log m = 2 atanh s, |s| <= 0.172 */
-	double z = s * s, sum = 0.0;
-	for (int i = 21; i > 0; i -= 2) /* s^23 / 23 < 1e-18 */
-		sum = sum * z + 1.0 / i;
-	return exponent * LN2_HIGH + (2.0 * s * sum + exponent * LN2_LOW);
+	return exponent * LN2_HIGH + (log_series((m - 1.0) / (m + 1.0)) + exponent * LN2_LOW);
+}
+
+double op_expm1(double x)
+{
+	static const double c[] = {1.0 / 2,
+				   1.0 / 6,
+				   1.0 / 24,
+				   1.0 / 120,
+				   1.0 / 720,
+				   1.0 / 5040,
+				   1.0 / 40320,
+				   1.0 / 362880,
+				   1.0 / 3628800,
+				   1.0 / 39916800,
+				   1.0 / 479001600,
+				   1.0 / 6227020800,
+				   1.0 / 87178291200,
+				   1.0 / 1307674368000,
+				   1.0 / 20922789888000,
+				   1.0 / 355687428096000,
+				   1.0 / 6402373705728000,
+				   1.0 / 121645100408832000,
+				   1.0 / 2432902008176640000}; /* x^21 / 21! < 2e-20 */
+	if (fabs(x) < 0x1p-54)
+		return x;
+	return fabs(x) < 1.0 ? x + x * x * op_polynomial(c, OP_TERMS(c), x) : op_exp(x) - 1.0;
+}
+
+double op_log1p(double x)
+{
+	if (fabs(x) < 0x1p-54)
+		return x;
+	if (x > -0.29 && x < 0.41)
+		return log_series(x / (2.0 + x));
+	double u = 1.0 + x, lost = x - (u - 1.0);
+	return u - 1.0 == x ? op_log(u) : op_log(u) + lost / u;
 }
 
 double op_logistic(double x)
 {
-	return 1.0 / (1.0 + op_exp(-x));
+	return x < -700.0 ? op_exp(x) : 1.0 / (1.0 + op_exp(-x));
 }
 
 double op_tanh(double x)
 {
-	double size = fabs(x), e = op_exp(-2.0 * size), cube = size * size * size;
-	/* the quotient loses the digits of a small x; there the series is within 2^-57 of x */
-	double y = size < 0x1p-12 ? size - cube / 3.0 : (1.0 - e) / (1.0 + e);
-	return copysign(y, x);
+	double t = op_expm1(-2.0 * fabs(x));
+	return fabs(x) < 0x1p-28 ? x : copysign(t / (2.0 + t), x);
 }
 
 double op_pow(double base, double exponent)
@@ -66,4 +111,63 @@ double op_pow(double base, double exponent)
 	if (base == 0.0)
 		return exponent > 0.0 ? 0.0 : INFINITY;
 	return op_exp(exponent * op_log(base));
+}
+
+double op_sinh(double x)
+{
+	static const double c[] = {1.0 / 6,
+				   1.0 / 120,
+				   1.0 / 5040,
+				   1.0 / 362880,
+				   1.0 / 39916800,
+				   1.0 / 6227020800,
+				   1.0 / 1307674368000,
+				   1.0 / 355687428096000,
+				   1.0 / 121645100408832000}; /* x^21 / 21! < 2e-20 */
+	double size = fabs(x), z = x * x;
+	if (size < 1.0)
+		return x + x * (z * op_polynomial(c, OP_TERMS(c), z));
+	if (!(size < 720.0))
+		return x * INFINITY;
+	return copysign(exp_times(size, -1) - exp_times(-size, -1), x);
+}
+
+double op_cosh(double x)
+{
+	double size = fabs(x);
+	if (!(size < 720.0))
+		return size * INFINITY;
+	return exp_times(size, -1) + exp_times(-size, -1);
+}
+
+#define LN2 6.93147180559945309417e-01
+
+double op_asinh(double x)
+{
+	double a = fabs(x), z = a * a, y;
+	if (!(a < 0x1p28))
+		y = op_log(a) + LN2;
+	else if (a > 2.0)
+		y = op_log(2.0 * a + 1.0 / (sqrt(z + 1.0) + a));
+	else
+		y = op_log1p(a + z / (1.0 + sqrt(1.0 + z)));
+	return copysign(y, x);
+}
+
+double op_acosh(double x)
+{
+	double t = x - 1.0;
+	if (x > 0x1p28)
+		return op_log(x) + LN2;
+	if (x > 2.0)
+		return op_log(2.0 * x - 1.0 / (x + sqrt(x * x - 1.0)));
+	return x < 1.0 ? NAN : op_log1p(t + sqrt(2.0 * t + t * t));
+}
+
+double op_atanh(double x)
+{
+	double a = fabs(x), twice = 2.0 * a;
+	if (a >= 1.0)
+		return a == 1.0 ? x * INFINITY : NAN;
+	return copysign(0.5 * op_log1p(a < 0.5 ? twice + twice * a / (1.0 - a) : twice / (1.0 - a)), x);
 }

@@ -7,6 +7,7 @@
 #ifndef CORE_OPS_OPS_H
 #define CORE_OPS_OPS_H
 
+#include "exact.h"
 #include "npulab/op.h"
 #include "npulab/window.h"
 
@@ -44,6 +45,8 @@ int op_attr_choice(struct npl_attr_list *list, const char *name, const char *con
 		   struct npl_err *err);
 /* At most `room` values; *n is -1 when absent. */
 int op_attr_ints(struct npl_attr_list *list, const char *name, int room, int64_t *values, int *n, struct npl_err *err);
+/* An ONNX element type by its number; NPL_DTYPES when absent. Strings and complex numbers are refused. */
+int op_attr_type(struct npl_attr_list *list, const char *name, enum npl_dtype *type, struct npl_err *err);
 /* Accepts an attribute that does not change what inference computes, whatever its value. */
 void op_attr_accept(struct npl_attr_list *list, const char *name);
 
@@ -104,6 +107,16 @@ int op_matmul_result(const struct npl_shape *a, const struct npl_shape *b, struc
 int op_conv_result(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *w,
 		   const struct npl_tensor *bias, struct npl_shape *y, struct npl_err *err);
 
+/* elementwise.c: what the operators of two operands share. */
+/* The shape of a OP b; before opset 7 that is a's. */
+int op_binary_broadcast(struct npl_attrs *attrs, const struct npl_shape *a, const struct npl_shape *b,
+			struct npl_shape *out, struct npl_err *err);
+/* b as it broadcasts: before opset 7 its dimensions are put at a's from axis on (-1: the last ones meet). */
+struct npl_shape op_legacy_operand(const struct npl_attrs *attrs, const struct npl_shape *a, const struct npl_shape *b);
+/* Refuses a b, put as `placed`, that does not broadcast to a as a is. */
+int op_broadcast_to(const struct npl_shape *b, const struct npl_shape *placed, const struct npl_shape *a,
+		    struct npl_err *err);
+
 /* product.c: y(rows,cols) += a(rows,depth) * b(depth,cols) in float. Every element of y is the sum of its products
  * added one after the other in ascending depth to what y held, so the result does not depend on blocking, vector
  * width or the number of rows. */
@@ -127,13 +140,5 @@ struct op_matrix { /* b given as an array */
 int op_product(const struct op_product *product, struct npl_err *err);
 /* The same with b given as a matrix: sets pack and b itself. */
 int op_product_matrix(struct op_product *product, const struct op_matrix *b, struct npl_err *err);
-
-/* exact.c: functions of libm whose last bit would depend on its version and the CPU, computed in plain double
- * arithmetic. Within 2 units of the last place of double; rounded to float they agree everywhere. */
-double op_exp(double x);
-double op_log(double x);
-double op_logistic(double x); /* 1 / (1 + e^-x) */
-double op_tanh(double x);
-double op_pow(double base, double exponent); /* NAN for a negative base */
 
 #endif

@@ -49,10 +49,10 @@ struct npl_attrs {
 	int64_t groups;       /* Conv */
 	bool private_kernels; /* Conv: every output position has kernels of its own (layer.h); ONNX has no such operator */
 	struct npl_window window; /* Conv, MaxPool, AveragePool (also set by the rule of GlobalAveragePool) */
-	float alpha, beta;        /* Gemm, LRN */
+	float alpha, beta;        /* Gemm, LRN; LeakyRelu and its like: alpha, Shrink lambd; HardSigmoid beta, Selu gamma */
 	bool trans_a, trans_b;    /* Gemm */
 	int64_t axis;             /* Softmax, Concat, Flatten, Split, legacy broadcast */
-	float bias;               /* LRN */
+	float bias;               /* LRN, Shrink */
 	int64_t size;             /* LRN */
 	float epsilon;            /* BatchNormalization */
 	int n_list;               /* Transpose perm, Unsqueeze axes, legacy Reshape shape, RandomNormal shape, Split */
@@ -63,7 +63,11 @@ struct npl_attrs {
 	bool limits_known;          /* Clip */
 	struct npl_normal normal;   /* RandomNormal */
 	bool allow_zero;            /* Reshape */
-	bool legacy_broadcast;      /* Add, Mul before opset 7 with broadcast=1 */
+	bool legacy_broadcast;      /* Add, Mul and their like before opset 7 with broadcast=1 */
+	bool negative, positive;    /* IsInf: which infinities count */
+	bool fmod;                  /* Mod: the sign of the dividend, not of the divisor */
+	bool to_left;               /* BitShift */
+	enum npl_dtype to;          /* Cast */
 	struct npl_tensor constant; /* Constant: the value; ConstantOfShape: one element */
 	int opset;                  /* the model's version of the default domain; rules differ by it; 0: the newest */
 };

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pow: a base of any numeric type to an exponent of any; the result has the base's type. Floats by op_power, in double
+ * and rounded once. An integer to a whole exponent, whatever its type, is exact and wraps; 1 / x^n is 0 where it is no
+ * integer, and so is 1 / 0. An integer to an exponent with a fraction is cut off as Cast does. */
+#include <math.h>
+
+#include "cast.h"
+#include "elements.h"
+#include "npulab/half.h"
+#include "ops.h"
+
+int op_power_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	return op_binary_attrs(list, out, err);
+}
+
+static bool is_float(enum npl_dtype dtype)
+{
+	return dtype == NPL_F32 || dtype == NPL_F64 || npl_dtype_is_half(dtype);
+}
+
+int op_power_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		   int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	if (op_inputs(in, n_in, 2, NPL_DTYPES, err))
+		return NPL_EINPUT;
+	for (int k = 0; k < 2; k++)
+		if (!is_float(in[k]->dtype) && !op_is_integer(in[k]->dtype))
+			return npl_fail(err, NPL_EINPUT, "input %d is %s, expected numbers", k,
+					npl_dtype_name(in[k]->dtype));
+	if (op_before(attrs, 12) && in[0]->dtype != in[1]->dtype)
+		return npl_fail(err, NPL_EINPUT, "input 1 is %s, expected %s: exponents of another type came with opset 12",
+				npl_dtype_name(in[1]->dtype), npl_dtype_name(in[0]->dtype));
+	out->dtype = in[0]->dtype;
+	return op_binary_broadcast(attrs, &in[0]->shape, &in[1]->shape, &out->shape, err);
+}
+
+/* base^exponent modulo 2^64 */
+static uint64_t integer_power(uint64_t base, uint64_t exponent)
+{
+	uint64_t y = 1;
+	for (; exponent; exponent >>= 1, base *= base)
+		if (exponent & 1)
+			y *= base;
+	return y;
+}
+
+/* The same for a negative exponent: 1 / base^n cut off. */
+static uint64_t integer_inverse(uint64_t base, bool odd)
+{
+	const uint64_t minus_one = (uint64_t)-1; /* as a signed base; an unsigned one gives 0 */
+	return base == 1 ? 1 : base == minus_one ? (odd ? minus_one : 1) : 0;
+}
+
+/* The integer base to the exponent, if that is whole. */
+static bool whole_power(const struct npl_tensor *base, int64_t i, const struct npl_tensor *exponent, int64_t k,
+			uint64_t *y)
+{
+	uint64_t x = (uint64_t)op_whole(base, i), n = (uint64_t)op_whole(exponent, k);
+	bool negative = false;
+	if (is_float(exponent->dtype)) {
+		double real = op_real(exponent, k);
+		if (real != rint(real) || !(fabs(real) < 0x1p63))
+			return false;
+		negative = real < 0.0;
+	} else if (exponent->dtype != NPL_U64) {
+		negative = (int64_t)n < 0;
+	}
+	if (negative && base->dtype == NPL_U64 && x == (uint64_t)-1)
+		*y = 0;
+	else
+		*y = negative ? integer_inverse(x, n & 1) : integer_power(x, n);
+	return true;
+}
+
+int op_power_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		 int n_out, struct npl_err *err)
+{
+	(void)n_in;
+	(void)n_out;
+	(void)err;
+	struct npl_shape b_shape = op_legacy_operand(attrs, &in[0]->shape, &in[1]->shape);
+	struct op_walk walk;
+	op_walk_init(&walk, &out->shape, &in[0]->shape, &b_shape);
+	int64_t index[NPL_MAX_RANK] = {0}, a = 0, b = 0, count = npl_tensor_count(out);
+	for (int64_t i = 0; i < count; i++) {
+		uint64_t whole;
+		if (op_is_integer(out->dtype) && whole_power(in[0], a, in[1], b, &whole))
+			op_store_whole(out, i, whole);
+		else
+			op_store_real(out, i, op_power(op_real(in[0], a), op_real(in[1], b)));
+		op_walk_next(&walk, 0, index, &a, &b);
+	}
+	return 0;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The operators of one operand, element by element. Loops in the element's own type where the formula is arithmetic:
+ * these run on whole feature maps. The rest is a function of exact.h, in double and rounded once. NaN stays NaN, but for
+ * ThresholdedRelu and Shrink, whose comparisons it fails: 0. */
+#include <math.h>
+
+#include "elements.h"
+#include "ops.h"
+
+/* Defines NAME_TYPE: y[i] = an expression in x, and in the attributes p as `type`. */
+#define LOOP(name, type, result, expression)                                                                           \
+	static void name##_##type(int64_t n, const void *from, void *to, const struct npl_attrs *attrs)                \
+	{                                                                                                              \
+		const struct {                                                                                         \
+			type alpha, beta, bias;                                                                        \
+			bool negative, positive;                                                                       \
+		} p = {(type)attrs->alpha, (type)attrs->beta, (type)attrs->bias, attrs->negative, attrs->positive};    \
+		const type *xs = from;                                                                                 \
+		result *ys = to;                                                                                       \
+		(void)p;                                                                                               \
+		for (int64_t i = 0; i < n; i++) {                                                                      \
+			const type x = xs[i];                                                                          \
+			ys[i] = (result)(expression);                                                                  \
+		}                                                                                                      \
+	}
+
+#define BETWEEN(v, type) ((v) < (type)0 ? (type)0 : (v) > (type)1 ? (type)1 : (v))
+#define SIGN(type)       (x > 0 ? (type)1 : x < 0 ? (type) - 1 : x)
+
+#define FLOATS(dtype, type)                                                                                            \
+	LOOP(leaky_relu, type, type, x < 0 ? x * p.alpha : x)                                                          \
+	LOOP(hard_sigmoid, type, type, BETWEEN(x *p.alpha + p.beta, type))                                             \
+	LOOP(hard_swish, type, type, x *BETWEEN(x / (type)6 + (type)0.5, type))                                        \
+	LOOP(softsign, type, type, x / ((type)1 + (x < 0 ? -x : x)))                                                   \
+	LOOP(thresholded_relu, type, type, x > p.alpha ? x : (type)0)                                                  \
+	LOOP(shrink, type, type, x < -p.alpha ? x + p.bias : x > p.alpha ? x - p.bias : (type)0)                       \
+	LOOP(square_root, type, type, sqrt((double)x))                                                                 \
+	LOOP(reciprocal, type, type, (type)1 / x)                                                                      \
+	LOOP(absolute, type, type, fabs((double)x))                                                                    \
+	LOOP(negated, type, type, -x)                                                                                  \
+	LOOP(sign, type, type, SIGN(type))                                                                             \
+	LOOP(is_nan, type, uint8_t, x != x)                                                                            \
+	LOOP(is_inf, type, uint8_t,                                                                                    \
+	     (p.positive && x == (type)INFINITY) || (p.negative && x == (type) - INFINITY))
+/* The least number has no opposite: it wraps to itself. */
+#define SIGNEDS(dtype, type)                                                                                           \
+	LOOP(absolute, type, type, x < 0 ? 0 - (uint64_t)x : (uint64_t)x)                                              \
+	LOOP(negated, type, type, 0 - (uint64_t)x)                                                                     \
+	LOOP(sign, type, type, (x > 0) - (x < 0))
+#define UNSIGNEDS(dtype, type)                                                                                         \
+	LOOP(absolute, type, type, x)                                                                                  \
+	LOOP(negated, type, type, 0 - (uint64_t)x)                                                                     \
+	LOOP(sign, type, type, x > 0)
+OP_EACH_FLOAT(FLOATS)
+OP_EACH_SIGNED(SIGNEDS)
+OP_EACH_UNSIGNED(UNSIGNEDS)
+LOOP(inverse, uint8_t, uint8_t, x == 0)
+
+static double elu(double x, const struct npl_attrs *attrs)
+{
+	return x < 0.0 ? (double)attrs->alpha * op_expm1(x) : x;
+}
+
+static double selu(double x, const struct npl_attrs *attrs)
+{
+	return (double)attrs->beta * elu(x, attrs);
+}
+
+static double celu(double x, const struct npl_attrs *attrs)
+{
+	double alpha = (double)attrs->alpha, below = alpha * op_expm1(x / alpha);
+	return x != x ? x : fmax(0.0, x) + fmin(0.0, below);
+}
+
+static double softplus(double x, const struct npl_attrs *attrs)
+{
+	(void)attrs;
+	return x > 0.0 ? x + op_log1p(op_exp(-x)) : op_log1p(op_exp(x));
+}
+
+#define LEAKY_RELU(dtype, type)       [dtype] = leaky_relu_##type,
+#define HARD_SIGMOID(dtype, type)     [dtype] = hard_sigmoid_##type,
+#define HARD_SWISH(dtype, type)       [dtype] = hard_swish_##type,
+#define SOFTSIGN(dtype, type)         [dtype] = softsign_##type,
+#define THRESHOLDED_RELU(dtype, type) [dtype] = thresholded_relu_##type,
+#define SHRINK(dtype, type)           [dtype] = shrink_##type,
+#define SQUARE_ROOT(dtype, type)      [dtype] = square_root_##type,
+#define RECIPROCAL(dtype, type)       [dtype] = reciprocal_##type,
+#define ABSOLUTE(dtype, type)         [dtype] = absolute_##type,
+#define NEGATED(dtype, type)          [dtype] = negated_##type,
+#define SIGNS(dtype, type)            [dtype] = sign_##type,
+#define IS_NAN(dtype, type)           [dtype] = is_nan_##type,
+#define IS_INF(dtype, type)           [dtype] = is_inf_##type,
+
+/* An operator has loops, a function of floats, or one that reads attributes. */
+static const struct unary {
+	void (*loop[NPL_DTYPES])(int64_t n, const void *from, void *to, const struct npl_attrs *attrs);
+	double (*function)(double x);
+	double (*formula)(double x, const struct npl_attrs *attrs);
+	bool answers; /* the result is bool */
+	struct {
+		const char *name;
+		float otherwise;
+	} alpha, beta, bias; /* the attributes that go there */
+} unary[NPL_OPS] = {
+	[NPL_OP_SIGMOID] = {.function = op_logistic},
+	[NPL_OP_TANH] = {.function = op_tanh},
+	[NPL_OP_LEAKYRELU] = {.loop = {OP_EACH_FLOAT(LEAKY_RELU)}, .alpha = {"alpha", 0.01f}},
+	[NPL_OP_ELU] = {.formula = elu, .alpha = {"alpha", 1.0f}},
+	[NPL_OP_SELU] = {.formula = selu,
+			 .alpha = {"alpha", 1.67326319217681884765625f},
+			 .beta = {"gamma", 1.05070102214813232421875f}},
+	[NPL_OP_CELU] = {.formula = celu, .alpha = {"alpha", 1.0f}},
+	[NPL_OP_HARDSIGMOID] = {.loop = {OP_EACH_FLOAT(HARD_SIGMOID)}, .alpha = {"alpha", 0.2f}, .beta = {"beta", 0.5f}},
+	[NPL_OP_HARDSWISH] = {.loop = {OP_EACH_FLOAT(HARD_SWISH)}},
+	[NPL_OP_SOFTPLUS] = {.formula = softplus},
+	[NPL_OP_SOFTSIGN] = {.loop = {OP_EACH_FLOAT(SOFTSIGN)}},
+	[NPL_OP_THRESHOLDEDRELU] = {.loop = {OP_EACH_FLOAT(THRESHOLDED_RELU)}, .alpha = {"alpha", 1.0f}},
+	[NPL_OP_SHRINK] = {.loop = {OP_EACH_FLOAT(SHRINK)}, .alpha = {"lambd", 0.5f}, .bias = {"bias", 0.0f}},
+	[NPL_OP_ERF] = {.function = op_erf},
+	[NPL_OP_SQRT] = {.loop = {OP_EACH_FLOAT(SQUARE_ROOT)}},
+	[NPL_OP_EXP] = {.function = op_exp},
+	[NPL_OP_LOG] = {.function = op_log},
+	[NPL_OP_RECIPROCAL] = {.loop = {OP_EACH_FLOAT(RECIPROCAL)}},
+	[NPL_OP_SIN] = {.function = op_sin},
+	[NPL_OP_COS] = {.function = op_cos},
+	[NPL_OP_TAN] = {.function = op_tan},
+	[NPL_OP_ASIN] = {.function = op_asin},
+	[NPL_OP_ACOS] = {.function = op_acos},
+	[NPL_OP_ATAN] = {.function = op_atan},
+	[NPL_OP_SINH] = {.function = op_sinh},
+	[NPL_OP_COSH] = {.function = op_cosh},
+	[NPL_OP_ASINH] = {.function = op_asinh},
+	[NPL_OP_ACOSH] = {.function = op_acosh},
+	[NPL_OP_ATANH] = {.function = op_atanh},
+	[NPL_OP_FLOOR] = {.function = floor},
+	[NPL_OP_CEIL] = {.function = ceil},
+	[NPL_OP_ROUND] = {.function = rint}, /* halves to the even neighbour */
+	[NPL_OP_ABS] = {.loop = {OP_EACH_NUMBER(ABSOLUTE)}},
+	[NPL_OP_NEG] = {.loop = {OP_EACH_NUMBER(NEGATED)}},
+	[NPL_OP_SIGN] = {.loop = {OP_EACH_NUMBER(SIGNS)}},
+	[NPL_OP_ISNAN] = {.loop = {OP_EACH_FLOAT(IS_NAN)}, .answers = true},
+	[NPL_OP_ISINF] = {.loop = {OP_EACH_FLOAT(IS_INF)}, .answers = true},
+	[NPL_OP_NOT] = {.loop = {[NPL_BOOL] = inverse_uint8_t}, .answers = true},
+};
+
+int op_unary_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	const struct unary *u = &unary[out->op];
+	op_attr_accept(list, "consumed_inputs"); /* a hint for running in place, gone with opset 6 */
+	if ((u->alpha.name && op_attr_float(list, u->alpha.name, u->alpha.otherwise, &out->alpha, err)) ||
+	    (u->beta.name && op_attr_float(list, u->beta.name, u->beta.otherwise, &out->beta, err)) ||
+	    (u->bias.name && op_attr_float(list, u->bias.name, u->bias.otherwise, &out->bias, err)))
+		return NPL_EINPUT;
+	if (out->op == NPL_OP_CELU && out->alpha == 0.0f)
+		return npl_fail(err, NPL_EINPUT, "attribute alpha must not be 0: x is divided by it");
+	if (out->op != NPL_OP_ISINF)
+		return 0;
+	if (op_attr_flag(list, "detect_negative", true, &out->negative, err))
+		return NPL_EINPUT;
+	return op_attr_flag(list, "detect_positive", true, &out->positive, err);
+}
+
+int op_unary_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		   int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	const struct unary *u = &unary[attrs->op];
+	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
+		return NPL_EINPUT;
+	enum npl_dtype dtype = in[0]->dtype;
+	if (!u->loop[dtype] && !((u->function || u->formula) && (dtype == NPL_F32 || dtype == NPL_F64)))
+		return npl_fail(err, NPL_EINPUT, "input 0 is %s, expected %s", npl_dtype_name(dtype),
+				u->loop[NPL_BOOL]  ? "bool"
+				: u->loop[NPL_I32] ? "numbers"
+						   : "floats");
+	out->dtype = u->answers ? NPL_BOOL : dtype;
+	out->shape = in[0]->shape;
+	return 0;
+}
+
+static double value_of(const struct unary *u, double x, const struct npl_attrs *attrs)
+{
+	return u->function ? u->function(x) : u->formula(x, attrs);
+}
+
+int op_unary_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		 int n_out, struct npl_err *err)
+{
+	(void)n_in;
+	(void)n_out;
+	(void)err;
+	const struct unary *u = &unary[attrs->op];
+	int64_t count = npl_tensor_count(out);
+	const float *x = in[0]->data;
+	float *y = out->data;
+	if (u->loop[in[0]->dtype])
+		u->loop[in[0]->dtype](count, in[0]->data, out->data, attrs);
+	else if (out->dtype == NPL_F32)
+		for (int64_t i = 0; i < count; i++)
+			y[i] = (float)value_of(u, (double)x[i], attrs);
+	else
+		for (int64_t i = 0; i < count; i++)
+			((double *)out->data)[i] = value_of(u, ((const double *)in[0]->data)[i], attrs);
+	return 0;
+}

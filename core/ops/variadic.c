@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sum, Mean, Min and Max of any number of inputs: the first two together, each further one with what came out, in order.
+ * They broadcast from opset 8. */
+#include "loops.h"
+#include "ops.h"
+
+static const struct op_loops *const loops_of[NPL_OPS] = {
+	[NPL_OP_SUM] = &op_add_loops,
+	[NPL_OP_MEAN] = &op_add_loops,
+	[NPL_OP_MIN] = &op_min_loops,
+	[NPL_OP_MAX] = &op_max_loops,
+};
+
+int op_variadic_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	(void)out;
+	(void)err;
+	op_attr_accept(list, "consumed_inputs");
+	return 0;
+}
+
+static int check_types(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_err *err)
+{
+	if (op_inputs(in, n_in, n_in > 1 ? n_in : 1, NPL_DTYPES, err) ||
+	    op_inputs(in, n_in, n_in, in[0]->dtype, err))
+		return NPL_EINPUT;
+	bool mean = attrs->op == NPL_OP_MEAN;
+	if (!op_is_number(in[0]->dtype) || (mean && op_is_integer(in[0]->dtype)))
+		return npl_fail(err, NPL_EINPUT, "inputs are %s, expected %s", npl_dtype_name(in[0]->dtype),
+				mean ? "floats" : "numbers");
+	return 0;
+}
+
+int op_variadic_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		      int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	if (check_types(attrs, in, n_in, err))
+		return NPL_EINPUT;
+	struct npl_shape joint = in[0]->shape;
+	for (int i = 1; i < n_in; i++) {
+		if (op_before(attrs, 8) && !npl_shape_equal(&joint, &in[i]->shape))
+			return npl_fail(err, NPL_EINPUT, "the shapes %s and %s differ, and %s broadcasts only from opset 8",
+					OP_TEXT(&joint), OP_TEXT(&in[i]->shape), npl_op_defs[attrs->op].name);
+		struct npl_shape so_far = joint;
+		if (op_broadcast_shape(&so_far, &in[i]->shape, &joint, err))
+			return NPL_EINPUT;
+	}
+	out->dtype = in[0]->dtype;
+	out->shape = joint;
+	return 0;
+}
+
+int op_variadic_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		    int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	(void)err;
+	const struct op_loops *loops = loops_of[attrs->op];
+	if (n_in == 1)
+		return op_copy_bytes(in[0], out);
+	op_apply(loops, out->dtype, &in[0]->shape, in[0]->data, &in[1]->shape, in[1]->data, out);
+	for (int i = 2; i < n_in; i++)
+		op_apply(loops, out->dtype, &out->shape, out->data, &in[i]->shape, in[i]->data, out);
+	if (attrs->op != NPL_OP_MEAN)
+		return 0;
+	const struct npl_shape scalar = {.rank = 0};
+	const float inputs = (float)n_in;
+	const double wide = n_in;
+	op_apply(&op_div_loops, out->dtype, &out->shape, out->data, &scalar,
+		 out->dtype == NPL_F32 ? (const void *)&inputs : &wide, out);
+	return 0;
+}
