@@ -50,6 +50,8 @@ const char *npl_nearest(const char *word, const char *const *candidates, int n)
 	const char *nearest = NULL;
 	int least_distance = 0;
 	for (int i = 0; i < n; i++) {
+		if (!strcmp(word, candidates[i]))
+			return candidates[i]; /* also where it begins another one */
 		int d = distance(word, candidates[i]);
 		if (word[0] && word[1] && !strncasecmp(word, candidates[i], strlen(word)))
 			d = 0;

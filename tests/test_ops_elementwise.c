@@ -186,7 +186,7 @@ Test(ops_elementwise, formulas)
 
 Test(ops_elementwise, attributes_of_formulas)
 {
-	static const struct {
+	const struct {
 		enum npl_op op;
 		struct npl_attr attr[2];
 		int n;
