@@ -19,18 +19,18 @@ static const struct function {
 	const char *name;
 	double (*ours)(double);
 	long double (*theirs)(long double);
-	double places;       /* the error allowed */
-	double least, most;  /* binary exponents of the arguments */
+	double places;      /* the error allowed */
+	double least, most; /* binary exponents of the arguments */
 	bool positive;
 } functions[] = {
-	{"exp", op_exp, expl, 2, -60, 9.46, false},     {"log", op_log, logl, 3, -1073, 1023, true},
+	{"exp", op_exp, expl, 2, -60, 9.46, false},         {"log", op_log, logl, 3, -1073, 1023, true},
 	{"expm1", op_expm1, expm1l, 3, -1060, 9.46, false}, {"log1p", op_log1p, log1pl, 3, -1060, 1023, true},
-	{"tanh", op_tanh, tanhl, 4, -1060, 6, false},   {"sinh", op_sinh, sinhl, 4, -1060, 9.46, false},
-	{"cosh", op_cosh, coshl, 4, -60, 9.46, false},  {"asinh", op_asinh, asinhl, 4, -1060, 1023, false},
-	{"acosh", op_acosh, acoshl, 4, 0, 1023, true},  {"atanh", op_atanh, atanhl, 4, -1060, 0, false},
-	{"sin", op_sin, sinl, 4, -1060, 62, false},     {"cos", op_cos, cosl, 4, -60, 62, false},
-	{"tan", op_tan, tanl, 4, -1060, 62, false},     {"asin", op_asin, asinl, 4, -1060, 0, false},
-	{"acos", op_acos, acosl, 4, -60, 0, false},     {"atan", op_atan, atanl, 4, -1060, 1023, false},
+	{"tanh", op_tanh, tanhl, 4, -1060, 6, false},       {"sinh", op_sinh, sinhl, 4, -1060, 9.46, false},
+	{"cosh", op_cosh, coshl, 4, -60, 9.46, false},      {"asinh", op_asinh, asinhl, 4, -1060, 1023, false},
+	{"acosh", op_acosh, acoshl, 4, 0, 1023, true},      {"atanh", op_atanh, atanhl, 4, -1060, 0, false},
+	{"sin", op_sin, sinl, 4, -1060, 62, false},         {"cos", op_cos, cosl, 4, -60, 62, false},
+	{"tan", op_tan, tanl, 4, -1060, 62, false},         {"asin", op_asin, asinl, 4, -1060, 0, false},
+	{"acos", op_acos, acosl, 4, -60, 0, false},         {"atan", op_atan, atanl, 4, -1060, 1023, false},
 	{"erf", op_erf, erfl, 4, -1000, 3, false},
 };
 #define N_FUNCTIONS (sizeof functions / sizeof functions[0])
@@ -77,8 +77,8 @@ Test(exact, functions_of_one_argument)
 /* Around the places where a formula changes, and the multiples of a quarter of pi, which cancel. */
 Test(exact, seams)
 {
-	static const double at[] = {0x1p-54, 0x1p-28, 0.125, 0.29,   0.375, 0.4375, 0.5,    0.6875,	0.75,
-				    1.0,     1.1875,  1.41,  1.4375, 2.0,   2.4375, 5.875,  0x1p28,	709.0};
+	static const double at[] = {0x1p-54, 0x1p-28, 0.125, 0.29,   0.375, 0.4375, 0.5,   0.6875, 0.75,
+				    1.0,     1.1875,  1.41,  1.4375, 2.0,   2.4375, 5.875, 0x1p28, 709.0};
 	for (size_t k = 0; k < N_FUNCTIONS; k++) {
 		const struct function *f = &functions[k];
 		for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
@@ -111,7 +111,8 @@ Test(exact, sine_of_large_arguments)
 
 Test(exact, limits)
 {
-	static const double at[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1.0, -1.0, 2.0, -2.0, 1e300, -1e300, DBL_TRUE_MIN};
+	static const double at[] = {0.0,  -0.0, INFINITY, -INFINITY, NAN,    1.0,
+				    -1.0, 2.0,  -2.0,     1e300,     -1e300, DBL_TRUE_MIN};
 	for (size_t k = 0; k < N_FUNCTIONS; k++)
 		for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
 			const struct function *f = &functions[k];
@@ -119,7 +120,8 @@ Test(exact, limits)
 			long double want = f->theirs((long double)at[i]);
 			if (f->most == 62 && fabs(at[i]) == 1e300)
 				continue;
-			cr_assert(places_off(y, want) <= f->places, "%s(%g) is %g, expected %Lg", f->name, at[i], y, want);
+			cr_assert(places_off(y, want) <= f->places, "%s(%g) is %g, expected %Lg", f->name, at[i], y,
+				  want);
 			if (!isnan(y))
 				cr_assert_eq(!signbit(y), !signbit(want), "%s(%g)", f->name, at[i]);
 		}
@@ -138,7 +140,8 @@ Test(exact, powers)
 		long double want = powl((long double)base, (long double)exponent);
 		if (fabsl(want) > (long double)DBL_MIN) {
 			double off = places_off(op_power(base, exponent), want);
-			cr_assert(off <= 4, "%a ^ %a is %a, expected %La", base, exponent, op_power(base, exponent), want);
+			cr_assert(off <= 4, "%a ^ %a is %a, expected %La", base, exponent, op_power(base, exponent),
+				  want);
 			if (exponent == rint(exponent) && fabs(exponent) <= 512)
 				cr_assert(off <= 0.51, "%a ^ %g is off by %g places", base, exponent, off);
 		} else {
@@ -148,20 +151,22 @@ Test(exact, powers)
 	for (int n = 0; n <= 22; n++) { /* the powers of ten that a double holds */
 		char text[32];
 		snprintf(text, sizeof text, "1e%d", n);
-		cr_assert(op_power(10, n) == strtod(text, NULL) && op_power(-10, n) == (n % 2 ? -1 : 1) * op_power(10, n));
+		cr_assert(op_power(10, n) == strtod(text, NULL) &&
+			  op_power(-10, n) == (n % 2 ? -1 : 1) * op_power(10, n));
 	}
 }
 
 Test(exact, powers_of_special_values)
 {
-	static const double at[] = {0.0, -0.0, 1.0,  -1.0, 0.5,	-0.5, 2.0,   -2.0,   3.0,	-3.0,		 INFINITY,
-				    -INFINITY, NAN,  0x1p52 + 1, -0x1p52 - 1, 0x1p60, 1e300, -1e300, DBL_TRUE_MIN, -DBL_MAX, 1.5};
+	static const double at[] = {0.0,         -0.0,   1.0,   -1.0,     0.5,          -0.5,     2.0,
+				    -2.0,        3.0,    -3.0,  INFINITY, -INFINITY,    NAN,      0x1p52 + 1,
+				    -0x1p52 - 1, 0x1p60, 1e300, -1e300,   DBL_TRUE_MIN, -DBL_MAX, 1.5};
 	const size_t n = sizeof at / sizeof at[0];
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < n; k++) {
 			double want = pow(at[i], at[k]), got = op_power(at[i], at[k]);
-			cr_assert(places_off(got, (long double)want) <= 4.5, "%g ^ %g is %g, expected %g", at[i], at[k], got,
-				  want);
+			cr_assert(places_off(got, (long double)want) <= 4.5, "%g ^ %g is %g, expected %g", at[i], at[k],
+				  got, want);
 			if (!isnan(want))
 				cr_assert_eq(!signbit(got), !signbit(want), "%g ^ %g", at[i], at[k]);
 		}

@@ -93,7 +93,7 @@ void op_narrow_integers(const uint64_t *from, bool is_unsigned, int64_t n, enum 
 			((type *)results)[i] = from[i] >= (LIMIT)           ? (type)(MOST)                             \
 					       : from[i] <= (double)(LEAST) ? (type)(LEAST)                            \
 					       : from[i] == from[i]         ? (type)from[i]                            \
-									    : (type)0;                                 \
+									    : (type)0;                                         \
 		return;
 void op_narrow_reals(const double *from, int64_t n, enum npl_dtype to, void *results)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Storing a number as an element of any type, as Cast does it. From integers: floats are the nearest, integers keep their
- * low bits. From floats: narrower floats are the nearest; integers are cut off towards zero, what is out of range becomes
- * the nearest end of the range and NaN 0. To bool: false for zero, true for all else, NaN too.
+ * Storing a number as an element of any type, as Cast does it. From integers: floats are the nearest, integers keep
+ * their low bits. From floats: narrower floats are the nearest; integers are cut off towards zero, what is out of range
+ * becomes the nearest end of the range and NaN 0. To bool: false for zero, true for all else, NaN too.
  */
 #ifndef CORE_OPS_CAST_H
 #define CORE_OPS_CAST_H
@@ -16,7 +16,8 @@ void op_narrow_reals(const double *from, int64_t n, enum npl_dtype to, void *res
 /* Element i of a tensor; the bits of an int64_t or of a uint64_t, as the tensor's type is. */
 static inline void op_store_whole(const struct npl_tensor *tensor, int64_t i, uint64_t bits)
 {
-	op_narrow_integers(&bits, false, 1, tensor->dtype, (char *)tensor->data + (size_t)i * npl_dtype_size(tensor->dtype));
+	op_narrow_integers(&bits, false, 1, tensor->dtype,
+			   (char *)tensor->data + (size_t)i * npl_dtype_size(tensor->dtype));
 }
 
 static inline void op_store_real(const struct npl_tensor *tensor, int64_t i, double x)

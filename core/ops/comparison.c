@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loops of the comparisons and of And, Or and Xor (loops.h): bool results. Of bool operands any byte but 0 is true. */
+ * The loops of the comparisons and of And, Or and Xor (loops.h): bool results. Of bool operands any byte but 0 is
+ * true. */
 #include "loops.h"
 
 #define COMPARISONS(dtype, type)                                                                                       \

@@ -11,6 +11,8 @@
 #ifndef CORE_OPS_ELEMENTS_H
 #define CORE_OPS_ELEMENTS_H
 
+#include <string.h>
+
 #include "npulab/tensor.h"
 
 #define OP_EACH_SIGNED(X)                                                                                              \
@@ -40,5 +42,20 @@ bool op_is_integer(enum npl_dtype dtype); /* of OP_EACH_INTEGER */
  * of range or NaN: 0). Any type, the 16-bit floats and bool (0, 1) too. */
 double op_real(const struct npl_tensor *tensor, int64_t i);
 int64_t op_whole(const struct npl_tensor *tensor, int64_t i);
+
+/* condition ? a : b by bits, both computed beforehand: a loop with such a choice is vectorised, where a branch around an
+ * operation that may trap would stay. */
+#define OP_CHOOSE(type, bits_type)                                                                                     \
+	static inline type op_choose_##type(bool condition, type a, type b)                                            \
+	{                                                                                                              \
+		bits_type mask = condition ? (bits_type)-1 : 0, x, y;                                                  \
+		memcpy(&x, &a, sizeof x);                                                                              \
+		memcpy(&y, &b, sizeof y);                                                                              \
+		x = (x & mask) | (y & ~mask);                                                                          \
+		memcpy(&a, &x, sizeof x);                                                                              \
+		return a;                                                                                              \
+	}
+OP_CHOOSE(float, uint32_t)
+OP_CHOOSE(double, uint64_t)
 
 #endif

@@ -63,8 +63,8 @@ static double whole_power(double size, int n)
 /* log size for a finite size > 0, within 2^-64 of it */
 static struct pair log_of(double size)
 {
-	static const double c[] = {1.0 / 5,  1.0 / 7,  1.0 / 9,	 1.0 / 11, 1.0 / 13,
-				   1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23, 1.0 / 25}; /* s^26 / 27 < 1e-21 */
+	static const double c[] = {1.0 / 5,  1.0 / 7,  1.0 / 9,  1.0 / 11, 1.0 / 13, 1.0 / 15,
+				   1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23, 1.0 / 25}; /* s^26 / 27 < 1e-21 */
 	static const struct pair third = {1.0 / 3, 1.850371707708594e-17};
 	int exponent;
 	double m = frexp(size, &exponent);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Sine, cosine, tangent and their inverses (exact.h). Arguments are reduced by 2/pi to as many digits as the largest
- * double needs (M. Payne and R. Hanek, SIGNUM Newsletter 18, 1983), then Taylor series; the steps of the arc tangent are
- * fdlibm's (Sun Microsystems). */
+ * double needs (M. Payne and R. Hanek, SIGNUM Newsletter 18, 1983), then Taylor series; the steps of the arc tangent
+ * are fdlibm's (Sun Microsystems). */
 #include <math.h>
 #include <stdint.h>
 
@@ -13,11 +13,11 @@
 __extension__ typedef unsigned __int128 u128;
 
 /* 64 zeros, then the binary digits of 2/pi: digit d stands for 2^-d, the first word holds -63..0. */
-static const uint64_t two_over_pi[] = {
-	0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
-	0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41,
-	0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7,
-	0x4f463f669e5fea2d, 0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab};
+static const uint64_t two_over_pi[] = {0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041,
+				       0xfe5163abdebbc561, 0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e,
+				       0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b,
+				       0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
+				       0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab};
 
 /* 64 digits from the n-th of the table on. */
 static uint64_t digits(int n)
@@ -108,9 +108,10 @@ double op_tan(double x)
 
 double op_atan(double x)
 {
-	static const double c[] = {-1.0 / 3,  1.0 / 5,	 -1.0 / 7,  1.0 / 9,   -1.0 / 11, 1.0 / 13,  -1.0 / 15, 1.0 / 17,
-				   -1.0 / 19, 1.0 / 21, -1.0 / 23, 1.0 / 25,  -1.0 / 27, 1.0 / 29,  -1.0 / 31, 1.0 / 33,
-				   -1.0 / 35, 1.0 / 37, -1.0 / 39, 1.0 / 41, -1.0 / 43, 1.0 / 45}; /* t^47 / 47 < 3e-19 */
+	static const double c[] = {
+		-1.0 / 3,  1.0 / 5,  -1.0 / 7,  1.0 / 9,  -1.0 / 11, 1.0 / 13, -1.0 / 15, 1.0 / 17,
+		-1.0 / 19, 1.0 / 21, -1.0 / 23, 1.0 / 25, -1.0 / 27, 1.0 / 29, -1.0 / 31, 1.0 / 33,
+		-1.0 / 35, 1.0 / 37, -1.0 / 39, 1.0 / 41, -1.0 / 43, 1.0 / 45}; /* t^47 / 47 < 3e-19 */
 	double a = fabs(x), step = 0.0, t = a;
 	if (a >= 2.4375) {
 		step = HALF_PI;

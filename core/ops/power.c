@@ -31,7 +31,8 @@ int op_power_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 			return npl_fail(err, NPL_EINPUT, "input %d is %s, expected numbers", k,
 					npl_dtype_name(in[k]->dtype));
 	if (op_before(attrs, 12) && in[0]->dtype != in[1]->dtype)
-		return npl_fail(err, NPL_EINPUT, "input 1 is %s, expected %s: exponents of another type came with opset 12",
+		return npl_fail(err, NPL_EINPUT,
+				"input 1 is %s, expected %s: exponents of another type came with opset 12",
 				npl_dtype_name(in[1]->dtype), npl_dtype_name(in[0]->dtype));
 	out->dtype = in[0]->dtype;
 	return op_binary_broadcast(attrs, &in[0]->shape, &in[1]->shape, &out->shape, err);

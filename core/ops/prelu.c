@@ -5,8 +5,8 @@
 #include "loops.h"
 #include "ops.h"
 
-#define RECTIFY(dtype, type)  OP_LOOP(rectify, type, type, x < 0 ? x *y : x)
-#define INTEGERS(dtype, type) OP_LOOP(rectify, type, type, x < 0 ? (uint64_t)x *(uint64_t)y : (uint64_t)x)
+#define RECTIFY(dtype, type)  OP_LOOP(rectify, type, type, op_choose_##type(x < 0, x * y, x))
+#define INTEGERS(dtype, type) OP_LOOP(rectify, type, type, x < 0 ? (uint64_t)x * (uint64_t)y : (uint64_t)x)
 #define ENTRY(dtype, type)    [dtype] = rectify_##type,
 OP_EACH_FLOAT(RECTIFY)
 OP_EACH_SIGNED(INTEGERS)

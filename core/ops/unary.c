@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The operators of one operand, element by element. Loops in the element's own type where the formula is arithmetic:
- * these run on whole feature maps. The rest is a function of exact.h, in double and rounded once. NaN stays NaN, but for
- * ThresholdedRelu and Shrink, whose comparisons it fails: 0. */
+ * these run on whole feature maps. The rest is a function of exact.h, in double and rounded once. NaN stays NaN, but
+ * for ThresholdedRelu and Shrink, whose comparisons it fails: 0. */
 #include <math.h>
 
 #include "elements.h"
@@ -25,24 +25,28 @@
 		}                                                                                                      \
 	}
 
-#define BETWEEN(v, type) ((v) < (type)0 ? (type)0 : (v) > (type)1 ? (type)1 : (v))
-#define SIGN(type)       (x > 0 ? (type)1 : x < 0 ? (type) - 1 : x)
+#define SIGN(type) (x > 0 ? (type)1 : x < 0 ? (type)-1 : x)
 
 #define FLOATS(dtype, type)                                                                                            \
-	LOOP(leaky_relu, type, type, x < 0 ? x * p.alpha : x)                                                          \
-	LOOP(hard_sigmoid, type, type, BETWEEN(x *p.alpha + p.beta, type))                                             \
-	LOOP(hard_swish, type, type, x *BETWEEN(x / (type)6 + (type)0.5, type))                                        \
+	static inline type unit_##type(type v)                                                                         \
+	{                                                                                                              \
+		v = op_choose_##type(v < 0, 0, v);                                                                     \
+		return op_choose_##type(v > 1, 1, v);                                                                  \
+	}                                                                                                              \
+	LOOP(leaky_relu, type, type, op_choose_##type(x < 0, x * p.alpha, x))                                          \
+	LOOP(hard_sigmoid, type, type, unit_##type(x *p.alpha + p.beta))                                               \
+	LOOP(hard_swish, type, type, x *unit_##type(x / (type)6 + (type)0.5))                                          \
 	LOOP(softsign, type, type, x / ((type)1 + (x < 0 ? -x : x)))                                                   \
 	LOOP(thresholded_relu, type, type, x > p.alpha ? x : (type)0)                                                  \
-	LOOP(shrink, type, type, x < -p.alpha ? x + p.bias : x > p.alpha ? x - p.bias : (type)0)                       \
+	LOOP(shrink, type, type,                                                                                       \
+	     op_choose_##type(x < -p.alpha, x + p.bias, op_choose_##type(x > p.alpha, x - p.bias, 0)))                 \
 	LOOP(square_root, type, type, sqrt((double)x))                                                                 \
 	LOOP(reciprocal, type, type, (type)1 / x)                                                                      \
 	LOOP(absolute, type, type, fabs((double)x))                                                                    \
 	LOOP(negated, type, type, -x)                                                                                  \
 	LOOP(sign, type, type, SIGN(type))                                                                             \
 	LOOP(is_nan, type, uint8_t, x != x)                                                                            \
-	LOOP(is_inf, type, uint8_t,                                                                                    \
-	     (p.positive && x == (type)INFINITY) || (p.negative && x == (type) - INFINITY))
+	LOOP(is_inf, type, uint8_t, (p.positive && x == (type)INFINITY) || (p.negative && x == (type)-INFINITY))
 /* The least number has no opposite: it wraps to itself. */
 #define SIGNEDS(dtype, type)                                                                                           \
 	LOOP(absolute, type, type, x < 0 ? 0 - (uint64_t)x : (uint64_t)x)                                              \
@@ -112,7 +116,9 @@ static const struct unary {
 			 .alpha = {"alpha", 1.67326319217681884765625f},
 			 .beta = {"gamma", 1.05070102214813232421875f}},
 	[NPL_OP_CELU] = {.formula = celu, .alpha = {"alpha", 1.0f}},
-	[NPL_OP_HARDSIGMOID] = {.loop = {OP_EACH_FLOAT(HARD_SIGMOID)}, .alpha = {"alpha", 0.2f}, .beta = {"beta", 0.5f}},
+	[NPL_OP_HARDSIGMOID] = {.loop = {OP_EACH_FLOAT(HARD_SIGMOID)},
+				.alpha = {"alpha", 0.2f},
+				.beta = {"beta", 0.5f}},
 	[NPL_OP_HARDSWISH] = {.loop = {OP_EACH_FLOAT(HARD_SWISH)}},
 	[NPL_OP_SOFTPLUS] = {.formula = softplus},
 	[NPL_OP_SOFTSIGN] = {.loop = {OP_EACH_FLOAT(SOFTSIGN)}},

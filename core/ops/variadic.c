@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sum, Mean, Min and Max of any number of inputs: the first two together, each further one with what came out, in order.
- * They broadcast from opset 8. */
+ * Sum, Mean, Min and Max of any number of inputs: the first two together, each further one with what came out, in
+ * order. They broadcast from opset 8. */
 #include "loops.h"
 #include "ops.h"
 
@@ -22,8 +22,7 @@ int op_variadic_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct 
 
 static int check_types(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_err *err)
 {
-	if (op_inputs(in, n_in, n_in > 1 ? n_in : 1, NPL_DTYPES, err) ||
-	    op_inputs(in, n_in, n_in, in[0]->dtype, err))
+	if (op_inputs(in, n_in, n_in > 1 ? n_in : 1, NPL_DTYPES, err) || op_inputs(in, n_in, n_in, in[0]->dtype, err))
 		return NPL_EINPUT;
 	bool mean = attrs->op == NPL_OP_MEAN;
 	if (!op_is_number(in[0]->dtype) || (mean && op_is_integer(in[0]->dtype)))
@@ -41,7 +40,8 @@ int op_variadic_shape(struct npl_attrs *attrs, const struct npl_tensor *const *i
 	struct npl_shape joint = in[0]->shape;
 	for (int i = 1; i < n_in; i++) {
 		if (op_before(attrs, 8) && !npl_shape_equal(&joint, &in[i]->shape))
-			return npl_fail(err, NPL_EINPUT, "the shapes %s and %s differ, and %s broadcasts only from opset 8",
+			return npl_fail(err, NPL_EINPUT,
+					"the shapes %s and %s differ, and %s broadcasts only from opset 8",
 					OP_TEXT(&joint), OP_TEXT(&in[i]->shape), npl_op_defs[attrs->op].name);
 		struct npl_shape so_far = joint;
 		if (op_broadcast_shape(&so_far, &in[i]->shape, &joint, err))

@@ -50,11 +50,11 @@ CHOOSE(uint64_t)
 static void choose(const struct npl_tensor *condition, bool when, const struct npl_tensor *x, struct npl_tensor *out)
 {
 	size_t element = npl_dtype_size(out->dtype);
-	void (*row)(int64_t, const uint8_t *, int64_t, bool, const void *, int64_t, void *) =
-		element == 1   ? choose_uint8_t
-		: element == 2 ? choose_uint16_t
-		: element == 4 ? choose_uint32_t
-			       : choose_uint64_t;
+	void (*row)(int64_t, const uint8_t *, int64_t, bool, const void *, int64_t,
+		    void *) = element == 1   ? choose_uint8_t
+			      : element == 2 ? choose_uint16_t
+			      : element == 4 ? choose_uint32_t
+					     : choose_uint64_t;
 	struct op_walk walk;
 	op_walk_init(&walk, &out->shape, &condition->shape, &x->shape);
 	int64_t index[NPL_MAX_RANK] = {0}, c_at = 0, x_at = 0, last = walk.rank - 1;

@@ -49,13 +49,13 @@ struct npl_attrs {
 	int64_t groups;       /* Conv */
 	bool private_kernels; /* Conv: every output position has kernels of its own (layer.h); ONNX has no such operator */
 	struct npl_window window; /* Conv, MaxPool, AveragePool (also set by the rule of GlobalAveragePool) */
-	float alpha, beta;        /* Gemm, LRN; LeakyRelu and its like: alpha, Shrink lambd; HardSigmoid beta, Selu gamma */
-	bool trans_a, trans_b;    /* Gemm */
-	int64_t axis;             /* Softmax, Concat, Flatten, Split, legacy broadcast */
-	float bias;               /* LRN, Shrink */
-	int64_t size;             /* LRN */
-	float epsilon;            /* BatchNormalization */
-	int n_list;               /* Transpose perm, Unsqueeze axes, legacy Reshape shape, RandomNormal shape, Split */
+	float alpha, beta; /* Gemm, LRN; LeakyRelu and its like: alpha, Shrink lambd; HardSigmoid beta, Selu gamma */
+	bool trans_a, trans_b; /* Gemm */
+	int64_t axis;          /* Softmax, Concat, Flatten, Split, legacy broadcast */
+	float bias;            /* LRN, Shrink */
+	int64_t size;          /* LRN */
+	float epsilon;         /* BatchNormalization */
+	int n_list;            /* Transpose perm, Unsqueeze axes, legacy Reshape shape, RandomNormal shape, Split */
 	int64_t list[NPL_MAX_RANK];
 	struct npl_slice slice;     /* Slice */
 	const int64_t *split;       /* Split: sizes given as an attribute, n_list of them; borrowed from the model */
