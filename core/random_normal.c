@@ -71,6 +71,8 @@ static struct npl_random start(const struct npl_normal *normal, int64_t first)
 static double next(const struct npl_normal *normal, struct npl_random *random)
 {
 	double p = ((double)(npl_random_u64(random) >> 12) + 0.5) * 0x1p-52;
+	if (normal->uniform)
+		return (double)normal->low + ((double)normal->high - (double)normal->low) * p;
 	return (double)normal->mean + (double)normal->deviation * npl_normal_quantile(p);
 }
 
@@ -79,6 +81,9 @@ void npl_normal_floats(const struct npl_normal *normal, int64_t first, int64_t c
 	struct npl_random random = start(normal, first);
 	for (int64_t i = 0; i < count; i++)
 		values[i] = (float)next(normal, &random);
+	for (int64_t i = 0; i < count && normal->uniform; i++) /* a p next to 1 may round to high */
+		if (values[i] >= normal->high)
+			values[i] = nextafterf(normal->high, normal->low);
 }
 
 void npl_normal_doubles(const struct npl_normal *normal, int64_t first, int64_t count, double *values)
@@ -86,4 +91,7 @@ void npl_normal_doubles(const struct npl_normal *normal, int64_t first, int64_t 
 	struct npl_random random = start(normal, first);
 	for (int64_t i = 0; i < count; i++)
 		values[i] = next(normal, &random);
+	for (int64_t i = 0; i < count && normal->uniform; i++)
+		if (values[i] >= (double)normal->high)
+			values[i] = nextafter((double)normal->high, (double)normal->low);
 }

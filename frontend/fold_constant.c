@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Constant folding: a node whose inputs are all constant gives way to its value. Nothing is computed where nothing
- * need be: Constant refers to the file, ConstantOfShape becomes a fill (one element and a shape), RandomNormal a
- * description of its values, a view refers to what it views. The rest runs once on its reference kernel, within the
+ * Constant folding: a node whose inputs are all constant, or that only looks at their shapes, gives way to its value.
+ * Nothing is computed where nothing need be: Constant refers to the file, ConstantOfShape becomes a fill (one element and
+ * a shape), RandomNormal and its kind a description of its values, a view refers to what it views. The rest runs once on its reference kernel, within the
  * limits of graph_build.h. */
 #include <string.h>
 
@@ -23,19 +23,24 @@ bool fold_allowed(struct graph_builder *b, size_t bytes, uint64_t work)
 }
 
 /* An upper bound on the steps of a kernel: its multiply-accumulates or, where it has none, its elements times the
- * window that slides over them. */
+ * window that slides over them or the steps that each takes. */
 static uint64_t work_of(const struct graph_builder *b, const struct graph_node *node, uint64_t elements)
 {
 	const struct npl_op_def *def = &npl_op_defs[node->op];
 	const struct npl_attrs *attrs = &node->attrs;
 	uint64_t macs = def->macs ? def->macs(attrs, b->tensor_ref, node->n_in, &b->tensor[node->n_in]) : 0;
 	uint64_t factor[] = {(uint64_t)attrs->window.kernel[0], (uint64_t)attrs->window.kernel[1],
-			     (uint64_t)attrs->size};
+			     (uint64_t)attrs->size, (uint64_t)attrs->steps};
 	uint64_t work = elements;
 	for (size_t i = 0; i < sizeof factor / sizeof factor[0]; i++)
 		if (factor[i] > 1 && __builtin_mul_overflow(work, factor[i], &work))
 			return UINT64_MAX;
 	return work > macs ? work : macs;
+}
+
+static bool by_shape(const struct graph_node *node)
+{
+	return npl_op_defs[node->op].flags & NPL_OP_BY_SHAPE;
 }
 
 /* May the node be run? Counts its outputs, and those inputs that are still fills, off the limits. */
@@ -46,7 +51,7 @@ static bool may_run(struct graph_builder *b, const struct graph_node *node)
 	for (int k = 0; k < node->n_in + node->n_out; k++) {
 		bool input = k < node->n_in;
 		int v = input ? node->in[k] : node->out[k - node->n_in];
-		if (v < 0)
+		if (v < 0 || (input && by_shape(node)))
 			continue;
 		const struct npl_value *value = &b->value[v];
 		uint64_t count = (uint64_t)npl_shape_count(&value->shape); /* at most 2^40 each */
@@ -63,7 +68,7 @@ static bool may_run(struct graph_builder *b, const struct graph_node *node)
 /* Runs the node on its constants; the results go to the arena. */
 static int run(struct graph_builder *b, struct graph_node *node)
 {
-	for (int k = 0; k < node->n_in; k++)
+	for (int k = 0; k < node->n_in && !by_shape(node); k++)
 		if (node->in[k] >= 0 && !fold_data(b, &b->value[node->in[k]]))
 			return b->err->code;
 	graph_node_tensors(b, node);
@@ -88,7 +93,7 @@ static void set_fill(struct npl_value *value, const struct npl_tensor *element)
 		memcpy(value->fill, element->data, npl_dtype_size(value->dtype));
 }
 
-/* RandomNormal: without a seed each tensor gets its own, from its name (FNV-1a), the same in every run. */
+/* RandomNormal and its kind: without a seed each tensor gets its own, from its name (FNV-1a), the same in every run. */
 static void set_normal(struct npl_value *value, const struct npl_normal *normal)
 {
 	value->is_normal = true;
@@ -125,6 +130,21 @@ static int remember_integers(struct graph_builder *b, const struct graph_node *n
 	return 0;
 }
 
+static bool is_random(enum npl_op op)
+{
+	return op == NPL_OP_RANDOMNORMAL || op == NPL_OP_RANDOMUNIFORM || op == NPL_OP_RANDOMNORMALLIKE ||
+	       op == NPL_OP_RANDOMUNIFORMLIKE;
+}
+
+/* Does the value follow from the shape of one that varies? */
+static bool follows_shape(const struct graph_builder *b, const struct graph_node *node)
+{
+	bool follows = node->varies;
+	for (int k = 0; k < node->n_in; k++)
+		follows |= node->in[k] >= 0 && b->value[node->in[k]].of_shape;
+	return follows;
+}
+
 int fold_constant(struct graph_builder *b, struct graph_node *node)
 {
 	struct npl_value *out = &b->value[node->out[0]];
@@ -135,7 +155,7 @@ int fold_constant(struct graph_builder *b, struct graph_node *node)
 			return npl_fail(b->err, NPL_EINPUT, "it holds no value");
 	} else if (node->op == NPL_OP_CONSTANTOFSHAPE) {
 		set_fill(out, &node->attrs.constant);
-	} else if (node->op == NPL_OP_RANDOMNORMAL) {
+	} else if (is_random(node->op)) {
 		set_normal(out, &node->attrs.normal);
 	} else if ((npl_op_defs[node->op].flags & NPL_OP_IS_VIEW) && node->n_out == 1) {
 		const struct npl_value *in = &b->value[node->in[0]];
@@ -154,6 +174,7 @@ int fold_constant(struct graph_builder *b, struct graph_node *node)
 	for (int k = 0; k < node->n_out; k++) {
 		b->value[node->out[k]].constant = true;
 		b->value[node->out[k]].producer = -1;
+		b->value[node->out[k]].of_shape = follows_shape(b, node);
 	}
 	node->removed = true;
 	b->graph->folded_constants++;

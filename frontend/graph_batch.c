@@ -2,7 +2,8 @@
  *
  * The batch: dimension 0 of every input. `--batch N` sets it, and also the first entry of constant Reshape shapes
  * that repeat the batch the model was exported with (ResNet's "reshape to 1x2048" before its last layer, mnist's
- * 1x256): without that such a model could run its exported batch only. A Reshape of weights is left alone. */
+ * 1x256): without that such a model could run its exported batch only. A Reshape of weights is left alone, and so is a
+ * shape that the model computes from that of a value. */
 #include "graph_build.h"
 
 #include <string.h>
@@ -49,6 +50,8 @@ int graph_batch_reshape(struct graph_builder *b, struct graph_node *node)
 	int s = node->n_in > 1 ? node->in[1] : -1;
 	if (batch <= 0 || batch == b->old_batch || !varies || s < 0)
 		return 0;
+	if (b->value[s].of_shape)
+		return 0; /* computed with the batch that is asked for */
 	struct npl_value made = b->value[s];
 	int64_t count = npl_shape_count(&made.shape);
 	if (!made.constant || made.dtype != NPL_I64 || made.shape.rank != 1 || count < 1 || count > NPL_MAX_RANK)

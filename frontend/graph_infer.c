@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Goes through the sorted nodes once: lets the operator read its attributes, refuses those it did not understand,
- * asks it for the shapes of its outputs, and replaces nodes with constant inputs by their values. */
+ * asks it for the shapes of its outputs, and replaces nodes with constant inputs, and those that only look at shapes, by their values. */
 #include <string.h>
 
 #include "graph_build.h"
@@ -12,7 +12,7 @@
 static const char *const ignorable[] = {"consumed_inputs", "momentum", "seed", "storage_order"};
 
 /* A shape rule may need the values of a constant that is still a fill; no rule reads more elements than this. */
-#define MAX_SHAPE_ELEMENTS 64
+#define MAX_SHAPE_ELEMENTS 64 /* but for those with NPL_OP_READS_ALL, which count off the limits of folding */
 
 static int check_used(struct graph_builder *b, const struct graph_node *node)
 {
@@ -55,13 +55,20 @@ void graph_node_tensors(struct graph_builder *b, const struct graph_node *node)
 	}
 }
 
-/* Makes the elements of small fills for rules that read values, and of single ones for all (Dropout's mode). */
+/* Makes the elements of small constants for rules that read values, and of single ones for all (Dropout's mode). */
 static int materialise_shapes(struct graph_builder *b, const struct graph_node *node)
 {
-	int64_t most = npl_op_defs[node->op].flags & NPL_OP_NEEDS_VALUES ? MAX_SHAPE_ELEMENTS : 1;
+	unsigned flags = npl_op_defs[node->op].flags;
+	int64_t most = flags & NPL_OP_NEEDS_VALUES ? MAX_SHAPE_ELEMENTS : 1;
 	for (int k = 0; k < node->n_in; k++) {
 		struct npl_value *value = node->in[k] < 0 ? NULL : &b->value[node->in[k]];
-		if (value && value->is_fill && npl_shape_count(&value->shape) <= most && !fold_data(b, value))
+		if (!value || value->data || !(value->is_fill || value->is_normal))
+			continue;
+		int64_t count = npl_shape_count(&value->shape);
+		bool make = count <= most;
+		if (!make && flags & NPL_OP_READS_ALL)
+			make = fold_allowed(b, (size_t)count * npl_dtype_size(value->dtype), (uint64_t)count);
+		if (make && !fold_data(b, value))
 			return b->err->code;
 	}
 	return 0;
@@ -114,7 +121,7 @@ int graph_infer(struct graph_builder *b)
 			rc = graph_batch_reshape(b, node);
 		if (!rc)
 			rc = graph_shape_node(b, node);
-		if (!rc && constant)
+		if (!rc && (constant || npl_op_defs[node->op].flags & NPL_OP_BY_SHAPE))
 			rc = fold_constant(b, node);
 		if (rc)
 			return graph_blame(b, node);

@@ -35,10 +35,10 @@ Test(random_normal, pinned)
 		struct npl_normal normal;
 		float want[8];
 	} cases[] = {
-		{{0, 1, 0x3f800000, true},
+		{{.deviation = 1, .seed = 0x3f800000, .seeded = true},
 		 {0x1.77b35cp+0f, -0x1.87f94cp-1f, 0x1.1469acp-1f, -0x1.e8a7f8p-1f, -0x1.d5b14ap+0f, -0x1.f9668ap-1f,
 		  -0x1.8042aap-3f, 0x1.713694p-2f}},
-		{{0.5f, 0.125f, 0x40e00000, true},
+		{{.mean = 0.5f, .deviation = 0.125f, .seed = 0x40e00000, .seeded = true},
 		 {0x1.006cf4p-1f, 0x1.dda7dap-2f, 0x1.9c4650p-2f, 0x1.c2ebd0p-2f, 0x1.e132bap-2f, 0x1.476ebep-2f,
 		  0x1.e071f2p-2f, 0x1.0ea054p-1f}},
 	};

@@ -82,6 +82,20 @@ int op_attr_ints(struct npl_attr_list *list, const char *name, int room, int64_t
 	return 0;
 }
 
+int op_attr_floats(struct npl_attr_list *list, const char *name, const float **values, int64_t *n, struct npl_err *err)
+{
+	struct npl_attr *attr;
+	*n = -1;
+	*values = NULL;
+	if (find(list, name, NPL_ATTR_FLOATS, &attr, err))
+		return NPL_EINPUT;
+	if (attr) {
+		*values = attr->floats;
+		*n = attr->n;
+	}
+	return 0;
+}
+
 int op_attr_type(struct npl_attr_list *list, const char *name, enum npl_dtype *type, struct npl_err *err)
 {
 	/* TensorProto.DataType; those that npulab has not end as NPL_DTYPES */

@@ -53,3 +53,35 @@ int64_t op_whole(const struct npl_tensor *tensor, int64_t i)
 	double x = op_real(tensor, i);
 	return x > -0x1p63 && x < 0x1p63 ? (int64_t)x : 0;
 }
+
+/* The cast of a double that may be out of range is undefined in C. */
+static int64_t cut(double x)
+{
+	return x > -0x1p63 && x < 0x1p63 ? (int64_t)x : 0;
+}
+
+void op_set_real(const struct npl_tensor *tensor, int64_t i, double x)
+{
+#define SET(dtype, type)                                                                                               \
+	case dtype:                                                                                                    \
+		((type *)tensor->data)[i] = (type)cut(x);                                                              \
+		break;
+	switch (tensor->dtype) {
+	case NPL_F32:
+		((float *)tensor->data)[i] = (float)x;
+		break;
+	case NPL_F64:
+		((double *)tensor->data)[i] = x;
+		break;
+	case NPL_F16:
+		((uint16_t *)tensor->data)[i] = npl_f16_of_double(x);
+		break;
+	case NPL_BF16:
+		((uint16_t *)tensor->data)[i] = npl_bf16_of_float((float)x);
+		break;
+		OP_EACH_INTEGER(SET)
+	default:
+		((uint8_t *)tensor->data)[i] = x != 0.0;
+		break;
+	}
+}

@@ -58,6 +58,26 @@ int op_input_indices(const struct npl_tensor *tensor, const char *what, int64_t 
 	return 0;
 }
 
+int op_input_scalar(const struct npl_tensor *tensor, const char *what, struct npl_err *err)
+{
+	if (npl_tensor_count(tensor) != 1 || tensor->shape.rank > 1)
+		return npl_fail(err, NPL_EINPUT, "the %s must be one number, got %s", what, OP_TEXT(&tensor->shape));
+	return tensor->data ? 0 : op_not_constant(what, err);
+}
+
+int op_axes(int64_t *axes, int n, int rank, struct npl_err *err)
+{
+	unsigned seen = 0;
+	for (int i = 0; i < n; i++) {
+		if (op_axis(&axes[i], rank, rank - 1, err))
+			return NPL_EINPUT;
+		if (seen & 1u << axes[i])
+			return npl_fail(err, NPL_EINPUT, "axis %lld is given twice", (long long)axes[i]);
+		seen |= 1u << axes[i];
+	}
+	return 0;
+}
+
 int op_not_constant(const char *what, struct npl_err *err)
 {
 	return npl_fail(err, NPL_EINPUT, "the %s must be constant, not computed by the network", what);
@@ -90,4 +110,19 @@ int64_t op_count(const int64_t *dim, int n)
 	for (int i = 0; i < n; i++)
 		count *= dim[i];
 	return count;
+}
+
+void op_strides(const struct npl_shape *shape, int64_t stride[NPL_MAX_RANK])
+{
+	int64_t step = 1;
+	for (int d = shape->rank - 1; d >= 0; d--) {
+		stride[d] = step;
+		step *= shape->dim[d];
+	}
+}
+
+void op_fill(void *to, const void *element, size_t size, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		memcpy((char *)to + (size_t)i * size, element, size);
 }

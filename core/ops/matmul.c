@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * MatMul with numpy's rules: the last two dimensions are matrices, those before broadcast; a one-dimensional operand is
- * a row (left) or a column (right) whose dimension of 1 leaves the result. Sums run in the order of k. */
+ * a row (left) or a column (right) whose dimension of 1 leaves the result. Sums run in the order of k; float64 and the
+ * integers of 32 and 64 bits, which wrap, by plain loops. */
+#include <string.h>
+
 #include "ops.h"
 
 int op_matmul_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
@@ -42,14 +45,42 @@ int op_matmul_result(const struct npl_shape *a_shape, const struct npl_shape *b_
 	return op_output_fits(y, a.cols, err);
 }
 
+/* y(rows,cols) = a(rows,depth) * b(depth,cols), y zero before. */
+#define DEFINE_PLAIN(type, wide)                                                                                       \
+	static void plain_##type(int64_t rows, int64_t cols, int64_t depth, const void *left, const void *right,       \
+				 void *product)                                                                        \
+	{                                                                                                              \
+		const type *a = left, *b = right;                                                                      \
+		type *y = product;                                                                                     \
+		for (int64_t i = 0; i < rows; i++)                                                                     \
+			for (int64_t k = 0; k < depth; k++)                                                            \
+				for (int64_t n = 0; n < cols; n++)                                                     \
+					y[i * cols + n] = (type)((wide)y[i * cols + n] +                               \
+								 (wide)a[i * depth + k] * (wide)b[k * cols + n]);      \
+	}
+DEFINE_PLAIN(double, double)
+DEFINE_PLAIN(int32_t, uint64_t)
+DEFINE_PLAIN(int64_t, uint64_t)
+DEFINE_PLAIN(uint32_t, uint64_t)
+DEFINE_PLAIN(uint64_t, uint64_t)
+
+static const struct {
+	void (*of[NPL_DTYPES])(int64_t rows, int64_t cols, int64_t depth, const void *a, const void *b, void *y);
+} plain_products = {{[NPL_F64] = plain_double,
+		     [NPL_I32] = plain_int32_t,
+		     [NPL_I64] = plain_int64_t,
+		     [NPL_U32] = plain_uint32_t,
+		     [NPL_U64] = plain_uint64_t}};
+
 int op_matmul_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		    int n_out, struct npl_err *err)
 {
 	(void)attrs;
 	(void)n_out;
-	if (op_inputs(in, n_in, 2, NPL_F32, err))
+	bool plain = n_in > 0 && in[0] && plain_products.of[in[0]->dtype];
+	if (op_inputs(in, n_in, 2, plain ? in[0]->dtype : NPL_F32, err))
 		return NPL_EINPUT;
-	out->dtype = NPL_F32;
+	out->dtype = in[0]->dtype;
 	return op_matmul_result(&in[0]->shape, &in[1]->shape, &out->shape, err);
 }
 
@@ -61,6 +92,20 @@ uint64_t op_matmul_macs(const struct npl_attrs *attrs, const struct npl_tensor *
 	return (uint64_t)npl_tensor_count(out) * (uint64_t)op_stack_of(&in[0]->shape, true).cols;
 }
 
+static int float_product(const struct op_stack *a, const struct op_stack *b, const float *left, const float *right,
+			 float *y, struct npl_err *err)
+{
+	struct op_product product = {.rows = a->rows,
+				     .cols = b->cols,
+				     .depth = a->cols,
+				     .a = left,
+				     .a_stride = a->cols,
+				     .y = y,
+				     .y_stride = b->cols};
+	struct op_matrix matrix = {right, b->cols, false};
+	return op_product_matrix(&product, &matrix, err);
+}
+
 int op_matmul_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		  int n_out, struct npl_err *err)
 {
@@ -68,12 +113,11 @@ int op_matmul_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	(void)n_in;
 	(void)n_out;
 	struct op_stack a = op_stack_of(&in[0]->shape, true), b = op_stack_of(&in[1]->shape, false);
-	int64_t count = npl_tensor_count(out);
-	float *y = out->data;
-	for (int64_t i = 0; i < count; i++)
-		y[i] = 0.0f;
-	if (!count)
+	size_t element = npl_dtype_size(out->dtype);
+	char *y = out->data;
+	if (!npl_tensor_count(out))
 		return 0;
+	memset(y, 0, npl_tensor_bytes(out));
 	if (npl_shape_count(&b.batch) == 1) { /* one right-hand matrix: all rows of a in one product */
 		a.rows *= npl_shape_count(&a.batch);
 		a.batch.rank = 0;
@@ -85,17 +129,14 @@ int op_matmul_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	op_walk_init(&walk, &batch, &a.batch, &b.batch);
 	int64_t index[NPL_MAX_RANK] = {0}, a_at = 0, b_at = 0;
 	do {
-		struct op_product product = {.rows = a.rows,
-					     .cols = b.cols,
-					     .depth = a.cols,
-					     .a = (const float *)in[0]->data + a_at * a.rows * a.cols,
-					     .a_stride = a.cols,
-					     .y = y,
-					     .y_stride = b.cols};
-		struct op_matrix right = {(const float *)in[1]->data + b_at * b.rows * b.cols, b.cols, false};
-		if (op_product_matrix(&product, &right, err))
+		const char *left = (const char *)in[0]->data + (size_t)(a_at * a.rows * a.cols) * element;
+		const char *right = (const char *)in[1]->data + (size_t)(b_at * b.rows * b.cols) * element;
+		if (out->dtype != NPL_F32)
+			plain_products.of[out->dtype](a.rows, b.cols, a.cols, left, right, y);
+		else if (float_product(&a, &b, (const float *)(const void *)left, (const float *)(const void *)right,
+				       (float *)(void *)y, err))
 			return NPL_ENOMEM;
-		y += a.rows * b.cols;
+		y += (size_t)(a.rows * b.cols) * element;
 	} while (op_walk_next(&walk, 0, index, &a_at, &b_at));
 	return 0;
 }

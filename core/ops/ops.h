@@ -47,6 +47,8 @@ int op_attr_choice(struct npl_attr_list *list, const char *name, const char *con
 int op_attr_ints(struct npl_attr_list *list, const char *name, int room, int64_t *values, int *n, struct npl_err *err);
 /* An ONNX element type by its number; NPL_DTYPES when absent. Strings and complex numbers are refused. */
 int op_attr_type(struct npl_attr_list *list, const char *name, enum npl_dtype *type, struct npl_err *err);
+/* The floats of a list, borrowed from the model; *n is -1 when absent. */
+int op_attr_floats(struct npl_attr_list *list, const char *name, const float **values, int64_t *n, struct npl_err *err);
 /* Accepts an attribute that does not change what inference computes, whatever its value. */
 void op_attr_accept(struct npl_attr_list *list, const char *name);
 
@@ -60,6 +62,10 @@ int op_axis(int64_t *axis, int rank, int64_t last, struct npl_err *err);
 int op_input_dims(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err);
 /* The same of int32 or int64, as indices may be. */
 int op_input_indices(const struct npl_tensor *tensor, const char *what, int64_t *values, int *n, struct npl_err *err);
+/* The one element of a constant input, a scalar or a vector of one; of type double or cut to an integer. */
+int op_input_scalar(const struct npl_tensor *tensor, const char *what, struct npl_err *err);
+/* Axes, from a constant input or attribute list: made positive, each at most once. */
+int op_axes(int64_t *axes, int n, int rank, struct npl_err *err);
 /* What every rule says of an input whose values it must know and does not: "the WHAT must be constant...". */
 int op_not_constant(const char *what, struct npl_err *err);
 /* Refuses a shape with too many elements, or more than 2^63 multiply-accumulates (count * per_element). */
@@ -68,6 +74,37 @@ int op_output_fits(const struct npl_shape *shape, int64_t macs_per_element, stru
 int op_copy_bytes(const struct npl_tensor *in, struct npl_tensor *out);
 /* Product of dimensions of a shape that has been checked. */
 int64_t op_count(const int64_t *dim, int n);
+
+/* Elements from one index to the next of each dimension. */
+void op_strides(const struct npl_shape *shape, int64_t stride[NPL_MAX_RANK]);
+/* n elements of `size` bytes, all like the one given. */
+void op_fill(void *to, const void *element, size_t size, int64_t n);
+/* Dimension i of the result is dimension perm[i] of x (transpose.c). */
+void op_permute(size_t element, int rank, const int64_t *dim, const int64_t *perm, const void *x, void *y);
+
+/* pick.c: where the elements that a tensor of indices (int32, int64; negative: from the end) names lie in a tensor of
+ * shape x. An index that is not there is refused when it is read. */
+int op_pick_type(const struct npl_tensor *indices, struct npl_err *err);
+int op_pick_index(const struct npl_tensor *indices, int64_t i, int64_t size, int64_t *index, struct npl_err *err);
+struct op_pick { /* one after the other in the order of the indices: each replaces the index along an axis */
+	const struct npl_tensor *indices;
+	int rank, axis;
+	int64_t next, place[NPL_MAX_RANK], stride[NPL_MAX_RANK], size;
+};
+void op_pick_init(struct op_pick *pick, const struct npl_shape *x, int axis, const struct npl_tensor *indices);
+int op_pick_next(struct op_pick *pick, int64_t *offset, struct npl_err *err);
+/* Tuple i of indices along their last dimension, over the dimensions of x from `first` on. */
+int op_pick_tuple(const struct npl_tensor *indices, int64_t i, const struct npl_shape *x, int first, int64_t *offset,
+		  struct npl_err *err);
+
+/* index_map.c: y(i, j...) = x(from[0][i], from[1][j]...), or the fill where one of them is negative. */
+struct op_index_map {
+	int64_t *from[NPL_MAX_RANK];
+};
+int op_index_map_alloc(struct op_index_map *map, const struct npl_shape *y, struct npl_err *err);
+void op_index_map_free(struct op_index_map *map);
+void op_index_map_copy(const struct op_index_map *map, const struct npl_tensor *x, const void *fill,
+		       struct npl_tensor *y);
 
 /* window.c */
 /* Reads kernel_shape, strides, dilations, pads and auto_pad; rank 0 when no list says how many there are. */

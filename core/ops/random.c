@@ -1,35 +1,58 @@
 /* SPDX-License-Identifier: MIT
  *
- * RandomNormal: a tensor of normally distributed values. ONNX does not say which generator makes them; npulab's is in
- * npulab/random.h, and its seed is the bits of the attribute `seed`. The importer describes such a tensor and makes its
- * values only when somebody reads them. */
+ * RandomNormal and RandomUniform, and their forms that take the shape, and the type unless they say another, from an
+ * input. ONNX does not say which generator makes the values; npulab's is in npulab/random.h, and its seed is the bits of
+ * the attribute `seed`. The importer describes such a tensor and makes its values only when somebody reads them. */
 #include <math.h>
 #include <string.h>
 
 #include "ops.h"
 
-enum { ONNX_FLOAT = 1, ONNX_DOUBLE = 11 };
+static bool is_like(enum npl_op op)
+{
+	return op == NPL_OP_RANDOMNORMALLIKE || op == NPL_OP_RANDOMUNIFORMLIKE;
+}
+
+enum { ONNX_ABSENT = 0, ONNX_FLOAT = 1, ONNX_DOUBLE = 11 };
 
 static int read_type(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
 	int64_t type;
-	if (op_attr_int(list, "dtype", ONNX_FLOAT, &type, err))
+	if (op_attr_int(list, "dtype", is_like(out->op) ? ONNX_ABSENT : ONNX_FLOAT, &type, err))
 		return NPL_EINPUT;
-	if (type != ONNX_FLOAT && type != ONNX_DOUBLE)
+	if (type != ONNX_FLOAT && type != ONNX_DOUBLE && (type != ONNX_ABSENT || !is_like(out->op)))
 		return npl_fail(err, NPL_EINPUT, "dtype=%lld is not supported, only %d (float) and %d (double)",
 				(long long)type, ONNX_FLOAT, ONNX_DOUBLE);
-	out->constant = (struct npl_tensor){.dtype = type == ONNX_FLOAT ? NPL_F32 : NPL_F64};
+	out->constant = (struct npl_tensor){.dtype = type == ONNX_FLOAT    ? NPL_F32
+						     : type == ONNX_DOUBLE ? NPL_F64
+									   : NPL_DTYPES};
 	return 0;
 }
 
-int op_randomnormal_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+static int read_law(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	struct npl_normal *law = &out->normal;
+	*law = (struct npl_normal){.uniform = out->op == NPL_OP_RANDOMUNIFORM || out->op == NPL_OP_RANDOMUNIFORMLIKE};
+	if (!law->uniform)
+		return op_attr_float(list, "mean", 0, &law->mean, err) ||
+				       op_attr_float(list, "scale", 1, &law->deviation, err)
+			       ? NPL_EINPUT
+			       : 0;
+	if (op_attr_float(list, "low", 0, &law->low, err) || op_attr_float(list, "high", 1, &law->high, err))
+		return NPL_EINPUT;
+	return law->low <= law->high ? 0
+				     : npl_fail(err, NPL_EINPUT, "low=%g is greater than high=%g", (double)law->low,
+						(double)law->high);
+}
+
+int op_random_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
 	struct npl_err wrong = {0};
 	float seed;
-	if (read_type(list, out, err) || op_attr_float(list, "mean", 0, &out->normal.mean, err) ||
-	    op_attr_float(list, "scale", 1, &out->normal.deviation, err) ||
-	    op_attr_float(list, "seed", 0, &seed, err) ||
-	    op_attr_ints(list, "shape", NPL_MAX_RANK, out->list, &out->n_list, err))
+	out->n_list = 0;
+	if (read_type(list, out, err) || read_law(list, out, err) || op_attr_float(list, "seed", 0, &seed, err))
+		return NPL_EINPUT;
+	if (!is_like(out->op) && op_attr_ints(list, "shape", NPL_MAX_RANK, out->list, &out->n_list, err))
 		return NPL_EINPUT;
 	if (out->n_list < 0)
 		return npl_fail(err, NPL_EINPUT, "the attribute shape is missing");
@@ -40,25 +63,29 @@ int op_randomnormal_attrs(struct npl_attr_list *list, struct npl_attrs *out, str
 	return 0;
 }
 
-int op_randomnormal_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
-			  int n_out, struct npl_err *err)
+int op_random_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		    int n_out, struct npl_err *err)
 {
-	(void)in;
-	(void)n_in;
 	(void)n_out;
+	bool like = is_like(attrs->op);
 	struct npl_shape y = {.rank = attrs->n_list};
+	if (like && op_inputs(in, n_in, 1, NPL_DTYPES, err))
+		return NPL_EINPUT;
 	for (int i = 0; i < y.rank; i++) {
 		y.dim[i] = attrs->list[i];
 		if (y.dim[i] < 0)
 			return npl_fail(err, NPL_EINPUT, "the shape %s has a negative dimension", OP_TEXT(&y));
 	}
-	out->dtype = attrs->constant.dtype;
-	out->shape = y;
-	return op_output_fits(&y, 1, err);
+	out->dtype = like && attrs->constant.dtype == NPL_DTYPES ? in[0]->dtype : attrs->constant.dtype;
+	out->shape = like ? in[0]->shape : y;
+	if (out->dtype != NPL_F32 && out->dtype != NPL_F64)
+		return npl_fail(err, NPL_EINPUT, "random values of %s are not supported, only float32 and float64",
+				npl_dtype_name(out->dtype));
+	return op_output_fits(&out->shape, 1, err);
 }
 
-int op_randomnormal_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-			struct npl_tensor *out, int n_out, struct npl_err *err)
+int op_random_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		  int n_out, struct npl_err *err)
 {
 	(void)in;
 	(void)n_in;

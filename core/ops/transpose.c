@@ -61,27 +61,31 @@ static void gather(size_t element, int64_t n, const void *from, int64_t stride, 
 #undef GATHER
 }
 
+void op_permute(size_t element, int rank, const int64_t *dim, const int64_t *perm, const void *x, void *y)
+{
+	struct op_walk walk = {.rank = rank ? rank : 1, .dim = {1}};
+	for (int i = 0; i < rank; i++) {
+		walk.dim[i] = dim[perm[i]];
+		walk.a[i] = op_count(dim + perm[i] + 1, rank - 1 - (int)perm[i]);
+	}
+	if (!op_count(dim, rank))
+		return;
+	int64_t index[NPL_MAX_RANK] = {0}, from = 0, unused = 0;
+	int last = walk.rank - 1;
+	char *to = y;
+	do {
+		gather(element, walk.dim[last], (const char *)x + (size_t)from * element, walk.a[last], to);
+		to += (size_t)walk.dim[last] * element;
+	} while (op_walk_next(&walk, 1, index, &from, &unused));
+}
+
 int op_transpose_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 		     struct npl_tensor *out, int n_out, struct npl_err *err)
 {
 	(void)n_in;
 	(void)n_out;
 	(void)err;
-	const struct npl_shape *x = &in[0]->shape, *y = &out->shape;
-	size_t element = npl_dtype_size(out->dtype);
-	struct op_walk walk = {.rank = y->rank ? y->rank : 1, .dim = {1}};
-	for (int i = 0; i < y->rank; i++) {
-		walk.dim[i] = y->dim[i];
-		walk.a[i] = op_count(x->dim + attrs->list[i] + 1, x->rank - 1 - (int)attrs->list[i]);
-	}
-	if (!npl_tensor_count(out))
-		return 0;
-	int64_t index[NPL_MAX_RANK] = {0}, from = 0, unused = 0;
-	int last = walk.rank - 1;
-	char *to = out->data;
-	do {
-		gather(element, walk.dim[last], (const char *)in[0]->data + (size_t)from * element, walk.a[last], to);
-		to += (size_t)walk.dim[last] * element;
-	} while (op_walk_next(&walk, 1, index, &from, &unused));
+	op_permute(npl_dtype_size(out->dtype), in[0]->shape.rank, in[0]->shape.dim, attrs->list, in[0]->data,
+		   out->data);
 	return 0;
 }

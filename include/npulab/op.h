@@ -43,6 +43,17 @@ struct npl_slice {
 		step[NPL_MAX_RANK]; /* per dimension: the element taken first, the way to the next */
 };
 
+/* Resize and Upsample, as the shape rule completes them for every dimension. */
+struct npl_resize {
+	int transform; /* coordinate_transformation_mode, nearest_mode: places in the lists of resize.c */
+	int nearest;
+	float cubic_a, outside; /* cubic_coeff_a, extrapolation_value */
+	bool exclude_outside;
+	double scale[NPL_MAX_RANK];                  /* of the model, or of the sizes that it asks for */
+	double length[NPL_MAX_RANK];                 /* of the output before it is cut to an integer */
+	double from[NPL_MAX_RANK], to[NPL_MAX_RANK]; /* the part taken, as shares: tf_crop_and_resize */
+};
+
 /* Attributes of a node after parsing; which member holds depends on the operator's family. */
 struct npl_attrs {
 	enum npl_op op;       /* whose they are: set by npl_op_attrs, npl_op_shape and npl_op_run */
@@ -68,6 +79,16 @@ struct npl_attrs {
 	bool fmod;                  /* Mod: the sign of the dividend, not of the divisor */
 	bool to_left;               /* BitShift */
 	enum npl_dtype to;          /* Cast */
+	int mode; /* Pad, DepthToSpace, Scatter*, Resize: the place of the word in the list of the operator's file */
+	int64_t number; /* TopK k, OneHot depth, GatherND batch_dims, EyeLike k, ReverseSequence batch_axis */
+	bool keep_dims, select_last;                               /* Reduce*, ArgMax, ArgMin */
+	bool empty_is_none;                                        /* ReduceSum: no axes means none of them, not all */
+	bool exclusive, reverse;                                   /* CumSum */
+	bool largest, upper;                                       /* TopK; Trilu */
+	int64_t pad_before[NPL_MAX_RANK], pad_after[NPL_MAX_RANK]; /* Pad; negative: cut off */
+	struct npl_resize resize;
+	const char *equation;       /* Einsum; borrowed from the model */
+	int64_t steps;              /* of the kernel per element, where more than one and no window: TopK, Resize */
 	struct npl_tensor constant; /* Constant: the value; ConstantOfShape: one element */
 	int opset;                  /* the model's version of the default domain; rules differ by it; 0: the newest */
 };
@@ -113,6 +134,11 @@ enum npl_op_flags {
 	NPL_OP_HAS_MACS = 16,    /* does multiply-accumulates, but not as those: LSTM, ConvTranspose... */
 	NPL_OP_ANY_TYPE = 32, /* knows float16 and bfloat16 itself, because it only moves elements or because types are
 	                            its business; every other operator computes them as float32 */
+	NPL_OP_BY_SHAPE = 64, /* results depend on the inputs' shapes and types alone: constant even where those vary;
+	                          the kernel reads no data. Comes with NPL_OP_ANY_TYPE */
+	NPL_OP_READS_ALL =
+		128, /* with NPL_OP_NEEDS_VALUES: the shape rule reads all elements of its constant inputs, not
+	                           just a list of dimensions (NonZero) */
 };
 
 /* What the rows of ops.def expand to. in[i] may be NULL for an optional input that is absent. */

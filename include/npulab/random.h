@@ -25,13 +25,15 @@ static inline float npl_random_unit(struct npl_random *random)
 	return (float)(npl_random_u64(random) >> 40) * 0x1p-23f - 1.0f;
 }
 
-/* Normally distributed values, described and not yet made. Element i is mean + deviation * npl_normal_quantile(p) in double,
+/* Random values, normally distributed or, if `uniform`, evenly over [low, high), described and not yet made. Element i is mean + deviation * npl_normal_quantile(p) in double,
  * rounded once, with p = (u + 1/2) * 2^-52 and u the upper 52 bits of output i of the splitmix64 whose state is the first
- * output of the one that starts from the seed. */
+ * output of the one that starts from the seed; of the even ones it is low + (high - low) * p, kept below high in its type. */
 struct npl_normal {
 	float mean, deviation;
 	uint64_t seed;
 	bool seeded; /* false: whoever makes the values picks the seed */
+	bool uniform;
+	float low, high;
 };
 
 /* The x below which a standard normal value lies with probability p, for p in (0, 1). */

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ArgMax and ArgMin: where along the axis the greatest or least element stands, the first of equals or, from opset 12
+ * on, the last if select_last_index says so. NaN is greatest and least, as in numpy. */
+#include "elements.h"
+#include "ops.h"
+
+int op_arg_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	out->select_last = false;
+	if (op_attr_int(list, "axis", 0, &out->axis, err) || op_attr_flag(list, "keepdims", true, &out->keep_dims, err))
+		return NPL_EINPUT;
+	return op_before(out, 12) ? 0 : op_attr_flag(list, "select_last_index", false, &out->select_last, err);
+}
+
+int op_arg_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		 int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
+		return NPL_EINPUT;
+	if (!op_is_number(in[0]->dtype))
+		return npl_fail(err, NPL_EINPUT, "the input is %s, expected numbers", npl_dtype_name(in[0]->dtype));
+	struct npl_shape y = in[0]->shape;
+	if (op_axis(&attrs->axis, y.rank, y.rank - 1, err))
+		return NPL_EINPUT;
+	bool none = !y.dim[attrs->axis];
+	y.dim[attrs->axis] = 1;
+	if (none && npl_shape_count(&y))
+		return npl_fail(err, NPL_EINPUT, "axis %lld of %s has no element", (long long)attrs->axis,
+				OP_TEXT(&in[0]->shape));
+	if (!attrs->keep_dims) {
+		for (int d = (int)attrs->axis; d + 1 < y.rank; d++)
+			y.dim[d] = y.dim[d + 1];
+		y.dim[--y.rank] = 0;
+	}
+	out->dtype = NPL_I64;
+	out->shape = y;
+	return 0;
+}
+
+/* Of n elements, `step` apart. */
+#define DEFINE_ARG(dtype, type)                                                                                        \
+	static int64_t arg_##type(bool most, bool last, const void *data, int64_t n, int64_t step)                     \
+	{                                                                                                              \
+		const type *x = data;                                                                                  \
+		int64_t best = 0;                                                                                      \
+		for (int64_t i = 1; i < n; i++) {                                                                      \
+			type a = x[i * step], b = x[best * step];                                                      \
+			bool nan_a = a != a, nan_b = b != b;                                                           \
+			bool better = nan_a ? !nan_b : !nan_b && (most ? a > b : a < b);                               \
+			bool equal = (nan_a && nan_b) || a == b;                                                       \
+			if (better || (last && equal))                                                                 \
+				best = i;                                                                              \
+		}                                                                                                      \
+		return best;                                                                                           \
+	}
+OP_EACH_NUMBER(DEFINE_ARG)
+
+int op_arg_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+	       int n_out, struct npl_err *err)
+{
+#define ARG(dtype, type)                                                                                               \
+	case dtype:                                                                                                    \
+		y[i] = arg_##type(most, attrs->select_last, (const type *)in[0]->data + at, n, inner);                 \
+		break;
+	(void)n_in;
+	(void)n_out;
+	(void)err;
+	const struct npl_shape *x = &in[0]->shape;
+	bool most = attrs->op == NPL_OP_ARGMAX;
+	int64_t n = x->dim[attrs->axis], inner = op_count(x->dim + attrs->axis + 1, x->rank - 1 - (int)attrs->axis);
+	int64_t count = npl_tensor_count(out), *y = out->data;
+	for (int64_t i = 0; i < count; i++) {
+		int64_t at = i / inner * n * inner + i % inner;
+		switch (in[0]->dtype) {
+			OP_EACH_NUMBER(ARG)
+		default:
+			break;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * DepthToSpace and SpaceToDepth: blocks of channels become squares of the picture and back; any type. In mode DCR
+ * (the only one before opset 11) the block is the outer part of the channels, in CRD the inner one. */
+#include "ops.h"
+
+enum { DCR, CRD };
+
+int op_depthspace_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	static const char *const modes[] = {[DCR] = "DCR", [CRD] = "CRD", NULL};
+	out->mode = DCR;
+	if (op_attr_int(list, "blocksize", 0, &out->number, err))
+		return NPL_EINPUT;
+	if (out->number < 1 || out->number > INT32_MAX)
+		return npl_fail(err, NPL_EINPUT, "the attribute blocksize is %lld, expected at least 1",
+				(long long)out->number);
+	if (out->op == NPL_OP_SPACETODEPTH || op_before(out, 11))
+		return 0;
+	return op_attr_choice(list, "mode", modes, DCR, &out->mode, err);
+}
+
+int op_depthspace_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+			int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
+		return NPL_EINPUT;
+	const struct npl_shape *x = &in[0]->shape;
+	int64_t block = attrs->number;
+	bool to_space = attrs->op == NPL_OP_DEPTHTOSPACE;
+	if (x->rank != 4 || (to_space ? x->dim[1] % (block * block) : x->dim[2] % block || x->dim[3] % block))
+		return npl_fail(err, NPL_EINPUT, "%s does not divide into blocks of %lld", OP_TEXT(x),
+				(long long)block);
+	out->dtype = in[0]->dtype;
+	out->shape = to_space ? npl_shape_of(4, x->dim[0], x->dim[1] / (block * block), x->dim[2] * block,
+					     x->dim[3] * block)
+			      : npl_shape_of(4, x->dim[0], x->dim[1] * block * block, x->dim[2] / block,
+					     x->dim[3] / block);
+	return op_output_fits(&out->shape, 1, err);
+}
+
+int op_depthspace_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+		      struct npl_tensor *out, int n_out, struct npl_err *err)
+{
+	/* channels out of (block, block, channels) or (channels, block, block): rows and columns take a block each */
+	static const int64_t from_outer[] = {0, 3, 4, 1, 5, 2}, from_inner[] = {0, 1, 4, 2, 5, 3};
+	static const int64_t to_outer[] = {0, 3, 5, 1, 2, 4};
+	const int64_t *x = in[0]->shape.dim, *y = out->shape.dim, b = attrs->number;
+	(void)n_in;
+	(void)n_out;
+	(void)err;
+	size_t element = npl_dtype_size(out->dtype);
+	if (attrs->op == NPL_OP_SPACETODEPTH)
+		op_permute(element, 6, (int64_t[]){x[0], x[1], y[2], b, y[3], b}, to_outer, in[0]->data, out->data);
+	else if (attrs->mode == DCR)
+		op_permute(element, 6, (int64_t[]){x[0], b, b, y[1], x[2], x[3]}, from_outer, in[0]->data, out->data);
+	else
+		op_permute(element, 6, (int64_t[]){x[0], y[1], b, b, x[2], x[3]}, from_inner, in[0]->data, out->data);
+	return 0;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Einsum equations that are matrix products (einsum.h): the operands are brought to the order (batch, rows, depth) and
+ * (batch, depth, columns), multiplied, and the result, (batch, rows, columns), to that of the output. */
+#include "einsum.h"
+
+enum role { BATCH, ROWS, COLUMNS, DEPTH, NONE };
+
+static int place(const int *label, int n, int wanted)
+{
+	for (int d = 0; d < n; d++)
+		if (label[d] == wanted)
+			return d;
+	return -1;
+}
+
+static enum role role_of(const struct einsum *e, int label)
+{
+	bool a = place(e->label[0], e->shape[0].rank, label) >= 0, b = place(e->label[1], e->shape[1].rank, label) >= 0;
+	bool out = place(e->out, e->out_rank, label) >= 0;
+	if (a && b)
+		return out ? BATCH : DEPTH;
+	return !out ? NONE : a ? ROWS : COLUMNS;
+}
+
+/* The labels of a role in the order in which they stand in a list. */
+static void collect(const struct einsum *e, const int *list, int n, enum role role, int *label, int *count)
+{
+	for (int d = 0; d < n; d++)
+		if (role_of(e, list[d]) == role)
+			label[(*count)++] = list[d];
+}
+
+static bool is_product(const struct einsum *e, const struct npl_tensor *const *in)
+{
+	if (e->n != 2 || in[0]->dtype != NPL_F32)
+		return false;
+	for (int k = 0; k < 2; k++)
+		for (int d = 0; d < e->shape[k].rank; d++) {
+			int label = e->label[k][d];
+			if (role_of(e, label) == NONE || place(e->label[k], e->shape[k].rank, label) != d ||
+			    e->shape[k].dim[d] != e->size[label])
+				return false;
+		}
+	return true;
+}
+
+/* The product of the sizes of all labels of a role. */
+static int64_t extent(const struct einsum *e, enum role role)
+{
+	int64_t product = 1;
+	for (int label = 0; label < EINSUM_LABELS; label++)
+		if (e->size[label] >= 0 && role_of(e, label) == role)
+			product *= e->size[label];
+	return product;
+}
+
+/* The operand with its dimensions in the order of the labels: its own data where they are, else a copy that the caller
+ * frees. */
+static int ordered(const struct einsum *e, const struct npl_tensor *x, int operand, const int *order,
+		   struct npl_tensor *result, struct npl_err *err)
+{
+	int rank = x->shape.rank;
+	int64_t perm[NPL_MAX_RANK];
+	bool as_is = true;
+	for (int d = 0; d < rank; d++) {
+		perm[d] = place(e->label[operand], rank, order[d]);
+		as_is &= perm[d] == d;
+	}
+	*result = (struct npl_tensor){.dtype = NPL_F32, .shape = x->shape, .data = x->data};
+	if (as_is)
+		return 0;
+	if (npl_tensor_alloc(result, err))
+		return NPL_ENOMEM;
+	op_permute(sizeof(float), rank, x->shape.dim, perm, x->data, result->data);
+	return 0;
+}
+
+static int multiply(const struct einsum *e, const float *a, const float *b, float *y, struct npl_err *err)
+{
+	int64_t rows = extent(e, ROWS), cols = extent(e, COLUMNS), depth = extent(e, DEPTH), batch = extent(e, BATCH);
+	for (int64_t i = 0; i < batch * rows * cols; i++)
+		y[i] = 0.0f;
+	for (int64_t i = 0; i < batch && rows && cols && depth; i++) {
+		struct op_product product = {.rows = rows,
+					     .cols = cols,
+					     .depth = depth,
+					     .a = a + i * rows * depth,
+					     .a_stride = depth,
+					     .y = y + i * rows * cols,
+					     .y_stride = cols};
+		struct op_matrix right = {b + i * depth * cols, cols, false};
+		if (op_product_matrix(&product, &right, err))
+			return NPL_ENOMEM;
+	}
+	return 0;
+}
+
+int einsum_product(const struct einsum *e, const struct npl_tensor *const *in, struct npl_tensor *out, bool *done,
+		   struct npl_err *err)
+{
+	int left[NPL_MAX_RANK], right[NPL_MAX_RANK], made[NPL_MAX_RANK], n_left = 0, n_right = 0, n_made = 0;
+	struct npl_tensor a = {0}, b = {0}, y = {.dtype = NPL_F32, .shape = {.rank = e->out_rank}, .data = out->data};
+	int64_t perm[NPL_MAX_RANK];
+	bool as_is = true;
+	*done = is_product(e, in);
+	if (!*done)
+		return 0;
+	const int *of_a = e->label[0], *of_b = e->label[1];
+	collect(e, e->out, e->out_rank, BATCH, left, &n_left);
+	collect(e, of_a, e->shape[0].rank, ROWS, left, &n_left);
+	collect(e, of_a, e->shape[0].rank, DEPTH, left, &n_left);
+	collect(e, e->out, e->out_rank, BATCH, right, &n_right);
+	collect(e, of_a, e->shape[0].rank, DEPTH, right, &n_right);
+	collect(e, of_b, e->shape[1].rank, COLUMNS, right, &n_right);
+	collect(e, e->out, e->out_rank, BATCH, made, &n_made);
+	collect(e, of_a, e->shape[0].rank, ROWS, made, &n_made);
+	collect(e, of_b, e->shape[1].rank, COLUMNS, made, &n_made);
+	for (int d = 0; d < n_made; d++) {
+		y.shape.dim[d] = e->size[made[d]];
+		perm[d] = place(made, n_made, e->out[d]);
+		as_is &= perm[d] == d;
+	}
+	int rc = ordered(e, in[0], 0, left, &a, err);
+	if (!rc)
+		rc = ordered(e, in[1], 1, right, &b, err);
+	if (!rc && !as_is)
+		rc = npl_tensor_alloc(&y, err);
+	if (!rc)
+		rc = multiply(e, a.data, b.data, y.data, err);
+	if (!rc && !as_is)
+		op_permute(sizeof(float), n_made, y.shape.dim, perm, y.data, out->data);
+	npl_tensor_free(&a);
+	npl_tensor_free(&b);
+	npl_tensor_free(&y);
+	return rc;
+}

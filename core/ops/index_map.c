@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Copies whose source is found dimension by dimension (ops.h): Expand, Tile, Pad, Resize to the nearest. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops.h"
+
+int op_index_map_alloc(struct op_index_map *map, const struct npl_shape *y, struct npl_err *err)
+{
+	size_t sum = 1;
+	for (int d = 0; d < y->rank; d++)
+		sum += (size_t)y->dim[d];
+	int64_t *block = calloc(sum, sizeof *block);
+	if (!block)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for the indices of %s", OP_TEXT(y));
+	map->from[0] = block;
+	for (int d = 1; d < y->rank; d++)
+		map->from[d] = map->from[d - 1] + y->dim[d - 1];
+	return 0;
+}
+
+void op_index_map_free(struct op_index_map *map)
+{
+	free(map->from[0]);
+	map->from[0] = NULL;
+}
+
+/* One line of the output; neighbours that were neighbours go together. */
+static void copy_line(const int64_t *from, int64_t n, const char *x, const void *fill, size_t element, char *y)
+{
+	for (int64_t i = 0; i < n;) {
+		int64_t run = 1;
+		if (from[i] < 0) {
+			memcpy(y + (size_t)i * element, fill, element);
+		} else {
+			while (i + run < n && from[i + run] == from[i] + run)
+				run++;
+			memcpy(y + (size_t)i * element, x + (size_t)from[i] * element, (size_t)run * element);
+		}
+		i += run;
+	}
+}
+
+void op_index_map_copy(const struct op_index_map *map, const struct npl_tensor *x, const void *fill,
+		       struct npl_tensor *y)
+{
+	const struct npl_shape *shape = &y->shape;
+	size_t element = npl_dtype_size(y->dtype);
+	int64_t stride[NPL_MAX_RANK], place[NPL_MAX_RANK] = {0};
+	int last = shape->rank - 1, d;
+	char *to = y->data;
+	if (!npl_tensor_count(y))
+		return;
+	if (last < 0) {
+		memcpy(to, x->data, element);
+		return;
+	}
+	op_strides(&x->shape, stride);
+	do {
+		int64_t at = 0;
+		bool outside = false;
+		for (d = 0; d < last; d++) {
+			outside |= map->from[d][place[d]] < 0;
+			at += map->from[d][place[d]] * stride[d];
+		}
+		if (outside)
+			op_fill(to, fill, element, shape->dim[last]);
+		else
+			copy_line(map->from[last], shape->dim[last], (const char *)x->data + at * (int64_t)element,
+				  fill, element, to);
+		to += (size_t)shape->dim[last] * element;
+		for (d = last - 1; d >= 0 && ++place[d] == shape->dim[d]; d--)
+			place[d] = 0;
+	} while (d >= 0);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pad: puts a constant, the mirror image (without the edge itself) or the edge around a tensor; a negative pad cuts off.
+ * What is cut off is gone before anything is mirrored. Pads and value are attributes before opset 11, inputs from then
+ * on. Numbers and bool. */
+#include "elements.h"
+#include "ops.h"
+
+enum { CONSTANT, REFLECT, EDGE };
+
+int op_pad_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	static const char *const modes[] = {[CONSTANT] = "constant", [REFLECT] = "reflect", [EDGE] = "edge", NULL};
+	int64_t pads[2 * NPL_MAX_RANK];
+	out->n_list = -1;
+	out->alpha = 0;
+	if (op_attr_choice(list, "mode", modes, CONSTANT, &out->mode, err))
+		return NPL_EINPUT;
+	if (!op_before(out, 11))
+		return 0;
+	if (op_attr_float(list, "value", 0, &out->alpha, err) ||
+	    op_attr_ints(list, "pads", 2 * NPL_MAX_RANK, pads, &out->n_list, err))
+		return NPL_EINPUT;
+	if (out->n_list < 0 || out->n_list % 2)
+		return npl_fail(err, NPL_EINPUT, "the attribute pads must have two values per dimension");
+	for (int d = 0; d < out->n_list / 2; d++) {
+		out->pad_before[d] = pads[d];
+		out->pad_after[d] = pads[out->n_list / 2 + d];
+	}
+	return 0;
+}
+
+/* Pads from opset 11 on: all that go before, then all that go behind. */
+static int read_pads(struct npl_attrs *attrs, const struct npl_tensor *pads, int rank, struct npl_err *err)
+{
+	if (pads->dtype != NPL_I64 || npl_tensor_count(pads) != 2 * (int64_t)rank || pads->shape.rank > 2)
+		return npl_fail(err, NPL_EINPUT, "the pads must be %d int64 values, got %s %s", 2 * rank,
+				npl_dtype_name(pads->dtype), OP_TEXT(&pads->shape));
+	if (rank && !pads->data)
+		return op_not_constant("pads", err);
+	for (int d = 0; d < rank; d++) {
+		attrs->pad_before[d] = op_whole(pads, d);
+		attrs->pad_after[d] = op_whole(pads, rank + d);
+	}
+	attrs->n_list = 2 * rank;
+	return 0;
+}
+
+/* The part of a dimension that is left once negative pads have cut. */
+static void left_of(const struct npl_attrs *attrs, int d, int64_t size, int64_t *first, int64_t *end)
+{
+	*first = attrs->pad_before[d] < 0 ? -attrs->pad_before[d] : 0;
+	*end = attrs->pad_after[d] < 0 ? size + attrs->pad_after[d] : size;
+}
+
+static int pad_dimension(const struct npl_attrs *attrs, int d, int64_t size, int64_t *padded, struct npl_err *err)
+{
+	int64_t before = attrs->pad_before[d], after = attrs->pad_after[d], first, end;
+	const int64_t most = NPL_MAX_ELEMENTS;
+	if (before < -most || before > most || after < -most || after > most || size + before + after < 0)
+		return npl_fail(err, NPL_EINPUT, "pads of %lld and %lld do not fit dimension %d of %lld",
+				(long long)before, (long long)after, d, (long long)size);
+	left_of(attrs, d, size, &first, &end);
+	if (attrs->mode != CONSTANT && (before > 0 || after > 0) && end <= first)
+		return npl_fail(err, NPL_EINPUT, "dimension %d has no element to pad with", d);
+	*padded = size + before + after;
+	return 0;
+}
+
+int op_pad_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		 int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	bool inputs = !op_before(attrs, 11);
+	if (op_inputs(in, n_in, inputs ? 2 : 1, NPL_DTYPES, err))
+		return NPL_EINPUT;
+	if (!inputs && n_in > 1)
+		return npl_fail(err, NPL_EINPUT, "pads as an input came with opset 11");
+	const struct npl_shape *x = &in[0]->shape;
+	if (inputs && read_pads(attrs, in[1], x->rank, err))
+		return NPL_EINPUT;
+	if (attrs->n_list != 2 * x->rank)
+		return npl_fail(err, NPL_EINPUT, "%d pads are given for the %d dimensions of %s", attrs->n_list,
+				x->rank, OP_TEXT(x));
+	if (n_in > 2 && in[2] && (in[2]->dtype != in[0]->dtype || npl_tensor_count(in[2]) != 1))
+		return npl_fail(err, NPL_EINPUT, "the constant value is %s %s, expected one %s",
+				npl_dtype_name(in[2]->dtype), OP_TEXT(&in[2]->shape), npl_dtype_name(in[0]->dtype));
+	out->dtype = in[0]->dtype;
+	out->shape = *x;
+	for (int d = 0; d < x->rank; d++)
+		if (pad_dimension(attrs, d, x->dim[d], &out->shape.dim[d], err))
+			return NPL_EINPUT;
+	return op_output_fits(&out->shape, 1, err);
+}
+
+/* Where position i, counted from the first element left of n, comes from; -1: from nowhere. */
+static int64_t source(int mode, int64_t i, int64_t n)
+{
+	if (i >= 0 && i < n)
+		return i;
+	if (mode == CONSTANT)
+		return -1;
+	if (mode == EDGE || n == 1)
+		return i < 0 ? 0 : n - 1;
+	int64_t period = 2 * (n - 1), at = (i % period + period) % period; /* longer than the tensor: mirrored back */
+	return at < n ? at : period - at;
+}
+
+int op_pad_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+	       int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	uint64_t element[1];
+	struct npl_tensor value = {.dtype = out->dtype, .data = element};
+	struct op_index_map map = {{NULL}};
+	op_set_real(&value, 0, (double)attrs->alpha);
+	if (op_index_map_alloc(&map, &out->shape, err))
+		return NPL_ENOMEM;
+	for (int d = 0; d < out->shape.rank; d++) {
+		int64_t first, end;
+		left_of(attrs, d, in[0]->shape.dim[d], &first, &end);
+		for (int64_t i = 0; i < out->shape.dim[d]; i++) {
+			int64_t at = source(attrs->mode, i - attrs->pad_before[d] - first, end - first);
+			map.from[d][i] = at < 0 ? -1 : first + at;
+		}
+	}
+	op_index_map_copy(&map, in[0], n_in > 2 && in[2] ? in[2]->data : value.data, out);
+	op_index_map_free(&map);
+	return 0;
+}

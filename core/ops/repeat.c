@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Expand (broadcasts to a shape, both ways: the shape may have dimensions of 1 where the input has more) and Tile (the
+ * whole tensor again and again along each dimension). Any type; the shape and the repeats are constant inputs. */
+#include "ops.h"
+
+int op_repeat_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	(void)list;
+	(void)out;
+	(void)err;
+	return 0;
+}
+
+static int expand_shape(const struct npl_shape *x, const int64_t *dims, int n, struct npl_shape *y, struct npl_err *err)
+{
+	struct npl_shape asked = {.rank = n};
+	for (int d = 0; d < n; d++) {
+		asked.dim[d] = dims[d];
+		if (dims[d] < 0)
+			return npl_fail(err, NPL_EINPUT, "the shape %s has a negative dimension", OP_TEXT(&asked));
+	}
+	return op_broadcast_shape(x, &asked, y, err);
+}
+
+static int tile_shape(const struct npl_shape *x, const int64_t *repeats, int n, struct npl_shape *y,
+		      struct npl_err *err)
+{
+	*y = *x;
+	if (n != x->rank)
+		return npl_fail(err, NPL_EINPUT, "%d repeats are given for the %d dimensions of %s", n, x->rank,
+				OP_TEXT(x));
+	for (int d = 0; d < n; d++)
+		if (repeats[d] < 0 || __builtin_mul_overflow(x->dim[d], repeats[d], &y->dim[d]))
+			return npl_fail(err, NPL_EINPUT, "dimension %d of %s is repeated %lld times", d, OP_TEXT(x),
+					(long long)repeats[d]);
+	return op_output_fits(y, 1, err);
+}
+
+int op_repeat_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		    int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	bool expand = attrs->op == NPL_OP_EXPAND;
+	int64_t values[NPL_MAX_RANK];
+	int n;
+	if (op_inputs(in, n_in, 2, NPL_DTYPES, err) ||
+	    op_input_dims(in[1], expand ? "shape" : "repeats", values, &n, err))
+		return NPL_EINPUT;
+	out->dtype = in[0]->dtype;
+	return expand ? expand_shape(&in[0]->shape, values, n, &out->shape, err)
+		      : tile_shape(&in[0]->shape, values, n, &out->shape, err);
+}
+
+int op_repeat_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		  int n_out, struct npl_err *err)
+{
+	(void)attrs;
+	(void)n_in;
+	(void)n_out;
+	struct op_index_map map = {{NULL}};
+	struct npl_tensor x = *in[0]; /* with the output's rank: dimensions of 1 before its own */
+	int more = out->shape.rank - x.shape.rank;
+	x.shape.rank = out->shape.rank;
+	for (int d = 0; d < out->shape.rank; d++)
+		x.shape.dim[d] = d < more ? 1 : in[0]->shape.dim[d - more];
+	if (op_index_map_alloc(&map, &out->shape, err))
+		return NPL_ENOMEM;
+	for (int d = 0; d < out->shape.rank; d++)
+		for (int64_t i = 0; i < out->shape.dim[d]; i++)
+			map.from[d][i] = i % x.shape.dim[d];
+	op_index_map_copy(&map, &x, NULL, out);
+	op_index_map_free(&map);
+	return 0;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Resize and Upsample (opset 7 and 9; 6 with its own attributes): every output position has a position in the input,
+ * dimension by dimension, where the nearest element is taken or 2 or 4 neighbours are weighed. Positions are in double.
+ *
+ * Before opset 11 positions are i / scale, and Resize-10 takes the next element where it makes smaller, the one before
+ * where it makes larger. Where scales are given, the length that align_corners and its kind divide by is the input's
+ * times the scale, not cut to an integer: so have ONNX's own cases it, though its text can be read otherwise. Elements
+ * of any type to the nearest; weighed only floats. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "elements.h"
+#include "ops.h"
+
+enum { NEAREST, LINEAR, CUBIC, BILINEAR };
+enum { HALF_PIXEL, ASYMMETRIC, ALIGN_CORNERS, PYTORCH_HALF_PIXEL, TF_HALF_PIXEL_FOR_NN, TF_CROP_AND_RESIZE };
+enum { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, FLOOR, CEIL, BEFORE_11 };
+
+static int upsample_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	const float *scales;
+	int64_t n;
+	float height, width;
+	out->resize.nearest = FLOOR;
+	if (op_before(out, 7)) {
+		if (op_attr_float(list, "height_scale", 0, &height, err) ||
+		    op_attr_float(list, "width_scale", 0, &width, err))
+			return NPL_EINPUT;
+		out->n_list = 4;
+		out->resize.scale[0] = out->resize.scale[1] = 1;
+		out->resize.scale[2] = (double)height;
+		out->resize.scale[3] = (double)width;
+		return 0;
+	}
+	if (!op_before(out, 9))
+		return 0;
+	if (op_attr_floats(list, "scales", &scales, &n, err))
+		return NPL_EINPUT;
+	if (n < 0 || n > NPL_MAX_RANK)
+		return npl_fail(err, NPL_EINPUT, "the attribute scales must have one value per dimension");
+	out->n_list = (int)n;
+	for (int d = 0; d < n; d++)
+		out->resize.scale[d] = (double)scales[d];
+	return 0;
+}
+
+int op_resize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	static const char *const modes[] = {
+		[NEAREST] = "nearest", [LINEAR] = "linear", [CUBIC] = "cubic", [BILINEAR] = "bilinear", NULL};
+	static const char *const transforms[] = {[HALF_PIXEL] = "half_pixel",
+						 [ASYMMETRIC] = "asymmetric",
+						 [ALIGN_CORNERS] = "align_corners",
+						 [PYTORCH_HALF_PIXEL] = "pytorch_half_pixel",
+						 [TF_HALF_PIXEL_FOR_NN] = "tf_half_pixel_for_nn",
+						 [TF_CROP_AND_RESIZE] = "tf_crop_and_resize",
+						 NULL};
+	static const char *const nearests[] = {[ROUND_PREFER_FLOOR] = "round_prefer_floor",
+					       [ROUND_PREFER_CEIL] = "round_prefer_ceil",
+					       [FLOOR] = "floor",
+					       [CEIL] = "ceil",
+					       NULL};
+	struct npl_resize *r = &out->resize;
+	bool upsample = out->op == NPL_OP_UPSAMPLE;
+	out->n_list = 0;
+	*r = (struct npl_resize){.transform = ASYMMETRIC, .nearest = BEFORE_11};
+	if (op_attr_choice(list, "mode", modes, NEAREST, &out->mode, err))
+		return NPL_EINPUT;
+	if (out->mode == BILINEAR) /* Upsample's word before opset 7 */
+		out->mode = LINEAR;
+	if (out->mode == CUBIC && (upsample || op_before(out, 11)))
+		return npl_fail(err, NPL_EINPUT, "cubic came with Resize of opset 11");
+	if (upsample)
+		return upsample_attrs(list, out, err);
+	if (op_before(out, 11))
+		return 0;
+	if (op_attr_choice(list, "coordinate_transformation_mode", transforms, HALF_PIXEL, &r->transform, err) ||
+	    op_attr_choice(list, "nearest_mode", nearests, ROUND_PREFER_FLOOR, &r->nearest, err) ||
+	    op_attr_float(list, "cubic_coeff_a", -0.75f, &r->cubic_a, err) ||
+	    op_attr_float(list, "extrapolation_value", 0, &r->outside, err))
+		return NPL_EINPUT;
+	return op_attr_flag(list, "exclude_outside", false, &r->exclude_outside, err);
+}
+
+/* n constant floats of input k; absent, or empty: *given is false. */
+static int read_floats(const struct npl_tensor *const *in, int n_in, int k, const char *what, int n, double *values,
+		       bool *given, struct npl_err *err)
+{
+	*given = k < n_in && in[k] && npl_tensor_count(in[k]);
+	if (!*given)
+		return 0;
+	if ((in[k]->dtype != NPL_F32 && in[k]->dtype != NPL_F64) || in[k]->shape.rank != 1 || in[k]->shape.dim[0] != n)
+		return npl_fail(err, NPL_EINPUT, "the %s are %s %s, expected %d floats", what,
+				npl_dtype_name(in[k]->dtype), OP_TEXT(&in[k]->shape), n);
+	if (!in[k]->data)
+		return op_not_constant(what, err);
+	for (int i = 0; i < n; i++) {
+		values[i] = op_real(in[k], i);
+		if (!isfinite(values[i]))
+			return npl_fail(err, NPL_EINPUT, "one of the %s is not finite", what);
+	}
+	return 0;
+}
+
+/* Output dimensions out of scales. */
+static int apply_scales(struct npl_attrs *attrs, const struct npl_shape *x, struct npl_shape *y, struct npl_err *err)
+{
+	struct npl_resize *r = &attrs->resize;
+	for (int d = 0; d < x->rank; d++) {
+		double part = r->transform == TF_CROP_AND_RESIZE ? r->to[d] - r->from[d] : 1.0;
+		/* in float, as ONNX infers shapes: 10 * 0.7f is 7, which in double is a little less */
+		double size = floor((double)((float)x->dim[d] * (float)part * (float)r->scale[d]));
+		if (!(r->scale[d] > 0) || !(size >= 0) || size > (double)NPL_MAX_ELEMENTS)
+			return npl_fail(err, NPL_EINPUT, "dimension %d of %s does not resize by %g", d, OP_TEXT(x),
+					r->scale[d]);
+		y->dim[d] = (int64_t)size;
+		r->length[d] = r->transform == TF_CROP_AND_RESIZE ? size : (double)x->dim[d] * r->scale[d];
+	}
+	return 0;
+}
+
+static int apply_sizes(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_tensor *sizes,
+		       struct npl_shape *y, struct npl_err *err)
+{
+	int n;
+	if (op_input_dims(sizes, "sizes", y->dim, &n, err))
+		return NPL_EINPUT;
+	if (n != x->rank)
+		return npl_fail(err, NPL_EINPUT, "%d sizes are given for the %d dimensions of %s", n, x->rank,
+				OP_TEXT(x));
+	for (int d = 0; d < n; d++) {
+		if (y->dim[d] < 0 || (y->dim[d] > 0 && !x->dim[d]))
+			return npl_fail(err, NPL_EINPUT, "dimension %d of %s does not resize to %lld", d, OP_TEXT(x),
+					(long long)y->dim[d]);
+		attrs->resize.scale[d] = x->dim[d] ? (double)y->dim[d] / (double)x->dim[d] : 1;
+		attrs->resize.length[d] = (double)y->dim[d];
+	}
+	return 0;
+}
+
+/* A dimension that stays as it is, whatever the transformation makes of it. */
+static bool stays(const struct npl_attrs *attrs, int d)
+{
+	const struct npl_resize *r = &attrs->resize;
+	return r->scale[d] == 1 && (r->transform != TF_CROP_AND_RESIZE || (r->from[d] == 0 && r->to[d] == 1));
+}
+
+static int read_inputs(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_shape *y,
+		       struct npl_err *err)
+{
+	const struct npl_shape *x = &in[0]->shape;
+	struct npl_resize *r = &attrs->resize;
+	bool upsample = attrs->op == NPL_OP_UPSAMPLE, has_scales = attrs->n_list > 0, has_roi;
+	bool roi_first = !upsample && !op_before(attrs, 11);
+	double roi[2 * NPL_MAX_RANK] = {0};
+	const struct npl_tensor *sizes = roi_first && n_in > 3 && in[3] && npl_tensor_count(in[3]) ? in[3] : NULL;
+	if (has_scales && (n_in > 1 || attrs->n_list != x->rank))
+		return npl_fail(err, NPL_EINPUT, "%d scales are given for the %d dimensions of %s", attrs->n_list,
+				x->rank, OP_TEXT(x));
+	if (!has_scales && read_floats(in, n_in, roi_first ? 2 : 1, "scales", x->rank, r->scale, &has_scales, err))
+		return NPL_EINPUT;
+	if (x->rank && has_scales == !!sizes)
+		return npl_fail(err, NPL_EINPUT, "expected either scales or sizes");
+	for (int d = 0; d < x->rank; d++)
+		roi[x->rank + d] = 1;
+	if (r->transform == TF_CROP_AND_RESIZE &&
+	    (read_floats(in, n_in, 1, "roi", 2 * x->rank, roi, &has_roi, err) || !has_roi))
+		return err && err->code ? NPL_EINPUT : npl_fail(err, NPL_EINPUT, "the roi is missing");
+	memcpy(r->from, roi, (size_t)x->rank * sizeof *roi);
+	memcpy(r->to, roi + x->rank, (size_t)x->rank * sizeof *roi);
+	return sizes ? apply_sizes(attrs, x, sizes, y, err) : apply_scales(attrs, x, y, err);
+}
+
+int op_resize_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		    int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
+		return NPL_EINPUT;
+	if (attrs->mode != NEAREST && in[0]->dtype != NPL_F32 && in[0]->dtype != NPL_F64)
+		return npl_fail(err, NPL_EINPUT, "the input is %s, of which only the nearest element can be taken",
+				npl_dtype_name(in[0]->dtype));
+	struct npl_shape y = in[0]->shape;
+	if (read_inputs(attrs, in, n_in, &y, err))
+		return NPL_EINPUT;
+	attrs->steps = 1;
+	for (int d = 0; d < y.rank; d++) {
+		if (y.dim[d] && !in[0]->shape.dim[d])
+			return npl_fail(err, NPL_EINPUT, "dimension %d has no element to take", d);
+		if (attrs->mode != NEAREST && !stays(attrs, d))
+			attrs->steps *= attrs->mode == LINEAR ? 2 : 4;
+	}
+	out->dtype = in[0]->dtype;
+	out->shape = y;
+	return op_output_fits(&y, 1, err);
+}
+
+/* Where output position i of dimension d lies in the input. */
+static double position(const struct npl_resize *r, int d, int64_t i, int64_t size)
+{
+	double x = (double)i, scale = r->scale[d], length = r->length[d], most = (double)(size - 1);
+	bool one = length <= 1 && length >= 1;
+	switch (r->transform) {
+	case ASYMMETRIC:
+		return x / scale;
+	case ALIGN_CORNERS:
+		return one ? 0.0 : x * most / (length - 1);
+	case PYTORCH_HALF_PIXEL:
+		return length > 1 ? (x + 0.5) / scale - 0.5 : 0.0;
+	case TF_HALF_PIXEL_FOR_NN:
+		return (x + 0.5) / scale;
+	case TF_CROP_AND_RESIZE:
+		return one ? 0.5 * (r->from[d] + r->to[d]) * most
+			   : r->from[d] * most + x * (r->to[d] - r->from[d]) * most / (length - 1);
+	default:
+		return (x + 0.5) / scale - 0.5;
+	}
+}
+
+static int64_t within(double x, int64_t size)
+{
+	return !(x > 0) ? 0 : x > (double)(size - 1) ? size - 1 : (int64_t)x;
+}
+
+static int64_t nearest(const struct npl_resize *r, int d, double x, int64_t size)
+{
+	switch (r->nearest) {
+	case ROUND_PREFER_FLOOR:
+		return within(ceil(x - 0.5), size);
+	case ROUND_PREFER_CEIL:
+		return within(floor(x + 0.5), size);
+	case CEIL:
+		return within(ceil(x), size);
+	case FLOOR:
+		return within(floor(x), size);
+	default:
+		return within(r->scale[d] < 1 ? ceil(x) : floor(x), size);
+	}
+}
+
+/* The neighbours of a position and their weights; n is 0 where it lies outside of a part that has no outside. */
+struct taps {
+	int n;
+	int64_t index[4];
+	double weight[4];
+};
+
+static double keys(double a, double x) /* Keys' cubic convolution at distance x */
+{
+	x = fabs(x);
+	if (x <= 1)
+		return ((a + 2) * x - (a + 3)) * x * x + 1;
+	return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+}
+
+static void weigh(const struct npl_attrs *attrs, double x, int64_t size, struct taps *taps)
+{
+	const struct npl_resize *r = &attrs->resize;
+	/* further out all neighbours are the edge */
+	x = x < -4 ? -4 : x > (double)size + 4 ? (double)size + 4 : x;
+	double below = floor(x), sum = 0;
+	taps->n = attrs->mode == LINEAR ? 2 : 4;
+	for (int k = 0; k < taps->n; k++) {
+		double at = below + (attrs->mode == LINEAR ? k : k - 1);
+		bool outside = at < 0 || at > (double)(size - 1);
+		taps->index[k] = within(at, size);
+		taps->weight[k] = attrs->mode == LINEAR ? 1 - fabs(x - at) : keys((double)r->cubic_a, x - at);
+		if (r->exclude_outside && outside)
+			taps->weight[k] = 0;
+		sum += taps->weight[k];
+	}
+	for (int k = 0; k < taps->n && r->exclude_outside && sum != 0; k++)
+		taps->weight[k] /= sum;
+}
+
+static bool is_outside(const struct npl_resize *r, double x, int64_t size)
+{
+	return r->transform == TF_CROP_AND_RESIZE && (x < 0 || x > (double)(size - 1));
+}
+
+struct sampler {
+	const struct npl_tensor *x;
+	int64_t stride[NPL_MAX_RANK];
+	const struct taps *taps[NPL_MAX_RANK]; /* of the output position, per dimension */
+};
+
+static double sample(const struct sampler *s, int d, int64_t at)
+{
+	if (d == s->x->shape.rank)
+		return op_real(s->x, at);
+	double sum = 0;
+	for (int k = 0; k < s->taps[d]->n; k++)
+		if (s->taps[d]->weight[k] != 0)
+			sum += s->taps[d]->weight[k] * sample(s, d + 1, at + s->taps[d]->index[k] * s->stride[d]);
+	return sum;
+}
+
+static int interpolate(const struct npl_attrs *attrs, const struct npl_tensor *x, struct npl_tensor *out,
+		       struct npl_err *err)
+{
+	const struct npl_shape *y = &out->shape;
+	struct taps *first[NPL_MAX_RANK + 1];
+	struct sampler sampler = {.x = x};
+	int64_t sum = 1, place[NPL_MAX_RANK] = {0}, count = npl_tensor_count(out);
+	for (int d = 0; d < y->rank; d++)
+		sum += y->dim[d];
+	first[0] = calloc((size_t)sum, sizeof **first);
+	if (!first[0])
+		return npl_fail(err, NPL_ENOMEM, "out of memory for the weights of %s", OP_TEXT(y));
+	op_strides(&x->shape, sampler.stride);
+	for (int d = 0; d < y->rank; d++) {
+		first[d + 1] = first[d] + y->dim[d];
+		for (int64_t i = 0; i < y->dim[d]; i++) {
+			double at = position(&attrs->resize, d, i, x->shape.dim[d]);
+			if (stays(attrs, d))
+				first[d][i] = (struct taps){1, {i}, {1}};
+			else if (!is_outside(&attrs->resize, at, x->shape.dim[d]))
+				weigh(attrs, at, x->shape.dim[d], &first[d][i]);
+		}
+	}
+	for (int64_t i = 0; i < count; i++) {
+		bool outside = false;
+		for (int d = 0; d < y->rank; d++) {
+			sampler.taps[d] = &first[d][place[d]];
+			outside |= !sampler.taps[d]->n;
+		}
+		op_set_real(out, i, outside ? (double)attrs->resize.outside : sample(&sampler, 0, 0));
+		for (int d = y->rank - 1; d >= 0 && ++place[d] == y->dim[d]; d--)
+			place[d] = 0;
+	}
+	free(first[0]);
+	return 0;
+}
+
+int op_resize_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		  int n_out, struct npl_err *err)
+{
+	(void)n_in;
+	(void)n_out;
+	const struct npl_resize *r = &attrs->resize;
+	struct op_index_map map = {{NULL}};
+	uint64_t element[1];
+	struct npl_tensor fill = {.dtype = out->dtype, .data = element};
+	if (attrs->mode != NEAREST)
+		return interpolate(attrs, in[0], out, err);
+	op_set_real(&fill, 0, (double)r->outside);
+	if (op_index_map_alloc(&map, &out->shape, err))
+		return NPL_ENOMEM;
+	for (int d = 0; d < out->shape.rank; d++)
+		for (int64_t i = 0; i < out->shape.dim[d]; i++) {
+			int64_t size = in[0]->shape.dim[d];
+			double x = position(r, d, i, size);
+			map.from[d][i] = stays(attrs, d) ? i : is_outside(r, x, size) ? -1 : nearest(r, d, x, size);
+		}
+	op_index_map_copy(&map, in[0], fill.data, out);
+	op_index_map_free(&map);
+	return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ReverseSequence: of each sequence of the batch the first `length` steps in reverse, the rest as they are. Any type; time
+ * and batch are the first two dimensions, in either order. */
+#include <string.h>
+
+#include "elements.h"
+#include "ops.h"
+
+int op_reversesequence_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	if (op_attr_int(list, "time_axis", 0, &out->axis, err) || op_attr_int(list, "batch_axis", 1, &out->number, err))
+		return NPL_EINPUT;
+	if (out->axis < 0 || out->axis > 1 || out->number != 1 - out->axis)
+		return npl_fail(err, NPL_EINPUT, "time_axis=%lld and batch_axis=%lld: expected 0 and 1 or 1 and 0",
+				(long long)out->axis, (long long)out->number);
+	return 0;
+}
+
+int op_reversesequence_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+			     struct npl_tensor *out, int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	if (op_inputs(in, n_in, 2, NPL_DTYPES, err))
+		return NPL_EINPUT;
+	const struct npl_shape *x = &in[0]->shape, *lengths = &in[1]->shape;
+	if (x->rank < 2)
+		return npl_fail(err, NPL_EINPUT, "the input %s has no time and batch", OP_TEXT(x));
+	if (in[1]->dtype != NPL_I64 || lengths->rank != 1 || lengths->dim[0] != x->dim[attrs->number])
+		return npl_fail(err, NPL_EINPUT, "the lengths are %s %s, expected %lld int64",
+				npl_dtype_name(in[1]->dtype), OP_TEXT(lengths), (long long)x->dim[attrs->number]);
+	out->dtype = in[0]->dtype;
+	out->shape = *x;
+	return 0;
+}
+
+int op_reversesequence_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+			   struct npl_tensor *out, int n_out, struct npl_err *err)
+{
+	(void)n_in;
+	(void)n_out;
+	const struct npl_shape *x = &in[0]->shape;
+	int64_t steps = x->dim[attrs->axis], batch = x->dim[attrs->number];
+	size_t piece = (size_t)op_count(x->dim + 2, x->rank - 2) * npl_dtype_size(out->dtype);
+	for (int64_t b = 0; b < batch; b++) {
+		int64_t length = op_whole(in[1], b);
+		if (length < 0 || length > steps)
+			return npl_fail(err, NPL_EINPUT, "sequence %lld has length %lld of %lld steps", (long long)b,
+					(long long)length, (long long)steps);
+		for (int64_t t = 0; t < steps && piece; t++) {
+			int64_t from = t < length ? length - 1 - t : t;
+			int64_t to_at = attrs->axis ? b * steps + t : t * batch + b;
+			int64_t from_at = attrs->axis ? b * steps + from : from * batch + b;
+			memcpy((char *)out->data + (size_t)to_at * piece,
+			       (const char *)in[0]->data + (size_t)from_at * piece, piece);
+		}
+	}
+	return 0;
+}

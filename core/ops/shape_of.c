@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Shape (from opset 15 a part of it: dimensions start to end) and Size (the number of elements), as int64. They are
+ * known without the input's values. */
+#include <string.h>
+
+#include "ops.h"
+
+int op_shapeof_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	out->list[0] = 0;
+	out->list[1] = INT64_MAX;
+	if (out->op == NPL_OP_SIZE || op_before(out, 15))
+		return 0;
+	if (op_attr_int(list, "start", 0, &out->list[0], err))
+		return NPL_EINPUT;
+	return op_attr_int(list, "end", INT64_MAX, &out->list[1], err);
+}
+
+/* A start or end within the dimensions; negative ones count from the last. */
+static int clamped(int64_t at, int rank)
+{
+	if (at < 0)
+		at = at < -rank ? 0 : at + rank;
+	return at > rank ? rank : (int)at;
+}
+
+int op_shapeof_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		     int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
+		return NPL_EINPUT;
+	int rank = in[0]->shape.rank, first = clamped(attrs->list[0], rank), end = clamped(attrs->list[1], rank);
+	out->dtype = NPL_I64;
+	out->shape = (struct npl_shape){.rank = 0};
+	if (attrs->op == NPL_OP_SHAPE)
+		out->shape = npl_shape_of(1, end > first ? end - first : 0);
+	return 0;
+}
+
+int op_shapeof_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		   int n_out, struct npl_err *err)
+{
+	(void)n_in;
+	(void)n_out;
+	(void)err;
+	const struct npl_shape *x = &in[0]->shape;
+	int64_t *y = out->data;
+	if (attrs->op == NPL_OP_SIZE)
+		y[0] = npl_shape_count(x);
+	else
+		memcpy(y, x->dim + clamped(attrs->list[0], x->rank), npl_tensor_bytes(out));
+	return 0;
+}

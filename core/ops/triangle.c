@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Trilu (the upper or lower triangle of each matrix, zero elsewhere; any type) and EyeLike (one on a diagonal, zero
+ * elsewhere). k moves the diagonal to the right. */
+#include <string.h>
+
+#include "elements.h"
+#include "ops.h"
+
+int op_trilu_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	return op_attr_flag(list, "upper", true, &out->upper, err);
+}
+
+int op_trilu_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		   int n_out, struct npl_err *err)
+{
+	(void)attrs;
+	(void)n_out;
+	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
+		return NPL_EINPUT;
+	if (in[0]->shape.rank < 2)
+		return npl_fail(err, NPL_EINPUT, "the input %s is no matrix", OP_TEXT(&in[0]->shape));
+	if (n_in > 1 && in[1] && (in[1]->dtype != NPL_I64 || npl_tensor_count(in[1]) != 1))
+		return npl_fail(err, NPL_EINPUT, "k is %s %s, expected one int64", npl_dtype_name(in[1]->dtype),
+				OP_TEXT(&in[1]->shape));
+	out->dtype = in[0]->dtype;
+	out->shape = in[0]->shape;
+	return 0;
+}
+
+static int64_t within(int64_t x, int64_t least, int64_t most)
+{
+	return x < least ? least : x > most ? most : x;
+}
+
+int op_trilu_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		 int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	(void)err;
+	const struct npl_shape *shape = &out->shape;
+	int64_t rows = shape->dim[shape->rank - 2], cols = shape->dim[shape->rank - 1];
+	int64_t k = n_in > 1 && in[1] ? within(op_whole(in[1], 0), -rows, cols) : 0;
+	size_t element = npl_dtype_size(out->dtype);
+	const char *x = in[0]->data;
+	char *y = out->data;
+	if (!npl_tensor_count(out))
+		return 0;
+	for (int64_t i = 0; i < op_count(shape->dim, shape->rank - 1); i++) {
+		int64_t row = i % rows;
+		int64_t first = attrs->upper ? within(row + k, 0, cols) : 0;
+		int64_t end = attrs->upper ? cols : within(row + k + 1, 0, cols);
+		memset(y, 0, (size_t)cols * element);
+		memcpy(y + (size_t)first * element, x + (size_t)first * element, (size_t)(end - first) * element);
+		x += (size_t)cols * element;
+		y += (size_t)cols * element;
+	}
+	return 0;
+}
+
+int op_eyelike_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	out->constant = (struct npl_tensor){.dtype = NPL_DTYPES};
+	if (op_attr_type(list, "dtype", &out->constant.dtype, err))
+		return NPL_EINPUT;
+	return op_attr_int(list, "k", 0, &out->number, err);
+}
+
+int op_eyelike_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		     int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
+		return NPL_EINPUT;
+	if (in[0]->shape.rank != 2)
+		return npl_fail(err, NPL_EINPUT, "the input %s is no matrix", OP_TEXT(&in[0]->shape));
+	out->dtype = attrs->constant.dtype == NPL_DTYPES ? in[0]->dtype : attrs->constant.dtype;
+	out->shape = in[0]->shape;
+	return 0;
+}
+
+int op_eyelike_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		   int n_out, struct npl_err *err)
+{
+	(void)in;
+	(void)n_in;
+	(void)n_out;
+	(void)err;
+	int64_t rows = out->shape.dim[0], cols = out->shape.dim[1], k = within(attrs->number, -rows, cols);
+	size_t bytes = npl_tensor_bytes(out);
+	if (bytes)
+		memset(out->data, 0, bytes);
+	for (int64_t row = 0; row < rows; row++)
+		if (row + k >= 0 && row + k < cols)
+			op_set_real(out, row * cols + row + k, 1.0);
+	return 0;
+}
