@@ -103,7 +103,7 @@ static void sum_all(const struct einsum *e, const struct npl_tensor *const *in, 
 		((type *)out->data)[i] = sum_##type(&s, in, at);                                                       \
 		break;
 	struct sums s = {.n = e->n_sums, .operands = e->n};
-	int64_t step[NPL_MAX_RANK][EINSUM_OPERANDS], place[NPL_MAX_RANK] = {0}, at[EINSUM_OPERANDS] = {0};
+	int64_t step[NPL_MAX_RANK][EINSUM_OPERANDS] = {{0}}, place[NPL_MAX_RANK] = {0}, at[EINSUM_OPERANDS] = {0};
 	int64_t count = npl_tensor_count(out);
 	for (int k = 0; k < e->n; k++) {
 		for (int d = 0; d < s.n; d++)
