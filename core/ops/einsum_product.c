@@ -99,7 +99,8 @@ static int multiply(const struct einsum *e, const float *a, const float *b, floa
 int einsum_product(const struct einsum *e, const struct npl_tensor *const *in, struct npl_tensor *out, bool *done,
 		   struct npl_err *err)
 {
-	int left[NPL_MAX_RANK], right[NPL_MAX_RANK], made[NPL_MAX_RANK], n_left = 0, n_right = 0, n_made = 0;
+	int left[NPL_MAX_RANK] = {0}, right[NPL_MAX_RANK] = {0}, made[NPL_MAX_RANK] = {0}, n_left = 0, n_right = 0,
+	    n_made = 0;
 	struct npl_tensor a = {0}, b = {0}, y = {.dtype = NPL_F32, .shape = {.rank = e->out_rank}, .data = out->data};
 	int64_t perm[NPL_MAX_RANK];
 	bool as_is = true;
