@@ -20,6 +20,7 @@ void cli_common_options(struct cli_common *c, struct cli_option *table)
 		 "samples (.npy, .pb); else the model's own, else random"},
 		{"labels", CLI_TEXT, &c->labels, 0, 0, "FILE", "the samples' classes (.npy)"},
 		{"batch", CLI_INT, &c->batch, 1, 1 << 20, "N", "samples per batch: dimension 0 of the inputs"},
+		{"dim", CLI_LIST_OF_TEXT, &c->dim, 0, 0, "NAME=N", "a dimension that the model leaves open"},
 		{"layers", CLI_FLAG, &c->layers, 0, 0, NULL, "a table of the layers too"},
 		{"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "DEVICE.KEY=VALUE",
 		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
@@ -33,9 +34,34 @@ void cli_common_options(struct cli_common *c, struct cli_option *table)
 		{"threads", CLI_INT, &c->threads, 1, 1024, "N", "of the real processor (default: all)"},
 		{"json", CLI_TEXT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{"csv", CLI_TEXT, &c->csv, 0, 0, "FILE", "one line per layer and device"},
-		{"quiet", CLI_FLAG, &c->quiet, 0, 0, NULL, "no table, no progress"},
+		{"quiet", CLI_FLAG, &c->quiet, 0, 0, NULL, "no table, no progress, no warnings"},
 		{0}};
 	memcpy(table, shared, sizeof shared);
+}
+
+int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct npl_dim *dims, struct npl_err *err)
+{
+	for (int i = 0; i < list->n; i++) {
+		const char *text = list->item[i], *equals = strrchr(text, '=');
+		char *end = NULL;
+		errno = 0;
+		long long value = equals ? strtoll(equals + 1, &end, 10) : -1;
+		if (!equals || equals == text || end == equals + 1 || *end || errno || value < 0)
+			return npl_fail(err, NPL_EUSAGE, "--dim %s: expected NAME=N, N a whole number from 0 on", text);
+		dims[i] = (struct npl_dim){.name = npl_arena_strndup(arena, text, (size_t)(equals - text)), .value = value};
+		if (!dims[i].name)
+			return npl_fail(err, NPL_ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+void cli_warn(const struct npl_graph *graph)
+{
+	for (int i = 0; i < graph->n_warnings; i++) {
+		struct npl_err line; /* which makes it printable */
+		npl_fail(&line, NPL_OK, "%s: %s", graph->name, graph->warning[i]);
+		fprintf(stderr, "npulab: warning: %s\n", line.msg);
+	}
 }
 
 static int load_samples(const struct cli_common *common, struct cli_work *work, struct npl_err *err)
@@ -159,7 +185,18 @@ int cli_work_load(const char *model, const struct cli_common *common, struct cli
 		rc = cli_protect(common, work->files.path, "the model itself", err);
 	if (!rc)
 		rc = protect_samples(common, &work->files, err);
-	struct npl_load_options options = {.batch = common->batch ? common->batch : work->files.batch};
+	struct npl_dim dims[CLI_LIST];
+	struct npl_load_options options = {.batch = common->batch ? common->batch : work->files.batch,
+					   .n_dims = common->dim.n,
+					   .dims = dims,
+					   .n_files = common->input.n,
+					   .files = common->input.item};
+	if (!common->input.n && work->files.input) {
+		options.n_files = 1;
+		options.files = &work->files.input;
+	}
+	if (!rc)
+		rc = cli_read_dims(&common->dim, &work->arena, dims, err);
 	if (!rc)
 		rc = npl_graph_load(work->files.path, &options, &work->graph, err);
 	if (!rc)
@@ -175,6 +212,8 @@ int cli_work_load(const char *model, const struct cli_common *common, struct cli
 		if (!rc)
 			rc = load_samples(common, work, err);
 	}
+	if (!rc && !common->quiet)
+		cli_warn(work->graph);
 	if (rc)
 		cli_work_free(work);
 	return rc;

@@ -11,7 +11,7 @@
 /* Options of the commands that run something. */
 struct cli_common {
 	const char *devices; /* "a,b,c" */
-	struct cli_list input, set;
+	struct cli_list input, set, dim;
 	const char *labels, *json, *csv, *output, *timeline, *engine, *calibrate;
 	int64_t batch, seed, threads;
 	bool no_accuracy, timing_only, layers, quiet;
@@ -32,6 +32,12 @@ struct cli_work {
 
 int cli_work_load(const char *model, const struct cli_common *common, struct cli_work *work, struct npl_err *err);
 void cli_work_free(struct cli_work *work);
+
+/* "NAME=N" of --dim; dims has room for list->n. NPL_EUSAGE. */
+int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct npl_dim *dims, struct npl_err *err);
+
+/* The graph's warnings, one line each on standard error. */
+void cli_warn(const struct npl_graph *graph);
 
 /* Splits "a,b,c" (in the arena). NPL_EUSAGE when empty or a name is there twice. */
 int cli_split_devices(const char *text, struct npl_arena *arena, const char ***names, int *n, struct npl_err *err);

@@ -181,6 +181,10 @@ static void print_json(const struct npl_graph *graph, const char *name, const st
 	npl_json_u64(&json, "macs", graph->macs);
 	npl_json_u64(&json, "parameters", graph->parameters);
 	npl_json_i64(&json, "file_nodes", graph->file_nodes);
+	npl_json_open(&json, "warnings", '[');
+	for (int i = 0; i < graph->n_warnings; i++)
+		npl_json_string(&json, NULL, graph->warning[i]);
+	npl_json_close(&json, ']');
 	npl_json_open(&json, "layers", '[');
 	for (int i = 0; i < graph->n_nodes; i++) {
 		const struct npl_node *node = &graph->node[i];
@@ -204,12 +208,15 @@ static void print_json(const struct npl_graph *graph, const char *name, const st
 static int inspect_main(int argc, char **argv, struct npl_err *err)
 {
 	const char *model = NULL, *json = NULL, *devices = "tpu_v1,diannao";
+	struct cli_list dim = {0};
 	int64_t batch = 0;
-	bool helped;
+	bool quiet = false, helped;
 	int n_words;
 	const struct cli_option options[] = {
 		{"devices", CLI_TEXT, &devices, 0, 0, "A,B,...", "simulated machines to ask (default: tpu_v1,diannao)"},
 		{"batch", CLI_INT, &batch, 1, 1 << 20, "N", "samples per batch: dimension 0 of the inputs"},
+		{"dim", CLI_LIST_OF_TEXT, &dim, 0, 0, "NAME=N", "a dimension that the model leaves open"},
+		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no warnings"},
 		{"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"},
 		{0}};
 	if (cli_parse(&cli_inspect, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
@@ -221,9 +228,16 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 	struct npl_model_files files;
 	struct npl_graph *graph = NULL;
 	struct machines machines = {0};
+	struct npl_dim dims[CLI_LIST];
 	int rc = npl_model_find(model, &arena, &files, err);
 	if (!rc)
-		rc = npl_graph_load(files.path, &(struct npl_load_options){.batch = batch}, &graph, err);
+		rc = cli_read_dims(&dim, &arena, dims, err);
+	if (!rc)
+		rc = npl_graph_load(files.path,
+				    &(struct npl_load_options){.batch = batch, .n_dims = dim.n, .dims = dims}, &graph,
+				    err);
+	if (!rc && !quiet)
+		cli_warn(graph);
 	if (!rc)
 		rc = open_machines(graph, devices, &arena, &machines, err);
 	if (!rc && json)

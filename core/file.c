@@ -21,13 +21,21 @@ static const char *not_regular(mode_t mode)
 	return S_ISDIR(mode) ? "is a directory, not a file" : "is not a regular file";
 }
 
-int npl_file_map(const char *path, size_t max_bytes, struct npl_file *file, struct npl_err *err)
+/* O_NONBLOCK: opening a FIFO that nobody writes to must not hang before fstat can refuse it. */
+#define READING (O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+
+static int cannot_open(const char *path, struct npl_err *err)
+{
+	return npl_fail(err, errno == ENOMEM ? NPL_ENOMEM : NPL_EINPUT, "%s: cannot be opened: %s", path,
+			strerror(errno));
+}
+
+/* Maps an open file, which is closed; -1: it could not be opened. */
+static int map(int fd, const char *path, size_t max_bytes, struct npl_file *file, struct npl_err *err)
 {
 	*file = (struct npl_file){0};
-	/* O_NONBLOCK: opening a FIFO that nobody writes to must not hang before fstat can refuse it. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return npl_fail(err, NPL_EINPUT, "%s: cannot be opened: %s", path, strerror(errno));
+		return cannot_open(path, err);
 	int rc = 0;
 	struct stat status;
 	if (fstat(fd, &status)) {
@@ -45,16 +53,79 @@ int npl_file_map(const char *path, size_t max_bytes, struct npl_file *file, stru
 	}
 	if (rc)
 		goto out;
-	void *map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED) {
+	void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bytes == MAP_FAILED) {
 		rc = npl_fail(err, errno == ENOMEM ? NPL_ENOMEM : NPL_EINPUT, "%s: cannot be read: %s", path,
 			      strerror(errno));
 		goto out;
 	}
-	file->data = map;
+	file->data = bytes;
 	file->bytes = (size_t)status.st_size;
 out:
 	close(fd);
+	return rc;
+}
+
+int npl_file_map(const char *path, size_t max_bytes, struct npl_file *file, struct npl_err *err)
+{
+	return map(open(path, READING), path, max_bytes, file, err);
+}
+
+/* What is wrong with a path that shall stay in a folder, by its text alone; NULL: nothing. */
+static const char *leaves(const char *location)
+{
+	if (!*location)
+		return "it is empty";
+	if (*location == '/')
+		return "it is absolute";
+	for (const char *part = location; *part; part += strcspn(part, "/"), part += strspn(part, "/"))
+		if (!strncmp(part, "..", 2) && (!part[2] || part[2] == '/'))
+			return "it holds '..'";
+	return NULL;
+}
+
+/* Opens folder/inside, a path that was without links when it was looked at, following none: what has become one since is
+ * refused. */
+static int open_without_links(const char *folder, char *inside)
+{
+	int at = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);
+	for (char *part = inside, *slash; at >= 0; part = slash + 1) {
+		slash = strchr(part, '/');
+		if (slash)
+			*slash = '\0';
+		int next = openat(at, part, READING | O_NOFOLLOW | (slash ? O_DIRECTORY : 0)), failure = errno;
+		close(at);
+		errno = failure;
+		if (!slash)
+			return next;
+		at = next;
+	}
+	return at;
+}
+
+int npl_file_map_beneath(const char *folder, const char *location, size_t max_bytes, struct npl_file *file,
+			 struct npl_err *err)
+{
+	char *path = NULL, *base = NULL, *real = NULL;
+	int rc = 0;
+	*file = (struct npl_file){0};
+	if (leaves(location))
+		return npl_fail(err, NPL_EINPUT, "'%s' must be a path inside %s, but %s", location, folder,
+				leaves(location));
+	if (asprintf(&path, "%s/%s", folder, location) < 0)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", location);
+	base = realpath(folder, NULL);
+	real = base ? realpath(path, NULL) : NULL;
+	size_t length = base && strcmp(base, "/") ? strlen(base) : 0;
+	if (!real)
+		rc = cannot_open(path, err);
+	else if (strncmp(real, base, length) != 0 || real[length] != '/')
+		rc = npl_fail(err, NPL_EINPUT, "'%s' leads out of the folder %s", location, folder);
+	else
+		rc = map(open_without_links(base, real + length + 1), path, max_bytes, file, err);
+	free(path);
+	free(base);
+	free(real);
 	return rc;
 }
 

@@ -20,6 +20,7 @@ void graph_builder_free(struct graph_builder *b)
 {
 	graph_names_free(&b->values);
 	graph_names_free(&b->nodes);
+	free(b->declared);
 	free(b->value);
 	free(b->node);
 	free(b->order);
@@ -48,6 +49,11 @@ static int append(struct graph_builder *b, int **list, int *n, int64_t *room, in
 	*list = bigger;
 	bigger[(*n)++] = v;
 	return 0;
+}
+
+int graph_append_input(struct graph_builder *b, int v)
+{
+	return append(b, &b->input, &b->n_inputs, &b->input_room, v);
 }
 
 int graph_add_value(struct graph_builder *b, const struct npl_value *value)
@@ -90,40 +96,6 @@ int graph_add_made(struct graph_builder *b, const char *owner, const char *part,
 	for (int i = 2; made.name && graph_names_find(&b->values, made.name) >= 0; i++)
 		made.name = npl_arena_printf(&b->graph->arena, "%s.%s#%d", owner, part, i);
 	return made.name ? graph_add_value(b, &made) : graph_no_memory(b);
-}
-
-/* The value of an input that the caller knows, copied: it becomes a constant. */
-static int add_known(struct graph_builder *b, const struct graph_input *input, const struct npl_tensor *known)
-{
-	struct npl_tensor copy = *known;
-	if (npl_tensor_count(known) < 0 || (npl_tensor_count(known) && !known->data))
-		return npl_fail(b->err, NPL_EINPUT, "input '%s': the value given has no elements", input->name);
-	if (known->dtype != input->dtype)
-		return npl_fail(b->err, NPL_EINPUT, "input '%s' is %s, the value given is %s", input->name,
-				npl_dtype_name(input->dtype), npl_dtype_name(known->dtype));
-	copy.name = input->name;
-	copy.data = npl_arena_alloc(&b->graph->arena, npl_tensor_bytes(known));
-	if (!copy.data)
-		return graph_no_memory(b);
-	if (npl_tensor_bytes(known))
-		memcpy(copy.data, known->data, npl_tensor_bytes(known));
-	return graph_add_constant(b, &copy);
-}
-
-int graph_add_input(struct graph_builder *b, const struct graph_input *input)
-{
-	struct npl_value value = {.name = input->name, .dtype = input->dtype, .producer = -1};
-	int v = graph_names_find(&b->values, input->name);
-	if (v >= 0 && b->value[v].constant)
-		return 0; /* models before IR version 4 list every initialiser as an input too */
-	for (int i = 0; i < b->options.n_known; i++)
-		if (b->options.known[i].name && !strcmp(b->options.known[i].name, input->name))
-			return add_known(b, input, &b->options.known[i]);
-	int rc = graph_batch_input(b, input, &value.shape);
-	if (rc)
-		return rc;
-	v = graph_add_value(b, &value);
-	return v < 0 ? v : append(b, &b->input, &b->n_inputs, &b->input_room, v);
 }
 
 int graph_add_output(struct graph_builder *b, const char *name)

@@ -4,7 +4,8 @@
  * graph_complete then links the names, sorts the nodes, infers the shapes, folds, and leaves the finished graph.
  *
  *     graph_builder_init(&b, graph, &options, &err);
- *     graph_add_constant(&b, &tensor); graph_add_input(&b, ...); graph_add_node(&b, ...); graph_add_output(&b, ...);
+ *     graph_add_constant(&b, &tensor); graph_declare_input(&b, ...); graph_add_inputs(&b);
+ *     graph_add_node(&b, ...); graph_add_output(&b, ...);
  *     rc = graph_complete(&b);
  *     graph_builder_free(&b);
  *
@@ -57,9 +58,11 @@ struct graph_builder {
 	int n_nodes;
 	int64_t node_room;
 	int *order; /* node indices, each after those it reads from */
+	struct graph_input *declared; /* until graph_add_inputs */
+	int n_declared;
 	int *input, *output;
 	int n_inputs, n_outputs;
-	int64_t input_room, output_room;
+	int64_t declared_room, input_room, output_room;
 	struct graph_names values, nodes;
 	int64_t old_batch;         /* dimension 0 of the first input in the file; 1 when symbolic; 0: no input yet */
 	struct npl_tensor *tensor; /* scratch for one node: inputs, then outputs */
@@ -70,6 +73,7 @@ struct graph_builder {
 struct graph_input {
 	const char *name;
 	enum npl_dtype dtype;
+	bool has_shape;
 	struct npl_shape shape;
 	const char *symbol[NPL_MAX_RANK]; /* the file's word for an open dimension, or NULL */
 };
@@ -82,8 +86,8 @@ int graph_no_memory(struct graph_builder *b);
 /* The index of a new value, or a negative code. A name that is there already is refused. */
 int graph_add_value(struct graph_builder *b, const struct npl_value *value);
 int graph_add_constant(struct graph_builder *b, const struct npl_tensor *tensor); /* data is borrowed */
-int graph_add_input(struct graph_builder *b, const struct graph_input *input);    /* nothing if already a constant */
-int graph_add_output(struct graph_builder *b, const char *name);                  /* after all nodes */
+int graph_append_input(struct graph_builder *b, int v);
+int graph_add_output(struct graph_builder *b, const char *name); /* after all nodes */
 /* name may be empty, op is the ONNX name; empty input names are absent inputs. Arrays live in the arena. */
 int graph_add_node(struct graph_builder *b, const char *name, const char *op, const struct npl_attr_list *list,
 		   int n_in, const char *const *in, int n_out, const char *const *out);
@@ -104,8 +108,12 @@ void graph_node_tensors(struct graph_builder *b, const struct graph_node *node);
 /* The shape rule alone, after a pass changed the node. */
 int graph_shape_node(struct graph_builder *b, struct graph_node *node);
 
-/* graph_batch.c: --batch on inputs and on Reshapes that repeat the batch */
-int graph_batch_input(struct graph_builder *b, const struct graph_input *input, struct npl_shape *shape);
+/* graph_inputs.c: inputs are declared, after the constants, and added when all are known, for one may tell what a dimension of
+ * another is */
+int graph_declare_input(struct graph_builder *b, const struct graph_input *input); /* nothing if already a constant */
+int graph_add_inputs(struct graph_builder *b);
+
+/* graph_batch.c: --batch on Reshapes that repeat the batch */
 int graph_batch_reshape(struct graph_builder *b, struct graph_node *node);
 
 /* fold_constant.c: replaces a node whose inputs are all constant by its value; it may stay a node */
@@ -122,10 +130,15 @@ int fold_nodes(struct graph_builder *b);
 void graph_sweep(struct graph_builder *b); /* removes nodes nobody reads and counts the uses of all values */
 int graph_finish(struct graph_builder *b); /* packs what is left into the graph */
 
-/* onnx_graph.c: reads a ModelProto into the builder */
-int onnx_read_model(struct graph_builder *b, const unsigned char *data, size_t bytes);
+/* graph_warnings.c: looks at the finished graph's constants */
+int graph_warn(struct graph_builder *b);
 
-/* graph_load.c: npl_graph_load on a buffer, which must outlive the graph; `path` is for messages and the name. */
+/* onnx_graph.c: reads a ModelProto into the builder; external (NULL: none) has the other files that it may name */
+struct onnx_external;
+int onnx_read_model(struct graph_builder *b, const unsigned char *data, size_t bytes, struct onnx_external *external);
+
+/* graph_load.c: npl_graph_load on a buffer, which must outlive the graph; `path` is for messages and the name. There is no folder
+ * that external data could be in. */
 int npl_graph_load_memory(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
 			  struct graph_limits limits, struct npl_graph **graph, struct npl_err *err);
 

@@ -123,5 +123,5 @@ int graph_finish(struct graph_builder *b)
 	if (!rc)
 		b->graph->parameters = count_parameters(b->graph);
 	free(map);
-	return rc;
+	return rc ? rc : graph_warn(b);
 }

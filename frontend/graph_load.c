@@ -7,6 +7,7 @@
 #include "graph_build.h"
 #include "npulab/file.h"
 #include "npulab/sha256.h"
+#include "onnx_external.h"
 
 #define MAX_FILE_BYTES (((size_t)2 << 30) - 1) /* what a protobuf message may have at most */
 
@@ -18,8 +19,10 @@ static const char *base_name(struct npl_arena *arena, const char *path)
 	return npl_arena_strndup(arena, start, length);
 }
 
-int npl_graph_load_memory(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
-			  struct graph_limits limits, struct npl_graph **graph, struct npl_err *err)
+/* external: what other files may be read, or NULL. */
+static int load(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
+		struct graph_limits limits, struct onnx_external *external, struct npl_graph **graph,
+		struct npl_err *err)
 {
 	struct npl_err local = {0};
 	struct graph_builder b;
@@ -31,7 +34,7 @@ int npl_graph_load_memory(const char *path, const void *data, size_t bytes, cons
 	made->name = base_name(&made->arena, path);
 	made->batch = 1;
 	npl_sha256_hex(data, bytes, made->file_sha256);
-	int rc = made->name ? onnx_read_model(&b, data, bytes) : graph_no_memory(&b);
+	int rc = made->name ? onnx_read_model(&b, data, bytes, external) : graph_no_memory(&b);
 	if (!rc)
 		rc = graph_complete(&b);
 	graph_builder_free(&b);
@@ -46,6 +49,28 @@ int npl_graph_load_memory(const char *path, const void *data, size_t bytes, cons
 	return rc;
 }
 
+int npl_graph_load_memory(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
+			  struct graph_limits limits, struct npl_graph **graph, struct npl_err *err)
+{
+	return load(path, data, bytes, options, limits, NULL, graph, err);
+}
+
+/* The mappings go over to the graph, whose constants point into them. */
+static int keep_files(struct npl_graph *graph, struct npl_file *model, struct onnx_external *external,
+		      struct npl_err *err)
+{
+	graph->mapping = npl_arena_array(&graph->arena, (size_t)external->n_files + 1, sizeof *graph->mapping);
+	if (!graph->mapping)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	graph->mapping[graph->n_mappings++] = *model;
+	*model = (struct npl_file){0};
+	for (int i = 0; i < external->n_files; i++) {
+		graph->mapping[graph->n_mappings++] = external->file[i].file;
+		external->file[i].file = (struct npl_file){0};
+	}
+	return 0;
+}
+
 int npl_graph_load(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
 		   struct npl_err *err)
 {
@@ -54,22 +79,25 @@ int npl_graph_load(const char *path, const struct npl_load_options *options, str
 	int rc = npl_file_map(path, MAX_FILE_BYTES, &file, err);
 	if (rc)
 		return rc;
-	rc = npl_graph_load_memory(path, file.data, file.bytes, options, GRAPH_LIMITS, graph, err);
-	if (rc) {
-		npl_file_unmap(&file);
-		return rc;
+	struct onnx_external external;
+	rc = onnx_external_open(&external, path, err);
+	if (!rc)
+		rc = load(path, file.data, file.bytes, options, GRAPH_LIMITS, &external, graph, err);
+	if (!rc && (rc = keep_files(*graph, &file, &external, err)) != 0) {
+		npl_graph_free(*graph);
+		*graph = NULL;
 	}
-	(*graph)->mapping = (void *)file.data;
-	(*graph)->mapping_bytes = file.bytes;
-	return 0;
+	npl_file_unmap(&file);
+	onnx_external_close(&external);
+	return rc;
 }
 
 void npl_graph_free(struct npl_graph *graph)
 {
 	if (!graph)
 		return;
-	struct npl_file file = {.data = graph->mapping, .bytes = graph->mapping_bytes};
-	npl_file_unmap(&file);
+	for (int i = 0; i < graph->n_mappings; i++)
+		npl_file_unmap(&graph->mapping[i]);
 	npl_arena_free(&graph->arena);
 	free(graph);
 }

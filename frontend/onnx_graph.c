@@ -6,9 +6,18 @@
 #include <string.h>
 
 #include "graph_build.h"
+#include "onnx_external.h"
 #include "onnx_proto.h"
 
-enum { MODEL_IR_VERSION = 1, MODEL_PRODUCER = 2, MODEL_PRODUCER_VERSION = 3, MODEL_GRAPH = 7, MODEL_OPSET = 8 };
+enum {
+	MODEL_IR_VERSION = 1,
+	MODEL_PRODUCER = 2,
+	MODEL_PRODUCER_VERSION = 3,
+	MODEL_GRAPH = 7,
+	MODEL_OPSET = 8,
+	MODEL_FUNCTIONS = 25
+};
+enum { FUNCTION_NAME = 1, FUNCTION_DOMAIN = 10 };
 enum { OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
 enum { GRAPH_NODE = 1, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12, GRAPH_SPARSE_INITIALIZER = 15 };
 enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_OP = 4, NODE_ATTRIBUTE = 5, NODE_DOMAIN = 7 };
@@ -17,8 +26,9 @@ struct model {
 	uint64_t ir_version;
 	const char *producer, *producer_version;
 	int64_t opset; /* of the default domain; -1: none yet */
-	bool has_graph;
+	bool has_graph, has_function;
 	struct onnx_span graph;
+	struct onnx_field function; /* the first */
 };
 
 /* ONNX's own operators: the empty domain has two spellings. */
@@ -52,6 +62,26 @@ static int read_opset(const struct onnx_reader *reader, const struct onnx_field 
 	return 0;
 }
 
+/* Operators that the model defines itself. */
+static int refuse_function(const struct onnx_reader *reader, const struct onnx_field *function)
+{
+	struct onnx_span message = function->bytes;
+	struct onnx_field field;
+	const char *name = "", *domain = "";
+	int rc = onnx_expect(reader, function, ONNX_BYTES, "a function");
+	while (!rc && (rc = onnx_next(reader, &message, &field)) > 0) {
+		rc = 0;
+		if (field.number == FUNCTION_NAME)
+			rc = onnx_string(reader, &field, "the name of a function", &name);
+		else if (field.number == FUNCTION_DOMAIN)
+			rc = onnx_string(reader, &field, "the domain of a function", &domain);
+	}
+	return rc ? rc
+		  : npl_fail(reader->err, NPL_EINPUT,
+			     "the model defines a function, '%s' of the domain '%s'; functions are not supported", name,
+			     domain);
+}
+
 static int read_model_field(const struct onnx_reader *reader, const struct onnx_field *field, struct model *model)
 {
 	switch (field->number) {
@@ -70,6 +100,11 @@ static int read_model_field(const struct onnx_reader *reader, const struct onnx_
 		model->has_graph = true;
 		model->graph = field->bytes;
 		return onnx_expect(reader, field, ONNX_BYTES, "the graph");
+	case MODEL_FUNCTIONS:
+		if (!model->has_function)
+			model->function = *field;
+		model->has_function = true;
+		return 0;
 	default:
 		return 0;
 	}
@@ -88,11 +123,10 @@ static int read_input(struct graph_builder *b, const struct onnx_reader *reader,
 	rc = onnx_value_info(reader, message, &info);
 	if (rc)
 		return rc;
-	if (!info.has_shape)
-		return npl_fail(reader->err, NPL_EINPUT, "input '%s' has no shape", info.name);
-	struct graph_input input = {.name = info.name, .dtype = info.dtype, .shape = info.shape};
+	struct graph_input input = {
+		.name = info.name, .dtype = info.dtype, .has_shape = info.has_shape, .shape = info.shape};
 	memcpy(input.symbol, info.symbol, sizeof input.symbol);
-	return graph_add_input(b, &input);
+	return graph_declare_input(b, &input);
 }
 
 static int read_initialiser(struct graph_builder *b, const struct onnx_reader *reader, struct onnx_span message)
@@ -230,9 +264,10 @@ static int check_versions(struct graph_builder *b, const struct model *model)
 	return b->graph->producer ? 0 : graph_no_memory(b);
 }
 
-int onnx_read_model(struct graph_builder *b, const unsigned char *data, size_t bytes)
+int onnx_read_model(struct graph_builder *b, const unsigned char *data, size_t bytes, struct onnx_external *external)
 {
-	const struct onnx_reader reader = {.start = data, .arena = &b->graph->arena, .err = b->err};
+	const struct onnx_reader reader = {
+		.start = data, .arena = &b->graph->arena, .err = b->err, .external = external};
 	struct model model = {.producer = "", .producer_version = "", .opset = -1};
 	struct onnx_span message = {data, data + bytes};
 	struct onnx_field field;
@@ -245,12 +280,18 @@ int onnx_read_model(struct graph_builder *b, const unsigned char *data, size_t b
 	if (rc)
 		return npl_prefix(b->err, "not a complete ONNX model");
 	rc = check_versions(b, &model);
+	if (!rc && model.has_function)
+		rc = refuse_function(&reader, &model.function);
 	if (!rc)
 		rc = read_each(b, &reader, model.graph, GRAPH_INITIALIZER, read_initialiser);
 	if (!rc)
 		rc = read_each(b, &reader, model.graph, GRAPH_INPUT, read_input);
 	if (!rc)
+		rc = graph_add_inputs(b);
+	if (!rc)
 		rc = read_each(b, &reader, model.graph, GRAPH_NODE, read_node);
+	if (!rc)
+		rc = onnx_external_check(external, b->err);
 	if (!rc)
 		rc = read_each(b, &reader, model.graph, GRAPH_OUTPUT, read_output);
 	return rc;

@@ -4,8 +4,8 @@
  * tensors, attributes and the types of inputs. Field numbers are ONNX's own (onnx/onnx.proto, IR version 8).
  * Results live in the reader's arena or point into the file.
  *
- * Not read: subgraphs, functions, sparse tensors, sequences, maps, strings as data, external data. Where a model
- * uses one of them the reader refuses it by name.
+ * Not read: subgraphs, functions, sparse tensors, sequences, maps, strings as data. Where a model uses one of them the
+ * reader refuses it by name.
  */
 #ifndef NPULAB_FRONTEND_ONNX_PROTO_H
 #define NPULAB_FRONTEND_ONNX_PROTO_H
@@ -13,8 +13,8 @@
 #include "npulab/op.h"
 #include "onnx_wire.h"
 
-/* TensorProto. data points into the file where it is raw and aligned for its type, else to a copy in the arena;
- * it is never NULL. The number of elements equals that of the shape. */
+/* TensorProto. data points into the file, or the external one, where it is raw and aligned for its type, else to a copy in
+ * the arena; it is never NULL. The number of elements equals that of the shape. */
 int onnx_tensor(const struct onnx_reader *reader, struct onnx_span message, struct npl_tensor *tensor);
 
 /* AttributeProto. A subgraph is refused; kinds that no operator here takes become NPL_ATTR_OTHER. */

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * TensorProto: a shape, an element type and the elements, as raw little-endian bytes or as numbers in the
- * repeated field of their kind (small integers all travel in int32_data). Raw bytes that happen to lie aligned
- * in the file are used in place, so that a network's weights are not copied; everything else goes to the arena.
+ * repeated field of their kind (small integers all travel in int32_data), or as raw bytes in another file. Raw bytes
+ * that happen to lie aligned are used in place, so that a network's weights are not copied; everything else goes to the
+ * arena.
  */
 #include "onnx_proto.h"
 
 #include <string.h>
+
+#include "onnx_external.h"
 
 enum {
 	DIMS = 1,
@@ -71,7 +74,7 @@ int onnx_dtype(const struct onnx_reader *reader, uint64_t data_type, enum npl_dt
 /* What the first pass over the fields finds. */
 struct layout {
 	uint64_t data_type;
-	bool has_raw;
+	bool has_raw, is_external;
 	struct onnx_span raw;
 	int64_t n_numbers;      /* elements in repeated fields of any kind */
 	uint32_t numbers_field; /* the last such field */
@@ -114,7 +117,6 @@ static int count_numbers(const struct onnx_reader *reader, const struct onnx_fie
 static int scan_field(const struct onnx_reader *reader, const struct onnx_field *field, struct npl_tensor *tensor,
 		      struct layout *layout)
 {
-	int rc;
 	switch (field->number) {
 	case DIMS:
 		return add_dims(reader, field, &tensor->shape);
@@ -134,14 +136,14 @@ static int scan_field(const struct onnx_reader *reader, const struct onnx_field 
 	case UINT64_DATA:
 		return count_numbers(reader, field, layout);
 	case DATA_LOCATION:
-		rc = onnx_expect(reader, field, ONNX_VARINT, "the data location of a tensor");
-		if (!rc && field->value != 0)
-			rc = npl_fail(reader->err, NPL_EINPUT,
-				      "its elements are in another file (external data), which is not supported");
-		return rc;
+		layout->is_external = field->value == 1;
+		if (field->wire == ONNX_VARINT && field->value > 1)
+			return npl_fail(reader->err, NPL_EINPUT,
+					"the data location %llu is not known, expected 0 (here) or 1 (external)",
+					(unsigned long long)field->value);
+		return onnx_expect(reader, field, ONNX_VARINT, "the data location of a tensor");
 	case EXTERNAL_DATA:
-		return npl_fail(reader->err, NPL_EINPUT,
-				"its elements are in another file (external data), which is not supported");
+		return onnx_expect(reader, field, ONNX_BYTES, "an entry of a tensor's external data");
 	case SEGMENT:
 		return npl_fail(reader->err, NPL_EINPUT, "it is a segment of a larger tensor, which is not supported");
 	default:
@@ -281,6 +283,13 @@ static int read_tensor(const struct onnx_reader *reader, struct onnx_span messag
 	if (count < 0)
 		return npl_fail(reader->err, NPL_EINPUT, "the shape %s is not possible",
 				npl_shape_text(&tensor->shape, text, sizeof text));
+	if (layout.is_external) {
+		if (layout.has_raw || layout.n_numbers)
+			return npl_fail(reader->err, NPL_EINPUT, "its elements are given twice, here and externally");
+		rc = onnx_external_data(reader, message, EXTERNAL_DATA, (size_t)count * npl_dtype_size(tensor->dtype),
+					tensor->name, &layout.raw);
+		return rc ? rc : use_raw(reader, layout.raw, count, tensor);
+	}
 	if (layout.has_raw && layout.n_numbers)
 		return npl_fail(reader->err, NPL_EINPUT, "its elements are given twice, raw and as numbers");
 	if (layout.has_raw)

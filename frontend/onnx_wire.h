@@ -26,7 +26,8 @@
 struct onnx_reader {
 	const unsigned char *start; /* of the file */
 	struct npl_arena *arena;
-	struct npl_err *err; /* never NULL */
+	struct npl_err *err;            /* never NULL */
+	struct onnx_external *external; /* onnx_external.h; NULL: what is read has no folder */
 };
 
 struct onnx_span {

@@ -7,6 +7,7 @@
 
 #include "npulab/model.h"
 #include "npulab/random.h"
+#include "values.h"
 
 static const struct npl_value *graph_input(const struct npl_graph *graph, int i)
 {
@@ -20,23 +21,22 @@ static bool is_batched(const struct npl_graph *graph, int i)
 	return shape->rank > 0 && shape->dim[0] == graph->batch;
 }
 
-/* Which input does "NAME=FILE" or "FILE" mean? Returns the file's part. A '=' in a path without such an input name
- * belongs to the path. */
+/* Which input a file is for: see npl_input_of_file. */
 static int bind(const struct npl_graph *graph, const struct npl_samples *samples, const char *spec, const char **file)
 {
-	const char *equals = strchr(spec, '=');
+	const char **name = calloc((size_t)graph->n_inputs + 1, sizeof *name);
+	bool *taken = calloc((size_t)graph->n_inputs + 1, sizeof *taken);
+	int found = -1;
 	*file = spec;
-	for (int i = 0; equals && i < graph->n_inputs; i++) {
-		const char *name = graph_input(graph, i)->name;
-		if (strlen(name) == (size_t)(equals - spec) && !strncmp(name, spec, strlen(name))) {
-			*file = equals + 1;
-			return i;
-		}
+	for (int i = 0; name && taken && i < graph->n_inputs; i++) {
+		name[i] = graph_input(graph, i)->name;
+		taken[i] = samples->input[i].data != NULL;
 	}
-	for (int i = 0; i < graph->n_inputs; i++)
-		if (!samples->input[i].data)
-			return i;
-	return -1;
+	if (name && taken)
+		found = npl_input_of_file(name, taken, graph->n_inputs, spec, file);
+	free(name);
+	free(taken);
+	return found;
 }
 
 static int check_sample(const struct npl_graph *graph, int i, const char *file, const struct npl_tensor *t,

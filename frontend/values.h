@@ -14,6 +14,10 @@ int npl_node_inputs(struct npl_graph *graph, const struct npl_node *node, const 
 /* Do the user's tensors fit the graph's inputs? */
 int npl_check_inputs(const struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_err *err);
 
+/* Which input does "NAME=FILE" or "FILE" mean: the one of the name, else the first that is not taken, or -1. *file is the
+ * file's part; a '=' in a path without such an input name belongs to the path. */
+int npl_input_of_file(const char *const *name, const bool *taken, int n, const char *spec, const char **file);
+
 /* Moves (or copies, where it is not owned) value v into output. */
 int npl_take_output(struct npl_graph *graph, int v, struct npl_tensor *live, struct npl_tensor *output,
 		    struct npl_err *err);

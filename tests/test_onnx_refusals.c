@@ -255,6 +255,26 @@ static void external_data(struct onnx_writer *g)
 	onnx_put_message(g, 5, &t);
 }
 
+static void external_without_folder(struct onnx_writer *g)
+{
+	struct onnx_writer t = {0}, entry = {0};
+	onnx_put_int(&t, 1, 1);
+	onnx_put_int(&t, 2, ONNX_FLOAT);
+	onnx_put_string(&t, 8, "w");
+	onnx_put_string(&entry, 1, "location");
+	onnx_put_string(&entry, 2, "w.bin");
+	onnx_put_message(&t, 13, &entry);
+	onnx_put_int(&t, 14, 1);
+	onnx_put_message(g, 5, &t);
+}
+
+static void odd_location(struct onnx_writer *g)
+{
+	struct onnx_writer t = onnx_tensor_of("w", ONNX_FLOAT, 1, DIMS(1), "abcd", 4);
+	onnx_put_int(&t, 14, 7);
+	onnx_put_message(g, 5, &t);
+}
+
 static void nameless_weight(struct onnx_writer *g)
 {
 	struct onnx_writer t = onnx_tensor_of(NULL, ONNX_FLOAT, 1, DIMS(1), "abcd", 4);
@@ -317,8 +337,8 @@ static const struct {
 	{too_few_inputs, {"node 'odd' (Conv)", "has 1 inputs, expected 2 to 3"}},
 	{absent_needed_input, {"node 'odd' (Gemm)", "input 0 is absent"}},
 	{too_many_outputs, {"node 'odd' (MaxPool)", "2 outputs"}},
-	{symbolic_width, {"input 'x'", "dimension 1 is symbolic ('N')"}},
-	{unknown_width, {"input 'x'", "dimension 1 is not known"}},
+	{symbolic_width, {"input 'x'", "dimension 1 is symbolic ('N')", "--dim 'N=N'"}},
+	{unknown_width, {"input 'x'", "dimension 1 is not known", "--dim 'x[1]=N'"}},
 	{no_shape, {"input 'x' has no shape"}},
 	{rank_nine, {"input 'x'", "more than 8 dimensions"}},
 	{huge_input, {"input 'x'", "elements"}},
@@ -330,7 +350,9 @@ static const struct {
 	{data_twice, {"tensor 'w'", "given twice"}},
 	{byte_too_large, {"tensor 'w'", "element 0, 200, is no int8"}},
 	{bool_of_two, {"tensor 'w'", "is no bool"}},
-	{external_data, {"tensor 'w'", "external data"}},
+	{external_data, {"tensor 'w'", "another file, which it does not name"}},
+	{external_without_folder, {"tensor 'w'", "'w.bin'", "no folder"}},
+	{odd_location, {"tensor 'w'", "data location 7"}},
 	{nameless_weight, {"initialiser has no name"}},
 	{weight_twice, {"two tensors are called 'w'"}},
 	{sparse_weight, {"sparse"}},

@@ -25,6 +25,10 @@ struct npl_file {
 
 /* NPL_EINPUT, with the path in the message: cannot be opened, not a regular file, empty, more than max_bytes. */
 int npl_file_map(const char *path, size_t max_bytes, struct npl_file *file, struct npl_err *err);
+/* The same of a file that another file names: `location` is relative to the folder and must stay inside it, also through links
+ * (a link to a file of the folder is followed). NPL_EINPUT too when it does not. */
+int npl_file_map_beneath(const char *folder, const char *location, size_t max_bytes, struct npl_file *file,
+			 struct npl_err *err);
 void npl_file_unmap(struct npl_file *file); /* accepts a zeroed one; leaves it zeroed */
 
 /* Writes a whole file or none: to a temporary beside it, then renamed over it; a failure leaves no file behind

@@ -12,6 +12,8 @@
 
 #include "npulab/op.h"
 
+struct npl_file;
+
 /* Where a float constant comes from, when the model has it as integers with a DequantizeLinear: scale * (q - zero). */
 struct npl_from_integers {
 	enum npl_dtype dtype; /* uint8, int8 or int32 */
@@ -67,13 +69,31 @@ struct npl_graph {
 	int file_nodes;                                         /* nodes in the file, before folding */
 	int folded_constants, folded_batchnorms, folded_biases; /* what folding removed */
 	uint64_t macs, parameters;                              /* of all nodes; elements of weights in use */
+	int n_warnings; /* what a user should know of a network that can be run all the same: one line each */
+	const char *const *warning;
 	struct npl_arena arena;
-	void *mapping; /* of the file; private */
-	size_t mapping_bytes;
+	struct npl_file *mapping; /* of the file, then of those that it names; private */
+	int n_mappings;
 };
 
+struct npl_dim {
+	const char *name; /* the model's word for a dimension, or "INPUT[I]" */
+	int64_t value;    /* >= 0 */
+};
+
+/* Dimensions that the model leaves open (with a word for them, or without) come from dims, then from the inputs that are known or
+ * given, then from files. Dimension 0 of the inputs is the batch, and so is every other dimension that has the same word as
+ * that of the first input. What is still open is an error that names it. */
 struct npl_load_options {
-	int64_t batch; /* > 0: rewrites dimension 0 of the inputs (and of Reshapes that repeat it) */
+	int64_t batch; /* > 0: rewrites dimension 0 of the inputs (and of Reshapes that repeat it); else an open one is 1 */
+	int n_dims;
+	const struct npl_dim *dims; /* NPL_EUSAGE for a name that the model has not */
+	/* Inputs whose shapes are known, dimension 0 included; found by the tensors' names, and where those are NULL in the order of the
+	 * model. Their data is not looked at. An input for which the model gives no shape at all takes this one. */
+	int n_given;
+	const struct npl_tensor *given;
+	int n_files; /* "[NAME=]FILE" as npl_samples_load takes them: their shapes but for dimension 0 */
+	const char *const *files;
 	bool no_fold; /* keep BatchNormalization, bias additions and views that change nothing (constants are still folded) */
 	/* Inputs whose values are known: they become constants (copied), found by the tensors' names. For models that
 	 * take a shape as input, as the ONNX backend tests do. */

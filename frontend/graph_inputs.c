@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inputs of a network and what their open dimensions are. A dimension that the model leaves open has a name: the model's
+ * word for it, the same wherever it stands, or INPUT[I]. Names get their values from --dim, from inputs that are known or
+ * given, and from the files that shall be fed. Dimension 0 is the batch, and so is whatever else has the name that the first
+ * input's dimension 0 has. */
+#include "graph_build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "npulab/grow.h"
+#include "npulab/text.h"
+#include "values.h"
+
+struct dim { /* an open dimension's name */
+	const char *name;
+	int64_t value;    /* -1: not known */
+	const char *from; /* what told it, for messages */
+};
+
+struct dims {
+	struct graph_builder *b;
+	struct graph_names names;
+	struct dim *dim;
+	int n;
+	int64_t room;
+	int batch; /* the name of the batch, or -1 */
+};
+
+int graph_declare_input(struct graph_builder *b, const struct graph_input *input)
+{
+	int v = graph_names_find(&b->values, input->name);
+	if (v >= 0 && b->value[v].constant)
+		return 0; /* models before IR version 4 list every initialiser as an input too */
+	struct graph_input *bigger = npl_grow(b->declared, b->n_declared, &b->declared_room, sizeof *bigger);
+	if (!bigger)
+		return graph_no_memory(b);
+	b->declared = bigger;
+	bigger[b->n_declared++] = *input;
+	return 0;
+}
+
+/* The value that the caller knows of an input, or NULL. */
+static const struct npl_tensor *known_value(const struct graph_builder *b, const struct graph_input *input)
+{
+	for (int i = 0; i < b->options.n_known; i++)
+		if (b->options.known[i].name && !strcmp(b->options.known[i].name, input->name))
+			return &b->options.known[i];
+	return NULL;
+}
+
+/* The tensor that gives the shape of an input, or NULL. */
+static const struct npl_tensor *given_shape(const struct graph_builder *b, int i)
+{
+	const struct npl_tensor *known = known_value(b, &b->declared[i]);
+	for (int k = 0; k < b->options.n_given && !known; k++) {
+		const char *name = b->options.given[k].name;
+		if (name ? !strcmp(name, b->declared[i].name) : k == i)
+			known = &b->options.given[k];
+	}
+	return known;
+}
+
+/* The index of the name of an open dimension, or a negative code. */
+static int name_dim(struct dims *d, const struct graph_input *input, int i)
+{
+	struct graph_builder *b = d->b;
+	const char *name = input->symbol[i];
+	if (!name || !*name)
+		name = npl_arena_printf(&b->graph->arena, "%s[%d]", input->name, i);
+	int found = name ? graph_names_find(&d->names, name) : -1;
+	if (found >= 0)
+		return found;
+	struct dim *bigger = name ? npl_grow(d->dim, d->n, &d->room, sizeof *bigger) : NULL;
+	if (!bigger)
+		return graph_no_memory(b);
+	d->dim = bigger;
+	if (graph_names_add(&d->names, name, d->n))
+		return graph_no_memory(b);
+	d->dim[d->n] = (struct dim){.name = name, .value = -1};
+	return d->n++;
+}
+
+static int set_dim(struct dims *d, int k, int64_t value, const char *from)
+{
+	struct dim *dim = &d->dim[k];
+	if (dim->value >= 0 && dim->value != value)
+		return npl_fail(d->b->err, NPL_EINPUT, "the dimension '%s' is %lld in %s and %lld in %s", dim->name,
+				(long long)dim->value, dim->from, (long long)value, from);
+	if (dim->value < 0)
+		*dim = (struct dim){.name = dim->name, .value = value, .from = from};
+	return 0;
+}
+
+/* Finds all names. */
+static int name_dims(struct dims *d)
+{
+	struct graph_builder *b = d->b;
+	for (int i = 0; i < b->n_declared; i++)
+		for (int k = 0; k < b->declared[i].shape.rank; k++)
+			if (b->declared[i].shape.dim[k] < 0) {
+				int name = name_dim(d, &b->declared[i], k);
+				if (name < 0)
+					return name;
+			}
+	for (int i = 0; i < b->n_declared; i++)
+		if (!known_value(b, &b->declared[i])) { /* the first input that is fed */
+			const struct npl_shape *shape = &b->declared[i].shape;
+			d->batch = shape->rank > 0 && shape->dim[0] < 0 ? name_dim(d, &b->declared[i], 0) : -1;
+			break;
+		}
+	return 0;
+}
+
+static int unknown_dim(const struct dims *d, const char *name)
+{
+	const char **names = calloc((size_t)d->n + 1, sizeof *names);
+	if (!names)
+		return graph_no_memory(d->b);
+	for (int i = 0; i < d->n; i++)
+		names[i] = d->dim[i].name;
+	const char *nearest = npl_nearest(name, names, d->n);
+	free(names);
+	return npl_fail(d->b->err, NPL_EUSAGE, "the model has no open dimension '%s'%s%s%s", name,
+			nearest ? "; the nearest is '" : "", nearest ? nearest : ": it has none", nearest ? "'" : "");
+}
+
+/* --dim NAME=N. Of the batch it is --batch N. */
+static int take_options(struct dims *d)
+{
+	struct npl_load_options *options = &d->b->options;
+	for (int i = 0; i < options->n_dims; i++) {
+		const struct npl_dim *given = &options->dims[i];
+		int k = graph_names_find(&d->names, given->name);
+		if (k < 0)
+			return unknown_dim(d, given->name);
+		if (given->value < 0)
+			return npl_fail(d->b->err, NPL_EUSAGE, "the dimension '%s' cannot be %lld", given->name,
+					(long long)given->value);
+		if (k == d->batch && options->batch > 0 && options->batch != given->value)
+			return npl_fail(d->b->err, NPL_EUSAGE, "the batch, '%s', is given as %lld and as %lld",
+					given->name, (long long)options->batch, (long long)given->value);
+		if (k == d->batch)
+			options->batch = given->value;
+		if (set_dim(d, k, given->value, "--dim"))
+			return d->b->err->code;
+	}
+	return 0;
+}
+
+/* Open dimensions from `first` on have those of the shape. A shape of another rank says nothing. */
+static int take_shape(struct dims *d, const struct graph_input *input, const struct npl_shape *shape, int first,
+		      const char *from)
+{
+	for (int k = first; input->has_shape && input->shape.rank == shape->rank && k < shape->rank; k++) {
+		int name = input->shape.dim[k] < 0 ? name_dim(d, input, k) : -1;
+		if (name >= 0 && (first == 0 || name != d->batch) && set_dim(d, name, shape->dim[k], from))
+			return d->b->err->code;
+	}
+	return 0;
+}
+
+static int take_given(struct dims *d)
+{
+	struct graph_builder *b = d->b;
+	for (int i = 0; i < b->n_declared; i++) {
+		const struct npl_tensor *given = given_shape(b, i);
+		char *from = given ? npl_arena_printf(&b->graph->arena, "input '%s'", b->declared[i].name) : NULL;
+		if (given && !from)
+			return graph_no_memory(b);
+		if (given && take_shape(d, &b->declared[i], &given->shape, 0, from))
+			return b->err->code;
+	}
+	return 0;
+}
+
+/* Is there anything that only a file could tell? */
+static bool is_open(struct dims *d)
+{
+	for (int i = 0; i < d->n; i++)
+		if (i != d->batch && d->dim[i].value < 0)
+			return true;
+	for (int i = 0; i < d->b->n_declared; i++)
+		if (!d->b->declared[i].has_shape)
+			return true;
+	return false;
+}
+
+static int take_file(struct dims *d, const char *file, struct graph_input *input)
+{
+	struct npl_tensor tensor;
+	int rc = npl_tensor_load(file, &tensor, d->b->err);
+	if (rc)
+		return rc;
+	if (!input->has_shape && tensor.shape.rank) { /* its shape, but for the batch */
+		input->has_shape = true;
+		input->shape = tensor.shape;
+		input->shape.dim[0] = -1;
+	}
+	rc = take_shape(d, input, &tensor.shape, 1, file);
+	npl_tensor_free(&tensor);
+	return rc;
+}
+
+static int take_files(struct dims *d)
+{
+	struct graph_builder *b = d->b;
+	if (!b->options.n_files || !is_open(d))
+		return 0;
+	const char **name = calloc((size_t)b->n_declared + 1, sizeof *name);
+	bool *taken = calloc((size_t)b->n_declared + 1, sizeof *taken);
+	int rc = name && taken ? 0 : graph_no_memory(b);
+	for (int i = 0; i < b->n_declared && !rc; i++) {
+		name[i] = b->declared[i].name;
+		taken[i] = known_value(b, &b->declared[i]) != NULL;
+	}
+	for (int f = 0; f < b->options.n_files && !rc; f++) {
+		const char *file;
+		int i = npl_input_of_file(name, taken, b->n_declared, b->options.files[f], &file);
+		if (i < 0)
+			continue; /* npl_samples_load has a word on it */
+		taken[i] = true;
+		rc = take_file(d, file, &b->declared[i]);
+	}
+	free(name);
+	free(taken);
+	return rc;
+}
+
+/* Dimension k of an input, or -1 and an error. */
+static int64_t dim_value(struct dims *d, const struct graph_input *input, int k)
+{
+	struct graph_builder *b = d->b;
+	int64_t declared = input->shape.dim[k];
+	int name = declared < 0 ? name_dim(d, input, k) : -1;
+	bool batch = k == 0 || (name >= 0 && name == d->batch);
+	if (name >= 0 && d->dim[name].value >= 0 && (name != d->batch || b->options.batch <= 0))
+		return d->dim[name].value;
+	if (batch && b->options.batch > 0)
+		return b->options.batch;
+	if (declared >= 0)
+		return declared;
+	if (batch)
+		return 1;
+	if (input->symbol[k] && *input->symbol[k])
+		npl_fail(b->err, NPL_EINPUT, "input '%s': dimension %d is symbolic ('%s'): give --dim '%s=N'",
+			 input->name, k, input->symbol[k], input->symbol[k]);
+	else
+		npl_fail(b->err, NPL_EINPUT, "input '%s': dimension %d is not known: give --dim '%s=N'", input->name, k,
+			 d->dim[name].name);
+	return -1;
+}
+
+static int input_shape(struct dims *d, int i, struct npl_shape *shape)
+{
+	struct graph_builder *b = d->b;
+	const struct graph_input *input = &b->declared[i];
+	const struct npl_tensor *given = given_shape(b, i);
+	char text[192];
+	*shape = input->has_shape || !given ? input->shape : given->shape;
+	if (!input->has_shape && !given)
+		return npl_fail(b->err, NPL_EINPUT, "input '%s' has no shape", input->name);
+	for (int k = 0; input->has_shape && k < shape->rank; k++)
+		if ((shape->dim[k] = dim_value(d, input, k)) < 0)
+			return b->err->code;
+	if (npl_shape_count(shape) < 0)
+		return npl_fail(b->err, NPL_EINPUT, "input '%s': the shape %s has more than %lld elements", input->name,
+				npl_shape_text(shape, text, sizeof text), (long long)NPL_MAX_ELEMENTS);
+	if (!b->old_batch) { /* of the first input that is fed */
+		b->old_batch = shape->rank && input->has_shape && input->shape.dim[0] > 0 ? input->shape.dim[0] : 1;
+		b->graph->batch = shape->rank ? shape->dim[0] : 1;
+	}
+	return 0;
+}
+
+/* The value of an input that the caller knows, copied: it becomes a constant. */
+static int add_known(struct graph_builder *b, const struct graph_input *input, const struct npl_tensor *known)
+{
+	struct npl_tensor copy = *known;
+	if (npl_tensor_count(known) < 0 || (npl_tensor_count(known) && !known->data))
+		return npl_fail(b->err, NPL_EINPUT, "input '%s': the value given has no elements", input->name);
+	if (known->dtype != input->dtype)
+		return npl_fail(b->err, NPL_EINPUT, "input '%s' is %s, the value given is %s", input->name,
+				npl_dtype_name(input->dtype), npl_dtype_name(known->dtype));
+	copy.name = input->name;
+	copy.data = npl_arena_alloc(&b->graph->arena, npl_tensor_bytes(known));
+	if (!copy.data)
+		return graph_no_memory(b);
+	if (npl_tensor_bytes(known))
+		memcpy(copy.data, known->data, npl_tensor_bytes(known));
+	return graph_add_constant(b, &copy);
+}
+
+static int add_input(struct dims *d, int i)
+{
+	struct graph_builder *b = d->b;
+	const struct graph_input *input = &b->declared[i];
+	const struct npl_tensor *known = known_value(b, input);
+	struct npl_value value = {.name = input->name, .dtype = input->dtype, .producer = -1};
+	if (known)
+		return add_known(b, input, known);
+	int rc = input_shape(d, i, &value.shape);
+	if (rc)
+		return rc;
+	int v = graph_add_value(b, &value);
+	return v < 0 ? v : graph_append_input(b, v);
+}
+
+int graph_add_inputs(struct graph_builder *b)
+{
+	struct dims d = {.b = b, .batch = -1};
+	int rc = name_dims(&d);
+	if (!rc)
+		rc = take_options(&d);
+	if (!rc)
+		rc = take_given(&d);
+	if (!rc)
+		rc = take_files(&d);
+	for (int i = 0; i < b->n_declared && !rc; i++)
+		rc = add_input(&d, i);
+	graph_names_free(&d.names);
+	free(d.dim);
+	return rc;
+}
+
+int npl_input_of_file(const char *const *name, const bool *taken, int n, const char *spec, const char **file)
+{
+	const char *equals = strchr(spec, '=');
+	*file = spec;
+	for (int i = 0; equals && i < n; i++)
+		if (strlen(name[i]) == (size_t)(equals - spec) && !strncmp(name[i], spec, strlen(name[i]))) {
+			*file = equals + 1;
+			return i;
+		}
+	for (int i = 0; i < n; i++)
+		if (!taken[i])
+			return i;
+	return -1;
+}
