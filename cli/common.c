@@ -302,6 +302,20 @@ int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *
 	return 0;
 }
 
+int cli_write_text(const char *path, void (*writer)(FILE *out, const void *what), const void *what,
+		      struct npl_err *err)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	if (!out)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	writer(out, what);
+	int rc = fclose(out) ? npl_fail(err, NPL_ENOMEM, "%s: out of memory", path) : cli_write(path, text, bytes, err);
+	free(text);
+	return rc;
+}
+
 typedef void report_writer(FILE *out, const struct npl_comparison *comparison,
 			   const struct npl_report_context *context);
 

@@ -70,6 +70,10 @@ int cli_open_machine(const char *name, const struct cli_common *common, struct n
 /* Writes text or bytes to a file, whole or not at all, or to standard output for "-". */
 int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *err);
 
+/* What a writer makes: written to memory, then as cli_write. */
+int cli_write_text(const char *path, void (*writer)(FILE *out, const void *what), const void *what,
+		   struct npl_err *err);
+
 /* Prints the table, or with --json - only the JSON; writes the files asked for, whole or not at all. */
 int cli_report(const struct npl_comparison *comparison, const struct npl_report_context *context,
 	       const struct cli_common *common, struct npl_err *err);

@@ -42,21 +42,6 @@ static void keep_event(void *context, const char *what, int64_t index, uint64_t 
 	more[events->count++] = (struct event){cycle, what, index};
 }
 
-/* Writes to memory what is then written to the file whole. */
-static int write_text(const char *path, void (*writer)(FILE *out, const void *what), const void *what,
-		      struct npl_err *err)
-{
-	char *text = NULL;
-	size_t bytes = 0;
-	FILE *out = open_memstream(&text, &bytes);
-	if (!out)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
-	writer(out, what);
-	int rc = fclose(out) ? npl_fail(err, NPL_ENOMEM, "%s: out of memory", path) : cli_write(path, text, bytes, err);
-	free(text);
-	return rc;
-}
-
 static void put_events(FILE *out, const void *what)
 {
 	const struct events *events = what;
@@ -188,9 +173,9 @@ static int report(const struct exec_options *o, const struct outcome *outcome, s
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld events", (long long)events->count);
 	if (c->output && npl_tensor_save_npy(c->output, &output, err))
 		return err->code;
-	if (c->csv && write_text(c->csv, put_events, events, err))
+	if (c->csv && cli_write_text(c->csv, put_events, events, err))
 		return err->code;
-	if (c->json && write_text(c->json, put_json, outcome, err))
+	if (c->json && cli_write_text(c->json, put_json, outcome, err))
 		return err->code;
 	if (!events_shown && !json_shown && !c->quiet)
 		print_table(outcome);

@@ -12,7 +12,7 @@
 
 static const struct cli_command *const commands[] = {&cli_compare, &cli_run,      &cli_layer, &cli_inspect,
 						     &cli_devices, &cli_models,   &cli_asm,   &cli_disasm,
-						     &cli_exec,    &cli_validate, &cli_dram};
+						     &cli_exec,    &cli_validate, &cli_dram,  &cli_conformance};
 #define COMMANDS ((int)(sizeof commands / sizeof *commands))
 
 static void print_usage(FILE *out)
@@ -22,7 +22,7 @@ static void print_usage(FILE *out)
 	      "published accelerators and on the real processor, and lays time, energy and error side by side.\n\n",
 	      out);
 	for (int i = 0; i < COMMANDS; i++)
-		fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+		fprintf(out, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\nStart with:  npulab compare digits --devices reference,tpu_v1,diannao,cpu\n"
 	      "`npulab COMMAND --help` tells the options of one; --version the version.\n",
 	      out);

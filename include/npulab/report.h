@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "npulab/compare.h"
+#include "npulab/conformance.h"
 
 /* What else a report says of the run. */
 struct npl_report_context {
@@ -30,6 +31,10 @@ struct npl_figures {
 };
 void npl_figures_of(const struct npl_device_report *report, const struct npl_report_context *context,
 		    struct npl_figures *figures);
+
+/* A conformance run (conformance.h): every case, the counts, what is missing. */
+void npl_conformance_table(FILE *out, const struct npl_conformance *conformance);
+void npl_conformance_json(FILE *out, const struct npl_conformance *conformance);
 
 void npl_report_table(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 void npl_report_json(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);

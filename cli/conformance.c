@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * npulab conformance: ONNX backend test cases on the reference kernels or on a device. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common.h"
+
+static void put_json(FILE *out, const void *what)
+{
+	npl_conformance_json(out, what);
+}
+
+/* Files first: where one cannot be written, nothing is printed. */
+static int report(const struct npl_conformance *c, const char *json, bool quiet, struct npl_err *err)
+{
+	if (json && cli_write_text(json, put_json, c, err))
+		return err->code;
+	if (!quiet && !(json && !strcmp(json, "-")))
+		npl_conformance_table(stdout, c);
+	for (int i = 0; i < c->n_cases; i++)
+		if (c->item[i].status == NPL_CASE_FAILED)
+			return npl_fail(err, NPL_ECHECK, "%d of %d cases failed; the first is %s: %s",
+					c->count[NPL_CASE_FAILED], c->n_cases, c->item[i].name, c->item[i].reason);
+	return 0;
+}
+
+static int run_cases(const char *const *dirs, int n_dirs, const char *name, const struct cli_common *common,
+		     struct npl_err *err)
+{
+	struct cli_progress progress = {.silent = common->quiet};
+	struct npl_conformance_options options = {.progress = cli_progress_tell, .user = &progress};
+	struct npl_conformance conformance;
+	if (cli_check_folders(common, err))
+		return err->code;
+	if (name && (cli_protect_machines(common, &name, 1, err) ||
+		     cli_open_machine(name, common, &options.device, err)))
+		return err->code;
+	int rc = npl_conformance_run(dirs, n_dirs, &options, &conformance, err);
+	cli_progress_end(&progress);
+	if (!rc) {
+		rc = report(&conformance, common->json, common->quiet, err);
+		npl_conformance_free(&conformance);
+	}
+	npl_device_close(options.device);
+	return rc;
+}
+
+static int conformance_main(int argc, char **argv, struct npl_err *err)
+{
+	struct cli_common common = {0};
+	const char *device = NULL;
+	bool helped;
+	int n_dirs;
+	const struct cli_option options[] = {
+		{"device", CLI_TEXT, &device, 0, 0, "D",
+		 "where a node of each case must run (default: the reference kernels)"},
+		{"set", CLI_LIST_OF_TEXT, &common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of the device"},
+		{"json", CLI_TEXT, &common.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
+		{"quiet", CLI_FLAG, &common.quiet, 0, 0, NULL, "no table, no progress"},
+		{0}};
+	const char **dirs = calloc((size_t)argc + 1, sizeof *dirs);
+	int rc = dirs ? cli_parse(&cli_conformance, options, argc, argv, dirs, argc, &n_dirs, &helped, err)
+		      : npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (!rc && !helped && !n_dirs)
+		rc = npl_fail(err, NPL_EUSAGE, "conformance: which folders? usage: npulab conformance %s",
+			      cli_conformance.arguments);
+	if (!rc && !helped && common.set.n && !device)
+		rc = npl_fail(err, NPL_EUSAGE, "conformance: --set %s needs a --device", common.set.item[0]);
+	if (!rc && !helped)
+		rc = run_cases(dirs, n_dirs, device, &common, err);
+	free(dirs);
+	return rc;
+}
+
+const struct cli_command cli_conformance = {"conformance", "DIR... [--device D]",
+					    "ONNX backend test cases: passed, failed, unsupported, each with its reason",
+					    conformance_main};

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which folders are cases (npulab/conformance.h). */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "conformance_impl.h"
+#include "npulab/grow.h"
+
+struct found {
+	struct npl_case *item;
+	int n;
+	int64_t room;
+};
+
+static bool is_case(const char *path)
+{
+	char *model = NULL;
+	int n = 0;
+	bool yes = asprintf(&model, "%s/model.onnx", path) >= 0 && !access(model, F_OK);
+	int *numbers = yes ? npl_data_set_numbers(path, &n) : NULL;
+	free(model);
+	free(numbers);
+	return n > 0;
+}
+
+/* The last part of a path; "." is called so. */
+static char *last_part(struct npl_arena *arena, const char *path)
+{
+	size_t end = strlen(path);
+	while (end > 1 && path[end - 1] == '/')
+		end--;
+	size_t start = end;
+	while (start > 0 && path[start - 1] != '/')
+		start--;
+	return npl_arena_strndup(arena, path + start, end - start);
+}
+
+static int add(struct npl_conformance *conformance, struct found *found, const char *path, struct npl_err *err)
+{
+	struct npl_case *bigger = npl_grow(found->item, found->n, &found->room, sizeof *bigger);
+	found->item = bigger ? bigger : found->item;
+	struct npl_case made = {.name = last_part(&conformance->arena, path),
+				.path = npl_arena_strdup(&conformance->arena, path)};
+	if (!bigger || !made.name || !made.path)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	bigger[found->n++] = made;
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct npl_case *)a)->name, ((const struct npl_case *)b)->name);
+}
+
+static int search(const char *dir, struct npl_conformance *conformance, struct found *found, struct npl_err *err)
+{
+	int first = found->n, rc = 0;
+	DIR *open = opendir(dir);
+	if (!open)
+		return npl_fail(err, NPL_EINPUT, "%s: cannot be opened: %s", dir, strerror(errno));
+	if (is_case(dir)) {
+		closedir(open);
+		return add(conformance, found, dir, err);
+	}
+	size_t length = strlen(dir);
+	for (struct dirent *entry; !rc && (entry = readdir(open));) {
+		char *path = NULL;
+		if (entry->d_name[0] == '.')
+			continue;
+		if (asprintf(&path, "%s%s%s", dir, length && dir[length - 1] == '/' ? "" : "/", entry->d_name) < 0)
+			rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+		else if (is_case(path))
+			rc = add(conformance, found, path, err);
+		free(path);
+	}
+	closedir(open);
+	if (!rc && found->n == first)
+		return npl_fail(err, NPL_EINPUT,
+				"%s: holds no case: expected model.onnx and test_data_set_0/, or folders with these", dir);
+	if (!rc)
+		qsort(found->item + first, (size_t)(found->n - first), sizeof *found->item, by_name);
+	return rc;
+}
+
+int npl_cases_find(const char *const *dirs, int n_dirs, struct npl_conformance *conformance, struct npl_err *err)
+{
+	struct found found = {0};
+	int rc = 0;
+	for (int i = 0; i < n_dirs && !rc; i++)
+		rc = search(dirs[i], conformance, &found, err);
+	conformance->item = rc ? NULL : npl_arena_array(&conformance->arena, (size_t)found.n + 1, sizeof *found.item);
+	if (!rc && !conformance->item)
+		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (!rc && found.n)
+		memcpy(conformance->item, found.item, (size_t)found.n * sizeof *found.item);
+	conformance->n_cases = rc ? 0 : found.n;
+	free(found.item);
+	return rc;
+}

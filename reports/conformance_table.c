@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A conformance run as a person reads it: every case, then the counts and what is missing. */
+#include "npulab/report.h"
+#include "table.h"
+
+static void print_cases(FILE *out, const struct npl_conformance *c)
+{
+	static const char *const header[] = {"CASE", "STATUS", "REASON"};
+	struct npl_table table;
+	npl_table_open(&table, "lll", header);
+	for (int i = 0; i < c->n_cases; i++) {
+		const struct npl_case *item = &c->item[i];
+		const char *cells[] = {item->name, npl_case_status_name(item->status), item->reason};
+		npl_table_row(&table, cells);
+	}
+	npl_table_print(&table, out);
+	npl_table_close(&table);
+}
+
+static void print_missing(FILE *out, const struct npl_conformance *c)
+{
+	static const char *const header[] = {"MISSING OPERATOR", "CASES", "MISS NO OTHER"};
+	struct npl_table table;
+	npl_table_open(&table, "lrr", header);
+	for (int i = 0; i < c->n_missing; i++) {
+		char cases[24], opens[24];
+		snprintf(cases, sizeof cases, "%d", c->missing[i].cases);
+		snprintf(opens, sizeof opens, "%d", c->missing[i].opens);
+		const char *cells[] = {c->missing[i].name, cases, opens};
+		npl_table_row(&table, cells);
+	}
+	fputc('\n', out);
+	npl_table_print(&table, out);
+	npl_table_close(&table);
+}
+
+void npl_conformance_table(FILE *out, const struct npl_conformance *c)
+{
+	print_cases(out, c);
+	fprintf(out, "\n%d cases on %s: %d passed, %d failed, %d unsupported\n", c->n_cases,
+		c->device ? c->device : "reference", c->count[NPL_CASE_PASSED], c->count[NPL_CASE_FAILED],
+		c->count[NPL_CASE_UNSUPPORTED]);
+	if (c->n_missing)
+		print_missing(out, c);
+}
