@@ -186,7 +186,8 @@ int cli_work_load(const char *model, const struct cli_common *common, struct cli
 	if (!rc)
 		rc = protect_samples(common, &work->files, err);
 	struct npl_dim dims[CLI_LIST];
-	struct npl_load_options options = {.batch = common->batch ? common->batch : work->files.batch,
+	struct npl_load_options options = {.batch = common->batch,
+					   .usual_batch = work->files.batch,
 					   .n_dims = common->dim.n,
 					   .dims = dims,
 					   .n_files = common->input.n,
@@ -203,7 +204,7 @@ int cli_work_load(const char *model, const struct cli_common *common, struct cli
 		rc = load_samples(common, work, err);
 	/* A shipped model's batch suits its own samples; fewer of the user's make a smaller batch, not a padded one. */
 	if (!rc && !common->batch && work->samples.count < work->graph->batch) {
-		options.batch = work->samples.count;
+		options.usual_batch = work->samples.count;
 		npl_samples_free(&work->samples);
 		npl_samples_free(&work->calibration);
 		npl_graph_free(work->graph);

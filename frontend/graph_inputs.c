@@ -146,6 +146,8 @@ static int take_options(struct dims *d)
 		if (set_dim(d, k, given->value, "--dim"))
 			return d->b->err->code;
 	}
+	if (options->batch <= 0)
+		options->batch = options->usual_batch;
 	return 0;
 }
 

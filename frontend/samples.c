@@ -91,21 +91,22 @@ static int make_random(const struct npl_graph *graph, uint64_t seed, bool values
 		       struct npl_err *err)
 {
 	struct npl_random random = {.state = seed};
+	int64_t *below = calloc((size_t)graph->n_inputs + 1, sizeof *below);
+	int rc = below ? npl_index_limits(graph, below, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
 	samples->random = true;
-	for (int i = 0; i < graph->n_inputs; i++) {
+	for (int i = 0; i < graph->n_inputs && !rc; i++) {
 		struct npl_tensor *t = &samples->input[i];
 		*t = (struct npl_tensor){.name = graph_input(graph, i)->name,
 					 .dtype = graph_input(graph, i)->dtype,
 					 .shape = graph_input(graph, i)->shape};
 		if (!values)
 			continue;
-		if (npl_tensor_alloc(t, err))
-			return err->code;
-		int64_t n = t->dtype == NPL_F32 ? npl_tensor_count(t) : 0;
-		for (int64_t k = 0; k < n; k++)
-			((float *)t->data)[k] = npl_random_unit(&random);
+		rc = npl_tensor_alloc(t, err);
+		if (!rc)
+			npl_random_sample(t, below[i], &random);
 	}
-	return 0;
+	free(below);
+	return rc;
 }
 
 static int count_samples(const struct npl_graph *graph, struct npl_samples *samples, struct npl_err *err)

@@ -18,6 +18,11 @@ int npl_check_inputs(const struct npl_graph *graph, const struct npl_tensor *inp
  * file's part; a '=' in a path without such an input name belongs to the path. */
 int npl_input_of_file(const char *const *name, const bool *taken, int n, const char *spec, const char **file);
 
+/* For each input of the graph: one more than the greatest index that it may hold where nodes pick rows by it, 0 where none do. */
+int npl_index_limits(const struct npl_graph *graph, int64_t *below, struct npl_err *err);
+/* Fills an allocated tensor as model.h says of inputs without files; below as above. */
+void npl_random_sample(struct npl_tensor *t, int64_t below, struct npl_random *random);
+
 /* Moves (or copies, where it is not owned) value v into output. */
 int npl_take_output(struct npl_graph *graph, int v, struct npl_tensor *live, struct npl_tensor *output,
 		    struct npl_err *err);

@@ -86,6 +86,7 @@ struct npl_dim {
  * that of the first input. What is still open is an error that names it. */
 struct npl_load_options {
 	int64_t batch; /* > 0: rewrites dimension 0 of the inputs (and of Reshapes that repeat it); else an open one is 1 */
+	int64_t usual_batch; /* > 0: the same where neither batch nor dims say it */
 	int n_dims;
 	const struct npl_dim *dims; /* NPL_EUSAGE for a name that the model has not */
 	/* Inputs whose shapes are known, dimension 0 included; found by the tensors' names, and where those are NULL in the order of the

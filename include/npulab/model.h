@@ -31,8 +31,9 @@ struct npl_samples {
 	bool random;              /* made from the seed */
 };
 
-/* `files` are "FILE" or "NAME=FILE" (.npy, .pb); with none the inputs are seeded random: floats in [-1, 1), integers 0.
- * labels may be NULL. NPL_EINPUT when a file does not fit the graph or the inputs' counts differ. */
+/* `files` are "FILE" or "NAME=FILE" (.npy, .pb); with none the inputs are seeded random: floats in [-1, 1), bytes over their
+ * whole range, as quantised values have it, wider integers and bools 0 or 1, as masks have it; but integers that pick rows (the
+ * indices of a Gather, as word numbers are) over the rows there are. labels may be NULL. NPL_EINPUT when a file does not fit the graph or the inputs' counts differ. */
 int npl_samples_load(const struct npl_graph *graph, const char *const *files, int n_files, const char *labels,
 		     uint64_t seed, struct npl_samples *samples, struct npl_err *err);
 /* One batch of such random samples as a run without values takes them: nobody reads them and no memory holds them (input[i].data
