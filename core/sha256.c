@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * The SHA-256 of sha256.h, computed by libmd (linked statically: -l:libmd.a). */
+ * The SHA-256 of sha256.h, computed by libmd (linked statically: -l:libmd.a), whole blocks by the processor's instructions
+ * where it has them. */
 #include "npulab/sha256.h"
 
 #include <sys/types.h>
 
 #include <sha256.h>
 
+#include "sha256_instructions.h"
+
 _Static_assert(sizeof(SHA256_CTX) <= sizeof(struct npl_sha256), "struct npl_sha256 must hold libmd's context");
 _Static_assert(_Alignof(SHA256_CTX) <= _Alignof(struct npl_sha256), "and be aligned for it");
+
+#define BLOCK     64
+#define FEW_BYTES 512 /* not worth asking what the processor can */
 
 void npl_sha256_init(struct npl_sha256 *state)
 {
@@ -17,8 +23,19 @@ void npl_sha256_init(struct npl_sha256 *state)
 
 void npl_sha256_update(struct npl_sha256 *state, const void *data, size_t bytes)
 {
+	SHA256_CTX *context = (SHA256_CTX *)state;
+	const unsigned char *at = data;
+	if (bytes >= FEW_BYTES && npl_sha256_has_instructions()) {
+		const size_t held = (size_t)(context->bitcount[0] / 8 % BLOCK), fill = (BLOCK - held) % BLOCK;
+		const size_t blocks = (bytes - fill) / BLOCK;
+		SHA256_Update(context, at, fill); /* now libmd holds no part of a block */
+		npl_sha256_blocks(context->state.st32, at + fill, blocks);
+		context->bitcount[0] += (uint64_t)blocks * BLOCK * 8;
+		at += fill + blocks * BLOCK;
+		bytes -= fill + blocks * BLOCK;
+	}
 	if (bytes) /* an empty tensor may have no data at all */
-		SHA256_Update((SHA256_CTX *)state, data, bytes);
+		SHA256_Update(context, at, bytes);
 }
 
 void npl_sha256_final(struct npl_sha256 *state, char hex[NPL_SHA256_HEX])

@@ -310,3 +310,38 @@ Test(tensor_file, sha256)
 		cr_assert_str_eq(hex, cases[i][1]);
 	}
 }
+
+/* Long texts in pieces of any size give what libmd gives for the whole, whichever instructions did it; a million times "a" is
+ * FIPS 180-4's third example. */
+Test(tensor_file, sha256_in_pieces)
+{
+	enum { N = 1000000 };
+	uint64_t seed = 5;
+	char hex[NPL_SHA256_HEX], *text = malloc(N);
+	struct npl_sha256 state;
+	cr_assert(text);
+	memset(text, 'a', N);
+	for (int round = 0; round < 20; round++) {
+		npl_sha256_init(&state);
+		for (size_t at = 0; at < N;) {
+			size_t part = (size_t)test_range(&seed, 0, round < 10 ? 2000 : 200000);
+			part = part < N - at ? part : N - at;
+			npl_sha256_update(&state, text + at, part);
+			at += part;
+		}
+		npl_sha256_final(&state, hex);
+		cr_assert_str_eq(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+	}
+	for (int i = 0; i < N; i++)
+		text[i] = (char)test_rng(&seed);
+	for (size_t n = 0; n < 3000; n += 7) { /* one byte at a time never reaches the instructions */
+		char whole[NPL_SHA256_HEX];
+		npl_sha256_init(&state);
+		for (size_t i = 0; i < n; i++)
+			npl_sha256_update(&state, text + i, 1);
+		npl_sha256_final(&state, hex);
+		npl_sha256_hex(text, n, whole);
+		cr_assert_str_eq(whole, hex, "%zu bytes", n);
+	}
+	free(text);
+}
