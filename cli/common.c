@@ -48,7 +48,8 @@ int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct n
 		long long value = equals ? strtoll(equals + 1, &end, 10) : -1;
 		if (!equals || equals == text || end == equals + 1 || *end || errno || value < 0)
 			return npl_fail(err, NPL_EUSAGE, "--dim %s: expected NAME=N, N a whole number from 0 on", text);
-		dims[i] = (struct npl_dim){.name = npl_arena_strndup(arena, text, (size_t)(equals - text)), .value = value};
+		dims[i] = (struct npl_dim){.name = npl_arena_strndup(arena, text, (size_t)(equals - text)),
+					   .value = value};
 		if (!dims[i].name)
 			return npl_fail(err, NPL_ENOMEM, "out of memory");
 	}
@@ -303,8 +304,7 @@ int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *
 	return 0;
 }
 
-int cli_write_text(const char *path, void (*writer)(FILE *out, const void *what), const void *what,
-		      struct npl_err *err)
+int cli_write_text(const char *path, void (*writer)(FILE *out, const void *what), const void *what, struct npl_err *err)
 {
 	char *text = NULL;
 	size_t bytes = 0;

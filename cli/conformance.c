@@ -33,8 +33,8 @@ static int run_cases(const char *const *dirs, int n_dirs, const char *name, cons
 	struct npl_conformance conformance;
 	if (cli_check_folders(common, err))
 		return err->code;
-	if (name && (cli_protect_machines(common, &name, 1, err) ||
-		     cli_open_machine(name, common, &options.device, err)))
+	if (name &&
+	    (cli_protect_machines(common, &name, 1, err) || cli_open_machine(name, common, &options.device, err)))
 		return err->code;
 	int rc = npl_conformance_run(dirs, n_dirs, &options, &conformance, err);
 	cli_progress_end(&progress);
@@ -73,6 +73,6 @@ static int conformance_main(int argc, char **argv, struct npl_err *err)
 	return rc;
 }
 
-const struct cli_command cli_conformance = {"conformance", "DIR... [--device D]",
-					    "ONNX backend test cases: passed, failed, unsupported, each with its reason",
-					    conformance_main};
+const struct cli_command cli_conformance = {
+	"conformance", "DIR... [--device D]",
+	"ONNX backend test cases: passed, failed, unsupported, each with its reason", conformance_main};

@@ -26,7 +26,8 @@ static bool ask_processor(void)
 
 bool npl_sha256_has_instructions(void)
 {
-	static _Atomic int known; /* 1: no, 2: yes; in a virtual machine asking takes longer than hashing a small tensor */
+	static _Atomic int
+		known; /* 1: no, 2: yes; in a virtual machine asking takes longer than hashing a small tensor */
 	if (!known)
 		known = 1 + ask_processor();
 	return known == 2;

@@ -14,8 +14,9 @@ bool npl_case_is_integer(const struct npl_device *device)
 
 static bool is_integer(const struct npl_graph *graph, int v)
 {
-	static const bool integer[NPL_DTYPES] = {[NPL_I8] = true,  [NPL_U8] = true,  [NPL_I16] = true, [NPL_U16] = true,
-						 [NPL_I32] = true, [NPL_U32] = true, [NPL_I64] = true, [NPL_U64] = true};
+	static const bool integer[NPL_DTYPES] = {
+		[NPL_I8] = true,  [NPL_U8] = true,  [NPL_I16] = true, [NPL_U16] = true,
+		[NPL_I32] = true, [NPL_U32] = true, [NPL_I64] = true, [NPL_U64] = true};
 	return v >= 0 && integer[graph->value[v].dtype];
 }
 
@@ -72,8 +73,7 @@ static int find_ranges(struct npl_graph *graph, const struct npl_tensor *inputs,
 static int run(struct npl_graph *graph, struct npl_device *device, const int *place, const struct npl_range *range,
 	       const struct npl_tensor *inputs, struct npl_tensor *outputs, struct npl_case *c, struct npl_err *err)
 {
-	const struct npl_session_options options = {
-		.n_devices = 1, .device = &device, .place = place, .ranges = range};
+	const struct npl_session_options options = {.n_devices = 1, .device = &device, .place = place, .ranges = range};
 	struct npl_session *session;
 	struct npl_run done;
 	int rc = npl_session_open(graph, &options, &session, err);
@@ -99,9 +99,10 @@ int npl_case_on_device(struct npl_graph *graph, struct npl_device *device, const
 	if (!rc && !graph->n_nodes)
 		rc = npl_fail(err, NPL_EDEVICE, "all of it is constant: no node is left to be run");
 	else if (!rc && !place_nodes(graph, device, place))
-		rc = npl_fail(err, NPL_EDEVICE,
-			      "it has no node between integers, and %s would quantise floats, whose results are not exact",
-			      npl_device_name(device));
+		rc = npl_fail(
+			err, NPL_EDEVICE,
+			"it has no node between integers, and %s would quantise floats, whose results are not exact",
+			npl_device_name(device));
 	if (!rc && npl_case_is_integer(device))
 		rc = find_ranges(graph, inputs, range, err);
 	if (!rc)

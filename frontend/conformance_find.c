@@ -81,7 +81,8 @@ static int search(const char *dir, struct npl_conformance *conformance, struct f
 	closedir(open);
 	if (!rc && found->n == first)
 		return npl_fail(err, NPL_EINPUT,
-				"%s: holds no case: expected model.onnx and test_data_set_0/, or folders with these", dir);
+				"%s: holds no case: expected model.onnx and test_data_set_0/, or folders with these",
+				dir);
 	if (!rc)
 		qsort(found->item + first, (size_t)(found->n - first), sizeof *found->item, by_name);
 	return rc;

@@ -57,10 +57,11 @@ static int check_floats(const struct npl_tensor *found, const struct npl_tensor 
 	}
 	if (!wrong)
 		return 0;
-	return npl_fail(err, NPL_ECHECK,
-			"output '%s': %lld of %lld elements differ, by %.3g at most; element %lld is %.9g, expected %.9g",
-			found->name, (long long)wrong, (long long)n, worst, (long long)first, element(found, first),
-			element(expected, first));
+	return npl_fail(
+		err, NPL_ECHECK,
+		"output '%s': %lld of %lld elements differ, by %.3g at most; element %lld is %.9g, expected %.9g",
+		found->name, (long long)wrong, (long long)n, worst, (long long)first, element(found, first),
+		element(expected, first));
 }
 
 static long long integer(const struct npl_tensor *t, int64_t i)
@@ -94,8 +95,9 @@ static int check_bits(const struct npl_tensor *found, const struct npl_tensor *e
 			first = wrong++ ? first : i;
 	if (!wrong)
 		return 0;
-	return npl_fail(err, NPL_ECHECK, "output '%s': %lld of %lld elements differ; element %lld is %lld, expected %lld",
-			found->name, (long long)wrong, (long long)n, (long long)first, integer(found, first),
+	return npl_fail(err, NPL_ECHECK,
+			"output '%s': %lld of %lld elements differ; element %lld is %lld, expected %lld", found->name,
+			(long long)wrong, (long long)n, (long long)first, integer(found, first),
 			integer(expected, first));
 }
 

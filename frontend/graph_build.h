@@ -57,7 +57,7 @@ struct graph_builder {
 	struct graph_node *node; /* in the order of the file */
 	int n_nodes;
 	int64_t node_room;
-	int *order; /* node indices, each after those it reads from */
+	int *order;                   /* node indices, each after those it reads from */
 	struct graph_input *declared; /* until graph_add_inputs */
 	int n_declared;
 	int *input, *output;

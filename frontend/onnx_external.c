@@ -91,8 +91,8 @@ static int read_bytes(const struct onnx_reader *reader, const char *what, const 
 	errno = 0;
 	unsigned long long number = strtoull(text, &end, 10);
 	if (errno || *end || text[strspn(text, "0123456789")] || !*text || number > SIZE_MAX)
-		return npl_fail(reader->err, NPL_EINPUT, "the %s of its external data is '%s', expected a number of bytes",
-				what, text);
+		return npl_fail(reader->err, NPL_EINPUT,
+				"the %s of its external data is '%s', expected a number of bytes", what, text);
 	*bytes = (size_t)number;
 	return 0;
 }
@@ -133,9 +133,10 @@ int onnx_external_data(const struct onnx_reader *reader, struct onnx_span tensor
 	if (rc)
 		return rc;
 	if (!external)
-		return npl_fail(reader->err, NPL_EINPUT,
-				"its elements are in another file, '%s' (external data), but what is read has no folder",
-				place.location);
+		return npl_fail(
+			reader->err, NPL_EINPUT,
+			"its elements are in another file, '%s' (external data), but what is read has no folder",
+			place.location);
 	if (place.offset && (rc = read_bytes(reader, "offset", place.offset, &extent.offset)))
 		return rc;
 	extent.bytes = bytes;
@@ -149,11 +150,13 @@ int onnx_external_data(const struct onnx_reader *reader, struct onnx_span tensor
 		return extent.file;
 	const struct npl_file *file = &external->file[extent.file].file;
 	if (extent.offset > file->bytes || file->bytes - extent.offset < bytes)
-		return npl_fail(reader->err, NPL_EINPUT, "it needs %zu bytes from %zu on of the file '%s', which has %zu",
-				bytes, extent.offset, place.location, file->bytes);
+		return npl_fail(reader->err, NPL_EINPUT,
+				"it needs %zu bytes from %zu on of the file '%s', which has %zu", bytes, extent.offset,
+				place.location, file->bytes);
 	if (!place.length && file->bytes - extent.offset != bytes)
-		return npl_fail(reader->err, NPL_EINPUT, "it needs %zu bytes, the file '%s' has %zu from %zu on and no length is given",
-				bytes, place.location, file->bytes - extent.offset, extent.offset);
+		return npl_fail(reader->err, NPL_EINPUT,
+				"it needs %zu bytes, the file '%s' has %zu from %zu on and no length is given", bytes,
+				place.location, file->bytes - extent.offset, extent.offset);
 	struct onnx_extent *extents = npl_grow(external->extent, external->n_extents, &external->extent_room,
 					       sizeof *extents);
 	if (!extents)
@@ -183,12 +186,14 @@ int onnx_external_check(struct onnx_external *external, struct npl_err *err)
 	const struct onnx_extent *last = &external->extent[0];
 	for (int64_t i = 1; i < external->n_extents; i++) {
 		const struct onnx_extent *next = &external->extent[i];
-		const bool same = next->file == last->file && next->offset == last->offset && next->bytes == last->bytes;
+		const bool same = next->file == last->file && next->offset == last->offset &&
+				  next->bytes == last->bytes;
 		if (!same && next->file == last->file && next->bytes && next->offset < last->offset + last->bytes)
-			return npl_fail(err, NPL_EINPUT,
-					"tensors '%s' and '%s' overlap in the file '%s': bytes %zu to %zu and %zu to %zu",
-					last->tensor, next->tensor, external->file[last->file].location, last->offset,
-					last->offset + last->bytes, next->offset, next->offset + next->bytes);
+			return npl_fail(
+				err, NPL_EINPUT,
+				"tensors '%s' and '%s' overlap in the file '%s': bytes %zu to %zu and %zu to %zu",
+				last->tensor, next->tensor, external->file[last->file].location, last->offset,
+				last->offset + last->bytes, next->offset, next->offset + next->bytes);
 		if (next->bytes)
 			last = next;
 	}

@@ -226,9 +226,11 @@ Test(conformance, every_data_set_counts)
 static int check(int dtype, const void *found, const void *expected)
 {
 	struct npl_err err;
-	const struct npl_tensor a = {
-		.name = "y", .dtype = dtype, .shape = npl_shape_of(1, 1), .data = (void *)found},
-				b = {.name = "y", .dtype = dtype, .shape = npl_shape_of(1, 1), .data = (void *)expected};
+	const struct npl_tensor a = {.name = "y", .dtype = dtype, .shape = npl_shape_of(1, 1), .data = (void *)found},
+				b = {.name = "y",
+				     .dtype = dtype,
+				     .shape = npl_shape_of(1, 1),
+				     .data = (void *)expected};
 	return npl_values_check(&a, &b, &(struct npl_tolerance){1e-3, 1e-7}, &err);
 }
 
@@ -238,12 +240,24 @@ Test(conformance, values)
 	static const struct {
 		float found, expected;
 		bool equal;
-	} cases[] = {{1.0f, 1.0f, true},           {1.0009f, 1.0f, true},        {1.0011f, 1.0f, false},
-		     {0.9f, 1.0f, false},          {9e-8f, 0, true},             {1.1e-7f, 0, false},
-		     {NAN, NAN, true},             {NAN, 1, false},              {1, NAN, false},
-		     {INFINITY, INFINITY, true},   {-INFINITY, INFINITY, false}, {FLT_MAX, INFINITY, false},
-		     {INFINITY, FLT_MAX, false},   {-0.0f, 0.0f, true},          {-1, 1, false},
-		     {1000.0f, 1001.0005f, true},  {1001.0005f, 1000.0f, false}, {1e30f, 1.0005e30f, true}};
+	} cases[] = {{1.0f, 1.0f, true},
+		     {1.0009f, 1.0f, true},
+		     {1.0011f, 1.0f, false},
+		     {0.9f, 1.0f, false},
+		     {9e-8f, 0, true},
+		     {1.1e-7f, 0, false},
+		     {NAN, NAN, true},
+		     {NAN, 1, false},
+		     {1, NAN, false},
+		     {INFINITY, INFINITY, true},
+		     {-INFINITY, INFINITY, false},
+		     {FLT_MAX, INFINITY, false},
+		     {INFINITY, FLT_MAX, false},
+		     {-0.0f, 0.0f, true},
+		     {-1, 1, false},
+		     {1000.0f, 1001.0005f, true},
+		     {1001.0005f, 1000.0f, false},
+		     {1e30f, 1.0005e30f, true}};
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		const double wide[2] = {(double)cases[i].found, (double)cases[i].expected};
 		cr_expect_eq(!check(NPL_F32, &cases[i].found, &cases[i].expected), cases[i].equal, "%g, expected %g",

@@ -112,18 +112,69 @@ Test(conformance_onnx, cpu)
 		cr_skip("no %s (package libonnx-testdata)", folder);
 	if (npl_device_open("cpu", NULL, &device, &err))
 		cr_skip("%s", err.msg);
-	cr_assert_eq(npl_conformance_run(&folder, 1, &(struct npl_conformance_options){.device = device}, &on_cpu, &err),
-		     0, "%s", err.msg);
+	cr_assert_eq(
+		npl_conformance_run(&folder, 1, &(struct npl_conformance_options){.device = device}, &on_cpu, &err), 0,
+		"%s", err.msg);
 	cr_assert_eq(npl_conformance_run(&folder, 1, NULL, &plain, &err), 0, "%s", err.msg);
 	cr_assert_eq(on_cpu.n_cases, plain.n_cases);
 	cr_assert_gt(on_cpu.count[NPL_CASE_PASSED], 0);
 	for (int i = 0; i < plain.n_cases; i++) {
 		const struct npl_case *a = &plain.item[i], *b = &on_cpu.item[i];
-		cr_assert_eq(b->status == NPL_CASE_PASSED, b->status != NPL_CASE_FAILED && b->nodes_on_device > 0,
-			     "%s", b->path);
+		cr_assert_eq(b->status == NPL_CASE_PASSED, b->status != NPL_CASE_FAILED && b->nodes_on_device > 0, "%s",
+			     b->path);
 		cr_expect(b->status == NPL_CASE_UNSUPPORTED || b->status == a->status, "%s: %s", b->path, b->reason);
 	}
 	npl_conformance_free(&on_cpu);
 	npl_conformance_free(&plain);
 	npl_device_close(device);
+}
+
+/* Products of integers that the model itself has run on devices of integers, bit for bit, and other cases do not. */
+static void run_integers(const char *name, const struct npl_device_options *options)
+{
+	static const char *const exact[] = {"test_basic_convinteger",
+					    "test_convinteger_with_padding",
+					    "test_convinteger_without_padding",
+					    "test_matmulinteger",
+					    "test_qlinearconv",
+					    "test_qlinearmatmul_2D",
+					    "test_qlinearmatmul_3D"};
+	const char *folder = DATA "node";
+	struct npl_device *device;
+	struct npl_conformance c;
+	struct npl_err err;
+	size_t found = 0;
+	if (access(folder, R_OK))
+		cr_skip("no %s (package libonnx-testdata)", folder);
+	if (npl_device_open(name, options, &device, &err))
+		cr_skip("%s", err.msg);
+	const struct npl_conformance_options how = {.device = device};
+	cr_assert_eq(npl_conformance_run(&folder, 1, &how, &c, &err), 0, "%s", err.msg);
+	cr_assert_eq(c.count[NPL_CASE_FAILED], 0);
+	for (int i = 0; i < c.n_cases; i++)
+		for (size_t k = 0; k < sizeof exact / sizeof exact[0]; k++)
+			if (!strcmp(c.item[i].name, exact[k])) {
+				cr_expect_eq(c.item[i].status, NPL_CASE_PASSED, "%s on %s: %s", exact[k], name,
+					     c.item[i].reason);
+				cr_expect_geq(c.item[i].nodes_on_device, 1);
+				found++;
+			}
+	cr_assert_eq(found, sizeof exact / sizeof exact[0]);
+	for (int i = 0; i < c.n_cases; i++)
+		if (!strcmp(c.item[i].name, "test_relu"))
+			cr_assert(c.item[i].status == NPL_CASE_UNSUPPORTED &&
+				  strstr(c.item[i].reason, "no node between integers"));
+	npl_conformance_free(&c);
+	npl_device_close(device);
+}
+
+Test(conformance_onnx, integers_on_tpu_v1)
+{
+	run_integers("tpu_v1", NULL);
+}
+
+Test(conformance_onnx, integers_on_cpu)
+{
+	const char *const set[] = {"precision=int8"};
+	run_integers("cpu", &(struct npl_device_options){.n_sets = 1, .set = set});
 }

@@ -54,9 +54,9 @@ static int load(const struct onnx_writer *model, const struct npl_load_options *
 }
 
 struct dims_case {
-	const char *x, *y;         /* declared */
-	int64_t batch;             /* --batch */
-	const char *dims;          /* --dim, "A=1 B=2" */
+	const char *x, *y;           /* declared */
+	int64_t batch;               /* --batch */
+	const char *dims;            /* --dim, "A=1 B=2" */
 	const char *found, *found_y; /* shapes, or found NULL and */
 	int code;
 	const char *says;
@@ -173,8 +173,8 @@ Test(onnx_dims, command)
 	write_array(folder, "short.npy", 4, 5, 2);
 	const struct cli_how how = {.folder = folder};
 	/* in any order, by name, the length out of the files, four samples in batches of one */
-	struct cli_result r = cli_run(&how, "run", "@/words.onnx", "--device", "reference", "--input", "mask=@/mask.npy",
-				      "--input", "ids=@/ids.npy", "--output", "@/y.npy", "--quiet");
+	struct cli_result r = cli_run(&how, "run", "@/words.onnx", "--device", "reference", "--input",
+				      "mask=@/mask.npy", "--input", "ids=@/ids.npy", "--output", "@/y.npy", "--quiet");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
 	struct npl_tensor y;
@@ -184,11 +184,13 @@ Test(onnx_dims, command)
 	for (int i = 0; i < 24; i++)
 		cr_assert_float_eq(((float *)y.data)[i], 6, 0);
 	npl_tensor_free(&y);
-	json_t *root = cli_json(&how, "inspect", "@/words.onnx", "--dim", "words=12", "--dim", "batch=3", "--json", "-");
+	json_t *root = cli_json(&how, "inspect", "@/words.onnx", "--dim", "words=12", "--dim", "batch=3", "--json",
+				"-");
 	cr_assert_eq(cli_integer(cli_at(root, "batch")), 3);
 	cr_assert_str_eq(json_string_value(cli_at(json_array_get(cli_at(root, "layers"), 0), "output")), "3x12");
 	json_decref(root);
-	r = cli_run(&how, "run", "@/words.onnx", "--device", "reference", "--dim", "words=7", "--batch", "2", "--quiet");
+	r = cli_run(&how, "run", "@/words.onnx", "--device", "reference", "--dim", "words=7", "--batch", "2",
+		    "--quiet");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
 	const struct cli_refusal refusals[] = {
@@ -201,7 +203,9 @@ Test(onnx_dims, command)
 		 "the dimension 'words' is 6 in",
 		 {"run", "@/words.onnx", "--device", "reference", "--input", "ids=@/ids.npy", "--input",
 		  "mask=@/short.npy"}},
-		{3, "input 'mask' is missing", {"run", "@/words.onnx", "--device", "reference", "--input", "@/ids.npy"}},
+		{3,
+		 "input 'mask' is missing",
+		 {"run", "@/words.onnx", "--device", "reference", "--input", "@/ids.npy"}},
 		{3,
 		 "does not fit input 'ids'",
 		 {"run", "@/words.onnx", "--device", "reference", "--dim", "words=7", "--input", "@/ids.npy", "--input",
@@ -248,8 +252,10 @@ Test(onnx_dims, warnings)
 	}
 	cli_write_model(folder, "odd.onnx", &g);
 	static const char *const says[] = {
-		"tensor 'w': 1 of its 4 elements are NaN, 2 infinite",   "tensor 'filled': 0 of its 4 elements are NaN, 4 infinite",
-		"tensor 'd': 1 of its 2 elements are NaN, 0 infinite",   "tensor 'h': 1 of its 3 elements are NaN, 1 infinite",
+		"tensor 'w': 1 of its 4 elements are NaN, 2 infinite",
+		"tensor 'filled': 0 of its 4 elements are NaN, 4 infinite",
+		"tensor 'd': 1 of its 2 elements are NaN, 0 infinite",
+		"tensor 'h': 1 of its 3 elements are NaN, 1 infinite",
 		"tensor 'b16': 1 of its 3 elements are NaN, 1 infinite",
 	};
 	const struct cli_how how = {.folder = folder};
@@ -282,8 +288,8 @@ Test(onnx_dims, random_inputs)
 		enum npl_dtype dtype;
 		int64_t below;
 		double low, high;
-	} cases[] = {{NPL_I64, 0, 0, 1},    {NPL_I32, 0, 0, 1},      {NPL_BOOL, 0, 0, 1},  {NPL_U8, 0, 0, 255},
-		     {NPL_I8, 0, -128, 127}, {NPL_I64, 7, 0, 6},      {NPL_I32, 50, 0, 49}, {NPL_U8, 100, 0, 99},
+	} cases[] = {{NPL_I64, 0, 0, 1},     {NPL_I32, 0, 0, 1}, {NPL_BOOL, 0, 0, 1},  {NPL_U8, 0, 0, 255},
+		     {NPL_I8, 0, -128, 127}, {NPL_I64, 7, 0, 6}, {NPL_I32, 50, 0, 49}, {NPL_U8, 100, 0, 99},
 		     {NPL_I8, 3, 0, 2},      {NPL_I64, 1, 0, 0}};
 	for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
 		struct npl_tensor t = {.dtype = cases[c].dtype, .shape = npl_shape_of(1, N)};

@@ -38,8 +38,8 @@ struct npl_case {
 	const char *name; /* of its folder */
 	const char *path;
 	enum npl_case_status status;
-	const char *reason;         /* NULL: it passed */
-	int n_missing;              /* operators of the model that npulab has not, sorted; "DOMAIN.NAME" outside ONNX's own */
+	const char *reason; /* NULL: it passed */
+	int n_missing;      /* operators of the model that npulab has not, sorted; "DOMAIN.NAME" outside ONNX's own */
 	const char *const *missing;
 	int data_sets;              /* run, up to the first that did not pass */
 	int nodes, nodes_on_device; /* of the last run, after folding; 0 on no device */
@@ -51,7 +51,7 @@ struct npl_missing_operator {
 	int opens; /* of these, those that miss no other */
 };
 
-struct npl_conformance { /* everything lives in the arena */
+struct npl_conformance {    /* everything lives in the arena */
 	const char *device; /* NULL: the reference kernels */
 	int n_cases;
 	struct npl_case *item; /* in the order of the folders given, by name within one */
