@@ -174,9 +174,11 @@ static enum npl_case_status run_data_sets(struct attempt *a)
 		a->c->data_sets++;
 		if (npl_data_set_load(a->c->path, number[i], &set, &err)) {
 			status = refused(a, &err);
+			a->set = NULL;
 			break;
 		}
 		status = run_data_set(a);
+		a->set = NULL;
 		npl_data_set_free(&set);
 		if (status != NPL_CASE_PASSED && n > 1)
 			npl_prefix(&a->why, "test_data_set_%d", number[i]);

@@ -84,7 +84,9 @@ static int name_dim(struct dims *d, const struct graph_input *input, int i)
 
 static int set_dim(struct dims *d, int k, int64_t value, const char *from)
 {
-	struct dim *dim = &d->dim[k];
+	struct dim *dim = d->dim + k;
+	if (!d->dim)
+		return npl_fail(d->b->err, NPL_EINTERNAL, "dimension %d has no name", k);
 	if (dim->value >= 0 && dim->value != value)
 		return npl_fail(d->b->err, NPL_EINPUT, "the dimension '%s' is %lld in %s and %lld in %s", dim->name,
 				(long long)dim->value, dim->from, (long long)value, from);
@@ -212,8 +214,13 @@ static int take_files(struct dims *d)
 		return 0;
 	const char **name = calloc((size_t)b->n_declared + 1, sizeof *name);
 	bool *taken = calloc((size_t)b->n_declared + 1, sizeof *taken);
-	int rc = name && taken ? 0 : graph_no_memory(b);
-	for (int i = 0; i < b->n_declared && !rc; i++) {
+	int rc = 0;
+	if (!name || !taken) {
+		free(name);
+		free(taken);
+		return graph_no_memory(b);
+	}
+	for (int i = 0; i < b->n_declared; i++) {
 		name[i] = b->declared[i].name;
 		taken[i] = known_value(b, &b->declared[i]) != NULL;
 	}
@@ -236,9 +243,10 @@ static int64_t dim_value(struct dims *d, const struct graph_input *input, int k)
 	struct graph_builder *b = d->b;
 	int64_t declared = input->shape.dim[k];
 	int name = declared < 0 ? name_dim(d, input, k) : -1;
+	const struct dim *dim = name >= 0 && d->dim ? &d->dim[name] : NULL;
 	bool batch = k == 0 || (name >= 0 && name == d->batch);
-	if (name >= 0 && d->dim[name].value >= 0 && (name != d->batch || b->options.batch <= 0))
-		return d->dim[name].value;
+	if (dim && dim->value >= 0 && (name != d->batch || b->options.batch <= 0))
+		return dim->value;
 	if (batch && b->options.batch > 0)
 		return b->options.batch;
 	if (declared >= 0)
@@ -250,7 +258,7 @@ static int64_t dim_value(struct dims *d, const struct graph_input *input, int k)
 			 input->name, k, input->symbol[k], input->symbol[k]);
 	else
 		npl_fail(b->err, NPL_EINPUT, "input '%s': dimension %d is not known: give --dim '%s=N'", input->name, k,
-			 d->dim[name].name);
+			 dim ? dim->name : "?");
 	return -1;
 }
 
@@ -331,7 +339,7 @@ int npl_input_of_file(const char *const *name, const bool *taken, int n, const c
 	const char *equals = strchr(spec, '=');
 	*file = spec;
 	for (int i = 0; equals && i < n; i++)
-		if (strlen(name[i]) == (size_t)(equals - spec) && !strncmp(name[i], spec, strlen(name[i]))) {
+		if (name[i] && strlen(name[i]) == (size_t)(equals - spec) && !strncmp(name[i], spec, strlen(name[i]))) {
 			*file = equals + 1;
 			return i;
 		}

@@ -39,7 +39,9 @@ static const char *make_set(const char *folder, const char *name, int set)
 static void put_model(const char *folder, const char *name, struct onnx_writer *g, int64_t opset)
 {
 	struct onnx_writer model = onnx_model(g, opset);
-	cli_write(cli_path(folder, name), "model.onnx", model.data, model.bytes);
+	char file[CLI_PATH];
+	cr_assert_lt(snprintf(file, sizeof file, "%s/model.onnx", name), (int)sizeof file);
+	cli_write(folder, file, model.data, model.bytes);
 	onnx_writer_free(&model);
 }
 
