@@ -214,8 +214,6 @@ int cli_work_load(const char *model, const struct cli_common *common, struct cli
 		if (!rc)
 			rc = load_samples(common, work, err);
 	}
-	if (!rc && !common->quiet)
-		cli_warn(work->graph);
 	if (rc)
 		cli_work_free(work);
 	return rc;

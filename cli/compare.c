@@ -49,6 +49,8 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 		struct npl_report_context context = {
 			.model_name = work.files.name, .description = work.files.description, .layers = common.layers};
 		rc = cli_report(&comparison, &context, &common, err);
+		if (!rc && !common.quiet)
+			cli_warn(work.graph);
 		npl_comparison_free(&comparison);
 	}
 	cli_work_free(&work);

@@ -236,14 +236,14 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 		rc = npl_graph_load(files.path,
 				    &(struct npl_load_options){.batch = batch, .n_dims = dim.n, .dims = dims}, &graph,
 				    err);
-	if (!rc && !quiet)
-		cli_warn(graph);
 	if (!rc)
 		rc = open_machines(graph, devices, &arena, &machines, err);
 	if (!rc && json)
 		print_json(graph, files.name, &machines);
 	else if (!rc)
 		print_table(graph, files.name, &machines);
+	if (!rc && !quiet)
+		cli_warn(graph);
 	close_machines(&machines);
 	npl_graph_free(graph);
 	npl_arena_free(&arena);

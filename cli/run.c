@@ -69,6 +69,8 @@ static int run_model(const char *model, const struct where *where, const struct 
 		rc = common->output ? npl_tensor_save_npy(common->output, &outputs[0], err) : 0;
 		if (!rc)
 			rc = cli_report(&comparison, &context, common, err);
+		if (!rc && !common->quiet)
+			cli_warn(work.graph);
 		npl_comparison_free(&comparison);
 	}
 	for (int i = 0; outputs && i < work.graph->n_outputs; i++)
