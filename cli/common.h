@@ -18,7 +18,7 @@ struct cli_common {
 };
 
 /* The options that compare and run share: fills table from index n on and ends it. CLI_COMMON_OPTIONS entries at most. */
-#define CLI_COMMON_OPTIONS 15
+#define CLI_COMMON_OPTIONS 16
 void cli_common_options(struct cli_common *common, struct cli_option *table);
 
 /* The model and its samples. */
