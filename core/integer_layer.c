@@ -58,6 +58,8 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 	if (!x || !is_integer(x) || x->quant.zero_point < integer_min(x->dtype) ||
 	    x->quant.zero_point > integer_max(x->dtype))
 		return no(why, n, "its input is no integer tensor of 8 or 16 bits");
+	if (layer->attrs && layer->attrs->window.rank > NPL_SPATIAL)
+		return no(why, n, "in integers there are windows of one or two dimensions alone");
 	switch (layer->op) {
 	case NPL_OP_CONV:
 	case NPL_OP_GEMM:

@@ -55,6 +55,8 @@ static const char *attr_type_name(int type)
 		return "a list of integers";
 	case NPL_ATTR_FLOATS:
 		return "a list of floats";
+	case NPL_ATTR_STRINGS:
+		return "a list of strings";
 	case NPL_ATTR_TENSOR:
 		return "a tensor";
 	default:

@@ -68,7 +68,8 @@ static int scale_weight(struct graph_builder *b, struct graph_node *node, int64_
 /* Channels when the two can be merged, else 0. */
 static int64_t foldable(struct graph_builder *b, const struct graph_node *bn, const struct graph_node *node)
 {
-	if (!node || (node->op != NPL_OP_CONV && node->op != NPL_OP_GEMM) || !fold_is_constant(b, node->in[1]) ||
+	if (bn->attrs.training || !node || (node->op != NPL_OP_CONV && node->op != NPL_OP_GEMM) ||
+	    !fold_is_constant(b, node->in[1]) ||
 	    b->value[node->in[1]].from_integers) /* quantised by the model: to be run as it is */
 		return 0;
 	const struct npl_shape *y = &b->value[bn->in[0]].shape;

@@ -30,7 +30,7 @@ static uint64_t work_of(const struct graph_builder *b, const struct graph_node *
 	const struct npl_attrs *attrs = &node->attrs;
 	uint64_t macs = def->macs ? def->macs(attrs, b->tensor_ref, node->n_in, &b->tensor[node->n_in]) : 0;
 	uint64_t factor[] = {(uint64_t)attrs->window.kernel[0], (uint64_t)attrs->window.kernel[1],
-			     (uint64_t)attrs->size, (uint64_t)attrs->steps};
+			     (uint64_t)attrs->window.kernel[NPL_DEPTH], (uint64_t)attrs->size, (uint64_t)attrs->steps};
 	uint64_t work = elements;
 	for (size_t i = 0; i < sizeof factor / sizeof factor[0]; i++)
 		if (factor[i] > 1 && __builtin_mul_overflow(work, factor[i], &work))

@@ -39,6 +39,7 @@ enum {
 	T_GRAPH = 5,
 	T_FLOATS = 6,
 	T_INTS = 7,
+	T_STRINGS = 8,
 	T_GRAPHS = 10
 };
 
@@ -46,15 +47,24 @@ enum {
 static uint64_t type_of_field(uint32_t number)
 {
 	static const unsigned char type[] = {
-		[A_F] = T_FLOAT,       [A_I] = T_INT,        [A_S] = T_STRING, [A_T] = T_TENSOR, [A_G] = T_GRAPH,
-		[A_FLOATS] = T_FLOATS, [A_INTS] = T_INTS,    [A_STRINGS] = 8,  [A_TENSORS] = 9,  [A_GRAPHS] = T_GRAPHS,
-		[A_TP] = 13,           [A_TYPE_PROTOS] = 14, [A_SPARSE] = 11,  [A_SPARSES] = 12};
+		[A_F] = T_FLOAT, [A_I] = T_INT,         [A_S] = T_STRING,  [A_T] = T_TENSOR,
+		[A_G] = T_GRAPH, [A_FLOATS] = T_FLOATS, [A_INTS] = T_INTS, [A_STRINGS] = T_STRINGS,
+		[A_TENSORS] = 9, [A_GRAPHS] = T_GRAPHS, [A_TP] = 13,       [A_TYPE_PROTOS] = 14,
+		[A_SPARSE] = 11, [A_SPARSES] = 12};
 	return number < sizeof type ? type[number] : 0;
 }
 
+/* The lists of an attribute: how long they are, then room for the one of its kind. */
+struct lists {
+	int64_t n_ints, n_floats, n_strings;
+	int64_t *ints;
+	float *floats;
+	const char **strings;
+};
+
 /* First pass: the name, the kind, and how long the lists are. */
 static int scan_attribute(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr,
-			  uint64_t *type, int64_t *n_ints, int64_t *n_floats)
+			  uint64_t *type, struct lists *lists)
 {
 	struct onnx_field field;
 	struct onnx_numbers numbers;
@@ -79,14 +89,16 @@ static int scan_attribute(const struct onnx_reader *reader, struct onnx_span mes
 						"the list of an attribute", &numbers);
 			if (!rc)
 				rc = onnx_numbers_count(reader, numbers, &count);
-			*(field.number == A_INTS ? n_ints : n_floats) += count;
+			*(field.number == A_INTS ? &lists->n_ints : &lists->n_floats) += count;
+		} else if (field.number == A_STRINGS) {
+			lists->n_strings++;
 		}
 		if (rc)
 			return rc;
 	}
 	if (*type == T_UNDEFINED)
 		*type = found;
-	if (!rc && (*n_ints > MAX_LIST || *n_floats > MAX_LIST))
+	if (!rc && (lists->n_ints > MAX_LIST || lists->n_floats > MAX_LIST || lists->n_strings > MAX_LIST))
 		rc = npl_fail(reader->err, NPL_EINPUT, "its list has more than %d entries", MAX_LIST);
 	return rc;
 }
@@ -122,9 +134,9 @@ static int set_tensor(const struct onnx_reader *reader, const struct onnx_field 
 	return rc;
 }
 
-/* Second pass: the value of the kind that the first found. ints or floats is the list to fill, or NULL. */
+/* Second pass: the value of the kind that the first found. */
 static int set_value(const struct onnx_reader *reader, const struct onnx_field *field, struct npl_attr *attr,
-		     int64_t *ints, float *floats)
+		     const struct lists *lists)
 {
 	uint32_t low = (uint32_t)field->value;
 	int rc;
@@ -140,37 +152,45 @@ static int set_value(const struct onnx_reader *reader, const struct onnx_field *
 		return onnx_string(reader, field, "a string attribute", &attr->s);
 	case A_T:
 		return set_tensor(reader, field, attr);
+	case A_STRINGS:
+		return onnx_string(reader, field, "a list of strings", &lists->strings[attr->n++]);
 	default:
-		return append_numbers(reader, field, ints, floats, &attr->n);
+		return append_numbers(reader, field, lists->ints, lists->floats, &attr->n);
 	}
 }
 
 static int read_value(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr, uint64_t type,
-		      int64_t n_ints, int64_t n_floats)
+		      struct lists *lists)
 {
 	static const struct {
 		uint32_t field;
 		int type;
-	} kinds[] = {[T_FLOAT] = {A_F, NPL_ATTR_FLOAT},        [T_INT] = {A_I, NPL_ATTR_INT},
-		     [T_STRING] = {A_S, NPL_ATTR_STRING},      [T_TENSOR] = {A_T, NPL_ATTR_TENSOR},
-		     [T_FLOATS] = {A_FLOATS, NPL_ATTR_FLOATS}, [T_INTS] = {A_INTS, NPL_ATTR_INTS}};
+	} kinds[] = {[T_FLOAT] = {A_F, NPL_ATTR_FLOAT},          [T_INT] = {A_I, NPL_ATTR_INT},
+		     [T_STRING] = {A_S, NPL_ATTR_STRING},        [T_TENSOR] = {A_T, NPL_ATTR_TENSOR},
+		     [T_FLOATS] = {A_FLOATS, NPL_ATTR_FLOATS},   [T_INTS] = {A_INTS, NPL_ATTR_INTS},
+		     [T_STRINGS] = {A_STRINGS, NPL_ATTR_STRINGS}};
 	attr->type = NPL_ATTR_OTHER;
 	if (type == T_GRAPH || type == T_GRAPHS)
 		return npl_fail(reader->err, NPL_EINPUT, "it holds a subgraph, which is not supported");
 	if (type >= sizeof kinds / sizeof kinds[0] || !kinds[type].field)
 		return 0;
-	int64_t *ints = type == T_INTS ? npl_arena_array(reader->arena, (size_t)n_ints, sizeof *ints) : NULL;
-	float *floats = type == T_FLOATS ? npl_arena_array(reader->arena, (size_t)n_floats, sizeof *floats) : NULL;
-	if ((type == T_INTS && !ints) || (type == T_FLOATS && !floats))
+	if (type == T_INTS)
+		attr->ints = lists->ints = npl_arena_array(reader->arena, (size_t)lists->n_ints, sizeof *lists->ints);
+	else if (type == T_FLOATS)
+		attr->floats = lists->floats = npl_arena_array(reader->arena, (size_t)lists->n_floats,
+							       sizeof *lists->floats);
+	else if (type == T_STRINGS)
+		attr->strings = lists->strings = npl_arena_array(reader->arena, (size_t)lists->n_strings,
+								 sizeof *lists->strings);
+	if ((type == T_INTS && !attr->ints) || (type == T_FLOATS && !attr->floats) ||
+	    (type == T_STRINGS && !attr->strings))
 		return npl_fail(reader->err, NPL_ENOMEM, "out of memory");
 	attr->type = kinds[type].type;
-	attr->ints = ints;
-	attr->floats = floats;
 	attr->s = "";
 	struct onnx_field field;
 	int rc;
 	while ((rc = onnx_next(reader, &message, &field)) > 0)
-		if (field.number == kinds[type].field && (rc = set_value(reader, &field, attr, ints, floats)) != 0)
+		if (field.number == kinds[type].field && (rc = set_value(reader, &field, attr, lists)) != 0)
 			return rc;
 	if (!rc && type == T_TENSOR && !attr->tensor)
 		rc = npl_fail(reader->err, NPL_EINPUT, "it says that it is a tensor but holds none");
@@ -180,13 +200,13 @@ static int read_value(const struct onnx_reader *reader, struct onnx_span message
 int onnx_attribute(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr)
 {
 	uint64_t type = T_UNDEFINED;
-	int64_t n_ints = 0, n_floats = 0;
+	struct lists lists = {0};
 	*attr = (struct npl_attr){.name = ""};
-	int rc = scan_attribute(reader, message, attr, &type, &n_ints, &n_floats);
+	int rc = scan_attribute(reader, message, attr, &type, &lists);
 	if (!rc && !*attr->name)
 		return npl_fail(reader->err, NPL_EINPUT, "an attribute has no name");
 	if (!rc)
-		rc = read_value(reader, message, attr, type, n_ints, n_floats);
+		rc = read_value(reader, message, attr, type, &lists);
 	if (rc && *attr->name)
 		npl_prefix(reader->err, "attribute '%s'", attr->name);
 	return rc;

@@ -171,6 +171,31 @@ Test(onnx_import, initialisers)
 		}
 }
 
+/* Lists of strings reach the operator, with and without the attribute's type. */
+Test(onnx_import, lists_of_strings)
+{
+	for (int typed = 0; typed < 2; typed++) {
+		struct onnx_writer g = {0}, attrs = {0}, strings = {0};
+		struct npl_graph *graph;
+		struct npl_err err;
+		onnx_put_input(&g, "x", ONNX_FLOAT, 3, DIMS(2, 1, 1));
+		onnx_put_floats(&g, "w", 3, DIMS(2, 1, 1), (const float[]){1, 1});
+		onnx_put_words(&strings, 9, "Affine Relu");
+		onnx_put_attr(&attrs, "activations", typed ? 8 : 0, &strings);
+		onnx_put_string(&strings, 4, "bidirectional");
+		onnx_put_attr(&attrs, "direction", 3, &strings);
+		onnx_put_node(&g, "RNN", "cells", "x w w", "y", &attrs);
+		onnx_put_output(&g, "y");
+		struct onnx_writer model = onnx_model(&g, 14);
+		cr_assert_eq(load_bytes(&model, NULL, &graph, &err), 0, "%s", err.msg);
+		const struct npl_recurrent *r = &graph->node[0].attrs.recurrent;
+		cr_assert_eq(r->activation[0][0].function, NPL_CELL_AFFINE);
+		cr_assert_eq(r->activation[1][0].function, NPL_CELL_RELU);
+		npl_graph_free(graph);
+		onnx_writer_free(&model);
+	}
+}
+
 /* Integers of every width, as lists and as raw bytes. */
 Test(onnx_import, integer_tensors)
 {

@@ -151,7 +151,7 @@ static void absent_needed_input(struct onnx_writer *g)
 static void too_many_outputs(struct onnx_writer *g)
 {
 	relu_graph(g);
-	onnx_put_node(g, "MaxPool", "odd", "y", "z indices", NULL);
+	onnx_put_node(g, "Relu", "odd", "y", "z more", NULL);
 }
 
 static void symbolic_width(struct onnx_writer *g)
@@ -336,7 +336,7 @@ static const struct {
 	{too_many_inputs, {"node 'odd' (Relu)", "2 inputs"}},
 	{too_few_inputs, {"node 'odd' (Conv)", "has 1 inputs, expected 2 to 3"}},
 	{absent_needed_input, {"node 'odd' (Gemm)", "input 0 is absent"}},
-	{too_many_outputs, {"node 'odd' (MaxPool)", "2 outputs"}},
+	{too_many_outputs, {"node 'odd' (Relu)", "2 outputs"}},
 	{symbolic_width, {"input 'x'", "dimension 1 is symbolic ('N')", "--dim 'N=N'"}},
 	{unknown_width, {"input 'x'", "dimension 1 is not known", "--dim 'x[1]=N'"}},
 	{no_shape, {"input 'x' has no shape"}},

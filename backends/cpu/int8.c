@@ -67,6 +67,8 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 		return npl_int8_layer_ok(layer, why, n);
 	if (npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES || layer->n_in < 1 || !layer->in[0])
 		return no(why, n, "its result is no function of 8-bit numbers");
+	if (layer->attrs && layer->attrs->window.rank > NPL_SPATIAL)
+		return no(why, n, "in integers its windows are of one or two dimensions");
 	if (!is_quantised(layer->out))
 		return no(why, n, "its output is not an 8-bit tensor with a scale");
 	for (int i = 0; i < layer->n_in; i++) {

@@ -7,7 +7,7 @@
 #include "ops.h"
 
 /* npl_attr_find with its error told apart from "absent" also when the caller passed no err. */
-static int find(struct npl_attr_list *list, const char *name, int type, struct npl_attr **attr, struct npl_err *err)
+int op_attr_find(struct npl_attr_list *list, const char *name, int type, struct npl_attr **attr, struct npl_err *err)
 {
 	struct npl_err wrong = {0};
 	*attr = npl_attr_find(list, name, type, &wrong);
@@ -17,7 +17,7 @@ static int find(struct npl_attr_list *list, const char *name, int type, struct n
 int op_attr_int(struct npl_attr_list *list, const char *name, int64_t otherwise, int64_t *value, struct npl_err *err)
 {
 	struct npl_attr *attr;
-	if (find(list, name, NPL_ATTR_INT, &attr, err))
+	if (op_attr_find(list, name, NPL_ATTR_INT, &attr, err))
 		return NPL_EINPUT;
 	*value = attr ? attr->i : otherwise;
 	return 0;
@@ -35,7 +35,7 @@ int op_attr_flag(struct npl_attr_list *list, const char *name, bool otherwise, b
 int op_attr_float(struct npl_attr_list *list, const char *name, float otherwise, float *value, struct npl_err *err)
 {
 	struct npl_attr *attr;
-	if (find(list, name, NPL_ATTR_FLOAT, &attr, err))
+	if (op_attr_find(list, name, NPL_ATTR_FLOAT, &attr, err))
 		return NPL_EINPUT;
 	*value = attr ? attr->f : otherwise;
 	if (!isfinite(*value))
@@ -47,7 +47,7 @@ int op_attr_string(struct npl_attr_list *list, const char *name, const char *oth
 		   struct npl_err *err)
 {
 	struct npl_attr *attr;
-	if (find(list, name, NPL_ATTR_STRING, &attr, err))
+	if (op_attr_find(list, name, NPL_ATTR_STRING, &attr, err))
 		return NPL_EINPUT;
 	*value = attr ? attr->s : otherwise;
 	return 0;
@@ -69,7 +69,7 @@ int op_attr_ints(struct npl_attr_list *list, const char *name, int room, int64_t
 {
 	struct npl_attr *attr;
 	*n = -1;
-	if (find(list, name, NPL_ATTR_INTS, &attr, err))
+	if (op_attr_find(list, name, NPL_ATTR_INTS, &attr, err))
 		return NPL_EINPUT;
 	if (!attr)
 		return 0;
@@ -110,7 +110,7 @@ int op_attr_type(struct npl_attr_list *list, const char *name, enum npl_dtype *t
 		     {"COMPLEX128", NPL_DTYPES}, {"BFLOAT16", NPL_BF16}};
 	struct npl_attr *attr;
 	*type = NPL_DTYPES;
-	if (find(list, name, NPL_ATTR_INT, &attr, err))
+	if (op_attr_find(list, name, NPL_ATTR_INT, &attr, err))
 		return NPL_EINPUT;
 	if (!attr)
 		return 0;

@@ -1,73 +1,125 @@
 /* SPDX-License-Identifier: MIT
  *
- * BatchNormalization in inference: y = (x - mean) * (scale / sqrt(variance + epsilon)) + bias, per channel (dimension
- * 1; a one-dimensional input is one channel). Not here: training mode, and the statistics per element that
- * spatial=0 asked for before opset 9. */
+ * BatchNormalization: y = (x - mean) * (scale / sqrt(variance + epsilon)) + bias, per channel (dimension 1; a
+ * one-dimensional input is one channel), or per element of a sample with the spatial=0 of models before opset 9.
+ * training_mode=1, from opset 14, takes mean and variance from the batch itself, and gives the running ones. Not here:
+ * training before opset 14, which asks for more than one output. */
 #include <math.h>
 
 #include "ops.h"
 
+enum { SCALE = 1, BIAS, MEAN, VARIANCE, INPUTS };
+
 int op_batchnorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	bool spatial, training;
-	op_attr_accept(list, "momentum"); /* training only */
+	bool spatial;
 	op_attr_accept(list, "consumed_inputs");
 	if (op_before(out, 7))
 		op_attr_accept(list, "is_test"); /* a node with one output is inference whatever this says */
+	out->training = false;
 	if (op_attr_float(list, "epsilon", 1e-5f, &out->epsilon, err) ||
+	    op_attr_float(list, "momentum", 0.9f, &out->momentum, err) ||
 	    op_attr_flag(list, "spatial", true, &spatial, err) ||
-	    op_attr_flag(list, "training_mode", false, &training, err))
+	    (!op_before(out, 14) && op_attr_flag(list, "training_mode", false, &out->training, err)))
 		return NPL_EINPUT;
-	if (!spatial)
-		return npl_fail(err, NPL_EINPUT, "spatial=0, statistics per element, is not supported");
-	if (training)
-		return npl_fail(err, NPL_EINPUT, "training_mode=1 is not supported: npulab runs inference");
+	if (!spatial && !op_before(out, 9))
+		return npl_fail(err, NPL_EINPUT, "spatial=0, statistics per element, ended with opset 9");
+	out->per_element = !spatial;
 	return 0;
+}
+
+/* What has statistics of its own: `images` times `channels` vectors of `plane` elements. */
+struct layout {
+	int64_t images, channels, plane;
+};
+
+static struct layout layout_of(const struct npl_attrs *attrs, const struct npl_shape *x)
+{
+	if (x->rank == 1)
+		return (struct layout){1, 1, x->dim[0]};
+	if (attrs->per_element)
+		return (struct layout){x->dim[0], op_count(x->dim + 1, x->rank - 1), 1};
+	return (struct layout){x->dim[0], x->dim[1], op_count(x->dim + 2, x->rank - 2)};
+}
+
+/* The parameters are one vector or, one per element, in the shape of a sample. */
+static bool parameter_fits(const struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *parameter)
+{
+	bool sample = attrs->per_element && parameter->rank == x->rank - 1;
+	for (int d = 0; d < parameter->rank && sample; d++)
+		sample = parameter->dim[d] == x->dim[d + 1];
+	return sample || (parameter->rank == 1 && parameter->dim[0] == layout_of(attrs, x).channels);
 }
 
 int op_batchnorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		       int n_out, struct npl_err *err)
 {
 	static const char *const names[] = {"input", "scale", "bias", "mean", "variance"};
-	(void)attrs;
-	if (op_inputs(in, n_in, 5, NPL_F32, err))
+	if (op_inputs(in, n_in, INPUTS, NPL_F32, err))
 		return NPL_EINPUT;
-	if (n_out > 1)
-		return npl_fail(err, NPL_EINPUT, "more than one output asks for training, which is not supported");
+	if (n_out > 1 && !attrs->training)
+		return npl_fail(err, NPL_EINPUT,
+				"more than one output asks for training, which is not supported without training_mode");
 	const struct npl_shape *x = &in[0]->shape;
 	if (!x->rank)
 		return npl_fail(err, NPL_EINPUT, "the input must not be a scalar");
-	int64_t channels = x->rank == 1 ? 1 : x->dim[1];
-	for (int i = 1; i < 5; i++)
-		if (in[i]->shape.rank != 1 || in[i]->shape.dim[0] != channels)
+	for (int i = SCALE; i < INPUTS; i++)
+		if (!parameter_fits(attrs, x, &in[i]->shape))
 			return npl_fail(err, NPL_EINPUT, "the %s is %s, expected %lld values for the input %s",
-					names[i], OP_TEXT(&in[i]->shape), (long long)channels, OP_TEXT(x));
-	out->dtype = NPL_F32;
-	out->shape = *x;
+					names[i], OP_TEXT(&in[i]->shape), (long long)layout_of(attrs, x).channels,
+					OP_TEXT(x));
+	for (int k = 0; k < n_out; k++) {
+		out[k].dtype = NPL_F32;
+		out[k].shape = k ? in[MEAN]->shape : *x;
+	}
 	return 0;
+}
+
+/* Mean and population variance of a channel over the batch. */
+static void statistics(const struct layout *l, const float *x, int64_t channel, double *mean, double *variance)
+{
+	double sum = 0, squares = 0, count = (double)l->images * (double)l->plane;
+	for (int64_t i = 0; i < l->images; i++)
+		for (int64_t p = 0; p < l->plane; p++)
+			sum += (double)x[(i * l->channels + channel) * l->plane + p];
+	*mean = count > 0 ? sum / count : 0;
+	for (int64_t i = 0; i < l->images; i++)
+		for (int64_t p = 0; p < l->plane; p++) {
+			double difference = (double)x[(i * l->channels + channel) * l->plane + p] - *mean;
+			squares += difference * difference;
+		}
+	*variance = count > 0 ? squares / count : 0;
+}
+
+static float running(const struct npl_attrs *attrs, float before, double now)
+{
+	return (float)((double)before * (double)attrs->momentum + now * (1 - (double)attrs->momentum));
 }
 
 int op_batchnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 		     struct npl_tensor *out, int n_out, struct npl_err *err)
 {
 	(void)n_in;
-	(void)n_out;
 	(void)err;
-	const struct npl_shape *shape = &in[0]->shape;
-	int64_t channels = shape->rank == 1 ? 1 : shape->dim[1];
-	int64_t images = shape->rank == 1 ? 1 : shape->dim[0];
-	int64_t plane = shape->rank == 1 ? shape->dim[0] : op_count(shape->dim + 2, shape->rank - 2);
-	const float *x = in[0]->data, *scale = in[1]->data, *bias = in[2]->data, *mean = in[3]->data;
-	const float *variance = in[4]->data;
-	float *y = out->data;
-	for (int64_t i = 0; i < images; i++)
-		for (int64_t c = 0; c < channels; c++) {
-			float factor = (float)((double)scale[c] / sqrt((double)variance[c] + (double)attrs->epsilon));
-			float shift = bias[c], centre = mean[c];
-			for (int64_t p = 0; p < plane; p++)
-				y[p] = (x[p] - centre) * factor + shift;
-			x += plane;
-			y += plane;
+	const struct layout l = layout_of(attrs, &in[0]->shape);
+	const float *x = in[0]->data, *scale = in[SCALE]->data, *bias = in[BIAS]->data;
+	for (int64_t c = 0; c < l.channels; c++) {
+		float before[] = {((const float *)in[MEAN]->data)[c], ((const float *)in[VARIANCE]->data)[c]};
+		double mean = (double)before[0], variance = (double)before[1];
+		if (attrs->training)
+			statistics(&l, x, c, &mean, &variance);
+		float factor = (float)((double)scale[c] / sqrt(variance + (double)attrs->epsilon));
+		float shift = bias[c], centre = (float)mean;
+		for (int64_t i = 0; i < l.images; i++) {
+			const float *from = x + (i * l.channels + c) * l.plane;
+			float *to = (float *)out[0].data + (i * l.channels + c) * l.plane;
+			for (int64_t p = 0; p < l.plane; p++)
+				to[p] = (from[p] - centre) * factor + shift;
 		}
+		if (n_out > 1 && out[1].data)
+			((float *)out[1].data)[c] = running(attrs, before[0], mean);
+		if (n_out > 2 && out[2].data)
+			((float *)out[2].data)[c] = running(attrs, before[1], variance);
+	}
 	return 0;
 }

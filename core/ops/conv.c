@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conv in one or two dimensions, with groups, strides, dilations and padding. Each image and group is a product of
- * its filters (M,K) by the patches (K, output positions), K running over channel, kernel row and kernel column; a few
+ * Conv in one to three dimensions, with groups, strides, dilations and padding. Each image and group is a product of
+ * its filters (M,K) by the patches (K, output positions), K running over channel, kernel slice, row and column; a few
  * patches at a time are packed where the product wants them, the whole matrix is never built. With very few filters
  * per group (depthwise) packing costs more than the sums: these go row by row. Private kernels, which no two outputs
  * share, go output by output. Either way an output is its bias plus its products in the order of K. */
@@ -22,10 +22,11 @@ int op_conv_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_
 static int private_filters(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *w,
 			   int64_t *filters, struct npl_err *err)
 {
-	int64_t output[NPL_SPATIAL], positions;
+	int64_t output[NPL_VOLUME], positions;
 	if (op_window_complete(&attrs->window, x, w, output, err))
 		return NPL_EINPUT;
-	if (__builtin_mul_overflow(output[0], output[1], &positions) || w->dim[0] % positions)
+	if (attrs->window.rank > NPL_SPATIAL || __builtin_mul_overflow(output[0], output[1], &positions) ||
+	    w->dim[0] % positions)
 		return npl_fail(
 			err, NPL_EINPUT,
 			"private kernels: the %lld rows of the weights %s are not as many for each of %lldx%lld "
@@ -38,11 +39,11 @@ static int private_filters(struct npl_attrs *attrs, const struct npl_shape *x, c
 int op_conv_result(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *w,
 		   const struct npl_tensor *bias, struct npl_shape *y, struct npl_err *err)
 {
-	int64_t output[NPL_SPATIAL], groups = attrs->groups;
+	int64_t output[NPL_VOLUME], groups = attrs->groups;
 	if (x->rank < 3 || w->rank != x->rank)
 		return npl_fail(err, NPL_EINPUT,
 				"the input %s and the weights %s must both be (batch or filters) x channels x "
-				"one or two spatial dimensions",
+				"one to three spatial dimensions",
 				OP_TEXT(x), OP_TEXT(w));
 	int64_t filters = w->dim[0];
 	if (attrs->private_kernels && private_filters(attrs, x, w, &filters, err))
@@ -86,16 +87,16 @@ uint64_t op_conv_macs(const struct npl_attrs *attrs, const struct npl_tensor *co
 	return (uint64_t)npl_tensor_count(out) * (uint64_t)op_count(&w->dim[1], w->rank - 1);
 }
 
-/* The channels of one group of one image, as the matrix (channel x kernel row x kernel column, output position). */
+/* The channels of one group of one image, as the matrix (channel x kernel slice, row, column; output position). */
 struct patches {
-	const struct npl_window *window;
+	struct npl_window window;
 	const float *x;
-	int64_t in[NPL_SPATIAL], out[NPL_SPATIAL];
+	int64_t in[NPL_VOLUME], out[NPL_VOLUME];
 };
 
 /* Output positions of a panel that lie in one output row read one input row per kernel element. */
 struct run {
-	int64_t y, x;     /* input position that the kernel's first element reads */
+	int64_t z, y, x;  /* input position that the kernel's first element reads */
 	int first, count; /* columns of the panel */
 };
 
@@ -103,11 +104,12 @@ static int split_into_runs(const struct patches *p, int64_t n0, int cols, struct
 {
 	int n_runs = 0;
 	for (int first = 0; first < cols; n_runs++) {
-		int64_t oy = (n0 + first) / p->out[1], ox = (n0 + first) % p->out[1];
+		int64_t row = (n0 + first) / p->out[1], ox = (n0 + first) % p->out[1];
 		int64_t left = p->out[1] - ox;
 		int count = left < cols - first ? (int)left : cols - first;
-		run[n_runs] = (struct run){.y = oy * p->window->stride[0] - p->window->pad_begin[0],
-					   .x = ox * p->window->stride[1] - p->window->pad_begin[1],
+		run[n_runs] = (struct run){.z = op_window_reads(&p->window, NPL_DEPTH, row / p->out[0], 0),
+					   .y = op_window_reads(&p->window, 0, row % p->out[0], 0),
+					   .x = op_window_reads(&p->window, 1, ox, 0),
 					   .first = first,
 					   .count = count};
 		first += count;
@@ -129,16 +131,18 @@ static void pack_run(const float *row, int64_t width, int64_t x, int64_t stride,
 static void pack_patches(const void *b, int64_t k0, int64_t depth, int64_t n0, int cols, float *panel, int width)
 {
 	const struct patches *p = b;
-	const struct npl_window *w = p->window;
+	const struct npl_window *w = &p->window;
 	struct run run[OP_MAX_WIDTH]; /* at most one per column */
 	int n_runs = split_into_runs(p, n0, cols, run);
 	int64_t kx = k0 % w->kernel[1], ky = k0 / w->kernel[1] % w->kernel[0];
-	const float *channel = p->x + k0 / w->kernel[1] / w->kernel[0] * p->in[0] * p->in[1];
+	int64_t kz = k0 / w->kernel[1] / w->kernel[0] % w->kernel[NPL_DEPTH];
+	const float *channel = p->x + k0 / op_volume(w->kernel) * op_volume(p->in);
 	for (int64_t k = 0; k < depth; k++, panel += width) {
 		for (int r = 0; r < n_runs; r++) {
-			int64_t y = run[r].y + ky * w->dilation[0], x = run[r].x + kx * w->dilation[1];
-			if (y >= 0 && y < p->in[0])
-				pack_run(channel + y * p->in[1], p->in[1], x, w->stride[1], run[r].count,
+			int64_t z = run[r].z + kz * w->dilation[NPL_DEPTH], y = run[r].y + ky * w->dilation[0];
+			int64_t x = run[r].x + kx * w->dilation[1];
+			if (op_inside(z, p->in[NPL_DEPTH]) && op_inside(y, p->in[0]))
+				pack_run(channel + op_row(p->in, z, y), p->in[1], x, w->stride[1], run[r].count,
 					 panel + run[r].first);
 			else
 				memset(panel + run[r].first, 0, (size_t)run[r].count * sizeof *panel);
@@ -147,35 +151,41 @@ static void pack_patches(const void *b, int64_t k0, int64_t depth, int64_t n0, i
 			kx = 0;
 			if (++ky == w->kernel[0]) {
 				ky = 0;
-				channel += p->in[0] * p->in[1];
+				if (++kz == w->kernel[NPL_DEPTH]) {
+					kz = 0;
+					channel += op_volume(p->in);
+				}
 			}
 		}
 	}
 }
 
-/* One kernel element times the part of an input plane that it meets, added to the output plane. */
-static void add_tap(const struct patches *p, int64_t ky, int64_t kx, const float *x, float weight, float *y)
+/* One kernel element times the part of an input volume that it meets, added to the output volume. */
+static void add_tap(const struct patches *p, int64_t tap, const float *x, float weight, float *y)
 {
-	const struct npl_window *w = p->window;
-	int64_t oy, oy_end, ox_first, ox_end, stride = w->stride[1];
-	npl_window_range(w, 0, ky, p->in[0], p->out[0], &oy, &oy_end);
-	npl_window_range(w, 1, kx, p->in[1], p->out[1], &ox_first, &ox_end);
-	int64_t shift = kx * w->dilation[1] - w->pad_begin[1];
-	for (; oy < oy_end; oy++) {
-		const float *from = x + (oy * w->stride[0] - w->pad_begin[0] + ky * w->dilation[0]) * p->in[1];
-		float *restrict to = y + oy * p->out[1];
-		if (stride == 1)
-			for (int64_t ox = ox_first; ox < ox_end; ox++)
-				to[ox] += weight * from[ox + shift];
-		else
-			for (int64_t ox = ox_first; ox < ox_end; ox++)
-				to[ox] += weight * from[ox * stride + shift];
-	}
+	const struct npl_window *w = &p->window;
+	const int64_t at[NPL_VOLUME] = {tap / w->kernel[1] % w->kernel[0], tap % w->kernel[1],
+					tap / w->kernel[1] / w->kernel[0]};
+	int64_t first[NPL_VOLUME], end[NPL_VOLUME], stride = w->stride[1], shift = op_window_reads(w, 1, 0, at[1]);
+	for (int d = 0; d < NPL_VOLUME; d++)
+		npl_window_range(w, d, at[d], p->in[d], p->out[d], &first[d], &end[d]);
+	for (int64_t oz = first[NPL_DEPTH]; oz < end[NPL_DEPTH]; oz++)
+		for (int64_t oy = first[0]; oy < end[0]; oy++) {
+			const float *from = x + op_row(p->in, op_window_reads(w, NPL_DEPTH, oz, at[NPL_DEPTH]),
+						       op_window_reads(w, 0, oy, at[0]));
+			float *restrict to = y + op_row(p->out, oz, oy);
+			if (stride == 1)
+				for (int64_t ox = first[1]; ox < end[1]; ox++)
+					to[ox] += weight * from[ox + shift];
+			else
+				for (int64_t ox = first[1]; ox < end[1]; ox++)
+					to[ox] += weight * from[ox * stride + shift];
+		}
 }
 
 static bool is_pointwise(const struct npl_window *w)
 {
-	for (int d = 0; d < NPL_SPATIAL; d++)
+	for (int d = 0; d < NPL_VOLUME; d++)
 		if (w->kernel[d] != 1 || w->stride[d] != 1 || w->pad_begin[d] || w->pad_end[d])
 			return false;
 	return true;
@@ -185,13 +195,11 @@ static bool is_pointwise(const struct npl_window *w)
 static int convolve_group(const struct patches *p, int64_t filters, int64_t channels, const float *weight, float *y,
 			  struct npl_err *err)
 {
-	const struct npl_window *w = p->window;
-	int64_t taps = w->kernel[0] * w->kernel[1], plane = p->out[0] * p->out[1];
+	int64_t taps = op_volume(p->window.kernel), plane = op_volume(p->out);
 	if (filters < FEW_FILTERS) {
 		for (int64_t m = 0; m < filters; m++, y += plane)
 			for (int64_t k = 0; k < channels * taps; k++)
-				add_tap(p, k % taps / w->kernel[1], k % w->kernel[1],
-					p->x + k / taps * p->in[0] * p->in[1], *weight++, y);
+				add_tap(p, k % taps, p->x + k / taps * op_volume(p->in), *weight++, y);
 		return 0;
 	}
 	struct op_product product = {.rows = filters,
@@ -203,7 +211,7 @@ static int convolve_group(const struct patches *p, int64_t filters, int64_t chan
 				     .b = p,
 				     .y = y,
 				     .y_stride = plane};
-	if (is_pointwise(w))
+	if (is_pointwise(&p->window))
 		return op_product_matrix(&product, &(struct op_matrix){.data = p->x, .stride = plane}, err);
 	return op_product(&product, err);
 }
@@ -212,13 +220,12 @@ static int convolve_group(const struct patches *p, int64_t filters, int64_t chan
 static float private_at(const struct patches *p, int64_t channels, int64_t oy, int64_t ox, const float *weight,
 			float sum)
 {
-	const struct npl_window *w = p->window;
+	const struct npl_window *w = &p->window;
 	for (int64_t c = 0; c < channels; c++)
 		for (int64_t ky = 0; ky < w->kernel[0]; ky++)
 			for (int64_t kx = 0; kx < w->kernel[1]; kx++, weight++) {
-				int64_t y = oy * w->stride[0] - w->pad_begin[0] + ky * w->dilation[0];
-				int64_t x = ox * w->stride[1] - w->pad_begin[1] + kx * w->dilation[1];
-				if (y >= 0 && y < p->in[0] && x >= 0 && x < p->in[1])
+				int64_t y = op_window_reads(w, 0, oy, ky), x = op_window_reads(w, 1, ox, kx);
+				if (op_inside(y, p->in[0]) && op_inside(x, p->in[1]))
 					sum += *weight * p->x[(c * p->in[0] + y) * p->in[1] + x];
 			}
 	return sum;
@@ -229,7 +236,7 @@ static float private_at(const struct patches *p, int64_t channels, int64_t oy, i
 static void convolve_private(const struct patches *p, int64_t filters, int64_t channels, const float *weight,
 			     int64_t next, float *y)
 {
-	int64_t k = channels * p->window->kernel[0] * p->window->kernel[1], plane = p->out[0] * p->out[1];
+	int64_t k = channels * p->window.kernel[0] * p->window.kernel[1], plane = p->out[0] * p->out[1];
 	for (int64_t m = 0; m < filters; m++, weight += k, y += plane)
 		for (int64_t i = 0; i < plane; i++)
 			y[i] = private_at(p, channels, i / p->out[1], i % p->out[1], weight + i * next, y[i]);
@@ -239,11 +246,12 @@ int op_conv_run(const struct npl_attrs *attrs, const struct npl_tensor *const *i
 		int n_out, struct npl_err *err)
 {
 	(void)n_out;
-	const struct npl_window *w = &attrs->window;
 	struct npl_image x = npl_image_of(&in[0]->shape), y = npl_image_of(&out->shape);
-	struct patches p = {w, in[0]->data, {x.size[0], x.size[1]}, {y.size[0], y.size[1]}};
+	struct patches p = {.window = op_window_volume(&attrs->window), .x = in[0]->data};
+	memcpy(p.in, x.size, sizeof p.in);
+	memcpy(p.out, y.size, sizeof p.out);
 	int64_t channels = x.channels / attrs->groups, filters = y.channels / attrs->groups;
-	int64_t plane = y.size[0] * y.size[1], k = channels * w->kernel[0] * w->kernel[1];
+	int64_t plane = op_volume(y.size), k = channels * op_volume(p.window.kernel);
 	const float *bias = n_in > 2 && in[2] ? in[2]->data : NULL;
 	float *to = out->data;
 	for (int64_t image = 0; image < x.images; image++)
@@ -257,7 +265,7 @@ int op_conv_run(const struct npl_attrs *attrs, const struct npl_tensor *const *i
 			else if (convolve_group(&p, filters, channels, weight, to, err))
 				return NPL_ENOMEM;
 			to += filters * plane;
-			p.x += channels * x.size[0] * x.size[1];
+			p.x += channels * op_volume(x.size);
 		}
 	return 0;
 }

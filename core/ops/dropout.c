@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Dropout in inference: the input unchanged; the optional mask says that every element was kept (bool from opset 10,
- * the input's type before). Not here: training. */
+ * Dropout in inference, or with a ratio of 0: the input unchanged; the optional mask says that every element was kept
+ * (bool from opset 10, the input's type before). Not here: training, which drops at random. */
 #include <string.h>
 
+#include "elements.h"
 #include "ops.h"
 
 int op_dropout_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
@@ -17,6 +18,15 @@ int op_dropout_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct n
 	return 0;
 }
 
+/* A ratio that is known to be 0. */
+static bool keeps_all(const struct npl_tensor *ratio)
+{
+	if (!ratio || !ratio->data || npl_tensor_count(ratio) != 1)
+		return false;
+	double value = op_real(ratio, 0);
+	return value >= 0 && value <= 0;
+}
+
 int op_dropout_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		     int n_out, struct npl_err *err)
 {
@@ -26,8 +36,9 @@ int op_dropout_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	if (training && (training->dtype != NPL_BOOL || npl_tensor_count(training) != 1))
 		return npl_fail(err, NPL_EINPUT, "training_mode is %s %s, expected one bool",
 				npl_dtype_name(training->dtype), OP_TEXT(&training->shape));
-	if (training && (!training->data || *(const unsigned char *)training->data))
-		return npl_fail(err, NPL_EINPUT, "training_mode must be constant and false: npulab runs inference");
+	if (training && (!training->data || *(const unsigned char *)training->data) && !keeps_all(in[1]))
+		return npl_fail(err, NPL_EINPUT,
+				"training_mode must be constant and false, or the ratio 0: npulab runs inference");
 	for (int i = 0; i < n_out; i++) {
 		out[i].dtype = i && !op_before(attrs, 10) ? NPL_BOOL : in[0]->dtype;
 		out[i].shape = in[0]->shape;

@@ -65,9 +65,8 @@ uint64_t op_gemm_macs(const struct npl_attrs *attrs, const struct npl_tensor *co
 static float *transposed(const float *a, int64_t depth, int64_t rows)
 {
 	float *copy = malloc((size_t)(depth * rows) * sizeof *copy + 1);
-	for (int64_t i = 0; copy && i < rows; i++)
-		for (int64_t k = 0; k < depth; k++)
-			copy[i * depth + k] = a[k * rows + i];
+	if (copy)
+		op_turn_matrix(a, depth, rows, copy);
 	return copy;
 }
 

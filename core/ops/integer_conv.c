@@ -47,24 +47,26 @@ static int16_t *elements(const struct npl_tensor *x, const struct npl_tensor *ze
 }
 
 struct integer_conv {
-	const struct npl_window *window;
+	struct npl_window window;
 	struct npl_image in, out;
 	int64_t channels, filters, taps; /* channels and filters of a group */
 	const int16_t *x, *w;
 	int16_t *patch; /* channels x taps under one output position */
 };
 
-/* The patch of the group's channels, which begin at x, under output position (oy, ox). */
-static void gather(const struct integer_conv *c, const int16_t *x, int64_t oy, int64_t ox)
+/* The patch of the group's channels, which begin at x, under output position p. */
+static void gather(const struct integer_conv *c, const int16_t *x, int64_t p)
 {
-	const struct npl_window *w = c->window;
+	const struct npl_window *w = &c->window;
+	const int64_t *in = c->in.size, *out = c->out.size, ox = p % out[1], oy = p / out[1] % out[0];
 	int16_t *to = c->patch;
-	for (int64_t channel = 0; channel < c->channels; channel++, x += c->in.size[0] * c->in.size[1])
+	for (int64_t channel = 0; channel < c->channels; channel++, x += op_volume(in))
 		for (int64_t t = 0; t < c->taps; t++) {
-			int64_t y = oy * w->stride[0] - w->pad_begin[0] + t / w->kernel[1] * w->dilation[0],
-				column = ox * w->stride[1] - w->pad_begin[1] + t % w->kernel[1] * w->dilation[1];
-			bool inside = y >= 0 && y < c->in.size[0] && column >= 0 && column < c->in.size[1];
-			*to++ = inside ? x[y * c->in.size[1] + column] : (int16_t)0;
+			int64_t row = t / w->kernel[1], column = op_window_reads(w, 1, ox, t % w->kernel[1]);
+			int64_t y = op_window_reads(w, 0, oy, row % w->kernel[0]);
+			int64_t z = op_window_reads(w, NPL_DEPTH, p / out[1] / out[0], row / w->kernel[0]);
+			bool inside = op_inside(z, in[NPL_DEPTH]) && op_inside(y, in[0]) && op_inside(column, in[1]);
+			*to++ = inside ? x[op_row(in, z, y) + column] : (int16_t)0;
 		}
 }
 
@@ -77,11 +79,10 @@ static void convolve(const struct integer_conv *c, const struct npl_attrs *attrs
 	float x_scale = op_integer_scale(op_integer_input(in, n_in, at->a_scale), 0),
 	      y_scale = op_integer_scale(op_integer_input(in, n_in, at->y_scale), 0);
 	int32_t y_zero = op_integer_zero(op_integer_input(in, n_in, at->y_zero), 0);
-	int64_t plane = c->in.size[0] * c->in.size[1], pixels = c->out.size[0] * c->out.size[1],
-		depth = c->channels * c->taps;
+	int64_t plane = op_volume(c->in.size), pixels = op_volume(c->out.size), depth = c->channels * c->taps;
 	for (int64_t i = 0; i < c->in.images * attrs->groups; i++)
 		for (int64_t p = 0; p < pixels; p++) {
-			gather(c, c->x + i * c->channels * plane, p / c->out.size[1], p % c->out.size[1]);
+			gather(c, c->x + i * c->channels * plane, p);
 			for (int64_t m = 0; m < c->filters; m++) {
 				int64_t filter = i % attrs->groups * c->filters + m;
 				int32_t sum = op_integer_dot(c->patch, c->w + filter * depth, depth);
@@ -101,11 +102,12 @@ int op_integerconv_run(const struct npl_attrs *attrs, const struct npl_tensor *c
 	const struct npl_tensor *x = in[at->a], *w = in[at->b];
 	if (!npl_tensor_count(out))
 		return 0;
-	struct integer_conv c = {
-		.window = &attrs->window, .in = npl_image_of(&x->shape), .out = npl_image_of(&out->shape)};
+	struct integer_conv c = {.window = op_window_volume(&attrs->window),
+				 .in = npl_image_of(&x->shape),
+				 .out = npl_image_of(&out->shape)};
 	c.channels = w->shape.dim[1];
 	c.filters = w->shape.dim[0] / attrs->groups;
-	c.taps = attrs->window.kernel[0] * attrs->window.kernel[1];
+	c.taps = op_volume(c.window.kernel);
 	int16_t *a = elements(x, op_integer_input(in, n_in, at->a_zero), 1),
 		*b = elements(w, op_integer_input(in, n_in, at->b_zero), w->shape.dim[0]);
 	c.patch = malloc((size_t)(c.channels * c.taps) * sizeof *c.patch + 1);

@@ -49,6 +49,8 @@ int op_attr_ints(struct npl_attr_list *list, const char *name, int room, int64_t
 int op_attr_type(struct npl_attr_list *list, const char *name, enum npl_dtype *type, struct npl_err *err);
 /* The floats of a list, borrowed from the model; *n is -1 when absent. */
 int op_attr_floats(struct npl_attr_list *list, const char *name, const float **values, int64_t *n, struct npl_err *err);
+/* An attribute of the type, or NULL. */
+int op_attr_find(struct npl_attr_list *list, const char *name, int type, struct npl_attr **attr, struct npl_err *err);
 /* Accepts an attribute that does not change what inference computes, whatever its value. */
 void op_attr_accept(struct npl_attr_list *list, const char *name);
 
@@ -109,13 +111,42 @@ void op_index_map_copy(const struct op_index_map *map, const struct npl_tensor *
 /* window.c */
 /* Reads kernel_shape, strides, dilations, pads and auto_pad; rank 0 when no list says how many there are. */
 int op_window_attrs(struct npl_attr_list *list, struct npl_window *window, struct npl_err *err);
-/* Completes the window for input x (and, for a convolution, weight w; NULL for pooling) and gives the spatial
- * output sizes. */
+/* Reads a list with one value per spatial dimension to where windows hold it; *rank says how many, 0: any number. */
+int op_window_list(struct npl_attr_list *list, const char *name, int *rank, int64_t value[NPL_VOLUME],
+		   struct npl_err *err);
+/* Fixes the window's rank and kernel for input x (and, for a convolution, weight w; NULL for pooling); checks its
+ * numbers. */
+int op_window_kernel(struct npl_window *window, const struct npl_shape *x, const struct npl_shape *w,
+		     struct npl_err *err);
+/* The same and pads in the place of auto_pad; gives the spatial output sizes. */
 int op_window_complete(struct npl_window *window, const struct npl_shape *x, const struct npl_shape *w,
-		       int64_t output[NPL_SPATIAL], struct npl_err *err);
+		       int64_t output[NPL_VOLUME], struct npl_err *err);
+/* Makes the dimensions that a window of this rank has not ones that change nothing. */
+void op_window_flatten(struct npl_window *window, int rank);
+/* The window as kernels over three dimensions see it: one of rank 1 or 2, perhaps made by hand, has a depth of 1. */
+struct npl_window op_window_volume(const struct npl_window *window);
 /* (N, channels, spatial sizes) with as many spatial dimensions as the window's rank. */
 struct npl_shape op_window_shape(const struct npl_window *window, int64_t images, int64_t channels,
-				 const int64_t output[NPL_SPATIAL]);
+				 const int64_t output[NPL_VOLUME]);
+
+/* Elements of a volume; the element that begins row y of its slice z. */
+static inline int64_t op_volume(const int64_t size[NPL_VOLUME])
+{
+	return size[NPL_DEPTH] * size[0] * size[1];
+}
+static inline int64_t op_row(const int64_t size[NPL_VOLUME], int64_t z, int64_t y)
+{
+	return (z * size[0] + y) * size[1];
+}
+/* The input position along dimension d that the kernel's element `tap` reads for an output position. */
+static inline int64_t op_window_reads(const struct npl_window *window, int d, int64_t output, int64_t tap)
+{
+	return output * window->stride[d] - window->pad_begin[d] + tap * window->dilation[d];
+}
+static inline bool op_inside(int64_t at, int64_t size)
+{
+	return at >= 0 && at < size;
+}
 
 /* broadcast.c: two operands walked together over the shape they broadcast to. */
 struct op_walk {
@@ -174,6 +205,8 @@ struct op_matrix { /* b given as an array */
 	int64_t stride; /* b(k,n) = data[k * stride + n], or data[n * stride + k] when transposed */
 	bool transposed;
 };
+/* from(rows,cols) as to(cols,rows). */
+void op_turn_matrix(const float *from, int64_t rows, int64_t cols, float *to);
 int op_product(const struct op_product *product, struct npl_err *err);
 /* The same with b given as a matrix: sets pack and b itself. */
 int op_product_matrix(struct op_product *product, const struct op_matrix *b, struct npl_err *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Windows: reading their attributes, resolving auto_pad, output sizes. The rules are those of the ONNX operators Conv,
- * MaxPool and AveragePool. Attribute lists with one value per dimension fill the end of the arrays, so that a
- * one-dimensional window is a two-dimensional one of height 1. */
+ * MaxPool and AveragePool. A one-dimensional window is a two-dimensional one of height 1, and either has a depth of 1
+ * where three dimensions are looked at. */
 #include "npulab/window.h"
 
 #include <string.h>
@@ -13,9 +13,10 @@
 
 struct npl_image npl_image_of(const struct npl_shape *shape)
 {
-	struct npl_image image = {.images = shape->dim[0], .channels = shape->dim[1], .size = {1, shape->dim[2]}};
-	if (shape->rank == 4)
-		memcpy(image.size, &shape->dim[2], sizeof image.size);
+	struct npl_image image = {.images = shape->dim[0], .channels = shape->dim[1], .size = {1, 1, 1}};
+	int rank = shape->rank - 2;
+	for (int i = 0; i < rank && rank <= NPL_VOLUME; i++)
+		image.size[npl_window_index(rank, i)] = shape->dim[2 + i];
 	return image;
 }
 
@@ -54,13 +55,12 @@ void npl_window_range(const struct npl_window *window, int d, int64_t tap, int64
 	*end = clamp(ceil_div(input - start, window->stride[d]), *first, output);
 }
 
-/* Reads a list with one value per dimension into the end of value[]. */
-static int read_list(struct npl_attr_list *list, const char *name, int *rank, int64_t value[NPL_SPATIAL],
-		     struct npl_err *err)
+int op_window_list(struct npl_attr_list *list, const char *name, int *rank, int64_t value[NPL_VOLUME],
+		   struct npl_err *err)
 {
-	int64_t read[NPL_SPATIAL];
+	int64_t read[NPL_VOLUME];
 	int n;
-	if (op_attr_ints(list, name, NPL_SPATIAL, read, &n, err))
+	if (op_attr_ints(list, name, NPL_VOLUME, read, &n, err))
 		return NPL_EINPUT;
 	if (n < 0)
 		return 0;
@@ -68,15 +68,16 @@ static int read_list(struct npl_attr_list *list, const char *name, int *rank, in
 		return npl_fail(err, NPL_EINPUT, "attribute %s has %d values for %d spatial dimensions", name, n,
 				*rank);
 	*rank = n;
-	memcpy(value + NPL_SPATIAL - n, read, (size_t)n * sizeof *value);
+	for (int i = 0; i < n; i++)
+		value[npl_window_index(n, i)] = read[i];
 	return 0;
 }
 
 static int read_pads(struct npl_attr_list *list, struct npl_window *window, struct npl_err *err)
 {
-	int64_t read[2 * NPL_SPATIAL];
+	int64_t read[2 * NPL_VOLUME];
 	int n;
-	if (op_attr_ints(list, "pads", 2 * NPL_SPATIAL, read, &n, err))
+	if (op_attr_ints(list, "pads", 2 * NPL_VOLUME, read, &n, err))
 		return NPL_EINPUT;
 	if (n < 0)
 		return 0;
@@ -85,8 +86,8 @@ static int read_pads(struct npl_attr_list *list, struct npl_window *window, stru
 				window->rank);
 	window->rank = n / 2;
 	for (int i = 0; i < n / 2; i++) {
-		window->pad_begin[NPL_SPATIAL - n / 2 + i] = read[i];
-		window->pad_end[NPL_SPATIAL - n / 2 + i] = read[n / 2 + i];
+		window->pad_begin[npl_window_index(n / 2, i)] = read[i];
+		window->pad_end[npl_window_index(n / 2, i)] = read[n / 2 + i];
 	}
 	return 0;
 }
@@ -97,10 +98,9 @@ static int read_auto_pad(struct npl_attr_list *list, struct npl_window *window, 
 					    [NPL_PAD_SAME_UPPER] = "SAME_UPPER",
 					    [NPL_PAD_SAME_LOWER] = "SAME_LOWER",
 					    [NPL_PAD_VALID] = "VALID"};
-	struct npl_err wrong = {0};
-	struct npl_attr *attr = npl_attr_find(list, "auto_pad", NPL_ATTR_STRING, &wrong);
-	if (wrong.code)
-		return npl_fail(err, wrong.code, "%s", wrong.msg);
+	struct npl_attr *attr;
+	if (op_attr_find(list, "auto_pad", NPL_ATTR_STRING, &attr, err))
+		return NPL_EINPUT;
 	window->auto_pad = NPL_PAD_NOTSET;
 	for (int i = 0; attr && i < (int)(sizeof names / sizeof *names); i++)
 		if (!strcmp(attr->s, names[i])) {
@@ -116,45 +116,18 @@ static int read_auto_pad(struct npl_attr_list *list, struct npl_window *window, 
 
 int op_window_attrs(struct npl_attr_list *list, struct npl_window *window, struct npl_err *err)
 {
-	*window = (struct npl_window){.stride = {1, 1}, .dilation = {1, 1}};
-	if (read_list(list, "kernel_shape", &window->rank, window->kernel, err) ||
-	    read_list(list, "strides", &window->rank, window->stride, err) ||
-	    read_list(list, "dilations", &window->rank, window->dilation, err) || read_pads(list, window, err) ||
+	*window = (struct npl_window){.stride = {1, 1, 1}, .dilation = {1, 1, 1}};
+	if (op_window_list(list, "kernel_shape", &window->rank, window->kernel, err) ||
+	    op_window_list(list, "strides", &window->rank, window->stride, err) ||
+	    op_window_list(list, "dilations", &window->rank, window->dilation, err) || read_pads(list, window, err) ||
 	    read_auto_pad(list, window, err))
 		return NPL_EINPUT;
 	return 0;
 }
 
-/* Fixes the number of spatial dimensions and the kernel. */
-static int complete_kernel(struct npl_window *window, const struct npl_shape *x, const struct npl_shape *w,
-			   struct npl_err *err)
-{
-	if (x->rank < 3 || x->rank > 2 + NPL_SPATIAL)
-		return npl_fail(err, NPL_EINPUT,
-				"the input %s must be batch x channels x width or batch x channels x height x "
-				"width",
-				OP_TEXT(x));
-	int rank = x->rank - 2;
-	if (window->rank && window->rank != rank)
-		return npl_fail(err, NPL_EINPUT, "the window has %d spatial dimensions, the input %s has %d",
-				window->rank, OP_TEXT(x), rank);
-	window->rank = rank;
-	if (rank == 1) {
-		window->kernel[0] = window->stride[0] = window->dilation[0] = 1;
-		window->pad_begin[0] = window->pad_end[0] = 0;
-	}
-	for (int d = NPL_SPATIAL - rank, i = 2; w && d < NPL_SPATIAL; d++, i++) {
-		if (window->kernel[d] && window->kernel[d] != w->dim[i])
-			return npl_fail(err, NPL_EINPUT, "kernel_shape says %lld where the weights %s have %lld",
-					(long long)window->kernel[d], OP_TEXT(w), (long long)w->dim[i]);
-		window->kernel[d] = w->dim[i];
-	}
-	return 0;
-}
-
 static int check_numbers(const struct npl_window *window, struct npl_err *err)
 {
-	for (int d = 0; d < NPL_SPATIAL; d++) {
+	for (int d = 0; d < NPL_VOLUME; d++) {
 		const struct {
 			const char *name;
 			int64_t value, least;
@@ -171,10 +144,51 @@ static int check_numbers(const struct npl_window *window, struct npl_err *err)
 	return 0;
 }
 
-/* SAME pads so that the output is ceil(input / stride); an odd pixel goes to the end (UPPER) or the beginning. */
-static int resolve_auto_pad(struct npl_window *window, const int64_t input[NPL_SPATIAL], struct npl_err *err)
+void op_window_flatten(struct npl_window *window, int rank)
 {
-	for (int d = 0; d < NPL_SPATIAL && window->auto_pad != NPL_PAD_NOTSET; d++) {
+	for (int d = 0; d < NPL_VOLUME; d++) {
+		if (d == NPL_DEPTH ? rank == NPL_VOLUME : d >= NPL_SPATIAL - rank)
+			continue;
+		window->kernel[d] = window->stride[d] = window->dilation[d] = 1;
+		window->pad_begin[d] = window->pad_end[d] = 0;
+	}
+}
+
+struct npl_window op_window_volume(const struct npl_window *window)
+{
+	struct npl_window volume = *window;
+	op_window_flatten(&volume, window->rank == NPL_VOLUME ? NPL_VOLUME : NPL_SPATIAL);
+	return volume;
+}
+
+int op_window_kernel(struct npl_window *window, const struct npl_shape *x, const struct npl_shape *w,
+		     struct npl_err *err)
+{
+	if (x->rank < 3 || x->rank > 2 + NPL_VOLUME)
+		return npl_fail(err, NPL_EINPUT,
+				"the input %s must be batch x channels x width, with a height or a depth and a height "
+				"before it where there are more dimensions",
+				OP_TEXT(x));
+	int rank = x->rank - 2;
+	if (window->rank && window->rank != rank)
+		return npl_fail(err, NPL_EINPUT, "the window has %d spatial dimensions, the input %s has %d",
+				window->rank, OP_TEXT(x), rank);
+	window->rank = rank;
+	op_window_flatten(window, rank);
+	for (int i = 0; w && i < rank; i++) {
+		int64_t *kernel = &window->kernel[npl_window_index(rank, i)];
+		if (*kernel && *kernel != w->dim[2 + i])
+			return npl_fail(err, NPL_EINPUT, "kernel_shape says %lld where the weights %s have %lld",
+					(long long)*kernel, OP_TEXT(w), (long long)w->dim[2 + i]);
+		*kernel = w->dim[2 + i];
+	}
+	return check_numbers(window, err);
+}
+
+/* SAME pads so that the output is ceil(input / stride); an odd pixel goes to the end (UPPER) or the beginning. */
+static int resolve_auto_pad(struct npl_window *window, const int64_t input[NPL_VOLUME], struct npl_err *err)
+{
+	for (int d = 0; d < NPL_VOLUME && window->auto_pad != NPL_PAD_NOTSET; d++) {
 		int64_t output = (input[d] + window->stride[d] - 1) / window->stride[d];
 		int64_t total = (output - 1) * window->stride[d] + npl_window_extent(window, d) - input[d];
 		if (total < 0 || window->auto_pad == NPL_PAD_VALID)
@@ -194,31 +208,45 @@ static int resolve_auto_pad(struct npl_window *window, const int64_t input[NPL_S
 	return 0;
 }
 
-int op_window_complete(struct npl_window *window, const struct npl_shape *x, const struct npl_shape *w,
-		       int64_t output[NPL_SPATIAL], struct npl_err *err)
+/* "3x5", or with the depth before it. */
+static const char *sizes_text(int rank, const int64_t size[NPL_VOLUME], char text[64])
 {
-	if (complete_kernel(window, x, w, err) || check_numbers(window, err))
+	struct npl_shape shape = {.rank = rank < NPL_VOLUME ? NPL_SPATIAL : NPL_VOLUME};
+	for (int i = 0; i < shape.rank; i++)
+		shape.dim[i] = size[npl_window_index(shape.rank, i)];
+	return npl_shape_text(&shape, text, 64);
+}
+
+int op_window_complete(struct npl_window *window, const struct npl_shape *x, const struct npl_shape *w,
+		       int64_t output[NPL_VOLUME], struct npl_err *err)
+{
+	if (op_window_kernel(window, x, w, err))
 		return NPL_EINPUT;
 	struct npl_image image = npl_image_of(x);
 	if (resolve_auto_pad(window, image.size, err))
 		return NPL_EINPUT;
-	for (int d = 0; d < NPL_SPATIAL; d++) {
+	for (int d = 0; d < NPL_VOLUME; d++) {
 		output[d] = image.size[d] ? npl_window_output(window, d, image.size[d]) : 0;
-		if (output[d] == 0)
+		if (output[d] == 0) {
+			int64_t extent[NPL_VOLUME];
+			for (int e = 0; e < NPL_VOLUME; e++)
+				extent[e] = npl_window_extent(window, e);
 			return npl_fail(err, NPL_EINPUT,
-					"a window spanning %lldx%lld does not fit the input %s padded by "
-					"%lld,%lld,%lld,%lld",
-					(long long)npl_window_extent(window, 0),
-					(long long)npl_window_extent(window, 1), OP_TEXT(x),
-					(long long)window->pad_begin[0], (long long)window->pad_begin[1],
-					(long long)window->pad_end[0], (long long)window->pad_end[1]);
+					"a window spanning %s does not fit the input %s padded by %s at the beginning "
+					"and %s at the end",
+					sizes_text(window->rank, extent, (char[64]){0}), OP_TEXT(x),
+					sizes_text(window->rank, window->pad_begin, (char[64]){0}),
+					sizes_text(window->rank, window->pad_end, (char[64]){0}));
+		}
 	}
 	return 0;
 }
 
 struct npl_shape op_window_shape(const struct npl_window *window, int64_t images, int64_t channels,
-				 const int64_t output[NPL_SPATIAL])
+				 const int64_t output[NPL_VOLUME])
 {
-	return window->rank == 1 ? npl_shape_of(3, images, channels, output[1])
-				 : npl_shape_of(4, images, channels, output[0], output[1]);
+	struct npl_shape shape = npl_shape_of(2 + window->rank, images, channels);
+	for (int i = 0; i < window->rank; i++)
+		shape.dim[2 + i] = output[npl_window_index(window->rank, i)];
+	return shape;
 }

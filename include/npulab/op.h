@@ -20,16 +20,20 @@ enum npl_op {
 };
 
 #define NPL_MAX_OUTPUTS 32
-#define NPL_SPATIAL     2 /* spatial dimensions of a window; 1-D operators run as 2-D with a leading 1 */
+#define NPL_SPATIAL     2 /* height and width; 1-D operators run as 2-D with a leading 1 */
+#define NPL_DEPTH       2 /* index of the third spatial dimension, the outermost of a model that has three */
+#define NPL_VOLUME      3 /* spatial dimensions with it */
 
 enum npl_auto_pad { NPL_PAD_NOTSET, NPL_PAD_SAME_UPPER, NPL_PAD_SAME_LOWER, NPL_PAD_VALID };
 
 /* A sliding window over the spatial dimensions, shared by convolution and pooling. The shape rule resolves
- * auto_pad and fills in what the model left out, so that devices see plain numbers. */
+ * auto_pad and fills in what the model left out, so that devices see plain numbers. Index 0 is height, 1 width, and
+ * NPL_DEPTH depth, which counts at rank 3 alone; height is unused at rank 1 (kernel 1). Only the reference kernels know
+ * rank 3: devices refuse it. */
 struct npl_window {
-	int rank; /* spatial dimensions in the model: 1 or 2; index 0 is then unused at rank 1 (kernel 1) */
-	int64_t kernel[NPL_SPATIAL], stride[NPL_SPATIAL], dilation[NPL_SPATIAL];
-	int64_t pad_begin[NPL_SPATIAL], pad_end[NPL_SPATIAL];
+	int rank; /* spatial dimensions in the model: 1 to 3 */
+	int64_t kernel[NPL_VOLUME], stride[NPL_VOLUME], dilation[NPL_VOLUME];
+	int64_t pad_begin[NPL_VOLUME], pad_end[NPL_VOLUME];
 	enum npl_auto_pad auto_pad;
 	bool ceil_mode;         /* pooling: round the output size up */
 	bool count_include_pad; /* average pooling: padding counts in the divisor */
@@ -54,10 +58,56 @@ struct npl_resize {
 	double from[NPL_MAX_RANK], to[NPL_MAX_RANK]; /* the part taken, as shares: tf_crop_and_resize */
 };
 
+/* ConvTranspose beside its window: output = (input - 1) * stride + extent - pads + output_padding. */
+struct npl_output_size {
+	int64_t padding
+		[NPL_VOLUME]; /* output_padding; the shape rule makes it agree with a shape that the model asks for */
+	int64_t shape[NPL_VOLUME]; /* output_shape; 0: not given, or resolved */
+};
+
+/* The functions of a recurrent network, with their constants. */
+enum npl_cell_function {
+	NPL_CELL_SIGMOID,
+	NPL_CELL_TANH,
+	NPL_CELL_RELU,
+	NPL_CELL_AFFINE,
+	NPL_CELL_LEAKY_RELU,
+	NPL_CELL_THRESHOLDED_RELU,
+	NPL_CELL_SCALED_TANH,
+	NPL_CELL_HARD_SIGMOID,
+	NPL_CELL_ELU,
+	NPL_CELL_SOFTSIGN,
+	NPL_CELL_SOFTPLUS,
+	NPL_CELL_FUNCTIONS
+};
+struct npl_cell_activation {
+	enum npl_cell_function function;
+	float alpha, beta;
+};
+
+/* RNN, GRU and LSTM. */
+struct npl_recurrent {
+	enum { NPL_FORWARD, NPL_REVERSE, NPL_BIDIRECTIONAL } direction;
+	int64_t hidden;   /* 0: as the weights say */
+	bool batch_first; /* layout 1 */
+	bool clips;       /* arguments of activations to -clip..clip */
+	float clip;
+	bool input_forget;                           /* LSTM: one gate for both */
+	bool linear_before_reset;                    /* GRU */
+	struct npl_cell_activation activation[2][3]; /* per direction f, g, h */
+};
+
 /* Attributes of a node after parsing; which member holds depends on the operator's family. */
 struct npl_attrs {
-	enum npl_op op;       /* whose they are: set by npl_op_attrs, npl_op_shape and npl_op_run */
-	int64_t groups;       /* Conv */
+	enum npl_op op;                     /* whose they are: set by npl_op_attrs, npl_op_shape and npl_op_run */
+	int64_t groups;                     /* Conv */
+	struct npl_output_size output_size; /* ConvTranspose */
+	bool column_major;                  /* MaxPool: its indices count the first spatial dimension fastest */
+	int64_t p;                          /* LpPool, LpNormalization */
+	struct npl_recurrent recurrent;     /* RNN, GRU, LSTM */
+	bool training;                      /* BatchNormalization: by the statistics of the batch */
+	bool per_element;                   /* BatchNormalization: statistics for every element (spatial=0) */
+	float momentum;                     /* BatchNormalization in training */
 	bool private_kernels; /* Conv: every output position has kernels of its own (layer.h); ONNX has no such operator */
 	struct npl_window window; /* Conv, MaxPool, AveragePool (also set by the rule of GlobalAveragePool) */
 	float alpha, beta; /* Gemm, LRN; LeakyRelu and its like: alpha, Shrink lambd; HardSigmoid beta, Selu gamma */
@@ -65,7 +115,7 @@ struct npl_attrs {
 	int64_t axis;          /* Softmax, Concat, Flatten, Split, legacy broadcast */
 	float bias;            /* LRN, Shrink */
 	int64_t size;          /* LRN */
-	float epsilon;         /* BatchNormalization */
+	float epsilon;         /* BatchNormalization, LayerNormalization, InstanceNormalization */
 	int n_list;            /* Transpose perm, Unsqueeze axes, legacy Reshape shape, RandomNormal shape, Split */
 	int64_t list[NPL_MAX_RANK];
 	struct npl_slice slice;     /* Slice */
@@ -104,6 +154,7 @@ struct npl_attr {
 		NPL_ATTR_INTS,
 		NPL_ATTR_FLOATS,
 		NPL_ATTR_TENSOR,
+		NPL_ATTR_STRINGS,
 		NPL_ATTR_OTHER
 	} type;
 	int64_t i;
@@ -111,7 +162,8 @@ struct npl_attr {
 	const char *s; /* NUL-terminated */
 	const int64_t *ints;
 	const float *floats;
-	int64_t n;                       /* of ints or floats */
+	const char *const *strings;      /* NUL-terminated */
+	int64_t n;                       /* of ints, floats or strings */
 	const struct npl_tensor *tensor; /* borrowed for the life of the graph */
 	bool used;                       /* set by the operator that understood it */
 };

@@ -10,12 +10,17 @@
 
 #include "npulab/op.h"
 
-/* A tensor (N,C,H,W) or (N,C,W) as the kernels see it. */
+/* A tensor (N,C,W), (N,C,H,W) or (N,C,D,H,W) as the kernels see it. */
 struct npl_image {
 	int64_t images, channels;
-	int64_t size[NPL_SPATIAL]; /* height, width */
+	int64_t size[NPL_VOLUME]; /* height, width, depth: 1 where the tensor has none */
 };
 struct npl_image npl_image_of(const struct npl_shape *shape);
+/* Where the arrays of a window or an image hold the i-th of a model's `rank` spatial dimensions. */
+static inline int npl_window_index(int rank, int i)
+{
+	return rank < NPL_VOLUME ? NPL_SPATIAL - rank + i : i ? i - 1 : NPL_DEPTH;
+}
 
 /* Input positions that one window spans along dimension d, dilation included. */
 int64_t npl_window_extent(const struct npl_window *window, int d);

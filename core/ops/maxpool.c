@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * MaxPool and GlobalMaxPool over one to three spatial dimensions. Maxima pass NaN on and ignore padding; a window of
+ * padding only (possible with dilation) gives the lowest value of the type, and the index -1. The second output, the
+ * indices, is found in a walk of its own: networks for inference seldom ask for it. */
+#include <math.h>
+
+#include "elements.h"
+#include "pool.h"
+
+/* Maxima of several channels, for each type; BETTER_(v, m) says that v replaces the maximum so far. Tap by tap, so that
+ * the bounds, which take divisions, are worked out once a tap for all the channels and the row loop has none. Constant
+ * strides let the compiler load whole vectors. */
+#define MAX_ROW(stride_)                                                                                               \
+	for (int64_t ox = first[1]; ox < end[1]; ox++)                                                                 \
+	to_row[ox] = BETTER_(from_row[ox * (stride_)], to_row[ox]) ? from_row[ox * (stride_)] : to_row[ox]
+#define MAX_PLANES(name, type, lowest)                                                                                 \
+	static void name##_tap(const struct npl_window *window, const int64_t in[NPL_VOLUME],                          \
+			       const int64_t out[NPL_VOLUME], int64_t planes, const int64_t tap[NPL_VOLUME],           \
+			       const type *restrict x, type *restrict y)                                               \
+	{                                                                                                              \
+		int64_t first[NPL_VOLUME], end[NPL_VOLUME], stride = window->stride[1];                                \
+		int64_t shift = op_window_reads(window, 1, 0, tap[1]);                                                 \
+		for (int d = 0; d < NPL_VOLUME; d++)                                                                   \
+			npl_window_range(window, d, tap[d], in[d], out[d], &first[d], &end[d]);                        \
+		for (int64_t i = 0; i < planes; i++, x += op_volume(in), y += op_volume(out))                          \
+			for (int64_t oz = first[NPL_DEPTH]; oz < end[NPL_DEPTH]; oz++)                                 \
+				for (int64_t oy = first[0]; oy < end[0]; oy++) {                                       \
+					const type *from_row = x +                                                     \
+							       op_row(in,                                              \
+								      op_window_reads(window, NPL_DEPTH, oz,           \
+										      tap[NPL_DEPTH]),                 \
+								      op_window_reads(window, 0, oy, tap[0])) +        \
+							       shift;                                                  \
+					type *to_row = y + op_row(out, oz, oy);                                        \
+					if (stride == 1)                                                               \
+						MAX_ROW(1);                                                            \
+					else if (stride == 2)                                                          \
+						MAX_ROW(2);                                                            \
+					else                                                                           \
+						MAX_ROW(stride);                                                       \
+				}                                                                                      \
+	}                                                                                                              \
+	static void name(const struct npl_window *window, const int64_t in[NPL_VOLUME], const int64_t out[NPL_VOLUME], \
+			 int64_t planes, const void *from, void *to)                                                   \
+	{                                                                                                              \
+		type *y = to;                                                                                          \
+		int64_t taps = op_volume(window->kernel), tap[NPL_VOLUME];                                             \
+		for (int64_t i = 0; i < planes * op_volume(out); i++)                                                  \
+			y[i] = lowest;                                                                                 \
+		for (int64_t t = 0; t < taps; t++) {                                                                   \
+			tap[1] = t % window->kernel[1];                                                                \
+			tap[0] = t / window->kernel[1] % window->kernel[0];                                            \
+			tap[NPL_DEPTH] = t / window->kernel[1] / window->kernel[0];                                    \
+			name##_tap(window, in, out, planes, tap, from, y);                                             \
+		}                                                                                                      \
+	}
+#define BETTER_(v, m) ((v) > (m) || (v) != (v)) /* the second part is for NaN */
+MAX_PLANES(max_planes_f32, float, -INFINITY)
+MAX_PLANES(max_planes_f64, double, -INFINITY)
+#undef BETTER_
+#define BETTER_(v, m) ((v) > (m))
+MAX_PLANES(max_planes_i8, int8_t, INT8_MIN)
+MAX_PLANES(max_planes_u8, uint8_t, 0)
+MAX_PLANES(max_planes_i16, int16_t, INT16_MIN)
+#undef BETTER_
+
+/* The kernel for values of a type; NULL where there is none. */
+static op_pool_kernel *kernel_of(enum npl_dtype dtype)
+{
+	switch (dtype) {
+	case NPL_F32:
+		return max_planes_f32;
+	case NPL_F64:
+		return max_planes_f64;
+	case NPL_I8:
+		return max_planes_i8;
+	case NPL_U8:
+		return max_planes_u8;
+	case NPL_I16:
+		return max_planes_i16;
+	default:
+		return NULL;
+	}
+}
+
+int op_maxpool_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	int64_t order = 0;
+	if (out->op == NPL_OP_GLOBALMAXPOOL)
+		return 0;
+	if (op_attr_int(list, "storage_order", 0, &order, err) || op_pool_attrs(list, &out->window, err))
+		return NPL_EINPUT;
+	if (order != 0 && order != 1)
+		return npl_fail(err, NPL_EINPUT, "attribute storage_order must be 0 or 1, got %lld", (long long)order);
+	out->column_major = order == 1;
+	return 0;
+}
+
+int op_maxpool_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		     int n_out, struct npl_err *err)
+{
+	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
+		return NPL_EINPUT;
+	if (!kernel_of(in[0]->dtype))
+		return npl_fail(err, NPL_EINPUT, "input 0 is %s, expected float32, float64, int8, uint8 or int16",
+				npl_dtype_name(in[0]->dtype));
+	if (attrs->op == NPL_OP_GLOBALMAXPOOL)
+		op_pool_global(&attrs->window, &in[0]->shape);
+	if (op_pool_shape(&attrs->window, in[0], out, err))
+		return NPL_EINPUT;
+	if (n_out > 1) {
+		out[1].dtype = NPL_I64;
+		out[1].shape = out[0].shape;
+	}
+	return 0;
+}
+
+/* Where in its channel the greatest value of one window stands: the first of equals, the last NaN; -1: nowhere. */
+static int64_t find_greatest(const struct npl_window *w, const struct npl_image *size, const struct npl_tensor *x,
+			     int64_t channel, const struct op_reach reach[NPL_VOLUME])
+{
+	int64_t found = -1;
+	double greatest = 0;
+	for (int64_t z = reach[NPL_DEPTH].first; z < reach[NPL_DEPTH].end; z += w->dilation[NPL_DEPTH])
+		for (int64_t r = reach[0].first; r < reach[0].end; r += w->dilation[0])
+			for (int64_t c = reach[1].first; c < reach[1].end; c += w->dilation[1]) {
+				int64_t at = op_row(size->size, z, r) + c;
+				double value = op_real(x, channel * op_volume(size->size) + at);
+				if (found >= 0 && !(value > greatest) && value == value)
+					continue;
+				found = at;
+				greatest = value;
+			}
+	return found;
+}
+
+/* Position `at` of a volume, counted with its first dimension the fastest. */
+static int64_t by_columns(const int64_t size[NPL_VOLUME], int64_t at)
+{
+	int64_t c = at % size[1], r = at / size[1] % size[0], z = at / size[1] / size[0];
+	return z + size[NPL_DEPTH] * (r + size[0] * c);
+}
+
+static void find_indices(const struct npl_attrs *attrs, const struct npl_tensor *x, const struct npl_tensor *out)
+{
+	const struct npl_window window = op_window_volume(&attrs->window);
+	struct npl_image from = npl_image_of(&x->shape), to = npl_image_of(&out->shape);
+	int64_t *index = out->data, volume = op_volume(from.size);
+	for (int64_t channel = 0; channel < from.images * from.channels; channel++)
+		for (int64_t o = 0; o < op_volume(to.size); o++) {
+			const int64_t position[NPL_VOLUME] = {o / to.size[1] % to.size[0], o % to.size[1],
+							      o / to.size[1] / to.size[0]};
+			struct op_reach reach[NPL_VOLUME];
+			for (int d = 0; d < NPL_VOLUME; d++)
+				reach[d] = op_pool_reach(&window, d, position[d], 0, from.size[d]);
+			int64_t at = find_greatest(&window, &from, x, channel, reach);
+			if (at >= 0 && attrs->column_major)
+				at = by_columns(from.size, at);
+			*index++ = at < 0 ? -1 : channel * volume + at;
+		}
+}
+
+int op_maxpool_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		   int n_out, struct npl_err *err)
+{
+	(void)n_in;
+	op_pool_kernel *kernel = kernel_of(in[0]->dtype);
+	if (!kernel)
+		return npl_fail(err, NPL_EINTERNAL, "MaxPool has no kernel for %s", npl_dtype_name(in[0]->dtype));
+	op_pool_each(kernel, &attrs->window, in[0], &out[0]);
+	if (n_out > 1 && out[1].data)
+		find_indices(attrs, in[0], &out[1]);
+	return 0;
+}
