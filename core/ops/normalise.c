@@ -256,7 +256,8 @@ int op_meanvariance_run(const struct npl_attrs *attrs, const struct npl_tensor *
 	if (!count)
 		return 0;
 	double *mean = calloc((size_t)g.count, 2 * sizeof *mean), *deviation = mean + g.count;
-	double members = (double)(count / g.count);
+	int64_t each = count / g.count;
+	double members = (double)each;
 	if (!mean)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld means", (long long)g.count);
 	for (int64_t i = 0; i < count; i++)
