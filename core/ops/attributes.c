@@ -87,7 +87,7 @@ int op_attr_floats(struct npl_attr_list *list, const char *name, const float **v
 	struct npl_attr *attr;
 	*n = -1;
 	*values = NULL;
-	if (find(list, name, NPL_ATTR_FLOATS, &attr, err))
+	if (op_attr_find(list, name, NPL_ATTR_FLOATS, &attr, err))
 		return NPL_EINPUT;
 	if (attr) {
 		*values = attr->floats;
