@@ -103,8 +103,13 @@ int graph_add_output(struct graph_builder *b, const char *name)
 	int v = graph_names_find(&b->values, name);
 	if (v < 0)
 		return npl_fail(b->err, NPL_EINPUT, "output '%s' is made by no node", name);
+	return graph_append_output(b, v);
+}
+
+int graph_append_output(struct graph_builder *b, int v)
+{
 	if (b->value[v].uses++) /* until graph_sweep counts anew: listed already */
-		return npl_fail(b->err, NPL_EINPUT, "output '%s' is listed twice", name);
+		return npl_fail(b->err, NPL_EINPUT, "output '%s' is listed twice", b->value[v].name);
 	return append(b, &b->output, &b->n_outputs, &b->output_room, v);
 }
 
@@ -197,6 +202,19 @@ int graph_add_node(struct graph_builder *b, const char *name, const char *op, co
 	return 0;
 }
 
+int graph_scratch(struct graph_builder *b, int n_in)
+{
+	int widest = n_in < 3 ? 3 : n_in; /* folding gives a node up to three inputs */
+	if (widest <= b->widest)
+		return 0;
+	free(b->tensor);
+	free(b->tensor_ref);
+	b->tensor = calloc((size_t)widest + NPL_MAX_OUTPUTS, sizeof *b->tensor);
+	b->tensor_ref = calloc((size_t)widest, sizeof *b->tensor_ref);
+	b->widest = b->tensor && b->tensor_ref ? widest : 0;
+	return b->widest ? 0 : graph_no_memory(b);
+}
+
 /* Turns the names of the nodes' inputs into value indices, and makes scratch for the widest node. */
 static int link_nodes(struct graph_builder *b)
 {
@@ -217,10 +235,7 @@ static int link_nodes(struct graph_builder *b)
 		}
 		widest = node->n_in > widest ? node->n_in : widest;
 	}
-	widest = widest < 3 ? 3 : widest; /* folding gives a node up to three inputs */
-	b->tensor = calloc((size_t)widest + NPL_MAX_OUTPUTS, sizeof *b->tensor);
-	b->tensor_ref = calloc((size_t)widest, sizeof *b->tensor_ref);
-	return b->tensor && b->tensor_ref ? 0 : graph_no_memory(b);
+	return graph_scratch(b, widest);
 }
 
 static int check_known(struct graph_builder *b)
@@ -247,9 +262,12 @@ int graph_complete(struct graph_builder *b)
 		rc = graph_sort(b);
 	if (!rc)
 		rc = graph_infer(b);
-	if (rc)
-		return rc;
+	return rc ? rc : graph_simplify(b);
+}
+
+int graph_simplify(struct graph_builder *b)
+{
 	graph_sweep(b);
-	rc = b->options.no_fold ? 0 : fold_nodes(b);
+	int rc = b->options.no_fold ? 0 : fold_nodes(b);
 	return rc ? rc : graph_finish(b);
 }

@@ -67,6 +67,7 @@ struct graph_builder {
 	int64_t old_batch;         /* dimension 0 of the first input in the file; 1 when symbolic; 0: no input yet */
 	struct npl_tensor *tensor; /* scratch for one node: inputs, then outputs */
 	const struct npl_tensor **tensor_ref; /* those of the inputs, NULL when absent */
+	int widest;                           /* node that the scratch has room for */
 };
 
 /* An input as a file declares it: dimensions that it leaves open are -1. */
@@ -88,21 +89,36 @@ int graph_add_value(struct graph_builder *b, const struct npl_value *value);
 int graph_add_constant(struct graph_builder *b, const struct npl_tensor *tensor); /* data is borrowed */
 int graph_append_input(struct graph_builder *b, int v);
 int graph_add_output(struct graph_builder *b, const char *name); /* after all nodes */
+int graph_append_output(struct graph_builder *b, int v);         /* likewise, by index */
 /* name may be empty, op is the ONNX name; empty input names are absent inputs. Arrays live in the arena. */
 int graph_add_node(struct graph_builder *b, const char *name, const char *op, const struct npl_attr_list *list,
 		   int n_in, const char *const *in, int n_out, const char *const *out);
 /* Links, sorts, infers, folds and finishes. */
 int graph_complete(struct graph_builder *b);
+/* What is behind inference: drops what nobody reads, folds, finishes. */
+int graph_simplify(struct graph_builder *b);
+/* Scratch for a node with so many inputs. */
+int graph_scratch(struct graph_builder *b, int n_in);
 /* Puts "node 'NAME' (OP)" before the message; returns the code. */
 int graph_blame(struct graph_builder *b, const struct graph_node *node);
 /* The index of a constant that no file named, called OWNER.PART, or a negative code. */
 int graph_add_made(struct graph_builder *b, const char *owner, const char *part, const struct npl_value *value);
+
+/* graph_append.c: a node whose inputs are there already, by value index (-1: absent), inferred and folded at once. *out:
+ * its first result, the others follow it. A node that is refused leaves nothing behind but unused names. All nodes
+ * added so, graph_close_appended does the rest of graph_complete. */
+int graph_append_node(struct graph_builder *b, const char *name, const char *op, const struct npl_attr_list *list,
+		      int n_in, const int *in, int n_out, int *out);
+int graph_close_appended(struct graph_builder *b);
+/* A name for a value that no other has: base, or base#2... NULL when memory is short. */
+const char *graph_free_name(struct graph_builder *b, const char *base);
 
 /* graph_sort.c: fills b->order; NPL_EINPUT on a cycle */
 int graph_sort(struct graph_builder *b);
 
 /* graph_infer.c: attributes, shapes and constants of all nodes in order */
 int graph_infer(struct graph_builder *b);
+int graph_infer_node(struct graph_builder *b, struct graph_node *node); /* blames the node */
 /* Sets the scratch tensors from the node's values. */
 void graph_node_tensors(struct graph_builder *b, const struct graph_node *node);
 /* The shape rule alone, after a pass changed the node. */

@@ -111,20 +111,23 @@ static bool all_constant(const struct graph_builder *b, struct graph_node *node)
 	return constant;
 }
 
+int graph_infer_node(struct graph_builder *b, struct graph_node *node)
+{
+	bool constant = all_constant(b, node);
+	int rc = read_attributes(b, node);
+	if (!rc && node->op == NPL_OP_RESHAPE)
+		rc = graph_batch_reshape(b, node);
+	if (!rc)
+		rc = graph_shape_node(b, node);
+	if (!rc && (constant || npl_op_defs[node->op].flags & NPL_OP_BY_SHAPE))
+		rc = fold_constant(b, node);
+	return rc ? graph_blame(b, node) : 0;
+}
+
 int graph_infer(struct graph_builder *b)
 {
-	for (int i = 0; i < b->n_nodes; i++) {
-		struct graph_node *node = &b->node[b->order[i]];
-		bool constant = all_constant(b, node);
-		int rc = read_attributes(b, node);
-		if (!rc && node->op == NPL_OP_RESHAPE)
-			rc = graph_batch_reshape(b, node);
-		if (!rc)
-			rc = graph_shape_node(b, node);
-		if (!rc && (constant || npl_op_defs[node->op].flags & NPL_OP_BY_SHAPE))
-			rc = fold_constant(b, node);
-		if (rc)
-			return graph_blame(b, node);
-	}
+	for (int i = 0; i < b->n_nodes; i++)
+		if (graph_infer_node(b, &b->node[b->order[i]]))
+			return b->err->code;
 	return 0;
 }

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Recording eager calls (trace.h): every call is appended to a second network, which starts empty where the pending one is
+ * flushed again and again. */
+#include "npulab/trace.h"
+
+#include <stdlib.h>
+
+#include "eager.h"
+
+int npl_trace_begin(struct npl_eager *ctx, const char *name, struct npl_err *err)
+{
+	if (ctx->trace)
+		return npl_fail(err, NPL_EUSAGE, "the context records already: end that first");
+	if (eager_submit(ctx, err) || npl_build_open(name && *name ? name : "trace", &ctx->trace, err))
+		return err->code;
+	ctx->recording++;
+	return 0;
+}
+
+static int added(struct npl_eager *ctx, struct npl_eager_value *value, int v, struct npl_err *err)
+{
+	if (v < 0)
+		return npl_fail(err, ctx->trace->last.code, "%s", ctx->trace->last.msg);
+	value->recording = ctx->recording;
+	value->recorded = v;
+	return 0;
+}
+
+int eager_record_input(struct npl_eager *ctx, struct npl_eager_value *value, struct npl_err *err)
+{
+	const char *name = value->name ? graph_free_name(&ctx->trace->b, value->name) : NULL;
+	return added(ctx, value, npl_build_input(ctx->trace, name, value->what.dtype, value->what.shape), err);
+}
+
+/* A constant, whose elements the graph refers to where they are the user's and else has for itself. */
+static int record_constant(struct npl_eager *ctx, struct npl_eager_value *value, struct npl_err *err)
+{
+	struct npl_value what = value->what;
+	struct npl_tensor tensor = {
+		.name = value->name, .dtype = what.dtype, .shape = what.shape, .data = (void *)what.data};
+	what.name = value->name ? npl_arena_strdup(&ctx->trace->graph->arena, value->name) : "constant";
+	if (!what.name)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (what.is_fill || what.is_normal) {
+		what.data = NULL;
+		return added(ctx, value, build_known(ctx->trace, &what), err);
+	}
+	return added(ctx, value, npl_build_constant(ctx->trace, &tensor, value->borrowed ? NPL_BORROW : NPL_COPY), err);
+}
+
+/* A result from before the recording is a constant too. */
+static int record_result(struct npl_eager *ctx, struct npl_eager_value *value, struct npl_err *err)
+{
+	struct npl_tensor tensor;
+	if (eager_fetch(ctx, value, &tensor, err))
+		return err->code;
+	int rc = added(ctx, value, npl_build_constant(ctx->trace, &tensor, NPL_COPY), err);
+	npl_tensor_free(&tensor);
+	return rc;
+}
+
+static int use(struct npl_eager *ctx, struct npl_eager_value *value, int *index, struct npl_err *err)
+{
+	int rc = 0;
+	if (value->recording == ctx->recording)
+		;
+	else if (value->input)
+		rc = eager_record_input(ctx, value, err);
+	else if (value->what.constant)
+		rc = record_constant(ctx, value, err);
+	else
+		rc = record_result(ctx, value, err);
+	*index = value->recorded;
+	return rc;
+}
+
+int eager_record(struct npl_eager *ctx, const char *op, struct npl_args args, struct npl_attr_list attrs, int n_results,
+		 int *trace, struct npl_err *err)
+{
+	int *in = calloc((size_t)args.n + 1, sizeof *in);
+	int rc = in ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int i = 0; i < args.n && !rc; i++) {
+		in[i] = NPL_ABSENT;
+		if (args.value[i])
+			rc = use(ctx, args.value[i], &in[i], err);
+	}
+	if (!rc && build_ops(ctx->trace, op, (struct npl_build_in){.value = in, .n = args.n}, attrs, n_results, trace))
+		rc = npl_fail(err, ctx->trace->last.code, "%s", ctx->trace->last.msg);
+	free(in);
+	return rc;
+}
+
+int npl_trace_end(struct npl_eager *ctx, struct npl_args outputs, struct npl_graph **graph, struct npl_err *err)
+{
+	struct npl_build *trace = ctx->trace;
+	*graph = NULL;
+	if (!trace)
+		return npl_fail(err, NPL_EUSAGE, "nothing is being recorded");
+	ctx->trace = NULL;
+	int *output = calloc((size_t)(outputs.n > 0 ? outputs.n : 0) + 1, sizeof *output);
+	int rc = output ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int i = 0; i < outputs.n && !rc; i++) {
+		const struct npl_eager_value *value = outputs.value[i];
+		if (!value || value->ctx != ctx || value->recording != ctx->recording)
+			rc = npl_fail(err, NPL_EUSAGE, "output %d is no part of what was recorded", i);
+		else
+			output[i] = value->recorded;
+	}
+	if (rc)
+		npl_build_close(trace);
+	else
+		rc = npl_build_finish(trace, (struct npl_build_in){.value = output, .n = outputs.n}, graph, err);
+	free(output);
+	return rc;
+}
