@@ -192,7 +192,7 @@ static int copy_attribute(struct npl_build *build, const char *op, const struct 
 		ok = ok && copy;
 	} else if (from->type == NPL_ATTR_TENSOR) {
 		struct npl_tensor *copy = npl_arena_alloc(arena, sizeof *copy);
-		const void *data;
+		const void *data = NULL;
 		if (!copy)
 			return no_memory(build);
 		if (!from->tensor)
