@@ -16,6 +16,7 @@ struct reader {
 	const char *path;
 	char *at, *end; /* end: a NUL behind the last byte */
 	int line;
+	bool ragged;
 	struct npl_err *err;
 };
 
@@ -89,7 +90,7 @@ static int read_header(struct reader *r, struct npl_arena *arena, struct npl_csv
 		return npl_fail(r->err, NPL_EINPUT, "%s:%d: there is no row of column names", r->path, line);
 	if (read_fields(r, column, NPL_CSV_COLUMNS, &csv->n_columns))
 		return r->err->code;
-	for (int i = 0; i < csv->n_columns; i++)
+	for (int i = 0; i < csv->n_columns && !r->ragged; i++)
 		for (int k = 0; k < i; k++)
 			if (!strcmp(column[i], column[k]))
 				return npl_fail(r->err, NPL_EINPUT, "%s:%d: two columns are called '%s'", r->path, line,
@@ -104,25 +105,26 @@ static int read_rows(struct reader *r, struct npl_arena *arena, struct npl_csv *
 	for (const char *c = r->at; c < r->end; c++)
 		room += *c == '\n' || *c == '\r'; /* either ends a line */
 	csv->row = npl_arena_array(arena, (size_t)room, sizeof *csv->row);
-	const char **field = npl_arena_array(arena, (size_t)room * (size_t)csv->n_columns, sizeof *field);
-	if (!csv->row || !field)
+	if (!csv->row)
 		return npl_fail(r->err, NPL_ENOMEM, "%s: out of memory", r->path);
 	for (skip_comments(r); r->at < r->end; skip_comments(r)) {
 		int line = r->line, n;
 		const char *found[NPL_CSV_COLUMNS + 1];
 		if (read_fields(r, found, NPL_CSV_COLUMNS + 1, &n))
 			return r->err->code;
-		if (n != csv->n_columns)
+		if (n != csv->n_columns && !r->ragged)
 			return npl_fail(r->err, NPL_EINPUT, "%s:%d: %d fields, expected %d", r->path, line, n,
 					csv->n_columns);
+		const char **field = npl_arena_array(arena, (size_t)n, sizeof *field);
+		if (!field)
+			return npl_fail(r->err, NPL_ENOMEM, "%s: out of memory", r->path);
 		memcpy(field, found, (size_t)n * sizeof *field);
-		csv->row[csv->n_rows++] = (struct npl_csv_row){.line = line, .field = field};
-		field += n;
+		csv->row[csv->n_rows++] = (struct npl_csv_row){.line = line, .n = n, .field = field};
 	}
 	return 0;
 }
 
-int npl_csv_load(const char *path, struct npl_arena *arena, struct npl_csv *csv, struct npl_err *err)
+static int load(const char *path, bool ragged, struct npl_arena *arena, struct npl_csv *csv, struct npl_err *err)
 {
 	struct npl_file file;
 	struct npl_err local = {0};
@@ -132,7 +134,7 @@ int npl_csv_load(const char *path, struct npl_arena *arena, struct npl_csv *csv,
 	char *copy = npl_arena_alloc(arena, file.bytes + 1);
 	if (copy)
 		memcpy(copy, file.data, file.bytes);
-	struct reader r = {.path = path, .at = copy, .line = 1, .err = &local};
+	struct reader r = {.path = path, .at = copy, .line = 1, .ragged = ragged, .err = &local};
 	int rc = 0;
 	if (!copy || !csv->path)
 		rc = npl_fail(&local, NPL_ENOMEM, "%s: out of memory", path);
@@ -146,6 +148,16 @@ int npl_csv_load(const char *path, struct npl_arena *arena, struct npl_csv *csv,
 	if (!rc)
 		rc = read_rows(&r, arena, csv);
 	return rc ? npl_fail(err, rc, "%s", local.msg) : 0;
+}
+
+int npl_csv_load(const char *path, struct npl_arena *arena, struct npl_csv *csv, struct npl_err *err)
+{
+	return load(path, false, arena, csv, err);
+}
+
+int npl_csv_load_ragged(const char *path, struct npl_arena *arena, struct npl_csv *csv, struct npl_err *err)
+{
+	return load(path, true, arena, csv, err);
 }
 
 int npl_csv_column(const struct npl_csv *csv, const char *name, struct npl_err *err)

@@ -8,6 +8,7 @@
 #include "npulab/file.h"
 #include "npulab/sha256.h"
 #include "onnx_external.h"
+#include "topology.h"
 
 #define MAX_FILE_BYTES (((size_t)2 << 30) - 1) /* what a protobuf message may have at most */
 
@@ -76,6 +77,8 @@ int npl_graph_load(const char *path, const struct npl_load_options *options, str
 {
 	struct npl_file file;
 	*graph = NULL;
+	if (topology_is(path))
+		return topology_load(path, options, graph, err);
 	int rc = npl_file_map(path, MAX_FILE_BYTES, &file, err);
 	if (rc)
 		return rc;

@@ -124,7 +124,7 @@ int npl_model_find(const char *name, struct npl_arena *arena, struct npl_model_f
 {
 	char folder[PATH_MAX], path[PATH_MAX + 300];
 	*files = (struct npl_model_files){0};
-	if (strchr(name, '/') || ends_with(name, ".onnx"))
+	if (strchr(name, '/') || ends_with(name, ".onnx") || ends_with(name, ".csv"))
 		return find_path(name, arena, files, err);
 	if (npl_data_dir("models", folder, sizeof folder, err))
 		return err->code;

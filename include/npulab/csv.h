@@ -19,7 +19,8 @@
 
 struct npl_csv_row {
 	int line;                 /* of the file, from 1 */
-	const char *const *field; /* n_columns of them */
+	int n;                    /* fields: as many as columns but in a ragged file */
+	const char *const *field; /* n of them */
 };
 
 struct npl_csv { /* everything lives in the arena */
@@ -32,6 +33,8 @@ struct npl_csv { /* everything lives in the arena */
 /* NPL_EINPUT, naming file and line: cannot be read, no header, a column named twice, another number of fields than
  * columns, a quote out of place, a NUL byte. */
 int npl_csv_load(const char *path, struct npl_arena *arena, struct npl_csv *csv, struct npl_err *err);
+/* The same for files whose rows are as long as they like, and whose columns may have no names or share them. */
+int npl_csv_load_ragged(const char *path, struct npl_arena *arena, struct npl_csv *csv, struct npl_err *err);
 /* The index of a column, or NPL_EINPUT. */
 int npl_csv_column(const struct npl_csv *csv, const char *name, struct npl_err *err);
 /* The number in a field; NAN when it is empty. */

@@ -102,7 +102,8 @@ struct npl_load_options {
 	const struct npl_tensor *known;
 };
 
-/* NPL_EINPUT: cannot be opened, is not ONNX, truncated, too large or too deep, unknown operator (node, operator and
+/* From an ONNX file, or from a SCALE-Sim topology (NAME.csv: docs/topologies.md).
+ * NPL_EINPUT: cannot be opened, is not ONNX, truncated, too large or too deep, unknown operator (node, operator and
  * opset named), shapes that do not fit, cycles, names used twice. options may be NULL. */
 int npl_graph_load(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
 		   struct npl_err *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Models by name, and the samples to run them on. A shipped model NAME is models/NAME.onnx with models/NAME.yaml beside
- * it, which names its default input, labels, calibration set and batch; a path to an ONNX file is taken as it is (with
- * its NAME.yaml if that names this very file).
+ * it, which names its default input, labels, calibration set and batch; a path to an ONNX file or to a SCALE-Sim topology
+ * (NAME.csv) is taken as it is (with its NAME.yaml if that names this very file).
  */
 #ifndef NPULAB_MODEL_H
 #define NPULAB_MODEL_H
@@ -11,7 +11,7 @@
 
 struct npl_model_files { /* strings live in the arena; NULL: none */
 	const char *name;
-	const char *path; /* of the ONNX file */
+	const char *path; /* of the ONNX file or topology */
 	const char *input, *labels, *calibration;
 	const char *description, *license, *source;
 	int64_t batch; /* 0: not said */
