@@ -19,6 +19,7 @@ base_flags := -std=c17 -D_GNU_SOURCE $(warnings) -ffp-contract=off -fno-math-err
 flags_release := -O3
 flags_debug := -O0
 flags_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+flags_tsan := -O1 -fsanitize=thread
 flags_coverage := -O1 --coverage
 flags_lint-gcc := $(flags_release)
 flags_lint-clang := $(flags_release)
@@ -36,8 +37,9 @@ lib_obj := $(lib_src:%.c=$(out)/%.o)
 cli_obj := $(cli_src:%.c=$(out)/%.o)
 program_obj := $(program_src:%.c=$(out)/%.o)
 test_obj := $(test_src:%.c=$(out)/%.o) $(program_obj)
-sources := $(lib_src) $(cli_src) $(test_src) $(program_src) tests/agree_main.c $(wildcard tests/fuzz_*.c) $(wildcard bench/*.c)
-headers := $(sort $(wildcard include/npulab/*.h) $(foreach d,$(lib_dirs) cli tests,$(wildcard $(d)/*.h)))
+example_bin := $(patsubst examples/%.c,$(bin)/examples/%,$(wildcard examples/*.c))
+sources := $(lib_src) $(cli_src) $(test_src) $(program_src) tests/agree_main.c tests/threads_main.c $(wildcard tests/fuzz_*.c) $(wildcard bench/*.c examples/*.c)
+headers := $(sort $(wildcard include/npulab/*.h examples/*.h) $(foreach d,$(lib_dirs) cli tests,$(wildcard $(d)/*.h)))
 
 # Compiling prints a short line a file, V=1 the whole command, `make -s` nothing.
 quiet := $(if $(V),,@)
@@ -70,6 +72,11 @@ asan: ## the tests under the address and undefined-behaviour sanitizers; a leak 
 	@scripts/install-deps.sh test
 	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=asan WERROR=1 check
 
+tsan: ## eager contexts in several threads under the thread sanitizer
+	@scripts/install-deps.sh demo
+	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=tsan build/tsan/threads
+	@TSAN_OPTIONS=halt_on_error=1 build/tsan/threads
+
 lint: ## formatting, the include rule, clang-tidy, cppcheck, and both compilers with -Werror
 	@scripts/install-deps.sh lint
 	@scripts/lint.sh
@@ -99,7 +106,12 @@ prove: ## both README commands in a bare Debian 12 root made for it (needs root)
 	@scripts/install-deps.sh prove
 	@scripts/prove-clean-root.sh
 
+examples: $(example_bin) ## build/examples: the programs of examples/, against the library here
+
 install: all ## installs under $(DESTDIR)$(PREFIX)
+	@$(MAKE) --no-print-directory install-files
+
+install-files:
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/npulab \
 	        $(DESTDIR)$(PREFIX)/share/npulab/machines $(DESTDIR)$(PREFIX)/share/npulab/memories \
 	        $(DESTDIR)$(PREFIX)/share/npulab/models $(DESTDIR)$(PREFIX)/share/npulab/published
@@ -137,6 +149,17 @@ $(out)/agree: $(out)/tests/agree_main.o $(program_obj) $(bin)/libnpulab.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -o $@ $^ $(LDFLAGS) $(libs)
 
+$(bin)/examples/%: examples/%.c examples/digits.h $(bin)/libnpulab.a
+	@mkdir -p $(@D)
+	$(say) '  link $@'
+	$(quiet)$(CC) $(all_flags) -o $@ $< $(bin)/libnpulab.a $(LDFLAGS) $(libs)
+
+# Races between the threads of eager contexts, under ThreadSanitizer; tests/threads_main.c is a program of its own because Criterion cannot
+# run under it.
+$(out)/threads: $(out)/tests/threads_main.o $(bin)/libnpulab.a
+	$(say) '  link $@'
+	$(quiet)$(CC) $(all_flags) -o $@ $^ $(LDFLAGS) $(libs)
+
 $(out)/fuzz_%: $(out)/tests/fuzz_%.o $(bin)/libnpulab.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -fsanitize=fuzzer -o $@ $< $(bin)/libnpulab.a $(LDFLAGS) $(libs)
@@ -168,6 +191,6 @@ $(out)/version.h: FORCE
 
 FORCE:
 
-.PHONY: all help deps demo test check asan lint format cosim mutants fuzz bench prove install uninstall clean objects FORCE
+.PHONY: all help deps demo test check asan lint format cosim mutants fuzz bench prove examples install install-files uninstall tsan clean objects FORCE
 
 -include $(sources:%.c=$(out)/%.d)

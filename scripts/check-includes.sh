@@ -11,7 +11,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-frontend_headers="compare graph model placement quantise session single_layer traffic"
+frontend_headers="build compare eager graph graph_run model placement quantise session single_layer trace traffic"
 reports_headers="report"
 
 # FILE:LINE:NAME of every include with quotes; `<npulab/...>` counts as one.

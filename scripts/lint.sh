@@ -3,13 +3,13 @@
 #
 # Everything that is checked without running the program. All steps run, whatever the first ones find.
 #
-#     scripts/lint.sh [format] [includes] [text] [shell] [cppcheck] [gcc] [clang] [tidy]
+#     scripts/lint.sh [format] [includes] [text] [shell] [headers] [cppcheck] [gcc] [clang] [tidy]
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
 jobs=$(nproc)
-mapfile -t sources < <(find core sim backends frontend reports cli tests bench -name '*.c' | sort)
-mapfile -t headers < <(find include core sim backends frontend reports cli tests bench -name '*.h' | sort)
+mapfile -t sources < <(find core sim backends frontend reports cli tests bench examples -name '*.c' | sort)
+mapfile -t headers < <(find include core sim backends frontend reports cli tests bench examples -name '*.h' | sort)
 
 format()
 {
@@ -32,6 +32,22 @@ text()
 shell()
 {
 	shellcheck scripts/*.sh .ci/run
+}
+
+# Each public header alone, as C17 and as C++17.
+headers_one()
+{
+	echo "#include \"npulab/$1\"" | clang -std=c17 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only -x c - &&
+		echo "#include \"npulab/$1\"" | clang++ -std=c++17 -Wall -Wextra -Werror -Iinclude -fsyntax-only -x c++ - ||
+		echo "include/npulab/$1 does not compile alone"
+}
+export -f headers_one
+
+headers_alone()
+{
+	local complaints
+	complaints=$(printf '%s\n' include/npulab/*.h | xargs -P "$jobs" -I FILE bash -c 'headers_one "$(basename FILE)"' 2>&1)
+	[ -z "$complaints" ] || { echo "$complaints" && return 1; }
 }
 
 cppcheck_all()
@@ -85,6 +101,7 @@ run()
 	includes) step "the include rule" includes ;;
 	text) step "licences, length of files, white space" text ;;
 	shell) step "shellcheck" shell ;;
+	headers) step "each public header alone" headers_alone ;;
 	cppcheck) step "cppcheck" cppcheck_all ;;
 	gcc | clang) step "$1 -Werror" compile "$1" ;;
 	tidy) step "clang-tidy" tidy ;;
@@ -95,7 +112,7 @@ run()
 	esac
 }
 
-[ $# -gt 0 ] || set -- format includes text shell cppcheck gcc clang tidy
+[ $# -gt 0 ] || set -- format includes text shell headers cppcheck gcc clang tidy
 for name; do
 	run "$name"
 done

@@ -19,8 +19,8 @@
 struct api_maker {
 	struct npl_build *build; /* or */
 	struct npl_eager *ctx;
-	bool hold;  /* every eager result to the end */
-	int read;   /* eager: after so many calls, the newest value is read; 0: never */
+	bool hold; /* every eager result to the end */
+	int read;  /* eager: after so many calls, the newest value is read; 0: never */
 	int calls;
 	int n;
 	int index[API_VALUES];
@@ -54,7 +54,8 @@ static inline int api_input(struct api_maker *m, uint64_t *rng, struct npl_shape
 	struct npl_err err;
 	m->input = api_random(rng, shape);
 	if (m->ctx)
-		cr_assert_eq(npl_eager_input(m->ctx, "x", &m->input, NPL_COPY, &m->handle[m->n], &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_eager_input(m->ctx, "x", &m->input, NPL_COPY, &m->handle[m->n], &err), 0, "%s",
+			     err.msg);
 	else
 		m->index[m->n] = npl_build_input(m->build, "x", NPL_F32, shape);
 	return m->n++;

@@ -28,7 +28,8 @@ static void refused(struct npl_build *b, int output, int code, const char *says)
 Test(api_build, same_as_a_file)
 {
 	uint64_t rng = 11;
-	struct npl_tensor w = api_random(&rng, npl_shape_of(4, 4, 3, 3, 3)), x = api_random(&rng, npl_shape_of(4, 2, 3, 9, 9));
+	struct npl_tensor w = api_random(&rng, npl_shape_of(4, 4, 3, 3, 3)),
+			  x = api_random(&rng, npl_shape_of(4, 2, 3, 9, 9));
 	struct npl_tensor four[4];
 	const char *const part[] = {"scale", "shift", "mean", "variance"};
 	struct onnx_writer file = {0};
@@ -37,9 +38,9 @@ Test(api_build, same_as_a_file)
 	struct npl_err err;
 	onnx_put_input(&file, "x", ONNX_FLOAT, 4, x.shape.dim);
 	onnx_put_floats(&file, "w", 4, w.shape.dim, w.data);
-	int in[5] = {npl_build_op(b, "Conv",
-				  NPL_IN(npl_build_input(b, "x", NPL_F32, x.shape), npl_build_constant(b, &w, NPL_COPY)),
-				  NPL_ATTRS(NPL_INTS("strides", 2, 2), NPL_INTS("pads", 1, 0, 2, 1)))};
+	int in[5] = {npl_build_op(
+		b, "Conv", NPL_IN(npl_build_input(b, "x", NPL_F32, x.shape), npl_build_constant(b, &w, NPL_COPY)),
+		NPL_ATTRS(NPL_INTS("strides", 2, 2), NPL_INTS("pads", 1, 0, 2, 1)))};
 	for (int i = 0; i < 4; i++) {
 		four[i] = api_random(&rng, npl_shape_of(1, 4));
 		if (i == 3)
@@ -124,7 +125,8 @@ Test(api_build, what_is_refused)
 	b = open_build();
 	refused(b, NPL_ABSENT, NPL_EINPUT, "no value");
 	b = open_build();
-	int x = npl_build_input(b, "x", NPL_F32, npl_shape_of(1, 3)), y = npl_build_op(b, "Relu", NPL_IN(x), NPL_NO_ATTRS);
+	int x = npl_build_input(b, "x", NPL_F32, npl_shape_of(1, 3)),
+	    y = npl_build_op(b, "Relu", NPL_IN(x), NPL_NO_ATTRS);
 	refused(b, npl_build_name(b, y, "x"), NPL_EINPUT, "cannot be called 'x'");
 	b = open_build();
 	x = npl_build_input(b, "x", NPL_F32, npl_shape_of(1, 3));
@@ -153,7 +155,8 @@ Test(api_build, names)
 	int part[2];
 	cr_assert_eq(npl_build_ops(b, "Split", NPL_IN(x), NPL_ATTRS(NPL_INT("axis", 1)), 2, part), 0);
 	int y = npl_build_name(b, npl_build_op(b, "Add", NPL_IN(part[0], part[1]), NPL_NO_ATTRS), "sum");
-	int z = npl_build_op(b, "Relu", NPL_IN(y), NPL_NO_ATTRS), unread = npl_build_op(b, "Tanh", NPL_IN(y), NPL_NO_ATTRS);
+	int z = npl_build_op(b, "Relu", NPL_IN(y), NPL_NO_ATTRS),
+	    unread = npl_build_op(b, "Tanh", NPL_IN(y), NPL_NO_ATTRS);
 	cr_assert(unread >= 0 && npl_build_name(b, part[1], "right") == part[1]);
 	cr_assert_eq(npl_build_finish(b, NPL_IN(z, y), &graph, &err), 0, "%s", err.msg);
 	cr_assert_eq(graph->n_nodes, 3, "what nobody reads is left out");

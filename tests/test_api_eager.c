@@ -135,7 +135,8 @@ Test(api_eager, run_time_errors_come_later)
 {
 	const float data[2] = {4, 5};
 	struct npl_eager *ctx = open_reference();
-	struct npl_eager_value *bad = too_large(ctx), *after = NULL, *good = floats(ctx, false, npl_shape_of(1, 2), data);
+	struct npl_eager_value *bad = too_large(ctx), *after = NULL,
+			       *good = floats(ctx, false, npl_shape_of(1, 2), data);
 	struct npl_tensor out;
 	struct npl_err err = {0};
 	cr_assert_eq(npl_eager_flush(ctx, &err), 0, "%s", err.msg);
@@ -189,7 +190,8 @@ Test(api_eager, forms_of_calls)
 {
 	const float data[6] = {1, -2, 3, 4, 50, 6}, limit = 5;
 	struct npl_eager *ctx = open_reference();
-	struct npl_eager_value *x = floats(ctx, false, npl_shape_of(2, 3, 2), data), *most = floats(ctx, true, npl_shape_of(0, 0), &limit);
+	struct npl_eager_value *x = floats(ctx, false, npl_shape_of(2, 3, 2), data),
+			       *most = floats(ctx, true, npl_shape_of(0, 0), &limit);
 	struct npl_eager_value *part[3] = {x, NULL, NULL};
 	struct npl_err err;
 	cr_assert_eq(npl_eager_ops(ctx, "Split", NPL_ARGS(x), NPL_ATTRS(NPL_INT("axis", 0)), 3, part, &err), 0, "%s",
@@ -251,7 +253,9 @@ Test(api_eager, closing_with_work_left)
 		int y = api_network(&m, &rng);
 		for (int i = 0; i < (int)(seed % 4); i++) {
 			cr_assert_eq(npl_eager_flush(m.ctx, &err), 0);
-			cr_assert_eq(npl_eager_op(m.ctx, "Relu", NPL_ARGS(m.handle[y]), NPL_NO_ATTRS, &m.handle[y], &err), 0);
+			cr_assert_eq(
+				npl_eager_op(m.ctx, "Relu", NPL_ARGS(m.handle[y]), NPL_NO_ATTRS, &m.handle[y], &err),
+				0);
 		}
 		npl_tensor_free(&m.input);
 		npl_eager_close(m.ctx);

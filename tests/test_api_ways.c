@@ -91,10 +91,10 @@ Test(api_ways, held_results_are_outputs)
 		struct npl_build *b;
 		struct npl_graph *graph;
 		cr_assert_eq(npl_build_open(NULL, &b, &err), 0);
-		int conv = npl_build_op(b, "Conv",
-					NPL_IN(npl_build_input(b, NULL, NPL_F32, x.shape),
-					       npl_build_constant(b, &w, NPL_BORROW)),
-					NPL_NO_ATTRS);
+		int conv = npl_build_op(
+			b, "Conv",
+			NPL_IN(npl_build_input(b, NULL, NPL_F32, x.shape), npl_build_constant(b, &w, NPL_BORROW)),
+			NPL_NO_ATTRS);
 		int relu = npl_build_op(b, "Relu", NPL_IN(conv), NPL_NO_ATTRS);
 		cr_assert_eq(npl_build_finish(b, NPL_IN(conv, relu), &graph, &err), 0, "%s", err.msg);
 		struct npl_device *device = api_device(devices[d]);

@@ -32,10 +32,14 @@ static struct npl_graph *load(const char *folder, const char *text, int64_t batc
 /* The products of layer counts, and their sum. */
 Test(topology, alexnet)
 {
-	static const uint64_t macs[] = {55 * 55 * 96 * 11 * 11 * 3ull, 27 * 27 * 256 * 5 * 5 * 96ull,
-					13 * 13 * 384 * 3 * 3 * 256ull, 13 * 13 * 384 * 3 * 3 * 384ull,
-					13 * 13 * 256 * 3 * 3 * 384ull, 6 * 6 * 256 * 4096ull,
-					4096 * 4096ull, 4096 * 1000ull};
+	static const uint64_t macs[] = {55 * 55 * 96 * 11 * 11 * 3ull,
+					27 * 27 * 256 * 5 * 5 * 96ull,
+					13 * 13 * 384 * 3 * 3 * 256ull,
+					13 * 13 * 384 * 3 * 3 * 384ull,
+					13 * 13 * 256 * 3 * 3 * 384ull,
+					6 * 6 * 256 * 4096ull,
+					4096 * 4096ull,
+					4096 * 1000ull};
 	char folder[CLI_PATH];
 	uint64_t sum = 0;
 	cli_folder(folder);
@@ -54,7 +58,8 @@ Test(topology, alexnet)
 	cr_assert_eq(graph->parameters, 62367776u, "62.4 M weights, no biases");
 	cr_assert_str_eq(graph->node[5].name, "FC6");
 	for (int v = 0; v < graph->n_values; v++)
-		cr_assert(!graph->value[v].constant || !graph->value[v].data, "weights are made when they are asked for");
+		cr_assert(!graph->value[v].constant || !graph->value[v].data,
+			  "weights are made when they are asked for");
 	npl_graph_free(graph);
 	cli_remove_folder(folder);
 }
@@ -93,7 +98,8 @@ Test(topology, random_rows)
 			const struct npl_shape *out = &graph->value[graph->output[i]].shape;
 			double rows = ceil((double)(v[0] - v[2] + v[6]) / (double)v[6]);
 			double columns = ceil((double)(v[1] - v[3] + v[6]) / (double)v[6]);
-			double channels = (double)(i % 3 == 2 ? v[4] * v[5] : v[5]), depth = i % 3 == 2 ? 1 : (double)v[4];
+			double channels = (double)(i % 3 == 2 ? v[4] * v[5] : v[5]),
+			       depth = i % 3 == 2 ? 1 : (double)v[4];
 			cr_assert_eq(out->dim[0], 2);
 			cr_assert_eq((double)out->dim[1], channels, "%s", text);
 			cr_assert_eq((double)out->dim[2], rows, "%s", text);
@@ -115,8 +121,8 @@ Test(topology, products)
 	struct npl_err err;
 	struct npl_tensor out[4] = {{0}};
 	cli_folder(folder);
-	struct npl_graph *graph = load(folder,
-				       "Layer,M,N,K,\nqkv,4,96,128,\nqkv,4,96,128,\n,,,,\nheads, 8,16,32, 2,\n", 0);
+	struct npl_graph *graph = load(folder, "Layer,M,N,K,\nqkv,4,96,128,\nqkv,4,96,128,\n,,,,\nheads, 8,16,32, 2,\n",
+				       0);
 	cr_assert_eq(graph->n_nodes, 4);
 	cr_assert_str_eq(graph->node[0].name, "qkv");
 	cr_assert_str_eq(graph->node[1].name, "qkv#2");
@@ -150,8 +156,11 @@ Test(topology, sparsity_is_ignored_with_a_word)
 	static const struct {
 		const char *row;
 		int warnings;
-	} cases[] = {{"a,8,8,3,3,4,4,1,2:4,\n", 1}, {"a,8,8,3,3,4,4,1,1:1,\n", 0}, {"a,8,8,3,3,4,4,1,#dw\n", 0},
-		     {"a,8,8,3,3,4,4,1\n", 0},      {"a,8,8,3,3,4,4,1,,, NPU\n", 0}};
+	} cases[] = {{"a,8,8,3,3,4,4,1,2:4,\n", 1},
+		     {"a,8,8,3,3,4,4,1,1:1,\n", 0},
+		     {"a,8,8,3,3,4,4,1,#dw\n", 0},
+		     {"a,8,8,3,3,4,4,1\n", 0},
+		     {"a,8,8,3,3,4,4,1,,, NPU\n", 0}};
 	char folder[CLI_PATH], text[400];
 	cli_folder(folder);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -203,7 +212,8 @@ Test(topology, refusals)
 		cr_assert(strstr(err.msg, folder), "%s", err.msg);
 		cr_assert_null(graph);
 	}
-	cr_assert_eq(npl_graph_load("no/such.csv", NULL, &(struct npl_graph *){NULL}, &(struct npl_err){0}), NPL_EINPUT);
+	cr_assert_eq(npl_graph_load("no/such.csv", NULL, &(struct npl_graph *){NULL}, &(struct npl_err){0}),
+		     NPL_EINPUT);
 	cli_remove_folder(folder);
 }
 
@@ -216,7 +226,8 @@ Test(topology, compared_on_devices)
 		       HEADER "a, 14, 14, 3, 3, 8, 16, 2,\nDPb, 10, 10, 3, 3, 16, 1, 1,\nc, 9, 9, 1, 1, 16, 8, 2,\n");
 	const struct cli_how how = {.folder = folder};
 	json_t *values = cli_json(&how, "compare", "@/small.csv", "--devices", "tpu_v1,cpu", "--json", "-");
-	json_t *timing = cli_json(&how, "compare", "@/small.csv", "--devices", "tpu_v1", "--timing-only", "--json", "-");
+	json_t *timing = cli_json(&how, "compare", "@/small.csv", "--devices", "tpu_v1", "--timing-only", "--json",
+				  "-");
 	cr_assert_str_eq(cli_text(cli_at(values, "model.name")), "small");
 	cr_assert_eq(cli_integer(cli_at(values, "model.macs")),
 		     7 * 7 * 3 * 3 * 8 * 16 + 8 * 8 * 3 * 3 * 16 + 5 * 5 * 16 * 8);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What npulab promises of its examples: they build with the public headers and the library alone, in the tree and against what `make
+ * install` puts somewhere else, and all three ways print what `npulab compare` finds for the same network. */
+#include "cli_json.h"
+#include <stdarg.h>
+
+static const char *const examples[] = {"static_graph", "eager", "trace"};
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZERS "-fsanitize=address,undefined -fno-sanitize-recover=all"
+#else
+#define SANITIZERS ""
+#endif
+
+/* Runs a shell command and returns what it printed, to be freed; it must succeed. */
+static char *shell(const char *format, ...)
+{
+	char *command = NULL, *out = NULL;
+	size_t bytes = 0;
+	char block[4096];
+	va_list list;
+	va_start(list, format);
+	cr_assert(vasprintf(&command, format, list) > 0);
+	va_end(list);
+	FILE *pipe = popen(command, "r"), *into = open_memstream(&out, &bytes);
+	cr_assert(pipe && into, "%s", command);
+	for (size_t n; (n = fread(block, 1, sizeof block, pipe)) > 0;)
+		fwrite(block, 1, n, into);
+	fclose(into);
+	cr_assert_eq(pclose(pipe), 0, "%s\n%s", command, out);
+	free(command);
+	return out;
+}
+
+/* The folder of the program under test: its library is beside it. */
+static void build_folder(char path[CLI_PATH])
+{
+	const char *program = getenv("NPULAB_BIN");
+	snprintf(path, CLI_PATH, "%s", program && *program ? program : "build/npulab");
+	char *slash = strrchr(path, '/');
+	cr_assert(slash);
+	*slash = '\0';
+}
+
+/* "hash of reference, hash of tpu_v1, cycles" as compare has them, calibrated on the inputs like the examples. */
+static void expect_line(const char *folder, char *text, size_t size)
+{
+	size_t bytes;
+	char *model = cli_read("models/digits.onnx", &bytes);
+	cli_write(folder, "plain.onnx", model, bytes); /* without digits.yaml, and so without a calibration set */
+	free(model);
+	json_t *root = cli_json(&(struct cli_how){.folder = folder}, "compare", "@/plain.onnx", "--input",
+				"models/digits_test_images.npy", "--batch", "360", "--devices", "reference,tpu_v1",
+				"--json", "-");
+	json_t *reference = cli_device(root, "reference"), *tpu = cli_device(root, "tpu_v1");
+	snprintf(text, size, "%s %s %lld", cli_text(cli_at(reference, "output_sha256")),
+		 cli_text(cli_at(tpu, "output_sha256")), cli_integer(cli_at(tpu, "totals.cycles")));
+	json_decref(root);
+}
+
+/* What an example printed, in the same form. */
+static void check_output(const char *name, const char *printed, const char *expected)
+{
+	char devices[2][32], cycles[2][32], joules[2][32], right[2][32], hash[2][80], got[400];
+	int n = sscanf(printed,
+		       "%31s %31s cycles %31s mJ %31s %% right %79s %31s %31s cycles %31s mJ %31s %% right %79s",
+		       devices[0], cycles[0], joules[0], right[0], hash[0], devices[1], cycles[1], joules[1], right[1],
+		       hash[1]);
+	cr_assert_eq(n, 10, "%s: %s", name, printed);
+	cr_assert_str_eq(devices[0], "reference");
+	cr_assert_str_eq(devices[1], "tpu_v1");
+	cr_assert_gt(strtod(joules[1], NULL), 0);
+	cr_assert_gt(strtod(right[1], NULL), 99);
+	snprintf(got, sizeof got, "%s %s %s", hash[0], hash[1], cycles[1]);
+	cr_assert_str_eq(got, expected, "%s", name);
+}
+
+Test(examples, build_tree)
+{
+	char folder[CLI_PATH], build[CLI_PATH], expected[400];
+	cli_folder(folder);
+	build_folder(build);
+	expect_line(folder, expected, sizeof expected);
+	for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+		free(shell(
+			"gcc -std=c17 -Wall -Wextra -Wpedantic -Wshadow -Werror " SANITIZERS
+			" -Iinclude -o %s/%s examples/%s.c %s/libnpulab.a -l:libyaml.a -l:libmd.a -l:libz.a -lm -ldl 2>&1",
+			folder, examples[i], examples[i], build));
+		char *printed = shell("NPULAB_DATA=. %s/%s 2>&1", folder, examples[i]);
+		check_output(examples[i], printed, expected);
+		free(printed);
+	}
+	cli_remove_folder(folder);
+}
+
+/* Installed into a folder of its own, used from another, with nothing of the tree but the examples. */
+Test(examples, installed)
+{
+	char folder[CLI_PATH], build[CLI_PATH], expected[400];
+	if (system("pkg-config --version > /dev/null 2>&1") || system("make --version > /dev/null 2>&1"))
+		cr_skip_test("pkg-config or make is not installed");
+	cli_folder(folder);
+	build_folder(build);
+	expect_line(folder, expected, sizeof expected);
+	const char *flavour = strrchr(build, '/') && strcmp(strrchr(build, '/'), "/build") ? strrchr(build, '/') + 1
+											   : "release";
+	free(shell("unset MAKEFLAGS MAKELEVEL; make -s BUILD=%s PREFIX=%s/root install-files 2>&1", flavour, folder));
+	free(shell("mkdir %s/work && cp examples/* %s/work/", folder, folder));
+	free(shell("unset MAKEFLAGS MAKELEVEL; cd %s/work && PKG_CONFIG_PATH=%s/root/lib/pkgconfig make -s "
+		   "CFLAGS='-Wall -Wextra -Werror " SANITIZERS "' 2>&1",
+		   folder, folder));
+	for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+		/* beside the installed program they find its data by themselves */
+		char *printed = shell("cp %s/work/%s %s/root/bin/ && cd / && env -u NPULAB_DATA %s/root/bin/%s 2>&1",
+				      folder, examples[i], folder, folder, examples[i]);
+		check_output(examples[i], printed, expected);
+		free(printed);
+		free(shell("rm %s/root/bin/%s", folder, examples[i]));
+	}
+	free(shell("cd / && env -u NPULAB_DATA %s/root/bin/npulab compare digits --devices null", folder));
+	free(shell("unset MAKEFLAGS MAKELEVEL; make -s PREFIX=%s/root uninstall 2>&1", folder));
+	char *left = shell("find %s/root -type f", folder);
+	cr_assert_str_empty(left, "uninstalled: %s", left);
+	free(left);
+	cli_remove_folder(folder);
+}

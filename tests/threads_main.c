@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Eager contexts in several threads at once, for the thread sanitizer: values are made, held, released, flushed, read and
+ * recorded while the contexts' own threads are at work. `make tsan` builds and runs it. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "npulab/trace.h"
+
+#define THREADS 3
+#define ROUNDS  12
+
+static void check(int rc, const struct npl_err *err)
+{
+	if (rc) {
+		fprintf(stderr, "threads: %s\n", err->msg);
+		exit(1);
+	}
+}
+
+static const char *const devices[THREADS] = {"reference", "tpu_v1", "diannao"};
+
+/* A few layers, each in place or held beside the next. */
+static void round_of(struct npl_eager *ctx, struct npl_eager_value *weights, int round)
+{
+	float data[2 * 8 * 8];
+	struct npl_eager_value *x = NULL, *beside = NULL, *lost = NULL;
+	struct npl_tensor out;
+	struct npl_graph *graph = NULL;
+	struct npl_err err;
+	for (int i = 0; i < 2 * 8 * 8; i++)
+		data[i] = (float)((i * 7 + round) % 19 - 9);
+	struct npl_tensor image = npl_tensor_over(NPL_F32, npl_shape_of(4, 1, 2, 8, 8), data);
+	if (round % 3 == 0)
+		check(npl_trace_begin(ctx, NULL, &err), &err);
+	check(npl_eager_input(ctx, "x", &image, NPL_COPY, &x, &err), &err);
+	for (int layer = 0; layer < 4; layer++) {
+		check(npl_eager_op(ctx, "Conv", NPL_ARGS(x, weights), NPL_ATTRS(NPL_INTS("pads", 1, 1, 1, 1)), &x,
+				   &err),
+		      &err);
+		check(npl_eager_op(ctx, "Relu", NPL_ARGS(x), NPL_NO_ATTRS, layer == 1 ? &beside : &x, &err), &err);
+		check(npl_eager_op(ctx, "Tanh", NPL_ARGS(x), NPL_NO_ATTRS, &lost, &err), &err);
+		if (layer == 2) {
+			check(npl_eager_flush(ctx, &err), &err);
+			npl_eager_release(lost); /* while it is computed */
+			lost = NULL;
+		}
+	}
+	check(npl_eager_op(ctx, "Add", NPL_ARGS(x, beside), NPL_NO_ATTRS, &x, &err), &err);
+	check(npl_eager_flush(ctx, &err), &err);
+	check(npl_eager_op(ctx, "Relu", NPL_ARGS(x), NPL_NO_ATTRS, &lost, &err), &err);
+	if (round % 2)
+		check(npl_eager_read(ctx, x, &out, &err), &err);
+	else
+		check(npl_eager_read(ctx, lost, &out, &err), &err);
+	if (round % 3 == 0)
+		check(npl_trace_end(ctx, NPL_ARGS(x, lost), &graph, &err), &err);
+	npl_graph_free(graph);
+	npl_tensor_free(&out);
+	npl_eager_release(x);
+	npl_eager_release(beside);
+	npl_eager_release(lost);
+}
+
+static void *work(void *name)
+{
+	struct npl_eager *ctx;
+	struct npl_eager_value *weights = NULL;
+	float data[2 * 2 * 3 * 3];
+	struct npl_err err;
+	for (int i = 0; i < 2 * 2 * 3 * 3; i++)
+		data[i] = (float)(i % 5 - 2) / 8;
+	struct npl_tensor w = npl_tensor_over(NPL_F32, npl_shape_of(4, 2, 2, 3, 3), data);
+	check(npl_eager_open(name, NULL, &ctx, &err), &err);
+	check(npl_eager_constant(ctx, &w, NPL_BORROW, &weights, &err), &err);
+	for (int round = 0; round < ROUNDS; round++)
+		round_of(ctx, weights, round);
+	npl_eager_close(ctx); /* with work in hand in some rounds */
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t thread[THREADS];
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&thread[i], NULL, work, (void *)devices[i]))
+			return 1;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	puts("threads: good");
+	return 0;
+}
