@@ -11,13 +11,13 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-frontend_headers="build compare eager graph graph_run model placement quantise session single_layer trace traffic"
+frontend_headers="build calibrate compare eager graph graph_run model placement quantise session single_layer trace traffic"
 reports_headers="report"
 
 # FILE:LINE:NAME of every include with quotes; `<npulab/...>` counts as one.
 includes()
 {
-	find include core sim backends frontend reports cli -name '*.[ch]' -exec \
+	find include core sim backends frontend reports cli examples -name '*.[ch]' -exec \
 		grep -HnoP '^\s*#\s*include\s*("\K[^"]+|<\Knpulab/[^>]+)' {} + || :
 }
 
@@ -27,7 +27,7 @@ rank_of_folder()
 	core/* | sim/* | backends/*) rank=0 ;;
 	frontend/*) rank=1 ;;
 	reports/*) rank=2 ;;
-	cli/*) rank=3 ;;
+	cli/* | examples/*) rank=3 ;;
 	include/npulab/*) rank_of_header "${1#include/}" ;;
 	*)
 		echo "$1: scripts/check-includes.sh does not know this folder"

@@ -34,19 +34,20 @@ shell()
 	shellcheck scripts/*.sh .ci/run
 }
 
-# Each public header alone, as C17 and as C++17.
+# Each public header alone, as C17 and as C++17, where its functions are C's.
 headers_one()
 {
-	echo "#include \"npulab/$1\"" | clang -std=c17 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only -x c - &&
-		echo "#include \"npulab/$1\"" | clang++ -std=c++17 -Wall -Wextra -Werror -Iinclude -fsyntax-only -x c++ - ||
-		echo "include/npulab/$1 does not compile alone"
+	grep -q 'extern "C"' "$1" || echo "$1 has no extern \"C\""
+	echo "#include \"${1#include/}\"" | clang -std=c17 -Wall -Wextra -Wpedantic -Werror -Iinclude -fsyntax-only -x c - &&
+		echo "#include \"${1#include/}\"" | clang++ -std=c++17 -Wall -Wextra -Werror -Iinclude -fsyntax-only -x c++ - ||
+		echo "$1 does not compile alone"
 }
 export -f headers_one
 
 headers_alone()
 {
 	local complaints
-	complaints=$(printf '%s\n' include/npulab/*.h | xargs -P "$jobs" -I FILE bash -c 'headers_one "$(basename FILE)"' 2>&1)
+	complaints=$(printf '%s\n' include/npulab/*.h | xargs -P "$jobs" -I FILE bash -c 'headers_one FILE' 2>&1)
 	[ -z "$complaints" ] || { echo "$complaints" && return 1; }
 }
 

@@ -94,6 +94,46 @@ Test(examples, build_tree)
 	cli_remove_folder(folder);
 }
 
+/* C++ calls the library by its own headers. */
+Test(examples, from_cpp)
+{
+	char folder[CLI_PATH], build[CLI_PATH];
+	if (system("g++ --version > /dev/null 2>&1"))
+		cr_skip_test("g++ is not installed");
+	cli_folder(folder);
+	build_folder(build);
+	cli_write_text(folder, "program.cpp",
+		       "#include <npulab/eager.h>\n"
+		       "#include <npulab/version.h>\n"
+		       "#include <cstdio>\n"
+		       "int main()\n"
+		       "{\n"
+		       "	const float data[] = {-1, 2};\n"
+		       "	npl_shape shape = {1, {2}};\n"
+		       "	npl_tensor x = npl_tensor_over(NPL_F32, shape, data), y;\n"
+		       "	npl_eager *ctx;\n"
+		       "	npl_eager_value *value = nullptr;\n"
+		       "	npl_err err;\n"
+		       "	if (npl_eager_open(\"reference\", nullptr, &ctx, &err) ||\n"
+		       "	    npl_eager_input(ctx, nullptr, &x, NPL_COPY, &value, &err) ||\n"
+		       "	    npl_eager_op(ctx, \"Relu\", {&value, 1}, {nullptr, 0}, &value, &err) ||\n"
+		       "	    npl_eager_read(ctx, value, &y, &err))\n"
+		       "		return std::puts(err.msg), 1;\n"
+		       "	const float *out = static_cast<const float *>(y.data);\n"
+		       "	std::printf(\"%s %g %g\", npl_version(), out[0], out[1]);\n"
+		       "	npl_tensor_free(&y);\n"
+		       "	npl_eager_close(ctx);\n"
+		       "}\n");
+	free(shell(
+		"g++ -std=c++17 -Wall -Wextra -Werror " SANITIZERS
+		" -Iinclude -o %s/program %s/program.cpp %s/libnpulab.a -l:libyaml.a -l:libmd.a -l:libz.a -lm -ldl 2>&1",
+		folder, folder, build));
+	char *printed = shell("NPULAB_DATA=. %s/program 2>&1", folder);
+	cr_assert(strstr(printed, " 0 2"), "%s", printed);
+	free(printed);
+	cli_remove_folder(folder);
+}
+
 /* Installed into a folder of its own, used from another, with nothing of the tree but the examples. */
 Test(examples, installed)
 {

@@ -8,6 +8,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct npl_arena_block;
 
 struct npl_arena { /* zero-initialise before use */
@@ -23,5 +27,9 @@ char *npl_arena_strndup(struct npl_arena *arena, const char *text, size_t length
 char *npl_arena_strdup(struct npl_arena *arena, const char *text);
 char *npl_arena_printf(struct npl_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void npl_arena_free(struct npl_arena *arena); /* everything at once; the arena can be used again */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,6 +12,10 @@
 
 #include "npulab/op.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define NPL_ATTRS(...)                                                                                                 \
 	((struct npl_attr_list){.attr = (struct npl_attr[]){__VA_ARGS__},                                              \
 				.n = (int)(sizeof((struct npl_attr[]){__VA_ARGS__}) / sizeof(struct npl_attr))})
@@ -54,5 +58,9 @@ static inline struct npl_tensor npl_tensor_over(enum npl_dtype dtype, struct npl
 	struct npl_tensor tensor = {NULL, dtype, shape, {0, 0, NULL}, (void *)data, false};
 	return tensor;
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

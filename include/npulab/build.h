@@ -25,6 +25,10 @@
 #include "npulab/attributes.h"
 #include "npulab/graph.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct npl_build; /* opaque */
 
 #define NPL_ABSENT (-100) /* in NPL_IN: an optional input that is left out */
@@ -73,5 +77,9 @@ const struct npl_err *npl_build_error(const struct npl_build *build);
  * caller's (npl_graph_free). Operators whose results lead to no output are left out. */
 int npl_build_finish(struct npl_build *build, struct npl_build_in outputs, struct npl_graph **graph,
 		     struct npl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

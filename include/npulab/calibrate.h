@@ -21,6 +21,10 @@
 #include "npulab/layer.h"
 #include "npulab/session.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum npl_calibration_method { NPL_CALIBRATE_MINMAX, NPL_CALIBRATE_PERCENTILE, NPL_CALIBRATE_MSE };
 
 struct npl_calibrate {
@@ -44,5 +48,9 @@ int npl_calibration_batch(struct npl_calibration *calibration, int pass, const s
 			  struct npl_tensor *outputs, struct npl_err *err);
 /* graph->n_values ranges for a format; they live as long as the calibration. */
 const struct npl_range *npl_calibration_ranges(struct npl_calibration *calibration, enum npl_format format);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -18,6 +18,10 @@
 #include "npulab/layer.h"
 #include "npulab/result.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct npl_chain {
 	int n;
 	const struct npl_layer *const *layer; /* borrowed until the chain is closed, with all that they point to */
@@ -45,5 +49,9 @@ struct npl_chain_watcher {
 	int (*made)(void *context, int layer, const struct npl_tensor *out, struct npl_err *err);
 	void *context;
 };
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

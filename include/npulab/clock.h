@@ -4,6 +4,14 @@
 #ifndef NPULAB_CLOCK_H
 #define NPULAB_CLOCK_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 double npl_clock_seconds(void); /* since some fixed moment */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

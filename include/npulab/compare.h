@@ -17,6 +17,10 @@
 #include "npulab/model.h"
 #include "npulab/session.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Outputs of a device against the float reference. NAN: not applicable or not known, as where outputs are NaN. */
 struct npl_accuracy {
 	double max_abs_error;
@@ -86,5 +90,9 @@ int npl_labels_check(const struct npl_graph *graph, const struct npl_samples *sa
 /* out against ref, over n_outputs tensors with `count` samples each; labels may be NULL. */
 void npl_accuracy_of(const struct npl_tensor *ref, const struct npl_tensor *out, int n_outputs, int64_t count,
 		     const struct npl_tensor *labels, struct npl_accuracy *accuracy);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -26,6 +26,10 @@
 
 #include "npulab/device.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum npl_case_status {
 	NPL_CASE_PASSED,
 	NPL_CASE_FAILED,      /* wrong values, an error at run time, a file that cannot be read */
@@ -74,5 +78,9 @@ struct npl_conformance_options {
 int npl_conformance_run(const char *const *dirs, int n_dirs, const struct npl_conformance_options *options,
 			struct npl_conformance *conformance, struct npl_err *err);
 void npl_conformance_free(struct npl_conformance *conformance);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

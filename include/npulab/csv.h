@@ -15,6 +15,10 @@
 #include "npulab/arena.h"
 #include "npulab/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define NPL_CSV_COLUMNS 64
 
 struct npl_csv_row {
@@ -39,5 +43,9 @@ int npl_csv_load_ragged(const char *path, struct npl_arena *arena, struct npl_cs
 int npl_csv_column(const struct npl_csv *csv, const char *name, struct npl_err *err);
 /* The number in a field; NAN when it is empty. */
 int npl_csv_number(const struct npl_csv *csv, int row, int column, double *value, struct npl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

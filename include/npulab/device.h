@@ -21,6 +21,10 @@
 #include "npulab/result.h"
 #include "npulab/stats.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum npl_device_kind { NPL_KIND_SIMULATED, NPL_KIND_CPU, NPL_KIND_GPU, NPL_KIND_REFERENCE, NPL_KIND_NULL };
 const char *npl_device_kind_name(enum npl_device_kind kind);
 
@@ -133,5 +137,9 @@ int npl_device_list(struct npl_arena *arena, const char *const **names, int *n, 
 /* The folder that holds the machines or models: $NPULAB_DATA/KIND, the source tree's, or the installed one.
  * NPL_EINPUT when there is none, naming where it looked. */
 int npl_data_dir(const char *kind, char *path, size_t n, struct npl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -29,6 +29,10 @@
 #include "npulab/error.h"
 #include "npulab/memory.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct npl_dma_config {
 	int64_t engines;            /* 1 to 64 */
 	int64_t queue;              /* descriptors that an engine holds, up to those completed and not taken */
@@ -92,5 +96,9 @@ const struct npl_dma_counters *npl_dma_counters(const struct npl_dma *dma, int e
 /* Appends what decides the times of all that is to come, the memory's state included, relative to now and without addresses;
  * tags of descriptors as they are. False: time depends on addresses here, or the memory cannot say. */
 bool npl_dma_relative_state(const struct npl_dma *dma, struct npl_memory_words *words);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

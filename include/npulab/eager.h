@@ -36,6 +36,10 @@
 #include "npulab/attributes.h"
 #include "npulab/graph_run.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct npl_eager;       /* opaque */
 struct npl_eager_value; /* a handle; opaque */
 
@@ -94,5 +98,9 @@ struct npl_eager_totals {
 	int64_t networks;
 };
 void npl_eager_totals(struct npl_eager *ctx, struct npl_eager_totals *totals);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -21,6 +21,10 @@
 
 #include "npulab/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define NPL_POWERCAP_ROOT  "/sys/class/powercap"
 #define NPL_ENERGY_DOMAINS 32 /* packages, or dies where a package has several */
 
@@ -46,5 +50,9 @@ void npl_energy_meter_close(struct npl_energy_meter *meter); /* accepts a meter 
 int npl_energy_meter_start(struct npl_energy_meter *meter, struct npl_err *err);
 /* Joules of all domains since start, and the time over which they were counted. */
 int npl_energy_meter_stop(struct npl_energy_meter *meter, double *joules, double *seconds, struct npl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

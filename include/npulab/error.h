@@ -13,6 +13,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The command line turns these into its exit status (npl_exit_status). */
 enum npl_code {
 	NPL_OK = 0,
@@ -39,5 +43,9 @@ int npl_prefix(struct npl_err *err, const char *format, ...) __attribute__((form
 
 /* The process exit status for a code: 0 to 6. */
 int npl_exit_status(int code);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -18,6 +18,10 @@
 
 #include "npulab/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct npl_file {
 	const void *data; /* page-aligned, read-only */
 	size_t bytes;     /* > 0 */
@@ -38,5 +42,9 @@ struct npl_file_piece {
 	size_t bytes;
 };
 int npl_file_write(const char *path, const struct npl_file_piece *piece, int n_pieces, struct npl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,6 +12,10 @@
 
 #include "npulab/op.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct npl_file;
 
 /* Where a float constant comes from, when the model has it as integers with a DequantizeLinear: scale * (q - zero). */
@@ -116,5 +120,9 @@ const void *npl_value_data(struct npl_graph *graph, struct npl_value *value, str
  * file). The tensor owns its data; its name is not set. */
 int npl_tensor_load(const char *path, struct npl_tensor *tensor, struct npl_err *err);
 int npl_tensor_save_npy(const char *path, const struct npl_tensor *tensor, struct npl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

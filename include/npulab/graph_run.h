@@ -9,6 +9,10 @@
 
 #include "npulab/session.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What a run took, or several together. Modelled or measured as the device is (npl_device_info.kind). */
 struct npl_cost {
 	uint64_t cycles;            /* of a simulated machine; 0: it has no cycles */
@@ -31,5 +35,9 @@ void npl_cost_add(struct npl_cost *sum, const struct npl_cost *cost);
 int npl_graph_run(struct npl_graph *graph, struct npl_device *device, const struct npl_tensor *inputs,
 		  const struct npl_tensor *calibration, struct npl_tensor *outputs, struct npl_cost *cost,
 		  struct npl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,6 +8,10 @@
 
 #include "npulab/tensor.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 float npl_f16_to_float(uint16_t bits);
 uint16_t npl_f16_of_float(float x);
 /* Rounded once from double. */
@@ -23,5 +27,9 @@ static inline bool npl_dtype_is_half(enum npl_dtype dtype)
 /* n elements of a half type as floats, and back. */
 void npl_half_widen(enum npl_dtype dtype, const void *from, int64_t n, float *to);
 void npl_half_narrow(enum npl_dtype dtype, const float *from, int64_t n, void *to);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -18,6 +18,10 @@
 
 #include "npulab/tensor.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* An operand: vectors of k values. Value j of vector i is data[i * stride + j * k_stride]; one of the strides is 1. */
 struct npl_int8_matrix {
 	const void *data;
@@ -98,5 +102,9 @@ float npl_int8_scale(float x_scale, float w_scale, float y_scale);
 /* Smallest and greatest value of NPL_U8 or NPL_I8. */
 int32_t npl_int8_min(enum npl_dtype dtype);
 int32_t npl_int8_max(enum npl_dtype dtype);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -16,6 +16,10 @@
 #include "npulab/int8.h"
 #include "npulab/layer.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* How a machine accumulates, see struct npl_int8_product: K runs over kernel taps, then input channels. Results do not
  * depend on it, the count of additions that wrap does. */
 struct npl_int8_order {
@@ -55,5 +59,9 @@ int npl_int8_run_layer(const struct npl_layer *layer, const struct npl_int8_orde
  * into out, with the layer's fused Relu. An average is round_half_even(sum(q - zero_point) / count) + zero_point, where
  * padding counts in the divisor if the layer says so. */
 int npl_int8_run_unary(const struct npl_layer *layer, struct npl_tensor *out, struct npl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

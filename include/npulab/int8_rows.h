@@ -12,6 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define NPL_INT8_PANEL 64 /* columns packed together: panel[k / 4][column][k mod 4] */
 
 /* Bytes of a panel of k rows. */
@@ -47,5 +51,9 @@ void npl_int8_row_sums(const uint8_t *const *a, int64_t m, int64_t k, bool is_si
 
 int npl_int8_rows_kernels(void);                   /* how many this processor can run */
 const char *npl_int8_rows_kernel_name(int kernel); /* "avx512-vnni", ...; 0 names the fastest */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,6 +7,10 @@
 
 #include "npulab/layer.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* False, with the reason, for operators without a rule, and for types, scales or zero points that the rule does not
  * take. Data need not be there. */
 bool npl_integer_layer_ok(const struct npl_layer *layer, char *why, size_t n);
@@ -26,5 +30,9 @@ int npl_run_integer(const struct npl_layer *layer, struct npl_tensor *out, struc
 void npl_function_points(enum npl_activation function, int16_t point[NPL_FUNCTION_POINTS]);
 /* The function of q in Q4.12, by linear interpolation, in Q0.15. */
 int16_t npl_function_value(const int16_t point[NPL_FUNCTION_POINTS], int16_t q);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

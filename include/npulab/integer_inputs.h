@@ -8,11 +8,19 @@
 
 #include "npulab/op.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Where the operands stand among an operator's inputs; -1: it has none. */
 struct npl_integer_inputs {
 	int a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero, bias;
 };
 /* NULL: not one of them. */
 const struct npl_integer_inputs *npl_integer_inputs_of(enum npl_op op);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

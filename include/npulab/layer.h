@@ -51,6 +51,10 @@
 
 #include "npulab/op.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define NPL_LAYER_INPUTS      64
 #define NPL_Q16_FRACTION_BITS 10 /* of the format q16 */
 
@@ -74,5 +78,9 @@ struct npl_layer {
 	uint64_t macs;                 /* what the operator's rule says must be done */
 	bool timing_only;              /* compute cycles and counters, leave out untouched */
 };
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

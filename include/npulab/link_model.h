@@ -28,6 +28,10 @@
 #include "npulab/memory.h"
 #include "npulab/params.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum npl_link_kind { NPL_LINK_PLAIN, NPL_LINK_PCIE, NPL_LINK_HYPERTRANSPORT };
 #define NPL_LINK_KINDS "plain pcie hypertransport"
 
@@ -111,5 +115,9 @@ uint64_t npl_link_transfer(struct npl_link_port *port, enum npl_link_direction d
 			       limit_is, 0, 1e15, "bytes/s", "of what is behind the link, not plain; 0: none", NULL),  \
 		NPL_LINK_PARAM(key, "latency_seconds", NPL_PARAM_DOUBLE, type, member, latency_seconds, latency_is, 0, \
 			       1, "s", "before each transfer", NULL)
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,6 +8,10 @@
 
 #include "npulab/layer.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* False, with the reason in why, for a layer in another number format than float32 (integers that only pass through
  * an operator, such as shapes, are none). */
 bool npl_float_layer_ok(const struct npl_layer *layer, char *why, size_t n);
@@ -21,5 +25,9 @@ int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, dou
 /* Where the values of a layer go: its own output, or with timing_only a tensor of the same shape, whose data the
  * caller frees with npl_tensor_free. */
 int npl_layer_target(const struct npl_layer *layer, struct npl_tensor *target, struct npl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

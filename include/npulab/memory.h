@@ -32,6 +32,10 @@
 #include "npulab/params.h"
 #include "npulab/ratio.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct npl_memory_request {
 	uint64_t address; /* bytes */
 	uint64_t bytes;   /* at least 1; where access_bytes is not 0, within one aligned access */
@@ -169,5 +173,9 @@ char *npl_memory_yaml(const struct npl_memory *memory, struct npl_arena *arena);
 /* The same as values, for reports; keys borrowed from the memory, values in the arena. 0 or NPL_ENOMEM. */
 int npl_memory_settings(const struct npl_memory *memory, struct npl_arena *arena, const struct npl_param_value **values,
 			int *n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -9,6 +9,10 @@
 
 #include "npulab/graph.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct npl_model_files { /* strings live in the arena; NULL: none */
 	const char *name;
 	const char *path; /* of the ONNX file or topology */
@@ -48,5 +52,9 @@ void npl_samples_free(struct npl_samples *samples);
 int npl_samples_batch(const struct npl_graph *graph, const struct npl_samples *samples, int64_t b,
 		      struct npl_tensor *batch, int64_t *real, struct npl_err *err);
 int64_t npl_samples_batches(const struct npl_graph *graph, const struct npl_samples *samples);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -12,6 +12,10 @@
 #include "npulab/random.h"
 #include "npulab/tensor.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum npl_op {
 #define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags) NPL_OP_##id,
 #include "npulab/ops.def"
@@ -226,5 +230,9 @@ int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_t
 enum npl_op npl_op_find(const char *onnx_name);
 /* The known operator whose name is nearest, for messages. */
 const char *npl_op_nearest(const char *onnx_name);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -17,6 +17,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum npl_param_type {
 	NPL_PARAM_INT,    /* int64_t */
 	NPL_PARAM_DOUBLE, /* double */
@@ -75,5 +79,9 @@ struct npl_param_value {
 };
 int npl_params_values(const struct npl_param *schema, const void *config, struct npl_arena *arena,
 		      const struct npl_param_value **values, int *n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

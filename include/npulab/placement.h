@@ -14,6 +14,10 @@
 
 #include "npulab/graph.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct npl_placement {      /* everything lives in the arena */
 	int *device;        /* per node: index into names, or NPL_ON_HOST */
 	const char **rule;  /* per node: the rule that placed it, as "PATTERN=DEVICE"; NULL: none did */
@@ -29,5 +33,9 @@ int npl_placement_parse(const struct npl_graph *graph, const char *rules, struct
 /* The same from a file; NPL_EINPUT, and each error names file and line. */
 int npl_placement_load(const struct npl_graph *graph, const char *path, struct npl_arena *arena,
 		       struct npl_placement *placement, struct npl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

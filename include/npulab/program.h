@@ -14,6 +14,10 @@
 
 #include "npulab/device.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* One run of a program: what goes in, and what came of it. Inputs are borrowed. */
 struct npl_execution {
 	const char *engine; /* one of the instruction set's; NULL: the first */
@@ -70,5 +74,9 @@ int npl_program_check(const struct npl_program *program, const struct npl_device
 int npl_program_run(const struct npl_program *program, const struct npl_device *device, struct npl_execution *execution,
 		    struct npl_err *err);
 void npl_execution_free(struct npl_execution *execution); /* its output */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

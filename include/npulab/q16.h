@@ -22,6 +22,10 @@
 
 #include "npulab/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum npl_q16_product {
 	NPL_Q16_ROUNDED, /* saturate16((x * w + 512) >> 10): 10 fraction bits, ties towards plus infinity */
 	NPL_Q16_FULL,    /* x * w: 20 fraction bits */
@@ -50,5 +54,9 @@ uint64_t npl_q16_gemm(struct npl_q16_weights *weights, int64_t rows, const int16
 
 int npl_q16_kernels(void);                   /* how many kernels this processor can run, slowest first */
 const char *npl_q16_kernel_name(int kernel); /* "avx512vnni", ...; 0 names the fastest */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

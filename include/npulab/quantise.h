@@ -18,6 +18,10 @@
 #include "npulab/layer.h"
 #include "npulab/session.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* The type of activations in a format. */
 enum npl_dtype npl_format_dtype(enum npl_format format);
 
@@ -53,5 +57,9 @@ int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, floa
 /* Bias to int32 at scale x_scale * w_scale (of its channel), rounded half to even, saturating. */
 int npl_quantise_bias(const struct npl_tensor *bias, const struct npl_quant *x, const struct npl_quant *w,
 		      struct npl_tensor *out, struct npl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

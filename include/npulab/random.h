@@ -7,6 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct npl_random {
 	uint64_t state;
 };
@@ -41,5 +45,9 @@ double npl_normal_quantile(double p);
 /* Makes elements first..first + count - 1 of the sequence. */
 void npl_normal_floats(const struct npl_normal *normal, int64_t first, int64_t count, float *values);
 void npl_normal_doubles(const struct npl_normal *normal, int64_t first, int64_t count, double *values);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

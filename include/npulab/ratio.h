@@ -6,6 +6,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct npl_ratio {
 	int64_t numerator, denominator;
 };
@@ -30,5 +34,9 @@ static inline int64_t npl_gcd(int64_t a, int64_t b)
  * or before it. */
 uint64_t npl_hz_ceil(uint64_t t, const struct npl_hz *from, const struct npl_hz *to);
 uint64_t npl_hz_floor(uint64_t t, const struct npl_hz *from, const struct npl_hz *to);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -11,6 +11,10 @@
 #include "npulab/compare.h"
 #include "npulab/conformance.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What else a report says of the run. */
 struct npl_report_context {
 	const char *model_name;
@@ -50,5 +54,9 @@ void npl_report_timeline(FILE *out, const struct npl_comparison *comparison, con
 
 /* "1.23 ms", "976 k/s", "43.1 uJ", "-": three significant digits with an SI prefix; returns buf. */
 const char *npl_si_text(double value, const char *unit, char *buf, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -10,6 +10,10 @@
 
 #include "npulab/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define NPL_MAX_COUNTERS 24
 #define NPL_MAX_ENERGY   16
 
@@ -56,5 +60,9 @@ double npl_result_joules(const struct npl_result *result);
 int npl_energy_merge(struct npl_energy *list, int *n, int room, const struct npl_energy *add, struct npl_err *err);
 /* Adds cycles, seconds, counts and energies of another layer on the same device. */
 int npl_result_add(struct npl_result *sum, const struct npl_result *add, struct npl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -21,6 +21,10 @@
 #include "npulab/graph.h"
 #include "npulab/timeline.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What values a tensor took. Starts empty: low > high. */
 struct npl_range {
 	float low, high;
@@ -144,5 +148,9 @@ bool npl_row_on_host(const struct npl_layer_run *row);
 double npl_energy_sum(const struct npl_energy *energy, int n);
 /* "calibrated:a + modelled:b" without repeats, or "absent"; returns buf. */
 const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

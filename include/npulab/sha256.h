@@ -14,6 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define NPL_SHA256_HEX 65 /* 64 digits and the NUL */
 
 struct npl_sha256 {
@@ -26,5 +30,9 @@ void npl_sha256_final(struct npl_sha256 *state, char hex[NPL_SHA256_HEX]);
 
 /* All at once. */
 void npl_sha256_hex(const void *data, size_t bytes, char hex[NPL_SHA256_HEX]);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

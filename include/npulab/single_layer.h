@@ -15,6 +15,10 @@
 #include "npulab/compare.h"
 #include "npulab/random.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct npl_layer_spec {
 	enum npl_op op;         /* GEMM, CONV, MAXPOOL, AVERAGEPOOL, RELU */
 	struct npl_shape x;     /* GEMM: (m,k); else (n,c,h,w) */
@@ -31,5 +35,9 @@ void npl_draw(struct npl_tensor *tensor, struct npl_random *random);
  * last device's result in its own type. options: device_names, n_devices, set, n_sets, threads, timing_only. */
 int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare_options *options,
 		     struct npl_comparison *comparison, struct npl_tensor *output, struct npl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -21,6 +21,10 @@
 #include "npulab/error.h"
 #include "npulab/memory.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct npl_sram_config {
 	int64_t rows, row_bytes, banks;                /* rows: of all banks together */
 	int64_t read_ports, write_ports, shared_ports; /* of one bank */
@@ -65,5 +69,9 @@ uint64_t npl_double_fill_begin(struct npl_double_buffer *buffer, uint64_t ready)
 void npl_double_fill_end(struct npl_double_buffer *buffer, uint64_t end);
 uint64_t npl_double_drain_begin(struct npl_double_buffer *buffer, uint64_t ready);
 void npl_double_drain_end(struct npl_double_buffer *buffer, uint64_t end);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

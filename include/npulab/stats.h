@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define NPL_STAT_OF_VALUES (-1) /* as partition: counts what happened to values, so it is not known in timing_only */
 
 struct npl_stat {
@@ -21,5 +25,9 @@ struct npl_stat {
 
 /* Copies the counters out of a unit's struct, in table order. */
 void npl_stats_read(const struct npl_stat *table, size_t n, const void *unit, uint64_t *values);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

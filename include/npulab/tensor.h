@@ -16,6 +16,10 @@
 
 #include "npulab/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define NPL_MAX_RANK     8
 #define NPL_MAX_ELEMENTS ((int64_t)1 << 40) /* an upper bound on any tensor: refuses nonsense shapes early */
 
@@ -76,5 +80,9 @@ size_t npl_tensor_bytes(const struct npl_tensor *tensor);
 /* Allocates zeroed data for dtype and shape. NPL_EINPUT when the shape is nonsense, NPL_ENOMEM. */
 int npl_tensor_alloc(struct npl_tensor *tensor, struct npl_err *err);
 void npl_tensor_free(struct npl_tensor *tensor); /* accepts a zeroed tensor; leaves data NULL */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

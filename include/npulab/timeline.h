@@ -12,6 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum npl_resource_kind { NPL_RESOURCE_HOST, NPL_RESOURCE_DEVICE, NPL_RESOURCE_LINK };
 
 struct npl_resource {
@@ -46,5 +50,9 @@ struct npl_span {
 	bool delivers; /* takes an output of the graph to the host, behind everything else */
 	bool critical; /* on the path that decides the makespan: those pieces touch, and fill it */
 };
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -18,10 +18,18 @@
 
 #include "npulab/eager.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Flushes what is pending, then records. name is the graph's, or NULL. NPL_EUSAGE: it records already. */
 int npl_trace_begin(struct npl_eager *ctx, const char *name, struct npl_err *err);
 /* Ends the recording, also when it fails. outputs: values computed or used in it, each once. The graph is the caller's and
  * needs no context. NPL_EUSAGE: nothing is being recorded, or an output was not part of it. */
 int npl_trace_end(struct npl_eager *ctx, struct npl_args outputs, struct npl_graph **graph, struct npl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

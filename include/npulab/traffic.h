@@ -20,6 +20,10 @@
 
 #include "npulab/memory.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define NPL_TRACE_LINE 4096
 #define NPL_TRACE_MAX_CYCLE                                                                                            \
 	(UINT64_C(1) << 40) /* a quarter of an hour of DDR3-2133: what is beyond is no memory clock */
@@ -101,5 +105,9 @@ struct npl_traffic_report {
 void npl_dram_table(FILE *out, const struct npl_traffic_report *report);
 /* Schema npulab.dram/1. NPL_ENOMEM: what is written so far is of no use. */
 int npl_dram_json(FILE *out, const struct npl_traffic_report *report, struct npl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

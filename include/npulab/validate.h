@@ -19,6 +19,10 @@
 #include "npulab/arena.h"
 #include "npulab/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct npl_validation_row { /* strings live in the validation */
 	const char *machine, *case_name, *metric;
 	const char *unit;        /* "fraction", "MiB", ... */
@@ -81,5 +85,9 @@ bool npl_validation_shown(const struct npl_validation_row *row, bool all);
 /* reports/ */
 void npl_validation_table(FILE *out, const struct npl_validation *validation, bool all);
 void npl_validation_json(FILE *out, const struct npl_validation *validation, bool all);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

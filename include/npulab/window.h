@@ -10,6 +10,10 @@
 
 #include "npulab/op.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A tensor (N,C,W), (N,C,H,W) or (N,C,D,H,W) as the kernels see it. */
 struct npl_image {
 	int64_t images, channels;
@@ -30,5 +34,9 @@ int64_t npl_window_output(const struct npl_window *window, int d, int64_t input)
 /* The output positions first <= o < end (within 0..output) for which the tap lies inside the input. */
 void npl_window_range(const struct npl_window *window, int d, int64_t tap, int64_t input, int64_t output,
 		      int64_t *first, int64_t *end);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -16,6 +16,10 @@
 
 #include "npulab/error.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define NPL_LONGEST_WORD 100
 
 struct npl_words {
@@ -41,5 +45,9 @@ int npl_words_complain(const struct npl_words *words, const char *format, ...) _
 
 /* All of a word as a number: decimal with a sign or not, or 0x and hexadecimal. */
 bool npl_parse_integer(const char *word, int64_t *value);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

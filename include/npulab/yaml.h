@@ -9,11 +9,19 @@
 
 #include "npulab/params.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* At most 1 MiB, 8 levels and 4096 keys; everything lives in the arena. */
 int npl_settings_load(const char *path, struct npl_arena *arena, struct npl_setting **settings, int *n,
 		      struct npl_err *err);
 
 /* A double as the shortest decimal text that reads back to the same value; returns buf. */
 const char *npl_double_text(double value, char *buf, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
