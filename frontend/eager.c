@@ -8,21 +8,22 @@
 
 #include "npulab/grow.h"
 
-int npl_eager_open(const char *device, const struct npl_device_options *options, struct npl_eager **context,
+int npl_eager_open(const char *device, const struct npl_device_options *options, struct npl_eager **ctx,
 		   struct npl_err *err)
 {
-	struct npl_eager *ctx = calloc(1, sizeof *ctx);
-	*context = NULL;
-	if (!ctx)
+	struct npl_eager *made = calloc(1, sizeof *made);
+	*ctx = NULL;
+	if (!made)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	if (npl_device_open(device, options, &ctx->device, err)) {
-		free(ctx);
-		return err->code;
+	int rc = npl_device_open(device, options, &made->device, err);
+	if (rc) {
+		free(made);
+		return rc;
 	}
-	pthread_mutex_init(&ctx->lock, NULL);
-	pthread_cond_init(&ctx->work, NULL);
-	pthread_cond_init(&ctx->done, NULL);
-	*context = ctx;
+	pthread_mutex_init(&made->lock, NULL);
+	pthread_cond_init(&made->work, NULL);
+	pthread_cond_init(&made->done, NULL);
+	*ctx = made;
 	return 0;
 }
 
@@ -137,9 +138,9 @@ void npl_eager_close(struct npl_eager *ctx)
 	npl_build_close(ctx->trace);
 	eager_drop(&ctx->inputs);
 	eager_drop(&ctx->constants);
-	while (ctx->first) {
-		ctx->first->holds = 1;
-		npl_eager_release(ctx->first);
+	for (struct npl_eager_value *value = ctx->first, *next; value; value = next) {
+		next = value->next;
+		give_ref(value); /* the last: no work is left that could have one */
 	}
 	npl_device_close(ctx->device);
 	pthread_cond_destroy(&ctx->work);
@@ -158,38 +159,45 @@ const struct npl_shape *npl_eager_shape(const struct npl_eager_value *value)
 	return &value->what.shape;
 }
 
-/* A value of the caller's data. */
-static int add_data(struct npl_eager *ctx, const char *name, const struct npl_tensor *tensor, enum npl_keep keep,
-		    struct npl_eager_value **made, struct npl_err *err)
+/* A value of the caller's data; NULL and err. */
+static struct npl_eager_value *add_data(struct npl_eager *ctx, const char *name, const struct npl_tensor *tensor,
+					enum npl_keep keep, struct npl_err *err)
 {
 	struct npl_tensor own = {.dtype = tensor->dtype, .shape = tensor->shape};
-	if (build_check_tensor(name && *name ? name : "a tensor", tensor, keep, err))
-		return err->code;
+	const bool named = name && *name;
+	if (build_check_tensor(named ? name : "a tensor", tensor, keep, err))
+		return NULL;
+	if (!npl_tensor_bytes(tensor)) /* whose elements may be nowhere */
+		keep = NPL_COPY;
 	if (keep == NPL_COPY && npl_tensor_alloc(&own, err))
-		return err->code;
-	*made = make_value(ctx, false);
-	char *copied = name && *name ? strdup(name) : NULL;
-	if (!*made || (name && *name && !copied)) {
+		return NULL;
+	struct npl_eager_value *made = make_value(ctx, false);
+	if (!made) {
 		npl_tensor_free(&own);
-		npl_eager_release(*made);
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
+		npl_fail(err, NPL_ENOMEM, "out of memory");
+		return NULL;
 	}
 	if (keep == NPL_COPY && npl_tensor_bytes(tensor))
 		memcpy(own.data, tensor->data, npl_tensor_bytes(tensor));
-	(*made)->name = copied;
-	(*made)->borrowed = keep == NPL_BORROW;
-	(*made)->what = (struct npl_value){.dtype = tensor->dtype,
-					   .shape = tensor->shape,
-					   .data = keep == NPL_COPY ? own.data : tensor->data,
-					   .producer = -1};
-	return 0;
+	made->borrowed = keep == NPL_BORROW;
+	made->what = (struct npl_value){.dtype = tensor->dtype,
+					.shape = tensor->shape,
+					.data = made->borrowed ? tensor->data : own.data,
+					.producer = -1};
+	made->name = named ? strdup(name) : NULL;
+	if (named && !made->name) {
+		npl_eager_release(made);
+		npl_fail(err, NPL_ENOMEM, "out of memory");
+		return NULL;
+	}
+	return made;
 }
 
 int npl_eager_input(struct npl_eager *ctx, const char *name, const struct npl_tensor *tensor, enum npl_keep keep,
 		    struct npl_eager_value **value, struct npl_err *err)
 {
-	struct npl_eager_value *made = NULL;
-	if (add_data(ctx, name, tensor, keep, &made, err))
+	struct npl_eager_value *made = add_data(ctx, name, tensor, keep, err);
+	if (!made)
 		return err->code;
 	made->input = true;
 	if (ctx->trace && eager_record_input(ctx, made, err)) {
@@ -203,8 +211,8 @@ int npl_eager_input(struct npl_eager *ctx, const char *name, const struct npl_te
 int npl_eager_constant(struct npl_eager *ctx, const struct npl_tensor *tensor, enum npl_keep keep,
 		       struct npl_eager_value **value, struct npl_err *err)
 {
-	struct npl_eager_value *made = NULL;
-	if (add_data(ctx, tensor->name, tensor, keep, &made, err))
+	struct npl_eager_value *made = add_data(ctx, tensor->name, tensor, keep, err);
+	if (!made)
 		return err->code;
 	made->what.constant = true;
 	hand_over(made, value);

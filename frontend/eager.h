@@ -83,7 +83,6 @@ int eager_submit(struct npl_eager *ctx, struct npl_err *err);
 
 /* eager_worker.c */
 int eager_start(struct npl_eager *ctx, struct npl_err *err); /* the thread, once */
-void *eager_work(void *ctx);
 void eager_free_job(struct eager_job *job);
 
 /* eager_trace.c: records a call that succeeded; the results are trace[]. */

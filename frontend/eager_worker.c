@@ -81,7 +81,7 @@ static void do_job(struct npl_eager *ctx, struct eager_job *job)
 	free(out);
 }
 
-void *eager_work(void *context)
+static void *work(void *context)
 {
 	struct npl_eager *ctx = context;
 	pthread_mutex_lock(&ctx->lock);
@@ -107,7 +107,7 @@ int eager_start(struct npl_eager *ctx, struct npl_err *err)
 {
 	if (ctx->started)
 		return 0;
-	int code = pthread_create(&ctx->thread, NULL, eager_work, ctx);
+	int code = pthread_create(&ctx->thread, NULL, work, ctx);
 	if (code)
 		return npl_fail(err, NPL_ENOMEM, "no thread could be started: %s", strerror(code));
 	ctx->started = true;
