@@ -16,7 +16,7 @@ extern "C" {
 /* What a run took, or several together. Modelled or measured as the device is (npl_device_info.kind). */
 struct npl_cost {
 	uint64_t cycles;            /* of a simulated machine; 0: it has no cycles */
-	double seconds;             /* the device, its host and the link, one after the other */
+	double seconds;             /* the makespan: device, host and link, less what of it goes on at once */
 	double joules;              /* NAN: a part of it is not known */
 	uint64_t macs, device_macs; /* multiply-accumulates; without those that the host did */
 	uint64_t saturations;       /* values that did not fit their number format */
