@@ -89,14 +89,7 @@ static int add_input(struct npl_build *build, const char *name, enum npl_dtype d
 		return no_memory(build);
 	if (build_check_type(own, dtype, shape, &build->last))
 		return build->last.code;
-	int v = b->n_values;
-	if (graph_names_find(&b->values, own) >= 0)
-		return npl_fail(&build->last, NPL_EINPUT, "two tensors are called '%s'", own);
-	int rc = graph_add_input(b, &(struct graph_input){.name = own, .dtype = dtype, .shape = *shape});
-	if (rc)
-		return rc;
-	b->value[v].shape = *shape; /* an empty first dimension is what it says, not an open one as in a file */
-	return v;
+	return graph_append_shaped(b, own, dtype, shape);
 }
 
 int npl_build_input(struct npl_build *build, const char *name, enum npl_dtype dtype, struct npl_shape shape)

@@ -17,6 +17,21 @@ const char *graph_free_name(struct graph_builder *b, const char *base)
 	return name;
 }
 
+int graph_append_shaped(struct graph_builder *b, const char *name, enum npl_dtype dtype, const struct npl_shape *shape)
+{
+	char text[192];
+	if (npl_shape_count(shape) < 0)
+		return npl_fail(b->err, NPL_EINPUT, "input '%s': the shape %s has more than %lld elements", name,
+				npl_shape_text(shape, text, sizeof text), (long long)NPL_MAX_ELEMENTS);
+	int v = graph_add_value(b, &(struct npl_value){.name = name, .dtype = dtype, .shape = *shape, .producer = -1});
+	if (v < 0)
+		return v;
+	if (!b->n_inputs) /* an empty first dimension makes no batches */
+		b->graph->batch = shape->rank && shape->dim[0] ? shape->dim[0] : 1;
+	int rc = graph_append_input(b, v);
+	return rc ? rc : v;
+}
+
 /* Names for the results: the node's own for a single one, NODE.0, NODE.1... for several. */
 static int name_results(struct graph_builder *b, const char *name, const char *op, int n_out, const char **out)
 {

@@ -109,6 +109,8 @@ int graph_add_made(struct graph_builder *b, const char *owner, const char *part,
  * added so, graph_close_appended does the rest of graph_complete. */
 int graph_append_node(struct graph_builder *b, const char *name, const char *op, const struct npl_attr_list *list,
 		      int n_in, const int *in, int n_out, int *out);
+/* An input whose dimensions are all known; its index or a negative code. */
+int graph_append_shaped(struct graph_builder *b, const char *name, enum npl_dtype dtype, const struct npl_shape *shape);
 int graph_close_appended(struct graph_builder *b);
 /* A name for a value that no other has: base, or base#2... NULL when memory is short. */
 const char *graph_free_name(struct graph_builder *b, const char *base);

@@ -28,7 +28,8 @@ struct topology {
 	struct npl_csv csv;
 	struct npl_arena arena; /* of the CSV */
 	bool gemm;
-	bool sparse; /* a ratio other than 1:1 was ignored */
+	bool sparse;   /* a ratio other than 1:1 was ignored */
+	int64_t batch; /* dimension 0 of every input */
 	struct graph_builder b;
 	struct npl_err err;
 };
@@ -166,16 +167,14 @@ static int add_layer(struct topology *t, const char *name, const char *op, struc
 		return npl_fail(&t->err, NPL_EINPUT, "weights of shape %s are more than there can be",
 				npl_shape_text(weights, text, sizeof text));
 	in_name = graph_free_name(b, in_name);
-	int x = b->n_values,
-	    rc = in_name ? graph_add_input(b, &(struct graph_input){.name = in_name, .dtype = NPL_F32, .shape = *input})
-			 : graph_no_memory(b);
-	if (rc)
-		return rc;
+	int x = in_name ? graph_append_shaped(b, in_name, NPL_F32, input) : graph_no_memory(b);
+	if (x < 0)
+		return x;
 	w.name = graph_free_name(b, w_name);
 	int v = w.name ? graph_add_value(b, &w) : graph_no_memory(b), y;
 	if (v < 0)
 		return v;
-	rc = graph_append_node(b, name, op, attrs, 2, (const int[]){x, v}, 1, &y);
+	int rc = graph_append_node(b, name, op, attrs, 2, (const int[]){x, v}, 1, &y);
 	return rc ? rc : graph_append_output(b, y);
 }
 
@@ -217,7 +216,7 @@ static int add_conv(struct topology *t, const struct npl_csv_row *row)
 	attr[1] = (struct npl_attr){.name = "strides", .type = NPL_ATTR_INTS, .ints = list + 4, .n = 2};
 	attr[2] = (struct npl_attr){.name = "group", .type = NPL_ATTR_INT, .i = groups};
 	return add_layer(t, name, "Conv", &(struct npl_attr_list){.attr = attr, .n = 3},
-			 &npl_shape_of(4, 1, of[CHANNELS], of[HEIGHT], of[WIDTH]),
+			 &npl_shape_of(4, t->batch, of[CHANNELS], of[HEIGHT], of[WIDTH]),
 			 &npl_shape_of(4, groups * of[FILTERS], depth, of[FILTER_HEIGHT], of[FILTER_WIDTH]),
 			 depth * of[FILTER_HEIGHT] * of[FILTER_WIDTH]);
 }
@@ -241,7 +240,7 @@ static int add_gemm(struct topology *t, const struct npl_csv_row *row)
 		const char *own = heads == 1 || !name
 					  ? name
 					  : npl_arena_printf(&t->b.graph->arena, "%s.%lld", name, (long long)h);
-		rc = add_layer(t, own, "MatMul", &(struct npl_attr_list){0}, &npl_shape_of(3, 1, of[M], of[K]),
+		rc = add_layer(t, own, "MatMul", &(struct npl_attr_list){0}, &npl_shape_of(3, t->batch, of[M], of[K]),
 			       &npl_shape_of(2, of[K], of[N]), of[K]);
 	}
 	return rc;
@@ -294,9 +293,17 @@ int topology_load(const char *path, const struct npl_load_options *options, stru
 	graph_builder_init(&t.b, made, options, GRAPH_LIMITS, &t.err);
 	made->opset = OPSET;
 	made->batch = 1;
+	t.batch = t.b.options.batch > 0 ? t.b.options.batch : t.b.options.usual_batch;
+	if (t.batch <= 0)
+		t.batch = 1;
 	made->producer = "SCALE-Sim topology";
 	made->name = npl_arena_strndup(&made->arena, file, strlen(file) - strlen(".csv"));
-	int rc = made->name ? npl_csv_load_ragged(path, &t.arena, &t.csv, &t.err) : graph_no_memory(&t.b);
+	int rc = 0;
+	if (t.b.options.n_dims)
+		rc = npl_fail(&t.err, NPL_EUSAGE, "%s: a topology has no open dimension '%s'", path,
+			      t.b.options.dims->name);
+	if (!rc)
+		rc = made->name ? npl_csv_load_ragged(path, &t.arena, &t.csv, &t.err) : graph_no_memory(&t.b);
 	if (!rc)
 		rc = hash_file(&t, path);
 	if (!rc)
