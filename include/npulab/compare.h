@@ -60,9 +60,9 @@ struct npl_comparison {
 
 struct npl_compare_options {
 	int n_sets;
-	const char *const *set;          /* "MACHINE.KEY=VALUE" */
-	int threads;                     /* 0: each device's default */
-	const char *engine;              /* of the simulated machines that have several; NULL: the first */
+	const char *const *set; /* "MACHINE.KEY=VALUE" */
+	int threads;            /* 0: each device's default */
+	const char *engine;     /* of the simulated machines that have several; NULL: the first */
 	struct npl_calibrate calibrate;
 	bool no_accuracy;                /* skip the reference (it still runs where it is needed to calibrate) */
 	bool timing_only;                /* cycles without values; real devices cannot */

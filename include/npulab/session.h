@@ -55,11 +55,12 @@ struct npl_session_options {
 	struct npl_device *const *device;
 	const int *place;               /* per node: index of a device or NPL_ON_HOST; NULL: everything on device[0] */
 	const struct npl_range *ranges; /* per value; needed when a device is not float32, unless timing_only */
-	const struct npl_range *ranges_int8; /* those of the format int8, where they are others (calibrate.h); or NULL */
-	bool timing_only;               /* cycles and counters, no values: outputs stay unallocated */
-	bool host_in;     /* devices with chains: inputs cross the link within their cycles, not before, */
-	const bool *kept; /* but for these (per value), which are there from before; NULL: none */
-	bool host_out;    /* likewise: outputs, not after */
+	const struct npl_range
+		*ranges_int8; /* those of the format int8, where they are others (calibrate.h); or NULL */
+	bool timing_only;     /* cycles and counters, no values: outputs stay unallocated */
+	bool host_in;         /* devices with chains: inputs cross the link within their cycles, not before, */
+	const bool *kept;     /* but for these (per value), which are there from before; NULL: none */
+	bool host_out;        /* likewise: outputs, not after */
 };
 
 struct npl_session; /* opaque */
