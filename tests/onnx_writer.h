@@ -135,7 +135,8 @@ static inline void onnx_put_floats(struct onnx_writer *graph, const char *name, 
 
 static inline void onnx_put_int64s(struct onnx_writer *graph, const char *name, int64_t n, const int64_t *data)
 {
-	struct onnx_writer t = onnx_tensor_of(name, ONNX_INT64, 1, &n, data, (size_t)n * sizeof *data);
+	const int64_t dims[1] = {n};
+	struct onnx_writer t = onnx_tensor_of(name, ONNX_INT64, 1, dims, data, (size_t)n * sizeof *data);
 	onnx_put_message(graph, 5, &t);
 }
 

@@ -335,8 +335,8 @@ Test(onnx_dims, random_rows)
 	cr_assert_eq(npl_samples_load(graph, NULL, 0, NULL, 1, &samples, &err), 0, "%s", err.msg);
 	bool seen[10] = {false};
 	for (int i = 0; i < 200; i++) {
-		int64_t row = ((int64_t *)samples.input[0].data)[i];
-		cr_assert(row >= 0 && row < 10);
+		uint64_t row = ((uint64_t *)samples.input[0].data)[i];
+		cr_assert_lt(row, 10);
 		seen[row] = true;
 	}
 	for (int i = 0; i < 10; i++)

@@ -44,7 +44,7 @@ Test(onnx_shapes, exported_view)
 			onnx_put_input(&g, "x", ONNX_FLOAT, 4, DIMS(exported, 2, 5, 7));
 			onnx_put_node(&g, "Relu", "relu", "x", "r", NULL);
 			for (int d = 0; d < 3; d++) {
-				char at[8], from[16], to[8];
+				char at[16], from[32], to[16];
 				snprintf(at, sizeof at, "i%d", d);
 				put_scalar(&g, at, d);
 				snprintf(to, sizeof to, "s%d", d);

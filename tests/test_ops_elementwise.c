@@ -122,12 +122,13 @@ Test(ops_elementwise, formulas)
 		struct npl_tensor x = test_tensor(dtype, npl_shape_of(2, 9, 11));
 		for (int64_t i = 0; i < 99; i++) {
 			double v = i < 13 ? (double)(i - 6) / 2 : (double)test_range(&seed, -4000, 4000) / 1000;
+			const float single = (float)v;
 			if (dtype == NPL_F64)
 				((double *)x.data)[i] = v;
 			else if (dtype == NPL_F32)
-				((float *)x.data)[i] = (float)v;
+				((float *)x.data)[i] = single;
 			else
-				npl_half_narrow(dtype, &(float){(float)v}, 1, (uint16_t *)x.data + i);
+				npl_half_narrow(dtype, &single, 1, (uint16_t *)x.data + i);
 		}
 		struct npl_tensor out = result_of(op, &x, NULL);
 		cr_assert(out.dtype == dtype && npl_shape_equal(&out.shape, &x.shape));

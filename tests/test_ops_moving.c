@@ -346,7 +346,7 @@ Test(ops_moving, one_hot)
 			struct npl_tensor out = test_run(NPL_OP_ONEHOT, &attrs,
 							 (const struct npl_tensor *[]){&x, &d, &v}, 3);
 			for (int64_t i = 0; i < 24; i++) {
-				int64_t p[NPL_MAX_RANK], a = (axis + 3) % 3, rest[2], n = 0;
+				int64_t p[NPL_MAX_RANK], a = (axis + 3) % 3, rest[2] = {0}, n = 0;
 				test_unravel(&out.shape, i, p);
 				for (int k = 0; k < 3; k++)
 					if (k != a)

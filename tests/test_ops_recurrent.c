@@ -198,7 +198,7 @@ static void step(const struct net *n, int64_t d, int64_t row, double h[MOST], do
 {
 	const struct activation *f = &n->activation[d * n->per], *g = f + 1, *last = f + 2;
 	int64_t size = n->hidden, columns = n->gates * size, p = d * 3 * size;
-	double before[MOST], reset[MOST];
+	double before[MOST], reset[MOST] = {0};
 	memcpy(before, h, sizeof before);
 	for (int64_t i = 0; i < size && n->op == NPL_OP_GRU; i++)
 		reset[i] = apply(f, n->clip,

@@ -336,7 +336,7 @@ static double lowest(enum npl_dtype dtype)
 /* An offset in a volume, counted with the first dimension fastest. */
 static int64_t by_columns(const int64_t *size, int rank, int64_t at)
 {
-	int64_t index[MOST], to = 0;
+	int64_t index[MOST] = {0}, to = 0;
 	for (int d = rank - 1; d >= 0; d--) {
 		index[d] = at % size[d];
 		at /= size[d];

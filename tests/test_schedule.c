@@ -351,6 +351,16 @@ Test(schedule, two_branches_by_hand)
 	free_net(&net);
 }
 
+static const struct npl_resource *link_of(const struct npl_run *run, int device)
+{
+	int r = 0;
+	while (r < run->n_resources &&
+	       (run->resource[r].kind != NPL_RESOURCE_LINK || run->resource[r].device != device))
+		r++;
+	cr_assert_lt(r, run->n_resources, "no link of device %d", device);
+	return &run->resource[r];
+}
+
 /* A value from one machine to another crosses the first's link to the host and then the second's, once each, whoever else reads it
  * there. */
 Test(schedule, from_device_to_device)
@@ -384,11 +394,8 @@ Test(schedule, from_device_to_device)
 		cr_assert_str_eq(net.graph->node[span->node].name, "c2", "who asks first pays");
 	}
 	cr_assert(bytes[0] == V && bytes[1] == V && out[0] == 1 && !in[0] && in[1] == 1 && !out[1]);
-	const struct npl_resource *first = NULL, *second = NULL;
-	for (int r = 0; r < o.run.n_resources; r++)
-		if (o.run.resource[r].kind == NPL_RESOURCE_LINK)
-			*(o.run.resource[r].device ? &second : &first) = &o.run.resource[r];
-	cr_assert(first && second && first->bytes == V / 2 + V && second->bytes == V + 2 * V);
+	const struct npl_resource *first = link_of(&o.run, 0), *second = link_of(&o.run, 1);
+	cr_assert(first->bytes == V / 2 + V && second->bytes == V + 2 * V);
 	cr_assert(near(first->joules, (double)first->bytes * 70e-12) &&
 		  near(second->joules, (double)second->bytes * 70e-12));
 	cr_assert(near(second->busy_seconds, 3 * transfer(device[1], V)), "%g s", second->busy_seconds);

@@ -28,13 +28,14 @@ static void put_quant(struct writer *w, const char *name, int64_t n, const float
 {
 	char text[32];
 	int8_t byte[64];
+	const int64_t dims[1] = {n};
 	int64_t count = n ? n : 1;
 	for (int64_t i = 0; i < count; i++)
 		byte[i] = (int8_t)zero[i];
 	snprintf(text, sizeof text, "%s_s", name);
-	put_tensor(w, text, ONNX_FLOAT, n ? 1 : 0, &n, scale, (size_t)count * sizeof *scale);
+	put_tensor(w, text, ONNX_FLOAT, n ? 1 : 0, dims, scale, (size_t)count * sizeof *scale);
 	snprintf(text, sizeof text, "%s_z", name);
-	put_tensor(w, text, is_signed ? ONNX_INT8 : ONNX_UINT8, n ? 1 : 0, &n, byte, (size_t)count);
+	put_tensor(w, text, is_signed ? ONNX_INT8 : ONNX_UINT8, n ? 1 : 0, dims, byte, (size_t)count);
 }
 
 static float random_scale(uint64_t *rng, double low, double high)
@@ -114,7 +115,7 @@ static void put_conv(struct writer *w, const char *name, const char *x, const ch
 		scale[m] *= x_scale;
 	}
 	if (has_bias)
-		put_tensor(w, bias, ONNX_INT32, 1, &filters, value, (size_t)filters * sizeof *value);
+		put_tensor(w, bias, ONNX_INT32, 1, (int64_t[]){filters}, value, (size_t)filters * sizeof *value);
 	draw_quant(w, y, 0.02, 0.08);
 	onnx_put_attr_ints(&attrs, "pads", 4, (int64_t[]){1, 1, 1, 1});
 	onnx_put_attr_int(&attrs, "group", groups);
@@ -131,12 +132,13 @@ static void put_conv(struct writer *w, const char *name, const char *x, const ch
 	dequantise(w, text[0], text[2], text[0], 0);
 	if (has_bias) {
 		char dequantised[40];
-		int64_t n = per_channel ? filters : 0;
+		const int64_t dims[1] = {filters};
+		size_t n = per_channel ? (size_t)filters : 1;
 		char parameter[40];
 		snprintf(parameter, sizeof parameter, "%s_s", bias);
-		put_tensor(w, parameter, ONNX_FLOAT, n ? 1 : 0, &n, scale, (size_t)(n ? n : 1) * sizeof *scale);
+		put_tensor(w, parameter, ONNX_FLOAT, per_channel, dims, scale, n * sizeof *scale);
 		snprintf(parameter, sizeof parameter, "%s_z", bias);
-		put_tensor(w, parameter, ONNX_INT32, n ? 1 : 0, &n, none, (size_t)(n ? n : 1) * sizeof *none);
+		put_tensor(w, parameter, ONNX_INT32, per_channel, dims, none, n * sizeof *none);
 		snprintf(dequantised, sizeof dequantised, "%s_d", bias);
 		dequantise(w, bias, dequantised, bias, 0);
 		snprintf(in, sizeof in, "%s %s %s", text[1], text[2], dequantised);

@@ -38,6 +38,14 @@ double op_real(const struct npl_tensor *tensor, int64_t i)
 	}
 }
 
+#define TWO_TO_63 9223372036854775808.0
+
+/* The cast of a double that may be out of range is undefined in C. */
+static int64_t cut(double x)
+{
+	return x > -TWO_TO_63 && x < TWO_TO_63 ? (int64_t)x : 0;
+}
+
 int64_t op_whole(const struct npl_tensor *tensor, int64_t i)
 {
 #define WHOLE(dtype, type)                                                                                             \
@@ -50,14 +58,7 @@ int64_t op_whole(const struct npl_tensor *tensor, int64_t i)
 	default:
 		break;
 	}
-	double x = op_real(tensor, i);
-	return x > -0x1p63 && x < 0x1p63 ? (int64_t)x : 0;
-}
-
-/* The cast of a double that may be out of range is undefined in C. */
-static int64_t cut(double x)
-{
-	return x > -0x1p63 && x < 0x1p63 ? (int64_t)x : 0;
+	return cut(op_real(tensor, i));
 }
 
 void op_set_real(const struct npl_tensor *tensor, int64_t i, double x)

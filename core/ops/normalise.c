@@ -255,11 +255,12 @@ int op_meanvariance_run(const struct npl_attrs *attrs, const struct npl_tensor *
 	int64_t count = npl_tensor_count(x);
 	if (!count)
 		return 0;
-	double *mean = calloc((size_t)g.count, 2 * sizeof *mean), *deviation = mean + g.count;
+	double *mean = calloc((size_t)g.count, 2 * sizeof *mean);
 	int64_t each = count / g.count;
 	double members = (double)each;
 	if (!mean)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld means", (long long)g.count);
+	double *deviation = mean + g.count;
 	for (int64_t i = 0; i < count; i++)
 		mean[group_at(&g, i)] += parameter(x, i) / members;
 	for (int64_t i = 0; i < count; i++) {
