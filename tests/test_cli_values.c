@@ -72,7 +72,7 @@ Test(cli_values, numbers_that_are_none)
 		{3, "'the_weight' holds an infinity, which int8", WITH("tpu_v1", "@/inf.onnx", "@/good.npy")},
 		{3, "'the_weight' holds an infinity, which Q6.10", WITH("diannao", "@/inf.onnx", "@/good.npy")},
 		{3, "'x' holds a NaN, which uint8 cannot hold", WITH("tpu_v1", "@/good.onnx", "@/nan.npy")},
-		{3, "'x' holds a NaN, which Q6.10 cannot hold", WITH("diannao", "@/good.onnx", "@/nan.npy")},
+		{3, "'x' holds a NaN, which int16 cannot hold", WITH("diannao", "@/good.onnx", "@/nan.npy")},
 		{3, "'x' holds a NaN", WITH("reference,tpu_v1", "@/good.onnx", "@/nan.npy")},
 		{3, "'the_weight' holds a NaN", {"run", "@/nan.onnx", "--place", "*=diannao", "--input", "@/good.npy"}},
 	};
