@@ -61,7 +61,19 @@ static int load_tensors(const char *folder, const char *kind, struct npl_tensor 
 	}
 }
 
-int npl_data_set_load(const char *case_path, int number, struct npl_data_set *set, struct npl_err *err)
+static bool bits_are_bfloat16(struct npl_tensor *t, int n, const enum npl_dtype *declared, int n_declared)
+{
+	bool any = false;
+	for (int i = 0; i < n && i < n_declared; i++)
+		if (t[i].dtype == NPL_U16 && declared[i] == NPL_BF16) {
+			t[i].dtype = NPL_BF16;
+			any = true;
+		}
+	return any;
+}
+
+int npl_data_set_load(const char *case_path, int number, const struct onnx_survey *model, struct npl_data_set *set,
+		      struct npl_err *err)
 {
 	char folder[PATH_MAX];
 	*set = (struct npl_data_set){0};
@@ -72,9 +84,13 @@ int npl_data_set_load(const char *case_path, int number, struct npl_data_set *se
 		rc = load_tensors(folder, "output", &set->out, &set->n_out, err);
 	if (!rc && !set->n_out)
 		rc = npl_fail(err, NPL_EINPUT, "%s: holds no output_0.pb", folder);
-	if (rc)
+	if (rc) {
 		npl_data_set_free(set);
-	return rc;
+		return rc;
+	}
+	set->has_bits = bits_are_bfloat16(set->in, set->n_in, model->input_type, model->n_inputs);
+	bits_are_bfloat16(set->out, set->n_out, model->output_type, model->n_outputs);
+	return 0;
 }
 
 void npl_data_set_free(struct npl_data_set *set)

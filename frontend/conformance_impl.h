@@ -6,6 +6,7 @@
 
 #include "npulab/conformance.h"
 #include "npulab/graph.h"
+#include "onnx_survey.h"
 
 /* conformance_find.c: the cases in the folders given, in the arena. */
 int npl_cases_find(const char *const *dirs, int n_dirs, struct npl_conformance *conformance, struct npl_err *err);
@@ -14,10 +15,14 @@ int npl_cases_find(const char *const *dirs, int n_dirs, struct npl_conformance *
 struct npl_data_set {
 	int n_in, n_out;
 	struct npl_tensor *in, *out; /* owned */
+	bool has_bits;               /* an input is bfloat16 that the file holds as uint16 */
 };
 /* The numbers N of a case's data sets, ascending, to be freed; NULL: there are none, or no memory. */
 int *npl_data_set_numbers(const char *case_path, int *n);
-int npl_data_set_load(const char *case_path, int number, struct npl_data_set *set, struct npl_err *err);
+/* Its uint16 tensors are bfloat16 where the model says so: ONNX's generator, whose numpy has no bfloat16, writes the bits of
+ * such values as UINT16 (all cases of the node set that cast from or to bfloat16). */
+int npl_data_set_load(const char *case_path, int number, const struct onnx_survey *model, struct npl_data_set *set,
+		      struct npl_err *err);
 void npl_data_set_free(struct npl_data_set *set);
 
 /* conformance_values.c: 0, or NPL_ECHECK and what differs. */

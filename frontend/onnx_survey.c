@@ -11,22 +11,29 @@
 #include "onnx_proto.h"
 
 enum { MODEL_GRAPH = 7 };
-enum { GRAPH_NODE = 1, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11 };
+enum { GRAPH_NODE = 1, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
 enum { TENSOR_NAME = 8 };
 enum { NODE_OP = 4, NODE_ATTRIBUTE = 5, NODE_DOMAIN = 7 };
 enum { ATTRIBUTE_GRAPH = 6, ATTRIBUTE_GRAPHS = 11 };
 
 #define DEEPEST 16 /* subgraphs within each other; what lies deeper is not looked at */
 
+struct item {
+	const char *name;
+	enum npl_dtype type; /* of an input or output */
+	struct npl_shape shape;
+	bool missing; /* of an operator */
+};
+
 struct list {
-	const char **item;
+	struct item *item;
 	int n;
 	int64_t room;
 };
 
 struct walk {
 	const struct onnx_reader *reader;
-	struct list missing, input;
+	struct list operators, input, output;
 	struct graph_names seen, initialisers;
 	int depth;
 };
@@ -36,27 +43,26 @@ static int no_memory(struct walk *walk)
 	return npl_fail(walk->reader->err, NPL_ENOMEM, "out of memory");
 }
 
-static int append(struct walk *walk, struct list *list, const char *name)
+static int append(struct walk *walk, struct list *list, const struct item *item)
 {
-	const char **bigger = npl_grow(list->item, list->n, &list->room, sizeof *bigger);
+	struct item *bigger = npl_grow(list->item, list->n, &list->room, sizeof *bigger);
 	if (!bigger)
 		return no_memory(walk);
 	list->item = bigger;
-	bigger[list->n++] = name;
+	bigger[list->n++] = *item;
 	return 0;
 }
 
 static int add_operator(struct walk *walk, const char *domain, const char *op)
 {
 	bool own = !*domain || !strcmp(domain, "ai.onnx");
-	if (own && npl_op_find(op) != NPL_OPS)
-		return 0;
 	const char *name = own ? op : npl_arena_printf(walk->reader->arena, "%s.%s", domain, op);
 	if (!name)
 		return no_memory(walk);
 	if (graph_names_find(&walk->seen, name) >= 0)
 		return 0;
-	int rc = append(walk, &walk->missing, name);
+	const struct item item = {.name = name, .missing = !own || npl_op_find(op) == NPL_OPS};
+	int rc = append(walk, &walk->operators, &item);
 	return rc ? rc : graph_names_add(&walk->seen, name, 0) ? no_memory(walk) : 0;
 }
 
@@ -112,13 +118,31 @@ static int add_initialiser(struct walk *walk, struct onnx_span tensor)
 	return graph_names_add(&walk->initialisers, name, 0) ? no_memory(walk) : 0;
 }
 
+/* An input or output. A type that npulab has not is no error here: the importer says what is wrong with it. */
+static int add_value(struct walk *walk, struct list *list, struct onnx_span value)
+{
+	struct npl_err unread;
+	struct onnx_reader reader = *walk->reader;
+	struct onnx_value_info info;
+	struct item item = {.type = NPL_DTYPES, .shape.rank = -1};
+	int rc = onnx_value_name(walk->reader, value, &item.name);
+	if (rc)
+		return rc;
+	reader.err = &unread;
+	if (!onnx_value_info(&reader, value, &info)) {
+		item.type = info.dtype;
+		if (info.has_shape)
+			item.shape = info.shape;
+	}
+	return append(walk, list, &item);
+}
+
 static int walk_graph(struct walk *walk, struct onnx_span graph)
 {
 	struct onnx_field field;
 	int rc;
 	while ((rc = onnx_next(walk->reader, &graph, &field)) > 0) {
 		bool main_graph = walk->depth == 0;
-		const char *name = "";
 		rc = 0;
 		if (field.wire != ONNX_BYTES)
 			continue;
@@ -126,9 +150,8 @@ static int walk_graph(struct walk *walk, struct onnx_span graph)
 			rc = walk_node(walk, field.bytes);
 		else if (field.number == GRAPH_INITIALIZER && main_graph)
 			rc = add_initialiser(walk, field.bytes);
-		else if (field.number == GRAPH_INPUT && main_graph &&
-			 !(rc = onnx_value_name(walk->reader, field.bytes, &name)))
-			rc = append(walk, &walk->input, name);
+		else if ((field.number == GRAPH_INPUT || field.number == GRAPH_OUTPUT) && main_graph)
+			rc = add_value(walk, field.number == GRAPH_INPUT ? &walk->input : &walk->output, field.bytes);
 		if (rc)
 			return rc;
 	}
@@ -137,23 +160,51 @@ static int walk_graph(struct walk *walk, struct onnx_span graph)
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	return strcmp(((const struct item *)a)->name, ((const struct item *)b)->name);
+}
+
+static bool is_random(const char *op)
+{
+	static const char *const names[] = {"Bernoulli",        "Multinomial",   "RandomNormal",
+					    "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+		if (!strcmp(op, names[i]))
+			return true;
+	return false;
 }
 
 /* The lists as they are handed out. */
 static int hand_out(struct walk *walk, struct onnx_survey *survey)
 {
 	struct npl_arena *arena = walk->reader->arena;
-	survey->input = npl_arena_array(arena, (size_t)walk->input.n + 1, sizeof *survey->input);
-	survey->missing = npl_arena_array(arena, (size_t)walk->missing.n + 1, sizeof *survey->missing);
-	if (!survey->input || !survey->missing)
+	const size_t ops = (size_t)walk->operators.n + 1, ins = (size_t)walk->input.n + 1;
+	survey->input = npl_arena_array(arena, ins, sizeof *survey->input);
+	survey->input_type = npl_arena_array(arena, ins, sizeof *survey->input_type);
+	survey->input_shape = npl_arena_array(arena, ins, sizeof *survey->input_shape);
+	survey->output_type = npl_arena_array(arena, (size_t)walk->output.n + 1, sizeof *survey->output_type);
+	survey->operators = npl_arena_array(arena, ops, sizeof *survey->operators);
+	survey->missing = npl_arena_array(arena, ops, sizeof *survey->missing);
+	if (!survey->input || !survey->input_type || !survey->input_shape || !survey->output_type ||
+	    !survey->operators || !survey->missing)
 		return no_memory(walk);
 	for (int i = 0; i < walk->input.n; i++)
-		if (graph_names_find(&walk->initialisers, walk->input.item[i]) < 0)
-			survey->input[survey->n_inputs++] = walk->input.item[i];
-	for (int i = 0; i < walk->missing.n; i++)
-		survey->missing[survey->n_missing++] = walk->missing.item[i];
-	qsort(survey->missing, (size_t)survey->n_missing, sizeof *survey->missing, by_name);
+		if (graph_names_find(&walk->initialisers, walk->input.item[i].name) < 0) {
+			survey->input_type[survey->n_inputs] = walk->input.item[i].type;
+			survey->input_shape[survey->n_inputs] = walk->input.item[i].shape;
+			survey->input[survey->n_inputs++] = walk->input.item[i].name;
+		}
+	for (int i = 0; i < walk->output.n; i++)
+		survey->output_type[survey->n_outputs++] = walk->output.item[i].type;
+	if (walk->operators.n)
+		qsort(walk->operators.item, (size_t)walk->operators.n, sizeof *walk->operators.item, by_name);
+	for (int i = 0; i < walk->operators.n; i++) {
+		const struct item *op = &walk->operators.item[i];
+		survey->operators[survey->n_operators++] = op->name;
+		if (op->missing)
+			survey->missing[survey->n_missing++] = op->name;
+		if (is_random(op->name))
+			survey->random = op->name;
+	}
 	return 0;
 }
 
@@ -177,7 +228,8 @@ int onnx_survey(const struct onnx_reader *reader, struct onnx_span model, struct
 		rc = hand_out(&walk, survey);
 	graph_names_free(&walk.seen);
 	graph_names_free(&walk.initialisers);
-	free(walk.missing.item);
+	free(walk.operators.item);
 	free(walk.input.item);
+	free(walk.output.item);
 	return rc;
 }

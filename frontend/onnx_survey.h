@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * What an ONNX model asks for, read without importing it: the names of its inputs and the operators that npulab has not. */
+ * What an ONNX model asks for, read without importing it: the names and types of its inputs and outputs, its operators and which
+ * of them npulab has not. */
 #ifndef NPULAB_FRONTEND_ONNX_SURVEY_H
 #define NPULAB_FRONTEND_ONNX_SURVEY_H
 
+#include "npulab/op.h"
 #include "onnx_wire.h"
 
 struct onnx_survey { /* names live in the reader's arena */
 	int n_inputs;
-	const char **input; /* in the order of the model, without those that are initialisers */
-	int n_missing;
-	const char **missing; /* sorted, each once; those in subgraphs too; "DOMAIN.NAME" outside ONNX's own domain */
+	const char **input;            /* in the order of the model, without those that are initialisers */
+	enum npl_dtype *input_type;    /* declared; NPL_DTYPES: no tensor of a type that npulab has */
+	struct npl_shape *input_shape; /* declared; a rank or dimension of -1 is open */
+	int n_outputs;
+	enum npl_dtype *output_type;
+	/* Sorted, each once; those in subgraphs too; "DOMAIN.NAME" outside ONNX's own domain. missing: of all, those that
+	 * npulab has not. */
+	int n_operators, n_missing;
+	const char **operators, **missing;
+	const char *random; /* an operator of these that draws random numbers; NULL: there is none */
 };
 
 /* NPL_EINPUT: not ONNX. */
