@@ -86,7 +86,7 @@ static void evaluate(const char *path)
 	check(npl_evaluate(graph, in, out, NULL, &err), path);
 	double seconds = npl_clock_seconds() - start;
 	size_t peak = peak_bytes() - before;
-	if (weights + live >= 4e6)
+	if ((double)(weights + live) >= 4e6)
 		printf("%-52s %9.2f times    %10.1f MB of weights, %.1f MB live, %.2f s\n",
 		       "  its memory, one batch evaluated", (double)peak / (double)(weights + live),
 		       (double)weights * 1e-6, (double)live * 1e-6, seconds);

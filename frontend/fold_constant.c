@@ -109,7 +109,7 @@ static void set_normal(struct npl_value *value, const struct npl_normal *normal)
 /* A DequantizeLinear: its result remembers the integers, which machines of integers take as they are. */
 static int remember_integers(struct graph_builder *b, const struct graph_node *node)
 {
-	const struct npl_value *q = &b->value[node->in[0]], *scale = &b->value[node->in[1]];
+	const struct npl_value q = b->value[node->in[0]], *scale = &b->value[node->in[1]];
 	const struct npl_value *zero = node->n_in > 2 && node->in[2] >= 0 ? &b->value[node->in[2]] : NULL;
 	struct npl_from_integers *from = npl_arena_alloc(&b->graph->arena, sizeof *from);
 	int64_t parts = npl_shape_count(&scale->shape);
@@ -120,8 +120,8 @@ static int remember_integers(struct graph_builder *b, const struct graph_node *n
 		zeros[i] = zero->dtype == NPL_I8   ? ((const int8_t *)zero->data)[i]
 			   : zero->dtype == NPL_U8 ? ((const uint8_t *)zero->data)[i]
 						   : ((const int32_t *)zero->data)[i];
-	*from = (struct npl_from_integers){.dtype = q->dtype,
-					   .data = q->data,
+	*from = (struct npl_from_integers){.dtype = q.dtype,
+					   .data = q.data,
 					   .parts = parts,
 					   .axis = (int)node->attrs.axis,
 					   .scale = scale->data,

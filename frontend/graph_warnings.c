@@ -69,6 +69,16 @@ static struct tally count(enum npl_dtype dtype, const void *data, int64_t n)
 	}
 }
 
+/* All n elements are one, which stands in the value at no alignment of its own. */
+static struct tally count_fill(const struct npl_value *value, int64_t n)
+{
+	double element = 0;
+	_Static_assert(sizeof element == sizeof value->fill, "a fill is the widest element");
+	memcpy(&element, value->fill, sizeof element);
+	struct tally one = count(value->dtype, &element, 1);
+	return (struct tally){one.nan * n, one.infinite * n};
+}
+
 int graph_warn(struct graph_builder *b)
 {
 	struct npl_graph *graph = b->graph;
@@ -84,13 +94,9 @@ int graph_warn(struct graph_builder *b)
 		if (value->constant && value->data)
 			tally = count(value->dtype, value->data, n);
 		else if (value->constant && value->is_fill)
-			tally = count(value->dtype, value->fill, n ? 1 : 0);
+			tally = count_fill(value, n);
 		if (!tally.nan && !tally.infinite)
 			continue;
-		if (value->is_fill && !value->data) {
-			tally.nan *= n;
-			tally.infinite *= n;
-		}
 		if (odd++ >= MOST)
 			continue;
 		list[graph->n_warnings] = npl_arena_printf(

@@ -52,7 +52,7 @@ static int read_sizes(const struct npl_attrs *attrs, const struct npl_tensor *co
 int op_split_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		   int n_out, struct npl_err *err)
 {
-	int64_t size[NPL_MAX_OUTPUTS], sum = 0;
+	int64_t size[NPL_MAX_OUTPUTS] = {0}, sum = 0;
 	int n;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err) || read_sizes(attrs, in, n_in, size, &n, err))
 		return NPL_EINPUT;
