@@ -36,6 +36,17 @@ static int channel_factors(struct graph_builder *b, const struct graph_node *bn,
 	return 0;
 }
 
+/* Random elements times one factor are as random, and need not be made for it. False: they do. */
+static bool scale_description(struct npl_normal *normal, double factor)
+{
+	float mean = (float)(normal->mean * factor), deviation = (float)(normal->deviation * factor);
+	if (normal->uniform || !(factor > 0) || !isfinite(mean) || !isfinite(deviation))
+		return false;
+	normal->mean = mean;
+	normal->deviation = deviation;
+	return true;
+}
+
 /* The weight times its channels' factors as a new constant: another node may read the old one too. */
 static int scale_weight(struct graph_builder *b, struct graph_node *node, int64_t channels, const double *factor,
 			bool same)
@@ -48,6 +59,8 @@ static int scale_weight(struct graph_builder *b, struct graph_node *node, int64_
 		element = (float)(element * factor[0]);
 		memcpy(made.fill, &element, sizeof element);
 		made.data = NULL;
+	} else if (made.is_normal && !made.data && same && channels > 0 && scale_description(&made.normal, factor[0])) {
+		/* nothing to make */
 	} else {
 		const float *old = fold_data(b, &b->value[node->in[1]]);
 		float *scaled = npl_arena_array(&b->graph->arena, (size_t)count, sizeof *scaled);

@@ -151,3 +151,45 @@ Test(random_normal, made_when_read)
 	npl_graph_free(graph);
 	onnx_writer_free(&model);
 }
+
+/* y = scale (x W - mean) / sqrt(4): one positive factor for all columns keeps the weight a description, of other numbers; other
+ * factors make it. Its elements are the unfolded ones times their column's factor all the same. */
+Test(random_normal, folded_batchnorm)
+{
+	static const float scales[][4] = {{3, 3, 3, 3}, {-3, -3, -3, -3}, {0, 0, 0, 0}, {3, 3, 3, 5}};
+	const union {
+		float value;
+		uint32_t bits;
+	} seed = {.value = 5};
+	const struct npl_normal plain = {.deviation = 0.5f, .seed = seed.bits, .seeded = true};
+	for (size_t k = 0; k < sizeof scales / sizeof *scales; k++) {
+		struct onnx_writer g = {0}, a = {0};
+		struct npl_graph *graph;
+		struct npl_err err;
+		float raw[16];
+		onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){2, 4});
+		put_normal(&g, "w", 4, 5);
+		onnx_put_node(&g, "Gemm", "gemm", "x w", "t", NULL);
+		onnx_put_floats(&g, "scale", 1, (int64_t[]){4}, scales[k]);
+		onnx_put_floats(&g, "shift", 1, (int64_t[]){4}, (float[]){1, 2, 3, 4});
+		onnx_put_floats(&g, "mean", 1, (int64_t[]){4}, (float[]){4, 3, 2, 1});
+		onnx_put_floats(&g, "variance", 1, (int64_t[]){4}, (float[]){4, 4, 4, 4});
+		onnx_put_attr_float(&a, "epsilon", 0);
+		onnx_put_node(&g, "BatchNormalization", "bn", "t scale shift mean variance", "y", &a);
+		onnx_put_output(&g, "y");
+		struct onnx_writer model = onnx_model(&g, 13);
+		cr_assert_eq(
+			npl_graph_load_memory("net.onnx", model.data, model.bytes, NULL, GRAPH_LIMITS, &graph, &err), 0,
+			"%s", err.msg);
+		cr_assert_eq(graph->folded_batchnorms, 1);
+		struct npl_value *w = &graph->value[graph->node[0].in[1]];
+		cr_assert_eq(w->is_normal, k == 0);
+		cr_assert_eq(w->data == NULL, k == 0);
+		const float *data = npl_value_data(graph, w, &err);
+		npl_normal_floats(&plain, 0, 16, raw);
+		for (int i = 0; i < 16; i++)
+			cr_assert_float_eq(data[i], raw[i] * scales[k][i % 4] / 2, 1e-6);
+		npl_graph_free(graph);
+		onnx_writer_free(&model);
+	}
+}
