@@ -12,7 +12,7 @@
 
 struct entry {
 	struct npl_model_files files;
-	uint64_t macs, parameters;
+	uint64_t macs, parameters, activations; /* macs and activations: per sample */
 	int layers;
 };
 
@@ -21,7 +21,9 @@ static int read_entry(const char *name, struct npl_arena *arena, struct entry *e
 	struct npl_graph *graph;
 	if (npl_model_find(name, arena, &entry->files, err) || npl_graph_load(entry->files.path, NULL, &graph, err))
 		return err->code;
-	entry->macs = graph->batch ? graph->macs / (uint64_t)graph->batch : graph->macs;
+	const uint64_t samples = graph->batch ? (uint64_t)graph->batch : 1;
+	entry->macs = graph->macs / samples;
+	entry->activations = graph->activations / samples;
 	entry->parameters = graph->parameters;
 	entry->layers = graph->n_nodes;
 	npl_graph_free(graph);
@@ -35,6 +37,7 @@ static void put_json(struct npl_json *json, const struct entry *e)
 	npl_json_string(json, "description", e->files.description);
 	npl_json_u64(json, "macs_per_sample", e->macs);
 	npl_json_u64(json, "parameters", e->parameters);
+	npl_json_u64(json, "activations_per_sample", e->activations);
 	npl_json_i64(json, "layers", e->layers);
 	npl_json_string(json, "license", e->files.license);
 	npl_json_string(json, "source", e->files.source);
@@ -43,7 +46,8 @@ static void put_json(struct npl_json *json, const struct entry *e)
 
 static int list_models(bool as_json, struct npl_err *err)
 {
-	static const char *const header[] = {"MODEL", "MAC/SAMPLE", "PARAMETERS", "LAYERS", "DESCRIPTION"};
+	static const char *const header[] = {"MODEL",       "MAC/SAMPLE", "PARAMETERS",
+					     "ACTIVATIONS", "LAYERS",     "DESCRIPTION"};
 	struct npl_arena arena = {0};
 	const char *const *names;
 	struct npl_table table;
@@ -64,13 +68,15 @@ static int list_models(bool as_json, struct npl_err *err)
 		npl_json_close(&json, '}');
 		putchar('\n');
 	} else if (!rc) {
-		npl_table_open(&table, "lrrrl", header);
+		npl_table_open(&table, "lrrrrl", header);
 		for (int i = 0; i < n; i++) {
-			char macs[32], parameters[32], layers[16];
+			char macs[32], parameters[32], activations[32], layers[16];
 			npl_si_text((double)entries[i].macs, "", macs, sizeof macs);
 			npl_si_text((double)entries[i].parameters, "", parameters, sizeof parameters);
+			npl_si_text((double)entries[i].activations, "", activations, sizeof activations);
 			snprintf(layers, sizeof layers, "%d", entries[i].layers);
-			const char *cells[] = {names[i], macs, parameters, layers, entries[i].files.description};
+			const char *cells[] = {names[i],    macs,   parameters,
+					       activations, layers, entries[i].files.description};
 			npl_table_row(&table, cells);
 		}
 		npl_table_print(&table, stdout);

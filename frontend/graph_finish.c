@@ -104,6 +104,24 @@ static uint64_t count_parameters(const struct npl_graph *graph)
 	return sum;
 }
 
+static int count_activations(struct graph_builder *b)
+{
+	struct npl_graph *graph = b->graph;
+	for (int i = 0; i < graph->n_nodes; i++)
+		for (int k = 0; k < graph->node[i].n_out; k++) {
+			const struct npl_node *node = &graph->node[i];
+			uint64_t count = node->out[k] < 0
+						 ? 0
+						 : (uint64_t)npl_shape_count(&graph->value[node->out[k]].shape);
+			if (npl_op_defs[node->op].flags & NPL_OP_IS_VIEW)
+				continue;
+			if (__builtin_add_overflow(graph->activations, count, &graph->activations))
+				return npl_fail(b->err, NPL_EINPUT,
+						"the network's values have more than 2^64 elements");
+		}
+	return 0;
+}
+
 int graph_finish(struct graph_builder *b)
 {
 	graph_sweep(b);
@@ -120,6 +138,8 @@ int graph_finish(struct graph_builder *b)
 	for (int i = 0; i < b->n_nodes && !rc; i++)
 		if (!b->node[b->order[i]].removed)
 			rc = pack_node(b, &b->node[b->order[i]], map);
+	if (!rc)
+		rc = count_activations(b);
 	if (!rc)
 		b->graph->parameters = count_parameters(b->graph);
 	free(map);

@@ -73,7 +73,8 @@ struct npl_graph {
 	int file_nodes;                                         /* nodes in the file, before folding */
 	int folded_constants, folded_batchnorms, folded_biases; /* what folding removed */
 	uint64_t macs, parameters;                              /* of all nodes; elements of weights in use */
-	int n_warnings; /* what a user should know of a network that can be run all the same: one line each */
+	uint64_t activations; /* elements of the values that nodes make; views (NPL_OP_IS_VIEW) make none */
+	int n_warnings;       /* what a user should know of a network that can be run all the same: one line each */
 	const char *const *warning;
 	struct npl_arena arena;
 	struct npl_file *mapping; /* of the file, then of those that it names; private */
