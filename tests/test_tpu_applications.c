@@ -10,9 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli_run.h"
 #include "npulab/compare.h"
-#include "npulab/model.h"
+#include "shipped_models.h"
 
 static const struct {
 	const char *name;
@@ -24,12 +23,7 @@ static const struct {
 
 static struct npl_graph *load(const char *name, int64_t batch, struct npl_model_files *files, struct npl_arena *arena)
 {
-	struct npl_graph *graph;
-	struct npl_err err;
-	cr_assert_eq(npl_model_find(name, arena, files, &err), 0, "%s", err.msg);
-	cr_assert_eq(npl_graph_load(files->path, &(struct npl_load_options){.batch = batch}, &graph, &err), 0, "%s",
-		     err.msg);
-	return graph;
+	return shipped_load(name, &(struct npl_load_options){.batch = batch}, files, arena);
 }
 
 /* On a machine, timing only: all multiply-accumulates are done somewhere, and no weight is made for it. */
@@ -132,25 +126,12 @@ Test(tpu_applications, values_are_sane)
 	}
 }
 
-/* The script makes these very files. */
 Test(tpu_applications, the_script_made_them)
 {
-	char folder[CLI_PATH], command[3 * CLI_PATH];
-	if (system("/usr/bin/python3 -c 'import onnx' 2>/dev/null"))
+	const char *names[APPS];
+	if (!shipped_can_make())
 		cr_skip("no python3-onnx");
-	cli_folder(folder);
-	snprintf(command, sizeof command, "/usr/bin/python3 models/make_tpu_applications.py --out %s", folder);
-	cr_assert_eq(system(command), 0);
-	for (size_t a = 0; a < APPS; a++) {
-		char path[64], file[32];
-		size_t bytes[2];
-		snprintf(path, sizeof path, "models/%s.onnx", apps[a].name);
-		snprintf(file, sizeof file, "%s.onnx", apps[a].name);
-		char *shipped = cli_read(path, &bytes[0]), *made = cli_read(cli_path(folder, file), &bytes[1]);
-		cr_assert(bytes[0] == bytes[1] && !memcmp(shipped, made, bytes[0]), "%s is not what the script makes",
-			  path);
-		free(shipped);
-		free(made);
-	}
-	cli_remove_folder(folder);
+	for (size_t a = 0; a < APPS; a++)
+		names[a] = apps[a].name;
+	shipped_check_made("models/make_tpu_applications.py", names, APPS);
 }
