@@ -127,7 +127,7 @@ Test(onnx_shapes, made_like_an_input)
 		cr_assert(index[i] == i / 30 && index[90 + i] == i % 30);
 	const float *t = npl_value_data(graph, &graph->value[graph->node[0].in[1]], &err);
 	for (int64_t i = 0; i < 90; i++) {
-		float even = t[i] - (i / 30 == i % 30);
+		float even = t[i] - (i / 30 == i % 30 ? 1.0f : 0.0f);
 		cr_assert(even >= -1e-6f && even < 1);
 	}
 	npl_graph_free(graph);
