@@ -35,6 +35,7 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 					  .n_sets = common.set.n,
 					  .threads = (int)common.threads,
 					  .engine = common.engine,
+					  .layer_accuracy = common.layers || common.json || common.csv,
 					  .no_accuracy = common.no_accuracy,
 					  .timing_only = common.timing_only,
 					  .progress = cli_progress_tell,

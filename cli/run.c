@@ -46,6 +46,7 @@ static int run_model(const char *model, const struct where *where, const struct 
 					  .n_sets = common->set.n,
 					  .threads = (int)common->threads,
 					  .engine = common->engine,
+					  .layer_accuracy = common->layers || common->json || common->csv,
 					  .no_accuracy = common->no_accuracy,
 					  .timing_only = common->timing_only,
 					  .place = placement.device,

@@ -116,11 +116,11 @@ static int count_bins(void *context, int v, const struct npl_tensor *tensor, str
 }
 
 int npl_calibration_batch(struct npl_calibration *c, int pass, const struct npl_tensor *inputs,
-			  struct npl_tensor *outputs, struct npl_err *err)
+			  struct npl_tensor *outputs, const struct npl_value_watcher *watcher, struct npl_err *err)
 {
-	const struct npl_value_watcher watcher = {count_bins, c};
-	return pass ? npl_evaluate_watched(c->graph, inputs, outputs, &watcher, err)
-		    : npl_evaluate(c->graph, inputs, outputs, c->seen, err);
+	const struct npl_value_watcher counter = {count_bins, c};
+	return pass ? npl_evaluate_watched(c->graph, inputs, outputs, NULL, &counter, err)
+		    : npl_evaluate_watched(c->graph, inputs, outputs, c->seen, watcher, err);
 }
 
 /* The range without the outermost elements; a bin that is cut in two stays. */

@@ -17,10 +17,9 @@ static int made(void *context, int layer, const struct npl_tensor *out, struct n
 {
 	const struct progress *p = context;
 	int node = p->chain->node[layer];
-	(void)err;
-	if (p->s->step[node].role == NPL_RAN)
-		npl_hash_output(p->s, out, &p->run->layer[node]);
-	return 0;
+	if (p->s->step[node].role != NPL_RAN)
+		return 0;
+	return npl_output_made(p->s, p->s->step[node].out, out, &p->run->layer[node], err);
 }
 
 /* Of values that come, that go, or that stay inside: those nobody will ask for. */
@@ -67,7 +66,8 @@ static int gather(struct npl_live *live, const struct npl_session_chain *chain, 
 }
 
 /* `done`: the chain's work. */
-static void put_results(struct npl_live *live, const struct npl_session_chain *chain, struct npl_run *run, int done)
+static int put_results(struct npl_live *live, const struct npl_session_chain *chain, struct npl_run *run, int done,
+		       struct npl_err *err)
 {
 	const struct npl_session *s = live->session;
 	for (int p = 0; p < chain->n_out; p++) {
@@ -75,7 +75,10 @@ static void put_results(struct npl_live *live, const struct npl_session_chain *c
 		struct npl_tensor result = *port->tensor;
 		*port->tensor = (struct npl_tensor){
 			.name = result.name, .dtype = result.dtype, .shape = result.shape, .quant = result.quant};
-		npl_hash_output(s, &result, &run->layer[port->node]);
+		if (npl_output_made(s, port->value, &result, &run->layer[port->node], err)) {
+			npl_tensor_free(&result);
+			return err->code;
+		}
 		result.shape = s->graph->value[port->value].shape;
 		if (port->form == NPL_FORMAT_F32)
 			result.quant = (struct npl_quant){0};
@@ -85,6 +88,7 @@ static void put_results(struct npl_live *live, const struct npl_session_chain *c
 						&run->layer[port->node], done);
 		npl_live_put(live, port->value, port->form, port->moved ? NPL_ON_HOST : chain->device, &result, there);
 	}
+	return 0;
 }
 
 static void fill_rows(const struct npl_session *s, const struct npl_session_chain *chain,
@@ -129,7 +133,7 @@ int npl_chain_run(struct npl_live *live, const struct npl_session_chain *chain, 
 {
 	const struct npl_session *s = live->session;
 	struct progress progress = {s, chain, run};
-	const struct npl_chain_watcher watcher = {s->hash ? made : NULL, &progress};
+	const struct npl_chain_watcher watcher = {s->hash || s->watcher ? made : NULL, &progress};
 	struct npl_result *results = calloc((size_t)chain->n, sizeof *results);
 	int rc = results ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", chain->n);
 	if (!rc)
@@ -146,7 +150,7 @@ int npl_chain_run(struct npl_live *live, const struct npl_session_chain *chain, 
 		rc = schedule(live, chain, results, err);
 	if (!rc) {
 		fill_rows(s, chain, results, run);
-		put_results(live, chain, run, live->after);
+		rc = put_results(live, chain, run, live->after, err);
 	}
 	for (int p = 0; p < chain->n_out; p++)
 		npl_tensor_free(chain->out[p].tensor);

@@ -9,8 +9,11 @@
 #include <string.h>
 
 #include "devices_open.h"
+#include "layer_noise.h"
 #include "npulab/sha256.h"
 #include "passes.h"
+
+#define NOISE_BYTES ((size_t)1 << 30) /* of values kept to judge layers by */
 
 struct job {
 	struct npl_graph *graph;
@@ -18,6 +21,7 @@ struct job {
 	const struct npl_compare_options *options;
 	int64_t batches;
 	struct npl_calibration *calibration; /* NULL: nothing to quantise */
+	struct npl_layer_noise *noise;       /* NULL: not asked for */
 	struct npl_tensor *reference;        /* (samples, ...) per output; NULL: not asked for */
 };
 
@@ -81,14 +85,17 @@ static int evaluate_all(const struct job *job, const struct npl_samples *samples
 	int64_t batches = npl_samples_batches(graph, samples);
 	struct npl_tensor *in = calloc((size_t)graph->n_inputs + 1, sizeof *in);
 	struct npl_tensor *out = calloc((size_t)graph->n_outputs + 1, sizeof *out);
+	const struct npl_value_watcher keeper = job->noise ? npl_layer_noise_reference(job->noise)
+							   : (struct npl_value_watcher){0};
 	int rc = in && out ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int64_t b = 0; b < batches && !rc; b++) {
 		int64_t real;
 		tell(job->options, what, b, batches);
 		if ((rc = npl_samples_batch(graph, samples, b, in, &real, err)))
 			break;
-		rc = pass < 0 ? npl_evaluate(graph, in, out, NULL, err)
-			      : npl_calibration_batch(job->calibration, pass, in, out, err);
+		const struct npl_value_watcher *first = job->noise && all && !b ? &keeper : NULL;
+		rc = pass < 0 ? npl_evaluate_watched(graph, in, out, NULL, first, err)
+			      : npl_calibration_batch(job->calibration, pass, in, out, first, err);
 		if (!rc && all)
 			npl_store_batch(graph, out, b, real, all);
 		for (int i = 0; i < graph->n_inputs; i++)
@@ -123,6 +130,8 @@ static int prepare_reference(struct job *job, const struct npl_samples *calibrat
 		rc = job->reference ? alloc_outputs(job, job->reference, err)
 				    : npl_fail(err, NPL_ENOMEM, "out of memory");
 	}
+	if (!rc && want_outputs && job->options->layer_accuracy)
+		rc = npl_layer_noise_open(graph, NOISE_BYTES, &job->noise, err);
 	const int passes = quantised ? npl_calibration_passes(job->calibration) : 0;
 	for (int pass = 0; pass < passes && !rc && calibration; pass++)
 		rc = evaluate_all(job, calibration, "calibrating", NULL, pass, err);
@@ -149,6 +158,18 @@ static void hash_outputs(const struct npl_tensor *all, int n, char hex[65])
 static const struct npl_range *ranges_for(const struct job *job, enum npl_format format)
 {
 	return job->calibration ? npl_calibration_ranges(job->calibration, format) : NULL;
+}
+
+static int judge_layers(const struct job *job, struct npl_comparison *c, struct npl_device_report *report,
+			struct npl_err *err)
+{
+	report->layer_accuracy = npl_arena_array(&c->arena, (size_t)job->graph->n_nodes + 1,
+						 sizeof *report->layer_accuracy);
+	if (!report->layer_accuracy)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", job->graph->n_nodes);
+	for (int i = 0; i < job->graph->n_nodes; i++)
+		report->layer_accuracy[i] = npl_layer_noise_of(job->noise, i);
+	return 0;
 }
 
 /* One entry of the comparison: a session over the devices, run and judged. */
@@ -180,6 +201,7 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 					    .samples = job->samples,
 					    .batches = job->batches,
 					    .timing_only = options.timing_only,
+					    .noise = job->noise,
 					    .device = device,
 					    .n_devices = n_devices,
 					    .progress = job->options->progress,
@@ -202,6 +224,8 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 		if (npl_row_on_host(row) && !row->placed_by)
 			row->note = "no rule matches it";
 	}
+	if (!rc && job->noise)
+		rc = judge_layers(job, c, report, err);
 	if (!rc)
 		rc = npl_report_keep_strings(c, &report->run, err);
 	npl_session_close(session);
@@ -266,6 +290,7 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 		npl_device_close(device[d]);
 	free(device);
 	npl_calibration_close(job.calibration);
+	npl_layer_noise_close(job.noise);
 	free_tensors(job.reference, graph->n_outputs);
 	if (rc)
 		npl_comparison_free(c);

@@ -112,6 +112,7 @@ struct range_watch {
 	const struct npl_graph *graph;
 	struct npl_range *ranges;
 	const struct npl_tensor *live;
+	const struct npl_value_watcher *next; /* who looks too; or NULL */
 };
 
 static int widen_range(void *context, int v, const struct npl_tensor *tensor, struct npl_err *err)
@@ -119,11 +120,10 @@ static int widen_range(void *context, int v, const struct npl_tensor *tensor, st
 	const struct range_watch *w = context;
 	int producer = w->graph->value[v].producer;
 	const struct npl_node *node = producer < 0 ? NULL : &w->graph->node[producer];
-	(void)err;
 	widen(&w->ranges[v], tensor);
 	if (node && node->op == NPL_OP_LRN && !w->graph->value[node->in[0]].constant)
 		watch_factor(&w->ranges[v], &w->live[node->in[0]], tensor);
-	return 0;
+	return w->next ? w->next->seen(w->next->context, v, tensor, err) : 0;
 }
 
 /* The nodes in order; live[] holds the inputs. */
@@ -174,19 +174,18 @@ static int evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, st
 }
 
 int npl_evaluate_watched(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
-			 const struct npl_value_watcher *watcher, struct npl_err *err)
+			 struct npl_range *ranges, const struct npl_value_watcher *watcher, struct npl_err *err)
 {
 	struct npl_tensor *live = calloc((size_t)graph->n_values + 1, sizeof *live);
-	return evaluate(graph, inputs, outputs, live, watcher, err);
+	struct range_watch watch = {graph, ranges, live, watcher};
+	const struct npl_value_watcher both = {widen_range, &watch};
+	return evaluate(graph, inputs, outputs, live, ranges ? &both : watcher, err);
 }
 
 int npl_evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
 		 struct npl_range *ranges, struct npl_err *err)
 {
-	struct npl_tensor *live = calloc((size_t)graph->n_values + 1, sizeof *live);
-	struct range_watch watch = {graph, ranges, live};
-	const struct npl_value_watcher watcher = {widen_range, &watch};
-	return evaluate(graph, inputs, outputs, live, ranges ? &watcher : NULL, err);
+	return npl_evaluate_watched(graph, inputs, outputs, ranges, NULL, err);
 }
 
 int npl_take_output(struct npl_graph *graph, int v, struct npl_tensor *live, struct npl_tensor *output,

@@ -45,10 +45,12 @@ static int gather_inputs(struct npl_live *live, const struct npl_node *node, con
 	return 0;
 }
 
-void npl_hash_output(const struct npl_session *s, const struct npl_tensor *tensor, struct npl_layer_run *row)
+int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor *tensor, struct npl_layer_run *row,
+		    struct npl_err *err)
 {
 	if (s->hash && tensor->data)
 		npl_sha256_hex(tensor->data, npl_tensor_bytes(tensor), row->output_sha256);
+	return s->watcher && tensor->data ? s->watcher->seen(s->watcher->context, v, tensor, err) : 0;
 }
 
 /* Part i of n of a tensor, cut along its rows. */
@@ -113,7 +115,10 @@ static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row
 	out->shape = value->shape;
 	row->output_dtype = out->dtype;
 	row->output_quant = out->quant;
-	npl_hash_output(s, out, row);
+	if (npl_output_made(s, step->out, out, row, err)) {
+		npl_tensor_free(out);
+		return err->code;
+	}
 	if (step->written)
 		out->quant = (struct npl_quant){0}; /* others see integers */
 	live->after = npl_schedule_device(&live->schedule, step->device, 1, &i,
@@ -161,7 +166,7 @@ static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, 
 		if (!rc && node->out[k] >= 0) {
 			if (k == 0) {
 				row->output_dtype = out[k].dtype;
-				npl_hash_output(s, &out[k], row);
+				rc = npl_output_made(s, node->out[0], &out[0], row, err);
 			}
 			npl_live_put(live, node->out[k], NPL_FORMAT_F32, NPL_ON_HOST, &out[k], live->after);
 		} else {

@@ -59,8 +59,9 @@ int npl_live_settle(struct npl_live *live, int v, struct npl_layer_run *row, str
 /* One reader of v is done; frees it after the last. */
 void npl_live_done(struct npl_live *live, int v);
 
-/* execute.c: hashes what a layer made for its row, if the session does that. */
-void npl_hash_output(const struct npl_session *s, const struct npl_tensor *tensor, struct npl_layer_run *row);
+/* execute.c: value v has been made by a layer: it is hashed for its row and shown to who watches, if the session does that. */
+int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor *tensor, struct npl_layer_run *row,
+		    struct npl_err *err);
 
 /* Charges one transfer over the device's link (NPL_WORK_TO_DEVICE, NPL_WORK_TO_HOST) of value v to the row, behind the piece
  * `after`. Returns the piece that it is. */

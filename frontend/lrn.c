@@ -168,7 +168,10 @@ int npl_lrn_run(struct npl_live *live, int i, struct npl_layer_run *row, double 
 	}
 	y.name = s->graph->value[node->out[0]].name;
 	row->output_dtype = y.dtype;
-	npl_hash_output(s, &y, row);
+	if (npl_output_made(s, node->out[0], &y, row, err)) {
+		npl_tensor_free(&y);
+		return err->code;
+	}
 	npl_live_put(live, node->out[0], NPL_FORMAT_F32, NPL_ON_HOST, &y, live->after);
 	return 0;
 }

@@ -30,6 +30,9 @@ static int one_pass(const struct npl_passes *p, const char *what, struct npl_ten
 	struct npl_graph *graph = p->graph;
 	struct npl_tensor *in = calloc((size_t)graph->n_inputs + 1, sizeof *in);
 	struct npl_tensor *out = calloc((size_t)graph->n_outputs + 1, sizeof *out);
+	const bool watched = p->noise && all;
+	const struct npl_value_watcher watcher = watched ? npl_layer_noise_device(p->noise)
+							 : (struct npl_value_watcher){0};
 	int rc = in && out ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	*sum = (struct npl_run){0};
 	for (int64_t b = 0; b < p->batches && !rc; b++) {
@@ -39,7 +42,9 @@ static int one_pass(const struct npl_passes *p, const char *what, struct npl_ten
 			p->progress(p->user, what, b, p->batches);
 		if ((rc = npl_samples_batch(graph, p->samples, b, in, &real, err)))
 			break;
+		npl_session_watch(p->session, watched && !b ? &watcher : NULL);
 		rc = npl_session_run(p->session, in, out, &run, err);
+		npl_session_watch(p->session, NULL);
 		if (!rc && all && !p->timing_only)
 			npl_store_batch(graph, out, b, real, all);
 		if (!rc)

@@ -4,7 +4,7 @@
 #ifndef NPULAB_FRONTEND_PASSES_H
 #define NPULAB_FRONTEND_PASSES_H
 
-#include "npulab/compare.h"
+#include "layer_noise.h"
 
 struct npl_passes {
 	struct npl_graph *graph;
@@ -12,6 +12,7 @@ struct npl_passes {
 	const struct npl_samples *samples;
 	int64_t batches;
 	bool timing_only;
+	struct npl_layer_noise *noise; /* looks at the first batch of the first pass; or NULL */
 	struct npl_device *const *device;
 	int n_devices;
 	void (*progress)(void *user, const char *what, int64_t done, int64_t all);

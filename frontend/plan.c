@@ -351,6 +351,11 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	return 0;
 }
 
+void npl_session_watch(struct npl_session *session, const struct npl_value_watcher *watcher)
+{
+	session->watcher = watcher;
+}
+
 void npl_session_hash(struct npl_session *session, bool hash)
 {
 	session->hash = hash;

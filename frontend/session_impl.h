@@ -54,7 +54,8 @@ struct npl_session {
 	struct npl_host host;
 	bool host_loaded;
 	bool timing_only, hash, host_in, host_out;
-	const bool *kept; /* while it is opened */
+	const struct npl_value_watcher *watcher; /* of what is made; NULL: nobody looks */
+	const bool *kept;                        /* while it is opened */
 	struct npl_arena arena;
 };
 

@@ -34,7 +34,8 @@ static void put_double(FILE *out, double value)
 
 void npl_report_csv(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
-	fputs("model,device,index,name,op,ran_on,cycles,seconds,host_seconds,link_seconds,macs,energy_j,energy_origin\r\n",
+	fputs("model,device,index,name,op,ran_on,cycles,seconds,host_seconds,link_seconds,macs,energy_j,energy_origin,"
+	      "sqnr_db\r\n",
 	      out);
 	for (int d = 0; d < c->n_devices; d++)
 		for (int i = 0; i < c->device[d].run.n_layers; i++) {
@@ -62,6 +63,8 @@ void npl_report_csv(FILE *out, const struct npl_comparison *c, const struct npl_
 			fputc(',', out);
 			put_text(out,
 				 npl_energy_origins(row->result.energy, row->result.n_energy, origin, sizeof origin));
+			fputc(',', out);
+			put_double(out, c->device[d].layer_accuracy ? c->device[d].layer_accuracy[i].sqnr_db : NAN);
 			fputs("\r\n", out);
 		}
 }

@@ -129,6 +129,10 @@ static void put_layer(struct npl_json *json, const struct npl_comparison *c, con
 	npl_json_i64(json, "transfers", row->transfers);
 	npl_json_u64(json, "link_bytes", row->link_bytes);
 	npl_json_text(json, "output_sha256", row->output_sha256);
+	npl_json_double(json, "max_abs_error", r->layer_accuracy ? r->layer_accuracy[i].max_abs_error : NAN);
+	npl_json_double(json, "sqnr_db",
+			r->layer_accuracy && isfinite(r->layer_accuracy[i].sqnr_db) ? r->layer_accuracy[i].sqnr_db
+										    : NAN);
 	npl_json_open(json, "output", '{');
 	bool has_type = row->role == NPL_RAN || row->output_quant.scale > 0;
 	npl_json_string(json, "type", has_type ? npl_dtype_name(row->output_dtype) : NULL);

@@ -305,11 +305,48 @@ static void put_layers_of(FILE *out, const struct npl_comparison *c, int first, 
 	npl_table_close(&table);
 }
 
+/* Signal over noise of each layer's result, "exact", or "-" where it is inside a pass, a view or not judged. */
+static void put_noise_of(FILE *out, const struct npl_comparison *c, int first, int shown)
+{
+	struct npl_table table;
+	const char *header[2 + DEVICES_A_TABLE] = {"SIGNAL/NOISE", "OPERATOR"};
+	char layout[] = "llrrrr";
+	layout[2 + shown] = '\0';
+	for (int d = 0; d < shown; d++)
+		header[2 + d] = c->device[first + d].name;
+	npl_table_open(&table, layout, header);
+	for (int i = 0; i < c->graph->n_nodes; i++) {
+		char text[DEVICES_A_TABLE][CELL];
+		const char *cells[2 + DEVICES_A_TABLE] = {c->graph->node[i].name,
+							  npl_op_defs[c->graph->node[i].op].name};
+		bool seen = false;
+		for (int d = 0; d < shown; d++) {
+			const struct npl_layer_accuracy *all = c->device[first + d].layer_accuracy;
+			const double ratio = all ? all[i].sqnr_db : NAN;
+			cells[2 + d] = text[d];
+			seen = seen || !isnan(ratio);
+			if (isnan(ratio))
+				snprintf(text[d], CELL, "-");
+			else if (isinf(ratio))
+				snprintf(text[d], CELL, "%s", ratio > 0 ? "exact" : "-");
+			else
+				snprintf(text[d], CELL, "%.1f dB", ratio);
+		}
+		if (seen)
+			npl_table_row(&table, cells);
+	}
+	fputc('\n', out);
+	npl_table_print(&table, out);
+	npl_table_close(&table);
+}
+
 static void put_layers(FILE *out, const struct npl_comparison *c)
 {
 	for (int first = 0; first < c->n_devices; first += DEVICES_A_TABLE) {
 		int left = c->n_devices - first;
 		put_layers_of(out, c, first, left < DEVICES_A_TABLE ? left : DEVICES_A_TABLE);
+		if (c->device[first].layer_accuracy)
+			put_noise_of(out, c, first, left < DEVICES_A_TABLE ? left : DEVICES_A_TABLE);
 	}
 }
 

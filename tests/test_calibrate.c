@@ -42,7 +42,7 @@ static struct npl_calibration *calibrate(struct net *net, const char *text, floa
 		for (int b = 0; b < n; b++) {
 			struct npl_tensor in = net->in[0], out[MOST] = {{0}};
 			in.data = batch[b];
-			cr_assert_eq(npl_calibration_batch(c, pass, &in, out, &err), 0, "%s", err.msg);
+			cr_assert_eq(npl_calibration_batch(c, pass, &in, out, NULL, &err), 0, "%s", err.msg);
 			for (int i = 0; i < net->graph->n_outputs; i++)
 				npl_tensor_free(&out[i]);
 		}

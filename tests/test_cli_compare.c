@@ -294,6 +294,45 @@ Test(cli_compare, batches_that_do_not_divide)
 	json_decref(cut);
 }
 
+/* Each layer's signal-to-noise ratio, where its result leaves a pass; with all samples in one batch the last layer's is the
+ * network's. In float32 on the reference itself there is no error. */
+Test(cli_compare, accuracy_of_layers)
+{
+	json_t *root = cli_json(&plainly, "compare", "digits", "--devices", "tpu_v1,diannao,cpu,reference", "--batch",
+				"360", "--json", "-");
+	for (size_t d = 0; d < 4; d++) {
+		json_t *device = json_array_get(cli_at(root, "devices"), d), *layers = cli_at(device, "layers");
+		const bool exact = d == 3;
+		json_t *last = json_array_get(layers, json_array_size(layers) - 1);
+		size_t judged = 0;
+		for (size_t i = 0; i < json_array_size(layers); i++) {
+			json_t *layer = json_array_get(layers, i), *ratio = cli_at(layer, "sqnr_db"),
+			       *error = cli_at(layer, "max_abs_error");
+			judged += json_is_number(error);
+			cr_assert(json_is_number(error) || json_is_null(error));
+			if (exact && json_is_number(error))
+				cr_assert(json_number_value(error) == 0 && json_is_null(ratio));
+			else
+				cr_assert_eq(json_is_number(error), json_is_number(ratio), "layer %zu", i);
+			if (json_is_number(ratio))
+				cr_assert_gt(json_number_value(ratio), 30, "layer %zu", i);
+		}
+		cr_assert_geq(judged, 4, "device %zu", d);
+		if (exact)
+			continue;
+		cr_assert_float_eq(json_number_value(cli_at(last, "sqnr_db")),
+				   json_number_value(cli_at(device, "accuracy.sqnr_db")), 1e-9, "device %zu", d);
+		cr_assert_float_eq(json_number_value(cli_at(last, "max_abs_error")),
+				   json_number_value(cli_at(device, "accuracy.max_abs_error")), 1e-12);
+	}
+	json_t *without = cli_json(&plainly, "compare", "digits", "--devices", "tpu_v1", "--json", "-",
+				   "--no-accuracy");
+	json_t *first = json_array_get(cli_at(json_array_get(cli_at(without, "devices"), 0), "layers"), 0);
+	cr_assert(json_is_null(cli_at(first, "sqnr_db")) && json_is_null(cli_at(first, "max_abs_error")));
+	json_decref(root);
+	json_decref(without);
+}
+
 Test(cli_compare, no_accuracy)
 {
 	json_t *with = cli_json(&plainly, "compare", "digits", "--devices", SIMULATED, "--json", "-");

@@ -29,6 +29,12 @@ struct npl_accuracy {
 	double top1_accuracy;  /* against the labels */
 };
 
+/* One layer's result on a device against the float reference, over the first batch. NAN: not seen, as inside a pass or a view,
+ * or not judged. An exact one has an error of 0 and a ratio of INFINITY. */
+struct npl_layer_accuracy {
+	double max_abs_error, sqnr_db;
+};
+
 struct npl_device_report {
 	const char *name; /* the machine's name */
 	struct npl_device_info info;
@@ -41,6 +47,7 @@ struct npl_device_report {
 	int passes;    /* timed */
 	double simulation_wall_seconds; /* median over the passes; NAN for a real device */
 	struct npl_accuracy accuracy;
+	struct npl_layer_accuracy *layer_accuracy; /* run.n_layers; NULL: not asked for */
 	int64_t samples, batches, batch;
 	int n_parts; /* placement: the devices it used, described (name, info, settings, machine_sha256); no runs */
 	struct npl_device_report *part;
@@ -64,6 +71,7 @@ struct npl_compare_options {
 	int threads;            /* 0: each device's default */
 	const char *engine;     /* of the simulated machines that have several; NULL: the first */
 	struct npl_calibrate calibrate;
+	bool layer_accuracy;             /* of every layer too; takes a copy of one batch's values, up to 1 GiB */
 	bool no_accuracy;                /* skip the reference (it still runs where it is needed to calibrate) */
 	bool timing_only;                /* cycles without values; real devices cannot */
 	const char *const *device_names; /* device indices of place refer to these */

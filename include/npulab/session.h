@@ -43,9 +43,9 @@ struct npl_value_watcher {
 	int (*seen)(void *context, int value, const struct npl_tensor *tensor, struct npl_err *err);
 	void *context;
 };
-/* The same; watcher sees the inputs and what each node makes. */
+/* The same; watcher sees the inputs and what each node makes. ranges and watcher may be NULL. */
 int npl_evaluate_watched(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
-			 const struct npl_value_watcher *watcher, struct npl_err *err);
+			 struct npl_range *ranges, const struct npl_value_watcher *watcher, struct npl_err *err);
 
 #define NPL_ON_HOST         (-1)
 #define NPL_SESSION_DEVICES 30 /* at most: NPL_EUSAGE */
@@ -68,6 +68,10 @@ struct npl_session; /* opaque */
 int npl_session_open(struct npl_graph *graph, const struct npl_session_options *options, struct npl_session **session,
 		     struct npl_err *err);
 void npl_session_close(struct npl_session *session); /* accepts NULL */
+
+/* From now on watcher sees what each device and the host make, in their formats: tensors of integers with a scale stand for
+ * scale * (q - zero_point). Results that leave no device's pass are not seen. NULL: nobody looks. */
+void npl_session_watch(struct npl_session *session, const struct npl_value_watcher *watcher);
 
 /* Whether runs hash the outputs of their layers (they do unless told not to): a timed pass has no use for it. */
 void npl_session_hash(struct npl_session *session, bool hash);

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Signal and noise of every value (layer_noise.h). */
+#include "layer_noise.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct seen {
+	float *reference; /* NULL: not kept */
+	int64_t count;
+	bool judged;
+	double signal, noise, most; /* sums of squares; the greatest error */
+};
+
+struct npl_layer_noise {
+	const struct npl_graph *graph;
+	size_t left; /* bytes that may still be kept */
+	struct seen *value;
+};
+
+int npl_layer_noise_open(const struct npl_graph *graph, size_t bytes, struct npl_layer_noise **noise,
+			 struct npl_err *err)
+{
+	struct npl_layer_noise *made = calloc(1, sizeof *made);
+	*noise = made;
+	if (made)
+		made->value = calloc((size_t)graph->n_values + 1, sizeof *made->value);
+	if (!made || !made->value) {
+		npl_layer_noise_close(made);
+		*noise = NULL;
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
+	}
+	made->graph = graph;
+	made->left = bytes;
+	return 0;
+}
+
+void npl_layer_noise_close(struct npl_layer_noise *noise)
+{
+	if (!noise)
+		return;
+	for (int v = 0; noise->value && v < noise->graph->n_values; v++)
+		free(noise->value[v].reference);
+	free(noise->value);
+	free(noise);
+}
+
+static int keep(void *context, int v, const struct npl_tensor *tensor, struct npl_err *err)
+{
+	struct npl_layer_noise *noise = context;
+	struct seen *seen = &noise->value[v];
+	size_t bytes = npl_tensor_bytes(tensor);
+	if (tensor->dtype != NPL_F32 || noise->graph->value[v].producer < 0 || bytes > noise->left || seen->reference)
+		return 0;
+	seen->reference = malloc(bytes + 1);
+	if (!seen->reference)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a copy of '%s'", noise->graph->value[v].name);
+	if (bytes)
+		memcpy(seen->reference, tensor->data, bytes);
+	seen->count = npl_tensor_count(tensor);
+	noise->left -= bytes;
+	return 0;
+}
+
+/* Element i as the real number that it stands for, as npl_dequantise has it. */
+static double real(const struct npl_tensor *t, int64_t i)
+{
+	const struct npl_quant *q = &t->quant;
+	switch (t->dtype) {
+	case NPL_U8:
+		return (double)((float)(((const uint8_t *)t->data)[i] - q->zero_point) * q->scale);
+	case NPL_I8:
+		return (double)((float)(((const int8_t *)t->data)[i] - q->zero_point) * q->scale);
+	case NPL_I16:
+		return (double)((float)(((const int16_t *)t->data)[i] - q->zero_point) * q->scale);
+	default:
+		return (double)((const float *)t->data)[i];
+	}
+}
+
+static int judge(void *context, int v, const struct npl_tensor *tensor, struct npl_err *err)
+{
+	struct npl_layer_noise *noise = context;
+	struct seen *seen = &noise->value[v];
+	bool integer = tensor->dtype == NPL_U8 || tensor->dtype == NPL_I8 || tensor->dtype == NPL_I16;
+	(void)err;
+	if (!seen->reference || seen->count != npl_tensor_count(tensor) || !tensor->data ||
+	    !(tensor->dtype == NPL_F32 || (integer && tensor->quant.scale > 0)))
+		return 0;
+	seen->judged = true;
+	for (int64_t i = 0; i < seen->count; i++) {
+		const double want = (double)seen->reference[i], error = real(tensor, i) - want;
+		seen->signal += want * want;
+		seen->noise += error * error;
+		seen->most = fmax(seen->most, fabs(error));
+	}
+	return 0;
+}
+
+struct npl_value_watcher npl_layer_noise_reference(struct npl_layer_noise *noise)
+{
+	return (struct npl_value_watcher){keep, noise};
+}
+
+struct npl_value_watcher npl_layer_noise_device(struct npl_layer_noise *noise)
+{
+	for (int v = 0; v < noise->graph->n_values; v++) {
+		struct seen *seen = &noise->value[v];
+		seen->judged = false;
+		seen->signal = seen->noise = seen->most = 0;
+	}
+	return (struct npl_value_watcher){judge, noise};
+}
+
+struct npl_layer_accuracy npl_layer_noise_of(const struct npl_layer_noise *noise, int i)
+{
+	const struct seen *seen = &noise->value[noise->graph->node[i].out[0]];
+	struct npl_layer_accuracy accuracy = {NAN, NAN};
+	if (!seen->judged)
+		return accuracy;
+	accuracy.max_abs_error = seen->most;
+	accuracy.sqnr_db = seen->noise > 0 ? 10 * log10(seen->signal / seen->noise) : INFINITY;
+	return accuracy;
+}
