@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * An Add of a constant with one element per output channel, after a Conv, Gemm or MatMul that nobody else reads,
- * is that product's bias. A MatMul (rows,K) x constant (K,N) becomes a Gemm for it. */
+ * is that product's bias. A MatMul (rows,K) x constant (K,N) becomes a Gemm for it; with rows of more dimensions it keeps its
+ * operator and has the bias as a third input, as no MatMul of a file has. */
 #include "fold.h"
 
 #include <stdlib.h>
@@ -14,10 +15,17 @@ static int alignment(const struct graph_node *add, const struct npl_shape *const
 	return rank - constant->rank;
 }
 
-static bool is_plain_matmul(const struct graph_builder *b, const struct graph_node *node)
+/* Rows of any number of dimensions by one constant matrix. */
+static bool is_rows_by_matrix(const struct graph_builder *b, const struct graph_node *node)
 {
-	return node->op == NPL_OP_MATMUL && fold_is_constant(b, node->in[1]) && b->value[node->in[0]].shape.rank == 2 &&
+	return node->op == NPL_OP_MATMUL && fold_is_constant(b, node->in[1]) && b->value[node->in[0]].shape.rank >= 2 &&
 	       b->value[node->in[1]].shape.rank == 2;
+}
+
+/* Where a product's result has its output channels. */
+static int channel_axis(const struct graph_node *node, int rank)
+{
+	return node->op == NPL_OP_MATMUL ? rank - 1 : 1;
 }
 
 /* Can in[1 - side], a constant, become the bias of the node that makes in[side]? */
@@ -26,12 +34,13 @@ static bool foldable(struct graph_builder *b, const struct graph_node *add, int 
 	int x = add->in[side], c = add->in[1 - side];
 	if (!node || !fold_is_constant(b, c))
 		return false;
-	if (node->op != NPL_OP_CONV && node->op != NPL_OP_GEMM && !is_plain_matmul(b, node))
+	if (node->op != NPL_OP_CONV && node->op != NPL_OP_GEMM && !is_rows_by_matrix(b, node))
 		return false;
 	/* A constant of the product's rank or less that broadcasts along the channels leaves the product its shape. */
 	const struct npl_shape *y = &b->value[x].shape, *shape = &b->value[c].shape;
-	return fold_per_channel(shape, alignment(add, shape, y->rank), y->rank, 1, y->dim[1]) &&
-	       fold_bias_open(b, node, y->dim[1]);
+	const int axis = channel_axis(node, y->rank);
+	return fold_per_channel(shape, alignment(add, shape, y->rank), y->rank, axis, y->dim[axis]) &&
+	       fold_bias_open(b, node, y->dim[axis]);
 }
 
 /* Gemm with its defaults computes what MatMul of two matrices does. Its shape rule must wait for the bias, which
@@ -49,7 +58,7 @@ static int merge(struct graph_builder *b, struct graph_node *add, int side, stru
 {
 	const struct npl_value *y = &b->value[add->in[side]];
 	struct npl_value *constant = &b->value[add->in[1 - side]];
-	int64_t channels = y->shape.dim[1];
+	int64_t channels = y->shape.dim[channel_axis(node, y->shape.rank)];
 	if (!fold_allowed(b, (size_t)channels * 32, (uint64_t)channels))
 		return 0;
 	const float *data = fold_data(b, constant);
@@ -60,7 +69,7 @@ static int merge(struct graph_builder *b, struct graph_node *add, int side, stru
 		return graph_no_memory(b);
 	for (int64_t c = 0; c < channels; c++)
 		offset[c] = fold_channel(constant, data, c);
-	bool matmul = node->op == NPL_OP_MATMUL;
+	bool matmul = node->op == NPL_OP_MATMUL && y->shape.rank == 2;
 	int rc = matmul ? make_gemm(b, node) : 0;
 	if (!rc)
 		rc = fold_set_bias(b, node, channels, NULL, offset);

@@ -191,6 +191,33 @@ Test(onnx_fold, left_alone)
 	}
 }
 
+/* Rows of more than two dimensions, as transformers have them: the Add after the MatMul is its bias, to the bit. */
+Test(onnx_fold, bias_of_rows_in_a_sequence)
+{
+	for (int form = 0; form < 6; form++) {
+		uint64_t rng = (uint64_t)form + 50;
+		struct onnx_writer g = {0};
+		onnx_put_input(&g, "x", ONNX_FLOAT, form < 3 ? 3 : 4, DIMS(2, 3, form < 3 ? 5 : 2, 5));
+		put_random(&g, &rng, "w", 2, DIMS(5, 7), 0);
+		put_random(&g, &rng, "b", form % 3 == 1 ? 3 : 1, form % 3 == 1 ? DIMS(1, 1, 7) : DIMS(form % 3 ? 1 : 7),
+			   0);
+		onnx_put_node(&g, "MatMul", "rows", "x w", "p", NULL);
+		onnx_put_node(&g, "Add", "add", form & 1 ? "b p" : "p b", "y", NULL);
+		onnx_put_output(&g, "y");
+		struct onnx_writer model = onnx_model(&g, 13);
+		struct npl_graph *folded = load(&model, NULL),
+				 *plain = load(&model, &(struct npl_load_options){.no_fold = true});
+		cr_assert_eq(folded->n_nodes, 1, "form %d", form);
+		cr_assert_eq(folded->folded_biases, 1);
+		cr_assert_eq(folded->node[0].op, NPL_OP_MATMUL);
+		cr_assert_eq(folded->macs, plain->macs);
+		cr_assert_eq(difference(folded, plain, &rng), 0, "form %d", form);
+		npl_graph_free(folded);
+		npl_graph_free(plain);
+		onnx_writer_free(&model);
+	}
+}
+
 /* A Gemm whose own C is a matrix, or is made by a node, has no bias that could take more in. */
 Test(onnx_fold, gemm_with_matrix)
 {

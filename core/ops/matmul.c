@@ -78,10 +78,16 @@ int op_matmul_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	(void)attrs;
 	(void)n_out;
 	bool plain = n_in > 0 && in[0] && plain_products.of[in[0]->dtype];
-	if (op_inputs(in, n_in, 2, plain ? in[0]->dtype : NPL_F32, err))
+	if (op_inputs(in, n_in, 2, plain ? in[0]->dtype : NPL_F32, err) ||
+	    op_matmul_result(&in[0]->shape, &in[1]->shape, &out->shape, err))
 		return NPL_EINPUT;
 	out->dtype = in[0]->dtype;
-	return op_matmul_result(&in[0]->shape, &in[1]->shape, &out->shape, err);
+	const struct npl_tensor *bias = n_in > 2 ? in[2] : NULL;
+	if (bias && (out->dtype != NPL_F32 || !out->shape.rank || bias->shape.rank != 1 ||
+		     bias->shape.dim[0] != out->shape.dim[out->shape.rank - 1]))
+		return npl_fail(err, NPL_EINPUT, "the bias is %s, expected one float32 for each column of %s",
+				OP_TEXT(&bias->shape), OP_TEXT(&out->shape));
+	return 0;
 }
 
 uint64_t op_matmul_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
@@ -106,11 +112,17 @@ static int float_product(const struct op_stack *a, const struct op_stack *b, con
 	return op_product_matrix(&product, &matrix, err);
 }
 
+static void add_bias(const float *bias, int64_t columns, float *y, int64_t count)
+{
+	for (int64_t i = 0; i < count; i += columns)
+		for (int64_t j = 0; j < columns; j++)
+			y[i + j] += bias[j];
+}
+
 int op_matmul_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		  int n_out, struct npl_err *err)
 {
 	(void)attrs;
-	(void)n_in;
 	(void)n_out;
 	struct op_stack a = op_stack_of(&in[0]->shape, true), b = op_stack_of(&in[1]->shape, false);
 	size_t element = npl_dtype_size(out->dtype);
@@ -138,5 +150,7 @@ int op_matmul_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 			return NPL_ENOMEM;
 		y += (size_t)(a.rows * b.cols) * element;
 	} while (op_walk_next(&walk, 0, index, &a_at, &b_at));
+	if (n_in > 2 && in[2])
+		add_bias(in[2]->data, in[2]->shape.dim[0], out->data, npl_tensor_count(out));
 	return 0;
 }
