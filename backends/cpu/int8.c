@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
  * The cpu device in 8 bits (--set cpu.precision=int8). Conv and Gemm run on the exact integer kernels of core/, shared
- * out among the pool's threads, or on oneDNN's where it is exact and faster; pooling and Relu run on the integers, by
- * the same rule as the simulated machines. Every other operator is done in float32 by its reference kernel between two
+ * out among the pool's threads, or on oneDNN's where it is exact and faster; pooling, Relu, Clip, Concat and the Add and Mul
+ * of two run on the integers, by the same rule as the simulated machines. Every other operator is done in float32 by its reference kernel between two
  * changes of format, on one thread; all three are its time.
  *
  * Weights are brought into the kernels' form on each run, and that is measured: a layer's weights are only lent. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cpu.h"
 #include "npulab/clock.h"
 #include "npulab/int8_layer.h"
+#include "npulab/integer.h"
 #include "npulab/measured.h"
 
 void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n)
@@ -121,6 +123,66 @@ static int run_integers(const struct npl_layer *layer, struct npl_tensor *out, d
 	return rc;
 }
 
+/* Operators that layer.h gives a rule on integers beside those above, in the forms that the rule has. */
+static bool has_rule(const struct npl_layer *layer)
+{
+	char why[200];
+	bool op = layer->op == NPL_OP_ADD || layer->op == NPL_OP_MUL || layer->op == NPL_OP_CONCAT ||
+		  (layer->op == NPL_OP_CLIP && layer->attrs->limits_known);
+	return op && layer->fused <= NPL_ACT_RELU && npl_integer_layer_ok(layer, why, sizeof why);
+}
+
+/* What each byte of an operand stands for, times a factor. */
+static void tabulate(const struct npl_tensor *t, float factor, float table[256])
+{
+	for (int byte = 0; byte < 256; byte++) {
+		int32_t q = t->dtype == NPL_I8 ? (int8_t)(uint8_t)byte : byte;
+		table[byte] = (float)(q - t->quant.zero_point) * factor;
+	}
+}
+
+/* Add and Mul of tensors of one shape, to the rule of layer.h: the terms of a sum are rounded one by one, and so come from
+ * tables; a product of bytes is exact in float32 before its factor. Counts saturations, those that Relu hides left out. */
+static uint64_t run_pair(const struct npl_layer *layer, struct npl_tensor *out)
+{
+	const struct npl_tensor *a = layer->in[0], *b = layer->in[1];
+	const uint8_t *left = a->data, *right = b->data;
+	const bool add = layer->op == NPL_OP_ADD;
+	const float scale = out->quant.scale, zero = (float)out->quant.zero_point;
+	const float factor = add ? 1 : a->quant.scale * b->quant.scale / scale;
+	const float low = (float)npl_int8_min(out->dtype), high = (float)npl_int8_max(out->dtype),
+		    least = layer->fused == NPL_ACT_RELU ? zero : low;
+	float of_a[256], of_b[256];
+	uint8_t *y = out->data;
+	uint64_t saturations = 0;
+	tabulate(a, add ? a->quant.scale / scale : 1, of_a);
+	tabulate(b, add ? b->quant.scale / scale : 1, of_b);
+	for (int64_t i = 0, n = npl_tensor_count(out); i < n; i++) {
+		const float p = of_a[left[i]], q = of_b[right[i]];
+		const float value = rintf(add ? p + q : p * q * factor) + zero;
+		saturations += value > high || (value < low && layer->fused != NPL_ACT_RELU);
+		y[i] = (uint8_t)(int)(value < least ? least : value > high ? high : value);
+	}
+	return saturations;
+}
+
+static int run_rule(const struct npl_layer *layer, struct npl_tensor *out, struct npl_result *result,
+		    struct npl_err *err)
+{
+	struct npl_integer_counts counts = {0};
+	bool pair = (layer->op == NPL_OP_ADD || layer->op == NPL_OP_MUL) &&
+		    npl_shape_equal(&layer->in[0]->shape, &layer->in[1]->shape);
+	double begin = npl_clock_seconds();
+	int rc = 0;
+	if (pair)
+		counts.saturations = run_pair(layer, out);
+	else
+		rc = npl_run_integer(layer, out, &counts, err);
+	result->seconds = npl_clock_seconds() - begin;
+	result->saturations = counts.saturations;
+	return rc;
+}
+
 /* A float32 tensor of the same shape. */
 static int plain_of(const struct npl_tensor *t, struct npl_tensor *plain, struct npl_err *err)
 {
@@ -163,6 +225,8 @@ int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct np
 		return run_product(cpu, layer, out, result, err);
 	if (stays_integer(layer))
 		return run_integers(layer, out, &result->seconds, err);
+	if (has_rule(layer))
+		return run_rule(layer, out, result, err);
 	struct npl_tensor *plain = calloc((size_t)layer->n_in + 1, sizeof *plain);
 	int rc = plain ? run_floats(layer, plain, out, &result->seconds, err)
 		       : npl_fail(err, NPL_ENOMEM, "out of memory");
