@@ -266,50 +266,45 @@ static void put_reasons(FILE *out, const struct npl_comparison *c)
 	npl_table_close(&table);
 }
 
-/* Time per layer and batch of `shown` devices from the first on. */
-static void put_layers_of(FILE *out, const struct npl_comparison *c, int first, int shown)
+/* What a table of the layers says of node i on a device; false: nothing. */
+typedef bool layer_cell(const struct npl_device_report *r, int i, char text[CELL]);
+
+/* Time per batch. */
+static bool time_cell(const struct npl_device_report *r, int i, char text[CELL])
 {
-	struct npl_table table;
-	const char *header[2 + DEVICES_A_TABLE] = {"LAYER", "OPERATOR"};
-	char layout[] = "llrrrr";
-	layout[2 + shown] = '\0';
-	for (int d = 0; d < shown; d++)
-		header[2 + d] = c->device[first + d].name;
-	npl_table_open(&table, layout, header);
-	for (int i = 0; i < c->graph->n_nodes; i++) {
-		char text[DEVICES_A_TABLE][CELL];
-		const char *cells[2 + DEVICES_A_TABLE] = {c->graph->node[i].name,
-							  npl_op_defs[c->graph->node[i].op].name};
-		for (int d = 0; d < shown; d++) {
-			const struct npl_device_report *r = &c->device[first + d];
-			const struct npl_layer_run *row = &r->run.layer[i];
-			double seconds = npl_row_seconds(row) / (double)r->batches;
-			cells[2 + d] = text[d];
-			if (row->role == NPL_FUSED)
-				snprintf(text[d], CELL, "fused");
-			else if (row->role == NPL_VIEW && seconds == 0)
-				snprintf(text[d], CELL, "view");
-			else
-				figure(text[d], seconds, "s",
-				       row->result.seconds_from != NPL_FROM_MEASURE ||
-					       row->host_seconds + row->link_seconds > 0);
-			if (row->role == NPL_RAN && !strcmp(row->ran_on, "host"))
-				strncat(text[d], " host", CELL - strlen(text[d]) - 1);
-			if (row->host_part)
-				strncat(text[d], " part host", CELL - strlen(text[d]) - 1);
-		}
-		npl_table_row(&table, cells);
-	}
-	fputc('\n', out);
-	npl_table_print(&table, out);
-	npl_table_close(&table);
+	const struct npl_layer_run *row = &r->run.layer[i];
+	double seconds = npl_row_seconds(row) / (double)r->batches;
+	if (row->role == NPL_FUSED)
+		snprintf(text, CELL, "fused");
+	else if (row->role == NPL_VIEW && seconds == 0)
+		snprintf(text, CELL, "view");
+	else
+		figure(text, seconds, "s",
+		       row->result.seconds_from != NPL_FROM_MEASURE || row->host_seconds + row->link_seconds > 0);
+	if (row->role == NPL_RAN && !strcmp(row->ran_on, "host"))
+		strncat(text, " host", CELL - strlen(text) - 1);
+	if (row->host_part)
+		strncat(text, " part host", CELL - strlen(text) - 1);
+	return true;
 }
 
-/* Signal over noise of each layer's result, "exact", or "-" where it is inside a pass, a view or not judged. */
-static void put_noise_of(FILE *out, const struct npl_comparison *c, int first, int shown)
+/* Signal over noise of the result, "exact", or "-" where it is inside a pass, a view or not judged. */
+static bool noise_cell(const struct npl_device_report *r, int i, char text[CELL])
+{
+	const double ratio = r->layer_accuracy ? r->layer_accuracy[i].sqnr_db : NAN;
+	if (isfinite(ratio))
+		snprintf(text, CELL, "%.1f dB", ratio);
+	else
+		snprintf(text, CELL, "%s", ratio > 0 ? "exact" : "-");
+	return !isnan(ratio);
+}
+
+/* The layers on `shown` devices from the first on; those of which no device has anything to say are left out. */
+static void put_layers_of(FILE *out, const struct npl_comparison *c, int first, int shown, const char *heading,
+			  layer_cell *cell)
 {
 	struct npl_table table;
-	const char *header[2 + DEVICES_A_TABLE] = {"SIGNAL/NOISE", "OPERATOR"};
+	const char *header[2 + DEVICES_A_TABLE] = {heading, "OPERATOR"};
 	char layout[] = "llrrrr";
 	layout[2 + shown] = '\0';
 	for (int d = 0; d < shown; d++)
@@ -319,20 +314,12 @@ static void put_noise_of(FILE *out, const struct npl_comparison *c, int first, i
 		char text[DEVICES_A_TABLE][CELL];
 		const char *cells[2 + DEVICES_A_TABLE] = {c->graph->node[i].name,
 							  npl_op_defs[c->graph->node[i].op].name};
-		bool seen = false;
+		bool said = false;
 		for (int d = 0; d < shown; d++) {
-			const struct npl_layer_accuracy *all = c->device[first + d].layer_accuracy;
-			const double ratio = all ? all[i].sqnr_db : NAN;
 			cells[2 + d] = text[d];
-			seen = seen || !isnan(ratio);
-			if (isnan(ratio))
-				snprintf(text[d], CELL, "-");
-			else if (isinf(ratio))
-				snprintf(text[d], CELL, "%s", ratio > 0 ? "exact" : "-");
-			else
-				snprintf(text[d], CELL, "%.1f dB", ratio);
+			said |= cell(&c->device[first + d], i, text[d]);
 		}
-		if (seen)
+		if (said)
 			npl_table_row(&table, cells);
 	}
 	fputc('\n', out);
@@ -343,10 +330,10 @@ static void put_noise_of(FILE *out, const struct npl_comparison *c, int first, i
 static void put_layers(FILE *out, const struct npl_comparison *c)
 {
 	for (int first = 0; first < c->n_devices; first += DEVICES_A_TABLE) {
-		int left = c->n_devices - first;
-		put_layers_of(out, c, first, left < DEVICES_A_TABLE ? left : DEVICES_A_TABLE);
+		int left = c->n_devices - first, shown = left < DEVICES_A_TABLE ? left : DEVICES_A_TABLE;
+		put_layers_of(out, c, first, shown, "LAYER", time_cell);
 		if (c->device[first].layer_accuracy)
-			put_noise_of(out, c, first, left < DEVICES_A_TABLE ? left : DEVICES_A_TABLE);
+			put_layers_of(out, c, first, shown, "SIGNAL/NOISE", noise_cell);
 	}
 }
 

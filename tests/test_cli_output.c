@@ -77,6 +77,11 @@ Test(cli_output, tables)
 	static const char *const names[] = {" reference", " null", " tpu_v1", " diannao", " cpu"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		cr_assert(header && strstr(header, names[i]), "no column for%s", names[i]);
+	/* and in one of the signal-to-noise ratios, where the reference is exact */
+	const char *noise = strstr(r.out, "\nSIGNAL/NOISE  OPERATOR");
+	cr_assert(noise && strstr(noise, " reference"));
+	cr_assert(find_row(noise, "fc2") && strstr(find_row(noise, "fc2"), " exact "));
+	cr_assert(strstr(noise, " dB"));
 	cli_free(&r);
 	static const char *const others[][6] = {{"compare", "digits", "--devices", FOUR},
 						{"devices"},
