@@ -299,6 +299,10 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
 		snprintf(why, n, "it has no Conv with kernels of its own for every output position");
 		return false;
 	}
+	if (layer->n_more && !device->info.several) {
+		snprintf(why, n, "it gives one result, and %d are read", layer->n_more + 1);
+		return false;
+	}
 	return device->driver->supports(device->state, layer, why, n);
 }
 

@@ -37,7 +37,10 @@ bool npl_float_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 			 npl_dtype_name(layer->out->dtype));
 		return false;
 	}
-	return tensor_is_plain(layer->out, "output", 0, why, n);
+	for (int k = 0; k <= layer->n_more; k++)
+		if (!tensor_is_plain(&layer->out[k], "output", k, why, n))
+			return false;
+	return true;
 }
 
 int npl_float_layer_check(const struct npl_layer *layer, struct npl_err *err)
@@ -46,8 +49,9 @@ int npl_float_layer_check(const struct npl_layer *layer, struct npl_err *err)
 		if (layer->in[i] && !layer->in[i]->data && npl_tensor_count(layer->in[i]) > 0)
 			return npl_fail(err, NPL_EINTERNAL,
 					"input %d has no data; a measured device runs on real operands", i);
-	if (!layer->timing_only && !layer->out->data && npl_tensor_count(layer->out) > 0)
-		return npl_fail(err, NPL_EINTERNAL, "the output has no data");
+	for (int k = 0; k <= layer->n_more && !layer->timing_only; k++)
+		if (!layer->out[k].data && npl_tensor_count(&layer->out[k]) > 0)
+			return npl_fail(err, NPL_EINTERNAL, "output %d has no data", k);
 	return 0;
 }
 
@@ -66,7 +70,7 @@ static int activate(enum npl_activation fused, struct npl_tensor *out, struct np
 int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, double *seconds, struct npl_err *err)
 {
 	double begin = npl_clock_seconds();
-	int failed = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, 1, err);
+	int failed = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, 1 + layer->n_more, err);
 	if (failed)
 		return failed;
 	failed = activate(layer->fused, out, err);
@@ -76,12 +80,22 @@ int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, dou
 	return 0;
 }
 
-int npl_layer_target(const struct npl_layer *layer, struct npl_tensor *target, struct npl_err *err)
+int npl_layer_target_open(const struct npl_layer *layer, struct npl_tensor *target, struct npl_err *err)
 {
-	*target = *layer->out;
-	target->owned = false;
-	if (!layer->timing_only)
-		return 0;
-	target->data = NULL;
-	return npl_tensor_alloc(target, err);
+	for (int k = 0; k <= layer->n_more; k++) {
+		target[k] = layer->out[k];
+		target[k].owned = false;
+		if (layer->timing_only)
+			target[k].data = NULL;
+	}
+	int rc = 0;
+	for (int k = 0; k <= layer->n_more && layer->timing_only && !rc; k++)
+		rc = npl_tensor_alloc(&target[k], err);
+	return rc;
+}
+
+void npl_layer_target_close(const struct npl_layer *layer, struct npl_tensor *target)
+{
+	for (int k = 0; k <= layer->n_more; k++)
+		npl_tensor_free(&target[k]);
 }

@@ -26,6 +26,7 @@ static void null_describe(const void *state, struct npl_device_info *info)
 	info->format = NPL_FORMAT_F32;
 	info->activations = ~0u;
 	info->private_kernels = true;
+	info->several = true;
 	strcpy(info->detail, "computes nothing and costs nothing: its outputs are zero");
 }
 
@@ -44,8 +45,8 @@ static int null_run(void *state, const struct npl_layer *layer, struct npl_resul
 	(void)state;
 	(void)result;
 	(void)err;
-	if (!layer->timing_only)
-		memset(layer->out->data, 0, npl_tensor_bytes(layer->out));
+	for (int k = 0; k <= layer->n_more && !layer->timing_only; k++)
+		memset(layer->out[k].data, 0, npl_tensor_bytes(&layer->out[k]));
 	return 0;
 }
 

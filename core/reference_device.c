@@ -48,7 +48,7 @@ static void reference_describe(const void *state, struct npl_device_info *info)
 	info->kind = NPL_KIND_REFERENCE;
 	info->format = format_of(state);
 	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
-	info->private_kernels = info->format == NPL_FORMAT_F32;
+	info->private_kernels = info->several = info->format == NPL_FORMAT_F32;
 	info->integers = info->format != NPL_FORMAT_F32; /* in float32 it runs the model's own operators */
 	snprintf(info->detail, sizeof info->detail, "simple loops in %s, one thread: the oracle, not a fast CPU",
 		 info->format == NPL_FORMAT_F32 ? "float32" : "integers");
@@ -74,15 +74,14 @@ static int run_integers(const struct npl_layer *layer, struct npl_tensor *target
 
 static int reference_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
-	struct npl_tensor target;
+	struct npl_tensor target[NPL_MAX_OUTPUTS];
 	if (npl_float_layer_check(layer, err))
 		return NPL_EINTERNAL;
-	int failed = npl_layer_target(layer, &target, err);
-	if (failed)
-		return failed;
-	failed = format_of(state) == NPL_FORMAT_F32 ? npl_run_reference(layer, &target, &result->seconds, err)
-						    : run_integers(layer, &target, result, err);
-	npl_tensor_free(&target);
+	int failed = npl_layer_target_open(layer, target, err);
+	if (!failed)
+		failed = format_of(state) == NPL_FORMAT_F32 ? npl_run_reference(layer, target, &result->seconds, err)
+							    : run_integers(layer, target, result, err);
+	npl_layer_target_close(layer, target);
 	if (failed)
 		return failed;
 	result->seconds_from = NPL_FROM_MEASURE;

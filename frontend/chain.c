@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "npulab/quantise.h"
+#include "split.h"
 #include "written.h"
 
 /* A chain being put together. */
@@ -91,25 +92,28 @@ static int out_of_memory(struct npl_err *err)
 	return npl_fail(err, NPL_ENOMEM, "out of memory for a chain of layers");
 }
 
-/* Room for a chain of nodes first..last. */
+/* Room for a chain of nodes first..last, of each a layer or, of Split, one per result. */
 static int open_draft(struct npl_session *s, int first, int last, struct draft *d, struct npl_err *err)
 {
-	size_t nodes = (size_t)(last - first + 1), inputs = 0;
-	for (int i = first; i <= last; i++)
+	size_t layers = 0, inputs = 0;
+	for (int i = first; i <= last; i++) {
+		layers += s->step[i].slice ? (size_t)s->graph->node[i].n_out : 1;
 		inputs += (size_t)s->graph->node[i].n_in;
+	}
 	*d = (struct draft){.s = s, .c = {.first = first, .last = last, .device = s->step[first].device}};
-	d->c.layer = npl_arena_array(&s->arena, nodes, sizeof *d->c.layer);
-	d->c.list = npl_arena_array(&s->arena, nodes, sizeof *d->c.list);
-	d->c.node = npl_arena_array(&s->arena, nodes, sizeof *d->c.node);
-	d->c.note = npl_arena_array(&s->arena, nodes, sizeof *d->c.note);
+	d->c.layer = npl_arena_array(&s->arena, layers, sizeof *d->c.layer);
+	d->c.list = npl_arena_array(&s->arena, layers, sizeof *d->c.list);
+	d->c.node = npl_arena_array(&s->arena, layers, sizeof *d->c.node);
+	d->c.value = npl_arena_array(&s->arena, layers, sizeof *d->c.value);
+	d->c.note = npl_arena_array(&s->arena, layers, sizeof *d->c.note);
 	d->c.in = npl_arena_array(&s->arena, inputs, sizeof *d->c.in);
-	d->c.out = npl_arena_array(&s->arena, nodes, sizeof *d->c.out);
-	d->tensors = npl_arena_array(&s->arena, nodes, sizeof *d->tensors);
-	d->wanted = npl_arena_array(&s->arena, nodes, sizeof *d->wanted);
+	d->c.out = npl_arena_array(&s->arena, layers, sizeof *d->c.out);
+	d->tensors = npl_arena_array(&s->arena, layers, sizeof *d->tensors);
+	d->wanted = npl_arena_array(&s->arena, layers, sizeof *d->wanted);
 	d->kept = npl_arena_array(&s->arena, inputs, sizeof *d->kept);
 	d->made = calloc((size_t)s->graph->n_values + 1, sizeof *d->made);
-	if (!d->c.layer || !d->c.list || !d->c.node || !d->c.note || !d->c.in || !d->c.out || !d->tensors ||
-	    !d->wanted || !d->kept || !d->made)
+	if (!d->c.layer || !d->c.list || !d->c.node || !d->c.value || !d->c.note || !d->c.in || !d->c.out ||
+	    !d->tensors || !d->wanted || !d->kept || !d->made)
 		return out_of_memory(err);
 	return 0;
 }
@@ -137,10 +141,12 @@ static struct npl_tensor *given(struct draft *d, int i, int v, const struct npl_
 	return tensor;
 }
 
-static struct npl_layer *add_layer(struct draft *d, int i)
+/* The next layer, of node i; it makes value v. */
+static struct npl_layer *add_layer(struct draft *d, int i, int v)
 {
 	struct npl_layer *layer = &d->c.layer[d->c.n];
 	d->c.node[d->c.n] = i;
+	d->c.value[d->c.n] = v;
 	d->c.list[d->c.n] = layer;
 	return layer;
 }
@@ -150,7 +156,7 @@ static int add_step(struct draft *d, int i, struct npl_err *err)
 	const struct npl_session *s = d->s;
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
-	struct npl_layer *layer = add_layer(d, i);
+	struct npl_layer *layer = add_layer(d, i, step->out);
 	struct npl_step_tensors *t = &d->tensors[d->c.n];
 	npl_step_layer(s, i, t, layer);
 	for (int k = 0; k < data_inputs(step); k++) {
@@ -167,6 +173,24 @@ static int add_step(struct draft *d, int i, struct npl_err *err)
 	return 0;
 }
 
+static int add_split(struct draft *d, int i, struct npl_err *err)
+{
+	const struct npl_session *s = d->s;
+	const struct npl_node *node = &s->graph->node[i];
+	int v = node->in[0];
+	const struct npl_tensor *x = d->made[v] ? d->made[v] : given(d, i, v, &s->graph->value[v].shape, err);
+	for (int k = 0; k < node->n_out && x; k++) {
+		if (!npl_split_read(s, i, k))
+			continue;
+		struct npl_layer *layer = add_layer(d, i, node->out[k]);
+		struct npl_tensor *out = &d->tensors[d->c.n++].out;
+		npl_split_layer(s, i, k, out, layer);
+		layer->in[0] = x;
+		d->made[node->out[k]] = out;
+	}
+	return x ? 0 : err->code;
+}
+
 /* A view of what the chain makes: the same tensor, or a layer that names its data in another shape. */
 static void add_view(struct draft *d, int i)
 {
@@ -178,7 +202,7 @@ static void add_view(struct draft *d, int i)
 	d->made[node->out[0]] = in;
 	if (npl_shape_equal(&in->shape, &out->shape))
 		return;
-	struct npl_layer *layer = add_layer(d, i);
+	struct npl_layer *layer = add_layer(d, i, node->out[0]);
 	struct npl_tensor *made = &d->tensors[d->c.n].out;
 	*made = *in;
 	made->name = out->name;
@@ -214,9 +238,9 @@ static int find_wanted(struct draft *d, struct npl_err *err)
 			outside[graph->node[i].in[0]]++;
 	for (int l = 0; l < d->c.n; l++) {
 		const struct npl_step *step = &d->s->step[d->c.node[l]];
-		if (step->role != NPL_RAN || outside[step->out] <= 0)
+		if (step->role != NPL_RAN || outside[d->c.value[l]] <= 0)
 			continue;
-		d->c.out[d->c.n_out] = (struct npl_chain_port){.value = step->out,
+		d->c.out[d->c.n_out] = (struct npl_chain_port){.value = d->c.value[l],
 							       .node = d->c.node[l],
 							       .tensor = &d->tensors[l].out,
 							       .form = npl_step_form(d->s, step)};
@@ -273,7 +297,7 @@ static int open_chain(struct npl_session *s, int first, int last, bool timing_on
 		if (s->step[i].role == NPL_VIEW)
 			add_view(&d, i);
 		else if (s->step[i].role == NPL_RAN)
-			rc = add_step(&d, i, err);
+			rc = s->step[i].slice ? add_split(&d, i, err) : add_step(&d, i, err);
 	if (!rc)
 		rc = find_wanted(&d, err);
 	if (!rc)

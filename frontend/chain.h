@@ -23,6 +23,7 @@ struct npl_session_chain {
 	struct npl_layer *layer;
 	const struct npl_layer **list;
 	int *node;         /* of each layer */
+	int *value;        /* that each makes */
 	const char **note; /* of each layer that another does in its pass; NULL */
 	int n_in, n_out;
 	struct npl_chain_port *in, *out;

@@ -19,7 +19,7 @@ static int made(void *context, int layer, const struct npl_tensor *out, struct n
 	int node = p->chain->node[layer];
 	if (p->s->step[node].role != NPL_RAN)
 		return 0;
-	return npl_output_made(p->s, p->s->step[node].out, out, &p->run->layer[node], err);
+	return npl_output_made(p->s, p->chain->value[layer], out, &p->run->layer[node], err);
 }
 
 /* Of values that come, that go, or that stay inside: those nobody will ask for. */
@@ -91,18 +91,22 @@ static int put_results(struct npl_live *live, const struct npl_session_chain *ch
 	return 0;
 }
 
-static void fill_rows(const struct npl_session *s, const struct npl_session_chain *chain,
-		      const struct npl_result *results, struct npl_run *run)
+/* Rows of nodes that several layers make, a Split's slices, are their sums. */
+static int fill_rows(const struct npl_session *s, const struct npl_session_chain *chain,
+		     const struct npl_result *results, struct npl_run *run, struct npl_err *err)
 {
 	const struct npl_chain_info *info = npl_device_chain_info(chain->opened);
 	for (int l = 0; l < chain->n; l++) {
 		struct npl_layer_run *row = &run->layer[chain->node[l]];
-		if (s->step[chain->node[l]].role != NPL_RAN)
+		const struct npl_step *step = &s->step[chain->node[l]];
+		if (step->role != NPL_RAN)
 			continue;
-		row->result = results[l];
+		if (npl_result_add(&row->result, &results[l], err))
+			return err->code;
+		row->result.seconds_from = results[l].seconds_from;
 		row->output_dtype = chain->layer[l].out->dtype;
 		row->output_quant = chain->layer[l].out->quant;
-		if (chain->note[l]) {
+		if (chain->note[l] && !step->slice) {
 			row->role = NPL_FUSED;
 			row->stat = NULL;
 			row->n_stats = 0;
@@ -112,6 +116,7 @@ static void fill_rows(const struct npl_session *s, const struct npl_session_chai
 	}
 	if (info->peak_buffer_bytes > run->peak_buffer_bytes)
 		run->peak_buffer_bytes = info->peak_buffer_bytes;
+	return 0;
 }
 
 /* The chain as one piece of the device's work. */
@@ -148,10 +153,10 @@ int npl_chain_run(struct npl_live *live, const struct npl_session_chain *chain, 
 	*wall += npl_clock_seconds() - start;
 	if (!rc)
 		rc = schedule(live, chain, results, err);
-	if (!rc) {
-		fill_rows(s, chain, results, run);
+	if (!rc)
+		rc = fill_rows(s, chain, results, run, err);
+	if (!rc)
 		rc = put_results(live, chain, run, live->after, err);
-	}
 	for (int p = 0; p < chain->n_out; p++)
 		npl_tensor_free(chain->out[p].tensor);
 	for (int i = chain->first; i <= chain->last && !rc; i++)

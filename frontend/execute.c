@@ -12,6 +12,7 @@
 #include "npulab/clock.h"
 #include "npulab/quantise.h"
 #include "npulab/sha256.h"
+#include "split.h"
 #include "values.h"
 
 /* The layer's tensors in the device's format, brought to its memory. view[] holds those that the device sees otherwise:
@@ -48,7 +49,7 @@ static int gather_inputs(struct npl_live *live, const struct npl_node *node, con
 int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor *tensor, struct npl_layer_run *row,
 		    struct npl_err *err)
 {
-	if (s->hash && tensor->data)
+	if (s->hash && tensor->data && v == s->step[row->node].out)
 		npl_sha256_hex(tensor->data, npl_tensor_bytes(tensor), row->output_sha256);
 	return s->watcher && tensor->data ? s->watcher->seen(s->watcher->context, v, tensor, err) : 0;
 }
@@ -94,37 +95,41 @@ static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row
 	const struct npl_value *value = &s->graph->value[step->out];
 	enum npl_format format = npl_step_form(s, step);
 	struct npl_tensor view[NPL_LAYER_INPUTS];
+	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
 	struct npl_step_tensors tensors;
 	struct npl_layer layer;
 	npl_step_layer(s, i, &tensors, &layer);
 	if (gather_inputs(live, node, step, view, &layer, row, err))
 		return err->code;
-	struct npl_tensor *out = &tensors.out;
+	out[0] = tensors.out;
+	layer.out = out;
+	layer.n_more = npl_step_more(s, i, out);
 	if (step->repeat > 1)
 		out->shape.dim[0] *= step->repeat;
-	if (!s->timing_only && npl_tensor_alloc(out, err))
-		return err->code;
+	int rc = 0;
+	for (int k = 0; k <= layer.n_more && !s->timing_only && !rc; k++)
+		rc = npl_tensor_alloc(&out[k], err);
 	double start = npl_clock_seconds();
-	int rc = step->repeat > 1 ? run_repeated(s, step, &layer, &row->result, err)
-				  : npl_device_run(s->device[step->device], &layer, &row->result, err);
+	if (!rc)
+		rc = step->repeat > 1 ? run_repeated(s, step, &layer, &row->result, err)
+				      : npl_device_run(s->device[step->device], &layer, &row->result, err);
 	*wall += npl_clock_seconds() - start;
-	if (rc) {
-		npl_tensor_free(out);
-		return rc;
-	}
 	out->shape = value->shape;
 	row->output_dtype = out->dtype;
 	row->output_quant = out->quant;
-	if (npl_output_made(s, step->out, out, row, err)) {
-		npl_tensor_free(out);
-		return err->code;
-	}
+	for (int k = 0; k <= layer.n_more && !rc; k++)
+		rc = npl_output_made(s, k ? node->out[k] : step->out, &out[k], row, err);
 	if (step->written)
 		out->quant = (struct npl_quant){0}; /* others see integers */
-	live->after = npl_schedule_device(&live->schedule, step->device, 1, &i,
-					  (const struct npl_result *[]){&row->result}, live->after);
-	npl_live_put(live, step->out, format, step->device, out, live->after);
-	return 0;
+	if (!rc)
+		live->after = npl_schedule_device(&live->schedule, step->device, 1, &i,
+						  (const struct npl_result *[]){&row->result}, live->after);
+	for (int k = 0; k <= layer.n_more; k++)
+		if (rc)
+			npl_tensor_free(&out[k]);
+		else
+			npl_live_put(live, k ? node->out[k] : step->out, format, step->device, &out[k], live->after);
+	return rc;
 }
 
 static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, struct npl_err *err)
@@ -164,10 +169,9 @@ static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, 
 	row->result.macs = node->macs;
 	for (int k = 0; k < node->n_out; k++) {
 		if (!rc && node->out[k] >= 0) {
-			if (k == 0) {
+			if (k == 0)
 				row->output_dtype = out[k].dtype;
-				rc = npl_output_made(s, node->out[0], &out[0], row, err);
-			}
+			rc = npl_output_made(s, node->out[k], &out[k], row, err);
 			npl_live_put(live, node->out[k], NPL_FORMAT_F32, NPL_ON_HOST, &out[k], live->after);
 		} else {
 			npl_tensor_free(&out[k]);
@@ -261,6 +265,8 @@ static int run_step(struct npl_live *live, int i, struct npl_layer_run *row, dou
 		rc = npl_live_view_node(live, node, row, err);
 	else if (step->factor)
 		rc = npl_lrn_run(live, i, row, wall, err);
+	else if (step->slice)
+		rc = npl_split_run(live, i, row, wall, err);
 	else if (step->role == NPL_RAN)
 		rc = step->device == NPL_ON_HOST ? run_on_host(live, i, row, err)
 						 : run_on_device(live, i, row, wall, err);

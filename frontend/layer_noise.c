@@ -116,11 +116,21 @@ struct npl_value_watcher npl_layer_noise_device(struct npl_layer_noise *noise)
 
 struct npl_layer_accuracy npl_layer_noise_of(const struct npl_layer_noise *noise, int i)
 {
-	const struct seen *seen = &noise->value[noise->graph->node[i].out[0]];
+	const struct npl_node *node = &noise->graph->node[i];
 	struct npl_layer_accuracy accuracy = {NAN, NAN};
-	if (!seen->judged)
+	struct seen all = {0};
+	for (int k = 0; k < node->n_out; k++) {
+		const struct seen *seen = node->out[k] < 0 ? &all : &noise->value[node->out[k]];
+		if (!seen->judged || seen == &all)
+			continue;
+		all.judged = true;
+		all.signal += seen->signal;
+		all.noise += seen->noise;
+		all.most = fmax(all.most, seen->most);
+	}
+	if (!all.judged)
 		return accuracy;
-	accuracy.max_abs_error = seen->most;
-	accuracy.sqnr_db = seen->noise > 0 ? 10 * log10(seen->signal / seen->noise) : INFINITY;
+	accuracy.max_abs_error = all.most;
+	accuracy.sqnr_db = all.noise > 0 ? 10 * log10(all.signal / all.noise) : INFINITY;
 	return accuracy;
 }

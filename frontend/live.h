@@ -59,7 +59,7 @@ int npl_live_settle(struct npl_live *live, int v, struct npl_layer_run *row, str
 /* One reader of v is done; frees it after the last. */
 void npl_live_done(struct npl_live *live, int v);
 
-/* execute.c: value v has been made by a layer: it is hashed for its row and shown to who watches, if the session does that. */
+/* execute.c: value v has been made by a layer: it is hashed for its row, of several the first, and shown to who watches, if the session does that. */
 int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor *tensor, struct npl_layer_run *row,
 		    struct npl_err *err);
 

@@ -9,7 +9,10 @@
 #include "chain.h"
 #include "lrn.h"
 #include "npulab/quantise.h"
+#include "split.h"
 #include "written.h"
+
+#define MOST_TENSORS (NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS)
 
 /* The single node reading value v, if there is just one and v is no output of the graph. */
 static int sole_reader(const struct npl_graph *graph, int v)
@@ -23,7 +26,7 @@ static int sole_reader(const struct npl_graph *graph, int v)
 	return -1;
 }
 
-/* A layer without data, to ask a device about. Tensors live in t[]. */
+/* A layer without data, to ask a device about. Tensors live in t[MOST_TENSORS]. */
 static void describe_layer(const struct npl_session *s, int i, const struct npl_step *step, struct npl_tensor *t,
 			   struct npl_layer *layer)
 {
@@ -41,6 +44,7 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 		.dtype = npl_session_dtype(s, format, step->out), .shape = step->y_shape, .quant = step->y_quant};
 	if (format == NPL_FORMAT_F32)
 		layer->out->dtype = graph->value[step->out].dtype;
+	layer->n_more = npl_step_more(s, i, layer->out);
 	for (int k = 0; k < step->n_in; k++) {
 		if (node->in[k] < 0)
 			continue;
@@ -71,11 +75,11 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 static bool ask(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n)
 {
 	const struct npl_node *node = &s->graph->node[i];
-	struct npl_tensor t[NPL_LAYER_INPUTS + 1] = {{0}};
+	struct npl_tensor t[MOST_TENSORS] = {{0}};
 	struct npl_layer layer;
 	enum npl_format format = npl_step_format(s, step);
-	if (step->n_in > NPL_LAYER_INPUTS || node->n_out > 1) {
-		snprintf(why, n, "a device takes at most %d inputs and one output", NPL_LAYER_INPUTS);
+	if (step->n_in > NPL_LAYER_INPUTS) {
+		snprintf(why, n, "a device takes at most %d inputs", NPL_LAYER_INPUTS);
 		return false;
 	}
 	if (format != NPL_FORMAT_F32) {
@@ -157,7 +161,10 @@ static bool ask_fused(struct npl_session *s, int i, struct npl_step *step, const
 /* Inputs that a device of integers sees: the lists and limits of these operators are in their attributes. */
 static int data_inputs(const struct npl_node *node)
 {
-	return node->op == NPL_OP_SLICE || (node->op == NPL_OP_CLIP && node->attrs.limits_known) ? 1 : node->n_in;
+	return node->op == NPL_OP_SLICE || node->op == NPL_OP_SPLIT ||
+			       (node->op == NPL_OP_CLIP && node->attrs.limits_known)
+		       ? 1
+		       : node->n_in;
 }
 
 /* Whether the node's results lie within the range of its input, zero included. */
@@ -194,7 +201,7 @@ static struct npl_step plain_step(const struct npl_session *s, int i, const int 
 static bool takes_concat(const struct npl_session *s, int i, const int *place)
 {
 	struct npl_step step = plain_step(s, i, place);
-	struct npl_tensor t[NPL_LAYER_INPUTS + 1] = {{0}};
+	struct npl_tensor t[MOST_TENSORS] = {{0}};
 	struct npl_layer layer;
 	char why[200];
 	enum npl_format format = npl_step_format(s, &step);
@@ -265,9 +272,11 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	if (format != NPL_FORMAT_F32 && node->n_in && node->in[0] >= 0)
 		step->x_quant = npl_session_quant(s, format, node->in[0]);
 	step->y_quant = npl_session_quant(s, format, step->out);
-	if (npl_written_is(s, i, step)) {
+	bool split = npl_split_is(s, i, step);
+	if (split || npl_written_is(s, i, step)) {
 		struct npl_err failed = {0};
-		if (npl_written_plan(s, i, step, why, sizeof why, &failed))
+		if (split ? npl_split_plan(s, i, step, why, sizeof why, &failed)
+			  : npl_written_plan(s, i, step, why, sizeof why, &failed))
 			return 0;
 		if (failed.code)
 			return npl_fail(err, failed.code, "node '%s': %s", node->name, failed.msg);

@@ -13,9 +13,10 @@ struct npl_step {
 	enum npl_role role;
 	int device; /* NPL_ON_HOST or an index into session->device */
 	const char *note;
-	int out;        /* the value this step makes: of the fused node where one is fused */
+	int out;        /* the value this step makes: of the fused node where one is fused, of several the first */
 	bool canonical; /* weights prepared below, x and y seen as the canonical form of layer.h */
 	bool written;   /* its values are integers that the model itself has, seen as they are: written.h */
+	struct npl_attrs *slice; /* Split, of which the device makes every result by a Slice: split.h; else NULL */
 	int repeat;     /* products of a MatMul with as many constant matrices, one after the other; 0, 1: one */
 	enum npl_op op; /* as the device sees it */
 	int n_in;       /* inputs that it sees: those that hold data, where the format is not float32 */
@@ -77,10 +78,13 @@ int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, const
 /* From now on the two values have one scale and zero point in every format, over what both took. */
 void npl_ranges_join(struct npl_session *s, int a, int b);
 
-/* step_layer.c: the step as a layer, all but the inputs that are values: in[0], or all in[] where it is not canonical. */
+/* step_layer.c: the step as a layer, all but the inputs that are values: in[0], or all in[] where it is not canonical; and
+ * but the results beyond the first. */
 struct npl_step_tensors {
 	struct npl_tensor out, weight, bias;
 };
+/* Results beyond the first up to the last that somebody reads; in out[1] and on they are described as the graph has them. */
+int npl_step_more(const struct npl_session *s, int i, struct npl_tensor *out);
 void npl_step_layer(const struct npl_session *s, int i, struct npl_step_tensors *tensors, struct npl_layer *layer);
 
 /* Prepares weight and bias of a canonical step in its device's format. */

@@ -23,6 +23,20 @@ static void describe_weights(const struct npl_session *s, const struct npl_node 
 		layer->in[2] = &t->bias;
 }
 
+int npl_step_more(const struct npl_session *s, int i, struct npl_tensor *out)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	int n = 0;
+	for (int k = 1; k < node->n_out; k++) {
+		const struct npl_value *value = node->out[k] < 0 ? NULL : &s->graph->value[node->out[k]];
+		if (value && value->uses)
+			n = k;
+		out[k] = value ? (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape}
+			       : (struct npl_tensor){0};
+	}
+	return n;
+}
+
 void npl_step_layer(const struct npl_session *s, int i, struct npl_step_tensors *t, struct npl_layer *layer)
 {
 	const struct npl_node *node = &s->graph->node[i];

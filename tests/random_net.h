@@ -7,7 +7,7 @@
 
 #include "session_net.h"
 
-#define DRAWN_MOST 24
+#define DRAWN_MOST 48
 
 struct drawn {
 	struct onnx_writer g;
@@ -182,6 +182,32 @@ static inline void drawn_slice(struct drawn *d, int v)
 	drawn_node(d, "Slice", in, NULL, d->value[v].rank, y);
 }
 
+/* Two or three results side by side, of which some may be read by nobody. */
+static inline void drawn_split(struct drawn *d, int v)
+{
+	int64_t size[3], left = d->value[v].dim[1];
+	int parts = left > 2 ? (int)drawn_range(d, 2, 3) : 2;
+	struct onnx_writer a = {0};
+	char in[64] = "", name[16], out[64] = "", sizes[16];
+	for (int k = 0; k < parts; k++) {
+		size[k] = k + 1 < parts ? drawn_range(d, 1, left - (parts - 1 - k)) : left;
+		left -= size[k];
+	}
+	drawn_read(d, v, in, sizeof in);
+	snprintf(name, sizeof name, "n%d", d->n_nodes++);
+	snprintf(sizes, sizeof sizes, "sizes%d", d->n);
+	snprintf(in + strlen(in), sizeof in - strlen(in), " %s", sizes);
+	onnx_put_int64s(&d->g, sizes, parts, size);
+	onnx_put_attr_int(&a, "axis", 1);
+	for (int k = 0, first = d->n; k < parts; k++) {
+		snprintf(out + strlen(out), sizeof out - strlen(out), "%sv%d", k ? " " : "", first + k);
+		d->value[d->n] = d->value[v];
+		d->value[d->n].read = false;
+		d->value[d->n++].dim[1] = size[k];
+	}
+	onnx_put_node(&d->g, "Split", name, in, out, &a);
+}
+
 static inline void drawn_reshape(struct drawn *d, int v, int rank, const int64_t *dim)
 {
 	char in[64] = "", name[16];
@@ -243,7 +269,7 @@ static inline void drawn_layer(struct drawn *d)
 		else if (kind == 12)
 			drawn_concat(d, v);
 		else if (kind == 13)
-			drawn_slice(d, v);
+			(d->value[v].dim[1] > 1 && drawn_range(d, 0, 1) ? drawn_split : drawn_slice)(d, v);
 		else if (kind == 14 && image)
 			drawn_one(d, "GlobalAveragePool", v, NULL, 4,
 				  (int64_t[]){d->value[v].dim[0], d->value[v].dim[1], 1, 1});

@@ -15,7 +15,7 @@
 #include "onnx_writer.h"
 #include "support.h"
 
-#define MOST 4 /* devices, outputs */
+#define MOST 8 /* devices, outputs */
 
 struct net {
 	struct onnx_writer model;

@@ -80,6 +80,7 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 	char library[120];
 	info->kind = NPL_KIND_CPU;
 	info->integers = true;
+	info->several = !cpu->int8;
 	info->format = cpu->int8 ? NPL_FORMAT_INT8 : NPL_FORMAT_F32;
 	if (cpu->int8) {
 		cpu_int8_describe(cpu, info->detail, sizeof info->detail);
@@ -144,15 +145,14 @@ static int run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struc
 static int cpu_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
 	struct cpu_state *cpu = state;
-	struct npl_tensor target;
+	struct npl_tensor target[NPL_MAX_OUTPUTS];
 	if (npl_float_layer_check(layer, err))
 		return NPL_EINTERNAL;
-	int failed = npl_layer_target(layer, &target, err);
-	if (failed)
-		return failed;
-	failed = cpu->int8 || cpu_int8_is_product(layer) ? cpu_int8_run(cpu, layer, &target, result, err)
-							 : run_layer(cpu, layer, &target, &result->seconds, err);
-	npl_tensor_free(&target);
+	int failed = npl_layer_target_open(layer, target, err);
+	if (!failed)
+		failed = cpu->int8 || cpu_int8_is_product(layer) ? cpu_int8_run(cpu, layer, target, result, err)
+								 : run_layer(cpu, layer, target, &result->seconds, err);
+	npl_layer_target_close(layer, target);
 	if (failed)
 		return failed;
 	result->seconds_from = NPL_FROM_MEASURE;

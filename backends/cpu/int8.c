@@ -67,7 +67,8 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 {
 	if (is_product(layer))
 		return npl_int8_layer_ok(layer, why, n);
-	if (npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES || layer->n_in < 1 || !layer->in[0])
+	bool lists = npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES; /* of Slice they are in its attributes */
+	if ((lists && (layer->op != NPL_OP_SLICE || layer->n_in > 1)) || layer->n_in < 1 || !layer->in[0])
 		return no(why, n, "its result is no function of 8-bit numbers");
 	if (layer->attrs && layer->attrs->window.rank > NPL_SPATIAL)
 		return no(why, n, "in integers its windows are of one or two dimensions");

@@ -42,6 +42,7 @@ struct npl_device_info {
 	enum npl_format format;
 	unsigned activations;           /* beyond Relu, those it fuses: a bit 1 << NPL_ACT_... each */
 	bool private_kernels;           /* it takes Conv with them; every other device is not asked */
+	bool several;                   /* it takes layers with several results, every other device is not asked */
 	bool integers;                  /* it takes Conv and Gemm of 8-bit integers, whatever its own format is */
 	bool lrn_factor;                /* of LRN it is asked for the factor (layer.h), unless in float32 */
 	const char *engine;             /* "fast", "rtl"; NULL for a real device */

@@ -31,11 +31,12 @@
  *                              table of 257 points (docs/tpu-isa.md, activate);
  *                              y = saturate(round(float32(f) * (1 / 32768 / y_scale)) + y_zero)
  *            AveragePool       y = round(sum of x' / count) + x_zero, exactly
- *            Relu, Clip, MaxPool, Slice, Split, Transpose, views: x's integers, the greatest of them, or limits
+ *            Relu, Clip, MaxPool, Slice, Transpose, views: x's integers, the greatest of them, or limits
  *                              L = saturate(round(limit / x_scale) + x_zero)
- *            The last two rows give y the type, scale and zero point of x. Slice, Split, Transpose and a Concat of inputs
+ *            The last two rows give y the type, scale and zero point of x. Slice, Transpose and a Concat of inputs
  *            that have y's scale only move bytes; the frontend gives the inputs of a Concat that a device takes its
- *            scale (values that are joined have one range), and splits and what a device refuses are the host's, in float.
+ *            scale (values that are joined have one range), makes a Split of slices, and what a device refuses is the host's,
+ *            in float.
  *   int8x16  the same with x and y i16 and their zero point 0, w i8 with channel_scale and zero point 0
  *   q16      16-bit fixed point with 10 fraction bits (Q6.10) times a power of two per tensor: x, w, y i16 with
  *            scale = 2^(e - 10); bias i32 at scale x_scale * w_scale. What is rounded on the way, and Sigmoid and Tanh, are the
@@ -75,8 +76,10 @@ struct npl_layer {
 	const struct npl_tensor
 		*in[NPL_LAYER_INPUTS]; /* NULL: optional input absent. When asked supports(), data may be NULL */
 	struct npl_tensor *out;        /* allocated, dtype and quantisation set by the caller */
-	uint64_t macs;                 /* what the operator's rule says must be done */
-	bool timing_only;              /* compute cycles and counters, leave out untouched */
+	int n_more; /* further results (npl_device_info.several), likewise: out[1] to out[n_more]. Those that nobody reads are
+	             * there as well */
+	uint64_t macs;    /* what the operator's rule says must be done */
+	bool timing_only; /* compute cycles and counters, leave out untouched */
 };
 
 #ifdef __cplusplus

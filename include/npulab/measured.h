@@ -19,12 +19,14 @@ bool npl_float_layer_ok(const struct npl_layer *layer, char *why, size_t n);
 /* NPL_EINTERNAL when an operand or, unless timing_only, the output has no data. */
 int npl_float_layer_check(const struct npl_layer *layer, struct npl_err *err);
 
-/* Runs npl_op_defs[op].run into out and applies the fused activation; seconds is the time of both. */
+/* Runs npl_op_defs[op].run into out[], a tensor for each result, and applies the fused activation to the first; seconds is
+ * the time of both. */
 int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, double *seconds, struct npl_err *err);
 
-/* Where the values of a layer go: its own output, or with timing_only a tensor of the same shape, whose data the
- * caller frees with npl_tensor_free. */
-int npl_layer_target(const struct npl_layer *layer, struct npl_tensor *target, struct npl_err *err);
+/* Where the values of a layer go, target[NPL_MAX_OUTPUTS]: its own results, or with timing_only tensors of the same
+ * shapes. The caller closes it, also after an error. */
+int npl_layer_target_open(const struct npl_layer *layer, struct npl_tensor *target, struct npl_err *err);
+void npl_layer_target_close(const struct npl_layer *layer, struct npl_tensor *target);
 
 #ifdef __cplusplus
 }
