@@ -56,11 +56,11 @@ int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct n
 	return 0;
 }
 
-void cli_warn(const struct npl_graph *graph)
+void cli_warn(const char *of, const char *const *warning, int n)
 {
-	for (int i = 0; i < graph->n_warnings; i++) {
+	for (int i = 0; i < n; i++) {
 		struct npl_err line; /* which makes it printable */
-		npl_fail(&line, NPL_OK, "%s: %s", graph->name, graph->warning[i]);
+		npl_fail(&line, NPL_OK, "%s%s%s", of ? of : "", of ? ": " : "", warning[i]);
 		fprintf(stderr, "npulab: warning: %s\n", line.msg);
 	}
 }

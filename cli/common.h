@@ -36,8 +36,8 @@ void cli_work_free(struct cli_work *work);
 /* "NAME=N" of --dim; dims has room for list->n. NPL_EUSAGE. */
 int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct npl_dim *dims, struct npl_err *err);
 
-/* The graph's warnings, one line each on standard error; after success, for a failure is one line. */
-void cli_warn(const struct npl_graph *graph);
+/* Warnings, one line each on standard error, of what (NULL: they say so themselves); after success, for a failure is one line. */
+void cli_warn(const char *of, const char *const *warning, int n);
 
 /* Splits "a,b,c" (in the arena). NPL_EUSAGE when empty or a name is there twice. */
 int cli_split_devices(const char *text, struct npl_arena *arena, const char ***names, int *n, struct npl_err *err);

@@ -51,7 +51,7 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 			.model_name = work.files.name, .description = work.files.description, .layers = common.layers};
 		rc = cli_report(&comparison, &context, &common, err);
 		if (!rc && !common.quiet)
-			cli_warn(work.graph);
+			cli_warn(work.graph->name, work.graph->warning, work.graph->n_warnings);
 		npl_comparison_free(&comparison);
 	}
 	cli_work_free(&work);

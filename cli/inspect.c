@@ -243,7 +243,7 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 	else if (!rc)
 		print_table(graph, files.name, &machines);
 	if (!rc && !quiet)
-		cli_warn(graph);
+		cli_warn(graph->name, graph->warning, graph->n_warnings);
 	close_machines(&machines);
 	npl_graph_free(graph);
 	npl_arena_free(&arena);

@@ -16,14 +16,12 @@ struct where {
 static int place(const struct where *where, const struct cli_common *common, struct cli_work *work,
 		 struct npl_placement *placement, struct npl_err *err)
 {
+	int rc = 0;
 	if (where->rules)
-		return npl_placement_parse(work->graph, where->rules, &work->arena, placement, err);
-	if (!where->file)
-		return 0;
-	return cli_protect(common, where->file, "the placement file", err) ||
-			       npl_placement_load(work->graph, where->file, &work->arena, placement, err)
-		       ? err->code
-		       : 0;
+		rc = npl_placement_parse(work->graph, where->rules, &work->arena, placement, err);
+	else if (where->file && !(rc = cli_protect(common, where->file, "the placement file", err)))
+		rc = npl_placement_load(work->graph, where->file, &work->arena, placement, err);
+	return rc;
 }
 
 static int run_model(const char *model, const struct where *where, const struct cli_common *common, struct npl_err *err)
@@ -70,8 +68,10 @@ static int run_model(const char *model, const struct where *where, const struct 
 		rc = common->output ? npl_tensor_save_npy(common->output, &outputs[0], err) : 0;
 		if (!rc)
 			rc = cli_report(&comparison, &context, common, err);
-		if (!rc && !common->quiet)
-			cli_warn(work.graph);
+		if (!rc && !common->quiet) {
+			cli_warn(work.graph->name, work.graph->warning, work.graph->n_warnings);
+			cli_warn(NULL, placement.warning, placement.n_warnings);
+		}
 		npl_comparison_free(&comparison);
 	}
 	for (int i = 0; outputs && i < work.graph->n_outputs; i++)

@@ -101,6 +101,18 @@ static int count_of(const struct reader *r, const char *text)
 	return n;
 }
 
+static int warn(const struct reader *r, const struct rule *rule, const char *before, struct npl_err *err)
+{
+	struct npl_placement *placement = r->placement;
+	const char *line = npl_arena_printf(
+		r->arena, "%s: '%s' places nothing: '%s' before it has all that it matches, and the first match wins",
+		r->where, rule->text, before);
+	if (!line)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	placement->warning[placement->n_warnings++] = line;
+	return 0;
+}
+
 /* Gives the rule's device to every node it matches and no earlier rule did. */
 static int apply(const struct reader *r, const struct rule *rule, struct npl_err *err)
 {
@@ -129,10 +141,7 @@ static int apply(const struct reader *r, const struct rule *rule, struct npl_err
 		regfree(&expression);
 	if (!matched)
 		return no_match(r, rule, err);
-	if (!taken && before && count_of(r, before) > matched)
-		return BAD(r, "'%s' places nothing: '%s' before it has all that it matches, and the first match wins",
-			   rule->text, before);
-	return 0;
+	return taken || !before || count_of(r, before) <= matched ? 0 : warn(r, rule, before, err);
 }
 
 /* Room for at most this many rules, with every node on the host. */
@@ -143,8 +152,9 @@ static int open_placement(const struct reader *r, size_t most, struct npl_err *e
 	placement->device = npl_arena_array(r->arena, n + 1, sizeof *placement->device);
 	placement->rule = npl_arena_array(r->arena, n + 1, sizeof *placement->rule);
 	placement->names = npl_arena_array(r->arena, most, sizeof *placement->names);
-	placement->n_names = 0;
-	if (!placement->device || !placement->rule || !placement->names)
+	placement->warning = npl_arena_array(r->arena, most, sizeof *placement->warning);
+	placement->n_names = placement->n_warnings = 0;
+	if (!placement->device || !placement->rule || !placement->names || !placement->warning)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++) {
 		placement->device[i] = NPL_ON_HOST;

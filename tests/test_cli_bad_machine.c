@@ -171,8 +171,6 @@ Test(cli_bad_machine, placement_rules)
 		{2, "'Softmax' matches no operator", PLACE("Softmax=host,*=tpu_v1")},
 		{2, "the nearest is 'Conv'", PLACE("Conf=tpu_v1")},
 		{2, "matches no node", PLACE("/^conv9$/=tpu_v1")},
-		{2, "'Conv=diannao' places nothing: '*=tpu_v1' before it has all that it matches",
-		 PLACE("*=tpu_v1,Conv=diannao")},
 		{4, "there is no device 'tpu_v9'", PLACE("Conv=tpu_v1,*=tpu_v9")},
 		{2, "none of the devices", {"run", "digits", "--place", "*=tpu_v1", "--set", "diannao.nfu.tn=8"}},
 	};

@@ -5,9 +5,9 @@
  * matches wins, and what matches none goes to the host. The device `host` is the modelled host. In a file each rule has its own
  * line, blanks around its parts are nothing, and "#" at the beginning of a word starts a comment.
  *
- * A rule that says nothing is refused: one that matches no node, and an exception behind its rule ("*=cpu,Conv=tpu_v1"), whose
- * nodes all went to another device by an earlier rule for more than these. The other way round there may be nothing left for the
- * rule, as for a last "*=cpu".
+ * A rule that matches no node is refused. Of an exception behind its rule ("*=cpu,Conv=tpu_v1"), whose nodes all went to
+ * another device by an earlier rule for more than these, there is a warning. The other way round there may be nothing left for
+ * the rule, as for a last "*=cpu".
  */
 #ifndef NPULAB_PLACEMENT_H
 #define NPULAB_PLACEMENT_H
@@ -23,10 +23,11 @@ struct npl_placement {      /* everything lives in the arena */
 	const char **rule;  /* per node: the rule that placed it, as "PATTERN=DEVICE"; NULL: none did */
 	const char **names; /* devices used, in the order of their first rule */
 	int n_names;
+	const char **warning; /* rules without effect that look like a mistake, one line each */
+	int n_warnings;
 };
 
-/* NPL_EUSAGE: a rule without '=', a bad expression, one that matches no node (naming the nearest operator) or is behind a
- * broader one for another device. */
+/* NPL_EUSAGE: a rule without '=', a bad expression, one that matches no node (naming the nearest operator). */
 int npl_placement_parse(const struct npl_graph *graph, const char *rules, struct npl_arena *arena,
 			struct npl_placement *placement, struct npl_err *err);
 
