@@ -26,6 +26,8 @@ void cli_common_options(struct cli_common *c, struct cli_option *table)
 		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
 		{"calibrate", CLI_TEXT, &c->calibrate, 0, 0, "METHOD",
 		 "ranges for 8 bits: minmax (default), percentile[=99.99], mse"},
+		{"scale-q6.10", CLI_TEXT, &c->q16_scale, 0, 0, "on|off",
+		 "a power of two for each tensor (default on); off: 2^-10 for all"},
 		{"timing-only", CLI_FLAG, &c->timing_only, 0, 0, NULL, "cycles and energy without values: much faster"},
 		{"no-accuracy", CLI_FLAG, &c->no_accuracy, 0, 0, NULL, "skip the float reference"},
 		{"seed", CLI_INT, &c->seed, 0, INT64_MAX, "N", "of random samples (default 1)"},
@@ -37,6 +39,15 @@ void cli_common_options(struct cli_common *c, struct cli_option *table)
 		{"quiet", CLI_FLAG, &c->quiet, 0, 0, NULL, "no table, no progress, no warnings"},
 		{0}};
 	memcpy(table, shared, sizeof shared);
+}
+
+int cli_read_formats(const struct cli_common *common, struct npl_compare_options *how, struct npl_err *err)
+{
+	const char *scale = common->q16_scale ? common->q16_scale : "on";
+	how->q16_plain = !strcmp(scale, "off");
+	if (!how->q16_plain && strcmp(scale, "on"))
+		return npl_fail(err, NPL_EUSAGE, "--scale-q6.10 %s: expected on or off", scale);
+	return npl_calibrate_parse(common->calibrate ? common->calibrate : "minmax", &how->calibrate, err);
 }
 
 int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct npl_dim *dims, struct npl_err *err)

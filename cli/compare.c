@@ -41,7 +41,7 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 					  .progress = cli_progress_tell,
 					  .user = &progress};
 	if (!rc)
-		rc = npl_calibrate_parse(common.calibrate ? common.calibrate : "minmax", &how.calibrate, err);
+		rc = cli_read_formats(&common, &how, err);
 	if (!rc)
 		rc = npl_compare(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how,
 				 &comparison, err);

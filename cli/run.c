@@ -55,7 +55,7 @@ static int run_model(const char *model, const struct where *where, const struct 
 	if (!rc)
 		rc = cli_protect_machines(common, how.device_names, how.n_devices, err);
 	if (!rc)
-		rc = npl_calibrate_parse(common->calibrate ? common->calibrate : "minmax", &how.calibrate, err);
+		rc = cli_read_formats(common, &how, err);
 	if (!rc)
 		rc = npl_compare(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how,
 				 &comparison, err);

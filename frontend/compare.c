@@ -182,6 +182,7 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 					      .place = place,
 					      .ranges = ranges_for(job, NPL_FORMAT_F32),
 					      .ranges_int8 = ranges_for(job, NPL_FORMAT_INT8),
+					      .q16_plain = job->options->q16_plain,
 					      .timing_only = job->options->timing_only};
 	struct npl_session *session = NULL;
 	struct npl_tensor *all = calloc((size_t)graph->n_outputs + 1, sizeof *all);
@@ -278,8 +279,12 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 	c->device = calloc((size_t)options->n_devices + 1, sizeof *c->device);
 	int rc = device && c->device ? npl_devices_open(options, device, err)
 				     : npl_fail(err, NPL_ENOMEM, "out of memory");
-	for (int d = 0; d < options->n_devices && !rc; d++)
-		quantised = quantised || npl_device_get_info(device[d])->format != NPL_FORMAT_F32;
+	for (int d = 0; d < options->n_devices && !rc; d++) {
+		enum npl_format format = npl_device_get_info(device[d])->format;
+		quantised = quantised || format != NPL_FORMAT_F32;
+		if (format == NPL_FORMAT_Q16)
+			c->q16_scale = options->q16_plain ? "none" : "power of two";
+	}
 	if (!rc)
 		rc = npl_labels_check(graph, samples, err);
 	if (!rc)

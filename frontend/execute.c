@@ -336,6 +336,7 @@ int npl_session_run(struct npl_session *s, const struct npl_tensor *inputs, stru
 	if (!rc)
 		rc = take_outputs(&live, outputs, run, err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++) {
+		run->layer[i].clipped += s->step[i].clipped;
 		run->layer[i].result.saturations += run->layer[i].clipped;
 		rc = charge_surroundings(s, &s->step[i], live.link_bytes + (size_t)i * (size_t)s->n_devices,
 					 &run->layer[i], err);

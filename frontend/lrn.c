@@ -61,7 +61,7 @@ bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, cha
 	step->attrs.low = npl_session_least_factor(s, node->out[0]);
 	step->attrs.limits_known = step->attrs.low > 0;
 	step->x_quant = npl_session_square_quant(s, format, node->in[0]);
-	step->y_quant = npl_quant_of_range(format, (struct npl_range){.high = isfinite(most) ? most : 1});
+	step->y_quant = npl_session_quant_of_range(s, format, (struct npl_range){.high = isfinite(most) ? most : 1});
 	struct npl_tensor squares = describe(node->name, format, step, step->x_quant),
 			  factor = describe(node->name, format, step, step->y_quant);
 	struct npl_layer layer = layer_of(s, i, step, &squares, &factor);

@@ -329,6 +329,7 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	int rc = 0;
 	s->graph = graph;
 	s->n_devices = options->n_devices;
+	s->q16_plain = options->q16_plain;
 	s->timing_only = options->timing_only;
 	s->host_in = options->host_in;
 	s->host_out = options->host_out;

@@ -209,8 +209,16 @@ int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, floa
 	return 0;
 }
 
+int npl_quantise_weight_plain(const struct npl_tensor *w, struct npl_tensor *out, uint64_t *saturations,
+			      struct npl_err *err)
+{
+	if (check_finite(w, NPL_FORMAT_Q16, err))
+		return err->code;
+	return npl_quantise_counting(w, NPL_FORMAT_Q16, NPL_Q16_PLAIN, out, saturations, err);
+}
+
 int npl_quantise_bias(const struct npl_tensor *bias, const struct npl_quant *x, const struct npl_quant *w,
-		      struct npl_tensor *out, struct npl_err *err)
+		      struct npl_tensor *out, uint64_t *saturations, struct npl_err *err)
 {
 	*out = (struct npl_tensor){.name = bias->name, .dtype = NPL_I32, .shape = bias->shape};
 	if (check_finite(bias, w->channel_scale ? NPL_FORMAT_INT8 : NPL_FORMAT_Q16, err) || npl_tensor_alloc(out, err))
@@ -221,6 +229,7 @@ int npl_quantise_bias(const struct npl_tensor *bias, const struct npl_quant *x, 
 	for (int64_t c = 0; c < n; c++) {
 		double scale = (double)x->scale * (double)(w->channel_scale ? w->channel_scale[c] : w->scale);
 		double value = rint((double)b[c] / scale);
+		*saturations += !(value >= -2147483648.0 && value <= 2147483647.0);
 		q[c] = !(value > -2147483648.0) ? INT32_MIN : value >= 2147483647.0 ? INT32_MAX : (int32_t)value;
 	}
 	return 0;

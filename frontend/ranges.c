@@ -72,6 +72,11 @@ enum npl_dtype npl_session_dtype(const struct npl_session *s, enum npl_format fo
 	return own ? own->dtype : npl_format_dtype(format);
 }
 
+struct npl_quant npl_session_quant_of_range(const struct npl_session *s, enum npl_format format, struct npl_range range)
+{
+	return s->q16_plain && format == NPL_FORMAT_Q16 ? NPL_Q16_PLAIN : npl_quant_of_range(format, range);
+}
+
 struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v)
 {
 	int from = s->range_of[v], maker = s->graph->value[from].producer;
@@ -83,14 +88,14 @@ struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format 
 		from = group_of(s, from);
 	else if (maker >= 0 && npl_quant_of_function(format, s->graph->node[maker].op, &quant))
 		return quant;
-	return npl_quant_of_range(format, range_at(s, format, from));
+	return npl_session_quant_of_range(s, format, range_at(s, format, from));
 }
 
 struct npl_quant npl_session_square_quant(const struct npl_session *s, enum npl_format format, int v)
 {
 	struct npl_range range = range_at(s, format, v);
 	float most = range.low > range.high ? 0 : fmaxf(-range.low, range.high);
-	return npl_quant_of_range(format, (struct npl_range){.high = fminf(most * most, FLT_MAX)});
+	return npl_session_quant_of_range(s, format, (struct npl_range){.high = fminf(most * most, FLT_MAX)});
 }
 
 float npl_session_least_factor(const struct npl_session *s, int v)

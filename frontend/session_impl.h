@@ -27,6 +27,7 @@ struct npl_step {
 	struct npl_quant x_quant, y_quant; /* in the device's format, of what it sees */
 	struct npl_tensor weight, bias;    /* canonical: in the device's format; bias.data NULL: none */
 	float *channel_scale;
+	uint64_t clipped; /* of weight and bias: what lay outside the format */
 };
 
 /* How a model's own QuantizeLinear or DequantizeLinear quantises a float value: on a device of 8-bit integers the value is
@@ -54,7 +55,7 @@ struct npl_session {
 	int *group; /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
 	struct npl_host host;
 	bool host_loaded;
-	bool timing_only, hash, host_in, host_out;
+	bool q16_plain, timing_only, hash, host_in, host_out;
 	const struct npl_value_watcher *watcher; /* of what is made; NULL: nobody looks */
 	const bool *kept;                        /* while it is opened */
 	struct npl_arena arena;
@@ -64,7 +65,10 @@ enum npl_format npl_step_format(const struct npl_session *s, const struct npl_st
 /* The form (live.h) of the values that the step reads and makes: its device's format, or the values as the graph has them. */
 enum npl_format npl_step_form(const struct npl_session *s, const struct npl_step *step);
 
-/* ranges.c: quantisation of value v in a format. */
+/* ranges.c: quantisation of what has this range, as the session's options say. */
+struct npl_quant npl_session_quant_of_range(const struct npl_session *s, enum npl_format format,
+					    struct npl_range range);
+/* Of value v. */
 struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v);
 /* The type of value v in a format. */
 enum npl_dtype npl_session_dtype(const struct npl_session *s, enum npl_format format, int v);

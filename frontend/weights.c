@@ -118,7 +118,7 @@ static int prepare_bias(struct npl_session *s, const struct npl_node *node, stru
 		step->bias = bias;
 		return 0;
 	}
-	int rc = npl_quantise_bias(&bias, &step->x_quant, &step->weight.quant, &step->bias, err);
+	int rc = npl_quantise_bias(&bias, &step->x_quant, &step->weight.quant, &step->bias, &step->clipped, err);
 	npl_tensor_free(&bias);
 	return rc;
 }
@@ -135,6 +135,11 @@ static int quantise_weight(struct npl_session *s, const struct npl_node *node, s
 	if (format == NPL_FORMAT_F32) {
 		step->weight = w;
 		return 0;
+	}
+	if (format == NPL_FORMAT_Q16 && s->q16_plain) {
+		int plain_rc = npl_quantise_weight_plain(&w, &step->weight, &step->clipped, err);
+		npl_tensor_free(&w);
+		return plain_rc;
 	}
 	bool per_channel = npl_format_per_channel(format);
 	if (per_channel)

@@ -248,6 +248,7 @@ void npl_report_json(FILE *out, const struct npl_comparison *c, const struct npl
 	npl_json_i64(&json, "batches", c->batches);
 	npl_json_string(&json, "calibrated_on", c->calibrated_on);
 	npl_json_text(&json, "calibration", c->calibration);
+	npl_json_string(&json, "q16_scale", c->q16_scale);
 	npl_json_double(&json, "reference_top1_accuracy", c->reference.top1_accuracy);
 	npl_json_close(&json, '}');
 	npl_json_open(&json, "devices", '[');

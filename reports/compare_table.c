@@ -398,8 +398,9 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 		npl_table_row(&table, (const char *const[]){"short batch", line});
 	}
 	if (c->calibrated_on) {
-		snprintf(line, sizeof line, "number formats calibrated on the %s (%s)", c->calibrated_on,
-			 c->calibration);
+		snprintf(line, sizeof line, "number formats calibrated on the %s (%s)%s", c->calibrated_on,
+			 c->calibration,
+			 c->q16_scale && !strcmp(c->q16_scale, "none") ? "; Q6.10 at 2^-10 throughout" : "");
 		npl_table_row(&table, (const char *const[]){"calibration", line});
 	}
 	fputc('\n', out);

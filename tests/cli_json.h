@@ -182,7 +182,7 @@ static inline void cli_check_result(json_t *root)
 	cli_check_keys(cli_at(root, "npulab"), "version:s commit:s", "npulab");
 	cli_check_keys(cli_at(root, "model"),
 		       "name:s file_sha256:S batch:i macs:i parameters:i layers:i samples:i batches:i "
-		       "calibrated_on:S reference_top1_accuracy:N",
+		       "calibrated_on:S q16_scale:S reference_top1_accuracy:N",
 		       "model");
 	json_array_foreach (cli_at(root, "devices"), i, device)
 		cli_check_device(device);

@@ -101,6 +101,38 @@ Test(cli_samples, clipped_inputs_are_saturations)
 	cli_remove_folder(folder);
 }
 
+/* --scale-q6.10 off is 2^-10 for every layer, whatever it takes: what passes 32 is counted. */
+Test(cli_samples, q16_with_and_without_scale)
+{
+	char folder[CLI_PATH];
+	size_t i;
+	json_t *layer;
+	cli_folder(folder);
+	write_images(folder, "bright.npy", SAMPLES, 100.0f);
+	struct cli_how how = {.folder = folder};
+	json_t *off = cli_json(&how, "run", "digits", "--device", "diannao", "--input", "@/bright.npy", "--scale-q6.10",
+			       "off", "--json", "-");
+	json_t *on = cli_json(&how, "compare", "digits", "--devices", "diannao", "--json", "-");
+	json_t *none = cli_json(&how, "compare", "digits", "--devices", "tpu_v1", "--json", "-");
+	cr_assert_str_eq(cli_text(cli_at(off, "model.q16_scale")), "none");
+	cr_assert_str_eq(cli_text(cli_at(on, "model.q16_scale")), "power of two");
+	cr_assert(json_is_null(cli_at(none, "model.q16_scale")), "no device has Q6.10");
+	json_array_foreach (cli_at(json_array_get(cli_at(off, "devices"), 0), "layers"), i, layer)
+		cr_assert(json_is_null(cli_at(layer, "output.scale")) ||
+				  cli_number(cli_at(layer, "output.scale")) == 0x1p-10,
+			  "%s", cli_text(cli_at(layer, "name")));
+	long long lost = cli_integer(cli_at(json_array_get(cli_at(off, "devices"), 0), "accuracy.saturations"));
+	cr_assert(lost >= SAMPLES * PIXELS, "%lld", lost);
+	cr_assert_eq(cli_integer(cli_at(json_array_get(cli_at(on, "devices"), 0), "accuracy.saturations")), 0);
+	const struct cli_refusal refusal = {
+		2, "--scale-q6.10 maybe: expected on or off", {"compare", "digits", "--scale-q6.10", "maybe"}};
+	cli_check_refusals(folder, &refusal, 1);
+	json_decref(off);
+	json_decref(on);
+	json_decref(none);
+	cli_remove_folder(folder);
+}
+
 Test(cli_samples, labels_and_hints)
 {
 	char folder[CLI_PATH], path[CLI_PATH + 32];

@@ -217,6 +217,7 @@ Test(quantise, what_is_no_number)
 	static const float bad[] = {NAN, INFINITY, -INFINITY};
 	static const enum npl_format formats[] = {NPL_FORMAT_INT8, NPL_FORMAT_Q16};
 	struct npl_quant x = {.scale = 2}, w = {.scale = 0.5f};
+	uint64_t saturations = 0;
 	for (size_t f = 0; f < 2; f++)
 		for (size_t i = 0; i < 3; i++) {
 			float data[] = {1, -2, bad[i], 0.5f}, scales[1];
@@ -226,7 +227,9 @@ Test(quantise, what_is_no_number)
 			struct npl_err err;
 			cr_assert_eq(npl_quantise_weight(&weight, formats[f], scales, &out, &err), NPL_EINPUT);
 			cr_assert(strstr(err.msg, "weight 'w' holds"), "%s", err.msg);
-			cr_assert_eq(npl_quantise_bias(&vector, &x, &w, &out, &err), NPL_EINPUT);
+			cr_assert_eq(npl_quantise_weight_plain(&weight, &out, &saturations, &err), NPL_EINPUT);
+			cr_assert(strstr(err.msg, "weight 'w' holds"), "%s", err.msg);
+			cr_assert_eq(npl_quantise_bias(&vector, &x, &w, &out, &saturations, &err), NPL_EINPUT);
 			if (isnan(bad[i])) {
 				cr_assert_eq(npl_quantise(&vector, formats[f], x, &out, &err), NPL_EINPUT);
 				cr_assert(strstr(err.msg, "'x' holds a NaN"), "%s", err.msg);
@@ -242,8 +245,10 @@ Test(quantise, bias)
 	struct npl_tensor b = floats(data, N), out;
 	struct npl_quant x = {.scale = 2}, w = {.scale = 0.5f};
 	struct npl_err err;
-	cr_assert_eq(npl_quantise_bias(&b, &x, &w, &out, &err), 0, "%s", err.msg);
+	uint64_t saturations = 0;
+	cr_assert_eq(npl_quantise_bias(&b, &x, &w, &out, &saturations, &err), 0, "%s", err.msg);
 	cr_assert_eq(out.dtype, NPL_I32);
+	cr_assert_eq(saturations, 3, "-2^31 fits, 2^31 does not"); /* 3e9, -3e9, 2^31 */
 	for (int i = 0; i < N; i++)
 		cr_assert_eq(((int32_t *)out.data)[i], want[i], "%g became %d", (double)data[i],
 			     ((int32_t *)out.data)[i]);
@@ -259,7 +264,7 @@ Test(quantise, bias)
 		x.scale = (float)test_range(&rng, 1, 1000) / 7777;
 		w = (struct npl_quant){.channel_scale = scales};
 		b = floats(values, 8);
-		cr_assert_eq(npl_quantise_bias(&b, &x, &w, &out, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_quantise_bias(&b, &x, &w, &out, &saturations, &err), 0, "%s", err.msg);
 		for (int c = 0; c < 8; c++) {
 			double step = (double)x.scale * (double)scales[c], back = ((int32_t *)out.data)[c] * step;
 			cr_assert(fabs(back - (double)values[c]) <= 0.5 * step * (1 + 1e-9),

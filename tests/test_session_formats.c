@@ -369,3 +369,71 @@ Test(session_formats, no_top1_of_a_nan)
 		cr_assert_eq(isnan(accuracy.max_abs_error) != 0, i > 0);
 	}
 }
+
+/* How many of the values lie outside -most - 1 to most at this scale. */
+static uint64_t count_outside(const float *values, int64_t n, double scale, double most)
+{
+	uint64_t outside = 0;
+	for (int64_t i = 0; i < n; i++)
+		outside += rint((double)values[i] / scale) > most || rint((double)values[i] / scale) < -most - 1;
+	return outside;
+}
+
+/* Q6.10 with and without a power of two of each tensor: with it what was seen fits; without every scale is 2^-10 and inputs,
+ * weights and biases that lie outside are counted, in each batch, as are the results. */
+Test(session, q16_plain_or_scaled)
+{
+	enum { K = 20, N = 12, ROWS = 8 };
+	static const int64_t wide[] = {K, N}, tall[] = {N, 5};
+	uint64_t rng = 0x9116;
+	struct onnx_writer g = {0};
+	float *w = random_floats(&rng, (int64_t)K * N), *b = random_floats(&rng, N);
+	for (int i = 0; i < K * N; i++)
+		w[i] *= 40; /* some above 32 */
+	for (int i = 0; i < N; i++)
+		b[i] *= 4000; /* some above 2^31 2^-20 */
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){ROWS, K});
+	onnx_put_floats(&g, "w", 2, wide, w);
+	onnx_put_floats(&g, "b", 1, (int64_t[]){N}, b);
+	put_weights(&g, &rng, "v", 2, tall);
+	onnx_put_node(&g, "Gemm", "first", "x w b", "a", NULL);
+	onnx_put_node(&g, "MatMul", "second", "a v", "y", NULL);
+	onnx_put_output(&g, "y");
+	struct net net = make_net(&g, &rng);
+	float *x = net.in[0].data;
+	struct npl_device *device = open_device("diannao");
+	struct npl_err err;
+	for (int i = 0; i < ROWS * K; i++)
+		x[i] *= 100;
+	npl_tensor_free(&net.reference[0]);
+	cr_assert_eq(npl_evaluate(net.graph, net.in, net.reference, net.range, &err), 0, "%s", err.msg);
+	const uint64_t outside = count_outside(x, (int64_t)ROWS * K, 0x1p-10, INT16_MAX) +
+				 count_outside(w, (int64_t)K * N, 0x1p-10, INT16_MAX) +
+				 count_outside(b, N, 0x1p-20, INT32_MAX);
+	struct npl_session_options how = {.n_devices = 1, .device = &device};
+	struct outcome scaled = run_with(&net, how, "scaled");
+	how.q16_plain = true;
+	struct outcome plain = run_with(&net, how, "plain");
+	for (int i = 0; i < 2; i++) {
+		cr_assert_str_eq(plain.run.layer[i].ran_on, "diannao");
+		cr_assert_eq(plain.run.layer[i].output_quant.scale, 0x1p-10f);
+		cr_assert(scaled.run.layer[i].output_quant.scale > 0x1p-10f);
+		cr_assert_eq(scaled.run.layer[i].clipped, 0);
+	}
+	cr_assert_eq(scaled.run.saturations, 0);
+	cr_assert_eq(plain.run.layer[0].clipped, outside, "%d, expected %d", (int)plain.run.layer[0].clipped,
+		     (int)outside);
+	cr_assert(plain.run.layer[0].result.saturations > outside, "results beyond 32 are counted too");
+	struct npl_tensor again[MOST] = {0};
+	struct npl_run second;
+	cr_assert_eq(npl_session_run(plain.session, net.in, again, &second, &err), 0, "%s", err.msg);
+	cr_assert_eq(second.saturations, plain.run.saturations);
+	npl_tensor_free(&again[0]);
+	npl_run_free(&second);
+	free_outcome(&net, &scaled);
+	free_outcome(&net, &plain);
+	npl_device_close(device);
+	free_net(&net);
+	free(w);
+	free(b);
+}

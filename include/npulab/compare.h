@@ -60,6 +60,8 @@ struct npl_comparison {
 	struct npl_accuracy reference; /* only top1_accuracy: of the float network itself; NAN without labels */
 	const char *calibrated_on;     /* "calibration set", "inputs"; NULL: nothing was quantised */
 	char calibration[40];          /* how: "min-max"; empty likewise */
+	const char
+		*q16_scale; /* "power of two" (of each tensor) or "none" (2^-10 for all); NULL: no device has Q6.10 */
 	int n_devices;
 	struct npl_device_report *device;
 	struct npl_arena arena;
@@ -71,6 +73,7 @@ struct npl_compare_options {
 	int threads;            /* 0: each device's default */
 	const char *engine;     /* of the simulated machines that have several; NULL: the first */
 	struct npl_calibrate calibrate;
+	bool q16_plain;                  /* as in npl_session_options */
 	bool layer_accuracy;             /* of every layer too; takes a copy of one batch's values, up to 1 GiB */
 	bool no_accuracy;                /* skip the reference (it still runs where it is needed to calibrate) */
 	bool timing_only;                /* cycles without values; real devices cannot */

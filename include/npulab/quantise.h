@@ -10,7 +10,7 @@
  *         table's Q0.15 is the result as it stands. Weights as for int8.
  *   q16   activations so that the greatest magnitude stays below 16, weights below 2 (times the tensor's power of
  *         two): then one product stays below the format's 32, with one bit of headroom for values that calibration did
- *         not see.
+ *         not see. Or plain: NPL_Q16_PLAIN for every tensor, whatever it holds; what lies beyond 32 saturates.
  */
 #ifndef NPULAB_QUANTISE_H
 #define NPULAB_QUANTISE_H
@@ -29,6 +29,9 @@ enum npl_dtype npl_format_dtype(enum npl_format format);
 enum npl_dtype npl_format_weight_dtype(enum npl_format format);
 /* Whether weights have a scale per output channel. */
 bool npl_format_per_channel(enum npl_format format);
+
+/* Q6.10 as its name says, without a power of two of the tensor's own. */
+#define NPL_Q16_PLAIN ((struct npl_quant){.scale = 1.0f / (1 << NPL_Q16_FRACTION_BITS)})
 
 /* True for Sigmoid and Tanh in formats that give their results a scale of their own. */
 bool npl_quant_of_function(enum npl_format format, enum npl_op op, struct npl_quant *quant);
@@ -53,10 +56,14 @@ int npl_dequantise(const struct npl_tensor *in, struct npl_tensor *out, struct n
  * channel_scale[channels] for int8 and int8x16 (out->quant.channel_scale points there). A channel of zeros gets scale 1. */
 int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, float *channel_scale,
 			struct npl_tensor *out, struct npl_err *err);
+/* Weights to plain Q6.10; adds the number of those that lay outside to *saturations. */
+int npl_quantise_weight_plain(const struct npl_tensor *w, struct npl_tensor *out, uint64_t *saturations,
+			      struct npl_err *err);
 
-/* Bias to int32 at scale x_scale * w_scale (of its channel), rounded half to even, saturating. */
+/* Bias to int32 at scale x_scale * w_scale (of its channel), rounded half to even, saturating; adds the number of values that
+ * lay outside int32 to *saturations. */
 int npl_quantise_bias(const struct npl_tensor *bias, const struct npl_quant *x, const struct npl_quant *w,
-		      struct npl_tensor *out, struct npl_err *err);
+		      struct npl_tensor *out, uint64_t *saturations, struct npl_err *err);
 
 #ifdef __cplusplus
 }

@@ -57,6 +57,7 @@ struct npl_session_options {
 	const struct npl_range *ranges; /* per value; needed when a device is not float32, unless timing_only */
 	const struct npl_range
 		*ranges_int8; /* those of the format int8, where they are others (calibrate.h); or NULL */
+	bool q16_plain;       /* Q6.10 at 2^-10 for every tensor; else each has the power of two that its values need */
 	bool timing_only;     /* cycles and counters, no values: outputs stay unallocated */
 	bool host_in;         /* devices with chains: inputs cross the link within their cycles, not before, */
 	const bool *kept;     /* but for these (per value), which are there from before; NULL: none */
@@ -103,7 +104,9 @@ struct npl_layer_run {
 	double start_seconds; /* from the beginning of the batch: its first work begins, */
 	double ready_seconds; /* others can read its result, */
 	double end_seconds;   /* and it is where the caller takes it, if that does */
-	uint64_t clipped; /* values outside the format when they were converted for this row; in result.saturations */
+	uint64_t
+		clipped; /* values outside the format when they were converted for this row, its weights and bias too, in
+	                     every batch; in result.saturations */
 	enum npl_dtype output_dtype; /* of the output in its own format, and what its integers stand for */
 	struct npl_quant output_quant;
 	char output_sha256[65]; /* of the output's bytes in its own format; empty in timing_only or unhashed */
