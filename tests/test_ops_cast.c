@@ -165,6 +165,28 @@ Test(ops_cast, casts)
 	}
 }
 
+/* Wherever an operator makes an integer of a real number, Cast's rule holds: the nearest end of the range, not some other bits. */
+Test(ops_cast, other_operators_keep_the_rule)
+{
+	struct npl_attrs attrs = {.opset = 13, .n_list = 1, .list = {0}};
+	struct npl_tensor x = {.dtype = NPL_I32, .shape = npl_shape_of(1, 3)};
+	x.data = (int32_t[]){INT32_MAX, INT32_MAX, 7};
+	struct npl_tensor out = test_run(NPL_OP_REDUCEL2, &attrs, (const struct npl_tensor *[]){&x}, 1);
+	cr_assert_eq(((int32_t *)out.data)[0], INT32_MAX, "the root is 3.04e9, the result %d",
+		     ((int32_t *)out.data)[0]);
+	test_release(&out);
+	attrs = (struct npl_attrs){.opset = 13, .axis = -1};
+	struct npl_tensor index = {.dtype = NPL_F32, .shape = npl_shape_of(1, 4)};
+	struct npl_tensor depth = {.dtype = NPL_F32}, values = {.dtype = NPL_I8, .shape = npl_shape_of(1, 2)};
+	index.data = (float[]){1e30f, -1e30f, 1.9f, -1};
+	depth.data = (float[]){3};
+	values.data = (int8_t[]){0, 1};
+	out = test_run(NPL_OP_ONEHOT, &attrs, (const struct npl_tensor *[]){&index, &depth, &values}, 3);
+	cr_assert_eq(memcmp(out.data, (int8_t[]){0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1}, 12), 0,
+		     "an index beyond the depth marks nothing");
+	test_release(&out);
+}
+
 Test(ops_cast, attributes_refused)
 {
 	static const struct {

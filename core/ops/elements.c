@@ -3,6 +3,7 @@
  * Elements whatever their type (elements.h). */
 #include "elements.h"
 
+#include "cast.h"
 #include "npulab/half.h"
 
 #define IS(dtype, type) case dtype:
@@ -38,14 +39,6 @@ double op_real(const struct npl_tensor *tensor, int64_t i)
 	}
 }
 
-#define TWO_TO_63 9223372036854775808.0
-
-/* The cast of a double that may be out of range is undefined in C. */
-static int64_t cut(double x)
-{
-	return x > -TWO_TO_63 && x < TWO_TO_63 ? (int64_t)x : 0;
-}
-
 int64_t op_whole(const struct npl_tensor *tensor, int64_t i)
 {
 #define WHOLE(dtype, type)                                                                                             \
@@ -58,31 +51,8 @@ int64_t op_whole(const struct npl_tensor *tensor, int64_t i)
 	default:
 		break;
 	}
-	return cut(op_real(tensor, i));
-}
-
-void op_set_real(const struct npl_tensor *tensor, int64_t i, double x)
-{
-#define SET(dtype, type)                                                                                               \
-	case dtype:                                                                                                    \
-		((type *)tensor->data)[i] = (type)cut(x);                                                              \
-		break;
-	switch (tensor->dtype) {
-	case NPL_F32:
-		((float *)tensor->data)[i] = (float)x;
-		break;
-	case NPL_F64:
-		((double *)tensor->data)[i] = x;
-		break;
-	case NPL_F16:
-		((uint16_t *)tensor->data)[i] = npl_f16_of_double(x);
-		break;
-	case NPL_BF16:
-		((uint16_t *)tensor->data)[i] = npl_bf16_of_float((float)x);
-		break;
-		OP_EACH_INTEGER(SET)
-	default:
-		((uint8_t *)tensor->data)[i] = x != 0.0;
-		break;
-	}
+	int64_t whole;
+	double x = op_real(tensor, i);
+	op_narrow_reals(&x, 1, NPL_I64, &whole);
+	return whole;
 }

@@ -3,6 +3,7 @@
  * Pad: puts a constant, the mirror image (without the edge itself) or the edge around a tensor; a negative pad cuts off.
  * What is cut off is gone before anything is mirrored. Pads and value are attributes before opset 11, inputs from then
  * on. Numbers and bool. */
+#include "cast.h"
 #include "elements.h"
 #include "ops.h"
 
@@ -113,7 +114,7 @@ int op_pad_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in
 	uint64_t element[1];
 	struct npl_tensor value = {.dtype = out->dtype, .data = element};
 	struct op_index_map map = {{NULL}};
-	op_set_real(&value, 0, (double)attrs->alpha);
+	op_store_real(&value, 0, (double)attrs->alpha);
 	if (op_index_map_alloc(&map, &out->shape, err))
 		return NPL_ENOMEM;
 	for (int d = 0; d < out->shape.rank; d++) {

@@ -4,6 +4,7 @@
  * rounded once, so that errors do not add up; integers are exact. */
 #include <math.h>
 
+#include "cast.h"
 #include "elements.h"
 #include "ops.h"
 
@@ -78,6 +79,6 @@ int op_range_run(const struct npl_attrs *attrs, const struct npl_tensor *const *
 		break;
 	}
 	for (int64_t i = 0; i < n; i++)
-		op_set_real(out, i, op_real(in[0], 0) + (double)i * op_real(in[2], 0));
+		op_store_real(out, i, op_real(in[0], 0) + (double)i * op_real(in[2], 0));
 	return 0;
 }

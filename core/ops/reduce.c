@@ -11,6 +11,7 @@
  * of ReduceSum a constant input from opset 13 on; without any, all are meant unless noop_with_empty_axes says none. */
 #include <math.h>
 
+#include "cast.h"
 #include "elements.h"
 #include "ops.h"
 
@@ -258,19 +259,6 @@ static uint64_t whole_result(struct rule rule, const struct npl_tensor *x, const
 	return sum;
 }
 
-static void put_whole(const struct npl_tensor *out, int64_t i, uint64_t x)
-{
-#define PUT(dtype, type)                                                                                               \
-	case dtype:                                                                                                    \
-		((type *)out->data)[i] = (type)x;                                                                      \
-		break;
-	switch (out->dtype) {
-		OP_EACH_INTEGER(PUT)
-	default:
-		break;
-	}
-}
-
 int op_reduce_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		  int n_out, struct npl_err *err)
 {
@@ -287,9 +275,9 @@ int op_reduce_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 		n *= gone & 1u << d ? x->dim[d] : 1;
 	for (int64_t i = 0; i < count; i++) {
 		if (exact)
-			put_whole(out, i, whole_result(rule, in[0], &inner, n, at));
+			op_store_whole(out, i, whole_result(rule, in[0], &inner, n, at));
 		else
-			op_set_real(out, i, real_result(rule, in[0], &inner, n, at));
+			op_store_real(out, i, real_result(rule, in[0], &inner, n, at));
 		op_walk_next(&outer, 0, index, &at, &unused);
 	}
 	return 0;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cast.h"
 #include "elements.h"
 #include "ops.h"
 
@@ -326,7 +327,7 @@ static int interpolate(const struct npl_attrs *attrs, const struct npl_tensor *x
 			sampler.taps[d] = &first[d][place[d]];
 			outside |= !sampler.taps[d]->n;
 		}
-		op_set_real(out, i, outside ? (double)attrs->resize.outside : sample(&sampler, 0, 0));
+		op_store_real(out, i, outside ? (double)attrs->resize.outside : sample(&sampler, 0, 0));
 		for (int d = y->rank - 1; d >= 0 && ++place[d] == y->dim[d]; d--)
 			place[d] = 0;
 	}
@@ -345,7 +346,7 @@ int op_resize_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	struct npl_tensor fill = {.dtype = out->dtype, .data = element};
 	if (attrs->mode != NEAREST)
 		return interpolate(attrs, in[0], out, err);
-	op_set_real(&fill, 0, (double)r->outside);
+	op_store_real(&fill, 0, (double)r->outside);
 	if (op_index_map_alloc(&map, &out->shape, err))
 		return NPL_ENOMEM;
 	for (int d = 0; d < out->shape.rank; d++)

@@ -4,6 +4,7 @@
  * elsewhere). k moves the diagonal to the right. */
 #include <string.h>
 
+#include "cast.h"
 #include "elements.h"
 #include "ops.h"
 
@@ -93,6 +94,6 @@ int op_eyelike_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 		memset(out->data, 0, bytes);
 	for (int64_t row = 0; row < rows; row++)
 		if (row + k >= 0 && row + k < cols)
-			op_set_real(out, row * cols + row + k, 1.0);
+			op_store_real(out, row * cols + row + k, 1.0);
 	return 0;
 }
