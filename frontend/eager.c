@@ -317,7 +317,7 @@ static int keep_constant(struct npl_eager *ctx, struct npl_eager_value *value, s
 			return err->code;
 		memcpy(own.data, from->data, npl_tensor_bytes(&own));
 		what.data = own.data;
-		what.is_fill = what.is_normal = false;
+		what.is_fill = what.is_random = false;
 	}
 	what.name = NULL;
 	value->what = what;
@@ -457,7 +457,7 @@ int eager_fetch(struct npl_eager *ctx, const struct npl_eager_value *value, stru
 	if (npl_tensor_alloc(tensor, err))
 		return err->code;
 	int rc = 0;
-	if (what->is_fill || what->is_normal)
+	if (what->is_fill || what->is_random)
 		rc = copy_described(what, tensor, err);
 	else if (npl_tensor_bytes(tensor))
 		memcpy(tensor->data, eager_data(value), npl_tensor_bytes(tensor));

@@ -42,7 +42,7 @@ static int record_constant(struct npl_eager *ctx, struct npl_eager_value *value,
 	what.name = value->name ? npl_arena_strdup(&ctx->trace->graph->arena, value->name) : "constant";
 	if (!what.name)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	if (what.is_fill || what.is_normal) {
+	if (what.is_fill || what.is_random) {
 		what.data = NULL;
 		return added(ctx, value, build_known(ctx->trace, &what), err);
 	}

@@ -37,13 +37,13 @@ static int channel_factors(struct graph_builder *b, const struct graph_node *bn,
 }
 
 /* Random elements times one factor are as random, and need not be made for it. False: they do. */
-static bool scale_description(struct npl_normal *normal, double factor)
+static bool scale_description(struct npl_random_law *law, double factor)
 {
-	float mean = (float)(normal->mean * factor), deviation = (float)(normal->deviation * factor);
-	if (normal->uniform || !(factor > 0) || !isfinite(mean) || !isfinite(deviation))
+	float mean = (float)(law->mean * factor), deviation = (float)(law->deviation * factor);
+	if (law->uniform || !(factor > 0) || !isfinite(mean) || !isfinite(deviation))
 		return false;
-	normal->mean = mean;
-	normal->deviation = deviation;
+	law->mean = mean;
+	law->deviation = deviation;
 	return true;
 }
 
@@ -59,7 +59,7 @@ static int scale_weight(struct graph_builder *b, struct graph_node *node, int64_
 		element = (float)(element * factor[0]);
 		memcpy(made.fill, &element, sizeof element);
 		made.data = NULL;
-	} else if (made.is_normal && !made.data && same && channels > 0 && scale_description(&made.normal, factor[0])) {
+	} else if (made.is_random && !made.data && same && channels > 0 && scale_description(&made.law, factor[0])) {
 		/* nothing to make */
 	} else {
 		const float *old = fold_data(b, &b->value[node->in[1]]);
@@ -69,7 +69,7 @@ static int scale_weight(struct graph_builder *b, struct graph_node *node, int64_
 		for (int64_t i = 0; i < count; i++)
 			scaled[i] = (float)(old[i] * factor[channel_of(node, i, channels, count / channels)]);
 		made.data = scaled;
-		made.is_fill = made.is_normal = false;
+		made.is_fill = made.is_random = false;
 	}
 	int v = graph_add_made(b, node->name, "weight", &made);
 	if (v < 0)

@@ -94,16 +94,16 @@ static void set_fill(struct npl_value *value, const struct npl_tensor *element)
 }
 
 /* RandomNormal and its kind: without a seed each tensor gets its own, from its name (FNV-1a), the same in every run. */
-static void set_normal(struct npl_value *value, const struct npl_normal *normal)
+static void set_law(struct npl_value *value, const struct npl_random_law *law)
 {
-	value->is_normal = true;
+	value->is_random = true;
 	value->data = NULL;
-	value->normal = *normal;
-	if (normal->seeded)
+	value->law = *law;
+	if (law->seeded)
 		return;
-	value->normal.seed = 0xcbf29ce484222325u;
+	value->law.seed = 0xcbf29ce484222325u;
 	for (const char *c = value->name; *c; c++)
-		value->normal.seed = (value->normal.seed ^ (unsigned char)*c) * 0x100000001b3u;
+		value->law.seed = (value->law.seed ^ (unsigned char)*c) * 0x100000001b3u;
 }
 
 /* A DequantizeLinear: its result remembers the integers, which machines of integers take as they are. */
@@ -156,12 +156,12 @@ int fold_constant(struct graph_builder *b, struct graph_node *node)
 	} else if (node->op == NPL_OP_CONSTANTOFSHAPE) {
 		set_fill(out, &node->attrs.constant);
 	} else if (is_random(node->op)) {
-		set_normal(out, &node->attrs.normal);
+		set_law(out, &node->attrs.law);
 	} else if ((npl_op_defs[node->op].flags & NPL_OP_IS_VIEW) && node->n_out == 1) {
 		const struct npl_value *in = &b->value[node->in[0]];
 		out->data = in->data;
-		out->is_normal = in->is_normal;
-		out->normal = in->normal;
+		out->is_random = in->is_random;
+		out->law = in->law;
 		out->is_fill = in->is_fill;
 		memcpy(out->fill, in->fill, sizeof out->fill);
 	} else if (may_run(b, node)) {

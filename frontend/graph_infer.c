@@ -62,7 +62,7 @@ static int materialise_shapes(struct graph_builder *b, const struct graph_node *
 	int64_t most = flags & NPL_OP_NEEDS_VALUES ? MAX_SHAPE_ELEMENTS : 1;
 	for (int k = 0; k < node->n_in; k++) {
 		struct npl_value *value = node->in[k] < 0 ? NULL : &b->value[node->in[k]];
-		if (!value || value->data || !(value->is_fill || value->is_normal))
+		if (!value || value->data || !(value->is_fill || value->is_random))
 			continue;
 		int64_t count = npl_shape_count(&value->shape);
 		bool make = count <= most;

@@ -120,7 +120,7 @@ const void *npl_value_data(struct npl_graph *graph, struct npl_value *value, str
 	char text[192];
 	if (value->data)
 		return value->data;
-	if (!value->is_fill && !value->is_normal) {
+	if (!value->is_fill && !value->is_random) {
 		npl_fail(err, NPL_EINTERNAL, "tensor '%s' has no data", value->name);
 		return NULL;
 	}
@@ -134,9 +134,9 @@ const void *npl_value_data(struct npl_graph *graph, struct npl_value *value, str
 	if (value->is_fill)
 		make_fill(value, data, count, size);
 	else if (value->dtype == NPL_F32)
-		npl_normal_floats(&value->normal, 0, (int64_t)count, (float *)(void *)data);
+		npl_random_floats(&value->law, 0, (int64_t)count, (float *)(void *)data);
 	else
-		npl_normal_doubles(&value->normal, 0, (int64_t)count, (double *)(void *)data);
+		npl_random_doubles(&value->law, 0, (int64_t)count, (double *)(void *)data);
 	value->data = data;
 	return data;
 }

@@ -154,11 +154,11 @@ static int add_layer(struct topology *t, const char *name, const char *op, struc
 	struct npl_value w = {.dtype = NPL_F32,
 			      .shape = *weights,
 			      .constant = true,
-			      .is_normal = true,
+			      .is_random = true,
 			      .producer = -1,
-			      .normal = {.deviation = (float)sqrt(2.0 / (double)fan_in),
-					 .seed = (uint64_t)b->n_nodes + 1,
-					 .seeded = true}};
+			      .law = {.deviation = (float)sqrt(2.0 / (double)fan_in),
+				      .seed = (uint64_t)b->n_nodes + 1,
+				      .seeded = true}};
 	const char *in_name = npl_arena_printf(arena, "%s.input", name),
 		   *w_name = npl_arena_printf(arena, "%s.weight", name);
 	if (!in_name || !w_name)

@@ -34,7 +34,7 @@ static void check_graph(struct npl_graph *graph)
 	for (int v = 0; v < graph->n_values; v++) {
 		const struct npl_value *value = &graph->value[v];
 		require(value->name && npl_shape_count(&value->shape) >= 0 && value->dtype < NPL_DTYPES);
-		require(!value->constant || value->data || value->is_fill || value->is_normal);
+		require(!value->constant || value->data || value->is_fill || value->is_random);
 		made[v] = value->constant;
 	}
 	for (int i = 0; i < graph->n_inputs; i++)

@@ -286,12 +286,12 @@ Test(ops_resize, range)
 /* splitmix64 once more: the first output seeds the sequence, each value is low + (high - low) * p. */
 Test(ops_resize, uniform)
 {
-	const struct npl_normal law = {.uniform = true, .low = -3, .high = 5, .seed = 77, .seeded = true};
+	const struct npl_random_law law = {.uniform = true, .low = -3, .high = 5, .seed = 77, .seeded = true};
 	enum { N = 20000 };
 	float values[N], one;
 	double wide, mean = 0;
 	uint64_t state = 77;
-	npl_normal_floats(&law, 0, N, values);
+	npl_random_floats(&law, 0, N, values);
 	for (int i = -1; i < N; i++) {
 		uint64_t z = state += 0x9e3779b97f4a7c15u;
 		z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -303,15 +303,15 @@ Test(ops_resize, uniform)
 		}
 		double want = -3 + 8 * (((double)(z >> 12) + 0.5) * 0x1p-52);
 		cr_assert_eq(values[i], (float)want);
-		npl_normal_floats(&law, i, 1, &one);
-		npl_normal_doubles(&law, i, 1, &wide);
+		npl_random_floats(&law, i, 1, &one);
+		npl_random_doubles(&law, i, 1, &wide);
 		cr_assert(one == values[i] && wide == want && one >= -3 && one < 5);
 		mean += want / N;
 	}
 	cr_assert_float_eq(mean, 1, 6 * 8 / sqrt(12.0 * N));
 	/* an interval of one float: nothing rounds up to its end */
-	const struct npl_normal narrow = {.uniform = true, .low = 1, .high = 1 + 0x1p-23f, .seed = 5};
-	npl_normal_floats(&narrow, 0, 100, values);
+	const struct npl_random_law narrow = {.uniform = true, .low = 1, .high = 1 + 0x1p-23f, .seed = 5};
+	npl_random_floats(&narrow, 0, 100, values);
 	for (int i = 0; i < 100; i++)
 		cr_assert_eq(values[i], 1);
 }

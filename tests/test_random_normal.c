@@ -32,7 +32,7 @@ Test(random_normal, quantile)
 Test(random_normal, pinned)
 {
 	static const struct {
-		struct npl_normal normal;
+		struct npl_random_law law;
 		float want[8];
 	} cases[] = {
 		{{.deviation = 1, .seed = 0x3f800000, .seeded = true},
@@ -46,8 +46,8 @@ Test(random_normal, pinned)
 		for (int64_t first = 0; first < 8; first++) {
 			float got[8];
 			double wide[8];
-			npl_normal_floats(&cases[c].normal, first, 8 - first, got);
-			npl_normal_doubles(&cases[c].normal, first, 8 - first, wide);
+			npl_random_floats(&cases[c].law, first, 8 - first, got);
+			npl_random_doubles(&cases[c].law, first, 8 - first, wide);
 			for (int64_t i = first; i < 8; i++) {
 				cr_assert_eq(got[i - first], cases[c].want[i], "case %zu: element %d is %a", c, (int)i,
 					     (double)got[i - first]);
@@ -60,12 +60,12 @@ Test(random_normal, pinned)
 Test(random_normal, distribution)
 {
 	enum { N = 1000000 };
-	const struct npl_normal normal = {.mean = 3, .deviation = 2, .seed = 99, .seeded = true};
+	const struct npl_random_law law = {.mean = 3, .deviation = 2, .seed = 99, .seeded = true};
 	float *x = malloc(N * sizeof *x);
 	double sum = 0, square = 0, fourth = 0;
 	int beyond[4] = {0};
 	cr_assert(x);
-	npl_normal_floats(&normal, 0, N, x);
+	npl_random_floats(&law, 0, N, x);
 	for (int i = 0; i < N; i++) {
 		double z = ((double)x[i] - 3) / 2;
 		sum += z;
@@ -127,7 +127,7 @@ Test(random_normal, made_when_read)
 	cr_assert_lt(graph->arena.bytes, 1 << 20);
 	for (int i = 0; i < 4; i++) {
 		const struct npl_value *w = &graph->value[graph->node[i].in[1]];
-		cr_assert(w->constant && w->is_normal && !w->data && !w->is_fill && w->normal.deviation == 0.5f);
+		cr_assert(w->constant && w->is_random && !w->data && !w->is_fill && w->law.deviation == 0.5f);
 	}
 	npl_graph_free(graph);
 	onnx_writer_free(&model);
@@ -161,7 +161,7 @@ Test(random_normal, folded_batchnorm)
 		float value;
 		uint32_t bits;
 	} seed = {.value = 5};
-	const struct npl_normal plain = {.deviation = 0.5f, .seed = seed.bits, .seeded = true};
+	const struct npl_random_law plain = {.deviation = 0.5f, .seed = seed.bits, .seeded = true};
 	for (size_t k = 0; k < sizeof scales / sizeof *scales; k++) {
 		struct onnx_writer g = {0}, a = {0};
 		struct npl_graph *graph;
@@ -183,10 +183,10 @@ Test(random_normal, folded_batchnorm)
 			"%s", err.msg);
 		cr_assert_eq(graph->folded_batchnorms, 1);
 		struct npl_value *w = &graph->value[graph->node[0].in[1]];
-		cr_assert_eq(w->is_normal, k == 0);
+		cr_assert_eq(w->is_random, k == 0);
 		cr_assert_eq(w->data == NULL, k == 0);
 		const float *data = npl_value_data(graph, w, &err);
-		npl_normal_floats(&plain, 0, 16, raw);
+		npl_random_floats(&plain, 0, 16, raw);
 		for (int i = 0; i < 16; i++)
 			cr_assert_float_eq(data[i], raw[i] * scales[k][i % 4] / 2, 1e-6);
 		npl_graph_free(graph);

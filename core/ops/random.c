@@ -31,8 +31,9 @@ static int read_type(struct npl_attr_list *list, struct npl_attrs *out, struct n
 
 static int read_law(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	struct npl_normal *law = &out->normal;
-	*law = (struct npl_normal){.uniform = out->op == NPL_OP_RANDOMUNIFORM || out->op == NPL_OP_RANDOMUNIFORMLIKE};
+	struct npl_random_law *law = &out->law;
+	*law = (struct npl_random_law){.uniform = out->op == NPL_OP_RANDOMUNIFORM ||
+						  out->op == NPL_OP_RANDOMUNIFORMLIKE};
 	if (!law->uniform)
 		return op_attr_float(list, "mean", 0, &law->mean, err) ||
 				       op_attr_float(list, "scale", 1, &law->deviation, err)
@@ -58,8 +59,8 @@ int op_random_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 		return npl_fail(err, NPL_EINPUT, "the attribute shape is missing");
 	uint32_t bits;
 	memcpy(&bits, &seed, sizeof bits);
-	out->normal.seeded = npl_attr_find(list, "seed", NPL_ATTR_FLOAT, &wrong) != NULL;
-	out->normal.seed = bits;
+	out->law.seeded = npl_attr_find(list, "seed", NPL_ATTR_FLOAT, &wrong) != NULL;
+	out->law.seed = bits;
 	return 0;
 }
 
@@ -92,8 +93,8 @@ int op_random_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	(void)n_out;
 	(void)err;
 	if (out->dtype == NPL_F32)
-		npl_normal_floats(&attrs->normal, 0, npl_tensor_count(out), out->data);
+		npl_random_floats(&attrs->law, 0, npl_tensor_count(out), out->data);
 	else
-		npl_normal_doubles(&attrs->normal, 0, npl_tensor_count(out), out->data);
+		npl_random_doubles(&attrs->law, 0, npl_tensor_count(out), out->data);
 	return 0;
 }

@@ -37,8 +37,8 @@ struct npl_value {
 	const void *data;      /* constant: its bytes (aligned for its type), or NULL while nobody has read them */
 	bool is_fill;          /* constant with every element equal: materialised by npl_value_data only when asked */
 	unsigned char fill[8]; /* that element */
-	bool is_normal;        /* constant, float32 or float64, of random elements: made likewise */
-	struct npl_normal normal;
+	bool is_random;        /* constant, float32 or float64, of random elements, by `law`: made likewise */
+	struct npl_random_law law;
 	const struct npl_from_integers *from_integers; /* constant, float32: NULL: from none that are known */
 	bool of_shape; /* constant that follows from the shape of a value that varies, so from the batch perhaps */
 	int producer;  /* node that makes it, -1 for inputs and constants */

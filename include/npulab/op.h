@@ -122,17 +122,17 @@ struct npl_attrs {
 	float epsilon;         /* BatchNormalization, LayerNormalization, InstanceNormalization */
 	int n_list;            /* Transpose perm, Unsqueeze axes, legacy Reshape shape, RandomNormal shape, Split */
 	int64_t list[NPL_MAX_RANK];
-	struct npl_slice slice;   /* Slice */
-	const int64_t *split;     /* Split: sizes given as an attribute, n_list of them; borrowed from the model */
-	float low, high;          /* Clip, where limits_known: they are constant */
-	bool limits_known;        /* Clip */
-	struct npl_normal normal; /* RandomNormal */
-	bool allow_zero;          /* Reshape */
-	bool legacy_broadcast;    /* Add, Mul and their like before opset 7 with broadcast=1 */
-	bool negative, positive;  /* IsInf: which infinities count */
-	bool fmod;                /* Mod: the sign of the dividend, not of the divisor */
-	bool to_left;             /* BitShift */
-	enum npl_dtype to;        /* Cast */
+	struct npl_slice slice;    /* Slice */
+	const int64_t *split;      /* Split: sizes given as an attribute, n_list of them; borrowed from the model */
+	float low, high;           /* Clip, where limits_known: they are constant */
+	bool limits_known;         /* Clip */
+	struct npl_random_law law; /* RandomNormal, RandomUniform and their Like */
+	bool allow_zero;           /* Reshape */
+	bool legacy_broadcast;     /* Add, Mul and their like before opset 7 with broadcast=1 */
+	bool negative, positive;   /* IsInf: which infinities count */
+	bool fmod;                 /* Mod: the sign of the dividend, not of the divisor */
+	bool to_left;              /* BitShift */
+	enum npl_dtype to;         /* Cast */
 	int mode; /* Pad, DepthToSpace, Scatter*, Resize: the place of the word in the list of the operator's file */
 	int64_t number; /* TopK k, OneHot depth, GatherND batch_dims, EyeLike k, ReverseSequence batch_axis */
 	bool keep_dims, select_last;                               /* Reduce*, ArgMax, ArgMin */

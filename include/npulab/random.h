@@ -29,10 +29,11 @@ static inline float npl_random_unit(struct npl_random *random)
 	return (float)(npl_random_u64(random) >> 40) * 0x1p-23f - 1.0f;
 }
 
-/* Random values, normally distributed or, if `uniform`, evenly over [low, high), described and not yet made. Element i is mean + deviation * npl_normal_quantile(p) in double,
- * rounded once, with p = (u + 1/2) * 2^-52 and u the upper 52 bits of output i of the splitmix64 whose state is the first
- * output of the one that starts from the seed; of the even ones it is low + (high - low) * p, kept below high in its type. */
-struct npl_normal {
+/* The law of random values that are described and not yet made: normally distributed or, if `uniform`, evenly over
+ * [low, high). Element i is mean + deviation * npl_normal_quantile(p) in double, rounded once, with p = (u + 1/2) * 2^-52
+ * and u the upper 52 bits of output i of the splitmix64 whose state is the first output of the one that starts from the
+ * seed; of the even ones it is low + (high - low) * p, kept below high in its type. */
+struct npl_random_law {
 	float mean, deviation;
 	uint64_t seed;
 	bool seeded; /* false: whoever makes the values picks the seed */
@@ -43,8 +44,8 @@ struct npl_normal {
 /* The x below which a standard normal value lies with probability p, for p in (0, 1). */
 double npl_normal_quantile(double p);
 /* Makes elements first..first + count - 1 of the sequence. */
-void npl_normal_floats(const struct npl_normal *normal, int64_t first, int64_t count, float *values);
-void npl_normal_doubles(const struct npl_normal *normal, int64_t first, int64_t count, double *values);
+void npl_random_floats(const struct npl_random_law *law, int64_t first, int64_t count, float *values);
+void npl_random_doubles(const struct npl_random_law *law, int64_t first, int64_t count, double *values);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Normally distributed values by inversion (random.h): Wichura, "Algorithm AS 241: The Percentage Points of the Normal
+ * Values by their law (random.h); normally distributed ones by inversion: Wichura, "Algorithm AS 241: The Percentage Points of the Normal
  * Distribution", Applied Statistics 37(3), 1988, its version PPND16 (relative error about 1e-16). One uniform value gives
  * one normal value, so that any element can be made without those before it; only IEEE operations, so that the bits
  * are the same everywhere. */
@@ -60,38 +60,38 @@ double npl_normal_quantile(double p)
 	return q < 0 ? -x : x;
 }
 
-static struct npl_random start(const struct npl_normal *normal, int64_t first)
+static struct npl_random start(const struct npl_random_law *law, int64_t first)
 {
-	struct npl_random random = {.state = normal->seed};
+	struct npl_random random = {.state = law->seed};
 	random.state = npl_random_u64(&random);
 	random.state += (uint64_t)first * 0x9e3779b97f4a7c15u; /* splitmix64 advances by this constant */
 	return random;
 }
 
-static double next(const struct npl_normal *normal, struct npl_random *random)
+static double next(const struct npl_random_law *law, struct npl_random *random)
 {
 	double p = ((double)(npl_random_u64(random) >> 12) + 0.5) * 0x1p-52;
-	if (normal->uniform)
-		return (double)normal->low + ((double)normal->high - (double)normal->low) * p;
-	return (double)normal->mean + (double)normal->deviation * npl_normal_quantile(p);
+	if (law->uniform)
+		return (double)law->low + ((double)law->high - (double)law->low) * p;
+	return (double)law->mean + (double)law->deviation * npl_normal_quantile(p);
 }
 
-void npl_normal_floats(const struct npl_normal *normal, int64_t first, int64_t count, float *values)
+void npl_random_floats(const struct npl_random_law *law, int64_t first, int64_t count, float *values)
 {
-	struct npl_random random = start(normal, first);
+	struct npl_random random = start(law, first);
 	for (int64_t i = 0; i < count; i++)
-		values[i] = (float)next(normal, &random);
-	for (int64_t i = 0; i < count && normal->uniform; i++) /* a p next to 1 may round to high */
-		if (values[i] >= normal->high)
-			values[i] = nextafterf(normal->high, normal->low);
+		values[i] = (float)next(law, &random);
+	for (int64_t i = 0; i < count && law->uniform; i++) /* a p next to 1 may round to high */
+		if (values[i] >= law->high)
+			values[i] = nextafterf(law->high, law->low);
 }
 
-void npl_normal_doubles(const struct npl_normal *normal, int64_t first, int64_t count, double *values)
+void npl_random_doubles(const struct npl_random_law *law, int64_t first, int64_t count, double *values)
 {
-	struct npl_random random = start(normal, first);
+	struct npl_random random = start(law, first);
 	for (int64_t i = 0; i < count; i++)
-		values[i] = next(normal, &random);
-	for (int64_t i = 0; i < count && normal->uniform; i++)
-		if (values[i] >= (double)normal->high)
-			values[i] = nextafter((double)normal->high, (double)normal->low);
+		values[i] = next(law, &random);
+	for (int64_t i = 0; i < count && law->uniform; i++)
+		if (values[i] >= (double)law->high)
+			values[i] = nextafter((double)law->high, (double)law->low);
 }
