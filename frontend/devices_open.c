@@ -135,6 +135,7 @@ int npl_report_keep_strings(struct npl_comparison *c, struct npl_run *run, struc
 		ok = keep(c, &resource->name) && ok;
 		ok = (!resource->of || keep(c, &resource->of)) && ok;
 		ok = (!resource->energy_origin || keep(c, &resource->energy_origin)) && ok;
+		ok = (!resource->energy_within || keep(c, &resource->energy_within)) && ok;
 	}
 	return ok ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 }

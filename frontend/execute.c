@@ -211,7 +211,7 @@ static int charge_surroundings(const struct npl_session *s, const struct npl_ste
 		return err->code;
 	for (int d = 0; d < s->n_devices; d++) {
 		const struct npl_link *link = &npl_device_get_info(s->device[d])->link;
-		if (link_bytes[d] &&
+		if (link_bytes[d] && !link->energy_within &&
 		    add_energy(&row->result, "host link", (double)link_bytes[d] * link->pj_per_byte * 1e-12,
 			       link->energy_origin ? link->energy_origin : "absent", err))
 			return err->code;

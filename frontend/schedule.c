@@ -34,6 +34,7 @@ int npl_schedule_open(struct npl_schedule *s, struct npl_device *const *device, 
 			continue;
 		struct npl_resource *resource = &s->resource[s->of_link[d]];
 		resource->of = npl_device_name(device[d]);
+		resource->energy_within = link->energy_within;
 		resource->energy_origin = link->energy_origin ? link->energy_origin : "absent";
 	}
 	return 0;
@@ -183,7 +184,7 @@ static void sum_links(struct npl_schedule *s, struct npl_device *const *device)
 		}
 	for (int r = 0; r < s->n_resources; r++) {
 		struct npl_resource *link = &s->resource[r];
-		if (link->kind == NPL_RESOURCE_LINK && strcmp(link->energy_origin, "absent"))
+		if (link->kind == NPL_RESOURCE_LINK && !link->energy_within && strcmp(link->energy_origin, "absent"))
 			link->joules = (double)(link->bytes + link->bytes_within) *
 				       npl_device_get_info(device[link->device])->link.pj_per_byte * 1e-12;
 	}

@@ -197,6 +197,7 @@ static void put_links(struct npl_json *json, const struct npl_run *run)
 		npl_json_double(json, "seconds", link->busy_seconds);
 		npl_json_double(json, "energy_j", link->joules);
 		npl_json_string(json, "energy_origin", link->energy_origin);
+		npl_json_string(json, "energy_within", link->energy_within);
 		npl_json_close(json, '}');
 	}
 	npl_json_close(json, ']');

@@ -348,6 +348,21 @@ static void put_absent(char *line, size_t used, size_t size, const struct npl_ru
 				absent++ ? ", " : "; not known and not in the sum: ", run->energy[i].component);
 }
 
+/* Why the table of links has no energy for some. */
+static void put_links_within(struct npl_table *table, const struct npl_comparison *c)
+{
+	const struct npl_device_report *placed = &c->device[0];
+	char line[200];
+	for (int i = 0; placed->n_parts && i < placed->run.n_resources; i++) {
+		const struct npl_resource *link = &placed->run.resource[i];
+		if (!link->energy_within)
+			continue;
+		snprintf(line, sizeof line, "the energy of bytes over its %s is in %s", link->name,
+			 link->energy_within);
+		npl_table_row(table, (const char *const[]){link->of, line});
+	}
+}
+
 static void put_notes(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	static const char *const header[] = {"NOTES", ""};
@@ -379,6 +394,7 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 		put_absent(line, used, sizeof line, &r->run);
 		npl_table_row(&table, (const char *const[]){r->name, line});
 	}
+	put_links_within(&table, c);
 	if (any_model)
 		npl_table_row(&table,
 			      (const char *const[]){

@@ -154,7 +154,7 @@ static inline void cli_check_device(json_t *device)
 	json_array_foreach (cli_at(device, "links"), i, link)
 		cli_check_keys(link,
 			       "name:s device:s transfers:i bytes:i bytes_within_cycles:i seconds:n energy_j:N "
-			       "energy_origin:s",
+			       "energy_origin:s energy_within:S",
 			       name);
 	json_array_foreach (cli_at(device, "layers"), i, layer) {
 		const char *key;

@@ -44,6 +44,38 @@ static double csv_field(const char *line, int column)
 	return *line == ',' ? -1 : strtod(line, NULL);
 }
 
+/* A link whose machine says that a byte over it costs nothing more has 0 J; one whose bytes are paid for elsewhere has no figure
+ * and says where they are; nor has one of which nothing is known. */
+Test(cli_dispatch, energy_of_links)
+{
+	static const char rules[] = "Conv=tpu_v1,Gemm=diannao,MaxPool=systolic_16x16,*=host";
+	const struct cli_how how = {0};
+	json_t *root = cli_json(&how, "run", "digits", "--place", rules, "--timing-only", "--json", "-"), *layer, *part;
+	json_t *links = cli_at(root, "devices.0.links");
+	cr_assert_eq(json_array_size(links), 3);
+	json_t *tpu = json_array_get(links, 0), *diannao = json_array_get(links, 1), *array = json_array_get(links, 2);
+	cr_assert_eq(cli_number(cli_at(tpu, "energy_j")), 0);
+	cr_assert_str_eq(cli_text(cli_at(tpu, "energy_origin")), "calibrated:jouppi2017");
+	cr_assert(json_is_null(cli_at(tpu, "energy_within")));
+	cr_assert(json_is_null(cli_at(diannao, "energy_j")));
+	cr_assert_str_eq(cli_text(cli_at(diannao, "energy_within")), "the layers' memory");
+	cr_assert(json_is_null(cli_at(array, "energy_j")) && json_is_null(cli_at(array, "energy_within")));
+	cr_assert_str_eq(cli_text(cli_at(array, "energy_origin")), "absent");
+	size_t i, k;
+	json_array_foreach (cli_at(root, "devices.0.layers"), i, layer)
+		json_array_foreach (cli_at(layer, "energy"), k, part)
+			cr_assert(strcmp(cli_text(cli_at(part, "component")), "host link") ||
+					  strcmp(cli_text(cli_at(part, "origin")), "modelled:mcpat-chen2014"),
+				  "%s: an energy of main memory beside its accesses", cli_text(cli_at(layer, "name")));
+	json_decref(root);
+	struct cli_result table = cli_run(&how, "run", "digits", "--place", rules, "--timing-only");
+	const char *row = strstr(table.out, "main memory"), *end = row ? strchr(row, '\n') : NULL;
+	cr_assert(end && !strncmp(end - 2, " -", 2), "%s", table.out);
+	cr_assert(strstr(table.out, "the energy of bytes over its main memory is in the layers' memory"), "%s",
+		  table.out);
+	cli_free(&table);
+}
+
 /* Rules out of a file place what they say, and each layer says who placed it. */
 Test(cli_dispatch, a_file_of_rules)
 {

@@ -151,6 +151,7 @@ Test(diannao_energy, what_a_file_does_not_say_is_absent)
 		void *state = dn_opened(&config);
 		npl_driver_diannao.describe(state, &info);
 		cr_assert_str_eq(info.link.energy_origin, "absent", "%s", silent[i]);
+		cr_assert_null(info.link.energy_within, "%s: energy that is not known is nowhere", silent[i]);
 		npl_driver_diannao.close(state);
 		dn_case_run(&config, &c, &result);
 		cr_assert(isnan(result.energy[7].joules), "%s: %s", silent[i], result.energy[7].component);

@@ -65,6 +65,8 @@ static void check_row(const struct npl_layer_run *row, const struct expected *wa
 	cr_assert(near(row->link_seconds, seconds), "row %d: %g s of the link, expected %g", k, row->link_seconds,
 		  seconds);
 	double found = joules_of(row->result.energy, row->result.n_energy, "host link");
+	if (want->link >= 0 && npl_device_get_info(device[want->link])->link.energy_within)
+		cr_assert_eq(found, 0, "row %d: it is counted elsewhere", k);
 	cr_assert(isnan(found) || near(found, joules), "row %d: %g J of the link, expected %g", k, found, joules);
 }
 

@@ -35,6 +35,7 @@ struct npl_link {
 	double latency_seconds;
 	double pj_per_byte;
 	const char *energy_origin; /* "absent" when not known */
+	const char *energy_within; /* where a byte's energy is counted instead: "the layers' memory"; or NULL */
 };
 
 struct npl_device_info {

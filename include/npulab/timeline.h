@@ -27,8 +27,9 @@ struct npl_resource {
 	uint64_t transfers; /* a link's: */
 	uint64_t bytes;
 	uint64_t bytes_within;     /* within the device's cycles, in no transfer */
-	double joules;             /* of both kinds of bytes; NAN when not known or no link */
+	double joules;             /* of both kinds of bytes; NAN when not known, counted elsewhere or no link */
 	const char *energy_origin; /* of joules, "absent" when not known; NULL: no link */
+	const char *energy_within; /* of a link whose energy is counted elsewhere: where; NULL */
 };
 
 enum npl_work {

@@ -87,6 +87,8 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 		.bytes_per_second = memory->peak_bytes_per_second,
 		.latency_seconds = config->host_latency_seconds,
 		.energy_origin = npl_memory_energy_of(machine->memory, &none, part) ? part[0].origin : "absent"};
+	if (strcmp(info->link.energy_origin, "absent"))
+		info->link.energy_within = "the layers' memory";
 	info->stat = dn_stats;
 	info->n_stats = DN_STATS;
 	snprintf(info->detail, sizeof info->detail,

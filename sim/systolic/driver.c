@@ -79,8 +79,11 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 		info->static_watts = c->static_watts;
 		info->static_origin = c->static_origin;
 	}
-	info->link = (struct npl_link){c->link_name, c->link_bytes_per_second, c->link_latency_seconds,
-				       c->link_pj_per_byte, c->link_origin};
+	info->link = (struct npl_link){.name = c->link_name,
+				       .bytes_per_second = c->link_bytes_per_second,
+				       .latency_seconds = c->link_latency_seconds,
+				       .pj_per_byte = c->link_pj_per_byte,
+				       .energy_origin = c->link_origin};
 	info->stat = tpu_counter_table;
 	info->n_stats = TPU_COUNTERS;
 	char rate[40] = "at once";
