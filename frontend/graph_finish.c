@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "npulab/half.h"
+
 void graph_sweep(struct graph_builder *b)
 {
 	for (int v = 0; v < b->n_values; v++)
@@ -88,7 +90,13 @@ static int pack_node(struct graph_builder *b, const struct graph_node *from, con
 	return 0;
 }
 
-/* Elements of the float constants that nodes read, each counted once. */
+bool npl_value_is_weight(const struct npl_value *value)
+{
+	const bool floats = value->dtype == NPL_F32 || value->dtype == NPL_F64 || npl_dtype_is_half(value->dtype);
+	return value->constant && floats && value->shape.rank > 0;
+}
+
+/* Elements of the weights that nodes read, each counted once. */
 static uint64_t count_parameters(const struct npl_graph *graph)
 {
 	uint64_t sum = 0;
@@ -96,7 +104,7 @@ static uint64_t count_parameters(const struct npl_graph *graph)
 		graph->value[graph->output[i]].uses--; /* being an output is no reading */
 	for (int v = 0; v < graph->n_values; v++) {
 		const struct npl_value *value = &graph->value[v];
-		if (value->constant && value->uses && (value->dtype == NPL_F32 || value->dtype == NPL_F64))
+		if (value->uses && npl_value_is_weight(value))
 			sum += (uint64_t)npl_shape_count(&value->shape);
 	}
 	for (int i = 0; i < graph->n_outputs; i++)

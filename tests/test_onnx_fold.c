@@ -457,3 +457,28 @@ Test(onnx_fold, known_inputs)
 	cr_assert(strstr(err.msg, "no input is called 'shapes'"), "%s", err.msg);
 	onnx_writer_free(&model);
 }
+
+/* Weights are parameters, of any float type and once however often they are read; a number alone is part of an expression. */
+Test(onnx_fold, what_counts_as_parameter)
+{
+	static const int64_t wide[] = {4}, one[] = {1};
+	struct onnx_writer g = {0};
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){2, 4});
+	onnx_put_floats(&g, "w", 1, wide, (float[]){1, 2, 3, 4});
+	onnx_put_floats(&g, "slope", 1, one, (float[]){0.25f});
+	onnx_put_floats(&g, "epsilon", 0, NULL, (float[]){1e-5f});
+	onnx_put_node(&g, "Mul", "scale", "x w", "a", NULL);
+	onnx_put_node(&g, "Add", "offset", "a w", "b", NULL);
+	onnx_put_node(&g, "PRelu", "act", "b slope", "c", NULL);
+	onnx_put_node(&g, "Add", "last", "c epsilon", "y", NULL);
+	onnx_put_output(&g, "y");
+	struct onnx_writer model = onnx_model(&g, 13);
+	struct npl_graph *graph = load(&model, NULL);
+	cr_assert_eq(graph->parameters, 5, "%llu", (unsigned long long)graph->parameters);
+	struct npl_value half = {.dtype = NPL_BF16, .constant = true, .shape = npl_shape_of(1, 3)};
+	cr_assert(npl_value_is_weight(&half));
+	half.dtype = NPL_I64;
+	cr_assert(!npl_value_is_weight(&half), "indices are none");
+	npl_graph_free(graph);
+	onnx_writer_free(&model);
+}

@@ -72,9 +72,9 @@ struct npl_graph {
 	const int *output;
 	int file_nodes;                                         /* nodes in the file, before folding */
 	int folded_constants, folded_batchnorms, folded_biases; /* what folding removed */
-	uint64_t macs, parameters;                              /* of all nodes; elements of weights in use */
-	uint64_t activations; /* elements of the values that nodes make; views (NPL_OP_IS_VIEW) make none */
-	int n_warnings;       /* what a user should know of a network that can be run all the same: one line each */
+	uint64_t macs, parameters; /* of all nodes; elements of weights in use (npl_value_is_weight) */
+	uint64_t activations;      /* elements of the values that nodes make; views (NPL_OP_IS_VIEW) make none */
+	int n_warnings; /* what a user should know of a network that can be run all the same: one line each */
 	const char *const *warning;
 	struct npl_arena arena;
 	struct npl_file *mapping; /* of the file, then of those that it names; private */
@@ -113,6 +113,10 @@ struct npl_load_options {
 int npl_graph_load(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
 		   struct npl_err *err);
 void npl_graph_free(struct npl_graph *graph); /* accepts NULL */
+
+/* Whether a value's elements count as parameters: a constant of floats with a dimension. Numbers alone, rank 0, are of
+ * expressions (the 6 of a ReLU6, an epsilon), which nobody trains and no published count has. */
+bool npl_value_is_weight(const struct npl_value *value);
 
 /* The bytes of a constant, made from its fill or its distribution if need be. NULL and err when memory is short. */
 const void *npl_value_data(struct npl_graph *graph, struct npl_value *value, struct npl_err *err);
