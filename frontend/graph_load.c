@@ -20,6 +20,17 @@ static const char *base_name(struct npl_arena *arena, const char *path)
 	return npl_arena_strndup(arena, start, length);
 }
 
+/* What `cat` of all the files gives `sha256sum`. */
+static void hash_files(struct npl_graph *graph, const void *data, size_t bytes, const struct onnx_external *external)
+{
+	struct npl_sha256 state;
+	npl_sha256_init(&state);
+	npl_sha256_update(&state, data, bytes);
+	for (int i = 0; external && i < external->n_files; i++)
+		npl_sha256_update(&state, external->file[i].file.data, external->file[i].file.bytes);
+	npl_sha256_final(&state, graph->file_sha256);
+}
+
 /* external: what other files may be read, or NULL. */
 static int load(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
 		struct graph_limits limits, struct onnx_external *external, struct npl_graph **graph,
@@ -34,10 +45,11 @@ static int load(const char *path, const void *data, size_t bytes, const struct n
 	graph_builder_init(&b, made, options, limits, &local);
 	made->name = base_name(&made->arena, path);
 	made->batch = 1;
-	npl_sha256_hex(data, bytes, made->file_sha256);
 	int rc = made->name ? onnx_read_model(&b, data, bytes, external) : graph_no_memory(&b);
 	if (!rc)
 		rc = graph_complete(&b);
+	if (!rc)
+		hash_files(made, data, bytes, external);
 	graph_builder_free(&b);
 	if (!rc) {
 		*graph = made;

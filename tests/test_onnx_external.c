@@ -5,6 +5,7 @@
 #include "cli_run.h"
 #include "npulab/file.h"
 #include "npulab/session.h"
+#include "npulab/sha256.h"
 
 #define DIMS(...) ((const int64_t[]){__VA_ARGS__})
 
@@ -126,6 +127,42 @@ Test(onnx_external, tied)
 	evaluate(graph, y);
 	cr_assert_float_eq(y[5], 12, 0);
 	npl_graph_free(graph);
+	cli_remove_folder(folder);
+}
+
+/* The model's identity is that of all its bytes: those of the file, then of each file that it names, once. */
+Test(onnx_external, hash)
+{
+	char folder[CLI_PATH], want[NPL_SHA256_HEX], before[NPL_SHA256_HEX];
+	struct npl_file file;
+	struct npl_graph *graph;
+	struct npl_err err;
+	cli_folder(folder);
+	for (int change = 0; change < 2; change++) {
+		struct onnx_writer g = {0};
+		struct npl_sha256 state;
+		float others[] = {1, 2, 3, 4, 5, change ? 7 : 6};
+		cli_write(folder, "w.bin", weights, 48);
+		cli_write(folder, "v.bin", others, sizeof others);
+		put_external(&g, "a", "w.bin", "24", "24");
+		put_external(&g, "b", "v.bin", NULL, NULL);
+		put_external(&g, "c", "w.bin", "0", "24");
+		put_sums(&g);
+		onnx_put_node(&g, "Add", "third", "y c", "z", NULL);
+		onnx_put_output(&g, "z");
+		cr_assert_eq(load(folder, &g, &graph, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_file_map(cli_path(folder, "net.onnx"), SIZE_MAX, &file, &err), 0);
+		npl_sha256_init(&state);
+		npl_sha256_update(&state, file.data, file.bytes);
+		npl_sha256_update(&state, weights, 48);
+		npl_sha256_update(&state, others, sizeof others);
+		npl_sha256_final(&state, want);
+		npl_file_unmap(&file);
+		cr_assert_str_eq(graph->file_sha256, want);
+		cr_assert(!change || strcmp(want, before), "other weights, another model");
+		memcpy(before, want, sizeof before);
+		npl_graph_free(graph);
+	}
 	cli_remove_folder(folder);
 }
 

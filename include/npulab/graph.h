@@ -57,7 +57,8 @@ struct npl_node {
 
 struct npl_graph {
 	const char *name; /* file name without folder and extension */
-	char file_sha256[65];
+	char file_sha256
+		[65]; /* of the file and, behind it, of those that it names, whole and in the order of first use */
 	int opset;
 	int ir_version;
 	const char *producer;
