@@ -50,8 +50,9 @@ static int shape_half(enum npl_op op, struct npl_attrs *attrs, const struct npl_
 	}
 	if (!rc)
 		rc = npl_op_defs[op].shape(attrs, at, n_in, out, n_out, err);
+	const bool rounds_all = !(npl_op_defs[op].flags & NPL_OP_FLOAT_STATISTICS);
 	for (int k = 0; k < n_out && !rc; k++)
-		if (out[k].dtype == NPL_F32)
+		if (out[k].dtype == NPL_F32 && (k == 0 || rounds_all))
 			out[k].dtype = half;
 	free(seen);
 	free(at);

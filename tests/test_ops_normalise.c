@@ -3,6 +3,7 @@
  * Promises: the normalisations are their definitions, computed here in long double, in float32 and float64, for any axis;
  * LayerNormalization gives mean and deviation where they are asked for; BatchNormalization has statistics per element
  * where an old model asks for them, and in training those of the batch with the running ones; what does not fit is refused. */
+#include "npulab/half.h"
 #include "ops_support.h"
 
 #include <math.h>
@@ -112,6 +113,53 @@ Test(ops_normalise, layer)
 		npl_tensor_free(&x);
 		npl_tensor_free(&scale);
 		npl_tensor_free(&bias);
+	}
+}
+
+/* Of 16-bit floats the result has their type, mean and deviation are float32 (stash_type 1), not rounded to 16 bits. */
+Test(ops_normalise, layer_of_16_bit_floats)
+{
+	static const enum npl_dtype types[] = {NPL_F16, NPL_BF16};
+	uint64_t seed = SEED + 11;
+	for (int t = 0; t < 2; t++) {
+		const struct npl_shape shape = npl_shape_of(2, 3, 7), row = npl_shape_of(1, 7);
+		struct npl_tensor x = test_tensor(types[t], shape), scale = test_tensor(types[t], row);
+		struct npl_tensor wide = test_tensor(NPL_F32, shape), factor = test_tensor(NPL_F32, row);
+		struct npl_tensor *half[] = {&x, &scale}, *same[] = {&wide, &factor};
+		for (int k = 0; k < 2; k++)
+			for (int64_t i = 0; i < npl_tensor_count(half[k]); i++) {
+				const float value = (float)test_range(&seed, -1000, 1000) / 999;
+				uint16_t *bits = (uint16_t *)half[k]->data + i;
+				*bits = t ? npl_bf16_of_float(value) : npl_f16_of_double((double)value);
+				((float *)same[k]->data)[i] = t ? npl_bf16_to_float(*bits) : npl_f16_to_float(*bits);
+			}
+		struct npl_attrs attrs = {.opset = 17, .axis = -1, .epsilon = 1e-5f}, again = attrs;
+		struct npl_tensor out[3] = {{0}}, want[3] = {{0}};
+		const struct npl_tensor *in[] = {&x, &scale}, *in_wide[] = {&wide, &factor};
+		struct npl_err err = {0};
+		cr_assert_eq(npl_op_shape(NPL_OP_LAYERNORMALIZATION, &attrs, in, 2, out, 3, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_op_shape(NPL_OP_LAYERNORMALIZATION, &again, in_wide, 2, want, 3, &err), 0);
+		cr_assert(out[0].dtype == types[t] && out[1].dtype == NPL_F32 && out[2].dtype == NPL_F32);
+		for (int k = 0; k < 3; k++)
+			cr_assert(!npl_tensor_alloc(&out[k], &err) && !npl_tensor_alloc(&want[k], &err));
+		cr_assert_eq(npl_op_run(NPL_OP_LAYERNORMALIZATION, &attrs, in, 2, out, 3, &err), 0);
+		cr_assert_eq(npl_op_run(NPL_OP_LAYERNORMALIZATION, &again, in_wide, 2, want, 3, &err), 0);
+		for (int k = 1; k < 3; k++)
+			cr_assert_eq(memcmp(out[k].data, want[k].data, npl_tensor_bytes(&want[k])), 0, "%s, result %d",
+				     npl_dtype_name(types[t]), k);
+		for (int64_t i = 0; i < npl_tensor_count(&x); i++) {
+			const float y = ((float *)want[0].data)[i];
+			cr_assert_eq(((uint16_t *)out[0].data)[i],
+				     t ? npl_bf16_of_float(y) : npl_f16_of_double((double)y));
+		}
+		for (int k = 0; k < 3; k++) {
+			npl_tensor_free(&out[k]);
+			npl_tensor_free(&want[k]);
+		}
+		for (int k = 0; k < 2; k++) {
+			npl_tensor_free(half[k]);
+			npl_tensor_free(same[k]);
+		}
 	}
 }
 

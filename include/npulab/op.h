@@ -195,6 +195,7 @@ enum npl_op_flags {
 	NPL_OP_READS_ALL =
 		128, /* with NPL_OP_NEEDS_VALUES: the shape rule reads all elements of its constant inputs, not
 	                           just a list of dimensions (NonZero) */
+	NPL_OP_FLOAT_STATISTICS = 256, /* results behind the first are float32 where the inputs are 16-bit floats */
 };
 
 /* What the rows of ops.def expand to. in[i] may be NULL for an optional input that is absent. */
