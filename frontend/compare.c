@@ -196,6 +196,9 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 		rc = alloc_outputs(job, all, err);
 	if (!rc)
 		rc = npl_session_open(graph, &options, &session, err);
+	for (int d = 0; d < n_devices && !rc && options.timing_only; d++)
+		if (npl_is_measured(device[d]) && npl_session_uses(session, d))
+			rc = npl_refuse_timing(device[d], err);
 	if (!rc) {
 		struct npl_passes passes = {.graph = graph,
 					    .session = session,

@@ -17,10 +17,16 @@ int npl_device_sets(const char *device, const char *const *set, int n_sets, cons
 	return n;
 }
 
-static bool is_measured(const struct npl_device *device)
+bool npl_is_measured(const struct npl_device *device)
 {
 	enum npl_device_kind kind = npl_device_get_info(device)->kind;
 	return kind != NPL_KIND_SIMULATED && kind != NPL_KIND_NULL;
+}
+
+int npl_refuse_timing(const struct npl_device *device, struct npl_err *err)
+{
+	return npl_fail(err, NPL_EUSAGE, "--timing-only: %s is a real device, its time can only be measured",
+			npl_device_name(device));
 }
 
 /* --engine is for at least one of the devices. */
@@ -57,9 +63,8 @@ int npl_devices_open(const struct npl_compare_options *options, struct npl_devic
 			used[i] = used[i] || npl_device_sets(label, &options->set[i], 1, &(const char *){NULL});
 		npl_device_close(plain);
 		rc = npl_device_open(name, &opening, &device[d], err);
-		if (!rc && options->timing_only && is_measured(device[d]))
-			rc = npl_fail(err, NPL_EUSAGE,
-				      "--timing-only: %s is a real device, its time can only be measured", name);
+		if (!rc && options->timing_only && !options->place && npl_is_measured(device[d]))
+			rc = npl_refuse_timing(device[d], err);
 	}
 	for (int d = 0; d < options->n_devices && !rc; d++)
 		for (int e = 0; e < d && !rc; e++)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "devices_open.h"
 #include "median.h"
 #include "npulab/clock.h"
 #include "npulab/energy_meter.h"
@@ -125,11 +126,9 @@ static void set_package_energy(struct npl_energy_meter *meter, int passes, struc
 
 static bool is_measured(const struct npl_passes *p)
 {
-	for (int d = 0; d < p->n_devices; d++) {
-		enum npl_device_kind kind = npl_device_get_info(p->device[d])->kind;
-		if (kind != NPL_KIND_SIMULATED && kind != NPL_KIND_NULL)
+	for (int d = 0; d < p->n_devices; d++)
+		if (npl_is_measured(p->device[d]) && (p->n_devices == 1 || npl_session_uses(p->session, d)))
 			return true;
-	}
 	return false;
 }
 

@@ -366,6 +366,14 @@ void npl_session_watch(struct npl_session *session, const struct npl_value_watch
 	session->watcher = watcher;
 }
 
+bool npl_session_uses(const struct npl_session *session, int device)
+{
+	bool used = false;
+	for (int i = 0; i < session->graph->n_nodes; i++)
+		used |= session->step[i].role == NPL_RAN && session->step[i].device == device;
+	return used;
+}
+
 void npl_session_hash(struct npl_session *session, bool hash)
 {
 	session->hash = hash;

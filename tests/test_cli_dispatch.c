@@ -76,6 +76,30 @@ Test(cli_dispatch, energy_of_links)
 	cli_free(&table);
 }
 
+/* Without values a real device has no time: it is refused where a layer would run on it, and only there; a view runs nowhere. */
+Test(cli_dispatch, timing_only_beside_a_real_device)
+{
+	static const char unused[] = "Conv=tpu_v1,Relu=tpu_v1,MaxPool=tpu_v1,Gemm=diannao,*=cpu";
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	json_t *with = cli_json(&how, "run", "digits", "--place", unused, "--timing-only", "--json", "-");
+	json_t *without = cli_json(&how, "run", "digits", "--place",
+				   "Conv=tpu_v1,Relu=tpu_v1,MaxPool=tpu_v1,Gemm=diannao", "--timing-only", "--json",
+				   "-");
+	cr_assert(json_equal(cli_at(with, "devices.0.totals.seconds"), cli_at(without, "devices.0.totals.seconds")));
+	json_decref(with);
+	json_decref(without);
+	const struct cli_refusal cases[] = {
+		{2,
+		 "--timing-only: cpu is a real device, its time can only be measured",
+		 {"run", "digits", "--place", "Conv=tpu_v1,*=cpu", "--timing-only"}},
+		{2, "reference is a real device", {"run", "digits", "--device", "reference", "--timing-only"}},
+	};
+	CLI_CHECK(folder, cases);
+	cli_remove_folder(folder);
+}
+
 /* Rules out of a file place what they say, and each layer says who placed it. */
 Test(cli_dispatch, a_file_of_rules)
 {

@@ -74,6 +74,9 @@ void npl_session_close(struct npl_session *session); /* accepts NULL */
  * scale * (q - zero_point). Results that leave no device's pass are not seen. NULL: nobody looks. */
 void npl_session_watch(struct npl_session *session, const struct npl_value_watcher *watcher);
 
+/* Whether a layer runs on this device, by its index: what is a view, or left to the host, does not. */
+bool npl_session_uses(const struct npl_session *session, int device);
+
 /* Whether runs hash the outputs of their layers (they do unless told not to): a timed pass has no use for it. */
 void npl_session_hash(struct npl_session *session, bool hash);
 
