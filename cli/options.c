@@ -10,6 +10,8 @@
 
 #include "npulab/text.h"
 
+#define CLI_OPTIONS 64 /* more than any command has */
+
 static bool is_letter(const struct cli_option *option)
 {
 	return option->name[1] == '\0';
@@ -31,9 +33,9 @@ static void print_help(const struct cli_command *command, const struct cli_optio
 static int unknown(const struct cli_command *command, const struct cli_option *options, const char *arg,
 		   struct npl_err *err)
 {
-	const char *names[64] = {"help"};
+	const char *names[CLI_OPTIONS] = {"help"};
 	int n = 1;
-	for (const struct cli_option *o = options; o->name && n < 64; o++)
+	for (const struct cli_option *o = options; o->name && n < CLI_OPTIONS; o++)
 		if (!is_letter(o))
 			names[n++] = o->name;
 	return npl_fail(err, NPL_EUSAGE,
@@ -87,6 +89,7 @@ static const struct cli_option *find(const struct cli_option *options, const cha
 int cli_parse(const struct cli_command *command, const struct cli_option *options, int argc, char **argv,
 	      const char **words, int max_words, int *n_words, bool *helped, struct npl_err *err)
 {
+	const char *before[CLI_OPTIONS] = {NULL};
 	bool only_words = false;
 	*n_words = 0;
 	*helped = false;
@@ -121,6 +124,13 @@ int cli_parse(const struct cli_command *command, const struct cli_option *option
 		}
 		char shown[64];
 		snprintf(shown, sizeof shown, "%s: %s%s", command->name, is_letter(o) ? "-" : "--", o->name);
+		size_t which = (size_t)(o - options);
+		bool once = o->type != CLI_FLAG && o->type != CLI_LIST_OF_TEXT && which < CLI_OPTIONS;
+		if (once && before[which] && strcmp(before[which], value))
+			return npl_fail(err, NPL_EUSAGE, "%s is given twice, as '%s' and as '%s'", shown, before[which],
+					value);
+		if (once)
+			before[which] = value;
 		if (store(o, shown, value, err))
 			return err->code;
 	}

@@ -2,6 +2,7 @@
  *
  * Shapes and tensors of tensor.h: checked products, names and allocation. */
 #include "npulab/tensor.h"
+#include "npulab/half.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,6 +64,31 @@ const char *npl_shape_text(const struct npl_shape *shape, char *buf, size_t n)
 bool npl_mul_size(size_t a, size_t b, size_t *product)
 {
 	return !__builtin_mul_overflow(a, b, product);
+}
+
+double npl_tensor_real(const struct npl_tensor *t, int64_t i)
+{
+#define REAL(dtype, type)                                                                                              \
+	case dtype:                                                                                                    \
+		return (double)((const type *)t->data)[i];
+	switch (t->dtype) {
+		REAL(NPL_F32, float)
+		REAL(NPL_F64, double)
+		REAL(NPL_I8, int8_t)
+		REAL(NPL_U8, uint8_t)
+		REAL(NPL_I16, int16_t)
+		REAL(NPL_U16, uint16_t)
+		REAL(NPL_I32, int32_t)
+		REAL(NPL_U32, uint32_t)
+		REAL(NPL_I64, int64_t)
+		REAL(NPL_U64, uint64_t)
+	case NPL_F16:
+		return (double)npl_f16_to_float(((const uint16_t *)t->data)[i]);
+	case NPL_BF16:
+		return (double)npl_bf16_to_float(((const uint16_t *)t->data)[i]);
+	default:
+		return ((const uint8_t *)t->data)[i] != 0;
+	}
 }
 
 int64_t npl_tensor_count(const struct npl_tensor *tensor)

@@ -66,29 +66,58 @@ static void classify(const struct npl_tensor *ref, const struct npl_tensor *out,
 	accuracy->top1_accuracy = chosen && labels ? (double)right / (double)count : NAN;
 }
 
+/* Sums over values of one kind. */
+struct sums {
+	int64_t n;
+	double signal, noise;
+};
+
+static bool is_float(enum npl_dtype dtype)
+{
+	return dtype == NPL_F32 || dtype == NPL_F64 || dtype == NPL_F16 || dtype == NPL_BF16;
+}
+
+/* How far apart elements i are; of 64-bit integers also what a double of their size does not tell. */
+static double distance(const struct npl_tensor *a, const struct npl_tensor *b, int64_t i)
+{
+	if (a->dtype == NPL_I64 || a->dtype == NPL_U64) {
+		uint64_t p = ((const uint64_t *)a->data)[i], q = ((const uint64_t *)b->data)[i];
+		bool less = a->dtype == NPL_I64 ? (int64_t)p < (int64_t)q : p < q;
+		return (double)(less ? q - p : p - q);
+	}
+	return fabs(npl_tensor_real(a, i) - npl_tensor_real(b, i));
+}
+
+/* Widens the sums and the greatest error by an output; NAN where the two are not of one kind or hold what has no difference. */
+static void compare(const struct npl_tensor *ref, const struct npl_tensor *out, struct sums *sums, double *most)
+{
+	int64_t n = npl_tensor_count(out);
+	if (out->dtype != ref->dtype || !npl_shape_equal(&out->shape, &ref->shape))
+		*most = NAN;
+	for (int64_t i = 0; i < n && !isnan(*most); i++) {
+		double want = npl_tensor_real(ref, i), error = distance(out, ref, i);
+		sums->signal += want * want;
+		sums->noise += error * error;
+		*most = isnan(error) ? NAN : fmax(*most, error);
+	}
+	sums->n += n;
+}
+
 void npl_accuracy_of(const struct npl_tensor *ref, const struct npl_tensor *out, int n_outputs, int64_t count,
 		     const struct npl_tensor *labels, struct npl_accuracy *accuracy)
 {
+	struct sums sums[2] = {0}; /* integers, floats */
+	double most = 0;
 	*accuracy = (struct npl_accuracy){NAN, NAN, NAN, NAN};
 	if (n_outputs)
 		classify(ref, out, count, labels && labels->data ? labels : NULL, accuracy);
 	if (!ref)
 		return;
-	double signal = 0, noise = 0, most = 0;
-	bool bad = false;
-	for (int k = 0; k < n_outputs; k++) {
-		if (out[k].dtype != NPL_F32)
-			continue;
-		const float *r = ref[k].data, *o = out[k].data;
-		int64_t n = npl_tensor_count(&out[k]);
-		for (int64_t i = 0; i < n; i++) {
-			double error = (double)o[i] - (double)r[i];
-			bad = bad || isnan(error);
-			signal += (double)r[i] * (double)r[i];
-			noise += error * error;
-			most = fabs(error) > most ? fabs(error) : most;
-		}
-	}
-	accuracy->max_abs_error = bad ? NAN : most;
-	accuracy->sqnr_db = bad || noise == 0 || signal == 0 ? NAN : 10 * log10(signal / noise);
+	for (int k = 0; k < n_outputs; k++)
+		compare(&ref[k], &out[k], &sums[is_float(out[k].dtype)], &most);
+	const struct sums *of = &sums[sums[1].n > 0];
+	accuracy->max_abs_error = sums[0].n + sums[1].n > 0 ? most : NAN;
+	accuracy->sqnr_db = isnan(most) || !(of->noise > 0) || !(of->signal > 0) || isinf(of->noise)
+				    ? NAN
+				    : 10 * log10(of->signal / of->noise);
 }

@@ -128,7 +128,7 @@ struct npl_layer_accuracy npl_layer_noise_of(const struct npl_layer_noise *noise
 		all.noise += seen->noise;
 		all.most = fmax(all.most, seen->most);
 	}
-	if (!all.judged)
+	if (!all.judged || !isfinite(all.signal) || !isfinite(all.noise)) /* of NaN and infinity there is no distance */
 		return accuracy;
 	accuracy.max_abs_error = all.most;
 	accuracy.sqnr_db = all.noise > 0 ? 10 * log10(all.signal / all.noise) : INFINITY;

@@ -33,30 +33,59 @@ struct reader {
 
 #define BAD(r, format, ...) npl_fail(err, (r)->bad, "%s: " format, (r)->where, __VA_ARGS__)
 
-/* Cuts one rule off the text: up to a comma that is not inside /.../. */
+static const char *skip_blanks(const char *text)
+{
+	return text + strspn(text, " \t");
+}
+
+/* The slash that closes the expression which `text` opens: the first that '=' follows and no backslash precedes. Names have
+ * slashes too. NULL: none. */
+static const char *closing_slash(const char *text)
+{
+	for (const char *c = text + 1; *c; c += *c == '\\' && c[1] ? 2 : 1)
+		if (*c == '/' && *skip_blanks(c + 1) == '=')
+			return c;
+	return NULL;
+}
+
+/* The part from..end without blanks at its ends, in an expression with "\/" as "/"; NULL when memory is short. */
+static const char *take(const struct reader *r, const char *from, const char *end, bool expression)
+{
+	from = skip_blanks(from);
+	while (end > from && strchr(" \t", end[-1]))
+		end--;
+	char *part = npl_arena_strndup(r->arena, from, (size_t)(end > from ? end - from : 0)), *to = part;
+	for (const char *c = part; c && expression && *c; *to++ = *c++)
+		if (*c == '\\' && c[1] == '/')
+			c++;
+		else if (*c == '\\' && c[1])
+			*to++ = *c++;
+	if (part && expression)
+		*to = '\0';
+	return part;
+}
+
+/* Cuts one rule off the text: up to a comma that is not in its expression. */
 static int cut_rule(const struct reader *r, const char **at, struct rule *rule, struct npl_err *err)
 {
-	const char *start = *at, *end;
+	const char *start = skip_blanks(*at), *end = start + strcspn(start, "=,");
 	rule->on_name = *start == '/';
-	if (rule->on_name) {
-		end = strchr(start + 1, '/');
-		if (!end)
-			return BAD(r, "'%s' opens an expression with / and does not close it", start);
-		rule->pattern = npl_arena_strndup(r->arena, start + 1, (size_t)(end - start - 1));
-		end++;
-	} else {
-		end = start + strcspn(start, "=,");
-		rule->pattern = npl_arena_strndup(r->arena, start, (size_t)(end - start));
-	}
+	if (rule->on_name && !(end = closing_slash(start)))
+		return BAD(r, "'%s': expected /EXPRESSION/=DEVICE", start);
+	rule->pattern = take(r, start + rule->on_name, end, rule->on_name);
+	end = skip_blanks(end + rule->on_name);
 	size_t length = *end == '=' ? strcspn(end + 1, ",") : 0;
-	if (!length || end == start)
+	rule->device = take(r, end + (*end == '='), end + (*end == '=') + length, false);
+	if (!rule->pattern || !rule->device)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (!*rule->device || !*rule->pattern)
 		return BAD(r, "'%s': expected PATTERN=DEVICE", start);
-	rule->device = npl_arena_strndup(r->arena, end + 1, length);
-	rule->text = npl_arena_strndup(r->arena, start, (size_t)(end + 1 + length - start));
-	if (!rule->pattern || !rule->device || !rule->text)
+	const char *slash = rule->on_name ? "/" : "";
+	rule->text = npl_arena_printf(r->arena, "%s%s%s=%s", slash, rule->pattern, slash, rule->device);
+	if (!rule->text)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	*at = end + 1 + length;
-	*at += **at == ',';
+	*at = skip_blanks(*at + (**at == ','));
 	return 0;
 }
 
@@ -113,6 +142,13 @@ static int warn(const struct reader *r, const struct rule *rule, const char *bef
 	return 0;
 }
 
+/* Whether the rule of this text differs in the device alone. */
+static bool same_pattern(const char *text, const struct rule *rule)
+{
+	size_t length = strlen(rule->text) - strlen(rule->device);
+	return !strncmp(text, rule->text, length);
+}
+
 /* Gives the rule's device to every node it matches and no earlier rule did. */
 static int apply(const struct reader *r, const struct rule *rule, struct npl_err *err)
 {
@@ -141,7 +177,9 @@ static int apply(const struct reader *r, const struct rule *rule, struct npl_err
 		regfree(&expression);
 	if (!matched)
 		return no_match(r, rule, err);
-	return taken || !before || count_of(r, before) <= matched ? 0 : warn(r, rule, before, err);
+	if (taken || !before || (count_of(r, before) <= matched && !same_pattern(before, rule)))
+		return 0;
+	return warn(r, rule, before, err);
 }
 
 /* Room for at most this many rules, with every node on the host. */
@@ -194,8 +232,8 @@ static char *trim(char *text)
 /* Ends the line where a comment begins: not inside an expression, whose names may hold a '#'. */
 static void cut_comment(char *line)
 {
-	char *closing = *line == '/' ? strchr(line + 1, '/') : NULL;
-	for (char *c = closing ? closing : line; *c; c++)
+	const char *closing = *line == '/' ? closing_slash(line) : NULL;
+	for (char *c = line + (closing ? closing - line : 0); *c; c++)
 		if (*c == '#' && (c == line || c[-1] == ' ' || c[-1] == '\t'))
 			*c = '\0';
 }
@@ -211,14 +249,7 @@ static int read_line(const struct reader *r, char *line, int *rules, struct npl_
 	line = trim(line);
 	if (!*line)
 		return 0;
-	char *closing = *line == '/' ? strchr(line + 1, '/') : NULL, *equals = strchr(closing ? closing : line, '=');
 	const char *text = line;
-	if (equals) {
-		*equals = '\0';
-		text = npl_arena_printf(r->arena, "%s=%s", trim(line), trim(equals + 1));
-	}
-	if (!text)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	struct rule rule = {0};
 	if (cut_rule(r, &text, &rule, err))
 		return err->code;

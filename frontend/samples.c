@@ -7,6 +7,7 @@
 
 #include "npulab/model.h"
 #include "npulab/random.h"
+#include "sequence.h"
 #include "values.h"
 
 static const struct npl_value *graph_input(const struct npl_graph *graph, int i)
@@ -46,6 +47,7 @@ static int check_sample(const struct npl_graph *graph, int i, const char *file, 
 	struct npl_shape want = value->shape;
 	bool batched = is_batched(graph, i);
 	char got[128], expected[128];
+	const struct npl_node *steps = batched ? npl_node_of_steps(graph, i) : NULL;
 	if (t->dtype != value->dtype)
 		return npl_fail(err, NPL_EINPUT, "%s: input '%s' is %s, the file holds %s", file, value->name,
 				npl_dtype_name(value->dtype), npl_dtype_name(t->dtype));
@@ -56,6 +58,13 @@ static int check_sample(const struct npl_graph *graph, int i, const char *file, 
 				npl_shape_text(&t->shape, got, sizeof got), value->name,
 				npl_shape_text(&value->shape, expected, sizeof expected),
 				batched ? " with any number of samples first" : "");
+	if (steps && t->shape.dim[0] != value->shape.dim[0])
+		return npl_fail(
+			err, NPL_EINPUT,
+			"%s: dimension 0 of input '%s' is the time of '%s' (%s), which cannot be cut into batches: "
+			"the file has %lld steps, the model takes %lld; give --batch %lld to run them as one sequence",
+			file, value->name, steps->name, npl_op_defs[steps->op].name, (long long)t->shape.dim[0],
+			(long long)value->shape.dim[0], (long long)t->shape.dim[0]);
 	return 0;
 }
 
@@ -113,6 +122,9 @@ static int count_samples(const struct npl_graph *graph, struct npl_samples *samp
 {
 	int first = -1;
 	samples->count = 1;
+	if (graph->batch < 1)
+		return npl_fail(err, NPL_EINPUT, "input '%s' has no samples: its dimension 0, the batch, is 0",
+				graph_input(graph, 0)->name);
 	for (int i = 0; i < graph->n_inputs; i++) {
 		if (!is_batched(graph, i))
 			continue;

@@ -68,10 +68,10 @@ static void put_reason(const struct npl_layer_run *row, char *text, size_t size)
 
 static void put_nodes(FILE *out, const struct npl_comparison *c, const struct npl_device_report *r)
 {
-	static const char *const header[] = {"#",     "LAYER", "OPERATOR", "DEVICE", "TRANSFERS", "BYTES OVER LINK OF",
+	static const char *const header[] = {"#",     "LAYER", "OPERATOR", "DEVICE", "TRANSFERS", "BYTES OF LINK",
 					     "START", "END",   "REASON"};
 	struct npl_table table;
-	npl_table_open(&table, "rlllrlrrl", header);
+	npl_table_open(&table, "rwwwrwrrl", header);
 	for (int i = 0; i < r->run.n_layers; i++) {
 		const struct npl_layer_run *row = &r->run.layer[i];
 		const struct npl_node *node = &c->graph->node[row->node];

@@ -41,8 +41,10 @@ static char *copy_printable(const char *text)
 void npl_table_open(struct npl_table *table, const char *layout, const char *const *header)
 {
 	*table = (struct npl_table){.columns = (int)strlen(layout)};
-	for (int i = 0; i < table->columns; i++)
-		table->left[i] = layout[i] == 'l';
+	for (int i = 0; i < table->columns; i++) {
+		table->left[i] = layout[i] != 'r';
+		table->whole[i] = layout[i] == 'w';
+	}
 	npl_table_row(table, header);
 }
 
@@ -130,11 +132,24 @@ static bool is_title(const struct npl_table *table, int row)
 	return true;
 }
 
-/* Columns as wide as their cells; where that is too wide for a line, the widest of names gives way, down to LEAST. */
+/* The column that gives way where a line is too long: a last one of texts, which are broken into lines, down to what can be
+ * read; then the widest of names. -1: none can. */
+static int gives_way(const struct npl_table *table, const int *width)
+{
+	enum { READABLE = 24, LEAST = 8 };
+	int last = table->columns - 1, widest = -1;
+	if (table->left[last] && width[last] > READABLE)
+		return last;
+	for (int c = 0; c < last; c++)
+		if (table->left[c] && !table->whole[c] && width[c] > LEAST && (widest < 0 || width[c] > width[widest]))
+			widest = c;
+	return widest;
+}
+
+/* Columns as wide as their cells, or less where that is too wide for a line. */
 static void set_widths(const struct npl_table *table, int *width)
 {
-	enum { LEAST = 8 };
-	int total = 2 * (table->columns - 1);
+	int total = 2 * (table->columns - 1), column;
 	for (int c = 0; c < table->columns; c++) {
 		for (int r = 0; r < table->rows; r++) {
 			if (is_title(table, r))
@@ -144,15 +159,8 @@ static void set_widths(const struct npl_table *table, int *width)
 		}
 		total += width[c];
 	}
-	for (; total > NPL_TABLE_WIDTH; total--) {
-		int widest = -1;
-		for (int c = 0; c < table->columns; c++)
-			if (table->left[c] && width[c] > LEAST && (widest < 0 || width[c] > width[widest]))
-				widest = c;
-		if (widest < 0)
-			return;
-		width[widest]--;
-	}
+	for (; total > NPL_TABLE_WIDTH && (column = gives_way(table, width)) >= 0; total--)
+		width[column]--;
 }
 
 void npl_table_print(struct npl_table *table, FILE *out)

@@ -8,19 +8,20 @@
 #include <stdio.h>
 
 #define NPL_TABLE_COLUMNS 12
-#define NPL_TABLE_WIDTH                                                                                                \
-	100 /* a line never gets wider: the widest columns of names give way, their text cut with "~";
-                               in the last column it goes on in the next lines */
+/* A line is no wider: a last column of texts goes on in the next lines, and the widest columns of names give way, their
+ * text cut with "~"; those that must be whole do not. */
+#define NPL_TABLE_WIDTH 100
 
 struct npl_table {
 	int columns;
-	char left[NPL_TABLE_COLUMNS]; /* 1: names, aligned left */
+	char left[NPL_TABLE_COLUMNS];  /* 1: names, aligned left */
+	char whole[NPL_TABLE_COLUMNS]; /* 1: of these, never cut */
 	int rows, capacity;
 	char **cell; /* rows x columns */
 	int failed;  /* out of memory: the table prints what it has */
 };
 
-/* Starts a table with a header row; `layout` has one letter a column: 'l' or 'r'. */
+/* Starts a table with a header row; `layout` has one letter a column: 'l', 'r', or 'w' for names that are kept whole. */
 void npl_table_open(struct npl_table *table, const char *layout, const char *const *header);
 /* Adds a row of as many cells as there are columns; NULL is "". One with nothing but its first cell is a title: no column gets wider
  * for it. */

@@ -60,6 +60,93 @@ Test(cli_samples, outputs_that_are_no_batch)
 	cli_remove_folder(folder);
 }
 
+/* A sequence that lies along dimension 0, as ONNX's LSTM has it, is not cut into samples, whose states would each begin anew; seen
+ * through what keeps that dimension. An LSTM whose dimension 0 is the batch (layout 1) is. */
+Test(cli_samples, sequences_are_not_cut)
+{
+	char folder[CLI_PATH], path[CLI_PATH + 32];
+	float data[SAMPLES * 2 * 3] = {0};
+	struct npl_err err;
+	struct npl_tensor t = {.dtype = NPL_F32, .shape = npl_shape_of(3, SAMPLES, 2, 3), .data = data};
+	cli_folder(folder);
+	for (int layout = 0; layout < 2; layout++) {
+		struct onnx_writer g = {0}, attrs = {0};
+		float weights[16 * 7] = {0};
+		onnx_put_input(&g, "x", ONNX_FLOAT, 3, (int64_t[]){1, 2, 3});
+		onnx_put_floats(&g, "w", 3, (int64_t[]){1, 16, 3}, weights);
+		onnx_put_floats(&g, "r", 3, (int64_t[]){1, 16, 4}, weights);
+		onnx_put_attr_int(&attrs, "hidden_size", 4);
+		onnx_put_attr_int(&attrs, "layout", layout);
+		onnx_put_node(&g, "Tanh", "before", "x", "t", NULL);
+		onnx_put_node(&g, "LSTM", "steps", "t w r", "y h", &attrs);
+		onnx_put_output(&g, "y");
+		struct onnx_writer model = onnx_model(&g, 14);
+		cli_write(folder, layout ? "batch.onnx" : "time.onnx", model.data, model.bytes);
+		onnx_writer_free(&model);
+	}
+	snprintf(path, sizeof path, "%s/x.npy", folder);
+	cr_assert_eq(npl_tensor_save_npy(path, &t, &err), 0, "%s", err.msg);
+	const struct cli_refusal lost[] = {
+		{3,
+		 "is the time of 'steps' (LSTM), which cannot be cut into batches: the file has 5 steps, the model takes 1; give "
+		 "--batch 5",
+		 {"run", "@/time.onnx", "--device", "cpu", "--input", "@/x.npy"}},
+	};
+	cli_check_refusals(folder, lost, 1);
+	const struct cli_how how = {.folder = folder};
+	struct cli_result whole = cli_run(&how, "run", "@/time.onnx", "--device", "cpu", "--input", "@/x.npy",
+					  "--batch", "5", "--quiet"),
+			  batched = cli_run(&how, "run", "@/batch.onnx", "--device", "cpu", "--input", "@/x.npy",
+					    "--quiet");
+	cr_assert(whole.status == 0 && batched.status == 0, "%s%s", whole.err, batched.err);
+	cli_free(&whole);
+	cli_free(&batched);
+	cli_remove_folder(folder);
+}
+
+/* A batch of 0 has nothing to run. */
+Test(cli_samples, a_batch_of_nothing)
+{
+	char folder[CLI_PATH];
+	struct onnx_writer g = {0};
+	cli_folder(folder);
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){-1, 4});
+	onnx_put_node(&g, "Relu", "act", "x", "y", NULL);
+	onnx_put_output(&g, "y");
+	cli_write_model(folder, "none.onnx", &g);
+	const struct cli_refusal cases[] = {
+		{3, "input 'x' has no samples", {"run", "@/none.onnx", "--device", "cpu", "--dim", "N=0"}},
+		{3, "input 'x' has no samples", {"compare", "@/none.onnx", "--devices", "tpu_v1,cpu", "--dim", "N=0"}},
+		{2,
+		 "--device is given twice, as 'cpu' and as 'tpu_v1'",
+		 {"run", "digits", "--device", "cpu", "--device", "tpu_v1"}},
+	};
+	CLI_CHECK(folder, cases);
+	cli_remove_folder(folder);
+}
+
+/* What is no number has no distance from the reference: neither the network's nor the layer's row calls it exact. */
+Test(cli_samples, nan_is_not_exact)
+{
+	char folder[CLI_PATH];
+	struct onnx_writer g = {0};
+	const struct cli_how how = {.folder = folder};
+	cli_folder(folder);
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){1, 2});
+	onnx_put_floats(&g, "w", 2, (int64_t[]){2, 2}, (float[]){1, NAN, 2, 3});
+	onnx_put_node(&g, "MatMul", "product", "x w", "y", NULL);
+	onnx_put_output(&g, "y");
+	cli_write_model(folder, "nan.onnx", &g);
+	struct cli_result table = cli_run(&how, "run", "@/nan.onnx", "--device", "cpu", "--layers");
+	cr_assert(table.status == 0 && !strstr(table.out, "exact"), "%s%s", table.err, table.out);
+	cli_free(&table);
+	json_t *root = cli_json(&how, "run", "@/nan.onnx", "--device", "cpu", "--layers", "--quiet", "--json", "-");
+	json_t *layer = cli_at(root, "devices.0.layers.0");
+	cr_assert(json_is_null(cli_at(layer, "sqnr_db")) && json_is_null(cli_at(layer, "max_abs_error")));
+	json_decref(root);
+	cli_remove_folder(folder);
+}
+
 /* digits' batch of 120 suits its own test set; five images of the user's are a batch of five. */
 Test(cli_samples, few_samples_are_not_padded)
 {

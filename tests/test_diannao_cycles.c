@@ -199,6 +199,9 @@ Test(diannao_cycles, what_it_refuses)
 	dn_case_window(&c, NPL_OP_CONV, 1, 4, 8, 8, 6, 1, dn_window(3, 1));
 	c.attrs.groups = 4;
 	refused(&c, "groups");
+	dn_case_window(&c, NPL_OP_CONV, 1, 4, 8, 8, 6, 1, dn_window(3, 1));
+	c.x.shape.dim[1] = c.w.shape.dim[1] = 0; /* sums of nothing */
+	refused(&c, "a tensor is empty");
 	dn_case_window(&c, NPL_OP_AVERAGEPOOL, 1, 1, 300, 300, 0, 1, dn_window(300, 1));
 	refused(&c, "65536");
 	dn_case_window(&c, NPL_OP_MAXPOOL, 1, 4, 8, 8, 0, 1, dn_window(3, 1));

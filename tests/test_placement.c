@@ -30,6 +30,7 @@ Test(placement, placement_rules)
 		{"/^(c1|fc)$/=tpu_v1,/[a-z]m/=cpu", "ahhhhab", "tpu_v1 cpu"},
 		{"/^[cf],?.{1,2}$/=tpu_v1", "ahhhaah", "tpu_v1"}, /* a comma inside an expression */
 		{"*Pool=tpu_v1,*o*=cpu", "bhhahhb", "tpu_v1 cpu"},
+		{" Conv = tpu_v1 , * = cpu ", "abbbbbb", "tpu_v1 cpu"}, /* blanks around the parts */
 		{"?elu=tpu_v1,[L]RN=tpu_v1", "haahhhh", "tpu_v1"},
 		{"Conv=./my.yaml,", "ahhhhhh", "./my.yaml"},
 	};
@@ -51,7 +52,8 @@ Test(placement, placement_rules)
 		cr_assert_str_eq(names, cases[i].names, "%s: %s", cases[i].rules, names);
 		for (int k = 0; k < CHAIN; k++) {
 			const char *rule = placement.rule[k], *device = rule ? strrchr(rule, '=') + 1 : "host";
-			cr_assert(!rule || strstr(cases[i].rules, rule), "%s: %s", cases[i].rules, rule);
+			cr_assert(!rule || strchr(cases[i].rules, ' ') || strstr(cases[i].rules, rule), "%s: %s",
+				  cases[i].rules, rule);
 			cr_assert_str_eq(device, placement.device[k] == NPL_ON_HOST
 							 ? "host"
 							 : placement.names[placement.device[k]]);
@@ -68,6 +70,8 @@ Test(placement, placement_rules)
 					    "/c1/",
 					    "/c1/cpu",
 					    "/(/=cpu",
+					    "//=cpu",
+					    "/c1\\/=cpu",
 					    "/zz/=cpu",
 					    "Softplus=cpu",
 					    "Conv=cpu,Tanh=cpu",
@@ -99,8 +103,11 @@ Test(placement, rules_without_effect)
 		{"*=tpu_v1,Conv=cpu,/fc/=cpu", 2, "'Conv=cpu' places nothing"},
 		{"*=tpu_v1,Conv=tpu_v1", 0, NULL},
 		{"Conv=tpu_v1,*=cpu", 0, NULL},
-		{"Conv=tpu_v1,C*=cpu,Conv=cpu", 0, NULL},
-		{"*=tpu_v1,*=cpu", 0, NULL},
+		{"Conv=tpu_v1,C*=cpu", 0, NULL},
+		{"*=tpu_v1,*o*=tpu_v1", 0, NULL},
+		{"Conv=tpu_v1,Conv=cpu", 1, "'Conv=cpu' places nothing: 'Conv=tpu_v1'"},
+		{"/^c1$/=tpu_v1,/^c1$/=cpu", 1, "'/^c1$/=cpu' places nothing"},
+		{"Conv=tpu_v1,Conv=tpu_v1", 0, NULL},
 	};
 	uint64_t rng = 9;
 	struct net net = make_chain(&rng);
@@ -112,6 +119,41 @@ Test(placement, rules_without_effect)
 			     err.msg);
 		cr_assert_eq(placement.n_warnings, cases[i].warnings, "%s", cases[i].rules);
 		cr_assert(!cases[i].says || strstr(placement.warning[0], cases[i].says), "%s", placement.warning[0]);
+		npl_arena_free(&arena);
+	}
+	free_net(&net);
+}
+
+/* Names of layers have slashes in them where PyTorch has exported them: an expression ends at "/=", and "\\/" is a slash as well. */
+Test(placement, names_with_slashes)
+{
+	static const char *const names[] = {"/enc/fc1/MatMul", "/enc/fc1/=", "/enc/fc2\\/="};
+	static const struct {
+		const char *rules, *want;
+	} cases[] = {
+		{"/enc/fc1/MatMul/=tpu_v1,*=cpu", "abb"}, {"/\\/enc\\/fc1\\/MatMul/=tpu_v1,*=cpu", "abb"},
+		{"/^/enc/fc1/=tpu_v1,*=cpu", "aab"},      {"/fc1\\/=$/ = tpu_v1, *=cpu", "bab"},
+		{"/fc2\\\\/=tpu_v1,*=cpu", "bba"},        {"/fc1/M|fc2/=tpu_v1,/enc/ = cpu", "aba"},
+	};
+	struct onnx_writer g = {0};
+	uint64_t rng = 3;
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){2, 4});
+	put_weights(&g, &rng, "w", 2, (int64_t[]){4, 4});
+	onnx_put_node(&g, "MatMul", names[0], "x w", "a", NULL);
+	onnx_put_node(&g, "MatMul", names[1], "a w", "b", NULL);
+	onnx_put_node(&g, "MatMul", names[2], "b w", "c", NULL);
+	onnx_put_output(&g, "c");
+	struct net net = make_net(&g, &rng);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct npl_arena arena = {0};
+		struct npl_placement placement;
+		struct npl_err err;
+		char found[4] = "";
+		cr_assert_eq(npl_placement_parse(net.graph, cases[i].rules, &arena, &placement, &err), 0, "%s: %s",
+			     cases[i].rules, err.msg);
+		for (int k = 0; k < 3; k++)
+			found[k] = (char)('a' + placement.device[k]);
+		cr_assert_str_eq(found, cases[i].want, "%s: %s", cases[i].rules, found);
 		npl_arena_free(&arena);
 	}
 	free_net(&net);
@@ -144,7 +186,7 @@ Test(placement, rules_in_a_file)
 		{"*=cpu\nConv", ":2: 'Conv': expected PATTERN=DEVICE"},
 		{"Conv=", ":1: 'Conv=': expected PATTERN=DEVICE"},
 		{"=cpu", ":1: '=cpu': expected PATTERN=DEVICE"},
-		{"/c1=cpu", ":1: '/c1=cpu' opens an expression"},
+		{"/c1=cpu", ":1: '/c1=cpu': expected /EXPRESSION/=DEVICE"},
 		{"\n/(/=cpu", ":2: /(/ is not a regular expression"},
 		{"# nothing\n", ": no rules"},
 		{"*=cpu\n\33[1m=cpu", ":2: a control character"},
@@ -274,4 +316,40 @@ Test(placement, accuracy)
 	npl_accuracy_of(&a, &b, 1, 3, NULL, &accuracy);
 	cr_assert(isnan(accuracy.max_abs_error) && isnan(accuracy.sqnr_db),
 		  "an output that is no number has no finite error");
+}
+
+/* Outputs of every type are compared, as integers where they are: a report that says "exact" has looked. Of several outputs the
+ * ratio is that of the floats. */
+Test(placement, accuracy_of_every_type)
+{
+	uint8_t a8[] = {7, 250, 3}, b8[] = {7, 251, 3};
+	int64_t a64[] = {INT64_MAX, 1, 2}, b64[] = {INT64_MAX - 1, 1, 2};  /* one apart, the same as doubles */
+	uint16_t a16[] = {0x3c00, 0x4000, 0}, b16[] = {0x3c00, 0x4200, 0}; /* 1, 2, 0 and 1, 3, 0 */
+	double a_double[] = {4, 0, 3}, b_double[] = {4, 0, 3.5};
+	const struct npl_shape three = npl_shape_of(1, 3);
+	struct npl_tensor a[] = {{.dtype = NPL_U8, .shape = three, .data = a8},
+				 {.dtype = NPL_I64, .shape = three, .data = a64},
+				 {.dtype = NPL_F16, .shape = three, .data = a16},
+				 {.dtype = NPL_F64, .shape = three, .data = a_double}},
+			  b[] = {{.dtype = NPL_U8, .shape = three, .data = b8},
+				 {.dtype = NPL_I64, .shape = three, .data = b64},
+				 {.dtype = NPL_F16, .shape = three, .data = b16},
+				 {.dtype = NPL_F64, .shape = three, .data = b_double}};
+	static const double most[] = {1, 1, 1, 0.5}, signal[] = {62558, 0x1p126, 5, 25}, noise[] = {1, 1, 1, 0.25};
+	struct npl_accuracy accuracy;
+	for (int i = 0; i < 4; i++) {
+		npl_accuracy_of(&a[i], &b[i], 1, 3, NULL, &accuracy);
+		cr_assert_eq(accuracy.max_abs_error, most[i], "%s", npl_dtype_name(a[i].dtype));
+		cr_assert_float_eq(accuracy.sqnr_db, 10 * log10(signal[i] / noise[i]), 1e-9, "%s",
+				   npl_dtype_name(a[i].dtype));
+		npl_accuracy_of(&a[i], &a[i], 1, 3, NULL, &accuracy);
+		cr_assert(accuracy.max_abs_error == 0 && isnan(accuracy.sqnr_db), "exact");
+	}
+	npl_accuracy_of(a, b, 4, 3, NULL, &accuracy);
+	cr_assert_eq(accuracy.max_abs_error, 1);
+	cr_assert_float_eq(accuracy.sqnr_db, 10 * log10(30 / 1.25), 1e-9);
+	npl_accuracy_of(&a[0], &b[3], 1, 3, NULL, &accuracy);
+	cr_assert(isnan(accuracy.max_abs_error), "another type");
+	npl_accuracy_of(a, b, 0, 3, NULL, &accuracy);
+	cr_assert(isnan(accuracy.max_abs_error), "nothing was compared");
 }

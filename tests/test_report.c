@@ -235,6 +235,10 @@ Test(report, table_layout)
 		letters += *c == 'x';
 	cr_assert_eq(letters, 199, "%s", text);
 	free(text);
+	/* where names are to be kept whole the text takes what is left, and a line gets longer before a name is cut */
+	text = print_table("wwl", 2, (const char *const[]){"NAME", "N", "TEXT", name, "1 a, 2 b", "t t t"});
+	cr_assert(strstr(text, "\nxxx") && strstr(text, "x  1 a, 2 b  t t t\n") && !strchr(text, '~'), "%s", text);
+	free(text);
 	/* nothing a name holds breaks a line or reaches the terminal as a command */
 	text = print_table("ll", 2, (const char *const[]){"A", "B", "a\nb\tc\033[31m\x7f", "x\r\n\xc2\x9by\x80\xff"});
 	check_widths(text, "control characters");

@@ -150,7 +150,7 @@ static bool widen(const struct npl_tensor *x, int64_t first, int64_t n, uint64_t
 		return true;
 	default:
 		for (int64_t i = 0; i < n; i++)
-			real[i] = op_real(x, first + i);
+			real[i] = npl_tensor_real(x, first + i);
 		return false;
 	}
 }

@@ -35,7 +35,7 @@ static int read_limit(const struct npl_tensor *const *in, int n_in, int k, const
 		return npl_fail(err, NPL_EINPUT, "%s is %s, expected a scalar", name, OP_TEXT(&in[k]->shape));
 	*known = *known && in[k]->data;
 	if (in[k]->data)
-		*limit = (float)op_real(in[k], 0);
+		*limit = (float)npl_tensor_real(in[k], 0);
 	return 0;
 }
 

@@ -82,7 +82,7 @@ int op_nonzero_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	if (count && !in[0]->data)
 		return op_not_constant("input", err);
 	for (int64_t i = 0; i < count; i++)
-		found += op_real(in[0], i) != 0.0;
+		found += npl_tensor_real(in[0], i) != 0.0;
 	out->dtype = NPL_I64;
 	/* as numpy has it, a scalar has one index */
 	out->shape = npl_shape_of(2, in[0]->shape.rank ? in[0]->shape.rank : 1, found);
@@ -100,7 +100,7 @@ int op_nonzero_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 	int64_t *y = out->data;
 	op_strides(&in[0]->shape, stride);
 	for (int64_t i = 0; i < count; i++) {
-		if (op_real(in[0], i) == 0.0)
+		if (npl_tensor_real(in[0], i) == 0.0)
 			continue;
 		y[k] = 0;
 		for (int d = 0; d < in[0]->shape.rank; d++)

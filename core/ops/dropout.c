@@ -23,7 +23,7 @@ static bool keeps_all(const struct npl_tensor *ratio)
 {
 	if (!ratio || !ratio->data || npl_tensor_count(ratio) != 1)
 		return false;
-	double value = op_real(ratio, 0);
+	double value = npl_tensor_real(ratio, 0);
 	return value >= 0 && value <= 0;
 }
 

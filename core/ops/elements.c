@@ -4,7 +4,6 @@
 #include "elements.h"
 
 #include "cast.h"
-#include "npulab/half.h"
 
 #define IS(dtype, type) case dtype:
 
@@ -23,22 +22,6 @@ bool op_is_number(enum npl_dtype dtype)
 	return dtype == NPL_F32 || dtype == NPL_F64 || op_is_integer(dtype);
 }
 
-double op_real(const struct npl_tensor *tensor, int64_t i)
-{
-#define REAL(dtype, type)                                                                                              \
-	case dtype:                                                                                                    \
-		return (double)((const type *)tensor->data)[i];
-	switch (tensor->dtype) {
-		OP_EACH_NUMBER(REAL)
-	case NPL_F16:
-		return (double)npl_f16_to_float(((const uint16_t *)tensor->data)[i]);
-	case NPL_BF16:
-		return (double)npl_bf16_to_float(((const uint16_t *)tensor->data)[i]);
-	default:
-		return ((const uint8_t *)tensor->data)[i] != 0;
-	}
-}
-
 int64_t op_whole(const struct npl_tensor *tensor, int64_t i)
 {
 #define WHOLE(dtype, type)                                                                                             \
@@ -52,7 +35,7 @@ int64_t op_whole(const struct npl_tensor *tensor, int64_t i)
 		break;
 	}
 	int64_t whole;
-	double x = op_real(tensor, i);
+	double x = npl_tensor_real(tensor, i);
 	op_narrow_reals(&x, 1, NPL_I64, &whole);
 	return whole;
 }

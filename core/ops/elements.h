@@ -38,9 +38,8 @@
 bool op_is_number(enum npl_dtype dtype);  /* of OP_EACH_NUMBER */
 bool op_is_integer(enum npl_dtype dtype); /* of OP_EACH_INTEGER */
 
-/* Element i as a double (rounded where a 64-bit integer has more digits) or as an integer (of floats as Cast makes it:
- * cast.h, which also stores elements). Any type, the 16-bit floats and bool (0, 1) too. */
-double op_real(const struct npl_tensor *tensor, int64_t i);
+/* Element i as an integer, of floats as Cast makes it: cast.h, which also stores elements. Any type, the 16-bit floats and
+ * bool (0, 1) too. As a double: npl_tensor_real. */
 int64_t op_whole(const struct npl_tensor *tensor, int64_t i);
 
 /* condition ? a : b by bits, both computed beforehand: a loop with such a choice is vectorised, where a branch around an

@@ -126,7 +126,7 @@ static int64_t find_greatest(const struct npl_window *w, const struct npl_image 
 		for (int64_t r = reach[0].first; r < reach[0].end; r += w->dilation[0])
 			for (int64_t c = reach[1].first; c < reach[1].end; c += w->dilation[1]) {
 				int64_t at = op_row(size->size, z, r) + c;
-				double value = op_real(x, channel * op_volume(size->size) + at);
+				double value = npl_tensor_real(x, channel * op_volume(size->size) + at);
 				if (found >= 0 && !(value > greatest) && value == value)
 					continue;
 				found = at;

@@ -97,7 +97,8 @@ int op_quantize_run(const struct npl_attrs *attrs, const struct npl_tensor *cons
 				if (back)
 					((float *)out->data)[i] = (float)(op_whole(x, i) - z) * scale[v];
 				else
-					put(out, i, quantised((float)op_real(x, i) / scale[v], (int32_t)z, out->dtype));
+					put(out, i,
+					    quantised((float)npl_tensor_real(x, i) / scale[v], (int32_t)z, out->dtype));
 		}
 	return 0;
 }

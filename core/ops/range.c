@@ -47,16 +47,17 @@ int op_range_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 	for (int k = 0; k < 3; k++) {
 		if (op_input_scalar(in[k], names[k], err))
 			return NPL_EINPUT;
-		if (!isfinite(op_real(in[k], 0)))
+		if (!isfinite(npl_tensor_real(in[k], 0)))
 			return npl_fail(err, NPL_EINPUT, "the %s is not finite", names[k]);
 	}
-	if (op_real(in[2], 0) == 0.0)
+	if (npl_tensor_real(in[2], 0) == 0.0)
 		return npl_fail(err, NPL_EINPUT, "the delta is 0");
 	out->dtype = in[0]->dtype;
-	out->shape = npl_shape_of(1,
-				  op_is_integer(in[0]->dtype)
-					  ? count_integers(op_whole(in[0], 0), op_whole(in[1], 0), op_whole(in[2], 0))
-					  : count_reals(op_real(in[0], 0), op_real(in[1], 0), op_real(in[2], 0)));
+	out->shape = npl_shape_of(
+		1,
+		op_is_integer(in[0]->dtype)
+			? count_integers(op_whole(in[0], 0), op_whole(in[1], 0), op_whole(in[2], 0))
+			: count_reals(npl_tensor_real(in[0], 0), npl_tensor_real(in[1], 0), npl_tensor_real(in[2], 0)));
 	return op_output_fits(&out->shape, 1, err);
 }
 
@@ -79,6 +80,6 @@ int op_range_run(const struct npl_attrs *attrs, const struct npl_tensor *const *
 		break;
 	}
 	for (int64_t i = 0; i < n; i++)
-		op_store_real(out, i, op_real(in[0], 0) + (double)i * op_real(in[2], 0));
+		op_store_real(out, i, npl_tensor_real(in[0], 0) + (double)i * npl_tensor_real(in[2], 0));
 	return 0;
 }

@@ -98,7 +98,7 @@ static int read_floats(const struct npl_tensor *const *in, int n_in, int k, cons
 	if (!in[k]->data)
 		return op_not_constant(what, err);
 	for (int i = 0; i < n; i++) {
-		values[i] = op_real(in[k], i);
+		values[i] = npl_tensor_real(in[k], i);
 		if (!isfinite(values[i]))
 			return npl_fail(err, NPL_EINPUT, "one of the %s is not finite", what);
 	}
@@ -290,7 +290,7 @@ struct sampler {
 static double sample(const struct sampler *s, int d, int64_t at)
 {
 	if (d == s->x->shape.rank)
-		return op_real(s->x, at);
+		return npl_tensor_real(s->x, at);
 	double sum = 0;
 	for (int k = 0; k < s->taps[d]->n; k++)
 		if (s->taps[d]->weight[k] != 0)

@@ -79,7 +79,7 @@ static uint64_t key_of(const struct npl_tensor *x, int64_t i)
 		return ((const uint64_t *)x->data)[i];
 	if (op_is_integer(x->dtype))
 		return (uint64_t)op_whole(x, i) ^ top;
-	double v = op_real(x, i);
+	double v = npl_tensor_real(x, i);
 	uint64_t bits;
 	if (v != v)
 		return UINT64_MAX;

@@ -23,14 +23,15 @@ extern "C" {
 
 /* Outputs of a device against the float reference. NAN: not applicable or not known, as where outputs are NaN. */
 struct npl_accuracy {
-	double max_abs_error;
-	double sqnr_db;        /* 10 log10 (sum of reference^2 / sum of error^2); NAN when there is no error at all */
+	double max_abs_error; /* over all outputs, integers as they stand */
+	double sqnr_db; /* 10 log10 (sum of reference^2 / sum of error^2), of the outputs that are floats, or of all where none
+	                          is; NAN when there is no error at all */
 	double top1_agreement; /* fraction of samples whose greatest output is the reference's; classifiers only */
 	double top1_accuracy;  /* against the labels */
 };
 
 /* One layer's result on a device against the float reference, over the first batch. NAN: not seen, as inside a pass or a view,
- * or not judged. An exact one has an error of 0 and a ratio of INFINITY. */
+ * not judged, or NaN or infinite somewhere. An exact one has an error of 0 and a ratio of INFINITY. */
 struct npl_layer_accuracy {
 	double max_abs_error, sqnr_db;
 };

@@ -239,6 +239,8 @@ bool dn_work_of(const struct dn_config *config, const struct npl_layer *layer, s
 	work->window = (struct npl_window){.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
 	if (layer->n_in < 1 || !layer->in[0])
 		return REFUSE("it has no input");
+	if (!npl_tensor_count(layer->in[0]) || !npl_tensor_count(layer->out))
+		return REFUSE("there is nothing to compute on: a tensor is empty");
 	if (!check_tensor(layer->in[0], "the input", &x, why, n))
 		return false;
 	bool taken = false;
