@@ -15,7 +15,7 @@ bin := $(if $(filter release,$(BUILD)),build,$(out))
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(WERROR),-Werror)
 # Values must not depend on the compiler's taste: no fused multiply-add, baseline x86-64, faster kernels chosen at run time.
 # Nobody reads errno after a root: without it square roots are vectorised, their values the same.
-base_flags := -std=c17 -D_GNU_SOURCE $(warnings) -ffp-contract=off -fno-math-errno -g -MMD -MP -Iinclude -DNPULAB_DATADIR='"$(PREFIX)/share/npulab"'
+base_flags := -std=c17 -D_GNU_SOURCE $(warnings) -ffp-contract=off -fno-math-errno -fno-trapping-math -g -MMD -MP -Iinclude -DNPULAB_DATADIR='"$(PREFIX)/share/npulab"'
 flags_release := -O3
 flags_debug := -O0
 flags_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

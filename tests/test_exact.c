@@ -9,11 +9,18 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ops/exact.h"
+#include "ops/exact_many.h"
 #include "support.h"
 
 #define SEED 0x5eed3001u
+
+static long double logistic(long double x)
+{
+	return 1.0L / (1.0L + expl(-x));
+}
 
 static const struct function {
 	const char *name;
@@ -31,7 +38,7 @@ static const struct function {
 	{"sin", op_sin, sinl, 4, -1060, 62, false},         {"cos", op_cos, cosl, 4, -60, 62, false},
 	{"tan", op_tan, tanl, 4, -1060, 62, false},         {"asin", op_asin, asinl, 4, -1060, 0, false},
 	{"acos", op_acos, acosl, 4, -60, 0, false},         {"atan", op_atan, atanl, 4, -1060, 1023, false},
-	{"erf", op_erf, erfl, 4, -1000, 3, false},
+	{"erf", op_erf, erfl, 4, -1000, 3, false},          {"logistic", op_logistic, logistic, 4, -1060, 9.4, false},
 };
 #define N_FUNCTIONS (sizeof functions / sizeof functions[0])
 
@@ -124,6 +131,36 @@ Test(exact, limits)
 				  want);
 			if (!isnan(y))
 				cr_assert_eq(!signbit(y), !signbit(want), "%s(%g)", f->name, at[i]);
+		}
+}
+
+/* Over arrays, by every set of instructions that this computer has: the same bits, at any length. */
+Test(exact, arrays_have_the_same_bits)
+{
+	enum { MOST = 4003 };
+	static const struct {
+		enum op_many function;
+		double (*one)(double);
+	} functions_of_many[] = {
+		{OP_MANY_EXP, op_exp}, {OP_MANY_LOGISTIC, op_logistic}, {OP_MANY_TANH, op_tanh}, {OP_MANY_ERF, op_erf}};
+	static const double special[] = {0.0,   -0.0,   INFINITY, -INFINITY, NAN, 709.7,
+					 709.9, -708.5, -745.0,   -745.3,    6.0, -6.0};
+	static double x[MOST], y[MOST];
+	uint64_t seed = SEED + 9;
+	for (int i = 0; i < MOST; i++)
+		x[i] = i % 50 == 0 ? special[i / 50 % 12]
+				   : (unit(&seed) - 0.5) * exp2(20 * unit(&seed) - (i % 3 ? 8.0 : 30.0));
+	for (int kernels = 0, n = MOST; kernels < OP_EXACT_KERNELS; kernels++)
+		for (size_t f = 0; f < 4; f++, n = 1 + (int)(test_rng(&seed) % MOST)) {
+			if (!op_exact_all[kernels]->usable())
+				continue;
+			op_exact_all[kernels]->run[functions_of_many[f].function](x, y, n);
+			for (int i = 0; i < n; i++) {
+				double want = functions_of_many[f].one(x[i]);
+				cr_assert(!memcmp(&y[i], &want, sizeof want) || (isnan(y[i]) && isnan(want)),
+					  "%s, function %zu of %a: %a, alone %a", op_exact_all[kernels]->name, f, x[i],
+					  y[i], want);
+			}
 		}
 }
 

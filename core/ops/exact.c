@@ -6,31 +6,11 @@
 #include <math.h>
 
 #include "exact.h"
-
-/* ln 2 in two parts: n * LN2_HIGH is exact for |n| < 2^20. */
-#define LN2_HIGH 6.93147180369123816490e-01
-#define LN2_LOW  1.90821492927058770002e-10
-
-/* e^x * 2^power for an x within +-800 */
-static double exp_times(double x, int power)
-{
-	double n = floor(x * 1.44269504088896338700 + 0.5);
-	double r = (x - n * LN2_HIGH) - n * LN2_LOW; /* |r| <= 0.347 */
-	double sum = 1.0;
-	for (int i = 14; i > 0; i--) /* r^15 / 15! < 1e-19 */
-		sum = 1.0 + sum * r / i;
-	return ldexp(sum, (int)n + power);
-}
+#include "exact_lanes.h"
 
 double op_exp(double x)
 {
-	if (x != x)
-		return x;
-	if (x > 709.8)
-		return INFINITY;
-	if (x < -745.2)
-		return 0.0;
-	return exp_times(x, 0);
+	return lane_exp(x);
 }
 
 /* 2 atanh s for |s| <= 0.172, which is log((1 + s) / (1 - s)) */
@@ -59,28 +39,7 @@ double op_log(double x)
 
 double op_expm1(double x)
 {
-	static const double c[] = {1.0 / 2,
-				   1.0 / 6,
-				   1.0 / 24,
-				   1.0 / 120,
-				   1.0 / 720,
-				   1.0 / 5040,
-				   1.0 / 40320,
-				   1.0 / 362880,
-				   1.0 / 3628800,
-				   1.0 / 39916800,
-				   1.0 / 479001600,
-				   1.0 / 6227020800,
-				   1.0 / 87178291200,
-				   1.0 / 1307674368000,
-				   1.0 / 20922789888000,
-				   1.0 / 355687428096000,
-				   1.0 / 6402373705728000,
-				   1.0 / 121645100408832000.0,
-				   1.0 / 2432902008176640000.0}; /* x^21 / 21! < 2e-20 */
-	if (fabs(x) < 0x1p-54)
-		return x;
-	return fabs(x) < 1.0 ? x + x * x * op_polynomial(c, OP_TERMS(c), x) : op_exp(x) - 1.0;
+	return lane_expm1(x);
 }
 
 double op_log1p(double x)
@@ -95,13 +54,12 @@ double op_log1p(double x)
 
 double op_logistic(double x)
 {
-	return x < -700.0 ? op_exp(x) : 1.0 / (1.0 + op_exp(-x));
+	return lane_logistic(x);
 }
 
 double op_tanh(double x)
 {
-	double t = op_expm1(-2.0 * fabs(x));
-	return fabs(x) < 0x1p-28 ? x : copysign(t / (2.0 + t), x);
+	return lane_tanh(x);
 }
 
 double op_pow(double base, double exponent)
@@ -129,7 +87,7 @@ double op_sinh(double x)
 		return x + x * (z * op_polynomial(c, OP_TERMS(c), z));
 	if (!(size < 720.0))
 		return x * INFINITY;
-	return copysign(exp_times(size, -1) - exp_times(-size, -1), x);
+	return copysign(lane_exp_times(size, -1) - lane_exp_times(-size, -1), x);
 }
 
 double op_cosh(double x)
@@ -137,7 +95,7 @@ double op_cosh(double x)
 	double size = fabs(x);
 	if (!(size < 720.0))
 		return size * INFINITY;
-	return exp_times(size, -1) + exp_times(-size, -1);
+	return lane_exp_times(size, -1) + lane_exp_times(-size, -1);
 }
 
 #define LN2 6.93147180559945309417e-01

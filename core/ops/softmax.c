@@ -5,6 +5,7 @@
  * taken together, as if the tensor were a matrix. */
 #include <math.h>
 
+#include "exact_many.h"
 #include "ops.h"
 
 int op_softmax_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
@@ -28,10 +29,13 @@ int op_softmax_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	return 0;
 }
 
-/* One vector of n values, `stride` apart. */
+#define PIECE 512 /* values that are taken at a time: they stay in the first cache */
+
+/* One vector of n values, `stride` apart. The exponentials are summed in their order, whatever the pieces. */
 #define DEFINE_VECTOR(type)                                                                                            \
 	static void vector_##type(enum npl_op op, int64_t n, int64_t stride, const type *x, type *y)                   \
 	{                                                                                                              \
+		double piece[PIECE], sum = 0;                                                                          \
 		type most = -INFINITY;                                                                                 \
 		int64_t first = 0;                                                                                     \
 		for (int64_t i = 0; i < n; i++)                                                                        \
@@ -39,14 +43,20 @@ int op_softmax_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 				most = x[i * stride];                                                                  \
 				first = i;                                                                             \
 			}                                                                                              \
-		double sum = 0;                                                                                        \
-		for (int64_t i = 0; i < n; i++) {                                                                      \
-			double e = op == NPL_OP_HARDMAX ? i == first : op_exp((double)x[i * stride] - (double)most);   \
-			y[i * stride] = (type)e;                                                                       \
-			sum += e;                                                                                      \
+		for (int64_t i = 0; i < n && op == NPL_OP_HARDMAX; i++)                                                \
+			y[i * stride] = i == first;                                                                    \
+		for (int64_t i = 0; i < n && op != NPL_OP_HARDMAX; i += PIECE) {                                       \
+			int64_t m = n - i < PIECE ? n - i : PIECE;                                                     \
+			for (int64_t k = 0; k < m; k++)                                                                \
+				piece[k] = (double)x[(i + k) * stride] - (double)most;                                 \
+			op_exact_many(OP_MANY_EXP, piece, piece, m);                                                   \
+			for (int64_t k = 0; k < m; k++) {                                                              \
+				y[(i + k) * stride] = (type)piece[k];                                                  \
+				sum += piece[k];                                                                       \
+			}                                                                                              \
 		}                                                                                                      \
 		double log_sum = op == NPL_OP_LOGSOFTMAX ? op_log(sum) : 0;                                            \
-		for (int64_t i = 0; i < n; i++)                                                                        \
+		for (int64_t i = 0; i < n && op != NPL_OP_HARDMAX; i++)                                                \
 			if (op == NPL_OP_LOGSOFTMAX)                                                                   \
 				y[i * stride] = (type)((double)x[i * stride] - (double)most - log_sum);                \
 			else                                                                                           \

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "elements.h"
+#include "exact_many.h"
 #include "ops.h"
 
 /* Defines NAME_TYPE: y[i] = an expression in x, and in the attributes p as `type`. */
@@ -101,6 +102,7 @@ static double softplus(double x, const struct npl_attrs *attrs)
 static const struct unary {
 	void (*loop[NPL_DTYPES])(int64_t n, const void *from, void *to, const struct npl_attrs *attrs);
 	double (*function)(double x);
+	enum op_many many; /* the same over an array; OP_MANY_NONE: there is none */
 	double (*formula)(double x, const struct npl_attrs *attrs);
 	bool answers; /* the result is bool */
 	struct {
@@ -108,8 +110,8 @@ static const struct unary {
 		float otherwise;
 	} alpha, beta, bias; /* the attributes that go there */
 } unary[NPL_OPS] = {
-	[NPL_OP_SIGMOID] = {.function = op_logistic},
-	[NPL_OP_TANH] = {.function = op_tanh},
+	[NPL_OP_SIGMOID] = {.function = op_logistic, .many = OP_MANY_LOGISTIC},
+	[NPL_OP_TANH] = {.function = op_tanh, .many = OP_MANY_TANH},
 	[NPL_OP_LEAKYRELU] = {.loop = {OP_EACH_FLOAT(LEAKY_RELU)}, .alpha = {"alpha", 0.01f}},
 	[NPL_OP_ELU] = {.formula = elu, .alpha = {"alpha", 1.0f}},
 	[NPL_OP_SELU] = {.formula = selu,
@@ -124,9 +126,9 @@ static const struct unary {
 	[NPL_OP_SOFTSIGN] = {.loop = {OP_EACH_FLOAT(SOFTSIGN)}},
 	[NPL_OP_THRESHOLDEDRELU] = {.loop = {OP_EACH_FLOAT(THRESHOLDED_RELU)}, .alpha = {"alpha", 1.0f}},
 	[NPL_OP_SHRINK] = {.loop = {OP_EACH_FLOAT(SHRINK)}, .alpha = {"lambd", 0.5f}, .bias = {"bias", 0.0f}},
-	[NPL_OP_ERF] = {.function = op_erf},
+	[NPL_OP_ERF] = {.function = op_erf, .many = OP_MANY_ERF},
 	[NPL_OP_SQRT] = {.loop = {OP_EACH_FLOAT(SQUARE_ROOT)}},
-	[NPL_OP_EXP] = {.function = op_exp},
+	[NPL_OP_EXP] = {.function = op_exp, .many = OP_MANY_EXP},
 	[NPL_OP_LOG] = {.function = op_log},
 	[NPL_OP_RECIPROCAL] = {.loop = {OP_EACH_FLOAT(RECIPROCAL)}},
 	[NPL_OP_SIN] = {.function = op_sin},
@@ -191,6 +193,21 @@ static double value_of(const struct unary *u, double x, const struct npl_attrs *
 	return u->function ? u->function(x) : u->formula(x, attrs);
 }
 
+/* A function over an array of floats, in pieces that stay in the first cache. */
+static void run_many(enum op_many function, const float *x, float *y, int64_t count)
+{
+	enum { PIECE = 512 };
+	double piece[PIECE];
+	for (int64_t i = 0; i < count; i += PIECE) {
+		int64_t n = count - i < PIECE ? count - i : PIECE;
+		for (int64_t k = 0; k < n; k++)
+			piece[k] = (double)x[i + k];
+		op_exact_many(function, piece, piece, n);
+		for (int64_t k = 0; k < n; k++)
+			y[i + k] = (float)piece[k];
+	}
+}
+
 int op_unary_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		 int n_out, struct npl_err *err)
 {
@@ -203,6 +220,8 @@ int op_unary_run(const struct npl_attrs *attrs, const struct npl_tensor *const *
 	float *y = out->data;
 	if (u->loop[in[0]->dtype])
 		u->loop[in[0]->dtype](count, in[0]->data, out->data, attrs);
+	else if (out->dtype == NPL_F32 && u->many)
+		run_many(u->many, x, y, count);
 	else if (out->dtype == NPL_F32)
 		for (int64_t i = 0; i < count; i++)
 			y[i] = (float)value_of(u, (double)x[i], attrs);

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions of exact.h without branches, so that a loop over them is done in vectors: the same operations in the same order
+ * whatever the width, and so the same bits (products are never fused with sums: -ffp-contract=off).
+ */
+#ifndef CORE_OPS_EXACT_LANES_H
+#define CORE_OPS_EXACT_LANES_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define LANE static inline __attribute__((always_inline)) double
+
+/* ln 2 in two parts: n * LN2_HIGH is exact for |n| < 2^20. Argument reduction as in fdlibm (Sun Microsystems). */
+#define LN2_HIGH 6.93147180369123816490e-01
+#define LN2_LOW  1.90821492927058770002e-10
+
+#define WHOLE 0x1.8p52 /* added to a double below 2^51 it leaves that rounded to a whole number, in the lowest bits */
+
+/* Of e^x: 1 / k!. For |x| <= 0.347 15 are enough (r^15 / 15! < 1e-19), below 1 all are (x^21 / 21! < 2e-20). */
+static const double lane_series[] = {1.0,
+				     1.0,
+				     1.0 / 2,
+				     1.0 / 6,
+				     1.0 / 24,
+				     1.0 / 120,
+				     1.0 / 720,
+				     1.0 / 5040,
+				     1.0 / 40320,
+				     1.0 / 362880,
+				     1.0 / 3628800,
+				     1.0 / 39916800,
+				     1.0 / 479001600,
+				     1.0 / 6227020800,
+				     1.0 / 87178291200,
+				     1.0 / 1307674368000,
+				     1.0 / 20922789888000,
+				     1.0 / 355687428096000,
+				     1.0 / 6402373705728000,
+				     1.0 / 121645100408832000,
+				     1.0 / 2432902008176640000};
+
+static inline uint64_t lane_bits(double x)
+{
+	uint64_t bits;
+	memcpy(&bits, &x, sizeof bits);
+	return bits;
+}
+
+/* condition ? a : b by bits: of a choice between computed doubles the compiler would make a branch. */
+LANE lane_choose(int condition, double a, double b)
+{
+	uint64_t mask = condition ? ~UINT64_C(0) : 0, bits = (lane_bits(a) & mask) | (lane_bits(b) & ~mask);
+	double x;
+	memcpy(&x, &bits, sizeof x);
+	return x;
+}
+
+/* 2^n for an exponent of a normal double. */
+LANE lane_two_to(uint64_t n)
+{
+	uint64_t bits = (n + 1023) << 52;
+	double x;
+	memcpy(&x, &bits, sizeof x);
+	return x;
+}
+
+/* c[n - 1] z^(n - 1) + ... + c[0], unrolled where n is a constant. */
+LANE lane_polynomial(const double *c, int n, double z)
+{
+	double sum = c[n - 1];
+	for (int i = n - 2; i >= 0; i--)
+		sum = sum * z + c[i];
+	return sum;
+}
+
+/* e^x * 2^power. Beyond the ends the two factors overflow or vanish by themselves; the first one never does, so that a subnormal result is
+ * rounded once. NaN stays. */
+LANE lane_exp_times(double x, int power)
+{
+	x = x > 720.0 ? 720.0 : x;
+	x = x < -760.0 ? -760.0 : x;
+	double shifted = x * 1.44269504088896338700 + WHOLE, n = shifted - WHOLE;
+	double r = (x - n * LN2_HIGH) - n * LN2_LOW; /* |r| <= 0.347 */
+	uint64_t whole = lane_bits(shifted) - lane_bits(WHOLE) + (uint64_t)power, half = ((whole + 4096) >> 1) - 2048;
+	return lane_polynomial(lane_series, 15, r) * lane_two_to(half) * lane_two_to(whole - half);
+}
+
+LANE lane_exp(double x)
+{
+	return lane_exp_times(x, 0);
+}
+
+/* e^x - 1 */
+LANE lane_expm1(double x)
+{
+	double x2 = x * x, x5 = x2 * x2 * x;
+	/* in two parts, which loops of 16 terms at most are written out for */
+	double series = lane_polynomial(lane_series + 2, 10, x) + x5 * x5 * lane_polynomial(lane_series + 12, 9, x);
+	double small = x + x2 * series, large = lane_exp(x) - 1.0;
+	return copysign(lane_choose(fabs(x) < 1.0, small, large), x); /* of -0 too */
+}
+
+/* 1 / (1 + e^-x), of a negative x e^x / (1 + e^x) */
+LANE lane_logistic(double x)
+{
+	double e = lane_exp(-fabs(x));
+	return lane_choose(x < 0.0, e, 1.0) / (1.0 + e);
+}
+
+LANE lane_tanh(double x)
+{
+	double t = lane_expm1(-2.0 * fabs(x));
+	return copysign(t / (2.0 + t), x);
+}
+
+/* The Taylor series about the nearest quarter. The derivative of erf, g(x) = 2/sqrt(pi) e^(-x^2), satisfies g' = -2 x g, which gives
+ * each coefficient b of g(c + h) from the two before. */
+extern const double op_erf_at[32], op_erf_slope_at[32]; /* erf(c) and g(c) for c = 0, 1/4 ... 6; beyond, for NaN, 0 */
+
+/* Written out: a loop within would keep the loop around from becoming vectors. */
+#define ERF_TERM(n)                                                                                                    \
+	next = (c * b + before) * (-2.0 / n);                                                                          \
+	before = b;                                                                                                    \
+	b = next;                                                                                                      \
+	power *= h;                                                                                                    \
+	sum += b * power * (1.0 / (n + 1));
+
+LANE lane_erf(double x)
+{
+	double a = fabs(x) > 6.0 ? 6.0 : fabs(x); /* 1 - erf(6) < 2^-54; NaN stays */
+	double shifted = 4.0 * a + WHOLE, c = 0.25 * (shifted - WHOLE), h = a - c;
+	uint64_t k = lane_bits(shifted) & 31;
+	double before = 0.0, b = op_erf_slope_at[k], power = 1.0, sum = b, next;
+	ERF_TERM(1)
+	ERF_TERM(2)
+	ERF_TERM(3)
+	ERF_TERM(4)
+	ERF_TERM(5)
+	ERF_TERM(6)
+	ERF_TERM(7)
+	ERF_TERM(8)
+	ERF_TERM(9)
+	ERF_TERM(10)
+	ERF_TERM(11)
+	ERF_TERM(12)
+	ERF_TERM(13) /* h <= 1/8: what is left out is below 1e-18 */
+	return copysign(op_erf_at[k] + h * sum, x);
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions over arrays (exact_many.h) in the instructions that every computer has, and which kernels to use. */
+#define TARGET
+#define KERNELS op_exact_plain
+#define NAME    "plain"
+
+#include <stdbool.h>
+
+static bool usable(void)
+{
+	return true;
+}
+
+#include "exact_loops.h"
+
+extern const struct op_exact_kernels op_exact_avx2, op_exact_avx512;
+
+const struct op_exact_kernels *const op_exact_all[OP_EXACT_KERNELS] = {&op_exact_avx512, &op_exact_avx2,
+								       &op_exact_plain};
+
+void op_exact_many(enum op_many function, const double *x, double *y, int64_t n)
+{
+	int i = 0;
+	while (!op_exact_all[i]->usable())
+		i++;
+	op_exact_all[i]->run[function](x, y, n);
+}

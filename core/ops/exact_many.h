@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions of exact.h over arrays, in the widest vectors of this computer: element for element the bits of the functions for
+ * one number. x and y may be the same array.
+ */
+#ifndef CORE_OPS_EXACT_MANY_H
+#define CORE_OPS_EXACT_MANY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum op_many { OP_MANY_NONE, OP_MANY_EXP, OP_MANY_LOGISTIC, OP_MANY_TANH, OP_MANY_ERF, OP_MANY_FUNCTIONS };
+
+struct op_exact_kernels {
+	const char *name;
+	bool (*usable)(void); /* on this computer */
+	void (*run[OP_MANY_FUNCTIONS])(const double *x, double *y, int64_t n);
+};
+
+/* The kernels there are, the best first, the last usable anywhere. */
+extern const struct op_exact_kernels *const op_exact_all[];
+#define OP_EXACT_KERNELS 3
+
+/* The function, by the best kernels. */
+void op_exact_many(enum op_many function, const double *x, double *y, int64_t n);
+
+#endif
