@@ -211,6 +211,8 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 					    .progress = job->options->progress,
 					    .user = job->options->user};
 		rc = npl_passes_run(&passes, all, report, err);
+		if (rc == NPL_EINPUT)
+			npl_prefix(err, "%s", graph->name);
 	}
 	if (!rc && !options.timing_only) {
 		hash_outputs(all, graph->n_outputs, report->output_sha256);

@@ -88,13 +88,15 @@ int graph_warn(struct graph_builder *b)
 		return graph_no_memory(b);
 	graph->warning = list;
 	for (int v = 0; v < graph->n_values; v++) {
-		const struct npl_value *value = &graph->value[v];
+		struct npl_value *value = &graph->value[v];
 		const int64_t n = npl_shape_count(&value->shape);
 		struct tally tally = {0};
 		if (value->constant && value->data)
 			tally = count(value->dtype, value->data, n);
 		else if (value->constant && value->is_fill)
 			tally = count_fill(value, n);
+		value->has_nan = tally.nan > 0;
+		value->has_infinity = tally.infinite > 0;
 		if (!tally.nan && !tally.infinite)
 			continue;
 		if (odd++ >= MOST)

@@ -173,7 +173,7 @@ static int convert(struct npl_live *live, int v, const struct npl_form *from, en
 				 ? npl_dequantise(&numbers, &made, err)
 				 : npl_quantise_to(&numbers, made.dtype, quant, &made, &row->clipped, err);
 		if (rc)
-			return rc;
+			return npl_prefix(err, "layer '%s' on %s", s->graph->node[row->node].name, row->ran_on);
 	}
 	if (format == NPL_FORMAT_INT8 && is_partnered(s, v))
 		made.quant = (struct npl_quant){0};

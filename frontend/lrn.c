@@ -121,6 +121,8 @@ static int make_factor(struct npl_live *live, int i, const struct npl_tensor *sq
 	int rc = 0;
 	if (!s->timing_only)
 		rc = npl_quantise_counting(squares, format, step->x_quant, &in, &row->clipped, err);
+	if (rc)
+		npl_prefix(err, "layer '%s' on %s", s->graph->node[i].name, row->ran_on);
 	if (!rc && !s->timing_only)
 		rc = npl_tensor_alloc(&out, err);
 	if (!rc) {

@@ -72,6 +72,26 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 	}
 }
 
+/* Integers have no place for a NaN, nor weights for an infinity: a layer with such a constant is left to floats. */
+static bool holds_numbers(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
+			  char *why, size_t n)
+{
+	for (int k = 0; k < step->n_in; k++) {
+		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
+		const bool is_weight = k > 0 && step->canonical;
+		if (!value || !(value->has_nan || (is_weight && value->has_infinity)))
+			continue;
+		snprintf(why, n, "its %s '%.100s' holds %s, which %s cannot hold",
+			 !is_weight ? "constant"
+			 : k == 1   ? "weight"
+				    : "bias",
+			 value->name, value->has_nan ? "a NaN" : "an infinity",
+			 npl_format_name(npl_step_format(s, step)));
+		return false;
+	}
+	return true;
+}
+
 static bool ask(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -83,6 +103,8 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 		return false;
 	}
 	if (format != NPL_FORMAT_F32) {
+		if (!holds_numbers(s, node, step, why, n))
+			return false;
 		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical) {
 			const struct npl_value *w = node->in[1] >= 0 ? &s->graph->value[node->in[1]] : NULL;
 			snprintf(why, n,

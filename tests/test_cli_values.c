@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What npulab promises of values: a NaN is refused where a machine's integers cannot hold it, naming where it is, and makes
- * no figure where floats carry it; and an output's integers can be turned back into numbers by anybody. */
+ * What npulab promises of values: a weight that is NaN leaves its layer to the host, a NaN that a machine's integers would have
+ * to hold is refused, naming where it is, and makes no figure where floats carry it; and an output's integers can be turned back into numbers by anybody. */
 #include "cli_figures.h"
 #include "npulab/graph.h"
 #include "npulab/sha256.h"
@@ -24,6 +24,38 @@ static void write_gemm(const char *folder, const char *file, const float *w)
 	cli_write_model(folder, file, &g);
 }
 
+/* What write_gemm makes, and a second product of its result. */
+static void write_two(const char *folder, const char *file, const float *w)
+{
+	struct onnx_writer g = {0};
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){4, 3});
+	onnx_put_floats(&g, "the_weight", 2, (int64_t[]){3, 2}, w);
+	onnx_put_floats(&g, "v", 2, (int64_t[]){2, 2}, (float[]){1, 2, 3, 4});
+	onnx_put_node(&g, "MatMul", "fc", "x the_weight", "a", NULL);
+	onnx_put_node(&g, "MatMul", "second", "a v", "y", NULL);
+	onnx_put_output(&g, "y");
+	cli_write_model(folder, file, &g);
+}
+
+/* Both machines leave the layer to their host, one for the reason given, and the others run. */
+static void check_left_to_host(const char *folder, const char *model, const char *format, const char *why)
+{
+	static const char *const names[] = {"tpu_v1", "diannao"};
+	struct cli_result table;
+	json_t *root = RUN_BOTH(folder, &table, "compare", model, "--input", "@/good.npy", "--devices",
+				"reference,tpu_v1,diannao,cpu");
+	for (int d = 0; d < 2; d++) {
+		json_t *row = cli_at(cli_device(root, names[d]), "layers.0");
+		cr_assert_str_eq(cli_text(cli_at(row, "ran_on")), "host");
+		cr_assert(strstr(cli_text(cli_at(row, "note")), "'the_weight' holds"));
+		if (!strcmp(format, d ? "Q6.10" : "int8"))
+			cr_assert_str_eq(cli_text(cli_at(row, "note")), why);
+	}
+	cr_assert(strstr(table.err, "tensor 'the_weight'"), "%s", table.err);
+	json_decref(root);
+	cli_free(&table);
+}
+
 /* Where an output is no number nobody agrees with anybody, not even the reference with itself. */
 static void check_no_top1(const char *folder, const char *model, const char *input)
 {
@@ -44,7 +76,8 @@ static void check_no_top1(const char *folder, const char *model, const char *inp
 	cli_free(&table);
 }
 
-/* NaN: refused by machines whose integers cannot hold it, naming where it is; carried by float devices, without figures. */
+/* NaN: refused by machines whose integers cannot hold it, naming where it is; a layer with such a weight is the host's; float
+ * devices carry it, without figures. */
 Test(cli_values, numbers_that_are_none)
 {
 	char folder[CLI_PATH];
@@ -60,6 +93,7 @@ Test(cli_values, numbers_that_are_none)
 	save_floats(folder, "nan.npy", 4, 3, x);
 	w[3] = NAN;
 	write_gemm(folder, "nan.onnx", w);
+	write_two(folder, "two.onnx", w);
 	w[3] = -INFINITY;
 	write_gemm(folder, "inf.onnx", w);
 #define WITH(device, model, input)                                                                                     \
@@ -67,16 +101,20 @@ Test(cli_values, numbers_that_are_none)
 		"compare", model, "--input", input, "--devices", device                                                \
 	}
 	const struct cli_refusal cases[] = {
-		{3, "'the_weight' holds a NaN, which int8 cannot hold", WITH("tpu_v1", "@/nan.onnx", "@/good.npy")},
-		{3, "'the_weight' holds a NaN, which Q6.10 cannot hold", WITH("diannao", "@/nan.onnx", "@/good.npy")},
-		{3, "'the_weight' holds an infinity, which int8", WITH("tpu_v1", "@/inf.onnx", "@/good.npy")},
-		{3, "'the_weight' holds an infinity, which Q6.10", WITH("diannao", "@/inf.onnx", "@/good.npy")},
-		{3, "'x' holds a NaN, which uint8 cannot hold", WITH("tpu_v1", "@/good.onnx", "@/nan.npy")},
-		{3, "'x' holds a NaN, which int16 cannot hold", WITH("diannao", "@/good.onnx", "@/nan.npy")},
+		{3, "good: layer 'fc' on tpu_v1: 'x' holds a NaN, which uint8 cannot hold",
+		 WITH("tpu_v1", "@/good.onnx", "@/nan.npy")},
+		{3, "good: layer 'fc' on diannao: 'x' holds a NaN, which int16 cannot hold",
+		 WITH("diannao", "@/good.onnx", "@/nan.npy")},
+		{3, "two: layer 'second' on tpu_v1: 'a' holds a NaN", WITH("tpu_v1", "@/two.onnx", "@/good.npy")},
 		{3, "'x' holds a NaN", WITH("reference,tpu_v1", "@/good.onnx", "@/nan.npy")},
-		{3, "'the_weight' holds a NaN", {"run", "@/nan.onnx", "--place", "*=diannao", "--input", "@/good.npy"}},
+		{3,
+		 "layer 'fc' on diannao: 'x' holds",
+		 {"run", "@/good.onnx", "--place", "*=diannao", "--input", "@/nan.npy"}},
 	};
 	CLI_CHECK(folder, cases);
+	check_left_to_host(folder, "@/nan.onnx", "int8", "its weight 'the_weight' holds a NaN, which int8 cannot hold");
+	check_left_to_host(folder, "@/inf.onnx", "Q6.10",
+			   "its weight 'the_weight' holds an infinity, which Q6.10 cannot hold");
 	check_no_top1(folder, "@/nan.onnx", "@/good.npy");
 	check_no_top1(folder, "@/good.onnx", "@/nan.npy");
 	/* and with good numbers the figures are there */

@@ -40,6 +40,7 @@ struct npl_value {
 	bool is_random;        /* constant, float32 or float64, of random elements, by `law`: made likewise */
 	struct npl_random_law law;
 	const struct npl_from_integers *from_integers; /* constant, float32: NULL: from none that are known */
+	bool has_nan, has_infinity;                    /* constant with such elements */
 	bool of_shape; /* constant that follows from the shape of a value that varies, so from the batch perhaps */
 	int producer;  /* node that makes it, -1 for inputs and constants */
 	int uses;      /* inputs of nodes that are this value, plus one if it is an output of the graph */
