@@ -21,6 +21,7 @@ void graph_builder_free(struct graph_builder *b)
 	graph_names_free(&b->values);
 	graph_names_free(&b->nodes);
 	free(b->declared);
+	free(b->declared_output);
 	free(b->value);
 	free(b->node);
 	free(b->order);

@@ -64,19 +64,23 @@ struct graph_builder {
 	int n_inputs, n_outputs;
 	int64_t declared_room, input_room, output_room;
 	struct graph_names values, nodes;
+	struct graph_input *declared_output; /* what the file says of outputs, where it does */
+	int n_declared_outputs;
+	int64_t declared_output_room;
 	int64_t old_batch;         /* dimension 0 of the first input in the file; 1 when symbolic; 0: no input yet */
 	struct npl_tensor *tensor; /* scratch for one node: inputs, then outputs */
 	const struct npl_tensor **tensor_ref; /* those of the inputs, NULL when absent */
 	int widest;                           /* node that the scratch has room for */
 };
 
-/* An input as a file declares it: dimensions that it leaves open are -1. */
+/* An input or output as a file declares it: dimensions that it leaves open are -1. */
 struct graph_input {
 	const char *name;
 	enum npl_dtype dtype;
 	bool has_shape;
 	struct npl_shape shape;
 	const char *symbol[NPL_MAX_RANK]; /* the file's word for an open dimension, or NULL */
+	int of;                           /* of an output: which */
 };
 
 /* graph_build.c */
@@ -131,6 +135,12 @@ int graph_shape_node(struct graph_builder *b, struct graph_node *node);
 int graph_declare_input(struct graph_builder *b, const struct graph_input *input); /* nothing if already a constant */
 int graph_add_inputs(struct graph_builder *b);
 
+/* graph_declared.c: what a file says of a constant (refused where it is something else) and of the output added last; the warnings of
+ * outputs that are something else, `most` of them, for which graph->warning has room */
+int graph_check_constant(struct graph_builder *b, int v, const struct graph_input *said);
+int graph_declare_output(struct graph_builder *b, const struct graph_input *said);
+int graph_warn_outputs(struct graph_builder *b, int most);
+
 /* graph_batch.c: --batch on Reshapes that repeat the batch */
 int graph_batch_reshape(struct graph_builder *b, struct graph_node *node);
 
@@ -148,7 +158,7 @@ int fold_nodes(struct graph_builder *b);
 void graph_sweep(struct graph_builder *b); /* removes nodes nobody reads and counts the uses of all values */
 int graph_finish(struct graph_builder *b); /* packs what is left into the graph */
 
-/* graph_warnings.c: looks at the finished graph's constants */
+/* graph_warnings.c: looks at the finished graph's constants and outputs */
 int graph_warn(struct graph_builder *b);
 
 /* onnx_graph.c: reads a ModelProto into the builder; external (NULL: none) has the other files that it may name */

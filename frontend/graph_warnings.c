@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a user should know of a network that can be run all the same: weights that are NaN or infinite. Only elements that a
- * file gave or that folding computed are looked at: a fill has one element, and normal ones are finite. */
+ * What a user should know of a network that can be run all the same: weights that are NaN or infinite, and
+ * outputs that are not what the file says. Only elements that a file gave or that folding computed are looked at: a fill has one
+ * element, and normal ones are finite. */
 #include <math.h>
 #include <string.h>
 
@@ -82,8 +83,9 @@ static struct tally count_fill(const struct npl_value *value, int64_t n)
 int graph_warn(struct graph_builder *b)
 {
 	struct npl_graph *graph = b->graph;
-	int odd = 0, values = graph->n_values < MOST ? graph->n_values : MOST;
-	const char **list = npl_arena_array(&graph->arena, (size_t)values + 1, sizeof *list);
+	int odd = 0, values = graph->n_values < MOST ? graph->n_values : MOST,
+	    outputs = graph->n_outputs < MOST ? graph->n_outputs : MOST;
+	const char **list = npl_arena_array(&graph->arena, (size_t)values + (size_t)outputs + 1, sizeof *list);
 	if (!list)
 		return graph_no_memory(b);
 	graph->warning = list;
@@ -111,7 +113,8 @@ int graph_warn(struct graph_builder *b)
 		list[MOST] = npl_arena_printf(&graph->arena, "%d more tensors with NaN or infinite elements",
 					      odd - MOST);
 		graph->n_warnings = MOST + 1;
-		return list[MOST] ? 0 : graph_no_memory(b);
+		if (!list[MOST])
+			return graph_no_memory(b);
 	}
-	return 0;
+	return graph_warn_outputs(b, outputs);
 }

@@ -110,23 +110,39 @@ static int read_model_field(const struct onnx_reader *reader, const struct onnx_
 	}
 }
 
-static int read_input(struct graph_builder *b, const struct onnx_reader *reader, struct onnx_span message)
+static int read_declaration(const struct onnx_reader *reader, struct onnx_span message, struct graph_input *said)
 {
 	struct onnx_value_info info;
+	int rc = onnx_value_info(reader, message, &info);
+	if (rc)
+		return rc;
+	*said = (struct graph_input){
+		.name = info.name, .dtype = info.dtype, .has_shape = info.has_shape, .shape = info.shape};
+	memcpy(said->symbol, info.symbol, sizeof said->symbol);
+	return 0;
+}
+
+/* What is said of a value that is known without it; false: nothing, or nothing that npulab has words for. */
+static bool says_something(const struct onnx_reader *reader, struct onnx_span message, struct graph_input *said)
+{
+	struct npl_err unsaid = {0};
+	struct onnx_reader quiet = *reader;
+	quiet.err = &unsaid;
+	return !read_declaration(&quiet, message, said);
+}
+
+static int read_input(struct graph_builder *b, const struct onnx_reader *reader, struct onnx_span message)
+{
+	struct graph_input input;
 	const char *name;
 	int rc = onnx_value_name(reader, message, &name);
 	if (rc)
 		return rc;
 	int v = graph_names_find(&b->values, name);
-	if (v >= 0 && b->value[v].constant)
-		return 0; /* an initialiser listed as input, whatever its declared type says */
-	rc = onnx_value_info(reader, message, &info);
-	if (rc)
-		return rc;
-	struct graph_input input = {
-		.name = info.name, .dtype = info.dtype, .has_shape = info.has_shape, .shape = info.shape};
-	memcpy(input.symbol, info.symbol, sizeof input.symbol);
-	return graph_declare_input(b, &input);
+	if (v >= 0 && b->value[v].constant) /* an initialiser listed as input, of which nothing need be said */
+		return says_something(reader, message, &input) ? graph_check_constant(b, v, &input) : 0;
+	rc = read_declaration(reader, message, &input);
+	return rc ? rc : graph_declare_input(b, &input);
 }
 
 static int read_initialiser(struct graph_builder *b, const struct onnx_reader *reader, struct onnx_span message)
@@ -138,9 +154,12 @@ static int read_initialiser(struct graph_builder *b, const struct onnx_reader *r
 
 static int read_output(struct graph_builder *b, const struct onnx_reader *reader, struct onnx_span message)
 {
+	struct graph_input said;
 	const char *name;
 	int rc = onnx_value_name(reader, message, &name);
-	return rc ? rc : graph_add_output(b, name);
+	if (!rc)
+		rc = graph_add_output(b, name);
+	return !rc && says_something(reader, message, &said) ? graph_declare_output(b, &said) : rc;
 }
 
 /* A NodeProto: its lists sized by the first pass. */

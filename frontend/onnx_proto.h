@@ -33,7 +33,7 @@ struct onnx_value_info {
 	const char *symbol[NPL_MAX_RANK];
 };
 int onnx_value_info(const struct onnx_reader *reader, struct onnx_span message, struct onnx_value_info *info);
-/* Its name alone: of outputs, whose types follow from the nodes. */
+/* Its name alone: of outputs and initialisers, whose types are known without it. */
 int onnx_value_name(const struct onnx_reader *reader, struct onnx_span message, const char **name);
 
 #endif

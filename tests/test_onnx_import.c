@@ -171,6 +171,48 @@ Test(onnx_import, initialisers)
 		}
 }
 
+/* An output is what the nodes make of it; a file that says something else of its type or shape gets a warning, unless what it says
+ * is open or speaks of another batch. */
+Test(onnx_import, declared_outputs)
+{
+	static const struct {
+		int type, rank;
+		int64_t dims[3];
+		int64_t batch;
+		const char *says; /* NULL: no warning */
+	} cases[] = {
+		{ONNX_FLOAT, 2, {2, 4}, 0, NULL},
+		{ONNX_FLOAT, 2, {-1, 4}, 0, NULL},
+		{ONNX_FLOAT, 2, {-1, -2}, 0, NULL},
+		{ONNX_FLOAT, 2, {2, 4}, 5, NULL},
+		{ONNX_FLOAT, -1, {0}, 0, NULL},
+		{ONNX_STRING, 2, {2, 4}, 0, NULL},
+		{ONNX_FLOAT, 2, {2, 9}, 0, "output 'y' is declared float32 2x9, but it is float32 2x4"},
+		{ONNX_FLOAT, 2, {-2, 9}, 0, "output 'y' is declared float32 ?x9, but it is float32 2x4"},
+		{ONNX_FLOAT, 3, {-1, 2, 4}, 0, "output 'y' is declared float32 Nx2x4, but it is float32 2x4"},
+		{ONNX_FLOAT, 0, {0}, 0, "output 'y' is declared float32 scalar, but it is float32 2x4"},
+		{ONNX_INT64, 2, {2, 4}, 5, "output 'y' is declared int64 2x4, but it is float32 5x4"},
+		{ONNX_INT64, -1, {0}, 0, "output 'y' is declared int64, but it is float32 2x4"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct onnx_writer g = {0};
+		struct npl_graph *graph;
+		struct npl_err err;
+		onnx_put_input(&g, "x", ONNX_FLOAT, 2, DIMS(2, 4));
+		onnx_put_node(&g, "Relu", "act", "x", "y", NULL);
+		struct onnx_writer value = onnx_value_of("y", cases[i].type, cases[i].rank, cases[i].dims);
+		onnx_put_message(&g, 12, &value);
+		struct onnx_writer model = onnx_model(&g, 13);
+		const struct npl_load_options options = {.batch = cases[i].batch};
+		cr_assert_eq(load_bytes(&model, &options, &graph, &err), 0, "%s", err.msg);
+		cr_assert_eq(graph->n_warnings, cases[i].says != NULL, "case %zu", i);
+		if (cases[i].says)
+			cr_assert_str_eq(graph->warning[0], cases[i].says);
+		npl_graph_free(graph);
+		onnx_writer_free(&model);
+	}
+}
+
 /* Lists of strings reach the operator, with and without the attribute's type. */
 Test(onnx_import, lists_of_strings)
 {

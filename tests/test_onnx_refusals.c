@@ -287,6 +287,27 @@ static void weight_twice(struct onnx_writer *g)
 	onnx_put_floats(g, "w", 1, DIMS(1), &(float){2});
 }
 
+static void weight_declared_otherwise(struct onnx_writer *g)
+{
+	relu_graph(g);
+	onnx_put_floats(g, "w", 2, DIMS(2, 3), (float[6]){0});
+	onnx_put_input(g, "w", ONNX_FLOAT, 2, DIMS(-1, 4));
+}
+
+static void weight_declared_of_another_type(struct onnx_writer *g)
+{
+	relu_graph(g);
+	onnx_put_floats(g, "w", 2, DIMS(2, 3), (float[6]){0});
+	onnx_put_input(g, "w", ONNX_INT8, -1, NULL);
+}
+
+static void expand_to_negative(struct onnx_writer *g)
+{
+	relu_graph(g);
+	onnx_put_int64s(g, "to", 2, DIMS(-3, 4));
+	onnx_put_node(g, "Expand", "wide", "x to", "z", NULL);
+}
+
 static void sparse_weight(struct onnx_writer *g)
 {
 	onnx_put_string(g, 15, "");
@@ -355,6 +376,9 @@ static const struct {
 	{odd_location, {"tensor 'w'", "data location 7"}},
 	{nameless_weight, {"initialiser has no name"}},
 	{weight_twice, {"two tensors are called 'w'"}},
+	{weight_declared_otherwise, {"input 'w' is declared float32 Nx4", "initialiser of that name is float32 2x3"}},
+	{weight_declared_of_another_type, {"input 'w' is declared int8,", "initialiser of that name is float32 2x3"}},
+	{expand_to_negative, {"node 'wide' (Expand)", "the shape -3x4 has a negative dimension"}},
 	{sparse_weight, {"sparse"}},
 	{nul_in_name, {"NUL"}},
 	{shapes_do_not_fit, {"node 'product' (MatMul)", "3x2"}},

@@ -104,12 +104,12 @@ int op_constantofshape_shape(struct npl_attrs *attrs, const struct npl_tensor *c
 			     struct npl_tensor *out, int n_out, struct npl_err *err)
 {
 	(void)n_out;
-	struct npl_shape y = {.rank = 0};
-	if (op_inputs(in, n_in, 1, NPL_DTYPES, err) || op_input_dims(in[0], "shape", y.dim, &y.rank, err))
+	struct npl_shape y;
+	int64_t dims[NPL_MAX_RANK];
+	int n;
+	if (op_inputs(in, n_in, 1, NPL_DTYPES, err) || op_input_dims(in[0], "shape", dims, &n, err) ||
+	    op_asked_shape(dims, n, &y, err))
 		return NPL_EINPUT;
-	for (int i = 0; i < y.rank; i++)
-		if (y.dim[i] < 0)
-			return npl_fail(err, NPL_EINPUT, "the shape %s has a negative dimension", OP_TEXT(&y));
 	out->dtype = attrs->constant.dtype;
 	out->shape = y;
 	return op_output_fits(&y, 1, err);

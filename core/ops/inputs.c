@@ -83,6 +83,17 @@ int op_not_constant(const char *what, struct npl_err *err)
 	return npl_fail(err, NPL_EINPUT, "the %s must be constant, not computed by the network", what);
 }
 
+int op_asked_shape(const int64_t *dims, int n, struct npl_shape *shape, struct npl_err *err)
+{
+	bool negative = false;
+	*shape = (struct npl_shape){.rank = n};
+	for (int i = 0; i < n; i++) {
+		shape->dim[i] = dims[i];
+		negative |= dims[i] < 0;
+	}
+	return negative ? npl_fail(err, NPL_EINPUT, "the shape %s has a negative dimension", OP_TEXT(shape)) : 0;
+}
+
 int op_output_fits(const struct npl_shape *shape, int64_t macs_per_element, struct npl_err *err)
 {
 	int64_t count = npl_shape_count(shape), macs;

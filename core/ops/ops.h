@@ -70,6 +70,8 @@ int op_input_scalar(const struct npl_tensor *tensor, const char *what, struct np
 int op_axes(int64_t *axes, int n, int rank, struct npl_err *err);
 /* What every rule says of an input whose values it must know and does not: "the WHAT must be constant...". */
 int op_not_constant(const char *what, struct npl_err *err);
+/* The shape of n dimensions (at most NPL_MAX_RANK) that a model asks for; refuses negative ones. */
+int op_asked_shape(const int64_t *dims, int n, struct npl_shape *shape, struct npl_err *err);
 /* Refuses a shape with too many elements, or more than 2^63 multiply-accumulates (count * per_element). */
 int op_output_fits(const struct npl_shape *shape, int64_t macs_per_element, struct npl_err *err);
 /* The kernel of the view operators: the bytes of in[0] are those of out[0]. */

@@ -69,14 +69,9 @@ int op_random_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 {
 	(void)n_out;
 	bool like = is_like(attrs->op);
-	struct npl_shape y = {.rank = attrs->n_list};
-	if (like && op_inputs(in, n_in, 1, NPL_DTYPES, err))
+	struct npl_shape y;
+	if ((like && op_inputs(in, n_in, 1, NPL_DTYPES, err)) || op_asked_shape(attrs->list, attrs->n_list, &y, err))
 		return NPL_EINPUT;
-	for (int i = 0; i < y.rank; i++) {
-		y.dim[i] = attrs->list[i];
-		if (y.dim[i] < 0)
-			return npl_fail(err, NPL_EINPUT, "the shape %s has a negative dimension", OP_TEXT(&y));
-	}
 	out->dtype = like && attrs->constant.dtype == NPL_DTYPES ? in[0]->dtype : attrs->constant.dtype;
 	out->shape = like ? in[0]->shape : y;
 	if (out->dtype != NPL_F32 && out->dtype != NPL_F64)

@@ -14,13 +14,8 @@ int op_repeat_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 
 static int expand_shape(const struct npl_shape *x, const int64_t *dims, int n, struct npl_shape *y, struct npl_err *err)
 {
-	struct npl_shape asked = {.rank = n};
-	for (int d = 0; d < n; d++) {
-		asked.dim[d] = dims[d];
-		if (dims[d] < 0)
-			return npl_fail(err, NPL_EINPUT, "the shape %s has a negative dimension", OP_TEXT(&asked));
-	}
-	return op_broadcast_shape(x, &asked, y, err);
+	struct npl_shape asked;
+	return op_asked_shape(dims, n, &asked, err) ? err->code : op_broadcast_shape(x, &asked, y, err);
 }
 
 static int tile_shape(const struct npl_shape *x, const int64_t *repeats, int n, struct npl_shape *y,
