@@ -71,7 +71,7 @@ static uint64_t node_parameters(const struct npl_graph *graph, const struct npl_
 {
 	uint64_t n = 0;
 	for (int k = 0; k < node->n_in; k++)
-		if (node->in[k] >= 0 && npl_value_is_weight(&graph->value[node->in[k]]))
+		if (npl_input_is_parameter(graph, node, k))
 			n += (uint64_t)npl_shape_count(&graph->value[node->in[k]].shape);
 	return n;
 }

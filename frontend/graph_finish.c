@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "npulab/half.h"
+#include "npulab/integer_inputs.h"
 
 void graph_sweep(struct graph_builder *b)
 {
@@ -90,26 +90,54 @@ static int pack_node(struct graph_builder *b, const struct graph_node *from, con
 	return 0;
 }
 
-bool npl_value_is_weight(const struct npl_value *value)
+/* Input k of the operator tells how the integers of another are read, or the window of a Resize. */
+static bool is_about_data(enum npl_op op, int k)
 {
-	const bool floats = value->dtype == NPL_F32 || value->dtype == NPL_F64 || npl_dtype_is_half(value->dtype);
-	return value->constant && floats && value->shape.rank > 0;
+	const struct npl_integer_inputs *at = npl_integer_inputs_of(op);
+	if (op == NPL_OP_QUANTIZELINEAR || op == NPL_OP_DEQUANTIZELINEAR || op == NPL_OP_RESIZE ||
+	    op == NPL_OP_UPSAMPLE)
+		return k > 0;
+	return at && (k == at->a_scale || k == at->a_zero || k == at->b_scale || k == at->b_zero || k == at->y_scale ||
+		      k == at->y_zero);
 }
 
-/* Elements of the weights that nodes read, each counted once. */
-static uint64_t count_parameters(const struct npl_graph *graph)
+bool npl_input_is_parameter(const struct npl_graph *graph, const struct npl_node *node, int k)
 {
-	uint64_t sum = 0;
-	for (int i = 0; i < graph->n_outputs; i++)
-		graph->value[graph->output[i]].uses--; /* being an output is no reading */
-	for (int v = 0; v < graph->n_values; v++) {
-		const struct npl_value *value = &graph->value[v];
-		if (value->uses && npl_value_is_weight(value))
-			sum += (uint64_t)npl_shape_count(&value->shape);
+	const struct npl_value *value = node->in[k] < 0 ? NULL : &graph->value[node->in[k]];
+	const struct npl_integer_inputs *at = npl_integer_inputs_of(node->op);
+	if (!value || !value->constant || value->shape.rank == 0 || is_about_data(node->op, k))
+		return false;
+	switch (value->dtype) {
+	case NPL_F32:
+	case NPL_F64:
+	case NPL_F16:
+	case NPL_BF16:
+	case NPL_I8:
+	case NPL_U8:
+		return true;
+	case NPL_I32:
+		return node->op == NPL_OP_DEQUANTIZELINEAR || (at && k == at->bias);
+	default:
+		return false;
 	}
-	for (int i = 0; i < graph->n_outputs; i++)
-		graph->value[graph->output[i]].uses++;
-	return sum;
+}
+
+static int count_parameters(struct graph_builder *b)
+{
+	struct npl_graph *graph = b->graph;
+	bool *counted = calloc((size_t)graph->n_values + 1, sizeof *counted);
+	if (!counted)
+		return graph_no_memory(b);
+	for (int i = 0; i < graph->n_nodes; i++)
+		for (int k = 0; k < graph->node[i].n_in; k++) {
+			const struct npl_node *node = &graph->node[i];
+			if (!npl_input_is_parameter(graph, node, k) || counted[node->in[k]])
+				continue;
+			counted[node->in[k]] = true;
+			graph->parameters += (uint64_t)npl_shape_count(&graph->value[node->in[k]].shape);
+		}
+	free(counted);
+	return 0;
 }
 
 static int count_activations(struct graph_builder *b)
@@ -149,7 +177,7 @@ int graph_finish(struct graph_builder *b)
 	if (!rc)
 		rc = count_activations(b);
 	if (!rc)
-		b->graph->parameters = count_parameters(b->graph);
+		rc = count_parameters(b);
 	free(map);
 	return rc ? rc : graph_warn(b);
 }

@@ -310,6 +310,7 @@ static void put_layers_of(FILE *out, const struct npl_comparison *c, int first, 
 	for (int d = 0; d < shown; d++)
 		header[2 + d] = c->device[first + d].name;
 	npl_table_open(&table, layout, header);
+	int rows = 0;
 	for (int i = 0; i < c->graph->n_nodes; i++) {
 		char text[DEVICES_A_TABLE][CELL];
 		const char *cells[2 + DEVICES_A_TABLE] = {c->graph->node[i].name,
@@ -321,9 +322,12 @@ static void put_layers_of(FILE *out, const struct npl_comparison *c, int first, 
 		}
 		if (said)
 			npl_table_row(&table, cells);
+		rows += said;
 	}
-	fputc('\n', out);
-	npl_table_print(&table, out);
+	if (rows) {
+		fputc('\n', out);
+		npl_table_print(&table, out);
+	}
 	npl_table_close(&table);
 }
 

@@ -475,10 +475,57 @@ Test(onnx_fold, what_counts_as_parameter)
 	struct onnx_writer model = onnx_model(&g, 13);
 	struct npl_graph *graph = load(&model, NULL);
 	cr_assert_eq(graph->parameters, 5, "%llu", (unsigned long long)graph->parameters);
-	struct npl_value half = {.dtype = NPL_BF16, .constant = true, .shape = npl_shape_of(1, 3)};
-	cr_assert(npl_value_is_weight(&half));
-	half.dtype = NPL_I64;
-	cr_assert(!npl_value_is_weight(&half), "indices are none");
+	struct npl_value other[2] = {{.dtype = NPL_F32},
+				     {.dtype = NPL_BF16, .constant = true, .shape = npl_shape_of(1, 3)}};
+	struct npl_graph made = {.value = other};
+	const struct npl_node gather = {.op = NPL_OP_GATHER, .n_in = 2, .in = (int[]){1, 1}};
+	cr_assert(npl_input_is_parameter(&made, &gather, 0));
+	other[1].dtype = NPL_I64;
+	cr_assert(!npl_input_is_parameter(&made, &gather, 1), "indices are none");
+	npl_graph_free(graph);
+	onnx_writer_free(&model);
+}
+
+static void put_zeros(struct onnx_writer *g, const char *name, int type, int rank, const int64_t *dims)
+{
+	static const char zeros[4096];
+	size_t size = type == ONNX_INT32 ? 4 : 1, bytes = size * (size_t)onnx_count(rank, dims);
+	cr_assert_leq(bytes, sizeof zeros);
+	struct onnx_writer t = onnx_tensor_of(name, type, rank, dims, zeros, bytes);
+	onnx_put_message(g, 5, &t);
+}
+
+/* Of a quantised network the weights and biases are parameters, whole numbers as they are; how they are read is none: scales and
+ * zero points, one or one per channel. No more are the scales of a Resize. */
+Test(onnx_fold, what_counts_as_quantised_parameter)
+{
+	static const int64_t six[] = {6}, w[] = {6, 3, 3, 3}, m[] = {6, 8}, scales[] = {4};
+	static const float ones[] = {1, 1, 1, 1, 1, 1};
+	struct onnx_writer g = {0};
+	onnx_put_input(&g, "x", ONNX_UINT8, 4, (int64_t[]){1, 3, 8, 8});
+	onnx_put_floats(&g, "s", 0, NULL, ones);
+	put_zeros(&g, "z", ONNX_UINT8, 0, NULL);
+	put_zeros(&g, "w", ONNX_INT8, 4, w);
+	onnx_put_floats(&g, "ws", 1, six, ones);
+	put_zeros(&g, "wz", ONNX_INT8, 1, six);
+	put_zeros(&g, "bias", ONNX_INT32, 1, six);
+	onnx_put_floats(&g, "twice", 1, scales, ones);
+	put_zeros(&g, "m", ONNX_INT8, 2, m);
+	put_zeros(&g, "mz", ONNX_INT8, 0, NULL);
+	put_zeros(&g, "later", ONNX_INT32, 1, six);
+	onnx_put_node(&g, "QLinearConv", "conv", "x s z w ws wz s z bias", "a", NULL);
+	onnx_put_node(&g, "DequantizeLinear", "real", "a s z", "b", NULL);
+	onnx_put_node(&g, "Resize", "resize", "b - twice", "c", NULL);
+	onnx_put_node(&g, "GlobalAveragePool", "pool", "c", "d", NULL);
+	onnx_put_node(&g, "Flatten", "flat", "d", "e", NULL);
+	onnx_put_node(&g, "DequantizeLinear", "made", "later s", "f", NULL);
+	onnx_put_node(&g, "Add", "add", "e f", "h", NULL);
+	onnx_put_node(&g, "QuantizeLinear", "whole", "h s z", "i", NULL);
+	onnx_put_node(&g, "MatMulInteger", "last", "i m z mz", "y", NULL);
+	onnx_put_output(&g, "y");
+	struct onnx_writer model = onnx_model(&g, 13);
+	struct npl_graph *graph = load(&model, NULL);
+	cr_assert_eq(graph->parameters, 6 * 3 * 3 * 3 + 6 + 6 + 6 * 8, "%llu", (unsigned long long)graph->parameters);
 	npl_graph_free(graph);
 	onnx_writer_free(&model);
 }

@@ -74,7 +74,7 @@ struct npl_graph {
 	const int *output;
 	int file_nodes;                                         /* nodes in the file, before folding */
 	int folded_constants, folded_batchnorms, folded_biases; /* what folding removed */
-	uint64_t macs, parameters; /* of all nodes; elements of weights in use (npl_value_is_weight) */
+	uint64_t macs, parameters; /* of all nodes; elements of weights in use (npl_input_is_parameter), each once */
 	uint64_t activations;      /* elements of the values that nodes make; views (NPL_OP_IS_VIEW) make none */
 	int n_warnings; /* what a user should know of a network that can be run all the same: one line each */
 	const char *const *warning;
@@ -116,9 +116,11 @@ int npl_graph_load(const char *path, const struct npl_load_options *options, str
 		   struct npl_err *err);
 void npl_graph_free(struct npl_graph *graph); /* accepts NULL */
 
-/* Whether a value's elements count as parameters: a constant of floats with a dimension. Numbers alone, rank 0, are of
- * expressions (the 6 of a ReLU6, an epsilon), which nobody trains and no published count has. */
-bool npl_value_is_weight(const struct npl_value *value);
+/* Whether the elements of the node's input k count as parameters: a constant with a dimension, of floats, or of integers that stand for
+ * floats: int8 and uint8, and int32 as the bias of a QLinearConv or under a DequantizeLinear. Not the scales and zero points of such
+ * integers, nor what Resize is told of its window; not shapes, indices and axes. Numbers alone, rank 0, are of expressions (the 6 of a
+ * ReLU6, an epsilon), which nobody trains and no published count has. */
+bool npl_input_is_parameter(const struct npl_graph *graph, const struct npl_node *node, int k);
 
 /* The bytes of a constant, made from its fill or its distribution if need be. NULL and err when memory is short. */
 const void *npl_value_data(struct npl_graph *graph, struct npl_value *value, struct npl_err *err);
