@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The layers of a comparison as CSV (RFC 4180), for spreadsheets. Empty: not applicable or not known. */
+ * The layers of a comparison as CSV (RFC 4180), for spreadsheets. Empty: not applicable or not known. Figures are sums
+ * over the batches, as in the JSON. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -32,10 +33,19 @@ static void put_double(FILE *out, double value)
 		fputs(npl_double_text(value, text, sizeof text), out);
 }
 
+/* "inf": exact, no noise at all. */
+static void put_ratio(FILE *out, double ratio)
+{
+	if (isinf(ratio) && ratio > 0)
+		fputs("inf", out);
+	else
+		put_double(out, ratio);
+}
+
 void npl_report_csv(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	fputs("model,device,index,name,op,ran_on,cycles,seconds,host_seconds,link_seconds,macs,energy_j,energy_origin,"
-	      "sqnr_db\r\n",
+	      "sqnr_db,batches\r\n",
 	      out);
 	for (int d = 0; d < c->n_devices; d++)
 		for (int i = 0; i < c->device[d].run.n_layers; i++) {
@@ -64,7 +74,7 @@ void npl_report_csv(FILE *out, const struct npl_comparison *c, const struct npl_
 			put_text(out,
 				 npl_energy_origins(row->result.energy, row->result.n_energy, origin, sizeof origin));
 			fputc(',', out);
-			put_double(out, c->device[d].layer_accuracy ? c->device[d].layer_accuracy[i].sqnr_db : NAN);
-			fputs("\r\n", out);
+			put_ratio(out, c->device[d].layer_accuracy ? c->device[d].layer_accuracy[i].sqnr_db : NAN);
+			fprintf(out, ",%" PRId64 "\r\n", c->device[d].batches);
 		}
 }

@@ -337,7 +337,7 @@ static void put_layers(FILE *out, const struct npl_comparison *c)
 		int left = c->n_devices - first, shown = left < DEVICES_A_TABLE ? left : DEVICES_A_TABLE;
 		put_layers_of(out, c, first, shown, "LAYER", time_cell);
 		if (c->device[first].layer_accuracy)
-			put_layers_of(out, c, first, shown, "SIGNAL/NOISE", noise_cell);
+			put_layers_of(out, c, first, shown, "SIGNAL/NOISE OF", noise_cell);
 	}
 }
 
@@ -365,6 +365,19 @@ static void put_links_within(struct npl_table *table, const struct npl_compariso
 			 link->energy_within);
 		npl_table_row(table, (const char *const[]){link->of, line});
 	}
+}
+
+#define LAYERS_JUDGED                                                                                                   \
+	"signal over noise of the first batch's result against the float32 reference's; that of the devices is of all " \
+	"samples"
+
+static bool any_layer_judged(const struct npl_comparison *c)
+{
+	for (int d = 0; d < c->n_devices; d++)
+		for (int i = 0; i < c->graph->n_nodes; i++)
+			if (!isnan(c->device[d].layer_accuracy[i].sqnr_db))
+				return true;
+	return false;
 }
 
 static void put_notes(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
@@ -417,6 +430,11 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 			 c->graph->batch - filled);
 		npl_table_row(&table, (const char *const[]){"short batch", line});
 	}
+	if (context->layers && c->n_devices && c->device[0].layer_accuracy)
+		npl_table_row(&table, (const char *const[]){
+					      "layers", any_layer_judged(c) ? LAYERS_JUDGED
+									    : "no layer's result is of real numbers, "
+									      "whose signal over noise could be told"});
 	if (c->calibrated_on) {
 		snprintf(line, sizeof line, "number formats calibrated on the %s (%s)%s", c->calibrated_on,
 			 c->calibration,

@@ -78,10 +78,11 @@ Test(cli_output, tables)
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		cr_assert(header && strstr(header, names[i]), "no column for%s", names[i]);
 	/* and in one of the signal-to-noise ratios, where the reference is exact */
-	const char *noise = strstr(r.out, "\nSIGNAL/NOISE  OPERATOR");
+	const char *noise = strstr(r.out, "\nSIGNAL/NOISE OF  OPERATOR");
 	cr_assert(noise && strstr(noise, " reference"));
 	cr_assert(find_row(noise, "fc2") && strstr(find_row(noise, "fc2"), " exact "));
 	cr_assert(strstr(noise, " dB"));
+	cr_assert(strstr(noise, "\nlayers       signal over noise of the first batch"), "%s", noise);
 	cli_free(&r);
 	static const char *const others[][6] = {{"compare", "digits", "--devices", FOUR},
 						{"devices"},
@@ -119,7 +120,7 @@ Test(cli_output, files_and_quiet)
 		cr_assert(end, "line %d does not end in CR LF", line);
 		for (char *c = at; c < end; c++)
 			commas += *c == ',';
-		cr_assert_eq(commas, 13, "line %d: %.*s", line, (int)(end - at), at);
+		cr_assert_eq(commas, 14, "line %d: %.*s", line, (int)(end - at), at);
 		if (line > 0) {
 			json_t *device = json_array_get(cli_at(root, "devices"), (size_t)((line - 1) / layers));
 			json_t *layer = json_array_get(cli_at(device, "layers"), (size_t)((line - 1) % layers));
@@ -136,6 +137,49 @@ Test(cli_output, files_and_quiet)
 	r = cli_run(&how, "compare", "digits", "--devices", SIMULATED, "--csv", "-");
 	cr_assert_str_eq(r.out, csv, "--csv - differs from the file");
 	cli_free(&r);
+	json_decref(root);
+	free(text);
+	free(csv);
+	cli_remove_folder(folder);
+}
+
+/* The last two columns of a CSV: the ratio, "inf" where JSON has an error of 0 and no ratio, nothing where it has neither; and how
+ * many batches the figures are of. */
+Test(cli_output, csv_tells_exact)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	struct cli_result r = cli_run(&how, "compare", "digits", "--devices", "reference,tpu_v1", "--quiet", "--json",
+				      "@/r.json", "--csv", "@/r.csv");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cli_free(&r);
+	char *text = cli_read(cli_path(folder, "r.json"), NULL), *csv = cli_read(cli_path(folder, "r.csv"), NULL);
+	json_t *root = cli_parse_json(text);
+	int seen[3] = {0}, layers = (int)cli_integer(cli_at(root, "model.layers"));
+	char *at = strstr(csv, ",sqnr_db,batches\r\n");
+	cr_assert(at);
+	at = strstr(at, "\r\n") + 2;
+	for (int i = 0; i < 2 * layers; i++) {
+		json_t *device = json_array_get(cli_at(root, "devices"), (size_t)(i / layers));
+		json_t *layer = json_array_get(cli_at(device, "layers"), (size_t)(i % layers));
+		json_t *ratio = cli_at(layer, "sqnr_db"), *error = cli_at(layer, "max_abs_error");
+		char *end = strstr(at, "\r\n"), *batches, *cell;
+		cr_assert(end);
+		*end = '\0';
+		batches = strrchr(at, ',');
+		*batches++ = '\0';
+		cell = strrchr(at, ',') + 1;
+		cr_assert_eq(atoll(batches), cli_integer(cli_at(root, "model.batches")));
+		if (json_is_number(ratio))
+			cr_assert_float_eq(strtod(cell, NULL), json_number_value(ratio), 1e-9);
+		else
+			cr_assert_str_eq(cell, json_is_null(error) ? "" : "inf", "row %d", i);
+		cr_assert(json_is_number(ratio) || json_is_null(error) || json_number_value(error) == 0);
+		seen[json_is_number(ratio) ? 0 : *cell ? 1 : 2]++;
+		at = end + 2;
+	}
+	cr_assert(!*at && seen[0] && seen[1] && seen[2]);
 	json_decref(root);
 	free(text);
 	free(csv);
