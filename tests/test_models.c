@@ -11,6 +11,7 @@
 
 #include "cli_json.h"
 #include "npulab/compare.h"
+#include "npulab/report.h"
 #include "shipped_models.h"
 
 /* Multiply-accumulates of attention layers 768 wide, their dense layers four times as wide, for `rows` words that look at
@@ -91,6 +92,30 @@ Test(models, activations)
 		cr_assert_eq((int64_t)graph->activations, batch * each);
 		npl_graph_free(graph);
 	}
+	npl_arena_free(&arena);
+}
+
+/* The table of models/README.md has the activations that `npulab models` shows. */
+Test(models, readme)
+{
+	struct npl_arena arena = {0};
+	struct npl_model_files files;
+	char *readme = cli_read("models/README.md", NULL);
+	for (size_t i = 0; i < NETWORKS; i++) {
+		struct npl_graph *graph = shipped_load(networks[i].name, &(struct npl_load_options){.batch = 1}, &files,
+						       &arena);
+		char begin[64], figure[32], cell[40];
+		snprintf(begin, sizeof begin, "\n| `%s` |", networks[i].name);
+		const char *at = strstr(readme, begin);
+		cr_assert(at, "%s", begin);
+		for (int column = 0; column < 6; column++)
+			at = strchr(at + 1, '|');
+		snprintf(cell, sizeof cell, "| %s |",
+			 npl_si_text((double)graph->activations, "", figure, sizeof figure));
+		cr_assert(!strncmp(at, cell, strlen(cell)), "%s: expected %s in: %.60s", networks[i].name, cell, at);
+		npl_graph_free(graph);
+	}
+	free(readme);
 	npl_arena_free(&arena);
 }
 
