@@ -21,8 +21,9 @@ struct job {
 	const struct npl_compare_options *options;
 	int64_t batches;
 	struct npl_calibration *calibration; /* NULL: nothing to quantise */
-	struct npl_layer_noise *noise;       /* NULL: not asked for */
-	struct npl_tensor *reference;        /* (samples, ...) per output; NULL: not asked for */
+	const char *calibrated_on;
+	struct npl_layer_noise *noise; /* NULL: not asked for */
+	struct npl_tensor *reference;  /* (samples, ...) per output; NULL: not asked for */
 };
 
 /* Room for the outputs of all samples, batch size replaced by their number. An output that does not have the batch in
@@ -122,8 +123,7 @@ static int prepare_reference(struct job *job, const struct npl_samples *calibrat
 	if (quantised) {
 		if (npl_calibration_open(graph, &job->options->calibrate, &job->calibration, err))
 			return err->code;
-		npl_calibrate_text(&job->options->calibrate, c->calibration, sizeof c->calibration);
-		c->calibrated_on = calibration ? "calibration set" : "inputs";
+		job->calibrated_on = calibration ? "calibration set" : "inputs";
 	}
 	if (want_outputs) {
 		job->reference = calloc((size_t)graph->n_outputs + 1, sizeof *job->reference);
@@ -196,6 +196,10 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 		rc = alloc_outputs(job, all, err);
 	if (!rc)
 		rc = npl_session_open(graph, &options, &session, err);
+	if (!rc && job->calibration && npl_session_calibrated(session)) {
+		npl_calibrate_text(&job->options->calibrate, c->calibration, sizeof c->calibration);
+		c->calibrated_on = job->calibrated_on;
+	}
 	for (int d = 0; d < n_devices && !rc && options.timing_only; d++)
 		if (npl_is_measured(device[d]) && npl_session_uses(session, d))
 			rc = npl_refuse_timing(device[d], err);

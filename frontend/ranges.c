@@ -161,3 +161,31 @@ int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, const
 		}
 	return 0;
 }
+
+static bool is_calibrated(const struct npl_session *s, enum npl_format format, int v)
+{
+	int from = s->range_of[v], maker = s->graph->value[from].producer;
+	struct npl_quant quant;
+	if (own_quant(s, format, v) || (s->q16_plain && format == NPL_FORMAT_Q16))
+		return false;
+	if (s->group[from] >= 0)
+		return true;
+	return !s->graph->value[from].constant &&
+	       !(maker >= 0 && npl_quant_of_function(format, s->graph->node[maker].op, &quant));
+}
+
+bool npl_session_calibrated(const struct npl_session *s)
+{
+	for (int i = 0; i < s->graph->n_nodes; i++) {
+		const struct npl_step *step = &s->step[i];
+		const enum npl_format format = npl_step_format(s, step);
+		if (step->role != NPL_RAN || format == NPL_FORMAT_F32 || step->written)
+			continue;
+		bool calibrated = is_calibrated(s, format, step->out);
+		for (int k = 0; k < step->n_in && k < s->graph->node[i].n_in && !calibrated; k++)
+			calibrated = s->graph->node[i].in[k] >= 0 && is_calibrated(s, format, s->graph->node[i].in[k]);
+		if (calibrated)
+			return true;
+	}
+	return false;
+}

@@ -48,7 +48,7 @@ static void put_totals(struct npl_json *json, const struct npl_device_report *r,
 	npl_json_double(json, "host_link_seconds", npl_surrounding_seconds(r, run->link_seconds));
 	npl_json_double(json, "overlap_seconds", run->overlap_seconds);
 	npl_json_double(json, "seconds_spread", r->spread);
-	if (simulated) /* as many as the clock allowed: each gives the same figures */
+	if (simulated && !isfinite(r->spread)) /* as many as the clock allowed: each gives the same figures */
 		npl_json_null(json, "passes");
 	else
 		npl_json_i64(json, "passes", r->passes);
@@ -211,7 +211,7 @@ static void put_device(struct npl_json *json, const struct npl_comparison *c, co
 	npl_json_string(json, "name", r->name);
 	npl_json_string(json, "kind", mixed ? "mixed" : npl_device_kind_name(r->info.kind));
 	npl_json_string(json, "engine", r->info.engine);
-	npl_json_string(json, "precision", mixed ? NULL : npl_format_name(r->info.format));
+	npl_json_string(json, "precision", npl_report_format(r));
 	npl_json_double(json, "clock_hz", r->info.clock_hz > 0 ? r->info.clock_hz : NAN);
 	npl_json_text(json, "machine_sha256", r->machine_sha256);
 	npl_json_text(json, "detail", r->info.detail);

@@ -92,7 +92,7 @@ static void put_speed(FILE *out, const struct npl_comparison *c, const struct np
 		else
 			figure(b, context->single_layer ? NAN : f.inferences_per_second, "/s", model);
 		const char *cells[] = {r->name,
-				       strcmp(r->name, "placement") ? npl_format_name(r->info.format) : "mixed",
+				       npl_report_format(r) ? npl_report_format(r) : "mixed",
 				       figure(a, f.latency_s, "s", model),
 				       b,
 				       figure(o, f.ops_per_second, "OP/s", model),

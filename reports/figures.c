@@ -31,6 +31,14 @@ void npl_figures_of(const struct npl_device_report *r, const struct npl_report_c
 	f->power_w = f->energy_j * rate;
 }
 
+const char *npl_report_format(const struct npl_device_report *report)
+{
+	for (int i = 1; i < report->n_parts; i++)
+		if (report->part[i].info.format != report->part[0].info.format)
+			return NULL;
+	return npl_format_name(report->n_parts ? report->part[0].info.format : report->info.format);
+}
+
 double npl_surrounding_seconds(const struct npl_device_report *report, double seconds)
 {
 	return report->info.kind == NPL_KIND_SIMULATED || seconds > 0 ? seconds : NAN;

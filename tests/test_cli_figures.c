@@ -309,3 +309,76 @@ Test(cli_figures, energy_that_no_table_has)
 	json_decref(root);
 	cli_remove_folder(folder);
 }
+
+/* x (2,4) -> QuantizeLinear -> DequantizeLinear -> MatMul with int8 weights -> QuantizeLinear -> DequantizeLinear -> y. */
+static void write_quantised(const char *folder, const char *file)
+{
+	static const float scale = 0.01f;
+	static const int8_t weights[12] = {10, -20, 30, -40, 50, -60, 70, -80, 90, -100, 110, -120};
+	struct onnx_writer g = {0}, t = onnx_tensor_of("w", ONNX_INT8, 2, (int64_t[]){4, 3}, weights, 12);
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){2, 4});
+	onnx_put_floats(&g, "s", 0, NULL, &scale);
+	onnx_put_message(&g, 5, &t);
+	t = onnx_tensor_of("z", ONNX_UINT8, 0, NULL, "\x80", 1);
+	onnx_put_message(&g, 5, &t);
+	onnx_put_node(&g, "QuantizeLinear", "q0", "x s z", "a", NULL);
+	onnx_put_node(&g, "DequantizeLinear", "d0", "a s z", "b", NULL);
+	onnx_put_node(&g, "DequantizeLinear", "dw", "w s", "v", NULL);
+	onnx_put_node(&g, "MatMul", "fc", "b v", "c", NULL);
+	onnx_put_node(&g, "QuantizeLinear", "q1", "c s z", "d", NULL);
+	onnx_put_node(&g, "DequantizeLinear", "d1", "d s z", "y", NULL);
+	onnx_put_output(&g, "y");
+	cli_write_model(folder, file, &g);
+}
+
+/* A model that has all its scales itself is not calibrated, and nobody says so; on a machine of another format it is. */
+Test(cli_figures, calibrated_where_it_counts)
+{
+	static const struct {
+		const char *devices, *on;
+	} cases[] = {{"tpu_v1", NULL}, {"cpu,reference", NULL}, {"diannao", "inputs"}, {"tpu_v1,diannao", "inputs"}};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	write_quantised(folder, "q.onnx");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct cli_result table;
+		json_t *root = RUN_BOTH(folder, &table, "compare", "@/q.onnx", "--devices", cases[i].devices);
+		json_t *on = cli_at(root, "model.calibrated_on");
+		cr_assert_eq(json_is_null(on), !cases[i].on, "%s", cases[i].devices);
+		cr_assert(!cases[i].on || !strcmp(cli_text(on), cases[i].on));
+		cr_assert_eq(!strstr(table.out, "\ncalibration "), !cases[i].on, "%s", table.out);
+		json_decref(root);
+		cli_free(&table);
+	}
+	cli_remove_folder(folder);
+}
+
+/* A placement on one device, or on several of one format, has that format; its passes are told where they were measured. */
+Test(cli_figures, format_and_passes_of_a_placement)
+{
+	static const struct {
+		const char *place, *format;
+		bool measured;
+	} cases[] = {{"*=null", "float32", false},
+		     {"*=tpu_v1", "int8", false},
+		     {"*=host", "float32", false},
+		     {"Conv=reference,*=cpu", "float32", true},
+		     {"Conv=tpu_v1,*=cpu", NULL, true}};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct cli_result table;
+		json_t *root = RUN_BOTH(folder, &table, "run", "digits", "--place", cases[i].place);
+		json_t *entry = cli_at(root, "devices.0");
+		const char *row = find_row(table.out, "DEVICE", "placement");
+		char start[40];
+		snprintf(start, sizeof start, "placement  %s ", cases[i].format ? cases[i].format : "mixed");
+		cr_assert(row && !strncmp(row, start, strlen(start)), "%s: %s", cases[i].place, table.out);
+		cr_assert_eq(json_is_null(cli_at(entry, "precision")), !cases[i].format);
+		cr_assert_eq(json_is_integer(cli_at(entry, "totals.passes")), cases[i].measured, "%s", cases[i].place);
+		cr_assert_eq(strstr(table.out, "median of ") != NULL, cases[i].measured, "%s", table.out);
+		json_decref(root);
+		cli_free(&table);
+	}
+	cli_remove_folder(folder);
+}

@@ -59,7 +59,7 @@ struct npl_comparison {
 	int64_t samples, batches;
 	bool labelled, random_inputs, timing_only;
 	struct npl_accuracy reference; /* only top1_accuracy: of the float network itself; NAN without labels */
-	const char *calibrated_on;     /* "calibration set", "inputs"; NULL: nothing was quantised */
+	const char *calibrated_on;     /* "calibration set", "inputs"; NULL: no number format comes from there */
 	char calibration[40];          /* how: "min-max"; empty likewise */
 	const char
 		*q16_scale; /* "power of two" (of each tensor) or "none" (2^-10 for all); NULL: no device has Q6.10 */

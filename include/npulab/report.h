@@ -52,6 +52,9 @@ void npl_report_placement(FILE *out, const struct npl_comparison *comparison);
  * the nanosecond. */
 void npl_report_timeline(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 
+/* The number format, of a placement that of all its devices (float32 of none); NULL: they have several. */
+const char *npl_report_format(const struct npl_device_report *report);
+
 /* "1.23 ms", "976 k/s", "43.1 uJ", "-": three significant digits with an SI prefix; returns buf. */
 const char *npl_si_text(double value, const char *unit, char *buf, size_t n);
 
