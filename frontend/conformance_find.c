@@ -11,13 +11,18 @@
 #include "conformance_impl.h"
 #include "npulab/grow.h"
 
+#define NO_DATA "no test_data_set_0/ beside its model.onnx"
+#define NO_CASE "holds no case: expected model.onnx and test_data_set_0/, or folders with these"
+
 struct found {
 	struct npl_case *item;
-	int n;
+	int n, cases; /* all that are listed; those that can be run */
 	int64_t room;
 };
 
-static bool is_case(const char *path)
+enum kind { NOTHING, MODEL_ALONE, CASE };
+
+static enum kind kind_of(const char *path)
 {
 	char *model = NULL;
 	int n = 0;
@@ -25,7 +30,7 @@ static bool is_case(const char *path)
 	int *numbers = yes ? npl_data_set_numbers(path, &n) : NULL;
 	free(model);
 	free(numbers);
-	return n > 0;
+	return n > 0 ? CASE : yes ? MODEL_ALONE : NOTHING;
 }
 
 /* The last part of a path; "." is called so. */
@@ -40,15 +45,20 @@ static char *last_part(struct npl_arena *arena, const char *path)
 	return npl_arena_strndup(arena, path + start, end - start);
 }
 
-static int add(struct npl_conformance *conformance, struct found *found, const char *path, struct npl_err *err)
+/* why: it cannot be run; NULL: it can. */
+static int add(struct npl_conformance *conformance, struct found *found, const char *path, const char *why,
+	       struct npl_err *err)
 {
 	struct npl_case *bigger = npl_grow(found->item, found->n, &found->room, sizeof *bigger);
 	found->item = bigger ? bigger : found->item;
 	struct npl_case made = {.name = last_part(&conformance->arena, path),
-				.path = npl_arena_strdup(&conformance->arena, path)};
+				.path = npl_arena_strdup(&conformance->arena, path),
+				.status = why ? NPL_CASE_UNSUPPORTED : NPL_CASE_PASSED,
+				.reason = why};
 	if (!bigger || !made.name || !made.path)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	bigger[found->n++] = made;
+	found->cases += !why;
 	return 0;
 }
 
@@ -61,11 +71,14 @@ static int search(const char *dir, struct npl_conformance *conformance, struct f
 {
 	int first = found->n, rc = 0;
 	DIR *open = opendir(dir);
+	if (!open && errno == ENOTDIR) /* as a wildcard names it too */
+		return add(conformance, found, dir, "no folder, but a file", err);
 	if (!open)
 		return npl_fail(err, NPL_EINPUT, "%s: cannot be opened: %s", dir, strerror(errno));
-	if (is_case(dir)) {
+	enum kind kind = kind_of(dir);
+	if (kind != NOTHING) {
 		closedir(open);
-		return add(conformance, found, dir, err);
+		return add(conformance, found, dir, kind == CASE ? NULL : NO_DATA, err);
 	}
 	size_t length = strlen(dir);
 	for (struct dirent *entry; !rc && (entry = readdir(open));) {
@@ -74,15 +87,13 @@ static int search(const char *dir, struct npl_conformance *conformance, struct f
 			continue;
 		if (asprintf(&path, "%s%s%s", dir, length && dir[length - 1] == '/' ? "" : "/", entry->d_name) < 0)
 			rc = npl_fail(err, NPL_ENOMEM, "out of memory");
-		else if (is_case(path))
-			rc = add(conformance, found, path, err);
+		else if ((kind = kind_of(path)) != NOTHING)
+			rc = add(conformance, found, path, kind == CASE ? NULL : NO_DATA, err);
 		free(path);
 	}
 	closedir(open);
 	if (!rc && found->n == first)
-		return npl_fail(err, NPL_EINPUT,
-				"%s: holds no case: expected model.onnx and test_data_set_0/, or folders with these",
-				dir);
+		return add(conformance, found, dir, NO_CASE, err);
 	if (!rc)
 		qsort(found->item + first, (size_t)(found->n - first), sizeof *found->item, by_name);
 	return rc;
@@ -94,6 +105,9 @@ int npl_cases_find(const char *const *dirs, int n_dirs, struct npl_conformance *
 	int rc = 0;
 	for (int i = 0; i < n_dirs && !rc; i++)
 		rc = search(dirs[i], conformance, &found, err);
+	if (!rc && !found.cases)
+		rc = npl_fail(err, NPL_EINPUT, "%s%s: %s", n_dirs ? dirs[0] : "nothing",
+			      n_dirs > 1 ? " and the others" : "", found.n == 1 ? found.item[0].reason : NO_CASE);
 	conformance->item = rc ? NULL : npl_arena_array(&conformance->arena, (size_t)found.n + 1, sizeof *found.item);
 	if (!rc && !conformance->item)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory");

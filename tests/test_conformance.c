@@ -318,6 +318,16 @@ Test(conformance, devices)
 	cli_remove_folder(folder);
 }
 
+static void put_model_alone(const char *folder, const char *name)
+{
+	struct onnx_writer g = {0};
+	cr_assert_eq(mkdir(cli_path(folder, name), 0777), 0);
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, DIMS(1, 4));
+	onnx_put_node(&g, "Relu", "node", "x", "y", NULL);
+	onnx_put_output(&g, "y");
+	put_model(folder, name, &g, 13);
+}
+
 Test(conformance, command)
 {
 	char folder[CLI_PATH];
@@ -346,13 +356,30 @@ Test(conformance, command)
 	json_decref(root);
 	r = cli_run(&how, "conformance", "@/bad", "--json", "@/report.json", "--quiet");
 	cr_assert_eq(r.status, 1, "%s", r.err);
-	cr_assert(strstr(r.err, "1 of 1 cases failed; the first is wrong"), "%s", r.err);
+	cr_assert(strstr(r.err, "1 of 1 case failed; the first is wrong"), "%s", r.err);
 	cr_assert_eq(r.out_bytes, 0);
 	cr_assert_eq(access(cli_path(folder, "report.json"), R_OK), 0, "the report is written all the same");
 	cli_free(&r);
+	/* what a wildcard names beside cases is listed, and so is a model without data */
+	put_model_alone(folder, "bare");
+	put_model_alone(folder, "ok/bare");
+	cli_write_text(folder, "README", "no case");
+	r = cli_run(&how, "conformance", "@/none", "@/README", "@/ok", "@/bare");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_assert(strstr(r.out, "6 cases on reference: 1 passed, 0 failed, 5 unsupported"), "%s", r.out);
+	cr_assert(strstr(r.out, "holds no case: expected model.onnx"), "%s", r.out);
+	cr_assert(strstr(r.out, "no folder, but a file"), "%s", r.out);
+	const char *bare = strstr(r.out, "no test_data_set_0/ beside its model.onnx");
+	cr_assert(bare && strstr(bare + 1, "no test_data_set_0/ beside its model.onnx"), "%s", r.out);
+	cli_free(&r);
+	r = cli_run(&how, "conformance", "@/ok/good");
+	cr_assert(strstr(r.out, "1 case on reference: 1 passed"), "%s", r.out);
+	cli_free(&r);
 	const struct cli_refusal refusals[] = {
 		{2, "which folders", {"conformance"}},
-		{3, "holds no case", {"conformance", "@/none"}},
+		{3, "none: holds no case", {"conformance", "@/none"}},
+		{3, "bare: no test_data_set_0/ beside", {"conformance", "@/bare"}},
+		{3, "none and the others: holds no case", {"conformance", "@/none", "@/bare"}},
 		{3, "cannot be opened", {"conformance", "@/ok", "@/nowhere"}},
 		{2, "needs a --device", {"conformance", "@/ok", "--set", "tpu_v1.array.rows=8"}},
 		{2, "computes no values", {"conformance", "@/ok", "--device", "null"}},

@@ -76,7 +76,8 @@ struct npl_conformance_options {
 	void *user;
 };
 
-/* Each of dirs is a case, or a folder of such. options may be NULL. NPL_EINPUT: one cannot be opened or holds no case;
+/* Each of dirs is a case, or a folder of such; what is none of it, or a model without data, is unsupported. options may be NULL.
+ * NPL_EINPUT: one cannot be opened, or there is no case in any;
  * NPL_EUSAGE: a device that cannot be asked. That cases failed is no error of the call. */
 int npl_conformance_run(const char *const *dirs, int n_dirs, const struct npl_conformance_options *options,
 			struct npl_conformance *conformance, struct npl_err *err);
