@@ -21,8 +21,8 @@ static int report(const struct npl_conformance *c, const char *json, bool quiet,
 	for (int i = 0; i < c->n_cases; i++)
 		if (c->item[i].status == NPL_CASE_FAILED)
 			return npl_fail(err, NPL_ECHECK, "%d of %d case%s failed; the first is %s: %s",
-					c->count[NPL_CASE_FAILED], c->n_cases, c->n_cases == 1 ? "" : "s",
-					c->item[i].name, c->item[i].reason);
+					c->count[NPL_CASE_FAILED], c->n_cases, npl_plural(c->n_cases), c->item[i].name,
+					c->item[i].reason);
 	return 0;
 }
 

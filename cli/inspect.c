@@ -87,14 +87,23 @@ static void print_value(const char *what, const struct npl_value *value)
 static void print_heading(const struct npl_graph *graph, const char *name)
 {
 	char macs[32], parameters[32], line[400];
-	npl_si_text((double)graph->macs, "MAC", macs, sizeof macs);
-	npl_si_text((double)graph->parameters, "", parameters, sizeof parameters);
-	snprintf(
-		line, sizeof line,
-		"%s: opset %d, %d nodes in the file, %d layers after folding (%d constants, %d batch normalisations, %d biases); "
-		"%s and %s parameters for a batch of %" PRId64,
-		name, graph->opset, graph->file_nodes, graph->n_nodes, graph->folded_constants,
-		graph->folded_batchnorms, graph->folded_biases, macs, parameters, graph->batch);
+	npl_count_text((double)graph->macs, "MAC", macs, sizeof macs);
+	npl_count_text((double)graph->parameters, "", parameters, sizeof parameters);
+	size_t used = (size_t)snprintf(line, sizeof line, "%s: ", name);
+	if (graph->ir_version && used < sizeof line)
+		used += (size_t)snprintf(line + used, sizeof line - used, "opset %d, %d node%s in the file",
+					 graph->opset, graph->file_nodes, npl_plural(graph->file_nodes));
+	else if (used < sizeof line)
+		used += (size_t)snprintf(line + used, sizeof line - used, "a list of %d layer%s", graph->file_nodes,
+					 npl_plural(graph->file_nodes));
+	if (used < sizeof line)
+		snprintf(line + used, sizeof line - used,
+			 ", %d layer%s after folding (%d constant%s, %d batch normalisation%s, %d bias%s); "
+			 "%s and %s parameters for a batch of %" PRId64,
+			 graph->n_nodes, npl_plural(graph->n_nodes), graph->folded_constants,
+			 npl_plural(graph->folded_constants), graph->folded_batchnorms,
+			 npl_plural(graph->folded_batchnorms), graph->folded_biases,
+			 graph->folded_biases == 1 ? "" : "es", macs, parameters, graph->batch);
 	npl_table_text(line, stdout);
 	for (int i = 0; i < graph->n_inputs; i++)
 		print_value("input", &graph->value[graph->input[i]]);
@@ -111,8 +120,8 @@ static void print_layers(const struct npl_graph *graph)
 	for (int i = 0; i < graph->n_nodes; i++) {
 		const struct npl_node *node = &graph->node[i];
 		char macs[32], parameters[32], shape[128];
-		npl_si_text((double)node->macs, "", macs, sizeof macs);
-		npl_si_text((double)node_parameters(graph, node), "", parameters, sizeof parameters);
+		npl_count_text((double)node->macs, "", macs, sizeof macs);
+		npl_count_text((double)node_parameters(graph, node), "", parameters, sizeof parameters);
 		const char *cells[] = {node->name, npl_op_defs[node->op].name,
 				       npl_shape_text(&graph->value[node->out[0]].shape, shape, sizeof shape),
 				       node->macs ? macs : "", node_parameters(graph, node) ? parameters : ""};

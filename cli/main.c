@@ -28,16 +28,37 @@ static void print_usage(FILE *out)
 	      out);
 }
 
-static int run_command(int argc, char **argv, struct npl_err *err)
+static const struct cli_command *find_command(const char *name, struct npl_err *err)
 {
 	const char *names[COMMANDS];
 	for (int i = 0; i < COMMANDS; i++) {
 		names[i] = commands[i]->name;
-		if (!strcmp(argv[0], names[i]))
-			return commands[i]->run(argc, argv, err);
+		if (!strcmp(name, names[i]))
+			return commands[i];
 	}
-	return npl_fail(err, NPL_EUSAGE, "there is no command '%s'; the nearest is '%s' (`npulab --help` lists them)",
-			argv[0], npl_nearest(argv[0], names, COMMANDS));
+	npl_fail(err, NPL_EUSAGE, "there is no command '%s'%s (`npulab --help` lists them)", name,
+		 NPL_NEAREST(name, names, COMMANDS));
+	return NULL;
+}
+
+/* help COMMAND is COMMAND --help. */
+static int help(int argc, char **argv, struct npl_err *err)
+{
+	static char option[] = "--help";
+	if (argc == 1) {
+		print_usage(stdout);
+		return 0;
+	}
+	if (argc > 2)
+		return npl_fail(err, NPL_EUSAGE, "help: expected one command, not %d", argc - 1);
+	const struct cli_command *command = find_command(argv[1], err);
+	return command ? command->run(2, (char *[]){argv[1], option, NULL}, err) : err->code;
+}
+
+static int run_command(int argc, char **argv, struct npl_err *err)
+{
+	const struct cli_command *command = find_command(argv[0], err);
+	return command ? command->run(argc, argv, err) : err->code;
 }
 
 int main(int argc, char **argv)
@@ -49,8 +70,10 @@ int main(int argc, char **argv)
 		return npl_exit_status(NPL_EUSAGE);
 	}
 	int code = 0;
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help"))
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		print_usage(stdout);
+	else if (!strcmp(argv[1], "help"))
+		code = help(argc - 1, argv + 1, &err);
 	else if (!strcmp(argv[1], "--version"))
 		printf("npulab %s (%s)\n", npl_version(), npl_commit());
 	else

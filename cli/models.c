@@ -71,9 +71,9 @@ static int list_models(bool as_json, struct npl_err *err)
 		npl_table_open(&table, "lrrrrl", header);
 		for (int i = 0; i < n; i++) {
 			char macs[32], parameters[32], activations[32], layers[16];
-			npl_si_text((double)entries[i].macs, "", macs, sizeof macs);
-			npl_si_text((double)entries[i].parameters, "", parameters, sizeof parameters);
-			npl_si_text((double)entries[i].activations, "", activations, sizeof activations);
+			npl_count_text((double)entries[i].macs, "", macs, sizeof macs);
+			npl_count_text((double)entries[i].parameters, "", parameters, sizeof parameters);
+			npl_count_text((double)entries[i].activations, "", activations, sizeof activations);
 			snprintf(layers, sizeof layers, "%d", entries[i].layers);
 			const char *cells[] = {names[i],    macs,   parameters,
 					       activations, layers, entries[i].files.description};

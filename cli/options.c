@@ -38,9 +38,10 @@ static int unknown(const struct cli_command *command, const struct cli_option *o
 	for (const struct cli_option *o = options; o->name && n < CLI_OPTIONS; o++)
 		if (!is_letter(o))
 			names[n++] = o->name;
-	return npl_fail(err, NPL_EUSAGE,
-			"%s: unknown option '%s'; the nearest is '--%s' (`npulab %s --help` lists them)", command->name,
-			arg, npl_nearest(arg + strspn(arg, "-"), names, n), command->name);
+	const char *nearest = npl_nearest(arg + strspn(arg, "-"), names, n);
+	return npl_fail(err, NPL_EUSAGE, "%s: unknown option '%s'%s%s%s (`npulab %s --help` lists them)", command->name,
+			arg, nearest ? "; the nearest is '--" : "", nearest ? nearest : "", nearest ? "'" : "",
+			command->name);
 }
 
 static int store(const struct cli_option *o, const char *shown, const char *value, struct npl_err *err)

@@ -118,9 +118,8 @@ static int find_machine(struct npl_device *dev, const char *name, struct npl_err
 	int n = 0;
 	if (npl_device_list(&dev->arena, &names, &n, err))
 		return err->code;
-	return npl_fail(err, NPL_EDEVICE,
-			"there is no device '%s'; the nearest is '%s' (`npulab devices` lists them all)", name,
-			npl_nearest(name, names, n));
+	return npl_fail(err, NPL_EDEVICE, "there is no device '%s'%s (`npulab devices` lists them all)", name,
+			NPL_NEAREST(name, names, n));
 }
 
 /* A machine's name stands in tables, in --set NAME.KEY and in lists cut at commas, and must not be taken for something

@@ -2,16 +2,19 @@
  *
  * The nearest known word to a misspelt one: Levenshtein's edit distance, where replacing a letter by the same
  * letter in the other case costs a quarter of an edit. A word cut short is taken for what it begins: "tpu" means
- * "tpu_v1", though "cpu" is fewer edits away. */
+ * "tpu_v1", though "cpu" is fewer edits away. What is farther than a third of its letters is another word. */
 #include "npulab/text.h"
 
 #include <ctype.h>
-#include <stddef.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#define LONGEST 128 /* letters compared; keys and operator names are shorter */
-#define EDIT    4   /* cost of one edit, so that a change of case can cost 1 */
+#define LONGEST         128 /* letters compared; keys and operator names are shorter */
+#define LEAST_BEGINNING 4   /* letters of a name that another word may begin with */
+#define MOST_LISTED     8   /* names that a message tells where none is near */
+#define EDIT            4   /* cost of one edit, so that a change of case can cost 1 */
 
 static int replace_cost(char a, char b)
 {
@@ -45,6 +48,14 @@ static int distance(const char *a, const char *b)
 	return cost[columns];
 }
 
+static bool is_near(const char *word, const char *candidate, int d)
+{
+	size_t a = strnlen(word, LONGEST), b = strnlen(candidate, LONGEST), longer = a > b ? a : b;
+	if (b >= LEAST_BEGINNING && !strncasecmp(word, candidate, b))
+		return true; /* "concatenate" */
+	return 3 * (size_t)d <= EDIT * longer;
+}
+
 const char *npl_nearest(const char *word, const char *const *candidates, int n)
 {
 	const char *nearest = NULL;
@@ -60,5 +71,21 @@ const char *npl_nearest(const char *word, const char *const *candidates, int n)
 			least_distance = d;
 		}
 	}
-	return nearest;
+	return nearest && is_near(word, nearest, least_distance) ? nearest : NULL;
+}
+
+const char *npl_nearest_text(const char *word, const char *const *candidates, int n, char *buf, size_t size)
+{
+	const char *nearest = npl_nearest(word, candidates, n);
+	size_t used = 0;
+	*buf = '\0';
+	if (nearest)
+		snprintf(buf, size, "; the nearest is '%s'", nearest);
+	for (int i = 0; !nearest && n <= MOST_LISTED && i < n && used < size; i++)
+		used += (size_t)snprintf(buf + used, size - used, "%s%s",
+					 i == 0       ? "; expected "
+					 : i == n - 1 ? " or "
+						      : ", ",
+					 candidates[i]);
+	return buf;
 }

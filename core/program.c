@@ -177,8 +177,8 @@ static int find_engine(const struct npl_isa *isa, const char **engine, struct np
 		if (*engine && !strcmp(*engine, isa->engines[n]))
 			return 0;
 	if (*engine)
-		return npl_fail(err, NPL_EUSAGE, "there is no engine '%s'; the nearest is '%s'", *engine,
-				npl_nearest(*engine, isa->engines, n));
+		return npl_fail(err, NPL_EUSAGE, "there is no engine '%s'%s", *engine,
+				NPL_NEAREST(*engine, isa->engines, n));
 	*engine = isa->engines[0];
 	return 0;
 }

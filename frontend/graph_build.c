@@ -192,8 +192,9 @@ int graph_add_node(struct graph_builder *b, const char *name, const char *op, co
 	if (!node.name || graph_names_add(&b->nodes, node.name, b->n_nodes))
 		return graph_no_memory(b);
 	if (node.op == NPL_OPS)
-		return npl_fail(b->err, NPL_EINPUT, "node '%s': operator '%s' (opset %d) is not known; nearest is %s",
-				node.name, op, b->graph->opset, npl_op_nearest(op));
+		return npl_fail(b->err, NPL_EINPUT, "node '%s': operator '%s' (opset %d) is not known%s%s", node.name,
+				op, b->graph->opset, npl_op_nearest(op) ? "; nearest is " : "",
+				npl_op_nearest(op) ? npl_op_nearest(op) : "");
 	int rc = check_arity(b, &node);
 	if (!rc)
 		rc = add_node_outputs(b, &node, out);

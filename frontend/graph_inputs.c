@@ -125,7 +125,11 @@ static int unknown_dim(const struct dims *d, const char *name)
 	const char *nearest = npl_nearest(name, names, d->n);
 	free(names);
 	return npl_fail(d->b->err, NPL_EUSAGE, "the model has no open dimension '%s'%s%s%s", name,
-			nearest ? "; the nearest is '" : "", nearest ? nearest : ": it has none", nearest ? "'" : "");
+			nearest ? "; the nearest is '" : "",
+			nearest ? nearest
+			: !d->n ? ": it has none"
+				: "",
+			nearest ? "'" : "");
 }
 
 /* --dim NAME=N. Of the batch it is --batch N. */

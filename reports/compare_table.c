@@ -42,8 +42,8 @@ static void put_heading(FILE *out, const struct npl_comparison *c, const struct 
 	const struct npl_graph *graph = c->graph;
 	char macs[32], parameters[32], line[400];
 	double per_sample = graph->batch ? (double)graph->macs / (double)graph->batch : 0;
-	npl_si_text(per_sample, "MAC", macs, sizeof macs);
-	npl_si_text((double)graph->parameters, "", parameters, sizeof parameters);
+	npl_count_text(per_sample, "MAC", macs, sizeof macs);
+	npl_count_text((double)graph->parameters, "", parameters, sizeof parameters);
 	snprintf(line, sizeof line, "%s%s%s", context->model_name, context->description ? ": " : "",
 		 context->description ? context->description : "");
 	npl_table_text(line, out);
@@ -54,8 +54,8 @@ static void put_heading(FILE *out, const struct npl_comparison *c, const struct 
 	}
 	snprintf(line, sizeof line,
 		 "%d layer%s, %s per sample, %s parameters; %" PRId64 " %ssample%s in batches of %" PRId64,
-		 graph->n_nodes, graph->n_nodes == 1 ? "" : "s", macs, parameters, c->samples,
-		 c->random_inputs ? "random " : "", c->samples == 1 ? "" : "s", graph->batch);
+		 graph->n_nodes, npl_plural(graph->n_nodes), macs, parameters, c->samples,
+		 c->random_inputs ? "random " : "", npl_plural(c->samples), graph->batch);
 	npl_table_text(line, out);
 	if (isfinite(c->reference.top1_accuracy))
 		fprintf(out, "top-1 of the float32 network: %.2f %%\n", 100 * c->reference.top1_accuracy);
@@ -160,7 +160,8 @@ static void list_host(char *text, size_t size, const struct npl_comparison *c, c
 			snprintf(text + used, size - used, "%s%s", used ? ", " : "", op);
 	}
 	size_t used = strlen(text);
-	snprintf(text + used, size - used, count ? " (%d of %d layers)" : "no layer", count, run->n_layers);
+	snprintf(text + used, size - used, count ? " (%d of %d layer%s)" : "no layer", count, run->n_layers,
+		 npl_plural(run->n_layers));
 	used = strlen(text);
 	if (part)
 		snprintf(text + used, size - used, ", %s in part", part);
@@ -397,8 +398,8 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 		size_t used = strlen(line);
 		if (isfinite(r->spread) && used < sizeof line)
 			used += (size_t)snprintf(line + used, sizeof line - used,
-						 "; median of %d runs, the middle half within %.0f %%", r->passes,
-						 100 * r->spread);
+						 "; median of %d run%s, the middle half within %.0f %%", r->passes,
+						 npl_plural(r->passes), 100 * r->spread);
 		if (r->run.bytes[NPL_MEM_HOST] && used < sizeof line)
 			used += (size_t)snprintf(
 				line + used, sizeof line - used,
@@ -425,9 +426,9 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 	if (filled > 0) {
 		snprintf(line, sizeof line,
 			 "the last batch holds %" PRId64
-			 " samples and is filled up; the filling takes time and energy and "
+			 " sample%s and is filled up; the filling takes time and energy and "
 			 "counts as no work",
-			 c->graph->batch - filled);
+			 c->graph->batch - filled, npl_plural(c->graph->batch - filled));
 		npl_table_row(&table, (const char *const[]){"short batch", line});
 	}
 	if (context->layers && c->n_devices && c->device[0].layer_accuracy)

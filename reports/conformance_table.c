@@ -38,9 +38,9 @@ static void print_missing(FILE *out, const struct npl_conformance *c)
 void npl_conformance_table(FILE *out, const struct npl_conformance *c)
 {
 	print_cases(out, c);
-	fprintf(out, "\n%d case%s on %s: %d passed, %d failed, %d unsupported\n", c->n_cases,
-		c->n_cases == 1 ? "" : "s", c->device ? c->device : "reference", c->count[NPL_CASE_PASSED],
-		c->count[NPL_CASE_FAILED], c->count[NPL_CASE_UNSUPPORTED]);
+	fprintf(out, "\n%d case%s on %s: %d passed, %d failed, %d unsupported\n", c->n_cases, npl_plural(c->n_cases),
+		c->device ? c->device : "reference", c->count[NPL_CASE_PASSED], c->count[NPL_CASE_FAILED],
+		c->count[NPL_CASE_UNSUPPORTED]);
 	if (c->n_missing)
 		print_missing(out, c);
 }

@@ -70,3 +70,16 @@ const char *npl_si_text(double value, const char *unit, char *buf, size_t n)
 		buf[length - 1] = '\0';
 	return buf;
 }
+
+const char *npl_count_text(double value, const char *unit, char *buf, size_t n)
+{
+	if (!(value >= 1 && value < 999.5 && rint(value) == value))
+		return npl_si_text(value, unit, buf, n);
+	snprintf(buf, n, "%.0f%s%s", value, *unit ? " " : "", unit);
+	return buf;
+}
+
+const char *npl_plural(int64_t n)
+{
+	return n == 1 ? "" : "s";
+}

@@ -80,7 +80,7 @@ Test(cli_bad_machine, devices_and_parameters)
 		{2, "none of the devices", SET("diannao.nfu.tn=8")},
 		{2, "none of the devices", SET("")},
 		{2, "cannot be set", SET("tpu_v1.name=mine")},
-		{2, "the nearest is", SET("tpu_v1.=3")},
+		{2, "there is no parameter ''", SET("tpu_v1.=3")},
 		{2, "the nearest is 'threads'", SET("cpu.thread=1")},
 		{3, "unknown.yaml:5: there is no parameter 'array.row'; the nearest is 'array.rows'",
 		 MACHINE("@/unknown.yaml")},

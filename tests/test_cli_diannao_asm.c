@@ -353,7 +353,7 @@ Test(cli_diannao_asm, refusals)
 		 {"exec", "@/high.s", "--machine", "diannao", "--host-memory", "@/hundred.npy", "--set",
 		  "diannao.memory.preset=ddr3-1600"}},
 		{3,
-		 "later.s:1: there is no instruction 'SBB'; the nearest is 'nop' (read as a program for the default model; one for "
+		 "later.s:1: there is no instruction 'SBB' (read as a program for the default model; one for "
 		 "diannao needs --machine diannao)",
 		 {"asm", "@/later.s", "-o", "@/x.bin"}},
 		{3, "later.s:1: there is no slot 'SBB'", {"asm", "@/later.s", "-o", "@/x.bin", "--machine", "diannao"}},

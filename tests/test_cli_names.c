@@ -357,6 +357,48 @@ Test(cli_names, suggestions)
 	cli_remove_folder(folder);
 }
 
+/* `help COMMAND` is `COMMAND --help`; of no command it names the nearest. A one-node model is told of in the singular and counts
+ * are whole; a topology is a list of layers. */
+Test(cli_names, help_and_counts)
+{
+	static const char *const commands[] = {"compare", "run", "layer", "inspect", "models", "conformance", "dram"};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+		struct cli_result a = cli_run(&how, "help", commands[i]), b = cli_run(&how, commands[i], "--help");
+		cr_assert(!a.status && !b.status && a.out_bytes);
+		cr_assert_str_eq(a.out, b.out);
+		cli_free(&a);
+		cli_free(&b);
+	}
+	struct onnx_writer g = {0};
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){1, 4});
+	onnx_put_floats(&g, "w", 2, (int64_t[]){4, 2}, (float[8]){1});
+	onnx_put_node(&g, "MatMul", "fc", "x w", "y", NULL);
+	onnx_put_output(&g, "y");
+	cli_write_model(folder, "one.onnx", &g);
+	cli_write_text(folder, "one.csv", "Layer, M, N, K,\nfc, 2, 3, 4,\n");
+	struct cli_result r = cli_run(&how, "inspect", "@/one.onnx");
+	cr_assert(strstr(r.out, "one: opset 13, 1 node in the file, 1 layer after folding (0 constants, "), "%s",
+		  r.out);
+	cr_assert(strstr(r.out, "8 MAC and 8 parameters for a batch of 1"), "%s", r.out);
+	cli_free(&r);
+	r = cli_run(&how, "inspect", "@/one.csv");
+	cr_assert(strstr(r.out, "one: a list of 1 layer, 1 layer after folding"), "%s", r.out);
+	cli_free(&r);
+	const struct cli_refusal cases[] = {
+		{2, "there is no command 'comprae'; the nearest is 'compare'", {"help", "comprae"}},
+		{2, "there is no command 'nonsense' (`npulab --help` lists them)", {"help", "nonsense"}},
+		{2, "there is no command '' (", {""}},
+		{2, "help: expected one command", {"help", "run", "compare"}},
+		{2, "unknown option '--zebra' (`npulab run", {"run", "--zebra"}},
+		{3, "neither a file nor one of the shipped models\n", {"inspect", "zebra"}},
+	};
+	CLI_CHECK(folder, cases);
+	cli_remove_folder(folder);
+}
+
 /* A whole number is a whole number however it is written, in a file and on the command line; half of one is not. */
 Test(cli_names, whole_numbers_with_exponents)
 {

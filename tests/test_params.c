@@ -383,14 +383,21 @@ Test(params, nearest)
 	static const char *const keys[] = {"array.rows", "array.columns", "clock_hz", "Conv", "conv_bias"};
 	static const struct {
 		const char *word, *nearest;
-	} cases[] = {{"array.row", "array.rows"},
-		     {"arry.columns", "array.columns"},
-		     {"ARRAY.ROWS", "array.rows"},
-		     {"conv", "Conv"},
-		     {"clock", "clock_hz"},
-		     {"conv_bia", "conv_bias"},
-		     {"", "Conv"}};
+	} cases[] = {{"array.row", "array.rows"},  {"arry.columns", "array.columns"},
+		     {"ARRAY.ROWS", "array.rows"}, {"conv", "Conv"},
+		     {"clock", "clock_hz"},        {"conv_bia", "conv_bias"},
+		     {"rray.rowz", "array.rows"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		cr_assert_str_eq(npl_nearest(cases[i].word, keys, 5), cases[i].nearest, "%s", cases[i].word);
 	cr_assert_null(npl_nearest("x", keys, 0));
+	static const char *const far[] = {"", "x", "array", "rows", "hz", "bias_of_conv"};
+	for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+		const char *nearest = npl_nearest(far[i], keys + 1, 2);
+		cr_assert(!nearest || !strcmp(far[i], "array"), "%s: %s", far[i], nearest);
+	}
+	cr_assert_str_eq(NPL_NEAREST("conw", keys, 5), "; the nearest is 'Conv'");
+	cr_assert_str_eq(NPL_NEAREST("pool", keys + 2, 3), "; expected clock_hz, Conv or conv_bias");
+	cr_assert_str_eq(NPL_NEAREST("pool", keys, 0), "");
+	static const char *const many[9] = {"a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9"};
+	cr_assert_str_eq(NPL_NEAREST("pool", many, 9), "");
 }

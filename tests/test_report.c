@@ -75,6 +75,26 @@ Test(report, si_text)
 	}
 }
 
+/* What is counted has no decimals until it has a prefix. */
+Test(report, count_text)
+{
+	static const struct {
+		double value;
+		const char *unit, *text;
+	} cases[] = {{0, "", "0"},
+		     {1, "", "1"},
+		     {64, "", "64"},
+		     {999, "", "999"},
+		     {1000, "", "1.00 k"},
+		     {1, "MAC", "1 MAC"},
+		     {40442, "MAC", "40.4 kMAC"},
+		     {2.5, "MAC", "2.50 MAC"}};
+	char buf[64];
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		cr_assert_str_eq(npl_count_text(cases[i].value, cases[i].unit, buf, sizeof buf), cases[i].text);
+	cr_assert(!*npl_plural(1) && *npl_plural(0) && *npl_plural(2));
+}
+
 Test(report, utf8)
 {
 	static const struct {

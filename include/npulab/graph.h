@@ -61,7 +61,7 @@ struct npl_graph {
 	char file_sha256
 		[65]; /* of the file and, behind it, of those that it names, whole and in the order of first use */
 	int opset;
-	int ir_version;
+	int ir_version; /* 0: of no ONNX file */
 	const char *producer;
 	int64_t batch; /* dimension 0 of the first input after --batch */
 	int n_values;

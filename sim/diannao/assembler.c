@@ -65,8 +65,8 @@ static int take_function(struct assembler *a, const struct dn_field *field, int6
 		names[n++] = dn_known_functions[i];
 	for (int i = 0; i < a->program->n_functions; i++)
 		names[n++] = a->program->function_name[i];
-	return complain(a, "NFU: there is no %s '%s'; the nearest is '%s' (.function makes others)", field->name,
-			a->words.word, npl_nearest(a->words.word, names, n));
+	return complain(a, "NFU: there is no %s '%s'%s (.function makes others)", field->name, a->words.word,
+			NPL_NEAREST(a->words.word, names, n));
 }
 
 static int take_named(struct assembler *a, const struct dn_slot *slot, const struct dn_field *field, int64_t *value)
@@ -80,8 +80,8 @@ static int take_named(struct assembler *a, const struct dn_slot *slot, const str
 			return 0;
 		names[n++] = field->names[*value];
 	}
-	return complain(a, "%s: there is no %s '%s'; the nearest is '%s'", slot->name, field->name, a->words.word,
-			npl_nearest(a->words.word, names, n));
+	return complain(a, "%s: there is no %s '%s'%s", slot->name, field->name, a->words.word,
+			NPL_NEAREST(a->words.word, names, n));
 }
 
 static int take_value(struct assembler *a, const struct dn_slot *slot, const struct dn_field *field,
@@ -173,8 +173,8 @@ static int take_slot(struct assembler *a, bool taken[DN_SLOTS], struct dn_instru
 		return complain(a, "no slot %s, expected CP, SB, NBIN, NBOUT or NFU",
 				*a->words.word ? "here" : "at the end of the line");
 	if (s == DN_SLOTS)
-		return complain(a, "there is no slot '%s'; the nearest is '%s'", a->words.word,
-				npl_nearest(a->words.word, names, DN_SLOTS));
+		return complain(a, "there is no slot '%s'%s", a->words.word,
+				NPL_NEAREST(a->words.word, names, DN_SLOTS));
 	if (taken[s])
 		return complain(a, "%s: a second one in this line, expected each slot once", names[s]);
 	taken[s] = true;
@@ -259,8 +259,8 @@ static int take_directive(struct assembler *a)
 	while (i < DIRECTIVES && strcmp(names[i], a->words.word))
 		i++;
 	if (i == DIRECTIVES)
-		return complain(a, "there is no directive '%s'; the nearest is '%s'", a->words.word,
-				npl_nearest(a->words.word, names, DIRECTIVES));
+		return complain(a, "there is no directive '%s'%s", a->words.word,
+				NPL_NEAREST(a->words.word, names, DIRECTIVES));
 	if (npl_words_next(&a->words))
 		return a->words.err->code;
 	if (!is_word(a))

@@ -131,8 +131,7 @@ static int take_flag(struct assembler *a, const struct tpu_syntax *syntax, const
 	const char *kind = syntax->opcode == TPU_SYNC ? "unit" : "flag";
 	if (!n)
 		return complain(a, "%s: there is no flag '%s', expected none", syntax->name, name);
-	return complain(a, "%s: there is no %s '%s'; the nearest is '%s'", syntax->name, kind, name,
-			npl_nearest(name, names, n));
+	return complain(a, "%s: there is no %s '%s'%s", syntax->name, kind, name, NPL_NEAREST(name, names, n));
 }
 
 /* "NAME.FLAG.FLAG": *syntax becomes the instruction's. */
@@ -148,8 +147,7 @@ static int take_mnemonic(struct assembler *a, const struct tpu_syntax **syntax, 
 			*syntax = &tpu_syntax_table[i];
 	}
 	if (!*syntax)
-		return complain(a, "there is no instruction '%s'; the nearest is '%s'", name,
-				npl_nearest(name, names, TPU_OPCODES + 1));
+		return complain(a, "there is no instruction '%s'%s", name, NPL_NEAREST(name, names, TPU_OPCODES + 1));
 	out->opcode = (*syntax)->opcode;
 	if (rest && (*syntax)->opcode == TPU_SYNC)
 		return complain(a, "sync.%s: expected its units as words of their own: sync %s", rest, rest);
@@ -225,8 +223,8 @@ static int take_register(struct assembler *a, struct tpu_instruction *out)
 	while (r < TPU_REGISTERS && strcmp(names[r], a->words.word))
 		r++;
 	if (r == TPU_REGISTERS)
-		return complain(a, "there is no register '%s'; the nearest is '%s'", a->words.word,
-				npl_nearest(a->words.word, names, TPU_REGISTERS));
+		return complain(a, "there is no register '%s'%s", a->words.word,
+				NPL_NEAREST(a->words.word, names, TPU_REGISTERS));
 	out->acc = (uint16_t)r;
 	if (npl_words_next(&a->words))
 		return a->words.err->code;
