@@ -240,6 +240,28 @@ static int link_nodes(struct graph_builder *b)
 	return graph_scratch(b, widest);
 }
 
+/* Exporters list the statistics of training behind the result of a BatchNormalization, which inference has no use for: those that
+ * nobody reads are none of its outputs. */
+static int drop_statistics(struct graph_builder *b)
+{
+	bool *read = calloc((size_t)b->n_values + 1, sizeof *read);
+	if (!read)
+		return graph_no_memory(b);
+	for (int i = 0; i < b->n_outputs; i++)
+		read[b->output[i]] = true;
+	for (int i = 0; i < b->n_nodes; i++)
+		for (int k = 0; k < b->node[i].n_in; k++)
+			if (b->node[i].in[k] >= 0)
+				read[b->node[i].in[k]] = true;
+	for (int i = 0; i < b->n_nodes; i++) {
+		struct graph_node *node = &b->node[i];
+		while (node->op == NPL_OP_BATCHNORMALIZATION && node->n_out > 1 && !read[node->out[node->n_out - 1]])
+			node->n_out--;
+	}
+	free(read);
+	return 0;
+}
+
 static int check_known(struct graph_builder *b)
 {
 	for (int i = 0; i < b->options.n_known; i++) {
@@ -260,6 +282,8 @@ int graph_complete(struct graph_builder *b)
 	int rc = check_known(b);
 	if (!rc)
 		rc = link_nodes(b);
+	if (!rc)
+		rc = drop_statistics(b);
 	if (!rc)
 		rc = graph_sort(b);
 	if (!rc)

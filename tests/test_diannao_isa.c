@@ -157,7 +157,7 @@ Test(diannao_isa, what_the_assembler_refuses)
 		{"NFU NOP,NOP,RESET,KEEP,NONE,0,0 left=1", "NFU: 'left'", "expected shift=, result_shift= or divisor="},
 		/* what one instruction says by itself (test_diannao_isa_check.c) */
 		{"SB LOAD,0,0,32", "SB: REUSE is 0", "expected 1"},
-		{".hots 1", "no directive '.hots'", "nearest is '.host'"},
+		{".hots 1", "no directive '.hots'", "expected .function, .host or .weights"},
 		{".host", ".host without an address", "expected one"},
 		{".host -1", ".host is '-1'", "from 0 to 281474976710655"},
 		{".weights 281474976710656", ".weights is '281474976710656'", "from 0 to 281474976710655"},

@@ -486,6 +486,39 @@ Test(onnx_fold, what_counts_as_parameter)
 	onnx_writer_free(&model);
 }
 
+/* A BatchNormalization that lists the statistics of training behind its result is the one without them where nobody reads these, and
+ * refused where somebody does. */
+Test(onnx_fold, unread_statistics)
+{
+	static const char *const outs[] = {"y", "y m v", "y m v sm sv", "y - - sm sv"};
+	for (int opset = 8; opset <= 14; opset += 3)
+		for (size_t i = 0; i < 2 * sizeof outs / sizeof *outs; i++) {
+			const bool is_read = i >= sizeof outs / sizeof *outs;
+			const char *list = outs[i % (sizeof outs / sizeof *outs)];
+			const char *last = strrchr(list, ' ');
+			struct onnx_writer g = {0};
+			struct npl_graph *graph;
+			struct npl_err err;
+			if (is_read && !last)
+				continue;
+			onnx_put_input(&g, "x", ONNX_FLOAT, 4, (int64_t[]){1, 2, 3, 3});
+			onnx_put_floats(&g, "p", 1, (int64_t[]){2}, (float[]){1, 2});
+			onnx_put_node(&g, "BatchNormalization", "bn", "x p p p p", list, NULL);
+			onnx_put_output(&g, "y");
+			if (is_read)
+				onnx_put_output(&g, last + 1);
+			struct onnx_writer model = onnx_model(&g, opset);
+			int rc = npl_graph_load_memory("f", model.data, model.bytes, NULL, GRAPH_LIMITS, &graph, &err);
+			cr_assert_eq(rc, is_read ? NPL_EINPUT : 0, "opset %d, %s: %s", opset, list, err.msg);
+			if (is_read)
+				cr_assert(strstr(err.msg, "node 'bn' (BatchNormalization)"), "%s", err.msg);
+			else
+				cr_assert(graph->n_outputs == 1 && graph->node[0].n_out == 1);
+			npl_graph_free(graph);
+			onnx_writer_free(&model);
+		}
+}
+
 static void put_zeros(struct onnx_writer *g, const char *name, int type, int rank, const int64_t *dims)
 {
 	static const char zeros[4096];

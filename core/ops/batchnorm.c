@@ -3,7 +3,7 @@
  * BatchNormalization: y = (x - mean) * (scale / sqrt(variance + epsilon)) + bias, per channel (dimension 1; a
  * one-dimensional input is one channel), or per element of a sample with the spatial=0 of models before opset 9.
  * training_mode=1, from opset 14, takes mean and variance from the batch itself, and gives the running ones. Not here:
- * training before opset 14, which asks for more than one output. */
+ * training before opset 14, which asks for up to five outputs (the importer drops those that nobody reads). */
 #include <math.h>
 
 #include "ops.h"
@@ -60,6 +60,8 @@ int op_batchnorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	if (n_out > 1 && !attrs->training)
 		return npl_fail(err, NPL_EINPUT,
 				"more than one output asks for training, which is not supported without training_mode");
+	if (n_out > 3)
+		return npl_fail(err, NPL_EINPUT, "it has %d outputs, since opset 14 there are 3", n_out);
 	const struct npl_shape *x = &in[0]->shape;
 	if (!x->rank)
 		return npl_fail(err, NPL_EINPUT, "the input must not be a scalar");
