@@ -164,7 +164,7 @@ Test(conformance, statuses)
 	put_case(folder, "good", "Relu", some, relu_of_some);
 	put_case(folder, "wrong", "Relu", some, some);
 	put_case(folder, "broken", "Relu", some, relu_of_some);
-	cli_write_text(cli_path(folder, "broken"), "model.onnx", "\x08\x07\x3a\x7f");
+	cli_write_text(folder, "broken/model.onnx", "\x08\x07\x3a\x7f");
 	put_case(folder, "old", "Relu", some, relu_of_some);
 	struct onnx_writer g = {0};
 	onnx_put_input(&g, "x", ONNX_FLOAT, 2, DIMS(1, 4));
@@ -172,7 +172,7 @@ Test(conformance, statuses)
 	onnx_put_output(&g, "y");
 	put_model(folder, "old", &g, 5);
 	put_case(folder, "cut", "Relu", some, relu_of_some);
-	cli_write_text(cli_path(folder, "cut/test_data_set_0"), "input_0.pb", "\x08\x07\x4a\x7f");
+	cli_write_text(folder, "cut/test_data_set_0/input_0.pb", "\x08\x07\x4a\x7f");
 	put_case(folder, "surplus", "Relu", some, relu_of_some);
 	put_row(cli_path(folder, "surplus/test_data_set_0"), "input_1.pb", some);
 	put_case(folder, "wider", "Relu", some, relu_of_some);
