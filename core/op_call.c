@@ -111,6 +111,15 @@ static int run_half(enum npl_op op, const struct npl_attrs *attrs, const struct 
 	return rc;
 }
 
+/* Nothing to compute: 0 x 2^31 elements are none, and no kernel counts to 2^31 for them. */
+static bool makes_nothing(const struct npl_tensor *out, int n_out)
+{
+	for (int k = 0; k < n_out; k++)
+		if (npl_tensor_count(&out[k]) != 0)
+			return false;
+	return n_out > 0;
+}
+
 int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 	       struct npl_tensor *out, int n_out, struct npl_err *err)
 {
@@ -121,6 +130,8 @@ int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_t
 		own.op = op;
 		attrs = &own;
 	}
+	if (makes_nothing(out, n_out))
+		return 0;
 	for (int k = 0; k < n_in && !half; k++)
 		half = widened(op, in[k]);
 	return half ? run_half(op, attrs, in, n_in, out, n_out, err)

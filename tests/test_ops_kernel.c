@@ -389,3 +389,35 @@ Test(ops_kernel, window_ranges)
 		}
 	}
 }
+
+/* Where nothing is made nothing is counted to: 2^40 rows without elements take no time (a loop over them, hours). */
+Test(ops_kernel, nothing_by_a_huge_dimension)
+{
+	static const enum npl_op ops[] = {NPL_OP_MATMUL, NPL_OP_EXPAND, NPL_OP_TILE,    NPL_OP_INSTANCENORMALIZATION,
+					  NPL_OP_RESIZE, NPL_OP_RELU,   NPL_OP_SOFTMAX, NPL_OP_REDUCESUM};
+	const int64_t huge = (int64_t)1 << 40, shape[4] = {huge, 1, 0, 1};
+	float none[1] = {0}, scale[4] = {1, 1, 1, 1};
+	struct npl_tensor empty = {.dtype = NPL_F32, .shape = npl_shape_of(4, huge, 1, 0, 1), .data = none},
+			  second[] = {
+				  [0] = {.dtype = NPL_F32, .shape = npl_shape_of(4, huge, 1, 1, 0), .data = none},
+				  [1] = {.dtype = NPL_I64, .shape = npl_shape_of(1, 4), .data = (void *)shape},
+				  [2] = {.dtype = NPL_I64, .shape = npl_shape_of(1, 4), .data = (void *)shape},
+				  [3] = {.dtype = NPL_F32, .shape = npl_shape_of(1, 1), .data = scale},
+				  [4] = {.dtype = NPL_F32, .shape = npl_shape_of(1, 4), .data = scale},
+			  };
+	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+		const struct npl_tensor *in[3] = {&empty, i < 5 ? &second[i] : NULL, i == 3 ? &second[3] : NULL};
+		struct npl_tensor out = empty;
+		struct npl_err err;
+		if (i == 4) {
+			in[1] = NULL;
+			in[2] = &second[4];
+		}
+		cr_assert_eq(npl_op_run(ops[i], &(struct npl_attrs){.op = ops[i], .opset = 13}, in,
+					i == 3 || i == 4 ? 3
+					: i < 5          ? 2
+							 : 1,
+					&out, 1, &err),
+			     0, "%s: %s", npl_op_defs[ops[i]].name, err.msg);
+	}
+}
