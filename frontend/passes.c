@@ -163,8 +163,12 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *all, struct np
 	if (!rc && measured && p->n_devices == 1 && npl_device_get_info(p->device[0])->kind == NPL_KIND_CPU)
 		metered = !npl_energy_meter_open(NULL, &meter, &why) && !npl_energy_meter_start(&meter, &why);
 	npl_session_hash(p->session, false);
+	if (!rc && measured)
+		npl_machine_load_start(&report->load, NULL);
 	if (!rc)
 		rc = run_timed(p, name, measured, &report->run, record, err);
+	if (!rc && measured)
+		npl_machine_load_stop(&report->load);
 	if (!rc) {
 		report->passes = record->n;
 		report->spread = NAN;

@@ -111,6 +111,8 @@ static int run_timed(const struct work *work, struct npl_device_report *report, 
 	double wall[REPEATS], seconds[REPEATS];
 	if (run_work(work, &row->result, err))
 		return err->code;
+	if (measured)
+		npl_machine_load_start(&report->load, NULL);
 	for (int i = 0; i < REPEATS; i++) {
 		struct npl_result again = {0};
 		double start = npl_clock_seconds();
@@ -125,6 +127,8 @@ static int run_timed(const struct work *work, struct npl_device_report *report, 
 		if (!measured && wall[i] > 1)
 			break;
 	}
+	if (measured)
+		npl_machine_load_stop(&report->load);
 	int n = report->passes;
 	double wall_median = npl_median(wall, n), median = npl_median(seconds, n); /* both sorted from here on */
 	report->spread = measured && median > 0 ? (seconds[3 * n / 4] - seconds[n / 4]) / median : NAN;

@@ -52,6 +52,12 @@ static void put_totals(struct npl_json *json, const struct npl_device_report *r,
 		npl_json_null(json, "passes");
 	else
 		npl_json_i64(json, "passes", r->passes);
+	npl_json_double(json, "load_average", r->load.processors ? r->load.load_average : NAN);
+	npl_json_double(json, "others_processors", r->load.processors ? r->load.others : NAN);
+	if (r->load.processors && isfinite(r->load.others))
+		npl_json_number(json, "machine_busy", r->load.busy ? "true" : "false");
+	else
+		npl_json_null(json, "machine_busy");
 	npl_json_double(json, "inferences_per_second", f.inferences_per_second);
 	npl_json_double(json, "ops_per_second", f.ops_per_second);
 	npl_json_double(json, "utilization", f.utilization);

@@ -400,6 +400,11 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 			used += (size_t)snprintf(line + used, sizeof line - used,
 						 "; median of %d run%s, the middle half within %.0f %%", r->passes,
 						 npl_plural(r->passes), 100 * r->spread);
+		if (r->load.busy && used < sizeof line)
+			used += (size_t)snprintf(
+				line + used, sizeof line - used,
+				"; measured beside other programs, which took %.1f of %d processors (load average %.1f)",
+				r->load.others, r->load.processors, r->load.load_average);
 		if (r->run.bytes[NPL_MEM_HOST] && used < sizeof line)
 			used += (size_t)snprintf(
 				line + used, sizeof line - used,

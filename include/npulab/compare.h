@@ -14,6 +14,7 @@
 
 #include "npulab/calibrate.h"
 #include "npulab/device.h"
+#include "npulab/machine_load.h"
 #include "npulab/model.h"
 #include "npulab/session.h"
 
@@ -46,6 +47,7 @@ struct npl_device_report {
 	struct npl_run run;      /* sum over the batches; measured: of the pass with the median time */
 	double spread; /* measured: width of the middle half of the passes over their median; NAN: not measured */
 	int passes;    /* timed */
+	struct npl_machine_load load;   /* meanwhile, where something was measured; else zeroed: load.processors 0 */
 	double simulation_wall_seconds; /* median over the passes; NAN for a real device */
 	struct npl_accuracy accuracy;
 	struct npl_layer_accuracy *layer_accuracy; /* run.n_layers; NULL: not asked for */
