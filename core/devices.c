@@ -298,11 +298,13 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
 		snprintf(why, n, "it has no Conv with kernels of its own for every output position");
 		return false;
 	}
+	if (!device->driver->supports(device->state, layer, why, n))
+		return false;
 	if (layer->n_more && !device->info.several) {
-		snprintf(why, n, "it gives one result, and %d are read", layer->n_more + 1);
+		snprintf(why, n, "of its results the device gives the first alone, and others are read");
 		return false;
 	}
-	return device->driver->supports(device->state, layer, why, n);
+	return true;
 }
 
 static int check_result(const struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,

@@ -104,8 +104,7 @@ static int fill_rows(const struct npl_session *s, const struct npl_session_chain
 		if (npl_result_add(&row->result, &results[l], err))
 			return err->code;
 		row->result.seconds_from = results[l].seconds_from;
-		row->output_dtype = chain->layer[l].out->dtype;
-		row->output_quant = chain->layer[l].out->quant;
+		npl_note_output(s, step, chain->layer[l].out, row);
 		if (chain->note[l] && !step->slice) {
 			row->role = NPL_FUSED;
 			row->stat = NULL;

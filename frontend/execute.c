@@ -54,6 +54,13 @@ int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor 
 	return s->watcher && tensor->data ? s->watcher->seen(s->watcher->context, v, tensor, err) : 0;
 }
 
+void npl_note_output(const struct npl_session *s, const struct npl_step *step, const struct npl_tensor *out,
+		     struct npl_layer_run *row)
+{
+	row->output_dtype = out->dtype;
+	row->output_quant = s->timing_only && !step->written ? (struct npl_quant){0} : out->quant;
+}
+
 /* Part i of n of a tensor, cut along its rows. */
 static struct npl_tensor part_of(const struct npl_tensor *whole, int i, int n)
 {
@@ -115,8 +122,7 @@ static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row
 				      : npl_device_run(s->device[step->device], &layer, &row->result, err);
 	*wall += npl_clock_seconds() - start;
 	out->shape = value->shape;
-	row->output_dtype = out->dtype;
-	row->output_quant = out->quant;
+	npl_note_output(s, step, out, row);
 	for (int k = 0; k <= layer.n_more && !rc; k++)
 		rc = npl_output_made(s, k ? node->out[k] : step->out, &out[k], row, err);
 	if (step->written)

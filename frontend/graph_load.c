@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Loading a graph from a file or from memory, freeing it, and making the elements of constants that are only described. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,11 +128,12 @@ static void make_fill(const struct npl_value *value, char *data, size_t count, s
 		memcpy(data + done, data, done < count * size - done ? done : count * size - done);
 }
 
-const void *npl_value_data(struct npl_graph *graph, struct npl_value *value, struct npl_err *err)
+/* Sessions of several threads may share a graph: the first that asks makes the data. */
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
+static const void *make_data(struct npl_graph *graph, struct npl_value *value, struct npl_err *err)
 {
 	char text[192];
-	if (value->data)
-		return value->data;
 	if (!value->is_fill && !value->is_random) {
 		npl_fail(err, NPL_EINTERNAL, "tensor '%s' has no data", value->name);
 		return NULL;
@@ -149,6 +151,17 @@ const void *npl_value_data(struct npl_graph *graph, struct npl_value *value, str
 		npl_random_floats(&value->law, 0, (int64_t)count, (float *)(void *)data);
 	else
 		npl_random_doubles(&value->law, 0, (int64_t)count, (double *)(void *)data);
-	value->data = data;
+	return data;
+}
+
+const void *npl_value_data(struct npl_graph *graph, struct npl_value *value, struct npl_err *err)
+{
+	const void *data = __atomic_load_n(&value->data, __ATOMIC_ACQUIRE);
+	if (data)
+		return data;
+	pthread_mutex_lock(&making);
+	data = value->data ? value->data : make_data(graph, value, err);
+	__atomic_store_n(&value->data, data, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&making);
 	return data;
 }

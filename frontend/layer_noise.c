@@ -16,24 +16,40 @@ struct seen {
 
 struct npl_layer_noise {
 	const struct npl_graph *graph;
+	int *rounded; /* per value: what the model's own QuantizeLinear and DequantizeLinear make of it; -1: it has none */
 	size_t left; /* bytes that may still be kept */
 	struct seen *value;
 };
+
+static void find_rounded(const struct npl_graph *graph, int *rounded)
+{
+	for (int v = 0; v < graph->n_values; v++)
+		rounded[v] = -1;
+	for (int i = 0; i < graph->n_nodes; i++) {
+		const struct npl_node *node = &graph->node[i];
+		int maker = node->op == NPL_OP_DEQUANTIZELINEAR ? graph->value[node->in[0]].producer : -1;
+		if (maker >= 0 && graph->node[maker].op == NPL_OP_QUANTIZELINEAR)
+			rounded[graph->node[maker].in[0]] = node->out[0];
+	}
+}
 
 int npl_layer_noise_open(const struct npl_graph *graph, size_t bytes, struct npl_layer_noise **noise,
 			 struct npl_err *err)
 {
 	struct npl_layer_noise *made = calloc(1, sizeof *made);
 	*noise = made;
-	if (made)
+	if (made) {
 		made->value = calloc((size_t)graph->n_values + 1, sizeof *made->value);
-	if (!made || !made->value) {
+		made->rounded = calloc((size_t)graph->n_values + 1, sizeof *made->rounded);
+	}
+	if (!made || !made->value || !made->rounded) {
 		npl_layer_noise_close(made);
 		*noise = NULL;
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	}
 	made->graph = graph;
 	made->left = bytes;
+	find_rounded(graph, made->rounded);
 	return 0;
 }
 
@@ -44,6 +60,7 @@ void npl_layer_noise_close(struct npl_layer_noise *noise)
 	for (int v = 0; noise->value && v < noise->graph->n_values; v++)
 		free(noise->value[v].reference);
 	free(noise->value);
+	free(noise->rounded);
 	free(noise);
 }
 
@@ -85,13 +102,16 @@ static int judge(void *context, int v, const struct npl_tensor *tensor, struct n
 	struct npl_layer_noise *noise = context;
 	struct seen *seen = &noise->value[v];
 	bool integer = tensor->dtype == NPL_U8 || tensor->dtype == NPL_I8 || tensor->dtype == NPL_I16;
+	/* integers of a value that the model itself rounds are what it is rounded to: that is no loss of the device's */
+	const struct seen *rounded = integer && noise->rounded[v] >= 0 ? &noise->value[noise->rounded[v]] : seen;
+	const float *reference = rounded->reference ? rounded->reference : seen->reference;
 	(void)err;
 	if (!seen->reference || seen->count != npl_tensor_count(tensor) || !tensor->data ||
 	    !(tensor->dtype == NPL_F32 || (integer && tensor->quant.scale > 0)))
 		return 0;
 	seen->judged = true;
 	for (int64_t i = 0; i < seen->count; i++) {
-		const double want = (double)seen->reference[i], error = real(tensor, i) - want;
+		const double want = (double)reference[i], error = real(tensor, i) - want;
 		seen->signal += want * want;
 		seen->noise += error * error;
 		seen->most = fmax(seen->most, fabs(error));

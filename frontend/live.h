@@ -63,6 +63,10 @@ void npl_live_done(struct npl_live *live, int v);
 int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor *tensor, struct npl_layer_run *row,
 		    struct npl_err *err);
 
+/* execute.c: type, scale and zero point of a layer's result for its row; without values only those that the model itself has. */
+void npl_note_output(const struct npl_session *s, const struct npl_step *step, const struct npl_tensor *out,
+		     struct npl_layer_run *row);
+
 /* Charges one transfer over the device's link (NPL_WORK_TO_DEVICE, NPL_WORK_TO_HOST) of value v to the row, behind the piece
  * `after`. Returns the piece that it is. */
 int npl_charge_link(struct npl_live *live, int device, enum npl_work work, int v, uint64_t bytes,

@@ -112,8 +112,9 @@ static int no_match(const struct reader *r, const struct rule *rule, struct npl_
 	for (int i = 0; i < graph->n_nodes && n < 64; i++)
 		names[n++] = rule->on_name ? graph->node[i].name : npl_op_defs[graph->node[i].op].name;
 	const char *nearest = npl_nearest(rule->pattern, names, n);
-	return BAD(r, "'%s' matches no %s of this model%s%s%s", rule->pattern, rule->on_name ? "node" : "operator",
-		   nearest ? "; the nearest is '" : "", nearest ? nearest : "", nearest ? "'" : "");
+	return BAD(r, "'%s' matches no %s of this model after folding%s%s%s", rule->pattern,
+		   rule->on_name ? "node" : "operator", nearest ? "; the nearest is '" : "", nearest ? nearest : "",
+		   nearest ? "'" : "");
 }
 
 static bool matches(const struct rule *rule, const regex_t *expression, const char *name, const char *op)

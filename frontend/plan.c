@@ -114,7 +114,9 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 		}
 		for (int k = 0; k < step->n_in; k++)
 			if (node->in[k] >= 0 && s->graph->value[node->in[k]].dtype != NPL_F32) {
-				snprintf(why, n, "its input is %s", npl_dtype_name(s->graph->value[node->in[k]].dtype));
+				const struct npl_value *value = &s->graph->value[node->in[k]];
+				snprintf(why, n, "its input%s%.60s%s is %s", k ? " '" : "", k ? value->name : "",
+					 k ? "'" : "", npl_dtype_name(value->dtype));
 				return false;
 			}
 	}
@@ -324,17 +326,17 @@ static int check_options(const struct npl_graph *graph, const struct npl_session
 	for (int i = 0; options->place && i < graph->n_nodes; i++)
 		if (options->place[i] != NPL_ON_HOST &&
 		    (options->place[i] < 0 || options->place[i] >= options->n_devices))
-			return npl_fail(err, NPL_EINTERNAL, "node '%s' is placed on device %d of %d",
-					graph->node[i].name, options->place[i], options->n_devices);
+			return npl_fail(err, NPL_EUSAGE, "node '%s' is placed on device %d of %d", graph->node[i].name,
+					options->place[i], options->n_devices);
 	if (options->n_devices > NPL_SESSION_DEVICES)
 		return npl_fail(err, NPL_EUSAGE, "%d devices in one run, expected at most %d", options->n_devices,
 				NPL_SESSION_DEVICES);
 	if (!options->place && options->n_devices < 1)
-		return npl_fail(err, NPL_EINTERNAL, "a session without a device");
+		return npl_fail(err, NPL_EUSAGE, "a session without a device");
 	for (int d = 0; d < options->n_devices; d++)
 		if (npl_device_get_info(options->device[d])->format != NPL_FORMAT_F32 && !options->ranges &&
 		    !options->timing_only)
-			return npl_fail(err, NPL_EINTERNAL, "%s needs the values' ranges to quantise with",
+			return npl_fail(err, NPL_EUSAGE, "%s needs the values' ranges to quantise with",
 					npl_device_name(options->device[d]));
 	return 0;
 }

@@ -112,8 +112,7 @@ static int run_slice(struct npl_live *live, int i, int k, const struct npl_tenso
 	if (!rc)
 		rc = npl_result_add(&row->result, &result, err);
 	row->result.seconds_from = result.seconds_from;
-	row->output_dtype = out->dtype;
-	row->output_quant = out->quant;
+	npl_note_output(s, &s->step[i], out, row);
 	return rc ? rc : npl_output_made(s, s->graph->node[i].out[k], out, row, err);
 }
 

@@ -367,6 +367,32 @@ Test(session, several_results)
 	}
 }
 
+/* Why a machine does not run such a layer: that it has no such operator at all comes before the number of results. */
+Test(session, reasons_of_several_results)
+{
+	uint64_t rng = 21;
+	struct onnx_writer g = {0}, lstm = {0}, pool = {0};
+	onnx_put_input(&g, "x", ONNX_FLOAT, 3, (int64_t[]){6, 2, 5});
+	put_weights(&g, &rng, "w", 3, (int64_t[]){1, 12, 5});
+	put_weights(&g, &rng, "r", 3, (int64_t[]){1, 12, 3});
+	onnx_put_input(&g, "image", ONNX_FLOAT, 4, (int64_t[]){1, 2, 4, 4});
+	onnx_put_attr_int(&lstm, "hidden_size", 3);
+	onnx_put_attr_ints(&pool, "kernel_shape", 2, (int64_t[]){2, 2});
+	onnx_put_node(&g, "LSTM", "lstm", "x w r", "y h", &lstm);
+	onnx_put_node(&g, "MaxPool", "pool", "image", "p at", &pool);
+	onnx_put_output(&g, "h");
+	onnx_put_output(&g, "p");
+	onnx_put_output(&g, "at");
+	struct net net = make_net(&g, &rng);
+	struct npl_device *device = open_device("tpu_v1");
+	struct outcome o = run_net(&net, &device, 1, NULL, false);
+	cr_assert_str_eq(o.run.layer[0].note, "the machine has no LSTM");
+	cr_assert(strstr(o.run.layer[1].note, "gives the first alone"), "%s", o.run.layer[1].note);
+	free_outcome(&net, &o);
+	npl_device_close(device);
+	free_net(&net);
+}
+
 /* The energy of a real device is not known: a run that used one has no sum, though its other parts are known. */
 Test(session, unknown_energy_stays_unknown)
 {

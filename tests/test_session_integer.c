@@ -229,7 +229,7 @@ Test(session_integer, split_is_slices)
 		const struct npl_layer_run *split = row_of(&net, &o, "split"), *fc = row_of(&net, &o, "fc");
 		cr_assert_str_eq(split->ran_on, d > 3 ? "host" : names[d], "%s: %s", names[d],
 				 split->note ? split->note : "");
-		cr_assert(d <= 3 || split->note, "%s", names[d]);
+		cr_assert(d <= 3 || (split->note && !strstr(split->note, "result")), "%s: %s", names[d], split->note);
 		cr_assert(d > 3 || (split->host_seconds == 0 && split->output_quant.scale == fc->output_quant.scale),
 			  "%s", names[d]);
 		cr_assert(decibels(&net, o.out) > 35, "%s: %g dB", names[d], decibels(&net, o.out));

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Eager contexts in several threads at once, for the thread sanitizer: values are made, held, released, flushed, read and
- * recorded while the contexts' own threads are at work. `make tsan` builds and runs it. */
+ * recorded while the contexts' own threads are at work; and one graph, whose weights are made when they are first read, in a session of
+ * each thread. `make tsan` builds and runs it. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "npulab/graph_run.h"
+#include "npulab/model.h"
 #include "npulab/trace.h"
 
 #define THREADS 3
@@ -80,14 +83,45 @@ static void *work(void *name)
 	return NULL;
 }
 
-int main(void)
+/* lenet5, whose weights are RandomNormal nodes. */
+static struct npl_graph *shared;
+
+static void *share(void *name)
+{
+	struct npl_device *device;
+	struct npl_tensor in = {.dtype = NPL_F32, .shape = shared->value[shared->input[0]].shape}, out[1];
+	struct npl_err err;
+	check(npl_device_open(name, NULL, &device, &err), &err);
+	check(npl_tensor_alloc(&in, &err), &err);
+	for (int64_t i = 0; i < npl_tensor_count(&in); i++)
+		((float *)in.data)[i] = (float)(i % 7 - 3);
+	check(npl_graph_run(shared, device, &in, NULL, out, NULL, &err), &err);
+	npl_tensor_free(&in);
+	npl_tensor_free(out);
+	npl_device_close(device);
+	return NULL;
+}
+
+static void run_threads(void *(*function)(void *))
 {
 	pthread_t thread[THREADS];
 	for (int i = 0; i < THREADS; i++)
-		if (pthread_create(&thread[i], NULL, work, (void *)devices[i]))
-			return 1;
+		if (pthread_create(&thread[i], NULL, function, (void *)devices[i]))
+			exit(1);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
+}
+
+int main(void)
+{
+	char folder[4096], path[5000];
+	struct npl_err err;
+	check(npl_data_dir("models", folder, sizeof folder, &err), &err);
+	snprintf(path, sizeof path, "%s/lenet5.onnx", folder);
+	check(npl_graph_load(path, NULL, &shared, &err), &err);
+	run_threads(work);
+	run_threads(share);
+	npl_graph_free(shared);
 	puts("threads: good");
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A network: nodes in topological order over values (tensors between nodes). Everything lives in one arena of
- * the graph; weights inside a mapped file are referenced, not copied. Read-only once loaded.
+ * the graph; weights inside a mapped file are referenced, not copied. Read-only once loaded: sessions of
+ * several threads may share it.
  *
  *     struct npl_graph *graph;
  *     if (npl_graph_load("net.onnx", &(struct npl_load_options){.batch = 8}, &graph, &err)) ...
