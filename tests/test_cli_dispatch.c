@@ -151,6 +151,7 @@ Test(cli_dispatch, tables_and_figures)
 	json_t *root = RUN_BOTH(folder, &r, "run", "@/branches.onnx", "--place", "/right/=diannao,/left|norm/=tpu_v1",
 				"--log-placement", "--csv", "@/r.csv", "--timing-only");
 	json_t *totals = cli_at(root, "devices.0.totals"), *layer, *link;
+	size_t i;
 	cli_check_result(root);
 	cr_assert(line_has(find_row(r.err, "#", "0"), "/left|norm/="), "%s", r.err);
 	cr_assert(strstr(r.err, "but:") && strstr(r.err, "no rule matches it"), "%s", r.err);
@@ -161,10 +162,11 @@ Test(cli_dispatch, tables_and_figures)
 		  r.out);
 	cr_assert_str_eq(cli_text(cli_at(layer_of(root, "sum"), "note")), "no rule matches it");
 	cr_assert(json_is_null(cli_at(layer_of(root, "sum"), "placed_by")));
+	json_array_foreach (cli_at(root, "devices.0.layers"), i, layer)
+		cr_assert(json_is_null(cli_at(layer, "output.scale")), "without values nobody has calibrated");
 	/* the sums */
 	double host = 0, links = 0, work = 0, last = 0, bytes = 0, link_seconds = 0;
 	char *csv = cli_read(cli_path(folder, "r.csv"), NULL), *line = csv;
-	size_t i;
 	json_array_foreach (cli_at(root, "devices.0.layers"), i, layer) {
 		line = strchr(line, '\n') + 1;
 		host += cli_number(cli_at(layer, "host_seconds"));

@@ -4,6 +4,7 @@
  * MatMulInteger gives on every device of 8-bit integers the bits that the operators' own rule gives, and each product runs
  * there. The same network with QuantizeLinear and DequantizeLinear around Conv and MatMul gives the same bits on these
  * devices: the model's scales, zero points, types and integer weights are taken as they are, and nothing is calibrated. */
+#include "layer_noise.h"
 #include "session_net.h"
 
 struct writer {
@@ -300,4 +301,48 @@ Test(session_written, in_float32_they_run_as_written)
 		free_net(&net);
 		free_net(&twin);
 	}
+}
+
+/* A product whose result the model itself rounds to steps of 1/2: what tpu_v1 gives is that to the bit, so its layer loses
+ * nothing, though it is far from the float product. */
+Test(session_written, what_the_model_rounds_is_no_loss)
+{
+	struct writer w = {.rng = 5, .qdq = true};
+	struct npl_err err;
+	struct npl_layer_noise *noise;
+	float scale[4];
+	onnx_put_input(&w.g, "x", ONNX_FLOAT, 2, (int64_t[]){4, 8});
+	put_quant(&w, "xq", 0, (float[]){1.0f / 64}, true, (int32_t[]){0});
+	put_quant(&w, "coarse", 0, (float[]){0.5f}, true, (int32_t[]){3});
+	quantise(&w, "x", "xi", "xq");
+	dequantise(&w, "xi", "xd", "xq", 1);
+	put_weight(&w, "w", 2, (int64_t[]){8, 4}, 1, scale);
+	dequantise(&w, "w", "wd", "w", 1);
+	put(&w, "MatMul", "fc", "xd wd", "z", NULL);
+	quantise(&w, "z", "zi", "coarse");
+	dequantise(&w, "zi", "y", "coarse", 1);
+	onnx_put_output(&w.g, "y");
+	uint64_t inputs = 77;
+	struct net net = make_net(&w.g, &inputs);
+	struct npl_device *device = open_device("tpu_v1");
+	struct npl_tensor out[MOST] = {{0}};
+	struct npl_run run;
+	cr_assert_eq(npl_layer_noise_open(net.graph, 1 << 20, &noise, &err), 0, "%s", err.msg);
+	struct npl_value_watcher watcher = npl_layer_noise_reference(noise);
+	cr_assert_eq(npl_evaluate_watched(net.graph, net.in, out, NULL, &watcher, &err), 0, "%s", err.msg);
+	struct outcome o = run_net(&net, &device, 1, NULL, false);
+	watcher = npl_layer_noise_device(noise);
+	npl_session_watch(o.session, &watcher);
+	npl_tensor_free(&out[0]);
+	cr_assert_eq(npl_session_run(o.session, net.in, out, &run, &err), 0, "%s", err.msg);
+	const int fc = (int)(row_of(&net, &o, "fc") - o.run.layer);
+	const struct npl_layer_accuracy accuracy = npl_layer_noise_of(noise, fc);
+	cr_assert(accuracy.sqnr_db > 100 && accuracy.max_abs_error < 1e-6, "%g dB", accuracy.sqnr_db);
+	cr_assert(o.run.layer[fc].output_quant.scale == 0.5f && o.run.layer[fc].output_quant.zero_point == 3);
+	npl_run_free(&run);
+	npl_tensor_free(&out[0]);
+	npl_layer_noise_close(noise);
+	free_outcome(&net, &o);
+	npl_device_close(device);
+	free_net(&net);
 }
