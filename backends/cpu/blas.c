@@ -97,10 +97,11 @@ void cpu_blas_describe(const struct cpu_blas *blas, int threads, char *text, siz
 	const char *space = strchr(config, ' '), *end = space ? strchr(space + 1, ' ') : NULL;
 	int version = end ? (int)(end - config) : (int)strlen(config); /* "OpenBLAS 0.3.21", the first two words */
 	enum cpu_level level = cpu_core_level(core);
-	const char *plural = threads == 1 ? "" : "s";
+	const char *plural = threads == 1 ? "" : "s", *asked = getenv("OPENBLAS_CORETYPE");
 	if (level < blas->isa.level)
-		snprintf(text, n, "%.*s, %s kernels older than this processor, %d thread%s, %s instead of %s", version,
-			 config, core, threads, plural, cpu_level_name(level), cpu_level_name(blas->isa.level));
+		snprintf(text, n, "%.*s, %s kernels older than this processor, %d thread%s, %s instead of %s%s",
+			 version, config, core, threads, plural, cpu_level_name(level), cpu_level_name(blas->isa.level),
+			 asked && *asked ? " because OPENBLAS_CORETYPE is set" : "");
 	else
 		snprintf(text, n, "%.*s, %s kernels, %d thread%s, %s", version, config, core, threads, plural,
 			 cpu_level_name(blas->isa.level));

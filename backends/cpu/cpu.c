@@ -77,7 +77,7 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 static void cpu_describe(const void *state, struct npl_device_info *info)
 {
 	const struct cpu_state *cpu = state;
-	char library[120];
+	char library[150];
 	info->kind = NPL_KIND_CPU;
 	info->integers = true;
 	info->several = !cpu->int8;
