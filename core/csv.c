@@ -96,6 +96,7 @@ static int read_header(struct reader *r, struct npl_arena *arena, struct npl_csv
 				return npl_fail(r->err, NPL_EINPUT, "%s:%d: two columns are called '%s'", r->path, line,
 						column[i]);
 	csv->column = column;
+	csv->line = line;
 	return 0;
 }
 

@@ -28,6 +28,7 @@ struct topology {
 	struct npl_csv csv;
 	struct npl_arena arena; /* of the CSV */
 	bool gemm;
+	char behind;   /* what the header says is behind the known columns: 's' sparsity, 'b' batch, 0 nothing */
 	bool sparse;   /* a ratio other than 1:1 was ignored */
 	int64_t batch; /* dimension 0 of every input */
 	struct graph_builder b;
@@ -65,41 +66,124 @@ static bool is_number(const char *text, size_t length)
 	return length > 0;
 }
 
-/* Is it convolutions or products? The second column of products is called M. */
+/* A known column: SCALE-Sim's own name, and what it may be called, of which only the letters count, in lower case. */
+struct column {
+	const char *name, *words;
+};
+
+static const struct column conv_column[CONV_COLUMNS] = {
+	{"Layer name", "layername layer name"},
+	{"IFMAP Height", "ifmapheight ifmaph inputheight inputh height h"},
+	{"IFMAP Width", "ifmapwidth ifmapw inputwidth inputw width w"},
+	{"Filter Height", "filterheight filterh kernelheight kernelh"},
+	{"Filter Width", "filterwidth filterw kernelwidth kernelw"},
+	{"Channels", "channels channel inputchannels inchannels numchannels"},
+	{"Num Filter", "numfilter numfilters numberoffilters filters outputchannels outchannels out"},
+	{"Strides", "strides stride"},
+};
+static const struct column gemm_column[GEMM_COLUMNS] = {
+	{"Layer", "layername layer name"}, {"M", "m"}, {"N", "n"}, {"K", "k"}};
+static const char ratio_words[] = "sparsity sparsityratio", batch_words[] = "batch batches batchsize heads";
+
+/* Is the text, reduced to its letters, one of these words? */
+static bool is_one_of(const char *words, const char *text, size_t length)
+{
+	char letters[32];
+	size_t n = 0;
+	for (size_t i = 0; i < length; i++) {
+		if (!isalpha((unsigned char)text[i]))
+			continue;
+		if (n == sizeof letters)
+			return false;
+		letters[n++] = (char)tolower((unsigned char)text[i]);
+	}
+	for (size_t span; n && *words; words += span + (words[span] == ' ')) {
+		span = strcspn(words, " ");
+		if (span == n && !memcmp(words, letters, n))
+			return true;
+	}
+	return false;
+}
+
+static int known_columns(const struct topology *t)
+{
+	return t->gemm ? GEMM_COLUMNS : CONV_COLUMNS;
+}
+
+/* The name in the first row, cut for a message. */
+static const char *header_field(const struct topology *t, int column, size_t *length)
+{
+	return trimmed(t->csv.column, t->csv.n_columns, column, length);
+}
+
+static int shown(size_t length)
+{
+	return (int)(length > 40 ? 40 : length);
+}
+
+/* What is directly behind the known columns has a meaning, or none that is known here. */
+static int read_header_behind(struct topology *t)
+{
+	size_t length;
+	const char *text = header_field(t, known_columns(t), &length);
+	if (!length || *text == '#')
+		return 0;
+	if (is_one_of(ratio_words, text, length))
+		t->behind = 's';
+	else if (t->gemm && is_one_of(batch_words, text, length))
+		t->behind = 'b';
+	else
+		return npl_fail(&t->err, NPL_EINPUT, "%s:%d: column %d is '%.*s', expected nothing%s behind '%s'",
+				t->csv.path, t->csv.line, known_columns(t) + 1, shown(length), text,
+				t->gemm ? ", 'Batch' or 'Sparsity'" : " or 'Sparsity'",
+				t->gemm ? gemm_column[GEMM_COLUMNS - 1].name : conv_column[CONV_COLUMNS - 1].name);
+	text = header_field(t, known_columns(t) + 1, &length);
+	if (!length || *text == '#')
+		return 0;
+	return npl_fail(&t->err, NPL_EINPUT, "%s:%d: column %d is '%.*s', expected nothing there", t->csv.path,
+			t->csv.line, known_columns(t) + 2, shown(length), text);
+}
+
+/* Is it convolutions or products, and are the columns where SCALE-Sim has them? The second one of products is a single M. */
 static int read_header(struct topology *t)
 {
 	size_t length;
-	const char *second = trimmed(t->csv.column, t->csv.n_columns, 1, &length);
-	t->gemm = length == 1 && toupper((unsigned char)*second) == 'M';
-	if (is_number(second, length) || t->csv.n_columns < (t->gemm ? GEMM_COLUMNS : CONV_COLUMNS))
+	const char *text = header_field(t, 1, &length);
+	t->gemm = is_one_of("m n k", text, length);
+	if (is_number(text, length) || t->csv.n_columns < known_columns(t))
 		return npl_fail(
 			&t->err, NPL_EINPUT,
-			"%s: column 2 of the first row is '%.*s' of %d: expected the names of SCALE-Sim's columns, "
+			"%s:%d: column 2 of the first row is '%.*s' of %d: expected the names of SCALE-Sim's columns, "
 			"'Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num "
 			"Filter, Strides,' or 'Layer, M, N, K,'",
-			t->csv.path, (int)(length > 40 ? 40 : length), second, t->csv.n_columns);
-	return 0;
+			t->csv.path, t->csv.line, shown(length), text, t->csv.n_columns);
+	const struct column *known = t->gemm ? gemm_column : conv_column;
+	for (int i = 0; i < known_columns(t); i++) {
+		text = header_field(t, i, &length);
+		if (!is_one_of(known[i].words, text, length))
+			return npl_fail(&t->err, NPL_EINPUT, "%s:%d: column %d is '%.*s', expected '%s'", t->csv.path,
+					t->csv.line, i + 1, shown(length), text, known[i].name);
+	}
+	return read_header_behind(t);
 }
 
 /* Row's number in a column, 1 to most. */
 static int read_number(struct topology *t, const struct npl_csv_row *row, int column, int64_t most, int64_t *number)
 {
-	static const char *const conv[] = {"Layer name",   "IFMAP Height", "IFMAP Width", "Filter Height",
-					   "Filter Width", "Channels",     "Num Filter",  "Strides"};
-	static const char *const gemm[] = {"Layer", "M", "N", "K", "batch"};
+	const struct column *known = t->gemm ? gemm_column : conv_column;
 	size_t length;
 	const char *text = row_field(row, column, &length);
 	*number = is_number(text, length) && length <= 9 ? strtoll(text, NULL, 10) : 0;
 	if (*number >= 1 && *number <= most)
 		return 0;
 	return npl_fail(&t->err, NPL_EINPUT, "column %d (%s) is '%.*s', expected a whole number from 1 to %lld",
-			column + 1, t->gemm ? gemm[column] : conv[column], (int)(length > 40 ? 40 : length), text,
+			column + 1, column < known_columns(t) ? known[column].name : "batch", shown(length), text,
 			(long long)most);
 }
 
 static int check_length(struct topology *t, const struct npl_csv_row *row)
 {
-	int needed = t->gemm ? GEMM_COLUMNS : CONV_COLUMNS;
+	int needed = known_columns(t);
 	if (row->n >= needed)
 		return 0;
 	return npl_fail(&t->err, NPL_EINPUT, "%d columns, expected %d: %s", row->n, needed,
@@ -123,14 +207,33 @@ static bool is_ratio(const char *text, size_t length)
 	       is_number(colon + 1, length - (size_t)(colon - text) - 1);
 }
 
-static void look_for_ratio(struct topology *t, const struct npl_csv_row *row, int column)
+/* Behind the known columns: a ratio, or of products their number (0: none is given), then nothing up to an empty field or a
+ * comment (#). Notes beside the table, behind an empty column, are not read. */
+static int read_behind(struct topology *t, const struct npl_csv_row *row, int64_t *heads)
 {
+	const int column = known_columns(t);
 	size_t length;
 	const char *text = row_field(row, column, &length);
-	if (!is_ratio(text, length))
-		return;
-	size_t n = (size_t)((const char *)memchr(text, ':', length) - text);
-	t->sparse = t->sparse || n != length - n - 1 || memcmp(text, text + n + 1, n) != 0;
+	*heads = 0;
+	if (!length || *text == '#')
+		return 0;
+	if (is_ratio(text, length) && t->behind != 'b') {
+		size_t n = (size_t)((const char *)memchr(text, ':', length) - text);
+		t->sparse = t->sparse || n != length - n - 1 || memcmp(text, text + n + 1, n) != 0;
+	} else if (t->gemm && is_number(text, length) && t->behind != 's') {
+		if (read_number(t, row, column, MAX_HEADS, heads))
+			return t->err.code;
+	} else {
+		const bool ratio = t->behind != 'b', number = t->gemm && t->behind != 's';
+		return npl_fail(&t->err, NPL_EINPUT, "column %d is '%.*s', expected nothing%s%s", column + 1,
+				shown(length), text, ratio ? " or a ratio N:M" : "",
+				number ? " or how many such products there are" : "");
+	}
+	text = row_field(row, column + 1, &length);
+	if (!length || *text == '#')
+		return 0;
+	return npl_fail(&t->err, NPL_EINPUT, "column %d is '%.*s', expected nothing there", column + 2, shown(length),
+			text);
 }
 
 static const char *layer_name(struct topology *t, const struct npl_csv_row *row)
@@ -191,7 +294,7 @@ static int64_t windows(int64_t input, int64_t filter, int64_t stride, int64_t *p
 static int add_conv(struct topology *t, const struct npl_csv_row *row)
 {
 	enum { HEIGHT = 1, WIDTH, FILTER_HEIGHT, FILTER_WIDTH, CHANNELS, FILTERS, STRIDE };
-	int64_t of[CONV_COLUMNS];
+	int64_t of[CONV_COLUMNS], heads;
 	for (int i = HEIGHT; i <= STRIDE; i++)
 		if (read_number(t, row, i, MAX_DIMENSION, &of[i]))
 			return t->err.code;
@@ -201,7 +304,8 @@ static int add_conv(struct topology *t, const struct npl_csv_row *row)
 					"column %d (Filter %s) is %lld, expected at most the input's %lld",
 					FILTER_HEIGHT + i + 1, i ? "Width" : "Height", (long long)of[FILTER_HEIGHT + i],
 					(long long)of[HEIGHT + i]);
-	look_for_ratio(t, row, CONV_COLUMNS);
+	if (read_behind(t, row, &heads))
+		return t->err.code;
 	const char *name = layer_name(t, row);
 	/* Depthwise, by its name: each channel has filters of its own. */
 	int64_t groups = name && strstr(name, "DP") ? of[CHANNELS] : 1, depth = of[CHANNELS] / groups;
@@ -224,20 +328,16 @@ static int add_conv(struct topology *t, const struct npl_csv_row *row)
 static int add_gemm(struct topology *t, const struct npl_csv_row *row)
 {
 	enum { M = 1, N, K };
-	int64_t of[GEMM_COLUMNS], heads = 1;
-	size_t length;
+	int64_t of[GEMM_COLUMNS], heads;
 	for (int i = M; i <= K; i++)
 		if (read_number(t, row, i, MAX_DIMENSION, &of[i]))
 			return t->err.code;
-	/* A fifth column is the number of such products (a head each) or a sparsity ratio. */
-	const char *fifth = row_field(row, GEMM_COLUMNS, &length);
-	look_for_ratio(t, row, GEMM_COLUMNS);
-	if (is_number(fifth, length) && read_number(t, row, GEMM_COLUMNS, MAX_HEADS, &heads))
+	if (read_behind(t, row, &heads))
 		return t->err.code;
 	const char *name = layer_name(t, row);
 	int rc = 0;
-	for (int64_t h = 0; h < heads && !rc; h++) {
-		const char *own = heads == 1 || !name
+	for (int64_t h = 0; h < (heads ? heads : 1) && !rc; h++) {
+		const char *own = heads <= 1 || !name
 					  ? name
 					  : npl_arena_printf(&t->b.graph->arena, "%s.%lld", name, (long long)h);
 		rc = add_layer(t, own, "MatMul", &(struct npl_attr_list){0}, &npl_shape_of(3, t->batch, of[M], of[K]),

@@ -160,7 +160,9 @@ Test(topology, sparsity_is_ignored_with_a_word)
 		     {"a,8,8,3,3,4,4,1,1:1,\n", 0},
 		     {"a,8,8,3,3,4,4,1,#dw\n", 0},
 		     {"a,8,8,3,3,4,4,1\n", 0},
-		     {"a,8,8,3,3,4,4,1,,, NPU\n", 0}};
+		     {"a,8,8,3,3,4,4,1,2:4,#dw\n", 1},
+		     {"a,8,8,3,3,4,4,1,,, NPU\n", 0},
+		     {"a,8,8,3,3,4,4,1,,,110,110,12100\n", 0}};
 	char folder[CLI_PATH], text[400];
 	cli_folder(folder);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -168,6 +170,63 @@ Test(topology, sparsity_is_ignored_with_a_word)
 		struct npl_graph *graph = load(folder, text, 0);
 		cr_assert_eq(graph->n_warnings, cases[i].warnings, "%s", cases[i].row);
 		cr_assert_eq(graph->macs, 6 * 6 * 3 * 3 * 4 * 4u);
+		npl_graph_free(graph);
+	}
+	cli_remove_folder(folder);
+}
+
+/* Columns are read by place, so their names must say the same. */
+Test(topology, names_of_columns)
+{
+	static const struct {
+		const char *header; /* of convolutions with 8 columns, or of products with 4 */
+		const char *says;   /* NULL: taken */
+	} cases[] = {
+		{"layer, ifmap height,ifmap width,filter height,filter width,channel,num filters,stride", NULL},
+		{"name,H,W,Filter H,Filter W,Input channels,Output channels,Strides,,,Eh,Ew,e2", NULL},
+		{"Layer_Name,Input_H,Input_W,Kernel_H,Kernel_W,Channels,Number of filters,Stride,Sparsity,", NULL},
+		{"Layer name,IFMAP Height,IFMAP Width,Filter Height,Filter Width,Channels,Filters,Strides,# as in v2",
+		 NULL},
+		{"Layer name,IFMAP Width,IFMAP Height,Filter Height,Filter Width,Channels,Num Filter,Strides",
+		 "net.csv:1: column 2 is 'IFMAP Width', expected 'IFMAP Height'"},
+		{"Layer name,IFMAP Height,IFMAP Width,Filter Height,Filter Width,Num Filter,Channels,Strides",
+		 "column 6 is 'Num Filter', expected 'Channels'"},
+		{"Layer name,Bananas,B,C,D,E,F,G", "column 2 is 'Bananas', expected 'IFMAP Height'"},
+		{"Layer name,IFMAP Height,,Filter Height,Filter Width,Channels,Num Filter,Strides",
+		 "column 3 is '', expected 'IFMAP Width'"},
+		{"Layer name,H,W,Filter H,Filter W,Channels,Filters,Stride Height,Stride Width",
+		 "column 8 is 'Stride Height', expected 'Strides'"},
+		{"Layer name,H,W,Filter H,Filter W,Channels,Filters,Stride,Stride Width",
+		 "column 9 is 'Stride Width', expected nothing or 'Sparsity' behind 'Strides'"},
+		{"Layer name,H,W,Filter H,Filter W,Channels,Filters,Stride,Batch",
+		 "column 9 is 'Batch', expected nothing"},
+		{"Layer name,H,W,Filter H,Filter W,Channels,Filters,Stride,Sparsity,Batch", "column 10 is 'Batch'"},
+		{"Layer name,Heightheightheightheightheightheight,W,Filter H,Filter W,Channels,Filters,Stride",
+		 "column 2 is 'Heightheight"},
+		{"Layer name, m, n, k,", NULL},
+		{"name,M,N,K,Sparsity", NULL},
+		{"name,M,N,K,Batch,", NULL},
+		{"Layer,M,K,N", "net.csv:1: column 3 is 'K', expected 'N'"},
+		{"Layer,K,M,N", "column 2 is 'K', expected 'M'"},
+		{"Layer,M,N,Bananas", "column 4 is 'Bananas', expected 'K'"},
+		{"M,M,N,K", "column 1 is 'M', expected 'Layer'"},
+		{"Layer,M,N,K,L", "column 5 is 'L', expected nothing, 'Batch' or 'Sparsity' behind 'K'"},
+		{"# by hand\nLayer,M,K,N", "net.csv:2: column 3 is 'K'"},
+	};
+	char folder[CLI_PATH], text[400];
+	cli_folder(folder);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct npl_graph *graph;
+		struct npl_err err = {0};
+		const bool gemm = strcasestr(cases[i].header, ",M,") || strcasestr(cases[i].header, ", m,");
+		snprintf(text, sizeof text, "%s\n%s", cases[i].header, gemm ? "a,3,5,4,\n" : "a,9,8,3,3,16,4,1,\n");
+		cli_write_text(folder, "net.csv", text);
+		int rc = npl_graph_load(cli_path(folder, "net.csv"), NULL, &graph, &err);
+		cr_assert_eq(rc, cases[i].says ? NPL_EINPUT : 0, "%s: %s", cases[i].header, err.msg);
+		cr_assert(!cases[i].says || strstr(err.msg, cases[i].says), "expected '%s' in: %s", cases[i].says,
+			  err.msg);
+		if (graph)
+			cr_assert_eq(graph->macs, gemm ? 3 * 5 * 4u : 7 * 6 * 3 * 3 * 16 * 4u);
 		npl_graph_free(graph);
 	}
 	cli_remove_folder(folder);
@@ -198,6 +257,13 @@ Test(topology, refusals)
 		{"net.csv:2: column 4 (K) is 'k'", "Layer,M,N,K\na,1,2,k\n"},
 		{"column 5 (batch) is '0'", "Layer,M,N,K\na,1,2,3,0,\n"},
 		{"column 5 (batch) is '5000'", "Layer,M,N,K\na,1,2,3,5000,\n"},
+		{"net.csv:2: column 9 is '7', expected nothing or a ratio N:M", HEADER "a,8,8,3,3,4,4,1,7,\n"},
+		{"net.csv:2: column 9 is 'NPU', expected nothing", HEADER "a,8,8,3,3,4,4,1,NPU\n"},
+		{"net.csv:2: column 10 is '5', expected nothing there", HEADER "a,8,8,3,3,4,4,1,2:4,5\n"},
+		{"net.csv:2: column 5 is '7x', expected nothing", "Layer,M,N,K\na,1,2,3,7x,\n"},
+		{"net.csv:2: column 6 is '7', expected nothing there", "Layer,M,N,K\na,1,2,3,4,7,\n"},
+		{"net.csv:2: column 5 is '4', expected nothing or a ratio", "Layer,M,N,K,Sparsity\na,1,2,3,4\n"},
+		{"net.csv:2: column 5 is '2:4', expected nothing or how many", "Layer,M,N,K,Batch\na,1,2,3,2:4\n"},
 		{"quote", HEADER "a\"b,8,8,3,3,4,4,1,\n"},
 	};
 	char folder[CLI_PATH];

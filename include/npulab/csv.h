@@ -29,6 +29,7 @@ struct npl_csv_row {
 
 struct npl_csv { /* everything lives in the arena */
 	const char *path;
+	int line; /* of the names, from 1 */
 	int n_columns, n_rows;
 	const char *const *column; /* names */
 	struct npl_csv_row *row;
