@@ -22,7 +22,8 @@ static void print_usage(FILE *out)
 	      "published accelerators and on the real processor, and lays time, energy and error side by side.\n\n",
 	      out);
 	for (int i = 0; i < COMMANDS; i++)
-		fprintf(out, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
+		fprintf(out, "  %-11s %.*s\n", commands[i]->name, (int)strcspn(commands[i]->summary, "\n"),
+			commands[i]->summary);
 	fputs("\nStart with:  npulab compare digits --devices reference,tpu_v1,diannao,cpu\n"
 	      "`npulab COMMAND --help` tells the options of one; --version the version.\n",
 	      out);

@@ -31,7 +31,7 @@ struct cli_option {       /* a table ends with name NULL */
 struct cli_command {
 	const char *name;
 	const char *arguments; /* of the usage line: "MODEL --devices A,B,..." */
-	const char *summary;
+	const char *summary;   /* lines of its help, the first of which stands in the list of commands */
 	int (*run)(int argc, char **argv, struct npl_err *err); /* argv[0] is the command's name */
 };
 

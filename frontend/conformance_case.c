@@ -176,8 +176,8 @@ static enum npl_case_status run_data_set(struct attempt *a)
 	const enum knowledge *order = device && npl_case_is_integer(device) ? order_of_integers : order_of_floats;
 	enum npl_case_status status = NPL_CASE_UNSUPPORTED;
 	if (a->set->n_in != a->survey->n_inputs) {
-		npl_fail(&a->why, NPL_ECHECK, "the model has %d inputs, the data set %d", a->survey->n_inputs,
-			 a->set->n_in);
+		npl_fail(&a->why, NPL_ECHECK, "the model has %d input%s, the data set %d", a->survey->n_inputs,
+			 a->survey->n_inputs == 1 ? "" : "s", a->set->n_in);
 		return NPL_CASE_FAILED;
 	}
 	if (a->set->has_bits && check_shapes(a))

@@ -33,13 +33,19 @@ static enum kind kind_of(const char *path)
 	return n > 0 ? CASE : yes ? MODEL_ALONE : NOTHING;
 }
 
-/* The last part of a path; "." is called so. */
-static char *last_part(struct npl_arena *arena, const char *path)
+/* Of a path without the slashes behind it; those of "/" stay. */
+static size_t length_of(const char *path)
 {
 	size_t end = strlen(path);
 	while (end > 1 && path[end - 1] == '/')
 		end--;
-	size_t start = end;
+	return end;
+}
+
+/* The last part of a path; "." is called so. */
+static char *last_part(struct npl_arena *arena, const char *path)
+{
+	size_t end = length_of(path), start = end;
 	while (start > 0 && path[start - 1] != '/')
 		start--;
 	return npl_arena_strndup(arena, path + start, end - start);
@@ -52,7 +58,7 @@ static int add(struct npl_conformance *conformance, struct found *found, const c
 	struct npl_case *bigger = npl_grow(found->item, found->n, &found->room, sizeof *bigger);
 	found->item = bigger ? bigger : found->item;
 	struct npl_case made = {.name = last_part(&conformance->arena, path),
-				.path = npl_arena_strdup(&conformance->arena, path),
+				.path = npl_arena_strndup(&conformance->arena, path, length_of(path)),
 				.status = why ? NPL_CASE_UNSUPPORTED : NPL_CASE_PASSED,
 				.reason = why};
 	if (!bigger || !made.name || !made.path)
@@ -80,12 +86,13 @@ static int search(const char *dir, struct npl_conformance *conformance, struct f
 		closedir(open);
 		return add(conformance, found, dir, kind == CASE ? NULL : NO_DATA, err);
 	}
-	size_t length = strlen(dir);
+	const int length = (int)length_of(dir);
 	for (struct dirent *entry; !rc && (entry = readdir(open));) {
 		char *path = NULL;
 		if (entry->d_name[0] == '.')
 			continue;
-		if (asprintf(&path, "%s%s%s", dir, length && dir[length - 1] == '/' ? "" : "/", entry->d_name) < 0)
+		if (asprintf(&path, "%.*s%s%s", length, dir, length && dir[length - 1] == '/' ? "" : "/",
+			     entry->d_name) < 0)
 			rc = npl_fail(err, NPL_ENOMEM, "out of memory");
 		else if ((kind = kind_of(path)) != NOTHING)
 			rc = add(conformance, found, path, kind == CASE ? NULL : NO_DATA, err);

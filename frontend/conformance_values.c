@@ -2,6 +2,7 @@
  *
  * Are values what a case expects (npulab/conformance.h)? */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "conformance_impl.h"
@@ -41,27 +42,39 @@ static bool is_near(double found, double expected, double rtol, double atol)
 	return fabs(found - expected) <= atol + rtol * fabs(expected);
 }
 
+static const char *float_text(double x, char text[32])
+{
+	snprintf(text, 32, isnan(x) ? "NaN" : "%.9g", x);
+	return text;
+}
+
 static int check_floats(const struct npl_tensor *found, const struct npl_tensor *expected,
 			const struct npl_tolerance *tolerance, struct npl_err *err)
 {
 	const int64_t n = npl_tensor_count(expected);
 	const double rtol = fmax(tolerance->rtol, epsilon_of(expected->dtype)), atol = tolerance->atol;
 	double worst = 0;
-	int64_t wrong = 0, first = -1;
+	int64_t wrong = 0, nans = 0, first = -1; /* nans: of the wrong, those where one of the two is NaN */
 	for (int64_t i = 0; i < n; i++) {
 		double a = element(found, i), b = element(expected, i);
 		if (is_near(a, b, rtol, atol))
 			continue;
 		first = wrong++ ? first : i;
-		worst = fmax(worst, fabs(a - b));
+		nans += isnan(a) || isnan(b);
+		worst = fmax(worst, fabs(a - b)); /* not of NaN */
 	}
 	if (!wrong)
 		return 0;
-	return npl_fail(
-		err, NPL_ECHECK,
-		"output '%s': %lld of %lld elements differ, by %.3g at most; element %lld is %.9g, expected %.9g",
-		found->name, (long long)wrong, (long long)n, worst, (long long)first, element(found, first),
-		element(expected, first));
+	char how[96] = ", all in where NaN is", text[2][32];
+	if (!nans)
+		snprintf(how, sizeof how, ", by %.3g at most", worst);
+	else if (nans < wrong)
+		snprintf(how, sizeof how, ", %lld in where NaN is, the others by %.3g at most", (long long)nans, worst);
+	else if (wrong == 1)
+		how[0] = 0;
+	return npl_fail(err, NPL_ECHECK, "output '%s': %lld of %lld elements differ%s; element %lld is %s, expected %s",
+			found->name, (long long)wrong, (long long)n, how, (long long)first,
+			float_text(element(found, first), text[0]), float_text(element(expected, first), text[1]));
 }
 
 static long long integer(const struct npl_tensor *t, int64_t i)

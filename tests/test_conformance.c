@@ -191,7 +191,7 @@ Test(conformance, statuses)
 	expect(&c, "broken", NPL_CASE_FAILED, "malformed or truncated protobuf");
 	expect(&c, "old", NPL_CASE_UNSUPPORTED, "opset 5 is not supported");
 	expect(&c, "cut", NPL_CASE_FAILED, "input_0.pb");
-	expect(&c, "surplus", NPL_CASE_FAILED, "the model has 1 inputs, the data set 2");
+	expect(&c, "surplus", NPL_CASE_FAILED, "the model has 1 input, the data set 2");
 	expect(&c, "wider", NPL_CASE_FAILED, "shape 1x2, expected 1x4");
 	expect(&c, "missing", NPL_CASE_UNSUPPORTED, "no operators Alpha, Zeta, com.example.Relu");
 	expect(&c, "inside", NPL_CASE_UNSUPPORTED, "no operators Alpha, Omega");
@@ -225,15 +225,20 @@ Test(conformance, every_data_set_counts)
 	cli_remove_folder(folder);
 }
 
+static int check_row(int dtype, int n, const void *found, const void *expected, struct npl_err *err)
+{
+	const struct npl_tensor a = {.name = "y", .dtype = dtype, .shape = npl_shape_of(1, n), .data = (void *)found},
+				b = {.name = "y",
+				     .dtype = dtype,
+				     .shape = npl_shape_of(1, n),
+				     .data = (void *)expected};
+	return npl_values_check(&a, &b, &(struct npl_tolerance){1e-3, 1e-7}, err);
+}
+
 static int check(int dtype, const void *found, const void *expected)
 {
 	struct npl_err err;
-	const struct npl_tensor a = {.name = "y", .dtype = dtype, .shape = npl_shape_of(1, 1), .data = (void *)found},
-				b = {.name = "y",
-				     .dtype = dtype,
-				     .shape = npl_shape_of(1, 1),
-				     .data = (void *)expected};
-	return npl_values_check(&a, &b, &(struct npl_tolerance){1e-3, 1e-7}, &err);
+	return check_row(dtype, 1, found, expected, &err);
 }
 
 /* |a - b| <= atol + rtol |b|, not symmetric; NaN is NaN; infinities have a sign; integers are exact. */
@@ -277,6 +282,29 @@ Test(conformance, values)
 	const uint16_t half[3] = {npl_f16_of_float(1.0f), npl_f16_of_float(1.0009765625f), npl_f16_of_float(1.01f)};
 	cr_assert(!check(NPL_F16, &half[0], &half[1]), "neighbours in float16");
 	cr_assert(check(NPL_F16, &half[0], &half[2]));
+}
+
+/* A NaN is no distance of 0. */
+Test(conformance, nan_is_said)
+{
+	static const struct {
+		float found[4], expected[4];
+		const char *says;
+	} cases[] = {
+		{{1, 2, 3, 4}, {1, NAN, 3, 4}, "1 of 4 elements differ; element 1 is 2, expected NaN"},
+		{{1, 2, -NAN, NAN},
+		 {1, 2, 3, 4},
+		 "2 of 4 elements differ, all in where NaN is; element 2 is NaN, expected 3"},
+		{{1, 2.5f, NAN, 4},
+		 {1, 2, 3, 4},
+		 "2 of 4 elements differ, 1 in where NaN is, the others by 0.5 at most; element 1 is 2.5, expected 2"},
+		{{1, 2, 3, 4}, {1, 2, 3, 6}, "1 of 4 elements differ, by 2 at most; element 3 is 4, expected 6"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct npl_err err = {0};
+		cr_assert_eq(check_row(NPL_F32, 4, cases[i].found, cases[i].expected, &err), NPL_ECHECK);
+		cr_expect(strstr(err.msg, cases[i].says), "expected '%s' in: %s", cases[i].says, err.msg);
+	}
 }
 
 /* A device of integers: floats are unsupported there, also where they would have come out right; on a device of floats the
@@ -359,6 +387,17 @@ Test(conformance, command)
 	cr_assert(strstr(r.err, "1 of 1 case failed; the first is wrong"), "%s", r.err);
 	cr_assert_eq(r.out_bytes, 0);
 	cr_assert_eq(access(cli_path(folder, "report.json"), R_OK), 0, "the report is written all the same");
+	cli_free(&r);
+	put_case(cli_path(folder, "bad"), "cut", "Relu", some, relu_of_some);
+	cli_write_text(folder, "bad/cut/test_data_set_0/output_0.pb", "\x08\x07\x4a\x7f");
+	r = cli_run(&how, "conformance", "@/bad/cut//");
+	cr_assert(strstr(r.err, "bad/cut/test_data_set_0/output_0.pb"), "one slash: %s", r.err);
+	cli_free(&r);
+	r = cli_run(&how, "conformance", "@/bad//");
+	cr_assert(strstr(r.err, "bad/cut/test_data_set_0/output_0.pb"), "one slash: %s", r.err);
+	cli_free(&r);
+	r = cli_run(&how, "help", "conformance");
+	cr_assert(strstr(r.out, "|found - expected| <= 1e-7 + 1e-3 * |expected|"), "%s", r.out);
 	cli_free(&r);
 	/* what a wildcard names beside cases is listed, and so is a model without data */
 	put_model_alone(folder, "bare");

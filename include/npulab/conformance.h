@@ -13,8 +13,8 @@
  * the model leaves open are those of the data.
  *
  * Values. Types and shapes must be equal, integers and bools too, and so must be where floats are NaN or infinite. Else
- * |found - expected| <= atol + rtol * |expected|, as ONNX's own runner asks, with its rtol of 1e-3 and atol of 1e-7; the
- * rtol of bfloat16 is its epsilon, 2^-7, for ONNX's generator truncates where npulab rounds to the nearest. uint16 data is the
+ * |found - expected| <= atol + rtol * |expected|, as ONNX's own runner asks, with its rtol of 1e-3 and atol of 1e-7. The
+ * rtol of float16 and bfloat16 is at least their epsilon, 2^-10 and 2^-7; of bfloat16 that is more than 1e-3, for ONNX's generator truncates where npulab rounds to the nearest. uint16 data is the
  * bits of bfloat16 where the model declares that, as that generator writes it; where such data has another shape than the
  * model says, the case is unsupported. A model that draws random numbers (RandomNormal
  * and the like, Bernoulli) whose outputs have the right types and shapes and other values is unsupported: nobody can tell.
