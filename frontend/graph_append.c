@@ -59,9 +59,12 @@ int graph_append_node(struct graph_builder *b, const char *name, const char *op,
 		      int n_in, const int *in, int n_out, int *out)
 {
 	struct npl_arena *arena = &b->graph->arena;
-	if (n_in > GRAPH_MAX_NODE_INPUTS || n_out > NPL_MAX_OUTPUTS)
-		return npl_fail(b->err, NPL_EINPUT, "operator '%s': %d inputs and %d outputs are more than %d and %d",
-				op, n_in, n_out, GRAPH_MAX_NODE_INPUTS, NPL_MAX_OUTPUTS);
+	if (n_in > GRAPH_MAX_NODE_INPUTS)
+		return npl_fail(b->err, NPL_EINPUT, "operator '%s' has %d inputs, more than %d", op, n_in,
+				GRAPH_MAX_NODE_INPUTS);
+	if (n_out > NPL_MAX_OUTPUTS)
+		return npl_fail(b->err, NPL_EINPUT, "operator '%s' has %d outputs, more than %d", op, n_out,
+				NPL_MAX_OUTPUTS);
 	const char **in_name = npl_arena_array(arena, (size_t)n_in, sizeof *in_name), *out_name[NPL_MAX_OUTPUTS];
 	int *link = npl_arena_array(arena, (size_t)n_in, sizeof *link);
 	if (!in_name || !link)

@@ -2,6 +2,8 @@
  *
  * What npulab promises of networks built in C: they are what the same network in a file is, errors stay until the end
  * and name what was wrong, names are kept, and nothing of the caller's is needed but what was borrowed. */
+#include <math.h>
+
 #include "api_net.h"
 #include "graph_build.h"
 #include "onnx_writer.h"
@@ -197,4 +199,48 @@ Test(api_build, running_a_graph)
 	struct npl_tensor *all[] = {&w, &x, &wide, &own, &other};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		npl_tensor_free(all[i]);
+}
+
+/* As many results as there can be, each where it belongs, on every device; one more is refused by its number alone. */
+Test(api_build, operators_of_many_results)
+{
+	static const char *const devices[] = {"reference", "cpu", "tpu_v1", "diannao"};
+	uint64_t rng = 8;
+	int part[NPL_MAX_OUTPUTS + 1], turned[NPL_MAX_OUTPUTS];
+	struct npl_tensor x = api_random(&rng, npl_shape_of(2, 3, 2 * NPL_MAX_OUTPUTS)), y;
+	struct npl_graph *graph;
+	struct npl_err err;
+	struct npl_build *b = open_build();
+	cr_assert_geq(NPL_MAX_OUTPUTS, 64);
+	cr_assert_eq(npl_build_ops(b, "Split", NPL_IN(npl_build_input(b, "x", NPL_F32, x.shape)),
+				   NPL_ATTRS(NPL_INT("axis", 1)), NPL_MAX_OUTPUTS, part),
+		     0);
+	for (int k = 0; k < NPL_MAX_OUTPUTS; k++)
+		turned[k] = part[NPL_MAX_OUTPUTS - 1 - k];
+	int joined = npl_build_op(b, "Concat", (struct npl_build_in){turned, NPL_MAX_OUTPUTS},
+				  NPL_ATTRS(NPL_INT("axis", 1)));
+	cr_assert_eq(npl_build_finish(b, NPL_IN(joined), &graph, &err), 0, "%s", err.msg);
+	for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
+		struct npl_device *device = api_device(devices[d]);
+		cr_assert_eq(npl_graph_run(graph, device, &x, NULL, &y, NULL, &err), 0, "%s", err.msg);
+		/* of 8 bits the step is 2 / 255 at most */
+		const double near = !strcmp(devices[d], "tpu_v1") ? 1.0 / 255 + 1e-6 : 0;
+		for (int i = 0; i < 3; i++)
+			for (int k = 0; k < 2 * NPL_MAX_OUTPUTS; k++) {
+				const int from = 2 * (NPL_MAX_OUTPUTS - 1 - k / 2) + k % 2,
+					  row = 2 * NPL_MAX_OUTPUTS * i;
+				const double is = (double)((const float *)y.data)[row + k],
+					     was = (double)((const float *)x.data)[row + from];
+				cr_assert(fabs(is - was) <= near, "%s: %g, expected %g", devices[d], is, was);
+			}
+		npl_tensor_free(&y);
+		npl_device_close(device);
+	}
+	npl_graph_free(graph);
+	npl_tensor_free(&x);
+	b = open_build();
+	int one = npl_build_input(b, "x", NPL_F32, npl_shape_of(2, 3, NPL_MAX_OUTPUTS + 1));
+	cr_assert_eq(npl_build_ops(b, "Split", NPL_IN(one), NPL_ATTRS(NPL_INT("axis", 1)), NPL_MAX_OUTPUTS + 1, part),
+		     NPL_EINPUT);
+	refused(b, one, NPL_EINPUT, "operator 'Split' has 65 outputs, more than 64");
 }

@@ -23,7 +23,7 @@ enum npl_op {
 	NPL_OPS
 };
 
-#define NPL_MAX_OUTPUTS 32
+#define NPL_MAX_OUTPUTS 64
 #define NPL_SPATIAL     2 /* height and width; 1-D operators run as 2-D with a leading 1 */
 #define NPL_DEPTH       2 /* index of the third spatial dimension, the outermost of a model that has three */
 #define NPL_VOLUME      3 /* spatial dimensions with it */
