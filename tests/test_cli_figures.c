@@ -382,3 +382,35 @@ Test(cli_figures, format_and_passes_of_a_placement)
 	}
 	cli_remove_folder(folder);
 }
+
+/* The table of docs/quantisation.md is what the command above it prints. */
+Test(cli_figures, calibration_methods)
+{
+	char folder[CLI_PATH], method[64], error[16], ratio[16], clipped[16], want[80];
+	char *text = cli_read("docs/quantisation.md", NULL);
+	int rows = 0;
+	cli_folder(folder);
+	const char *line = strstr(text, "| METHOD |");
+	cr_assert(line);
+	for (; line; line = strchr(line, '\n'), line += line != NULL) {
+		if (sscanf(line, "| %63[a-z0-9.=] | %15[0-9.] | %15[0-9.] dB | %15[0-9] |", method, error, ratio,
+			   clipped) != 4)
+			continue;
+		struct cli_result table;
+		json_t *root = RUN_BOTH(folder, &table, "compare", "digits", "--devices", "tpu_v1", "--calibrate",
+					method);
+		json_t *accuracy = cli_at(cli_device(root, "tpu_v1"), "accuracy");
+		snprintf(want, sizeof want, "%.3g %.1f %lld", cli_number(cli_at(accuracy, "max_abs_error")),
+			 cli_number(cli_at(accuracy, "sqnr_db")),
+			 (long long)cli_integer(cli_at(accuracy, "saturations")));
+		char says[80];
+		snprintf(says, sizeof says, "%s %s %s", error, ratio, clipped);
+		cr_assert_str_eq(says, want, "%s", method);
+		json_decref(root);
+		cli_free(&table);
+		rows++;
+	}
+	cr_assert_eq(rows, 5);
+	free(text);
+	cli_remove_folder(folder);
+}
