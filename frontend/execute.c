@@ -58,7 +58,8 @@ void npl_note_output(const struct npl_session *s, const struct npl_step *step, c
 		     struct npl_layer_run *row)
 {
 	row->output_dtype = out->dtype;
-	row->output_quant = s->timing_only && !step->written ? (struct npl_quant){0} : out->quant;
+	if (!s->timing_only || step->written)
+		row->output_quant = out->quant;
 }
 
 /* Part i of n of a tensor, cut along its rows. */

@@ -39,6 +39,7 @@ int npl_layer_noise_open(const struct npl_graph *graph, size_t bytes, struct npl
 	struct npl_layer_noise *made = calloc(1, sizeof *made);
 	*noise = made;
 	if (made) {
+		made->graph = graph;
 		made->value = calloc((size_t)graph->n_values + 1, sizeof *made->value);
 		made->rounded = calloc((size_t)graph->n_values + 1, sizeof *made->rounded);
 	}
@@ -47,7 +48,6 @@ int npl_layer_noise_open(const struct npl_graph *graph, size_t bytes, struct npl
 		*noise = NULL;
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	}
-	made->graph = graph;
 	made->left = bytes;
 	find_rounded(graph, made->rounded);
 	return 0;
