@@ -92,13 +92,14 @@ static int out_of_memory(struct npl_err *err)
 	return npl_fail(err, NPL_ENOMEM, "out of memory for a chain of layers");
 }
 
-/* Room for a chain of nodes first..last, of each a layer or, of Split, one per result. */
+/* Room for a chain of nodes first..last, of each a layer or, of Split, one per result; any result may be wanted. */
 static int open_draft(struct npl_session *s, int first, int last, struct draft *d, struct npl_err *err)
 {
-	size_t layers = 0, inputs = 0;
+	size_t layers = 0, inputs = 0, outputs = 0;
 	for (int i = first; i <= last; i++) {
 		layers += s->step[i].slice ? (size_t)s->graph->node[i].n_out : 1;
 		inputs += (size_t)s->graph->node[i].n_in;
+		outputs += (size_t)s->graph->node[i].n_out;
 	}
 	*d = (struct draft){.s = s, .c = {.first = first, .last = last, .device = s->step[first].device}};
 	d->c.layer = npl_arena_array(&s->arena, layers, sizeof *d->c.layer);
@@ -107,9 +108,9 @@ static int open_draft(struct npl_session *s, int first, int last, struct draft *
 	d->c.value = npl_arena_array(&s->arena, layers, sizeof *d->c.value);
 	d->c.note = npl_arena_array(&s->arena, layers, sizeof *d->c.note);
 	d->c.in = npl_arena_array(&s->arena, inputs, sizeof *d->c.in);
-	d->c.out = npl_arena_array(&s->arena, layers, sizeof *d->c.out);
+	d->c.out = npl_arena_array(&s->arena, outputs, sizeof *d->c.out);
 	d->tensors = npl_arena_array(&s->arena, layers, sizeof *d->tensors);
-	d->wanted = npl_arena_array(&s->arena, layers, sizeof *d->wanted);
+	d->wanted = npl_arena_array(&s->arena, outputs, sizeof *d->wanted);
 	d->kept = npl_arena_array(&s->arena, inputs, sizeof *d->kept);
 	d->made = calloc((size_t)s->graph->n_values + 1, sizeof *d->made);
 	if (!d->c.layer || !d->c.list || !d->c.node || !d->c.value || !d->c.note || !d->c.in || !d->c.out ||
@@ -151,6 +152,27 @@ static struct npl_layer *add_layer(struct draft *d, int i, int v)
 	return layer;
 }
 
+/* What the layer of node i makes: one tensor or, where others are read too, a row of them. */
+static int add_results(struct draft *d, int i, struct npl_step_tensors *t, struct npl_layer *layer, struct npl_err *err)
+{
+	const struct npl_node *node = &d->s->graph->node[i];
+	struct npl_tensor several[NPL_MAX_OUTPUTS], *out = &t->out;
+	layer->n_more = npl_step_more(d->s, i, several);
+	if (layer->n_more) {
+		out = npl_arena_array(&d->s->arena, (size_t)layer->n_more + 1, sizeof *out);
+		if (!out)
+			return out_of_memory(err);
+		memcpy(out, several, ((size_t)layer->n_more + 1) * sizeof *out);
+		out[0] = t->out;
+		layer->out = out;
+	}
+	d->made[d->s->step[i].out] = &out[0];
+	for (int k = 1; k <= layer->n_more; k++)
+		if (node->out[k] >= 0)
+			d->made[node->out[k]] = &out[k];
+	return 0;
+}
+
 static int add_step(struct draft *d, int i, struct npl_err *err)
 {
 	const struct npl_session *s = d->s;
@@ -168,9 +190,8 @@ static int add_step(struct draft *d, int i, struct npl_err *err)
 		if (!layer->in[k])
 			return err->code;
 	}
-	d->made[step->out] = &t->out;
 	d->c.n++;
-	return 0;
+	return add_results(d, i, t, layer, err);
 }
 
 static int add_split(struct draft *d, int i, struct npl_err *err)
@@ -218,6 +239,15 @@ static void add_view(struct draft *d, int i)
 	d->c.n++;
 }
 
+static void add_wanted(struct draft *d, int layer, int result, int v)
+{
+	const struct npl_step *step = &d->s->step[d->c.node[layer]];
+	struct npl_tensor *tensor = &d->c.layer[layer].out[result];
+	d->c.out[d->c.n_out] = (struct npl_chain_port){
+		.value = v, .node = d->c.node[layer], .tensor = tensor, .form = npl_step_form(d->s, step)};
+	d->wanted[d->c.n_out++] = tensor;
+}
+
 /* Values that somebody outside reads, through views or not, leave the chain where a layer makes them. */
 static int find_wanted(struct draft *d, struct npl_err *err)
 {
@@ -237,14 +267,14 @@ static int find_wanted(struct draft *d, struct npl_err *err)
 		if (d->s->step[i].role == NPL_VIEW && outside[graph->node[i].out[0]] > 0)
 			outside[graph->node[i].in[0]]++;
 	for (int l = 0; l < d->c.n; l++) {
-		const struct npl_step *step = &d->s->step[d->c.node[l]];
-		if (step->role != NPL_RAN || outside[d->c.value[l]] <= 0)
+		const int *more = graph->node[d->c.node[l]].out;
+		if (d->s->step[d->c.node[l]].role != NPL_RAN)
 			continue;
-		d->c.out[d->c.n_out] = (struct npl_chain_port){.value = d->c.value[l],
-							       .node = d->c.node[l],
-							       .tensor = &d->tensors[l].out,
-							       .form = npl_step_form(d->s, step)};
-		d->wanted[d->c.n_out++] = &d->tensors[l].out;
+		for (int k = 0; k <= d->c.layer[l].n_more; k++) {
+			int v = k ? more[k] : d->c.value[l];
+			if (v >= 0 && outside[v] > 0)
+				add_wanted(d, l, k, v);
+		}
 	}
 	free(outside);
 	return 0;

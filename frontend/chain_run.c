@@ -13,13 +13,15 @@ struct progress {
 	struct npl_run *run;
 };
 
-static int made(void *context, int layer, const struct npl_tensor *out, struct npl_err *err)
+static int made(void *context, int layer, int result, const struct npl_tensor *out, struct npl_err *err)
 {
 	const struct progress *p = context;
-	int node = p->chain->node[layer];
+	int node = p->chain->node[layer], value = p->chain->value[layer];
 	if (p->s->step[node].role != NPL_RAN)
 		return 0;
-	return npl_output_made(p->s, p->chain->value[layer], out, &p->run->layer[node], err);
+	if (result > 0)
+		value = p->s->graph->node[node].out[result];
+	return value < 0 ? 0 : npl_output_made(p->s, value, out, &p->run->layer[node], err);
 }
 
 /* Of values that come, that go, or that stay inside: those nobody will ask for. */

@@ -3,7 +3,7 @@
  * Layers that follow each other on one device as one piece of work: a machine with programs fetches weights ahead across
  * layers, keeps what passes between them on chip and does several in one pass. Made once, run often.
  *
- * Tensors are known by their address: an input that is an earlier layer's `out` is that result; any other but weights is
+ * Tensors are known by their address: an input that is one of an earlier layer's `out` is that result; any other but weights is
  * given. Wanted are the outs that are read afterwards. Given and wanted tensors have their data when the chain is run,
  * weights and biases (in[1], in[2] of Conv and Gemm) from when it is opened to when it is closed; the others need none.
  *
@@ -43,10 +43,10 @@ struct npl_chain_info {
 	uint64_t peak_buffer_bytes; /* of the device's on-chip memory that hold something at the same time */
 };
 
-/* made() is called during a run for each layer's result that is in the device's memory as a whole and not wanted; `out`
- * holds it for the length of the call. Not 0: the run ends with it. */
+/* made() is called during a run for each result of a layer that is in the device's memory as a whole and not wanted: `result`
+ * is its place in layer->out, `out` holds it for the length of the call. Not 0: the run ends with it. */
 struct npl_chain_watcher {
-	int (*made)(void *context, int layer, const struct npl_tensor *out, struct npl_err *err);
+	int (*made)(void *context, int layer, int result, const struct npl_tensor *out, struct npl_err *err);
 	void *context;
 };
 

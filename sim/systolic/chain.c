@@ -174,7 +174,7 @@ static int tell_made(const struct tpu_chain *c, int layer, struct npl_err *err)
 	if (!rc)
 		rc = tpu_read_tensor(&c->generated, c->config, out, &copy, c->memory, err);
 	if (!rc)
-		rc = c->watcher->made(c->watcher->context, layer, &copy, err);
+		rc = c->watcher->made(c->watcher->context, layer, 0, &copy, err);
 	npl_tensor_free(&copy);
 	return rc;
 }
