@@ -8,7 +8,7 @@
 #define NPULAB_CORE_INT8_ONEDNN_H
 
 #include "npulab/int8.h"
-#include "onednn.h"
+#include "npulab/onednn.h"
 
 /* The library when it may be used, loading and checking it at the first call (5 to 20 ms); else NULL, with the reason
  * in *why unless that is NULL. Any number of threads may call it. */

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * Loading oneDNN; see onednn.h. */
-#include "onednn.h"
+#include "npulab/onednn.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
+
+#include "npulab/library.h"
+
+/* Threads of OpenMP (libgomp) wait for more work by spinning 300,000 times, about a millisecond, in which they take their processor
+ * from OpenBLAS's threads or ours, whose layer is next. A tenth of it still spans what lies between two convolutions. */
+#define OPENMP_SPINS "30000"
 
 static const void *symbol(void *library, const char *name, void *pointer)
 {
@@ -43,7 +49,10 @@ static int find_symbols(struct npl_onednn *onednn, const char *soname, struct np
 int npl_onednn_load(const char *soname, struct npl_onednn *onednn, struct npl_err *err)
 {
 	*onednn = (struct npl_onednn){0};
-	onednn->library = dlopen(soname, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	const struct npl_library_setting settings[] = {
+		{.variable = "GOMP_SPINCOUNT", .value = OPENMP_SPINS, .unless = "OMP_WAIT_POLICY"},
+	};
+	onednn->library = npl_library_open(soname, settings, sizeof settings / sizeof *settings);
 	if (!onednn->library)
 		return npl_fail(err, NPL_EDEVICE, "oneDNN cannot be loaded: %s (Debian package libdnnl2)", dlerror());
 	int failed = find_symbols(onednn, soname, err);

@@ -123,6 +123,7 @@ static struct npl_tensor *given(struct draft *d, int i, int v, const struct npl_
 {
 	struct npl_session *s = d->s;
 	enum npl_format form = npl_step_form(s, &s->step[i]);
+	const bool own = form == NPL_FORMAT_F32; /* as the graph has it: float32 or the model's own integers */
 	struct npl_quant quant = s->step[i].written ? s->step[i].x_quant : npl_session_quant(s, form, v);
 	for (int p = 0; p < d->c.n_in; p++)
 		if (d->c.in[p].value == v && d->c.in[p].form == form && same_quant(&d->c.in[p].tensor->quant, &quant) &&
@@ -134,10 +135,16 @@ static struct npl_tensor *given(struct draft *d, int i, int v, const struct npl_
 		return NULL;
 	}
 	*tensor = (struct npl_tensor){.name = s->graph->value[v].name,
-				      .dtype = s->step[i].written ? s->graph->value[v].dtype
-								  : npl_session_dtype(s, form, v),
+				      .dtype = own ? s->graph->value[v].dtype : npl_session_dtype(s, form, v),
 				      .shape = *shape,
 				      .quant = quant};
+	struct npl_value *value = &s->graph->value[v];
+	if (own && value->constant && !s->timing_only) {
+		const void *data = npl_value_data(s->graph, value, err);
+		if (!data && npl_tensor_count(tensor) > 0)
+			return NULL;
+		tensor->data = (void *)data;
+	}
 	d->c.in[d->c.n_in++] = (struct npl_chain_port){.value = v, .node = i, .tensor = tensor, .form = form};
 	return tensor;
 }
@@ -186,6 +193,9 @@ static int add_step(struct draft *d, int i, struct npl_err *err)
 		if (v < 0)
 			continue;
 		const struct npl_shape *shape = step->canonical ? &step->x_shape : &s->graph->value[v].shape;
+		if (d->made[v] &&
+		    step->written) /* a QuantizeLinear among the chain's layers makes them without their scale */
+			d->made[v]->quant = step->x_quant;
 		layer->in[k] = d->made[v] ? d->made[v] : given(d, i, v, shape, err);
 		if (!layer->in[k])
 			return err->code;

@@ -117,7 +117,7 @@ Test(cpu_blas, device_describes_itself)
 		cr_assert_eq(info.clock_hz, 0);
 		if (threads == 1)
 			cr_assert(strstr(info.detail, ", 1 thread,"), "%s", info.detail);
-		cr_assert(strstr(info.detail, "; other operators: reference kernels, 1 thread"), "%s", info.detail);
+		cr_assert(strstr(info.detail, "; other operators: reference kernels"), "%s", info.detail);
 		npl_driver_cpu.close(state);
 	}
 	npl_driver_cpu.close(NULL);

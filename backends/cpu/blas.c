@@ -5,53 +5,16 @@
 #include "blas.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "npulab/library.h"
 
 /* Threads of OpenBLAS wait for more work by spinning for 2^N ticks: 30 ms at its own choice of 26, in which they take
  * a processor from the convolution that follows (2.1 ms instead of 1.3 measured) and burn energy. 2^20 ticks, less
  * than half a millisecond, still spare the next sgemm the waking. */
 #define THREAD_TIMEOUT "20"
-
-struct variable {
-	const char *name, *value; /* value NULL: leave as it is */
-	bool was_empty, changed;
-};
-
-/* An empty value counts as unset: OpenBLAS would search its table for a family of that name. */
-static void set_variable(struct variable *variable)
-{
-	const char *users = getenv(variable->name);
-	variable->was_empty = users && !*users;
-	variable->changed = variable->value && (!users || variable->was_empty) &&
-			    !setenv(variable->name, variable->value, 1);
-}
-
-static void restore_variable(const struct variable *variable)
-{
-	if (variable->changed && variable->was_empty)
-		setenv(variable->name, "", 1);
-	else if (variable->changed)
-		unsetenv(variable->name);
-}
-
-/* dlopen with OpenBLAS's variables set for as long as it takes. */
-static void *load_with_variables(const char *soname, const char *core)
-{
-	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-	struct variable coretype = {.name = "OPENBLAS_CORETYPE", .value = core};
-	struct variable timeout = {.name = "OPENBLAS_THREAD_TIMEOUT", .value = THREAD_TIMEOUT};
-	pthread_mutex_lock(&one_at_a_time);
-	set_variable(&coretype);
-	set_variable(&timeout);
-	void *library = dlopen(soname, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-	restore_variable(&timeout);
-	restore_variable(&coretype);
-	pthread_mutex_unlock(&one_at_a_time);
-	return library;
-}
 
 int cpu_blas_load(const char *soname, struct cpu_blas *blas, struct npl_err *err)
 {
@@ -67,7 +30,11 @@ int cpu_blas_load(const char *soname, struct cpu_blas *blas, struct npl_err *err
 		{"openblas_set_num_threads", &blas->set_num_threads},
 		{"openblas_get_num_threads", &blas->get_num_threads},
 	};
-	blas->library = load_with_variables(soname, cpu_core_for(blas->isa));
+	const struct npl_library_setting settings[] = {
+		{.variable = "OPENBLAS_CORETYPE", .value = cpu_core_for(blas->isa)},
+		{.variable = "OPENBLAS_THREAD_TIMEOUT", .value = THREAD_TIMEOUT},
+	};
+	blas->library = npl_library_open(soname, settings, sizeof settings / sizeof *settings);
 	if (!blas->library)
 		return npl_fail(err, NPL_EDEVICE, "OpenBLAS cannot be loaded: %s (Debian package libopenblas0-pthread)",
 				dlerror());

@@ -10,6 +10,8 @@
  * gives. */
 #include "cpu.h"
 
+#include "chain.h"
+
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +25,8 @@ static const struct npl_param params[] = {
 	 "threads of the library; 0: every processor this process may run on", NULL},
 	{"precision", NPL_PARAM_CHOICE, offsetof(struct cpu_config, precision), "f32", 0, 0, "",
 	 "f32: OpenBLAS; int8: exact integer kernels, or oneDNN's where they are exact and faster", "f32 int8"},
+	{"convolution", NPL_PARAM_CHOICE, offsetof(struct cpu_config, convolution), "onednn", 0, 0, "",
+	 "of float32: onednn, where it can be had; blas: patches times weights by OpenBLAS", "onednn blas"},
 	{0}};
 
 /* Processors this process may run on: those online, less what a container or taskset takes away. */
@@ -41,6 +45,7 @@ static void cpu_close(void *state)
 	if (!cpu)
 		return;
 	cpu_pool_close(cpu->pool);
+	cpu_dnn_close(&cpu->dnn);
 	cpu_blas_unload(&cpu->blas);
 	npl_int8_memory_free(&cpu->int8_memory);
 	free(cpu->workspace);
@@ -60,6 +65,10 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 		npl_int8_library(NULL); /* whether it can be had, describe tells */
 	else
 		failed = cpu_blas_load(CPU_BLAS_SONAME, &cpu->blas, err);
+	if (!failed && !cpu->int8 && options->convolution == CPU_CONV_ONEDNN) {
+		struct npl_err why; /* without it convolutions are products of patches: describe tells */
+		cpu_dnn_open(NPL_ONEDNN_SONAME, &cpu->dnn, &why);
+	}
 	if (!failed && !cpu->int8) {
 		cpu->blas.set_num_threads(cpu->threads);
 		cpu->threads = cpu->blas.get_num_threads(); /* a build of OpenBLAS has a most of its own */
@@ -77,7 +86,7 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 static void cpu_describe(const void *state, struct npl_device_info *info)
 {
 	const struct cpu_state *cpu = state;
-	char library[150];
+	char library[150], dnn[80] = "";
 	info->kind = NPL_KIND_CPU;
 	info->integers = true;
 	info->several = !cpu->int8;
@@ -87,7 +96,12 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 		return;
 	}
 	cpu_blas_describe(&cpu->blas, cpu->threads, library, sizeof library);
-	snprintf(info->detail, sizeof info->detail, "%s; other operators: reference kernels, 1 thread", library);
+	if (cpu->dnn.engine) {
+		const struct npl_onednn_version *version = cpu->dnn.api.library.version();
+		snprintf(dnn, sizeof dnn, "; convolution, pooling, LRN: oneDNN %d.%d.%d", version->major,
+			 version->minor, version->patch);
+	}
+	snprintf(info->detail, sizeof info->detail, "%s%s; other operators: reference kernels", library, dnn);
 }
 
 static bool cpu_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
@@ -127,7 +141,7 @@ static int run_conv(struct cpu_state *cpu, const struct npl_layer *layer, float 
 	return 0;
 }
 
-static int run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out, double *seconds,
+static int run_float(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out, double *seconds,
 		     struct npl_err *err)
 {
 	cpu->blas.set_num_threads(cpu->threads); /* one setting per process: another device may have changed it */
@@ -142,6 +156,13 @@ static int run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struc
 	return failed;
 }
 
+int cpu_run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,
+		  struct npl_result *result, struct npl_err *err)
+{
+	return cpu->int8 || cpu_int8_is_product(layer) ? cpu_int8_run(cpu, layer, out, result, err)
+						       : run_float(cpu, layer, out, &result->seconds, err);
+}
+
 static int cpu_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
 	struct cpu_state *cpu = state;
@@ -150,8 +171,7 @@ static int cpu_run(void *state, const struct npl_layer *layer, struct npl_result
 		return NPL_EINTERNAL;
 	int failed = npl_layer_target_open(layer, target, err);
 	if (!failed)
-		failed = cpu->int8 || cpu_int8_is_product(layer) ? cpu_int8_run(cpu, layer, target, result, err)
-								 : run_layer(cpu, layer, target, &result->seconds, err);
+		failed = cpu_run_layer(cpu, layer, target, result, err);
 	npl_layer_target_close(layer, target);
 	if (failed)
 		return failed;
@@ -170,4 +190,7 @@ const struct npl_driver npl_driver_cpu = {
 	.describe = cpu_describe,
 	.supports = cpu_supports,
 	.run = cpu_run,
+	.open_chain = cpu_chain_open,
+	.run_chain = cpu_chain_run,
+	.close_chain = cpu_chain_close,
 };

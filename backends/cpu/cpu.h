@@ -7,6 +7,7 @@
 #define NPULAB_CPU_CPU_H
 
 #include "blas.h"
+#include "dnn.h"
 #include "npulab/device.h"
 #include "npulab/int8_layer.h"
 #include "pool.h"
@@ -14,12 +15,15 @@
 struct cpu_config {
 	int64_t threads; /* 0: every processor this process may run on */
 	int precision;   /* index into the choices of the parameter */
+	int convolution; /* likewise */
 };
-enum { CPU_F32, CPU_INT8 }; /* precision */
+enum { CPU_F32, CPU_INT8 };              /* precision */
+enum { CPU_CONV_ONEDNN, CPU_CONV_BLAS }; /* convolution */
 
 struct cpu_state {
 	bool int8;
 	struct cpu_blas blas; /* float32 only */
+	struct cpu_dnn dnn;   /* likewise; without engine: there is none, or it is not asked for */
 	struct cpu_pool *pool;
 	int threads;
 	float *workspace; /* of im2col: one part per thread, kept between layers */
@@ -70,5 +74,13 @@ int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct np
 
 /* False, with the reason, when a dimension is beyond the 32-bit integers of cblas. */
 bool cpu_fits_blas(const struct npl_layer *layer, char *why, size_t n);
+
+/* The device's way for one layer, alone: the values into out[], time and saturations into the result. */
+int cpu_run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,
+		  struct npl_result *result, struct npl_err *err);
+
+/* elements.c: operators that work element by element on tensors of one shape (or one element), by all threads. */
+bool cpu_is_elementwise(const struct npl_layer *layer);
+int cpu_elements_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_err *err);
 
 #endif

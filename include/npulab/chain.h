@@ -5,7 +5,8 @@
  *
  * Tensors are known by their address: an input that is one of an earlier layer's `out` is that result; any other but weights is
  * given. Wanted are the outs that are read afterwards. Given and wanted tensors have their data when the chain is run,
- * weights and biases (in[1], in[2] of Conv and Gemm) from when it is opened to when it is closed; the others need none.
+ * weights and biases (in[1], in[2] of Conv and Gemm) and other constants from when it is opened to when it is closed: a given tensor that
+ * has data then is one. The others need none.
  *
  *     struct npl_chain chain = {.n = n, .layer = layers, .n_wanted = 1, .wanted = &y};
  *     if (npl_device_open_chain(device, &chain, &opened, &err)) ...

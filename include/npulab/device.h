@@ -56,7 +56,7 @@ struct npl_device_info {
 	struct npl_link link;
 	const struct npl_stat *stat; /* the counters of npl_result.counter */
 	size_t n_stats;
-	char detail[200]; /* one line for `devices` and the report: library, core type, threads... */
+	char detail[400]; /* one line for `devices` and the report: library, core type, threads... */
 };
 
 struct npl_isa;

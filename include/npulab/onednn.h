@@ -4,12 +4,16 @@
  * starts where there is none. The few declarations used are here; a test compares them with the library's own headers
  * where those are installed.
  */
-#ifndef NPULAB_CORE_ONEDNN_H
-#define NPULAB_CORE_ONEDNN_H
+#ifndef NPULAB_ONEDNN_H
+#define NPULAB_ONEDNN_H
 
 #include <stdint.h>
 
 #include "npulab/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define NPL_ONEDNN_SONAME "libdnnl.so.2" /* Debian 12: package libdnnl2 */
 
@@ -54,5 +58,9 @@ struct npl_onednn {
 int npl_onednn_load(const char *soname, struct npl_onednn *onednn, struct npl_err *err);
 
 const char *npl_onednn_isa_name(int isa); /* "AVX-512 VNNI"; NULL: not one that is exact in 8 bits */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

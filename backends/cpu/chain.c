@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Opening, running and closing a chain on the processor; see chain.h. The time of a layer is that of its steps: bringing an
+ * operand into the order that it wants is part of it, preparing weights (once) and taking memory are not. */
+#include "chain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "npulab/clock.h"
+
+/* A primitive of oneDNN shares its work out among the threads that there are when it is made. */
+static int prepare(struct cpu_chain *c, struct npl_err *err)
+{
+	const bool dnn = c->cpu->dnn.engine != NULL;
+	int threads = dnn ? cpu_dnn_set_threads(&c->cpu->dnn, c->cpu->threads) : 0;
+	int rc = cpu_chain_plan(c, err);
+	if (dnn)
+		cpu_dnn_set_threads(&c->cpu->dnn, threads);
+	if (!rc)
+		rc = cpu_chain_memory(c, err);
+	c->prepared = !rc;
+	return rc;
+}
+
+int cpu_chain_open(void *state, const struct npl_chain *chain, void **opened, struct npl_chain_info *info,
+		   struct npl_err *err)
+{
+	struct cpu_chain *c = calloc(1, sizeof *c);
+	if (!c)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a chain of %d layers", chain->n);
+	*c = (struct cpu_chain){.cpu = state, .chain = *chain};
+	c->pass = npl_arena_array(&c->arena, (size_t)chain->n, sizeof *c->pass);
+	int rc = c->pass ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for a chain of %d layers", chain->n);
+	for (int i = 0; i < chain->n && !rc; i++)
+		c->pass[i] = i;
+	if (!rc && !chain->timing_only) /* else it is only asked whether these go together: here all do */
+		rc = prepare(c, err);
+	if (rc) {
+		cpu_chain_close(c);
+		return rc;
+	}
+	*info = (struct npl_chain_info){.pass = c->pass};
+	*opened = c;
+	return 0;
+}
+
+void cpu_chain_close(void *opened)
+{
+	struct cpu_chain *c = opened;
+	if (!c)
+		return;
+	for (int s = 0; s < c->n_steps; s++)
+		cpu_dnn_release(c->step[s].op);
+	free(c->step);
+	free(c->place);
+	free(c->memory);
+	npl_arena_free(&c->arena);
+	free(c);
+}
+
+/* Memory for what passes between the layers, and the addresses of all places. */
+static int find_data(struct cpu_chain *c, struct npl_err *err)
+{
+	if (!c->memory && c->memory_bytes) {
+		c->memory = aligned_alloc(64, c->memory_bytes);
+		if (!c->memory)
+			return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes between layers", c->memory_bytes);
+		memset(c->memory, 0, c->memory_bytes); /* pages are taken here, not while a layer is timed */
+	}
+	for (int p = 0; p < c->n_places; p++) {
+		struct cpu_place *place = &c->place[p];
+		for (int f = 0; f < CPU_LAYOUTS; f++)
+			place->data[f] = place->has[f] ? c->memory + place->offset[f] : NULL;
+		if (place->given || place->wanted)
+			place->data[CPU_FIRST] = place->tensor->data;
+		if ((place->given || place->wanted) && !place->tensor->data && npl_tensor_count(place->tensor) > 0)
+			return npl_fail(err, NPL_EINTERNAL, "tensor '%s' has no data",
+					place->tensor->name ? place->tensor->name : "");
+	}
+	return 0;
+}
+
+/* Where a place lies when a layer sees it in this order: one whose orders agree is there in the first. */
+static char *data_of(const struct cpu_chain *c, int place, enum cpu_layout layout)
+{
+	char *data = layout == CPU_LAST ? c->place[place].data[CPU_LAST] : NULL;
+	return data ? data : cpu_place_of_data(c, place, CPU_FIRST)->data[CPU_FIRST];
+}
+
+/* Channels joined that are last: of each position those of the first input, then those of the second... */
+static void join(const struct cpu_chain *c, const struct cpu_step *step)
+{
+	const struct npl_tensor *out = c->place[step->out[0]].tensor;
+	float *y = (float *)data_of(c, step->out[0], CPU_LAST);
+	int64_t channels = out->shape.dim[1], positions = npl_tensor_count(out) / channels, at = 0;
+	for (int k = 0; k < step->n_in; k++) {
+		if (step->in[k] < 0)
+			continue;
+		const float *x = (const float *)data_of(c, step->in[k], CPU_LAST);
+		int64_t own = c->place[step->in[k]].tensor->shape.dim[1];
+		for (int64_t p = 0; p < positions; p++)
+			memcpy(y + p * channels + at, x + p * own, (size_t)own * sizeof *y);
+		at += own;
+	}
+}
+
+static int run_step(struct cpu_chain *c, struct cpu_step *step, struct npl_result *result, struct npl_err *err)
+{
+	double begin = npl_clock_seconds(), seconds = 0;
+	int rc = 0;
+	for (int k = 0; k < step->n_in && step->kind >= CPU_STEP_ELEMENTS; k++)
+		if (step->in[k] >= 0)
+			step->in_tensor[k].data = data_of(c, step->in[k], step->x);
+	for (int k = 0; k < step->n_out && step->kind >= CPU_STEP_ELEMENTS; k++)
+		step->out_tensor[k].data = data_of(c, step->out[k], step->y);
+	switch (step->kind) {
+	case CPU_STEP_DNN:
+		rc = cpu_dnn_run(step->op, (const float *)data_of(c, step->in[0], step->x),
+				 (float *)data_of(c, step->out[0], step->y), err);
+		break;
+	case CPU_STEP_ELEMENTS:
+		rc = cpu_elements_run(c->cpu, &step->work, err);
+		break;
+	case CPU_STEP_JOIN:
+		join(c, step);
+		break;
+	case CPU_STEP_LAYER:
+		seconds = result->seconds;
+		rc = cpu_run_layer(c->cpu, &step->work, step->out_tensor, result, err);
+		result->seconds += seconds;
+		return rc;
+	}
+	result->seconds += npl_clock_seconds() - begin;
+	return rc;
+}
+
+/* A result of the step for who watches, in ONNX's order. */
+static int tell_made(struct cpu_chain *c, const struct npl_chain_watcher *watcher, const struct cpu_step *step,
+		     int result, struct npl_err *err)
+{
+	int layer = step->layer, p = step->out[result];
+	const char *last = step->y == CPU_LAST ? c->place[p].data[CPU_LAST] : NULL;
+	struct npl_tensor out = *c->place[p].tensor;
+	struct cpu_dnn_op *op = NULL;
+	out.owned = false;
+	out.data = last ? NULL : c->place[p].data[CPU_FIRST];
+	if (!last)
+		return watcher->made(watcher->context, layer, result, &out, err);
+	int rc = npl_tensor_alloc(&out, err);
+	if (!rc)
+		rc = cpu_dnn_reorder(&c->cpu->dnn, &out.shape, CPU_LAST, CPU_FIRST, &op, err);
+	if (!rc)
+		rc = cpu_dnn_run(op, (const float *)last, out.data, err);
+	if (!rc)
+		rc = watcher->made(watcher->context, layer, result, &out, err);
+	cpu_dnn_release(op);
+	npl_tensor_free(&out);
+	return rc;
+}
+
+/* What step s has made, but for what is only the same in another order. */
+static int tell_step(struct cpu_chain *c, const struct npl_chain_watcher *watcher, const struct cpu_step *step,
+		     struct npl_err *err)
+{
+	const bool reorder = step->kind == CPU_STEP_DNN && step->in[0] == step->out[0];
+	for (int k = 0; k < step->n_out && !reorder; k++) {
+		const struct cpu_place *place = &c->place[step->out[k]];
+		if (!place->wanted && npl_tensor_count(place->tensor) > 0 && tell_made(c, watcher, step, k, err))
+			return err->code;
+	}
+	return 0;
+}
+
+int cpu_chain_run(void *state, void *opened, const struct npl_chain_watcher *watcher, struct npl_result *results,
+		  struct npl_err *err)
+{
+	struct cpu_state *cpu = state;
+	struct cpu_chain *c = opened;
+	const bool watched = watcher && watcher->made, dnn = cpu->dnn.engine != NULL;
+	int rc = c->prepared ? 0 : prepare(c, err);
+	if (!rc)
+		rc = find_data(c, err);
+	int threads = dnn ? cpu_dnn_set_threads(&cpu->dnn, cpu->threads) : 0;
+	for (int s = 0; s < c->n_steps && !rc; s++) {
+		rc = run_step(c, &c->step[s], &results[c->step[s].layer], err);
+		if (rc)
+			npl_prefix(err, "layer %s", c->chain.layer[c->step[s].layer]->name);
+		if (!rc && watched)
+			rc = tell_step(c, watcher, &c->step[s], err);
+	}
+	if (dnn)
+		cpu_dnn_set_threads(&cpu->dnn, threads);
+	for (int l = 0; l < c->chain.n && !rc; l++) {
+		results[l].seconds_from = NPL_FROM_MEASURE;
+		results[l].macs = c->chain.layer[l]->macs;
+		rc = npl_result_energy(&results[l], "package", 0, 0, "absent", err);
+	}
+	return rc;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Layers that follow each other on the processor (npulab/chain.h), prepared once: weights in oneDNN's order, memory for what
+ * passes between them, and images kept with channels last from one convolution to the next.
+ */
+#ifndef NPULAB_CPU_CHAIN_H
+#define NPULAB_CPU_CHAIN_H
+
+#include "cpu.h"
+#include "dnn.h"
+
+/* A tensor of the chain, in up to two orders. */
+struct cpu_place {
+	const struct npl_tensor *tensor;
+	int layer;          /* that makes it; -1: given */
+	int root;           /* of a view: the place whose data it is in the order CPU_FIRST; else itself */
+	bool given, wanted; /* its data in the order CPU_FIRST is the caller's */
+	bool has[CPU_LAYOUTS];
+	int first[CPU_LAYOUTS], last[CPU_LAYOUTS]; /* steps between which it is needed in an order */
+	size_t offset[CPU_LAYOUTS];                /* in the chain's memory */
+	char *data[CPU_LAYOUTS];                   /* while it runs */
+};
+
+enum cpu_step_kind {
+	CPU_STEP_DNN,      /* a primitive of oneDNN from in[0] to out[0] */
+	CPU_STEP_ELEMENTS, /* element by element, whatever the order is */
+	CPU_STEP_JOIN,     /* Concat of channels that are last */
+	CPU_STEP_LAYER,    /* the device's way for a layer alone */
+};
+
+struct cpu_step {
+	enum cpu_step_kind kind;
+	int layer;            /* whose time it is */
+	enum cpu_layout x, y; /* in which inputs and results lie */
+	int n_in, n_out;
+	int *in, *out;         /* places; -1: absent */
+	struct cpu_dnn_op *op; /* CPU_STEP_DNN */
+	struct npl_layer work; /* the others: over these tensors, whose data is set when it runs */
+	struct npl_tensor *in_tensor, *out_tensor;
+};
+
+struct cpu_chain {
+	struct cpu_state *cpu;
+	struct npl_chain chain;
+	bool prepared;
+	int n_places;
+	int64_t places_room, steps_room;
+	struct cpu_place *place;
+	int n_steps;
+	struct cpu_step *step;
+	int *pass;
+	char *memory;
+	size_t memory_bytes;
+	struct npl_arena arena; /* lists of the steps */
+};
+
+int cpu_chain_open(void *state, const struct npl_chain *chain, void **opened, struct npl_chain_info *info,
+		   struct npl_err *err);
+int cpu_chain_run(void *state, void *opened, const struct npl_chain_watcher *watcher, struct npl_result *results,
+		  struct npl_err *err);
+void cpu_chain_close(void *opened); /* accepts NULL */
+
+/* Who holds the data of a place in an order. */
+struct cpu_place *cpu_place_of_data(const struct cpu_chain *c, int place, enum cpu_layout layout);
+
+/* chain_plan.c: the steps and the places, but for the memory. */
+int cpu_chain_plan(struct cpu_chain *c, struct npl_err *err);
+/* chain_memory.c: where each place lies; places whose steps do not overlap share memory. */
+int cpu_chain_memory(struct cpu_chain *c, struct npl_err *err);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a chain's layers become (chain.h): each goes to the fastest way that takes it, and images are brought into the order
+ * that it wants. oneDNN's kernels for AVX2 and AVX-512 want channels last. */
+#include <string.h>
+
+#include "chain.h"
+#include "npulab/arena.h"
+#include "npulab/grow.h"
+
+struct cpu_place *cpu_place_of_data(const struct cpu_chain *c, int place, enum cpu_layout layout)
+{
+	return &c->place[layout == CPU_FIRST ? c->place[place].root : place];
+}
+
+static int out_of_memory(struct npl_err *err)
+{
+	return npl_fail(err, NPL_ENOMEM, "out of memory for a chain of layers");
+}
+
+/* Both orders are the same bytes: one channel, or one position. */
+static bool orders_agree(const struct npl_tensor *t)
+{
+	int64_t positions = 1;
+	for (int i = 2; i < t->shape.rank; i++)
+		positions *= t->shape.dim[i];
+	return t->shape.rank < 3 || t->shape.dim[1] <= 1 || positions <= 1;
+}
+
+static int place_of(const struct cpu_chain *c, const struct npl_tensor *tensor)
+{
+	for (int i = c->n_places - 1; i >= 0; i--)
+		if (c->place[i].tensor == tensor)
+			return i;
+	return -1;
+}
+
+/* A tensor that a layer makes; layer -1: it is given. */
+static int add_place(struct cpu_chain *c, const struct npl_tensor *tensor, int layer, struct npl_err *err)
+{
+	struct cpu_place *more = npl_grow(c->place, c->n_places, &c->places_room, sizeof *more);
+	if (!more) {
+		out_of_memory(err);
+		return -1;
+	}
+	c->place = more;
+	struct cpu_place *place = &c->place[c->n_places];
+	*place = (struct cpu_place){.tensor = tensor, .root = c->n_places, .layer = layer, .given = layer < 0};
+	for (int i = 0; i < c->chain.n_wanted; i++)
+		place->wanted |= c->chain.wanted[i] == tensor;
+	return c->n_places++;
+}
+
+/* The order in which a place really lies where `asked` is good. */
+static enum cpu_layout really(const struct cpu_place *place, enum cpu_layout asked)
+{
+	return orders_agree(place->tensor) ? CPU_FIRST : asked;
+}
+
+static struct cpu_step *add_step(struct cpu_chain *c, enum cpu_step_kind kind, int layer, int n_in, int n_out,
+				 struct npl_err *err)
+{
+	int *list = npl_arena_array(&c->arena, (size_t)(n_in + n_out), sizeof *list);
+	struct cpu_step *more = list ? npl_grow(c->step, c->n_steps, &c->steps_room, sizeof *more) : NULL;
+	if (!more) {
+		out_of_memory(err);
+		return NULL;
+	}
+	c->step = more;
+	struct cpu_step *step = &c->step[c->n_steps++];
+	*step = (struct cpu_step){
+		.kind = kind, .layer = layer, .n_in = n_in, .n_out = n_out, .in = list, .out = list + n_in};
+	return step;
+}
+
+/* Step s, the latest, reads or makes the place in this order. */
+static void use(struct cpu_chain *c, int place, enum cpu_layout layout)
+{
+	struct cpu_place *held = cpu_place_of_data(c, place, layout);
+	int s = c->n_steps - 1;
+	if (!held->has[layout])
+		held->first[layout] = s;
+	held->has[layout] = true;
+	held->last[layout] = s;
+}
+
+/* Makes the place there in the order, which costs the layer where it is not. */
+static int need(struct cpu_chain *c, int place, enum cpu_layout layout, int layer, struct npl_err *err)
+{
+	const struct cpu_place *held = cpu_place_of_data(c, place, layout);
+	enum cpu_layout other = layout == CPU_FIRST ? CPU_LAST : CPU_FIRST;
+	if (held->has[layout] || (held->given && layout == CPU_FIRST))
+		return 0;
+	struct cpu_step *step = add_step(c, CPU_STEP_DNN, layer, 1, 1, err);
+	if (!step)
+		return err->code;
+	step->in[0] = step->out[0] = place;
+	step->x = other;
+	step->y = layout;
+	use(c, place, other);
+	use(c, place, layout);
+	return cpu_dnn_reorder(&c->cpu->dnn, &c->place[place].tensor->shape, other, layout, &step->op, err);
+}
+
+/* Where a place of this tensor is already with channels last. */
+static bool is_last(const struct cpu_chain *c, const struct npl_tensor *tensor)
+{
+	int p = place_of(c, tensor);
+	return p >= 0 && c->place[p].has[CPU_LAST];
+}
+
+static int find_inputs(struct cpu_chain *c, const struct npl_layer *layer, int *in, struct npl_err *err)
+{
+	for (int k = 0; k < layer->n_in; k++) {
+		in[k] = layer->in[k] ? place_of(c, layer->in[k]) : -1;
+		if (!layer->in[k] || in[k] >= 0)
+			continue;
+		if ((in[k] = add_place(c, layer->in[k], -1, err)) < 0)
+			return err->code;
+	}
+	return 0;
+}
+
+/* The layer as a step whose inputs lie in the order x and whose results in y. */
+static int plan_step(struct cpu_chain *c, enum cpu_step_kind kind, int l, enum cpu_layout x, enum cpu_layout y,
+		     struct cpu_dnn_op *op, struct npl_err *err)
+{
+	const struct npl_layer *layer = c->chain.layer[l];
+	int in[NPL_LAYER_INPUTS], n_in = kind == CPU_STEP_DNN ? 1 : layer->n_in;
+	int rc = find_inputs(c, layer, in, err);
+	for (int k = 0; k < n_in && !rc; k++)
+		if (in[k] >= 0)
+			rc = need(c, in[k], really(&c->place[in[k]], x), l, err);
+	struct cpu_step *step = rc ? NULL : add_step(c, kind, l, n_in, 1 + layer->n_more, err);
+	if (!step) {
+		cpu_dnn_release(op);
+		return err->code;
+	}
+	step->op = op;
+	step->x = x;
+	step->y = y;
+	for (int k = 0; k < n_in; k++) {
+		step->in[k] = in[k];
+		if (in[k] >= 0)
+			use(c, in[k], really(&c->place[in[k]], x));
+	}
+	for (int k = 0; k <= layer->n_more; k++) {
+		int p = add_place(c, &layer->out[k], l, err);
+		if (p < 0)
+			return err->code;
+		c->step[c->n_steps - 1].out[k] = p;
+		use(c, p, really(&c->place[p], y));
+	}
+	step = &c->step[c->n_steps - 1];
+	if (kind == CPU_STEP_DNN)
+		return 0;
+	step->work = *layer;
+	step->in_tensor = npl_arena_array(&c->arena, (size_t)layer->n_in, sizeof *step->in_tensor);
+	step->out_tensor = npl_arena_array(&c->arena, (size_t)layer->n_more + 1, sizeof *step->out_tensor);
+	if (!step->in_tensor || !step->out_tensor)
+		return out_of_memory(err);
+	for (int k = 0; k < layer->n_in; k++)
+		if (layer->in[k]) {
+			step->in_tensor[k] = *layer->in[k];
+			step->in_tensor[k].owned = false;
+			step->work.in[k] = &step->in_tensor[k];
+		}
+	for (int k = 0; k <= layer->n_more; k++) {
+		step->out_tensor[k] = layer->out[k];
+		step->out_tensor[k].owned = false;
+	}
+	step->work.out = step->out_tensor;
+	return 0;
+}
+
+/* A view names another's data in another shape; it is there in the order of ONNX, for which who made it pays. */
+static int plan_view(struct cpu_chain *c, int l, int maker, struct npl_err *err)
+{
+	const struct npl_layer *layer = c->chain.layer[l];
+	int in[NPL_LAYER_INPUTS];
+	if (find_inputs(c, layer, in, err) || need(c, in[0], CPU_FIRST, maker, err))
+		return err->code;
+	int p = add_place(c, layer->out, l, err);
+	if (p < 0)
+		return err->code;
+	c->place[p].root = c->place[in[0]].root;
+	return 0;
+}
+
+/* Channels joined that are last: pieces of each position, one after the other. */
+static bool joins_channels(const struct cpu_chain *c, const struct npl_layer *layer)
+{
+	int rank = layer->out->shape.rank;
+	if (layer->op != NPL_OP_CONCAT || layer->fused || layer->out->dtype != NPL_F32 || rank < 3 ||
+	    (layer->attrs->axis != 1 && layer->attrs->axis != 1 - rank) || !npl_tensor_count(layer->out))
+		return false;
+	bool last = false;
+	for (int k = 0; k < layer->n_in; k++)
+		last = last || is_last(c, layer->in[k]);
+	return last;
+}
+
+/* Whether some operand is there with channels last only, and all may be brought there. */
+static bool elements_last(const struct cpu_chain *c, const struct npl_layer *layer)
+{
+	bool last = false;
+	for (int k = 0; k < layer->n_in; k++)
+		if (layer->in[k]) {
+			last = last || is_last(c, layer->in[k]);
+			if (layer->in[k]->dtype != NPL_F32)
+				return false;
+		}
+	return last && layer->out->dtype == NPL_F32;
+}
+
+static bool is_view(const struct npl_layer *layer)
+{
+	return layer->op == NPL_OP_RESHAPE && layer->n_in == 1 && !layer->macs &&
+	       npl_tensor_count(layer->in[0]) == npl_tensor_count(layer->out);
+}
+
+static int plan_layer(struct cpu_chain *c, int l, struct npl_err *err)
+{
+	const struct npl_layer *layer = c->chain.layer[l];
+	const bool dnn = c->cpu->dnn.engine && !c->cpu->int8;
+	if (dnn && cpu_dnn_knows(layer)) {
+		struct cpu_dnn_op *op = NULL;
+		bool image = layer->op == NPL_OP_CONV || layer->op == NPL_OP_CONVTRANSPOSE ||
+			     is_last(c, layer->in[0]) || orders_agree(layer->in[0]);
+		enum cpu_layout layout = image ? CPU_LAST : CPU_FIRST;
+		int rc = cpu_dnn_prepare(&c->cpu->dnn, layer, layout, layout, &op, err);
+		if (!rc)
+			return plan_step(c, CPU_STEP_DNN, l, layout, layout, op, err);
+		if (rc != NPL_EDEVICE)
+			return rc;
+	}
+	if (cpu_is_elementwise(layer)) {
+		enum cpu_layout layout = dnn && elements_last(c, layer) ? CPU_LAST : CPU_FIRST;
+		return plan_step(c, CPU_STEP_ELEMENTS, l, layout, layout, NULL, err);
+	}
+	if (dnn && joins_channels(c, layer))
+		return plan_step(c, CPU_STEP_JOIN, l, CPU_LAST, CPU_LAST, NULL, err);
+	return plan_step(c, CPU_STEP_LAYER, l, CPU_FIRST, CPU_FIRST, NULL, err);
+}
+
+int cpu_chain_plan(struct cpu_chain *c, struct npl_err *err)
+{
+	int rc = 0, maker = 0;
+	for (int l = 0; l < c->chain.n && !rc; l++)
+		if (is_view(c->chain.layer[l])) {
+			rc = plan_view(c, l, maker, err);
+		} else {
+			rc = plan_layer(c, l, err);
+			maker = l;
+		}
+	/* What is wanted is wanted in ONNX's order. */
+	for (int p = 0; p < c->n_places && !rc; p++)
+		if (c->place[p].wanted)
+			rc = need(c, p, CPU_FIRST, c->place[p].layer, err);
+	return rc;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What of a layer oneDNN is told: its convolutions, poolings and LRN (dnn.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dnn_impl.h"
+#include "npulab/window.h"
+
+/* The spatial dimensions of a window in the order of the tensor's. */
+struct windows {
+	int n;
+	int64_t kernel[NPL_VOLUME], stride[NPL_VOLUME],
+		dilation[NPL_VOLUME]; /* dilation as the library counts: from 0 */
+	int64_t pad_begin[NPL_VOLUME],
+		pad_end[NPL_VOLUME]; /* pad_end: what the last window that is done reaches into */
+	bool counts_all;             /* no window reaches beyond the padding that the model has */
+};
+
+/* `in` is slid over, `out` has one position per window. */
+static struct windows windows_of(const struct npl_window *window, const struct npl_shape *in,
+				 const struct npl_shape *out)
+{
+	struct windows w = {.n = in->rank - 2, .counts_all = true};
+	for (int i = 0; i < w.n; i++) {
+		int d = npl_window_index(w.n, i);
+		w.kernel[i] = window->kernel[d];
+		w.stride[i] = window->stride[d];
+		w.dilation[i] = window->dilation[d] - 1;
+		w.pad_begin[i] = window->pad_begin[d];
+		w.pad_end[i] = (out->dim[2 + i] - 1) * w.stride[i] + npl_window_extent(window, d) - in->dim[2 + i] -
+			       w.pad_begin[i];
+		w.counts_all = w.counts_all && w.pad_end[i] <= window->pad_end[d];
+		if (w.pad_end[i] < 0)
+			w.pad_end[i] = 0; /* the rest of the input is less than a stride */
+	}
+	return w;
+}
+
+static bool is_pool(enum npl_op op)
+{
+	return op == NPL_OP_MAXPOOL || op == NPL_OP_AVERAGEPOOL || op == NPL_OP_GLOBALAVERAGEPOOL ||
+	       op == NPL_OP_GLOBALMAXPOOL;
+}
+
+static bool is_average(enum npl_op op)
+{
+	return op == NPL_OP_AVERAGEPOOL || op == NPL_OP_GLOBALAVERAGEPOOL;
+}
+
+static bool is_conv(enum npl_op op)
+{
+	return op == NPL_OP_CONV || op == NPL_OP_CONVTRANSPOSE;
+}
+
+/* Where every value of a window may be padding the library's answer is its own. */
+static bool pool_is_plain(const struct npl_layer *layer)
+{
+	const struct npl_window *window = &layer->attrs->window;
+	struct windows w = windows_of(window, &layer->in[0]->shape, &layer->out->shape);
+	for (int i = 0; i < w.n; i++)
+		if (w.dilation[i] && (w.pad_begin[i] || w.pad_end[i]))
+			return false;
+	return !is_average(layer->op) || !window->count_include_pad || w.counts_all;
+}
+
+bool cpu_dnn_knows(const struct npl_layer *layer)
+{
+	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
+	if (!is_pool(layer->op) && !is_conv(layer->op) && layer->op != NPL_OP_LRN)
+		return false;
+	if (!x || x->dtype != NPL_F32 || layer->out->dtype != NPL_F32 || layer->n_more || x->shape.rank < 3 ||
+	    x->shape.rank > 2 + NPL_VOLUME || npl_tensor_count(x) < 1 || npl_tensor_count(layer->out) < 1)
+		return false;
+	if (is_conv(layer->op))
+		return layer->fused <= NPL_ACT_RELU && !layer->attrs->private_kernels && layer->in[1]->data &&
+		       layer->in[1]->dtype == NPL_F32 && npl_tensor_count(layer->in[1]) > 0 &&
+		       (layer->n_in < 3 || !layer->in[2] || layer->in[2]->data);
+	if (layer->fused)
+		return false;
+	return is_pool(layer->op) ? pool_is_plain(layer) : x->shape.rank == 4 && layer->attrs->size % 2 == 1;
+}
+
+/* The weights as the library numbers them, (M,C/g,...) or with a dimension of groups in front, over the model's data. */
+static int describe_weights(const struct cpu_dnn *dnn, const struct npl_layer *layer, struct dnn_md *model,
+			    struct dnn_md *best, struct npl_err *err)
+{
+	const struct npl_shape *shape = &layer->in[1]->shape;
+	const bool transposed = layer->op == NPL_OP_CONVTRANSPOSE;
+	int64_t groups = layer->attrs->groups, dims[DNN_MAX_RANK], strides[DNN_MAX_RANK], step = 1;
+	const int front = groups > 1;
+	int rank = shape->rank + front, status;
+	int64_t rows = shape->dim[0] / groups, cols = shape->dim[1];
+	for (int i = shape->rank - 1; i >= 2; i--) {
+		dims[front + i] = shape->dim[i];
+		strides[front + i] = step;
+		step *= shape->dim[i];
+	}
+	dims[0] = groups;
+	strides[0] = rows * cols * step;
+	dims[front] = transposed ? cols : rows;
+	dims[front + 1] = transposed ? rows : cols;
+	strides[front] = transposed ? step : cols * step;
+	strides[front + 1] = transposed ? cols * step : step;
+	status = dnn->api.memory_desc_init_by_strides(model, rank, dims, DNN_F32, strides);
+	if (!status)
+		status = dnn->api.memory_desc_init_by_tag(best, rank, dims, DNN_F32, DNN_ANY);
+	return status ? cpu_dnn_failed("memory_desc_init_by_strides", status, err) : 0;
+}
+
+/* Attributes with Relu behind the operator. */
+static int with_relu(const struct dnn_api *api, void **attr, struct npl_err *err)
+{
+	void *behind = NULL;
+	int status = api->primitive_attr_create(attr);
+	if (!status)
+		status = api->post_ops_create(&behind);
+	if (!status)
+		status = api->post_ops_append_eltwise(behind, 1, DNN_RELU, 0, 0);
+	if (!status)
+		status = api->primitive_attr_set_post_ops(*attr, behind);
+	if (behind)
+		api->post_ops_destroy(behind);
+	return status ? cpu_dnn_failed("primitive_attr_set_post_ops", status, err) : 0;
+}
+
+static size_t round_up(size_t bytes)
+{
+	return (bytes + 63) / 64 * 64;
+}
+
+/* Copies weights into the library's order, and the bias. */
+static int take_weights(struct cpu_dnn_op *op, const struct npl_layer *layer, const struct dnn_md *model,
+			struct npl_err *err)
+{
+	const struct dnn_api *api = &op->dnn->api;
+	const struct npl_tensor *w = layer->in[1], *bias = layer->n_in > 2 ? layer->in[2] : NULL;
+	const struct dnn_md *packed = NULL;
+	struct cpu_dnn_op *pack = cpu_dnn_op_new(op->dnn, err);
+	if (!pack)
+		return err->code;
+	int rc = 0, status = api->primitive_desc_query(op->desc, DNN_QUERY_W, 0, &packed);
+	if (!status)
+		op->weights = aligned_alloc(64, round_up(api->memory_desc_get_size(packed)));
+	if (!status && !op->weights)
+		rc = npl_fail(err, NPL_ENOMEM, "out of memory for weights of %zu bytes", npl_tensor_bytes(w));
+	if (!status && !rc)
+		status = api->reorder_primitive_desc_create(&pack->desc, model, op->dnn->engine, packed,
+							    op->dnn->engine, NULL);
+	if (status)
+		rc = cpu_dnn_failed("reorder_primitive_desc_create", status, err);
+	if (!rc)
+		rc = cpu_dnn_op_finish(pack, err);
+	if (!rc)
+		rc = cpu_dnn_run(pack, w->data, op->weights, err);
+	cpu_dnn_release(pack);
+	if (rc || !bias)
+		return rc;
+	size_t bytes = npl_tensor_bytes(bias);
+	op->bias = aligned_alloc(64, round_up(bytes));
+	if (!op->bias)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a bias of %zu bytes", bytes);
+	memcpy(op->bias, bias->data, bytes);
+	return 0;
+}
+
+static int prepare_conv(struct cpu_dnn_op *op, const struct npl_layer *layer, const struct dnn_md *x,
+			const struct dnn_md *y, struct npl_err *err)
+{
+	const struct dnn_api *api = &op->dnn->api;
+	const bool transposed = layer->op == NPL_OP_CONVTRANSPOSE, has_bias = layer->n_in > 2 && layer->in[2];
+	struct windows w = transposed ? windows_of(&layer->attrs->window, &layer->out->shape, &layer->in[0]->shape)
+				      : windows_of(&layer->attrs->window, &layer->in[0]->shape, &layer->out->shape);
+	int64_t filters = layer->out->shape.dim[1], one = 1;
+	struct dnn_md model, best;
+	struct dnn_op_desc desc;
+	void *attr = NULL;
+	int rc = describe_weights(op->dnn, layer, &model, &best, err), status = 0;
+	if (!rc)
+		status = api->memory_desc_init_by_strides(&op->bias_md, 1, &filters, DNN_F32, &one);
+	if (!rc && !status)
+		status = (transposed ? api->dilated_deconvolution_forward_desc_init
+				     : api->dilated_convolution_forward_desc_init)(
+			&desc, DNN_INFERENCE, transposed ? DNN_DECONV_DIRECT : DNN_CONV_DIRECT, x, &best,
+			has_bias ? &op->bias_md : NULL, y, w.stride, w.dilation, w.pad_begin, w.pad_end);
+	if (!rc && !status && layer->fused)
+		rc = with_relu(api, &attr, err);
+	if (!rc && !status)
+		status = api->primitive_desc_create(&op->desc, &desc, attr, op->dnn->engine, NULL);
+	if (attr)
+		api->primitive_attr_destroy(attr);
+	if (!rc && status)
+		rc = cpu_dnn_failed("primitive_desc_create", status, err);
+	return rc ? rc : take_weights(op, layer, &model, err);
+}
+
+static int prepare_pool(struct cpu_dnn_op *op, const struct npl_layer *layer, const struct dnn_md *x,
+			const struct dnn_md *y, struct npl_err *err)
+{
+	const struct dnn_api *api = &op->dnn->api;
+	const struct npl_window *window = &layer->attrs->window;
+	struct windows w = windows_of(window, &layer->in[0]->shape, &layer->out->shape);
+	int algorithm = !is_average(layer->op)      ? DNN_POOL_MAX
+			: window->count_include_pad ? DNN_POOL_AVERAGE_ALL
+						    : DNN_POOL_AVERAGE;
+	struct dnn_op_desc desc;
+	int status = api->pooling_v2_forward_desc_init(&desc, DNN_INFERENCE, algorithm, x, y, w.stride, w.kernel,
+						       w.dilation, w.pad_begin, w.pad_end);
+	if (!status)
+		status = api->primitive_desc_create(&op->desc, &desc, NULL, op->dnn->engine, NULL);
+	return status ? cpu_dnn_failed("pooling_v2_forward_desc_init", status, err) : 0;
+}
+
+static int prepare_lrn(struct cpu_dnn_op *op, const struct npl_layer *layer, const struct dnn_md *x,
+		       struct npl_err *err)
+{
+	const struct dnn_api *api = &op->dnn->api;
+	const struct npl_attrs *attrs = layer->attrs;
+	struct dnn_op_desc desc;
+	int status = api->lrn_forward_desc_init(&desc, DNN_INFERENCE, DNN_LRN_ACROSS, x, attrs->size, attrs->alpha,
+						attrs->beta, attrs->bias);
+	if (!status)
+		status = api->primitive_desc_create(&op->desc, &desc, NULL, op->dnn->engine, NULL);
+	return status ? cpu_dnn_failed("lrn_forward_desc_init", status, err) : 0;
+}
+
+int cpu_dnn_prepare(const struct cpu_dnn *dnn, const struct npl_layer *layer, enum cpu_layout x, enum cpu_layout y,
+		    struct cpu_dnn_op **made, struct npl_err *err)
+{
+	struct dnn_md x_md, y_md;
+	struct cpu_dnn_op *op = *made = cpu_dnn_op_new(dnn, err);
+	if (!op)
+		return err->code;
+	int rc = cpu_dnn_describe(dnn, &layer->in[0]->shape, x, &x_md, err);
+	if (!rc)
+		rc = cpu_dnn_describe(dnn, &layer->out->shape, y, &y_md, err);
+	if (!rc)
+		rc = is_conv(layer->op)   ? prepare_conv(op, layer, &x_md, &y_md, err)
+		     : is_pool(layer->op) ? prepare_pool(op, layer, &x_md, &y_md, err)
+					  : prepare_lrn(op, layer, &x_md, err);
+	if (!rc)
+		rc = cpu_dnn_op_finish(op, err);
+	if (rc) {
+		cpu_dnn_release(op);
+		*made = NULL;
+	}
+	return rc;
+}

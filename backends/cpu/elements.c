@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators that work element by element, in parallel: the tensors are cut into flat pieces, and each piece is the operator's
+ * own kernel on a shorter tensor, so the bits are those of the whole. */
+#include <stdatomic.h>
+
+#include "cpu.h"
+#include "npulab/measured.h"
+
+#define PIECE_BYTES 65536 /* of each operand at least: shorter ones cost more in waking threads than they save */
+
+/* Families whose kernels compute out[i] from the i-th elements of their inputs alone. The kernel is what makes a family. */
+static bool is_elementwise(enum npl_op op)
+{
+	static const enum npl_op one_of[] = {NPL_OP_RELU, NPL_OP_SIGMOID, NPL_OP_CLIP, NPL_OP_ADD,
+					     NPL_OP_SUM,  NPL_OP_POW,     NPL_OP_CAST, NPL_OP_WHERE};
+	for (size_t i = 0; i < sizeof one_of / sizeof *one_of; i++)
+		if (npl_op_defs[op].run == npl_op_defs[one_of[i]].run)
+			return true;
+	return false;
+}
+
+bool cpu_is_elementwise(const struct npl_layer *layer)
+{
+	const struct npl_tensor *out = layer->out;
+	if (!is_elementwise(layer->op) || layer->n_more || layer->n_in < 1 || !layer->in[0] || out->quant.scale > 0 ||
+	    layer->attrs->legacy_broadcast)
+		return false;
+	bool whole = false;
+	for (int i = 0; i < layer->n_in; i++) {
+		const struct npl_tensor *in = layer->in[i];
+		if (!in)
+			continue;
+		if (in->quant.scale > 0)
+			return false;
+		if (npl_shape_equal(&in->shape, &out->shape))
+			whole = true;
+		else if (npl_tensor_count(in) != 1)
+			return false;
+	}
+	return whole;
+}
+
+struct work {
+	const struct npl_layer *layer;
+	int64_t count, pieces;
+	atomic_bool failed;
+	struct npl_err err; /* of the first piece that failed */
+};
+
+static struct npl_tensor piece_of(const struct npl_tensor *whole, int64_t first, int64_t count)
+{
+	struct npl_tensor piece = *whole;
+	piece.shape = npl_shape_of(1, count);
+	piece.data = (char *)whole->data + (size_t)first * npl_dtype_size(whole->dtype);
+	piece.owned = false;
+	return piece;
+}
+
+static void run_piece(void *context, int64_t i, int worker)
+{
+	struct work *work = context;
+	const struct npl_layer *whole = work->layer;
+	int64_t first = work->count / work->pieces * i,
+		end = i + 1 == work->pieces ? work->count : work->count / work->pieces * (i + 1);
+	struct npl_tensor in[NPL_LAYER_INPUTS], out = piece_of(whole->out, first, end - first);
+	struct npl_layer layer = *whole;
+	struct npl_err err = {0};
+	double seconds;
+	(void)worker;
+	for (int k = 0; k < whole->n_in; k++)
+		if (whole->in[k]) {
+			in[k] = npl_shape_equal(&whole->in[k]->shape, &whole->out->shape)
+					? piece_of(whole->in[k], first, end - first)
+					: piece_of(whole->in[k], 0, 1);
+			layer.in[k] = &in[k];
+		}
+	layer.out = &out;
+	if (npl_run_reference(&layer, &out, &seconds, &err) && !atomic_exchange(&work->failed, true))
+		work->err = err;
+}
+
+int cpu_elements_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_err *err)
+{
+	struct work work = {.layer = layer, .count = npl_tensor_count(layer->out)};
+	int64_t bytes = (int64_t)npl_tensor_bytes(layer->out), most = 4 * (int64_t)cpu->threads;
+	work.pieces = cpu->threads == 1 ? 1 : bytes / PIECE_BYTES;
+	work.pieces = work.pieces < 1 ? 1 : work.pieces > most ? most : work.pieces;
+	if (work.pieces == 1)
+		run_piece(&work, 0, 0);
+	else
+		cpu_pool_run(cpu->pool, work.pieces, run_piece, &work);
+	return work.err.code ? npl_fail(err, work.err.code, "%s", work.err.msg) : 0;
+}

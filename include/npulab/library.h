@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Shared libraries that read the environment once, while they are loaded (OpenBLAS its kernel family, OpenMP how long its
+ * threads wait): npulab chooses for them what the user has not chosen.
+ */
+#ifndef NPULAB_LIBRARY_H
+#define NPULAB_LIBRARY_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct npl_library_setting {
+	const char *variable, *value; /* value NULL: leave it as it is */
+	const char *unless; /* another variable that, when set, also means that the user has chosen; or NULL */
+};
+
+#define NPL_LIBRARY_SETTINGS 4 /* at most */
+
+/* dlopen(soname) that keeps the library until the process ends, with the variables set for as long as it takes, but for those
+ * that the user has set (an empty value counts as unset). The environment is as before afterwards; no other thread may read or
+ * write it meanwhile, unless through this function. NULL: dlerror tells why. */
+void *npl_library_open(const char *soname, const struct npl_library_setting *setting, int n);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
