@@ -19,7 +19,7 @@ static int bench_order(const void *a, const void *b)
 }
 
 /* Median seconds of one call of work(context), over at least 5 calls and half a second, after one to warm up. */
-static double bench_seconds(void (*work)(void *context), void *context)
+__attribute__((unused)) static double bench_seconds(void (*work)(void *context), void *context)
 {
 	double times[BENCH_RUNS], total = 0;
 	int n = 0;

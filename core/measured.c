@@ -55,8 +55,7 @@ int npl_float_layer_check(const struct npl_layer *layer, struct npl_err *err)
 	return 0;
 }
 
-/* Applies a fused activation in place. */
-static int activate(enum npl_activation fused, struct npl_tensor *out, struct npl_err *err)
+int npl_activate(enum npl_activation fused, struct npl_tensor *out, struct npl_err *err)
 {
 	static const enum npl_op ops[NPL_ACTIVATIONS] = {[NPL_ACT_RELU] = NPL_OP_RELU,
 							 [NPL_ACT_RELU6] = NPL_OP_CLIP,
@@ -73,7 +72,7 @@ int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, dou
 	int failed = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, 1 + layer->n_more, err);
 	if (failed)
 		return failed;
-	failed = activate(layer->fused, out, err);
+	failed = npl_activate(layer->fused, out, err);
 	if (failed)
 		return failed;
 	*seconds = npl_clock_seconds() - begin;

@@ -22,8 +22,9 @@ static void open_devices(void)
 {
 	struct npl_err err = {0};
 	for (int64_t threads = 1; threads <= 2; threads++)
-		cr_assert_eq(npl_driver_cpu.open(&(struct cpu_config){threads, CPU_INT8}, &cpu[threads], &err), 0, "%s",
-			     err.msg);
+		cr_assert_eq(npl_driver_cpu.open(&(struct cpu_config){.threads = threads, .precision = CPU_INT8},
+						 &cpu[threads], &err),
+			     0, "%s", err.msg);
 }
 
 static void close_devices(void)

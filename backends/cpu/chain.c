@@ -117,6 +117,7 @@ static int run_step(struct cpu_chain *c, struct cpu_step *step, struct npl_resul
 	switch (step->kind) {
 	case CPU_STEP_DNN:
 		rc = cpu_dnn_run(step->op, (const float *)data_of(c, step->in[0], step->x),
+				 step->n_in > 1 ? (const float *)data_of(c, step->in[1], step->y) : NULL,
 				 (float *)data_of(c, step->out[0], step->y), err);
 		break;
 	case CPU_STEP_ELEMENTS:
@@ -139,7 +140,7 @@ static int run_step(struct cpu_chain *c, struct cpu_step *step, struct npl_resul
 static int tell_made(struct cpu_chain *c, const struct npl_chain_watcher *watcher, const struct cpu_step *step,
 		     int result, struct npl_err *err)
 {
-	int layer = step->layer, p = step->out[result];
+	int p = step->out[result], layer = c->place[p].layer;
 	const char *last = step->y == CPU_LAST ? c->place[p].data[CPU_LAST] : NULL;
 	struct npl_tensor out = *c->place[p].tensor;
 	struct cpu_dnn_op *op = NULL;
@@ -151,7 +152,7 @@ static int tell_made(struct cpu_chain *c, const struct npl_chain_watcher *watche
 	if (!rc)
 		rc = cpu_dnn_reorder(&c->cpu->dnn, &out.shape, CPU_LAST, CPU_FIRST, &op, err);
 	if (!rc)
-		rc = cpu_dnn_run(op, (const float *)last, out.data, err);
+		rc = cpu_dnn_run(op, (const float *)last, NULL, out.data, err);
 	if (!rc)
 		rc = watcher->made(watcher->context, layer, result, &out, err);
 	cpu_dnn_release(op);

@@ -22,7 +22,7 @@ struct cpu_place {
 };
 
 enum cpu_step_kind {
-	CPU_STEP_DNN,      /* a primitive of oneDNN from in[0] to out[0] */
+	CPU_STEP_DNN,      /* a primitive of oneDNN from in[0] to out[0]; in[1] is added to a convolution's */
 	CPU_STEP_ELEMENTS, /* element by element, whatever the order is */
 	CPU_STEP_JOIN,     /* Concat of channels that are last */
 	CPU_STEP_LAYER,    /* the device's way for a layer alone */

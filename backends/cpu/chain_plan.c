@@ -121,22 +121,46 @@ static int find_inputs(struct cpu_chain *c, const struct npl_layer *layer, int *
 	return 0;
 }
 
-/* The layer as a step whose inputs lie in the order x and whose results in y. */
-static int plan_step(struct cpu_chain *c, enum cpu_step_kind kind, int l, enum cpu_layout x, enum cpu_layout y,
-		     struct cpu_dnn_op *op, struct npl_err *err)
+/* A step of oneDNN: what is read first, what is added to its result or -1, and the result. */
+static int plan_dnn(struct cpu_chain *c, int l, enum cpu_layout layout, const struct npl_tensor *x, int addend,
+		    int maker, struct cpu_dnn_op *op, struct npl_err *err)
 {
-	const struct npl_layer *layer = c->chain.layer[l];
-	int in[NPL_LAYER_INPUTS], n_in = kind == CPU_STEP_DNN ? 1 : layer->n_in;
-	int rc = find_inputs(c, layer, in, err);
+	int in[2] = {place_of(c, x), addend}, n_in = addend < 0 ? 1 : 2, rc = 0;
+	if (in[0] < 0)
+		in[0] = add_place(c, x, -1, err);
+	int out = in[0] < 0 ? -1 : add_place(c, c->chain.layer[maker]->out, maker, err);
+	rc = out < 0 ? err->code : 0;
 	for (int k = 0; k < n_in && !rc; k++)
-		if (in[k] >= 0)
-			rc = need(c, in[k], really(&c->place[in[k]], x), l, err);
-	struct cpu_step *step = rc ? NULL : add_step(c, kind, l, n_in, 1 + layer->n_more, err);
+		rc = need(c, in[k], really(&c->place[in[k]], layout), l, err);
+	struct cpu_step *step = rc ? NULL : add_step(c, CPU_STEP_DNN, l, n_in, 1, err);
 	if (!step) {
 		cpu_dnn_release(op);
 		return err->code;
 	}
 	step->op = op;
+	step->x = step->y = layout;
+	step->out[0] = out;
+	for (int k = 0; k < n_in; k++) {
+		step->in[k] = in[k];
+		use(c, in[k], really(&c->place[in[k]], layout));
+	}
+	use(c, out, really(&c->place[out], layout));
+	return 0;
+}
+
+/* The layer as a step whose inputs lie in the order x and whose results in y. */
+static int plan_step(struct cpu_chain *c, enum cpu_step_kind kind, int l, enum cpu_layout x, enum cpu_layout y,
+		     struct npl_err *err)
+{
+	const struct npl_layer *layer = c->chain.layer[l];
+	int in[NPL_LAYER_INPUTS], n_in = layer->n_in;
+	int rc = find_inputs(c, layer, in, err);
+	for (int k = 0; k < n_in && !rc; k++)
+		if (in[k] >= 0)
+			rc = need(c, in[k], really(&c->place[in[k]], x), l, err);
+	struct cpu_step *step = rc ? NULL : add_step(c, kind, l, n_in, 1 + layer->n_more, err);
+	if (!step)
+		return err->code;
 	step->x = x;
 	step->y = y;
 	for (int k = 0; k < n_in; k++) {
@@ -152,8 +176,6 @@ static int plan_step(struct cpu_chain *c, enum cpu_step_kind kind, int l, enum c
 		use(c, p, really(&c->place[p], y));
 	}
 	step = &c->step[c->n_steps - 1];
-	if (kind == CPU_STEP_DNN)
-		return 0;
 	step->work = *layer;
 	step->in_tensor = npl_arena_array(&c->arena, (size_t)layer->n_in, sizeof *step->in_tensor);
 	step->out_tensor = npl_arena_array(&c->arena, (size_t)layer->n_more + 1, sizeof *step->out_tensor);
@@ -219,6 +241,64 @@ static bool is_view(const struct npl_layer *layer)
 	       npl_tensor_count(layer->in[0]) == npl_tensor_count(layer->out);
 }
 
+/* The one layer that reads what layer l makes; -1: none, several, or it is wanted as well. */
+static int only_reader(const struct cpu_chain *c, int l)
+{
+	const struct npl_tensor *out = c->chain.layer[l]->out;
+	int reader = -1;
+	for (int i = 0; i < c->chain.n_wanted; i++)
+		if (c->chain.wanted[i] == out)
+			return -1;
+	for (int i = l + 1; i < c->chain.n; i++)
+		for (int k = 0; k < c->chain.layer[i]->n_in; k++)
+			if (c->chain.layer[i]->in[k] == out) {
+				if (reader >= 0)
+					return -1;
+				reader = i;
+			}
+	return reader;
+}
+
+/* The place of a tensor that is there before layer l is done; NPL_EDEVICE: it is not. */
+static int place_before(struct cpu_chain *c, int l, const struct npl_tensor *tensor, struct npl_err *err)
+{
+	int place = place_of(c, tensor);
+	for (int i = l; i < c->chain.n && place < 0; i++)
+		for (int k = 0; k <= c->chain.layer[i]->n_more; k++)
+			if (&c->chain.layer[i]->out[k] == tensor)
+				return npl_fail(err, NPL_EDEVICE, "it is made later"), -1;
+	return place < 0 ? add_place(c, tensor, -1, err) : place;
+}
+
+/* A convolution whose result is only added to something that is there already, as at the end of a residual block: one pass,
+ * with the Relu behind the sum. NPL_EDEVICE: it is not so, or the library cannot. */
+static int plan_sum(struct cpu_chain *c, int l, struct npl_err *err)
+{
+	const struct npl_layer *conv = c->chain.layer[l];
+	int a = conv->op == NPL_OP_CONV && !conv->fused ? only_reader(c, l) : -1;
+	const struct npl_layer *add = a < 0 ? NULL : c->chain.layer[a];
+	if (!add || add->op != NPL_OP_ADD || add->n_in != 2 || add->fused > NPL_ACT_RELU6 ||
+	    add->attrs->legacy_broadcast || !npl_shape_equal(&add->in[0]->shape, &add->in[1]->shape) ||
+	    add->out->dtype != NPL_F32)
+		return NPL_EDEVICE;
+	int other = place_before(c, l, add->in[add->in[0] == conv->out], err), last = a;
+	struct cpu_dnn_tail tail = {.add = true, .then = add->fused};
+	struct cpu_dnn_op *op;
+	if (other < 0)
+		return err->code;
+	int r = tail.then ? -1 : only_reader(c, a);
+	if (r >= 0 && c->chain.layer[r]->op == NPL_OP_RELU && !c->chain.layer[r]->fused) {
+		tail.then = NPL_ACT_RELU;
+		last = r;
+	}
+	int rc = cpu_dnn_prepare(&c->cpu->dnn, conv, CPU_LAST, CPU_LAST, &tail, &op, err);
+	if (!rc)
+		rc = plan_dnn(c, l, CPU_LAST, conv->in[0], other, last, op, err);
+	if (!rc)
+		c->pass[a] = c->pass[last] = l;
+	return rc;
+}
+
 static int plan_layer(struct cpu_chain *c, int l, struct npl_err *err)
 {
 	const struct npl_layer *layer = c->chain.layer[l];
@@ -228,19 +308,22 @@ static int plan_layer(struct cpu_chain *c, int l, struct npl_err *err)
 		bool image = layer->op == NPL_OP_CONV || layer->op == NPL_OP_CONVTRANSPOSE ||
 			     is_last(c, layer->in[0]) || orders_agree(layer->in[0]);
 		enum cpu_layout layout = image ? CPU_LAST : CPU_FIRST;
-		int rc = cpu_dnn_prepare(&c->cpu->dnn, layer, layout, layout, &op, err);
+		int rc = plan_sum(c, l, err);
+		if (rc != NPL_EDEVICE)
+			return rc;
+		rc = cpu_dnn_prepare(&c->cpu->dnn, layer, layout, layout, NULL, &op, err);
 		if (!rc)
-			return plan_step(c, CPU_STEP_DNN, l, layout, layout, op, err);
+			return plan_dnn(c, l, layout, layer->in[0], -1, l, op, err);
 		if (rc != NPL_EDEVICE)
 			return rc;
 	}
 	if (cpu_is_elementwise(layer)) {
 		enum cpu_layout layout = dnn && elements_last(c, layer) ? CPU_LAST : CPU_FIRST;
-		return plan_step(c, CPU_STEP_ELEMENTS, l, layout, layout, NULL, err);
+		return plan_step(c, CPU_STEP_ELEMENTS, l, layout, layout, err);
 	}
 	if (dnn && joins_channels(c, layer))
-		return plan_step(c, CPU_STEP_JOIN, l, CPU_LAST, CPU_LAST, NULL, err);
-	return plan_step(c, CPU_STEP_LAYER, l, CPU_FIRST, CPU_FIRST, NULL, err);
+		return plan_step(c, CPU_STEP_JOIN, l, CPU_LAST, CPU_LAST, err);
+	return plan_step(c, CPU_STEP_LAYER, l, CPU_FIRST, CPU_FIRST, err);
 }
 
 int cpu_chain_plan(struct cpu_chain *c, struct npl_err *err)
@@ -249,7 +332,7 @@ int cpu_chain_plan(struct cpu_chain *c, struct npl_err *err)
 	for (int l = 0; l < c->chain.n && !rc; l++)
 		if (is_view(c->chain.layer[l])) {
 			rc = plan_view(c, l, maker, err);
-		} else {
+		} else if (c->pass[l] == l) { /* else an earlier one has done it */
 			rc = plan_layer(c, l, err);
 			maker = l;
 		}

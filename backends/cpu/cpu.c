@@ -90,6 +90,7 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 	info->kind = NPL_KIND_CPU;
 	info->integers = true;
 	info->several = !cpu->int8;
+	info->activations = cpu->int8 ? 0 : 1u << NPL_ACT_RELU6;
 	info->format = cpu->int8 ? NPL_FORMAT_INT8 : NPL_FORMAT_F32;
 	if (cpu->int8) {
 		cpu_int8_describe(cpu, info->detail, sizeof info->detail);
@@ -141,11 +142,17 @@ static int run_conv(struct cpu_state *cpu, const struct npl_layer *layer, float 
 	return 0;
 }
 
+static int run_relu6(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out, double *seconds,
+		     struct npl_err *err);
+
 static int run_float(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out, double *seconds,
 		     struct npl_err *err)
 {
+	if (layer->fused > NPL_ACT_RELU && (npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM))
+		return run_relu6(cpu, layer, out, seconds, err);
 	cpu->blas.set_num_threads(cpu->threads); /* one setting per process: another device may have changed it */
-	if (layer->op == NPL_OP_CONV)
+	bool volume = layer->op == NPL_OP_CONV && layer->attrs->window.rank > NPL_SPATIAL; /* not by patches */
+	if (layer->op == NPL_OP_CONV && !volume)
 		return run_conv(cpu, layer, out->data, seconds, err);
 	if (layer->op != NPL_OP_GEMM && layer->op != NPL_OP_MATMUL)
 		return npl_run_reference(layer, out, seconds, err);
@@ -154,6 +161,20 @@ static int run_float(struct cpu_state *cpu, const struct npl_layer *layer, struc
 					      : cpu_matmul_run(cpu, layer, out->data, err);
 	*seconds = npl_clock_seconds() - begin;
 	return failed;
+}
+
+/* A product, then what its own kernels do not fuse. */
+static int run_relu6(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out, double *seconds,
+		     struct npl_err *err)
+{
+	struct npl_layer product = *layer;
+	product.fused = NPL_ACT_NONE;
+	int rc = run_float(cpu, &product, out, seconds, err);
+	double begin = npl_clock_seconds();
+	if (!rc)
+		rc = npl_activate(layer->fused, out, err);
+	*seconds += npl_clock_seconds() - begin;
+	return rc;
 }
 
 int cpu_run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,

@@ -93,7 +93,7 @@ static int add_argument(struct cpu_dnn_op *op, int what, int query, void *data, 
 	return 0;
 }
 
-int cpu_dnn_op_finish(struct cpu_dnn_op *op, struct npl_err *err)
+int cpu_dnn_op_finish(struct cpu_dnn_op *op, bool adds, struct npl_err *err)
 {
 	const struct dnn_api *api = &op->dnn->api;
 	int status = api->primitive_create(&op->primitive, op->desc);
@@ -102,6 +102,9 @@ int cpu_dnn_op_finish(struct cpu_dnn_op *op, struct npl_err *err)
 	if (add_argument(op, DNN_ARG_X, DNN_QUERY_X, NULL, err) || add_argument(op, DNN_ARG_Y, DNN_QUERY_Y, NULL, err))
 		return err->code;
 	if (op->weights && add_argument(op, DNN_ARG_W, DNN_QUERY_W, op->weights, err))
+		return err->code;
+	op->addend = adds ? op->n : 0;
+	if (adds && add_argument(op, DNN_ARG_FIRST_ADDEND, DNN_QUERY_Y, NULL, err))
 		return err->code;
 	if (!op->bias)
 		return 0;
@@ -127,7 +130,7 @@ int cpu_dnn_reorder(const struct cpu_dnn *dnn, const struct npl_shape *shape, en
 	if (status)
 		rc = cpu_dnn_failed("reorder_primitive_desc_create", status, err);
 	if (!rc)
-		rc = cpu_dnn_op_finish(op, err);
+		rc = cpu_dnn_op_finish(op, false, err);
 	if (rc) {
 		cpu_dnn_release(op);
 		*made = NULL;
@@ -135,12 +138,14 @@ int cpu_dnn_reorder(const struct cpu_dnn *dnn, const struct npl_shape *shape, en
 	return rc;
 }
 
-int cpu_dnn_run(struct cpu_dnn_op *op, const float *x, float *y, struct npl_err *err)
+int cpu_dnn_run(struct cpu_dnn_op *op, const float *x, const float *addend, float *y, struct npl_err *err)
 {
 	const struct dnn_api *api = &op->dnn->api;
 	int status = api->memory_set_data_handle(op->argument[0].memory, (void *)x);
 	if (!status)
 		status = api->memory_set_data_handle(op->argument[1].memory, y);
+	if (!status && op->addend)
+		status = api->memory_set_data_handle(op->argument[op->addend].memory, (void *)addend);
 	if (status)
 		return cpu_dnn_failed("memory_set_data_handle", status, err);
 	status = api->primitive_execute(op->primitive, op->dnn->stream, op->n, op->argument);

@@ -5,8 +5,8 @@
  *
  *     struct cpu_dnn dnn;
  *     if (!cpu_dnn_open(NPL_ONEDNN_SONAME, &dnn, &err)) ...
- *     if (!cpu_dnn_prepare(&dnn, &layer, CPU_LAST, CPU_LAST, &op, &err)) ...        NPL_EDEVICE: the library has no such thing
- *     cpu_dnn_run(op, x, y, &err);
+ *     if (!cpu_dnn_prepare(&dnn, &layer, CPU_LAST, CPU_LAST, NULL, &op, &err)) ...  NPL_EDEVICE: the library has no such thing
+ *     cpu_dnn_run(op, x, NULL, y, &err);
  *     cpu_dnn_release(op);
  */
 #ifndef NPULAB_CPU_DNN_H
@@ -37,14 +37,21 @@ struct cpu_dnn_op; /* opaque */
 /* Operators that may be prepared: float32 Conv, ConvTranspose, MaxPool, AveragePool and their like, LRN. Whether the library has
  * a kernel, cpu_dnn_prepare tells. */
 bool cpu_dnn_knows(const struct npl_layer *layer);
-/* The layer with the data of its weights and bias, which are copied; a fused Relu is part of it. x and y: how input and result
- * will lie. NPL_EDEVICE: not with oneDNN. */
+/* What follows a convolution in the same pass. */
+struct cpu_dnn_tail {
+	bool add;                 /* another tensor of the result's shape and order is added to it, */
+	enum npl_activation then; /* before this */
+};
+
+/* The layer with the data of its weights and bias, which are copied; a fused Relu or Relu6 is part of it. x and y: how input and result
+ * will lie. tail: for Conv without anything fused, or NULL. NPL_EDEVICE: not with oneDNN. */
 int cpu_dnn_prepare(const struct cpu_dnn *dnn, const struct npl_layer *layer, enum cpu_layout x, enum cpu_layout y,
-		    struct cpu_dnn_op **op, struct npl_err *err);
+		    const struct cpu_dnn_tail *tail, struct cpu_dnn_op **op, struct npl_err *err);
 /* From one order to the other. */
 int cpu_dnn_reorder(const struct cpu_dnn *dnn, const struct npl_shape *shape, enum cpu_layout from, enum cpu_layout to,
 		    struct cpu_dnn_op **op, struct npl_err *err);
-int cpu_dnn_run(struct cpu_dnn_op *op, const float *x, float *y, struct npl_err *err);
+/* addend: with a tail that adds, else NULL. */
+int cpu_dnn_run(struct cpu_dnn_op *op, const float *x, const float *addend, float *y, struct npl_err *err);
 const char *cpu_dnn_kernel(const struct cpu_dnn_op *op); /* the library's name for what runs: "brgconv:avx512_core" */
 void cpu_dnn_release(struct cpu_dnn_op *op);             /* accepts NULL */
 

@@ -13,7 +13,8 @@ struct cpu_dnn_op {
 	float *bias;
 	struct dnn_md bias_md;
 	int n;
-	struct dnn_argument argument[4]; /* x, y, then weights and bias where there are any */
+	int addend;                      /* where in the arguments; 0: none */
+	struct dnn_argument argument[5]; /* x, y, then weights, bias and what is added where there are any */
 };
 
 /* "oneDNN: dnnl_WHAT: unimplemented (3)". Returns the code. */
@@ -24,7 +25,7 @@ int cpu_dnn_describe(const struct cpu_dnn *dnn, const struct npl_shape *shape, e
 		     struct dnn_md *md, struct npl_err *err);
 
 struct cpu_dnn_op *cpu_dnn_op_new(const struct cpu_dnn *dnn, struct npl_err *err); /* NULL: out of memory */
-/* Makes the primitive of op->desc, and its arguments. */
-int cpu_dnn_op_finish(struct cpu_dnn_op *op, struct npl_err *err);
+/* Makes the primitive of op->desc, and its arguments; adds: something of y's shape and order. */
+int cpu_dnn_op_finish(struct cpu_dnn_op *op, bool adds, struct npl_err *err);
 
 #endif

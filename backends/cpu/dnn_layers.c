@@ -73,7 +73,7 @@ bool cpu_dnn_knows(const struct npl_layer *layer)
 	    x->shape.rank > 2 + NPL_VOLUME || npl_tensor_count(x) < 1 || npl_tensor_count(layer->out) < 1)
 		return false;
 	if (is_conv(layer->op))
-		return layer->fused <= NPL_ACT_RELU && !layer->attrs->private_kernels && layer->in[1]->data &&
+		return layer->fused <= NPL_ACT_RELU6 && !layer->attrs->private_kernels && layer->in[1]->data &&
 		       layer->in[1]->dtype == NPL_F32 && npl_tensor_count(layer->in[1]) > 0 &&
 		       (layer->n_in < 3 || !layer->in[2] || layer->in[2]->data);
 	if (layer->fused)
@@ -108,20 +108,33 @@ static int describe_weights(const struct cpu_dnn *dnn, const struct npl_layer *l
 	return status ? cpu_dnn_failed("memory_desc_init_by_strides", status, err) : 0;
 }
 
-/* Attributes with Relu behind the operator. */
-static int with_relu(const struct dnn_api *api, void **attr, struct npl_err *err)
+/* Attributes with something behind the operator: Relu, Relu6 or an addition and then one of them. */
+static int with_tail(const struct dnn_api *api, const struct cpu_dnn_tail *tail, const struct dnn_md *y, void **attr,
+		     struct npl_err *err)
 {
 	void *behind = NULL;
 	int status = api->primitive_attr_create(attr);
 	if (!status)
 		status = api->post_ops_create(&behind);
-	if (!status)
+	if (!status && tail->add)
+		status = api->post_ops_append_binary(behind, DNN_ADD, y);
+	if (!status && tail->then == NPL_ACT_RELU)
 		status = api->post_ops_append_eltwise(behind, 1, DNN_RELU, 0, 0);
+	if (!status && tail->then == NPL_ACT_RELU6)
+		status = api->post_ops_append_eltwise(behind, 1, DNN_CLIP, 0, 6);
 	if (!status)
 		status = api->primitive_attr_set_post_ops(*attr, behind);
 	if (behind)
 		api->post_ops_destroy(behind);
 	return status ? cpu_dnn_failed("primitive_attr_set_post_ops", status, err) : 0;
+}
+
+/* oneDNN 2.6.3's convolutions by gemm ("x64:gemm:jit", with SSE4.1 alone) take the addend from the wrong places where channels
+ * are last; its generated kernels are right. */
+static bool adds_right(const struct cpu_dnn_op *op)
+{
+	const char *name = cpu_dnn_kernel(op);
+	return !strncmp(name, "brgconv", 7) || !strncmp(name, "jit", 3);
 }
 
 static size_t round_up(size_t bytes)
@@ -150,9 +163,9 @@ static int take_weights(struct cpu_dnn_op *op, const struct npl_layer *layer, co
 	if (status)
 		rc = cpu_dnn_failed("reorder_primitive_desc_create", status, err);
 	if (!rc)
-		rc = cpu_dnn_op_finish(pack, err);
+		rc = cpu_dnn_op_finish(pack, false, err);
 	if (!rc)
-		rc = cpu_dnn_run(pack, w->data, op->weights, err);
+		rc = cpu_dnn_run(pack, w->data, NULL, op->weights, err);
 	cpu_dnn_release(pack);
 	if (rc || !bias)
 		return rc;
@@ -165,7 +178,7 @@ static int take_weights(struct cpu_dnn_op *op, const struct npl_layer *layer, co
 }
 
 static int prepare_conv(struct cpu_dnn_op *op, const struct npl_layer *layer, const struct dnn_md *x,
-			const struct dnn_md *y, struct npl_err *err)
+			const struct dnn_md *y, const struct cpu_dnn_tail *tail, struct npl_err *err)
 {
 	const struct dnn_api *api = &op->dnn->api;
 	const bool transposed = layer->op == NPL_OP_CONVTRANSPOSE, has_bias = layer->n_in > 2 && layer->in[2];
@@ -183,14 +196,16 @@ static int prepare_conv(struct cpu_dnn_op *op, const struct npl_layer *layer, co
 				     : api->dilated_convolution_forward_desc_init)(
 			&desc, DNN_INFERENCE, transposed ? DNN_DECONV_DIRECT : DNN_CONV_DIRECT, x, &best,
 			has_bias ? &op->bias_md : NULL, y, w.stride, w.dilation, w.pad_begin, w.pad_end);
-	if (!rc && !status && layer->fused)
-		rc = with_relu(api, &attr, err);
+	if (!rc && !status && (tail->add || tail->then))
+		rc = with_tail(api, tail, y, &attr, err);
 	if (!rc && !status)
 		status = api->primitive_desc_create(&op->desc, &desc, attr, op->dnn->engine, NULL);
 	if (attr)
 		api->primitive_attr_destroy(attr);
 	if (!rc && status)
 		rc = cpu_dnn_failed("primitive_desc_create", status, err);
+	if (!rc && tail->add && !adds_right(op))
+		rc = npl_fail(err, NPL_EDEVICE, "oneDNN's kernel %s adds wrong elements", cpu_dnn_kernel(op));
 	return rc ? rc : take_weights(op, layer, &model, err);
 }
 
@@ -225,8 +240,9 @@ static int prepare_lrn(struct cpu_dnn_op *op, const struct npl_layer *layer, con
 }
 
 int cpu_dnn_prepare(const struct cpu_dnn *dnn, const struct npl_layer *layer, enum cpu_layout x, enum cpu_layout y,
-		    struct cpu_dnn_op **made, struct npl_err *err)
+		    const struct cpu_dnn_tail *tail, struct cpu_dnn_op **made, struct npl_err *err)
 {
+	const struct cpu_dnn_tail own = {.then = layer->fused};
 	struct dnn_md x_md, y_md;
 	struct cpu_dnn_op *op = *made = cpu_dnn_op_new(dnn, err);
 	if (!op)
@@ -235,11 +251,11 @@ int cpu_dnn_prepare(const struct cpu_dnn *dnn, const struct npl_layer *layer, en
 	if (!rc)
 		rc = cpu_dnn_describe(dnn, &layer->out->shape, y, &y_md, err);
 	if (!rc)
-		rc = is_conv(layer->op)   ? prepare_conv(op, layer, &x_md, &y_md, err)
+		rc = is_conv(layer->op)   ? prepare_conv(op, layer, &x_md, &y_md, tail ? tail : &own, err)
 		     : is_pool(layer->op) ? prepare_pool(op, layer, &x_md, &y_md, err)
 					  : prepare_lrn(op, layer, &x_md, err);
 	if (!rc)
-		rc = cpu_dnn_op_finish(op, err);
+		rc = cpu_dnn_op_finish(op, tail && tail->add, err);
 	if (rc) {
 		cpu_dnn_release(op);
 		*made = NULL;

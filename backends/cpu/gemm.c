@@ -10,10 +10,6 @@
 
 bool cpu_fits_blas(const struct npl_layer *layer, char *why, size_t n)
 {
-	if (layer->op == NPL_OP_CONV && layer->attrs->window.rank > NPL_SPATIAL) {
-		snprintf(why, n, "its convolutions are of one or two dimensions");
-		return false;
-	}
 	for (int i = 0; i <= layer->n_in; i++) {
 		const struct npl_tensor *tensor = i < layer->n_in ? layer->in[i] : layer->out;
 		int64_t count = tensor ? npl_tensor_count(tensor) : 0;

@@ -23,6 +23,9 @@ int npl_float_layer_check(const struct npl_layer *layer, struct npl_err *err);
  * the time of both. */
 int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, double *seconds, struct npl_err *err);
 
+/* Applies a fused activation in place. */
+int npl_activate(enum npl_activation fused, struct npl_tensor *out, struct npl_err *err);
+
 /* Where the values of a layer go, target[NPL_MAX_OUTPUTS]: its own results, or with timing_only tensors of the same
  * shapes. The caller closes it, also after an error. */
 int npl_layer_target_open(const struct npl_layer *layer, struct npl_tensor *target, struct npl_err *err);
