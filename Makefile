@@ -33,12 +33,15 @@ lib_src := $(sort $(foreach d,$(lib_dirs),$(wildcard $(d)/*.c)))
 cli_src := $(sort $(wildcard cli/*.c))
 test_src := $(sort $(wildcard tests/test_*.c))
 program_src := $(sort $(wildcard tests/program_*.c tests/dram_*.c tests/diannao_*.c)) # what tests of the engines share
-lib_obj := $(lib_src:%.c=$(out)/%.o)
+support_src := $(sort $(wildcard tests/cuda_*.c)) # what tests of the GPU share
+# The GPU's kernels travel in the program as text, which is compiled for the GPU that is found.
+kernel_texts := backends/cuda/kernel_args.h $(sort $(wildcard backends/cuda/kernels/*.cuh backends/cuda/kernels/*.cu))
+lib_obj := $(lib_src:%.c=$(out)/%.o) $(out)/kernel_texts.o
 cli_obj := $(cli_src:%.c=$(out)/%.o)
 program_obj := $(program_src:%.c=$(out)/%.o)
-test_obj := $(test_src:%.c=$(out)/%.o) $(program_obj)
+test_obj := $(test_src:%.c=$(out)/%.o) $(support_src:%.c=$(out)/%.o) $(program_obj)
 example_bin := $(patsubst examples/%.c,$(bin)/examples/%,$(wildcard examples/*.c))
-sources := $(lib_src) $(cli_src) $(test_src) $(program_src) tests/agree_main.c tests/threads_main.c $(wildcard tests/fuzz_*.c) $(wildcard bench/*.c examples/*.c)
+sources := $(lib_src) $(cli_src) $(test_src) $(program_src) $(support_src) tests/agree_main.c tests/threads_main.c $(wildcard tests/fuzz_*.c) $(wildcard bench/*.c examples/*.c)
 headers := $(sort $(wildcard include/npulab/*.h examples/*.h) $(foreach d,$(lib_dirs) cli tests,$(wildcard $(d)/*.h)))
 
 # Compiling prints a short line a file, V=1 the whole command, `make -s` nothing.
@@ -168,11 +171,22 @@ $(out)/fuzz_%: $(out)/tests/fuzz_%.o $(bin)/libnpulab.a
 objects: $(sources:%.c=$(out)/%.o)
 
 $(out)/tests/%.o: all_flags += -Itests -Icore -Ifrontend -Isim -Ibackends
+# The GPU's kernels run on the processor there, compiled as the tests are.
+$(out)/tests/cuda_native.o: all_flags += -DTEST_CC='"$(CC)"' -DTEST_KERNEL_FLAGS='"$(filter -fsanitize% -fno-sanitize%,$(flags_$(BUILD)))"' \
+	-DTEST_KERNEL_FOLDER='"$(out)/kernels"'
 
 $(out)/%.o: %.c $(out)/flags
 	@mkdir -p $(@D)
 	$(say) '  cc   $<'
 	$(quiet)$(CC) $(all_flags) -c -o $@ $<
+
+$(out)/kernel_texts.c: $(kernel_texts) scripts/embed.sh
+	@mkdir -p $(@D)
+	@scripts/embed.sh $(kernel_texts) > $@
+
+$(out)/kernel_texts.o: $(out)/kernel_texts.c $(out)/flags
+	$(say) '  cc   $<'
+	$(quiet)$(CC) $(all_flags) -I. -c -o $@ $<
 
 # Rebuilds everything when the command line of the compiler changes.
 $(out)/flags: FORCE

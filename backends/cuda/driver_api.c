@@ -35,7 +35,7 @@ const struct cu_loader cu_system_loader = {
 	.why = system_why,
 };
 
-static int call_failed(const struct cu_driver *driver, const char *call, int code, struct npl_err *err)
+int cu_driver_failed(const struct cu_driver *driver, const char *call, int code, struct npl_err *err)
 {
 	const char *name = NULL;
 	if (driver->error_name(code, &name) || !name)
@@ -69,6 +69,10 @@ static int find_symbols(struct cu_driver *driver, struct npl_err *err)
 		{"cuDeviceGetName", &driver->device_name},
 		{"cuDeviceGetAttribute", &driver->device_attribute},
 		{"cuGetErrorName", &driver->error_name},
+		{"cuModuleLoadData", &driver->module_load},
+		{"cuModuleUnload", &driver->module_unload},
+		{"cuModuleGetFunction", &driver->module_function},
+		{"cuLaunchKernel", &driver->launch},
 	};
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
 		void *symbol = driver->loader->symbol(driver->library, symbols[i].name);
@@ -93,7 +97,7 @@ int cu_driver_open(const struct cu_loader *loader, struct cu_driver *driver, str
 	else if (code == CUDA_ERROR_STUB_LIBRARY)
 		failed = npl_fail(err, NPL_EDEVICE, "no driver: libcuda.so.1 is the toolkit's stub, for linking only");
 	else if (code)
-		failed = call_failed(driver, "cuInit", code, err);
+		failed = cu_driver_failed(driver, "cuInit", code, err);
 	if (failed)
 		cu_driver_close(driver);
 	return failed;
@@ -111,17 +115,17 @@ int cu_gpu_find(const struct cu_driver *driver, int ordinal, struct cu_gpu *gpu,
 	int count = 0, device = 0, code;
 	*gpu = (struct cu_gpu){0};
 	if ((code = driver->device_count(&count)))
-		return call_failed(driver, "cuDeviceGetCount", code, err);
+		return cu_driver_failed(driver, "cuDeviceGetCount", code, err);
 	if (count < 1)
 		return npl_fail(err, NPL_EDEVICE, "driver present but no GPU: cuDeviceGetCount counts %d", count);
 	if (ordinal >= count)
 		return npl_fail(err, NPL_EDEVICE, "there is no GPU %d: the driver counts %d, from 0", ordinal, count);
 	if ((code = driver->device_get(&device, ordinal)))
-		return call_failed(driver, "cuDeviceGet", code, err);
+		return cu_driver_failed(driver, "cuDeviceGet", code, err);
 	if ((code = driver->device_name(gpu->name, sizeof gpu->name, device)))
-		return call_failed(driver, "cuDeviceGetName", code, err);
+		return cu_driver_failed(driver, "cuDeviceGetName", code, err);
 	if ((code = driver->device_attribute(&gpu->major, COMPUTE_CAPABILITY_MAJOR, device)) ||
 	    (code = driver->device_attribute(&gpu->minor, COMPUTE_CAPABILITY_MINOR, device)))
-		return call_failed(driver, "cuDeviceGetAttribute", code, err);
+		return cu_driver_failed(driver, "cuDeviceGetAttribute", code, err);
 	return 0;
 }

@@ -27,7 +27,17 @@ struct cu_driver {
 	int (*device_name)(char *name, int n, int device);
 	int (*device_attribute)(int *value, int attribute, int device);
 	int (*error_name)(int code, const char **name);
+	/* modules of compiled kernels; a CUmodule, a CUfunction and a CUstream are pointers */
+	int (*module_load)(void **module, const void *image); /* cuModuleLoadData */
+	int (*module_unload)(void *module);
+	int (*module_function)(void **function, void *module, const char *name);
+	int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+		      unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream, void **parameters,
+		      void **extra);
 };
+
+/* "the CUDA driver fails: CALL returns NAME (CODE)"; returns NPL_EDEVICE. */
+int cu_driver_failed(const struct cu_driver *driver, const char *call, int code, struct npl_err *err);
 
 /* Loads libcuda and starts it (cuInit). NPL_EDEVICE with the reason: no driver, or one without a GPU. */
 int cu_driver_open(const struct cu_loader *loader, struct cu_driver *driver, struct npl_err *err);

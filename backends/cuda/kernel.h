@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The GPU's own kernels: every operator that is neither a matrix product nor a convolution, and what goes before and after those.
+ * Sources are compiled by NVRTC when a layer first needs them and kept until the end. A launch returns at once: results are there
+ * when the stream has come so far.
+ *
+ * A tensor that its layer declares float32 may be stored as float32, float16 or bfloat16; kernels compute it in float32 whatever it
+ * is stored as, and round once. One layer's float tensors are stored alike, but for the vectors of a normalisation, which may
+ * differ from its data. Integers and bool are stored as they are declared.
+ */
+#ifndef NPULAB_CUDA_KERNEL_H
+#define NPULAB_CUDA_KERNEL_H
+
+#include <stdint.h>
+
+#include "nvrtc.h"
+#include "npulab/layer.h"
+#include "precision.h"
+
+/* A tensor on the GPU. */
+struct cu_value {
+	uint64_t address; /* aligned to its element; 0: absent, or not read (cu_kernel_reads) */
+	enum npl_dtype dtype;
+	struct npl_shape shape;
+};
+
+struct cu_kernels; /* opaque: the kernels of one GPU that have been compiled */
+
+/* For a GPU of a compute capability (90 is 9.0), whose context is current in every call. The driver and NVRTC are borrowed. */
+int cu_kernels_open(const struct cu_driver *driver, const struct cu_nvrtc *nvrtc, int capability,
+		    struct cu_kernels **kernels, struct npl_err *err);
+void cu_kernels_close(struct cu_kernels *kernels); /* accepts NULL */
+/* Kernels compiled so far, and the seconds that it took. */
+int cu_kernels_count(const struct cu_kernels *kernels, double *seconds);
+/* The address of an int that indices outside of their tensor set to 1 (Gather and its like then take the nearest element that is
+ * there); 0, the default: nobody is told. */
+void cu_kernels_fault_at(struct cu_kernels *kernels, uint64_t address);
+/* For tests: positions of 64 bits in every kernel, as tensors of 2^31 elements have them. */
+void cu_kernels_widen(struct cu_kernels *kernels);
+
+/* What a tensor of a declared type is stored as in a precision. */
+enum npl_dtype cu_stored(enum npl_dtype declared, enum cu_precision precision);
+
+/* Is this layer among those that kernels run? If not, the reason in why. In int8 layers of quantised tensors alone, by the rules of
+ * npulab/layer.h; in every other precision layers of floats, and of integers as a model has them. Data need not be there. */
+bool cu_kernel_takes(const struct npl_layer *layer, enum cu_precision precision, char *why, size_t n);
+/* Whether input k of a layer must be on the GPU: what the shape rule has read (Reshape's shape, Slice's starts) need not. */
+bool cu_kernel_reads(const struct npl_layer *layer, int k);
+/* Runs a layer that is taken: in[k] as layer->in[k], out[0] and behind it those of layer->n_more (address 0: nobody reads it).
+ * Results of different tensors do not overlap, and overlap no input, but a Reshape and its like may be given its input's address.
+ * NPL_EDEVICE: the driver fails; NPL_EINTERNAL: a kernel does not compile. */
+int cu_kernel_run(struct cu_kernels *kernels, const struct npl_layer *layer, const struct cu_value *in,
+		  struct cu_value *out, void *stream, struct npl_err *err);
+
+/* y = x in y's type: the way between what the host has and what a precision stores. Same number of elements. */
+int cu_kernel_cast(struct cu_kernels *kernels, const struct cu_value *x, const struct cu_value *y, void *stream,
+		   struct npl_err *err);
+
+/* y = fused(x + bias) for floats; x is (..., channels, inner), bias one of each channel, its address 0: none. y may be x. */
+int cu_kernel_bias(struct cu_kernels *kernels, const struct cu_value *x, const struct cu_value *bias, int64_t channels,
+		   int64_t inner, enum npl_activation fused, const struct cu_value *y, void *stream, struct npl_err *err);
+
+/* The sums of an int8 product (int32, (..., channels, inner)) to its result, by the rule of npulab/layer.h: y takes type, scale and
+ * zero point of `out`. bias (int32) and scale (float, x_scale * w_scale / finish scale, see cu_sums_scale) are one of each channel
+ * and on the GPU. y may be x where it is int32: then no scale is read. */
+int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_t bias, uint64_t scale, int64_t channels,
+		   int64_t inner, enum npl_activation fused, const struct npl_tensor *out, uint64_t y, void *stream,
+		   struct npl_err *err);
+/* The scale of one channel for it: w is the layer's weight. */
+float cu_sums_scale(const struct npl_tensor *x, const struct npl_tensor *w, int64_t channel, enum npl_activation fused,
+		    const struct npl_tensor *out);
+
+/* Real values to quantised ones and back, by the quantisation of the integer tensor `q`, which is per tensor. */
+int cu_kernel_quantise(struct cu_kernels *kernels, const struct cu_value *x, const struct npl_tensor *q, uint64_t y,
+		       void *stream, struct npl_err *err);
+int cu_kernel_dequantise(struct cu_kernels *kernels, const struct npl_tensor *q, uint64_t x, const struct cu_value *y,
+			 void *stream, struct npl_err *err);
+
+/* The patches of a convolution's input as a matrix: a row of row_elements for each output position from `first` on, `rows` of them,
+ * counted over all images: the channels of one group, each with its taps, then padding up to row_elements. Positions outside the
+ * image have the value pad_bits (the element's bits: 0, or x's zero point). Any type of 1, 2 or 4 bytes. */
+struct cu_patches {
+	const struct npl_window *window; /* of rank 1 to 3, as the shape rule leaves it */
+	const struct npl_shape *out;     /* of the convolution's result */
+	int64_t group, groups;
+	int64_t first, rows, row_elements;
+	uint32_t pad_bits;
+};
+int cu_kernel_im2col(struct cu_kernels *kernels, const struct cu_value *x, const struct cu_patches *patches, uint64_t z,
+		     void *stream, struct npl_err *err);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ArgMax and ArgMin: where in its vector the greatest or least element stands, the first or the last of equals. NaN is greatest and
+ * least. */
+#include "vectors.cuh"
+
+typedef VALUE(X) value;
+
+/* Whether element j is to be taken rather than i. */
+DEVICE int before(const STORE(X) *x, long long step, long long j, long long i, int flags)
+{
+	const value v = LOAD(X, x[j * step]), w = LOAD(X, x[i * step]);
+	const int nan_v = v != v, nan_w = w != w, later = j > i;
+	const int better = nan_v ? !nan_w : !nan_w && (flags & 1 ? v > w : v < w);
+	const int equal = (nan_v && nan_w) || v == w;
+	return better || (equal && (flags & 2 ? later : !later));
+}
+
+COOPERATIVE(arg, cu_vectors_args)
+{
+	SHARED long long scratch[BLOCK_THREADS];
+	const unsigned at = threadIdx.y * blockDim.x + threadIdx.x;
+	EACH_VECTOR
+	{
+		const STORE(X) *x = INPUT(X, a.x) + (LIVE ? walk_at(&a.outer, 0, VECTOR) : 0);
+		const long long step = a.inner.step[0][0];
+		long long best = -1;
+		EACH_ELEMENT(j)
+		if (best < 0 || before(x, step, j, best, a.flags))
+			best = j;
+		scratch[at] = best;
+		__syncthreads();
+		for (unsigned half = blockDim.y / 2; half; half /= 2) {
+			if (threadIdx.y < half) {
+				const long long i = scratch[at], j = scratch[at + half * blockDim.x];
+				if (i < 0 || (j >= 0 && before(x, step, j, i, a.flags)))
+					scratch[at] = j;
+			}
+			__syncthreads();
+		}
+		if (LIVE && threadIdx.y == 0)
+			TENSOR(i64, a.z)[VECTOR] = scratch[at];
+		__syncthreads();
+	}
+}

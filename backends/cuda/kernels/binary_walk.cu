@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * z = FUNCTION(x, y) of operands that broadcast. */
+#include "binary.cuh"
+
+KERNEL(binary_walk, cu_binary_args)
+{
+	const position count = (position)a.count;
+	for (position i = THREAD; i < count; i += THREADS)
+		TENSOR(Z, a.z)
+		[i] = OF(INPUT(X, a.x)[walk_at(&a.walk, 0, i)], INPUT(X, a.y)[walk_at(&a.walk, 1, i)]);
+}

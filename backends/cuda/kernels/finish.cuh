@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From a value in units of the result to an 8- or 16-bit element: the rule of npulab/layer.h, in its steps. FINISH is one of
+ * finish_none, _relu, _relu6 and _function (Sigmoid and Tanh by their table). */
+#include "common.cuh"
+
+DEVICE float saturated(float v, float low, float high)
+{
+	return v >= low && v <= high ? v : v > high ? high : low; /* NaN: low */
+}
+
+DEVICE int finish_none(const struct cu_finish *f, float v)
+{
+	return (int)saturated(rintf(v) + f->zero, f->low, f->high);
+}
+
+DEVICE int finish_relu(const struct cu_finish *f, float v)
+{
+	v = rintf(v) + f->zero;
+	return (int)(v < f->zero ? f->zero : saturated(v, f->low, f->high));
+}
+
+DEVICE int finish_relu6(const struct cu_finish *f, float v)
+{
+	v = rintf(v) + f->zero;
+	return (int)(v < f->zero ? f->zero : v > f->relu6 ? f->relu6 : saturated(v, f->low, f->high));
+}
+
+DEVICE int finish_function(const struct cu_finish *f, float v)
+{
+	const int at = (int)saturated(rintf(v), -32768.0f, 32767.0f) + 32768, i = at >> 8, r = at & 255;
+	const int sum = f->point[i] * (256 - r) + f->point[i + 1] * r + 128;
+	return finish_none(f, (float)(sum >= 0 ? sum / 256 : -((255 - sum) / 256)) * f->function_scale);
+}

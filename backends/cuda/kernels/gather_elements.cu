@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * GatherElements: z(i, j...) = x(i, index(i, j...)...), the index along one axis. */
+#include "gather.cuh"
+
+KERNEL(gather_elements, cu_gather_args)
+{
+	const position count = (position)a.count;
+	for (position i = THREAD; i < count; i += THREADS)
+		TENSOR(UNIT, a.z)
+		[i] = INPUT(UNIT, a.x)[walk_at(&a.walk, 0, i) +
+				       index_of(a.indices, i, a.size, a.fault) * a.axis_step];
+}

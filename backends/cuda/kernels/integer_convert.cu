@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A quantised tensor in another scale, through a function if FINISH is one (Sigmoid, Tanh; a Concat's inputs), N elements at a time;
+ * with CLIP, integers between two limits (Clip, Relu). The result lies in a walk, as a Concat's inputs do, where WALK says so. */
+#include "finish.cuh"
+
+struct ALIGNED(N * sizeof(STORE(X))) pack_x {
+	STORE(X) element[N];
+};
+struct ALIGNED(N * sizeof(STORE(Z))) pack_z {
+	STORE(Z) element[N];
+};
+
+DEVICE STORE(Z) converted(const struct cu_integer_args *a, int x)
+{
+#ifdef CLIP
+	x = x < a->low ? a->low : x;
+	return (STORE(Z))(x > a->high ? a->high : x);
+#else
+	return (STORE(Z))FINISH(&a->finish, (float)(x - a->x_zero) * a->x_scale);
+#endif
+}
+
+KERNEL(integer_convert, cu_integer_args)
+{
+	const position count = (position)a.count;
+#ifdef WALK
+	for (position i = THREAD; i < count; i += THREADS)
+		TENSOR(Z, a.z)[walk_at(&a.walk, 1, i)] = converted(&a, INPUT(X, a.x)[walk_at(&a.walk, 0, i)]);
+#else
+	const position packs = count / N;
+	for (position i = THREAD; i < packs; i += THREADS) {
+		const struct pack_x x = ((const struct pack_x *)a.x)[i];
+		struct pack_z z;
+		for (int k = 0; k < N; k++)
+			z.element[k] = converted(&a, x.element[k]);
+		((struct pack_z *)a.z)[i] = z;
+	}
+	for (position i = packs * N + THREAD; i < count; i += THREADS)
+		TENSOR(Z, a.z)[i] = converted(&a, INPUT(X, a.x)[i]);
+#endif
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Add and Mul (PRODUCT) of quantised tensors, N elements at a time; with WALK the operands broadcast. */
+#include "finish.cuh"
+
+struct ALIGNED(N * sizeof(STORE(X))) pack_x {
+	STORE(X) element[N];
+};
+struct ALIGNED(N * sizeof(STORE(Y))) pack_y {
+	STORE(Y) element[N];
+};
+struct ALIGNED(N * sizeof(STORE(Z))) pack_z {
+	STORE(Z) element[N];
+};
+
+DEVICE STORE(Z) pair(const struct cu_integer_args *a, int x, int y)
+{
+	x -= a->x_zero;
+	y -= a->y_zero;
+#ifdef PRODUCT
+	const float value = (float)(x * y) * a->x_scale;
+#else
+	const float value = (float)x * a->x_scale + (float)y * a->y_scale;
+#endif
+	return (STORE(Z))FINISH(&a->finish, value);
+}
+
+KERNEL(integer_pair, cu_integer_args)
+{
+	const position count = (position)a.count;
+#ifdef WALK
+	for (position i = THREAD; i < count; i += THREADS)
+		TENSOR(Z, a.z)
+		[i] = pair(&a, INPUT(X, a.x)[walk_at(&a.walk, 0, i)], INPUT(Y, a.y)[walk_at(&a.walk, 1, i)]);
+#else
+	const position packs = count / N;
+	for (position i = THREAD; i < packs; i += THREADS) {
+		const struct pack_x x = ((const struct pack_x *)a.x)[i];
+		const struct pack_y y = ((const struct pack_y *)a.y)[i];
+		struct pack_z z;
+		for (int k = 0; k < N; k++)
+			z.element[k] = pair(&a, x.element[k], y.element[k]);
+		((struct pack_z *)a.z)[i] = z;
+	}
+	for (position i = packs * N + THREAD; i < count; i += THREADS)
+		TENSOR(Z, a.z)[i] = pair(&a, INPUT(X, a.x)[i], INPUT(Y, a.y)[i]);
+#endif
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The sums of a product of integers to its result: bias added, wrapping, times the channel's scale, finished; with RAW the sums
+ * themselves. x is (..., channels, inner). */
+#include "finish.cuh"
+
+KERNEL(integer_sums, cu_integer_args)
+{
+	const position count = (position)a.count;
+	for (position i = THREAD; i < count; i += THREADS) {
+		const position row = divide(i, a.inner);
+		const position c = row - divide(row, a.channels) * (position)a.channels.by;
+		int sum = INPUT(i32, a.x)[i];
+		if (a.bias)
+			sum = (int)((unsigned)sum + (unsigned)INPUT(i32, a.bias)[c]);
+#ifdef RAW
+		TENSOR(i32, a.z)[i] = sum < a.low ? a.low : sum;
+#else
+		TENSOR(Z, a.z)[i] = (STORE(Z))FINISH(&a.finish, (float)sum * INPUT(f32, a.scale)[c]);
+#endif
+	}
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pad: what is not x is one value, x mirrored at its edges, or the edge. Of each dimension first + 0..left is what there is of x. */
+#include "common.cuh"
+
+/* Where a position, counted from the first that is left of n, comes from; -1: from nowhere. */
+DEVICE long long source(int mode, long long i, long long n)
+{
+	if (i >= 0 && i < n)
+		return i;
+	if (mode == 0)
+		return -1;
+	if (mode == 2 || n == 1)
+		return i < 0 ? 0 : n - 1;
+	const long long period = 2 * (n - 1), at = (i % period + period) % period;
+	return at < n ? at : period - at;
+}
+
+KERNEL(pad, cu_pad_args)
+{
+	const position count = (position)a.count;
+	const STORE(UNIT) fill = a.value ? *INPUT(UNIT, a.value) : (STORE(UNIT))a.fill;
+	for (position i = THREAD; i < count; i += THREADS) {
+		position rest = i;
+		long long from = 0;
+		for (int d = a.rank - 1; d >= 0; d--) {
+			const position before = divide(rest, a.dim[d]);
+			const long long at = source(a.mode, (long long)(rest - before * (position)a.dim[d].by) - a.before[d],
+						    a.left[d]);
+			from = at < 0 || from < 0 ? -1 : from + (a.first[d] + at) * a.step[d];
+			rest = before;
+		}
+		TENSOR(UNIT, a.z)[i] = from < 0 ? fill : INPUT(UNIT, a.x)[from];
+	}
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Matrices turned, by tiles of 32 x 32 that pass through shared memory, so that both sides are read and written in lines. Blocks of
+ * 32 x 8 threads; 33 columns keep the columns of a tile in different banks. */
+#include "common.cuh"
+
+#define TILE 32
+
+COOPERATIVE(transpose, cu_transpose_args)
+{
+	SHARED STORE(UNIT) tile[TILE][TILE + 1];
+	const long long across = (a.columns + TILE - 1) / TILE, down = (a.rows + TILE - 1) / TILE;
+	for (long long t = blockIdx.x; t < a.matrices * across * down; t += gridDim.x) {
+		const long long row = t / across % down * TILE, column = t % across * TILE,
+				matrix = t / across / down * a.rows * a.columns;
+		for (unsigned k = threadIdx.y; k < TILE; k += blockDim.y)
+			if (row + k < a.rows && column + threadIdx.x < a.columns)
+				tile[k][threadIdx.x] =
+					INPUT(UNIT, a.x)[matrix + (row + k) * a.columns + column + threadIdx.x];
+		__syncthreads();
+		for (unsigned k = threadIdx.y; k < TILE; k += blockDim.y)
+			if (column + k < a.columns && row + threadIdx.x < a.rows)
+				TENSOR(UNIT, a.z)
+				[matrix + (column + k) * a.rows + row + threadIdx.x] = tile[threadIdx.x][k];
+		__syncthreads();
+	}
+}

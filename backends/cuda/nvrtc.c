@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Loading NVRTC and compiling kernels; see nvrtc.h. Products and sums stay apart (--fmad=false): the integer rules of
+ * npulab/layer.h are given in single steps, and kernels that move data have time for them. */
+#include "nvrtc.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NVRTC_SUCCESS = 0, NVRTC_ERROR_COMPILATION = 6 };
+enum { MOST_OPTIONS = 24, MOST_TEXTS = 64, MOST_ARCHITECTURES = 64, MOST_MACROS = 512 };
+
+static const char *const libraries[] = {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.13",
+					"/usr/local/cuda/lib64/libnvrtc.so.12"};
+
+static int find_symbols(struct cu_nvrtc *nvrtc, struct npl_err *err)
+{
+	const struct {
+		const char *name;
+		void *pointer; /* to the function pointer */
+	} symbols[] = {
+		{"nvrtcVersion", &nvrtc->version},
+		{"nvrtcGetNumSupportedArchs", &nvrtc->count_architectures},
+		{"nvrtcGetSupportedArchs", &nvrtc->architectures},
+		{"nvrtcCreateProgram", &nvrtc->create},
+		{"nvrtcDestroyProgram", &nvrtc->destroy},
+		{"nvrtcCompileProgram", &nvrtc->compile},
+		{"nvrtcGetProgramLogSize", &nvrtc->log_size},
+		{"nvrtcGetProgramLog", &nvrtc->log},
+		{"nvrtcGetCUBINSize", &nvrtc->cubin_size},
+		{"nvrtcGetCUBIN", &nvrtc->cubin},
+		{"nvrtcGetPTXSize", &nvrtc->ptx_size},
+		{"nvrtcGetPTX", &nvrtc->ptx},
+		{"nvrtcGetErrorString", &nvrtc->error_string},
+	};
+	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+		void *symbol = nvrtc->loader->symbol(nvrtc->library, symbols[i].name);
+		if (!symbol)
+			return npl_fail(err, NPL_EDEVICE, "%s is too old or damaged: it has no %s", nvrtc->name,
+					symbols[i].name);
+		memcpy(symbols[i].pointer, &symbol, sizeof symbol);
+	}
+	return 0;
+}
+
+static int failed(const struct cu_nvrtc *nvrtc, const char *call, int code, struct npl_err *err)
+{
+	return npl_fail(err, NPL_EDEVICE, "NVRTC fails: %s returns %s (%d)", call, nvrtc->error_string(code), code);
+}
+
+int cu_nvrtc_open(const struct cu_loader *loader, struct cu_nvrtc *nvrtc, struct npl_err *err)
+{
+	char why[200] = "";
+	*nvrtc = (struct cu_nvrtc){.loader = loader};
+	for (size_t i = 0; i < sizeof libraries / sizeof *libraries && !nvrtc->library; i++) {
+		nvrtc->library = loader->open(libraries[i]);
+		const char *reason = nvrtc->library ? NULL : loader->why();
+		if (reason && !*why)
+			snprintf(why, sizeof why, "%s", reason);
+		snprintf(nvrtc->name, sizeof nvrtc->name, "%s", libraries[i]);
+	}
+	if (!nvrtc->library)
+		return npl_fail(err, NPL_EDEVICE,
+				"no NVRTC: neither libnvrtc.so.13 nor libnvrtc.so.12 can be loaded (%s); the GPU's kernels "
+				"are compiled by it",
+				why);
+	int rc = find_symbols(nvrtc, err);
+	int code = rc ? 0 : nvrtc->version(&nvrtc->major, &nvrtc->minor);
+	if (code)
+		rc = failed(nvrtc, "nvrtcVersion", code, err);
+	if (rc)
+		cu_nvrtc_close(nvrtc);
+	return rc;
+}
+
+void cu_nvrtc_close(struct cu_nvrtc *nvrtc)
+{
+	if (nvrtc->library)
+		nvrtc->loader->close(nvrtc->library);
+	*nvrtc = (struct cu_nvrtc){0};
+}
+
+/* The architecture to compile for: the GPU's own, or the nearest below it. */
+static int choose(const struct cu_nvrtc *nvrtc, int capability, int *chosen, struct npl_err *err)
+{
+	int known[MOST_ARCHITECTURES], n = 0, code = nvrtc->count_architectures(&n);
+	if (code)
+		return failed(nvrtc, "nvrtcGetNumSupportedArchs", code, err);
+	if (n < 1 || n > MOST_ARCHITECTURES)
+		return npl_fail(err, NPL_EDEVICE, "NVRTC fails: it says that it knows %d architectures", n);
+	if ((code = nvrtc->architectures(known)))
+		return failed(nvrtc, "nvrtcGetSupportedArchs", code, err);
+	*chosen = 0;
+	for (int i = 0; i < n; i++)
+		if (known[i] <= capability && known[i] > *chosen)
+			*chosen = known[i];
+	if (*chosen)
+		return 0;
+	return npl_fail(err, NPL_EDEVICE,
+			"NVRTC %d.%d compiles for compute capability %d.%d and later, this GPU has %d.%d", nvrtc->major,
+			nvrtc->minor, known[0] / 10, known[0] % 10, capability / 10, capability % 10);
+}
+
+/* The first line of the log that tells of an error, else the first line. */
+static void first_error(const struct cu_nvrtc *nvrtc, void *program, char *line, size_t n)
+{
+	size_t bytes = 0;
+	char *log = NULL;
+	snprintf(line, n, "no log");
+	if (nvrtc->log_size(program, &bytes) || !(log = calloc(bytes + 1, 1)) || nvrtc->log(program, log)) {
+		free(log);
+		return;
+	}
+	const char *found = strstr(log, "error");
+	while (found && found > log && found[-1] != '\n')
+		found--;
+	if (!found)
+		found = log;
+	if (*found)
+		snprintf(line, n, "%.*s", (int)strcspn(found, "\n"), found);
+	free(log);
+}
+
+/* "X=f32 N=4" as -D options, in `words`, behind those that are always given. */
+static int options_of(const char *macros, char *words, size_t room, const char *architecture,
+		      const char *options[MOST_OPTIONS], struct npl_err *err)
+{
+	int n = 0;
+	size_t used = 0;
+	options[n++] = architecture;
+	options[n++] = "--std=c++17";
+	options[n++] = "--fmad=false";
+	for (const char *word = macros; *word;) {
+		int length = (int)strcspn(word, " ");
+		size_t bytes = (size_t)length + sizeof "-D";
+		if (n >= MOST_OPTIONS || used + bytes > room)
+			return npl_fail(err, NPL_EINTERNAL, "a kernel is asked for with too many macros: %s", macros);
+		options[n++] = words + used;
+		used += (size_t)snprintf(words + used, room - used, "-D%.*s", length, word) + 1;
+		word += length;
+		word += strspn(word, " ");
+	}
+	return n;
+}
+
+static int take_image(const struct cu_nvrtc *nvrtc, void *program, bool machine_code, char **image, size_t *bytes,
+		      struct npl_err *err)
+{
+	int code = machine_code ? nvrtc->cubin_size(program, bytes) : nvrtc->ptx_size(program, bytes);
+	if (code)
+		return failed(nvrtc, machine_code ? "nvrtcGetCUBINSize" : "nvrtcGetPTXSize", code, err);
+	*image = calloc(*bytes + 1, 1); /* PTX is a string */
+	if (!*image)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a kernel of %zu bytes", *bytes);
+	code = machine_code ? nvrtc->cubin(program, *image) : nvrtc->ptx(program, *image);
+	if (!code)
+		return 0;
+	free(*image);
+	*image = NULL;
+	return failed(nvrtc, machine_code ? "nvrtcGetCUBIN" : "nvrtcGetPTX", code, err);
+}
+
+static int compile(const struct cu_nvrtc *nvrtc, void *program, const char *name, const char *macros, int capability,
+		   char **image, size_t *bytes, struct npl_err *err)
+{
+	const char *options[MOST_OPTIONS];
+	char architecture[48], line[300], words[MOST_MACROS];
+	int chosen, rc = choose(nvrtc, capability, &chosen, err);
+	if (rc)
+		return rc;
+	bool exact = chosen == capability;
+	snprintf(architecture, sizeof architecture, "--gpu-architecture=%s_%d", exact ? "sm" : "compute", chosen);
+	int n = options_of(macros, words, sizeof words, architecture, options, err);
+	if (n < 0)
+		return n;
+	int code = nvrtc->compile(program, n, options);
+	if (code == NVRTC_ERROR_COMPILATION) {
+		first_error(nvrtc, program, line, sizeof line);
+		return npl_fail(err, NPL_EINTERNAL, "the kernel %s (%s) does not compile for %s: %s", name, macros,
+				architecture + strlen("--gpu-architecture="), line);
+	}
+	if (code != NVRTC_SUCCESS)
+		return failed(nvrtc, "nvrtcCompileProgram", code, err);
+	return take_image(nvrtc, program, exact, image, bytes, err);
+}
+
+int cu_nvrtc_compile(const struct cu_nvrtc *nvrtc, const char *name, const char *macros, int capability, char **image,
+		     size_t *bytes, struct npl_err *err)
+{
+	const char *text = NULL, *headers[MOST_TEXTS], *names[MOST_TEXTS];
+	int n = 0;
+	*image = NULL;
+	for (const struct cu_text *t = cu_texts; t->name; t++)
+		if (!strcmp(t->name, name)) {
+			text = t->text;
+		} else if (strchr(strrchr(t->name, '.'), 'h') && n < MOST_TEXTS) {
+			headers[n] = t->text;
+			names[n++] = t->name;
+		}
+	if (!text)
+		return npl_fail(err, NPL_EINTERNAL, "there is no kernel source %s", name);
+	void *program = NULL;
+	int code = nvrtc->create(&program, text, name, n, headers, names);
+	if (code)
+		return failed(nvrtc, "nvrtcCreateProgram", code, err);
+	int rc = compile(nvrtc, program, name, macros, capability, image, bytes, err);
+	nvrtc->destroy(&program);
+	return rc;
+}

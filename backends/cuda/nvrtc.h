@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * NVRTC, NVIDIA's compiler of CUDA C at run time: loaded when the first kernel is asked for, versions 12 and 13. The kernels'
+ * sources are in the program (kernels/, scripts/embed.sh) and are compiled for the GPU that is there, so that nothing of the
+ * toolkit is needed to build. Declarations are our own; names and numbers are those of nvrtc.h.
+ */
+#ifndef NPULAB_CUDA_NVRTC_H
+#define NPULAB_CUDA_NVRTC_H
+
+#include "driver_api.h"
+
+struct cu_text {
+	const char *name, *text; /* "unary.cu" */
+};
+extern const struct cu_text cu_texts[]; /* every source, a name of NULL at the end */
+
+/* nvrtcResult is an int, nvrtcProgram a pointer. */
+struct cu_nvrtc {
+	const struct cu_loader *loader;
+	void *library;
+	char name[64];    /* of the library that was found */
+	int major, minor; /* its version */
+	int (*version)(int *major, int *minor);
+	int (*count_architectures)(int *count);
+	int (*architectures)(int *architecture); /* 75 for compute capability 7.5, ascending */
+	int (*create)(void **program, const char *source, const char *name, int n_headers, const char *const *headers,
+		      const char *const *header_names);
+	int (*destroy)(void **program);
+	int (*compile)(void *program, int n_options, const char *const *options);
+	int (*log_size)(void *program, size_t *size);
+	int (*log)(void *program, char *log);
+	int (*cubin_size)(void *program, size_t *size);
+	int (*cubin)(void *program, char *cubin);
+	int (*ptx_size)(void *program, size_t *size);
+	int (*ptx)(void *program, char *ptx);
+	const char *(*error_string)(int code);
+};
+
+/* NPL_EDEVICE: no NVRTC, or one too old (before 11.2) or damaged. */
+int cu_nvrtc_open(const struct cu_loader *loader, struct cu_nvrtc *nvrtc, struct npl_err *err);
+void cu_nvrtc_close(struct cu_nvrtc *nvrtc); /* accepts a zeroed one */
+
+/* Compiles the source of a name with macros ("X=f32 N=4", spaces between them) for a compute capability (90 is 9.0): machine code
+ * where this NVRTC knows the GPU, otherwise PTX of the nearest older one, which the driver compiles on. *image is freed by the
+ * caller. NPL_EINTERNAL: the source does not compile, with the log's first error; NPL_EDEVICE: the GPU is older than all that this
+ * NVRTC knows. */
+int cu_nvrtc_compile(const struct cu_nvrtc *nvrtc, const char *name, const char *macros, int capability, char **image,
+		     size_t *bytes, struct npl_err *err);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Put before a kernel's source (backends/cuda/kernels/) it makes plain C of it, for a processor: threads run one after the other, those
+ * of a cooperative kernel as coroutines that meet in __syncthreads(). A barrier that some threads of a block never reach aborts.
+ */
+#ifndef TESTS_CUDA_KERNEL_NATIVE_H
+#define TESTS_CUDA_KERNEL_NATIVE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#define NATIVE_MOST_THREADS 1024
+#define NATIVE_STACK_BYTES  65536
+
+struct native_index {
+	unsigned x, y, z;
+};
+static struct native_index threadIdx, blockIdx, blockDim, gridDim;
+
+static struct {
+	ucontext_t scheduler, thread[NATIVE_MOST_THREADS];
+	bool done[NATIVE_MOST_THREADS];
+	unsigned current;
+	char *stack;
+	void (*body)(void);
+} native;
+
+static inline void native_place(unsigned thread)
+{
+	threadIdx.x = thread % blockDim.x;
+	threadIdx.y = thread / blockDim.x % blockDim.y;
+	threadIdx.z = thread / blockDim.x / blockDim.y;
+}
+
+static inline void native_thread(void)
+{
+	native.body();
+	native.done[native.current] = true;
+}
+
+static inline void __syncthreads(void)
+{
+	swapcontext(&native.thread[native.current], &native.scheduler);
+}
+
+static inline void native_cooperate(void (*body)(void))
+{
+	const unsigned threads = blockDim.x * blockDim.y * blockDim.z;
+	native.body = body;
+	if (!native.stack && !(native.stack = malloc((size_t)NATIVE_MOST_THREADS * NATIVE_STACK_BYTES)))
+		abort();
+	for (unsigned t = 0; t < threads; t++) {
+		native.done[t] = false;
+		getcontext(&native.thread[t]);
+		native.thread[t].uc_stack.ss_sp = native.stack + (size_t)t * NATIVE_STACK_BYTES;
+		native.thread[t].uc_stack.ss_size = NATIVE_STACK_BYTES;
+		native.thread[t].uc_link = &native.scheduler;
+		makecontext(&native.thread[t], native_thread, 0);
+	}
+	for (unsigned ended = 0; ended < threads;) { /* from barrier to barrier */
+		ended = 0;
+		for (unsigned t = 0; t < threads; t++) {
+			native.current = t;
+			native_place(t);
+			swapcontext(&native.scheduler, &native.thread[t]);
+			ended += native.done[t];
+		}
+		if (ended && ended < threads) {
+			fprintf(stderr, "a barrier that %u of %u threads never reach\n", ended, threads);
+			abort();
+		}
+	}
+}
+
+static inline void native_each_thread(void (*body)(void))
+{
+	for (unsigned t = 0; t < blockDim.x * blockDim.y * blockDim.z; t++) {
+		native_place(t);
+		body();
+	}
+}
+
+/* What the tests' cuLaunchKernel calls: the kernel's name, with the grid, the block and the address of the argument. */
+static inline void native_launch(const unsigned grid[3], const unsigned block[3], void (*run)(void (*)(void)),
+				 void (*body)(void))
+{
+	gridDim.x = grid[0], gridDim.y = grid[1], gridDim.z = grid[2];
+	blockDim.x = block[0], blockDim.y = block[1], blockDim.z = block[2];
+	for (blockIdx.z = 0; blockIdx.z < grid[2]; blockIdx.z++)
+		for (blockIdx.y = 0; blockIdx.y < grid[1]; blockIdx.y++)
+			for (blockIdx.x = 0; blockIdx.x < grid[0]; blockIdx.x++)
+				run(body);
+}
+
+#define DEVICE         static inline
+#define SHARED         static
+#define INFINITE       INFINITY
+#define ALIGNED(bytes) __attribute__((aligned(bytes)))
+#define NATIVE_KERNEL(name, args, run)                                                                                 \
+	static struct args name##_args;                                                                                \
+	static void name##_body(struct args a);                                                                        \
+	static void name##_thread(void)                                                                                \
+	{                                                                                                              \
+		name##_body(name##_args);                                                                              \
+	}                                                                                                              \
+	void name(const unsigned grid[3], const unsigned block[3], const void *argument);                              \
+	void name(const unsigned grid[3], const unsigned block[3], const void *argument)                               \
+	{                                                                                                              \
+		memcpy(&name##_args, argument, sizeof name##_args);                                                    \
+		native_launch(grid, block, run, name##_thread);                                                        \
+	}                                                                                                              \
+	static void name##_body(const struct args a)
+#define KERNEL(name, args)      NATIVE_KERNEL(name, args, native_each_thread)
+#define COOPERATIVE(name, args) NATIVE_KERNEL(name, args, native_cooperate)
+
+#endif
