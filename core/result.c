@@ -60,6 +60,13 @@ int npl_energy_merge(struct npl_energy *list, int *n, int room, const struct npl
 	return 0;
 }
 
+static void add_transfers(struct npl_transfers *sum, const struct npl_transfers *add)
+{
+	sum->n += add->n;
+	sum->bytes += add->bytes;
+	sum->seconds += add->seconds;
+}
+
 int npl_result_add(struct npl_result *sum, const struct npl_result *add, struct npl_err *err)
 {
 	sum->cycles += add->cycles;
@@ -67,6 +74,8 @@ int npl_result_add(struct npl_result *sum, const struct npl_result *add, struct 
 	sum->macs += add->macs;
 	sum->saturations += add->saturations;
 	sum->overflows += add->overflows;
+	add_transfers(&sum->to_device, &add->to_device);
+	add_transfers(&sum->to_host, &add->to_host);
 	for (int i = 0; i < NPL_MAX_COUNTERS; i++)
 		sum->counter[i] += add->counter[i];
 	for (int i = 0; i < NPL_MEM_LEVELS; i++) {

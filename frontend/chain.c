@@ -18,8 +18,8 @@ struct draft {
 	struct npl_session_chain c;
 	struct npl_step_tensors *tensors; /* per layer */
 	struct npl_tensor **made;         /* per value: as the chain's layers make it; NULL: they do not */
-	const struct npl_tensor **wanted, **kept;
-	int n_kept;
+	const struct npl_tensor **wanted, **kept, **constant;
+	int n_kept, n_constant;
 };
 
 static bool has_chains(const struct npl_session *s, const struct npl_step *step)
@@ -112,9 +112,10 @@ static int open_draft(struct npl_session *s, int first, int last, struct draft *
 	d->tensors = npl_arena_array(&s->arena, layers, sizeof *d->tensors);
 	d->wanted = npl_arena_array(&s->arena, outputs, sizeof *d->wanted);
 	d->kept = npl_arena_array(&s->arena, inputs, sizeof *d->kept);
+	d->constant = npl_arena_array(&s->arena, inputs, sizeof *d->constant);
 	d->made = calloc((size_t)s->graph->n_values + 1, sizeof *d->made);
 	if (!d->c.layer || !d->c.list || !d->c.node || !d->c.value || !d->c.note || !d->c.in || !d->c.out ||
-	    !d->tensors || !d->wanted || !d->kept || !d->made)
+	    !d->tensors || !d->wanted || !d->kept || !d->constant || !d->made)
 		return out_of_memory(err);
 	return 0;
 }
@@ -290,9 +291,12 @@ static int find_wanted(struct draft *d, struct npl_err *err)
 	return 0;
 }
 
-/* Inputs that are on the device from before. */
+/* Inputs that never change, and those that are on the device from before. */
 static void find_kept(struct draft *d)
 {
+	for (int p = 0; p < d->c.n_in; p++)
+		if (d->s->graph->value[d->c.in[p].value].constant)
+			d->constant[d->n_constant++] = d->c.in[p].tensor;
 	for (int p = 0; p < d->c.n_in && d->s->kept; p++)
 		if (d->s->kept[d->c.in[p].value])
 			d->kept[d->n_kept++] = d->c.in[p].tensor;
@@ -349,6 +353,8 @@ static int open_chain(struct npl_session *s, int first, int last, bool timing_on
 					.host_in = s->host_in,
 					.n_kept = d.n_kept,
 					.kept = d.kept,
+					.n_constant = d.n_constant,
+					.constant = d.constant,
 					.host_out = s->host_out,
 					.timing_only = timing_only};
 	if (!rc)

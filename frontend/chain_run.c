@@ -121,17 +121,21 @@ static int fill_rows(const struct npl_session *s, const struct npl_session_chain
 }
 
 /* The chain as one piece of the device's work. */
-static int schedule(struct npl_live *live, const struct npl_session_chain *chain, const struct npl_result *results,
-		    struct npl_err *err)
+static int schedule(struct npl_live *live, const struct npl_session_chain *chain, struct npl_run *run,
+		    const struct npl_result *results, struct npl_err *err)
 {
 	const struct npl_result **list = calloc((size_t)chain->n + 1, sizeof *list);
-	if (!list)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", chain->n);
-	for (int l = 0; l < chain->n; l++)
+	struct npl_layer_run **row = calloc((size_t)chain->n + 1, sizeof *row);
+	int rc = list && row ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", chain->n);
+	for (int l = 0; l < chain->n && !rc; l++) {
 		list[l] = &results[l];
-	live->after = npl_schedule_device(&live->schedule, chain->device, chain->n, chain->node, list, live->after);
+		row[l] = &run->layer[chain->node[l]];
+	}
+	if (!rc)
+		live->after = npl_live_worked(live, chain->device, chain->n, chain->node, list, row, live->after);
 	free(list);
-	return 0;
+	free(row);
+	return rc;
 }
 
 int npl_chain_run(struct npl_live *live, const struct npl_session_chain *chain, struct npl_run *run, double *wall,
@@ -153,7 +157,7 @@ int npl_chain_run(struct npl_live *live, const struct npl_session_chain *chain, 
 		rc = npl_device_run_chain(chain->opened, &watcher, results, err);
 	*wall += npl_clock_seconds() - start;
 	if (!rc)
-		rc = schedule(live, chain, results, err);
+		rc = schedule(live, chain, run, results, err);
 	if (!rc)
 		rc = fill_rows(s, chain, results, run, err);
 	if (!rc)

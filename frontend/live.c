@@ -10,7 +10,10 @@
 
 unsigned npl_live_memory(const struct npl_session *s, int device)
 {
-	if (device == NPL_ON_HOST || !npl_device_get_info(s->device[device])->link.name)
+	if (device == NPL_ON_HOST)
+		return NPL_IN_HOST_MEMORY;
+	const struct npl_link *link = &npl_device_get_info(s->device[device])->link;
+	if (!link->name || link->measured)
 		return NPL_IN_HOST_MEMORY;
 	return 2u << device;
 }
@@ -131,6 +134,37 @@ int npl_charge_link(struct npl_live *live, int device, enum npl_work work, int v
 						   .bytes = bytes,
 						   .seconds = seconds},
 				after);
+}
+
+/* Transfers that the device measured: one piece of the link's work. */
+static int charge_measured(struct npl_live *live, int device, enum npl_work work, const struct npl_transfers *transfers,
+			   struct npl_layer_run *row, int after)
+{
+	const int link = live->schedule.of_link[device];
+	if (!transfers->n || link < 0)
+		return after;
+	row->link_bytes += transfers->bytes;
+	row->link_seconds += transfers->seconds;
+	row->transfers += (int)transfers->n;
+	return npl_schedule_add(&live->schedule,
+				&(struct npl_span){.node = row->node,
+						   .resource = link,
+						   .work = work,
+						   .value = -1,
+						   .bytes = transfers->bytes,
+						   .seconds = transfers->seconds},
+				after);
+}
+
+int npl_live_worked(struct npl_live *live, int device, int n, const int *node, const struct npl_result *const *results,
+		    struct npl_layer_run *const *row, int after)
+{
+	for (int i = 0; i < n; i++)
+		after = charge_measured(live, device, NPL_WORK_TO_DEVICE, &results[i]->to_device, row[i], after);
+	after = npl_schedule_device(&live->schedule, device, n, node, results, after);
+	for (int i = 0; i < n; i++)
+		after = charge_measured(live, device, NPL_WORK_TO_HOST, &results[i]->to_host, row[i], after);
+	return after;
 }
 
 static int bring_to_host(struct npl_live *live, int v, struct npl_form *form, struct npl_layer_run *row,

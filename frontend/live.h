@@ -34,7 +34,7 @@ struct npl_live {
 int npl_live_open(struct npl_session *s, const struct npl_tensor *inputs, struct npl_live *live, struct npl_err *err);
 void npl_live_close(struct npl_live *live);
 
-/* The bit of a device's memory; a device without a link works in the host's. */
+/* The bit of a device's memory; a device without a link works in the host's, and one that measures its link leaves all values there. */
 unsigned npl_live_memory(const struct npl_session *s, int device);
 
 /* Value v in a format, present in the memory of a device (or NPL_ON_HOST). Constants come as float. The tensor is
@@ -71,6 +71,11 @@ void npl_note_output(const struct npl_session *s, const struct npl_step *step, c
  * `after`. Returns the piece that it is. */
 int npl_charge_link(struct npl_live *live, int device, enum npl_work work, int v, uint64_t bytes,
 		    struct npl_layer_run *row, int after);
+
+/* n layers of a device have run as one piece of work behind the piece `after`: layer i is node[i]'s, with row[i]. They take their place in
+ * the schedule, between the transfers that the device measured, if it does that (npl_link.measured). Returns the last piece. */
+int npl_live_worked(struct npl_live *live, int device, int n, const int *node, const struct npl_result *const *results,
+		    struct npl_layer_run *const *row, int after);
 
 /* Charges the host for an operator (v: -1) or a conversion of value v, likewise. */
 int npl_charge_host(struct npl_live *live, enum npl_work work, int v, double seconds, struct npl_layer_run *row,

@@ -36,6 +36,8 @@ struct npl_link {
 	double pj_per_byte;
 	const char *energy_origin; /* "absent" when not known */
 	const char *energy_within; /* where a byte's energy is counted instead: "the layers' memory"; or NULL */
+	bool measured; /* what it is given and what is wanted of it the device moves itself, each time, and tells how long that took
+	                  (npl_result.to_device, to_host); nothing is modelled, and the two rates are not used */
 };
 
 struct npl_device_info {

@@ -36,6 +36,12 @@ bool npl_origin_ok(const char *origin);
 /* NPL_MEM_HOST: the host's, over the link, within the cycles. */
 enum npl_memory_level { NPL_MEM_DRAM, NPL_MEM_BUFFER, NPL_MEM_HOST, NPL_MEM_LEVELS };
 
+/* Transfers over a link that the device itself measures (npl_link.measured). */
+struct npl_transfers {
+	uint64_t n, bytes;
+	double seconds;
+};
+
 /* Zeroed by the caller before npl_device_run, filled by the device. */
 struct npl_result {
 	uint64_t cycles; /* ticks of the machine's own clock; 0 for a real device */
@@ -47,6 +53,7 @@ struct npl_result {
 	uint64_t bytes_at_least[NPL_MEM_LEVELS]; /* bytes of the tensors that must have crossed it */
 	uint64_t saturations;                    /* outputs that hit the end of their number format */
 	uint64_t overflows;                      /* accumulations that wrapped */
+	struct npl_transfers to_device, to_host; /* of the layer's tensors, not within seconds */
 	int n_energy;
 	struct npl_energy energy[NPL_MAX_ENERGY];
 };
