@@ -1,39 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading the CUDA driver and asking it for its GPUs; see driver_api.h. The library belongs to NVIDIA's kernel
- * driver, not to the toolkit; container hosts mount it where the dynamic linker may not look. */
+ * Loading the CUDA driver and asking it for its GPUs; see driver_api.h. */
 #include "driver_api.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { CUDA_ERROR_STUB_LIBRARY = 34, CUDA_ERROR_NO_DEVICE = 100 };
-enum { COMPUTE_CAPABILITY_MAJOR = 75, COMPUTE_CAPABILITY_MINOR = 76 }; /* of CUdevice_attribute */
-
-static const char *const sonames[] = {"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1"};
-
-static void *system_open(const char *soname)
-{
-	return dlopen(soname, RTLD_NOW | RTLD_LOCAL);
-}
-
-static void system_close(void *library)
-{
-	dlclose(library);
-}
-
-static const char *system_why(void)
-{
-	return dlerror();
-}
-
-const struct cu_loader cu_system_loader = {
-	.open = system_open,
-	.symbol = dlsym,
-	.close = system_close,
-	.why = system_why,
-};
 
 int cu_driver_failed(const struct cu_driver *driver, const char *call, int code, struct npl_err *err)
 {
@@ -43,61 +14,42 @@ int cu_driver_failed(const struct cu_driver *driver, const char *call, int code,
 	return npl_fail(err, NPL_EDEVICE, "the CUDA driver fails: %s returns %s (%d)", call, name, code);
 }
 
-static int load_library(struct cu_driver *driver, struct npl_err *err)
+static int load(const struct cu_loader *loader, struct cu_driver *driver, struct npl_err *err)
 {
-	char why[200] = "";
-	for (size_t i = 0; i < sizeof sonames / sizeof *sonames && !driver->library; i++) {
-		driver->library = driver->loader->open(sonames[i]);
-		const char *reason = driver->library ? NULL : driver->loader->why();
-		if (reason && !*why) /* of the usual name: the other place seldom exists */
-			snprintf(why, sizeof why, "%s", reason);
-	}
-	if (!driver->library)
+	static const char *const names[] = {"libcuda.so.1", NULL};
+	const struct cu_symbol symbols[] = {
+#define CU_CALL(member, symbol, parameters) {#symbol, &driver->member},
+#include "driver_api.def"
+#undef CU_CALL
+	};
+	char why[200];
+	if (cu_library_open(loader, names, &driver->library, why, sizeof why))
 		return npl_fail(err, NPL_EDEVICE, "no driver: libcuda.so.1 cannot be loaded (%s)", why);
+	const char *missing = cu_library_symbols(&driver->library, symbols, sizeof symbols / sizeof *symbols);
+	if (missing)
+		return npl_fail(err, NPL_EDEVICE, "the CUDA driver is too old or damaged: libcuda.so.1 has no %s",
+				missing);
 	return 0;
 }
 
-static int find_symbols(struct cu_driver *driver, struct npl_err *err)
+static int start(struct cu_driver *driver, struct npl_err *err)
 {
-	const struct {
-		const char *name;
-		void *pointer; /* to the function pointer */
-	} symbols[] = {
-		{"cuInit", &driver->init},
-		{"cuDeviceGetCount", &driver->device_count},
-		{"cuDeviceGet", &driver->device_get},
-		{"cuDeviceGetName", &driver->device_name},
-		{"cuDeviceGetAttribute", &driver->device_attribute},
-		{"cuGetErrorName", &driver->error_name},
-		{"cuModuleLoadData", &driver->module_load},
-		{"cuModuleUnload", &driver->module_unload},
-		{"cuModuleGetFunction", &driver->module_function},
-		{"cuLaunchKernel", &driver->launch},
-	};
-	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-		void *symbol = driver->loader->symbol(driver->library, symbols[i].name);
-		if (!symbol)
-			return npl_fail(err, NPL_EDEVICE,
-					"the CUDA driver is too old or damaged: libcuda.so.1 has no %s",
-					symbols[i].name);
-		memcpy(symbols[i].pointer, &symbol, sizeof symbol);
-	}
-	return 0;
+	int code = driver->init(0);
+	if (code == CU_ERROR_NO_DEVICE)
+		return npl_fail(err, NPL_EDEVICE, "driver present but no GPU: cuInit finds no device");
+	if (code == CU_ERROR_STUB_LIBRARY)
+		return npl_fail(err, NPL_EDEVICE, "no driver: libcuda.so.1 is the toolkit's stub, for linking only");
+	if (code)
+		return cu_driver_failed(driver, "cuInit", code, err);
+	return cu_try(driver, err, cuDriverGetVersion, version, (&driver->version_number));
 }
 
 int cu_driver_open(const struct cu_loader *loader, struct cu_driver *driver, struct npl_err *err)
 {
-	*driver = (struct cu_driver){.loader = loader};
-	int failed = load_library(driver, err);
+	*driver = (struct cu_driver){0};
+	int failed = load(loader, driver, err);
 	if (!failed)
-		failed = find_symbols(driver, err);
-	int code = failed ? 0 : driver->init(0);
-	if (code == CUDA_ERROR_NO_DEVICE)
-		failed = npl_fail(err, NPL_EDEVICE, "driver present but no GPU: cuInit finds no device");
-	else if (code == CUDA_ERROR_STUB_LIBRARY)
-		failed = npl_fail(err, NPL_EDEVICE, "no driver: libcuda.so.1 is the toolkit's stub, for linking only");
-	else if (code)
-		failed = cu_driver_failed(driver, "cuInit", code, err);
+		failed = start(driver, err);
 	if (failed)
 		cu_driver_close(driver);
 	return failed;
@@ -105,27 +57,47 @@ int cu_driver_open(const struct cu_loader *loader, struct cu_driver *driver, str
 
 void cu_driver_close(struct cu_driver *driver)
 {
-	if (driver->library)
-		driver->loader->close(driver->library);
+	cu_library_close(&driver->library);
 	*driver = (struct cu_driver){0};
+}
+
+static int read_attributes(const struct cu_driver *driver, struct cu_gpu *gpu, struct npl_err *err)
+{
+	const struct {
+		int *value, attribute;
+	} attributes[] = {
+		{&gpu->major, CU_ATTRIBUTE_MAJOR},
+		{&gpu->minor, CU_ATTRIBUTE_MINOR},
+		{&gpu->multiprocessors, CU_ATTRIBUTE_MULTIPROCESSORS},
+		{&gpu->clock_khz, CU_ATTRIBUTE_CLOCK_KHZ},
+		{&gpu->memory_clock_khz, CU_ATTRIBUTE_MEMORY_CLOCK_KHZ},
+		{&gpu->memory_bus_bits, CU_ATTRIBUTE_MEMORY_BUS_BITS},
+		{&gpu->l2_bytes, CU_ATTRIBUTE_L2_BYTES},
+		{&gpu->pci_domain, CU_ATTRIBUTE_PCI_DOMAIN},
+		{&gpu->pci_bus, CU_ATTRIBUTE_PCI_BUS},
+		{&gpu->pci_device, CU_ATTRIBUTE_PCI_DEVICE},
+	};
+	for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+		if (cu_try(driver, err, cuDeviceGetAttribute, device_attribute,
+			   (attributes[i].value, attributes[i].attribute, gpu->device)))
+			return err->code;
+	return 0;
 }
 
 int cu_gpu_find(const struct cu_driver *driver, int ordinal, struct cu_gpu *gpu, struct npl_err *err)
 {
-	int count = 0, device = 0, code;
-	*gpu = (struct cu_gpu){0};
-	if ((code = driver->device_count(&count)))
-		return cu_driver_failed(driver, "cuDeviceGetCount", code, err);
+	int count = 0;
+	*gpu = (struct cu_gpu){.ordinal = ordinal};
+	if (cu_try(driver, err, cuDeviceGetCount, device_count, (&count)))
+		return err->code;
 	if (count < 1)
 		return npl_fail(err, NPL_EDEVICE, "driver present but no GPU: cuDeviceGetCount counts %d", count);
 	if (ordinal >= count)
 		return npl_fail(err, NPL_EDEVICE, "there is no GPU %d: the driver counts %d, from 0", ordinal, count);
-	if ((code = driver->device_get(&device, ordinal)))
-		return cu_driver_failed(driver, "cuDeviceGet", code, err);
-	if ((code = driver->device_name(gpu->name, sizeof gpu->name, device)))
-		return cu_driver_failed(driver, "cuDeviceGetName", code, err);
-	if ((code = driver->device_attribute(&gpu->major, COMPUTE_CAPABILITY_MAJOR, device)) ||
-	    (code = driver->device_attribute(&gpu->minor, COMPUTE_CAPABILITY_MINOR, device)))
-		return cu_driver_failed(driver, "cuDeviceGetAttribute", code, err);
-	return 0;
+	if (cu_try(driver, err, cuDeviceGet, device_get, (&gpu->device, ordinal)) ||
+	    cu_try(driver, err, cuDeviceGetName, device_name, (gpu->name, sizeof gpu->name, gpu->device)) ||
+	    cu_try(driver, err, cuDeviceTotalMem, device_memory, (&gpu->memory_bytes, gpu->device)))
+		return err->code;
+	gpu->name[sizeof gpu->name - 1] = '\0';
+	return read_attributes(driver, gpu, err);
 }

@@ -154,6 +154,8 @@ struct cu_integer_args {
 	cu_address scale, bias; /* sums: per channel, float and int; bias 0: none */
 	struct cu_divisor inner, channels;
 	int low, high; /* Clip, Relu */
+	struct cu_divisor length; /* sums: of a row, */
+	long long lead;           /* from one to the next */
 	struct cu_walk walk;
 	struct cu_finish finish;
 };
@@ -175,6 +177,7 @@ struct cu_im2col_args {
 	long long in[3], plane, image, used; /* elements of a channel and of an image of x; columns that hold a tap */
 	long long first; /* the first pixel of all images' that is asked for */
 	int stride[3], dilation[3], begin[3], pad;
+	unsigned flip;
 };
 
 /* bias.cu: z = fused(x + bias[channel]); x and z may be one */

@@ -114,7 +114,8 @@ int cu_kernel_im2col(struct cu_kernels *kernels, const struct cu_value *x, const
 				      .columns = cu_divisor_of(patches->row_elements),
 				      .plane = from.size[0] * from.size[1] * from.size[2],
 				      .first = patches->first,
-				      .pad = (int)patches->pad_bits};
+				      .pad = (int)patches->pad_bits,
+				      .flip = patches->flip};
 	args.image = args.plane * from.channels;
 	args.x = x->address + (uint64_t)(patches->group * channels * args.plane) * element;
 	args.used = channels * window.kernel[0] * window.kernel[1] * window.kernel[2];

@@ -12,15 +12,9 @@
 enum { NVRTC_SUCCESS = 0, NVRTC_ERROR_COMPILATION = 6 };
 enum { MOST_OPTIONS = 24, MOST_TEXTS = 64, MOST_ARCHITECTURES = 64, MOST_MACROS = 512 };
 
-static const char *const libraries[] = {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.13",
-					"/usr/local/cuda/lib64/libnvrtc.so.12"};
-
 static int find_symbols(struct cu_nvrtc *nvrtc, struct npl_err *err)
 {
-	const struct {
-		const char *name;
-		void *pointer; /* to the function pointer */
-	} symbols[] = {
+	const struct cu_symbol symbols[] = {
 		{"nvrtcVersion", &nvrtc->version},
 		{"nvrtcGetNumSupportedArchs", &nvrtc->count_architectures},
 		{"nvrtcGetSupportedArchs", &nvrtc->architectures},
@@ -35,14 +29,10 @@ static int find_symbols(struct cu_nvrtc *nvrtc, struct npl_err *err)
 		{"nvrtcGetPTX", &nvrtc->ptx},
 		{"nvrtcGetErrorString", &nvrtc->error_string},
 	};
-	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-		void *symbol = nvrtc->loader->symbol(nvrtc->library, symbols[i].name);
-		if (!symbol)
-			return npl_fail(err, NPL_EDEVICE, "%s is too old or damaged: it has no %s", nvrtc->name,
-					symbols[i].name);
-		memcpy(symbols[i].pointer, &symbol, sizeof symbol);
-	}
-	return 0;
+	const char *missing = cu_library_symbols(&nvrtc->library, symbols, sizeof symbols / sizeof *symbols);
+	return missing ? npl_fail(err, NPL_EDEVICE, "%.200s is too old or damaged: it has no %s", nvrtc->library.path,
+				  missing)
+		       : 0;
 }
 
 static int failed(const struct cu_nvrtc *nvrtc, const char *call, int code, struct npl_err *err)
@@ -52,19 +42,13 @@ static int failed(const struct cu_nvrtc *nvrtc, const char *call, int code, stru
 
 int cu_nvrtc_open(const struct cu_loader *loader, struct cu_nvrtc *nvrtc, struct npl_err *err)
 {
-	char why[200] = "";
-	*nvrtc = (struct cu_nvrtc){.loader = loader};
-	for (size_t i = 0; i < sizeof libraries / sizeof *libraries && !nvrtc->library; i++) {
-		nvrtc->library = loader->open(libraries[i]);
-		const char *reason = nvrtc->library ? NULL : loader->why();
-		if (reason && !*why)
-			snprintf(why, sizeof why, "%s", reason);
-		snprintf(nvrtc->name, sizeof nvrtc->name, "%s", libraries[i]);
-	}
-	if (!nvrtc->library)
+	static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
+	char why[200];
+	*nvrtc = (struct cu_nvrtc){0};
+	if (cu_library_open(loader, names, &nvrtc->library, why, sizeof why))
 		return npl_fail(err, NPL_EDEVICE,
 				"no NVRTC: neither libnvrtc.so.13 nor libnvrtc.so.12 can be loaded (%s); the GPU's kernels "
-				"are compiled by it",
+				"are compiled by it, and NPULAB_CUDA_PATH may name its folder",
 				why);
 	int rc = find_symbols(nvrtc, err);
 	int code = rc ? 0 : nvrtc->version(&nvrtc->major, &nvrtc->minor);
@@ -77,8 +61,7 @@ int cu_nvrtc_open(const struct cu_loader *loader, struct cu_nvrtc *nvrtc, struct
 
 void cu_nvrtc_close(struct cu_nvrtc *nvrtc)
 {
-	if (nvrtc->library)
-		nvrtc->loader->close(nvrtc->library);
+	cu_library_close(&nvrtc->library);
 	*nvrtc = (struct cu_nvrtc){0};
 }
 

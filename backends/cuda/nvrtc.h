@@ -16,9 +16,7 @@ extern const struct cu_text cu_texts[]; /* every source, a name of NULL at the e
 
 /* nvrtcResult is an int, nvrtcProgram a pointer. */
 struct cu_nvrtc {
-	const struct cu_loader *loader;
-	void *library;
-	char name[64];    /* of the library that was found */
+	struct cu_library library;
 	int major, minor; /* its version */
 	int (*version)(int *major, int *minor);
 	int (*count_architectures)(int *count);

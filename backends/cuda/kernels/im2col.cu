@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The patches of a convolution as the rows of a matrix, one for each output position of each image: channels of one group, taps
- * within each, and then zeros (`pad`) up to the row's length. Positions outside the image are `pad` too: the zero point. */
+ * within each, and then zeros (`pad`) up to the row's length. Positions outside the image are `pad` too: the zero point. The bits
+ * `flip` change on the way: 0x80 makes signed 8-bit numbers of unsigned ones. */
 #include "common.cuh"
 
 KERNEL(im2col, cu_im2col_args)
@@ -23,6 +24,6 @@ KERNEL(im2col, cu_im2col_args)
 				   z >= 0 && z < a.in[2];
 		const long long from = (long long)image * a.image + (long long)channel * a.plane +
 				       (z * a.in[0] + y) * a.in[1] + x;
-		TENSOR(X, a.z)[i] = inside ? INPUT(X, a.x)[from] : (STORE(X))a.pad;
+		TENSOR(X, a.z)[i] = inside ? (STORE(X))(INPUT(X, a.x)[from] ^ (STORE(X))a.flip) : (STORE(X))a.pad;
 	}
 }

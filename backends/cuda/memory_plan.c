@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Placing pieces of memory by their lifetimes (memory_plan.h). */
+#include "memory_plan.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+static int larger_first(const void *a, const void *b)
+{
+	const struct cu_piece *x = *(struct cu_piece *const *)a, *y = *(struct cu_piece *const *)b;
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return (x > y) - (x < y); /* a fixed order for equals */
+}
+
+static int lower_first(const void *a, const void *b)
+{
+	const struct cu_piece *x = *(struct cu_piece *const *)a, *y = *(struct cu_piece *const *)b;
+	return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static size_t room_for(const struct cu_piece *piece)
+{
+	return (piece->bytes + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
+}
+
+/* The lowest gap that is wide enough between the pieces that live at the same time, which lie in busy[n]. */
+static size_t lowest_gap(struct cu_piece **busy, int n, size_t bytes)
+{
+	size_t at = 0;
+	qsort(busy, (size_t)n, sizeof *busy, lower_first);
+	for (int i = 0; i < n; i++) {
+		if (busy[i]->offset >= at && busy[i]->offset - at >= bytes)
+			return at;
+		size_t end = busy[i]->offset + room_for(busy[i]);
+		at = end > at ? end : at;
+	}
+	return at;
+}
+
+int cu_plan_memory(struct cu_piece *piece, int n, size_t *total, struct npl_err *err)
+{
+	struct cu_piece **order = calloc((size_t)n + 1, sizeof(struct cu_piece *)),
+			**busy = calloc((size_t)n + 1, sizeof(struct cu_piece *));
+	int rc = order && busy ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d pieces of the GPU's", n);
+	*total = 0;
+	for (int i = 0; i < n && !rc; i++)
+		order[i] = &piece[i];
+	if (!rc)
+		qsort(order, (size_t)n, sizeof *order, larger_first);
+	for (int i = 0; i < n && !rc; i++) {
+		int n_busy = 0;
+		for (int k = 0; k < i; k++)
+			if (order[k]->first <= order[i]->last && order[i]->first <= order[k]->last)
+				busy[n_busy++] = order[k];
+		if (order[i]->bytes > SIZE_MAX / 4) {
+			rc = npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of the GPU's", order[i]->bytes);
+			break;
+		}
+		order[i]->offset = lowest_gap(busy, n_busy, room_for(order[i]));
+		size_t end = order[i]->offset + room_for(order[i]);
+		if (end > SIZE_MAX / 2)
+			rc = npl_fail(err, NPL_ENOMEM, "out of memory for %d pieces of the GPU's", n);
+		*total = end > *total ? end : *total;
+	}
+	free(order);
+	free(busy);
+	return rc;
+}
