@@ -68,7 +68,7 @@ test: ## the tests from nothing: packages, build, run
 	@scripts/install-deps.sh test
 	@$(MAKE) --no-print-directory -j$$(nproc) all check
 
-check: $(out)/npulab_tests $(bin)/npulab ## builds and runs the tests (packages already there); FILTER='q16*' for some
+check: $(out)/npulab_tests $(bin)/npulab $(fake_cuda) ## builds and runs the tests (packages already there); FILTER='q16*' for some
 	@scripts/run-tests.sh $(BUILD) $(out)/npulab_tests $(bin)/npulab
 
 asan: ## the tests under the address and undefined-behaviour sanitizers; a leak fails
@@ -172,8 +172,18 @@ objects: $(sources:%.c=$(out)/%.o)
 
 $(out)/tests/%.o: all_flags += -Itests -Icore -Ifrontend -Isim -Ibackends
 # The GPU's kernels run on the processor there, compiled as the tests are.
-$(out)/tests/cuda_native.o: all_flags += -DTEST_CC='"$(CC)"' -DTEST_KERNEL_FLAGS='"$(filter -fsanitize% -fno-sanitize%,$(flags_$(BUILD)))"' \
+kernel_flags = -DTEST_CC='"$(CC)"' -DTEST_KERNEL_FLAGS='"$(filter -fsanitize% -fno-sanitize%,$(flags_$(BUILD)))"' \
 	-DTEST_KERNEL_FOLDER='"$(out)/kernels"'
+$(out)/tests/cuda_native.o: all_flags += $(kernel_flags)
+
+# CUDA without a GPU for the program itself, found through LD_LIBRARY_PATH: one library under the names of four.
+fake_src := $(sort $(wildcard tests/cuda_fake*.c)) tests/cuda_native.c core/half.c
+fake_cuda := $(out)/fake_cuda/libcuda.so.1
+$(fake_cuda): $(fake_src) tests/cuda_fake.h tests/cuda_native.h $(wildcard backends/cuda/*_api.def backends/cuda/*_api.h) $(out)/flags
+	@mkdir -p $(@D)
+	$(say) '  link $@'
+	$(quiet)$(CC) $(filter-out -MMD -MP,$(all_flags)) $(kernel_flags) -DCU_FAKE_LIBRARY -Itests -Ibackends -fPIC -shared -o $@ $(fake_src) -lm -ldl
+	@cd $(@D) && for name in libcublasLt.so.13 libcudnn.so.9 libnvrtc.so.13; do ln -sf libcuda.so.1 $$name; done
 
 $(out)/%.o: %.c $(out)/flags
 	@mkdir -p $(@D)

@@ -1,204 +1,197 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the cuda device without a GPU: it says which part is missing (the driver, a symbol of it, the GPU, the
- * ordinal), reports the driver's own error when any of its calls fails, always closes what it opened, and loads
- * nothing until asked. The driver is a fake behind struct cu_loader. */
+ * Promises of the cuda device when something is not there: it says which part (the driver, a library, a symbol, the GPU, the
+ * ordinal, a precision), closes what it opened, and looks nowhere until it is asked. Libraries are fakes behind struct cu_loader. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cuda/cuda.h"
-#include "npulab/device.h"
+#include "cuda_fake.h"
 
 extern const struct npl_driver npl_driver_cuda;
 
-/* The fake: what it has, which call fails with what, and how it was used. */
-static struct {
-	bool installed;
-	const char *missing_symbol;
-	int gpus, fail_at, fail_code;
-	int calls, opened, closed;
-} fake;
+static struct cu_config config = {.patch_mib = 1};
 
-static int next_call(void)
-{
-	return ++fake.calls == fake.fail_at ? fake.fail_code : 0;
-}
-
-static int fake_init(unsigned flags)
-{
-	cr_assert_eq(flags, 0);
-	return next_call();
-}
-
-static int fake_count(int *count)
-{
-	*count = fake.gpus;
-	return next_call();
-}
-
-static int fake_get(int *device, int ordinal)
-{
-	*device = 1000 + ordinal;
-	return next_call();
-}
-
-static int fake_name(char *name, int n, int device)
-{
-	snprintf(name, (size_t)n, "Fake GPU %d", device - 1000);
-	return next_call();
-}
-
-static int fake_attribute(int *value, int attribute, int device)
-{
-	*value = attribute == 75 ? 9 : attribute == 76 ? device - 1000 : -1;
-	return next_call();
-}
-
-static int fake_error_name(int code, const char **name)
-{
-	*name = code == 999 ? "CUDA_ERROR_UNKNOWN" : NULL;
-	return code == 999 ? 0 : 1;
-}
-
-/* Never called at this depth: they need only be there. */
-static int fake_unused(void)
-{
-	cr_assert_fail("a call of a driver that only had to open");
-	return 1;
-}
-
-static void *fake_open(const char *soname)
-{
-	if (!fake.installed || strcmp(soname, "libcuda.so.1"))
-		return NULL;
-	fake.opened++;
-	return &fake;
-}
-
-static void *fake_symbol(void *library, const char *name)
-{
-	static const struct {
-		const char *name;
-		void (*function)(void);
-	} symbols[] = {
-		{"cuInit", (void (*)(void))fake_init},
-		{"cuDeviceGetCount", (void (*)(void))fake_count},
-		{"cuDeviceGet", (void (*)(void))fake_get},
-		{"cuDeviceGetName", (void (*)(void))fake_name},
-		{"cuDeviceGetAttribute", (void (*)(void))fake_attribute},
-		{"cuGetErrorName", (void (*)(void))fake_error_name},
-		{"cuModuleLoadData", (void (*)(void))fake_unused},
-		{"cuModuleUnload", (void (*)(void))fake_unused},
-		{"cuModuleGetFunction", (void (*)(void))fake_unused},
-		{"cuLaunchKernel", (void (*)(void))fake_unused},
-	};
-	cr_assert_eq(library, &fake);
-	if (fake.missing_symbol && !strcmp(fake.missing_symbol, name))
-		return NULL;
-	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
-		if (!strcmp(symbols[i].name, name)) {
-			void *pointer;
-			memcpy(&pointer, &symbols[i].function, sizeof pointer);
-			return pointer;
-		}
-	return NULL;
-}
-
-static void fake_close(void *library)
-{
-	cr_assert_eq(library, &fake);
-	fake.closed++;
-}
-
-static const char *fake_why(void)
-{
-	return "libcuda.so.1: not in this test";
-}
-
-static const struct cu_loader loader = {.open = fake_open, .symbol = fake_symbol, .close = fake_close, .why = fake_why};
-
-static void expect(int64_t device, const char *reason)
+static void refused(const char *reason)
 {
 	struct npl_err err = {0};
-	int code = cu_open(&loader, &(struct cu_config){.device = device}, &err);
-	cr_assert_eq(code, NPL_EDEVICE);
+	struct cu_device *device = (void *)&err;
+	int code = cu_open(&cu_fake_loader, &config, &device, &err);
+	cr_assert_eq(code, NPL_EDEVICE, "'%s' gives %d", reason, code);
 	cr_assert_eq(err.code, NPL_EDEVICE);
 	cr_assert(strstr(err.msg, reason), "expected '%s' in '%s'", reason, err.msg);
-	cr_assert_eq(fake.opened, fake.closed, "%d opened, %d closed", fake.opened, fake.closed);
+	cr_assert_null(device);
+	cr_assert_eq(cu_fake.opened, cu_fake.closed, "%ld opened, %ld closed", cu_fake.opened, cu_fake.closed);
+	cr_assert_null(cu_fake_leaks(), "%s", cu_fake_leaks());
+	cr_assert_eq(cu_fake.violations, 0, "%s", cu_fake.violation);
+}
+
+static void opens(void)
+{
+	struct npl_err err = {0};
+	struct cu_device *device;
+	cr_assert_eq(cu_open(&cu_fake_loader, &config, &device, &err), 0, "%s", err.msg);
+	cu_close(device);
+	cr_assert_eq(cu_fake.opened, cu_fake.closed);
+	cr_assert_null(cu_fake_leaks(), "%s", cu_fake_leaks());
+	cr_assert_eq(cu_fake.violations, 0, "%s", cu_fake.violation);
 }
 
 Test(cuda_driver, says_what_is_missing)
 {
-	expect(0, "no driver: libcuda.so.1 cannot be loaded (libcuda.so.1: not in this test)");
-	fake.installed = true;
-	expect(0, "driver present but no GPU: cuDeviceGetCount counts 0");
-	fake.gpus = 1;
-	expect(0, "a GPU (Fake GPU 0, compute capability 9.0) is here, but running layers on it arrives with the CUDA");
-	expect(1, "there is no GPU 1: the driver counts 1, from 0");
-	fake.gpus = 3;
-	expect(2, "a GPU (Fake GPU 2, compute capability 9.2)");
-	expect(3, "there is no GPU 3: the driver counts 3, from 0");
+	cu_fake_reset();
+	cu_fake.missing[CU_FAKE_DRIVER] = true;
+	refused("no driver: libcuda.so.1 cannot be loaded (not in this test)");
+	cu_fake_reset();
+	cu_fake.gpus = 0;
+	refused("driver present but no GPU: cuDeviceGetCount counts 0");
+	cu_fake_reset();
+	opens();
+	config.device = 1;
+	refused("there is no GPU 1: the driver counts 1, from 0");
+	cu_fake.gpus = 2;
+	opens();
+	config.device = 0;
+	cu_fake_reset();
+	cu_fake.missing[CU_FAKE_BLAS] = true;
+	refused("no cuBLASLt for its driver, which runs CUDA 13.0: libcublasLt.so.13 cannot be loaded");
+	cu_fake_reset();
+	cu_fake.missing[CU_FAKE_NVRTC] = true;
+	refused("no NVRTC");
+	cu_fake_reset();
+	cu_fake.missing[CU_FAKE_DNN] = true;
+	opens();
+}
+
+/* A driver of CUDA 12 cannot run libraries of CUDA 13, so it is not asked to. */
+Test(cuda_driver, libraries_are_no_newer_than_the_driver)
+{
+	cu_fake_reset();
+	cu_fake.driver_version = 12040;
+	cu_fake.missing[CU_FAKE_BLAS] = true;
+	refused("which runs CUDA 12.4: libcublasLt.so.12 cannot be loaded");
 }
 
 Test(cuda_driver, says_what_cuinit_means)
 {
-	fake.installed = true;
-	fake.gpus = 1;
-	fake.fail_at = 1;
-	fake.fail_code = 100;
-	expect(0, "driver present but no GPU: cuInit finds no device");
-	fake.calls = 0;
-	fake.fail_code = 34;
-	expect(0, "no driver: libcuda.so.1 is the toolkit's stub");
-	fake.calls = 0;
-	fake.fail_code = 12345;
-	expect(0, "cuInit returns an unknown error (12345)");
+	cu_fake_reset();
+	cu_fake.fail_at = 1;
+	cu_fake.fail_code = 100;
+	refused("driver present but no GPU: cuInit finds no device");
+	cu_fake.calls = 0;
+	cu_fake.fail_code = 34;
+	refused("no driver: libcuda.so.1 is the toolkit's stub");
+	cu_fake.calls = 0;
+	cu_fake.fail_code = 12345;
+	refused("cuInit returns an unknown error (12345)");
 }
 
 Test(cuda_driver, every_call_may_fail)
 {
-	static const char *const calls[] = {"cuInit",          "cuDeviceGetCount",     "cuDeviceGet",
-					    "cuDeviceGetName", "cuDeviceGetAttribute", "cuDeviceGetAttribute"};
-	char reason[80];
-	fake.installed = true;
-	fake.gpus = 1;
-	fake.fail_code = 999;
-	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-		fake.calls = 0;
-		fake.fail_at = (int)i + 1;
-		snprintf(reason, sizeof reason, "%s returns CUDA_ERROR_UNKNOWN (999)", calls[i]);
-		expect(0, reason);
+	cu_fake_reset();
+	opens();
+	const long calls = cu_fake.calls;
+	cr_assert_gt(calls, 15);
+	for (long k = 1; k <= calls; k++) {
+		cu_fake_reset();
+		cu_fake.fail_at = k;
+		struct npl_err err = {0};
+		struct cu_device *device;
+		int code = cu_open(&cu_fake_loader, &config, &device, &err);
+		if (!strncmp(cu_fake.failed_call, "cudnn", 5)) { /* without cuDNN convolutions go another way */
+			cr_assert_eq(code, 0, "%s: %s", cu_fake.failed_call, err.msg);
+			cr_assert(strstr(device->no_dnn, cu_fake.failed_call), "%s", device->no_dnn);
+			cu_close(device);
+		} else if (code) {
+			cr_assert_eq(code, NPL_EDEVICE);
+			cr_assert(strstr(err.msg, cu_fake.failed_call), "%s: %s", cu_fake.failed_call, err.msg);
+		} else { /* it was a call that closes */
+			cu_close(device);
+		}
+		cr_assert_eq(cu_fake.opened, cu_fake.closed);
+		cr_assert_null(cu_fake_leaks(), "call %ld, %s: %s", k, cu_fake.failed_call, cu_fake_leaks());
+		cr_assert_eq(cu_fake.violations, 0, "%s", cu_fake.violation);
 	}
-	fake.calls = 0;
-	fake.fail_at = (int)(sizeof calls / sizeof *calls) + 1;
-	expect(0, "is here");
-	cr_assert_eq(fake.calls, (int)(sizeof calls / sizeof *calls), "a call that this test does not fail");
 }
 
 Test(cuda_driver, every_symbol_may_be_missing)
 {
-	static const char *const symbols[] = {"cuInit",          "cuDeviceGetCount",     "cuDeviceGet",
-					      "cuDeviceGetName", "cuDeviceGetAttribute", "cuGetErrorName",
-					      "cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuLaunchKernel"};
+	static const char *const symbols[] = {
+#define CU_CALL(member, symbol, parameters) #symbol,
+#include "cuda/driver_api.def"
+#undef CU_CALL
+#define CU_CALL(result, member, symbol, parameters) #symbol,
+#include "cuda/blas_api.def"
+	};
+	static const char *const optional[] = {
+#include "cuda/dnn_api.def"
+#undef CU_CALL
+	};
 	char reason[80];
-	fake.installed = true;
-	fake.gpus = 1;
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-		fake.missing_symbol = symbols[i];
-		snprintf(reason, sizeof reason, "libcuda.so.1 has no %s", symbols[i]);
-		expect(0, reason);
-		cr_assert_eq(fake.calls, 0);
+		cu_fake_reset();
+		cu_fake.missing_symbol = symbols[i];
+		snprintf(reason, sizeof reason, " has no %s", symbols[i]);
+		refused(reason);
+	}
+	for (size_t i = 0; i < sizeof optional / sizeof *optional; i++) {
+		cu_fake_reset();
+		cu_fake.missing_symbol = optional[i];
+		opens();
 	}
 }
 
-/* Whatever this machine has, the real device does not open at this depth, and gives one of the reasons above. */
-Test(cuda_driver, real_driver_gives_a_reason)
+Test(cuda_driver, precisions_need_a_gpu_that_has_them)
+{
+	static const struct {
+		int precision, major, minor;
+		const char *reason;
+	} cases[] = {{CU_INT8, 7, 0, "precision=int8 needs 7.5"},
+		     {CU_TF32, 7, 5, "precision=tf32 needs 8.0"},
+		     {CU_BF16, 7, 5, "precision=bf16 needs 8.0"},
+		     {CU_F16, 5, 2, "precision=f16 needs 5.3"}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cu_fake_reset();
+		config.precision = cases[i].precision;
+		opens();
+		cu_fake.major = cases[i].major;
+		cu_fake.minor = cases[i].minor;
+		refused(cases[i].reason);
+	}
+}
+
+/* Whatever this machine has: the device opens, or gives one of the reasons above. */
+Test(cuda_driver, real_driver_opens_or_gives_a_reason)
 {
 	struct npl_err err = {0};
 	void *state = &err;
-	cr_assert_eq(npl_driver_cuda.open(&(struct cu_config){0}, &state, &err), NPL_EDEVICE);
+	if (!npl_driver_cuda.open(&config, &state, &err)) {
+		npl_driver_cuda.close(state);
+		return;
+	}
+	cr_assert_eq(err.code, NPL_EDEVICE);
 	cr_assert_null(state);
-	cr_assert(strstr(err.msg, "driver") || strstr(err.msg, "GPU"), "%s", err.msg);
+	cr_assert(strstr(err.msg, "driver") || strstr(err.msg, "GPU") || strstr(err.msg, "NVRTC"), "%s", err.msg);
 	cr_assert_str_eq(npl_driver_cuda.name, "cuda");
+}
+
+/* Nothing is loaded until somebody asks. */
+Test(cuda_driver, nothing_is_opened_before_it_is_asked_for)
+{
+	cu_fake_reset();
+	cu_loader = &cu_fake_loader;
+	struct npl_device *device;
+	struct npl_err err = {0};
+	const struct npl_device_options options = {0};
+	cr_assert_eq(npl_device_open("reference", &options, &device, &err), 0, "%s", err.msg);
+	npl_device_close(device);
+	cr_assert_eq(cu_fake.opened, 0);
+	cr_assert_eq(npl_device_open("cuda", &options, &device, &err), 0, "%s", err.msg);
+	cr_assert_eq(cu_fake.opened, 4);
+	cr_assert(strstr(npl_device_get_info(device)->detail, "Fake GPU 0, compute capability 9.0, 1.0 GiB"), "%s",
+		  npl_device_get_info(device)->detail);
+	npl_device_close(device);
+	cr_assert_eq(cu_fake.closed, 4);
+	cr_assert_null(cu_fake_leaks(), "%s", cu_fake_leaks());
 }

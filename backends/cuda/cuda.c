@@ -1,44 +1,203 @@
 /* SPDX-License-Identifier: MIT
  *
- * The device `cuda`: an NVIDIA GPU. It finds the driver and the GPU and says what is there; it runs no layer yet, so
- * it does not open anywhere and the reason says which part is missing: the driver, the GPU, or npulab's own. */
+ * The device `cuda`: an NVIDIA GPU as its libraries use it. Products are cuBLASLt's, convolutions cuDNN's where it is there, all else
+ * kernels of our own that NVRTC compiles for the GPU that is found. Libraries are loaded when the device is opened, never
+ * before. Times are the GPU's own, between events in one stream; energy is that of whole runs, never of a layer. */
 #include "cuda.h"
 
-#include "npulab/device.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-static const struct npl_param params[] = {{"device", NPL_PARAM_INT, offsetof(struct cu_config, device), "0", 0, 63, "",
-					   "which GPU, as the driver counts them", NULL},
-					  {0}};
+#include "chain.h"
+#include "memory_plan.h"
 
-int cu_open(const struct cu_loader *loader, const struct cu_config *config, struct npl_err *err)
+static const struct npl_param params[] = {
+	{"device", NPL_PARAM_INT, offsetof(struct cu_config, device), "0", 0, 63, "",
+	 "which GPU, as the driver counts them", NULL},
+	{"precision", NPL_PARAM_CHOICE, offsetof(struct cu_config, precision), "f32", 0, 0, "",
+	 "f32; tf32: products of float32 in TF32; f16, bf16: values of 16 bits, sums of 32; int8: exact, by the rules of layer.h",
+	 "f32 tf32 f16 bf16 int8"},
+	{"patch_mib", NPL_PARAM_INT, offsetof(struct cu_config, patch_mib), "256", 1, 65536, "MiB",
+	 "memory for a convolution's patches at a time, where cuDNN does not make it", NULL},
+	{0}};
+
+const struct cu_loader *cu_loader = &cu_system_loader;
+
+int cu_device_enter(const struct cu_device *device, struct npl_err *err)
 {
-	struct cu_driver driver;
-	struct cu_gpu gpu;
-	int failed = cu_driver_open(loader, &driver, err);
-	if (failed)
-		return failed;
-	failed = cu_gpu_find(&driver, (int)config->device, &gpu, err);
-	if (!failed)
-		failed = npl_fail(
-			err, NPL_EDEVICE,
-			"a GPU (%s, compute capability %d.%d) is here, but running layers on it arrives with the "
-			"CUDA backend",
-			gpu.name, gpu.major, gpu.minor);
-	cu_driver_close(&driver);
-	return failed;
+	return cu_try(&device->driver, err, cuCtxSetCurrent, context_set, (device->context));
 }
 
-static int open_system(const void *config, void **state, struct npl_err *err)
+enum npl_dtype cu_device_type(const struct cu_device *device, enum npl_dtype dtype)
 {
-	*state = NULL;
-	return cu_open(&cu_system_loader, config, err);
+	return cu_stored(dtype, device->precision);
 }
 
-/* Never open, so never closed, described, asked or run. */
+void cu_close(struct cu_device *d)
+{
+	if (!d)
+		return;
+	if (d->context)
+		d->driver.context_set(d->context);
+	cu_kernels_close(d->kernels);
+	cu_nvrtc_close(&d->nvrtc);
+	cu_dnn_close(&d->dnn);
+	cu_blas_close(&d->blas);
+	cu_block_close(&d->driver, &d->fault);
+	cu_block_close(&d->driver, &d->workspace);
+	cu_block_close(&d->driver, &d->values);
+	cu_pinned_close(&d->driver, &d->staging);
+	if (d->stream)
+		d->driver.stream_destroy(d->stream);
+	if (d->context) {
+		d->driver.context_set(NULL);
+		d->driver.context_release(d->gpu.device);
+	}
+	cu_driver_close(&d->driver);
+	free(d);
+}
+
+static int open_context(struct cu_device *d, struct npl_err *err)
+{
+	if (cu_try(&d->driver, err, cuDevicePrimaryCtxRetain, context_retain, (&d->context, d->gpu.device)))
+		return err->code;
+	return cu_device_enter(d, err) || cu_try(&d->driver, err, cuStreamCreate, stream_create,
+						 (&d->stream, CU_STREAM_NON_BLOCKING))
+		       ? err->code
+		       : 0;
+}
+
+/* cuBLASLt and NVRTC must be there; without cuDNN convolutions are products of patches. */
+static int open_libraries(struct cu_device *d, struct npl_err *err)
+{
+	struct npl_err why = {0};
+	const int capability = d->gpu.major * 10 + d->gpu.minor;
+	if (cu_blas_open(&d->driver, &d->blas, err) || cu_nvrtc_open(d->driver.library.loader, &d->nvrtc, err) ||
+	    cu_kernels_open(&d->driver, &d->nvrtc, capability, &d->kernels, err))
+		return err->code;
+	if (cu_dnn_open(&d->driver, d->stream, &d->dnn, &why))
+		snprintf(d->no_dnn, sizeof d->no_dnn, "%.199s", why.msg);
+	return 0;
+}
+
+/* Products of 8-bit integers need compute capability 7.5, of bfloat16 and TF32 8.0. */
+static int check_precision(const struct cu_device *d, struct npl_err *err)
+{
+	static const struct {
+		int capability;
+		const char *name;
+	} needs[] = {[CU_F32] = {50, "f32"},
+		     [CU_TF32] = {80, "tf32"},
+		     [CU_F16] = {53, "f16"},
+		     [CU_BF16] = {80, "bf16"},
+		     [CU_INT8] = {75, "int8"}};
+	const int needed = needs[d->precision].capability;
+	if (d->gpu.major * 10 + d->gpu.minor >= needed)
+		return 0;
+	return npl_fail(err, NPL_EDEVICE, "%s has compute capability %d.%d; precision=%s needs %d.%d", d->gpu.name,
+			d->gpu.major, d->gpu.minor, needs[d->precision].name, needed / 10, needed % 10);
+}
+
+int cu_open(const struct cu_loader *loader, const struct cu_config *config, struct cu_device **device,
+	    struct npl_err *err)
+{
+	struct cu_device *d = calloc(1, sizeof *d);
+	*device = NULL;
+	if (!d)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	d->config = config;
+	d->precision = (enum cu_precision)config->precision;
+	d->patch_bytes = (size_t)config->patch_mib << 20;
+	int rc = cu_driver_open(loader, &d->driver, err);
+	if (!rc)
+		rc = cu_gpu_find(&d->driver, (int)config->device, &d->gpu, err);
+	if (!rc)
+		rc = check_precision(d, err);
+	if (!rc)
+		rc = open_context(d, err);
+	if (!rc)
+		rc = open_libraries(d, err);
+	if (!rc)
+		rc = cu_block_open(&d->driver, CU_ALIGNMENT, "a mark", &d->fault, err);
+	if (rc) {
+		cu_close(d);
+		return rc;
+	}
+	cu_kernels_fault_at(d->kernels, d->fault.address);
+	*device = d;
+	return 0;
+}
+
+static int driver_open(const void *config, void **state, struct npl_err *err)
+{
+	struct cu_device *device;
+	int rc = cu_open(cu_loader, config, &device, err);
+	*state = device;
+	return rc;
+}
+
+static void driver_close(void *state)
+{
+	cu_close(state);
+}
+
+static void describe(const void *state, struct npl_device_info *info)
+{
+	const struct cu_device *d = state;
+	char dnn[40] = "no cuDNN";
+	size_t blas = d->blas.version(), version;
+	info->kind = NPL_KIND_GPU;
+	info->format = d->precision == CU_INT8 ? NPL_FORMAT_INT8 : NPL_FORMAT_F32;
+	info->several = info->format == NPL_FORMAT_F32;
+	info->integers = info->format == NPL_FORMAT_INT8;
+	if (info->integers)
+		info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
+	info->link = (struct npl_link){.name = "GPU link", .measured = true, .energy_origin = "absent"};
+	if (d->dnn.handle) {
+		version = d->dnn.version();
+		snprintf(dnn, sizeof dnn, "cuDNN %zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
+	}
+	snprintf(info->detail, sizeof info->detail,
+		 "%.60s, compute capability %d.%d, %.1f GiB; driver for CUDA %d.%d, cuBLASLt %zu.%zu.%zu, %s", d->gpu.name,
+		 d->gpu.major, d->gpu.minor, (double)d->gpu.memory_bytes / 1073741824.0,
+		 d->driver.version_number / 1000, d->driver.version_number % 1000 / 10, blas / 10000, blas / 100 % 100,
+		 blas % 100, dnn);
+}
+
+static bool supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
+{
+	return cu_layer_takes(state, layer, why, n);
+}
+
+/* A layer alone is a chain of one. */
+static int run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
+{
+	const struct npl_tensor *wanted[NPL_MAX_OUTPUTS];
+	struct npl_chain chain = {.n = 1, .layer = &layer, .wanted = wanted, .timing_only = layer->timing_only};
+	struct npl_chain_info info;
+	void *opened;
+	for (int k = 0; k <= layer->n_more; k++)
+		wanted[chain.n_wanted++] = &layer->out[k];
+	int rc = cu_chain_open(state, &chain, &opened, &info, err);
+	if (rc)
+		return rc;
+	rc = cu_chain_run(state, opened, NULL, result, err);
+	cu_chain_close(opened);
+	return rc;
+}
+
 const struct npl_driver npl_driver_cuda = {
 	.name = "cuda",
 	.summary = "an NVIDIA GPU",
 	.params = params,
 	.config_bytes = sizeof(struct cu_config),
-	.open = open_system,
+	.open = driver_open,
+	.close = driver_close,
+	.describe = describe,
+	.supports = supports,
+	.run = run,
+	.open_chain = cu_chain_open,
+	.run_chain = cu_chain_run,
+	.close_chain = cu_chain_close,
 };

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A chain on the GPU: what chain_plan.c prepares and chain.c runs. Time goes in steps: 0 brings the given tensors, layer l is step
+ * l + 1, and n + 1 takes the wanted ones away. Weights and constants have memory of their own as long as the chain is open; all other
+ * values share the device's, each for the steps at which it is needed.
+ */
+#ifndef NPULAB_CUDA_CHAIN_H
+#define NPULAB_CUDA_CHAIN_H
+
+#include "layer.h"
+
+/* A tensor of the layers on the GPU. */
+struct cu_held {
+	const struct npl_tensor *tensor;
+	enum npl_dtype stored;
+	int root;        /* the one whose memory it names; itself */
+	int layer;       /* the first that reads it, or the one that makes it */
+	int result;      /* its place in that layer's out; -1: it is given */
+	int first, last; /* steps, of roots with all that names them */
+	bool read;       /* by a layer on the GPU */
+	bool wanted, constant;
+	int piece;         /* of its memory, of roots; -1: none, or a constant's */
+	int landing;       /* of its copy as the host has it, where that is another type; -1: none */
+	size_t at;         /* a constant's: in the chain's memory; else in the staging memory */
+	int event;         /* recorded when it has come or gone */
+};
+
+struct cu_chain {
+	struct cu_device *device;
+	struct npl_chain asked; /* layers are borrowed; wanted and constant are copies */
+	bool ready;             /* all below is there; a chain of times alone is made when it first runs */
+	bool filled;            /* the constants are on the GPU */
+	int *pass;
+	struct cu_layer *layer;
+	int n_held;
+	struct cu_held *held;
+	int (*in)[NPL_LAYER_INPUTS]; /* per layer: places in held; -1: not there */
+	int *out;                    /* per layer: that of its first result, the others follow; -1 */
+	int n_pieces;
+	struct cu_piece *piece;
+	int *scratch; /* per layer: piece; -1 */
+	size_t values_bytes, staging_bytes, workspace_bytes;
+	struct cu_block resident; /* weights, then constants */
+	size_t constants_at;
+	int n_events;
+	int leave; /* the event before the first wanted tensor goes */
+	void **event;
+	int *begin, *end;           /* per layer: its events */
+	struct cu_value *value;     /* room for a layer's operands */
+};
+
+/* chain_plan.c: prepares everything but the constants. */
+int cu_chain_prepare(struct cu_chain *chain, struct npl_err *err);
+void cu_chain_release(struct cu_chain *chain);
+
+#endif

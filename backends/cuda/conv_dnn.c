@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Convolution by cuDNN (layer.h): the algorithm that its heuristic names first and whose workspace is not too large. Bias and Relu
+ * go with it where both are asked for and cuDNN takes them, else a kernel of ours follows. float32 stays float32 (cuDNN's default
+ * would make it TF32), which only the precision tf32 gives up. */
+#include <limits.h>
+
+#include "layer.h"
+#include "npulab/window.h"
+
+#define MOST_WORKSPACE ((size_t)256 << 20)
+#define NOT_TAKEN(...) npl_fail(err, NPL_EDEVICE, __VA_ARGS__)
+
+enum { DIMENSIONS = 2 + NPL_VOLUME };
+
+static int type_of(enum npl_dtype dtype)
+{
+	return dtype == NPL_F16 ? CU_DNN_F16 : dtype == NPL_BF16 ? CU_DNN_BF16 : CU_DNN_F32;
+}
+
+/* A shape as cuDNN wants it: at least two spatial dimensions. Returns their number, 0: too large. */
+static int sizes_of(const struct npl_shape *shape, int *size)
+{
+	int n = 0;
+	if (npl_shape_count(shape) > INT_MAX)
+		return 0;
+	for (int d = 0; d < shape->rank; d++) {
+		if (shape->rank == 3 && d == 2)
+			size[n++] = 1;
+		size[n++] = (int)shape->dim[d];
+	}
+	return n;
+}
+
+static int describe_tensor(const struct cu_dnn *dnn, int type, int n, const int *size, void **tensor,
+			   struct npl_err *err)
+{
+	int stride[DIMENSIONS], step = 1;
+	for (int d = n - 1; d >= 0; d--) {
+		stride[d] = step;
+		step *= size[d];
+	}
+	if (cu_dnn_try(dnn, err, cudnnCreateTensorDescriptor, tensor_create, (tensor)))
+		return err->code;
+	return cu_dnn_try(dnn, err, cudnnSetTensorNdDescriptor, tensor_set, (*tensor, type, n, size, stride));
+}
+
+/* Pads, strides and dilations of n spatial dimensions; cuDNN pads both ends alike, so its result must come out as long. */
+static int describe_window(struct cu_layer *layer, int n, int type, struct npl_err *err)
+{
+	const struct cu_device *device = layer->device;
+	const struct npl_attrs *attrs = layer->layer->attrs;
+	const struct npl_window *w = &attrs->window;
+	int pad[NPL_VOLUME] = {0}, stride[NPL_VOLUME] = {1, 1, 1}, dilation[NPL_VOLUME] = {1, 1, 1};
+	void **convolution = &layer->dnn.convolution;
+	for (int i = 0; i < w->rank; i++) {
+		const int d = npl_window_index(w->rank, i), to = i + n - w->rank;
+		const int64_t in = layer->layer->in[0]->shape.dim[2 + i], out = layer->layer->out->shape.dim[2 + i];
+		if (w->pad_begin[d] < 0 || w->pad_begin[d] > INT_MAX || w->stride[d] > INT_MAX ||
+		    w->dilation[d] > INT_MAX)
+			return NOT_TAKEN("cuDNN's windows are smaller");
+		if ((in + 2 * w->pad_begin[d] - npl_window_extent(w, d)) / w->stride[d] + 1 != out)
+			return NOT_TAKEN("cuDNN pads both ends alike");
+		pad[to] = (int)w->pad_begin[d];
+		stride[to] = (int)w->stride[d];
+		dilation[to] = (int)w->dilation[d];
+	}
+	if (cu_dnn_try(&device->dnn, err, cudnnCreateConvolutionDescriptor, convolution_create, (convolution)) ||
+	    cu_dnn_try(&device->dnn, err, cudnnSetConvolutionNdDescriptor, convolution_set,
+		       (*convolution, n, pad, stride, dilation, CU_DNN_CROSS_CORRELATION, CU_DNN_F32)) ||
+	    cu_dnn_try(&device->dnn, err, cudnnSetConvolutionGroupCount, convolution_groups,
+		       (*convolution, (int)attrs->groups)))
+		return err->code;
+	const int math = type != CU_DNN_F32                     ? CU_DNN_TENSOR_MATH
+			 : device->precision == CU_TF32 ? CU_DNN_DEFAULT_MATH
+							: CU_DNN_FMA_MATH;
+	return cu_dnn_try(&device->dnn, err, cudnnSetConvolutionMathType, convolution_math, (*convolution, math));
+}
+
+static int describe(struct cu_layer *layer, struct npl_err *err)
+{
+	const struct cu_dnn *dnn = &layer->device->dnn;
+	const struct npl_layer *asked = layer->layer;
+	const int type = type_of(cu_device_type(layer->device, NPL_F32));
+	struct cu_dnn_layer *made = &layer->dnn;
+	int x[DIMENSIONS], w[DIMENSIONS], y[DIMENSIONS];
+	const int n = sizes_of(&asked->in[0]->shape, x);
+	if (!n || !sizes_of(&asked->in[1]->shape, w) || !sizes_of(&asked->out->shape, y))
+		return NOT_TAKEN("cuDNN's tensors have at most %d elements", INT_MAX);
+	const int bias[DIMENSIONS] = {1, y[1], 1, 1, 1};
+	if (describe_tensor(dnn, type, n, x, &made->x, err) || describe_tensor(dnn, type, n, y, &made->y, err) ||
+	    describe_tensor(dnn, type, n, bias, &made->bias, err) ||
+	    cu_dnn_try(dnn, err, cudnnCreateFilterDescriptor, filter_create, (&made->filter)) ||
+	    cu_dnn_try(dnn, err, cudnnSetFilterNdDescriptor, filter_set, (made->filter, type, CU_DNN_NCHW, n, w)) ||
+	    cu_dnn_try(dnn, err, cudnnCreateActivationDescriptor, activation_create, (&made->relu)) ||
+	    cu_dnn_try(dnn, err, cudnnSetActivationDescriptor, activation_set,
+		       (made->relu, CU_DNN_RELU, CU_DNN_PROPAGATE_NAN, 0)))
+		return err->code;
+	return describe_window(layer, n - 2, type, err);
+}
+
+static int choose(struct cu_layer *layer, struct npl_err *err)
+{
+	const struct cu_device *device = layer->device;
+	struct cu_dnn_layer *made = &layer->dnn;
+	struct cu_dnn_found found[CU_DNN_ALGORITHMS] = {{0}};
+	int returned = 0;
+	if (cu_dnn_try(&device->dnn, err, cudnnGetConvolutionForwardAlgorithm_v7, algorithms,
+		       (device->dnn.handle, made->x, made->filter, made->convolution, made->y, CU_DNN_ALGORITHMS,
+			&returned, found)))
+		return err->code;
+	for (int i = 0; i < returned; i++) {
+		if (found[i].status || found[i].workspace_bytes > MOST_WORKSPACE)
+			continue;
+		made->algorithm = found[i].algorithm;
+		made->workspace_bytes = found[i].workspace_bytes;
+		/* The mathematics that the time was promised for. float32 would lose digits by any but its own. */
+		if (device->precision == CU_F32)
+			return 0;
+		return cu_dnn_try(&device->dnn, err, cudnnSetConvolutionMathType, convolution_math,
+				  (made->convolution, found[i].math));
+	}
+	return NOT_TAKEN("cuDNN has no algorithm for it");
+}
+
+int cu_dnn_layer_open(struct cu_layer *layer, struct npl_err *err)
+{
+	layer->dnn = (struct cu_dnn_layer){0};
+	int failed = describe(layer, err);
+	if (!failed)
+		failed = choose(layer, err);
+	if (failed)
+		cu_dnn_layer_close(layer);
+	else
+		layer->workspace_bytes = layer->dnn.workspace_bytes;
+	return failed;
+}
+
+void cu_dnn_layer_close(struct cu_layer *layer)
+{
+	const struct cu_dnn *dnn = &layer->device->dnn;
+	struct cu_dnn_layer *made = &layer->dnn;
+	void *const tensors[] = {made->x, made->y, made->bias};
+	for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
+		if (tensors[i])
+			dnn->tensor_destroy(tensors[i]);
+	if (made->filter)
+		dnn->filter_destroy(made->filter);
+	if (made->convolution)
+		dnn->convolution_destroy(made->convolution);
+	if (made->relu)
+		dnn->activation_destroy(made->relu);
+	*made = (struct cu_dnn_layer){0};
+}
+
+static void *pointer(uint64_t address)
+{
+	return (void *)(uintptr_t)address;
+}
+
+int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err)
+{
+	static const float one = 1, none = 0;
+	const struct cu_device *device = layer->device;
+	const struct cu_dnn *dnn = &device->dnn;
+	struct cu_dnn_layer *made = &layer->dnn;
+	const uint64_t bias = cu_weights_bias(layer, in), w = cu_weights_matrix(layer, in, 0);
+	void *x = pointer(in[0].address), *y = pointer(out[0].address), *workspace = pointer(device->workspace.address);
+	if (bias && layer->layer->fused == NPL_ACT_RELU && !made->apart) {
+		int status = dnn->convolve_with_bias(dnn->handle, &one, made->x, x, made->filter, pointer(w),
+						     made->convolution, made->algorithm, workspace,
+						     made->workspace_bytes, &none, made->y, y, made->bias,
+						     pointer(bias), made->relu, made->y, y);
+		if (!status)
+			return 0;
+		if (status < CU_DNN_NOT_SUPPORTED || status >= CU_DNN_INTERNAL_ERROR)
+			return cu_dnn_result(dnn, "cudnnConvolutionBiasActivationForward", status, err);
+		made->apart = true;
+	}
+	if (cu_dnn_try(dnn, err, cudnnConvolutionForward, convolve,
+		       (dnn->handle, &one, made->x, x, made->filter, pointer(w), made->convolution, made->algorithm,
+			workspace, made->workspace_bytes, &none, made->y, y)))
+		return err->code;
+	return cu_layer_finish(layer, in, out, layer->conv.filters, layer->conv.pixels, err);
+}

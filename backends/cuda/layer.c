@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which way a layer goes (layer.h). */
+#include "layer.h"
+
+#include <stdio.h>
+
+#include "npulab/measured.h"
+
+bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n)
+{
+	if (device->precision != CU_INT8 && !npl_float_layer_ok(layer, why, n))
+		return false;
+	switch (layer->op) {
+	case NPL_OP_CONV:
+		return cu_conv_take(device, layer, why, n);
+	case NPL_OP_GEMM:
+		return cu_rows_take(device, layer, why, n);
+	case NPL_OP_MATMUL:
+		if (device->precision != CU_INT8)
+			return cu_stack_take(device, layer, why, n);
+		snprintf(why, n, "its second operand is computed, not a constant weight");
+		return false;
+	default:
+		return cu_kernel_takes(layer, device->precision, why, n);
+	}
+}
+
+bool cu_layer_weighs(const struct cu_device *device, const struct npl_layer *layer)
+{
+	return layer->op == NPL_OP_CONV ||
+	       (layer->op == NPL_OP_GEMM && (device->precision == CU_INT8 || cu_is_rows(layer)));
+}
+
+static bool makes_nothing(const struct npl_layer *layer)
+{
+	for (int k = 0; k <= layer->n_more; k++)
+		if (npl_tensor_count(&layer->out[k]) > 0)
+			return false;
+	return true;
+}
+
+int cu_layer_open(const struct cu_device *device, const struct npl_layer *layer, const bool *resident, bool names,
+		  struct cu_layer *made, struct npl_err *err)
+{
+	*made = (struct cu_layer){.device = device, .layer = layer, .workspace_bytes = CU_BLAS_WORKSPACE};
+	int failed = 0;
+	if (names || makes_nothing(layer)) {
+		made->workspace_bytes = 0;
+	} else if (layer->op == NPL_OP_CONV) {
+		made->way = CU_WAY_PATCHES;
+		failed = cu_conv_open(made, resident, err);
+	} else if (layer->op == NPL_OP_GEMM) {
+		made->way = CU_WAY_ROWS;
+		failed = cu_rows_open(made, resident, err);
+	} else if (layer->op == NPL_OP_MATMUL) {
+		made->way = CU_WAY_STACK;
+		failed = cu_stack_open(made, resident, err);
+	} else {
+		made->way = CU_WAY_KERNEL;
+		made->workspace_bytes = 0;
+	}
+	if (failed)
+		cu_layer_close(made);
+	return failed;
+}
+
+void cu_layer_close(struct cu_layer *layer)
+{
+	if (!layer->device)
+		return;
+	for (int i = 0; i < 2; i++)
+		cu_product_close(&layer->device->blas, &layer->product[i]);
+	if (layer->device->dnn.handle)
+		cu_dnn_layer_close(layer);
+	*layer = (struct cu_layer){0};
+}
+
+bool cu_layer_reads(const struct cu_layer *layer, int k)
+{
+	const struct cu_weights *w = &layer->weights;
+	if (layer->way == CU_WAY_KERNEL)
+		return cu_kernel_reads(layer->layer, k);
+	return !(k == 1 && w->matrix) && !(k == 2 && w->bias);
+}
+
+int cu_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
+		 struct npl_err *err)
+{
+	const struct cu_device *device = layer->device;
+	switch (layer->way) {
+	case CU_WAY_KERNEL:
+		return cu_kernel_run(device->kernels, layer->layer, in, out, device->stream, err);
+	case CU_WAY_ROWS:
+		return cu_rows_run(layer, in, out, scratch, err);
+	case CU_WAY_STACK:
+		return cu_stack_run(layer, in, out, err);
+	case CU_WAY_PATCHES:
+		return cu_conv_run(layer, in, out, scratch, err);
+	case CU_WAY_DNN:
+		return cu_dnn_layer_run(layer, in, out, err);
+	case CU_WAY_NONE:
+	default:
+		return 0;
+	}
+}
