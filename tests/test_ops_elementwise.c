@@ -373,6 +373,18 @@ Test(ops_elementwise, variadic)
 }
 
 /* Before opset 7 slopes are one for each channel; from then on they broadcast to the input, never the other way. */
+/* The first two operands both repeat along a dimension that only the third has. */
+Test(ops_elementwise, variadic_that_a_third_operand_widens)
+{
+	float a[] = {1}, b[] = {10}, c[] = {100, 200, 300};
+	struct npl_tensor x = vector(NPL_F32, 1, a), y = vector(NPL_F32, 1, b), z = vector(NPL_F32, 3, c);
+	struct npl_attrs attrs = attrs_of(NPL_OP_SUM, 13, NULL, 0);
+	struct npl_tensor out = test_run(NPL_OP_SUM, &attrs, (const struct npl_tensor *[]){&x, &y, &z}, 3);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq((int)((float *)out.data)[i], 111 + 100 * i);
+	test_release(&out);
+}
+
 Test(ops_elementwise, prelu)
 {
 	uint64_t seed = SEED + 2;

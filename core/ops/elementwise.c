@@ -37,11 +37,14 @@ void op_apply(const struct op_loops *loops, enum npl_dtype dtype, const struct n
 	char *y = out->data;
 	if (npl_tensor_count(out) == 0)
 		return;
+	/* the loops let one operand of a line repeat; where both do, for a third one's sake, a line is one element */
+	const bool lines = walk.a[last] || walk.b[last];
+	const int64_t n = lines ? walk.dim[last] : 1;
 	do {
-		loops->of[dtype](walk.dim[last], (const char *)a + a_at * element, walk.a[last],
-				 (const char *)b + b_at * element, walk.b[last], y);
-		y += walk.dim[last] * result;
-	} while (op_walk_next(&walk, 1, index, &a_at, &b_at));
+		loops->of[dtype](n, (const char *)a + a_at * element, walk.a[last], (const char *)b + b_at * element,
+				 walk.b[last], y);
+		y += n * result;
+	} while (op_walk_next(&walk, lines, index, &a_at, &b_at));
 }
 
 static const struct op_loops *loops_of(const struct npl_attrs *attrs)

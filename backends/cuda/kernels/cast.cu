@@ -37,7 +37,7 @@ struct ALIGNED(N * sizeof(STORE(Y))) pack_y {
 #define most_u64  18446744073709551615u
 #define limit_u64 18446744073709551616.0
 
-DEVICE STORE(Y) cast(STORE(X) from)
+DEVICE STORE(Y) cast_of(STORE(X) from)
 {
 	const VALUE(X) x = LOAD(X, from);
 #if defined(CUT_OFF)
@@ -62,9 +62,9 @@ KERNEL(cast, cu_unary_args)
 		const struct pack_x x = from[i];
 		struct pack_y y;
 		for (int k = 0; k < N; k++)
-			y.element[k] = cast(x.element[k]);
+			y.element[k] = cast_of(x.element[k]);
 		to[i] = y;
 	}
 	for (position i = packs * N + THREAD; i < count; i += THREADS)
-		TENSOR(Y, a.y)[i] = cast(INPUT(X, a.x)[i]);
+		TENSOR(Y, a.y)[i] = cast_of(INPUT(X, a.x)[i]);
 }
