@@ -170,11 +170,11 @@ $(out)/fuzz_%: $(out)/tests/fuzz_%.o $(bin)/libnpulab.a
 # Every source and no program: what `make lint` has both compilers look at.
 objects: $(sources:%.c=$(out)/%.o)
 
-$(out)/tests/%.o: all_flags += -Itests -Icore -Ifrontend -Isim -Ibackends
+$(out)/tests/%.o: private all_flags += -Itests -Icore -Ifrontend -Isim -Ibackends
 # The GPU's kernels run on the processor there, compiled as the tests are.
 kernel_flags = -DTEST_CC='"$(CC)"' -DTEST_KERNEL_FLAGS='"$(filter -fsanitize% -fno-sanitize%,$(flags_$(BUILD)))"' \
 	-DTEST_KERNEL_FOLDER='"$(out)/kernels"'
-$(out)/tests/cuda_native.o: all_flags += $(kernel_flags)
+$(out)/tests/cuda_native.o: private all_flags += $(kernel_flags)
 
 # CUDA without a GPU for the program itself, found through LD_LIBRARY_PATH: one library under the names of four.
 fake_src := $(sort $(wildcard tests/cuda_fake*.c)) tests/cuda_native.c core/half.c
@@ -205,7 +205,7 @@ $(out)/flags: FORCE
 
 # The commit a result came from; "+" when the tree had changes.
 $(out)/core/version.o: $(out)/version.h
-$(out)/core/version.o: all_flags += -include $(out)/version.h
+$(out)/core/version.o: private all_flags += -include $(out)/version.h
 $(out)/version.h: FORCE
 	@mkdir -p $(@D)
 	@commit=$$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown); \

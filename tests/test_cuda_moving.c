@@ -261,6 +261,66 @@ Test(cuda_moving, gather_by_tuples)
 	gpu_close(gpu);
 }
 
+/* Indices of integers and floats, also outside of the depth; values of any type. */
+Test(cuda_moving, one_hot)
+{
+	static const enum npl_dtype index_types[] = {NPL_I64, NPL_I32, NPL_F32};
+	struct gpu *gpu = gpu_open();
+	for (uint64_t seed = 1; seed <= 30; seed++) {
+		uint64_t state = seed;
+		struct npl_shape shape = random_shape(&state, 0, 3, 5);
+		int64_t depth = test_range(&state, 1, 6);
+		struct npl_tensor indices = test_tensor(index_types[seed % 3], shape), values = any_tensor(&state, npl_shape_of(1, 2)),
+				  count = list_of(&depth, 1);
+		for (int64_t i = 0; i < npl_tensor_count(&indices); i++) {
+			int64_t index = test_range(&state, -depth - 1, depth + 1);
+			if (indices.dtype == NPL_F32)
+				((float *)indices.data)[i] = i == 3 ? NAN : (float)index + (index < 0 ? -0.5f : 0.5f);
+			else if (indices.dtype == NPL_I64)
+				((int64_t *)indices.data)[i] = index;
+			else
+				((int32_t *)indices.data)[i] = (int32_t)index;
+		}
+		check(gpu, NPL_OP_ONEHOT,
+		      (struct npl_attrs){.opset = seed % 4 ? 11 : 9, .axis = test_range(&state, -shape.rank - 1, shape.rank)},
+		      (struct npl_tensor *[]){&indices, &count, &values}, 3, 1, seed);
+		npl_tensor_free(&indices);
+		npl_tensor_free(&values);
+	}
+	gpu_close(gpu);
+}
+
+Test(cuda_moving, triangles)
+{
+	struct gpu *gpu = gpu_open();
+	for (uint64_t seed = 1; seed <= 30; seed++) {
+		uint64_t state = seed;
+		int64_t k = seed % 5 ? test_range(&state, -9, 9) : seed % 2 ? INT64_MAX : INT64_MIN;
+		struct npl_tensor x = any_tensor(&state, random_shape(&state, 2, 4, 9)), diagonal = list_of(&k, 1);
+		check(gpu, NPL_OP_TRILU, (struct npl_attrs){.opset = 14, .upper = seed % 2},
+		      (struct npl_tensor *[]){&x, &diagonal}, seed % 4 ? 2 : 1, 1, seed);
+		npl_tensor_free(&x);
+	}
+	gpu_close(gpu);
+}
+
+Test(cuda_moving, reversed_sequences)
+{
+	struct gpu *gpu = gpu_open();
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		uint64_t state = seed;
+		struct npl_shape shape = random_shape(&state, 2, 4, 8);
+		int64_t time = test_range(&state, 0, 1), lengths[8];
+		for (int64_t b = 0; b < shape.dim[1 - time]; b++)
+			lengths[b] = test_range(&state, 0, shape.dim[time]);
+		struct npl_tensor x = any_tensor(&state, shape), list = list_of(lengths, shape.dim[1 - time]);
+		check(gpu, NPL_OP_REVERSESEQUENCE, (struct npl_attrs){.opset = 13, .axis = time, .number = 1 - time},
+		      (struct npl_tensor *[]){&x, &list}, 2, 1, seed);
+		npl_tensor_free(&x);
+	}
+	gpu_close(gpu);
+}
+
 /* The word is set, what is read lies within the tensor: its ends. */
 Test(cuda_moving, an_index_that_is_not_there)
 {

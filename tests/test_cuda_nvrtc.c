@@ -72,7 +72,7 @@ static void open_fails(const char *says)
 	struct npl_err err = {0};
 	cr_assert_eq(cu_nvrtc_open(&fault_loader, &nvrtc, &err), NPL_EDEVICE);
 	cr_assert(strstr(err.msg, says), "'%s', expected '%s'", err.msg, says);
-	cr_assert_null(nvrtc.library);
+	cr_assert_null(nvrtc.library.handle);
 }
 
 Test(cuda_nvrtc, says_what_is_missing)
@@ -232,6 +232,12 @@ Test(cuda_nvrtc, compiles_for_the_gpu_or_the_nearest_older_one)
 static const char *const units[][2] = {
 	{"arg.cu", "X=f32"},
 	{"arg.cu", "X=i64 WIDE=1"},
+	{"arg.cu", "X=f16 Y=f16 ONE_HOT=1"},
+	{"convtranspose.cu", "X=f16 Y=f16 S=f32 FUSED=fused_relu"},
+	{"onehot.cu", "X=f32 FLOATS=1 UNIT=u16"},
+	{"onehot.cu", "X=i64 UNIT=u32"},
+	{"triangle.cu", "UNIT=u8 WIDE=1"},
+	{"reverse.cu", "UNIT=u64"},
 	{"bias.cu", "X=f16 Y=f16 S=f32 FUSED=fused_sigmoid"},
 	{"binary.cu", "FUNCTION=power X=f16 Z=f16 FLOATS=1 N=8 FUSED=fused_relu6"},
 	{"binary.cu", "FUNCTION=add X=f32 Z=f32 FLOATS=1 N=4"},

@@ -106,6 +106,10 @@ Test(cuda_vectors, softmax)
 		if (seed % 5 == 0)
 			((float *)x.data)[0] = seed % 2 ? -INFINITY : 1e30f;
 		struct kernel_case c = case_of(seed % 2 ? NPL_OP_SOFTMAX : NPL_OP_LOGSOFTMAX, &attrs, &x, seed);
+		if (seed % 6 == 0)
+			c.op = NPL_OP_HARDMAX;
+		for (int64_t i = 0; i < npl_tensor_count(&x) && seed % 12 == 0; i++) /* equals, and some NaN */
+			((float *)x.data)[i] = test_range(&state, 0, 9) ? (float)test_range(&state, -2, 2) : NAN;
 		c.stored = seed % 4 ? NPL_F32 : seed % 8 ? NPL_F16 : NPL_BF16;
 		c.absolute = seed % 2 ? 1e-7 : 1e-5;
 		check_kernel(gpu, &c);

@@ -129,6 +129,42 @@ Test(cuda_windows, response_normalisation)
 	gpu_close(gpu);
 }
 
+Test(cuda_windows, transposed_convolution)
+{
+	struct gpu *gpu = gpu_open();
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		uint64_t state = seed;
+		int rank = (int)test_range(&state, 1, 3);
+		int64_t channels = test_range(&state, 1, 3), filters = test_range(&state, 1, 3);
+		struct npl_shape shape;
+		struct npl_attrs attrs = {.opset = 13, .groups = test_range(&state, 1, 2), .window = random_window(&state, rank, &shape)};
+		attrs.window.ceil_mode = attrs.window.count_include_pad = false;
+		shape.dim[1] = channels * attrs.groups;
+		struct npl_shape w_shape = npl_shape_of(2 + rank, shape.dim[1], filters);
+		for (int i = 0; i < rank; i++) {
+			int d = npl_window_index(rank, i);
+			w_shape.dim[2 + i] = attrs.window.kernel[d];
+			attrs.output_size.padding[d] = attrs.window.stride[d] > 1 ? test_range(&state, 0, 1) : 0;
+		}
+		struct npl_tensor x = random_values(&state, NPL_F32, shape, 1), w = random_values(&state, NPL_F32, w_shape, 1),
+				  bias = random_values(&state, NPL_F32, npl_shape_of(1, filters * attrs.groups), 1);
+		struct kernel_case c = {.op = NPL_OP_CONVTRANSPOSE,
+					.attrs = &attrs,
+					.n_in = 2 + (int)test_range(&state, 0, 1),
+					.n_out = 1,
+					.in = {&x, &w, &bias},
+					.stored = seed % 5 ? NPL_F32 : NPL_F16,
+					.absolute = 1e-5,
+					.fused = seed % 3 ? NPL_ACT_NONE : NPL_ACT_RELU,
+					.seed = seed};
+		check_kernel(gpu, &c);
+		npl_tensor_free(&x);
+		npl_tensor_free(&w);
+		npl_tensor_free(&bias);
+	}
+	gpu_close(gpu);
+}
+
 /* Bias and activation against their formulas, also in place. */
 Test(cuda_windows, bias_and_activation)
 {
@@ -180,7 +216,7 @@ Test(cuda_windows, patches_times_weights)
 			for (int64_t first = 0; first < pixels * shape.dim[0]; first += 7) {
 				int64_t left = pixels * shape.dim[0] - first, rows = left < 7 ? left : 7;
 				struct device_memory z = device_alloc((size_t)(rows * row) * 4, 0);
-				const struct cu_patches patches = {&attrs.window, &y.shape, g, attrs.groups, first, rows, row, 0};
+				const struct cu_patches patches = {&attrs.window, &y.shape, g, attrs.groups, first, rows, row, 0, 0};
 				cr_assert_eq(cu_kernel_im2col(gpu->kernels, &from, &patches, address_of(z.data), NULL, &err), 0,
 					     "%s", err.msg);
 				for (int64_t r = 0; r < rows; r++)
@@ -216,8 +252,12 @@ Test(cuda_windows, patches_of_bytes)
 		.rank = 1, .kernel = {1, 3, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .pad_begin = {0, 1, 0}, .pad_end = {0, 1, 0}};
 	const struct npl_shape out = npl_shape_of(3, 1, 1, 3);
 	const struct cu_value from = {address_of(x), NPL_U8, npl_shape_of(3, 1, 1, 3)};
-	const struct cu_patches patches = {&window, &out, 0, 1, 0, 3, 4, 77};
+	struct cu_patches patches = {&window, &out, 0, 1, 0, 3, 4, 77, 0};
 	cr_assert_eq(cu_kernel_im2col(gpu->kernels, &from, &patches, address_of(z), NULL, &err), 0, "%s", err.msg);
 	cr_assert_arr_eq(z, want, sizeof want);
+	patches.flip = 0x80;
+	cr_assert_eq(cu_kernel_im2col(gpu->kernels, &from, &patches, address_of(z), NULL, &err), 0, "%s", err.msg);
+	for (size_t i = 0; i < sizeof want; i++)
+		cr_assert_eq(z[i], want[i] == 77 ? 77 : want[i] + 128);
 	gpu_close(gpu);
 }

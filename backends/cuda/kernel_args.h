@@ -141,6 +141,24 @@ struct cu_resize_args {
 };
 
 
+/* onehot.cu, triangle.cu, reverse.cu: z is (outer, middle, inner) */
+struct cu_sequence_args {
+	cu_address x, z, extra; /* extra: the two values, the diagonal (0: none), the lengths */
+	cu_address fault;
+	long long count, steps;
+	struct cu_divisor inner, middle;
+	int wraps, upper, batch_first;
+};
+
+/* convtranspose.cu: sizes in the order height, width, depth */
+struct cu_convtranspose_args {
+	cu_address x, w, bias, z;
+	long long count, channels, group_channels;
+	struct cu_divisor out[3], filters, group_filters;
+	long long in[3];
+	int kernel[3], stride[3], dilation[3], begin[3];
+};
+
 /* integer_pair.cu, integer_convert.cu, integer_sums.cu: what integer_finish of npulab/layer.h's rules needs */
 struct cu_finish {
 	float zero, low, high, relu6, function_scale;

@@ -68,7 +68,8 @@ struct cu_family {
 };
 extern const struct cu_family cu_unary_family, cu_binary_family, cu_variadic_family, cu_where_family, cu_cast_family,
 	cu_copy_family, cu_pad_family, cu_gather_family, cu_pool_family, cu_channels_family, cu_lrn_family, cu_reduce_family,
-	cu_softmax_family, cu_arg_family, cu_normalise_family, cu_resize_family, cu_quantise_family;
+	cu_softmax_family, cu_arg_family, cu_normalise_family, cu_resize_family, cu_quantise_family, cu_onehot_family,
+	cu_triangle_family, cu_reverse_family, cu_convtranspose_family;
 /* NULL: no family. */
 const struct cu_family *cu_family_of(enum npl_op op);
 
@@ -86,6 +87,9 @@ int cu_run_copy(const struct cu_job *job, const struct npl_layer *layer, const s
 		struct cu_value *out);
 int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		struct cu_value *out);
+/* The ReduceSum family, and global pooling of floats, whose positions are side by side. */
+int cu_run_reduce(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
+		  struct cu_value *out);
 /* y = function(x) of one that needs no attributes: in place where y is x. */
 int cu_activate(const struct cu_job *job, enum npl_activation fused, const struct cu_value *y);
 

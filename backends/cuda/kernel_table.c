@@ -106,6 +106,7 @@ static const struct cu_family *const families[NPL_OPS] = {
 	[NPL_OP_REDUCELOGSUMEXP] = &cu_reduce_family,
 	[NPL_OP_SOFTMAX] = &cu_softmax_family,
 	[NPL_OP_LOGSOFTMAX] = &cu_softmax_family,
+	[NPL_OP_HARDMAX] = &cu_softmax_family,
 	[NPL_OP_ARGMAX] = &cu_arg_family,
 	[NPL_OP_ARGMIN] = &cu_arg_family,
 	[NPL_OP_LAYERNORMALIZATION] = &cu_normalise_family,
@@ -114,6 +115,10 @@ static const struct cu_family *const families[NPL_OPS] = {
 	[NPL_OP_LPNORMALIZATION] = &cu_normalise_family,
 	[NPL_OP_RESIZE] = &cu_resize_family,
 	[NPL_OP_UPSAMPLE] = &cu_resize_family,
+	[NPL_OP_ONEHOT] = &cu_onehot_family,
+	[NPL_OP_TRILU] = &cu_triangle_family,
+	[NPL_OP_REVERSESEQUENCE] = &cu_reverse_family,
+	[NPL_OP_CONVTRANSPOSE] = &cu_convtranspose_family,
 	[NPL_OP_QUANTIZELINEAR] = &cu_quantise_family,
 	[NPL_OP_DEQUANTIZELINEAR] = &cu_quantise_family,
 };
@@ -164,7 +169,7 @@ bool cu_kernel_reads(const struct npl_layer *layer, int k)
 		return false;
 	if (layer->op == NPL_OP_CONCAT || layer->op == NPL_OP_SUM || k == 0)
 		return true;
-	if (layer->op == NPL_OP_PAD)
+	if (layer->op == NPL_OP_PAD || layer->op == NPL_OP_ONEHOT)
 		return k == 2;
 	return !(npl_op_defs[layer->op].flags & (NPL_OP_NEEDS_VALUES | NPL_OP_IS_VIEW)) && layer->op != NPL_OP_CASTLIKE;
 }

@@ -65,6 +65,7 @@ static const struct {
 	[NPL_OP_REDUCEPROD] = {"product", "none"}, [NPL_OP_REDUCEL1] = {"size", "none"},
 	[NPL_OP_REDUCEL2] = {"square", "root"},    [NPL_OP_REDUCESUMSQUARE] = {"square", "none"},
 	[NPL_OP_REDUCELOGSUM] = {"sum", "logarithm"}, [NPL_OP_REDUCELOGSUMEXP] = {"power", "logarithm"},
+	[NPL_OP_GLOBALAVERAGEPOOL] = {"sum", "quotient"}, [NPL_OP_GLOBALMAXPOOL] = {"most", "none"},
 };
 
 /* Bit d: dimension d is reduced. */
@@ -78,12 +79,14 @@ static unsigned reduced(const struct npl_attrs *attrs, int rank)
 	return dims;
 }
 
-static int run_reduce(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
-		      struct cu_value *out)
+int cu_run_reduce(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
+		  struct cu_value *out)
 {
 	struct cu_macros macros = {""};
 	struct cu_vectors_args args = {.x = in[0].address, .z = out->address};
-	vectors_of(&in[0].shape, reduced(layer->attrs, in[0].shape.rank), &args);
+	const int rank = in[0].shape.rank;
+	const bool pools = layer->op == NPL_OP_GLOBALAVERAGEPOOL || layer->op == NPL_OP_GLOBALMAXPOOL;
+	vectors_of(&in[0].shape, pools ? (1u << rank) - 4 : reduced(layer->attrs, rank), &args);
 	args.factor = (float)args.length;
 	cu_macro(&macros, "X=%s Y=%s FOLD=%s LAST=last_%s", cu_type_name(in[0].dtype), cu_type_name(out->dtype),
 		 rules[layer->op].fold, rules[layer->op].last);
@@ -93,7 +96,7 @@ static int run_reduce(const struct cu_job *job, const struct npl_layer *layer, c
 		cu_macro(&macros, "FUSED=%s", cu_fused_name(layer->fused));
 	return launch(job, "reduce", &macros, &args);
 }
-const struct cu_family cu_reduce_family = {takes_floats, run_reduce, true};
+const struct cu_family cu_reduce_family = {takes_floats, cu_run_reduce, true};
 
 /* Vectors along one dimension, or before opset 13 along it and all behind it. */
 static int run_softmax(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
@@ -107,6 +110,11 @@ static int run_softmax(const struct cu_job *job, const struct npl_layer *layer, 
 		along = (1u << in[0].shape.rank) - (1u << attrs->axis);
 	vectors_of(&in[0].shape, along, &args);
 	cu_macro(&macros, "X=%s Y=%s", cu_type_name(in[0].dtype), cu_type_name(out->dtype));
+	if (layer->op == NPL_OP_HARDMAX) {
+		args.flags = 1;
+		cu_macro(&macros, "ONE_HOT=1");
+		return launch(job, "arg", &macros, &args);
+	}
 	if (layer->op == NPL_OP_LOGSOFTMAX)
 		cu_macro(&macros, "LOGARITHM=1");
 	return launch(job, "softmax", &macros, &args);

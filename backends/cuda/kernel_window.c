@@ -92,6 +92,8 @@ int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const s
 		args.pad[d] = (int)window.pad_begin[d];
 		args.counted_end[d] = padded ? (int)window.pad_end[d] : 0;
 	}
+	if (!quantised && !layer->n_more && (layer->op == NPL_OP_GLOBALAVERAGEPOOL || layer->op == NPL_OP_GLOBALMAXPOOL))
+		return cu_run_reduce(job, layer, in, out);
 	if (layer->n_more && is_maximum(layer))
 		args.indices = out[1].address;
 	pool_macros(layer, quantised, args.indices, in[0].dtype, out->dtype, &macros);
@@ -131,6 +133,46 @@ int cu_kernel_im2col(struct cu_kernels *kernels, const struct cu_value *x, const
 	cu_macro_wide(&job, &macros, args.count);
 	return args.count ? cu_launch_each(&job, "im2col", &macros, &args, args.count) : 0;
 }
+
+static bool takes_convtranspose(const struct npl_layer *layer, char *why, size_t n)
+{
+	if (!cu_is_float(layer->in[0]->dtype))
+		return cu_refuse(why, n, "the GPU has no ConvTranspose of %s", npl_dtype_name(layer->in[0]->dtype));
+	return takes_window(&layer->attrs->window, why, n);
+}
+
+static int run_convtranspose(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
+			     struct cu_value *out)
+{
+	const struct npl_window window = volume_of(&layer->attrs->window);
+	const struct npl_image x = npl_image_of(&in[0].shape), z = npl_image_of(&out->shape);
+	const int64_t groups = layer->attrs->groups;
+	struct cu_macros macros = {""};
+	struct cu_convtranspose_args args = {.x = in[0].address,
+					     .w = in[1].address,
+					     .bias = layer->n_in > 2 && layer->in[2] ? in[2].address : 0,
+					     .z = out->address,
+					     .count = npl_shape_count(&out->shape),
+					     .channels = x.channels,
+					     .group_channels = x.channels / groups,
+					     .filters = cu_divisor_of(z.channels),
+					     .group_filters = cu_divisor_of(z.channels / groups)};
+	for (int d = 0; d < NPL_VOLUME; d++) {
+		args.in[d] = x.size[d];
+		args.out[d] = cu_divisor_of(z.size[d]);
+		args.kernel[d] = (int)window.kernel[d];
+		args.stride[d] = (int)window.stride[d];
+		args.dilation[d] = (int)window.dilation[d];
+		args.begin[d] = (int)window.pad_begin[d];
+	}
+	cu_macro(&macros, "X=%s Y=%s S=%s", cu_type_name(in[0].dtype), cu_type_name(out->dtype),
+		 cu_type_name(in[1].dtype));
+	if (layer->fused != NPL_ACT_NONE)
+		cu_macro(&macros, "FUSED=%s", cu_fused_name(layer->fused));
+	cu_macro_wide(job, &macros, args.count);
+	return cu_launch_each(job, "convtranspose", &macros, &args, args.count);
+}
+const struct cu_family cu_convtranspose_family = {takes_convtranspose, run_convtranspose, true};
 
 /* Dimensions of a tensor as channels and what lies within one. */
 static void channels_of(const struct npl_shape *x, bool per_element, int64_t *channels, int64_t *plane)

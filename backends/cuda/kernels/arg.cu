@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * ArgMax and ArgMin: where in its vector the greatest or least element stands, the first or the last of equals. NaN is greatest and
- * least. */
+ * least. With ONE_HOT, which is Hardmax: 1 there and 0 elsewhere, in a tensor like x; of several NaNs at the last. */
 #include "vectors.cuh"
 
 typedef VALUE(X) value;
@@ -12,6 +12,9 @@ DEVICE int before(const STORE(X) *x, long long step, long long j, long long i, i
 	const value v = LOAD(X, x[j * step]), w = LOAD(X, x[i * step]);
 	const int nan_v = v != v, nan_w = w != w, later = j > i;
 	const int better = nan_v ? !nan_w : !nan_w && (flags & 1 ? v > w : v < w);
+#ifdef ONE_HOT
+	flags = nan_w ? 2 : 0;
+#endif
 	const int equal = (nan_v && nan_w) || v == w;
 	return better || (equal && (flags & 2 ? later : !later));
 }
@@ -38,8 +41,13 @@ COOPERATIVE(arg, cu_vectors_args)
 			}
 			__syncthreads();
 		}
+#ifdef ONE_HOT
+		EACH_ELEMENT(j)
+		TENSOR(X, a.z)[x - INPUT(X, a.x) + j * step] = KEEP(X, (VALUE(X))(j == scratch[threadIdx.x]));
+#else
 		if (LIVE && threadIdx.y == 0)
 			TENSOR(i64, a.z)[VECTOR] = scratch[at];
+#endif
 		__syncthreads();
 	}
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ReverseSequence: of each sequence of the batch the first `length` steps turned round. x is (steps, batch, inner), or the first two
+ * in the other order (batch_first). A length that is none sets the fault word and is taken as the nearest that is one. */
+#include "common.cuh"
+
+KERNEL(reverse, cu_sequence_args)
+{
+	const position count = (position)a.count;
+	for (position i = THREAD; i < count; i += THREADS) {
+		const position line = divide(i, a.inner), first = divide(line, a.middle);
+		const long long second = line - first * (position)a.middle.by;
+		const long long step = a.batch_first ? second : (long long)first, sample = a.batch_first ? (long long)first : second;
+		long long length = INPUT(i64, a.extra)[sample];
+		if ((length < 0 || length > a.steps) && a.fault)
+			*TENSOR(i32, a.fault) = 1;
+		length = length < 0 ? 0 : length > a.steps ? a.steps : length;
+		const long long from = step < length ? length - 1 - step : step;
+		const long long there = a.batch_first ? sample * a.steps + from : from * a.middle.by + sample;
+		TENSOR(UNIT, a.z)[i] = INPUT(UNIT, a.x)[there * a.inner.by + (i - line * (position)a.inner.by)];
+	}
+}
