@@ -129,8 +129,8 @@ static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row
 	if (step->written)
 		out->quant = (struct npl_quant){0}; /* others see integers */
 	if (!rc)
-		live->after = npl_live_worked(live, step->device, 1, &i,
-						  (const struct npl_result *[]){&row->result}, (struct npl_layer_run *[]){row}, live->after);
+		live->after = npl_live_worked(live, step->device, 1, &i, (const struct npl_result *[]){&row->result},
+					      (struct npl_layer_run *[]){row}, live->after);
 	for (int k = 0; k <= layer.n_more; k++)
 		if (rc)
 			npl_tensor_free(&out[k]);

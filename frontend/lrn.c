@@ -133,8 +133,8 @@ static int make_factor(struct npl_live *live, int i, const struct npl_tensor *sq
 		*wall += npl_clock_seconds() - start;
 		/* The network's, which are the same on every device. */
 		row->result.macs = s->graph->node[i].macs;
-		live->after = npl_live_worked(live, step->device, 1, &i,
-						  (const struct npl_result *[]){&row->result}, (struct npl_layer_run *[]){row}, live->after);
+		live->after = npl_live_worked(live, step->device, 1, &i, (const struct npl_result *[]){&row->result},
+					      (struct npl_layer_run *[]){row}, live->after);
 	}
 	*factor = (struct npl_tensor){.name = out.name, .dtype = NPL_F32, .shape = out.shape};
 	if (!rc && !s->timing_only)

@@ -135,8 +135,8 @@ int npl_split_run(struct npl_live *live, int i, struct npl_layer_run *row, doubl
 		if (npl_split_read(s, i, k))
 			rc = run_slice(live, i, k, &x, &out[k], row, wall, err);
 	if (!rc)
-		live->after = npl_live_worked(live, step->device, 1, &i,
-						  (const struct npl_result *[]){&row->result}, (struct npl_layer_run *[]){row}, live->after);
+		live->after = npl_live_worked(live, step->device, 1, &i, (const struct npl_result *[]){&row->result},
+					      (struct npl_layer_run *[]){row}, live->after);
 	for (int k = 0; k < node->n_out; k++) {
 		if (step->written)
 			out[k].quant = (struct npl_quant){0}; /* others see integers */

@@ -84,7 +84,7 @@ static void *fake_open(const char *path)
 static void *fake_symbol(void *library, const char *name)
 {
 	static void *(*const find[CU_FAKE_LIBRARIES])(const char *) = {cu_fake_driver_symbol, cu_fake_blas_symbol,
-								      cu_fake_dnn_symbol, cu_fake_nvrtc_symbol};
+								       cu_fake_dnn_symbol, cu_fake_nvrtc_symbol};
 	const long l = (const char *const *)library - names;
 	if (cu_fake.missing_symbol && !strcmp(cu_fake.missing_symbol, name))
 		return NULL;

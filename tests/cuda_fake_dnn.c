@@ -342,8 +342,8 @@ static int convolve(const struct handle *handle, const struct job *j, int algori
 	if (!cu_fake_holds((uint64_t)(uintptr_t)j->at_x, bytes_of(j->x)) ||
 	    !cu_fake_holds((uint64_t)(uintptr_t)j->at_w, bytes_of(j->w)) ||
 	    !cu_fake_holds((uint64_t)(uintptr_t)j->at_y, bytes_of(j->y)) ||
-	    (j->bias && !cu_fake_holds((uint64_t)(uintptr_t)j->bias,
-				       (size_t)j->y->size[1] * (j->y->type == CU_DNN_F32 ? 4 : 2))))
+	    (j->bias &&
+	     !cu_fake_holds((uint64_t)(uintptr_t)j->bias, (size_t)j->y->size[1] * (j->y->type == CU_DNN_F32 ? 4 : 2))))
 		return BAD("a tensor of a convolution reaches beyond its memory");
 	const int64_t pixels = plane(j->y);
 	cu_fake_begin();

@@ -137,7 +137,8 @@ bool cu_fake_holds(uint64_t address, size_t bytes)
 	if (!bytes)
 		return true;
 	for (struct allocation *a = gpu.allocation; a; a = a->next)
-		if (address >= a->address && address - a->address <= a->bytes && bytes <= a->bytes - (address - a->address))
+		if (address >= a->address && address - a->address <= a->bytes &&
+		    bytes <= a->bytes - (address - a->address))
 			return true;
 	return false;
 }
@@ -546,8 +547,9 @@ CU_RESULT fake_cuLaunchKernel(CU_FUNCTION function, unsigned grid_x, unsigned gr
 			      unsigned block_y, unsigned block_z, unsigned shared_bytes, CU_STREAM stream,
 			      void **parameters, void **extra)
 {
-	CU_RESULT (*launch)(CU_FUNCTION, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CU_STREAM,
-			    void **, void **);
+	CU_RESULT (*launch)
+	(CU_FUNCTION, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CU_STREAM, void **,
+	 void **);
 	FAKE_CALL_IN_CONTEXT(cuLaunchKernel);
 	if (!cu_fake_stream(stream))
 		return INVALID_HANDLE;

@@ -134,8 +134,8 @@ struct kernel_case {
 	int n_in, n_out;
 	struct npl_tensor *in[NPL_LAYER_INPUTS];
 	enum npl_activation fused;
-	enum npl_dtype stored;      /* of float32 */
-	double relative, absolute;  /* what a result may be off, beside half a step of the storage type */
+	enum npl_dtype stored;     /* of float32 */
+	double relative, absolute; /* what a result may be off, beside half a step of the storage type */
 	bool unknown; /* the shape rule sees no values but those that it needs: inputs are computed by the network */
 	uint64_t seed;
 };
@@ -225,8 +225,11 @@ static inline void check_kernel(struct gpu *gpu, struct kernel_case *c)
 		}
 	int rc = npl_op_shape(c->op, c->attrs, seen, c->n_in, out, c->n_out, &err);
 	cr_assert_eq(rc, 0, "%s, seed %llu: %s", name, (unsigned long long)c->seed, err.msg);
-	cr_assert(cu_kernel_takes(&layer, c->stored == NPL_F16 ? CU_F16 : c->stored == NPL_BF16 ? CU_BF16 : CU_F32, why,
-				  sizeof why),
+	cr_assert(cu_kernel_takes(&layer,
+				  c->stored == NPL_F16    ? CU_F16
+				  : c->stored == NPL_BF16 ? CU_BF16
+							  : CU_F32,
+				  why, sizeof why),
 		  "%s: %s", name, why);
 	for (int k = 0; k < c->n_in; k++) {
 		if (!c->in[k])
@@ -269,14 +272,16 @@ static inline struct npl_shape random_shape(uint64_t *seed, int least_rank, int 
 /* A shape that broadcasts to this one. */
 static inline struct npl_shape random_operand(uint64_t *seed, const struct npl_shape *shape)
 {
-	struct npl_shape operand = {.rank = (int)test_range(seed, test_range(seed, 0, 1) ? shape->rank : 0, shape->rank)};
+	struct npl_shape operand = {
+		.rank = (int)test_range(seed, test_range(seed, 0, 1) ? shape->rank : 0, shape->rank)};
 	for (int d = 0; d < operand.rank; d++)
 		operand.dim[d] = test_range(seed, 0, 2) ? shape->dim[shape->rank - operand.rank + d] : 1;
 	return operand;
 }
 
 /* Floats of -scale..scale; integers of a few values, or all. */
-static inline struct npl_tensor random_values(uint64_t *seed, enum npl_dtype dtype, struct npl_shape shape, double scale)
+static inline struct npl_tensor random_values(uint64_t *seed, enum npl_dtype dtype, struct npl_shape shape,
+					      double scale)
 {
 	struct npl_tensor t = test_random_tensor(seed, dtype, shape);
 	for (int64_t i = 0; i < npl_tensor_count(&t); i++) {

@@ -136,10 +136,10 @@ static int run(char *const *argv, const char *messages)
 
 static int build(struct program *program, int n_options, const char *const *options)
 {
-	static const char *const always[] = {TEST_CC,  "-std=gnu17",         "-O1",   "-ffp-contract=off", "-w", "-shared",
-					     "-fPIC",  "-include",           "tests/cuda_kernel_native.h"};
+	static const char *const always[] = {TEST_CC,   "-std=gnu17", "-O1",      "-ffp-contract=off",         "-w",
+					     "-shared", "-fPIC",      "-include", "tests/cuda_kernel_native.h"};
 	char folder[PATH_BYTES + 16], path[PATH_BYTES + 80], flags[] = TEST_KERNEL_FLAGS, made[PATH_BYTES + 32],
-		messages[PATH_BYTES + 32], include[PATH_BYTES + 32];
+							     messages[PATH_BYTES + 32], include[PATH_BYTES + 32];
 	char *argv[MOST_OPTIONS];
 	int n = 0;
 	snprintf(folder, sizeof folder, "%.200s.%d", program->object, (int)getpid());

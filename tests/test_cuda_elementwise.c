@@ -6,10 +6,10 @@
 #include "cuda_kernel_support.h"
 #include "elementwise_support.h"
 
-#define STEPS(n) ((n) * 0x1p-24) /* a function that may be n steps of float32 off */
+#define STEPS(n) ((n)*0x1p-24) /* a function that may be n steps of float32 off */
 
-static struct kernel_case unary_case(enum npl_op op, struct npl_attrs *attrs, struct npl_tensor *x, enum npl_dtype stored,
-				     uint64_t seed)
+static struct kernel_case unary_case(enum npl_op op, struct npl_attrs *attrs, struct npl_tensor *x,
+				     enum npl_dtype stored, uint64_t seed)
 {
 	return (struct kernel_case){.op = op,
 				    .attrs = attrs,
@@ -25,18 +25,19 @@ static struct kernel_case unary_case(enum npl_op op, struct npl_attrs *attrs, st
 /* Special values go first. */
 static void put_specials(struct npl_tensor *x)
 {
-	const float special[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1e-40f, -1e-40f, 3e38f, 0.5f, -2.5f, 88.0f, -88.0f};
+	const float special[] = {0.0f,    -0.0f, INFINITY, -INFINITY, NAN,   1e-40f,
+				 -1e-40f, 3e38f, 0.5f,     -2.5f,     88.0f, -88.0f};
 	for (size_t i = 0; i < sizeof special / sizeof *special && (int64_t)i < npl_tensor_count(x); i++)
 		((float *)x->data)[i] = special[i];
 }
 
 static const enum npl_op unary_ops[] = {
-	NPL_OP_RELU,      NPL_OP_SIGMOID,     NPL_OP_TANH,      NPL_OP_LEAKYRELU, NPL_OP_ELU,      NPL_OP_SELU,
-	NPL_OP_CELU,      NPL_OP_HARDSIGMOID, NPL_OP_HARDSWISH, NPL_OP_SOFTPLUS,  NPL_OP_SOFTSIGN, NPL_OP_THRESHOLDEDRELU,
-	NPL_OP_SHRINK,    NPL_OP_ERF,         NPL_OP_SQRT,      NPL_OP_EXP,       NPL_OP_LOG,      NPL_OP_RECIPROCAL,
-	NPL_OP_SIN,       NPL_OP_COS,         NPL_OP_TAN,       NPL_OP_ASIN,      NPL_OP_ACOS,     NPL_OP_ATAN,
-	NPL_OP_SINH,      NPL_OP_COSH,        NPL_OP_ASINH,     NPL_OP_ACOSH,     NPL_OP_ATANH,    NPL_OP_FLOOR,
-	NPL_OP_CEIL,      NPL_OP_ROUND,       NPL_OP_ABS,       NPL_OP_NEG,       NPL_OP_SIGN,     NPL_OP_ISNAN,
+	NPL_OP_RELU,   NPL_OP_SIGMOID,     NPL_OP_TANH,      NPL_OP_LEAKYRELU, NPL_OP_ELU,      NPL_OP_SELU,
+	NPL_OP_CELU,   NPL_OP_HARDSIGMOID, NPL_OP_HARDSWISH, NPL_OP_SOFTPLUS,  NPL_OP_SOFTSIGN, NPL_OP_THRESHOLDEDRELU,
+	NPL_OP_SHRINK, NPL_OP_ERF,         NPL_OP_SQRT,      NPL_OP_EXP,       NPL_OP_LOG,      NPL_OP_RECIPROCAL,
+	NPL_OP_SIN,    NPL_OP_COS,         NPL_OP_TAN,       NPL_OP_ASIN,      NPL_OP_ACOS,     NPL_OP_ATAN,
+	NPL_OP_SINH,   NPL_OP_COSH,        NPL_OP_ASINH,     NPL_OP_ACOSH,     NPL_OP_ATANH,    NPL_OP_FLOOR,
+	NPL_OP_CEIL,   NPL_OP_ROUND,       NPL_OP_ABS,       NPL_OP_NEG,       NPL_OP_SIGN,     NPL_OP_ISNAN,
 	NPL_OP_ISINF,
 };
 
@@ -63,7 +64,8 @@ Test(cuda_elementwise, every_function_of_one_operand)
 
 Test(cuda_elementwise, floats_of_16_bits)
 {
-	static const enum npl_op ops[] = {NPL_OP_RELU, NPL_OP_SIGMOID, NPL_OP_HARDSWISH, NPL_OP_ERF, NPL_OP_EXP, NPL_OP_ISNAN};
+	static const enum npl_op ops[] = {NPL_OP_RELU, NPL_OP_SIGMOID, NPL_OP_HARDSWISH,
+					  NPL_OP_ERF,  NPL_OP_EXP,     NPL_OP_ISNAN};
 	struct gpu *gpu = gpu_open();
 	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
 		for (uint64_t seed = 1; seed < 4; seed++) {
@@ -156,7 +158,8 @@ static void check_binary(struct gpu *gpu, enum npl_op op, enum npl_dtype dtype, 
 {
 	uint64_t state = seed;
 	struct npl_attrs attrs = attrs_of(op, 17, NULL, 0);
-	struct npl_shape shape = random_shape(&state, 0, 5, 9), b_shape = random_operand(&state, &shape), a_shape = shape;
+	struct npl_shape shape = random_shape(&state, 0, 5, 9), b_shape = random_operand(&state, &shape),
+			 a_shape = shape;
 	if (op != NPL_OP_PRELU && test_range(&state, 0, 2) == 0)
 		a_shape = random_operand(&state, &shape);
 	if (test_range(&state, 0, 3) == 0)
@@ -166,7 +169,8 @@ static void check_binary(struct gpu *gpu, enum npl_op op, enum npl_dtype dtype, 
 		for (int64_t i = 0; i < npl_tensor_count(&a); i++)
 			((float *)a.data)[i] = fabsf(((float *)a.data)[i]);
 	if (dtype != NPL_F32 && dtype != NPL_BOOL && npl_tensor_count(&b) > 1) /* divisors 0 and, signed, -1 */
-		memset(b.data, 0, npl_dtype_size(dtype)), memset((char *)b.data + npl_dtype_size(dtype), 0xff, npl_dtype_size(dtype));
+		memset(b.data, 0, npl_dtype_size(dtype)),
+			memset((char *)b.data + npl_dtype_size(dtype), 0xff, npl_dtype_size(dtype));
 	struct kernel_case c = {.op = op,
 				.attrs = &attrs,
 				.n_in = 2,
@@ -174,7 +178,9 @@ static void check_binary(struct gpu *gpu, enum npl_op op, enum npl_dtype dtype, 
 				.in = {&a, &b},
 				.stored = stored,
 				.fused = fused,
-				.relative = op == NPL_OP_POW ? STEPS(16) : fused ? STEPS(8) : 0,
+				.relative = op == NPL_OP_POW ? STEPS(16)
+					    : fused          ? STEPS(8)
+							     : 0,
 				.absolute = fused ? STEPS(4) : 0,
 				.seed = seed};
 	check_kernel(gpu, &c);
@@ -226,8 +232,13 @@ Test(cuda_elementwise, before_opset_7)
 		struct npl_shape shape = random_shape(&state, 3, 4, 6);
 		struct npl_tensor x = random_values(&state, NPL_F32, shape, 1),
 				  channel = random_values(&state, NPL_F32, npl_shape_of(1, shape.dim[1]), 1);
-		struct kernel_case c = {
-			.op = NPL_OP_ADD, .attrs = &add, .n_in = 2, .n_out = 1, .in = {&x, &channel}, .stored = NPL_F32, .seed = seed};
+		struct kernel_case c = {.op = NPL_OP_ADD,
+					.attrs = &add,
+					.n_in = 2,
+					.n_out = 1,
+					.in = {&x, &channel},
+					.stored = NPL_F32,
+					.seed = seed};
 		check_kernel(gpu, &c);
 		c.op = NPL_OP_PRELU;
 		c.attrs = &prelu;
@@ -304,7 +315,8 @@ Test(cuda_elementwise, casts_between_all_types)
 			uint64_t seed = (uint64_t)(from * NPL_DTYPES + to + 1), state = seed;
 			struct npl_attrs attrs = {.op = NPL_OP_CAST, .to = (enum npl_dtype)to, .opset = 13};
 			struct npl_tensor x = random_values(&state, (enum npl_dtype)from, npl_shape_of(1, 300), 300);
-			bool wide = from == NPL_I64 || from == NPL_U64 || from == NPL_F64 || from == NPL_I32 || from == NPL_U32;
+			bool wide = from == NPL_I64 || from == NPL_U64 || from == NPL_F64 || from == NPL_I32 ||
+				    from == NPL_U32;
 			if (from == NPL_F32)
 				put_specials(&x);
 			/* by way of float32 a 16-bit float may be rounded twice */
@@ -346,8 +358,8 @@ Test(cuda_elementwise, values_as_they_are_stored)
 		npl_half_narrow(halves[h], real, N, bits);
 		cr_assert_eq(cu_kernel_cast(gpu->kernels, &wide, &narrow, NULL, &err), 0, "%s", err.msg);
 		for (int i = 0; i < N; i++)
-			cr_assert(bits[i] == back[i] || isnan(real[i]), "%a: %04x, expected %04x", (double)real[i], back[i],
-				  bits[i]);
+			cr_assert(bits[i] == back[i] || isnan(real[i]), "%a: %04x, expected %04x", (double)real[i],
+				  back[i], bits[i]);
 	}
 	gpu_close(gpu);
 }

@@ -38,8 +38,9 @@ static void check_integers(struct gpu *gpu, const struct npl_layer *layer, uint6
 					  layer->in[k]->dtype, layer->in[k]->shape};
 	cr_assert_eq(cu_kernel_run(gpu->kernels, layer, in, &out, NULL, &err), 0, "%s: %s", name, err.msg);
 	for (size_t i = 0; i < npl_tensor_bytes(&want); i++)
-		cr_assert_eq(memory.data[i], ((unsigned char *)want.data)[i], "%s, fused %s, seed %llu: byte %zu is %d, expected %d",
-			     name, npl_activation_name(layer->fused), (unsigned long long)seed, i, memory.data[i],
+		cr_assert_eq(memory.data[i], ((unsigned char *)want.data)[i],
+			     "%s, fused %s, seed %llu: byte %zu is %d, expected %d", name,
+			     npl_activation_name(layer->fused), (unsigned long long)seed, i, memory.data[i],
 			     ((unsigned char *)want.data)[i]);
 	device_free(&memory, name);
 	npl_tensor_free(&want);
@@ -82,8 +83,10 @@ Test(cuda_integers, functions)
 		uint64_t state = seed;
 		bool words = seed % 6 == 0;
 		enum npl_dtype dtype = words ? NPL_I16 : byte_type(&state);
-		struct npl_tensor x = quantised(&state, dtype, npl_shape_of(1, words ? 5000 : 259), words ? 0.001 : 0.05),
-				  y = quantised(&state, words ? NPL_I16 : byte_type(&state), x.shape, words ? 3e-5 : 1.0 / 200);
+		struct npl_tensor x = quantised(&state, dtype, npl_shape_of(1, words ? 5000 : 259),
+						words ? 0.001 : 0.05),
+				  y = quantised(&state, words ? NPL_I16 : byte_type(&state), x.shape,
+						words ? 3e-5 : 1.0 / 200);
 		for (int64_t i = 0; i < 259 && !words; i++)
 			((uint8_t *)x.data)[i] = (uint8_t)i;
 		const struct npl_layer layer = {
@@ -164,7 +167,8 @@ Test(cuda_integers, layers_that_keep_the_scale)
 							     test_range(&state, 4, 9), test_range(&state, 4, 9)),
 						0.05);
 		struct npl_attrs pool = {.opset = 12};
-		pool.window = (struct npl_window){.rank = 2, .kernel = {test_range(&state, 1, 3), test_range(&state, 1, 3)}};
+		pool.window = (struct npl_window){.rank = 2,
+						  .kernel = {test_range(&state, 1, 3), test_range(&state, 1, 3)}};
 		for (int d = 0; d < 2; d++) {
 			pool.window.stride[d] = test_range(&state, 1, 3);
 			pool.window.dilation[d] = test_range(&state, 1, 2);
@@ -180,8 +184,8 @@ Test(cuda_integers, layers_that_keep_the_scale)
 		check_same_scale(gpu, NPL_OP_RELU, clip, &x, 1, NULL, seed);
 		check_same_scale(gpu, NPL_OP_TRANSPOSE, turn, &x, 1, NULL, seed);
 		int64_t starts[] = {1, -1}, ends[] = {4, 0}, axes[] = {2, 3}, steps[] = {1, -1};
-		struct npl_tensor lists[] = {vector(NPL_I64, 2, starts), vector(NPL_I64, 2, ends), vector(NPL_I64, 2, axes),
-					     vector(NPL_I64, 2, steps)};
+		struct npl_tensor lists[] = {vector(NPL_I64, 2, starts), vector(NPL_I64, 2, ends),
+					     vector(NPL_I64, 2, axes), vector(NPL_I64, 2, steps)};
 		check_same_scale(gpu, NPL_OP_SLICE, (struct npl_attrs){.opset = 13}, &x, 5,
 				 (struct npl_tensor *[]){&lists[0], &lists[1], &lists[2], &lists[3]}, seed);
 		npl_tensor_free(&x);
@@ -196,13 +200,15 @@ Test(cuda_integers, sums_of_a_product)
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		uint64_t state = seed;
-		int64_t rows = test_range(&state, 1, 9), depth = test_range(&state, 1, 40), columns = test_range(&state, 1, 12);
+		int64_t rows = test_range(&state, 1, 9), depth = test_range(&state, 1, 40),
+			columns = test_range(&state, 1, 12);
 		struct npl_err err = {0};
 		struct npl_integer_counts counts = {0};
 		const bool raw = seed % 5 == 0;
 		struct npl_tensor x = quantised(&state, byte_type(&state), npl_shape_of(2, rows, depth), 0.05),
 				  w = quantised(&state, byte_type(&state), npl_shape_of(2, columns, depth), 0.01),
-				  y = quantised(&state, raw ? NPL_I32 : byte_type(&state), npl_shape_of(2, rows, columns), 0.2),
+				  y = quantised(&state, raw ? NPL_I32 : byte_type(&state),
+						npl_shape_of(2, rows, columns), 0.2),
 				  want = y, bias = random_values(&state, NPL_I32, npl_shape_of(1, columns), 1),
 				  sums = test_tensor(NPL_I32, y.shape), scales = test_tensor(NPL_F32, bias.shape),
 				  channel_scale = test_tensor(NPL_F32, bias.shape);
@@ -213,7 +219,8 @@ Test(cuda_integers, sums_of_a_product)
 		}
 		if (seed % 2)
 			w.quant.channel_scale = channel_scale.data;
-		const enum npl_activation fused = (enum npl_activation)test_range(&state, 0, raw ? NPL_ACT_RELU : NPL_ACT_TANH);
+		const enum npl_activation fused = (enum npl_activation)test_range(&state, 0,
+										  raw ? NPL_ACT_RELU : NPL_ACT_TANH);
 		const bool biased = test_range(&state, 0, 3);
 		const struct npl_layer layer = {
 			.op = NPL_OP_GEMM, .fused = fused, .n_in = 3, .in = {&x, &w, biased ? &bias : NULL}, .out = &y};
@@ -235,8 +242,9 @@ Test(cuda_integers, sums_of_a_product)
 		for (int64_t i = 0; i < rows * columns; i++)
 			((int32_t *)spread.data)[i / columns * lead + i % columns] = ((int32_t *)sums.data)[i];
 		const struct cu_value from = {address_of(spread.data), NPL_I32, sums.shape};
-		cr_assert_eq(cu_kernel_sums(gpu->kernels, &from, biased ? address_of(bias.data) : 0, address_of(scales.data),
-					    columns, 1, lead > columns ? columns : 0, lead, fused, &y, address_of(y.data), NULL, &err),
+		cr_assert_eq(cu_kernel_sums(gpu->kernels, &from, biased ? address_of(bias.data) : 0,
+					    address_of(scales.data), columns, 1, lead > columns ? columns : 0, lead,
+					    fused, &y, address_of(y.data), NULL, &err),
 			     0, "%s", err.msg);
 		cr_assert_arr_eq(y.data, want.data, npl_tensor_bytes(&want), "seed %llu", (unsigned long long)seed);
 		struct npl_tensor *all[] = {&x, &w, &y, &want, &bias, &sums, &scales, &channel_scale, &spread};
@@ -257,7 +265,8 @@ Test(cuda_integers, quantise_and_back)
 		struct npl_shape parameters = {.rank = vectors, .dim = {shape.dim[axis]}};
 		enum npl_dtype q = zeros ? byte_type(&state) : NPL_U8;
 		struct npl_tensor x = random_values(&state, sums ? NPL_I32 : NPL_F32, shape, 3),
-				  scale = random_values(&state, NPL_F32, parameters, 1), zero = random_values(&state, q, parameters, 1),
+				  scale = random_values(&state, NPL_F32, parameters, 1),
+				  zero = random_values(&state, q, parameters, 1),
 				  back = random_values(&state, q, shape, 1);
 		for (int64_t i = 0; i < npl_tensor_count(&scale); i++)
 			((float *)scale.data)[i] = (sums ? 1e7f : 0.01f) * (1.5f + ((float *)scale.data)[i]);
@@ -293,7 +302,8 @@ Test(cuda_integers, tensors_to_integers_and_back)
 	struct npl_tensor x = random_values(&seed, NPL_F32, npl_shape_of(1, 500), 2),
 			  q = {.dtype = NPL_U8, .shape = x.shape, .quant = {.scale = 1 / 60.0f, .zero_point = 130}},
 			  y = test_tensor(NPL_F32, x.shape);
-	const struct cu_value from = {address_of(x.data), NPL_F32, x.shape}, to = {address_of(y.data), NPL_F32, x.shape};
+	const struct cu_value from = {address_of(x.data), NPL_F32, x.shape},
+			      to = {address_of(y.data), NPL_F32, x.shape};
 	cr_assert_eq(cu_kernel_quantise(gpu->kernels, &from, &q, address_of(bytes), NULL, &err), 0, "%s", err.msg);
 	cr_assert_eq(cu_kernel_dequantise(gpu->kernels, &q, address_of(bytes), &to, NULL, &err), 0, "%s", err.msg);
 	for (int i = 0; i < 500; i++)
@@ -312,7 +322,8 @@ static void refuses(const struct npl_layer *layer, enum cu_precision precision, 
 
 Test(cuda_integers, says_what_it_does_not_take)
 {
-	struct npl_tensor real = {.dtype = NPL_F32, .shape = npl_shape_of(1, 4)}, wide = real, byte = real, other, exact = real;
+	struct npl_tensor real = {.dtype = NPL_F32, .shape = npl_shape_of(1, 4)}, wide = real, byte = real, other,
+			  exact = real;
 	struct npl_attrs attrs = {0};
 	wide.dtype = NPL_F64;
 	exact.dtype = NPL_I64;
@@ -363,7 +374,7 @@ Test(cuda_integers, what_tensors_are_stored_as)
 {
 	for (int p = 0; p < CU_PRECISIONS; p++)
 		for (int t = 0; t < NPL_DTYPES; t++) {
-			enum npl_dtype want = t != NPL_F32 ? (enum npl_dtype)t
+			enum npl_dtype want = t != NPL_F32   ? (enum npl_dtype)t
 					      : p == CU_F16  ? NPL_F16
 					      : p == CU_BF16 ? NPL_BF16
 							     : NPL_F32;

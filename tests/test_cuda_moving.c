@@ -17,10 +17,11 @@ static struct npl_tensor list_of(int64_t *values, int64_t n)
 	return (struct npl_tensor){.dtype = NPL_I64, .shape = npl_shape_of(1, n), .data = values};
 }
 
-static void check(struct gpu *gpu, enum npl_op op, struct npl_attrs attrs, struct npl_tensor *const *in, int n_in, int n_out,
-		  uint64_t seed)
+static void check(struct gpu *gpu, enum npl_op op, struct npl_attrs attrs, struct npl_tensor *const *in, int n_in,
+		  int n_out, uint64_t seed)
 {
-	struct kernel_case c = {.op = op, .attrs = &attrs, .n_in = n_in, .n_out = n_out, .stored = NPL_F32, .seed = seed};
+	struct kernel_case c = {
+		.op = op, .attrs = &attrs, .n_in = n_in, .n_out = n_out, .stored = NPL_F32, .seed = seed};
 	memcpy(c.in, in, (size_t)n_in * sizeof *in);
 	check_kernel(gpu, &c);
 }
@@ -45,7 +46,8 @@ Test(cuda_moving, transpose)
 		int64_t order[NPL_MAX_RANK];
 		struct npl_shape shape = random_shape(&state, 0, 5, 9);
 		if (seed % 3 == 0) /* matrices that go by tiles */
-			shape = npl_shape_of(3, test_range(&state, 1, 3), test_range(&state, 16, 70), test_range(&state, 16, 70));
+			shape = npl_shape_of(3, test_range(&state, 1, 3), test_range(&state, 16, 70),
+					     test_range(&state, 16, 70));
 		shuffle(&state, order, shape.rank);
 		if (seed % 6 == 0)
 			order[0] = 0, order[1] = 2, order[2] = 1;
@@ -69,8 +71,11 @@ Test(cuda_moving, slice)
 		for (int d = 0; d < shape.rank; d++) {
 			axes[d] = d;
 			starts[d] = test_range(&state, -shape.dim[d], shape.dim[d]);
-			ends[d] = test_range(&state, 0, 4) ? test_range(&state, -shape.dim[d], 2 * shape.dim[d]) : INT64_MAX;
-			steps[d] = test_range(&state, 0, 2) ? 1 : test_range(&state, 1, 3) * (test_range(&state, 0, 1) ? 1 : -1);
+			ends[d] = test_range(&state, 0, 4) ? test_range(&state, -shape.dim[d], 2 * shape.dim[d])
+							   : INT64_MAX;
+			steps[d] = test_range(&state, 0, 2)
+					   ? 1
+					   : test_range(&state, 1, 3) * (test_range(&state, 0, 1) ? 1 : -1);
 		}
 		struct npl_tensor lists[] = {list_of(starts, shape.rank), list_of(ends, shape.rank),
 					     list_of(axes, shape.rank), list_of(steps, shape.rank)};
@@ -115,13 +120,16 @@ Test(cuda_moving, expand_and_tile)
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		uint64_t state = seed;
 		struct npl_shape shape = random_shape(&state, 0, 4, 7);
-		struct npl_tensor x = any_tensor(&state, random_operand(&state, &shape)), list = list_of(shape.dim, shape.rank);
+		struct npl_tensor x = any_tensor(&state, random_operand(&state, &shape)),
+				  list = list_of(shape.dim, shape.rank);
 		int64_t repeats[4];
-		check(gpu, NPL_OP_EXPAND, (struct npl_attrs){.opset = 13}, (struct npl_tensor *[]){&x, &list}, 2, 1, seed);
+		check(gpu, NPL_OP_EXPAND, (struct npl_attrs){.opset = 13}, (struct npl_tensor *[]){&x, &list}, 2, 1,
+		      seed);
 		for (int d = 0; d < x.shape.rank; d++)
 			repeats[d] = test_range(&state, 0, 9) ? test_range(&state, 1, 4) : 0;
 		list = list_of(repeats, x.shape.rank);
-		check(gpu, NPL_OP_TILE, (struct npl_attrs){.opset = 13}, (struct npl_tensor *[]){&x, &list}, 2, 1, seed);
+		check(gpu, NPL_OP_TILE, (struct npl_attrs){.opset = 13}, (struct npl_tensor *[]){&x, &list}, 2, 1,
+		      seed);
 		npl_tensor_free(&x);
 	}
 	gpu_close(gpu);
@@ -148,8 +156,8 @@ Test(cuda_moving, blocks_between_depth_and_space)
 
 Test(cuda_moving, other_shapes)
 {
-	static const enum npl_op ops[] = {NPL_OP_FLATTEN, NPL_OP_IDENTITY, NPL_OP_DROPOUT, NPL_OP_UNSQUEEZE, NPL_OP_SQUEEZE,
-					  NPL_OP_RESHAPE};
+	static const enum npl_op ops[] = {NPL_OP_FLATTEN,   NPL_OP_IDENTITY, NPL_OP_DROPOUT,
+					  NPL_OP_UNSQUEEZE, NPL_OP_SQUEEZE,  NPL_OP_RESHAPE};
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 24; seed++) {
 		uint64_t state = seed;
@@ -159,8 +167,8 @@ Test(cuda_moving, other_shapes)
 		shape.dim[0] = op == NPL_OP_SQUEEZE ? 1 : shape.dim[0];
 		struct npl_tensor x = any_tensor(&state, shape), list = list_of(op == NPL_OP_RESHAPE ? flat : axis, 1);
 		bool lists = op == NPL_OP_UNSQUEEZE || op == NPL_OP_SQUEEZE || op == NPL_OP_RESHAPE;
-		check(gpu, op, (struct npl_attrs){.opset = 13, .axis = 1}, (struct npl_tensor *[]){&x, &list}, lists ? 2 : 1, 1,
-		      seed);
+		check(gpu, op, (struct npl_attrs){.opset = 13, .axis = 1}, (struct npl_tensor *[]){&x, &list},
+		      lists ? 2 : 1, 1, seed);
 		npl_tensor_free(&x);
 	}
 	gpu_close(gpu);
@@ -244,7 +252,8 @@ Test(cuda_moving, gather_by_tuples)
 		uint64_t state = seed;
 		int64_t size = test_range(&state, 1, 5);
 		struct npl_shape shape = random_shape(&state, 1, 4, 5), tuples = {.rank = 0};
-		int batch = (int)test_range(&state, 0, shape.rank - 1), tuple = (int)test_range(&state, 1, shape.rank - batch);
+		int batch = (int)test_range(&state, 0, shape.rank - 1),
+		    tuple = (int)test_range(&state, 1, shape.rank - batch);
 		for (int d = 0; d < batch; d++)
 			tuples.dim[tuples.rank++] = shape.dim[d];
 		for (int d = batch; d < shape.rank; d++)
@@ -270,8 +279,8 @@ Test(cuda_moving, one_hot)
 		uint64_t state = seed;
 		struct npl_shape shape = random_shape(&state, 0, 3, 5);
 		int64_t depth = test_range(&state, 1, 6);
-		struct npl_tensor indices = test_tensor(index_types[seed % 3], shape), values = any_tensor(&state, npl_shape_of(1, 2)),
-				  count = list_of(&depth, 1);
+		struct npl_tensor indices = test_tensor(index_types[seed % 3], shape),
+				  values = any_tensor(&state, npl_shape_of(1, 2)), count = list_of(&depth, 1);
 		for (int64_t i = 0; i < npl_tensor_count(&indices); i++) {
 			int64_t index = test_range(&state, -depth - 1, depth + 1);
 			if (indices.dtype == NPL_F32)
@@ -282,7 +291,8 @@ Test(cuda_moving, one_hot)
 				((int32_t *)indices.data)[i] = (int32_t)index;
 		}
 		check(gpu, NPL_OP_ONEHOT,
-		      (struct npl_attrs){.opset = seed % 4 ? 11 : 9, .axis = test_range(&state, -shape.rank - 1, shape.rank)},
+		      (struct npl_attrs){.opset = seed % 4 ? 11 : 9,
+					 .axis = test_range(&state, -shape.rank - 1, shape.rank)},
 		      (struct npl_tensor *[]){&indices, &count, &values}, 3, 1, seed);
 		npl_tensor_free(&indices);
 		npl_tensor_free(&values);
@@ -334,7 +344,8 @@ Test(cuda_moving, an_index_that_is_not_there)
 	const struct npl_attrs attrs = {.op = NPL_OP_GATHER};
 	const struct npl_layer layer = {
 		.op = NPL_OP_GATHER, .attrs = &attrs, .n_in = 2, .in = {&x, &indices}, .out = &out};
-	const struct cu_value in[] = {{address_of(values), NPL_F32, x.shape}, {address_of(bad), NPL_I64, indices.shape}};
+	const struct cu_value in[] = {{address_of(values), NPL_F32, x.shape},
+				      {address_of(bad), NPL_I64, indices.shape}};
 	struct cu_value to = {address_of(got), NPL_F32, out.shape};
 	int fault = 0;
 	cr_assert_eq(cu_kernel_run(gpu->kernels, &layer, in, &to, NULL, &err), 0, "%s", err.msg);

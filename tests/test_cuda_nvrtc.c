@@ -5,6 +5,7 @@
  * compiles for several GPUs. */
 #include <stdio.h>
 
+#include "cuda/kernel_job.h"
 #include "cuda_kernel_support.h"
 
 /* A loader of NVRTC with something wrong. */
@@ -49,8 +50,8 @@ static void *fault_symbol(void *library, const char *name)
 		void (*function)(void);
 	} failing[] = {
 #define ENTRY(name) {#name, (void (*)(void))failing_##name}
-		ENTRY(nvrtcVersion),        ENTRY(nvrtcGetNumSupportedArchs), ENTRY(nvrtcGetSupportedArchs),
-		ENTRY(nvrtcCreateProgram),  ENTRY(nvrtcCompileProgram),       ENTRY(nvrtcGetCUBINSize),
+		ENTRY(nvrtcVersion),       ENTRY(nvrtcGetNumSupportedArchs), ENTRY(nvrtcGetSupportedArchs),
+		ENTRY(nvrtcCreateProgram), ENTRY(nvrtcCompileProgram),       ENTRY(nvrtcGetCUBINSize),
 		ENTRY(nvrtcGetCUBIN),
 	};
 	if (fault.missing && !strcmp(fault.missing, name))
@@ -78,9 +79,10 @@ static void open_fails(const char *says)
 Test(cuda_nvrtc, says_what_is_missing)
 {
 	static const char *const symbols[] = {
-		"nvrtcVersion",          "nvrtcGetNumSupportedArchs", "nvrtcGetSupportedArchs", "nvrtcCreateProgram",
-		"nvrtcDestroyProgram",   "nvrtcCompileProgram",       "nvrtcGetProgramLogSize", "nvrtcGetProgramLog",
-		"nvrtcGetCUBINSize",     "nvrtcGetCUBIN",             "nvrtcGetPTXSize",        "nvrtcGetPTX",
+		"nvrtcVersion",           "nvrtcGetNumSupportedArchs", "nvrtcGetSupportedArchs",
+		"nvrtcCreateProgram",     "nvrtcDestroyProgram",       "nvrtcCompileProgram",
+		"nvrtcGetProgramLogSize", "nvrtcGetProgramLog",        "nvrtcGetCUBINSize",
+		"nvrtcGetCUBIN",          "nvrtcGetPTXSize",           "nvrtcGetPTX",
 		"nvrtcGetErrorString",
 	};
 	char says[80];
@@ -109,8 +111,9 @@ static int run_relu(struct cu_kernels *kernels, float *x, float *y, struct npl_e
 Test(cuda_nvrtc, every_call_may_fail)
 {
 	static const char *const calls[] = {
-		"nvrtcVersion",        "nvrtcCreateProgram", "nvrtcGetNumSupportedArchs", "nvrtcGetSupportedArchs",
-		"nvrtcCompileProgram", "nvrtcGetCUBINSize",  "nvrtcGetCUBIN",
+		"nvrtcVersion",           "nvrtcCreateProgram",  "nvrtcGetNumSupportedArchs",
+		"nvrtcGetSupportedArchs", "nvrtcCompileProgram", "nvrtcGetCUBINSize",
+		"nvrtcGetCUBIN",
 	};
 	const int n = sizeof calls / sizeof *calls;
 	for (int k = 1; k <= n; k++) {
@@ -212,8 +215,8 @@ Test(cuda_nvrtc, compiles_for_the_gpu_or_the_nearest_older_one)
 	size_t bytes;
 	cr_assert_eq(cu_nvrtc_open(&native_loader, &nvrtc, &err), 0);
 	for (int capability = 75; capability < 130; capability += 5) {
-		cr_assert_eq(cu_nvrtc_compile(&nvrtc, "bias.cu", "X=f32 Y=f32 S=f32", capability, &image, &bytes, &err), 0,
-			     "%s", err.msg);
+		cr_assert_eq(cu_nvrtc_compile(&nvrtc, "bias.cu", "X=f32 Y=f32 S=f32", capability, &image, &bytes, &err),
+			     0, "%s", err.msg);
 		cr_assert_gt(bytes, 0);
 		free(image);
 	}
@@ -222,7 +225,8 @@ Test(cuda_nvrtc, compiles_for_the_gpu_or_the_nearest_older_one)
 	cr_assert_null(image);
 	cr_assert_eq(cu_nvrtc_compile(&nvrtc, "none.cu", "", 90, &image, &bytes, &err), NPL_EINTERNAL);
 	cr_assert_eq(cu_nvrtc_compile(&nvrtc, "bias.cu", "X=f31 Y=f32 S=f32", 90, &image, &bytes, &err), NPL_EINTERNAL);
-	cr_assert(strstr(err.msg, "the kernel bias.cu (X=f31 Y=f32 S=f32) does not compile for sm_90: "), "%s", err.msg);
+	cr_assert(strstr(err.msg, "the kernel bias.cu (X=f31 Y=f32 S=f32) does not compile for sm_90: "), "%s",
+		  err.msg);
 	cr_assert(strstr(err.msg, "error"), "%s", err.msg);
 	cr_assert_null(strchr(err.msg, '\n'));
 	cu_nvrtc_close(&nvrtc);
@@ -326,4 +330,29 @@ Test(cuda_nvrtc, every_source_compiles_by_nvrtc_itself)
 		free(image);
 	}
 	cu_nvrtc_close(&nvrtc);
+}
+
+/* The operators in the table of docs/machine-cuda.md, first column, are those that kernels take. */
+Test(cuda_nvrtc, the_document_lists_what_is_taken)
+{
+	bool listed[NPL_OPS] = {false};
+	char line[2048];
+	FILE *file = fopen("docs/machine-cuda.md", "r");
+	cr_assert(file, "the tests run in the repository's root");
+	bool inside = false;
+	while (fgets(line, sizeof line, file)) {
+		inside = (inside && strncmp(line, "## ", 3) != 0) || !strcmp(line, "## Kernels\n");
+		if (!inside || line[0] != '|' || !strncmp(line, "| operators", 11) || line[1] == '-')
+			continue;
+		*strchr(line + 1, '|') = '\0';
+		for (char *save = NULL, *word = strtok_r(line + 1, ", ", &save); word;
+		     word = strtok_r(NULL, ", ", &save)) {
+			enum npl_op op = npl_op_find(word);
+			cr_assert_neq(op, NPL_OPS, "the document lists %s, which is no operator", word);
+			listed[op] = true;
+		}
+	}
+	fclose(file);
+	for (int op = 0; op < NPL_OPS; op++)
+		cr_assert_eq(listed[op], cu_family_of((enum npl_op)op) != NULL, "%s", npl_op_defs[op].name);
 }

@@ -63,9 +63,10 @@ static void check_reduce(struct gpu *gpu, enum npl_op op, enum npl_dtype stored,
 
 Test(cuda_vectors, reductions)
 {
-	static const enum npl_op ops[] = {NPL_OP_REDUCESUM, NPL_OP_REDUCEMEAN, NPL_OP_REDUCEMAX,       NPL_OP_REDUCEMIN,
-					  NPL_OP_REDUCEPROD, NPL_OP_REDUCEL1,  NPL_OP_REDUCEL2,        NPL_OP_REDUCESUMSQUARE,
-					  NPL_OP_REDUCELOGSUM, NPL_OP_REDUCELOGSUMEXP};
+	static const enum npl_op ops[] = {NPL_OP_REDUCESUM,      NPL_OP_REDUCEMEAN,      NPL_OP_REDUCEMAX,
+					  NPL_OP_REDUCEMIN,      NPL_OP_REDUCEPROD,      NPL_OP_REDUCEL1,
+					  NPL_OP_REDUCEL2,       NPL_OP_REDUCESUMSQUARE, NPL_OP_REDUCELOGSUM,
+					  NPL_OP_REDUCELOGSUMEXP};
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 100; seed++)
 		check_reduce(gpu, ops[seed % 10], NPL_F32, seed);
@@ -83,7 +84,8 @@ Test(cuda_vectors, reduction_by_axes_that_are_an_input)
 	struct gpu *gpu = gpu_open();
 	uint64_t seed = 5;
 	int64_t axes[] = {-1, 0};
-	struct npl_tensor x = random_values(&seed, NPL_F32, npl_shape_of(3, 3, 4, 5), 1), list = vector(NPL_I64, 2, axes);
+	struct npl_tensor x = random_values(&seed, NPL_F32, npl_shape_of(3, 3, 4, 5), 1),
+			  list = vector(NPL_I64, 2, axes);
 	for (int none = 0; none < 2; none++) {
 		struct npl_attrs attrs = {.opset = 13, .keep_dims = true, .empty_is_none = none};
 		struct kernel_case c = case_of(NPL_OP_REDUCESUM, &attrs, &x, 5);
@@ -102,7 +104,8 @@ Test(cuda_vectors, softmax)
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		uint64_t state = seed;
 		struct npl_tensor x = random_values(&state, NPL_F32, vector_shape(&state), 10);
-		struct npl_attrs attrs = {.opset = seed % 3 ? 13 : 11, .axis = test_range(&state, -x.shape.rank, x.shape.rank - 1)};
+		struct npl_attrs attrs = {.opset = seed % 3 ? 13 : 11,
+					  .axis = test_range(&state, -x.shape.rank, x.shape.rank - 1)};
 		if (seed % 5 == 0)
 			((float *)x.data)[0] = seed % 2 ? -INFINITY : 1e30f;
 		struct kernel_case c = case_of(seed % 2 ? NPL_OP_SOFTMAX : NPL_OP_LOGSOFTMAX, &attrs, &x, seed);
@@ -169,7 +172,8 @@ Test(cuda_vectors, normalisations)
 		memcpy(tail.dim, shape.dim + attrs.axis, sizeof shape.dim - (size_t)attrs.axis * sizeof *shape.dim);
 		if (op == NPL_OP_INSTANCENORMALIZATION)
 			tail = npl_shape_of(1, shape.dim[1]);
-		struct npl_tensor x = random_values(&state, NPL_F32, shape, 2), scale = random_values(&state, NPL_F32, tail, 1),
+		struct npl_tensor x = random_values(&state, NPL_F32, shape, 2),
+				  scale = random_values(&state, NPL_F32, tail, 1),
 				  bias = random_values(&state, NPL_F32, tail, 1);
 		struct kernel_case c = case_of(op, &attrs, &x, seed);
 		if (op == NPL_OP_LAYERNORMALIZATION || op == NPL_OP_INSTANCENORMALIZATION) {
@@ -220,7 +224,8 @@ Test(cuda_vectors, resize)
 			sizes[d] = test_range(&state, 0, 2) ? test_range(&state, 1, 12) : shape.dim[d];
 		}
 		struct npl_tensor x = random_values(&state, dtype, shape, 1), r = vector(NPL_F32, 2 * shape.rank, roi),
-				  s = vector(NPL_F32, sized ? 0 : shape.rank, scales), z = vector(NPL_I64, shape.rank, sizes);
+				  s = vector(NPL_F32, sized ? 0 : shape.rank, scales),
+				  z = vector(NPL_I64, shape.rank, sizes);
 		if (attrs.resize.transform == 5 && !sized)
 			s.data = memcpy(scales, (float[]){2, 2, 2, 2}, sizeof scales);
 		struct kernel_case c = case_of(NPL_OP_RESIZE, &attrs, &x, seed);

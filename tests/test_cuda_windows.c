@@ -54,7 +54,7 @@ static void check_pool(struct gpu *gpu, enum npl_op op, enum npl_dtype stored, u
 
 Test(cuda_windows, pooling)
 {
-	static const enum npl_op ops[] = {NPL_OP_MAXPOOL,       NPL_OP_AVERAGEPOOL,      NPL_OP_LPPOOL,
+	static const enum npl_op ops[] = {NPL_OP_MAXPOOL,       NPL_OP_AVERAGEPOOL,       NPL_OP_LPPOOL,
 					  NPL_OP_GLOBALMAXPOOL, NPL_OP_GLOBALAVERAGEPOOL, NPL_OP_GLOBALLPPOOL};
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 90; seed++)
@@ -113,7 +113,8 @@ Test(cuda_windows, response_normalisation)
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 16; seed++) {
 		uint64_t state = seed;
-		struct npl_attrs attrs = {.opset = 13, .alpha = 0.3f, .beta = 0.75f, .bias = 1.5f, .size = test_range(&state, 1, 9)};
+		struct npl_attrs attrs = {
+			.opset = 13, .alpha = 0.3f, .beta = 0.75f, .bias = 1.5f, .size = test_range(&state, 1, 9)};
 		struct npl_tensor x = random_values(&state, NPL_F32, random_shape(&state, 2, 4, 9), 3);
 		struct kernel_case c = {.op = NPL_OP_LRN,
 					.attrs = &attrs,
@@ -137,7 +138,8 @@ Test(cuda_windows, transposed_convolution)
 		int rank = (int)test_range(&state, 1, 3);
 		int64_t channels = test_range(&state, 1, 3), filters = test_range(&state, 1, 3);
 		struct npl_shape shape;
-		struct npl_attrs attrs = {.opset = 13, .groups = test_range(&state, 1, 2), .window = random_window(&state, rank, &shape)};
+		struct npl_attrs attrs = {
+			.opset = 13, .groups = test_range(&state, 1, 2), .window = random_window(&state, rank, &shape)};
 		attrs.window.ceil_mode = attrs.window.count_include_pad = false;
 		shape.dim[1] = channels * attrs.groups;
 		struct npl_shape w_shape = npl_shape_of(2 + rank, shape.dim[1], filters);
@@ -146,7 +148,8 @@ Test(cuda_windows, transposed_convolution)
 			w_shape.dim[2 + i] = attrs.window.kernel[d];
 			attrs.output_size.padding[d] = attrs.window.stride[d] > 1 ? test_range(&state, 0, 1) : 0;
 		}
-		struct npl_tensor x = random_values(&state, NPL_F32, shape, 1), w = random_values(&state, NPL_F32, w_shape, 1),
+		struct npl_tensor x = random_values(&state, NPL_F32, shape, 1),
+				  w = random_values(&state, NPL_F32, w_shape, 1),
 				  bias = random_values(&state, NPL_F32, npl_shape_of(1, filters * attrs.groups), 1);
 		struct kernel_case c = {.op = NPL_OP_CONVTRANSPOSE,
 					.attrs = &attrs,
@@ -177,7 +180,8 @@ Test(cuda_windows, bias_and_activation)
 		float want[70];
 		for (int i = 0; i < 70; i++)
 			want[i] = ((float *)x.data)[i] + ((float *)bias.data)[i / 7 % 5];
-		struct cu_value at = {address_of(x.data), NPL_F32, x.shape}, b = {address_of(bias.data), NPL_F32, bias.shape};
+		struct cu_value at = {address_of(x.data), NPL_F32, x.shape},
+				b = {address_of(bias.data), NPL_F32, bias.shape};
 		cr_assert_eq(cu_kernel_bias(gpu->kernels, &at, &b, 5, 7, fused, &at, NULL, &err), 0, "%s", err.msg);
 		for (int i = 0; i < 70; i++) {
 			double y = fused_value(fused, (double)want[i]), got = (double)((float *)x.data)[i];
@@ -199,14 +203,16 @@ Test(cuda_windows, patches_times_weights)
 		uint64_t state = seed;
 		int rank = (int)test_range(&state, 1, 3);
 		struct npl_shape shape;
-		struct npl_attrs attrs = {.opset = 13, .groups = test_range(&state, 1, 2), .window = random_window(&state, rank, &shape)};
+		struct npl_attrs attrs = {
+			.opset = 13, .groups = test_range(&state, 1, 2), .window = random_window(&state, rank, &shape)};
 		attrs.window.ceil_mode = attrs.window.count_include_pad = false;
 		int64_t per_group = test_range(&state, 1, 3), channels = test_range(&state, 1, 3), taps = 1;
 		shape.dim[1] = channels * attrs.groups;
 		struct npl_shape w_shape = npl_shape_of(2 + rank, per_group * attrs.groups, channels);
 		for (int i = 0; i < rank; i++)
 			taps *= w_shape.dim[2 + i] = attrs.window.kernel[npl_window_index(rank, i)];
-		struct npl_tensor x = random_values(&state, NPL_F32, shape, 1), w = random_values(&state, NPL_F32, w_shape, 1);
+		struct npl_tensor x = random_values(&state, NPL_F32, shape, 1),
+				  w = random_values(&state, NPL_F32, w_shape, 1);
 		struct npl_tensor y = test_run(NPL_OP_CONV, &attrs, (const struct npl_tensor *[]){&x, &w}, 2);
 		int64_t used = channels * taps, row = used + test_range(&state, 0, 5), pixels = 1;
 		for (int i = 0; i < rank; i++)
@@ -216,18 +222,23 @@ Test(cuda_windows, patches_times_weights)
 			for (int64_t first = 0; first < pixels * shape.dim[0]; first += 7) {
 				int64_t left = pixels * shape.dim[0] - first, rows = left < 7 ? left : 7;
 				struct device_memory z = device_alloc((size_t)(rows * row) * 4, 0);
-				const struct cu_patches patches = {&attrs.window, &y.shape, g, attrs.groups, first, rows, row, 0, 0};
-				cr_assert_eq(cu_kernel_im2col(gpu->kernels, &from, &patches, address_of(z.data), NULL, &err), 0,
-					     "%s", err.msg);
+				const struct cu_patches patches = {
+					&attrs.window, &y.shape, g, attrs.groups, first, rows, row, 0, 0};
+				cr_assert_eq(
+					cu_kernel_im2col(gpu->kernels, &from, &patches, address_of(z.data), NULL, &err),
+					0, "%s", err.msg);
 				for (int64_t r = 0; r < rows; r++)
 					for (int64_t m = 0; m < per_group; m++) {
 						const float *patch = (const float *)z.data + r * row,
-							    *weights = (const float *)w.data + (g * per_group + m) * used;
+							    *weights = (const float *)w.data +
+								       (g * per_group + m) * used;
 						int64_t p = first + r;
 						double sum = 0;
 						for (int64_t k = 0; k < row; k++)
 							sum += (double)patch[k] * (k < used ? (double)weights[k] : 1e9);
-						double want = (double)((float *)y.data)[(p / pixels * w_shape.dim[0] + g * per_group + m) * pixels +
+						double want = (double)((float *)y.data)[(p / pixels * w_shape.dim[0] +
+											 g * per_group + m) *
+												pixels +
 											p % pixels];
 						cr_assert(fabs(sum - want) <= 1e-5, "seed %llu: %g, expected %g",
 							  (unsigned long long)seed, sum, want);
@@ -248,8 +259,12 @@ Test(cuda_windows, patches_of_bytes)
 	struct npl_err err = {0};
 	uint8_t x[] = {1, 2, 3}, z[3 * 4];
 	static const uint8_t want[] = {77, 1, 2, 77, 1, 2, 3, 77, 2, 3, 77, 77};
-	const struct npl_window window = {
-		.rank = 1, .kernel = {1, 3, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .pad_begin = {0, 1, 0}, .pad_end = {0, 1, 0}};
+	const struct npl_window window = {.rank = 1,
+					  .kernel = {1, 3, 1},
+					  .stride = {1, 1, 1},
+					  .dilation = {1, 1, 1},
+					  .pad_begin = {0, 1, 0},
+					  .pad_end = {0, 1, 0}};
 	const struct npl_shape out = npl_shape_of(3, 1, 1, 3);
 	const struct cu_value from = {address_of(x), NPL_U8, npl_shape_of(3, 1, 1, 3)};
 	struct cu_patches patches = {&window, &out, 0, 1, 0, 3, 4, 77, 0};

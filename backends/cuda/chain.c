@@ -13,7 +13,8 @@
 #include "memory_plan.h"
 #include "npulab/half.h"
 
-#define MOST_STAGING ((size_t)512 << 20) /* pinned memory is taken from the whole machine; beyond, transfers use the tensors' own */
+#define MOST_STAGING                                                                                                   \
+	((size_t)512 << 20) /* pinned memory is taken from the whole machine; beyond, transfers use the tensors' own */
 
 static const struct npl_tensor **copy_list(const struct npl_tensor *const *list, int n)
 {
@@ -38,7 +39,7 @@ int cu_chain_open(void *state, const struct npl_chain *asked, void **opened, str
 	c->asked.n_kept = 0;
 	c->pass = calloc((size_t)asked->n + 1, sizeof *c->pass);
 	int rc = c->pass && c->asked.wanted && c->asked.constant ? cu_device_enter(device, err)
-								  : npl_fail(err, NPL_ENOMEM, "out of memory");
+								 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int l = 0; l < asked->n && !rc; l++)
 		c->pass[l] = asked->layer[l]->op == NPL_OP_RESHAPE ? -1 : l;
 	if (!rc && !asked->timing_only)
@@ -104,7 +105,7 @@ static void *host_memory(const struct cu_chain *c, const struct cu_held *held)
 {
 	const struct cu_pinned *staging = &c->device->staging;
 	return staging->bytes >= c->staging_bytes && staging->memory ? (char *)staging->memory + held->at
-								      : held->tensor->data;
+								     : held->tensor->data;
 }
 
 static int record(const struct cu_chain *c, int event, struct npl_err *err)
@@ -150,7 +151,8 @@ static int check_data(const struct cu_chain *c, struct npl_err *err)
 		const struct cu_held *held = &c->held[h];
 		bool needed = held->result < 0 ? held->read : held->wanted && !c->asked.timing_only;
 		if (needed && !held->tensor->data && npl_tensor_count(held->tensor) > 0)
-			return npl_fail(err, NPL_EINTERNAL, "tensor '%s' has no data; a measured device runs on real ones",
+			return npl_fail(err, NPL_EINTERNAL,
+					"tensor '%s' has no data; a measured device runs on real ones",
 					held->tensor->name ? held->tensor->name : "");
 	}
 	return 0;
@@ -174,7 +176,8 @@ static int bring_given(struct cu_chain *c, struct npl_err *err)
 {
 	const struct cu_device *d = c->device;
 	for (int h = 0; h < c->n_held; h++)
-		if (comes(&c->held[h]) && host_memory(c, &c->held[h]) != c->held[h].tensor->data && bytes_of(&c->held[h]))
+		if (comes(&c->held[h]) && host_memory(c, &c->held[h]) != c->held[h].tensor->data &&
+		    bytes_of(&c->held[h]))
 			memcpy(host_memory(c, &c->held[h]), c->held[h].tensor->data, bytes_of(&c->held[h]));
 	if (record(c, 0, err))
 		return err->code;
@@ -215,8 +218,7 @@ static int run_layer(struct cu_chain *c, int l, struct npl_err *err)
 		in[k] = value_of(c, c->in[l][k]);
 	for (int k = 0; k <= layer->n_more; k++)
 		out[k] = value_of(c, c->out[l] + k);
-	const uint64_t scratch = c->scratch[l] < 0 ? 0
-						   : c->device->values.address + c->piece[c->scratch[l]].offset;
+	const uint64_t scratch = c->scratch[l] < 0 ? 0 : c->device->values.address + c->piece[c->scratch[l]].offset;
 	if (cast(c, l, true, err) || cu_layer_run(&c->layer[l], in, out, scratch, err) || cast(c, l, false, err))
 		return npl_prefix(err, "layer '%s'", layer->name);
 	return 0;
@@ -286,7 +288,8 @@ static int take_wanted(struct cu_chain *c, struct npl_err *err)
 	if (wait(c, err))
 		return err->code;
 	for (int h = 0; h < c->n_held && !c->asked.timing_only; h++)
-		if (c->held[h].wanted && bytes_of(&c->held[h]) && host_memory(c, &c->held[h]) != c->held[h].tensor->data)
+		if (c->held[h].wanted && bytes_of(&c->held[h]) &&
+		    host_memory(c, &c->held[h]) != c->held[h].tensor->data)
 			memcpy(c->held[h].tensor->data, host_memory(c, &c->held[h]), bytes_of(&c->held[h]));
 	return 0;
 }

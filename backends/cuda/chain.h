@@ -19,10 +19,10 @@ struct cu_held {
 	int first, last; /* steps, of roots with all that names them */
 	bool read;       /* by a layer on the GPU */
 	bool wanted, constant;
-	int piece;         /* of its memory, of roots; -1: none, or a constant's */
-	int landing;       /* of its copy as the host has it, where that is another type; -1: none */
-	size_t at;         /* a constant's: in the chain's memory; else in the staging memory */
-	int event;         /* recorded when it has come or gone */
+	int piece;   /* of its memory, of roots; -1: none, or a constant's */
+	int landing; /* of its copy as the host has it, where that is another type; -1: none */
+	size_t at;   /* a constant's: in the chain's memory; else in the staging memory */
+	int event;   /* recorded when it has come or gone */
 };
 
 struct cu_chain {
@@ -45,8 +45,8 @@ struct cu_chain {
 	int n_events;
 	int leave; /* the event before the first wanted tensor goes */
 	void **event;
-	int *begin, *end;           /* per layer: its events */
-	struct cu_value *value;     /* room for a layer's operands */
+	int *begin, *end;       /* per layer: its events */
+	struct cu_value *value; /* room for a layer's operands */
 };
 
 /* chain_plan.c: prepares everything but the constants. */

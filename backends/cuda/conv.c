@@ -168,9 +168,9 @@ int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 		}
 	}
 	const int64_t unit = (int64_t)npl_dtype_size(type);
-	int64_t lead = precision == CU_INT8 ? rounded(at_least(c->columns, 1), 16)
+	int64_t lead = precision == CU_INT8                     ? rounded(at_least(c->columns, 1), 16)
 		       : unit == 2 && resident[1] && !c->direct ? rounded(c->columns, 8)
-								 : c->columns;
+								: c->columns;
 	if (cu_weights_plan(layer, resident, c->filters, c->columns, lead, c->filters, err))
 		return err->code;
 	if (!lead)
@@ -188,7 +188,7 @@ static int run_group(struct cu_layer *layer, const struct cu_value *in, int64_t 
 	const struct cu_product_shape *shape = &product->shape;
 	const int64_t per_group = c->filters / c->groups, first = image * c->pixels + pixel;
 	const int64_t rows = c->chunk_pixels == c->pixels ? shape->batch * c->pixels
-							   : at_most(c->chunk_pixels, c->pixels - pixel);
+							  : at_most(c->chunk_pixels, c->pixels - pixel);
 	const uint64_t in_unit = npl_dtype_size(shape->operands), out_unit = npl_dtype_size(shape->result);
 	uint64_t a = scratch;
 	if (c->direct) {
@@ -196,17 +196,16 @@ static int run_group(struct cu_layer *layer, const struct cu_value *in, int64_t 
 		    (uint64_t)((image * c->channels + group * (c->channels / c->groups)) * c->plane) * in_unit;
 	} else {
 		const int32_t zero = d->precision == CU_INT8 ? layer->layer->in[0]->quant.zero_point : 0;
-		const struct cu_patches patches = {.window = &layer->layer->attrs->window,
-						   .out = &layer->layer->out->shape,
-						   .group = group,
-						   .groups = c->groups,
-						   .first = first,
-						   .rows = rows,
-						   .row_elements = layer->weights.lead,
-						   .pad_bits = d->precision == CU_INT8
-								       ? ((uint32_t)zero & 0xff) ^ (uint32_t)c->flip
-								       : 0,
-						   .flip = d->precision == CU_INT8 ? (uint32_t)c->flip : 0};
+		const struct cu_patches patches = {
+			.window = &layer->layer->attrs->window,
+			.out = &layer->layer->out->shape,
+			.group = group,
+			.groups = c->groups,
+			.first = first,
+			.rows = rows,
+			.row_elements = layer->weights.lead,
+			.pad_bits = d->precision == CU_INT8 ? ((uint32_t)zero & 0xff) ^ (uint32_t)c->flip : 0,
+			.flip = d->precision == CU_INT8 ? (uint32_t)c->flip : 0};
 		if (cu_kernel_im2col(d->kernels, &in[0], &patches, scratch, d->stream, err))
 			return err->code;
 	}
@@ -229,8 +228,7 @@ static int run_chunk(struct cu_layer *layer, const struct cu_value *in, struct c
 	const struct cu_conv *c = &layer->conv;
 	const bool integers = d->precision == CU_INT8;
 	const int64_t images = at_most(c->chunk_images, c->images - image);
-	const uint64_t y = out[0].address +
-			   (uint64_t)(image * c->filters * c->pixels) * npl_dtype_size(out[0].dtype);
+	const uint64_t y = out[0].address + (uint64_t)(image * c->filters * c->pixels) * npl_dtype_size(out[0].dtype);
 	const uint64_t sums = integers ? scratch + c->sums_at : y;
 	for (int64_t pixel = 0; pixel < c->pixels; pixel += c->chunk_pixels)
 		for (int64_t group = 0; group < c->groups; group++) {
@@ -240,12 +238,11 @@ static int run_chunk(struct cu_layer *layer, const struct cu_value *in, struct c
 		}
 	if (!integers)
 		return 0;
-	const struct cu_value x = {.address = sums,
-				   .dtype = NPL_I32,
-				   .shape = npl_shape_of(3, images, c->filters, c->pixels)};
+	const struct cu_value x = {
+		.address = sums, .dtype = NPL_I32, .shape = npl_shape_of(3, images, c->filters, c->pixels)};
 	return cu_kernel_sums(d->kernels, &x, cu_weights_bias(layer, in),
-			      layer->weights.address + layer->weights.scale_at, c->filters, c->pixels, c->pixels, c->row,
-			      layer->layer->fused, layer->layer->out, y, d->stream, err);
+			      layer->weights.address + layer->weights.scale_at, c->filters, c->pixels, c->pixels,
+			      c->row, layer->layer->fused, layer->layer->out, y, d->stream, err);
 }
 
 int cu_conv_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,

@@ -71,7 +71,7 @@ static int describe_window(struct cu_layer *layer, int n, int type, struct npl_e
 	    cu_dnn_try(&device->dnn, err, cudnnSetConvolutionGroupCount, convolution_groups,
 		       (*convolution, (int)attrs->groups)))
 		return err->code;
-	const int math = type != CU_DNN_F32                     ? CU_DNN_TENSOR_MATH
+	const int math = type != CU_DNN_F32             ? CU_DNN_TENSOR_MATH
 			 : device->precision == CU_TF32 ? CU_DNN_DEFAULT_MATH
 							: CU_DNN_FMA_MATH;
 	return cu_dnn_try(&device->dnn, err, cudnnSetConvolutionMathType, convolution_math, (*convolution, math));

@@ -159,8 +159,8 @@ static void describe(const void *state, struct npl_device_info *info)
 		snprintf(dnn, sizeof dnn, "cuDNN %zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
 	}
 	snprintf(info->detail, sizeof info->detail,
-		 "%.60s, compute capability %d.%d, %.1f GiB; driver for CUDA %d.%d, cuBLASLt %zu.%zu.%zu, %s", d->gpu.name,
-		 d->gpu.major, d->gpu.minor, (double)d->gpu.memory_bytes / 1073741824.0,
+		 "%.60s, compute capability %d.%d, %.1f GiB; driver for CUDA %d.%d, cuBLASLt %zu.%zu.%zu, %s",
+		 d->gpu.name, d->gpu.major, d->gpu.minor, (double)d->gpu.memory_bytes / 1073741824.0,
 		 d->driver.version_number / 1000, d->driver.version_number % 1000 / 10, blas / 10000, blas / 100 % 100,
 		 blas % 100, dnn);
 }

@@ -31,10 +31,10 @@ struct cu_device {
 	struct cu_kernels *kernels;
 	struct cu_block fault; /* an int that kernels set when an index was outside its tensor */
 	/* Chains run one at a time and share these: */
-	struct cu_block workspace;         /* of cuBLASLt and cuDNN */
-	struct cu_block values;            /* what layers make and read, but for weights */
-	struct cu_pinned staging;          /* what crosses the link */
-	size_t patch_bytes;                /* of a convolution's patches at a time, at most */
+	struct cu_block workspace; /* of cuBLASLt and cuDNN */
+	struct cu_block values;    /* what layers make and read, but for weights */
+	struct cu_pinned staging;  /* what crosses the link */
+	size_t patch_bytes;        /* of a convolution's patches at a time, at most */
 };
 
 /* What the driver's open does, over any loader. */

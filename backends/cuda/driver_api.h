@@ -27,11 +27,7 @@
 #define CU_MODULE    void *
 #define CU_FUNCTION  void *
 
-enum cu_error {
-	CU_ERROR_OUT_OF_MEMORY = 2,
-	CU_ERROR_STUB_LIBRARY = 34,
-	CU_ERROR_NO_DEVICE = 100
-};
+enum cu_error { CU_ERROR_OUT_OF_MEMORY = 2, CU_ERROR_STUB_LIBRARY = 34, CU_ERROR_NO_DEVICE = 100 };
 
 enum cu_attribute {
 	CU_ATTRIBUTE_CLOCK_KHZ = 13,

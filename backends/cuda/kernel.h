@@ -13,8 +13,8 @@
 
 #include <stdint.h>
 
-#include "nvrtc.h"
 #include "npulab/layer.h"
+#include "nvrtc.h"
 #include "precision.h"
 
 /* A tensor on the GPU. */
@@ -58,14 +58,15 @@ int cu_kernel_cast(struct cu_kernels *kernels, const struct cu_value *x, const s
 
 /* y = fused(x + bias) for floats; x is (..., channels, inner), bias one of each channel, its address 0: none. y may be x. */
 int cu_kernel_bias(struct cu_kernels *kernels, const struct cu_value *x, const struct cu_value *bias, int64_t channels,
-		   int64_t inner, enum npl_activation fused, const struct cu_value *y, void *stream, struct npl_err *err);
+		   int64_t inner, enum npl_activation fused, const struct cu_value *y, void *stream,
+		   struct npl_err *err);
 
 /* The sums of an int8 product (int32, (..., channels, inner)) to its result, by the rule of npulab/layer.h: y takes type, scale and
  * zero point of `out`. Sums lie in rows of `length`, the first elements of `lead`; 0: one after the other. bias (int32) and scale (float, x_scale * w_scale / finish scale, see cu_sums_scale) are one of each channel
  * and on the GPU. y may be x where it is int32: then no scale is read. */
-int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_t bias, uint64_t scale, int64_t channels,
-		   int64_t inner, int64_t length, int64_t lead, enum npl_activation fused, const struct npl_tensor *out,
-		   uint64_t y, void *stream, struct npl_err *err);
+int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_t bias, uint64_t scale,
+		   int64_t channels, int64_t inner, int64_t length, int64_t lead, enum npl_activation fused,
+		   const struct npl_tensor *out, uint64_t y, void *stream, struct npl_err *err);
 /* The scale of one channel for it: w is the layer's weight. */
 float cu_sums_scale(const struct npl_tensor *x, const struct npl_tensor *w, int64_t channel, enum npl_activation fused,
 		    const struct npl_tensor *out);

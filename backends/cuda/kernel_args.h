@@ -30,9 +30,9 @@ struct cu_walk {
 struct cu_unary_args {
 	cu_address x, y;
 	long long count;
-	float alpha, beta, bias;       /* of the function */
-	float low, high;               /* Clip, unless they lie in memory: */
-	cu_address low_at, high_at;    /* 0: not there */
+	float alpha, beta, bias;    /* of the function */
+	float low, high;            /* Clip, unless they lie in memory: */
+	cu_address low_at, high_at; /* 0: not there */
 };
 
 /* binary.cu, binary_walk.cu: z = f(x, y), where binary.cu knows equal shapes and scalars alone */
@@ -69,9 +69,9 @@ struct cu_pad_args {
 	cu_address x, z, value; /* value 0: `fill` */
 	unsigned long long fill;
 	long long count;
-	int rank, mode; /* 0 constant, 1 reflect, 2 edge */
-	struct cu_divisor dim[8];                            /* of z */
-	long long step[8], first[8], left[8], before[8];     /* of x: per dimension, what negative pads leave of it */
+	int rank, mode;                                  /* 0 constant, 1 reflect, 2 edge */
+	struct cu_divisor dim[8];                        /* of z */
+	long long step[8], first[8], left[8], before[8]; /* of x: per dimension, what negative pads leave of it */
 };
 
 /* gather.cu, gather_elements.cu, gather_tuples.cu */
@@ -94,7 +94,8 @@ struct cu_pool_args {
 	struct cu_divisor out[3];
 	long long in[3];
 	int kernel[3], stride[3], dilation[3], pad[3];
-	int counted_end[3]; /* average: padding that counts in the divisor, at the end; counts_padding: and at the beginning */
+	int counted_end
+		[3]; /* average: padding that counts in the divisor, at the end; counts_padding: and at the beginning */
 	int counts_padding, column_major, zero_point, fused_relu;
 	float power;
 };
@@ -124,8 +125,8 @@ struct cu_vectors_args {
 	float factor;                /* reduce: elements of a vector (Mean) */
 	int flags;                   /* arg: 1 the greatest, 2 the last of equals */
 	cu_address scale, bias, mean, deviation; /* normalise: 0 where there is none */
-	struct cu_walk affine;       /* normalise: of scale (step 0) and bias (step 1) over x */
-	float epsilon, added;        /* under and beside the root */
+	struct cu_walk affine;                   /* normalise: of scale (step 0) and bias (step 1) over x */
+	float epsilon, added;                    /* under and beside the root */
 };
 
 /* resize.cu */
@@ -139,7 +140,6 @@ struct cu_resize_args {
 	double scale[8], length[8], from[8], to[8], cubic;
 	float outside;
 };
-
 
 /* onehot.cu, triangle.cu, reverse.cu: z is (outer, middle, inner) */
 struct cu_sequence_args {
@@ -171,7 +171,7 @@ struct cu_integer_args {
 	float x_scale, y_scale; /* factors before the finish */
 	cu_address scale, bias; /* sums: per channel, float and int; bias 0: none */
 	struct cu_divisor inner, channels;
-	int low, high; /* Clip, Relu */
+	int low, high;            /* Clip, Relu */
 	struct cu_divisor length; /* sums: of a row, */
 	long long lead;           /* from one to the next */
 	struct cu_walk walk;
@@ -191,9 +191,10 @@ struct cu_quantise_args {
 struct cu_im2col_args {
 	cu_address x, z;
 	long long count;
-	struct cu_divisor taps[3], columns, channels, out[3]; /* columns: padded row length; the rest of a row is `pad` */
+	struct cu_divisor taps[3], columns, channels,
+		out[3];                      /* columns: padded row length; the rest of a row is `pad` */
 	long long in[3], plane, image, used; /* elements of a channel and of an image of x; columns that hold a tap */
-	long long first; /* the first pixel of all images' that is asked for */
+	long long first;                     /* the first pixel of all images' that is asked for */
 	int stride[3], dilation[3], begin[3], pad;
 	unsigned flip;
 };

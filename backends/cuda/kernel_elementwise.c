@@ -6,7 +6,14 @@
 
 #include "kernel_job.h"
 
-enum kind { FLOATS = 1, SIGNEDS = 2, UNSIGNEDS = 4, BOOLS = 8, INTEGERS = SIGNEDS | UNSIGNEDS, NUMBERS = FLOATS | INTEGERS };
+enum kind {
+	FLOATS = 1,
+	SIGNEDS = 2,
+	UNSIGNEDS = 4,
+	BOOLS = 8,
+	INTEGERS = SIGNEDS | UNSIGNEDS,
+	NUMBERS = FLOATS | INTEGERS
+};
 
 static enum kind kind_of(enum npl_dtype dtype)
 {
@@ -208,7 +215,8 @@ static bool takes_cast(const struct npl_layer *layer, char *why, size_t n)
 static int cast(const struct cu_job *job, const struct cu_value *x, const struct cu_value *y)
 {
 	struct cu_unary_args args = {.x = x->address, .y = y->address, .count = npl_shape_count(&x->shape)};
-	bool from_real = cu_is_float(x->dtype) || x->dtype == NPL_F64, to_real = cu_is_float(y->dtype) || y->dtype == NPL_F64;
+	bool from_real = cu_is_float(x->dtype) || x->dtype == NPL_F64,
+	     to_real = cu_is_float(y->dtype) || y->dtype == NPL_F64;
 	const char *way = y->dtype == NPL_BOOL ? "TO_BOOL=1" : from_real && !to_real ? "CUT_OFF=1" : "PLAIN=1";
 	return launch_unary(job, "cast", way, NPL_ACT_NONE, &args, x->dtype, y->dtype);
 }
@@ -230,7 +238,8 @@ int cu_kernel_cast(struct cu_kernels *kernels, const struct cu_value *x, const s
 
 /* The second operand as it broadcasts before opset 7: put at the first's dimensions from an axis on; a PRelu's slopes, one of each
  * channel, at dimension 1. */
-static struct npl_shape placed_operand(const struct npl_layer *layer, const struct npl_shape *a, const struct npl_shape *b)
+static struct npl_shape placed_operand(const struct npl_layer *layer, const struct npl_shape *a,
+				       const struct npl_shape *b)
 {
 	const struct npl_attrs *attrs = layer->attrs;
 	struct npl_shape placed = {.rank = a->rank};

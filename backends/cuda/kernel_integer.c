@@ -226,9 +226,9 @@ float cu_sums_scale(const struct npl_tensor *x, const struct npl_tensor *w, int6
 	return x->quant.scale * scale / unit_of(fused, out);
 }
 
-int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_t bias, uint64_t scale, int64_t channels,
-		   int64_t inner, int64_t length, int64_t lead, enum npl_activation fused, const struct npl_tensor *out,
-		   uint64_t y, void *stream, struct npl_err *err)
+int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_t bias, uint64_t scale,
+		   int64_t channels, int64_t inner, int64_t length, int64_t lead, enum npl_activation fused,
+		   const struct npl_tensor *out, uint64_t y, void *stream, struct npl_err *err)
 {
 	const struct cu_job job = {kernels, stream, err};
 	const bool raw = out->dtype == NPL_I32;
@@ -288,7 +288,8 @@ static int run_quantise(const struct cu_job *job, const struct npl_layer *layer,
 					.channels = cu_divisor_of(vectors)};
 	if (vectors > 1)
 		args.inner = cu_divisor_of(cu_product(x->dim + axis + 1, x->rank - axis - 1));
-	return quantise(job, &args, back, back ? out->dtype : in[0].dtype, back ? in[0].dtype : out->dtype, in[1].dtype);
+	return quantise(job, &args, back, back ? out->dtype : in[0].dtype, back ? in[0].dtype : out->dtype,
+			in[1].dtype);
 }
 const struct cu_family cu_quantise_family = {takes_quantise, run_quantise, false};
 

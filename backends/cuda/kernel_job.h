@@ -52,10 +52,10 @@ void cu_axes_broadcast(struct cu_axes *axes, int k, const struct npl_shape *oper
 void cu_dense_steps(int rank, const int64_t *dim, int64_t *step);
 int64_t cu_product(const int64_t *dim, int n);
 
-const char *cu_type_name(enum npl_dtype dtype);        /* f32 */
-const char *cu_unit_name(size_t bytes);                /* an unsigned type of that size: 1, 2, 4, 8 or 16 */
-const char *cu_fused_name(enum npl_activation fused);  /* fused_relu */
-bool cu_is_float(enum npl_dtype dtype);                /* of 16 or 32 bits */
+const char *cu_type_name(enum npl_dtype dtype);       /* f32 */
+const char *cu_unit_name(size_t bytes);               /* an unsigned type of that size: 1, 2, 4, 8 or 16 */
+const char *cu_fused_name(enum npl_activation fused); /* fused_relu */
+bool cu_is_float(enum npl_dtype dtype);               /* of 16 or 32 bits */
 /* Elements of a pack: 16 bytes of the widest type, where all the addresses are aligned; else 1. */
 int cu_pack_of(size_t widest, int n, const uint64_t *address, const size_t *element);
 
@@ -67,9 +67,9 @@ struct cu_family {
 	bool fuses; /* activations leave with the result */
 };
 extern const struct cu_family cu_unary_family, cu_binary_family, cu_variadic_family, cu_where_family, cu_cast_family,
-	cu_copy_family, cu_pad_family, cu_gather_family, cu_pool_family, cu_channels_family, cu_lrn_family, cu_reduce_family,
-	cu_softmax_family, cu_arg_family, cu_normalise_family, cu_resize_family, cu_quantise_family, cu_onehot_family,
-	cu_triangle_family, cu_reverse_family, cu_convtranspose_family;
+	cu_copy_family, cu_pad_family, cu_gather_family, cu_pool_family, cu_channels_family, cu_lrn_family,
+	cu_reduce_family, cu_softmax_family, cu_arg_family, cu_normalise_family, cu_resize_family, cu_quantise_family,
+	cu_onehot_family, cu_triangle_family, cu_reverse_family, cu_convtranspose_family;
 /* NULL: no family. */
 const struct cu_family *cu_family_of(enum npl_op op);
 

@@ -29,7 +29,8 @@ static int run_resize(const struct cu_job *job, const struct npl_layer *layer, c
 	int64_t step[NPL_MAX_RANK];
 	cu_dense_steps(in[0].shape.rank, in[0].shape.dim, step);
 	for (int d = 0; d < args.rank; d++) {
-		bool whole = r->transform != CROP || (r->from[d] <= 0 && r->from[d] >= 0 && r->to[d] <= 1 && r->to[d] >= 1);
+		bool whole = r->transform != CROP ||
+			     (r->from[d] <= 0 && r->from[d] >= 0 && r->to[d] <= 1 && r->to[d] >= 1);
 		args.dim[d] = cu_divisor_of(out->shape.dim[d]);
 		args.size[d] = in[0].shape.dim[d];
 		args.step[d] = step[d];

@@ -60,12 +60,18 @@ static int launch(const struct cu_job *job, const char *name, struct cu_macros *
 static const struct {
 	const char *fold, *last;
 } rules[NPL_OPS] = {
-	[NPL_OP_REDUCESUM] = {"sum", "none"},      [NPL_OP_REDUCEMEAN] = {"sum", "quotient"},
-	[NPL_OP_REDUCEMAX] = {"most", "none"},     [NPL_OP_REDUCEMIN] = {"least", "none"},
-	[NPL_OP_REDUCEPROD] = {"product", "none"}, [NPL_OP_REDUCEL1] = {"size", "none"},
-	[NPL_OP_REDUCEL2] = {"square", "root"},    [NPL_OP_REDUCESUMSQUARE] = {"square", "none"},
-	[NPL_OP_REDUCELOGSUM] = {"sum", "logarithm"}, [NPL_OP_REDUCELOGSUMEXP] = {"power", "logarithm"},
-	[NPL_OP_GLOBALAVERAGEPOOL] = {"sum", "quotient"}, [NPL_OP_GLOBALMAXPOOL] = {"most", "none"},
+	[NPL_OP_REDUCESUM] = {"sum", "none"},
+	[NPL_OP_REDUCEMEAN] = {"sum", "quotient"},
+	[NPL_OP_REDUCEMAX] = {"most", "none"},
+	[NPL_OP_REDUCEMIN] = {"least", "none"},
+	[NPL_OP_REDUCEPROD] = {"product", "none"},
+	[NPL_OP_REDUCEL1] = {"size", "none"},
+	[NPL_OP_REDUCEL2] = {"square", "root"},
+	[NPL_OP_REDUCESUMSQUARE] = {"square", "none"},
+	[NPL_OP_REDUCELOGSUM] = {"sum", "logarithm"},
+	[NPL_OP_REDUCELOGSUMEXP] = {"power", "logarithm"},
+	[NPL_OP_GLOBALAVERAGEPOOL] = {"sum", "quotient"},
+	[NPL_OP_GLOBALMAXPOOL] = {"most", "none"},
 };
 
 /* Bit d: dimension d is reduced. */
@@ -152,8 +158,7 @@ static void affine_of(const struct npl_layer *layer, const struct cu_value *in, 
 			continue;
 		if (layer->op == NPL_OP_INSTANCENORMALIZATION)
 			channel.dim[0] = in[k].shape.dim[0];
-		cu_axes_broadcast(&axes, k - 1,
-				  layer->op == NPL_OP_INSTANCENORMALIZATION ? &channel : &in[k].shape);
+		cu_axes_broadcast(&axes, k - 1, layer->op == NPL_OP_INSTANCENORMALIZATION ? &channel : &in[k].shape);
 		*(k == 1 ? &args->scale : &args->bias) = in[k].address;
 	}
 	args->affine = cu_walk_of(&axes);

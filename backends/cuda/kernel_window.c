@@ -48,8 +48,8 @@ static bool takes_pool(const struct npl_layer *layer, char *why, size_t n)
 }
 
 /* What a pooling is compiled with; quantised is by the integer rule. */
-static void pool_macros(const struct npl_layer *layer, bool quantised, bool indices, enum npl_dtype x,
-			enum npl_dtype y, struct cu_macros *macros)
+static void pool_macros(const struct npl_layer *layer, bool quantised, bool indices, enum npl_dtype x, enum npl_dtype y,
+			struct cu_macros *macros)
 {
 	static const char *const least[NPL_DTYPES] = {[NPL_I8] = "-128", [NPL_U8] = "0", [NPL_I16] = "-32768"};
 	cu_macro(macros, "X=%s", cu_type_name(x));
@@ -92,12 +92,14 @@ int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const s
 		args.pad[d] = (int)window.pad_begin[d];
 		args.counted_end[d] = padded ? (int)window.pad_end[d] : 0;
 	}
-	if (!quantised && !layer->n_more && (layer->op == NPL_OP_GLOBALAVERAGEPOOL || layer->op == NPL_OP_GLOBALMAXPOOL))
+	if (!quantised && !layer->n_more &&
+	    (layer->op == NPL_OP_GLOBALAVERAGEPOOL || layer->op == NPL_OP_GLOBALMAXPOOL))
 		return cu_run_reduce(job, layer, in, out);
 	if (layer->n_more && is_maximum(layer))
 		args.indices = out[1].address;
 	pool_macros(layer, quantised, args.indices, in[0].dtype, out->dtype, &macros);
-	cu_macro_wide(job, &macros, npl_shape_count(&in[0].shape) > args.count ? npl_shape_count(&in[0].shape) : args.count);
+	cu_macro_wide(job, &macros,
+		      npl_shape_count(&in[0].shape) > args.count ? npl_shape_count(&in[0].shape) : args.count);
 	return cu_launch_each(job, "pool", &macros, &args, args.count);
 }
 const struct cu_family cu_pool_family = {takes_pool, cu_run_pool, true};
@@ -178,9 +180,7 @@ const struct cu_family cu_convtranspose_family = {takes_convtranspose, run_convt
 static void channels_of(const struct npl_shape *x, bool per_element, int64_t *channels, int64_t *plane)
 {
 	*channels = x->rank < 2 ? 1 : per_element ? cu_product(x->dim + 1, x->rank - 1) : x->dim[1];
-	*plane = x->rank < 2   ? cu_product(x->dim, x->rank)
-		 : per_element ? 1
-			       : cu_product(x->dim + 2, x->rank - 2);
+	*plane = x->rank < 2 ? cu_product(x->dim, x->rank) : per_element ? 1 : cu_product(x->dim + 2, x->rank - 2);
 }
 
 static bool takes_channels(const struct npl_layer *layer, char *why, size_t n)
@@ -241,7 +241,8 @@ static int run_lrn(const struct cu_job *job, const struct npl_layer *layer, cons
 const struct cu_family cu_lrn_family = {takes_channels, run_lrn, true};
 
 int cu_kernel_bias(struct cu_kernels *kernels, const struct cu_value *x, const struct cu_value *bias, int64_t channels,
-		   int64_t inner, enum npl_activation fused, const struct cu_value *y, void *stream, struct npl_err *err)
+		   int64_t inner, enum npl_activation fused, const struct cu_value *y, void *stream,
+		   struct npl_err *err)
 {
 	const struct cu_job job = {kernels, stream, err};
 	struct cu_macros macros = {""};

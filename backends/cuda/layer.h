@@ -10,21 +10,21 @@
 #include "product.h"
 
 enum cu_way {
-	CU_WAY_NONE,   /* names data in another shape, or makes no element */
-	CU_WAY_KERNEL, /* kernel.h */
-	CU_WAY_ROWS,   /* Gemm: rows times a matrix */
-	CU_WAY_STACK,  /* MatMul: matrices times matrices */
+	CU_WAY_NONE,    /* names data in another shape, or makes no element */
+	CU_WAY_KERNEL,  /* kernel.h */
+	CU_WAY_ROWS,    /* Gemm: rows times a matrix */
+	CU_WAY_STACK,   /* MatMul: matrices times matrices */
 	CU_WAY_PATCHES, /* Conv: patches times kernels */
-	CU_WAY_DNN     /* Conv by cuDNN */
+	CU_WAY_DNN      /* Conv by cuDNN */
 };
 
 /* Where a layer's weights lie in its piece of the GPU's memory: the matrix, of integers up to three that sum to it, then bias
  * and scales. */
 struct cu_weights {
-	bool matrix, bias;              /* which of in[1], in[2] are there */
-	int parts;                      /* of integers */
-	int64_t rows, columns;          /* as the layer has them */
-	int64_t padded_rows, lead;      /* as they lie */
+	bool matrix, bias;         /* which of in[1], in[2] are there */
+	int parts;                 /* of integers */
+	int64_t rows, columns;     /* as the layer has them */
+	int64_t padded_rows, lead; /* as they lie */
 	size_t part_bytes, bias_at, scale_at, bytes;
 	uint64_t address; /* of all; set by the chain */
 };
@@ -32,17 +32,17 @@ struct cu_weights {
 /* A convolution as a product: for each image and group, rows of patches times the group's kernels. */
 struct cu_conv {
 	int64_t images, channels, filters, groups, plane, pixels, columns;
-	bool direct;          /* a 1x1 kernel: the image itself is the matrix */
-	int64_t row;          /* elements from channel to channel of the sums: pixels, padded where integers ask for it */
-	int64_t chunk_images; /* whose patches are there at a time, */
-	int64_t chunk_pixels; /* or, where one image is too much (chunk_images 1), of how many of its pixels */
+	bool direct; /* a 1x1 kernel: the image itself is the matrix */
+	int64_t row; /* elements from channel to channel of the sums: pixels, padded where integers ask for it */
+	int64_t chunk_images;       /* whose patches are there at a time, */
+	int64_t chunk_pixels;       /* or, where one image is too much (chunk_images 1), of how many of its pixels */
 	size_t patches_at, sums_at; /* in the scratch memory */
 	uint64_t flip;              /* of an unsigned 8-bit input, to make it signed */
 };
 
 /* A stack of products: `outer` of them, each a batch. */
 struct cu_stack {
-	int rank;                    /* of the outer dimensions */
+	int rank; /* of the outer dimensions */
 	int64_t dim[NPL_MAX_RANK], step_a[NPL_MAX_RANK], step_b[NPL_MAX_RANK], step_y;
 	int64_t bias_inner; /* Gemm in float32: 1, one bias per column */
 };

@@ -23,11 +23,11 @@ int cu_block_open(const struct cu_driver *driver, size_t bytes, const char *what
 	if (driver->memory_info(&available, &total))
 		return npl_fail(err, NPL_ENOMEM, "the GPU's memory is too small for %s: %zu bytes (%.2f GiB)", what,
 				bytes, (double)bytes / GIB);
-	return npl_fail(err, NPL_ENOMEM,
-			"the GPU's memory is too small for %s: %zu bytes (%.2f GiB) were asked for, %zu (%.2f GiB) of its "
-			"%zu (%.2f GiB) are free",
-			what, bytes, (double)bytes / GIB, available, (double)available / GIB, total,
-			(double)total / GIB);
+	return npl_fail(
+		err, NPL_ENOMEM,
+		"the GPU's memory is too small for %s: %zu bytes (%.2f GiB) were asked for, %zu (%.2f GiB) of its "
+		"%zu (%.2f GiB) are free",
+		what, bytes, (double)bytes / GIB, available, (double)available / GIB, total, (double)total / GIB);
 }
 
 void cu_block_close(const struct cu_driver *driver, struct cu_block *block)

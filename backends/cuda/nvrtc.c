@@ -46,10 +46,11 @@ int cu_nvrtc_open(const struct cu_loader *loader, struct cu_nvrtc *nvrtc, struct
 	char why[200];
 	*nvrtc = (struct cu_nvrtc){0};
 	if (cu_library_open(loader, names, &nvrtc->library, why, sizeof why))
-		return npl_fail(err, NPL_EDEVICE,
-				"no NVRTC: neither libnvrtc.so.13 nor libnvrtc.so.12 can be loaded (%s); the GPU's kernels "
-				"are compiled by it, and NPULAB_CUDA_PATH may name its folder",
-				why);
+		return npl_fail(
+			err, NPL_EDEVICE,
+			"no NVRTC: neither libnvrtc.so.13 nor libnvrtc.so.12 can be loaded (%s); the GPU's kernels "
+			"are compiled by it, and NPULAB_CUDA_PATH may name its folder",
+			why);
 	int rc = find_symbols(nvrtc, err);
 	int code = rc ? 0 : nvrtc->version(&nvrtc->major, &nvrtc->minor);
 	if (code)

@@ -49,7 +49,8 @@ static int describe_product(const struct cu_blas *blas, const struct cu_product_
 }
 
 static int describe_matrix(const struct cu_blas *blas, const struct cu_product_shape *shape, enum npl_dtype dtype,
-			   int64_t rows, int64_t columns, int64_t lead, int64_t stride, void **matrix, struct npl_err *err)
+			   int64_t rows, int64_t columns, int64_t lead, int64_t stride, void **matrix,
+			   struct npl_err *err)
 {
 	const int32_t batch = (int32_t)shape->batch;
 	if (cu_blas_try(blas, err, cublasLtMatrixLayoutCreate, matrix_create,
@@ -69,8 +70,8 @@ static int describe(const struct cu_blas *blas, struct cu_product *p, struct npl
 {
 	const struct cu_product_shape *s = &p->shape;
 	if (s->batch > INT32_MAX)
-		return npl_fail(err, NPL_EDEVICE, "%lld products in one call, expected at most %d",
-				(long long)s->batch, INT32_MAX);
+		return npl_fail(err, NPL_EDEVICE, "%lld products in one call, expected at most %d", (long long)s->batch,
+				INT32_MAX);
 	if (describe_product(blas, s, &p->product, err) ||
 	    describe_matrix(blas, s, s->operands, s->transposed_a ? s->k : s->m, s->transposed_a ? s->m : s->k,
 			    s->lead_a, s->stride_a, &p->a, err) ||
@@ -88,7 +89,7 @@ static int prefer(const struct cu_blas *blas, const struct cu_product_shape *sha
 					 CU_PREFERENCE_ALIGNMENT_C, CU_PREFERENCE_ALIGNMENT_D};
 	const uint64_t workspace = CU_BLAS_WORKSPACE;
 	const uint32_t alignment = (uint32_t)(shape->alignment && shape->alignment < CU_ALIGNMENT ? shape->alignment
-												 : CU_ALIGNMENT);
+												  : CU_ALIGNMENT);
 	if (cu_blas_try(blas, err, cublasLtMatmulPreferenceSetAttribute, preference_set,
 			(preference, CU_PREFERENCE_WORKSPACE, &workspace, sizeof workspace)))
 		return err->code;
@@ -116,10 +117,11 @@ static int choose(const struct cu_blas *blas, struct cu_product *p, struct npl_e
 	if (rc)
 		return rc;
 	if (status == CU_BLAS_NOT_SUPPORTED || (!status && (returned < 1 || found.status)))
-		return npl_fail(err, NPL_EDEVICE,
-				"cuBLASLt has no way to make a product of %lld x %lld x %lld (m, n, k; %lld times) in %s on this GPU",
-				(long long)s->m, (long long)s->n, (long long)s->k,
-				(long long)(s->batch ? s->batch : 1), s->tf32 ? "tf32" : npl_dtype_name(s->operands));
+		return npl_fail(
+			err, NPL_EDEVICE,
+			"cuBLASLt has no way to make a product of %lld x %lld x %lld (m, n, k; %lld times) in %s on this GPU",
+			(long long)s->m, (long long)s->n, (long long)s->k, (long long)(s->batch ? s->batch : 1),
+			s->tf32 ? "tf32" : npl_dtype_name(s->operands));
 	p->algorithm = found.algorithm;
 	p->workspace_bytes = found.workspace_bytes;
 	return cu_blas_result("cublasLtMatmulAlgoGetHeuristic", status, err);
@@ -168,6 +170,6 @@ int cu_product_run(const struct cu_blas *blas, struct cu_product *p, uint64_t a,
 	return cu_blas_try(blas, err, cublasLtMatmul, multiply,
 			   (blas->handle, p->product, in_integers(s) ? (const void *)&one : &alpha, pointer(a), p->a,
 			    pointer(b), p->b, in_integers(s) ? (const void *)&more : &beta, pointer(d), p->d,
-			    (void *)(uintptr_t)d, p->d, &p->algorithm, (void *)(uintptr_t)workspace,
-			    p->workspace_bytes, stream));
+			    (void *)(uintptr_t)d, p->d, &p->algorithm, (void *)(uintptr_t)workspace, p->workspace_bytes,
+			    stream));
 }

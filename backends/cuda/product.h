@@ -19,10 +19,11 @@ struct cu_product_shape {
 	int64_t lead_a, lead_b, lead_d; /* elements from column to column */
 	bool transposed_a;              /* a lies as (k,m), */
 	bool transposed_b;              /* b as (n,k) */
-	int64_t batch, stride_a, stride_b, stride_d; /* how many products, elements from one's to the next's; 0: the same matrix */
-	bool relu;                                   /* on the result; */
-	bool bias;                                   /* with bias, of m elements, added first */
-	float alpha;                                 /* 0: 1 */
+	int64_t batch, stride_a, stride_b,
+		stride_d;   /* how many products, elements from one's to the next's; 0: the same matrix */
+	bool relu;          /* on the result; */
+	bool bias;          /* with bias, of m elements, added first */
+	float alpha;        /* 0: 1 */
 	uint64_t alignment; /* a power of two: all addresses, when it runs, are multiples of it; 0: CU_ALIGNMENT */
 };
 

@@ -123,9 +123,8 @@ static int run_integers(struct cu_layer *layer, const struct cu_value *in, struc
 	const int64_t rows = asked->out->shape.dim[0], n = asked->out->shape.dim[1];
 	uint64_t x = in[0].address;
 	if (layer->conv.sums_at) { /* signed, in rows of the padded length: patches of images of one element */
-		const struct cu_value view = {.address = x,
-					      .dtype = in[0].dtype,
-					      .shape = npl_shape_of(3, rows, layer->weights.columns, 1)};
+		const struct cu_value view = {
+			.address = x, .dtype = in[0].dtype, .shape = npl_shape_of(3, rows, layer->weights.columns, 1)};
 		const struct npl_shape image = npl_shape_of(3, rows, n, 1);
 		const struct cu_patches patches = {.window = &window,
 						   .out = &image,
@@ -137,9 +136,8 @@ static int run_integers(struct cu_layer *layer, const struct cu_value *in, struc
 			return err->code;
 		x = scratch;
 	}
-	const struct cu_value sums = {.address = scratch + layer->conv.sums_at,
-				      .dtype = NPL_I32,
-				      .shape = npl_shape_of(2, rows, n)};
+	const struct cu_value sums = {
+		.address = scratch + layer->conv.sums_at, .dtype = NPL_I32, .shape = npl_shape_of(2, rows, n)};
 	for (int p = 0; p < layer->weights.parts; p++)
 		if (cu_product_run(&d->blas, product, cu_weights_matrix(layer, in, p), x, 0, sums.address, p > 0,
 				   d->workspace.address, d->stream, err))
@@ -152,9 +150,8 @@ static int run_integers(struct cu_layer *layer, const struct cu_value *in, struc
 int cu_layer_finish(const struct cu_layer *layer, const struct cu_value *in, const struct cu_value *y, int64_t channels,
 		    int64_t inner, struct npl_err *err)
 {
-	const struct cu_value bias = {.address = cu_weights_bias(layer, in),
-				      .dtype = y->dtype,
-				      .shape = npl_shape_of(1, channels)};
+	const struct cu_value bias = {
+		.address = cu_weights_bias(layer, in), .dtype = y->dtype, .shape = npl_shape_of(1, channels)};
 	if (!bias.address && layer->layer->fused == NPL_ACT_NONE)
 		return 0;
 	return cu_kernel_bias(layer->device->kernels, y, &bias, channels, inner, layer->layer->fused, y,

@@ -32,7 +32,7 @@ struct npl_chain {
 	int n_kept;   /* but for these, which are on the device from before: the state of a recurrent network */
 	const struct npl_tensor *const *kept; /* borrowed while the chain is opened */
 	bool host_out;                        /* wanted ones leave over it within the cycles */
-	int n_constant;                       /* given tensors whose data is the same in every run: a device may keep them */
+	int n_constant; /* given tensors whose data is the same in every run: a device may keep them */
 	const struct npl_tensor *const *constant; /* borrowed while the chain is opened */
 	bool timing_only;
 };

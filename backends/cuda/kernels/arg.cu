@@ -7,7 +7,7 @@
 typedef VALUE(X) value;
 
 /* Whether element j is to be taken rather than i. */
-DEVICE int before(const STORE(X) *x, long long step, long long j, long long i, int flags)
+DEVICE int before(const STORE(X) * x, long long step, long long j, long long i, int flags)
 {
 	const value v = LOAD(X, x[j * step]), w = LOAD(X, x[i * step]);
 	const int nan_v = v != v, nan_w = w != w, later = j > i;

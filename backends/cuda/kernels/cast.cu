@@ -42,7 +42,7 @@ DEVICE STORE(Y) cast_of(STORE(X) from)
 	const VALUE(X) x = LOAD(X, from);
 #if defined(CUT_OFF)
 	const double v = x;
-	return (STORE(Y))(v >= CAT(limit_, Y)    ? (STORE(Y))CAT(most_, Y)
+	return (STORE(Y))(v >= CAT(limit_, Y)   ? (STORE(Y))CAT(most_, Y)
 			  : v <= CAT(least_, Y) ? (STORE(Y))CAT(least_, Y)
 			  : v == v              ? (STORE(Y))v
 						: (STORE(Y))0);

@@ -9,9 +9,9 @@ KERNEL(convtranspose, cu_convtranspose_args)
 	const position count = (position)a.count;
 	const long long plane = a.in[0] * a.in[1] * a.in[2], taps = (long long)a.kernel[0] * a.kernel[1] * a.kernel[2];
 	for (position i = THREAD; i < count; i += THREADS) {
-		const position line = divide(i, a.out[1]), slice = divide(line, a.out[0]), volume = divide(slice, a.out[2]),
-			       image = divide(volume, a.filters), m = volume - image * (position)a.filters.by,
-			       group = divide(m, a.group_filters);
+		const position line = divide(i, a.out[1]), slice = divide(line, a.out[0]),
+			       volume = divide(slice, a.out[2]), image = divide(volume, a.filters),
+			       m = volume - image * (position)a.filters.by, group = divide(m, a.group_filters);
 		const long long at[3] = {line - slice * (position)a.out[0].by, i - line * (position)a.out[1].by,
 					 slice - volume * (position)a.out[2].by};
 		const STORE(X) *x = INPUT(X, a.x) + ((long long)image * a.channels + group * a.group_channels) * plane;

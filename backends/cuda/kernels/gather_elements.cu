@@ -5,9 +5,9 @@
 
 KERNEL(gather_elements, cu_gather_args)
 {
+	STORE(UNIT) *result = TENSOR(UNIT, a.z);
 	const position count = (position)a.count;
 	for (position i = THREAD; i < count; i += THREADS)
-		TENSOR(UNIT, a.z)
-		[i] = INPUT(UNIT, a.x)[walk_at(&a.walk, 0, i) +
-				       index_of(a.indices, i, a.size, a.fault) * a.axis_step];
+		result[i] = INPUT(UNIT,
+				  a.x)[walk_at(&a.walk, 0, i) + index_of(a.indices, i, a.size, a.fault) * a.axis_step];
 }

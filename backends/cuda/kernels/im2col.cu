@@ -13,7 +13,8 @@ KERNEL(im2col, cu_im2col_args)
 		const position pixel = row + (position)a.first;
 		const position line = divide(pixel, a.out[1]), slice = divide(line, a.out[0]),
 			       image = divide(slice, a.out[2]);
-		const position tx = divide(column, a.taps[1]), ty = divide(tx, a.taps[0]), channel = divide(ty, a.taps[2]);
+		const position tx = divide(column, a.taps[1]), ty = divide(tx, a.taps[0]),
+			       channel = divide(ty, a.taps[2]);
 		const long long x = (long long)(pixel - line * (position)a.out[1].by) * a.stride[1] - a.begin[1] +
 				    (long long)(column - tx * (position)a.taps[1].by) * a.dilation[1];
 		const long long y = (long long)(line - slice * (position)a.out[0].by) * a.stride[0] - a.begin[0] +

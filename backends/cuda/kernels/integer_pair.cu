@@ -27,11 +27,11 @@ DEVICE STORE(Z) pair(const struct cu_integer_args *a, int x, int y)
 
 KERNEL(integer_pair, cu_integer_args)
 {
+	STORE(Z) *result = TENSOR(Z, a.z);
 	const position count = (position)a.count;
 #ifdef WALK
 	for (position i = THREAD; i < count; i += THREADS)
-		TENSOR(Z, a.z)
-		[i] = pair(&a, INPUT(X, a.x)[walk_at(&a.walk, 0, i)], INPUT(Y, a.y)[walk_at(&a.walk, 1, i)]);
+		result[i] = pair(&a, INPUT(X, a.x)[walk_at(&a.walk, 0, i)], INPUT(Y, a.y)[walk_at(&a.walk, 1, i)]);
 #else
 	const position packs = count / N;
 	for (position i = THREAD; i < packs; i += THREADS) {
@@ -43,6 +43,6 @@ KERNEL(integer_pair, cu_integer_args)
 		((struct pack_z *)a.z)[i] = z;
 	}
 	for (position i = packs * N + THREAD; i < count; i += THREADS)
-		TENSOR(Z, a.z)[i] = pair(&a, INPUT(X, a.x)[i], INPUT(Y, a.y)[i]);
+		result[i] = pair(&a, INPUT(X, a.x)[i], INPUT(Y, a.y)[i]);
 #endif
 }

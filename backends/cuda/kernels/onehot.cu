@@ -9,10 +9,13 @@ KERNEL(onehot, cu_sequence_args)
 	const position count = (position)a.count;
 	for (position i = THREAD; i < count; i += THREADS) {
 		const position row = divide(i, a.inner), outer = divide(row, a.middle);
-		const VALUE(X) index = LOAD(X, INPUT(X, a.x)[outer * (position)a.inner.by + i - row * (position)a.inner.by]);
+		const VALUE(X)
+			index = LOAD(X, INPUT(X, a.x)[outer * (position)a.inner.by + i - row * (position)a.inner.by]);
 		const long long depth = row - outer * (position)a.middle.by;
 #ifdef FLOATS /* cut off as Cast does it */
-		long long at = index != index ? 0 : index > -9e18f && index < 9e18f ? (long long)index : -1 - a.middle.by;
+		long long at = index != index                    ? 0
+			       : index > -9e18f && index < 9e18f ? (long long)index
+								 : -1 - a.middle.by;
 #else
 		long long at = (long long)index;
 #endif

@@ -25,8 +25,8 @@ KERNEL(pad, cu_pad_args)
 		long long from = 0;
 		for (int d = a.rank - 1; d >= 0; d--) {
 			const position before = divide(rest, a.dim[d]);
-			const long long at = source(a.mode, (long long)(rest - before * (position)a.dim[d].by) - a.before[d],
-						    a.left[d]);
+			const long long at = source(
+				a.mode, (long long)(rest - before * (position)a.dim[d].by) - a.before[d], a.left[d]);
 			from = at < 0 || from < 0 ? -1 : from + (a.first[d] + at) * a.step[d];
 			rest = before;
 		}

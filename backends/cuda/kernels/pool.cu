@@ -39,7 +39,8 @@ KERNEL(pool, cu_pool_args)
 	const position count = (position)a.count;
 	const long long volume = a.in[0] * a.in[1] * a.in[2];
 	for (position i = THREAD; i < count; i += THREADS) {
-		const position row = divide(i, a.out[1]), slice = divide(row, a.out[0]), plane = divide(slice, a.out[2]);
+		const position row = divide(i, a.out[1]), slice = divide(row, a.out[0]),
+			       plane = divide(slice, a.out[2]);
 		const struct reach x = reach_of(&a, 1, i - row * (position)a.out[1].by),
 				   y = reach_of(&a, 0, row - slice * (position)a.out[0].by),
 				   z = reach_of(&a, 2, slice - plane * (position)a.out[2].by);

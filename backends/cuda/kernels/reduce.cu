@@ -21,16 +21,16 @@ BLOCK_FOLD(fold_sum, float, x + y)
 BLOCK_FOLD(fold_product, float, x *y)
 BLOCK_FOLD(fold_most, float, y > x || y != y ? y : x)
 BLOCK_FOLD(fold_least, float, y < x || y != y ? y : x)
-#define fold_size         fold_sum
-#define fold_square       fold_sum
-#define fold_power        fold_sum
-#define joint_sum(s, x)   ((s) + (x))
-#define joint_size        joint_sum
-#define joint_square      joint_sum
-#define joint_power       joint_sum
+#define fold_size           fold_sum
+#define fold_square         fold_sum
+#define fold_power          fold_sum
+#define joint_sum(s, x)     ((s) + (x))
+#define joint_size          joint_sum
+#define joint_square        joint_sum
+#define joint_power         joint_sum
 #define joint_product(s, x) ((s) * (x))
-#define joint_most(s, x)  ((x) > (s) || (x) != (x) ? (x) : (s))
-#define joint_least(s, x) ((x) < (s) || (x) != (x) ? (x) : (s))
+#define joint_most(s, x)    ((x) > (s) || (x) != (x) ? (x) : (s))
+#define joint_least(s, x)   ((x) < (s) || (x) != (x) ? (x) : (s))
 
 #define last_none(s)      (s)
 #define last_quotient(s)  ((s) / a.factor)

@@ -10,7 +10,8 @@ KERNEL(reverse, cu_sequence_args)
 	for (position i = THREAD; i < count; i += THREADS) {
 		const position line = divide(i, a.inner), first = divide(line, a.middle);
 		const long long second = line - first * (position)a.middle.by;
-		const long long step = a.batch_first ? second : (long long)first, sample = a.batch_first ? (long long)first : second;
+		const long long step = a.batch_first ? second : (long long)first,
+				sample = a.batch_first ? (long long)first : second;
 		long long length = INPUT(i64, a.extra)[sample];
 		if ((length < 0 || length > a.steps) && a.fault)
 			*TENSOR(i32, a.fault) = 1;

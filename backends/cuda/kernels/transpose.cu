@@ -8,6 +8,7 @@
 
 COOPERATIVE(transpose, cu_transpose_args)
 {
+	STORE(UNIT) *result = TENSOR(UNIT, a.z);
 	SHARED STORE(UNIT) tile[TILE][TILE + 1];
 	const long long across = (a.columns + TILE - 1) / TILE, down = (a.rows + TILE - 1) / TILE;
 	for (long long t = blockIdx.x; t < a.matrices * across * down; t += gridDim.x) {
@@ -15,13 +16,12 @@ COOPERATIVE(transpose, cu_transpose_args)
 				matrix = t / across / down * a.rows * a.columns;
 		for (unsigned k = threadIdx.y; k < TILE; k += blockDim.y)
 			if (row + k < a.rows && column + threadIdx.x < a.columns)
-				tile[k][threadIdx.x] =
-					INPUT(UNIT, a.x)[matrix + (row + k) * a.columns + column + threadIdx.x];
+				tile[k][threadIdx.x] = INPUT(
+					UNIT, a.x)[matrix + (row + k) * a.columns + column + threadIdx.x];
 		__syncthreads();
 		for (unsigned k = threadIdx.y; k < TILE; k += blockDim.y)
 			if (column + k < a.columns && row + threadIdx.x < a.rows)
-				TENSOR(UNIT, a.z)
-				[matrix + (column + k) * a.rows + row + threadIdx.x] = tile[threadIdx.x][k];
+				result[matrix + (column + k) * a.rows + row + threadIdx.x] = tile[threadIdx.x][k];
 		__syncthreads();
 	}
 }
