@@ -23,7 +23,6 @@
 
 enum { MOST_HEADERS = 16, MOST_OPTIONS = 48, PATH_BYTES = 256, COMPILATION_FAILED = 6, INVALID_VALUE = 1 };
 
-extern char **environ;
 struct cuda_native_counts cuda_native_counts;
 int (*cuda_native_before_launch)(void *stream);
 

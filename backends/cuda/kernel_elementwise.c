@@ -11,6 +11,7 @@ enum kind {
 	SIGNEDS = 2,
 	UNSIGNEDS = 4,
 	BOOLS = 8,
+	COMPARES = 16,
 	INTEGERS = SIGNEDS | UNSIGNEDS,
 	NUMBERS = FLOATS | INTEGERS
 };
@@ -39,8 +40,7 @@ static enum kind kind_of(enum npl_dtype dtype)
 /* A function of a kernel's source and the types that it takes. */
 struct function {
 	const char *name;
-	unsigned kinds;
-	bool compares;
+	unsigned kinds; /* and COMPARES: its results are bool */
 };
 
 static const struct function unary[NPL_OPS] = {
@@ -98,14 +98,14 @@ static const struct function binary[NPL_OPS] = {
 	[NPL_OP_BITSHIFT] = {"shift", UNSIGNEDS},
 	[NPL_OP_PRELU] = {"rectify", NUMBERS},
 	[NPL_OP_POW] = {"power", FLOATS},
-	[NPL_OP_EQUAL] = {"equal", NUMBERS | BOOLS, true},
-	[NPL_OP_LESS] = {"less", NUMBERS, true},
-	[NPL_OP_LESSOREQUAL] = {"less_or_equal", NUMBERS, true},
-	[NPL_OP_GREATER] = {"greater", NUMBERS, true},
-	[NPL_OP_GREATEROREQUAL] = {"greater_or_equal", NUMBERS, true},
-	[NPL_OP_AND] = {"both", BOOLS, true},
-	[NPL_OP_OR] = {"either", BOOLS, true},
-	[NPL_OP_XOR] = {"one_of", BOOLS, true},
+	[NPL_OP_EQUAL] = {"equal", NUMBERS | BOOLS | COMPARES},
+	[NPL_OP_LESS] = {"less", NUMBERS | COMPARES},
+	[NPL_OP_LESSOREQUAL] = {"less_or_equal", NUMBERS | COMPARES},
+	[NPL_OP_GREATER] = {"greater", NUMBERS | COMPARES},
+	[NPL_OP_GREATEROREQUAL] = {"greater_or_equal", NUMBERS | COMPARES},
+	[NPL_OP_AND] = {"both", BOOLS | COMPARES},
+	[NPL_OP_OR] = {"either", BOOLS | COMPARES},
+	[NPL_OP_XOR] = {"one_of", BOOLS | COMPARES},
 };
 
 static bool takes(const struct function *function, const struct npl_layer *layer, char *why, size_t n)
@@ -181,7 +181,7 @@ static int run_unary(const struct cu_job *job, const struct npl_layer *layer, co
 		args.beta = layer->op == NPL_OP_ISINF ? (float)p->negative : p->beta;
 		args.bias = p->bias;
 	}
-	if (layer->op == NPL_OP_CLIP) {
+	if (layer->op == NPL_OP_CLIP && p) {
 		args.low = p->low;
 		args.high = p->high;
 		if (cu_kernel_reads(layer, 1))
@@ -303,7 +303,7 @@ static struct cu_macros function_macros(const struct npl_layer *layer)
 	if (layer->op == NPL_OP_BITSHIFT)
 		end = layer->attrs->to_left ? "_left" : "_right";
 	cu_macro(&macros, "FUNCTION=%s%s", function->name, end);
-	if (function->compares)
+	if (function->kinds & COMPARES)
 		cu_macro(&macros, "COMPARES=1");
 	return macros;
 }
