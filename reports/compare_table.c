@@ -270,6 +270,12 @@ static void put_reasons(FILE *out, const struct npl_comparison *c)
 /* What a table of the layers says of node i on a device; false: nothing. */
 typedef bool layer_cell(const struct npl_device_report *r, int i, char text[CELL]);
 
+/* What crossed a link for the row was timed by its device. */
+static bool measured_link(const struct npl_layer_run *row)
+{
+	return row->result.to_device.n + row->result.to_host.n > 0;
+}
+
 /* Time per batch. */
 static bool time_cell(const struct npl_device_report *r, int i, char text[CELL])
 {
@@ -281,7 +287,8 @@ static bool time_cell(const struct npl_device_report *r, int i, char text[CELL])
 		snprintf(text, CELL, "view");
 	else
 		figure(text, seconds, "s",
-		       row->result.seconds_from != NPL_FROM_MEASURE || row->host_seconds + row->link_seconds > 0);
+		       row->result.seconds_from != NPL_FROM_MEASURE || row->host_seconds > 0 ||
+			       (row->link_seconds > 0 && !measured_link(row)));
 	if (row->role == NPL_RAN && !strcmp(row->ran_on, "host"))
 		strncat(text, " host", CELL - strlen(text) - 1);
 	if (row->host_part)

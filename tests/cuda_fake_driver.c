@@ -33,7 +33,7 @@ enum {
 	NOT_READY = 600,
 	ILLEGAL_ADDRESS = 700
 };
-enum { DEVICE = 1000, ALIGNMENT = 256 }; /* CUdevice of GPU 0 */
+enum { DEVICE = 1000, ALIGNMENT = 256, FILLED = 1 << 20 }; /* CUdevice of GPU 0 */
 
 struct allocation {
 	struct allocation *next;
@@ -305,7 +305,8 @@ CU_RESULT fake_cuMemAlloc_v2(CU_ADDRESS *address, size_t bytes)
 		cu_fake.peak_bytes = gpu.used;
 	cu_fake_live("allocations", 1);
 	mprotect(a->map, a->map_bytes, PROT_READ | PROT_WRITE);
-	memset(a->map, 0xa5, a->map_bytes); /* fresh memory holds anything: as floats, tiny negative numbers */
+	/* Fresh memory holds anything: as floats, tiny negative numbers. Of much, some: the rest costs no memory. */
+	memset(a->map, 0xa5, a->map_bytes < FILLED ? a->map_bytes : FILLED);
 	mprotect(a->map, a->map_bytes, PROT_NONE);
 	*address = a->address;
 	return 0;
@@ -451,9 +452,25 @@ CU_RESULT fake_cuStreamDestroy_v2(CU_STREAM at)
 	return code;
 }
 
+/* A stream that fails does nothing more. */
+static void give_up(void)
+{
+	while (gpu.first) {
+		struct copy *copy = gpu.first;
+		gpu.first = copy->next;
+		free(copy);
+	}
+}
+
 CU_RESULT fake_cuStreamSynchronize(CU_STREAM stream)
 {
-	FAKE_CALL_IN_CONTEXT(cuStreamSynchronize);
+	int code = next_call("cuStreamSynchronize");
+	if (code) {
+		give_up();
+		return code;
+	}
+	if (!cu_fake_context())
+		return cu_fake_violation(INVALID_CONTEXT, "cuStreamSynchronize without a context");
 	return cu_fake_stream(stream) ? 0 : INVALID_HANDLE;
 }
 

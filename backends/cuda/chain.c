@@ -167,9 +167,7 @@ static int reserve(struct cu_chain *c, struct npl_err *err)
 	if (cu_block_reserve(&d->driver, c->values_bytes, what, &d->values, err) ||
 	    cu_block_reserve(&d->driver, c->workspace_bytes, "the workspace of the libraries", &d->workspace, err))
 		return err->code;
-	if (c->staging_bytes <= MOST_STAGING)
-		cu_pinned_reserve(&d->driver, c->staging_bytes, &d->staging);
-	return 0;
+	return c->staging_bytes <= MOST_STAGING ? cu_pinned_reserve(&d->driver, c->staging_bytes, &d->staging, err) : 0;
 }
 
 static int bring_given(struct cu_chain *c, struct npl_err *err)

@@ -46,15 +46,18 @@ int cu_block_reserve(const struct cu_driver *driver, size_t bytes, const char *w
 	return cu_block_open(driver, bytes, what, block, err);
 }
 
-void cu_pinned_reserve(const struct cu_driver *driver, size_t bytes, struct cu_pinned *pinned)
+int cu_pinned_reserve(const struct cu_driver *driver, size_t bytes, struct cu_pinned *pinned, struct npl_err *err)
 {
 	if (bytes <= pinned->bytes)
-		return;
+		return 0;
 	cu_pinned_close(driver, pinned);
-	if (!driver->host_alloc(&pinned->memory, bytes, 0))
+	int code = driver->host_alloc(&pinned->memory, bytes, 0);
+	if (!code) {
 		pinned->bytes = bytes;
-	else
-		pinned->memory = NULL;
+		return 0;
+	}
+	pinned->memory = NULL;
+	return code == CU_ERROR_OUT_OF_MEMORY ? 0 : cu_driver_failed(driver, "cuMemHostAlloc", code, err);
 }
 
 void cu_pinned_close(const struct cu_driver *driver, struct cu_pinned *pinned)

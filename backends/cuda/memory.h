@@ -27,9 +27,9 @@ struct cu_pinned { /* of the host's memory */
 	size_t bytes;
 };
 
-/* Likewise. Where the host gives no pinned memory the block stays empty, which is no error: transfers then go from where the
+/* Likewise. Where the host has no pinned memory left the block stays empty, which is no error: transfers then go from where the
  * values are. */
-void cu_pinned_reserve(const struct cu_driver *driver, size_t bytes, struct cu_pinned *pinned);
+int cu_pinned_reserve(const struct cu_driver *driver, size_t bytes, struct cu_pinned *pinned, struct npl_err *err);
 void cu_pinned_close(const struct cu_driver *driver, struct cu_pinned *pinned); /* accepts a zeroed one */
 
 #endif
