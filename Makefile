@@ -176,6 +176,9 @@ kernel_flags = -DTEST_CC='"$(CC)"' -DTEST_KERNEL_FLAGS='"$(filter -fsanitize% -f
 	-DTEST_KERNEL_FOLDER='"$(out)/kernels"'
 $(out)/tests/cuda_native.o: private all_flags += $(kernel_flags)
 
+$(out)/tests/test_cuda_headers.o: all_flags += -DTEST_CC='"$(CC)"'
+$(out)/tests/test_cli_cuda.o: all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"'
+
 # CUDA without a GPU for the program itself, found through LD_LIBRARY_PATH: one library under the names of four.
 fake_src := $(sort $(wildcard tests/cuda_fake*.c)) tests/cuda_native.c core/half.c
 fake_cuda := $(out)/fake_cuda/libcuda.so.1

@@ -42,7 +42,7 @@ enum cu_attribute {
 	CU_ATTRIBUTE_MINOR = 76
 };
 
-enum { CU_STREAM_NON_BLOCKING = 1 };
+enum { CU_STREAM_FLAG = 1 }; /* CU_STREAM_NON_BLOCKING: independent of the stream 0 */
 
 struct cu_driver {
 	struct cu_library library;

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The program with a GPU, as far as it can be had without one: the libraries that it finds are the fake ones (tests/cuda_fake.h), by the
+ * linker's path or by NPULAB_CUDA_PATH. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli_json.h"
+#include "cli_run.h"
+
+static void fake_by(const char *variable)
+{
+	char *path = realpath(TEST_FAKE_CUDA, NULL);
+	cr_assert(path, "no folder " TEST_FAKE_CUDA);
+	unsetenv("LD_LIBRARY_PATH");
+	unsetenv("NPULAB_CUDA_PATH");
+	if (variable)
+		setenv(variable, path, 1);
+	free(path);
+}
+
+/* The report of a comparison of digits on the reference and on cuda, both with a precision. */
+static json_t *compare_digits(const char *reference, const char *cuda)
+{
+	struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", "reference,cuda", "--set",
+				      reference, "--set", cuda, "--json", "-");
+	json_error_t error;
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	json_t *report = json_loads(r.out, 0, &error);
+	cr_assert(report, "%s", error.text);
+	cli_free(&r);
+	return report;
+}
+
+static const char *sha_of(const json_t *report, size_t device, size_t layer)
+{
+	const json_t *d = json_array_get(json_object_get(report, "devices"), device);
+	const json_t *l = json_array_get(json_object_get(d, "layers"), layer);
+	return json_string_value(json_object_get(l, "output_sha256"));
+}
+
+Test(cli_cuda, compares_in_float32)
+{
+	fake_by("LD_LIBRARY_PATH");
+	json_t *report = compare_digits("reference.precision=f32", "cuda.precision=f32");
+	const json_t *device = json_array_get(json_object_get(report, "devices"), 1);
+	cr_assert_str_eq(json_string_value(json_object_get(device, "name")), "cuda");
+	cr_assert_gt(json_number_value(json_object_get(device, "host_link_seconds")), 0);
+	json_decref(report);
+}
+
+Test(cli_cuda, gives_the_bits_of_the_reference_in_int8)
+{
+	fake_by("NPULAB_CUDA_PATH");
+	json_t *report = compare_digits("reference.precision=int8", "cuda.precision=int8");
+	const json_t *device = json_array_get(json_object_get(report, "devices"), 1);
+	const size_t layers = json_array_size(json_object_get(device, "layers"));
+	int same = 0;
+	for (size_t l = 0; l < layers; l++) {
+		const char *a = sha_of(report, 0, l), *b = sha_of(report, 1, l);
+		cr_assert((!a && !b) || (a && b && !strcmp(a, b)), "layer %zu: %s and %s", l, a ? a : "none",
+			  b ? b : "none");
+		same += a != NULL;
+	}
+	cr_assert_geq(same, 7);
+	json_decref(report);
+}
+
+Test(cli_cuda, says_what_is_missing)
+{
+	fake_by(NULL);
+	setenv("NPULAB_CUDA_PATH", "/nowhere:/nor/here", 1);
+	struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", "cuda", "--set",
+				      "cuda.device=63");
+	cr_assert_neq(r.status, 0);
+	cr_assert(strstr(r.err, "cuda: ") && (strstr(r.err, "driver") || strstr(r.err, "GPU")), "%s", r.err);
+	cli_free(&r);
+	fake_by("LD_LIBRARY_PATH");
+	r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", "cuda", "--set", "cuda.device=1");
+	cr_assert_neq(r.status, 0);
+	cr_assert(strstr(r.err, "there is no GPU 1: the driver counts 1, from 0"), "%s", r.err);
+	cli_free(&r);
+}
