@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Put before a kernel's source (backends/cuda/kernels/) it makes plain C of it, for a processor: threads run one after the other, those
- * of a cooperative kernel as coroutines that meet in __syncthreads(). A barrier that some threads of a block never reach aborts.
+ * of a cooperative kernel as coroutines that meet in __syncthreads(). A barrier that some threads of a block never reach aborts. For x86-64.
  */
 #ifndef TESTS_CUDA_KERNEL_NATIVE_H
 #define TESTS_CUDA_KERNEL_NATIVE_H
@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ucontext.h>
 
 #define NATIVE_MOST_THREADS 1024
 #define NATIVE_STACK_BYTES  65536
@@ -21,13 +20,24 @@ struct native_index {
 };
 static struct native_index threadIdx, blockIdx, blockDim, gridDim;
 
+/* Threads of a block as coroutines, each with a stack. Switching by hand rather than by swapcontext, which makes a system call and
+ * which the address sanitizer warns of. */
 static struct {
-	ucontext_t scheduler, thread[NATIVE_MOST_THREADS];
+	void *scheduler, *thread[NATIVE_MOST_THREADS]; /* stack pointers while they wait */
 	bool done[NATIVE_MOST_THREADS];
 	unsigned current;
 	char *stack;
 	void (*body)(void);
 } native;
+
+/* What a called function must leave alone goes onto the stack that is left, and comes from the one that is taken. */
+__attribute__((naked, noinline)) static void native_switch(__attribute__((unused)) void **left,
+							   __attribute__((unused)) void *taken)
+{
+	__asm__("pushq %rbp\n\tpushq %rbx\n\tpushq %r12\n\tpushq %r13\n\tpushq %r14\n\tpushq %r15\n\t"
+		"movq %rsp, (%rdi)\n\tmovq %rsi, %rsp\n\t"
+		"popq %r15\n\tpopq %r14\n\tpopq %r13\n\tpopq %r12\n\tpopq %rbx\n\tpopq %rbp\n\tret");
+}
 
 static inline void native_place(unsigned thread)
 {
@@ -36,37 +46,47 @@ static inline void native_place(unsigned thread)
 	threadIdx.z = thread / blockDim.x / blockDim.y;
 }
 
-static inline void native_thread(void)
+static inline void __syncthreads(void)
+{
+	native_switch(&native.thread[native.current], native.scheduler);
+}
+
+/* Never returns: a thread that has ended is not taken up again. */
+static void native_thread(void)
 {
 	native.body();
 	native.done[native.current] = true;
+	__syncthreads();
+	abort();
 }
 
-static inline void __syncthreads(void)
+/* A stack as native_switch leaves one, that returns into native_thread. */
+static inline void *native_fresh_stack(unsigned thread)
 {
-	swapcontext(&native.thread[native.current], &native.scheduler);
+	enum { REGISTERS = 6 };
+	void (*entry)(void) = native_thread;
+	void **top = (void **)(native.stack + (size_t)(thread + 1) * NATIVE_STACK_BYTES) - 2;
+	memset(top - REGISTERS, 0, (REGISTERS + 2) * sizeof *top);
+	memcpy(top, &entry, sizeof entry);
+	return top - REGISTERS;
 }
 
 static inline void native_cooperate(void (*body)(void))
 {
 	const unsigned threads = blockDim.x * blockDim.y * blockDim.z;
 	native.body = body;
-	if (!native.stack && !(native.stack = malloc((size_t)NATIVE_MOST_THREADS * NATIVE_STACK_BYTES)))
+	if (!native.stack && !(native.stack = aligned_alloc(16, (size_t)NATIVE_MOST_THREADS * NATIVE_STACK_BYTES)))
 		abort();
 	for (unsigned t = 0; t < threads; t++) {
 		native.done[t] = false;
-		getcontext(&native.thread[t]);
-		native.thread[t].uc_stack.ss_sp = native.stack + (size_t)t * NATIVE_STACK_BYTES;
-		native.thread[t].uc_stack.ss_size = NATIVE_STACK_BYTES;
-		native.thread[t].uc_link = &native.scheduler;
-		makecontext(&native.thread[t], native_thread, 0);
+		native.thread[t] = native_fresh_stack(t);
 	}
 	for (unsigned ended = 0; ended < threads;) { /* from barrier to barrier */
 		ended = 0;
 		for (unsigned t = 0; t < threads; t++) {
 			native.current = t;
 			native_place(t);
-			swapcontext(&native.scheduler, &native.thread[t]);
+			native_switch(&native.scheduler, native.thread[t]);
 			ended += native.done[t];
 		}
 		if (ended && ended < threads) {
@@ -74,6 +94,11 @@ static inline void native_cooperate(void (*body)(void))
 			abort();
 		}
 	}
+}
+
+__attribute__((destructor)) static void native_unload(void)
+{
+	free(native.stack);
 }
 
 static inline void native_each_thread(void (*body)(void))
