@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,6 +306,34 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
 		return false;
 	}
 	return true;
+}
+
+int npl_device_open_meter(struct npl_device *device, struct npl_energy_meter *meter, struct npl_err *err)
+{
+	*meter = (struct npl_energy_meter){0};
+	if (!device->driver->open_meter)
+		return npl_fail(err, NPL_EDEVICE, "there is no meter of what %s draws", device->machine.name);
+	return device->driver->open_meter(device->state, meter, err);
+}
+
+void npl_device_assume_power(const struct npl_device *device, struct npl_assumed_power *power)
+{
+	*power = (struct npl_assumed_power){.watts = NAN};
+	if (device->driver->assume_power)
+		device->driver->assume_power(device->state, power);
+}
+
+int npl_device_facts(struct npl_device *device, struct npl_facts *facts, struct npl_err *err)
+{
+	return device->driver->facts ? device->driver->facts(device->state, facts, err) : 0;
+}
+
+int npl_device_measure_memory(struct npl_device *device, struct npl_memory_rate *rate, struct npl_err *err)
+{
+	*rate = (struct npl_memory_rate){0};
+	if (!device->driver->measure_memory)
+		return npl_fail(err, NPL_EDEVICE, "%s cannot measure its memory", device->machine.name);
+	return device->driver->measure_memory(device->state, rate, err);
 }
 
 static int check_result(const struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,

@@ -4,25 +4,27 @@
 #include "passes.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "devices_open.h"
+#include "energy.h"
 #include "median.h"
 #include "npulab/clock.h"
-#include "npulab/energy_meter.h"
+#include "repeats.h"
 
-/* Timed passes go on until both are reached, or MOST_PASSES: a short network gets many, a long one a few. */
-#define ENOUGH_SECONDS  0.5
-#define LEAST_MEASURED  5
-#define LEAST_SIMULATED 1
-#define LONG_SECONDS    5.0 /* a real device gets no further pass once this is spent */
-#define MOST_PASSES     50
+#define MOST_PASSES 200
+/* A short network gets many passes, a long one a few. Those of a simulated machine tell how fast npulab itself is. */
+static const struct npl_repeats_rule measured_passes = {
+	.least = 5, .most = MOST_PASSES, .enough_seconds = 0.5, .long_seconds = 3};
+static const struct npl_repeats_rule simulated_passes = {
+	.least = 1, .most = 50, .enough_seconds = 0.5, .long_seconds = 0.5};
 
 struct record { /* the timed passes */
 	int n;
+	int repeats; /* with those that only the energy meter needed */
 	struct npl_run run[MOST_PASSES];
+	double seconds[MOST_PASSES]; /* of the devices */
 };
 
 static int one_pass(const struct npl_passes *p, const char *what, struct npl_tensor *all, struct npl_run *sum,
@@ -99,6 +101,7 @@ static void take_median(struct record *record, struct npl_device_report *report)
 		memcpy(middle->layer[i].output_sha256, report->run.layer[i].output_sha256,
 		       sizeof middle->layer[i].output_sha256);
 	report->spread = middle->device_seconds > 0 ? (high - low) / middle->device_seconds : NAN;
+	report->median_within = npl_median_within(record->seconds, record->n);
 	npl_run_free(&report->run);
 	report->run = *middle;
 	*middle = (struct npl_run){0};
@@ -112,18 +115,6 @@ static double median_wall(const struct record *record)
 	return npl_median(wall, record->n);
 }
 
-/* Energy of the package over all timed passes, where it can be read: replaces what the layers could not know. */
-static void set_package_energy(struct npl_energy_meter *meter, int passes, struct npl_run *run)
-{
-	double joules, seconds;
-	struct npl_err why;
-	if (npl_energy_meter_stop(meter, &joules, &seconds, &why))
-		return;
-	run->n_energy = 1;
-	run->energy[0] = (struct npl_energy){
-		.component = "package", .origin = "measured:rapl-pkg", .joules = joules / passes};
-}
-
 static bool is_measured(const struct npl_passes *p)
 {
 	for (int d = 0; d < p->n_devices; d++)
@@ -132,22 +123,48 @@ static bool is_measured(const struct npl_passes *p)
 	return false;
 }
 
+/* Passes whose times nobody needs, until the energy meter has counted for long enough. */
+static int run_for_energy(const struct npl_passes *p, const char *name, const struct npl_energy_watch *watch,
+			  struct record *record, struct npl_err *err)
+{
+	for (; npl_energy_watch_wants_more(watch); record->repeats++) {
+		struct npl_run run;
+		if (one_pass(p, name, NULL, &run, err))
+			return err->code;
+		npl_run_free(&run);
+	}
+	return 0;
+}
+
 /* Timed passes until enough is known. */
 static int run_timed(const struct npl_passes *p, const char *name, bool measured, const struct npl_run *first,
 		     struct record *record, struct npl_err *err)
 {
-	int least = measured ? LEAST_MEASURED : LEAST_SIMULATED;
-	double start = npl_clock_seconds(), spent = 0;
-	while (record->n < MOST_PASSES && (record->n < least || spent < ENOUGH_SECONDS) &&
-	       (record->n == 0 || spent < LONG_SECONDS)) {
+	const struct npl_repeats_rule *rule = measured ? &measured_passes : &simulated_passes;
+	double start = npl_clock_seconds();
+	while (!npl_repeats_enough(rule, record->seconds, record->n, npl_clock_seconds() - start)) {
 		struct npl_run *run = &record->run[record->n];
 		if (one_pass(p, name, NULL, run, err))
 			return err->code;
-		record->n++;
+		record->seconds[record->n++] = run->device_seconds;
+		record->repeats++;
 		if (!measured && same_figures(first, run, err))
 			return err->code;
-		spent = npl_clock_seconds() - start;
 	}
+	return 0;
+}
+
+/* What real devices need besides: what else the computer does meanwhile, and what they draw. */
+static int run_measured(const struct npl_passes *p, const char *name, const struct npl_run *first,
+			struct npl_energy_watch *watch, struct record *record, struct npl_machine_load *load,
+			struct npl_err *err)
+{
+	npl_machine_load_start(load, NULL);
+	npl_energy_watch_start(watch);
+	if (run_timed(p, name, true, first, record, err) || run_for_energy(p, name, watch, record, err))
+		return err->code;
+	npl_machine_load_stop(load);
+	npl_energy_watch_stop(watch, record->repeats);
 	return 0;
 }
 
@@ -155,30 +172,27 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *all, struct np
 		   struct npl_err *err)
 {
 	const char *name = p->n_devices == 1 ? npl_device_name(p->device[0]) : "placement";
-	bool measured = is_measured(p), metered = false;
-	struct npl_energy_meter meter = {0};
-	struct npl_err why;
+	const bool measured = is_measured(p);
+	struct npl_energy_watch watch = {0};
 	struct record *record = calloc(1, sizeof *record);
+	report->energy = NPL_ENERGY_UNKNOWN;
+	report->spread = report->median_within = NAN;
+	if (measured)
+		npl_energy_watch_open(&watch, p->device, p->n_devices, &report->energy);
 	int rc = record ? one_pass(p, name, all, &report->run, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
-	if (!rc && measured && p->n_devices == 1 && npl_device_get_info(p->device[0])->kind == NPL_KIND_CPU)
-		metered = !npl_energy_meter_open(NULL, &meter, &why) && !npl_energy_meter_start(&meter, &why);
 	npl_session_hash(p->session, false);
-	if (!rc && measured)
-		npl_machine_load_start(&report->load, NULL);
 	if (!rc)
-		rc = run_timed(p, name, measured, &report->run, record, err);
-	if (!rc && measured)
-		npl_machine_load_stop(&report->load);
+		rc = measured ? run_measured(p, name, &report->run, &watch, record, &report->load, err)
+			      : run_timed(p, name, false, &report->run, record, err);
 	if (!rc) {
 		report->passes = record->n;
-		report->spread = NAN;
 		report->simulation_wall_seconds = measured ? NAN : median_wall(record);
-		if (measured)
-			take_median(record, report);
-		if (metered)
-			set_package_energy(&meter, record->n, &report->run);
 	}
-	npl_energy_meter_close(&meter);
+	if (!rc && measured) {
+		take_median(record, report);
+		rc = npl_energy_watch_settle(&watch, &report->run, err);
+	}
+	npl_energy_watch_close(&watch);
 	for (int i = 0; record && i < record->n; i++)
 		npl_run_free(&record->run[i]);
 	free(record);

@@ -9,12 +9,17 @@
 #include <string.h>
 
 #include "devices_open.h"
+#include "energy.h"
 #include "median.h"
 #include "npulab/clock.h"
 #include "npulab/quantise.h"
 #include "npulab/sha256.h"
+#include "repeats.h"
 
-#define REPEATS 5 /* timed runs of a real device */
+#define MOST_REPEATS 1000
+static const struct npl_repeats_rule measured_runs = {
+	.least = 5, .most = MOST_REPEATS, .enough_seconds = 0.1, .long_seconds = 3};
+static const struct npl_repeats_rule simulated_runs = {.least = 1, .most = 5, .enough_seconds = 1, .long_seconds = 1};
 
 void npl_draw(struct npl_tensor *tensor, struct npl_random *random)
 {
@@ -82,6 +87,7 @@ struct work {
 	const struct npl_layer *layer;
 	const struct npl_tensor *wanted;
 	struct npl_device_chain *chain; /* NULL: the device has none */
+	struct npl_energy_watch watch;  /* of a real device */
 };
 
 static int open_work(struct npl_device *device, const struct npl_layer *layer, struct work *work, struct npl_err *err)
@@ -103,39 +109,81 @@ static int run_work(const struct work *work, struct npl_result *result, struct n
 			   : npl_device_run(work->device, work->layer, result, err);
 }
 
-/* Runs the layer: once for the result, then timed. */
-static int run_timed(const struct work *work, struct npl_device_report *report, struct npl_err *err)
+struct times {
+	int n;
+	int repeats; /* with those that only the energy meter needed */
+	double wall[MOST_REPEATS], seconds[MOST_REPEATS];
+};
+
+static int run_once(const struct work *work, bool measured, const struct npl_device_report *report, struct times *times,
+		    struct npl_err *err)
 {
-	struct npl_layer_run *row = report->run.layer;
-	bool measured = report->info.kind != NPL_KIND_SIMULATED && report->info.kind != NPL_KIND_NULL;
-	double wall[REPEATS], seconds[REPEATS];
-	if (run_work(work, &row->result, err))
+	const struct npl_result *first = &report->run.layer->result;
+	struct npl_result again = {0};
+	double start = npl_clock_seconds();
+	if (run_work(work, &again, err))
 		return err->code;
-	if (measured)
-		npl_machine_load_start(&report->load, NULL);
-	for (int i = 0; i < REPEATS; i++) {
-		struct npl_result again = {0};
-		double start = npl_clock_seconds();
-		if (run_work(work, &again, err))
-			return err->code;
-		wall[i] = npl_clock_seconds() - start;
-		seconds[i] = again.seconds;
-		if (!measured && again.cycles != row->result.cycles)
-			return npl_fail(err, NPL_EINTERNAL, "%s gave %llu and then %llu cycles", report->name,
-					(unsigned long long)row->result.cycles, (unsigned long long)again.cycles);
-		report->passes++;
-		if (!measured && wall[i] > 1)
-			break;
+	if (!measured && again.cycles != first->cycles)
+		return npl_fail(err, NPL_EINTERNAL, "%s gave %llu and then %llu cycles", report->name,
+				(unsigned long long)first->cycles, (unsigned long long)again.cycles);
+	times->repeats++;
+	if (times->n < MOST_REPEATS) {
+		times->wall[times->n] = npl_clock_seconds() - start;
+		times->seconds[times->n++] = again.seconds;
 	}
-	if (measured)
-		npl_machine_load_stop(&report->load);
-	int n = report->passes;
-	double wall_median = npl_median(wall, n), median = npl_median(seconds, n); /* both sorted from here on */
-	report->spread = measured && median > 0 ? (seconds[3 * n / 4] - seconds[n / 4]) / median : NAN;
-	report->simulation_wall_seconds = measured ? NAN : wall_median;
-	if (measured)
-		row->result.seconds = median;
 	return 0;
+}
+
+/* The timed runs, behind the one for the result. */
+static int run_repeats(struct work *work, bool measured, struct npl_device_report *report, struct times *times,
+		       struct npl_err *err)
+{
+	const struct npl_repeats_rule *rule = measured ? &measured_runs : &simulated_runs;
+	double start = npl_clock_seconds();
+	if (measured) {
+		npl_machine_load_start(&report->load, NULL);
+		npl_energy_watch_start(&work->watch);
+	}
+	while (!npl_repeats_enough(rule, times->seconds, times->n, npl_clock_seconds() - start))
+		if (run_once(work, measured, report, times, err))
+			return err->code;
+	int timed = times->n;
+	while (npl_energy_watch_wants_more(&work->watch))
+		if (run_once(work, measured, report, times, err))
+			return err->code;
+	times->n = timed;
+	if (measured) {
+		npl_machine_load_stop(&report->load);
+		npl_energy_watch_stop(&work->watch, times->repeats);
+	}
+	return 0;
+}
+
+/* Runs the layer: once for the result, then timed. */
+static int run_timed(struct work *work, struct npl_device_report *report, struct npl_err *err)
+{
+	struct npl_result *result = &report->run.layer->result;
+	const bool measured = npl_is_measured(work->device);
+	struct times *times = calloc(1, sizeof *times);
+	report->energy = NPL_ENERGY_UNKNOWN;
+	report->spread = report->median_within = NAN;
+	if (measured)
+		npl_energy_watch_open(&work->watch, &work->device, 1, &report->energy);
+	int rc = times ? run_work(work, result, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (!rc)
+		rc = run_repeats(work, measured, report, times, err);
+	if (!rc) {
+		int n = report->passes = times->n;
+		double wall = npl_median(times->wall, n), median = npl_median(times->seconds, n); /* sorted now */
+		if (measured && median > 0)
+			report->spread = (times->seconds[3 * n / 4] - times->seconds[n / 4]) / median;
+		report->median_within = measured ? npl_median_within(times->seconds, n) : NAN;
+		report->simulation_wall_seconds = measured ? NAN : wall;
+		if (measured)
+			result->seconds = median;
+	}
+	free(times);
+	return rc;
 }
 
 /* The float oracle for float devices: the operator's reference kernel. */
@@ -188,7 +236,9 @@ static int fill_row(const struct work *work, const struct operands *o, struct np
 		npl_sha256_hex(o->y.data, npl_tensor_bytes(&o->y), report->output_sha256);
 		memcpy(row->output_sha256, report->output_sha256, sizeof report->output_sha256);
 	}
-	return npl_run_total(&report->run, err);
+	if (npl_run_total(&report->run, err))
+		return err->code;
+	return npl_is_measured(work->device) ? npl_energy_watch_settle(&work->watch, &report->run, err) : 0;
 }
 
 static int run_device(const struct npl_layer_spec *spec, const struct npl_node *node, struct npl_shape w_shape,
@@ -220,6 +270,7 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 		rc = judge(&layer, report, err);
 	if (!rc)
 		rc = fill_row(&work, &o, report, err);
+	npl_energy_watch_close(&work.watch);
 	npl_device_close_chain(work.chain);
 	if (!rc && output) {
 		npl_tensor_free(output);

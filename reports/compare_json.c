@@ -23,6 +23,21 @@ static void put_energy(struct npl_json *json, const struct npl_energy *energy, i
 	npl_json_close(json, ']');
 }
 
+/* Where a real device's energy comes from, or why there is none. */
+static void put_measured_energy(struct npl_json *json, const struct npl_energy_report *energy)
+{
+	const bool metered = energy->repeats > 0;
+	npl_json_text(json, "energy_note", energy->note);
+	npl_json_double(json, "idle_power_before_w", metered ? energy->idle_watts_before : NAN);
+	npl_json_double(json, "idle_power_after_w", metered ? energy->idle_watts_after : NAN);
+	npl_json_double(json, "metered_j", metered ? energy->joules : NAN);
+	npl_json_double(json, "metered_seconds", metered ? energy->seconds : NAN);
+	if (metered)
+		npl_json_i64(json, "metered_passes", energy->repeats);
+	else
+		npl_json_null(json, "metered_passes");
+}
+
 /* A simulated machine counts cycles; in a mixed run the machines' cycles are of different lengths and have no sum. */
 static bool has_clock(const struct npl_device_report *r)
 {
@@ -48,6 +63,7 @@ static void put_totals(struct npl_json *json, const struct npl_device_report *r,
 	npl_json_double(json, "host_link_seconds", npl_surrounding_seconds(r, run->link_seconds));
 	npl_json_double(json, "overlap_seconds", run->overlap_seconds);
 	npl_json_double(json, "seconds_spread", r->spread);
+	npl_json_double(json, "seconds_median_within", simulated ? NAN : r->median_within);
 	if (simulated && !isfinite(r->spread)) /* as many as the clock allowed: each gives the same figures */
 		npl_json_null(json, "passes");
 	else
@@ -64,6 +80,7 @@ static void put_totals(struct npl_json *json, const struct npl_device_report *r,
 	npl_json_double(json, "energy_j", f.energy_j);
 	npl_json_string(json, "energy_origin", npl_energy_origins(run->energy, run->n_energy, origin, sizeof origin));
 	put_energy(json, run->energy, run->n_energy);
+	put_measured_energy(json, &r->energy);
 	npl_json_double(json, "inferences_per_joule", f.inferences_per_joule);
 	npl_json_double(json, "power_w", f.power_w);
 	npl_json_open(json, "bytes", '{');

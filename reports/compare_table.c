@@ -17,6 +17,15 @@ static bool modelled(const struct npl_device_report *r)
 	return r->info.kind == NPL_KIND_SIMULATED || r->run.host_seconds > 0;
 }
 
+/* Whether all that is known of its energy was measured: what is assumed or modelled is marked. */
+static bool energy_measured(const struct npl_device_report *r)
+{
+	for (int i = 0; i < r->run.n_energy; i++)
+		if (isfinite(r->run.energy[i].joules) && strncmp(r->run.energy[i].origin, "measured", 8))
+			return false;
+	return true;
+}
+
 /* A figure with its mark: "~" for modelled. */
 static const char *figure(char *buf, double value, const char *unit, bool is_model)
 {
@@ -82,8 +91,7 @@ static void put_speed(FILE *out, const struct npl_comparison *c, const struct np
 	npl_table_open(&table, "llrrrrrr", context->single_layer ? layer : whole);
 	for (int d = 0; d < c->n_devices; d++) {
 		const struct npl_device_report *r = &c->device[d];
-		bool model = modelled(r),
-		     energy_model = !(r->run.n_energy && !strncmp(r->run.energy[0].origin, "measured", 8));
+		bool model = modelled(r), energy_model = !energy_measured(r);
 		struct npl_figures f;
 		char a[CELL], b[CELL], o[CELL], u[CELL], e[CELL], p[CELL];
 		npl_figures_of(r, context, &f);
@@ -388,25 +396,38 @@ static bool any_layer_judged(const struct npl_comparison *c)
 	return false;
 }
 
+/* What the device is, and where its energy comes from: of a real one by what means, or why there is none. */
+static size_t put_origins(char *line, size_t size, const struct npl_device_report *r)
+{
+	char origin[400];
+	npl_energy_origins(r->run.energy, r->run.n_energy, origin, sizeof origin);
+	int used = snprintf(line, size, "%s%senergy %s", r->info.detail, *r->info.detail ? "; " : "", origin);
+	if (*r->energy.note)
+		used += snprintf(line + used, size - (size_t)used, ": %s", r->energy.note);
+	return (size_t)used;
+}
+
 static void put_notes(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	static const char *const header[] = {"NOTES", ""};
 	struct npl_table table;
 	int64_t filled = c->graph->batch ? c->batches * c->graph->batch - c->samples : 0;
-	char line[700], origin[400], amount[40];
+	char line[1600], amount[40];
 	bool any_model = false, any_measure = false;
 	npl_table_open(&table, "ll", header);
 	for (int d = 0; d < c->n_devices; d++) {
 		const struct npl_device_report *r = &c->device[d];
-		any_model = any_model || modelled(r);
+		any_model = any_model || modelled(r) || !energy_measured(r);
 		any_measure = any_measure || (isfinite(r->spread) && !modelled(r));
-		snprintf(line, sizeof line, "%s%senergy %s", r->info.detail, *r->info.detail ? "; " : "",
-			 npl_energy_origins(r->run.energy, r->run.n_energy, origin, sizeof origin));
-		size_t used = strlen(line);
+		size_t used = put_origins(line, sizeof line, r);
 		if (isfinite(r->spread) && used < sizeof line)
 			used += (size_t)snprintf(line + used, sizeof line - used,
 						 "; median of %d run%s, the middle half within %.0f %%", r->passes,
 						 npl_plural(r->passes), 100 * r->spread);
+		if (r->median_within > NPL_STABLE_MEDIAN && used < sizeof line)
+			used += (size_t)snprintf(line + used, sizeof line - used,
+						 "; not stable: the median is known within %.2g %%",
+						 100 * r->median_within);
 		if (r->load.busy && used < sizeof line)
 			used += (size_t)snprintf(
 				line + used, sizeof line - used,
@@ -426,13 +447,14 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 	}
 	put_links_within(&table, c);
 	if (any_model)
-		npl_table_row(&table,
-			      (const char *const[]){
-				      "~", context->single_layer
-						   ? "modelled, not measured"
-						   : "modelled, not measured; a batch's time covers the machine, "
-						     "its host and the link between them, PEAK USED the "
-						     "machine's own time"});
+		npl_table_row(
+			&table,
+			(const char *const[]){
+				"~", context->single_layer
+					     ? "modelled or assumed, not measured"
+					     : "modelled or assumed, not measured; a batch's time covers the machine, "
+					       "its host and the link between them, PEAK USED the "
+					       "machine's own time"});
 	if (any_measure)
 		npl_table_row(&table, (const char *const[]){"no mark", "measured on this computer"});
 	if (filled > 0) {

@@ -4,7 +4,7 @@
  * float32; every other operator runs on the kernels of core/ops, on one thread, and is measured as the processor's
  * own work; in 8 bits int8.c does all of it. A layer is run once per call and its time is that of the work alone:
  * filling patches for a convolution is part of it, taking memory is not. Energy is measured over whole repeated runs
- * with npulab/energy_meter.h, never per layer, so each layer's is absent.
+ * with npulab/energy_meter.h, never per layer, so each layer's is absent. found.c: what there is to tell of the processor.
  *
  * Not here: caches warm from the layer before and cold ones are not told apart; the clock is whatever the governor
  * gives. */
@@ -27,10 +27,15 @@ static const struct npl_param params[] = {
 	 "f32: OpenBLAS; int8: exact integer kernels, or oneDNN's where they are exact and faster", "f32 int8"},
 	{"convolution", NPL_PARAM_CHOICE, offsetof(struct cpu_config, convolution), "onednn", 0, 0, "",
 	 "of float32: onednn, where it can be had; blas: patches times weights by OpenBLAS", "onednn blas"},
+	{"powercap", NPL_PARAM_STRING, offsetof(struct cpu_config, powercap), NPL_POWERCAP_ROOT, 0, 0, "",
+	 "the folder where Linux shows the packages' energy counters", NULL},
+	{"tdp_watts", NPL_PARAM_DOUBLE, offsetof(struct cpu_config, tdp_watts), "0", 0, 10000, "W",
+	 "of one package, to guess energy from where it cannot be measured; 0: as published/tdp.csv has it", NULL},
+	{"tdp_cores", NPL_PARAM_INT, offsetof(struct cpu_config, tdp_cores), "0", 0, 100000, "cores",
+	 "of the package that draws tdp_watts; 0: as that table has it, or else as Linux counts", NULL},
 	{0}};
 
-/* Processors this process may run on: those online, less what a container or taskset takes away. */
-static int usable_processors(void)
+int cpu_usable_processors(void)
 {
 	cpu_set_t set;
 	if (!sched_getaffinity(0, sizeof set, &set))
@@ -59,8 +64,9 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 	if (!cpu)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	int failed = 0;
+	cpu->config = *options;
 	cpu->int8 = options->precision == CPU_INT8;
-	cpu->threads = options->threads ? (int)options->threads : usable_processors();
+	cpu->threads = options->threads ? (int)options->threads : cpu_usable_processors();
 	if (cpu->int8)
 		npl_int8_library(NULL); /* whether it can be had, describe tells */
 	else
@@ -214,4 +220,8 @@ const struct npl_driver npl_driver_cpu = {
 	.open_chain = cpu_chain_open,
 	.run_chain = cpu_chain_run,
 	.close_chain = cpu_chain_close,
+	.open_meter = cpu_open_meter,
+	.assume_power = cpu_assume_power,
+	.facts = cpu_facts,
+	.measure_memory = cpu_measure_memory,
 };

@@ -16,11 +16,15 @@ struct cpu_config {
 	int64_t threads; /* 0: every processor this process may run on */
 	int precision;   /* index into the choices of the parameter */
 	int convolution; /* likewise */
+	const char *powercap;
+	double tdp_watts;
+	int64_t tdp_cores;
 };
 enum { CPU_F32, CPU_INT8 };              /* precision */
 enum { CPU_CONV_ONEDNN, CPU_CONV_BLAS }; /* convolution */
 
 struct cpu_state {
+	struct cpu_config config; /* its texts live as long as the device */
 	bool int8;
 	struct cpu_blas blas; /* float32 only */
 	struct cpu_dnn dnn;   /* likewise; without engine: there is none, or it is not asked for */
@@ -71,6 +75,16 @@ bool cpu_int8_is_product(const struct npl_layer *layer); /* Conv or Gemm of 8-bi
 bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n);
 int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,
 		 struct npl_result *result, struct npl_err *err);
+
+/* Processors this process may run on: those online, less what a container or taskset takes away. */
+int cpu_usable_processors(void);
+
+/* found.c */
+int cpu_open_meter(void *state, struct npl_energy_meter *meter, struct npl_err *err);
+void cpu_assume_power(const void *state, struct npl_assumed_power *power);
+int cpu_facts(void *state, struct npl_facts *facts, struct npl_err *err);
+/* triad.c */
+int cpu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err *err);
 
 /* False, with the reason, when a dimension is beyond the 32-bit integers of cblas. */
 bool cpu_fits_blas(const struct npl_layer *layer, char *why, size_t n);

@@ -12,6 +12,8 @@
 #ifndef NPULAB_COMPARE_H
 #define NPULAB_COMPARE_H
 
+#include <math.h>
+
 #include "npulab/calibrate.h"
 #include "npulab/device.h"
 #include "npulab/machine_load.h"
@@ -37,6 +39,19 @@ struct npl_layer_accuracy {
 	double max_abs_error, sqnr_db;
 };
 
+/* Where the energy of a real device comes from. NAN: not known. */
+struct npl_energy_report {
+	char note[700]; /* by what it was measured, how it was assumed or why it is absent; empty: a simulated device */
+	double idle_watts_before, idle_watts_after; /* of what the meter counts, while nothing runs */
+	double joules, seconds;                     /* what it counted, over all repeats with what lies between them; */
+	int repeats;                                /* runs of all samples meanwhile */
+};
+#define NPL_ENERGY_UNKNOWN                                                                                             \
+	((struct npl_energy_report){                                                                                   \
+		.idle_watts_before = NAN, .idle_watts_after = NAN, .joules = NAN, .seconds = NAN, .repeats = 0})
+
+#define NPL_STABLE_MEDIAN 0.01 /* repeats go on until the median is known within this, or a limit of time is spent */
+
 struct npl_device_report {
 	const char *name; /* the machine's name */
 	struct npl_device_info info;
@@ -46,7 +61,9 @@ struct npl_device_report {
 	char output_sha256[65];  /* of the float outputs of all samples; empty without values */
 	struct npl_run run;      /* sum over the batches; measured: of the pass with the median time */
 	double spread; /* measured: width of the middle half of the passes over their median; NAN: not measured */
-	int passes;    /* timed */
+	double median_within; /* measured: the median is known within this share of it, with 95 %; NAN likewise */
+	int passes;           /* timed */
+	struct npl_energy_report energy;
 	struct npl_machine_load load;   /* meanwhile, where something was measured; else zeroed: load.processors 0 */
 	double simulation_wall_seconds; /* median over the passes; NAN for a real device */
 	struct npl_accuracy accuracy;

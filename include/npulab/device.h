@@ -16,10 +16,13 @@
 #define NPULAB_DEVICE_H
 
 #include "npulab/chain.h"
+#include "npulab/energy_meter.h"
+#include "npulab/facts.h"
 #include "npulab/layer.h"
 #include "npulab/params.h"
 #include "npulab/result.h"
 #include "npulab/stats.h"
+#include "npulab/tdp.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -63,6 +66,11 @@ struct npl_device_info {
 
 struct npl_isa;
 
+struct npl_memory_rate {
+	double bytes_per_second;
+	char how[200]; /* what was moved, how bytes are counted */
+};
+
 /* A driver: a dozen members, most of them optional, so that a new machine is its own folder, a line in devices.def and a YAML file. */
 struct npl_driver {
 	const char *name;               /* "systolic", "cpu" */
@@ -88,6 +96,14 @@ struct npl_driver {
 			 struct npl_err *err);
 	void (*close_chain)(void *opened); /* accepts NULL */
 	const struct npl_isa *isa;         /* its instruction set (program.h); NULL: none */
+	/* Optional, for real devices: a meter of what this device draws; NPL_EDEVICE with the reason why there is none. */
+	int (*open_meter)(void *state, struct npl_energy_meter *meter, struct npl_err *err);
+	/* Optional: what it is assumed to draw where nothing can be measured. */
+	void (*assume_power)(const void *state, struct npl_assumed_power *power);
+	/* Optional: what was found, for `npulab devices --verbose` (facts.h). */
+	int (*facts)(void *state, struct npl_facts *facts, struct npl_err *err);
+	/* Optional: bytes per second of the memory it works in, as measured now. */
+	int (*measure_memory)(void *state, struct npl_memory_rate *rate, struct npl_err *err);
 };
 
 extern const struct npl_driver *const npl_drivers[]; /* NULL-terminated, in the order of devices.def */
@@ -133,6 +149,14 @@ const struct npl_chain_info *npl_device_chain_info(const struct npl_device_chain
 int npl_device_run_chain(struct npl_device_chain *chain, const struct npl_chain_watcher *watcher,
 			 struct npl_result *results, struct npl_err *err);
 void npl_device_close_chain(struct npl_device_chain *chain); /* accepts NULL */
+
+/* NPL_EDEVICE, with the reason: nothing of it can be measured. */
+int npl_device_open_meter(struct npl_device *device, struct npl_energy_meter *meter, struct npl_err *err);
+void npl_device_assume_power(const struct npl_device *device, struct npl_assumed_power *power); /* watts NAN: nothing */
+/* What was found of a device; nothing of one that has nothing to tell. */
+int npl_device_facts(struct npl_device *device, struct npl_facts *facts, struct npl_err *err);
+/* NPL_EDEVICE: it has no way to measure it. */
+int npl_device_measure_memory(struct npl_device *device, struct npl_memory_rate *rate, struct npl_err *err);
 
 /* Every device there is: the drivers that need no machine file, and each file of the machines folder, in a fixed
  * order. Names live in the arena. */

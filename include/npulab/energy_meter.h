@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * The processor's own energy counters (RAPL), read through the powercap files of Linux, which AMD's processors
- * share under Intel's name. A meter counts whole packages: every core, its caches and its memory controller, and
- * every other process that runs meanwhile.
+ * Measuring what a real device draws. Each way of measuring is one kind of meter behind the same three calls: the
+ * processor's package counters (RAPL, core/rapl.h), an NVIDIA GPU's board (NVML, backends/cuda/nvml.h). A device opens
+ * the one that fits it (npl_device_open_meter).
  *
  *     struct npl_energy_meter meter;
- *     if (npl_energy_meter_open(NULL, &meter, &err)) ...        err.msg is the reason for "absent"
+ *     if (npl_device_open_meter(device, &meter, &err)) ...        err.msg is the reason for "absent"
  *     npl_energy_meter_start(&meter, &err);
  *     ... at least meter.shortest_seconds of repeats ...
- *     if (!npl_energy_meter_stop(&meter, &joules, &seconds, &err)) ...   origin: measured:rapl-pkg
+ *     if (!npl_energy_meter_stop(&meter, &reading, &err)) ...
  *     npl_energy_meter_close(&meter);
  *
- * The counters step about every millisecond, so a reading over T seconds is off by up to 2 ms / T: whole repeated
- * runs are measured, never one layer. One thread at a time. All failures are NPL_EDEVICE: nothing can be read here.
+ * A meter counts all that goes on in what it measures, other programs and idle cores too. It may be started again
+ * after a stop. One thread at a time. All failures are NPL_EDEVICE, with the reason: nothing can be read.
  */
 #ifndef NPULAB_ENERGY_METER_H
 #define NPULAB_ENERGY_METER_H
-
-#include <stdint.h>
 
 #include "npulab/error.h"
 
@@ -25,31 +23,34 @@
 extern "C" {
 #endif
 
-#define NPL_POWERCAP_ROOT  "/sys/class/powercap"
-#define NPL_ENERGY_DOMAINS 32 /* packages, or dies where a package has several */
+#define NPL_POWERCAP_ROOT "/sys/class/powercap"
 
-struct npl_energy_domain {
-	char name[32];     /* "package-0", "package-1-die-0" */
-	int fd;            /* of energy_uj */
-	uint64_t range_uj; /* where the counter wraps to 0; 0: not known */
-	uint64_t start_uj;
+struct npl_energy_reading {
+	double joules, seconds; /* the seconds over which the joules were counted: up to a step of the counter fewer
+	                           than between start and stop */
+	const char *origin;     /* "measured:rapl-pkg", ... (result.h); a literal */
 };
 
 struct npl_energy_meter {
-	int n_domains;
-	struct npl_energy_domain domain[NPL_ENERGY_DOMAINS];
-	double start_seconds;
-	double shortest_seconds; /* a shorter measurement is refused: 0.1, which bounds the error of the step at 2 % */
+	const char *component;   /* what is measured: "package", "board"; a literal */
+	char source[160];        /* by what: "RAPL: package-0 and package-1" */
+	double shortest_seconds; /* a shorter measurement is refused */
+	void *state;             /* NULL: not open */
+	int (*start)(void *state, struct npl_err *err);
+	int (*stop)(void *state, struct npl_energy_reading *reading, struct npl_err *err);
+	void (*close)(void *state);
 };
 
-/* Finds the package domains below root (NULL: NPL_POWERCAP_ROOT) and keeps those whose counter advances while
- * this thread is busy for up to 100 ms; a virtual machine may offer one that always reads 0. */
-int npl_energy_meter_open(const char *root, struct npl_energy_meter *meter, struct npl_err *err);
-void npl_energy_meter_close(struct npl_energy_meter *meter); /* accepts a meter that did not open, or a zeroed one */
-
 int npl_energy_meter_start(struct npl_energy_meter *meter, struct npl_err *err);
-/* Joules of all domains since start, and the time over which they were counted. */
-int npl_energy_meter_stop(struct npl_energy_meter *meter, double *joules, double *seconds, struct npl_err *err);
+int npl_energy_meter_stop(struct npl_energy_meter *meter, struct npl_energy_reading *reading, struct npl_err *err);
+void npl_energy_meter_close(struct npl_energy_meter *meter); /* accepts one that did not open, or a zeroed one */
+
+/* The mean power while this thread sleeps for a while: at least half a second and the meter's shortest time. NAN: it
+ * could not be read. */
+double npl_energy_meter_idle_watts(struct npl_energy_meter *meter);
+
+/* The processor's packages, all of them, through the folder of Linux's powercap files (NULL: NPL_POWERCAP_ROOT). */
+int npl_energy_meter_open_rapl(const char *root, struct npl_energy_meter *meter, struct npl_err *err);
 
 #ifdef __cplusplus
 }

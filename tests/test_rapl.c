@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the energy meter over a fake powercap tree: only package zones count, each once; a counter that stands
+ * Promises of the package counters over a fake powercap tree: only package zones count, each once; a counter that stands
  * still or cannot be read is refused with the reason; a wrap is handled exactly; a measurement too short for the
  * counter's step or too long for its range is refused; with no usable counter there is a reason and never a 0. */
 #include <criterion/criterion.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "npulab/energy_meter.h"
+#include "rapl.h"
 
 static char root[] = "/tmp/npulab_meter_XXXXXX";
 
@@ -37,7 +37,7 @@ static void remove_root(void)
 		cr_skip(__VA_ARGS__);                                                                                  \
 	} while (0)
 
-TestSuite(cpu_energy_meter, .init = make_root, .fini = remove_root);
+TestSuite(rapl, .init = make_root, .fini = remove_root);
 
 static void write_file(const char *zone, const char *file, const char *text)
 {
@@ -85,13 +85,13 @@ static void *tick(void *unused)
 	return NULL;
 }
 
-static int open_while_ticking(const char *const *zones, struct npl_energy_meter *meter, struct npl_err *err)
+static int open_while_ticking(const char *const *zones, struct npl_rapl *rapl, struct npl_err *err)
 {
 	pthread_t thread;
 	ticking_zones = zones;
 	atomic_store(&stop_ticking, false);
 	cr_assert_eq(pthread_create(&thread, NULL, tick, NULL), 0);
-	int code = npl_energy_meter_open(root, meter, err);
+	int code = npl_rapl_open(root, rapl, err);
 	atomic_store(&stop_ticking, true);
 	pthread_join(thread, NULL);
 	return code;
@@ -99,17 +99,17 @@ static int open_while_ticking(const char *const *zones, struct npl_energy_meter 
 
 static void expect_refused(const char *reason)
 {
-	struct npl_energy_meter meter;
+	struct npl_rapl rapl;
 	struct npl_err err = {0};
 	double joules = 7, seconds = 7;
-	cr_assert_eq(npl_energy_meter_open(root, &meter, &err), NPL_EDEVICE);
+	cr_assert_eq(npl_rapl_open(root, &rapl, &err), NPL_EDEVICE);
 	cr_assert(strstr(err.msg, reason), "expected '%s' in '%s'", reason, err.msg);
-	cr_assert_eq(npl_energy_meter_stop(&meter, &joules, &seconds, &err), NPL_EDEVICE);
+	cr_assert_eq(npl_rapl_stop(&rapl, &joules, &seconds, &err), NPL_EDEVICE);
 	cr_assert_eq(joules, 7, "a meter that is not open must not give a figure");
-	npl_energy_meter_close(&meter);
+	npl_rapl_close(&rapl);
 }
 
-Test(cpu_energy_meter, gives_the_reason_when_there_is_no_counter)
+Test(rapl, gives_the_reason_when_there_is_no_counter)
 {
 	expect_refused("there is no package counter below /tmp/");
 	make_zone("intel-rapl:0", "psys", "262143328850");
@@ -128,7 +128,7 @@ Test(cpu_energy_meter, gives_the_reason_when_there_is_no_counter)
 	expect_refused("the counter of package-0 cannot be read: Is a directory");
 }
 
-Test(cpu_energy_meter, names_permission)
+Test(rapl, names_permission)
 {
 	if (!geteuid())
 		SKIP("root reads every file");
@@ -139,9 +139,9 @@ Test(cpu_energy_meter, names_permission)
 	expect_refused("Permission denied (Linux lets only root read it)");
 }
 
-Test(cpu_energy_meter, counts_each_live_package_once)
+Test(rapl, counts_each_live_package_once)
 {
-	struct npl_energy_meter meter;
+	struct npl_rapl rapl;
 	struct npl_err err = {0};
 	double joules, seconds;
 	make_zone("intel-rapl:0", "package-0", "262143328850");
@@ -152,30 +152,30 @@ Test(cpu_energy_meter, counts_each_live_package_once)
 	make_zone("intel-rapl-mmio:0", "package-0", "262143328850");
 	static const char *const zones[] = {"intel-rapl:0", "intel-rapl:0:0",    "intel-rapl:1",
 					    "intel-rapl:2", "intel-rapl-mmio:0", NULL};
-	cr_assert_eq(open_while_ticking(zones, &meter, &err), 0, "%s", err.msg);
-	cr_assert_eq(meter.n_domains, 2);
-	cr_assert_str_eq(meter.domain[0].name, "package-0");
-	cr_assert_str_eq(meter.domain[1].name, "package-1-die-0");
+	cr_assert_eq(open_while_ticking(zones, &rapl, &err), 0, "%s", err.msg);
+	cr_assert_eq(rapl.n_domains, 2);
+	cr_assert_str_eq(rapl.domain[0].name, "package-0");
+	cr_assert_str_eq(rapl.domain[1].name, "package-1-die-0");
 
-	cr_assert_eq(npl_energy_meter_start(&meter, &err), 0);
-	cr_assert_eq(npl_energy_meter_stop(&meter, &joules, &seconds, &err), NPL_EDEVICE);
+	cr_assert_eq(npl_rapl_start(&rapl, &err), 0);
+	cr_assert_eq(npl_rapl_stop(&rapl, &joules, &seconds, &err), NPL_EDEVICE);
 	cr_assert(strstr(err.msg, "too short for a counter that steps every millisecond: at least 100 ms"), "%s",
 		  err.msg);
 
-	meter.shortest_seconds = 0;
+	rapl.shortest_seconds = 0;
 	set_counter("intel-rapl:0", 1000000);
 	set_counter("intel-rapl:1", 5000000);
-	cr_assert_eq(npl_energy_meter_start(&meter, &err), 0);
+	cr_assert_eq(npl_rapl_start(&rapl, &err), 0);
 	for (size_t i = 0; zones[i]; i++)
 		set_counter(zones[i], 8500000);
-	cr_assert_eq(npl_energy_meter_stop(&meter, &joules, &seconds, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_rapl_stop(&rapl, &joules, &seconds, &err), 0, "%s", err.msg);
 	cr_assert_float_eq(joules, 7.5 + 3.5, 1e-12);
 	cr_assert(seconds >= 0 && seconds < 60);
-	npl_energy_meter_close(&meter);
-	cr_assert_eq(meter.n_domains, 0);
+	npl_rapl_close(&rapl);
+	cr_assert_eq(rapl.n_domains, 0);
 }
 
-Test(cpu_energy_meter, handles_a_wrap)
+Test(rapl, handles_a_wrap)
 {
 	static const char *const zones[] = {"intel-rapl:0", NULL};
 	static const struct {
@@ -188,43 +188,43 @@ Test(cpu_energy_meter, handles_a_wrap)
 		{65532610000, 1013, 0.002},
 		{65532610988, 5, -1} /* started beyond the range: not a wrap */
 	};
-	struct npl_energy_meter meter;
+	struct npl_rapl rapl;
 	struct npl_err err = {0};
 	make_zone("intel-rapl:0", "package-0", "65532610987");
-	cr_assert_eq(open_while_ticking(zones, &meter, &err), 0, "%s", err.msg);
-	meter.shortest_seconds = 0;
+	cr_assert_eq(open_while_ticking(zones, &rapl, &err), 0, "%s", err.msg);
+	rapl.shortest_seconds = 0;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		double joules = -7, seconds;
 		set_counter("intel-rapl:0", cases[i].start);
-		cr_assert_eq(npl_energy_meter_start(&meter, &err), 0);
+		cr_assert_eq(npl_rapl_start(&rapl, &err), 0);
 		set_counter("intel-rapl:0", cases[i].end);
-		int code = npl_energy_meter_stop(&meter, &joules, &seconds, &err);
+		int code = npl_rapl_stop(&rapl, &joules, &seconds, &err);
 		cr_assert_eq(code, cases[i].joules < 0 ? NPL_EDEVICE : 0, "case %zu: %s", i, err.msg);
 		if (!code)
 			cr_assert_float_eq(joules, cases[i].joules, 1e-9, "case %zu: %.9f", i, joules);
 	}
 	/* A range of 1 mJ lasts a microsecond at 1000 W: the counter may have wrapped any number of times. */
-	meter.domain[0].range_uj = 1000;
+	rapl.domain[0].range_uj = 1000;
 	set_counter("intel-rapl:0", 5);
 	double joules, seconds;
-	cr_assert_eq(npl_energy_meter_start(&meter, &err), 0);
+	cr_assert_eq(npl_rapl_start(&rapl, &err), 0);
 	usleep(2000);
-	cr_assert_eq(npl_energy_meter_stop(&meter, &joules, &seconds, &err), NPL_EDEVICE);
+	cr_assert_eq(npl_rapl_stop(&rapl, &joules, &seconds, &err), NPL_EDEVICE);
 	cr_assert(strstr(err.msg, "may have wrapped twice"), "%s", err.msg);
-	npl_energy_meter_close(&meter);
+	npl_rapl_close(&rapl);
 }
 
 /* The machine's own counters, where there are any: watts of a processor, not of a lamp or a town. */
-Test(cpu_energy_meter, real_counter_is_plausible)
+Test(rapl, real_counter_is_plausible)
 {
-	struct npl_energy_meter meter;
+	struct npl_rapl rapl;
 	struct npl_err err = {0};
 	double joules, seconds;
-	if (npl_energy_meter_open(NULL, &meter, &err))
+	if (npl_rapl_open(NULL, &rapl, &err))
 		SKIP("%s", err.msg);
-	cr_assert_eq(npl_energy_meter_start(&meter, &err), 0);
+	cr_assert_eq(npl_rapl_start(&rapl, &err), 0);
 	usleep(200000);
-	cr_assert_eq(npl_energy_meter_stop(&meter, &joules, &seconds, &err), 0, "%s", err.msg);
-	cr_assert(joules / seconds > 0.1 && joules / seconds < 1000 * meter.n_domains, "%g W", joules / seconds);
-	npl_energy_meter_close(&meter);
+	cr_assert_eq(npl_rapl_stop(&rapl, &joules, &seconds, &err), 0, "%s", err.msg);
+	cr_assert(joules / seconds > 0.1 && joules / seconds < 1000 * rapl.n_domains, "%g W", joules / seconds);
+	npl_rapl_close(&rapl);
 }

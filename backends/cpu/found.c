@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the cpu device tells of itself: the processor and the libraries it found (`npulab devices --verbose`), how its
+ * energy is measured, and what it is assumed to draw where it cannot be. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu.h"
+#include "npulab/int8.h"
+
+int cpu_open_meter(void *state, struct npl_energy_meter *meter, struct npl_err *err)
+{
+	const struct cpu_state *cpu = state;
+	return npl_energy_meter_open_rapl(cpu->config.powercap, meter, err);
+}
+
+void cpu_assume_power(const void *state, struct npl_assumed_power *power)
+{
+	const struct cpu_state *cpu = state;
+	struct npl_processor processor;
+	npl_processor_read(NULL, &processor);
+	npl_assume_package(&processor, cpu->threads, cpu->config.tdp_watts, (int)cpu->config.tdp_cores, power);
+}
+
+static int processor_facts(const struct cpu_state *cpu, struct npl_facts *facts, struct npl_err *err)
+{
+	struct npl_processor p;
+	char caches[300];
+	npl_processor_read(NULL, &p);
+	if (npl_fact(facts, err, "processor", "%s", *p.model ? p.model : "a model that Linux does not tell") ||
+	    npl_fact(facts, err, "cores", "%d in %d package%s, %d processor%s online%s", p.cores, p.packages,
+		     p.packages == 1 ? "" : "s", p.processors, p.processors == 1 ? "" : "s",
+		     p.is_virtual ? ", in a virtual machine" : ""))
+		return err->code;
+	if (p.clock_hz > 0 && p.max_clock_hz > 0) {
+		if (npl_fact(facts, err, "clock", "%.2f GHz now, %.2f GHz at most", 1e-9 * p.clock_hz,
+			     1e-9 * p.max_clock_hz))
+			return err->code;
+	} else if (p.clock_hz > 0 && npl_fact(facts, err, "clock", "%.2f GHz now", 1e-9 * p.clock_hz)) {
+		return err->code;
+	}
+	if (npl_fact(facts, err, "caches", "%s", npl_processor_caches(&p, caches, sizeof caches)) ||
+	    npl_fact(facts, err, "instruction_set", "%s", cpu_level_name(cpu_isa_detect().level)))
+		return err->code;
+	return npl_fact(facts, err, "threads", "%d of %d available", cpu->threads, cpu_usable_processors());
+}
+
+static int blas_facts(const struct cpu_blas *blas, struct npl_facts *facts, struct npl_err *err)
+{
+	const char *config = blas->config(), *core = blas->corename(), *asked = getenv("OPENBLAS_CORETYPE");
+	size_t name = strcspn(config, " "), version = strcspn(config + name + strspn(config + name, " "), " ");
+	const char *number = config + name + strspn(config + name, " ");
+	enum cpu_level level = cpu_core_level(core);
+	if (npl_fact(facts, err, "library", "%.*s", (int)name, config) ||
+	    npl_fact(facts, err, "library_version", "%.*s", (int)version, number) ||
+	    npl_fact(facts, err, "core_type", "%s, of kernels for %s", core, cpu_level_name(level)))
+		return err->code;
+	if (level >= blas->isa.level)
+		return 0;
+	return npl_fact(facts, err, "warning",
+			"the %s kernels of OpenBLAS are older than this processor: %s instead of %s%s", core,
+			cpu_level_name(level), cpu_level_name(blas->isa.level),
+			asked && *asked ? ", because OPENBLAS_CORETYPE is set" : "");
+}
+
+static int int8_facts(struct npl_facts *facts, struct npl_err *err)
+{
+	const char *why = "", *library = npl_int8_library(&why);
+	if (npl_fact(facts, err, "int8_kernels", "%s", npl_int8_kernel_name(0)))
+		return err->code;
+	return library ? npl_fact(facts, err, "int8_library", "%s", library)
+		       : npl_fact(facts, err, "int8_library", "none: %s", why);
+}
+
+static int energy_facts(struct cpu_state *cpu, struct npl_facts *facts, struct npl_err *err)
+{
+	struct npl_energy_meter meter = {0};
+	struct npl_assumed_power power;
+	struct npl_err why = {0};
+	if (!cpu_open_meter(cpu, &meter, &why)) {
+		int rc = npl_fact(facts, err, "energy", "measured by %s", meter.source);
+		npl_energy_meter_close(&meter);
+		return rc;
+	}
+	cpu_assume_power(cpu, &power);
+	if (npl_fact(facts, err, "energy", "%s: %s", power.watts > 0 ? "assumed" : "absent", why.msg))
+		return err->code;
+	if (power.watts > 0)
+		return npl_fact(facts, err, "assumed_power", "%.3g W: %s", power.watts, power.note);
+	return npl_fact(facts, err, "assumed_power", "none: %s", power.note);
+}
+
+int cpu_facts(void *state, struct npl_facts *facts, struct npl_err *err)
+{
+	struct cpu_state *cpu = state;
+	if (processor_facts(cpu, facts, err) || (!cpu->int8 && blas_facts(&cpu->blas, facts, err)) ||
+	    int8_facts(facts, err))
+		return err->code;
+	return energy_facts(cpu, facts, err);
+}

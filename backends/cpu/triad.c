@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the memory gives this processor: a[i] = b[i] + s * c[i] over arrays several times the caches, by all threads of
+ * the device, the best of a few runs, as McCalpin's STREAM does it. Stores go past the caches where the processor can
+ * (SSE2), so that the bytes counted, twelve for an element, are those that cross the memory's pins; a plain store reads
+ * the line first, which nobody counts.
+ *
+ * Not here: where memory lies on computers with several sockets is left to Linux, which puts a page beside the thread that
+ * first writes it; the threads' parts need not be the same in each run. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cpu.h"
+#include "npulab/clock.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#define RUNS        10
+#define LEAST_BYTES ((uint64_t)64 << 20) /* of an array; where the caches are not told */
+#define CACHES      4                    /* an array is so many times all caches of the last level */
+#define SCALE       3.0f
+
+struct triad {
+	float *a, *b, *c;
+	int64_t n, parts;
+	bool fill; /* write first values instead */
+};
+
+static void part_of(const struct triad *t, int64_t i, int64_t *first, int64_t *last)
+{
+	int64_t each = (t->n / t->parts + 15) / 16 * 16; /* whole cache lines */
+	*first = i * each < t->n ? i * each : t->n;
+	*last = i + 1 == t->parts || (i + 1) * each > t->n ? t->n : (i + 1) * each;
+}
+
+static void run_part(void *context, int64_t i, int worker)
+{
+	const struct triad *t = context;
+	int64_t first, last;
+	(void)worker;
+	part_of(t, i, &first, &last);
+	if (t->fill) {
+		for (int64_t k = first; k < last; k++) {
+			t->a[k] = 0;
+			t->b[k] = 1;
+			t->c[k] = (float)(k & 1023);
+		}
+		return;
+	}
+#ifdef __SSE2__
+	const __m128 s = _mm_set1_ps(SCALE);
+	for (; first + 4 <= last; first += 4)
+		_mm_stream_ps(t->a + first,
+			      _mm_add_ps(_mm_load_ps(t->b + first), _mm_mul_ps(s, _mm_load_ps(t->c + first))));
+	_mm_sfence();
+#endif
+	for (int64_t k = first; k < last; k++)
+		t->a[k] = t->b[k] + SCALE * t->c[k];
+}
+
+/* Bytes of one array: beyond the caches, within an eighth of the memory that is free. */
+static uint64_t array_bytes(void)
+{
+	struct npl_processor processor;
+	npl_processor_read(NULL, &processor);
+	uint64_t bytes = CACHES * npl_processor_last_cache_bytes(&processor);
+	uint64_t most = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 8;
+	bytes = bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
+	return (bytes < most ? bytes : most) / 64 * 64;
+}
+
+int cpu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err *err)
+{
+	struct cpu_state *cpu = state;
+	const uint64_t bytes = array_bytes();
+	struct triad t = {.n = (int64_t)(bytes / sizeof(float)), .parts = cpu->threads, .fill = true};
+	double best = INFINITY;
+	t.a = aligned_alloc(64, bytes);
+	t.b = aligned_alloc(64, bytes);
+	t.c = aligned_alloc(64, bytes);
+	int rc = t.n && t.a && t.b && t.c ? 0
+					  : npl_fail(err, NPL_ENOMEM, "out of memory for three arrays of %llu bytes",
+						     (unsigned long long)bytes);
+	for (int run = 0; run <= RUNS && !rc; run++) { /* the first makes the pages */
+		double begin = npl_clock_seconds();
+		cpu_pool_run(cpu->pool, t.parts, run_part, &t);
+		double seconds = npl_clock_seconds() - begin;
+		best = !t.fill && seconds < best ? seconds : best;
+		t.fill = false;
+	}
+	for (int64_t k = 0; k < t.n && !rc; k += t.n / 7 + 1)
+		if (fabsf(t.a[k] - (t.b[k] + SCALE * t.c[k])) > 0)
+			rc = npl_fail(err, NPL_EINTERNAL, "the triad's element %lld is wrong", (long long)k);
+	free(t.a);
+	free(t.b);
+	free(t.c);
+	if (rc)
+		return rc;
+	rate->bytes_per_second = 3.0 * (double)bytes / best;
+	snprintf(
+		rate->how, sizeof rate->how,
+		"a = b + s c over float32 arrays of %llu MiB, %d thread%s, best of %d; 12 bytes an element: two read, one "
+		"written past the caches",
+		(unsigned long long)(bytes >> 20), cpu->threads, cpu->threads == 1 ? "" : "s", RUNS);
+	return 0;
+}
