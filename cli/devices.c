@@ -2,6 +2,7 @@
  *
  * npulab devices: every machine and real device, what it is, whether it can be used and if not why. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 struct row {
 	struct npl_device *device; /* NULL: cannot start */
 	struct npl_err why;
+	struct npl_facts facts; /* of a real device, where they were asked for */
 };
 
 /* Why a device cannot be used, without its name in front: that stands beside it already. */
@@ -22,6 +24,40 @@ static const char *reason(const char *name, const struct row *row)
 	size_t length = strlen(name);
 	const char *msg = row->why.msg;
 	return !strncmp(msg, name, length) && !strncmp(msg + length, ": ", 2) ? msg + length + 2 : msg;
+}
+
+static void print_details(const char *const *names, const struct row *rows, int n)
+{
+	struct npl_table table;
+	static const char *const header[] = {"DEVICE", "DETAIL"};
+	npl_table_open(&table, "ll", header);
+	for (int i = 0; i < n; i++) {
+		const char *detail = rows[i].device ? npl_device_get_info(rows[i].device)->detail
+						    : reason(names[i], &rows[i]);
+		npl_table_row(&table, (const char *const[]){names[i], detail});
+	}
+	npl_table_print(&table, stdout);
+	npl_table_close(&table);
+}
+
+/* A block for a real device: a line for each thing that was found. */
+static void print_facts(const char *name, const struct row *row)
+{
+	struct npl_table table;
+	const char *header[] = {name, "FOUND"};
+	if (!row->facts.n)
+		return;
+	npl_table_open(&table, "wl", header);
+	for (int i = 0; i < row->facts.n; i++) {
+		char key[64];
+		snprintf(key, sizeof key, "%s", row->facts.fact[i].key);
+		for (char *at = key; (at = strchr(at, '_'));)
+			*at = ' ';
+		npl_table_row(&table, (const char *const[]){key, row->facts.fact[i].value});
+	}
+	putchar('\n');
+	npl_table_print(&table, stdout);
+	npl_table_close(&table);
 }
 
 static void print_table(const char *const *names, const struct row *rows, int n, bool verbose)
@@ -49,15 +85,9 @@ static void print_table(const char *const *names, const struct row *rows, int n,
 	if (!verbose)
 		return;
 	putchar('\n');
-	static const char *const detail_header[] = {"DEVICE", "DETAIL"};
-	npl_table_open(&table, "ll", detail_header);
-	for (int i = 0; i < n; i++) {
-		const char *detail = rows[i].device ? npl_device_get_info(rows[i].device)->detail
-						    : reason(names[i], &rows[i]);
-		npl_table_row(&table, (const char *const[]){names[i], detail});
-	}
-	npl_table_print(&table, stdout);
-	npl_table_close(&table);
+	print_details(names, rows, n);
+	for (int i = 0; i < n; i++)
+		print_facts(names[i], &rows[i]);
 }
 
 static void print_json(const char *const *names, const struct row *rows, int n)
@@ -80,6 +110,10 @@ static void print_json(const char *const *names, const struct row *rows, int n)
 		npl_json_double(&json, "peak_ops_per_second",
 				info && info->peak_macs_per_second > 0 ? 2 * info->peak_macs_per_second : (double)NAN);
 		npl_json_string(&json, "machine_sha256", info ? npl_device_sha256(rows[i].device) : NULL);
+		npl_json_open(&json, "facts", '{');
+		for (int k = 0; k < rows[i].facts.n; k++)
+			npl_json_string(&json, rows[i].facts.fact[k].key, rows[i].facts.fact[k].value);
+		npl_json_close(&json, '}');
 		npl_json_close(&json, '}');
 	}
 	npl_json_close(&json, ']');
@@ -111,6 +145,11 @@ static int list_devices(const char *only, bool verbose, bool json, struct npl_er
 	for (int i = 0; i < n && !rc; i++)
 		if (npl_device_open(names[i], NULL, &rows[i].device, &rows[i].why) && only)
 			rc = npl_fail(err, rows[i].why.code, "%s", rows[i].why.msg);
+	for (int i = 0; i < n && !rc && (json || verbose); i++) {
+		rows[i].facts.arena = &arena;
+		if (rows[i].device)
+			rc = npl_device_facts(rows[i].device, &rows[i].facts, err);
+	}
 	if (!rc && json)
 		print_json(names, rows, n);
 	else if (!rc)
@@ -131,7 +170,8 @@ static int devices_main(int argc, char **argv, struct npl_err *err)
 	const struct cli_option options[] = {
 		{"yaml", CLI_FLAG, &yaml, 0, 0, NULL, "one machine's parameters as a file to edit and run"},
 		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "KEY=VALUE", "with --yaml: a changed parameter"},
-		{"verbose", CLI_FLAG, &verbose, 0, 0, NULL, "what was found of each: library, core type, threads"},
+		{"verbose", CLI_FLAG, &verbose, 0, 0, NULL,
+		 "what was found of each: library, processor, clocks, energy"},
 		{"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"},
 		{0}};
 	if (cli_parse(&cli_devices, options, argc, argv, &name, 1, &n_words, &helped, err) || helped)
