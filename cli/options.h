@@ -36,7 +36,7 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_devices, cli_models, cli_inspect, cli_compare, cli_run, cli_layer;
-extern const struct cli_command cli_conformance, cli_asm, cli_disasm, cli_exec, cli_validate, cli_dram;
+extern const struct cli_command cli_conformance, cli_asm, cli_disasm, cli_exec, cli_validate, cli_dram, cli_roofline;
 
 /* Parses argv[1..]; what is no option goes into words (at most max_words, else NPL_EUSAGE). With --help prints the
  * command's help and sets *helped. */

@@ -409,7 +409,7 @@ int npl_chains_open(struct npl_session *s, struct npl_err *err)
 		int last;
 		if (!has_chains(s, &s->step[i]))
 			continue;
-		int rc = longest(s, i, last_of_chain(s, i), &last, err);
+		int rc = longest(s, i, s->alone ? i : last_of_chain(s, i), &last, err);
 		if (!rc && last >= 0)
 			rc = open_chain(s, i, last, s->timing_only, &s->chain[s->n_chains], err);
 		if (rc)

@@ -183,7 +183,8 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 					      .ranges = ranges_for(job, NPL_FORMAT_F32),
 					      .ranges_int8 = ranges_for(job, NPL_FORMAT_INT8),
 					      .q16_plain = job->options->q16_plain,
-					      .timing_only = job->options->timing_only};
+					      .timing_only = job->options->timing_only,
+					      .alone = job->options->alone};
 	struct npl_session *session = NULL;
 	struct npl_tensor *all = calloc((size_t)graph->n_outputs + 1, sizeof *all);
 	int rc = all ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
@@ -209,6 +210,7 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 					    .samples = job->samples,
 					    .batches = job->batches,
 					    .timing_only = options.timing_only,
+					    .once = job->options->once,
 					    .noise = job->noise,
 					    .device = device,
 					    .n_devices = n_devices,

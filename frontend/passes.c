@@ -20,6 +20,8 @@ static const struct npl_repeats_rule measured_passes = {
 static const struct npl_repeats_rule simulated_passes = {
 	.least = 1, .most = 50, .enough_seconds = 0.5, .long_seconds = 0.5};
 
+static const struct npl_repeats_rule one_further_pass = {.least = 1, .most = 1};
+
 struct record { /* the timed passes */
 	int n;
 	int repeats; /* with those that only the energy meter needed */
@@ -140,7 +142,9 @@ static int run_for_energy(const struct npl_passes *p, const char *name, const st
 static int run_timed(const struct npl_passes *p, const char *name, bool measured, const struct npl_run *first,
 		     struct record *record, struct npl_err *err)
 {
-	const struct npl_repeats_rule *rule = measured ? &measured_passes : &simulated_passes;
+	const struct npl_repeats_rule *rule = measured  ? &measured_passes
+					      : p->once ? &one_further_pass
+							: &simulated_passes;
 	double start = npl_clock_seconds();
 	while (!npl_repeats_enough(rule, record->seconds, record->n, npl_clock_seconds() - start)) {
 		struct npl_run *run = &record->run[record->n];

@@ -11,7 +11,7 @@ struct npl_passes {
 	struct npl_session *session;
 	const struct npl_samples *samples;
 	int64_t batches;
-	bool timing_only;
+	bool timing_only, once;        /* once: one timed pass of a simulated machine is enough */
 	struct npl_layer_noise *noise; /* looks at the first batch of the first pass; or NULL */
 	struct npl_device *const *device;
 	int n_devices;

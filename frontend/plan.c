@@ -355,6 +355,7 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	s->n_devices = options->n_devices;
 	s->q16_plain = options->q16_plain;
 	s->timing_only = options->timing_only;
+	s->alone = options->alone;
 	s->host_in = options->host_in;
 	s->host_out = options->host_out;
 	s->kept = options->kept;

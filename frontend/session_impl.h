@@ -55,7 +55,7 @@ struct npl_session {
 	int *group; /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
 	struct npl_host host;
 	bool host_loaded;
-	bool q16_plain, timing_only, hash, host_in, host_out;
+	bool q16_plain, timing_only, alone, hash, host_in, host_out;
 	const struct npl_value_watcher *watcher; /* of what is made; NULL: nobody looks */
 	const bool *kept;                        /* while it is opened */
 	struct npl_arena arena;

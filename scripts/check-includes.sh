@@ -11,7 +11,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-frontend_headers="build calibrate compare eager graph graph_run model placement quantise session single_layer trace traffic"
+frontend_headers="build calibrate compare eager graph graph_run model placement quantise roofline session single_layer trace traffic"
 reports_headers="report"
 
 # FILE:LINE:NAME of every include with quotes; `<npulab/...>` counts as one.

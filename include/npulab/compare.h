@@ -93,10 +93,12 @@ struct npl_compare_options {
 	int threads;            /* 0: each device's default */
 	const char *engine;     /* of the simulated machines that have several; NULL: the first */
 	struct npl_calibrate calibrate;
-	bool q16_plain;                  /* as in npl_session_options */
-	bool layer_accuracy;             /* of every layer too; takes a copy of one batch's values, up to 1 GiB */
-	bool no_accuracy;                /* skip the reference (it still runs where it is needed to calibrate) */
-	bool timing_only;                /* cycles without values; real devices cannot */
+	bool q16_plain;      /* as in npl_session_options */
+	bool layer_accuracy; /* of every layer too; takes a copy of one batch's values, up to 1 GiB */
+	bool no_accuracy;    /* skip the reference (it still runs where it is needed to calibrate) */
+	bool timing_only;    /* cycles without values; real devices cannot */
+	bool alone;          /* every layer by itself, as in npl_session_options */
+	bool once; /* simulated figures are held against one further pass, how long npulab takes is not measured */
 	const char *const *device_names; /* device indices of place refer to these */
 	int n_devices;
 	const int *place; /* run --place: one mixed entry, nodes on these devices; NULL: one entry per device */

@@ -56,6 +56,7 @@ struct npl_device_info {
 	double peak_macs_per_second;    /* 0: not known */
 	const char *memory_yaml;        /* NULL: none; the memory that a line of the machine's file names, in full */
 	double memory_bytes_per_second; /* of the memory that weights come from, at most; 0: not known */
+	bool memory_of_weights;         /* and nothing but weights does: inputs and results are elsewhere */
 	double static_watts;       /* drawn also while the device waits for the host or a link; 0: none or not known */
 	const char *static_origin; /* of static_watts; NULL: none */
 	struct npl_link link;

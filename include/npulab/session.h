@@ -59,6 +59,7 @@ struct npl_session_options {
 		*ranges_int8; /* those of the format int8, where they are others (calibrate.h); or NULL */
 	bool q16_plain;       /* Q6.10 at 2^-10 for every tensor; else each has the power of two that its values need */
 	bool timing_only;     /* cycles and counters, no values: outputs stay unallocated */
+	bool alone;           /* every layer is a program of its own: its time is not shared with its neighbours' */
 	bool host_in;         /* devices with chains: inputs cross the link within their cycles, not before, */
 	const bool *kept;     /* but for these (per value), which are there from before; NULL: none */
 	bool host_out;        /* likewise: outputs, not after */

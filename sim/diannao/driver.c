@@ -82,6 +82,7 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 	info->engine = machine->rtl ? "rtl" : "fast";
 	info->clock_hz = (double)config->clock_hz;
 	info->peak_macs_per_second = (double)(config->tn * config->tn) * info->clock_hz;
+	info->memory_bytes_per_second = memory->peak_bytes_per_second;
 	info->link = (struct npl_link){
 		.name = "main memory",
 		.bytes_per_second = memory->peak_bytes_per_second,

@@ -75,6 +75,7 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	info->peak_macs_per_second = (double)(c->rows * c->columns) * (double)c->clock_hz;
 	info->memory_yaml = tpu->memory_yaml;
 	info->memory_bytes_per_second = tpu_weight_rate(c);
+	info->memory_of_weights = true;
 	if (strcmp(c->static_origin, "absent")) { /* not known is not 0 W: the layers' results say "absent" */
 		info->static_watts = c->static_watts;
 		info->static_origin = c->static_origin;

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * npulab roofline: the peak and the memory of each device, and the layers of a network below them. */
+#include <string.h>
+
+#include "common.h"
+#include "npulab/roofline.h"
+
+struct named { /* what a writer is given */
+	const struct npl_roofline *roofline;
+	const char *model;
+};
+
+static void write_json(FILE *out, const void *what)
+{
+	const struct named *named = what;
+	npl_roofline_json(out, named->roofline, named->model);
+}
+
+static void write_csv(FILE *out, const void *what)
+{
+	const struct named *named = what;
+	npl_roofline_csv(out, named->roofline, named->model);
+}
+
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
+/* Files first: where one cannot be written, nothing is printed. */
+static int report(const struct cli_common *common, const struct named *named, struct npl_err *err)
+{
+	if (common->json && !is_stdout(common->json) && cli_write_text(common->json, write_json, named, err))
+		return err->code;
+	if (common->csv && !is_stdout(common->csv) && cli_write_text(common->csv, write_csv, named, err))
+		return err->code;
+	if (is_stdout(common->json))
+		return cli_write_text("-", write_json, named, err);
+	if (is_stdout(common->csv))
+		return cli_write_text("-", write_csv, named, err);
+	if (!common->quiet)
+		npl_roofline_table(stdout, named->roofline, named->model);
+	return 0;
+}
+
+static int read_intensity(const char *text, enum npl_intensity *intensity, struct npl_err *err)
+{
+	*intensity = !strcmp(text, "weights") ? NPL_INTENSITY_WEIGHTS : NPL_INTENSITY_MEMORY;
+	if (*intensity == NPL_INTENSITY_MEMORY && strcmp(text, "memory"))
+		return npl_fail(err, NPL_EUSAGE, "roofline: --intensity is memory or weights, got '%s'", text);
+	return 0;
+}
+
+static int run(const char *model, const struct cli_common *common, enum npl_intensity intensity, struct npl_err *err)
+{
+	struct cli_work work = {0};
+	struct npl_roofline roofline;
+	struct cli_progress progress = {.silent = common->quiet};
+	const char **names;
+	int n, rc = cli_check_reports(common, err);
+	if (!rc)
+		rc = model ? cli_work_load(model, common, &work, err) : cli_check_folders(common, err);
+	if (rc)
+		return rc;
+	rc = cli_split_devices(common->devices, &work.arena, &names, &n, err);
+	if (!rc)
+		rc = cli_protect_machines(common, names, n, err);
+	struct npl_compare_options how = {.device_names = rc ? NULL : names,
+					  .n_devices = rc ? 0 : n,
+					  .set = common->set.item,
+					  .n_sets = common->set.n,
+					  .threads = (int)common->threads,
+					  .engine = common->engine,
+					  .progress = cli_progress_tell,
+					  .user = &progress};
+	if (!rc)
+		rc = cli_read_formats(common, &how, err);
+	if (!rc)
+		rc = npl_roofline(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how,
+				  intensity, &roofline, err);
+	cli_progress_end(&progress);
+	if (!rc) {
+		const struct named named = {&roofline, model ? work.files.name : NULL};
+		rc = report(common, &named, err);
+		npl_roofline_free(&roofline);
+	}
+	if (!rc && model && !common->quiet)
+		cli_warn(work.graph->name, work.graph->warning, work.graph->n_warnings);
+	cli_work_free(&work);
+	return rc;
+}
+
+static int roofline_main(int argc, char **argv, struct npl_err *err)
+{
+	struct cli_common common = {.seed = 1, .devices = "tpu_v1,diannao,cpu"};
+	const char *model = NULL, *intensity = "memory";
+	enum npl_intensity which;
+	const struct cli_option options[] = {
+		{"devices", CLI_TEXT, &common.devices, 0, 0, "A,B,...",
+		 "devices or machine files (default: tpu_v1,diannao,cpu)"},
+		{"intensity", CLI_TEXT, &intensity, 0, 0, "memory|weights",
+		 "MACs per byte that must cross the device's memory (default), or per byte of weights"},
+		{"batch", CLI_INT, &common.batch, 1, 1 << 20, "N", "samples per batch: dimension 0 of the inputs"},
+		{"dim", CLI_LIST_OF_TEXT, &common.dim, 0, 0, "NAME=N", "a dimension that the model leaves open"},
+		{"input", CLI_LIST_OF_TEXT, &common.input, 0, 0, "[NAME=]FILE",
+		 "samples (.npy, .pb); else the model's own, else random"},
+		{"seed", CLI_INT, &common.seed, 0, INT64_MAX, "N", "of random samples (default 1)"},
+		{"set", CLI_LIST_OF_TEXT, &common.set, 0, 0, "DEVICE.KEY=VALUE",
+		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
+		{"threads", CLI_INT, &common.threads, 1, 1024, "N", "of the real processor (default: all)"},
+		{"engine", CLI_TEXT, &common.engine, 0, 0, "fast|rtl",
+		 "of the simulated machines that have both (default fast)"},
+		{"json", CLI_TEXT, &common.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
+		{"csv", CLI_TEXT, &common.csv, 0, 0, "FILE", "one line per layer and device"},
+		{"quiet", CLI_FLAG, &common.quiet, 0, 0, NULL, "no table, no progress, no warnings"},
+		{0}};
+	bool helped;
+	int n_words;
+	if (cli_parse(&cli_roofline, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
+		return helped ? 0 : err->code;
+	if (!model && (common.batch || common.dim.n || common.input.n))
+		return npl_fail(err, NPL_EUSAGE,
+				"roofline: --batch, --dim and --input are of a model, and there is none");
+	return read_intensity(intensity, &which, err) ? err->code : run(model, &common, which, err);
+}
+
+const struct cli_command cli_roofline = {"roofline", "[MODEL] [--devices A,B,...]",
+					 "peak and memory rate of devices, and a model's layers below them",
+					 roofline_main};

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Roofs (roofs.h). A real device's peak is the best rate of square products of growing size, run through the device as any
+ * layer; its memory's rate it measures itself (npl_driver.measure_memory), or it is that of adding two long
+ * arrays through the device. */
+#include "roofs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "devices_open.h"
+#include "npulab/clock.h"
+#include "npulab/quantise.h"
+#include "npulab/random.h"
+#include "npulab/single_layer.h"
+
+#define LEAST_SIZE   256
+#define MOST_SIZE    16384
+#define PRODUCT_TIME 0.3 /* seconds: a size whose product would take longer is not tried */
+#define SIZE_SECONDS 0.4 /* spent on each */
+#define LEAST_RUNS   3
+#define ADD_ELEMENTS ((int64_t)64 << 20) /* 256 MiB an array, beyond any cache */
+#define ADD_RUNS     10
+
+/* Best time of a layer; runs counts them. */
+static int best_time(struct npl_device *device, const struct npl_layer *layer, int least, double seconds, double *best,
+		     int *runs, struct npl_err *err)
+{
+	double begin = npl_clock_seconds();
+	*best = INFINITY;
+	for (*runs = -1; *runs < least || npl_clock_seconds() - begin < seconds; ++*runs) { /* the first warms up */
+		struct npl_result result = {0};
+		if (npl_device_run(device, layer, &result, err))
+			return err->code;
+		if (*runs >= 0 && result.seconds > 0 && result.seconds < *best)
+			*best = result.seconds;
+	}
+	return 0;
+}
+
+struct product {
+	struct npl_tensor x, w, y;
+	struct npl_attrs attrs;
+	struct npl_layer layer;
+};
+
+static void close_product(struct product *p)
+{
+	npl_tensor_free(&p->x);
+	npl_tensor_free(&p->w);
+	npl_tensor_free(&p->y);
+}
+
+/* A product of two square matrices; data only when asked for. */
+static int open_product(enum npl_format format, int64_t size, bool data, struct product *p, struct npl_err *err)
+{
+	const bool integers = format == NPL_FORMAT_INT8;
+	struct npl_random random = {.state = 1};
+	*p = (struct product){.attrs = {.alpha = 1, .beta = 1, .trans_b = true, .opset = 13}};
+	p->x = (struct npl_tensor){
+		.name = "x", .dtype = npl_format_dtype(format), .shape = npl_shape_of(2, size, size)};
+	p->x.quant.scale = integers ? 1 : 0;
+	p->w = p->x;
+	p->w.name = "w";
+	p->y = p->x;
+	p->y.name = "y";
+	p->y.dtype = integers ? NPL_I32 : p->x.dtype;
+	p->y.quant.scale = 0;
+	p->layer = (struct npl_layer){.name = "product",
+				      .op = NPL_OP_GEMM,
+				      .attrs = &p->attrs,
+				      .n_in = 2,
+				      .in = {&p->x, &p->w},
+				      .out = &p->y,
+				      .macs = (uint64_t)size * (uint64_t)size * (uint64_t)size};
+	if (!data)
+		return 0;
+	if (npl_tensor_alloc(&p->x, err) || npl_tensor_alloc(&p->w, err) || npl_tensor_alloc(&p->y, err))
+		return err->code;
+	npl_draw(&p->x, &random);
+	npl_draw(&p->w, &random);
+	return 0;
+}
+
+static int measure_size(struct npl_device *device, enum npl_format format, int64_t size, struct npl_roof *roof,
+			double *seconds, struct npl_err *err)
+{
+	struct product p;
+	int runs, rc = open_product(format, size, true, &p, err);
+	if (!rc)
+		rc = best_time(device, &p.layer, LEAST_RUNS, SIZE_SECONDS, seconds, &runs, err);
+	double rate = rc ? 0 : (double)p.layer.macs / *seconds;
+	if (!rc && rate > roof->macs_per_second) {
+		roof->macs_per_second = rate;
+		snprintf(roof->how, sizeof roof->how, "best of %d products of %lld x %lld by %lld x %lld %s matrices",
+			 runs, (long long)size, (long long)size, (long long)size, (long long)size,
+			 npl_format_name(format));
+	}
+	close_product(&p);
+	return rc;
+}
+
+/* Adds the roof of a format; nothing where the device does not take its products. */
+static int measure_peak(struct npl_device *device, enum npl_format format, struct npl_roofline_device *roofs,
+			struct npl_err *err)
+{
+	struct npl_roof *roof = &roofs->roof[roofs->n_roofs];
+	struct product asked;
+	char why[200];
+	double seconds = 0;
+	*roof = (struct npl_roof){.format = format};
+	open_product(format, LEAST_SIZE, false, &asked, err);
+	if (!npl_device_supports(device, &asked.layer, why, sizeof why))
+		return 0;
+	for (int64_t size = LEAST_SIZE; size <= MOST_SIZE && 8 * seconds < PRODUCT_TIME; size *= 2)
+		if (measure_size(device, format, size, roof, &seconds, err))
+			return err->code;
+	roofs->n_roofs++;
+	return 0;
+}
+
+/* Through the device: c = a + b. */
+static int measure_by_adding(struct npl_device *device, struct npl_memory_rate *rate, struct npl_err *err)
+{
+	struct npl_attrs attrs = {.opset = 13};
+	struct npl_tensor a = {.name = "a", .dtype = NPL_F32, .shape = npl_shape_of(1, ADD_ELEMENTS)}, b = a, c = a;
+	const struct npl_layer layer = {
+		.name = "sum", .op = NPL_OP_ADD, .attrs = &attrs, .n_in = 2, .in = {&a, &b}, .out = &c};
+	char why[200];
+	double best;
+	int runs;
+	b.name = "b";
+	c.name = "c";
+	if (!npl_device_supports(device, &layer, why, sizeof why))
+		return npl_fail(err, NPL_EDEVICE, "%s adds no arrays: %s", npl_device_name(device), why);
+	int rc = npl_tensor_alloc(&a, err) || npl_tensor_alloc(&b, err) || npl_tensor_alloc(&c, err) ? err->code : 0;
+	if (!rc)
+		rc = best_time(device, &layer, ADD_RUNS, 0, &best, &runs, err);
+	if (!rc) {
+		rate->bytes_per_second = 3.0 * (double)npl_tensor_bytes(&a) / best;
+		snprintf(
+			rate->how, sizeof rate->how,
+			"c = a + b over float32 arrays of %lld MiB, best of %d; 12 bytes an element: two read, one written",
+			(long long)(npl_tensor_bytes(&a) >> 20), runs);
+	}
+	npl_tensor_free(&a);
+	npl_tensor_free(&b);
+	npl_tensor_free(&c);
+	return rc;
+}
+
+static int measure(struct npl_device *device, struct npl_roofline_device *roofs, struct npl_err *err)
+{
+	const enum npl_format own = npl_device_get_info(device)->format;
+	struct npl_memory_rate rate;
+	struct npl_err why = {0};
+	roofs->from = NPL_FROM_MEASURE;
+	npl_machine_load_start(&roofs->load, NULL);
+	if (measure_peak(device, own, roofs, err) ||
+	    (own != NPL_FORMAT_INT8 && measure_peak(device, NPL_FORMAT_INT8, roofs, err)))
+		return err->code;
+	if (!roofs->n_roofs)
+		return npl_fail(err, NPL_EDEVICE, "%s: takes no product of matrices", npl_device_name(device));
+	int rc = npl_device_measure_memory(device, &rate, &why);
+	if (rc == NPL_EDEVICE)
+		rc = measure_by_adding(device, &rate, &why);
+	npl_machine_load_stop(&roofs->load);
+	if (rc && rc != NPL_EDEVICE)
+		return npl_fail(err, rc, "%s: %s", npl_device_name(device), why.msg);
+	roofs->memory_bytes_per_second = rc ? NAN : rate.bytes_per_second;
+	snprintf(roofs->memory_how, sizeof roofs->memory_how, "%.*s", (int)sizeof roofs->memory_how - 1,
+		 rc ? why.msg : rate.how);
+	return 0;
+}
+
+int npl_roofs_find(struct npl_device *device, struct npl_roofline_device *roofs, struct npl_err *err)
+{
+	const struct npl_device_info *info = npl_device_get_info(device);
+	if (info->kind == NPL_KIND_CPU || info->kind == NPL_KIND_GPU)
+		return measure(device, roofs, err);
+	if (info->kind != NPL_KIND_SIMULATED || !(info->peak_macs_per_second > 0))
+		return npl_fail(err, NPL_EUSAGE,
+				"roofline: %s has no roofs: expected simulated machines, processors or GPUs",
+				npl_device_name(device));
+	roofs->from = NPL_FROM_MODEL;
+	roofs->n_roofs = 1;
+	roofs->roof[0] = (struct npl_roof){.format = info->format, .macs_per_second = info->peak_macs_per_second};
+	roofs->memory_bytes_per_second = info->memory_bytes_per_second > 0 ? info->memory_bytes_per_second : NAN;
+	snprintf(roofs->memory_how, sizeof roofs->memory_how, "%s",
+		 info->memory_of_weights ? "of the memory that weights come from"
+					 : "of the memory that weights, inputs and results lie in");
+	return 0;
+}

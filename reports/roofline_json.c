@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rooflines as JSON, schema npulab.roofline/1 (docs/roofline.md): figures of layers are sums over all batches; null is not
+ * applicable or not known, and the intensity of what moves no byte. */
+#include <math.h>
+
+#include "json.h"
+#include "npulab/roofline.h"
+#include "npulab/version.h"
+
+static const char *from_name(const struct npl_roofline_device *d)
+{
+	return d->from == NPL_FROM_MODEL ? "model" : "measured";
+}
+
+static void put_roofs(struct npl_json *json, const struct npl_roofline_device *d)
+{
+	npl_json_open(json, "roofs", '[');
+	for (int i = 0; i < d->n_roofs; i++) {
+		npl_json_open(json, NULL, '{');
+		npl_json_string(json, "precision", npl_format_name(d->roof[i].format));
+		npl_json_double(json, "peak_ops_per_second", 2 * d->roof[i].macs_per_second);
+		npl_json_double(json, "ridge_macs_per_byte", npl_roofline_ridge(d, i));
+		npl_json_text(json, "how", d->roof[i].how);
+		npl_json_close(json, '}');
+	}
+	npl_json_close(json, ']');
+}
+
+static void put_figures(struct npl_json *json, const struct npl_roofline_device *d, const struct npl_roofline_point *p)
+{
+	npl_json_string(json, "precision", npl_format_name(d->roof[p->roof].format));
+	npl_json_u64(json, "macs", p->macs);
+	npl_json_u64(json, "weight_bytes", p->weight_bytes);
+	npl_json_u64(json, "input_bytes", p->input_bytes);
+	npl_json_u64(json, "output_bytes", p->output_bytes);
+	npl_json_double(json, "bytes", p->bytes);
+	npl_json_double(json, "crossed_bytes", p->crossed_bytes);
+	npl_json_double(json, "seconds", p->seconds);
+	npl_json_double(json, "macs_per_byte", p->macs_per_byte);
+	npl_json_double(json, "ops_per_second", p->ops_per_second);
+	npl_json_double(json, "roof_ops_per_second", p->roof_ops_per_second);
+	npl_json_double(json, "share", p->share);
+	npl_json_string(json, "bound", isfinite(p->share) ? p->memory_bound ? "memory" : "peak" : NULL);
+}
+
+static void put_points(struct npl_json *json, const struct npl_roofline *r, const struct npl_roofline_device *d)
+{
+	npl_json_i64(json, "batches", d->batches);
+	npl_json_open(json, "network", '{');
+	if (d->n_points)
+		put_figures(json, d, &d->network);
+	npl_json_close(json, '}');
+	npl_json_open(json, "layers", '[');
+	for (int i = 0; i < d->n_points; i++) {
+		const struct npl_node *node = &r->graph->node[d->point[i].node];
+		npl_json_open(json, NULL, '{');
+		npl_json_i64(json, "index", d->point[i].node);
+		npl_json_string(json, "name", node->name);
+		npl_json_string(json, "op", npl_op_defs[node->op].name);
+		put_figures(json, d, &d->point[i]);
+		npl_json_close(json, '}');
+	}
+	npl_json_close(json, ']');
+}
+
+static void put_device(struct npl_json *json, const struct npl_roofline *r, const struct npl_roofline_device *d)
+{
+	npl_json_open(json, NULL, '{');
+	npl_json_string(json, "name", d->name);
+	npl_json_string(json, "kind", npl_device_kind_name(d->info.kind));
+	npl_json_string(json, "engine", d->info.engine);
+	npl_json_string(json, "precision", npl_format_name(d->info.format));
+	npl_json_text(json, "machine_sha256", d->sha256);
+	npl_json_text(json, "detail", d->info.detail);
+	npl_json_string(json, "from", from_name(d));
+	put_roofs(json, d);
+	npl_json_open(json, "memory", '{');
+	npl_json_double(json, "bytes_per_second", d->memory_bytes_per_second);
+	npl_json_text(json, "how", d->memory_how);
+	npl_json_close(json, '}');
+	npl_json_double(json, "load_average", d->load.processors ? d->load.load_average : NAN);
+	npl_json_double(json, "others_processors", d->load.processors ? d->load.others : NAN);
+	if (d->load.processors && isfinite(d->load.others))
+		npl_json_number(json, "machine_busy", d->load.busy ? "true" : "false");
+	else
+		npl_json_null(json, "machine_busy");
+	if (r->graph)
+		put_points(json, r, d);
+	npl_json_close(json, '}');
+}
+
+void npl_roofline_json(FILE *out, const struct npl_roofline *r, const char *model)
+{
+	struct npl_json json = {.out = out};
+	npl_json_open(&json, NULL, '{');
+	npl_json_string(&json, "schema", "npulab.roofline/1");
+	npl_json_open(&json, "npulab", '{');
+	npl_json_string(&json, "version", npl_version());
+	npl_json_string(&json, "commit", npl_commit());
+	npl_json_close(&json, '}');
+	if (r->graph) {
+		npl_json_open(&json, "model", '{');
+		npl_json_string(&json, "name", model);
+		npl_json_text(&json, "file_sha256", r->graph->file_sha256);
+		npl_json_i64(&json, "batch", r->graph->batch);
+		npl_json_u64(&json, "macs", r->graph->macs);
+		npl_json_i64(&json, "layers", r->graph->n_nodes);
+		npl_json_close(&json, '}');
+	} else {
+		npl_json_null(&json, "model");
+	}
+	npl_json_string(&json, "intensity", r->intensity == NPL_INTENSITY_WEIGHTS ? "weights" : "memory");
+	npl_json_open(&json, "devices", '[');
+	for (int d = 0; d < r->n_devices; d++)
+		put_device(&json, r, &r->device[d]);
+	npl_json_close(&json, ']');
+	npl_json_close(&json, '}');
+	fputc('\n', out);
+}
