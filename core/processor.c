@@ -52,9 +52,10 @@ static void read_line(struct npl_processor *p, struct counting *c, const char *l
 			snprintf(p->model, sizeof p->model, "%.*s", (int)strcspn(value, "\n"), value);
 	} else if ((value = value_of(line, "physical id"))) {
 		c->package = number(value);
-		note_once(c->packages, &c->n_packages, c->package);
+		if (c->package >= 0)
+			note_once(c->packages, &c->n_packages, c->package);
 	} else if ((value = value_of(line, "core id"))) {
-		note_once(c->cores, &c->n_cores, (int64_t)c->package << 32 | number(value));
+		note_once(c->cores, &c->n_cores, (c->package + 1LL) * (2LL << 20) + number(value));
 	} else if ((value = value_of(line, "cpu MHz"))) {
 		if (p->clock_hz <= 0)
 			p->clock_hz = 1e6 * strtod(value, NULL);

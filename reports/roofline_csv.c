@@ -61,9 +61,9 @@ void npl_roofline_csv(FILE *out, const struct npl_roofline *r, const char *model
 			put_roof(out, device, i, NULL);
 			fputs("\r\n", out);
 		}
-		for (int i = 0; i < device->n_points; i++)
+		for (int i = 0; i < device->n_points && r->graph; i++)
 			put_point(out, r, device, &device->point[i], model);
-		if (device->n_points)
+		if (device->n_points && r->graph)
 			put_point(out, r, device, &device->network, model);
 	}
 }

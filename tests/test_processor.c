@@ -45,7 +45,7 @@ static void write_cache(int cpu, int index, const char *level, const char *type,
 /* Two packages of two cores of two threads each. */
 Test(processor, counts_packages_cores_and_caches_once)
 {
-	char text[4000] = "", shared[16], caches[200];
+	char text[4000] = "", shared[40], caches[200];
 	for (int cpu = 0; cpu < 8; cpu++)
 		snprintf(text + strlen(text), sizeof text - strlen(text),
 			 "processor\t: %d\nmodel name\t: Some Processor 9000 @ 2.00GHz\ncpu MHz\t\t: 2%d00.5\n"

@@ -58,7 +58,8 @@ Test(repeats, ends_when_stable_or_spent)
 		wild[i] = 1 + 0.5 * (double)test_range(&rng, 0, 1000) / 1000;
 	}
 	for (int n = 0; n <= 40; n++)
-		for (double spent = 0; spent < 5; spent += 0.25) {
+		for (int quarter = 0; quarter < 20; quarter++) {
+			const double spent = 0.25 * quarter;
 			bool limit = n && (n >= rule.most || spent >= rule.long_seconds);
 			bool enough = n >= rule.least && spent >= rule.enough_seconds;
 			double copy[40];
