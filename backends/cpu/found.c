@@ -63,6 +63,23 @@ static int blas_facts(const struct cpu_blas *blas, struct npl_facts *facts, stru
 			asked && *asked ? ", because OPENBLAS_CORETYPE is set" : "");
 }
 
+/* What convolutions run on in float32. */
+static int convolution_facts(const struct cpu_state *cpu, struct npl_facts *facts, struct npl_err *err)
+{
+	static const char key[] = "convolution_library";
+	struct cpu_dnn again;
+	struct npl_err why = {0};
+	if (cpu->dnn.engine) {
+		const struct npl_onednn_version *version = cpu->dnn.api.library.version();
+		return npl_fact(facts, err, key, "oneDNN %d.%d.%d", version->major, version->minor, version->patch);
+	}
+	if (cpu->config.convolution == CPU_CONV_BLAS)
+		return npl_fact(facts, err, key, "that of products, as convolution=blas asks for");
+	if (!cpu_dnn_open(NPL_ONEDNN_SONAME, &again, &why))
+		cpu_dnn_close(&again);
+	return npl_fact(facts, err, key, "that of products: %s", why.msg);
+}
+
 static int int8_facts(struct npl_facts *facts, struct npl_err *err)
 {
 	const char *why = "", *library = npl_int8_library(&why);
@@ -93,7 +110,8 @@ static int energy_facts(struct cpu_state *cpu, struct npl_facts *facts, struct n
 int cpu_facts(void *state, struct npl_facts *facts, struct npl_err *err)
 {
 	struct cpu_state *cpu = state;
-	if (processor_facts(cpu, facts, err) || (!cpu->int8 && blas_facts(&cpu->blas, facts, err)) ||
+	if (processor_facts(cpu, facts, err) ||
+	    (!cpu->int8 && (blas_facts(&cpu->blas, facts, err) || convolution_facts(cpu, facts, err))) ||
 	    int8_facts(facts, err))
 		return err->code;
 	return energy_facts(cpu, facts, err);

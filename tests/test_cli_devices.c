@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Promises of `npulab devices --verbose` and its JSON: what was found of each real device, the same in both; a warning
+ * when BLAS runs kernels older than the processor; the reason where a device cannot be used; nothing of it unless asked. */
+#include "cli_json.h"
+#include "cpu/isa.h"
+
+static json_t *devices_json(void)
+{
+	struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "--json", "-");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	json_t *json = cli_parse_json(r.out);
+	cr_assert_str_eq(cli_text(cli_at(json, "schema")), "npulab.devices/1");
+	cli_free(&r);
+	return json;
+}
+
+static json_t *facts_of(json_t *json, const char *name)
+{
+	size_t i;
+	json_t *device, *facts = NULL;
+	json_array_foreach (cli_at(json, "devices"), i, device)
+		if (!strcmp(cli_text(cli_at(device, "name")), name))
+			facts = cli_at(device, "facts");
+	cr_assert(facts, "there is no device %s", name);
+	return facts;
+}
+
+Test(cli_devices, real_devices_tell_what_was_found)
+{
+	json_t *json = devices_json(), *facts = facts_of(json, "cpu"), *device, *value;
+	const char *key;
+	size_t i;
+	cli_check_keys(facts,
+		       "processor:s cores:s threads:s library:s library_version:s core_type:s int8_kernels:s energy:s",
+		       "cpu");
+	cr_assert_str_eq(cli_text(cli_at(facts, "library")), "OpenBLAS");
+	cr_assert(!json_object_get(facts, "assumed_power") ==
+			  !strncmp(cli_text(cli_at(facts, "energy")), "measured by ", 12),
+		  "an assumption stands where nothing is measured");
+	json_array_foreach (cli_at(json, "devices"), i, device) {
+		const char *kind = json_string_value(cli_at(device, "kind"));
+		if (!kind || (strcmp(kind, "cpu") && strcmp(kind, "gpu")))
+			cr_assert_eq(json_object_size(cli_at(device, "facts")), 0, "%s",
+				     cli_text(cli_at(device, "name")));
+		cr_assert(kind || *cli_text(cli_at(device, "reason")), "%s has neither kind nor reason",
+			  cli_text(cli_at(device, "name")));
+	}
+	/* The table says the same: the clock and the load aside, which go on changing. */
+	struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "--verbose");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	const char *block = strstr(r.out, "FOUND");
+	cr_assert(block, "%s", r.out);
+	json_object_foreach (facts, key, value) {
+		char words[64];
+		snprintf(words, sizeof words, "\n%s  ", key);
+		for (char *at = words; (at = strchr(at, '_'));)
+			*at = ' ';
+		const char *line = strstr(block, words);
+		cr_assert(line, "no line for %s in %s", key, block);
+		const char *said = line + strlen(words) + strspn(line + strlen(words), " ");
+		size_t word = strcspn(json_string_value(value), " ");
+		cr_assert(!strcmp(key, "clock") || !strncmp(said, json_string_value(value), word), "%s: %s", key, said);
+	}
+	cli_free(&r);
+	r = cli_run(&(struct cli_how){0}, "devices");
+	cr_assert(!strstr(r.out, "FOUND"), "%s", r.out);
+	cli_free(&r);
+	json_decref(json);
+}
+
+Test(cli_devices, old_kernels_are_warned_of)
+{
+	if (cpu_isa_detect().level == CPU_SSE)
+		cr_skip("this processor is as old as the kernels");
+	setenv("OPENBLAS_CORETYPE", "Prescott", 1);
+	json_t *json = devices_json();
+	const char *warning = cli_text(cli_at(facts_of(json, "cpu"), "warning"));
+	cr_assert(strstr(warning, "the Prescott kernels of OpenBLAS are older than this processor: SSE instead of ") &&
+			  strstr(warning, "because OPENBLAS_CORETYPE is set"),
+		  "%s", warning);
+	json_decref(json);
+	unsetenv("OPENBLAS_CORETYPE");
+	json = devices_json();
+	cr_assert_null(json_object_get(facts_of(json, "cpu"), "warning"),
+		       "of its own accord it takes kernels that fit");
+	json_decref(json);
+}
