@@ -92,7 +92,10 @@ static void put_totals(struct npl_json *json, const struct npl_device_report *r,
 	} else {
 		npl_json_null(json, "dram");
 		npl_json_null(json, "buffer");
-		npl_json_null(json, "host_link");
+		if (run->link_bytes) /* a device that measures its link */
+			npl_json_u64(json, "host_link", run->link_bytes);
+		else
+			npl_json_null(json, "host_link");
 		npl_json_null(json, "host_link_within_cycles");
 	}
 	npl_json_close(json, '}');

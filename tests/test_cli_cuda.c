@@ -45,7 +45,10 @@ Test(cli_cuda, compares_in_float32)
 	json_t *report = compare_digits("reference.precision=f32", "cuda.precision=f32");
 	const json_t *device = json_array_get(json_object_get(report, "devices"), 1);
 	cr_assert_str_eq(json_string_value(json_object_get(device, "name")), "cuda");
-	cr_assert_gt(json_number_value(json_object_get(device, "host_link_seconds")), 0);
+	const json_t *totals = json_object_get(device, "totals");
+	cr_assert_gt(json_number_value(json_object_get(totals, "host_link_seconds")), 0);
+	cr_assert_eq(json_integer_value(json_object_get(json_object_get(totals, "bytes"), "host_link")),
+		     360 * (64 + 10) * 4);
 	json_decref(report);
 }
 
@@ -80,4 +83,28 @@ Test(cli_cuda, says_what_is_missing)
 	cr_assert_neq(r.status, 0);
 	cr_assert(strstr(r.err, "there is no GPU 1: the driver counts 1, from 0"), "%s", r.err);
 	cli_free(&r);
+}
+
+/* ONNX's own cases: what the GPU takes, it gets right. */
+Test(cli_cuda, conforms)
+{
+	static const char *const folders[] = {"node", "simple", "pytorch-operator", "pytorch-converted"};
+	static const int passed[] = {570, 7, 27, 80};
+	fake_by("LD_LIBRARY_PATH");
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+		char path[100];
+		json_error_t error;
+		snprintf(path, sizeof path, "/usr/share/libonnx-testdata/data/%s", folders[i]);
+		if (access(path, R_OK))
+			cr_skip("no %s", path);
+		struct cli_result r =
+			cli_run(&(struct cli_how){0}, "conformance", path, "--device", "cuda", "--json", "-");
+		cr_assert_eq(r.status, 0, "%s", r.err);
+		json_t *report = json_loads(r.out, 0, &error);
+		cr_assert(report, "%s", error.text);
+		cr_assert_eq(json_integer_value(json_object_get(report, "failed")), 0);
+		cr_assert_geq(json_integer_value(json_object_get(report, "passed")), passed[i], "%s", path);
+		json_decref(report);
+		cli_free(&r);
+	}
 }
