@@ -105,6 +105,15 @@ fuzz: ## a minute of libFuzzer on each parser (FUZZ_SECONDS=n for another time)
 bench: all ## measurements (see bench/README.md)
 	@scripts/bench.sh
 
+test-cuda: all ## on a machine with a GPU: precisions, layers and ONNX's cases against the reference
+	@scripts/test-cuda.sh
+
+bench-cuda: all ## on a machine with a GPU: products and networks in every precision
+	@scripts/bench-cuda.sh
+
+cuda-bundle: all ## build/npulab-cuda.tar.gz: the program and its data for a machine with a GPU and no package manager
+	@scripts/cuda-bundle.sh
+
 prove: ## both README commands in a bare Debian 12 root made for it (needs root)
 	@scripts/install-deps.sh prove
 	@scripts/prove-clean-root.sh
@@ -218,6 +227,6 @@ $(out)/version.h: FORCE
 
 FORCE:
 
-.PHONY: all help deps demo test check asan lint format cosim mutants fuzz bench prove examples install install-files uninstall tsan clean objects FORCE
+.PHONY: all help deps demo test test-cuda bench-cuda cuda-bundle check asan lint format cosim mutants fuzz bench prove examples install install-files uninstall tsan clean objects FORCE
 
 -include $(sources:%.c=$(out)/%.d)

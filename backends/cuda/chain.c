@@ -2,7 +2,7 @@
  *
  * Chains (npulab/chain.h) on the GPU: given tensors up, all layers, wanted tensors down, in one stream with an event between each
  * two, whose distances are the times. What the host does in between, copying into and out of pinned memory, lies before the first event
- * and behind the last: a transfer's time is that of the bytes on the link. While somebody watches, each result is fetched behind
+ * and behind the last: a transfer's time is that of the bytes on the link, with the GPU's conversion between float32 and 16 bits. While somebody watches, each result is fetched behind
  * its layer, which the layers' times leave out. */
 #include "chain.h"
 
@@ -170,6 +170,16 @@ static int reserve(struct cu_chain *c, struct npl_err *err)
 	return c->staging_bytes <= MOST_STAGING ? cu_pinned_reserve(&d->driver, c->staging_bytes, &d->staging, err) : 0;
 }
 
+/* Between the type that the host has and the stored one. */
+static int cast(struct cu_chain *c, int h, bool given, struct npl_err *err)
+{
+	const struct cu_device *d = c->device;
+	if (c->held[h].landing < 0 || !npl_tensor_count(c->held[h].tensor))
+		return 0;
+	const struct cu_value stored = value_of(c, h), landing = landing_of(c, &c->held[h]);
+	return cu_kernel_cast(d->kernels, given ? &landing : &stored, given ? &stored : &landing, d->stream, err);
+}
+
 static int bring_given(struct cu_chain *c, struct npl_err *err)
 {
 	const struct cu_device *d = c->device;
@@ -186,23 +196,7 @@ static int bring_given(struct cu_chain *c, struct npl_err *err)
 		uint64_t to = held->landing >= 0 ? landing_of(c, held).address : address_of(c, h);
 		if ((bytes_of(held) && cu_try(&d->driver, err, cuMemcpyHtoDAsync, to_device,
 					      (to, host_memory(c, held), bytes_of(held), d->stream))) ||
-		    record(c, held->event, err))
-			return err->code;
-	}
-	return 0;
-}
-
-/* Tensors that layer l reads or makes first, between the host's type and the stored one. */
-static int cast(struct cu_chain *c, int l, bool given, struct npl_err *err)
-{
-	const struct cu_device *d = c->device;
-	for (int h = 0; h < c->n_held; h++) {
-		const struct cu_held *held = &c->held[h];
-		if (held->landing < 0 || held->layer != l || (held->result < 0) != given ||
-		    !npl_tensor_count(held->tensor))
-			continue;
-		const struct cu_value stored = value_of(c, h), landing = landing_of(c, held);
-		if (cu_kernel_cast(d->kernels, given ? &landing : &stored, given ? &stored : &landing, d->stream, err))
+		    cast(c, h, true, err) || record(c, held->event, err))
 			return err->code;
 	}
 	return 0;
@@ -217,7 +211,7 @@ static int run_layer(struct cu_chain *c, int l, struct npl_err *err)
 	for (int k = 0; k <= layer->n_more; k++)
 		out[k] = value_of(c, c->out[l] + k);
 	const uint64_t scratch = c->scratch[l] < 0 ? 0 : c->device->values.address + c->piece[c->scratch[l]].offset;
-	if (cast(c, l, true, err) || cu_layer_run(&c->layer[l], in, out, scratch, err) || cast(c, l, false, err))
+	if (cu_layer_run(&c->layer[l], in, out, scratch, err))
 		return npl_prefix(err, "layer '%s'", layer->name);
 	return 0;
 }
@@ -278,7 +272,8 @@ static int take_wanted(struct cu_chain *c, struct npl_err *err)
 		if (!held->wanted)
 			continue;
 		uint64_t from = held->landing >= 0 ? landing_of(c, held).address : address_of(c, h);
-		if ((bytes_of(held) && cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host,
+		if (cast(c, h, false, err) ||
+		    (bytes_of(held) && cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host,
 					      (host_memory(c, held), from, bytes_of(held), d->stream))) ||
 		    record(c, held->event, err))
 			return err->code;

@@ -141,8 +141,8 @@ static void place(struct cu_chain *c, struct cu_held *held, int h, size_t *const
 	if (held->constant || (given && !held->read) || (!given && !held->wanted))
 		return;
 	if (held->stored != held->tensor->dtype)
-		held->landing = add_piece(c, npl_tensor_bytes(held->tensor), given ? 0 : held->layer + 1,
-					  given ? held->layer + 1 : c->asked.n + 1);
+		held->landing = add_piece(c, npl_tensor_bytes(held->tensor), given ? 0 : c->asked.n + 1,
+					  given ? 0 : c->asked.n + 1);
 	held->at = c->staging_bytes;
 	c->staging_bytes += aligned(npl_tensor_bytes(held->tensor));
 }

@@ -77,7 +77,10 @@ static int open_integers(struct cu_layer *layer, const bool *resident, struct np
 		return err->code;
 	layer->conv.flip = asked->in[0]->dtype == NPL_U8 ? 0x80 : 0;
 	layer->conv.sums_at = layer->conv.flip || lead != k ? integer_bytes(rows, lead, 1) : 0;
-	layer->scratch_bytes = layer->conv.sums_at + integer_bytes(rows, columns, sizeof(int32_t));
+	layer->conv.raw = asked->out->dtype == NPL_I32 && asked->fused == NPL_ACT_NONE && columns == n &&
+			  !(asked->n_in > 2 && asked->in[2]) && !layer->conv.flip && !asked->in[0]->quant.zero_point;
+	layer->scratch_bytes =
+		layer->conv.sums_at + (layer->conv.raw ? 0 : integer_bytes(rows, columns, sizeof(int32_t)));
 	return cu_product_open(&layer->device->blas, &shape, &layer->product[0], err);
 }
 
@@ -136,12 +139,13 @@ static int run_integers(struct cu_layer *layer, const struct cu_value *in, struc
 			return err->code;
 		x = scratch;
 	}
-	const struct cu_value sums = {
-		.address = scratch + layer->conv.sums_at, .dtype = NPL_I32, .shape = npl_shape_of(2, rows, n)};
+	const struct cu_value sums = {.address = layer->conv.raw ? out[0].address : scratch + layer->conv.sums_at, .dtype = NPL_I32, .shape = npl_shape_of(2, rows, n)};
 	for (int p = 0; p < layer->weights.parts; p++)
 		if (cu_product_run(&d->blas, product, cu_weights_matrix(layer, in, p), x, 0, sums.address, p > 0,
 				   d->workspace.address, d->stream, err))
 			return err->code;
+	if (layer->conv.raw)
+		return 0;
 	return cu_kernel_sums(d->kernels, &sums, cu_weights_bias(layer, in),
 			      layer->weights.address + layer->weights.scale_at, n, 1, n, product->shape.lead_d,
 			      asked->fused, asked->out, out[0].address, d->stream, err);
