@@ -229,8 +229,14 @@ static int fill_row(const struct work *work, const struct operands *o, struct np
 	row->output_quant = o->y.quant;
 	row->stat = report->info.stat;
 	row->n_stats = report->info.n_stats;
-	charge_link(&report->info.link, &o->x, info, row);
-	charge_link(&report->info.link, &o->y, info, row);
+	if (report->info.link.measured) {
+		row->link_bytes = row->result.to_device.bytes + row->result.to_host.bytes;
+		row->link_seconds = row->result.to_device.seconds + row->result.to_host.seconds;
+		row->transfers = (int)(row->result.to_device.n + row->result.to_host.n);
+	} else {
+		charge_link(&report->info.link, &o->x, info, row);
+		charge_link(&report->info.link, &o->y, info, row);
+	}
 	report->run.peak_buffer_bytes = info ? info->peak_buffer_bytes : 0;
 	if (o->y.data) {
 		npl_sha256_hex(o->y.data, npl_tensor_bytes(&o->y), report->output_sha256);

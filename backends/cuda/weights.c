@@ -8,14 +8,13 @@
  *	sum of (x - x_zero) * (w - w_zero) = sum of x8 * w' - x8_zero * sum of w'
  *
  * with w' = w - w_zero, x8 = x less 128 where x is unsigned. All of it wraps in 32 bits, so the order does not matter. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "layer.h"
 #include "memory_plan.h"
 #include "npulab/half.h"
 
-#define LARGEST 127 /* of a part's elements */
+enum { LEAST = -128, MOST = 127 }; /* of a part's elements */
 
 static bool in_integers(const struct cu_layer *layer)
 {
@@ -32,15 +31,22 @@ static size_t aligned(size_t bytes)
 	return (bytes + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
 }
 
+static int parts_for(int64_t value, int64_t limit)
+{
+	return (int)((value + limit + (limit > 0 ? -1 : 1)) / limit);
+}
+
 /* How many matrices sum to w less its zero point. */
 static int parts_of(const struct npl_tensor *w)
 {
-	int64_t most = 0, count = npl_tensor_count(w);
+	int64_t least = LEAST, most = MOST, count = npl_tensor_count(w);
 	for (int64_t i = 0; i < count; i++) {
-		int64_t value = llabs(element(w, i) - w->quant.zero_point);
+		int64_t value = element(w, i) - w->quant.zero_point;
+		least = value < least ? value : least;
 		most = value > most ? value : most;
 	}
-	return most <= LARGEST ? 1 : (int)((most + LARGEST - 1) / LARGEST);
+	const int below = parts_for(least, LEAST), above = parts_for(most, MOST);
+	return below > above ? below : above;
 }
 
 int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, int64_t columns, int64_t lead,
@@ -99,7 +105,7 @@ static void fill_floats(const struct cu_layer *layer, char *image)
 
 static int64_t limited(int64_t value)
 {
-	return value > LARGEST ? LARGEST : value < -LARGEST ? -LARGEST : value;
+	return value > MOST ? MOST : value < LEAST ? LEAST : value;
 }
 
 /* One row of the matrix in all its parts. Returns the sum of its elements. */
