@@ -85,7 +85,7 @@ lint: ## formatting, the include rule, clang-tidy, cppcheck, and both compilers 
 	@scripts/lint.sh
 
 format: ## rewrites the sources in the project's format
-	clang-format -i $(sources) $(headers)
+	clang-format -i $(sources) $(headers) $(kernel_texts)
 
 cosim: ## the systolic machines' matrix unit beside its Verilog, cycle by cycle (COSIM_MUTATE=skew: must fail)
 	@scripts/install-deps.sh cosim

@@ -9,11 +9,12 @@ cd "$(dirname "$0")/.." || exit 2
 
 jobs=$(nproc)
 mapfile -t sources < <(find core sim backends frontend reports cli tests bench examples -name '*.c' | sort)
+mapfile -t kernels < <(find backends/cuda/kernels -name '*.cu*' | sort)
 mapfile -t headers < <(find include core sim backends frontend reports cli tests bench examples -name '*.h' | sort)
 
 format()
 {
-	if ! clang-format --dry-run -Werror --ferror-limit=3 "${sources[@]}" "${headers[@]}"; then
+	if ! clang-format --dry-run -Werror --ferror-limit=3 "${sources[@]}" "${headers[@]}" "${kernels[@]}"; then
 		echo "(make format)"
 		return 1
 	fi
