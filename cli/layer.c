@@ -171,6 +171,7 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 		npl_arena_free(&arena);
 		return rc;
 	}
+	spec.no_accuracy = o->common.no_accuracy;
 	struct npl_compare_options how = {.device_names = names,
 					  .n_devices = n,
 					  .set = o->common.set.item,
@@ -225,6 +226,7 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		{"seed", CLI_INT, &o.common.seed, 0, INT64_MAX, "N", "of the operands (default 1)"},
 		{"set", CLI_LIST_OF_TEXT, &o.common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of a device"},
 		{"timing-only", CLI_FLAG, &o.common.timing_only, 0, 0, NULL, "cycles and energy without values"},
+		{"no-accuracy", CLI_FLAG, &o.common.no_accuracy, 0, 0, NULL, "skip the float reference"},
 		{"engine", CLI_TEXT, &o.common.engine, 0, 0, "fast|rtl",
 		 "of the simulated machines that have both (default fast)"},
 		{"threads", CLI_INT, &o.common.threads, 1, 1024, "N", "of the real processor (default: all)"},

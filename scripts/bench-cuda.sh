@@ -15,7 +15,8 @@ date -u '+%Y-%m-%d'
 printf '\nproducts of %s x %s x %s\n' "$size" "$size" "$size"
 for precision in f32 tf32 f16 bf16 int8; do
 	printf '%-5s ' "$precision"
-	"$npulab" layer gemm -m "$size" -n "$size" -k "$size" --devices cuda --set "cuda.precision=$precision" | grep '^cuda' | head -n 1
+	"$npulab" layer gemm -m "$size" -n "$size" -k "$size" --devices cuda --no-accuracy \
+		--set "cuda.precision=$precision" | grep '^cuda' | head -n 1
 done
 for network in ${NETWORKS:-resnet50 mobilenet_v2 vgg16}; do
 	printf '\n%s, batch %s\n' "$network" "$batch"

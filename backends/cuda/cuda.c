@@ -145,6 +145,11 @@ static void driver_close(void *state)
 static void describe(const void *state, struct npl_device_info *info)
 {
 	const struct cu_device *d = state;
+	static const char *const numbers[] = {[CU_F32] = "float32",
+					      [CU_TF32] = "products of float32 in TF32",
+					      [CU_F16] = "values in float16, sums in float32",
+					      [CU_BF16] = "values in bfloat16, sums in float32",
+					      [CU_INT8] = "int8, sums in int32"};
 	char dnn[40] = "no cuDNN";
 	size_t blas = d->blas.version(), version;
 	info->kind = NPL_KIND_GPU;
@@ -159,10 +164,10 @@ static void describe(const void *state, struct npl_device_info *info)
 		snprintf(dnn, sizeof dnn, "cuDNN %zu.%zu.%zu", version / 10000, version / 100 % 100, version % 100);
 	}
 	snprintf(info->detail, sizeof info->detail,
-		 "%.60s, compute capability %d.%d, %.1f GiB; driver for CUDA %d.%d, cuBLASLt %zu.%zu.%zu, %s",
+		 "%.60s, compute capability %d.%d, %.1f GiB; driver for CUDA %d.%d, cuBLASLt %zu.%zu.%zu, %s; %s",
 		 d->gpu.name, d->gpu.major, d->gpu.minor, (double)d->gpu.memory_bytes / 1073741824.0,
 		 d->driver.version_number / 1000, d->driver.version_number % 1000 / 10, blas / 10000, blas / 100 % 100,
-		 blas % 100, dnn);
+		 blas % 100, dnn, numbers[d->precision]);
 }
 
 static bool supports(const void *state, const struct npl_layer *layer, char *why, size_t n)

@@ -25,6 +25,7 @@ struct npl_layer_spec {
 	int64_t outputs;        /* GEMM: n; CONV: filters */
 	struct npl_attrs attrs; /* window and groups; completed by npl_single_layer */
 	bool unsigned_x, requantise;
+	bool no_accuracy; /* skip the float reference, which takes long for large layers */
 	uint64_t seed;
 };
 
