@@ -15,27 +15,39 @@
 #include "npulab/random.h"
 #include "npulab/single_layer.h"
 
-#define LEAST_SIZE   256
-#define MOST_SIZE    16384
-#define PRODUCT_TIME 0.3 /* seconds: a size whose product would take longer is not tried */
-#define SIZE_SECONDS 0.4 /* spent on each */
-#define LEAST_RUNS   3
-#define ADD_ELEMENTS ((int64_t)64 << 20) /* 256 MiB an array, beyond any cache */
-#define ADD_RUNS     10
+#define LEAST_SIZE    256
+#define MOST_SIZE     16384
+#define PRODUCT_TIME  0.3 /* seconds: a size whose product would take the device longer is not tried, */
+#define PRODUCT_WALL  2.0 /* nor one that would take this computer so long, with all that moves to the device and back */
+#define SIZE_SECONDS  0.4 /* spent on each */
+#define LEAST_RUNS    3
+#define MOST_ELEMENTS ((int64_t)64 << 20) /* of an array that is added, 256 MiB, beyond any cache; */
+#define FEW_ELEMENTS  ((int64_t)4 << 20)  /* less where the device's memory is short */
+#define ADD_RUNS      10
+#define ADD_SECONDS   2.0
 
-/* Best time of a layer; runs counts them. */
-static int best_time(struct npl_device *device, const struct npl_layer *layer, int least, double seconds, double *best,
-		     int *runs, struct npl_err *err)
+struct timing {
+	double best; /* of the device */
+	double wall; /* of a run as this computer feels it, on average */
+	int runs;
+};
+
+/* Runs a layer: once to warm up, then at least `least` times and for so many seconds, or for `most` seconds. */
+static int time_layer(struct npl_device *device, const struct npl_layer *layer, int least, double seconds, double most,
+		      struct timing *t, struct npl_err *err)
 {
-	double begin = npl_clock_seconds();
-	*best = INFINITY;
-	for (*runs = -1; *runs < least || npl_clock_seconds() - begin < seconds; ++*runs) { /* the first warms up */
+	const double begin = npl_clock_seconds();
+	double spent = 0;
+	*t = (struct timing){.best = INFINITY, .runs = -1};
+	while (t->runs < 1 || (spent < most && (t->runs < least || spent < seconds))) {
 		struct npl_result result = {0};
 		if (npl_device_run(device, layer, &result, err))
 			return err->code;
-		if (*runs >= 0 && result.seconds > 0 && result.seconds < *best)
-			*best = result.seconds;
+		if (++t->runs > 0 && result.seconds > 0 && result.seconds < t->best)
+			t->best = result.seconds;
+		spent = npl_clock_seconds() - begin;
 	}
+	t->wall = spent / (t->runs + 1);
 	return 0;
 }
 
@@ -84,69 +96,80 @@ static int open_product(enum npl_format format, int64_t size, bool data, struct 
 }
 
 static int measure_size(struct npl_device *device, enum npl_format format, int64_t size, struct npl_roof *roof,
-			double *seconds, struct npl_err *err)
+			struct timing *t, struct npl_err *err)
 {
 	struct product p;
-	int runs, rc = open_product(format, size, true, &p, err);
+	int rc = open_product(format, size, true, &p, err);
 	if (!rc)
-		rc = best_time(device, &p.layer, LEAST_RUNS, SIZE_SECONDS, seconds, &runs, err);
-	double rate = rc ? 0 : (double)p.layer.macs / *seconds;
+		rc = time_layer(device, &p.layer, LEAST_RUNS, SIZE_SECONDS, PRODUCT_WALL, t, err);
+	double rate = rc ? 0 : (double)p.layer.macs / t->best;
 	if (!rc && rate > roof->macs_per_second) {
 		roof->macs_per_second = rate;
 		snprintf(roof->how, sizeof roof->how, "best of %d products of %lld x %lld by %lld x %lld %s matrices",
-			 runs, (long long)size, (long long)size, (long long)size, (long long)size,
+			 t->runs, (long long)size, (long long)size, (long long)size, (long long)size,
 			 npl_format_name(format));
 	}
 	close_product(&p);
 	return rc;
 }
 
-/* Adds the roof of a format; nothing where the device does not take its products. */
+/* Adds the roof of a format; nothing where the device does not take its products. Sizes grow until time or memory ends. */
 static int measure_peak(struct npl_device *device, enum npl_format format, struct npl_roofline_device *roofs,
 			struct npl_err *err)
 {
 	struct npl_roof *roof = &roofs->roof[roofs->n_roofs];
 	struct product asked;
+	struct timing t = {0};
 	char why[200];
-	double seconds = 0;
+	int rc = 0;
 	*roof = (struct npl_roof){.format = format};
 	open_product(format, LEAST_SIZE, false, &asked, err);
 	if (!npl_device_supports(device, &asked.layer, why, sizeof why))
 		return 0;
-	for (int64_t size = LEAST_SIZE; size <= MOST_SIZE && 8 * seconds < PRODUCT_TIME; size *= 2)
-		if (measure_size(device, format, size, roof, &seconds, err))
-			return err->code;
+	for (int64_t size = LEAST_SIZE;
+	     size <= MOST_SIZE && 8 * t.best < PRODUCT_TIME && 8 * t.wall < PRODUCT_WALL && !rc; size *= 2)
+		rc = measure_size(device, format, size, roof, &t, err);
+	if (rc && (rc == NPL_EINTERNAL || !(roof->macs_per_second > 0)))
+		return rc;
 	roofs->n_roofs++;
 	return 0;
 }
 
 /* Through the device: c = a + b. */
-static int measure_by_adding(struct npl_device *device, struct npl_memory_rate *rate, struct npl_err *err)
+static int measure_sum(struct npl_device *device, int64_t elements, struct npl_memory_rate *rate, struct npl_err *err)
 {
 	struct npl_attrs attrs = {.opset = 13};
-	struct npl_tensor a = {.name = "a", .dtype = NPL_F32, .shape = npl_shape_of(1, ADD_ELEMENTS)}, b = a, c = a;
+	struct npl_tensor a = {.name = "a", .dtype = NPL_F32, .shape = npl_shape_of(1, elements)}, b = a, c = a;
 	const struct npl_layer layer = {
 		.name = "sum", .op = NPL_OP_ADD, .attrs = &attrs, .n_in = 2, .in = {&a, &b}, .out = &c};
 	char why[200];
-	double best;
-	int runs;
+	struct timing t;
 	b.name = "b";
 	c.name = "c";
 	if (!npl_device_supports(device, &layer, why, sizeof why))
 		return npl_fail(err, NPL_EDEVICE, "%s adds no arrays: %s", npl_device_name(device), why);
 	int rc = npl_tensor_alloc(&a, err) || npl_tensor_alloc(&b, err) || npl_tensor_alloc(&c, err) ? err->code : 0;
 	if (!rc)
-		rc = best_time(device, &layer, ADD_RUNS, 0, &best, &runs, err);
+		rc = time_layer(device, &layer, ADD_RUNS, 0, ADD_SECONDS, &t, err);
 	if (!rc) {
-		rate->bytes_per_second = 3.0 * (double)npl_tensor_bytes(&a) / best;
+		rate->bytes_per_second = 3.0 * (double)npl_tensor_bytes(&a) / t.best;
 		snprintf(
 			rate->how, sizeof rate->how,
 			"c = a + b over float32 arrays of %lld MiB, best of %d; 12 bytes an element: two read, one written",
-			(long long)(npl_tensor_bytes(&a) >> 20), runs);
+			(long long)(npl_tensor_bytes(&a) >> 20), t.runs);
 	}
 	npl_tensor_free(&a);
 	npl_tensor_free(&b);
 	npl_tensor_free(&c);
+	return rc;
+}
+
+/* Over arrays as long as the device's memory allows. */
+static int measure_by_adding(struct npl_device *device, struct npl_memory_rate *rate, struct npl_err *err)
+{
+	int rc = NPL_EDEVICE;
+	for (int64_t elements = MOST_ELEMENTS; rc && rc != NPL_EINTERNAL && elements >= FEW_ELEMENTS; elements /= 4)
+		rc = measure_sum(device, elements, rate, err);
 	return rc;
 }
 
@@ -166,7 +189,7 @@ static int measure(struct npl_device *device, struct npl_roofline_device *roofs,
 	if (rc == NPL_EDEVICE)
 		rc = measure_by_adding(device, &rate, &why);
 	npl_machine_load_stop(&roofs->load);
-	if (rc && rc != NPL_EDEVICE)
+	if (rc == NPL_EINTERNAL)
 		return npl_fail(err, rc, "%s: %s", npl_device_name(device), why.msg);
 	roofs->memory_bytes_per_second = rc ? NAN : rate.bytes_per_second;
 	snprintf(roofs->memory_how, sizeof roofs->memory_how, "%.*s", (int)sizeof roofs->memory_how - 1,
