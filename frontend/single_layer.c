@@ -187,11 +187,13 @@ static int run_timed(struct work *work, struct npl_device_report *report, struct
 }
 
 /* The float oracle for float devices: the operator's reference kernel. */
-static int judge(const struct npl_layer_spec *spec, const struct npl_layer *layer, struct npl_device_report *report, struct npl_err *err)
+static int judge(const struct npl_layer_spec *spec, const struct npl_layer *layer, struct npl_device_report *report,
+		 struct npl_err *err)
 {
 	struct npl_tensor ref = {.name = "reference", .dtype = NPL_F32, .shape = layer->out->shape};
 	report->accuracy = (struct npl_accuracy){NAN, NAN, NAN, NAN};
-	if (spec->no_accuracy || layer->out->dtype != NPL_F32 || layer->timing_only || report->info.kind == NPL_KIND_NULL)
+	if (spec->no_accuracy || layer->out->dtype != NPL_F32 || layer->timing_only ||
+	    report->info.kind == NPL_KIND_NULL)
 		return 0;
 	int rc = npl_tensor_alloc(&ref, err);
 	if (!rc)

@@ -564,7 +564,7 @@ CU_RESULT fake_cuLaunchKernel(CU_FUNCTION function, unsigned grid_x, unsigned gr
 			      unsigned block_y, unsigned block_z, unsigned shared_bytes, CU_STREAM stream,
 			      void **parameters, void **extra)
 {
-	CU_RESULT (*launch)
+	CU_RESULT(*launch)
 	(CU_FUNCTION, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CU_STREAM, void **,
 	 void **);
 	FAKE_CALL_IN_CONTEXT(cuLaunchKernel);

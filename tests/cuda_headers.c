@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SAME_TYPE(a, b)  _Static_assert(__builtin_types_compatible_p(a, b), #a " is not " #b)
-#define SAME_SIZE(a, b)  _Static_assert(sizeof(a) == sizeof(b), #a " and " #b " differ in size")
-#define SAME(a, b)       _Static_assert((long long)(a) == (long long)(b), #a " is not " #b)
+#define SAME_TYPE(a, b) _Static_assert(__builtin_types_compatible_p(a, b), #a " is not " #b)
+#define SAME_SIZE(a, b) _Static_assert(sizeof(a) == sizeof(b), #a " and " #b " differ in size")
+#define SAME(a, b)      _Static_assert((long long)(a) == (long long)(b), #a " is not " #b)
 #define SAME_PLACE(a, m, b, n)                                                                                         \
-	_Static_assert(offsetof(a, m) == offsetof(b, n) && sizeof(((a *)0)->m) == sizeof(((b *)0)->n),                \
+	_Static_assert(offsetof(a, m) == offsetof(b, n) && sizeof(((a *)0)->m) == sizeof(((b *)0)->n),                 \
 		       #a "." #m " is not " #b "." #n)
 
 #ifdef WRONG
@@ -59,7 +59,7 @@ SAME(CU_STREAM_FLAG, CU_STREAM_NON_BLOCKING);
 #define CU_MODULE    CUmodule
 #define CU_FUNCTION  CUfunction
 /* cuda.h has the later form of it alone, which differs in what is an error. */
-#define cuEventElapsedTime cuEventElapsedTime_v2
+#define cuEventElapsedTime                  cuEventElapsedTime_v2
 #define CU_CALL(member, symbol, parameters) SAME_TYPE(__typeof__(&symbol), CU_RESULT(*) parameters);
 #include "cuda/driver_api.def"
 #endif
@@ -129,19 +129,19 @@ SAME(CU_PREFERENCE_ALIGNMENT_D, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
 #undef CU_ALGORITHM
 #undef CU_HEURISTIC
 #undef CU_STREAM
-#define CU_BLAS_STATUS          cublasStatus_t
-#define CU_COMPUTE              cublasComputeType_t
-#define CU_TYPE                 cudaDataType_t
-#define CU_PRODUCT_ATTRIBUTE    cublasLtMatmulDescAttributes_t
-#define CU_MATRIX_ATTRIBUTE     cublasLtMatrixLayoutAttribute_t
-#define CU_PREFERENCE_ATTRIBUTE cublasLtMatmulPreferenceAttributes_t
-#define CU_BLAS                 cublasLtHandle_t
-#define CU_PRODUCT              cublasLtMatmulDesc_t
-#define CU_MATRIX               cublasLtMatrixLayout_t
-#define CU_PREFERENCE           cublasLtMatmulPreference_t
-#define CU_ALGORITHM            cublasLtMatmulAlgo_t
-#define CU_HEURISTIC            cublasLtMatmulHeuristicResult_t
-#define CU_STREAM               cudaStream_t
+#define CU_BLAS_STATUS                              cublasStatus_t
+#define CU_COMPUTE                                  cublasComputeType_t
+#define CU_TYPE                                     cudaDataType_t
+#define CU_PRODUCT_ATTRIBUTE                        cublasLtMatmulDescAttributes_t
+#define CU_MATRIX_ATTRIBUTE                         cublasLtMatrixLayoutAttribute_t
+#define CU_PREFERENCE_ATTRIBUTE                     cublasLtMatmulPreferenceAttributes_t
+#define CU_BLAS                                     cublasLtHandle_t
+#define CU_PRODUCT                                  cublasLtMatmulDesc_t
+#define CU_MATRIX                                   cublasLtMatrixLayout_t
+#define CU_PREFERENCE                               cublasLtMatmulPreference_t
+#define CU_ALGORITHM                                cublasLtMatmulAlgo_t
+#define CU_HEURISTIC                                cublasLtMatmulHeuristicResult_t
+#define CU_STREAM                                   cudaStream_t
 #define CU_CALL(result, member, symbol, parameters) SAME_TYPE(__typeof__(&symbol), result(*) parameters);
 #include "cuda/blas_api.def"
 #endif
@@ -197,21 +197,21 @@ SAME(CU_DNN_FMA_MATH, CUDNN_FMA_MATH);
 #undef CU_DNN_CONVOLUTION
 #undef CU_RUNTIME_STREAM
 #undef CU_DNN_FOUND
-#define CU_DNN_STATUS      cudnnStatus_t
-#define CU_DNN_TYPE        cudnnDataType_t
-#define CU_DNN_LAYOUT      cudnnTensorFormat_t
-#define CU_DNN_FUNCTION    cudnnActivationMode_t
-#define CU_DNN_NAN         cudnnNanPropagation_t
-#define CU_DNN_MODE        cudnnConvolutionMode_t
-#define CU_DNN_MATH        cudnnMathType_t
-#define CU_DNN_ALGORITHM   cudnnConvolutionFwdAlgo_t
-#define CU_DNN             cudnnHandle_t
-#define CU_DNN_TENSOR      cudnnTensorDescriptor_t
-#define CU_DNN_FILTER      cudnnFilterDescriptor_t
-#define CU_DNN_ACTIVATION  cudnnActivationDescriptor_t
-#define CU_DNN_CONVOLUTION cudnnConvolutionDescriptor_t
-#define CU_RUNTIME_STREAM  cudaStream_t
-#define CU_DNN_FOUND       cudnnConvolutionFwdAlgoPerf_t
+#define CU_DNN_STATUS                               cudnnStatus_t
+#define CU_DNN_TYPE                                 cudnnDataType_t
+#define CU_DNN_LAYOUT                               cudnnTensorFormat_t
+#define CU_DNN_FUNCTION                             cudnnActivationMode_t
+#define CU_DNN_NAN                                  cudnnNanPropagation_t
+#define CU_DNN_MODE                                 cudnnConvolutionMode_t
+#define CU_DNN_MATH                                 cudnnMathType_t
+#define CU_DNN_ALGORITHM                            cudnnConvolutionFwdAlgo_t
+#define CU_DNN                                      cudnnHandle_t
+#define CU_DNN_TENSOR                               cudnnTensorDescriptor_t
+#define CU_DNN_FILTER                               cudnnFilterDescriptor_t
+#define CU_DNN_ACTIVATION                           cudnnActivationDescriptor_t
+#define CU_DNN_CONVOLUTION                          cudnnConvolutionDescriptor_t
+#define CU_RUNTIME_STREAM                           cudaStream_t
+#define CU_DNN_FOUND                                cudnnConvolutionFwdAlgoPerf_t
 #define CU_CALL(result, member, symbol, parameters) SAME_TYPE(__typeof__(&symbol), result(*) parameters);
 #include "cuda/dnn_api.def"
 #endif

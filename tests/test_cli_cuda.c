@@ -97,8 +97,8 @@ Test(cli_cuda, conforms)
 		snprintf(path, sizeof path, "/usr/share/libonnx-testdata/data/%s", folders[i]);
 		if (access(path, R_OK))
 			cr_skip("no %s", path);
-		struct cli_result r =
-			cli_run(&(struct cli_how){0}, "conformance", path, "--device", "cuda", "--json", "-");
+		struct cli_result r = cli_run(&(struct cli_how){0}, "conformance", path, "--device", "cuda", "--json",
+					      "-");
 		cr_assert_eq(r.status, 0, "%s", r.err);
 		json_t *report = json_loads(r.out, 0, &error);
 		cr_assert(report, "%s", error.text);

@@ -184,10 +184,13 @@ static int grow_conv(struct garden *g, int x, bool transposed)
 	weights.dim[1] = (transposed ? filters : channels) / groups;
 	for (int i = 0; i < w.n; i++)
 		weights.dim[2 + i] = w.kernel[i];
-	const struct npl_attr_list attrs = NPL_ATTRS(
-		NPL_INT("group", groups), {.name = "strides", .type = NPL_ATTR_INTS, .ints = w.stride, .n = w.n},
+	const int64_t none[6] = {0};
+	const struct npl_attr attr[] = {
+		NPL_INT("group", groups),
+		{.name = "strides", .type = NPL_ATTR_INTS, .ints = w.stride, .n = w.n},
 		{.name = "dilations", .type = NPL_ATTR_INTS, .ints = w.dilation, .n = w.n},
-		{.name = "pads", .type = NPL_ATTR_INTS, .ints = transposed ? (int64_t[6]){0} : w.pads, .n = 2 * w.n});
+		{.name = "pads", .type = NPL_ATTR_INTS, .ints = transposed ? none : w.pads, .n = 2 * w.n}};
+	const struct npl_attr_list attrs = {.attr = attr, .n = sizeof attr / sizeof *attr};
 	return npl_build_op(g->build, transposed ? "ConvTranspose" : "Conv",
 			    NPL_IN(x, constant(g, weights), bias_or_none(g, filters)), attrs);
 }

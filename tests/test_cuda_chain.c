@@ -71,7 +71,8 @@ Test(cuda_chain, networks_come_out_as_the_reference_has_them)
 	static const struct {
 		const char *set;
 		double most;
-	} cases[] = {{"precision=f32", 1e-5}, {"precision=tf32", 4e-3}, {"precision=f16", 4e-3}, {"precision=bf16", 4e-2}};
+	} cases[] = {
+		{"precision=f32", 1e-5}, {"precision=tf32", 4e-3}, {"precision=f16", 4e-3}, {"precision=bf16", 4e-2}};
 	uint64_t rng = 0xc4a10001;
 	for (int round = 0; round < 3; round++) {
 		struct net net = small_cnn(&rng);
@@ -176,10 +177,10 @@ static int attempt(struct net *net, const char *precision, struct npl_tensor *ou
 	const struct npl_device_options options = {.n_sets = 1, .set = (const char *[]){precision}};
 	int rc = npl_device_open("cuda", &options, &cuda, err);
 	if (!rc)
-		rc = npl_session_open(net->graph,
-				      &(struct npl_session_options){
-					      .n_devices = 1, .device = &cuda, .ranges = net->range},
-				      &session, err);
+		rc = npl_session_open(
+			net->graph,
+			&(struct npl_session_options){.n_devices = 1, .device = &cuda, .ranges = net->range}, &session,
+			err);
 	if (!rc)
 		rc = npl_session_run(session, net->in, out, &run, err);
 	if (!rc)

@@ -9,8 +9,8 @@
 #include "cuda/cuda.h"
 #include "cuda_fake.h"
 #include "npulab/integer.h"
-#include "systolic_support.h"
 #include "npulab/window.h"
+#include "systolic_support.h"
 
 extern const struct npl_driver npl_driver_cuda;
 
@@ -63,7 +63,8 @@ static void run_layer(struct cu_device *device, const struct npl_layer *layer, v
 	cr_assert_eq(cu_fake.violations, 0, "%s: %s", what, cu_fake.violation);
 	cr_assert_eq(result.macs, layer->macs);
 	cr_assert(result.seconds_from == NPL_FROM_MEASURE && (result.seconds > 0 || !bytes));
-	cr_assert(result.to_host.bytes == bytes && result.to_device.bytes >= npl_tensor_bytes(layer->in[0]) * (bytes > 0));
+	cr_assert(result.to_host.bytes == bytes &&
+		  result.to_device.bytes >= npl_tensor_bytes(layer->in[0]) * (bytes > 0));
 	cr_assert(result.n_energy == 1 && !strcmp(result.energy[0].origin, "absent"));
 	memcpy(out, y.data, bytes);
 	free(guarded);
@@ -220,7 +221,8 @@ static void random_conv(struct cu_device *device, int round)
 {
 	struct float_layer f = {0};
 	const int rank = (int)range(1, 3);
-	const int64_t groups = range(0, 2) ? 1 : range(2, 4), channels = groups * range(1, 4), filters = groups * range(1, 5);
+	const int64_t groups = range(0, 2) ? 1 : range(2, 4), channels = groups * range(1, 4),
+		      filters = groups * range(1, 5);
 	struct npl_shape x = {.rank = 2 + rank, .dim = {range(1, 3), channels}},
 			 w = {.rank = 2 + rank, .dim = {filters, channels / groups}};
 	struct npl_window *window = &f.attrs.window;
@@ -305,8 +307,8 @@ static void check_integers(struct cu_device *device, const struct test_layer *t,
 	cr_assert_eq(npl_run_integer(&t->layer, &want, &counts, &err), 0, "%s: %s", what, err.msg);
 	run_layer(device, &t->layer, got, what);
 	for (size_t i = 0; i < bytes; i++)
-		cr_assert_eq(got[i], ((uint8_t *)want.data)[i], "%s: byte %zu of %zu is %d, expected %d", what, i, bytes,
-			     got[i], ((uint8_t *)want.data)[i]);
+		cr_assert_eq(got[i], ((uint8_t *)want.data)[i], "%s: byte %zu of %zu is %d, expected %d", what, i,
+			     bytes, got[i], ((uint8_t *)want.data)[i]);
 	npl_tensor_free(&want);
 	free(got);
 }
@@ -318,11 +320,9 @@ static void dress(struct test_layer *t, enum npl_op op, int64_t channels)
 							NPL_ACT_TANH};
 	const uint64_t macs = t->layer.macs;
 	t->x.dtype = range(0, 1) ? NPL_U8 : NPL_I8;
-	t->x.quant.zero_point =
-		range(0, 2) ? (int32_t)range(npl_int8_min(t->x.dtype), npl_int8_max(t->x.dtype)) : 0;
+	t->x.quant.zero_point = range(0, 2) ? (int32_t)range(npl_int8_min(t->x.dtype), npl_int8_max(t->x.dtype)) : 0;
 	t->w.dtype = range(0, 2) ? NPL_I8 : NPL_U8;
-	t->w.quant.zero_point =
-		range(0, 2) ? 0 : (int32_t)range(npl_int8_min(t->w.dtype), npl_int8_max(t->w.dtype));
+	t->w.quant.zero_point = range(0, 2) ? 0 : (int32_t)range(npl_int8_min(t->w.dtype), npl_int8_max(t->w.dtype));
 	test_fill(&t->x, &rng);
 	test_fill(&t->w, &rng);
 	if (range(0, 1)) {
@@ -372,8 +372,8 @@ Test(cuda_products, weights_far_from_their_zero_point_are_exact)
 	static const struct {
 		enum npl_dtype dtype;
 		int zero, fill;
-	} cases[] = {{NPL_U8, 0, 255}, {NPL_U8, 255, 0}, {NPL_I8, -128, 127}, {NPL_I8, 127, -128}, {NPL_U8, 128, 0},
-		     {NPL_I8, 0, -128}};
+	} cases[] = {{NPL_U8, 0, 255},    {NPL_U8, 255, 0}, {NPL_I8, -128, 127},
+		     {NPL_I8, 127, -128}, {NPL_U8, 128, 0}, {NPL_I8, 0, -128}};
 	struct cu_device *device = open_device(CU_INT8);
 	rng = 0xc0da0006;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -229,8 +229,8 @@ Test(cuda_windows, patches_times_weights)
 					0, "%s", err.msg);
 				for (int64_t r = 0; r < rows; r++)
 					for (int64_t m = 0; m < per_group; m++) {
-						const float *patch = (const float *)z.data + r * row,
-							    *weights = (const float *)w.data +
+						const float *patch = (const float *)(const void *)z.data + r * row,
+							    *weights = (const float *)(const void *)w.data +
 								       (g * per_group + m) * used;
 						int64_t p = first + r;
 						double sum = 0;

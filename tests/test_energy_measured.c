@@ -94,8 +94,9 @@ static void check_report(const struct npl_device_report *r)
 }
 
 /* A layer of microseconds is repeated until the counter has run for long enough. */
-Test(energy_measured, layer_is_repeated_for_the_meter, .init = start_ticking, .fini = stop)
+Test(energy_measured, layer_is_repeated_for_the_meter)
 {
+	start_ticking();
 	char set[CLI_PATH + 20];
 	snprintf(set, sizeof set, "cpu.powercap=%s", root);
 	struct npl_layer_spec spec = {.op = NPL_OP_GEMM, .x = npl_shape_of(2, 8, 16), .outputs = 8, .seed = 1};
@@ -110,10 +111,12 @@ Test(energy_measured, layer_is_repeated_for_the_meter, .init = start_ticking, .f
 		isnan(npl_energy_sum(c.device[0].run.layer[0].result.energy, c.device[0].run.layer[0].result.n_energy)),
 		"no single layer is measured");
 	npl_comparison_free(&c);
+	stop();
 }
 
-Test(energy_measured, network_from_the_command_line, .init = start_ticking, .fini = stop)
+Test(energy_measured, network_from_the_command_line)
 {
+	start_ticking();
 	char set[CLI_PATH + 20];
 	snprintf(set, sizeof set, "cpu.powercap=%s", root);
 	struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", "cpu,tpu_v1", "--set",
@@ -143,11 +146,13 @@ Test(energy_measured, network_from_the_command_line, .init = start_ticking, .fin
 	cr_assert(strstr(r.out, "energy measured:rapl-pkg: RAPL: package-0 and package-1"), "%s", r.out);
 	cr_assert(!strchr(r.out, '~'), "what is measured has no mark: %s", r.out);
 	cli_free(&r);
+	stop();
 }
 
 /* In a placement the counters would see the simulation: not measured, but assumed where something is known. */
-Test(energy_measured, placement_is_not_measured, .init = start_ticking, .fini = stop)
+Test(energy_measured, placement_is_not_measured)
 {
+	start_ticking();
 	char set[CLI_PATH + 20];
 	snprintf(set, sizeof set, "cpu.powercap=%s", root);
 	struct cli_result r = cli_run(&(struct cli_how){0}, "run", "digits", "--place", "Conv*=tpu_v1,*=cpu", "--set",
@@ -160,6 +165,7 @@ Test(energy_measured, placement_is_not_measured, .init = start_ticking, .fini = 
 	cr_assert(strstr(cli_text(cli_at(json, "devices.0.totals.energy_origin")), "assumed:tdp"));
 	json_decref(json);
 	cli_free(&r);
+	stop();
 }
 
 #define NOWHERE "--set", "cpu.powercap=/nowhere"

@@ -545,8 +545,8 @@ Test(ops_windows, devices_and_three_dimensions)
 							  .in = {&q[0], &q[1]},
 							  .out = &q[2]};
 				bool takes = npl_device_supports(device, &layer, why, sizeof why);
-				cr_assert_eq(takes, of == NPL_FORMAT_F32,
-					     "%s, %s in three dimensions", names[i], npl_op_defs[ops[k]].name);
+				cr_assert_eq(takes, of == NPL_FORMAT_F32, "%s, %s in three dimensions", names[i],
+					     npl_op_defs[ops[k]].name);
 				cr_assert(takes || *why);
 			}
 			npl_device_close(device);

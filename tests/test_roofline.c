@@ -20,8 +20,8 @@ static bool same(double a, double b)
 /* The definitions once more: peak p in MAC/s, memory rate b in bytes/s, time t. */
 static void check_point(const struct npl_roofline_device *d, const struct npl_roofline_point *p, const char *what)
 {
-	double peak = d->roof[p->roof].macs_per_second, rate = d->memory_bytes_per_second, macs = (double)p->macs;
 	cr_assert(p->roof >= 0 && p->roof < d->n_roofs, "%s", what);
+	double peak = d->roof[p->roof].macs_per_second, rate = d->memory_bytes_per_second, macs = (double)p->macs;
 	if (p->bytes > 0)
 		cr_assert(same(p->macs_per_byte, macs / p->bytes), "%s", what);
 	else

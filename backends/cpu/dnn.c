@@ -53,7 +53,7 @@ int cpu_dnn_set_threads(const struct cpu_dnn *dnn, int threads)
 int cpu_dnn_describe(const struct cpu_dnn *dnn, const struct npl_shape *shape, enum cpu_layout layout,
 		     struct dnn_md *md, struct npl_err *err)
 {
-	int64_t strides[DNN_MAX_RANK], dims[DNN_MAX_RANK], step = layout == CPU_LAST ? shape->dim[1] : 1;
+	int64_t strides[DNN_MAX_RANK], dims[DNN_MAX_RANK] = {0}, step = layout == CPU_LAST ? shape->dim[1] : 1;
 	int last = layout == CPU_LAST ? 2 : 1, rank = shape->rank, status;
 	for (int i = 0; i < rank; i++)
 		dims[i] = shape->dim[i];

@@ -186,7 +186,7 @@ static int prepare_conv(struct cpu_dnn_op *op, const struct npl_layer *layer, co
 				      : windows_of(&layer->attrs->window, &layer->in[0]->shape, &layer->out->shape);
 	int64_t filters = layer->out->shape.dim[1], one = 1;
 	struct dnn_md model, best;
-	struct dnn_op_desc desc;
+	struct dnn_op_desc desc = {{0}};
 	void *attr = NULL;
 	int rc = describe_weights(op->dnn, layer, &model, &best, err), status = 0;
 	if (!rc)
@@ -218,7 +218,7 @@ static int prepare_pool(struct cpu_dnn_op *op, const struct npl_layer *layer, co
 	int algorithm = !is_average(layer->op)      ? DNN_POOL_MAX
 			: window->count_include_pad ? DNN_POOL_AVERAGE_ALL
 						    : DNN_POOL_AVERAGE;
-	struct dnn_op_desc desc;
+	struct dnn_op_desc desc = {{0}};
 	int status = api->pooling_v2_forward_desc_init(&desc, DNN_INFERENCE, algorithm, x, y, w.stride, w.kernel,
 						       w.dilation, w.pad_begin, w.pad_end);
 	if (!status)
@@ -231,7 +231,7 @@ static int prepare_lrn(struct cpu_dnn_op *op, const struct npl_layer *layer, con
 {
 	const struct dnn_api *api = &op->dnn->api;
 	const struct npl_attrs *attrs = layer->attrs;
-	struct dnn_op_desc desc;
+	struct dnn_op_desc desc = {{0}};
 	int status = api->lrn_forward_desc_init(&desc, DNN_INFERENCE, DNN_LRN_ACROSS, x, attrs->size, attrs->alpha,
 						attrs->beta, attrs->bias);
 	if (!status)

@@ -62,8 +62,8 @@ static int open_context(struct cu_device *d, struct npl_err *err)
 {
 	if (cu_try(&d->driver, err, cuDevicePrimaryCtxRetain, context_retain, (&d->context, d->gpu.device)))
 		return err->code;
-	return cu_device_enter(d, err) || cu_try(&d->driver, err, cuStreamCreate, stream_create,
-						 (&d->stream, CU_STREAM_FLAG))
+	return cu_device_enter(d, err) ||
+			       cu_try(&d->driver, err, cuStreamCreate, stream_create, (&d->stream, CU_STREAM_FLAG))
 		       ? err->code
 		       : 0;
 }

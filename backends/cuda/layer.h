@@ -38,7 +38,7 @@ struct cu_conv {
 	int64_t chunk_pixels;       /* or, where one image is too much (chunk_images 1), of how many of its pixels */
 	size_t patches_at, sums_at; /* in the scratch memory */
 	uint64_t flip;              /* of an unsigned 8-bit input, to make it signed */
-	bool raw; /* Gemm: the sums are the result as they come */
+	bool raw;                   /* Gemm: the sums are the result as they come */
 };
 
 /* A stack of products: `outer` of them, each a batch. */

@@ -79,8 +79,8 @@ static int open_integers(struct cu_layer *layer, const bool *resident, struct np
 	layer->conv.sums_at = layer->conv.flip || lead != k ? integer_bytes(rows, lead, 1) : 0;
 	layer->conv.raw = asked->out->dtype == NPL_I32 && asked->fused == NPL_ACT_NONE && columns == n &&
 			  !(asked->n_in > 2 && asked->in[2]) && !layer->conv.flip && !asked->in[0]->quant.zero_point;
-	layer->scratch_bytes =
-		layer->conv.sums_at + (layer->conv.raw ? 0 : integer_bytes(rows, columns, sizeof(int32_t)));
+	layer->scratch_bytes = layer->conv.sums_at +
+			       (layer->conv.raw ? 0 : integer_bytes(rows, columns, sizeof(int32_t)));
 	return cu_product_open(&layer->device->blas, &shape, &layer->product[0], err);
 }
 
@@ -139,7 +139,9 @@ static int run_integers(struct cu_layer *layer, const struct cu_value *in, struc
 			return err->code;
 		x = scratch;
 	}
-	const struct cu_value sums = {.address = layer->conv.raw ? out[0].address : scratch + layer->conv.sums_at, .dtype = NPL_I32, .shape = npl_shape_of(2, rows, n)};
+	const struct cu_value sums = {.address = layer->conv.raw ? out[0].address : scratch + layer->conv.sums_at,
+				      .dtype = NPL_I32,
+				      .shape = npl_shape_of(2, rows, n)};
 	for (int p = 0; p < layer->weights.parts; p++)
 		if (cu_product_run(&d->blas, product, cu_weights_matrix(layer, in, p), x, 0, sums.address, p > 0,
 				   d->workspace.address, d->stream, err))
