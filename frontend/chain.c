@@ -56,8 +56,15 @@ static bool made_as_read(const struct npl_session *s, const struct npl_step *ste
 	return !step->written || same_quant(&made, &step->x_quant);
 }
 
+/* On a real GPU, whose link is far slower than its memory, a layer that names a tensor in another shape costs nothing; a simulated
+ * machine's chain ends there. */
+static bool renames(const struct npl_session *s, int device)
+{
+	return npl_device_get_info(s->device[device])->link.measured;
+}
+
 /* Whether node i can go on with a chain that began at node `first`: canonical forms see some values in another shape, and
- * inside a chain a tensor has but one. */
+ * inside a chain a tensor has but one, unless the device renames it. */
 static bool goes_on(const struct npl_session *s, int first, int i)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -70,9 +77,9 @@ static bool goes_on(const struct npl_session *s, int first, int i)
 		int v = node->in[k], producer = v < 0 ? -1 : s->graph->value[v].producer;
 		if (producer < first)
 			continue;
-		if (step->canonical && !npl_shape_equal(&step->x_shape, &s->graph->value[v].shape))
-			return false;
-		if (!made_as_seen(s, v) || !made_as_read(s, step, v))
+		bool same_shape = made_as_seen(s, v) && (!step->canonical ||
+							   npl_shape_equal(&step->x_shape, &s->graph->value[v].shape));
+		if ((!same_shape && !renames(s, s->step[first].device)) || !made_as_read(s, step, v))
 			return false;
 	}
 	return true;
@@ -97,7 +104,7 @@ static int open_draft(struct npl_session *s, int first, int last, struct draft *
 {
 	size_t layers = 0, inputs = 0, outputs = 0;
 	for (int i = first; i <= last; i++) {
-		layers += s->step[i].slice ? (size_t)s->graph->node[i].n_out : 1;
+		layers += s->step[i].slice ? (size_t)s->graph->node[i].n_out : 3; /* it may need names before and behind */
 		inputs += (size_t)s->graph->node[i].n_in;
 		outputs += (size_t)s->graph->node[i].n_out;
 	}
@@ -181,8 +188,52 @@ static int add_results(struct draft *d, int i, struct npl_step_tensors *t, struc
 	return 0;
 }
 
+/* Tensor `in`, value v of node i, in another shape: a layer that names its data so, unless it has that shape. */
+static struct npl_tensor *named_as(struct draft *d, int i, int v, struct npl_tensor *in, const struct npl_shape *shape)
+{
+	if (npl_shape_equal(&in->shape, shape))
+		return in;
+	const struct npl_node *node = &d->s->graph->node[i];
+	struct npl_layer *layer = add_layer(d, i, v);
+	struct npl_tensor *made = &d->tensors[d->c.n++].out;
+	*made = *in;
+	made->shape = *shape;
+	*layer = (struct npl_layer){.name = node->name,
+				    .op = NPL_OP_RESHAPE,
+				    .attrs = &node->attrs,
+				    .n_in = 1,
+				    .in = {in},
+				    .out = made,
+				    .timing_only = d->s->timing_only};
+	return made;
+}
+
+/* A layer of a node that the device runs; not one that only names its data. */
+static bool is_work(const struct draft *d, int layer)
+{
+	const struct npl_step *step = &d->s->step[d->c.node[layer]];
+	return step->role == NPL_RAN && (d->c.layer[layer].op != NPL_OP_RESHAPE || step->op == NPL_OP_RESHAPE);
+}
+
+/* What the chain has made of a canonical layer's input, in the shape that the layer sees; NULL: it has not made it. */
+static struct npl_tensor *canonical_input(struct draft *d, int i)
+{
+	const struct npl_step *step = &d->s->step[i];
+	int v = step->canonical ? d->s->graph->node[i].in[0] : -1;
+	return v >= 0 && d->made[v] ? named_as(d, i, v, d->made[v], &step->x_shape) : NULL;
+}
+
+/* Others see the result in the shape that the graph gives it. */
+static void name_result(struct draft *d, int i)
+{
+	int v = d->s->step[i].out;
+	if (d->s->step[i].canonical && renames(d->s, d->c.device))
+		d->made[v] = named_as(d, i, v, d->made[v], &d->s->graph->value[v].shape);
+}
+
 static int add_step(struct draft *d, int i, struct npl_err *err)
 {
+	struct npl_tensor *x = canonical_input(d, i);
 	const struct npl_session *s = d->s;
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
@@ -197,12 +248,17 @@ static int add_step(struct draft *d, int i, struct npl_err *err)
 		if (d->made[v] &&
 		    step->written) /* a QuantizeLinear among the chain's layers makes them without their scale */
 			d->made[v]->quant = step->x_quant;
-		layer->in[k] = d->made[v] ? d->made[v] : given(d, i, v, shape, err);
+		if (k == 0 && x && step->written)
+			x->quant = step->x_quant;
+		layer->in[k] = k == 0 && x ? x : d->made[v] ? d->made[v] : given(d, i, v, shape, err);
 		if (!layer->in[k])
 			return err->code;
 	}
 	d->c.n++;
-	return add_results(d, i, t, layer, err);
+	if (add_results(d, i, t, layer, err))
+		return err->code;
+	name_result(d, i);
+	return 0;
 }
 
 static int add_split(struct draft *d, int i, struct npl_err *err)
@@ -279,7 +335,7 @@ static int find_wanted(struct draft *d, struct npl_err *err)
 			outside[graph->node[i].in[0]]++;
 	for (int l = 0; l < d->c.n; l++) {
 		const int *more = graph->node[d->c.node[l]].out;
-		if (d->s->step[d->c.node[l]].role != NPL_RAN)
+		if (!is_work(d, l))
 			continue;
 		for (int k = 0; k <= d->c.layer[l].n_more; k++) {
 			int v = k ? more[k] : d->c.value[l];

@@ -154,6 +154,39 @@ Test(cuda_chain, what_lies_between_stays_on_the_gpu)
 	free_net(&net);
 }
 
+/* Rows times matrices are seen as matrices of all rows: inside a chain the same bytes under another name, and no transfer. */
+Test(cuda_chain, canonical_shapes_do_not_break_a_chain)
+{
+	static const char *const sets[] = {"precision=f32", "precision=int8"};
+	uint64_t rng = 0xc4a1000b;
+	struct onnx_writer g = {0};
+	onnx_put_input(&g, "x", 1, 3, (int64_t[]){2, 5, 6});
+	put_weights(&g, &rng, "w1", 2, (int64_t[]){6, 7});
+	put_weights(&g, &rng, "w2", 2, (int64_t[]){7, 6});
+	onnx_put_node(&g, "Relu", "first", "x", "a", NULL);
+	onnx_put_node(&g, "MatMul", "up", "a w1", "b", NULL);
+	onnx_put_node(&g, "Relu", "relu", "b", "c", NULL);
+	onnx_put_node(&g, "MatMul", "down", "c w2", "d", NULL);
+	onnx_put_node(&g, "Add", "add", "d a", "y", NULL);
+	onnx_put_output(&g, "c");
+	onnx_put_output(&g, "y");
+	struct net net = make_net(&g, &rng);
+	for (int i = 0; i < 2; i++) {
+		struct npl_device *cuda = open_cuda(sets[i]);
+		struct outcome o = run_net(&net, &cuda, 1, NULL, false);
+		const uint64_t unit = i ? 1 : 4;
+		cr_assert_lt(error_of(&net, o.out), i ? 0.05 : 1e-5, "%s: %g", sets[i], error_of(&net, o.out));
+		cr_assert_eq(o.run.link_bytes, (2 * 5 * 6 + 2 * 5 * 7 + 2 * 5 * 6) * unit, "%s: %llu", sets[i],
+			     (unsigned long long)o.run.link_bytes);
+		for (int n = 0; n < net.graph->n_outputs; n++)
+			cr_assert(npl_shape_equal(&o.out[n].shape, &net.reference[n].shape));
+		free_outcome(&net, &o);
+		npl_device_close(cuda);
+		check_clean(sets[i]);
+	}
+	free_net(&net);
+}
+
 Test(cuda_chain, works_without_pinned_memory)
 {
 	uint64_t rng = 0xc4a10004;
