@@ -71,7 +71,7 @@ static int find_data(struct cpu_chain *c, struct npl_err *err)
 	for (int p = 0; p < c->n_places; p++) {
 		struct cpu_place *place = &c->place[p];
 		for (int f = 0; f < CPU_LAYOUTS; f++)
-			place->data[f] = place->has[f] ? c->memory + place->offset[f] : NULL;
+			place->data[f] = place->has[f] ? (void *)(c->memory + place->offset[f]) : NULL;
 		if (place->given || place->wanted)
 			place->data[CPU_FIRST] = place->tensor->data;
 		if ((place->given || place->wanted) && !place->tensor->data && npl_tensor_count(place->tensor) > 0)
@@ -82,9 +82,9 @@ static int find_data(struct cpu_chain *c, struct npl_err *err)
 }
 
 /* Where a place lies when a layer sees it in this order: one whose orders agree is there in the first. */
-static char *data_of(const struct cpu_chain *c, int place, enum cpu_layout layout)
+static void *data_of(const struct cpu_chain *c, int place, enum cpu_layout layout)
 {
-	char *data = layout == CPU_LAST ? c->place[place].data[CPU_LAST] : NULL;
+	void *data = layout == CPU_LAST ? c->place[place].data[CPU_LAST] : NULL;
 	return data ? data : cpu_place_of_data(c, place, CPU_FIRST)->data[CPU_FIRST];
 }
 
@@ -92,12 +92,12 @@ static char *data_of(const struct cpu_chain *c, int place, enum cpu_layout layou
 static void join(const struct cpu_chain *c, const struct cpu_step *step)
 {
 	const struct npl_tensor *out = c->place[step->out[0]].tensor;
-	float *y = (float *)data_of(c, step->out[0], CPU_LAST);
+	float *y = data_of(c, step->out[0], CPU_LAST);
 	int64_t channels = out->shape.dim[1], positions = npl_tensor_count(out) / channels, at = 0;
 	for (int k = 0; k < step->n_in; k++) {
 		if (step->in[k] < 0)
 			continue;
-		const float *x = (const float *)data_of(c, step->in[k], CPU_LAST);
+		const float *x = data_of(c, step->in[k], CPU_LAST);
 		int64_t own = c->place[step->in[k]].tensor->shape.dim[1];
 		for (int64_t p = 0; p < positions; p++)
 			memcpy(y + p * channels + at, x + p * own, (size_t)own * sizeof *y);
@@ -116,9 +116,9 @@ static int run_step(struct cpu_chain *c, struct cpu_step *step, struct npl_resul
 		step->out_tensor[k].data = data_of(c, step->out[k], step->y);
 	switch (step->kind) {
 	case CPU_STEP_DNN:
-		rc = cpu_dnn_run(step->op, (const float *)data_of(c, step->in[0], step->x),
-				 step->n_in > 1 ? (const float *)data_of(c, step->in[1], step->y) : NULL,
-				 (float *)data_of(c, step->out[0], step->y), err);
+		rc = cpu_dnn_run(step->op, data_of(c, step->in[0], step->x),
+				 step->n_in > 1 ? data_of(c, step->in[1], step->y) : NULL,
+				 data_of(c, step->out[0], step->y), err);
 		break;
 	case CPU_STEP_ELEMENTS:
 		rc = cpu_elements_run(c->cpu, &step->work, err);
@@ -141,7 +141,7 @@ static int tell_made(struct cpu_chain *c, const struct npl_chain_watcher *watche
 		     int result, struct npl_err *err)
 {
 	int p = step->out[result], layer = c->place[p].layer;
-	const char *last = step->y == CPU_LAST ? c->place[p].data[CPU_LAST] : NULL;
+	const void *last = step->y == CPU_LAST ? c->place[p].data[CPU_LAST] : NULL;
 	struct npl_tensor out = *c->place[p].tensor;
 	struct cpu_dnn_op *op = NULL;
 	out.owned = false;
@@ -152,7 +152,7 @@ static int tell_made(struct cpu_chain *c, const struct npl_chain_watcher *watche
 	if (!rc)
 		rc = cpu_dnn_reorder(&c->cpu->dnn, &out.shape, CPU_LAST, CPU_FIRST, &op, err);
 	if (!rc)
-		rc = cpu_dnn_run(op, (const float *)last, NULL, out.data, err);
+		rc = cpu_dnn_run(op, last, NULL, out.data, err);
 	if (!rc)
 		rc = watcher->made(watcher->context, layer, result, &out, err);
 	cpu_dnn_release(op);

@@ -18,7 +18,7 @@ struct cpu_place {
 	bool has[CPU_LAYOUTS];
 	int first[CPU_LAYOUTS], last[CPU_LAYOUTS]; /* steps between which it is needed in an order */
 	size_t offset[CPU_LAYOUTS];                /* in the chain's memory */
-	char *data[CPU_LAYOUTS];                   /* while it runs */
+	void *data[CPU_LAYOUTS];                   /* while it runs */
 };
 
 enum cpu_step_kind {
