@@ -78,7 +78,7 @@ static void put_point(struct npl_table *table, const struct npl_roofline *r, con
 		npl_si_text((double)p->macs / n, "", c, sizeof c);
 	else
 		snprintf(c, sizeof c, "-");
-	const char *cells[] = {node ? node->name : "whole network",
+	const char *cells[] = {node ? node->name : "network",
 			       node ? npl_op_defs[node->op].name : "",
 			       c,
 			       figure(b, p->bytes / n, "B", ""),
@@ -160,9 +160,11 @@ static void put_notes(FILE *out, const struct npl_roofline *r)
 			      "roof", "the lower of the peak and twice MAC/B times the memory's rate; OF ROOF is the "
 				      "least time that both allow over the time taken, also of layers without MACs"});
 	if (above)
-		npl_table_row(&table,
-			      (const char *const[]){"over 100 %", "a layer that finds in the caches what the roof "
-								  "has cross the memory"});
+		npl_table_row(
+			&table,
+			(const char *const[]){
+				"over 100 %",
+				"a layer that finds in the caches what the roof has cross the memory, or that is done with fewer or faster operations than the products of the peak"});
 	if (any_model)
 		npl_table_row(&table,
 			      (const char *const[]){
