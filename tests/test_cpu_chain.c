@@ -185,7 +185,7 @@ static int grow_conv(struct garden *g, int x, bool transposed)
 	for (int i = 0; i < w.n; i++)
 		weights.dim[2 + i] = w.kernel[i];
 	const int64_t none[6] = {0};
-	const struct npl_attr attr[] = {
+	struct npl_attr attr[] = {
 		NPL_INT("group", groups),
 		{.name = "strides", .type = NPL_ATTR_INTS, .ints = w.stride, .n = w.n},
 		{.name = "dilations", .type = NPL_ATTR_INTS, .ints = w.dilation, .n = w.n},
