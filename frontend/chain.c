@@ -77,8 +77,8 @@ static bool goes_on(const struct npl_session *s, int first, int i)
 		int v = node->in[k], producer = v < 0 ? -1 : s->graph->value[v].producer;
 		if (producer < first)
 			continue;
-		bool same_shape = made_as_seen(s, v) && (!step->canonical ||
-							   npl_shape_equal(&step->x_shape, &s->graph->value[v].shape));
+		bool same_shape = made_as_seen(s, v) &&
+				  (!step->canonical || npl_shape_equal(&step->x_shape, &s->graph->value[v].shape));
 		if ((!same_shape && !renames(s, s->step[first].device)) || !made_as_read(s, step, v))
 			return false;
 	}
@@ -104,7 +104,8 @@ static int open_draft(struct npl_session *s, int first, int last, struct draft *
 {
 	size_t layers = 0, inputs = 0, outputs = 0;
 	for (int i = first; i <= last; i++) {
-		layers += s->step[i].slice ? (size_t)s->graph->node[i].n_out : 3; /* it may need names before and behind */
+		layers += s->step[i].slice ? (size_t)s->graph->node[i].n_out
+					   : 3; /* it may need names before and behind */
 		inputs += (size_t)s->graph->node[i].n_in;
 		outputs += (size_t)s->graph->node[i].n_out;
 	}

@@ -24,7 +24,7 @@ for network in ${NETWORKS:-resnet50 mobilenet_v2 vgg16}; do
 		printf '%-5s ' "$precision"
 		"$npulab" compare "$network" --devices cuda --batch "$batch" --no-accuracy --quiet --json - \
 			--set "cuda.precision=$precision" |
-			tr ',{' '\n\n' |
+			tr ',' '\n' | tr '{' '\n' |
 			sed -n 's/^"\(latency_s\|host_link_seconds\|inferences_per_second\)":\(.*\)$/\1 \2/p' | tr '\n' ' '
 		echo
 	done

@@ -214,11 +214,8 @@ CU_RESULT fake_cuDeviceGetAttribute(int *value, CU_ATTRIBUTE attribute, CU_DEVIC
 	case CU_ATTRIBUTE_MINOR:
 		*value = cu_fake.minor;
 		return 0;
-	case CU_ATTRIBUTE_MULTIPROCESSORS:
-		*value = 4;
-		return 0;
 	default:
-		*value = device - DEVICE;
+		*value = attribute == CU_ATTRIBUTE_MULTIPROCESSORS ? 4 : device - DEVICE;
 		return 0;
 	}
 }

@@ -108,3 +108,30 @@ Test(cli_cuda, conforms)
 		cli_free(&r);
 	}
 }
+
+static double rate_of(const char *json)
+{
+	json_error_t error;
+	json_t *report = json_loads(json, 0, &error);
+	cr_assert(report, "%s", error.text);
+	const json_t *device = json_array_get(json_object_get(report, "devices"), 0);
+	double rate = json_number_value(json_object_get(json_object_get(device, "memory"), "bytes_per_second"));
+	json_decref(report);
+	return rate;
+}
+
+Test(cli_cuda, tells_what_it_found)
+{
+	static const char *const says[] = {"Fake GPU 0, number 0, at PCI bus 0000:00:00.0", "cuBLASLt 13.0.0",
+					   "NVRTC 13.0", "cuDNN 9.13.0", "no TDP is known of 'Fake GPU 0'"};
+	fake_by("LD_LIBRARY_PATH");
+	struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "--verbose", "cuda");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	for (size_t i = 0; i < sizeof says / sizeof *says; i++)
+		cr_assert(strstr(r.out, says[i]), "no '%s' in:\n%s", says[i], r.out);
+	cli_free(&r);
+	r = cli_run(&(struct cli_how){0}, "roofline", "digits", "--devices", "cuda", "--json", "-");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_assert_float_eq(rate_of(r.out), 40e9, 2e9); /* the fake's copies: 20 GB/s, each byte read and written */
+	cli_free(&r);
+}

@@ -20,6 +20,8 @@ static const struct npl_param params[] = {
 	 "f32 tf32 f16 bf16 int8"},
 	{"patch_mib", NPL_PARAM_INT, offsetof(struct cu_config, patch_mib), "256", 1, 65536, "MiB",
 	 "memory for a convolution's patches at a time, where cuDNN does not make it", NULL},
+	{"tdp_watts", NPL_PARAM_DOUBLE, offsetof(struct cu_config, tdp_watts), "0", 0, 10000, "W",
+	 "of the board, to guess energy from where it cannot be measured; 0: as published/tdp.csv has it", NULL},
 	{0}};
 
 const struct cu_loader *cu_loader = &cu_system_loader;
@@ -205,4 +207,8 @@ const struct npl_driver npl_driver_cuda = {
 	.open_chain = cu_chain_open,
 	.run_chain = cu_chain_run,
 	.close_chain = cu_chain_close,
+	.open_meter = cu_open_meter,
+	.assume_power = cu_assume_power,
+	.facts = cu_facts,
+	.measure_memory = cu_measure_memory,
 };

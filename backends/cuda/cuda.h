@@ -16,6 +16,7 @@ struct cu_config {
 	int64_t device; /* ordinal of the GPU, as the driver counts them */
 	int precision;  /* enum cu_precision */
 	int64_t patch_mib;
+	double tdp_watts;
 };
 
 struct cu_device {
@@ -50,6 +51,12 @@ int cu_device_enter(const struct cu_device *device, struct npl_err *err);
 
 /* The type in which the GPU holds a tensor of the session: 16 bits for float32 where the precision says so. */
 enum npl_dtype cu_device_type(const struct cu_device *device, enum npl_dtype dtype);
+
+/* found.c: members of struct npl_driver */
+int cu_open_meter(void *state, struct npl_energy_meter *meter, struct npl_err *err);
+void cu_assume_power(const void *state, struct npl_assumed_power *power);
+int cu_facts(void *state, struct npl_facts *facts, struct npl_err *err);
+int cu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err *err);
 
 /* chain.c */
 int cu_chain_open(void *state, const struct npl_chain *asked, void **opened, struct npl_chain_info *info,
