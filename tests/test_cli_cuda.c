@@ -135,3 +135,18 @@ Test(cli_cuda, tells_what_it_found)
 	cr_assert_float_eq(rate_of(r.out), 40e9, 2e9); /* the fake's copies: 20 GB/s, each byte read and written */
 	cli_free(&r);
 }
+
+/* The fake libraries have no NVML: without a meter the board is assumed to draw what the user says. */
+Test(cli_cuda, assumes_the_power_it_is_told)
+{
+	fake_by("LD_LIBRARY_PATH");
+	struct cli_result r = cli_run(&(struct cli_how){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8",
+				      "--devices", "cuda", "--set", "cuda.tdp_watts=300", "--json", "-");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	json_t *json = cli_parse_json(r.out);
+	cr_assert_str_eq(cli_text(cli_at(json, "devices.0.totals.energy_origin")), "assumed:tdp");
+	cr_assert(cli_near(cli_number(cli_at(json, "devices.0.layers.0.energy_j")),
+			   300 * cli_number(cli_at(json, "devices.0.layers.0.seconds")), 1e-9));
+	json_decref(json);
+	cli_free(&r);
+}
