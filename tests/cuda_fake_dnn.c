@@ -247,7 +247,7 @@ static int check(const struct tensor *x, const struct tensor *w, const struct co
 
 CU_DNN_STATUS fake_cudnnGetConvolutionForwardAlgorithm_v7(CU_DNN handle, const CU_DNN_TENSOR x, const CU_DNN_FILTER w,
 							  const CU_DNN_CONVOLUTION convolution, const CU_DNN_TENSOR y,
-							  const int asked, int *returned, CU_DNN_FOUND *found)
+							  int asked, int *returned, CU_DNN_FOUND *found)
 {
 	FAKE_CALL(cudnnGetConvolutionForwardAlgorithm_v7);
 	int code = is(handle, HANDLE) ? check(x, w, convolution, y) : CU_DNN_BAD_PARAM;

@@ -174,7 +174,7 @@ static void random_gemm(struct cu_device *device, int round)
 	if (!canonical) {
 		f.attrs.trans_a = range(0, 1);
 		f.attrs.trans_b = range(0, 1);
-		f.attrs.alpha = (float)range(1, 9) / 4 * (range(0, 1) ? 1 : -1);
+		f.attrs.alpha = (float)range(1, 9) * (range(0, 1) ? 0.25f : -0.25f);
 	}
 	add_input(&f, f.attrs.trans_a ? npl_shape_of(2, k, m) : npl_shape_of(2, m, k));
 	add_input(&f, f.attrs.trans_b ? npl_shape_of(2, n, k) : npl_shape_of(2, k, n));
