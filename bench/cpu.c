@@ -93,7 +93,7 @@ static void run_u8s8s32(void *context)
 static struct npl_tensor matrix(enum npl_dtype dtype, uint64_t seed)
 {
 	struct npl_tensor t = {.dtype = dtype, .shape = npl_shape_of(2, (int64_t)SIDE, (int64_t)SIDE)};
-	t.quant.scale = dtype == NPL_U8 || dtype == NPL_I8;
+	t.quant.scale = dtype == NPL_U8 || dtype == NPL_I8 ? 1.0f : 0.0f;
 	check(npl_tensor_alloc(&t, &err), "operands");
 	if (dtype != NPL_I32)
 		npl_draw(&t, &(struct npl_random){.state = seed});

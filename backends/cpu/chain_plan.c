@@ -153,7 +153,7 @@ static int plan_step(struct cpu_chain *c, enum cpu_step_kind kind, int l, enum c
 		     struct npl_err *err)
 {
 	const struct npl_layer *layer = c->chain.layer[l];
-	int in[NPL_LAYER_INPUTS], n_in = layer->n_in;
+	int in[NPL_LAYER_INPUTS] = {0}, n_in = layer->n_in;
 	int rc = find_inputs(c, layer, in, err);
 	for (int k = 0; k < n_in && !rc; k++)
 		if (in[k] >= 0)
@@ -199,7 +199,7 @@ static int plan_step(struct cpu_chain *c, enum cpu_step_kind kind, int l, enum c
 static int plan_view(struct cpu_chain *c, int l, int maker, struct npl_err *err)
 {
 	const struct npl_layer *layer = c->chain.layer[l];
-	int in[NPL_LAYER_INPUTS];
+	int in[NPL_LAYER_INPUTS] = {0};
 	if (find_inputs(c, layer, in, err) || need(c, in[0], CPU_FIRST, maker, err))
 		return err->code;
 	int p = add_place(c, layer->out, l, err);

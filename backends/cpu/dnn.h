@@ -46,10 +46,10 @@ struct cpu_dnn_tail {
 /* The layer with the data of its weights and bias, which are copied; a fused Relu or Relu6 is part of it. x and y: how input and result
  * will lie. tail: for Conv without anything fused, or NULL. NPL_EDEVICE: not with oneDNN. */
 int cpu_dnn_prepare(const struct cpu_dnn *dnn, const struct npl_layer *layer, enum cpu_layout x, enum cpu_layout y,
-		    const struct cpu_dnn_tail *tail, struct cpu_dnn_op **op, struct npl_err *err);
+		    const struct cpu_dnn_tail *tail, struct cpu_dnn_op **made, struct npl_err *err);
 /* From one order to the other. */
 int cpu_dnn_reorder(const struct cpu_dnn *dnn, const struct npl_shape *shape, enum cpu_layout from, enum cpu_layout to,
-		    struct cpu_dnn_op **op, struct npl_err *err);
+		    struct cpu_dnn_op **made, struct npl_err *err);
 /* addend: with a tail that adds, else NULL. */
 int cpu_dnn_run(struct cpu_dnn_op *op, const float *x, const float *addend, float *y, struct npl_err *err);
 const char *cpu_dnn_kernel(const struct cpu_dnn_op *op); /* the library's name for what runs: "brgconv:avx512_core" */
