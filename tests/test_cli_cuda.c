@@ -8,6 +8,10 @@
 #include "cli_json.h"
 #include "cli_run.h"
 
+#ifndef TEST_FAKE_CUDA /* the Makefile tells the build's own */
+#define TEST_FAKE_CUDA "build/release/fake_cuda"
+#endif
+
 static void fake_by(const char *variable)
 {
 	char *path = realpath(TEST_FAKE_CUDA, NULL);
