@@ -40,6 +40,7 @@ lib_obj := $(lib_src:%.c=$(out)/%.o) $(out)/kernel_texts.o
 cli_obj := $(cli_src:%.c=$(out)/%.o)
 program_obj := $(program_src:%.c=$(out)/%.o)
 test_obj := $(test_src:%.c=$(out)/%.o) $(support_src:%.c=$(out)/%.o) $(program_obj)
+fake_cuda := $(out)/fake_cuda/libcuda.so.1
 example_bin := $(patsubst examples/%.c,$(bin)/examples/%,$(wildcard examples/*.c))
 sources := $(lib_src) $(cli_src) $(test_src) $(program_src) $(support_src) tests/agree_main.c tests/threads_main.c $(wildcard tests/fuzz_*.c) $(wildcard bench/*.c examples/*.c)
 headers := $(sort $(wildcard include/npulab/*.h examples/*.h) $(foreach d,$(lib_dirs) cli tests,$(wildcard $(d)/*.h)))
@@ -185,12 +186,11 @@ kernel_flags = -DTEST_CC='"$(CC)"' -DTEST_KERNEL_FLAGS='"$(filter -fsanitize% -f
 	-DTEST_KERNEL_FOLDER='"$(out)/kernels"'
 $(out)/tests/cuda_native.o: private all_flags += $(kernel_flags)
 
-$(out)/tests/test_cuda_headers.o: all_flags += -DTEST_CC='"$(CC)"'
-$(out)/tests/test_cli_cuda.o: all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"'
+$(out)/tests/test_cuda_headers.o: private all_flags += -DTEST_CC='"$(CC)"'
+$(out)/tests/test_cli_cuda.o: private all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"'
 
 # CUDA without a GPU for the program itself, found through LD_LIBRARY_PATH: one library under the names of four.
 fake_src := $(sort $(wildcard tests/cuda_fake*.c)) tests/cuda_native.c core/half.c
-fake_cuda := $(out)/fake_cuda/libcuda.so.1
 $(fake_cuda): $(fake_src) tests/cuda_fake.h tests/cuda_native.h $(wildcard backends/cuda/*_api.def backends/cuda/*_api.h) $(out)/flags
 	@mkdir -p $(@D)
 	$(say) '  link $@'
