@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The device `cpu`: this computer's processor as its best libraries use it. Conv, Gemm and MatMul run on OpenBLAS in
- * float32; every other operator runs on the kernels of core/ops, on one thread, and is measured as the processor's
- * own work; in 8 bits int8.c does all of it. A layer is run once per call and its time is that of the work alone:
- * filling patches for a convolution is part of it, taking memory is not. Energy is measured over whole repeated runs
- * with npulab/energy_meter.h, never per layer, so each layer's is absent. found.c: what there is to tell of the processor.
+ * The device `cpu`: this computer's processor as its best libraries use it. Networks come as chains (chain.c): in float32
+ * convolutions, poolings and LRN run on oneDNN, Gemm and MatMul on OpenBLAS, element-wise operators on the kernels of core/ops by all
+ * threads, every other one on one. In 8 bits int8.c does all of it. What is here runs one layer alone: products on OpenBLAS, convolutions by
+ * patches where oneDNN is not asked. A layer's time is that of the work alone: filling patches for a convolution is part of it, taking memory is
+ * not. Energy is measured over whole repeated runs with npulab/energy_meter.h, never per layer, so each layer's is absent. found.c: what there
+ * is to tell of the processor.
  *
  * Not here: caches warm from the layer before and cold ones are not told apart; the clock is whatever the governor
  * gives. */
