@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "npulab/clock.h"
@@ -87,13 +88,21 @@ static void add_zone(struct npl_rapl *rapl, const char *root, int zone, char *wh
 	rapl->domain[rapl->n_domains++] = domain;
 }
 
+/* What this thread has had of a processor: the time that it waits for one is no load. */
+static double own_seconds(void)
+{
+	struct timespec t;
+	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) ? npl_clock_seconds()
+							  : (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 /* Keeps this thread busy until every counter has moved, or for BUSY_SECONDS; drops the counters that stand still. */
 static void drop_dead_counters(struct npl_rapl *rapl, char *why, size_t n)
 {
 	bool moved[NPL_RAPL_DOMAINS] = {false};
 	int still = rapl->n_domains;
 	volatile double work = 1;
-	for (double begin = npl_clock_seconds(); still && npl_clock_seconds() - begin < BUSY_SECONDS;) {
+	for (double begin = own_seconds(); still && own_seconds() - begin < BUSY_SECONDS;) {
 		for (int i = 0; i < 100000; i++)
 			work = work * 0.999999 + 1e-6;
 		for (int i = 0; i < rapl->n_domains; i++) {

@@ -71,7 +71,7 @@ static void set_counter(const char *zone, uint64_t value)
 }
 
 /* A thread that lets counters run while a meter opens. */
-static atomic_bool stop_ticking;
+static atomic_bool stop_ticking, ticks;
 static const char *const *ticking_zones;
 
 static void *tick(void *unused)
@@ -80,6 +80,7 @@ static void *tick(void *unused)
 	for (uint64_t value = 1; !atomic_load(&stop_ticking); value++) {
 		for (const char *const *zone = ticking_zones; *zone; zone++)
 			set_counter(*zone, value);
+		atomic_store(&ticks, true);
 		usleep(1000);
 	}
 	return NULL;
@@ -90,7 +91,10 @@ static int open_while_ticking(const char *const *zones, struct npl_rapl *rapl, s
 	pthread_t thread;
 	ticking_zones = zones;
 	atomic_store(&stop_ticking, false);
+	atomic_store(&ticks, false);
 	cr_assert_eq(pthread_create(&thread, NULL, tick, NULL), 0);
+	while (!atomic_load(&ticks)) /* a busy machine may let it wait */
+		usleep(100);
 	int code = npl_rapl_open(root, rapl, err);
 	atomic_store(&stop_ticking, true);
 	pthread_join(thread, NULL);
