@@ -64,6 +64,10 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 	case NPL_OP_CONV:
 	case NPL_OP_GEMM:
 		return product_ok(layer, why, n);
+	case NPL_OP_MATMUL:
+		if (layer->n_in != 2 || !layer->in[1] || !is_activation(x) || !is_activation(layer->in[1]))
+			return no(why, n, "it does not multiply two quantised tensors");
+		return is_activation(layer->out) || no(why, n, "its output is no quantised tensor");
 	case NPL_OP_ADD:
 	case NPL_OP_MUL:
 	case NPL_OP_CONCAT:
@@ -190,23 +194,6 @@ static int conv(struct sums *s, const int32_t *x, const int32_t *w, struct npl_e
 	return 0;
 }
 
-static int run_product(const struct npl_layer *layer, struct npl_tensor *out, struct npl_integer_counts *counts,
-		       struct npl_err *err)
-{
-	struct sums s;
-	int rc = sums_init(&s, layer, out, counts, err);
-	int32_t *x = rc ? NULL : integer_elements(layer->in[0]), *w = rc ? NULL : integer_elements(layer->in[1]);
-	if (!rc && (!x || !w))
-		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
-	if (!rc && layer->op == NPL_OP_GEMM)
-		gemm(&s, x, w);
-	else if (!rc)
-		rc = conv(&s, x, w, err);
-	free(x);
-	free(w);
-	return rc;
-}
-
 /* The element of an operand that broadcasts to the result's element i. */
 static int64_t broadcast_index(const struct npl_shape *from, const struct npl_shape *to, int64_t i)
 {
@@ -218,6 +205,52 @@ static int64_t broadcast_index(const struct npl_shape *from, const struct npl_sh
 		i /= size;
 	}
 	return at;
+}
+
+/* The dimensions before those of the matrices: the stack. */
+static struct npl_shape stack_of(const struct npl_shape *shape, int matrix_dims)
+{
+	struct npl_shape stack = *shape;
+	stack.rank = shape->rank > matrix_dims ? shape->rank - matrix_dims : 0;
+	return stack;
+}
+
+/* A vector is a matrix of one row on the left, of one column on the right, and the result has no such dimension. */
+static void matmul(struct sums *s, const int32_t *x, const int32_t *w)
+{
+	const struct npl_shape *a = &s->layer->in[0]->shape, *b = &s->layer->in[1]->shape;
+	const int64_t rows = a->rank > 1 ? a->dim[a->rank - 2] : 1, k = a->dim[a->rank - 1],
+		      columns = b->rank > 1 ? b->dim[b->rank - 1] : 1;
+	const struct npl_shape of_a = stack_of(a, 2), of_b = stack_of(b, 2),
+			       of_y = stack_of(&s->out->shape, (a->rank > 1) + (b->rank > 1));
+	for (int64_t at = 0, count = npl_tensor_count(s->out); at < count; at++) {
+		const int64_t product = at / (rows * columns), i = at / columns % rows, j = at % columns;
+		const int32_t *left = x + (broadcast_index(&of_a, &of_y, product) * rows + i) * k,
+			      *right = w + broadcast_index(&of_b, &of_y, product) * k * columns + j;
+		int64_t sum = 0;
+		for (int64_t l = 0; l < k; l++)
+			sum += (int64_t)left[l] * right[l * columns];
+		put_sum(s, at, 0, sum);
+	}
+}
+
+static int run_product(const struct npl_layer *layer, struct npl_tensor *out, struct npl_integer_counts *counts,
+		       struct npl_err *err)
+{
+	struct sums s;
+	int rc = sums_init(&s, layer, out, counts, err);
+	int32_t *x = rc ? NULL : integer_elements(layer->in[0]), *w = rc ? NULL : integer_elements(layer->in[1]);
+	if (!rc && (!x || !w))
+		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (!rc && layer->op == NPL_OP_GEMM)
+		gemm(&s, x, w);
+	else if (!rc && layer->op == NPL_OP_MATMUL)
+		matmul(&s, x, w);
+	else if (!rc)
+		rc = conv(&s, x, w, err);
+	free(x);
+	free(w);
+	return rc;
 }
 
 static void run_pair(const struct npl_layer *layer, struct npl_tensor *out, struct npl_integer_counts *counts)
@@ -347,6 +380,7 @@ int npl_run_integer(const struct npl_layer *layer, struct npl_tensor *out, struc
 	switch (layer->op) {
 	case NPL_OP_CONV:
 	case NPL_OP_GEMM:
+	case NPL_OP_MATMUL:
 		return run_product(layer, out, counts, err);
 	case NPL_OP_ADD:
 	case NPL_OP_MUL:

@@ -50,6 +50,7 @@ static void reference_describe(const void *state, struct npl_device_info *info)
 	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
 	info->private_kernels = info->several = info->format == NPL_FORMAT_F32;
 	info->integers = info->format != NPL_FORMAT_F32; /* in float32 it runs the model's own operators */
+	info->products = info->integers;
 	snprintf(info->detail, sizeof info->detail, "simple loops in %s, one thread: the oracle, not a fast CPU",
 		 info->format == NPL_FORMAT_F32 ? "float32" : "integers");
 }

@@ -71,8 +71,11 @@ static bool goes_on(const struct npl_session *s, int first, int i)
 	const struct npl_step *step = &s->step[i];
 	if (step->role == NPL_FUSED)
 		return true;
-	if (step->role != NPL_VIEW && (!has_chains(s, step) || step->device != s->step[first].device))
+	if (step->role != NPL_VIEW &&
+	    (!has_chains(s, step) || step->device != s->step[first].device || step->plain != s->step[first].plain))
 		return false;
+	if (step->role == NPL_VIEW && s->step[first].plain && !(npl_op_defs[node->op].flags & NPL_OP_IS_VIEW))
+		return false; /* it changes the form */
 	for (int k = 0; k < (step->role == NPL_VIEW ? 1 : data_inputs(step)); k++) {
 		int v = node->in[k], producer = v < 0 ? -1 : s->graph->value[v].producer;
 		if (producer < first)

@@ -92,6 +92,31 @@ static bool holds_numbers(const struct npl_session *s, const struct npl_node *no
 	return true;
 }
 
+/* What the integers of a device stand for is floats; the graph's own integers and bools are something else. */
+static bool holds_floats(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
+			 char *why, size_t n)
+{
+	for (int k = 0; k < step->n_in; k++) {
+		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
+		if (!value || value->dtype == NPL_F32)
+			continue;
+		snprintf(why, n, "its input%s%.60s%s is %s", k ? " '" : "", k ? value->name : "", k ? "'" : "",
+			 npl_dtype_name(value->dtype));
+		return false;
+	}
+	if (s->graph->value[step->out].dtype == NPL_F32)
+		return true;
+	snprintf(why, n, "its result is %s", npl_dtype_name(s->graph->value[step->out].dtype));
+	return false;
+}
+
+/* Two computed matrices, on a device of integers that multiplies such. */
+static bool is_product(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step)
+{
+	return node->op == NPL_OP_MATMUL && !s->graph->value[node->in[0]].constant &&
+	       !s->graph->value[node->in[1]].constant && npl_device_get_info(s->device[step->device])->products;
+}
+
 static bool ask(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -105,20 +130,15 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 	if (format != NPL_FORMAT_F32) {
 		if (!holds_numbers(s, node, step, why, n))
 			return false;
-		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical) {
+		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical && !is_product(s, node, step)) {
 			const struct npl_value *w = node->in[1] >= 0 ? &s->graph->value[node->in[1]] : NULL;
 			snprintf(why, n,
 				 w && w->constant ? "it is not rows times a constant matrix with one bias per column"
 						  : "its second operand is computed, not a constant weight");
 			return false;
 		}
-		for (int k = 0; k < step->n_in; k++)
-			if (node->in[k] >= 0 && s->graph->value[node->in[k]].dtype != NPL_F32) {
-				const struct npl_value *value = &s->graph->value[node->in[k]];
-				snprintf(why, n, "its input%s%.60s%s is %s", k ? " '" : "", k ? value->name : "",
-					 k ? "'" : "", npl_dtype_name(value->dtype));
-				return false;
-			}
+		if (!holds_floats(s, node, step, why, n))
+			return false;
 	}
 	describe_layer(s, i, step, t, &layer);
 	return npl_device_supports(s->device[step->device], &layer, why, n);
@@ -201,11 +221,13 @@ static bool keeps_range(const struct npl_node *node)
 	return npl_op_defs[node->op].flags & NPL_OP_KEEPS_RANGE;
 }
 
-static struct npl_step plain_step(const struct npl_session *s, int i, const int *place)
+/* A step as it is before its device is asked. plain: in float32, whatever that one's format is. */
+static struct npl_step first_step(const struct npl_session *s, int i, const int *place, bool plain)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	struct npl_step step = {.role = NPL_RAN,
 				.device = place ? place[i] : 0,
+				.plain = plain,
 				.out = node->out[0],
 				.op = node->op,
 				.n_in = node->n_in,
@@ -224,7 +246,7 @@ static struct npl_step plain_step(const struct npl_session *s, int i, const int 
 /* Would the device of Concat node i join inputs that have the scale of its output? */
 static bool takes_concat(const struct npl_session *s, int i, const int *place)
 {
-	struct npl_step step = plain_step(s, i, place);
+	struct npl_step step = first_step(s, i, place, false);
 	struct npl_tensor t[MOST_TENSORS] = {{0}};
 	struct npl_layer layer;
 	char why[200];
@@ -267,6 +289,43 @@ static bool reads_second_output(const struct npl_graph *graph, const struct npl_
 	return node->n_out > 1 && node->out[1] >= 0 && graph->value[node->out[1]].uses > 0;
 }
 
+/* Fills the node's step for its device. False, with the reason: it does not run it so; or an error in err->code. */
+static bool plan_on_device(struct npl_session *s, int i, const int *place, char *why, size_t n, struct npl_err *err)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	struct npl_step *step = &s->step[i];
+	enum npl_format format = npl_step_format(s, step);
+	step->canonical = npl_step_canonical(s->graph, node, step);
+	if (format != NPL_FORMAT_F32 && node->n_in && node->in[0] >= 0)
+		step->x_quant = npl_session_quant(s, format, node->in[0]);
+	step->y_quant = npl_session_quant(s, format, step->out);
+	if (npl_split_is(s, i, step))
+		return npl_split_plan(s, i, step, why, n, err);
+	if (!step->plain && npl_written_is(s, i, step))
+		return npl_written_plan(s, i, step, why, n, err);
+	if (npl_lrn_is_split(s, i, step))
+		return npl_lrn_plan(s, i, step, why, n);
+	return ask_fused(s, i, step, place) || ask(s, i, step, why, n);
+}
+
+/* A device that does not do the node in its own way may take it as the graph has it. */
+static bool plan_as_it_is(struct npl_session *s, int i, const int *place, const char *why_not, struct npl_err *err)
+{
+	struct npl_step *step = &s->step[i];
+	const struct npl_device_info *info = npl_device_get_info(s->device[step->device]);
+	char why[200];
+	if (info->format == NPL_FORMAT_F32 ? !npl_written_is(s, i, step) : !info->floats)
+		return false;
+	*step = first_step(s, i, place, true);
+	s->range_of[step->out] = step->out;
+	if (!plan_on_device(s, i, place, why, sizeof why, err))
+		return false;
+	step->note = npl_arena_printf(&s->arena, "%s%s", info->floats ? "in float32: " : "", why_not);
+	if (!step->note)
+		npl_fail(err, NPL_ENOMEM, "out of memory");
+	return step->note != NULL;
+}
+
 static int plan_node(struct npl_session *s, int i, const int *place, struct npl_err *err)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -274,7 +333,7 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	unsigned flags = npl_op_defs[node->op].flags;
 	if (step->role == NPL_FUSED)
 		return 0;
-	*step = plain_step(s, i, place);
+	*step = first_step(s, i, place, false);
 	if (keeps_range(node))
 		s->range_of[step->out] = s->range_of[node->in[0]];
 	if (npl_written_alias(s, i)) {
@@ -291,26 +350,15 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 		return 0;
 	}
 	char why[200] = "";
-	enum npl_format format = npl_step_format(s, step);
-	step->canonical = npl_step_canonical(s->graph, node, step);
-	if (format != NPL_FORMAT_F32 && node->n_in && node->in[0] >= 0)
-		step->x_quant = npl_session_quant(s, format, node->in[0]);
-	step->y_quant = npl_session_quant(s, format, step->out);
-	bool split = npl_split_is(s, i, step);
-	if (split || npl_written_is(s, i, step)) {
-		struct npl_err failed = {0};
-		if (split ? npl_split_plan(s, i, step, why, sizeof why, &failed)
-			  : npl_written_plan(s, i, step, why, sizeof why, &failed))
-			return 0;
-		if (failed.code)
-			return npl_fail(err, failed.code, "node '%s': %s", node->name, failed.msg);
-	} else if (npl_lrn_is_split(s, i, step)) {
-		if (npl_lrn_plan(s, i, step, why, sizeof why))
-			return 0;
-	} else if (ask_fused(s, i, step, place) || ask(s, i, step, why, sizeof why))
-		return step->canonical && !s->timing_only ? npl_step_weights(s, node, step, err) : 0;
+	struct npl_err failed = {0};
+	bool runs = plan_on_device(s, i, place, why, sizeof why, &failed) ||
+		    (!failed.code && plan_as_it_is(s, i, place, why, &failed));
+	if (failed.code)
+		return npl_fail(err, failed.code, "node '%s': %s", node->name, failed.msg);
+	if (runs)
+		return step->canonical && !step->written && !s->timing_only ? npl_step_weights(s, node, step, err) : 0;
 	step->device = NPL_ON_HOST;
-	step->canonical = step->factor = false;
+	step->canonical = step->factor = step->plain = false;
 	step->x_quant = step->y_quant = (struct npl_quant){0};
 	step->op = node->op;
 	step->n_in = node->n_in;

@@ -15,6 +15,7 @@ struct npl_step {
 	const char *note;
 	int out;        /* the value this step makes: of the fused node where one is fused, of several the first */
 	bool canonical; /* weights prepared below, x and y seen as the canonical form of layer.h */
+	bool plain;     /* in float32, on a device of integers that cannot do the node in these */
 	bool written;   /* its values are integers that the model itself has, seen as they are: written.h */
 	struct npl_attrs *slice; /* Split, of which the device makes every result by a Slice: split.h; else NULL */
 	int repeat;     /* products of a MatMul with as many constant matrices, one after the other; 0, 1: one */

@@ -11,7 +11,9 @@
 
 enum npl_format npl_step_format(const struct npl_session *s, const struct npl_step *step)
 {
-	return step->device == NPL_ON_HOST ? NPL_FORMAT_F32 : npl_device_get_info(s->device[step->device])->format;
+	if (step->device == NPL_ON_HOST || step->plain)
+		return NPL_FORMAT_F32;
+	return npl_device_get_info(s->device[step->device])->format;
 }
 
 enum npl_format npl_step_form(const struct npl_session *s, const struct npl_step *step)

@@ -8,71 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cpu/cpu.h"
+#include "cpu_int8_support.h"
 #include "npulab/integer.h"
-#include "npulab/quantise.h"
-#include "systolic_support.h"
 
-extern const struct npl_driver npl_driver_cpu;
-
-static void *cpu[3]; /* by threads */
-static uint64_t seed;
-
-static void open_devices(void)
-{
-	struct npl_err err = {0};
-	for (int64_t threads = 1; threads <= 2; threads++)
-		cr_assert_eq(npl_driver_cpu.open(&(struct cpu_config){.threads = threads, .precision = CPU_INT8},
-						 &cpu[threads], &err),
-			     0, "%s", err.msg);
-}
-
-static void close_devices(void)
-{
-	npl_driver_cpu.close(cpu[1]);
-	npl_driver_cpu.close(cpu[2]);
-}
-
-TestSuite(cpu_int8, .init = open_devices, .fini = close_devices);
-
-/* Runs the layer on the cpu with 1 and 2 threads and compares with `expected`, the bytes of its output. */
-static void check_cpu(const struct npl_layer *layer, const void *expected, uint64_t saturations, const char *what)
-{
-	enum { GUARD = 64 };
-	size_t bytes = npl_tensor_bytes(layer->out);
-	for (int threads = 1; threads <= 2; threads++)
-		for (int timing_only = 1; timing_only >= 0; timing_only--) {
-			uint8_t *guarded = malloc(bytes + 2 * GUARD);
-			struct npl_tensor out = *layer->out;
-			struct npl_layer mine = *layer;
-			struct npl_result result = {0};
-			struct npl_err err = {0};
-			char why[200];
-			cr_assert_not_null(guarded);
-			memset(guarded, 0x77, bytes + 2 * GUARD);
-			out.data = guarded + GUARD;
-			mine.out = &out;
-			mine.timing_only = timing_only;
-			cr_assert(npl_driver_cpu.supports(cpu[threads], &mine, why, sizeof why), "%s: %s", what, why);
-			cr_assert_eq(npl_driver_cpu.run(cpu[threads], &mine, &result, &err), 0, "%s: %s", what,
-				     err.msg);
-			cr_assert(timing_only || !memcmp(out.data, expected, bytes), "seed %llx %s, %d threads",
-				  (unsigned long long)seed, what, threads);
-			for (size_t i = 0; i < bytes + 2 * GUARD; i++)
-				cr_assert((!timing_only && i >= GUARD && i < GUARD + bytes) || guarded[i] == 0x77,
-					  "%s: written outside the output", what);
-			cr_assert(result.seconds_from == NPL_FROM_MEASURE && result.seconds >= 0 && result.cycles == 0);
-			cr_assert_eq(result.macs, layer->macs);
-			cr_assert_eq(result.saturations, saturations, "%s", what);
-			cr_assert(result.n_energy == 1 && !strcmp(result.energy[0].origin, "absent"));
-			free(guarded);
-		}
-}
+TestSuite(cpu_int8, .init = cpu_int8_open, .fini = cpu_int8_close);
 
 static void check_against_tpu(const struct tpu_config *config, const struct test_layer *t, const char *what)
 {
 	struct npl_result result = test_run(config, &t->layer);
-	check_cpu(&t->layer, t->y.data, result.saturations, what);
+	cpu_int8_check(&t->layer, t->y.data, result.saturations, what);
 }
 
 static void dress(struct test_layer *t, enum npl_op op, int64_t channels, uint64_t *rng)
@@ -96,7 +40,7 @@ static void dress(struct test_layer *t, enum npl_op op, int64_t channels, uint64
 
 Test(cpu_int8, products_equal_the_tpu)
 {
-	uint64_t rng = seed = 0x5eed0301;
+	uint64_t rng = cpu_int8_seed = 0x5eed0301;
 	struct tpu_config config = test_tpu_defaults();
 	for (int round = 0; round < 60; round++) {
 		struct test_layer t;
@@ -112,7 +56,7 @@ Test(cpu_int8, products_equal_the_tpu)
 
 Test(cpu_int8, convolutions_equal_the_tpu)
 {
-	uint64_t rng = seed = 0x5eed0302;
+	uint64_t rng = cpu_int8_seed = 0x5eed0302;
 	struct tpu_config config = test_tpu_defaults();
 	for (int done = 0; done < 80;) {
 		struct test_layer t;
@@ -163,7 +107,7 @@ static bool make_unary(struct test_layer *t, enum npl_op op, uint64_t *rng)
 Test(cpu_int8, relu_and_pooling_equal_the_tpu)
 {
 	static const enum npl_op ops[] = {NPL_OP_RELU, NPL_OP_MAXPOOL, NPL_OP_AVERAGEPOOL, NPL_OP_GLOBALAVERAGEPOOL};
-	uint64_t rng = seed = 0x5eed0303;
+	uint64_t rng = cpu_int8_seed = 0x5eed0303;
 	struct tpu_config config = test_tpu_defaults();
 	for (int done = 0; done < 120;) {
 		struct test_layer t;
@@ -180,28 +124,11 @@ Test(cpu_int8, relu_and_pooling_equal_the_tpu)
 	}
 }
 
-/* The frontend's conversions, u8 only, around the reference kernel. */
-static void by_conversions(const struct npl_layer *layer, struct npl_tensor *expected)
-{
-	struct npl_tensor plain[4] = {{0}}, y = {.dtype = NPL_F32, .shape = layer->out->shape};
-	const struct npl_tensor *in[4];
-	struct npl_err err = {0};
-	for (int i = 0; i < layer->n_in; i++) {
-		cr_assert_eq(npl_dequantise(layer->in[i], &plain[i], &err), 0, "%s", err.msg);
-		in[i] = &plain[i];
-	}
-	cr_assert_eq(npl_tensor_alloc(&y, &err), 0);
-	cr_assert_eq(npl_op_run(layer->op, layer->attrs, in, layer->n_in, &y, 1, &err), 0, "%s", err.msg);
-	cr_assert_eq(npl_quantise(&y, NPL_FORMAT_INT8, layer->out->quant, expected, &err), 0, "%s", err.msg);
-	for (int i = 0; i < layer->n_in; i++)
-		npl_tensor_free(&plain[i]);
-	npl_tensor_free(&y);
-}
-
 Test(cpu_int8, other_operators_are_done_in_float_between_conversions)
 {
-	static const enum npl_op ops[] = {NPL_OP_SOFTMAX, NPL_OP_LRN, NPL_OP_SUM, NPL_OP_AVERAGEPOOL, NPL_OP_MATMUL};
-	uint64_t rng = seed = 0x5eed0304;
+	static const enum npl_op ops[] = {NPL_OP_SOFTMAX, NPL_OP_LRN, NPL_OP_SUM, NPL_OP_AVERAGEPOOL,
+					  NPL_OP_LOGSOFTMAX};
+	uint64_t rng = cpu_int8_seed = 0x5eed0304;
 	for (int round = 0; round < 80; round++) {
 		enum npl_op op = ops[round % 5];
 		bool two = npl_op_defs[op].max_in != 1;
@@ -225,8 +152,8 @@ Test(cpu_int8, other_operators_are_done_in_float_between_conversions)
 					  .n_in = two ? 2 : 1,
 					  .in = {&x[0], two ? &x[1] : NULL},
 					  .out = &y};
-		by_conversions(&layer, &expected);
-		check_cpu(&layer, expected.data, 0, layer.name);
+		cpu_int8_by_conversions(&layer, &expected);
+		cpu_int8_check(&layer, expected.data, 0, layer.name);
 		npl_tensor_free(&expected);
 		npl_tensor_free(&x[0]);
 		npl_tensor_free(&x[1]);
@@ -238,7 +165,7 @@ Test(cpu_int8, other_operators_are_done_in_float_between_conversions)
 Test(cpu_int8, pairs_joins_and_clips_follow_the_rule)
 {
 	static const enum npl_op ops[] = {NPL_OP_ADD, NPL_OP_MUL, NPL_OP_CONCAT, NPL_OP_CLIP};
-	uint64_t rng = seed = 0x5eed0306;
+	uint64_t rng = cpu_int8_seed = 0x5eed0306;
 	for (int round = 0; round < 240; round++) {
 		const enum npl_op op = ops[round % 4];
 		const bool two = op != NPL_OP_CLIP, wide = test_range(&rng, 0, 3) == 0 && op != NPL_OP_CONCAT && two;
@@ -277,7 +204,7 @@ Test(cpu_int8, pairs_joins_and_clips_follow_the_rule)
 		want = (struct npl_tensor){.dtype = y.dtype, .shape = y.shape, .quant = y.quant};
 		cr_assert_eq(npl_tensor_alloc(&want, &err), 0);
 		cr_assert_eq(npl_run_integer(&layer, &want, &counts, &err), 0, "%s", err.msg);
-		check_cpu(&layer, want.data, counts.saturations, layer.name);
+		cpu_int8_check(&layer, want.data, counts.saturations, layer.name);
 		npl_tensor_free(&want);
 		npl_tensor_free(&x[0]);
 		npl_tensor_free(&x[1]);
@@ -287,7 +214,7 @@ Test(cpu_int8, pairs_joins_and_clips_follow_the_rule)
 
 Test(cpu_int8, conversions_follow_the_frontend)
 {
-	uint64_t rng = seed = 0x5eed0305;
+	uint64_t rng = cpu_int8_seed = 0x5eed0305;
 	enum { N = 1000 };
 	float x[N], back[N];
 	uint8_t q[N];
@@ -324,7 +251,7 @@ Test(cpu_int8, describes_itself)
 		struct npl_device_info info = {0};
 		const char *library = npl_int8_library(NULL);
 		char plural[32];
-		npl_driver_cpu.describe(cpu[threads], &info);
+		npl_driver_cpu.describe(cpu_int8_device[threads], &info);
 		cr_assert_eq(info.kind, NPL_KIND_CPU);
 		cr_assert_eq(info.format, NPL_FORMAT_INT8);
 		snprintf(plural, sizeof plural, "%d thread%s,", threads, threads == 1 ? "" : "s");
@@ -347,14 +274,14 @@ Test(cpu_int8, says_why_not)
 		const struct npl_layer keep = layer;                                                                   \
 		const struct npl_tensor keep_x = x, keep_z = z, keep_y = y;                                            \
 		change;                                                                                                \
-		cr_assert(!npl_driver_cpu.supports(cpu[1], &layer, why, sizeof why), #change);                         \
+		cr_assert(!npl_driver_cpu.supports(cpu_int8_device[1], &layer, why, sizeof why), #change);             \
 		cr_assert(strstr(why, word), #change ": %s", why);                                                     \
 		layer = keep;                                                                                          \
 		x = keep_x;                                                                                            \
 		z = keep_z;                                                                                            \
 		y = keep_y;                                                                                            \
 	} while (0)
-	cr_assert(npl_driver_cpu.supports(cpu[1], &layer, why, sizeof why), "%s", why);
+	cr_assert(npl_driver_cpu.supports(cpu_int8_device[1], &layer, why, sizeof why), "%s", why);
 	WHY_NOT(z.quant.scale = 1, "range of an operand is not known");
 	WHY_NOT(z.quant.scale = 0, "an input is not");
 	WHY_NOT(x.dtype = NPL_F32, "an input is not");
@@ -364,6 +291,6 @@ Test(cpu_int8, says_why_not)
 	WHY_NOT(layer.op = NPL_OP_GEMM; x.dtype = NPL_F32, "8-bit integers");
 	struct npl_result result = {0};
 	struct npl_err err = {0};
-	cr_assert_eq(npl_driver_cpu.run(cpu[1], &layer, &result, &err), NPL_EINTERNAL);
+	cr_assert_eq(npl_driver_cpu.run(cpu_int8_device[1], &layer, &result, &err), NPL_EINTERNAL);
 	cr_assert(strstr(err.msg, "no data"), "%s", err.msg);
 }

@@ -302,7 +302,7 @@ static int plan_sum(struct cpu_chain *c, int l, struct npl_err *err)
 static int plan_layer(struct cpu_chain *c, int l, struct npl_err *err)
 {
 	const struct npl_layer *layer = c->chain.layer[l];
-	const bool dnn = c->cpu->dnn.engine && !c->cpu->int8;
+	const bool dnn = c->cpu->dnn.engine != NULL;
 	if (dnn && cpu_dnn_knows(layer)) {
 		struct cpu_dnn_op *op = NULL;
 		bool image = layer->op == NPL_OP_CONV || layer->op == NPL_OP_CONVTRANSPOSE ||

@@ -64,22 +64,22 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 	struct cpu_state *cpu = calloc(1, sizeof *cpu);
 	if (!cpu)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	int failed = 0;
+	struct npl_err why; /* what cannot be had, describe tells */
 	cpu->config = *options;
 	cpu->int8 = options->precision == CPU_INT8;
 	cpu->threads = options->threads ? (int)options->threads : cpu_usable_processors();
 	if (cpu->int8)
-		npl_int8_library(NULL); /* whether it can be had, describe tells */
-	else
-		failed = cpu_blas_load(CPU_BLAS_SONAME, &cpu->blas, err);
-	if (!failed && !cpu->int8 && options->convolution == CPU_CONV_ONEDNN) {
-		struct npl_err why; /* without it convolutions are products of patches: describe tells */
-		cpu_dnn_open(NPL_ONEDNN_SONAME, &cpu->dnn, &why);
-	}
-	if (!failed && !cpu->int8) {
+		npl_int8_library(NULL);
+	int failed = cpu_blas_load(CPU_BLAS_SONAME, &cpu->blas, cpu->int8 ? &why : err);
+	if (!failed && options->convolution == CPU_CONV_ONEDNN)
+		cpu_dnn_open(NPL_ONEDNN_SONAME, &cpu->dnn, &why); /* without it convolutions are products of patches */
+	if (!failed) {
 		cpu->blas.set_num_threads(cpu->threads);
-		cpu->threads = cpu->blas.get_num_threads(); /* a build of OpenBLAS has a most of its own */
+		if (!cpu->int8)
+			cpu->threads = cpu->blas.get_num_threads(); /* a build of OpenBLAS has a most of its own */
 	}
+	if (cpu->int8)
+		failed = 0; /* it does its own products; those in float32 are not taken */
 	if (!failed)
 		failed = cpu_pool_open(cpu->threads, &cpu->pool, err);
 	if (failed) {
@@ -93,32 +93,50 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 static void cpu_describe(const void *state, struct npl_device_info *info)
 {
 	const struct cpu_state *cpu = state;
-	char library[150], dnn[80] = "";
+	char library[150] = "", dnn[80] = "", integers[150];
 	info->kind = NPL_KIND_CPU;
 	info->integers = true;
-	info->several = !cpu->int8;
-	info->activations = cpu->int8 ? 0 : 1u << NPL_ACT_RELU6;
+	info->several = true;
+	info->floats = info->products = cpu->int8;
+	info->activations = 1u << NPL_ACT_RELU6;
 	info->format = cpu->int8 ? NPL_FORMAT_INT8 : NPL_FORMAT_F32;
-	if (cpu->int8) {
-		cpu_int8_describe(cpu, info->detail, sizeof info->detail);
-		return;
-	}
-	cpu_blas_describe(&cpu->blas, cpu->threads, library, sizeof library);
+	if (cpu->blas.library)
+		cpu_blas_describe(&cpu->blas, cpu->threads, library, sizeof library);
 	if (cpu->dnn.engine) {
 		const struct npl_onednn_version *version = cpu->dnn.api.library.version();
 		snprintf(dnn, sizeof dnn, "; convolution, pooling, LRN: oneDNN %d.%d.%d", version->major,
 			 version->minor, version->patch);
 	}
+	if (cpu->int8) {
+		cpu_int8_describe(cpu, integers, sizeof integers);
+		snprintf(info->detail, sizeof info->detail, "%s; what 8 bits cannot hold, in float32: %s", integers,
+			 cpu->blas.library ? library : "reference kernels, products excepted, without OpenBLAS");
+		return;
+	}
 	snprintf(info->detail, sizeof info->detail, "%s%s; other operators: reference kernels", library, dnn);
+}
+
+/* As the graph has it: in float32, or integers that only pass. */
+static bool is_plain(const struct npl_layer *layer)
+{
+	char why[200];
+	return npl_float_layer_ok(layer, why, sizeof why);
 }
 
 static bool cpu_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
 {
-	if (((const struct cpu_state *)state)->int8 || cpu_int8_is_product(layer))
+	const struct cpu_state *cpu = state;
+	if (cpu_int8_is_product(layer) || (cpu->int8 && !is_plain(layer)))
 		return cpu_int8_supports(layer, why, n);
 	if (!npl_float_layer_ok(layer, why, n))
 		return false;
-	return !(npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM) || cpu_fits_blas(layer, why, n);
+	if (!(npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM))
+		return true;
+	if (!cpu->blas.library) {
+		snprintf(why, n, "there is no OpenBLAS for a product in float32");
+		return false;
+	}
+	return cpu_fits_blas(layer, why, n);
 }
 
 int cpu_reserve(struct cpu_state *cpu, size_t bytes, struct npl_err *err)
@@ -157,7 +175,8 @@ static int run_float(struct cpu_state *cpu, const struct npl_layer *layer, struc
 {
 	if (layer->fused > NPL_ACT_RELU && (npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM))
 		return run_relu6(cpu, layer, out, seconds, err);
-	cpu->blas.set_num_threads(cpu->threads); /* one setting per process: another device may have changed it */
+	if (cpu->blas.library) /* one setting per process: another device may have changed it */
+		cpu->blas.set_num_threads(cpu->threads);
 	bool volume = layer->op == NPL_OP_CONV && layer->attrs->window.rank > NPL_SPATIAL; /* not by patches */
 	if (layer->op == NPL_OP_CONV && !volume)
 		return run_conv(cpu, layer, out->data, seconds, err);
@@ -187,8 +206,9 @@ static int run_relu6(struct cpu_state *cpu, const struct npl_layer *layer, struc
 int cpu_run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,
 		  struct npl_result *result, struct npl_err *err)
 {
-	return cpu->int8 || cpu_int8_is_product(layer) ? cpu_int8_run(cpu, layer, out, result, err)
-						       : run_float(cpu, layer, out, &result->seconds, err);
+	return cpu_int8_is_product(layer) || (cpu->int8 && !is_plain(layer))
+		       ? cpu_int8_run(cpu, layer, out, result, err)
+		       : run_float(cpu, layer, out, &result->seconds, err);
 }
 
 static int cpu_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)

@@ -69,6 +69,27 @@ void cpu_finish(float *y, int64_t rows, int64_t cols, int64_t ld, const float *b
 int cpu_gemm_run(struct cpu_state *cpu, const struct npl_layer *layer, float *out, struct npl_err *err);
 int cpu_matmul_run(struct cpu_state *cpu, const struct npl_layer *layer, float *out, struct npl_err *err);
 
+/* stack.c: MatMul as products of matrices (rows,inner) times (inner,cols), the results one behind the other. */
+struct cpu_stack {
+	int64_t products, rows, inner, cols;
+	int rank; /* of the stack: its dimensions, and the steps of an operand's elements along each */
+	int64_t dim[NPL_MAX_RANK], step_a[NPL_MAX_RANK], step_b[NPL_MAX_RANK];
+};
+/* NPL_EINTERNAL: the layer's shapes do not fit each other. */
+int cpu_stack_open(const struct npl_layer *layer, struct cpu_stack *stack, struct npl_err *err);
+/* The first elements of a product's operands. */
+void cpu_stack_at(const struct cpu_stack *stack, int64_t product, int64_t *a, int64_t *b);
+
+/* int8_matmul.c: MatMul of two 8-bit tensors into a third. */
+int cpu_int8_matmul(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
+		    struct npl_result *result, struct npl_err *err);
+
+/* int8_pair.c: Add and Mul of two 8-bit tensors; int8_elements.c: other operators that work by element. */
+int cpu_int8_pair(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
+		  struct npl_result *result, struct npl_err *err);
+int cpu_int8_elements(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
+		      struct npl_result *result, struct npl_err *err);
+
 /* int8.c: the device in 8 bits, times measured within. */
 void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n);
 bool cpu_int8_is_product(const struct npl_layer *layer); /* Conv or Gemm of 8-bit integers */
@@ -94,7 +115,8 @@ int cpu_run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struct n
 		  struct npl_result *result, struct npl_err *err);
 
 /* elements.c: operators that work element by element on tensors of one shape (or one element), by all threads. */
-bool cpu_is_elementwise(const struct npl_layer *layer);
+bool cpu_is_by_element(const struct npl_layer *layer);  /* whatever its numbers are */
+bool cpu_is_elementwise(const struct npl_layer *layer); /* on plain ones */
 int cpu_elements_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_err *err);
 
 #endif

@@ -20,25 +20,28 @@ static bool is_elementwise(enum npl_op op)
 	return false;
 }
 
-bool cpu_is_elementwise(const struct npl_layer *layer)
+bool cpu_is_by_element(const struct npl_layer *layer)
 {
-	const struct npl_tensor *out = layer->out;
-	if (!is_elementwise(layer->op) || layer->n_more || layer->n_in < 1 || !layer->in[0] || out->quant.scale > 0 ||
+	bool whole = false;
+	if (!is_elementwise(layer->op) || layer->n_more || layer->n_in < 1 || !layer->in[0] ||
 	    layer->attrs->legacy_broadcast)
 		return false;
-	bool whole = false;
 	for (int i = 0; i < layer->n_in; i++) {
 		const struct npl_tensor *in = layer->in[i];
-		if (!in)
-			continue;
-		if (in->quant.scale > 0)
-			return false;
-		if (npl_shape_equal(&in->shape, &out->shape))
+		if (in && npl_shape_equal(&in->shape, &layer->out->shape))
 			whole = true;
-		else if (npl_tensor_count(in) != 1)
+		else if (in && npl_tensor_count(in) != 1)
 			return false;
 	}
 	return whole;
+}
+
+bool cpu_is_elementwise(const struct npl_layer *layer)
+{
+	bool plain = !(layer->out->quant.scale > 0);
+	for (int i = 0; i < layer->n_in; i++)
+		plain = plain && !(layer->in[i] && layer->in[i]->quant.scale > 0);
+	return plain && cpu_is_by_element(layer);
 }
 
 struct work {

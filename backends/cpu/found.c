@@ -111,7 +111,7 @@ int cpu_facts(void *state, struct npl_facts *facts, struct npl_err *err)
 {
 	struct cpu_state *cpu = state;
 	if (processor_facts(cpu, facts, err) ||
-	    (!cpu->int8 && (blas_facts(&cpu->blas, facts, err) || convolution_facts(cpu, facts, err))) ||
+	    (cpu->blas.library && (blas_facts(&cpu->blas, facts, err) || convolution_facts(cpu, facts, err))) ||
 	    int8_facts(facts, err))
 		return err->code;
 	return energy_facts(cpu, facts, err);

@@ -105,76 +105,19 @@ int cpu_gemm_run(struct cpu_state *cpu, const struct npl_layer *layer, float *ou
 	return 0;
 }
 
-/* A MatMul operand: its matrix and the leading dimensions aligned to those of the output, with a step of 0 where it
- * is repeated (numpy's rule). */
-struct operand {
-	const float *data;
-	int64_t rows, cols;
-	int64_t step[NPL_MAX_RANK]; /* per batch dimension of the output */
-	bool has_batch;
-};
-
-static int make_operand(const struct npl_tensor *tensor, bool first, int n_batch, const int64_t *batch,
-			struct operand *operand, struct npl_err *err)
-{
-	const struct npl_shape *shape = &tensor->shape;
-	int own = shape->rank > 2 ? shape->rank - 2 : 0;
-	*operand = (struct operand){.data = tensor->data};
-	if (shape->rank == 0 || own > n_batch)
-		return npl_fail(err, NPL_EINTERNAL, "the ranks of MatMul do not fit each other");
-	if (shape->rank == 1) {
-		operand->rows = first ? 1 : shape->dim[0];
-		operand->cols = first ? shape->dim[0] : 1;
-		return 0;
-	}
-	operand->rows = shape->dim[shape->rank - 2];
-	operand->cols = shape->dim[shape->rank - 1];
-	int64_t step = operand->rows * operand->cols;
-	for (int i = own - 1, o = n_batch - 1; i >= 0; i--, o--) {
-		if (shape->dim[i] != 1 && shape->dim[i] != batch[o])
-			return npl_fail(err, NPL_EINTERNAL, "the batch dimensions of MatMul do not fit each other");
-		operand->step[o] = shape->dim[i] == 1 ? 0 : step;
-		operand->has_batch |= shape->dim[i] != 1;
-		step *= shape->dim[i];
-	}
-	return 0;
-}
-
 int cpu_matmul_run(struct cpu_state *cpu, const struct npl_layer *layer, float *out, struct npl_err *err)
 {
-	const struct npl_tensor *x = layer->in[0], *w = layer->in[1];
-	const struct npl_shape *y = &layer->out->shape;
-	int n_batch = y->rank - (x->shape.rank > 1) - (w->shape.rank > 1);
-	struct operand a, b;
-	if (n_batch < 0)
-		return npl_fail(err, NPL_EINTERNAL, "the ranks of MatMul do not fit each other");
-	if (make_operand(x, true, n_batch, y->dim, &a, err) || make_operand(w, false, n_batch, y->dim, &b, err))
-		return NPL_EINTERNAL;
-	int64_t products = 1;
-	for (int i = 0; i < n_batch; i++)
-		products *= y->dim[i];
-	if (a.cols != b.rows || npl_tensor_count(layer->out) != products * a.rows * b.cols)
-		return npl_fail(err, NPL_EINTERNAL, "the shapes of MatMul do not fit each other");
-	struct product p = {.m = a.rows, .n = b.cols, .k = a.cols, .alpha = 1};
-	if (!b.has_batch && npl_tensor_count(x) == products * a.rows * a.cols) { /* one tall product */
-		p.m *= products;
-		products = products ? 1 : 0;
-	}
-	int64_t index[NPL_MAX_RANK] = {0}, at_a = 0, at_b = 0;
-	for (int64_t i = 0; i < products; i++) {
-		p.a = a.data + at_a;
-		p.b = b.data + at_b;
+	struct cpu_stack stack;
+	if (cpu_stack_open(layer, &stack, err))
+		return err->code;
+	struct product p = {.m = stack.rows, .n = stack.cols, .k = stack.inner, .alpha = 1};
+	for (int64_t i = 0; i < stack.products; i++) {
+		int64_t a, b;
+		cpu_stack_at(&stack, i, &a, &b);
+		p.a = (const float *)layer->in[0]->data + a;
+		p.b = (const float *)layer->in[1]->data + b;
 		p.c = out + i * p.m * p.n;
 		multiply(&cpu->blas, &p);
-		for (int d = n_batch - 1; d >= 0; d--) {
-			at_a += a.step[d];
-			at_b += b.step[d];
-			if (++index[d] < y->dim[d])
-				break;
-			at_a -= a.step[d] * y->dim[d];
-			at_b -= b.step[d] * y->dim[d];
-			index[d] = 0;
-		}
 	}
 	cpu_finish(out, 1, npl_tensor_count(layer->out), 0, NULL, 0, 0, 0, layer->fused == NPL_ACT_RELU);
 	return 0;

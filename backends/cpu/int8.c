@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The cpu device in 8 bits (--set cpu.precision=int8). Conv and Gemm run on the exact integer kernels of core/, shared
- * out among the pool's threads, or on oneDNN's where it is exact and faster; pooling, Relu, Clip, Concat and the Add and Mul
- * of two run on the integers, by the same rule as the simulated machines. Every other operator is done in float32 by its reference kernel between two
- * changes of format, on one thread; all three are its time.
+ * out among the pool's threads, or on oneDNN's where it is exact and faster; so does MatMul of two tensors (int8_matmul.c); pooling,
+ * Relu, Clip, Concat and the Add and Mul of two run on the integers, by the same rule as the simulated machines. Every other
+ * operator of 8-bit tensors is done in float32 by its reference kernel between two changes of format, on one thread; all three are its
+ * time. What 8 bits cannot hold comes as float32 and is done as in float32.
  *
  * Weights are brought into the kernels' form on each run, and that is measured: a layer's weights are only lent. */
 #include <math.h>
@@ -19,8 +20,8 @@
 void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n)
 {
 	const char *library = npl_int8_library(NULL);
-	snprintf(text, n, "%s kernels%s%s, %d thread%s, %s; other operators: reference kernels in float32, 1 thread",
-		 npl_int8_kernel_name(0), library ? " and " : " without oneDNN", library ? library : "", cpu->threads,
+	snprintf(text, n, "%s kernels%s%s, %d thread%s, %s", npl_int8_kernel_name(0),
+		 library ? " and " : " without oneDNN", library ? library : "", cpu->threads,
 		 cpu->threads == 1 ? "" : "s", cpu_level_name(cpu_isa_detect().level));
 }
 
@@ -63,8 +64,20 @@ bool cpu_int8_is_product(const struct npl_layer *layer)
 	return is_product(layer) && layer->n_in > 1 && is_byte(layer->in[0]) && is_byte(layer->in[1]);
 }
 
+/* Two matrices, or stacks of them, of which none is empty. */
+static bool is_matmul(const struct npl_layer *layer)
+{
+	return layer->op == NPL_OP_MATMUL && layer->n_in == 2 && is_quantised(layer->in[0]) &&
+	       is_quantised(layer->in[1]) && is_quantised(layer->out) && npl_tensor_count(layer->in[0]) > 0 &&
+	       npl_tensor_count(layer->in[1]) > 0;
+}
+
 bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 {
+	if (layer->fused > NPL_ACT_RELU)
+		return no(why, n, "in integers it applies Relu alone to a result on its way");
+	if (layer->n_more)
+		return no(why, n, "in integers it gives one result");
 	if (is_product(layer))
 		return npl_int8_layer_ok(layer, why, n);
 	bool lists = npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES; /* of Slice they are in its attributes */
@@ -133,52 +146,17 @@ static bool has_rule(const struct npl_layer *layer)
 	return op && layer->fused <= NPL_ACT_RELU && npl_integer_layer_ok(layer, why, sizeof why);
 }
 
-/* What each byte of an operand stands for, times a factor. */
-static void tabulate(const struct npl_tensor *t, float factor, float table[256])
+static bool is_pair(const struct npl_layer *layer)
 {
-	for (int byte = 0; byte < 256; byte++) {
-		int32_t q = t->dtype == NPL_I8 ? (int8_t)(uint8_t)byte : byte;
-		table[byte] = (float)(q - t->quant.zero_point) * factor;
-	}
-}
-
-/* Add and Mul of tensors of one shape, to the rule of layer.h: the terms of a sum are rounded one by one, and so come from
- * tables; a product of bytes is exact in float32 before its factor. Counts saturations, those that Relu hides left out. */
-static uint64_t run_pair(const struct npl_layer *layer, struct npl_tensor *out)
-{
-	const struct npl_tensor *a = layer->in[0], *b = layer->in[1];
-	const uint8_t *left = a->data, *right = b->data;
-	const bool add = layer->op == NPL_OP_ADD;
-	const float scale = out->quant.scale, zero = (float)out->quant.zero_point;
-	const float factor = add ? 1 : a->quant.scale * b->quant.scale / scale;
-	const float low = (float)npl_int8_min(out->dtype), high = (float)npl_int8_max(out->dtype),
-		    least = layer->fused == NPL_ACT_RELU ? zero : low;
-	float of_a[256], of_b[256];
-	uint8_t *y = out->data;
-	uint64_t saturations = 0;
-	tabulate(a, add ? a->quant.scale / scale : 1, of_a);
-	tabulate(b, add ? b->quant.scale / scale : 1, of_b);
-	for (int64_t i = 0, n = npl_tensor_count(out); i < n; i++) {
-		const float p = of_a[left[i]], q = of_b[right[i]];
-		const float value = rintf(add ? p + q : p * q * factor) + zero;
-		saturations += value > high || (value < low && layer->fused != NPL_ACT_RELU);
-		y[i] = (uint8_t)(int)(value < least ? least : value > high ? high : value);
-	}
-	return saturations;
+	return (layer->op == NPL_OP_ADD || layer->op == NPL_OP_MUL) && !layer->attrs->legacy_broadcast;
 }
 
 static int run_rule(const struct npl_layer *layer, struct npl_tensor *out, struct npl_result *result,
 		    struct npl_err *err)
 {
 	struct npl_integer_counts counts = {0};
-	bool pair = (layer->op == NPL_OP_ADD || layer->op == NPL_OP_MUL) &&
-		    npl_shape_equal(&layer->in[0]->shape, &layer->in[1]->shape);
 	double begin = npl_clock_seconds();
-	int rc = 0;
-	if (pair)
-		counts.saturations = run_pair(layer, out);
-	else
-		rc = npl_run_integer(layer, out, &counts, err);
+	int rc = npl_run_integer(layer, out, &counts, err);
 	result->seconds = npl_clock_seconds() - begin;
 	result->saturations = counts.saturations;
 	return rc;
@@ -224,10 +202,14 @@ int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct np
 {
 	if (is_product(layer))
 		return run_product(cpu, layer, out, result, err);
+	if (is_matmul(layer))
+		return cpu_int8_matmul(cpu, layer, out, result, err);
 	if (stays_integer(layer))
 		return run_integers(layer, out, &result->seconds, err);
 	if (has_rule(layer))
-		return run_rule(layer, out, result, err);
+		return is_pair(layer) ? cpu_int8_pair(cpu, layer, out, result, err) : run_rule(layer, out, result, err);
+	if (cpu_is_by_element(layer))
+		return cpu_int8_elements(cpu, layer, out, result, err);
 	struct npl_tensor *plain = calloc((size_t)layer->n_in + 1, sizeof *plain);
 	int rc = plain ? run_floats(layer, plain, out, &result->seconds, err)
 		       : npl_fail(err, NPL_ENOMEM, "out of memory");

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * MatMul of two 8-bit tensors that are both computed: exact products, brought to the result's scale by the rule of layer.h for
+ * Gemm. All threads take blocks of rows of all products of the stack. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cpu.h"
+#include "npulab/clock.h"
+
+#define BLOCK_SUMS 65536 /* 256 KiB of them wait in the second-level cache until they are finished */
+
+struct work {
+	const struct npl_layer *layer;
+	const struct npl_tensor *out;
+	struct cpu_stack stack;
+	int64_t rows, blocks; /* of a task; of a product */
+	float scale;
+	size_t sums_bytes, product_bytes;
+	uint8_t *workspace; /* per worker: sums, then what a product needs */
+	struct npl_int8_counts *counts;
+	struct npl_err *failed; /* likewise per worker */
+};
+
+static void run_block(void *context, int64_t task, int worker)
+{
+	const struct work *work = context;
+	const struct cpu_stack *stack = &work->stack;
+	const struct npl_tensor *x = work->layer->in[0], *w = work->layer->in[1];
+	int64_t product = task / work->blocks, row = task % work->blocks * work->rows, a, b;
+	int64_t rows = stack->rows - row < work->rows ? stack->rows - row : work->rows;
+	uint8_t *memory = work->workspace + (work->sums_bytes + work->product_bytes) * (size_t)worker;
+	int32_t *sums = (int32_t *)(void *)memory;
+	cpu_stack_at(stack, product, &a, &b);
+	const struct npl_int8_product p = {
+		.m = rows,
+		.n = stack->cols,
+		.k = stack->inner,
+		.a = {(const uint8_t *)x->data + a + row * stack->inner, x->dtype, x->quant.zero_point, stack->inner,
+		      1},
+		.b = {(const uint8_t *)w->data + b, w->dtype, w->quant.zero_point, 1, stack->cols},
+		.c = sums,
+		.c_stride = stack->cols,
+		.workspace = memory + work->sums_bytes,
+		.workspace_bytes = (int64_t)work->product_bytes,
+	};
+	const struct npl_int8_finish finish = {.scale = &work->scale,
+					       .relu = work->layer->fused == NPL_ACT_RELU,
+					       .zero_point = work->out->quant.zero_point,
+					       .dtype = work->out->dtype};
+	if (npl_int8_gemm(&p, &work->counts[worker].overflows, &work->failed[worker]))
+		return;
+	npl_int8_finish(&finish, sums, rows * stack->cols,
+			(uint8_t *)work->out->data + (product * stack->rows + row) * stack->cols,
+			&work->counts[worker]);
+}
+
+/* Blocks of so many rows that the sums of one fit the cache, and that all threads have some. */
+static void cut(struct work *work, int threads)
+{
+	const struct cpu_stack *stack = &work->stack;
+	work->rows = stack->rows;
+	while (work->rows > 16 && (work->rows * stack->cols > BLOCK_SUMS ||
+				   stack->products * ((stack->rows + work->rows - 1) / work->rows) < threads))
+		work->rows = (work->rows + 1) / 2;
+	work->blocks = (stack->rows + work->rows - 1) / work->rows;
+	work->sums_bytes = ((size_t)(work->rows * stack->cols) * sizeof(int32_t) + 63) / 64 * 64;
+	work->product_bytes = ((size_t)npl_int8_workspace(work->rows, stack->cols, stack->inner, 0) + 63) / 64 * 64;
+}
+
+static int run(struct cpu_state *cpu, struct work *work, struct npl_result *result, struct npl_err *err)
+{
+	size_t each = work->sums_bytes + work->product_bytes;
+	if (cpu_reserve(cpu, each * (size_t)cpu->threads, err))
+		return err->code;
+	work->workspace = (uint8_t *)cpu->workspace;
+	double begin = npl_clock_seconds();
+	cpu_pool_run(cpu->pool, work->stack.products * work->blocks, run_block, work);
+	result->seconds = npl_clock_seconds() - begin;
+	for (int t = 0; t < cpu->threads; t++) {
+		result->saturations += work->counts[t].saturations;
+		if (work->failed[t].code)
+			return npl_fail(err, work->failed[t].code, "%s", work->failed[t].msg);
+	}
+	return 0;
+}
+
+int cpu_int8_matmul(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
+		    struct npl_result *result, struct npl_err *err)
+{
+	struct work work = {.layer = layer, .out = out};
+	if (cpu_stack_open(layer, &work.stack, err))
+		return err->code;
+	work.scale = npl_int8_scale(layer->in[0]->quant.scale, layer->in[1]->quant.scale, out->quant.scale);
+	if (!isfinite(work.scale))
+		return npl_fail(err, NPL_EINPUT, "its results are scaled by %g * %g / %g, which is no finite number",
+				(double)layer->in[0]->quant.scale, (double)layer->in[1]->quant.scale,
+				(double)out->quant.scale);
+	cut(&work, cpu->threads);
+	work.counts = calloc((size_t)cpu->threads, sizeof *work.counts);
+	work.failed = calloc((size_t)cpu->threads, sizeof *work.failed);
+	int rc = work.counts && work.failed ? run(cpu, &work, result, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	free(work.counts);
+	free(work.failed);
+	return rc;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Promises of the cpu in 8 bits about what 8 bits cannot hold: recurrent layers, several results, inputs that are no floats
+ * and constants of unknown range run there in float32, as the graph has them, with the reason in their row, and nothing is left to
+ * the modelled host. What no conversion comes between keeps the reference's bits; products of two computed tensors stay integers. */
+#include "session_net.h"
+
+static struct npl_device *cpu_int8(void)
+{
+	return open_device_set("cpu", 1, (const char *const[]){"precision=int8"});
+}
+
+static void check_nothing_on_the_host(const struct net *net, const struct outcome *o)
+{
+	for (int i = 0; i < net->graph->n_nodes; i++)
+		cr_assert(strcmp(o->run.layer[i].ran_on, "host"), "%s: %s", net->graph->node[i].name,
+			  o->run.layer[i].note ? o->run.layer[i].note : "");
+	check_totals(&o->run, "on the cpu");
+}
+
+static void put_recurrent(struct onnx_writer *g, uint64_t *rng, const char *op, const char *name, const char *in,
+			  const char *out, int64_t inputs, int64_t hidden)
+{
+	const int64_t gates = !strcmp(op, "LSTM") ? 4 : !strcmp(op, "GRU") ? 3 : 1;
+	struct onnx_writer attrs = {0};
+	char w[16], r[16], all[64];
+	snprintf(w, sizeof w, "%s_w", name);
+	snprintf(r, sizeof r, "%s_r", name);
+	snprintf(all, sizeof all, "%s %s %s", in, w, r);
+	put_weights(g, rng, w, 3, (int64_t[]){1, gates * hidden, inputs});
+	put_weights(g, rng, r, 3, (int64_t[]){1, gates * hidden, hidden});
+	onnx_put_attr_int(&attrs, "hidden_size", hidden);
+	onnx_put_node(g, op, name, all, out, &attrs);
+}
+
+/* x (5,2,8) -> three recurrent layers, of whose results the first and the last are read: no integer comes between. */
+Test(session_floats, recurrent_layers_keep_the_references_bits)
+{
+	static const char *const ops[] = {"LSTM", "GRU", "RNN"};
+	struct npl_device *device = cpu_int8();
+	uint64_t rng = 0x5eed0321;
+	for (int i = 0; i < 3; i++) {
+		struct onnx_writer g = {0};
+		onnx_put_input(&g, "x", ONNX_FLOAT, 3, (int64_t[]){5, 2, 8});
+		put_recurrent(&g, &rng, ops[i], "one", "x", "a last", 8, 6);
+		onnx_put_node(&g, "Squeeze", "rows", "a axes", "b", NULL);
+		onnx_put_int64s(&g, "axes", 1, (int64_t[]){1});
+		put_recurrent(&g, &rng, ops[i], "two", "b", "c", 6, 7);
+		onnx_put_output(&g, "c");
+		onnx_put_output(&g, "last");
+		struct net net = make_net(&g, &rng);
+		struct outcome o = run_net(&net, &device, 1, NULL, false);
+		check_nothing_on_the_host(&net, &o);
+		check_same_outputs(&net, o.out, net.reference, ops[i]);
+		cr_assert(strstr(row_of(&net, &o, "one")->note, "in float32: "), "%s", row_of(&net, &o, "one")->note);
+		cr_assert_eq(row_of(&net, &o, "one")->output_dtype, NPL_F32);
+		cr_assert_eq(o.run.host_seconds, 0, "nothing was converted");
+		free_outcome(&net, &o);
+		free_net(&net);
+	}
+	npl_device_close(device);
+}
+
+/* x -> Conv + Relu (integers) -> TopK of both results, Sub with a constant, Conv again; beside them ArgMax and Gather of it. */
+Test(session_floats, integers_and_floats_follow_each_other)
+{
+	struct npl_device *device = cpu_int8();
+	uint64_t rng = 0x5eed0322;
+	for (int round = 0; round < 10; round++) {
+		struct onnx_writer g = {0}, axis = {0}, arg = {0}, gather = {0};
+		onnx_put_input(&g, "x", ONNX_FLOAT, 4, (int64_t[]){2, 3, 9, 9});
+		put_weights(&g, &rng, "w1", 4, (int64_t[]){8, 3, 3, 3});
+		put_weights(&g, &rng, "w2", 4, (int64_t[]){5, 8, 1, 1});
+		put_weights(&g, &rng, "shift", 1, (int64_t[]){7});
+		put_weights(&g, &rng, "names", 1, (int64_t[]){8});
+		onnx_put_int64s(&g, "four", 1, (int64_t[]){4});
+		onnx_put_node(&g, "Conv", "conv1", "x w1", "a", NULL);
+		onnx_put_node(&g, "Relu", "relu", "a", "b", NULL);
+		onnx_put_node(&g, "Sub", "shifted", "b shift", "c", NULL);
+		onnx_put_node(&g, "Conv", "conv2", "c w2", "d", NULL);
+		onnx_put_attr_int(&axis, "axis", 2);
+		onnx_put_node(&g, "TopK", "top", "d four", "e places", &axis);
+		onnx_put_attr_int(&arg, "axis", 1);
+		onnx_put_node(&g, "ArgMax", "best", "b", "f", &arg);
+		onnx_put_attr_int(&gather, "axis", 0);
+		onnx_put_node(&g, "Gather", "picked", "names f", "h", &gather);
+		onnx_put_output(&g, "e");
+		onnx_put_output(&g, "places");
+		onnx_put_output(&g, "h");
+		struct net net = make_net(&g, &rng);
+		struct outcome o = run_net(&net, &device, 1, NULL, false);
+		check_nothing_on_the_host(&net, &o);
+		cr_assert_lt(error_of(&net, (struct npl_tensor[]){o.out[0], net.reference[1], net.reference[2]}), 0.05);
+		cr_assert_eq(row_of(&net, &o, "conv2")->output_dtype, NPL_U8, "again in integers");
+		cr_assert_eq(row_of(&net, &o, "shifted")->output_dtype, NPL_F32);
+		cr_assert_null(row_of(&net, &o, "conv2")->note);
+		struct outcome again = run_net(&net, &device, 1, NULL, false);
+		check_same_outputs(&net, o.out, again.out, "a second run");
+		free_outcome(&net, &again);
+		free_outcome(&net, &o);
+		free_net(&net);
+	}
+	npl_device_close(device);
+}
+
+static void put_scalars(struct onnx_writer *g, const char *scale, float s, const char *zero, uint8_t z)
+{
+	struct onnx_writer tensor = onnx_tensor_of(zero, ONNX_UINT8, 0, NULL, &z, 1);
+	onnx_put_floats(g, scale, 0, NULL, &s);
+	onnx_put_message(g, 5, &tensor);
+}
+
+/* The model's own QuantizeLinear and DequantizeLinear around layers in float32: the operators' own rule decides every bit. */
+Test(session_floats, a_models_own_integers_around_floats)
+{
+	struct npl_device *device = cpu_int8();
+	uint64_t rng = 0x5eed0323;
+	for (int round = 0; round < 10; round++) {
+		struct onnx_writer g = {0}, pool = {0};
+		onnx_put_input(&g, "x", ONNX_FLOAT, 3, (int64_t[]){5, 2, 8});
+		put_scalars(&g, "s1", 0.02f, "z1", 128);
+		put_scalars(&g, "s2", 0.01f, "z2", 120);
+		onnx_put_node(&g, "QuantizeLinear", "q1", "x s1 z1", "a", NULL);
+		onnx_put_node(&g, "DequantizeLinear", "d1", "a s1 z1", "b", NULL);
+		put_recurrent(&g, &rng, "GRU", "gru", "b", "c", 8, 6);
+		onnx_put_node(&g, "QuantizeLinear", "q2", "c s2 z2", "d", NULL);
+		onnx_put_attr_ints(&pool, "kernel_shape", 2, (int64_t[]){2, 2});
+		onnx_put_node(&g, "MaxPool", "pool", "d", "e", &pool);
+		onnx_put_node(&g, "DequantizeLinear", "d2", "e s2 z2", "y", NULL);
+		onnx_put_output(&g, "y");
+		struct net net = make_net(&g, &rng);
+		struct outcome o = run_net(&net, &device, 1, NULL, false);
+		check_nothing_on_the_host(&net, &o);
+		check_same_outputs(&net, o.out, net.reference, "round the GRU");
+		free_outcome(&net, &o);
+		free_net(&net);
+	}
+	npl_device_close(device);
+}
+
+/* Attention: the scores and the context are products of what other layers compute. */
+Test(session_floats, products_of_computed_tensors_are_integers)
+{
+	struct npl_device *device = cpu_int8();
+	uint64_t rng = 0x5eed0324;
+	struct onnx_writer g = {0}, swap = {0};
+	onnx_put_input(&g, "x", ONNX_FLOAT, 3, (int64_t[]){2, 12, 16});
+	put_weights(&g, &rng, "wq", 2, (int64_t[]){16, 16});
+	put_weights(&g, &rng, "wk", 2, (int64_t[]){16, 16});
+	put_weights(&g, &rng, "wv", 2, (int64_t[]){16, 16});
+	onnx_put_node(&g, "MatMul", "query", "x wq", "q", NULL);
+	onnx_put_node(&g, "MatMul", "key", "x wk", "k", NULL);
+	onnx_put_node(&g, "MatMul", "value", "x wv", "v", NULL);
+	onnx_put_attr_ints(&swap, "perm", 3, (int64_t[]){0, 2, 1});
+	onnx_put_node(&g, "Transpose", "turned", "k", "kt", &swap);
+	onnx_put_node(&g, "MatMul", "scores", "q kt", "s", NULL);
+	onnx_put_node(&g, "Relu", "positive", "s", "p", NULL);
+	onnx_put_node(&g, "MatMul", "context", "p v", "y", NULL);
+	onnx_put_output(&g, "y");
+	struct net net = make_net(&g, &rng);
+	struct outcome o = run_net(&net, &device, 1, NULL, false);
+	check_nothing_on_the_host(&net, &o);
+	cr_assert_eq(row_of(&net, &o, "scores")->output_dtype, NPL_U8);
+	cr_assert_eq(row_of(&net, &o, "context")->output_dtype, NPL_U8);
+	cr_assert_eq(row_of(&net, &o, "positive")->role, NPL_FUSED);
+	cr_assert_lt(error_of(&net, o.out), 0.03);
+	free_outcome(&net, &o);
+	free_net(&net);
+	npl_device_close(device);
+}
+
+/* A device that computes in integers alone leaves to the host what it left before. */
+Test(session_floats, a_simulated_machine_has_no_floats)
+{
+	uint64_t rng = 0x5eed0325;
+	struct npl_device *device = open_device("tpu_v1");
+	struct onnx_writer g = {0};
+	onnx_put_input(&g, "x", ONNX_FLOAT, 3, (int64_t[]){5, 2, 8});
+	put_recurrent(&g, &rng, "LSTM", "one", "x", "y", 8, 6);
+	onnx_put_output(&g, "y");
+	struct net net = make_net(&g, &rng);
+	struct outcome o = run_net(&net, &device, 1, NULL, false);
+	cr_assert_str_eq(row_of(&net, &o, "one")->ran_on, "host");
+	check_same_outputs(&net, o.out, net.reference, "on the host");
+	free_outcome(&net, &o);
+	free_net(&net);
+	npl_device_close(device);
+}
