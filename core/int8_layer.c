@@ -67,6 +67,8 @@ bool npl_int8_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 		return no(why, n, "not a Conv of one or two dimensions or a Gemm of rank 2, or an empty one");
 	if (!zero_in_range(x) || !zero_in_range(w) || (is_byte(y) && !zero_in_range(y)))
 		return no(why, n, "a zero point lies outside its 8-bit type");
+	if (layer->fused > NPL_ACT_RELU6 || (layer->fused == NPL_ACT_RELU6 && !is_byte(y)))
+		return no(why, n, "in the same pass 8-bit results go through Relu or Relu6, sums through Relu");
 	if (bias && (bias->dtype != NPL_I32 || npl_tensor_count(bias) != w->shape.dim[0]))
 		return no(why, n, "the bias is not one 32-bit integer per output channel");
 	return true;
@@ -78,18 +80,29 @@ struct npl_int8_matrix npl_int8_matrix_of(const struct npl_tensor *tensor, const
 	return (struct npl_int8_matrix){data, tensor->dtype, tensor->quant.zero_point, stride, k_stride};
 }
 
+void npl_int8_finish_by(struct npl_int8_finish *finish, enum npl_activation fused, const struct npl_tensor *y)
+{
+	finish->zero_point = y->quant.zero_point;
+	finish->dtype = y->dtype;
+	finish->relu = fused == NPL_ACT_RELU || fused == NPL_ACT_RELU6;
+	finish->limited = fused == NPL_ACT_RELU6 && y->dtype != NPL_I32;
+	if (!finish->limited)
+		return;
+	const float limit = rintf(6.0f / y->quant.scale) + (float)y->quant.zero_point,
+		    high = (float)npl_int8_max(y->dtype);
+	finish->most = limit < high ? (int32_t)limit : (int32_t)high;
+}
+
 void npl_int8_finish_row(const struct npl_int8_work *work, int32_t *acc, int64_t count, int64_t channel, int step,
 			 int64_t at, struct npl_int8_counts *counts)
 {
 	const struct npl_tensor *y = &work->out;
-	const struct npl_int8_finish finish = {
+	struct npl_int8_finish finish = {
 		.bias = work->bias ? work->bias + channel : NULL,
 		.scale = work->scale ? work->scale + channel : NULL,
 		.step = step,
-		.relu = work->layer->fused == NPL_ACT_RELU,
-		.zero_point = y->quant.zero_point,
-		.dtype = y->dtype,
 	};
+	npl_int8_finish_by(&finish, work->layer->fused, y);
 	npl_int8_finish(&finish, acc, count, (uint8_t *)y->data + at * (int64_t)npl_dtype_size(y->dtype), counts);
 }
 
@@ -231,54 +244,62 @@ size_t npl_int8_claim(struct npl_int8_work *work, int64_t bytes)
 	return at;
 }
 
+size_t npl_int8_claim_weights(struct npl_int8_work *work, int64_t bytes)
+{
+	size_t at = work->weights_claimed;
+	work->weights_claimed += ((size_t)bytes + 63) / 64 * 64;
+	return at;
+}
+
 void npl_int8_memory_free(struct npl_int8_memory *memory)
 {
 	free(memory->base);
 	*memory = (struct npl_int8_memory){0};
 }
 
-/* Memory for the workers and for what the way has claimed. */
+/* Memory for the workers and for what the way has claimed; for its weights too, unless these have their own. */
 static int take_memory(struct npl_int8_work *work, struct npl_int8_memory *memory, struct npl_err *err)
 {
-	work->worker = calloc((size_t)work->n_workers, sizeof *work->worker);
-	size_t workers = npl_int8_claim(work, 0), acc = 0, gathered = 0, product = 0;
-	for (int i = 0; i < work->n_workers; i++) {
-		acc = npl_int8_claim(work, work->acc_elements * (int64_t)sizeof(int32_t));
-		gathered = npl_int8_claim(work, work->gathered_bytes);
-		product = npl_int8_claim(work, work->product_bytes);
-	}
-	size_t each = (work->claimed - workers) / (size_t)work->n_workers;
-	if (memory->bytes < work->claimed) {
+	const size_t before = work->claimed, workers = (size_t)work->n_workers;
+	size_t acc = npl_int8_claim(work, work->acc_elements * (int64_t)sizeof(int32_t)),
+	       gathered = npl_int8_claim(work, work->gathered_bytes),
+	       product = npl_int8_claim(work, work->product_bytes), each = work->claimed - before,
+	       weights = before + workers * each, bytes = weights + (work->prepared ? 0 : work->weights_claimed);
+	work->claimed = before;
+	if (memory->bytes < bytes) {
 		npl_int8_memory_free(memory);
-		memory->base = aligned_alloc(64, work->claimed);
-		memory->bytes = memory->base ? work->claimed : 0;
+		memory->base = aligned_alloc(64, bytes);
+		memory->bytes = memory->base ? bytes : 0;
 	}
-	if (!work->worker || !memory->base)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes", work->claimed);
+	if (!memory->base && bytes)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes", bytes);
 	work->base = memory->base;
-	for (int i = 0; i < work->n_workers; i++) {
-		size_t before = (size_t)(work->n_workers - 1 - i) * each; /* the last worker's */
-		work->worker[i].acc = (int32_t *)(void *)(work->base + (acc - before));
-		work->worker[i].gathered = work->base + (gathered - before);
-		work->worker[i].product = work->base + (product - before);
+	if (!work->prepared)
+		work->weights_base = work->base + weights;
+	for (size_t i = 0; i < workers; i++) {
+		work->worker[i].acc = (int32_t *)(void *)(work->base + acc + i * each);
+		work->worker[i].gathered = work->base + gathered + i * each;
+		work->worker[i].product = work->base + product + i * each;
 	}
 	return 0;
 }
 
-int npl_int8_work_open(const struct npl_layer *layer, const struct npl_tensor *out, const struct npl_int8_order *order,
-		       int workers, struct npl_int8_memory *memory, struct npl_int8_work **work_out,
-		       struct npl_err *err)
+/* Everything but memory. */
+static int open_work(const struct npl_layer *layer, const struct npl_tensor *out, const struct npl_int8_order *order,
+		     int workers, bool prepared, struct npl_int8_work **made, struct npl_err *err)
 {
-	const struct npl_tensor *bias = layer->n_in > 2 ? layer->in[2] : NULL;
 	struct npl_int8_work *work = calloc(1, sizeof *work);
-	*work_out = NULL;
+	*made = work;
 	if (!work)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	work->layer = layer;
 	work->out = *out;
 	work->out.owned = false;
 	work->n_workers = workers;
-	work->bias = bias ? bias->data : NULL;
+	work->prepared = prepared;
+	work->worker = calloc((size_t)workers, sizeof *work->worker);
+	if (!work->worker)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	set_sizes(work);
 	if (must_count(work, order))
 		work->order = *order;
@@ -288,18 +309,70 @@ int npl_int8_work_open(const struct npl_layer *layer, const struct npl_tensor *o
 	int rc = out->dtype == NPL_I32 ? 0 : set_scales(work, err);
 	if (!rc)
 		rc = work->way->open(work, err);
-	if (!rc)
-		rc = take_memory(work, memory, err);
-	if (!rc && work->way->place)
+	work->filter_blocks = rc ? 0 : div_up(work->filters, work->filters_at_once);
+	work->pixel_blocks = rc ? 0 : div_up(work->pixels, work->pixels_at_once);
+	return rc;
+}
+
+static int place(struct npl_int8_work *work, struct npl_int8_memory *memory, struct npl_err *err)
+{
+	const struct npl_tensor *bias = work->layer->n_in > 2 ? work->layer->in[2] : NULL;
+	work->bias = bias ? bias->data : NULL;
+	if (take_memory(work, memory, err))
+		return err->code;
+	if (work->way->place)
 		work->way->place(work);
+	return 0;
+}
+
+int npl_int8_work_open(const struct npl_layer *layer, const struct npl_tensor *out, const struct npl_int8_order *order,
+		       int workers, struct npl_int8_memory *memory, struct npl_int8_work **made, struct npl_err *err)
+{
+	struct npl_int8_work *work;
+	int rc = open_work(layer, out, order, workers, false, &work, err);
+	if (!rc)
+		rc = place(work, memory, err);
 	if (rc) {
 		npl_int8_work_close(work, NULL, NULL);
-		return rc;
+		work = NULL;
 	}
-	work->filter_blocks = div_up(work->filters, work->filters_at_once);
-	work->pixel_blocks = div_up(work->pixels, work->pixels_at_once);
-	*work_out = work;
-	return 0;
+	*made = work;
+	return rc;
+}
+
+int npl_int8_work_prepare(const struct npl_layer *layer, int workers, struct npl_int8_work **made, struct npl_err *err)
+{
+	struct npl_int8_memory memory = {0};
+	struct npl_int8_work *work;
+	int rc = open_work(layer, layer->out, NULL, workers, true, &work, err);
+	bool gains = !rc && work->way->prepares && work->weights_claimed;
+	if (gains) {
+		work->weights_base = aligned_alloc(64, work->weights_claimed);
+		if (!work->weights_base)
+			rc = npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of weights", work->weights_claimed);
+	}
+	if (gains && !rc)
+		rc = place(work, &memory, err);
+	for (int64_t task = 0, n = gains && !rc ? work->way->tasks(work, 0) : 0; task < n && !rc; task++)
+		rc = work->way->run(work, 0, task, &work->worker[0], err);
+	npl_int8_memory_free(&memory);
+	if (rc || !gains) {
+		npl_int8_work_close(work, NULL, NULL);
+		work = NULL;
+	}
+	*made = work;
+	return rc;
+}
+
+int npl_int8_work_begin(struct npl_int8_work *work, const struct npl_layer *layer, const struct npl_tensor *out,
+			struct npl_int8_memory *memory, struct npl_err *err)
+{
+	work->layer = layer;
+	work->out = *out;
+	work->out.owned = false;
+	for (int i = 0; i < work->n_workers; i++)
+		work->worker[i] = (struct npl_int8_worker){0};
+	return place(work, memory, err);
 }
 
 int npl_int8_work_steps(const struct npl_int8_work *work)
@@ -309,7 +382,7 @@ int npl_int8_work_steps(const struct npl_int8_work *work)
 
 int64_t npl_int8_work_tasks(const struct npl_int8_work *work, int step)
 {
-	return work->way->tasks(work, step);
+	return step == 0 && work->prepared ? 0 : work->way->tasks(work, step);
 }
 
 void npl_int8_work_run(struct npl_int8_work *work, int step, int64_t task, int worker)
@@ -319,11 +392,9 @@ void npl_int8_work_run(struct npl_int8_work *work, int step, int64_t task, int w
 		self->err.code = NPL_EINTERNAL;
 }
 
-int npl_int8_work_close(struct npl_int8_work *work, struct npl_int8_counts *counts, struct npl_err *err)
+int npl_int8_work_end(struct npl_int8_work *work, struct npl_int8_counts *counts, struct npl_err *err)
 {
 	int rc = 0;
-	if (!work)
-		return 0;
 	for (int i = 0; work->worker && i < work->n_workers; i++) {
 		struct npl_int8_worker *worker = &work->worker[i];
 		if (counts) {
@@ -336,8 +407,18 @@ int npl_int8_work_close(struct npl_int8_work *work, struct npl_int8_counts *coun
 				*err = worker->err;
 		}
 	}
+	return rc;
+}
+
+int npl_int8_work_close(struct npl_int8_work *work, struct npl_int8_counts *counts, struct npl_err *err)
+{
+	if (!work)
+		return 0;
+	int rc = npl_int8_work_end(work, counts, err);
 	if (work->way && work->way->close)
 		work->way->close(work);
+	if (work->prepared)
+		free(work->weights_base);
 	free(work->worker);
 	free(work->scale);
 	free(work);

@@ -34,8 +34,9 @@ struct npl_int8_work {
 	/* A task of a product does a block of filters by a block of pixels. */
 	int64_t filters_at_once, pixels_at_once, filter_blocks, pixel_blocks;
 	int64_t acc_elements, gathered_bytes, product_bytes;
-	size_t claimed; /* bytes of memory, see npl_int8_claim */
-	uint8_t *base;
+	size_t claimed, weights_claimed; /* bytes of memory, see npl_int8_claim */
+	uint8_t *base, *weights_base;
+	bool prepared; /* weights_base is the work's own and holds what was brought there once */
 
 	const struct npl_int8_way *way;
 	void *own; /* of the way */
@@ -45,8 +46,9 @@ struct npl_int8_work {
 struct npl_int8_way {
 	/* Sizes of blocks and claims of memory; 0 or NPL_ENOMEM. */
 	int (*open)(struct npl_int8_work *work, struct npl_err *err);
-	/* What needs the memory claimed; may be NULL. */
+	/* What needs the memory claimed, before each run; may be NULL. */
 	void (*place)(struct npl_int8_work *work);
+	bool prepares; /* step 0 brings the weights where they stay, and reads nothing else of the layer's data */
 	void (*close)(struct npl_int8_work *work);
 	int (*steps)(const struct npl_int8_work *work);
 	int64_t (*tasks)(const struct npl_int8_work *work, int step);
@@ -64,6 +66,8 @@ bool npl_int8_is_direct(const struct npl_int8_work *work);
 
 /* Claims memory while a way is opened: its distance from work->base, a multiple of 64. Nobody clears it. */
 size_t npl_int8_claim(struct npl_int8_work *work, int64_t bytes);
+/* The same from work->weights_base: for what depends on the weights, types and zero points alone. */
+size_t npl_int8_claim_weights(struct npl_int8_work *work, int64_t bytes);
 
 /* The operand of a product in a tensor's data. */
 struct npl_int8_matrix npl_int8_matrix_of(const struct npl_tensor *tensor, const void *data, int64_t stride,

@@ -168,6 +168,67 @@ __attribute__((AVX2)) static int64_t finish_avx2(const struct npl_int8_finish *f
 	counts->saturations += (uint64_t)i - unchanged / 2;
 	return i;
 }
+
+#define AVX512 target("avx512f,avx512bw,avx512dq,avx512vl,popcnt")
+
+/* What sixteen sums at a time share. */
+struct lanes_16 {
+	__m512 least, most;
+	__m512i floor, low, high, zero;
+	uint64_t wrapped, saturations;
+};
+
+__attribute__((AVX512)) static inline struct lanes_16 lanes_16_of(const struct npl_int8_finish *f,
+								  const struct rule *rule)
+{
+	return (struct lanes_16){.least = _mm512_set1_ps((float)(rule->low - 1)),
+				 .most = _mm512_set1_ps((float)(rule->high + 1)),
+				 .floor = _mm512_set1_epi32(f->relu ? 0 : INT32_MIN),
+				 .low = _mm512_set1_epi32(rule->low),
+				 .high = _mm512_set1_epi32(rule->high),
+				 .zero = _mm512_set1_epi32(rule->zero)};
+}
+
+/* The sums of the mask to as many bytes. */
+__attribute__((AVX512)) static inline void finish_sixteen(const int32_t *acc, __mmask16 there, __m512i bias,
+							  __m512 scale, struct lanes_16 *lanes, uint8_t *out)
+{
+	__m512i a = _mm512_maskz_loadu_epi32(there, acc), sum = _mm512_add_epi32(a, bias);
+	__m512i wrapped = _mm512_and_si512(_mm512_xor_si512(a, sum), _mm512_xor_si512(bias, sum));
+	__m512 value = _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_max_epi32(sum, lanes->floor)), scale);
+	__m512i q = _mm512_cvtps_epi32(_mm512_min_ps(_mm512_max_ps(value, lanes->least), lanes->most)),
+		inside = _mm512_min_epi32(_mm512_max_epi32(q, lanes->low), lanes->high);
+	lanes->wrapped += (uint64_t)__builtin_popcount(_mm512_movepi32_mask(wrapped) & there);
+	lanes->saturations += (uint64_t)__builtin_popcount(_mm512_mask_cmpneq_epi32_mask(there, q, inside));
+	_mm512_mask_cvtepi32_storeu_epi8(out, there, _mm512_add_epi32(inside, lanes->zero));
+}
+
+/* All of them, whatever their number is. */
+__attribute__((AVX512)) static void finish_avx512(const struct npl_int8_finish *f, const struct rule *rule,
+						  const int32_t *acc, int64_t rows, int64_t count, uint8_t *out,
+						  struct npl_int8_counts *counts)
+{
+	struct lanes_16 lanes = lanes_16_of(f, rule);
+	__m512 scale = _mm512_set1_ps(*f->scale);
+	__m512i bias = _mm512_set1_epi32(f->bias ? *f->bias : 0);
+	for (int64_t row = 0; row < rows; row++, acc += count, out += count)
+		for (int64_t i = 0; i < count; i += 16) {
+			const __mmask16 there = count - i < 16 ? (__mmask16)((1u << (count - i)) - 1) : 0xffff;
+			if (f->step)
+				scale = _mm512_maskz_loadu_ps(there, f->scale + i);
+			if (f->step && f->bias)
+				bias = _mm512_maskz_loadu_epi32(there, f->bias + i);
+			finish_sixteen(acc + i, there, bias, scale, &lanes, out + i);
+		}
+	counts->overflows += lanes.wrapped;
+	counts->saturations += lanes.saturations;
+}
+
+static bool has_avx512(void)
+{
+	return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+	       __builtin_cpu_supports("avx512vl");
+}
 #endif
 
 /* The results from `first` on, whatever vectors there are. */
@@ -184,11 +245,15 @@ static void requantise(const struct npl_int8_finish *f, const struct rule *rule,
 		out[i] = requantise_one(acc[i], f->scale[i * f->step], rule, &counts->saturations);
 }
 
-/* What AVX2 does of it in one pass: as many results as it returns. */
+/* What vectors do of it in one pass: as many results as it returns. */
 static int64_t finish_first(const struct npl_int8_finish *f, const struct rule *rule, const int32_t *acc, int64_t count,
 			    void *out, struct npl_int8_counts *counts)
 {
 #if defined(__x86_64__)
+	if (f->dtype != NPL_I32 && has_avx512()) {
+		finish_avx512(f, rule, acc, 1, count, out, counts);
+		return count;
+	}
 	if (f->dtype != NPL_I32 && count >= 16 && __builtin_cpu_supports("avx2"))
 		return finish_avx2(f, rule, acc, count, out, counts);
 #endif
@@ -207,10 +272,19 @@ uint64_t npl_int8_requantise(const int32_t *acc, int64_t count, const float *sca
 	return counts.saturations;
 }
 
-void npl_int8_finish(const struct npl_int8_finish *f, int32_t *acc, int64_t count, void *out,
-		     struct npl_int8_counts *counts)
+/* The rule with the limit in the place of the type's, beyond which nothing is counted. */
+static struct rule rule_with_limit(const struct npl_int8_finish *f)
 {
-	const struct rule rule = rule_of(f->zero_point, f->dtype);
+	struct rule rule = rule_of(f->zero_point, f->dtype);
+	if (f->limited)
+		rule.high = f->most - f->zero_point;
+	return rule;
+}
+
+static void finish(const struct npl_int8_finish *f, int32_t *acc, int64_t count, void *out,
+		   struct npl_int8_counts *counts)
+{
+	const struct rule rule = rule_with_limit(f);
 	int64_t done = finish_first(f, &rule, acc, count, out, counts);
 	if (f->bias)
 		counts->overflows += npl_int8_add_bias(acc + done, count - done, f->bias + done * f->step, f->step);
@@ -220,4 +294,34 @@ void npl_int8_finish(const struct npl_int8_finish *f, int32_t *acc, int64_t coun
 		requantise(f, &rule, acc, done, count, out, counts);
 	else if (out != acc)
 		memcpy(out, acc, (size_t)count * sizeof *acc);
+}
+
+static void finish_rows(const struct npl_int8_finish *f, int32_t *acc, int64_t rows, int64_t count, void *out,
+			struct npl_int8_counts *counts)
+{
+#if defined(__x86_64__)
+	if (f->dtype != NPL_I32 && has_avx512()) {
+		const struct rule rule = rule_with_limit(f);
+		finish_avx512(f, &rule, acc, rows, count, out, counts);
+		return;
+	}
+#endif
+	for (int64_t row = 0; row < rows; row++)
+		finish(f, acc + row * count, count, (uint8_t *)out + (size_t)(row * count) * npl_dtype_size(f->dtype),
+		       counts);
+}
+
+void npl_int8_finish_rows(const struct npl_int8_finish *f, int32_t *acc, int64_t rows, int64_t count, void *out,
+			  struct npl_int8_counts *counts)
+{
+	struct npl_int8_counts own = {0};
+	finish_rows(f, acc, rows, count, out, &own);
+	counts->overflows += own.overflows;
+	counts->saturations += f->limited ? 0 : own.saturations;
+}
+
+void npl_int8_finish(const struct npl_int8_finish *f, int32_t *acc, int64_t count, void *out,
+		     struct npl_int8_counts *counts)
+{
+	npl_int8_finish_rows(f, acc, 1, count, out, counts);
 }

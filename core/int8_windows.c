@@ -10,6 +10,9 @@
  * computed and dropped. A stride cuts the image into phases, one plane for each remainder of row and column by the
  * stride, within which it is 1 again. Weights are brought into the order (four channels, tap, channel) once per layer.
  *
+ * An image that needs no windows (1x1, stride 1, no padding) is brought into panels instead: the columns of one tile, all channels of
+ * which follow each other, so that a tile reads one stretch of memory. 14x14 pixels of 1024 channels take 0.65 of the time so.
+ *
  * Zero points: that of the image is dealt with as in int8_gemm.c, that of the weights must be 0. */
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +41,7 @@ struct phases {
 
 struct windows {
 	const struct npl_int8_kernel *kernel;
+	bool panels_of_columns;
 	struct phases phase[NPL_SPATIAL];
 	int64_t quads, plane, unit; /* fours of channels; elements of a phase's plane, of all planes of a group */
 	int64_t k_groups;           /* quads times taps */
@@ -80,8 +84,9 @@ bool npl_int8_windows_ok(const struct npl_int8_work *work)
 {
 	const struct npl_tensor *w = work->layer->in[1];
 	bool zero = w->quant.zero_point == (w->dtype == NPL_U8 ? 128 : 0); /* as signed bytes */
-	return npl_int8_fastest()->value_bytes == 1 && zero && !work->order.k_block && !npl_int8_is_direct(work) &&
-	       unit_fits(work);
+	/* the product of an image as it lies packs the weights anew each time, but the image only in part */
+	bool direct = npl_int8_is_direct(work) && !work->prepared;
+	return npl_int8_fastest()->value_bytes == 1 && zero && !work->order.k_block && !direct && unit_fits(work);
 }
 
 static int make_phases(const struct npl_window *window, int d, int64_t outputs, struct phases *p, struct npl_err *err)
@@ -104,7 +109,9 @@ static void locate(const struct npl_int8_work *work, struct windows *own)
 	const struct npl_window *w = &work->layer->attrs->window;
 	const struct phases *rows = &own->phase[0], *columns = &own->phase[1];
 	int32_t *at = own->at;
-	for (int64_t quad = 0; quad < own->quads; quad++)
+	for (int64_t quad = 0; quad < own->quads && own->panels_of_columns; quad++)
+		*at++ = (int32_t)(quad * own->kernel->columns);
+	for (int64_t quad = 0; quad < own->quads && !own->panels_of_columns; quad++)
 		for (int64_t kh = 0; kh < w->kernel[0]; kh++)
 			for (int64_t kw = 0; kw < w->kernel[1]; kw++) {
 				int64_t y = kh * w->dilation[0], x = kw * w->dilation[1];
@@ -145,19 +152,19 @@ static void cut(struct npl_int8_work *work, struct windows *own)
 static void claim(struct npl_int8_work *work, struct windows *own)
 {
 	int64_t filters = work->groups * own->panels * own->kernel->rows;
-	own->at_at = npl_int8_claim(work, own->k_groups * (int64_t)sizeof *own->at);
 	own->image_at = npl_int8_claim(work, (own->images_at_once * work->groups * own->unit + SLACK) * 4);
-	own->weights_at = npl_int8_claim(work, filters * own->k_groups * 4);
-	own->start_at = npl_int8_claim(work, filters * (int64_t)sizeof *own->start);
+	own->at_at = npl_int8_claim_weights(work, own->k_groups * (int64_t)sizeof *own->at);
+	own->weights_at = npl_int8_claim_weights(work, filters * own->k_groups * 4);
+	own->start_at = npl_int8_claim_weights(work, filters * (int64_t)sizeof *own->start);
 }
 
 static void windows_place(struct npl_int8_work *work)
 {
 	struct windows *own = work->own;
-	own->at = (int32_t *)(void *)(work->base + own->at_at);
+	own->at = (int32_t *)(void *)(work->weights_base + own->at_at);
 	own->image = work->base + own->image_at;
-	own->weights = work->base + own->weights_at;
-	own->start = (int32_t *)(void *)(work->base + own->start_at);
+	own->weights = work->weights_base + own->weights_at;
+	own->start = (int32_t *)(void *)(work->weights_base + own->start_at);
 	memset(own->image + (size_t)(own->images_at_once * work->groups * own->unit) * 4, 0, (size_t)SLACK * 4);
 	locate(work, own);
 }
@@ -174,6 +181,9 @@ static int windows_open(struct npl_int8_work *work, struct npl_err *err)
 			return NPL_ENOMEM;
 	own->quads = div_up(work->channels, 4);
 	own->plane = own->phase[0].size * own->phase[1].size;
+	own->panels_of_columns = npl_int8_is_direct(work);
+	if (own->panels_of_columns) /* whole ones */
+		own->plane = div_up(work->pixels, own->kernel->columns) * own->kernel->columns;
 	own->unit = own->quads * own->phase[0].used * own->phase[1].used * own->plane;
 	own->k_groups = own->quads * work->taps;
 	own->columns = (work->out_image.size[0] - 1) * own->phase[1].size + work->out_image.size[1];
@@ -274,6 +284,23 @@ static void bring_row(const struct npl_int8_work *work, const struct npl_int8_ro
 	}
 }
 
+/* Four channels of a group of one image into its panels. */
+static void bring_columns(const struct npl_int8_work *work, int64_t first, int64_t task)
+{
+	const struct windows *own = work->own;
+	const struct npl_tensor *x = work->layer->in[0];
+	const int64_t unit = first + task / own->quads, quad = task % own->quads, width = own->kernel->columns;
+	const uint8_t *from = (const uint8_t *)x->data + (unit * work->channels + quad * 4) * work->pixels;
+	uint8_t *to = own->image + (size_t)(task / own->quads * own->unit + quad * width) * 4;
+	struct npl_int8_rows rows = {.flip = x->dtype == NPL_I8 ? 0x80 : 0,
+				     .there = (int)least(work->channels - quad * 4, 4)};
+	for (int64_t column = 0; column < work->pixels; column += width, to += own->quads * width * 4) {
+		for (int c = 0; c < rows.there; c++)
+			rows.row[c] = from + c * work->pixels + column;
+		npl_int8_interleave(&rows, least(work->pixels - column, width), to);
+	}
+}
+
 /* Four channels of a group of one image; `first` is the first unit of the step. */
 static void bring_image(const struct npl_int8_work *work, int64_t first, int64_t task, uint8_t *aside)
 {
@@ -284,6 +311,10 @@ static void bring_image(const struct npl_int8_work *work, int64_t first, int64_t
 	int64_t source_plane = work->in_image.size[0] * width;
 	const uint8_t *from = (const uint8_t *)x->data + (unit * work->channels + channel) * source_plane;
 	uint8_t *to = own->image + (size_t)(task * planes) * 4, flip = x->dtype == NPL_I8 ? 0x80 : 0, pad[4] = {0};
+	if (own->panels_of_columns) {
+		bring_columns(work, first, task);
+		return;
+	}
 	memset(pad, (uint8_t)x->quant.zero_point ^ flip, (size_t)there);
 	for (int64_t i = 0; i < planes; i++)
 		memcpy(to + 4 * i, pad, 4);
@@ -303,9 +334,9 @@ static int64_t next_columns(const struct npl_int8_kernel *kernel, int64_t left)
 	return left > width && left <= width / 3 * 4 ? width / 3 * 2 : least(left, width);
 }
 
-/* A block of filters by a block of columns of the image at `image`; sums to acc. */
+/* A block of filters by a block of columns, from `column` on, of the unit at `image`; sums to acc. */
 static void multiply(const struct npl_int8_work *work, int64_t group, int64_t filter, int64_t filters,
-		     const uint8_t *image, int64_t columns, int32_t *acc)
+		     const uint8_t *image, int64_t column, int64_t columns, int32_t *acc)
 {
 	const struct windows *own = work->own;
 	int rows = own->kernel->rows;
@@ -315,12 +346,15 @@ static void multiply(const struct npl_int8_work *work, int64_t group, int64_t fi
 	for (int64_t k = 0; k < own->k_groups; k += K_GROUPS)
 		for (int64_t i0 = 0; i0 < filters; i0 += ROWS_AT_ONCE)
 			for (int64_t j = 0; j < columns; j += width) {
-				width = next_columns(own->kernel, columns - j);
+				width = own->panels_of_columns ? least(own->kernel->columns, columns - j)
+							       : next_columns(own->kernel, columns - j);
+				const uint8_t *tile_at = image +
+							 4 * (column + j) * (own->panels_of_columns ? own->quads : 1);
 				for (int64_t i = i0; i < least(filters, i0 + ROWS_AT_ONCE); i += rows) {
 					const struct npl_int8_tile tile = {
 						.groups = least(own->k_groups - k, K_GROUPS),
 						.a = weights + i / rows * panel_bytes + k * rows * 4,
-						.b = image + 4 * j,
+						.b = tile_at,
 						.b_at = own->at + k,
 						.row_start = k ? zeros : start + i,
 						.column_start = zeros,
@@ -374,7 +408,7 @@ static int windows_run(struct npl_int8_work *work, int step, int64_t task, struc
 		slot = task / own->column_blocks / work->filter_blocks, unit = first_unit + slot;
 	int64_t columns = least(own->columns - column, own->columns_at_once),
 		filters = least(work->filters - filter, work->filters_at_once), group = unit % work->groups;
-	multiply(work, group, filter, filters, own->image + (size_t)(slot * own->unit + column) * 4, columns,
+	multiply(work, group, filter, filters, own->image + (size_t)(slot * own->unit) * 4, column, columns,
 		 worker->acc);
 	for (int64_t i = 0; i < filters; i++) {
 		int32_t *sums = worker->acc + i * own->lead;
@@ -386,6 +420,7 @@ static int windows_run(struct npl_int8_work *work, int step, int64_t task, struc
 }
 
 const struct npl_int8_way npl_int8_windows_way = {
+	.prepares = true,
 	.open = windows_open,
 	.place = windows_place,
 	.close = windows_close,

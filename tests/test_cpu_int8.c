@@ -126,7 +126,7 @@ Test(cpu_int8, relu_and_pooling_equal_the_tpu)
 
 Test(cpu_int8, other_operators_are_done_in_float_between_conversions)
 {
-	static const enum npl_op ops[] = {NPL_OP_SOFTMAX, NPL_OP_LRN, NPL_OP_SUM, NPL_OP_AVERAGEPOOL,
+	static const enum npl_op ops[] = {NPL_OP_SOFTMAX, NPL_OP_LPNORMALIZATION, NPL_OP_SUM, NPL_OP_AVERAGEPOOL,
 					  NPL_OP_LOGSOFTMAX};
 	uint64_t rng = cpu_int8_seed = 0x5eed0304;
 	for (int round = 0; round < 80; round++) {
@@ -287,6 +287,9 @@ Test(cpu_int8, says_why_not)
 	WHY_NOT(x.dtype = NPL_F32, "an input is not");
 	WHY_NOT(x.quant.zero_point = 256, "an input is not");
 	WHY_NOT(y.dtype = NPL_F32, "its output is not");
+	WHY_NOT(layer.op = NPL_OP_LRN; layer.n_in = 1, "float32");
+	WHY_NOT(layer.fused = NPL_ACT_TANH, "no other activation");
+	WHY_NOT(layer.op = NPL_OP_SUB; layer.fused = NPL_ACT_RELU6, "no other activation");
 	WHY_NOT(layer.op = NPL_OP_RESHAPE, "no function of 8-bit numbers");
 	WHY_NOT(layer.op = NPL_OP_GEMM; x.dtype = NPL_F32, "8-bit integers");
 	struct npl_result result = {0};

@@ -50,7 +50,7 @@ static void check_pair(enum npl_op op, const struct npl_shape shape[3], uint64_t
 	struct npl_layer layer = {.name = npl_op_defs[op].name,
 				  .op = op,
 				  .attrs = &attrs,
-				  .fused = test_range(rng, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE,
+				  .fused = (enum npl_activation)test_range(rng, NPL_ACT_NONE, NPL_ACT_RELU6),
 				  .n_in = 2,
 				  .in = {&x[0], &x[1]},
 				  .out = &y};
@@ -156,7 +156,10 @@ static uint64_t multiply(const struct npl_layer *layer, const bool repeats[2], i
 			 int64_t n, struct npl_tensor *want)
 {
 	const struct npl_tensor *a = layer->in[0], *b = layer->in[1];
-	const float scale = npl_int8_scale(a->quant.scale, b->quant.scale, want->quant.scale);
+	const float scale = npl_int8_scale(a->quant.scale, b->quant.scale, want->quant.scale),
+		    six = fminf(rintf(6 / want->quant.scale) + (float)want->quant.zero_point,
+				(float)npl_int8_max(want->dtype));
+	const bool relu = layer->fused != NPL_ACT_NONE, relu6 = layer->fused == NPL_ACT_RELU6;
 	uint64_t saturations = 0;
 	for (int64_t s = 0; s < stack; s++)
 		for (int64_t i = 0; i < m; i++)
@@ -165,10 +168,12 @@ static uint64_t multiply(const struct npl_layer *layer, const bool repeats[2], i
 				for (int64_t l = 0; l < k; l++)
 					sum += number(a, ((repeats[0] ? 0 : s) * m + i) * k + l) *
 					       number(b, ((repeats[1] ? 0 : s) * k + l) * n + j);
-				if (layer->fused == NPL_ACT_RELU && sum < 0)
+				if (relu && sum < 0)
 					sum = 0;
 				float value = rintf((float)sum * scale) + (float)want->quant.zero_point,
 				      low = (float)npl_int8_min(want->dtype), high = (float)npl_int8_max(want->dtype);
+				if (relu6 && value > six)
+					value = six;
 				saturations += value < low || value > high;
 				((uint8_t *)want->data)[(s * m + i) * n + j] = (uint8_t)(int32_t)(value < low ? low
 												  : value > high
@@ -199,7 +204,7 @@ Test(cpu_int8_elements, products_of_two_tensors_are_exact)
 		struct npl_layer layer = {.name = "product",
 					  .op = NPL_OP_MATMUL,
 					  .attrs = &attrs,
-					  .fused = test_range(&rng, 0, 2) ? NPL_ACT_NONE : NPL_ACT_RELU,
+					  .fused = (enum npl_activation)test_range(&rng, NPL_ACT_NONE, NPL_ACT_RELU6),
 					  .n_in = 2,
 					  .in = {&x[0], &x[1]},
 					  .out = &y,

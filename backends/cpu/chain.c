@@ -50,8 +50,11 @@ void cpu_chain_close(void *opened)
 	struct cpu_chain *c = opened;
 	if (!c)
 		return;
-	for (int s = 0; s < c->n_steps; s++)
+	for (int s = 0; s < c->n_steps; s++) {
 		cpu_dnn_release(c->step[s].op);
+		cpu_int8_conv_release(c->step[s].conv8);
+		npl_int8_work_close(c->step[s].int8, NULL, NULL);
+	}
 	free(c->step);
 	free(c->place);
 	free(c->memory);
@@ -92,15 +95,17 @@ static void *data_of(const struct cpu_chain *c, int place, enum cpu_layout layou
 static void join(const struct cpu_chain *c, const struct cpu_step *step)
 {
 	const struct npl_tensor *out = c->place[step->out[0]].tensor;
-	float *y = data_of(c, step->out[0], CPU_LAST);
-	int64_t channels = out->shape.dim[1], positions = npl_tensor_count(out) / channels, at = 0;
+	char *y = data_of(c, step->out[0], CPU_LAST);
+	const int64_t size = (int64_t)npl_dtype_size(out->dtype), all = out->shape.dim[1] * size,
+		      positions = npl_tensor_count(out) / out->shape.dim[1];
+	int64_t at = 0;
 	for (int k = 0; k < step->n_in; k++) {
 		if (step->in[k] < 0)
 			continue;
-		const float *x = data_of(c, step->in[k], CPU_LAST);
-		int64_t own = c->place[step->in[k]].tensor->shape.dim[1];
+		const char *x = data_of(c, step->in[k], CPU_LAST);
+		int64_t own = c->place[step->in[k]].tensor->shape.dim[1] * size;
 		for (int64_t p = 0; p < positions; p++)
-			memcpy(y + p * channels + at, x + p * own, (size_t)own * sizeof *y);
+			memcpy(y + p * all + at, x + p * own, (size_t)own);
 		at += own;
 	}
 }
@@ -120,6 +125,10 @@ static int run_step(struct cpu_chain *c, struct cpu_step *step, struct npl_resul
 				 step->n_in > 1 ? data_of(c, step->in[1], step->y) : NULL,
 				 data_of(c, step->out[0], step->y), err);
 		break;
+	case CPU_STEP_CONV8:
+		return cpu_int8_conv_run(c->cpu, step->conv8, c->chain.layer[step->layer],
+					 data_of(c, step->in[0], step->x), data_of(c, step->out[0], step->y), result,
+					 err);
 	case CPU_STEP_ELEMENTS:
 		rc = cpu_elements_run(c->cpu, &step->work, err);
 		break;
@@ -128,7 +137,8 @@ static int run_step(struct cpu_chain *c, struct cpu_step *step, struct npl_resul
 		break;
 	case CPU_STEP_LAYER:
 		seconds = result->seconds;
-		rc = cpu_run_layer(c->cpu, &step->work, step->out_tensor, result, err);
+		rc = step->int8 ? cpu_int8_run_prepared(c->cpu, step->int8, &step->work, result, err)
+				: cpu_run_layer(c->cpu, &step->work, step->out_tensor, result, err);
 		result->seconds += seconds;
 		return rc;
 	}
@@ -150,7 +160,7 @@ static int tell_made(struct cpu_chain *c, const struct npl_chain_watcher *watche
 		return watcher->made(watcher->context, layer, result, &out, err);
 	int rc = npl_tensor_alloc(&out, err);
 	if (!rc)
-		rc = cpu_dnn_reorder(&c->cpu->dnn, &out.shape, CPU_LAST, CPU_FIRST, &op, err);
+		rc = cpu_dnn_reorder(&c->cpu->dnn, &out, CPU_LAST, CPU_FIRST, &op, err);
 	if (!rc)
 		rc = cpu_dnn_run(op, last, NULL, out.data, err);
 	if (!rc)

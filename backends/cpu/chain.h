@@ -8,6 +8,7 @@
 
 #include "cpu.h"
 #include "dnn.h"
+#include "int8_conv.h"
 
 /* A tensor of the chain, in up to two orders. */
 struct cpu_place {
@@ -23,6 +24,7 @@ struct cpu_place {
 
 enum cpu_step_kind {
 	CPU_STEP_DNN,      /* a primitive of oneDNN from in[0] to out[0]; in[1] is added to a convolution's */
+	CPU_STEP_CONV8,    /* a convolution of 8-bit tensors, likewise */
 	CPU_STEP_ELEMENTS, /* element by element, whatever the order is */
 	CPU_STEP_JOIN,     /* Concat of channels that are last */
 	CPU_STEP_LAYER,    /* the device's way for a layer alone */
@@ -33,9 +35,11 @@ struct cpu_step {
 	int layer;            /* whose time it is */
 	enum cpu_layout x, y; /* in which inputs and results lie */
 	int n_in, n_out;
-	int *in, *out;         /* places; -1: absent */
-	struct cpu_dnn_op *op; /* CPU_STEP_DNN */
-	struct npl_layer work; /* the others: over these tensors, whose data is set when it runs */
+	int *in, *out;               /* places; -1: absent */
+	struct cpu_dnn_op *op;       /* CPU_STEP_DNN */
+	struct cpu_int8_conv *conv8; /* CPU_STEP_CONV8 */
+	struct npl_int8_work *int8;  /* CPU_STEP_LAYER: a product of 8-bit tensors whose weights are ready; NULL */
+	struct npl_layer work;       /* the others: over these tensors, whose data is set when it runs */
 	struct npl_tensor *in_tensor, *out_tensor;
 };
 

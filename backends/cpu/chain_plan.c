@@ -99,7 +99,7 @@ static int need(struct cpu_chain *c, int place, enum cpu_layout layout, int laye
 	step->y = layout;
 	use(c, place, other);
 	use(c, place, layout);
-	return cpu_dnn_reorder(&c->cpu->dnn, &c->place[place].tensor->shape, other, layout, &step->op, err);
+	return cpu_dnn_reorder(&c->cpu->dnn, c->place[place].tensor, other, layout, &step->op, err);
 }
 
 /* Where a place of this tensor is already with channels last. */
@@ -209,16 +209,39 @@ static int plan_view(struct cpu_chain *c, int l, int maker, struct npl_err *err)
 	return 0;
 }
 
-/* Channels joined that are last: pieces of each position, one after the other. */
+static bool is_byte(const struct npl_tensor *t)
+{
+	return t->dtype == NPL_U8 || t->dtype == NPL_I8;
+}
+
+/* Channels joined that are last: pieces of each position, one after the other; bytes only where all stand for the same. */
 static bool joins_channels(const struct cpu_chain *c, const struct npl_layer *layer)
 {
-	int rank = layer->out->shape.rank;
-	if (layer->op != NPL_OP_CONCAT || layer->fused || layer->out->dtype != NPL_F32 || rank < 3 ||
-	    (layer->attrs->axis != 1 && layer->attrs->axis != 1 - rank) || !npl_tensor_count(layer->out))
+	const struct npl_tensor *out = layer->out;
+	int rank = out->shape.rank;
+	if (layer->op != NPL_OP_CONCAT || layer->fused || (out->dtype != NPL_F32 && !is_byte(out)) || rank < 3 ||
+	    (layer->attrs->axis != 1 && layer->attrs->axis != 1 - rank) || !npl_tensor_count(out))
 		return false;
 	bool last = false;
-	for (int k = 0; k < layer->n_in; k++)
+	for (int k = 0; k < layer->n_in; k++) {
 		last = last || is_last(c, layer->in[k]);
+		if (is_byte(out) && layer->in[k] && !cpu_int8_same_quant(layer->in[k], out))
+			return false;
+	}
+	return last;
+}
+
+/* Element by element on bytes, some of which are there with channels last. */
+static bool bytes_last(const struct cpu_chain *c, const struct npl_layer *layer)
+{
+	bool last = false;
+	if (!is_byte(layer->out) || !cpu_is_by_element(layer))
+		return false;
+	for (int k = 0; k < layer->n_in; k++) {
+		last = last || (layer->in[k] && is_last(c, layer->in[k]));
+		if (layer->in[k] && !is_byte(layer->in[k]))
+			return false;
+	}
 	return last;
 }
 
@@ -299,11 +322,33 @@ static int plan_sum(struct cpu_chain *c, int l, struct npl_err *err)
 	return rc;
 }
 
+/* A convolution of bytes. NPL_EDEVICE: not so. */
+static int plan_conv8(struct cpu_chain *c, int l, struct npl_err *err)
+{
+	const struct npl_layer *layer = c->chain.layer[l];
+	struct cpu_int8_conv *conv;
+	int rc = cpu_int8_conv_knows(layer) ? cpu_int8_conv_prepare(c->cpu, layer, &conv, err) : NPL_EDEVICE;
+	if (rc)
+		return rc;
+	rc = plan_dnn(c, l, CPU_LAST, layer->in[0], -1, l, NULL, err);
+	if (rc) {
+		cpu_int8_conv_release(conv);
+		return rc;
+	}
+	c->step[c->n_steps - 1].kind = CPU_STEP_CONV8;
+	c->step[c->n_steps - 1].conv8 = conv;
+	return 0;
+}
+
 static int plan_layer(struct cpu_chain *c, int l, struct npl_err *err)
 {
 	const struct npl_layer *layer = c->chain.layer[l];
 	const bool dnn = c->cpu->dnn.engine != NULL;
-	if (dnn && cpu_dnn_knows(layer)) {
+	if (dnn && cpu_int8_is_product(layer)) {
+		int rc = plan_conv8(c, l, err);
+		if (rc != NPL_EDEVICE)
+			return rc;
+	} else if (dnn && cpu_dnn_knows(layer) && (!is_byte(layer->out) || is_last(c, layer->in[0]))) {
 		struct cpu_dnn_op *op = NULL;
 		bool image = layer->op == NPL_OP_CONV || layer->op == NPL_OP_CONVTRANSPOSE ||
 			     is_last(c, layer->in[0]) || orders_agree(layer->in[0]);
@@ -323,7 +368,14 @@ static int plan_layer(struct cpu_chain *c, int l, struct npl_err *err)
 	}
 	if (dnn && joins_channels(c, layer))
 		return plan_step(c, CPU_STEP_JOIN, l, CPU_LAST, CPU_LAST, err);
-	return plan_step(c, CPU_STEP_LAYER, l, CPU_FIRST, CPU_FIRST, err);
+	if (dnn && bytes_last(c, layer))
+		return plan_step(c, CPU_STEP_LAYER, l, CPU_LAST, CPU_LAST, err);
+	if (plan_step(c, CPU_STEP_LAYER, l, CPU_FIRST, CPU_FIRST, err))
+		return err->code;
+	/* weights that are there now are there to stay (npulab/chain.h) */
+	if (cpu_int8_is_product(layer) && layer->in[1]->data)
+		return npl_int8_work_prepare(layer, c->cpu->threads, &c->step[c->n_steps - 1].int8, err);
+	return 0;
 }
 
 int cpu_chain_plan(struct cpu_chain *c, struct npl_err *err)

@@ -33,6 +33,7 @@ struct cpu_state {
 	float *workspace; /* of im2col: one part per thread, kept between layers */
 	size_t workspace_bytes;
 	struct npl_int8_memory int8_memory;
+	bool large_sums_known, large_sums; /* whether oneDNN's convolutions of bytes keep sums beyond 2^24 exact */
 };
 
 /* At least bytes of workspace, 64-byte aligned; NPL_ENOMEM. Contents are undefined. */
@@ -92,7 +93,11 @@ int cpu_int8_elements(struct cpu_state *cpu, const struct npl_layer *layer, cons
 
 /* int8.c: the device in 8 bits, times measured within. */
 void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n);
-bool cpu_int8_is_product(const struct npl_layer *layer); /* Conv or Gemm of 8-bit integers */
+bool cpu_int8_is_product(const struct npl_layer *layer);                          /* Conv or Gemm of 8-bit integers */
+bool cpu_int8_same_quant(const struct npl_tensor *a, const struct npl_tensor *b); /* and type */
+/* A product whose weights were prepared (npl_int8_work_prepare). */
+int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_work *work, const struct npl_layer *layer,
+			  struct npl_result *result, struct npl_err *err);
 bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n);
 int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,
 		 struct npl_result *result, struct npl_err *err);

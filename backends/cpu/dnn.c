@@ -50,9 +50,15 @@ int cpu_dnn_set_threads(const struct cpu_dnn *dnn, int threads)
 	return before;
 }
 
-int cpu_dnn_describe(const struct cpu_dnn *dnn, const struct npl_shape *shape, enum cpu_layout layout,
+int cpu_dnn_type(enum npl_dtype dtype)
+{
+	return dtype == NPL_U8 ? DNN_U8 : dtype == NPL_I8 ? DNN_S8 : dtype == NPL_I32 ? DNN_S32 : DNN_F32;
+}
+
+int cpu_dnn_describe(const struct cpu_dnn *dnn, const struct npl_tensor *tensor, enum cpu_layout layout,
 		     struct dnn_md *md, struct npl_err *err)
 {
+	const struct npl_shape *shape = &tensor->shape;
 	int64_t strides[DNN_MAX_RANK], dims[DNN_MAX_RANK] = {0}, step = layout == CPU_LAST ? shape->dim[1] : 1;
 	int last = layout == CPU_LAST ? 2 : 1, rank = shape->rank, status;
 	for (int i = 0; i < rank; i++)
@@ -64,7 +70,7 @@ int cpu_dnn_describe(const struct cpu_dnn *dnn, const struct npl_shape *shape, e
 	if (layout == CPU_LAST)
 		strides[1] = 1;
 	strides[0] = step;
-	status = dnn->api.memory_desc_init_by_strides(md, rank, dims, DNN_F32, strides);
+	status = dnn->api.memory_desc_init_by_strides(md, rank, dims, cpu_dnn_type(tensor->dtype), strides);
 	return status ? cpu_dnn_failed("memory_desc_init_by_strides", status, err) : 0;
 }
 
@@ -116,16 +122,16 @@ int cpu_dnn_op_finish(struct cpu_dnn_op *op, bool adds, struct npl_err *err)
 	return 0;
 }
 
-int cpu_dnn_reorder(const struct cpu_dnn *dnn, const struct npl_shape *shape, enum cpu_layout from, enum cpu_layout to,
-		    struct cpu_dnn_op **made, struct npl_err *err)
+int cpu_dnn_reorder(const struct cpu_dnn *dnn, const struct npl_tensor *tensor, enum cpu_layout from,
+		    enum cpu_layout to, struct cpu_dnn_op **made, struct npl_err *err)
 {
 	struct dnn_md x, y;
 	struct cpu_dnn_op *op = *made = cpu_dnn_op_new(dnn, err);
 	if (!op)
 		return err->code;
-	int rc = cpu_dnn_describe(dnn, shape, from, &x, err);
+	int rc = cpu_dnn_describe(dnn, tensor, from, &x, err);
 	if (!rc)
-		rc = cpu_dnn_describe(dnn, shape, to, &y, err);
+		rc = cpu_dnn_describe(dnn, tensor, to, &y, err);
 	int status = rc ? 0 : dnn->api.reorder_primitive_desc_create(&op->desc, &x, dnn->engine, &y, dnn->engine, NULL);
 	if (status)
 		rc = cpu_dnn_failed("reorder_primitive_desc_create", status, err);
@@ -138,7 +144,7 @@ int cpu_dnn_reorder(const struct cpu_dnn *dnn, const struct npl_shape *shape, en
 	return rc;
 }
 
-int cpu_dnn_run(struct cpu_dnn_op *op, const float *x, const float *addend, float *y, struct npl_err *err)
+int cpu_dnn_run(struct cpu_dnn_op *op, const void *x, const void *addend, void *y, struct npl_err *err)
 {
 	const struct dnn_api *api = &op->dnn->api;
 	int status = api->memory_set_data_handle(op->argument[0].memory, (void *)x);

@@ -34,8 +34,8 @@ int cpu_dnn_set_threads(const struct cpu_dnn *dnn, int threads);
 
 struct cpu_dnn_op; /* opaque */
 
-/* Operators that may be prepared: float32 Conv, ConvTranspose, MaxPool, AveragePool and their like, LRN. Whether the library has
- * a kernel, cpu_dnn_prepare tells. */
+/* Operators that may be prepared: float32 Conv, ConvTranspose, MaxPool, AveragePool and their like, LRN; MaxPool of bytes. Whether the
+ * library has a kernel, cpu_dnn_prepare tells. */
 bool cpu_dnn_knows(const struct npl_layer *layer);
 /* What follows a convolution in the same pass. */
 struct cpu_dnn_tail {
@@ -43,15 +43,15 @@ struct cpu_dnn_tail {
 	enum npl_activation then; /* before this */
 };
 
-/* The layer with the data of its weights and bias, which are copied; a fused Relu or Relu6 is part of it. x and y: how input and result
+/* The layer with the data of its weights and bias, which are copied (Conv also of u8 by i8 into i32 without a bias); a fused Relu or Relu6 is part of it. x and y: how input and result
  * will lie. tail: for Conv without anything fused, or NULL. NPL_EDEVICE: not with oneDNN. */
 int cpu_dnn_prepare(const struct cpu_dnn *dnn, const struct npl_layer *layer, enum cpu_layout x, enum cpu_layout y,
 		    const struct cpu_dnn_tail *tail, struct cpu_dnn_op **made, struct npl_err *err);
 /* From one order to the other. */
-int cpu_dnn_reorder(const struct cpu_dnn *dnn, const struct npl_shape *shape, enum cpu_layout from, enum cpu_layout to,
-		    struct cpu_dnn_op **made, struct npl_err *err);
+int cpu_dnn_reorder(const struct cpu_dnn *dnn, const struct npl_tensor *tensor, enum cpu_layout from,
+		    enum cpu_layout to, struct cpu_dnn_op **made, struct npl_err *err);
 /* addend: with a tail that adds, else NULL. */
-int cpu_dnn_run(struct cpu_dnn_op *op, const float *x, const float *addend, float *y, struct npl_err *err);
+int cpu_dnn_run(struct cpu_dnn_op *op, const void *x, const void *addend, void *y, struct npl_err *err);
 const char *cpu_dnn_kernel(const struct cpu_dnn_op *op); /* the library's name for what runs: "brgconv:avx512_core" */
 void cpu_dnn_release(struct cpu_dnn_op *op);             /* accepts NULL */
 

@@ -9,8 +9,8 @@
 struct cpu_dnn_op {
 	const struct cpu_dnn *dnn;
 	void *desc, *primitive;
-	float *weights; /* in the library's order */
-	float *bias;
+	void *weights; /* in the library's order */
+	void *bias;
 	struct dnn_md bias_md;
 	int n;
 	int addend;                      /* where in the arguments; 0: none */
@@ -20,8 +20,10 @@ struct cpu_dnn_op {
 /* "oneDNN: dnnl_WHAT: unimplemented (3)". Returns the code. */
 int cpu_dnn_failed(const char *what, int status, struct npl_err *err);
 
-/* A float32 tensor (N,C,...) in one of the two orders. */
-int cpu_dnn_describe(const struct cpu_dnn *dnn, const struct npl_shape *shape, enum cpu_layout layout,
+/* float32, and integers of 8 and 32 bits. */
+int cpu_dnn_type(enum npl_dtype dtype);
+/* A tensor (N,C,...) of them in one of the two orders. */
+int cpu_dnn_describe(const struct cpu_dnn *dnn, const struct npl_tensor *tensor, enum cpu_layout layout,
 		     struct dnn_md *md, struct npl_err *err);
 
 struct cpu_dnn_op *cpu_dnn_op_new(const struct cpu_dnn *dnn, struct npl_err *err); /* NULL: out of memory */

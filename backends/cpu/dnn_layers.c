@@ -69,8 +69,10 @@ bool cpu_dnn_knows(const struct npl_layer *layer)
 	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
 	if (!is_pool(layer->op) && !is_conv(layer->op) && layer->op != NPL_OP_LRN)
 		return false;
-	if (!x || x->dtype != NPL_F32 || layer->out->dtype != NPL_F32 || layer->n_more || x->shape.rank < 3 ||
+	if (!x || x->dtype != layer->out->dtype || layer->n_more || x->shape.rank < 3 ||
 	    x->shape.rank > 2 + NPL_VOLUME || npl_tensor_count(x) < 1 || npl_tensor_count(layer->out) < 1)
+		return false;
+	if (x->dtype != NPL_F32 && (layer->op != NPL_OP_MAXPOOL || (x->dtype != NPL_U8 && x->dtype != NPL_I8)))
 		return false;
 	if (is_conv(layer->op))
 		return layer->fused <= NPL_ACT_RELU6 && !layer->attrs->private_kernels && layer->in[1]->data &&
@@ -88,7 +90,7 @@ static int describe_weights(const struct cpu_dnn *dnn, const struct npl_layer *l
 	const struct npl_shape *shape = &layer->in[1]->shape;
 	const bool transposed = layer->op == NPL_OP_CONVTRANSPOSE;
 	int64_t groups = layer->attrs->groups, dims[DNN_MAX_RANK], strides[DNN_MAX_RANK], step = 1;
-	const int front = groups > 1;
+	const int front = groups > 1, type = cpu_dnn_type(layer->in[1]->dtype);
 	int rank = shape->rank + front, status;
 	int64_t rows = shape->dim[0] / groups, cols = shape->dim[1];
 	for (int i = shape->rank - 1; i >= 2; i--) {
@@ -102,9 +104,9 @@ static int describe_weights(const struct cpu_dnn *dnn, const struct npl_layer *l
 	dims[front + 1] = transposed ? rows : cols;
 	strides[front] = transposed ? step : cols * step;
 	strides[front + 1] = transposed ? cols * step : step;
-	status = dnn->api.memory_desc_init_by_strides(model, rank, dims, DNN_F32, strides);
+	status = dnn->api.memory_desc_init_by_strides(model, rank, dims, type, strides);
 	if (!status)
-		status = dnn->api.memory_desc_init_by_tag(best, rank, dims, DNN_F32, DNN_ANY);
+		status = dnn->api.memory_desc_init_by_tag(best, rank, dims, type, DNN_ANY);
 	return status ? cpu_dnn_failed("memory_desc_init_by_strides", status, err) : 0;
 }
 
@@ -247,9 +249,9 @@ int cpu_dnn_prepare(const struct cpu_dnn *dnn, const struct npl_layer *layer, en
 	struct cpu_dnn_op *op = *made = cpu_dnn_op_new(dnn, err);
 	if (!op)
 		return err->code;
-	int rc = cpu_dnn_describe(dnn, &layer->in[0]->shape, x, &x_md, err);
+	int rc = cpu_dnn_describe(dnn, layer->in[0], x, &x_md, err);
 	if (!rc)
-		rc = cpu_dnn_describe(dnn, &layer->out->shape, y, &y_md, err);
+		rc = cpu_dnn_describe(dnn, layer->out, y, &y_md, err);
 	if (!rc)
 		rc = is_conv(layer->op)   ? prepare_conv(op, layer, &x_md, &y_md, tail ? tail : &own, err)
 		     : is_pool(layer->op) ? prepare_pool(op, layer, &x_md, &y_md, err)

@@ -6,7 +6,8 @@
  * operator of 8-bit tensors is done in float32 by its reference kernel between two changes of format, on one thread; all three are its
  * time. What 8 bits cannot hold comes as float32 and is done as in float32.
  *
- * Weights are brought into the kernels' form on each run, and that is measured: a layer's weights are only lent. */
+ * In a chain the weights of convolutions are brought into the kernels' form when it is opened. A layer alone is lent its weights: there they are
+ * brought on each run, and that is measured. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static bool is_product(const struct npl_layer *layer)
 	return layer->op == NPL_OP_CONV || layer->op == NPL_OP_GEMM;
 }
 
-static bool same_quant(const struct npl_tensor *a, const struct npl_tensor *b)
+bool cpu_int8_same_quant(const struct npl_tensor *a, const struct npl_tensor *b)
 {
 	bool same_scale = !(a->quant.scale < b->quant.scale) && !(a->quant.scale > b->quant.scale);
 	return a->dtype == b->dtype && same_scale && a->quant.zero_point == b->quant.zero_point;
@@ -45,7 +46,7 @@ static bool same_quant(const struct npl_tensor *a, const struct npl_tensor *b)
 /* Results are integers of the input, or averages of them. */
 static bool stays_integer(const struct npl_layer *layer)
 {
-	return (npl_op_defs[layer->op].flags & NPL_OP_KEEPS_RANGE) && same_quant(layer->in[0], layer->out);
+	return (npl_op_defs[layer->op].flags & NPL_OP_KEEPS_RANGE) && cpu_int8_same_quant(layer->in[0], layer->out);
 }
 
 static bool is_byte(const struct npl_tensor *t)
@@ -74,8 +75,13 @@ static bool is_matmul(const struct npl_layer *layer)
 
 bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 {
-	if (layer->fused > NPL_ACT_RELU)
-		return no(why, n, "in integers it applies Relu alone to a result on its way");
+	const bool sums = is_product(layer) || layer->op == NPL_OP_MATMUL || layer->op == NPL_OP_ADD ||
+			  layer->op == NPL_OP_MUL;
+	if (layer->fused > (sums ? NPL_ACT_RELU6 : NPL_ACT_RELU))
+		return no(why, n,
+			  "in integers no other activation than Relu and, of sums, Relu6 is applied on the way");
+	if (layer->op == NPL_OP_LRN)
+		return no(why, n, "its powers of sums of squares take float32");
 	if (layer->n_more)
 		return no(why, n, "in integers it gives one result");
 	if (is_product(layer))
@@ -112,19 +118,38 @@ static void run_task(void *context, int64_t task, int worker)
 	npl_int8_work_run(step->work, step->number, task, worker);
 }
 
+static double run_steps(struct cpu_state *cpu, struct npl_int8_work *work)
+{
+	struct cpu_int8_step step = {.work = work};
+	double begin = npl_clock_seconds();
+	for (step.number = 0; step.number < npl_int8_work_steps(work); step.number++)
+		cpu_pool_run(cpu->pool, npl_int8_work_tasks(work, step.number), run_task, &step);
+	return npl_clock_seconds() - begin;
+}
+
 static int run_product(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 		       struct npl_result *result, struct npl_err *err)
 {
 	struct npl_int8_counts counts = {0};
-	struct cpu_int8_step step;
-	int rc = npl_int8_work_open(layer, out, NULL, cpu->threads, &cpu->int8_memory, &step.work, err);
+	struct npl_int8_work *work;
+	int rc = npl_int8_work_open(layer, out, NULL, cpu->threads, &cpu->int8_memory, &work, err);
 	if (rc)
 		return rc;
-	double begin = npl_clock_seconds();
-	for (step.number = 0; step.number < npl_int8_work_steps(step.work); step.number++)
-		cpu_pool_run(cpu->pool, npl_int8_work_tasks(step.work, step.number), run_task, &step);
-	result->seconds = npl_clock_seconds() - begin;
-	rc = npl_int8_work_close(step.work, &counts, err);
+	result->seconds = run_steps(cpu, work);
+	rc = npl_int8_work_close(work, &counts, err);
+	result->saturations = counts.saturations;
+	return rc;
+}
+
+int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_work *work, const struct npl_layer *layer,
+			  struct npl_result *result, struct npl_err *err)
+{
+	struct npl_int8_counts counts = {0};
+	int rc = npl_int8_work_begin(work, layer, layer->out, &cpu->int8_memory, err);
+	if (rc)
+		return rc;
+	result->seconds = run_steps(cpu, work);
+	rc = npl_int8_work_end(work, &counts, err);
 	result->saturations = counts.saturations;
 	return rc;
 }
@@ -143,7 +168,7 @@ static bool has_rule(const struct npl_layer *layer)
 	char why[200];
 	bool op = layer->op == NPL_OP_ADD || layer->op == NPL_OP_MUL || layer->op == NPL_OP_CONCAT ||
 		  (layer->op == NPL_OP_CLIP && layer->attrs->limits_known);
-	return op && layer->fused <= NPL_ACT_RELU && npl_integer_layer_ok(layer, why, sizeof why);
+	return op && npl_integer_layer_ok(layer, why, sizeof why);
 }
 
 static bool is_pair(const struct npl_layer *layer)
@@ -206,6 +231,8 @@ int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct np
 		return cpu_int8_matmul(cpu, layer, out, result, err);
 	if (stays_integer(layer))
 		return run_integers(layer, out, &result->seconds, err);
+	if (layer->op == NPL_OP_CLIP && cpu_is_by_element(layer))
+		return cpu_int8_elements(cpu, layer, out, result, err);
 	if (has_rule(layer))
 		return is_pair(layer) ? cpu_int8_pair(cpu, layer, out, result, err) : run_rule(layer, out, result, err);
 	if (cpu_is_by_element(layer))

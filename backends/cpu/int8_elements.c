@@ -8,6 +8,7 @@
 
 #include "cpu.h"
 #include "npulab/clock.h"
+#include "npulab/integer.h"
 #include "npulab/measured.h"
 
 #define BYTES 256
@@ -67,11 +68,21 @@ static int make_table(const struct npl_layer *layer, int k, float *work, struct 
 	struct npl_tensor all = *layer->in[k];
 	struct npl_layer of_all = *layer;
 	const struct npl_tensor *out = layer->out;
+	struct npl_tensor results = *out;
+	char why[200];
 	for (int b = 0; b < BYTES; b++)
 		byte[b] = (uint8_t)b;
 	all.shape = npl_shape_of(1, BYTES);
 	all.data = byte;
 	of_all.in[k] = &all;
+	of_all.n_in = layer->op == NPL_OP_CLIP && layer->attrs->limits_known ? 1 : layer->n_in;
+	results.shape = all.shape;
+	of_all.out = &results;
+	if (layer->op == NPL_OP_CLIP && npl_integer_layer_ok(&of_all, why, sizeof why)) { /* it has a rule of its own */
+		struct npl_integer_counts counts = {0};
+		results.data = table->result;
+		return npl_run_integer(&of_all, &results, &counts, err);
+	}
 	if (run_in_float(&of_all, 0, BYTES, work, err))
 		return err->code;
 	for (int b = 0; b < BYTES; b++) {

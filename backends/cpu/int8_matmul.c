@@ -44,10 +44,8 @@ static void run_block(void *context, int64_t task, int worker)
 		.workspace = memory + work->sums_bytes,
 		.workspace_bytes = (int64_t)work->product_bytes,
 	};
-	const struct npl_int8_finish finish = {.scale = &work->scale,
-					       .relu = work->layer->fused == NPL_ACT_RELU,
-					       .zero_point = work->out->quant.zero_point,
-					       .dtype = work->out->dtype};
+	struct npl_int8_finish finish = {.scale = &work->scale};
+	npl_int8_finish_by(&finish, work->layer->fused, work->out);
 	if (npl_int8_gemm(&p, &work->counts[worker].overflows, &work->failed[worker]))
 		return;
 	npl_int8_finish(&finish, sums, rows * stack->cols,

@@ -8,6 +8,7 @@
 
 #include "cpu.h"
 #include "npulab/clock.h"
+#include "npulab/int8_layer.h"
 
 #define PIECE 16384 /* elements of a task at least: fewer cost more in waking threads than they save */
 
@@ -24,8 +25,8 @@ struct pair {
 	bool add;
 	uint8_t *y;
 	float factor, zero, low, high, least; /* of a product; of the result: least is what Relu leaves */
-	bool relu;
-	int rank; /* of runs: the dimensions outside them */
+	bool relu, limited;                   /* by Relu6, beyond which nothing is a saturation: high is its limit */
+	int rank;                             /* of runs: the dimensions outside them */
 	int64_t dim[NPL_MAX_RANK], run, count, pieces;
 	uint64_t *saturations; /* per worker */
 	uint64_t (*work)(const struct pair *pair, const uint8_t *a, const uint8_t *b, int64_t n, uint8_t *y);
@@ -37,7 +38,7 @@ static inline __attribute__((always_inline)) uint64_t elements(const struct pair
 {
 	const float zero_a = pair->a.zero, factor_a = pair->a.factor, zero_b = pair->b.zero, factor_b = pair->b.factor,
 		    factor = pair->factor, zero = pair->zero, low = pair->low, high = pair->high, least = pair->least,
-		    lowest = pair->relu ? -INFINITY : low;
+		    lowest = pair->relu ? -INFINITY : low, highest = pair->limited ? INFINITY : high;
 	const uint8_t flip_a = pair->a.flip, flip_b = pair->b.flip;
 	uint64_t saturations = 0;
 	while (n > 0) {
@@ -48,7 +49,7 @@ static inline __attribute__((always_inline)) uint64_t elements(const struct pair
 			const float q = ((float)(uint8_t)(b[i * step_b] ^ flip_b) - zero_b) * factor_b;
 			const float value = rintf(add ? p + q : p * q * factor) + zero;
 			const float above = value > least ? value : least;
-			beyond += (uint32_t)(value > high) + (uint32_t)(value < lowest);
+			beyond += (uint32_t)(value > highest) + (uint32_t)(value < lowest);
 			y[i] = (uint8_t)(int32_t)(above < high ? above : high);
 		}
 		saturations += beyond;
@@ -189,8 +190,13 @@ int cpu_int8_pair(struct cpu_state *cpu, const struct npl_layer *layer, const st
 			    .zero = (float)out->quant.zero_point,
 			    .low = (float)npl_int8_min(out->dtype),
 			    .high = (float)npl_int8_max(out->dtype),
-			    .relu = layer->fused == NPL_ACT_RELU,
 			    .count = npl_tensor_count(out)};
+	struct npl_int8_finish finish = {0};
+	npl_int8_finish_by(&finish, layer->fused, out);
+	pair.relu = finish.relu;
+	pair.limited = finish.limited;
+	if (pair.limited)
+		pair.high = (float)finish.most;
 	pair.least = pair.relu ? pair.zero : pair.low;
 	set_steps(a, &out->shape, &pair.a);
 	set_steps(b, &out->shape, &pair.b);

@@ -84,12 +84,17 @@ struct npl_int8_finish {
 	bool relu;
 	int32_t zero_point;
 	enum npl_dtype dtype; /* NPL_U8, NPL_I8 or NPL_I32 */
+	bool limited; /* behind Relu and in bytes: results beyond `most` become it, and none is a saturation (Relu6) */
+	int32_t most;
 };
 struct npl_int8_counts {
 	uint64_t overflows, saturations; /* additions that wrapped; results that saturation changed */
 };
 void npl_int8_finish(const struct npl_int8_finish *finish, int32_t *acc, int64_t count, void *out,
 		     struct npl_int8_counts *counts);
+/* `rows` times the same, one behind the other: each starts with the first bias and scale again. */
+void npl_int8_finish_rows(const struct npl_int8_finish *finish, int32_t *acc, int64_t rows, int64_t count, void *out,
+			  struct npl_int8_counts *counts);
 
 /* q = saturate(round_half_even(x / scale) + zero_point) as dtype (NPL_U8 or NPL_I8), and back. False: an x is NaN. */
 bool npl_int8_quantise(const float *x, int64_t count, const struct npl_quant *quant, enum npl_dtype dtype, void *out);

@@ -33,6 +33,9 @@ struct npl_int8_memory {
 };
 void npl_int8_memory_free(struct npl_int8_memory *memory);
 
+/* What a fused activation, Relu6 at most, makes of sums on their way to y. */
+void npl_int8_finish_by(struct npl_int8_finish *finish, enum npl_activation fused, const struct npl_tensor *y);
+
 struct npl_int8_work; /* opaque */
 
 /* False, with the reason, for layers that are not Conv or Gemm of one or two spatial dimensions on 8-bit operands, with
@@ -50,6 +53,16 @@ int64_t npl_int8_work_tasks(const struct npl_int8_work *work, int step);
 void npl_int8_work_run(struct npl_int8_work *work, int step, int64_t task, int worker);
 /* Frees the work (NULL: nothing to do), adds up what was counted; NPL_ENOMEM when a task ran out of memory. */
 int npl_int8_work_close(struct npl_int8_work *work, struct npl_int8_counts *counts, struct npl_err *err);
+
+/* A layer that is ok and will be run often with the same weights, which are brought into the kernels' form now, on the calling thread, and
+ * copied: its in[1] has data, the others need none yet. NULL in *work and no error: there is nothing to gain. */
+int npl_int8_work_prepare(const struct npl_layer *layer, int workers, struct npl_int8_work **work, struct npl_err *err);
+/* One run of it, for which the layer has its data and differs in nothing else; both and the memory are borrowed until
+ * npl_int8_work_end. In between it is run as any other: a step may have no tasks. */
+int npl_int8_work_begin(struct npl_int8_work *work, const struct npl_layer *layer, const struct npl_tensor *out,
+			struct npl_int8_memory *memory, struct npl_err *err);
+/* Adds up what was counted in this run; NPL_ENOMEM when a task ran out of memory. */
+int npl_int8_work_end(struct npl_int8_work *work, struct npl_int8_counts *counts, struct npl_err *err);
 
 /* All of it on the calling thread, into layer->out. */
 int npl_int8_run_layer(const struct npl_layer *layer, const struct npl_int8_order *order,

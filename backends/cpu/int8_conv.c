@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Convolutions of a chain in 8 bits on oneDNN (int8_conv.h): its kernels make 32-bit sums with channels last, a strip of the result
+ * at a time so that they wait in the second-level cache, and ours bring them to bytes: oneDNN's own way there adds the bias in
+ * float32, rounds with the zero point in it and counts no saturations.
+ *
+ * Whether the sums are exact: the instructions are (the gate of int8_onednn.h), but some of the library's kernels take 32-bit results through
+ * float32, which holds integers up to 2^24. Weights whose sums cannot get there are safe with any kernel; for others the kernel must be of
+ * the kind that has shown large sums to be exact. */
+#include "int8_conv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npulab/clock.h"
+#include "npulab/int8_layer.h"
+
+#define STRIP_BYTES (512 * 1024) /* of sums, per thread */
+#define FLOAT_EXACT (1 << 24)
+#define BRGEMM      "brgconv" /* how the names of those kernels begin that have no way through float32 */
+
+struct cpu_int8_conv {
+	struct cpu_dnn_op *op; /* bytes to the sums of a strip */
+	struct npl_tensor x, sums;
+	int64_t strips, pixels, filters; /* pixels of a strip */
+	size_t x_bytes;                  /* of a strip */
+	int32_t *bias;                   /* with what the input's zero point adds */
+	float *scale;
+};
+
+static int not_here(struct npl_err *err, const char *why)
+{
+	return npl_fail(err, NPL_EDEVICE, "%s", why);
+}
+
+static bool has_padding(const struct npl_window *w)
+{
+	for (int d = 0; d < NPL_SPATIAL; d++)
+		if (w->pad_begin[d] || w->pad_end[d])
+			return true;
+	return false;
+}
+
+static bool is_direct(const struct npl_layer *layer)
+{
+	const struct npl_window *w = &layer->attrs->window;
+	return layer->attrs->groups == 1 && w->kernel[0] * w->kernel[1] == 1 && w->stride[0] * w->stride[1] == 1 &&
+	       !has_padding(w);
+}
+
+/* The greatest that a sum of unsigned bytes times a filter's weights can be, whichever sign; and the sum of its weights. */
+static int64_t reach(const int8_t *w, int64_t n, int64_t *sum)
+{
+	int64_t above = 0, below = 0;
+	for (int64_t i = 0; i < n; i++) {
+		above += w[i] > 0 ? w[i] : 0;
+		below += w[i] < 0 ? -w[i] : 0;
+	}
+	*sum = above - below;
+	return 255 * (above > below ? above : below);
+}
+
+static int64_t largest_reach(const struct npl_layer *layer)
+{
+	const struct npl_tensor *w = layer->in[1];
+	const int64_t filters = w->shape.dim[0], n = npl_tensor_count(w) / filters;
+	int64_t most = 0, sum;
+	for (int64_t m = 0; m < filters; m++) {
+		int64_t here = reach((const int8_t *)w->data + m * n, n, &sum);
+		most = here > most ? here : most;
+	}
+	return most;
+}
+
+/* The largest divisor of n that is not above `most`. */
+static int64_t divisor(int64_t n, int64_t most)
+{
+	int64_t d = most < n ? most : n;
+	while (d > 1 && n % d)
+		d--;
+	return d < 1 ? 1 : d;
+}
+
+/* Strips of whole images, or of 1x1 kernels, for which every pixel is one, of pixels. */
+static void cut(struct cpu_int8_conv *conv, const struct npl_layer *layer, int threads)
+{
+	const struct npl_shape *x = &layer->in[0]->shape, *y = &layer->out->shape;
+	const int64_t images = x->dim[0], per_image = npl_shape_count(y) / (images * y->dim[1]);
+	const int64_t most = STRIP_BYTES * (int64_t)threads / (y->dim[1] * (int64_t)sizeof(int32_t));
+	conv->filters = y->dim[1];
+	conv->x = *layer->in[0];
+	conv->sums = (struct npl_tensor){.dtype = NPL_I32, .shape = *y};
+	conv->x.owned = conv->sums.owned = false;
+	if (is_direct(layer)) {
+		const int64_t pixels = images * per_image, part = divisor(pixels, most);
+		conv->pixels = part * 4 < most && part < pixels ? pixels
+								: part; /* short strips cost more than they save */
+		conv->strips = pixels / conv->pixels;
+		conv->x.shape = x->rank == 3 ? npl_shape_of(3, 1, x->dim[1], conv->pixels)
+					     : npl_shape_of(4, 1, x->dim[1], 1, conv->pixels);
+		conv->sums.shape = y->rank == 3 ? npl_shape_of(3, 1, y->dim[1], conv->pixels)
+						: npl_shape_of(4, 1, y->dim[1], 1, conv->pixels);
+	} else {
+		const int64_t at_once = divisor(images, most / per_image);
+		conv->pixels = at_once * per_image;
+		conv->strips = images / at_once;
+		conv->x.shape.dim[0] = conv->sums.shape.dim[0] = at_once;
+	}
+	conv->x_bytes = (size_t)npl_shape_count(&conv->x.shape);
+}
+
+/* Bias, less what the zero point of the input is worth, and scales. NPL_EDEVICE: scales that the layer's own way refuses. */
+static int take_constants(struct cpu_int8_conv *conv, const struct npl_layer *layer, struct npl_err *err)
+{
+	const struct npl_tensor *x = layer->in[0], *w = layer->in[1], *bias = layer->n_in > 2 ? layer->in[2] : NULL;
+	const int64_t n = npl_tensor_count(w) / conv->filters;
+	conv->bias = calloc((size_t)conv->filters, sizeof *conv->bias);
+	conv->scale = calloc((size_t)conv->filters, sizeof *conv->scale);
+	if (!conv->bias || !conv->scale)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld scales", (long long)conv->filters);
+	for (int64_t m = 0; m < conv->filters; m++) {
+		const float w_scale = w->quant.channel_scale ? w->quant.channel_scale[m] : w->quant.scale;
+		int64_t sum;
+		reach((const int8_t *)w->data + m * n, n, &sum);
+		conv->bias[m] = (int32_t)((bias ? ((const uint32_t *)bias->data)[m] : 0) -
+					  (uint32_t)x->quant.zero_point * (uint32_t)sum);
+		conv->scale[m] = npl_int8_scale(x->quant.scale, w_scale, layer->out->quant.scale);
+		if (!isfinite(conv->scale[m]) || conv->scale[m] < 0 || w_scale < 0)
+			return not_here(err, "its scales are no finite numbers");
+	}
+	return 0;
+}
+
+/* A convolution of the greatest bytes by the greatest weights, and of one byte less: sums of 75 million, odd ones among them. */
+static bool check_large_sums(const struct cpu_dnn *dnn)
+{
+	enum { CHANNELS = 256, SIDE = 4, FILTERS = 16, K = CHANNELS * 9, PIXELS = SIDE * SIDE };
+	int8_t weights[FILTERS * K];
+	uint8_t image[CHANNELS * PIXELS];
+	int32_t sums[FILTERS * PIXELS];
+	const struct npl_attrs attrs = {.op = NPL_OP_CONV,
+					.groups = 1,
+					.window = {.rank = 2,
+						   .kernel = {3, 3},
+						   .stride = {1, 1},
+						   .dilation = {1, 1},
+						   .pad_begin = {1, 1},
+						   .pad_end = {1, 1}}};
+	struct npl_tensor x = {.dtype = NPL_U8, .shape = npl_shape_of(4, 1, CHANNELS, SIDE, SIDE)},
+			  w = {.dtype = NPL_I8, .shape = npl_shape_of(4, FILTERS, CHANNELS, 3, 3), .data = weights},
+			  y = {.dtype = NPL_I32, .shape = npl_shape_of(4, 1, FILTERS, SIDE, SIDE)};
+	const struct npl_layer layer = {.op = NPL_OP_CONV, .attrs = &attrs, .n_in = 2, .in = {&x, &w}, .out = &y};
+	struct cpu_dnn_op *op;
+	struct npl_err err = {0};
+	memset(weights, 127, sizeof weights);
+	memset(image, 255, sizeof image);
+	image[5 * CHANNELS] = 254; /* of the pixel at 1, 1 */
+	bool exact = !cpu_dnn_prepare(dnn, &layer, CPU_LAST, CPU_LAST, NULL, &op, &err) &&
+		     !cpu_dnn_run(op, image, NULL, sums, &err) && !strncmp(cpu_dnn_kernel(op), BRGEMM, strlen(BRGEMM));
+	const int32_t whole = K * 255 * 127;
+	for (int m = 0; m < FILTERS && exact; m++)
+		exact = sums[5 * FILTERS + m] == whole - 127 && sums[6 * FILTERS + m] == whole - 127 &&
+			sums[10 * FILTERS + m] == whole - 127;
+	cpu_dnn_release(op);
+	return exact;
+}
+
+bool cpu_int8_conv_knows(const struct npl_layer *layer)
+{
+	const struct npl_tensor *x = layer->in[0], *w = layer->n_in > 1 ? layer->in[1] : NULL,
+				*bias = layer->n_in > 2 ? layer->in[2] : NULL, *y = layer->out;
+	return layer->op == NPL_OP_CONV && !layer->attrs->private_kernels && x && w && x->dtype == NPL_U8 &&
+	       w->dtype == NPL_I8 && !w->quant.zero_point && w->data && (!bias || bias->data) &&
+	       (y->dtype == NPL_U8 || y->dtype == NPL_I8) && layer->fused <= NPL_ACT_RELU6 &&
+	       layer->attrs->window.rank <= NPL_SPATIAL &&
+	       (!x->quant.zero_point || !has_padding(&layer->attrs->window));
+}
+
+int cpu_int8_conv_prepare(struct cpu_state *cpu, const struct npl_layer *layer, struct cpu_int8_conv **made,
+			  struct npl_err *err)
+{
+	*made = NULL;
+	if (!npl_int8_library(NULL))
+		return not_here(err, "oneDNN's products of bytes are not to be used");
+	struct cpu_int8_conv *conv = calloc(1, sizeof *conv);
+	if (!conv)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	cut(conv, layer, cpu->threads);
+	struct npl_layer sums = {.name = layer->name,
+				 .op = NPL_OP_CONV,
+				 .attrs = layer->attrs,
+				 .n_in = 2,
+				 .in = {&conv->x, layer->in[1]},
+				 .out = &conv->sums};
+	int rc = take_constants(conv, layer, err);
+	if (!rc)
+		rc = cpu_dnn_prepare(&cpu->dnn, &sums, CPU_LAST, CPU_LAST, NULL, &conv->op, err);
+	if (!rc && largest_reach(layer) >= FLOAT_EXACT) {
+		if (!cpu->large_sums_known)
+			cpu->large_sums = check_large_sums(&cpu->dnn);
+		cpu->large_sums_known = true;
+		if (!cpu->large_sums || strncmp(cpu_dnn_kernel(conv->op), BRGEMM, strlen(BRGEMM)))
+			rc = not_here(err, "oneDNN's kernel does not keep large sums exact");
+	}
+	if (rc) {
+		cpu_int8_conv_release(conv);
+		return rc;
+	}
+	*made = conv;
+	return 0;
+}
+
+void cpu_int8_conv_release(struct cpu_int8_conv *conv)
+{
+	if (!conv)
+		return;
+	cpu_dnn_release(conv->op);
+	free(conv->bias);
+	free(conv->scale);
+	free(conv);
+}
+
+/* What the threads share of a strip. */
+struct finishing {
+	const struct cpu_int8_conv *conv;
+	const struct npl_int8_finish *finish;
+	int32_t *sums;
+	uint8_t *y;
+	int64_t tasks;
+	struct npl_int8_counts *counts; /* per worker */
+};
+
+static void finish_part(void *context, int64_t task, int worker)
+{
+	const struct finishing *f = context;
+	const int64_t pixels = f->conv->pixels, filters = f->conv->filters, first = pixels / f->tasks * task,
+		      end = task + 1 == f->tasks ? pixels : pixels / f->tasks * (task + 1);
+	npl_int8_finish_rows(f->finish, f->sums + first * filters, end - first, filters, f->y + first * filters,
+			     &f->counts[worker]);
+}
+
+static int run_strips(struct cpu_state *cpu, struct cpu_int8_conv *conv, struct finishing *f, const uint8_t *x,
+		      struct npl_err *err)
+{
+	for (int64_t strip = 0; strip < conv->strips; strip++) {
+		if (cpu_dnn_run(conv->op, x, NULL, f->sums, err))
+			return err->code;
+		if (f->tasks == 1)
+			finish_part(f, 0, 0);
+		else
+			cpu_pool_run(cpu->pool, f->tasks, finish_part, f);
+		x += conv->x_bytes;
+		f->y += conv->pixels * conv->filters;
+	}
+	return 0;
+}
+
+int cpu_int8_conv_run(struct cpu_state *cpu, struct cpu_int8_conv *conv, const struct npl_layer *layer, const void *x,
+		      void *y, struct npl_result *result, struct npl_err *err)
+{
+	struct npl_int8_finish finish = {.bias = conv->bias, .scale = conv->scale, .step = 1};
+	struct finishing f = {.conv = conv, .finish = &finish, .y = y};
+	if (cpu_reserve(cpu, (size_t)(conv->pixels * conv->filters) * sizeof *f.sums, err))
+		return err->code;
+	f.sums = (int32_t *)(void *)cpu->workspace;
+	f.tasks = conv->pixels < cpu->threads ? 1 : cpu->threads;
+	f.counts = calloc((size_t)cpu->threads, sizeof *f.counts);
+	if (!f.counts)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	npl_int8_finish_by(&finish, layer->fused, layer->out);
+	double begin = npl_clock_seconds();
+	int rc = run_strips(cpu, conv, &f, x, err);
+	result->seconds += npl_clock_seconds() - begin;
+	for (int t = 0; t < cpu->threads; t++)
+		result->saturations += f.counts[t].saturations;
+	free(f.counts);
+	return rc;
+}
