@@ -200,9 +200,9 @@ static int64_t broadcast_index(const struct npl_shape *from, const struct npl_sh
 	int64_t at = 0, step = 1;
 	for (int d = 1; d <= from->rank; d++) {
 		int64_t size = to->dim[to->rank - d], mine = from->dim[from->rank - d];
-		at += mine == 1 ? 0 : (i % size) * step;
+		at += mine > 1 && size > 1 ? (i % size) * step : 0;
 		step *= mine;
-		i /= size;
+		i = size > 1 ? i / size : i;
 	}
 	return at;
 }
@@ -223,14 +223,16 @@ static void matmul(struct sums *s, const int32_t *x, const int32_t *w)
 		      columns = b->rank > 1 ? b->dim[b->rank - 1] : 1;
 	const struct npl_shape of_a = stack_of(a, 2), of_b = stack_of(b, 2),
 			       of_y = stack_of(&s->out->shape, (a->rank > 1) + (b->rank > 1));
-	for (int64_t at = 0, count = npl_tensor_count(s->out); at < count; at++) {
-		const int64_t product = at / (rows * columns), i = at / columns % rows, j = at % columns;
-		const int32_t *left = x + (broadcast_index(&of_a, &of_y, product) * rows + i) * k,
-			      *right = w + broadcast_index(&of_b, &of_y, product) * k * columns + j;
-		int64_t sum = 0;
-		for (int64_t l = 0; l < k; l++)
-			sum += (int64_t)left[l] * right[l * columns];
-		put_sum(s, at, 0, sum);
+	for (int64_t product = 0, count = npl_shape_count(&of_y), at = 0; product < count; product++) {
+		const int32_t *left = x + broadcast_index(&of_a, &of_y, product) * rows * k,
+			      *right = w + broadcast_index(&of_b, &of_y, product) * k * columns;
+		for (int64_t i = 0; i < rows; i++)
+			for (int64_t j = 0; j < columns; j++) {
+				int64_t sum = 0;
+				for (int64_t l = 0; l < k; l++)
+					sum += (int64_t)left[i * k + l] * right[l * columns + j];
+				put_sum(s, at++, 0, sum);
+			}
 	}
 }
 

@@ -82,32 +82,37 @@ static int64_t divisor(int64_t n, int64_t most)
 	return d < 1 ? 1 : d;
 }
 
+/* Pixels of the result in a strip, of `all` in whole units: as many as fit, unless that makes them short, which costs more than it saves. */
+static int64_t strip_pixels(int64_t all, int64_t unit, int64_t most)
+{
+	int64_t units = unit > 0 ? all / unit : 1, part = divisor(units, unit > 0 ? most / unit : 1);
+	int64_t pixels = unit > 1 || part * 4 >= most || part >= units ? part * unit : all;
+	return pixels > 0 ? pixels : 1;
+}
+
 /* Strips of whole images, or of 1x1 kernels, for which every pixel is one, of pixels. */
 static void cut(struct cpu_int8_conv *conv, const struct npl_layer *layer, int threads)
 {
 	const struct npl_shape *x = &layer->in[0]->shape, *y = &layer->out->shape;
-	const int64_t images = x->dim[0], per_image = npl_shape_count(y) / (images * y->dim[1]);
-	const int64_t most = STRIP_BYTES * (int64_t)threads / (y->dim[1] * (int64_t)sizeof(int32_t));
-	conv->filters = y->dim[1];
+	const int64_t images = x->dim[0], filters = y->dim[1], pixels = npl_shape_count(y) / filters,
+		      most = STRIP_BYTES * (int64_t)threads / (filters * (int64_t)sizeof(int32_t));
+	const bool direct = is_direct(layer);
+	conv->filters = filters;
 	conv->x = *layer->in[0];
 	conv->sums = (struct npl_tensor){.dtype = NPL_I32, .shape = *y};
 	conv->x.owned = conv->sums.owned = false;
-	if (is_direct(layer)) {
-		const int64_t pixels = images * per_image, part = divisor(pixels, most);
-		conv->pixels = part * 4 < most && part < pixels ? pixels
-								: part; /* short strips cost more than they save */
-		conv->strips = pixels / conv->pixels;
-		conv->x.shape = x->rank == 3 ? npl_shape_of(3, 1, x->dim[1], conv->pixels)
-					     : npl_shape_of(4, 1, x->dim[1], 1, conv->pixels);
-		conv->sums.shape = y->rank == 3 ? npl_shape_of(3, 1, y->dim[1], conv->pixels)
-						: npl_shape_of(4, 1, y->dim[1], 1, conv->pixels);
+	conv->pixels = strip_pixels(pixels, direct ? 1 : pixels / images, most);
+	conv->strips = pixels / conv->pixels;
+	conv->x_bytes = (size_t)(npl_shape_count(x) / conv->strips);
+	if (direct) {
+		const int flat = x->rank == 3;
+		conv->x.shape = flat ? npl_shape_of(3, 1, x->dim[1], conv->pixels)
+				     : npl_shape_of(4, 1, x->dim[1], 1, conv->pixels);
+		conv->sums.shape = flat ? npl_shape_of(3, 1, filters, conv->pixels)
+					: npl_shape_of(4, 1, filters, 1, conv->pixels);
 	} else {
-		const int64_t at_once = divisor(images, most / per_image);
-		conv->pixels = at_once * per_image;
-		conv->strips = images / at_once;
-		conv->x.shape.dim[0] = conv->sums.shape.dim[0] = at_once;
+		conv->x.shape.dim[0] = conv->sums.shape.dim[0] = images / conv->strips;
 	}
-	conv->x_bytes = (size_t)npl_shape_count(&conv->x.shape);
 }
 
 /* Bias, less what the zero point of the input is worth, and scales. NPL_EDEVICE: scales that the layer's own way refuses. */
@@ -170,7 +175,9 @@ bool cpu_int8_conv_knows(const struct npl_layer *layer)
 {
 	const struct npl_tensor *x = layer->in[0], *w = layer->n_in > 1 ? layer->in[1] : NULL,
 				*bias = layer->n_in > 2 ? layer->in[2] : NULL, *y = layer->out;
-	return layer->op == NPL_OP_CONV && !layer->attrs->private_kernels && x && w && x->dtype == NPL_U8 &&
+	if (npl_tensor_count(y) < 1 || !x || npl_tensor_count(x) < 1)
+		return false;
+	return layer->op == NPL_OP_CONV && !layer->attrs->private_kernels && w && x->dtype == NPL_U8 &&
 	       w->dtype == NPL_I8 && !w->quant.zero_point && w->data && (!bias || bias->data) &&
 	       (y->dtype == NPL_U8 || y->dtype == NPL_I8) && layer->fused <= NPL_ACT_RELU6 &&
 	       layer->attrs->window.rank <= NPL_SPATIAL &&

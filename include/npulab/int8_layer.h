@@ -46,7 +46,7 @@ bool npl_int8_layer_ok(const struct npl_layer *layer, char *why, size_t n);
  * that wrap are not counted. Everything is borrowed until the work is closed, memory too. NPL_EINPUT for
  * scales that are no finite numbers from 0, NPL_ENOMEM. */
 int npl_int8_work_open(const struct npl_layer *layer, const struct npl_tensor *out, const struct npl_int8_order *order,
-		       int workers, struct npl_int8_memory *memory, struct npl_int8_work **work, struct npl_err *err);
+		       int workers, struct npl_int8_memory *memory, struct npl_int8_work **made, struct npl_err *err);
 int npl_int8_work_steps(const struct npl_int8_work *work);
 int64_t npl_int8_work_tasks(const struct npl_int8_work *work, int step);
 /* worker is in [0, workers) and runs one task at a time. */
@@ -55,8 +55,8 @@ void npl_int8_work_run(struct npl_int8_work *work, int step, int64_t task, int w
 int npl_int8_work_close(struct npl_int8_work *work, struct npl_int8_counts *counts, struct npl_err *err);
 
 /* A layer that is ok and will be run often with the same weights, which are brought into the kernels' form now, on the calling thread, and
- * copied: its in[1] has data, the others need none yet. NULL in *work and no error: there is nothing to gain. */
-int npl_int8_work_prepare(const struct npl_layer *layer, int workers, struct npl_int8_work **work, struct npl_err *err);
+ * copied: its in[1] has data, the others need none yet. NULL in *made and no error: there is nothing to gain. */
+int npl_int8_work_prepare(const struct npl_layer *layer, int workers, struct npl_int8_work **made, struct npl_err *err);
 /* One run of it, for which the layer has its data and differs in nothing else; both and the memory are borrowed until
  * npl_int8_work_end. In between it is run as any other: a step may have no tasks. */
 int npl_int8_work_begin(struct npl_int8_work *work, const struct npl_layer *layer, const struct npl_tensor *out,
