@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The device `cpu`: this computer's processor as its best libraries use it. Networks come as chains (chain.c): in float32
- * convolutions, poolings and LRN run on oneDNN, Gemm and MatMul on OpenBLAS, element-wise operators on the kernels of core/ops by all
+ * convolutions, poolings and LRN run on oneDNN, Gemm, MatMul and the products of recurrent layers on OpenBLAS, element-wise operators on the kernels of core/ops by all
  * threads, every other one on one. In 8 bits int8.c does all of it. What is here runs one layer alone: products on OpenBLAS, convolutions by
  * patches where oneDNN is not asked. A layer's time is that of the work alone: filling patches for a convolution is part of it, taking memory is
  * not. Energy is measured over whole repeated runs with npulab/energy_meter.h, never per layer, so each layer's is absent. found.c: what there
@@ -175,11 +175,14 @@ static int run_float(struct cpu_state *cpu, const struct npl_layer *layer, struc
 {
 	if (layer->fused > NPL_ACT_RELU && (npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM))
 		return run_relu6(cpu, layer, out, seconds, err);
+	char why[200];
 	if (cpu->blas.library) /* one setting per process: another device may have changed it */
 		cpu->blas.set_num_threads(cpu->threads);
 	bool volume = layer->op == NPL_OP_CONV && layer->attrs->window.rank > NPL_SPATIAL; /* not by patches */
 	if (layer->op == NPL_OP_CONV && !volume)
 		return run_conv(cpu, layer, out->data, seconds, err);
+	if (cpu_is_recurrent(layer) && cpu->blas.library && !layer->fused && cpu_fits_blas(layer, why, sizeof why))
+		return cpu_recurrent_run(cpu, layer, out, seconds, err);
 	if (layer->op != NPL_OP_GEMM && layer->op != NPL_OP_MATMUL)
 		return npl_run_reference(layer, out, seconds, err);
 	double begin = npl_clock_seconds();

@@ -70,6 +70,11 @@ void cpu_finish(float *y, int64_t rows, int64_t cols, int64_t ld, const float *b
 int cpu_gemm_run(struct cpu_state *cpu, const struct npl_layer *layer, float *out, struct npl_err *err);
 int cpu_matmul_run(struct cpu_state *cpu, const struct npl_layer *layer, float *out, struct npl_err *err);
 
+/* recurrent.c: RNN, GRU and LSTM, whose products are OpenBLAS's or, of few rows, our own. */
+bool cpu_is_recurrent(const struct npl_layer *layer);
+int cpu_recurrent_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out, double *seconds,
+		      struct npl_err *err);
+
 /* stack.c: MatMul as products of matrices (rows,inner) times (inner,cols), the results one behind the other. */
 struct cpu_stack {
 	int64_t products, rows, inner, cols;

@@ -183,8 +183,9 @@ uint64_t op_recurrent_macs(const struct npl_attrs *attrs, const struct npl_tenso
 /* What one run needs beside its tensors, all of it freed by release(). */
 struct buffers {
 	float *products;     /* bias and X * W: a row of columns for each of X */
-	float *recurrence;   /* R transposed */
+	float *recurrence;   /* R transposed; not with a multiplier */
 	float *sums, *aside; /* of one step */
+	double *gate;        /* of one sample */
 	float *h, *c;        /* (batch, hidden) */
 	unsigned char *runs; /* per sample */
 };
@@ -195,6 +196,7 @@ static void release(struct buffers *b)
 	free(b->recurrence);
 	free(b->sums);
 	free(b->aside);
+	free(b->gate);
 	free(b->h);
 	free(b->c);
 	free(b->runs);
@@ -208,21 +210,23 @@ static float *floats(int64_t rows, int64_t columns)
 	return calloc(count + 1, sizeof(float));
 }
 
-static bool acquire(struct buffers *b, const struct sizes *s)
+static bool acquire(struct buffers *b, const struct sizes *s, bool turned)
 {
 	int64_t columns = s->gates * s->hidden;
 	b->products = floats(s->steps * s->batch, columns);
-	b->recurrence = floats(s->hidden, columns);
+	b->recurrence = floats(turned ? s->hidden : 1, columns);
 	b->sums = floats(s->batch, columns);
 	b->aside = floats(s->batch, s->hidden);
+	b->gate = calloc((size_t)s->hidden * RECURRENT_GATES + 1, sizeof *b->gate); /* `recurrence` is larger */
 	b->h = floats(s->batch, s->hidden);
 	b->c = floats(s->batch, s->hidden);
 	b->runs = calloc((size_t)s->batch + 1, 1);
-	return b->products && b->recurrence && b->sums && b->aside && b->h && b->c && b->runs;
+	return b->products && b->recurrence && b->sums && b->aside && b->gate && b->h && b->c && b->runs;
 }
 
 /* One call of the operator. */
 struct call {
+	const struct npl_multiplier *by; /* NULL: op_product */
 	const struct npl_attrs *attrs;
 	const struct npl_tensor *const *in;
 	int n_in;
@@ -282,6 +286,12 @@ static int multiply_inputs(const struct call *call, int64_t direction, struct np
 		for (int64_t i = 0; i < columns; i++)
 			call->b.products[row * columns + i] = bias ? bias[i] + (i < summed ? bias[columns + i] : 0.0f)
 								   : 0.0f;
+	const float *matrix = data_of(call, W) + direction * columns * s->input;
+	if (call->by) {
+		call->by->add(call->by->context, rows, columns, s->input, data_of(call, X), matrix, call->b.products,
+			      columns);
+		return 0;
+	}
 	struct op_product product = {.rows = rows,
 				     .cols = columns,
 				     .depth = s->input,
@@ -289,8 +299,7 @@ static int multiply_inputs(const struct call *call, int64_t direction, struct np
 				     .a_stride = s->input,
 				     .y = call->b.products,
 				     .y_stride = columns};
-	struct op_matrix weights = {
-		.data = data_of(call, W) + direction * columns * s->input, .stride = s->input, .transposed = true};
+	struct op_matrix weights = {.data = matrix, .stride = s->input, .transposed = true};
 	return op_product_matrix(&product, &weights, err);
 }
 
@@ -347,18 +356,23 @@ static int run_direction(const struct call *call, int64_t direction, struct npl_
 				    .batch = s->batch,
 				    .hidden = s->hidden,
 				    .gates = s->gates,
-				    .recurrence = call->b.recurrence,
+				    .by = call->by,
+				    .recurrence = call->by ? data_of(call, R) + direction * columns * s->hidden
+							   : call->b.recurrence,
 				    .peepholes = peepholes ? peepholes + direction * 3 * s->hidden : NULL,
 				    .runs = call->b.runs,
 				    .sums = call->b.sums,
 				    .aside = call->b.aside,
+				    .gate = call->b.gate,
 				    .h = call->b.h,
 				    .c = call->b.c};
 	if (bias && run.op == NPL_OP_GRU)
 		run.recurrent_bias = bias + direction * 2 * columns + columns + 2 * s->hidden;
 	load_state(call, INITIAL_H, direction, run.h);
 	load_state(call, INITIAL_C, direction, run.c);
-	op_turn_matrix(data_of(call, R) + direction * columns * s->hidden, columns, s->hidden, call->b.recurrence);
+	if (!call->by)
+		op_turn_matrix(data_of(call, R) + direction * columns * s->hidden, columns, s->hidden,
+			       call->b.recurrence);
 	int rc = multiply_inputs(call, direction, err);
 	for (int64_t step = 0; step < s->steps && !rc; step++)
 		rc = run_step(call, &run, direction, step, direction == 1 || options->direction == NPL_REVERSE, err);
@@ -370,14 +384,23 @@ static int run_direction(const struct call *call, int64_t direction, struct npl_
 int op_recurrent_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 		     struct npl_tensor *out, int n_out, struct npl_err *err)
 {
-	struct call call = {attrs, in, n_in, out, n_out, sizes_of(attrs, in), {0}};
+	return npl_recurrent_run(NULL, attrs, in, n_in, out, n_out, err);
+}
+
+int npl_recurrent_run(const struct npl_multiplier *multiplier, const struct npl_attrs *attrs,
+		      const struct npl_tensor *const *in, int n_in, struct npl_tensor *out, int n_out,
+		      struct npl_err *err)
+{
+	struct call call = {multiplier, attrs, in, n_in, out, n_out, sizes_of(attrs, in), {0}};
 	float *y = output_of(&call, 0);
 	for (int64_t sample = 0; sample < call.s.batch; sample++)
 		if (length_of(&call, sample) < 0 || length_of(&call, sample) > call.s.steps)
 			return npl_fail(err, NPL_EINPUT, "sequence_lens says %lld for sample %lld of %lld steps",
 					(long long)length_of(&call, sample), (long long)sample,
 					(long long)call.s.steps);
-	int rc = acquire(&call.b, &call.s) ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for a recurrent network");
+	int rc = acquire(&call.b, &call.s, !multiplier)
+			 ? 0
+			 : npl_fail(err, NPL_ENOMEM, "out of memory for a recurrent network");
 	if (y)
 		memset(y, 0, npl_tensor_bytes(&out[0]));
 	for (int64_t direction = 0; direction < call.s.directions && !rc; direction++)

@@ -6,9 +6,11 @@
 #ifndef CORE_OPS_RECURRENT_H
 #define CORE_OPS_RECURRENT_H
 
+#include "npulab/recurrent.h"
 #include "ops.h"
 
 #define RECURRENT_MOST_FUNCTIONS 3
+#define RECURRENT_GATES          4
 
 /* One direction of a network. `gates` is per cell: 1, 3 (z r h) or 4 (i o f c); columns are gates * hidden. */
 struct recurrent_run {
@@ -16,12 +18,14 @@ struct recurrent_run {
 	const struct npl_cell_activation *activation;
 	enum npl_op op;
 	int64_t batch, hidden, gates;
-	const float *recurrence;     /* R transposed: (hidden, columns) */
+	const struct npl_multiplier *by; /* NULL: products are op_product's */
+	const float *recurrence; /* R transposed: (hidden, columns); with a multiplier as it is: (columns, hidden) */
 	const float *recurrent_bias; /* of a GRU's hidden gate, where it does not go into the sums; or NULL */
 	const float *peepholes;      /* i o f, hidden each, or NULL */
 	const unsigned char *runs;   /* per sample: does this step belong to it? */
 	float *sums;                 /* (batch, columns): bias and X * W of the step */
 	float *aside;                /* (batch, hidden): room for a GRU */
+	double *gate;                /* likewise of one sample: RECURRENT_GATES rows of hidden */
 	float *h, *c;                /* states (batch, hidden), of the samples that run replaced */
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "exact_many.h"
 #include "recurrent.h"
 
 /* By enum npl_cell_function: the name, how many constants, and their values by default. */
@@ -96,10 +97,30 @@ static double activate(const struct recurrent_run *run, int which, double x)
 	return op_cell_activate(&run->activation[which], x);
 }
 
+/* The same of n arguments in place; y is op_cell_activate's of each, bit for bit. */
+static void activate_many(const struct recurrent_run *run, int which, double *x, int64_t n)
+{
+	const enum npl_cell_function function = run->activation[which].function;
+	const double clip = (double)run->options->clip;
+	if (function != NPL_CELL_SIGMOID && function != NPL_CELL_TANH) {
+		for (int64_t i = 0; i < n; i++)
+			x[i] = activate(run, which, x[i]);
+		return;
+	}
+	for (int64_t i = 0; i < n && run->options->clips; i++)
+		x[i] = x[i] < -clip ? -clip : x[i] > clip ? clip : x[i];
+	op_exact_many(function == NPL_CELL_TANH ? OP_MANY_TANH : OP_MANY_LOGISTIC, x, x, n);
+}
+
 /* to(batch, cols) += from(batch, hidden) times columns first..first+cols of the recurrence. */
 static int add_product(const struct recurrent_run *run, const float *from, int64_t first, int64_t cols, float *to,
 		       int64_t to_stride, struct npl_err *err)
 {
+	if (run->by) {
+		run->by->add(run->by->context, run->batch, cols, run->hidden, from,
+			     run->recurrence + first * run->hidden, to, to_stride);
+		return 0;
+	}
 	struct op_product product = {.rows = run->batch,
 				     .cols = cols,
 				     .depth = run->hidden,
@@ -113,39 +134,61 @@ static int add_product(const struct recurrent_run *run, const float *from, int64
 
 static void finish_rnn(const struct recurrent_run *run, const float *sums, float *h)
 {
+	double *x = run->gate;
 	for (int64_t i = 0; i < run->hidden; i++)
-		h[i] = (float)activate(run, 0, (double)sums[i]);
+		x[i] = (double)sums[i];
+	activate_many(run, 0, x, run->hidden);
+	for (int64_t i = 0; i < run->hidden; i++)
+		h[i] = (float)x[i];
 }
 
 static void finish_lstm(const struct recurrent_run *run, const float *sums, float *h, float *c)
 {
-	int64_t n = run->hidden;
+	const int64_t n = run->hidden;
 	const float *peepholes = run->peepholes;
+	double *in = run->gate, *forget = in + n, *cell = forget + n, *out = cell + n;
 	for (int64_t i = 0; i < n; i++) {
-		double in = (double)sums[i], out = (double)sums[n + i], forget = (double)sums[2 * n + i];
-		double before = (double)c[i];
-		if (peepholes) {
-			in += (double)peepholes[i] * before;
-			forget += (double)peepholes[2 * n + i] * before;
-		}
-		in = activate(run, 0, in);
-		forget = run->options->input_forget ? 1 - in : activate(run, 0, forget);
-		double cell = forget * before + in * activate(run, 1, (double)sums[3 * n + i]);
-		if (peepholes)
-			out += (double)peepholes[n + i] * cell;
-		c[i] = (float)cell;
-		h[i] = (float)(activate(run, 0, out) * activate(run, 2, cell));
+		in[i] = (double)sums[i];
+		forget[i] = (double)sums[2 * n + i];
+		cell[i] = (double)sums[3 * n + i];
+		out[i] = (double)sums[n + i];
+		if (!peepholes)
+			continue;
+		in[i] += (double)peepholes[i] * (double)c[i];
+		forget[i] += (double)peepholes[2 * n + i] * (double)c[i];
 	}
+	activate_many(run, 0, in, n);
+	activate_many(run, 1, cell, n);
+	if (run->options->input_forget)
+		for (int64_t i = 0; i < n; i++)
+			forget[i] = 1 - in[i];
+	else
+		activate_many(run, 0, forget, n);
+	for (int64_t i = 0; i < n; i++) {
+		cell[i] = forget[i] * (double)c[i] + in[i] * cell[i];
+		if (peepholes)
+			out[i] += (double)peepholes[n + i] * cell[i];
+		c[i] = (float)cell[i];
+	}
+	activate_many(run, 0, out, n);
+	activate_many(run, 2, cell, n);
+	for (int64_t i = 0; i < n; i++)
+		h[i] = (float)(out[i] * cell[i]);
 }
 
 /* h becomes (1 - z) * candidate + z * h. */
 static void finish_gru(const struct recurrent_run *run, const float *sums, float *h)
 {
-	int64_t n = run->hidden;
+	const int64_t n = run->hidden;
+	double *z = run->gate, *candidate = z + n;
 	for (int64_t i = 0; i < n; i++) {
-		double z = activate(run, 0, (double)sums[i]);
-		h[i] = (float)((1 - z) * activate(run, 1, (double)sums[2 * n + i]) + z * (double)h[i]);
+		z[i] = (double)sums[i];
+		candidate[i] = (double)sums[2 * n + i];
 	}
+	activate_many(run, 0, z, n);
+	activate_many(run, 1, candidate, n);
+	for (int64_t i = 0; i < n; i++)
+		h[i] = (float)((1 - z[i]) * candidate[i] + z[i] * (double)h[i]);
 }
 
 /* The sums of a GRU's hidden gate, which the reset gate reaches before or after the product. */
@@ -160,13 +203,15 @@ static int reset_gru(struct recurrent_run *run, struct npl_err *err)
 		return NPL_ENOMEM;
 	for (int64_t b = 0; b < run->batch; b++) {
 		float *sums = run->sums + b * columns, *aside = run->aside + b * n;
-		for (int64_t i = 0; i < n; i++) {
-			double reset = activate(run, 0, (double)sums[n + i]);
+		double *reset = run->gate;
+		for (int64_t i = 0; i < n; i++)
+			reset[i] = (double)sums[n + i];
+		activate_many(run, 0, reset, n);
+		for (int64_t i = 0; i < n; i++)
 			if (after)
-				sums[2 * n + i] = (float)((double)sums[2 * n + i] + reset * (double)aside[i]);
+				sums[2 * n + i] = (float)((double)sums[2 * n + i] + reset[i] * (double)aside[i]);
 			else
-				aside[i] = (float)(reset * (double)run->h[b * n + i]);
-		}
+				aside[i] = (float)(reset[i] * (double)run->h[b * n + i]);
 	}
 	return after ? 0 : add_product(run, run->aside, 2 * n, n, run->sums + 2 * n, columns, err);
 }

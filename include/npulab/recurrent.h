@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * RNN, GRU and LSTM with the caller's matrix product: what a processor's library does better than the reference kernels is
+ * the products, which are all of a recurrent layer but its gates.
+ */
+#ifndef NPULAB_RECURRENT_H
+#define NPULAB_RECURRENT_H
+
+#include "npulab/op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct npl_multiplier {
+	/* y(rows,cols) += a(rows,depth) * transposed b(cols,depth), rows of y y_stride elements apart; a and b have no gaps. */
+	void (*add)(void *context, int64_t rows, int64_t cols, int64_t depth, const float *a, const float *b, float *y,
+		    int64_t y_stride);
+	void *context;
+};
+
+/* As npl_op_run does these three operators; sums are the multiplier's, gates and states are rounded as there. */
+int npl_recurrent_run(const struct npl_multiplier *multiplier, const struct npl_attrs *attrs,
+		      const struct npl_tensor *const *in, int n_in, struct npl_tensor *out, int n_out,
+		      struct npl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
