@@ -5,7 +5,8 @@
 
 #include "npulab/int8.h"
 
-bool npl_int8_quantise(const float *x, int64_t count, const struct npl_quant *quant, enum npl_dtype dtype, void *out)
+bool npl_int8_quantise(const float *x, int64_t count, const struct npl_quant *quant, enum npl_dtype dtype, void *out,
+		       uint64_t *saturations)
 {
 	float low = (float)npl_int8_min(dtype), high = (float)npl_int8_max(dtype), zero = (float)quant->zero_point;
 	uint8_t *bytes = out;
@@ -13,6 +14,7 @@ bool npl_int8_quantise(const float *x, int64_t count, const struct npl_quant *qu
 	for (int64_t i = 0; i < count; i++) {
 		float q = rintf(x[i] / quant->scale) + zero;
 		numbers = numbers && q == q;
+		*saturations += q < low || q > high;
 		q = q > low ? q : low; /* NaN lands on the low end */
 		bytes[i] = (uint8_t)(int32_t)(q < high ? q : high);
 	}

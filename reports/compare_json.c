@@ -114,13 +114,14 @@ static void put_accuracy(struct npl_json *json, const struct npl_device_report *
 	npl_json_double(json, "sqnr_db", r->accuracy.sqnr_db);
 	npl_json_double(json, "top1_agreement", r->accuracy.top1_agreement);
 	npl_json_double(json, "top1_accuracy", r->accuracy.top1_accuracy);
-	if (r->info.kind == NPL_KIND_SIMULATED && !timing_only) {
+	if (r->info.format != NPL_FORMAT_F32 && !timing_only)
 		npl_json_u64(json, "saturations", r->run.saturations);
-		npl_json_u64(json, "overflows", r->run.overflows);
-	} else {
+	else
 		npl_json_null(json, "saturations");
+	if (r->info.kind == NPL_KIND_SIMULATED && !timing_only) /* real devices wrap as well, and nobody counts it */
+		npl_json_u64(json, "overflows", r->run.overflows);
+	else
 		npl_json_null(json, "overflows");
-	}
 	npl_json_close(json, '}');
 }
 

@@ -102,8 +102,8 @@ static inline void cpu_int8_check(const struct npl_layer *layer, const void *exp
 	cpu_int8_check_chain(layer, expected, saturations, what);
 }
 
-/* The frontend's conversions around the reference kernel; expected is allocated. */
-static inline void cpu_int8_by_conversions(const struct npl_layer *layer, struct npl_tensor *expected)
+/* The frontend's conversions around the reference kernel; expected is allocated. Returns how many values saturated. */
+static inline uint64_t cpu_int8_by_conversions(const struct npl_layer *layer, struct npl_tensor *expected)
 {
 	struct npl_tensor plain[4] = {{0}}, y = {.dtype = NPL_F32, .shape = layer->out->shape};
 	const struct npl_tensor *in[4];
@@ -121,6 +121,7 @@ static inline void cpu_int8_by_conversions(const struct npl_layer *layer, struct
 	for (int i = 0; i < layer->n_in; i++)
 		npl_tensor_free(&plain[i]);
 	npl_tensor_free(&y);
+	return clipped;
 }
 
 #endif

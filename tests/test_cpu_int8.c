@@ -152,8 +152,8 @@ Test(cpu_int8, other_operators_are_done_in_float_between_conversions)
 					  .n_in = two ? 2 : 1,
 					  .in = {&x[0], two ? &x[1] : NULL},
 					  .out = &y};
-		cpu_int8_by_conversions(&layer, &expected);
-		cpu_int8_check(&layer, expected.data, 0, layer.name);
+		uint64_t saturations = cpu_int8_by_conversions(&layer, &expected);
+		cpu_int8_check(&layer, expected.data, saturations, layer.name);
 		npl_tensor_free(&expected);
 		npl_tensor_free(&x[0]);
 		npl_tensor_free(&x[1]);
@@ -218,6 +218,7 @@ Test(cpu_int8, conversions_follow_the_frontend)
 	enum { N = 1000 };
 	float x[N], back[N];
 	uint8_t q[N];
+	uint64_t saturations = 0, clipped = 0;
 	for (int round = 0; round < 50; round++) {
 		struct npl_quant quant = {.scale = (float)test_range(&rng, 1, 64) / 64, /* ties, with powers of two */
 					  .zero_point = (int32_t)test_range(&rng, 0, 255)};
@@ -228,20 +229,23 @@ Test(cpu_int8, conversions_follow_the_frontend)
 		x[2] = 3e38f;
 		struct npl_tensor plain = {.dtype = NPL_F32, .shape = npl_shape_of(1, N), .data = x}, made, again;
 		struct npl_err err = {0};
-		cr_assert_eq(npl_quantise(&plain, NPL_FORMAT_INT8, quant, &made, &err), 0, "%s", err.msg);
-		cr_assert(npl_int8_quantise(x, N, &quant, NPL_U8, q));
+		cr_assert_eq(npl_quantise_counting(&plain, NPL_FORMAT_INT8, quant, &made, &clipped, &err), 0, "%s",
+			     err.msg);
+		cr_assert(npl_int8_quantise(x, N, &quant, NPL_U8, q, &saturations));
 		cr_assert_arr_eq(q, made.data, N);
 		cr_assert_eq(npl_dequantise(&made, &again, &err), 0, "%s", err.msg);
 		npl_int8_dequantise(q, N, &quant, NPL_U8, back);
 		cr_assert_arr_eq(back, again.data, sizeof back);
+		cr_assert_eq(saturations, clipped);
 		npl_tensor_free(&made);
 		npl_tensor_free(&again);
 	}
 	x[N / 2] = NAN;
-	cr_assert(!npl_int8_quantise(x, N, &(struct npl_quant){.scale = 1}, NPL_I8, q));
+	cr_assert(!npl_int8_quantise(x, N, &(struct npl_quant){.scale = 1}, NPL_I8, q, &saturations));
 	int8_t signed_q[4];
 	const float ends[4] = {-200, 200, -2.5f, 1.5f};
-	cr_assert(npl_int8_quantise(ends, 4, &(struct npl_quant){.scale = 1, .zero_point = -3}, NPL_I8, signed_q));
+	cr_assert(npl_int8_quantise(ends, 4, &(struct npl_quant){.scale = 1, .zero_point = -3}, NPL_I8, signed_q,
+				    &saturations));
 	cr_assert(signed_q[0] == -128 && signed_q[1] == 127 && signed_q[2] == -5 && signed_q[3] == -1);
 }
 

@@ -89,8 +89,8 @@ static void check_elements(enum npl_op op, const struct npl_attrs *attrs, struct
 	make_operand(&y, *result, 0.03f, rng);
 	struct npl_layer layer = {
 		.name = npl_op_defs[op].name, .op = op, .attrs = attrs, .n_in = n_in, .in = {&x[0], &x[1]}, .out = &y};
-	cpu_int8_by_conversions(&layer, &expected);
-	cpu_int8_check(&layer, expected.data, 0, layer.name);
+	uint64_t saturations = cpu_int8_by_conversions(&layer, &expected);
+	cpu_int8_check(&layer, expected.data, saturations, layer.name);
 	npl_tensor_free(&expected);
 	npl_tensor_free(&y);
 }

@@ -60,6 +60,7 @@ static int run_in_float(const struct npl_layer *layer, int64_t first, int64_t n,
 struct table {
 	uint8_t result[BYTES];
 	bool nan[BYTES], any_nan;
+	uint64_t saturations[BYTES]; /* 1 where the result saturates */
 };
 
 static int make_table(const struct npl_layer *layer, int k, float *work, struct table *table, struct npl_err *err)
@@ -86,7 +87,8 @@ static int make_table(const struct npl_layer *layer, int k, float *work, struct 
 	if (run_in_float(&of_all, 0, BYTES, work, err))
 		return err->code;
 	for (int b = 0; b < BYTES; b++) {
-		table->nan[b] = !npl_int8_quantise(work + b, 1, &out->quant, out->dtype, &table->result[b]);
+		table->nan[b] = !npl_int8_quantise(work + b, 1, &out->quant, out->dtype, &table->result[b],
+						   &table->saturations[b]);
 		table->any_nan |= table->nan[b];
 	}
 	return 0;
@@ -100,30 +102,34 @@ struct work {
 	float *floats; /* per worker */
 	size_t floats_each;
 	int64_t pieces;
+	atomic_uint_fast64_t saturations;
 	atomic_bool failed;
 	struct npl_err err; /* of the first piece that failed */
 };
 
-static int run_table(const struct work *work, int64_t first, int64_t end, struct npl_err *err)
+static int run_table(const struct work *work, int64_t first, int64_t end, uint64_t *saturations, struct npl_err *err)
 {
 	const uint8_t *x = work->layer->in[work->only]->data;
 	uint8_t *y = work->out->data;
-	for (int64_t i = first; i < end; i++)
+	for (int64_t i = first; i < end; i++) {
 		y[i] = work->table.result[x[i]];
+		*saturations += work->table.saturations[x[i]];
+	}
 	for (int64_t i = first; i < end && work->table.any_nan; i++)
 		if (work->table.nan[x[i]])
 			return not_a_number(work->layer, err);
 	return 0;
 }
 
-static int run_floats(const struct work *work, int64_t first, int64_t end, float *floats, struct npl_err *err)
+static int run_floats(const struct work *work, int64_t first, int64_t end, float *floats, uint64_t *saturations,
+		      struct npl_err *err)
 {
 	const struct npl_tensor *out = work->out;
 	for (int64_t n; first < end; first += n) {
 		n = end - first < PIECE ? end - first : PIECE;
 		if (run_in_float(work->layer, first, n, floats, err))
 			return err->code;
-		if (!npl_int8_quantise(floats, n, &out->quant, out->dtype, (uint8_t *)out->data + first))
+		if (!npl_int8_quantise(floats, n, &out->quant, out->dtype, (uint8_t *)out->data + first, saturations))
 			return not_a_number(work->layer, err);
 	}
 	return 0;
@@ -135,9 +141,11 @@ static void run_piece(void *context, int64_t i, int worker)
 	const int64_t count = npl_tensor_count(work->out);
 	int64_t first = count / work->pieces * i, end = i + 1 == work->pieces ? count : count / work->pieces * (i + 1);
 	struct npl_err err = {0};
-	int rc = work->only >= 0
-			 ? run_table(work, first, end, &err)
-			 : run_floats(work, first, end, work->floats + work->floats_each * (size_t)worker, &err);
+	uint64_t saturations = 0;
+	int rc = work->only >= 0 ? run_table(work, first, end, &saturations, &err)
+				 : run_floats(work, first, end, work->floats + work->floats_each * (size_t)worker,
+					      &saturations, &err);
+	atomic_fetch_add(&work->saturations, saturations);
 	if (rc && !atomic_exchange(&work->failed, true))
 		work->err = err;
 }
@@ -161,5 +169,6 @@ int cpu_int8_elements(struct cpu_state *cpu, const struct npl_layer *layer, cons
 	else
 		cpu_pool_run(cpu->pool, work.pieces, run_piece, &work);
 	result->seconds = npl_clock_seconds() - begin;
+	result->saturations = work.saturations;
 	return work.err.code ? npl_fail(err, work.err.code, "%s", work.err.msg) : 0;
 }
