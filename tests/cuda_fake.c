@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct cu_fake cu_fake;
@@ -15,17 +16,23 @@ static struct {
 	long live;
 } kind[MOST_KINDS];
 
-static const char *const names[CU_FAKE_LIBRARIES] = {"libcuda.so", "libcublasLt.so", "libcudnn.so", "libnvrtc.so"};
+static const char *const names[CU_FAKE_LIBRARIES] = {"libcuda.so", "libcublasLt.so", "libcudnn.so", "libnvrtc.so.13",
+						     "libnvrtc.so.12"};
 
 void cu_fake_reset(void)
 {
-	cu_fake = (struct cu_fake){
-		.gpus = 1, .major = 9, .minor = 0, .driver_version = 13000, .memory_bytes = (size_t)1 << 30};
+	cu_fake = (struct cu_fake){.gpus = 1,
+				   .major = 9,
+				   .minor = 0,
+				   .driver_version = 13000,
+				   .memory_bytes = (size_t)1 << 30,
+				   .macs_per_second = 1e12};
+	cu_fake.missing[CU_FAKE_NVRTC_12] = true;
 }
 
 int cu_fake_fails(enum cu_fake_library library, const char *call)
 {
-	static const int usual[CU_FAKE_LIBRARIES] = {999, 14, 4000, 11};
+	static const int usual[CU_FAKE_LIBRARIES] = {999, 14, 4000, 11, 11};
 	if (++cu_fake.calls != cu_fake.fail_at)
 		return 0;
 	snprintf(cu_fake.failed_call, sizeof cu_fake.failed_call, "%s", call);
@@ -67,7 +74,10 @@ const char *cu_fake_leaks(void)
 #ifdef CU_FAKE_LIBRARY
 __attribute__((constructor)) static void start(void)
 {
+	const char *mib = getenv("FAKE_CUDA_MIB"); /* of memory, for the program's tests */
 	cu_fake_reset();
+	if (mib)
+		cu_fake.memory_bytes = (size_t)atol(mib) << 20;
 }
 #endif
 
@@ -84,7 +94,8 @@ static void *fake_open(const char *path)
 static void *fake_symbol(void *library, const char *name)
 {
 	static void *(*const find[CU_FAKE_LIBRARIES])(const char *) = {cu_fake_driver_symbol, cu_fake_blas_symbol,
-								       cu_fake_dnn_symbol, cu_fake_nvrtc_symbol};
+								       cu_fake_dnn_symbol, cu_fake_nvrtc_symbol,
+								       cu_fake_nvrtc_12_symbol};
 	const long l = (const char *const *)library - names;
 	if (cu_fake.missing_symbol && !strcmp(cu_fake.missing_symbol, name))
 		return NULL;

@@ -6,7 +6,8 @@
  * handle, a range beyond an allocation, a misaligned address, work in a stream that is gone, no context. Copies to and from
  * pinned memory happen as late as they may. Time is counted, not taken: the same work always takes as long.
  *
- * Any call can be made to fail. As a shared library (build/FLAVOUR/fake_cuda) it stands in for the real ones under LD_LIBRARY_PATH.
+ * Any call can be made to fail. As a shared library (build/FLAVOUR/fake_cuda) it stands in for the real ones under LD_LIBRARY_PATH;
+ * FAKE_CUDA_MIB then says how much memory its GPU has.
  */
 #ifndef TESTS_CUDA_FAKE_H
 #define TESTS_CUDA_FAKE_H
@@ -17,7 +18,8 @@
 
 #include "cuda/library.h"
 
-enum cu_fake_library { CU_FAKE_DRIVER, CU_FAKE_BLAS, CU_FAKE_DNN, CU_FAKE_NVRTC, CU_FAKE_LIBRARIES };
+/* NVRTC 13.0 knows compute capability 7.5, 8.0 and 9.0; 12.8, which is missing unless a test asks for it, 7.0 and 8.0. */
+enum cu_fake_library { CU_FAKE_DRIVER, CU_FAKE_BLAS, CU_FAKE_DNN, CU_FAKE_NVRTC, CU_FAKE_NVRTC_12, CU_FAKE_LIBRARIES };
 
 /* What there is and how it behaves; set by tests, after cu_fake_reset. */
 struct cu_fake {
@@ -27,9 +29,11 @@ struct cu_fake {
 	size_t memory_bytes;
 	bool no_pinned; /* no pinned memory is to be had */
 	bool no_int8, no_dnn_algorithm, no_fused_convolution;
-	long fail_at;  /* this call, counted from 1, fails (0: none), */
-	int fail_code; /* with this code; 0: one that fits its library */
-	bool sticky;   /* and every later one of the driver, until the context is gone */
+	double macs_per_second; /* of products; 1e12 */
+	bool no_values;         /* products leave what is there: for those that only time is asked of */
+	long fail_at;           /* this call, counted from 1, fails (0: none), */
+	int fail_code;          /* with this code; 0: one that fits its library */
+	bool sticky;            /* and every later one of the driver, until the context is gone */
 	/* counted */
 	long calls;           /* that can fail */
 	char failed_call[64]; /* the one that was made to fail */
@@ -62,6 +66,7 @@ void *cu_fake_driver_symbol(const char *name);
 void *cu_fake_blas_symbol(const char *name);
 void *cu_fake_dnn_symbol(const char *name);
 void *cu_fake_nvrtc_symbol(const char *name);
+void *cu_fake_nvrtc_12_symbol(const char *name);
 
 /* In a shared library, the names that the real ones have. */
 #ifdef CU_FAKE_LIBRARY

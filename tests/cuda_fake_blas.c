@@ -376,7 +376,7 @@ CU_BLAS_STATUS fake_cublasLtMatmul(CU_BLAS handle, CU_PRODUCT product, const voi
 	const int64_t k = o.p->transposed_a ? o.a->rows : o.a->columns;
 	cu_fake_begin();
 	memset(workspace, 0xcd, workspace_bytes);
-	for (int32_t batch = 0; batch < o.d->batch; batch++) {
+	for (int32_t batch = 0; batch < o.d->batch && !cu_fake.no_values; batch++) {
 		for (int64_t j = 0; j < o.d->columns; j++)
 			for (int64_t i = 0; i < o.d->rows; i++)
 				if (integers)
@@ -389,7 +389,7 @@ CU_BLAS_STATUS fake_cublasLtMatmul(CU_BLAS handle, CU_PRODUCT product, const voi
 	}
 	cu_fake_end();
 	cu_fake.products++;
-	cu_fake_seconds(3e-6 + (double)(o.d->rows * o.d->columns * k) * o.d->batch / 1e12);
+	cu_fake_seconds(3e-6 + (double)(o.d->rows * o.d->columns * k) * o.d->batch / cu_fake.macs_per_second);
 	return 0;
 }
 

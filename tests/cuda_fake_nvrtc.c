@@ -86,3 +86,38 @@ void *cu_fake_nvrtc_symbol(const char *name)
 		}
 	return NULL;
 }
+
+/* The same with another version and other architectures. */
+static int version_12(int *major, int *minor)
+{
+	*major = 12;
+	*minor = 8;
+	return cu_fake_fails(CU_FAKE_NVRTC_12, "nvrtcVersion");
+}
+
+static int count_12(int *count)
+{
+	*count = 2;
+	return cu_fake_fails(CU_FAKE_NVRTC_12, "nvrtcGetNumSupportedArchs");
+}
+
+static int architectures_12(int *architecture)
+{
+	architecture[0] = 70;
+	architecture[1] = 80;
+	return cu_fake_fails(CU_FAKE_NVRTC_12, "nvrtcGetSupportedArchs");
+}
+
+void *cu_fake_nvrtc_12_symbol(const char *name)
+{
+	int (*const one)(int *) = !strcmp(name, "nvrtcGetNumSupportedArchs") ? count_12
+				  : !strcmp(name, "nvrtcGetSupportedArchs")  ? architectures_12
+									     : NULL;
+	int (*const two)(int *, int *) = !strcmp(name, "nvrtcVersion") ? version_12 : NULL;
+	void *pointer = NULL;
+	if (one)
+		memcpy(&pointer, &one, sizeof pointer);
+	else if (two)
+		memcpy(&pointer, &two, sizeof pointer);
+	return pointer ? pointer : cu_fake_nvrtc_symbol(name);
+}

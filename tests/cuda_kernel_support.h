@@ -24,7 +24,7 @@ struct gpu {
 static inline void *native_open(const char *name)
 {
 	static char library;
-	return strstr(name, "nvrtc") ? &library : NULL;
+	return strstr(name, "nvrtc.so.13") ? &library : NULL;
 }
 
 static inline void *native_find(void *library, const char *name)
@@ -68,7 +68,7 @@ static inline struct gpu *gpu_open(void)
 	take_symbol("cuModuleUnload", &gpu->driver.module_unload);
 	take_symbol("cuModuleGetFunction", &gpu->driver.module_function);
 	take_symbol("cuLaunchKernel", &gpu->driver.launch);
-	cr_assert_eq(cu_nvrtc_open(&native_loader, &gpu->nvrtc, &err), 0, "%s", err.msg);
+	cr_assert_eq(cu_nvrtc_open(&native_loader, 13000, 90, &gpu->nvrtc, &err), 0, "%s", err.msg);
 	cr_assert_eq(cu_kernels_open(&gpu->driver, &gpu->nvrtc, 90, &gpu->kernels, &err), 0, "%s", err.msg);
 	return gpu;
 }

@@ -127,7 +127,8 @@ static double rate_of(const char *json)
 Test(cli_cuda, tells_what_it_found)
 {
 	static const char *const says[] = {"Fake GPU 0, number 0, at PCI bus 0000:00:00.0", "cuBLASLt 13.0.0",
-					   "NVRTC 13.0", "cuDNN 9.13.0", "no TDP is known of 'Fake GPU 0'"};
+					   "compiled for sm_90 by NVRTC 13.0", "cuDNN 9.13.0",
+					   "no TDP is known of 'Fake GPU 0'"};
 	fake_by("LD_LIBRARY_PATH");
 	struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "--verbose", "cuda");
 	cr_assert_eq(r.status, 0, "%s", r.err);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cuda/kernel_job.h"
+#include "cuda_fake.h"
 #include "cuda_kernel_support.h"
 
 /* A loader of NVRTC with something wrong. */
@@ -71,7 +72,7 @@ static void open_fails(const char *says)
 {
 	struct cu_nvrtc nvrtc;
 	struct npl_err err = {0};
-	cr_assert_eq(cu_nvrtc_open(&fault_loader, &nvrtc, &err), NPL_EDEVICE);
+	cr_assert_eq(cu_nvrtc_open(&fault_loader, 13000, 90, &nvrtc, &err), NPL_EDEVICE);
 	cr_assert(strstr(err.msg, says), "'%s', expected '%s'", err.msg, says);
 	cr_assert_null(nvrtc.library.handle);
 }
@@ -111,9 +112,8 @@ static int run_relu(struct cu_kernels *kernels, float *x, float *y, struct npl_e
 Test(cuda_nvrtc, every_call_may_fail)
 {
 	static const char *const calls[] = {
-		"nvrtcVersion",           "nvrtcCreateProgram",  "nvrtcGetNumSupportedArchs",
-		"nvrtcGetSupportedArchs", "nvrtcCompileProgram", "nvrtcGetCUBINSize",
-		"nvrtcGetCUBIN",
+		"nvrtcVersion",        "nvrtcGetNumSupportedArchs", "nvrtcGetSupportedArchs", "nvrtcCreateProgram",
+		"nvrtcCompileProgram", "nvrtcGetCUBINSize",         "nvrtcGetCUBIN",
 	};
 	const int n = sizeof calls / sizeof *calls;
 	for (int k = 1; k <= n; k++) {
@@ -124,8 +124,8 @@ Test(cuda_nvrtc, every_call_may_fail)
 		fault.calls = 0;
 		fault.fail_at = k;
 		memset(&cuda_native_counts, 0, sizeof cuda_native_counts);
-		int rc = cu_nvrtc_open(&fault_loader, &gpu->nvrtc, &err);
-		cr_assert_eq(rc, k == 1 ? NPL_EDEVICE : 0);
+		int rc = cu_nvrtc_open(&fault_loader, 13000, 90, &gpu->nvrtc, &err);
+		cr_assert_eq(rc, k <= 3 ? NPL_EDEVICE : 0);
 		if (!rc)
 			rc = run_relu(gpu->kernels, x, y, &err);
 		cr_assert_eq(rc, NPL_EDEVICE);
@@ -133,8 +133,8 @@ Test(cuda_nvrtc, every_call_may_fail)
 			  calls[k - 1]);
 		cr_assert_eq(cu_kernels_count(gpu->kernels, NULL), 0);
 		cr_assert_eq(cuda_native_counts.programs, cuda_native_counts.destroyed);
-		if (k == 1)
-			cr_assert_eq(cu_nvrtc_open(&fault_loader, &gpu->nvrtc, &err), 0);
+		if (k <= 3)
+			cr_assert_eq(cu_nvrtc_open(&fault_loader, 13000, 90, &gpu->nvrtc, &err), 0);
 		cr_assert_eq(run_relu(gpu->kernels, x, y, &err), 0, "%s", err.msg);
 		cr_assert_eq((int)(y[0] + 10 * y[1] + 100 * y[2] + 1000 * y[3]), 4020);
 		gpu_close(gpu);
@@ -142,7 +142,7 @@ Test(cuda_nvrtc, every_call_may_fail)
 		cr_assert_eq(cuda_native_counts.modules, 1);
 		cr_assert_eq(cuda_native_counts.unloaded, 1);
 	}
-	cr_assert_eq(fault.calls, n + 6, "a call that this test does not fail");
+	cr_assert_eq(fault.calls, n + 4, "a call that this test does not fail");
 }
 
 static int bad_load(void **module, const void *image)
@@ -173,9 +173,14 @@ Test(cuda_nvrtc, the_driver_may_fail)
 	struct cu_driver good = gpu->driver;
 	struct npl_err err = {0};
 	float x[4] = {-1, 2, -3, 4}, y[4] = {0};
+	gpu->driver.version_number = 13000;
 	gpu->driver.module_load = bad_load;
 	cr_assert_eq(run_relu(gpu->kernels, x, y, &err), NPL_EDEVICE);
 	cr_assert(strstr(err.msg, "cuModuleLoadData returns"), "%s", err.msg);
+	cr_assert_null(strstr(err.msg, "older NVRTC"), "%s", err.msg);
+	gpu->driver.version_number = 12040;
+	cr_assert_eq(run_relu(gpu->kernels, x, y, &err), NPL_EDEVICE);
+	cr_assert(strstr(err.msg, "NVRTC 13.0 compiles kernels and the driver is for CUDA 12.4"), "%s", err.msg);
 	gpu->driver = good;
 	gpu->driver.module_function = bad_function;
 	cr_assert_eq(run_relu(gpu->kernels, x, y, &err), NPL_EDEVICE);
@@ -213,7 +218,7 @@ Test(cuda_nvrtc, compiles_for_the_gpu_or_the_nearest_older_one)
 	struct npl_err err = {0};
 	char *image;
 	size_t bytes;
-	cr_assert_eq(cu_nvrtc_open(&native_loader, &nvrtc, &err), 0);
+	cr_assert_eq(cu_nvrtc_open(&native_loader, 13000, 90, &nvrtc, &err), 0);
 	for (int capability = 75; capability < 130; capability += 5) {
 		cr_assert_eq(cu_nvrtc_compile(&nvrtc, "bias.cu", "X=f32 Y=f32 S=f32", capability, &image, &bytes, &err),
 			     0, "%s", err.msg);
@@ -230,6 +235,63 @@ Test(cuda_nvrtc, compiles_for_the_gpu_or_the_nearest_older_one)
 	cr_assert(strstr(err.msg, "error"), "%s", err.msg);
 	cr_assert_null(strchr(err.msg, '\n'));
 	cu_nvrtc_close(&nvrtc);
+}
+
+/* Which of two versions is taken, and what is compiled: NVRTC 13.0 knows 7.5, 8.0 and 9.0, the other, 12.8, 7.0 and 8.0. */
+Test(cuda_nvrtc, the_version_that_fits_driver_and_gpu_is_taken)
+{
+	static const struct {
+		bool no_13, no_12;
+		int driver, capability, major;
+		const char *target; /* NULL: refused */
+	} cases[] = {
+		{false, false, 13000, 90, 13, "sm_90"},       {false, false, 13020, 80, 13, "sm_80"},
+		{false, false, 14000, 90, 13, "sm_90"},       {false, false, 12080, 80, 12, "sm_80"},
+		{false, false, 12040, 80, 12, "sm_80"},      /* an older minor version of the driver runs it */
+		{false, false, 12080, 90, 12, "compute_80"}, /* PTX of its own CUDA rather than a newer one's code */
+		{false, true, 12080, 90, 13, "sm_90"},       /* newer than the driver, but all that there is */
+		{true, false, 13000, 90, 12, "compute_80"},  /* a GPU that is newer than the compiler */
+		{false, false, 13000, 120, 13, "compute_90"}, {false, false, 13000, 70, 12, "sm_70"},
+		{false, true, 13000, 70, 13, NULL},           {false, false, 13000, 61, 0, NULL},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct cu_nvrtc nvrtc;
+		struct npl_err err = {0};
+		char target[24];
+		cu_fake_reset();
+		cu_fake.missing[CU_FAKE_NVRTC] = cases[i].no_13;
+		cu_fake.missing[CU_FAKE_NVRTC_12] = cases[i].no_12;
+		int rc = cu_nvrtc_open(&cu_fake_loader, cases[i].driver, cases[i].capability, &nvrtc, &err);
+		cr_assert_eq(rc, cases[i].target ? 0 : NPL_EDEVICE, "case %zu: %s", i, err.msg);
+		if (cases[i].target) {
+			cr_assert_eq(nvrtc.major, cases[i].major, "case %zu: NVRTC %d", i, nvrtc.major);
+			cr_assert_str_eq(cu_nvrtc_target(&nvrtc, cases[i].capability, target), cases[i].target,
+					 "case %zu", i);
+			cu_nvrtc_close(&nvrtc);
+		} else {
+			cr_assert(strstr(err.msg, "compiles for compute capability 7.5 and later, this GPU has"), "%s",
+				  err.msg);
+		}
+		cr_assert_eq(cu_fake.opened, cu_fake.closed, "case %zu", i);
+	}
+}
+
+/* A damaged one is as good as none, where there is another. */
+Test(cuda_nvrtc, another_version_stands_in_for_a_damaged_one)
+{
+	struct cu_nvrtc nvrtc;
+	struct npl_err err = {0};
+	cu_fake_reset();
+	cu_fake.missing[CU_FAKE_NVRTC_12] = false;
+	cu_fake.fail_at = 1; /* nvrtcVersion of 13.0 */
+	cr_assert_eq(cu_nvrtc_open(&cu_fake_loader, 13000, 80, &nvrtc, &err), 0, "%s", err.msg);
+	cr_assert_eq(nvrtc.major, 12);
+	cu_nvrtc_close(&nvrtc);
+	cr_assert_eq(cu_fake.opened, cu_fake.closed);
+	cu_fake_reset();
+	cu_fake.fail_at = 1;
+	cr_assert_eq(cu_nvrtc_open(&cu_fake_loader, 13000, 80, &nvrtc, &err), NPL_EDEVICE);
+	cr_assert(strstr(err.msg, "nvrtcVersion returns"), "a damaged one says more than a missing one: %s", err.msg);
 }
 
 /* By NVRTC itself: each source with macros that between them reach all of it. */
@@ -320,7 +382,7 @@ Test(cuda_nvrtc, every_source_compiles_by_nvrtc_itself)
 	cr_skip("the sanitizer counts what NVRTC itself keeps");
 	return;
 #endif
-	if (cu_nvrtc_open(&cu_system_loader, &nvrtc, &err)) {
+	if (cu_nvrtc_open(&cu_system_loader, 99000, 75, &nvrtc, &err)) {
 		cr_skip("NVRTC is not installed");
 		return;
 	}

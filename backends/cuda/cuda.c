@@ -75,7 +75,8 @@ static int open_libraries(struct cu_device *d, struct npl_err *err)
 {
 	struct npl_err why = {0};
 	const int capability = d->gpu.major * 10 + d->gpu.minor;
-	if (cu_blas_open(&d->driver, &d->blas, err) || cu_nvrtc_open(d->driver.library.loader, &d->nvrtc, err) ||
+	if (cu_blas_open(&d->driver, &d->blas, err) ||
+	    cu_nvrtc_open(d->driver.library.loader, d->driver.version_number, capability, &d->nvrtc, err) ||
 	    cu_kernels_open(&d->driver, &d->nvrtc, capability, &d->kernels, err))
 		return err->code;
 	if (cu_dnn_open(&d->driver, d->stream, &d->dnn, &why))

@@ -34,13 +34,15 @@ void cu_assume_power(const void *state, struct npl_assumed_power *power)
 static int library_facts(const struct cu_device *d, struct npl_facts *facts, struct npl_err *err)
 {
 	const size_t blas = d->blas.version();
+	char target[24];
 	double seconds;
 	int kernels = cu_kernels_count(d->kernels, &seconds);
 	if (npl_fact(facts, err, "driver", "for CUDA %d.%d", d->driver.version_number / 1000,
 		     d->driver.version_number % 1000 / 10) ||
 	    npl_fact(facts, err, "products", "cuBLASLt %zu.%zu.%zu, %s", blas / 10000, blas / 100 % 100, blas % 100,
 		     d->blas.library.path) ||
-	    npl_fact(facts, err, "kernels", "compiled by NVRTC %d.%d, %s; %d so far, in %.2g s", d->nvrtc.major,
+	    npl_fact(facts, err, "kernels", "compiled for %s by NVRTC %d.%d, %s; %d so far, in %.2g s",
+		     cu_nvrtc_target(&d->nvrtc, d->gpu.major * 10 + d->gpu.minor, target), d->nvrtc.major,
 		     d->nvrtc.minor, d->nvrtc.library.path, kernels, seconds))
 		return err->code;
 	if (!d->dnn.handle)

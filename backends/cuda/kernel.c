@@ -103,6 +103,22 @@ static uint64_t hash_of(const char *text) /* FNV-1a */
 	return hash;
 }
 
+/* A driver need not load what a compiler of a later CUDA makes. */
+static int load_failed(const struct cu_kernels *kernels, int code, struct npl_err *err)
+{
+	const int driver = kernels->driver->version_number;
+	const struct cu_nvrtc *nvrtc = kernels->nvrtc;
+	struct npl_err why = {0};
+	cu_driver_failed(kernels->driver, "cuModuleLoadData", code, &why);
+	if (nvrtc->major * 1000 + nvrtc->minor * 10 <= driver)
+		return npl_fail(err, why.code, "%s", why.msg);
+	return npl_fail(
+		err, why.code,
+		"%s: NVRTC %d.%d compiles kernels and the driver is for CUDA %d.%d; NPULAB_CUDA_PATH may name the "
+		"folder of an older NVRTC",
+		why.msg, nvrtc->major, nvrtc->minor, driver / 1000, driver % 1000 / 10);
+}
+
 static int load(struct cu_kernels *kernels, const char *name, const char *file, const char *macros, struct kernel *made,
 		struct npl_err *err)
 {
@@ -115,7 +131,7 @@ static int load(struct cu_kernels *kernels, const char *name, const char *file, 
 	int code = kernels->driver->module_load(&made->module, image);
 	free(image);
 	if (code)
-		return cu_driver_failed(kernels->driver, "cuModuleLoadData", code, err);
+		return load_failed(kernels, code, err);
 	code = kernels->driver->module_function(&made->function, made->module, name);
 	kernels->seconds += npl_clock_seconds() - begin;
 	if (!code)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { NVRTC_SUCCESS = 0, NVRTC_ERROR_COMPILATION = 6 };
-enum { MOST_OPTIONS = 24, MOST_TEXTS = 64, MOST_ARCHITECTURES = 64, MOST_MACROS = 512 };
+enum { MOST_OPTIONS = 24, MOST_TEXTS = 64, MOST_MACROS = 512 };
 
 static int find_symbols(struct cu_nvrtc *nvrtc, struct npl_err *err)
 {
@@ -40,24 +40,81 @@ static int failed(const struct cu_nvrtc *nvrtc, const char *call, int code, stru
 	return npl_fail(err, NPL_EDEVICE, "NVRTC fails: %s returns %s (%d)", call, nvrtc->error_string(code), code);
 }
 
-int cu_nvrtc_open(const struct cu_loader *loader, struct cu_nvrtc *nvrtc, struct npl_err *err)
+/* What it says of itself. */
+static int ask(struct cu_nvrtc *nvrtc, struct npl_err *err)
 {
-	static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
-	char why[200];
-	*nvrtc = (struct cu_nvrtc){0};
-	if (cu_library_open(loader, names, &nvrtc->library, why, sizeof why))
-		return npl_fail(
-			err, NPL_EDEVICE,
-			"no NVRTC: neither libnvrtc.so.13 nor libnvrtc.so.12 can be loaded (%s); the GPU's kernels "
-			"are compiled by it, and NPULAB_CUDA_PATH may name its folder",
-			why);
-	int rc = find_symbols(nvrtc, err);
-	int code = rc ? 0 : nvrtc->version(&nvrtc->major, &nvrtc->minor);
+	int code = nvrtc->version(&nvrtc->major, &nvrtc->minor);
 	if (code)
-		rc = failed(nvrtc, "nvrtcVersion", code, err);
-	if (rc)
+		return failed(nvrtc, "nvrtcVersion", code, err);
+	if ((code = nvrtc->count_architectures(&nvrtc->n_known)))
+		return failed(nvrtc, "nvrtcGetNumSupportedArchs", code, err);
+	if (nvrtc->n_known < 1 || nvrtc->n_known > CU_NVRTC_ARCHITECTURES)
+		return npl_fail(err, NPL_EDEVICE, "NVRTC fails: it says that it knows %d architectures",
+				nvrtc->n_known);
+	if ((code = nvrtc->architectures(nvrtc->known)))
+		return failed(nvrtc, "nvrtcGetSupportedArchs", code, err);
+	return 0;
+}
+
+/* The architecture to compile for: the GPU's own, or the nearest below it. */
+static int choose(const struct cu_nvrtc *nvrtc, int capability, int *chosen, struct npl_err *err)
+{
+	*chosen = 0;
+	for (int i = 0; i < nvrtc->n_known; i++)
+		if (nvrtc->known[i] <= capability && nvrtc->known[i] > *chosen)
+			*chosen = nvrtc->known[i];
+	if (*chosen)
+		return 0;
+	return npl_fail(err, NPL_EDEVICE,
+			"NVRTC %d.%d compiles for compute capability %d.%d and later, this GPU has %d.%d", nvrtc->major,
+			nvrtc->minor, nvrtc->known[0] / 10, nvrtc->known[0] % 10, capability / 10, capability % 10);
+}
+
+/* How well a library goes with the driver and the GPU. */
+enum { ABSENT, USELESS, FITS, BEST_FIT = FITS + 3 };
+
+/* Opens one, unless it is ABSENT or USELESS: then err tells why. */
+static int open_one(const struct cu_loader *loader, const char *name, int driver_version, int capability,
+		    struct cu_nvrtc *nvrtc, struct npl_err *err)
+{
+	const char *const names[] = {name, NULL};
+	char why[200];
+	int architecture;
+	*nvrtc = (struct cu_nvrtc){0};
+	if (cu_library_open(loader, names, &nvrtc->library, why, sizeof why)) {
+		npl_fail(err, NPL_EDEVICE,
+			 "no NVRTC: neither libnvrtc.so.13 nor libnvrtc.so.12 can be loaded (%s); the GPU's kernels "
+			 "are compiled by it, and NPULAB_CUDA_PATH may name its folder",
+			 why);
+		return ABSENT;
+	}
+	if (find_symbols(nvrtc, err) || ask(nvrtc, err) || choose(nvrtc, capability, &architecture, err)) {
 		cu_nvrtc_close(nvrtc);
-	return rc;
+		return USELESS;
+	}
+	return FITS + 2 * (nvrtc->major <= driver_version / 1000) + (architecture == capability);
+}
+
+int cu_nvrtc_open(const struct cu_loader *loader, int driver_version, int capability, struct cu_nvrtc *nvrtc,
+		  struct npl_err *err)
+{
+	static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
+	int best = -1;
+	*nvrtc = (struct cu_nvrtc){0};
+	for (size_t i = 0; i < sizeof names / sizeof *names && best < BEST_FIT; i++) {
+		struct cu_nvrtc found;
+		struct npl_err why = {0};
+		const int fit = open_one(loader, names[i], driver_version, capability, &found, &why);
+		if (fit <= best) {
+			cu_nvrtc_close(&found);
+			continue;
+		}
+		cu_nvrtc_close(nvrtc);
+		*nvrtc = found;
+		*err = why;
+		best = fit;
+	}
+	return best < FITS ? err->code : 0;
 }
 
 void cu_nvrtc_close(struct cu_nvrtc *nvrtc)
@@ -66,25 +123,13 @@ void cu_nvrtc_close(struct cu_nvrtc *nvrtc)
 	*nvrtc = (struct cu_nvrtc){0};
 }
 
-/* The architecture to compile for: the GPU's own, or the nearest below it. */
-static int choose(const struct cu_nvrtc *nvrtc, int capability, int *chosen, struct npl_err *err)
+const char *cu_nvrtc_target(const struct cu_nvrtc *nvrtc, int capability, char text[24])
 {
-	int known[MOST_ARCHITECTURES], n = 0, code = nvrtc->count_architectures(&n);
-	if (code)
-		return failed(nvrtc, "nvrtcGetNumSupportedArchs", code, err);
-	if (n < 1 || n > MOST_ARCHITECTURES)
-		return npl_fail(err, NPL_EDEVICE, "NVRTC fails: it says that it knows %d architectures", n);
-	if ((code = nvrtc->architectures(known)))
-		return failed(nvrtc, "nvrtcGetSupportedArchs", code, err);
-	*chosen = 0;
-	for (int i = 0; i < n; i++)
-		if (known[i] <= capability && known[i] > *chosen)
-			*chosen = known[i];
-	if (*chosen)
-		return 0;
-	return npl_fail(err, NPL_EDEVICE,
-			"NVRTC %d.%d compiles for compute capability %d.%d and later, this GPU has %d.%d", nvrtc->major,
-			nvrtc->minor, known[0] / 10, known[0] % 10, capability / 10, capability % 10);
+	struct npl_err ignored;
+	int chosen;
+	choose(nvrtc, capability, &chosen, &ignored);
+	snprintf(text, 24, "%s_%d", chosen == capability ? "sm" : "compute", chosen);
+	return text;
 }
 
 /* The first line of the log that tells of an error, else the first line. */
@@ -154,8 +199,10 @@ static int compile(const struct cu_nvrtc *nvrtc, void *program, const char *name
 	int chosen, rc = choose(nvrtc, capability, &chosen, err);
 	if (rc)
 		return rc;
-	bool exact = chosen == capability;
-	snprintf(architecture, sizeof architecture, "--gpu-architecture=%s_%d", exact ? "sm" : "compute", chosen);
+	const bool exact = chosen == capability;
+	char target[24];
+	snprintf(architecture, sizeof architecture, "--gpu-architecture=%s",
+		 cu_nvrtc_target(nvrtc, capability, target));
 	int n = options_of(macros, words, sizeof words, architecture, options, err);
 	if (n < 0)
 		return n;

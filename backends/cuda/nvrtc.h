@@ -14,13 +14,16 @@ struct cu_text {
 };
 extern const struct cu_text cu_texts[]; /* every source, a name of NULL at the end */
 
+enum { CU_NVRTC_ARCHITECTURES = 64 };
+
 /* nvrtcResult is an int, nvrtcProgram a pointer. */
 struct cu_nvrtc {
 	struct cu_library library;
-	int major, minor; /* its version */
+	int major, minor;                           /* its version */
+	int n_known, known[CU_NVRTC_ARCHITECTURES]; /* that it compiles for, 75 for compute capability 7.5, ascending */
 	int (*version)(int *major, int *minor);
 	int (*count_architectures)(int *count);
-	int (*architectures)(int *architecture); /* 75 for compute capability 7.5, ascending */
+	int (*architectures)(int *architecture);
 	int (*create)(void **program, const char *source, const char *name, int n_headers, const char *const *headers,
 		      const char *const *header_names);
 	int (*destroy)(void **program);
@@ -34,9 +37,16 @@ struct cu_nvrtc {
 	const char *(*error_string)(int code);
 };
 
-/* NPL_EDEVICE: no NVRTC, or one too old (before 11.2) or damaged. */
-int cu_nvrtc_open(const struct cu_loader *loader, struct cu_nvrtc *nvrtc, struct npl_err *err);
+/* Of the versions that are there, that which fits best: no newer a major version than the driver's (13000 is 13.0), since an older driver
+ * need not load what a newer NVRTC compiles; then one that knows the GPU's compute capability (90 is 9.0); then the newer one. One that
+ * is newer than the driver is better than none. NPL_EDEVICE: no NVRTC, or one too old (before 11.2) or damaged, or the GPU is older
+ * than all that it knows. */
+int cu_nvrtc_open(const struct cu_loader *loader, int driver_version, int capability, struct cu_nvrtc *nvrtc,
+		  struct npl_err *err);
 void cu_nvrtc_close(struct cu_nvrtc *nvrtc); /* accepts a zeroed one */
+
+/* What cu_nvrtc_compile makes for a compute capability: "sm_90", machine code; "compute_80", PTX; returns text. */
+const char *cu_nvrtc_target(const struct cu_nvrtc *nvrtc, int capability, char text[24]);
 
 /* Compiles the source of a name with macros ("X=f32 N=4", spaces between them) for a compute capability (90 is 9.0): machine code
  * where this NVRTC knows the GPU, otherwise PTX of the nearest older one, which the driver compiles on. *image is freed by the
