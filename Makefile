@@ -41,9 +41,11 @@ cli_obj := $(cli_src:%.c=$(out)/%.o)
 program_obj := $(program_src:%.c=$(out)/%.o)
 test_obj := $(test_src:%.c=$(out)/%.o) $(support_src:%.c=$(out)/%.o) $(program_obj)
 fake_cuda := $(out)/fake_cuda/libcuda.so.1
+bench_cuda := $(bin)/bench-cuda
+bench_cuda_src := $(sort $(wildcard bench/cuda/*.c))
 example_bin := $(patsubst examples/%.c,$(bin)/examples/%,$(wildcard examples/*.c))
-sources := $(lib_src) $(cli_src) $(test_src) $(program_src) $(support_src) tests/agree_main.c tests/threads_main.c $(wildcard tests/fuzz_*.c) $(wildcard bench/*.c examples/*.c)
-headers := $(sort $(wildcard include/npulab/*.h examples/*.h) $(foreach d,$(lib_dirs) cli tests,$(wildcard $(d)/*.h)))
+sources := $(lib_src) $(cli_src) $(test_src) $(program_src) $(support_src) tests/agree_main.c tests/threads_main.c $(wildcard tests/fuzz_*.c) $(wildcard bench/*.c examples/*.c) $(bench_cuda_src)
+headers := $(sort $(wildcard include/npulab/*.h examples/*.h bench/*.h bench/cuda/*.h) $(foreach d,$(lib_dirs) cli tests,$(wildcard $(d)/*.h)))
 
 # Compiling prints a short line a file, V=1 the whole command, `make -s` nothing.
 quiet := $(if $(V),,@)
@@ -69,7 +71,7 @@ test: ## the tests from nothing: packages, build, run
 	@scripts/install-deps.sh test
 	@$(MAKE) --no-print-directory -j$$(nproc) all check
 
-check: $(out)/npulab_tests $(bin)/npulab $(fake_cuda) ## builds and runs the tests (packages already there); FILTER='q16*' for some
+check: $(out)/npulab_tests $(bin)/npulab $(fake_cuda) $(bench_cuda) ## builds and runs the tests (packages already there); FILTER='q16*' for some
 	@scripts/run-tests.sh $(BUILD) $(out)/npulab_tests $(bin)/npulab
 
 asan: ## the tests under the address and undefined-behaviour sanitizers; a leak fails
@@ -109,10 +111,10 @@ bench: all ## measurements (see bench/README.md)
 test-cuda: all ## on a machine with a GPU: precisions, layers and ONNX's cases against the reference
 	@scripts/test-cuda.sh
 
-bench-cuda: all ## on a machine with a GPU: products and networks in every precision
+bench-cuda: all $(bench_cuda) ## on a machine with a GPU: products beside cuBLASLt itself, networks beside PyTorch, in every precision
 	@scripts/bench-cuda.sh
 
-cuda-bundle: all ## build/npulab-cuda.tar.gz: the program and its data for a machine with a GPU and no package manager
+cuda-bundle: all $(bench_cuda) ## build/npulab-cuda.tar.gz: the program and its data for a machine with a GPU and no package manager
 	@scripts/cuda-bundle.sh
 
 prove: ## both README commands in a bare Debian 12 root made for it (needs root)
@@ -158,6 +160,10 @@ $(out)/npulab_tests: $(test_obj) $(bin)/libnpulab.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -o $@ $(test_obj) $(bin)/libnpulab.a $(LDFLAGS) -lcriterion -ljansson $(libs)
 
+$(bench_cuda): $(bench_cuda_src:%.c=$(out)/%.o) $(bin)/libnpulab.a
+	$(say) '  link $@'
+	$(quiet)$(CC) $(all_flags) -o $@ $^ $(LDFLAGS) $(libs)
+
 $(out)/agree: $(out)/tests/agree_main.o $(program_obj) $(bin)/libnpulab.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -o $@ $^ $(LDFLAGS) $(libs)
@@ -187,7 +193,7 @@ kernel_flags = -DTEST_CC='"$(CC)"' -DTEST_KERNEL_FLAGS='"$(filter -fsanitize% -f
 $(out)/tests/cuda_native.o: private all_flags += $(kernel_flags)
 
 $(out)/tests/test_cuda_headers.o: private all_flags += -DTEST_CC='"$(CC)"'
-$(out)/tests/test_cli_cuda.o: private all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"'
+$(out)/tests/test_cli_cuda.o: private all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"' -DTEST_BENCH_CUDA='"$(bench_cuda)"'
 
 # CUDA without a GPU for the program itself, found through LD_LIBRARY_PATH: one library under the names of four.
 fake_src := $(sort $(wildcard tests/cuda_fake*.c)) tests/cuda_native.c core/half.c

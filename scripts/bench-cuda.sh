@@ -1,31 +1,42 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Measures a GPU: products of SIZE^3 in every precision, and networks with a batch. Each line is the program's own: medians over repeated
-# runs, transfers apart. Needs a shell and the program alone.
+# Measures a GPU and prints Markdown for docs/gpu-results.md: which GPU it is, square products beside cuBLASLt called directly, ResNet-50 and
+# other networks in every precision with their convolutions, and ResNet-50 in PyTorch where python3 has it. Each part is a process of
+# its own with a limit of time, so that one that fails takes no other with it; the end says whether one did. Needs a shell and the
+# program alone, so that it also runs from the bundle (scripts/cuda-bundle.sh). About three minutes.
 #
-#     [NPULAB=build/npulab] [SIZE=8192] [NETWORKS='resnet50 mobilenet_v2'] [BATCH=32] scripts/bench-cuda.sh
-set -eu
-cd "$(dirname "$0")/.."
-npulab=${NPULAB:-build/npulab}
-size=${SIZE:-8192}
+#     [BENCH=build/bench-cuda] [SIZES=8192,4096,1024] [BATCH=32] [NETWORKS=mobilenet_v2,vgg16] [SMALLEST=1] scripts/bench-cuda.sh
+#
+# SMALLEST: everything once and tiny, to see that it runs.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+bench=${BENCH:-build/bench-cuda}
 batch=${BATCH:-32}
-"$npulab" devices cuda
-date -u '+%Y-%m-%d'
-printf '\nproducts of %s x %s x %s\n' "$size" "$size" "$size"
-for precision in f32 tf32 f16 bf16 int8; do
-	printf '%-5s ' "$precision"
-	"$npulab" layer gemm -m "$size" -n "$size" -k "$size" --devices cuda --no-accuracy \
-		--set "cuda.precision=$precision" | grep '^cuda' | head -n 1
-done
-for network in ${NETWORKS:-resnet50 mobilenet_v2 vgg16}; do
-	printf '\n%s, batch %s\n' "$network" "$batch"
-	for precision in f32 tf32 f16 bf16 int8; do
-		printf '%-5s ' "$precision"
-		"$npulab" compare "$network" --devices cuda --batch "$batch" --no-accuracy --quiet --json - \
-			--set "cuda.precision=$precision" |
-			tr ',' '\n' | tr '{' '\n' |
-			sed -n 's/^"\(latency_s\|host_link_seconds\|inferences_per_second\)":\(.*\)$/\1 \2/p' | tr '\n' ' '
-		echo
-	done
-done
+failures=0
+. scripts/cuda-path.sh
+
+part()
+{
+	timeout "${PART_SECONDS:-300}" "$bench" "$@"
+	code=$?
+	[ $code -eq 0 ] || failures=$((failures + 1))
+	[ $code -le 1 ] || printf '\nThis part ended early (exit status %s).\n' $code
+}
+
+"$bench" head || exit 1
+if [ -n "${SMALLEST:-}" ]; then
+	part --smallest products
+	part --smallest networks
+else
+	part --size "${SIZES:-8192,4096,1024}" products
+	printf '\n'
+	said=$(timeout 240 python3 bench/pytorch_resnet50.py --batch "$batch" 2>&1)
+	pytorch=$(printf '%s\n' "$said" | grep '^PyTorch' | tail -n 1)
+	printf '%s\n' "${pytorch:-PyTorch: not measured: $(printf '%s\n' "$said" | tail -n 1)}"
+	ms=$(printf '%s\n' "$pytorch" | sed -n 's/.*: \([0-9.]*\) ms a batch,.*/\1/p')
+	part --batch "$batch" --network resnet50 ${ms:+--pytorch-ms "$ms"} networks
+	part --batch "$batch" --network "${NETWORKS:-mobilenet_v2,vgg16}" --precision f16,int8,f32 networks
+fi
+[ $failures -eq 0 ] || printf '\n%s parts fail.\n' $failures
+[ $failures -eq 0 ]

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Packs what a machine with a GPU needs to run `scripts/test-cuda.sh` and `scripts/bench-cuda.sh`, where nothing can be installed and the
-# distribution may be another: the program, its data, both scripts and ONNX's test cases where they are installed here. Starting it
-# takes libc and libm; CUDA's libraries are looked for when the GPU is asked for. At most 30 MiB.
+# distribution may be another: the program, its data, both scripts with the benchmark, and ONNX's test cases where they are installed
+# here. Starting it takes libc and libm; CUDA's libraries are looked for when the GPU is asked for. At most 30 MiB.
 #
 #     scripts/cuda-bundle.sh [build/npulab-cuda.tar.gz]
 set -eu
@@ -13,16 +13,18 @@ cases=/usr/share/libonnx-testdata/data
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 root=$folder/npulab-cuda
-mkdir -p "$root/build" "$root/scripts"
+mkdir -p "$root/build" "$root/scripts" "$root/bench"
 strip -o "$root/build/npulab" build/npulab
+strip -o "$root/build/bench-cuda" build/bench-cuda
 cp -r machines memories models published "$root/"
-cp scripts/test-cuda.sh scripts/bench-cuda.sh "$root/scripts/"
+cp scripts/test-cuda.sh scripts/bench-cuda.sh scripts/cuda-path.sh "$root/scripts/"
+cp bench/pytorch_resnet50.py "$root/bench/"
 cp LICENSE* README.md "$root/" 2> /dev/null || true
 if [ -d $cases/node ]; then
 	mkdir "$root/cases"
 	cp -r $cases/node $cases/simple "$root/cases/"
 fi
-needs=$(ldd "$root/build/npulab" | awk '{print $1}' | grep -v -e linux-vdso -e ld-linux -e '^libc\.so' -e '^libm\.so' || true)
+needs=$(ldd "$root/build/npulab" "$root/build/bench-cuda" | grep "=>" | awk '{print $1}' | grep -v -e linux-vdso -e ld-linux -e '^libc\.so' -e '^libm\.so' || true)
 if [ -n "$needs" ]; then
 	echo "cuda-bundle: the program needs $needs to start" >&2
 	exit 1

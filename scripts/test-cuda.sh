@@ -14,6 +14,7 @@ cases=${CASES:-/usr/share/libonnx-testdata/data}
 out=$(mktemp -d) || exit 2
 trap 'rm -rf "$out"' EXIT
 failures=0
+. scripts/cuda-path.sh
 
 # check NAME COMMAND...: runs it and prints one line
 check()

@@ -11,6 +11,9 @@
 #ifndef TEST_FAKE_CUDA /* the Makefile tells the build's own */
 #define TEST_FAKE_CUDA "build/release/fake_cuda"
 #endif
+#ifndef TEST_BENCH_CUDA
+#define TEST_BENCH_CUDA "build/bench-cuda"
+#endif
 
 static void fake_by(const char *variable)
 {
@@ -153,5 +156,119 @@ Test(cli_cuda, assumes_the_power_it_is_told)
 	cr_assert(cli_near(cli_number(cli_at(json, "devices.0.layers.0.energy_j")),
 			   300 * cli_number(cli_at(json, "devices.0.layers.0.seconds")), 1e-9));
 	json_decref(json);
+	cli_free(&r);
+}
+
+/* A line of a Markdown table, cut into its cells; returns how many. */
+static int cells_of(char *line, char *cell[16])
+{
+	int n = 0;
+	for (char *at = line; (at = strstr(at, "| ")) && n < 16; at++) {
+		*at = '\0';
+		cell[n++] = at + 2;
+	}
+	for (int i = 0; i < n; i++)
+		for (char *end = cell[i] + strlen(cell[i]); end > cell[i] && strchr(" |", end[-1]);)
+			*--end = '\0';
+	return n;
+}
+
+static struct cli_result run_bench(const char *const *arguments)
+{
+	fake_by("LD_LIBRARY_PATH");
+	setenv("NPULAB_BIN", TEST_BENCH_CUDA, 1);
+	struct cli_result r = cli_run_list(&(struct cli_how){0}, arguments);
+	setenv("NPULAB_BIN", "build/npulab", 1);
+	return r;
+}
+
+/* On the fake GPU a product takes 3 us and 1 ps for each multiply-accumulate, whoever asks for it: the benchmark's layer and its
+ * direct call agree in time and values, and its rates follow. */
+Test(cli_cuda, benchmark_of_products_beside_direct_calls)
+{
+	struct cli_result r = run_bench((const char *const[]){"--smallest", "head", "products", NULL});
+	char *cell[16];
+	int rows = 0, exact = 0;
+	cr_assert_eq(r.status, 0, "%s%s", r.out, r.err);
+	cr_assert(!strncmp(r.out, "### Fake GPU 0, 20", 18), "%s", r.out);
+	cr_assert(strstr(r.out, "| compute capability | 9.0 |") && strstr(r.out, "cuBLASLt 13.0.0"), "%s", r.out);
+	for (char *save = NULL, *line = strtok_r(r.out, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		if (cells_of(line, cell) != 12 || !atoi(cell[1]))
+			continue;
+		const double size = atof(cell[1]), ops = 2e-12 * size * size * size,
+			     seconds = 3e-6 + size * size * size * 1e-12;
+		const bool product = !strchr(cell[0], ' ');
+		cr_assert_float_eq(atof(cell[4]), seconds * 1e3, 1e-5, "%s", cell[4]);
+		cr_assert_float_eq(atof(cell[5]) * seconds / ops, 1, 1e-3, "%s", cell[5]);
+		cr_assert(product ? !strcmp(cell[2], cell[4]) && !strcmp(cell[6], "1.000") : atof(cell[6]) < 1,
+			  "%s, %s: %s of the direct call's rate", cell[0], cell[1], cell[6]);
+		cr_assert_float_eq(atof(cell[7]), seconds * 1e3, 1e-5);
+		cr_assert_str_eq(cell[9], "-", "there is no NVML here");
+		cr_assert_str_eq(cell[10], product ? "0.0e+00" : "-", "the results of the layer and of the call");
+		rows++;
+		exact += product;
+	}
+	cr_assert_eq(rows, 12, "5 precisions in 2 sizes, int8 also as a network has it: %d rows", rows);
+	cr_assert_eq(exact, 10);
+	cli_free(&r);
+}
+
+Test(cli_cuda, benchmark_takes_a_smaller_product_where_memory_is_short)
+{
+	setenv("FAKE_CUDA_MIB", "66", 1); /* two workspaces of 32 MiB and 2 of matrices */
+	struct cli_result r = run_bench(
+		(const char *const[]){"--smallest", "--precision", "int8", "--size", "512", "products", NULL});
+	unsetenv("FAKE_CUDA_MIB");
+	cr_assert_eq(r.status, 0, "%s%s", r.out, r.err);
+	cr_assert(strstr(r.out, "| int8 | 512 | fails | ") && strstr(r.out, "the GPU's memory is too small for "), "%s",
+		  r.out);
+	cr_assert(strstr(r.out, "| int8 | 256 | 0.01978 |"), "%s", r.out);
+	cli_free(&r);
+}
+
+Test(cli_cuda, benchmark_of_networks)
+{
+	struct cli_result r = run_bench((const char *const[]){"--smallest", "networks", NULL});
+	char *cell[16];
+	int networks = 0, shapes = 0, layers = 0, sums = 0;
+	cr_assert_eq(r.status, 0, "%s%s", r.out, r.err);
+	for (char *save = NULL, *line = strtok_r(r.out, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		const int n = cells_of(line, cell);
+		if (n == 9 && !strcmp(cell[0], "digits")) {
+			const double compute = atof(cell[3]), link = atof(cell[5]);
+			cr_assert_str_eq(cell[2], "2");
+			cr_assert(compute > 0 && link > 0 && atof(cell[7]) > 0);
+			cr_assert_float_eq(atof(cell[4]) / (2e3 / compute), 1, 0.02);
+			cr_assert_float_eq(atof(cell[6]) / (2e3 / (compute + link)), 1, 0.02);
+			cr_assert(!strncmp(cell[8], "0 layers", 8), "%s", cell[8]);
+			networks++;
+		} else if (n == 7 && !strcmp(cell[1], "all")) {
+			sums += atoi(cell[4]);
+		} else if (n == 7 && strchr(cell[1], 'x')) {
+			layers += atoi(cell[4]);
+			shapes++;
+		}
+	}
+	cr_assert_eq(networks, 5);
+	cr_assert_eq(layers, 5 * 3, "digits has three convolutions");
+	cr_assert_eq(sums, layers);
+	cr_assert_geq(shapes, 5);
+	cli_free(&r);
+}
+
+Test(cli_cuda, benchmark_says_what_it_does_not_do)
+{
+	struct cli_result r = run_bench((const char *const[]){"--size", "0", "products", NULL});
+	cr_assert_eq(r.status, 2);
+	cr_assert(strstr(r.err, "a size is 1 to 65536, got '0'"), "%s", r.err);
+	cli_free(&r);
+	r = run_bench((const char *const[]){"prodcts", NULL});
+	cr_assert_eq(r.status, 2);
+	cr_assert(strstr(r.err, "a part is head, products or networks, got 'prodcts'"), "%s", r.err);
+	cli_free(&r);
+	r = run_bench((const char *const[]){"--smallest", "--network", "nowhere", "--precision", "f9", "networks",
+					    "products", NULL});
+	cr_assert_eq(r.status, 1, "%s", r.err);
+	cr_assert(strstr(r.out, "| nowhere | fails: ") && strstr(r.out, "| f9 | | fails | "), "%s", r.out);
 	cli_free(&r);
 }

@@ -254,6 +254,7 @@ static int show_layer(struct cu_chain *c, int l, const struct npl_chain_watcher 
 static int run_layers(struct cu_chain *c, const struct npl_chain_watcher *watcher, struct npl_err *err)
 {
 	const bool watched = watcher && watcher->made && !c->asked.timing_only;
+	c->apart = watched;
 	for (int l = 0; l < c->asked.n; l++) {
 		if (record(c, c->begin[l], err) || run_layer(c, l, err) || record(c, c->end[l], err) ||
 		    (watched && show_layer(c, l, watcher, err)))
@@ -336,11 +337,12 @@ static int fill_results(const struct cu_chain *c, struct npl_result *results, st
 		before = held->event;
 	}
 	for (int l = 0; l < c->asked.n; l++) {
+		const int begin = l && !c->apart ? c->end[l - 1] : c->begin[l];
 		results[l].macs = c->asked.layer[l]->macs;
 		results[l].seconds_from = NPL_FROM_MEASURE;
 		if (c->pass[l] < 0)
 			continue;
-		if (elapsed(c, c->begin[l], c->end[l], &results[l].seconds, err) ||
+		if (elapsed(c, begin, c->end[l], &results[l].seconds, err) ||
 		    npl_result_energy(&results[l], "GPU", 0, 0, "absent", err))
 			return err->code;
 	}

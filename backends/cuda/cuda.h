@@ -52,7 +52,9 @@ int cu_device_enter(const struct cu_device *device, struct npl_err *err);
 /* The type in which the GPU holds a tensor of the session: 16 bits for float32 where the precision says so. */
 enum npl_dtype cu_device_type(const struct cu_device *device, enum npl_dtype dtype);
 
-/* found.c: members of struct npl_driver */
+/* found.c: "0000:65:00.0", as NVML knows the board; */
+void cu_bus_of(const struct cu_device *device, char text[32]);
+/* members of struct npl_driver */
 int cu_open_meter(void *state, struct npl_energy_meter *meter, struct npl_err *err);
 void cu_assume_power(const void *state, struct npl_assumed_power *power);
 int cu_facts(void *state, struct npl_facts *facts, struct npl_err *err);

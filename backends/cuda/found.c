@@ -10,8 +10,7 @@
 
 #define COPIES 10
 
-/* "0000:65:00.0", as NVML knows the board. */
-static void bus_of(const struct cu_device *d, char text[32])
+void cu_bus_of(const struct cu_device *d, char text[32])
 {
 	snprintf(text, 32, "%04x:%02x:%02x.0", (unsigned)d->gpu.pci_domain, (unsigned)d->gpu.pci_bus,
 		 (unsigned)d->gpu.pci_device);
@@ -21,7 +20,7 @@ int cu_open_meter(void *state, struct npl_energy_meter *meter, struct npl_err *e
 {
 	const struct cu_device *d = state;
 	char bus[32];
-	bus_of(d, bus);
+	cu_bus_of(d, bus);
 	return cu_nvml_open_meter(d->driver.library.loader, bus, meter, err);
 }
 
@@ -57,7 +56,7 @@ int cu_facts(void *state, struct npl_facts *facts, struct npl_err *err)
 	const struct cu_device *d = state;
 	struct npl_assumed_power power;
 	char bus[32];
-	bus_of(d, bus);
+	cu_bus_of(d, bus);
 	cu_assume_power(d, &power);
 	if (npl_fact(facts, err, "gpu", "%s, number %d, at PCI bus %s", d->gpu.name, d->gpu.ordinal, bus) ||
 	    npl_fact(facts, err, "compute_capability", "%d.%d", d->gpu.major, d->gpu.minor) ||

@@ -5,7 +5,7 @@
 
 #include "memory_plan.h"
 
-static int type_of(enum npl_dtype dtype)
+int cu_blas_type(enum npl_dtype dtype)
 {
 	switch (dtype) {
 	case NPL_F16:
@@ -54,7 +54,7 @@ static int describe_matrix(const struct cu_blas *blas, const struct cu_product_s
 {
 	const int32_t batch = (int32_t)shape->batch;
 	if (cu_blas_try(blas, err, cublasLtMatrixLayoutCreate, matrix_create,
-			(matrix, type_of(dtype), (uint64_t)rows, (uint64_t)columns, lead)))
+			(matrix, cu_blas_type(dtype), (uint64_t)rows, (uint64_t)columns, lead)))
 		return err->code;
 	if (batch <= 1)
 		return 0;

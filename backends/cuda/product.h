@@ -34,6 +34,9 @@ struct cu_product {
 	size_t workspace_bytes; /* at most CU_BLAS_WORKSPACE */
 };
 
+/* cuBLASLt's number for a type of operands or results. */
+int cu_blas_type(enum npl_dtype dtype);
+
 /* Describes the product and asks cuBLASLt's heuristic for the way to make it. NPL_EDEVICE: it has none. */
 int cu_product_open(const struct cu_blas *blas, const struct cu_product_shape *shape, struct cu_product *product,
 		    struct npl_err *err);
