@@ -74,7 +74,7 @@ static void print_table(const char *const *names, const struct row *rows, int n,
 			npl_si_text(2 * info->peak_macs_per_second, "OP/s", peak, sizeof peak);
 		const char *cells[] = {names[i],
 				       info ? npl_device_kind_name(info->kind) : "unavailable",
-				       info ? npl_format_name(info->format) : "-",
+				       info ? npl_device_precision(info) : "-",
 				       clock,
 				       peak,
 				       info ? npl_device_description(rows[i].device) : reason(names[i], &rows[i])};
@@ -105,7 +105,7 @@ static void print_json(const char *const *names, const struct row *rows, int n)
 		npl_json_string(&json, "reason", info ? NULL : reason(names[i], &rows[i]));
 		npl_json_string(&json, "description", info ? npl_device_description(rows[i].device) : NULL);
 		npl_json_text(&json, "detail", info ? info->detail : NULL);
-		npl_json_string(&json, "precision", info ? npl_format_name(info->format) : NULL);
+		npl_json_string(&json, "precision", info ? npl_device_precision(info) : NULL);
 		npl_json_double(&json, "clock_hz", info && info->clock_hz > 0 ? info->clock_hz : (double)NAN);
 		npl_json_double(&json, "peak_ops_per_second",
 				info && info->peak_macs_per_second > 0 ? 2 * info->peak_macs_per_second : (double)NAN);

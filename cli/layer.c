@@ -131,7 +131,7 @@ static int read_spec(const char *op, const struct layer_options *o, struct npl_l
 static int check_precision(const char *precision, const struct npl_comparison *c, struct npl_err *err)
 {
 	for (int d = 0; precision && d < c->n_devices; d++) {
-		const char *format = npl_format_name(c->device[d].info.format);
+		const char *format = npl_device_precision(&c->device[d].info);
 		if (strcmp(precision, format))
 			return npl_fail(err, NPL_EUSAGE, "layer: --precision %s: %s computes in %s", precision,
 					c->device[d].name, format);

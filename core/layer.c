@@ -31,3 +31,8 @@ const char *npl_device_kind_name(enum npl_device_kind kind)
 					    [NPL_KIND_NULL] = "null"};
 	return names[kind];
 }
+
+const char *npl_device_precision(const struct npl_device_info *info)
+{
+	return info->element ? info->element : npl_format_name(info->format);
+}

@@ -18,14 +18,25 @@ double npl_roofline_ridge(const struct npl_roofline_device *device, int roof)
 	return ridge > 0 ? ridge : NAN;
 }
 
+const char *npl_roofline_precision(const struct npl_roofline_device *device, int roof)
+{
+	const enum npl_format format = device->roof[roof].format;
+	return format == device->info.format ? npl_device_precision(&device->info) : npl_format_name(format);
+}
+
+static size_t element_bytes(const struct npl_device_info *info)
+{
+	return info->element_bytes ? info->element_bytes : npl_dtype_size(npl_format_dtype(info->format));
+}
+
 /* Bytes of a value as the device keeps it: floats in its format, integers as they are. */
-static uint64_t value_bytes(const struct npl_value *value, enum npl_format format, bool bias)
+static uint64_t value_bytes(const struct npl_value *value, const struct npl_device_info *info, bool bias)
 {
 	int64_t count = npl_shape_count(&value->shape);
-	enum npl_dtype dtype = value->dtype == NPL_F32 ? npl_format_dtype(format) : value->dtype;
-	if (bias && value->dtype == NPL_F32 && format != NPL_FORMAT_F32)
-		dtype = NPL_I32;
-	return count > 0 ? (uint64_t)count * npl_dtype_size(dtype) : 0;
+	size_t bytes = npl_dtype_size(value->dtype);
+	if (value->dtype == NPL_F32)
+		bytes = bias && info->format != NPL_FORMAT_F32 ? sizeof(int32_t) : element_bytes(info);
+	return count > 0 ? (uint64_t)count * bytes : 0;
 }
 
 /* Operators that read only what they put out of their first input. */
@@ -34,18 +45,18 @@ static bool reads_a_part(enum npl_op op)
 	return op == NPL_OP_GATHER || op == NPL_OP_SLICE;
 }
 
-static void count_bytes(const struct npl_graph *graph, const struct npl_node *node, enum npl_format format,
+static void count_bytes(const struct npl_graph *graph, const struct npl_node *node, const struct npl_device_info *info,
 			struct npl_roofline_point *point)
 {
 	const bool is_gemm = npl_op_defs[node->op].flags & NPL_OP_IS_GEMM;
 	for (int k = 0; k < node->n_out; k++)
 		if (node->out[k] >= 0 && (!k || graph->value[node->out[k]].uses))
-			point->output_bytes += value_bytes(&graph->value[node->out[k]], format, false);
+			point->output_bytes += value_bytes(&graph->value[node->out[k]], info, false);
 	for (int k = 0; k < node->n_in; k++) {
 		const struct npl_value *value = node->in[k] < 0 ? NULL : &graph->value[node->in[k]];
 		if (!value)
 			continue;
-		uint64_t bytes = value_bytes(value, format, is_gemm && k == 2);
+		uint64_t bytes = value_bytes(value, info, is_gemm && k == 2);
 		if (!k && reads_a_part(node->op) && bytes > point->output_bytes)
 			bytes = point->output_bytes;
 		if (value->constant)
@@ -98,7 +109,7 @@ static void add_point(const struct npl_roofline *r, struct npl_roofline_device *
 					     .macs = row->result.macs,
 					     .seconds = row->result.seconds,
 					     .crossed_bytes = NAN};
-	count_bytes(r->graph, &r->graph->node[row->node], device->info.format, point);
+	count_bytes(r->graph, &r->graph->node[row->node], &device->info, point);
 	point->weight_bytes *= batches;
 	point->input_bytes *= batches;
 	point->output_bytes *= batches;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Roofs (roofs.h). A real device's peak is the best rate of square products of growing size, run through the device as any
- * layer; its memory's rate it measures itself (npl_driver.measure_memory), or it is that of adding two long
+ * layer, on a device with a link of its own with operands and result in its memory; its memory's rate it measures itself (npl_driver.measure_memory), or it is that of adding two long
  * arrays through the device. */
 #include "roofs.h"
 
@@ -15,10 +15,12 @@
 #include "npulab/random.h"
 #include "npulab/single_layer.h"
 
-#define LEAST_SIZE    256
-#define MOST_SIZE     16384
-#define PRODUCT_TIME  0.3 /* seconds: a size whose product would take the device longer is not tried, */
-#define PRODUCT_WALL  2.0 /* nor one that would take this computer so long, with all that moves to the device and back */
+#define LEAST_SIZE   256
+#define MOST_SIZE    8192 /* a GPU of 1000 TFLOP/s makes it in a millisecond, and is at its best from here on */
+#define PRODUCT_TIME 0.3  /* seconds: a size whose product would take the device longer is not tried, */
+#define PRODUCT_WALL                                                                                                   \
+	2.0 /* nor one that would take this computer so long, with all that moves to the device and back, */
+#define OPEN_WALL     8.0 /* nor one whose operands would take it so long to make and bring there */
 #define SIZE_SECONDS  0.4 /* spent on each */
 #define LEAST_RUNS    3
 #define MOST_ELEMENTS ((int64_t)64 << 20) /* of an array that is added, 256 MiB, beyond any cache; */
@@ -30,18 +32,21 @@ struct timing {
 	double best; /* of the device */
 	double wall; /* of a run as this computer feels it, on average */
 	int runs;
+	double open; /* seconds that this computer took for all that comes before */
 };
 
-/* Runs a layer: once to warm up, then at least `least` times and for so many seconds, or for `most` seconds. */
-static int time_layer(struct npl_device *device, const struct npl_layer *layer, int least, double seconds, double most,
-		      struct timing *t, struct npl_err *err)
+/* Runs a layer, by its chain where there is one: once to warm up, then at least `least` times and for so many seconds, or for `most`
+ * seconds. */
+static int time_layer(struct npl_device *device, const struct npl_layer *layer, struct npl_device_chain *chain,
+		      int least, double seconds, double most, struct timing *t, struct npl_err *err)
 {
 	const double begin = npl_clock_seconds();
 	double spent = 0;
 	*t = (struct timing){.best = INFINITY, .runs = -1};
 	while (t->runs < 1 || (spent < most && (t->runs < least || spent < seconds))) {
 		struct npl_result result = {0};
-		if (npl_device_run(device, layer, &result, err))
+		if (chain ? npl_device_run_chain(chain, NULL, &result, err)
+			  : npl_device_run(device, layer, &result, err))
 			return err->code;
 		if (++t->runs > 0 && result.seconds > 0 && result.seconds < t->best)
 			t->best = result.seconds;
@@ -55,6 +60,9 @@ struct product {
 	struct npl_tensor x, w, y;
 	struct npl_attrs attrs;
 	struct npl_layer layer;
+	const struct npl_layer *list;
+	const struct npl_tensor *given;
+	bool stays; /* the result, on the device */
 };
 
 static void close_product(struct product *p)
@@ -64,8 +72,9 @@ static void close_product(struct product *p)
 	npl_tensor_free(&p->y);
 }
 
-/* A product of two square matrices; data only when asked for. */
-static int open_product(enum npl_format format, int64_t size, bool data, struct product *p, struct npl_err *err)
+/* A product of two square matrices; data only when asked for, and of the result only where it leaves the device. */
+static int open_product(const struct npl_device_info *info, enum npl_format format, int64_t size, bool data,
+			struct product *p, struct npl_err *err)
 {
 	const bool integers = format == NPL_FORMAT_INT8;
 	struct npl_random random = {.state = 1};
@@ -86,9 +95,12 @@ static int open_product(enum npl_format format, int64_t size, bool data, struct 
 				      .in = {&p->x, &p->w},
 				      .out = &p->y,
 				      .macs = (uint64_t)size * (uint64_t)size * (uint64_t)size};
+	p->list = &p->layer;
+	p->given = &p->x;
+	p->stays = info->link.measured;
 	if (!data)
 		return 0;
-	if (npl_tensor_alloc(&p->x, err) || npl_tensor_alloc(&p->w, err) || npl_tensor_alloc(&p->y, err))
+	if (npl_tensor_alloc(&p->x, err) || npl_tensor_alloc(&p->w, err) || (!p->stays && npl_tensor_alloc(&p->y, err)))
 		return err->code;
 	npl_draw(&p->x, &random);
 	npl_draw(&p->w, &random);
@@ -98,17 +110,26 @@ static int open_product(enum npl_format format, int64_t size, bool data, struct 
 static int measure_size(struct npl_device *device, enum npl_format format, int64_t size, struct npl_roof *roof,
 			struct timing *t, struct npl_err *err)
 {
+	const struct npl_device_info *info = npl_device_get_info(device);
+	const double begin = npl_clock_seconds();
+	struct npl_device_chain *chain = NULL;
 	struct product p;
-	int rc = open_product(format, size, true, &p, err);
+	int rc = open_product(info, format, size, true, &p, err);
+	const struct npl_chain asked = {.n = 1, .layer = &p.list, .n_constant = 1, .constant = &p.given};
+	if (!rc && p.stays)
+		rc = npl_device_open_chain(device, &asked, &chain, err);
+	const double opened = npl_clock_seconds() - begin;
 	if (!rc)
-		rc = time_layer(device, &p.layer, LEAST_RUNS, SIZE_SECONDS, PRODUCT_WALL, t, err);
+		rc = time_layer(device, &p.layer, chain, LEAST_RUNS, SIZE_SECONDS, PRODUCT_WALL, t, err);
+	t->open = opened;
 	double rate = rc ? 0 : (double)p.layer.macs / t->best;
 	if (!rc && rate > roof->macs_per_second) {
 		roof->macs_per_second = rate;
 		snprintf(roof->how, sizeof roof->how, "best of %d products of %lld x %lld by %lld x %lld %s matrices",
 			 t->runs, (long long)size, (long long)size, (long long)size, (long long)size,
-			 npl_format_name(format));
+			 format == info->format ? npl_device_precision(info) : npl_format_name(format));
 	}
+	npl_device_close_chain(chain);
 	close_product(&p);
 	return rc;
 }
@@ -123,11 +144,12 @@ static int measure_peak(struct npl_device *device, enum npl_format format, struc
 	char why[200];
 	int rc = 0;
 	*roof = (struct npl_roof){.format = format};
-	open_product(format, LEAST_SIZE, false, &asked, err);
+	open_product(npl_device_get_info(device), format, LEAST_SIZE, false, &asked, err);
 	if (!npl_device_supports(device, &asked.layer, why, sizeof why))
 		return 0;
-	for (int64_t size = LEAST_SIZE;
-	     size <= MOST_SIZE && 8 * t.best < PRODUCT_TIME && 8 * t.wall < PRODUCT_WALL && !rc; size *= 2)
+	for (int64_t size = LEAST_SIZE; size <= MOST_SIZE && 8 * t.best < PRODUCT_TIME && 8 * t.wall < PRODUCT_WALL &&
+					4 * t.open < OPEN_WALL && !rc;
+	     size *= 2)
 		rc = measure_size(device, format, size, roof, &t, err);
 	if (rc && (rc == NPL_EINTERNAL || !(roof->macs_per_second > 0)))
 		return rc;
@@ -150,7 +172,7 @@ static int measure_sum(struct npl_device *device, int64_t elements, struct npl_m
 		return npl_fail(err, NPL_EDEVICE, "%s adds no arrays: %s", npl_device_name(device), why);
 	int rc = npl_tensor_alloc(&a, err) || npl_tensor_alloc(&b, err) || npl_tensor_alloc(&c, err) ? err->code : 0;
 	if (!rc)
-		rc = time_layer(device, &layer, ADD_RUNS, 0, ADD_SECONDS, &t, err);
+		rc = time_layer(device, &layer, NULL, ADD_RUNS, 0, ADD_SECONDS, &t, err);
 	if (!rc) {
 		rate->bytes_per_second = 3.0 * (double)npl_tensor_bytes(&a) / t.best;
 		snprintf(

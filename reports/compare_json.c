@@ -199,7 +199,7 @@ static void put_used_devices(struct npl_json *json, const struct npl_device_repo
 		npl_json_string(json, "name", part->name);
 		npl_json_string(json, "kind", npl_device_kind_name(part->info.kind));
 		npl_json_string(json, "engine", part->info.engine);
-		npl_json_string(json, "precision", npl_format_name(part->info.format));
+		npl_json_string(json, "precision", npl_device_precision(&part->info));
 		npl_json_double(json, "clock_hz", part->info.clock_hz > 0 ? part->info.clock_hz : NAN);
 		npl_json_text(json, "machine_sha256", part->machine_sha256);
 		npl_json_text(json, "detail", part->info.detail);

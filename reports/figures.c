@@ -33,10 +33,11 @@ void npl_figures_of(const struct npl_device_report *r, const struct npl_report_c
 
 const char *npl_report_format(const struct npl_device_report *report)
 {
+	const char *own = npl_device_precision(report->n_parts ? &report->part[0].info : &report->info);
 	for (int i = 1; i < report->n_parts; i++)
-		if (report->part[i].info.format != report->part[0].info.format)
+		if (strcmp(npl_device_precision(&report->part[i].info), own) != 0)
 			return NULL;
-	return npl_format_name(report->n_parts ? report->part[0].info.format : report->info.format);
+	return own;
 }
 
 double npl_surrounding_seconds(const struct npl_device_report *report, double seconds)

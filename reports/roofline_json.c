@@ -18,7 +18,7 @@ static void put_roofs(struct npl_json *json, const struct npl_roofline_device *d
 	npl_json_open(json, "roofs", '[');
 	for (int i = 0; i < d->n_roofs; i++) {
 		npl_json_open(json, NULL, '{');
-		npl_json_string(json, "precision", npl_format_name(d->roof[i].format));
+		npl_json_string(json, "precision", npl_roofline_precision(d, i));
 		npl_json_double(json, "peak_ops_per_second", 2 * d->roof[i].macs_per_second);
 		npl_json_double(json, "ridge_macs_per_byte", npl_roofline_ridge(d, i));
 		npl_json_text(json, "how", d->roof[i].how);
@@ -29,7 +29,7 @@ static void put_roofs(struct npl_json *json, const struct npl_roofline_device *d
 
 static void put_figures(struct npl_json *json, const struct npl_roofline_device *d, const struct npl_roofline_point *p)
 {
-	npl_json_string(json, "precision", npl_format_name(d->roof[p->roof].format));
+	npl_json_string(json, "precision", npl_roofline_precision(d, p->roof));
 	npl_json_u64(json, "macs", p->macs);
 	npl_json_u64(json, "weight_bytes", p->weight_bytes);
 	npl_json_u64(json, "input_bytes", p->input_bytes);
@@ -70,7 +70,7 @@ static void put_device(struct npl_json *json, const struct npl_roofline *r, cons
 	npl_json_string(json, "name", d->name);
 	npl_json_string(json, "kind", npl_device_kind_name(d->info.kind));
 	npl_json_string(json, "engine", d->info.engine);
-	npl_json_string(json, "precision", npl_format_name(d->info.format));
+	npl_json_string(json, "precision", npl_device_precision(&d->info));
 	npl_json_text(json, "machine_sha256", d->sha256);
 	npl_json_text(json, "detail", d->info.detail);
 	npl_json_string(json, "from", from_name(d));

@@ -55,7 +55,7 @@ static void put_roofs(FILE *out, const struct npl_roofline *r)
 		for (int i = 0; i < device->n_roofs; i++) {
 			char p[CELL], m[CELL], g[CELL];
 			const char *cells[] = {
-				device->name, npl_format_name(device->roof[i].format),
+				device->name, npl_roofline_precision(device, i),
 				figure(p, 2 * device->roof[i].macs_per_second, "OP/s", mark(device)),
 				isinf(device->memory_bytes_per_second)
 					? "no limit"
@@ -126,7 +126,7 @@ static void put_device_notes(struct npl_table *table, const struct npl_roofline 
 	if (d->from == NPL_FROM_MODEL)
 		return;
 	for (int i = 0; i < d->n_roofs; i++) {
-		snprintf(line, sizeof line, "%s peak: %s", npl_format_name(d->roof[i].format), d->roof[i].how);
+		snprintf(line, sizeof line, "%s peak: %s", npl_roofline_precision(d, i), d->roof[i].how);
 		npl_table_row(table, (const char *const[]){d->name, line});
 	}
 	snprintf(line, sizeof line, "memory%s: %s", isfinite(d->memory_bytes_per_second) ? "" : " not known",

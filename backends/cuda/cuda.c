@@ -153,10 +153,17 @@ static void describe(const void *state, struct npl_device_info *info)
 					      [CU_F16] = "values in float16, sums in float32",
 					      [CU_BF16] = "values in bfloat16, sums in float32",
 					      [CU_INT8] = "int8, sums in int32"};
+	static const struct {
+		const char *name;
+		size_t bytes;
+	} elements[] = {
+		[CU_TF32] = {"tf32", 4}, [CU_F16] = {"float16", 2}, [CU_BF16] = {"bfloat16", 2}, [CU_INT8] = {0}};
 	char dnn[40] = "no cuDNN";
 	size_t blas = d->blas.version(), version;
 	info->kind = NPL_KIND_GPU;
 	info->format = d->precision == CU_INT8 ? NPL_FORMAT_INT8 : NPL_FORMAT_F32;
+	info->element = elements[d->precision].name;
+	info->element_bytes = elements[d->precision].bytes;
 	info->several = info->format == NPL_FORMAT_F32;
 	info->integers = info->format == NPL_FORMAT_INT8;
 	if (info->integers)

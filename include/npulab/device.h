@@ -46,6 +46,8 @@ struct npl_link {
 struct npl_device_info {
 	enum npl_device_kind kind;
 	enum npl_format format;
+	const char *element;  /* what a device of NPL_FORMAT_F32 makes of float32, where that is something else, */
+	size_t element_bytes; /* and in how many bytes it keeps it: "float16", 2; "tf32", 4. NULL, 0: as format has it */
 	unsigned activations;        /* beyond Relu, those it fuses: a bit 1 << NPL_ACT_... each */
 	bool private_kernels;        /* it takes Conv with them; every other device is not asked */
 	bool several;                /* it takes layers with several results, every other device is not asked */
@@ -66,6 +68,9 @@ struct npl_device_info {
 	size_t n_stats;
 	char detail[400]; /* one line for `devices` and the report: library, core type, threads... */
 };
+
+/* The number format by its name: "float32", "int8", "float16". */
+const char *npl_device_precision(const struct npl_device_info *info);
 
 struct npl_isa;
 

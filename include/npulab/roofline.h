@@ -83,6 +83,9 @@ int npl_roofline(struct npl_graph *graph, const struct npl_samples *samples, con
 		 struct npl_err *err);
 void npl_roofline_free(struct npl_roofline *roofline);
 
+/* The number format of a roof by its name: of the device's own that which npl_device_precision says. */
+const char *npl_roofline_precision(const struct npl_roofline_device *device, int roof);
+
 /* MACs per byte from which on the peak and not the memory is the limit; NAN: not known. */
 double npl_roofline_ridge(const struct npl_roofline_device *device, int roof);
 
