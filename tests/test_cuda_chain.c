@@ -95,9 +95,13 @@ Test(cuda_chain, networks_come_out_as_the_reference_has_them)
 
 Test(cuda_chain, int8_networks_have_the_bits_of_the_reference)
 {
-	uint64_t rng = 0xc4a10002;
+	uint64_t rng = 0xc4a10002, saturations = 0;
 	for (int round = 0; round < 4; round++) {
 		struct net net = small_cnn(&rng);
+		for (int v = 0; v < net.graph->n_values && round > 1; v++) { /* values that calibration did not see */
+			net.range[v].low /= 2;
+			net.range[v].high /= 2;
+		}
 		struct npl_device *cuda = open_cuda("precision=int8"),
 				  *reference = open_device_set("reference", 1, (const char *[]){"precision=int8"});
 		cu_fake.missing[CU_FAKE_DNN] = round % 2;
@@ -106,6 +110,15 @@ Test(cuda_chain, int8_networks_have_the_bits_of_the_reference)
 		for (int i = 0; i < net.graph->n_nodes; i++)
 			cr_assert_str_eq(a.run.layer[i].output_sha256, b.run.layer[i].output_sha256, "%s",
 					 net.graph->node[i].name);
+		for (int i = 0; i < net.graph->n_nodes; i++) {
+			const struct npl_layer_run *row = &a.run.layer[i], *want = &b.run.layer[i];
+			saturations += row->result.saturations;
+			if (row->role == NPL_RAN && want->role == NPL_RAN)
+				cr_assert_eq(row->result.saturations, want->result.saturations,
+					     "%s: %llu, expected %llu", net.graph->node[i].name,
+					     (unsigned long long)row->result.saturations,
+					     (unsigned long long)want->result.saturations);
+		}
 		cr_assert_str_eq(row_of(&net, &a, "conv2")->ran_on, "cuda");
 		cr_assert_str_eq(row_of(&net, &a, "fc")->ran_on, "cuda");
 		free_outcome(&net, &a);
@@ -115,6 +128,7 @@ Test(cuda_chain, int8_networks_have_the_bits_of_the_reference)
 		check_clean("int8");
 		free_net(&net);
 	}
+	cr_assert_gt(saturations, 20, "too few to mean something: %llu", (unsigned long long)saturations);
 }
 
 /* What crosses the link in a run: the input and the two outputs, in float32 whatever the GPU computes in. */

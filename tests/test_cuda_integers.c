@@ -36,7 +36,13 @@ static void check_integers(struct gpu *gpu, const struct npl_layer *layer, uint6
 	for (int k = 0; k < layer->n_in; k++)
 		in[k] = (struct cu_value){cu_kernel_reads(layer, k) ? address_of(layer->in[k]->data) : 0,
 					  layer->in[k]->dtype, layer->in[k]->shape};
+	uint64_t saturated = 1000; /* it is added to */
+	cu_kernels_count_at(gpu->kernels, address_of(&saturated));
 	cr_assert_eq(cu_kernel_run(gpu->kernels, layer, in, &out, NULL, &err), 0, "%s: %s", name, err.msg);
+	cu_kernels_count_at(gpu->kernels, 0);
+	cr_assert_eq(saturated - 1000, counts.saturations, "%s, fused %s, seed %llu: %llu saturations, expected %llu",
+		     name, npl_activation_name(layer->fused), (unsigned long long)seed,
+		     (unsigned long long)saturated - 1000, (unsigned long long)counts.saturations);
 	for (size_t i = 0; i < npl_tensor_bytes(&want); i++)
 		cr_assert_eq(memory.data[i], ((unsigned char *)want.data)[i],
 			     "%s, fused %s, seed %llu: byte %zu is %d, expected %d", name,

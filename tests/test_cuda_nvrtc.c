@@ -325,6 +325,8 @@ static const char *const units[][2] = {
 	{"gather_tuples.cu", "UNIT=u16 INDEX=i64"},
 	{"im2col.cu", "X=u8"},
 	{"im2col.cu", "X=u32 WIDE=1"},
+	{"integer_conv.cu", "PARTS=1 Z=u8 FINISH=finish_function"},
+	{"integer_conv.cu", "PARTS=2 Z=i32 RAW=1 WIDE=1"},
 	{"integer_convert.cu", "X=u8 Z=i8 N=16 FINISH=finish_function"},
 	{"integer_convert.cu", "X=u8 Z=u8 N=1 WALK=1 FINISH=finish_none"},
 	{"integer_convert.cu", "X=i16 Z=i16 N=8 CLIP=1"},

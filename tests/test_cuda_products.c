@@ -42,7 +42,7 @@ static struct cu_device *open_device(enum cu_precision precision)
 }
 
 /* Runs the layer on the device into `out`, between guard bytes. */
-static void run_layer(struct cu_device *device, const struct npl_layer *layer, void *out, const char *what)
+static uint64_t run_layer(struct cu_device *device, const struct npl_layer *layer, void *out, const char *what)
 {
 	enum { GUARD = 64 };
 	const size_t bytes = npl_tensor_bytes(layer->out);
@@ -68,6 +68,7 @@ static void run_layer(struct cu_device *device, const struct npl_layer *layer, v
 	cr_assert(result.n_energy == 1 && !strcmp(result.energy[0].origin, "absent"));
 	memcpy(out, y.data, bytes);
 	free(guarded);
+	return result.saturations;
 }
 
 struct float_layer {
@@ -305,7 +306,9 @@ static void check_integers(struct cu_device *device, const struct test_layer *t,
 	test_tensor(&want, t->y.dtype, t->y.shape, t->y.quant.scale, t->y.quant.zero_point);
 	want.quant = t->y.quant;
 	cr_assert_eq(npl_run_integer(&t->layer, &want, &counts, &err), 0, "%s: %s", what, err.msg);
-	run_layer(device, &t->layer, got, what);
+	const uint64_t saturations = run_layer(device, &t->layer, got, what);
+	cr_assert_eq(saturations, counts.saturations, "%s: %llu saturations, expected %llu", what,
+		     (unsigned long long)saturations, (unsigned long long)counts.saturations);
 	for (size_t i = 0; i < bytes; i++)
 		cr_assert_eq(got[i], ((uint8_t *)want.data)[i], "%s: byte %zu of %zu is %d, expected %d", what, i,
 			     bytes, got[i], ((uint8_t *)want.data)[i]);
@@ -361,6 +364,42 @@ Test(cuda_products, integers_have_the_bits_of_the_rules)
 		dress(&t, NPL_OP_CONV, t.y.shape.dim[1]);
 		snprintf(what, sizeof what, "round %d: conv", round);
 		check_integers(device, &t, what);
+		test_layer_free(&t);
+	}
+	cu_close(device);
+}
+
+/* Depthwise, and in groups with short and with long patches: by a kernel or by products, the same rule. */
+Test(cuda_products, integer_convolutions_in_groups_have_the_bits_of_the_rules)
+{
+	struct cu_device *device = open_device(CU_INT8);
+	rng = 0xc0da0007;
+	for (int round = 0; round < 60; round++) {
+		static const int64_t groups[] = {2, 5, 16, 33}, channels[] = {1, 2, 14, 15};
+		const int64_t per_group = channels[round % 4];
+		struct test_layer t;
+		struct test_conv c = {.images = range(1, 3),
+				      .groups = groups[round / 4 % 4],
+				      .height = range(1, 9),
+				      .width = range(1, 9),
+				      .kernel = {3, 3}};
+		char what[80];
+		c.channels = c.groups * per_group;
+		c.filters = c.groups * range(1, 3);
+		for (int d = 0; d < 2; d++) {
+			c.stride[d] = range(1, 2);
+			c.dilation[d] = range(1, 2);
+			c.pad_begin[d] = range(0, 3);
+			c.pad_end[d] = range(0, 3);
+		}
+		if (!test_convolution(&t, &c))
+			continue;
+		dress(&t, NPL_OP_CONV, t.y.shape.dim[1]);
+		cu_fake.products = 0;
+		snprintf(what, sizeof what, "round %d: %lld groups of %lld channels", round, (long long)c.groups,
+			 (long long)per_group);
+		check_integers(device, &t, what);
+		cr_assert_eq(cu_fake.products == 0, per_group * 9 <= 128, "%s: %ld products", what, cu_fake.products);
 		test_layer_free(&t);
 	}
 	cu_close(device);

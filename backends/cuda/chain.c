@@ -211,6 +211,8 @@ static int run_layer(struct cu_chain *c, int l, struct npl_err *err)
 	for (int k = 0; k <= layer->n_more; k++)
 		out[k] = value_of(c, c->out[l] + k);
 	const uint64_t scratch = c->scratch[l] < 0 ? 0 : c->device->values.address + c->piece[c->scratch[l]].offset;
+	if (c->counters.bytes)
+		cu_kernels_count_at(c->device->kernels, c->counters.address + (uint64_t)l * sizeof *c->saturations);
 	if (cu_layer_run(&c->layer[l], in, out, scratch, err))
 		return npl_prefix(err, "layer '%s'", layer->name);
 	return 0;
@@ -256,8 +258,8 @@ static int run_layers(struct cu_chain *c, const struct npl_chain_watcher *watche
 	const bool watched = watcher && watcher->made && !c->asked.timing_only;
 	c->apart = watched;
 	for (int l = 0; l < c->asked.n; l++) {
-		if (record(c, c->begin[l], err) || run_layer(c, l, err) || record(c, c->end[l], err) ||
-		    (watched && show_layer(c, l, watcher, err)))
+		if (((!l || watched) && record(c, c->begin[l], err)) || run_layer(c, l, err) ||
+		    record(c, c->end[l], err) || (watched && show_layer(c, l, watcher, err)))
 			return err->code;
 	}
 	return 0;
@@ -286,6 +288,27 @@ static int take_wanted(struct cu_chain *c, struct npl_err *err)
 		    host_memory(c, &c->held[h]) != c->held[h].tensor->data)
 			memcpy(c->held[h].tensor->data, host_memory(c, &c->held[h]), bytes_of(&c->held[h]));
 	return 0;
+}
+
+/* What a run leaves beside its results begins as zeros. */
+static int clear_marks(const struct cu_chain *c, struct npl_err *err)
+{
+	const struct cu_device *d = c->device;
+	if (cu_try(&d->driver, err, cuMemsetD8Async, set, (d->fault.address, 0, sizeof(int32_t), d->stream)))
+		return err->code;
+	return c->counters.bytes ? cu_try(&d->driver, err, cuMemsetD8Async, set,
+					  (c->counters.address, 0, c->counters.bytes, d->stream))
+				 : 0;
+}
+
+static int take_counters(struct cu_chain *c, struct npl_err *err)
+{
+	const struct cu_device *d = c->device;
+	cu_kernels_count_at(d->kernels, 0);
+	if (!c->counters.bytes)
+		return 0;
+	return cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host,
+		      (c->saturations, c->counters.address, c->counters.bytes, d->stream));
 }
 
 /* An index outside its tensor cannot stop a kernel; it leaves a mark. */
@@ -340,6 +363,7 @@ static int fill_results(const struct cu_chain *c, struct npl_result *results, st
 		const int begin = l && !c->apart ? c->end[l - 1] : c->begin[l];
 		results[l].macs = c->asked.layer[l]->macs;
 		results[l].seconds_from = NPL_FROM_MEASURE;
+		results[l].saturations = c->saturations ? c->saturations[l] : 0;
 		if (c->pass[l] < 0)
 			continue;
 		if (elapsed(c, begin, c->end[l], &results[l].seconds, err) ||
@@ -364,7 +388,7 @@ int cu_chain_run(void *state, void *opened, const struct npl_chain_watcher *watc
 	if (!rc && !c->filled)
 		rc = fill_constants(c, err);
 	if (!rc)
-		rc = cu_try(&d->driver, err, cuMemsetD8Async, set, (d->fault.address, 0, sizeof(int32_t), d->stream));
+		rc = clear_marks(c, err);
 	if (!rc)
 		rc = bring_given(c, err);
 	if (!rc)
@@ -372,9 +396,12 @@ int cu_chain_run(void *state, void *opened, const struct npl_chain_watcher *watc
 	if (!rc)
 		rc = take_wanted(c, err);
 	if (!rc)
+		rc = take_counters(c, err);
+	if (!rc)
 		rc = check_fault(c, err);
 	if (!rc)
 		return fill_results(c, results, err);
+	cu_kernels_count_at(d->kernels, 0);
 	if (c->ready)
 		d->driver.stream_wait(d->stream); /* nothing that was begun may go on in memory that others use next */
 	return rc;

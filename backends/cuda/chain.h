@@ -43,6 +43,8 @@ struct cu_chain {
 	size_t values_bytes, staging_bytes, workspace_bytes;
 	struct cu_block resident; /* weights, then constants */
 	size_t constants_at;
+	struct cu_block counters; /* in int8, per layer: values that it saturated, 64 bits */
+	uint64_t *saturations;    /* as they came back */
 	int n_events;
 	int leave; /* the event before the first wanted tensor goes */
 	void **event;

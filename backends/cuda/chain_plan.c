@@ -200,6 +200,16 @@ static int place_weights(struct cu_chain *c, size_t constants, struct npl_err *e
 	return 0;
 }
 
+static int make_counters(struct cu_chain *c, struct npl_err *err)
+{
+	if (c->device->precision != CU_INT8)
+		return 0;
+	c->saturations = calloc((size_t)c->asked.n, sizeof *c->saturations);
+	return c->saturations ? cu_block_open(&c->device->driver, (size_t)c->asked.n * sizeof *c->saturations,
+					      "the counters of layers", &c->counters, err)
+			      : out_of_memory(err);
+}
+
 static int next_event(struct cu_chain *c)
 {
 	return c->n_events++;
@@ -267,6 +277,8 @@ int cu_chain_prepare(struct cu_chain *c, struct npl_err *err)
 	if (!rc)
 		rc = place_weights(c, constants, err);
 	if (!rc)
+		rc = make_counters(c, err);
+	if (!rc)
 		rc = make_events(c, err);
 	if (rc)
 		cu_chain_release(c);
@@ -284,6 +296,8 @@ void cu_chain_release(struct cu_chain *c)
 	for (int l = 0; c->layer && l < c->asked.n; l++)
 		cu_layer_close(&c->layer[l]);
 	cu_block_close(driver, &c->resident);
+	cu_block_close(driver, &c->counters);
+	free(c->saturations);
 	free(c->layer);
 	free(c->held);
 	free(c->in);

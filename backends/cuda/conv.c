@@ -5,14 +5,17 @@
  *	y (channel m, pixel p) = sum over k of patch (p, k) * w (m, k)
  *
  * for each image and group. Patches are rows of K elements, so the result lies as ONNX has it, pixel after pixel, channel after
- * channel, without a transposition. Of a 1x1 kernel the image itself is the patches. Integers always go this way: their sums
- * pass through memory on the way to the result. */
+ * channel, without a transposition. Of a 1x1 kernel the image itself is the patches. Integers go this way, their sums through
+ * memory to the result; but in groups with short patches, as depthwise ones are, a kernel of ours makes them: a product for each of
+ * hundreds of groups would be hundreds of launches of next to nothing. */
 #include <stdio.h>
 
 #include "layer.h"
 #include "memory_plan.h"
 #include "npulab/integer.h"
 #include "npulab/window.h"
+
+#define MOST_GROUP_TAPS 128 /* of a patch in one group: 3 x 3 of up to 14 channels */
 
 static bool is_8bit(const struct npl_tensor *t)
 {
@@ -173,10 +176,39 @@ int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 								: c->columns;
 	if (cu_weights_plan(layer, resident, c->filters, c->columns, lead, c->filters, err))
 		return err->code;
+	if (precision == CU_INT8 && c->groups > 1 && c->columns <= MOST_GROUP_TAPS) {
+		layer->way = CU_WAY_GROUPS;
+		layer->workspace_bytes = 0;
+		return 0;
+	}
 	if (!lead)
 		return 0;
 	plan_chunks(layer, unit);
 	return open_products(layer, err);
+}
+
+/* What an integer input is outside the image, as the bits of an 8-bit number, made signed. */
+static uint32_t padding(const struct cu_layer *layer)
+{
+	return ((uint32_t)layer->layer->in[0]->quant.zero_point & 0xff) ^ (uint32_t)layer->conv.flip;
+}
+
+int cu_groups_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err)
+{
+	const struct cu_device *d = layer->device;
+	const struct npl_layer *asked = layer->layer;
+	const struct cu_groups groups = {.window = &asked->attrs->window,
+					 .groups = layer->conv.groups,
+					 .lead = layer->weights.lead,
+					 .weights = cu_weights_matrix(layer, in, 0),
+					 .part_bytes = layer->weights.part_bytes,
+					 .bias = cu_weights_bias(layer, in),
+					 .scale = layer->weights.address + layer->weights.scale_at,
+					 .parts = layer->weights.parts,
+					 .pad = (int8_t)padding(layer),
+					 .flip = (uint32_t)layer->conv.flip};
+	return cu_kernel_integer_conv(d->kernels, &in[0], &groups, asked->fused, asked->out, out[0].address, d->stream,
+				      err);
 }
 
 /* The group's part of a chunk: images from `image`, their pixels from `pixel`, into sums whose first image is that one. */
@@ -195,17 +227,15 @@ static int run_group(struct cu_layer *layer, const struct cu_value *in, int64_t 
 		a = in[0].address +
 		    (uint64_t)((image * c->channels + group * (c->channels / c->groups)) * c->plane) * in_unit;
 	} else {
-		const int32_t zero = d->precision == CU_INT8 ? layer->layer->in[0]->quant.zero_point : 0;
-		const struct cu_patches patches = {
-			.window = &layer->layer->attrs->window,
-			.out = &layer->layer->out->shape,
-			.group = group,
-			.groups = c->groups,
-			.first = first,
-			.rows = rows,
-			.row_elements = layer->weights.lead,
-			.pad_bits = d->precision == CU_INT8 ? ((uint32_t)zero & 0xff) ^ (uint32_t)c->flip : 0,
-			.flip = d->precision == CU_INT8 ? (uint32_t)c->flip : 0};
+		const struct cu_patches patches = {.window = &layer->layer->attrs->window,
+						   .out = &layer->layer->out->shape,
+						   .group = group,
+						   .groups = c->groups,
+						   .first = first,
+						   .rows = rows,
+						   .row_elements = layer->weights.lead,
+						   .pad_bits = d->precision == CU_INT8 ? padding(layer) : 0,
+						   .flip = d->precision == CU_INT8 ? (uint32_t)c->flip : 0};
 		if (cu_kernel_im2col(d->kernels, &in[0], &patches, scratch, d->stream, err))
 			return err->code;
 	}

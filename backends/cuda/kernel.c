@@ -27,7 +27,7 @@ struct cu_kernels {
 	const struct cu_nvrtc *nvrtc;
 	int capability;
 	bool wide;
-	uint64_t fault;
+	uint64_t fault, counter;
 	struct kernel *kernel;
 	int64_t count, room;
 	double seconds;
@@ -67,6 +67,11 @@ void cu_kernels_fault_at(struct cu_kernels *kernels, uint64_t address)
 	kernels->fault = address;
 }
 
+void cu_kernels_count_at(struct cu_kernels *kernels, uint64_t address)
+{
+	kernels->counter = address;
+}
+
 void cu_kernels_widen(struct cu_kernels *kernels)
 {
 	kernels->wide = true;
@@ -75,6 +80,11 @@ void cu_kernels_widen(struct cu_kernels *kernels)
 uint64_t cu_fault_of(const struct cu_job *job)
 {
 	return job->kernels->fault;
+}
+
+uint64_t cu_counter_of(const struct cu_job *job)
+{
+	return job->kernels->counter;
 }
 
 void cu_macro(struct cu_macros *macros, const char *format, ...)

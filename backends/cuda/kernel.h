@@ -35,6 +35,9 @@ int cu_kernels_count(const struct cu_kernels *kernels, double *seconds);
 /* The address of an int that indices outside of their tensor set to 1 (Gather and its like then take the nearest element that is
  * there); 0, the default: nobody is told. */
 void cu_kernels_fault_at(struct cu_kernels *kernels, uint64_t address);
+/* The address of a number of 64 bits to which kernels that are launched from now on add the values that they saturate (npulab/layer.h);
+ * 0, the default: nobody counts. */
+void cu_kernels_count_at(struct cu_kernels *kernels, uint64_t address);
 /* For tests: positions of 64 bits in every kernel, as tensors of 2^31 elements have them. */
 void cu_kernels_widen(struct cu_kernels *kernels);
 
@@ -90,5 +93,19 @@ struct cu_patches {
 };
 int cu_kernel_im2col(struct cu_kernels *kernels, const struct cu_value *x, const struct cu_patches *patches, uint64_t z,
 		     void *stream, struct npl_err *err);
+
+/* A whole convolution of 8-bit integers in groups, a thread to each result: for short patches. Weights lie as a product wants them: for
+ * each filter a row of `lead` bytes, `parts` matrices that sum to them; bias and scale as for cu_kernel_sums. Outside the image x is
+ * `pad`, a signed number; `flip` as above. y has the shape of `out` and takes its type, scale and zero point, by cu_kernel_sums' rule. */
+struct cu_groups {
+	const struct npl_window *window;
+	int64_t groups, lead;
+	uint64_t weights, part_bytes, bias, scale;
+	int parts, pad;
+	uint32_t flip;
+};
+int cu_kernel_integer_conv(struct cu_kernels *kernels, const struct cu_value *x, const struct cu_groups *groups,
+			   enum npl_activation fused, const struct npl_tensor *out, uint64_t y, void *stream,
+			   struct npl_err *err);
 
 #endif

@@ -174,7 +174,21 @@ struct cu_integer_args {
 	int low, high;            /* Clip, Relu */
 	struct cu_divisor length; /* sums: of a row, */
 	long long lead;           /* from one to the next */
+	cu_address counter;       /* of 64 bits, to which saturations are added; 0: not counted */
 	struct cu_walk walk;
+	struct cu_finish finish;
+};
+
+/* integer_conv.cu: sizes in the order height, width, depth */
+struct cu_integer_conv_args {
+	cu_address x, w, z, bias, scale, counter; /* as in cu_integer_args */
+	long long count, lead, part; /* from a filter's row to the next; from one of PARTS matrices to the next */
+	struct cu_divisor out[3], filters, group_filters;
+	long long in[3], plane, image; /* elements of a channel and of an image of x */
+	int channels;                  /* of a group */
+	int kernel[3], stride[3], dilation[3], begin[3];
+	int pad, low;
+	unsigned flip;
 	struct cu_finish finish;
 };
 

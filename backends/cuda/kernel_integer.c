@@ -55,8 +55,7 @@ static int limited(float q, enum npl_dtype dtype)
 	return !(q > (float)low) ? low : q >= (float)high ? high : (int)q;
 }
 
-/* What follows the values of a layer; the macro FINISH. */
-static struct cu_finish finish_of(enum npl_activation fused, const struct npl_tensor *out, struct cu_macros *macros)
+struct cu_finish cu_finish_of(enum npl_activation fused, const struct npl_tensor *out, struct cu_macros *macros)
 {
 	struct cu_finish finish = {.zero = (float)out->quant.zero_point,
 				   .low = (float)least_of(out->dtype),
@@ -92,9 +91,10 @@ static int run_pair(const struct cu_job *job, const struct npl_layer *layer, con
 				       .y = in[1].address,
 				       .z = out->address,
 				       .count = npl_shape_count(&out->shape),
+				       .counter = cu_counter_of(job),
 				       .x_zero = a->zero_point,
 				       .y_zero = b->zero_point,
-				       .finish = finish_of(layer->fused, layer->out, &macros)};
+				       .finish = cu_finish_of(layer->fused, layer->out, &macros)};
 	const uint64_t address[] = {args.x, args.y, args.z};
 	const size_t element[] = {npl_dtype_size(in[0].dtype), npl_dtype_size(in[1].dtype), npl_dtype_size(out->dtype)};
 	cu_axes_broadcast(&axes, 0, &in[0].shape);
@@ -139,9 +139,10 @@ static int run_convert(const struct cu_job *job, const struct npl_tensor *x, con
 	struct cu_integer_args args = {.x = from,
 				       .z = to,
 				       .count = npl_shape_count(&x->shape),
+				       .counter = cu_counter_of(job),
 				       .x_zero = x->quant.zero_point,
 				       .x_scale = x->quant.scale / unit_of(function, z),
-				       .finish = finish_of(function, z, &macros)};
+				       .finish = cu_finish_of(function, z, &macros)};
 	return args.count ? convert(job, &args, &macros, x->dtype, z->dtype, axes) : 0;
 }
 
@@ -236,6 +237,7 @@ int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_
 	struct cu_integer_args args = {.x = x->address,
 				       .z = y,
 				       .count = npl_shape_count(&x->shape),
+				       .counter = cu_counter_of(&job),
 				       .scale = scale,
 				       .bias = bias,
 				       .inner = cu_divisor_of(inner),
@@ -246,7 +248,7 @@ int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_
 	if (raw)
 		cu_macro(&macros, "RAW=1");
 	else
-		args.finish = finish_of(fused, out, &macros);
+		args.finish = cu_finish_of(fused, out, &macros);
 	cu_macro(&macros, "Z=%s", cu_type_name(out->dtype));
 	cu_macro_wide(&job, &macros, args.count);
 	return args.count ? cu_launch_each(&job, "integer_sums", &macros, &args, args.count) : 0;

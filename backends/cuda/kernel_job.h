@@ -34,6 +34,7 @@ int cu_launch_each(const struct cu_job *job, const char *name, const struct cu_m
 /* Positions need 64 bits: adds WIDE. */
 void cu_macro_wide(const struct cu_job *job, struct cu_macros *macros, int64_t largest);
 uint64_t cu_fault_of(const struct cu_job *job);
+uint64_t cu_counter_of(const struct cu_job *job);
 
 struct cu_divisor cu_divisor_of(int64_t by);
 
@@ -80,6 +81,10 @@ bool cu_refuse(char *why, size_t n, const char *format, ...) __attribute__((form
 bool cu_integer_takes(const struct npl_layer *layer, char *why, size_t n);
 int cu_integer_run(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		   struct cu_value *out);
+/* What follows the values of an integer layer; the macro FINISH. */
+struct cu_finish cu_finish_of(enum npl_activation fused, const struct npl_tensor *out, struct cu_macros *macros);
+/* The window as kernels see it, in three dimensions, whatever made it. */
+struct npl_window cu_volume_of(const struct npl_window *window);
 /* Elements of any type along axes: operand 0 is read, operand 1 written (kernel_move.c). */
 int cu_copy(const struct cu_job *job, const struct cu_axes *axes, size_t element, uint64_t x, uint64_t z);
 /* The copies of an operator that only moves elements. */

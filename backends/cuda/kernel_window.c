@@ -6,8 +6,7 @@
 #include "kernel_job.h"
 #include "npulab/window.h"
 
-/* The window as kernels see it, in three dimensions, whatever made it. */
-static struct npl_window volume_of(const struct npl_window *window)
+struct npl_window cu_volume_of(const struct npl_window *window)
 {
 	struct npl_window volume = *window;
 	for (int i = 0; i < NPL_VOLUME; i++) {
@@ -71,7 +70,7 @@ static void pool_macros(const struct npl_layer *layer, bool quantised, bool indi
 int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		struct cu_value *out)
 {
-	const struct npl_window window = volume_of(&layer->attrs->window);
+	const struct npl_window window = cu_volume_of(&layer->attrs->window);
 	const struct npl_image x = npl_image_of(&in[0].shape), z = npl_image_of(&out->shape);
 	const bool quantised = !cu_is_float(in[0].dtype), padded = window.count_include_pad;
 	struct cu_macros macros = {""};
@@ -108,7 +107,7 @@ int cu_kernel_im2col(struct cu_kernels *kernels, const struct cu_value *x, const
 		     void *stream, struct npl_err *err)
 {
 	const struct cu_job job = {kernels, stream, err};
-	const struct npl_window window = volume_of(patches->window);
+	const struct npl_window window = cu_volume_of(patches->window);
 	const struct npl_image from = npl_image_of(&x->shape), to = npl_image_of(patches->out);
 	const int64_t channels = from.channels / patches->groups;
 	const size_t element = npl_dtype_size(x->dtype);
@@ -146,7 +145,7 @@ static bool takes_convtranspose(const struct npl_layer *layer, char *why, size_t
 static int run_convtranspose(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 			     struct cu_value *out)
 {
-	const struct npl_window window = volume_of(&layer->attrs->window);
+	const struct npl_window window = cu_volume_of(&layer->attrs->window);
 	const struct npl_image x = npl_image_of(&in[0].shape), z = npl_image_of(&out->shape);
 	const int64_t groups = layer->attrs->groups;
 	struct cu_macros macros = {""};

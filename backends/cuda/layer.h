@@ -15,6 +15,7 @@ enum cu_way {
 	CU_WAY_ROWS,    /* Gemm: rows times a matrix */
 	CU_WAY_STACK,   /* MatMul: matrices times matrices */
 	CU_WAY_PATCHES, /* Conv: patches times kernels */
+	CU_WAY_GROUPS,  /* Conv of integers in many groups: a kernel */
 	CU_WAY_DNN      /* Conv by cuDNN */
 };
 
@@ -112,6 +113,8 @@ bool cu_conv_take(const struct cu_device *device, const struct npl_layer *layer,
 int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *err);
 int cu_conv_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 		struct npl_err *err);
+/* The way CU_WAY_GROUPS. */
+int cu_groups_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err);
 /* Adds the bias and applies the fused activation to y (..., channels, inner), if there is any of both. */
 int cu_layer_finish(const struct cu_layer *layer, const struct cu_value *in, const struct cu_value *y, int64_t channels,
 		    int64_t inner, struct npl_err *err);

@@ -1,34 +1,49 @@
 /* SPDX-License-Identifier: MIT
  *
  * From a value in units of the result to an 8- or 16-bit element: the rule of npulab/layer.h, in its steps. FINISH is one of
- * finish_none, _relu, _relu6 and _function (Sigmoid and Tanh by their table). */
+ * finish_none, _relu, _relu6 and _function (Sigmoid and Tanh by their table). A thread counts in `hits` what it saturates and leaves
+ * the number, when it is through, where the host asked for it. */
 #include "common.cuh"
 
-DEVICE float saturated(float v, float low, float high)
+DEVICE float saturated(float v, float low, float high, unsigned *hits)
 {
-	return v >= low && v <= high ? v : v > high ? high : low; /* NaN: low */
+	if (v >= low && v <= high)
+		return v;
+	++*hits;
+	return v > high ? high : low; /* NaN: low */
 }
 
-DEVICE int finish_none(const struct cu_finish *f, float v)
+DEVICE void leave_hits(cu_address counter, unsigned hits)
 {
-	return (int)saturated(rintf(v) + f->zero, f->low, f->high);
+	if (!counter || !hits)
+		return;
+#ifdef __CUDACC_RTC__
+	atomicAdd((unsigned long long *)counter, (unsigned long long)hits);
+#else
+	*(unsigned long long *)counter += hits;
+#endif
 }
 
-DEVICE int finish_relu(const struct cu_finish *f, float v)
+DEVICE int finish_none(const struct cu_finish *f, float v, unsigned *hits)
+{
+	return (int)saturated(rintf(v) + f->zero, f->low, f->high, hits);
+}
+
+DEVICE int finish_relu(const struct cu_finish *f, float v, unsigned *hits)
 {
 	v = rintf(v) + f->zero;
-	return (int)(v < f->zero ? f->zero : saturated(v, f->low, f->high));
+	return (int)(v < f->zero ? f->zero : saturated(v, f->low, f->high, hits));
 }
 
-DEVICE int finish_relu6(const struct cu_finish *f, float v)
+DEVICE int finish_relu6(const struct cu_finish *f, float v, unsigned *hits)
 {
 	v = rintf(v) + f->zero;
-	return (int)(v < f->zero ? f->zero : v > f->relu6 ? f->relu6 : saturated(v, f->low, f->high));
+	return (int)(v < f->zero ? f->zero : v > f->relu6 ? f->relu6 : saturated(v, f->low, f->high, hits));
 }
 
-DEVICE int finish_function(const struct cu_finish *f, float v)
+DEVICE int finish_function(const struct cu_finish *f, float v, unsigned *hits)
 {
-	const int at = (int)saturated(rintf(v), -32768.0f, 32767.0f) + 32768, i = at >> 8, r = at & 255;
+	const int at = (int)saturated(rintf(v), -32768.0f, 32767.0f, hits) + 32768, i = at >> 8, r = at & 255;
 	const int sum = f->point[i] * (256 - r) + f->point[i + 1] * r + 128;
-	return finish_none(f, (float)(sum >= 0 ? sum / 256 : -((255 - sum) / 256)) * f->function_scale);
+	return finish_none(f, (float)(sum >= 0 ? sum / 256 : -((255 - sum) / 256)) * f->function_scale, hits);
 }

@@ -11,32 +11,34 @@ struct ALIGNED(N * sizeof(STORE(Z))) pack_z {
 	STORE(Z) element[N];
 };
 
-DEVICE STORE(Z) converted(const struct cu_integer_args *a, int x)
+DEVICE STORE(Z) converted(const struct cu_integer_args *a, int x, unsigned *hits)
 {
 #ifdef CLIP
 	x = x < a->low ? a->low : x;
 	return (STORE(Z))(x > a->high ? a->high : x);
 #else
-	return (STORE(Z))FINISH(&a->finish, (float)(x - a->x_zero) * a->x_scale);
+	return (STORE(Z))FINISH(&a->finish, (float)(x - a->x_zero) * a->x_scale, hits);
 #endif
 }
 
 KERNEL(integer_convert, cu_integer_args)
 {
 	const position count = (position)a.count;
+	unsigned hits = 0;
 #ifdef WALK
 	for (position i = THREAD; i < count; i += THREADS)
-		TENSOR(Z, a.z)[walk_at(&a.walk, 1, i)] = converted(&a, INPUT(X, a.x)[walk_at(&a.walk, 0, i)]);
+		TENSOR(Z, a.z)[walk_at(&a.walk, 1, i)] = converted(&a, INPUT(X, a.x)[walk_at(&a.walk, 0, i)], &hits);
 #else
 	const position packs = count / N;
 	for (position i = THREAD; i < packs; i += THREADS) {
 		const struct pack_x x = ((const struct pack_x *)a.x)[i];
 		struct pack_z z;
 		for (int k = 0; k < N; k++)
-			z.element[k] = converted(&a, x.element[k]);
+			z.element[k] = converted(&a, x.element[k], &hits);
 		((struct pack_z *)a.z)[i] = z;
 	}
 	for (position i = packs * N + THREAD; i < count; i += THREADS)
-		TENSOR(Z, a.z)[i] = converted(&a, INPUT(X, a.x)[i]);
+		TENSOR(Z, a.z)[i] = converted(&a, INPUT(X, a.x)[i], &hits);
 #endif
+	leave_hits(a.counter, hits);
 }

@@ -13,7 +13,7 @@ struct ALIGNED(N * sizeof(STORE(Z))) pack_z {
 	STORE(Z) element[N];
 };
 
-DEVICE STORE(Z) pair(const struct cu_integer_args *a, int x, int y)
+DEVICE STORE(Z) pair(const struct cu_integer_args *a, int x, int y, unsigned *hits)
 {
 	x -= a->x_zero;
 	y -= a->y_zero;
@@ -22,16 +22,18 @@ DEVICE STORE(Z) pair(const struct cu_integer_args *a, int x, int y)
 #else
 	const float value = (float)x * a->x_scale + (float)y * a->y_scale;
 #endif
-	return (STORE(Z))FINISH(&a->finish, value);
+	return (STORE(Z))FINISH(&a->finish, value, hits);
 }
 
 KERNEL(integer_pair, cu_integer_args)
 {
 	STORE(Z) *result = TENSOR(Z, a.z);
 	const position count = (position)a.count;
+	unsigned hits = 0;
 #ifdef WALK
 	for (position i = THREAD; i < count; i += THREADS)
-		result[i] = pair(&a, INPUT(X, a.x)[walk_at(&a.walk, 0, i)], INPUT(Y, a.y)[walk_at(&a.walk, 1, i)]);
+		result[i] = pair(&a, INPUT(X, a.x)[walk_at(&a.walk, 0, i)], INPUT(Y, a.y)[walk_at(&a.walk, 1, i)],
+				 &hits);
 #else
 	const position packs = count / N;
 	for (position i = THREAD; i < packs; i += THREADS) {
@@ -39,10 +41,11 @@ KERNEL(integer_pair, cu_integer_args)
 		const struct pack_y y = ((const struct pack_y *)a.y)[i];
 		struct pack_z z;
 		for (int k = 0; k < N; k++)
-			z.element[k] = pair(&a, x.element[k], y.element[k]);
+			z.element[k] = pair(&a, x.element[k], y.element[k], &hits);
 		((struct pack_z *)a.z)[i] = z;
 	}
 	for (position i = packs * N + THREAD; i < count; i += THREADS)
-		result[i] = pair(&a, INPUT(X, a.x)[i], INPUT(Y, a.y)[i]);
+		result[i] = pair(&a, INPUT(X, a.x)[i], INPUT(Y, a.y)[i], &hits);
 #endif
+	leave_hits(a.counter, hits);
 }

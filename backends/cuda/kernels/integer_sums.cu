@@ -7,6 +7,7 @@
 KERNEL(integer_sums, cu_integer_args)
 {
 	const position count = (position)a.count;
+	unsigned hits = 0;
 	for (position i = THREAD; i < count; i += THREADS) {
 		const position row = divide(i, a.inner);
 		const position c = row - divide(row, a.channels) * (position)a.channels.by;
@@ -17,7 +18,8 @@ KERNEL(integer_sums, cu_integer_args)
 #ifdef RAW
 		TENSOR(i32, a.z)[i] = sum < a.low ? a.low : sum;
 #else
-		TENSOR(Z, a.z)[i] = (STORE(Z))FINISH(&a.finish, (float)sum * INPUT(f32, a.scale)[c]);
+		TENSOR(Z, a.z)[i] = (STORE(Z))FINISH(&a.finish, (float)sum * INPUT(f32, a.scale)[c], &hits);
 #endif
 	}
+	leave_hits(a.counter, hits);
 }
