@@ -256,6 +256,22 @@ Test(cli_cuda, benchmark_of_networks)
 	cli_free(&r);
 }
 
+/* All that `make bench-cuda` does but for PyTorch, in small. */
+Test(cli_cuda, benchmark_as_its_script_runs_it)
+{
+	fake_by("NPULAB_CUDA_PATH");
+	setenv("NPULAB_BIN", "scripts/bench-cuda.sh", 1);
+	setenv("BENCH", TEST_BENCH_CUDA, 1);
+	setenv("SMALLEST", "1", 1);
+	struct cli_result r = cli_run_list(&(struct cli_how){0}, (const char *const[]){NULL});
+	cr_assert_eq(r.status, 0, "%s%s", r.out, r.err);
+	const char *head = strstr(r.out, "### Fake GPU 0, "), *products = strstr(r.out, "\n| int8 | 48 |"),
+		   *networks = strstr(r.out, "\n| digits | f32 | 2 |");
+	cr_assert(head && products && networks && head < products && products < networks, "%s", r.out);
+	cr_assert_null(strstr(r.out, "fail"), "%s", r.out);
+	cli_free(&r);
+}
+
 Test(cli_cuda, benchmark_says_what_it_does_not_do)
 {
 	struct cli_result r = run_bench((const char *const[]){"--size", "0", "products", NULL});
