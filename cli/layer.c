@@ -128,10 +128,26 @@ static int read_spec(const char *op, const struct layer_options *o, struct npl_l
 	return read_window(o, spec, err);
 }
 
+static bool is_format(const char *name)
+{
+	static const char *const elements[] = {"float16", "bfloat16", "tf32"}; /* of a GPU */
+	for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
+		if (!strcmp(name, elements[i]))
+			return true;
+	for (int f = 0; f < NPL_FORMATS; f++)
+		if (!strcmp(name, npl_format_name((enum npl_format)f)))
+			return true;
+	return false;
+}
+
 static int check_precision(const char *precision, const struct npl_comparison *c, struct npl_err *err)
 {
 	for (int d = 0; precision && d < c->n_devices; d++) {
 		const char *format = npl_device_precision(&c->device[d].info);
+		if (!is_format(precision))
+			return npl_fail(err, NPL_EUSAGE,
+					"layer: --precision %s: there is no such number format; %s computes in %s",
+					precision, c->device[d].name, format);
 		if (strcmp(precision, format))
 			return npl_fail(err, NPL_EUSAGE, "layer: --precision %s: %s computes in %s", precision,
 					c->device[d].name, format);

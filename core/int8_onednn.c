@@ -107,8 +107,8 @@ int npl_int8_onednn_check(const struct npl_onednn *onednn, struct npl_err *err)
 	int isa = onednn->effective_isa(), rc = 0;
 	if (!npl_onednn_isa_name(isa))
 		return npl_fail(
-			err, NPL_EDEVICE,
-			"oneDNN's instruction set here (0x%x) has no VNNI, without which 8-bit products saturate", isa);
+			err, NPL_EDEVICE, "oneDNN uses %s without VNNI%s, and its 8-bit products saturate there",
+			npl_onednn_vectors(isa), getenv("DNNL_MAX_CPU_ISA") ? ", as DNNL_MAX_CPU_ISA says" : "");
 	struct check *check = malloc(sizeof *check);
 	if (!check)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");

@@ -78,3 +78,11 @@ const char *npl_onednn_isa_name(int isa)
 		return (isa & NPL_ONEDNN_AVX512_VNNI) == NPL_ONEDNN_AVX512_VNNI ? "AVX-512 VNNI or newer" : NULL;
 	}
 }
+
+const char *npl_onednn_vectors(int isa)
+{
+	enum { AVX = 0x3 };
+	if ((isa & NPL_ONEDNN_AVX512) == NPL_ONEDNN_AVX512)
+		return "AVX-512";
+	return (isa & NPL_ONEDNN_AVX2) == NPL_ONEDNN_AVX2 ? "AVX2" : (isa & AVX) == AVX ? "AVX" : "SSE4.1";
+}

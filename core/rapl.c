@@ -119,6 +119,7 @@ static void drop_dead_counters(struct npl_rapl *rapl, char *why, size_t n)
 			rapl->domain[kept++] = rapl->domain[i];
 			continue;
 		}
+		snprintf(rapl->still, sizeof rapl->still, "%s", rapl->domain[i].name);
 		snprintf(why, n, "the counter of %s stands still while the processor works, as in a virtual machine",
 			 rapl->domain[i].name);
 		close(rapl->domain[i].fd);
@@ -159,6 +160,16 @@ int npl_rapl_start(struct npl_rapl *rapl, struct npl_err *err)
 	return 0;
 }
 
+/* A counter that jumps, or goes back, which looks as if it had wrapped, tells of power that nothing draws. */
+static int plausible(const struct npl_rapl_domain *domain, uint64_t delta_uj, double seconds, struct npl_err *err)
+{
+	const double watts = seconds > 0 ? (double)delta_uj * 1e-6 / seconds : 0;
+	if (watts <= MOST_WATTS || seconds < NPL_RAPL_SHORTEST_SECONDS)
+		return 0;
+	return npl_fail(err, NPL_EDEVICE, "the counter of %s tells of %.3g W, which no package draws", domain->name,
+			watts);
+}
+
 /* Microjoules since start over at most one wrap. */
 static int domain_delta(const struct npl_rapl_domain *domain, double seconds, uint64_t *delta_uj, struct npl_err *err)
 {
@@ -172,9 +183,11 @@ static int domain_delta(const struct npl_rapl_domain *domain, double seconds, ui
 			err, NPL_EDEVICE,
 			"%.0f s are too long for the counter of %s, which may have wrapped twice: at most %.0f s",
 			seconds, domain->name, (double)domain->range_uj / MOST_WATTS * 1e-6);
+	if (now == domain->start_uj && seconds >= NPL_RAPL_SHORTEST_SECONDS)
+		return npl_fail(err, NPL_EDEVICE, "the counter of %s stood still for %.3g s", domain->name, seconds);
 	if (now >= domain->start_uj) {
 		*delta_uj = now - domain->start_uj;
-		return 0;
+		return plausible(domain, *delta_uj, seconds, err);
 	}
 	if (domain->start_uj > domain->range_uj)
 		return npl_fail(err, NPL_EDEVICE,
@@ -182,7 +195,7 @@ static int domain_delta(const struct npl_rapl_domain *domain, double seconds, ui
 				domain->name, (unsigned long long)domain->start_uj, (unsigned long long)now,
 				(unsigned long long)domain->range_uj);
 	*delta_uj = domain->range_uj - domain->start_uj + now;
-	return 0;
+	return plausible(domain, *delta_uj, seconds, err);
 }
 
 int npl_rapl_stop(struct npl_rapl *rapl, double *joules, double *seconds, struct npl_err *err)

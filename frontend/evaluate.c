@@ -18,8 +18,10 @@ static void widen(struct npl_range *range, const struct npl_tensor *tensor)
 	float low = range->low, high = range->high;
 	bool empty = low > high;
 	for (int64_t i = 0; i < n; i++) {
-		if (!isfinite(x[i]))
+		if (!isfinite(x[i])) {
+			range->nan |= isnan(x[i]);
 			continue;
+		}
 		low = empty || x[i] < low ? x[i] : low;
 		high = empty || x[i] > high ? x[i] : high;
 		empty = false;

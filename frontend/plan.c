@@ -72,6 +72,23 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 	}
 }
 
+/* Where a device has floats too, what held a NaN when it was calibrated is left to them. */
+static bool saw_numbers(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
+			char *why, size_t n)
+{
+	if (!s->range || !npl_device_get_info(s->device[step->device])->floats)
+		return true;
+	for (int k = -1; k < step->n_in; k++) {
+		int v = k < 0 ? step->out : node->in[k];
+		if (v < 0 || !s->range[v].nan)
+			continue;
+		snprintf(why, n, "its %s holds a NaN, which %s cannot hold", k < 0 ? "result" : "input",
+			 npl_format_name(npl_step_format(s, step)));
+		return false;
+	}
+	return true;
+}
+
 /* Integers have no place for a NaN, nor weights for an infinity: a layer with such a constant is left to floats. */
 static bool holds_numbers(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
 			  char *why, size_t n)
@@ -128,7 +145,7 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 		return false;
 	}
 	if (format != NPL_FORMAT_F32) {
-		if (!holds_numbers(s, node, step, why, n))
+		if (!holds_numbers(s, node, step, why, n) || !saw_numbers(s, node, step, why, n))
 			return false;
 		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical && !is_product(s, node, step)) {
 			const struct npl_value *w = node->in[1] >= 0 ? &s->graph->value[node->in[1]] : NULL;

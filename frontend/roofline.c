@@ -73,9 +73,10 @@ static void settle(const struct npl_roofline_device *device, struct npl_roofline
 	const double rate = device->memory_bytes_per_second,
 		     memory_seconds = point->bytes > 0 ? point->bytes / rate : 0;
 	const double least = fmax(macs / peak, isnan(memory_seconds) ? 0 : memory_seconds);
-	point->macs_per_byte = point->bytes > 0 ? macs / point->bytes : INFINITY;
-	point->ops_per_second = point->seconds > 0 ? 2 * macs / point->seconds : NAN;
-	point->roof_ops_per_second = least > 0 ? 2 * macs / least : 2 * peak;
+	const bool counted = macs > 0; /* a layer without any has no place under a roof */
+	point->macs_per_byte = !counted ? NAN : point->bytes > 0 ? macs / point->bytes : INFINITY;
+	point->ops_per_second = counted && point->seconds > 0 ? 2 * macs / point->seconds : NAN;
+	point->roof_ops_per_second = !counted ? NAN : least > 0 ? 2 * macs / least : 2 * peak;
 	point->share = least > 0 && point->seconds > 0 ? least / point->seconds : NAN;
 	point->memory_bound = memory_seconds > macs / peak;
 }

@@ -26,6 +26,10 @@ void npl_report_csv(FILE *out, const struct npl_comparison *c, const struct npl_
 		for (int i = 0; i < c->device[d].run.n_layers; i++) {
 			const struct npl_layer_run *row = &c->device[d].run.layer[i];
 			const struct npl_node *node = &c->graph->node[row->node];
+			/* of a layer alone the meter's reading is its own */
+			const struct npl_energy *energy = context->single_layer ? c->device[d].run.energy
+										: row->result.energy;
+			const int n_energy = context->single_layer ? c->device[d].run.n_energy : row->result.n_energy;
 			char origin[400];
 			npl_csv_put_text(out, context->model_name);
 			fputc(',', out);
@@ -44,10 +48,9 @@ void npl_report_csv(FILE *out, const struct npl_comparison *c, const struct npl_
 			fputc(',', out);
 			npl_csv_put_double(out, npl_surrounding_seconds(&c->device[d], row->link_seconds));
 			fprintf(out, ",%" PRIu64 ",", row->result.macs);
-			npl_csv_put_double(out, npl_energy_sum(row->result.energy, row->result.n_energy));
+			npl_csv_put_double(out, npl_energy_sum(energy, n_energy));
 			fputc(',', out);
-			npl_csv_put_text(out, npl_energy_origins(row->result.energy, row->result.n_energy, origin,
-								 sizeof origin));
+			npl_csv_put_text(out, npl_energy_origins(energy, n_energy, origin, sizeof origin));
 			fputc(',', out);
 			put_ratio(out, c->device[d].layer_accuracy ? c->device[d].layer_accuracy[i].sqnr_db : NAN);
 			fprintf(out, ",%" PRId64 "\r\n", c->device[d].batches);

@@ -82,7 +82,7 @@ Test(calibrate, percentiles_leave_out_what_they_say_and_no_more)
 	static const char *const text[] = {"minmax",     "percentile=100", "percentile=99.9",
 					   "percentile", "percentile=99",  "percentile=90"};
 	static const double most[] = {0, 0, 0.001, 0.0001, 0.01, 0.1};
-	struct npl_range last = {-1e9f, 1e9f, 0};
+	struct npl_range last = {.low = -1e9f, .high = 1e9f};
 	for (int i = 0; i < 6; i++) {
 		struct npl_calibration *c = calibrate(&net, text[i], x, 2);
 		const struct npl_range range = npl_calibration_ranges(c, NPL_FORMAT_INT8)[v];
@@ -117,8 +117,8 @@ Test(calibrate, least_squares_are_nearly_the_best_there_is)
 		double found = squared_error(x[0], 2 * ELEMENTS, best), least = INFINITY;
 		for (int i = 0; i < 24; i++)
 			for (int k = 0; k < 24; k++) {
-				const struct npl_range tried = {whole.low * (float)(24 - i) / 24,
-								whole.high * (float)(24 - k) / 24, 0};
+				const struct npl_range tried = {.low = whole.low * (float)(24 - i) / 24,
+								.high = whole.high * (float)(24 - k) / 24};
 				least = fmin(least, squared_error(x[0], 2 * ELEMENTS, tried));
 			}
 		cr_assert_leq(found, 1.05 * least, "one in %d: %g, the best of those tried %g", rare, found, least);

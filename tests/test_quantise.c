@@ -47,11 +47,11 @@ Test(quantise, int8_ranges)
 	static const struct {
 		struct npl_range range;
 		float low, high; /* the range that counts: with zero */
-	} cases[] = {{{-1, 1, 0}, -1, 1},
-		     {{2, 5, 0}, 0, 5},
-		     {{-5, -2, 0}, -5, 0},
-		     {{0, 255, 0}, 0, 255},
-		     {{-128, 127, 0}, -128, 127}};
+	} cases[] = {{{.low = -1, .high = 1}, -1, 1},
+		     {{.low = 2, .high = 5}, 0, 5},
+		     {{.low = -5, .high = -2}, -5, 0},
+		     {{.low = 0, .high = 255}, 0, 255},
+		     {{.low = -128, .high = 127}, -128, 127}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct npl_quant q = npl_quant_of_range(NPL_FORMAT_INT8, cases[i].range);
 		cr_assert_float_eq(q.scale, (cases[i].high - cases[i].low) / 255, 1e-6f * q.scale, "case %zu", i);
@@ -60,7 +60,7 @@ Test(quantise, int8_ranges)
 	cr_assert_eq(npl_quant_of_range(NPL_FORMAT_INT8, (struct npl_range){.low = 2, .high = 5}).zero_point, 0);
 	cr_assert_eq(npl_quant_of_range(NPL_FORMAT_INT8, (struct npl_range){.low = -5, .high = -2}).zero_point, 255);
 	cr_assert_eq(npl_quant_of_range(NPL_FORMAT_INT8, (struct npl_range){.low = 0, .high = 255}).scale, 1);
-	struct npl_range nothing[] = {NPL_RANGE_EMPTY, {0, 0, 0}, {-1e-38f, 1e-38f, 0}};
+	struct npl_range nothing[] = {NPL_RANGE_EMPTY, {.low = 0}, {.low = -1e-38f, .high = 1e-38f}};
 	for (size_t i = 0; i < 3; i++) {
 		struct npl_quant q = npl_quant_of_range(NPL_FORMAT_INT8, nothing[i]);
 		cr_assert(q.scale == 1 && q.zero_point == 0, "range %zu: scale %g", i, (double)q.scale);

@@ -158,6 +158,7 @@ Test(rapl, counts_each_live_package_once)
 					    "intel-rapl:2", "intel-rapl-mmio:0", NULL};
 	cr_assert_eq(open_while_ticking(zones, &rapl, &err), 0, "%s", err.msg);
 	cr_assert_eq(rapl.n_domains, 2);
+	cr_assert_str_eq(rapl.still, "package-9");
 	cr_assert_str_eq(rapl.domain[0].name, "package-0");
 	cr_assert_str_eq(rapl.domain[1].name, "package-1-die-0");
 
@@ -215,6 +216,34 @@ Test(rapl, handles_a_wrap)
 	usleep(2000);
 	cr_assert_eq(npl_rapl_stop(&rapl, &joules, &seconds, &err), NPL_EDEVICE);
 	cr_assert(strstr(err.msg, "may have wrapped twice"), "%s", err.msg);
+	npl_rapl_close(&rapl);
+}
+
+/* What no package draws is no energy, nor is a counter that stops; both after the shortest time that is measured at all. */
+Test(rapl, refuses_what_cannot_be)
+{
+	static const char *const zones[] = {"intel-rapl:0", NULL};
+	static const struct {
+		uint64_t start, end;
+		const char *reason;
+	} cases[] = {{5000000, 5000000, "package-0 stood still for"},
+		     {5000000, 4999000, "which no package draws"}, /* back, which looks like a wrap */
+		     {5000000, 500005000000, "which no package draws"},
+		     {5000000, 6000000, NULL}};
+	struct npl_rapl rapl;
+	struct npl_err err = {0};
+	make_zone("intel-rapl:0", "package-0", "999999999999");
+	cr_assert_eq(open_while_ticking(zones, &rapl, &err), 0, "%s", err.msg);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		double joules, seconds;
+		set_counter("intel-rapl:0", cases[i].start);
+		cr_assert_eq(npl_rapl_start(&rapl, &err), 0);
+		usleep(110000);
+		set_counter("intel-rapl:0", cases[i].end);
+		int code = npl_rapl_stop(&rapl, &joules, &seconds, &err);
+		cr_assert_eq(code, cases[i].reason ? NPL_EDEVICE : 0, "case %zu: %s", i, err.msg);
+		cr_assert(!cases[i].reason || strstr(err.msg, cases[i].reason), "case %zu: %s", i, err.msg);
+	}
 	npl_rapl_close(&rapl);
 }
 

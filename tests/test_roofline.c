@@ -22,7 +22,10 @@ static void check_point(const struct npl_roofline_device *d, const struct npl_ro
 {
 	cr_assert(p->roof >= 0 && p->roof < d->n_roofs, "%s", what);
 	double peak = d->roof[p->roof].macs_per_second, rate = d->memory_bytes_per_second, macs = (double)p->macs;
-	if (p->bytes > 0)
+	if (!p->macs)
+		cr_assert(isnan(p->macs_per_byte) && isnan(p->ops_per_second) && isnan(p->roof_ops_per_second), "%s",
+			  what);
+	else if (p->bytes > 0)
 		cr_assert(same(p->macs_per_byte, macs / p->bytes), "%s", what);
 	else
 		cr_assert(isinf(p->macs_per_byte), "%s", what);
@@ -166,7 +169,7 @@ static long long elements(const struct npl_graph *graph, int value)
 
 #define KEYS                                                                                                           \
 	"precision:s macs:i weight_bytes:i input_bytes:i output_bytes:i bytes:n crossed_bytes:N seconds:n "            \
-	"macs_per_byte:N ops_per_second:N roof_ops_per_second:n share:N bound:S"
+	"macs_per_byte:N ops_per_second:N roof_ops_per_second:N share:N bound:S"
 
 /* Roofs that were measured here, and bytes counted from the shapes; 360 samples in three batches. */
 Test(roofline, real_device_is_measured)

@@ -171,6 +171,32 @@ Test(session_floats, products_of_computed_tensors_are_integers)
 	npl_device_close(device);
 }
 
+/* x -> Relu -> Sqrt of x - 0.5, which no number is for half of them -> Relu: what held a NaN is left to floats, as it is. */
+Test(session_floats, nans_that_are_computed)
+{
+	struct npl_device *device = cpu_int8();
+	uint64_t rng = 0x5eed0326;
+	struct onnx_writer g = {0};
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){3, 16});
+	put_weights(&g, &rng, "b", 1, (int64_t[]){16});
+	onnx_put_node(&g, "Add", "shifted", "x b", "s", NULL);
+	onnx_put_node(&g, "Sqrt", "root", "s", "r", NULL);
+	onnx_put_node(&g, "Add", "twice", "r r", "y", NULL);
+	onnx_put_output(&g, "y");
+	struct net net = make_net(&g, &rng);
+	struct outcome o = run_net(&net, &device, 1, NULL, false);
+	int nans = 0, n = (int)npl_tensor_count(&o.out[0]);
+	for (int i = 0; i < n; i++)
+		nans += isnan(((float *)o.out[0].data)[i]) != 0;
+	check_nothing_on_the_host(&net, &o);
+	cr_assert(nans > 5 && nans < n - 5, "%d of %d", nans, n);
+	cr_assert_str_eq(row_of(&net, &o, "root")->note, "in float32: its result holds a NaN, which int8 cannot hold");
+	cr_assert_eq(row_of(&net, &o, "shifted")->output_dtype, NPL_U8);
+	free_outcome(&net, &o);
+	free_net(&net);
+	npl_device_close(device);
+}
+
 /* A device that computes in integers alone leaves to the host what it left before. */
 Test(session_floats, a_simulated_machine_has_no_floats)
 {

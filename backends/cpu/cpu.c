@@ -93,7 +93,7 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 static void cpu_describe(const void *state, struct npl_device_info *info)
 {
 	const struct cpu_state *cpu = state;
-	char library[150] = "", dnn[80] = "", integers[150];
+	char library[150] = "", dnn[150] = "", version[110], integers[150];
 	info->kind = NPL_KIND_CPU;
 	info->integers = true;
 	info->several = true;
@@ -103,9 +103,8 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 	if (cpu->blas.library)
 		cpu_blas_describe(&cpu->blas, cpu->threads, library, sizeof library);
 	if (cpu->dnn.engine) {
-		const struct npl_onednn_version *version = cpu->dnn.api.library.version();
-		snprintf(dnn, sizeof dnn, "; convolution, pooling, LRN: oneDNN %d.%d.%d", version->major,
-			 version->minor, version->patch);
+		cpu_dnn_version(&cpu->dnn, version, sizeof version);
+		snprintf(dnn, sizeof dnn, "; convolution, pooling, LRN: %s", version);
 	}
 	if (cpu->int8) {
 		cpu_int8_describe(cpu, integers, sizeof integers);

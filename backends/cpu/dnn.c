@@ -3,10 +3,12 @@
  * Primitives of oneDNN and their memory; see dnn.h. */
 #include "dnn.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dnn_impl.h"
+#include "isa.h"
 
 int cpu_dnn_failed(const char *what, int status, struct npl_err *err)
 {
@@ -39,6 +41,26 @@ void cpu_dnn_close(struct cpu_dnn *dnn)
 	if (dnn->engine)
 		dnn->api.engine_destroy(dnn->engine);
 	*dnn = (struct cpu_dnn){0};
+}
+
+static enum cpu_level level_of(int isa)
+{
+	if ((isa & NPL_ONEDNN_AVX512) == NPL_ONEDNN_AVX512)
+		return CPU_AVX512;
+	return (isa & NPL_ONEDNN_AVX2) == NPL_ONEDNN_AVX2 ? CPU_AVX2 : CPU_SSE;
+}
+
+bool cpu_dnn_version(const struct cpu_dnn *dnn, char *text, size_t n)
+{
+	const struct npl_onednn_version *version = dnn->api.library.version();
+	const int isa = dnn->api.library.effective_isa();
+	const enum cpu_level own = cpu_isa_detect().level;
+	const bool older = level_of(isa) < own && own != CPU_AVX;
+	snprintf(text, n, "oneDNN %d.%d.%d%s%s%s%s%s", version->major, version->minor, version->patch,
+		 older ? " with " : "", older ? npl_onednn_vectors(isa) : "", older ? " instead of " : "",
+		 older ? cpu_level_name(own) : "",
+		 older && getenv("DNNL_MAX_CPU_ISA") ? " because DNNL_MAX_CPU_ISA is set" : "");
+	return older;
 }
 
 int cpu_dnn_set_threads(const struct cpu_dnn *dnn, int threads)

@@ -70,8 +70,13 @@ static int convolution_facts(const struct cpu_state *cpu, struct npl_facts *fact
 	struct cpu_dnn again;
 	struct npl_err why = {0};
 	if (cpu->dnn.engine) {
-		const struct npl_onednn_version *version = cpu->dnn.api.library.version();
-		return npl_fact(facts, err, key, "oneDNN %d.%d.%d", version->major, version->minor, version->patch);
+		char text[120];
+		bool older = cpu_dnn_version(&cpu->dnn, text, sizeof text);
+		if (npl_fact(facts, err, key, "%s", text))
+			return err->code;
+		return older ? npl_fact(facts, err, "warning",
+					"convolutions run by older instructions than the processor has: %s", text)
+			     : 0;
 	}
 	if (cpu->config.convolution == CPU_CONV_BLAS)
 		return npl_fact(facts, err, key, "that of products, as convolution=blas asks for");

@@ -18,6 +18,8 @@
 #include "npulab/integer.h"
 #include "npulab/measured.h"
 
+#define MOST_WINDOW 8388608 /* bytes whose sum an average of a pooling may be */
+
 void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n)
 {
 	const char *library = npl_int8_library(NULL);
@@ -30,6 +32,12 @@ static bool no(char *why, size_t n, const char *reason)
 {
 	snprintf(why, n, "%s", reason);
 	return false;
+}
+
+static bool is_pool(enum npl_op op)
+{
+	return op == NPL_OP_MAXPOOL || op == NPL_OP_AVERAGEPOOL || op == NPL_OP_GLOBALAVERAGEPOOL ||
+	       op == NPL_OP_GLOBALMAXPOOL;
 }
 
 static bool is_product(const struct npl_layer *layer)
@@ -82,10 +90,12 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 			  "in integers no other activation than Relu and, of sums, Relu6 is applied on the way");
 	if (layer->op == NPL_OP_LRN)
 		return no(why, n, "its powers of sums of squares take float32");
-	if (layer->n_more)
-		return no(why, n, "in integers it gives one result");
 	if (cpu_is_recurrent(layer))
 		return no(why, n, "its states are floats");
+	if (layer->n_more)
+		return no(why, n, "in 8 bits it gives its first result alone, and others are read");
+	if (is_pool(layer->op) && layer->attrs->window.kernel[0] * layer->attrs->window.kernel[1] > MOST_WINDOW)
+		return no(why, n, "a window's sum may be more than 32 bits hold");
 	if (is_product(layer))
 		return npl_int8_layer_ok(layer, why, n);
 	bool lists = npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES; /* of Slice they are in its attributes */
@@ -156,11 +166,59 @@ int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_work *work, con
 	return rc;
 }
 
-static int run_integers(const struct npl_layer *layer, struct npl_tensor *out, double *seconds, struct npl_err *err)
+/* Planes of a pooling, which have nothing to do with each other. */
+struct planes {
+	const struct npl_layer *layer;
+	struct npl_tensor *out;
+	int64_t count, tasks;
+	struct npl_err *failed; /* per worker */
+};
+
+static struct npl_tensor planes_of(const struct npl_tensor *t, int64_t all, int64_t first, int64_t count)
 {
+	struct npl_tensor part = *t;
+	part.owned = false;
+	part.shape.dim[0] = count;
+	part.shape.dim[1] = 1;
+	part.data = (uint8_t *)t->data + npl_tensor_count(t) / all * first;
+	return part;
+}
+
+static void run_planes(void *context, int64_t task, int worker)
+{
+	const struct planes *p = context;
+	const int64_t first = p->count / p->tasks * task,
+		      end = task + 1 == p->tasks ? p->count : p->count / p->tasks * (task + 1);
+	struct npl_tensor x = planes_of(p->layer->in[0], p->count, first, end - first),
+			  y = planes_of(p->out, p->count, first, end - first);
+	struct npl_layer part = *p->layer;
+	part.in[0] = &x;
+	part.out = &y;
+	npl_int8_run_unary(&part, &y, &p->failed[worker]);
+}
+
+static int run_integers(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out, double *seconds,
+			struct npl_err *err)
+{
+	const struct npl_shape *x = &layer->in[0]->shape;
+	struct planes p = {.layer = layer, .out = out, .count = x->rank > 1 ? x->dim[0] * x->dim[1] : 0};
+	int rc = 0;
+	p.tasks = p.count < 4 * (int64_t)cpu->threads ? p.count : 4 * (int64_t)cpu->threads;
+	if (cpu->threads > 1 && is_pool(layer->op) && p.tasks > 1) {
+		p.failed = calloc((size_t)cpu->threads, sizeof *p.failed);
+		if (!p.failed)
+			return npl_fail(err, NPL_ENOMEM, "out of memory");
+	}
 	double begin = npl_clock_seconds();
-	int rc = npl_int8_run_unary(layer, out, err);
+	if (p.failed)
+		cpu_pool_run(cpu->pool, p.tasks, run_planes, &p);
+	else
+		rc = npl_int8_run_unary(layer, out, err);
 	*seconds = npl_clock_seconds() - begin;
+	for (int t = 0; t < cpu->threads && p.failed && !rc; t++)
+		if (p.failed[t].code)
+			rc = npl_fail(err, p.failed[t].code, "%s", p.failed[t].msg);
+	free(p.failed);
 	return rc;
 }
 
@@ -233,7 +291,7 @@ int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct np
 	if (is_matmul(layer))
 		return cpu_int8_matmul(cpu, layer, out, result, err);
 	if (stays_integer(layer))
-		return run_integers(layer, out, &result->seconds, err);
+		return run_integers(cpu, layer, out, &result->seconds, err);
 	if (layer->op == NPL_OP_CLIP && cpu_is_by_element(layer))
 		return cpu_int8_elements(cpu, layer, out, result, err);
 	if (has_rule(layer))

@@ -57,6 +57,8 @@ struct npl_onednn {
  * the process ends, as code that it has generated does. */
 int npl_onednn_load(const char *soname, struct npl_onednn *onednn, struct npl_err *err);
 
+/* The vectors of an instruction set: "SSE4.1", "AVX", "AVX2" or "AVX-512". */
+const char *npl_onednn_vectors(int isa);
 const char *npl_onednn_isa_name(int isa); /* "AVX-512 VNNI"; NULL: not one that is exact in 8 bits */
 
 #ifdef __cplusplus

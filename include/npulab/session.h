@@ -29,6 +29,7 @@ extern "C" {
 struct npl_range {
 	float low, high;
 	float least_factor; /* of what LRN makes: the least |y / x|; 0: none seen */
+	bool nan;           /* one was seen */
 };
 #define NPL_RANGE_EMPTY ((struct npl_range){.low = 1, .high = -1})
 
