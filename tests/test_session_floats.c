@@ -197,6 +197,31 @@ Test(session_floats, nans_that_are_computed)
 	npl_device_close(device);
 }
 
+/* A dynamically quantised product: its zero points are computed; the sums are the reference's to the bit, in either precision. */
+Test(session_floats, products_of_integers_with_computed_zero_points)
+{
+	uint64_t rng = 0x5eed0327;
+	for (int round = 0; round < 20; round++) {
+		struct npl_device *device = round % 2 ? cpu_int8() : open_device("cpu");
+		const int64_t stack = test_range(&rng, 1, 3), m = test_range(&rng, 1, 40), k = test_range(&rng, 1, 60),
+			      n = test_range(&rng, 1, 50);
+		struct onnx_writer g = {0};
+		onnx_put_input(&g, "x", ONNX_FLOAT, 3, (int64_t[]){stack, m, k});
+		onnx_put_input(&g, "w", ONNX_FLOAT, 2, (int64_t[]){k, n});
+		onnx_put_node(&g, "DynamicQuantizeLinear", "qx", "x", "xq xs xz", NULL);
+		onnx_put_node(&g, "DynamicQuantizeLinear", "qw", "w", "wq ws wz", NULL);
+		onnx_put_node(&g, "MatMulInteger", "product", "xq wq xz wz", "y", NULL);
+		onnx_put_output(&g, "y");
+		struct net net = make_net(&g, &rng);
+		struct outcome o = run_net(&net, &device, 1, NULL, false);
+		check_nothing_on_the_host(&net, &o);
+		check_same_outputs(&net, o.out, net.reference, "sums");
+		free_outcome(&net, &o);
+		free_net(&net);
+		npl_device_close(device);
+	}
+}
+
 /* A device that computes in integers alone leaves to the host what it left before. */
 Test(session_floats, a_simulated_machine_has_no_floats)
 {

@@ -182,6 +182,8 @@ static int run_float(struct cpu_state *cpu, const struct npl_layer *layer, struc
 		return run_conv(cpu, layer, out->data, seconds, err);
 	if (cpu_is_recurrent(layer) && cpu->blas.library && !layer->fused && cpu_fits_blas(layer, why, sizeof why))
 		return cpu_recurrent_run(cpu, layer, out, seconds, err);
+	if (cpu_is_matmul_integer(layer))
+		return cpu_matmul_integer_run(cpu, layer, out, seconds, err);
 	if (layer->op != NPL_OP_GEMM && layer->op != NPL_OP_MATMUL)
 		return npl_run_reference(layer, out, seconds, err);
 	double begin = npl_clock_seconds();

@@ -90,6 +90,11 @@ void cpu_stack_at(const struct cpu_stack *stack, int64_t product, int64_t *a, in
 int cpu_int8_matmul(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 		    struct npl_result *result, struct npl_err *err);
 
+/* MatMulInteger with one zero point for each operand, as the model has it. */
+bool cpu_is_matmul_integer(const struct npl_layer *layer);
+int cpu_matmul_integer_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
+			   double *seconds, struct npl_err *err);
+
 /* int8_pair.c: Add and Mul of two 8-bit tensors; int8_elements.c: other operators that work by element. */
 int cpu_int8_pair(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 		  struct npl_result *result, struct npl_err *err);

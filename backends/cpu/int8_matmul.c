@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * MatMul of two 8-bit tensors that are both computed: exact products, brought to the result's scale by the rule of layer.h for
- * Gemm. All threads take blocks of rows of all products of the stack. */
+ * Gemm; and MatMulInteger, whose zero points may be computed too and whose results are the sums. All threads take blocks of rows of
+ * all products of the stack. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,6 +16,8 @@ struct work {
 	const struct npl_tensor *out;
 	struct cpu_stack stack;
 	int64_t rows, blocks; /* of a task; of a product */
+	bool raw;             /* the sums themselves are the result */
+	int32_t zero_a, zero_b;
 	float scale;
 	size_t sums_bytes, product_bytes;
 	uint8_t *workspace; /* per worker: sums, then what a product needs */
@@ -30,15 +33,15 @@ static void run_block(void *context, int64_t task, int worker)
 	int64_t product = task / work->blocks, row = task % work->blocks * work->rows, a, b;
 	int64_t rows = stack->rows - row < work->rows ? stack->rows - row : work->rows;
 	uint8_t *memory = work->workspace + (work->sums_bytes + work->product_bytes) * (size_t)worker;
-	int32_t *sums = (int32_t *)(void *)memory;
+	const int64_t at = (product * stack->rows + row) * stack->cols;
+	int32_t *sums = work->raw ? (int32_t *)work->out->data + at : (int32_t *)(void *)memory;
 	cpu_stack_at(stack, product, &a, &b);
 	const struct npl_int8_product p = {
 		.m = rows,
 		.n = stack->cols,
 		.k = stack->inner,
-		.a = {(const uint8_t *)x->data + a + row * stack->inner, x->dtype, x->quant.zero_point, stack->inner,
-		      1},
-		.b = {(const uint8_t *)w->data + b, w->dtype, w->quant.zero_point, 1, stack->cols},
+		.a = {(const uint8_t *)x->data + a + row * stack->inner, x->dtype, work->zero_a, stack->inner, 1},
+		.b = {(const uint8_t *)w->data + b, w->dtype, work->zero_b, 1, stack->cols},
 		.c = sums,
 		.c_stride = stack->cols,
 		.workspace = memory + work->sums_bytes,
@@ -46,11 +49,9 @@ static void run_block(void *context, int64_t task, int worker)
 	};
 	struct npl_int8_finish finish = {.scale = &work->scale};
 	npl_int8_finish_by(&finish, work->layer->fused, work->out);
-	if (npl_int8_gemm(&p, &work->counts[worker].overflows, &work->failed[worker]))
+	if (npl_int8_gemm(&p, &work->counts[worker].overflows, &work->failed[worker]) || work->raw)
 		return;
-	npl_int8_finish(&finish, sums, rows * stack->cols,
-			(uint8_t *)work->out->data + (product * stack->rows + row) * stack->cols,
-			&work->counts[worker]);
+	npl_int8_finish(&finish, sums, rows * stack->cols, (uint8_t *)work->out->data + at, &work->counts[worker]);
 }
 
 /* Blocks of so many rows that the sums of one fit the cache, and that all threads have some. */
@@ -83,10 +84,25 @@ static int run(struct cpu_state *cpu, struct work *work, struct npl_result *resu
 	return 0;
 }
 
+static int multiply(struct cpu_state *cpu, struct work *work, struct npl_result *result, struct npl_err *err)
+{
+	cut(work, cpu->threads);
+	work->counts = calloc((size_t)cpu->threads, sizeof *work->counts);
+	work->failed = calloc((size_t)cpu->threads, sizeof *work->failed);
+	int rc = work->counts && work->failed ? run(cpu, work, result, err)
+					      : npl_fail(err, NPL_ENOMEM, "out of memory");
+	free(work->counts);
+	free(work->failed);
+	return rc;
+}
+
 int cpu_int8_matmul(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 		    struct npl_result *result, struct npl_err *err)
 {
-	struct work work = {.layer = layer, .out = out};
+	struct work work = {.layer = layer,
+			    .out = out,
+			    .zero_a = layer->in[0]->quant.zero_point,
+			    .zero_b = layer->in[1]->quant.zero_point};
 	if (cpu_stack_open(layer, &work.stack, err))
 		return err->code;
 	work.scale = npl_int8_scale(layer->in[0]->quant.scale, layer->in[1]->quant.scale, out->quant.scale);
@@ -94,11 +110,44 @@ int cpu_int8_matmul(struct cpu_state *cpu, const struct npl_layer *layer, const 
 		return npl_fail(err, NPL_EINPUT, "its results are scaled by %g * %g / %g, which is no finite number",
 				(double)layer->in[0]->quant.scale, (double)layer->in[1]->quant.scale,
 				(double)out->quant.scale);
-	cut(&work, cpu->threads);
-	work.counts = calloc((size_t)cpu->threads, sizeof *work.counts);
-	work.failed = calloc((size_t)cpu->threads, sizeof *work.failed);
-	int rc = work.counts && work.failed ? run(cpu, &work, result, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
-	free(work.counts);
-	free(work.failed);
+	return multiply(cpu, &work, result, err);
+}
+
+static bool is_byte(const struct npl_tensor *t)
+{
+	return t && (t->dtype == NPL_U8 || t->dtype == NPL_I8);
+}
+
+/* Input k: one zero point for all, or none. */
+static bool has_one_zero(const struct npl_layer *layer, int k)
+{
+	return k >= layer->n_in || !layer->in[k] || npl_tensor_count(layer->in[k]) == 1;
+}
+
+static int32_t zero_of(const struct npl_layer *layer, int k)
+{
+	if (k >= layer->n_in || !layer->in[k])
+		return 0;
+	return layer->in[k]->dtype == NPL_I8 ? *(const int8_t *)layer->in[k]->data
+					     : *(const uint8_t *)layer->in[k]->data;
+}
+
+bool cpu_is_matmul_integer(const struct npl_layer *layer)
+{
+	return layer->op == NPL_OP_MATMULINTEGER && is_byte(layer->in[0]) && is_byte(layer->in[1]) &&
+	       layer->out->dtype == NPL_I32 && has_one_zero(layer, 2) && has_one_zero(layer, 3) &&
+	       npl_tensor_count(layer->in[0]) > 0 && npl_tensor_count(layer->in[1]) > 0;
+}
+
+int cpu_matmul_integer_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
+			   double *seconds, struct npl_err *err)
+{
+	struct work work = {
+		.layer = layer, .out = out, .raw = true, .zero_a = zero_of(layer, 2), .zero_b = zero_of(layer, 3)};
+	struct npl_result result = {0};
+	int rc = cpu_stack_open(layer, &work.stack, err);
+	if (!rc)
+		rc = multiply(cpu, &work, &result, err);
+	*seconds = result.seconds;
 	return rc;
 }
