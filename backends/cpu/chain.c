@@ -14,6 +14,7 @@ static int prepare(struct cpu_chain *c, struct npl_err *err)
 {
 	const bool dnn = c->cpu->dnn.engine != NULL;
 	int threads = dnn ? cpu_dnn_set_threads(&c->cpu->dnn, c->cpu->threads) : 0;
+	c->threads = c->cpu->threads;
 	int rc = cpu_chain_plan(c, err);
 	if (dnn)
 		cpu_dnn_set_threads(&c->cpu->dnn, threads);
@@ -112,8 +113,11 @@ static void join(const struct cpu_chain *c, const struct cpu_step *step)
 
 static int run_step(struct cpu_chain *c, struct cpu_step *step, struct npl_result *result, struct npl_err *err)
 {
+	const bool dnn = step->kind == CPU_STEP_DNN || step->kind == CPU_STEP_CONV8;
 	double begin = npl_clock_seconds(), seconds = 0;
 	int rc = 0;
+	if (dnn)
+		cpu_dnn_set_threads(&c->cpu->dnn, step->threads);
 	for (int k = 0; k < step->n_in && step->kind >= CPU_STEP_ELEMENTS; k++)
 		if (step->in[k] >= 0)
 			step->in_tensor[k].data = data_of(c, step->in[k], step->x);

@@ -33,6 +33,7 @@ enum cpu_step_kind {
 struct cpu_step {
 	enum cpu_step_kind kind;
 	int layer;            /* whose time it is */
+	int threads;          /* of oneDNN's */
 	enum cpu_layout x, y; /* in which inputs and results lie */
 	int n_in, n_out;
 	int *in, *out;               /* places; -1: absent */
@@ -47,6 +48,7 @@ struct cpu_chain {
 	struct cpu_state *cpu;
 	struct npl_chain chain;
 	bool prepared;
+	int threads; /* of the layer that is planned */
 	int n_places;
 	int64_t places_room, steps_room;
 	struct cpu_place *place;

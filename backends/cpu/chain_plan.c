@@ -8,6 +8,11 @@
 #include "npulab/arena.h"
 #include "npulab/grow.h"
 
+/* What a thread of oneDNN's should have to do at least: some 10 us. */
+#define MACS_OF_THREAD      1000000.0
+#define MACS_OF_THREAD_INT8 4000000.0
+#define ELEMENTS_OF_THREAD  32768.0
+
 struct cpu_place *cpu_place_of_data(const struct cpu_chain *c, int place, enum cpu_layout layout)
 {
 	return &c->place[layout == CPU_FIRST ? c->place[place].root : place];
@@ -68,8 +73,13 @@ static struct cpu_step *add_step(struct cpu_chain *c, enum cpu_step_kind kind, i
 	}
 	c->step = more;
 	struct cpu_step *step = &c->step[c->n_steps++];
-	*step = (struct cpu_step){
-		.kind = kind, .layer = layer, .n_in = n_in, .n_out = n_out, .in = list, .out = list + n_in};
+	*step = (struct cpu_step){.kind = kind,
+				  .layer = layer,
+				  .threads = c->threads,
+				  .n_in = n_in,
+				  .n_out = n_out,
+				  .in = list,
+				  .out = list + n_in};
 	return step;
 }
 
@@ -327,7 +337,8 @@ static int plan_conv8(struct cpu_chain *c, int l, struct npl_err *err)
 {
 	const struct npl_layer *layer = c->chain.layer[l];
 	struct cpu_int8_conv *conv;
-	int rc = cpu_int8_conv_knows(layer) ? cpu_int8_conv_prepare(c->cpu, layer, &conv, err) : NPL_EDEVICE;
+	int rc = cpu_int8_conv_knows(layer) ? cpu_int8_conv_prepare(c->cpu, layer, c->threads, &conv, err)
+					    : NPL_EDEVICE;
 	if (rc)
 		return rc;
 	rc = plan_dnn(c, l, CPU_LAST, layer->in[0], -1, l, NULL, err);
@@ -340,7 +351,7 @@ static int plan_conv8(struct cpu_chain *c, int l, struct npl_err *err)
 	return 0;
 }
 
-static int plan_layer(struct cpu_chain *c, int l, struct npl_err *err)
+static int choose_way(struct cpu_chain *c, int l, struct npl_err *err)
 {
 	const struct npl_layer *layer = c->chain.layer[l];
 	const bool dnn = c->cpu->dnn.engine != NULL;
@@ -378,6 +389,24 @@ static int plan_layer(struct cpu_chain *c, int l, struct npl_err *err)
 	return 0;
 }
 
+/* Threads for a primitive of this layer, which shares its work among those that there are when it is made: with little to do each, they
+ * would wait for each other longer than they work, and for a whole time slice where another program has one of the processors. */
+static int threads_for(const struct cpu_chain *c, const struct npl_layer *layer)
+{
+	const double macs = cpu_int8_is_product(layer) ? MACS_OF_THREAD_INT8 : MACS_OF_THREAD,
+		     work = layer->macs ? (double)layer->macs / macs
+					: (double)npl_tensor_count(layer->in[0]) / ELEMENTS_OF_THREAD;
+	return work < 2 ? 1 : work > c->cpu->threads ? c->cpu->threads : (int)work;
+}
+
+static int plan_layer(struct cpu_chain *c, int l, struct npl_err *err)
+{
+	const struct npl_layer *layer = c->chain.layer[l];
+	c->threads = layer->n_in > 0 && layer->in[0] ? threads_for(c, layer) : c->cpu->threads;
+	if (c->cpu->dnn.engine)
+		cpu_dnn_set_threads(&c->cpu->dnn, c->threads);
+	return choose_way(c, l, err);
+}
 int cpu_chain_plan(struct cpu_chain *c, struct npl_err *err)
 {
 	int rc = 0, maker = 0;

@@ -18,7 +18,9 @@
 #include "npulab/integer.h"
 #include "npulab/measured.h"
 
-#define MOST_WINDOW 8388608 /* bytes whose sum an average of a pooling may be */
+#define MACS_OF_TWO  4000000 /* worth a second thread: some 10 us of one */
+#define BYTES_OF_TWO 65536   /* likewise, of a pooling */
+#define MOST_WINDOW  8388608 /* bytes whose sum an average of a pooling may be */
 
 void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n)
 {
@@ -130,12 +132,18 @@ static void run_task(void *context, int64_t task, int worker)
 	npl_int8_work_run(step->work, step->number, task, worker);
 }
 
-static double run_steps(struct cpu_state *cpu, struct npl_int8_work *work)
+/* A small product is done before another thread has woken up, or has got a processor that others use. */
+static double run_steps(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_int8_work *work)
 {
 	struct cpu_int8_step step = {.work = work};
 	double begin = npl_clock_seconds();
-	for (step.number = 0; step.number < npl_int8_work_steps(work); step.number++)
-		cpu_pool_run(cpu->pool, npl_int8_work_tasks(work, step.number), run_task, &step);
+	for (step.number = 0; step.number < npl_int8_work_steps(work); step.number++) {
+		const int64_t tasks = npl_int8_work_tasks(work, step.number);
+		if (layer->macs >= MACS_OF_TWO)
+			cpu_pool_run(cpu->pool, tasks, run_task, &step);
+		for (int64_t task = 0; task < tasks && layer->macs < MACS_OF_TWO; task++)
+			run_task(&step, task, 0);
+	}
 	return npl_clock_seconds() - begin;
 }
 
@@ -147,7 +155,7 @@ static int run_product(struct cpu_state *cpu, const struct npl_layer *layer, con
 	int rc = npl_int8_work_open(layer, out, NULL, cpu->threads, &cpu->int8_memory, &work, err);
 	if (rc)
 		return rc;
-	result->seconds = run_steps(cpu, work);
+	result->seconds = run_steps(cpu, layer, work);
 	rc = npl_int8_work_close(work, &counts, err);
 	result->saturations = counts.saturations;
 	return rc;
@@ -160,7 +168,7 @@ int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_work *work, con
 	int rc = npl_int8_work_begin(work, layer, layer->out, &cpu->int8_memory, err);
 	if (rc)
 		return rc;
-	result->seconds = run_steps(cpu, work);
+	result->seconds = run_steps(cpu, layer, work);
 	rc = npl_int8_work_end(work, &counts, err);
 	result->saturations = counts.saturations;
 	return rc;
@@ -204,7 +212,7 @@ static int run_integers(struct cpu_state *cpu, const struct npl_layer *layer, st
 	struct planes p = {.layer = layer, .out = out, .count = x->rank > 1 ? x->dim[0] * x->dim[1] : 0};
 	int rc = 0;
 	p.tasks = p.count < 4 * (int64_t)cpu->threads ? p.count : 4 * (int64_t)cpu->threads;
-	if (cpu->threads > 1 && is_pool(layer->op) && p.tasks > 1) {
+	if (cpu->threads > 1 && is_pool(layer->op) && p.tasks > 1 && npl_tensor_count(layer->in[0]) >= BYTES_OF_TWO) {
 		p.failed = calloc((size_t)cpu->threads, sizeof *p.failed);
 		if (!p.failed)
 			return npl_fail(err, NPL_ENOMEM, "out of memory");

@@ -23,6 +23,7 @@
 struct cpu_int8_conv {
 	struct cpu_dnn_op *op; /* bytes to the sums of a strip */
 	struct npl_tensor x, sums;
+	int threads;
 	int64_t strips, pixels, filters; /* pixels of a strip */
 	size_t x_bytes;                  /* of a strip */
 	int32_t *bias;                   /* with what the input's zero point adds */
@@ -184,8 +185,8 @@ bool cpu_int8_conv_knows(const struct npl_layer *layer)
 	       (!x->quant.zero_point || !has_padding(&layer->attrs->window));
 }
 
-int cpu_int8_conv_prepare(struct cpu_state *cpu, const struct npl_layer *layer, struct cpu_int8_conv **made,
-			  struct npl_err *err)
+int cpu_int8_conv_prepare(struct cpu_state *cpu, const struct npl_layer *layer, int threads,
+			  struct cpu_int8_conv **made, struct npl_err *err)
 {
 	*made = NULL;
 	if (!npl_int8_library(NULL))
@@ -193,7 +194,8 @@ int cpu_int8_conv_prepare(struct cpu_state *cpu, const struct npl_layer *layer, 
 	struct cpu_int8_conv *conv = calloc(1, sizeof *conv);
 	if (!conv)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	cut(conv, layer, cpu->threads);
+	cut(conv, layer, threads);
+	conv->threads = threads;
 	struct npl_layer sums = {.name = layer->name,
 				 .op = NPL_OP_CONV,
 				 .attrs = layer->attrs,
@@ -271,7 +273,7 @@ int cpu_int8_conv_run(struct cpu_state *cpu, struct cpu_int8_conv *conv, const s
 	if (cpu_reserve(cpu, (size_t)(conv->pixels * conv->filters) * sizeof *f.sums, err))
 		return err->code;
 	f.sums = (int32_t *)(void *)cpu->workspace;
-	f.tasks = conv->pixels < cpu->threads ? 1 : cpu->threads;
+	f.tasks = conv->pixels < conv->threads ? 1 : conv->threads;
 	f.counts = calloc((size_t)cpu->threads, sizeof *f.counts);
 	if (!f.counts)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");

@@ -12,7 +12,8 @@
 #include "npulab/measured.h"
 
 #define BYTES 256
-#define PIECE 4096 /* elements: a few floats of each fit the first cache */
+#define PIECE 4096  /* elements: a few floats of each fit the first cache */
+#define TASK  16384 /* elements at least: fewer cost more in waking threads than they save */
 
 static int not_a_number(const struct npl_layer *layer, struct npl_err *err)
 {
@@ -159,7 +160,7 @@ int cpu_int8_elements(struct cpu_state *cpu, const struct npl_layer *layer, cons
 	if (cpu_reserve(cpu, work.floats_each * sizeof(float) * (size_t)cpu->threads, err))
 		return err->code;
 	work.floats = cpu->workspace;
-	work.pieces = cpu->threads == 1 ? 1 : count / PIECE;
+	work.pieces = cpu->threads == 1 ? 1 : count / TASK;
 	work.pieces = work.pieces < 1 ? 1 : work.pieces > most ? most : work.pieces;
 	double begin = npl_clock_seconds();
 	if (work.only >= 0 && make_table(layer, work.only, work.floats, &work.table, err))

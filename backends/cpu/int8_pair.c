@@ -10,7 +10,7 @@
 #include "npulab/clock.h"
 #include "npulab/int8_layer.h"
 
-#define PIECE 16384 /* elements of a task at least: fewer cost more in waking threads than they save */
+#define PIECE 131072 /* elements of a task at least: fewer cost more in waking threads than they save */
 
 struct operand {
 	const uint8_t *data;
