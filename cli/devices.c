@@ -121,20 +121,21 @@ static void print_json(const char *const *names, const struct row *rows, int n)
 	putchar('\n');
 }
 
-static int print_yaml(const char *name, const struct cli_list *sets, struct npl_err *err)
+static int print_yaml(const char *name, const struct npl_device_options *options, struct npl_err *err)
 {
-	struct npl_device *device;
-	struct npl_device_options options = {.set = sets->item, .n_sets = sets->n};
-	if (npl_device_open(name, &options, &device, err))
-		return err->code;
-	const char *yaml = npl_device_yaml(device);
-	if (yaml)
+	struct npl_arena arena = {0};
+	const char *yaml;
+	int rc = npl_device_parameters(name, options, &arena, &yaml, err);
+	if (!rc && !yaml)
+		rc = npl_fail(err, NPL_EUSAGE, "devices: %s has no parameters", name);
+	else if (!rc)
 		fputs(yaml, stdout);
-	npl_device_close(device);
-	return yaml ? 0 : npl_fail(err, NPL_EUSAGE, "devices: %s has no parameters", name);
+	npl_arena_free(&arena);
+	return rc;
 }
 
-static int list_devices(const char *only, bool verbose, bool json, struct npl_err *err)
+static int list_devices(const char *only, const struct npl_device_options *options, bool verbose, bool json,
+			struct npl_err *err)
 {
 	struct npl_arena arena = {0};
 	const char *const *names = &only;
@@ -143,7 +144,7 @@ static int list_devices(const char *only, bool verbose, bool json, struct npl_er
 	if (!rc && !rows)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int i = 0; i < n && !rc; i++)
-		if (npl_device_open(names[i], NULL, &rows[i].device, &rows[i].why) && only)
+		if (npl_device_open(names[i], only ? options : NULL, &rows[i].device, &rows[i].why) && only)
 			rc = npl_fail(err, rows[i].why.code, "%s", rows[i].why.msg);
 	for (int i = 0; i < n && !rc && (json || verbose); i++) {
 		rows[i].facts.arena = &arena;
@@ -169,7 +170,7 @@ static int devices_main(int argc, char **argv, struct npl_err *err)
 	int n_words;
 	const struct cli_option options[] = {
 		{"yaml", CLI_FLAG, &yaml, 0, 0, NULL, "one machine's parameters as a file to edit and run"},
-		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "KEY=VALUE", "with --yaml: a changed parameter"},
+		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "KEY=VALUE", "a changed parameter of the machine that is named"},
 		{"verbose", CLI_FLAG, &verbose, 0, 0, NULL,
 		 "what was found of each: library, processor, clocks, energy"},
 		{"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"},
@@ -178,11 +179,18 @@ static int devices_main(int argc, char **argv, struct npl_err *err)
 		return helped ? 0 : err->code;
 	if (yaml && !name)
 		return npl_fail(err, NPL_EUSAGE, "devices: --yaml needs the name of a machine");
-	if (sets.n && !yaml)
-		return npl_fail(err, NPL_EUSAGE, "devices: --set goes with --yaml");
+	if (sets.n && !name)
+		return npl_fail(err, NPL_EUSAGE, "devices: --set needs the name of a machine");
 	if (json && strcmp(json, "-"))
 		return npl_fail(err, NPL_EUSAGE, "devices: --json takes -, standard output");
-	return yaml ? print_yaml(name, &sets, err) : list_devices(name, verbose || name, json != NULL, err);
+	/* as in every other command, KEY may have the machine's name before it */
+	const size_t before = name ? strlen(name) : 0;
+	for (int i = 0; i < sets.n; i++)
+		if (!strncmp(sets.item[i], name, before) && sets.item[i][before] == '.')
+			sets.item[i] += before + 1;
+	const struct npl_device_options changed = {.set = sets.item, .n_sets = sets.n};
+	return yaml ? print_yaml(name, &changed, err)
+		    : list_devices(name, &changed, verbose || name, json != NULL, err);
 }
 
 const struct cli_command cli_devices = {"devices", "[NAME] [--yaml] [--verbose]",

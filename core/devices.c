@@ -182,7 +182,8 @@ static void hash(struct npl_device *dev)
 	npl_sha256_final(&state, dev->sha256);
 }
 
-static int open_driver(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
+/* The driver and its parameters, before it starts. */
+static int read_parameters(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
 {
 	if (dev->machine.path && check_name(&dev->machine, err))
 		return err->code;
@@ -204,6 +205,13 @@ static int open_driver(struct npl_device *dev, const struct npl_device_options *
 		    npl_params_values(dev->driver->params, dev->config, &dev->arena, &dev->value, &dev->n_values))
 			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", dev->machine.name);
 	}
+	return 0;
+}
+
+static int open_driver(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
+{
+	if (read_parameters(dev, options, err))
+		return err->code;
 	if (dev->driver->open(dev->config, &dev->state, err)) {
 		dev->state = NULL;
 		return npl_prefix(err, "%s", dev->machine.name);
@@ -234,6 +242,22 @@ int npl_device_open(const char *name, const struct npl_device_options *options, 
 	}
 	*device = dev;
 	return 0;
+}
+
+int npl_device_parameters(const char *name, const struct npl_device_options *options, struct npl_arena *arena,
+			  const char **yaml, struct npl_err *err)
+{
+	struct npl_device *dev = calloc(1, sizeof *dev);
+	*yaml = NULL;
+	if (!dev)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
+	int rc = find_machine(dev, name, err);
+	if (!rc)
+		rc = read_parameters(dev, options, err);
+	if (!rc && dev->yaml && !(*yaml = npl_arena_strdup(arena, dev->yaml)))
+		rc = npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
+	npl_device_close(dev);
+	return rc;
 }
 
 void npl_device_close(struct npl_device *device)

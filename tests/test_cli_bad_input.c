@@ -274,7 +274,7 @@ Test(cli_bad_input, usage)
 		 "computes no values for --output",
 		 {"run", "digits", "--device", "tpu_v1", "--timing-only", "--output", "@/y.npy"}},
 		{2, "--yaml needs the name", {"devices", "--yaml"}},
-		{2, "--set goes with --yaml", {"devices", "tpu_v1", "--set", "array.rows=1"}},
+		{2, "--set needs the name of a machine", {"devices", "--set", "array.rows=1"}},
 		{2, "null has no parameters", {"devices", "null", "--yaml"}},
 		{2, "--json takes -", {"devices", "--json", "@/devices.json"}},
 		{2, "--json takes -", {"models", "--json", "@/models.json"}},

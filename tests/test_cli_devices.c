@@ -4,6 +4,7 @@
  * when BLAS runs kernels older than the processor; the reason where a device cannot be used; nothing of it unless asked. */
 #include "cli_json.h"
 #include "cpu/isa.h"
+#include "npulab/onednn.h"
 
 static json_t *devices_json(void)
 {
@@ -84,5 +85,47 @@ Test(cli_devices, old_kernels_are_warned_of)
 	json = devices_json();
 	cr_assert_null(json_object_get(facts_of(json, "cpu"), "warning"),
 		       "of its own accord it takes kernels that fit");
+	json_decref(json);
+}
+
+/* A parameter may be tried where its effect is told, with the machine's name before it or not; parameters can be read where the device
+ * cannot start. */
+Test(cli_devices, with_changed_parameters)
+{
+	static const char *const with[] = {"cpu.tdp_watts=77", "tdp_watts=77"};
+	for (int i = 0; i < 2; i++) {
+		struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "cpu", "--set", with[i], "--set",
+					      "cpu.tdp_cores=1");
+		cr_assert_eq(r.status, 0, "%s", r.err);
+		cr_assert(strstr(r.out, "77"), "%s", r.out);
+		cli_free(&r);
+		r = cli_run(&(struct cli_how){0}, "devices", "cpu", "--yaml", "--set", with[i]);
+		cr_assert(r.status == 0 && strstr(r.out, "tdp_watts: 77"), "%s%s", r.out, r.err);
+		cli_free(&r);
+	}
+	struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "cuda", "--yaml");
+	cr_assert(r.status == 0 && strstr(r.out, "precision: "), "%s%s", r.out, r.err);
+	cli_free(&r);
+	r = cli_run(&(struct cli_how){0}, "devices", "cpu", "--set", "nonsense=1");
+	cr_assert(r.status == 2 && strstr(r.err, "nonsense"), "%s", r.err);
+	cli_free(&r);
+}
+
+/* An instruction set that oneDNN is kept from is told, where the processor has it. */
+Test(cli_devices, older_instructions_of_onednn_are_warned_of)
+{
+	struct npl_onednn onednn;
+	struct npl_err err;
+	if (cpu_isa_detect().level < CPU_AVX2 || npl_onednn_load(NPL_ONEDNN_SONAME, &onednn, &err))
+		cr_skip("no oneDNN, or no newer instructions");
+	setenv("DNNL_MAX_CPU_ISA", "SSE41", 1);
+	json_t *json = devices_json();
+	const char *warning = cli_text(cli_at(facts_of(json, "cpu"), "convolution_warning"));
+	cr_assert(strstr(warning, "with SSE4.1 instead of AVX") && strstr(warning, "because DNNL_MAX_CPU_ISA is set"),
+		  "%s", warning);
+	json_decref(json);
+	unsetenv("DNNL_MAX_CPU_ISA");
+	json = devices_json();
+	cr_assert_null(json_object_get(facts_of(json, "cpu"), "convolution_warning"));
 	json_decref(json);
 }

@@ -74,7 +74,7 @@ static int convolution_facts(const struct cpu_state *cpu, struct npl_facts *fact
 		bool older = cpu_dnn_version(&cpu->dnn, text, sizeof text);
 		if (npl_fact(facts, err, key, "%s", text))
 			return err->code;
-		return older ? npl_fact(facts, err, "warning",
+		return older ? npl_fact(facts, err, "convolution_warning",
 					"convolutions run by older instructions than the processor has: %s", text)
 			     : 0;
 	}
