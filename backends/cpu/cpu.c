@@ -2,7 +2,7 @@
  *
  * The device `cpu`: this computer's processor as its best libraries use it. Networks come as chains (chain.c): in float32
  * convolutions, poolings and LRN run on oneDNN, Gemm, MatMul and the products of recurrent layers on OpenBLAS, element-wise operators on the kernels of core/ops by all
- * threads, every other one on one. In 8 bits int8.c does all of it. What is here runs one layer alone: products on OpenBLAS, convolutions by
+ * threads, every other one on one. Quantised layers are int8.c's. What is here runs one layer alone: products on OpenBLAS, convolutions by
  * patches where oneDNN is not asked. A layer's time is that of the work alone: filling patches for a convolution is part of it, taking memory is
  * not. Energy is measured over whole repeated runs with npulab/energy_meter.h, never per layer, so each layer's is absent. found.c: what there
  * is to tell of the processor.
@@ -27,7 +27,8 @@ static const struct npl_param params[] = {
 	{"precision", NPL_PARAM_CHOICE, offsetof(struct cpu_config, precision), "f32", 0, 0, "",
 	 "f32: OpenBLAS; int8: exact integer kernels, or oneDNN's where they are exact and faster", "f32 int8"},
 	{"convolution", NPL_PARAM_CHOICE, offsetof(struct cpu_config, convolution), "onednn", 0, 0, "",
-	 "of float32: onednn, where it can be had; blas: patches times weights by OpenBLAS", "onednn blas"},
+	 "onednn, where it can be had; blas: patches times weights by OpenBLAS, in int8 our own kernels",
+	 "onednn blas"},
 	{"powercap", NPL_PARAM_STRING, offsetof(struct cpu_config, powercap), NPL_POWERCAP_ROOT, 0, 0, "",
 	 "the folder where Linux shows the packages' energy counters", NULL},
 	{"tdp_watts", NPL_PARAM_DOUBLE, offsetof(struct cpu_config, tdp_watts), "0", 0, 10000, "W",

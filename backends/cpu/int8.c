@@ -3,8 +3,8 @@
  * The cpu device in 8 bits (--set cpu.precision=int8). Conv and Gemm run on the exact integer kernels of core/, shared
  * out among the pool's threads, or on oneDNN's where it is exact and faster; so does MatMul of two tensors (int8_matmul.c); pooling,
  * Relu, Clip, Concat and the Add and Mul of two run on the integers, by the same rule as the simulated machines. Every other
- * operator of 8-bit tensors is done in float32 by its reference kernel between two changes of format, on one thread; all three are its
- * time. What 8 bits cannot hold comes as float32 and is done as in float32.
+ * operator of 8-bit tensors is done in float32 by its reference kernel between two changes of format, all three its time: by element on
+ * all threads (int8_elements.c), else on one. Convolutions of a chain go to oneDNN first (int8_conv.c). What 8 bits cannot hold comes as float32 and is done as in float32.
  *
  * In a chain the weights of convolutions are brought into the kernels' form when it is opened. A layer alone is lent its weights: there they are
  * brought on each run, and that is measured. */
