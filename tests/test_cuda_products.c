@@ -141,16 +141,31 @@ static void reference(struct float_layer *f, float **value, float **size)
 /* What one rounding of both operands and of the result may cost, relative to the sum of magnitudes; float32: the order of sums. */
 static const double allowed[] = {[CU_F32] = 2e-6, [CU_TF32] = 0x1p-10, [CU_F16] = 0x1.9p-10, [CU_BF16] = 0x1.9p-7};
 
+static double activated(enum npl_activation fused, double x)
+{
+	switch (fused) {
+	case NPL_ACT_RELU:
+		return x < 0 ? 0 : x;
+	case NPL_ACT_RELU6:
+		return x < 0 ? 0 : x > 6 ? 6 : x;
+	case NPL_ACT_SIGMOID:
+		return 1 / (1 + exp(-x));
+	case NPL_ACT_TANH:
+		return tanh(x);
+	default:
+		return x;
+	}
+}
+
 static void check_floats(struct cu_device *device, struct float_layer *f, const char *what)
 {
 	float *want, *size, *got = malloc(npl_tensor_bytes(&f->y) + 1);
 	reference(f, &want, &size);
 	run_layer(device, &f->layer, got, what);
 	for (int64_t i = 0; i < npl_tensor_count(&f->y); i++) {
-		double expected = want[i];
-		if (f->layer.fused == NPL_ACT_RELU && expected < 0)
-			expected = 0;
-		cr_assert(fabs(got[i] - expected) <= allowed[device->precision] * (double)size[i] + 1e-7,
+		double expected = activated(f->layer.fused, want[i]);
+		cr_assert(fabs(got[i] - expected) <=
+				  allowed[device->precision] * ((double)size[i] + fabs(expected)) + 2e-7,
 			  "%s, precision %d: element %lld is %.9g, expected %.9g", what, (int)device->precision,
 			  (long long)i, (double)got[i], expected);
 	}
@@ -182,7 +197,7 @@ static void random_gemm(struct cu_device *device, int round)
 	if (range(0, 1))
 		add_input(&f, range(0, 1) ? npl_shape_of(1, n) : npl_shape_of(2, 1, n));
 	cr_assert(finish(&f, NPL_OP_GEMM));
-	f.layer.fused = range(0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
+	f.layer.fused = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH);
 	snprintf(what, sizeof what, "round %d: Gemm %lld x %lld x %lld", round, (long long)m, (long long)n,
 		 (long long)k);
 	check_floats(device, &f, what);
@@ -247,7 +262,7 @@ static void random_conv(struct cu_device *device, int round)
 	if (range(0, 1))
 		add_input(&f, npl_shape_of(1, filters));
 	if (finish(&f, NPL_OP_CONV)) {
-		f.layer.fused = range(0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
+		f.layer.fused = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH);
 		snprintf(what, sizeof what, "round %d: Conv in %d dimensions", round, rank);
 		check_floats(device, &f, what);
 	}
@@ -448,7 +463,10 @@ Test(cuda_products, says_what_it_does_not_take)
 	cr_assert_not(npl_driver_cuda.supports(device, &f.layer, why, sizeof why));
 	cr_assert(strstr(why, "one element per column"), "%s", why);
 	cu_close(device);
-	device = open_device(CU_INT8);
+	device = open_device(CU_INT8); /* which takes floats as float32 has them */
+	cr_assert_not(npl_driver_cuda.supports(device, &f.layer, why, sizeof why));
+	cr_assert(strstr(why, "one element per column"), "%s", why);
+	f.in[0].quant.scale = 1;
 	cr_assert_not(npl_driver_cuda.supports(device, &f.layer, why, sizeof why));
 	cr_assert(strstr(why, "no integer tensor"), "%s", why);
 	cu_close(device);

@@ -27,7 +27,7 @@ bool cu_conv_take(const struct cu_device *device, const struct npl_layer *layer,
 	const char *reason = NULL;
 	if (layer->attrs->private_kernels)
 		reason = "every output position has kernels of its own";
-	else if (device->precision != CU_INT8)
+	else if (cu_layer_precision(device, layer) != CU_INT8)
 		return true;
 	else if (!npl_integer_layer_ok(layer, why, n))
 		return false;
@@ -67,7 +67,7 @@ static int64_t at_most(int64_t value, int64_t most)
 static bool is_direct(const struct cu_layer *layer)
 {
 	const struct npl_window *window = &layer->layer->attrs->window;
-	if (layer->device->precision == CU_INT8 || layer->conv.plane != layer->conv.pixels)
+	if (layer->precision == CU_INT8 || layer->conv.plane != layer->conv.pixels)
 		return false;
 	for (int i = 0; i < window->rank; i++) {
 		int d = npl_window_index(window->rank, i);
@@ -90,7 +90,7 @@ static void plan_shape(struct cu_layer *layer)
 			      .pixels = product_of(y, 2),
 			      .columns = product_of(&asked->in[1]->shape, 1)};
 	c->direct = is_direct(layer);
-	c->row = layer->device->precision == CU_INT8 ? rounded(c->pixels, 4) : c->pixels;
+	c->row = layer->precision == CU_INT8 ? rounded(c->pixels, 4) : c->pixels;
 	c->flip = asked->in[0]->dtype == NPL_U8 ? 0x80 : 0;
 }
 
@@ -98,7 +98,7 @@ static void plan_shape(struct cu_layer *layer)
 static void plan_chunks(struct cu_layer *layer, int64_t unit)
 {
 	struct cu_conv *c = &layer->conv;
-	const bool integers = layer->device->precision == CU_INT8;
+	const bool integers = layer->precision == CU_INT8;
 	const int64_t lead = layer->weights.lead, room = (int64_t)layer->device->patch_bytes;
 	const int64_t sums = integers ? c->filters * c->row * (int64_t)sizeof(int32_t) : 0;
 	const int64_t image = c->pixels * lead * unit;
@@ -120,12 +120,12 @@ static int open_product(struct cu_layer *layer, int64_t images, int64_t pixels, 
 			struct npl_err *err)
 {
 	const struct cu_conv *c = &layer->conv;
-	const bool integers = layer->device->precision == CU_INT8;
+	const bool integers = layer->precision == CU_INT8;
 	const enum npl_dtype type = integers ? NPL_I8 : cu_device_type(layer->device, NPL_F32);
 	const int64_t lead = layer->weights.lead, per_group = c->filters / c->groups;
 	struct cu_product_shape shape = {.operands = type,
 					 .result = integers ? NPL_I32 : type,
-					 .tf32 = layer->device->precision == CU_TF32,
+					 .tf32 = layer->precision == CU_TF32,
 					 .m = integers ? rounded(pixels, 4) : pixels,
 					 .n = per_group,
 					 .k = lead,
@@ -157,7 +157,7 @@ static int open_products(struct cu_layer *layer, struct npl_err *err)
 
 int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *err)
 {
-	const enum cu_precision precision = layer->device->precision;
+	const enum cu_precision precision = layer->precision;
 	const enum npl_dtype type = precision == CU_INT8 ? NPL_I8 : cu_device_type(layer->device, NPL_F32);
 	struct cu_conv *c = &layer->conv;
 	plan_shape(layer);
@@ -234,8 +234,8 @@ static int run_group(struct cu_layer *layer, const struct cu_value *in, int64_t 
 						   .first = first,
 						   .rows = rows,
 						   .row_elements = layer->weights.lead,
-						   .pad_bits = d->precision == CU_INT8 ? padding(layer) : 0,
-						   .flip = d->precision == CU_INT8 ? (uint32_t)c->flip : 0};
+						   .pad_bits = layer->precision == CU_INT8 ? padding(layer) : 0,
+						   .flip = layer->precision == CU_INT8 ? (uint32_t)c->flip : 0};
 		if (cu_kernel_im2col(d->kernels, &in[0], &patches, scratch, d->stream, err))
 			return err->code;
 	}
@@ -256,7 +256,7 @@ static int run_chunk(struct cu_layer *layer, const struct cu_value *in, struct c
 {
 	const struct cu_device *d = layer->device;
 	const struct cu_conv *c = &layer->conv;
-	const bool integers = d->precision == CU_INT8;
+	const bool integers = layer->precision == CU_INT8;
 	const int64_t images = at_most(c->chunk_images, c->images - image);
 	const uint64_t y = out[0].address + (uint64_t)(image * c->filters * c->pixels) * npl_dtype_size(out[0].dtype);
 	const uint64_t sums = integers ? scratch + c->sums_at : y;
@@ -288,5 +288,5 @@ int cu_conv_run(struct cu_layer *layer, const struct cu_value *in, struct cu_val
 	for (int64_t i = 0; i < c->images && layer->product[0].product; i += c->chunk_images)
 		if (run_chunk(layer, in, out, i, scratch, err))
 			return err->code;
-	return d->precision == CU_INT8 ? 0 : cu_layer_finish(layer, in, out, c->filters, c->pixels, err);
+	return layer->precision == CU_INT8 ? 0 : cu_layer_finish(layer, in, out, c->filters, c->pixels, err);
 }

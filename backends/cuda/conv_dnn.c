@@ -71,9 +71,9 @@ static int describe_window(struct cu_layer *layer, int n, int type, struct npl_e
 	    cu_dnn_try(&device->dnn, err, cudnnSetConvolutionGroupCount, convolution_groups,
 		       (*convolution, (int)attrs->groups)))
 		return err->code;
-	const int math = type != CU_DNN_F32             ? CU_DNN_TENSOR_MATH
-			 : device->precision == CU_TF32 ? CU_DNN_DEFAULT_MATH
-							: CU_DNN_FMA_MATH;
+	const int math = type != CU_DNN_F32            ? CU_DNN_TENSOR_MATH
+			 : layer->precision == CU_TF32 ? CU_DNN_DEFAULT_MATH
+						       : CU_DNN_FMA_MATH;
 	return cu_dnn_try(&device->dnn, err, cudnnSetConvolutionMathType, convolution_math, (*convolution, math));
 }
 
@@ -115,7 +115,7 @@ static int choose(struct cu_layer *layer, struct npl_err *err)
 		made->algorithm = found[i].algorithm;
 		made->workspace_bytes = found[i].workspace_bytes;
 		/* The mathematics that the time was promised for. float32 would lose digits by any but its own. */
-		if (device->precision == CU_F32)
+		if (layer->precision == CU_F32)
 			return 0;
 		return cu_dnn_try(&device->dnn, err, cudnnSetConvolutionMathType, convolution_math,
 				  (made->convolution, found[i].math));

@@ -164,10 +164,9 @@ static void describe(const void *state, struct npl_device_info *info)
 	info->format = d->precision == CU_INT8 ? NPL_FORMAT_INT8 : NPL_FORMAT_F32;
 	info->element = elements[d->precision].name;
 	info->element_bytes = elements[d->precision].bytes;
-	info->several = info->format == NPL_FORMAT_F32;
-	info->integers = info->format == NPL_FORMAT_INT8;
-	if (info->integers)
-		info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
+	info->several = true;
+	info->integers = info->floats = info->format == NPL_FORMAT_INT8;
+	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
 	info->link = (struct npl_link){.name = "GPU link", .measured = true, .energy_origin = "absent"};
 	if (d->dnn.handle) {
 		version = d->dnn.version();

@@ -7,9 +7,16 @@
 
 #include "npulab/measured.h"
 
+enum cu_precision cu_layer_precision(const struct cu_device *device, const struct npl_layer *layer)
+{
+	char why[200];
+	return device->precision == CU_INT8 && npl_float_layer_ok(layer, why, sizeof why) ? CU_F32 : device->precision;
+}
+
 bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n)
 {
-	if (device->precision != CU_INT8 && !npl_float_layer_ok(layer, why, n))
+	const enum cu_precision precision = cu_layer_precision(device, layer);
+	if (precision != CU_INT8 && !npl_float_layer_ok(layer, why, n))
 		return false;
 	switch (layer->op) {
 	case NPL_OP_CONV:
@@ -17,19 +24,19 @@ bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *laye
 	case NPL_OP_GEMM:
 		return cu_rows_take(device, layer, why, n);
 	case NPL_OP_MATMUL:
-		if (device->precision != CU_INT8)
+		if (precision != CU_INT8)
 			return cu_stack_take(device, layer, why, n);
 		snprintf(why, n, "its second operand is computed, not a constant weight");
 		return false;
 	default:
-		return cu_kernel_takes(layer, device->precision, why, n);
+		return cu_kernel_takes(layer, precision, why, n);
 	}
 }
 
 bool cu_layer_weighs(const struct cu_device *device, const struct npl_layer *layer)
 {
 	return layer->op == NPL_OP_CONV ||
-	       (layer->op == NPL_OP_GEMM && (device->precision == CU_INT8 || cu_is_rows(layer)));
+	       (layer->op == NPL_OP_GEMM && (cu_layer_precision(device, layer) == CU_INT8 || cu_is_rows(layer)));
 }
 
 static bool makes_nothing(const struct npl_layer *layer)
@@ -43,7 +50,10 @@ static bool makes_nothing(const struct npl_layer *layer)
 int cu_layer_open(const struct cu_device *device, const struct npl_layer *layer, const bool *resident, bool names,
 		  struct cu_layer *made, struct npl_err *err)
 {
-	*made = (struct cu_layer){.device = device, .layer = layer, .workspace_bytes = CU_BLAS_WORKSPACE};
+	*made = (struct cu_layer){.device = device,
+				  .layer = layer,
+				  .precision = cu_layer_precision(device, layer),
+				  .workspace_bytes = CU_BLAS_WORKSPACE};
 	int failed = 0;
 	if (names || makes_nothing(layer)) {
 		made->workspace_bytes = 0;

@@ -60,6 +60,7 @@ struct cu_dnn_layer {
 struct cu_layer {
 	const struct cu_device *device;
 	const struct npl_layer *layer;
+	enum cu_precision precision; /* the device's; float32 for a layer of floats on a device of integers */
 	enum cu_way way;
 	struct cu_weights weights;
 	size_t scratch_bytes, workspace_bytes;
@@ -68,6 +69,9 @@ struct cu_layer {
 	struct cu_stack stack;
 	struct cu_dnn_layer dnn;
 };
+
+/* What a layer is computed in: the device's precision, but on a device of integers float32 where the layer has it so. */
+enum cu_precision cu_layer_precision(const struct cu_device *device, const struct npl_layer *layer);
 
 /* Can the device run the layer, and if not, why? */
 bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n);

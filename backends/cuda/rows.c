@@ -42,7 +42,7 @@ bool cu_is_rows(const struct npl_layer *layer)
 
 bool cu_rows_take(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n)
 {
-	if (device->precision == CU_INT8)
+	if (cu_layer_precision(device, layer) == CU_INT8)
 		return integers_take(layer, why, n);
 	return cu_is_rows(layer) || cu_stack_take(device, layer, why, n);
 }
@@ -89,7 +89,7 @@ int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 	const struct npl_layer *asked = layer->layer;
 	int64_t rows = asked->out->shape.dim[0], n = asked->out->shape.dim[1], k = asked->in[1]->shape.dim[1];
 	const enum npl_dtype type = cu_device_type(layer->device, NPL_F32);
-	if (layer->device->precision == CU_INT8)
+	if (layer->precision == CU_INT8)
 		return open_integers(layer, resident, err);
 	if (!cu_is_rows(asked)) {
 		layer->way = CU_WAY_STACK;
@@ -102,7 +102,7 @@ int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 	}
 	const struct cu_product_shape shape = {.operands = type,
 					       .result = type,
-					       .tf32 = layer->device->precision == CU_TF32,
+					       .tf32 = layer->precision == CU_TF32,
 					       .m = n,
 					       .n = rows,
 					       .k = k,
@@ -164,6 +164,16 @@ int cu_layer_finish(const struct cu_layer *layer, const struct cu_value *in, con
 			      layer->device->stream, err);
 }
 
+/* Of products of floats cuBLASLt itself adds the bias and applies Relu; other activations follow. */
+static int finish_product(const struct cu_layer *layer, const struct cu_value *y, struct npl_err *err)
+{
+	const struct cu_value no_bias = {.dtype = y->dtype};
+	if (layer->layer->fused <= NPL_ACT_RELU)
+		return 0;
+	return cu_kernel_bias(layer->device->kernels, y, &no_bias, 1, 1, layer->layer->fused, y, layer->device->stream,
+			      err);
+}
+
 /* A product over no elements: zeros, and what follows a product. */
 static int run_empty(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err)
 {
@@ -179,12 +189,14 @@ int cu_rows_run(struct cu_layer *layer, const struct cu_value *in, struct cu_val
 		struct npl_err *err)
 {
 	const struct cu_device *d = layer->device;
-	if (d->precision == CU_INT8)
+	if (layer->precision == CU_INT8)
 		return run_integers(layer, in, out, scratch, err);
 	if (!layer->product[0].product)
 		return run_empty(layer, in, out, err);
-	return cu_product_run(&d->blas, &layer->product[0], cu_weights_matrix(layer, in, 0), in[0].address,
-			      cu_weights_bias(layer, in), out[0].address, false, d->workspace.address, d->stream, err);
+	if (cu_product_run(&d->blas, &layer->product[0], cu_weights_matrix(layer, in, 0), in[0].address,
+			   cu_weights_bias(layer, in), out[0].address, false, d->workspace.address, d->stream, err))
+		return err->code;
+	return finish_product(layer, &out[0], err);
 }
 
 bool cu_stack_take(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n)
@@ -272,7 +284,7 @@ int cu_stack_open(struct cu_layer *layer, const bool *resident, struct npl_err *
 	struct npl_shape batch = {.rank = (a.rank > b.rank ? a.rank : b.rank) - 2};
 	struct cu_product_shape shape = {.operands = type,
 					 .result = type,
-					 .tf32 = layer->device->precision == CU_TF32,
+					 .tf32 = layer->precision == CU_TF32,
 					 .m = n,
 					 .n = m,
 					 .k = k,
@@ -327,5 +339,5 @@ int cu_stack_run(struct cu_layer *layer, const struct cu_value *in, struct cu_va
 		for (int k = stack->rank - 1; k >= 0 && ++at[k] == stack->dim[k]; k--)
 			at[k] = 0;
 	}
-	return 0;
+	return finish_product(layer, &out[0], err);
 }

@@ -18,7 +18,7 @@ enum { LEAST = -128, MOST = 127 }; /* of a part's elements */
 
 static bool in_integers(const struct cu_layer *layer)
 {
-	return layer->device->precision == CU_INT8;
+	return layer->precision == CU_INT8;
 }
 
 static int64_t element(const struct npl_tensor *t, int64_t i)
