@@ -204,26 +204,34 @@ static void random_gemm(struct cu_device *device, int round)
 	free_layer(&f);
 }
 
+/* Two stacks of matrices of up to `most` rows and columns that broadcast, some of them vectors. */
+static void random_stacks(int64_t most, struct npl_shape *a, struct npl_shape *b)
+{
+	const int64_t m = range(1, most), n = range(1, most), k = range(1, 2 * most);
+	int64_t batch[3];
+	*a = (struct npl_shape){.rank = 2 + (int)range(0, 3)};
+	*b = (struct npl_shape){.rank = 2 + (int)range(0, 3)};
+	for (int d = 0; d < 3; d++)
+		batch[d] = range(1, 3);
+	for (int d = 0; d < a->rank - 2; d++)
+		a->dim[a->rank - 3 - d] = range(0, 2) ? batch[d] : 1;
+	for (int d = 0; d < b->rank - 2; d++)
+		b->dim[b->rank - 3 - d] = range(0, 2) ? batch[d] : 1;
+	a->dim[a->rank - 2] = m;
+	a->dim[a->rank - 1] = b->dim[b->rank - 2] = k;
+	b->dim[b->rank - 1] = n;
+	if (!range(0, 5))
+		*a = npl_shape_of(1, k);
+	if (!range(0, 5))
+		*b = npl_shape_of(1, k);
+}
+
 static void random_matmul(struct cu_device *device, int round)
 {
 	struct float_layer f = {0};
-	const int64_t m = range(1, 9), n = range(1, 9), k = range(1, 20);
-	struct npl_shape a = {.rank = 2 + (int)range(0, 3)}, b = {.rank = 2 + (int)range(0, 3)};
-	int64_t batch[3];
+	struct npl_shape a, b;
 	char what[60];
-	for (int d = 0; d < 3; d++)
-		batch[d] = range(1, 3);
-	for (int d = 0; d < a.rank - 2; d++)
-		a.dim[a.rank - 3 - d] = range(0, 2) ? batch[d] : 1;
-	for (int d = 0; d < b.rank - 2; d++)
-		b.dim[b.rank - 3 - d] = range(0, 2) ? batch[d] : 1;
-	a.dim[a.rank - 2] = m;
-	a.dim[a.rank - 1] = b.dim[b.rank - 2] = k;
-	b.dim[b.rank - 1] = n;
-	if (!range(0, 5))
-		a = npl_shape_of(1, k);
-	if (!range(0, 5))
-		b = npl_shape_of(1, k);
+	random_stacks(9, &a, &b);
 	add_input(&f, a);
 	add_input(&f, b);
 	cr_assert(finish(&f, NPL_OP_MATMUL));
@@ -311,7 +319,8 @@ Test(cuda_products, convolutions_that_cudnn_does_in_part_equal_the_reference)
 	cr_assert_eq(cu_fake.convolutions, before);
 }
 
-static void check_integers(struct cu_device *device, const struct test_layer *t, const char *what)
+/* Returns how many values were saturated. */
+static uint64_t check_integers(struct cu_device *device, const struct test_layer *t, const char *what)
 {
 	struct npl_integer_counts counts = {0};
 	struct npl_tensor want;
@@ -329,6 +338,7 @@ static void check_integers(struct cu_device *device, const struct test_layer *t,
 			     bytes, got[i], ((uint8_t *)want.data)[i]);
 	npl_tensor_free(&want);
 	free(got);
+	return saturations;
 }
 
 /* Types, zero points of x and of w, a bias, a requantised or a raw result, what is fused. */
@@ -381,6 +391,57 @@ Test(cuda_products, integers_have_the_bits_of_the_rules)
 		check_integers(device, &t, what);
 		test_layer_free(&t);
 	}
+	cu_close(device);
+}
+
+/* An operand of 8 bits; its zero point is sometimes 0, sometimes the least that the type has. */
+static void random_operand(struct npl_tensor *t, struct npl_shape shape, bool of_zeros)
+{
+	const enum npl_dtype dtype = range(0, 1) ? NPL_U8 : NPL_I8;
+	const int32_t zero = range(0, 2)   ? (int32_t)range(npl_int8_min(dtype), npl_int8_max(dtype))
+			     : range(0, 1) ? 0
+					   : (int32_t)npl_int8_min(dtype);
+	test_tensor(t, dtype, shape, (float)range(1, 200) / 997.0f, zero);
+	if (of_zeros)
+		memset(t->data, 0, npl_tensor_bytes(t));
+	else
+		test_fill(t, &rng);
+}
+
+/* MatMul of two computed tensors: stacks that broadcast, vectors, rows that are no multiple of what cuBLASLt wants. */
+Test(cuda_products, stacks_of_integers_have_the_bits_of_the_rules)
+{
+	struct cu_device *device = open_device(CU_INT8);
+	uint64_t saturated = 0;
+	rng = 0xc0da0008;
+	for (int round = 0; round < 150; round++) {
+		struct test_layer t = {0};
+		struct npl_shape a, b;
+		struct npl_err err = {0};
+		char what[60];
+		random_stacks(round % 5 ? 9 : 70, &a, &b);
+		if (round % 4 == 0 && a.rank > 1 && b.rank > 1) /* rows that are as long as cuBLASLt wants them */
+			a.dim[a.rank - 1] = b.dim[b.rank - 2] = 32;
+		random_operand(&t.x, a, round % 16 == 9);
+		random_operand(&t.w, b, false);
+		const struct npl_tensor of_a = {.dtype = NPL_F32, .shape = a}, of_b = {.dtype = NPL_F32, .shape = b},
+					*in[] = {&of_a, &of_b};
+		struct npl_tensor y = {0};
+		cr_assert_eq(npl_op_shape(NPL_OP_MATMUL, &t.attrs, in, 2, &y, 1, &err), 0, "%s", err.msg);
+		test_tensor(&t.y, range(0, 1) ? NPL_U8 : NPL_I8, y.shape, (float)range(1, 3000) / 997.0f,
+			    (int32_t)range(0, 100));
+		t.layer = (struct npl_layer){.name = "matmul",
+					     .op = NPL_OP_MATMUL,
+					     .attrs = &t.attrs,
+					     .fused = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH),
+					     .n_in = 2,
+					     .in = {&t.x, &t.w},
+					     .out = &t.y};
+		snprintf(what, sizeof what, "round %d: MatMul of integers", round);
+		saturated += check_integers(device, &t, what);
+		test_layer_free(&t);
+	}
+	cr_assert_gt(saturated, 100);
 	cu_close(device);
 }
 

@@ -108,4 +108,30 @@ int cu_kernel_integer_conv(struct cu_kernels *kernels, const struct cu_value *x,
 			   enum npl_activation fused, const struct npl_tensor *out, uint64_t y, void *stream,
 			   struct npl_err *err);
 
+/* 8-bit matrices as rows of a product: x holds `matrices` of used x columns elements or, turned, of columns x used; z gets of each
+ * `rows` rows of `lead` elements, those that are not there 0, `flip` as above. sums: the sum of each row's elements as signed numbers,
+ * int32; 0: not wanted. */
+struct cu_packing {
+	int64_t matrices, used, rows, columns, lead;
+	bool turned;
+	uint32_t flip;
+};
+int cu_kernel_pack(struct cu_kernels *kernels, uint64_t x, const struct cu_packing *packing, uint64_t z, uint64_t sums,
+		   void *stream, struct npl_err *err);
+
+/* The sums of such products (int32, at x: matrices x rows x columns, rows `lead` apart) to results of out's type, scale and zero point,
+ * by cu_kernel_sums' rule: each sum + all + row_factor * its row's sum + column_factor * its column's. The sums of a matrix' rows lie
+ * row_step behind those of the matrix before, of its columns column_step. */
+struct cu_stack_sums {
+	int64_t matrices, rows, columns, lead;
+	uint64_t row_sums, column_sums; /* 0: none */
+	int64_t row_step, column_step;
+	int row_factor, column_factor;
+	uint32_t all;
+	float scale;
+};
+int cu_kernel_stack_sums(struct cu_kernels *kernels, uint64_t x, const struct cu_stack_sums *sums,
+			 enum npl_activation fused, const struct npl_tensor *out, uint64_t y, void *stream,
+			 struct npl_err *err);
+
 #endif

@@ -192,6 +192,23 @@ struct cu_integer_conv_args {
 	struct cu_finish finish;
 };
 
+/* integer_pack.cu, with sums 0: none; integer_stack.cu: `all` is added to every sum, row_factor times its row's sum,
+ * column_factor times its column's; steps from matrix to matrix */
+struct cu_integer_pack_args {
+	cu_address x, z, sums;
+	long long matrices, used, rows, columns, lead;
+	unsigned flip;
+};
+struct cu_integer_stack_args {
+	cu_address x, z, row_sums, column_sums, counter;
+	long long count, lead, row_step, column_step;
+	struct cu_divisor rows, columns;
+	int row_factor, column_factor;
+	unsigned all;
+	float scale;
+	struct cu_finish finish;
+};
+
 /* quantise.cu: z = saturate(rint(x / scale) + zero), dequantise.cu: z = (x - zero) * scale */
 struct cu_quantise_args {
 	cu_address x, z, scale, zero; /* vectors where there are several; 0: one_scale, one_zero */

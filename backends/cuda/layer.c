@@ -24,10 +24,7 @@ bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *laye
 	case NPL_OP_GEMM:
 		return cu_rows_take(device, layer, why, n);
 	case NPL_OP_MATMUL:
-		if (precision != CU_INT8)
-			return cu_stack_take(device, layer, why, n);
-		snprintf(why, n, "its second operand is computed, not a constant weight");
-		return false;
+		return precision == CU_INT8 ? cu_stack_integers_take(layer, why, n) : cu_stack_take(layer, why, n);
 	default:
 		return cu_kernel_takes(layer, precision, why, n);
 	}
@@ -64,8 +61,9 @@ int cu_layer_open(const struct cu_device *device, const struct npl_layer *layer,
 		made->way = CU_WAY_ROWS;
 		failed = cu_rows_open(made, resident, err);
 	} else if (layer->op == NPL_OP_MATMUL) {
-		made->way = CU_WAY_STACK;
-		failed = cu_stack_open(made, resident, err);
+		const bool integers = made->precision == CU_INT8;
+		made->way = integers ? CU_WAY_STACK_INTEGERS : CU_WAY_STACK;
+		failed = integers ? cu_stack_integers_open(made, err) : cu_stack_open(made, err);
 	} else {
 		made->way = CU_WAY_KERNEL;
 		made->workspace_bytes = 0;
@@ -105,6 +103,8 @@ int cu_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_va
 		return cu_rows_run(layer, in, out, scratch, err);
 	case CU_WAY_STACK:
 		return cu_stack_run(layer, in, out, err);
+	case CU_WAY_STACK_INTEGERS:
+		return cu_stack_integers_run(layer, in, out, scratch, err);
 	case CU_WAY_PATCHES:
 		return cu_conv_run(layer, in, out, scratch, err);
 	case CU_WAY_GROUPS:

@@ -10,13 +10,14 @@
 #include "product.h"
 
 enum cu_way {
-	CU_WAY_NONE,    /* names data in another shape, or makes no element */
-	CU_WAY_KERNEL,  /* kernel.h */
-	CU_WAY_ROWS,    /* Gemm: rows times a matrix */
-	CU_WAY_STACK,   /* MatMul: matrices times matrices */
-	CU_WAY_PATCHES, /* Conv: patches times kernels */
-	CU_WAY_GROUPS,  /* Conv of integers in many groups: a kernel */
-	CU_WAY_DNN      /* Conv by cuDNN */
+	CU_WAY_NONE,           /* names data in another shape, or makes no element */
+	CU_WAY_KERNEL,         /* kernel.h */
+	CU_WAY_ROWS,           /* Gemm: rows times a matrix */
+	CU_WAY_STACK,          /* MatMul: matrices times matrices; */
+	CU_WAY_STACK_INTEGERS, /* of 8-bit tensors that are both computed */
+	CU_WAY_PATCHES,        /* Conv: patches times kernels */
+	CU_WAY_GROUPS,         /* Conv of integers in many groups: a kernel */
+	CU_WAY_DNN             /* Conv by cuDNN */
 };
 
 /* Where a layer's weights lie in its piece of the GPU's memory: the matrix, of integers up to three that sum to it, then bias
@@ -45,8 +46,13 @@ struct cu_conv {
 /* A stack of products: `outer` of them, each a batch. */
 struct cu_stack {
 	int rank; /* of the outer dimensions */
-	int64_t dim[NPL_MAX_RANK], step_a[NPL_MAX_RANK], step_b[NPL_MAX_RANK], step_y;
-	int64_t bias_inner; /* Gemm in float32: 1, one bias per column */
+	int64_t outer, dim[NPL_MAX_RANK], step_a[NPL_MAX_RANK], step_b[NPL_MAX_RANK], step_y;
+	struct cu_stack_operand { /* of integers */
+		struct cu_packing packing;
+		bool packed, sums;  /* it is packed first; with the sums of its rows */
+		size_t at, sums_at; /* in the scratch memory */
+	} operand[2];
+	size_t products_at; /* of integers: the sums of one batch, likewise */
 };
 
 /* cuDNN's descriptions. */
@@ -103,14 +109,35 @@ int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, 
 uint64_t cu_weights_matrix(const struct cu_layer *layer, const struct cu_value *in, int part);
 uint64_t cu_weights_bias(const struct cu_layer *layer, const struct cu_value *in);
 
-/* rows.c: Gemm and MatMul */
+/* rows.c */
 bool cu_rows_take(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n);
 int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *err);
 int cu_rows_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 		struct npl_err *err);
-bool cu_stack_take(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n);
-int cu_stack_open(struct cu_layer *layer, const bool *resident, struct npl_err *err);
+/* What follows a product of floats: cuBLASLt itself adds the bias and applies Relu, other activations are a kernel's. */
+int cu_product_finish(const struct cu_layer *layer, const struct cu_value *y, struct npl_err *err);
+/* A product over no elements: zeros, bias and activation. */
+int cu_product_empty(const struct cu_layer *layer, const struct cu_value *in, const struct cu_value *out,
+		     struct npl_err *err);
+
+/* stack.c */
+bool cu_stack_take(const struct npl_layer *layer, char *why, size_t n);
+int cu_stack_open(struct cu_layer *layer, struct npl_err *err);
 int cu_stack_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err);
+/* A shape as a stack of matrices: its last two dimensions, with those of 1 that MatMul gives vectors. */
+struct npl_shape cu_matrices(const struct npl_shape *shape, bool left);
+/* How the stacks a and b meet: joins the inner dimensions of the batch that cuBLASLt can walk by one stride (batch, strides and alignment of
+ * the shape), the outer ones are the stack's. */
+void cu_stack_plan(struct cu_stack *stack, const struct npl_shape *a, const struct npl_shape *b,
+		   struct cu_product_shape *shape);
+/* Where the operands of an outer product begin, in elements. */
+void cu_stack_at(const struct cu_stack *stack, int64_t outer, int64_t *a, int64_t *b);
+
+/* stack_integers.c */
+bool cu_stack_integers_take(const struct npl_layer *layer, char *why, size_t n);
+int cu_stack_integers_open(struct cu_layer *layer, struct npl_err *err);
+int cu_stack_integers_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
+			  struct npl_err *err);
 
 /* conv.c */
 bool cu_conv_take(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gemm and MatMul (layer.h): rows times a matrix with one bias per column, which is what the frontend makes of everything with
- * constant weights, and stacks of matrices times matrices. */
+ * Gemm (layer.h): rows times a matrix with one bias per column, which is what the frontend makes of everything with constant
+ * weights. */
 #include <stdio.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ bool cu_rows_take(const struct cu_device *device, const struct npl_layer *layer,
 {
 	if (cu_layer_precision(device, layer) == CU_INT8)
 		return integers_take(layer, why, n);
-	return cu_is_rows(layer) || cu_stack_take(device, layer, why, n);
+	return cu_is_rows(layer) || cu_stack_take(layer, why, n);
 }
 
 static int64_t rounded(int64_t value, int64_t unit)
@@ -93,7 +93,7 @@ int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 		return open_integers(layer, resident, err);
 	if (!cu_is_rows(asked)) {
 		layer->way = CU_WAY_STACK;
-		return cu_stack_open(layer, resident, err);
+		return cu_stack_open(layer, err);
 	}
 	if (cu_weights_plan(layer, resident, n, k, k, n, err))
 		return err->code;
@@ -164,8 +164,7 @@ int cu_layer_finish(const struct cu_layer *layer, const struct cu_value *in, con
 			      layer->device->stream, err);
 }
 
-/* Of products of floats cuBLASLt itself adds the bias and applies Relu; other activations follow. */
-static int finish_product(const struct cu_layer *layer, const struct cu_value *y, struct npl_err *err)
+int cu_product_finish(const struct cu_layer *layer, const struct cu_value *y, struct npl_err *err)
 {
 	const struct cu_value no_bias = {.dtype = y->dtype};
 	if (layer->layer->fused <= NPL_ACT_RELU)
@@ -174,8 +173,8 @@ static int finish_product(const struct cu_layer *layer, const struct cu_value *y
 			      err);
 }
 
-/* A product over no elements: zeros, and what follows a product. */
-static int run_empty(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err)
+int cu_product_empty(const struct cu_layer *layer, const struct cu_value *in, const struct cu_value *out,
+		     struct npl_err *err)
 {
 	const struct cu_device *d = layer->device;
 	const struct npl_shape *shape = &out[0].shape;
@@ -192,152 +191,9 @@ int cu_rows_run(struct cu_layer *layer, const struct cu_value *in, struct cu_val
 	if (layer->precision == CU_INT8)
 		return run_integers(layer, in, out, scratch, err);
 	if (!layer->product[0].product)
-		return run_empty(layer, in, out, err);
+		return cu_product_empty(layer, in, out, err);
 	if (cu_product_run(&d->blas, &layer->product[0], cu_weights_matrix(layer, in, 0), in[0].address,
 			   cu_weights_bias(layer, in), out[0].address, false, d->workspace.address, d->stream, err))
 		return err->code;
-	return finish_product(layer, &out[0], err);
-}
-
-bool cu_stack_take(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n)
-{
-	const struct npl_tensor *bias = layer->n_in > 2 ? layer->in[2] : NULL;
-	(void)device;
-	if (layer->op != NPL_OP_GEMM)
-		return true;
-	if (!(layer->attrs->alpha < 0) && !(layer->attrs->alpha > 0))
-		return refuse(why, n, "its product counts for nothing (alpha 0)");
-	if (!bias)
-		return true;
-	int64_t columns = layer->out->shape.dim[1];
-	if (layer->attrs->beta < 1 || layer->attrs->beta > 1)
-		return refuse(why, n, "what is added to its product is scaled (beta)");
-	return (npl_tensor_count(bias) == columns && bias->shape.rank >= 1 &&
-		bias->shape.dim[bias->shape.rank - 1] == columns) ||
-	       refuse(why, n, "what is added to its product is not one element per column");
-}
-
-/* A shape as a stack of matrices: its last two dimensions, with those of 1 that MatMul gives vectors. */
-static struct npl_shape matrices(const struct npl_shape *shape, bool left)
-{
-	if (shape->rank != 1)
-		return *shape;
-	return left ? npl_shape_of(2, 1, shape->dim[0]) : npl_shape_of(2, shape->dim[0], 1);
-}
-
-/* Elements from one matrix to the next along dimension d of the result's batch, which has `rank` dimensions. */
-static int64_t batch_step(const struct npl_shape *operand, int rank, int d)
-{
-	int own = operand->rank - 2 - (rank - d);
-	if (own < 0 || operand->dim[own] == 1)
-		return 0;
-	int64_t step = 1;
-	for (int i = own + 1; i < operand->rank; i++)
-		step *= operand->dim[i];
-	return step;
-}
-
-/* Joins the inner dimensions of the batch that cuBLASLt can walk by one stride; the others are walked here. */
-static void plan_batch(struct cu_layer *layer, const struct npl_shape *a, const struct npl_shape *b,
-		       const struct npl_shape *batch, struct cu_product_shape *shape)
-{
-	struct cu_stack *stack = &layer->stack;
-	int d = batch->rank - 1;
-	shape->batch = 1;
-	for (; d >= 0; d--) {
-		int64_t step_a = batch_step(a, batch->rank, d), step_b = batch_step(b, batch->rank, d);
-		if (batch->dim[d] == 1)
-			continue;
-		if (shape->batch > 1 &&
-		    (step_b != shape->stride_a * shape->batch || step_a != shape->stride_b * shape->batch))
-			break;
-		if (shape->batch == 1) {
-			shape->stride_a = step_b;
-			shape->stride_b = step_a;
-		}
-		shape->batch *= batch->dim[d];
-	}
-	for (int i = 0; i <= d; i++) {
-		stack->dim[stack->rank] = batch->dim[i];
-		stack->step_a[stack->rank] = batch_step(a, batch->rank, i);
-		stack->step_b[stack->rank++] = batch_step(b, batch->rank, i);
-	}
-	stack->step_y = shape->batch * shape->stride_d;
-}
-
-uint64_t cu_common_alignment(const uint64_t *bytes, int n)
-{
-	uint64_t all = CU_ALIGNMENT;
-	for (int i = 0; i < n; i++)
-		all |= bytes[i];
-	return all & -all;
-}
-
-int cu_stack_open(struct cu_layer *layer, const bool *resident, struct npl_err *err)
-{
-	const struct npl_layer *asked = layer->layer;
-	const bool gemm = asked->op == NPL_OP_GEMM;
-	const struct npl_shape a = matrices(&asked->in[0]->shape, true), b = matrices(&asked->in[1]->shape, false);
-	const bool trans_a = gemm && asked->attrs->trans_a, trans_b = gemm && asked->attrs->trans_b;
-	const int64_t m = a.dim[a.rank - 2 + trans_a], k = a.dim[a.rank - 1 - trans_a], n = b.dim[b.rank - 1 - trans_b];
-	const enum npl_dtype type = cu_device_type(layer->device, NPL_F32);
-	struct npl_shape batch = {.rank = (a.rank > b.rank ? a.rank : b.rank) - 2};
-	struct cu_product_shape shape = {.operands = type,
-					 .result = type,
-					 .tf32 = layer->precision == CU_TF32,
-					 .m = n,
-					 .n = m,
-					 .k = k,
-					 .lead_a = trans_b ? k : n,
-					 .lead_b = trans_a ? m : k,
-					 .lead_d = n,
-					 .transposed_a = trans_b,
-					 .transposed_b = trans_a,
-					 .stride_d = m * n,
-					 .relu = asked->fused == NPL_ACT_RELU,
-					 .bias = asked->n_in > 2 && asked->in[2],
-					 .alpha = gemm ? asked->attrs->alpha : 1};
-	(void)resident;
-	if (!k)
-		return 0;
-	for (int d = 0; d < batch.rank; d++) {
-		int from_a = a.rank - 2 - (batch.rank - d), from_b = b.rank - 2 - (batch.rank - d);
-		int64_t x = from_a < 0 ? 1 : a.dim[from_a], y = from_b < 0 ? 1 : b.dim[from_b];
-		batch.dim[d] = x == 1 ? y : x;
-	}
-	plan_batch(layer, &a, &b, &batch, &shape);
-	const uint64_t unit = npl_dtype_size(type);
-	uint64_t offsets[2 * NPL_MAX_RANK + 1] = {(uint64_t)(layer->stack.rank ? layer->stack.step_y : 0) * unit};
-	for (int d = 0; d < layer->stack.rank; d++) {
-		offsets[1 + 2 * d] = (uint64_t)layer->stack.step_a[d] * unit;
-		offsets[2 + 2 * d] = (uint64_t)layer->stack.step_b[d] * unit;
-	}
-	shape.alignment = cu_common_alignment(offsets, 2 * layer->stack.rank + 1);
-	return cu_product_open(&layer->device->blas, &shape, &layer->product[0], err);
-}
-
-int cu_stack_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err)
-{
-	const struct cu_device *d = layer->device;
-	const struct cu_stack *stack = &layer->stack;
-	const uint64_t unit = npl_dtype_size(out[0].dtype);
-	int64_t at[NPL_MAX_RANK] = {0}, outer = 1;
-	if (!layer->product[0].product)
-		return run_empty(layer, in, out, err);
-	for (int i = 0; i < stack->rank; i++)
-		outer *= stack->dim[i];
-	for (int64_t i = 0; i < outer; i++) {
-		uint64_t a = in[0].address, b = in[1].address;
-		for (int k = 0; k < stack->rank; k++) {
-			a += (uint64_t)(at[k] * stack->step_a[k]) * unit;
-			b += (uint64_t)(at[k] * stack->step_b[k]) * unit;
-		}
-		if (cu_product_run(&d->blas, &layer->product[0], b, a, cu_weights_bias(layer, in),
-				   out[0].address + (uint64_t)(i * stack->step_y) * unit, false, d->workspace.address,
-				   d->stream, err))
-			return err->code;
-		for (int k = stack->rank - 1; k >= 0 && ++at[k] == stack->dim[k]; k--)
-			at[k] = 0;
-	}
-	return finish_product(layer, &out[0], err);
+	return cu_product_finish(layer, &out[0], err);
 }
