@@ -29,12 +29,6 @@ static bool is_activation(const struct npl_tensor *t)
 	       zero <= integer_max(t->dtype) && (t->dtype != NPL_I16 || !zero);
 }
 
-static bool same_format(const struct npl_tensor *a, const struct npl_tensor *b)
-{
-	return a->dtype == b->dtype && a->quant.scale >= b->quant.scale && a->quant.scale <= b->quant.scale &&
-	       a->quant.zero_point == b->quant.zero_point;
-}
-
 static bool product_ok(const struct npl_layer *layer, char *why, size_t n)
 {
 	const struct npl_tensor *w = layer->n_in > 1 ? layer->in[1] : NULL,
@@ -90,7 +84,8 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 	case NPL_OP_TRANSPOSE:
 		if (layer->fused != NPL_ACT_NONE && layer->fused != NPL_ACT_RELU)
 			return no(why, n, "no function follows it in the same pass");
-		return same_format(x, layer->out) || no(why, n, "input and output differ in type, scale or zero point");
+		return npl_tensor_same_quant(x, layer->out) ||
+		       no(why, n, "input and output differ in type, scale or zero point");
 	default:
 		snprintf(why, n, "there is no rule for %s on integers", npl_op_defs[layer->op].name);
 		return false;
@@ -291,7 +286,7 @@ static int run_concat(const struct npl_layer *layer, struct npl_tensor *out, str
 	int rc = 0;
 	for (int i = 0; i < layer->n_in && !rc; i++) {
 		in[i] = layer->in[i];
-		if (same_format(in[i], out))
+		if (npl_tensor_same_quant(in[i], out))
 			continue;
 		made[i] = (struct npl_tensor){.dtype = out->dtype, .shape = in[i]->shape, .quant = out->quant};
 		rc = npl_tensor_alloc(&made[i], err);

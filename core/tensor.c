@@ -91,6 +91,16 @@ double npl_tensor_real(const struct npl_tensor *t, int64_t i)
 	}
 }
 
+bool npl_quant_same(const struct npl_quant *a, const struct npl_quant *b)
+{
+	return !(a->scale < b->scale) && !(a->scale > b->scale) && a->zero_point == b->zero_point;
+}
+
+bool npl_tensor_same_quant(const struct npl_tensor *a, const struct npl_tensor *b)
+{
+	return a->dtype == b->dtype && npl_quant_same(&a->quant, &b->quant);
+}
+
 int64_t npl_tensor_count(const struct npl_tensor *tensor)
 {
 	return npl_shape_count(&tensor->shape);

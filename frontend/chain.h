@@ -12,6 +12,7 @@ struct npl_chain_port {
 	int value, node;           /* the node that reads it first, or makes it */
 	struct npl_tensor *tensor; /* as the layers name it */
 	enum npl_format form;      /* of the value (live.h) */
+	bool converted;            /* by a layer of its own: not as its node makes it */
 	bool moved;                /* by the chain itself, between the device and the host's memory... */
 	uint64_t left;             /* ...but for this many bytes */
 };

@@ -53,9 +53,7 @@ static int gather(struct npl_live *live, const struct npl_session_chain *chain, 
 				 &run->layer[port->node], &value, err))
 			return err->code;
 		bool same = port->form == NPL_FORMAT_F32 /* the model's own integers carry no scale with them */ ||
-			    (value->quant.scale >= port->tensor->quant.scale &&
-			     value->quant.scale <= port->tensor->quant.scale &&
-			     value->quant.zero_point == port->tensor->quant.zero_point);
+			    npl_quant_same(&value->quant, &port->tensor->quant);
 		if (!s->timing_only && !same)
 			return npl_fail(err, NPL_EINTERNAL, "value '%s' is not quantised as planned", value->name);
 		port->tensor->data = value->data;
@@ -77,7 +75,7 @@ static int put_results(struct npl_live *live, const struct npl_session_chain *ch
 		struct npl_tensor result = *port->tensor;
 		*port->tensor = (struct npl_tensor){
 			.name = result.name, .dtype = result.dtype, .shape = result.shape, .quant = result.quant};
-		if (npl_output_made(s, port->value, &result, &run->layer[port->node], err)) {
+		if (!port->converted && npl_output_made(s, port->value, &result, &run->layer[port->node], err)) {
 			npl_tensor_free(&result);
 			return err->code;
 		}
@@ -101,10 +99,17 @@ static int fill_rows(const struct npl_session *s, const struct npl_session_chain
 	for (int l = 0; l < chain->n; l++) {
 		struct npl_layer_run *row = &run->layer[chain->node[l]];
 		const struct npl_step *step = &s->step[chain->node[l]];
+		struct npl_result result = results[l];
 		if (step->role != NPL_RAN)
 			continue;
-		if (npl_result_add(&row->result, &results[l], err))
+		if (chain->value[l] < 0) { /* a conversion: what it saturates is counted as such */
+			row->clipped += result.saturations;
+			result.saturations = 0;
+		}
+		if (npl_result_add(&row->result, &result, err))
 			return err->code;
+		if (chain->value[l] < 0)
+			continue;
 		row->result.seconds_from = results[l].seconds_from;
 		npl_note_output(s, step, chain->layer[l].out, row);
 		if (chain->note[l] && !step->slice) {

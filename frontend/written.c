@@ -295,11 +295,6 @@ static bool node_quant(struct npl_session *s, const struct npl_node *node, struc
 	       quant->scale > 0;
 }
 
-static bool same_quant(const struct npl_quant *a, const struct npl_quant *b)
-{
-	return !(a->scale < b->scale) && !(a->scale > b->scale) && a->zero_point == b->zero_point;
-}
-
 /* The float and the integer value of a node that may be an alias; false: it is none. */
 static bool two_sides(const struct npl_session *s, int i, int *real, int *integer)
 {
@@ -343,7 +338,7 @@ bool npl_written_alias(struct npl_session *s, int i)
 	}
 	if (!(made->scale > 0))
 		s->written[integer] = *quant; /* nobody has said otherwise */
-	if (same_quant(made, quant))
+	if (npl_quant_same(made, quant))
 		return true;
 	s->own[real].quant.scale = 0; /* the integers were made to stand for other numbers than they are read as */
 	return false;

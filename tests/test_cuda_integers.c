@@ -5,6 +5,7 @@
 #include "cuda_kernel_support.h"
 #include "elementwise_support.h"
 #include "npulab/integer.h"
+#include "npulab/quantise.h"
 
 /* A quantised tensor with a scale near `scale` and any zero point that its type may have. */
 static struct npl_tensor quantised(uint64_t *seed, enum npl_dtype dtype, struct npl_shape shape, double scale)
@@ -298,24 +299,49 @@ Test(cuda_integers, quantise_and_back)
 	gpu_close(gpu);
 }
 
-/* The plain forms, per tensor: there and back is within half a step. */
-Test(cuda_integers, tensors_to_integers_and_back)
+/* A layer that brings a whole tensor to integers, or back: as the session's own conversion does, saturations and NaNs told. */
+Test(cuda_integers, conversions_equal_those_of_the_session)
 {
 	struct gpu *gpu = gpu_open();
-	struct npl_err err = {0};
-	uint64_t seed = 3;
-	uint8_t bytes[500];
-	struct npl_tensor x = random_values(&seed, NPL_F32, npl_shape_of(1, 500), 2),
-			  q = {.dtype = NPL_U8, .shape = x.shape, .quant = {.scale = 1 / 60.0f, .zero_point = 130}},
-			  y = test_tensor(NPL_F32, x.shape);
-	const struct cu_value from = {address_of(x.data), NPL_F32, x.shape},
-			      to = {address_of(y.data), NPL_F32, x.shape};
-	cr_assert_eq(cu_kernel_quantise(gpu->kernels, &from, &q, address_of(bytes), NULL, &err), 0, "%s", err.msg);
-	cr_assert_eq(cu_kernel_dequantise(gpu->kernels, &q, address_of(bytes), &to, NULL, &err), 0, "%s", err.msg);
-	for (int i = 0; i < 500; i++)
-		cr_assert(fabsf(((float *)x.data)[i] - ((float *)y.data)[i]) <= 0.5001f / 60, "%d", i);
-	npl_tensor_free(&x);
-	npl_tensor_free(&y);
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		struct npl_err err = {0};
+		uint64_t state = seed, clipped = 0, saturated = 0;
+		int32_t fault = 0;
+		const size_t skew = seed % 3 == 1 ? sizeof(float) : 0;
+		struct npl_tensor x = random_values(&state, NPL_F32, random_shape(&state, 0, 3, 20), 3), q, want, back;
+		struct npl_tensor form = quantised(&state, seed % 5 ? byte_type(&state) : NPL_I16, x.shape, 0.02);
+		cr_assert_eq(npl_quantise_to(&x, form.dtype, form.quant, &want, &clipped, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_dequantise(&want, &back, &err), 0, "%s", err.msg);
+		q = want;
+		struct device_memory bytes = device_alloc(npl_tensor_bytes(&want), 0),
+				     floats = device_alloc(npl_tensor_bytes(&x), skew);
+		const struct cu_value in = {address_of(x.data), NPL_F32, x.shape};
+		struct cu_value integers = {address_of(bytes.data), want.dtype, x.shape},
+				out = {address_of(floats.data), NPL_F32, x.shape};
+		const struct npl_layer to = {.op = NPL_OP_QUANTIZELINEAR, .n_in = 1, .in = {&x}, .out = &q},
+				       from = {.op = NPL_OP_DEQUANTIZELINEAR, .n_in = 1, .in = {&q}, .out = &back};
+		cu_kernels_count_at(gpu->kernels, address_of(&saturated));
+		cu_kernels_fault_at(gpu->kernels, address_of(&fault));
+		cr_assert_eq(cu_kernel_run(gpu->kernels, &to, &in, &integers, NULL, &err), 0, "%s", err.msg);
+		cr_assert_eq(cu_kernel_run(gpu->kernels, &from, &integers, &out, NULL, &err), 0, "%s", err.msg);
+		cr_assert_eq(memcmp(bytes.data, want.data, npl_tensor_bytes(&want)), 0, "seed %d", (int)seed);
+		cr_assert_eq(memcmp(floats.data, back.data, npl_tensor_bytes(&back)), 0, "seed %d", (int)seed);
+		cr_assert_eq(saturated, clipped, "seed %d", (int)seed);
+		cr_assert_eq(fault, 0);
+		if (npl_tensor_count(&x)) {
+			((float *)x.data)[(int64_t)seed % npl_tensor_count(&x)] = NAN;
+			cr_assert_eq(cu_kernel_run(gpu->kernels, &to, &in, &integers, NULL, &err), 0, "%s", err.msg);
+			cr_assert_eq(fault, 2);
+		}
+		cu_kernels_count_at(gpu->kernels, 0);
+		cu_kernels_fault_at(gpu->kernels, 0);
+		device_free(&bytes, "integers");
+		device_free(&floats, "floats");
+		npl_tensor_free(&x);
+		npl_tensor_free(&form);
+		npl_tensor_free(&want);
+		npl_tensor_free(&back);
+	}
 	gpu_close(gpu);
 }
 

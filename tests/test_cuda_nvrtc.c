@@ -347,6 +347,8 @@ static const char *const units[][2] = {
 	{"pool.cu", "X=i8 Y=i8 INTEGER=1 GREATEST=1 LOWEST=-128 WIDE=1"},
 	{"pool.cu", "X=f32 Y=f32 AVERAGE=1"},
 	{"pool.cu", "X=f32 Y=f32 POWER=3"},
+	{"quantise_tensor.cu", "X=f32 Z=u8 N=4 LEAST=0 MOST=255"},
+	{"quantise_tensor.cu", "X=i8 Z=f32 N=1 BACK=1 WIDE=1"},
 	{"quantise.cu", "X=f32 Q=u8 S=f32 LEAST=0 MOST=255"},
 	{"quantise.cu", "BACK=1 Y=f16 Q=i32 S=f32"},
 	{"reduce.cu", "X=f32 Y=f32 FOLD=sum LAST=last_quotient"},

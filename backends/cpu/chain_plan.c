@@ -235,7 +235,7 @@ static bool joins_channels(const struct cpu_chain *c, const struct npl_layer *la
 	bool last = false;
 	for (int k = 0; k < layer->n_in; k++) {
 		last = last || is_last(c, layer->in[k]);
-		if (is_byte(out) && layer->in[k] && !cpu_int8_same_quant(layer->in[k], out))
+		if (is_byte(out) && layer->in[k] && !npl_tensor_same_quant(layer->in[k], out))
 			return false;
 	}
 	return last;
@@ -372,6 +372,10 @@ static int choose_way(struct cpu_chain *c, int l, struct npl_err *err)
 			return plan_dnn(c, l, layout, layer->in[0], -1, l, op, err);
 		if (rc != NPL_EDEVICE)
 			return rc;
+	}
+	if (cpu_is_conversion(layer)) {
+		enum cpu_layout layout = dnn && is_last(c, layer->in[0]) ? CPU_LAST : CPU_FIRST;
+		return plan_step(c, CPU_STEP_LAYER, l, layout, layout, err);
 	}
 	if (cpu_is_elementwise(layer)) {
 		enum cpu_layout layout = dnn && elements_last(c, layer) ? CPU_LAST : CPU_FIRST;

@@ -98,7 +98,7 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 	info->kind = NPL_KIND_CPU;
 	info->integers = true;
 	info->several = true;
-	info->floats = info->products = cpu->int8;
+	info->floats = info->converts = info->products = cpu->int8;
 	info->activations = 1u << NPL_ACT_RELU6;
 	info->format = cpu->int8 ? NPL_FORMAT_INT8 : NPL_FORMAT_F32;
 	if (cpu->blas.library)
@@ -211,6 +211,8 @@ static int run_relu6(struct cpu_state *cpu, const struct npl_layer *layer, struc
 int cpu_run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,
 		  struct npl_result *result, struct npl_err *err)
 {
+	if (cpu_is_conversion(layer))
+		return cpu_convert_run(cpu, layer, out, result, err);
 	return cpu_int8_is_product(layer) || (cpu->int8 && !is_plain(layer))
 		       ? cpu_int8_run(cpu, layer, out, result, err)
 		       : run_float(cpu, layer, out, &result->seconds, err);

@@ -103,8 +103,7 @@ int cpu_int8_elements(struct cpu_state *cpu, const struct npl_layer *layer, cons
 
 /* int8.c: the device in 8 bits, times measured within. */
 void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n);
-bool cpu_int8_is_product(const struct npl_layer *layer);                          /* Conv or Gemm of 8-bit integers */
-bool cpu_int8_same_quant(const struct npl_tensor *a, const struct npl_tensor *b); /* and type */
+bool cpu_int8_is_product(const struct npl_layer *layer); /* Conv or Gemm of 8-bit integers */
 /* A product whose weights were prepared (npl_int8_work_prepare). */
 int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_work *work, const struct npl_layer *layer,
 			  struct npl_result *result, struct npl_err *err);
@@ -130,7 +129,12 @@ int cpu_run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struct n
 		  struct npl_result *result, struct npl_err *err);
 
 /* elements.c: operators that work element by element on tensors of one shape (or one element), by all threads. */
-bool cpu_is_by_element(const struct npl_layer *layer);  /* whatever its numbers are */
+bool cpu_is_by_element(const struct npl_layer *layer); /* whatever its numbers are */
+/* convert.c: between float32 and 8 bits within a chain; NPL_EINPUT: a NaN. */
+bool cpu_is_conversion(const struct npl_layer *layer);
+int cpu_convert_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
+		    struct npl_result *result, struct npl_err *err);
+
 bool cpu_is_elementwise(const struct npl_layer *layer); /* on plain ones */
 int cpu_elements_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_err *err);
 

@@ -47,16 +47,10 @@ static bool is_product(const struct npl_layer *layer)
 	return layer->op == NPL_OP_CONV || layer->op == NPL_OP_GEMM;
 }
 
-bool cpu_int8_same_quant(const struct npl_tensor *a, const struct npl_tensor *b)
-{
-	bool same_scale = !(a->quant.scale < b->quant.scale) && !(a->quant.scale > b->quant.scale);
-	return a->dtype == b->dtype && same_scale && a->quant.zero_point == b->quant.zero_point;
-}
-
 /* Results are integers of the input, or averages of them. */
 static bool stays_integer(const struct npl_layer *layer)
 {
-	return (npl_op_defs[layer->op].flags & NPL_OP_KEEPS_RANGE) && cpu_int8_same_quant(layer->in[0], layer->out);
+	return (npl_op_defs[layer->op].flags & NPL_OP_KEEPS_RANGE) && npl_tensor_same_quant(layer->in[0], layer->out);
 }
 
 static bool is_byte(const struct npl_tensor *t)

@@ -311,7 +311,7 @@ static int take_counters(struct cu_chain *c, struct npl_err *err)
 		      (c->saturations, c->counters.address, c->counters.bytes, d->stream));
 }
 
-/* An index outside its tensor cannot stop a kernel; it leaves a mark. */
+/* An index outside its tensor, or a NaN that is to be an integer, cannot stop a kernel; it leaves a mark. */
 static int check_fault(const struct cu_chain *c, struct npl_err *err)
 {
 	const struct cu_device *d = c->device;
@@ -319,6 +319,9 @@ static int check_fault(const struct cu_chain *c, struct npl_err *err)
 	if (cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host, (&fault, d->fault.address, sizeof fault, d->stream)) ||
 	    wait(c, err))
 		return err->code;
+	if (fault == 2)
+		return npl_fail(err, NPL_EINPUT,
+				"a value that is to be quantised holds a NaN, which integers cannot hold");
 	return fault ? npl_fail(err, NPL_EINPUT, "an index is outside of the tensor that it picks from") : 0;
 }
 

@@ -165,7 +165,7 @@ static void describe(const void *state, struct npl_device_info *info)
 	info->element = elements[d->precision].name;
 	info->element_bytes = elements[d->precision].bytes;
 	info->several = true;
-	info->integers = info->floats = info->products = info->format == NPL_FORMAT_INT8;
+	info->integers = info->floats = info->converts = info->products = info->format == NPL_FORMAT_INT8;
 	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
 	info->link = (struct npl_link){.name = "GPU link", .measured = true, .energy_origin = "absent"};
 	if (d->dnn.handle) {

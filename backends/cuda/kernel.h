@@ -33,7 +33,7 @@ void cu_kernels_close(struct cu_kernels *kernels); /* accepts NULL */
 /* Kernels compiled so far, and the seconds that it took. */
 int cu_kernels_count(const struct cu_kernels *kernels, double *seconds);
 /* The address of an int that indices outside of their tensor set to 1 (Gather and its like then take the nearest element that is
- * there); 0, the default: nobody is told. */
+ * there) and NaNs that are to be integers to 2; 0, the default: nobody is told. */
 void cu_kernels_fault_at(struct cu_kernels *kernels, uint64_t address);
 /* The address of a number of 64 bits to which kernels that are launched from now on add the values that they saturate (npulab/layer.h);
  * 0, the default: nobody counts. */
@@ -73,12 +73,6 @@ int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_
 /* The scale of one channel for it: w is the layer's weight. */
 float cu_sums_scale(const struct npl_tensor *x, const struct npl_tensor *w, int64_t channel, enum npl_activation fused,
 		    const struct npl_tensor *out);
-
-/* Real values to quantised ones and back, by the quantisation of the integer tensor `q`, which is per tensor. */
-int cu_kernel_quantise(struct cu_kernels *kernels, const struct cu_value *x, const struct npl_tensor *q, uint64_t y,
-		       void *stream, struct npl_err *err);
-int cu_kernel_dequantise(struct cu_kernels *kernels, const struct npl_tensor *q, uint64_t x, const struct cu_value *y,
-			 void *stream, struct npl_err *err);
 
 /* The patches of a convolution's input as a matrix: a row of row_elements for each output position from `first` on, `rows` of them,
  * counted over all images: the channels of one group, each with its taps, then padding up to row_elements. Positions outside the

@@ -209,6 +209,14 @@ struct cu_integer_stack_args {
 	struct cu_finish finish;
 };
 
+/* quantise_tensor.cu */
+struct cu_quantise_tensor_args {
+	cu_address x, z, counter, fault; /* 0: nobody is told */
+	long long count;
+	float scale;
+	int zero;
+};
+
 /* quantise.cu: z = saturate(rint(x / scale) + zero), dequantise.cu: z = (x - zero) * scale */
 struct cu_quantise_args {
 	cu_address x, z, scale, zero; /* vectors where there are several; 0: one_scale, one_zero */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Quantised layers on the GPU, by the rules of npulab/layer.h and bit for bit as core/integer_layer.c has them; the way from the sums of
- * a product to its result; QuantizeLinear and its inverse. */
+ * a product to its result; QuantizeLinear and its inverse, by inputs of their own and as conversions within a chain. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -19,12 +19,6 @@ static int most_of(enum npl_dtype dtype)
 	return dtype == NPL_U8 ? 255 : dtype == NPL_I8 ? 127 : 32767;
 }
 
-static bool same_format(const struct npl_tensor *a, const struct npl_tensor *b)
-{
-	return a->dtype == b->dtype && a->quant.scale >= b->quant.scale && a->quant.scale <= b->quant.scale &&
-	       a->quant.zero_point == b->quant.zero_point;
-}
-
 static bool is_view(const struct npl_layer *layer)
 {
 	return npl_op_defs[layer->op].flags & NPL_OP_IS_VIEW;
@@ -34,7 +28,7 @@ bool cu_integer_takes(const struct npl_layer *layer, char *why, size_t n)
 {
 	const bool function = layer->op == NPL_OP_SIGMOID || layer->op == NPL_OP_TANH;
 	if (is_view(layer) && layer->fused == NPL_ACT_NONE && !layer->n_more)
-		return same_format(layer->in[0], layer->out) ||
+		return npl_tensor_same_quant(layer->in[0], layer->out) ||
 		       cu_refuse(why, n, "input and output differ in type, scale or zero point");
 	if (!npl_integer_layer_ok(layer, why, n))
 		return false;
@@ -182,7 +176,7 @@ static int run_concat(const struct cu_job *job, const struct npl_layer *layer, c
 		struct cu_axes axes = cu_axes_of(&in[k].shape);
 		uint64_t to = out->address + (uint64_t)(at * step[axis]) * element;
 		memcpy(axes.step[1], step, sizeof axes.step[1][0] * NPL_MAX_RANK);
-		if (same_format(layer->in[k], layer->out))
+		if (npl_tensor_same_quant(layer->in[k], layer->out))
 			rc = cu_copy(job, &axes, element, in[k].address, to);
 		else
 			rc = run_convert(job, layer->in[k], layer->out, NPL_ACT_NONE, in[k].address, to, &axes);
@@ -295,30 +289,27 @@ static int run_quantise(const struct cu_job *job, const struct npl_layer *layer,
 }
 const struct cu_family cu_quantise_family = {takes_quantise, run_quantise, false};
 
-int cu_kernel_quantise(struct cu_kernels *kernels, const struct cu_value *x, const struct npl_tensor *q, uint64_t y,
-		       void *stream, struct npl_err *err)
+int cu_run_conversion(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
+		      struct cu_value *out)
 {
-	const struct cu_job job = {kernels, stream, err};
-	struct cu_quantise_args args = {.x = x->address,
-					.z = y,
-					.count = npl_shape_count(&x->shape),
-					.inner = cu_divisor_of(1),
-					.channels = cu_divisor_of(1),
-					.one_scale = q->quant.scale,
-					.one_zero = q->quant.zero_point};
-	return quantise(&job, &args, false, x->dtype, q->dtype, NPL_F32);
-}
-
-int cu_kernel_dequantise(struct cu_kernels *kernels, const struct npl_tensor *q, uint64_t x, const struct cu_value *y,
-			 void *stream, struct npl_err *err)
-{
-	const struct cu_job job = {kernels, stream, err};
-	struct cu_quantise_args args = {.x = x,
-					.z = y->address,
-					.count = npl_shape_count(&y->shape),
-					.inner = cu_divisor_of(1),
-					.channels = cu_divisor_of(1),
-					.one_scale = q->quant.scale,
-					.one_zero = q->quant.zero_point};
-	return quantise(&job, &args, true, y->dtype, q->dtype, NPL_F32);
+	const bool back = layer->op == NPL_OP_DEQUANTIZELINEAR;
+	const struct npl_tensor *q = back ? layer->in[0] : layer->out;
+	const size_t widths[] = {npl_dtype_size(in->dtype), npl_dtype_size(out->dtype)};
+	const uint64_t addresses[] = {in->address, out->address};
+	const struct cu_quantise_tensor_args args = {.x = in->address,
+						     .z = out->address,
+						     .counter = cu_counter_of(job),
+						     .fault = cu_fault_of(job),
+						     .count = npl_shape_count(&in->shape),
+						     .scale = q->quant.scale,
+						     .zero = q->quant.zero_point};
+	const int pack = cu_pack_of(widths[0] > widths[1] ? widths[0] : widths[1], 2, addresses, widths);
+	struct cu_macros macros = {""};
+	cu_macro(&macros, "X=%s Z=%s N=%d", cu_type_name(in->dtype), cu_type_name(out->dtype), pack);
+	if (back)
+		cu_macro(&macros, "BACK=1");
+	else
+		cu_macro(&macros, "LEAST=%d MOST=%d", least_of(q->dtype), most_of(q->dtype));
+	cu_macro_wide(job, &macros, args.count);
+	return cu_launch_each(job, "quantise_tensor", &macros, &args, (args.count + pack - 1) / pack);
 }

@@ -81,6 +81,9 @@ bool cu_refuse(char *why, size_t n, const char *format, ...) __attribute__((form
 bool cu_integer_takes(const struct npl_layer *layer, char *why, size_t n);
 int cu_integer_run(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		   struct cu_value *out);
+/* QuantizeLinear and its inverse whose scale and zero point are those of the integer tensor (npl_device_info.converts). */
+int cu_run_conversion(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
+		      struct cu_value *out);
 /* What follows the values of an integer layer; the macro FINISH. */
 struct cu_finish cu_finish_of(enum npl_activation fused, const struct npl_tensor *out, struct cu_macros *macros);
 /* The window as kernels see it, in three dimensions, whatever made it. */

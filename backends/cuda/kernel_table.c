@@ -142,6 +142,12 @@ static bool is_quantised(const struct npl_layer *layer)
 	return x && x->quant.scale > 0 && (x->dtype == NPL_U8 || x->dtype == NPL_I8 || x->dtype == NPL_I16);
 }
 
+/* Of a whole tensor, between floats and the integers that stand for them. */
+static bool is_conversion(const struct npl_layer *layer)
+{
+	return (layer->op == NPL_OP_QUANTIZELINEAR || layer->op == NPL_OP_DEQUANTIZELINEAR) && layer->n_in == 1;
+}
+
 bool cu_kernel_takes(const struct npl_layer *layer, enum cu_precision precision, char *why, size_t n)
 {
 	const struct cu_family *family = families[layer->op];
@@ -184,6 +190,8 @@ int cu_kernel_run(struct cu_kernels *kernels, const struct npl_layer *layer, con
 		nothing = nothing && npl_shape_count(&out[k].shape) == 0;
 	if (nothing)
 		return 0;
+	if (is_conversion(layer))
+		return cu_run_conversion(&job, layer, in, out);
 	if (is_quantised(layer))
 		return cu_integer_run(&job, layer, in, out);
 	int rc = family->run(&job, layer, in, out);

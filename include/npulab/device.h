@@ -48,17 +48,18 @@ struct npl_device_info {
 	enum npl_format format;
 	const char *element;  /* what a device of NPL_FORMAT_F32 makes of float32, where that is something else, */
 	size_t element_bytes; /* and in how many bytes it keeps it: "float16", 2; "tf32", 4. NULL, 0: as format has it */
-	unsigned activations;        /* beyond Relu, those it fuses: a bit 1 << NPL_ACT_... each */
-	bool private_kernels;        /* it takes Conv with them; every other device is not asked */
-	bool several;                /* it takes layers with several results, every other device is not asked */
-	bool integers;               /* it takes Conv and Gemm of 8-bit integers, whatever its own format is */
-	bool floats;                 /* its format is of integers, and it takes layers in float32 as well */
-	bool products;               /* of integers it multiplies two matrices that are both computed, too (MatMul) */
-	bool lrn_factor;             /* of LRN it is asked for the factor (layer.h), unless in float32 */
-	const char *engine;          /* "fast", "rtl"; NULL for a real device */
-	double clock_hz;             /* 0: has no cycle count */
-	double peak_macs_per_second; /* 0: not known */
-	const char *memory_yaml;     /* NULL: none; the memory that a line of the machine's file names, in full */
+	unsigned activations; /* beyond Relu, those it fuses: a bit 1 << NPL_ACT_... each */
+	bool private_kernels; /* it takes Conv with them; every other device is not asked */
+	bool several;         /* it takes layers with several results, every other device is not asked */
+	bool integers;        /* it takes Conv and Gemm of 8-bit integers, whatever its own format is */
+	bool floats;          /* its format is of integers, and it takes layers in float32 as well */
+	bool converts;   /* and in chains brings values from one to the other: layer.h, QuantizeLinear with one input */
+	bool products;   /* of integers it multiplies two matrices that are both computed, too (MatMul) */
+	bool lrn_factor; /* of LRN it is asked for the factor (layer.h), unless in float32 */
+	const char *engine;             /* "fast", "rtl"; NULL for a real device */
+	double clock_hz;                /* 0: has no cycle count */
+	double peak_macs_per_second;    /* 0: not known */
+	const char *memory_yaml;        /* NULL: none; the memory that a line of the machine's file names, in full */
 	double memory_bytes_per_second; /* of the memory that weights come from, at most; 0: not known */
 	bool memory_of_weights;         /* and nothing but weights does: inputs and results are elsewhere */
 	double static_watts;       /* drawn also while the device waits for the host or a link; 0: none or not known */

@@ -34,7 +34,10 @@
  *            AveragePool       y = round(sum of x' / count) + x_zero, exactly
  *            Relu, Clip, MaxPool, Slice, Transpose, views: x's integers, the greatest of them, or limits
  *                              L = saturate(round(limit / x_scale) + x_zero)
- *            The last two rows give y the type, scale and zero point of x. Slice, Transpose and a Concat of inputs
+ *            QuantizeLinear, DequantizeLinear with x alone (npl_device_info.converts), in chains: between float32 and integers by the
+ *                              scale and zero point of the integer side, y = saturate(round(x / y_scale) + y_zero), NPL_EINPUT where x
+ *                              is a NaN; y = float32(x') * x_scale. Saturations are counted
+ *            The two rows before that give y the type, scale and zero point of x. Slice, Transpose and a Concat of inputs
  *            that have y's scale only move bytes; the frontend gives the inputs of a Concat that a device takes its
  *            scale (values that are joined have one range), makes a Split of slices, and what a device refuses is the host's,
  *            in float.

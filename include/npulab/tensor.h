@@ -77,6 +77,10 @@ bool npl_mul_size(size_t a, size_t b, size_t *product);
 
 /* Element i of any type as it stands, without its scale: rounded where a 64-bit integer has more digits, bool as 0 and 1. */
 double npl_tensor_real(const struct npl_tensor *tensor, int64_t i);
+/* Equal scale and zero point per tensor; of tensors the type too. */
+bool npl_quant_same(const struct npl_quant *a, const struct npl_quant *b);
+bool npl_tensor_same_quant(const struct npl_tensor *a, const struct npl_tensor *b);
+
 int64_t npl_tensor_count(const struct npl_tensor *tensor);
 size_t npl_tensor_bytes(const struct npl_tensor *tensor);
 /* Allocates zeroed data for dtype and shape. NPL_EINPUT when the shape is nonsense, NPL_ENOMEM. */

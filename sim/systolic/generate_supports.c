@@ -80,12 +80,6 @@ static bool is_activation(const struct npl_tensor *t)
 	       t->quant.zero_point <= high[type];
 }
 
-static bool same_format(const struct npl_tensor *a, const struct npl_tensor *b)
-{
-	return a->dtype == b->dtype && !(a->quant.scale < b->quant.scale) && !(a->quant.scale > b->quant.scale) &&
-	       a->quant.zero_point == b->quant.zero_point;
-}
-
 static bool activations(const struct npl_layer *layer, char *why, size_t n)
 {
 	for (int i = 0; i < layer->n_in; i++)
@@ -168,7 +162,7 @@ static bool pool_ok(const struct npl_layer *layer, char *why, size_t n)
 	if (!activations(layer, why, n) || !window_ok(layer, why, n))
 		return false;
 	struct npl_image in = npl_image_of(&layer->in[0]->shape), out = npl_image_of(&layer->out->shape);
-	if (in.channels != out.channels || !same_format(layer->in[0], layer->out))
+	if (in.channels != out.channels || !npl_tensor_same_quant(layer->in[0], layer->out))
 		return no(why, n, "pooling keeps the number of channels, and type, scale and zero point");
 	if (w->kernel[0] * w->kernel[1] > 65536)
 		return no(why, n, "the activation unit pools at most 65536 taps");
@@ -215,8 +209,8 @@ static bool slice_ok(const struct npl_layer *layer, char *why, size_t n)
 {
 	const struct npl_shape *x = &layer->in[0]->shape, *y = &layer->out->shape;
 	const struct npl_slice *s = &layer->attrs->slice;
-	bool ok = x->rank >= 2 && x->rank == y->rank && same_format(layer->in[0], layer->out) && s->step[1] == 1 &&
-		  s->first[1] >= 0 && s->first[1] + y->dim[1] <= x->dim[1];
+	bool ok = x->rank >= 2 && x->rank == y->rank && npl_tensor_same_quant(layer->in[0], layer->out) &&
+		  s->step[1] == 1 && s->first[1] >= 0 && s->first[1] + y->dim[1] <= x->dim[1];
 	for (int d = 0; d < x->rank && ok; d++)
 		ok = d == 1 || x->dim[d] == y->dim[d];
 	return ok ? true
@@ -228,7 +222,7 @@ static bool view_ok(const struct npl_layer *layer, char *why, size_t n)
 	struct npl_image x = tpu_gen_image(&layer->in[0]->shape), y = tpu_gen_image(&layer->out->shape);
 	bool same = x.channels == y.channels && x.size[0] == y.size[0] && x.size[1] == y.size[1];
 	bool flat = y.size[0] * y.size[1] == 1 && y.channels == x.channels * x.size[0] * x.size[1];
-	if (!same_format(layer->in[0], layer->out))
+	if (!npl_tensor_same_quant(layer->in[0], layer->out))
 		return no(why, n, "another shape cannot have another format");
 	return x.images == y.images && (same || flat)
 		       ? true
@@ -245,7 +239,7 @@ static bool function_ok(const struct npl_layer *layer, char *why, size_t n)
 		return true;
 	if (layer->op == NPL_OP_CLIP && !tpu_gen_clip(layer, &function, &limit))
 		return no(why, n, "the activation unit clips at 0 and at a constant above it alone");
-	if (!same_format(layer->in[0], layer->out))
+	if (!npl_tensor_same_quant(layer->in[0], layer->out))
 		return no(why, n,
 			  "the activation unit does not change scale and zero point here: input and output differ");
 	return true;

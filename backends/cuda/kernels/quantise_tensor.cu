@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A tensor of floats to integers of 8 or 16 bits by one scale and zero point, N at a time, z = saturate(rint(x / scale) + zero), or with
+ * BACK of integers to floats, z = (x - zero) * scale. What saturates is counted; a NaN, for which integers have no place, sets the
+ * fault word to 2. */
+#include "finish.cuh"
+
+struct ALIGNED(N * sizeof(STORE(X))) pack_x {
+	STORE(X) element[N];
+};
+struct ALIGNED(N * sizeof(STORE(Z))) pack_z {
+	STORE(Z) element[N];
+};
+
+#ifdef BACK
+#define CONVERTED(from) KEEP(Z, (float)((int)(from)-a.zero) * a.scale)
+#else
+#define CONVERTED(from) quantised(LOAD(X, from), a.scale, (float)a.zero, &hits, &nans)
+
+DEVICE STORE(Z) quantised(float x, float scale, float zero, unsigned *hits, unsigned *nans)
+{
+	const float q = rintf(x / scale) + zero;
+	if (x != x)
+		++*nans;
+	return (STORE(Z))(int)saturated(q, LEAST, MOST, hits);
+}
+#endif
+
+KERNEL(quantise_tensor, cu_quantise_tensor_args)
+{
+	const struct pack_x *from = (const struct pack_x *)a.x;
+	struct pack_z *to = (struct pack_z *)a.z;
+	const position count = (position)a.count, packs = count / N;
+#ifndef BACK
+	unsigned hits = 0, nans = 0;
+#endif
+	for (position i = THREAD; i < packs; i += THREADS) {
+		const struct pack_x x = from[i];
+		struct pack_z z;
+		for (int k = 0; k < N; k++)
+			z.element[k] = CONVERTED(x.element[k]);
+		to[i] = z;
+	}
+	for (position i = packs * N + THREAD; i < count; i += THREADS)
+		TENSOR(Z, a.z)[i] = CONVERTED(INPUT(X, a.x)[i]);
+#ifndef BACK
+	leave_hits(a.counter, hits);
+	if (nans && a.fault)
+		*TENSOR(i32, a.fault) = 2;
+#endif
+}
