@@ -136,6 +136,7 @@ struct kernel_case {
 	enum npl_activation fused;
 	enum npl_dtype stored;     /* of float32 */
 	double relative, absolute; /* what a result may be off, beside half a step of the storage type */
+	bool channels_last;        /* how tensors lie where the layer leaves a choice */
 	bool unknown; /* the shape rule sees no values but those that it needs: inputs are computed by the network */
 	uint64_t seed;
 };
@@ -195,11 +196,44 @@ static inline void compare(const struct kernel_case *c, int k, const struct npl_
 			     ((const unsigned char *)want->data)[i]);
 }
 
-/* Runs the layer by the reference and by the kernels; compares. */
-static inline void check_kernel(struct gpu *gpu, struct kernel_case *c)
+/* An element for each position, in the other order: (N, C, ...) to (N, ..., C), or back. */
+static inline void turn_elements(const struct npl_shape *shape, size_t element, bool to_last, unsigned char *data)
+{
+	const int64_t count = npl_shape_count(shape), channels = shape->dim[1],
+		      plane = count ? count / shape->dim[0] / channels : 0;
+	unsigned char *copy = malloc((size_t)count * element + 1);
+	cr_assert(copy);
+	memcpy(copy, data, (size_t)count * element);
+	for (int64_t i = 0; i < count; i++) {
+		const int64_t image = i / (channels * plane), c = i / plane % channels, at = i % plane,
+			      last = (image * plane + at) * channels + c;
+		memcpy(data + (size_t)(to_last ? last : i) * element, copy + (size_t)(to_last ? i : last) * element,
+		       element);
+	}
+	free(copy);
+}
+
+/* Whether an input (k) or result (-1 - k) lies with channels last: each that may lie either way draws. */
+static inline bool draws_last(const struct kernel_case *c, const struct npl_layer *layer, int k, uint64_t *seed)
+{
+	const enum cu_layouts layouts = c->channels_last ? cu_kernel_layouts(layer) : CU_LAYOUT_PLAIN;
+	const struct npl_shape *shape = k < 0 ? &layer->out[-1 - k].shape : &layer->in[k]->shape;
+	if (shape->rank < 3 || layouts == CU_LAYOUT_PLAIN)
+		return false;
+	if (layouts == CU_LAYOUT_READS)
+		return k == 0;
+	if (k < 0)
+		return cu_kernel_follows(layer, -1 - k);
+	if (shape->rank != layer->out->shape.rank)
+		return false;
+	return cu_kernel_same_way(layer, k) || test_range(seed, 0, 1);
+}
+
+static inline void check_kernel_as_it_is(struct gpu *gpu, struct kernel_case *c)
 {
 	const char *name = npl_op_defs[c->op].name;
 	const size_t skew = c->seed % 3 == 1;
+	uint64_t draw = c->seed;
 	struct npl_tensor out[8] = {{0}};
 	struct device_memory memory[NPL_LAYER_INPUTS] = {{0}}, result[8] = {{0}};
 	struct cu_value in[NPL_LAYER_INPUTS] = {{0}}, value[8] = {{0}};
@@ -237,20 +271,25 @@ static inline void check_kernel(struct gpu *gpu, struct kernel_case *c)
 		const enum npl_dtype declared = c->in[k]->dtype, stored = declared == NPL_F32 ? c->stored : declared;
 		memory[k] = to_device(c->in[k], stored, skew);
 		in[k] = (struct cu_value){cu_kernel_reads(&layer, k) ? address_of(memory[k].data) : 0, stored,
-					  c->in[k]->shape};
+					  c->in[k]->shape, draws_last(c, &layer, k, &draw)};
+		if (in[k].channels_last)
+			turn_elements(&in[k].shape, npl_dtype_size(stored), true, memory[k].data);
 	}
 	for (int k = 0; k < c->n_out; k++) {
 		const enum npl_dtype stored = out[k].dtype == NPL_F32 ? c->stored : out[k].dtype;
 		cr_assert_eq(npl_tensor_alloc(&out[k], &err), 0, "%s", err.msg);
 		result[k] = device_alloc((size_t)npl_tensor_count(&out[k]) * npl_dtype_size(stored),
 					 skew * npl_dtype_size(stored));
-		value[k] = (struct cu_value){address_of(result[k].data), stored, out[k].shape};
+		value[k] = (struct cu_value){address_of(result[k].data), stored, out[k].shape,
+					     draws_last(c, &layer, -1 - k, &draw)};
 	}
 	rc = npl_op_run(c->op, c->attrs, layer.in, c->n_in, out, c->n_out, &err);
 	cr_assert_eq(rc, 0, "%s, seed %llu: %s", name, (unsigned long long)c->seed, err.msg);
 	rc = cu_kernel_run(gpu->kernels, &layer, in, value, NULL, &err);
 	cr_assert_eq(rc, 0, "%s, seed %llu: %s", name, (unsigned long long)c->seed, err.msg);
 	for (int k = 0; k < c->n_out; k++) {
+		if (value[k].channels_last)
+			turn_elements(&value[k].shape, npl_dtype_size(value[k].dtype), false, result[k].data);
 		compare(c, k, &out[k], result[k].data, value[k].dtype);
 		device_free(&result[k], name);
 		npl_tensor_free(&out[k]);
@@ -258,6 +297,16 @@ static inline void check_kernel(struct gpu *gpu, struct kernel_case *c)
 	for (int k = 0; k < c->n_in; k++)
 		if (memory[k].block)
 			device_free(&memory[k], name);
+}
+
+/* Runs the layer by the reference and by the kernels; compares. Once with its tensors as ONNX has them, and once with channels last
+ * where it takes them so. */
+static inline void check_kernel(struct gpu *gpu, struct kernel_case *c)
+{
+	check_kernel_as_it_is(gpu, c);
+	c->channels_last = true;
+	check_kernel_as_it_is(gpu, c);
+	c->channels_last = false;
 }
 
 /* Up to max_rank dimensions of up to `most`, mostly small. */

@@ -343,9 +343,9 @@ Test(cuda_elementwise, values_as_they_are_stored)
 		uint16_t bits[N], back[N];
 		float real[N], want[N];
 		uint64_t seed = 7;
-		struct cu_value half = {address_of(bits), halves[h], npl_shape_of(1, N)},
-				narrow = {address_of(back), halves[h], npl_shape_of(1, N)},
-				wide = {address_of(real), NPL_F32, npl_shape_of(1, N)};
+		struct cu_value half = {address_of(bits), halves[h], npl_shape_of(1, N), false},
+				narrow = {address_of(back), halves[h], npl_shape_of(1, N), false},
+				wide = {address_of(real), NPL_F32, npl_shape_of(1, N), false};
 		for (int i = 0; i < N; i++)
 			bits[i] = (uint16_t)i;
 		npl_half_widen(halves[h], bits, N, want);

@@ -29,14 +29,14 @@ static void check_integers(struct gpu *gpu, const struct npl_layer *layer, uint6
 	char why[200] = "";
 	const size_t skew = seed % 3 == 1 ? npl_dtype_size(want.dtype) : 0;
 	struct device_memory memory = device_alloc(npl_tensor_bytes(&want), skew);
-	struct cu_value out = {address_of(memory.data), want.dtype, want.shape};
+	struct cu_value out = {address_of(memory.data), want.dtype, want.shape, false};
 	cr_assert(cu_kernel_takes(layer, CU_INT8, why, sizeof why), "%s: %s", name, why);
 	want.data = NULL;
 	cr_assert_eq(npl_tensor_alloc(&want, &err), 0);
 	cr_assert_eq(npl_run_integer(layer, &want, &counts, &err), 0, "%s", err.msg);
 	for (int k = 0; k < layer->n_in; k++)
 		in[k] = (struct cu_value){cu_kernel_reads(layer, k) ? address_of(layer->in[k]->data) : 0,
-					  layer->in[k]->dtype, layer->in[k]->shape};
+					  layer->in[k]->dtype, layer->in[k]->shape, false};
 	uint64_t saturated = 1000; /* it is added to */
 	cu_kernels_count_at(gpu->kernels, address_of(&saturated));
 	cr_assert_eq(cu_kernel_run(gpu->kernels, layer, in, &out, NULL, &err), 0, "%s: %s", name, err.msg);
@@ -248,7 +248,7 @@ Test(cuda_integers, sums_of_a_product)
 		struct npl_tensor spread = test_tensor(NPL_I32, npl_shape_of(2, rows, lead));
 		for (int64_t i = 0; i < rows * columns; i++)
 			((int32_t *)spread.data)[i / columns * lead + i % columns] = ((int32_t *)sums.data)[i];
-		const struct cu_value from = {address_of(spread.data), NPL_I32, sums.shape};
+		const struct cu_value from = {address_of(spread.data), NPL_I32, sums.shape, false};
 		cr_assert_eq(cu_kernel_sums(gpu->kernels, &from, biased ? address_of(bias.data) : 0,
 					    address_of(scales.data), columns, 1, lead > columns ? columns : 0, lead,
 					    fused, &y, address_of(y.data), NULL, &err),
@@ -315,9 +315,9 @@ Test(cuda_integers, conversions_equal_those_of_the_session)
 		q = want;
 		struct device_memory bytes = device_alloc(npl_tensor_bytes(&want), 0),
 				     floats = device_alloc(npl_tensor_bytes(&x), skew);
-		const struct cu_value in = {address_of(x.data), NPL_F32, x.shape};
-		struct cu_value integers = {address_of(bytes.data), want.dtype, x.shape},
-				out = {address_of(floats.data), NPL_F32, x.shape};
+		const struct cu_value in = {address_of(x.data), NPL_F32, x.shape, false};
+		struct cu_value integers = {address_of(bytes.data), want.dtype, x.shape, false},
+				out = {address_of(floats.data), NPL_F32, x.shape, false};
 		const struct npl_layer to = {.op = NPL_OP_QUANTIZELINEAR, .n_in = 1, .in = {&x}, .out = &q},
 				       from = {.op = NPL_OP_DEQUANTIZELINEAR, .n_in = 1, .in = {&q}, .out = &back};
 		cu_kernels_count_at(gpu->kernels, address_of(&saturated));

@@ -331,6 +331,53 @@ Test(cuda_moving, reversed_sequences)
 	gpu_close(gpu);
 }
 
+/* Every type into the other order of elements and back, floats from one type to the other on the way: by tiles where both sides are
+ * long, by a walk where one is short. */
+Test(cuda_moving, channels_last_and_back)
+{
+	static const enum npl_dtype pairs[][2] = {{NPL_F32, NPL_F16},   {NPL_F16, NPL_F32}, {NPL_F32, NPL_BF16},
+						  {NPL_BF16, NPL_F32},  {NPL_F32, NPL_F32}, {NPL_F16, NPL_F16},
+						  {NPL_BOOL, NPL_BOOL}, {NPL_I64, NPL_I64}};
+	struct gpu *gpu = gpu_open();
+	for (uint64_t seed = 1; seed <= 64; seed++) {
+		const enum npl_dtype from = pairs[seed % 8][0], to = pairs[seed % 8][1];
+		const bool to_last = seed / 8 % 2;
+		uint64_t state = seed;
+		struct npl_shape shape = random_shape(&state, 3, 5, 5);
+		struct npl_err err = {0};
+		if (seed % 3) {
+			shape.dim[1] = test_range(&state, 16, 70);
+			shape.dim[shape.rank - 1] = test_range(&state, 16, 40);
+		}
+		const size_t count = (size_t)npl_shape_count(&shape), element = npl_dtype_size(to);
+		struct npl_tensor x = random_values(&state, from == NPL_F16 || from == NPL_BF16 ? NPL_F32 : from, shape,
+						    3);
+		struct device_memory read = to_device(&x, from, seed % 5 == 0),
+				     written = device_alloc(count * element, 0),
+				     want = device_alloc(count * element, 0);
+		if (from == to)
+			memcpy(want.data, read.data, count * element);
+		else if (from == NPL_F32)
+			npl_half_narrow(to, x.data, (int64_t)count, want.data);
+		else
+			memcpy(want.data, x.data, count * element);
+		if (to_last)
+			turn_elements(&shape, element, true, want.data);
+		else
+			turn_elements(&shape, npl_dtype_size(from), true, read.data);
+		const struct cu_value in = {address_of(read.data), from, shape, !to_last},
+				      out = {address_of(written.data), to, shape, to_last};
+		cr_assert_eq(cu_kernel_cast(gpu->kernels, &in, &out, NULL, &err), 0, "%s", err.msg);
+		cr_assert(!memcmp(written.data, want.data, count * element), "seed %llu: %s to %s",
+			  (unsigned long long)seed, npl_dtype_name(from), npl_dtype_name(to));
+		device_free(&read, "a turn");
+		device_free(&written, "a turn");
+		device_free(&want, "nobody");
+		npl_tensor_free(&x);
+	}
+	gpu_close(gpu);
+}
+
 /* The word is set, what is read lies within the tensor: its ends. */
 Test(cuda_moving, an_index_that_is_not_there)
 {
@@ -344,9 +391,9 @@ Test(cuda_moving, an_index_that_is_not_there)
 	const struct npl_attrs attrs = {.op = NPL_OP_GATHER};
 	const struct npl_layer layer = {
 		.op = NPL_OP_GATHER, .attrs = &attrs, .n_in = 2, .in = {&x, &indices}, .out = &out};
-	const struct cu_value in[] = {{address_of(values), NPL_F32, x.shape},
-				      {address_of(bad), NPL_I64, indices.shape}};
-	struct cu_value to = {address_of(got), NPL_F32, out.shape};
+	const struct cu_value in[] = {{address_of(values), NPL_F32, x.shape, false},
+				      {address_of(bad), NPL_I64, indices.shape, false}};
+	struct cu_value to = {address_of(got), NPL_F32, out.shape, false};
 	int fault = 0;
 	cr_assert_eq(cu_kernel_run(gpu->kernels, &layer, in, &to, NULL, &err), 0, "%s", err.msg);
 	cu_kernels_fault_at(gpu->kernels, address_of(&fault));

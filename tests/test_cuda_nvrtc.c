@@ -103,8 +103,8 @@ static int run_relu(struct cu_kernels *kernels, float *x, float *y, struct npl_e
 	struct npl_tensor in = {.dtype = NPL_F32, .shape = npl_shape_of(1, 4)}, out = in;
 	const struct npl_attrs attrs = {.op = NPL_OP_RELU};
 	const struct npl_layer layer = {.op = NPL_OP_RELU, .attrs = &attrs, .n_in = 1, .in = {&in}, .out = &out};
-	const struct cu_value from = {address_of(x), NPL_F32, in.shape};
-	struct cu_value to = {address_of(y), NPL_F32, in.shape};
+	const struct cu_value from = {address_of(x), NPL_F32, in.shape, false};
+	struct cu_value to = {address_of(y), NPL_F32, in.shape, false};
 	return cu_kernel_run(kernels, &layer, &from, &to, NULL, err);
 }
 
@@ -320,6 +320,7 @@ static const char *const units[][2] = {
 	{"channels.cu", "X=f16 Y=f16 S=f32 FUSED=fused_relu"},
 	{"copy.cu", "UNIT=u128"},
 	{"copy.cu", "UNIT=u16 WIDE=1"},
+	{"copy.cu", "UNIT=f32 AS=f16"},
 	{"gather.cu", "UNIT=u32 INDEX=i64"},
 	{"gather_elements.cu", "UNIT=u8 INDEX=i32"},
 	{"gather_tuples.cu", "UNIT=u16 INDEX=i64"},
@@ -347,6 +348,8 @@ static const char *const units[][2] = {
 	{"pool.cu", "X=i8 Y=i8 INTEGER=1 GREATEST=1 LOWEST=-128 WIDE=1"},
 	{"pool.cu", "X=f32 Y=f32 AVERAGE=1"},
 	{"pool.cu", "X=f32 Y=f32 POWER=3"},
+	{"pool.cu", "X=f16 Y=f16 GREATEST=1 LOWEST=-INFINITE CHANNELS_LAST=1 N=8"},
+	{"pool.cu", "X=bf16 Y=bf16 AVERAGE=1 CHANNELS_LAST=1 N=1 WIDE=1"},
 	{"quantise_tensor.cu", "X=f32 Z=u8 N=4 LEAST=0 MOST=255"},
 	{"quantise_tensor.cu", "X=i8 Z=f32 N=1 BACK=1 WIDE=1"},
 	{"quantise.cu", "X=f32 Q=u8 S=f32 LEAST=0 MOST=255"},
@@ -362,6 +365,8 @@ static const char *const units[][2] = {
 	{"softmax.cu", "X=f16 Y=f16"},
 	{"softmax.cu", "X=f32 Y=f32 LOGARITHM=1"},
 	{"transpose.cu", "UNIT=u8"},
+	{"transpose.cu", "UNIT=f32 AS=bf16"},
+	{"transpose.cu", "UNIT=f16 AS=f32"},
 	{"transpose.cu", "UNIT=u64"},
 	{"unary.cu", "FUNCTION=clip X=f32 Y=f32 FLOATS=1 N=4"},
 	{"unary.cu", "FUNCTION=error_function X=f16 Y=f16 FLOATS=1 N=8 FUSED=fused_relu"},

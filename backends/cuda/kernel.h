@@ -22,6 +22,7 @@ struct cu_value {
 	uint64_t address; /* aligned to its element; 0: absent, or not read (cu_kernel_reads) */
 	enum npl_dtype dtype;
 	struct npl_shape shape;
+	bool channels_last; /* elements lie as (N, ..., C), the shape is (N, C, ...) as ever; of rank 3 and more */
 };
 
 struct cu_kernels; /* opaque: the kernels of one GPU that have been compiled */
@@ -47,6 +48,17 @@ enum npl_dtype cu_stored(enum npl_dtype declared, enum cu_precision precision);
 /* Is this layer among those that kernels run? If not, the reason in why. In int8 layers of quantised tensors alone, by the rules of
  * npulab/layer.h; in every other precision layers of floats, and of integers as a model has them. Data need not be there. */
 bool cu_kernel_takes(const struct npl_layer *layer, enum cu_precision precision, char *why, size_t n);
+/* How a layer that is taken has its tensors where some lie with channels last. */
+enum cu_layouts {
+	CU_LAYOUT_PLAIN, /* all of them as ONNX has them */
+	CU_LAYOUT_READS, /* the first input in any way, all else as ONNX has it */
+	CU_LAYOUT_FOLLOWS /* results as its input; inputs of the result's rank by cu_kernel_same_way, others as ONNX has them */
+};
+enum cu_layouts cu_kernel_layouts(const struct npl_layer *layer);
+/* Of one that follows: whether input k must lie as the result does; otherwise any way will do. */
+bool cu_kernel_same_way(const struct npl_layer *layer, int k);
+/* Whether result k lies as the first does, rather than as ONNX has it. */
+bool cu_kernel_follows(const struct npl_layer *layer, int k);
 /* Whether input k of a layer must be on the GPU: what the shape rule has read (Reshape's shape, Slice's starts) need not. */
 bool cu_kernel_reads(const struct npl_layer *layer, int k);
 /* Runs a layer that is taken: in[k] as layer->in[k], out[0] and behind it those of layer->n_more (address 0: nobody reads it).
@@ -55,7 +67,8 @@ bool cu_kernel_reads(const struct npl_layer *layer, int k);
 int cu_kernel_run(struct cu_kernels *kernels, const struct npl_layer *layer, const struct cu_value *in,
 		  struct cu_value *out, void *stream, struct npl_err *err);
 
-/* y = x in y's type: the way between what the host has and what a precision stores. Same number of elements. */
+/* y = x in y's type and with its channels where y has them: the way between what the host has and what the GPU stores. Tensors of one
+ * shape, or of one number of elements that both lie as ONNX has them. */
 int cu_kernel_cast(struct cu_kernels *kernels, const struct cu_value *x, const struct cu_value *y, void *stream,
 		   struct npl_err *err);
 

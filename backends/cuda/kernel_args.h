@@ -92,6 +92,7 @@ struct cu_pool_args {
 	cu_address x, z, indices; /* indices 0: not asked for */
 	long long count;
 	struct cu_divisor out[3];
+	struct cu_divisor packs; /* with channels last: of the channels of a position */
 	long long in[3];
 	int kernel[3], stride[3], dilation[3], pad[3];
 	int counted_end

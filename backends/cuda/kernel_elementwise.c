@@ -233,7 +233,9 @@ int cu_kernel_cast(struct cu_kernels *kernels, const struct cu_value *x, const s
 		   struct npl_err *err)
 {
 	const struct cu_job job = {kernels, stream, err};
-	return npl_shape_count(&x->shape) ? cast(&job, x, y) : 0;
+	if (!npl_shape_count(&x->shape))
+		return 0;
+	return x->channels_last == y->channels_last ? cast(&job, x, y) : cu_turn(&job, x, y);
 }
 
 /* The second operand as it broadcasts before opset 7: put at the first's dimensions from an axis on; a PRelu's slopes, one of each
@@ -275,8 +277,9 @@ static int run_pair(const struct cu_job *job, const struct pair *pair, enum npl_
 	if (pair->y.dtype != pair->x.dtype)
 		return npl_fail(job->err, NPL_EINTERNAL, "the operands of a GPU kernel are stored as %s and %s",
 				npl_dtype_name(pair->x.dtype), npl_dtype_name(pair->y.dtype));
-	cu_axes_broadcast(&axes, 0, &pair->x.shape);
-	cu_axes_broadcast(&axes, 1, pair->y_placed);
+	cu_axes_broadcast(&axes, 0, &pair->x.shape, pair->x.channels_last);
+	cu_axes_broadcast(&axes, 1, pair->y_placed, pair->y.channels_last);
+	cu_axes_order(&axes, pair->z.channels_last);
 	args.walk = cu_walk_of(&axes);
 	add_types(&macros, pair->x.dtype, "Z", pair->z.dtype);
 	add_kind(&macros, pair->x.dtype);
@@ -363,7 +366,8 @@ static int run_where(const struct cu_job *job, const struct npl_layer *layer, co
 				     .count = npl_shape_count(&out->shape)};
 	(void)layer;
 	for (int k = 0; k < 3; k++)
-		cu_axes_broadcast(&axes, k, &in[k].shape);
+		cu_axes_broadcast(&axes, k, &in[k].shape, in[k].channels_last);
+	cu_axes_order(&axes, out->channels_last);
 	args.walk = cu_walk_of(&axes);
 	cu_macro(&macros, "X=%s", cu_unit_name(npl_dtype_size(out->dtype)));
 	cu_macro_wide(job, &macros, args.count);

@@ -91,8 +91,8 @@ static int run_pair(const struct cu_job *job, const struct npl_layer *layer, con
 				       .finish = cu_finish_of(layer->fused, layer->out, &macros)};
 	const uint64_t address[] = {args.x, args.y, args.z};
 	const size_t element[] = {npl_dtype_size(in[0].dtype), npl_dtype_size(in[1].dtype), npl_dtype_size(out->dtype)};
-	cu_axes_broadcast(&axes, 0, &in[0].shape);
-	cu_axes_broadcast(&axes, 1, &in[1].shape);
+	cu_axes_broadcast(&axes, 0, &in[0].shape, false);
+	cu_axes_broadcast(&axes, 1, &in[1].shape, false);
 	args.walk = cu_walk_of(&axes);
 	args.x_scale = layer->op == NPL_OP_ADD ? a->scale / y : a->scale * b->scale / y;
 	args.y_scale = b->scale / y;

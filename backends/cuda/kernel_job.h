@@ -49,8 +49,14 @@ struct cu_walk cu_walk_of(const struct cu_axes *axes);
 /* Axes of a shape, the steps of operand 0 being its own. */
 struct cu_axes cu_axes_of(const struct npl_shape *shape);
 /* Sets the steps of operand k, of its own shape, as it broadcasts. */
-void cu_axes_broadcast(struct cu_axes *axes, int k, const struct npl_shape *operand);
+void cu_axes_broadcast(struct cu_axes *axes, int k, const struct npl_shape *operand, bool channels_last);
+/* Orders the axes of a tensor as its elements lie. */
+void cu_axes_order(struct cu_axes *axes, bool channels_last);
 void cu_dense_steps(int rank, const int64_t *dim, int64_t *step);
+/* From element to element along each dimension of the shape, in elements. */
+void cu_steps_of(const struct npl_shape *shape, bool channels_last, int64_t *step);
+/* The dimensions as they lie, outermost first. */
+void cu_order_of(int rank, bool channels_last, int *dimension);
 int64_t cu_product(const int64_t *dim, int n);
 
 const char *cu_type_name(enum npl_dtype dtype);       /* f32 */
@@ -90,6 +96,8 @@ struct cu_finish cu_finish_of(enum npl_activation fused, const struct npl_tensor
 struct npl_window cu_volume_of(const struct npl_window *window);
 /* Elements of any type along axes: operand 0 is read, operand 1 written (kernel_move.c). */
 int cu_copy(const struct cu_job *job, const struct cu_axes *axes, size_t element, uint64_t x, uint64_t z);
+/* y = x, of one shape, where one lies with channels last and the other does not; floats change their type on the way. */
+int cu_turn(const struct cu_job *job, const struct cu_value *x, const struct cu_value *y);
 /* The copies of an operator that only moves elements. */
 int cu_run_copy(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		struct cu_value *out);

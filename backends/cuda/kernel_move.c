@@ -55,41 +55,67 @@ static bool is_turn(const struct cu_walk *walk, struct cu_transpose_args *args)
 	return dense && turned && stacked && a >= LEAST && b >= LEAST;
 }
 
+/* As units of `element` bytes or more or, where that is 0, as the macros have them. */
+static int copy_as(const struct cu_job *job, const struct cu_axes *axes, struct cu_macros *macros, size_t element,
+		   uint64_t x, uint64_t z)
+{
+	struct cu_copy_args args = {.x = x, .z = z, .count = 1, .walk = cu_walk_of(axes)};
+	struct cu_transpose_args turn = {.x = x, .z = z};
+	const int64_t elements = cu_product(axes->dim, axes->rank);
+	if (!elements)
+		return 0;
+	const bool turns = is_turn(&args.walk, &turn);
+	if (element)
+		cu_macro(macros, "UNIT=%s", cu_unit_name(turns ? element : widen(&args.walk, element, x, z)));
+	cu_macro_wide(job, macros, elements);
+	if (turns) {
+		int64_t tiles = turn.matrices * ((turn.rows + 31) / 32) * ((turn.columns + 31) / 32);
+		return cu_launch(job, "transpose", macros, &turn, (struct cu_grid){tiles, 32, 8});
+	}
+	for (int d = 0; d < args.walk.rank; d++)
+		args.count *= args.walk.dim[d].by;
+	return cu_launch_each(job, "copy", macros, &args, args.count);
+}
+
 int cu_copy(const struct cu_job *job, const struct cu_axes *axes, size_t element, uint64_t x, uint64_t z)
 {
 	struct cu_macros macros = {""};
-	struct cu_copy_args args = {.x = x, .z = z, .count = 1, .walk = cu_walk_of(axes)};
-	struct cu_transpose_args turn = {.x = x, .z = z};
-	int64_t elements = cu_product(axes->dim, axes->rank);
-	if (!elements)
-		return 0;
-	if (is_turn(&args.walk, &turn)) {
-		int64_t tiles = turn.matrices * ((turn.rows + 31) / 32) * ((turn.columns + 31) / 32);
-		cu_macro(&macros, "UNIT=%s", cu_unit_name(element));
-		cu_macro_wide(job, &macros, elements);
-		return cu_launch(job, "transpose", &macros, &turn, (struct cu_grid){tiles, 32, 8});
-	}
-	cu_macro(&macros, "UNIT=%s", cu_unit_name(widen(&args.walk, element, x, z)));
-	for (int d = 0; d < args.walk.rank; d++)
-		args.count *= args.walk.dim[d].by;
-	cu_macro_wide(job, &macros, elements);
-	return cu_launch_each(job, "copy", &macros, &args, args.count);
+	return copy_as(job, axes, &macros, element, x, z);
+}
+
+int cu_turn(const struct cu_job *job, const struct cu_value *x, const struct cu_value *y)
+{
+	struct cu_axes axes = cu_axes_of(&y->shape);
+	struct cu_macros macros = {""};
+	cu_steps_of(&x->shape, x->channels_last, axes.step[0]);
+	cu_steps_of(&y->shape, y->channels_last, axes.step[1]);
+	cu_axes_order(&axes, y->channels_last);
+	if (x->dtype == y->dtype)
+		return cu_copy(job, &axes, npl_dtype_size(x->dtype), x->address, y->address);
+	cu_macro(&macros, "UNIT=%s AS=%s", cu_type_name(x->dtype), cu_type_name(y->dtype));
+	return copy_as(job, &axes, &macros, 0, x->address, y->address);
 }
 
 /* The order of DepthToSpace and SpaceToDepth: six dimensions of z with their steps in x (core/ops/depth_space.c). */
-static struct cu_axes blocks_of(const struct npl_layer *layer, const struct npl_shape *x, const struct npl_shape *z)
+static struct cu_axes blocks_of(const struct npl_layer *layer, const struct cu_value *in, const struct npl_shape *z)
 {
 	static const int from_outer[] = {0, 3, 4, 1, 5, 2}, from_inner[] = {0, 1, 4, 2, 5, 3},
 			 to_outer[] = {0, 3, 5, 1, 2, 4};
-	const int64_t b = layer->attrs->number, *xs = x->dim, *zs = z->dim;
+	static const int parts_of_depth[] = {0, 1, 2, 2, 3, 3}, parts_of_space[] = {0, 1, 1, 1, 2, 3};
+	const int64_t b = layer->attrs->number, *xs = in->shape.dim, *zs = z->dim;
 	const bool to_depth = layer->op == NPL_OP_SPACETODEPTH, outer = layer->attrs->mode == 0;
 	const int64_t depth[] = {xs[0], xs[1], zs[2], b, zs[3], b}, space_outer[] = {xs[0], b, b, zs[1], xs[2], xs[3]},
 		      space_inner[] = {xs[0], zs[1], b, b, xs[2], xs[3]};
 	const int64_t *from = to_depth ? depth : outer ? space_outer : space_inner;
 	const int *order = to_depth ? to_outer : outer ? from_outer : from_inner;
+	const int *part = to_depth ? parts_of_depth : parts_of_space;
 	struct cu_axes axes = {.rank = 6};
-	int64_t step[6];
-	cu_dense_steps(6, from, step);
+	int64_t step[6], next[NPL_MAX_RANK];
+	cu_steps_of(&in->shape, in->channels_last, next);
+	for (int d = 5; d >= 0; d--) {
+		step[d] = next[part[d]];
+		next[part[d]] *= from[d];
+	}
 	for (int d = 0; d < 6; d++) {
 		axes.dim[d] = from[order[d]];
 		axes.step[0][d] = step[order[d]];
@@ -99,11 +125,12 @@ static struct cu_axes blocks_of(const struct npl_layer *layer, const struct npl_
 }
 
 /* Each dimension twice: how often, and how long. */
-static struct cu_axes tiles_of(const struct npl_shape *x, const struct npl_shape *z)
+static struct cu_axes tiles_of(const struct cu_value *in, const struct npl_shape *z)
 {
+	const struct npl_shape *x = &in->shape;
 	struct cu_axes axes = {.rank = 2 * z->rank};
 	int64_t step[NPL_MAX_RANK];
-	cu_dense_steps(x->rank, x->dim, step);
+	cu_steps_of(x, in->channels_last, step);
 	for (int d = 0; d < z->rank; d++) {
 		axes.dim[2 * d] = x->dim[d] ? z->dim[d] / x->dim[d] : 0;
 		axes.dim[2 * d + 1] = x->dim[d];
@@ -120,12 +147,13 @@ static int run_slice(const struct cu_job *job, const struct npl_layer *layer, co
 	const size_t element = npl_dtype_size(z->dtype);
 	struct cu_axes axes = cu_axes_of(&z->shape);
 	int64_t step[NPL_MAX_RANK], first = 0;
-	cu_dense_steps(x->shape.rank, x->shape.dim, step);
+	cu_steps_of(&x->shape, x->channels_last, step);
+	cu_steps_of(&z->shape, z->channels_last, axes.step[1]);
 	for (int d = 0; d < z->shape.rank; d++) {
-		axes.step[1][d] = axes.step[0][d];
 		axes.step[0][d] = z->shape.dim[d] > 1 ? step[d] * slice->step[d] : 0;
 		first += slice->first[d] * step[d];
 	}
+	cu_axes_order(&axes, z->channels_last);
 	return cu_copy(job, &axes, element, x->address + (uint64_t)first * element, z->address);
 }
 
@@ -136,12 +164,13 @@ static int run_pieces(const struct cu_job *job, int axis, const struct cu_value 
 	const size_t element = npl_dtype_size(whole->dtype);
 	int64_t at = 0, step[NPL_MAX_RANK];
 	int rc = 0;
-	cu_dense_steps(whole->shape.rank, whole->shape.dim, step);
+	cu_steps_of(&whole->shape, whole->channels_last, step);
 	for (int k = 0; k < n && !rc; k++) {
 		struct cu_axes axes = cu_axes_of(&piece[k].shape);
 		int64_t *of_whole = axes.step[put ? 1 : 0], *of_piece = axes.step[put ? 0 : 1];
-		cu_dense_steps(axes.rank, axes.dim, of_piece);
+		cu_steps_of(&piece[k].shape, piece[k].channels_last, of_piece);
 		memcpy(of_whole, step, (size_t)axes.rank * sizeof *step);
+		cu_axes_order(&axes, put ? whole->channels_last : piece[k].channels_last);
 		uint64_t there = whole->address + (uint64_t)(at * step[axis]) * element;
 		if (piece[k].address)
 			rc = cu_copy(job, &axes, element, put ? piece[k].address : there,
@@ -157,7 +186,8 @@ int cu_run_copy(const struct cu_job *job, const struct npl_layer *layer, const s
 	const size_t element = npl_dtype_size(out->dtype);
 	struct cu_axes axes = cu_axes_of(&out->shape);
 	int64_t step[NPL_MAX_RANK];
-	memcpy(axes.step[1], axes.step[0], sizeof axes.step[1]);
+	cu_steps_of(&out->shape, out->channels_last, axes.step[1]);
+	cu_steps_of(&in[0].shape, in[0].channels_last, step);
 	switch (layer->op) {
 	case NPL_OP_SLICE:
 		return run_slice(job, layer, &in[0], out);
@@ -166,25 +196,31 @@ int cu_run_copy(const struct cu_job *job, const struct npl_layer *layer, const s
 	case NPL_OP_CONCAT:
 		return run_pieces(job, (int)layer->attrs->axis, out, in, layer->n_in, true);
 	case NPL_OP_TRANSPOSE:
-		cu_dense_steps(in[0].shape.rank, in[0].shape.dim, step);
 		for (int d = 0; d < axes.rank; d++)
 			axes.step[0][d] = step[layer->attrs->list[d]];
 		break;
 	case NPL_OP_EXPAND:
-		cu_axes_broadcast(&axes, 0, &in[0].shape);
+		cu_axes_broadcast(&axes, 0, &in[0].shape, in[0].channels_last);
 		break;
 	case NPL_OP_TILE:
-		axes = tiles_of(&in[0].shape, &out->shape);
+		axes = tiles_of(&in[0], &out->shape);
 		break;
 	case NPL_OP_DEPTHTOSPACE:
 	case NPL_OP_SPACETODEPTH:
-		axes = blocks_of(layer, &in[0].shape, &out->shape);
+		axes = blocks_of(layer, &in[0], &out->shape);
 		break;
-	default: /* the same elements in another shape */
+	default: /* the same elements, perhaps in another shape */
 		if (in[0].address == out->address)
 			return 0;
+		axes = cu_axes_of(&in[0].shape);
+		if (out->channels_last)
+			cu_steps_of(&out->shape, true, axes.step[1]);
+		else
+			memcpy(axes.step[1], axes.step[0], sizeof axes.step[1]);
+		memcpy(axes.step[0], step, sizeof step);
 		break;
 	}
+	cu_axes_order(&axes, out->channels_last);
 	return cu_copy(job, &axes, element, in[0].address, out->address);
 }
 const struct cu_family cu_copy_family = {takes_any, cu_run_copy, false};
@@ -230,14 +266,17 @@ static int run_pad(const struct cu_job *job, const struct npl_layer *layer, cons
 				   .rank = out->shape.rank,
 				   .mode = attrs->mode};
 	int64_t step[NPL_MAX_RANK];
-	cu_dense_steps(in[0].shape.rank, in[0].shape.dim, step);
-	for (int d = 0; d < args.rank; d++) {
+	int order[NPL_MAX_RANK];
+	cu_steps_of(&in[0].shape, in[0].channels_last, step);
+	cu_order_of(args.rank, out->channels_last, order);
+	for (int i = 0; i < args.rank; i++) {
+		const int d = order[i];
 		int64_t before = attrs->pad_before[d], after = attrs->pad_after[d];
-		args.dim[d] = cu_divisor_of(out->shape.dim[d]);
-		args.step[d] = step[d];
-		args.first[d] = before < 0 ? -before : 0;
-		args.left[d] = in[0].shape.dim[d] + (after < 0 ? after : 0) - args.first[d];
-		args.before[d] = before > 0 ? before : 0;
+		args.dim[i] = cu_divisor_of(out->shape.dim[d]);
+		args.step[i] = step[d];
+		args.first[i] = before < 0 ? -before : 0;
+		args.left[i] = in[0].shape.dim[d] + (after < 0 ? after : 0) - args.first[i];
+		args.before[i] = before > 0 ? before : 0;
 	}
 	cu_macro(&macros, "UNIT=%s", cu_unit_name(npl_dtype_size(out->dtype)));
 	cu_macro_wide(job, &macros, args.count);

@@ -27,18 +27,21 @@ static int run_resize(const struct cu_job *job, const struct npl_layer *layer, c
 				      .cubic = (double)r->cubic_a,
 				      .outside = r->outside};
 	int64_t step[NPL_MAX_RANK];
-	cu_dense_steps(in[0].shape.rank, in[0].shape.dim, step);
-	for (int d = 0; d < args.rank; d++) {
+	int order[NPL_MAX_RANK];
+	cu_steps_of(&in[0].shape, in[0].channels_last, step);
+	cu_order_of(args.rank, out->channels_last, order);
+	for (int i = 0; i < args.rank; i++) {
+		const int d = order[i];
 		bool whole = r->transform != CROP ||
 			     (r->from[d] <= 0 && r->from[d] >= 0 && r->to[d] <= 1 && r->to[d] >= 1);
-		args.dim[d] = cu_divisor_of(out->shape.dim[d]);
-		args.size[d] = in[0].shape.dim[d];
-		args.step[d] = step[d];
-		args.stays[d] = r->scale[d] <= 1 && r->scale[d] >= 1 && whole;
-		args.scale[d] = r->scale[d];
-		args.length[d] = r->length[d];
-		args.from[d] = r->from[d];
-		args.to[d] = r->to[d];
+		args.dim[i] = cu_divisor_of(out->shape.dim[d]);
+		args.size[i] = in[0].shape.dim[d];
+		args.step[i] = step[d];
+		args.stays[i] = r->scale[d] <= 1 && r->scale[d] >= 1 && whole;
+		args.scale[i] = r->scale[d];
+		args.length[i] = r->length[d];
+		args.from[i] = r->from[d];
+		args.to[i] = r->to[d];
 	}
 	cu_macro(&macros, "X=%s", cu_type_name(out->dtype));
 	if (mode == NEAREST)

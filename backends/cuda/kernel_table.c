@@ -180,6 +180,59 @@ bool cu_kernel_reads(const struct npl_layer *layer, int k)
 	return !(npl_op_defs[layer->op].flags & (NPL_OP_NEEDS_VALUES | NPL_OP_IS_VIEW)) && layer->op != NPL_OP_CASTLIKE;
 }
 
+enum cu_layouts cu_kernel_layouts(const struct npl_layer *layer)
+{
+	const struct cu_family *family = families[layer->op];
+	const struct npl_attrs *attrs = layer->attrs;
+	if (!family || is_quantised(layer))
+		return CU_LAYOUT_PLAIN;
+	switch (layer->op) {
+	case NPL_OP_TRANSPOSE:
+	case NPL_OP_EXPAND:
+	case NPL_OP_TILE:
+	case NPL_OP_DEPTHTOSPACE:
+	case NPL_OP_SPACETODEPTH:
+	case NPL_OP_RESHAPE:
+	case NPL_OP_FLATTEN:
+	case NPL_OP_SQUEEZE:
+	case NPL_OP_UNSQUEEZE:
+	case NPL_OP_ARGMAX:
+	case NPL_OP_ARGMIN:
+		return CU_LAYOUT_READS;
+	case NPL_OP_GLOBALAVERAGEPOOL:
+	case NPL_OP_GLOBALMAXPOOL:
+		return layer->n_more ? CU_LAYOUT_PLAIN : CU_LAYOUT_READS;
+	case NPL_OP_MAXPOOL: /* indices count as ONNX does */
+		return layer->n_more ? CU_LAYOUT_PLAIN : CU_LAYOUT_FOLLOWS;
+	case NPL_OP_BATCHNORMALIZATION:
+		return attrs && attrs->per_element ? CU_LAYOUT_PLAIN : CU_LAYOUT_FOLLOWS;
+	case NPL_OP_HARDMAX: /* of equals along several dimensions the first as ONNX counts */
+	case NPL_OP_CONVTRANSPOSE:
+	case NPL_OP_QUANTIZELINEAR:
+	case NPL_OP_DEQUANTIZELINEAR:
+	case NPL_OP_GATHER:
+	case NPL_OP_GATHERELEMENTS:
+	case NPL_OP_GATHERND:
+	case NPL_OP_ONEHOT:
+	case NPL_OP_TRILU:
+	case NPL_OP_REVERSESEQUENCE:
+		return CU_LAYOUT_PLAIN;
+	default:
+		return family == &cu_reduce_family ? CU_LAYOUT_READS : CU_LAYOUT_FOLLOWS;
+	}
+}
+
+bool cu_kernel_same_way(const struct npl_layer *layer, int k)
+{
+	return npl_shape_equal(&layer->in[k]->shape, &layer->out->shape) ||
+	       (k == 0 && families[layer->op] == &cu_pool_family);
+}
+
+bool cu_kernel_follows(const struct npl_layer *layer, int k)
+{
+	return k == 0 || layer->op == NPL_OP_SPLIT;
+}
+
 int cu_kernel_run(struct cu_kernels *kernels, const struct npl_layer *layer, const struct cu_value *in,
 		  struct cu_value *out, void *stream, struct npl_err *err)
 {

@@ -13,16 +13,23 @@ static bool takes_floats(const struct npl_layer *layer, char *why, size_t n)
 	       cu_refuse(why, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name, npl_dtype_name(dtype));
 }
 
-/* Vectors of a tensor along the dimensions whose bits are set. */
-static void vectors_of(const struct npl_shape *x, unsigned along, struct cu_vectors_args *args)
+/* Vectors of a tensor along the dimensions whose bits are set, in the order of ONNX; the elements of one in the order of memory. */
+static void vectors_of(const struct cu_value *x, unsigned along, struct cu_vectors_args *args)
 {
 	struct cu_axes outer = {.rank = 0}, inner = {.rank = 0};
 	int64_t step[NPL_MAX_RANK];
-	cu_dense_steps(x->rank, x->dim, step);
-	for (int d = 0; d < x->rank; d++) {
-		struct cu_axes *axes = along & 1u << d ? &inner : &outer;
-		axes->dim[axes->rank] = x->dim[d];
-		axes->step[0][axes->rank++] = step[d];
+	int order[NPL_MAX_RANK];
+	cu_steps_of(&x->shape, x->channels_last, step);
+	cu_order_of(x->shape.rank, x->channels_last, order);
+	for (int i = 0; i < x->shape.rank; i++) {
+		if (along & 1u << order[i]) {
+			inner.dim[inner.rank] = x->shape.dim[order[i]];
+			inner.step[0][inner.rank++] = step[order[i]];
+		}
+		if (!(along & 1u << i)) {
+			outer.dim[outer.rank] = x->shape.dim[i];
+			outer.step[0][outer.rank++] = step[i];
+		}
 	}
 	args->vectors = cu_product(outer.dim, outer.rank);
 	args->length = cu_product(inner.dim, inner.rank);
@@ -92,7 +99,7 @@ int cu_run_reduce(const struct cu_job *job, const struct npl_layer *layer, const
 	struct cu_vectors_args args = {.x = in[0].address, .z = out->address};
 	const int rank = in[0].shape.rank;
 	const bool pools = layer->op == NPL_OP_GLOBALAVERAGEPOOL || layer->op == NPL_OP_GLOBALMAXPOOL;
-	vectors_of(&in[0].shape, pools ? (1u << rank) - 4 : reduced(layer->attrs, rank), &args);
+	vectors_of(&in[0], pools ? (1u << rank) - 4 : reduced(layer->attrs, rank), &args);
 	args.factor = (float)args.length;
 	cu_macro(&macros, "X=%s Y=%s FOLD=%s LAST=last_%s", cu_type_name(in[0].dtype), cu_type_name(out->dtype),
 		 rules[layer->op].fold, rules[layer->op].last);
@@ -114,7 +121,7 @@ static int run_softmax(const struct cu_job *job, const struct npl_layer *layer, 
 	unsigned along = 1u << attrs->axis;
 	if (attrs->opset > 0 && attrs->opset < 13)
 		along = (1u << in[0].shape.rank) - (1u << attrs->axis);
-	vectors_of(&in[0].shape, along, &args);
+	vectors_of(&in[0], along, &args);
 	cu_macro(&macros, "X=%s Y=%s", cu_type_name(in[0].dtype), cu_type_name(out->dtype));
 	if (layer->op == NPL_OP_HARDMAX) {
 		args.flags = 1;
@@ -141,7 +148,7 @@ static int run_arg(const struct cu_job *job, const struct npl_layer *layer, cons
 	struct cu_vectors_args args = {.x = in[0].address,
 				       .z = out->address,
 				       .flags = (layer->op == NPL_OP_ARGMAX) | (layer->attrs->select_last ? 2 : 0)};
-	vectors_of(&in[0].shape, 1u << layer->attrs->axis, &args);
+	vectors_of(&in[0], 1u << layer->attrs->axis, &args);
 	cu_macro(&macros, "X=%s", cu_type_name(in[0].dtype));
 	return launch(job, "arg", &macros, &args);
 }
@@ -158,9 +165,11 @@ static void affine_of(const struct npl_layer *layer, const struct cu_value *in, 
 			continue;
 		if (layer->op == NPL_OP_INSTANCENORMALIZATION)
 			channel.dim[0] = in[k].shape.dim[0];
-		cu_axes_broadcast(&axes, k - 1, layer->op == NPL_OP_INSTANCENORMALIZATION ? &channel : &in[k].shape);
+		cu_axes_broadcast(&axes, k - 1, layer->op == NPL_OP_INSTANCENORMALIZATION ? &channel : &in[k].shape,
+				  in[k].channels_last);
 		*(k == 1 ? &args->scale : &args->bias) = in[k].address;
 	}
+	cu_axes_order(&axes, in[0].channels_last);
 	args->affine = cu_walk_of(&axes);
 }
 
@@ -195,7 +204,7 @@ static int run_normalise(const struct cu_job *job, const struct npl_layer *layer
 	default:
 		break;
 	}
-	vectors_of(&in[0].shape, along, &args);
+	vectors_of(&in[0], along, &args);
 	if (layer->n_in > 1) {
 		affine_of(layer, in, &args);
 		parameters = in[1].dtype;

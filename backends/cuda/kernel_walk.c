@@ -46,13 +46,43 @@ struct cu_axes cu_axes_of(const struct npl_shape *shape)
 	return axes;
 }
 
-void cu_axes_broadcast(struct cu_axes *axes, int k, const struct npl_shape *operand)
+void cu_order_of(int rank, bool channels_last, int *dimension)
 {
+	channels_last = channels_last && rank > 2;
+	for (int d = 0; d < rank; d++)
+		dimension[d] = !channels_last || !d ? d : d == rank - 1 ? 1 : d + 1;
+}
+
+void cu_steps_of(const struct npl_shape *shape, bool channels_last, int64_t *step)
+{
+	int order[NPL_MAX_RANK];
 	int64_t next = 1;
+	cu_order_of(shape->rank, channels_last, order);
+	for (int i = shape->rank - 1; i >= 0; i--) {
+		step[order[i]] = next;
+		next *= shape->dim[order[i]];
+	}
+}
+
+void cu_axes_broadcast(struct cu_axes *axes, int k, const struct npl_shape *operand, bool channels_last)
+{
+	int64_t step[NPL_MAX_RANK];
+	cu_steps_of(operand, channels_last, step);
 	for (int i = 1; i <= axes->rank; i++) {
-		int64_t dim = i <= operand->rank ? operand->dim[operand->rank - i] : 1;
-		axes->step[k][axes->rank - i] = dim == 1 ? 0 : next;
-		next *= dim;
+		const int d = operand->rank - i;
+		axes->step[k][axes->rank - i] = d < 0 || operand->dim[d] == 1 ? 0 : step[d];
+	}
+}
+
+void cu_axes_order(struct cu_axes *axes, bool channels_last)
+{
+	int order[2 * NPL_MAX_RANK];
+	const struct cu_axes from = *axes;
+	cu_order_of(axes->rank, channels_last, order);
+	for (int i = 0; i < axes->rank; i++) {
+		axes->dim[i] = from.dim[order[i]];
+		for (int k = 0; k < CU_OPERANDS; k++)
+			axes->step[k][i] = from.step[k][order[i]];
 	}
 }
 

@@ -67,6 +67,15 @@ static void pool_macros(const struct npl_layer *layer, bool quantised, bool indi
 		cu_macro(macros, "FUSED=%s", cu_fused_name(layer->fused));
 }
 
+/* Channels that a thread takes at once where they lie side by side: 16 bytes of them, or one. */
+static int channel_pack(const struct cu_value *x, const struct cu_value *y, int64_t channels)
+{
+	const uint64_t address[] = {x->address, y->address};
+	const size_t element[] = {npl_dtype_size(x->dtype), npl_dtype_size(y->dtype)};
+	const int pack = cu_pack_of(element[0] > element[1] ? element[0] : element[1], 2, address, element);
+	return channels % pack ? 1 : pack;
+}
+
 int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		struct cu_value *out)
 {
@@ -97,9 +106,14 @@ int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const s
 	if (layer->n_more && is_maximum(layer))
 		args.indices = out[1].address;
 	pool_macros(layer, quantised, args.indices, in[0].dtype, out->dtype, &macros);
+	const int pack = out->channels_last ? channel_pack(&in[0], out, x.channels) : 1;
+	if (out->channels_last) {
+		args.packs = cu_divisor_of(x.channels / pack);
+		cu_macro(&macros, "CHANNELS_LAST=1 N=%d", pack);
+	}
 	cu_macro_wide(job, &macros,
 		      npl_shape_count(&in[0].shape) > args.count ? npl_shape_count(&in[0].shape) : args.count);
-	return cu_launch_each(job, "pool", &macros, &args, args.count);
+	return cu_launch_each(job, "pool", &macros, &args, args.count / pack);
 }
 const struct cu_family cu_pool_family = {takes_pool, cu_run_pool, true};
 
@@ -176,10 +190,13 @@ static int run_convtranspose(const struct cu_job *job, const struct npl_layer *l
 const struct cu_family cu_convtranspose_family = {takes_convtranspose, run_convtranspose, true};
 
 /* Dimensions of a tensor as channels and what lies within one. */
-static void channels_of(const struct npl_shape *x, bool per_element, int64_t *channels, int64_t *plane)
+static void channels_of(const struct cu_value *value, bool per_element, int64_t *channels, int64_t *plane)
 {
+	const struct npl_shape *x = &value->shape;
 	*channels = x->rank < 2 ? 1 : per_element ? cu_product(x->dim + 1, x->rank - 1) : x->dim[1];
-	*plane = x->rank < 2 ? cu_product(x->dim, x->rank) : per_element ? 1 : cu_product(x->dim + 2, x->rank - 2);
+	*plane = x->rank < 2                           ? cu_product(x->dim, x->rank)
+		 : per_element || value->channels_last ? 1
+						       : cu_product(x->dim + 2, x->rank - 2);
 }
 
 static bool takes_channels(const struct npl_layer *layer, char *why, size_t n)
@@ -194,7 +211,7 @@ static int run_channels(const struct cu_job *job, const struct npl_layer *layer,
 {
 	int64_t channels, plane;
 	struct cu_macros macros = {""};
-	channels_of(&in[0].shape, layer->attrs->per_element, &channels, &plane);
+	channels_of(&in[0], layer->attrs->per_element, &channels, &plane);
 	struct cu_channels_args args = {.x = in[0].address,
 					.z = out->address,
 					.scale = in[1].address,
@@ -220,7 +237,7 @@ static int run_lrn(const struct cu_job *job, const struct npl_layer *layer, cons
 	const struct npl_attrs *attrs = layer->attrs;
 	int64_t channels, plane;
 	struct cu_macros macros = {""};
-	channels_of(&in[0].shape, false, &channels, &plane);
+	channels_of(&in[0], false, &channels, &plane);
 	struct cu_lrn_args args = {.x = in[0].address,
 				   .z = out->address,
 				   .count = npl_shape_count(&out->shape),

@@ -177,6 +177,15 @@ DEVICE float fused_relu6(float x)
 #define fused_sigmoid(x) logistic(x)
 #define fused_tanh(x)    tanhf(x)
 
+/* What is moved as it is, or with AS as that type of the two that floats have. */
+#ifdef AS
+#define MOVED_TYPE AS
+#define MOVED(x)   KEEP(AS, (VALUE(AS))LOAD(UNIT, x))
+#else
+#define MOVED_TYPE UNIT
+#define MOVED(x)   (x)
+#endif
+
 /* Where element i of the walk lies in operand k. */
 DEVICE long long walk_at(const struct cu_walk *walk, int k, position i)
 {

@@ -2,8 +2,19 @@
  *
  * Pooling over one to three spatial dimensions, a thread to each result. GREATEST: maxima, which pass NaN on and ignore padding,
  * LOWEST being the least value of the type, and with INDICES where they stand; else AVERAGE, or POWER: the p-th root of the sum of
- * p-th powers. With INTEGER x is quantised: averages are of x - zero point, rounded half to even. */
+ * p-th powers. With INTEGER x is quantised: averages are of x - zero point, rounded half to even. With CHANNELS_LAST x and z lie so, and
+ * a thread makes N results side by side: the channels are a whole number of packs. */
 #include "common.cuh"
+
+#ifndef N
+#define N 1
+#endif
+struct ALIGNED(N * sizeof(STORE(X))) pack_x {
+	STORE(X) element[N];
+};
+struct ALIGNED(N * sizeof(STORE(Y))) pack_y {
+	STORE(Y) element[N];
+};
 
 struct reach {
 	long long first; /* position of the first tap, also outside */
@@ -34,24 +45,66 @@ typedef long long value;
 typedef float value;
 #endif
 
+/* One more element, with what there was before. */
+DEVICE value joint(const struct cu_pool_args *a, value sum, value v)
+{
+	(void)a;
+#if defined(GREATEST)
+	return v > sum || v != v ? v : sum;
+#elif defined(POWER)
+	return sum + (POWER == 1 ? fabsf(v) : POWER == 2 ? v * v : powf(fabsf(v), a->power));
+#elif defined(INTEGER)
+	return sum + v - a->zero_point;
+#else
+	return sum + v;
+#endif
+}
+
+/* What comes of all elements; `counted` positions are an average's. */
+DEVICE value finished(const struct cu_pool_args *a, value sum, long long counted)
+{
+	(void)counted;
+#if defined(POWER)
+	sum = POWER == 1 ? sum : POWER == 2 ? sqrtf(sum) : powf(sum, 1 / a->power);
+#elif defined(AVERAGE) && defined(INTEGER)
+	sum = (counted > 0 ? half_even(sum, counted) : 0) + a->zero_point;
+#elif defined(AVERAGE)
+	sum = counted > 0 ? sum / (float)counted : 0;
+#endif
+#ifdef INTEGER
+	sum = a->fused_relu && sum < a->zero_point ? a->zero_point : sum;
+#endif
+	(void)a;
+	return sum;
+}
+
 KERNEL(pool, cu_pool_args)
 {
-	const position count = (position)a.count;
+	const position packs = (position)a.count / N;
 	const long long volume = a.in[0] * a.in[1] * a.in[2];
-	for (position i = THREAD; i < count; i += THREADS) {
-		const position row = divide(i, a.out[1]), slice = divide(row, a.out[0]),
+	for (position i = THREAD; i < packs; i += THREADS) {
+#ifdef CHANNELS_LAST
+		const position at_z = divide(i, a.packs), step = (position)a.packs.by;
+#else
+		const position at_z = i, step = 1;
+#endif
+		const position row = divide(at_z, a.out[1]), slice = divide(row, a.out[0]),
 			       plane = divide(slice, a.out[2]);
-		const struct reach x = reach_of(&a, 1, i - row * (position)a.out[1].by),
+		const struct reach x = reach_of(&a, 1, at_z - row * (position)a.out[1].by),
 				   y = reach_of(&a, 0, row - slice * (position)a.out[0].by),
 				   z = reach_of(&a, 2, slice - plane * (position)a.out[2].by);
-		const STORE(X) *from = INPUT(X, a.x) + (long long)plane * volume;
-#ifdef GREATEST
-		value result = LOWEST;
+		const struct pack_x *from = (const struct pack_x *)a.x + (long long)plane * volume * step +
+					    (i - at_z * step);
+		struct pack_y result;
+		value sum[N];
 #ifdef INDICES
 		long long found = -1;
 #endif
+		for (int n = 0; n < N; n++)
+#ifdef GREATEST
+			sum[n] = LOWEST;
 #else
-		value result = 0;
+			sum[n] = 0;
 #endif
 		for (int k = z.begin; k < z.end; k++)
 			for (int l = y.begin; l < y.end; l++)
@@ -60,34 +113,18 @@ KERNEL(pool, cu_pool_args)
 							      l * a.dilation[0]) *
 								     a.in[1] +
 							     x.first + m * a.dilation[1];
-					const value v = LOAD(X, from[at]);
-#if defined(GREATEST)
+					const struct pack_x v = from[at * step];
 #ifdef INDICES
-					found = found < 0 || v > result || v != v ? at : found;
+					const value only = LOAD(X, v.element[0]);
+					found = found < 0 || only > sum[0] || only != only ? at : found;
 #endif
-					result = v > result || v != v ? v : result;
-#elif defined(POWER)
-					result += POWER == 1 ? fabsf(v) : POWER == 2 ? v * v : powf(fabsf(v), a.power);
-#elif defined(INTEGER)
-					result += v - a.zero_point;
-#else
-					result += v;
-#endif
+					for (int n = 0; n < N; n++)
+						sum[n] = joint(&a, sum[n], LOAD(X, v.element[n]));
 				}
-#if defined(POWER)
-		result = POWER == 1 ? result : POWER == 2 ? sqrtf(result) : powf(result, 1 / a.power);
-#elif defined(AVERAGE)
-		const long long counted = x.counted * y.counted * z.counted;
-#ifdef INTEGER
-		result = (counted > 0 ? half_even(result, counted) : 0) + a.zero_point;
-#else
-		result = counted > 0 ? result / (float)counted : 0;
-#endif
-#endif
-#ifdef INTEGER
-		result = a.fused_relu && result < a.zero_point ? a.zero_point : result;
-#endif
-		TENSOR(Y, a.z)[i] = KEEP(Y, (VALUE(Y))FUSED(result));
+		for (int n = 0; n < N; n++)
+			result.element[n] = KEEP(
+				Y, (VALUE(Y))FUSED(finished(&a, sum[n], x.counted * y.counted * z.counted)));
+		((struct pack_y *)a.z)[i] = result;
 #ifdef INDICES
 		if (found >= 0 && a.column_major)
 			found = found / a.in[1] / a.in[0] +

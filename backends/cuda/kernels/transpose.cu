@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Matrices turned, by tiles of 32 x 32 that pass through shared memory, so that both sides are read and written in lines. Blocks of
- * 32 x 8 threads; 33 columns keep the columns of a tile in different banks. */
+ * 32 x 8 threads; 33 columns keep the columns of a tile in different banks. UNIT and AS as in copy.cu. */
 #include "common.cuh"
 
 #define TILE 32
 
 COOPERATIVE(transpose, cu_transpose_args)
 {
-	STORE(UNIT) *result = TENSOR(UNIT, a.z);
+	STORE(MOVED_TYPE) *result = TENSOR(MOVED_TYPE, a.z);
 	SHARED STORE(UNIT) tile[TILE][TILE + 1];
 	const long long across = (a.columns + TILE - 1) / TILE, down = (a.rows + TILE - 1) / TILE;
 	for (long long t = blockIdx.x; t < a.matrices * across * down; t += gridDim.x) {
@@ -21,7 +21,8 @@ COOPERATIVE(transpose, cu_transpose_args)
 		__syncthreads();
 		for (unsigned k = threadIdx.y; k < TILE; k += blockDim.y)
 			if (column + k < a.columns && row + threadIdx.x < a.rows)
-				result[matrix + (column + k) * a.rows + row + threadIdx.x] = tile[threadIdx.x][k];
+				result[matrix + (column + k) * a.rows + row + threadIdx.x] = MOVED(
+					tile[threadIdx.x][k]);
 		__syncthreads();
 	}
 }
