@@ -26,7 +26,8 @@ void cu_fake_reset(void)
 				   .minor = 0,
 				   .driver_version = 13000,
 				   .memory_bytes = (size_t)1 << 30,
-				   .macs_per_second = 1e12};
+				   .macs_per_second = 1e12,
+				   .fastest_algorithm = 1};
 	cu_fake.missing[CU_FAKE_NVRTC_12] = true;
 }
 

@@ -29,16 +29,22 @@ struct cu_fake {
 	size_t memory_bytes;
 	bool no_pinned; /* no pinned memory is to be had */
 	bool no_int8, no_dnn_algorithm, no_fused_convolution;
-	double macs_per_second; /* of products; 1e12 */
-	bool no_values;         /* products leave what is there: for those that only time is asked of */
-	long fail_at;           /* this call, counted from 1, fails (0: none), */
-	int fail_code;          /* with this code; 0: one that fits its library */
-	bool sticky;            /* and every later one of the driver, until the context is gone */
+	bool no_channels_last, no_groups_last; /* convolutions so, and in groups: cuDNN has no algorithm */
+	int fastest_algorithm;                 /* of cuDNN's, when it is measured: 0 or 1, the default */
+	double macs_per_second;                /* of products; 1e12 */
+	bool no_values;                        /* products leave what is there: for those that only time is asked of */
+	long fail_at;                          /* this call, counted from 1, fails (0: none), */
+	int fail_code;                         /* with this code; 0: one that fits its library */
+	bool sticky;                           /* and every later one of the driver, until the context is gone */
 	/* counted */
 	long calls;           /* that can fail */
 	char failed_call[64]; /* the one that was made to fail */
 	long opened, closed;  /* libraries */
 	long launches, products, convolutions, fused_convolutions;
+	long moves;              /* launches of those kernels that only move elements or turn matrices */
+	long last_convolutions;  /* with channels last */
+	long searches;           /* for the fastest algorithm */
+	long convolutions_by[2]; /* each of its algorithms */
 	size_t bytes_up, bytes_down, peak_bytes;
 	long violations;
 	char violation[200]; /* the first */

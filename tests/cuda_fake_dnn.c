@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fake cuDNN (cuda_fake.h): convolutions by loops, sums in double. It offers three algorithms of which the third is of use: the first
- * is not supported, the second wants more memory than there is. */
+ * The fake cuDNN (cuda_fake.h): convolutions by loops, sums in double. It offers four algorithms of which the third and the fourth are of
+ * use: the first is not supported, the second wants more memory than there is. Tensors lie as they are described, dense with or without
+ * channels last, where images, filters and result must agree. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@
 #endif
 
 enum { HANDLE = 0xd00, TENSOR, FILTER, ACTIVATION, CONVOLUTION };
-enum { MOST = 5, WORKSPACE = 8192, ALGORITHM = CU_DNN_PRECOMPUTED_GEMM };
+enum { MOST = 5, WORKSPACE = 8192 }; /* bytes that the precomputed algorithm needs */
 
 struct handle {
 	int magic;
@@ -29,6 +30,7 @@ struct handle {
 };
 struct tensor { /* and filters */
 	int magic, type, n, size[MOST];
+	bool last; /* lies with channels last */
 };
 struct activation {
 	int magic, function;
@@ -131,10 +133,18 @@ CU_DNN_STATUS fake_cudnnSetTensorNdDescriptor(CU_DNN_TENSOR tensor, CU_DNN_TYPE 
 	FAKE_CALL(cudnnSetTensorNdDescriptor);
 	if (!is(tensor, TENSOR))
 		return CU_DNN_BAD_PARAM;
-	for (int d = n - 1, step = 1; d >= 0; step *= size[d--])
-		if (stride[d] != step)
+	const int code = set_sizes(tensor, type, n, size);
+	if (code)
+		return code;
+	((struct tensor *)tensor)->last = n == 4 && stride[1] == 1 && size[1] > 1;
+	for (int i = n - 1, step = 1; i >= 0; i--) {
+		static const int last[] = {0, 2, 3, 1};
+		const int d = ((struct tensor *)tensor)->last ? last[i] : i;
+		if (stride[d] != step && size[d] > 1)
 			return BAD("a tensor that is not dense");
-	return set_sizes(tensor, type, n, size);
+		step *= size[d];
+	}
+	return 0;
 }
 
 CU_DNN_STATUS fake_cudnnCreateFilterDescriptor(CU_DNN_FILTER *filter)
@@ -153,8 +163,9 @@ CU_DNN_STATUS fake_cudnnSetFilterNdDescriptor(CU_DNN_FILTER filter, CU_DNN_TYPE 
 					      const int *size)
 {
 	FAKE_CALL(cudnnSetFilterNdDescriptor);
-	if (!is(filter, FILTER) || layout != CU_DNN_NCHW)
-		return CU_DNN_BAD_PARAM;
+	if (!is(filter, FILTER) || (layout != CU_DNN_NCHW && (layout != CU_DNN_NHWC || n != 4)))
+		return BAD("a filter of layout %d with %d dimensions", layout, n);
+	((struct tensor *)filter)->last = layout == CU_DNN_NHWC;
 	return set_sizes(filter, type, n, size);
 }
 
@@ -230,6 +241,20 @@ CU_DNN_STATUS fake_cudnnSetConvolutionGroupCount(CU_DNN_CONVOLUTION convolution,
 	return 0;
 }
 
+static int64_t plane(const struct tensor *t)
+{
+	int64_t product = 1;
+	for (int d = 2; d < t->n; d++)
+		product *= t->size[d];
+	return product;
+}
+
+/* One order is as good as the other for it. */
+static bool lies_both_ways(const struct tensor *t)
+{
+	return t->size[1] == 1 || plane(t) == 1;
+}
+
 static int check(const struct tensor *x, const struct tensor *w, const struct convolution *c, const struct tensor *y)
 {
 	if (!is(x, TENSOR) || !is(w, FILTER) || !is(c, CONVOLUTION) || !is(y, TENSOR))
@@ -238,11 +263,19 @@ static int check(const struct tensor *x, const struct tensor *w, const struct co
 	    x->size[0] != y->size[0] || w->size[0] != y->size[1] || w->size[1] * c->groups != x->size[1] ||
 	    y->size[1] % c->groups)
 		return BAD("a convolution of tensors that do not meet");
+	if ((x->last != w->last && !lies_both_ways(x)) || (y->last != w->last && !lies_both_ways(y)))
+		return BAD("a convolution of tensors and filters in different layouts");
 	for (int d = 0; d < c->n; d++)
 		if ((x->size[2 + d] + 2 * c->pad[d] - (w->size[2 + d] - 1) * c->dilation[d] - 1) / c->stride[d] + 1 !=
 		    y->size[2 + d])
 			return BAD("a convolution with a result of another size");
 	return 0;
+}
+
+static bool has_algorithm(const struct tensor *w, const struct convolution *c)
+{
+	return !cu_fake.no_dnn_algorithm && !(w->last && cu_fake.no_channels_last) &&
+	       !(w->last && c->groups > 1 && cu_fake.no_groups_last);
 }
 
 CU_DNN_STATUS fake_cudnnGetConvolutionForwardAlgorithm_v7(CU_DNN handle, const CU_DNN_TENSOR x, const CU_DNN_FILTER w,
@@ -256,8 +289,10 @@ CU_DNN_STATUS fake_cudnnGetConvolutionForwardAlgorithm_v7(CU_DNN handle, const C
 	const int math = ((const struct convolution *)convolution)->math;
 	found[0] = (struct cu_dnn_found){.algorithm = 7, .status = CU_DNN_NOT_SUPPORTED, .math = math};
 	found[1] = (struct cu_dnn_found){.algorithm = 4, .workspace_bytes = (size_t)1 << 40, .math = math};
-	found[2] = (struct cu_dnn_found){.algorithm = ALGORITHM, .workspace_bytes = WORKSPACE, .math = math};
-	*returned = cu_fake.no_dnn_algorithm ? 2 : 3;
+	found[2] = (struct cu_dnn_found){
+		.algorithm = CU_DNN_PRECOMPUTED_GEMM, .workspace_bytes = WORKSPACE, .math = math};
+	found[3] = (struct cu_dnn_found){.algorithm = CU_DNN_IMPLICIT_GEMM, .math = math};
+	*returned = !has_algorithm(w, convolution) ? 2 : asked < 4 ? asked : 4;
 	return 0;
 }
 
@@ -276,14 +311,6 @@ static void put(void *base, int type, int64_t i, double value)
 		((uint16_t *)base)[i] = npl_bf16_of_float((float)value);
 	else
 		((float *)base)[i] = (float)value;
-}
-
-static int64_t plane(const struct tensor *t)
-{
-	int64_t product = 1;
-	for (int d = 2; d < t->n; d++)
-		product *= t->size[d];
-	return product;
 }
 
 static size_t bytes_of(const struct tensor *t)
@@ -308,6 +335,13 @@ static int64_t position(const struct convolution *c, const struct tensor *x, con
 	return at;
 }
 
+/* Where an element lies: of an image or filter, its channel, its position. */
+static int64_t index_of(const struct tensor *t, int64_t image, int64_t channel, int64_t at)
+{
+	return t->last ? (image * plane(t) + at) * t->size[1] + channel
+		       : (image * t->size[1] + channel) * plane(t) + at;
+}
+
 struct job {
 	const struct tensor *x, *w, *y;
 	const struct convolution *c;
@@ -318,43 +352,97 @@ struct job {
 
 static double sum_of(const struct job *j, int64_t image, int64_t m, int64_t pixel)
 {
-	const int64_t channels = j->w->size[1], taps = plane(j->w), area = plane(j->x);
-	const int64_t first = image * j->x->size[1] + m / (j->y->size[1] / j->c->groups) * channels;
+	const int64_t channels = j->w->size[1], taps = plane(j->w);
+	const int64_t first = m / (j->y->size[1] / j->c->groups) * channels;
 	double sum = j->bias ? element(j->bias, j->y->type, m) : 0;
 	for (int64_t tap = 0; tap < taps; tap++) {
 		int64_t at = position(j->c, j->x, j->w, j->y, pixel, tap);
 		for (int64_t k = 0; k < channels && at >= 0; k++)
-			sum += element(j->at_x, j->x->type, (first + k) * area + at) *
-			       element(j->at_w, j->w->type, (m * channels + k) * taps + tap);
+			sum += element(j->at_x, j->x->type, index_of(j->x, image, first + k, at)) *
+			       element(j->at_w, j->w->type, index_of(j->w, m, k, tap));
 	}
 	return j->relu && sum < 0 ? 0 : sum;
 }
 
-static int convolve(const struct handle *handle, const struct job *j, int algorithm, void *workspace,
-		    size_t workspace_bytes)
+/* What cuDNN refuses, or would do wrong. */
+static int check_job(const struct handle *handle, const struct job *j, void *workspace, size_t workspace_bytes)
 {
 	int code = is(handle, HANDLE) ? check(j->x, j->w, j->c, j->y) : CU_DNN_BAD_PARAM;
 	if (code || !cu_fake_stream(handle->stream) || !cu_fake_context())
 		return CU_DNN_BAD_PARAM;
-	if (algorithm != ALGORITHM || workspace_bytes < WORKSPACE ||
-	    !cu_fake_holds((uint64_t)(uintptr_t)workspace, workspace_bytes))
-		return BAD("algorithm %d with a workspace of %zu bytes", algorithm, workspace_bytes);
+	if (!has_algorithm(j->w, j->c))
+		return BAD("a convolution that there is no algorithm for");
+	if (workspace_bytes && !cu_fake_holds((uint64_t)(uintptr_t)workspace, workspace_bytes))
+		return BAD("a workspace of %zu bytes that are not there", workspace_bytes);
 	if (!cu_fake_holds((uint64_t)(uintptr_t)j->at_x, bytes_of(j->x)) ||
 	    !cu_fake_holds((uint64_t)(uintptr_t)j->at_w, bytes_of(j->w)) ||
 	    !cu_fake_holds((uint64_t)(uintptr_t)j->at_y, bytes_of(j->y)) ||
 	    (j->bias &&
 	     !cu_fake_holds((uint64_t)(uintptr_t)j->bias, (size_t)j->y->size[1] * (j->y->type == CU_DNN_F32 ? 4 : 2))))
 		return BAD("a tensor of a convolution reaches beyond its memory");
+	return 0;
+}
+
+static int convolve(const struct handle *handle, const struct job *j, int algorithm, void *workspace,
+		    size_t workspace_bytes)
+{
+	const bool precomputed = algorithm == CU_DNN_PRECOMPUTED_GEMM;
+	if ((!precomputed && algorithm != CU_DNN_IMPLICIT_GEMM) || (precomputed && workspace_bytes < WORKSPACE))
+		return BAD("algorithm %d with a workspace of %zu bytes", algorithm, workspace_bytes);
+	int code = check_job(handle, j, workspace, workspace_bytes);
+	if (code)
+		return code;
 	const int64_t pixels = plane(j->y);
 	cu_fake_begin();
-	memset(workspace, 0xcd, workspace_bytes);
-	for (int64_t i = 0; i < (int64_t)j->y->size[0] * j->y->size[1]; i++)
-		for (int64_t pixel = 0; pixel < pixels; pixel++)
-			put(j->at_y, j->y->type, i * pixels + pixel,
-			    sum_of(j, i / j->y->size[1], i % j->y->size[1], pixel));
+	if (workspace_bytes)
+		memset(workspace, 0xcd, workspace_bytes);
+	for (int64_t i = 0; i < (int64_t)j->y->size[0] * j->y->size[1] && !cu_fake.no_values; i++)
+		for (int64_t pixel = 0; pixel < pixels; pixel++) {
+			const int64_t image = i / j->y->size[1], m = i % j->y->size[1];
+			put(j->at_y, j->y->type, index_of(j->y, image, m, pixel), sum_of(j, image, m, pixel));
+		}
 	cu_fake_end();
 	cu_fake.convolutions++;
+	cu_fake.last_convolutions += j->w->last;
+	cu_fake.convolutions_by[precomputed]++;
 	cu_fake_seconds(6e-6 + (double)bytes_of(j->y) / 1e12);
+	return 0;
+}
+
+/* Runs all that fit into the workspace: of what was in the result and in the workspace nothing is left. */
+CU_DNN_STATUS fake_cudnnFindConvolutionForwardAlgorithmEx(CU_DNN handle, const CU_DNN_TENSOR x_tensor, const void *x,
+							  const CU_DNN_FILTER filter, const void *w,
+							  const CU_DNN_CONVOLUTION convolution,
+							  const CU_DNN_TENSOR y_tensor, void *y, const int asked,
+							  int *returned, CU_DNN_FOUND *found, void *workspace,
+							  size_t workspace_bytes)
+{
+	FAKE_CALL(cudnnFindConvolutionForwardAlgorithmEx);
+	const struct job job = {x_tensor, filter, y_tensor, convolution, x, w, NULL, y, false};
+	const int code = check_job(handle, &job, workspace, workspace_bytes);
+	const bool fits = workspace_bytes >= WORKSPACE, first = cu_fake.fastest_algorithm == 0 || !fits;
+	if (code || asked < 3)
+		return code ? code : BAD("a search for %d algorithms", asked);
+	const int math = job.c->math;
+	const struct cu_dnn_found plain = {.algorithm = CU_DNN_IMPLICIT_GEMM,
+					   .milliseconds = first ? 1 : 3,
+					   .math = math},
+				  precomputed = {.algorithm = CU_DNN_PRECOMPUTED_GEMM,
+						 .status = fits ? 0 : CU_DNN_NOT_SUPPORTED,
+						 .milliseconds = fits ? 2 : -1,
+						 .workspace_bytes = WORKSPACE,
+						 .math = math};
+	found[0] = first ? plain : precomputed;
+	found[1] = first ? precomputed : plain;
+	found[2] = (struct cu_dnn_found){.algorithm = 7, .status = CU_DNN_NOT_SUPPORTED, .milliseconds = -1};
+	*returned = 3;
+	cu_fake_begin();
+	if (workspace_bytes)
+		memset(workspace, 0xcd, workspace_bytes);
+	memset(y, 0xcd, bytes_of(job.y));
+	cu_fake_end();
+	cu_fake.searches++;
+	cu_fake_seconds(1e-3);
 	return 0;
 }
 
@@ -380,8 +468,11 @@ CU_DNN_STATUS fake_cudnnConvolutionBiasActivationForward(
 {
 	const struct tensor *b = bias_tensor;
 	FAKE_CALL(cudnnConvolutionBiasActivationForward);
-	const struct job job = {x_tensor, filter, y_tensor, convolution, x, w, bias, y, true};
-	if (!is(activation, ACTIVATION) || ((const struct activation *)activation)->function != CU_DNN_RELU ||
+	if (!is(activation, ACTIVATION))
+		return CU_DNN_BAD_PARAM;
+	const int function = ((const struct activation *)activation)->function;
+	const struct job job = {x_tensor, filter, y_tensor, convolution, x, w, bias, y, function == CU_DNN_RELU};
+	if ((function != CU_DNN_RELU && (function != CU_DNN_IDENTITY || algorithm != CU_DNN_PRECOMPUTED_GEMM)) ||
 	    *(const float *)alpha1 != 1 || *(const float *)alpha2 != 0 || z_tensor != y_tensor || z != y ||
 	    !is(b, TENSOR) || b->size[1] != job.y->size[1])
 		return BAD("a convolution that is scaled, or has another bias");

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layout.h"
 #include "memory_plan.h"
 #include "npulab/half.h"
 
@@ -75,19 +76,50 @@ static uint64_t address_of(const struct cu_chain *c, int h)
 	return root->constant && root->read ? c->resident.address + c->constants_at + root->at : 0;
 }
 
+static uint64_t turned_address(const struct cu_chain *c, int h)
+{
+	const struct cu_held *held = &c->held[h];
+	return held->turned_piece >= 0 ? c->device->values.address + c->piece[held->turned_piece].offset
+				       : c->resident.address + c->constants_at + held->turned_at;
+}
+
+/* As it lies in its memory. */
 static struct cu_value value_of(const struct cu_chain *c, int h)
+{
+	return (struct cu_value){.address = address_of(c, h),
+				 .dtype = c->held[h].stored,
+				 .shape = c->held[h].tensor->shape,
+				 .channels_last = c->held[h].channels_last};
+}
+
+/* In another shape than the memory's owner has: as ONNX has it, so the owner's copy if that lies otherwise. */
+static struct cu_value reshaped(const struct cu_chain *c, int h)
+{
+	struct cu_value value = value_of(c, h);
+	if (c->held[h].root != h && c->held[c->held[h].root].turned_first >= 0)
+		value.address = turned_address(c, c->held[h].root);
+	return value;
+}
+
+/* As a layer reads it. */
+static struct cu_value value_for(const struct cu_chain *c, int h, bool channels_last)
 {
 	if (h < 0)
 		return (struct cu_value){0};
-	return (struct cu_value){
-		.address = address_of(c, h), .dtype = c->held[h].stored, .shape = c->held[h].tensor->shape};
+	h = cu_layout_like(c, h);
+	struct cu_value value = reshaped(c, h);
+	if (value.channels_last != channels_last && c->held[h].turned_first >= 0)
+		value.address = turned_address(c, h);
+	value.channels_last = channels_last;
+	return value;
 }
 
+/* As the host has it, in the shape of the memory's owner. */
 static struct cu_value landing_of(const struct cu_chain *c, const struct cu_held *held)
 {
 	return (struct cu_value){.address = c->device->values.address + c->piece[held->landing].offset,
 				 .dtype = held->tensor->dtype,
-				 .shape = held->tensor->shape};
+				 .shape = c->held[held->root].tensor->shape};
 }
 
 static bool comes(const struct cu_held *held)
@@ -118,26 +150,42 @@ static int wait(const struct cu_chain *c, struct npl_err *err)
 	return cu_try(&c->device->driver, err, cuStreamSynchronize, stream_wait, (c->device->stream));
 }
 
-/* The constants, once, as they are stored; no part of any time. */
-static int fill_constants(struct cu_chain *c, struct npl_err *err)
+/* A constant as it is stored, in one order. `room` holds it twice. */
+static int fill_constant(struct cu_chain *c, int h, bool channels_last, uint64_t to, char *room, struct npl_err *err)
 {
 	const struct cu_device *d = c->device;
+	const struct cu_held *held = &c->held[h];
+	const int64_t count = npl_tensor_count(held->tensor);
+	const size_t element = npl_dtype_size(held->stored), bytes = (size_t)count * element;
+	const void *from = held->tensor->data;
+	if (held->stored != held->tensor->dtype) {
+		npl_half_narrow(held->stored, from, count, room);
+		from = room;
+	}
+	if (channels_last) {
+		cu_layout_turn(&held->tensor->shape, element, true, from, room + bytes);
+		from = room + bytes;
+	}
+	return cu_try(&d->driver, err, cuMemcpyHtoDAsync, to_device, (to, from, bytes, d->stream)) || wait(c, err)
+		       ? err->code
+		       : 0;
+}
+
+/* The constants, once; no part of any time. */
+static int fill_constants(struct cu_chain *c, struct npl_err *err)
+{
 	for (int h = 0; h < c->n_held; h++) {
 		const struct cu_held *held = &c->held[h];
-		const int64_t count = npl_tensor_count(held->tensor);
-		const size_t bytes = (size_t)count * npl_dtype_size(held->stored);
-		void *narrow = NULL;
+		const size_t bytes = (size_t)npl_tensor_count(held->tensor) * npl_dtype_size(held->stored);
 		if (held->result >= 0 || !held->constant || !held->read || !bytes)
 			continue;
-		if (held->stored != held->tensor->dtype) {
-			if (!(narrow = malloc(bytes)))
-				return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes", bytes);
-			npl_half_narrow(held->stored, held->tensor->data, count, narrow);
-		}
-		int rc = cu_try(&d->driver, err, cuMemcpyHtoDAsync, to_device,
-				(address_of(c, h), narrow ? narrow : held->tensor->data, bytes, d->stream)) ||
-			 wait(c, err);
-		free(narrow);
+		char *room = malloc(2 * bytes);
+		if (!room)
+			return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes", 2 * bytes);
+		int rc = fill_constant(c, h, held->channels_last, address_of(c, h), room, err);
+		if (!rc && held->turned_first >= 0)
+			rc = fill_constant(c, h, !held->channels_last, turned_address(c, h), room, err);
+		free(room);
 		if (rc)
 			return err->code;
 	}
@@ -170,13 +218,13 @@ static int reserve(struct cu_chain *c, struct npl_err *err)
 	return c->staging_bytes <= MOST_STAGING ? cu_pinned_reserve(&d->driver, c->staging_bytes, &d->staging, err) : 0;
 }
 
-/* Between the type that the host has and the stored one. */
+/* Between the type and order that the host has and the stored ones. */
 static int cast(struct cu_chain *c, int h, bool given, struct npl_err *err)
 {
 	const struct cu_device *d = c->device;
 	if (c->held[h].landing < 0 || !npl_tensor_count(c->held[h].tensor))
 		return 0;
-	const struct cu_value stored = value_of(c, h), landing = landing_of(c, &c->held[h]);
+	const struct cu_value stored = value_of(c, c->held[h].root), landing = landing_of(c, &c->held[h]);
 	return cu_kernel_cast(d->kernels, given ? &landing : &stored, given ? &stored : &landing, d->stream, err);
 }
 
@@ -202,12 +250,45 @@ static int bring_given(struct cu_chain *c, struct npl_err *err)
 	return 0;
 }
 
+/* The copy of a held tensor in the other order, where this is the first step of this run that needs it. */
+static int turn(struct cu_chain *c, int h, struct npl_err *err)
+{
+	const struct cu_device *d = c->device;
+	struct cu_held *held = &c->held[h];
+	const struct cu_value from = reshaped(c, h);
+	struct cu_value to = from;
+	if (held->turned || held->turned_piece < 0)
+		return 0;
+	held->turned = true;
+	to.address = turned_address(c, h);
+	to.channels_last = !from.channels_last;
+	return cu_kernel_cast(d->kernels, &from, &to, d->stream, err);
+}
+
+/* Input k of layer l, in the order that it wants. */
+static int turn_input(struct cu_chain *c, int l, int k, struct npl_err *err)
+{
+	if (c->in[l][k] < 0 || !cu_layer_reads(&c->layer[l], k))
+		return 0;
+	const int h = cu_layout_like(c, c->in[l][k]), root = c->held[h].root;
+	if (h != root && c->held[root].turned_first >= 0 && c->held[root].turned_first <= l + 1 &&
+	    c->held[root].turned_last >= l + 1 && turn(c, root, err))
+		return err->code;
+	const bool other = c->read_last[l][k] != c->held[h].channels_last;
+	return other && !cu_layout_is_free(&c->held[h].tensor->shape) ? turn(c, h, err) : 0;
+}
+
 static int run_layer(struct cu_chain *c, int l, struct npl_err *err)
 {
 	const struct npl_layer *layer = c->asked.layer[l];
 	struct cu_value *in = c->value, *out = c->value + NPL_LAYER_INPUTS;
-	for (int k = 0; k < layer->n_in; k++)
-		in[k] = value_of(c, c->in[l][k]);
+	if (c->layer[l].way == CU_WAY_NONE)
+		return 0;
+	for (int k = 0; k < layer->n_in; k++) {
+		if (turn_input(c, l, k, err))
+			return npl_prefix(err, "layer '%s'", layer->name);
+		in[k] = value_for(c, c->in[l][k], c->read_last[l][k]);
+	}
 	for (int k = 0; k <= layer->n_more; k++)
 		out[k] = value_of(c, c->out[l] + k);
 	const uint64_t scratch = c->scratch[l] < 0 ? 0 : c->device->values.address + c->piece[c->scratch[l]].offset;
@@ -228,16 +309,21 @@ static int show(struct cu_chain *c, int h, const struct npl_chain_watcher *watch
 	struct npl_tensor copy = *held->tensor;
 	copy.data = NULL;
 	copy.owned = false;
-	void *raw = malloc(bytes + 1);
+	char *raw = malloc(2 * bytes + 1);
 	int rc = raw ? npl_tensor_alloc(&copy, err) : npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes", bytes);
 	if (!rc && bytes)
 		rc = cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host, (raw, address_of(c, h), bytes, d->stream));
 	if (!rc)
 		rc = wait(c, err);
+	const char *plain = raw;
+	if (!rc && cu_layout_crosses(c, h)) {
+		cu_layout_turn(&copy.shape, npl_dtype_size(held->stored), false, raw, raw + bytes);
+		plain = raw + bytes;
+	}
 	if (!rc && held->stored != copy.dtype)
-		npl_half_widen(held->stored, raw, count, copy.data);
+		npl_half_widen(held->stored, plain, count, copy.data);
 	else if (!rc && bytes)
-		memcpy(copy.data, raw, bytes);
+		memcpy(copy.data, plain, bytes);
 	if (!rc)
 		rc = watcher->made(watcher->context, held->layer, held->result, &copy, err);
 	npl_tensor_free(&copy);
@@ -257,6 +343,8 @@ static int run_layers(struct cu_chain *c, const struct npl_chain_watcher *watche
 {
 	const bool watched = watcher && watcher->made && !c->asked.timing_only;
 	c->apart = watched;
+	for (int h = 0; h < c->n_held; h++)
+		c->held[h].turned = false;
 	for (int l = 0; l < c->asked.n; l++) {
 		if (((!l || watched) && record(c, c->begin[l], err)) || run_layer(c, l, err) ||
 		    record(c, c->end[l], err) || (watched && show_layer(c, l, watcher, err)))

@@ -19,10 +19,16 @@ struct cu_held {
 	int first, last; /* steps, of roots with all that names them */
 	bool read;       /* by a layer on the GPU */
 	bool wanted, constant;
-	int piece;   /* of its memory, of roots; -1: none, or a constant's */
-	int landing; /* of its copy as the host has it, where that is another type; -1: none */
-	size_t at;   /* a constant's: in the chain's memory; else in the staging memory */
-	int event;   /* recorded when it has come or gone */
+	bool channels_last;            /* how its elements lie (layout.h) */
+	bool needed_plain;             /* while that is decided: by a layer */
+	int turned_first, turned_last; /* steps at which its copy in the other order is there; -1: none is */
+	int turned_piece;              /* of that copy's memory; -1: none, or a constant's */
+	bool turned;                   /* it is there in this run */
+	int piece;                     /* of its memory, of roots; -1: none, or a constant's */
+	int landing;      /* of its copy as the host has it, where that is another type or order; -1: none */
+	size_t at;        /* a constant's: in the chain's memory; else in the staging memory */
+	size_t turned_at; /* a constant's: of its copy, likewise */
+	int event;        /* recorded when it has come or gone */
 };
 
 struct cu_chain {
@@ -35,8 +41,9 @@ struct cu_chain {
 	struct cu_layer *layer;
 	int n_held;
 	struct cu_held *held;
-	int (*in)[NPL_LAYER_INPUTS]; /* per layer: places in held; -1: not there */
-	int *out;                    /* per layer: that of its first result, the others follow; -1 */
+	int (*in)[NPL_LAYER_INPUTS];         /* per layer: places in held; -1: not there */
+	bool (*read_last)[NPL_LAYER_INPUTS]; /* in which order each is read: channels last */
+	int *out;                            /* per layer: that of its first result, the others follow; -1 */
 	int n_pieces;
 	struct cu_piece *piece;
 	int *scratch; /* per layer: piece; -1 */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "chain.h"
+#include "layout.h"
 #include "memory_plan.h"
 
 static int out_of_memory(struct npl_err *err)
@@ -30,6 +31,9 @@ static int add_held(struct cu_chain *c, const struct npl_tensor *tensor, int lay
 					      .result = result,
 					      .first = step,
 					      .last = step,
+					      .turned_first = -1,
+					      .turned_last = -1,
+					      .turned_piece = -1,
 					      .piece = -1,
 					      .landing = -1,
 					      .event = -1};
@@ -128,6 +132,20 @@ static size_t aligned(size_t bytes)
 	return (bytes + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
 }
 
+/* The copy in the other order: of a constant made once, else for its steps. */
+static void place_turned(struct cu_chain *c, struct cu_held *held, size_t *constants)
+{
+	const size_t bytes = bytes_as(held->tensor, held->stored);
+	if (held->turned_first < 0)
+		return;
+	if (held->result < 0 && held->constant) {
+		held->turned_at = *constants;
+		*constants += aligned(bytes);
+	} else {
+		held->turned_piece = add_piece(c, bytes, held->turned_first, held->turned_last);
+	}
+}
+
 /* A tensor's memory: among the values, or with the weights if it never changes; and its place in the staging memory. */
 static void place(struct cu_chain *c, struct cu_held *held, int h, size_t *constants)
 {
@@ -138,9 +156,10 @@ static void place(struct cu_chain *c, struct cu_held *held, int h, size_t *const
 	} else if (held->root == h && (held->read || !given)) {
 		held->piece = add_piece(c, bytes_as(held->tensor, held->stored), held->first, held->last);
 	}
+	place_turned(c, held, constants);
 	if (held->constant || (given && !held->read) || (!given && !held->wanted))
 		return;
-	if (held->stored != held->tensor->dtype)
+	if (held->stored != held->tensor->dtype || cu_layout_crosses(c, h))
 		held->landing = add_piece(c, npl_tensor_bytes(held->tensor), given ? 0 : c->asked.n + 1,
 					  given ? 0 : c->asked.n + 1);
 	held->at = c->staging_bytes;
@@ -149,7 +168,7 @@ static void place(struct cu_chain *c, struct cu_held *held, int h, size_t *const
 
 static int plan_values(struct cu_chain *c, size_t *constants, struct npl_err *err)
 {
-	c->piece = calloc(2 * (size_t)c->n_held + (size_t)c->asked.n + 1, sizeof *c->piece);
+	c->piece = calloc(3 * (size_t)c->n_held + (size_t)c->asked.n + 1, sizeof *c->piece);
 	if (!c->piece)
 		return out_of_memory(err);
 	for (int h = 0; h < c->n_held; h++)
@@ -198,6 +217,30 @@ static int place_weights(struct cu_chain *c, size_t constants, struct npl_err *e
 			return err->code;
 	}
 	return 0;
+}
+
+/* Algorithms by measurement, where there is room for it: less memory than that is no error. */
+static void search_algorithms(struct cu_chain *c)
+{
+	struct cu_device *d = c->device;
+	struct npl_err ignored;
+	size_t values = 0, workspace = 0;
+	for (int l = 0; l < c->asked.n; l++) {
+		const struct cu_layer *layer = &c->layer[l];
+		const size_t bytes = cu_dnn_search_bytes(layer);
+		values = bytes > values ? bytes : values;
+		if (bytes && layer->dnn.most_workspace_bytes > workspace)
+			workspace = layer->dnn.most_workspace_bytes;
+	}
+	if (!values || cu_block_reserve(&d->driver, values, "values", &d->values, &ignored) ||
+	    cu_block_reserve(&d->driver, workspace, "workspace", &d->workspace, &ignored))
+		return;
+	c->workspace_bytes = 0;
+	for (int l = 0; l < c->asked.n; l++) {
+		cu_dnn_layer_search(d, &c->layer[l]);
+		if (c->layer[l].workspace_bytes > c->workspace_bytes)
+			c->workspace_bytes = c->layer[l].workspace_bytes;
+	}
 }
 
 static int make_counters(struct cu_chain *c, struct npl_err *err)
@@ -254,12 +297,13 @@ static int take_room(struct cu_chain *c, struct npl_err *err)
 	c->layer = calloc(n, sizeof *c->layer);
 	c->held = calloc(tensors + 1, sizeof *c->held);
 	c->in = calloc(n, sizeof *c->in);
+	c->read_last = calloc(n, sizeof *c->read_last);
 	c->out = calloc(n, sizeof *c->out);
 	c->scratch = calloc(n, sizeof *c->scratch);
 	c->begin = calloc(n, sizeof *c->begin);
 	c->end = calloc(n, sizeof *c->end);
 	c->value = calloc(operands, sizeof *c->value);
-	return c->layer && c->held && c->in && c->out && c->scratch && c->begin && c->end && c->value
+	return c->layer && c->held && c->in && c->read_last && c->out && c->scratch && c->begin && c->end && c->value
 		       ? 0
 		       : out_of_memory(err);
 }
@@ -272,10 +316,13 @@ int cu_chain_prepare(struct cu_chain *c, struct npl_err *err)
 		rc = open_layers(c, err);
 	if (!rc) {
 		find_lifetimes(c, &c->asked);
+		cu_layout_plan(c);
 		rc = plan_values(c, &constants, err);
 	}
 	if (!rc)
 		rc = place_weights(c, constants, err);
+	if (!rc)
+		search_algorithms(c);
 	if (!rc)
 		rc = make_counters(c, err);
 	if (!rc)
@@ -301,6 +348,7 @@ void cu_chain_release(struct cu_chain *c)
 	free(c->layer);
 	free(c->held);
 	free(c->in);
+	free(c->read_last);
 	free(c->out);
 	free(c->scratch);
 	free(c->piece);

@@ -10,7 +10,7 @@
  * hundreds of groups would be hundreds of launches of next to nothing. */
 #include <stdio.h>
 
-#include "layer.h"
+#include "layout.h"
 #include "memory_plan.h"
 #include "npulab/integer.h"
 #include "npulab/window.h"
@@ -165,7 +165,10 @@ int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 		if (cu_weights_plan(layer, resident, c->filters, c->columns, c->columns, c->filters, err))
 			return err->code;
 		struct npl_err why;
-		if (layer->device->dnn.handle && !cu_dnn_layer_open(layer, &why)) {
+		for (int last = cu_layout_wanted(layer); last >= 0 && layer->device->dnn.handle; last--) {
+			layer->channels_last = last;
+			if (cu_dnn_layer_open(layer, &why))
+				continue;
 			layer->way = CU_WAY_DNN;
 			return 0;
 		}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolution by cuDNN (layer.h): the algorithm that its heuristic names first and whose workspace is not too large. Bias and Relu
- * go with it where both are asked for and cuDNN takes them, else a kernel of ours follows. float32 stays float32 (cuDNN's default
- * would make it TF32), which only the precision tf32 gives up. */
+ * Convolution by cuDNN (layer.h): the algorithm that its heuristic names first and whose workspace is not too large, until conv_search.c
+ * knows better. The bias goes with it, and Relu behind the bias, where cuDNN takes them so; else a kernel of ours follows. float32 stays
+ * float32 (cuDNN's default would make it TF32), which only the precision tf32 gives up. Images and result lie in one order, which
+ * layout.h chooses. */
 #include <limits.h>
 
 #include "layer.h"
@@ -32,11 +33,18 @@ static int sizes_of(const struct npl_shape *shape, int *size)
 	return n;
 }
 
-static int describe_tensor(const struct cu_dnn *dnn, int type, int n, const int *size, void **tensor,
+static int describe_tensor(const struct cu_layer *layer, int type, int n, const int *size, void **tensor,
 			   struct npl_err *err)
 {
+	const struct cu_dnn *dnn = &layer->device->dnn;
 	int stride[DIMENSIONS], step = 1;
+	if (layer->channels_last) {
+		stride[1] = step;
+		step *= size[1];
+	}
 	for (int d = n - 1; d >= 0; d--) {
+		if (d == 1 && layer->channels_last)
+			continue;
 		stride[d] = step;
 		step *= size[d];
 	}
@@ -51,8 +59,11 @@ static int describe_window(struct cu_layer *layer, int n, int type, struct npl_e
 	const struct cu_device *device = layer->device;
 	const struct npl_attrs *attrs = layer->layer->attrs;
 	const struct npl_window *w = &attrs->window;
-	int pad[NPL_VOLUME] = {0}, stride[NPL_VOLUME] = {1, 1, 1}, dilation[NPL_VOLUME] = {1, 1, 1};
+	struct cu_dnn_case *is = &layer->dnn.is;
+	int *pad = is->pad, *stride = is->stride, *dilation = is->dilation;
 	void **convolution = &layer->dnn.convolution;
+	for (int i = 0; i < NPL_VOLUME; i++)
+		stride[i] = dilation[i] = 1;
 	for (int i = 0; i < w->rank; i++) {
 		const int d = npl_window_index(w->rank, i), to = i + n - w->rank;
 		const int64_t in = layer->layer->in[0]->shape.dim[2 + i], out = layer->layer->out->shape.dim[2 + i];
@@ -71,10 +82,12 @@ static int describe_window(struct cu_layer *layer, int n, int type, struct npl_e
 	    cu_dnn_try(&device->dnn, err, cudnnSetConvolutionGroupCount, convolution_groups,
 		       (*convolution, (int)attrs->groups)))
 		return err->code;
-	const int math = type != CU_DNN_F32            ? CU_DNN_TENSOR_MATH
-			 : layer->precision == CU_TF32 ? CU_DNN_DEFAULT_MATH
-						       : CU_DNN_FMA_MATH;
-	return cu_dnn_try(&device->dnn, err, cudnnSetConvolutionMathType, convolution_math, (*convolution, math));
+	is->groups = (int)attrs->groups;
+	is->math = type != CU_DNN_F32            ? CU_DNN_TENSOR_MATH
+		   : layer->precision == CU_TF32 ? CU_DNN_DEFAULT_MATH
+						 : CU_DNN_FMA_MATH;
+	layer->dnn.math = is->math;
+	return cu_dnn_try(&device->dnn, err, cudnnSetConvolutionMathType, convolution_math, (*convolution, is->math));
 }
 
 static int describe(struct cu_layer *layer, struct npl_err *err)
@@ -83,20 +96,38 @@ static int describe(struct cu_layer *layer, struct npl_err *err)
 	const struct npl_layer *asked = layer->layer;
 	const int type = type_of(cu_device_type(layer->device, NPL_F32));
 	struct cu_dnn_layer *made = &layer->dnn;
-	int x[DIMENSIONS], w[DIMENSIONS], y[DIMENSIONS];
-	const int n = sizes_of(&asked->in[0]->shape, x);
-	if (!n || !sizes_of(&asked->in[1]->shape, w) || !sizes_of(&asked->out->shape, y))
+	struct cu_dnn_case *is = &made->is;
+	const int n = sizes_of(&asked->in[0]->shape, is->x);
+	if (!n || !sizes_of(&asked->in[1]->shape, is->w) || !sizes_of(&asked->out->shape, is->y))
 		return NOT_TAKEN("cuDNN's tensors have at most %d elements", INT_MAX);
-	const int bias[DIMENSIONS] = {1, y[1], 1, 1, 1};
-	if (describe_tensor(dnn, type, n, x, &made->x, err) || describe_tensor(dnn, type, n, y, &made->y, err) ||
-	    describe_tensor(dnn, type, n, bias, &made->bias, err) ||
+	const int bias[DIMENSIONS] = {1, is->y[1], 1, 1, 1};
+	const bool relu = asked->fused == NPL_ACT_RELU;
+	is->type = type;
+	is->layout = layer->channels_last ? CU_DNN_NHWC : CU_DNN_NCHW;
+	is->joins = asked->n_in > 2 && asked->in[2] && asked->fused == NPL_ACT_NONE;
+	if (describe_tensor(layer, type, n, is->x, &made->x, err) ||
+	    describe_tensor(layer, type, n, is->y, &made->y, err) ||
+	    describe_tensor(layer, type, n, bias, &made->bias, err) ||
 	    cu_dnn_try(dnn, err, cudnnCreateFilterDescriptor, filter_create, (&made->filter)) ||
-	    cu_dnn_try(dnn, err, cudnnSetFilterNdDescriptor, filter_set, (made->filter, type, CU_DNN_NCHW, n, w)) ||
-	    cu_dnn_try(dnn, err, cudnnCreateActivationDescriptor, activation_create, (&made->relu)) ||
+	    cu_dnn_try(dnn, err, cudnnSetFilterNdDescriptor, filter_set, (made->filter, type, is->layout, n, is->w)) ||
+	    cu_dnn_try(dnn, err, cudnnCreateActivationDescriptor, activation_create, (&made->after)) ||
 	    cu_dnn_try(dnn, err, cudnnSetActivationDescriptor, activation_set,
-		       (made->relu, CU_DNN_RELU, CU_DNN_PROPAGATE_NAN, 0)))
+		       (made->after, relu ? CU_DNN_RELU : CU_DNN_IDENTITY, CU_DNN_PROPAGATE_NAN, 0)))
 		return err->code;
 	return describe_window(layer, n - 2, type, err);
+}
+
+int cu_dnn_layer_take(struct cu_layer *layer, const struct cu_dnn_found *found, struct npl_err *err)
+{
+	struct cu_dnn_layer *made = &layer->dnn;
+	made->algorithm = found->algorithm;
+	made->workspace_bytes = layer->workspace_bytes = found->workspace_bytes;
+	/* The mathematics that the time was promised for. float32 would lose digits by any but its own. */
+	if (layer->precision == CU_F32)
+		return 0;
+	made->math = found->math;
+	return cu_dnn_try(&layer->device->dnn, err, cudnnSetConvolutionMathType, convolution_math,
+			  (made->convolution, found->math));
 }
 
 static int choose(struct cu_layer *layer, struct npl_err *err)
@@ -104,23 +135,20 @@ static int choose(struct cu_layer *layer, struct npl_err *err)
 	const struct cu_device *device = layer->device;
 	struct cu_dnn_layer *made = &layer->dnn;
 	struct cu_dnn_found found[CU_DNN_ALGORITHMS] = {{0}};
+	const struct cu_dnn_found *first = NULL;
 	int returned = 0;
 	if (cu_dnn_try(&device->dnn, err, cudnnGetConvolutionForwardAlgorithm_v7, algorithms,
 		       (device->dnn.handle, made->x, made->filter, made->convolution, made->y, CU_DNN_ALGORITHMS,
 			&returned, found)))
 		return err->code;
 	for (int i = 0; i < returned; i++) {
-		if (found[i].status || found[i].workspace_bytes > MOST_WORKSPACE)
+		const size_t bytes = found[i].workspace_bytes;
+		if (found[i].status || bytes > MOST_WORKSPACE)
 			continue;
-		made->algorithm = found[i].algorithm;
-		made->workspace_bytes = found[i].workspace_bytes;
-		/* The mathematics that the time was promised for. float32 would lose digits by any but its own. */
-		if (layer->precision == CU_F32)
-			return 0;
-		return cu_dnn_try(&device->dnn, err, cudnnSetConvolutionMathType, convolution_math,
-				  (made->convolution, found[i].math));
+		first = first ? first : &found[i];
+		made->most_workspace_bytes = bytes > made->most_workspace_bytes ? bytes : made->most_workspace_bytes;
 	}
-	return NOT_TAKEN("cuDNN has no algorithm for it");
+	return first ? cu_dnn_layer_take(layer, first, err) : NOT_TAKEN("cuDNN has no algorithm for it");
 }
 
 int cu_dnn_layer_open(struct cu_layer *layer, struct npl_err *err)
@@ -131,8 +159,6 @@ int cu_dnn_layer_open(struct cu_layer *layer, struct npl_err *err)
 		failed = choose(layer, err);
 	if (failed)
 		cu_dnn_layer_close(layer);
-	else
-		layer->workspace_bytes = layer->dnn.workspace_bytes;
 	return failed;
 }
 
@@ -148,14 +174,21 @@ void cu_dnn_layer_close(struct cu_layer *layer)
 		dnn->filter_destroy(made->filter);
 	if (made->convolution)
 		dnn->convolution_destroy(made->convolution);
-	if (made->relu)
-		dnn->activation_destroy(made->relu);
+	if (made->after)
+		dnn->activation_destroy(made->after);
 	*made = (struct cu_dnn_layer){0};
 }
 
 static void *pointer(uint64_t address)
 {
 	return (void *)(uintptr_t)address;
+}
+
+bool cu_dnn_layer_joins(const struct cu_layer *layer, int algorithm)
+{
+	const enum npl_activation fused = layer->layer->fused;
+	/* a bias without Relu goes with this one alone, says cuDNN's documentation */
+	return fused == NPL_ACT_RELU || (fused == NPL_ACT_NONE && algorithm == CU_DNN_PRECOMPUTED_GEMM);
 }
 
 int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err)
@@ -166,11 +199,11 @@ int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct c
 	struct cu_dnn_layer *made = &layer->dnn;
 	const uint64_t bias = cu_weights_bias(layer, in), w = cu_weights_matrix(layer, in, 0);
 	void *x = pointer(in[0].address), *y = pointer(out[0].address), *workspace = pointer(device->workspace.address);
-	if (bias && layer->layer->fused == NPL_ACT_RELU && !made->apart) {
+	if (bias && cu_dnn_layer_joins(layer, made->algorithm) && !made->apart) {
 		int status = dnn->convolve_with_bias(dnn->handle, &one, made->x, x, made->filter, pointer(w),
 						     made->convolution, made->algorithm, workspace,
 						     made->workspace_bytes, &none, made->y, y, made->bias,
-						     pointer(bias), made->relu, made->y, y);
+						     pointer(bias), made->after, made->y, y);
 		if (!status)
 			return 0;
 		if (status < CU_DNN_NOT_SUPPORTED || status >= CU_DNN_INTERNAL_ERROR)
@@ -181,5 +214,5 @@ int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct c
 		       (dnn->handle, &one, made->x, x, made->filter, pointer(w), made->convolution, made->algorithm,
 			workspace, made->workspace_bytes, &none, made->y, y)))
 		return err->code;
-	return cu_layer_finish(layer, in, out, layer->conv.filters, layer->conv.pixels, err);
+	return cu_layer_finish(layer, in, out, layer->conv.filters, layer->channels_last ? 1 : layer->conv.pixels, err);
 }

@@ -18,6 +18,9 @@ static const struct npl_param params[] = {
 	{"precision", NPL_PARAM_CHOICE, offsetof(struct cu_config, precision), "f32", 0, 0, "",
 	 "f32; tf32: products of float32 in TF32; f16, bf16: values of 16 bits, sums of 32; int8: exact, by the rules of layer.h",
 	 "f32 tf32 f16 bf16 int8"},
+	{"layout", NPL_PARAM_CHOICE, offsetof(struct cu_config, planar), "auto", 0, 0, "",
+	 "of images in f16 and bf16; auto: channels last from one convolution of cuDNN's to the next; planar: as ONNX has them",
+	 "auto planar"},
 	{"patch_mib", NPL_PARAM_INT, offsetof(struct cu_config, patch_mib), "256", 1, 65536, "MiB",
 	 "memory for a convolution's patches at a time, where cuDNN does not make it", NULL},
 	{"tdp_watts", NPL_PARAM_DOUBLE, offsetof(struct cu_config, tdp_watts), "0", 0, 10000, "W",
@@ -45,6 +48,7 @@ void cu_close(struct cu_device *d)
 	cu_kernels_close(d->kernels);
 	cu_nvrtc_close(&d->nvrtc);
 	cu_dnn_close(&d->dnn);
+	cu_dnn_choices_free(&d->choices);
 	cu_blas_close(&d->blas);
 	cu_block_close(&d->driver, &d->fault);
 	cu_block_close(&d->driver, &d->workspace);

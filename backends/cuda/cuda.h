@@ -7,6 +7,7 @@
 #define NPULAB_CUDA_CUDA_H
 
 #include "blas_api.h"
+#include "conv_search.h"
 #include "dnn_api.h"
 #include "kernel.h"
 #include "memory.h"
@@ -15,6 +16,7 @@
 struct cu_config {
 	int64_t device; /* ordinal of the GPU, as the driver counts them */
 	int precision;  /* enum cu_precision */
+	int planar;     /* images lie as ONNX has them, always */
 	int64_t patch_mib;
 	double tdp_watts;
 };
@@ -36,6 +38,7 @@ struct cu_device {
 	struct cu_block values;    /* what layers make and read, but for weights */
 	struct cu_pinned staging;  /* what crosses the link */
 	size_t patch_bytes;        /* of a convolution's patches at a time, at most */
+	struct cu_dnn_choices choices;
 };
 
 /* What the driver's open does, over any loader. */

@@ -25,8 +25,8 @@
 
 enum cu_dnn_status { CU_DNN_BAD_PARAM = 2000, CU_DNN_NOT_SUPPORTED = 3000, CU_DNN_INTERNAL_ERROR = 4000 };
 enum cu_dnn_type { CU_DNN_F32 = 0, CU_DNN_F16 = 2, CU_DNN_BF16 = 9 };
-enum cu_dnn_layout { CU_DNN_NCHW = 0 };
-enum cu_dnn_function { CU_DNN_RELU = 1 };
+enum cu_dnn_layout { CU_DNN_NCHW = 0, CU_DNN_NHWC = 1 };
+enum cu_dnn_function { CU_DNN_RELU = 1, CU_DNN_IDENTITY = 5 };
 enum cu_dnn_nan { CU_DNN_PROPAGATE_NAN = 1 };
 enum cu_dnn_mode { CU_DNN_CROSS_CORRELATION = 1 };
 enum cu_dnn_algorithm { CU_DNN_IMPLICIT_GEMM = 0, CU_DNN_PRECOMPUTED_GEMM = 1, CU_DNN_ALGORITHMS = 8 };

@@ -6,6 +6,7 @@
 #ifndef NPULAB_CUDA_LAYER_H
 #define NPULAB_CUDA_LAYER_H
 
+#include "conv_search.h"
 #include "cuda.h"
 #include "product.h"
 
@@ -55,12 +56,14 @@ struct cu_stack {
 	size_t products_at; /* of integers: the sums of one batch, likewise */
 };
 
-/* cuDNN's descriptions. */
+/* A convolution by cuDNN: its descriptions, and how it is done. */
 struct cu_dnn_layer {
-	void *x, *y, *bias, *filter, *convolution, *relu;
-	int algorithm;
+	void *x, *y, *bias, *filter, *convolution, *after; /* after: Relu, or nothing but the bias */
+	struct cu_dnn_case is;
+	int algorithm, math;
 	size_t workspace_bytes;
-	bool apart; /* bias and Relu by a kernel of ours */
+	size_t most_workspace_bytes; /* of what the heuristic offers: room for a search */
+	bool apart;                  /* bias and activation by a kernel of ours */
 };
 
 struct cu_layer {
@@ -68,6 +71,7 @@ struct cu_layer {
 	const struct npl_layer *layer;
 	enum cu_precision precision; /* the device's; float32 for a layer of floats on a device of integers */
 	enum cu_way way;
+	bool channels_last; /* a convolution's images, weights and result lie so (layout.h) */
 	struct cu_weights weights;
 	size_t scratch_bytes, workspace_bytes;
 	struct cu_product product[2]; /* of a full chunk, and of the last */
@@ -154,6 +158,17 @@ int cu_layer_finish(const struct cu_layer *layer, const struct cu_value *in, con
 int cu_dnn_layer_open(struct cu_layer *layer, struct npl_err *err);
 void cu_dnn_layer_close(struct cu_layer *layer);
 int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err);
+/* Takes an algorithm, with its mathematics and its workspace. */
+int cu_dnn_layer_take(struct cu_layer *layer, const struct cu_dnn_found *found, struct npl_err *err);
+/* Whether the bias goes with the convolution by this algorithm. */
+bool cu_dnn_layer_joins(const struct cu_layer *layer, int algorithm);
+
+/* conv_search.c: takes the algorithm that is fastest when it is measured, in the device's memory of values and its workspace, whatever they
+ * hold; what was once found holds for all convolutions that are alike. Where nothing can be measured, or a convolution is too small
+ * to tell, the heuristic's choice stays. */
+void cu_dnn_layer_search(struct cu_device *device, struct cu_layer *layer);
+/* Memory of values that this takes; 0: it will not be searched for. */
+size_t cu_dnn_search_bytes(const struct cu_layer *layer);
 
 /* The greatest power of two, up to CU_ALIGNMENT, that divides all of n numbers of bytes. */
 uint64_t cu_common_alignment(const uint64_t *bytes, int n);

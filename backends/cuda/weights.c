@@ -8,9 +8,10 @@
  *	sum of (x - x_zero) * (w - w_zero) = sum of x8 * w' - x8_zero * sum of w'
  *
  * with w' = w - w_zero, x8 = x less 128 where x is unsigned. All of it wraps in 32 bits, so the order does not matter. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "layer.h"
+#include "layout.h"
 #include "memory_plan.h"
 #include "npulab/half.h"
 
@@ -90,7 +91,7 @@ static void put_floats(enum npl_dtype type, const float *from, int64_t n, char *
 		npl_half_narrow(type, from, n, to);
 }
 
-static void fill_floats(const struct cu_layer *layer, char *image)
+static int fill_floats(const struct cu_layer *layer, char *image, struct npl_err *err)
 {
 	const struct cu_weights *w = &layer->weights;
 	const enum npl_dtype type = cu_device_type(layer->device, NPL_F32);
@@ -101,6 +102,16 @@ static void fill_floats(const struct cu_layer *layer, char *image)
 			   image + (size_t)(r * w->lead) * unit);
 	if (w->bias)
 		put_floats(type, layer->layer->in[2]->data, w->rows, image + w->bias_at);
+	if (!w->matrix || !layer->channels_last)
+		return 0;
+	const size_t bytes = (size_t)(w->rows * w->lead) * unit; /* rows are dense, as cuDNN has them */
+	void *plain = malloc(bytes + 1);
+	if (!plain)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for weights");
+	memcpy(plain, image, bytes);
+	cu_layout_turn(&matrix->shape, unit, true, plain, image);
+	free(plain);
+	return 0;
 }
 
 static int64_t limited(int64_t value)
@@ -144,14 +155,12 @@ static void fill_integers(const struct cu_layer *layer, char *image)
 
 int cu_layer_fill(const struct cu_layer *layer, char *image, struct npl_err *err)
 {
-	(void)err;
 	if (!layer->weights.bytes)
 		return 0;
 	memset(image, 0, layer->weights.bytes);
-	if (in_integers(layer))
-		fill_integers(layer, image);
-	else
-		fill_floats(layer, image);
+	if (!in_integers(layer))
+		return fill_floats(layer, image, err);
+	fill_integers(layer, image);
 	return 0;
 }
 

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which tensors lie with channels last (layout.h). */
+#include "layout.h"
+
+#include <string.h>
+
+#include "chain.h"
+
+bool cu_layout_wanted(const struct cu_layer *layer)
+{
+	const struct cu_device *d = layer->device;
+	const int rank = layer->layer->out->shape.rank;
+	return d->dnn.handle && !d->config->planar && (layer->precision == CU_F16 || layer->precision == CU_BF16) &&
+	       d->gpu.major >= 7 && (rank == 3 || rank == 4);
+}
+
+bool cu_layout_is_free(const struct npl_shape *shape)
+{
+	int64_t plane = 1;
+	for (int d = 2; d < shape->rank; d++)
+		plane *= shape->dim[d];
+	return shape->rank < 3 || shape->dim[1] == 1 || plane <= 1 || !npl_shape_count(shape);
+}
+
+int cu_layout_like(const struct cu_chain *c, int h)
+{
+	const int root = c->held[h].root;
+	return npl_shape_equal(&c->held[h].tensor->shape, &c->held[root].tensor->shape) ? root : h;
+}
+
+bool cu_layout_crosses(const struct cu_chain *c, int h)
+{
+	const struct cu_held *root = &c->held[c->held[h].root];
+	return root->channels_last && !cu_layout_is_free(&root->tensor->shape);
+}
+
+enum need { ANY, PLAIN, LAST };
+
+/* How layer l wants its input k when its result lies so. */
+static enum need need_of(const struct cu_chain *c, int l, int k, bool result_last)
+{
+	const struct cu_layer *layer = &c->layer[l];
+	const struct npl_layer *asked = c->asked.layer[l];
+	if (layer->way == CU_WAY_NONE)
+		return ANY;
+	if (layer->way != CU_WAY_KERNEL)
+		return layer->channels_last && k < 2 ? LAST : PLAIN;
+	switch (cu_kernel_layouts(asked)) {
+	case CU_LAYOUT_READS:
+		return k ? PLAIN : ANY;
+	case CU_LAYOUT_FOLLOWS:
+		if (asked->in[k]->shape.rank != asked->out->shape.rank)
+			return PLAIN;
+		return !cu_kernel_same_way(asked, k) ? ANY : result_last ? LAST : PLAIN;
+	case CU_LAYOUT_PLAIN:
+	default:
+		return PLAIN;
+	}
+}
+
+static bool names_data(const struct cu_chain *c, int l)
+{
+	return c->layer[l].way == CU_WAY_NONE && c->asked.layer[l]->op == NPL_OP_RESHAPE;
+}
+
+/* The held tensor that layer l reads as input k; -1: none. */
+static int read_by(const struct cu_chain *c, int l, int k)
+{
+	const int h = c->in[l][k];
+	return h < 0 || names_data(c, l) || !cu_layer_reads(&c->layer[l], k) ? -1 : cu_layout_like(c, h);
+}
+
+/* Backwards, what would best lie with channels last if it were made so: what a layer needs so, or passes on to one that does. A tensor
+ * that somebody needs plain is best left so. Given tensors and constants lie by this wish. */
+static void find_wishes(struct cu_chain *c)
+{
+	for (int l = c->asked.n - 1; l >= 0; l--) {
+		const struct cu_held *out = &c->held[c->out[l]];
+		const bool result = out->channels_last && !out->needed_plain;
+		for (int k = 0; k < c->asked.layer[l]->n_in; k++) {
+			const int h = read_by(c, l, k);
+			const enum need need = h < 0 ? ANY : need_of(c, l, k, result);
+			if (need == ANY || cu_layout_is_free(&c->held[h].tensor->shape))
+				continue;
+			c->held[h].channels_last |= need == LAST;
+			c->held[h].needed_plain |= need == PLAIN;
+		}
+		for (int k = 0; k < c->asked.layer[l]->n_in && names_data(c, l); k++)
+			if (c->in[l][k] >= 0 && cu_layout_like(c, c->out[l]) == c->out[l])
+				c->held[c->held[c->in[l][k]].root].needed_plain = true;
+	}
+}
+
+/* A copy of h in the order that it does not lie in is there at this step. */
+static void turned_at(struct cu_chain *c, int h, int step)
+{
+	struct cu_held *held = &c->held[h];
+	if (held->turned_first < 0)
+		held->turned_first = step;
+	held->turned_last = step;
+}
+
+/* h in this order is read at this step. What gives others' data another shape has them as ONNX does. */
+static void reads(struct cu_chain *c, int h, bool last, int step)
+{
+	const struct cu_held *held = &c->held[h];
+	const bool turned = last != held->channels_last && !cu_layout_is_free(&held->tensor->shape);
+	if (held->root != h && cu_layout_crosses(c, h) && (!turned || held->turned_first < 0))
+		turned_at(c, held->root, step);
+	if (turned)
+		turned_at(c, h, step);
+}
+
+static bool result_lies_last(const struct cu_chain *c, int l)
+{
+	const struct npl_layer *asked = c->asked.layer[l];
+	if (c->layer[l].way != CU_WAY_KERNEL)
+		return c->layer[l].channels_last;
+	if (cu_kernel_layouts(asked) != CU_LAYOUT_FOLLOWS)
+		return false;
+	for (int k = 0; k < asked->n_in; k++) {
+		const int h = read_by(c, l, k);
+		if (h >= 0 && c->held[h].channels_last && asked->in[k]->shape.rank == asked->out->shape.rank &&
+		    !cu_layout_is_free(&asked->in[k]->shape))
+			return true;
+	}
+	return false;
+}
+
+void cu_layout_plan(struct cu_chain *c)
+{
+	for (int h = 0; h < c->n_held; h++)
+		c->held[h].turned_first = c->held[h].turned_last = -1;
+	find_wishes(c);
+	for (int h = 0; h < c->n_held; h++) {
+		struct cu_held *held = &c->held[h];
+		held->channels_last = held->result < 0 && held->channels_last && !held->needed_plain;
+	}
+	for (int l = 0; l < c->asked.n; l++) {
+		const struct npl_layer *asked = c->asked.layer[l];
+		const bool last = result_lies_last(c, l);
+		for (int k = 0; k <= asked->n_more; k++)
+			c->held[c->out[l] + k].channels_last = last && (c->layer[l].way != CU_WAY_KERNEL ||
+									cu_kernel_follows(asked, k));
+		for (int k = 0; k < asked->n_in; k++) {
+			const int h = read_by(c, l, k);
+			if (h < 0)
+				continue;
+			const enum need need = need_of(c, l, k, last);
+			c->read_last[l][k] = need == ANY ? c->held[h].channels_last : need == LAST;
+			reads(c, h, c->read_last[l][k], l + 1);
+		}
+	}
+}
+
+static void move(void *to, const void *from, size_t element)
+{
+	switch (element) {
+	case 2:
+		memcpy(to, from, 2);
+		break;
+	case 4:
+		memcpy(to, from, 4);
+		break;
+	default:
+		memcpy(to, from, element);
+	}
+}
+
+void cu_layout_turn(const struct npl_shape *shape, size_t element, bool to_last, const void *from, void *to)
+{
+	const int64_t count = npl_shape_count(shape), channels = shape->dim[1],
+		      plane = count ? count / shape->dim[0] / channels : 0;
+	const char *x = from;
+	char *y = to;
+	for (int64_t image = 0; image < count; image += channels * plane)
+		for (int64_t p = 0; p < plane; p++)
+			for (int64_t c = 0; c < channels; c++) {
+				const int64_t plain = image + c * plane + p, last = image + p * channels + c;
+				move(y + (size_t)(to_last ? last : plain) * element,
+				     x + (size_t)(to_last ? plain : last) * element, element);
+			}
+}

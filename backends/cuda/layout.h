@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * In which order images lie on the GPU. cuDNN's convolutions in 16 bits want their channels last: (N, ..., C), so that neighbours in
+ * memory are what a tensor core sums over; images that lie as ONNX has them it would turn before and after each convolution. So a
+ * chain keeps images with channels last from one such convolution to the next, through all layers that do not care, and turns a tensor
+ * where somebody needs it otherwise: once, in the time of the first layer that does, or with the change of type of what comes and goes.
+ * Shapes stay ONNX's everywhere, and the host sees its own order only.
+ */
+#ifndef NPULAB_CUDA_LAYOUT_H
+#define NPULAB_CUDA_LAYOUT_H
+
+#include "layer.h"
+
+struct cu_chain;
+
+/* Whether a convolution is tried with channels last before it is done as ONNX has it: one of 16 bits in one or two dimensions, by
+ * cuDNN on a GPU with tensor cores. */
+bool cu_layout_wanted(const struct cu_layer *layer);
+
+/* Both orders are the same bytes: one channel, one position, no third dimension, or nothing at all. */
+bool cu_layout_is_free(const struct npl_shape *shape);
+
+/* Decides, when layers are open and the chain knows who reads what: `channels_last` of what it holds, read_last of its layers' inputs,
+ * and which tensors have a copy in the other order, at which steps. */
+void cu_layout_plan(struct cu_chain *chain);
+
+/* The held tensor whose memory and order h has: where it gives another the same shape, that one, else itself. */
+int cu_layout_like(const struct cu_chain *chain, int h);
+/* Whether h's elements must be turned before the host has them, or after. */
+bool cu_layout_crosses(const struct cu_chain *chain, int h);
+
+/* On the host: the elements of a tensor of this shape, as ONNX has them, with channels last, or back. */
+void cu_layout_turn(const struct npl_shape *shape, size_t element, bool to_last, const void *from, void *to);
+
+#endif
