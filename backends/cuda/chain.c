@@ -438,15 +438,20 @@ static int add_transfer(const struct cu_chain *c, const struct cu_held *held, in
 static int fill_results(const struct cu_chain *c, struct npl_result *results, struct npl_err *err)
 {
 	int before = 0;
-	for (int h = 0; h < c->n_held; h++) {
+	for (int h = 0; h < c->n_held; h++) { /* all that come, before any that goes */
 		const struct cu_held *held = &c->held[h];
-		struct npl_result *result = &results[held->layer];
-		bool goes = held->wanted && !c->asked.timing_only;
-		if (!comes(held) && !goes)
+		if (!comes(held))
 			continue;
-		if (goes && before < c->leave)
-			before = c->leave;
-		if (add_transfer(c, held, before, goes ? &result->to_host : &result->to_device, err))
+		if (add_transfer(c, held, before, &results[held->layer].to_device, err))
+			return err->code;
+		before = held->event;
+	}
+	before = c->leave;
+	for (int h = 0; h < c->n_held && !c->asked.timing_only; h++) {
+		const struct cu_held *held = &c->held[h];
+		if (!held->wanted)
+			continue;
+		if (add_transfer(c, held, before, &results[held->layer].to_host, err))
 			return err->code;
 		before = held->event;
 	}
