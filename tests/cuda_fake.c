@@ -27,7 +27,8 @@ void cu_fake_reset(void)
 				   .driver_version = 13000,
 				   .memory_bytes = (size_t)1 << 30,
 				   .macs_per_second = 1e12,
-				   .fastest_algorithm = 1};
+				   .fastest_algorithm = 1,
+				   .slower = 2};
 	cu_fake.missing[CU_FAKE_NVRTC_12] = true;
 }
 

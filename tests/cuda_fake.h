@@ -30,7 +30,8 @@ struct cu_fake {
 	bool no_pinned; /* no pinned memory is to be had */
 	bool no_int8, no_dnn_algorithm, no_fused_convolution;
 	bool no_channels_last, no_groups_last; /* convolutions so, and in groups: cuDNN has no algorithm */
-	int fastest_algorithm;                 /* of cuDNN's, when it is measured: 0 or 1, the default */
+	int fastest_algorithm;                 /* of cuDNN's, when it is measured: 0 or 1, the default; */
+	double slower;                         /* how many times as long the other takes: 2 */
 	double macs_per_second;                /* of products; 1e12 */
 	bool no_values;                        /* products leave what is there: for those that only time is asked of */
 	long fail_at;                          /* this call, counted from 1, fails (0: none), */

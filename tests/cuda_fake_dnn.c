@@ -424,12 +424,15 @@ CU_DNN_STATUS fake_cudnnFindConvolutionForwardAlgorithmEx(CU_DNN handle, const C
 	if (code || asked < 3)
 		return code ? code : BAD("a search for %d algorithms", asked);
 	const int math = job.c->math;
+	const float slower = (float)cu_fake.slower;
 	const struct cu_dnn_found plain = {.algorithm = CU_DNN_IMPLICIT_GEMM,
-					   .milliseconds = first ? 1 : 3,
+					   .milliseconds = first ? 1 : slower,
 					   .math = math},
 				  precomputed = {.algorithm = CU_DNN_PRECOMPUTED_GEMM,
 						 .status = fits ? 0 : CU_DNN_NOT_SUPPORTED,
-						 .milliseconds = fits ? 2 : -1,
+						 .milliseconds = !fits   ? -1
+								 : first ? slower
+									 : 1,
 						 .workspace_bytes = WORKSPACE,
 						 .math = math};
 	found[0] = first ? plain : precomputed;

@@ -96,7 +96,7 @@ static struct cu_value value_of(const struct cu_chain *c, int h)
 static struct cu_value reshaped(const struct cu_chain *c, int h)
 {
 	struct cu_value value = value_of(c, h);
-	if (c->held[h].root != h && c->held[c->held[h].root].turned_first >= 0)
+	if (c->held[h].root != h && cu_layout_crosses(c, h) && c->held[c->held[h].root].turned_first >= 0)
 		value.address = turned_address(c, c->held[h].root);
 	return value;
 }
@@ -271,7 +271,7 @@ static int turn_input(struct cu_chain *c, int l, int k, struct npl_err *err)
 	if (c->in[l][k] < 0 || !cu_layer_reads(&c->layer[l], k))
 		return 0;
 	const int h = cu_layout_like(c, c->in[l][k]), root = c->held[h].root;
-	if (h != root && c->held[root].turned_first >= 0 && c->held[root].turned_first <= l + 1 &&
+	if (h != root && cu_layout_crosses(c, h) && c->held[root].turned_first <= l + 1 &&
 	    c->held[root].turned_last >= l + 1 && turn(c, root, err))
 		return err->code;
 	const bool other = c->read_last[l][k] != c->held[h].channels_last;
