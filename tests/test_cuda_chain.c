@@ -251,9 +251,9 @@ static void free_outputs(const struct net *net, struct npl_tensor *out)
 }
 
 /* Every `step`-th call fails, in turn. */
-static void let_calls_fail(const char *precision, int code, bool sticky, int step, uint64_t seed)
+static void let_calls_fail_of(struct net *own, const char *precision, int code, bool sticky, int step)
 {
-	struct net net = small_cnn(&seed);
+	struct net net = *own;
 	struct npl_tensor good[MOST] = {{0}};
 	struct npl_err err = {0};
 	long failures = 0;
@@ -292,7 +292,13 @@ static void let_calls_fail(const char *precision, int code, bool sticky, int ste
 	check_same_outputs(&net, out, good, "after all that");
 	free_outputs(&net, out);
 	free_outputs(&net, good);
-	free_net(&net);
+	free_net(own);
+}
+
+static void let_calls_fail(const char *precision, int code, bool sticky, int step, uint64_t seed)
+{
+	struct net net = small_cnn(&seed);
+	let_calls_fail_of(&net, precision, code, sticky, step);
 }
 
 Test(cuda_chain, every_call_may_fail)
@@ -314,6 +320,36 @@ Test(cuda_chain, the_context_may_die)
 Test(cuda_chain, every_call_may_run_out_of_memory)
 {
 	let_calls_fail("precision=f16", 2, false, 3, 0xc4a10008);
+}
+
+/* Tensors that are turned on their way, in the middle too, and a convolution whose algorithm is measured. */
+static struct net turned_cnn(uint64_t *rng)
+{
+	struct onnx_writer g = {0}, pads = pads_of(1), pool = {0};
+	onnx_put_input(&g, "x", 1, 4, (int64_t[]){1, 16, 22, 22});
+	put_weights(&g, rng, "w1", 4, (int64_t[]){16, 16, 3, 3});
+	put_weights(&g, rng, "b1", 1, (int64_t[]){16});
+	put_weights(&g, rng, "w2", 4, (int64_t[]){4, 8, 1, 1});
+	put_weights(&g, rng, "k", 4, (int64_t[]){1, 16, 22, 22});
+	onnx_put_int64s(&g, "s", 4, (int64_t[]){1, 8, 44, 22});
+	onnx_put_attr_ints(&pool, "kernel_shape", 2, (int64_t[]){2, 2});
+	onnx_put_node(&g, "Conv", "conv1", "x w1 b1", "a", &pads);
+	onnx_put_node(&g, "Mul", "scale", "a k", "b", NULL);
+	onnx_put_node(&g, "Reshape", "reshape", "b s", "c", NULL);
+	onnx_put_node(&g, "Conv", "conv2", "c w2", "d", NULL);
+	onnx_put_node(&g, "MaxPool", "pool", "d", "y", &pool);
+	onnx_put_output(&g, "a");
+	onnx_put_output(&g, "y");
+	return make_net(&g, rng);
+}
+
+Test(cuda_chain, every_call_may_fail_where_tensors_are_turned)
+{
+	uint64_t rng = 0xc4a1000e;
+	struct net net = turned_cnn(&rng);
+	let_calls_fail_of(&net, "precision=f16", 0, false, 1);
+	cr_assert_gt(cu_fake.last_convolutions, 1);
+	cr_assert_gt(cu_fake.searches, 0);
 }
 
 /* GPUs of all sizes: up to some size there is an error that says what was asked for and what is free, from it on it works. */
