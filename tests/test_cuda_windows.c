@@ -170,26 +170,35 @@ Test(cuda_windows, transposed_convolution)
 	gpu_close(gpu);
 }
 
-/* Bias and activation against their formulas, also in place. */
+/* Bias and activation against their formulas, in place too: channels of several elements and side by side, whole packs of them and not. */
 Test(cuda_windows, bias_and_activation)
 {
+	static const int64_t shapes[][3] = {{2, 5, 7}, {2, 5, 8}, {7, 8, 1}, {9, 6, 1}, {1, 1, 1}, {3, 16, 1}};
 	struct gpu *gpu = gpu_open();
 	struct npl_err err = {0};
-	for (enum npl_activation fused = NPL_ACT_NONE; fused <= NPL_ACT_TANH; fused++) {
-		uint64_t seed = (uint64_t)fused + 1;
-		struct npl_tensor x = random_values(&seed, NPL_F32, npl_shape_of(3, 2, 5, 7), 4),
-				  bias = random_values(&seed, NPL_F32, npl_shape_of(1, 5), 4);
-		float want[70];
-		for (int i = 0; i < 70; i++)
-			want[i] = ((float *)x.data)[i] + ((float *)bias.data)[i / 7 % 5];
-		struct cu_value at = {address_of(x.data), NPL_F32, x.shape, false},
-				b = {address_of(bias.data), NPL_F32, bias.shape, false};
-		cr_assert_eq(cu_kernel_bias(gpu->kernels, &at, &b, 5, 7, fused, &at, NULL, &err), 0, "%s", err.msg);
-		for (int i = 0; i < 70; i++) {
-			double y = fused_value(fused, (double)want[i]), got = (double)((float *)x.data)[i];
-			cr_assert(fabs(got - y) <= 4e-7 * fabs(y) + 1e-7, "%s of %g: %g", npl_activation_name(fused),
-				  (double)want[i], got);
+	for (int i = 0; i < 60; i++) {
+		const enum npl_activation fused = (enum npl_activation)(i % NPL_ACTIVATIONS);
+		const int64_t *size = shapes[i / 5 % 6], channels = size[1], inner = size[2];
+		const enum npl_dtype stored = i >= 30 ? NPL_F16 : NPL_F32;
+		const bool biased = i % 7 > 0;
+		uint64_t seed = (uint64_t)i + 1;
+		struct npl_tensor x = random_values(&seed, NPL_F32, npl_shape_of(3, size[0], channels, inner), 4),
+				  bias = random_values(&seed, NPL_F32, npl_shape_of(1, channels), 4);
+		struct device_memory at_x = to_device(&x, stored, 0), at_bias = to_device(&bias, stored, 0);
+		const struct cu_value value = {address_of(at_x.data), stored, x.shape, false},
+				      b = {biased ? address_of(at_bias.data) : 0, stored, bias.shape, false};
+		cr_assert_eq(cu_kernel_bias(gpu->kernels, &value, &b, channels, inner, fused, &value, NULL, &err), 0,
+			     "%s", err.msg);
+		const struct npl_tensor seen = {.dtype = stored, .shape = x.shape, .data = at_x.data};
+		for (int64_t k = 0; k < npl_tensor_count(&x); k++) {
+			const float sum = ((float *)x.data)[k] +
+					  (biased ? ((float *)bias.data)[k / inner % channels] : 0);
+			const double y = fused_value(fused, (double)sum), got = npl_tensor_real(&seen, k);
+			cr_assert(fabs(got - y) <= 4e-7 * fabs(y) + 1e-7 + 1.001 * stored_step(stored, y),
+				  "%d, %s of %g: %g", i, npl_activation_name(fused), (double)sum, got);
 		}
+		device_free(&at_x, "bias");
+		device_free(&at_bias, "bias");
 		npl_tensor_free(&x);
 		npl_tensor_free(&bias);
 	}

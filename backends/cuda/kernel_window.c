@@ -67,13 +67,12 @@ static void pool_macros(const struct npl_layer *layer, bool quantised, bool indi
 		cu_macro(macros, "FUSED=%s", cu_fused_name(layer->fused));
 }
 
-/* Channels that a thread takes at once where they lie side by side: 16 bytes of them, or one. */
-static int channel_pack(const struct cu_value *x, const struct cu_value *y, int64_t channels)
+/* Elements that a thread takes at once where they lie side by side: 16 bytes of them, or one. */
+static int side_by_side(const struct cu_value *x, const struct cu_value *y)
 {
 	const uint64_t address[] = {x->address, y->address};
 	const size_t element[] = {npl_dtype_size(x->dtype), npl_dtype_size(y->dtype)};
-	const int pack = cu_pack_of(element[0] > element[1] ? element[0] : element[1], 2, address, element);
-	return channels % pack ? 1 : pack;
+	return cu_pack_of(element[0] > element[1] ? element[0] : element[1], 2, address, element);
 }
 
 int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
@@ -106,8 +105,11 @@ int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const s
 	if (layer->n_more && is_maximum(layer))
 		args.indices = out[1].address;
 	pool_macros(layer, quantised, args.indices, in[0].dtype, out->dtype, &macros);
-	const int pack = out->channels_last ? channel_pack(&in[0], out, x.channels) : 1;
+	int pack = 1;
 	if (out->channels_last) {
+		pack = side_by_side(&in[0], out);
+		if (x.channels % pack)
+			pack = 1;
 		args.packs = cu_divisor_of(x.channels / pack);
 		cu_macro(&macros, "CHANNELS_LAST=1 N=%d", pack);
 	}
@@ -262,14 +264,24 @@ int cu_kernel_bias(struct cu_kernels *kernels, const struct cu_value *x, const s
 {
 	const struct cu_job job = {kernels, stream, err};
 	struct cu_macros macros = {""};
-	const struct cu_bias_args args = {.x = x->address,
-					  .z = y->address,
-					  .bias = bias->address,
-					  .count = npl_shape_count(&y->shape),
-					  .inner = cu_divisor_of(inner),
-					  .channels = cu_divisor_of(channels)};
-	cu_macro(&macros, "X=%s Y=%s S=%s FUSED=%s", cu_type_name(x->dtype), cu_type_name(y->dtype),
-		 bias->address ? cu_type_name(bias->dtype) : "f32", cu_fused_name(fused));
+	struct cu_bias_args args = {
+		.x = x->address, .z = y->address, .bias = bias->address, .count = npl_shape_count(&y->shape)};
+	if (!args.count)
+		return 0;
+	if (!bias->address) { /* nothing depends on channels */
+		channels = 1;
+		inner = args.count;
+	}
+	int pack = side_by_side(x, y);
+	const bool last = inner == 1 && channels % pack == 0;
+	if (!last && inner % pack)
+		pack = 1;
+	args.inner = cu_divisor_of(last ? 1 : inner / pack);
+	args.channels = cu_divisor_of(last ? channels / pack : channels);
+	cu_macro(&macros, "X=%s Y=%s S=%s FUSED=%s N=%d", cu_type_name(x->dtype), cu_type_name(y->dtype),
+		 bias->address ? cu_type_name(bias->dtype) : "f32", cu_fused_name(fused), pack);
+	if (last)
+		cu_macro(&macros, "CHANNELS_LAST=1");
 	cu_macro_wide(&job, &macros, args.count);
-	return args.count ? cu_launch_each(&job, "bias", &macros, &args, args.count) : 0;
+	return cu_launch_each(&job, "bias", &macros, &args, args.count / pack);
 }

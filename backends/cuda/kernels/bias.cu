@@ -1,15 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * What follows a product: z = fused(x + bias), the bias one of each channel; S is its type. z may be x. */
+ * What follows a product: z = fused(x + bias), the bias one of each channel; S is its type. z may be x. N elements at a time: of one
+ * channel or, with CHANNELS_LAST, of neighbouring ones; `inner` or `channels` then count packs. */
 #include "common.cuh"
+
+#ifndef N
+#define N 1
+#endif
+struct ALIGNED(N * sizeof(STORE(X))) pack_x {
+	STORE(X) element[N];
+};
+struct ALIGNED(N * sizeof(STORE(Y))) pack_y {
+	STORE(Y) element[N];
+};
+
+#ifdef CHANNELS_LAST
+#define STEP 1
+#else
+#define STEP 0
+#endif
 
 KERNEL(bias, cu_bias_args)
 {
-	const position count = (position)a.count;
-	for (position i = THREAD; i < count; i += THREADS) {
-		const position row = divide(i, a.inner);
-		const position c = row - divide(row, a.channels) * (position)a.channels.by;
-		const float y = LOAD(X, INPUT(X, a.x)[i]) + (a.bias ? LOAD(S, INPUT(S, a.bias)[c]) : 0);
-		TENSOR(Y, a.z)[i] = KEEP(Y, FUSED(y));
+	const position packs = (position)a.count / N;
+	for (position i = THREAD; i < packs; i += THREADS) {
+		const position row = STEP ? i : divide(i, a.inner);
+		const position c = (row - divide(row, a.channels) * (position)a.channels.by) * (STEP ? N : 1);
+		const struct pack_x x = ((const struct pack_x *)a.x)[i];
+		struct pack_y y;
+		for (int n = 0; n < N; n++)
+			y.element[n] = KEEP(Y, FUSED(LOAD(X, x.element[n]) +
+						     (a.bias ? LOAD(S, INPUT(S, a.bias)[c + n * STEP]) : 0)));
+		((struct pack_y *)a.z)[i] = y;
 	}
 }
