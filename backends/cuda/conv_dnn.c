@@ -206,7 +206,8 @@ int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct c
 						     pointer(bias), made->after, made->y, y);
 		if (!status)
 			return 0;
-		if (status < CU_DNN_NOT_SUPPORTED || status >= CU_DNN_INTERNAL_ERROR)
+		/* what is wrong with the convolution itself the other call says too */
+		if (status < CU_DNN_BAD_PARAM || status >= CU_DNN_INTERNAL_ERROR)
 			return cu_dnn_result(dnn, "cudnnConvolutionBiasActivationForward", status, err);
 		made->apart = true;
 	}
