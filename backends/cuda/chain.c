@@ -2,9 +2,9 @@
  *
  * Chains (npulab/chain.h) on the GPU: given tensors up, all layers, wanted tensors down, in one stream with an event between each
  * two, whose distances are the times. What the host does in between, copying into and out of pinned memory, lies before the first event
- * and behind the last: a transfer's time is that of the bytes on the link, with the GPU's conversion between float32 and 16 bits and between the orders of an
- * image (layout.h). While somebody watches, each result is fetched behind
- * its layer, which the layers' times leave out. */
+ * and behind the last: a transfer's time is that of the bytes on the link, with the GPU's conversion between float32 and 16 bits and
+ * between the orders of an image (layout.h). While somebody watches, each result is fetched behind its layer, which the layers' times
+ * leave out. */
 #include "chain.h"
 
 #include <stdio.h>
