@@ -360,6 +360,14 @@ static struct net random_net(uint64_t *rng, bool exact)
 	return make_net(&m.g, rng);
 }
 
+static void run_session(struct npl_session *session, const struct npl_tensor *in, struct npl_tensor *out)
+{
+	struct npl_run run;
+	struct npl_err err;
+	cr_assert_eq(npl_session_run(session, in, out, &run, &err), 0, "%s", err.msg);
+	npl_run_free(&run);
+}
+
 /* Networks of exact operators: bit for bit, also what a watcher sees of every layer. */
 static void compare_layouts(const char *precision, double most, uint64_t seed, int rounds, bool exact)
 {
@@ -389,6 +397,18 @@ static void compare_layouts(const char *precision, double most, uint64_t seed, i
 				cr_assert_str_eq(a.run.layer[i].output_sha256, b.run.layer[i].output_sha256,
 						 "%s: %s, %s", what, net.graph->node[i].name,
 						 npl_op_defs[net.graph->node[i].op].name);
+		}
+		for (int again = 0; again < 2 && exact; again++) { /* other values: all is made anew */
+			struct npl_session *session[] = {a.session, b.session};
+			struct npl_tensor out[2][MOST] = {{{0}}};
+			struct npl_tensor other = net.in[0];
+			other.data = random_floats(&rng, npl_tensor_count(&other));
+			for (int i = 0; i < 2; i++)
+				run_session(session[i], &other, out[i]);
+			check_same_outputs(&net, out[0], out[1], what);
+			for (int i = 0; i < 2 * net.graph->n_outputs; i++)
+				npl_tensor_free(&out[i % 2][i / 2]);
+			free(other.data);
 		}
 		cr_assert_lt(error_of(&net, a.out), fmax(most, 2 * error_of(&net, b.out)), "%s: %g, planar %g", what,
 			     error_of(&net, a.out), error_of(&net, b.out));
@@ -426,16 +446,6 @@ static struct npl_session *open_session(struct npl_graph *graph, struct npl_devi
 	return session;
 }
 
-static void run_session(struct npl_session *session, const struct npl_tensor *in)
-{
-	struct npl_run run;
-	struct npl_err err;
-	struct npl_tensor out = {0};
-	cr_assert_eq(npl_session_run(session, in, &out, &run, &err), 0, "%s", err.msg);
-	npl_run_free(&run);
-	npl_tensor_free(&out);
-}
-
 /* Of all that ResNet-50 makes nothing is turned but its input, as it comes; its 53 convolutions have channels last, and are measured
  * once for each of their kinds. */
 Test(cuda_layout, resnet50_turns_its_input_alone)
@@ -444,6 +454,7 @@ Test(cuda_layout, resnet50_turns_its_input_alone)
 	enum { CONVOLUTIONS = 53, KINDS = 23 };
 	struct npl_graph *graph;
 	struct npl_err err;
+	long launches = 0;
 	cr_assert_eq(npl_graph_load("models/resnet50.onnx", NULL, &graph, &err), 0, "%s", err.msg);
 	struct npl_tensor image = {.dtype = NPL_F32, .shape = graph->value[graph->input[0]].shape};
 	cr_assert_eq(npl_tensor_alloc(&image, &err), 0, "%s", err.msg);
@@ -453,10 +464,16 @@ Test(cuda_layout, resnet50_turns_its_input_alone)
 		cu_fake.no_values = true;
 		struct npl_device *cuda = open_cuda("precision=f16", layouts[last]);
 		struct npl_session *session = open_session(graph, &cuda);
-		run_session(session, &image);
+		struct npl_tensor out = {0};
+		run_session(session, &image, &out);
+		npl_tensor_free(&out);
 		cr_assert_eq(cu_fake.searches, KINDS, "%ld kinds of convolutions", cu_fake.searches);
 		cu_fake.moves = cu_fake.convolutions = cu_fake.last_convolutions = cu_fake.fused_convolutions = 0;
-		run_session(session, &image);
+		cu_fake.launches = 0;
+		run_session(session, &image, &out);
+		npl_tensor_free(&out);
+		cr_assert(!last || cu_fake.launches == launches, "the turn is the conversion to 16 bits, too");
+		launches = cu_fake.launches;
 		cr_assert_eq(cu_fake.moves, last, "%ld turns", cu_fake.moves);
 		cr_assert_eq(cu_fake.convolutions, CONVOLUTIONS);
 		cr_assert_eq(cu_fake.last_convolutions, last * CONVOLUTIONS);
@@ -566,4 +583,39 @@ Test(cuda_layout, is_wanted_where_cudnn_turns_images_otherwise)
 	config.planar = 0;
 	device.dnn.handle = NULL;
 	cr_assert_not(cu_layout_wanted(&layer));
+}
+
+/* Where a tensor is needed both ways, and what it is made of as ONNX has it, that is turned which only the convolution wants. */
+Test(cuda_layout, what_most_need_plain_stays_plain)
+{
+	uint64_t rng = 0x1a760000;
+	struct onnx_writer g = {0};
+	onnx_put_input(&g, "x", 1, 4, (int64_t[]){2, 4, 5, 6});
+	put_weights(&g, &rng, "w", 4, (int64_t[]){4, 4, 3, 3});
+	onnx_put_int64s(&g, "s", 3, (int64_t[]){2, 4, 30});
+	onnx_put_node(&g, "Relu", "relu", "x", "a", NULL);
+	onnx_put_node(&g, "Reshape", "reshape1", "x s", "b", NULL);
+	onnx_put_node(&g, "Abs", "abs1", "b", "y1", NULL);
+	onnx_put_node(&g, "Reshape", "reshape2", "a s", "c", NULL);
+	onnx_put_node(&g, "Neg", "neg", "c", "y2", NULL);
+	onnx_put_node(&g, "Conv", "conv", "a w", "d", NULL);
+	onnx_put_node(&g, "GlobalMaxPool", "pool", "d", "y3", NULL);
+	for (int i = 1; i <= 3; i++)
+		onnx_put_output(&g, (const char *[]){"y1", "y2", "y3"}[i - 1]);
+	struct net net = make_net(&g, &rng);
+	struct npl_device *cuda = open_cuda("precision=f16", "layout=auto");
+	struct npl_session *session = open_session(net.graph, &cuda);
+	struct npl_tensor out[MOST] = {{0}};
+	for (int i = 0; i < 2; i++) {
+		cu_fake.moves = 0;
+		run_session(session, net.in, out);
+		cr_assert_lt(error_of(&net, out), 4e-3);
+		cr_assert_eq(cu_fake.moves, 1, "%ld turns", cu_fake.moves);
+		for (int k = 0; k < net.graph->n_outputs; k++)
+			npl_tensor_free(&out[k]);
+	}
+	npl_session_close(session);
+	npl_device_close(cuda);
+	check_clean("a network");
+	free_net(&net);
 }
