@@ -594,7 +594,7 @@ static struct net plain_readers(uint64_t *rng, bool named)
 	struct onnx_writer g = {0}, axis[2] = {{0}};
 	onnx_put_input(&g, "x", 1, 4, (int64_t[]){2, 4, 5, 6});
 	put_weights(&g, rng, "w", 4, (int64_t[]){4, 4, 3, 3});
-	onnx_put_int64s(&g, "s", 3, (int64_t[]){2, 4, 30});
+	onnx_put_int64s(&g, "s", 3, named ? (int64_t[]){2, 4, 30} : (int64_t[]){5, 0, 2});
 	onnx_put_node(&g, "Relu", "relu", "x", "a", NULL);
 	for (int i = 0; i < 2; i++) {
 		onnx_put_attr_int(&axis[i], "axis", 3);
