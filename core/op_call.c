@@ -7,7 +7,7 @@
 #include "npulab/half.h"
 #include "npulab/op.h"
 
-static bool widened(enum npl_op op, const struct npl_tensor *tensor)
+bool npl_op_widens(enum npl_op op, const struct npl_tensor *tensor)
 {
 	return tensor && npl_dtype_is_half(tensor->dtype) && !(npl_op_defs[op].flags & NPL_OP_ANY_TYPE);
 }
@@ -24,7 +24,7 @@ static int half_type(enum npl_op op, const struct npl_tensor *const *in, int n_i
 {
 	*half = NPL_DTYPES;
 	for (int k = 0; k < n_in && *half == NPL_DTYPES; k++)
-		if (widened(op, in[k]))
+		if (npl_op_widens(op, in[k]))
 			*half = in[k]->dtype;
 	for (int k = 0; k < n_in && *half != NPL_DTYPES; k++)
 		if (in[k] && in[k]->dtype != *half && (in[k]->dtype == NPL_F32 || npl_dtype_is_half(in[k]->dtype)))
@@ -41,7 +41,7 @@ static int shape_half(enum npl_op op, struct npl_attrs *attrs, const struct npl_
 	int rc = seen && at ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int k = 0; k < n_in && !rc; k++) {
 		at[k] = in[k];
-		if (!widened(op, in[k]))
+		if (!npl_op_widens(op, in[k]))
 			continue;
 		seen[k] = *in[k];
 		seen[k].dtype = NPL_F32;
@@ -86,7 +86,7 @@ static int run_half(enum npl_op op, const struct npl_attrs *attrs, const struct 
 	int rc = wide && at ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int k = 0; k < n_in && !rc; k++) {
 		at[k] = in[k];
-		if (!widened(op, in[k]))
+		if (!npl_op_widens(op, in[k]))
 			continue;
 		rc = as_float(in[k], &wide[k], err);
 		if (!rc)
@@ -96,13 +96,13 @@ static int run_half(enum npl_op op, const struct npl_attrs *attrs, const struct 
 	for (int k = 0; k < n_out && !rc; k++) {
 		result[k] = out[k];
 		result[k].owned = false;
-		if (widened(op, &out[k]))
+		if (npl_op_widens(op, &out[k]))
 			rc = as_float(&out[k], &result[k], err);
 	}
 	if (!rc)
 		rc = npl_op_defs[op].run(attrs, at, n_in, result, n_out, err);
 	for (int k = 0; k < n_out && !rc; k++)
-		if (widened(op, &out[k]) && out[k].data)
+		if (npl_op_widens(op, &out[k]) && out[k].data)
 			npl_half_narrow(out[k].dtype, result[k].data, npl_tensor_count(&out[k]), out[k].data);
 	for (int k = 0; wide && k < n_in + n_out; k++)
 		npl_tensor_free(&wide[k]);
@@ -133,7 +133,7 @@ int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_t
 	if (makes_nothing(out, n_out))
 		return 0;
 	for (int k = 0; k < n_in && !half; k++)
-		half = widened(op, in[k]);
+		half = npl_op_widens(op, in[k]);
 	return half ? run_half(op, attrs, in, n_in, out, n_out, err)
 		    : npl_op_defs[op].run(attrs, in, n_in, out, n_out, err);
 }

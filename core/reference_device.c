@@ -57,7 +57,7 @@ static void reference_describe(const void *state, struct npl_device_info *info)
 
 static bool reference_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
 {
-	return format_of(state) == NPL_FORMAT_F32 ? npl_float_layer_ok(layer, why, n)
+	return format_of(state) == NPL_FORMAT_F32 ? npl_widened_layer_ok(layer, why, n)
 						  : npl_integer_layer_ok(layer, why, n);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "npulab/clock.h"
+#include "widened.h"
 
 /* A primitive of oneDNN shares its work out among the threads that there are when it is made. */
 static int prepare(struct cpu_chain *c, struct npl_err *err)
@@ -55,6 +56,7 @@ void cpu_chain_close(void *opened)
 		cpu_dnn_release(c->step[s].op);
 		cpu_int8_conv_release(c->step[s].conv8);
 		npl_int8_work_close(c->step[s].int8, NULL, NULL);
+		cpu_widened_close(c->step[s].widened);
 	}
 	free(c->step);
 	free(c->place);
@@ -141,8 +143,10 @@ static int run_step(struct cpu_chain *c, struct cpu_step *step, struct npl_resul
 		break;
 	case CPU_STEP_LAYER:
 		seconds = result->seconds;
-		rc = step->int8 ? cpu_int8_run_prepared(c->cpu, step->int8, &step->work, result, err)
-				: cpu_run_layer(c->cpu, &step->work, step->out_tensor, result, err);
+		rc = step->int8      ? cpu_int8_run_prepared(c->cpu, step->int8, &step->work, result, err)
+		     : step->widened ? cpu_widened_run(c->cpu, step->widened, &step->work, step->out_tensor,
+						       &result->seconds, err)
+				     : cpu_run_layer(c->cpu, &step->work, step->out_tensor, result, err);
 		result->seconds += seconds;
 		return rc;
 	}

@@ -40,6 +40,7 @@ struct cpu_step {
 	struct cpu_dnn_op *op;       /* CPU_STEP_DNN */
 	struct cpu_int8_conv *conv8; /* CPU_STEP_CONV8 */
 	struct npl_int8_work *int8;  /* CPU_STEP_LAYER: a product of 8-bit tensors whose weights are ready; NULL */
+	struct cpu_widened *widened; /* CPU_STEP_LAYER: of 16-bit floats; NULL */
 	struct npl_layer work;       /* the others: over these tensors, whose data is set when it runs */
 	struct npl_tensor *in_tensor, *out_tensor;
 };

@@ -7,6 +7,8 @@
 #include "chain.h"
 #include "npulab/arena.h"
 #include "npulab/grow.h"
+#include "npulab/measured.h"
+#include "widened.h"
 
 /* What a thread of oneDNN's should have to do at least: some 10 us. */
 #define MACS_OF_THREAD      1000000.0
@@ -376,6 +378,11 @@ static int choose_way(struct cpu_chain *c, int l, struct npl_err *err)
 	if (cpu_is_conversion(layer)) {
 		enum cpu_layout layout = dnn && is_last(c, layer->in[0]) ? CPU_LAST : CPU_FIRST;
 		return plan_step(c, CPU_STEP_LAYER, l, layout, layout, err);
+	}
+	if (npl_layer_widens(layer)) {
+		if (plan_step(c, CPU_STEP_LAYER, l, CPU_FIRST, CPU_FIRST, err))
+			return err->code;
+		return cpu_widened_open(c->cpu, layer, true, &c->step[c->n_steps - 1].widened, err);
 	}
 	if (cpu_is_elementwise(layer)) {
 		enum cpu_layout layout = dnn && elements_last(c, layer) ? CPU_LAST : CPU_FIRST;

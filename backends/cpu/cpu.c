@@ -20,6 +20,7 @@
 
 #include "npulab/clock.h"
 #include "npulab/measured.h"
+#include "widened.h"
 
 static const struct npl_param params[] = {
 	{"threads", NPL_PARAM_INT, offsetof(struct cpu_config, threads), "0", 0, 1024, "threads",
@@ -56,6 +57,7 @@ static void cpu_close(void *state)
 	cpu_blas_unload(&cpu->blas);
 	npl_int8_memory_free(&cpu->int8_memory);
 	free(cpu->workspace);
+	free(cpu->wide);
 	free(cpu);
 }
 
@@ -120,7 +122,7 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 static bool is_plain(const struct npl_layer *layer)
 {
 	char why[200];
-	return npl_float_layer_ok(layer, why, sizeof why);
+	return npl_widened_layer_ok(layer, why, sizeof why);
 }
 
 static bool cpu_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
@@ -128,7 +130,7 @@ static bool cpu_supports(const void *state, const struct npl_layer *layer, char 
 	const struct cpu_state *cpu = state;
 	if (cpu_int8_is_product(layer) || (cpu->int8 && !is_plain(layer)))
 		return cpu_int8_supports(layer, why, n);
-	if (!npl_float_layer_ok(layer, why, n))
+	if (!npl_widened_layer_ok(layer, why, n))
 		return false;
 	if (!(npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM))
 		return true;
@@ -173,6 +175,8 @@ static int run_relu6(struct cpu_state *cpu, const struct npl_layer *layer, struc
 static int run_float(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out, double *seconds,
 		     struct npl_err *err)
 {
+	if (npl_layer_widens(layer))
+		return cpu_widened_run_alone(cpu, layer, out, seconds, err);
 	if (layer->fused > NPL_ACT_RELU && (npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM))
 		return run_relu6(cpu, layer, out, seconds, err);
 	char why[200];

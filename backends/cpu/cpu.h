@@ -32,6 +32,8 @@ struct cpu_state {
 	int threads;
 	float *workspace; /* of im2col: one part per thread, kept between layers */
 	size_t workspace_bytes;
+	char *wide; /* values of 16-bit floats in float32 (widened.h), while a layer is done */
+	size_t wide_bytes;
 	struct npl_int8_memory int8_memory;
 	bool large_sums_known, large_sums; /* whether oneDNN's convolutions of bytes keep sums beyond 2^24 exact */
 };

@@ -15,6 +15,11 @@ extern "C" {
 /* False, with the reason in why, for a layer in another number format than float32 (integers that only pass through
  * an operator, such as shapes, are none). */
 bool npl_float_layer_ok(const struct npl_layer *layer, char *why, size_t n);
+/* The same of a device that computes with float16 and bfloat16 as well, widened to float32. */
+bool npl_widened_layer_ok(const struct npl_layer *layer, char *why, size_t n);
+/* The operator computes in float32, and an input of it is float16 or bfloat16: such inputs come widened to float32, and its
+ * results are rounded to the type once. */
+bool npl_layer_widens(const struct npl_layer *layer);
 
 /* NPL_EINTERNAL when an operand or, unless timing_only, the output has no data. */
 int npl_float_layer_check(const struct npl_layer *layer, struct npl_err *err);

@@ -225,6 +225,7 @@ extern const struct npl_op_def npl_op_defs[NPL_OPS];
 int npl_op_attrs(enum npl_op op, struct npl_attr_list *list, struct npl_attrs *attrs, struct npl_err *err);
 int npl_op_shape(enum npl_op op, struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 		 struct npl_tensor *out, int n_out, struct npl_err *err);
+bool npl_op_widens(enum npl_op op, const struct npl_tensor *tensor); /* NULL: no */
 int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 	       struct npl_tensor *out, int n_out, struct npl_err *err);
 /* The operator of an ONNX name, or NPL_OPS. */

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Layers of float16 and bfloat16 (widened.h). The layer in float32 is a chain of its own, so that it gets oneDNN's kernels and prepared
+ * weights as any; constants are widened when it is opened. Bringing the others to float32 and the results back is the layer's time. */
+#include "widened.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "chain.h"
+#include "npulab/clock.h"
+#include "npulab/half.h"
+
+#define PIECE_ELEMENTS 32768 /* of a task: some 10 us */
+
+enum { MOST = NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS };
+
+struct cpu_widened {
+	struct npl_layer layer, made; /* as the model has it, and in float32 */
+	const struct npl_layer *list;
+	const struct npl_tensor *wanted[NPL_MAX_OUTPUTS];
+	struct npl_tensor tensor[MOST]; /* of `made`: inputs, results from NPL_LAYER_INPUTS on */
+	bool is_wide[MOST];             /* and not as the model has it */
+	size_t offset[MOST], bytes;     /* in the device's memory for wide values; of constants: none */
+	void *chain;
+};
+
+/* The tensor as the layer in float32 sees it. */
+static int describe(struct cpu_widened *w, int i, const struct npl_tensor *model, bool constant, struct npl_err *err)
+{
+	struct npl_tensor *tensor = &w->tensor[i];
+	*tensor = *model;
+	tensor->owned = false;
+	w->is_wide[i] = npl_op_widens(w->layer.op, model);
+	if (!constant)
+		tensor->data = NULL;
+	if (!w->is_wide[i])
+		return 0;
+	tensor->dtype = NPL_F32;
+	tensor->data = NULL;
+	if (constant) {
+		if (npl_tensor_alloc(tensor, err))
+			return err->code;
+		npl_half_widen(model->dtype, model->data, npl_tensor_count(model), tensor->data);
+		return 0;
+	}
+	w->offset[i] = w->bytes;
+	w->bytes += (npl_tensor_bytes(tensor) + 63) / 64 * 64;
+	return 0;
+}
+
+int cpu_widened_open(struct cpu_state *cpu, const struct npl_layer *layer, bool constants, struct cpu_widened **opened,
+		     struct npl_err *err)
+{
+	struct cpu_widened *w = *opened = calloc(1, sizeof *w);
+	struct npl_chain_info info;
+	int rc = w ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (rc)
+		return rc;
+	w->layer = w->made = *layer;
+	for (int k = 0; k < layer->n_in && !rc; k++)
+		if (layer->in[k]) {
+			rc = describe(w, k, layer->in[k], constants && layer->in[k]->data, err);
+			w->made.in[k] = &w->tensor[k];
+		}
+	for (int k = 0; k <= layer->n_more && !rc; k++) {
+		rc = describe(w, NPL_LAYER_INPUTS + k, &layer->out[k], false, err);
+		w->wanted[k] = &w->tensor[NPL_LAYER_INPUTS + k];
+	}
+	w->made.out = &w->tensor[NPL_LAYER_INPUTS];
+	w->made.timing_only = false; /* whose results have a place here */
+	w->list = &w->made;
+	const struct npl_chain chain = {.n = 1, .layer = &w->list, .n_wanted = 1 + layer->n_more, .wanted = w->wanted};
+	if (!rc)
+		rc = cpu_chain_open(cpu, &chain, &w->chain, &info, err);
+	if (rc) {
+		cpu_widened_close(w);
+		*opened = NULL;
+	}
+	return rc;
+}
+
+void cpu_widened_close(struct cpu_widened *w)
+{
+	if (!w)
+		return;
+	cpu_chain_close(w->chain);
+	for (int i = 0; i < MOST; i++)
+		npl_tensor_free(&w->tensor[i]);
+	free(w);
+}
+
+struct conversion {
+	enum npl_dtype half;
+	int64_t count;
+	const void *from;
+	void *to;
+	bool widens;
+};
+
+static void convert_piece(void *context, int64_t i, int worker)
+{
+	const struct conversion *c = context;
+	const int64_t first = i * PIECE_ELEMENTS,
+		      n = c->count - first < PIECE_ELEMENTS ? c->count - first : PIECE_ELEMENTS;
+	(void)worker;
+	if (c->widens)
+		npl_half_widen(c->half, (const uint16_t *)c->from + first, n, (float *)c->to + first);
+	else
+		npl_half_narrow(c->half, (const float *)c->from + first, n, (uint16_t *)c->to + first);
+}
+
+static void convert(struct cpu_state *cpu, struct conversion *c)
+{
+	cpu_pool_run(cpu->pool, (c->count + PIECE_ELEMENTS - 1) / PIECE_ELEMENTS, convert_piece, c);
+}
+
+static int take_memory(struct cpu_state *cpu, size_t bytes, struct npl_err *err)
+{
+	if (bytes <= cpu->wide_bytes)
+		return 0;
+	char *bigger = aligned_alloc(64, bytes);
+	if (!bigger)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of values in float32", bytes);
+	memset(bigger, 0, bytes); /* pages are taken here, not while a layer is timed */
+	free(cpu->wide);
+	cpu->wide = bigger;
+	cpu->wide_bytes = bytes;
+	return 0;
+}
+
+int cpu_widened_run(struct cpu_state *cpu, struct cpu_widened *w, const struct npl_layer *layer, struct npl_tensor *out,
+		    double *seconds, struct npl_err *err)
+{
+	struct npl_result result = {0};
+	int rc = take_memory(cpu, w->bytes, err);
+	if (rc)
+		return rc;
+	double begin = npl_clock_seconds();
+	for (int k = 0; k < layer->n_in; k++) {
+		struct npl_tensor *tensor = &w->tensor[k];
+		if (!layer->in[k] || tensor->owned)
+			continue;
+		tensor->data = w->is_wide[k] ? cpu->wide + w->offset[k] : layer->in[k]->data;
+		if (w->is_wide[k])
+			convert(cpu, &(struct conversion){.half = layer->in[k]->dtype,
+							  .count = npl_tensor_count(tensor),
+							  .from = layer->in[k]->data,
+							  .to = tensor->data,
+							  .widens = true});
+	}
+	for (int k = 0; k <= layer->n_more; k++) {
+		const int i = NPL_LAYER_INPUTS + k;
+		w->tensor[i].data = w->is_wide[i] ? cpu->wide + w->offset[i] : out[k].data;
+	}
+	*seconds = npl_clock_seconds() - begin;
+	rc = cpu_chain_run(cpu, w->chain, NULL, &result, err);
+	begin = npl_clock_seconds();
+	for (int k = 0; k <= layer->n_more && !rc; k++)
+		if (w->is_wide[NPL_LAYER_INPUTS + k])
+			convert(cpu, &(struct conversion){.half = out[k].dtype,
+							  .count = npl_tensor_count(&out[k]),
+							  .from = w->tensor[NPL_LAYER_INPUTS + k].data,
+							  .to = out[k].data});
+	*seconds += result.seconds + npl_clock_seconds() - begin;
+	return rc;
+}
+
+int cpu_widened_run_alone(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out, double *seconds,
+			  struct npl_err *err)
+{
+	struct cpu_widened *w;
+	int rc = cpu_widened_open(cpu, layer, false, &w, err);
+	if (!rc)
+		rc = cpu_widened_run(cpu, w, layer, out, seconds, err);
+	cpu_widened_close(w);
+	return rc;
+}
