@@ -8,6 +8,7 @@
 
 #include "chain.h"
 #include "lrn.h"
+#include "npulab/half.h"
 #include "npulab/quantise.h"
 #include "split.h"
 #include "written.h"
@@ -113,17 +114,23 @@ static bool holds_numbers(const struct npl_session *s, const struct npl_node *no
 static bool holds_floats(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
 			 char *why, size_t n)
 {
+	const char *format = npl_format_name(npl_step_format(s, step));
 	for (int k = 0; k < step->n_in; k++) {
 		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
 		if (!value || value->dtype == NPL_F32)
 			continue;
-		snprintf(why, n, "its input%s%.60s%s is %s", k ? " '" : "", k ? value->name : "", k ? "'" : "",
-			 npl_dtype_name(value->dtype));
+		if (k && value->constant && !npl_dtype_is_half(value->dtype)) /* lengths, axes, picked rows */
+			snprintf(why, n, "it has a setting as input ('%.60s', %s): not done in %s", value->name,
+				 npl_dtype_name(value->dtype), format);
+		else
+			snprintf(why, n, "its input%s%.60s%s is %s, and only float32 becomes %s", k ? " '" : "",
+				 k ? value->name : "", k ? "'" : "", npl_dtype_name(value->dtype), format);
 		return false;
 	}
 	if (s->graph->value[step->out].dtype == NPL_F32)
 		return true;
-	snprintf(why, n, "its result is %s", npl_dtype_name(s->graph->value[step->out].dtype));
+	snprintf(why, n, "its result is %s, and only float32 becomes %s",
+		 npl_dtype_name(s->graph->value[step->out].dtype), format);
 	return false;
 }
 
@@ -145,7 +152,8 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 		return false;
 	}
 	if (format != NPL_FORMAT_F32) {
-		if (!holds_numbers(s, node, step, why, n) || !saw_numbers(s, node, step, why, n))
+		if (!holds_numbers(s, node, step, why, n) || !saw_numbers(s, node, step, why, n) ||
+		    !holds_floats(s, node, step, why, n))
 			return false;
 		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical && !is_product(s, node, step)) {
 			const struct npl_value *w = node->in[1] >= 0 ? &s->graph->value[node->in[1]] : NULL;
@@ -154,8 +162,6 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 						  : "its second operand is computed, not a constant weight");
 			return false;
 		}
-		if (!holds_floats(s, node, step, why, n))
-			return false;
 	}
 	describe_layer(s, i, step, t, &layer);
 	return npl_device_supports(s->device[step->device], &layer, why, n);

@@ -239,3 +239,71 @@ Test(session_floats, a_simulated_machine_has_no_floats)
 	free_net(&net);
 	npl_device_close(device);
 }
+
+/* x -> float16 -> Conv and Gemm with weights of that type -> float32. Every layer of float16 runs on the device, in 8 bits with the reason. */
+Test(session_floats, float16_and_bfloat16)
+{
+	static const int types[] = {ONNX_FLOAT16, ONNX_BFLOAT16};
+	struct npl_device *device[] = {open_device("cpu"), cpu_int8(), open_device("reference")};
+	uint64_t rng = 0x5eed0722;
+	for (int t = 0; t < 2; t++) {
+		struct onnx_writer g = {0};
+		static const char *const casts[][2] = {{"x", "h"}, {"w0", "w"}, {"v0", "v"}};
+		onnx_put_input(&g, "x", ONNX_FLOAT, 4, (int64_t[]){2, 3, 9, 9});
+		put_weights(&g, &rng, "w0", 4, (int64_t[]){8, 3, 3, 3});
+		put_weights(&g, &rng, "v0", 2, (int64_t[]){8, 5});
+		for (size_t i = 0; i < sizeof casts / sizeof *casts; i++) {
+			struct onnx_writer to = {0};
+			onnx_put_attr_int(&to, "to", types[t]);
+			onnx_put_node(&g, "Cast", casts[i][1], casts[i][0], casts[i][1], &to);
+		}
+		struct onnx_writer back = {0};
+		onnx_put_attr_int(&back, "to", ONNX_FLOAT);
+		onnx_put_node(&g, "Conv", "conv", "h w", "c", NULL);
+		onnx_put_node(&g, "Relu", "relu", "c", "r", NULL);
+		onnx_put_node(&g, "GlobalAveragePool", "mean", "r", "m", NULL);
+		onnx_put_node(&g, "Flatten", "rows", "m", "f", NULL);
+		onnx_put_node(&g, "Gemm", "gemm", "f v", "p", NULL);
+		onnx_put_node(&g, "Cast", "back", "p", "y", &back);
+		onnx_put_output(&g, "y");
+		struct net net = make_net(&g, &rng);
+		for (int d = 0; d < 3; d++) {
+			struct outcome o = run_net(&net, &device[d], 1, NULL, false);
+			const char *note = row_of(&net, &o, "conv")->note;
+			check_nothing_on_the_host(&net, &o);
+			cr_assert_lt(error_of(&net, o.out), t ? 0x1p-6 : 0x1p-9, "device %d", d);
+			cr_assert(d != 1 || (strstr(note, "in float32: its input is ") &&
+					     strstr(note, ", and only float32 becomes int8")),
+				  "%s", note);
+			free_outcome(&net, &o);
+		}
+		free_net(&net);
+	}
+	for (int d = 0; d < 3; d++)
+		npl_device_close(device[d]);
+}
+
+/* Lengths and axes as inputs are told from data that no format of integers stands for. */
+Test(session_floats, settings_are_no_data)
+{
+	struct npl_device *device = open_device("tpu_v1");
+	struct onnx_writer g = {0};
+	uint64_t rng = 0x5eed0723;
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){2, 3});
+	onnx_put_int64s(&g, "lengths", 4, (int64_t[]){0, 1, 0, 1});
+	onnx_put_node(&g, "Pad", "pad", "x lengths", "p", NULL);
+	onnx_put_node(&g, "ArgMax", "which", "p", "i", NULL);
+	onnx_put_node(&g, "Gather", "gather", "x i", "y", NULL);
+	onnx_put_output(&g, "y");
+	struct net net = make_net(&g, &rng);
+	struct outcome o = run_net(&net, &device, 1, NULL, false);
+	static const char *const notes[][2] = {
+		{"pad", "it has a setting as input ('lengths', int64): not done in int8"},
+		{"which", "its result is int64, and only float32 becomes int8"},
+		{"gather", "its input 'i' is int64, and only float32 becomes int8"}};
+	for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+		cr_assert_str_eq(row_of(&net, &o, notes[i][0])->note, notes[i][1]);
+	free_outcome(&net, &o);
+	free_net(&net);
+	npl_device_close(device);
+}
