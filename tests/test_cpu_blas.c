@@ -5,6 +5,7 @@
  * was; a library that is missing, or is not OpenBLAS, is an error that names the reason and the package. Each test
  * is a process of its own, as a library can be loaded only once. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,4 +139,35 @@ Test(cpu_blas, parameters_read_and_check)
 	cr_assert_eq(npl_machine_set(&machine, &arena, "precision", "int3", &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(npl_driver_cpu.params, &machine, &arena, &config, &err), NPL_EUSAGE);
 	npl_arena_free(&arena);
+}
+
+/* OpenBLAS takes fewer threads than it is told without a word: more than it has are refused with the most. Integer kernels have no
+ * such limit, and what is told of OpenBLAS then is its own number. */
+Test(cpu_blas, more_threads_than_it_has)
+{
+	enum { TOO_MANY = 1024 };
+	struct npl_device_info info = {0};
+	struct npl_err err = {0};
+	struct cpu_blas blas;
+	char text[32];
+	void *state;
+	load(&blas);
+	blas.set_num_threads(TOO_MANY);
+	const int most = blas.get_num_threads();
+	if (most >= TOO_MANY)
+		cr_skip("a build for more threads than can be asked for");
+	cr_assert_eq(npl_driver_cpu.open(&(struct cpu_config){.threads = TOO_MANY}, &state, &err), NPL_EUSAGE);
+	snprintf(text, sizeof text, "at most %d,", most);
+	cr_assert(strstr(err.msg, "threads is 1024") && strstr(err.msg, text), "%s", err.msg);
+	cr_assert_eq(npl_driver_cpu.open(&(struct cpu_config){.threads = most}, &state, &err), 0, "%s", err.msg);
+	npl_driver_cpu.close(state);
+	const struct cpu_config bytes = {.threads = most + 1, .precision = CPU_INT8};
+	cr_assert_eq(npl_driver_cpu.open(&bytes, &state, &err), 0, "%s", err.msg);
+	npl_driver_cpu.describe(state, &info);
+	snprintf(text, sizeof text, " %d threads,", most);
+	cr_assert(strstr(info.detail, text), "%s", info.detail);
+	snprintf(text, sizeof text, " %d threads,", most + 1);
+	cr_assert(strstr(info.detail, text), "%s", info.detail);
+	npl_driver_cpu.close(state);
+	cpu_blas_unload(&blas);
 }

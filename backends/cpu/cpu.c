@@ -61,6 +61,20 @@ static void cpu_close(void *state)
 	free(cpu);
 }
 
+/* A build of OpenBLAS has a most of its own, which the integer kernels do not have. */
+static int set_threads(struct cpu_state *cpu, struct npl_err *err)
+{
+	cpu->blas.set_num_threads(cpu->threads);
+	cpu->blas_threads = cpu->blas.get_num_threads();
+	if (cpu->int8 || cpu->blas_threads >= cpu->threads)
+		return 0;
+	if (cpu->config.threads)
+		return npl_fail(err, NPL_EUSAGE, "threads is %d, expected at most %d, as OpenBLAS has here",
+				cpu->threads, cpu->blas_threads);
+	cpu->threads = cpu->blas_threads;
+	return 0;
+}
+
 static int cpu_open(const void *config, void **state, struct npl_err *err)
 {
 	const struct cpu_config *options = config;
@@ -76,12 +90,9 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 	int failed = cpu_blas_load(CPU_BLAS_SONAME, &cpu->blas, cpu->int8 ? &why : err);
 	if (!failed && options->convolution == CPU_CONV_ONEDNN)
 		cpu_dnn_open(NPL_ONEDNN_SONAME, &cpu->dnn, &why); /* without it convolutions are products of patches */
-	if (!failed) {
-		cpu->blas.set_num_threads(cpu->threads);
-		if (!cpu->int8)
-			cpu->threads = cpu->blas.get_num_threads(); /* a build of OpenBLAS has a most of its own */
-	}
-	if (cpu->int8)
+	if (!failed)
+		failed = set_threads(cpu, err);
+	else if (cpu->int8)
 		failed = 0; /* it does its own products; those in float32 are not taken */
 	if (!failed)
 		failed = cpu_pool_open(cpu->threads, &cpu->pool, err);
@@ -104,7 +115,7 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 	info->activations = 1u << NPL_ACT_RELU6;
 	info->format = cpu->int8 ? NPL_FORMAT_INT8 : NPL_FORMAT_F32;
 	if (cpu->blas.library)
-		cpu_blas_describe(&cpu->blas, cpu->threads, library, sizeof library);
+		cpu_blas_describe(&cpu->blas, cpu->blas_threads, library, sizeof library);
 	if (cpu->dnn.engine) {
 		cpu_dnn_version(&cpu->dnn, version, sizeof version);
 		snprintf(dnn, sizeof dnn, "; convolution, pooling, LRN: %s", version);
