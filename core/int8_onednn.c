@@ -105,10 +105,13 @@ int npl_int8_onednn_check(const struct npl_onednn *onednn, struct npl_err *err)
 {
 	const size_t n_shapes = sizeof check_shapes / sizeof *check_shapes;
 	int isa = onednn->effective_isa(), rc = 0;
+	struct npl_onednn_limit limit;
+	npl_onednn_limit(&limit);
 	if (!npl_onednn_isa_name(isa))
-		return npl_fail(
-			err, NPL_EDEVICE, "oneDNN uses %s without VNNI%s, and its 8-bit products saturate there",
-			npl_onednn_vectors(isa), getenv("DNNL_MAX_CPU_ISA") ? ", as DNNL_MAX_CPU_ISA says" : "");
+		return npl_fail(err, NPL_EDEVICE,
+				"oneDNN uses %s without VNNI%s%s%s, and its 8-bit products saturate there",
+				npl_onednn_vectors(isa), limit.known ? ", as " : "", limit.known ? limit.variable : "",
+				limit.known ? " says" : "");
 	struct check *check = malloc(sizeof *check);
 	if (!check)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");

@@ -5,7 +5,9 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "npulab/library.h"
 
@@ -61,6 +63,23 @@ int npl_onednn_load(const char *soname, struct npl_onednn *onednn, struct npl_er
 		*onednn = (struct npl_onednn){0};
 	}
 	return failed;
+}
+
+bool npl_onednn_limit(struct npl_onednn_limit *limit)
+{
+	static const char *const variables[] = {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"};
+	*limit = (struct npl_onednn_limit){0};
+	for (size_t i = 0; i < sizeof variables / sizeof *variables && !limit->word; i++) {
+		const char *value = getenv(variables[i]);
+		if (value && *value)
+			*limit = (struct npl_onednn_limit){.variable = variables[i], .word = value};
+	}
+	for (const char *at = NPL_ONEDNN_LIMITS; limit->word && *at; at += strspn(at, " ")) {
+		size_t length = strcspn(at, " ");
+		limit->known = limit->known || (strlen(limit->word) == length && !strncasecmp(limit->word, at, length));
+		at += length;
+	}
+	return limit->word;
 }
 
 const char *npl_onednn_isa_name(int isa)

@@ -3,7 +3,7 @@
  * Promises of `npulab devices --verbose` and its JSON: what was found of each real device, the same in both; a warning
  * when BLAS runs kernels older than the processor; the reason where a device cannot be used; nothing of it unless asked. */
 #include "cli_json.h"
-#include "cpu/isa.h"
+#include "cpu/blas.h"
 #include "npulab/onednn.h"
 
 static json_t *devices_json(void)
@@ -128,4 +128,47 @@ Test(cli_devices, older_instructions_of_onednn_are_warned_of)
 	json = devices_json();
 	cr_assert_null(json_object_get(facts_of(json, "cpu"), "convolution_warning"));
 	json_decref(json);
+}
+
+/* A word in their variables that the libraries do not know they ignore without a word of their own; in whichever case it is one. */
+Test(cli_devices, words_that_libraries_ignore_are_told)
+{
+	struct npl_onednn onednn;
+	struct npl_err err;
+	struct cpu_blas blas;
+	if (cpu_isa_detect().level < CPU_AVX2 || npl_onednn_load(NPL_ONEDNN_SONAME, &onednn, &err) ||
+	    cpu_blas_load(CPU_BLAS_SONAME, &blas, &err))
+		cr_skip("no oneDNN, no OpenBLAS, or no newer instructions");
+	static const char *const variables[] = {"DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA"};
+	for (int i = 0; i < 2; i++) {
+		setenv("OPENBLAS_CORETYPE", "Fastest", 1);
+		setenv(variables[i], "fastest", 1);
+		json_t *json = devices_json();
+		json_t *facts = facts_of(json, "cpu");
+		const char *core = cli_text(cli_at(facts, "warning")),
+			   *isa = cli_text(cli_at(facts, "convolution_warning"));
+		cr_assert(strstr(core, "OPENBLAS_CORETYPE is 'Fastest'"), "%s", core);
+		cr_assert(strstr(isa, variables[i]) &&
+				  strstr(isa, " is 'fastest', which oneDNN ignores: it knows SSE41 AVX AVX2 "),
+			  "%s", isa);
+		json_decref(json);
+		setenv(variables[i], "avx2", 1);
+		setenv("OPENBLAS_CORETYPE", "prescott", 1);
+		json = devices_json();
+		facts = facts_of(json, "cpu");
+		core = cli_text(cli_at(facts, "warning"));
+		cr_assert(strstr(core, "because OPENBLAS_CORETYPE is set"), "%s", core);
+		isa = cpu_isa_detect().level > CPU_AVX2 ? cli_text(cli_at(facts, "convolution_library")) : variables[i];
+		cr_assert(strstr(isa, variables[i]) && !strstr(isa, "ignores"), "%s", isa);
+		json_decref(json);
+		unsetenv(variables[i]);
+		unsetenv("OPENBLAS_CORETYPE");
+	}
+	struct cli_result r;
+	setenv("OPENBLAS_CORETYPE", "Fastest", 1);
+	r = cli_run(&(struct cli_how){0}, "layer", "gemm", "-m", "4", "-n", "4", "-k", "4", "--devices", "cpu");
+	cr_assert(strstr(r.out, "OPENBLAS_CORETYPE=Fastest"), "%s", r.out);
+	cli_free(&r);
+	unsetenv("OPENBLAS_CORETYPE");
+	cpu_blas_unload(&blas);
 }

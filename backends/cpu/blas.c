@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "npulab/library.h"
 
@@ -58,17 +59,38 @@ void cpu_blas_unload(struct cpu_blas *blas)
 	*blas = (struct cpu_blas){0};
 }
 
+bool cpu_blas_obeys(const struct cpu_blas *blas)
+{
+	const char *asked = getenv("OPENBLAS_CORETYPE");
+	return !asked || !*asked || !strcasecmp(asked, blas->corename());
+}
+
+void cpu_blas_reason(const struct cpu_blas *blas, char text[CPU_BLAS_REASON])
+{
+	const char *asked = getenv("OPENBLAS_CORETYPE");
+	const bool set = asked && *asked;
+	if (!cpu_blas_obeys(blas))
+		snprintf(text, CPU_BLAS_REASON, ", OPENBLAS_CORETYPE=%.24s ignored", asked);
+	else
+		snprintf(text, CPU_BLAS_REASON, "%s", set ? " because OPENBLAS_CORETYPE is set" : "");
+}
+
 void cpu_blas_describe(const struct cpu_blas *blas, int threads, char *text, size_t n)
 {
 	const char *config = blas->config(), *core = blas->corename();
 	const char *space = strchr(config, ' '), *end = space ? strchr(space + 1, ' ') : NULL;
 	int version = end ? (int)(end - config) : (int)strlen(config); /* "OpenBLAS 0.3.21", the first two words */
 	enum cpu_level level = cpu_core_level(core);
-	const char *plural = threads == 1 ? "" : "s", *asked = getenv("OPENBLAS_CORETYPE");
+	const char *plural = threads == 1 ? "" : "s";
+	char because[CPU_BLAS_REASON];
+	cpu_blas_reason(blas, because);
 	if (level < blas->isa.level)
 		snprintf(text, n, "%.*s, %s kernels older than this processor, %d thread%s, %s instead of %s%s",
 			 version, config, core, threads, plural, cpu_level_name(level), cpu_level_name(blas->isa.level),
-			 asked && *asked ? " because OPENBLAS_CORETYPE is set" : "");
+			 because);
+	else if (!cpu_blas_obeys(blas))
+		snprintf(text, n, "%.*s, %s kernels, %d thread%s, %s%s", version, config, core, threads, plural,
+			 cpu_level_name(level), because);
 	else
 		snprintf(text, n, "%.*s, %s kernels, %d thread%s, %s", version, config, core, threads, plural,
 			 cpu_level_name(blas->isa.level));

@@ -5,6 +5,8 @@
 #ifndef NPULAB_CPU_BLAS_H
 #define NPULAB_CPU_BLAS_H
 
+#include <stdbool.h>
+
 #include "isa.h"
 #include "npulab/error.h"
 
@@ -33,6 +35,12 @@ struct cpu_blas {
  * NPL_EDEVICE with the reason and the Debian package. */
 int cpu_blas_load(const char *soname, struct cpu_blas *blas, struct npl_err *err);
 void cpu_blas_unload(struct cpu_blas *blas); /* accepts a zeroed one */
+
+/* False: the user's OPENBLAS_CORETYPE is none of its names, or of kernels that it does not have here, and it took others. */
+bool cpu_blas_obeys(const struct cpu_blas *blas);
+/* What the variable has to do with the kernels: " because OPENBLAS_CORETYPE is set", ", OPENBLAS_CORETYPE=NAME ignored" or nothing. */
+#define CPU_BLAS_REASON 80
+void cpu_blas_reason(const struct cpu_blas *blas, char text[CPU_BLAS_REASON]);
 
 /* "OpenBLAS 0.3.21, SkylakeX kernels, 2 threads, AVX-512"; says so when the kernels are older than the processor. */
 void cpu_blas_describe(const struct cpu_blas *blas, int threads, char *text, size_t n);

@@ -56,10 +56,15 @@ bool cpu_dnn_version(const struct cpu_dnn *dnn, char *text, size_t n)
 	const int isa = dnn->api.library.effective_isa();
 	const enum cpu_level own = cpu_isa_detect().level;
 	const bool older = level_of(isa) < own && own != CPU_AVX;
+	struct npl_onednn_limit limit;
+	char because[80] = "";
+	if (npl_onednn_limit(&limit) && !limit.known)
+		snprintf(because, sizeof because, ", which ignores %s=%.24s", limit.variable, limit.word);
+	else if (older && limit.known)
+		snprintf(because, sizeof because, " because %s is set", limit.variable);
 	snprintf(text, n, "oneDNN %d.%d.%d%s%s%s%s%s", version->major, version->minor, version->patch,
 		 older ? " with " : "", older ? npl_onednn_vectors(isa) : "", older ? " instead of " : "",
-		 older ? cpu_level_name(own) : "",
-		 older && getenv("DNNL_MAX_CPU_ISA") ? " because DNNL_MAX_CPU_ISA is set" : "");
+		 older ? cpu_level_name(own) : "", because);
 	return older;
 }
 

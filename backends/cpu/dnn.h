@@ -29,8 +29,8 @@ struct cpu_dnn {
 int cpu_dnn_open(const char *soname, struct cpu_dnn *dnn, struct npl_err *err);
 void cpu_dnn_close(struct cpu_dnn *dnn); /* accepts a zeroed one */
 
-/* "oneDNN 2.6.3", and what is wrong with it: "oneDNN 2.6.3 with AVX2 instead of AVX-512 because DNNL_MAX_CPU_ISA is set". True: something
- * is. */
+/* "oneDNN 2.6.3", and what is wrong with it: "oneDNN 2.6.3 with AVX2 instead of AVX-512 because DNNL_MAX_CPU_ISA is set", or
+ * "oneDNN 2.6.3, which ignores DNNL_MAX_CPU_ISA=FAST". True: it uses older instructions. */
 bool cpu_dnn_version(const struct cpu_dnn *dnn, char *text, size_t n);
 
 /* Threads of what the calling thread prepares, and runs, from now on; returns how many it were before. */

@@ -47,7 +47,8 @@ static int processor_facts(const struct cpu_state *cpu, struct npl_facts *facts,
 
 static int blas_facts(const struct cpu_blas *blas, struct npl_facts *facts, struct npl_err *err)
 {
-	const char *config = blas->config(), *core = blas->corename(), *asked = getenv("OPENBLAS_CORETYPE");
+	const char *config = blas->config(), *core = blas->corename();
+	char because[CPU_BLAS_REASON];
 	size_t name = strcspn(config, " "), version = strcspn(config + name + strspn(config + name, " "), " ");
 	const char *number = config + name + strspn(config + name, " ");
 	enum cpu_level level = cpu_core_level(core);
@@ -55,12 +56,16 @@ static int blas_facts(const struct cpu_blas *blas, struct npl_facts *facts, stru
 	    npl_fact(facts, err, "library_version", "%.*s", (int)version, number) ||
 	    npl_fact(facts, err, "core_type", "%s, of kernels for %s", core, cpu_level_name(level)))
 		return err->code;
-	if (level >= blas->isa.level)
+	cpu_blas_reason(blas, because);
+	if (level < blas->isa.level)
+		return npl_fact(facts, err, "warning",
+				"the %s kernels of OpenBLAS are older than this processor: %s instead of %s%s", core,
+				cpu_level_name(level), cpu_level_name(blas->isa.level), because);
+	if (cpu_blas_obeys(blas))
 		return 0;
 	return npl_fact(facts, err, "warning",
-			"the %s kernels of OpenBLAS are older than this processor: %s instead of %s%s", core,
-			cpu_level_name(level), cpu_level_name(blas->isa.level),
-			asked && *asked ? ", because OPENBLAS_CORETYPE is set" : "");
+			"OPENBLAS_CORETYPE is '%.60s', of which name OpenBLAS has no kernels here: it took %s",
+			getenv("OPENBLAS_CORETYPE"), core);
 }
 
 /* What convolutions run on in float32. */
@@ -68,15 +73,20 @@ static int convolution_facts(const struct cpu_state *cpu, struct npl_facts *fact
 {
 	static const char key[] = "convolution_library";
 	struct cpu_dnn again;
+	struct npl_onednn_limit limit;
 	struct npl_err why = {0};
 	if (cpu->dnn.engine) {
 		char text[120];
 		bool older = cpu_dnn_version(&cpu->dnn, text, sizeof text);
 		if (npl_fact(facts, err, key, "%s", text))
 			return err->code;
-		return older ? npl_fact(facts, err, "convolution_warning",
-					"convolutions run by older instructions than the processor has: %s", text)
-			     : 0;
+		if (older)
+			return npl_fact(facts, err, "convolution_warning",
+					"convolutions run by older instructions than the processor has: %s", text);
+		if (!npl_onednn_limit(&limit) || limit.known)
+			return 0;
+		return npl_fact(facts, err, "convolution_warning", "%s is '%.60s', which oneDNN ignores: it knows %s",
+				limit.variable, limit.word, NPL_ONEDNN_LIMITS);
 	}
 	if (cpu->config.convolution == CPU_CONV_BLAS)
 		return npl_fact(facts, err, key, "that of products, as convolution=blas asks for");

@@ -7,6 +7,7 @@
 #ifndef NPULAB_ONEDNN_H
 #define NPULAB_ONEDNN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "npulab/error.h"
@@ -56,6 +57,16 @@ struct npl_onednn {
 /* NPL_EDEVICE with the reason: not there, not oneDNN 2, or with threads that cannot be counted. The library stays until
  * the process ends, as code that it has generated does. */
 int npl_onednn_load(const char *soname, struct npl_onednn *onednn, struct npl_err *err);
+
+/* The user's limit of instructions, in the variable that the library reads first; false: there is none. A word that it does not know it
+ * ignores in silence. */
+struct npl_onednn_limit {
+	const char *variable, *word;
+	bool known;
+};
+bool npl_onednn_limit(struct npl_onednn_limit *limit);
+#define NPL_ONEDNN_LIMITS                                                                                              \
+	"SSE41 AVX AVX2 AVX2_VNNI AVX512_CORE AVX512_CORE_VNNI AVX512_CORE_BF16 AVX512_CORE_AMX ALL" /* of 2.6 */
 
 /* The vectors of an instruction set: "SSE4.1", "AVX", "AVX2" or "AVX-512". */
 const char *npl_onednn_vectors(int isa);
