@@ -82,6 +82,7 @@ Test(cli_bad_machine, devices_and_parameters)
 		{2, "cannot be set", SET("tpu_v1.name=mine")},
 		{2, "there is no parameter ''", SET("tpu_v1.=3")},
 		{2, "the nearest is 'threads'", SET("cpu.thread=1")},
+		{2, "powercap is empty, expected a folder, as /sys/class/powercap", SET("cpu.powercap=")},
 		{3, "unknown.yaml:5: there is no parameter 'array.row'; the nearest is 'array.rows'",
 		 MACHINE("@/unknown.yaml")},
 		{3, "range.yaml:3: array.rows must be", MACHINE("@/range.yaml")},

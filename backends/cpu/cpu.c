@@ -78,6 +78,8 @@ static int set_threads(struct cpu_state *cpu, struct npl_err *err)
 static int cpu_open(const void *config, void **state, struct npl_err *err)
 {
 	const struct cpu_config *options = config;
+	if (options->powercap && !*options->powercap)
+		return npl_fail(err, NPL_EUSAGE, "powercap is empty, expected a folder, as " NPL_POWERCAP_ROOT);
 	struct cpu_state *cpu = calloc(1, sizeof *cpu);
 	if (!cpu)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
