@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * npulab inspect: a model's operators, shapes, MACs and parameters, and what each simulated machine would not run. */
+ * npulab inspect: a model's operators, shapes, MACs and parameters, and what each device would not run. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct machines {
 	int n;
 	const char **names;
 	struct npl_device **device;
-	struct npl_run *run; /* one timing-only run each: its rows tell what went to the host */
+	struct npl_run *run; /* of each: its rows tell what went to the host */
 };
 
 static void close_machines(struct machines *m)
@@ -24,7 +24,7 @@ static void close_machines(struct machines *m)
 	}
 }
 
-/* Notes live as long as their session, so they are copied into the arena. */
+/* What a machine's run would be in cycles alone; of a real device, which cannot run without values, what is planned. Notes live as long as their session, so they are copied into the arena. */
 static int plan_on(struct npl_graph *graph, struct npl_device *device, struct npl_run *run, struct npl_arena *arena,
 		   struct npl_err *err)
 {
@@ -32,7 +32,9 @@ static int plan_on(struct npl_graph *graph, struct npl_device *device, struct np
 	struct npl_session_options options = {.n_devices = 1, .device = &device, .timing_only = true};
 	if (npl_session_open(graph, &options, &session, err))
 		return err->code;
-	int rc = npl_session_run(session, NULL, NULL, run, err);
+	int rc = npl_device_get_info(device)->kind == NPL_KIND_SIMULATED
+			 ? npl_session_run(session, NULL, NULL, run, err)
+			 : npl_session_plan(session, run, err);
 	for (int i = 0; !rc && i < run->n_layers; i++) {
 		struct npl_layer_run *row = &run->layer[i];
 		row->ran_on = npl_arena_strdup(arena, row->ran_on);
@@ -58,9 +60,6 @@ static int open_machines(struct npl_graph *graph, const char *devices, struct np
 		if (npl_device_open(m->names[d], NULL, &m->device[d], err))
 			return err->code;
 		m->n = d + 1;
-		if (npl_device_get_info(m->device[d])->kind != NPL_KIND_SIMULATED)
-			return npl_fail(err, NPL_EUSAGE, "inspect --devices: %s is not a simulated machine",
-					m->names[d]);
 		if (plan_on(graph, m->device[d], &m->run[d], arena, err))
 			return err->code;
 	}
@@ -221,7 +220,7 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 	bool quiet = false, helped;
 	int n_words;
 	const struct cli_option options[] = {
-		{"devices", CLI_TEXT, &devices, 0, 0, "A,B,...", "simulated machines to ask (default: tpu_v1,diannao)"},
+		{"devices", CLI_TEXT, &devices, 0, 0, "A,B,...", "devices to ask (default: tpu_v1,diannao)"},
 		{"batch", CLI_INT, &batch, 1, 1 << 20, "N", "samples per batch: dimension 0 of the inputs"},
 		{"dim", CLI_LIST_OF_TEXT, &dim, 0, 0, "NAME=N", "a dimension that the model leaves open"},
 		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no warnings"},
@@ -259,5 +258,5 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 }
 
 const struct cli_command cli_inspect = {"inspect", "MODEL [--devices A,B,...]",
-					"a model's operators, shapes and MACs, and what each machine would not run",
+					"a model's operators, shapes and MACs, and what each device would not run",
 					inspect_main};

@@ -317,21 +317,28 @@ static int take_outputs(struct npl_live *live, struct npl_tensor *outputs, struc
 	return 0;
 }
 
+int npl_session_plan(const struct npl_session *s, struct npl_run *run, struct npl_err *err)
+{
+	*run = (struct npl_run){.n_layers = s->graph->n_nodes};
+	run->layer = calloc((size_t)s->graph->n_nodes + 1, sizeof *run->layer);
+	if (!run->layer)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", s->graph->n_nodes);
+	for (int i = 0; i < s->graph->n_nodes; i++)
+		open_row(s, i, &run->layer[i]);
+	return 0;
+}
+
 int npl_session_run(struct npl_session *s, const struct npl_tensor *inputs, struct npl_tensor *outputs,
 		    struct npl_run *run, struct npl_err *err)
 {
 	const struct npl_graph *graph = s->graph;
 	struct npl_live live = {0};
 	double wall = 0;
-	*run = (struct npl_run){.n_layers = graph->n_nodes};
-	run->layer = calloc((size_t)graph->n_nodes + 1, sizeof *run->layer);
-	int rc = run->layer ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", graph->n_nodes);
+	int rc = npl_session_plan(s, run, err);
 	if (!rc && !s->timing_only)
 		rc = npl_check_inputs(graph, inputs, err);
 	if (!rc)
 		rc = npl_live_open(s, inputs, &live, err);
-	for (int i = 0; i < graph->n_nodes && !rc; i++)
-		open_row(s, i, &run->layer[i]);
 	const struct npl_session_chain *chain = s->chain, *end = s->chain + s->n_chains;
 	for (int i = 0; i < graph->n_nodes && !rc; i++)
 		if (chain < end && i == chain->first) {

@@ -280,7 +280,6 @@ Test(cli_bad_input, usage)
 		{2, "--json takes -", {"models", "--json", "@/models.json"}},
 		{2, "unexpected argument", {"models", "digits"}},
 		{2, "expected a model", {"inspect"}},
-		{2, "is not a simulated machine", {"inspect", "digits", "--devices", "cpu"}},
 	};
 	CLI_CHECK(folder, cases);
 	cli_remove_folder(folder);

@@ -439,3 +439,25 @@ Test(cli_names, whole_numbers_with_exponents)
 	json_decref(want);
 	cli_remove_folder(folder);
 }
+
+/* A real device is asked like a machine, though it cannot run without values. */
+Test(cli_names, inspect_asks_any_device)
+{
+	struct cli_result r = cli_run(&(struct cli_how){0}, "inspect", "digits", "--devices", "reference,tpu_v1");
+	cr_assert(!r.status && strstr(r.out, "\nreference runs every layer\n") && strstr(r.out, "\ntpu_v1 runs "),
+		  "%s%s", r.out, r.err);
+	cli_free(&r);
+	json_t *root = cli_json(&(struct cli_how){0}, "inspect", "lstm0", "--devices", "reference,tpu_v1", "--json",
+				"-");
+	json_t *layers = cli_at(root, "layers");
+	size_t on_host = 0;
+	for (size_t i = 0; i < json_array_size(layers); i++) {
+		cr_assert_null(json_object_get(cli_at(json_array_get(layers, i), "on_host"), "reference"));
+		on_host += json_object_get(cli_at(json_array_get(layers, i), "on_host"), "tpu_v1") != NULL;
+	}
+	cr_assert(json_array_size(layers) > 0);
+	json_decref(root);
+	r = cli_run(&(struct cli_how){0}, "inspect", "digits", "--devices", "cpu");
+	cr_assert(r.status == 4 || (!r.status && strstr(r.out, "\ncpu runs every layer\n")), "%s%s", r.out, r.err);
+	cli_free(&r);
+}

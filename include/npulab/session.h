@@ -142,6 +142,10 @@ struct npl_run {
 	struct npl_span *span;
 };
 
+/* The rows that a run will have, as far as the plan tells them: role, ran_on, note and host_part. Nothing is run; the strings are the
+ * session's. */
+int npl_session_plan(const struct npl_session *session, struct npl_run *run, struct npl_err *err);
+
 /* Runs one batch. outputs[] (graph->n_outputs, zeroed) gets float32 tensors; run is filled (zeroed before). The strings in
  * run belong to the session and its devices. */
 int npl_session_run(struct npl_session *session, const struct npl_tensor *inputs, struct npl_tensor *outputs,
