@@ -22,6 +22,11 @@ static long double logistic(long double x)
 	return 1.0L / (1.0L + expl(-x));
 }
 
+static long double softplus(long double x)
+{
+	return x > 0 ? x + log1pl(expl(-x)) : log1pl(expl(x));
+}
+
 static const struct function {
 	const char *name;
 	double (*ours)(double);
@@ -30,15 +35,25 @@ static const struct function {
 	double least, most; /* binary exponents of the arguments */
 	bool positive;
 } functions[] = {
-	{"exp", op_exp, expl, 2, -60, 9.46, false},         {"log", op_log, logl, 3, -1073, 1023, true},
-	{"expm1", op_expm1, expm1l, 3, -1060, 9.46, false}, {"log1p", op_log1p, log1pl, 3, -1060, 1023, true},
-	{"tanh", op_tanh, tanhl, 4, -1060, 6, false},       {"sinh", op_sinh, sinhl, 4, -1060, 9.46, false},
-	{"cosh", op_cosh, coshl, 4, -60, 9.46, false},      {"asinh", op_asinh, asinhl, 4, -1060, 1023, false},
-	{"acosh", op_acosh, acoshl, 4, 0, 1023, true},      {"atanh", op_atanh, atanhl, 4, -1060, 0, false},
-	{"sin", op_sin, sinl, 4, -1060, 62, false},         {"cos", op_cos, cosl, 4, -60, 62, false},
-	{"tan", op_tan, tanl, 4, -1060, 62, false},         {"asin", op_asin, asinl, 4, -1060, 0, false},
-	{"acos", op_acos, acosl, 4, -60, 0, false},         {"atan", op_atan, atanl, 4, -1060, 1023, false},
-	{"erf", op_erf, erfl, 4, -1000, 3, false},          {"logistic", op_logistic, logistic, 4, -1060, 9.4, false},
+	{"exp", op_exp, expl, 2, -60, 9.46, false},
+	{"log", op_log, logl, 3, -1073, 1023, true},
+	{"expm1", op_expm1, expm1l, 3, -1060, 9.46, false},
+	{"log1p", op_log1p, log1pl, 3, -1060, 1023, true},
+	{"tanh", op_tanh, tanhl, 4, -1060, 6, false},
+	{"sinh", op_sinh, sinhl, 4, -1060, 9.46, false},
+	{"cosh", op_cosh, coshl, 4, -60, 9.46, false},
+	{"asinh", op_asinh, asinhl, 4, -1060, 1023, false},
+	{"acosh", op_acosh, acoshl, 4, 0, 1023, true},
+	{"atanh", op_atanh, atanhl, 4, -1060, 0, false},
+	{"sin", op_sin, sinl, 4, -1060, 62, false},
+	{"cos", op_cos, cosl, 4, -60, 62, false},
+	{"tan", op_tan, tanl, 4, -1060, 62, false},
+	{"asin", op_asin, asinl, 4, -1060, 0, false},
+	{"acos", op_acos, acosl, 4, -60, 0, false},
+	{"atan", op_atan, atanl, 4, -1060, 1023, false},
+	{"erf", op_erf, erfl, 4, -1000, 3, false},
+	{"logistic", op_logistic, logistic, 4, -1060, 9.4, false},
+	{"softplus", op_softplus, softplus, 4, -1060, 9.4, false},
 };
 #define N_FUNCTIONS (sizeof functions / sizeof functions[0])
 
@@ -141,8 +156,13 @@ Test(exact, arrays_have_the_same_bits)
 	static const struct {
 		enum op_many function;
 		double (*one)(double);
-	} functions_of_many[] = {
-		{OP_MANY_EXP, op_exp}, {OP_MANY_LOGISTIC, op_logistic}, {OP_MANY_TANH, op_tanh}, {OP_MANY_ERF, op_erf}};
+	} functions_of_many[] = {{OP_MANY_EXP, op_exp},
+				 {OP_MANY_EXPM1, op_expm1},
+				 {OP_MANY_LOG, op_log},
+				 {OP_MANY_SOFTPLUS, op_softplus},
+				 {OP_MANY_LOGISTIC, op_logistic},
+				 {OP_MANY_TANH, op_tanh},
+				 {OP_MANY_ERF, op_erf}};
 	static const double special[] = {0.0,   -0.0,   INFINITY, -INFINITY, NAN, 709.7,
 					 709.9, -708.5, -745.0,   -745.3,    6.0, -6.0};
 	static double x[MOST], y[MOST];
@@ -151,7 +171,8 @@ Test(exact, arrays_have_the_same_bits)
 		x[i] = i % 50 == 0 ? special[i / 50 % 12]
 				   : (unit(&seed) - 0.5) * exp2(20 * unit(&seed) - (i % 3 ? 8.0 : 30.0));
 	for (int kernels = 0, n = MOST; kernels < OP_EXACT_KERNELS; kernels++)
-		for (size_t f = 0; f < 4; f++, n = 1 + (int)(test_rng(&seed) % MOST)) {
+		for (size_t f = 0; f < sizeof functions_of_many / sizeof *functions_of_many;
+		     f++, n = 1 + (int)(test_rng(&seed) % MOST)) {
 			if (!op_exact_all[kernels]->usable())
 				continue;
 			op_exact_all[kernels]->run[functions_of_many[f].function](x, y, n);

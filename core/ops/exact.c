@@ -13,28 +13,9 @@ double op_exp(double x)
 	return lane_exp(x);
 }
 
-/* 2 atanh s for |s| <= 0.172, which is log((1 + s) / (1 - s)) */
-static double log_series(double s)
-{
-	double z = s * s, sum = 0.0;
-	for (int i = 21; i > 0; i -= 2) /* s^23 / 23 < 1e-18 */
-		sum = sum * z + 1.0 / i;
-	return 2.0 * s * sum;
-}
-
 double op_log(double x)
 {
-	if (!(x > 0.0))
-		return x == 0.0 ? -INFINITY : NAN;
-	if (x == INFINITY)
-		return x;
-	int exponent;
-	double m = frexp(x, &exponent);
-	if (m < 0.70710678118654752440) {
-		m *= 2.0;
-		exponent--;
-	}
-	return exponent * LN2_HIGH + (log_series((m - 1.0) / (m + 1.0)) + exponent * LN2_LOW);
+	return lane_log(x);
 }
 
 double op_expm1(double x)
@@ -44,12 +25,12 @@ double op_expm1(double x)
 
 double op_log1p(double x)
 {
-	if (fabs(x) < 0x1p-54)
-		return x;
-	if (x > -0.29 && x < 0.41)
-		return log_series(x / (2.0 + x));
-	double u = 1.0 + x, lost = x - (u - 1.0);
-	return u - 1.0 == x ? op_log(u) : op_log(u) + lost / u;
+	return lane_log1p(x);
+}
+
+double op_softplus(double x)
+{
+	return lane_softplus(x);
 }
 
 double op_logistic(double x)

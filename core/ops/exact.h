@@ -14,6 +14,7 @@ double op_exp(double x);
 double op_log(double x);
 double op_expm1(double x);    /* e^x - 1 */
 double op_log1p(double x);    /* log(1 + x) */
+double op_softplus(double x); /* log(1 + e^x) */
 double op_logistic(double x); /* 1 / (1 + e^-x) */
 double op_tanh(double x);
 double op_pow(double base, double exponent); /* of ordinary size; NAN for a negative base */

@@ -48,22 +48,24 @@ static inline uint64_t lane_bits(double x)
 	return bits;
 }
 
-/* condition ? a : b by bits: of a choice between computed doubles the compiler would make a branch. */
-LANE lane_choose(int condition, double a, double b)
+LANE lane_of(uint64_t bits)
 {
-	uint64_t mask = condition ? ~UINT64_C(0) : 0, bits = (lane_bits(a) & mask) | (lane_bits(b) & ~mask);
 	double x;
 	memcpy(&x, &bits, sizeof x);
 	return x;
 }
 
+/* condition ? a : b by bits: of a choice between computed doubles the compiler would make a branch. */
+LANE lane_choose(int condition, double a, double b)
+{
+	uint64_t mask = condition ? ~UINT64_C(0) : 0;
+	return lane_of((lane_bits(a) & mask) | (lane_bits(b) & ~mask));
+}
+
 /* 2^n for an exponent of a normal double. */
 LANE lane_two_to(uint64_t n)
 {
-	uint64_t bits = (n + 1023) << 52;
-	double x;
-	memcpy(&x, &bits, sizeof x);
-	return x;
+	return lane_of((n + 1023) << 52);
 }
 
 /* c[n - 1] z^(n - 1) + ... + c[0], unrolled where n is a constant. */
@@ -100,6 +102,58 @@ LANE lane_expm1(double x)
 	double series = lane_polynomial(lane_series + 2, 10, x) + x5 * x5 * lane_polynomial(lane_series + 12, 9, x);
 	double small = x + x2 * series, large = lane_exp(x) - 1.0;
 	return copysign(lane_choose(fabs(x) < 1.0, small, large), x); /* of -0 too */
+}
+
+/* x = m * 2^exponent with m from sqrt(1/2) to sqrt(2), of a positive finite x. */
+LANE lane_split(double x, double *exponent)
+{
+	const int small = x < 0x1p-1022; /* subnormal */
+	const uint64_t bits = lane_bits(lane_choose(small, x * 0x1p54, x)), fraction = UINT64_C(0xfffffffffffff);
+	const double half = lane_of((bits & fraction) | lane_bits(0.5)); /* 1/2 <= half < 1 */
+	const int low = half < 0.70710678118654752440;
+	/* bits of a whole number below 2^51 under those of 2^52: a double of both */
+	const double n = lane_of((bits >> 52) | lane_bits(0x1p52)) - 0x1p52;
+	*exponent = n - (lane_choose(small, 1076.0, 1022.0) + lane_choose(low, 1.0, 0.0));
+	return lane_choose(low, 2.0 * half, half);
+}
+
+/* 2 atanh s for |s| <= 0.172, which is log((1 + s) / (1 - s)); s^23 / 23 < 1e-18 */
+LANE lane_log_series(double s)
+{
+	static const double c[] = {1.0,      1.0 / 3,  1.0 / 5,  1.0 / 7,  1.0 / 9, 1.0 / 11,
+				   1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21};
+	return 2.0 * s * lane_polynomial(c, 11, s * s);
+}
+
+/* log x for x that is no positive finite number, else `found`. */
+LANE lane_log_limits(double x, double found)
+{
+	found = lane_choose(x < INFINITY, found, x); /* of infinity, and NaN */
+	found = lane_choose(x < 0.0, (double)NAN, found);
+	return lane_choose(x == 0.0, -INFINITY, found);
+}
+
+LANE lane_log(double x)
+{
+	double exponent, m = lane_split(x, &exponent);
+	return lane_log_limits(x, exponent * LN2_HIGH + (lane_log_series((m - 1.0) / (m + 1.0)) + exponent * LN2_LOW));
+}
+
+/* log(1 + x) */
+LANE lane_log1p(double x)
+{
+	const int inner = (x > -0.29) & (x < 0.41);
+	double u = 1.0 + x, lost = x - (u - 1.0), exponent, m = lane_split(u, &exponent);
+	double series = lane_log_series(lane_choose(inner, x, m - 1.0) / lane_choose(inner, 2.0 + x, m + 1.0));
+	double large = lane_log_limits(u, exponent * LN2_HIGH + (series + exponent * LN2_LOW));
+	large = lane_choose(u - 1.0 == x, large, large + lost / u);
+	return lane_choose(fabs(x) < 0x1p-54, x, lane_choose(inner, series, large));
+}
+
+/* log(1 + e^x) */
+LANE lane_softplus(double x)
+{
+	return lane_choose(x > 0.0, x, 0.0) + lane_log1p(lane_exp(-fabs(x)));
 }
 
 /* 1 / (1 + e^-x), of a negative x e^x / (1 + e^x) */

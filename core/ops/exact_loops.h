@@ -12,6 +12,9 @@
 			y[i] = lane_##function(x[i]);                                                                  \
 	}
 LOOP(exp)
+LOOP(expm1)
+LOOP(log)
+LOOP(softplus)
 LOOP(logistic)
 LOOP(tanh)
 LOOP(erf)
@@ -19,6 +22,9 @@ LOOP(erf)
 const struct op_exact_kernels KERNELS = {.name = NAME,
 					 .usable = usable,
 					 .run = {[OP_MANY_EXP] = many_exp,
+						 [OP_MANY_EXPM1] = many_expm1,
+						 [OP_MANY_LOG] = many_log,
+						 [OP_MANY_SOFTPLUS] = many_softplus,
 						 [OP_MANY_LOGISTIC] = many_logistic,
 						 [OP_MANY_TANH] = many_tanh,
 						 [OP_MANY_ERF] = many_erf}};

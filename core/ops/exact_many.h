@@ -9,7 +9,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum op_many { OP_MANY_NONE, OP_MANY_EXP, OP_MANY_LOGISTIC, OP_MANY_TANH, OP_MANY_ERF, OP_MANY_FUNCTIONS };
+enum op_many {
+	OP_MANY_NONE,
+	OP_MANY_EXP,
+	OP_MANY_EXPM1,
+	OP_MANY_LOG,
+	OP_MANY_SOFTPLUS,
+	OP_MANY_LOGISTIC,
+	OP_MANY_TANH,
+	OP_MANY_ERF,
+	OP_MANY_FUNCTIONS
+};
 
 struct op_exact_kernels {
 	const char *name;

@@ -62,26 +62,34 @@ OP_EACH_SIGNED(SIGNEDS)
 OP_EACH_UNSIGNED(UNSIGNEDS)
 LOOP(inverse, uint8_t, uint8_t, x == 0)
 
-static double elu(double x, const struct npl_attrs *attrs)
+/* Functions of e^x - 1, over arrays. */
+static void elu(int64_t n, const double *x, double *y, const struct npl_attrs *attrs)
 {
-	return x < 0.0 ? (double)attrs->alpha * op_expm1(x) : x;
+	const double alpha = (double)attrs->alpha;
+	op_exact_many(OP_MANY_EXPM1, x, y, n);
+	for (int64_t i = 0; i < n; i++)
+		y[i] = op_choose_double(x[i] < 0.0, alpha * y[i], x[i]);
 }
 
-static double selu(double x, const struct npl_attrs *attrs)
+static void selu(int64_t n, const double *x, double *y, const struct npl_attrs *attrs)
 {
-	return (double)attrs->beta * elu(x, attrs);
+	elu(n, x, y, attrs);
+	for (int64_t i = 0; i < n; i++)
+		y[i] = (double)attrs->beta * y[i];
 }
 
-static double celu(double x, const struct npl_attrs *attrs)
+/* max(0, x) + min(0, alpha (e^(x / alpha) - 1)) */
+static void celu(int64_t n, const double *x, double *y, const struct npl_attrs *attrs)
 {
-	double alpha = (double)attrs->alpha, below = alpha * op_expm1(x / alpha);
-	return x != x ? x : fmax(0.0, x) + fmin(0.0, below);
-}
-
-static double softplus(double x, const struct npl_attrs *attrs)
-{
-	(void)attrs;
-	return x > 0.0 ? x + op_log1p(op_exp(-x)) : op_log1p(op_exp(x));
+	const double alpha = (double)attrs->alpha;
+	for (int64_t i = 0; i < n; i++)
+		y[i] = x[i] / alpha;
+	op_exact_many(OP_MANY_EXPM1, y, y, n);
+	for (int64_t i = 0; i < n; i++) {
+		const double below = alpha * y[i];
+		const double sum = op_choose_double(x[i] > 0.0, x[i], 0.0) + op_choose_double(below < 0.0, below, 0.0);
+		y[i] = op_choose_double(x[i] != x[i], x[i], sum);
+	}
 }
 
 #define LEAKY_RELU(dtype, type)       [dtype] = leaky_relu_##type,
@@ -98,12 +106,12 @@ static double softplus(double x, const struct npl_attrs *attrs)
 #define IS_NAN(dtype, type)           [dtype] = is_nan_##type,
 #define IS_INF(dtype, type)           [dtype] = is_inf_##type,
 
-/* An operator has loops, a function of floats, or one that reads attributes. */
+/* An operator has loops, a function of doubles, or one over arrays that reads attributes. */
 static const struct unary {
 	void (*loop[NPL_DTYPES])(int64_t n, const void *from, void *to, const struct npl_attrs *attrs);
 	double (*function)(double x);
 	enum op_many many; /* the same over an array; OP_MANY_NONE: there is none */
-	double (*formula)(double x, const struct npl_attrs *attrs);
+	void (*formula)(int64_t n, const double *x, double *y, const struct npl_attrs *attrs);
 	bool answers; /* the result is bool */
 	struct {
 		const char *name;
@@ -122,14 +130,14 @@ static const struct unary {
 				.alpha = {"alpha", 0.2f},
 				.beta = {"beta", 0.5f}},
 	[NPL_OP_HARDSWISH] = {.loop = {OP_EACH_FLOAT(HARD_SWISH)}},
-	[NPL_OP_SOFTPLUS] = {.formula = softplus},
+	[NPL_OP_SOFTPLUS] = {.function = op_softplus, .many = OP_MANY_SOFTPLUS},
 	[NPL_OP_SOFTSIGN] = {.loop = {OP_EACH_FLOAT(SOFTSIGN)}},
 	[NPL_OP_THRESHOLDEDRELU] = {.loop = {OP_EACH_FLOAT(THRESHOLDED_RELU)}, .alpha = {"alpha", 1.0f}},
 	[NPL_OP_SHRINK] = {.loop = {OP_EACH_FLOAT(SHRINK)}, .alpha = {"lambd", 0.5f}, .bias = {"bias", 0.0f}},
 	[NPL_OP_ERF] = {.function = op_erf, .many = OP_MANY_ERF},
 	[NPL_OP_SQRT] = {.loop = {OP_EACH_FLOAT(SQUARE_ROOT)}},
 	[NPL_OP_EXP] = {.function = op_exp, .many = OP_MANY_EXP},
-	[NPL_OP_LOG] = {.function = op_log},
+	[NPL_OP_LOG] = {.function = op_log, .many = OP_MANY_LOG},
 	[NPL_OP_RECIPROCAL] = {.loop = {OP_EACH_FLOAT(RECIPROCAL)}},
 	[NPL_OP_SIN] = {.function = op_sin},
 	[NPL_OP_COS] = {.function = op_cos},
@@ -188,23 +196,29 @@ int op_unary_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 	return 0;
 }
 
-static double value_of(const struct unary *u, double x, const struct npl_attrs *attrs)
+static void compute(const struct unary *u, int64_t n, const double *x, double *y, const struct npl_attrs *attrs)
 {
-	return u->function ? u->function(x) : u->formula(x, attrs);
+	if (u->many)
+		op_exact_many(u->many, x, y, n);
+	else if (u->formula)
+		u->formula(n, x, y, attrs);
+	for (int64_t i = 0; i < n && !u->many && !u->formula; i++)
+		y[i] = u->function(x[i]);
 }
 
-/* A function over an array of floats, in pieces that stay in the first cache. */
-static void run_many(enum op_many function, const float *x, float *y, int64_t count)
+/* Over an array of floats, in pieces that stay in the first cache. */
+static void compute_floats(const struct unary *u, int64_t count, const float *x, float *y,
+			   const struct npl_attrs *attrs)
 {
 	enum { PIECE = 512 };
-	double piece[PIECE];
+	double from[PIECE], to[PIECE];
 	for (int64_t i = 0; i < count; i += PIECE) {
 		int64_t n = count - i < PIECE ? count - i : PIECE;
 		for (int64_t k = 0; k < n; k++)
-			piece[k] = (double)x[i + k];
-		op_exact_many(function, piece, piece, n);
+			from[k] = (double)x[i + k];
+		compute(u, n, from, to, attrs);
 		for (int64_t k = 0; k < n; k++)
-			y[i + k] = (float)piece[k];
+			y[i + k] = (float)to[k];
 	}
 }
 
@@ -216,17 +230,11 @@ int op_unary_run(const struct npl_attrs *attrs, const struct npl_tensor *const *
 	(void)err;
 	const struct unary *u = &unary[attrs->op];
 	int64_t count = npl_tensor_count(out);
-	const float *x = in[0]->data;
-	float *y = out->data;
 	if (u->loop[in[0]->dtype])
 		u->loop[in[0]->dtype](count, in[0]->data, out->data, attrs);
-	else if (out->dtype == NPL_F32 && u->many)
-		run_many(u->many, x, y, count);
 	else if (out->dtype == NPL_F32)
-		for (int64_t i = 0; i < count; i++)
-			y[i] = (float)value_of(u, (double)x[i], attrs);
+		compute_floats(u, count, in[0]->data, out->data, attrs);
 	else
-		for (int64_t i = 0; i < count; i++)
-			((double *)out->data)[i] = value_of(u, ((const double *)in[0]->data)[i], attrs);
+		compute(u, count, in[0]->data, out->data, attrs);
 	return 0;
 }
