@@ -162,6 +162,30 @@ Test(ops_resize, formulas)
 }
 
 /* Positions i / scale, and before opset 11 the next element where it makes smaller. */
+/* What has the weight 0 is left out, an infinity too, along the last dimension as along others; no result is -0. */
+Test(ops_resize, weights_of_zero)
+{
+	float values[] = {1, INFINITY, -0.0f, -0.0f}, scale[2];
+	struct npl_attr attr[] = {ATTR_STRING("mode", "linear"),
+				  ATTR_STRING("coordinate_transformation_mode", "asymmetric")};
+	struct npl_tensor scales = {.dtype = NPL_F32, .shape = npl_shape_of(1, 2), .data = scale};
+	for (int d = 0; d < 2; d++) {
+		struct npl_tensor x = {
+			.dtype = NPL_F32, .shape = d ? npl_shape_of(2, 1, 4) : npl_shape_of(2, 4, 1), .data = values};
+		struct npl_attrs attrs = {.opset = 13};
+		scale[d] = 2;
+		scale[1 - d] = 1;
+		cr_assert_eq(npl_op_attrs(NPL_OP_RESIZE, &(struct npl_attr_list){attr, 2}, &attrs, NULL), 0);
+		struct npl_tensor out = test_run(NPL_OP_RESIZE, &attrs,
+						 (const struct npl_tensor *[]){&x, NULL, &scales}, 3);
+		const float *y = out.data;
+		cr_assert(y[0] == 1 && isinf(y[1]) && isinf(y[2]) && isinf(y[3]));
+		for (int i = 4; i < 8; i++)
+			cr_assert(y[i] == 0 && !signbit(y[i]));
+		test_release(&out);
+	}
+}
+
 Test(ops_resize, before_opset_11)
 {
 	float values[] = {1, 2, 3, 4, 5, 6, 7, 8};

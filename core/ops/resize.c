@@ -281,58 +281,143 @@ static bool is_outside(const struct npl_resize *r, double x, int64_t size)
 	return r->transform == TF_CROP_AND_RESIZE && (x < 0 || x > (double)(size - 1));
 }
 
+/* Weighing along one dimension after the other, a line of results (along the last dimension) at a time. A sum begins with +0 and leaves
+ * out what has the weight 0, which may be infinite; so none is -0, and a dimension that stays changes nothing. */
 struct sampler {
 	const struct npl_tensor *x;
-	int64_t stride[NPL_MAX_RANK];
-	const struct taps *taps[NPL_MAX_RANK]; /* of the output position, per dimension */
+	int64_t width;                        /* of a line */
+	int64_t stride[NPL_MAX_RANK];         /* of x */
+	struct taps *taps[NPL_MAX_RANK];      /* of each output position, per dimension */
+	int resized[NPL_MAX_RANK], n_resized; /* dimensions beside the last that do not stay */
+	int64_t place[NPL_MAX_RANK];          /* of the line */
+	double *sum[NPL_MAX_RANK];            /* a line for each of `resized` */
+	double *line[4]; /* along the last dimension alone, as the neighbours of several lines need them, */
+	int64_t held[4]; /* and of which elements of x on; -1: of none */
 };
 
-static double sample(const struct sampler *s, int d, int64_t at)
+#define DEFINE_LINE(type)                                                                                              \
+	static void weigh_line_##type(const struct taps *taps, const type *x, int64_t width, double *y)                \
+	{                                                                                                              \
+		for (int64_t i = 0; i < width; i++) {                                                                  \
+			double sum = 0;                                                                                \
+			for (int k = 0; k < taps[i].n; k++)                                                            \
+				if (taps[i].weight[k] != 0)                                                            \
+					sum += taps[i].weight[k] * (double)x[taps[i].index[k]];                        \
+			y[i] = sum;                                                                                    \
+		}                                                                                                      \
+	}
+DEFINE_LINE(float)
+DEFINE_LINE(double)
+
+/* The line of x from `at` on; neighbour tells those apart that are wanted together. */
+static const double *line_from(struct sampler *s, int64_t at, int64_t neighbour)
 {
-	if (d == s->x->shape.rank)
-		return npl_tensor_real(s->x, at);
-	double sum = 0;
-	for (int k = 0; k < s->taps[d]->n; k++)
-		if (s->taps[d]->weight[k] != 0)
-			sum += s->taps[d]->weight[k] * sample(s, d + 1, at + s->taps[d]->index[k] * s->stride[d]);
+	const int last = s->x->shape.rank - 1, slot = (int)(neighbour & 3);
+	if (s->held[slot] != at) {
+		if (s->x->dtype == NPL_F32)
+			weigh_line_float(s->taps[last], (const float *)s->x->data + at, s->width, s->line[slot]);
+		else
+			weigh_line_double(s->taps[last], (const double *)s->x->data + at, s->width, s->line[slot]);
+		s->held[slot] = at;
+	}
+	return s->line[slot];
+}
+
+/* Weighed along the dimensions from the r-th resized one on. */
+static const double *sample_line(struct sampler *s, int r, int64_t at, int64_t neighbour)
+{
+	if (r == s->n_resized)
+		return line_from(s, at, neighbour);
+	const int d = s->resized[r];
+	const struct taps *taps = &s->taps[d][s->place[d]];
+	double *sum = s->sum[r];
+	memset(sum, 0, (size_t)s->width * sizeof *sum);
+	for (int k = 0; k < taps->n; k++) {
+		const double weight = taps->weight[k];
+		if (weight == 0)
+			continue;
+		const double *line = sample_line(s, r + 1, at + taps->index[k] * s->stride[d], taps->index[k]);
+		for (int64_t i = 0; i < s->width; i++)
+			sum[i] += weight * line[i];
+	}
 	return sum;
+}
+
+static void put_line(struct sampler *s, double outside, struct npl_tensor *out, int64_t first)
+{
+	const int last = s->x->shape.rank - 1;
+	const struct taps *taps = s->taps[last];
+	bool all = false;
+	int64_t at = 0;
+	for (int d = 0; d < last; d++) {
+		const struct taps *t = &s->taps[d][s->place[d]];
+		all |= !t->n;
+		at += t->n == 1 ? t->index[0] * s->stride[d] : 0;
+	}
+	const double *line = all ? NULL : sample_line(s, 0, at, 0);
+	for (int64_t i = 0; i < s->width; i++) {
+		const double value = all || !taps[i].n ? outside : line[i];
+		if (out->dtype == NPL_F32)
+			((float *)out->data)[first + i] = (float)value;
+		else
+			((double *)out->data)[first + i] = value;
+	}
+}
+
+/* Weights of all positions, and the lines. memory: to be freed, whatever is returned. */
+static int open_sampler(const struct npl_attrs *attrs, const struct npl_tensor *x, const struct npl_shape *y,
+			struct sampler *s, void **memory, struct npl_err *err)
+{
+	int64_t positions = 0;
+	*s = (struct sampler){.x = x, .width = y->dim[y->rank - 1], .held = {-1, -1, -1, -1}};
+	for (int d = 0; d < y->rank; d++)
+		positions += y->dim[d];
+	const size_t taps_bytes = (size_t)positions * sizeof(struct taps),
+		     line_bytes = (size_t)s->width * sizeof(double);
+	*memory = calloc(1, taps_bytes + (4 + NPL_MAX_RANK) * line_bytes + 1);
+	if (!*memory)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for the weights of %s", OP_TEXT(y));
+	struct taps *taps = *memory;
+	double *lines = (double *)(void *)((char *)*memory + taps_bytes);
+	op_strides(&x->shape, s->stride);
+	for (int d = 0; d < y->rank; taps += y->dim[d++]) {
+		s->taps[d] = taps;
+		if (d < y->rank - 1 && !stays(attrs, d))
+			s->resized[s->n_resized++] = d;
+		for (int64_t i = 0; i < y->dim[d]; i++) {
+			double at = position(&attrs->resize, d, i, x->shape.dim[d]);
+			if (stays(attrs, d))
+				taps[i] = (struct taps){1, {i}, {1}};
+			else if (!is_outside(&attrs->resize, at, x->shape.dim[d]))
+				weigh(attrs, at, x->shape.dim[d], &taps[i]);
+		}
+	}
+	for (int k = 0; k < 4; k++)
+		s->line[k] = lines + k * s->width;
+	for (int d = 0; d < NPL_MAX_RANK; d++)
+		s->sum[d] = lines + (4 + d) * s->width;
+	return 0;
 }
 
 static int interpolate(const struct npl_attrs *attrs, const struct npl_tensor *x, struct npl_tensor *out,
 		       struct npl_err *err)
 {
 	const struct npl_shape *y = &out->shape;
-	struct taps *first[NPL_MAX_RANK + 1];
-	struct sampler sampler = {.x = x};
-	int64_t sum = 1, place[NPL_MAX_RANK] = {0}, count = npl_tensor_count(out);
-	for (int d = 0; d < y->rank; d++)
-		sum += y->dim[d];
-	first[0] = calloc((size_t)sum, sizeof **first);
-	if (!first[0])
-		return npl_fail(err, NPL_ENOMEM, "out of memory for the weights of %s", OP_TEXT(y));
-	op_strides(&x->shape, sampler.stride);
-	for (int d = 0; d < y->rank; d++) {
-		first[d + 1] = first[d] + y->dim[d];
-		for (int64_t i = 0; i < y->dim[d]; i++) {
-			double at = position(&attrs->resize, d, i, x->shape.dim[d]);
-			if (stays(attrs, d))
-				first[d][i] = (struct taps){1, {i}, {1}};
-			else if (!is_outside(&attrs->resize, at, x->shape.dim[d]))
-				weigh(attrs, at, x->shape.dim[d], &first[d][i]);
-		}
+	const int64_t count = npl_tensor_count(out);
+	struct sampler s;
+	void *memory;
+	if (!y->rank) {
+		op_store_real(out, 0, npl_tensor_real(x, 0));
+		return 0;
 	}
-	for (int64_t i = 0; i < count; i++) {
-		bool outside = false;
-		for (int d = 0; d < y->rank; d++) {
-			sampler.taps[d] = &first[d][place[d]];
-			outside |= !sampler.taps[d]->n;
-		}
-		op_store_real(out, i, outside ? (double)attrs->resize.outside : sample(&sampler, 0, 0));
-		for (int d = y->rank - 1; d >= 0 && ++place[d] == y->dim[d]; d--)
-			place[d] = 0;
+	int rc = open_sampler(attrs, x, y, &s, &memory, err);
+	for (int64_t first = 0; first < count && !rc; first += s.width) {
+		put_line(&s, (double)attrs->resize.outside, out, first);
+		for (int d = y->rank - 2; d >= 0 && ++s.place[d] == y->dim[d]; d--)
+			s.place[d] = 0;
 	}
-	free(first[0]);
-	return 0;
+	free(memory);
+	return rc;
 }
 
 int op_resize_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
