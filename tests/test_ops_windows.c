@@ -453,6 +453,33 @@ Test(ops_windows, global_pooling)
 	}
 }
 
+/* Of integers of every size, in planes shorter and longer than what is taken at a time. */
+Test(ops_windows, global_maxima_of_integers)
+{
+	static const enum npl_dtype types[] = {NPL_I8, NPL_U8, NPL_I16};
+	uint64_t seed = SEED + 5;
+	for (int i = 0; i < 150; i++) {
+		const int64_t planes = test_range(&seed, 1, 6), height = test_range(&seed, 1, 12),
+			      width = test_range(&seed, 1, 12);
+		struct npl_tensor x = test_random_tensor(&seed, types[i % 3],
+							 npl_shape_of(4, 1, planes, height, width));
+		for (int64_t k = 0; k < npl_tensor_count(&x) && i % 4 == 0; k++) /* none above 0 */
+			if (types[i % 3] == NPL_I8)
+				((int8_t *)x.data)[k] = (int8_t)(((int8_t *)x.data)[k] | INT8_MIN);
+		struct npl_attrs attrs = {.opset = 13};
+		cr_assert_eq(npl_op_attrs(NPL_OP_GLOBALMAXPOOL, &(struct npl_attr_list){NULL, 0}, &attrs, NULL), 0);
+		struct npl_tensor out = test_run(NPL_OP_GLOBALMAXPOOL, &attrs, (const struct npl_tensor *[]){&x}, 1);
+		for (int64_t c = 0; c < planes; c++) {
+			double greatest = -INFINITY;
+			for (int64_t k = 0; k < height * width; k++)
+				greatest = fmax(greatest, npl_tensor_real(&x, c * height * width + k));
+			cr_assert_eq(npl_tensor_real(&out, c), greatest);
+		}
+		test_release(&out);
+		npl_tensor_free(&x);
+	}
+}
+
 /* Maxima of windows that do not overlap, put back: each where it was, zeros elsewhere. */
 Test(ops_windows, unpooled_where_it_was)
 {

@@ -65,6 +65,47 @@ MAX_PLANES(max_planes_u8, uint8_t, 0)
 MAX_PLANES(max_planes_i16, int16_t, INT16_MIN)
 #undef BETTER_
 
+/* One window over all of a plane, as of GlobalMaxPool. */
+static bool is_whole(const struct npl_window *window, const int64_t in[NPL_VOLUME], const int64_t out[NPL_VOLUME])
+{
+	bool whole = op_volume(out) == 1;
+	for (int d = 0; d < NPL_VOLUME; d++)
+		whole = whole && window->kernel[d] == in[d] && window->dilation[d] == 1 && !window->pad_begin[d];
+	return whole;
+}
+
+/* Of integers, which of equal ones is found first does not matter: many at a time. */
+#define MAX_WHOLE(name, type, lowest)                                                                                  \
+	static void name##_or_whole(const struct npl_window *window, const int64_t in[NPL_VOLUME],                     \
+				    const int64_t out[NPL_VOLUME], int64_t planes, const void *from, void *to)         \
+	{                                                                                                              \
+		enum { LANES = 32 };                                                                                   \
+		const int64_t n = op_volume(in);                                                                       \
+		const type *x = from;                                                                                  \
+		type *y = to;                                                                                          \
+		if (!is_whole(window, in, out)) {                                                                      \
+			name(window, in, out, planes, from, to);                                                       \
+			return;                                                                                        \
+		}                                                                                                      \
+		for (int64_t i = 0; i < planes; i++, x += n) {                                                         \
+			type lane[LANES], most = lowest;                                                               \
+			int64_t k = 0;                                                                                 \
+			for (int l = 0; l < LANES; l++)                                                                \
+				lane[l] = lowest;                                                                      \
+			for (; k + LANES <= n; k += LANES)                                                             \
+				for (int l = 0; l < LANES; l++)                                                        \
+					lane[l] = x[k + l] > lane[l] ? x[k + l] : lane[l];                             \
+			for (; k < n; k++)                                                                             \
+				most = x[k] > most ? x[k] : most;                                                      \
+			for (int l = 0; l < LANES; l++)                                                                \
+				most = lane[l] > most ? lane[l] : most;                                                \
+			y[i] = most;                                                                                   \
+		}                                                                                                      \
+	}
+MAX_WHOLE(max_planes_i8, int8_t, INT8_MIN)
+MAX_WHOLE(max_planes_u8, uint8_t, 0)
+MAX_WHOLE(max_planes_i16, int16_t, INT16_MIN)
+
 /* The kernel for values of a type; NULL where there is none. */
 static op_pool_kernel *kernel_of(enum npl_dtype dtype)
 {
@@ -74,11 +115,11 @@ static op_pool_kernel *kernel_of(enum npl_dtype dtype)
 	case NPL_F64:
 		return max_planes_f64;
 	case NPL_I8:
-		return max_planes_i8;
+		return max_planes_i8_or_whole;
 	case NPL_U8:
-		return max_planes_u8;
+		return max_planes_u8_or_whole;
 	case NPL_I16:
-		return max_planes_i16;
+		return max_planes_i16_or_whole;
 	default:
 		return NULL;
 	}
