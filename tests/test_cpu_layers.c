@@ -427,6 +427,72 @@ Test(cpu_layers, other_operators_equal_the_reference)
 	}
 }
 
+/* A layer that is cut into slices for the threads: the bits of the reference device. */
+static void check_sliced(enum npl_op op, struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in)
+{
+	struct npl_tensor y[3] = {{0}};
+	struct npl_err err = {0};
+	for (int k = 0; k < 3; k++) {
+		cr_assert_eq(npl_op_shape(op, attrs, in, n_in, &y[k], 1, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_tensor_alloc(&y[k], &err), 0);
+		struct npl_result result = {0};
+		struct npl_layer layer = {.name = "sliced", .op = op, .attrs = attrs, .n_in = n_in, .out = &y[k]};
+		for (int i = 0; i < n_in; i++)
+			layer.in[i] = in[i];
+		cr_assert(cpu_is_sliced(&layer), "seed %llu", (unsigned long long)seed);
+		int failed = k ? npl_driver_cpu.run(cpu[k], &layer, &result, &err)
+			       : npl_driver_reference.run(NULL, &layer, &result, &err);
+		cr_assert_eq(failed, 0, "%s", err.msg);
+	}
+	for (int k = 1; k <= 2; k++)
+		cr_assert_arr_eq(y[k].data, y[0].data, npl_tensor_bytes(&y[0]), "seed %llu, %s, %d threads",
+				 (unsigned long long)seed, npl_op_defs[op].name, k);
+	for (int k = 0; k < 3; k++)
+		npl_tensor_free(&y[k]);
+}
+
+Test(cpu_layers, slices_equal_the_whole)
+{
+	static const enum npl_op softmaxes[] = {NPL_OP_SOFTMAX, NPL_OP_LOGSOFTMAX, NPL_OP_HARDMAX};
+	for (uint64_t i = 1; i <= 60; i++) {
+		start(i);
+		struct npl_attrs attrs = {.axis = pick(1, 3), .opset = pick(0, 1) ? 13 : 12};
+		struct npl_tensor x = random_tensor(npl_shape_of(4, pick(2, 9), pick(1, 20), pick(1, 30), pick(1, 30)));
+		const struct npl_tensor *in[] = {&x};
+		check_sliced(softmaxes[i % 3], &attrs, in, 1);
+		npl_tensor_free(&x);
+	}
+	for (uint64_t i = 1; i <= 40; i++) {
+		start(i);
+		float scale[] = {1, 1, (float)pick(5, 40) / 10, (float)pick(5, 40) / 10};
+		struct npl_attrs attrs = {.opset = 13, .mode = pick(0, 2), .resize = {.transform = (int)pick(0, 3)}};
+		struct npl_tensor x = random_tensor(npl_shape_of(4, pick(1, 3), pick(2, 12), pick(2, 30), pick(2, 30)));
+		struct npl_tensor scales = {.dtype = NPL_F32, .shape = npl_shape_of(1, 4), .data = scale};
+		const struct npl_tensor *in[] = {&x, NULL, &scales};
+		check_sliced(NPL_OP_RESIZE, &attrs, in, 3);
+		npl_tensor_free(&x);
+	}
+}
+
+/* Where a Resize changes the number of images or channels there are no planes to share out. */
+Test(cpu_layers, what_is_no_slice)
+{
+	float scale[] = {2, 1, 1, 1};
+	struct npl_attrs attrs = {.opset = 13, .mode = 1};
+	struct npl_tensor x = random_tensor(npl_shape_of(4, 2, 3, 4, 5)), y = {0};
+	struct npl_tensor scales = {.dtype = NPL_F32, .shape = npl_shape_of(1, 4), .data = scale};
+	struct npl_layer layer = {
+		.name = "r", .op = NPL_OP_RESIZE, .attrs = &attrs, .n_in = 3, .in = {&x, NULL, &scales}, .out = &y};
+	struct npl_err err = {0};
+	for (int d = 0; d < 4; d++) {
+		for (int k = 0; k < 4; k++)
+			scale[k] = k == d ? 2 : 1;
+		cr_assert_eq(npl_op_shape(NPL_OP_RESIZE, &attrs, layer.in, 3, &y, 1, &err), 0, "%s", err.msg);
+		cr_assert_eq(cpu_is_sliced(&layer), d > 1);
+	}
+	npl_tensor_free(&x);
+}
+
 Test(cpu_layers, says_why_not)
 {
 	struct npl_attrs attrs = {.alpha = 1, .beta = 1, .trans_b = true};

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "ops/exact.h"
 #include "ops/ops.h"
 
 #define SEED 0x5eed1001u
@@ -158,6 +159,50 @@ static void check_softmax(const struct npl_tensor *x, int opset, int64_t axis, b
 		cr_assert(fabsl(total - 1.0L) < 1e-6L, "a sum of %Lg", total);
 	}
 	test_release(&out);
+}
+
+/* Exponentials of a vector are summed one after the other, however many vectors are taken together; a NaN or two infinities of a vector
+ * are NaN in it alone. */
+Test(ops_values, softmax_sums_in_order)
+{
+	uint64_t rng = 0x5eed0741;
+	for (int round = 0; round < 300; round++) {
+		const int64_t outer = test_range(&rng, 1, 19), n = test_range(&rng, 1, 150),
+			      inner = test_range(&rng, 1, 3) > 1 ? 1 : test_range(&rng, 2, 19);
+		struct npl_tensor x = test_random_tensor(&rng, round & 1 ? NPL_F32 : NPL_F64,
+							 npl_shape_of(3, outer, n, inner));
+		struct npl_attrs attrs = {.axis = 1, .opset = 13};
+		if (round % 3 == 0)
+			for (int64_t k = 0; k < 3; k++) {
+				const int64_t at = test_range(&rng, 0, npl_tensor_count(&x) - 1);
+				const double odd = k == 0 ? (double)NAN : k == 1 ? INFINITY : -INFINITY;
+				if (x.dtype == NPL_F32)
+					((float *)x.data)[at] = (float)odd;
+				else
+					((double *)x.data)[at] = odd;
+			}
+		struct npl_tensor y = test_run(NPL_OP_SOFTMAX, &attrs, (const struct npl_tensor *[]){&x}, 1);
+		for (int64_t v = 0; v < outer * inner; v++) {
+			const int64_t first = v / inner * n * inner + v % inner;
+			double most = -INFINITY, sum = 0;
+			for (int64_t k = 0; k < n; k++) {
+				const double value = npl_tensor_real(&x, first + k * inner);
+				most = value > most || isnan(value) ? value : most;
+			}
+			for (int64_t k = 0; k < n; k++)
+				sum += op_exp(npl_tensor_real(&x, first + k * inner) - most);
+			for (int64_t k = 0; k < n; k++) {
+				const double e = op_exp(npl_tensor_real(&x, first + k * inner) - most),
+					     got = npl_tensor_real(&y, first + k * inner),
+					     want = x.dtype == NPL_F32 ? (double)(float)((double)(float)e / sum)
+								       : e / sum;
+				cr_assert(got == want || (isnan(got) && isnan(want)), "round %d: %a, expected %a",
+					  round, got, want);
+			}
+		}
+		test_release(&y);
+		npl_tensor_free(&x);
+	}
 }
 
 Test(ops_values, softmax)

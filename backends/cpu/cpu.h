@@ -141,4 +141,9 @@ int cpu_convert_run(struct cpu_state *cpu, const struct npl_layer *layer, const 
 bool cpu_is_elementwise(const struct npl_layer *layer); /* on plain ones */
 int cpu_elements_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_err *err);
 
+/* slices.c: Softmax and its like, Resize: slices of a tensor of any type, by all threads. */
+bool cpu_is_sliced(const struct npl_layer *layer);
+int cpu_slices_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out, double *seconds,
+		   struct npl_err *err);
+
 #endif

@@ -257,8 +257,8 @@ static int plain_of(const struct npl_tensor *t, struct npl_tensor *plain, struct
 }
 
 /* plain[0] is the output, plain[1 + i] input i. */
-static int run_floats(const struct npl_layer *layer, struct npl_tensor *plain, struct npl_tensor *out,
-		      struct npl_result *result, struct npl_err *err)
+static int run_floats(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *plain,
+		      struct npl_tensor *out, struct npl_result *result, struct npl_err *err)
 {
 	struct npl_layer in_float = *layer;
 	double reference, begin;
@@ -276,7 +276,8 @@ static int run_floats(const struct npl_layer *layer, struct npl_tensor *plain, s
 		if (layer->in[i])
 			npl_int8_dequantise(layer->in[i]->data, npl_tensor_count(layer->in[i]), &layer->in[i]->quant,
 					    layer->in[i]->dtype, plain[1 + i].data);
-	rc = npl_run_reference(&in_float, &plain[0], &reference, err);
+	rc = cpu_is_sliced(&in_float) ? cpu_slices_run(cpu, &in_float, &plain[0], &reference, err)
+				      : npl_run_reference(&in_float, &plain[0], &reference, err);
 	if (!rc && !npl_int8_quantise(plain[0].data, npl_tensor_count(out), &out->quant, out->dtype, out->data,
 				      &result->saturations))
 		rc = npl_fail(err, NPL_EINPUT, "the result of '%s' holds a NaN, which int8 cannot hold",
@@ -301,7 +302,7 @@ int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct np
 	if (cpu_is_by_element(layer))
 		return cpu_int8_elements(cpu, layer, out, result, err);
 	struct npl_tensor *plain = calloc((size_t)layer->n_in + 1, sizeof *plain);
-	int rc = plain ? run_floats(layer, plain, out, result, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = plain ? run_floats(cpu, layer, plain, out, result, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int i = 0; plain && i <= layer->n_in; i++)
 		npl_tensor_free(&plain[i]);
 	free(plain);

@@ -29,41 +29,125 @@ int op_softmax_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 	return 0;
 }
 
-#define PIECE 512 /* values that are taken at a time: they stay in the first cache */
+enum {
+	VECTORS = 8, /* that are taken together: their sums, each in its order, then do not wait for themselves */
+	PIECE = 64   /* values of each that are taken at a time: all stay in the first cache */
+};
 
-/* One vector of n values, `stride` apart. The exponentials are summed in their order, whatever the pieces. */
-#define DEFINE_VECTOR(type)                                                                                            \
-	static void vector_##type(enum npl_op op, int64_t n, int64_t stride, const type *x, type *y)                   \
+/* Where the values of a group of vectors are: value k of vector v at k * stride + v * step. */
+struct group {
+	int64_t n, stride, step;
+	int vectors;
+};
+
+/* y: 1 at the first greatest value, or the last NaN. */
+#define DEFINE_HARDMAX(type)                                                                                           \
+	static void hardmax_##type(const struct group *g, const type *x, type *y)                                      \
 	{                                                                                                              \
-		double piece[PIECE], sum = 0;                                                                          \
-		type most = -INFINITY;                                                                                 \
-		int64_t first = 0;                                                                                     \
-		for (int64_t i = 0; i < n; i++)                                                                        \
-			if (x[i * stride] > most || x[i * stride] != x[i * stride]) {                                  \
-				most = x[i * stride];                                                                  \
-				first = i;                                                                             \
-			}                                                                                              \
-		for (int64_t i = 0; i < n && op == NPL_OP_HARDMAX; i++)                                                \
-			y[i * stride] = i == first;                                                                    \
-		for (int64_t i = 0; i < n && op != NPL_OP_HARDMAX; i += PIECE) {                                       \
-			int64_t m = n - i < PIECE ? n - i : PIECE;                                                     \
-			for (int64_t k = 0; k < m; k++)                                                                \
-				piece[k] = (double)x[(i + k) * stride] - (double)most;                                 \
-			op_exact_many(OP_MANY_EXP, piece, piece, m);                                                   \
-			for (int64_t k = 0; k < m; k++) {                                                              \
-				y[(i + k) * stride] = (type)piece[k];                                                  \
-				sum += piece[k];                                                                       \
-			}                                                                                              \
+		for (int v = 0; v < g->vectors; v++, x += g->step, y += g->step) {                                     \
+			type most = -INFINITY;                                                                         \
+			int64_t first = 0;                                                                             \
+			for (int64_t k = 0; k < g->n; k++)                                                             \
+				if (x[k * g->stride] > most || x[k * g->stride] != x[k * g->stride]) {                 \
+					most = x[k * g->stride];                                                       \
+					first = k;                                                                     \
+				}                                                                                      \
+			for (int64_t k = 0; k < g->n; k++)                                                             \
+				y[k * g->stride] = k == first;                                                         \
 		}                                                                                                      \
-		double log_sum = op == NPL_OP_LOGSOFTMAX ? op_log(sum) : 0;                                            \
-		for (int64_t i = 0; i < n && op != NPL_OP_HARDMAX; i++)                                                \
-			if (op == NPL_OP_LOGSOFTMAX)                                                                   \
-				y[i * stride] = (type)((double)x[i * stride] - (double)most - log_sum);                \
-			else                                                                                           \
-				y[i * stride] = (type)((double)y[i * stride] / sum);                                   \
 	}
-DEFINE_VECTOR(float)
-DEFINE_VECTOR(double)
+DEFINE_HARDMAX(float)
+DEFINE_HARDMAX(double)
+
+/* The greatest of n values that lie side by side; a NaN where there is one. */
+#define DEFINE_GREATEST(type)                                                                                          \
+	static type greatest_##type(int64_t n, const type *x)                                                          \
+	{                                                                                                              \
+		enum { LANES = 16 };                                                                                   \
+		type lane[LANES], most = -INFINITY;                                                                    \
+		int unordered = 0;                                                                                     \
+		int64_t k = 0;                                                                                         \
+		for (int l = 0; l < LANES; l++)                                                                        \
+			lane[l] = most;                                                                                \
+		for (; k + LANES <= n; k += LANES)                                                                     \
+			for (int l = 0; l < LANES; l++) {                                                              \
+				lane[l] = x[k + l] > lane[l] ? x[k + l] : lane[l];                                     \
+				unordered |= x[k + l] != x[k + l];                                                     \
+			}                                                                                              \
+		for (; k < n; k++) {                                                                                   \
+			most = x[k] > most ? x[k] : most;                                                              \
+			unordered |= x[k] != x[k];                                                                     \
+		}                                                                                                      \
+		for (int l = 0; l < LANES; l++)                                                                        \
+			most = lane[l] > most ? lane[l] : most;                                                        \
+		return unordered ? (type)NAN : most;                                                                   \
+	}
+DEFINE_GREATEST(float)
+DEFINE_GREATEST(double)
+
+/* The vectors of a group, which lie side by side (along) or whose values do. The exponentials of each are summed in their order. */
+#define DEFINE_GROUP(type)                                                                                             \
+	static inline __attribute__((always_inline)) void softmax_##type(                                              \
+		const struct group *g, bool along, int vectors, bool logarithm, const type *x, type *y)                \
+	{                                                                                                              \
+		double piece[VECTORS * PIECE], most[VECTORS], sum[VECTORS] = {0};                                      \
+		for (int v = 0; v < vectors; v++)                                                                      \
+			most[v] = (double)(along ? greatest_##type(g->n, x + v * g->step) : (type)-INFINITY);          \
+		for (int64_t k = 0; k < g->n && !along; k++)                                                           \
+			for (int v = 0; v < vectors; v++) {                                                            \
+				const double value = (double)x[k * g->stride + v];                                     \
+				most[v] = value > most[v] || value != value ? value : most[v];                         \
+			}                                                                                              \
+		for (int64_t from = 0; from < g->n; from += PIECE) {                                                   \
+			const int m = g->n - from < PIECE ? (int)(g->n - from) : PIECE;                                \
+			const type *xs = x + from * (along ? 1 : g->stride);                                           \
+			type *ys = y + from * (along ? 1 : g->stride);                                                 \
+			for (int v = 0; v < vectors && along; v++)                                                     \
+				for (int k = 0; k < m; k++)                                                            \
+					piece[v * PIECE + k] = (double)xs[v * g->step + k] - most[v];                  \
+			for (int k = 0; k < m && !along; k++)                                                          \
+				for (int v = 0; v < vectors; v++)                                                      \
+					piece[k * vectors + v] = (double)xs[k * g->stride + v] - most[v];              \
+			for (int v = 0; v < vectors && along; v++)                                                     \
+				op_exact_many(OP_MANY_EXP, piece + v * PIECE, piece + v * PIECE, m);                   \
+			if (!along)                                                                                    \
+				op_exact_many(OP_MANY_EXP, piece, piece, (int64_t)m *vectors);                         \
+			for (int k = 0; k < m; k++)                                                                    \
+				for (int v = 0; v < vectors; v++)                                                      \
+					sum[v] += piece[along ? v * PIECE + k : k * vectors + v];                      \
+			for (int v = 0; v < vectors && along && !logarithm; v++)                                       \
+				for (int k = 0; k < m; k++)                                                            \
+					ys[v * g->step + k] = (type)piece[v * PIECE + k];                              \
+			for (int k = 0; k < m && !along && !logarithm; k++)                                            \
+				for (int v = 0; v < vectors; v++)                                                      \
+					ys[k * g->stride + v] = (type)piece[k * vectors + v];                          \
+		}                                                                                                      \
+		for (int v = 0; v < vectors && logarithm; v++)                                                         \
+			sum[v] = op_log(sum[v]);                                                                       \
+		const int64_t outer = along ? vectors : g->n, inner = along ? g->n : vectors,                          \
+			      step = along ? g->step : g->stride;                                                      \
+		for (int64_t a = 0; a < outer; a++)                                                                    \
+			for (int64_t b = 0; b < inner; b++) {                                                          \
+				const int64_t v = along ? a : b, i = a * step + b;                                     \
+				y[i] = (type)(logarithm ? (double)x[i] - most[v] - sum[v] : (double)y[i] / sum[v]);    \
+			}                                                                                              \
+	}                                                                                                              \
+	static void group_##type(enum npl_op op, const struct group *g, const type *x, type *y)                        \
+	{                                                                                                              \
+		const bool logarithm = op == NPL_OP_LOGSOFTMAX;                                                        \
+		if (op == NPL_OP_HARDMAX)                                                                              \
+			hardmax_##type(g, x, y);                                                                       \
+		else if (g->stride == 1 && g->vectors == VECTORS)                                                      \
+			softmax_##type(g, true, VECTORS, logarithm, x, y);                                             \
+		else if (g->stride == 1)                                                                               \
+			softmax_##type(g, true, g->vectors, logarithm, x, y);                                          \
+		else if (g->vectors == VECTORS)                                                                        \
+			softmax_##type(g, false, VECTORS, logarithm, x, y);                                            \
+		else                                                                                                   \
+			softmax_##type(g, false, g->vectors, logarithm, x, y);                                         \
+	}
+DEFINE_GROUP(float)
+DEFINE_GROUP(double)
 
 int op_softmax_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		   int n_out, struct npl_err *err)
@@ -77,15 +161,17 @@ int op_softmax_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 	int64_t outer = op_count(shape->dim, axis);
 	int64_t n = matrix ? op_count(shape->dim + axis, shape->rank - axis) : shape->dim[axis];
 	int64_t inner = matrix ? 1 : op_count(shape->dim + axis + 1, shape->rank - axis - 1);
-	for (int64_t o = 0; o < outer; o++)
-		for (int64_t i = 0; i < inner; i++) {
-			int64_t at = o * n * inner + i;
+	/* Vectors along the last dimension lie one behind the other, others side by side. */
+	struct group g = {.n = n, .stride = inner, .step = inner == 1 ? n : 1};
+	const int64_t blocks = inner == 1 ? 1 : outer, side = inner == 1 ? outer : inner;
+	for (int64_t b = 0; b < blocks; b++)
+		for (int64_t v = 0; v < side; v += VECTORS) {
+			const int64_t at = b * n * inner + v * g.step;
+			g.vectors = side - v < VECTORS ? (int)(side - v) : VECTORS;
 			if (out->dtype == NPL_F32)
-				vector_float(attrs->op, n, inner, (const float *)in[0]->data + at,
-					     (float *)out->data + at);
+				group_float(attrs->op, &g, (const float *)in[0]->data + at, (float *)out->data + at);
 			else
-				vector_double(attrs->op, n, inner, (const double *)in[0]->data + at,
-					      (double *)out->data + at);
+				group_double(attrs->op, &g, (const double *)in[0]->data + at, (double *)out->data + at);
 		}
 	return 0;
 }

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators whose tensors fall into slices along their first dimensions that have nothing to do with each other, in parallel: each
+ * slice is the operator's own kernel on a smaller tensor, so the bits are those of the whole. */
+#include <stdatomic.h>
+
+#include "cpu.h"
+#include "npulab/clock.h"
+#include "npulab/measured.h"
+
+#define SLICES_OF_THREAD 4     /* so that a thread which is late does not keep the others waiting for long */
+#define TASK_ELEMENTS    16384 /* of the larger tensor, at least: fewer cost more in waking threads than they save */
+
+/* The tensors as the operator may see them with any number of slices in dimension `dim`. */
+struct slicing {
+	int dim;
+	int64_t slices;
+	struct npl_shape in, out;
+	struct npl_attrs attrs;
+};
+
+static bool is_one(double x)
+{
+	return x <= 1 && x >= 1;
+}
+
+/* (rows before the axis, vector, values side by side) */
+static void slice_softmax(const struct npl_layer *layer, struct slicing *s)
+{
+	const struct npl_shape *shape = &layer->in[0]->shape;
+	const int axis = (int)layer->attrs->axis, rank = shape->rank;
+	const bool matrix = layer->attrs->opset > 0 &&
+			    layer->attrs->opset < 13; /* all from the axis on is one vector */
+	int64_t size[3] = {1, 1, 1};
+	for (int d = 0; d < rank; d++)
+		size[d < axis ? 0 : d == axis || matrix ? 1 : 2] *= shape->dim[d];
+	s->in = s->out = npl_shape_of(3, size[0], size[1], size[2]);
+	s->slices = size[0];
+	s->attrs.axis = 1;
+	s->attrs.opset = 13;
+}
+
+/* (1, channels of all images, ...) of a Resize that leaves images and channels as they are. */
+static void slice_planes(const struct npl_layer *layer, struct slicing *s)
+{
+	const struct npl_shape *x = &layer->in[0]->shape, *y = &layer->out->shape;
+	const struct npl_resize *r = &layer->attrs->resize;
+	bool planes = x->rank >= 3;
+	for (int d = 0; d < 2 && planes; d++)
+		planes = x->dim[d] == y->dim[d] && is_one(r->scale[d]) && is_one(1 + r->from[d]) && is_one(r->to[d]);
+	if (!planes)
+		return;
+	s->in = *x;
+	s->out = *y;
+	s->dim = 1;
+	s->slices = x->dim[0] * x->dim[1];
+	s->in.dim[0] = s->out.dim[0] = 1;
+}
+
+static struct slicing slicing_of(const struct npl_layer *layer)
+{
+	struct slicing s = {0};
+	const struct npl_tensor *in = layer->n_in > 0 ? layer->in[0] : NULL;
+	if (!in || layer->n_more || layer->fused || !npl_tensor_count(in) || !npl_tensor_count(layer->out) ||
+	    in->dtype != layer->out->dtype)
+		return s;
+	s.attrs = *layer->attrs;
+	if (npl_op_defs[layer->op].run == npl_op_defs[NPL_OP_SOFTMAX].run)
+		slice_softmax(layer, &s);
+	else if (layer->op == NPL_OP_RESIZE || layer->op == NPL_OP_UPSAMPLE)
+		slice_planes(layer, &s);
+	return s;
+}
+
+bool cpu_is_sliced(const struct npl_layer *layer)
+{
+	return slicing_of(layer).slices > 1;
+}
+
+struct work {
+	const struct npl_layer *layer;
+	const struct npl_tensor *out;
+	struct slicing slicing;
+	int64_t tasks;
+	atomic_bool failed;
+	struct npl_err err; /* of the first task that failed */
+};
+
+static struct npl_tensor slices_of(const struct npl_tensor *whole, const struct npl_shape *shape,
+				   const struct slicing *s, int64_t first, int64_t count)
+{
+	struct npl_tensor part = *whole;
+	part.shape = *shape;
+	part.shape.dim[s->dim] = count;
+	part.data = (char *)whole->data + npl_tensor_bytes(whole) / (size_t)s->slices * (size_t)first;
+	part.owned = false;
+	return part;
+}
+
+static void run_task(void *context, int64_t i, int worker)
+{
+	struct work *work = context;
+	const struct slicing *s = &work->slicing;
+	const int64_t first = s->slices * i / work->tasks, end = s->slices * (i + 1) / work->tasks;
+	struct npl_tensor in = slices_of(work->layer->in[0], &s->in, s, first, end - first),
+			  out = slices_of(work->out, &s->out, s, first, end - first);
+	struct npl_layer part = *work->layer;
+	struct npl_err err = {0};
+	double seconds;
+	(void)worker;
+	part.in[0] = &in;
+	part.out = &out;
+	part.attrs = &s->attrs;
+	if (npl_run_reference(&part, &out, &seconds, &err) && !atomic_exchange(&work->failed, true))
+		work->err = err;
+}
+
+int cpu_slices_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out, double *seconds,
+		   struct npl_err *err)
+{
+	struct work work = {.layer = layer, .out = out, .slicing = slicing_of(layer)};
+	const int64_t in_count = npl_tensor_count(layer->in[0]), out_count = npl_tensor_count(out),
+		      elements = in_count > out_count ? in_count : out_count,
+		      most = SLICES_OF_THREAD * (int64_t)cpu->threads;
+	work.tasks = cpu->threads == 1 ? 1 : elements / TASK_ELEMENTS;
+	work.tasks = work.tasks > most ? most : work.tasks;
+	work.tasks = work.tasks > work.slicing.slices ? work.slicing.slices : work.tasks < 1 ? 1 : work.tasks;
+	double begin = npl_clock_seconds();
+	cpu_pool_run(cpu->pool, work.tasks, run_task, &work);
+	*seconds = npl_clock_seconds() - begin;
+	return work.err.code ? npl_fail(err, work.err.code, "%s", work.err.msg) : 0;
+}
