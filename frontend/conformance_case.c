@@ -10,6 +10,7 @@
 #include "conformance_impl.h"
 #include "npulab/file.h"
 #include "npulab/session.h"
+#include "npulab/text.h"
 #include "onnx_survey.h"
 
 /* Shapes, axes, switches and the like have few elements. */
@@ -97,8 +98,8 @@ static int run(struct attempt *a, struct npl_graph *graph, const struct npl_tens
 {
 	const struct npl_data_set *set = a->set;
 	if (graph->n_inputs != n_given || graph->n_outputs != set->n_out)
-		return npl_fail(err, NPL_ECHECK, "the model has %d outputs, the data set %d", graph->n_outputs,
-				set->n_out);
+		return npl_fail(err, NPL_ECHECK, "the model has %d output%s, the data set %d", graph->n_outputs,
+				npl_plural(graph->n_outputs), set->n_out);
 	struct npl_tensor *outputs = calloc((size_t)graph->n_outputs + 1, sizeof *outputs);
 	if (!outputs)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");

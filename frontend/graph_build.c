@@ -5,6 +5,7 @@
 #include "graph_build.h"
 
 #include "npulab/grow.h"
+#include "npulab/text.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,13 +140,14 @@ static int check_arity(struct graph_builder *b, const struct graph_node *node)
 {
 	const struct npl_op_def *def = &npl_op_defs[node->op];
 	if (node->n_in > GRAPH_MAX_NODE_INPUTS)
-		return npl_fail(b->err, NPL_EINPUT, "has %d inputs, more than %d", node->n_in, GRAPH_MAX_NODE_INPUTS);
+		return npl_fail(b->err, NPL_EINPUT, "has %d input%s, more than %d", node->n_in, npl_plural(node->n_in),
+				GRAPH_MAX_NODE_INPUTS);
 	if (node->n_in < def->min_in || (def->max_in >= 0 && node->n_in > def->max_in)) {
 		if (def->max_in < 0)
-			return npl_fail(b->err, NPL_EINPUT, "has %d inputs, expected at least %d", node->n_in,
-					def->min_in);
-		return npl_fail(b->err, NPL_EINPUT, "has %d inputs, expected %d to %d", node->n_in, def->min_in,
-				def->max_in);
+			return npl_fail(b->err, NPL_EINPUT, "has %d input%s, expected at least %d", node->n_in,
+					npl_plural(node->n_in), def->min_in);
+		return npl_fail(b->err, NPL_EINPUT, "has %d input%s, expected %d to %d", node->n_in,
+				npl_plural(node->n_in), def->min_in, def->max_in);
 	}
 	for (int i = 0; i < node->n_in; i++)
 		if ((i < def->min_in || def->max_in < 0) && !*node->in_name[i])
@@ -153,7 +155,8 @@ static int check_arity(struct graph_builder *b, const struct graph_node *node)
 	if (node->n_out < 1)
 		return npl_fail(b->err, NPL_EINPUT, "has no output");
 	if (node->n_out > def->outputs || node->n_out > NPL_MAX_OUTPUTS)
-		return npl_fail(b->err, NPL_EINPUT, "has %d outputs, npulab supports %d", node->n_out, def->outputs);
+		return npl_fail(b->err, NPL_EINPUT, "has %d output%s, npulab supports %d", node->n_out,
+				npl_plural(node->n_out), def->outputs);
 	return 0;
 }
 

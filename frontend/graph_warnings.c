@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "graph_build.h"
+#include "npulab/text.h"
 
 #define MOST 100 /* warnings; a network that is wrong all through need not fill the screen */
 
@@ -104,14 +105,15 @@ int graph_warn(struct graph_builder *b)
 		if (odd++ >= MOST)
 			continue;
 		list[graph->n_warnings] = npl_arena_printf(
-			&graph->arena, "tensor '%s': %lld of its %lld elements are NaN, %lld infinite", value->name,
-			(long long)tally.nan, (long long)n, (long long)tally.infinite);
+			&graph->arena, "tensor '%s': %lld of its %lld element%s %s NaN, %lld infinite", value->name,
+			(long long)tally.nan, (long long)n, npl_plural(n), tally.nan == 1 ? "is" : "are",
+			(long long)tally.infinite);
 		if (!list[graph->n_warnings++])
 			return graph_no_memory(b);
 	}
 	if (odd > MOST) {
-		list[MOST] = npl_arena_printf(&graph->arena, "%d more tensors with NaN or infinite elements",
-					      odd - MOST);
+		list[MOST] = npl_arena_printf(&graph->arena, "%d more tensor%s with NaN or infinite elements",
+					      odd - MOST, npl_plural(odd - MOST));
 		graph->n_warnings = MOST + 1;
 		if (!list[MOST])
 			return graph_no_memory(b);

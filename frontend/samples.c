@@ -7,6 +7,7 @@
 
 #include "npulab/model.h"
 #include "npulab/random.h"
+#include "npulab/text.h"
 #include "sequence.h"
 #include "values.h"
 
@@ -62,9 +63,9 @@ static int check_sample(const struct npl_graph *graph, int i, const char *file, 
 		return npl_fail(
 			err, NPL_EINPUT,
 			"%s: dimension 0 of input '%s' is the time of '%s' (%s), which cannot be cut into batches: "
-			"the file has %lld steps, the model takes %lld; give --batch %lld to run them as one sequence",
+			"the file has %lld step%s, the model takes %lld; give --batch %lld to run them as one sequence",
 			file, value->name, steps->name, npl_op_defs[steps->op].name, (long long)t->shape.dim[0],
-			(long long)value->shape.dim[0], (long long)t->shape.dim[0]);
+			npl_plural(t->shape.dim[0]), (long long)value->shape.dim[0], (long long)t->shape.dim[0]);
 	return 0;
 }
 
@@ -130,9 +131,9 @@ static int count_samples(const struct npl_graph *graph, struct npl_samples *samp
 			continue;
 		int64_t n = samples->input[i].shape.dim[0];
 		if (first >= 0 && n != samples->count)
-			return npl_fail(err, NPL_EINPUT, "input '%s' has %lld samples, input '%s' has %lld",
-					graph_input(graph, i)->name, (long long)n, graph_input(graph, first)->name,
-					(long long)samples->count);
+			return npl_fail(err, NPL_EINPUT, "input '%s' has %lld sample%s, input '%s' has %lld",
+					graph_input(graph, i)->name, (long long)n, npl_plural(n),
+					graph_input(graph, first)->name, (long long)samples->count);
 		samples->count = n;
 		first = first < 0 ? i : first;
 	}

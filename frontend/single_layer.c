@@ -14,6 +14,7 @@
 #include "npulab/clock.h"
 #include "npulab/quantise.h"
 #include "npulab/sha256.h"
+#include "npulab/text.h"
 #include "repeats.h"
 
 #define MOST_REPEATS 1000
@@ -321,8 +322,9 @@ static int shape_layer(const struct npl_layer_spec *spec, struct npl_node *node,
 		int64_t groups = spec->attrs.groups, channels = spec->x.dim[1];
 		if (groups < 1 || channels % groups || spec->outputs % groups)
 			return npl_fail(err, NPL_EUSAGE,
-					"layer: %lld channels and %lld filters do not divide into %lld groups",
-					(long long)channels, (long long)spec->outputs, (long long)groups);
+					"layer: %lld channel%s and %lld filter%s do not divide into %lld group%s",
+					(long long)channels, npl_plural(channels), (long long)spec->outputs,
+					npl_plural(spec->outputs), (long long)groups, npl_plural(groups));
 		*w = npl_shape_of(4, spec->outputs, channels / groups, spec->attrs.window.kernel[0],
 				  spec->attrs.window.kernel[1]);
 	}

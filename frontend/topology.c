@@ -16,6 +16,7 @@
 #include "npulab/csv.h"
 #include "npulab/file.h"
 #include "npulab/sha256.h"
+#include "npulab/text.h"
 
 #define OPSET         13
 #define MAX_BYTES     ((size_t)16 << 20)
@@ -186,7 +187,7 @@ static int check_length(struct topology *t, const struct npl_csv_row *row)
 	int needed = known_columns(t);
 	if (row->n >= needed)
 		return 0;
-	return npl_fail(&t->err, NPL_EINPUT, "%d columns, expected %d: %s", row->n, needed,
+	return npl_fail(&t->err, NPL_EINPUT, "%d column%s, expected %d: %s", row->n, npl_plural(row->n), needed,
 			t->gemm ? "name, M, N, K"
 				: "name, height and width of the input, of the filter, channels, filters, stride");
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "npulab/report.h"
+#include "npulab/text.h"
 #include "table.h"
 
 #define CELL            48
@@ -264,7 +265,8 @@ static void put_reasons(FILE *out, const struct npl_comparison *c)
 			npl_table_row(&table, cells);
 			rows++;
 		}
-		snprintf(line, sizeof line, "and %d more reasons: --json has all", reasons - MOST_REASONS);
+		snprintf(line, sizeof line, "and %d more reason%s: --json has all", reasons - MOST_REASONS,
+			 npl_plural(reasons - MOST_REASONS));
 		if (reasons > MOST_REASONS)
 			npl_table_row(&table, (const char *const[]){c->device[d].name, "", line});
 	}

@@ -79,8 +79,3 @@ const char *npl_count_text(double value, const char *unit, char *buf, size_t n)
 	snprintf(buf, n, "%.0f%s%s", value, *unit ? " " : "", unit);
 	return buf;
 }
-
-const char *npl_plural(int64_t n)
-{
-	return n == 1 ? "" : "s";
-}

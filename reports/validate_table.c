@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npulab/text.h"
 #include "npulab/validate.h"
 #include "table.h"
 
@@ -265,9 +266,11 @@ void npl_validation_table(FILE *out, const struct npl_validation *v, bool all)
 		out);
 	put_notes(out, v, all);
 	put_reasons(out, v, all);
-	snprintf(line, sizeof line, "%d figures within their tolerance, %d outside, %d missing, %d shown only",
-		 count[NPL_WITHIN], count[NPL_OUTSIDE], count[NPL_MISSING], count[NPL_UNJUDGED]);
+	snprintf(line, sizeof line, "%d figure%s within their tolerance, %d outside, %d missing, %d shown only",
+		 count[NPL_WITHIN], npl_plural(count[NPL_WITHIN]), count[NPL_OUTSIDE], count[NPL_MISSING],
+		 count[NPL_UNJUDGED]);
 	npl_table_text(line, out);
 	if (hidden)
-		fprintf(out, "%d more are published that no model works out (--all lists them)\n", hidden);
+		fprintf(out, "%d more %s published that no model works out (--all lists them)\n", hidden,
+			hidden == 1 ? "is" : "are");
 }

@@ -252,11 +252,11 @@ Test(onnx_dims, warnings)
 	}
 	cli_write_model(folder, "odd.onnx", &g);
 	static const char *const says[] = {
-		"tensor 'w': 1 of its 4 elements are NaN, 2 infinite",
+		"tensor 'w': 1 of its 4 elements is NaN, 2 infinite",
 		"tensor 'filled': 0 of its 4 elements are NaN, 4 infinite",
-		"tensor 'd': 1 of its 2 elements are NaN, 0 infinite",
-		"tensor 'h': 1 of its 3 elements are NaN, 1 infinite",
-		"tensor 'b16': 1 of its 3 elements are NaN, 1 infinite",
+		"tensor 'd': 1 of its 2 elements is NaN, 0 infinite",
+		"tensor 'h': 1 of its 3 elements is NaN, 1 infinite",
+		"tensor 'b16': 1 of its 3 elements is NaN, 1 infinite",
 	};
 	const struct cli_how how = {.folder = folder};
 	struct cli_result r = cli_run(&how, "inspect", "@/odd.onnx", "--json", "-");

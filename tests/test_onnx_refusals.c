@@ -355,7 +355,7 @@ static const struct {
 	{attribute_twice, {"node 'odd' (Flatten)", "'axis' is given twice"}},
 	{wrong_attribute_type, {"node 'odd' (Flatten)", "axis"}},
 	{too_many_inputs, {"node 'odd' (Relu)", "2 inputs"}},
-	{too_few_inputs, {"node 'odd' (Conv)", "has 1 inputs, expected 2 to 3"}},
+	{too_few_inputs, {"node 'odd' (Conv)", "has 1 input, expected 2 to 3"}},
 	{absent_needed_input, {"node 'odd' (Gemm)", "input 0 is absent"}},
 	{too_many_outputs, {"node 'odd' (Relu)", "2 outputs"}},
 	{symbolic_width, {"input 'x'", "dimension 1 is symbolic ('N')", "--dim 'N=N'"}},

@@ -142,7 +142,7 @@ Test(ops_einsum, refused)
 		{"ij", "not one of 2 operands"},
 		{"ij,jk,kl", "not one of 2 operands"},
 		{"ijk,jk->i", "has 3 letters"},
-		{"i,jk->k", "has 1 letters"},
+		{"i,jk->k", "has 1 letter"},
 		{"ij,ik->jk", "its label has"},
 		{"ii,jk->k", "its label has"},
 		{"ij,j?->i", "makes no sense at '?"},

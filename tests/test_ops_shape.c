@@ -478,7 +478,7 @@ Test(ops_shape, slice_split_clip_and_random)
 		{NPL_OP_SPLIT, 13, 1, {S2(4, 3)}, .out = S2(4, 3)},
 		{NPL_OP_SPLIT, 13, 2, {S2(4, 3), S1(1)}, .out = S2(4, 3), .has_list = true, .list = {3},
 		 .attr = {ATTR_INT("axis", -1)}},
-		{NPL_OP_SPLIT, 13, 2, {S2(4, 3), S1(2)}, .refusal = "split has 2 sizes, the node 1 outputs",
+		{NPL_OP_SPLIT, 13, 2, {S2(4, 3), S1(2)}, .refusal = "split has 2 sizes, the node 1 output",
 		 .has_list = true, .list = {2, 2}},
 		{NPL_OP_SPLIT, 13, 2, {S2(4, 3), S1(1)}, .refusal = "sum to 5, axis 0 of 4x3 has 4", .has_list = true,
 		 .list = {5}},

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "npulab/text.h"
 #include "ops.h"
 
 /* npl_attr_find with its error told apart from "absent" also when the caller passed no err. */
@@ -74,8 +75,8 @@ int op_attr_ints(struct npl_attr_list *list, const char *name, int room, int64_t
 	if (!attr)
 		return 0;
 	if (attr->n < 0 || attr->n > room)
-		return npl_fail(err, NPL_EINPUT, "attribute %s has %lld values, at most %d are supported", name,
-				(long long)attr->n, room);
+		return npl_fail(err, NPL_EINPUT, "attribute %s has %lld value%s, expected at most %d", name,
+				(long long)attr->n, npl_plural(attr->n), room);
 	*n = (int)attr->n;
 	if (attr->n)
 		memcpy(values, attr->ints, (size_t)attr->n * sizeof *values);

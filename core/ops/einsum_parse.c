@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "einsum.h"
+#include "npulab/text.h"
 
 static int label_of(char c)
 {
@@ -62,8 +63,8 @@ static int place_operand(struct einsum *e, int operand, const struct term *term,
 	const struct npl_shape *shape = &e->shape[operand];
 	int dotted = shape->rank - (term->n - term->dots), d = 0;
 	if (dotted < 0 || (dotted > 0 && !term->dots))
-		return npl_fail(err, NPL_EINPUT, "operand %d is %s, its term has %d letters", operand, OP_TEXT(shape),
-				term->n - term->dots);
+		return npl_fail(err, NPL_EINPUT, "operand %d is %s, its term has %d letter%s", operand, OP_TEXT(shape),
+				term->n - term->dots, npl_plural(term->n - term->dots));
 	for (int i = 0; i < term->n; i++) {
 		if (term->label[i] >= 0) {
 			if (set_size(e, operand, d++, term->label[i], err))

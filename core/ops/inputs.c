@@ -3,6 +3,7 @@
  * Checks that every shape rule begins or ends with. */
 #include <string.h>
 
+#include "npulab/text.h"
 #include "ops.h"
 
 int op_inputs(const struct npl_tensor *const *in, int n_in, int required, enum npl_dtype dtype, struct npl_err *err)
@@ -26,8 +27,8 @@ int op_inputs(const struct npl_tensor *const *in, int n_in, int required, enum n
 int op_axis(int64_t *axis, int rank, int64_t last, struct npl_err *err)
 {
 	if (*axis < -rank || *axis > last)
-		return npl_fail(err, NPL_EINPUT, "the axis must be within %d..%lld for %d dimensions, got %lld", -rank,
-				(long long)last, rank, (long long)*axis);
+		return npl_fail(err, NPL_EINPUT, "the axis must be within %d..%lld for %d dimension%s, got %lld", -rank,
+				(long long)last, rank, npl_plural(rank), (long long)*axis);
 	if (*axis < 0)
 		*axis += rank;
 	return 0;

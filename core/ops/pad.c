@@ -5,6 +5,7 @@
  * on. Numbers and bool. */
 #include "cast.h"
 #include "elements.h"
+#include "npulab/text.h"
 #include "ops.h"
 
 enum { CONSTANT, REFLECT, EDGE };
@@ -81,8 +82,8 @@ int op_pad_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, in
 	if (inputs && read_pads(attrs, in[1], x->rank, err))
 		return NPL_EINPUT;
 	if (attrs->n_list != 2 * x->rank)
-		return npl_fail(err, NPL_EINPUT, "%d pads are given for the %d dimensions of %s", attrs->n_list,
-				x->rank, OP_TEXT(x));
+		return npl_fail(err, NPL_EINPUT, "%d pad%s for the %d dimension%s of %s", attrs->n_list,
+				npl_plural(attrs->n_list), x->rank, npl_plural(x->rank), OP_TEXT(x));
 	if (n_in > 2 && in[2] && (in[2]->dtype != in[0]->dtype || npl_tensor_count(in[2]) != 1))
 		return npl_fail(err, NPL_EINPUT, "the constant value is %s %s, expected one %s",
 				npl_dtype_name(in[2]->dtype), OP_TEXT(&in[2]->shape), npl_dtype_name(in[0]->dtype));

@@ -2,6 +2,7 @@
  *
  * Expand (broadcasts to a shape, both ways: the shape may have dimensions of 1 where the input has more) and Tile (the
  * whole tensor again and again along each dimension). Any type; the shape and the repeats are constant inputs. */
+#include "npulab/text.h"
 #include "ops.h"
 
 int op_repeat_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
@@ -23,8 +24,8 @@ static int tile_shape(const struct npl_shape *x, const int64_t *repeats, int n, 
 {
 	*y = *x;
 	if (n != x->rank)
-		return npl_fail(err, NPL_EINPUT, "%d repeats are given for the %d dimensions of %s", n, x->rank,
-				OP_TEXT(x));
+		return npl_fail(err, NPL_EINPUT, "%d repeat%s for the %d dimension%s of %s", n, npl_plural(n), x->rank,
+				npl_plural(x->rank), OP_TEXT(x));
 	for (int d = 0; d < n; d++)
 		if (repeats[d] < 0 || __builtin_mul_overflow(x->dim[d], repeats[d], &y->dim[d]))
 			return npl_fail(err, NPL_EINPUT, "dimension %d of %s is repeated %lld times", d, OP_TEXT(x),

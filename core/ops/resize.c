@@ -13,6 +13,7 @@
 
 #include "cast.h"
 #include "elements.h"
+#include "npulab/text.h"
 #include "ops.h"
 
 enum { NEAREST, LINEAR, CUBIC, BILINEAR };
@@ -129,8 +130,8 @@ static int apply_sizes(struct npl_attrs *attrs, const struct npl_shape *x, const
 	if (op_input_dims(sizes, "sizes", y->dim, &n, err))
 		return NPL_EINPUT;
 	if (n != x->rank)
-		return npl_fail(err, NPL_EINPUT, "%d sizes are given for the %d dimensions of %s", n, x->rank,
-				OP_TEXT(x));
+		return npl_fail(err, NPL_EINPUT, "%d size%s for the %d dimension%s of %s", n, npl_plural(n), x->rank,
+				npl_plural(x->rank), OP_TEXT(x));
 	for (int d = 0; d < n; d++) {
 		if (y->dim[d] < 0 || (y->dim[d] > 0 && !x->dim[d]))
 			return npl_fail(err, NPL_EINPUT, "dimension %d of %s does not resize to %lld", d, OP_TEXT(x),
@@ -158,8 +159,8 @@ static int read_inputs(struct npl_attrs *attrs, const struct npl_tensor *const *
 	double roi[2 * NPL_MAX_RANK] = {0};
 	const struct npl_tensor *sizes = roi_first && n_in > 3 && in[3] && npl_tensor_count(in[3]) ? in[3] : NULL;
 	if (has_scales && (n_in > 1 || attrs->n_list != x->rank))
-		return npl_fail(err, NPL_EINPUT, "%d scales are given for the %d dimensions of %s", attrs->n_list,
-				x->rank, OP_TEXT(x));
+		return npl_fail(err, NPL_EINPUT, "%d scale%s for the %d dimension%s of %s", attrs->n_list,
+				npl_plural(attrs->n_list), x->rank, npl_plural(x->rank), OP_TEXT(x));
 	if (!has_scales && read_floats(in, n_in, roi_first ? 2 : 1, "scales", x->rank, r->scale, &has_scales, err))
 		return NPL_EINPUT;
 	if (x->rank && has_scales == !!sizes)

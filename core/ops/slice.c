@@ -5,6 +5,7 @@
  * inputs from then on; steps, which may be negative, came with opset 10. */
 #include <string.h>
 
+#include "npulab/text.h"
 #include "ops.h"
 
 int op_slice_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
@@ -43,7 +44,8 @@ static int read_inputs(struct npl_slice *s, const struct npl_tensor *const *in, 
 		for (int i = 0; i < s->n && n < 0; i++)
 			to[k][i] = k == 3 ? i : 1;
 		if (n >= 0 && n != s->n)
-			return npl_fail(err, NPL_EINPUT, "starts has %d values, %s has %d", s->n, names[k], n);
+			return npl_fail(err, NPL_EINPUT, "starts has %d value%s, %s has %d", s->n, npl_plural(s->n),
+					names[k], n);
 	}
 	return 0;
 }

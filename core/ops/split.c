@@ -4,6 +4,7 @@
  * attribute before opset 13, a constant input from then on) or of one size. */
 #include <string.h>
 
+#include "npulab/text.h"
 #include "ops.h"
 
 int op_split_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
@@ -61,10 +62,11 @@ int op_split_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 		return NPL_EINPUT;
 	int64_t whole = x->dim[attrs->axis];
 	if (n && n != n_out)
-		return npl_fail(err, NPL_EINPUT, "split has %d sizes, the node %d outputs", n, n_out);
+		return npl_fail(err, NPL_EINPUT, "split has %d size%s, the node %d output%s", n, npl_plural(n), n_out,
+				npl_plural(n_out));
 	if (!n && whole % n_out)
-		return npl_fail(err, NPL_EINPUT, "%lld along axis %lld do not divide by %d outputs", (long long)whole,
-				(long long)attrs->axis, n_out);
+		return npl_fail(err, NPL_EINPUT, "%lld along axis %lld do not divide by %d output%s", (long long)whole,
+				(long long)attrs->axis, n_out, npl_plural(n_out));
 	for (int k = 0; k < n_out; k++) {
 		size[k] = n ? size[k] : whole / n_out;
 		if (size[k] < 0 || __builtin_add_overflow(sum, size[k], &sum))

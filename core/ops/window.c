@@ -4,6 +4,7 @@
  * MaxPool and AveragePool. A one-dimensional window is a two-dimensional one of height 1, and either has a depth of 1
  * where three dimensions are looked at. */
 #include "npulab/window.h"
+#include "npulab/text.h"
 
 #include <string.h>
 
@@ -65,8 +66,8 @@ int op_window_list(struct npl_attr_list *list, const char *name, int *rank, int6
 	if (n < 0)
 		return 0;
 	if (n == 0 || (*rank && n != *rank))
-		return npl_fail(err, NPL_EINPUT, "attribute %s has %d values for %d spatial dimensions", name, n,
-				*rank);
+		return npl_fail(err, NPL_EINPUT, "attribute %s has %d value%s for %d spatial dimension%s", name, n,
+				npl_plural(n), *rank, npl_plural(*rank));
 	*rank = n;
 	for (int i = 0; i < n; i++)
 		value[npl_window_index(n, i)] = read[i];
@@ -82,8 +83,8 @@ static int read_pads(struct npl_attr_list *list, struct npl_window *window, stru
 	if (n < 0)
 		return 0;
 	if (n == 0 || n % 2 || (window->rank && n != 2 * window->rank))
-		return npl_fail(err, NPL_EINPUT, "attribute pads has %d values for %d spatial dimensions", n,
-				window->rank);
+		return npl_fail(err, NPL_EINPUT, "attribute pads has %d value%s for %d spatial dimension%s", n,
+				npl_plural(n), window->rank, npl_plural(window->rank));
 	window->rank = n / 2;
 	for (int i = 0; i < n / 2; i++) {
 		window->pad_begin[npl_window_index(n / 2, i)] = read[i];

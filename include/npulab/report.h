@@ -10,6 +10,7 @@
 
 #include "npulab/compare.h"
 #include "npulab/conformance.h"
+#include "npulab/text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,8 +58,6 @@ const char *npl_report_format(const struct npl_device_report *report);
 
 /* The same of what is counted, whole up to 999: "7 MAC", "40.4 k". */
 const char *npl_count_text(double value, const char *unit, char *buf, size_t n);
-/* "s", or "" of one */
-const char *npl_plural(int64_t n);
 
 /* "1.23 ms", "976 k/s", "43.1 uJ", "-": three significant digits with an SI prefix; returns buf. */
 const char *npl_si_text(double value, const char *unit, char *buf, size_t n);
