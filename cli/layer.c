@@ -155,6 +155,37 @@ static int check_precision(const char *precision, const struct npl_comparison *c
 	return 0;
 }
 
+/* What has no meaning in any device's number format is refused; where it has none for some, that is said. */
+static int check_integers(const struct layer_options *o, const struct npl_comparison *c, struct npl_err *err)
+{
+	const struct {
+		bool given, wide; /* wide: integers of 16 bits take it too */
+		const char *name, *who;
+	} option[] = {{o->is_unsigned, false, "--unsigned", "for an input of int8"},
+		      {o->requantise, true, "--requantise", "for the results of int8 and int8x16"}};
+	for (size_t i = 0; i < sizeof option / sizeof *option; i++) {
+		int takers = 0;
+		for (int pass = 0; pass < 2 && option[i].given; pass++)
+			for (int d = 0; d < c->n_devices; d++) {
+				const enum npl_format format = c->device[d].info.format;
+				char text[200];
+				const char *const warning = text;
+				if (format == NPL_FORMAT_INT8 || (option[i].wide && format == NPL_FORMAT_INT8X16)) {
+					takers += !pass;
+					continue;
+				}
+				snprintf(text, sizeof text, "%s is %s; %.40s computes in %s and knows none",
+					 option[i].name, option[i].who, c->device[d].name,
+					 npl_device_precision(&c->device[d].info));
+				if (pass && !takers)
+					return npl_fail(err, NPL_EUSAGE, "layer: %s", text);
+				if (pass && !o->common.quiet)
+					cli_warn(NULL, &warning, 1);
+			}
+	}
+	return 0;
+}
+
 static const char *layer_title(const char *op, const struct npl_layer_spec *spec, struct npl_arena *arena)
 {
 	char shape[128];
@@ -201,6 +232,8 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 						     .single_layer = true};
 		rc = context.model_name ? check_precision(o->precision, &comparison, err)
 					: npl_fail(err, NPL_ENOMEM, "out of memory");
+		if (!rc)
+			rc = check_integers(o, &comparison, err);
 		if (!rc && o->common.output)
 			rc = npl_tensor_save_npy(o->common.output, &output, err);
 		if (!rc)

@@ -477,3 +477,28 @@ Test(cli_layer, figures)
 	json_decref(other);
 	json_decref(timed);
 }
+
+/* What no device's number format has is refused, what only some have is told of the others. */
+Test(cli_layer, options_of_integers)
+{
+	static const char *const option[] = {"--unsigned", "--requantise"};
+	for (int i = 0; i < 2; i++) {
+#define GEMM(...)                                                                                                      \
+	cli_run(&(struct cli_how){0}, "layer", "gemm", "-m", "4", "-n", "4", "-k", "4", option[i], __VA_ARGS__)
+		struct cli_result r = GEMM("--devices", "reference");
+		cr_assert(r.status == 2 && strstr(r.err, option[i]) && strstr(r.err, "reference computes in float32"),
+			  "%d %s", r.status, r.err);
+		cli_free(&r);
+		r = GEMM("--devices", "tpu_v1,reference,diannao");
+		cr_assert(!r.status && strstr(r.err, "warning: ") && strstr(r.err, "reference computes in float32") &&
+				  strstr(r.err, "diannao computes in Q6.10") && !strstr(r.err, "tpu_v1"),
+			  "%s", r.err);
+		cli_free(&r);
+		r = GEMM("--devices", "tpu_v1,reference", "--quiet", "--json", "-");
+		cr_assert(!r.status && !*r.err, "%s", r.err);
+		cli_free(&r);
+		r = GEMM("--devices", "tpu_v1", "--set", "tpu_v1.precision=8x16");
+		cr_assert_eq(r.status, i ? 0 : 2, "%s", r.err);
+		cli_free(&r);
+	}
+}
