@@ -146,20 +146,39 @@ static int list_devices(const char *only, const struct npl_device_options *optio
 	for (int i = 0; i < n && !rc; i++)
 		if (npl_device_open(names[i], only ? options : NULL, &rows[i].device, &rows[i].why) && only)
 			rc = npl_fail(err, rows[i].why.code, "%s", rows[i].why.msg);
+	const char **shown = rc ? NULL : npl_arena_array(&arena, (size_t)n, sizeof *shown);
+	if (!rc && !shown)
+		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int i = 0; i < n && !rc; i++) /* of a file what it calls its machine */
+		shown[i] = rows[i].device ? npl_device_name(rows[i].device) : names[i];
 	for (int i = 0; i < n && !rc && (json || verbose); i++) {
 		rows[i].facts.arena = &arena;
 		if (rows[i].device)
 			rc = npl_device_facts(rows[i].device, &rows[i].facts, err);
 	}
 	if (!rc && json)
-		print_json(names, rows, n);
+		print_json(shown, rows, n);
 	else if (!rc)
-		print_table(names, rows, n, verbose);
+		print_table(shown, rows, n, verbose);
 	for (int i = 0; rows && i < n; i++)
 		npl_device_close(rows[i].device);
 	free(rows);
 	npl_arena_free(&arena);
 	return rc;
+}
+
+/* As in every other command, KEY may have the machine's name before it, which a file tells. */
+static void without_name(struct cli_list *sets, const char *name)
+{
+	struct npl_device *device = NULL;
+	struct npl_err ignored;
+	if (!npl_device_open(name, NULL, &device, &ignored))
+		name = npl_device_name(device);
+	const size_t before = strlen(name);
+	for (int i = 0; i < sets->n; i++)
+		if (!strncmp(sets->item[i], name, before) && sets->item[i][before] == '.')
+			sets->item[i] += before + 1;
+	npl_device_close(device);
 }
 
 static int devices_main(int argc, char **argv, struct npl_err *err)
@@ -183,11 +202,8 @@ static int devices_main(int argc, char **argv, struct npl_err *err)
 		return npl_fail(err, NPL_EUSAGE, "devices: --set needs the name of a machine");
 	if (json && strcmp(json, "-"))
 		return npl_fail(err, NPL_EUSAGE, "devices: --json takes -, standard output");
-	/* as in every other command, KEY may have the machine's name before it */
-	const size_t before = name ? strlen(name) : 0;
-	for (int i = 0; i < sets.n; i++)
-		if (!strncmp(sets.item[i], name, before) && sets.item[i][before] == '.')
-			sets.item[i] += before + 1;
+	if (sets.n)
+		without_name(&sets, name);
 	const struct npl_device_options changed = {.set = sets.item, .n_sets = sets.n};
 	return yaml ? print_yaml(name, &changed, err)
 		    : list_devices(name, &changed, verbose || name, json != NULL, err);

@@ -172,3 +172,29 @@ Test(cli_devices, words_that_libraries_ignore_are_told)
 	unsetenv("OPENBLAS_CORETYPE");
 	cpu_blas_unload(&blas);
 }
+
+/* A machine's file is told by the name that it gives its machine. */
+Test(cli_devices, a_file_has_its_machines_name)
+{
+	char folder[CLI_PATH], path[CLI_PATH + 16];
+	cli_folder(folder);
+	snprintf(path, sizeof path, "%s/other.yaml", folder);
+	struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "null", "--json", "-");
+	cli_free(&r);
+	r = cli_run(&(struct cli_how){0}, "devices", "tpu_v1", "--yaml");
+	const char *line = strstr(r.out, "name: tpu_v1\n");
+	cr_assert(line, "%s", r.out);
+	FILE *file = fopen(path, "we");
+	cr_assert_not_null(file);
+	fprintf(file, "%.*sname: mine\n%s", (int)(line - r.out), r.out, line + strlen("name: tpu_v1\n"));
+	cr_assert_eq(fclose(file), 0);
+	cli_free(&r);
+	r = cli_run(&(struct cli_how){0}, "devices", path, "--set", "mine.array.rows=128");
+	cr_assert(!r.status && strstr(r.out, "\nmine ") && !strstr(r.out, "other.yaml") && strstr(r.out, "128 x 256"),
+		  "%s%s", r.out, r.err);
+	cli_free(&r);
+	json_t *json = cli_json(&(struct cli_how){0}, "devices", path, "--json", "-");
+	cr_assert_str_eq(cli_text(cli_at(json, "devices.0.name")), "mine");
+	json_decref(json);
+	cli_remove_folder(folder);
+}
