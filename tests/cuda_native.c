@@ -21,7 +21,10 @@
 #define TEST_KERNEL_FOLDER "build/kernels"
 #endif
 
-enum { MOST_HEADERS = 16, MOST_OPTIONS = 48, PATH_BYTES = 256, COMPILATION_FAILED = 6, INVALID_VALUE = 1 };
+enum { MOST_HEADERS = 16, MOST_OPTIONS = 48, PATH_BYTES = 1024, COMPILATION_FAILED = 6, INVALID_VALUE = 1 };
+
+#define SHIM "tests/cuda_kernel_native.h"
+enum { ROOT_BYTES = PATH_BYTES - 200 };
 
 struct cuda_native_counts cuda_native_counts;
 int (*cuda_native_before_launch)(void *stream);
@@ -116,6 +119,26 @@ static char *read_text(const char *path)
 	return text;
 }
 
+/* The folder of the sources, above that of this code, whichever is the current one; "." where there is none. */
+static void find_root(char root[ROOT_BYTES])
+{
+	char path[PATH_BYTES];
+	Dl_info here;
+	char *absolute = dladdr((const void *)&cuda_native_counts, &here) && here.dli_fname
+				 ? realpath(here.dli_fname, NULL)
+				 : NULL;
+	for (char *slash = absolute ? strrchr(absolute, '/') : NULL; slash; slash = strrchr(absolute, '/')) {
+		*slash = '\0';
+		snprintf(root, ROOT_BYTES, "%s", absolute);
+		snprintf(path, sizeof path, "%s/" SHIM, root);
+		if (!access(path, R_OK))
+			break;
+	}
+	if (!absolute || !*absolute || access(path, R_OK))
+		snprintf(root, ROOT_BYTES, ".");
+	free(absolute);
+}
+
 /* Runs the compiler with its messages in a file; its exit status. */
 static int run(char *const *argv, const char *messages)
 {
@@ -133,15 +156,15 @@ static int run(char *const *argv, const char *messages)
 	return status;
 }
 
-static int build(struct program *program, int n_options, const char *const *options)
+static int build(struct program *program, const char *shim, int n_options, const char *const *options)
 {
-	static const char *const always[] = {TEST_CC,   "-std=gnu17", "-O1",      "-ffp-contract=off",         "-w",
-					     "-shared", "-fPIC",      "-include", "tests/cuda_kernel_native.h"};
+	const char *const always[] = {TEST_CC, "-std=gnu17", "-O1", "-ffp-contract=off", "-w", "-shared",
+				      "-fPIC", "-include",   shim};
 	char folder[PATH_BYTES + 16], path[PATH_BYTES + 80], flags[] = TEST_KERNEL_FLAGS, made[PATH_BYTES + 32],
 							     messages[PATH_BYTES + 32], include[PATH_BYTES + 32];
 	char *argv[MOST_OPTIONS];
 	int n = 0;
-	snprintf(folder, sizeof folder, "%.200s.%d", program->object, (int)getpid());
+	snprintf(folder, sizeof folder, "%.1000s.%d", program->object, (int)getpid());
 	if (mkdir(folder, 0755))
 		return 1;
 	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
@@ -184,19 +207,23 @@ static int build(struct program *program, int n_options, const char *const *opti
 static int nvrtc_compile(void *at, int n, const char *const *options)
 {
 	struct program *program = at;
-	char *shim = read_text("tests/cuda_kernel_native.h");
-	uint64_t hash = hashed(hashed(hashed(1, program->source), shim), TEST_CC " " TEST_KERNEL_FLAGS);
-	free(shim);
+	char root[ROOT_BYTES], shim[PATH_BYTES];
+	find_root(root);
+	snprintf(shim, sizeof shim, "%s/" SHIM, root);
+	char *text = read_text(shim);
+	uint64_t hash = hashed(hashed(hashed(1, program->source), text), TEST_CC " " TEST_KERNEL_FLAGS);
+	free(text);
 	for (int i = 0; i < program->n_headers; i++)
 		hash = hashed(hash, program->header[i]);
 	for (int i = 0; i < n; i++)
 		hash = hashed(hash, options[i]);
-	mkdir(TEST_KERNEL_FOLDER, 0755);
-	snprintf(program->object, sizeof program->object, "%s/%.*s-%016llx.so", TEST_KERNEL_FOLDER,
+	snprintf(program->object, sizeof program->object, "%s/" TEST_KERNEL_FOLDER, root);
+	mkdir(program->object, 0755);
+	snprintf(program->object, sizeof program->object, "%s/" TEST_KERNEL_FOLDER "/%.*s-%016llx.so", root,
 		 (int)strcspn(program->name, "."), program->name, (unsigned long long)hash);
 	if (!access(program->object, R_OK))
 		return 0;
-	return build(program, n, options) ? COMPILATION_FAILED : 0;
+	return build(program, shim, n, options) ? COMPILATION_FAILED : 0;
 }
 
 static int nvrtc_log_size(void *at, size_t *bytes)

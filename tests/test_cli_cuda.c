@@ -288,3 +288,15 @@ Test(cli_cuda, benchmark_says_what_it_does_not_do)
 	cr_assert(strstr(r.out, "| nowhere | fails: ") && strstr(r.out, "| f9 | | fails | "), "%s", r.out);
 	cli_free(&r);
 }
+
+/* The fake libraries find the sources of their kernels above themselves, whichever folder the program runs in. */
+Test(cli_cuda, runs_from_any_folder)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	fake_by("NPULAB_CUDA_PATH");
+	struct cli_result r = cli_run(&(struct cli_how){.enter = folder}, "run", "digits", "--device", "cuda");
+	cr_assert(!r.status && strstr(r.out, "\ncuda  "), "%s%s", r.out, r.err);
+	cli_free(&r);
+	cli_remove_folder(folder);
+}
