@@ -12,10 +12,34 @@
 #define CELL            48
 #define DEVICES_A_TABLE 4 /* columns of a layer table that fit beside names and operators */
 
+/* A placement is simulated where one of its devices is. */
+static bool simulated(const struct npl_device_report *r)
+{
+	bool one = !r->n_parts && r->info.kind == NPL_KIND_SIMULATED;
+	for (int i = 0; i < r->n_parts; i++)
+		one = one || r->part[i].info.kind == NPL_KIND_SIMULATED;
+	return one;
+}
+
 /* One modelled part makes a sum modelled: a real device whose host did a layer is marked too. */
 static bool modelled(const struct npl_device_report *r)
 {
-	return r->info.kind == NPL_KIND_SIMULATED || r->run.host_seconds > 0;
+	return simulated(r) || r->run.host_seconds > 0;
+}
+
+/* Whether the device of this name times its link itself. */
+static bool times_link(const struct npl_device_report *r, const char *name)
+{
+	for (int i = 0; i < r->n_parts; i++)
+		if (!strcmp(r->part[i].name, name))
+			return r->part[i].info.link.measured;
+	return false;
+}
+
+/* A byte over it costs nothing more than the link draws at rest. */
+static bool is_free(const struct npl_resource *link)
+{
+	return link->joules >= 0 && link->joules <= 0 && link->bytes + link->bytes_within > 0;
 }
 
 /* Whether all that is known of its energy was measured: what is assumed or modelled is marked. */
@@ -176,7 +200,7 @@ static void list_host(char *text, size_t size, const struct npl_comparison *c, c
 		snprintf(text + used, size - used, ", %s in part", part);
 }
 
-/* Where a simulated entry's time goes. */
+/* Where the time of an entry that is no single real device goes. */
 static void put_parts(FILE *out, const struct npl_comparison *c)
 {
 	struct npl_table table;
@@ -187,12 +211,12 @@ static void put_parts(FILE *out, const struct npl_comparison *c)
 		const struct npl_device_report *r = &c->device[d];
 		double n = (double)r->batches;
 		char m[CELL], h[CELL], l[CELL], on_host[100];
-		if (!modelled(r))
+		if (!modelled(r) && !r->n_parts)
 			continue;
 		list_host(on_host, sizeof on_host, c, &r->run);
-		const char *cells[] = {r->name, figure(m, r->run.device_seconds / n, "s", true),
-				       figure(h, r->run.host_seconds / n, "s", true),
-				       figure(l, r->run.link_seconds / n, "s", true), on_host};
+		const char *cells[] = {r->name, figure(m, r->run.device_seconds / n, "s", simulated(r)),
+				       figure(h, r->run.host_seconds / n, "s", modelled(r)),
+				       figure(l, r->run.link_seconds / n, "s", simulated(r)), on_host};
 		npl_table_row(&table, cells);
 		rows++;
 	}
@@ -222,8 +246,8 @@ static void put_links(FILE *out, const struct npl_device_report *r)
 				       t,
 				       figure(b, (double)link->bytes / n, "B", false),
 				       figure(w, (double)link->bytes_within / n, "B", false),
-				       figure(s, link->busy_seconds / n, "s", true),
-				       figure(e, link->joules / n, "J", true)};
+				       figure(s, link->busy_seconds / n, "s", !times_link(r, link->of)),
+				       figure(e, is_free(link) ? NAN : link->joules / n, "J", true)};
 		npl_table_row(&table, cells);
 		rows++;
 	}
@@ -377,10 +401,15 @@ static void put_links_within(struct npl_table *table, const struct npl_compariso
 	char line[200];
 	for (int i = 0; placed->n_parts && i < placed->run.n_resources; i++) {
 		const struct npl_resource *link = &placed->run.resource[i];
-		if (!link->energy_within)
+		if (link->kind != NPL_RESOURCE_LINK || (!link->energy_within && !is_free(link)))
 			continue;
-		snprintf(line, sizeof line, "the energy of bytes over its %s is in %s", link->name,
-			 link->energy_within);
+		if (link->energy_within)
+			snprintf(line, sizeof line, "the energy of bytes over its %s is in %s", link->name,
+				 link->energy_within);
+		else
+			snprintf(line, sizeof line,
+				 "its %s draws the same idle or busy: bytes over it take no energy of their own",
+				 link->name);
 		npl_table_row(table, (const char *const[]){link->of, line});
 	}
 }

@@ -300,3 +300,24 @@ Test(cli_cuda, runs_from_any_folder)
 	cli_free(&r);
 	cli_remove_folder(folder);
 }
+
+/* Of a placement on real devices alone every time was measured: nothing is marked as modelled but energy that is assumed. */
+Test(cli_cuda, a_measured_placement_is_not_marked)
+{
+	fake_by("NPULAB_CUDA_PATH");
+	struct cli_result r = cli_run(&(struct cli_how){0}, "run", "digits", "--place", "Conv*=cuda,*=reference");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_assert(!strchr(r.out, '~') && strstr(r.out, "measured on this computer") && strstr(r.out, "\nLINK OF") &&
+			  strstr(r.out, "\nTIME OF A BATCH"),
+		  "%s", r.out);
+	cli_free(&r);
+	r = cli_run(&(struct cli_how){0}, "run", "digits", "--place", "Conv*=tpu_v1,*=reference");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	const char *link = strstr(r.out, "\nLINK OF"), *end = link ? strstr(link, "\n\n") : NULL;
+	cr_assert(end && strstr(r.out, "\nplacement  mixed     ~"), "%s", r.out);
+	char table[1000];
+	snprintf(table, sizeof table, "%.*s", (int)(end - link), link);
+	cr_assert(strchr(table, '~') && !strstr(table, " J") && strstr(r.out, "draws the same idle or busy"), "%s",
+		  r.out);
+	cli_free(&r);
+}
