@@ -42,7 +42,6 @@ struct cu_fake {
 	char failed_call[64]; /* the one that was made to fail */
 	long opened, closed;  /* libraries */
 	long launches, products, convolutions, fused_convolutions;
-	long moves;              /* launches of those kernels that only move elements or turn matrices */
 	long last_convolutions;  /* with channels last */
 	long searches;           /* for the fastest algorithm */
 	long convolutions_by[2]; /* each of its algorithms */

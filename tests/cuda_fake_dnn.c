@@ -413,7 +413,7 @@ static int convolve(const struct handle *handle, const struct job *j, int algori
 CU_DNN_STATUS fake_cudnnFindConvolutionForwardAlgorithmEx(CU_DNN handle, const CU_DNN_TENSOR x_tensor, const void *x,
 							  const CU_DNN_FILTER filter, const void *w,
 							  const CU_DNN_CONVOLUTION convolution,
-							  const CU_DNN_TENSOR y_tensor, void *y, const int asked,
+							  const CU_DNN_TENSOR y_tensor, void *y, int asked,
 							  int *returned, CU_DNN_FOUND *found, void *workspace,
 							  size_t workspace_bytes)
 {

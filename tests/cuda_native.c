@@ -296,6 +296,9 @@ static int launch(void *function, unsigned grid_x, unsigned grid_y, unsigned gri
 	memcpy(&kernel, &function, sizeof kernel);
 	kernel(grid, block, parameters[0]);
 	cuda_native_counts.launches++;
+	Dl_info named;
+	if (dladdr(function, &named) && named.dli_sname)
+		cuda_native_counts.moves += !strcmp(named.dli_sname, "transpose") || !strcmp(named.dli_sname, "copy");
 	if (grid_x > cuda_native_counts.most_blocks)
 		cuda_native_counts.most_blocks = grid_x;
 	return 0;

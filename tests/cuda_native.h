@@ -19,6 +19,7 @@ struct cuda_native_counts {
 	int programs, destroyed; /* NVRTC's */
 	int modules, unloaded;
 	int launches;
+	long moves; /* launches of those that only move elements or turn matrices */
 	unsigned most_blocks;
 };
 extern struct cuda_native_counts cuda_native_counts;

@@ -66,7 +66,7 @@ void cu_steps_of(const struct npl_shape *shape, bool channels_last, int64_t *ste
 
 void cu_axes_broadcast(struct cu_axes *axes, int k, const struct npl_shape *operand, bool channels_last)
 {
-	int64_t step[NPL_MAX_RANK];
+	int64_t step[NPL_MAX_RANK] = {0};
 	cu_steps_of(operand, channels_last, step);
 	for (int i = 1; i <= axes->rank; i++) {
 		const int d = operand->rank - i;
