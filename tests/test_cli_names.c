@@ -450,10 +450,8 @@ Test(cli_names, inspect_asks_any_device)
 	json_t *root = cli_json(&(struct cli_how){0}, "inspect", "lstm0", "--devices", "reference,tpu_v1", "--json",
 				"-");
 	json_t *layers = cli_at(root, "layers");
-	size_t on_host = 0;
 	for (size_t i = 0; i < json_array_size(layers); i++) {
 		cr_assert_null(json_object_get(cli_at(json_array_get(layers, i), "on_host"), "reference"));
-		on_host += json_object_get(cli_at(json_array_get(layers, i), "on_host"), "tpu_v1") != NULL;
 	}
 	cr_assert(json_array_size(layers) > 0);
 	json_decref(root);

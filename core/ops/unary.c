@@ -211,7 +211,7 @@ static void compute_floats(const struct unary *u, int64_t count, const float *x,
 			   const struct npl_attrs *attrs)
 {
 	enum { PIECE = 512 };
-	double from[PIECE], to[PIECE];
+	double from[PIECE], to[PIECE] = {0};
 	for (int64_t i = 0; i < count; i += PIECE) {
 		int64_t n = count - i < PIECE ? count - i : PIECE;
 		for (int64_t k = 0; k < n; k++)
