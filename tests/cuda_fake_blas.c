@@ -223,7 +223,8 @@ static int check(const struct product *p, const struct matrix *a, const struct m
 	if (a->batch != d->batch || b->batch != d->batch || c->batch != d->batch)
 		return BAD("a batch of %d, %d and %d products", a->batch, b->batch, d->batch);
 	if (!integers)
-		return a->type == b->type && a->type == d->type && c->type == d->type && p->scale == CU_TYPE_F32 &&
+		return a->type == b->type && (a->type == d->type || d->type == CU_TYPE_F32) && c->type == d->type &&
+				       p->scale == CU_TYPE_F32 &&
 				       (p->compute == CU_COMPUTE_F32 || a->type == CU_TYPE_F32)
 			       ? 0
 			       : CU_BLAS_NOT_SUPPORTED;

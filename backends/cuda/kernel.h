@@ -34,7 +34,7 @@ void cu_kernels_close(struct cu_kernels *kernels); /* accepts NULL */
 /* Kernels compiled so far, and the seconds that it took. */
 int cu_kernels_count(const struct cu_kernels *kernels, double *seconds);
 /* The address of an int that indices outside of their tensor set to 1 (Gather and its like then take the nearest element that is
- * there) and NaNs that are to be integers to 2; 0, the default: nobody is told. */
+ * there), NaNs that are to be integers to 2, and lengths that no sequence has to 3; 0, the default: nobody is told. */
 void cu_kernels_fault_at(struct cu_kernels *kernels, uint64_t address);
 /* The address of a number of 64 bits to which kernels that are launched from now on add the values that they saturate (npulab/layer.h);
  * 0, the default: nobody counts. */
@@ -140,5 +140,26 @@ struct cu_stack_sums {
 int cu_kernel_stack_sums(struct cu_kernels *kernels, uint64_t x, const struct cu_stack_sums *sums,
 			 enum npl_activation fused, const struct npl_tensor *out, uint64_t y, void *stream,
 			 struct npl_err *err);
+
+/* Recurrent cells: what a whole network knows (sizes, functions, where all lies), and one step of it, from the sums of its products
+ * to its states. h, y, bias, peepholes and what a reset leaves are stored in one type, sums and c are floats; h and the reset's
+ * result are (directions, batch, hidden), or (batch, directions, hidden) with batch_first. */
+struct cu_cells {
+	enum npl_op op; /* RNN, GRU, LSTM */
+	const struct npl_recurrent *how;
+	int64_t steps, batch, hidden, gates, directions;
+	enum npl_dtype stored;
+	uint64_t inputs;     /* X times W: for each row of X all gates of all directions; 0: there are no inputs */
+	uint64_t states;     /* h times R: for each direction and sample its gates; without the hidden one where candidates has it */
+	uint64_t candidates; /* of a GRU whose reset comes before the product: what it leaves times R's hidden gate; else 0 */
+	uint64_t bias, peepholes, lengths; /* 0: none */
+	uint64_t h, c, reset, y;
+};
+/* h, c and y of step `step`. A length outside of 0..steps sets the fault word to 3 and is taken as the nearest. */
+int cu_kernel_cells(struct cu_kernels *kernels, const struct cu_cells *cells, int64_t step, void *stream,
+		    struct npl_err *err);
+/* What a GRU's reset gate leaves of h, before the product with R's hidden gate. */
+int cu_kernel_reset(struct cu_kernels *kernels, const struct cu_cells *cells, int64_t step, void *stream,
+		    struct npl_err *err);
 
 #endif

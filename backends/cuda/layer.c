@@ -25,6 +25,10 @@ bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *laye
 		return cu_rows_take(device, layer, why, n);
 	case NPL_OP_MATMUL:
 		return precision == CU_INT8 ? cu_stack_integers_take(layer, why, n) : cu_stack_take(layer, why, n);
+	case NPL_OP_RNN:
+	case NPL_OP_GRU:
+	case NPL_OP_LSTM:
+		return precision != CU_INT8 || npl_float_layer_ok(layer, why, n);
 	default:
 		return cu_kernel_takes(layer, precision, why, n);
 	}
@@ -64,6 +68,9 @@ int cu_layer_open(const struct cu_device *device, const struct npl_layer *layer,
 		const bool integers = made->precision == CU_INT8;
 		made->way = integers ? CU_WAY_STACK_INTEGERS : CU_WAY_STACK;
 		failed = integers ? cu_stack_integers_open(made, err) : cu_stack_open(made, err);
+	} else if (cu_is_recurrent(layer->op)) {
+		made->way = CU_WAY_RECURRENT;
+		failed = cu_recurrent_open(made, err);
 	} else {
 		made->way = CU_WAY_KERNEL;
 		made->workspace_bytes = 0;
@@ -77,7 +84,7 @@ void cu_layer_close(struct cu_layer *layer)
 {
 	if (!layer->device)
 		return;
-	for (int i = 0; i < 2; i++)
+	for (size_t i = 0; i < sizeof layer->product / sizeof *layer->product; i++)
 		cu_product_close(&layer->device->blas, &layer->product[i]);
 	if (layer->device->dnn.handle)
 		cu_dnn_layer_close(layer);
@@ -111,6 +118,8 @@ int cu_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_va
 		return cu_groups_run(layer, in, out, err);
 	case CU_WAY_DNN:
 		return cu_dnn_layer_run(layer, in, out, err);
+	case CU_WAY_RECURRENT:
+		return cu_recurrent_run(layer, in, out, scratch, err);
 	case CU_WAY_NONE:
 	default:
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A layer of a chain, prepared once and run often: a product (Gemm, MatMul, Conv) by cuBLASLt or cuDNN, a kernel, or nothing at
- * all. Weights are made as the product wants them and stay on the GPU.
+ * A layer of a chain, prepared once and run often: products (Gemm, MatMul, Conv, recurrent networks) by cuBLASLt or cuDNN, a kernel, or
+ * nothing at all. Weights are made as the product wants them and stay on the GPU.
  */
 #ifndef NPULAB_CUDA_LAYER_H
 #define NPULAB_CUDA_LAYER_H
@@ -18,7 +18,8 @@ enum cu_way {
 	CU_WAY_STACK_INTEGERS, /* of 8-bit tensors that are both computed */
 	CU_WAY_PATCHES,        /* Conv: patches times kernels */
 	CU_WAY_GROUPS,         /* Conv of integers in many groups: a kernel */
-	CU_WAY_DNN             /* Conv by cuDNN */
+	CU_WAY_DNN,            /* Conv by cuDNN */
+	CU_WAY_RECURRENT       /* RNN, GRU, LSTM: products, and a kernel for each step */
 };
 
 /* Where a layer's weights lie in its piece of the GPU's memory: the matrix, of integers up to three that sum to it, then bias
@@ -66,6 +67,13 @@ struct cu_dnn_layer {
 	bool apart;                  /* bias and activation by a kernel of ours */
 };
 
+/* A recurrent network: its sizes, and where what it needs beside its tensors lies in the scratch memory. */
+struct cu_recurrent {
+	int64_t steps, batch, input, hidden, gates, directions;
+	bool apart; /* a GRU's hidden gate has a product of its own, behind the reset */
+	size_t inputs_at, states_at, candidates_at, reset_at, h_at, c_at;
+};
+
 struct cu_layer {
 	const struct cu_device *device;
 	const struct npl_layer *layer;
@@ -74,10 +82,11 @@ struct cu_layer {
 	bool channels_last; /* a convolution's images, weights and result lie so (layout.h) */
 	struct cu_weights weights;
 	size_t scratch_bytes, workspace_bytes;
-	struct cu_product product[2]; /* of a full chunk, and of the last */
+	struct cu_product product[3]; /* of a full chunk, and of the last; of a recurrent network's inputs, states and candidates */
 	struct cu_conv conv;
 	struct cu_stack stack;
 	struct cu_dnn_layer dnn;
+	struct cu_recurrent recurrent;
 };
 
 /* What a layer is computed in: the device's precision, but on a device of integers float32 where the layer has it so. */
@@ -169,6 +178,12 @@ bool cu_dnn_layer_joins(const struct cu_layer *layer, int algorithm);
 void cu_dnn_layer_search(struct cu_device *device, struct cu_layer *layer);
 /* Memory of values that this takes; 0: it will not be searched for. */
 size_t cu_dnn_search_bytes(const struct cu_layer *layer);
+
+/* recurrent.c */
+bool cu_is_recurrent(enum npl_op op);
+int cu_recurrent_open(struct cu_layer *layer, struct npl_err *err);
+int cu_recurrent_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
+		     struct npl_err *err);
 
 /* The greatest power of two, up to CU_ALIGNMENT, that divides all of n numbers of bytes. */
 uint64_t cu_common_alignment(const uint64_t *bytes, int n);

@@ -13,7 +13,7 @@
 #define CU_BLAS_WORKSPACE ((size_t)32 << 20) /* bytes: what NVIDIA advises for Hopper */
 
 struct cu_product_shape {
-	enum npl_dtype operands, result; /* F32, F16 or BF16 both, or I8 and I32 */
+	enum npl_dtype operands, result; /* F32, F16 or BF16 both, 16 bits and F32, or I8 and I32 */
 	bool tf32;                       /* float32 operands may lose 13 bits on the way to the multiplier */
 	int64_t m, n, k;
 	int64_t lead_a, lead_b, lead_d; /* elements from column to column */
