@@ -2,14 +2,7 @@
  *
  * Promise of recurrent layers on the cpu: in every form (direction, peepholes, lengths, reset before or after the product, states given or
  * not), with few samples and with many, on one thread and on two, results are the reference's within 1e-4. */
-#include "session_net.h"
-
-static void put_text(struct onnx_writer *attrs, const char *name, const char *text)
-{
-	struct onnx_writer value = {0};
-	onnx_put_string(&value, 4, text);
-	onnx_put_attr(attrs, name, 3, &value);
-}
+#include "recurrent_net.h"
 
 static struct net make_layer(const char *op, uint64_t *rng)
 {

@@ -9,7 +9,7 @@
 #include "cuda/cuda.h"
 #include "cuda/memory_plan.h"
 #include "cuda_fake.h"
-#include "session_net.h"
+#include "recurrent_net.h"
 
 static void open_fake(void)
 {
@@ -352,11 +352,21 @@ Test(cuda_chain, every_call_may_fail_where_tensors_are_turned)
 	cr_assert_gt(cu_fake.searches, 0);
 }
 
-/* GPUs of all sizes: up to some size there is an error that says what was asked for and what is free, from it on it works. */
-Test(cuda_chain, memory_may_be_too_small)
+Test(cuda_chain, every_call_may_fail_in_recurrent_networks)
 {
-	uint64_t rng = 0xc4a10009;
-	struct net net = small_cnn(&rng);
+	static const char *const precisions[] = {"precision=f32", "precision=f16", "precision=int8"};
+	for (int i = 0; i < 3; i++) {
+		uint64_t rng = 0xc4a10010;
+		struct onnx_writer graph = recurrent_graph(&rng);
+		struct net net = make_net(&graph, &rng);
+		let_calls_fail_of(&net, precisions[i], i == 1 ? 700 : 0, i == 1, 1);
+	}
+}
+
+/* GPUs of all sizes: up to some size there is an error that says what was asked for and what is free, from it on it works. */
+static void let_memory_be_small(struct net *own)
+{
+	struct net net = *own;
 	struct npl_err err = {0};
 	struct npl_tensor out[MOST] = {{0}};
 	cu_fake_reset();
@@ -382,7 +392,17 @@ Test(cuda_chain, memory_may_be_too_small)
 	cu_fake.memory_bytes = enough;
 	cr_assert_eq(attempt(&net, "precision=f32", out, &err), 0, "%s", err.msg);
 	free_outputs(&net, out);
-	free_net(&net);
+	free_net(own);
+}
+
+Test(cuda_chain, memory_may_be_too_small)
+{
+	uint64_t rng = 0xc4a10009;
+	struct net cnn = small_cnn(&rng);
+	let_memory_be_small(&cnn);
+	struct onnx_writer graph = recurrent_graph(&rng);
+	struct net recurrent = make_net(&graph, &rng);
+	let_memory_be_small(&recurrent);
 }
 
 /* Random pieces: none that live together overlap, and the total is no less than what lives at any step. */

@@ -8,7 +8,7 @@
 #include "cuda/cuda.h"
 #include "cuda_fake.h"
 #include "npulab/half.h"
-#include "session_net.h"
+#include "recurrent_net.h"
 
 extern const struct npl_driver npl_driver_cuda;
 
@@ -119,8 +119,7 @@ static void add_optional(struct recurrent *c, enum npl_op op, const struct sizes
 /* A function whose slope is no more than 1. A ThresholdedRelu with another threshold than 0 would jump. */
 static struct npl_cell_activation random_function(uint64_t *rng)
 {
-	struct npl_cell_activation a = {.function =
-						(enum npl_cell_function)test_range(rng, 0, NPL_CELL_FUNCTIONS - 1),
+	struct npl_cell_activation a = {.function = (enum npl_cell_function)test_range(rng, 0, NPL_CELL_FUNCTIONS - 1),
 					.alpha = (float)test_range(rng, 1, 10) / 10,
 					.beta = (float)test_range(rng, 1, 10) / 10};
 	if (a.function == NPL_CELL_THRESHOLDED_RELU)
@@ -140,9 +139,9 @@ static void choose_form(struct npl_recurrent *how, enum npl_op op, uint64_t *rng
 	how->linear_before_reset = op == NPL_OP_GRU && test_range(rng, 0, 1);
 	for (int d = 0; d < 2; d++)
 		for (int k = 0; k < 3; k++)
-			how->activation[d][k] = !plain                      ? random_function(rng)
+			how->activation[d][k] = !plain                       ? random_function(rng)
 						: k == 0 && op != NPL_OP_RNN ? sigmoid
-									    : tangent;
+									     : tangent;
 }
 
 static void make_outputs(struct recurrent *c, int n_out)
@@ -224,51 +223,242 @@ static double worst_of(const struct recurrent *c)
 	return worst;
 }
 
-static struct recurrent random_layer(enum npl_op op, uint64_t *rng)
+static void make_random(struct recurrent *c, enum npl_op op, uint64_t *rng)
 {
-	struct recurrent c = {0};
+	*c = (struct recurrent){0};
 	const struct sizes s = {test_range(rng, 1, 5), test_range(rng, 1, 5), test_range(rng, 1, 12),
 				test_range(rng, 1, 12)};
-	choose_form(&c.attrs.recurrent, op, rng);
-	add_inputs(&c, op, &s, rng);
-	add_optional(&c, op, &s, rng);
-	make_outputs(&c, (int)test_range(rng, 1, op == NPL_OP_LSTM ? 3 : 2));
-	return c;
+	choose_form(&c->attrs.recurrent, op, rng);
+	add_inputs(c, op, &s, rng);
+	add_optional(c, op, &s, rng);
+	make_outputs(c, (int)test_range(rng, 1, op == NPL_OP_LSTM ? 3 : 2));
 }
 
 static void check_precision(enum cu_precision precision, double most)
 {
 	static const enum npl_op ops[] = {NPL_OP_LSTM, NPL_OP_GRU, NPL_OP_RNN};
 	struct cu_device *device = open_gpu(precision);
-	double worst = 0;
 	for (uint64_t round = 0; round < 120; round++) {
 		uint64_t rng = 0x5eed0a00 + round;
 		char what[80];
-		struct recurrent c = random_layer(ops[round % 3], &rng);
+		struct recurrent c;
+		make_random(&c, ops[round % 3], &rng);
 		snprintf(what, sizeof what, "%s, round %d", npl_op_defs[ops[round % 3]].name, (int)round);
 		round_inputs(&c, precision);
 		run_both(device, &c, what);
-		worst = fmax(worst, worst_of(&c));
 		cr_assert_lt(worst_of(&c), most, "%s: %g", what, worst_of(&c));
 		free_recurrent(&c);
 	}
-	printf("worst %g\n", worst);
 	cu_close(device);
 }
 
-Test(cuda_recurrent, float32)
+/* Four times what a value of 1 loses when it is stored, or multiplied in TF32; in float32, whose functions are a few steps off themselves, eight.
+ * Sums are about 1, and through five steps errors do not grow by the products. */
+Test(cuda_recurrent, every_form_is_the_references_in_float32)
 {
-	check_precision(CU_F32, 1);
+	check_precision(CU_F32, 4 * 0x1p-22);
 }
-Test(cuda_recurrent, tf32)
+
+Test(cuda_recurrent, every_form_is_the_references_in_tf32)
 {
-	check_precision(CU_TF32, 1);
+	check_precision(CU_TF32, 4 * 0x1p-11);
 }
-Test(cuda_recurrent, f16)
+
+Test(cuda_recurrent, every_form_is_the_references_in_float16)
 {
-	check_precision(CU_F16, 1);
+	check_precision(CU_F16, 4 * 0x1p-11);
 }
-Test(cuda_recurrent, bf16)
+
+Test(cuda_recurrent, every_form_is_the_references_in_bfloat16)
 {
-	check_precision(CU_BF16, 1);
+	check_precision(CU_BF16, 4 * 0x1p-8);
+}
+
+/* An int8 device has no integers for them: float32, to the last of its digits. Kernels as for tensors of 2^31 elements. */
+Test(cuda_recurrent, int8_devices_compute_them_in_float32)
+{
+	struct cu_device *device = open_gpu(CU_INT8);
+	cu_kernels_widen(device->kernels);
+	for (uint64_t round = 0; round < 12; round++) {
+		uint64_t rng = 0x5eed0b00 + round;
+		struct recurrent c;
+		make_random(&c, round % 3 ? NPL_OP_LSTM : NPL_OP_GRU, &rng);
+		run_both(device, &c, "int8");
+		cr_assert_lt(worst_of(&c), 4 * 0x1p-22, "round %d: %g", (int)round, worst_of(&c));
+		free_recurrent(&c);
+	}
+	cu_close(device);
+}
+
+/* Numbers of few binary digits and functions that keep them so: no sum rounds, whatever its order, and each result is the
+ * reference's to the bit. A threshold that values reach makes a jump. */
+Test(cuda_recurrent, without_rounding_results_are_equal)
+{
+	static const struct npl_cell_activation functions[] = {{NPL_CELL_RELU, 0, 0},
+							       {NPL_CELL_AFFINE, 0.5f, 0.25f},
+							       {NPL_CELL_LEAKY_RELU, 0.25f, 0},
+							       {NPL_CELL_THRESHOLDED_RELU, 0.5f, 0},
+							       {NPL_CELL_HARD_SIGMOID, 0.25f, 0.5f}};
+	enum { N = sizeof functions / sizeof *functions };
+	struct cu_device *device = open_gpu(CU_F32);
+	for (uint64_t round = 0; round < 60; round++) {
+		uint64_t rng = 0x5eed0c00 + round;
+		const struct sizes s = {3, test_range(&rng, 1, 3), test_range(&rng, 1, 4), test_range(&rng, 1, 4)};
+		const enum npl_op op = round % 2 ? NPL_OP_RNN : NPL_OP_GRU;
+		struct recurrent c = {0};
+		choose_form(&c.attrs.recurrent, op, &rng);
+		c.attrs.recurrent.clip = 0.75f;
+		for (int d = 0; d < 2; d++)
+			for (int k = 0; k < 3; k++)
+				c.attrs.recurrent.activation[d][k] = functions[test_range(&rng, 0, N - 1)];
+		add_inputs(&c, op, &s, &rng);
+		add_optional(&c, op, &s, &rng);
+		for (int k = 0; k < c.layer.n_in; k++)
+			for (int64_t i = 0; c.layer.in[k] && k != LENGTHS && i < npl_tensor_count(&c.in[k]); i++)
+				((float *)c.in[k].data)[i] = (float)test_range(&rng, -2, 2) / 2;
+		if (op == NPL_OP_GRU) /* which multiplies three values a step: one step */
+			add_lengths(&c, &(struct sizes){1, s.batch, s.input, s.hidden}, &rng);
+		make_outputs(&c, 2);
+		run_both(device, &c, "exact");
+		for (int k = 0; k < 2; k++)
+			for (int64_t i = 0; i < npl_tensor_count(&c.want[k]); i++) {
+				const float want = ((float *)c.want[k].data)[i], got = ((float *)c.got[k].data)[i];
+				cr_assert(want >= got && want <= got,
+					  "round %d, result %d, element %lld: %g, expected %g", (int)round, k,
+					  (long long)i, (double)got, (double)want);
+			}
+		free_recurrent(&c);
+	}
+	cu_close(device);
+}
+
+/* Of both directions together: one product for all inputs, then one and a kernel for each step, two of each for a GRU that resets
+ * before it multiplies. */
+Test(cuda_recurrent, a_step_takes_few_launches)
+{
+	static const struct {
+		enum npl_op op;
+		bool reset_last;
+		long a_step;
+	} cases[] = {{NPL_OP_RNN, false, 1}, {NPL_OP_LSTM, false, 1}, {NPL_OP_GRU, true, 1}, {NPL_OP_GRU, false, 2}};
+	const struct sizes s = {7, 3, 5, 6};
+	struct cu_device *device = open_gpu(CU_F32);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		uint64_t rng = 0x5eed0d00 + i;
+		struct recurrent c = {0};
+		c.attrs.recurrent = (struct npl_recurrent){
+			.direction = NPL_BIDIRECTIONAL,
+			.linear_before_reset = cases[i].reset_last,
+			.activation = {{{NPL_CELL_SIGMOID, 0, 0}, {NPL_CELL_TANH, 0, 0}, {NPL_CELL_TANH, 0, 0}},
+				       {{NPL_CELL_SIGMOID, 0, 0}, {NPL_CELL_TANH, 0, 0}, {NPL_CELL_TANH, 0, 0}}}};
+		add_inputs(&c, cases[i].op, &s, &rng);
+		make_outputs(&c, 2);
+		cu_fake.launches = cu_fake.products = 0;
+		run_both(device, &c, npl_op_defs[cases[i].op].name);
+		cr_assert_eq(cu_fake.products, 1 + cases[i].a_step * s.steps, "%ld products", cu_fake.products);
+		cr_assert_eq(cu_fake.launches, cases[i].a_step * s.steps, "%ld launches", cu_fake.launches);
+		free_recurrent(&c);
+	}
+	cu_close(device);
+}
+
+/* No inputs: states alone go on. No steps: the last states are the first ones. No samples or no cells: nothing. */
+Test(cuda_recurrent, sizes_may_be_zero)
+{
+	static const struct sizes all[] = {{3, 2, 0, 4}, {0, 2, 3, 4}, {3, 0, 2, 4}, {2, 2, 3, 0}};
+	static const enum cu_precision precisions[] = {CU_F32, CU_F16};
+	for (size_t i = 0; i < 2 * sizeof all / sizeof *all; i++) {
+		struct cu_device *device = open_gpu(precisions[i % 2]);
+		for (uint64_t round = 0; round < 6; round++) {
+			uint64_t rng = 0x5eed0e00 + round;
+			struct recurrent c = {0};
+			choose_form(&c.attrs.recurrent, NPL_OP_LSTM, &rng);
+			add_inputs(&c, NPL_OP_LSTM, &all[i / 2], &rng);
+			add_optional(&c, NPL_OP_LSTM, &all[i / 2], &rng);
+			make_outputs(&c, 3);
+			round_inputs(&c, precisions[i % 2]);
+			run_both(device, &c, "zero");
+			cr_assert_lt(worst_of(&c), 4 * 0x1p-11, "%zu, round %d: %g", i, (int)round, worst_of(&c));
+			free_recurrent(&c);
+		}
+		cu_close(device);
+	}
+}
+
+/* The layer's activation is on Y; the states stay as they are. */
+Test(cuda_recurrent, an_activation_follows_y)
+{
+	struct cu_device *device = open_gpu(CU_F32);
+	uint64_t rng = 0x5eed0f00;
+	const struct sizes s = {4, 3, 5, 6};
+	struct recurrent c = {.layer.fused = NPL_ACT_RELU};
+	c.attrs.recurrent.activation[0][0].function = NPL_CELL_TANH;
+	add_inputs(&c, NPL_OP_RNN, &s, &rng);
+	make_outputs(&c, 2);
+	run_both(device, &c, "Relu");
+	for (int64_t i = 0; i < npl_tensor_count(&c.want[0]); i++)
+		((float *)c.want[0].data)[i] = fmaxf(((float *)c.want[0].data)[i], 0);
+	cr_assert_lt(worst_of(&c), 4 * 0x1p-22, "%g", worst_of(&c));
+	free_recurrent(&c);
+	cu_close(device);
+}
+
+/* Lengths that no sequence has are an error, and the device goes on. */
+Test(cuda_recurrent, impossible_lengths_are_refused)
+{
+	static const int32_t wrong[] = {-1, 6, INT32_MIN, INT32_MAX};
+	struct cu_device *device = open_gpu(CU_F32);
+	uint64_t rng = 0x5eed1000;
+	const struct sizes s = {5, 3, 4, 4};
+	struct recurrent c = {0};
+	choose_form(&c.attrs.recurrent, NPL_OP_GRU, &rng);
+	add_inputs(&c, NPL_OP_GRU, &s, &rng);
+	add_lengths(&c, &s, &rng);
+	make_outputs(&c, 2);
+	int32_t *length = &((int32_t *)c.in[LENGTHS].data)[1], right = *length;
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct npl_err err = {0};
+		struct npl_result result;
+		*length = wrong[i];
+		cr_assert_eq(run_on(device, &c, &result, &err), NPL_EINPUT, "%d", (int)wrong[i]);
+		cr_assert(strstr(err.msg, "sequence_lens holds a length that is negative or more than all steps"), "%s",
+			  err.msg);
+		*length = right;
+		run_both(device, &c, "afterwards");
+		cr_assert_lt(worst_of(&c), 4 * 0x1p-22);
+	}
+	free_recurrent(&c);
+	cu_close(device);
+}
+
+/* An LSTM and a GRU in a row, between products; in int8 those have 8 bits. What crosses the link is what goes in and what comes out. */
+Test(cuda_recurrent, networks_of_them_stay_on_the_gpu)
+{
+	static const struct {
+		const char *set;
+		double most;
+	} cases[] = {{"precision=f32", 1e-5},
+		     {"precision=tf32", 4e-3},
+		     {"precision=f16", 4e-3},
+		     {"precision=bf16", 4e-2},
+		     {"precision=int8", 0.1}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		for (uint64_t round = 0; round < 4; round++) {
+			uint64_t rng = 0x5eed1100 + round;
+			struct onnx_writer graph = recurrent_graph(&rng);
+			struct net net = make_net(&graph, &rng);
+			struct npl_device *cuda = open_device_set("cuda", 1, (const char *[]){cases[i].set});
+			struct outcome o = run_net(&net, &cuda, 1, NULL, false);
+			cr_assert_lt(error_of(&net, o.out), cases[i].most, "%s: %g", cases[i].set,
+				     error_of(&net, o.out));
+			check_totals(&o.run, cases[i].set);
+			cr_assert_eq(o.run.link_bytes, (5 * 3 * 6 + 2 * 3 * 4 + 3 * 3) * 4, "%s: %llu", cases[i].set,
+				     (unsigned long long)o.run.link_bytes);
+			for (int l = 0; l < o.run.n_layers; l++)
+				cr_assert(o.run.layer[l].role != NPL_RAN || !strcmp(o.run.layer[l].ran_on, "cuda"),
+					  "%s: %s", cases[i].set, net.graph->node[l].name);
+			free_outcome(&net, &o);
+			npl_device_close(cuda);
+			free_net(&net);
+		}
 }

@@ -412,7 +412,8 @@ static int check_fault(const struct cu_chain *c, struct npl_err *err)
 		return npl_fail(err, NPL_EINPUT,
 				"a value that is to be quantised holds a NaN, which integers cannot hold");
 	if (fault == 3)
-		return npl_fail(err, NPL_EINPUT, "sequence_lens holds a length that is negative or more than all steps");
+		return npl_fail(err, NPL_EINPUT,
+				"sequence_lens holds a length that is negative or more than all steps");
 	return fault ? npl_fail(err, NPL_EINPUT, "an index is outside of the tensor that it picks from") : 0;
 }
 

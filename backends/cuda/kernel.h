@@ -149,9 +149,11 @@ struct cu_cells {
 	const struct npl_recurrent *how;
 	int64_t steps, batch, hidden, gates, directions;
 	enum npl_dtype stored;
-	uint64_t inputs;     /* X times W: for each row of X all gates of all directions; 0: there are no inputs */
-	uint64_t states;     /* h times R: for each direction and sample its gates; without the hidden one where candidates has it */
-	uint64_t candidates; /* of a GRU whose reset comes before the product: what it leaves times R's hidden gate; else 0 */
+	uint64_t inputs; /* X times W: for each row of X all gates of all directions; 0: there are no inputs */
+	uint64_t
+		states; /* h times R: for each direction and sample its gates; without the hidden one where candidates has it */
+	uint64_t
+		candidates; /* of a GRU whose reset comes before the product: what it leaves times R's hidden gate; else 0 */
 	uint64_t bias, peepholes, lengths; /* 0: none */
 	uint64_t h, c, reset, y;
 };

@@ -242,14 +242,14 @@ struct cu_im2col_args {
 /* recurrent_rnn.cu, recurrent_lstm.cu, recurrent_gru.cu, recurrent_gru_reset.cu: one step of all samples in all directions. Sums are
  * floats, `hidden` of them for each gate. */
 struct cu_recurrent_args {
-	cu_address inputs;          /* of X times W: for each row of X all gates of all directions; 0: there are no inputs */
-	cu_address states;          /* of h times R: for each direction and sample its gates, rows state_row apart */
-	cu_address candidates;      /* GRU: of the hidden gate, for each direction and sample */
+	cu_address inputs;     /* of X times W: for each row of X all gates of all directions; 0: there are no inputs */
+	cu_address states;     /* of h times R: for each direction and sample its gates, rows state_row apart */
+	cu_address candidates; /* GRU: of the hidden gate, for each direction and sample */
 	cu_address bias, peepholes; /* 0: none */
 	cu_address lengths;         /* of samples; 0: all have all steps */
 	cu_address fault;           /* an int that becomes 3 where a length is none; 0: not told */
-	cu_address h, c, reset;     /* the state; LSTM: the cell's, floats; GRU: what the reset leaves of h, as h lies */
-	cu_address y;               /* of all steps */
+	cu_address h, c, reset; /* the state; LSTM: the cell's, floats; GRU: what the reset leaves of h, as h lies */
+	cu_address y;           /* of all steps */
 	long long count, step, steps, state_row; /* count: elements of h */
 	struct cu_divisor hidden, batch;
 	int directions, batch_first, backwards; /* backwards: the first direction is */

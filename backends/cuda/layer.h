@@ -82,7 +82,8 @@ struct cu_layer {
 	bool channels_last; /* a convolution's images, weights and result lie so (layout.h) */
 	struct cu_weights weights;
 	size_t scratch_bytes, workspace_bytes;
-	struct cu_product product[3]; /* of a full chunk, and of the last; of a recurrent network's inputs, states and candidates */
+	struct cu_product product
+		[3]; /* of a full chunk, and of the last; of a recurrent network's inputs, states and candidates */
 	struct cu_conv conv;
 	struct cu_stack stack;
 	struct cu_dnn_layer dnn;

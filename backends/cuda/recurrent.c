@@ -33,12 +33,6 @@ static struct cu_recurrent sizes_of(const struct npl_layer *layer)
 	};
 }
 
-/* Results that a node leaves out, before others that it names, have no shape. */
-static bool makes(const struct npl_layer *layer, int k)
-{
-	return k <= layer->n_more && layer->out[k].shape.rank == 3;
-}
-
 static size_t take(struct cu_layer *layer, int64_t elements, enum npl_dtype dtype)
 {
 	const size_t at = layer->scratch_bytes, bytes = (size_t)elements * npl_dtype_size(dtype);
@@ -57,8 +51,9 @@ static void place(struct cu_layer *layer)
 	r->states_at = take(layer, states * own_gates, NPL_F32);
 	r->candidates_at = take(layer, r->apart ? states : 0, NPL_F32);
 	r->reset_at = take(layer, r->apart ? states : 0, stored);
-	r->h_at = take(layer, makes(asked, 1) ? 0 : states, stored);
-	r->c_at = take(layer, asked->op != NPL_OP_LSTM || (makes(asked, 2) && stored == NPL_F32) ? 0 : states, NPL_F32);
+	r->h_at = take(layer, asked->n_more >= 1 ? 0 : states, stored);
+	r->c_at = take(layer, asked->op != NPL_OP_LSTM || (asked->n_more >= 2 && stored == NPL_F32) ? 0 : states,
+		       NPL_F32);
 }
 
 /* Products of h, or of what a reset left of it, with `gates` of R: a batch of the directions. `first` gates of R lie before. */
@@ -143,16 +138,15 @@ static int run_steps(struct cu_layer *layer, const struct cu_value *in, const st
 {
 	const struct cu_device *d = layer->device;
 	const struct cu_recurrent *r = &layer->recurrent;
-	const uint64_t hidden_gate =
-		in[R].address + (uint64_t)(2 * r->hidden * r->hidden) * npl_dtype_size(cells->stored);
+	const uint64_t hidden_gate = in[R].address +
+				     (uint64_t)(2 * r->hidden * r->hidden) * npl_dtype_size(cells->stored);
 	if (cells->inputs && r->steps && multiply(layer, INPUTS, in[W].address, in[X].address, cells->inputs, err))
 		return err->code;
 	for (int64_t step = 0; step < r->steps; step++) {
 		if (multiply(layer, STATES, in[R].address, cells->h, cells->states, err))
 			return err->code;
-		if (r->apart &&
-		    (cu_kernel_reset(d->kernels, cells, step, d->stream, err) ||
-		     multiply(layer, CANDIDATES, hidden_gate, cells->reset, cells->candidates, err)))
+		if (r->apart && (cu_kernel_reset(d->kernels, cells, step, d->stream, err) ||
+				 multiply(layer, CANDIDATES, hidden_gate, cells->reset, cells->candidates, err)))
 			return err->code;
 		if (cu_kernel_cells(d->kernels, cells, step, d->stream, err))
 			return err->code;
@@ -166,13 +160,15 @@ int cu_recurrent_run(struct cu_layer *layer, const struct cu_value *in, struct c
 	const struct cu_device *d = layer->device;
 	const struct npl_layer *asked = layer->layer;
 	const struct cu_recurrent *r = &layer->recurrent;
-	const bool is_lstm = asked->op == NPL_OP_LSTM, cell_apart = is_lstm && makes(asked, 2) && out[2].dtype != NPL_F32;
-	struct cu_value h = {scratch + r->h_at, out[0].dtype, npl_shape_of(3, r->directions, r->batch, r->hidden)};
-	struct cu_value c = {scratch + r->c_at, NPL_F32, h.shape};
-	if (makes(asked, 1))
-		h.address = out[1].address;
-	if (makes(asked, 2) && !cell_apart)
-		c.address = out[2].address;
+	const bool is_lstm = asked->op == NPL_OP_LSTM,
+		   cell_apart = is_lstm && asked->n_more >= 2 && out[2].dtype != NPL_F32;
+	const struct npl_shape states = npl_shape_of(3, r->directions, r->batch, r->hidden);
+	const struct cu_value h = {.address = asked->n_more >= 1 ? out[1].address : scratch + r->h_at,
+				   .dtype = out[0].dtype,
+				   .shape = states};
+	const struct cu_value c = {.address = asked->n_more >= 2 && !cell_apart ? out[2].address : scratch + r->c_at,
+				   .dtype = NPL_F32,
+				   .shape = states};
 	const struct cu_cells cells = {.op = asked->op,
 				       .how = &asked->attrs->recurrent,
 				       .steps = r->steps,
@@ -196,7 +192,7 @@ int cu_recurrent_run(struct cu_layer *layer, const struct cu_value *in, struct c
 	    (cell_apart && cu_kernel_cast(d->kernels, &c, &out[2], d->stream, err)))
 		return err->code;
 	const struct cu_value no_bias = {.dtype = out[0].dtype};
-	return asked->fused == NPL_ACT_NONE ? 0
-					    : cu_kernel_bias(d->kernels, &out[0], &no_bias, 1, 1, asked->fused, &out[0],
-							     d->stream, err);
+	return asked->fused == NPL_ACT_NONE
+		       ? 0
+		       : cu_kernel_bias(d->kernels, &out[0], &no_bias, 1, 1, asked->fused, &out[0], d->stream, err);
 }

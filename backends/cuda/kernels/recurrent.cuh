@@ -44,7 +44,8 @@ DEVICE struct cell cell_of(const struct cu_recurrent_args *a, position i)
 	c.input = (row * a->directions + c.direction) * GATES * hidden + c.unit;
 	c.states = line * a->state_row + c.unit;
 	c.h = (a->batch_first ? c.sample * a->directions + c.direction : (long long)line) * hidden + c.unit;
-	c.y = (a->batch_first ? row * a->directions + c.direction : (at * a->directions + c.direction) * batch + c.sample) *
+	c.y = (a->batch_first ? row * a->directions + c.direction
+			      : (at * a->directions + c.direction) * batch + c.sample) *
 		      hidden +
 	      c.unit;
 	return c;
