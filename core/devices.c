@@ -417,8 +417,11 @@ int npl_device_run_chain(struct npl_device_chain *chain, const struct npl_chain_
 	struct npl_device *device = chain->device;
 	struct npl_err local = {0};
 	if (device->driver->run_chain(device->state, chain->opened, watcher, results, &local))
-		return npl_fail(err, local.code, "%s: layers %s to %s: %s", device->machine.name,
-				chain->chain.layer[0]->name, chain->chain.layer[chain->chain.n - 1]->name, local.msg);
+		return chain->chain.n == 1 ? npl_fail(err, local.code, "%s: layer %s: %s", device->machine.name,
+						      chain->chain.layer[0]->name, local.msg)
+					   : npl_fail(err, local.code, "%s: layers %s to %s: %s", device->machine.name,
+						      chain->chain.layer[0]->name,
+						      chain->chain.layer[chain->chain.n - 1]->name, local.msg);
 	for (int i = 0; i < chain->chain.n; i++)
 		if (check_result(device, chain->chain.layer[i], &results[i], err))
 			return err->code;

@@ -265,3 +265,65 @@ Test(mixed_chain, conversions_equal_those_of_the_session)
 	npl_device_close(cpu);
 	npl_device_close(cuda);
 }
+
+/* The indices of a pool are integers of the model's own, whoever makes them. */
+static void check_indices(const char *name, int n_sets, const char *const *sets)
+{
+	uint64_t rng = 0x3a110005;
+	struct onnx_writer g = {0}, pool = {0};
+	onnx_put_input(&g, "x", ONNX_FLOAT, 4, (int64_t[]){2, 3, 6, 6});
+	onnx_put_attr_ints(&pool, "kernel_shape", 2, (int64_t[]){2, 2});
+	onnx_put_attr_ints(&pool, "strides", 2, (int64_t[]){2, 2});
+	onnx_put_node(&g, "Relu", "relu", "x", "r", NULL);
+	onnx_put_node(&g, "MaxPool", "pool", "r", "p at", &pool);
+	onnx_put_output(&g, "p");
+	onnx_put_output(&g, "at");
+	struct net net = make_net(&g, &rng);
+	struct npl_device *device = open_device_set(name, n_sets, sets);
+	struct outcome o = run_int8(&net, &device, false, name);
+	cr_assert_str_eq(row_of(&net, &o, "pool")->ran_on, name);
+	cr_assert_eq(o.out[1].dtype, net.reference[1].dtype);
+	cr_assert_lt(error_of(&net, o.out), 0.05);
+	for (int64_t i = 0; i < npl_tensor_count(&o.out[1]); i++) { /* equal values in 8 bits may be at other places: */
+		const int64_t at = ((int64_t *)o.out[1].data)[i], plane = i / 9;
+		const float most = ((float *)net.reference[0].data)[i], x = ((float *)net.in[0].data)[at];
+		cr_assert_eq(at / 36, plane, "%s: index %lld of value %lld", name, (long long)at, (long long)i);
+		cr_assert_leq(fabsf((x > 0 ? x : 0) - most), 0.01f, "%s: %g at %lld, expected %g", name, (double)x,
+			      (long long)at, (double)most);
+	}
+	free_outcome(&net, &o);
+	npl_device_close(device);
+	free_net(&net);
+}
+
+Test(mixed_chain, second_results_are_made)
+{
+	check_indices("cpu", 2, (const char *const[]){"precision=int8", "threads=1"});
+	check_indices("cuda", 1, (const char *const[]){"precision=int8"});
+}
+
+/* A divisor that 8 bits would round to 0 is none: quotients and roots are floats'. */
+Test(mixed_chain, quotients_are_not_rounded_to_nothing)
+{
+	static const float small = 0.001f;
+	uint64_t rng = 0x3a110006;
+	struct onnx_writer g = {0};
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){4, 16});
+	onnx_put_floats(&g, "small", 0, NULL, &small);
+	onnx_put_node(&g, "Mul", "square", "x x", "a", NULL);
+	onnx_put_node(&g, "Add", "above", "a small", "b", NULL);
+	onnx_put_node(&g, "Div", "one", "b b", "y", NULL);
+	onnx_put_node(&g, "Sqrt", "root", "b", "c", NULL);
+	onnx_put_node(&g, "Div", "sign", "x c", "z", NULL);
+	onnx_put_output(&g, "y");
+	onnx_put_output(&g, "z");
+	struct net net = make_net(&g, &rng);
+	struct npl_device *cpu = open_device_set("cpu", 2, (const char *[]){"precision=int8", "threads=1"});
+	struct outcome o = run_int8(&net, &cpu, false, "cpu");
+	for (int n = 0; n < 5; n++)
+		if (net.graph->node[n].op == NPL_OP_DIV || net.graph->node[n].op == NPL_OP_SQRT)
+			cr_assert(o.run.layer[n].note && strstr(o.run.layer[n].note, "in float32: its results span"));
+	free_outcome(&net, &o);
+	npl_device_close(cpu);
+	free_net(&net);
+}

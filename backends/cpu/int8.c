@@ -77,6 +77,14 @@ static bool is_matmul(const struct npl_layer *layer)
 	       npl_tensor_count(layer->in[1]) > 0;
 }
 
+/* Operators without a rule in layer.h whose results may be infinite, or none, where an operand rounds to 0, and reach over more orders of
+ * magnitude than 255 even steps do. */
+static bool leaves_all_bounds(enum npl_op op)
+{
+	return op == NPL_OP_DIV || op == NPL_OP_POW || op == NPL_OP_RECIPROCAL || op == NPL_OP_SQRT ||
+	       op == NPL_OP_LOG || op == NPL_OP_EXP;
+}
+
 bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 {
 	const bool sums = is_product(layer) || layer->op == NPL_OP_MATMUL || layer->op == NPL_OP_ADD ||
@@ -88,6 +96,8 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 		return no(why, n, "its powers of sums of squares take float32");
 	if (cpu_is_recurrent(layer))
 		return no(why, n, "its states are floats");
+	if (leaves_all_bounds(layer->op))
+		return no(why, n, "its results span more than 8 bits hold");
 	if (layer->n_more)
 		return no(why, n, "in 8 bits it gives its first result alone, and others are read");
 	if (is_pool(layer->op) && layer->attrs->window.kernel[0] * layer->attrs->window.kernel[1] > MOST_WINDOW)

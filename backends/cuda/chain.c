@@ -14,6 +14,7 @@
 #include "layout.h"
 #include "memory_plan.h"
 #include "npulab/half.h"
+#include "npulab/text.h"
 
 #define MOST_STAGING                                                                                                   \
 	((size_t)512 << 20) /* pinned memory is taken from the whole machine; beyond, transfers use the tensors' own */
@@ -212,7 +213,7 @@ static int reserve(struct cu_chain *c, struct npl_err *err)
 {
 	struct cu_device *d = c->device;
 	char what[100];
-	snprintf(what, sizeof what, "the values of %d layers", c->asked.n);
+	snprintf(what, sizeof what, "the values of %d layer%s", c->asked.n, npl_plural(c->asked.n));
 	if (cu_block_reserve(&d->driver, c->values_bytes, what, &d->values, err) ||
 	    cu_block_reserve(&d->driver, c->workspace_bytes, "the workspace of the libraries", &d->workspace, err))
 		return err->code;

@@ -8,6 +8,7 @@
 #include "chain.h"
 #include "layout.h"
 #include "memory_plan.h"
+#include "npulab/text.h"
 
 static int out_of_memory(struct npl_err *err)
 {
@@ -205,7 +206,7 @@ static int place_weights(struct cu_chain *c, size_t constants, struct npl_err *e
 		weights += aligned(c->layer[l].weights.bytes);
 		layers += c->layer[l].weights.bytes > 0;
 	}
-	snprintf(what, sizeof what, "the weights of %d layers", layers);
+	snprintf(what, sizeof what, "the weights of %d layer%s", layers, npl_plural(layers));
 	if (cu_block_open(&c->device->driver, weights + constants, what, &c->resident, err))
 		return err->code;
 	c->constants_at = weights;

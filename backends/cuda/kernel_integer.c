@@ -30,6 +30,8 @@ bool cu_integer_takes(const struct npl_layer *layer, char *why, size_t n)
 	if (is_view(layer) && layer->fused == NPL_ACT_NONE && !layer->n_more)
 		return npl_tensor_same_quant(layer->in[0], layer->out) ||
 		       cu_refuse(why, n, "input and output differ in type, scale or zero point");
+	if (layer->n_more)
+		return cu_refuse(why, n, "in 8 bits it gives its first result alone, and others are read");
 	if (!npl_integer_layer_ok(layer, why, n))
 		return false;
 	if ((function || layer->op == NPL_OP_CONCAT) && layer->fused != NPL_ACT_NONE)
