@@ -141,6 +141,9 @@ static int run_step(struct cpu_chain *c, struct cpu_step *step, struct npl_resul
 	case CPU_STEP_JOIN:
 		join(c, step);
 		break;
+	case CPU_STEP_MAXPOOL:
+		cpu_maxpool_last(c->cpu, &step->work);
+		break;
 	case CPU_STEP_LAYER:
 		seconds = result->seconds;
 		rc = step->int8      ? cpu_int8_run_prepared(c->cpu, step->int8, &step->work, result, err)

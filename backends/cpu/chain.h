@@ -27,6 +27,7 @@ enum cpu_step_kind {
 	CPU_STEP_CONV8,    /* a convolution of 8-bit tensors, likewise */
 	CPU_STEP_ELEMENTS, /* element by element, whatever the order is */
 	CPU_STEP_JOIN,     /* Concat of channels that are last */
+	CPU_STEP_MAXPOOL,  /* maxima of floats, whose channels are last */
 	CPU_STEP_LAYER,    /* the device's way for a layer alone */
 };
 

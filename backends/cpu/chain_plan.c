@@ -375,6 +375,8 @@ static int choose_way(struct cpu_chain *c, int l, struct npl_err *err)
 		if (rc != NPL_EDEVICE)
 			return rc;
 	}
+	if (dnn && cpu_maxpool_knows(layer) && is_last(c, layer->in[0]))
+		return plan_step(c, CPU_STEP_MAXPOOL, l, CPU_LAST, CPU_LAST, err);
 	if (cpu_is_conversion(layer)) {
 		enum cpu_layout layout = dnn && is_last(c, layer->in[0]) ? CPU_LAST : CPU_FIRST;
 		return plan_step(c, CPU_STEP_LAYER, l, layout, layout, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The device `cpu`: this computer's processor as its best libraries use it. Networks come as chains (chain.c): in float32
- * convolutions, poolings and LRN run on oneDNN, Gemm, MatMul and the products of recurrent layers on OpenBLAS, element-wise operators, Softmax
+ * convolutions, averages and LRN run on oneDNN, Gemm, MatMul and the products of recurrent layers on OpenBLAS, element-wise operators, Softmax
  * and Resize on the kernels of core/ops by all threads, every other one on one. Quantised layers are int8.c's. What is here runs one layer alone: products on OpenBLAS, convolutions by
  * patches where oneDNN is not asked. A layer's time is that of the work alone: filling patches for a convolution is part of it, taking memory is
  * not. Energy is measured over whole repeated runs with npulab/energy_meter.h, never per layer, so each layer's is absent. found.c: what there

@@ -141,7 +141,11 @@ int cpu_convert_run(struct cpu_state *cpu, const struct npl_layer *layer, const 
 bool cpu_is_elementwise(const struct npl_layer *layer); /* on plain ones */
 int cpu_elements_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_err *err);
 
-/* slices.c: Softmax and its like, Resize: slices of a tensor of any type, by all threads. */
+/* maxpool.c: maxima of floats; x and result lie with channels last. */
+bool cpu_maxpool_knows(const struct npl_layer *layer);
+void cpu_maxpool_last(struct cpu_state *cpu, const struct npl_layer *layer);
+
+/* slices.c: Softmax and its like, Resize, maxima of floats: slices of a tensor of any type, by all threads. */
 bool cpu_is_sliced(const struct npl_layer *layer);
 int cpu_slices_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out, double *seconds,
 		   struct npl_err *err);

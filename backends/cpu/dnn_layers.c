@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu.h"
 #include "dnn_impl.h"
 #include "npulab/window.h"
 
@@ -78,7 +79,7 @@ bool cpu_dnn_knows(const struct npl_layer *layer)
 		return layer->fused <= NPL_ACT_RELU6 && !layer->attrs->private_kernels && layer->in[1]->data &&
 		       layer->in[1]->dtype == NPL_F32 && npl_tensor_count(layer->in[1]) > 0 &&
 		       (layer->n_in < 3 || !layer->in[2] || layer->in[2]->data);
-	if (layer->fused)
+	if (layer->fused || cpu_maxpool_knows(layer)) /* the library's maxima of floats lose NaNs and infinities */
 		return false;
 	return is_pool(layer->op) ? pool_is_plain(layer) : x->shape.rank == 4 && layer->attrs->size % 2 == 1;
 }

@@ -57,6 +57,16 @@ static void slice_planes(const struct npl_layer *layer, struct slicing *s)
 	s->in.dim[0] = s->out.dim[0] = 1;
 }
 
+/* (1, channels of all images, ...): a pooling makes each plane of one of x. */
+static void slice_images(const struct npl_layer *layer, struct slicing *s)
+{
+	s->in = layer->in[0]->shape;
+	s->out = layer->out->shape;
+	s->dim = 1;
+	s->slices = s->in.dim[0] * s->in.dim[1];
+	s->in.dim[0] = s->out.dim[0] = 1;
+}
+
 static struct slicing slicing_of(const struct npl_layer *layer)
 {
 	struct slicing s = {0};
@@ -69,6 +79,8 @@ static struct slicing slicing_of(const struct npl_layer *layer)
 		slice_softmax(layer, &s);
 	else if (layer->op == NPL_OP_RESIZE || layer->op == NPL_OP_UPSAMPLE)
 		slice_planes(layer, &s);
+	else if (cpu_maxpool_knows(layer))
+		slice_images(layer, &s);
 	return s;
 }
 

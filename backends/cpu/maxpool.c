@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * MaxPool and GlobalMaxPool of floats whose channels are last. As the operator has them, which oneDNN's kernels do not: a NaN is passed on,
+ * and what is less than all finite numbers stays so. A block of channels of one result is found in registers, tap after tap. */
+#include <math.h>
+
+#include "cpu.h"
+#include "npulab/window.h"
+
+#define BLOCK 64 /* channels: four vectors of AVX-512 */
+
+struct pooling {
+	const struct npl_window *window;
+	struct npl_image in, out;
+	const float *x;
+	float *y;
+	int64_t blocks; /* of channels */
+	void (*work)(const struct pooling *p, const float *x, int64_t z, int64_t line, int64_t n, float *y);
+};
+
+/* Taps first <= k < end of a window at this output position lie within the image. */
+struct taps {
+	int64_t from, first, end; /* from: the position that tap 0 has */
+};
+
+static struct taps taps_of(const struct pooling *p, int d, int64_t at)
+{
+	const struct npl_window *w = p->window;
+	struct taps t = {.from = at * w->stride[d] - w->pad_begin[d], .end = w->kernel[d]};
+	while (t.first < t.end && t.from + t.first * w->dilation[d] < 0)
+		t.first++;
+	while (t.first < t.end && t.from + (t.end - 1) * w->dilation[d] >= p->in.size[d])
+		t.end--;
+	return t;
+}
+
+/* A larger value, or a NaN, takes the place of the greatest so far. */
+static inline __attribute__((always_inline)) float better(float x, float most)
+{
+	const float larger = x > most ? x : most;
+	return isnan(x) ? x : larger;
+}
+
+/* n channels of one result. */
+static inline __attribute__((always_inline)) void maxima(const struct pooling *p, const float *x, const struct taps *z,
+							 const struct taps *line, const struct taps *column, int64_t n,
+							 float *y)
+{
+	const struct npl_window *w = p->window;
+	const int64_t channels = p->in.channels, step = w->dilation[1] * channels;
+	float most[BLOCK];
+	for (int c = 0; c < BLOCK; c++)
+		most[c] = -INFINITY;
+	for (int64_t kz = z->first; kz < z->end; kz++)
+		for (int64_t ky = line->first; ky < line->end; ky++) {
+			const int64_t row = (z->from + kz * w->dilation[NPL_DEPTH]) * p->in.size[0] + line->from +
+					    ky * w->dilation[0];
+			const float *tap = x + (row * p->in.size[1] + column->from) * channels + column->first * step;
+			for (int64_t kx = column->first; kx < column->end; kx++, tap += step)
+				if (n == BLOCK)
+					for (int c = 0; c < BLOCK; c++)
+						most[c] = better(tap[c], most[c]);
+				else
+					for (int64_t c = 0; c < n; c++)
+						most[c] = better(tap[c], most[c]);
+		}
+	for (int64_t c = 0; c < n; c++)
+		y[c] = most[c];
+}
+
+/* A line of results of n channels. */
+static inline __attribute__((always_inline)) void maxima_of_line(const struct pooling *p, const float *x, int64_t z,
+								 int64_t line, int64_t n, float *y)
+{
+	const struct taps deep = taps_of(p, NPL_DEPTH, z), across = taps_of(p, 0, line);
+	for (int64_t column = 0; column < p->out.size[1]; column++, y += p->out.channels) {
+		const struct taps along = taps_of(p, 1, column);
+		maxima(p, x, &deep, &across, &along, n, y);
+	}
+}
+
+static void maxima_sse(const struct pooling *p, const float *x, int64_t z, int64_t line, int64_t n, float *y)
+{
+	maxima_of_line(p, x, z, line, n, y);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void maxima_avx2(const struct pooling *p, const float *x, int64_t z,
+							int64_t line, int64_t n, float *y)
+{
+	maxima_of_line(p, x, z, line, n, y);
+}
+
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) static void
+maxima_avx512(const struct pooling *p, const float *x, int64_t z, int64_t line, int64_t n, float *y)
+{
+	maxima_of_line(p, x, z, line, n, y);
+}
+#endif
+
+/* A line of results, in one block of channels. */
+static void run_line(void *context, int64_t task, int worker)
+{
+	const struct pooling *p = context;
+	const int64_t first = task % p->blocks * BLOCK, rest = p->in.channels - first, line = task / p->blocks;
+	const int64_t height = p->out.size[0], depth = p->out.size[NPL_DEPTH], image = line / height / depth;
+	const int64_t volume = p->in.size[0] * p->in.size[1] * p->in.size[NPL_DEPTH];
+	(void)worker;
+	p->work(p, p->x + image * volume * p->in.channels + first, line / height % depth, line % height,
+		rest < BLOCK ? rest : BLOCK, p->y + line * p->out.size[1] * p->out.channels + first);
+}
+
+bool cpu_maxpool_knows(const struct npl_layer *layer)
+{
+	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
+	return (layer->op == NPL_OP_MAXPOOL || layer->op == NPL_OP_GLOBALMAXPOOL) && x && x->dtype == NPL_F32 &&
+	       layer->out->dtype == NPL_F32 && !layer->n_more && !layer->fused && x->shape.rank >= 3 &&
+	       x->shape.rank <= 2 + NPL_VOLUME && npl_tensor_count(x) > 0 && npl_tensor_count(layer->out) > 0;
+}
+
+void cpu_maxpool_last(struct cpu_state *cpu, const struct npl_layer *layer)
+{
+	struct pooling p = {.window = &layer->attrs->window,
+			    .in = npl_image_of(&layer->in[0]->shape),
+			    .out = npl_image_of(&layer->out->shape),
+			    .x = layer->in[0]->data,
+			    .y = layer->out->data,
+			    .work = maxima_sse};
+#if defined(__x86_64__)
+	const enum cpu_level level = cpu_isa_detect().level;
+	if (level >= CPU_AVX512)
+		p.work = maxima_avx512;
+	else if (level >= CPU_AVX2)
+		p.work = maxima_avx2;
+#endif
+	p.blocks = (p.in.channels + BLOCK - 1) / BLOCK;
+	cpu_pool_run(cpu->pool, p.out.images * p.out.size[NPL_DEPTH] * p.out.size[0] * p.blocks, run_line, &p);
+}
