@@ -18,7 +18,23 @@ int npl_op_attrs(enum npl_op op, struct npl_attr_list *list, struct npl_attrs *a
 	return npl_op_defs[op].attrs(list, attrs, err);
 }
 
-/* The half type of the inputs in *half, or NPL_DTYPES; floats of two types do not mix. */
+/* Whether input k may be of another float type than the first: scales and ratios, a normalisation's vectors, an exponent. */
+static bool has_own_type(enum npl_op op, int k)
+{
+	switch (op) {
+	case NPL_OP_RESIZE:
+	case NPL_OP_UPSAMPLE:
+	case NPL_OP_BATCHNORMALIZATION:
+		return k >= 1;
+	case NPL_OP_DROPOUT:
+	case NPL_OP_POW:
+		return k == 1;
+	default:
+		return false;
+	}
+}
+
+/* The half type of the inputs in *half, or NPL_DTYPES; floats of two types do not mix, but for float32 where the operator says so. */
 static int half_type(enum npl_op op, const struct npl_tensor *const *in, int n_in, enum npl_dtype *half,
 		     struct npl_err *err)
 {
@@ -27,7 +43,8 @@ static int half_type(enum npl_op op, const struct npl_tensor *const *in, int n_i
 		if (npl_op_widens(op, in[k]))
 			*half = in[k]->dtype;
 	for (int k = 0; k < n_in && *half != NPL_DTYPES; k++)
-		if (in[k] && in[k]->dtype != *half && (in[k]->dtype == NPL_F32 || npl_dtype_is_half(in[k]->dtype)))
+		if (in[k] && in[k]->dtype != *half && !(in[k]->dtype == NPL_F32 && has_own_type(op, k)) &&
+		    (in[k]->dtype == NPL_F32 || npl_dtype_is_half(in[k]->dtype)))
 			return npl_fail(err, NPL_EINPUT, "input %d is %s, another %s", k, npl_dtype_name(in[k]->dtype),
 					npl_dtype_name(*half));
 	return 0;

@@ -307,3 +307,60 @@ Test(session_floats, settings_are_no_data)
 	free_net(&net);
 	npl_device_close(device);
 }
+
+/* Scales, a normalisation's vectors, ratios and exponents are float32 beside data of 16 bits, as ONNX has them; other floats do not mix. */
+Test(session_floats, float32_beside_halves)
+{
+	static const float one[] = {1, 1, 1, 1, 1, 1, 1, 1}, none[8] = {0}, scales[] = {1, 1, 2, 2}, ratio = 0.5f,
+			   square = 2;
+	uint64_t rng = 0x5eed0328;
+	for (int type = 0; type < 2; type++) {
+		struct npl_device *device = open_device("cpu");
+		struct onnx_writer g = {0}, narrow = {0}, wide = {0};
+		onnx_put_input(&g, "x", ONNX_FLOAT, 4, (int64_t[]){2, 8, 3, 5});
+		onnx_put_floats(&g, "scales", 1, (int64_t[]){4}, scales);
+		onnx_put_floats(&g, "one", 1, (int64_t[]){8}, one);
+		onnx_put_floats(&g, "none", 1, (int64_t[]){8}, none);
+		onnx_put_floats(&g, "ratio", 0, NULL, &ratio);
+		onnx_put_floats(&g, "square", 0, NULL, &square);
+		onnx_put_attr_int(&narrow, "to", type ? 16 : 10); /* bfloat16, float16 */
+		onnx_put_attr_int(&wide, "to", 1);
+		onnx_put_node(&g, "Cast", "narrow", "x", "h", &narrow);
+		onnx_put_node(&g, "Resize", "resize", "h  scales", "r", NULL);
+		onnx_put_node(&g, "BatchNormalization", "norm", "r one none none one", "n", NULL);
+		onnx_put_node(&g, "Dropout", "drop", "n ratio", "d", NULL);
+		onnx_put_node(&g, "Pow", "pow", "d square", "p", NULL);
+		onnx_put_node(&g, "Cast", "wide", "p", "y", &wide);
+		onnx_put_output(&g, "y");
+		struct net net = make_net(&g, &rng);
+		struct outcome o = run_net(&net, &device, 1, NULL, false);
+		cr_assert_lt(error_of(&net, o.out), 1e-6);
+		for (int i = 0; i < 8 * 3 * 5; i++) { /* each element four times, squared */
+			const float x = ((float *)net.in[0].data)[i];
+			const int at = i / 15 * 60 + i % 15 / 5 * 20 + i % 5 * 2;
+			cr_assert_leq(fabsf(((float *)o.out[0].data)[at] - x * x), type ? 0x1p-5f : 0x1p-8f);
+		}
+		free_outcome(&net, &o);
+		free_net(&net);
+		npl_device_close(device);
+	}
+}
+
+Test(session_floats, two_types_of_data_do_not_mix)
+{
+	uint64_t rng = 0x5eed0329;
+	struct onnx_writer g = {0}, narrow = {0};
+	struct npl_graph *graph;
+	struct npl_err err;
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){2, 8});
+	put_weights(&g, &rng, "b", 1, (int64_t[]){8});
+	onnx_put_attr_int(&narrow, "to", 10);
+	onnx_put_node(&g, "Cast", "narrow", "x", "h", &narrow);
+	onnx_put_node(&g, "Add", "add", "h b", "y", NULL);
+	onnx_put_output(&g, "y");
+	struct onnx_writer model = onnx_model(&g, 13);
+	cr_assert_eq(npl_graph_load_memory("net.onnx", model.data, model.bytes, NULL, GRAPH_LIMITS, &graph, &err),
+		     NPL_EINPUT);
+	cr_assert(strstr(err.msg, "input 1 is float32, another float16"), "%s", err.msg);
+	onnx_writer_free(&model);
+}
