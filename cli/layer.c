@@ -270,7 +270,7 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		 "refuse devices that compute in another: int8, Q6.10, float32"},
 		{"unsigned", CLI_FLAG, &o.is_unsigned, 0, 0, NULL, "int8: the input is unsigned"},
 		{"requantise", CLI_FLAG, &o.requantise, 0, 0, NULL,
-		 "int8: 8-bit results instead of raw 32-bit accumulators"},
+		 "gemm, conv in int8: 8-bit results instead of raw 32-bit accumulators"},
 		{"output", CLI_TEXT, &o.common.output, 0, 0, "Y.npy", "the last device's result"},
 		{"seed", CLI_INT, &o.common.seed, 0, INT64_MAX, "N", "of the operands (default 1)"},
 		{"set", CLI_LIST_OF_TEXT, &o.common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of a device"},

@@ -340,11 +340,28 @@ int npl_device_open_meter(struct npl_device *device, struct npl_energy_meter *me
 	return device->driver->open_meter(device->state, meter, err);
 }
 
+/* A driver's note tells settings under its own name, which a machine of a file has not. */
+static void name_settings(const struct npl_device *device, char *note, size_t n)
+{
+	char option[80], *at;
+	const size_t length = (size_t)snprintf(option, sizeof option, " %.60s.", device->driver->name);
+	const char *name = device->machine.name;
+	if (!strcmp(name, device->driver->name))
+		return;
+	for (at = note; (at = strstr(at, option)); at++) {
+		const size_t room = n - (size_t)(at - note);
+		char rest[sizeof((struct npl_assumed_power *)0)->note];
+		snprintf(rest, sizeof rest, "%s", at + length);
+		snprintf(at, room, " %s.%s", name, rest);
+	}
+}
+
 void npl_device_assume_power(const struct npl_device *device, struct npl_assumed_power *power)
 {
 	*power = (struct npl_assumed_power){.watts = NAN};
 	if (device->driver->assume_power)
 		device->driver->assume_power(device->state, power);
+	name_settings(device, power->note, sizeof power->note);
 }
 
 int npl_device_facts(struct npl_device *device, struct npl_facts *facts, struct npl_err *err)

@@ -298,7 +298,6 @@ Test(cli_cuda, runs_from_any_folder)
 	struct cli_result r = cli_run(&(struct cli_how){.enter = folder}, "run", "digits", "--device", "cuda");
 	cr_assert(!r.status && strstr(r.out, "\ncuda  "), "%s%s", r.out, r.err);
 	cli_free(&r);
-	cli_remove_folder(folder);
 }
 
 /* Of a placement on real devices alone every time was measured: nothing is marked as modelled but energy that is assumed. */
@@ -321,4 +320,20 @@ Test(cli_cuda, a_measured_placement_is_not_marked)
 	cr_assert(strchr(table, '~') && !strstr(table, " J") && strstr(r.out, "draws the same idle or busy"), "%s",
 		  r.out);
 	cli_free(&r);
+}
+
+/* A setting that would tell more is named as this machine has it. */
+Test(cli_cuda, a_machine_of_a_file_is_told_by_its_name)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	cli_write_text(folder, "gpu.yaml", "name: gpu16\nmodel: cuda\nprecision: f16\n");
+	fake_by("NPULAB_CUDA_PATH");
+	struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "lenet5", "--devices",
+				      cli_path(folder, "gpu.yaml"), "--json", "-");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_assert(strstr(r.out, "--set gpu16.tdp_watts=W"), "%s", r.out);
+	cr_assert_null(strstr(r.out, "cuda.tdp_watts=W"));
+	cli_free(&r);
+	cli_remove_folder(folder);
 }
