@@ -114,7 +114,7 @@ static void put_accuracy(struct npl_json *json, const struct npl_device_report *
 	npl_json_double(json, "sqnr_db", r->accuracy.sqnr_db);
 	npl_json_double(json, "top1_agreement", r->accuracy.top1_agreement);
 	npl_json_double(json, "top1_accuracy", r->accuracy.top1_accuracy);
-	if (r->info.format != NPL_FORMAT_F32 && !timing_only)
+	if (npl_report_saturates(r) && !timing_only)
 		npl_json_u64(json, "saturations", r->run.saturations);
 	else
 		npl_json_null(json, "saturations");

@@ -154,7 +154,7 @@ static void put_accuracy(FILE *out, const struct npl_comparison *c)
 			snprintf(s, sizeof s, "%.1f dB", r->accuracy.sqnr_db);
 		else
 			snprintf(s, sizeof s, r->accuracy.max_abs_error == 0 ? "exact" : "-");
-		if (r->info.format != NPL_FORMAT_F32)
+		if (npl_report_saturates(r))
 			snprintf(n, sizeof n, "%" PRIu64, r->run.saturations);
 		else
 			snprintf(n, sizeof n, "-");

@@ -40,6 +40,14 @@ const char *npl_report_format(const struct npl_device_report *report)
 	return own;
 }
 
+bool npl_report_saturates(const struct npl_device_report *report)
+{
+	bool saturates = report->info.format != NPL_FORMAT_F32;
+	for (int i = 0; i < report->n_parts; i++)
+		saturates = saturates || report->part[i].info.format != NPL_FORMAT_F32;
+	return saturates;
+}
+
 double npl_surrounding_seconds(const struct npl_device_report *report, double seconds)
 {
 	return report->info.kind == NPL_KIND_SIMULATED || seconds > 0 ? seconds : NAN;

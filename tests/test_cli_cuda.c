@@ -337,3 +337,35 @@ Test(cli_cuda, a_machine_of_a_file_is_told_by_its_name)
 	cli_free(&r);
 	cli_remove_folder(folder);
 }
+
+static json_int_t saturations_of(const struct cli_result *r)
+{
+	json_error_t error;
+	cr_assert_eq(r->status, 0, "%s", r->err);
+	json_t *report = json_loads(r->out, 0, &error);
+	cr_assert(report, "%s", error.text);
+	const json_t *found = cli_at(report, "devices.0.accuracy.saturations");
+	cr_assert(json_is_integer(found), "not known: %s", r->out);
+	const json_int_t saturations = json_integer_value(found);
+	json_decref(report);
+	return saturations;
+}
+
+/* What saturates on the devices of a placement is known as it is of each. */
+Test(cli_cuda, a_placement_counts_what_saturates)
+{
+	fake_by("NPULAB_CUDA_PATH");
+	struct cli_result whole = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", "cuda", "--set",
+					  "cuda.precision=int8", "--json", "-"),
+			  placed = cli_run(&(struct cli_how){0}, "run", "digits", "--place", "*=cuda", "--set",
+					   "cuda.precision=int8", "--json", "-"),
+			  mixed = cli_run(&(struct cli_how){0}, "run", "digits", "--place", "Conv*=cuda,*=cpu", "--set",
+					  "cuda.precision=int8", "--set", "cpu.precision=int8", "--json", "-");
+	const json_int_t saturations = saturations_of(&whole);
+	cr_assert_gt(saturations, 0);
+	cr_assert_eq(saturations_of(&placed), saturations);
+	cr_assert_gt(saturations_of(&mixed), 0);
+	cli_free(&whole);
+	cli_free(&placed);
+	cli_free(&mixed);
+}

@@ -55,6 +55,8 @@ void npl_report_timeline(FILE *out, const struct npl_comparison *comparison, con
 
 /* The number format, of a placement that of all its devices (float32 of none); NULL: they have several. */
 const char *npl_report_format(const struct npl_device_report *report);
+/* Whether any part of it computes in integers, so that values may saturate. */
+bool npl_report_saturates(const struct npl_device_report *report);
 
 /* The same of what is counted, whole up to 999: "7 MAC", "40.4 k". */
 const char *npl_count_text(double value, const char *unit, char *buf, size_t n);
