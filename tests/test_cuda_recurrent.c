@@ -72,6 +72,7 @@ static void add_floats(struct recurrent *c, int k, struct npl_shape shape, doubl
 static void add_lengths(struct recurrent *c, const struct sizes *s, uint64_t *rng)
 {
 	struct npl_err err;
+	npl_tensor_free(&c->in[LENGTHS]); /* it may have others */
 	c->in[LENGTHS] = (struct npl_tensor){.dtype = NPL_I32, .shape = npl_shape_of(1, s->batch)};
 	cr_assert_eq(npl_tensor_alloc(&c->in[LENGTHS], &err), 0, "%s", err.msg);
 	for (int64_t i = 0; i < s->batch; i++)
