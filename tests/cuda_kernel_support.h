@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "activated.h"
 #include "cuda/kernel.h"
 #include "cuda_native.h"
 #include "npulab/half.h"
@@ -141,22 +142,6 @@ struct kernel_case {
 	uint64_t seed;
 };
 
-static inline double fused_value(enum npl_activation fused, double x)
-{
-	switch (fused) {
-	case NPL_ACT_RELU:
-		return x < 0 ? 0 : x;
-	case NPL_ACT_RELU6:
-		return x < 0 ? 0 : x > 6 ? 6 : x;
-	case NPL_ACT_SIGMOID:
-		return 1 / (1 + exp(-x));
-	case NPL_ACT_TANH:
-		return tanh(x);
-	default:
-		return x;
-	}
-}
-
 static inline double stored_step(enum npl_dtype stored, double x)
 {
 	double size = fabs(x);
@@ -171,7 +156,7 @@ static inline void compare_floats(const struct kernel_case *c, const struct npl_
 	const char *name = npl_op_defs[c->op].name;
 	struct npl_tensor seen = {.dtype = stored, .shape = want->shape, .data = (void *)(uintptr_t)got};
 	for (int64_t i = 0; i < npl_tensor_count(want); i++) {
-		double x = npl_tensor_real(&seen, i), y = fused_value(c->fused, npl_tensor_real(want, i));
+		double x = npl_tensor_real(&seen, i), y = activated(c->fused, npl_tensor_real(want, i));
 		if ((isnan(x) && isnan(y)) || x == y)
 			continue;
 		double allowed = fabs(y) * c->relative + c->absolute + 1.001 * stored_step(stored, y);

@@ -6,25 +6,11 @@
  * run works. */
 #include <stdlib.h>
 
-#include "cuda/cuda.h"
 #include "cuda/memory_plan.h"
-#include "cuda_fake.h"
+#include "cuda_fake_device.h"
 #include "recurrent_net.h"
 
-static void open_fake(void)
-{
-	cu_fake_reset();
-	cu_loader = &cu_fake_loader;
-}
-
-static void check_clean(const char *what)
-{
-	cr_assert_null(cu_fake_leaks(), "%s: %s are left", what, cu_fake_leaks());
-	cr_assert_eq(cu_fake.violations, 0, "%s: %s", what, cu_fake.violation);
-	cr_assert_eq(cu_fake.opened, cu_fake.closed, "%s", what);
-}
-
-TestSuite(cuda_chain, .init = open_fake);
+TestSuite(cuda_chain, .init = cuda_fake_open);
 
 static struct onnx_writer pads_of(int64_t n)
 {
@@ -87,7 +73,7 @@ Test(cuda_chain, networks_come_out_as_the_reference_has_them)
 					  o.run.layer[l].note);
 			free_outcome(&net, &o);
 			npl_device_close(cuda);
-			check_clean(cases[i].set);
+			cuda_fake_check(cases[i].set);
 		}
 		free_net(&net);
 	}
@@ -133,7 +119,7 @@ Test(cuda_chain, int8_networks_have_the_bits_of_the_reference)
 		free_outcome(&net, &b);
 		npl_device_close(cuda);
 		npl_device_close(reference);
-		check_clean("int8");
+		cuda_fake_check("int8");
 		free_net(&net);
 	}
 	cr_assert_gt(saturations, 20, "too few to mean something: %llu", (unsigned long long)saturations);
@@ -172,7 +158,7 @@ Test(cuda_chain, what_lies_between_stays_on_the_gpu)
 	npl_run_free(&again);
 	free_outcome(&net, &o);
 	npl_device_close(cuda);
-	check_clean("a run");
+	cuda_fake_check("a run");
 	free_net(&net);
 }
 
@@ -203,7 +189,7 @@ Test(cuda_chain, canonical_shapes_do_not_break_a_chain)
 			cr_assert(npl_shape_equal(&o.out[n].shape, &net.reference[n].shape));
 		free_outcome(&net, &o);
 		npl_device_close(cuda);
-		check_clean(sets[i]);
+		cuda_fake_check(sets[i]);
 	}
 	free_net(&net);
 }
@@ -218,7 +204,7 @@ Test(cuda_chain, works_without_pinned_memory)
 	cr_assert_lt(error_of(&net, o.out), 1e-5);
 	free_outcome(&net, &o);
 	npl_device_close(cuda);
-	check_clean("without pinned memory");
+	cuda_fake_check("without pinned memory");
 	free_net(&net);
 }
 
@@ -271,7 +257,7 @@ static void let_calls_fail_of(struct net *own, const char *precision, int code, 
 		err = (struct npl_err){0};
 		int rc = attempt(&net, precision, out, &err);
 		snprintf(what, sizeof what, "%s, call %ld of %ld, %s", precision, k, calls, cu_fake.failed_call);
-		check_clean(what);
+		cuda_fake_check(what);
 		if (rc) {
 			failures++;
 			cr_assert(rc == NPL_EDEVICE || rc == NPL_ENOMEM || rc == NPL_EINTERNAL, "%s: %d", what, rc);
@@ -384,7 +370,7 @@ static void let_memory_be_small(struct net *own)
 			  "%s", err.msg);
 		for (int i = 0; i < 4; i++)
 			seen[i] |= strstr(err.msg, kinds[i]) != NULL;
-		check_clean("too little memory");
+		cuda_fake_check("too little memory");
 	}
 	for (int i = 0; i < 4; i++)
 		cr_assert(seen[i], "memory was never too small for the %s", kinds[i]);

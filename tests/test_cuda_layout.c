@@ -6,24 +6,11 @@
 #include <stdlib.h>
 
 #include "cuda/layout.h"
-#include "cuda_fake.h"
+#include "cuda_fake_device.h"
 #include "cuda_native.h"
 #include "random_images.h"
 
-static void open_fake(void)
-{
-	cu_fake_reset();
-	cu_loader = &cu_fake_loader;
-}
-
-static void check_clean(const char *what)
-{
-	cr_assert_null(cu_fake_leaks(), "%s: %s are left", what, cu_fake_leaks());
-	cr_assert_eq(cu_fake.violations, 0, "%s: %s", what, cu_fake.violation);
-	cr_assert_eq(cu_fake.opened, cu_fake.closed, "%s", what);
-}
-
-TestSuite(cuda_layout, .init = open_fake);
+TestSuite(cuda_layout, .init = cuda_fake_open);
 
 static struct npl_device *open_cuda(const char *precision, const char *layout)
 {
@@ -88,7 +75,7 @@ static void compare_layouts(const char *precision, double most, uint64_t seed, i
 		free_outcome(&net, &b);
 		npl_device_close(cuda);
 		npl_device_close(plain);
-		check_clean(what);
+		cuda_fake_check(what);
 		free_net(&net);
 	}
 	cr_assert_gt(last, rounds, "too few convolutions with channels last: %ld", last);
@@ -152,7 +139,7 @@ Test(cuda_layout, resnet50_turns_its_input_alone)
 		cr_assert_eq(cu_fake.fused_convolutions, CONVOLUTIONS, "a bias goes with each, and Relu with most");
 		npl_session_close(session);
 		npl_device_close(cuda);
-		check_clean(layouts[last]);
+		cuda_fake_check(layouts[last]);
 	}
 	npl_tensor_free(&image);
 	npl_graph_free(graph);
@@ -223,7 +210,7 @@ Test(cuda_layout, algorithms_are_those_that_are_fastest)
 		cr_assert_lt(error_of(&net, o.out), 0.05, "%s: %g", what, error_of(&net, o.out));
 		free_outcome(&net, &o);
 		npl_device_close(cuda);
-		check_clean(what);
+		cuda_fake_check(what);
 		free_net(&net);
 	}
 }
@@ -301,7 +288,7 @@ Test(cuda_layout, what_most_need_plain_stays_plain)
 		}
 		npl_session_close(session);
 		npl_device_close(cuda);
-		check_clean("a network");
+		cuda_fake_check("a network");
 		free_net(&net);
 	}
 }

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cuda/cuda.h"
-#include "cuda_fake.h"
+#include "activated.h"
+#include "cuda_fake_device.h"
 #include "npulab/integer.h"
 #include "npulab/window.h"
 #include "systolic_support.h"
@@ -17,28 +17,11 @@ extern const struct npl_driver npl_driver_cuda;
 static uint64_t rng;
 static struct cu_config config = {.patch_mib = 64};
 
-static void open_fake(void)
-{
-	cu_fake_reset();
-	cu_loader = &cu_fake_loader;
-}
-
-static void close_fake(void)
-{
-	cr_assert_null(cu_fake_leaks(), "%s", cu_fake_leaks());
-	cr_assert_eq(cu_fake.violations, 0, "%s", cu_fake.violation);
-	cr_assert_eq(cu_fake.opened, cu_fake.closed);
-}
-
-TestSuite(cuda_products, .init = open_fake, .fini = close_fake);
+TestSuite(cuda_products, .init = cuda_fake_open, .fini = cuda_fake_close);
 
 static struct cu_device *open_device(enum cu_precision precision)
 {
-	struct npl_err err = {0};
-	struct cu_device *device;
-	config.precision = (int)precision;
-	cr_assert_eq(cu_open(&cu_fake_loader, &config, &device, &err), 0, "%s", err.msg);
-	return device;
+	return cuda_fake_gpu(&config, precision);
 }
 
 /* Runs the layer on the device into `out`, between guard bytes. */
@@ -140,22 +123,6 @@ static void reference(struct float_layer *f, float **value, float **size)
 
 /* What one rounding of both operands and of the result may cost, relative to the sum of magnitudes; float32: the order of sums. */
 static const double allowed[] = {[CU_F32] = 2e-6, [CU_TF32] = 0x1p-10, [CU_F16] = 0x1.9p-10, [CU_BF16] = 0x1.9p-7};
-
-static double activated(enum npl_activation fused, double x)
-{
-	switch (fused) {
-	case NPL_ACT_RELU:
-		return x < 0 ? 0 : x;
-	case NPL_ACT_RELU6:
-		return x < 0 ? 0 : x > 6 ? 6 : x;
-	case NPL_ACT_SIGMOID:
-		return 1 / (1 + exp(-x));
-	case NPL_ACT_TANH:
-		return tanh(x);
-	default:
-		return x;
-	}
-}
 
 static void check_floats(struct cu_device *device, struct float_layer *f, const char *what)
 {

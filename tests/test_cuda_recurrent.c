@@ -5,8 +5,7 @@
  * kernel for each step; in networks nothing of them is the host's. */
 #include <math.h>
 
-#include "cuda/cuda.h"
-#include "cuda_fake.h"
+#include "cuda_fake_device.h"
 #include "npulab/half.h"
 #include "recurrent_net.h"
 
@@ -14,28 +13,11 @@ extern const struct npl_driver npl_driver_cuda;
 
 static struct cu_config config = {.patch_mib = 64};
 
-static void open_fake(void)
-{
-	cu_fake_reset();
-	cu_loader = &cu_fake_loader;
-}
-
-static void close_fake(void)
-{
-	cr_assert_null(cu_fake_leaks(), "%s", cu_fake_leaks());
-	cr_assert_eq(cu_fake.violations, 0, "%s", cu_fake.violation);
-	cr_assert_eq(cu_fake.opened, cu_fake.closed);
-}
-
-TestSuite(cuda_recurrent, .init = open_fake, .fini = close_fake);
+TestSuite(cuda_recurrent, .init = cuda_fake_open, .fini = cuda_fake_close);
 
 static struct cu_device *open_gpu(enum cu_precision precision)
 {
-	struct npl_err err = {0};
-	struct cu_device *device;
-	config.precision = (int)precision;
-	cr_assert_eq(cu_open(&cu_fake_loader, &config, &device, &err), 0, "%s", err.msg);
-	return device;
+	return cuda_fake_gpu(&config, precision);
 }
 
 enum { X, W, R, B, LENGTHS, INITIAL_H, INITIAL_C, P, INPUTS };

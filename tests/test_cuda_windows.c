@@ -193,7 +193,7 @@ Test(cuda_windows, bias_and_activation)
 		for (int64_t k = 0; k < npl_tensor_count(&x); k++) {
 			const float sum = ((float *)x.data)[k] +
 					  (biased ? ((float *)bias.data)[k / inner % channels] : 0);
-			const double y = fused_value(fused, (double)sum), got = npl_tensor_real(&seen, k);
+			const double y = activated(fused, (double)sum), got = npl_tensor_real(&seen, k);
 			cr_assert(fabs(got - y) <= 4e-7 * fabs(y) + 1e-7 + 1.001 * stored_step(stored, y),
 				  "%d, %s of %g: %g", i, npl_activation_name(fused), (double)sum, got);
 		}

@@ -6,19 +6,12 @@
  * each layer is alone and the session converts between them; a NaN is told. */
 #include <stdlib.h>
 
-#include "cuda/cuda.h"
-#include "cuda_fake.h"
+#include "cuda_fake_device.h"
 #include "npulab/chain.h"
 #include "npulab/quantise.h"
 #include "session_net.h"
 
-static void open_fake(void)
-{
-	cu_fake_reset();
-	cu_loader = &cu_fake_loader;
-}
-
-TestSuite(mixed_chain, .init = open_fake);
+TestSuite(mixed_chain, .init = cuda_fake_open);
 
 /* Two heads of attention with a residual, of images that a convolution cut into words: values that float and integer layers both read,
  * views between them, outputs that come from either. */
@@ -129,8 +122,7 @@ Test(mixed_chain, cuda)
 {
 	static const char *const sets[] = {"precision=int8"};
 	check_device("cuda", 1, sets);
-	cr_assert_null(cu_fake_leaks(), "%s are left", cu_fake_leaks());
-	cr_assert_eq(cu_fake.violations, 0, "%s", cu_fake.violation);
+	cuda_fake_check("mixed networks");
 }
 
 /* One chain: the inputs go up and the outputs come down once, as the caller has them. */

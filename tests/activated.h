@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a fused activation makes of a value, in double. */
+#ifndef TESTS_ACTIVATED_H
+#define TESTS_ACTIVATED_H
+
+#include <math.h>
+
+#include "npulab/layer.h"
+
+static inline double activated(enum npl_activation fused, double x)
+{
+	switch (fused) {
+	case NPL_ACT_RELU:
+		return x < 0 ? 0 : x;
+	case NPL_ACT_RELU6:
+		return x < 0 ? 0 : x > 6 ? 6 : x;
+	case NPL_ACT_SIGMOID:
+		return 1 / (1 + exp(-x));
+	case NPL_ACT_TANH:
+		return tanh(x);
+	default:
+		return x;
+	}
+}
+
+#endif
