@@ -3,12 +3,8 @@
  * z = FUNCTION(x, y) of operands of one shape, either of which may be a scalar; N elements at a time, as in unary.cu. */
 #include "binary.cuh"
 
-struct ALIGNED(N * sizeof(STORE(X))) pack_x {
-	STORE(X) element[N];
-};
-struct ALIGNED(N * sizeof(STORE(Z))) pack_z {
-	STORE(Z) element[N];
-};
+PACK(pack_x, X);
+PACK(pack_z, Z);
 
 DEVICE struct pack_x pack_of(cu_address at, int scalar, position i)
 {

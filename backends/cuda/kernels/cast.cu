@@ -5,12 +5,8 @@
  * end, NaN 0; integers keep their low bits. */
 #include "common.cuh"
 
-struct ALIGNED(N * sizeof(STORE(X))) pack_x {
-	STORE(X) element[N];
-};
-struct ALIGNED(N * sizeof(STORE(Y))) pack_y {
-	STORE(Y) element[N];
-};
+PACK(pack_x, X);
+PACK(pack_y, Y);
 
 #define least_i8  -128.0
 #define most_i8   127

@@ -152,6 +152,11 @@ DEVICE store_bool8 keep_bool8(int x)
 #define VALUE(type)       CAT(value_, type)
 #define LOAD(type, x)     CAT(load_, type)(x)
 #define KEEP(type, value) CAT(keep_, type)(value)
+/* N elements that are loaded or kept at a time, their address a multiple of their bytes. */
+#define PACK(name, type)                                                                                               \
+	struct ALIGNED(N * sizeof(STORE(type))) name {                                                                 \
+		STORE(type) element[N];                                                                                \
+	}
 /* The tensor at an address of the arguments. */
 #define TENSOR(type, address) ((STORE(type) *)(address))
 #define INPUT(type, address)  ((const STORE(type) *)(address))

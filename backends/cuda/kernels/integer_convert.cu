@@ -4,12 +4,8 @@
  * with CLIP, integers between two limits (Clip, Relu). The result lies in a walk, as a Concat's inputs do, where WALK says so. */
 #include "finish.cuh"
 
-struct ALIGNED(N * sizeof(STORE(X))) pack_x {
-	STORE(X) element[N];
-};
-struct ALIGNED(N * sizeof(STORE(Z))) pack_z {
-	STORE(Z) element[N];
-};
+PACK(pack_x, X);
+PACK(pack_z, Z);
 
 DEVICE STORE(Z) converted(const struct cu_integer_args *a, int x, unsigned *hits)
 {

@@ -3,15 +3,9 @@
  * Add and Mul (PRODUCT) of quantised tensors, N elements at a time; with WALK the operands broadcast. */
 #include "finish.cuh"
 
-struct ALIGNED(N * sizeof(STORE(X))) pack_x {
-	STORE(X) element[N];
-};
-struct ALIGNED(N * sizeof(STORE(Y))) pack_y {
-	STORE(Y) element[N];
-};
-struct ALIGNED(N * sizeof(STORE(Z))) pack_z {
-	STORE(Z) element[N];
-};
+PACK(pack_x, X);
+PACK(pack_y, Y);
+PACK(pack_z, Z);
 
 DEVICE STORE(Z) pair(const struct cu_integer_args *a, int x, int y, unsigned *hits)
 {

@@ -9,12 +9,8 @@
 #ifndef N
 #define N 1
 #endif
-struct ALIGNED(N * sizeof(STORE(X))) pack_x {
-	STORE(X) element[N];
-};
-struct ALIGNED(N * sizeof(STORE(Y))) pack_y {
-	STORE(Y) element[N];
-};
+PACK(pack_x, X);
+PACK(pack_y, Y);
 
 struct reach {
 	long long first; /* position of the first tap, also outside */

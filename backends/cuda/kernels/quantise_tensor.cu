@@ -5,12 +5,8 @@
  * fault word to 2. */
 #include "finish.cuh"
 
-struct ALIGNED(N * sizeof(STORE(X))) pack_x {
-	STORE(X) element[N];
-};
-struct ALIGNED(N * sizeof(STORE(Z))) pack_z {
-	STORE(Z) element[N];
-};
+PACK(pack_x, X);
+PACK(pack_z, Z);
 
 #ifdef BACK
 #define CONVERTED(from) KEEP(Z, (float)((int)(from)-a.zero) * a.scale)

@@ -77,12 +77,8 @@ DEVICE value clip(value x, const struct cu_unary_args *p)
 }
 #endif
 
-struct ALIGNED(N * sizeof(STORE(X))) pack_x {
-	STORE(X) element[N];
-};
-struct ALIGNED(N * sizeof(STORE(Y))) pack_y {
-	STORE(Y) element[N];
-};
+PACK(pack_x, X);
+PACK(pack_y, Y);
 
 #define OF(x) KEEP(Y, (VALUE(Y))FUSED(FUNCTION(LOAD(X, x), &a)))
 
