@@ -43,6 +43,8 @@ static bool layer_ok(const struct npl_layer *layer, bool halves, char *why, size
 			 npl_dtype_name(layer->out->dtype));
 		return false;
 	}
+	if (layer->op == NPL_OP_QUANTIZELINEAR && layer->n_in > 1)
+		return true; /* its inputs say what the integers stand for, and its output may say it too */
 	for (int k = 0; k <= layer->n_more; k++)
 		if (!tensor_is_plain(&layer->out[k], "output", k, why, n))
 			return false;

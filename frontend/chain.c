@@ -11,6 +11,11 @@
 #include "split.h"
 #include "written.h"
 
+static bool is_view(const struct npl_session *s, int i)
+{
+	return s->step[i].role == NPL_VIEW;
+}
+
 static bool has_chains(const struct npl_session *s, const struct npl_step *step)
 {
 	return step->role == NPL_RAN && !step->factor && step->repeat <= 1 && step->device != NPL_ON_HOST &&
@@ -44,37 +49,44 @@ bool npl_chain_renames(const struct npl_session *s, int device)
 	return npl_device_get_info(s->device[device])->link.measured;
 }
 
-/* What a chain from node `first` on has so far. */
-struct extent {
-	int first;
-	bool mixed;    /* layers in float32 and in integers, */
-	bool integers; /* which the model has itself, or a quantisation of its own: then nothing is converted on the way */
-};
-
-static bool is_view(const struct npl_session *s, int i)
+bool npl_chain_converts(const struct npl_session *s, int device)
 {
-	return s->step[i].role == NPL_VIEW;
+	return device != NPL_ON_HOST && npl_device_get_info(s->device[device])->converts && !s->alone;
 }
 
-/* Whether node i has integers of the model's, or values that the model itself quantises. */
-static bool has_own_integers(const struct npl_session *s, int i)
+static bool is_byte(enum npl_dtype dtype)
+{
+	return dtype == NPL_U8 || dtype == NPL_I8;
+}
+
+/* Whether bytes v, which are made from node `first` on, get their scale from node i alone: a layer that knows of none made them, other
+ * than a QuantizeLinear, or one that made them for other numbers. */
+static bool gives_scale(const struct npl_session *s, int first, int i, int v)
+{
+	const int bytes = npl_root_of(s->graph, v), maker = s->graph->value[bytes].producer;
+	const struct npl_quant *scale = is_view(s, i) ? &s->own[s->graph->node[i].out[0]].quant : &s->step[i].x_quant;
+	if (maker < first)
+		return false;
+	if (s->step[maker].plain && s->graph->node[maker].op != NPL_OP_QUANTIZELINEAR)
+		return true;
+	return s->written[bytes].scale > 0 ? !npl_quant_same(&s->written[bytes], scale) : v != bytes;
+}
+
+/* Within a chain of both forms, bytes have one scale: whether node i takes those that are made from node `first` on for bytes, or gives them
+ * theirs. */
+static bool breaks_bytes(const struct npl_session *s, int first, int i)
 {
 	const struct npl_node *node = &s->graph->node[i];
-	bool own = s->step[i].written || (is_view(s, i) && !(npl_op_defs[node->op].flags & NPL_OP_IS_VIEW));
-	for (int k = 0; k < node->n_in; k++)
-		own = own || (node->in[k] >= 0 && s->own[node->in[k]].quant.scale > 0);
-	for (int k = 0; k < node->n_out; k++)
-		own = own || (node->out[k] >= 0 && s->own[node->out[k]].quant.scale > 0);
-	return own;
-}
-
-/* Takes node i into the extent; false: it cannot be converted to or from. */
-static bool extend(const struct npl_session *s, struct extent *extent, int i)
-{
-	const struct npl_step *step = &s->step[i], *first = &s->step[extent->first];
-	extent->integers = extent->integers || has_own_integers(s, i);
-	extent->mixed = extent->mixed || (step->role == NPL_RAN && step->plain != first->plain);
-	return !extent->mixed || (!extent->integers && npl_device_get_info(s->device[first->device])->converts);
+	const struct npl_step *step = &s->step[i];
+	const bool plain = step->role == NPL_RAN && step->plain, alias = npl_chain_is_alias(s, i);
+	for (int k = 0; k < node->n_in; k++) {
+		const int v = node->in[k];
+		if (v < 0 || !is_byte(s->graph->value[v].dtype) || s->graph->value[v].producer < first)
+			continue;
+		if (plain || ((alias || step->written) && gives_scale(s, first, i, v)))
+			return true;
+	}
+	return false;
 }
 
 /* Whether node i can go on with a chain that began at node `first`: canonical forms see some values in another shape, and
@@ -87,8 +99,13 @@ static bool goes_on(const struct npl_session *s, int first, int i)
 		return true;
 	if (step->role != NPL_VIEW && (!has_chains(s, step) || step->device != s->step[first].device))
 		return false;
-	if (step->role == NPL_VIEW && s->step[first].plain && !(npl_op_defs[node->op].flags & NPL_OP_IS_VIEW))
+	const bool mixes = npl_chain_converts(s, s->step[first].device);
+	if (!mixes && step->role == NPL_RAN && step->plain != s->step[first].plain)
+		return false;
+	if (npl_chain_is_alias(s, i) && (mixes ? step->device != s->step[first].device : s->step[first].plain))
 		return false; /* it changes the form */
+	if (mixes && breaks_bytes(s, first, i))
+		return false;
 	for (int k = 0; k < (step->role == NPL_VIEW ? 1 : npl_chain_data_inputs(step)); k++) {
 		int v = node->in[k], producer = v < 0 ? -1 : s->graph->value[v].producer;
 		if (producer < first)
@@ -101,12 +118,17 @@ static bool goes_on(const struct npl_session *s, int first, int i)
 	return true;
 }
 
+/* Whether node i, within a chain, may be its last: it does something there. */
+static bool ends(const struct npl_session *s, int i)
+{
+	return !is_view(s, i) || (npl_chain_is_alias(s, i) && npl_chain_converts(s, s->step[i].device));
+}
+
 static int last_of_chain(const struct npl_session *s, int first)
 {
-	struct extent extent = {.first = first, .integers = has_own_integers(s, first)};
 	int last = first;
-	for (int i = first + 1; i < s->graph->n_nodes && goes_on(s, first, i) && extend(s, &extent, i); i++)
-		if (s->step[i].role != NPL_VIEW)
+	for (int i = first + 1; i < s->graph->n_nodes && goes_on(s, first, i); i++)
+		if (ends(s, i))
 			last = i;
 	return last;
 }
@@ -115,17 +137,18 @@ static int last_of_chain(const struct npl_session *s, int first)
 static int open_draft(struct npl_session *s, int first, int last, struct npl_chain_draft *d, struct npl_err *err)
 {
 	size_t layers = 0, inputs = 0, outputs = 0;
-	bool converts = npl_device_get_info(s->device[s->step[first].device])->converts && !s->alone;
 	for (int i = first; i <= last; i++) {
 		const size_t n_in = (size_t)s->graph->node[i].n_in, n_out = (size_t)s->graph->node[i].n_out;
 		layers += s->step[i].slice ? n_out : 3; /* it may need names before and behind, */
 		layers += n_in + n_out;                 /* and conversions */
 		inputs += n_in;
-		outputs += 2 * n_out; /* a result in both forms */
-		converts = converts && !has_own_integers(s, i);
+		outputs += 2 * n_out + n_in; /* a result in both forms, what is given in another */
 	}
-	*d = (struct npl_chain_draft){
-		.s = s, .converts = converts, .c = {.first = first, .last = last, .device = s->step[first].device}};
+	*d = (struct npl_chain_draft){.s = s,
+				      .c = {.first = first,
+					    .last = last,
+					    .device = s->step[first].device,
+					    .converts = npl_chain_converts(s, s->step[first].device)}};
 	d->c.layer = npl_arena_array(&s->arena, layers, sizeof *d->c.layer);
 	d->c.list = npl_arena_array(&s->arena, layers, sizeof *d->c.list);
 	d->c.node = npl_arena_array(&s->arena, layers, sizeof *d->c.node);
@@ -159,6 +182,20 @@ struct readers {
 	bool forms[NPL_FORMATS]; /* in which form */
 };
 
+/* Who reads what a view makes reads its input: the integers of a quantised value, whatever he wants of them. */
+static void read_through(const struct npl_session *s, int i, struct readers *readers)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	const struct readers *out = &readers[node->out[0]];
+	struct readers *in = &readers[node->in[0]];
+	if (npl_chain_is_alias(s, i)) {
+		in->forms[node->op == NPL_OP_QUANTIZELINEAR ? NPL_FORMAT_INT8 : NPL_FORMAT_F32] |= out->n > 0;
+		return;
+	}
+	for (int f = 0; f < NPL_FORMATS; f++)
+		in->forms[f] |= out->forms[f];
+}
+
 static void read_by(const struct npl_session *s, int i, struct readers *readers)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -173,9 +210,16 @@ static void read_by(const struct npl_session *s, int i, struct readers *readers)
 		if (step->role == NPL_RAN && k < data)
 			of->forms[npl_step_form(s, step)] = true;
 		else if (is_view(s, i) && k == 0 && node->out[0] >= 0)
-			for (int f = 0; f < NPL_FORMATS; f++)
-				of->forms[f] = of->forms[f] || readers[node->out[0]].forms[f];
+			read_through(s, i, readers);
 	}
+}
+
+/* A DequantizeLinear of the model whose integers the chain makes, and whose numbers others read: it is done in the chain. */
+static bool leaves_as_floats(const struct npl_chain_draft *d, int i, const struct readers *readers)
+{
+	const int v = d->s->graph->node[i].out[0];
+	return d->c.converts && npl_chain_is_alias(d->s, i) && d->s->graph->node[i].op == NPL_OP_DEQUANTIZELINEAR &&
+	       d->made[v] && readers[v].forms[NPL_FORMAT_F32];
 }
 
 /* readers: one of each value, zeroed. */
@@ -191,11 +235,14 @@ static void find_readers(const struct npl_chain_draft *d, struct readers *reader
 		const struct npl_node *node = &graph->node[i];
 		if (i < d->c.first || i > d->c.last) {
 			read_by(s, i, readers);
-		} else if (is_view(s, i) && readers[node->out[0]].n) {
-			readers[node->in[0]].n++;
-			for (int f = 0; f < NPL_FORMATS; f++)
-				readers[node->in[0]].forms[f] |= readers[node->out[0]].forms[f];
+			continue;
 		}
+		if (!is_view(s, i) || !readers[node->out[0]].n)
+			continue;
+		bool integers = !leaves_as_floats(d, i, readers) || readers[node->out[0]].forms[NPL_FORMAT_INT8];
+		readers[node->in[0]].n += integers;
+		if (integers)
+			read_through(s, i, readers);
 	}
 }
 
@@ -207,30 +254,49 @@ static void add_wanted(struct npl_chain_draft *d, int i, int v, struct npl_tenso
 	d->wanted[d->c.n_out++] = tensor;
 }
 
-/* Values that somebody outside reads leave the chain where a layer makes them, or converted to the form in which they are read. */
-static int find_wanted(struct npl_chain_draft *d, struct npl_err *err)
+/* Results of layer l that somebody outside reads leave the chain where it makes them, or converted to the form in which they are read. */
+static void find_results(struct npl_chain_draft *d, int l, const struct readers *readers)
 {
 	const struct npl_session *s = d->s;
 	const enum npl_format format = npl_device_get_info(s->device[d->c.device])->format;
-	struct readers *readers = calloc((size_t)s->graph->n_values + 1, sizeof *readers);
+	const int i = d->c.node[l], *more = s->graph->node[i].out;
+	const enum npl_format form = npl_step_form(s, &s->step[i]);
+	for (int k = 0; k <= d->c.layer[l].n_more; k++) {
+		const int v = k ? more[k] : d->c.value[l];
+		if (v < 0 || !readers[v].n)
+			continue;
+		const enum npl_format other = form == NPL_FORMAT_F32 ? format : NPL_FORMAT_F32;
+		const bool converts = d->c.converts && s->graph->value[v].dtype == NPL_F32 && readers[v].forms[other];
+		if (converts)
+			add_wanted(d, i, v, npl_chain_in_form(d, i, v, other), other, true);
+		if (!converts || readers[v].forms[form])
+			add_wanted(d, i, v, &d->c.layer[l].out[k], form, false);
+	}
+}
+
+/* The same of quantisations of the model's that the chain does, of what comes from outside. */
+static void find_quantised(struct npl_chain_draft *d, const struct readers *readers)
+{
+	for (int v = 0; v < d->s->graph->n_values && d->c.converts; v++) /* those that are no views */
+		if (d->s->own[v].quant.scale > 0 && !d->made[v] && d->converted[v] &&
+		    d->converted[v]->quant.scale > 0 && readers[v].forms[NPL_FORMAT_INT8])
+			add_wanted(d, d->c.last, v, d->converted[v], NPL_FORMAT_INT8, true);
+}
+
+static int find_wanted(struct npl_chain_draft *d, struct npl_err *err)
+{
+	struct readers *readers = calloc((size_t)d->s->graph->n_values + 1, sizeof *readers);
 	if (!readers)
 		return npl_chain_no_room(err);
 	find_readers(d, readers);
-	for (int l = 0, n = d->c.n; l < n; l++) {
-		const int i = d->c.node[l], *more = s->graph->node[i].out;
-		const enum npl_format form = npl_step_form(s, &s->step[i]);
-		for (int k = 0; is_work(d, l) && k <= d->c.layer[l].n_more; k++) {
-			const int v = k ? more[k] : d->c.value[l];
-			if (v < 0 || !readers[v].n)
-				continue;
-			const enum npl_format other = form == NPL_FORMAT_F32 ? format : NPL_FORMAT_F32;
-			const bool converts = d->converts && s->graph->value[v].dtype == NPL_F32 &&
-					      readers[v].forms[other];
-			if (converts)
-				add_wanted(d, i, v, npl_chain_in_form(d, i, v, other), other, true);
-			if (!converts || readers[v].forms[form])
-				add_wanted(d, i, v, &d->c.layer[l].out[k], form, false);
-		}
+	for (int l = 0, n = d->c.n; l < n; l++)
+		if (is_work(d, l))
+			find_results(d, l, readers);
+	find_quantised(d, readers);
+	for (int i = d->c.first; i <= d->c.last; i++) {
+		const int v = d->s->graph->node[i].out[0];
+		if (leaves_as_floats(d, i, readers))
+			add_wanted(d, i, v, npl_chain_in_form(d, i, v, NPL_FORMAT_F32), NPL_FORMAT_F32, true);
 	}
 	free(readers);
 	return 0;
@@ -284,11 +350,13 @@ static int open_chain(struct npl_session *s, int first, int last, bool timing_on
 	int rc = open_draft(s, first, last, &d, err);
 	for (int i = first; i <= last && !rc; i++)
 		if (s->step[i].role == NPL_VIEW)
-			npl_chain_add_view(&d, i);
+			rc = npl_chain_add_view(&d, i, err);
 		else if (s->step[i].role == NPL_RAN)
 			rc = s->step[i].slice ? npl_chain_add_split(&d, i, err) : npl_chain_add_step(&d, i, err);
 	if (!rc)
 		rc = find_wanted(&d, err);
+	if (!rc && !d.c.n)
+		rc = npl_fail(err, NPL_EDEVICE, "there is nothing to convert");
 	if (!rc)
 		find_kept(&d);
 	const struct npl_chain asked = {.n = d.c.n,
@@ -340,10 +408,19 @@ static int longest(struct npl_session *s, int first, int last, int *end, struct 
 		else
 			low = middle;
 	}
-	while (low > first && s->step[low].role == NPL_VIEW)
+	while (low > first && !ends(s, low))
 		low--;
 	*end = low < first ? -1 : low;
 	return 0;
+}
+
+/* A chain begins with a layer, or with a quantisation that it does itself. */
+static bool begins(const struct npl_session *s, int i)
+{
+	const struct npl_step *step = &s->step[i];
+	return has_chains(s, step) ||
+	       (npl_chain_is_alias(s, i) && s->graph->node[i].op == NPL_OP_QUANTIZELINEAR &&
+		npl_chain_converts(s, step->device) && npl_device_has_chains(s->device[step->device]));
 }
 
 int npl_chains_open(struct npl_session *s, struct npl_err *err)
@@ -353,7 +430,7 @@ int npl_chains_open(struct npl_session *s, struct npl_err *err)
 		return npl_chain_no_room(err);
 	for (int i = 0; i < s->graph->n_nodes; i++) {
 		int last;
-		if (!has_chains(s, &s->step[i]))
+		if (!begins(s, i))
 			continue;
 		int rc = longest(s, i, s->alone ? i : last_of_chain(s, i), &last, err);
 		if (!rc && last >= 0)

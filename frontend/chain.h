@@ -20,7 +20,8 @@ struct npl_chain_port {
 struct npl_session_chain {
 	int first, last; /* nodes */
 	int device;
-	int n; /* layers: of the nodes that the device runs, and of views between them that change a shape */
+	bool converts; /* the device brings values from floats to integers and back, within the chain */
+	int n;         /* layers: of the nodes that the device runs, and of views between them that change a shape */
 	struct npl_layer *layer;
 	const struct npl_layer **list;
 	int *node;         /* of each layer */

@@ -10,16 +10,20 @@
 struct npl_chain_draft {
 	struct npl_session *s;
 	struct npl_session_chain c;
-	bool converts; /* its device brings values from floats to integers and back, within the chain */
 	struct npl_step_tensors *tensors; /* per layer */
 	struct npl_tensor **made;         /* per value: as the chain's layers make it; NULL: they do not */
-	struct npl_tensor **converted; /* per value that is made or given: in the other form; NULL: nobody needs it */
+	struct npl_tensor *
+		*converted; /* per value that is no view, made or given: in the other form; NULL: nobody needs it */
 	const struct npl_tensor **wanted, **kept, **constant;
 	int n_kept, n_constant;
 };
 
+/* Whether node i is a QuantizeLinear or DequantizeLinear of the model that only says what integers stand for (written.h). */
+bool npl_chain_is_alias(const struct npl_session *s, int i);
 /* Inputs of the node that its device sees as values. */
 int npl_chain_data_inputs(const struct npl_step *step);
+/* Whether the device brings values from one form to the other within its chains. */
+bool npl_chain_converts(const struct npl_session *s, int device);
 /* On a real GPU, whose link is far slower than its memory, a layer that names a tensor in another shape costs nothing; a simulated
  * machine's chain ends there. */
 bool npl_chain_renames(const struct npl_session *s, int device);
@@ -28,7 +32,7 @@ bool npl_chain_renames(const struct npl_session *s, int device);
 int npl_chain_add_step(struct npl_chain_draft *d, int i, struct npl_err *err);
 int npl_chain_add_split(struct npl_chain_draft *d, int i, struct npl_err *err);
 /* A view of what the chain makes: the same tensor, or a layer that names its data in another shape. */
-void npl_chain_add_view(struct npl_chain_draft *d, int i);
+int npl_chain_add_view(struct npl_chain_draft *d, int i, struct npl_err *err);
 /* Value v, which the chain makes, in this form: as it is made or, at the cost of node i, converted. */
 struct npl_tensor *npl_chain_in_form(struct npl_chain_draft *d, int i, int v, enum npl_format form);
 int npl_chain_no_room(struct npl_err *err);

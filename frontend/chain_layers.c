@@ -8,6 +8,11 @@
 #include "split.h"
 #include "written.h"
 
+bool npl_chain_is_alias(const struct npl_session *s, int i)
+{
+	return s->step[i].role == NPL_VIEW && !(npl_op_defs[s->graph->node[i].op].flags & NPL_OP_IS_VIEW);
+}
+
 int npl_chain_no_room(struct npl_err *err)
 {
 	return npl_fail(err, NPL_ENOMEM, "out of memory for a chain of layers");
@@ -116,29 +121,82 @@ static struct npl_tensor *convert(struct npl_chain_draft *d, int i, int v, struc
 				    .in = {in},
 				    .out = made,
 				    .timing_only = s->timing_only};
-	d->converted[v] = made;
+	d->converted[npl_root_of(s->graph, v)] = made;
 	return made;
 }
 
 struct npl_tensor *npl_chain_in_form(struct npl_chain_draft *d, int i, int v, enum npl_format form)
 {
 	const bool integers = d->made[v]->quant.scale > 0;
-	if (!d->converts || integers == (form != NPL_FORMAT_F32))
+	if (!d->c.converts || d->s->graph->value[v].dtype != NPL_F32 || integers == (form != NPL_FORMAT_F32))
 		return d->made[v];
-	return d->converted[v] ? d->converted[v] : convert(d, i, v, d->made[v], form);
+	struct npl_tensor *made = d->converted[npl_root_of(d->s->graph, v)];
+	return made ? named_as(d, i, v, made, &d->s->graph->value[v].shape) : convert(d, i, v, d->made[v], form);
+}
+
+/* Whether node i leaves integers that stand for value v, which is no view, to those behind it. A device that converts within its chains
+ * leaves those of the model alone (chain.c). */
+static bool leaves_integers(const struct npl_session *s, int i, int v)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	const struct npl_step *step = &s->step[i];
+	const bool layer = step->role == NPL_RAN && step->device != NPL_ON_HOST &&
+			   npl_step_form(s, step) == NPL_FORMAT_INT8 &&
+			   (s->own[v].quant.scale > 0 || !npl_chain_converts(s, step->device));
+	const int n = layer ? npl_chain_data_inputs(step)
+			    : npl_chain_is_alias(s, i) && node->op == NPL_OP_QUANTIZELINEAR;
+	for (int k = 0; k < n; k++)
+		if (node->in[k] >= 0 && npl_root_of(s->graph, node->in[k]) == v)
+			return true;
+	return false;
+}
+
+static bool has_integers(const struct npl_chain_draft *d, int v)
+{
+	for (int i = 0; i < d->c.first; i++)
+		if (leaves_integers(d->s, i, v))
+			return true;
+	return false;
 }
 
 /* Whether value v comes from where there are floats alone: from outside of the network, or the host. */
-static bool comes_as_floats(const struct npl_session *s, int v)
+static bool comes_as_floats(const struct npl_chain_draft *d, int v)
 {
+	const struct npl_session *s = d->s;
 	int maker = s->graph->value[v].producer;
-	while (maker >= 0 && s->step[maker].role == NPL_VIEW && !(s->own[v].quant.scale > 0)) {
+	while (maker >= 0 && s->step[maker].role == NPL_VIEW && !npl_chain_is_alias(s, maker)) {
 		v = s->graph->node[maker].in[0];
 		maker = s->graph->value[v].producer;
 	}
-	if (s->graph->value[v].constant || s->graph->value[v].dtype != NPL_F32 || s->own[v].quant.scale > 0)
+	if (s->graph->value[v].constant || s->graph->value[v].dtype != NPL_F32 || has_integers(d, v))
 		return false;
 	return maker < 0 || (s->step[maker].role == NPL_RAN && s->step[maker].device == NPL_ON_HOST);
+}
+
+/* The form in which value v, of floats, is taken from outside where a layer reads it in `form`. */
+static enum npl_format form_outside(const struct npl_chain_draft *d, int v, enum npl_format form)
+{
+	const struct npl_session *s = d->s;
+	const int maker = s->graph->value[v].producer;
+	if (!d->c.converts || s->graph->value[v].dtype != NPL_F32)
+		return form;
+	if (form == NPL_FORMAT_F32) /* numbers that the model's integers stand for */
+		return maker >= 0 && npl_chain_is_alias(s, maker) ? NPL_FORMAT_INT8 : form;
+	return comes_as_floats(d, v) ? NPL_FORMAT_F32 : form;
+}
+
+/* Value v, from outside, as node i reads it. */
+static struct npl_tensor *as_given(struct npl_chain_draft *d, int i, int v, enum npl_format form,
+				   const struct npl_shape *shape, struct npl_err *err)
+{
+	const enum npl_format comes = form_outside(d, v, form);
+	if (comes == form)
+		return given(d, i, v, form, shape, err);
+	struct npl_tensor *made = d->converted[npl_root_of(d->s->graph, v)];
+	if (made)
+		return named_as(d, i, v, made, shape);
+	struct npl_tensor *in = given(d, i, v, comes, shape, err);
+	return in ? convert(d, i, v, in, form) : NULL;
 }
 
 /* Value v as node i reads it: as the chain makes it, in the node's form, or given. */
@@ -152,12 +210,7 @@ static struct npl_tensor *as_read(struct npl_chain_draft *d, int i, int v, const
 			d->made[v]->quant = step->x_quant;
 		return named_as(d, i, v, npl_chain_in_form(d, i, v, form), shape);
 	}
-	if (!d->converts || form == NPL_FORMAT_F32 || !comes_as_floats(d->s, v))
-		return given(d, i, v, form, shape, err);
-	if (d->converted[v])
-		return named_as(d, i, v, d->converted[v], shape);
-	struct npl_tensor *floats = given(d, i, v, NPL_FORMAT_F32, shape, err);
-	return floats ? convert(d, i, v, floats, form) : NULL;
+	return as_given(d, i, v, form, shape, err);
 }
 
 /* Others see the result in the shape that the graph gives it. */
@@ -210,14 +263,32 @@ int npl_chain_add_split(struct npl_chain_draft *d, int i, struct npl_err *err)
 	return x ? 0 : err->code;
 }
 
-void npl_chain_add_view(struct npl_chain_draft *d, int i)
+/* A QuantizeLinear of the model: from here on there are its integers. */
+static int add_quantised(struct npl_chain_draft *d, int i, struct npl_err *err)
 {
-	const int v = d->s->graph->node[i].out[0];
+	const struct npl_node *node = &d->s->graph->node[i];
+	const int v = node->in[0];
+	if (d->made[v])
+		d->made[node->out[0]] = npl_chain_in_form(d, i, v, NPL_FORMAT_INT8);
+	else
+		d->made[node->out[0]] = as_given(d, i, v, NPL_FORMAT_INT8, &d->s->graph->value[v].shape, err);
+	return d->made[node->out[0]] ? 0 : err->code;
+}
+
+int npl_chain_add_view(struct npl_chain_draft *d, int i, struct npl_err *err)
+{
+	const struct npl_node *node = &d->s->graph->node[i];
+	const int v = node->out[0];
 	const struct npl_value *out = &d->s->graph->value[v];
-	struct npl_tensor *in = d->made[d->s->graph->node[i].in[0]];
+	struct npl_tensor *in = d->made[node->in[0]];
+	if (d->c.converts && npl_chain_is_alias(d->s, i) && node->op == NPL_OP_QUANTIZELINEAR)
+		return add_quantised(d, i, err);
 	if (!in)
-		return;
+		return 0;
+	if (npl_chain_is_alias(d->s, i) && !(in->quant.scale > 0)) /* a layer in the model's own terms made them */
+		in->quant = d->s->own[v].quant;
 	d->made[v] = named_as(d, i, v, in, &out->shape);
 	if (d->made[v] != in)
 		d->made[v]->name = out->name;
+	return 0;
 }

@@ -32,8 +32,8 @@ static int note_views(struct npl_live *live, const struct npl_session_chain *cha
 	for (int i = chain->first; i <= chain->last; i++) {
 		const struct npl_node *node = &s->graph->node[i];
 		bool made_here = s->graph->value[node->in[0]].producer >= chain->first;
-		if (s->step[i].role == NPL_VIEW && !(made_here && node->op == NPL_OP_QUANTIZELINEAR) &&
-		    npl_live_view_node(live, node, &run->layer[i], err))
+		const bool inside = made_here || chain->converts;
+		if (s->step[i].role == NPL_VIEW && npl_live_view_node(live, node, !inside, &run->layer[i], err))
 			return err->code;
 	}
 	return 0;
@@ -100,17 +100,19 @@ static int fill_rows(const struct npl_session *s, const struct npl_session_chain
 		struct npl_layer_run *row = &run->layer[chain->node[l]];
 		const struct npl_step *step = &s->step[chain->node[l]];
 		struct npl_result result = results[l];
-		if (step->role != NPL_RAN)
+		const bool conversion = chain->value[l] < 0; /* what it saturates is counted as such */
+		if (step->role != NPL_RAN && !conversion)
 			continue;
-		if (chain->value[l] < 0) { /* a conversion: what it saturates is counted as such */
+		if (conversion) {
+			row->role = NPL_RAN;
 			row->clipped += result.saturations;
 			result.saturations = 0;
 		}
 		if (npl_result_add(&row->result, &result, err))
 			return err->code;
-		if (chain->value[l] < 0)
-			continue;
 		row->result.seconds_from = results[l].seconds_from;
+		if (conversion)
+			continue;
 		npl_note_output(s, step, chain->layer[l].out, row);
 		if (chain->note[l] && !step->slice) {
 			row->role = NPL_FUSED;

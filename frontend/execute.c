@@ -269,7 +269,7 @@ static int run_step(struct npl_live *live, int i, struct npl_layer_run *row, dou
 	const struct npl_step *step = &s->step[i];
 	int rc = 0;
 	if (step->role == NPL_VIEW)
-		rc = npl_live_view_node(live, node, row, err);
+		rc = npl_live_view_node(live, node, true, row, err);
 	else if (step->factor)
 		rc = npl_lrn_run(live, i, row, wall, err);
 	else if (step->slice)

@@ -325,12 +325,18 @@ void npl_live_view(struct npl_live *live, int in, int out)
 		live->left[live->root[live->session->own[live->root[in]].partner]] += live->left[out];
 }
 
-int npl_live_view_node(struct npl_live *live, const struct npl_node *node, struct npl_layer_run *row,
+int npl_live_view_node(struct npl_live *live, const struct npl_node *node, bool settle, struct npl_layer_run *row,
 		       struct npl_err *err)
 {
+	const struct npl_session *s = live->session;
 	if (npl_op_defs[node->op].flags & NPL_OP_IS_VIEW)
 		npl_live_view(live, node->in[0], node->out[0]);
-	return node->op == NPL_OP_QUANTIZELINEAR ? npl_live_settle(live, node->in[0], row, err) : 0;
+	if (node->op != NPL_OP_QUANTIZELINEAR)
+		return 0;
+	const int root = live->root[node->in[0]];
+	if (s->own[root].partner != node->out[0]) /* the same integers again */
+		npl_live_view(live, s->own[root].partner, node->out[0]);
+	return settle ? npl_live_settle(live, root, row, err) : 0;
 }
 
 /* Frees what root v holds after its last reader. */

@@ -49,8 +49,8 @@ void npl_live_put(struct npl_live *live, int v, enum npl_format format, int devi
 /* Value `out` is value `in` with another shape, in all formats and places that it is or will be in: what was moved or
  * converted for one is there for the other. Once said is enough. */
 void npl_live_view(struct npl_live *live, int in, int out);
-/* The same for a node that the plan calls a view; of a QuantizeLinear, the integers are there afterwards. */
-int npl_live_view_node(struct npl_live *live, const struct npl_node *node, struct npl_layer_run *row,
+/* The same for a node that the plan calls a view; of a QuantizeLinear, settle: the integers are there afterwards. */
+int npl_live_view_node(struct npl_live *live, const struct npl_node *node, bool settle, struct npl_layer_run *row,
 		       struct npl_err *err);
 
 /* Makes the integers that float value v is by the model's own quantisation, unless a device has made them. */

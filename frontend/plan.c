@@ -153,7 +153,7 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 	}
 	if (format != NPL_FORMAT_F32) {
 		if (!holds_numbers(s, node, step, why, n) || !saw_numbers(s, node, step, why, n) ||
-		    !holds_floats(s, node, step, why, n))
+		    !holds_floats(s, node, step, why, n) || npl_written_in_floats(s, node, step, why, n))
 			return false;
 		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical && !is_product(s, node, step)) {
 			const struct npl_value *w = node->in[1] >= 0 ? &s->graph->value[node->in[1]] : NULL;
@@ -306,12 +306,6 @@ static void join_concats(struct npl_session *s, const int *place)
 	}
 }
 
-/* A view gives one output: Dropout's mask, where somebody reads it, must be computed. */
-static bool reads_second_output(const struct npl_graph *graph, const struct npl_node *node)
-{
-	return node->n_out > 1 && node->out[1] >= 0 && graph->value[node->out[1]].uses > 0;
-}
-
 /* Fills the node's step for its device. False, with the reason: it does not run it so; or an error in err->code. */
 static bool plan_on_device(struct npl_session *s, int i, const int *place, char *why, size_t n, struct npl_err *err)
 {
@@ -322,7 +316,7 @@ static bool plan_on_device(struct npl_session *s, int i, const int *place, char 
 	if (format != NPL_FORMAT_F32 && node->n_in && node->in[0] >= 0)
 		step->x_quant = npl_session_quant(s, format, node->in[0]);
 	step->y_quant = npl_session_quant(s, format, step->out);
-	if (npl_split_is(s, i, step))
+	if (npl_split_is(s, i, step) && !npl_written_in_floats(s, node, step, why, n))
 		return npl_split_plan(s, i, step, why, n, err);
 	if (!step->plain && npl_written_is(s, i, step))
 		return npl_written_plan(s, i, step, why, n, err);
@@ -353,17 +347,17 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 {
 	const struct npl_node *node = &s->graph->node[i];
 	struct npl_step *step = &s->step[i];
-	unsigned flags = npl_op_defs[node->op].flags;
 	if (step->role == NPL_FUSED)
 		return 0;
 	*step = first_step(s, i, place, false);
-	if (keeps_range(node))
+	if (keeps_range(node) && !(s->own[step->out].quant.scale > 0))
 		s->range_of[step->out] = s->range_of[node->in[0]];
 	if (npl_written_alias(s, i)) {
 		step->role = NPL_VIEW;
+		step->note = "the model's own quantisation";
 		return 0;
 	}
-	if ((flags & NPL_OP_IS_VIEW) && !reads_second_output(s->graph, node)) {
+	if (npl_only_renames(s->graph, node)) {
 		step->role = NPL_VIEW;
 		return 0;
 	}

@@ -37,6 +37,7 @@ struct npl_own_quant {
 	int partner;
 	enum npl_dtype dtype;
 	struct npl_quant quant; /* scale 0: the value has none */
+	bool only;              /* nobody reads the value but by its QuantizeLinear */
 };
 
 struct npl_session_chain; /* chain.h */
@@ -51,7 +52,8 @@ struct npl_session {
 	struct npl_range *range;         /* per value; NULL when no device needs it */
 	struct npl_range *range_int8;    /* likewise, of the format int8; NULL: the same */
 	int *range_of;             /* per value: whose range its quantised form uses (values that keep their input's) */
-	struct npl_own_quant *own; /* per value */
+	struct npl_own_quant *own; /* per value that is no view of another */
+	bool quantised;            /* the model has a QuantizeLinear */
 	struct npl_quant *written; /* per value: of integers that the model itself has; scale 0: not known */
 	int *group; /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
 	struct npl_host host;

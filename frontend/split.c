@@ -74,7 +74,8 @@ bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *w
 	struct npl_layer layer;
 	bool taken = !describe_slices(s, node, step, err);
 	for (int k = 0; k < node->n_out && taken; k++) {
-		s->range_of[node->out[k]] = s->range_of[node->in[0]];
+		if (!(s->own[node->out[k]].quant.scale > 0))
+			s->range_of[node->out[k]] = s->range_of[node->in[0]];
 		npl_split_layer(s, i, k, &out, &layer);
 		layer.in[0] = &in;
 		taken = !npl_split_read(s, i, k) || npl_device_supports(s->device[step->device], &layer, why, n);

@@ -308,6 +308,57 @@ static bool two_sides(const struct npl_session *s, int i, int *real, int *intege
 	return value[*real].dtype == NPL_F32 && is_byte(value[*integer].dtype) && !value[node->in[0]].constant;
 }
 
+bool npl_only_renames(const struct npl_graph *graph, const struct npl_node *node)
+{
+	bool reads_second = node->n_out > 1 && node->out[1] >= 0 && graph->value[node->out[1]].uses > 0;
+	return (npl_op_defs[node->op].flags & NPL_OP_IS_VIEW) && !reads_second;
+}
+
+int npl_root_of(const struct npl_graph *graph, int v)
+{
+	for (int i; (i = graph->value[v].producer) >= 0 && npl_only_renames(graph, &graph->node[i]);)
+		v = graph->node[i].in[0];
+	return v;
+}
+
+/* The QuantizeLinear or DequantizeLinear i says what value `real` is as integers. */
+static void note_quant(struct npl_session *s, int i, int real, int integer, const struct npl_quant *quant)
+{
+	const enum npl_dtype dtype = s->graph->value[integer].dtype;
+	struct npl_own_quant *own = &s->own[npl_root_of(s->graph, real)];
+	s->quantised |= s->graph->node[i].op == NPL_OP_QUANTIZELINEAR;
+	if (!(own->quant.scale > 0))
+		*own = (struct npl_own_quant){.partner = integer, .dtype = dtype, .quant = *quant};
+	else if (s->graph->node[i].op == NPL_OP_QUANTIZELINEAR && own->dtype == dtype &&
+		 npl_quant_same(&own->quant, quant))
+		s->written[integer] = *quant; /* again the same integers */
+}
+
+/* Whether node i makes the integers that stand for its input in other eyes too. */
+static bool makes_own(const struct npl_session *s, int i, int real)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	return node->op == NPL_OP_QUANTIZELINEAR && s->own[real].quant.scale > 0 &&
+	       (s->own[real].partner == node->out[0] || s->written[node->out[0]].scale > 0);
+}
+
+static void find_only(struct npl_session *s)
+{
+	const struct npl_graph *graph = s->graph;
+	for (int v = 0; v < graph->n_values; v++)
+		s->own[v].only = s->own[v].quant.scale > 0;
+	for (int o = 0; o < graph->n_outputs; o++)
+		s->own[npl_root_of(graph, graph->output[o])].only = false;
+	for (int i = 0; i < graph->n_nodes; i++) {
+		const struct npl_node *node = &graph->node[i];
+		for (int k = 0; k < node->n_in && !npl_only_renames(graph, node); k++) {
+			const int v = node->in[k] < 0 ? -1 : npl_root_of(graph, node->in[k]);
+			if (v >= 0 && !(k == 0 && makes_own(s, i, v)))
+				s->own[v].only = false;
+		}
+	}
+}
+
 int npl_written_open(struct npl_session *s, const int *place, struct npl_err *err)
 {
 	for (int i = 0; i < s->graph->n_nodes; i++) {
@@ -320,27 +371,89 @@ int npl_written_open(struct npl_session *s, const int *place, struct npl_err *er
 		bool known = node_quant(s, &s->graph->node[i], &quant, &failed);
 		if (failed.code)
 			return npl_fail(err, failed.code, "node '%s': %s", s->graph->node[i].name, failed.msg);
-		if (known && !(s->own[real].quant.scale > 0))
-			s->own[real] = (struct npl_own_quant){integer, s->graph->value[integer].dtype, quant};
+		if (known)
+			note_quant(s, i, real, integer, &quant);
 	}
+	find_only(s);
 	return 0;
+}
+
+/* Whether a QuantizeLinear that makes these integers is an alias, be it the first of its value or another of the same kind. */
+static bool is_quantised(struct npl_session *s, const struct npl_own_quant *own, int integer)
+{
+	if (own->quant.scale > 0 && (own->partner == integer || s->written[integer].scale > 0)) {
+		s->written[integer] = own->quant;
+		return true;
+	}
+	s->written[integer].scale = 0;
+	return false;
 }
 
 bool npl_written_alias(struct npl_session *s, int i)
 {
 	int real, integer;
-	if (!two_sides(s, i, &real, &integer) || !(s->own[real].quant.scale > 0) || s->own[real].partner != integer)
+	if (!two_sides(s, i, &real, &integer))
 		return false;
-	const struct npl_quant *quant = &s->own[real].quant, *made = &s->written[integer];
-	if (s->graph->node[i].op == NPL_OP_QUANTIZELINEAR) {
-		s->written[integer] = *quant;
+	struct npl_own_quant *own = &s->own[npl_root_of(s->graph, real)];
+	if (s->graph->node[i].op == NPL_OP_QUANTIZELINEAR)
+		return is_quantised(s, own, integer);
+	if (!(own->quant.scale > 0) || own->partner != integer)
+		return false;
+	if (!(s->written[integer].scale > 0))
+		s->written[integer] = own->quant; /* nobody has said otherwise */
+	if (npl_quant_same(&s->written[integer], &own->quant))
 		return true;
+	own->quant.scale = 0; /* the integers were made to stand for other numbers than they are read as */
+	return false;
+}
+
+/* Whether each result is one of the input's elements, or zero. */
+static bool only_picks(const struct npl_node *node)
+{
+	return (npl_op_defs[node->op].flags & NPL_OP_KEEPS_RANGE) && node->op != NPL_OP_AVERAGEPOOL &&
+	       node->op != NPL_OP_GLOBALAVERAGEPOOL && node->op != NPL_OP_REDUCEMEAN && node->op != NPL_OP_UPSAMPLE;
+}
+
+/* Whether value v is what the model's integers stand for, as it is or picked from such. */
+static bool is_taken(const struct npl_session *s, int v)
+{
+	for (;;) {
+		v = npl_root_of(s->graph, v);
+		const int maker = s->graph->value[v].producer;
+		if (maker < 0)
+			return false;
+		const struct npl_node *node = &s->graph->node[maker];
+		if (node->op == NPL_OP_DEQUANTIZELINEAR)
+			return s->step[maker].role == NPL_VIEW;
+		if (!only_picks(node) || s->own[v].quant.scale > 0)
+			return false;
+		v = node->in[0];
 	}
-	if (!(made->scale > 0))
-		s->written[integer] = *quant; /* nobody has said otherwise */
-	if (npl_quant_same(made, quant))
-		return true;
-	s->own[real].quant.scale = 0; /* the integers were made to stand for other numbers than they are read as */
+}
+
+/* Whether value v, which the node makes, is to be integers. */
+static bool is_given(const struct npl_session *s, const struct npl_node *node, int v)
+{
+	const struct npl_own_quant *own = &s->own[npl_root_of(s->graph, v)];
+	return own->quant.scale > 0 ? own->only : only_picks(node) && is_taken(s, node->in[0]);
+}
+
+bool npl_written_in_floats(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
+			   char *why, size_t n)
+{
+	const bool product = npl_op_defs[node->op].flags & NPL_OP_IS_GEMM;
+	if (!s->quantised || !info_of(s, step)->floats || npl_step_format(s, step) != NPL_FORMAT_INT8 ||
+	    s->graph->value[step->out].dtype != NPL_F32)
+		return false;
+	if (!is_given(s, node, step->out))
+		return !no(why, n, "the model has its result in float32");
+	for (int k = 0; k < step->n_in; k++) {
+		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
+		if (value && !(value->constant && product) && value->dtype == NPL_F32 && !is_taken(s, node->in[k]))
+			return !no(why, n, "the model has an operand in float32");
+		if (value && value->constant && product && k == 1 && !npl_written_weight(node, value, NPL_FORMAT_INT8))
+			return !no(why, n, "the model has its weights in float32");
+	}
 	return false;
 }
 

@@ -8,9 +8,20 @@
 
 #include "session_impl.h"
 
+/* A node that gives its input in another shape, and no second output that somebody reads: Dropout's mask must be computed. */
+bool npl_only_renames(const struct npl_graph *graph, const struct npl_node *node);
+/* The value that v is in another shape, or v. */
+int npl_root_of(const struct npl_graph *graph, int v);
+
 /* Finds the QuantizeLinear and DequantizeLinear that only say what integers stand for on their device (place: as in
- * npl_session_options), and with it which float values are integers there: s->own. */
+ * npl_session_options), and with it which float values are integers there: s->own. Where the model quantises one again, with the same scale
+ * and zero point and perhaps in another shape, these are its integers too. */
 int npl_written_open(struct npl_session *s, const int *place, struct npl_err *err);
+/* A model that quantises values says by that which of its layers are done in integers: whether a device that has floats too leaves the
+ * step to these, because the model has its result, an operand or weights in float32. */
+bool npl_written_in_floats(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
+			   char *why, size_t n);
+
 /* Is node i one of these? Its input and its output are then one value on the device, and nothing is to be done. Nodes are
  * asked in their order. */
 bool npl_written_alias(struct npl_session *s, int i);

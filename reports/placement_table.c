@@ -54,7 +54,7 @@ static void put_reason(const struct npl_layer_run *row, char *text, size_t size)
 {
 	const char *note = row->note ? row->note : "";
 	if (row->role == NPL_VIEW)
-		snprintf(text, size, "another shape of the same data");
+		snprintf(text, size, "%s", *note ? note : "another shape of the same data");
 	else if (row->role == NPL_FUSED)
 		snprintf(text, size, "%s", note);
 	else if (npl_row_on_host(row) && row->placed_by && !is_for_host(row->placed_by))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The cpu device's fast ways for 8-bit tensors beside convolutions and constant matrices. What the program promises: Add and Mul
- * give the bits and the saturations of the rule's simple loops whatever is broadcast; operators that work by element give those
- * of the frontend's conversions around the float kernel, on every byte there is and on tensors of several pieces, and refuse a NaN
+ * give the bits and the saturations of the rule's simple loops whatever is broadcast; operators that work by element on one tensor give
+ * those of the frontend's conversions around the float kernel, on every byte there is and on tensors of several pieces, and refuse a NaN
  * only where one is made; MatMul of two tensors is the exact product, rounded once. */
 #include <math.h>
 #include <stdio.h>
@@ -95,24 +95,25 @@ static void check_elements(enum npl_op op, const struct npl_attrs *attrs, struct
 	npl_tensor_free(&y);
 }
 
-Test(cpu_int8_elements, others_equal_the_float_kernel_between_conversions)
+Test(cpu_int8_elements, tables_equal_the_float_kernel_between_conversions)
 {
 	static const enum npl_op one[] = {NPL_OP_ERF, NPL_OP_SIN,      NPL_OP_TANH, NPL_OP_SIGMOID, NPL_OP_ABS,
 					  NPL_OP_COS, NPL_OP_SOFTPLUS, NPL_OP_ELU,  NPL_OP_FLOOR},
-				 two[] = {NPL_OP_SUB, NPL_OP_MAX, NPL_OP_MIN, NPL_OP_PRELU};
+				 two[] = {NPL_OP_SUB, NPL_OP_MAX, NPL_OP_MIN};
 	const struct npl_attrs attrs = {.axis = -1, .opset = 13, .alpha = 0.7f};
 	uint64_t rng = cpu_int8_seed = 0x5eed0312;
 	for (int round = 0; round < 60; round++) {
 		struct npl_shape shape = npl_shape_of(2, test_range(&rng, 1, 7), test_range(&rng, 1, 3) * 4000 + 3);
 		struct npl_tensor x[2];
 		bool pair = round % 2;
-		enum npl_op op = pair ? two[(size_t)round / 2 % 4] : one[(size_t)round / 2 % 9];
-		/* a single number on either side, or both whole */
-		int64_t single = test_range(&rng, 0, 2);
-		for (int k = 0; k < 2; k++) {
-			bool is_single = pair && single == k && !(op == NPL_OP_PRELU && k == 0);
-			make_operand(&x[k], is_single ? npl_shape_of(1, 1) : shape, 0.02f * (float)(k + 1), &rng);
-		}
+		enum npl_op op = pair ? two[(size_t)round / 2 % 3] : one[(size_t)round / 2 % 9];
+		if (round % 10 == 0)
+			shape = npl_shape_of(2, 1, 1);
+		/* beside a single number on either side */
+		int64_t single = test_range(&rng, 0, 1);
+		for (int k = 0; k < 2; k++)
+			make_operand(&x[k], pair && single == k ? npl_shape_of(1, 1) : shape, 0.02f * (float)(k + 1),
+				     &rng);
 		check_elements(op, &attrs, x, pair ? 2 : 1, &shape, &rng);
 		npl_tensor_free(&x[0]);
 		npl_tensor_free(&x[1]);

@@ -79,7 +79,8 @@ static void check_same_rows(const struct net *net, const struct outcome *a, cons
 	for (int i = 0; i < net->graph->n_nodes; i++) {
 		const struct npl_layer_run *row = &a->run.layer[i], *want = &b->run.layer[i];
 		const char *name = net->graph->node[i].name;
-		cr_assert_eq(row->role, want->role, "%s: %s", what, name);
+		if (want->role != NPL_VIEW) /* the session converts where it is one, the device does it itself */
+			cr_assert_eq(row->role, want->role, "%s: %s", what, name);
 		cr_assert_str_eq(row->ran_on, want->ran_on, "%s: %s", what, name);
 		cr_assert_str_eq(row->output_sha256, want->output_sha256, "%s: %s", what, name);
 	}

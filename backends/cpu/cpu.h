@@ -98,11 +98,12 @@ bool cpu_is_matmul_integer(const struct npl_layer *layer);
 int cpu_matmul_integer_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 			   double *seconds, struct npl_err *err);
 
-/* int8_pair.c: Add and Mul of two 8-bit tensors; int8_elements.c: other operators that work by element. */
+/* int8_pair.c: Add and Mul of two 8-bit tensors; int8_table.c: other operators that work element by element on one. */
 int cpu_int8_pair(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 		  struct npl_result *result, struct npl_err *err);
-int cpu_int8_elements(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
-		      struct npl_result *result, struct npl_err *err);
+bool cpu_int8_has_table(const struct npl_layer *layer);
+int cpu_int8_table(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
+		   struct npl_result *result, struct npl_err *err);
 
 /* int8.c: the device in 8 bits, times measured within. */
 void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n);

@@ -2,9 +2,9 @@
  *
  * The cpu device in 8 bits (--set cpu.precision=int8). Conv and Gemm run on the exact integer kernels of core/, shared
  * out among the pool's threads, or on oneDNN's where it is exact and faster; so does MatMul of two tensors (int8_matmul.c); pooling,
- * Relu, Clip, Concat and the Add and Mul of two run on the integers, by the same rule as the simulated machines. Every other
- * operator of 8-bit tensors is done in float32 by its reference kernel between two changes of format, all three its time: by element on
- * all threads (int8_elements.c), else on one. Convolutions of a chain go to oneDNN first (int8_conv.c). What 8 bits cannot hold comes as float32 and is done as in float32.
+ * Relu, Clip, Concat and the Add and Mul of two run on the integers, by the same rule as the simulated machines, operators that only pick
+ * values on the bytes, functions of one tensor by a table (int8_table.c). Convolutions of a chain go to oneDNN first (int8_conv.c). All others, as in
+ * the usual runtimes, and what 8 bits cannot hold come as float32 and are done as in float32.
  *
  * In a chain the weights of convolutions are brought into the kernels' form when it is opened. A layer alone is lent its weights: there they are
  * brought on each run, and that is measured. */
@@ -47,10 +47,12 @@ static bool is_product(const struct npl_layer *layer)
 	return layer->op == NPL_OP_CONV || layer->op == NPL_OP_GEMM;
 }
 
-/* Results are integers of the input, or averages of them. */
+/* Results are integers of the input or, of windows, averages of them. Means of all that there is lie closer together than the steps of what
+ * they are of. */
 static bool stays_integer(const struct npl_layer *layer)
 {
-	return (npl_op_defs[layer->op].flags & NPL_OP_KEEPS_RANGE) && npl_tensor_same_quant(layer->in[0], layer->out);
+	return layer->op != NPL_OP_REDUCEMEAN && (npl_op_defs[layer->op].flags & NPL_OP_KEEPS_RANGE) &&
+	       npl_tensor_same_quant(layer->in[0], layer->out);
 }
 
 static bool is_byte(const struct npl_tensor *t)
@@ -83,6 +85,15 @@ static bool leaves_all_bounds(enum npl_op op)
 {
 	return op == NPL_OP_DIV || op == NPL_OP_POW || op == NPL_OP_RECIPROCAL || op == NPL_OP_SQRT ||
 	       op == NPL_OP_LOG || op == NPL_OP_EXP;
+}
+
+/* Operators that layer.h gives a rule on integers beside those above, in the forms that the rule has. */
+static bool has_rule(const struct npl_layer *layer)
+{
+	char why[200];
+	bool op = layer->op == NPL_OP_ADD || layer->op == NPL_OP_MUL || layer->op == NPL_OP_CONCAT ||
+		  (layer->op == NPL_OP_CLIP && layer->attrs && layer->attrs->limits_known);
+	return op && npl_integer_layer_ok(layer, why, sizeof why);
 }
 
 bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
@@ -120,6 +131,10 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 		/* What constants get, whose values nobody has looked at; 8 bits of it would be worthless. */
 		if (layer->n_in > 1 && !(in->quant.scale < 1) && !(in->quant.scale > 1) && !in->quant.zero_point)
 			return no(why, n, "the range of an operand is not known, so 8 bits cannot hold it");
+	}
+	if (!stays_integer(layer) && !has_rule(layer) && !is_matmul(layer) && !cpu_int8_has_table(layer)) {
+		snprintf(why, n, "%s has no rule on integers", npl_op_defs[layer->op].name);
+		return false;
 	}
 	return true;
 }
@@ -234,15 +249,6 @@ static int run_integers(struct cpu_state *cpu, const struct npl_layer *layer, st
 	return rc;
 }
 
-/* Operators that layer.h gives a rule on integers beside those above, in the forms that the rule has. */
-static bool has_rule(const struct npl_layer *layer)
-{
-	char why[200];
-	bool op = layer->op == NPL_OP_ADD || layer->op == NPL_OP_MUL || layer->op == NPL_OP_CONCAT ||
-		  (layer->op == NPL_OP_CLIP && layer->attrs->limits_known);
-	return op && npl_integer_layer_ok(layer, why, sizeof why);
-}
-
 static bool is_pair(const struct npl_layer *layer)
 {
 	return (layer->op == NPL_OP_ADD || layer->op == NPL_OP_MUL) && !layer->attrs->legacy_broadcast;
@@ -259,43 +265,6 @@ static int run_rule(const struct npl_layer *layer, struct npl_tensor *out, struc
 	return rc;
 }
 
-/* A float32 tensor of the same shape. */
-static int plain_of(const struct npl_tensor *t, struct npl_tensor *plain, struct npl_err *err)
-{
-	*plain = (struct npl_tensor){.name = t->name, .dtype = NPL_F32, .shape = t->shape};
-	return npl_tensor_alloc(plain, err);
-}
-
-/* plain[0] is the output, plain[1 + i] input i. */
-static int run_floats(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *plain,
-		      struct npl_tensor *out, struct npl_result *result, struct npl_err *err)
-{
-	struct npl_layer in_float = *layer;
-	double reference, begin;
-	int rc = plain_of(out, &plain[0], err);
-	in_float.out = &plain[0];
-	for (int i = 0; i < layer->n_in && !rc; i++)
-		if (layer->in[i]) {
-			rc = plain_of(layer->in[i], &plain[1 + i], err);
-			in_float.in[i] = &plain[1 + i];
-		}
-	if (rc)
-		return rc;
-	begin = npl_clock_seconds();
-	for (int i = 0; i < layer->n_in; i++)
-		if (layer->in[i])
-			npl_int8_dequantise(layer->in[i]->data, npl_tensor_count(layer->in[i]), &layer->in[i]->quant,
-					    layer->in[i]->dtype, plain[1 + i].data);
-	rc = cpu_is_sliced(&in_float) ? cpu_slices_run(cpu, &in_float, &plain[0], &reference, err)
-				      : npl_run_reference(&in_float, &plain[0], &reference, err);
-	if (!rc && !npl_int8_quantise(plain[0].data, npl_tensor_count(out), &out->quant, out->dtype, out->data,
-				      &result->saturations))
-		rc = npl_fail(err, NPL_EINPUT, "the result of '%s' holds a NaN, which int8 cannot hold",
-			      layer->name ? layer->name : npl_op_defs[layer->op].name);
-	result->seconds = npl_clock_seconds() - begin;
-	return rc;
-}
-
 int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,
 		 struct npl_result *result, struct npl_err *err)
 {
@@ -305,16 +274,7 @@ int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct np
 		return cpu_int8_matmul(cpu, layer, out, result, err);
 	if (stays_integer(layer))
 		return run_integers(cpu, layer, out, &result->seconds, err);
-	if (layer->op == NPL_OP_CLIP && cpu_is_by_element(layer))
-		return cpu_int8_elements(cpu, layer, out, result, err);
-	if (has_rule(layer))
+	if (has_rule(layer) && !(layer->op == NPL_OP_CLIP && cpu_int8_has_table(layer)))
 		return is_pair(layer) ? cpu_int8_pair(cpu, layer, out, result, err) : run_rule(layer, out, result, err);
-	if (cpu_is_by_element(layer))
-		return cpu_int8_elements(cpu, layer, out, result, err);
-	struct npl_tensor *plain = calloc((size_t)layer->n_in + 1, sizeof *plain);
-	int rc = plain ? run_floats(cpu, layer, plain, out, result, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
-	for (int i = 0; plain && i <= layer->n_in; i++)
-		npl_tensor_free(&plain[i]);
-	free(plain);
-	return rc;
+	return cpu_int8_table(cpu, layer, out, result, err);
 }
