@@ -128,27 +128,32 @@ static int read_spec(const char *op, const struct layer_options *o, struct npl_l
 	return read_window(o, spec, err);
 }
 
-static bool is_format(const char *name)
+/* Number formats as they are called here, and as settings of real devices call them. */
+static const char *const formats[][2] = {
+	{"int8", ""}, {"int8x16", "8x16"}, {"Q6.10", ""},        {"float32", "f32"},
+	{"tf32", ""}, {"float16", "f16"},  {"bfloat16", "bf16"},
+};
+
+/* NULL: there is no such format. */
+static const char *format_called(const char *name)
 {
-	static const char *const elements[] = {"float16", "bfloat16", "tf32"}; /* of a GPU */
-	for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
-		if (!strcmp(name, elements[i]))
-			return true;
-	for (int f = 0; f < NPL_FORMATS; f++)
-		if (!strcmp(name, npl_format_name((enum npl_format)f)))
-			return true;
-	return false;
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+		if (!strcmp(name, formats[i][0]) || (*name && !strcmp(name, formats[i][1])))
+			return formats[i][0];
+	return NULL;
 }
 
 static int check_precision(const char *precision, const struct npl_comparison *c, struct npl_err *err)
 {
+	const char *asked = precision ? format_called(precision) : NULL;
+	if (precision && !asked)
+		return npl_fail(err, NPL_EUSAGE,
+				"layer: --precision %s: there is no such number format, expected int8, int8x16, Q6.10, "
+				"float32, tf32, float16 or bfloat16",
+				precision);
 	for (int d = 0; precision && d < c->n_devices; d++) {
 		const char *format = npl_device_precision(&c->device[d].info);
-		if (!is_format(precision))
-			return npl_fail(err, NPL_EUSAGE,
-					"layer: --precision %s: there is no such number format; %s computes in %s",
-					precision, c->device[d].name, format);
-		if (strcmp(precision, format))
+		if (strcmp(asked, format))
 			return npl_fail(err, NPL_EUSAGE, "layer: --precision %s: %s computes in %s", precision,
 					c->device[d].name, format);
 	}
@@ -267,7 +272,7 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		{"type", CLI_TEXT, &o.pool, 0, 0, "T", "pool: max or average (default max)"},
 		{"devices", CLI_TEXT, &o.common.devices, 0, 0, "A,B,...", "default: tpu_v1,diannao,cpu"},
 		{"precision", CLI_TEXT, &o.precision, 0, 0, "P",
-		 "refuse devices that compute in another: int8, Q6.10, float32"},
+		 "refuse devices that compute in another: int8, int8x16, Q6.10, float32, tf32, float16, bfloat16"},
 		{"unsigned", CLI_FLAG, &o.is_unsigned, 0, 0, NULL, "int8: the input is unsigned"},
 		{"requantise", CLI_FLAG, &o.requantise, 0, 0, NULL,
 		 "gemm, conv in int8: 8-bit results instead of raw 32-bit accumulators"},

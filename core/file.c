@@ -185,7 +185,8 @@ static int write_file(const char *path, const struct npl_file_piece *piece, int 
 {
 	struct stat status;
 	if (!stat(path, &status) && not_regular(status.st_mode))
-		return npl_fail(err, NPL_EOUTPUT, "%s: cannot be written: it %s", path, not_regular(status.st_mode));
+		return npl_fail(err, NPL_EOUTPUT, "%s: cannot be written: it %s%s", path, not_regular(status.st_mode),
+				S_ISDIR(status.st_mode) ? "" : "; standard output is -");
 	char *temporary = NULL;
 	int fd = open_temporary(path, &temporary);
 	if (fd < 0) {

@@ -132,7 +132,10 @@ int npl_rapl_open(const char *root, struct npl_rapl *rapl, struct npl_err *err)
 	char why[200];
 	root = root ? root : NPL_POWERCAP_ROOT;
 	*rapl = (struct npl_rapl){.shortest_seconds = NPL_RAPL_SHORTEST_SECONDS};
-	snprintf(why, sizeof why, "there is no package counter below %s, as in most virtual machines", root);
+	snprintf(why, sizeof why,
+		 !strcmp(root, NPL_POWERCAP_ROOT) ? "there is no package counter below %s, as in most virtual machines"
+						  : "there is no package counter below %s",
+		 root);
 	for (int zone = 0; zone < NPL_RAPL_DOMAINS; zone++)
 		add_zone(rapl, root, zone, why, sizeof why);
 	drop_dead_counters(rapl, why, sizeof why);

@@ -77,8 +77,10 @@ int npl_devices_open(const struct npl_compare_options *options, struct npl_devic
 		rc = check_engine(options, device, err);
 	for (int i = 0; i < options->n_sets && !rc; i++)
 		if (!used[i])
-			rc = npl_fail(err, NPL_EUSAGE, "--set %s: none of the devices asked for has this name",
-				      options->set[i]);
+			rc = npl_fail(
+				err, NPL_EUSAGE,
+				"--set %s: none of the devices asked for has this name, expected DEVICE.NAME=VALUE",
+				options->set[i]);
 	free(sets);
 	free(used);
 	return rc;

@@ -106,13 +106,14 @@ static int settle_measured(const struct npl_energy_watch *watch, struct npl_run 
 	return npl_energy_merge(run->energy, &run->n_energy, NPL_MAX_RUN_ENERGY, &measured, err);
 }
 
-/* A layer's absent energy becomes power x its time. */
-static void assume_row(struct npl_layer_run *row, double watts)
+/* A layer's absent energy becomes power x its time, that of what crossed the device's link in it included: the board draws it then too. */
+static void assume_row(struct npl_layer_run *row, double watts, bool own_time)
 {
+	const double transfers = own_time ? 0 : row->result.to_device.seconds + row->result.to_host.seconds;
 	for (int e = 0; e < row->result.n_energy; e++)
 		if (is_unknown(&row->result.energy[e])) {
 			row->result.energy[e].origin = "assumed:tdp";
-			row->result.energy[e].joules = watts * row->result.seconds;
+			row->result.energy[e].joules = watts * (row->result.seconds + transfers);
 			return;
 		}
 }
@@ -130,7 +131,7 @@ int npl_energy_watch_settle(const struct npl_energy_watch *watch, struct npl_run
 		for (int i = 0; i < run->n_layers && isfinite(power.watts); i++)
 			if (run->layer[i].role == NPL_RAN &&
 			    !strcmp(run->layer[i].ran_on, npl_device_name(watch->device[d])))
-				assume_row(&run->layer[i], power.watts);
+				assume_row(&run->layer[i], power.watts, watch->own_time);
 	}
 	return npl_run_total(run, err);
 }

@@ -23,6 +23,7 @@ struct npl_energy_watch {
 	struct npl_energy_meter meter; /* closed: nothing can be measured, the report's note says why */
 	double start_seconds;
 	const char *origin; /* of what was measured; NULL: nothing was */
+	bool own_time;      /* what is told is the device's own time, without its link's */
 };
 
 /* report is set to "nothing known". A meter works for one device alone: beside others the counters see their work too. */

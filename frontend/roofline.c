@@ -24,18 +24,30 @@ const char *npl_roofline_precision(const struct npl_roofline_device *device, int
 	return format == device->info.format ? npl_device_precision(&device->info) : npl_format_name(format);
 }
 
-static size_t element_bytes(const struct npl_device_info *info)
+/* How a layer's values lie in the device's memory. */
+struct kept {
+	enum npl_format format;
+	size_t element_bytes;
+};
+
+/* A device of integers that has floats too leaves some layers to these. */
+static struct kept kept_of(const struct npl_device_info *info, const struct npl_layer_run *row)
 {
-	return info->element_bytes ? info->element_bytes : npl_dtype_size(npl_format_dtype(info->format));
+	const bool bytes = row->output_dtype == NPL_I8 || row->output_dtype == NPL_U8;
+	const bool sums = row->output_dtype == NPL_I32 && row->result.macs > 0; /* of integers, as they are */
+	if (info->floats && !bytes && !sums)
+		return (struct kept){NPL_FORMAT_F32, sizeof(float)};
+	return (struct kept){info->format, info->element_bytes ? info->element_bytes
+							       : npl_dtype_size(npl_format_dtype(info->format))};
 }
 
-/* Bytes of a value as the device keeps it: floats in its format, integers as they are. */
-static uint64_t value_bytes(const struct npl_value *value, const struct npl_device_info *info, bool bias)
+/* Bytes of a value as the device keeps it: floats in the layer's format, integers as they are. */
+static uint64_t value_bytes(const struct npl_value *value, const struct kept *kept, bool bias)
 {
 	int64_t count = npl_shape_count(&value->shape);
 	size_t bytes = npl_dtype_size(value->dtype);
 	if (value->dtype == NPL_F32)
-		bytes = bias && info->format != NPL_FORMAT_F32 ? sizeof(int32_t) : element_bytes(info);
+		bytes = bias && kept->format != NPL_FORMAT_F32 ? sizeof(int32_t) : kept->element_bytes;
 	return count > 0 ? (uint64_t)count * bytes : 0;
 }
 
@@ -45,18 +57,18 @@ static bool reads_a_part(enum npl_op op)
 	return op == NPL_OP_GATHER || op == NPL_OP_SLICE;
 }
 
-static void count_bytes(const struct npl_graph *graph, const struct npl_node *node, const struct npl_device_info *info,
+static void count_bytes(const struct npl_graph *graph, const struct npl_node *node, const struct kept *kept,
 			struct npl_roofline_point *point)
 {
 	const bool is_gemm = npl_op_defs[node->op].flags & NPL_OP_IS_GEMM;
 	for (int k = 0; k < node->n_out; k++)
 		if (node->out[k] >= 0 && (!k || graph->value[node->out[k]].uses))
-			point->output_bytes += value_bytes(&graph->value[node->out[k]], info, false);
+			point->output_bytes += value_bytes(&graph->value[node->out[k]], kept, false);
 	for (int k = 0; k < node->n_in; k++) {
 		const struct npl_value *value = node->in[k] < 0 ? NULL : &graph->value[node->in[k]];
 		if (!value)
 			continue;
-		uint64_t bytes = value_bytes(value, info, is_gemm && k == 2);
+		uint64_t bytes = value_bytes(value, kept, is_gemm && k == 2);
 		if (!k && reads_a_part(node->op) && bytes > point->output_bytes)
 			bytes = point->output_bytes;
 		if (value->constant)
@@ -66,10 +78,10 @@ static void count_bytes(const struct npl_graph *graph, const struct npl_node *no
 	}
 }
 
-/* Intensity, roof and share, from what is counted. */
-static void settle(const struct npl_roofline_device *device, struct npl_roofline_point *point)
+/* Intensity, roof and share, from what is counted, below a peak. */
+static void settle(const struct npl_roofline_device *device, double peak, struct npl_roofline_point *point)
 {
-	const double macs = (double)point->macs, peak = device->roof[point->roof].macs_per_second;
+	const double macs = (double)point->macs;
 	const double rate = device->memory_bytes_per_second,
 		     memory_seconds = point->bytes > 0 ? point->bytes / rate : 0;
 	const double least = fmax(macs / peak, isnan(memory_seconds) ? 0 : memory_seconds);
@@ -85,8 +97,9 @@ static void settle(const struct npl_roofline_device *device, struct npl_roofline
 static int roof_of(const struct npl_roofline_device *device, const struct npl_layer_run *row)
 {
 	const bool integers = row->output_dtype == NPL_I8 || row->output_dtype == NPL_U8;
-	for (int i = 1; i < device->n_roofs && integers; i++)
-		if (device->roof[i].format == NPL_FORMAT_INT8)
+	const enum npl_format format = integers ? NPL_FORMAT_INT8 : kept_of(&device->info, row).format;
+	for (int i = 1; i < device->n_roofs; i++)
+		if (device->roof[i].format == format)
 			return i;
 	return 0;
 }
@@ -110,20 +123,24 @@ static void add_point(const struct npl_roofline *r, struct npl_roofline_device *
 					     .macs = row->result.macs,
 					     .seconds = row->result.seconds,
 					     .crossed_bytes = NAN};
-	count_bytes(r->graph, &r->graph->node[row->node], &device->info, point);
+	const struct kept kept = kept_of(&device->info, row);
+	count_bytes(r->graph, &r->graph->node[row->node], &kept, point);
 	point->weight_bytes *= batches;
 	point->input_bytes *= batches;
 	point->output_bytes *= batches;
 	point->bytes = counted_bytes(r, device, &row->result, point);
 	if (device->from == NPL_FROM_MODEL)
 		point->crossed_bytes = (double)row->result.bytes[NPL_MEM_DRAM];
-	settle(device, point);
+	settle(device, device->roof[point->roof].macs_per_second, point);
 }
 
-/* The network as it runs: the work of its layers, the bytes that each of them counts, the time and traffic of the whole. */
+/* The network as it runs: the work of its layers, the bytes that each of them counts, the time and traffic of the whole. Its peak is that of
+ * its layers, each at its own. */
 static void sum_points(struct npl_roofline_device *device, const struct npl_run *run)
 {
 	struct npl_roofline_point *sum = &device->network;
+	uint64_t most = 0;
+	double least_seconds = 0;
 	*sum = (struct npl_roofline_point){.node = -1, .crossed_bytes = NAN, .seconds = run->device_seconds};
 	for (int i = 0; i < device->n_points; i++) {
 		const struct npl_roofline_point *point = &device->point[i];
@@ -132,11 +149,13 @@ static void sum_points(struct npl_roofline_device *device, const struct npl_run 
 		sum->input_bytes += point->input_bytes;
 		sum->output_bytes += point->output_bytes;
 		sum->bytes += point->bytes;
-		sum->roof = point->macs ? point->roof : sum->roof;
+		sum->roof = point->macs > most ? point->roof : sum->roof;
+		most = point->macs > most ? point->macs : most;
+		least_seconds += (double)point->macs / device->roof[point->roof].macs_per_second;
 	}
 	if (device->from == NPL_FROM_MODEL)
 		sum->crossed_bytes = (double)run->bytes[NPL_MEM_DRAM];
-	settle(device, sum);
+	settle(device, least_seconds > 0 ? (double)sum->macs / least_seconds : device->roof[0].macs_per_second, sum);
 }
 
 static int take_points(struct npl_roofline *r, struct npl_roofline_device *device,

@@ -197,13 +197,14 @@ static int measure_by_adding(struct npl_device *device, struct npl_memory_rate *
 
 static int measure(struct npl_device *device, struct npl_roofline_device *roofs, struct npl_err *err)
 {
-	const enum npl_format own = npl_device_get_info(device)->format;
+	const struct npl_device_info *info = npl_device_get_info(device);
+	const bool both = info->floats || info->format != NPL_FORMAT_INT8;
 	struct npl_memory_rate rate;
 	struct npl_err why = {0};
 	roofs->from = NPL_FROM_MEASURE;
 	npl_machine_load_start(&roofs->load, NULL);
-	if (measure_peak(device, own, roofs, err) ||
-	    (own != NPL_FORMAT_INT8 && measure_peak(device, NPL_FORMAT_INT8, roofs, err)))
+	const enum npl_format other = info->format == NPL_FORMAT_INT8 ? NPL_FORMAT_F32 : NPL_FORMAT_INT8;
+	if (measure_peak(device, info->format, roofs, err) || (both && measure_peak(device, other, roofs, err)))
 		return err->code;
 	if (!roofs->n_roofs)
 		return npl_fail(err, NPL_EDEVICE, "%s: takes no product of matrices", npl_device_name(device));

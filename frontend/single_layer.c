@@ -170,6 +170,7 @@ static int run_timed(struct work *work, struct npl_device_report *report, struct
 	report->spread = report->median_within = NAN;
 	if (measured)
 		npl_energy_watch_open(&work->watch, &work->device, 1, &report->energy);
+	work->watch.own_time = true;
 	int rc = times ? run_work(work, result, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
 	if (!rc)
 		rc = run_repeats(work, measured, report, times, err);

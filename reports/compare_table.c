@@ -200,7 +200,7 @@ static void list_host(char *text, size_t size, const struct npl_comparison *c, c
 		snprintf(text + used, size - used, ", %s in part", part);
 }
 
-/* Where the time of an entry that is no single real device goes. */
+/* Where the time of an entry goes that is more than a device's own. */
 static void put_parts(FILE *out, const struct npl_comparison *c)
 {
 	struct npl_table table;
@@ -211,7 +211,7 @@ static void put_parts(FILE *out, const struct npl_comparison *c)
 		const struct npl_device_report *r = &c->device[d];
 		double n = (double)r->batches;
 		char m[CELL], h[CELL], l[CELL], on_host[100];
-		if (!modelled(r) && !r->n_parts)
+		if (!modelled(r) && !r->n_parts && !(r->run.link_seconds > 0))
 			continue;
 		list_host(on_host, sizeof on_host, c, &r->run);
 		const char *cells[] = {r->name, figure(m, r->run.device_seconds / n, "s", simulated(r)),
@@ -438,6 +438,24 @@ static size_t put_origins(char *line, size_t size, const struct npl_device_repor
 	return (size_t)used;
 }
 
+/* What a device of integers left to its floats. */
+static size_t put_floats(char *line, size_t size, const struct npl_device_report *r)
+{
+	int layers = 0;
+	uint64_t macs = 0;
+	for (int i = 0; i < r->run.n_layers; i++) {
+		const struct npl_layer_run *row = &r->run.layer[i];
+		if (row->role != NPL_RAN || !row->note || strncmp(row->note, "in float32: ", 12) != 0)
+			continue;
+		layers++;
+		macs += row->result.macs;
+	}
+	if (!layers)
+		return 0;
+	return (size_t)snprintf(line, size, "; %d of %d layers in float32, with %.2g %% of the MACs", layers,
+				r->run.n_layers, r->run.macs ? 100.0 * (double)macs / (double)r->run.macs : 0.0);
+}
+
 static void put_notes(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	static const char *const header[] = {"NOTES", ""};
@@ -451,13 +469,17 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 		any_model = any_model || modelled(r) || !energy_measured(r);
 		any_measure = any_measure || (isfinite(r->spread) && !modelled(r));
 		size_t used = put_origins(line, sizeof line, r);
+		if (used < sizeof line)
+			used += put_floats(line + used, sizeof line - used, r);
 		if (isfinite(r->spread) && used < sizeof line)
 			used += (size_t)snprintf(line + used, sizeof line - used,
 						 "; median of %d run%s, the middle half within %.0f %%", r->passes,
 						 npl_plural(r->passes), 100 * r->spread);
 		if (r->median_within > NPL_STABLE_MEDIAN && used < sizeof line)
 			used += (size_t)snprintf(line + used, sizeof line - used,
-						 "; not stable: the median is known within %.2g %%",
+						 r->median_within < 1
+							 ? "; not stable: the median is known within %.2g %%"
+							 : "; not stable: the median is known within %.0f %%",
 						 100 * r->median_within);
 		if (r->load.busy && used < sizeof line)
 			used += (size_t)snprintf(

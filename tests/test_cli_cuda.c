@@ -157,6 +157,16 @@ Test(cli_cuda, assumes_the_power_it_is_told)
 			   300 * cli_number(cli_at(json, "devices.0.layers.0.seconds")), 1e-9));
 	json_decref(json);
 	cli_free(&r);
+	/* of a network over the whole time, what crosses the link included */
+	r = cli_run(&(struct cli_how){0}, "run", "lenet5", "--device", "cuda", "--set", "cuda.tdp_watts=300", "--json",
+		    "-");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	json = cli_parse_json(r.out);
+	cr_assert_gt(cli_number(cli_at(json, "devices.0.totals.host_link_seconds")), 0);
+	cr_assert(cli_near(cli_number(cli_at(json, "devices.0.totals.energy_j")),
+			   300 * cli_number(cli_at(json, "devices.0.totals.seconds")), 1e-6));
+	json_decref(json);
+	cli_free(&r);
 }
 
 /* A line of a Markdown table, cut into its cells; returns how many. */

@@ -143,7 +143,7 @@ Test(cpu_int8, operators_without_a_rule_are_left_to_floats)
 						.in = {&x[0], &x[1]},
 						.out = &y};
 		char why[200], expected[80];
-		snprintf(expected, sizeof expected, "%s has no rule on integers", layer.name);
+		snprintf(expected, sizeof expected, "there is no rule for %s on integers", layer.name);
 		cr_assert_not(npl_driver_cpu.supports(cpu_int8_device[1], &layer, why, sizeof why), "%s", layer.name);
 		cr_assert_str_eq(why, expected);
 	}

@@ -224,6 +224,53 @@ Test(roofline, real_device_is_measured)
 	npl_arena_free(&arena);
 }
 
+/* A processor in int8 leaves some layers to its floats: those have the bytes and the roof of these. */
+Test(roofline, layers_in_float32_beside_integers)
+{
+	struct npl_arena arena = {0};
+	struct npl_model_files files;
+	struct npl_graph *graph = shipped_load("lstm_lm", &(struct npl_load_options){0}, &files, &arena);
+	struct cli_result r = cli_run(&(struct cli_how){0}, "roofline", "lstm_lm", "--devices", "cpu", "--threads", "1",
+				      "--set", "cpu.precision=int8", "--json", "-");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	json_t *json = cli_parse_json(r.out), *layer;
+	double peak[2], least = 0, macs = 0;
+	size_t i;
+	int floats = 0, integers = 0;
+	for (int k = 0; k < 2; k++) {
+		json_t *roof = json_array_get(cli_at(json, "devices.0.roofs"), (size_t)k);
+		cr_assert_str_eq(cli_text(cli_at(roof, "precision")), k ? "float32" : "int8");
+		peak[k] = cli_number(cli_at(roof, "peak_ops_per_second"));
+	}
+	json_array_foreach (cli_at(json, "devices.0.layers"), i, layer) {
+		const struct npl_node *node = &graph->node[cli_integer(cli_at(layer, "index"))];
+		const double layer_macs = (double)cli_integer(cli_at(layer, "macs"));
+		const bool is_float = node->op == NPL_OP_LSTM;
+		long long weights = 0;
+		macs += layer_macs;
+		least += 2 * layer_macs / peak[is_float];
+		if (!is_float && !(layer_macs > 0))
+			continue;
+		for (int k = 1; k < node->n_in; k++)
+			if (node->in[k] >= 0 && graph->value[node->in[k]].constant)
+				weights += (is_float || k == 2 ? 4 : 1) *
+					   elements(graph, node->in[k]); /* biases are sums */
+		cr_assert_eq(cli_integer(cli_at(layer, "weight_bytes")), weights, "%s", node->name);
+		cr_assert_str_eq(cli_text(cli_at(layer, "precision")), is_float ? "float32" : "int8");
+		floats += is_float;
+		integers += !is_float;
+	}
+	cr_assert(floats == 2 && integers == 1, "%d and %d", floats, integers);
+	const double bytes = cli_number(cli_at(json, "devices.0.network.bytes")),
+		     rate = cli_number(cli_at(json, "devices.0.memory.bytes_per_second")),
+		     roof = cli_number(cli_at(json, "devices.0.network.roof_ops_per_second"));
+	cr_assert(cli_near(roof, 2 * macs / fmax(least, bytes / rate), 1e-9), "%g", roof);
+	json_decref(json);
+	cli_free(&r);
+	npl_graph_free(graph);
+	npl_arena_free(&arena);
+}
+
 /* A line of the CSV for each layer of the JSON with its figures, and one for the network. */
 Test(roofline, reports_agree)
 {

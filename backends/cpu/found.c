@@ -42,7 +42,9 @@ static int processor_facts(const struct cpu_state *cpu, struct npl_facts *facts,
 	if (npl_fact(facts, err, "caches", "%s", npl_processor_caches(&p, caches, sizeof caches)) ||
 	    npl_fact(facts, err, "instruction_set", "%s", cpu_level_name(cpu_isa_detect().level)))
 		return err->code;
-	return npl_fact(facts, err, "threads", "%d of %d available", cpu->threads, cpu_usable_processors());
+	const int processors = cpu_usable_processors();
+	return npl_fact(facts, err, "threads", cpu->threads > processors ? "%d on %d processors" : "%d of %d available",
+			cpu->threads, processors);
 }
 
 static int blas_facts(const struct cpu_blas *blas, struct npl_facts *facts, struct npl_err *err)

@@ -122,19 +122,17 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 		return no(why, n, "in integers its windows are of one or two dimensions");
 	if (!is_quantised(layer->out))
 		return no(why, n, "its output is not an 8-bit tensor with a scale");
+	for (int i = 0; i < layer->n_in; i++)
+		if (layer->in[i] && !is_quantised(layer->in[i]))
+			return no(why, n, "an input is not an 8-bit tensor with a scale");
+	if (!stays_integer(layer) && !has_rule(layer) && !is_matmul(layer) && !cpu_int8_has_table(layer))
+		return npl_integer_layer_ok(layer, why, n) ? no(why, n, "its operands have no form for integers")
+							   : false;
 	for (int i = 0; i < layer->n_in; i++) {
 		const struct npl_tensor *in = layer->in[i];
-		if (!in)
-			continue;
-		if (!is_quantised(in))
-			return no(why, n, "an input is not an 8-bit tensor with a scale");
 		/* What constants get, whose values nobody has looked at; 8 bits of it would be worthless. */
-		if (layer->n_in > 1 && !(in->quant.scale < 1) && !(in->quant.scale > 1) && !in->quant.zero_point)
+		if (in && layer->n_in > 1 && !(in->quant.scale < 1) && !(in->quant.scale > 1) && !in->quant.zero_point)
 			return no(why, n, "the range of an operand is not known, so 8 bits cannot hold it");
-	}
-	if (!stays_integer(layer) && !has_rule(layer) && !is_matmul(layer) && !cpu_int8_has_table(layer)) {
-		snprintf(why, n, "%s has no rule on integers", npl_op_defs[layer->op].name);
-		return false;
 	}
 	return true;
 }

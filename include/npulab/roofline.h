@@ -39,9 +39,9 @@ enum npl_intensity {
 /* A layer, or a whole network. NAN: not applicable or not known. */
 struct npl_roofline_point {
 	int node; /* of the graph; -1: the whole network */
-	int roof; /* which of the device's */
+	int roof; /* which of the device's: of its number format; of a network that of its greatest layer */
 	uint64_t macs;
-	uint64_t weight_bytes, input_bytes, output_bytes; /* of its tensors, in the device's number format */
+	uint64_t weight_bytes, input_bytes, output_bytes; /* of its tensors, in the layer's number format */
 	double bytes;                                     /* those that the intensity is of */
 	double crossed_bytes;       /* those that the simulated machine's memory did move; NAN: a real device */
 	double seconds;             /* of the device alone */
