@@ -46,24 +46,24 @@ static int plan_on(struct npl_graph *graph, struct npl_device *device, struct np
 	return rc;
 }
 
-static int open_machines(struct npl_graph *graph, const char *devices, struct npl_arena *arena, struct machines *m,
-			 struct npl_err *err)
+static int open_machines(struct npl_graph *graph, const char *devices, const struct cli_list *sets,
+			 struct npl_arena *arena, struct machines *m, struct npl_err *err)
 {
-	int n;
-	if (cli_split_devices(devices, arena, &m->names, &n, err))
+	struct npl_compare_options options = {.set = sets->item, .n_sets = sets->n};
+	if (cli_split_devices(devices, arena, &m->names, &options.n_devices, err))
 		return err->code;
-	m->device = npl_arena_array(arena, (size_t)n, sizeof(struct npl_device *));
-	m->run = npl_arena_array(arena, (size_t)n, sizeof *m->run);
+	m->device = npl_arena_array(arena, (size_t)options.n_devices, sizeof(struct npl_device *));
+	m->run = npl_arena_array(arena, (size_t)options.n_devices, sizeof *m->run);
 	if (!m->device || !m->run)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	for (int d = 0; d < n; d++) {
-		if (npl_device_open(m->names[d], NULL, &m->device[d], err))
-			return err->code;
-		m->n = d + 1;
-		if (plan_on(graph, m->device[d], &m->run[d], arena, err))
-			return err->code;
+	m->n = options.n_devices;
+	options.device_names = m->names;
+	int rc = npl_devices_open(&options, m->device, err);
+	for (int d = 0; d < m->n && !rc; d++) {
+		m->names[d] = npl_device_name(m->device[d]);
+		rc = plan_on(graph, m->device[d], &m->run[d], arena, err);
 	}
-	return 0;
+	return rc;
 }
 
 static uint64_t node_parameters(const struct npl_graph *graph, const struct npl_node *node)
@@ -155,12 +155,43 @@ static void print_host_layers(const struct npl_graph *graph, const char *name, c
 	npl_table_close(&table);
 }
 
+/* Why a device of integers leaves a layer to its floats; NULL: it does not. */
+static const char *why_floats(const struct npl_layer_run *row)
+{
+	static const char floats[] = "in float32: ";
+	const size_t length = sizeof floats - 1;
+	return row->role == NPL_RAN && row->note && !strncmp(row->note, floats, length) ? row->note + length : NULL;
+}
+
+static void print_float_layers(const struct npl_graph *graph, const char *name, const struct npl_run *run)
+{
+	static const char *const header[] = {"LAYER", "OPERATOR", "WHY"};
+	struct npl_table table;
+	int rows = 0;
+	npl_table_open(&table, "lll", header);
+	for (int i = 0; i < graph->n_nodes; i++) {
+		const char *why = why_floats(&run->layer[i]);
+		if (!why)
+			continue;
+		npl_table_row(&table,
+			      (const char *const[]){graph->node[i].name, npl_op_defs[graph->node[i].op].name, why});
+		rows++;
+	}
+	if (rows) {
+		printf("\n%s runs these in float32:\n", name);
+		npl_table_print(&table, stdout);
+	}
+	npl_table_close(&table);
+}
+
 static void print_table(const struct npl_graph *graph, const char *name, const struct machines *m)
 {
 	print_heading(graph, name);
 	print_layers(graph);
-	for (int d = 0; d < m->n; d++)
+	for (int d = 0; d < m->n; d++) {
 		print_host_layers(graph, m->names[d], &m->run[d]);
+		print_float_layers(graph, m->names[d], &m->run[d]);
+	}
 }
 
 /* What the machines say of layer i that their hosts do, as a whole or in part. */
@@ -205,6 +236,11 @@ static void print_json(const struct npl_graph *graph, const char *name, const st
 		npl_json_u64(&json, "parameters", node_parameters(graph, node));
 		put_notes(&json, "on_host", m, i, false);
 		put_notes(&json, "in_part_on_host", m, i, true);
+		npl_json_open(&json, "in_float32", '{');
+		for (int d = 0; d < m->n; d++)
+			if (why_floats(&m->run[d].layer[i]))
+				npl_json_string(&json, m->names[d], why_floats(&m->run[d].layer[i]));
+		npl_json_close(&json, '}');
 		npl_json_close(&json, '}');
 	}
 	npl_json_close(&json, ']');
@@ -215,12 +251,14 @@ static void print_json(const struct npl_graph *graph, const char *name, const st
 static int inspect_main(int argc, char **argv, struct npl_err *err)
 {
 	const char *model = NULL, *json = NULL, *devices = "tpu_v1,diannao";
-	struct cli_list dim = {0};
+	struct cli_list dim = {0}, sets = {0};
 	int64_t batch = 0;
 	bool quiet = false, helped;
 	int n_words;
 	const struct cli_option options[] = {
 		{"devices", CLI_TEXT, &devices, 0, 0, "A,B,...", "devices to ask (default: tpu_v1,diannao)"},
+		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "DEVICE.KEY=VALUE",
+		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
 		{"batch", CLI_INT, &batch, 1, 1 << 20, "N", "samples per batch: dimension 0 of the inputs"},
 		{"dim", CLI_LIST_OF_TEXT, &dim, 0, 0, "NAME=N", "a dimension that the model leaves open"},
 		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no warnings"},
@@ -244,7 +282,7 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 				    &(struct npl_load_options){.batch = batch, .n_dims = dim.n, .dims = dims}, &graph,
 				    err);
 	if (!rc)
-		rc = open_machines(graph, devices, &arena, &machines, err);
+		rc = open_machines(graph, devices, &sets, &arena, &machines, err);
 	if (!rc && json)
 		print_json(graph, files.name, &machines);
 	else if (!rc)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening the devices of a comparison, and what of them outlives their closing. */
+ * Which devices a comparison refuses, and what of them outlives their closing. */
 #ifndef NPULAB_FRONTEND_DEVICES_OPEN_H
 #define NPULAB_FRONTEND_DEVICES_OPEN_H
 
@@ -10,11 +10,6 @@
 bool npl_is_measured(const struct npl_device *device);
 /* NPL_EUSAGE: timing_only of such a device. */
 int npl_refuse_timing(const struct npl_device *device, struct npl_err *err);
-
-/* Opens options->device_names with the --set that belong to each. NPL_EUSAGE when a --set names none of them, or with
- * timing_only for a real device; of a placement only the plan tells whether it is used. On failure what was opened stays in
- * device[] for the caller to close. */
-int npl_devices_open(const struct npl_compare_options *options, struct npl_device **device, struct npl_err *err);
 
 /* Copies name, description and settings into the report (strings into the comparison's arena). */
 int npl_report_describe(struct npl_comparison *c, const struct npl_device *device, struct npl_device_report *report,

@@ -459,3 +459,25 @@ Test(cli_names, inspect_asks_any_device)
 	cr_assert(r.status == 4 || (!r.status && strstr(r.out, "\ncpu runs every layer\n")), "%s%s", r.out, r.err);
 	cli_free(&r);
 }
+
+/* With settings, by the machine's own name; what a device of integers leaves to its floats is listed. */
+Test(cli_names, inspect_takes_settings)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	cli_write_text(folder, "mine.yaml", "name: mine\nmodel: reference\nprecision: int8\n");
+	struct cli_result r = cli_run(&how, "inspect", "digits", "--devices", "@/mine.yaml", "--set",
+				      "mine.precision=f32");
+	cr_assert(!r.status && strstr(r.out, "\nmine runs every layer\n"), "%s%s", r.out, r.err);
+	cli_free(&r);
+	r = cli_run(&how, "inspect", "lstm_lm", "--devices", "cpu", "--set", "cpu.precision=int8");
+	cr_assert(r.status == 4 || (!r.status && strstr(r.out, "\ncpu runs these in float32:\n") &&
+				    strstr(r.out, "lstm2      LSTM      its states are floats\n")),
+		  "%s%s", r.out, r.err);
+	cli_free(&r);
+	r = cli_run(&how, "inspect", "digits", "--devices", "cpu", "--set", "precision=int8");
+	cr_assert(r.status == 2 && strstr(r.err, "expected DEVICE.NAME=VALUE"), "%s", r.err);
+	cli_free(&r);
+	cli_remove_folder(folder);
+}

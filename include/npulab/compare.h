@@ -109,6 +109,11 @@ struct npl_compare_options {
 		*outputs; /* NULL, or graph->n_outputs zeroed tensors that receive the (last) device's outputs */
 };
 
+/* Opens options->device_names into device[], zeroed, with the settings that belong to each. NPL_EUSAGE when one of these names none of the
+ * devices, or with timing_only for a real device; of a placement only the plan tells whether it is used. The caller closes them, after a
+ * failure too. */
+int npl_devices_open(const struct npl_compare_options *options, struct npl_device **device, struct npl_err *err);
+
 /* calibration: samples to find ranges on, or NULL to use the samples themselves. */
 int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, const struct npl_samples *calibration,
 		const struct npl_compare_options *options, struct npl_comparison *comparison, struct npl_err *err);
