@@ -54,7 +54,10 @@ static int check_sample(const struct npl_graph *graph, int i, const char *file, 
 				npl_dtype_name(value->dtype), npl_dtype_name(t->dtype));
 	if (batched && t->shape.rank == want.rank)
 		want.dim[0] = t->shape.dim[0];
-	if (!npl_shape_equal(&want, &t->shape) || npl_tensor_count(t) == 0)
+	if (npl_tensor_count(t) == 0)
+		return npl_fail(err, NPL_EINPUT, "%s: shape %s holds no sample of input '%s': it has no elements", file,
+				npl_shape_text(&t->shape, got, sizeof got), value->name);
+	if (!npl_shape_equal(&want, &t->shape))
 		return npl_fail(err, NPL_EINPUT, "%s: shape %s does not fit input '%s', expected %s%s", file,
 				npl_shape_text(&t->shape, got, sizeof got), value->name,
 				npl_shape_text(&value->shape, expected, sizeof expected),
