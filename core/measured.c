@@ -17,12 +17,12 @@ static bool tensor_is_plain(const struct npl_tensor *tensor, const char *which, 
 	return false;
 }
 
-static bool is_float(const struct npl_tensor *tensor, bool halves)
+static bool is_float(const struct npl_tensor *tensor)
 {
-	return tensor->dtype == NPL_F32 || (halves && npl_dtype_is_half(tensor->dtype));
+	return tensor->dtype == NPL_F32 || npl_dtype_is_half(tensor->dtype);
 }
 
-static bool layer_ok(const struct npl_layer *layer, bool halves, char *why, size_t n)
+bool npl_widened_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 {
 	const struct npl_op_def *def = &npl_op_defs[layer->op];
 	bool must_be_float = layer->fused != NPL_ACT_NONE || (def->flags & NPL_OP_IS_GEMM);
@@ -32,13 +32,13 @@ static bool layer_ok(const struct npl_layer *layer, bool halves, char *why, size
 			continue;
 		if (!tensor_is_plain(in, "input", i, why, n))
 			return false;
-		if ((def->flags & NPL_OP_IS_GEMM) && !is_float(in, halves)) {
+		if ((def->flags & NPL_OP_IS_GEMM) && !is_float(in)) {
 			snprintf(why, n, "input %d of %s is %s; this device computes in float32", i, def->name,
 				 npl_dtype_name(in->dtype));
 			return false;
 		}
 	}
-	if (must_be_float && !is_float(layer->out, halves)) {
+	if (must_be_float && !is_float(layer->out)) {
 		snprintf(why, n, "the output of %s is %s; this device computes in float32", def->name,
 			 npl_dtype_name(layer->out->dtype));
 		return false;
@@ -49,16 +49,6 @@ static bool layer_ok(const struct npl_layer *layer, bool halves, char *why, size
 		if (!tensor_is_plain(&layer->out[k], "output", k, why, n))
 			return false;
 	return true;
-}
-
-bool npl_float_layer_ok(const struct npl_layer *layer, char *why, size_t n)
-{
-	return layer_ok(layer, false, why, n);
-}
-
-bool npl_widened_layer_ok(const struct npl_layer *layer, char *why, size_t n)
-{
-	return layer_ok(layer, true, why, n);
 }
 
 bool npl_layer_widens(const struct npl_layer *layer)

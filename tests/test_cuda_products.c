@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gemm, MatMul and Conv on the cuda device, over a fake CUDA that checks every range and handle: in float32, TF32, float16 and bfloat16
- * within what their digits allow of the reference kernels, in int8 the bits of the rules of layer.h; with cuDNN and without, with
+ * Gemm, MatMul and Conv on the cuda device, over a fake CUDA that checks every range and handle: in float32, TF32, float16 and bfloat16,
+ * and of tensors that are float16 and bfloat16 in every precision, within what their digits allow of the reference kernels, in int8 the bits of the rules of layer.h; with cuDNN and without, with
  * much room for patches and with little. Nothing is left behind. */
 #include <math.h>
 #include <stdio.h>
 
 #include "activated.h"
 #include "cuda_fake_device.h"
+#include "npulab/half.h"
 #include "npulab/integer.h"
 #include "npulab/window.h"
 #include "systolic_support.h"
@@ -16,6 +17,7 @@ extern const struct npl_driver npl_driver_cuda;
 
 static uint64_t rng;
 static struct cu_config config = {.patch_mib = 64};
+static enum npl_dtype declared = NPL_F32; /* of all tensors of a layer of floats */
 
 TestSuite(cuda_products, .init = cuda_fake_open, .fini = cuda_fake_close);
 
@@ -60,10 +62,19 @@ struct float_layer {
 	struct npl_layer layer;
 };
 
+/* With what the declared type holds. */
 static void fill(struct npl_tensor *t)
 {
-	for (int64_t i = 0; i < npl_tensor_count(t); i++)
+	const int64_t count = npl_tensor_count(t);
+	uint16_t *narrow = malloc((size_t)count * sizeof *narrow + 1);
+	cr_assert(narrow);
+	for (int64_t i = 0; i < count; i++)
 		((float *)t->data)[i] = (float)test_range(&rng, -1000, 1000) / 997.0f;
+	if (declared != NPL_F32) {
+		npl_half_narrow(declared, t->data, count, narrow);
+		npl_half_widen(declared, narrow, count, t->data);
+	}
+	free(narrow);
 }
 
 static void add_input(struct float_layer *f, struct npl_shape shape)
@@ -124,17 +135,43 @@ static void reference(struct float_layer *f, float **value, float **size)
 /* What one rounding of both operands and of the result may cost, relative to the sum of magnitudes; float32: the order of sums. */
 static const double allowed[] = {[CU_F32] = 2e-6, [CU_TF32] = 0x1p-10, [CU_F16] = 0x1.9p-10, [CU_BF16] = 0x1.9p-7};
 
+/* The layer with tensors of the declared type; its result widened. */
+static void run_floats(struct cu_device *device, const struct float_layer *f, float *out, const char *what)
+{
+	struct npl_tensor in[3], y = f->y;
+	struct npl_layer layer = f->layer;
+	void *narrow = malloc(npl_tensor_bytes(&f->y) + 1);
+	cr_assert(narrow);
+	for (int k = 0; k < layer.n_in; k++) {
+		test_tensor(&in[k], declared, f->in[k].shape, 0, 0);
+		npl_half_narrow(declared, f->in[k].data, npl_tensor_count(&in[k]), in[k].data);
+		layer.in[k] = &in[k];
+	}
+	y.dtype = declared;
+	layer.out = &y;
+	run_layer(device, &layer, narrow, what);
+	npl_half_widen(declared, narrow, npl_tensor_count(&y), out);
+	for (int k = 0; k < layer.n_in; k++)
+		npl_tensor_free(&in[k]);
+	free(narrow);
+}
+
 static void check_floats(struct cu_device *device, struct float_layer *f, const char *what)
 {
+	const enum cu_precision precision = declared == NPL_F16    ? CU_F16
+					    : declared == NPL_BF16 ? CU_BF16
+								   : device->precision;
 	float *want, *size, *got = malloc(npl_tensor_bytes(&f->y) + 1);
 	reference(f, &want, &size);
-	run_layer(device, &f->layer, got, what);
+	if (declared == NPL_F32)
+		run_layer(device, &f->layer, got, what);
+	else
+		run_floats(device, f, got, what);
 	for (int64_t i = 0; i < npl_tensor_count(&f->y); i++) {
 		double expected = activated(f->layer.fused, want[i]);
-		cr_assert(fabs(got[i] - expected) <=
-				  allowed[device->precision] * ((double)size[i] + fabs(expected)) + 2e-7,
-			  "%s, precision %d: element %lld is %.9g, expected %.9g", what, (int)device->precision,
-			  (long long)i, (double)got[i], expected);
+		cr_assert(fabs(got[i] - expected) <= allowed[precision] * ((double)size[i] + fabs(expected)) + 2e-7,
+			  "%s, %s, precision %d: element %lld is %.9g, expected %.9g", what, npl_dtype_name(declared),
+			  (int)device->precision, (long long)i, (double)got[i], expected);
 	}
 	free(want);
 	free(size);
@@ -270,6 +307,32 @@ Test(cuda_products, convolutions_without_cudnn_equal_the_reference)
 	cu_fake.missing[CU_FAKE_DNN] = true;
 	for (int p = CU_F32; p <= CU_BF16; p++)
 		random_products((enum cu_precision)p, 0xc0da0002);
+	cr_assert_eq(cu_fake.convolutions, 0);
+}
+
+/* Tensors that a model has in 16 bits are multiplied so, whatever the device makes of float32. */
+static void products_of_halves(uint64_t seed)
+{
+	static const enum npl_dtype halves[] = {NPL_F16, NPL_BF16};
+	for (size_t i = 0; i < sizeof halves / sizeof *halves; i++)
+		for (int p = CU_F32; p < CU_PRECISIONS; p++) {
+			declared = halves[i];
+			random_products((enum cu_precision)p, seed);
+		}
+	declared = NPL_F32;
+}
+
+Test(cuda_products, halves_equal_the_reference_in_every_precision)
+{
+	products_of_halves(0xc0da0009);
+	cr_assert_gt(cu_fake.convolutions, 100);
+	cr_assert_gt(cu_fake.last_convolutions, 50);
+}
+
+Test(cuda_products, halves_without_cudnn_equal_the_reference)
+{
+	cu_fake.missing[CU_FAKE_DNN] = true;
+	products_of_halves(0xc0da000a);
 	cr_assert_eq(cu_fake.convolutions, 0);
 }
 

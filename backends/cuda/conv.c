@@ -121,7 +121,7 @@ static int open_product(struct cu_layer *layer, int64_t images, int64_t pixels, 
 {
 	const struct cu_conv *c = &layer->conv;
 	const bool integers = layer->precision == CU_INT8;
-	const enum npl_dtype type = integers ? NPL_I8 : cu_device_type(layer->device, NPL_F32);
+	const enum npl_dtype type = integers ? NPL_I8 : cu_layer_type(layer);
 	const int64_t lead = layer->weights.lead, per_group = c->filters / c->groups;
 	struct cu_product_shape shape = {.operands = type,
 					 .result = integers ? NPL_I32 : type,
@@ -158,7 +158,7 @@ static int open_products(struct cu_layer *layer, struct npl_err *err)
 int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *err)
 {
 	const enum cu_precision precision = layer->precision;
-	const enum npl_dtype type = precision == CU_INT8 ? NPL_I8 : cu_device_type(layer->device, NPL_F32);
+	const enum npl_dtype type = precision == CU_INT8 ? NPL_I8 : cu_layer_type(layer);
 	struct cu_conv *c = &layer->conv;
 	plan_shape(layer);
 	if (precision != CU_INT8 && c->columns) { /* cuDNN reads weights as they are */

@@ -94,7 +94,7 @@ static int describe(struct cu_layer *layer, struct npl_err *err)
 {
 	const struct cu_dnn *dnn = &layer->device->dnn;
 	const struct npl_layer *asked = layer->layer;
-	const int type = type_of(cu_device_type(layer->device, NPL_F32));
+	const int type = type_of(cu_layer_type(layer));
 	struct cu_dnn_layer *made = &layer->dnn;
 	struct cu_dnn_case *is = &made->is;
 	const int n = sizes_of(&asked->in[0]->shape, is->x);

@@ -27,7 +27,7 @@ static size_t room_for(const struct npl_tensor *tensor, size_t unit)
 size_t cu_dnn_search_bytes(const struct cu_layer *layer)
 {
 	const struct npl_layer *asked = layer->layer;
-	const size_t unit = npl_dtype_size(cu_device_type(layer->device, NPL_F32));
+	const size_t unit = npl_dtype_size(cu_layer_type(layer));
 	if (layer->way != CU_WAY_DNN || asked->macs < LEAST_MACS)
 		return 0;
 	return room_for(asked->in[0], unit) + room_for(asked->out, unit) +
@@ -59,7 +59,7 @@ static const struct cu_dnn_found *best_of(const struct cu_layer *layer, const st
 static bool measure(const struct cu_device *device, const struct cu_layer *layer, struct cu_dnn_found *chosen)
 {
 	const struct cu_dnn_layer *dnn = &layer->dnn;
-	const size_t unit = npl_dtype_size(cu_device_type(device, NPL_F32));
+	const size_t unit = npl_dtype_size(cu_layer_type(layer));
 	const size_t workspace = dnn->most_workspace_bytes < device->workspace.bytes ? dnn->most_workspace_bytes
 										     : device->workspace.bytes;
 	struct cu_dnn_found found[2 * CU_DNN_ALGORITHMS] = {{0}}; /* each with two kinds of mathematics */

@@ -19,7 +19,7 @@ static const struct npl_param params[] = {
 	 "f32; tf32: products of float32 in TF32; f16, bf16: values of 16 bits, sums of 32; int8: exact, by the rules of layer.h",
 	 "f32 tf32 f16 bf16 int8"},
 	{"layout", NPL_PARAM_CHOICE, offsetof(struct cu_config, planar), "auto", 0, 0, "",
-	 "of images in f16 and bf16; auto: channels last from one convolution of cuDNN's to the next; planar: as ONNX has them",
+	 "of images in 16 bits; auto: channels last from one convolution of cuDNN's to the next; planar: as ONNX has them",
 	 "auto planar"},
 	{"patch_mib", NPL_PARAM_INT, offsetof(struct cu_config, patch_mib), "256", 1, 65536, "MiB",
 	 "memory for a convolution's patches at a time, where cuDNN does not make it", NULL},
@@ -88,22 +88,21 @@ static int open_libraries(struct cu_device *d, struct npl_err *err)
 	return 0;
 }
 
-/* Products of 8-bit integers need compute capability 7.5, of bfloat16 and TF32 8.0. */
+int cu_capability_for(enum cu_precision precision)
+{
+	static const int needed[] = {[CU_F32] = 50, [CU_TF32] = 80, [CU_F16] = 53, [CU_BF16] = 80, [CU_INT8] = 75};
+	return needed[precision];
+}
+
 static int check_precision(const struct cu_device *d, struct npl_err *err)
 {
-	static const struct {
-		int capability;
-		const char *name;
-	} needs[] = {[CU_F32] = {50, "f32"},
-		     [CU_TF32] = {80, "tf32"},
-		     [CU_F16] = {53, "f16"},
-		     [CU_BF16] = {80, "bf16"},
-		     [CU_INT8] = {75, "int8"}};
-	const int needed = needs[d->precision].capability;
+	static const char *const names[] = {
+		[CU_F32] = "f32", [CU_TF32] = "tf32", [CU_F16] = "f16", [CU_BF16] = "bf16", [CU_INT8] = "int8"};
+	const int needed = cu_capability_for(d->precision);
 	if (d->gpu.major * 10 + d->gpu.minor >= needed)
 		return 0;
 	return npl_fail(err, NPL_EDEVICE, "%s has compute capability %d.%d; precision=%s needs %d.%d", d->gpu.name,
-			d->gpu.major, d->gpu.minor, needs[d->precision].name, needed / 10, needed % 10);
+			d->gpu.major, d->gpu.minor, names[d->precision], needed / 10, needed % 10);
 }
 
 int cu_open(const struct cu_loader *loader, const struct cu_config *config, struct cu_device **device,

@@ -55,6 +55,9 @@ int cu_device_enter(const struct cu_device *device, struct npl_err *err);
 /* The type in which the GPU holds a tensor of the session: 16 bits for float32 where the precision says so. */
 enum npl_dtype cu_device_type(const struct cu_device *device, enum npl_dtype dtype);
 
+/* The compute capability that a precision's products need, times 10. */
+int cu_capability_for(enum cu_precision precision);
+
 /* found.c: "0000:65:00.0", as NVML knows the board; */
 void cu_bus_of(const struct cu_device *device, char text[32]);
 /* members of struct npl_driver */

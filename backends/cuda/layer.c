@@ -5,18 +5,74 @@
 
 #include <stdio.h>
 
+#include "npulab/half.h"
 #include "npulab/measured.h"
+
+static bool multiplies(const struct npl_layer *layer)
+{
+	return (npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM) || cu_is_recurrent(layer->op);
+}
 
 enum cu_precision cu_layer_precision(const struct cu_device *device, const struct npl_layer *layer)
 {
+	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
 	char why[200];
-	return device->precision == CU_INT8 && npl_float_layer_ok(layer, why, sizeof why) ? CU_F32 : device->precision;
+	if (multiplies(layer) && x && npl_dtype_is_half(x->dtype))
+		return x->dtype == NPL_F16 ? CU_F16 : CU_BF16;
+	return device->precision == CU_INT8 && npl_widened_layer_ok(layer, why, sizeof why) ? CU_F32
+											    : device->precision;
+}
+
+enum npl_dtype cu_layer_type(const struct cu_layer *layer)
+{
+	return cu_stored(NPL_F32, layer->precision);
+}
+
+static bool is_float(enum npl_dtype dtype)
+{
+	return dtype == NPL_F32 || npl_dtype_is_half(dtype);
+}
+
+/* The libraries multiply floats of one type, into the same. */
+static bool is_of_one_type(const struct npl_layer *layer, char *why, size_t n)
+{
+	const enum npl_dtype type = layer->in[0]->dtype;
+	for (int k = 1; k < layer->n_in; k++)
+		if (layer->in[k] && is_float(layer->in[k]->dtype) && layer->in[k]->dtype != type) {
+			snprintf(why, n, "input %d of %s is %s and input 0 %s; the GPU multiplies floats of one type",
+				 k, npl_op_defs[layer->op].name, npl_dtype_name(layer->in[k]->dtype),
+				 npl_dtype_name(type));
+			return false;
+		}
+	for (int k = 0; k <= layer->n_more; k++)
+		if (layer->out[k].dtype != type) {
+			snprintf(why, n, "output %d of %s is %s and input 0 %s; the GPU multiplies floats of one type",
+				 k, npl_op_defs[layer->op].name, npl_dtype_name(layer->out[k].dtype),
+				 npl_dtype_name(type));
+			return false;
+		}
+	return true;
+}
+
+/* A layer's precision may ask for more of the GPU than the device's does. */
+static bool gpu_has(const struct cu_device *device, enum cu_precision precision, char *why, size_t n)
+{
+	const int needed = cu_capability_for(precision);
+	if (device->gpu.major * 10 + device->gpu.minor >= needed)
+		return true;
+	snprintf(why, n, "%.80s has compute capability %d.%d; products of %s need %d.%d", device->gpu.name,
+		 device->gpu.major, device->gpu.minor, npl_dtype_name(cu_stored(NPL_F32, precision)), needed / 10,
+		 needed % 10);
+	return false;
 }
 
 bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n)
 {
 	const enum cu_precision precision = cu_layer_precision(device, layer);
-	if (precision != CU_INT8 && !npl_float_layer_ok(layer, why, n))
+	if (precision != CU_INT8 && !npl_widened_layer_ok(layer, why, n))
+		return false;
+	if (precision != CU_INT8 && multiplies(layer) &&
+	    (!is_of_one_type(layer, why, n) || !gpu_has(device, precision, why, n)))
 		return false;
 	switch (layer->op) {
 	case NPL_OP_CONV:
@@ -28,7 +84,7 @@ bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *laye
 	case NPL_OP_RNN:
 	case NPL_OP_GRU:
 	case NPL_OP_LSTM:
-		return precision != CU_INT8 || npl_float_layer_ok(layer, why, n);
+		return precision != CU_INT8 || npl_widened_layer_ok(layer, why, n);
 	default:
 		return cu_kernel_takes(layer, precision, why, n);
 	}

@@ -77,7 +77,7 @@ struct cu_recurrent {
 struct cu_layer {
 	const struct cu_device *device;
 	const struct npl_layer *layer;
-	enum cu_precision precision; /* the device's; float32 for a layer of floats on a device of integers */
+	enum cu_precision precision; /* cu_layer_precision */
 	enum cu_way way;
 	bool channels_last; /* a convolution's images, weights and result lie so (layout.h) */
 	struct cu_weights weights;
@@ -90,8 +90,11 @@ struct cu_layer {
 	struct cu_recurrent recurrent;
 };
 
-/* What a layer is computed in: the device's precision, but on a device of integers float32 where the layer has it so. */
+/* What a layer is computed in: the device's precision, but products of float16 and bfloat16 tensors in these on every device, and on a
+ * device of integers float32 where the layer has it so. */
 enum cu_precision cu_layer_precision(const struct cu_device *device, const struct npl_layer *layer);
+/* The type of the numbers that a layer of floats multiplies and makes. */
+enum npl_dtype cu_layer_type(const struct cu_layer *layer);
 
 /* Can the device run the layer, and if not, why? */
 bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n);

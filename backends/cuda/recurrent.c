@@ -44,7 +44,7 @@ static size_t take(struct cu_layer *layer, int64_t elements, enum npl_dtype dtyp
 static void place(struct cu_layer *layer)
 {
 	const struct npl_layer *asked = layer->layer;
-	const enum npl_dtype stored = cu_device_type(layer->device, NPL_F32);
+	const enum npl_dtype stored = cu_layer_type(layer);
 	struct cu_recurrent *r = &layer->recurrent;
 	const int64_t states = r->directions * r->batch * r->hidden, own_gates = r->gates - r->apart;
 	r->inputs_at = take(layer, r->input ? r->steps * states * r->gates : 0, NPL_F32);
@@ -78,7 +78,7 @@ static int open_states(struct cu_layer *layer, int64_t first, int64_t gates, str
 
 int cu_recurrent_open(struct cu_layer *layer, struct npl_err *err)
 {
-	const enum npl_dtype stored = cu_device_type(layer->device, NPL_F32);
+	const enum npl_dtype stored = cu_layer_type(layer);
 	layer->recurrent = sizes_of(layer->layer);
 	const struct cu_recurrent *r = &layer->recurrent;
 	struct cu_product_shape shape = {.operands = stored,

@@ -88,7 +88,7 @@ int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 {
 	const struct npl_layer *asked = layer->layer;
 	int64_t rows = asked->out->shape.dim[0], n = asked->out->shape.dim[1], k = asked->in[1]->shape.dim[1];
-	const enum npl_dtype type = cu_device_type(layer->device, NPL_F32);
+	const enum npl_dtype type = cu_layer_type(layer);
 	if (layer->precision == CU_INT8)
 		return open_integers(layer, resident, err);
 	if (!cu_is_rows(asked)) {

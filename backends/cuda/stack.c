@@ -122,7 +122,7 @@ int cu_stack_open(struct cu_layer *layer, struct npl_err *err)
 			       b = cu_matrices(&asked->in[1]->shape, false);
 	const bool trans_a = gemm && asked->attrs->trans_a, trans_b = gemm && asked->attrs->trans_b;
 	const int64_t m = a.dim[a.rank - 2 + trans_a], k = a.dim[a.rank - 1 - trans_a], n = b.dim[b.rank - 1 - trans_b];
-	const enum npl_dtype type = cu_device_type(layer->device, NPL_F32);
+	const enum npl_dtype type = cu_layer_type(layer);
 	struct cu_product_shape shape = {.operands = type,
 					 .result = type,
 					 .tf32 = layer->precision == CU_TF32,

@@ -67,7 +67,7 @@ int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, 
 		return npl_fail(err, NPL_EINTERNAL, "the weights have no data");
 	if (integers)
 		w->parts = parts_of(asked->in[1]);
-	size_t unit = npl_dtype_size(integers ? NPL_I8 : cu_device_type(layer->device, NPL_F32)), bytes;
+	size_t unit = npl_dtype_size(integers ? NPL_I8 : cu_layer_type(layer)), bytes;
 	if (!npl_mul_size((size_t)padded_rows, (size_t)lead, &bytes) || !npl_mul_size(bytes, unit * 4, &bytes))
 		return npl_fail(err, NPL_ENOMEM, "out of memory for weights");
 	w->part_bytes = w->matrix ? aligned(bytes / 4) : 0;
@@ -83,25 +83,26 @@ int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, 
 	return 0;
 }
 
-static void put_floats(enum npl_dtype type, const float *from, int64_t n, char *to)
+/* n elements of a tensor of floats, from element `at` on. */
+static void put_floats(enum npl_dtype type, const struct npl_tensor *from, int64_t at, int64_t n, char *to)
 {
-	if (type == NPL_F32)
-		memcpy(to, from, (size_t)n * sizeof *from);
+	const char *data = (const char *)from->data + (size_t)at * npl_dtype_size(from->dtype);
+	if (type == from->dtype)
+		memcpy(to, data, (size_t)n * npl_dtype_size(type));
 	else
-		npl_half_narrow(type, from, n, to);
+		npl_half_narrow(type, (const float *)(const void *)data, n, to);
 }
 
 static int fill_floats(const struct cu_layer *layer, char *image, struct npl_err *err)
 {
 	const struct cu_weights *w = &layer->weights;
-	const enum npl_dtype type = cu_device_type(layer->device, NPL_F32);
+	const enum npl_dtype type = cu_layer_type(layer);
 	const size_t unit = npl_dtype_size(type);
 	const struct npl_tensor *matrix = layer->layer->in[1];
 	for (int64_t r = 0; w->matrix && r < w->rows; r++)
-		put_floats(type, (const float *)matrix->data + r * w->columns, w->columns,
-			   image + (size_t)(r * w->lead) * unit);
+		put_floats(type, matrix, r * w->columns, w->columns, image + (size_t)(r * w->lead) * unit);
 	if (w->bias)
-		put_floats(type, layer->layer->in[2]->data, w->rows, image + w->bias_at);
+		put_floats(type, layer->layer->in[2], 0, w->rows, image + w->bias_at);
 	if (!w->matrix || !layer->channels_last)
 		return 0;
 	const size_t bytes = (size_t)(w->rows * w->lead) * unit; /* rows are dense, as cuDNN has them */

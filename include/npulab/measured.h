@@ -12,10 +12,8 @@
 extern "C" {
 #endif
 
-/* False, with the reason in why, for a layer in another number format than float32 (integers that only pass through
- * an operator, such as shapes, are none). */
-bool npl_float_layer_ok(const struct npl_layer *layer, char *why, size_t n);
-/* The same of a device that computes with float16 and bfloat16 as well, widened to float32. */
+/* False, with the reason in why, for a layer in another number format than float32, float16 and bfloat16, which float32 holds
+ * (integers that only pass through an operator, such as shapes, are none). */
 bool npl_widened_layer_ok(const struct npl_layer *layer, char *why, size_t n);
 /* The operator computes in float32, and an input of it is float16 or bfloat16: such inputs come widened to float32, and its
  * results are rounded to the type once. */
