@@ -118,10 +118,13 @@ int cu_stack_open(struct cu_layer *layer, struct npl_err *err)
 {
 	const struct npl_layer *asked = layer->layer;
 	const bool gemm = asked->op == NPL_OP_GEMM;
-	const struct npl_shape a = cu_matrices(&asked->in[0]->shape, true),
-			       b = cu_matrices(&asked->in[1]->shape, false);
+	const struct npl_shape b = cu_matrices(&asked->in[1]->shape, false);
+	struct npl_shape a = cu_matrices(&asked->in[0]->shape, true);
 	const bool trans_a = gemm && asked->attrs->trans_a, trans_b = gemm && asked->attrs->trans_b;
-	const int64_t m = a.dim[a.rank - 2 + trans_a], k = a.dim[a.rank - 1 - trans_a], n = b.dim[b.rank - 1 - trans_b];
+	const int64_t k = a.dim[a.rank - 1 - trans_a], n = b.dim[b.rank - 1 - trans_b];
+	if (!gemm && b.rank == 2 && k) /* the same matrix for all: one product of all rows */
+		a = npl_shape_of(2, npl_shape_count(&a) / k, k);
+	const int64_t m = a.dim[a.rank - 2 + trans_a];
 	const enum npl_dtype type = cu_layer_type(layer);
 	struct cu_product_shape shape = {.operands = type,
 					 .result = type,
