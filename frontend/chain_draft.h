@@ -33,7 +33,8 @@ int npl_chain_add_step(struct npl_chain_draft *d, int i, struct npl_err *err);
 int npl_chain_add_split(struct npl_chain_draft *d, int i, struct npl_err *err);
 /* A view of what the chain makes: the same tensor, or a layer that names its data in another shape. */
 int npl_chain_add_view(struct npl_chain_draft *d, int i, struct npl_err *err);
-/* Value v, which the chain makes, in this form: as it is made or, at the cost of node i, converted. */
+/* Value v, which the chain makes, in this form: as it is made or, at the cost of node i, converted; perhaps in the shape that a view gives
+ * it. */
 struct npl_tensor *npl_chain_in_form(struct npl_chain_draft *d, int i, int v, enum npl_format form);
 int npl_chain_no_room(struct npl_err *err);
 

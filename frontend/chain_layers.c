@@ -131,7 +131,13 @@ struct npl_tensor *npl_chain_in_form(struct npl_chain_draft *d, int i, int v, en
 	if (!d->c.converts || d->s->graph->value[v].dtype != NPL_F32 || integers == (form != NPL_FORMAT_F32))
 		return d->made[v];
 	struct npl_tensor *made = d->converted[npl_root_of(d->s->graph, v)];
-	return made ? named_as(d, i, v, made, &d->s->graph->value[v].shape) : convert(d, i, v, d->made[v], form);
+	return made ? made : convert(d, i, v, d->made[v], form);
+}
+
+/* The same in the value's shape. */
+static struct npl_tensor *in_form(struct npl_chain_draft *d, int i, int v, enum npl_format form)
+{
+	return named_as(d, i, v, npl_chain_in_form(d, i, v, form), &d->s->graph->value[v].shape);
 }
 
 /* Whether node i leaves integers that stand for value v, which is no view, to those behind it. A device that converts within its chains
@@ -269,7 +275,7 @@ static int add_quantised(struct npl_chain_draft *d, int i, struct npl_err *err)
 	const struct npl_node *node = &d->s->graph->node[i];
 	const int v = node->in[0];
 	if (d->made[v])
-		d->made[node->out[0]] = npl_chain_in_form(d, i, v, NPL_FORMAT_INT8);
+		d->made[node->out[0]] = in_form(d, i, v, NPL_FORMAT_INT8);
 	else
 		d->made[node->out[0]] = as_given(d, i, v, NPL_FORMAT_INT8, &d->s->graph->value[v].shape, err);
 	return d->made[node->out[0]] ? 0 : err->code;

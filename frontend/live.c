@@ -196,8 +196,9 @@ static int convert(struct npl_live *live, int v, const struct npl_form *from, en
 {
 	const struct npl_session *s = live->session;
 	struct npl_quant quant = npl_session_quant(s, format, v);
-	struct npl_tensor made = {.name = from->tensor.name, .shape = from->tensor.shape, .quant = quant};
-	struct npl_tensor numbers = from->tensor;
+	struct npl_tensor made = {.name = from->tensor.name, .shape = s->graph->value[v].shape, .quant = quant};
+	struct npl_tensor numbers = from->tensor; /* integers may stand for several values, in other shapes */
+	numbers.shape = made.shape;
 	numbers.owned = false;
 	if (!(numbers.quant.scale > 0) && is_partnered(s, v))
 		numbers.quant = s->own[v].quant;

@@ -13,11 +13,12 @@
 
 TestSuite(mixed_quantised, .init = cuda_fake_open);
 
-enum { ROWS = 3, COLUMNS = 8, MOST_VALUES = 80 };
+enum { ROWS = 3, COLUMNS = 8, MOST_VALUES = 160 };
 
 struct value {
 	char name[16];
 	bool integers, is_signed;
+	bool elsewhere; /* in another shape, which nobody else may read */
 	char quant[16]; /* of integers: whose scale and zero point they were made with */
 };
 
@@ -44,7 +45,7 @@ static struct value *pick(struct drawing *d, bool integers)
 	for (int tries = 0; tries < 40; tries++) {
 		int64_t back = test_range(&d->rng, 0, tries < 4 ? 2 : d->n - 1);
 		struct value *value = &d->value[d->n - 1 - (back < d->n ? back : d->n - 1)];
-		if (value->integers == integers)
+		if (value->integers == integers && !value->elsewhere)
 			return value;
 	}
 	return integers ? NULL : &d->value[0];
@@ -208,11 +209,45 @@ static void draw_block(struct drawing *d)
 	put(d, "QuantizeLinear", in, y, NULL);
 }
 
+/* A value quantised again in another shape, read there by an operator that may be the host's, and brought back. */
+static void draw_detour(struct drawing *d)
+{
+	static const char *const ops[] = {"Softmax", "Relu", "Elu", "Transpose"};
+	char in[64];
+	struct onnx_writer attrs = {0};
+	const struct value *x = pick(d, true);
+	if (!x || !*x->quant)
+		return;
+	struct value *real = add_value(d, false), *aside = add_value(d, false), *again = add_value(d, true),
+		     *taken = add_value(d, false), *made = add_value(d, false), *back = add_value(d, false);
+	aside->elsewhere = again->elsewhere = taken->elsewhere = made->elsewhere = true;
+	snprintf(in, sizeof in, "%s %s_s %s_z", x->name, x->quant, x->quant);
+	put(d, "DequantizeLinear", in, real, NULL);
+	snprintf(in, sizeof in, "%s aside", real->name);
+	put(d, "Reshape", in, aside, NULL);
+	const char *quant = x->quant;
+	if (test_range(&d->rng, 0, 2) == 0) {
+		put_quant(d, again->name, x->is_signed);
+		quant = again->name;
+	}
+	snprintf(in, sizeof in, "%s %s_s %s_z", aside->name, quant, quant);
+	put(d, "QuantizeLinear", in, again, NULL);
+	snprintf(in, sizeof in, "%s %s_s %s_z", again->name, quant, quant);
+	put(d, "DequantizeLinear", in, taken, NULL);
+	const char *op = ops[test_range(&d->rng, 0, 3)];
+	if (!strcmp(op, "Transpose"))
+		onnx_put_attr_ints(&attrs, "perm", 3, (int64_t[]){2, 0, 1});
+	put(d, op, taken->name, made, &attrs);
+	snprintf(in, sizeof in, "%s shape", made->name);
+	put(d, "Reshape", in, back, NULL);
+}
+
 static struct net draw_net(uint64_t seed)
 {
 	struct drawing d = {.rng = seed};
 	struct value *x = add_value(&d, false), *bytes = NULL;
 	onnx_put_int64s(&d.g, "shape", 2, (int64_t[]){ROWS, COLUMNS});
+	onnx_put_int64s(&d.g, "aside", 3, (int64_t[]){2, ROWS, COLUMNS / 2});
 	onnx_put_input(&d.g, x->name, ONNX_FLOAT, 2, (int64_t[]){ROWS, COLUMNS});
 	if (seed % 3 == 0) {
 		bytes = add_value(&d, true);
@@ -220,7 +255,7 @@ static struct net draw_net(uint64_t seed)
 	}
 	draw_quantise(&d);
 	for (int n = (int)test_range(&d.rng, 4, 18); n > 0; n--) {
-		const int64_t kind = test_range(&d.rng, 0, 12);
+		const int64_t kind = test_range(&d.rng, 0, 14);
 		if (kind < 3)
 			draw_quantise(&d);
 		else if (kind < 6)
@@ -229,6 +264,8 @@ static struct net draw_net(uint64_t seed)
 			draw_floats(&d);
 		else if (kind < 12)
 			draw_block(&d);
+		else if (kind < 14)
+			draw_detour(&d);
 		else
 			draw_integers(&d);
 	}
@@ -317,10 +354,10 @@ Test(mixed_quantised, random_models_on_several_devices)
 				       open_device("tpu_v1")};
 	for (int seed = 1; seed <= 150; seed++) {
 		char what[40];
-		int place[128];
+		int place[256];
 		uint64_t rng = 0x3a120002 + (uint64_t)seed;
 		struct net net = draw_net((uint64_t)seed);
-		cr_assert_leq(net.graph->n_nodes, 128);
+		cr_assert_leq(net.graph->n_nodes, 256);
 		for (int i = 0; i < net.graph->n_nodes; i++) {
 			const int64_t where = test_range(&rng, 0, 9);
 			place[i] = where < 7 ? 0 : where < 9 ? 1 : NPL_ON_HOST;
@@ -384,8 +421,10 @@ static struct net classifier(uint64_t *rng)
 	put_pair(&d, "c", "cd", "coarse");
 	onnx_put_node(&d.g, "Softmax", "odds", "cd", "s", NULL);
 	put_pair(&d, "s", "y", "part");
+	onnx_put_node(&d.g, "Softmax", "behind", "fd", "z", NULL); /* the host's, on a simulated machine */
 	onnx_put_output(&d.g, "cd");
 	onnx_put_output(&d.g, "y");
+	onnx_put_output(&d.g, "z");
 	*rng = d.rng;
 	return make_net(&d.g, rng);
 }
@@ -401,6 +440,9 @@ static void check_classifier(const char *name, int n_sets, const char *const *se
 		for (int64_t i = 0; i < npl_tensor_count(&o.out[1]); i++) /* a rounding of the exponential */
 			cr_assert_leq(fabsf(((float *)o.out[1].data)[i] - ((float *)net.reference[1].data)[i]),
 				      0.00390625f, "%s", name);
+		for (int64_t i = 0; i < npl_tensor_count(&o.out[2]); i++)
+			cr_assert_float_eq(((float *)o.out[2].data)[i], ((float *)net.reference[2].data)[i], 1e-6,
+					   "%s: behind the Flatten", name);
 		cr_assert_eq(measured, !(o.run.host_seconds > 0), "%s: %g s are the host's", name, o.run.host_seconds);
 		free_outcome(&net, &o);
 		npl_device_close(device);
