@@ -461,6 +461,8 @@ bool npl_session_uses(const struct npl_session *session, int device)
 	bool used = false;
 	for (int i = 0; i < session->graph->n_nodes; i++)
 		used |= session->step[i].role == NPL_RAN && session->step[i].device == device;
+	for (int c = 0; c < session->n_chains; c++) /* which may but convert */
+		used |= session->chain[c].device == device;
 	return used;
 }
 

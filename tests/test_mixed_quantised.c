@@ -429,6 +429,31 @@ static struct net classifier(uint64_t *rng)
 	return make_net(&d.g, rng);
 }
 
+/* A device that does no more than a model's conversions is used: its time is measured. */
+Test(mixed_quantised, a_device_that_but_converts_is_used)
+{
+	uint64_t rng = 0x3a120004;
+	struct net net = classifier(&rng);
+	int place[64];
+	struct npl_device *device[] = {open_device_set("cpu", 2, (const char *[]){"precision=int8", "threads=1"}),
+				       open_device("tpu_v1")};
+	cr_assert_leq(net.graph->n_nodes, 64);
+	for (int i = 0; i < net.graph->n_nodes; i++)
+		place[i] = net.graph->node[i].op != NPL_OP_QUANTIZELINEAR;
+	struct outcome o = run_net(&net, device, 2, place, false);
+	cr_assert(npl_session_uses(o.session, 0) && npl_session_uses(o.session, 1));
+	cr_assert_eq(row_of(&net, &o, "quantise_xd")->result.seconds_from, NPL_FROM_MEASURE);
+	free_outcome(&net, &o);
+	for (int i = 0; i < net.graph->n_nodes; i++)
+		place[i] = 1;
+	o = run_net(&net, device, 2, place, false);
+	cr_assert(!npl_session_uses(o.session, 0));
+	free_outcome(&net, &o);
+	npl_device_close(device[0]);
+	npl_device_close(device[1]);
+	free_net(&net);
+}
+
 static void check_classifier(const char *name, int n_sets, const char *const *sets, bool measured)
 {
 	uint64_t rng = 0x3a120003;
