@@ -155,14 +155,6 @@ static void print_host_layers(const struct npl_graph *graph, const char *name, c
 	npl_table_close(&table);
 }
 
-/* Why a device of integers leaves a layer to its floats; NULL: it does not. */
-static const char *why_floats(const struct npl_layer_run *row)
-{
-	static const char floats[] = "in float32: ";
-	const size_t length = sizeof floats - 1;
-	return row->role == NPL_RAN && row->note && !strncmp(row->note, floats, length) ? row->note + length : NULL;
-}
-
 static void print_float_layers(const struct npl_graph *graph, const char *name, const struct npl_run *run)
 {
 	static const char *const header[] = {"LAYER", "OPERATOR", "WHY"};
@@ -170,7 +162,7 @@ static void print_float_layers(const struct npl_graph *graph, const char *name, 
 	int rows = 0;
 	npl_table_open(&table, "lll", header);
 	for (int i = 0; i < graph->n_nodes; i++) {
-		const char *why = why_floats(&run->layer[i]);
+		const char *why = npl_row_why_floats(&run->layer[i]);
 		if (!why)
 			continue;
 		npl_table_row(&table,
@@ -238,8 +230,8 @@ static void print_json(const struct npl_graph *graph, const char *name, const st
 		put_notes(&json, "in_part_on_host", m, i, true);
 		npl_json_open(&json, "in_float32", '{');
 		for (int d = 0; d < m->n; d++)
-			if (why_floats(&m->run[d].layer[i]))
-				npl_json_string(&json, m->names[d], why_floats(&m->run[d].layer[i]));
+			if (npl_row_why_floats(&m->run[d].layer[i]))
+				npl_json_string(&json, m->names[d], npl_row_why_floats(&m->run[d].layer[i]));
 		npl_json_close(&json, '}');
 		npl_json_close(&json, '}');
 	}

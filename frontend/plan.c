@@ -337,7 +337,7 @@ static bool plan_as_it_is(struct npl_session *s, int i, const int *place, const 
 	s->range_of[step->out] = step->out;
 	if (!plan_on_device(s, i, place, why, sizeof why, err))
 		return false;
-	step->note = npl_arena_printf(&s->arena, "%s%s", info->floats ? "in float32: " : "", why_not);
+	step->note = npl_arena_printf(&s->arena, "%s%s", info->floats ? NPL_IN_FLOATS : "", why_not);
 	if (!step->note)
 		npl_fail(err, NPL_ENOMEM, "out of memory");
 	return step->note != NULL;

@@ -64,6 +64,9 @@ struct npl_session {
 	struct npl_arena arena;
 };
 
+/* What the note of a step begins with that a device of integers does in its floats. */
+#define NPL_IN_FLOATS "in float32: "
+
 enum npl_format npl_step_format(const struct npl_session *s, const struct npl_step *step);
 /* The form (live.h) of the values that the step reads and makes: its device's format, or the values as the graph has them. */
 enum npl_format npl_step_form(const struct npl_session *s, const struct npl_step *step);

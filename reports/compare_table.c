@@ -445,7 +445,7 @@ static size_t put_floats(char *line, size_t size, const struct npl_device_report
 	uint64_t macs = 0;
 	for (int i = 0; i < r->run.n_layers; i++) {
 		const struct npl_layer_run *row = &r->run.layer[i];
-		if (row->role != NPL_RAN || !row->note || strncmp(row->note, "in float32: ", 12) != 0)
+		if (!npl_row_why_floats(row))
 			continue;
 		layers++;
 		macs += row->result.macs;

@@ -76,16 +76,21 @@ static void put_quant(struct drawing *d, const char *name, bool is_signed)
 	put_scalar(d, text, is_signed ? ONNX_INT8 : ONNX_UINT8, &zero, 1);
 }
 
-static void draw_quantise(struct drawing *d)
+/* x through a QuantizeLinear with parameters of its own. */
+static void put_quantised(struct drawing *d, const struct value *x)
 {
 	char in[64];
-	const struct value *x = pick(d, false);
 	struct value *y = add_value(d, true);
 	y->is_signed = test_range(&d->rng, 0, 1);
 	snprintf(y->quant, sizeof y->quant, "%s", y->name);
 	put_quant(d, y->name, y->is_signed);
 	snprintf(in, sizeof in, "%s %s_s %s_z", x->name, y->name, y->name);
 	put(d, "QuantizeLinear", in, y, NULL);
+}
+
+static void draw_quantise(struct drawing *d)
+{
+	put_quantised(d, pick(d, false));
 }
 
 /* Mostly as what they were made of. */
@@ -188,7 +193,7 @@ static void draw_block(struct drawing *d)
 	struct value *real = add_value(d, false);
 	snprintf(in, sizeof in, "%s %s_s %s_z", x->name, x->quant, x->quant);
 	put(d, "DequantizeLinear", in, real, NULL);
-	struct value *made = add_value(d, false), *y = add_value(d, true);
+	struct value *made = add_value(d, false);
 	if (test_range(&d->rng, 0, 1)) {
 		snprintf(weights, sizeof weights, "w%d", d->nodes);
 		put_byte_weights(d, weights);
@@ -202,11 +207,7 @@ static void draw_block(struct drawing *d)
 		snprintf(in, sizeof in, "%s %s", real->name, constant ? weights : real->name);
 		put(d, test_range(&d->rng, 0, 1) ? "Add" : "Mul", in, made, NULL);
 	}
-	y->is_signed = test_range(&d->rng, 0, 1);
-	snprintf(y->quant, sizeof y->quant, "%s", y->name);
-	put_quant(d, y->name, y->is_signed);
-	snprintf(in, sizeof in, "%s %s_s %s_z", made->name, y->name, y->name);
-	put(d, "QuantizeLinear", in, y, NULL);
+	put_quantised(d, made);
 }
 
 /* A value quantised again in another shape, read there by an operator that may be the host's, and brought back. */

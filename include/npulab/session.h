@@ -162,6 +162,8 @@ double npl_row_seconds(const struct npl_layer_run *row);
 
 /* Whether the host does a row as a whole; its note says why. */
 bool npl_row_on_host(const struct npl_layer_run *row);
+/* Why a device of integers did the layer in its floats; NULL: it did not. */
+const char *npl_row_why_floats(const struct npl_layer_run *row);
 
 /* Energy of a row or a run in joules; NAN when any part is absent or there is none. */
 double npl_energy_sum(const struct npl_energy *energy, int n);
