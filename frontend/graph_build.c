@@ -198,7 +198,9 @@ int graph_add_node(struct graph_builder *b, const char *name, const char *op, co
 		return npl_fail(b->err, NPL_EINPUT, "node '%s': operator '%s' (opset %d) is not known%s%s", node.name,
 				op, b->graph->opset, npl_op_nearest(op) ? "; nearest is " : "",
 				npl_op_nearest(op) ? npl_op_nearest(op) : "");
-	int rc = check_arity(b, &node);
+	int rc = npl_op_version(node.op, b->graph->opset, b->err);
+	if (rc > 0)
+		rc = check_arity(b, &node);
 	if (!rc)
 		rc = add_node_outputs(b, &node, out);
 	if (rc)

@@ -23,9 +23,6 @@
 #define GRAPH_MAX_NODE_INPUTS 100000
 #define GRAPH_MAX_ATTRIBUTES  64
 
-#define GRAPH_MIN_OPSET 6
-#define GRAPH_MAX_OPSET 17
-
 /* What constant folding may spend on one model. A few hundred bytes of ConstantOfShape and MatMul can ask for
  * terabytes; what is over the limit stays a node and is computed when, and if, the network runs. */
 struct graph_limits {

@@ -273,9 +273,11 @@ static int check_versions(struct graph_builder *b, const struct model *model)
 	if (model->opset < 0)
 		return npl_fail(b->err, NPL_EINPUT,
 				"the model does not say which version of the ONNX operators it uses");
-	if (model->opset < GRAPH_MIN_OPSET || model->opset > GRAPH_MAX_OPSET)
-		return npl_fail(b->err, NPL_EINPUT, "opset %lld is not supported, only %d to %d",
-				(long long)model->opset, GRAPH_MIN_OPSET, GRAPH_MAX_OPSET);
+	if (model->opset < NPL_FIRST_OPSET || model->opset > NPL_LAST_OPSET)
+		return npl_fail(
+			b->err, NPL_EINPUT,
+			"opset %lld is not supported, only %d to %d: export or convert the model to one of these",
+			(long long)model->opset, NPL_FIRST_OPSET, NPL_LAST_OPSET);
 	b->graph->opset = (int)model->opset;
 	b->graph->ir_version = (int)model->ir_version;
 	b->graph->producer = npl_arena_printf(&b->graph->arena, "%s%s%s", model->producer,

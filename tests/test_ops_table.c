@@ -23,6 +23,33 @@ Test(ops_table, every_operator_is_complete_and_found)
 	cr_assert_eq(npl_op_find(""), NPL_OPS);
 }
 
+/* Every operator has versions, in order; each opset picks the last one that is not newer, or says why there is none. */
+Test(ops_table, versions)
+{
+	for (int op = 0; op < NPL_OPS; op++) {
+		const struct npl_op_versions *v = &npl_op_versions[op];
+		cr_assert(v->n > 0 && v->n <= NPL_MAX_OP_VERSIONS, "%s has no row", npl_op_defs[op].name);
+		cr_assert(v->n < 2 || v->since[1] > NPL_FIRST_OPSET, "%s lists what no opset picks",
+			  npl_op_defs[op].name);
+		cr_assert(!v->end || v->end > v->since[v->n - 1]);
+		cr_assert(v->since[v->n - 1] <= NPL_LAST_OPSET);
+		for (int opset = NPL_FIRST_OPSET; opset <= NPL_LAST_OPSET; opset++) {
+			struct npl_err err = {0};
+			int picked = npl_op_version((enum npl_op)op, opset, &err), expected = NPL_EINPUT;
+			for (int k = 0; k < v->n; k++) {
+				cr_assert(!k || v->since[k] > v->since[k - 1], "%s", npl_op_defs[op].name);
+				if (v->since[k] <= opset && (!v->end || opset < v->end))
+					expected = v->since[k];
+			}
+			cr_assert_eq(picked, expected, "%s, opset %d: %d", npl_op_defs[op].name, opset, picked);
+			cr_assert_eq(err.code, picked < 0 ? NPL_EINPUT : 0);
+		}
+	}
+	cr_assert_eq(npl_op_version(NPL_OP_RELU, 18, NULL), 14);
+	cr_assert_eq(npl_op_version(NPL_OP_CONV, 22, NULL), 22);
+	cr_assert_eq(npl_op_version(NPL_OP_UPSAMPLE, 8, NULL), 7);
+}
+
 Test(ops_table, nearest_name)
 {
 	static const char *const pairs[][2] = {

@@ -228,6 +228,22 @@ int npl_op_shape(enum npl_op op, struct npl_attrs *attrs, const struct npl_tenso
 bool npl_op_widens(enum npl_op op, const struct npl_tensor *tensor); /* NULL: no */
 int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 	       struct npl_tensor *out, int n_out, struct npl_err *err);
+/* The opsets that npulab reads models of. */
+#define NPL_FIRST_OPSET 6
+#define NPL_LAST_OPSET  23
+
+/* The versions of an operator, each by the opset that it came with, in order; from `end` on (0: never) there is none that npulab
+ * understands: ONNX ended the operator then and `successor` took its place, or (NULL) npulab does not know what came. */
+#define NPL_MAX_OP_VERSIONS 12
+struct npl_op_versions {
+	int n, end;
+	const char *successor;
+	int since[NPL_MAX_OP_VERSIONS];
+};
+extern const struct npl_op_versions npl_op_versions[NPL_OPS];
+/* The version that a model of this opset means; NPL_EINPUT says why there is none and what would work. */
+int npl_op_version(enum npl_op op, int opset, struct npl_err *err);
+
 /* The operator of an ONNX name, or NPL_OPS. */
 enum npl_op npl_op_find(const char *onnx_name);
 /* The known operator whose name is nearest, for messages. */
