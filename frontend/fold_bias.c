@@ -49,7 +49,7 @@ static int make_gemm(struct graph_builder *b, struct graph_node *node)
 {
 	node->op = NPL_OP_GEMM;
 	node->list = (struct npl_attr_list){0};
-	node->attrs = (struct npl_attrs){.opset = b->graph->opset};
+	node->attrs = (struct npl_attrs){.opset = node->opset};
 	b->err->code = 0;
 	return npl_op_attrs(NPL_OP_GEMM, &node->list, &node->attrs, b->err);
 }

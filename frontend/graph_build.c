@@ -12,7 +12,7 @@
 void graph_builder_init(struct graph_builder *b, struct npl_graph *graph, const struct npl_load_options *options,
 			struct graph_limits limits, struct npl_err *err)
 {
-	*b = (struct graph_builder){.graph = graph, .limits = limits, .err = err};
+	*b = (struct graph_builder){.graph = graph, .limits = limits, .opset = graph->opset, .err = err};
 	if (options)
 		b->options = *options;
 }
@@ -181,6 +181,7 @@ int graph_add_node(struct graph_builder *b, const char *name, const char *op, co
 		   int n_in, const char *const *in, int n_out, const char *const *out)
 {
 	struct graph_node node = {.op = npl_op_find(op),
+				  .opset = b->opset,
 				  .list = *list,
 				  .n_in = trimmed(n_in, in),
 				  .n_out = trimmed(n_out, out),
@@ -196,9 +197,9 @@ int graph_add_node(struct graph_builder *b, const char *name, const char *op, co
 		return graph_no_memory(b);
 	if (node.op == NPL_OPS)
 		return npl_fail(b->err, NPL_EINPUT, "node '%s': operator '%s' (opset %d) is not known%s%s", node.name,
-				op, b->graph->opset, npl_op_nearest(op) ? "; nearest is " : "",
+				op, b->opset, npl_op_nearest(op) ? "; nearest is " : "",
 				npl_op_nearest(op) ? npl_op_nearest(op) : "");
-	int rc = npl_op_version(node.op, b->graph->opset, b->err);
+	int rc = npl_op_version(node.op, b->opset, b->err);
 	if (rc > 0)
 		rc = check_arity(b, &node);
 	if (!rc)

@@ -34,6 +34,7 @@ struct graph_limits {
 struct graph_node {
 	const char *name;
 	enum npl_op op;
+	int opset;                 /* the version of ONNX's operators that it means */
 	struct npl_attr_list list; /* as the file gives them */
 	struct npl_attrs attrs;    /* as the operator read them */
 	int n_in, n_out;
@@ -48,6 +49,7 @@ struct graph_builder {
 	struct npl_load_options options;
 	struct graph_limits limits; /* what is left */
 	struct npl_err *err;        /* never NULL */
+	int opset;                  /* of the nodes that are added next: the graph's, but for those of functions */
 	struct npl_value *value;
 	int n_values;
 	int64_t value_room;

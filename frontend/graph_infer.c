@@ -23,14 +23,14 @@ static int check_used(struct graph_builder *b, const struct graph_node *node)
 			known = !strcmp(ignorable[k], attr->name);
 		if (!known)
 			return npl_fail(b->err, NPL_EINPUT, "attribute '%s' is not supported in opset %d", attr->name,
-					b->graph->opset);
+					node->opset);
 	}
 	return 0;
 }
 
 static int read_attributes(struct graph_builder *b, struct graph_node *node)
 {
-	node->attrs = (struct npl_attrs){.opset = b->graph->opset};
+	node->attrs = (struct npl_attrs){.opset = node->opset};
 	b->err->code = 0; /* npl_attr_find reports through it */
 	int rc = npl_op_attrs(node->op, &node->list, &node->attrs, b->err);
 	return rc ? rc : check_used(b, node);

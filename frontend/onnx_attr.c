@@ -64,7 +64,7 @@ struct lists {
 
 /* First pass: the name, the kind, and how long the lists are. */
 static int scan_attribute(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr,
-			  uint64_t *type, struct lists *lists)
+			  const char **reference, uint64_t *type, struct lists *lists)
 {
 	struct onnx_field field;
 	struct onnx_numbers numbers;
@@ -82,8 +82,8 @@ static int scan_attribute(const struct onnx_reader *reader, struct onnx_span mes
 			rc = onnx_expect(reader, &field, ONNX_VARINT, "the type of an attribute");
 			*type = field.value;
 		} else if (field.number == A_REF_NAME) {
-			rc = npl_fail(reader->err, NPL_EINPUT,
-				      "an attribute refers to one of a function, which is not supported");
+			rc = onnx_string(reader, &field, "the attribute of a function that another refers to",
+					 reference);
 		} else if (field.number == A_INTS || field.number == A_FLOATS) {
 			rc = onnx_numbers_begin(reader, &field, field.number == A_INTS ? ONNX_VARINT : ONNX_FIXED32,
 						"the list of an attribute", &numbers);
@@ -197,15 +197,19 @@ static int read_value(const struct onnx_reader *reader, struct onnx_span message
 	return rc;
 }
 
-int onnx_attribute(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr)
+int onnx_attribute(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr,
+		   const char **reference)
 {
 	uint64_t type = T_UNDEFINED;
 	struct lists lists = {0};
 	*attr = (struct npl_attr){.name = ""};
-	int rc = scan_attribute(reader, message, attr, &type, &lists);
+	*reference = "";
+	int rc = scan_attribute(reader, message, attr, reference, &type, &lists);
+	if (!**reference) /* an empty name is what writers put for none */
+		*reference = NULL;
 	if (!rc && !*attr->name)
 		return npl_fail(reader->err, NPL_EINPUT, "an attribute has no name");
-	if (!rc)
+	if (!rc && !*reference)
 		rc = read_value(reader, message, attr, type, &lists);
 	if (rc && *attr->name)
 		npl_prefix(reader->err, "attribute '%s'", attr->name);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * ModelProto and GraphProto: versions, then initialisers, inputs, nodes and outputs, handed to the graph builder.
- * The graph's fields are walked once for each of these, so that their order in the file does not matter. */
+ * ModelProto and GraphProto: versions, then functions, initialisers, inputs, nodes and outputs, handed to the graph builder.
+ * The fields are walked once for each of these, so that their order in the file does not matter. */
 #include <stdio.h>
 #include <string.h>
 
 #include "graph_build.h"
 #include "onnx_external.h"
+#include "onnx_function.h"
 #include "onnx_proto.h"
 
 enum {
@@ -17,69 +18,37 @@ enum {
 	MODEL_OPSET = 8,
 	MODEL_FUNCTIONS = 25
 };
-enum { FUNCTION_NAME = 1, FUNCTION_DOMAIN = 10 };
-enum { OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
 enum { GRAPH_NODE = 1, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12, GRAPH_SPARSE_INITIALIZER = 15 };
-enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_OP = 4, NODE_ATTRIBUTE = 5, NODE_DOMAIN = 7 };
+enum { NODE_OUTPUT = 2 };
 
 struct model {
 	uint64_t ir_version;
 	const char *producer, *producer_version;
 	int64_t opset; /* of the default domain; -1: none yet */
-	bool has_graph, has_function;
+	bool has_graph;
 	struct onnx_span graph;
-	struct onnx_field function; /* the first */
 };
 
-/* ONNX's own operators: the empty domain has two spellings. */
-static bool is_default_domain(const char *domain)
-{
-	return !*domain || !strcmp(domain, "ai.onnx");
-}
+/* What all that reads a part of the file is handed. */
+struct import {
+	struct graph_builder *b;
+	struct onnx_reader reader;
+	struct model model;
+	struct onnx_functions functions;
+};
 
 static int read_opset(const struct onnx_reader *reader, const struct onnx_field *opset, struct model *model)
 {
-	struct onnx_span message = opset->bytes;
-	struct onnx_field field;
-	const char *domain = "";
-	int64_t version = 0;
-	int rc = onnx_expect(reader, opset, ONNX_BYTES, "an operator set");
-	while (!rc && (rc = onnx_next(reader, &message, &field)) > 0) {
-		rc = 0;
-		if (field.number == OPSET_DOMAIN) {
-			rc = onnx_string(reader, &field, "the domain of an operator set", &domain);
-		} else if (field.number == OPSET_VERSION) {
-			rc = onnx_expect(reader, &field, ONNX_VARINT, "the version of an operator set");
-			version = (int64_t)field.value;
-		}
-	}
-	if (rc || !is_default_domain(domain))
+	const char *domain;
+	int64_t version;
+	int rc = onnx_opset(reader, opset, &domain, &version);
+	if (rc || *domain)
 		return rc; /* a set that no node uses does no harm */
 	if (model->opset >= 0 && model->opset != version)
 		return npl_fail(reader->err, NPL_EINPUT, "two versions of the ONNX operator set, %lld and %lld",
 				(long long)model->opset, (long long)version);
 	model->opset = version;
 	return 0;
-}
-
-/* Operators that the model defines itself. */
-static int refuse_function(const struct onnx_reader *reader, const struct onnx_field *function)
-{
-	struct onnx_span message = function->bytes;
-	struct onnx_field field;
-	const char *name = "", *domain = "";
-	int rc = onnx_expect(reader, function, ONNX_BYTES, "a function");
-	while (!rc && (rc = onnx_next(reader, &message, &field)) > 0) {
-		rc = 0;
-		if (field.number == FUNCTION_NAME)
-			rc = onnx_string(reader, &field, "the name of a function", &name);
-		else if (field.number == FUNCTION_DOMAIN)
-			rc = onnx_string(reader, &field, "the domain of a function", &domain);
-	}
-	return rc ? rc
-		  : npl_fail(reader->err, NPL_EINPUT,
-			     "the model defines a function, '%s' of the domain '%s'; functions are not supported", name,
-			     domain);
 }
 
 static int read_model_field(const struct onnx_reader *reader, const struct onnx_field *field, struct model *model)
@@ -100,11 +69,6 @@ static int read_model_field(const struct onnx_reader *reader, const struct onnx_
 		model->has_graph = true;
 		model->graph = field->bytes;
 		return onnx_expect(reader, field, ONNX_BYTES, "the graph");
-	case MODEL_FUNCTIONS:
-		if (!model->has_function)
-			model->function = *field;
-		model->has_function = true;
-		return 0;
 	default:
 		return 0;
 	}
@@ -131,8 +95,10 @@ static bool says_something(const struct onnx_reader *reader, struct onnx_span me
 	return !read_declaration(&quiet, message, said);
 }
 
-static int read_input(struct graph_builder *b, const struct onnx_reader *reader, struct onnx_span message)
+static int read_input(struct import *import, struct onnx_span message)
 {
+	struct graph_builder *b = import->b;
+	const struct onnx_reader *reader = &import->reader;
 	struct graph_input input;
 	const char *name;
 	int rc = onnx_value_name(reader, message, &name);
@@ -145,15 +111,17 @@ static int read_input(struct graph_builder *b, const struct onnx_reader *reader,
 	return rc ? rc : graph_declare_input(b, &input);
 }
 
-static int read_initialiser(struct graph_builder *b, const struct onnx_reader *reader, struct onnx_span message)
+static int read_initialiser(struct import *import, struct onnx_span message)
 {
 	struct npl_tensor tensor;
-	int rc = onnx_tensor(reader, message, &tensor);
-	return rc ? rc : graph_add_constant(b, &tensor);
+	int rc = onnx_tensor(&import->reader, message, &tensor);
+	return rc ? rc : graph_add_constant(import->b, &tensor);
 }
 
-static int read_output(struct graph_builder *b, const struct onnx_reader *reader, struct onnx_span message)
+static int read_output(struct import *import, struct onnx_span message)
 {
+	struct graph_builder *b = import->b;
+	const struct onnx_reader *reader = &import->reader;
 	struct graph_input said;
 	const char *name;
 	int rc = onnx_value_name(reader, message, &name);
@@ -162,107 +130,103 @@ static int read_output(struct graph_builder *b, const struct onnx_reader *reader
 	return !rc && says_something(reader, message, &said) ? graph_declare_output(b, &said) : rc;
 }
 
-/* A NodeProto: its lists sized by the first pass. */
-struct node {
-	const char *name, *op, *domain;
-	const char **in, **out;
-	int n_in, n_out;
-	struct npl_attr_list list;
-};
-
-static int count_node(const struct onnx_reader *reader, struct onnx_span message, struct node *node)
+int onnx_add_node(struct graph_builder *b, const struct onnx_node *node)
 {
+	if (*node->domain)
+		return npl_fail(b->err, NPL_EINPUT, "node '%s': operator '%s' of the domain '%s' is not known",
+				node->name, node->op, node->domain);
+	return graph_add_node(b, node->name, node->op, &node->list, node->n_in, node->in, node->n_out, node->out);
+}
+
+static int read_node(struct import *import, struct onnx_span message)
+{
+	const struct onnx_reader *reader = &import->reader;
+	struct onnx_node node;
+	int rc = onnx_node(reader, message, import->b->n_nodes, false, &node);
+	if (rc)
+		return rc;
+	struct onnx_function *f = onnx_functions_find(reader, &import->functions, &node, &rc);
+	if (rc)
+		return rc;
+	return f ? onnx_inline(import->b, reader, &import->functions, f, &node) : onnx_add_node(import->b, &node);
+}
+
+/* The names of a node's outputs are none that a function may give values of its own. */
+static int take_names(struct import *import, struct onnx_span message)
+{
+	struct onnx_functions *functions = &import->functions;
+	const struct onnx_reader *reader = &import->reader;
 	struct onnx_field field;
 	int rc;
 	while ((rc = onnx_next(reader, &message, &field)) > 0) {
-		rc = 0;
-		if (field.number == NODE_INPUT)
-			node->n_in++;
-		else if (field.number == NODE_OUTPUT)
-			node->n_out++;
-		else if (field.number == NODE_ATTRIBUTE)
-			node->list.n++;
-		else if (field.number == NODE_NAME)
-			rc = onnx_string(reader, &field, "the name of a node", &node->name);
-		else if (field.number == NODE_OP)
-			rc = onnx_string(reader, &field, "the operator of a node", &node->op);
-		else if (field.number == NODE_DOMAIN)
-			rc = onnx_string(reader, &field, "the domain of a node", &node->domain);
+		const char *name;
+		if (field.number != NODE_OUTPUT)
+			continue;
+		rc = onnx_string(reader, &field, "the name of an output", &name);
 		if (rc)
 			return rc;
+		if (graph_names_find(&functions->taken, name) < 0 && graph_names_add(&functions->taken, name, 0))
+			return graph_no_memory(import->b);
 	}
-	if (!rc && node->list.n > GRAPH_MAX_ATTRIBUTES)
-		rc = npl_fail(reader->err, NPL_EINPUT, "it has more than %d attributes", GRAPH_MAX_ATTRIBUTES);
 	return rc;
 }
 
-static int fill_node(const struct onnx_reader *reader, struct onnx_span message, struct node *node)
-{
-	struct onnx_field field;
-	int n_in = 0, n_out = 0, n_attr = 0, rc;
-	while ((rc = onnx_next(reader, &message, &field)) > 0) {
-		rc = 0;
-		if (field.number == NODE_INPUT)
-			rc = onnx_string(reader, &field, "the name of an input", &node->in[n_in++]);
-		else if (field.number == NODE_OUTPUT)
-			rc = onnx_string(reader, &field, "the name of an output", &node->out[n_out++]);
-		else if (field.number == NODE_ATTRIBUTE)
-			rc = onnx_expect(reader, &field, ONNX_BYTES, "an attribute");
-		if (!rc && field.number == NODE_ATTRIBUTE)
-			rc = onnx_attribute(reader, field.bytes, &node->list.attr[n_attr++]);
-		if (rc)
-			return rc;
-	}
-	for (int i = 0; i < n_attr && !rc; i++)
-		for (int k = 0; k < i; k++)
-			if (!strcmp(node->list.attr[i].name, node->list.attr[k].name))
-				return npl_fail(reader->err, NPL_EINPUT, "attribute '%s' is given twice",
-						node->list.attr[i].name);
-	return rc;
-}
-
-static int read_node(struct graph_builder *b, const struct onnx_reader *reader, struct onnx_span message)
-{
-	struct node node = {.name = "", .op = "", .domain = ""};
-	int rc = count_node(reader, message, &node);
-	if (rc)
-		return npl_prefix(reader->err, "node %d", b->n_nodes);
-	if (!*node.name)
-		node.name = npl_arena_printf(reader->arena, "%s_%d", node.op, b->n_nodes);
-	if (!node.name)
-		return graph_no_memory(b);
-	if (!is_default_domain(node.domain))
-		return npl_fail(reader->err, NPL_EINPUT, "node '%s': operator '%s' of the domain '%s' is not known",
-				node.name, node.op, node.domain);
-	node.in = npl_arena_array(reader->arena, (size_t)node.n_in, sizeof *node.in);
-	node.out = npl_arena_array(reader->arena, (size_t)node.n_out, sizeof *node.out);
-	node.list.attr = npl_arena_array(reader->arena, (size_t)node.list.n, sizeof *node.list.attr);
-	if (!node.in || !node.out || !node.list.attr)
-		return graph_no_memory(b);
-	rc = fill_node(reader, message, &node);
-	if (rc)
-		return npl_prefix(reader->err, "node '%s' (%s)", node.name, node.op);
-	return graph_add_node(b, node.name, node.op, &node.list, node.n_in, node.in, node.n_out, node.out);
-}
-
-static int read_each(struct graph_builder *b, const struct onnx_reader *reader, struct onnx_span graph, uint32_t number,
-		     int (*read)(struct graph_builder *, const struct onnx_reader *, struct onnx_span))
+/* Every field of that number in a message. */
+static int read_each(struct import *import, struct onnx_span message, uint32_t number,
+		     int (*read)(struct import *, struct onnx_span))
 {
 	struct onnx_field field;
 	int rc;
-	while ((rc = onnx_next(reader, &graph, &field)) > 0) {
-		if (field.number == GRAPH_SPARSE_INITIALIZER)
-			return npl_fail(reader->err, NPL_EINPUT,
-					"the model holds sparse initialisers, which are not supported");
+	while ((rc = onnx_next(&import->reader, &message, &field)) > 0) {
 		if (field.number != number)
 			continue;
-		rc = onnx_expect(reader, &field, ONNX_BYTES, "a part of the graph");
+		rc = onnx_expect(&import->reader, &field, ONNX_BYTES, "a part of the graph");
 		if (!rc)
-			rc = read(b, reader, field.bytes);
+			rc = read(import, field.bytes);
 		if (rc)
 			return rc;
 	}
 	return rc;
+}
+
+static int refuse_sparse(struct import *import, struct onnx_span message)
+{
+	(void)message;
+	return npl_fail(import->reader.err, NPL_EINPUT, "the model holds sparse initialisers, which are not supported");
+}
+
+static int read_function(struct import *import, struct onnx_span message)
+{
+	return onnx_functions_add(&import->reader, &import->functions, message);
+}
+
+static int read_graph(struct import *import)
+{
+	const struct onnx_span graph = import->model.graph;
+	int rc = read_each(import, graph, GRAPH_SPARSE_INITIALIZER, refuse_sparse);
+	if (!rc)
+		rc = read_each(import, graph, GRAPH_INITIALIZER, read_initialiser);
+	if (!rc)
+		rc = read_each(import, graph, GRAPH_INPUT, read_input);
+	if (!rc)
+		rc = graph_add_inputs(import->b);
+	if (!rc && import->functions.n)
+		rc = read_each(import, graph, GRAPH_NODE, take_names);
+	if (!rc)
+		rc = read_each(import, graph, GRAPH_NODE, read_node);
+	if (!rc)
+		rc = onnx_external_check(import->reader.external, import->b->err);
+	return rc ? rc : read_each(import, graph, GRAPH_OUTPUT, read_output);
+}
+
+int onnx_check_opset(int64_t version, struct npl_err *err)
+{
+	if (version < NPL_FIRST_OPSET || version > NPL_LAST_OPSET)
+		return npl_fail(
+			err, NPL_EINPUT,
+			"opset %lld is not supported, only %d to %d: export or convert the model to one of these",
+			(long long)version, NPL_FIRST_OPSET, NPL_LAST_OPSET);
+	return 0;
 }
 
 static int check_versions(struct graph_builder *b, const struct model *model)
@@ -273,11 +237,9 @@ static int check_versions(struct graph_builder *b, const struct model *model)
 	if (model->opset < 0)
 		return npl_fail(b->err, NPL_EINPUT,
 				"the model does not say which version of the ONNX operators it uses");
-	if (model->opset < NPL_FIRST_OPSET || model->opset > NPL_LAST_OPSET)
-		return npl_fail(
-			b->err, NPL_EINPUT,
-			"opset %lld is not supported, only %d to %d: export or convert the model to one of these",
-			(long long)model->opset, NPL_FIRST_OPSET, NPL_LAST_OPSET);
+	if (onnx_check_opset(model->opset, b->err))
+		return b->err->code;
+	b->opset = (int)model->opset;
 	b->graph->opset = (int)model->opset;
 	b->graph->ir_version = (int)model->ir_version;
 	b->graph->producer = npl_arena_printf(&b->graph->arena, "%s%s%s", model->producer,
@@ -287,33 +249,27 @@ static int check_versions(struct graph_builder *b, const struct model *model)
 
 int onnx_read_model(struct graph_builder *b, const unsigned char *data, size_t bytes, struct onnx_external *external)
 {
-	const struct onnx_reader reader = {
-		.start = data, .arena = &b->graph->arena, .err = b->err, .external = external};
-	struct model model = {.producer = "", .producer_version = "", .opset = -1};
-	struct onnx_span message = {data, data + bytes};
+	struct import import = {
+		.b = b,
+		.reader = {.start = data, .arena = &b->graph->arena, .err = b->err, .external = external},
+		.model = {.producer = "", .producer_version = "", .opset = -1},
+	};
+	const struct onnx_span whole = {data, data + bytes};
+	struct onnx_span message = whole;
 	struct onnx_field field;
 	int rc;
-	while ((rc = onnx_next(&reader, &message, &field)) > 0) {
-		rc = read_model_field(&reader, &field, &model);
+	while ((rc = onnx_next(&import.reader, &message, &field)) > 0) {
+		rc = read_model_field(&import.reader, &field, &import.model);
 		if (rc)
 			break;
 	}
 	if (rc)
 		return npl_prefix(b->err, "not a complete ONNX model");
-	rc = check_versions(b, &model);
-	if (!rc && model.has_function)
-		rc = refuse_function(&reader, &model.function);
+	rc = check_versions(b, &import.model);
 	if (!rc)
-		rc = read_each(b, &reader, model.graph, GRAPH_INITIALIZER, read_initialiser);
+		rc = read_each(&import, whole, MODEL_FUNCTIONS, read_function);
 	if (!rc)
-		rc = read_each(b, &reader, model.graph, GRAPH_INPUT, read_input);
-	if (!rc)
-		rc = graph_add_inputs(b);
-	if (!rc)
-		rc = read_each(b, &reader, model.graph, GRAPH_NODE, read_node);
-	if (!rc)
-		rc = onnx_external_check(external, b->err);
-	if (!rc)
-		rc = read_each(b, &reader, model.graph, GRAPH_OUTPUT, read_output);
+		rc = read_graph(&import);
+	onnx_functions_free(&import.functions);
 	return rc;
 }

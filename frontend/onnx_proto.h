@@ -4,7 +4,7 @@
  * tensors, attributes and the types of inputs. Field numbers are ONNX's own (onnx/onnx.proto, IR version 8).
  * Results live in the reader's arena or point into the file.
  *
- * Not read: subgraphs, functions, sparse tensors, sequences, maps, strings as data. Where a model uses one of them the
+ * Not read: subgraphs, sparse tensors, sequences, maps, strings as data. Where a model uses one of them the
  * reader refuses it by name.
  */
 #ifndef NPULAB_FRONTEND_ONNX_PROTO_H
@@ -17,8 +17,10 @@
  * the arena; it is never NULL. The number of elements equals that of the shape. */
 int onnx_tensor(const struct onnx_reader *reader, struct onnx_span message, struct npl_tensor *tensor);
 
-/* AttributeProto. A subgraph is refused; kinds that no operator here takes become NPL_ATTR_OTHER. */
-int onnx_attribute(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr);
+/* AttributeProto. A subgraph is refused; kinds that no operator here takes become NPL_ATTR_OTHER. *reference is the attribute of
+ * the enclosing function whose value is meant, then attr has its name alone; NULL: the attribute has a value of its own. */
+int onnx_attribute(const struct onnx_reader *reader, struct onnx_span message, struct npl_attr *attr,
+		   const char **reference);
 
 /* Our type for a TensorProto.DataType; NPL_EINPUT names it when there is none. */
 int onnx_dtype(const struct onnx_reader *reader, uint64_t data_type, enum npl_dtype *dtype);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The survey of onnx_survey.h: one walk over graphs, nodes and the subgraphs in their attributes. */
+ * The survey of onnx_survey.h: one walk over graphs, nodes and the subgraphs in their attributes, then over the functions that
+ * these call. */
 #include "onnx_survey.h"
 
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 #include "npulab/grow.h"
 #include "onnx_proto.h"
 
-enum { MODEL_GRAPH = 7 };
+enum { MODEL_GRAPH = 7, MODEL_FUNCTIONS = 25 };
+enum { FUNCTION_NAME = 1, FUNCTION_NODE = 7, FUNCTION_DOMAIN = 10 };
 enum { GRAPH_NODE = 1, GRAPH_INITIALIZER = 5, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
 enum { TENSOR_NAME = 8 };
 enum { NODE_OP = 4, NODE_ATTRIBUTE = 5, NODE_DOMAIN = 7 };
@@ -20,7 +22,9 @@ enum { ATTRIBUTE_GRAPH = 6, ATTRIBUTE_GRAPHS = 11 };
 
 struct item {
 	const char *name;
-	enum npl_dtype type; /* of an input or output */
+	struct onnx_span message; /* of a function */
+	int next;                 /* function of the same name, with another overload; -1: there is none */
+	enum npl_dtype type;      /* of an input or output */
 	struct npl_shape shape;
 	bool missing; /* of an operator */
 };
@@ -34,7 +38,8 @@ struct list {
 struct walk {
 	const struct onnx_reader *reader;
 	struct list operators, input, output;
-	struct graph_names seen, initialisers;
+	struct list functions, called;
+	struct graph_names seen, initialisers, defined; /* defined: the first function of a name */
 	int depth;
 };
 
@@ -53,17 +58,52 @@ static int append(struct walk *walk, struct list *list, const struct item *item)
 	return 0;
 }
 
-static int add_operator(struct walk *walk, const char *domain, const char *op)
+/* "DOMAIN.NAME", or the name alone of what is ONNX's own. */
+static const char *full_name(struct walk *walk, const char *domain, const char *name)
 {
 	bool own = !*domain || !strcmp(domain, "ai.onnx");
-	const char *name = own ? op : npl_arena_printf(walk->reader->arena, "%s.%s", domain, op);
+	return own ? name : npl_arena_printf(walk->reader->arena, "%s.%s", domain, name);
+}
+
+/* An operator, or a function of the model: the nodes of its overloads are walked later. */
+static int add_operator(struct walk *walk, const char *domain, const char *op)
+{
+	const char *name = full_name(walk, domain, op);
 	if (!name)
 		return no_memory(walk);
 	if (graph_names_find(&walk->seen, name) >= 0)
 		return 0;
-	const struct item item = {.name = name, .missing = !own || npl_op_find(op) == NPL_OPS};
-	int rc = append(walk, &walk->operators, &item);
+	const struct item item = {.name = name, .missing = name != op || npl_op_find(op) == NPL_OPS};
+	bool function = graph_names_find(&walk->defined, name) >= 0;
+	int rc = append(walk, function ? &walk->called : &walk->operators, &item);
 	return rc ? rc : graph_names_add(&walk->seen, name, 0) ? no_memory(walk) : 0;
+}
+
+static int add_function(struct walk *walk, struct onnx_span function)
+{
+	struct item item = {.message = function};
+	struct onnx_field field;
+	const char *name = "", *domain = "";
+	int rc;
+	while ((rc = onnx_next(walk->reader, &function, &field)) > 0) {
+		rc = 0;
+		if (field.number == FUNCTION_NAME)
+			rc = onnx_string(walk->reader, &field, "the name of a function", &name);
+		else if (field.number == FUNCTION_DOMAIN)
+			rc = onnx_string(walk->reader, &field, "the domain of a function", &domain);
+		if (rc)
+			return rc;
+	}
+	item.name = full_name(walk, domain, name);
+	if (!item.name)
+		return no_memory(walk);
+	const int first = graph_names_find(&walk->defined, item.name), place = walk->functions.n;
+	item.next = first >= 0 && first < place ? walk->functions.item[first].next : -1;
+	rc = append(walk, &walk->functions, &item);
+	if (rc || first < 0)
+		return rc ? rc : graph_names_add(&walk->defined, item.name, place) ? no_memory(walk) : 0;
+	walk->functions.item[first].next = place;
+	return 0;
 }
 
 static int walk_graph(struct walk *walk, struct onnx_span graph);
@@ -158,6 +198,48 @@ static int walk_graph(struct walk *walk, struct onnx_span graph)
 	return rc;
 }
 
+static int walk_body(struct walk *walk, struct onnx_span function)
+{
+	struct onnx_field field;
+	int rc;
+	while ((rc = onnx_next(walk->reader, &function, &field)) > 0)
+		if (field.number == FUNCTION_NODE && field.wire == ONNX_BYTES &&
+		    (rc = walk_node(walk, field.bytes)) != 0)
+			return rc;
+	return rc;
+}
+
+/* Bodies add to what is called while they are walked. */
+static int walk_called(struct walk *walk)
+{
+	for (int i = 0; i < walk->called.n; i++) {
+		int k = graph_names_find(&walk->defined, walk->called.item[i].name);
+		for (; k >= 0; k = walk->functions.item[k].next) {
+			int rc = walk_body(walk, walk->functions.item[k].message);
+			if (rc)
+				return rc;
+		}
+	}
+	return 0;
+}
+
+/* The parts of the model that are fields of this number. */
+static int walk_parts(struct walk *walk, struct onnx_span model, uint32_t number,
+		      int (*part)(struct walk *, struct onnx_span), int *n)
+{
+	struct onnx_field field;
+	int rc;
+	*n = 0;
+	while ((rc = onnx_next(walk->reader, &model, &field)) > 0) {
+		if (field.number != number || field.wire != ONNX_BYTES)
+			continue;
+		++*n;
+		if ((rc = part(walk, field.bytes)) != 0)
+			return rc;
+	}
+	return rc;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct item *)a)->name, ((const struct item *)b)->name);
@@ -211,23 +293,22 @@ static int hand_out(struct walk *walk, struct onnx_survey *survey)
 int onnx_survey(const struct onnx_reader *reader, struct onnx_span model, struct onnx_survey *survey)
 {
 	struct walk walk = {.reader = reader};
-	struct onnx_field field;
-	bool found = false;
-	int rc;
+	int functions, graphs = 0;
 	*survey = (struct onnx_survey){0};
-	while ((rc = onnx_next(reader, &model, &field)) > 0) {
-		if (field.number != MODEL_GRAPH || field.wire != ONNX_BYTES)
-			continue;
-		found = true;
-		if ((rc = walk_graph(&walk, field.bytes)) != 0)
-			break;
-	}
-	if (!rc && !found)
+	int rc = walk_parts(&walk, model, MODEL_FUNCTIONS, add_function, &functions);
+	if (!rc)
+		rc = walk_parts(&walk, model, MODEL_GRAPH, walk_graph, &graphs);
+	if (!rc && !graphs)
 		rc = npl_fail(reader->err, NPL_EINPUT, "not an ONNX model: it holds no graph");
+	if (!rc)
+		rc = walk_called(&walk);
 	if (!rc)
 		rc = hand_out(&walk, survey);
 	graph_names_free(&walk.seen);
 	graph_names_free(&walk.initialisers);
+	graph_names_free(&walk.defined);
+	free(walk.functions.item);
+	free(walk.called.item);
 	free(walk.operators.item);
 	free(walk.input.item);
 	free(walk.output.item);

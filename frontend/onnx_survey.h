@@ -15,7 +15,8 @@ struct onnx_survey { /* names live in the reader's arena */
 	struct npl_shape *input_shape; /* declared; a rank or dimension of -1 is open */
 	int n_outputs;
 	enum npl_dtype *output_type;
-	/* Sorted, each once; those in subgraphs too; "DOMAIN.NAME" outside ONNX's own domain. missing: of all, those that
+	/* Sorted, each once; those in subgraphs and in the functions that are called too, not the functions themselves;
+	 * "DOMAIN.NAME" outside ONNX's own domain. missing: of all, those that
 	 * npulab has not. */
 	int n_operators, n_missing;
 	const char **operators, **missing;

@@ -391,8 +391,8 @@ int topology_load(const char *path, const struct npl_load_options *options, stru
 	*graph = NULL;
 	if (!made)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
-	graph_builder_init(&t.b, made, options, GRAPH_LIMITS, &t.err);
 	made->opset = OPSET;
+	graph_builder_init(&t.b, made, options, GRAPH_LIMITS, &t.err);
 	made->batch = 1;
 	t.batch = t.b.options.batch > 0 ? t.b.options.batch : t.b.options.usual_batch;
 	if (t.batch <= 0)

@@ -225,9 +225,11 @@ static inline void onnx_put_words(struct onnx_writer *w, int field, const char *
 	}
 }
 
-/* A node; inputs and outputs are separated by one space. attrs may be NULL and is emptied. */
-static inline void onnx_put_node(struct onnx_writer *graph, const char *op, const char *name, const char *inputs,
-				 const char *outputs, struct onnx_writer *attrs)
+/* A node as a field of what encloses it: 1 of a graph, 7 of a function. Inputs and outputs are separated by one space; attrs may
+ * be NULL and is emptied; name, domain and overload may be empty. */
+static inline void onnx_put_node_as(struct onnx_writer *to, int as, const char *domain, const char *op,
+				    const char *overload, const char *name, const char *inputs, const char *outputs,
+				    struct onnx_writer *attrs)
 {
 	struct onnx_writer node = {0};
 	onnx_put_words(&node, 1, inputs);
@@ -239,7 +241,18 @@ static inline void onnx_put_node(struct onnx_writer *graph, const char *op, cons
 		onnx_put_raw(&node, attrs->data, attrs->bytes);
 		onnx_writer_free(attrs);
 	}
-	onnx_put_message(graph, 1, &node);
+	if (*domain)
+		onnx_put_string(&node, 7, domain);
+	if (*overload)
+		onnx_put_string(&node, 8, overload);
+	onnx_put_message(to, as, &node);
+}
+
+/* One of ONNX's own operators in a graph. */
+static inline void onnx_put_node(struct onnx_writer *graph, const char *op, const char *name, const char *inputs,
+				 const char *outputs, struct onnx_writer *attrs)
+{
+	onnx_put_node_as(graph, 1, "", op, "", name, inputs, outputs, attrs);
 }
 
 /* The whole file; the graph is emptied. */
