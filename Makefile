@@ -57,7 +57,7 @@ say := @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 all: $(bin)/npulab ## build/npulab and build/libnpulab.a (the default)
 
 help: ## this list
-	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 deps: ## installs the Debian packages that are missing, for all targets here (sudo when not root)
 	@scripts/install-deps.sh demo test lint
@@ -73,6 +73,14 @@ test: ## the tests from nothing: packages, build, run
 
 check: $(out)/npulab_tests $(bin)/npulab $(fake_cuda) $(bench_cuda) ## builds and runs the tests (packages already there); FILTER='q16*' for some
 	@scripts/run-tests.sh $(BUILD) $(out)/npulab_tests $(bin)/npulab
+
+# Suites whose code asks the processor what it can; one without AVX, one with AVX2 and nothing beyond. qemu 7.2 has no AVX-512.
+processor_suites := @(runner|int8*|q16*|exact*|half*|cpu*|onednn*|processor*|sha256*|integer*|ops_kernel*|ops_functions*)/*
+test-emulated: ## the suites that depend on the processor, on emulated ones: Nehalem and Haswell
+	@scripts/install-deps.sh test emulate
+	@$(MAKE) --no-print-directory -j$$(nproc) all $(out)/npulab_tests
+	@for processor in Nehalem Haswell; do \
+	 EMULATE=$$processor FILTER='$(processor_suites)' scripts/run-tests.sh $(BUILD) $(out)/npulab_tests $(bin)/npulab || exit 1; done
 
 asan: ## the tests under the address and undefined-behaviour sanitizers; a leak fails
 	@scripts/install-deps.sh test
@@ -233,6 +241,6 @@ $(out)/version.h: FORCE
 
 FORCE:
 
-.PHONY: all help deps demo test test-cuda bench-cuda cuda-bundle check asan lint format cosim mutants fuzz bench prove examples install install-files uninstall tsan clean objects FORCE
+.PHONY: all help deps demo test test-cuda test-emulated bench-cuda cuda-bundle check asan lint format cosim mutants fuzz bench prove examples install install-files uninstall tsan clean objects FORCE
 
 -include $(sources:%.c=$(out)/%.d)

@@ -3,11 +3,12 @@
 #
 # Installs the Debian packages that npulab needs and that are missing; silent and without the network when none is.
 #
-#     scripts/install-deps.sh [--list] [demo] [test] [lint] [cosim] [prove]
+#     scripts/install-deps.sh [--list] [demo] [test] [lint] [emulate] [cosim] [prove]
 #
 #   demo    to build and run the program (always included)
 #   test    to build and run the tests
 #   lint    the tests, the checkers of scripts/lint.sh, and clang's sanitizers for scripts/fuzz.sh
+#   emulate the emulator of other processors, for `make test-emulated`
 #   cosim   Verilator and the C++ compiler that it needs, for scripts/cosim.sh
 #   prove   what scripts/prove-clean-root.sh itself needs
 #   --list  prints the packages and installs nothing
@@ -20,6 +21,7 @@ demo=(gcc libc6-dev make libyaml-dev libmd-dev zlib1g-dev libopenblas0-pthread l
 test=(libcriterion-dev libjansson-dev libonnx-testdata pkg-config python3-numpy python3-onnx)
 lint=(clang clang-format clang-tidy cppcheck libclang-rt-dev shellcheck)
 lint_tools=(clang clang-format clang-tidy cppcheck shellcheck)
+emulate=(qemu-user-static)
 cosim=(verilator g++)
 prove=(debootstrap)
 
@@ -57,6 +59,9 @@ have_without_packages()
 	if [ "$want_lint" ]; then
 		type "${lint_tools[@]}" > /dev/null 2>&1 || return 1
 	fi
+	if [ "$want_emulate" ]; then
+		type qemu-x86_64-static > /dev/null 2>&1 || return 1
+	fi
 	if [ "$want_cosim" ]; then
 		type "${cosim[@]}" > /dev/null 2>&1 || return 1
 	fi
@@ -65,19 +70,20 @@ have_without_packages()
 	fi
 }
 
-list='' want_test='' want_lint='' want_cosim='' want_prove=''
+list='' want_test='' want_lint='' want_emulate='' want_cosim='' want_prove=''
 for word; do
 	case $word in
 	--list) list=1 ;;
 	demo) ;;
 	test) want_test=1 ;;
 	lint) want_test=1 want_lint=1 ;;
+	emulate) want_emulate=1 ;;
 	cosim) want_cosim=1 ;;
 	prove) want_prove=1 ;;
-	*) die "there is no set '$word'; usage: install-deps.sh [--list] [demo] [test] [lint] [cosim] [prove]" ;;
+	*) die "there is no set '$word'; usage: install-deps.sh [--list] [demo] [test] [lint] [emulate] [cosim] [prove]" ;;
 	esac
 done
-packages=("${demo[@]}" ${want_test:+"${test[@]}"} ${want_lint:+"${lint[@]}"} ${want_cosim:+"${cosim[@]}"}
+packages=("${demo[@]}" ${want_test:+"${test[@]}"} ${want_lint:+"${lint[@]}"} ${want_emulate:+"${emulate[@]}"} ${want_cosim:+"${cosim[@]}"}
 	${want_prove:+"${prove[@]}"})
 
 if [ "$list" ]; then

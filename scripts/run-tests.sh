@@ -3,12 +3,12 @@
 #
 # Runs the test program from the repository's root and ends with Criterion's closing line.
 #
-#     [FILTER='q16*/*'] scripts/run-tests.sh FLAVOUR TEST_BINARY NPULAB_BINARY
+#     [FILTER='q16*/*'] [EMULATE=Nehalem] scripts/run-tests.sh FLAVOUR TEST_BINARY NPULAB_BINARY
 #
 # Criterion leaves three things open that are settled here: a leak or a fault in a child process does not fail a test,
 # so in the flavour asan the sanitizers write logs and any log fails the run; skipped tests are not mentioned, so they
 # are listed with their reasons; and a run of no tests at all succeeds, so that fails too. TEST_SECONDS limits the
-# whole run (Criterion's own time limits can deadlock).
+# whole run (Criterion's own time limits can deadlock). EMULATE names a processor of qemu's that tests and npulab run on.
 set -u
 
 if [ $# -ne 3 ]; then
@@ -30,6 +30,16 @@ if [ "$flavour" = asan ]; then
 	# memory of libraries that were loaded on demand and have threads (oneDNN's OpenMP) if it follows __tls_get_addr.
 	export ASAN_OPTIONS="log_path=$logs/sanitizer:allocator_may_return_null=1:detect_stack_use_after_return=1:exitcode=99:intercept_tls_get_addr=0"
 	export UBSAN_OPTIONS="print_stacktrace=1:exitcode=99"
+fi
+# Without what qemu's own translation has no instructions for it would say so on standard error at each start.
+if [ "${EMULATE:-}" ]; then
+	emulator=$(type -P qemu-x86_64-static) || { echo "run-tests: EMULATE needs qemu-x86_64-static" >&2 && exit 2; }
+	absent=''
+	[ "$EMULATE" = Nehalem ] || absent=,-pcid,-x2apic,-tsc-deadline,-hle,-invpcid,-rtm
+	export NPULAB_TEST_RUNNER="$emulator -cpu $EMULATE$absent"
+	seconds=${TEST_SECONDS:-14400}
+	unset OPENBLAS_CORETYPE DNNL_MAX_CPU_ISA # set for the processor that is here
+	echo "emulated processor: $EMULATE"
 fi
 
 closing='\[====\] Synthesis: Tested: '

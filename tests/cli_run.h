@@ -3,7 +3,7 @@
  * Runs the program as a person would: a child process with arguments, whose standard output, standard error and exit
  * status come back. The program is the one that the environment variable NPULAB_BIN names, build/npulab otherwise. A
  * child that does not end in time is killed and counts as failed. Also a folder of its own for each test's files, whose
- * path stands for every '@' in the arguments.
+ * path stands for every '@' in the arguments. With NPULAB_TEST_RUNNER (tests/test_runner.c) it runs on an emulated processor.
  *
  *     char folder[CLI_PATH];
  *     cli_folder(folder);
@@ -33,6 +33,7 @@
 
 #define CLI_PATH      512
 #define CLI_SECONDS   300 /* far more than any call takes, also under the sanitizers */
+#define CLI_SLOWER    20  /* an emulated processor than this one, at most */
 #define CLI_ARGUMENTS 40
 
 #define MNIST  "../shared/models/mnist-8"
@@ -44,6 +45,19 @@
 #else
 #define CLI_SANITIZED false
 #endif
+
+/* The command that programs are started through, "": none. */
+static inline const char *cli_runner(void)
+{
+	const char *runner = getenv("NPULAB_TEST_RUNNER");
+	return runner ? runner : "";
+}
+
+/* Whether a child may be given a limit on its address space: qemu's user mode ignores it. */
+static inline bool cli_no_limits(void)
+{
+	return CLI_SANITIZED || *cli_runner();
+}
 
 struct cli_how {
 	const char *folder;    /* what '@' means, or NULL */
@@ -169,13 +183,13 @@ static inline void cli_start(const char *program, char *const *argv, const struc
 	int to = how->stdout_to ? open(how->stdout_to, O_WRONLY) : out;
 	int nothing = open("/dev/null", O_RDONLY);
 	signal(SIGXFSZ, SIG_IGN); /* a full disk is an error of write(), not a signal */
-	alarm(CLI_SECONDS);
+	alarm(*cli_runner() ? CLI_SECONDS * CLI_SLOWER : CLI_SECONDS);
 	if (dup2(nothing, STDIN_FILENO) < 0 || dup2(to, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0 ||
 	    (how->enter && chdir(how->enter)))
 		_exit(126);
 	cli_limit(RLIMIT_FSIZE, how->largest_file);
 	cli_limit(RLIMIT_AS, how->address_space);
-	execv(program, argv);
+	execve(program, argv, environ); /* the one of tests/test_runner.c */
 	_exit(127);
 }
 
@@ -224,6 +238,25 @@ static inline void cli_free(struct cli_result *r)
 	free(r->out);
 	free(r->err);
 	*r = (struct cli_result){0};
+}
+
+/* Whether the text stands in what was printed, wherever a table broke its lines: any white space counts as one space. Where a table
+ * wraps depends on what else stands in the cell, as the processor's description. */
+static inline bool cli_says(const char *printed, const char *text)
+{
+	for (; *printed; printed++) {
+		const char *at = printed, *rest = text;
+		while (*rest && *at) {
+			size_t there = strspn(at, " \n"), wanted = strspn(rest, " \n");
+			if (!there != !wanted || (!there && *at != *rest))
+				break;
+			at += there ? there : 1;
+			rest += wanted ? wanted : 1;
+		}
+		if (!*rest)
+			return true;
+	}
+	return false;
 }
 
 /* The promise for every failure: this exit status, one line on standard error that begins with the program's name and

@@ -100,7 +100,7 @@ Test(cli_devices, with_changed_parameters)
 		cr_assert(strstr(r.out, "77"), "%s", r.out);
 		cli_free(&r);
 		r = cli_run(&(struct cli_how){0}, "devices", "cpu", "--yaml", "--set", with[i]);
-		cr_assert(r.status == 0 && strstr(r.out, "tdp_watts: 77"), "%s%s", r.out, r.err);
+		cr_assert(r.status == 0 && cli_says(r.out, "tdp_watts: 77"), "%s%s", r.out, r.err);
 		cli_free(&r);
 	}
 	struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "cuda", "--yaml");
@@ -190,7 +190,7 @@ Test(cli_devices, a_file_has_its_machines_name)
 	cr_assert_eq(fclose(file), 0);
 	cli_free(&r);
 	r = cli_run(&(struct cli_how){0}, "devices", path, "--set", "mine.array.rows=128");
-	cr_assert(!r.status && strstr(r.out, "\nmine ") && !strstr(r.out, "other.yaml") && strstr(r.out, "128 x 256"),
+	cr_assert(!r.status && strstr(r.out, "\nmine ") && !strstr(r.out, "other.yaml") && cli_says(r.out, "128 x 256"),
 		  "%s%s", r.out, r.err);
 	cli_free(&r);
 	json_t *json = cli_json(&(struct cli_how){0}, "devices", path, "--json", "-");

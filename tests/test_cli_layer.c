@@ -429,7 +429,7 @@ Test(cli_layer, private_filters)
 	};
 	CLI_CHECK(folder, cases);
 	struct cli_result help = cli_run(&plainly, "layer", "conv", "--private", "--help");
-	cr_assert(strstr(help.out, "filters of its own for every position; only diannao and reference"), "%s",
+	cr_assert(cli_says(help.out, "filters of its own for every position; only diannao and reference"), "%s",
 		  help.out);
 	cli_free(&help);
 	cli_remove_folder(folder);

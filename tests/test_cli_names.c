@@ -380,12 +380,12 @@ Test(cli_names, help_and_counts)
 	cli_write_model(folder, "one.onnx", &g);
 	cli_write_text(folder, "one.csv", "Layer, M, N, K,\nfc, 2, 3, 4,\n");
 	struct cli_result r = cli_run(&how, "inspect", "@/one.onnx");
-	cr_assert(strstr(r.out, "one: opset 13, 1 node in the file, 1 layer after folding (0 constants, "), "%s",
+	cr_assert(cli_says(r.out, "one: opset 13, 1 node in the file, 1 layer after folding (0 constants, "), "%s",
 		  r.out);
-	cr_assert(strstr(r.out, "8 MAC and 8 parameters for a batch of 1"), "%s", r.out);
+	cr_assert(cli_says(r.out, "8 MAC and 8 parameters for a batch of 1"), "%s", r.out);
 	cli_free(&r);
 	r = cli_run(&how, "inspect", "@/one.csv");
-	cr_assert(strstr(r.out, "one: a list of 1 layer, 1 layer after folding"), "%s", r.out);
+	cr_assert(cli_says(r.out, "one: a list of 1 layer, 1 layer after folding"), "%s", r.out);
 	cli_free(&r);
 	const struct cli_refusal cases[] = {
 		{2, "there is no command 'comprae'; the nearest is 'compare'", {"help", "comprae"}},
@@ -420,7 +420,7 @@ Test(cli_names, whole_numbers_with_exponents)
 		cli_write_text(folder, "m.yaml", text);
 		struct cli_result r = cli_run(&how, "devices", "@/m.yaml", "--yaml");
 		cr_assert_eq(r.status, 0, "%s: %s", whole[i], r.err);
-		cr_assert(strstr(r.out, "clock_hz: 700000000 "), "%s: %s", whole[i], r.out);
+		cr_assert(cli_says(r.out, "clock_hz: 700000000 "), "%s: %s", whole[i], r.out);
 		cli_free(&r);
 	}
 	for (size_t i = 0; i < sizeof not_whole / sizeof *not_whole; i++) {

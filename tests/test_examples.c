@@ -87,7 +87,7 @@ Test(examples, build_tree)
 			"gcc -std=c17 -Wall -Wextra -Wpedantic -Wshadow -Werror " SANITIZERS
 			" -Iinclude -o %s/%s examples/%s.c %s/libnpulab.a -l:libyaml.a -l:libmd.a -l:libz.a -lm -ldl 2>&1",
 			folder, examples[i], examples[i], build));
-		char *printed = shell("NPULAB_DATA=. %s/%s 2>&1", folder, examples[i]);
+		char *printed = shell("NPULAB_DATA=. %s %s/%s 2>&1", cli_runner(), folder, examples[i]);
 		check_output(examples[i], printed, expected);
 		free(printed);
 	}
@@ -128,7 +128,7 @@ Test(examples, from_cpp)
 		"g++ -std=c++17 -Wall -Wextra -Werror " SANITIZERS
 		" -Iinclude -o %s/program %s/program.cpp %s/libnpulab.a -l:libyaml.a -l:libmd.a -l:libz.a -lm -ldl 2>&1",
 		folder, folder, build));
-	char *printed = shell("NPULAB_DATA=. %s/program 2>&1", folder);
+	char *printed = shell("NPULAB_DATA=. %s %s/program 2>&1", cli_runner(), folder);
 	cr_assert(strstr(printed, " 0 2"), "%s", printed);
 	free(printed);
 	cli_remove_folder(folder);
@@ -152,13 +152,14 @@ Test(examples, installed)
 		   folder, folder));
 	for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
 		/* beside the installed program they find its data by themselves */
-		char *printed = shell("cp %s/work/%s %s/root/bin/ && cd / && env -u NPULAB_DATA %s/root/bin/%s 2>&1",
-				      folder, examples[i], folder, folder, examples[i]);
+		char *printed = shell("cp %s/work/%s %s/root/bin/ && cd / && env -u NPULAB_DATA %s %s/root/bin/%s 2>&1",
+				      folder, examples[i], folder, cli_runner(), folder, examples[i]);
 		check_output(examples[i], printed, expected);
 		free(printed);
 		free(shell("rm %s/root/bin/%s", folder, examples[i]));
 	}
-	free(shell("cd / && env -u NPULAB_DATA %s/root/bin/npulab compare digits --devices null", folder));
+	free(shell("cd / && env -u NPULAB_DATA %s %s/root/bin/npulab compare digits --devices null", cli_runner(),
+		   folder));
 	free(shell("unset MAKEFLAGS MAKELEVEL; make -s PREFIX=%s/root uninstall 2>&1", folder));
 	char *left = shell("find %s/root -type f", folder);
 	cr_assert_str_empty(left, "uninstalled: %s", left);

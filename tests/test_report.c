@@ -11,6 +11,7 @@
 #include "../reports/utf8.h"
 #include "cli_json.h"
 #include "npulab/report.h"
+#include "npulab/single_layer.h"
 #include "support.h"
 
 #define SEED 0x5e9047ull
@@ -299,6 +300,48 @@ Test(report, table_width)
 	fclose(stream);
 	check_widths(out, "a paragraph");
 	free(out);
+}
+
+/* A processor's description of so many characters: words, as they have. */
+static void describe(char *text, int length)
+{
+	for (int i = 0; i < length; i++)
+		text[i] = i % 7 == 6 && i < length - 1 ? ' ' : (char)('A' + i % 26);
+	text[length] = '\0';
+}
+
+/* Whatever a processor is called: nothing of what is said of it is lost, lines stay within the width, and a text that a test looks for
+ * is found wherever the table wraps. */
+Test(report, processors_of_any_name)
+{
+	static const int lengths[] = {8, 40, 90};
+	struct npl_layer_spec spec = {.op = NPL_OP_GEMM, .x = npl_shape_of(2, 8, 16), .outputs = 8, .seed = 1};
+	spec.attrs = (struct npl_attrs){.alpha = 1, .beta = 1, .trans_b = true, .opset = 13};
+	struct npl_compare_options how = {.device_names = (const char *[]){"reference", "tpu_v1"}, .n_devices = 2};
+	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+		for (int single = 0; single < 2; single++) {
+			struct npl_comparison c;
+			struct npl_err err = {0};
+			char *text = NULL, wanted[1200];
+			size_t bytes;
+			cr_assert_eq(npl_single_layer(&spec, &how, &c, NULL, &err), 0, "%s", err.msg);
+			struct npl_device_report *report = &c.device[0];
+			describe(report->info.detail, lengths[i]);
+			snprintf(report->energy.note, sizeof report->energy.note,
+				 "no TDP is known of '%s'; --set cpu.tdp_watts=W tells it", report->info.detail);
+			snprintf(wanted, sizeof wanted, "%s; energy absent: %s", report->info.detail,
+				 report->energy.note);
+			FILE *stream = open_memstream(&text, &bytes);
+			npl_report_table(stream, &c,
+					 &(struct npl_report_context){
+						 .model_name = "layer", .single_layer = single, .layers = true});
+			fclose(stream);
+			check_widths(text, "a processor's name");
+			cr_assert(cli_says(text, wanted), "'%s' is not in:\n%s", wanted, text);
+			cr_assert(!cli_says(text, "another text"), "%s", text);
+			free(text);
+			npl_comparison_free(&c);
+		}
 }
 
 /* A model whose node is called anything. */
