@@ -109,6 +109,10 @@ mutants: ## faults put into the engines one at a time: the test of their agreeme
 	@CC='$(CC)' CFLAGS='$(filter-out -MMD -MP -DNPULAB_DATADIR%,$(all_flags)) -Itests -Isim' LIBS='$(libs)' \
 	 scripts/mutants.sh $(out)/tests $(bin)/libnpulab.a $(NAMES)
 
+soak: all $(fake_cuda) ## random models and damaged files against an evaluator of our own (SOAK_SECONDS=600 SOAK_SEED=n)
+	@scripts/install-deps.sh test
+	@scripts/soak.sh $(bin)/npulab $(dir $(fake_cuda))
+
 fuzz: ## a minute of libFuzzer on each parser (FUZZ_SECONDS=n for another time)
 	@scripts/install-deps.sh lint
 	@scripts/fuzz.sh
@@ -203,6 +207,8 @@ $(out)/tests/cuda_native.o: private all_flags += $(kernel_flags)
 $(out)/tests/test_cuda_headers.o: private all_flags += -DTEST_CC='"$(CC)"'
 $(out)/tests/test_cli_cuda.o: private all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"' -DTEST_BENCH_CUDA='"$(bench_cuda)"'
 
+$(out)/tests/test_soak.o: private all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"'
+
 # CUDA without a GPU for the program itself, found through LD_LIBRARY_PATH: one library under the names of four.
 fake_src := $(sort $(wildcard tests/cuda_fake*.c)) tests/cuda_native.c core/half.c
 $(fake_cuda): $(fake_src) tests/cuda_fake.h tests/cuda_native.h $(wildcard backends/cuda/*_api.def backends/cuda/*_api.h) $(out)/flags
@@ -241,6 +247,6 @@ $(out)/version.h: FORCE
 
 FORCE:
 
-.PHONY: all help deps demo test test-cuda test-emulated bench-cuda cuda-bundle check asan lint format cosim mutants fuzz bench prove examples install install-files uninstall tsan clean objects FORCE
+.PHONY: all help deps demo test test-cuda test-emulated bench-cuda cuda-bundle check asan lint format cosim mutants fuzz soak bench prove examples install install-files uninstall tsan clean objects FORCE
 
 -include $(sources:%.c=$(out)/%.d)

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random models and damaged files: tests/soak/ makes them from fixed seeds, computes what is right from the operators'
+ * definitions and holds the program against it. The same cases in every run; `make soak` makes others. SOAK_COUNT is how many cases
+ * there are of each kind. Skipped where numpy or python3-onnx is not there. */
+#include "cli_run.h"
+#include "shipped_models.h"
+
+static void soak(const char *kind, int seed, int count)
+{
+	char folder[CLI_PATH], command[3 * CLI_PATH];
+	const char *asked = getenv("SOAK_COUNT"), *program = getenv("NPULAB_BIN");
+	if (!shipped_can_make())
+		cr_skip("no python3-onnx");
+	if (cli_no_limits())
+		count = (count + 3) / 4; /* under a sanitizer or an emulator each run takes several times as long */
+	if (asked && *asked)
+		count = atoi(asked);
+	cli_folder(folder);
+	snprintf(
+		command, sizeof command,
+		"/usr/bin/python3 tests/soak/soak.py %s --seed %d --count %d --npulab '%s' --cuda '%s' --keep '%s' >&2",
+		kind, seed, count, program && *program ? program : "build/npulab", TEST_FAKE_CUDA, folder);
+	/* What failed stays in its folder, which the text names. */
+	cr_assert_eq(system(command), 0, "see above: %s", command); /* NOLINT(cert-env33-c) */
+	cli_remove_folder(folder);
+}
+
+Test(soak, floats)
+{
+	soak("float", 500, 100);
+}
+
+Test(soak, samples)
+{
+	soak("sample", 1, 100);
+}
+
+Test(soak, hostile)
+{
+	soak("hostile", 1, 60);
+}
