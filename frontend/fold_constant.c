@@ -130,6 +130,13 @@ static int remember_integers(struct graph_builder *b, const struct graph_node *n
 	return 0;
 }
 
+/* Integers that devices take as they are; others stand for floats all the same, but nobody asks. */
+static bool stands_for_floats(const struct graph_builder *b, const struct graph_node *node)
+{
+	const enum npl_dtype q = b->value[node->in[0]].dtype;
+	return b->value[node->in[1]].dtype == NPL_F32 && (q == NPL_U8 || q == NPL_I8 || q == NPL_I32);
+}
+
 static bool is_random(enum npl_op op)
 {
 	return op == NPL_OP_RANDOMNORMAL || op == NPL_OP_RANDOMUNIFORM || op == NPL_OP_RANDOMNORMALLIKE ||
@@ -166,7 +173,7 @@ int fold_constant(struct graph_builder *b, struct graph_node *node)
 		memcpy(out->fill, in->fill, sizeof out->fill);
 	} else if (may_run(b, node)) {
 		rc = run(b, node);
-		if (!rc && node->op == NPL_OP_DEQUANTIZELINEAR)
+		if (!rc && node->op == NPL_OP_DEQUANTIZELINEAR && stands_for_floats(b, node))
 			rc = remember_integers(b, node);
 	} else {
 		return 0;

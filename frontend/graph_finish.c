@@ -27,6 +27,14 @@ void graph_sweep(struct graph_builder *b)
 	}
 }
 
+/* The axes of a reduction stand in its attributes by now, wherever the model has them: a device need not be sent them. */
+static void drop_axes(struct graph_builder *b)
+{
+	for (int i = 0; i < b->n_nodes; i++)
+		if (npl_op_defs[b->node[i].op].run == npl_op_defs[NPL_OP_REDUCESUM].run)
+			b->node[i].n_in = 1;
+}
+
 static int *renumbered(struct graph_builder *b, const int *index, int n, const int *map)
 {
 	int *copy = npl_arena_array(&b->graph->arena, (size_t)n, sizeof *copy);
@@ -160,6 +168,7 @@ static int count_activations(struct graph_builder *b)
 
 int graph_finish(struct graph_builder *b)
 {
+	drop_axes(b);
 	graph_sweep(b);
 	int *map = malloc(((size_t)b->n_values + 1) * sizeof *map);
 	if (!map)

@@ -27,48 +27,30 @@ enum {
 	DATA_LOCATION = 14
 };
 
-/* TensorProto.DataType */
+/* Where the elements of a type stand when they are not raw. */
 static const struct {
-	const char *name;
-	int dtype;      /* enum npl_dtype, or -1: not known here */
-	uint32_t field; /* where its numbers stand when they are not raw */
+	uint32_t field;
 	enum onnx_wire wire;
-} types[] = {
-	{"UNDEFINED", -1, 0, 0},
-	{"FLOAT", NPL_F32, FLOAT_DATA, ONNX_FIXED32},
-	{"UINT8", NPL_U8, INT32_DATA, ONNX_VARINT},
-	{"INT8", NPL_I8, INT32_DATA, ONNX_VARINT},
-	{"UINT16", NPL_U16, INT32_DATA, ONNX_VARINT},
-	{"INT16", NPL_I16, INT32_DATA, ONNX_VARINT},
-	{"INT32", NPL_I32, INT32_DATA, ONNX_VARINT},
-	{"INT64", NPL_I64, INT64_DATA, ONNX_VARINT},
-	{"STRING", -1, 0, 0},
-	{"BOOL", NPL_BOOL, INT32_DATA, ONNX_VARINT},
-	{"FLOAT16", NPL_F16, INT32_DATA, ONNX_VARINT},
-	{"DOUBLE", NPL_F64, DOUBLE_DATA, ONNX_FIXED64},
-	{"UINT32", NPL_U32, UINT64_DATA, ONNX_VARINT},
-	{"UINT64", NPL_U64, UINT64_DATA, ONNX_VARINT},
-	{"COMPLEX64", -1, 0, 0},
-	{"COMPLEX128", -1, 0, 0},
-	{"BFLOAT16", NPL_BF16, INT32_DATA, ONNX_VARINT},
-	{"FLOAT8E4M3FN", -1, 0, 0},
-	{"FLOAT8E4M3FNUZ", -1, 0, 0},
-	{"FLOAT8E5M2", -1, 0, 0},
-	{"FLOAT8E5M2FNUZ", -1, 0, 0},
-	{"UINT4", -1, 0, 0},
-	{"INT4", -1, 0, 0},
+} numbers_of[NPL_DTYPES] = {
+	[NPL_F32] = {FLOAT_DATA, ONNX_FIXED32}, [NPL_F64] = {DOUBLE_DATA, ONNX_FIXED64},
+	[NPL_I8] = {INT32_DATA, ONNX_VARINT},   [NPL_U8] = {INT32_DATA, ONNX_VARINT},
+	[NPL_I16] = {INT32_DATA, ONNX_VARINT},  [NPL_U16] = {INT32_DATA, ONNX_VARINT},
+	[NPL_I32] = {INT32_DATA, ONNX_VARINT},  [NPL_I64] = {INT64_DATA, ONNX_VARINT},
+	[NPL_BOOL] = {INT32_DATA, ONNX_VARINT}, [NPL_F16] = {INT32_DATA, ONNX_VARINT},
+	[NPL_BF16] = {INT32_DATA, ONNX_VARINT}, [NPL_U32] = {UINT64_DATA, ONNX_VARINT},
+	[NPL_U64] = {UINT64_DATA, ONNX_VARINT},
 };
-#define N_TYPES (sizeof types / sizeof types[0])
 
 int onnx_dtype(const struct onnx_reader *reader, uint64_t data_type, enum npl_dtype *dtype)
 {
-	if (data_type >= N_TYPES)
+	const struct npl_element_type *type = npl_element_type(data_type);
+	if (!type)
 		return npl_fail(reader->err, NPL_EINPUT, "element type %llu is not known",
 				(unsigned long long)data_type);
-	if (types[data_type].dtype < 0)
-		return npl_fail(reader->err, NPL_EINPUT, "element type %s is not supported", types[data_type].name);
-	*dtype = (enum npl_dtype)types[data_type].dtype;
-	return 0;
+	*dtype = type->dtype;
+	return *dtype != NPL_DTYPES ? 0
+				    : npl_fail(reader->err, NPL_EINPUT, "element type %s is not supported: %s",
+					       type->name, type->instead);
 }
 
 /* What the first pass over the fields finds. */
@@ -192,18 +174,18 @@ static bool store(enum npl_dtype dtype, uint64_t bits, void *data, int64_t i)
 	}
 }
 
-static int copy_numbers(const struct onnx_reader *reader, struct onnx_span message, uint64_t data_type,
-			struct npl_tensor *tensor)
+static int copy_numbers(const struct onnx_reader *reader, struct onnx_span message, struct npl_tensor *tensor)
 {
 	struct onnx_field field;
 	int64_t i = 0;
 	int rc;
 	while ((rc = onnx_next(reader, &message, &field)) > 0) {
-		if (field.number != types[data_type].field)
+		if (field.number != numbers_of[tensor->dtype].field)
 			continue;
 		struct onnx_numbers numbers;
 		uint64_t bits;
-		rc = onnx_numbers_begin(reader, &field, types[data_type].wire, "the elements of a tensor", &numbers);
+		rc = onnx_numbers_begin(reader, &field, numbers_of[tensor->dtype].wire, "the elements of a tensor",
+					&numbers);
 		while (!rc && (rc = onnx_numbers_next(reader, &numbers, &bits)) > 0) {
 			if (!store(tensor->dtype, bits, tensor->data, i))
 				return npl_fail(reader->err, NPL_EINPUT, "element %lld, %lld, is no %s", (long long)i,
@@ -249,18 +231,18 @@ static int use_raw(const struct onnx_reader *reader, struct onnx_span raw, int64
 static int use_numbers(const struct onnx_reader *reader, struct onnx_span message, const struct layout *layout,
 		       int64_t count, struct npl_tensor *tensor)
 {
-	bool fits = !layout->n_numbers || layout->numbers_field == types[layout->data_type].field;
+	bool fits = !layout->n_numbers || layout->numbers_field == numbers_of[tensor->dtype].field;
 	if (!fits)
 		return npl_fail(reader->err, NPL_EINPUT,
 				"its %s elements stand in field %u, expected field %u or raw data",
 				npl_dtype_name(tensor->dtype), (unsigned)layout->numbers_field,
-				(unsigned)types[layout->data_type].field);
+				(unsigned)numbers_of[tensor->dtype].field);
 	if (layout->n_numbers != count)
 		return wrong_count(reader, tensor, "elements", (long long)count, (long long)layout->n_numbers);
 	tensor->data = npl_arena_array(reader->arena, (size_t)count, npl_dtype_size(tensor->dtype));
 	if (!tensor->data)
 		return npl_fail(reader->err, NPL_ENOMEM, "out of memory for %lld elements", (long long)count);
-	return copy_numbers(reader, message, layout->data_type, tensor);
+	return copy_numbers(reader, message, tensor);
 }
 
 static int read_tensor(const struct onnx_reader *reader, struct onnx_span message, struct npl_tensor *tensor)

@@ -101,6 +101,8 @@ static bool read_scale(const struct product *p, int k, const char *what, float *
 	*scale = 1;
 	if (!value)
 		return true;
+	if (value->dtype != NPL_F32)
+		return no(p->why, p->n, "a scale is not float32");
 	const float *data = constant(p, k, what);
 	int64_t count = npl_shape_count(&value->shape);
 	if (!data || !count)

@@ -139,7 +139,7 @@ Test(cpu_int8, operators_without_a_rule_are_left_to_floats)
 		const struct npl_layer layer = {.name = npl_op_defs[ops[k]].name,
 						.op = ops[k],
 						.attrs = &attrs,
-						.n_in = npl_op_defs[ops[k]].max_in == 1 ? 1 : 2,
+						.n_in = npl_op_defs[ops[k]].min_in,
 						.in = {&x[0], &x[1]},
 						.out = &y};
 		char why[200], expected[80];

@@ -199,7 +199,7 @@ Test(ops_cast, attributes_refused)
 		{NPL_OP_CAST, {.name = "to", .type = NPL_ATTR_INT, .i = 0}, "attribute to is UNDEFINED"},
 		{NPL_OP_CAST,
 		 {.name = "to", .type = NPL_ATTR_INT, .i = 17},
-		 "attribute to is 17, which is no element type"},
+		 "FLOAT8E4M3FN, an element type that is not supported: quantise"},
 		{NPL_OP_CAST, {.name = "to", .type = NPL_ATTR_INT, .i = -1}, "attribute to is -1"},
 		{NPL_OP_CAST, {.name = "other", .type = NPL_ATTR_INT}, "the attribute to is missing"},
 		{NPL_OP_BITSHIFT, {.name = "direction", .type = NPL_ATTR_STRING, .s = "UP"}, "is 'UP'"},

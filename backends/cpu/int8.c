@@ -55,6 +55,11 @@ static bool stays_integer(const struct npl_layer *layer)
 	       npl_tensor_same_quant(layer->in[0], layer->out);
 }
 
+static bool is_reduction(enum npl_op op)
+{
+	return npl_op_defs[op].run == npl_op_defs[NPL_OP_REDUCESUM].run;
+}
+
 static bool is_byte(const struct npl_tensor *t)
 {
 	return t && (t->dtype == NPL_U8 || t->dtype == NPL_I8);
@@ -115,8 +120,10 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 		return no(why, n, "a window's sum may be more than 32 bits hold");
 	if (is_product(layer))
 		return npl_int8_layer_ok(layer, why, n);
-	bool lists = npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES; /* of Slice they are in its attributes */
-	if ((lists && (layer->op != NPL_OP_SLICE || layer->n_in > 1)) || layer->n_in < 1 || !layer->in[0])
+	/* of Slice, and of reductions, they are in the attributes */
+	const bool lists = (npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES) &&
+			   (layer->n_in > 1 || (layer->op != NPL_OP_SLICE && !is_reduction(layer->op)));
+	if (lists || layer->n_in < 1 || !layer->in[0])
 		return no(why, n, "its result is no function of 8-bit numbers");
 	if (layer->attrs && layer->attrs->window.rank > NPL_SPATIAL)
 		return no(why, n, "in integers its windows are of one or two dimensions");

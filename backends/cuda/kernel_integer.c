@@ -266,6 +266,11 @@ static int quantise(const struct cu_job *job, struct cu_quantise_args *args, boo
 static bool takes_quantise(const struct npl_layer *layer, char *why, size_t n)
 {
 	const struct npl_tensor *real = layer->op == NPL_OP_QUANTIZELINEAR ? layer->in[0] : layer->out;
+	const struct npl_tensor *integer = layer->op == NPL_OP_QUANTIZELINEAR ? layer->out : layer->in[0];
+	if (npl_dtype_size(integer->dtype) == 2)
+		return cu_refuse(why, n, "the GPU has no %s that stand for floats", npl_dtype_name(integer->dtype));
+	if (layer->n_in > 1 && layer->in[1]->dtype != NPL_F32)
+		return cu_refuse(why, n, "the GPU quantises by scales in float32 alone");
 	return cu_is_float(real->dtype) || real->dtype == NPL_I32 ||
 	       cu_refuse(why, n, "the GPU does not quantise %s", npl_dtype_name(real->dtype));
 }

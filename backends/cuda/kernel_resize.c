@@ -3,10 +3,15 @@
  * Resize and Upsample on the GPU. */
 #include "kernel_job.h"
 
-enum { NEAREST, LINEAR, CUBIC, CROP = 5 }; /* modes and a transformation of core/ops/resize.c */
+enum { NEAREST, LINEAR, CUBIC, CROP = 5, SYMMETRIC = 6 }; /* modes and a transformation of core/ops/resize.c */
 
 static bool takes_resize(const struct npl_layer *layer, char *why, size_t n)
 {
+	const struct npl_resize *r = &layer->attrs->resize;
+	if (r->transform == SYMMETRIC)
+		return cu_refuse(why, n, "the GPU does not resize by half_pixel_symmetric");
+	if (layer->attrs->mode != NEAREST && r->antialias)
+		return cu_refuse(why, n, "the GPU does not resize with antialias");
 	return layer->attrs->mode == NEAREST || cu_is_float(layer->in[0]->dtype) ||
 	       cu_refuse(why, n, "the GPU interpolates no %s", npl_dtype_name(layer->in[0]->dtype));
 }

@@ -99,29 +99,20 @@ int op_attr_floats(struct npl_attr_list *list, const char *name, const float **v
 
 int op_attr_type(struct npl_attr_list *list, const char *name, enum npl_dtype *type, struct npl_err *err)
 {
-	/* TensorProto.DataType; those that npulab has not end as NPL_DTYPES */
-	static const struct {
-		const char *name;
-		enum npl_dtype dtype;
-	} types[] = {{"UNDEFINED", NPL_DTYPES},  {"FLOAT", NPL_F32},    {"UINT8", NPL_U8},
-		     {"INT8", NPL_I8},           {"UINT16", NPL_U16},   {"INT16", NPL_I16},
-		     {"INT32", NPL_I32},         {"INT64", NPL_I64},    {"STRING", NPL_DTYPES},
-		     {"BOOL", NPL_BOOL},         {"FLOAT16", NPL_F16},  {"DOUBLE", NPL_F64},
-		     {"UINT32", NPL_U32},        {"UINT64", NPL_U64},   {"COMPLEX64", NPL_DTYPES},
-		     {"COMPLEX128", NPL_DTYPES}, {"BFLOAT16", NPL_BF16}};
 	struct npl_attr *attr;
 	*type = NPL_DTYPES;
 	if (op_attr_find(list, name, NPL_ATTR_INT, &attr, err))
 		return NPL_EINPUT;
 	if (!attr)
 		return 0;
-	if (attr->i < 0 || attr->i >= (int64_t)(sizeof types / sizeof types[0]))
+	const struct npl_element_type *known = attr->i < 0 ? NULL : npl_element_type((uint64_t)attr->i);
+	if (!known)
 		return npl_fail(err, NPL_EINPUT, "attribute %s is %lld, which is no element type that npulab knows",
 				name, (long long)attr->i);
-	*type = types[attr->i].dtype;
+	*type = known->dtype;
 	if (*type == NPL_DTYPES)
-		return npl_fail(err, NPL_EINPUT, "attribute %s is %s, an element type that is not supported", name,
-				types[attr->i].name);
+		return npl_fail(err, NPL_EINPUT, "attribute %s is %s, an element type that is not supported: %s", name,
+				known->name, known->instead);
 	return 0;
 }
 

@@ -14,6 +14,8 @@
 
 int op_cast_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
+	if (!op_before(out, 19))
+		op_attr_accept(list, "saturate"); /* of results in 8-bit floats, which there are none of */
 	if (out->op == NPL_OP_CASTLIKE)
 		return 0;
 	if (op_attr_type(list, "to", &out->to, err))

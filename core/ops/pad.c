@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pad: puts a constant, the mirror image (without the edge itself) or the edge around a tensor; a negative pad cuts off.
- * What is cut off is gone before anything is mirrored. Pads and value are attributes before opset 11, inputs from then
- * on. Numbers and bool. */
+ * Pad: puts a constant, the mirror image (without the edge itself), the edge or, from opset 19 on, the tensor again around a tensor; a
+ * negative pad cuts off. What is cut off is gone before anything is mirrored or repeated. Pads and value are attributes before opset 11,
+ * inputs from then on; opset 18 brought the axes that are padded. Numbers and bool. */
 #include "cast.h"
 #include "elements.h"
 #include "npulab/text.h"
 #include "ops.h"
 
-enum { CONSTANT, REFLECT, EDGE };
+enum { CONSTANT, REFLECT, EDGE, WRAP };
 
 int op_pad_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	static const char *const modes[] = {[CONSTANT] = "constant", [REFLECT] = "reflect", [EDGE] = "edge", NULL};
+	static const char *const modes[] = {
+		[CONSTANT] = "constant", [REFLECT] = "reflect", [EDGE] = "edge", [WRAP] = "wrap", NULL};
 	int64_t pads[2 * NPL_MAX_RANK];
 	out->n_list = -1;
 	out->alpha = 0;
 	if (op_attr_choice(list, "mode", modes, CONSTANT, &out->mode, err))
 		return NPL_EINPUT;
+	if (out->mode == WRAP && op_before(out, 19))
+		return npl_fail(err, NPL_EINPUT, "attribute mode is 'wrap', which came with opset 19");
 	if (!op_before(out, 11))
 		return 0;
 	if (op_attr_float(list, "value", 0, &out->alpha, err) ||
@@ -32,17 +35,38 @@ int op_pad_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_e
 	return 0;
 }
 
-/* Pads from opset 11 on: all that go before, then all that go behind. */
-static int read_pads(struct npl_attrs *attrs, const struct npl_tensor *pads, int rank, struct npl_err *err)
+/* The dimensions that are padded: those that an input names, else all. */
+static int read_axes(const struct npl_attrs *attrs, const struct npl_tensor *given, int rank, int64_t *axes, int *n,
+		     struct npl_err *err)
 {
-	if (pads->dtype != NPL_I64 || npl_tensor_count(pads) != 2 * (int64_t)rank || pads->shape.rank > 2)
-		return npl_fail(err, NPL_EINPUT, "the pads must be %d int64 values, got %s %s", 2 * rank,
+	for (int d = 0; d < rank; d++)
+		axes[d] = d;
+	*n = rank;
+	if (!given)
+		return 0;
+	if (op_before(attrs, 18))
+		return npl_fail(err, NPL_EINPUT, "axes as an input came with opset 18");
+	return op_input_indices(given, "axes", axes, n, err) || op_axes(axes, *n, rank, err) ? NPL_EINPUT : 0;
+}
+
+/* Pads from opset 11 on: all that go before, then all that go behind. */
+static int read_pads(struct npl_attrs *attrs, const struct npl_tensor *pads, const struct npl_tensor *given, int rank,
+		     struct npl_err *err)
+{
+	int64_t axes[NPL_MAX_RANK];
+	int n;
+	if (read_axes(attrs, given, rank, axes, &n, err))
+		return NPL_EINPUT;
+	if (pads->dtype != NPL_I64 || npl_tensor_count(pads) != 2 * (int64_t)n || pads->shape.rank > 2)
+		return npl_fail(err, NPL_EINPUT, "the pads must be %d int64 values, got %s %s", 2 * n,
 				npl_dtype_name(pads->dtype), OP_TEXT(&pads->shape));
-	if (rank && !pads->data)
+	if (n && !pads->data)
 		return op_not_constant("pads", err);
-	for (int d = 0; d < rank; d++) {
-		attrs->pad_before[d] = op_whole(pads, d);
-		attrs->pad_after[d] = op_whole(pads, rank + d);
+	for (int d = 0; d < rank; d++)
+		attrs->pad_before[d] = attrs->pad_after[d] = 0;
+	for (int i = 0; i < n; i++) {
+		attrs->pad_before[axes[i]] = op_whole(pads, i);
+		attrs->pad_after[axes[i]] = op_whole(pads, n + i);
 	}
 	attrs->n_list = 2 * rank;
 	return 0;
@@ -79,7 +103,7 @@ int op_pad_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, in
 	if (!inputs && n_in > 1)
 		return npl_fail(err, NPL_EINPUT, "pads as an input came with opset 11");
 	const struct npl_shape *x = &in[0]->shape;
-	if (inputs && read_pads(attrs, in[1], x->rank, err))
+	if (inputs && read_pads(attrs, in[1], n_in > 3 ? in[3] : NULL, x->rank, err))
 		return NPL_EINPUT;
 	if (attrs->n_list != 2 * x->rank)
 		return npl_fail(err, NPL_EINPUT, "%d pad%s for the %d dimension%s of %s", attrs->n_list,
@@ -102,6 +126,8 @@ static int64_t source(int mode, int64_t i, int64_t n)
 		return i;
 	if (mode == CONSTANT)
 		return -1;
+	if (mode == WRAP)
+		return (i % n + n) % n;
 	if (mode == EDGE || n == 1)
 		return i < 0 ? 0 : n - 1;
 	int64_t period = 2 * (n - 1), at = (i % period + period) % period; /* longer than the tensor: mirrored back */

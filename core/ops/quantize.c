@@ -2,15 +2,59 @@
  *
  * QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: y = saturate(round_half_even(x / scale) + zero_point), its
  * inverse, and the first with scale and zero point from the data's own range. From opset 13 scale and zero point may be
- * vectors along an axis. */
+ * vectors along an axis, from 19 floats of 16 bits, and from 21 the integers may have 16 bits. The quotient is rounded to the type of the
+ * scale, or from opset 23 on to another that the model names. Not here: 4-bit integers, 8-bit floats, scales of blocks. */
 #include <math.h>
+#include <string.h>
 
+#include "cast.h"
 #include "elements.h"
+#include "npulab/half.h"
 #include "ops.h"
+
+static bool is_float(enum npl_dtype dtype)
+{
+	return dtype == NPL_F32 || npl_dtype_is_half(dtype);
+}
+
+/* A type by its number, where 0 is as good as absent. */
+static int optional_type(struct npl_attr_list *list, const char *name, enum npl_dtype *type, struct npl_err *err)
+{
+	const struct npl_attr *attr;
+	*type = NPL_DTYPES;
+	for (int i = 0; i < list->n; i++) {
+		attr = &list->attr[i];
+		if (attr->type == NPL_ATTR_INT && attr->i == 0 && !strcmp(attr->name, name)) {
+			op_attr_accept(list, name);
+			return 0;
+		}
+	}
+	return op_attr_type(list, name, type, err);
+}
 
 int op_quantize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	return op_attr_int(list, "axis", 1, &out->axis, err);
+	const bool back = out->op == NPL_OP_DEQUANTIZELINEAR;
+	int64_t block = 0;
+	out->to = out->precision = NPL_DTYPES;
+	if (op_attr_int(list, "axis", 1, &out->axis, err))
+		return NPL_EINPUT;
+	if (!back && !op_before(out, 19))
+		op_attr_accept(list, "saturate"); /* of results in 8-bit floats, which there are none of */
+	if (!op_before(out, 21) && op_attr_int(list, "block_size", 0, &block, err))
+		return NPL_EINPUT;
+	if (block)
+		return npl_fail(
+			err, NPL_EINPUT,
+			"attribute block_size is %lld: a scale for each block is not supported, only one scale or one for each index "
+			"along an axis",
+			(long long)block);
+	if (!op_before(out, back ? 23 : 21) && optional_type(list, "output_dtype", &out->to, err))
+		return NPL_EINPUT;
+	if (!back && is_float(out->to))
+		return npl_fail(err, NPL_EINPUT, "attribute output_dtype is %s, expected uint8, int8, uint16 or int16",
+				npl_dtype_name(out->to));
+	return back || op_before(out, 23) ? 0 : optional_type(list, "precision", &out->precision, err);
 }
 
 /* Scale and zero point: scalars, or vectors along the axis. */
@@ -18,8 +62,9 @@ static int check_parameters(struct npl_attrs *attrs, const struct npl_tensor *co
 {
 	const struct npl_shape *x = &in[0]->shape;
 	const struct npl_tensor *zero = n_in > 2 ? in[2] : NULL;
-	if (in[1]->dtype != NPL_F32)
-		return npl_fail(err, NPL_EINPUT, "the scale is %s, expected float32", npl_dtype_name(in[1]->dtype));
+	if (in[1]->dtype != NPL_F32 && (op_before(attrs, 19) || !is_float(in[1]->dtype)))
+		return npl_fail(err, NPL_EINPUT, "the scale is %s, expected float32%s", npl_dtype_name(in[1]->dtype),
+				is_float(in[1]->dtype) ? ": other floats came with opset 19" : "");
 	for (int k = 1; k < 3; k++) {
 		const struct npl_tensor *p = k == 1 ? in[1] : zero;
 		if (!p || (p->shape.rank <= 1 && npl_tensor_count(p) == 1))
@@ -39,6 +84,49 @@ static int check_parameters(struct npl_attrs *attrs, const struct npl_tensor *co
 	return 0;
 }
 
+/* Is q a type of integers that stand for floats? */
+static int check_integers(const struct npl_attrs *attrs, enum npl_dtype q, bool back, struct npl_err *err)
+{
+	const bool wide = q == NPL_U16 || q == NPL_I16;
+	if (q == NPL_U8 || q == NPL_I8 || (back && q == NPL_I32) || (wide && !op_before(attrs, 21)))
+		return 0;
+	return npl_fail(err, NPL_EINPUT, "the quantised type is %s, expected uint8 or int8%s", npl_dtype_name(q),
+			wide ? ": 16 bits came with opset 21" : "");
+}
+
+static int integers_type(const struct npl_attrs *attrs, enum npl_dtype x, enum npl_dtype scale,
+			 const struct npl_tensor *zero, enum npl_dtype *q, struct npl_err *err)
+{
+	const bool named = attrs->to != NPL_DTYPES && attrs->to != NPL_F32; /* what a layer made without a model has */
+	*q = zero ? zero->dtype : named ? attrs->to : NPL_U8;
+	if (named && attrs->to != *q)
+		return npl_fail(err, NPL_EINPUT, "the zero point is %s and output_dtype %s", npl_dtype_name(*q),
+				npl_dtype_name(attrs->to));
+	if (x != NPL_I32 && (!is_float(x) || (x != NPL_F32 && op_before(attrs, 19))))
+		return npl_fail(err, NPL_EINPUT, "x is %s, expected float32 or int32%s", npl_dtype_name(x),
+				is_float(x) ? ": other floats came with opset 19" : "");
+	if (x != scale && x != NPL_I32 && op_before(attrs, 23))
+		return npl_fail(err, NPL_EINPUT, "x is %s and the scale %s: that they may differ came with opset 23",
+				npl_dtype_name(x), npl_dtype_name(scale));
+	if (attrs->precision != NPL_DTYPES && !is_float(attrs->precision))
+		return npl_fail(err, NPL_EINPUT, "attribute precision is %s, expected float32, float16 or bfloat16",
+				npl_dtype_name(attrs->precision));
+	return check_integers(attrs, *q, false, err);
+}
+
+static int reals_type(const struct npl_attrs *attrs, enum npl_dtype q, enum npl_dtype scale,
+		      const struct npl_tensor *zero, enum npl_dtype *real, struct npl_err *err)
+{
+	*real = attrs->to == NPL_DTYPES ? scale : attrs->to;
+	if (zero && zero->dtype != q)
+		return npl_fail(err, NPL_EINPUT, "x is %s and its zero point %s", npl_dtype_name(q),
+				npl_dtype_name(zero->dtype));
+	if (!is_float(*real))
+		return npl_fail(err, NPL_EINPUT, "attribute output_dtype is %s, expected float32, float16 or bfloat16",
+				npl_dtype_name(*real));
+	return check_integers(attrs, q, true, err);
+}
+
 int op_quantize_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		      int n_out, struct npl_err *err)
 {
@@ -46,34 +134,49 @@ int op_quantize_shape(struct npl_attrs *attrs, const struct npl_tensor *const *i
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err) || check_parameters(attrs, in, n_in, err))
 		return NPL_EINPUT;
 	const struct npl_tensor *zero = n_in > 2 ? in[2] : NULL;
-	bool back = attrs->op == NPL_OP_DEQUANTIZELINEAR;
-	enum npl_dtype x = in[0]->dtype, q = back ? x : zero ? zero->dtype : NPL_U8;
-	if (q != NPL_U8 && q != NPL_I8 && !(back && q == NPL_I32))
-		return npl_fail(err, NPL_EINPUT, "the quantised type is %s, expected uint8 or int8", npl_dtype_name(q));
-	if (back && zero && zero->dtype != x)
-		return npl_fail(err, NPL_EINPUT, "x is %s and its zero point %s", npl_dtype_name(x),
-				npl_dtype_name(zero->dtype));
-	if (!back && x != NPL_F32 && x != NPL_I32)
-		return npl_fail(err, NPL_EINPUT, "x is %s, expected float32 or int32", npl_dtype_name(x));
-	out->dtype = back ? NPL_F32 : q;
 	out->shape = in[0]->shape;
-	return 0;
+	return attrs->op == NPL_OP_DEQUANTIZELINEAR
+		       ? reals_type(attrs, in[0]->dtype, in[1]->dtype, zero, &out->dtype, err)
+		       : integers_type(attrs, in[0]->dtype, in[1]->dtype, zero, &out->dtype, err);
 }
 
 /* To a value from its quotient by the scale, half to even. */
 static int32_t quantised(float quotient, int32_t zero, enum npl_dtype dtype)
 {
-	float low = dtype == NPL_U8 ? 0 : -128, high = dtype == NPL_U8 ? 255 : 127;
+	const bool is_signed = dtype == NPL_I8 || dtype == NPL_I16;
+	const float steps = npl_dtype_size(dtype) == 2 ? 65535.0f : 255.0f, low = is_signed ? -(steps + 1) / 2 : 0,
+		    high = low + steps;
 	float q = rintf(quotient) + (float)zero;
 	return (int32_t)(q > low ? q < high ? q : high : low); /* a NaN becomes the least */
 }
 
-static void put(struct npl_tensor *t, int64_t i, int32_t q)
+static float rounded_to(enum npl_dtype precision, float x)
 {
-	if (t->dtype == NPL_U8)
-		((uint8_t *)t->data)[i] = (uint8_t)q;
+	switch (precision) {
+	case NPL_F16:
+		return npl_f16_to_float(npl_f16_of_float(x));
+	case NPL_BF16:
+		return npl_bf16_to_float(npl_bf16_of_float(x));
+	default:
+		return x;
+	}
+}
+
+static void quantise(const struct npl_tensor *x, int64_t i, float scale, int64_t zero, enum npl_dtype precision,
+		     struct npl_tensor *out)
+{
+	const float value = rounded_to(precision, (float)npl_tensor_real(x, i));
+	const float quotient = rounded_to(precision, value / rounded_to(precision, scale));
+	op_store_whole(out, i, (uint64_t)quantised(quotient, (int32_t)zero, out->dtype));
+}
+
+/* In float32, and for 16-bit floats rounded to these once: the product is exact in double. */
+static void dequantise(const struct npl_tensor *x, int64_t i, float scale, int64_t zero, struct npl_tensor *out)
+{
+	if (out->dtype == NPL_F32)
+		((float *)out->data)[i] = (float)(op_whole(x, i) - zero) * scale;
 	else
-		((int8_t *)t->data)[i] = (int8_t)q;
+		op_store_real(out, i, (double)(op_whole(x, i) - zero) * (double)scale);
 }
 
 int op_quantize_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -83,7 +186,7 @@ int op_quantize_run(const struct npl_attrs *attrs, const struct npl_tensor *cons
 	(void)err;
 	const struct npl_tensor *x = in[0], *zero = n_in > 2 ? in[2] : NULL;
 	bool back = attrs->op == NPL_OP_DEQUANTIZELINEAR;
-	const float *scale = in[1]->data;
+	const enum npl_dtype precision = attrs->precision == NPL_DTYPES ? in[1]->dtype : attrs->precision;
 	int64_t vectors = npl_tensor_count(in[1]), inner = npl_tensor_count(x), outer = 1;
 	if (vectors != 1) {
 		outer = op_count(x->shape.dim, (int)attrs->axis);
@@ -93,12 +196,12 @@ int op_quantize_run(const struct npl_attrs *attrs, const struct npl_tensor *cons
 	for (int64_t o = 0; o < outer; o++)
 		for (int64_t v = 0; v < vectors; v++) {
 			const int64_t z = zero ? op_whole(zero, v) : 0;
+			const float scale = (float)npl_tensor_real(in[1], v);
 			for (int64_t end = i + inner; i < end; i++)
 				if (back)
-					((float *)out->data)[i] = (float)(op_whole(x, i) - z) * scale[v];
+					dequantise(x, i, scale, z, out);
 				else
-					put(out, i,
-					    quantised((float)npl_tensor_real(x, i) / scale[v], (int32_t)z, out->dtype));
+					quantise(x, i, scale, z, precision, out);
 		}
 	return 0;
 }

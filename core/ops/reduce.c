@@ -7,8 +7,9 @@
  *     Max, Min     greatest, least        L2          root of that          Prod       product
  *
  * Floats are folded in double and rounded once; integers modulo 2^64, then cut to their width, and what has no exact
- * integer result (Mean, L2, the logarithms) is cut off towards zero. NaN is greatest and least. Axes are an attribute,
- * of ReduceSum a constant input from opset 13 on; without any, all are meant unless noop_with_empty_axes says none. */
+ * integer result (Mean, L2, the logarithms) is cut off towards zero. NaN is greatest and least; of bool, from opset 20 on, Max is
+ * "any" and Min "all". Axes are an attribute, and a constant input from opset 18 on, of ReduceSum from 13 on; without any, all are
+ * meant unless noop_with_empty_axes says none, where each element is folded alone. */
 #include <math.h>
 
 #include "cast.h"
@@ -31,7 +32,13 @@ static const struct rule {
 
 static bool axes_as_input(const struct npl_attrs *attrs)
 {
-	return attrs->op == NPL_OP_REDUCESUM && !op_before(attrs, 13);
+	return !op_before(attrs, attrs->op == NPL_OP_REDUCESUM ? 13 : 18);
+}
+
+static bool takes(const struct npl_attrs *attrs, enum npl_dtype dtype)
+{
+	bool compares = attrs->op == NPL_OP_REDUCEMAX || attrs->op == NPL_OP_REDUCEMIN;
+	return op_is_number(dtype) || (dtype == NPL_BOOL && compares && !op_before(attrs, 20));
 }
 
 int op_reduce_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
@@ -62,10 +69,11 @@ int op_reduce_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	(void)n_out;
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
-	if (!op_is_number(in[0]->dtype))
+	if (!takes(attrs, in[0]->dtype))
 		return npl_fail(err, NPL_EINPUT, "the input is %s, expected numbers", npl_dtype_name(in[0]->dtype));
 	if (n_in > 1 && in[1] && !axes_as_input(attrs))
-		return npl_fail(err, NPL_EINPUT, "axes as an input came with opset 13");
+		return npl_fail(err, NPL_EINPUT, "axes as an input came with opset %d",
+				attrs->op == NPL_OP_REDUCESUM ? 13 : 18);
 	if (n_in > 1 && in[1] && op_input_dims(in[1], "axes", attrs->list, &attrs->n_list, err))
 		return NPL_EINPUT;
 	const struct npl_shape *x = &in[0]->shape;
@@ -181,6 +189,7 @@ static uint64_t whole_line(enum fold fold, uint64_t sum, const struct npl_tensor
 		return whole_##type(fold, sum, (const type *)x->data + at, n, step);
 	switch (x->dtype) {
 		OP_EACH_INTEGER(WHOLE)
+		WHOLE(NPL_BOOL, uint8_t)
 	default:
 		return sum;
 	}
@@ -243,7 +252,7 @@ static void limits(enum npl_dtype dtype, uint64_t *least, uint64_t *greatest)
 	unsigned bits = 8u * (unsigned)npl_dtype_size(dtype);
 	bool is_signed = dtype == NPL_I8 || dtype == NPL_I16 || dtype == NPL_I32 || dtype == NPL_I64;
 	uint64_t all = UINT64_MAX >> (64 - bits);
-	*greatest = is_signed ? all >> 1 : all;
+	*greatest = dtype == NPL_BOOL ? 1 : is_signed ? all >> 1 : all;
 	*least = is_signed ? ~*greatest : 0;
 }
 
@@ -269,7 +278,8 @@ int op_reduce_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	struct rule rule = rules[attrs->op];
 	unsigned gone = reduced(attrs, x->rank);
 	struct op_walk outer = walk_of(x, ~gone), inner = walk_of(x, gone);
-	bool exact = op_is_integer(out->dtype) && (rule.last == NOTHING || rule.last == DIVIDE);
+	bool exact = (op_is_integer(out->dtype) || out->dtype == NPL_BOOL) &&
+		     (rule.last == NOTHING || rule.last == DIVIDE);
 	int64_t n = 1, count = npl_tensor_count(out), index[NPL_MAX_RANK] = {0}, at = 0, unused = 0;
 	for (int d = 0; d < x->rank; d++)
 		n *= gone & 1u << d ? x->dim[d] : 1;

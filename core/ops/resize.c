@@ -6,7 +6,11 @@
  * Before opset 11 positions are i / scale, and Resize-10 takes the next element where it makes smaller, the one before
  * where it makes larger. Where scales are given, the length that align_corners and its kind divide by is the input's
  * times the scale, not cut to an integer: so have ONNX's own cases it, though its text can be read otherwise. Elements
- * of any type to the nearest; weighed only floats. */
+ * of any type to the nearest; weighed only floats.
+ *
+ * Opset 18 brought axes (the dimensions that the other inputs are about), sizes that keep the aspect ratio, and antialias: where a
+ * dimension is made smaller the filter is stretched by 1 / scale, so that every element counts. Opset 19 brought
+ * half_pixel_symmetric, half_pixel about the middle of the input. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +21,17 @@
 #include "ops.h"
 
 enum { NEAREST, LINEAR, CUBIC, BILINEAR };
-enum { HALF_PIXEL, ASYMMETRIC, ALIGN_CORNERS, PYTORCH_HALF_PIXEL, TF_HALF_PIXEL_FOR_NN, TF_CROP_AND_RESIZE };
+enum {
+	HALF_PIXEL,
+	ASYMMETRIC,
+	ALIGN_CORNERS,
+	PYTORCH_HALF_PIXEL,
+	TF_HALF_PIXEL_FOR_NN,
+	TF_CROP_AND_RESIZE,
+	HALF_PIXEL_SYMMETRIC
+};
 enum { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, FLOOR, CEIL, BEFORE_11 };
+enum { STRETCH, NOT_LARGER, NOT_SMALLER };
 
 static int upsample_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
@@ -48,6 +61,18 @@ static int upsample_attrs(struct npl_attr_list *list, struct npl_attrs *out, str
 	return 0;
 }
 
+/* What opset 18 brought; the axes go to out->list. */
+static int attrs_18(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	static const char *const policies[] = {
+		[STRETCH] = "stretch", [NOT_LARGER] = "not_larger", [NOT_SMALLER] = "not_smaller", NULL};
+	struct npl_resize *r = &out->resize;
+	if (op_attr_ints(list, "axes", NPL_MAX_RANK, out->list, &r->n_axes, err) ||
+	    op_attr_choice(list, "keep_aspect_ratio_policy", policies, STRETCH, &r->policy, err))
+		return NPL_EINPUT;
+	return op_attr_flag(list, "antialias", false, &r->antialias, err);
+}
+
 int op_resize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
 	static const char *const modes[] = {
@@ -58,6 +83,7 @@ int op_resize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 						 [PYTORCH_HALF_PIXEL] = "pytorch_half_pixel",
 						 [TF_HALF_PIXEL_FOR_NN] = "tf_half_pixel_for_nn",
 						 [TF_CROP_AND_RESIZE] = "tf_crop_and_resize",
+						 [HALF_PIXEL_SYMMETRIC] = "half_pixel_symmetric",
 						 NULL};
 	static const char *const nearests[] = {[ROUND_PREFER_FLOOR] = "round_prefer_floor",
 					       [ROUND_PREFER_CEIL] = "round_prefer_ceil",
@@ -83,7 +109,11 @@ int op_resize_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 	    op_attr_float(list, "cubic_coeff_a", -0.75f, &r->cubic_a, err) ||
 	    op_attr_float(list, "extrapolation_value", 0, &r->outside, err))
 		return NPL_EINPUT;
-	return op_attr_flag(list, "exclude_outside", false, &r->exclude_outside, err);
+	if (r->transform == HALF_PIXEL_SYMMETRIC && op_before(out, 19))
+		return npl_fail(err, NPL_EINPUT, "half_pixel_symmetric came with Resize of opset 19");
+	if (op_attr_flag(list, "exclude_outside", false, &r->exclude_outside, err))
+		return NPL_EINPUT;
+	return op_before(out, 18) ? 0 : attrs_18(list, out, err);
 }
 
 /* n constant floats of input k; absent, or empty: *given is false. */
@@ -106,6 +136,18 @@ static int read_floats(const struct npl_tensor *const *in, int n_in, int k, cons
 	return 0;
 }
 
+/* Dimensions that the roi, scales and sizes are about: those of the attribute axes, else all. */
+static int read_axes(struct npl_attrs *attrs, int rank, int64_t axes[NPL_MAX_RANK], struct npl_err *err)
+{
+	struct npl_resize *r = &attrs->resize;
+	for (int d = 0; d < rank; d++)
+		axes[d] = d;
+	if (r->n_axes <= 0)
+		return rank;
+	memcpy(axes, attrs->list, (size_t)r->n_axes * sizeof *axes);
+	return op_axes(axes, r->n_axes, rank, err) ? NPL_EINPUT : r->n_axes;
+}
+
 /* Output dimensions out of scales. */
 static int apply_scales(struct npl_attrs *attrs, const struct npl_shape *x, struct npl_shape *y, struct npl_err *err)
 {
@@ -123,22 +165,47 @@ static int apply_scales(struct npl_attrs *attrs, const struct npl_shape *x, stru
 	return 0;
 }
 
-static int apply_sizes(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_tensor *sizes,
-		       struct npl_shape *y, struct npl_err *err)
+/* One scale for all axes, the least or the greatest of theirs: sizes follow from it, halves rounded up. */
+static void keep_aspect(struct npl_resize *r, const struct npl_shape *x, const int64_t *axes, int n,
+			struct npl_shape *y)
 {
-	int n;
-	if (op_input_dims(sizes, "sizes", y->dim, &n, err))
-		return NPL_EINPUT;
-	if (n != x->rank)
-		return npl_fail(err, NPL_EINPUT, "%d size%s for the %d dimension%s of %s", n, npl_plural(n), x->rank,
-				npl_plural(x->rank), OP_TEXT(x));
-	for (int d = 0; d < n; d++) {
-		if (y->dim[d] < 0 || (y->dim[d] > 0 && !x->dim[d]))
-			return npl_fail(err, NPL_EINPUT, "dimension %d of %s does not resize to %lld", d, OP_TEXT(x),
-					(long long)y->dim[d]);
-		attrs->resize.scale[d] = x->dim[d] ? (double)y->dim[d] / (double)x->dim[d] : 1;
-		attrs->resize.length[d] = (double)y->dim[d];
+	double scale = n ? r->scale[axes[0]] : 1;
+	for (int i = 1; i < n; i++)
+		scale = r->policy == NOT_LARGER ? fmin(scale, r->scale[axes[i]]) : fmax(scale, r->scale[axes[i]]);
+	for (int i = 0; i < n; i++) {
+		const int64_t d = axes[i];
+		r->scale[d] = scale;
+		r->length[d] = (double)x->dim[d] * scale;
+		y->dim[d] = (int64_t)floor(r->length[d] + 0.5);
 	}
+}
+
+static int apply_sizes(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_tensor *sizes,
+		       const int64_t *axes, int n_axes, struct npl_shape *y, struct npl_err *err)
+{
+	struct npl_resize *r = &attrs->resize;
+	int64_t size[NPL_MAX_RANK];
+	int n;
+	if (op_input_dims(sizes, "sizes", size, &n, err))
+		return NPL_EINPUT;
+	if (n != n_axes)
+		return npl_fail(err, NPL_EINPUT, "%d size%s for the %d dimension%s of %s", n, npl_plural(n), n_axes,
+				npl_plural(n_axes), OP_TEXT(x));
+	for (int d = 0; d < x->rank; d++) {
+		r->scale[d] = 1;
+		r->length[d] = (double)x->dim[d];
+	}
+	for (int i = 0; i < n; i++) {
+		const int64_t d = axes[i];
+		if (size[i] < 0 || size[i] > NPL_MAX_ELEMENTS || (size[i] > 0 && !x->dim[d]))
+			return npl_fail(err, NPL_EINPUT, "dimension %d of %s does not resize to %lld", (int)d,
+					OP_TEXT(x), (long long)size[i]);
+		y->dim[d] = size[i];
+		r->scale[d] = x->dim[d] ? (double)size[i] / (double)x->dim[d] : 1;
+		r->length[d] = (double)size[i];
+	}
+	if (r->policy != STRETCH)
+		keep_aspect(r, x, axes, n, y);
 	return 0;
 }
 
@@ -156,23 +223,65 @@ static int read_inputs(struct npl_attrs *attrs, const struct npl_tensor *const *
 	struct npl_resize *r = &attrs->resize;
 	bool upsample = attrs->op == NPL_OP_UPSAMPLE, has_scales = attrs->n_list > 0, has_roi;
 	bool roi_first = !upsample && !op_before(attrs, 11);
-	double roi[2 * NPL_MAX_RANK] = {0};
+	double roi[2 * NPL_MAX_RANK] = {0}, scale[NPL_MAX_RANK] = {0};
+	int64_t axes[NPL_MAX_RANK];
+	const int n = read_axes(attrs, x->rank, axes, err);
 	const struct npl_tensor *sizes = roi_first && n_in > 3 && in[3] && npl_tensor_count(in[3]) ? in[3] : NULL;
+	if (n < 0)
+		return NPL_EINPUT;
 	if (has_scales && (n_in > 1 || attrs->n_list != x->rank))
 		return npl_fail(err, NPL_EINPUT, "%d scale%s for the %d dimension%s of %s", attrs->n_list,
 				npl_plural(attrs->n_list), x->rank, npl_plural(x->rank), OP_TEXT(x));
-	if (!has_scales && read_floats(in, n_in, roi_first ? 2 : 1, "scales", x->rank, r->scale, &has_scales, err))
-		return NPL_EINPUT;
-	if (x->rank && has_scales == !!sizes)
+	if (!has_scales) {
+		if (read_floats(in, n_in, roi_first ? 2 : 1, "scales", n, scale, &has_scales, err))
+			return NPL_EINPUT;
+		for (int d = 0; d < x->rank; d++)
+			r->scale[d] = 1;
+		for (int i = 0; i < n && has_scales; i++)
+			r->scale[axes[i]] = scale[i];
+	}
+	if (n && has_scales == !!sizes)
 		return npl_fail(err, NPL_EINPUT, "expected either scales or sizes");
-	for (int d = 0; d < x->rank; d++)
-		roi[x->rank + d] = 1;
+	if (r->policy != STRETCH && !sizes)
+		return npl_fail(err, NPL_EINPUT, "keep_aspect_ratio_policy is about sizes, and there are scales");
 	if (r->transform == TF_CROP_AND_RESIZE &&
-	    (read_floats(in, n_in, 1, "roi", 2 * x->rank, roi, &has_roi, err) || !has_roi))
+	    (read_floats(in, n_in, 1, "roi", 2 * n, roi, &has_roi, err) || !has_roi))
 		return err && err->code ? NPL_EINPUT : npl_fail(err, NPL_EINPUT, "the roi is missing");
-	memcpy(r->from, roi, (size_t)x->rank * sizeof *roi);
-	memcpy(r->to, roi + x->rank, (size_t)x->rank * sizeof *roi);
-	return sizes ? apply_sizes(attrs, x, sizes, y, err) : apply_scales(attrs, x, y, err);
+	for (int d = 0; d < x->rank; d++) {
+		r->from[d] = 0;
+		r->to[d] = 1;
+	}
+	for (int i = 0; i < n && r->transform == TF_CROP_AND_RESIZE; i++) {
+		r->from[axes[i]] = roi[i];
+		r->to[axes[i]] = roi[n + i];
+	}
+	return sizes ? apply_sizes(attrs, x, sizes, axes, n, y, err) : apply_scales(attrs, x, y, err);
+}
+
+/* The neighbours that are weighed along dimension d. A filter that is stretched reaches further. */
+static int64_t neighbours(const struct npl_attrs *attrs, int d)
+{
+	const double reach = attrs->mode == LINEAR ? 1 : 2, scale = attrs->resize.scale[d];
+	return 2 * (int64_t)ceil(attrs->resize.antialias && scale < 1 ? reach / scale : reach);
+}
+
+/* What the shape rule leaves to the kernel for dimension d: how many neighbours, and where the middle is. */
+static int complete_dimension(struct npl_attrs *attrs, int d, int64_t from, int64_t to, struct npl_err *err)
+{
+	struct npl_resize *r = &attrs->resize;
+	r->shift[d] = 0;
+	if (to && !from)
+		return npl_fail(err, NPL_EINPUT, "dimension %d has no element to take", d);
+	if (r->transform == HALF_PIXEL_SYMMETRIC && from && r->scale[d] > 0)
+		r->shift[d] = (double)from / 2 * (1 - (double)to / ((double)from * r->scale[d]));
+	if (attrs->mode == NEAREST || stays(attrs, d) || !to)
+		return 0;
+	const int64_t n = neighbours(attrs, d);
+	if (n > 4 * (from + 2))
+		return npl_fail(err, NPL_EINPUT, "antialias would weigh %lld neighbours along dimension %d of %lld",
+				(long long)n, d, (long long)from);
+	attrs->steps *= n;
+	return 0;
 }
 
 int op_resize_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -188,12 +297,9 @@ int op_resize_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	if (read_inputs(attrs, in, n_in, &y, err))
 		return NPL_EINPUT;
 	attrs->steps = 1;
-	for (int d = 0; d < y.rank; d++) {
-		if (y.dim[d] && !in[0]->shape.dim[d])
-			return npl_fail(err, NPL_EINPUT, "dimension %d has no element to take", d);
-		if (attrs->mode != NEAREST && !stays(attrs, d))
-			attrs->steps *= attrs->mode == LINEAR ? 2 : 4;
-	}
+	for (int d = 0; d < y.rank; d++)
+		if (complete_dimension(attrs, d, in[0]->shape.dim[d], y.dim[d], err))
+			return NPL_EINPUT;
 	out->dtype = in[0]->dtype;
 	out->shape = y;
 	return op_output_fits(&y, 1, err);
@@ -217,7 +323,7 @@ static double position(const struct npl_resize *r, int d, int64_t i, int64_t siz
 		return one ? 0.5 * (r->from[d] + r->to[d]) * most
 			   : r->from[d] * most + x * (r->to[d] - r->from[d]) * most / (length - 1);
 	default:
-		return (x + 0.5) / scale - 0.5;
+		return r->shift[d] + (x + 0.5) / scale - 0.5;
 	}
 }
 
@@ -244,36 +350,41 @@ static int64_t nearest(const struct npl_resize *r, int d, double x, int64_t size
 
 /* The neighbours of a position and their weights; n is 0 where it lies outside of a part that has no outside. */
 struct taps {
-	int n;
-	int64_t index[4];
-	double weight[4];
+	int64_t n;
+	int64_t *index;
+	double *weight;
 };
 
 static double keys(double a, double x) /* Keys' cubic convolution at distance x */
 {
 	x = fabs(x);
+	if (x >= 2)
+		return 0;
 	if (x <= 1)
 		return ((a + 2) * x - (a + 3)) * x * x + 1;
 	return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
 }
 
-static void weigh(const struct npl_attrs *attrs, double x, int64_t size, struct taps *taps)
+static void weigh(const struct npl_attrs *attrs, int d, double x, int64_t size, struct taps *taps)
 {
 	const struct npl_resize *r = &attrs->resize;
+	const bool stretched = r->antialias && r->scale[d] < 1, divided = r->antialias || r->exclude_outside;
+	taps->n = neighbours(attrs, d);
 	/* further out all neighbours are the edge */
-	x = x < -4 ? -4 : x > (double)size + 4 ? (double)size + 4 : x;
-	double below = floor(x), sum = 0;
-	taps->n = attrs->mode == LINEAR ? 2 : 4;
-	for (int k = 0; k < taps->n; k++) {
-		double at = below + (attrs->mode == LINEAR ? k : k - 1);
-		bool outside = at < 0 || at > (double)(size - 1);
+	const double out = stretched ? (double)taps->n : 4;
+	x = x < -out ? -out : x > (double)size + out ? (double)size + out : x;
+	const int64_t below = taps->n / 2 - 1;
+	double first = floor(x) - (double)below, sum = 0;
+	for (int64_t k = 0; k < taps->n; k++) {
+		const double at = first + (double)k, away = stretched ? (x - at) * r->scale[d] : x - at;
+		const bool outside = at < 0 || at > (double)(size - 1);
 		taps->index[k] = within(at, size);
-		taps->weight[k] = attrs->mode == LINEAR ? 1 - fabs(x - at) : keys((double)r->cubic_a, x - at);
+		taps->weight[k] = attrs->mode == LINEAR ? fmax(1 - fabs(away), 0) : keys((double)r->cubic_a, away);
 		if (r->exclude_outside && outside)
 			taps->weight[k] = 0;
 		sum += taps->weight[k];
 	}
-	for (int k = 0; k < taps->n && r->exclude_outside && sum != 0; k++)
+	for (int64_t k = 0; k < taps->n && divided && sum != 0; k++)
 		taps->weight[k] /= sum;
 }
 
@@ -301,7 +412,7 @@ struct sampler {
 	{                                                                                                              \
 		for (int64_t i = 0; i < width; i++) {                                                                  \
 			double sum = 0;                                                                                \
-			for (int k = 0; k < taps[i].n; k++)                                                            \
+			for (int64_t k = 0; k < taps[i].n; k++)                                                        \
 				if (taps[i].weight[k] != 0)                                                            \
 					sum += taps[i].weight[k] * (double)x[taps[i].index[k]];                        \
 			y[i] = sum;                                                                                    \
@@ -333,7 +444,7 @@ static const double *sample_line(struct sampler *s, int r, int64_t at, int64_t n
 	const struct taps *taps = &s->taps[d][s->place[d]];
 	double *sum = s->sum[r];
 	memset(sum, 0, (size_t)s->width * sizeof *sum);
-	for (int k = 0; k < taps->n; k++) {
+	for (int64_t k = 0; k < taps->n; k++) {
 		const double weight = taps->weight[k];
 		if (weight == 0)
 			continue;
@@ -369,28 +480,38 @@ static void put_line(struct sampler *s, double outside, struct npl_tensor *out, 
 static int open_sampler(const struct npl_attrs *attrs, const struct npl_tensor *x, const struct npl_shape *y,
 			struct sampler *s, void **memory, struct npl_err *err)
 {
-	int64_t positions = 0;
+	int64_t positions = 0, all = 0;
 	*s = (struct sampler){.x = x, .width = y->dim[y->rank - 1], .held = {-1, -1, -1, -1}};
-	for (int d = 0; d < y->rank; d++)
+	for (int d = 0; d < y->rank; d++) {
 		positions += y->dim[d];
+		all += y->dim[d] * (stays(attrs, d) ? 1 : neighbours(attrs, d));
+	}
 	const size_t taps_bytes = (size_t)positions * sizeof(struct taps),
 		     line_bytes = (size_t)s->width * sizeof(double);
-	*memory = calloc(1, taps_bytes + (4 + NPL_MAX_RANK) * line_bytes + 1);
+	*memory = calloc(1, taps_bytes + (size_t)all * (sizeof(int64_t) + sizeof(double)) +
+				    (4 + NPL_MAX_RANK) * line_bytes + 1);
 	if (!*memory)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the weights of %s", OP_TEXT(y));
 	struct taps *taps = *memory;
-	double *lines = (double *)(void *)((char *)*memory + taps_bytes);
+	double *lines = (double *)(void *)((char *)*memory + taps_bytes),
+	       *weight = lines + (4 + NPL_MAX_RANK) * s->width;
+	int64_t *index = (int64_t *)(void *)(weight + all);
 	op_strides(&x->shape, s->stride);
 	for (int d = 0; d < y->rank; taps += y->dim[d++]) {
+		const int64_t each = stays(attrs, d) ? 1 : neighbours(attrs, d);
 		s->taps[d] = taps;
 		if (d < y->rank - 1 && !stays(attrs, d))
 			s->resized[s->n_resized++] = d;
-		for (int64_t i = 0; i < y->dim[d]; i++) {
+		for (int64_t i = 0; i < y->dim[d]; i++, index += each, weight += each) {
 			double at = position(&attrs->resize, d, i, x->shape.dim[d]);
-			if (stays(attrs, d))
-				taps[i] = (struct taps){1, {i}, {1}};
-			else if (!is_outside(&attrs->resize, at, x->shape.dim[d]))
-				weigh(attrs, at, x->shape.dim[d], &taps[i]);
+			taps[i] = (struct taps){0, index, weight};
+			if (stays(attrs, d)) {
+				taps[i].n = 1;
+				*index = i;
+				*weight = 1;
+			} else if (!is_outside(&attrs->resize, at, x->shape.dim[d])) {
+				weigh(attrs, d, at, x->shape.dim[d], &taps[i]);
+			}
 		}
 	}
 	for (int k = 0; k < 4; k++)

@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
  * ScatterElements (before opset 11: Scatter) and ScatterND: a copy of the input where the elements, or slices, that
- * indices name are replaced by updates, one after the other. From opset 16 they may also be added or multiplied in. */
+ * indices name are replaced by updates, one after the other. From opset 16 they may also be added or multiplied in, and
+ * from 18 the greater or the lesser of the two may stay: NaN where one of them is. */
 #include <string.h>
 
 #include "elements.h"
 #include "ops.h"
 
-enum { REPLACE, ADD, MULTIPLY };
+enum { REPLACE, ADD, MULTIPLY, GREATEST, LEAST };
 
 int op_scatter_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	static const char *const modes[] = {[REPLACE] = "none", [ADD] = "add", [MULTIPLY] = "mul", NULL};
+	static const char *const modes[] = {
+		[REPLACE] = "none", [ADD] = "add", [MULTIPLY] = "mul", [GREATEST] = "max", [LEAST] = "min", NULL};
 	out->mode = REPLACE;
 	if (out->op != NPL_OP_SCATTERND && op_attr_int(list, "axis", 0, &out->axis, err))
 		return NPL_EINPUT;
-	return op_before(out, 16) ? 0 : op_attr_choice(list, "reduction", modes, REPLACE, &out->mode, err);
+	if (!op_before(out, 16) && op_attr_choice(list, "reduction", modes, REPLACE, &out->mode, err))
+		return NPL_EINPUT;
+	if (out->mode >= GREATEST && op_before(out, 18))
+		return npl_fail(err, NPL_EINPUT, "attribute reduction is '%s', which came with opset 18",
+				modes[out->mode]);
+	return 0;
 }
 
 static int elements_fit(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *indices,
@@ -56,8 +63,7 @@ int op_scatter_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 		return npl_fail(err, NPL_EINPUT, "the updates are %s, the input is %s", npl_dtype_name(in[2]->dtype),
 				npl_dtype_name(in[0]->dtype));
 	if (attrs->mode != REPLACE && !op_is_number(in[0]->dtype))
-		return npl_fail(err, NPL_EINPUT, "elements of %s are not added or multiplied",
-				npl_dtype_name(in[0]->dtype));
+		return npl_fail(err, NPL_EINPUT, "elements of %s are not combined", npl_dtype_name(in[0]->dtype));
 	out->dtype = in[0]->dtype;
 	out->shape = in[0]->shape;
 	return attrs->op == NPL_OP_SCATTERND ? tuples_fit(&in[0]->shape, &in[1]->shape, &in[2]->shape, err)
@@ -66,12 +72,17 @@ int op_scatter_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in
 
 /* Integers wrap. */
 #define DEFINE_COMBINE(type, wide)                                                                                     \
-	static void combine_##type(bool add, void *to, const void *from, int64_t n)                                    \
+	static void combine_##type(int mode, void *to, const void *from, int64_t n)                                    \
 	{                                                                                                              \
 		type *y = to;                                                                                          \
 		const type *x = from;                                                                                  \
 		for (int64_t i = 0; i < n; i++)                                                                        \
-			y[i] = (type)(add ? (wide)y[i] + (wide)x[i] : (wide)y[i] * (wide)x[i]);                        \
+			if (mode == ADD)                                                                               \
+				y[i] = (type)((wide)y[i] + (wide)x[i]);                                                \
+			else if (mode == MULTIPLY)                                                                     \
+				y[i] = (type)((wide)y[i] * (wide)x[i]);                                                \
+			else if (x[i] != x[i] || (mode == GREATEST ? x[i] > y[i] : x[i] < y[i]))                       \
+				y[i] = x[i];                                                                           \
 	}
 #define DEFINE_INTEGER(dtype, type) DEFINE_COMBINE(type, uint64_t)
 DEFINE_COMBINE(float, float)
@@ -83,7 +94,7 @@ static void put(int mode, struct npl_tensor *out, int64_t to, const struct npl_t
 {
 #define COMBINE(dtype, type)                                                                                           \
 	case dtype:                                                                                                    \
-		combine_##type(mode == ADD, y, x, n);                                                                  \
+		combine_##type(mode, y, x, n);                                                                         \
 		break;
 	size_t element = npl_dtype_size(out->dtype);
 	char *y = (char *)out->data + (size_t)to * element;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Split: cuts a tensor of any type along an axis into as many parts as the node has outputs, of the sizes given (an
- * attribute before opset 13, a constant input from then on) or of one size. */
+ * attribute before opset 13, a constant input from then on) or of one size, but for the last, which from opset 18 on may be smaller. */
 #include <string.h>
 
 #include "npulab/text.h"
@@ -11,8 +11,11 @@ int op_split_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl
 {
 	struct npl_err wrong = {0};
 	out->n_list = 0;
+	out->number = 0;
 	out->split = NULL;
 	if (op_attr_int(list, "axis", 0, &out->axis, err))
+		return NPL_EINPUT;
+	if (!op_before(out, 18) && op_attr_int(list, "num_outputs", 0, &out->number, err))
 		return NPL_EINPUT;
 	if (!op_before(out, 13))
 		return 0;
@@ -39,6 +42,8 @@ static int read_sizes(const struct npl_attrs *attrs, const struct npl_tensor *co
 		return 0;
 	if (op_before(attrs, 13))
 		return npl_fail(err, NPL_EINPUT, "sizes as an input came with opset 13");
+	if (attrs->number)
+		return npl_fail(err, NPL_EINPUT, "expected either sizes or num_outputs");
 	if (given->dtype != NPL_I64 || given->shape.rank != 1 || given->shape.dim[0] > NPL_MAX_OUTPUTS)
 		return npl_fail(err, NPL_EINPUT, "split must be at most %d int64 values in one dimension, got %s %s",
 				NPL_MAX_OUTPUTS, npl_dtype_name(given->dtype), OP_TEXT(&given->shape));
@@ -47,6 +52,21 @@ static int read_sizes(const struct npl_attrs *attrs, const struct npl_tensor *co
 		return op_not_constant("split", err);
 	if (*n)
 		memcpy(size, given->data, (size_t)*n * sizeof *size);
+	return 0;
+}
+
+/* Parts of one size, rounded up, and a last one of what is left: before opset 18 all of it or nothing. */
+static int one_size(const struct npl_attrs *attrs, int64_t whole, int64_t *size, int n_out, struct npl_err *err)
+{
+	const int64_t part = whole / n_out + (whole % n_out != 0), last = whole - part * (n_out - 1);
+	if (attrs->number && attrs->number != n_out)
+		return npl_fail(err, NPL_EINPUT, "num_outputs is %lld and the node has %d output%s",
+				(long long)attrs->number, n_out, npl_plural(n_out));
+	if (last < 0 || (last != part && op_before(attrs, 18)))
+		return npl_fail(err, NPL_EINPUT, "%lld along axis %lld do not divide by %d output%s", (long long)whole,
+				(long long)attrs->axis, n_out, npl_plural(n_out));
+	for (int k = 0; k < n_out; k++)
+		size[k] = k < n_out - 1 ? part : last;
 	return 0;
 }
 
@@ -64,11 +84,9 @@ int op_split_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 	if (n && n != n_out)
 		return npl_fail(err, NPL_EINPUT, "split has %d size%s, the node %d output%s", n, npl_plural(n), n_out,
 				npl_plural(n_out));
-	if (!n && whole % n_out)
-		return npl_fail(err, NPL_EINPUT, "%lld along axis %lld do not divide by %d output%s", (long long)whole,
-				(long long)attrs->axis, n_out, npl_plural(n_out));
+	if (!n && one_size(attrs, whole, size, n_out, err))
+		return NPL_EINPUT;
 	for (int k = 0; k < n_out; k++) {
-		size[k] = n ? size[k] : whole / n_out;
 		if (size[k] < 0 || __builtin_add_overflow(sum, size[k], &sum))
 			return npl_fail(err, NPL_EINPUT, "size %d of split is %lld", k, (long long)size[k]);
 		out[k].dtype = in[0]->dtype;

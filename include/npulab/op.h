@@ -57,8 +57,12 @@ struct npl_resize {
 	int nearest;
 	float cubic_a, outside; /* cubic_coeff_a, extrapolation_value */
 	bool exclude_outside;
-	double scale[NPL_MAX_RANK];                  /* of the model, or of the sizes that it asks for */
-	double length[NPL_MAX_RANK];                 /* of the output before it is cut to an integer */
+	bool antialias;              /* the filter is stretched where a dimension is made smaller */
+	int policy;                  /* keep_aspect_ratio_policy: the place in its list */
+	int n_axes;                  /* in the attributes' list: what the inputs are about; 0 or less: all */
+	double shift[NPL_MAX_RANK];  /* of positions: half_pixel_symmetric */
+	double scale[NPL_MAX_RANK];  /* of the model, or of the sizes that it asks for */
+	double length[NPL_MAX_RANK]; /* of the output before it is cut to an integer */
 	double from[NPL_MAX_RANK], to[NPL_MAX_RANK]; /* the part taken, as shares: tf_crop_and_resize */
 };
 
@@ -132,11 +136,12 @@ struct npl_attrs {
 	bool negative, positive;   /* IsInf: which infinities count */
 	bool fmod;                 /* Mod: the sign of the dividend, not of the divisor */
 	bool to_left;              /* BitShift */
-	enum npl_dtype to;         /* Cast */
+	enum npl_dtype to; /* Cast, and as NPL_DTYPES where the model names none: QuantizeLinear, DequantizeLinear */
+	enum npl_dtype precision; /* QuantizeLinear: of the quotient; NPL_DTYPES: the scale's type */
 	int mode; /* Pad, DepthToSpace, Scatter*, Resize: the place of the word in the list of the operator's file */
-	int64_t number; /* TopK k, OneHot depth, GatherND batch_dims, EyeLike k, ReverseSequence batch_axis */
+	int64_t number; /* TopK k, OneHot depth, GatherND batch_dims, EyeLike k, ReverseSequence batch_axis, Split num_outputs */
 	bool keep_dims, select_last;                               /* Reduce*, ArgMax, ArgMin */
-	bool empty_is_none;                                        /* ReduceSum: no axes means none of them, not all */
+	bool empty_is_none;                                        /* Reduce*: no axes means none of them, not all */
 	bool exclusive, reverse;                                   /* CumSum */
 	bool largest, upper;                                       /* TopK; Trilu */
 	int64_t pad_before[NPL_MAX_RANK], pad_after[NPL_MAX_RANK]; /* Pad; negative: cut off */
@@ -228,6 +233,14 @@ int npl_op_shape(enum npl_op op, struct npl_attrs *attrs, const struct npl_tenso
 bool npl_op_widens(enum npl_op op, const struct npl_tensor *tensor); /* NULL: no */
 int npl_op_run(enum npl_op op, const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 	       struct npl_tensor *out, int n_out, struct npl_err *err);
+/* An element type of ONNX, TensorProto.DataType, by its number; NULL: there is none of this number that npulab knows of. */
+struct npl_element_type {
+	const char *name;
+	enum npl_dtype dtype; /* NPL_DTYPES: not supported */
+	const char *instead;  /* what would work then */
+};
+const struct npl_element_type *npl_element_type(uint64_t number);
+
 /* The opsets that npulab reads models of. */
 #define NPL_FIRST_OPSET 6
 #define NPL_LAST_OPSET  23

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pad: what is not x is one value, x mirrored at its edges, or the edge. Of each dimension first + 0..left is what there is of x. */
+ * Pad: what is not x is one value, x mirrored at its edges, the edge, or x again. Of each dimension first + 0..left is what there is of x. */
 #include "common.cuh"
 
 /* Where a position, counted from the first that is left of n, comes from; -1: from nowhere. */
@@ -10,6 +10,8 @@ DEVICE long long source(int mode, long long i, long long n)
 		return i;
 	if (mode == 0)
 		return -1;
+	if (mode == 3)
+		return (i % n + n) % n;
 	if (mode == 2 || n == 1)
 		return i < 0 ? 0 : n - 1;
 	const long long period = 2 * (n - 1), at = (i % period + period) % period;
