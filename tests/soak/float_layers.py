@@ -121,6 +121,29 @@ def reverse(m, d):
     m.add("ReverseSequence", [x, m.graph.constant(d.integers(batch, low=1, high=steps))], time_axis=0, batch_axis=1)
 
 
+def made(m, d):
+    """From shapes and indices: constants once the shapes are known."""
+    x = m.value(least=1)
+    way = d.int(0, 3)
+    if way == 0:
+        m.add("EyeLike", [m.value(rank=2)], k=d.int(-1, 1))
+    elif way == 1:
+        shape = m.graph.add("Shape", [x])
+        zeros = m.graph.add("ConstantOfShape", [shape])
+        m.add("Add", [x, zeros])
+    elif way == 2:
+        m.add("Reshape", [x, m.graph.add("Shape", [x])])
+    else:
+        size = m.graph.add("Cast", [m.graph.add("Size", [x])], to=1)
+        m.add("Div", [x, size])
+
+
+def bytes_of(m, d):
+    """Floats as bytes with the scale of their own range, and back."""
+    q, scale, zero = m.graph.add("DynamicQuantizeLinear", [m.value(least=1)], outputs=3)
+    m.add("DequantizeLinear", [q, scale, zero])
+
+
 def blocks(m, d):
     x = m.value(rank=4)
     n, c, h, w = m.shape(x)
@@ -251,4 +274,4 @@ def resize(m, d):
 
 
 LAYER_STEPS = [slices, slices, split, concat, shaped, shaped, gather, scatter, repeat, pad, triangle, reverse, blocks, compress,
-               one_hot, conv, conv, transposed, pool, pool, normalise, recurrent, resize]
+               one_hot, made, bytes_of, conv, conv, transposed, pool, pool, normalise, recurrent, recurrent, resize]

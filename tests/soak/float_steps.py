@@ -143,6 +143,9 @@ def choose(m, d):
     if d.chance(0.4):
         other = m.graph.add("Greater", [x, m.graph.constant(0.3)])
         condition = m.graph.add(d.choice(["And", "Or", "Xor"]), [condition, other])
+    if d.chance(0.2):
+        other = m.graph.add(d.choice(["IsNaN", "IsInf"]), [x])
+        condition = m.graph.add("Or", [condition, other])
     if d.chance(0.3):
         condition = m.graph.add("Not", [condition])
     if d.chance(0.2):
