@@ -19,7 +19,7 @@ void cli_common_options(struct cli_common *c, struct cli_option *table)
 		{"input", CLI_LIST_OF_TEXT, &c->input, 0, 0, "[NAME=]FILE",
 		 "samples (.npy, .pb); else the model's own, else random"},
 		{"labels", CLI_TEXT, &c->labels, 0, 0, "FILE", "the samples' classes (.npy)"},
-		{"batch", CLI_INT, &c->batch, 1, 1 << 20, "N", "samples per batch: dimension 0 of the inputs"},
+		{"batch", CLI_INT, &c->batch, 1, 1 << 20, "N", "samples per batch (docs/batches.md)"},
 		{"dim", CLI_LIST_OF_TEXT, &c->dim, 0, 0, "NAME=N", "a dimension that the model leaves open"},
 		{"layers", CLI_FLAG, &c->layers, 0, 0, NULL, "a table of the layers too"},
 		{"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "DEVICE.KEY=VALUE",

@@ -251,7 +251,7 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 		{"devices", CLI_TEXT, &devices, 0, 0, "A,B,...", "devices to ask (default: tpu_v1,diannao)"},
 		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "DEVICE.KEY=VALUE",
 		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
-		{"batch", CLI_INT, &batch, 1, 1 << 20, "N", "samples per batch: dimension 0 of the inputs"},
+		{"batch", CLI_INT, &batch, 1, 1 << 20, "N", "samples per batch (docs/batches.md)"},
 		{"dim", CLI_LIST_OF_TEXT, &dim, 0, 0, "NAME=N", "a dimension that the model leaves open"},
 		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no warnings"},
 		{"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"},

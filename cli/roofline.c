@@ -101,7 +101,7 @@ static int roofline_main(int argc, char **argv, struct npl_err *err)
 		 "devices or machine files (default: tpu_v1,diannao,cpu)"},
 		{"intensity", CLI_TEXT, &intensity, 0, 0, "memory|weights",
 		 "MACs per byte that must cross the device's memory (default), or per byte of weights"},
-		{"batch", CLI_INT, &common.batch, 1, 1 << 20, "N", "samples per batch: dimension 0 of the inputs"},
+		{"batch", CLI_INT, &common.batch, 1, 1 << 20, "N", "samples per batch (docs/batches.md)"},
 		{"dim", CLI_LIST_OF_TEXT, &common.dim, 0, 0, "NAME=N", "a dimension that the model leaves open"},
 		{"input", CLI_LIST_OF_TEXT, &common.input, 0, 0, "[NAME=]FILE",
 		 "samples (.npy, .pb); else the model's own, else random"},

@@ -26,36 +26,28 @@ struct job {
 	struct npl_tensor *reference;  /* (samples, ...) per output; NULL: not asked for */
 };
 
-/* Room for the outputs of all samples, batch size replaced by their number. An output that does not have the batch in
- * dimension 0 keeps its shape, and there can only be one batch. */
+/* Room for the outputs of all samples. */
 static int alloc_outputs(const struct job *job, struct npl_tensor *all, struct npl_err *err)
 {
-	char shape[128];
+	const int64_t *rows = job->samples->rows;
 	for (int i = 0; i < job->graph->n_outputs; i++) {
 		const struct npl_value *value = &job->graph->value[job->graph->output[i]];
-		if (job->batches > 1 && (!value->shape.rank || value->shape.dim[0] != job->graph->batch))
-			return npl_fail(err, NPL_EINPUT,
-					"output '%s' of shape %s does not begin with the batch of %lld, so the "
-					"outputs of %lld batches cannot be put together: give --batch %lld",
-					value->name, npl_shape_text(&value->shape, shape, sizeof shape),
-					(long long)job->graph->batch, (long long)job->batches,
-					(long long)job->samples->count);
 		all[i] = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
-		if (value->shape.rank && value->shape.dim[0] == job->graph->batch)
-			all[i].shape.dim[0] = job->samples->count;
+		if (rows && rows[i])
+			all[i].shape.dim[0] = rows[i] * job->samples->count;
 		if (npl_tensor_alloc(&all[i], err))
 			return err->code;
 	}
 	return 0;
 }
 
-void npl_store_batch(const struct npl_graph *graph, const struct npl_tensor *batch, int64_t b, int64_t real,
-		     struct npl_tensor *all)
+void npl_store_batch(const struct npl_graph *graph, const struct npl_samples *samples, const struct npl_tensor *batch,
+		     int64_t b, int64_t real, struct npl_tensor *all)
 {
 	for (int i = 0; i < graph->n_outputs; i++) {
 		size_t bytes = npl_tensor_bytes(&batch[i]), at = 0;
-		if (batch[i].shape.rank && batch[i].shape.dim[0] == graph->batch) {
-			size_t sample_bytes = graph->batch ? bytes / (size_t)graph->batch : 0;
+		if (samples->rows && samples->rows[i]) {
+			const size_t sample_bytes = bytes / (size_t)graph->batch;
 			bytes = sample_bytes * (size_t)real;
 			at = sample_bytes * (size_t)(b * graph->batch);
 		}
@@ -98,7 +90,7 @@ static int evaluate_all(const struct job *job, const struct npl_samples *samples
 		rc = pass < 0 ? npl_evaluate_watched(graph, in, out, NULL, first, err)
 			      : npl_calibration_batch(job->calibration, pass, in, out, first, err);
 		if (!rc && all)
-			npl_store_batch(graph, out, b, real, all);
+			npl_store_batch(graph, samples, out, b, real, all);
 		for (int i = 0; i < graph->n_inputs; i++)
 			npl_tensor_free(&in[i]);
 		for (int i = 0; i < graph->n_outputs; i++)

@@ -23,11 +23,16 @@ int graph_append_shaped(struct graph_builder *b, const char *name, enum npl_dtyp
 	if (npl_shape_count(shape) < 0)
 		return npl_fail(b->err, NPL_EINPUT, "input '%s': the shape %s has more than %lld elements", name,
 				npl_shape_text(shape, text, sizeof text), (long long)NPL_MAX_ELEMENTS);
-	int v = graph_add_value(b, &(struct npl_value){.name = name, .dtype = dtype, .shape = *shape, .producer = -1});
-	if (v < 0)
-		return v;
 	if (!b->n_inputs) /* an empty first dimension makes no batches */
 		b->graph->batch = shape->rank && shape->dim[0] ? shape->dim[0] : 1;
+	const struct npl_value input = {.name = name,
+					.dtype = dtype,
+					.shape = *shape,
+					.producer = -1,
+					.batched = shape->rank && shape->dim[0] == b->graph->batch};
+	int v = graph_add_value(b, &input);
+	if (v < 0)
+		return v;
 	int rc = graph_append_input(b, v);
 	return rc ? rc : v;
 }

@@ -66,8 +66,8 @@ struct graph_builder {
 	struct graph_input *declared_output; /* what the file says of outputs, where it does */
 	int n_declared_outputs;
 	int64_t declared_output_room;
-	int64_t old_batch;         /* dimension 0 of the first input in the file; 1 when symbolic; 0: no input yet */
-	struct npl_tensor *tensor; /* scratch for one node: inputs, then outputs */
+	int64_t old_batch;                    /* the batch in the file; 1 when it is open; 0: no input yet */
+	struct npl_tensor *tensor;            /* scratch for one node: inputs, then outputs */
 	const struct npl_tensor **tensor_ref; /* those of the inputs, NULL when absent */
 	int widest;                           /* node that the scratch has room for */
 };
@@ -163,6 +163,21 @@ int graph_warn(struct graph_builder *b);
 /* onnx_graph.c: reads a ModelProto into the builder; external (NULL: none) has the other files that it may name */
 struct onnx_external;
 int onnx_read_model(struct graph_builder *b, const unsigned char *data, size_t bytes, struct onnx_external *external);
+
+/* graph_load.c: npl_graph_load of an ONNX file, whatever its samples */
+int graph_load_file(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+		    struct npl_err *err);
+/* The same without the hash of the files: nobody is told of such a graph. */
+int graph_load_probe(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+		     struct npl_err *err);
+/* graph_samples.c: a model that cannot be loaded at its usual batch may be one that takes all its samples at once: loads it for those of
+ * the first file, if it leaves the batch open. Otherwise the code that err has. */
+int graph_load_together(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+			struct npl_err *err);
+/* Fills (*graph)->batching; where the samples of options->files must be one batch and may be, loads the graph again with
+ * that. NULL and a code when it cannot. */
+int graph_settle_batch(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+		       struct npl_err *err);
 
 /* graph_load.c: npl_graph_load on a buffer, which must outlive the graph; `path` is for messages and the name. There is no folder
  * that external data could be in. */

@@ -2,8 +2,11 @@
  *
  * The inputs of a network and what their open dimensions are. A dimension that the model leaves open has a name: the model's
  * word for it, the same wherever it stands, or INPUT[I]. Names get their values from --dim, from inputs that are known or
- * given, and from the files that shall be fed. Dimension 0 is the batch, and so is whatever else has the name that the first
- * input's dimension 0 has. */
+ * given, and from the files that shall be fed.
+ *
+ * The batch is dimension 0 of the first input that leaves it open, else of the first input; whatever else has its name, and where it
+ * has none what is as large, is the batch too. Dimension 0 of another input may be the batch under a name of its own: it is unless
+ * something tells it otherwise, as a file of another length. */
 #include "graph_build.h"
 
 #include <stdlib.h>
@@ -25,7 +28,8 @@ struct dims {
 	struct dim *dim;
 	int n;
 	int64_t room;
-	int batch; /* the name of the batch, or -1 */
+	int first; /* the input whose dimension 0 is the batch, or -1 */
+	int batch; /* the name of that dimension, or -1: the model says how large it is, or gives that input no shape */
 };
 
 int graph_declare_input(struct graph_builder *b, const struct graph_input *input)
@@ -95,6 +99,22 @@ static int set_dim(struct dims *d, int k, int64_t value, const char *from)
 	return 0;
 }
 
+/* The input that has the batch; -1: none. */
+static int find_first(const struct graph_builder *b)
+{
+	int first = -1;
+	for (int i = b->n_declared - 1; i >= 0; i--) {
+		const struct graph_input *input = &b->declared[i];
+		const bool fed = !known_value(b, input) && (!input->has_shape || input->shape.rank > 0);
+		const bool open = !input->has_shape || input->shape.dim[0] < 0;
+		const bool had_open = first >= 0 &&
+				      (!b->declared[first].has_shape || b->declared[first].shape.dim[0] < 0);
+		if (fed && (open || !had_open))
+			first = i;
+	}
+	return first;
+}
+
 /* Finds all names. */
 static int name_dims(struct dims *d)
 {
@@ -106,12 +126,9 @@ static int name_dims(struct dims *d)
 				if (name < 0)
 					return name;
 			}
-	for (int i = 0; i < b->n_declared; i++)
-		if (!known_value(b, &b->declared[i])) { /* the first input that is fed */
-			const struct npl_shape *shape = &b->declared[i].shape;
-			d->batch = shape->rank > 0 && shape->dim[0] < 0 ? name_dim(d, &b->declared[i], 0) : -1;
-			break;
-		}
+	d->first = find_first(b);
+	const struct graph_input *first = d->first < 0 ? NULL : &b->declared[d->first];
+	d->batch = first && first->has_shape && first->shape.dim[0] < 0 ? name_dim(d, first, 0) : -1;
 	return 0;
 }
 
@@ -136,6 +153,8 @@ static int unknown_dim(const struct dims *d, const char *name)
 static int take_options(struct dims *d)
 {
 	struct npl_load_options *options = &d->b->options;
+	const struct graph_input *first = d->first < 0 ? NULL : &d->b->declared[d->first];
+	bool open = first && (!first->has_shape || first->shape.dim[0] < 0);
 	for (int i = 0; i < options->n_dims; i++) {
 		const struct npl_dim *given = &options->dims[i];
 		int k = graph_names_find(&d->names, given->name);
@@ -147,11 +166,14 @@ static int take_options(struct dims *d)
 		if (k == d->batch && options->batch > 0 && options->batch != given->value)
 			return npl_fail(d->b->err, NPL_EUSAGE, "the batch, '%s', is given as %lld and as %lld",
 					given->name, (long long)options->batch, (long long)given->value);
-		if (k == d->batch)
+		if (k == d->batch) {
 			options->batch = given->value;
+			open = false;
+		}
 		if (set_dim(d, k, given->value, "--dim"))
 			return d->b->err->code;
 	}
+	d->b->graph->batching.open = open;
 	if (options->batch <= 0)
 		options->batch = options->usual_batch;
 	return 0;
@@ -195,12 +217,14 @@ static bool is_open(struct dims *d)
 	return false;
 }
 
-static int take_file(struct dims *d, const char *file, struct graph_input *input)
+/* rows: of dimension 0, or -1. */
+static int take_file(struct dims *d, const char *file, struct graph_input *input, int64_t *rows)
 {
 	struct npl_tensor tensor;
 	int rc = npl_tensor_load(file, &tensor, d->b->err);
 	if (rc)
 		return rc;
+	*rows = tensor.shape.rank ? tensor.shape.dim[0] : -1;
 	if (!input->has_shape && tensor.shape.rank) { /* its shape, but for the batch */
 		input->has_shape = true;
 		input->shape = tensor.shape;
@@ -211,6 +235,26 @@ static int take_file(struct dims *d, const char *file, struct graph_input *input
 	return rc;
 }
 
+/* Dimension 0 under a name that is not the batch's is the batch all the same where its file has as many rows, else of a size of its
+ * own. */
+static int take_rows(struct dims *d, const int64_t *rows)
+{
+	struct graph_builder *b = d->b;
+	const int64_t samples = d->first < 0 ? -1 : rows[d->first];
+	for (int i = 0; i < b->n_declared && samples >= 0; i++) {
+		const struct graph_input *input = &b->declared[i];
+		if (i == d->first || rows[i] < 0 || rows[i] == samples || !input->has_shape || !input->shape.rank ||
+		    input->shape.dim[0] >= 0)
+			continue;
+		int name = name_dim(d, input, 0);
+		if (name < 0)
+			return name;
+		if (name != d->batch && d->dim[name].value < 0 && set_dim(d, name, rows[i], input->name))
+			return b->err->code;
+	}
+	return 0;
+}
+
 static int take_files(struct dims *d)
 {
 	struct graph_builder *b = d->b;
@@ -218,15 +262,18 @@ static int take_files(struct dims *d)
 		return 0;
 	const char **name = calloc((size_t)b->n_declared + 1, sizeof *name);
 	bool *taken = calloc((size_t)b->n_declared + 1, sizeof *taken);
+	int64_t *rows = calloc((size_t)b->n_declared + 1, sizeof *rows);
 	int rc = 0;
-	if (!name || !taken) {
+	if (!name || !taken || !rows) {
 		free(name);
 		free(taken);
+		free(rows);
 		return graph_no_memory(b);
 	}
 	for (int i = 0; i < b->n_declared; i++) {
 		name[i] = b->declared[i].name;
 		taken[i] = known_value(b, &b->declared[i]) != NULL;
+		rows[i] = -1;
 	}
 	for (int f = 0; f < b->options.n_files && !rc; f++) {
 		const char *file;
@@ -234,21 +281,43 @@ static int take_files(struct dims *d)
 		if (i < 0)
 			continue; /* npl_samples_load has a word on it */
 		taken[i] = true;
-		rc = take_file(d, file, &b->declared[i]);
+		rc = take_file(d, file, &b->declared[i], &rows[i]);
 	}
+	if (!rc)
+		rc = take_rows(d, rows);
 	free(name);
 	free(taken);
+	free(rows);
 	return rc;
 }
 
-/* Dimension k of an input, or -1 and an error. */
-static int64_t dim_value(struct dims *d, const struct graph_input *input, int k)
+/* Is dimension k of input i the batch? */
+static bool is_batch(struct dims *d, int i, int k)
+{
+	const struct graph_builder *b = d->b;
+	const struct graph_input *input = &b->declared[i], *first = d->first < 0 ? NULL : &b->declared[d->first];
+	if (i == d->first && k == 0)
+		return true;
+	const int64_t declared = input->shape.dim[k];
+	const int name = declared < 0 ? name_dim(d, input, k) : -1;
+	if (name >= 0 && name == d->batch)
+		return true;
+	if (k || !first || !first->shape.rank)
+		return false;
+	if (declared >= 0) /* inputs of one exported batch */
+		return first->has_shape && first->shape.dim[0] == declared;
+	return name >= 0 && d->dim && d->dim[name].value < 0; /* open, and nothing says how large it is */
+}
+
+/* Dimension k of input i, or -1 and an error. */
+static int64_t dim_value(struct dims *d, int i, int k)
 {
 	struct graph_builder *b = d->b;
-	int64_t declared = input->shape.dim[k];
-	int name = declared < 0 ? name_dim(d, input, k) : -1;
+	const struct graph_input *input = &b->declared[i];
+	const int64_t declared = input->shape.dim[k];
+	const int name = declared < 0 ? name_dim(d, input, k) : -1;
 	const struct dim *dim = name >= 0 && d->dim ? &d->dim[name] : NULL;
-	bool batch = k == 0 || (name >= 0 && name == d->batch);
+	const bool batch = is_batch(d, i, k);
 	if (dim && dim->value >= 0 && (name != d->batch || b->options.batch <= 0))
 		return dim->value;
 	if (batch && b->options.batch > 0)
@@ -276,12 +345,12 @@ static int input_shape(struct dims *d, int i, struct npl_shape *shape)
 	if (!input->has_shape && !given)
 		return npl_fail(b->err, NPL_EINPUT, "input '%s' has no shape", input->name);
 	for (int k = 0; input->has_shape && k < shape->rank; k++)
-		if ((shape->dim[k] = dim_value(d, input, k)) < 0)
+		if ((shape->dim[k] = dim_value(d, i, k)) < 0)
 			return b->err->code;
 	if (npl_shape_count(shape) < 0)
 		return npl_fail(b->err, NPL_EINPUT, "input '%s': the shape %s has more than %lld elements", input->name,
 				npl_shape_text(shape, text, sizeof text), (long long)NPL_MAX_ELEMENTS);
-	if (!b->old_batch) { /* of the first input that is fed */
+	if (i == d->first || d->first < 0) {
 		b->old_batch = shape->rank && input->has_shape && input->shape.dim[0] > 0 ? input->shape.dim[0] : 1;
 		b->graph->batch = shape->rank ? shape->dim[0] : 1;
 	}
@@ -317,13 +386,17 @@ static int add_input(struct dims *d, int i)
 	int rc = input_shape(d, i, &value.shape);
 	if (rc)
 		return rc;
+	value.batched = value.shape.rank > 0 &&
+			(input->has_shape ? is_batch(d, i, 0) : value.shape.dim[0] == b->graph->batch);
+	for (int k = 1; input->has_shape && k < value.shape.rank; k++)
+		value.batched_inside = value.batched_inside || is_batch(d, i, k);
 	int v = graph_add_value(b, &value);
 	return v < 0 ? v : graph_append_input(b, v);
 }
 
 int graph_add_inputs(struct graph_builder *b)
 {
-	struct dims d = {.b = b, .batch = -1};
+	struct dims d = {.b = b, .first = -1, .batch = -1};
 	int rc = name_dims(&d);
 	if (!rc)
 		rc = take_options(&d);

@@ -49,8 +49,6 @@ static int load(const char *path, const void *data, size_t bytes, const struct n
 	int rc = made->name ? onnx_read_model(&b, data, bytes, external) : graph_no_memory(&b);
 	if (!rc)
 		rc = graph_complete(&b);
-	if (!rc)
-		hash_files(made, data, bytes, external);
 	graph_builder_free(&b);
 	if (!rc) {
 		*graph = made;
@@ -66,7 +64,10 @@ static int load(const char *path, const void *data, size_t bytes, const struct n
 int npl_graph_load_memory(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
 			  struct graph_limits limits, struct npl_graph **graph, struct npl_err *err)
 {
-	return load(path, data, bytes, options, limits, NULL, graph, err);
+	int rc = load(path, data, bytes, options, limits, NULL, graph, err);
+	if (!rc)
+		hash_files(*graph, data, bytes, NULL);
+	return rc;
 }
 
 /* The mappings go over to the graph, whose constants point into them. */
@@ -85,13 +86,11 @@ static int keep_files(struct npl_graph *graph, struct npl_file *model, struct on
 	return 0;
 }
 
-int npl_graph_load(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
-		   struct npl_err *err)
+static int load_file(const char *path, const struct npl_load_options *options, bool hashed, struct npl_graph **graph,
+		     struct npl_err *err)
 {
 	struct npl_file file;
 	*graph = NULL;
-	if (topology_is(path))
-		return topology_load(path, options, graph, err);
 	int rc = npl_file_map(path, MAX_FILE_BYTES, &file, err);
 	if (rc)
 		return rc;
@@ -99,6 +98,8 @@ int npl_graph_load(const char *path, const struct npl_load_options *options, str
 	rc = onnx_external_open(&external, path, err);
 	if (!rc)
 		rc = load(path, file.data, file.bytes, options, GRAPH_LIMITS, &external, graph, err);
+	if (!rc && hashed)
+		hash_files(*graph, file.data, file.bytes, &external);
 	if (!rc && (rc = keep_files(*graph, &file, &external, err)) != 0) {
 		npl_graph_free(*graph);
 		*graph = NULL;
@@ -106,6 +107,33 @@ int npl_graph_load(const char *path, const struct npl_load_options *options, str
 	npl_file_unmap(&file);
 	onnx_external_close(&external);
 	return rc;
+}
+
+int graph_load_file(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+		    struct npl_err *err)
+{
+	return load_file(path, options, true, graph, err);
+}
+
+int graph_load_probe(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+		     struct npl_err *err)
+{
+	return load_file(path, options, false, graph, err);
+}
+
+int npl_graph_load(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+		   struct npl_err *err)
+{
+	*graph = NULL;
+	if (topology_is(path))
+		return topology_load(path, options, graph, err);
+	struct npl_err local;
+	int rc = graph_load_file(path, options, graph, err ? err : &local);
+	if (!options || !options->n_files)
+		return rc;
+	if (rc == NPL_EINPUT)
+		rc = graph_load_together(path, options, graph, err ? err : &local);
+	return rc ? rc : graph_settle_batch(path, options, graph, err ? err : &local);
 }
 
 void npl_graph_free(struct npl_graph *graph)

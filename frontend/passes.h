@@ -24,7 +24,7 @@ int npl_passes_run(const struct npl_passes *passes, struct npl_tensor *all, stru
 		   struct npl_err *err);
 
 /* Puts the outputs of batch b (`real` samples of it) into those of all samples. */
-void npl_store_batch(const struct npl_graph *graph, const struct npl_tensor *batch, int64_t b, int64_t real,
-		     struct npl_tensor *all);
+void npl_store_batch(const struct npl_graph *graph, const struct npl_samples *samples, const struct npl_tensor *batch,
+		     int64_t b, int64_t real, struct npl_tensor *all);
 
 #endif

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "follow.h"
 #include "npulab/model.h"
 #include "npulab/random.h"
 #include "npulab/text.h"
-#include "sequence.h"
 #include "values.h"
 
 static const struct npl_value *graph_input(const struct npl_graph *graph, int i)
@@ -19,8 +19,7 @@ static const struct npl_value *graph_input(const struct npl_graph *graph, int i)
 /* Does input i have the batch in dimension 0? One that does not is the same for every batch. */
 static bool is_batched(const struct npl_graph *graph, int i)
 {
-	const struct npl_shape *shape = &graph_input(graph, i)->shape;
-	return shape->rank > 0 && shape->dim[0] == graph->batch;
+	return graph_input(graph, i)->batched;
 }
 
 /* Which input a file is for: see npl_input_of_file. */
@@ -48,7 +47,6 @@ static int check_sample(const struct npl_graph *graph, int i, const char *file, 
 	struct npl_shape want = value->shape;
 	bool batched = is_batched(graph, i);
 	char got[128], expected[128];
-	const struct npl_node *steps = batched ? npl_node_of_steps(graph, i) : NULL;
 	if (t->dtype != value->dtype)
 		return npl_fail(err, NPL_EINPUT, "%s: input '%s' is %s, the file holds %s", file, value->name,
 				npl_dtype_name(value->dtype), npl_dtype_name(t->dtype));
@@ -62,13 +60,6 @@ static int check_sample(const struct npl_graph *graph, int i, const char *file, 
 				npl_shape_text(&t->shape, got, sizeof got), value->name,
 				npl_shape_text(&value->shape, expected, sizeof expected),
 				batched ? " with any number of samples first" : "");
-	if (steps && t->shape.dim[0] != value->shape.dim[0])
-		return npl_fail(
-			err, NPL_EINPUT,
-			"%s: dimension 0 of input '%s' is the time of '%s' (%s), which cannot be cut into batches: "
-			"the file has %lld step%s, the model takes %lld; give --batch %lld to run them as one sequence",
-			file, value->name, steps->name, npl_op_defs[steps->op].name, (long long)t->shape.dim[0],
-			npl_plural(t->shape.dim[0]), (long long)value->shape.dim[0], (long long)t->shape.dim[0]);
 	return 0;
 }
 
@@ -143,6 +134,43 @@ static int count_samples(const struct npl_graph *graph, struct npl_samples *samp
 	return 0;
 }
 
+static int cannot_cut(const struct npl_graph *graph, const struct npl_samples *samples, const char *mixed_by,
+		      struct npl_err *err)
+{
+	return npl_fail(
+		err, NPL_EINPUT,
+		"the inputs hold %lld sample%s and the batch is %lld, but the samples cannot be cut into batches, nor filled up "
+		"to one: %s; give --batch %lld to run them as one batch",
+		(long long)samples->count, npl_plural(samples->count), (long long)graph->batch, mixed_by,
+		(long long)samples->count);
+}
+
+/* Samples that are no full batch must be independent; finds which rows of the results are whose. */
+static int check_cut(const struct npl_graph *graph, struct npl_samples *samples, struct npl_err *err)
+{
+	if (samples->count == graph->batch)
+		return 0;
+	const size_t bytes = ((size_t)graph->n_outputs + 1) * sizeof *samples->rows;
+	samples->rows = calloc(1, bytes);
+	if (!samples->rows)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (graph->batching.known) {
+		if (graph->batching.mixed_by)
+			return cannot_cut(graph, samples, graph->batching.mixed_by, err);
+		memcpy(samples->rows, graph->batching.rows, (size_t)graph->n_outputs * sizeof *samples->rows);
+		return 0;
+	}
+	if (graph->batch < 2)
+		return npl_fail(
+			err, NPL_EINPUT,
+			"the inputs hold %lld samples, and of a graph that was loaded for a batch of 1 without its "
+			"files it is not known whether they can be cut",
+			(long long)samples->count);
+	struct follow_result result = {.rows = samples->rows};
+	int rc = follow_samples(graph, NULL, &result, err);
+	return rc || !result.mixed_by[0] ? rc : cannot_cut(graph, samples, result.mixed_by, err);
+}
+
 static int load_labels(const char *file, struct npl_samples *samples, struct npl_err *err)
 {
 	struct npl_tensor raw = {0};
@@ -177,6 +205,8 @@ static int make_samples(const struct npl_graph *graph, const char *const *files,
 			     : make_random(graph, seed, values, samples, err);
 	if (!rc)
 		rc = count_samples(graph, samples, err);
+	if (!rc)
+		rc = check_cut(graph, samples, err);
 	if (!rc && labels)
 		rc = load_labels(labels, samples, err);
 	if (rc)
@@ -201,6 +231,7 @@ void npl_samples_free(struct npl_samples *samples)
 	for (int i = 0; samples->input && i < samples->n_inputs; i++)
 		npl_tensor_free(&samples->input[i]);
 	free(samples->input);
+	free(samples->rows);
 	npl_tensor_free(&samples->labels);
 	*samples = (struct npl_samples){0};
 }

@@ -510,6 +510,12 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 					       "machine's own time"});
 	if (any_measure)
 		npl_table_row(&table, (const char *const[]){"no mark", "measured on this computer"});
+	if (c->graph->batching.together) {
+		snprintf(line, sizeof line,
+			 "all %" PRId64 " samples run as one, for they cannot be cut into batches: %s", c->samples,
+			 c->graph->batching.mixed_by);
+		npl_table_row(&table, (const char *const[]){"one batch", line});
+	}
 	if (filled > 0) {
 		snprintf(line, sizeof line,
 			 "the last batch holds %" PRId64

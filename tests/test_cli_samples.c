@@ -88,8 +88,8 @@ Test(cli_samples, sequences_are_not_cut)
 	cr_assert_eq(npl_tensor_save_npy(path, &t, &err), 0, "%s", err.msg);
 	const struct cli_refusal lost[] = {
 		{3,
-		 "is the time of 'steps' (LSTM), which cannot be cut into batches: the file has 5 steps, the model takes 1; give "
-		 "--batch 5",
+		 "the inputs hold 5 samples and the batch is 1, but the samples cannot be cut into batches, nor filled up to one: "
+		 "node 'steps' (LSTM) goes through them step by step; give --batch 5",
 		 {"run", "@/time.onnx", "--device", "cpu", "--input", "@/x.npy"}},
 	};
 	cli_check_refusals(folder, lost, 1);

@@ -42,6 +42,8 @@ struct npl_value {
 	struct npl_random_law law;
 	const struct npl_from_integers *from_integers; /* constant, float32: NULL: from none that are known */
 	bool has_nan, has_infinity;                    /* constant with such elements */
+	bool batched;                                  /* input: its dimension 0 counts samples */
+	bool batched_inside;                           /* input: another dimension does */
 	bool of_shape; /* constant that follows from the shape of a value that varies, so from the batch perhaps */
 	int producer;  /* node that makes it, -1 for inputs and constants */
 	int uses;      /* inputs of nodes that are this value, plus one if it is an output of the graph */
@@ -57,6 +59,15 @@ struct npl_node {
 	uint64_t macs;
 };
 
+/* Whether a graph's batch may be cut into smaller ones, found where npl_load_options.files says what will be fed. */
+struct npl_batching {
+	bool known;
+	bool open;            /* neither the model nor dims say the batch */
+	bool together;        /* so all samples of the files are one, because they cannot be cut */
+	const char *mixed_by; /* why not: "node 'p' (Softmax) mixes them"; NULL: they can be cut */
+	const int64_t *rows; /* per output: rows of its dimension 0 for each sample; 0: it is the same in every batch */
+};
+
 struct npl_graph {
 	const char *name; /* file name without folder and extension */
 	char file_sha256
@@ -64,7 +75,8 @@ struct npl_graph {
 	int opset;
 	int ir_version; /* 0: of no ONNX file */
 	const char *producer;
-	int64_t batch; /* dimension 0 of the first input after --batch */
+	int64_t batch; /* dimension 0 of the inputs that are `batched`, after --batch */
+	struct npl_batching batching;
 	int n_values;
 	struct npl_value *value;
 	int n_nodes;
@@ -90,10 +102,15 @@ struct npl_dim {
 };
 
 /* Dimensions that the model leaves open (with a word for them, or without) come from dims, then from the inputs that are known or
- * given, then from files. Dimension 0 of the inputs is the batch, and so is every other dimension that has the same word as
- * that of the first input. What is still open is an error that names it. */
+ * given, then from files. The batch is dimension 0 of the first input that leaves it open, else of the first input, and every other
+ * dimension that has the same word; where the model says how large it is, dimension 0 of the inputs of that size. An open dimension 0
+ * of another word is the batch too unless dims, a shape that is given or a file of another length says it. No other dimension is
+ * rewritten. What is still open is an error that names it.
+ *
+ * Samples that cannot be cut into batches, because the network mixes them, are one batch where the batch is open and files tell how
+ * many they are (npl_graph.batching). */
 struct npl_load_options {
-	int64_t batch; /* > 0: rewrites dimension 0 of the inputs (and of Reshapes that repeat it); else an open one is 1 */
+	int64_t batch;       /* > 0: rewrites the batch (and Reshapes that repeat it); else an open one is 1 */
 	int64_t usual_batch; /* > 0: the same where neither batch nor dims say it */
 	int n_dims;
 	const struct npl_dim *dims; /* NPL_EUSAGE for a name that the model has not */
@@ -101,7 +118,7 @@ struct npl_load_options {
 	 * model. Their data is not looked at. An input for which the model gives no shape at all takes this one. */
 	int n_given;
 	const struct npl_tensor *given;
-	int n_files; /* "[NAME=]FILE" as npl_samples_load takes them: their shapes but for dimension 0 */
+	int n_files; /* "[NAME=]FILE" as npl_samples_load takes them: what shall be fed */
 	const char *const *files;
 	bool no_fold; /* keep BatchNormalization, bias additions and views that change nothing (constants are still folded) */
 	/* Inputs whose values are known: they become constants (copied), found by the tensors' names. For models that

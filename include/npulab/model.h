@@ -32,12 +32,17 @@ struct npl_samples {
 	int n_inputs;
 	struct npl_tensor *input; /* per graph input: (count, ...); data NULL: only described */
 	struct npl_tensor labels; /* (count) int64, or data NULL */
-	bool random;              /* made from the seed */
+	int64_t *
+		rows; /* per graph output: rows of its dimension 0 for each sample, 0: the same in every batch; NULL: the samples are
+	                  one batch */
+	bool random; /* made from the seed */
 };
 
 /* `files` are "FILE" or "NAME=FILE" (.npy, .pb); with none the inputs are seeded random: floats in [-1, 1), bytes over their
  * whole range, as quantised values have it, wider integers and bools 0 or 1, as masks have it; but integers that pick rows (the
- * indices of a Gather, as word numbers are) over the rows there are. labels may be NULL. NPL_EINPUT when a file does not fit the graph or the inputs' counts differ. */
+ * indices of a Gather, as word numbers are) over the rows there are. labels may be NULL.
+ * NPL_EINPUT when a file does not fit the graph, the inputs' counts differ, or the samples are no full batch of a network that mixes
+ * them. */
 int npl_samples_load(const struct npl_graph *graph, const char *const *files, int n_files, const char *labels,
 		     uint64_t seed, struct npl_samples *samples, struct npl_err *err);
 /* One batch of such random samples as a run without values takes them: nobody reads them and no memory holds them (input[i].data

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private: which values of a network hold one part for each sample, and where. A batch may be cut into smaller ones when every
+ * result of a sample follows from that sample alone; npl_graph_load asks this where it knows what will be fed.
+ *
+ * A value is fixed (the same in every batch) or it has samples along one dimension: its indices there are
+ * (outer, sample, inner), row-major, as Reshape leaves them where it joins the batch with its neighbours. What has them
+ * otherwise (sums over the batch, a matrix times its own transpose) mixes the samples, and following ends there. The place is
+ * kept as a distance in memory, which no view changes.
+ *
+ * A batch of 1 cannot be told from other dimensions of 1: a graph is followed at a batch of 2 or more.
+ */
+#ifndef NPULAB_FRONTEND_FOLLOW_H
+#define NPULAB_FRONTEND_FOLLOW_H
+
+#include "npulab/graph.h"
+
+/* Samples along a dimension of `outer` * batch * `inner` indices. */
+struct spread {
+	int axis;
+	int64_t outer, inner;
+};
+
+struct follow {
+	const struct npl_graph *graph;
+	const struct npl_graph *other; /* the same model at another batch, or NULL */
+	bool wants_other;              /* a constant made from shapes is computed with: it may follow from the batch */
+	int64_t *distance;             /* per value, elements from one sample to the next; 0: fixed */
+};
+
+/* What there is to say of a graph's batch. */
+struct follow_result {
+	char mixed_by[192]; /* who mixes the samples, and how: "node 'p' (Softmax) mixes them"; empty: nobody does */
+	int64_t *
+		rows; /* per output of the graph, given by the caller: rows of dimension 0 for each sample, 0: it is fixed */
+	bool wants_other; /* `other` was NULL, and only that could tell more */
+};
+
+/* The graph's batch is 2 or more. err: NPL_ENOMEM alone. */
+int follow_samples(const struct npl_graph *graph, const struct npl_graph *other, struct follow_result *result,
+		   struct npl_err *err);
+
+/* Fills f->distance, zeroed, node by node; the first node that mixes samples and how, or NULL. */
+const struct npl_node *follow_nodes(struct follow *f, const char **why);
+
+/* follow_rules.c: sets f->distance of the results of a node, some of whose inputs have samples. False: it mixes them; *why, where set,
+ * says how. */
+bool follow_node(struct follow *f, const struct npl_node *node, const char **why);
+
+/* The samples of a value; false when they lie along no single dimension, or there are none. */
+bool follow_spread(const struct follow *f, int v, struct spread *spread);
+/* Places samples in a value; false when its shape has no room for them there. */
+bool follow_place(struct follow *f, int v, const struct spread *spread);
+/* Is a fixed value the same whatever the batch? Of what is made from shapes, `other` tells. */
+bool follow_lasting(struct follow *f, int v);
+/* The same, and alike for every sample if samples lie so along it? It may be as long as the batch there. */
+bool follow_uniform(struct follow *f, int v, const struct spread *spread);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private: what the rules of follow.h ask of a node. */
+#ifndef NPULAB_FRONTEND_FOLLOW_RULES_H
+#define NPULAB_FRONTEND_FOLLOW_RULES_H
+
+#include "follow.h"
+
+/* The rule's view of a node. */
+struct at {
+	struct follow *f;
+	const struct npl_node *node;
+};
+
+static inline int value_of(const struct at *at, int k)
+{
+	return k < at->node->n_in ? at->node->in[k] : -1;
+}
+
+static inline bool has_samples(const struct at *at, int k)
+{
+	const int v = value_of(at, k);
+	return v >= 0 && at->f->distance[v];
+}
+
+static inline const struct npl_shape *shape_of(const struct at *at, int k)
+{
+	return &at->f->graph->value[at->node->in[k]].shape;
+}
+
+static inline const struct npl_shape *out_shape(const struct at *at)
+{
+	return &at->f->graph->value[at->node->out[0]].shape;
+}
+
+static inline bool samples_of(const struct at *at, int k, struct spread *spread)
+{
+	return has_samples(at, k) && follow_spread(at->f, at->node->in[k], spread);
+}
+
+/* Input k is absent, or fixed whatever the batch. */
+static inline bool is_lasting(const struct at *at, int k)
+{
+	const int v = value_of(at, k);
+	return v < 0 || (!at->f->distance[v] && follow_lasting(at->f, v));
+}
+
+/* All inputs from `first` on but `but`. */
+static inline bool others_last(const struct at *at, int first, int but)
+{
+	for (int k = first; k < at->node->n_in; k++)
+		if (k != but && !is_lasting(at, k))
+			return false;
+	return true;
+}
+
+/* Input k is fixed and the same for each sample where samples lie so in it (axis beyond its dimensions: it has none there). */
+static inline bool is_uniform(const struct at *at, int k, const struct spread *spread)
+{
+	const int v = value_of(at, k);
+	return v < 0 || (!at->f->distance[v] && follow_uniform(at->f, v, spread));
+}
+
+static inline bool same(const struct spread *a, const struct spread *b)
+{
+	return a->axis == b->axis && a->outer == b->outer && a->inner == b->inner;
+}
+
+/* All results have the samples there. */
+static inline bool place_all(const struct at *at, const struct spread *spread)
+{
+	for (int k = 0; k < at->node->n_out; k++)
+		if (at->node->out[k] >= 0 && !follow_place(at->f, at->node->out[k], spread))
+			return false;
+	return true;
+}
+
+static inline bool has_result(const struct at *at, int k)
+{
+	return k < at->node->n_out && at->node->out[k] >= 0;
+}
+
+/* follow_products.c: sums of products */
+bool follow_product(const struct at *at, int ka, int kb); /* MatMul of inputs ka and kb, and its integer forms */
+bool follow_integer_product(const struct at *at, int ka, int kb);
+bool follow_gemm(const struct at *at);
+bool follow_einsum(const struct at *at);
+bool follow_recurrent(const struct at *at, const char **why);
+
+#endif

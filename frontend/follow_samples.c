@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Samples through a network, node by node (follow.h). */
+#include "follow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t product(const struct npl_shape *shape, int first, int end)
+{
+	int64_t n = 1;
+	for (int d = first; d < end; d++)
+		n *= shape->dim[d];
+	return n;
+}
+
+bool follow_spread(const struct follow *f, int v, struct spread *spread)
+{
+	const struct npl_shape *shape = &f->graph->value[v].shape;
+	const int64_t distance = f->distance[v], batch = f->graph->batch;
+	int64_t step = 1;
+	for (int d = shape->rank - 1; distance && d >= 0; d--) {
+		const int64_t end = step * shape->dim[d];
+		if (distance < end) {
+			*spread = (struct spread){.axis = d, .inner = distance / step};
+			if (distance % step || shape->dim[d] % (spread->inner * batch))
+				return false;
+			spread->outer = shape->dim[d] / (spread->inner * batch);
+			return true;
+		}
+		step = end;
+	}
+	return false;
+}
+
+bool follow_place(struct follow *f, int v, const struct spread *spread)
+{
+	const struct npl_shape *shape = &f->graph->value[v].shape;
+	const int a = spread->axis;
+	if (a < 0 || a >= shape->rank || shape->dim[a] != spread->outer * f->graph->batch * spread->inner)
+		return false;
+	f->distance[v] = product(shape, a + 1, shape->rank) * spread->inner;
+	return f->distance[v] > 0;
+}
+
+static const struct npl_value *same_value(const struct npl_graph *graph, const char *name)
+{
+	for (int v = 0; v < graph->n_values; v++)
+		if (!strcmp(graph->value[v].name, name))
+			return &graph->value[v];
+	return NULL;
+}
+
+enum change { SAME, RESIZED, DIFFERENT };
+
+/* What another batch makes of a fixed value. */
+static enum change change_of(struct follow *f, int v)
+{
+	const struct npl_value *value = &f->graph->value[v];
+	if (!value->constant || !value->of_shape)
+		return SAME;
+	if (!f->other) {
+		f->wants_other = true;
+		return SAME;
+	}
+	const struct npl_value *other = same_value(f->other, value->name);
+	if (!other || other->dtype != value->dtype || value->is_fill != other->is_fill)
+		return DIFFERENT;
+	const size_t size = npl_dtype_size(value->dtype);
+	if (value->is_fill && memcmp(value->fill, other->fill, size))
+		return DIFFERENT;
+	if (!npl_shape_equal(&value->shape, &other->shape))
+		return RESIZED;
+	if (value->is_fill)
+		return SAME;
+	const size_t bytes = (size_t)npl_shape_count(&value->shape) * size;
+	return value->data && other->data && !memcmp(value->data, other->data, bytes) ? SAME : DIFFERENT;
+}
+
+bool follow_lasting(struct follow *f, int v)
+{
+	return change_of(f, v) == SAME;
+}
+
+bool follow_uniform(struct follow *f, int v, const struct spread *spread)
+{
+	const struct npl_value *value = &f->graph->value[v];
+	const struct npl_shape *shape = &value->shape;
+	const int a = spread->axis;
+	if (change_of(f, v) == DIFFERENT)
+		return false;
+	if (a < 0 || a >= shape->rank || shape->dim[a] == 1 || value->is_fill)
+		return true; /* repeated along that dimension, or of one number */
+	if (!value->data || shape->dim[a] != spread->outer * f->graph->batch * spread->inner)
+		return false;
+	const size_t piece = (size_t)(product(shape, a + 1, shape->rank) * spread->inner) *
+			     npl_dtype_size(value->dtype);
+	const char *data = value->data;
+	for (int64_t o = 0, n = product(shape, 0, a) * spread->outer; o < n;
+	     o++, data += piece * (size_t)f->graph->batch)
+		for (int64_t s = 1; s < f->graph->batch; s++)
+			if (memcmp(data, data + piece * (size_t)s, piece))
+				return false;
+	return true;
+}
+
+/* Results of fixed inputs are fixed. */
+static bool is_fixed(const struct follow *f, const struct npl_node *node)
+{
+	for (int k = 0; k < node->n_in; k++)
+		if (node->in[k] >= 0 && f->distance[node->in[k]])
+			return false;
+	return true;
+}
+
+/* The rows of the graph's results for each sample. */
+static void follow_outputs(const struct follow *f, struct follow_result *result)
+{
+	for (int i = 0; i < f->graph->n_outputs; i++) {
+		struct spread spread;
+		const int v = f->graph->output[i];
+		const char *name = f->graph->value[v].name;
+		result->rows[i] = 0;
+		if (!f->distance[v])
+			continue;
+		const bool found = follow_spread(f, v, &spread);
+		if (found && spread.axis == 0 && spread.outer == 1) {
+			result->rows[i] = spread.inner;
+			continue;
+		}
+		if (found && spread.axis)
+			snprintf(result->mixed_by, sizeof result->mixed_by, "output '%s' has them along dimension %d",
+				 name, spread.axis);
+		else
+			snprintf(result->mixed_by, sizeof result->mixed_by, "output '%s' has them in pieces", name);
+		return;
+	}
+}
+
+const struct npl_node *follow_nodes(struct follow *f, const char **why)
+{
+	const struct npl_graph *graph = f->graph;
+	for (int i = 0; i < graph->n_inputs; i++) {
+		const struct npl_value *value = &graph->value[graph->input[i]];
+		if (value->batched)
+			f->distance[graph->input[i]] = product(&value->shape, 1, value->shape.rank);
+	}
+	for (int i = 0; i < graph->n_nodes; i++) {
+		*why = "mixes them";
+		if (!is_fixed(f, &graph->node[i]) && !follow_node(f, &graph->node[i], why))
+			return &graph->node[i];
+	}
+	return NULL;
+}
+
+/* An input whose samples lie along another dimension than the first is not cut. */
+static const struct npl_value *batched_inside(const struct npl_graph *graph)
+{
+	for (int i = 0; i < graph->n_inputs; i++)
+		if (graph->value[graph->input[i]].batched_inside)
+			return &graph->value[graph->input[i]];
+	return NULL;
+}
+
+int follow_samples(const struct npl_graph *graph, const struct npl_graph *other, struct follow_result *result,
+		   struct npl_err *err)
+{
+	struct follow f = {.graph = graph, .other = other};
+	f.distance = calloc((size_t)graph->n_values + 1, sizeof *f.distance);
+	if (!f.distance)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
+	const struct npl_value *inside = batched_inside(graph);
+	const char *why;
+	const struct npl_node *node = inside ? NULL : follow_nodes(&f, &why);
+	result->mixed_by[0] = '\0';
+	if (inside)
+		snprintf(result->mixed_by, sizeof result->mixed_by, "input '%s' has them inside", inside->name);
+	else if (node)
+		snprintf(result->mixed_by, sizeof result->mixed_by, "node '%s' (%s) %s", node->name,
+			 npl_op_defs[node->op].name, why);
+	else
+		follow_outputs(&f, result);
+	result->wants_other = f.wants_other && !result->mixed_by[0];
+	free(f.distance);
+	return 0;
+}

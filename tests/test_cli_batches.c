@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the program promises about the batch: samples that a network mixes along dimension 0 are one batch where the model leaves it
+ * open, with a note; where they would be cut all the same the run is refused and the node named; samples that are independent are
+ * cut as before, with the same values; and inputs that hold no samples stay as the model has them. */
+#include "cli_json.h"
+#include "npulab/graph.h"
+
+#define ROWS    7
+#define COLUMNS 3
+
+static void save(const char *folder, const char *name, struct npl_shape shape, float first)
+{
+	float data[256];
+	struct npl_err err;
+	struct npl_tensor t = {.dtype = NPL_F32, .shape = shape, .data = data};
+	for (int64_t i = 0; i < npl_tensor_count(&t); i++)
+		data[i] = first + (float)((i * 37 + 11) % 23) / 8;
+	cr_assert_eq(npl_tensor_save_npy(cli_path(folder, name), &t, &err), 0, "%s", err.msg);
+}
+
+/* One network: x (N,3), with N open unless `rows` says it, through two operators at most. */
+struct chain {
+	const char *op, *inputs, *then, *then_inputs; /* t is the first's result */
+	const char *attr;
+	int64_t value;
+	bool list;        /* the attribute is a list */
+	const char *says; /* who mixes the samples; NULL: nobody */
+	int opset;
+};
+
+static void write_chain(const char *folder, const char *name, const struct chain *c, int64_t rows)
+{
+	struct onnx_writer g = {0}, attrs = {0};
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){rows, COLUMNS});
+	onnx_put_int64s(&g, "zero", 1, (int64_t[]){0});
+	onnx_put_int64s(&g, "one", 1, (int64_t[]){1});
+	onnx_put_int64s(&g, "two", 1, (int64_t[]){2});
+	onnx_put_int64s(&g, "flat", 1, (int64_t[]){-1});
+	onnx_put_floats(&g, "w", 2, (int64_t[]){COLUMNS, 2}, (float[]){1, -2, 3, -4, 5, -6});
+	if (c->list)
+		onnx_put_attr_ints(&attrs, c->attr, 1, &c->value);
+	else if (c->attr)
+		onnx_put_attr_int(&attrs, c->attr, c->value);
+	onnx_put_node(&g, c->op, "first", c->inputs, c->then ? "t" : "y", &attrs);
+	if (c->then)
+		onnx_put_node(&g, c->then, "second", c->then_inputs, "y", NULL);
+	onnx_put_output(&g, "y");
+	struct onnx_writer model = onnx_model(&g, c->opset ? c->opset : 13);
+	cli_write(folder, name, model.data, model.bytes);
+	onnx_writer_free(&model);
+	onnx_writer_free(&attrs);
+}
+
+static void check_same_file(const char *folder, const char *a, const char *b, const char *what)
+{
+	size_t bytes[2];
+	char *one = cli_read(cli_path(folder, a), &bytes[0]), *two = cli_read(cli_path(folder, b), &bytes[1]);
+	cr_assert(bytes[0] == bytes[1] && !memcmp(one, two, bytes[0]), "%s: %s is not %s", what, a, b);
+	free(one);
+	free(two);
+}
+
+static const struct chain mixing[] = {
+	{.op = "Transpose", .inputs = "x", .then = "MatMul", .then_inputs = "x t", .says = "node 'second' (MatMul)"},
+	{.op = "Softmax", .inputs = "x", .attr = "axis", .says = "node 'first' (Softmax)"},
+	{.op = "LpNormalization", .inputs = "x", .attr = "axis", .says = "node 'first' (LpNormalization)"},
+	{.op = "CumSum", .inputs = "x zero", .says = "node 'first' (CumSum)"},
+	{.op = "TopK", .inputs = "x two", .attr = "axis", .says = "node 'first' (TopK)"},
+	{.op = "ReduceMean",
+	 .inputs = "x",
+	 .then = "Sub",
+	 .then_inputs = "x t",
+	 .attr = "axes",
+	 .list = true,
+	 .says = "node 'first' (ReduceMean)"},
+	{.op = "ReduceSum", .inputs = "x zero", .says = "node 'first' (ReduceSum)"},
+	{.op = "MeanVarianceNormalization",
+	 .inputs = "x",
+	 .attr = "axes",
+	 .list = true,
+	 .says = "node 'first' (MeanVarianceNormalization)"},
+	{.op = "Gather", .inputs = "x zero", .attr = "axis", .says = "node 'first' (Gather)"},
+	{.op = "Unsqueeze", .inputs = "x zero", .says = "output 'y' has them along dimension 1"},
+	{.op = "Transpose", .inputs = "x", .says = "output 'y' has them along dimension 1"},
+	{.op = "Softmax", .inputs = "x", .attr = "axis", .opset = 11, .says = "node 'first' (Softmax)"},
+	{.op = "Concat", .inputs = "x x", .attr = "axis", .says = "output 'y' has them in pieces"},
+	{.op = "DynamicQuantizeLinear", .inputs = "x", .says = "node 'first' (DynamicQuantizeLinear)"},
+};
+
+Test(cli_batches, mixed_samples_are_one_batch)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	save(folder, "x.npy", npl_shape_of(2, ROWS, COLUMNS), -1);
+	for (size_t i = 0; i < sizeof mixing / sizeof *mixing; i++) {
+		const struct chain *c = &mixing[i];
+		write_chain(folder, "net.onnx", c, -1);
+		json_t *open = cli_json(&how, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy",
+					"--output", "@/open.npy", "--json", "-");
+		cr_assert(strstr(cli_text(cli_at(open, "model.one_batch")), c->says), "%s: '%s', expected '%s'", c->op,
+			  cli_text(cli_at(open, "model.one_batch")), c->says);
+		cr_assert(cli_integer(cli_at(open, "model.batch")) == ROWS &&
+			  cli_integer(cli_at(open, "model.batches")) == 1);
+		json_decref(open);
+		json_t *asked = cli_json(&how, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy",
+					 "--output", "@/asked.npy", "--batch", "7", "--json", "-");
+		cr_assert(json_is_null(cli_at(asked, "model.one_batch")), "%s: it is what was asked for", c->op);
+		json_decref(asked);
+		check_same_file(folder, "open.npy", "asked.npy", c->op);
+		const struct cli_refusal refused[] = {
+			{3,
+			 c->says,
+			 {"run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy", "--batch", "3"}},
+			{3,
+			 "give --batch 7",
+			 {"run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy", "--batch", "8"}},
+		};
+		cli_check_refusals(folder, refused, 2);
+		write_chain(folder, "fixed.onnx", c, strcmp(c->op, "TopK") ? 1 : 2);
+		const struct cli_refusal fixed = {
+			3, c->says, {"run", "@/fixed.onnx", "--device", "reference", "--input", "@/x.npy"}};
+		cli_check_refusals(folder, &fixed, 1);
+	}
+	struct cli_result table = cli_run(&how, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy");
+	cr_assert(table.status == 0 && strstr(table.out, "one batch"), "%s%s", table.err, table.out);
+	cli_free(&table);
+	cli_remove_folder(folder);
+}
+
+/* The same bits in batches of 1, 3 (the last filled up) and 7. */
+Test(cli_batches, independent_samples_are_cut)
+{
+	static const struct chain kept[] = {
+		{.op = "Softmax", .inputs = "x", .attr = "axis", .value = 1},
+		{.op = "Softmax", .inputs = "x", .attr = "axis", .value = 1, .opset = 11},
+		{.op = "MatMul", .inputs = "x w", .then = "Relu", .then_inputs = "t"},
+		{.op = "CumSum", .inputs = "x one"},
+		{.op = "TopK", .inputs = "x two", .attr = "axis", .value = 1},
+		{.op = "ReduceMean",
+		 .inputs = "x",
+		 .then = "Sub",
+		 .then_inputs = "x t",
+		 .attr = "axes",
+		 .value = 1,
+		 .list = true},
+		{.op = "Gather", .inputs = "x two", .attr = "axis", .value = 1},
+		{.op = "Reshape", .inputs = "x flat", .then = "Sigmoid", .then_inputs = "t"},
+	};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	save(folder, "x.npy", npl_shape_of(2, ROWS, COLUMNS), -1);
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+		static const char *const batch[] = {"1", "3", "7"};
+		write_chain(folder, "net.onnx", &kept[i], -1);
+		for (int b = 0; b < 3; b++) {
+			char name[16], at[24];
+			snprintf(name, sizeof name, "%s.npy", batch[b]);
+			snprintf(at, sizeof at, "@/%s", name);
+			json_t *root = cli_json(&how, "run", "@/net.onnx", "--device", "reference", "--input",
+						"@/x.npy", "--batch", batch[b], "--output", at, "--json", "-");
+			cr_assert(json_is_null(cli_at(root, "model.one_batch")));
+			cr_assert_eq(cli_integer(cli_at(root, "model.batches")),
+				     (ROWS + atoi(batch[b]) - 1) / atoi(batch[b]));
+			json_decref(root);
+			check_same_file(folder, name, "1.npy", kept[i].op);
+		}
+	}
+	cli_remove_folder(folder);
+}
+
+/* y = x * b, or x times b's transpose. */
+static void write_two(const char *folder, const char *name, int64_t x_rows, int b_rank, const int64_t *b_dims,
+		      bool product)
+{
+	struct onnx_writer g = {0};
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){x_rows, COLUMNS});
+	onnx_put_input(&g, "b", ONNX_FLOAT, b_rank, b_dims);
+	if (product)
+		onnx_put_node(&g, "Transpose", "turn", "b", "t", NULL);
+	onnx_put_node(&g, product ? "MatMul" : "Mul", "last", product ? "x t" : "x b", "y", NULL);
+	onnx_put_output(&g, "y");
+	cli_write_model(folder, name, &g);
+}
+
+Test(cli_batches, other_inputs_stay)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	save(folder, "x.npy", npl_shape_of(2, ROWS, COLUMNS), -1);
+	save(folder, "three.npy", npl_shape_of(1, COLUMNS), 1);
+	save(folder, "row.npy", npl_shape_of(2, 1, COLUMNS), 1);
+	save(folder, "five.npy", npl_shape_of(2, 5, COLUMNS), 1);
+	write_two(folder, "list.onnx", -1, 1, (int64_t[]){COLUMNS}, false);
+	write_two(folder, "row.onnx", -1, 2, (int64_t[]){1, COLUMNS}, false);
+	write_two(folder, "table.onnx", -1, 2, (int64_t[]){5, COLUMNS}, true);
+	write_two(folder, "open.onnx", -1, 2, (int64_t[]){-2, COLUMNS}, true);
+	static const char *const nets[][2] = {
+		{"@/list.onnx", "b=@/three.npy"}, {"@/row.onnx", "b=@/row.npy"}, {"@/table.onnx", "b=@/five.npy"}};
+	for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
+		static const char *const batch[] = {"1", "2", "7"};
+		for (int k = 0; k < 3; k++) {
+			struct cli_result r = cli_run(&how, "run", nets[i][0], "--device", "reference", "--input",
+						      "x=@/x.npy", "--input", nets[i][1], "--batch", batch[k],
+						      "--quiet", "--output", k ? "@/k.npy" : "@/0.npy");
+			cr_assert_eq(r.status, 0, "%s at %s: %s", nets[i][0], batch[k], r.err);
+			cli_free(&r);
+			if (k)
+				check_same_file(folder, "k.npy", "0.npy", nets[i][0]);
+		}
+	}
+	/* Two open dimensions with files of different lengths: the second is no batch, and stays whole beside each sample. */
+	json_t *root = cli_json(&how, "run", "@/open.onnx", "--device", "reference", "--input", "x=@/x.npy", "--input",
+				"b=@/five.npy", "--json", "-", "--output", "@/open.npy");
+	cr_assert(json_is_null(cli_at(root, "model.one_batch")) && cli_integer(cli_at(root, "model.batches")) == ROWS);
+	json_decref(root);
+	struct cli_result r = cli_run(&how, "run", "@/table.onnx", "--device", "reference", "--input", "x=@/x.npy",
+				      "--input", "b=@/five.npy", "--quiet", "--output", "@/table.npy");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cli_free(&r);
+	check_same_file(folder, "open.npy", "table.npy", "a table of its own length");
+	cli_remove_folder(folder);
+}
+
+/* A model that takes one sample alone runs them one by one. */
+Test(cli_batches, one_by_one)
+{
+	char folder[CLI_PATH];
+	struct onnx_writer g = {0};
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	save(folder, "x.npy", npl_shape_of(2, ROWS, COLUMNS), -1);
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){1, COLUMNS});
+	onnx_put_int64s(&g, "zero", 1, (int64_t[]){0});
+	onnx_put_node(&g, "Squeeze", "one", "x zero", "s", NULL);
+	onnx_put_node(&g, "Relu", "act", "s", "r", NULL);
+	onnx_put_node(&g, "Unsqueeze", "back", "r zero", "y", NULL);
+	onnx_put_output(&g, "y");
+	cli_write_model(folder, "one.onnx", &g);
+	json_t *root = cli_json(&how, "run", "@/one.onnx", "--device", "reference", "--input", "@/x.npy", "--json", "-",
+				"--output", "@/y.npy");
+	cr_assert_eq(cli_integer(cli_at(root, "model.batches")), ROWS);
+	json_decref(root);
+	struct npl_tensor x, y;
+	struct npl_err err;
+	cr_assert_eq(npl_tensor_load(cli_path(folder, "x.npy"), &x, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_tensor_load(cli_path(folder, "y.npy"), &y, &err), 0, "%s", err.msg);
+	cr_assert(npl_shape_equal(&x.shape, &y.shape));
+	for (int i = 0; i < ROWS * COLUMNS; i++) {
+		const float v = ((float *)x.data)[i];
+		cr_assert_eq(((float *)y.data)[i], v > 0 ? v : 0);
+	}
+	npl_tensor_free(&x);
+	npl_tensor_free(&y);
+	cli_remove_folder(folder);
+}
