@@ -34,7 +34,7 @@ static int asm_main(int argc, char **argv, struct npl_err *err)
 	bool helped;
 	int n_words;
 	const struct cli_option options[] = {
-		{"o", CLI_TEXT, &common.output, 0, 0, "F.bin", "the binary; - for standard output"},
+		{"o", CLI_OUTPUT, &common.output, 0, 0, "F.bin", "the binary; - for standard output"},
 		{"machine", CLI_TEXT, &machine, 0, 0, "M", "check that it can run on this machine"},
 		{"set", CLI_LIST_OF_TEXT, &common.set, 0, 0, "M.KEY=VALUE", "a parameter of the machine"},
 		{0}};
@@ -45,8 +45,6 @@ static int asm_main(int argc, char **argv, struct npl_err *err)
 				cli_asm.arguments);
 	if (common.set.n && !machine)
 		return npl_fail(err, NPL_EUSAGE, "asm: --set goes with --machine");
-	if (cli_check_folders(&common, err) || cli_protect(&common, path, "the program itself", err))
-		return err->code;
 	return assemble(path, machine, &common, err);
 }
 

@@ -3,15 +3,12 @@
  * What the running commands share (common.h). */
 #include "common.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "npulab/clock.h"
-#include "npulab/file.h"
+#include "npulab/words.h"
 
 void cli_common_options(struct cli_common *c, struct cli_option *table)
 {
@@ -34,8 +31,8 @@ void cli_common_options(struct cli_common *c, struct cli_option *table)
 		{"engine", CLI_TEXT, &c->engine, 0, 0, "fast|rtl",
 		 "of the simulated machines that have both (default fast)"},
 		{"threads", CLI_INT, &c->threads, 1, 1024, "N", "of the real processor (default: all)"},
-		{"json", CLI_TEXT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
-		{"csv", CLI_TEXT, &c->csv, 0, 0, "FILE", "one line per layer and device"},
+		{"json", CLI_OUTPUT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
+		{"csv", CLI_OUTPUT, &c->csv, 0, 0, "FILE", "one line per layer and device"},
 		{"quiet", CLI_FLAG, &c->quiet, 0, 0, NULL, "no table, no progress, no warnings"},
 		{0}};
 	memcpy(table, shared, sizeof shared);
@@ -54,10 +51,8 @@ int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct n
 {
 	for (int i = 0; i < list->n; i++) {
 		const char *text = list->item[i], *equals = strrchr(text, '=');
-		char *end = NULL;
-		errno = 0;
-		long long value = equals ? strtoll(equals + 1, &end, 10) : -1;
-		if (!equals || equals == text || end == equals + 1 || *end || errno || value < 0)
+		int64_t value;
+		if (!equals || equals == text || !npl_parse_count(equals + 1, &value))
 			return npl_fail(err, NPL_EUSAGE, "--dim %s: expected NAME=N, N a whole number from 0 on", text);
 		dims[i] = (struct npl_dim){.name = npl_arena_strndup(arena, text, (size_t)(equals - text)),
 					   .value = value};
@@ -99,104 +94,10 @@ static int load_samples(const struct cli_common *common, struct cli_work *work, 
 	return npl_samples_load(work->graph, calibration, 1, NULL, 0, &work->calibration, err);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
-static bool same_inode(const char *a, const char *b)
-{
-	struct stat x, y;
-	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-/* One file under two names? One that is not there yet is known by its folder and its name in it. */
-static bool same_file(const char *a, const char *b)
-{
-	char folder_a[PATH_MAX], folder_b[PATH_MAX];
-	if (!strcmp(a, b) || same_inode(a, b))
-		return true;
-	if (strcmp(base_name(a), base_name(b)))
-		return false;
-	snprintf(folder_a, sizeof folder_a, "%.*s.", (int)(base_name(a) - a), a);
-	snprintf(folder_b, sizeof folder_b, "%.*s.", (int)(base_name(b) - b), b);
-	return same_inode(folder_a, folder_b);
-}
-
-#define TARGETS 4
-
-/* The files that the options name for output; standard output and what is not asked for are NULL. */
-static void list_targets(const struct cli_common *common, const char *target[TARGETS])
-{
-	const char *const all[TARGETS] = {common->json, common->csv, common->output, common->timeline};
-	for (int i = 0; i < TARGETS; i++)
-		target[i] = all[i] && strcmp(all[i], "-") ? all[i] : NULL;
-}
-
-/* A run may take long: an output that has no folder to go to is refused before it. */
-int cli_check_folders(const struct cli_common *common, struct npl_err *err)
-{
-	const char *target[TARGETS];
-	list_targets(common, target);
-	for (int i = 0; i < TARGETS; i++) {
-		const char *slash = target[i] ? strrchr(target[i], '/') : NULL;
-		char folder[PATH_MAX];
-		if (!slash || (size_t)(slash - target[i]) >= sizeof folder - 1)
-			continue;
-		snprintf(folder, sizeof folder, "%.*s", (int)(slash - target[i]) + 1, target[i]);
-		if (access(folder, W_OK | X_OK))
-			return npl_fail(err, NPL_EOUTPUT, "%s: cannot be written: %s", target[i], strerror(errno));
-	}
-	return 0;
-}
-
-/* A report over what the run reads would lose that. */
-int cli_protect(const struct cli_common *common, const char *path, const char *what, struct npl_err *err)
-{
-	const char *target[TARGETS];
-	list_targets(common, target);
-	for (int i = 0; i < TARGETS; i++)
-		if (path && target[i] && same_inode(target[i], path))
-			return npl_fail(err, NPL_EUSAGE, "%s is %s and would be overwritten", target[i], what);
-	return 0;
-}
-
-static int protect_samples(const struct cli_common *common, const struct npl_model_files *files, struct npl_err *err)
-{
-	const char *const read[] = {files->input, files->labels, files->calibration, common->labels};
-	for (size_t i = 0; i < sizeof read / sizeof *read; i++)
-		if (cli_protect(common, read[i], "an input", err))
-			return err->code;
-	for (int i = 0; i < common->input.n; i++) { /* NAME=FILE, or a file with a '=' in its name */
-		const char *equals = strchr(common->input.item[i], '=');
-		if (cli_protect(common, common->input.item[i], "an input", err) ||
-		    cli_protect(common, equals ? equals + 1 : NULL, "an input", err))
-			return err->code;
-	}
-	return 0;
-}
-
-int cli_protect_machines(const struct cli_common *common, const char *const *names, int n, struct npl_err *err)
-{
-	for (int i = 0; i < n; i++) {
-		bool is_file = strchr(names[i], '/') || strstr(names[i], ".yaml");
-		if (is_file && cli_protect(common, names[i], "a machine file", err))
-			return err->code;
-	}
-	return 0;
-}
-
 int cli_work_load(const char *model, const struct cli_common *common, struct cli_work *work, struct npl_err *err)
 {
 	*work = (struct cli_work){0};
 	int rc = npl_model_find(model, &work->arena, &work->files, err);
-	if (!rc)
-		rc = cli_check_folders(common, err);
-	if (!rc)
-		rc = cli_protect(common, work->files.path, "the model itself", err);
-	if (!rc)
-		rc = protect_samples(common, &work->files, err);
 	struct npl_dim dims[CLI_LIST];
 	struct npl_load_options options = {.batch = common->batch,
 					   .usual_batch = work->files.batch,
@@ -303,88 +204,4 @@ int cli_open_machine(const char *name, const struct cli_common *common, struct n
 	npl_device_close(*device);
 	*device = NULL;
 	return rc ? rc : npl_device_open(name, &options, device, err);
-}
-
-int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *err)
-{
-	if (strcmp(path, "-"))
-		return npl_file_write(path, &(struct npl_file_piece){.data = data, .bytes = bytes}, 1, err);
-	fwrite(data, 1, bytes, stdout); /* main looks at the stream's state */
-	return 0;
-}
-
-int cli_write_text(const char *path, void (*writer)(FILE *out, const void *what), const void *what, struct npl_err *err)
-{
-	char *text = NULL;
-	size_t bytes = 0;
-	FILE *out = open_memstream(&text, &bytes);
-	if (!out)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
-	writer(out, what);
-	int rc = fclose(out) ? npl_fail(err, NPL_ENOMEM, "%s: out of memory", path) : cli_write(path, text, bytes, err);
-	free(text);
-	return rc;
-}
-
-typedef void report_writer(FILE *out, const struct npl_comparison *comparison,
-			   const struct npl_report_context *context);
-
-static int write_report(const char *path, report_writer *writer, const struct npl_comparison *comparison,
-			const struct npl_report_context *context, struct npl_err *err)
-{
-	char *text = NULL;
-	size_t bytes = 0;
-	FILE *out = open_memstream(&text, &bytes);
-	if (!out)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for a report");
-	writer(out, comparison, context);
-	int rc = fclose(out) ? npl_fail(err, NPL_ENOMEM, "out of memory for a report") : 0;
-	if (!rc)
-		rc = cli_write(path, text, bytes, err);
-	free(text);
-	return rc;
-}
-
-static bool is_stdout(const char *path)
-{
-	return path && !strcmp(path, "-");
-}
-
-int cli_check_reports(const struct cli_common *common, struct npl_err *err)
-{
-	if (is_stdout(common->json) + is_stdout(common->csv) + is_stdout(common->timeline) > 1)
-		return npl_fail(err, NPL_EUSAGE, "%s and %s cannot both have standard output",
-				is_stdout(common->json) ? "--json -" : "--csv -",
-				is_stdout(common->json) && is_stdout(common->csv) ? "--csv -" : "--timeline -");
-	if (is_stdout(common->output))
-		return npl_fail(err, NPL_EUSAGE, "--output -: an array goes to a file, not to standard output");
-	const char *target[TARGETS];
-	list_targets(common, target);
-	for (int i = 0; i < TARGETS; i++)
-		for (int k = 0; k < i; k++)
-			if (target[i] && target[k] && same_file(target[i], target[k]))
-				return npl_fail(err, NPL_EUSAGE, "%s is named for two outputs", target[i]);
-	return 0;
-}
-
-int cli_report(const struct npl_comparison *comparison, const struct npl_report_context *context,
-	       const struct cli_common *common, struct npl_err *err)
-{
-	const struct {
-		const char *path;
-		report_writer *writer;
-	} report[] = {{common->json, npl_report_json},
-		      {common->csv, npl_report_csv},
-		      {common->timeline, npl_report_timeline}};
-	/* Files first: where one cannot be written, nothing is printed. */
-	for (int i = 0; i < 3; i++)
-		if (report[i].path && !is_stdout(report[i].path) &&
-		    write_report(report[i].path, report[i].writer, comparison, context, err))
-			return err->code;
-	for (int i = 0; i < 3; i++)
-		if (is_stdout(report[i].path))
-			return write_report(report[i].path, report[i].writer, comparison, context, err);
-	if (!common->quiet)
-		npl_report_table(stdout, comparison, context);
-	return 0;
 }

@@ -53,32 +53,37 @@ struct cli_progress {
 void cli_progress_tell(void *user, const char *what, int64_t done, int64_t all);
 void cli_progress_end(struct cli_progress *progress);
 
-/* Before the work starts: NPL_EUSAGE when two outputs want standard output or one file. */
+/* Before the work starts: NPL_EUSAGE when two outputs want standard output, or one that cannot go there does. That files can be
+ * written, and are not read, cli_parse and the library look after (CLI_OUTPUT). */
 int cli_check_reports(const struct cli_common *common, struct npl_err *err);
-
-/* NPL_EOUTPUT when an output has no folder to go to. */
-int cli_check_folders(const struct cli_common *common, struct npl_err *err);
-
-/* NPL_EUSAGE when an output would overwrite this file, which is `what` ("an input"). path may be NULL. */
-int cli_protect(const struct cli_common *common, const char *path, const char *what, struct npl_err *err);
-
-/* NPL_EUSAGE when an output would overwrite one of these devices' machine files; cli_work_load looks after model and
- * samples. */
-int cli_protect_machines(const struct cli_common *common, const char *const *names, int n, struct npl_err *err);
 
 /* Opens the one machine of a command, with those of --set that are its own; NPL_EUSAGE for another's. */
 int cli_open_machine(const char *name, const struct cli_common *common, struct npl_device **device,
 		     struct npl_err *err);
 
-/* Writes text or bytes to a file, whole or not at all, or to standard output for "-". */
+/* Writes text or bytes to a file (npl_file_write), or to standard output for "-". */
 int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *err);
 
 /* What a writer makes: written to memory, then as cli_write. */
 int cli_write_text(const char *path, void (*writer)(FILE *out, const void *what), const void *what,
 		   struct npl_err *err);
 
-/* Prints the table, or with --json - only the JSON; writes the files asked for, whole or not at all. */
+/* The outputs of a run do not depend on each other: one that cannot be written keeps neither the others nor the table back, and
+ * the line at the end tells of all that failed. */
+
+/* Puts a failure behind the one that is in err, if rc says that there is one; returns the first one's code. */
+int cli_also_failed(int rc, const struct npl_err *failure, struct npl_err *err);
+
+struct cli_report {
+	const char *path; /* NULL: not asked for */
+	void (*writer)(FILE *out, const void *what);
+	const void *what;
+};
+/* Writes each: files first, so that a reader of standard output who goes away loses none of them. */
+int cli_write_reports(const struct cli_report *report, int n, struct npl_err *err);
+
+/* Writes the files that the options ask for, `output` as --output, and prints the table, or with --json - only the JSON. */
 int cli_report(const struct npl_comparison *comparison, const struct npl_report_context *context,
-	       const struct cli_common *common, struct npl_err *err);
+	       const struct npl_tensor *output, const struct cli_common *common, struct npl_err *err);
 
 #endif

@@ -27,8 +27,6 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 	if (cli_check_reports(&common, err) || cli_work_load(model, &common, &work, err))
 		return err->code;
 	int rc = cli_split_devices(common.devices, &work.arena, &names, &n, err);
-	if (!rc)
-		rc = cli_protect_machines(&common, names, n, err);
 	struct npl_compare_options how = {.device_names = rc ? NULL : names,
 					  .n_devices = rc ? 0 : n,
 					  .set = common.set.item,
@@ -49,7 +47,7 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 	if (!rc) {
 		struct npl_report_context context = {
 			.model_name = work.files.name, .description = work.files.description, .layers = common.layers};
-		rc = cli_report(&comparison, &context, &common, err);
+		rc = cli_report(&comparison, &context, NULL, &common, err);
 		if (!rc && !common.quiet)
 			cli_warn(work.graph->name, work.graph->warning, work.graph->n_warnings);
 		npl_comparison_free(&comparison);

@@ -11,19 +11,20 @@ static void put_json(FILE *out, const void *what)
 	npl_conformance_json(out, what);
 }
 
-/* Files first: where one cannot be written, nothing is printed. */
 static int report(const struct npl_conformance *c, const char *json, bool quiet, struct npl_err *err)
 {
-	if (json && cli_write_text(json, put_json, c, err))
-		return err->code;
+	struct npl_err failure;
+	int rc = json ? cli_write_text(json, put_json, c, err) : 0;
 	if (!quiet && !(json && !strcmp(json, "-")))
 		npl_conformance_table(stdout, c);
-	for (int i = 0; i < c->n_cases; i++)
-		if (c->item[i].status == NPL_CASE_FAILED)
-			return npl_fail(err, NPL_ECHECK, "%d of %d case%s failed; the first is %s: %s",
-					c->count[NPL_CASE_FAILED], c->n_cases, npl_plural(c->n_cases), c->item[i].name,
-					c->item[i].reason);
-	return 0;
+	for (int i = 0; i < c->n_cases; i++) {
+		if (c->item[i].status != NPL_CASE_FAILED)
+			continue;
+		npl_fail(&failure, NPL_ECHECK, "%d of %d case%s failed; the first is %s: %s", c->count[NPL_CASE_FAILED],
+			 c->n_cases, npl_plural(c->n_cases), c->item[i].name, c->item[i].reason);
+		return cli_also_failed(rc, &failure, err);
+	}
+	return rc;
 }
 
 static int run_cases(const char *const *dirs, int n_dirs, const char *name, const struct cli_common *common,
@@ -32,10 +33,7 @@ static int run_cases(const char *const *dirs, int n_dirs, const char *name, cons
 	struct cli_progress progress = {.silent = common->quiet};
 	struct npl_conformance_options options = {.progress = cli_progress_tell, .user = &progress};
 	struct npl_conformance conformance;
-	if (cli_check_folders(common, err))
-		return err->code;
-	if (name &&
-	    (cli_protect_machines(common, &name, 1, err) || cli_open_machine(name, common, &options.device, err)))
+	if (name && cli_open_machine(name, common, &options.device, err))
 		return err->code;
 	int rc = npl_conformance_run(dirs, n_dirs, &options, &conformance, err);
 	cli_progress_end(&progress);
@@ -57,7 +55,7 @@ static int conformance_main(int argc, char **argv, struct npl_err *err)
 		{"device", CLI_TEXT, &device, 0, 0, "D",
 		 "where a node of each case must run (default: the reference kernels)"},
 		{"set", CLI_LIST_OF_TEXT, &common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of the device"},
-		{"json", CLI_TEXT, &common.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
+		{"json", CLI_OUTPUT, &common.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{"quiet", CLI_FLAG, &common.quiet, 0, 0, NULL, "no table, no progress"},
 		{0}};
 	const char **dirs = calloc((size_t)argc + 1, sizeof *dirs);

@@ -198,6 +198,8 @@ static int devices_main(int argc, char **argv, struct npl_err *err)
 		return helped ? 0 : err->code;
 	if (yaml && !name)
 		return npl_fail(err, NPL_EUSAGE, "devices: --yaml needs the name of a machine");
+	if (yaml && json)
+		return npl_fail(err, NPL_EUSAGE, "devices: --yaml and --json - cannot both have standard output");
 	if (sets.n && !name)
 		return npl_fail(err, NPL_EUSAGE, "devices: --set needs the name of a machine");
 	if (json && strcmp(json, "-"))

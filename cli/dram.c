@@ -132,9 +132,11 @@ static int run_traffic(const struct dram_options *o, struct npl_memory *memory, 
 		rc = npl_traffic_run(memory, traffic, &how, &result, err);
 	cli_progress_end(&progress);
 	npl_traffic_close(traffic);
-	if (!rc && o->json)
+	if (rc)
+		return rc;
+	if (o->json)
 		rc = put_json(o->json, &report, err);
-	if (!rc && !o->quiet && !(o->json && !strcmp(o->json, "-")))
+	if (!o->quiet && !(o->json && !strcmp(o->json, "-")))
 		npl_dram_table(stdout, &report);
 	return rc;
 }
@@ -151,16 +153,6 @@ static int check_usage(const struct dram_options *o, struct npl_err *err)
 	if (o->count != NOT_GIVEN && !o->pattern)
 		return npl_fail(err, NPL_EUSAGE, "dram: -n goes with --pattern");
 	return 0;
-}
-
-/* What is written must not be what is read. */
-static int check_output(const struct dram_options *o, struct npl_err *err)
-{
-	const struct cli_common outputs = {.json = o->json};
-	if (cli_check_folders(&outputs, err) ||
-	    cli_protect(&outputs, o->trace && strcmp(o->trace, "-") ? o->trace : NULL, "the trace itself", err))
-		return err->code;
-	return cli_protect_machines(&outputs, &o->preset, 1, err);
 }
 
 static int open_memory(const struct dram_options *o, struct npl_memory **memory, struct npl_err *err)
@@ -197,7 +189,7 @@ static int dram_main(int argc, char **argv, struct npl_err *err)
 		 "of DRAM: the engine that skips nothing; the same figures, slowly"},
 		{"list", CLI_FLAG, &o.list, 0, 0, NULL, "the memories and patterns there are"},
 		{"yaml", CLI_FLAG, &o.yaml, 0, 0, NULL, "the memory's parameters as a file to edit and run"},
-		{"json", CLI_TEXT, &o.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
+		{"json", CLI_OUTPUT, &o.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{"quiet", CLI_FLAG, &o.quiet, 0, 0, NULL, "no table, no progress"},
 		{0}};
 	if (cli_parse(&cli_dram, options, argc, argv, &o.trace, 1, &n_words, &helped, err) || helped)
@@ -207,9 +199,7 @@ static int dram_main(int argc, char **argv, struct npl_err *err)
 	if (o.list)
 		return list_memories(err);
 	o.count = o.count == NOT_GIVEN ? DEFAULT_COUNT : o.count;
-	int rc = check_output(&o, err);
-	if (!rc)
-		rc = open_memory(&o, &memory, err);
+	int rc = open_memory(&o, &memory, err);
 	if (!rc)
 		rc = o.yaml ? print_yaml(memory, err) : run_traffic(&o, memory, err);
 	npl_memory_close(memory);

@@ -167,19 +167,20 @@ static int report(const struct exec_options *o, const struct outcome *outcome, s
 	struct npl_tensor output = {
 		.dtype = NPL_U8, .shape = npl_shape_of(1, (int64_t)e->output_bytes), .data = e->output};
 	bool events_shown = c->csv && !strcmp(c->csv, "-"), json_shown = c->json && !strcmp(c->json, "-");
+	const struct cli_report reports[] = {{c->csv, put_events, events}, {c->json, put_json, outcome}};
+	struct npl_err failure;
+	int rc = 0;
 	if (c->output && !e->output)
 		return npl_fail(err, NPL_EINPUT, "%s: writes nothing to host memory for --output", o->path);
 	if (events->lost)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld events", (long long)events->count);
-	if (c->output && npl_tensor_save_npy(c->output, &output, err))
-		return err->code;
-	if (c->csv && cli_write_text(c->csv, put_events, events, err))
-		return err->code;
-	if (c->json && cli_write_text(c->json, put_json, outcome, err))
-		return err->code;
+	if (c->output)
+		rc = npl_tensor_save_npy(c->output, &output, err);
+	if (cli_write_reports(reports, 2, &failure))
+		rc = cli_also_failed(rc, &failure, err);
 	if (!events_shown && !json_shown && !c->quiet)
 		print_table(outcome);
-	return 0;
+	return rc;
 }
 
 static int execute(const struct exec_options *o, struct npl_err *err)
@@ -223,11 +224,7 @@ static int check_outputs(const struct exec_options *o, struct npl_err *err)
 		return npl_fail(err, NPL_EUSAGE, "exec: --timing-only computes no values for --output");
 	if (c->json && c->csv && !strcmp(c->json, "-") && !strcmp(c->csv, "-"))
 		return npl_fail(err, NPL_EUSAGE, "--json - and --events - cannot both have standard output");
-	if (cli_check_reports(c, err) || cli_check_folders(c, err) ||
-	    cli_protect(c, o->path, "the program itself", err) || cli_protect(c, o->host, "an input", err) ||
-	    cli_protect(c, o->weights, "an input", err))
-		return err->code;
-	return cli_protect_machines(c, &o->machine, 1, err);
+	return cli_check_reports(c, err);
 }
 
 static int exec_main(int argc, char **argv, struct npl_err *err)
@@ -241,12 +238,14 @@ static int exec_main(int argc, char **argv, struct npl_err *err)
 		{"host-memory", CLI_TEXT, &o.host, 0, 0, "IN.npy",
 		 "bytes of host memory, from address 0 or where the program says"},
 		{"weights", CLI_TEXT, &o.weights, 0, 0, "W.npy", "bytes of weights, likewise"},
-		{"output", CLI_TEXT, &c->output, 0, 0, "Y.npy", "host memory from the first byte written to the last"},
+		{"output", CLI_OUTPUT, &c->output, 0, 0, "Y.npy",
+		 "host memory from the first byte written to the last"},
 		{"engine", CLI_TEXT, &o.engine, 0, 0, "E", "fast or rtl (default fast)"},
-		{"events", CLI_TEXT, &c->csv, 0, 0, "FILE", "the cycle of every event, as CSV; - for standard output"},
+		{"events", CLI_OUTPUT, &c->csv, 0, 0, "FILE",
+		 "the cycle of every event, as CSV; - for standard output"},
 		{"timing-only", CLI_FLAG, &c->timing_only, 0, 0, NULL, "cycles without values"},
 		{"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "M.KEY=VALUE", "a parameter of the machine"},
-		{"json", CLI_TEXT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
+		{"json", CLI_OUTPUT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{"quiet", CLI_FLAG, &c->quiet, 0, 0, NULL, "no table"},
 		{0}};
 	if (cli_parse(&cli_exec, options, argc, argv, &o.path, 1, &n_words, &helped, err) || helped)

@@ -217,8 +217,6 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 	int n, rc = read_spec(op, o, &spec, err);
 	if (!rc)
 		rc = cli_split_devices(o->common.devices, &arena, &names, &n, err);
-	if (!rc)
-		rc = cli_protect_machines(&o->common, names, n, err);
 	if (rc) {
 		npl_arena_free(&arena);
 		return rc;
@@ -239,10 +237,8 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 					: npl_fail(err, NPL_ENOMEM, "out of memory");
 		if (!rc)
 			rc = check_integers(o, &comparison, err);
-		if (!rc && o->common.output)
-			rc = npl_tensor_save_npy(o->common.output, &output, err);
 		if (!rc)
-			rc = cli_report(&comparison, &context, &o->common, err);
+			rc = cli_report(&comparison, &context, &output, &o->common, err);
 		npl_comparison_free(&comparison);
 	}
 	npl_tensor_free(&output);
@@ -276,7 +272,7 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		{"unsigned", CLI_FLAG, &o.is_unsigned, 0, 0, NULL, "int8: the input is unsigned"},
 		{"requantise", CLI_FLAG, &o.requantise, 0, 0, NULL,
 		 "gemm, conv in int8: 8-bit results instead of raw 32-bit accumulators"},
-		{"output", CLI_TEXT, &o.common.output, 0, 0, "Y.npy", "the last device's result"},
+		{"output", CLI_OUTPUT, &o.common.output, 0, 0, "Y.npy", "the last device's result"},
 		{"seed", CLI_INT, &o.common.seed, 0, INT64_MAX, "N", "of the operands (default 1)"},
 		{"set", CLI_LIST_OF_TEXT, &o.common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of a device"},
 		{"timing-only", CLI_FLAG, &o.common.timing_only, 0, 0, NULL, "cycles and energy without values"},
@@ -284,8 +280,8 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		{"engine", CLI_TEXT, &o.common.engine, 0, 0, "fast|rtl",
 		 "of the simulated machines that have both (default fast)"},
 		{"threads", CLI_INT, &o.common.threads, 1, 1024, "N", "of the real processor (default: all)"},
-		{"json", CLI_TEXT, &o.common.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
-		{"csv", CLI_TEXT, &o.common.csv, 0, 0, "FILE", "one line per device"},
+		{"json", CLI_OUTPUT, &o.common.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
+		{"csv", CLI_OUTPUT, &o.common.csv, 0, 0, "FILE", "one line per device"},
 		{"quiet", CLI_FLAG, &o.common.quiet, 0, 0, NULL, "no table"},
 		{0}};
 	if (cli_parse(&cli_layer, options, argc, argv, &op, 1, &n_words, &helped, err) || helped)

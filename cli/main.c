@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * npulab: finds the command, runs it, and turns its error into one line and an exit status. */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "npulab/text.h"
 #include "npulab/version.h"
 #include "options.h"
+#include "signals.h"
 
 static const struct cli_command *const commands[] = {
 	&cli_compare, &cli_run,  &cli_layer,    &cli_inspect, &cli_devices,     &cli_models,  &cli_asm,
@@ -65,7 +65,7 @@ static int run_command(int argc, char **argv, struct npl_err *err)
 int main(int argc, char **argv)
 {
 	struct npl_err err = {0};
-	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an output that could not be written */
+	cli_handle_signals();
 	if (argc < 2) {
 		print_usage(stderr);
 		return npl_exit_status(NPL_EUSAGE);

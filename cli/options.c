@@ -3,12 +3,12 @@
  * Option parsing (options.h). */
 #include "options.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "npulab/file.h"
 #include "npulab/text.h"
+#include "npulab/words.h"
 
 #define CLI_OPTIONS 64 /* more than any command has */
 
@@ -46,11 +46,15 @@ static int unknown(const struct cli_command *command, const struct cli_option *o
 
 static int store(const struct cli_option *o, const char *shown, const char *value, struct npl_err *err)
 {
-	char *end;
-	long long number;
+	int64_t number;
 	switch (o->type) {
 	case CLI_FLAG:
 		*(bool *)o->target = true;
+		return 0;
+	case CLI_OUTPUT:
+		if (!*value)
+			return npl_fail(err, NPL_EUSAGE, "%s '' names no file", shown);
+		*(const char **)o->target = value;
 		return 0;
 	case CLI_TEXT:
 		*(const char **)o->target = value;
@@ -63,15 +67,24 @@ static int store(const struct cli_option *o, const char *shown, const char *valu
 		return 0;
 	}
 	case CLI_INT:
-		errno = 0;
-		number = strtoll(value, &end, 10);
-		if (errno || end == value || *end || number < o->min || number > o->max)
+		if (!npl_parse_count(value, &number) || number < o->min || number > o->max)
 			return npl_fail(err, NPL_EUSAGE, "%s must be a whole number from %lld to %lld, got '%s'", shown,
 					(long long)o->min, (long long)o->max, value);
 		*(int64_t *)o->target = number;
 		return 0;
 	}
 	return npl_fail(err, NPL_EINTERNAL, "%s has no type", shown);
+}
+
+/* Before the command reads anything: its outputs can be written, as far as that can be known, and are different files. */
+static int declare_outputs(const struct cli_option *options, struct npl_err *err)
+{
+	for (const struct cli_option *o = options; o->name; o++) {
+		const char *path = o->type == CLI_OUTPUT ? *(const char **)o->target : NULL;
+		if (path && strcmp(path, "-") && npl_file_declare_output(path, err))
+			return err->code;
+	}
+	return 0;
 }
 
 /* The option of an argument that begins with a dash; *value is the part after '=', or NULL. */
@@ -135,5 +148,5 @@ int cli_parse(const struct cli_command *command, const struct cli_option *option
 		if (store(o, shown, value, err))
 			return err->code;
 	}
-	return 0;
+	return declare_outputs(options, err);
 }

@@ -17,7 +17,8 @@ struct cli_list {
 	int n;
 };
 
-enum cli_type { CLI_FLAG, CLI_TEXT, CLI_INT, CLI_LIST_OF_TEXT };
+/* CLI_OUTPUT: the name of a file that the command will write, or "-"; the command may read no such file (npl_file_declare_output). */
+enum cli_type { CLI_FLAG, CLI_TEXT, CLI_INT, CLI_LIST_OF_TEXT, CLI_OUTPUT };
 
 struct cli_option {       /* a table ends with name NULL */
 	const char *name; /* without dashes; one letter means `-m` */

@@ -28,20 +28,13 @@ static bool is_stdout(const char *path)
 	return path && !strcmp(path, "-");
 }
 
-/* Files first: where one cannot be written, nothing is printed. */
 static int report(const struct cli_common *common, const struct named *named, struct npl_err *err)
 {
-	if (common->json && !is_stdout(common->json) && cli_write_text(common->json, write_json, named, err))
-		return err->code;
-	if (common->csv && !is_stdout(common->csv) && cli_write_text(common->csv, write_csv, named, err))
-		return err->code;
-	if (is_stdout(common->json))
-		return cli_write_text("-", write_json, named, err);
-	if (is_stdout(common->csv))
-		return cli_write_text("-", write_csv, named, err);
-	if (!common->quiet)
+	const struct cli_report reports[] = {{common->json, write_json, named}, {common->csv, write_csv, named}};
+	const int rc = cli_write_reports(reports, 2, err);
+	if (!common->quiet && !is_stdout(common->json) && !is_stdout(common->csv))
 		npl_roofline_table(stdout, named->roofline, named->model);
-	return 0;
+	return rc;
 }
 
 static int read_intensity(const char *text, enum npl_intensity *intensity, struct npl_err *err)
@@ -59,13 +52,11 @@ static int run(const char *model, const struct cli_common *common, enum npl_inte
 	struct cli_progress progress = {.silent = common->quiet};
 	const char **names;
 	int n, rc = cli_check_reports(common, err);
-	if (!rc)
-		rc = model ? cli_work_load(model, common, &work, err) : cli_check_folders(common, err);
+	if (!rc && model)
+		rc = cli_work_load(model, common, &work, err);
 	if (rc)
 		return rc;
 	rc = cli_split_devices(common->devices, &work.arena, &names, &n, err);
-	if (!rc)
-		rc = cli_protect_machines(common, names, n, err);
 	struct npl_compare_options how = {.device_names = rc ? NULL : names,
 					  .n_devices = rc ? 0 : n,
 					  .set = common->set.item,
@@ -111,8 +102,8 @@ static int roofline_main(int argc, char **argv, struct npl_err *err)
 		{"threads", CLI_INT, &common.threads, 1, 1024, "N", "of the real processor (default: all)"},
 		{"engine", CLI_TEXT, &common.engine, 0, 0, "fast|rtl",
 		 "of the simulated machines that have both (default fast)"},
-		{"json", CLI_TEXT, &common.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
-		{"csv", CLI_TEXT, &common.csv, 0, 0, "FILE", "one line per layer and device"},
+		{"json", CLI_OUTPUT, &common.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
+		{"csv", CLI_OUTPUT, &common.csv, 0, 0, "FILE", "one line per layer and device"},
 		{"quiet", CLI_FLAG, &common.quiet, 0, 0, NULL, "no table, no progress, no warnings"},
 		{0}};
 	bool helped;

@@ -13,13 +13,12 @@ struct where {
 	bool log;
 };
 
-static int place(const struct where *where, const struct cli_common *common, struct cli_work *work,
-		 struct npl_placement *placement, struct npl_err *err)
+static int place(const struct where *where, struct cli_work *work, struct npl_placement *placement, struct npl_err *err)
 {
 	int rc = 0;
 	if (where->rules)
 		rc = npl_placement_parse(work->graph, where->rules, &work->arena, placement, err);
-	else if (where->file && !(rc = cli_protect(common, where->file, "the placement file", err)))
+	else if (where->file)
 		rc = npl_placement_load(work->graph, where->file, &work->arena, placement, err);
 	return rc;
 }
@@ -33,7 +32,7 @@ static int run_model(const char *model, const struct where *where, const struct 
 	struct npl_tensor *outputs = NULL;
 	if (cli_check_reports(common, err) || cli_work_load(model, common, &work, err))
 		return err->code;
-	int rc = place(where, common, &work, &placement, err);
+	int rc = place(where, &work, &placement, err);
 	if (!rc && common->output) {
 		outputs = calloc((size_t)work.graph->n_outputs + 1, sizeof *outputs);
 		rc = outputs ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
@@ -53,8 +52,6 @@ static int run_model(const char *model, const struct where *where, const struct 
 					  .user = &progress,
 					  .outputs = outputs};
 	if (!rc)
-		rc = cli_protect_machines(common, how.device_names, how.n_devices, err);
-	if (!rc)
 		rc = cli_read_formats(common, &how, err);
 	if (!rc)
 		rc = npl_compare(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how,
@@ -65,9 +62,7 @@ static int run_model(const char *model, const struct where *where, const struct 
 			.model_name = work.files.name, .description = work.files.description, .layers = common->layers};
 		if (where->log)
 			npl_report_placement(stderr, &comparison);
-		rc = common->output ? npl_tensor_save_npy(common->output, &outputs[0], err) : 0;
-		if (!rc)
-			rc = cli_report(&comparison, &context, common, err);
+		rc = cli_report(&comparison, &context, outputs, common, err);
 		if (!rc && !common->quiet) {
 			cli_warn(work.graph->name, work.graph->warning, work.graph->n_warnings);
 			cli_warn(NULL, placement.warning, placement.n_warnings);
@@ -93,10 +88,10 @@ static int run_main(int argc, char **argv, struct npl_err *err)
 		{"place", CLI_TEXT, &where.rules, 0, 0, "RULES",
 		 "'Conv*=tpu_v1,/fc1/=diannao,*=cpu': first match wins, the rest is the host's"},
 		{"place-file", CLI_TEXT, &where.file, 0, 0, "FILE", "such rules, one a line; # starts a comment"},
-		{"output", CLI_TEXT, &common.output, 0, 0, "Y.npy", "the first output of all samples"},
+		{"output", CLI_OUTPUT, &common.output, 0, 0, "Y.npy", "the first output of all samples"},
 		{"log-placement", CLI_FLAG, &where.log, 0, 0, NULL,
 		 "where and when each layer ran and why, on standard error"},
-		{"timeline", CLI_TEXT, &common.timeline, 0, 0, "FILE",
+		{"timeline", CLI_OUTPUT, &common.timeline, 0, 0, "FILE",
 		 "the first batch as trace events, for Perfetto or chrome://tracing"}};
 	cli_common_options(&common, options + 6);
 	if (cli_parse(&cli_run, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)

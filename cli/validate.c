@@ -1,32 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
  * npulab validate: published figures beside the model's, with the difference, what was fitted and what was not. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "common.h"
 #include "npulab/validate.h"
 
-/* The report to a file, whole or not at all, or to standard output. */
-static int put_json(const char *path, const struct npl_validation *validation, bool all, struct npl_err *err)
+struct shown { /* what the writer is given */
+	const struct npl_validation *validation;
+	bool all;
+};
+
+static void write_json(FILE *out, const void *what)
 {
-	char *text = NULL;
-	size_t bytes = 0;
-	if (!strcmp(path, "-")) {
-		npl_validation_json(stdout, validation, all);
-		return 0;
-	}
-	FILE *memory = open_memstream(&text, &bytes);
-	int rc = memory ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
-	if (memory) {
-		npl_validation_json(memory, validation, all);
-		if (fclose(memory))
-			rc = npl_fail(err, NPL_ENOMEM, "out of memory");
-	}
-	if (!rc)
-		rc = cli_write(path, text, bytes, err);
-	free(text);
-	return rc;
+	const struct shown *shown = what;
+	npl_validation_json(out, shown->validation, shown->all);
 }
 
 static int count(const struct npl_validation *validation, enum npl_verdict verdict,
@@ -67,7 +55,7 @@ static int validate_main(int argc, char **argv, struct npl_err *err)
 		{"check", CLI_FLAG, &must_hold, 0, 0, NULL,
 		 "exit with 1 when a figure is outside its tolerance or missing"},
 		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "MACHINE.KEY=VALUE", "a parameter, to see what it does"},
-		{"json", CLI_TEXT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
+		{"json", CLI_OUTPUT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no table, no progress"},
 		{0}};
 	if (cli_parse(&cli_validate, options, argc, argv, &machine, 1, &n_words, &helped, err) || helped)
@@ -82,10 +70,11 @@ static int validate_main(int argc, char **argv, struct npl_err *err)
 		return rc;
 	if (!quiet && !(json && !strcmp(json, "-")))
 		npl_validation_table(stdout, &validation, all);
+	struct npl_err failure;
 	if (json)
-		rc = put_json(json, &validation, all, err);
-	if (!rc && must_hold)
-		rc = check(&validation, err);
+		rc = cli_write_text(json, write_json, &(struct shown){&validation, all}, err);
+	if (must_hold && check(&validation, &failure))
+		rc = cli_also_failed(rc, &failure, err);
 	npl_validation_free(&validation);
 	return rc;
 }

@@ -7,13 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A name out of a model file may hold anything; a message must stay one printable line. UTF-8 passes. */
-static void make_printable(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = '?';
-}
+#include "npulab/text.h"
 
 int npl_fail(struct npl_err *err, int code, const char *format, ...)
 {
@@ -22,7 +16,7 @@ int npl_fail(struct npl_err *err, int code, const char *format, ...)
 		va_start(args, format);
 		vsnprintf(err->msg, sizeof err->msg, format, args);
 		va_end(args);
-		make_printable(err->msg);
+		npl_make_printable(err->msg);
 		err->code = code;
 	}
 	return code;
@@ -41,7 +35,7 @@ int npl_prefix(struct npl_err *err, const char *format, ...)
 	snprintf(joined + used, sizeof joined - used, ": %s", err->msg);
 	joined[sizeof err->msg - 1] = '\0';
 	memcpy(err->msg, joined, sizeof err->msg);
-	make_printable(err->msg);
+	npl_make_printable(err->msg);
 	return err->code;
 }
 

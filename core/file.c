@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Mapping whole files in and writing whole files out, as file.h promises. */
-#include "npulab/file.h"
+ * Mapping whole files in, as npulab/file.h promises. */
+#include "file_impl.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +42,8 @@ static int map(int fd, const char *path, size_t max_bytes, struct npl_file *file
 		goto out;
 	}
 	const char *kind = not_regular(status.st_mode);
+	if ((rc = npl_output_refuse_reading(&status, path, err)) != 0)
+		goto out;
 	if (kind) {
 		rc = npl_fail(err, NPL_EINPUT, "%s: %s", path, kind);
 	} else if (status.st_size == 0) {
@@ -61,6 +62,9 @@ static int map(int fd, const char *path, size_t max_bytes, struct npl_file *file
 	}
 	file->data = bytes;
 	file->bytes = (size_t)status.st_size;
+	rc = npl_mapping_add(file, path, err);
+	if (rc)
+		npl_file_unmap(file);
 out:
 	close(fd);
 	return rc;
@@ -129,91 +133,18 @@ int npl_file_map_beneath(const char *folder, const char *location, size_t max_by
 	return rc;
 }
 
+int npl_file_reads(int fd, const char *path, struct npl_err *err)
+{
+	struct stat status;
+	if (fstat(fd, &status))
+		return npl_fail(err, NPL_EINPUT, "%s: cannot be examined: %s", path, strerror(errno));
+	return npl_output_refuse_reading(&status, path, err);
+}
+
 void npl_file_unmap(struct npl_file *file)
 {
+	npl_mapping_remove(file->mapping);
 	if (file->data)
 		munmap((void *)file->data, file->bytes);
 	*file = (struct npl_file){0};
-}
-
-/* write() until all is out; false with errno set when it is not. */
-static bool write_all(int fd, const char *data, size_t bytes)
-{
-	while (bytes) {
-		ssize_t n = write(fd, data, bytes);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return false;
-		if (n == 0) {
-			errno = ENOSPC;
-			return false;
-		}
-		data += n;
-		bytes -= (size_t)n;
-	}
-	return true;
-}
-
-/* A new file beside path, with the mode open() gives (mkstemp's is for the owner alone). The name is allocated;
- * -1 with errno set when none can be made. */
-static int open_temporary(const char *path, char **name)
-{
-	for (unsigned attempt = 0; attempt < 1000; attempt++) {
-		if (asprintf(name, "%s.%ld-%u.tmp", path, (long)getpid(), attempt) < 0) {
-			*name = NULL;
-			errno = ENOMEM;
-			return -1;
-		}
-		int fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd >= 0 || errno != EEXIST)
-			return fd;
-		free(*name);
-		*name = NULL;
-	}
-	return -1;
-}
-
-/* Where a link leads: the file behind it is replaced, not the link. The path itself where there is no file yet. */
-static char *behind_links(const char *path)
-{
-	char *real = realpath(path, NULL);
-	return real ? real : strdup(path);
-}
-
-static int write_file(const char *path, const struct npl_file_piece *piece, int n_pieces, struct npl_err *err)
-{
-	struct stat status;
-	if (!stat(path, &status) && not_regular(status.st_mode))
-		return npl_fail(err, NPL_EOUTPUT, "%s: cannot be written: it %s%s", path, not_regular(status.st_mode),
-				S_ISDIR(status.st_mode) ? "" : "; standard output is -");
-	char *temporary = NULL;
-	int fd = open_temporary(path, &temporary);
-	if (fd < 0) {
-		int failure = errno;
-		free(temporary);
-		return npl_fail(err, NPL_EOUTPUT, "%s: cannot be written: %s", path, strerror(failure));
-	}
-	int failure = 0;
-	for (int i = 0; !failure && i < n_pieces; i++)
-		if (!write_all(fd, piece[i].data, piece[i].bytes))
-			failure = errno;
-	if (close(fd) && !failure)
-		failure = errno; /* delayed write errors of network file systems */
-	if (!failure && rename(temporary, path))
-		failure = errno;
-	if (failure)
-		unlink(temporary);
-	free(temporary);
-	return failure ? npl_fail(err, NPL_EOUTPUT, "%s: cannot be written: %s", path, strerror(failure)) : 0;
-}
-
-int npl_file_write(const char *path, const struct npl_file_piece *piece, int n_pieces, struct npl_err *err)
-{
-	char *target = behind_links(path);
-	if (!target)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
-	int rc = write_file(target, piece, n_pieces, err);
-	free(target);
-	return rc;
 }

@@ -96,6 +96,11 @@ int npl_words_end(struct npl_words *words)
 	return npl_words_complain(words, "'%s' is one too many, expected the end of the line", words->word);
 }
 
+bool npl_parse_count(const char *word, int64_t *value)
+{
+	return *word && !word[strspn(word, "0123456789")] && npl_parse_integer(word, value);
+}
+
 bool npl_parse_integer(const char *word, int64_t *value)
 {
 	char *end;

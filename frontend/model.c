@@ -58,7 +58,7 @@ static int read_settings(const char *path, const char *only_for, struct npl_aren
 	struct npl_machine machine;
 	struct settings set;
 	if (npl_machine_load(path, arena, &machine, err)) {
-		if (!only_for)
+		if (!only_for || err->code == NPL_EUSAGE) /* an output of this run is a fault whatever is in it */
 			return err->code;
 		return 0; /* some other program's file */
 	}

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "npulab/file.h"
 #include "traffic_impl.h"
 
 enum { RAW_BYTES = 1 << 16, GZIP_ONLY = 16 + MAX_WBITS };
@@ -54,6 +55,10 @@ int trace_input_open(const char *path, const char *shown, struct trace_input **i
 		free(in);
 		return err->code;
 	}
+	if (npl_file_reads(in->file, shown, err)) {
+		trace_input_close(in);
+		return err->code;
+	}
 	fill(in);
 	in->is_gzip = at_magic(in);
 	if (in->errnum)
@@ -80,6 +85,17 @@ void trace_input_close(struct trace_input *in)
 	free(in);
 }
 
+/* To the end of the file, or to something else than zeros. */
+static void skip_zeros(struct trace_input *in)
+{
+	do {
+		while (in->at < in->have && !in->raw[in->at])
+			in->at++;
+		if (in->at == in->have)
+			fill(in);
+	} while (in->at < in->have && !in->raw[in->at]);
+}
+
 /* Between two members, or at the end of the last. */
 static bool next_member(struct trace_input *in, const char **problem)
 {
@@ -87,7 +103,12 @@ static bool next_member(struct trace_input *in, const char **problem)
 		fill(in);
 	if (in->have == in->at)
 		return false;
-	if (!at_magic(in) || inflateReset(&in->zip) != Z_OK) {
+	const bool padded = !in->raw[in->at]; /* zeros fill up the last block of a tape: nothing comes behind them */
+	if (padded)
+		skip_zeros(in);
+	if (in->have == in->at)
+		return false;
+	if (padded || !at_magic(in) || inflateReset(&in->zip) != Z_OK) {
 		*problem = "what follows the gzip data is no gzip data";
 		return false;
 	}

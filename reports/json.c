@@ -7,9 +7,20 @@
 #include <math.h>
 #include <string.h>
 
+#include "npulab/text.h"
 #include "npulab/yaml.h"
-#include "utf8.h"
 
+/* As one or two UTF-16 units, which is how JSON writes any character in ASCII. */
+static void put_escaped(FILE *out, uint32_t code)
+{
+	if (code < 0x10000)
+		fprintf(out, "\\u%04x", (unsigned)code);
+	else
+		fprintf(out, "\\u%04x\\u%04x", (unsigned)(0xd800 + ((code - 0x10000) >> 10)),
+			(unsigned)(0xdc00 + ((code - 0x10000) & 0x3ff)));
+}
+
+/* The text itself, but nothing that a terminal would act on. */
 static void put_string(FILE *out, const char *value)
 {
 	fputc('"', out);
@@ -17,12 +28,12 @@ static void put_string(FILE *out, const char *value)
 		size_t length = npl_utf8_length(c);
 		if (*c == '"' || *c == '\\')
 			fprintf(out, "\\%c", *c);
-		else if ((unsigned char)*c < 0x20)
-			fprintf(out, "\\u%04x", (unsigned)*c);
-		else if (length)
-			fwrite(c, 1, length, out);
-		else
+		else if (!length)
 			fputs("\\ufffd", out);
+		else if (!npl_is_printable(npl_utf8_code(c)))
+			put_escaped(out, npl_utf8_code(c));
+		else
+			fwrite(c, 1, length, out);
 		c += length ? length : 1;
 	}
 	fputc('"', out);

@@ -7,35 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "utf8.h"
-
-/* Characters, not bytes: continuation bytes of UTF-8 do not count. */
-static int width_of(const char *text)
-{
-	int n = 0;
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
-}
-
-/* C0 and C1 control characters; text is one well-formed sequence. */
-static bool is_control(const char *text)
-{
-	const unsigned char *c = (const unsigned char *)text;
-	return c[0] < 0x20 || c[0] == 0x7f || (c[0] == 0xc2 && c[1] < 0xa0);
-}
+#include "npulab/text.h"
 
 /* A copy that cannot break a line or steer a terminal; NULL when memory is short. */
 static char *copy_printable(const char *text)
 {
 	char *copy = strdup(text ? text : "");
-	for (char *c = copy; c && *c;) {
-		size_t length = npl_utf8_length(c);
-		if (length == 0 || is_control(c))
-			memset(c, '?', length ? length : 1);
-		c += length ? length : 1;
-	}
-	return copy;
+	return copy ? npl_make_printable(copy) : NULL;
 }
 
 void npl_table_open(struct npl_table *table, const char *layout, const char *const *header)
@@ -70,11 +48,11 @@ void npl_table_row(struct npl_table *table, const char *const *cells)
 
 static void put_cell(FILE *out, const char *text, int width, int left)
 {
-	int have = width_of(text);
+	int have = npl_text_width(text);
 	if (have > width) { /* layers of one network differ in the tails of their names */
-		for (int skip = have - width + 1; skip > 0; text++)
-			skip -= ((unsigned char)text[1] & 0xc0) != 0x80;
-		fprintf(out, "~%s", text);
+		for (; have > width - 1; text += npl_utf8_length(text))
+			have -= npl_character_width(npl_utf8_code(text));
+		fprintf(out, "~%s%*s", text, width - 1 - have, ""); /* a blank where half of a wide one was cut */
 		return;
 	}
 	fprintf(out, "%*s%s%*s", left ? 0 : width - have, "", text, left ? width - have : 0, "");
@@ -86,28 +64,33 @@ static const char *cell_at(const struct npl_table *table, int row, int column)
 	return text ? text : "";
 }
 
-/* Bytes of the next word, or of as much of it as a line holds. */
-static int word_bytes(const char *text, int width)
+/* Bytes of the next word, or of as much of it as a line holds, and the columns that they take. */
+static int word_bytes(const char *text, int width, int *columns)
 {
-	int word = (int)strcspn(text, " ");
-	if (word <= width)
-		return word;
-	for (word = width; word > 1 && ((unsigned char)text[word] & 0xc0) == 0x80;)
-		word--;
-	return word;
+	int bytes = 0;
+	*columns = 0;
+	while (text[bytes] && text[bytes] != ' ') {
+		const int more = npl_character_width(npl_utf8_code(text + bytes));
+		if (bytes && *columns + more > width)
+			break;
+		*columns += more;
+		bytes += (int)npl_utf8_length(text + bytes);
+	}
+	return bytes;
 }
 
-/* A text in lines of at most `width`, broken at blanks, each but the first indented. */
+/* A printable text in lines of at most `width`, broken at blanks, each but the first indented. */
 static void put_paragraph(FILE *out, const char *text, int indent, int width)
 {
 	int at = 0;
 	while (*text) {
-		int word = word_bytes(text, width);
-		if (at > 0 && at + 1 + word > width) {
+		int columns, word = word_bytes(text, width, &columns);
+		if (at > 0 && at + 1 + columns > width) {
 			fprintf(out, "\n%*s", indent, "");
 			at = 0;
 		}
-		at += fprintf(out, "%s%.*s", at ? " " : "", word, text);
+		fprintf(out, "%s%.*s", at ? " " : "", word, text);
+		at += columns + (at > 0);
 		text += word;
 		text += strspn(text, " ");
 	}
@@ -154,7 +137,7 @@ static void set_widths(const struct npl_table *table, int *width)
 		for (int r = 0; r < table->rows; r++) {
 			if (is_title(table, r))
 				continue;
-			int have = width_of(cell_at(table, r, c));
+			int have = npl_text_width(cell_at(table, r, c));
 			width[c] = have > width[c] ? have : width[c];
 		}
 		total += width[c];
@@ -174,7 +157,7 @@ void npl_table_print(struct npl_table *table, FILE *out)
 		for (int c = 0; c <= end; c++) {
 			const int room = is_title(table, r) ? NPL_TABLE_WIDTH : width[c];
 			fputs(c ? "  " : "", out);
-			if (c == end && table->left[c] && end < last && width_of(cell_at(table, r, c)) <= room)
+			if (c == end && table->left[c] && end < last && npl_text_width(cell_at(table, r, c)) <= room)
 				fputs(cell_at(table, r, c), out);
 			else if (c == last && table->left[c])
 				put_paragraph(out, cell_at(table, r, c), at + 2 * last, width[c]);

@@ -107,7 +107,7 @@ static inline int cli_count_files(const char *folder)
 /* folder + "/" + name, in one of a few buffers. */
 static inline const char *cli_path(const char *folder, const char *name)
 {
-	static char path[8][CLI_PATH + 256];
+	static char path[8][CLI_PATH + 260];
 	static int next;
 	next = (next + 1) % 8;
 	snprintf(path[next], sizeof path[next], "%s/%s", folder, name);

@@ -134,7 +134,7 @@ Test(cli_dispatch, a_file_of_rules)
 	cli_free(&r);
 	const struct cli_refusal cases[] = {
 		{2,
-		 "is the placement file and would be overwritten",
+		 "is read by this run and would be overwritten",
 		 {"run", "digits", "--place-file", "@/places", "--timeline", "@/places"}},
 	};
 	CLI_CHECK(folder, cases);

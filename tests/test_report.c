@@ -8,10 +8,10 @@
 
 #include "../reports/json.h"
 #include "../reports/table.h"
-#include "../reports/utf8.h"
 #include "cli_json.h"
 #include "npulab/report.h"
 #include "npulab/single_layer.h"
+#include "npulab/text.h"
 #include "support.h"
 
 #define SEED 0x5e9047ull
@@ -124,6 +124,55 @@ Test(report, utf8)
 		cr_assert_eq(npl_utf8_length(cases[i].text), cases[i].length, "case %zu", i);
 }
 
+/* What a table prints, to be freed. */
+static char *print_table(const char *layout, int rows, const char *const *cells)
+{
+	struct npl_table table;
+	char *out = NULL;
+	size_t bytes = 0, columns = strlen(layout);
+	FILE *stream = open_memstream(&out, &bytes);
+	npl_table_open(&table, layout, cells);
+	for (int r = 1; r < rows; r++)
+		npl_table_row(&table, cells + (size_t)r * columns);
+	npl_table_print(&table, stream);
+	npl_table_close(&table);
+	fclose(stream);
+	return out;
+}
+
+/* What steers a terminal, breaks a line or turns the direction of text becomes one '?' each; all else stays. */
+Test(report, printable)
+{
+	static const struct {
+		const char *text, *shown;
+		int width;
+	} cases[] = {
+		{"plain ~", "plain ~", 7},
+		{"a\n\x1b[1m\x7f", "a??[1m?", 7},
+		{"a\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0z", "a???\xc2\xa0z", 6},
+		{"\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa\xe2\x80\xae\xe2\x80\xaf",
+		 "\xe2\x80\xa7????\xe2\x80\xaf", 6},
+		{"\xe2\x80\x8e\xe2\x80\x8f\xd8\x9c\xe2\x81\xa5\xe2\x81\xa6\xe2\x81\xa9", "???\xe2\x81\xa5??", 6},
+		{"\xef\xbb\xbfx\xf3\xa0\x81\x81", "?x?", 3},
+		{"\xff\xc3\xe2\x88", "????", 4},
+		{"\xe6\xbc\xa2\xe5\xad\x97", "\xe6\xbc\xa2\xe5\xad\x97", 4},
+		{"e\xcc\x81\xf0\x9f\x98\x80", "e\xcc\x81\xf0\x9f\x98\x80", 3},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[64];
+		struct npl_err err;
+		snprintf(text, sizeof text, "%s", cases[i].text);
+		cr_assert_str_eq(npl_make_printable(text), cases[i].shown, "case %zu", i);
+		cr_assert_eq(npl_text_width(text), cases[i].width, "case %zu: %d", i, npl_text_width(text));
+		npl_fail(&err, NPL_EINPUT, "%s", cases[i].text);
+		cr_assert_str_eq(err.msg, cases[i].shown);
+	}
+	char *text = print_table("lr", 3,
+				 (const char *const[]){"NAME", "N", "\xe6\xbc\xa2\xe5\xad\x97", "1", "abc", "22"});
+	cr_assert_str_eq(text, "NAME   N\n\xe6\xbc\xa2\xe5\xad\x97   1\nabc   22\n");
+	free(text);
+}
+
 static json_t *parse(char *text, size_t bytes)
 {
 	json_error_t error;
@@ -152,6 +201,8 @@ Test(report, json_strings)
 		npl_json_string(&json, text, "value");
 		npl_json_close(&json, '}');
 		fclose(stream);
+		for (const char *c = out; *c; c += npl_utf8_length(c))
+			cr_assert(npl_is_printable(npl_utf8_code(c)), "seed %llx: %s", SEED, out);
 		if (strcmp(text, "key")) {
 			json_t *root = parse(out, bytes);
 			const char *back = json_string_value(json_object_get(root, "key"));
@@ -193,22 +244,6 @@ Test(report, json_values)
 		"{\"empty\":{},\"list\":[{},\"a\"],\"nan\":null,\"inf\":null,\"tenth\":0.1,\"large\":1e+300,\"written\":700000000,"
 		"\"u64\":18446744073709551615,\"i64\":-9223372036854775808,\"none\":null,\"blank\":null}");
 	free(out);
-}
-
-/* What a table prints, to be freed. */
-static char *print_table(const char *layout, int rows, const char *const *cells)
-{
-	struct npl_table table;
-	char *out = NULL;
-	size_t bytes = 0, columns = strlen(layout);
-	FILE *stream = open_memstream(&out, &bytes);
-	npl_table_open(&table, layout, cells);
-	for (int r = 1; r < rows; r++)
-		npl_table_row(&table, cells + (size_t)r * columns);
-	npl_table_print(&table, stream);
-	npl_table_close(&table);
-	fclose(stream);
-	return out;
 }
 
 static void check_widths(const char *text, const char *what)
@@ -263,7 +298,7 @@ Test(report, table_layout)
 	/* nothing a name holds breaks a line or reaches the terminal as a command */
 	text = print_table("ll", 2, (const char *const[]){"A", "B", "a\nb\tc\033[31m\x7f", "x\r\n\xc2\x9by\x80\xff"});
 	check_widths(text, "control characters");
-	cr_assert_str_eq(text, "A            B\na?b?c?[31m?  x????y??\n", "%s", text);
+	cr_assert_str_eq(text, "A            B\na?b?c?[31m?  x???y??\n", "%s", text);
 	free(text);
 }
 

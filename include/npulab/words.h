@@ -43,6 +43,8 @@ int npl_words_end(struct npl_words *words);
 /* NPL_EINPUT "SOURCE:LINE: ...". */
 int npl_words_complain(const struct npl_words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* All of a word as a number of decimal digits alone: no sign, no blank. */
+bool npl_parse_count(const char *word, int64_t *value);
 /* All of a word as a number: decimal with a sign or not, or 0x and hexadecimal. */
 bool npl_parse_integer(const char *word, int64_t *value);
 

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where reports go (common.h): files, standard output, or both. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common.h"
+#include "npulab/file.h"
+#include "npulab/text.h"
+
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
+/* A terminal is shown the lines of a text, and nothing in them that would steer it; a file or a pipe gets every byte. */
+static void show_lines(const char *text, size_t bytes)
+{
+	for (const char *at = text, *end = text + bytes; at < end;) {
+		const size_t line = strcspn(at, "\t\r\n");
+		char *copy = strndup(at, line);
+		fputs(copy ? npl_make_printable(copy) : "?", stdout);
+		free(copy);
+		at += line;
+		if (at < end)
+			putchar(*at++);
+	}
+}
+
+int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *err)
+{
+	if (!is_stdout(path))
+		return npl_file_write(path, &(struct npl_file_piece){.data = data, .bytes = bytes}, 1, err);
+	if (isatty(STDOUT_FILENO) && bytes && !memchr(data, '\0', bytes))
+		show_lines(data, bytes);
+	else
+		fwrite(data, 1, bytes, stdout); /* main looks at the stream's state */
+	return 0;
+}
+
+int cli_write_text(const char *path, void (*writer)(FILE *out, const void *what), const void *what, struct npl_err *err)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	if (!out)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	writer(out, what);
+	int rc = fclose(out) ? npl_fail(err, NPL_ENOMEM, "%s: out of memory", path) : cli_write(path, text, bytes, err);
+	free(text);
+	return rc;
+}
+
+int cli_also_failed(int rc, const struct npl_err *failure, struct npl_err *err)
+{
+	if (!rc) {
+		*err = *failure;
+	} else {
+		const struct npl_err first = *err;
+		npl_fail(err, first.code, "%s; %s", first.msg, failure->msg);
+	}
+	return err->code;
+}
+
+int cli_check_reports(const struct cli_common *common, struct npl_err *err)
+{
+	if (is_stdout(common->json) + is_stdout(common->csv) + is_stdout(common->timeline) > 1)
+		return npl_fail(err, NPL_EUSAGE, "%s and %s cannot both have standard output",
+				is_stdout(common->json) ? "--json -" : "--csv -",
+				is_stdout(common->json) && is_stdout(common->csv) ? "--csv -" : "--timeline -");
+	if (is_stdout(common->output))
+		return npl_fail(err, NPL_EUSAGE, "--output -: an array goes to a file, not to standard output");
+	return 0;
+}
+
+int cli_write_reports(const struct cli_report *report, int n, struct npl_err *err)
+{
+	struct npl_err failure;
+	int rc = 0;
+	for (int to_stdout = 0; to_stdout < 2; to_stdout++)
+		for (int i = 0; i < n; i++)
+			if (report[i].path && is_stdout(report[i].path) == to_stdout &&
+			    cli_write_text(report[i].path, report[i].writer, report[i].what, &failure))
+				rc = cli_also_failed(rc, &failure, err);
+	return rc;
+}
+
+struct compared { /* what a writer of these reports is given */
+	const struct npl_comparison *comparison;
+	const struct npl_report_context *context;
+};
+
+static void write_json(FILE *out, const void *what)
+{
+	const struct compared *compared = what;
+	npl_report_json(out, compared->comparison, compared->context);
+}
+
+static void write_csv(FILE *out, const void *what)
+{
+	const struct compared *compared = what;
+	npl_report_csv(out, compared->comparison, compared->context);
+}
+
+static void write_timeline(FILE *out, const void *what)
+{
+	const struct compared *compared = what;
+	npl_report_timeline(out, compared->comparison, compared->context);
+}
+
+int cli_report(const struct npl_comparison *comparison, const struct npl_report_context *context,
+	       const struct npl_tensor *output, const struct cli_common *common, struct npl_err *err)
+{
+	const struct compared compared = {comparison, context};
+	const struct cli_report report[] = {{common->json, write_json, &compared},
+					    {common->csv, write_csv, &compared},
+					    {common->timeline, write_timeline, &compared}};
+	struct npl_err failure;
+	int rc = 0;
+	if (common->output && npl_tensor_save_npy(common->output, output, &failure))
+		rc = cli_also_failed(rc, &failure, err);
+	if (cli_write_reports(report, 3, &failure))
+		rc = cli_also_failed(rc, &failure, err);
+	if (!common->quiet && !is_stdout(common->json) && !is_stdout(common->csv) && !is_stdout(common->timeline))
+		npl_report_table(stdout, comparison, context);
+	return rc;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What becomes of the program when a signal ends it (signals.h). Handlers run in any thread, and call only what POSIX lets them. */
+#include "signals.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "npulab/file.h"
+
+/* The handler was reset when it was entered: the signal that is raised here arrives when it returns, with its default action, so that
+ * the program's parent sees what ended it. */
+static void end_by(int number)
+{
+	npl_file_remove_temporaries();
+	raise(number);
+}
+
+static void put(const char *text)
+{
+	if (write(STDERR_FILENO, text, strlen(text)) < 0)
+		return; /* there is nobody to tell */
+}
+
+/* A page of a mapped file is gone: the file was shortened, or its disk has failed. Any other bad access is a fault of ours and
+ * ends as it would without a handler: it happens again when this one returns. */
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+	static atomic_flag told = ATOMIC_FLAG_INIT;
+	const char *path = info->si_code > 0 ? npl_file_at(info->si_addr) : NULL;
+	(void)context;
+	if (!path) {
+		npl_file_remove_temporaries();
+		signal(number, SIG_DFL);
+		if (info->si_code <= 0) /* somebody sent it: nothing will happen again */
+			raise(number);
+		return;
+	}
+	while (atomic_flag_test_and_set(&told))
+		pause(); /* another thread, which met the same, is ending the program */
+	npl_file_remove_temporaries();
+	put("npulab: ");
+	put(path);
+	put(": it was shortened, or could not be read any more, while it was in use; expected a file that stays as it is\n");
+	_exit(npl_exit_status(NPL_EINPUT));
+}
+
+void cli_handle_signals(void)
+{
+	static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
+	struct sigaction action = {.sa_handler = end_by, .sa_flags = (int)SA_RESETHAND}, before;
+	struct sigaction bus = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+	sigemptyset(&action.sa_mask);
+	sigemptyset(&bus.sa_mask);
+	for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+		if (!sigaction(ending[i], NULL, &before) && before.sa_handler == SIG_DFL)
+			sigaction(ending[i], &action, NULL);
+	sigaction(SIGBUS, &bus, NULL);
+	signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an output that could not be written */
+}

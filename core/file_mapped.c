@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which files are mapped where, in a form that a signal handler may read (npl_file_at): a list that only grows, whose entries
+ * are used again and never freed. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file_impl.h"
+#include "npulab/text.h"
+
+struct npl_mapping {
+	_Atomic uintptr_t start;
+	_Atomic size_t bytes; /* 0: the entry is free */
+	char *path;           /* printable */
+	struct npl_mapping *next, *next_free;
+};
+
+static struct npl_mapping *_Atomic all;
+static struct npl_mapping *all_free;
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER; /* the lists; readers need none */
+
+static struct npl_mapping *take_entry(void)
+{
+	struct npl_mapping *entry = all_free;
+	if (entry) {
+		all_free = entry->next_free;
+	} else if ((entry = calloc(1, sizeof *entry)) != NULL) {
+		entry->next = atomic_load(&all);
+		atomic_store(&all, entry);
+	}
+	return entry;
+}
+
+int npl_mapping_add(struct npl_file *file, const char *path, struct npl_err *err)
+{
+	char *copy = strdup(path);
+	pthread_mutex_lock(&changing);
+	struct npl_mapping *entry = copy ? take_entry() : NULL;
+	if (entry) {
+		entry->path = npl_make_printable(copy);
+		atomic_store(&entry->start, (uintptr_t)file->data);
+		atomic_store(&entry->bytes, file->bytes);
+	}
+	pthread_mutex_unlock(&changing);
+	file->mapping = entry;
+	if (entry)
+		return 0;
+	free(copy);
+	return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+}
+
+void npl_mapping_remove(struct npl_mapping *mapping)
+{
+	if (!mapping)
+		return;
+	atomic_store(&mapping->bytes, 0);
+	pthread_mutex_lock(&changing);
+	free(mapping->path);
+	mapping->path = NULL;
+	mapping->next_free = all_free;
+	all_free = mapping;
+	pthread_mutex_unlock(&changing);
+}
+
+const char *npl_file_at(const void *address)
+{
+	const uintptr_t at = (uintptr_t)address, page = 4096;
+	for (const struct npl_mapping *entry = atomic_load(&all); entry; entry = entry->next) {
+		const size_t bytes = atomic_load(&entry->bytes);
+		const uintptr_t start = atomic_load(&entry->start);
+		if (bytes && at >= start && at - start < (bytes + page - 1) / page * page)
+			return entry->path;
+	}
+	return NULL;
+}
