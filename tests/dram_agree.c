@@ -53,7 +53,8 @@ static void change_mood(struct pair *p)
 	struct mood *m = &p->mood;
 	m->write_percent = writes[test_range(&p->rng, 0, 5)];
 	m->most_offers = test_range(&p->rng, 0, 2) ? test_range(&p->rng, 0, 4) : 40;
-	m->most_idle = test_range(&p->rng, 0, 3) ? test_range(&p->rng, 1, 30) : 3 * p->config->trefi;
+	m->most_idle = test_range(&p->rng, 0, 3) ? test_range(&p->rng, 1, 30)
+						 : (test_range(&p->rng, 0, 5) ? 3 : 24) * p->config->trefi;
 	m->stream = test_range(&p->rng, 0, 60);
 	m->near = test_range(&p->rng, 0, 40);
 	m->recent = test_range(&p->rng, 0, 1) * test_range(&p->rng, 0, 30);

@@ -90,3 +90,28 @@ Test(dram, energy)
 	}
 	npl_memory_close(memory);
 }
+
+/* A gap of 2^40 cycles between two requests: every rank is refreshed as often as its interval fits in it, and that is counted and not
+ * gone through. */
+Test(dram, long_rest, .timeout = 60)
+{
+	static const char *const presets[] = {"hbm2", "ddr3-2133", "ddr4-2400", "gddr6"};
+	for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {
+		struct npl_memory *memory;
+		struct npl_err err;
+		cr_assert_eq(npl_memory_open(presets[i], NULL, &memory, &err), 0, "%s", err.msg);
+		struct npl_memory_counters before, after;
+		const uint64_t step = UINT64_C(1) << 14, gap = UINT64_C(1) << 40;
+		npl_memory_advance(memory, step, 0);
+		npl_memory_advance(memory, 64 * step, 0);
+		npl_memory_counters(memory, &before);
+		npl_memory_advance(memory, 64 * step + gap, 0);
+		npl_memory_counters(memory, &after);
+		cr_expect_eq(npl_memory_now(memory), 64 * step + gap);
+		const double rate = (double)before.refreshes / (double)(64 * step);
+		const double counted = (double)(after.refreshes - before.refreshes) / (double)gap;
+		cr_expect_float_eq(counted, rate, 0.02 * rate, "%s: %g refreshes a cycle, expected %g", presets[i],
+				   counted, rate);
+		npl_memory_close(memory);
+	}
+}

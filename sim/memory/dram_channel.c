@@ -306,6 +306,45 @@ static void refresh(struct dram_channel *ch, int r, int64_t t)
 	ch->count.refreshes++;
 }
 
+/* Refreshes of the rank from its due one on that come before `until`, but for the last two, when nothing else happens and each goes out
+ * when it is due: its banks are ready by then and no other rank is due in the same cycle. */
+static int64_t lone_refreshes(const struct dram_channel *ch, int r, int64_t now, int64_t until)
+{
+	const struct dram_config *c = ch->config;
+	const int per_rank = banks_per_rank(c);
+	const struct dram_rank *rank = &ch->rank[r];
+	if (rank->open_banks || rank->due < now || c->trfc > c->trefi)
+		return 0;
+	for (int b = r * per_rank; b < (r + 1) * per_rank; b++)
+		if (ch->bank[b].act_at > rank->due)
+			return 0;
+	for (int other = 0; other < c->ranks; other++)
+		if (other != r && (ch->rank[other].due - rank->due) % c->trefi == 0)
+			return 0;
+	return until > rank->due ? (until - 1 - rank->due) / c->trefi - 1 : 0;
+}
+
+bool dram_channel_is_idle(const struct dram_channel *ch, int64_t now, int64_t until)
+{
+	bool idle = !ch->waiting[DRAM_READ] && !ch->waiting[DRAM_WRITE];
+	for (int r = 0; r < ch->config->ranks && idle; r++)
+		idle = lone_refreshes(ch, r, now, until) > 0;
+	return idle;
+}
+
+void dram_channel_rest(struct dram_channel *ch, int64_t now, int64_t until)
+{
+	int64_t n[DRAM_MAX_BANKS];
+	for (int r = 0; r < ch->config->ranks; r++)
+		n[r] = lone_refreshes(ch, r, now, until);
+	for (int r = 0; r < ch->config->ranks; r++) {
+		ch->rank[r].due += n[r] * ch->config->trefi;
+		ch->count.refreshes += (uint64_t)n[r];
+	}
+	note_next_due(ch);
+	ch->planned = false;
+}
+
 /* What a burst makes the others wait for: its group and rank, and on other ranks the data bus. */
 static inline void read_burst(struct dram_channel *ch, struct dram_bank *bank, int64_t t)
 {

@@ -172,6 +172,18 @@ static uint64_t first_completion(const struct fast *m, uint64_t until)
 	return until;
 }
 
+/* Where no channel has anything to do but refresh its ranks, all but the last refreshes before `until` are counted in one go. */
+static void rest(struct fast *m, uint64_t until)
+{
+	if (until > INT64_MAX || (int64_t)until - m->now < 4 * m->config->trefi)
+		return;
+	for (const struct dram_channel *ch = m->channel, *end = ch + m->channels; ch < end; ch++)
+		if (!dram_channel_is_idle(ch, m->now, (int64_t)until))
+			return;
+	for (struct dram_channel *ch = m->channel, *end = ch + m->channels; ch < end; ch++)
+		dram_channel_rest(ch, m->now, (int64_t)until);
+}
+
 static void fast_advance(void *state, uint64_t until, unsigned stop)
 {
 	struct fast *m = state;
@@ -184,11 +196,15 @@ static void fast_advance(void *state, uint64_t until, unsigned stop)
 			m->now = (int64_t)limit;
 			return;
 		}
-		bool room = false;
+		bool room = false, refreshed = false;
 		for (struct dram_channel *ch = m->channel, *end = ch + m->channels; ch < end; ch++)
-			if (ch->plan.cycle == next)
+			if (ch->plan.cycle == next) {
+				refreshed |= ch->plan.what == DRAM_DO_REFRESH;
 				room |= dram_channel_issue(ch);
+			}
 		m->now = next + 1;
+		if (__builtin_expect(refreshed, 0))
+			rest(m, limit);
 		if (room && stop & NPL_MEMORY_ROOM)
 			return;
 	}

@@ -84,6 +84,9 @@ void dram_channel_push(struct dram_channel *channel, const struct dram_place *pl
 void dram_channel_forward(struct dram_channel *channel, int64_t now, uint64_t tag);
 /* The next command from cycle `now` on, unless a request comes that changes it: then `planned` is false. */
 void dram_channel_plan(struct dram_channel *channel, int64_t now);
+/* Whether from cycle `now` until `until` nothing is to be done but refreshes, several of each rank; then does all but the last of them. */
+bool dram_channel_is_idle(const struct dram_channel *channel, int64_t now, int64_t until);
+void dram_channel_rest(struct dram_channel *channel, int64_t now, int64_t until);
 /* Does what is planned. Whether a request left its queue. */
 bool dram_channel_issue(struct dram_channel *channel);
 uint64_t dram_channel_active_cycles(const struct dram_channel *channel, int64_t now);
