@@ -5,11 +5,14 @@
  * together the chain ends earlier. */
 #include "chain_draft.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "npulab/quantise.h"
 #include "split.h"
 #include "written.h"
+
+#define FIRST_NODES 1024 /* of a long chain that are tried together first */
 
 static bool is_view(const struct npl_session *s, int i)
 {
@@ -134,7 +137,8 @@ static int last_of_chain(const struct npl_session *s, int first)
 }
 
 /* Room for a chain of nodes first..last, of each a layer or, of Split, one per result; any result may be wanted. */
-static int open_draft(struct npl_session *s, int first, int last, struct npl_chain_draft *d, struct npl_err *err)
+static int open_draft(struct npl_session *s, int first, int last, struct npl_arena *arena, struct npl_chain_draft *d,
+		      struct npl_err *err)
 {
 	size_t layers = 0, inputs = 0, outputs = 0;
 	for (int i = first; i <= last; i++) {
@@ -145,25 +149,29 @@ static int open_draft(struct npl_session *s, int first, int last, struct npl_cha
 		outputs += 2 * n_out + n_in; /* a result in both forms, what is given in another */
 	}
 	*d = (struct npl_chain_draft){.s = s,
+				      .arena = arena,
 				      .c = {.first = first,
 					    .last = last,
 					    .device = s->step[first].device,
 					    .converts = npl_chain_converts(s, s->step[first].device)}};
-	d->c.layer = npl_arena_array(&s->arena, layers, sizeof *d->c.layer);
-	d->c.list = npl_arena_array(&s->arena, layers, sizeof *d->c.list);
-	d->c.node = npl_arena_array(&s->arena, layers, sizeof *d->c.node);
-	d->c.value = npl_arena_array(&s->arena, layers, sizeof *d->c.value);
-	d->c.note = npl_arena_array(&s->arena, layers, sizeof *d->c.note);
-	d->c.in = npl_arena_array(&s->arena, inputs, sizeof *d->c.in);
-	d->c.out = npl_arena_array(&s->arena, outputs, sizeof *d->c.out);
-	d->tensors = npl_arena_array(&s->arena, layers, sizeof *d->tensors);
-	d->wanted = npl_arena_array(&s->arena, outputs, sizeof *d->wanted);
-	d->kept = npl_arena_array(&s->arena, inputs, sizeof *d->kept);
-	d->constant = npl_arena_array(&s->arena, inputs, sizeof *d->constant);
+	d->c.layer = npl_arena_array(arena, layers, sizeof *d->c.layer);
+	d->c.list = npl_arena_array(arena, layers, sizeof *d->c.list);
+	d->c.node = npl_arena_array(arena, layers, sizeof *d->c.node);
+	d->c.value = npl_arena_array(arena, layers, sizeof *d->c.value);
+	d->c.note = npl_arena_array(arena, layers, sizeof *d->c.note);
+	d->c.in = npl_arena_array(arena, inputs, sizeof *d->c.in);
+	d->c.out = npl_arena_array(arena, outputs, sizeof *d->c.out);
+	d->tensors = npl_arena_array(arena, layers, sizeof *d->tensors);
+	d->wanted = npl_arena_array(arena, outputs, sizeof *d->wanted);
+	d->kept = npl_arena_array(arena, inputs, sizeof *d->kept);
+	d->constant = npl_arena_array(arena, inputs, sizeof *d->constant);
+	d->port_before = npl_arena_array(arena, inputs, sizeof *d->port_before);
+	d->last_port = calloc((size_t)s->graph->n_values + 1, sizeof *d->last_port);
 	d->made = calloc((size_t)s->graph->n_values + 1, sizeof *d->made);
 	d->converted = calloc((size_t)s->graph->n_values + 1, sizeof *d->converted);
 	if (!d->c.layer || !d->c.list || !d->c.node || !d->c.value || !d->c.note || !d->c.in || !d->c.out ||
-	    !d->tensors || !d->wanted || !d->kept || !d->constant || !d->made || !d->converted)
+	    !d->tensors || !d->wanted || !d->kept || !d->constant || !d->port_before || !d->last_port || !d->made ||
+	    !d->converted)
 		return npl_chain_no_room(err);
 	return 0;
 }
@@ -222,6 +230,21 @@ static bool leaves_as_floats(const struct npl_chain_draft *d, int i, const struc
 	       d->made[v] && readers[v].forms[NPL_FORMAT_F32];
 }
 
+/* The last node that reads something that the chain makes, through views or not; of one that converts, any. */
+static int last_reader(const struct npl_chain_draft *d)
+{
+	const struct npl_session *s = d->s;
+	int last = d->c.last;
+	if (d->c.converts)
+		return s->graph->n_nodes - 1;
+	for (int i = d->c.first; i <= d->c.last; i++)
+		for (int k = 0; k < s->graph->node[i].n_out; k++) {
+			const int v = s->graph->node[i].out[k];
+			last = v >= 0 && s->last_use[v] > last ? s->last_use[v] : last;
+		}
+	return last;
+}
+
 /* readers: one of each value, zeroed. */
 static void find_readers(const struct npl_chain_draft *d, struct readers *readers)
 {
@@ -231,7 +254,8 @@ static void find_readers(const struct npl_chain_draft *d, struct readers *reader
 		readers[graph->output[o]].n++;
 		readers[graph->output[o]].forms[NPL_FORMAT_F32] = true;
 	}
-	for (int i = graph->n_nodes - 1; i >= 0; i--) {
+	/* What the chain makes is read behind its first node. What it only converts may have been read before. */
+	for (int i = last_reader(d), least = d->c.converts ? 0 : d->c.first; i >= least; i--) {
 		const struct npl_node *node = &graph->node[i];
 		if (i < d->c.first || i > d->c.last) {
 			read_by(s, i, readers);
@@ -313,20 +337,43 @@ static void find_kept(struct npl_chain_draft *d)
 			d->kept[d->n_kept++] = d->c.in[p].tensor;
 }
 
-static void note_moved_ports(struct npl_chain_port *port, int n, const struct npl_chain_info *info)
+static int by_tensor(const void *a, const void *b)
 {
-	for (int p = 0; p < n; p++)
-		for (int m = 0; m < info->n_moved; m++)
-			if (port[p].tensor == info->moved[m]) {
-				port[p].moved = true;
-				port[p].left = info->left[m];
-			}
+	const uintptr_t x = (uintptr_t)(*(const struct npl_chain_port *const *)a)->tensor;
+	const uintptr_t y = (uintptr_t)(*(const struct npl_chain_port *const *)b)->tensor;
+	return (x > y) - (x < y);
 }
 
-static void note_moved(struct npl_chain_draft *d, const struct npl_chain_info *info)
+/* A tensor may have a port of each kind. */
+static int note_moved_ports(struct npl_chain_port *port, int n, const struct npl_chain_info *info, struct npl_err *err)
 {
-	note_moved_ports(d->c.in, d->c.n_in, info);
-	note_moved_ports(d->c.out, d->c.n_out, info);
+	struct npl_chain_port **sorted = calloc((size_t)n + 1, sizeof *sorted);
+	if (!sorted)
+		return npl_chain_no_room(err);
+	for (int p = 0; p < n; p++)
+		sorted[p] = &port[p];
+	if (n)
+		qsort(sorted, (size_t)n, sizeof(struct npl_chain_port *), by_tensor);
+	for (int m = 0; m < info->n_moved && n; m++) {
+		const struct npl_chain_port moved = {.tensor = (struct npl_tensor *)info->moved[m]}, *key = &moved;
+		struct npl_chain_port **found = bsearch(&key, sorted, (size_t)n, sizeof(struct npl_chain_port *),
+							by_tensor);
+		while (found && found > sorted && found[-1]->tensor == moved.tensor)
+			found--;
+		for (; found && found < sorted + n && (*found)->tensor == moved.tensor; found++) {
+			(*found)->moved = true;
+			(*found)->left = info->left[m];
+		}
+	}
+	free(sorted);
+	return 0;
+}
+
+static int note_moved(struct npl_chain_draft *d, const struct npl_chain_info *info, struct npl_err *err)
+{
+	return note_moved_ports(d->c.in, d->c.n_in, info, err) || note_moved_ports(d->c.out, d->c.n_out, info, err)
+		       ? err->code
+		       : 0;
 }
 
 static int note_passes(struct npl_chain_draft *d, const struct npl_chain_info *info, struct npl_err *err)
@@ -335,19 +382,19 @@ static int note_passes(struct npl_chain_draft *d, const struct npl_chain_info *i
 		d->c.note[l] = NULL;
 		if (info->pass[l] < 0 || info->pass[l] == l)
 			continue;
-		d->c.note[l] = npl_arena_printf(&d->s->arena, "in the same pass as %s", d->c.layer[info->pass[l]].name);
+		d->c.note[l] = npl_arena_printf(d->arena, "in the same pass as %s", d->c.layer[info->pass[l]].name);
 		if (!d->c.note[l])
 			return npl_chain_no_room(err);
 	}
 	return 0;
 }
 
-/* Nodes first..last as a chain, opened. */
-static int open_chain(struct npl_session *s, int first, int last, bool timing_only, struct npl_session_chain *chain,
-		      struct npl_err *err)
+/* Nodes first..last as a chain, opened, which lives as long as the arena. */
+static int open_chain(struct npl_session *s, int first, int last, bool timing_only, struct npl_arena *arena,
+		      struct npl_session_chain *chain, struct npl_err *err)
 {
 	struct npl_chain_draft d;
-	int rc = open_draft(s, first, last, &d, err);
+	int rc = open_draft(s, first, last, arena, &d, err);
 	for (int i = first; i <= last && !rc; i++)
 		if (s->step[i].role == NPL_VIEW)
 			rc = npl_chain_add_view(&d, i, err);
@@ -373,9 +420,10 @@ static int open_chain(struct npl_session *s, int first, int last, bool timing_on
 	if (!rc)
 		rc = npl_device_open_chain(s->device[d.c.device], &asked, &d.c.opened, err);
 	if (!rc) {
-		note_moved(&d, npl_device_chain_info(d.c.opened));
-		rc = note_passes(&d, npl_device_chain_info(d.c.opened), err);
+		rc = note_moved(&d, npl_device_chain_info(d.c.opened), err);
+		rc = rc ? rc : note_passes(&d, npl_device_chain_info(d.c.opened), err);
 	}
+	free(d.last_port);
 	free(d.made);
 	free(d.converted);
 	if (rc)
@@ -389,17 +437,23 @@ static int open_chain(struct npl_session *s, int first, int last, bool timing_on
 static int try_chain(struct npl_session *s, int first, int last, struct npl_err *err)
 {
 	struct npl_session_chain chain;
-	int rc = open_chain(s, first, last, true, &chain, err);
+	struct npl_arena arena = {0};
+	int rc = open_chain(s, first, last, true, &arena, &chain, err);
 	if (!rc)
 		npl_device_close_chain(chain.opened);
+	npl_arena_free(&arena);
 	return rc;
 }
 
-/* The longest chain from first on, up to last, that the device takes; -1: not even one layer, which it then does alone. */
+/* The longest chain from first on, up to last, that the device takes; -1: not even one layer, which it then does alone. Long ones are tried
+ * in steps that double, so that networks of many short chains cost no more than these together. */
 static int longest(struct npl_session *s, int first, int last, int *end, struct npl_err *err)
 {
 	int low = first - 1, high = last; /* low goes, beyond high does not */
-	for (int middle = last; low < high; middle = (low + high + 1) / 2) {
+	bool refused = false;
+	for (int64_t step = FIRST_NODES; low < high; step *= 2) {
+		const int64_t ahead = first + step - 1 < last ? first + step - 1 : last;
+		const int middle = refused ? (low + high + 1) / 2 : (int)ahead;
 		int rc = try_chain(s, first, middle, err);
 		if (rc && rc != NPL_EDEVICE)
 			return rc;
@@ -407,6 +461,7 @@ static int longest(struct npl_session *s, int first, int last, int *end, struct 
 			high = middle - 1;
 		else
 			low = middle;
+		refused |= rc != 0;
 	}
 	while (low > first && !ends(s, low))
 		low--;
@@ -423,18 +478,36 @@ static bool begins(const struct npl_session *s, int i)
 		npl_chain_converts(s, step->device) && npl_device_has_chains(s->device[step->device]));
 }
 
+static void find_last_uses(struct npl_session *s)
+{
+	for (int v = 0; v < s->graph->n_values; v++)
+		s->last_use[v] = -1;
+	for (int i = s->graph->n_nodes - 1; i >= 0; i--) {
+		const struct npl_node *node = &s->graph->node[i];
+		int last = i;
+		for (int k = 0; k < node->n_out && is_view(s, i); k++)
+			if (node->out[k] >= 0 && s->last_use[node->out[k]] > last)
+				last = s->last_use[node->out[k]];
+		for (int k = 0; k < node->n_in; k++)
+			if (node->in[k] >= 0 && s->last_use[node->in[k]] < last)
+				s->last_use[node->in[k]] = last;
+	}
+}
+
 int npl_chains_open(struct npl_session *s, struct npl_err *err)
 {
 	s->chain = calloc((size_t)s->graph->n_nodes + 1, sizeof *s->chain);
-	if (!s->chain)
+	s->last_use = calloc((size_t)s->graph->n_values + 1, sizeof *s->last_use);
+	if (!s->chain || !s->last_use)
 		return npl_chain_no_room(err);
+	find_last_uses(s);
 	for (int i = 0; i < s->graph->n_nodes; i++) {
 		int last;
 		if (!begins(s, i))
 			continue;
 		int rc = longest(s, i, s->alone ? i : last_of_chain(s, i), &last, err);
 		if (!rc && last >= 0)
-			rc = open_chain(s, i, last, s->timing_only, &s->chain[s->n_chains], err);
+			rc = open_chain(s, i, last, s->timing_only, &s->arena, &s->chain[s->n_chains], err);
 		if (rc)
 			return rc;
 		s->n_chains += last >= 0;
@@ -448,4 +521,5 @@ void npl_chains_close(struct npl_session *s)
 	for (int c = 0; c < s->n_chains; c++)
 		npl_device_close_chain(s->chain[c].opened);
 	free(s->chain);
+	free(s->last_use);
 }

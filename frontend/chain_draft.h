@@ -16,6 +16,9 @@ struct npl_chain_draft {
 		*converted; /* per value that is no view, made or given: in the other form; NULL: nobody needs it */
 	const struct npl_tensor **wanted, **kept, **constant;
 	int n_kept, n_constant;
+	int *last_port;          /* per value: the last port by which it is given, plus 1; 0: there is none */
+	int *port_before;        /* per port: the one before it of the same value, likewise */
+	struct npl_arena *arena; /* of all that the chain keeps */
 };
 
 /* Whether node i is a QuantizeLinear or DequantizeLinear of the model that only says what integers stand for (written.h). */

@@ -25,12 +25,11 @@ static struct npl_tensor *given(struct npl_chain_draft *d, int i, int v, enum np
 	struct npl_session *s = d->s;
 	const bool own = form == NPL_FORMAT_F32; /* as the graph has it: float32 or the model's own integers */
 	struct npl_quant quant = s->step[i].written ? s->step[i].x_quant : npl_session_quant(s, form, v);
-	for (int p = 0; p < d->c.n_in; p++)
-		if (d->c.in[p].value == v && d->c.in[p].form == form &&
-		    npl_quant_same(&d->c.in[p].tensor->quant, &quant) &&
+	for (int p = d->last_port[v] - 1; p >= 0; p = d->port_before[p] - 1)
+		if (d->c.in[p].form == form && npl_quant_same(&d->c.in[p].tensor->quant, &quant) &&
 		    npl_shape_equal(&d->c.in[p].tensor->shape, shape))
 			return d->c.in[p].tensor;
-	struct npl_tensor *tensor = npl_arena_alloc(&s->arena, sizeof *tensor);
+	struct npl_tensor *tensor = npl_arena_alloc(d->arena, sizeof *tensor);
 	if (!tensor) {
 		npl_chain_no_room(err);
 		return NULL;
@@ -47,6 +46,8 @@ static struct npl_tensor *given(struct npl_chain_draft *d, int i, int v, enum np
 		tensor->data = (void *)data;
 	}
 	d->c.in[d->c.n_in++] = (struct npl_chain_port){.value = v, .node = i, .tensor = tensor, .form = form};
+	d->port_before[d->c.n_in - 1] = d->last_port[v];
+	d->last_port[v] = d->c.n_in;
 	return tensor;
 }
 
@@ -68,7 +69,7 @@ static int add_results(struct npl_chain_draft *d, int i, struct npl_step_tensors
 	struct npl_tensor several[NPL_MAX_OUTPUTS], *out = &t->out;
 	layer->n_more = npl_step_more(d->s, i, several);
 	if (layer->n_more) {
-		out = npl_arena_array(&d->s->arena, (size_t)layer->n_more + 1, sizeof *out);
+		out = npl_arena_array(d->arena, (size_t)layer->n_more + 1, sizeof *out);
 		if (!out)
 			return npl_chain_no_room(err);
 		memcpy(out, several, ((size_t)layer->n_more + 1) * sizeof *out);

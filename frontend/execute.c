@@ -290,10 +290,12 @@ static struct npl_layer_run *row_of_value(const struct npl_session *s, struct np
 	int producer = s->graph->value[v].producer;
 	if (producer < 0)
 		return none;
-	if (s->step[producer].role == NPL_FUSED)
-		for (int i = 0; i < producer; i++)
-			if (s->step[i].role == NPL_RAN && s->step[i].out == v)
-				return &run->layer[i];
+	/* What is fused stands behind the node whose result it alone reads. */
+	for (int i = producer; i >= 0 && s->step[i].role == NPL_FUSED;) {
+		i = s->graph->value[s->graph->node[i].in[0]].producer;
+		if (i >= 0 && s->step[i].role == NPL_RAN && s->step[i].out == v)
+			return &run->layer[i];
+	}
 	return &run->layer[producer];
 }
 

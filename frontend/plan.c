@@ -16,15 +16,24 @@
 #define MOST_TENSORS (NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS)
 
 /* The single node reading value v, if there is just one and v is no output of the graph. */
-static int sole_reader(const struct npl_graph *graph, int v)
+static int sole_reader(const struct npl_session *s, int v)
 {
-	if (graph->value[v].uses != 1)
-		return -1;
+	return s->graph->value[v].uses == 1 ? s->reader[v] : -1;
+}
+
+static int find_readers(struct npl_session *s, struct npl_err *err)
+{
+	const struct npl_graph *graph = s->graph;
+	s->reader = calloc((size_t)graph->n_values + 1, sizeof *s->reader);
+	if (!s->reader)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
+	for (int v = 0; v < graph->n_values; v++)
+		s->reader[v] = -1;
 	for (int i = 0; i < graph->n_nodes; i++)
 		for (int k = 0; k < graph->node[i].n_in; k++)
-			if (graph->node[i].in[k] == v)
-				return i;
-	return -1;
+			if (graph->node[i].in[k] >= 0)
+				s->reader[graph->node[i].in[k]] = i;
+	return 0;
 }
 
 /* A layer without data, to ask a device about. Tensors live in t[MOST_TENSORS]. */
@@ -193,12 +202,13 @@ static enum npl_activation activation_of(const struct npl_node *node)
 
 /* The node that may be done in the same pass as node i: an activation that alone reads its result, on the same device.
  * -1: none. */
-static int activation_behind(const struct npl_graph *graph, int i, const int *place)
+static int activation_behind(const struct npl_session *s, int i, const int *place)
 {
+	const struct npl_graph *graph = s->graph;
 	enum npl_op op = graph->node[i].op;
 	bool makes_sums = (npl_op_defs[op].flags & NPL_OP_IS_GEMM) || op == NPL_OP_ADD || op == NPL_OP_MUL ||
 			  op == NPL_OP_SUM;
-	int reader = makes_sums ? sole_reader(graph, graph->node[i].out[0]) : -1;
+	int reader = makes_sums ? sole_reader(s, graph->node[i].out[0]) : -1;
 	if (reader < 0 || graph->node[reader].in[0] != graph->node[i].out[0] || (place && place[reader] != place[i]))
 		return -1;
 	return activation_of(&graph->node[reader]) == NPL_ACT_NONE ? -1 : reader;
@@ -209,7 +219,7 @@ static bool ask_fused(struct npl_session *s, int i, struct npl_step *step, const
 {
 	const struct npl_graph *graph = s->graph;
 	char why[200];
-	int reader = activation_behind(graph, i, place);
+	int reader = activation_behind(s, i, place);
 	if (reader < 0 || (!step->canonical && npl_step_format(s, step) == NPL_FORMAT_F32))
 		return false;
 	struct npl_step trial = *step;
@@ -297,7 +307,7 @@ static void join_concats(struct npl_session *s, const int *place)
 			while (maker >= 0 && keeps_range(&graph->node[maker]) && (!place || place[maker] >= 0)) {
 				v = graph->node[maker].in[0];
 				int before = graph->value[v].producer;
-				if (before >= 0 && activation_behind(graph, before, place) == maker)
+				if (before >= 0 && activation_behind(s, before, place) == maker)
 					break; /* done in the pass that makes v */
 				npl_ranges_join(s, node->out[0], v);
 				maker = before;
@@ -432,6 +442,8 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	for (int d = 0; d < s->n_devices && !rc; d++)
 		s->device[d] = options->device[d];
 	if (!rc)
+		rc = find_readers(s, err);
+	if (!rc)
 		rc = npl_ranges_open(s, options->ranges, options->ranges_int8, err);
 	if (!rc)
 		rc = npl_written_open(s, options->place, err);
@@ -486,6 +498,7 @@ void npl_session_close(struct npl_session *s)
 	free(s->range);
 	free(s->range_int8);
 	free(s->range_of);
+	free(s->reader);
 	free(s->group);
 	free(s->written);
 	free(s->own);

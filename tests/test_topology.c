@@ -310,3 +310,35 @@ Test(topology, compared_on_devices)
 	json_decref(timing);
 	cli_remove_folder(folder);
 }
+
+/* A list of many layers is planned in proportion to them: this took more than a minute when places in the buffer were looked for along all
+ * others, and it is a second. */
+Test(topology, twenty_thousand_layers, .timeout = 60)
+{
+	enum { LAYERS = 20000 };
+	char folder[CLI_PATH], *text = NULL;
+	size_t bytes;
+	FILE *list = open_memstream(&text, &bytes);
+	fputs(HEADER, list);
+	for (int i = 0; i < LAYERS; i++)
+		fprintf(list, "layer%d, 8, 8, 3, 3, 8, 8, 1,\n", i);
+	fclose(list);
+	cli_folder(folder);
+	struct npl_graph *graph = load(folder, text, 0);
+	struct npl_device *device;
+	struct npl_session *session;
+	struct npl_run run;
+	struct npl_err err = {0};
+	cr_assert_eq(npl_device_open("tpu_v1", NULL, &device, &err), 0, "%s", err.msg);
+	struct npl_session_options options = {.n_devices = 1, .device = &device, .timing_only = true};
+	cr_assert_eq(npl_session_open(graph, &options, &session, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_session_run(session, NULL, NULL, &run, &err), 0, "%s", err.msg);
+	cr_assert_eq(run.n_layers, LAYERS);
+	cr_assert_eq(run.macs, (uint64_t)LAYERS * 6 * 6 * 3 * 3 * 8 * 8);
+	npl_run_free(&run);
+	npl_session_close(session);
+	npl_device_close(device);
+	npl_graph_free(graph);
+	free(text);
+	cli_remove_folder(folder);
+}

@@ -4,6 +4,7 @@
 #include "generate.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "generate_impl.h"
 
@@ -20,11 +21,16 @@ static int make_room(struct tpu_gen *gen)
 	gen->store = npl_arena_array(&gen->arena, values, sizeof *gen->store);
 	gen->node = npl_arena_array(&gen->arena, n, sizeof *gen->node);
 	gen->group = npl_arena_array(&gen->arena, n, sizeof *gen->group);
+	gen->value_of_slots = 2 * values + 1;
+	gen->value_of = npl_arena_array(&gen->arena, gen->value_of_slots, sizeof *gen->value_of);
 	gen->generated->layer = calloc((size_t)gen->n_layers, sizeof *gen->generated->layer);
-	if (!gen->value || !gen->store || !gen->node || !gen->group || !gen->generated->layer)
+	gen->common_pixels = npl_arena_array(&gen->arena, (size_t)gen->width + 1, sizeof *gen->common_pixels);
+	if (!gen->common_pixels || !gen->value_of || !gen->value || !gen->store || !gen->node || !gen->group ||
+	    !gen->generated->layer)
 		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for %d layers", gen->n_layers);
 	for (int i = 0; i < gen->n_layers; i++)
 		gen->generated->layer[i] = (struct tpu_generated_layer){.last = -1, .pass = -1};
+	memset(gen->value_of, -1, gen->value_of_slots * sizeof *gen->value_of);
 	return 0;
 }
 
@@ -53,19 +59,32 @@ static void stage(struct tpu_gen *gen, int s, const struct part *part, bool in)
 		tpu_gen_transfer(gen, s, &room, 0, gen->store[s].image.channels / gen->width + 1, in);
 }
 
-static void stage_in(struct tpu_gen *gen, int g, const struct part *part)
+/* Lists the stores whose home is host memory by the group at which they come, or leave; each list in the order of stores. */
+static int list_staged(struct tpu_gen *gen)
 {
-	for (int s = 0; s < gen->n_stores; s++)
-		if (gen->store[s].staged && gen->store[s].first >= 0 && gen->store[s].maker < 0 &&
-		    tpu_gen_comes_at(gen, s) == g)
-			stage(gen, s, part, true);
+	for (int in = 0; in < 2; in++) {
+		gen->stage_first[in] = npl_arena_array(&gen->arena, (size_t)gen->n_groups + 1, sizeof(int));
+		gen->stage_next[in] = npl_arena_array(&gen->arena, (size_t)gen->n_stores + 1, sizeof(int));
+		if (!gen->stage_first[in] || !gen->stage_next[in])
+			return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
+		memset(gen->stage_first[in], -1, ((size_t)gen->n_groups + 1) * sizeof(int));
+	}
+	for (int s = gen->n_stores - 1; s >= 0; s--) {
+		const struct tpu_gen_store *store = &gen->store[s];
+		const bool in = store->maker < 0;
+		if (!store->staged || (in && store->first < 0))
+			continue;
+		int *first = &gen->stage_first[in][in ? tpu_gen_comes_at(gen, s) : tpu_gen_leaves_at(gen, s)];
+		gen->stage_next[in][s] = *first;
+		*first = s;
+	}
+	return 0;
 }
 
-static void stage_out(struct tpu_gen *gen, int g, const struct part *part)
+static void stage_at(struct tpu_gen *gen, int g, const struct part *part, bool in)
 {
-	for (int s = 0; s < gen->n_stores; s++)
-		if (gen->store[s].staged && gen->store[s].maker >= 0 && tpu_gen_leaves_at(gen, s) == g)
-			stage(gen, s, part, false);
+	for (int s = gen->stage_first[in][g]; s >= 0; s = gen->stage_next[in][s])
+		stage(gen, s, part, in);
 }
 
 static void emit_group(struct tpu_gen *gen, struct tpu_gen_group *group, int64_t images)
@@ -104,10 +123,10 @@ static void emit_segment(struct tpu_gen *gen, int first, int last)
 		for (int g = first; g <= last; g++) {
 			struct tpu_gen_group *group = &gen->group[g];
 			tpu_gen_layer(gen, layer_of(gen, group));
-			stage_in(gen, g, &part);
+			stage_at(gen, g, &part, true);
 			emit_group(gen, group, parts > 1 ? part.images : gen->value[group->out].image.images);
 			group->last_item = tpu_gen_items(gen) - 1;
-			stage_out(gen, g, &part);
+			stage_at(gen, g, &part, false);
 		}
 		gen->part_image += part.images;
 	}
@@ -132,7 +151,7 @@ static void note_passes(struct tpu_gen *gen)
 
 static int emit(struct tpu_gen *gen)
 {
-	if (tpu_gen_emit_open(gen))
+	if (list_staged(gen) || tpu_gen_emit_open(gen))
 		return NPL_ENOMEM;
 	for (int g = 0; g < gen->n_groups; g = gen->group[g].segment_last + 1)
 		emit_segment(gen, g, gen->group[g].segment_last);
@@ -193,6 +212,7 @@ void tpu_generated_free(struct tpu_generated *generated)
 	free(generated->layer);
 	free(generated->weights);
 	free(generated->place);
+	free(generated->by_tensor);
 	free(generated->runs);
 	*generated = (struct tpu_generated){0};
 }

@@ -81,6 +81,7 @@ struct tpu_generated {
 	uint8_t *weights; /* NULL in timing_only */
 	size_t weight_bytes;
 	struct tpu_place *place;
+	const struct tpu_place **by_tensor; /* the places, in the order of their tensors' addresses */
 	int n_places;
 	struct tpu_run *runs; /* that the places refer to */
 	int64_t peak_rows;    /* of the unified buffer that hold something at the same time, at most */

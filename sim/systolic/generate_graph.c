@@ -36,12 +36,25 @@ static int own_store(struct tpu_gen *gen, int v)
 	return 0;
 }
 
+/* The table's slot of a tensor, or the free one where it would go. The table is never full. */
+static int *slot_of(const struct tpu_gen *gen, const struct npl_tensor *tensor)
+{
+	size_t slot = (size_t)(((uint64_t)(uintptr_t)tensor * 0x9e3779b97f4a7c15u) >> 20) % gen->value_of_slots;
+	while (gen->value_of[slot] >= 0 && gen->value[gen->value_of[slot]].tensor != tensor)
+		slot = (slot + 1) % gen->value_of_slots;
+	return &gen->value_of[slot];
+}
+
 static int find_value(const struct tpu_gen *gen, const struct npl_tensor *tensor)
 {
-	for (int v = gen->n_values - 1; v >= 0; v--)
-		if (gen->value[v].tensor == tensor)
-			return v;
-	return -1;
+	return *slot_of(gen, tensor);
+}
+
+static void set_tensor(struct tpu_gen *gen, int v, const struct npl_tensor *tensor)
+{
+	int *slot = slot_of(gen, tensor);
+	gen->value[v].tensor = tensor;
+	*slot = v;
 }
 
 /* The value of a layer's input; -1: out of memory. */
@@ -52,7 +65,7 @@ static int input(struct tpu_gen *gen, int layer, int k)
 	if (v < 0) {
 		struct npl_image image = tpu_gen_image(&tensor->shape);
 		v = new_value(gen, tensor, &image);
-		gen->value[v].tensor = tensor;
+		set_tensor(gen, v, tensor);
 		if (own_store(gen, v))
 			return -1;
 	}
@@ -333,9 +346,11 @@ static int one_layer(struct tpu_gen *gen, int layer)
 	int rc = expand(gen, layer, &out);
 	if (!rc)
 		rc = fused(gen, layer, &out);
-	if (!rc)
-		gen->value[out].tensor = l->out;
-	return rc;
+	if (rc)
+		return rc;
+	set_tensor(gen, out, l->out);
+	gen->value[out].made = true;
+	return 0;
 }
 
 static int mark_kept(struct tpu_gen *gen)

@@ -38,9 +38,9 @@ struct tpu_gen_value {
 	enum tpu_type type;
 	float scale;
 	int32_t zero_point;
-	struct npl_image image; /* as it is kept */
-	bool flat;              /* seen as (images, channels * height * width) */
-	bool wanted, read;
+	struct npl_image image;  /* as it is kept */
+	bool flat;               /* seen as (images, channels * height * width) */
+	bool wanted, read, made; /* made: by a layer, not given */
 	int n_pieces;
 	struct tpu_gen_piece *piece;
 };
@@ -160,8 +160,16 @@ struct tpu_gen {
 	struct tpu_gen_node *node;
 	struct tpu_gen_group *group;
 	struct tpu_gen_room *room;
+	int *value_of; /* a hash table of the values that have a tensor, by that; -1: free */
+	size_t value_of_slots;
+	int64_t *
+		common_pixels; /* by lanes of a pixel: the greatest common divisor of the pixels of the rooms that have as many */
+	int *stage_next[2],
+		*stage_first
+			[2]; /* out of, into host memory: stores by the group at which they are moved; -1: no more */
 	int n_values, n_stores, n_nodes, n_groups, n_rooms, rooms_capacity;
 	bool streaming;     /* some store is streamed */
+	bool out_of_memory; /* while rooms were placed */
 	int rest;           /* groups for which room that was given up is not taken again */
 	int64_t images;     /* of all values, when the batch can be split; else 0 */
 	bool split;         /* some group does the batch in parts */
@@ -192,6 +200,8 @@ uint64_t tpu_gen_least_bytes(const struct tpu_gen *gen, const struct tpu_gen_gro
 /* generate_layout.c: groups, rooms without a place, runs and tiles. */
 int tpu_gen_layout(struct tpu_gen *gen);
 int tpu_gen_new_room(struct tpu_gen *gen, const struct npl_image *image, enum tpu_type type, int64_t lanes);
+/* Sets gen->common_pixels, which sizes of rooms depend on where gen->split says that the batch is done in parts. */
+void tpu_gen_common_pixels(struct tpu_gen *gen);
 /* Sets what depends on how many images are in it. */
 void tpu_gen_size_room(const struct tpu_gen *gen, struct tpu_gen_room *room, int64_t images);
 int tpu_gen_runs(struct tpu_gen *gen, int value, struct tpu_gen_run **run, int *n);
@@ -206,8 +216,12 @@ int tpu_gen_leaves_at(const struct tpu_gen *gen, int store);
 int tpu_gen_rooms(struct tpu_gen *gen);
 /* Whether the store is at home in host memory because of host_in or host_out. */
 bool tpu_gen_is_asked_for(const struct tpu_gen *gen, const struct tpu_gen_store *store);
-/* Places for all rooms, as far as they fit: returns the group at which they do not; -1. */
+
+/* generate_fit.c: places for all rooms in the order in which they begin to live, or the largest first, as far as they fit: returns
+ * the group at which they do not; -1. */
 int tpu_gen_place_all(struct tpu_gen *gen, bool largest_first);
+/* Rows of all rooms that live at one time, at most. */
+int64_t tpu_gen_peak_rows(struct tpu_gen *gen);
 /* Where a room would fit beside those that have a place; -1: nowhere. */
 int64_t tpu_gen_first_fit(const struct tpu_gen *gen, const struct tpu_gen_room *room);
 

@@ -3,7 +3,10 @@
  * Which lanes of which rows channels lie in (generate_impl.h). A store has a room of its own, but for those that a
  * Concat joins: they share one, side by side, as far as nothing is lost by it. What the activation unit reads must lie
  * in the lanes that its result lies in; where it does not, the array copies it, multiplying by a unit matrix. */
+#include <string.h>
+
 #include "generate_impl.h"
+#include "npulab/ratio.h"
 
 int tpu_gen_new_room(struct tpu_gen *gen, const struct npl_image *image, enum tpu_type type, int64_t lanes)
 {
@@ -28,22 +31,32 @@ int tpu_gen_new_room(struct tpu_gen *gen, const struct npl_image *image, enum tp
 	return gen->n_rooms++;
 }
 
-/* Parts of a batch must begin with a row, and source and result of pooling have as many vectors per row. */
-static bool parts_begin_rows(const struct tpu_gen *gen, int64_t pixel_lanes, int64_t row_pixels)
+/* Parts of a batch must begin with a row, and source and result of pooling have as many vectors per row: the most that divide the pixels
+ * of all rooms with so many lanes each, up to `most`. */
+static int64_t most_row_pixels(const struct tpu_gen *gen, int64_t pixel_lanes, int64_t most)
 {
-	for (int r = 0; r < gen->n_rooms; r++)
-		if (gen->room[r].pixel_lanes == pixel_lanes &&
-		    gen->room[r].height * gen->room[r].width % row_pixels != 0)
-			return false;
-	return true;
+	int64_t common = gen->common_pixels[pixel_lanes];
+	while (common && common % most != 0)
+		most--;
+	return most;
+}
+
+void tpu_gen_common_pixels(struct tpu_gen *gen)
+{
+	memset(gen->common_pixels, 0, ((size_t)gen->width + 1) * sizeof *gen->common_pixels);
+	for (int r = 0; r < gen->n_rooms; r++) {
+		const struct tpu_gen_room *room = &gen->room[r];
+		int64_t *common = &gen->common_pixels[room->pixel_lanes];
+		*common = npl_gcd(*common, room->height * room->width);
+	}
 }
 
 void tpu_gen_size_room(const struct tpu_gen *gen, struct tpu_gen_room *room, int64_t images)
 {
 	room->images = images;
 	room->row_pixels = gen->width / room->pixel_lanes;
-	while (gen->split && !parts_begin_rows(gen, room->pixel_lanes, room->row_pixels))
-		room->row_pixels--;
+	if (gen->split && room->row_pixels > 1)
+		room->row_pixels = most_row_pixels(gen, room->pixel_lanes, room->row_pixels);
 	room->plane_rows = tpu_gen_div_up(images * room->height * room->width, room->row_pixels);
 	room->rows = tpu_gen_div_up(room->lanes, gen->width) * room->planes * room->plane_rows;
 }

@@ -119,6 +119,8 @@ void tpu_gen_lives(struct tpu_gen *gen)
 	for (int s = 0; s < gen->n_stores; s++) /* given, and wanted as it is */
 		if (gen->store[s].maker < 0 && gen->store[s].first < 0 && !gen->store[s].staged)
 			extend(&gen->room[gen->store[s].room], 0, gen->n_groups);
+	if (gen->split)
+		tpu_gen_common_pixels(gen);
 	for (int r = 0; r < gen->n_rooms; r++) {
 		struct tpu_gen_room *room = &gen->room[r];
 		int64_t images = gen->images ? gen->images : room->images;

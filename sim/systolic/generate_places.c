@@ -46,15 +46,6 @@ static int runs_of(struct tpu_gen *gen, int v, struct tpu_run *out)
 	return count;
 }
 
-/* Given are values whose store nobody makes, seen as they are; a layer's output is a view of it at most. */
-static bool is_given(const struct tpu_gen *gen, const struct tpu_gen_value *value)
-{
-	for (int i = 0; i < gen->n_layers; i++)
-		if (gen->layer[i]->out == value->tensor)
-			return false;
-	return value->tensor != NULL;
-}
-
 static bool is_place(const struct tpu_gen *gen, int v)
 {
 	const struct tpu_gen_value *value = &gen->value[v];
@@ -92,6 +83,13 @@ static int64_t made_at(const struct tpu_gen *gen, const struct tpu_gen_value *va
 	return made;
 }
 
+static int by_tensor(const void *a, const void *b)
+{
+	const uintptr_t x = (uintptr_t)(*(const struct tpu_place *const *)a)->tensor;
+	const uintptr_t y = (uintptr_t)(*(const struct tpu_place *const *)b)->tensor;
+	return (x > y) - (x < y);
+}
+
 int tpu_gen_places(struct tpu_gen *gen)
 {
 	struct tpu_generated *g = gen->generated;
@@ -103,7 +101,8 @@ int tpu_gen_places(struct tpu_gen *gen)
 	}
 	g->place = calloc(places + 1, sizeof *g->place);
 	g->runs = calloc(runs + 1, sizeof *g->runs);
-	if (!g->place || !g->runs)
+	g->by_tensor = calloc(places + 1, sizeof *g->by_tensor);
+	if (!g->place || !g->runs || !g->by_tensor)
 		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the places of %zu tensors", places);
 	struct tpu_run *next = g->runs;
 	for (int v = 0; v < gen->n_values; v++) {
@@ -114,7 +113,7 @@ int tpu_gen_places(struct tpu_gen *gen)
 		if (n < 0)
 			return NPL_ENOMEM;
 		g->place[g->n_places++] = (struct tpu_place){.tensor = value->tensor,
-							     .given = is_given(gen, value),
+							     .given = !value->made,
 							     .wanted = value->wanted,
 							     .made = made_at(gen, value),
 							     .images = value->image.images,
@@ -126,15 +125,21 @@ int tpu_gen_places(struct tpu_gen *gen)
 							     .run = next};
 		next += n;
 	}
+	for (int i = 0; i < g->n_places; i++)
+		g->by_tensor[i] = &g->place[i];
+	if (g->n_places)
+		qsort(g->by_tensor, (size_t)g->n_places, sizeof *g->by_tensor, by_tensor);
 	return 0;
 }
 
 const struct tpu_place *tpu_place_of(const struct tpu_generated *generated, const struct npl_tensor *tensor)
 {
-	for (int i = 0; i < generated->n_places; i++)
-		if (generated->place[i].tensor == tensor)
-			return &generated->place[i];
-	return NULL;
+	const struct tpu_place wanted = {.tensor = tensor}, *key = &wanted;
+	if (!generated->n_places)
+		return NULL;
+	const struct tpu_place *const *found = bsearch(&key, generated->by_tensor, (size_t)generated->n_places,
+						       sizeof key, by_tensor);
+	return found ? *found : NULL;
 }
 
 /* One plane of one run: to the memory or from it. */

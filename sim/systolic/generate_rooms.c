@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Places in the unified buffer (generate.h): first fit over rooms with known lives. When not all fit, the batch is run
+ * Places in the unified buffer (generate.h): first fit (generate_fit.c) over rooms with known lives. When not all fit, the batch is run
  * in as few parts as make it fit, and then as many of the last groups as can in fewer: in networks the activations are
  * large at the beginning and the weights, which every part fetches again, at the end. When single images are still too
  * much, what is given and wanted comes from and goes to host memory part by part, the largest first. */
@@ -10,59 +10,12 @@
 
 #define MOST_REST 16 /* groups: two cells of an LSTM */
 
-int64_t tpu_gen_first_fit(const struct tpu_gen *gen, const struct tpu_gen_room *room)
-{
-	int64_t base = 0;
-	for (bool moved = true; moved;) {
-		moved = false;
-		for (int r = 0; r < gen->n_rooms; r++) {
-			const struct tpu_gen_room *other = &gen->room[r];
-			if (other->base < 0 || other == room || other->last + gen->rest < room->first ||
-			    room->last + gen->rest < other->first || other->base + other->rows <= base ||
-			    base + room->rows <= other->base)
-				continue;
-			base = other->base + other->rows;
-			moved = true;
-		}
-	}
-	return base + room->rows <= gen->buffer_rows ? base : -1;
-}
-
-/* In the order in which they begin to live, or the largest first. */
-int tpu_gen_place_all(struct tpu_gen *gen, bool largest_first)
-{
-	for (int r = 0; r < gen->n_rooms; r++)
-		gen->room[r].base = -1;
-	for (;;) {
-		struct tpu_gen_room *next = NULL;
-		for (int r = 0; r < gen->n_rooms; r++) {
-			struct tpu_gen_room *room = &gen->room[r];
-			if (room->base >= 0 || room->last < 0)
-				continue;
-			if (!next || (largest_first ? room->rows > next->rows : room->first < next->first))
-				next = room;
-		}
-		if (!next)
-			return -1;
-		next->base = tpu_gen_first_fit(gen, next);
-		if (next->base < 0)
-			return next->first;
-	}
-}
-
-static int64_t rows_at(const struct tpu_gen *gen, int g)
-{
-	int64_t rows = 0;
-	for (int r = 0; r < gen->n_rooms; r++)
-		if (gen->room[r].first <= g && g <= gen->room[r].last)
-			rows += gen->room[r].rows;
-	return rows;
-}
-
 /* Whether all has a place with the parts as they are. */
 static bool fits(struct tpu_gen *gen)
 {
 	tpu_gen_lives(gen);
+	if (tpu_gen_peak_rows(gen) > gen->buffer_rows) /* they cannot, in whatever order */
+		return false;
 	return tpu_gen_place_all(gen, false) < 0 || tpu_gen_place_all(gen, true) < 0;
 }
 
@@ -181,8 +134,7 @@ static void report(struct tpu_gen *gen)
 {
 	struct tpu_generated *g = gen->generated;
 	g->parts = 1;
-	for (int i = 0; i <= gen->n_groups; i++)
-		g->peak_rows = rows_at(gen, i) > g->peak_rows ? rows_at(gen, i) : g->peak_rows;
+	g->peak_rows = tpu_gen_peak_rows(gen);
 	for (int i = 0; i < gen->n_groups; i++)
 		g->parts = gen->group[i].parts > g->parts ? gen->group[i].parts : g->parts;
 }
@@ -219,5 +171,7 @@ int tpu_gen_rooms(struct tpu_gen *gen)
 	if (fit)
 		spread(gen);
 	report(gen);
+	if (gen->out_of_memory)
+		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the rooms of %d layers", gen->n_layers);
 	return place_in_host(gen);
 }
