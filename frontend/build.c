@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPSET 17 /* what build.h promises */
-
 int npl_build_open(const char *name, struct npl_build **build, struct npl_err *err)
 {
 	struct npl_build *made = calloc(1, sizeof *made);
@@ -19,7 +17,7 @@ int npl_build_open(const char *name, struct npl_build **build, struct npl_err *e
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	}
 	struct npl_graph *graph = made->graph;
-	graph->opset = OPSET;
+	graph->opset = NPL_LAST_OPSET;
 	graph->batch = 1;
 	graph->producer = "libnpulab";
 	graph->name = npl_arena_strdup(&graph->arena, name && *name ? name : "graph");

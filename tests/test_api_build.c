@@ -167,7 +167,7 @@ Test(api_build, names)
 	cr_assert_str_eq(graph->value[graph->node[1].out[0]].name, "sum");
 	cr_assert_str_eq(graph->value[graph->node[0].out[1]].name, "right");
 	cr_assert_str_eq(graph->name, "net");
-	cr_assert_eq(graph->opset, 17);
+	cr_assert_eq(graph->opset, NPL_LAST_OPSET);
 	npl_graph_free(graph);
 }
 

@@ -470,6 +470,43 @@ Test(onnx_refusals, versions_of_an_operator)
 	}
 }
 
+/* Operators of others, and tensors of types that there are none of, are refused by name, with what would work. */
+Test(onnx_refusals, what_others_have)
+{
+	static const char *const domains[] = {"com.microsoft", "ai.onnx.ml"};
+	static const struct {
+		int type;
+		const char *name, *instead;
+	} types[] = {{8, "STRING", "turn text into numbers"},  {14, "COMPLEX64", "real and imaginary parts"},
+		     {17, "FLOAT8E4M3FN", "quantise to INT8"}, {20, "FLOAT8E5M2FNUZ", "quantise to INT8"},
+		     {21, "UINT4", "quantise to INT8"},        {22, "INT4", "or keep FLOAT16"},
+		     {23, "FLOAT4E2M1", "quantise to INT8"}};
+	for (size_t i = 0; i < sizeof domains / sizeof domains[0]; i++) {
+		struct onnx_writer g = {0}, domain = {0};
+		relu_graph(&g);
+		onnx_put_string(&domain, 7, domains[i]);
+		onnx_put_node(&g, "Scaler", "odd", "y", "z", &domain);
+		struct onnx_writer model = onnx_model(&g, 21);
+		expect_refusal(&model, NULL,
+			       (const char *const[3]){"node 'odd'", domains[i], "export the model with ONNX's own"});
+		onnx_writer_free(&model);
+	}
+	for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+		for (int weight = 0; weight < 2; weight++) {
+			struct onnx_writer g = {0};
+			relu_graph(&g);
+			struct onnx_writer tensor = onnx_tensor_of("w", types[i].type, 1, (int64_t[]){2}, "\1", 1);
+			if (weight)
+				onnx_put_message(&g, 5, &tensor);
+			else
+				onnx_put_input(&g, "w", types[i].type, 1, (int64_t[]){2});
+			onnx_writer_free(&tensor);
+			struct onnx_writer model = onnx_model(&g, 23);
+			expect_refusal(&model, NULL, (const char *const[3]){"'w'", types[i].name, types[i].instead});
+			onnx_writer_free(&model);
+		}
+}
+
 /* Every proper prefix of a model is refused or is a model without its end; no byte outside it is read (the copy is
  * exactly as large as the prefix, so the address sanitizer would see). */
 Test(onnx_refusals, truncated)

@@ -6,6 +6,7 @@
 #include "ops_support.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "npulab/text.h"
 
@@ -48,6 +49,29 @@ Test(ops_table, versions)
 	cr_assert_eq(npl_op_version(NPL_OP_RELU, 18, NULL), 14);
 	cr_assert_eq(npl_op_version(NPL_OP_CONV, 22, NULL), 22);
 	cr_assert_eq(npl_op_version(NPL_OP_UPSAMPLE, 8, NULL), 7);
+}
+
+/* docs/onnx.md has a row for each operator, with its versions. */
+Test(ops_table, page_of_versions)
+{
+	char page[65536], row[256];
+	FILE *file = fopen("docs/onnx.md", "r");
+	cr_assert(file, "docs/onnx.md");
+	const size_t bytes = fread(page, 1, sizeof page - 1, file);
+	fclose(file);
+	page[bytes] = 0;
+	int rows = 0;
+	for (const char *at = strstr(page, "\n|---"); at && (at = strstr(at + 1, "\n| ")) != NULL;)
+		rows++;
+	cr_assert_eq(rows, NPL_OPS, "the page has %d operators, the table %d", rows, NPL_OPS);
+	for (int op = 0; op < NPL_OPS; op++) {
+		const struct npl_op_versions *v = &npl_op_versions[op];
+		int n = snprintf(row, sizeof row, "\n| %s | ", npl_op_defs[op].name);
+		for (int k = 0; k < v->n; k++)
+			n += snprintf(row + n, sizeof row - (size_t)n, "%s%d", k ? ", " : "", v->since[k]);
+		snprintf(row + n, sizeof row - (size_t)n, " | %s", v->successor ? "from opset " : "");
+		cr_expect(strstr(page, row), "docs/onnx.md has no row beginning with: %s", row + 1);
+	}
 }
 
 Test(ops_table, nearest_name)

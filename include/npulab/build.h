@@ -14,7 +14,7 @@
  *
  * Values are numbers >= 0. A call that fails returns a negative code (enum npl_code) instead, and so does every call
  * that is given such a code as a value, so that a whole network can be written down without looking at results: the
- * first error stays, and npl_build_finish returns it. Operators are ONNX's, by name, of opset 17; RandomNormal wants a
+ * first error stays, and npl_build_finish returns it. Operators are ONNX's, by name, of opset 23; RandomNormal wants a
  * seed if values shall not depend on its place in the network.
  *
  * Values are shaped, and operators on constants computed, as they are added. One thread at a time.

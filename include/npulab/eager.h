@@ -70,7 +70,7 @@ int npl_eager_input(struct npl_eager *ctx, const char *name, const struct npl_te
 int npl_eager_constant(struct npl_eager *ctx, const struct npl_tensor *tensor, enum npl_keep keep,
 		       struct npl_eager_value **value, struct npl_err *err);
 
-/* Calls an operator of ONNX (opset 17) by its name. NPL_EINPUT says what does not fit: no such operator, inputs, shapes,
+/* Calls an operator of ONNX (opset 23) by its name. NPL_EINPUT says what does not fit: no such operator, inputs, shapes,
  * attributes; nothing is recorded then. */
 int npl_eager_op(struct npl_eager *ctx, const char *op, struct npl_args args, struct npl_attr_list attrs,
 		 struct npl_eager_value **result, struct npl_err *err);
