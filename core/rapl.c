@@ -53,7 +53,7 @@ static int open_below(const char *root, int zone, const char *file)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	return open(path, O_RDONLY | O_CLOEXEC);
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang; reading it by place fails */
 }
 
 /* Text of a small file of a zone; false when it is not there. */

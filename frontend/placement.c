@@ -269,7 +269,10 @@ int npl_placement_load(const struct npl_graph *graph, const char *path, struct n
 	int rules = 0, number = 0;
 	if (npl_file_map(path, MOST_FILE_BYTES, &file, err))
 		return err->code;
-	char *text = npl_arena_strndup(arena, (const char *)file.data, file.bytes);
+	const size_t mark = file.bytes >= 3 && !memcmp(file.data, "\xef\xbb\xbf", 3)
+				    ? 3
+				    : 0; /* of byte order, as editors put it */
+	char *text = npl_arena_strndup(arena, (const char *)file.data + mark, file.bytes - mark);
 	bool holds_nul = file.bytes && memchr(file.data, 0, file.bytes);
 	npl_file_unmap(&file);
 	if (!text)

@@ -175,6 +175,8 @@ static void fill(struct trace *t)
 	trace_input_read(t->input, t->buffer + t->have, BUFFER_BYTES - t->have, &n, &t->problem);
 	t->have += n;
 	t->ended = t->problem || t->have < BUFFER_BYTES;
+	if (!t->line && t->have >= 3 && !memcmp(t->buffer, "\xef\xbb\xbf", 3))
+		t->at = 3; /* a byte-order mark, as editors put it */
 }
 
 /* The bytes of the next line; *begin is NULL at the end. */

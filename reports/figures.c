@@ -56,6 +56,7 @@ double npl_surrounding_seconds(const struct npl_device_report *report, double se
 const char *npl_si_text(double value, const char *unit, char *buf, size_t n)
 {
 	static const char *const prefix[] = {"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
+	const int least = *unit == '/' ? 4 : 0; /* "297 m/s" would be metres per second */
 	int at = 4;
 	double magnitude = fabs(value);
 	if (!isfinite(value)) {
@@ -67,7 +68,7 @@ const char *npl_si_text(double value, const char *unit, char *buf, size_t n)
 		for (; magnitude >= 999.5 && at < 10; at++, value /= 1000)
 			magnitude /= 1000;
 	if (value != 0)
-		for (; magnitude < 0.9995 && at > 0; at--, value *= 1000)
+		for (; magnitude < 0.9995 && at > least; at--, value *= 1000)
 			magnitude *= 1000;
 	int decimals = value == 0 || magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2;
 	if (value != 0 && (magnitude < 0.9995 || magnitude >= 999.5)) /* beyond the prefixes */

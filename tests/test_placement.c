@@ -191,6 +191,8 @@ Test(placement, rules_in_a_file)
 		{"\n/(/=cpu", ":2: /(/ is not a regular expression"},
 		{"# nothing\n", ": no rules"},
 		{"*=cpu\n\33[1m=cpu", ":2: a control character"},
+		{"\xef\xbb\xbf*=cpu\nConv",
+		 ":2: 'Conv': expected PATTERN=DEVICE"}, /* the mark is no part of the rule */
 	};
 	uint64_t rng = 9;
 	struct net net = make_chain(&rng);

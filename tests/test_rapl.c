@@ -130,6 +130,11 @@ Test(rapl, gives_the_reason_when_there_is_no_counter)
 	expect_refused("the counter of package-0 cannot be read: No such file");
 	mkdir(path, 0755);
 	expect_refused("the counter of package-0 cannot be read: Is a directory");
+	cr_assert(!rmdir(path) && !mkfifo(path, 0666));
+	expect_refused("the counter of package-0 cannot be read: Illegal seek");
+	snprintf(path, sizeof path, "%s/intel-rapl:1/name", root);
+	cr_assert(!unlink(path) && !mkfifo(path, 0666));
+	expect_refused("there is no package counter below /tmp/");
 }
 
 Test(rapl, names_permission)

@@ -202,6 +202,22 @@ Test(traffic, a_trace_plain_and_compressed)
 		check_trace(packed, &all, &rng);
 		cr_assert(freopen(packed, "rb", stdin));
 		check_trace("-", &all, &rng);
+		/* zeros that fill up the last block of a tape are no damage, in no number */
+		FILE *padded = fopen(packed, "ab");
+		for (int64_t zeros = test_range(&rng, 1, 200000); zeros > 0; zeros--)
+			fputc(0, padded);
+		cr_assert(padded && !fclose(padded));
+		check_trace(packed, &all, &rng);
+		/* nor is a byte-order mark before the text */
+		char *marked = malloc(bytes + 3);
+		cr_assert(marked);
+		memcpy(marked, "\xef\xbb\xbf", 3);
+		memcpy(marked + 3, text, bytes);
+		cli_write(folder, "plain", marked, bytes + 3);
+		write_gzip(packed, "wb", marked, bytes + 3);
+		check_trace(plain, &all, &rng);
+		check_trace(packed, &all, &rng);
+		free(marked);
 		free(text);
 	}
 	cli_remove_folder(folder);
