@@ -41,8 +41,8 @@ static int alloc_outputs(const struct job *job, struct npl_tensor *all, struct n
 	return 0;
 }
 
-void npl_store_batch(const struct npl_graph *graph, const struct npl_samples *samples, const struct npl_tensor *batch,
-		     int64_t b, int64_t real, struct npl_tensor *all)
+int npl_store_batch(const struct npl_graph *graph, const struct npl_samples *samples, const struct npl_tensor *batch,
+		    int64_t b, int64_t real, struct npl_tensor *all, struct npl_err *err)
 {
 	for (int i = 0; i < graph->n_outputs; i++) {
 		size_t bytes = npl_tensor_bytes(&batch[i]), at = 0;
@@ -51,9 +51,15 @@ void npl_store_batch(const struct npl_graph *graph, const struct npl_samples *sa
 			bytes = sample_bytes * (size_t)real;
 			at = sample_bytes * (size_t)(b * graph->batch);
 		}
-		if (bytes && all[i].data)
-			memcpy((char *)all[i].data + at, batch[i].data, bytes);
+		if (!bytes || !all[i].data)
+			continue;
+		if (at + bytes > npl_tensor_bytes(&all[i]))
+			return npl_fail(err, NPL_EINTERNAL,
+					"output '%s' of batch %lld has no room in that of all samples", all[i].name,
+					(long long)b);
+		memcpy((char *)all[i].data + at, batch[i].data, bytes);
 	}
+	return 0;
 }
 
 static void free_tensors(struct npl_tensor *tensors, int n)
@@ -90,7 +96,7 @@ static int evaluate_all(const struct job *job, const struct npl_samples *samples
 		rc = pass < 0 ? npl_evaluate_watched(graph, in, out, NULL, first, err)
 			      : npl_calibration_batch(job->calibration, pass, in, out, first, err);
 		if (!rc && all)
-			npl_store_batch(graph, samples, out, b, real, all);
+			rc = npl_store_batch(graph, samples, out, b, real, all, err);
 		for (int i = 0; i < graph->n_inputs; i++)
 			npl_tensor_free(&in[i]);
 		for (int i = 0; i < graph->n_outputs; i++)

@@ -13,6 +13,7 @@
 #ifndef NPULAB_FRONTEND_FOLLOW_H
 #define NPULAB_FRONTEND_FOLLOW_H
 
+#include "graph_names.h"
 #include "npulab/graph.h"
 
 /* Samples along a dimension of `outer` * batch * `inner` indices. */
@@ -24,8 +25,9 @@ struct spread {
 struct follow {
 	const struct npl_graph *graph;
 	const struct npl_graph *other; /* the same model at another batch, or NULL */
-	bool wants_other;              /* a constant made from shapes is computed with: it may follow from the batch */
-	int64_t *distance;             /* per value, elements from one sample to the next; 0: fixed */
+	struct graph_names other_values;
+	bool wants_other;  /* a shape or a constant may fit this batch alone: `other` tells */
+	int64_t *distance; /* per value, elements from one sample to the next; 0: fixed */
 };
 
 /* What there is to say of a graph's batch. */

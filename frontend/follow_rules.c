@@ -216,6 +216,7 @@ static bool repeat(const struct at *at)
 	if (!samples_of(at, 0, &x))
 		return false;
 	const int64_t was = shape_of(at, 0)->dim[x.axis];
+	at->f->wants_other = at->f->wants_other || !at->f->other; /* an Expand may give this batch its own size */
 	x.axis += out_shape(at)->rank - shape_of(at, 0)->rank;
 	x.outer *= out_shape(at)->dim[x.axis] / was;
 	return place_all(at, &x);

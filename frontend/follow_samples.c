@@ -44,12 +44,10 @@ bool follow_place(struct follow *f, int v, const struct spread *spread)
 	return f->distance[v] > 0;
 }
 
-static const struct npl_value *same_value(const struct npl_graph *graph, const char *name)
+static const struct npl_value *same_value(const struct follow *f, int v)
 {
-	for (int v = 0; v < graph->n_values; v++)
-		if (!strcmp(graph->value[v].name, name))
-			return &graph->value[v];
-	return NULL;
+	const int other = graph_names_find(&f->other_values, f->graph->value[v].name);
+	return other < 0 ? NULL : &f->other->value[other];
 }
 
 enum change { SAME, RESIZED, DIFFERENT };
@@ -64,7 +62,7 @@ static enum change change_of(struct follow *f, int v)
 		f->wants_other = true;
 		return SAME;
 	}
-	const struct npl_value *other = same_value(f->other, value->name);
+	const struct npl_value *other = same_value(f, v);
 	if (!other || other->dtype != value->dtype || value->is_fill != other->is_fill)
 		return DIFFERENT;
 	const size_t size = npl_dtype_size(value->dtype);
@@ -91,7 +89,8 @@ bool follow_uniform(struct follow *f, int v, const struct spread *spread)
 	if (change_of(f, v) == DIFFERENT)
 		return false;
 	if (a < 0 || a >= shape->rank || shape->dim[a] == 1 || value->is_fill)
-		return true; /* repeated along that dimension, or of one number */
+		return true;                          /* repeated along that dimension, or of one number */
+	f->wants_other = f->wants_other || !f->other; /* as long as this batch, or as any? */
 	if (!value->data || shape->dim[a] != spread->outer * f->graph->batch * spread->inner)
 		return false;
 	const size_t piece = (size_t)(product(shape, a + 1, shape->rank) * spread->inner) *
@@ -163,14 +162,38 @@ static const struct npl_value *batched_inside(const struct npl_graph *graph)
 	return NULL;
 }
 
+/* A value whose elements do not grow with the batch; NULL: none. A batch that is by chance as large as a dimension that the model
+ * gives can be taken for it, as by an Expand, but not two batches. */
+static const struct npl_value *find_unsteady(const struct follow *f)
+{
+	for (int v = 0; v < f->graph->n_values && f->other; v++) {
+		const struct npl_value *value = &f->graph->value[v], *other = f->distance[v] ? same_value(f, v) : NULL;
+		if (other && npl_shape_count(&value->shape) / f->graph->batch * f->other->batch !=
+				     npl_shape_count(&other->shape))
+			return value;
+	}
+	return NULL;
+}
+
+static int index_other(struct follow *f)
+{
+	int rc = 0;
+	for (int v = 0; f->other && v < f->other->n_values && !rc; v++)
+		rc = graph_names_add(&f->other_values, f->other->value[v].name, v);
+	return rc;
+}
+
 int follow_samples(const struct npl_graph *graph, const struct npl_graph *other, struct follow_result *result,
 		   struct npl_err *err)
 {
 	struct follow f = {.graph = graph, .other = other};
 	f.distance = calloc((size_t)graph->n_values + 1, sizeof *f.distance);
-	if (!f.distance)
+	if (!f.distance || index_other(&f)) {
+		free(f.distance);
+		graph_names_free(&f.other_values);
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
-	const struct npl_value *inside = batched_inside(graph);
+	}
+	const struct npl_value *inside = batched_inside(graph), *unsteady;
 	const char *why;
 	const struct npl_node *node = inside ? NULL : follow_nodes(&f, &why);
 	result->mixed_by[0] = '\0';
@@ -179,9 +202,13 @@ int follow_samples(const struct npl_graph *graph, const struct npl_graph *other,
 	else if (node)
 		snprintf(result->mixed_by, sizeof result->mixed_by, "node '%s' (%s) %s", node->name,
 			 npl_op_defs[node->op].name, why);
+	else if ((unsteady = find_unsteady(&f)) != NULL)
+		snprintf(result->mixed_by, sizeof result->mixed_by, "'%s' is not of a size for each sample",
+			 unsteady->name);
 	else
 		follow_outputs(&f, result);
 	result->wants_other = f.wants_other && !result->mixed_by[0];
 	free(f.distance);
+	graph_names_free(&f.other_values);
 	return 0;
 }

@@ -51,7 +51,7 @@ static int one_pass(const struct npl_passes *p, const char *what, struct npl_ten
 		rc = npl_session_run(p->session, in, out, &run, err);
 		npl_session_watch(p->session, NULL);
 		if (!rc && all && !p->timing_only)
-			npl_store_batch(graph, p->samples, out, b, real, all);
+			rc = npl_store_batch(graph, p->samples, out, b, real, all, err);
 		if (!rc)
 			rc = npl_run_add(sum, &run, err);
 		npl_run_free(&run);

@@ -257,3 +257,42 @@ Test(cli_batches, one_by_one)
 	npl_tensor_free(&y);
 	cli_remove_folder(folder);
 }
+
+/* Two rows of the model's own, where samples come two by two or one by one. */
+Test(cli_batches, a_size_that_is_the_batch_by_chance)
+{
+	static const char *const ops[] = {"Expand", "Add"};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	for (int rows = 1; rows <= 3; rows++) {
+		save(folder, "x.npy", npl_shape_of(2, rows, COLUMNS), -1);
+		for (int i = 0; i < 2; i++) {
+			struct onnx_writer g = {0};
+			onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){-1, COLUMNS});
+			onnx_put_int64s(&g, "shape", 2, (int64_t[]){2, COLUMNS});
+			onnx_put_floats(&g, "rows", 2, (int64_t[]){2, 1}, (float[]){0.5f, 0.5f});
+			onnx_put_node(&g, ops[i], "last", i ? "x rows" : "x shape", "y", NULL);
+			onnx_put_output(&g, "y");
+			cli_write_model(folder, "net.onnx", &g);
+			struct cli_result r = cli_run(&how, "run", "@/net.onnx", "--device", "reference", "--input",
+						      "@/x.npy", "--quiet", "--output", "@/y.npy");
+			cr_assert_eq(r.status, rows < 3 ? 0 : 3, "%s of %d rows: %d, %s", ops[i], rows, r.status,
+				     r.err);
+			cli_free(&r);
+			if (rows == 3)
+				continue;
+			struct npl_tensor x, y;
+			struct npl_err err;
+			cr_assert_eq(npl_tensor_load(cli_path(folder, "x.npy"), &x, &err), 0, "%s", err.msg);
+			cr_assert_eq(npl_tensor_load(cli_path(folder, "y.npy"), &y, &err), 0, "%s", err.msg);
+			cr_assert(y.shape.rank == 2 && y.shape.dim[0] == 2 && y.shape.dim[1] == COLUMNS);
+			for (int k = 0; k < 2 * COLUMNS; k++)
+				cr_assert_eq(((float *)y.data)[k],
+					     ((float *)x.data)[k % (rows * COLUMNS)] + (i ? 0.5f : 0));
+			npl_tensor_free(&x);
+			npl_tensor_free(&y);
+		}
+	}
+	cli_remove_folder(folder);
+}
