@@ -230,7 +230,7 @@ static bool leaves_as_floats(const struct npl_chain_draft *d, int i, const struc
 	       d->made[v] && readers[v].forms[NPL_FORMAT_F32];
 }
 
-/* The last node that reads something that the chain makes, through views or not; of one that converts, any. */
+/* The last node that reads something that the chain makes, through views and what is fused; of one that converts, any. */
 static int last_reader(const struct npl_chain_draft *d)
 {
 	const struct npl_session *s = d->s;
@@ -485,7 +485,8 @@ static void find_last_uses(struct npl_session *s)
 	for (int i = s->graph->n_nodes - 1; i >= 0; i--) {
 		const struct npl_node *node = &s->graph->node[i];
 		int last = i;
-		for (int k = 0; k < node->n_out && is_view(s, i); k++)
+		const bool through = is_view(s, i) || s->step[i].role == NPL_FUSED;
+		for (int k = 0; k < node->n_out && through; k++)
 			if (node->out[k] >= 0 && s->last_use[node->out[k]] > last)
 				last = s->last_use[node->out[k]];
 		for (int k = 0; k < node->n_in; k++)

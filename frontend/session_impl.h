@@ -52,8 +52,8 @@ struct npl_session {
 	struct npl_range *range;         /* per value; NULL when no device needs it */
 	struct npl_range *range_int8;    /* likewise, of the format int8; NULL: the same */
 	int *reader;                     /* per value: the last node that reads it; -1: none does */
-	int *last_use;             /* per value: the last node that reads it, through views or not; -1: none does */
-	int *range_of;             /* per value: whose range its quantised form uses (values that keep their input's) */
+	int *last_use; /* per value: the last node that reads it, through views and what is fused; -1: none does */
+	int *range_of; /* per value: whose range its quantised form uses (values that keep their input's) */
 	struct npl_own_quant *own; /* per value that is no view of another */
 	bool quantised;            /* the model has a QuantizeLinear */
 	struct npl_quant *written; /* per value: of integers that the model itself has; scale 0: not known */
