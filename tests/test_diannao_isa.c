@@ -182,7 +182,10 @@ Test(diannao_isa, what_the_assembler_refuses)
 		{".function F 1,-32769", "F: b0 is '-32769'", "from -32768 to 32767"},
 		{WORD_100, "no slot 'aaaaaaaaaa", "expected CP, SB, NBIN, NBOUT or NFU"},
 		{WORD_100 "k", "a word of 101 characters", "at most 100"},
-		{"\x01\xff", "no slot '?" "?'", "expected CP, SB"},
+		{"\x01\xff",
+		 "no slot '?"
+		 "?'",
+		 "expected CP, SB"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct dn_program program;

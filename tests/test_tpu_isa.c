@@ -300,7 +300,10 @@ Test(tpu_isa, what_the_assembler_refuses)
 		{"halt halt", "'halt'", "expected no more"},
 		{WORD_100, "no instruction 'aaaaaaaaaa", "jjjj'"},
 		{WORD_100 "k", "a word of 101 characters", "at most 100"},
-		{"\x01\xff", "no instruction '?" "?'", ""},
+		{"\x01\xff",
+		 "no instruction '?"
+		 "?'",
+		 ""},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct tpu_program program;
