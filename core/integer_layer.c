@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every operator that layer.h gives an integer rule, as simple loops (npulab/integer.h). Sums are made in 64 bits and cut
- * to 32 at the end, which is what wrapping additions give in any order. */
+ * Every operator that layer.h gives an integer rule, as simple loops (npulab/integer.h). Sums are made in 64 bits. They are
+ * cut to 32 at the end, which is what wrapping additions give in any order, but for products of two computed tensors of
+ * which one has 16 bits: those keep 64. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,6 +97,7 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 struct sums {
 	const struct npl_layer *layer;
 	struct npl_tensor *out;
+	bool keep_64_bits; /* two full-scale products of 16 x 16 bits fill 32 bits already */
 	struct integer_finish finish;
 };
 
@@ -104,6 +106,8 @@ static int sums_init(struct sums *s, const struct npl_layer *layer, struct npl_t
 {
 	const struct npl_quant *w = &layer->in[1]->quant;
 	*s = (struct sums){.layer = layer, .out = out};
+	s->keep_64_bits = layer->op == NPL_OP_MATMUL &&
+			  (layer->in[0]->dtype == NPL_I16 || layer->in[1]->dtype == NPL_I16);
 	if (out->dtype == NPL_I32) {
 		s->finish.counts = counts;
 		return 0;
@@ -126,10 +130,10 @@ static void put_sum(struct sums *s, int64_t at, int64_t c, int64_t sum)
 	const struct npl_quant *w = &layer->in[1]->quant;
 	if (layer->n_in > 2 && layer->in[2])
 		sum += integer_at(layer->in[2], c);
-	int32_t acc = (int32_t)(uint32_t)(uint64_t)sum;
+	int64_t acc = s->keep_64_bits ? sum : (int32_t)(uint32_t)(uint64_t)sum;
 	s->finish.counts->overflows += acc != sum;
 	if (s->out->dtype == NPL_I32) {
-		integer_put(s->out, at, layer->fused == NPL_ACT_RELU && acc < 0 ? 0 : acc);
+		integer_put(s->out, at, layer->fused == NPL_ACT_RELU && acc < 0 ? 0 : (int32_t)acc);
 		return;
 	}
 	float scale = layer->in[0]->quant.scale * (w->channel_scale ? w->channel_scale[c] : w->scale) / s->finish.scale;

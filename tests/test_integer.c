@@ -173,6 +173,57 @@ Test(integer, wide_products)
 	cr_assert_gt(wrapped, 0);
 }
 
+/* Two computed tensors, one or both of 16 bits, of any size: the exact sum, which never wraps, scaled in float32; what does not
+ * fit is saturated and counted. */
+Test(integer, wide_products_of_two_tensors)
+{
+	static const enum npl_dtype wide[] = {NPL_I16, NPL_I16, NPL_I16, NPL_I8, NPL_U8};
+	seed = 0x5eed5007;
+	uint64_t beyond_32_bits = 0, saturated = 0;
+	for (int round = 0; round < 200; round++) {
+		const int64_t stack = test_range(&seed, 1, 3), rows = test_range(&seed, 1, 5),
+			      k = test_range(&seed, 1, 300), n = test_range(&seed, 1, 5);
+		const enum npl_dtype a_type = wide[round % 5],
+				     b_type = a_type == NPL_I16 ? wide[round / 5 % 5] : NPL_I16;
+		struct npl_tensor a, b, y;
+		draw_operand(&a, a_type, npl_shape_of(3, stack, rows, k));
+		draw_operand(&b, b_type, npl_shape_of(3, stack, k, n));
+		/* of one sign each, as what comes from Softmax is: the sums grow with k */
+		for (int64_t i = 0; round % 2 && a_type == NPL_I16 && i < stack * rows * k; i++)
+			((int16_t *)a.data)[i] = (int16_t)(((int16_t *)a.data)[i] | 0x4000);
+		for (int64_t i = 0; round % 2 && b_type == NPL_I16 && i < stack * k * n; i++)
+			((int16_t *)b.data)[i] = (int16_t)(((int16_t *)b.data)[i] & 0x7fff);
+		test_tensor(&y, NPL_I16, npl_shape_of(3, stack, rows, n),
+			    a.quant.scale * b.quant.scale * (float)test_range(&seed, 1, 400 * k), 0);
+		const struct npl_layer layer = {
+			.name = "products", .op = NPL_OP_MATMUL, .n_in = 2, .in = {&a, &b}, .out = &y};
+		const struct npl_integer_counts counts = run(&layer);
+		uint64_t clipped = 0;
+		for (int64_t i = 0; i < stack * rows * n; i++) {
+			const int64_t m = i / (rows * n), row = i / n % rows, column = i % n;
+			int64_t sum = 0;
+			for (int64_t l = 0; l < k; l++)
+				sum += (at(&a, (m * rows + row) * k + l) - a.quant.zero_point) *
+				       (at(&b, (m * k + l) * n + column) - b.quant.zero_point);
+			beyond_32_bits += sum > INT32_MAX || sum < INT32_MIN;
+			volatile float both = a.quant.scale * b.quant.scale, scale = both / y.quant.scale,
+				       value = (float)sum * scale;
+			const double rounded = rint((double)value), want = fmin(fmax(rounded, -32768), 32767);
+			clipped += rounded < want || rounded > want;
+			cr_assert_eq(at(&y, i), (int64_t)want, "round %d, result %d: %d, expected %d", round, (int)i,
+				     (int)at(&y, i), (int)want);
+		}
+		cr_assert_eq(counts.overflows, 0);
+		cr_assert_eq(counts.saturations, clipped, "round %d: %d, expected %d", round, (int)counts.saturations,
+			     (int)clipped);
+		saturated += clipped;
+		npl_tensor_free(&a);
+		npl_tensor_free(&b);
+		npl_tensor_free(&y);
+	}
+	cr_assert(beyond_32_bits > 100 && saturated > 100, "%d and %d", (int)beyond_32_bits, (int)saturated);
+}
+
 /* The 257 points are the function's; between them the interpolation stays within h^2/8 max|f''|; it never falls. */
 Test(integer, function_table)
 {

@@ -17,7 +17,7 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *why, size_t n);
 
 struct npl_integer_counts {
 	uint64_t saturations; /* values that a saturation changed */
-	uint64_t overflows;   /* sums that 32 bits do not hold */
+	uint64_t overflows;   /* sums that wrapped: 32 bits do not hold them */
 };
 
 /* Computes a layer that is ok into out (its own output, or a tensor like it). NPL_EINPUT: a scale that is no number;

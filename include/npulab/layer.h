@@ -24,7 +24,8 @@
  *            y = saturate(round(float32(acc) * (x_scale * w_scale / y_scale)) + y_zero), the ONNX QLinearConv rule; or y i32:
  *            the accumulators as they are. Padding has the value x_zero.
  *            x, w and y may also be i16 (zero point 0), by the same rule. Other operators:
- *            MatMul of two computed tensors (npl_device_info.products) by the same rule too, each with one scale and zero point
+ *            MatMul of two computed tensors (npl_device_info.products) by the same rule too, each with one scale and zero
+ *            point; where one of the two is i16 acc has 64 bits, which hold every sum, and float32(acc) is its nearest float
  *            Add, Sum of two   y = saturate(round(a' * (a_scale / y_scale) + b' * (b_scale / y_scale)) + y_zero)
  *            Concat            each input by the same without b: unchanged where its scale and zero point are y's
  *            Mul               y = saturate(round(float32(a' * b') * (a_scale * b_scale / y_scale)) + y_zero)
