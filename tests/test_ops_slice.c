@@ -14,18 +14,22 @@ static struct npl_shape random_shape(uint64_t *seed, int least_rank, int most_ra
 	return shape;
 }
 
-/* Positions taken of a dimension, by walking. */
+__extension__ typedef __int128 wide; /* sums of two 64-bit integers */
+
+/* Positions taken of a dimension, by walking, as ONNX words it: negative starts and ends get the size added; then, with a
+ * positive step, both are clamped to [0, size], with a negative one the start to [0, size - 1] and the end to [-1, size - 1]. In
+ * 128 bits, where nothing wraps. */
 static int walk(int64_t start, int64_t end, int64_t step, int64_t size, int64_t *position)
 {
+	const wide most = step > 0 ? size : size - 1, least_end = step > 0 ? 0 : -1;
+	wide p = start < 0 ? (wide)start + size : start, stop = end < 0 ? (wide)end + size : end;
 	int n = 0;
-	start = start < 0 ? start + size : start;
-	end = end < 0 ? end + size : end;
-	if (step > 0)
-		for (int64_t p = start < 0 ? 0 : start; p < end && p < size; p += step)
-			position[n++] = p;
-	else
-		for (int64_t p = start >= size ? size - 1 : start; p > end && p >= 0; p += step)
-			position[n++] = p;
+	if (!size)
+		return 0;
+	p = p < 0 ? 0 : p > most ? most : p;
+	stop = stop < least_end ? least_end : stop > most ? most : stop;
+	for (; step > 0 ? p < stop : p > stop; p += step)
+		position[n++] = (int64_t)p;
 	return n;
 }
 
@@ -112,35 +116,76 @@ Test(ops_slice, slices)
 	}
 }
 
-/* Steps and ends at the ends of int64 neither overflow nor read outside. */
+/* A line of `size` numbers, cut by starts, ends and steps as attributes (opset 1 to 9, no steps) or inputs. */
+static void check_line(int64_t size, int64_t start, int64_t end, int64_t step, int opset, bool narrow)
+{
+	float data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+	int64_t position[8], axis = 0;
+	int32_t room[4][1];
+	struct npl_tensor x = {.dtype = NPL_F32, .shape = npl_shape_of(1, size), .data = data};
+	struct npl_attr attr[] = {{.name = "starts", .type = NPL_ATTR_INTS, .ints = &start, .n = 1},
+				  {.name = "ends", .type = NPL_ATTR_INTS, .ints = &end, .n = 1}};
+	struct npl_attr_list list = {attr, opset < 10 ? 2 : 0};
+	struct npl_tensor lists[] = {list_tensor(&start, 1, narrow, room[0]), list_tensor(&end, 1, narrow, room[1]),
+				     list_tensor(&axis, 1, narrow, room[2]), list_tensor(&step, 1, narrow, room[3])};
+	const struct npl_tensor *in[] = {&x, &lists[0], &lists[1], &lists[2], &lists[3]};
+	struct npl_attrs attrs = {.opset = opset};
+	struct npl_err err = {0};
+	cr_assert_eq(npl_op_attrs(NPL_OP_SLICE, &list, &attrs, &err), 0, "%s", err.msg);
+	struct npl_tensor out = test_run(NPL_OP_SLICE, &attrs, in, opset < 10 ? 1 : 5);
+	const int taken = walk(start, end, step, size, position);
+	cr_assert_eq(out.shape.dim[0], taken, "%d values from %lld to %lld by %lld, opset %d: %d, expected %d",
+		     (int)size, (long long)start, (long long)end, (long long)step, opset, (int)out.shape.dim[0], taken);
+	for (int e = 0; e < taken; e++)
+		cr_assert_eq(((float *)out.data)[e], (float)position[e]);
+	test_release(&out);
+}
+
+static const int opsets[] = {1, 9, 10, 11, 13, 18};
+
+/* Every start, end and step around every small size. */
+Test(ops_slice, all_small_slices)
+{
+	for (int64_t size = 0; size <= 5; size++)
+		for (int64_t start = -size - 3; start <= size + 3; start++)
+			for (int64_t end = -size - 3; end <= size + 3; end++)
+				for (int64_t step = -size - 2; step <= size + 2; step++)
+					for (int o = 0; o < 6 && step; o++)
+						if (step == 1 || opsets[o] >= 10)
+							check_line(size, start, end, step, opsets[o], o & 1);
+}
+
+/* Starts, ends and steps at the ends of int32 and int64, which exporters write for "to the end". */
 Test(ops_slice, extremes)
 {
-	const int64_t extreme[] = {INT64_MIN, INT64_MIN + 1, -5, -1, 0, 1, 4, INT64_MAX - 1, INT64_MAX};
-	float data[4] = {1, 2, 3, 4};
-	struct npl_tensor x = {.dtype = NPL_F32, .shape = npl_shape_of(1, 4), .data = data};
-	for (int i = 0; i < 9 * 9 * 9; i++) {
-		int64_t start = extreme[i % 9], end = extreme[i / 9 % 9], step = extreme[i / 81], at = 0;
-		struct npl_tensor lists[] = {{.dtype = NPL_I64, .shape = npl_shape_of(1, 1), .data = &start},
-					     {.dtype = NPL_I64, .shape = npl_shape_of(1, 1), .data = &end},
-					     {.dtype = NPL_I64, .shape = npl_shape_of(1, 1), .data = &at},
-					     {.dtype = NPL_I64, .shape = npl_shape_of(1, 1), .data = &step}};
-		const struct npl_tensor *in[] = {&x, &lists[0], &lists[1], &lists[2], &lists[3]};
-		struct npl_attrs attrs = {.opset = 13};
-		struct npl_tensor out;
-		struct npl_err err = {0};
-		if (!step) {
-			cr_assert_eq(npl_op_shape(NPL_OP_SLICE, &attrs, in, 5, &out, 1, &err), NPL_EINPUT);
-			cr_assert(strstr(err.msg, "the step along axis 0 is 0"), "%s", err.msg);
-			continue;
+	const int64_t extreme[] = {INT64_MIN, INT64_MIN + 1, INT32_MIN, -5,        -1,           0, 1,
+				   4,         INT32_MAX,     5,         INT64_MAX, INT64_MAX - 1};
+	enum { N = 12, NARROWEST = 2, WIDEST = 10 };
+	for (int i = 0; i < N * N * N; i++) {
+		const int k[] = {i % N, i / N % N, i / (N * N)};
+		const int64_t start = extreme[k[0]], end = extreme[k[1]], step = extreme[k[2]];
+		bool fits = true;
+		for (int j = 0; j < 3; j++)
+			fits &= k[j] >= NARROWEST && k[j] < WIDEST;
+		for (int64_t size = 0; size <= 4 && step; size += 2) {
+			check_line(size, start, end, step, 13, false);
+			if (fits)
+				check_line(size, start, end, step, 10, true);
+			if (step == 1)
+				check_line(size, start, end, step, 9, false);
 		}
-		out = test_run(NPL_OP_SLICE, &attrs, in, 5);
-		cr_assert(out.shape.dim[0] >= 0 && out.shape.dim[0] <= 4);
-		for (int64_t e = 0; e < out.shape.dim[0]; e++) {
-			float got = ((float *)out.data)[e];
-			cr_assert(got >= 1 && got <= 4);
-		}
-		test_release(&out);
 	}
+	int64_t zero = 0, one = 1;
+	float data[1] = {0};
+	const struct npl_tensor x = {.dtype = NPL_F32, .shape = npl_shape_of(1, 1), .data = data},
+				from = {.dtype = NPL_I64, .shape = npl_shape_of(1, 1), .data = &zero},
+				to = {.dtype = NPL_I64, .shape = npl_shape_of(1, 1), .data = &one},
+				*const in[] = {&x, &from, &to, &from, &from};
+	struct npl_attrs attrs = {.opset = 13};
+	struct npl_tensor out;
+	struct npl_err err = {0};
+	cr_assert_eq(npl_op_shape(NPL_OP_SLICE, &attrs, in, 5, &out, 1, &err), NPL_EINPUT);
+	cr_assert(strstr(err.msg, "the step along axis 0 is 0"), "%s", err.msg);
 }
 
 Test(ops_slice, splits)

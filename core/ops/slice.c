@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Slice: of each dimension named, the elements start, start + step, ... before end; tensors of any one type. Negative
- * starts and ends count from the end, what lies outside is cut off. Lists are attributes before opset 10, constant
+ * starts and ends count from the end, what lies outside is cut off: with a positive step both to [0, size], with a negative
+ * one the start to [0, size - 1] and the end to [-1, size - 1]. Lists are attributes before opset 10, constant
  * inputs from then on; steps, which may be negative, came with opset 10. */
 #include <string.h>
 
@@ -53,7 +54,7 @@ static int read_inputs(struct npl_slice *s, const struct npl_tensor *const *in, 
 static int64_t clamped(int64_t value, int64_t size, int64_t least, int64_t most)
 {
 	if (value < 0)
-		value = value < -size ? least : value + size;
+		value = value < -size ? -1 : value + size;
 	return value < least ? least : value > most ? most : value;
 }
 
@@ -62,7 +63,10 @@ static int64_t taken(int64_t start, int64_t end, int64_t step, int64_t size, int
 {
 	bool forward = step > 0;
 	uint64_t apart = forward ? (uint64_t)step : 0 - (uint64_t)step;
-	*first = forward ? clamped(start, size, 0, size) : clamped(start, size, -1, size - 1);
+	*first = 0;
+	if (!size)
+		return 0;
+	*first = clamped(start, size, 0, forward ? size : size - 1);
 	int64_t last = forward ? clamped(end, size, 0, size) : clamped(end, size, -1, size - 1);
 	int64_t span = forward ? last - *first : *first - last;
 	return span > 0 && apart ? (int64_t)((uint64_t)(span - 1) / apart) + 1 : 0;
