@@ -106,37 +106,6 @@ static void set_law(struct npl_value *value, const struct npl_random_law *law)
 		value->law.seed = (value->law.seed ^ (unsigned char)*c) * 0x100000001b3u;
 }
 
-/* A DequantizeLinear: its result remembers the integers, which machines of integers take as they are. */
-static int remember_integers(struct graph_builder *b, const struct graph_node *node)
-{
-	const struct npl_value q = b->value[node->in[0]], *scale = &b->value[node->in[1]];
-	const struct npl_value *zero = node->n_in > 2 && node->in[2] >= 0 ? &b->value[node->in[2]] : NULL;
-	struct npl_from_integers *from = npl_arena_alloc(&b->graph->arena, sizeof *from);
-	int64_t parts = npl_shape_count(&scale->shape);
-	int32_t *zeros = npl_arena_array(&b->graph->arena, (size_t)parts, sizeof *zeros);
-	if (!from || !zeros)
-		return graph_no_memory(b);
-	for (int64_t i = 0; i < parts && zero; i++)
-		zeros[i] = zero->dtype == NPL_I8   ? ((const int8_t *)zero->data)[i]
-			   : zero->dtype == NPL_U8 ? ((const uint8_t *)zero->data)[i]
-						   : ((const int32_t *)zero->data)[i];
-	*from = (struct npl_from_integers){.dtype = q.dtype,
-					   .data = q.data,
-					   .parts = parts,
-					   .axis = (int)node->attrs.axis,
-					   .scale = scale->data,
-					   .zero = zeros};
-	b->value[node->out[0]].from_integers = from;
-	return 0;
-}
-
-/* Integers that devices take as they are; others stand for floats all the same, but nobody asks. */
-static bool stands_for_floats(const struct graph_builder *b, const struct graph_node *node)
-{
-	const enum npl_dtype q = b->value[node->in[0]].dtype;
-	return b->value[node->in[1]].dtype == NPL_F32 && (q == NPL_U8 || q == NPL_I8 || q == NPL_I32);
-}
-
 static bool is_random(enum npl_op op)
 {
 	return op == NPL_OP_RANDOMNORMAL || op == NPL_OP_RANDOMUNIFORM || op == NPL_OP_RANDOMNORMALLIKE ||
@@ -173,11 +142,10 @@ int fold_constant(struct graph_builder *b, struct graph_node *node)
 		memcpy(out->fill, in->fill, sizeof out->fill);
 	} else if (may_run(b, node)) {
 		rc = run(b, node);
-		if (!rc && node->op == NPL_OP_DEQUANTIZELINEAR && stands_for_floats(b, node))
-			rc = remember_integers(b, node);
 	} else {
 		return 0;
 	}
+	rc = rc ? rc : fold_integers(b, node);
 	for (int k = 0; k < node->n_out; k++) {
 		b->value[node->out[k]].constant = true;
 		b->value[node->out[k]].producer = -1;

@@ -145,6 +145,8 @@ int graph_batch_reshape(struct graph_builder *b, struct graph_node *node);
 
 /* fold_constant.c: replaces a node whose inputs are all constant by its value; it may stay a node */
 int fold_constant(struct graph_builder *b, struct graph_node *node);
+/* fold_integers.c: lets the value of a folded node remember the integers that the model has it as. */
+int fold_integers(struct graph_builder *b, const struct graph_node *node);
 /* npl_value_data with the builder's error. */
 const void *fold_data(struct graph_builder *b, struct npl_value *value);
 /* True and counted off when the limits allow so much; false: leave it. */

@@ -162,7 +162,8 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 	}
 	if (format != NPL_FORMAT_F32) {
 		if (!holds_numbers(s, node, step, why, n) || !saw_numbers(s, node, step, why, n) ||
-		    !holds_floats(s, node, step, why, n) || npl_written_in_floats(s, node, step, why, n))
+		    !holds_floats(s, node, step, why, n) || npl_written_in_floats(s, node, step, why, n) ||
+		    npl_written_otherwise(s, node, step, why, n))
 			return false;
 		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical && !is_product(s, node, step)) {
 			const struct npl_value *w = node->in[1] >= 0 ? &s->graph->value[node->in[1]] : NULL;

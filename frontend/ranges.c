@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "npulab/quantise.h"
-#include "session_impl.h"
+#include "written.h"
 
 /* The value that stands for the group of v. */
 static int group_of(const struct npl_session *s, int v)
@@ -55,21 +55,23 @@ static struct npl_range range_at(const struct npl_session *s, enum npl_format fo
 	return s->range ? s->range[v] : (struct npl_range){.low = -1, .high = 1};
 }
 
-/* The value whose own quantisation v has: its own, or that of what it picks from. NULL: none. */
-static const struct npl_own_quant *own_quant(const struct npl_session *s, enum npl_format format, int v)
+/* The model's own quantisation of v: of the value itself, of the integers that it is made from where it is a constant, or of
+ * what it picks from. False: it has none. */
+static bool own_quant(const struct npl_session *s, enum npl_format format, int v, struct npl_own_quant *own)
 {
+	const struct npl_value *value = &s->graph->value[v];
 	if (format != NPL_FORMAT_INT8)
-		return NULL;
-	if (s->own[v].quant.scale > 0)
-		return &s->own[v];
-	const struct npl_own_quant *own = &s->own[s->range_of[v]];
-	return own->quant.scale > 0 ? own : NULL;
+		return false;
+	if (value->constant && npl_written_constant(value, own))
+		return true;
+	*own = s->own[v].quant.scale > 0 ? s->own[v] : s->own[s->range_of[v]];
+	return own->quant.scale > 0;
 }
 
 enum npl_dtype npl_session_dtype(const struct npl_session *s, enum npl_format format, int v)
 {
-	const struct npl_own_quant *own = own_quant(s, format, v);
-	return own ? own->dtype : npl_format_dtype(format);
+	struct npl_own_quant own;
+	return own_quant(s, format, v, &own) ? own.dtype : npl_format_dtype(format);
 }
 
 struct npl_quant npl_session_quant_of_range(const struct npl_session *s, enum npl_format format, struct npl_range range)
@@ -80,10 +82,10 @@ struct npl_quant npl_session_quant_of_range(const struct npl_session *s, enum np
 struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v)
 {
 	int from = s->range_of[v], maker = s->graph->value[from].producer;
-	const struct npl_own_quant *own = own_quant(s, format, v);
+	struct npl_own_quant own;
 	struct npl_quant quant;
-	if (own)
-		return own->quant;
+	if (own_quant(s, format, v, &own))
+		return own.quant;
 	if (s->group[from] >= 0)
 		from = group_of(s, from);
 	else if (maker >= 0 && npl_quant_of_function(format, s->graph->node[maker].op, &quant))
@@ -165,8 +167,9 @@ int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, const
 static bool is_calibrated(const struct npl_session *s, enum npl_format format, int v)
 {
 	int from = s->range_of[v], maker = s->graph->value[from].producer;
+	struct npl_own_quant own;
 	struct npl_quant quant;
-	if (own_quant(s, format, v) || (s->q16_plain && format == NPL_FORMAT_Q16))
+	if (own_quant(s, format, v, &own) || (s->q16_plain && format == NPL_FORMAT_Q16))
 		return false;
 	if (s->group[from] >= 0)
 		return true;

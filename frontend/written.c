@@ -422,8 +422,9 @@ static bool is_taken(const struct npl_session *s, int v)
 	for (;;) {
 		v = npl_root_of(s->graph, v);
 		const int maker = s->graph->value[v].producer;
+		struct npl_own_quant own;
 		if (maker < 0)
-			return false;
+			return s->graph->value[v].constant && npl_written_constant(&s->graph->value[v], &own);
 		const struct npl_node *node = &s->graph->node[maker];
 		if (node->op == NPL_OP_DEQUANTIZELINEAR)
 			return s->step[maker].role == NPL_VIEW;
@@ -464,13 +465,50 @@ static bool is_transposed(const struct npl_node *node)
 	return node->op == NPL_OP_CONV || (node->op == NPL_OP_GEMM && node->attrs.trans_b);
 }
 
+static bool is_scale(float scale)
+{
+	return isfinite(scale) && scale > 0;
+}
+
+bool npl_written_constant(const struct npl_value *value, struct npl_own_quant *own)
+{
+	const struct npl_from_integers *from = value->from_integers;
+	if (!from || from->parts != 1 || !is_byte(from->dtype) || !is_scale(from->scale[0]))
+		return false;
+	*own = (struct npl_own_quant){
+		.partner = -1, .dtype = from->dtype, .quant = {.scale = from->scale[0], .zero_point = from->zero[0]}};
+	return true;
+}
+
+bool npl_written_otherwise(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
+			   char *why, size_t n)
+{
+	const enum npl_format format = npl_step_format(s, step);
+	struct npl_own_quant own;
+	for (int k = 0; k < step->n_in && s->quantised && format == NPL_FORMAT_INT8; k++) {
+		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
+		if (!value || !value->constant || !value->from_integers || (step->canonical && k == 2))
+			continue; /* a bias is rounded to the scale of the sums, as finely as the rule has it */
+		if (step->canonical && k == 1 ? npl_written_weight(node, value, format)
+					      : npl_written_constant(value, &own))
+			continue;
+		snprintf(why, n,
+			 value->from_integers->parts > 1
+				 ? "the model has a scale or zero point for each part of '%.60s', not as the rule has"
+				 : "the model has '%.60s' as integers that are not of the rule's 8 bits and scale",
+			 value->name);
+		return true;
+	}
+	return false;
+}
+
 bool npl_written_weight(const struct npl_node *node, const struct npl_value *value, enum npl_format format)
 {
 	const struct npl_from_integers *from = value->from_integers;
 	if (!from || format != NPL_FORMAT_INT8 || !is_byte(from->dtype))
 		return false;
-	for (int64_t i = 1; i < from->parts; i++)
-		if (from->zero[i] != from->zero[0])
+	for (int64_t i = 0; i < from->parts; i++)
+		if (from->zero[i] != from->zero[0] || !is_scale(from->scale[i]))
 			return false;
 	bool alpha = node->op == NPL_OP_GEMM && (node->attrs.alpha < 1 || node->attrs.alpha > 1);
 	return !alpha && from->parts > 0 && (from->parts == 1 || from->axis == (is_transposed(node) ? 0 : 1));

@@ -34,6 +34,12 @@ bool npl_written_plan(struct npl_session *s, int i, struct npl_step *step, char 
 /* Weights that the model has as integers, scaled per tensor or per output channel, around one zero point: a machine of 8-bit
  * integers takes them as they are. And a bias of 32-bit integers whose scale is input times weight. */
 bool npl_written_weight(const struct npl_node *node, const struct npl_value *value, enum npl_format format);
+/* A constant that the model has as 8-bit integers around one zero point by one scale: its type and quantisation in *own. */
+bool npl_written_constant(const struct npl_value *value, struct npl_own_quant *own);
+/* Whether a device of integers would have to quantise a constant of the step anew, though the model has it as integers: scales
+ * or zero points that the device's rule does not have. The reason is in why. */
+bool npl_written_otherwise(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
+			   char *why, size_t n);
 int npl_written_take_weight(const struct npl_node *node, const struct npl_value *value, struct npl_step *step,
 			    struct npl_err *err);
 bool npl_written_bias(const struct npl_node *node, const struct npl_value *value, const struct npl_step *step);
