@@ -70,6 +70,7 @@ static void classify(const struct npl_tensor *ref, const struct npl_tensor *out,
 struct sums {
 	int64_t n;
 	double signal, noise;
+	uint64_t not_finite, reference_not_finite;
 };
 
 static bool is_float(enum npl_dtype dtype)
@@ -88,7 +89,8 @@ static double distance(const struct npl_tensor *a, const struct npl_tensor *b, i
 	return fabs(npl_tensor_real(a, i) - npl_tensor_real(b, i));
 }
 
-/* Widens the sums and the greatest error by an output; NAN where the two are not of one kind or hold what has no difference. */
+/* Widens the sums and the greatest error by an output; NAN where the two are not of one kind. Elements that are no finite number
+ * on either side have no difference and are counted. */
 static void compare(const struct npl_tensor *ref, const struct npl_tensor *out, struct sums *sums, double *most)
 {
 	int64_t n = npl_tensor_count(out);
@@ -96,9 +98,17 @@ static void compare(const struct npl_tensor *ref, const struct npl_tensor *out, 
 		*most = NAN;
 	for (int64_t i = 0; i < n && !isnan(*most); i++) {
 		double want = npl_tensor_real(ref, i), error = distance(out, ref, i);
+		if (!isfinite(want)) {
+			sums->reference_not_finite++;
+			continue;
+		}
+		if (!isfinite(npl_tensor_real(out, i))) {
+			sums->not_finite++;
+			continue;
+		}
 		sums->signal += want * want;
 		sums->noise += error * error;
-		*most = isnan(error) ? NAN : fmax(*most, error);
+		*most = fmax(*most, error);
 	}
 	sums->n += n;
 }
@@ -108,7 +118,7 @@ void npl_accuracy_of(const struct npl_tensor *ref, const struct npl_tensor *out,
 {
 	struct sums sums[2] = {0}; /* integers, floats */
 	double most = 0;
-	*accuracy = (struct npl_accuracy){NAN, NAN, NAN, NAN};
+	*accuracy = NPL_ACCURACY_UNKNOWN;
 	if (n_outputs)
 		classify(ref, out, count, labels && labels->data ? labels : NULL, accuracy);
 	if (!ref)
@@ -116,6 +126,15 @@ void npl_accuracy_of(const struct npl_tensor *ref, const struct npl_tensor *out,
 	for (int k = 0; k < n_outputs; k++)
 		compare(&ref[k], &out[k], &sums[is_float(out[k].dtype)], &most);
 	const struct sums *of = &sums[sums[1].n > 0];
+	accuracy->not_finite = sums[0].not_finite + sums[1].not_finite;
+	accuracy->reference_not_finite = sums[0].reference_not_finite + sums[1].reference_not_finite;
+	if (accuracy->not_finite && !isnan(most)) {
+		accuracy->max_abs_error = INFINITY;
+		accuracy->sqnr_db = -INFINITY;
+		return;
+	}
+	if (accuracy->reference_not_finite)
+		return;
 	accuracy->max_abs_error = sums[0].n + sums[1].n > 0 ? most : NAN;
 	accuracy->sqnr_db = isnan(most) || !(of->noise > 0) || !(of->signal > 0) || isinf(of->noise)
 				    ? NAN

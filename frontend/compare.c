@@ -190,7 +190,7 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 	report->samples = job->samples->count;
 	report->batches = job->batches;
 	report->batch = graph->batch;
-	report->accuracy = (struct npl_accuracy){NAN, NAN, NAN, NAN};
+	report->accuracy = NPL_ACCURACY_UNKNOWN;
 	if (!rc && !options.timing_only)
 		rc = alloc_outputs(job, all, err);
 	if (!rc)
@@ -283,7 +283,7 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 				     .labelled = samples->labels.data != NULL,
 				     .random_inputs = samples->random,
 				     .timing_only = options->timing_only};
-	c->reference = (struct npl_accuracy){NAN, NAN, NAN, NAN};
+	c->reference = NPL_ACCURACY_UNKNOWN;
 	c->batches = job.batches = npl_samples_batches(graph, samples);
 	c->device = calloc((size_t)options->n_devices + 1, sizeof *c->device);
 	int rc = device && c->device ? npl_devices_open(options, device, err)

@@ -12,6 +12,7 @@ struct seen {
 	int64_t count;
 	bool judged;
 	double signal, noise, most; /* sums of squares; the greatest error */
+	uint64_t not_finite;        /* elements that are finite in the reference alone */
 };
 
 struct npl_layer_noise {
@@ -112,6 +113,10 @@ static int judge(void *context, int v, const struct npl_tensor *tensor, struct n
 	seen->judged = true;
 	for (int64_t i = 0; i < seen->count; i++) {
 		const double want = (double)reference[i], error = real(tensor, i) - want;
+		if (isfinite(want) && !isfinite(error)) {
+			seen->not_finite++;
+			continue;
+		}
 		seen->signal += want * want;
 		seen->noise += error * error;
 		seen->most = fmax(seen->most, fabs(error));
@@ -130,6 +135,7 @@ struct npl_value_watcher npl_layer_noise_device(struct npl_layer_noise *noise)
 		struct seen *seen = &noise->value[v];
 		seen->judged = false;
 		seen->signal = seen->noise = seen->most = 0;
+		seen->not_finite = 0;
 	}
 	return (struct npl_value_watcher){judge, noise};
 }
@@ -137,7 +143,7 @@ struct npl_value_watcher npl_layer_noise_device(struct npl_layer_noise *noise)
 struct npl_layer_accuracy npl_layer_noise_of(const struct npl_layer_noise *noise, int i)
 {
 	const struct npl_node *node = &noise->graph->node[i];
-	struct npl_layer_accuracy accuracy = {NAN, NAN};
+	struct npl_layer_accuracy accuracy = {.max_abs_error = NAN, .sqnr_db = NAN};
 	struct seen all = {0};
 	for (int k = 0; k < node->n_out; k++) {
 		const struct seen *seen = node->out[k] < 0 ? &all : &noise->value[node->out[k]];
@@ -147,8 +153,13 @@ struct npl_layer_accuracy npl_layer_noise_of(const struct npl_layer_noise *noise
 		all.signal += seen->signal;
 		all.noise += seen->noise;
 		all.most = fmax(all.most, seen->most);
+		all.not_finite += seen->not_finite;
 	}
-	if (!all.judged || !isfinite(all.signal) || !isfinite(all.noise)) /* of NaN and infinity there is no distance */
+	if (all.judged && all.not_finite)
+		return (struct npl_layer_accuracy){
+			.max_abs_error = INFINITY, .sqnr_db = -INFINITY, .not_finite = all.not_finite};
+	if (!all.judged || !isfinite(all.signal) ||
+	    !isfinite(all.noise)) /* from NaN and infinity there is no distance */
 		return accuracy;
 	accuracy.max_abs_error = all.most;
 	accuracy.sqnr_db = all.noise > 0 ? 10 * log10(all.signal / all.noise) : INFINITY;

@@ -193,7 +193,7 @@ static int judge(const struct npl_layer_spec *spec, const struct npl_layer *laye
 		 struct npl_err *err)
 {
 	struct npl_tensor ref = {.name = "reference", .dtype = NPL_F32, .shape = layer->out->shape};
-	report->accuracy = (struct npl_accuracy){NAN, NAN, NAN, NAN};
+	report->accuracy = NPL_ACCURACY_UNKNOWN;
 	if (spec->no_accuracy || layer->out->dtype != NPL_F32 || layer->timing_only ||
 	    report->info.kind == NPL_KIND_NULL)
 		return 0;

@@ -7,12 +7,13 @@
 
 #include "csv_fields.h"
 #include "npulab/report.h"
+#include "value_notes.h"
 
-/* "inf": exact, no noise at all. */
+/* "inf": exact, no noise at all; "-inf": infinite or NaN where float32 is not. */
 static void put_ratio(FILE *out, double ratio)
 {
-	if (isinf(ratio) && ratio > 0)
-		fputs("inf", out);
+	if (isinf(ratio))
+		fputs(ratio > 0 ? "inf" : "-inf", out);
 	else
 		npl_csv_put_double(out, ratio);
 }
@@ -20,7 +21,7 @@ static void put_ratio(FILE *out, double ratio)
 void npl_report_csv(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	fputs("model,device,index,name,op,ran_on,cycles,seconds,host_seconds,link_seconds,macs,energy_j,energy_origin,"
-	      "sqnr_db,batches\r\n",
+	      "overflows,sqnr_db,batches\r\n",
 	      out);
 	for (int d = 0; d < c->n_devices; d++)
 		for (int i = 0; i < c->device[d].run.n_layers; i++) {
@@ -51,6 +52,9 @@ void npl_report_csv(FILE *out, const struct npl_comparison *c, const struct npl_
 			npl_csv_put_double(out, npl_energy_sum(energy, n_energy));
 			fputc(',', out);
 			npl_csv_put_text(out, npl_energy_origins(energy, n_energy, origin, sizeof origin));
+			fputc(',', out);
+			if (npl_report_counts_wraps(&c->device[d]) && !c->timing_only)
+				fprintf(out, "%" PRIu64, row->result.overflows);
 			fputc(',', out);
 			put_ratio(out, c->device[d].layer_accuracy ? c->device[d].layer_accuracy[i].sqnr_db : NAN);
 			fprintf(out, ",%" PRId64 "\r\n", c->device[d].batches);

@@ -2,13 +2,15 @@
  *
  * npulab.compare/1: the machine-readable form of compare, run and layer. Keys in a fixed order; counters are integers;
  * null is "not applicable or not known". An exact result has a max_abs_error of 0 and, as JSON has no infinity, a sqnr_db of null; one
- * that nobody judged has null for both. */
+ * that nobody judged has null for both; one with results that are not finite where float32's are has null for both and their number
+ * in not_finite. */
 #include <math.h>
 #include <string.h>
 
 #include "json.h"
 #include "npulab/report.h"
 #include "npulab/version.h"
+#include "value_notes.h"
 
 static void put_energy(struct npl_json *json, const struct npl_energy *energy, int n)
 {
@@ -118,10 +120,12 @@ static void put_accuracy(struct npl_json *json, const struct npl_device_report *
 		npl_json_u64(json, "saturations", r->run.saturations);
 	else
 		npl_json_null(json, "saturations");
-	if (r->info.kind == NPL_KIND_SIMULATED && !timing_only) /* real devices wrap as well, and nobody counts it */
+	if (npl_report_counts_wraps(r) && !timing_only)
 		npl_json_u64(json, "overflows", r->run.overflows);
 	else
 		npl_json_null(json, "overflows");
+	npl_json_u64(json, "not_finite", r->accuracy.not_finite);
+	npl_json_u64(json, "reference_not_finite", r->accuracy.reference_not_finite);
 	npl_json_close(json, '}');
 }
 
@@ -161,6 +165,11 @@ static void put_layer(struct npl_json *json, const struct npl_comparison *c, con
 	npl_json_double(json, "sqnr_db",
 			r->layer_accuracy && isfinite(r->layer_accuracy[i].sqnr_db) ? r->layer_accuracy[i].sqnr_db
 										    : NAN);
+	if (npl_report_counts_wraps(r) && !c->timing_only)
+		npl_json_u64(json, "overflows", row->result.overflows);
+	else
+		npl_json_null(json, "overflows");
+	npl_json_u64(json, "not_finite", r->layer_accuracy ? r->layer_accuracy[i].not_finite : 0);
 	npl_json_open(json, "output", '{');
 	bool has_type = row->role == NPL_RAN || row->output_quant.scale > 0;
 	npl_json_string(json, "type", has_type ? npl_dtype_name(row->output_dtype) : NULL);

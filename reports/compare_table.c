@@ -8,6 +8,7 @@
 #include "npulab/report.h"
 #include "npulab/text.h"
 #include "table.h"
+#include "value_notes.h"
 
 #define CELL            48
 #define DEVICES_A_TABLE 4 /* columns of a layer table that fit beside names and operators */
@@ -146,11 +147,11 @@ static void put_accuracy(FILE *out, const struct npl_comparison *c)
 	for (int d = 0; d < c->n_devices; d++) {
 		const struct npl_device_report *r = &c->device[d];
 		char e[CELL], s[CELL], a[CELL], t[CELL], n[CELL];
-		if (isfinite(r->accuracy.max_abs_error))
+		if (!isnan(r->accuracy.max_abs_error))
 			snprintf(e, sizeof e, "%.3g", r->accuracy.max_abs_error);
 		else
 			snprintf(e, sizeof e, "-");
-		if (isfinite(r->accuracy.sqnr_db))
+		if (!isnan(r->accuracy.sqnr_db))
 			snprintf(s, sizeof s, "%.1f dB", r->accuracy.sqnr_db);
 		else
 			snprintf(s, sizeof s, r->accuracy.max_abs_error == 0 ? "exact" : "-");
@@ -330,14 +331,16 @@ static bool time_cell(const struct npl_device_report *r, int i, char text[CELL])
 	return true;
 }
 
-/* Signal over noise of the result, "exact", or "-" where it is inside a pass, a view or not judged. */
+/* Signal over noise of the result, with a mark where sums wrapped; "exact", or "-" where it is inside a pass, a view or not judged. */
 static bool noise_cell(const struct npl_device_report *r, int i, char text[CELL])
 {
 	const double ratio = r->layer_accuracy ? r->layer_accuracy[i].sqnr_db : NAN;
-	if (isfinite(ratio))
+	if (isfinite(ratio) || ratio < 0)
 		snprintf(text, CELL, "%.1f dB", ratio);
 	else
 		snprintf(text, CELL, "%s", ratio > 0 ? "exact" : "-");
+	if (r->run.layer[i].result.overflows)
+		strncat(text, " wrapped", CELL - strlen(text) - 1);
 	return !isnan(ratio);
 }
 
@@ -469,6 +472,8 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 		any_model = any_model || modelled(r) || !energy_measured(r);
 		any_measure = any_measure || (isfinite(r->spread) && !modelled(r));
 		size_t used = put_origins(line, sizeof line, r);
+		if (used < sizeof line)
+			used += npl_value_notes(line + used, sizeof line - used, c, r);
 		if (used < sizeof line)
 			used += put_floats(line + used, sizeof line - used, r);
 		if (isfinite(r->spread) && used < sizeof line)

@@ -317,8 +317,21 @@ Test(placement, accuracy)
 	cr_assert_float_eq(accuracy.top1_accuracy, 2.0 / 3, 1e-12);
 	got[0] = NAN;
 	npl_accuracy_of(&a, &b, 1, 3, NULL, &accuracy);
-	cr_assert(isnan(accuracy.max_abs_error) && isnan(accuracy.sqnr_db),
-		  "an output that is no number has no finite error");
+	cr_assert(accuracy.max_abs_error == INFINITY && accuracy.sqnr_db == -INFINITY && accuracy.not_finite == 1 &&
+			  accuracy.reference_not_finite == 0,
+		  "a NaN where a number is wanted is an error without bound, not an error that is not known");
+	got[0] = 1;
+	got[8] = -INFINITY;
+	npl_accuracy_of(&a, &b, 1, 3, NULL, &accuracy);
+	cr_assert(accuracy.max_abs_error == INFINITY && accuracy.sqnr_db == -INFINITY && accuracy.not_finite == 1);
+	want[8] = -INFINITY;
+	npl_accuracy_of(&a, &b, 1, 3, NULL, &accuracy);
+	cr_assert(isnan(accuracy.max_abs_error) && isnan(accuracy.sqnr_db) && accuracy.not_finite == 0 &&
+			  accuracy.reference_not_finite == 1,
+		  "from an infinity there is no distance");
+	got[1] = INFINITY;
+	npl_accuracy_of(&a, &b, 1, 3, NULL, &accuracy);
+	cr_assert(accuracy.max_abs_error == INFINITY && accuracy.not_finite == 1 && accuracy.reference_not_finite == 1);
 }
 
 /* Outputs of every type are compared, as integers where they are: a report that says "exact" has looked. Of several outputs the

@@ -437,6 +437,103 @@ Test(report, names_from_model_files)
 	cli_remove_folder(folder);
 }
 
+/* Sums that wrapped and results that are no finite numbers are told in the notes and marked in the columns, in JSON and CSV. */
+Test(report, values_that_went_wrong)
+{
+	static float ones[4096], weights[4096 * 8];
+	char folder[CLI_PATH];
+	struct onnx_writer g = {0};
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	for (int i = 0; i < 4096 * 8; i++)
+		weights[i] = ones[i % 4096] = 1;
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){1, 4096});
+	onnx_put_floats(&g, "ones", 1, (int64_t[]){4096}, ones);
+	onnx_put_floats(&g, "w", 2, (int64_t[]){4096, 8}, weights);
+	onnx_put_node(&g, "Abs", "sizes", "x", "a", NULL);
+	onnx_put_node(&g, "MatMul", "long", "a w", "y", NULL);
+	onnx_put_output(&g, "y");
+	cli_write_model(folder, "long.onnx", &g);
+	for (int wide = 0; wide < 2; wide++) {
+		const char *tpu = wide ? "tpu_v1.precision=8x16" : "tpu_v1.precision=int8",
+			   *reference = wide ? "reference.precision=8x16" : "reference.precision=int8";
+		struct cli_result r = cli_run(&how, "compare", "@/long.onnx", "--devices", "tpu_v1,reference", "--set",
+					      tpu, "--set", reference, "--layers", "--json", "@/r.json", "--csv",
+					      "@/r.csv");
+		cr_assert_eq(r.status, 0, "%s", r.err);
+		cr_assert_eq(cli_says(r.out, "8 sums wrapped, in 1 layer (long): what comes of them is nonsense; with "
+					     "8-bit activations (precision=int8)"),
+			     wide, "%s", r.out);
+		cr_assert_eq(strstr(r.out, "dB wrapped") != NULL, wide, "%s", r.out);
+		char *text = cli_read(cli_path(folder, "r.json"), NULL),
+		     *csv = cli_read(cli_path(folder, "r.csv"), NULL);
+		json_t *root = cli_parse_json(text);
+		for (int d = 0; d < 2; d++) {
+			json_t *device = json_array_get(cli_at(root, "devices"), (size_t)d);
+			cr_assert_eq(cli_integer(cli_at(device, "accuracy.overflows")), wide ? 8 : 0);
+			cr_assert_eq(cli_integer(cli_at(device, "layers.0.overflows")), 0);
+			cr_assert_eq(cli_integer(cli_at(device, "layers.1.overflows")), wide ? 8 : 0);
+		}
+		cr_assert(strstr(csv, ",energy_origin,overflows,sqnr_db,batches\r\n"), "%s", csv);
+		json_decref(root);
+		free(text);
+		free(csv);
+		cli_free(&r);
+	}
+	cli_remove_folder(folder);
+}
+
+Test(report, results_that_are_not_finite)
+{
+	struct npl_layer_spec spec = {.op = NPL_OP_GEMM, .x = npl_shape_of(2, 8, 16), .outputs = 8, .seed = 1};
+	spec.attrs = (struct npl_attrs){.alpha = 1, .beta = 1, .trans_b = true, .opset = 13};
+	struct npl_compare_options how = {.device_names = (const char *[]){"reference"}, .n_devices = 1};
+	for (int in_reference = 0; in_reference < 2; in_reference++) {
+		struct npl_comparison c;
+		struct npl_err err = {0};
+		struct npl_layer_accuracy layer = {.max_abs_error = INFINITY, .sqnr_db = -INFINITY, .not_finite = 3};
+		char *text = NULL, *json = NULL, *csv = NULL;
+		size_t bytes;
+		const struct npl_report_context context = {.model_name = "layer", .layers = true};
+		cr_assert_eq(npl_single_layer(&spec, &how, &c, NULL, &err), 0, "%s", err.msg);
+		struct npl_accuracy *accuracy = &c.device[0].accuracy;
+		*accuracy = NPL_ACCURACY_UNKNOWN;
+		if (in_reference) {
+			accuracy->reference_not_finite = 1;
+		} else {
+			accuracy->max_abs_error = INFINITY;
+			accuracy->sqnr_db = -INFINITY;
+			accuracy->not_finite = 3;
+			c.device[0].layer_accuracy = &layer;
+		}
+		FILE *out = open_memstream(&text, &bytes);
+		npl_report_table(out, &c, &context);
+		fclose(out);
+		out = open_memstream(&json, &bytes);
+		npl_report_json(out, &c, &context);
+		fclose(out);
+		out = open_memstream(&csv, &bytes);
+		npl_report_csv(out, &c, &context);
+		fclose(out);
+		c.device[0].layer_accuracy = NULL;
+		json_t *root = cli_parse_json(json);
+		cr_assert(json_is_null(cli_at(root, "devices.0.accuracy.max_abs_error")));
+		cr_assert_eq(cli_integer(cli_at(root, "devices.0.accuracy.not_finite")), in_reference ? 0 : 3);
+		cr_assert_eq(cli_integer(cli_at(root, "devices.0.accuracy.reference_not_finite")), in_reference);
+		cr_assert_eq(cli_integer(cli_at(root, "devices.0.layers.0.not_finite")), in_reference ? 0 : 3);
+		cr_assert_eq(strstr(csv, ",-inf,") != NULL, !in_reference, "%s", csv);
+		cr_assert_eq(strstr(text, "-inf dB") != NULL, !in_reference, "%s", text);
+		cr_assert(cli_says(text, in_reference ? "1 result is infinite or NaN in float32 already"
+						      : "3 results are infinite or NaN where float32 is finite"),
+			  "%s", text);
+		json_decref(root);
+		free(text);
+		free(json);
+		free(csv);
+		npl_comparison_free(&c);
+	}
+}
+
 /* One device's report, as a comparison would hold it. */
 static struct npl_figures figures_of(enum npl_device_kind kind, double seconds, uint64_t macs,
 				     const struct npl_energy *energy, int n_energy)

@@ -24,19 +24,27 @@
 extern "C" {
 #endif
 
-/* Outputs of a device against the float reference. NAN: not applicable or not known, as where outputs are NaN. */
+/* Outputs of a device against the float reference. NAN: not applicable or not known. Where the device has an infinity or a
+ * NaN and the reference a number the error is INFINITY and the ratio -INFINITY; where only the reference itself holds
+ * what is no finite number there is no distance, and both are NAN. */
 struct npl_accuracy {
 	double max_abs_error; /* over all outputs, integers as they stand */
 	double sqnr_db; /* 10 log10 (sum of reference^2 / sum of error^2), of the outputs that are floats, or of all where none
 	                          is; NAN when there is no error at all */
 	double top1_agreement; /* fraction of samples whose greatest output is the reference's; classifiers only */
 	double top1_accuracy;  /* against the labels */
+	uint64_t not_finite;   /* results that are infinite or NaN on the device and finite in the reference */
+	uint64_t reference_not_finite; /* results that are infinite or NaN in the reference */
 };
+#define NPL_ACCURACY_UNKNOWN                                                                                           \
+	((struct npl_accuracy){.max_abs_error = NAN, .sqnr_db = NAN, .top1_agreement = NAN, .top1_accuracy = NAN})
 
 /* One layer's result on a device against the float reference, over the first batch. NAN: not seen, as inside a pass or a view,
- * not judged, or NaN or infinite somewhere. An exact one has an error of 0 and a ratio of INFINITY. */
+ * not judged, or not finite in the reference. An exact one has an error of 0 and a ratio of INFINITY, one that is not finite
+ * where the reference is has an error of INFINITY and a ratio of -INFINITY. */
 struct npl_layer_accuracy {
 	double max_abs_error, sqnr_db;
+	uint64_t not_finite; /* elements, as in struct npl_accuracy */
 };
 
 /* Where the energy of a real device comes from. NAN: not known. */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a table's notes say of values that went wrong: sums that wrapped, results that are no finite number.
+ */
+#ifndef REPORTS_VALUE_NOTES_H
+#define REPORTS_VALUE_NOTES_H
+
+#include "npulab/report.h"
+
+/* Whether a part of the entry counts the sums that wrap. Real devices wrap as well and do not count. */
+bool npl_report_counts_wraps(const struct npl_device_report *report);
+/* Writes "; ..." for each fault of the entry's values, nothing where there is none; returns the characters that it takes. */
+size_t npl_value_notes(char *line, size_t size, const struct npl_comparison *comparison,
+		       const struct npl_device_report *report);
+
+#endif
