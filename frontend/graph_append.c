@@ -83,15 +83,15 @@ int graph_append_node(struct graph_builder *b, const char *name, const char *op,
 		rc = graph_add_node(b, name, op, list, n_in, in_name, n_out, out_name);
 	if (rc)
 		return rc;
-	struct graph_node *node = &b->node[b->n_nodes - 1];
-	node->in = link;
-	rc = graph_scratch(b, node->n_in);
+	const int index = b->n_nodes - 1;
+	b->node[index].in = link;
+	rc = graph_scratch(b, b->node[index].n_in);
 	if (!rc)
-		rc = graph_infer_node(b, node);
-	if (rc)
+		rc = graph_infer_node(b, &b->node[index]);
+	while (rc && b->n_nodes > index)
 		drop_last(b);
-	else
-		*out = node->out[0];
+	if (!rc)
+		*out = b->node[index].out[0];
 	return rc;
 }
 

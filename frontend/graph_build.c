@@ -195,6 +195,9 @@ int graph_add_node(struct graph_builder *b, const char *name, const char *op, co
 	node.name = unique_name(b, name, op);
 	if (!node.name || graph_names_add(&b->nodes, node.name, b->n_nodes))
 		return graph_no_memory(b);
+	if (node.op == NPL_OPS && graph_why_not(op))
+		return npl_fail(b->err, NPL_EINPUT, "node '%s': operator '%s' is not supported: %s", node.name, op,
+				graph_why_not(op));
 	if (node.op == NPL_OPS)
 		return npl_fail(b->err, NPL_EINPUT, "node '%s': operator '%s' (opset %d) is not known%s%s", node.name,
 				op, b->opset, npl_op_nearest(op) ? "; nearest is " : "",

@@ -123,7 +123,8 @@ int graph_sort(struct graph_builder *b);
 
 /* graph_infer.c: attributes, shapes and constants of all nodes in order */
 int graph_infer(struct graph_builder *b);
-int graph_infer_node(struct graph_builder *b, struct graph_node *node); /* blames the node */
+/* Blames the node. One that is taken apart is followed by others behind all nodes: pointers to nodes last no longer. */
+int graph_infer_node(struct graph_builder *b, struct graph_node *node);
 /* Sets the scratch tensors from the node's values. */
 void graph_node_tensors(struct graph_builder *b, const struct graph_node *node);
 /* The shape rule alone, after a pass changed the node. */
@@ -139,6 +140,12 @@ int graph_add_inputs(struct graph_builder *b);
 int graph_check_constant(struct graph_builder *b, int v, const struct graph_input *said);
 int graph_declare_output(struct graph_builder *b, const struct graph_input *said);
 int graph_warn_outputs(struct graph_builder *b, int most);
+
+/* graph_refused.c: why npulab does not compute an operator that ONNX has; NULL: it is not in the list */
+const char *graph_why_not(const char *op);
+
+/* compose_attention.c: nodes that compute together what Attention does, behind all others; that node is removed */
+int graph_compose_attention(struct graph_builder *b, int index);
 
 /* graph_batch.c: --batch on Reshapes that repeat the batch */
 int graph_batch_reshape(struct graph_builder *b, struct graph_node *node);

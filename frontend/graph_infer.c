@@ -2,9 +2,11 @@
  *
  * Goes through the sorted nodes once: lets the operator read its attributes, refuses those it did not understand,
  * asks it for the shapes of its outputs, and replaces nodes with constant inputs, and those that only look at shapes, by their values. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "graph_build.h"
+#include "npulab/grow.h"
 
 /* Attributes without effect on what npulab computes, whatever their value: hints for in-place execution
  * (consumed_inputs, before opset 6), for training (momentum, seed), and the order of the indices that MaxPool may
@@ -113,6 +115,7 @@ static bool all_constant(const struct graph_builder *b, struct graph_node *node)
 
 int graph_infer_node(struct graph_builder *b, struct graph_node *node)
 {
+	const int index = (int)(node - b->node);
 	bool constant = all_constant(b, node);
 	int rc = read_attributes(b, node);
 	if (!rc && node->op == NPL_OP_RESHAPE)
@@ -121,13 +124,33 @@ int graph_infer_node(struct graph_builder *b, struct graph_node *node)
 		rc = graph_shape_node(b, node);
 	if (!rc && (constant || npl_op_defs[node->op].flags & NPL_OP_BY_SHAPE))
 		rc = fold_constant(b, node);
-	return rc ? graph_blame(b, node) : 0;
+	if (!rc && node->op == NPL_OP_ATTENTION && !node->removed)
+		rc = graph_compose_attention(b, index);
+	return rc ? graph_blame(b, &b->node[index]) : 0;
 }
 
+/* Nodes that take the place of one stand behind it in the order. */
 int graph_infer(struct graph_builder *b)
 {
-	for (int i = 0; i < b->n_nodes; i++)
-		if (graph_infer_node(b, &b->node[b->order[i]]))
-			return b->err->code;
-	return 0;
+	const int n = b->n_nodes;
+	int *order = NULL, length = 0, rc = 0;
+	int64_t room = 0;
+	for (int i = 0; i < n && !rc; i++) {
+		const int before = b->n_nodes;
+		rc = graph_infer_node(b, &b->node[b->order[i]]);
+		for (int k = before - 1; k < b->n_nodes && !rc; k++) {
+			int *bigger = npl_grow(order, length, &room, sizeof *order);
+			if (!bigger)
+				rc = graph_no_memory(b);
+			else
+				(order = bigger)[length++] = k < before ? b->order[i] : k;
+		}
+	}
+	if (!rc && length > n) {
+		free(b->order);
+		b->order = order;
+		order = NULL;
+	}
+	free(order);
+	return rc;
 }

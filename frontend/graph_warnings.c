@@ -100,7 +100,7 @@ int graph_warn(struct graph_builder *b)
 			tally = count_fill(value, n);
 		value->has_nan = tally.nan > 0;
 		value->has_infinity = tally.infinite > 0;
-		if (!tally.nan && !tally.infinite)
+		if ((!tally.nan && !tally.infinite) || value->of_import)
 			continue;
 		if (odd++ >= MOST)
 			continue;

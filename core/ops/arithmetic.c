@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loops of Add, Sub, Mul, Div, Min, Max, Mod and BitShift (loops.h). Integers are computed modulo 2^64 and cut to
+ * The loops of Add, Sub, Mul, Div, Min, Max, Mod, BitShift and BitwiseAnd and its kind (loops.h). Integers are computed modulo 2^64 and cut to
  * their width, so that signed overflow wraps, and a division by 0 gives 0. Min and Max of a NaN are NaN. */
 #include <math.h>
 
@@ -19,7 +19,10 @@
 	OP_LOOP(sub, type, type, (uint64_t)x - (uint64_t)y)                                                            \
 	OP_LOOP(mul, type, type, (uint64_t)x *(uint64_t)y)                                                             \
 	OP_LOOP(min, type, type, x < y ? x : y)                                                                        \
-	OP_LOOP(max, type, type, x > y ? x : y)
+	OP_LOOP(max, type, type, x > y ? x : y)                                                                        \
+	OP_LOOP(bits_and, type, type, (uint64_t)x &(uint64_t)y)                                                        \
+	OP_LOOP(bits_or, type, type, (uint64_t)x | (uint64_t)y)                                                        \
+	OP_LOOP(bits_xor, type, type, (uint64_t)x ^ (uint64_t)y)
 /* -1 divides by negation: the least number divided by it would trap. */
 #define SIGNEDS(dtype, type)                                                                                           \
 	OP_LOOP(div, type, type, y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y)                            \
@@ -44,6 +47,9 @@ OP_EACH_UNSIGNED(UNSIGNEDS)
 #define MAX(dtype, type)         [dtype] = max_##type,
 #define FMOD(dtype, type)        [dtype] = fmod_##type,
 #define MOD(dtype, type)         [dtype] = mod_##type,
+#define BITS_AND(dtype, type)    [dtype] = bits_and_##type,
+#define BITS_OR(dtype, type)     [dtype] = bits_or_##type,
+#define BITS_XOR(dtype, type)    [dtype] = bits_xor_##type,
 #define SHIFT_LEFT(dtype, type)  [dtype] = shift_left_##type,
 #define SHIFT_RIGHT(dtype, type) [dtype] = shift_right_##type,
 const struct op_loops op_add_loops = {{OP_EACH_NUMBER(ADD)}};
@@ -56,3 +62,6 @@ const struct op_loops op_fmod_loops = {{OP_EACH_NUMBER(FMOD)}};
 const struct op_loops op_mod_loops = {{OP_EACH_INTEGER(MOD)}};
 const struct op_loops op_shift_left_loops = {{OP_EACH_UNSIGNED(SHIFT_LEFT)}};
 const struct op_loops op_shift_right_loops = {{OP_EACH_UNSIGNED(SHIFT_RIGHT)}};
+const struct op_loops op_bits_and_loops = {{OP_EACH_INTEGER(BITS_AND)}};
+const struct op_loops op_bits_or_loops = {{OP_EACH_INTEGER(BITS_OR)}};
+const struct op_loops op_bits_xor_loops = {{OP_EACH_INTEGER(BITS_XOR)}};

@@ -41,7 +41,8 @@ struct op_loops {
 	}
 
 extern const struct op_loops op_add_loops, op_sub_loops, op_mul_loops, op_div_loops, op_min_loops, op_max_loops,
-	op_mod_loops, op_fmod_loops, op_shift_left_loops, op_shift_right_loops; /* arithmetic.c */
+	op_mod_loops, op_fmod_loops, op_shift_left_loops, op_shift_right_loops, op_bits_and_loops, op_bits_or_loops,
+	op_bits_xor_loops; /* arithmetic.c */
 extern const struct op_loops op_equal_loops, op_less_loops, op_less_equal_loops, op_greater_loops,
 	op_greater_equal_loops, op_and_loops, op_or_loops, op_xor_loops; /* comparison.c; results are bool */
 

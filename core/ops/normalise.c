@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Normalisations by what the values themselves say: LayerNormalization over the last dimensions, InstanceNormalization
- * over a channel of a sample, MeanVarianceNormalization over any dimensions, LpNormalization by a norm along one.
+ * Normalisations by what the values themselves say: LayerNormalization and RMSNormalization (without the mean) over the last
+ * dimensions, InstanceNormalization over a channel of a sample, GroupNormalization over some channels, MeanVarianceNormalization over any dimensions, LpNormalization by a norm along one.
  * Means, variances and norms are in double; float32 and float64 alike, so a float result is rounded once or twice. */
 #include <math.h>
 #include <stdlib.h>
@@ -73,17 +73,27 @@ DEFINE_KERNELS(double)
 		 ? kernel##_double((const double *)(x)->data + (at), __VA_ARGS__, (double *)(y)->data + (at))          \
 		 : kernel##_float((const float *)(x)->data + (at), __VA_ARGS__, (float *)(y)->data + (at)))
 
-int op_layernorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+static double parameter(const struct npl_tensor *tensor, int64_t i)
+{
+	return tensor->dtype == NPL_F64 ? ((const double *)tensor->data)[i] : (double)((const float *)tensor->data)[i];
+}
+
+static int stash_type(struct npl_attr_list *list, struct npl_err *err)
 {
 	int64_t stash;
-	if (op_attr_int(list, "axis", -1, &out->axis, err) ||
-	    op_attr_float(list, "epsilon", 1e-5f, &out->epsilon, err) ||
-	    op_attr_int(list, "stash_type", 1, &stash, err))
+	if (op_attr_int(list, "stash_type", 1, &stash, err))
 		return NPL_EINPUT;
 	if (stash != 1)
 		return npl_fail(err, NPL_EINPUT, "stash_type=%lld is not supported: mean and deviation are float32",
 				(long long)stash);
 	return 0;
+}
+
+int op_layernorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	if (op_attr_int(list, "axis", -1, &out->axis, err) || op_attr_float(list, "epsilon", 1e-5f, &out->epsilon, err))
+		return NPL_EINPUT;
+	return stash_type(list, err);
 }
 
 int op_layernorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
@@ -111,6 +121,20 @@ int op_layernorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	return 0;
 }
 
+/* y = y * scale + bias, both broadcast; bias may be NULL. */
+static void apply_affine(const struct npl_tensor *x, const struct npl_tensor *by, const struct npl_tensor *bias,
+			 struct npl_tensor *y)
+{
+	struct op_walk walk;
+	if (!npl_tensor_count(x))
+		return;
+	op_walk_init(&walk, &x->shape, &by->shape, bias ? &bias->shape : &by->shape);
+	if (x->dtype == NPL_F64)
+		affine_double(&walk, by->data, bias ? bias->data : NULL, y->data);
+	else
+		affine_float(&walk, by->data, bias ? bias->data : NULL, y->data);
+}
+
 int op_layernorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 		     struct npl_tensor *out, int n_out, struct npl_err *err)
 {
@@ -127,14 +151,89 @@ int op_layernorm_run(const struct npl_attrs *attrs, const struct npl_tensor *con
 		if (n_out > 2 && out[2].data)
 			((float *)out[2].data)[row] = (float)factor;
 	}
-	if (!npl_tensor_count(x))
-		return 0;
-	struct op_walk walk;
-	op_walk_init(&walk, &x->shape, &in[1]->shape, bias ? &bias->shape : &in[1]->shape);
-	if (x->dtype == NPL_F64)
-		affine_double(&walk, in[1]->data, bias ? bias->data : NULL, out[0].data);
-	else
-		affine_float(&walk, in[1]->data, bias ? bias->data : NULL, out[0].data);
+	apply_affine(x, in[1], bias, &out[0]);
+	return 0;
+}
+
+int op_rmsnorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	return op_layernorm_attrs(list, out, err);
+}
+
+int op_rmsnorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		     int n_out, struct npl_err *err)
+{
+	return op_layernorm_shape(attrs, in, n_in, out, n_out, err);
+}
+
+int op_rmsnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		   int n_out, struct npl_err *err)
+{
+	(void)n_in;
+	(void)n_out;
+	(void)err;
+	const struct npl_tensor *x = in[0];
+	int axis = (int)attrs->axis;
+	int64_t rows = op_count(x->shape.dim, axis), n = op_count(x->shape.dim + axis, x->shape.rank - axis);
+	for (int64_t row = 0; row < rows; row++) {
+		double norm = BY_TYPE(norm, x, row * n, n, 1, 2);
+		double factor = 1 / sqrt(norm * norm / (double)n + (double)attrs->epsilon);
+		BY_TYPE_TO(scale, x, &out[0], row * n, n, 0.0, factor, 0.0);
+	}
+	apply_affine(x, in[1], NULL, &out[0]);
+	return 0;
+}
+
+int op_groupnorm_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	out->groups = 0;
+	if (op_attr_int(list, "num_groups", 0, &out->groups, err) ||
+	    op_attr_float(list, "epsilon", 1e-5f, &out->epsilon, err))
+		return NPL_EINPUT;
+	if (out->groups < 1)
+		return npl_fail(err, NPL_EINPUT, "attribute num_groups must be given and be at least 1");
+	return op_before(out, 21) ? 0 : stash_type(list, err);
+}
+
+/* Scale and bias are of each group before opset 21, since then of each channel. */
+int op_groupnorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		       int n_out, struct npl_err *err)
+{
+	(void)n_out;
+	if (float_inputs(in, n_in, 3, err))
+		return NPL_EINPUT;
+	const struct npl_shape *x = &in[0]->shape;
+	if (x->rank < 2 || x->dim[1] % attrs->groups)
+		return npl_fail(err, NPL_EINPUT, "the channels of the input %s cannot be split into %lld groups",
+				OP_TEXT(x), (long long)attrs->groups);
+	const int64_t values = op_before(attrs, 21) ? attrs->groups : x->dim[1];
+	for (int i = 1; i < 3; i++)
+		if (in[i]->shape.rank != 1 || in[i]->shape.dim[0] != values)
+			return npl_fail(err, NPL_EINPUT, "the %s is %s, expected %lld values, one for each %s",
+					i == 1 ? "scale" : "bias", OP_TEXT(&in[i]->shape), (long long)values,
+					op_before(attrs, 21) ? "group" : "channel");
+	out->dtype = in[0]->dtype;
+	out->shape = *x;
+	return 0;
+}
+
+int op_groupnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+		     struct npl_tensor *out, int n_out, struct npl_err *err)
+{
+	(void)n_in;
+	(void)n_out;
+	(void)err;
+	const struct npl_tensor *x = in[0];
+	const int64_t channels = x->shape.dim[1] / attrs->groups, plane = op_count(x->shape.dim + 2, x->shape.rank - 2);
+	for (int64_t i = 0; i < x->shape.dim[0] * attrs->groups; i++) {
+		struct moments m = BY_TYPE(moments, x, i * channels * plane, channels * plane);
+		for (int64_t c = 0; c < channels; c++) {
+			const int64_t group = i % attrs->groups, at = (i * channels + c) * plane;
+			const int64_t k = op_before(attrs, 21) ? group : group * channels + c;
+			double factor = parameter(in[1], k) / sqrt(m.variance + (double)attrs->epsilon);
+			BY_TYPE_TO(scale, x, out, at, plane, m.mean, factor, parameter(in[2], k));
+		}
+	}
 	return 0;
 }
 
@@ -162,11 +261,6 @@ int op_instancenorm_shape(struct npl_attrs *attrs, const struct npl_tensor *cons
 	out->dtype = in[0]->dtype;
 	out->shape = *x;
 	return 0;
-}
-
-static double parameter(const struct npl_tensor *tensor, int64_t i)
-{
-	return tensor->dtype == NPL_F64 ? ((const double *)tensor->data)[i] : (double)((const float *)tensor->data)[i];
 }
 
 int op_instancenorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,

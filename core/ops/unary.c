@@ -61,6 +61,28 @@ OP_EACH_FLOAT(FLOATS)
 OP_EACH_SIGNED(SIGNEDS)
 OP_EACH_UNSIGNED(UNSIGNEDS)
 LOOP(inverse, uint8_t, uint8_t, x == 0)
+#define WHOLES(dtype, type) LOOP(bits_inverse, type, type, ~(uint64_t)x)
+OP_EACH_INTEGER(WHOLES)
+
+/* x times the normal distribution's integral up to x, by erf or as tanh comes near it. */
+static void gelu(int64_t n, const double *x, double *y, const struct npl_attrs *attrs)
+{
+	const double half_root = 0.70710678118654752440, root = 0.79788456080286535588; /* 1/sqrt(2), sqrt(2/pi) */
+	for (int64_t i = 0; i < n; i++)
+		y[i] = attrs->variant ? root * (x[i] + 0.044715 * x[i] * x[i] * x[i]) : half_root * x[i];
+	op_exact_many(attrs->variant ? OP_MANY_TANH : OP_MANY_ERF, y, y, n);
+	for (int64_t i = 0; i < n; i++)
+		y[i] = 0.5 * x[i] * (1.0 + y[i]);
+}
+
+static void mish(int64_t n, const double *x, double *y, const struct npl_attrs *attrs)
+{
+	(void)attrs;
+	op_exact_many(OP_MANY_SOFTPLUS, x, y, n);
+	op_exact_many(OP_MANY_TANH, y, y, n);
+	for (int64_t i = 0; i < n; i++)
+		y[i] = x[i] * y[i];
+}
 
 /* Functions of e^x - 1, over arrays. */
 static void elu(int64_t n, const double *x, double *y, const struct npl_attrs *attrs)
@@ -105,6 +127,7 @@ static void celu(int64_t n, const double *x, double *y, const struct npl_attrs *
 #define SIGNS(dtype, type)            [dtype] = sign_##type,
 #define IS_NAN(dtype, type)           [dtype] = is_nan_##type,
 #define IS_INF(dtype, type)           [dtype] = is_inf_##type,
+#define BITS_INVERSE(dtype, type)     [dtype] = bits_inverse_##type,
 
 /* An operator has loops, a function of doubles, or one over arrays that reads attributes. */
 static const struct unary {
@@ -156,6 +179,9 @@ static const struct unary {
 	[NPL_OP_ABS] = {.loop = {OP_EACH_NUMBER(ABSOLUTE)}},
 	[NPL_OP_NEG] = {.loop = {OP_EACH_NUMBER(NEGATED)}},
 	[NPL_OP_SIGN] = {.loop = {OP_EACH_NUMBER(SIGNS)}},
+	[NPL_OP_GELU] = {.formula = gelu},
+	[NPL_OP_MISH] = {.formula = mish},
+	[NPL_OP_BITWISENOT] = {.loop = {OP_EACH_INTEGER(BITS_INVERSE)}},
 	[NPL_OP_ISNAN] = {.loop = {OP_EACH_FLOAT(IS_NAN)}, .answers = true},
 	[NPL_OP_ISINF] = {.loop = {OP_EACH_FLOAT(IS_INF)}, .answers = true},
 	[NPL_OP_NOT] = {.loop = {[NPL_BOOL] = inverse_uint8_t}, .answers = true},
@@ -171,6 +197,13 @@ int op_unary_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl
 		return NPL_EINPUT;
 	if (out->op == NPL_OP_CELU && out->alpha == 0.0f)
 		return npl_fail(err, NPL_EINPUT, "attribute alpha must not be 0: x is divided by it");
+	if (out->op == NPL_OP_GELU) {
+		static const char *const ways[] = {"none", "tanh", NULL};
+		int way;
+		if (op_attr_choice(list, "approximate", ways, 0, &way, err))
+			return NPL_EINPUT;
+		out->variant = way;
+	}
 	if (out->op != NPL_OP_ISINF)
 		return 0;
 	if (op_attr_flag(list, "detect_negative", true, &out->negative, err))
@@ -188,9 +221,10 @@ int op_unary_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 	enum npl_dtype dtype = in[0]->dtype;
 	if (!u->loop[dtype] && !((u->function || u->formula) && (dtype == NPL_F32 || dtype == NPL_F64)))
 		return npl_fail(err, NPL_EINPUT, "input 0 is %s, expected %s", npl_dtype_name(dtype),
-				u->loop[NPL_BOOL]  ? "bool"
-				: u->loop[NPL_I32] ? "numbers"
-						   : "floats");
+				u->loop[NPL_BOOL]                       ? "bool"
+				: u->loop[NPL_I32] && !u->loop[NPL_F32] ? "integers"
+				: u->loop[NPL_I32]                      ? "numbers"
+									: "floats");
 	out->dtype = u->answers ? NPL_BOOL : dtype;
 	out->shape = in[0]->shape;
 	return 0;

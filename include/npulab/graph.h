@@ -42,8 +42,9 @@ struct npl_value {
 	struct npl_random_law law;
 	const struct npl_from_integers *from_integers; /* constant, float32: NULL: from none that are known */
 	bool has_nan, has_infinity;                    /* constant with such elements */
-	bool batched;                                  /* input: its dimension 0 counts samples */
-	bool batched_inside;                           /* input: another dimension does */
+	bool of_import;      /* constant that no model gave and the importer put in: an infinity in it is meant */
+	bool batched;        /* input: its dimension 0 counts samples */
+	bool batched_inside; /* input: another dimension does */
 	bool of_shape; /* constant that follows from the shape of a value that varies, so from the batch perhaps */
 	int producer;  /* node that makes it, -1 for inputs and constants */
 	int uses;      /* inputs of nodes that are this value, plus one if it is an output of the graph */

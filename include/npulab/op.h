@@ -105,10 +105,26 @@ struct npl_recurrent {
 	struct npl_cell_activation activation[2][3]; /* per direction f, g, h */
 };
 
+/* Attention, as the shape rule completes it. */
+struct npl_attention {
+	bool causal;
+	int64_t q_heads, kv_heads;   /* 0: not given; known behind the shape rule */
+	int64_t shown;               /* qk_matmul_output_mode: what the fourth output is */
+	float scale, softcap;        /* scale 0: not given, until the shape rule; softcap 0: none */
+	enum npl_dtype softmax_type; /* NPL_DTYPES: that of the inputs */
+};
+
+/* Col2Im: its window, of as many dimensions as the image has. */
+struct npl_blocks {
+	int rank;
+	int64_t image[NPL_MAX_RANK], kernel[NPL_MAX_RANK];
+	int64_t stride[NPL_MAX_RANK], dilation[NPL_MAX_RANK], pad_begin[NPL_MAX_RANK], pad_end[NPL_MAX_RANK];
+};
+
 /* Attributes of a node after parsing; which member holds depends on the operator's family. */
 struct npl_attrs {
 	enum npl_op op;                     /* whose they are: set by npl_op_attrs, npl_op_shape and npl_op_run */
-	int64_t groups;                     /* Conv */
+	int64_t groups;                     /* Conv, GroupNormalization */
 	struct npl_output_size output_size; /* ConvTranspose */
 	bool column_major;                  /* MaxPool: its indices count the first spatial dimension fastest */
 	int64_t p;                          /* LpPool, LpNormalization */
@@ -122,8 +138,8 @@ struct npl_attrs {
 	bool trans_a, trans_b; /* Gemm */
 	int64_t axis;          /* Softmax, Concat, Flatten, Split, legacy broadcast */
 	float bias;            /* LRN, Shrink */
-	int64_t size;          /* LRN */
-	float epsilon;         /* BatchNormalization, LayerNormalization, InstanceNormalization */
+	int64_t size;          /* LRN; RotaryEmbedding: elements that are turned; DFT, STFT: length of the transform */
+	float epsilon;         /* BatchNormalization, LayerNormalization and its kind */
 	int n_list;            /* Transpose perm, Unsqueeze axes, legacy Reshape shape, RandomNormal shape, Split */
 	int64_t list[NPL_MAX_RANK];
 	struct npl_slice slice;    /* Slice */
@@ -136,13 +152,19 @@ struct npl_attrs {
 	bool negative, positive;   /* IsInf: which infinities count */
 	bool fmod;                 /* Mod: the sign of the dividend, not of the divisor */
 	bool to_left;              /* BitShift */
-	enum npl_dtype to; /* Cast, and as NPL_DTYPES where the model names none: QuantizeLinear, DequantizeLinear */
+	/* Cast, HannWindow and its like, MelWeightMatrix; NPL_DTYPES where the model names none: QuantizeLinear, DequantizeLinear */
+	enum npl_dtype to;
 	enum npl_dtype precision; /* QuantizeLinear: of the quotient; NPL_DTYPES: the scale's type */
 	int mode; /* Pad, DepthToSpace, Scatter*, Resize: the place of the word in the list of the operator's file */
-	int64_t number; /* TopK k, OneHot depth, GatherND batch_dims, EyeLike k, ReverseSequence batch_axis, Split num_outputs */
-	bool keep_dims, select_last;                               /* Reduce*, ArgMax, ArgMin */
-	bool empty_is_none;                                        /* Reduce*: no axes means none of them, not all */
-	bool exclusive, reverse;                                   /* CumSum */
+	int64_t number; /* TopK k, OneHot depth, GatherND batch_dims, EyeLike k, ReverseSequence batch_axis, Split num_outputs, RotaryEmbedding num_heads */
+	bool keep_dims, select_last; /* Reduce*, ArgMax, ArgMin */
+	bool empty_is_none;          /* Reduce*: no axes means none of them, not all */
+	bool exclusive, reverse;     /* CumSum */
+	bool variant; /* Gelu: by tanh; RotaryEmbedding: interleaved; HannWindow and its like: periodic; AffineGrid: corners
+	                 are aligned; DFT: inverse */
+	bool one_sided; /* DFT, STFT */
+	struct npl_attention attention;
+	struct npl_blocks blocks;                                  /* Col2Im */
 	bool largest, upper;                                       /* TopK; Trilu */
 	int64_t pad_before[NPL_MAX_RANK], pad_after[NPL_MAX_RANK]; /* Pad; negative: cut off */
 	struct npl_resize resize;

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Attention: y = softmax(scale q k' + mask) v for each head. q, k and v are (batch, heads, length, size), or (batch, length,
+ * heads * size) with the attributes q_num_heads and kv_num_heads; several heads of q may share one of k and v. past_key and
+ * past_value, (batch, heads, length, size), stand before k and v. A mask of bools says which positions take part, one of floats
+ * is added; with is_causal position i of q sees those up to i of k, all of the past included. The order is that of ONNX's
+ * errata for opset 23: scale, softcap, mask, softmax, so that a cap lets nothing through a mask; qk_matmul_output_mode 0 shows what
+ * there is before the softcap, 1 before the mask, 2 before the softmax, 3 behind it.
+ *
+ * In a graph the operator becomes products and a Softmax (frontend/compose_attention.c), which devices run: this kernel, in
+ * double, computes it where it stands alone. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "attention.h"
+#include "cast.h"
+
+int op_attention_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	struct npl_attention *a = &out->attention;
+	if (op_attr_flag(list, "is_causal", false, &a->causal, err) ||
+	    op_attr_int(list, "q_num_heads", 0, &a->q_heads, err) ||
+	    op_attr_int(list, "kv_num_heads", 0, &a->kv_heads, err) ||
+	    op_attr_int(list, "qk_matmul_output_mode", 0, &a->shown, err) ||
+	    op_attr_float(list, "scale", 0, &a->scale, err) || op_attr_float(list, "softcap", 0, &a->softcap, err) ||
+	    op_attr_type(list, "softmax_precision", &a->softmax_type, err))
+		return NPL_EINPUT;
+	if (a->softcap < 0 || a->scale < 0)
+		return npl_fail(err, NPL_EINPUT, "attributes softcap and scale must not be negative");
+	if (a->shown < 0 || a->shown > 3)
+		return npl_fail(err, NPL_EINPUT, "attribute qk_matmul_output_mode is %lld, expected 0 to 3",
+				(long long)a->shown);
+	return 0;
+}
+
+/* heads, length and size of one of q, k and v. */
+static int read_heads(const struct npl_shape *x, const char *what, int64_t heads, int64_t *n, int64_t *length,
+		      int64_t *size, struct npl_err *err)
+{
+	if (x->rank == 4) {
+		*n = x->dim[1];
+		*length = x->dim[2];
+		*size = x->dim[3];
+		return 0;
+	}
+	if (heads < 1 || x->dim[2] % heads)
+		return npl_fail(err, NPL_EINPUT, "%s is %s, whose last dimension is not a multiple of %lld heads", what,
+				OP_TEXT(x), (long long)heads);
+	*n = heads;
+	*length = x->dim[1];
+	*size = x->dim[2] / heads;
+	return 0;
+}
+
+static int past_shape(const struct op_attention *a, const struct npl_tensor *past, const char *what, int64_t size,
+		      int64_t *length, struct npl_err *err)
+{
+	const struct npl_shape *x = &past->shape;
+	if (x->rank != 4 || x->dim[0] != a->batch || x->dim[1] != a->kv_heads || x->dim[3] != size)
+		return npl_fail(err, NPL_EINPUT, "%s is %s, expected %lldx%lldxNx%lld", what, OP_TEXT(x),
+				(long long)a->batch, (long long)a->kv_heads, (long long)size);
+	*length = x->dim[2];
+	return 0;
+}
+
+/* The mask broadcasts to batch x heads x rows x all positions. */
+static int check_mask(const struct op_attention *a, const struct npl_tensor *mask, enum npl_dtype dtype,
+		      struct npl_err *err)
+{
+	struct npl_shape all = npl_shape_of(4, a->batch, a->q_heads, a->rows, a->past + a->length), both;
+	if (mask->dtype != NPL_BOOL && mask->dtype != dtype)
+		return npl_fail(err, NPL_EINPUT, "the mask is %s, expected bool or %s", npl_dtype_name(mask->dtype),
+				npl_dtype_name(dtype));
+	if (op_broadcast_shape(&mask->shape, &all, &both, NULL) || !npl_shape_equal(&both, &all))
+		return npl_fail(err, NPL_EINPUT, "the mask %s does not broadcast to %s", OP_TEXT(&mask->shape),
+				OP_TEXT(&all));
+	return 0;
+}
+
+int op_attention_read(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+		      struct op_attention *a, struct npl_err *err)
+{
+	const struct npl_shape *q = &in[0]->shape, *k = &in[1]->shape, *v = &in[2]->shape;
+	int64_t v_heads = 0, v_length = 0, value_length = 0;
+	*a = (struct op_attention){.batch = q->dim[0]};
+	for (int i = 0; i < 3; i++)
+		a->in[i] = n_in > 3 + i ? in[3 + i] : NULL;
+	if ((q->rank != 3 && q->rank != 4) || k->rank != q->rank || v->rank != q->rank)
+		return npl_fail(err, NPL_EINPUT, "q, k and v are %s, %s and %s, expected 3 or 4 dimensions each",
+				OP_TEXT(q), OP_TEXT(k), OP_TEXT(v));
+	if (q->rank == 3 && (attrs->attention.q_heads < 1 || attrs->attention.kv_heads < 1))
+		return npl_fail(err, NPL_EINPUT,
+				"inputs of 3 dimensions need the attributes q_num_heads and kv_num_heads");
+	if (read_heads(q, "q", attrs->attention.q_heads, &a->q_heads, &a->rows, &a->size, err) ||
+	    read_heads(k, "k", attrs->attention.kv_heads, &a->kv_heads, &a->length, &a->k_size, err) ||
+	    read_heads(v, "v", attrs->attention.kv_heads, &v_heads, &v_length, &a->v_size, err))
+		return NPL_EINPUT;
+	if (k->dim[0] != a->batch || v->dim[0] != a->batch || v_heads != a->kv_heads || v_length != a->length ||
+	    a->k_size != a->size || a->kv_heads < 1 || a->q_heads % a->kv_heads)
+		return npl_fail(err, NPL_EINPUT, "q %s, k %s and v %s do not fit each other", OP_TEXT(q), OP_TEXT(k),
+				OP_TEXT(v));
+	if (!a->in[OP_PAST_KEY] != !a->in[OP_PAST_VALUE])
+		return npl_fail(err, NPL_EINPUT, "past_key and past_value must be given together");
+	if (a->in[OP_PAST_KEY] && (past_shape(a, a->in[OP_PAST_KEY], "past_key", a->size, &a->past, err) ||
+				   past_shape(a, a->in[OP_PAST_VALUE], "past_value", a->v_size, &value_length, err)))
+		return NPL_EINPUT;
+	if (value_length != a->past)
+		return npl_fail(err, NPL_EINPUT, "past_key and past_value are of different lengths");
+	a->scale = attrs->attention.scale > 0 ? (double)attrs->attention.scale : 1 / sqrt((double)a->size);
+	return a->in[OP_MASK] ? check_mask(a, a->in[OP_MASK], in[0]->dtype, err) : 0;
+}
+
+int op_attention_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		       int n_out, struct npl_err *err)
+{
+	struct op_attention a;
+	if (op_inputs(in, n_in, 3, NPL_DTYPES, err))
+		return NPL_EINPUT;
+	for (int k = 0; k < n_in; k++) {
+		if (k == 3 || (k > 3 && !in[k]))
+			continue;
+		if (in[k]->dtype != in[0]->dtype || (in[k]->dtype != NPL_F32 && in[k]->dtype != NPL_F64))
+			return npl_fail(err, NPL_EINPUT, "input %d is %s, expected floats of one type", k,
+					npl_dtype_name(in[k]->dtype));
+	}
+	if (op_attention_read(attrs, in, n_in, &a, err))
+		return NPL_EINPUT;
+	attrs->attention.q_heads = a.q_heads;
+	attrs->attention.kv_heads = a.kv_heads;
+	attrs->attention.scale = (float)a.scale;
+	const int64_t all = a.past + a.length;
+	const struct npl_shape shapes[] = {
+		in[0]->shape.rank == 4 ? npl_shape_of(4, a.batch, a.q_heads, a.rows, a.v_size)
+				       : npl_shape_of(3, a.batch, a.rows, a.q_heads * a.v_size),
+		npl_shape_of(4, a.batch, a.kv_heads, all, a.size), npl_shape_of(4, a.batch, a.kv_heads, all, a.v_size),
+		npl_shape_of(4, a.batch, a.q_heads, a.rows, all)};
+	for (int k = 0; k < n_out; k++) {
+		out[k].dtype = in[0]->dtype;
+		out[k].shape = shapes[k];
+	}
+	return op_output_fits(&shapes[3], a.size + a.v_size, err);
+}
+
+uint64_t op_attention_macs(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+			   const struct npl_tensor *out)
+{
+	struct op_attention a;
+	(void)out;
+	if (op_attention_read(attrs, in, n_in, &a, NULL))
+		return 0;
+	return (uint64_t)(a.batch * a.q_heads * a.rows * (a.past + a.length)) * (uint64_t)(a.size + a.v_size);
+}
+
+/* Element e of position i of head h of k or v, the past before it. */
+static double key_at(const struct op_attention *a, const struct npl_tensor *x, const struct npl_tensor *past, int64_t b,
+		     int64_t h, int64_t i, int64_t e, int64_t size)
+{
+	if (i < a->past)
+		return npl_tensor_real(past, ((b * a->kv_heads + h) * a->past + i) * size + e);
+	i -= a->past;
+	return npl_tensor_real(x, x->shape.rank == 4 ? ((b * a->kv_heads + h) * a->length + i) * size + e
+						     : ((b * a->length + i) * a->kv_heads + h) * size + e);
+}
+
+/* What the masks add to a score: 0, the mask's number, or -infinity. */
+static double masked(const struct op_attention *a, bool causal, int64_t b, int64_t h, int64_t row, int64_t i)
+{
+	const struct npl_tensor *mask = a->in[OP_MASK];
+	if (causal && i > row + a->past)
+		return -INFINITY;
+	if (!mask)
+		return 0;
+	const int64_t place[4] = {b, h, row, i};
+	int64_t stride[NPL_MAX_RANK], at = 0;
+	op_strides(&mask->shape, stride);
+	for (int d = 0; d < mask->shape.rank; d++)
+		at += mask->shape.dim[d] == 1 ? 0 : place[4 - mask->shape.rank + d] * stride[d];
+	if (mask->dtype == NPL_BOOL)
+		return ((const uint8_t *)mask->data)[at] ? 0 : -INFINITY;
+	return npl_tensor_real(mask, at);
+}
+
+/* One row of scores in the four states that qk_matmul_output_mode names; `score` ends as the weights of v. */
+static void weigh(const struct npl_attention *how, const struct op_attention *a, const double *scores, int64_t b,
+		  int64_t h, int64_t row, double *score, const struct npl_tensor *shown)
+{
+	const int64_t all = a->past + a->length, first = ((b * a->q_heads + h) * a->rows + row) * all;
+	double greatest = -INFINITY, sum = 0;
+	for (int64_t i = 0; i < all; i++) {
+		score[i] = scores[i];
+		if (shown && how->shown == 0)
+			op_store_real(shown, first + i, score[i]);
+		if (how->softcap > 0)
+			score[i] = (double)how->softcap * op_tanh(score[i] / (double)how->softcap);
+		if (shown && how->shown == 1)
+			op_store_real(shown, first + i, score[i]);
+		score[i] += masked(a, how->causal, b, h, row, i);
+		if (shown && how->shown == 2)
+			op_store_real(shown, first + i, score[i]);
+		greatest = score[i] > greatest ? score[i] : greatest;
+	}
+	for (int64_t i = 0; i < all; i++) {
+		score[i] = op_exp(score[i] - greatest);
+		sum += score[i];
+	}
+	for (int64_t i = 0; i < all; i++) {
+		score[i] /= sum;
+		if (shown && how->shown == 3)
+			op_store_real(shown, first + i, score[i]);
+	}
+}
+
+static void store_present(const struct op_attention *a, const struct npl_tensor *x, const struct npl_tensor *past,
+			  int64_t size, const struct npl_tensor *out)
+{
+	const int64_t all = a->past + a->length;
+	for (int64_t n = 0; out->data && n < a->batch * a->kv_heads * all; n++)
+		for (int64_t e = 0; e < size; e++)
+			op_store_real(
+				out, n * size + e,
+				key_at(a, x, past, n / all / a->kv_heads, n / all % a->kv_heads, n % all, e, size));
+}
+
+int op_attention_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+		     struct npl_tensor *out, int n_out, struct npl_err *err)
+{
+	struct op_attention a;
+	if (op_attention_read(attrs, in, n_in, &a, err))
+		return err ? err->code : NPL_EINPUT;
+	const int64_t all = a.past + a.length, group = a.q_heads / a.kv_heads;
+	const bool flat = in[0]->shape.rank == 3;
+	double *raw = calloc((size_t)all + 1, 2 * sizeof *raw), *score = raw ? raw + all : NULL;
+	if (!raw)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld scores", (long long)all);
+	for (int64_t n = 0; n < a.batch * a.q_heads * a.rows; n++) {
+		const int64_t row = n % a.rows, h = n / a.rows % a.q_heads, b = n / a.rows / a.q_heads;
+		const int64_t place = flat ? (b * a.rows + row) * a.q_heads + h : n;
+		for (int64_t i = 0; i < all; i++) {
+			raw[i] = 0;
+			for (int64_t e = 0; e < a.size; e++)
+				raw[i] += npl_tensor_real(in[0], place * a.size + e) *
+					  key_at(&a, in[1], a.in[OP_PAST_KEY], b, h / group, i, e, a.size);
+			raw[i] *= a.scale;
+		}
+		weigh(&attrs->attention, &a, raw, b, h, row, score, n_out > 3 && out[3].data ? &out[3] : NULL);
+		for (int64_t e = 0; e < a.v_size && out[0].data; e++) {
+			double sum = 0;
+			for (int64_t i = 0; i < all; i++)
+				sum += score[i] * key_at(&a, in[2], a.in[OP_PAST_VALUE], b, h / group, i, e, a.v_size);
+			op_store_real(&out[0], place * a.v_size + e, sum);
+		}
+	}
+	free(raw);
+	if (n_out > 1)
+		store_present(&a, in[1], a.in[OP_PAST_KEY], a.size, &out[1]);
+	if (n_out > 2)
+		store_present(&a, in[2], a.in[OP_PAST_VALUE], a.v_size, &out[2]);
+	return 0;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The sizes that an Attention has, of its inputs' shapes: for its kernel and for what a graph makes of it.
+ */
+#ifndef CORE_OPS_ATTENTION_H
+#define CORE_OPS_ATTENTION_H
+
+#include "ops.h"
+
+enum { OP_MASK, OP_PAST_KEY, OP_PAST_VALUE }; /* of op_attention.in */
+
+struct op_attention {
+	int64_t batch, q_heads, kv_heads;
+	int64_t rows, length, past; /* positions of q, of k, and of the past before k */
+	int64_t size, k_size, v_size;
+	double scale;
+	const struct npl_tensor *in[3]; /* optional inputs, NULL: absent */
+};
+
+/* NPL_EINPUT when the shapes of the inputs do not fit each other. */
+int op_attention_read(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+		      struct op_attention *a, struct npl_err *err);
+
+#endif

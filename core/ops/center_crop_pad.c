@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * CenterCropPad: each dimension, or those of the attribute axes, gets the length that the constant input asks for: what is too
+ * long loses as much at both ends, what is too short gains zeros at both, one more behind than before where the number is odd. */
+#include "ops.h"
+
+int op_centercroppad_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	return op_attr_ints(list, "axes", NPL_MAX_RANK, out->list, &out->n_list, err);
+}
+
+int op_centercroppad_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+			   struct npl_tensor *out, int n_out, struct npl_err *err)
+{
+	int64_t asked[NPL_MAX_RANK];
+	int n;
+	(void)n_out;
+	if (op_inputs(in, n_in, 2, NPL_DTYPES, err) || op_input_indices(in[1], "shape", asked, &n, err))
+		return NPL_EINPUT;
+	const struct npl_shape *x = &in[0]->shape;
+	for (int d = 0; attrs->n_list < 0 && d < x->rank; d++)
+		attrs->list[d] = d;
+	if (attrs->n_list < 0)
+		attrs->n_list = x->rank;
+	if (op_axes(attrs->list, attrs->n_list, x->rank, err))
+		return NPL_EINPUT;
+	if (n != attrs->n_list)
+		return npl_fail(err, NPL_EINPUT, "the shape has %d values, expected one for each of %d axes", n,
+				attrs->n_list);
+	out->dtype = in[0]->dtype;
+	out->shape = *x;
+	for (int i = 0; i < n; i++) {
+		if (asked[i] < 0)
+			return npl_fail(err, NPL_EINPUT, "the shape has a negative dimension, %lld",
+					(long long)asked[i]);
+		out->shape.dim[attrs->list[i]] = asked[i];
+	}
+	return op_output_fits(&out->shape, 1, err);
+}
+
+int op_centercroppad_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+			 struct npl_tensor *out, int n_out, struct npl_err *err)
+{
+	static const unsigned char zero[8];
+	struct op_index_map map = {{NULL}};
+	(void)attrs;
+	(void)n_in;
+	(void)n_out;
+	if (op_index_map_alloc(&map, &out->shape, err))
+		return NPL_ENOMEM;
+	for (int d = 0; d < out->shape.rank; d++) {
+		const int64_t length = in[0]->shape.dim[d], asked = out->shape.dim[d];
+		const int64_t first = asked < length ? (length - asked) / 2 : -((asked - length) / 2);
+		for (int64_t i = 0; i < asked; i++)
+			map.from[d][i] = op_inside(first + i, length) ? first + i : -1;
+	}
+	op_index_map_copy(&map, in[0], zero, out);
+	op_index_map_free(&map);
+	return 0;
+}

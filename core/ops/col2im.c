@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Col2Im: columns, each the elements of a window over an image, are added up where they came from: the inverse of what makes
+ * a convolution a product. x (N, C * elements of the window, positions) -> y (N, C, image). Sums are in double. */
+#include <stdlib.h>
+
+#include "cast.h"
+#include "ops.h"
+
+/* A list of `n` values for each dimension of the image, or `otherwise` for all; *n is -1 when it is absent. */
+static int read_list(struct npl_attr_list *list, const char *name, int64_t otherwise, int64_t *value, int *n,
+		     struct npl_err *err)
+{
+	if (op_attr_ints(list, name, NPL_MAX_RANK, value, n, err))
+		return NPL_EINPUT;
+	for (int i = 0; *n < 0 && i < NPL_MAX_RANK; i++)
+		value[i] = otherwise;
+	return 0;
+}
+
+int op_col2im_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
+{
+	struct npl_blocks *b = &out->blocks;
+	struct npl_attr *pads;
+	int strides, dilations;
+	if (read_list(list, "strides", 1, b->stride, &strides, err) ||
+	    read_list(list, "dilations", 1, b->dilation, &dilations, err))
+		return NPL_EINPUT;
+	struct npl_err wrong = {0};
+	pads = npl_attr_find(list, "pads", NPL_ATTR_INTS, &wrong);
+	if (wrong.code)
+		return npl_fail(err, NPL_EINPUT, "%s", wrong.msg);
+	b->rank = strides >= 0 ? strides : dilations >= 0 ? dilations : pads ? (int)(pads->n / 2) : 0;
+	if ((strides >= 0 && strides != b->rank) || (dilations >= 0 && dilations != b->rank) ||
+	    (pads && (pads->n != 2 * (int64_t)b->rank || pads->n > 2 * NPL_MAX_RANK)))
+		return npl_fail(err, NPL_EINPUT, "strides, dilations and pads are of different numbers of dimensions");
+	for (int d = 0; d < NPL_MAX_RANK; d++) {
+		b->pad_begin[d] = pads && d < b->rank ? pads->ints[d] : 0;
+		b->pad_end[d] = pads && d < b->rank ? pads->ints[b->rank + d] : 0;
+	}
+	return 0;
+}
+
+/* Windows along a dimension; 0: its numbers cannot be. */
+static int64_t positions_along(const struct npl_blocks *b, int d)
+{
+	const int64_t limit = (int64_t)1 << 40;
+	if (b->image[d] < 1 || b->kernel[d] < 1 || b->stride[d] < 1 || b->dilation[d] < 1 || b->pad_begin[d] < 0 ||
+	    b->pad_end[d] < 0 || b->image[d] > limit || b->kernel[d] > limit || b->dilation[d] > limit ||
+	    b->pad_begin[d] > limit || b->pad_end[d] > limit)
+		return 0;
+	int64_t reach;
+	if (__builtin_mul_overflow(b->dilation[d], b->kernel[d] - 1, &reach) || reach > limit)
+		return 0;
+	const int64_t room = b->image[d] + b->pad_begin[d] + b->pad_end[d] - reach - 1;
+	return room < 0 ? 0 : room / b->stride[d] + 1;
+}
+
+int op_col2im_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		    int n_out, struct npl_err *err)
+{
+	struct npl_blocks *b = &attrs->blocks;
+	int n, m;
+	(void)n_out;
+	if (op_inputs(in, n_in, 3, NPL_DTYPES, err) || op_input_dims(in[1], "image_shape", b->image, &n, err) ||
+	    op_input_dims(in[2], "block_shape", b->kernel, &m, err))
+		return NPL_EINPUT;
+	if (in[0]->dtype != NPL_F32 && in[0]->dtype != NPL_F64)
+		return npl_fail(err, NPL_EINPUT, "the input is %s, expected floats", npl_dtype_name(in[0]->dtype));
+	if (n != m || n < 1 || n > NPL_MAX_RANK - 2 || (b->rank && b->rank != n))
+		return npl_fail(err, NPL_EINPUT,
+				"image_shape and block_shape have %d and %d dimensions, the attributes %d", n, m,
+				b->rank);
+	b->rank = n;
+	struct npl_shape kernel = {.rank = n}, places = {.rank = n}, *y = &out->shape;
+	*y = (struct npl_shape){.rank = n + 2};
+	for (int d = 0; d < n; d++) {
+		kernel.dim[d] = b->kernel[d];
+		places.dim[d] = positions_along(b, d);
+		y->dim[d + 2] = b->image[d];
+		if (!places.dim[d])
+			return npl_fail(err, NPL_EINPUT, "the window does not fit into dimension %d of the image", d);
+	}
+	const struct npl_shape *x = &in[0]->shape;
+	const int64_t elements = npl_shape_count(&kernel), positions = npl_shape_count(&places);
+	if (x->rank != 3 || elements < 1 || x->dim[1] % elements || x->dim[2] != positions)
+		return npl_fail(err, NPL_EINPUT, "the input is %s, expected batch x %lld times channels x %lld",
+				OP_TEXT(x), (long long)elements, (long long)positions);
+	y->dim[0] = x->dim[0];
+	y->dim[1] = x->dim[1] / elements;
+	out->dtype = in[0]->dtype;
+	return op_output_fits(y, 1, err);
+}
+
+/* Where element `tap` of the window at `place` lies in the image; false: in the padding. */
+static bool element_at(const struct npl_blocks *b, int64_t place, int64_t tap, int64_t *at)
+{
+	int64_t step = 1;
+	*at = 0;
+	for (int d = b->rank - 1; d >= 0; d--) {
+		const int64_t positions = positions_along(b, d);
+		if (!positions)
+			return false;
+		const int64_t i = place % positions * b->stride[d] - b->pad_begin[d] +
+				  tap % b->kernel[d] * b->dilation[d];
+		if (!op_inside(i, b->image[d]))
+			return false;
+		*at += i * step;
+		step *= b->image[d];
+		place /= positions;
+		tap /= b->kernel[d];
+	}
+	return true;
+}
+
+int op_col2im_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
+		  int n_out, struct npl_err *err)
+{
+	const struct npl_blocks *b = &attrs->blocks;
+	(void)n_in;
+	(void)n_out;
+	const int64_t image = op_count(b->image, b->rank), elements = op_count(b->kernel, b->rank);
+	const int64_t positions = in[0]->shape.dim[2], planes = out->shape.dim[0] * out->shape.dim[1];
+	double *sum = calloc((size_t)image + 1, sizeof *sum);
+	if (!sum)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for an image of %lld elements", (long long)image);
+	for (int64_t plane = 0; plane < planes; plane++) {
+		for (int64_t i = 0; i < image; i++)
+			sum[i] = 0;
+		for (int64_t tap = 0; tap < elements; tap++)
+			for (int64_t place = 0; place < positions; place++) {
+				int64_t at;
+				if (element_at(b, place, tap, &at))
+					sum[at] += npl_tensor_real(in[0], (plane * elements + tap) * positions + place);
+			}
+		for (int64_t i = 0; i < image; i++)
+			op_store_real(out, plane * image + i, sum[i]);
+	}
+	free(sum);
+	return 0;
+}
