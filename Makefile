@@ -75,7 +75,7 @@ check: $(out)/npulab_tests $(bin)/npulab $(fake_cuda) $(bench_cuda) ## builds an
 	@scripts/run-tests.sh $(BUILD) $(out)/npulab_tests $(bin)/npulab
 
 # Suites whose code asks the processor what it can; one without AVX, one with AVX2 and nothing beyond. qemu 7.2 has no AVX-512.
-processor_suites := @(runner|int8*|q16*|exact*|half*|cpu*|onednn*|processor*|sha256*|integer*|ops_kernel*|ops_functions*)/*
+processor_suites := @(runner|systolic_*|tpu_fast_values|int8*|q16*|exact*|half*|cpu*|onednn*|processor*|sha256*|integer*|ops_kernel*|ops_functions*)/*
 test-emulated: ## the suites that depend on the processor, on emulated ones: Nehalem and Haswell
 	@scripts/install-deps.sh test emulate
 	@$(MAKE) --no-print-directory -j$$(nproc) all $(out)/npulab_tests

@@ -12,7 +12,6 @@
 #include "npulab/grow.h"
 #include "npulab/program.h"
 #include "npulab/sha256.h"
-#include "npulab/version.h"
 
 struct exec_options {
 	struct cli_common common; /* csv: the events */
@@ -89,10 +88,7 @@ static void put_json(FILE *out, const void *what)
 	struct npl_json json = {.out = out};
 	npl_json_open(&json, NULL, '{');
 	npl_json_string(&json, "schema", "npulab.exec/1");
-	npl_json_open(&json, "npulab", '{');
-	npl_json_string(&json, "version", npl_version());
-	npl_json_string(&json, "commit", npl_commit());
-	npl_json_close(&json, '}');
+	npl_json_build(&json);
 	npl_json_string(&json, "machine", npl_device_name(o->device));
 	npl_json_string(&json, "machine_sha256", npl_device_sha256(o->device));
 	npl_json_string(&json, "engine", e->engine);

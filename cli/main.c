@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npulab/isa.h"
 #include "npulab/text.h"
 #include "npulab/version.h"
 #include "options.h"
@@ -59,7 +60,9 @@ static int help(int argc, char **argv, struct npl_err *err)
 static int run_command(int argc, char **argv, struct npl_err *err)
 {
 	const struct cli_command *command = find_command(argv[0], err);
-	return command ? command->run(argc, argv, err) : err->code;
+	if (!command || npl_isa_check(err))
+		return err->code;
+	return command->run(argc, argv, err);
 }
 
 int main(int argc, char **argv)

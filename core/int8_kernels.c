@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "npulab/isa.h"
+
 static bool always(void)
 {
 	return true;
@@ -79,7 +81,7 @@ static void run_sse2(const struct npl_int8_tile *t)
 
 static bool has_avx2(void)
 {
-	return __builtin_cpu_supports("avx2");
+	return npl_isa_has(NPL_ISA_AVX2);
 }
 
 __attribute__((target("avx2"))) static void run_avx2(const struct npl_int8_tile *t)
@@ -118,7 +120,7 @@ __attribute__((target("avx2"))) static void run_avx2(const struct npl_int8_tile 
 
 static bool has_avx512bw(void)
 {
-	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+	return npl_isa_has(NPL_ISA_AVX512F | NPL_ISA_AVX512BW);
 }
 
 __attribute__((target("avx512f,avx512bw"))) static void run_avx512bw(const struct npl_int8_tile *t)

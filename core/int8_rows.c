@@ -8,6 +8,7 @@
 
 #include "int8_kernels.h"
 #include "int8_rows_kernels.h"
+#include "npulab/isa.h"
 
 enum { PANEL = NPL_INT8_PANEL, ROWS = NPL_INT8_TILE_ROWS };
 
@@ -39,12 +40,12 @@ static void run_plain(const struct npl_int8_rows_tile *t)
 
 static bool has_avx512bw(void)
 {
-	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+	return npl_isa_has(NPL_ISA_AVX512F | NPL_ISA_AVX512BW);
 }
 
 static bool has_avx2(void)
 {
-	return __builtin_cpu_supports("avx2");
+	return npl_isa_has(NPL_ISA_AVX2);
 }
 
 /* Four rows of 64 bytes side by side. */

@@ -10,6 +10,8 @@
 #include <immintrin.h>
 #include <string.h>
 
+#include "npulab/isa.h"
+
 #define AVX512VNNI target("avx512f,avx512bw,avx512vnni")
 #define AVXVNNI    target("avx2,avxvnni")
 
@@ -24,8 +26,7 @@ static inline int32_t group_of(const uint8_t *a, int i)
 bool npl_int8_has_avx512vnni(void)
 {
 	/* avx2: of int8_pack_8.c */
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("avx512f") &&
-	       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vnni");
+	return npl_isa_has(NPL_ISA_AVX2 | NPL_ISA_AVX512F | NPL_ISA_AVX512BW | NPL_ISA_AVX512VNNI);
 }
 
 enum { ROWS = NPL_INT8_AVX512VNNI_ROWS, VECTORS = NPL_INT8_AVX512VNNI_COLUMNS / 16 };
@@ -96,11 +97,9 @@ void npl_int8_run_avx512vnni(const struct npl_int8_tile *t)
 	run[t->rows > 4 ? 2 : t->rows > 1][(t->columns - 1) / 16](t);
 }
 
-/* CPUID leaf 7, subleaf 1, EAX bit 4; that the system saves 256-bit registers is what "avx2" has checked. */
 bool npl_int8_has_avxvnni(void)
 {
-	unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-	return __builtin_cpu_supports("avx2") && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & 1u << 4);
+	return npl_isa_has(NPL_ISA_AVX2 | NPL_ISA_AVXVNNI);
 }
 
 /* Leaf 7, EDX bits 24 and 25: matrix registers, and products of bytes in them. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "npulab/isa.h"
 #include "npulab/library.h"
 
 /* Threads of OpenMP (libgomp) wait for more work by spinning 300,000 times, about a millisecond, in which they take their processor
@@ -32,6 +33,7 @@ static int find_symbols(struct npl_onednn *onednn, const char *soname, struct np
 		{"dnnl_gemm_s8s8s32", &onednn->gemm_s8s8s32},
 		{"dnnl_version", &onednn->version},
 		{"dnnl_get_effective_cpu_isa", &onednn->effective_isa},
+		{"dnnl_set_max_cpu_isa", &onednn->set_max_isa},
 	};
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
 		if (!symbol(onednn->library, symbols[i].name, symbols[i].pointer))
@@ -48,6 +50,19 @@ static int find_symbols(struct npl_onednn *onednn, const char *soname, struct np
 	return 0;
 }
 
+/* NPULAB_MAX_ISA in its words. A library that was used before keeps what it was told then, and refuses. */
+static void limit_isa(const struct npl_onednn *onednn)
+{
+	struct npl_onednn_limit own;
+	if (!npl_isa_limit() || npl_onednn_limit(&own))
+		return;
+	onednn->set_max_isa(npl_isa_has(NPL_ISA_AVX512)                   ? NPL_ONEDNN_AVX512
+			    : npl_isa_has(NPL_ISA_AVX2 | NPL_ISA_AVXVNNI) ? NPL_ONEDNN_AVX2_VNNI
+			    : npl_isa_has(NPL_ISA_AVX2)                   ? NPL_ONEDNN_AVX2
+			    : npl_isa_has(NPL_ISA_AVX)                    ? NPL_ONEDNN_AVX
+									  : NPL_ONEDNN_SSE41);
+}
+
 int npl_onednn_load(const char *soname, struct npl_onednn *onednn, struct npl_err *err)
 {
 	*onednn = (struct npl_onednn){0};
@@ -61,6 +76,8 @@ int npl_onednn_load(const char *soname, struct npl_onednn *onednn, struct npl_er
 	if (failed) {
 		dlclose(onednn->library);
 		*onednn = (struct npl_onednn){0};
+	} else {
+		limit_isa(onednn);
 	}
 	return failed;
 }

@@ -5,8 +5,9 @@
  * registers, (A,B,E,F) and (C,D,G,H), highest word first; sha256msg1 and sha256msg2 make four words of the schedule. */
 #include "sha256_instructions.h"
 
-#include <cpuid.h>
 #include <immintrin.h>
+
+#include "npulab/isa.h"
 
 static const uint32_t constants[64] = {
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -18,19 +19,9 @@ static const uint32_t constants[64] = {
 	0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
 	0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-static bool ask_processor(void)
-{
-	unsigned eax, ebx, ecx, edx;
-	return __builtin_cpu_supports("sse4.1") && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ebx & 1u << 29);
-}
-
 bool npl_sha256_has_instructions(void)
 {
-	static _Atomic int
-		known; /* 1: no, 2: yes; in a virtual machine asking takes longer than hashing a small tensor */
-	if (!known)
-		known = 1 + ask_processor();
-	return known == 2;
+	return npl_isa_has(NPL_ISA_SHA);
 }
 
 __attribute__((target("sha,sse4.1"))) void npl_sha256_blocks(uint32_t state[8], const unsigned char *data,

@@ -9,7 +9,6 @@
 
 #include "json.h"
 #include "npulab/report.h"
-#include "npulab/version.h"
 #include "value_notes.h"
 
 static void put_energy(struct npl_json *json, const struct npl_energy *energy, int n)
@@ -271,10 +270,7 @@ void npl_report_json(FILE *out, const struct npl_comparison *c, const struct npl
 	const struct npl_graph *graph = c->graph;
 	npl_json_open(&json, NULL, '{');
 	npl_json_string(&json, "schema", "npulab.compare/1");
-	npl_json_open(&json, "npulab", '{');
-	npl_json_string(&json, "version", npl_version());
-	npl_json_string(&json, "commit", npl_commit());
-	npl_json_close(&json, '}');
+	npl_json_build(&json);
 	npl_json_open(&json, "model", '{');
 	npl_json_string(&json, "name", context->model_name);
 	npl_json_text(&json, "file_sha256", graph->file_sha256);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "npulab/isa.h"
 #include "npulab/report.h"
 #include "npulab/text.h"
 #include "table.h"
@@ -520,6 +521,10 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 			 "all %" PRId64 " samples run as one, for they cannot be cut into batches: %s", c->samples,
 			 c->graph->batching.mixed_by);
 		npl_table_row(&table, (const char *const[]){"one batch", line});
+	}
+	if (any_measure && npl_isa_limit()) {
+		snprintf(line, sizeof line, "kernels for %s and no further: " NPL_MAX_ISA " is set", npl_isa_limit());
+		npl_table_row(&table, (const char *const[]){"limited", line});
 	}
 	if (filled > 0) {
 		snprintf(line, sizeof line,

@@ -7,7 +7,6 @@
 #include "json.h"
 #include "npulab/sha256.h"
 #include "npulab/traffic.h"
-#include "npulab/version.h"
 
 static void put_traffic(struct npl_json *json, const struct npl_traffic_report *r)
 {
@@ -138,10 +137,7 @@ int npl_dram_json(FILE *out, const struct npl_traffic_report *r, struct npl_err 
 	npl_traffic_figures_of(r->memory, result, &figures);
 	npl_json_open(&json, NULL, '{');
 	npl_json_string(&json, "schema", "npulab.dram/1");
-	npl_json_open(&json, "npulab", '{');
-	npl_json_string(&json, "version", npl_version());
-	npl_json_string(&json, "commit", npl_commit());
-	npl_json_close(&json, '}');
+	npl_json_build(&json);
 	put_traffic(&json, r);
 	put_memory(&json, r, yaml);
 	npl_json_u64(&json, "cycles", result->cycles);

@@ -7,7 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "npulab/isa.h"
 #include "npulab/text.h"
+#include "npulab/version.h"
 #include "npulab/yaml.h"
 
 /* As one or two UTF-16 units, which is how JSON writes any character in ASCII. */
@@ -111,4 +113,13 @@ void npl_json_double(struct npl_json *json, const char *key, double value)
 	}
 	start(json, key);
 	fputs(npl_double_text(value, text, sizeof text), json->out);
+}
+
+void npl_json_build(struct npl_json *json)
+{
+	npl_json_open(json, "npulab", '{');
+	npl_json_string(json, "version", npl_version());
+	npl_json_string(json, "commit", npl_commit());
+	npl_json_string(json, "max_isa", npl_isa_limit());
+	npl_json_close(json, '}');
 }

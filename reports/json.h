@@ -26,4 +26,7 @@ void npl_json_number(struct npl_json *json, const char *key,
 		     const char *text); /* a finite number, true or false, as it is written */
 void npl_json_null(struct npl_json *json, const char *key);
 
+/* "npulab": the build, and the cap of its kernels (npulab/isa.h) or null. */
+void npl_json_build(struct npl_json *json);
+
 #endif

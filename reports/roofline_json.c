@@ -6,7 +6,6 @@
 
 #include "json.h"
 #include "npulab/roofline.h"
-#include "npulab/version.h"
 
 static const char *from_name(const struct npl_roofline_device *d)
 {
@@ -95,10 +94,7 @@ void npl_roofline_json(FILE *out, const struct npl_roofline *r, const char *mode
 	struct npl_json json = {.out = out};
 	npl_json_open(&json, NULL, '{');
 	npl_json_string(&json, "schema", "npulab.roofline/1");
-	npl_json_open(&json, "npulab", '{');
-	npl_json_string(&json, "version", npl_version());
-	npl_json_string(&json, "commit", npl_commit());
-	npl_json_close(&json, '}');
+	npl_json_build(&json);
 	if (r->graph) {
 		npl_json_open(&json, "model", '{');
 		npl_json_string(&json, "name", model);

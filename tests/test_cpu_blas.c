@@ -40,9 +40,11 @@ Test(cpu_blas, family_fits_the_processor)
 	static const struct {
 		struct cpu_isa isa;
 		const char *core;
-	} cases[] = {{{CPU_AVX512, false}, "SkylakeX"}, {{CPU_AVX512, true}, "SkylakeX"},
-		     {{CPU_AVX2, false}, "Haswell"},    {{CPU_AVX2, true}, "Zen"},
-		     {{CPU_AVX, false}, NULL},          {{CPU_SSE, true}, NULL}};
+	} cases[] = {{{CPU_AVX512, false, false}, "SkylakeX"}, {{CPU_AVX512, true, false}, "SkylakeX"},
+		     {{CPU_AVX2, false, false}, "Haswell"},    {{CPU_AVX2, true, false}, "Zen"},
+		     {{CPU_AVX, false, false}, NULL},          {{CPU_SSE, true, false}, NULL},
+		     {{CPU_AVX, false, true}, "Sandybridge"},  {{CPU_SSE, true, true}, "Prescott"},
+		     {{CPU_AVX2, false, true}, "Haswell"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const char *core = cpu_core_for(cases[i].isa);
 		cr_assert_eq(!core, !cases[i].core);

@@ -7,6 +7,7 @@
 
 #include "cpu.h"
 #include "npulab/int8.h"
+#include "npulab/isa.h"
 
 int cpu_open_meter(void *state, struct npl_energy_meter *meter, struct npl_err *err)
 {
@@ -26,6 +27,7 @@ static int processor_facts(const struct cpu_state *cpu, struct npl_facts *facts,
 {
 	struct npl_processor p;
 	char caches[300];
+	const char *limit = npl_isa_limit();
 	npl_processor_read(NULL, &p);
 	if (npl_fact(facts, err, "processor", "%s", *p.model ? p.model : "a model that Linux does not tell") ||
 	    npl_fact(facts, err, "cores", "%d in %d package%s, %d processor%s online%s", p.cores, p.packages,
@@ -40,7 +42,8 @@ static int processor_facts(const struct cpu_state *cpu, struct npl_facts *facts,
 		return err->code;
 	}
 	if (npl_fact(facts, err, "caches", "%s", npl_processor_caches(&p, caches, sizeof caches)) ||
-	    npl_fact(facts, err, "instruction_set", "%s", cpu_level_name(cpu_isa_detect().level)))
+	    npl_fact(facts, err, "instruction_set", limit ? "%s, as NPULAB_MAX_ISA=%s allows" : "%s",
+		     cpu_level_name(cpu_isa_detect().level), limit))
 		return err->code;
 	const int processors = cpu_usable_processors();
 	return npl_fact(facts, err, "threads", cpu->threads > processors ? "%d on %d processors" : "%d of %d available",

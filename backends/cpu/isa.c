@@ -7,17 +7,17 @@
 #include <stddef.h>
 #include <strings.h>
 
+#include "npulab/isa.h"
+
 struct cpu_isa cpu_isa_detect(void)
 {
 	__builtin_cpu_init();
-	struct cpu_isa isa = {.level = CPU_SSE, .amd = __builtin_cpu_is("amd")};
-	if (__builtin_cpu_supports("avx"))
+	struct cpu_isa isa = {.level = CPU_SSE, .amd = __builtin_cpu_is("amd"), .limited = npl_isa_limit()};
+	if (npl_isa_has(NPL_ISA_AVX))
 		isa.level = CPU_AVX;
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+	if (npl_isa_has(NPL_ISA_AVX2 | NPL_ISA_FMA))
 		isa.level = CPU_AVX2;
-	if (isa.level == CPU_AVX2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-	    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-	    __builtin_cpu_supports("avx512cd"))
+	if (isa.level == CPU_AVX2 && npl_isa_has(NPL_ISA_AVX512))
 		isa.level = CPU_AVX512;
 	return isa;
 }
@@ -39,8 +39,10 @@ const char *cpu_core_for(struct cpu_isa isa)
 		return "SkylakeX";
 	case CPU_AVX2:
 		return isa.amd ? "Zen" : "Haswell";
-	default:
-		return NULL;
+	case CPU_AVX:
+		return isa.limited ? "Sandybridge" : NULL;
+	default: /* its kernels of SSE3; it has none of SSE2 alone in 64 bits */
+		return isa.limited ? "Prescott" : NULL;
 	}
 }
 

@@ -14,6 +14,7 @@ enum cpu_level { CPU_SSE, CPU_AVX, CPU_AVX2, CPU_AVX512 }; /* float32 vectors of
 struct cpu_isa {
 	enum cpu_level level;
 	bool amd;
+	bool limited; /* by NPULAB_MAX_ISA, of which OpenBLAS knows nothing */
 };
 
 /* What CPUID says and the operating system saves on a task switch (XCR0). */

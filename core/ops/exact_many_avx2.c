@@ -5,11 +5,11 @@
 #define KERNELS op_exact_avx2
 #define NAME    "avx2"
 
-#include <stdbool.h>
+#include "npulab/isa.h"
 
 static bool usable(void)
 {
-	return __builtin_cpu_supports("avx2");
+	return npl_isa_has(NPL_ISA_AVX2);
 }
 
 #include "exact_loops.h"

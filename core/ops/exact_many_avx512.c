@@ -5,12 +5,11 @@
 #define KERNELS op_exact_avx512
 #define NAME    "avx512"
 
-#include <stdbool.h>
+#include "npulab/isa.h"
 
 static bool usable(void)
 {
-	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-	       __builtin_cpu_supports("avx512vl");
+	return npl_isa_has(NPL_ISA_AVX512F | NPL_ISA_AVX512DQ | NPL_ISA_AVX512VL);
 }
 
 #include "exact_loops.h"

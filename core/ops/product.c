@@ -9,6 +9,7 @@
 #include <string.h>
 #include <xmmintrin.h>
 
+#include "npulab/isa.h"
 #include "ops.h"
 
 #define TILE_ROWS    4
@@ -75,8 +76,7 @@ struct kernel {
 
 static struct kernel choose_kernel(bool baseline)
 {
-	__builtin_cpu_init();
-	if (!baseline && __builtin_cpu_supports("avx2"))
+	if (!baseline && npl_isa_has(NPL_ISA_AVX2))
 		return (struct kernel){16, tile_avx2};
 	return (struct kernel){8, tile_sse2};
 }

@@ -28,6 +28,8 @@ enum { NPL_ONEDNN_SEQUENTIAL = 1, NPL_ONEDNN_OPENMP = 2 }; /* of cpu_runtime */
 
 /* dnnl_cpu_isa_t: levels that multiply bytes exactly are those with the bits of AVX512_VNNI, and AVX2_VNNI. */
 enum {
+	NPL_ONEDNN_SSE41 = 0x1,
+	NPL_ONEDNN_AVX = 0x3,
 	NPL_ONEDNN_AVX2 = 0x7,
 	NPL_ONEDNN_AVX512 = 0x27,
 	NPL_ONEDNN_AVX512_VNNI = 0x67,
@@ -49,6 +51,7 @@ struct npl_onednn {
 	int(*gemm_s8s8s32) NPL_ONEDNN_GEMM_ARGUMENTS(int8_t);
 	const struct npl_onednn_version *(*version)(void);
 	int (*effective_isa)(void);
+	int (*set_max_isa)(int isa); /* before anything else is asked of the library */
 	/* Of the OpenMP that came with it, for the calling thread; NULL when the library has no threads. */
 	void (*set_num_threads)(int n);
 	int (*get_max_threads)(void);

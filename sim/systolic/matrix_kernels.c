@@ -7,12 +7,13 @@
 #include <immintrin.h>
 
 #include "matrix_unit.h"
+#include "npulab/isa.h"
 
 enum { LANES = TPU_MATRIX_LANES };
 
 static bool has_avx512bw(void)
 {
-	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+	return npl_isa_has(NPL_ISA_AVX512F | NPL_ISA_AVX512BW);
 }
 
 __attribute__((target("avx512f,avx512bw"))) static void multiply_avx512bw(int32_t *sum, const int16_t *input,
@@ -27,7 +28,7 @@ __attribute__((target("avx512f,avx512bw"))) static void multiply_avx512bw(int32_
 
 static bool has_avx2(void)
 {
-	return __builtin_cpu_supports("avx2");
+	return npl_isa_has(NPL_ISA_AVX2);
 }
 
 __attribute__((target("avx2"))) static void multiply_avx2(int32_t *sum, const int16_t *input, const int16_t *weight,

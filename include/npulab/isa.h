@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which of the processor's instructions npulab's kernels may use: those that it has, less what the environment variable NPULAB_MAX_ISA
+ * takes away. Kernels give the same bits whatever they use; the variable is there to show that, and to compare their speed.
+ *
+ *     sse2          what every x86-64 has
+ *     avx           256-bit floats; of npulab's own kernels none
+ *     avx2          256-bit integers, FMA, SHA
+ *     avx-vnni      avx2 and products of bytes in 256 bits
+ *     avx512        avx2 and 512 bits, without VNNI
+ *     avx512-vnni   avx512, avx-vnni and products of bytes in 512 bits: the most there is
+ *
+ * OpenBLAS and oneDNN are told the like when they are loaded, unless their own variables say something else; they know nothing below SSE3
+ * and SSE4.1. */
+#ifndef NPULAB_ISA_H
+#define NPULAB_ISA_H
+
+#include <stdbool.h>
+
+#include "npulab/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+	NPL_ISA_AVX = 1 << 0,
+	NPL_ISA_AVX2 = 1 << 1,
+	NPL_ISA_FMA = 1 << 2,
+	NPL_ISA_SHA = 1 << 3, /* with SSE4.1 */
+	NPL_ISA_AVXVNNI = 1 << 4,
+	NPL_ISA_AVX512F = 1 << 5,
+	NPL_ISA_AVX512BW = 1 << 6,
+	NPL_ISA_AVX512DQ = 1 << 7,
+	NPL_ISA_AVX512VL = 1 << 8,
+	NPL_ISA_AVX512CD = 1 << 9,
+	NPL_ISA_AVX512VNNI = 1 << 10,
+	NPL_ISA_AVX512 = NPL_ISA_AVX512F | NPL_ISA_AVX512BW | NPL_ISA_AVX512DQ | NPL_ISA_AVX512VL | NPL_ISA_AVX512CD,
+};
+
+#define NPL_MAX_ISA       "NPULAB_MAX_ISA"
+#define NPL_MAX_ISA_WORDS "sse2, avx, avx2, avx-vnni, avx512 or avx512-vnni"
+
+/* Whether all of these may be used. */
+bool npl_isa_has(unsigned set);
+/* The same of the processor, whatever the variable says. */
+bool npl_isa_there(unsigned set);
+
+/* What a word allows; 0 with known false: there is no such word. */
+unsigned npl_isa_allowed(const char *word, bool *known);
+
+/* The word in force; NULL: the variable is not set, or takes nothing away that this processor has. */
+const char *npl_isa_limit(void);
+
+/* NPL_EUSAGE when the variable holds no such word; npulab then uses all that there is. */
+int npl_isa_check(struct npl_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
