@@ -137,7 +137,7 @@ Test(cli_devices, words_that_libraries_ignore_are_told)
 	struct npl_err err;
 	struct cpu_blas blas;
 	if (cpu_isa_detect().level < CPU_AVX2 || npl_onednn_load(NPL_ONEDNN_SONAME, &onednn, &err) ||
-	    cpu_blas_load(CPU_BLAS_SONAME, &blas, &err))
+	    cpu_blas_load(CPU_BLAS_SONAME, 0, &blas, &err))
 		cr_skip("no oneDNN, no OpenBLAS, or no newer instructions");
 	static const char *const variables[] = {"DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA"};
 	for (int i = 0; i < 2; i++) {

@@ -17,8 +17,22 @@
  * than half a millisecond, still spare the next sgemm the waking. */
 #define THREAD_TIMEOUT "20"
 
-int cpu_blas_load(const char *soname, struct cpu_blas *blas, struct npl_err *err)
+/* Has the threads take their buffers, and the caller its own, while it is known that there is room: what OpenBLAS has it keeps. */
+static void take_buffers(const struct cpu_blas *blas, int threads)
 {
+	enum { SIZE = 256 };
+	float *m = calloc(3, SIZE * SIZE * sizeof *m);
+	blas->set_num_threads(threads);
+	if (m)
+		blas->sgemm(CPU_ROW_MAJOR, CPU_NO_TRANS, CPU_NO_TRANS, SIZE, SIZE, SIZE, 1, m, SIZE, m + SIZE * SIZE, SIZE,
+			    0, m + 2 * SIZE * SIZE, SIZE);
+	free(m);
+}
+
+int cpu_blas_load(const char *soname, int threads, struct cpu_blas *blas, struct npl_err *err)
+{
+	char count[16];
+	snprintf(count, sizeof count, "%d", threads);
 	*blas = (struct cpu_blas){.isa = cpu_isa_detect()};
 	const struct {
 		const char *name;
@@ -34,6 +48,7 @@ int cpu_blas_load(const char *soname, struct cpu_blas *blas, struct npl_err *err
 	const struct npl_library_setting settings[] = {
 		{.variable = "OPENBLAS_CORETYPE", .value = cpu_core_for(blas->isa)},
 		{.variable = "OPENBLAS_THREAD_TIMEOUT", .value = THREAD_TIMEOUT},
+		{.variable = "OPENBLAS_NUM_THREADS", .value = threads ? count : NULL},
 	};
 	blas->library = npl_library_open(soname, settings, sizeof settings / sizeof *settings);
 	if (!blas->library)
@@ -49,6 +64,8 @@ int cpu_blas_load(const char *soname, struct cpu_blas *blas, struct npl_err *err
 		}
 		memcpy(symbols[i].pointer, &symbol, sizeof symbol);
 	}
+	if (threads)
+		take_buffers(blas, threads);
 	return 0;
 }
 

@@ -32,8 +32,9 @@ struct cpu_blas {
 /* Loads the library with the kernel family that fits this processor, unless the user has set OPENBLAS_CORETYPE or the
  * library is already in the process. The environment is changed only while the library initialises itself; another
  * thread must not read or write it meanwhile. The library stays mapped until the process ends (its threads do).
- * NPL_EDEVICE with the reason and the Debian package. */
-int cpu_blas_load(const char *soname, struct cpu_blas *blas, struct npl_err *err);
+ * threads: as many as there is room for (room.h), which it starts with and which take their buffers at once; 0: as it likes. NPL_EDEVICE
+ * with the reason and the Debian package. */
+int cpu_blas_load(const char *soname, int threads, struct cpu_blas *blas, struct npl_err *err);
 void cpu_blas_unload(struct cpu_blas *blas); /* accepts a zeroed one */
 
 /* False: the user's OPENBLAS_CORETYPE is none of its names, or of kernels that it does not have here, and it took others. */

@@ -20,6 +20,7 @@
 
 #include "npulab/clock.h"
 #include "npulab/measured.h"
+#include "room.h"
 #include "widened.h"
 
 static const struct npl_param params[] = {
@@ -89,7 +90,15 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 	cpu->threads = options->threads ? (int)options->threads : cpu_usable_processors();
 	if (cpu->int8)
 		npl_int8_library(NULL);
-	int failed = cpu_blas_load(CPU_BLAS_SONAME, &cpu->blas, cpu->int8 ? &why : err);
+	const int wanted = cpu->threads;
+	int failed = cpu_room_for_threads(wanted, &cpu->threads, err);
+	if (failed) {
+		free(cpu);
+		return failed;
+	}
+	/* Without a limit OpenBLAS starts with the threads of its own choice, which another device of the process may want. */
+	const int start_with = cpu_room_is_limited() || cpu->threads < wanted ? cpu->threads : 0;
+	failed = cpu_blas_load(CPU_BLAS_SONAME, start_with, &cpu->blas, cpu->int8 ? &why : err);
 	if (!failed && options->convolution == CPU_CONV_ONEDNN)
 		cpu_dnn_open(NPL_ONEDNN_SONAME, &cpu->dnn, &why); /* without it convolutions are products of patches */
 	if (!failed)

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Address space and threads for OpenBLAS (room.h). */
+#include "room.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#define MIB (UINT64_C(1) << 20)
+/* OpenBLAS 0.3.21 of Debian 12 maps 128 MiB for each thread that multiplies, and itself takes 35 MiB; oneDNN and what it needs take 70. */
+#define LIBRARIES_BYTES (128 * MIB)
+#define BUFFER_BYTES    (128 * MIB)
+#define TEAMS           3 /* OpenBLAS, OpenMP and our pool have threads of their own, each with a stack */
+
+static uint64_t bytes_for(int threads)
+{
+	size_t stack = 8 * MIB;
+	pthread_attr_t attributes;
+	if (!pthread_attr_init(&attributes)) {
+		pthread_attr_getstacksize(&attributes, &stack);
+		pthread_attr_destroy(&attributes);
+	}
+	return LIBRARIES_BYTES + (uint64_t)threads * (BUFFER_BYTES + TEAMS * stack);
+}
+
+static bool has_bytes(uint64_t bytes)
+{
+	void *room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (room == MAP_FAILED)
+		return false;
+	munmap(room, bytes);
+	return true;
+}
+
+static void *wait_for_all(void *gate)
+{
+	pthread_mutex_lock(gate);
+	pthread_mutex_unlock(gate);
+	return NULL;
+}
+
+/* How many threads can run side by side, `wanted` at most. */
+static int startable(int wanted)
+{
+	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+	pthread_t *thread = calloc((size_t)wanted, sizeof *thread);
+	int n = 0;
+	pthread_mutex_lock(&gate);
+	while (thread && n < wanted && !pthread_create(&thread[n], NULL, wait_for_all, &gate))
+		n++;
+	pthread_mutex_unlock(&gate);
+	for (int i = 0; i < n; i++)
+		pthread_join(thread[i], NULL);
+	free(thread);
+	return n;
+}
+
+bool cpu_room_is_limited(void)
+{
+	struct rlimit space;
+	return !getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY;
+}
+
+int cpu_room_for_threads(int wanted, int *threads, struct npl_err *err)
+{
+	struct rlimit space;
+	*threads = wanted;
+	if (cpu_room_is_limited() && !getrlimit(RLIMIT_AS, &space)) {
+		while (*threads && !has_bytes(bytes_for(*threads)))
+			--*threads;
+		if (!*threads)
+			return npl_fail(err, NPL_ENOMEM,
+					"out of address space: OpenBLAS needs %llu bytes of it for one thread, the limit "
+					"of all of this process (ulimit -v) is %llu",
+					(unsigned long long)bytes_for(1), (unsigned long long)space.rlim_cur);
+	}
+	if (*threads > 1) {
+		const int others = startable(TEAMS * (*threads - 1));
+		if (others < TEAMS * (*threads - 1))
+			*threads = 1 + others / TEAMS;
+	}
+	return 0;
+}
