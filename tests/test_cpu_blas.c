@@ -18,7 +18,7 @@ extern const struct npl_driver npl_driver_cpu;
 static void load(struct cpu_blas *blas)
 {
 	struct npl_err err = {0};
-	if (cpu_blas_load(CPU_BLAS_SONAME, blas, &err))
+	if (cpu_blas_load(CPU_BLAS_SONAME, 1, blas, &err))
 		cr_skip("%s", err.msg);
 }
 
@@ -26,10 +26,10 @@ Test(cpu_blas, missing_library_is_an_error_with_the_package)
 {
 	struct cpu_blas blas;
 	struct npl_err err = {0};
-	cr_assert_eq(cpu_blas_load("libthere-is-no-such-blas.so.0", &blas, &err), NPL_EDEVICE);
+	cr_assert_eq(cpu_blas_load("libthere-is-no-such-blas.so.0", 1, &blas, &err), NPL_EDEVICE);
 	cr_assert(strstr(err.msg, "libthere-is-no-such-blas.so.0: cannot open shared object file"), "%s", err.msg);
 	cr_assert(strstr(err.msg, "libopenblas0-pthread"), "%s", err.msg);
-	cr_assert_eq(cpu_blas_load("libm.so.6", &blas, &err), NPL_EDEVICE);
+	cr_assert_eq(cpu_blas_load("libm.so.6", 1, &blas, &err), NPL_EDEVICE);
 	cr_assert(strstr(err.msg, "libm.so.6 is not OpenBLAS: it has no cblas_sgemm"), "%s", err.msg);
 	cr_assert_null(blas.library);
 	cpu_blas_unload(&blas);
