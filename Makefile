@@ -210,7 +210,7 @@ $(out)/tests/test_cli_cuda.o: private all_flags += -DTEST_FAKE_CUDA='"$(out)/fak
 $(out)/tests/test_soak.o: private all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"'
 
 # CUDA without a GPU for the program itself, found through LD_LIBRARY_PATH: one library under the names of four.
-fake_src := $(sort $(wildcard tests/cuda_fake*.c)) tests/cuda_native.c core/half.c
+fake_src := $(sort $(wildcard tests/cuda_fake*.c)) tests/cuda_native.c core/half.c core/isa.c core/error.c core/printable.c
 $(fake_cuda): $(fake_src) tests/cuda_fake.h tests/cuda_native.h $(wildcard backends/cuda/*_api.def backends/cuda/*_api.h) $(out)/flags
 	@mkdir -p $(@D)
 	$(say) '  link $@'

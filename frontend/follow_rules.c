@@ -388,6 +388,7 @@ bool follow_node(struct follow *f, const struct npl_node *node, const char **why
 	case NPL_OP_CONVTRANSPOSE:
 	case NPL_OP_CONVINTEGER:
 	case NPL_OP_INSTANCENORMALIZATION:
+	case NPL_OP_GROUPNORMALIZATION:
 	case NPL_OP_DEPTHTOSPACE:
 	case NPL_OP_SPACETODEPTH:
 	case NPL_OP_QLINEARCONV:
@@ -405,6 +406,7 @@ bool follow_node(struct follow *f, const struct npl_node *node, const char **why
 	case NPL_OP_BATCHNORMALIZATION:
 		return batchnorm(&at);
 	case NPL_OP_LAYERNORMALIZATION:
+	case NPL_OP_RMSNORMALIZATION:
 		return layernorm(&at);
 	case NPL_OP_SOFTMAX:
 	case NPL_OP_LOGSOFTMAX:

@@ -120,7 +120,7 @@ Test(cli_output, files_and_quiet)
 		cr_assert(end, "line %d does not end in CR LF", line);
 		for (char *c = at; c < end; c++)
 			commas += *c == ',';
-		cr_assert_eq(commas, 14, "line %d: %.*s", line, (int)(end - at), at);
+		cr_assert_eq(commas, 15, "line %d: %.*s", line, (int)(end - at), at);
 		if (line > 0) {
 			json_t *device = json_array_get(cli_at(root, "devices"), (size_t)((line - 1) / layers));
 			json_t *layer = json_array_get(cli_at(device, "layers"), (size_t)((line - 1) % layers));

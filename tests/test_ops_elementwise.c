@@ -456,7 +456,9 @@ Test(ops_elementwise, empty_tensors_and_scalars)
 {
 	for (int op = 0; op < NPL_OPS; op++) {
 		const struct npl_op_def *def = &npl_op_defs[op];
-		if (op < NPL_OP_LEAKYRELU || op > NPL_OP_CASTLIKE || op == NPL_OP_BITSHIFT)
+		const bool of_bits = op == NPL_OP_BITSHIFT || op == NPL_OP_BITWISEAND || op == NPL_OP_BITWISEOR ||
+				     op == NPL_OP_BITWISEXOR || op == NPL_OP_BITWISENOT;
+		if (op < NPL_OP_LEAKYRELU || op > NPL_OP_CASTLIKE || of_bits)
 			continue;
 		for (int rank = 0; rank < 2; rank++) {
 			bool logic = op == NPL_OP_AND || op == NPL_OP_OR || op == NPL_OP_XOR || op == NPL_OP_NOT;
