@@ -93,7 +93,7 @@ Test(dram, energy)
 
 /* A gap of 2^40 cycles between two requests: every rank is refreshed as often as its interval fits in it, and that is counted and not
  * gone through. */
-Test(dram, long_rest, .timeout = 60)
+Test(dram, long_rest)
 {
 	static const char *const presets[] = {"hbm2", "ddr3-2133", "ddr4-2400", "gddr6"};
 	for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {

@@ -28,12 +28,22 @@ static void soak(const char *kind, int seed, int count)
 
 Test(soak, floats)
 {
-	soak("float", 500, 100);
+	soak("float", 200, 100);
 }
 
 Test(soak, samples)
 {
-	soak("sample", 1, 100);
+	soak("sample", 1, 80);
+}
+
+Test(soak, formats)
+{
+	soak("format", 1, 30);
+}
+
+Test(soak, integers)
+{
+	soak("integer", 30, 40);
 }
 
 Test(soak, hostile)

@@ -313,7 +313,7 @@ Test(topology, compared_on_devices)
 
 /* A list of many layers is planned in proportion to them: this took more than a minute when places in the buffer were looked for along all
  * others, and it is a second. */
-Test(topology, twenty_thousand_layers, .timeout = 60)
+Test(topology, twenty_thousand_layers)
 {
 	enum { LAYERS = 20000 };
 	char folder[CLI_PATH], *text = NULL;

@@ -24,8 +24,8 @@ static void take_buffers(const struct cpu_blas *blas, int threads)
 	float *m = calloc(3, SIZE * SIZE * sizeof *m);
 	blas->set_num_threads(threads);
 	if (m)
-		blas->sgemm(CPU_ROW_MAJOR, CPU_NO_TRANS, CPU_NO_TRANS, SIZE, SIZE, SIZE, 1, m, SIZE, m + SIZE * SIZE, SIZE,
-			    0, m + 2 * SIZE * SIZE, SIZE);
+		blas->sgemm(CPU_ROW_MAJOR, CPU_NO_TRANS, CPU_NO_TRANS, SIZE, SIZE, SIZE, 1, m, SIZE, m + SIZE * SIZE,
+			    SIZE, 0, m + 2 * SIZE * SIZE, SIZE);
 	free(m);
 }
 

@@ -73,10 +73,11 @@ int cpu_room_for_threads(int wanted, int *threads, struct npl_err *err)
 		while (*threads && !has_bytes(bytes_for(*threads)))
 			--*threads;
 		if (!*threads)
-			return npl_fail(err, NPL_ENOMEM,
-					"out of address space: OpenBLAS needs %llu bytes of it for one thread, the limit "
-					"of all of this process (ulimit -v) is %llu",
-					(unsigned long long)bytes_for(1), (unsigned long long)space.rlim_cur);
+			return npl_fail(
+				err, NPL_ENOMEM,
+				"out of address space: OpenBLAS needs %llu bytes of it for one thread, the limit "
+				"of all of this process (ulimit -v) is %llu",
+				(unsigned long long)bytes_for(1), (unsigned long long)space.rlim_cur);
 	}
 	if (*threads > 1) {
 		const int others = startable(TEAMS * (*threads - 1));

@@ -96,8 +96,7 @@ def case(run, dice, seed):
     if graph.outputs:
         batch, first = dice.choice([None, 1, 2, n]), dice.choice(["N", 1, n])
         run.judge(graph, lambda part: check_apart(run.program, part, first, batch, device, seed))
-    if run.options.mixed:
-        graph = any_graph(dice, run.opsets, dice.int(1, 5))
-        array = next(iter(graph.inputs.values()))
-        if len(graph.inputs) == 1 and array.shape[0] > 1:
-            run.judge(graph, lambda part: check_mixed(run.program, part, array.shape[0], device, seed))
+    graph = any_graph(dice, run.opsets, dice.int(1, 5))
+    array = next(iter(graph.inputs.values()))
+    if len(graph.inputs) == 1 and array.shape[0] > 1:
+        run.judge(graph, lambda part: check_mixed(run.program, part, array.shape[0], device, seed))

@@ -84,7 +84,6 @@ def arguments():
     parser.add_argument("--cuda")
     parser.add_argument("--opsets", default=",".join(str(v) for v in range(13, 23)))
     parser.add_argument("--keep", default="build/soak")
-    parser.add_argument("--mixed", action="store_true", help="of `sample`: graphs that mix samples too")
     return parser.parse_args()
 
 
