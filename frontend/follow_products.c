@@ -76,7 +76,7 @@ bool follow_gemm(const struct at *at)
 bool follow_integer_product(const struct at *at, int ka, int kb)
 {
 	const bool linear = at->node->op == NPL_OP_QLINEARMATMUL;
-	const int scales[] = {linear ? 1 : 2, linear ? 2 : 2, linear ? 4 : 3, linear ? 5 : 3};
+	const int scales[] = {linear ? 1 : 2, 2, linear ? 4 : 3, linear ? 5 : 3};
 	for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
 		const int v = value_of(at, scales[i]);
 		const bool of_samples = has_samples(at, i < 2 ? ka : kb);

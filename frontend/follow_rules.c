@@ -365,10 +365,93 @@ static bool is_elementwise(enum npl_op op)
 	return false;
 }
 
+/* What moves elements, sums of products, and what is made element by element. */
+static bool of_moving(const struct at *at, const char **why)
+{
+	switch (at->node->op) {
+	case NPL_OP_TRANSPOSE:
+		return transpose(at);
+	case NPL_OP_CONCAT:
+		return concat(at);
+	case NPL_OP_SLICE:
+		return slice(at);
+	case NPL_OP_PAD:
+		return pad(at);
+	case NPL_OP_RESIZE:
+	case NPL_OP_UPSAMPLE:
+		return resize(at);
+	case NPL_OP_EXPAND:
+	case NPL_OP_TILE:
+		return repeat(at);
+	case NPL_OP_TRILU:
+		return triangle(at);
+	case NPL_OP_GATHER:
+		return gather(at);
+	case NPL_OP_GATHERELEMENTS:
+		return gather_elements(at);
+	case NPL_OP_GATHERND:
+		return gather_nd(at);
+	case NPL_OP_ONEHOT:
+		return one_hot(at);
+	case NPL_OP_REVERSESEQUENCE:
+		return reverse_sequence(at);
+	case NPL_OP_MATMUL:
+		return follow_product(at, 0, 1);
+	case NPL_OP_QLINEARMATMUL:
+		return follow_integer_product(at, 0, 3);
+	case NPL_OP_MATMULINTEGER:
+		return follow_integer_product(at, 0, 1);
+	case NPL_OP_GEMM:
+		return follow_gemm(at);
+	case NPL_OP_RNN:
+	case NPL_OP_GRU:
+	case NPL_OP_LSTM:
+		return follow_recurrent(at, why);
+	case NPL_OP_EINSUM:
+		return follow_einsum(at);
+	default:
+		return is_elementwise(at->node->op) && broadcast(at);
+	}
+}
+
+/* What works along axes. */
+static bool of_axes(const struct at *at, const char **why)
+{
+	switch (at->node->op) {
+	case NPL_OP_SOFTMAX:
+	case NPL_OP_LOGSOFTMAX:
+	case NPL_OP_HARDMAX:
+		return softmax(at);
+	case NPL_OP_LPNORMALIZATION:
+	case NPL_OP_TOPK:
+	case NPL_OP_SPLIT:
+		return along(at, at->node->attrs.axis);
+	case NPL_OP_MEANVARIANCENORMALIZATION:
+		return normalise_axes(at);
+	case NPL_OP_REDUCESUM:
+	case NPL_OP_REDUCEMEAN:
+	case NPL_OP_REDUCEMAX:
+	case NPL_OP_REDUCEMIN:
+	case NPL_OP_REDUCEPROD:
+	case NPL_OP_REDUCEL1:
+	case NPL_OP_REDUCEL2:
+	case NPL_OP_REDUCESUMSQUARE:
+	case NPL_OP_REDUCELOGSUM:
+	case NPL_OP_REDUCELOGSUMEXP:
+		return reduce(at);
+	case NPL_OP_ARGMAX:
+	case NPL_OP_ARGMIN:
+		return arg(at);
+	case NPL_OP_CUMSUM:
+		return cumsum(at);
+	default:
+		return of_moving(at, why);
+	}
+}
+
 bool follow_node(struct follow *f, const struct npl_node *node, const char **why)
 {
 	const struct at at = {f, node};
-	const struct npl_attrs *attrs = &node->attrs;
 	switch (node->op) {
 	case NPL_OP_RESHAPE:
 	case NPL_OP_FLATTEN:
@@ -408,73 +491,7 @@ bool follow_node(struct follow *f, const struct npl_node *node, const char **why
 	case NPL_OP_LAYERNORMALIZATION:
 	case NPL_OP_RMSNORMALIZATION:
 		return layernorm(&at);
-	case NPL_OP_SOFTMAX:
-	case NPL_OP_LOGSOFTMAX:
-	case NPL_OP_HARDMAX:
-		return softmax(&at);
-	case NPL_OP_LPNORMALIZATION:
-	case NPL_OP_TOPK:
-	case NPL_OP_SPLIT:
-		return along(&at, attrs->axis);
-	case NPL_OP_MEANVARIANCENORMALIZATION:
-		return normalise_axes(&at);
-	case NPL_OP_REDUCESUM:
-	case NPL_OP_REDUCEMEAN:
-	case NPL_OP_REDUCEMAX:
-	case NPL_OP_REDUCEMIN:
-	case NPL_OP_REDUCEPROD:
-	case NPL_OP_REDUCEL1:
-	case NPL_OP_REDUCEL2:
-	case NPL_OP_REDUCESUMSQUARE:
-	case NPL_OP_REDUCELOGSUM:
-	case NPL_OP_REDUCELOGSUMEXP:
-		return reduce(&at);
-	case NPL_OP_ARGMAX:
-	case NPL_OP_ARGMIN:
-		return arg(&at);
-	case NPL_OP_CUMSUM:
-		return cumsum(&at);
-	case NPL_OP_TRANSPOSE:
-		return transpose(&at);
-	case NPL_OP_CONCAT:
-		return concat(&at);
-	case NPL_OP_SLICE:
-		return slice(&at);
-	case NPL_OP_PAD:
-		return pad(&at);
-	case NPL_OP_RESIZE:
-	case NPL_OP_UPSAMPLE:
-		return resize(&at);
-	case NPL_OP_EXPAND:
-	case NPL_OP_TILE:
-		return repeat(&at);
-	case NPL_OP_TRILU:
-		return triangle(&at);
-	case NPL_OP_GATHER:
-		return gather(&at);
-	case NPL_OP_GATHERELEMENTS:
-		return gather_elements(&at);
-	case NPL_OP_GATHERND:
-		return gather_nd(&at);
-	case NPL_OP_ONEHOT:
-		return one_hot(&at);
-	case NPL_OP_REVERSESEQUENCE:
-		return reverse_sequence(&at);
-	case NPL_OP_MATMUL:
-		return follow_product(&at, 0, 1);
-	case NPL_OP_QLINEARMATMUL:
-		return follow_integer_product(&at, 0, 3);
-	case NPL_OP_MATMULINTEGER:
-		return follow_integer_product(&at, 0, 1);
-	case NPL_OP_GEMM:
-		return follow_gemm(&at);
-	case NPL_OP_RNN:
-	case NPL_OP_GRU:
-	case NPL_OP_LSTM:
-		return follow_recurrent(&at, why);
-	case NPL_OP_EINSUM:
-		return follow_einsum(&at);
 	default:
-		return is_elementwise(node->op) && broadcast(&at);
+		return of_axes(&at, why);
 	}
 }

@@ -376,7 +376,7 @@ int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare
 				     .batches = 1,
 				     .random_inputs = true,
 				     .timing_only = options->timing_only,
-				     .reference = {NAN, NAN, NAN, NAN}};
+				     .reference = NPL_ACCURACY_UNKNOWN};
 	struct npl_device **device = calloc((size_t)options->n_devices + 1, sizeof *device);
 	c->device = calloc((size_t)options->n_devices + 1, sizeof *c->device);
 	int rc = device && c->device ? one_node_graph(c, spec, &w, &y, err)
