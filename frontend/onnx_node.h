@@ -26,7 +26,7 @@ int onnx_node(const struct onnx_reader *reader, struct onnx_span message, int in
 const char *onnx_domain(const char *domain);
 
 /* OperatorSetIdProto: its domain and version. */
-int onnx_opset(const struct onnx_reader *reader, const struct onnx_field *field, const char **domain, int64_t *version);
+int onnx_opset(const struct onnx_reader *reader, const struct onnx_field *opset, const char **domain, int64_t *version);
 
 /* A repeated string field, at place *n of the list. */
 int onnx_list_string(const struct onnx_reader *reader, const struct onnx_field *field, const char *what,

@@ -94,6 +94,8 @@ static int add_function(struct walk *walk, struct onnx_span function)
 		if (rc)
 			return rc;
 	}
+	if (rc)
+		return rc;
 	item.name = full_name(walk, domain, name);
 	if (!item.name)
 		return no_memory(walk);

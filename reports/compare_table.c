@@ -460,11 +460,31 @@ static size_t put_floats(char *line, size_t size, const struct npl_device_report
 				r->run.n_layers, r->run.macs ? 100.0 * (double)macs / (double)r->run.macs : 0.0);
 }
 
+/* Samples that had to be one batch, or do not fill the last. */
+static void put_batches(struct npl_table *table, const struct npl_comparison *c)
+{
+	const int64_t filled = c->graph->batch ? c->batches * c->graph->batch - c->samples : 0;
+	char line[400];
+	if (c->graph->batching.together) {
+		snprintf(line, sizeof line,
+			 "all %" PRId64 " samples run as one, for they cannot be cut into batches: %s", c->samples,
+			 c->graph->batching.mixed_by);
+		npl_table_row(table, (const char *const[]){"one batch", line});
+	}
+	if (filled > 0) {
+		snprintf(line, sizeof line,
+			 "the last batch holds %" PRId64
+			 " sample%s and is filled up; the filling takes time and energy and "
+			 "counts as no work",
+			 c->graph->batch - filled, npl_plural(c->graph->batch - filled));
+		npl_table_row(table, (const char *const[]){"short batch", line});
+	}
+}
+
 static void put_notes(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	static const char *const header[] = {"NOTES", ""};
 	struct npl_table table;
-	int64_t filled = c->graph->batch ? c->batches * c->graph->batch - c->samples : 0;
 	char line[1600], amount[40];
 	bool any_model = false, any_measure = false;
 	npl_table_open(&table, "ll", header);
@@ -516,24 +536,11 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 					       "machine's own time"});
 	if (any_measure)
 		npl_table_row(&table, (const char *const[]){"no mark", "measured on this computer"});
-	if (c->graph->batching.together) {
-		snprintf(line, sizeof line,
-			 "all %" PRId64 " samples run as one, for they cannot be cut into batches: %s", c->samples,
-			 c->graph->batching.mixed_by);
-		npl_table_row(&table, (const char *const[]){"one batch", line});
-	}
 	if (any_measure && npl_isa_limit()) {
 		snprintf(line, sizeof line, "kernels for %s and no further: " NPL_MAX_ISA " is set", npl_isa_limit());
 		npl_table_row(&table, (const char *const[]){"limited", line});
 	}
-	if (filled > 0) {
-		snprintf(line, sizeof line,
-			 "the last batch holds %" PRId64
-			 " sample%s and is filled up; the filling takes time and energy and "
-			 "counts as no work",
-			 c->graph->batch - filled, npl_plural(c->graph->batch - filled));
-		npl_table_row(&table, (const char *const[]){"short batch", line});
-	}
+	put_batches(&table, c);
 	if (context->layers && c->n_devices && c->device[0].layer_accuracy)
 		npl_table_row(&table, (const char *const[]){
 					      "layers", any_layer_judged(c) ? LAYERS_JUDGED
