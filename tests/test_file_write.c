@@ -381,7 +381,7 @@ Test(file_write, threads)
 {
 	enum { THREADS = 24 };
 	pthread_t thread[THREADS];
-	char path[THREADS][CLI_PATH + 8];
+	char path[THREADS][CLI_PATH + 16];
 	void *failed;
 	for (int i = 0; i < THREADS; i++) {
 		snprintf(path[i], sizeof path[i], "%s/%d", folder, i / 2);

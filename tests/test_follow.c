@@ -106,6 +106,7 @@ static bool node(struct net *net, const char *op, struct npl_build_in in, struct
 }
 
 /* Of those that pick, normalise and count. */
+/* NOLINTNEXTLINE(readability-function-size): one case for each operator */
 static void grow_picking(struct net *net, int x, struct npl_shape s, int y, int64_t axis, int64_t other)
 {
 	static const char *const reduced[] = {"ArgMax", "ArgMin"};
@@ -209,6 +210,7 @@ static void grow_picking(struct net *net, int x, struct npl_shape s, int y, int6
 }
 
 /* One more operator over the values that there are, its attributes drawn for their shapes. */
+/* NOLINTNEXTLINE(readability-function-size): one case for each operator */
 static void grow(struct net *net)
 {
 	static const char *const unary[] = {"Relu", "Sigmoid", "Neg", "HardSwish", "Identity", "Sin"};
