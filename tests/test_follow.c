@@ -90,7 +90,8 @@ static bool node(struct net *net, const char *op, struct npl_build_in in, struct
 	net->err = (struct npl_err){0};
 	char *kept = npl_arena_strdup(&net->graph->arena, name);
 	struct npl_attr *copy = npl_arena_array(&net->graph->arena, (size_t)attrs.n + 1, sizeof *copy);
-	memcpy(copy, attrs.attr, (size_t)attrs.n * sizeof *copy);
+	if (attrs.n)
+		memcpy(copy, attrs.attr, (size_t)attrs.n * sizeof *copy);
 	for (int i = 0; i < attrs.n; i++)
 		if (copy[i].type == NPL_ATTR_INTS) {
 			int64_t *ints = npl_arena_array(&net->graph->arena, (size_t)copy[i].n + 1, sizeof *ints);
