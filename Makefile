@@ -205,9 +205,8 @@ kernel_flags = -DTEST_CC='"$(CC)"' -DTEST_KERNEL_FLAGS='"$(filter -fsanitize% -f
 $(out)/tests/cuda_native.o: private all_flags += $(kernel_flags)
 
 $(out)/tests/test_cuda_headers.o: private all_flags += -DTEST_CC='"$(CC)"'
-$(out)/tests/test_cli_cuda.o: private all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"' -DTEST_BENCH_CUDA='"$(bench_cuda)"'
-
-$(out)/tests/test_soak.o: private all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"'
+$(out)/tests/test_cli_cuda.o: private all_flags += -DTEST_BENCH_CUDA='"$(bench_cuda)"'
+$(out)/tests/test_cli_cuda.o $(out)/tests/test_soak.o: private all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"'
 
 # CUDA without a GPU for the program itself, found through LD_LIBRARY_PATH: one library under the names of four.
 fake_src := $(sort $(wildcard tests/cuda_fake*.c)) tests/cuda_native.c core/half.c core/isa.c core/error.c core/printable.c

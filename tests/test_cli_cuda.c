@@ -7,10 +7,8 @@
 
 #include "cli_json.h"
 #include "cli_run.h"
+#include "fake_cuda_path.h"
 
-#ifndef TEST_FAKE_CUDA /* the Makefile tells the build's own */
-#define TEST_FAKE_CUDA "build/release/fake_cuda"
-#endif
 #ifndef TEST_BENCH_CUDA
 #define TEST_BENCH_CUDA "build/bench-cuda"
 #endif

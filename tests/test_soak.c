@@ -4,6 +4,7 @@
  * definitions and holds the program against it. The same cases in every run; `make soak` makes others. SOAK_COUNT is how many cases
  * there are of each kind. Skipped where numpy or python3-onnx is not there. */
 #include "cli_run.h"
+#include "fake_cuda_path.h"
 #include "shipped_models.h"
 
 static void soak(const char *kind, int seed, int count)
