@@ -5,9 +5,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "npulab/clock.h"
+#include "npulab/stage.h"
 #include "npulab/words.h"
 
 void cli_common_options(struct cli_common *c, struct cli_option *table)
@@ -64,6 +63,7 @@ int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct n
 
 void cli_warn(const char *of, const char *const *warning, int n)
 {
+	cli_waiting_end();
 	for (int i = 0; i < n; i++) {
 		struct npl_err line; /* which makes it printable */
 		npl_fail(&line, NPL_OK, "%s%s%s", of ? of : "", of ? ": " : "", warning[i]);
@@ -97,6 +97,7 @@ static int load_samples(const struct cli_common *common, struct cli_work *work, 
 int cli_work_load(const char *model, const struct cli_common *common, struct cli_work *work, struct npl_err *err)
 {
 	*work = (struct cli_work){0};
+	npl_stage_part(model, NULL, 0, 0);
 	int rc = npl_model_find(model, &work->arena, &work->files, err);
 	struct npl_dim dims[CLI_LIST];
 	struct npl_load_options options = {.batch = common->batch,
@@ -165,27 +166,6 @@ int cli_split_devices(const char *text, struct npl_arena *arena, const char ***n
 		if (!*at)
 			return 0;
 	}
-}
-
-void cli_progress_tell(void *user, const char *what, int64_t done, int64_t all)
-{
-	struct cli_progress *progress = user;
-	if (progress->silent || !isatty(STDERR_FILENO))
-		return;
-	if (progress->started == 0)
-		progress->started = npl_clock_seconds();
-	if (npl_clock_seconds() - progress->started < 1)
-		return;
-	progress->shown = true;
-	fprintf(stderr, "\r\033[K%s: batch %lld of %lld", what, (long long)(done < all ? done + 1 : all),
-		(long long)all);
-	fflush(stderr);
-}
-
-void cli_progress_end(struct cli_progress *progress)
-{
-	if (progress->shown)
-		fputs("\r\033[K", stderr);
 }
 
 /* The settings of a machine file are addressed by the machine's name, which only the opened file tells. */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What several commands share: their common options, reading model and samples, progress, and where reports go. */
+ * What several commands share: their common options, reading model and samples, and where reports go. */
 #ifndef NPULAB_CLI_COMMON_H
 #define NPULAB_CLI_COMMON_H
 
 #include "npulab/compare.h"
 #include "npulab/report.h"
 #include "options.h"
+#include "waiting.h"
 
 /* Options of the commands that run something. */
 struct cli_common {
@@ -44,14 +45,6 @@ void cli_warn(const char *of, const char *const *warning, int n);
 
 /* Splits "a,b,c" (in the arena). NPL_EUSAGE when empty or a name is there twice. */
 int cli_split_devices(const char *text, struct npl_arena *arena, const char ***names, int *n, struct npl_err *err);
-
-/* One line on standard error, on a terminal only, for work over a second. */
-struct cli_progress {
-	double started;
-	bool shown, silent;
-};
-void cli_progress_tell(void *user, const char *what, int64_t done, int64_t all);
-void cli_progress_end(struct cli_progress *progress);
 
 /* Before the work starts: NPL_EUSAGE when two outputs want standard output, or one that cannot go there does. That files can be
  * written, and are not read, cli_parse and the library look after (CLI_OUTPUT). */

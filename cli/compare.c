@@ -13,7 +13,6 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 	const char *model = NULL, **names;
 	struct cli_work work;
 	struct npl_comparison comparison;
-	struct cli_progress progress = {.silent = common.quiet};
 	int n_words, n;
 	bool helped;
 	if (cli_parse(&cli_compare, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
@@ -23,7 +22,6 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 	if (!model)
 		return npl_fail(err, NPL_EUSAGE, "compare: which model? usage: npulab compare %s",
 				cli_compare.arguments);
-	progress.silent = common.quiet;
 	if (cli_check_reports(&common, err) || cli_work_load(model, &common, &work, err))
 		return err->code;
 	int rc = cli_split_devices(common.devices, &work.arena, &names, &n, err);
@@ -35,15 +33,13 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 					  .engine = common.engine,
 					  .layer_accuracy = common.layers || common.json || common.csv,
 					  .no_accuracy = common.no_accuracy,
-					  .timing_only = common.timing_only,
-					  .progress = cli_progress_tell,
-					  .user = &progress};
+					  .timing_only = common.timing_only};
 	if (!rc)
 		rc = cli_read_formats(&common, &how, err);
 	if (!rc)
 		rc = npl_compare(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how,
 				 &comparison, err);
-	cli_progress_end(&progress);
+	cli_waiting_end();
 	if (!rc) {
 		struct npl_report_context context = {
 			.model_name = work.files.name, .description = work.files.description, .layers = common.layers};

@@ -30,13 +30,12 @@ static int report(const struct npl_conformance *c, const char *json, bool quiet,
 static int run_cases(const char *const *dirs, int n_dirs, const char *name, const struct cli_common *common,
 		     struct npl_err *err)
 {
-	struct cli_progress progress = {.silent = common->quiet};
-	struct npl_conformance_options options = {.progress = cli_progress_tell, .user = &progress};
+	struct npl_conformance_options options = {0};
 	struct npl_conformance conformance;
 	if (name && cli_open_machine(name, common, &options.device, err))
 		return err->code;
 	int rc = npl_conformance_run(dirs, n_dirs, &options, &conformance, err);
-	cli_progress_end(&progress);
+	cli_waiting_end();
 	if (!rc) {
 		rc = report(&conformance, common->json, common->quiet, err);
 		npl_conformance_free(&conformance);

@@ -10,7 +10,9 @@
 #include "../reports/table.h"
 #include "npulab/device.h"
 #include "npulab/report.h"
+#include "npulab/stage.h"
 #include "options.h"
+#include "waiting.h"
 
 struct row {
 	struct npl_device *device; /* NULL: cannot start */
@@ -143,9 +145,11 @@ static int list_devices(const char *only, const struct npl_device_options *optio
 	struct row *rows = rc ? NULL : calloc((size_t)n + 1, sizeof *rows);
 	if (!rc && !rows)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
-	for (int i = 0; i < n && !rc; i++)
+	for (int i = 0; i < n && !rc; i++) {
+		npl_stage_part(names[i], "device", i + 1, n);
 		if (npl_device_open(names[i], only ? options : NULL, &rows[i].device, &rows[i].why) && only)
 			rc = npl_fail(err, rows[i].why.code, "%s", rows[i].why.msg);
+	}
 	const char **shown = rc ? NULL : npl_arena_array(&arena, (size_t)n, sizeof *shown);
 	if (!rc && !shown)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
@@ -156,6 +160,7 @@ static int list_devices(const char *only, const struct npl_device_options *optio
 		if (rows[i].device)
 			rc = npl_device_facts(rows[i].device, &rows[i].facts, err);
 	}
+	cli_waiting_end();
 	if (!rc && json)
 		print_json(shown, rows, n);
 	else if (!rc)

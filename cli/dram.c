@@ -5,11 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../reports/table.h"
 #include "common.h"
-#include "npulab/clock.h"
+#include "npulab/stage.h"
 #include "npulab/traffic.h"
 
 enum { DEFAULT_COUNT = 100000 };
@@ -21,21 +20,6 @@ struct dram_options {
 	int64_t count, channels, inject;
 	bool every_cycle, list, yaml, quiet;
 };
-
-/* One line on standard error, on a terminal only, for work over a second. */
-static void tell(void *user, const char *what, int64_t done, int64_t all)
-{
-	struct cli_progress *progress = user;
-	double now = npl_clock_seconds();
-	progress->started = progress->started == 0 ? now : progress->started;
-	if (progress->silent || now - progress->started < 1 || !isatty(STDERR_FILENO))
-		return;
-	progress->shown = true;
-	fprintf(stderr, "\r\033[K%s: %" PRId64, what, done);
-	if (all)
-		fprintf(stderr, " of %" PRId64, all);
-	fflush(stderr);
-}
 
 static void add_memory(struct npl_table *table, const char *name)
 {
@@ -117,8 +101,7 @@ static int run_traffic(const struct dram_options *o, struct npl_memory *memory, 
 {
 	struct npl_traffic *traffic = NULL;
 	struct npl_traffic_result result;
-	struct cli_progress progress = {.silent = o->quiet};
-	const struct npl_traffic_options how = {.inject = o->inject, .progress = tell, .user = &progress};
+	const struct npl_traffic_options how = {.inject = o->inject};
 	const struct npl_traffic_report report = {.name = o->pattern              ? o->pattern
 							  : strcmp(o->trace, "-") ? o->trace
 										  : "standard input",
@@ -126,11 +109,12 @@ static int run_traffic(const struct dram_options *o, struct npl_memory *memory, 
 						  .every_cycle = o->every_cycle,
 						  .memory = memory,
 						  .result = &result};
+	npl_stage_part(o->preset, NULL, 0, 0);
 	int rc = o->pattern ? npl_traffic_open_pattern(o->pattern, o->count, npl_memory_info(memory), &traffic, err)
 			    : npl_traffic_open_trace(o->trace, npl_memory_info(memory), &traffic, err);
 	if (!rc)
 		rc = npl_traffic_run(memory, traffic, &how, &result, err);
-	cli_progress_end(&progress);
+	cli_waiting_end();
 	npl_traffic_close(traffic);
 	if (rc)
 		return rc;

@@ -12,6 +12,7 @@
 #include "npulab/grow.h"
 #include "npulab/program.h"
 #include "npulab/sha256.h"
+#include "npulab/stage.h"
 
 struct exec_options {
 	struct cli_common common; /* csv: the events */
@@ -200,8 +201,10 @@ static int execute(const struct exec_options *o, struct npl_err *err)
 		execution.weight_bytes = weights.data ? npl_tensor_bytes(&weights) : 0;
 		execution.happened = o->common.csv ? keep_event : NULL;
 		execution.context = &events;
+		npl_stage_part(o->path, NULL, 0, 0);
 		rc = npl_program_run(program, device, &execution, err);
 	}
+	cli_waiting_end();
 	if (!rc)
 		rc = report(o, &(struct outcome){device, &execution}, &events, err);
 	free(events.event);
@@ -242,7 +245,7 @@ static int exec_main(int argc, char **argv, struct npl_err *err)
 		{"timing-only", CLI_FLAG, &c->timing_only, 0, 0, NULL, "cycles without values"},
 		{"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "M.KEY=VALUE", "a parameter of the machine"},
 		{"json", CLI_OUTPUT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
-		{"quiet", CLI_FLAG, &c->quiet, 0, 0, NULL, "no table"},
+		{"quiet", CLI_FLAG, &c->quiet, 0, 0, NULL, "no table, no progress"},
 		{0}};
 	if (cli_parse(&cli_exec, options, argc, argv, &o.path, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;

@@ -8,6 +8,7 @@
 #include "../reports/json.h"
 #include "../reports/table.h"
 #include "common.h"
+#include "npulab/stage.h"
 
 struct machines {
 	int n;
@@ -253,7 +254,7 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
 		{"batch", CLI_INT, &batch, 1, 1 << 20, "N", "samples per batch (docs/batches.md)"},
 		{"dim", CLI_LIST_OF_TEXT, &dim, 0, 0, "NAME=N", "a dimension that the model leaves open"},
-		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no warnings"},
+		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no progress, no warnings"},
 		{"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"},
 		{0}};
 	if (cli_parse(&cli_inspect, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
@@ -266,6 +267,7 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 	struct npl_graph *graph = NULL;
 	struct machines machines = {0};
 	struct npl_dim dims[CLI_LIST];
+	npl_stage_part(model, NULL, 0, 0);
 	int rc = npl_model_find(model, &arena, &files, err);
 	if (!rc)
 		rc = cli_read_dims(&dim, &arena, dims, err);
@@ -275,6 +277,7 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 				    err);
 	if (!rc)
 		rc = open_machines(graph, devices, &sets, &arena, &machines, err);
+	cli_waiting_end();
 	if (!rc && json)
 		print_json(graph, files.name, &machines);
 	else if (!rc)

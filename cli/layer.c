@@ -230,6 +230,7 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 					  .engine = o->common.engine,
 					  .timing_only = o->common.timing_only};
 	rc = npl_single_layer(&spec, &how, &comparison, o->common.output ? &output : NULL, err);
+	cli_waiting_end();
 	if (!rc) {
 		struct npl_report_context context = {.model_name = layer_title(op, &spec, &arena),
 						     .single_layer = true};
@@ -282,7 +283,7 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		{"threads", CLI_INT, &o.common.threads, 1, 1024, "N", "of the real processor (default: all)"},
 		{"json", CLI_OUTPUT, &o.common.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{"csv", CLI_OUTPUT, &o.common.csv, 0, 0, "FILE", "one line per device"},
-		{"quiet", CLI_FLAG, &o.common.quiet, 0, 0, NULL, "no table"},
+		{"quiet", CLI_FLAG, &o.common.quiet, 0, 0, NULL, "no table, no progress"},
 		{0}};
 	if (cli_parse(&cli_layer, options, argc, argv, &op, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;

@@ -10,6 +10,7 @@
 #include "npulab/version.h"
 #include "options.h"
 #include "signals.h"
+#include "waiting.h"
 
 static const struct cli_command *const commands[] = {
 	&cli_compare, &cli_run,  &cli_layer,    &cli_inspect, &cli_devices,     &cli_models,  &cli_asm,
@@ -82,6 +83,7 @@ int main(int argc, char **argv)
 		printf("npulab %s (%s)\n", npl_version(), npl_commit());
 	else
 		code = run_command(argc - 1, argv + 1, &err);
+	cli_waiting_end();
 	if (!code && (fflush(stdout) || ferror(stdout)))
 		code = npl_fail(&err, NPL_EOUTPUT, "standard output could not be written");
 	if (code)

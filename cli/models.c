@@ -8,7 +8,9 @@
 #include "../reports/table.h"
 #include "npulab/model.h"
 #include "npulab/report.h"
+#include "npulab/stage.h"
 #include "options.h"
+#include "waiting.h"
 
 struct entry {
 	struct npl_model_files files;
@@ -56,8 +58,11 @@ static int list_models(bool as_json, struct npl_err *err)
 	struct entry *entries = rc ? NULL : npl_arena_array(&arena, (size_t)n + 1, sizeof *entries);
 	if (!rc && !entries)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
-	for (int i = 0; i < n && !rc; i++)
+	for (int i = 0; i < n && !rc; i++) {
+		npl_stage_part(names[i], "model", i + 1, n);
 		rc = read_entry(names[i], &arena, &entries[i], err);
+	}
+	cli_waiting_end();
 	if (!rc && as_json) {
 		npl_json_open(&json, NULL, '{');
 		npl_json_string(&json, "schema", "npulab.models/1");

@@ -9,6 +9,7 @@
 #include "npulab/file.h"
 #include "npulab/text.h"
 #include "npulab/words.h"
+#include "waiting.h"
 
 #define CLI_OPTIONS 64 /* more than any command has */
 
@@ -87,6 +88,15 @@ static int declare_outputs(const struct cli_option *options, struct npl_err *err
 	return 0;
 }
 
+/* Whoever asked for quiet is not told what is being done. */
+static void start_waiting(const struct cli_option *options)
+{
+	for (const struct cli_option *o = options; o->name; o++)
+		if (!strcmp(o->name, "quiet") && *(const bool *)o->target)
+			return;
+	cli_waiting_start();
+}
+
 /* The option of an argument that begins with a dash; *value is the part after '=', or NULL. */
 static const struct cli_option *find(const struct cli_option *options, const char *arg, const char **value)
 {
@@ -148,5 +158,8 @@ int cli_parse(const struct cli_command *command, const struct cli_option *option
 		if (store(o, shown, value, err))
 			return err->code;
 	}
-	return declare_outputs(options, err);
+	if (declare_outputs(options, err))
+		return err->code;
+	start_waiting(options);
+	return 0;
 }

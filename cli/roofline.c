@@ -49,7 +49,6 @@ static int run(const char *model, const struct cli_common *common, enum npl_inte
 {
 	struct cli_work work = {0};
 	struct npl_roofline roofline;
-	struct cli_progress progress = {.silent = common->quiet};
 	const char **names;
 	int n, rc = cli_check_reports(common, err);
 	if (!rc && model)
@@ -62,15 +61,13 @@ static int run(const char *model, const struct cli_common *common, enum npl_inte
 					  .set = common->set.item,
 					  .n_sets = common->set.n,
 					  .threads = (int)common->threads,
-					  .engine = common->engine,
-					  .progress = cli_progress_tell,
-					  .user = &progress};
+					  .engine = common->engine};
 	if (!rc)
 		rc = cli_read_formats(common, &how, err);
 	if (!rc)
 		rc = npl_roofline(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how,
 				  intensity, &roofline, err);
-	cli_progress_end(&progress);
+	cli_waiting_end();
 	if (!rc) {
 		const struct named named = {&roofline, model ? work.files.name : NULL};
 		rc = report(common, &named, err);

@@ -28,7 +28,6 @@ static int run_model(const char *model, const struct where *where, const struct 
 	struct cli_work work;
 	struct npl_comparison comparison;
 	struct npl_placement placement = {0};
-	struct cli_progress progress = {.silent = common->quiet};
 	struct npl_tensor *outputs = NULL;
 	if (cli_check_reports(common, err) || cli_work_load(model, common, &work, err))
 		return err->code;
@@ -48,15 +47,13 @@ static int run_model(const char *model, const struct where *where, const struct 
 					  .timing_only = common->timing_only,
 					  .place = placement.device,
 					  .placed_by = placement.rule,
-					  .progress = cli_progress_tell,
-					  .user = &progress,
 					  .outputs = outputs};
 	if (!rc)
 		rc = cli_read_formats(common, &how, err);
 	if (!rc)
 		rc = npl_compare(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how,
 				 &comparison, err);
-	cli_progress_end(&progress);
+	cli_waiting_end();
 	if (!rc) {
 		struct npl_report_context context = {
 			.model_name = work.files.name, .description = work.files.description, .layers = common->layers};

@@ -60,12 +60,10 @@ static int validate_main(int argc, char **argv, struct npl_err *err)
 		{0}};
 	if (cli_parse(&cli_validate, options, argc, argv, &machine, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
-	struct cli_progress progress = {.silent = quiet};
-	struct npl_validate_options how = {
-		.set = sets.item, .n_sets = sets.n, .progress = cli_progress_tell, .user = &progress};
+	struct npl_validate_options how = {.set = sets.item, .n_sets = sets.n};
 	struct npl_validation validation;
 	int rc = npl_validate(machine, &how, &validation, err);
-	cli_progress_end(&progress);
+	cli_waiting_end();
 	if (rc)
 		return rc;
 	if (!quiet && !(json && !strcmp(json, "-")))

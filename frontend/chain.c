@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "npulab/quantise.h"
+#include "npulab/stage.h"
 #include "split.h"
 #include "written.h"
 
@@ -451,6 +452,7 @@ static int longest(struct npl_session *s, int first, int last, int *end, struct 
 {
 	int low = first - 1, high = last; /* low goes, beyond high does not */
 	bool refused = false;
+	npl_stage_step("grouping layer", first + 1, s->graph->n_nodes, s->graph->node[first].name);
 	for (int64_t step = FIRST_NODES; low < high; step *= 2) {
 		const int64_t ahead = first + step - 1 < last ? first + step - 1 : last;
 		const int middle = refused ? (low + high + 1) / 2 : (int)ahead;

@@ -11,6 +11,7 @@
 #include "devices_open.h"
 #include "layer_noise.h"
 #include "npulab/sha256.h"
+#include "npulab/stage.h"
 #include "passes.h"
 
 #define NOISE_BYTES ((size_t)1 << 30) /* of values kept to judge layers by */
@@ -69,12 +70,6 @@ static void free_tensors(struct npl_tensor *tensors, int n)
 	free(tensors);
 }
 
-static void tell(const struct npl_compare_options *options, const char *what, int64_t done, int64_t all)
-{
-	if (options->progress)
-		options->progress(options->user, what, done, all);
-}
-
 /* Float reference over all batches of some samples; all may be NULL (only the ranges are wanted). pass: of the calibration,
  * -1: none. */
 static int evaluate_all(const struct job *job, const struct npl_samples *samples, const char *what,
@@ -89,7 +84,7 @@ static int evaluate_all(const struct job *job, const struct npl_samples *samples
 	int rc = in && out ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int64_t b = 0; b < batches && !rc; b++) {
 		int64_t real;
-		tell(job->options, what, b, batches);
+		npl_stage_part(what, "batch", b + 1, batches);
 		if ((rc = npl_samples_batch(graph, samples, b, in, &real, err)))
 			break;
 		const struct npl_value_watcher *first = job->noise && all && !b ? &keeper : NULL;
@@ -102,7 +97,6 @@ static int evaluate_all(const struct job *job, const struct npl_samples *samples
 		for (int i = 0; i < graph->n_outputs; i++)
 			npl_tensor_free(&out[i]);
 	}
-	tell(job->options, what, batches, batches);
 	free(in);
 	free(out);
 	return rc;
@@ -193,6 +187,7 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 	report->accuracy = NPL_ACCURACY_UNKNOWN;
 	if (!rc && !options.timing_only)
 		rc = alloc_outputs(job, all, err);
+	npl_stage_part(name, NULL, 0, 0);
 	if (!rc)
 		rc = npl_session_open(graph, &options, &session, err);
 	if (!rc && job->calibration && npl_session_calibrated(session)) {
@@ -211,9 +206,7 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 					    .once = job->options->once,
 					    .noise = job->noise,
 					    .device = device,
-					    .n_devices = n_devices,
-					    .progress = job->options->progress,
-					    .user = job->options->user};
+					    .n_devices = n_devices};
 		rc = npl_passes_run(&passes, all, report, err);
 		if (rc == NPL_EINPUT)
 			npl_prefix(err, "%s", graph->name);

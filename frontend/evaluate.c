@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "npulab/session.h"
+#include "npulab/stage.h"
 #include "values.h"
 
 static void widen(struct npl_range *range, const struct npl_tensor *tensor)
@@ -140,6 +141,7 @@ static int run_nodes(struct npl_graph *graph, struct npl_tensor *live, const str
 		rc = watcher->seen(watcher->context, graph->input[i], &live[graph->input[i]], err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++) {
 		const struct npl_node *node = &graph->node[i];
+		npl_stage_step("layer", i + 1, graph->n_nodes, node->name);
 		rc = run_node(graph, node, live, err);
 		for (int k = 0; k < node->n_out && !rc && watcher; k++)
 			if (node->out[k] >= 0)

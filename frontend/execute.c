@@ -12,6 +12,7 @@
 #include "npulab/clock.h"
 #include "npulab/quantise.h"
 #include "npulab/sha256.h"
+#include "npulab/stage.h"
 #include "split.h"
 #include "values.h"
 
@@ -342,13 +343,15 @@ int npl_session_run(struct npl_session *s, const struct npl_tensor *inputs, stru
 	if (!rc)
 		rc = npl_live_open(s, inputs, &live, err);
 	const struct npl_session_chain *chain = s->chain, *end = s->chain + s->n_chains;
-	for (int i = 0; i < graph->n_nodes && !rc; i++)
+	for (int i = 0; i < graph->n_nodes && !rc; i++) {
+		npl_stage_step("layer", i + 1, graph->n_nodes, graph->node[i].name);
 		if (chain < end && i == chain->first) {
 			rc = npl_chain_run(&live, chain, run, &wall, err);
 			i = chain++->last;
 		} else {
 			rc = run_step(&live, i, &run->layer[i], &wall, err);
 		}
+	}
 	if (!rc)
 		rc = take_outputs(&live, outputs, run, err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++) {

@@ -11,6 +11,7 @@
 #include "energy.h"
 #include "median.h"
 #include "npulab/clock.h"
+#include "npulab/stage.h"
 #include "repeats.h"
 
 #define MOST_PASSES 200
@@ -43,8 +44,7 @@ static int one_pass(const struct npl_passes *p, const char *what, struct npl_ten
 	for (int64_t b = 0; b < p->batches && !rc; b++) {
 		struct npl_run run = {0};
 		int64_t real;
-		if (p->progress)
-			p->progress(p->user, what, b, p->batches);
+		npl_stage_part(what, "batch", b + 1, p->batches);
 		if ((rc = npl_samples_batch(graph, p->samples, b, in, &real, err)))
 			break;
 		npl_session_watch(p->session, watched && !b ? &watcher : NULL);
@@ -60,8 +60,6 @@ static int one_pass(const struct npl_passes *p, const char *what, struct npl_ten
 		for (int i = 0; i < graph->n_outputs; i++)
 			npl_tensor_free(&out[i]);
 	}
-	if (p->progress)
-		p->progress(p->user, what, p->batches, p->batches);
 	if (rc)
 		npl_run_free(sum);
 	free(in);

@@ -15,8 +15,6 @@ struct npl_passes {
 	struct npl_layer_noise *noise; /* looks at the first batch of the first pass; or NULL */
 	struct npl_device *const *device;
 	int n_devices;
-	void (*progress)(void *user, const char *what, int64_t done, int64_t all);
-	void *user;
 };
 
 /* Fills all[] with the outputs (unless timing_only) and report's run, spread, passes and simulation_wall_seconds. */

@@ -10,6 +10,7 @@
 #include "lrn.h"
 #include "npulab/half.h"
 #include "npulab/quantise.h"
+#include "npulab/stage.h"
 #include "split.h"
 #include "written.h"
 
@@ -452,8 +453,10 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 		join_concats(s, options->place);
 	if (!rc)
 		rc = npl_host_load(&s->arena, &s->host, err);
-	for (int i = 0; i < graph->n_nodes && !rc; i++)
+	for (int i = 0; i < graph->n_nodes && !rc; i++) {
+		npl_stage_step("planning layer", i + 1, graph->n_nodes, graph->node[i].name);
 		rc = plan_node(s, i, options->place, err);
+	}
 	if (!rc)
 		rc = npl_chains_open(s, err);
 	if (rc) {

@@ -14,6 +14,7 @@
 #include "npulab/quantise.h"
 #include "npulab/random.h"
 #include "npulab/single_layer.h"
+#include "npulab/stage.h"
 
 #define LEAST_SIZE   256
 #define MOST_SIZE    8192 /* a GPU of 1000 TFLOP/s makes it in a millisecond, and is at its best from here on */
@@ -223,6 +224,7 @@ static int measure(struct npl_device *device, struct npl_roofline_device *roofs,
 int npl_roofs_find(struct npl_device *device, struct npl_roofline_device *roofs, struct npl_err *err)
 {
 	const struct npl_device_info *info = npl_device_get_info(device);
+	npl_stage_part(npl_device_name(device), NULL, 0, 0);
 	if (info->kind == NPL_KIND_CPU || info->kind == NPL_KIND_GPU)
 		return measure(device, roofs, err);
 	if (info->kind != NPL_KIND_SIMULATED || !(info->peak_macs_per_second > 0))

@@ -14,6 +14,7 @@
 #include "npulab/clock.h"
 #include "npulab/quantise.h"
 #include "npulab/sha256.h"
+#include "npulab/stage.h"
 #include "npulab/text.h"
 #include "repeats.h"
 
@@ -385,6 +386,7 @@ int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare
 		rc = npl_devices_open(options, device, err);
 	for (int d = 0; d < options->n_devices && !rc; d++) {
 		c->n_devices = d + 1;
+		npl_stage_part(npl_device_name(device[d]), "device", d + 1, options->n_devices);
 		rc = npl_report_describe(c, device[d], &c->device[d], err);
 		if (!rc)
 			rc = run_device(spec, c->graph->node, w, y.shape, options->timing_only, device[d],

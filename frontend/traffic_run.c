@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npulab/stage.h"
 #include "traffic_impl.h"
 
 struct npl_traffic {
@@ -63,7 +64,7 @@ int npl_traffic_next(struct npl_traffic *traffic, bool any_order, struct npl_tra
 	return 0;
 }
 
-enum { BATCH = 256, TOLD_EVERY = 1 << 18, READS = 0, WRITES = 1, DIRECTIONS = 2 };
+enum { BATCH = 256, READS = 0, WRITES = 1, DIRECTIONS = 2 };
 
 #define NEVER (UINT64_MAX / 4)
 
@@ -82,9 +83,8 @@ struct run {
 /* 0, or an error's code; run->have is 0 after the last. */
 static int next_batch(struct run *run, struct npl_err *err)
 {
-	if (run->requests % TOLD_EVERY == 0 && run->options->progress)
-		run->options->progress(run->options->user, "requests", (int64_t)run->requests,
-				       run->traffic->trace ? 0 : (int64_t)run->traffic->pattern.n);
+	npl_stage_step("request", (int64_t)run->requests + 1,
+		       run->traffic->trace ? 0 : (int64_t)run->traffic->pattern.n, NULL);
 	if (npl_traffic_next(run->traffic, run->inject > 0, run->batch, BATCH, &run->have, err))
 		return err->code;
 	run->requests += (uint64_t)run->have;

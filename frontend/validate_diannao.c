@@ -10,6 +10,7 @@
 
 #include "diannao_layers.h"
 #include "npulab/compare.h"
+#include "npulab/stage.h"
 
 #define MAX_SETS 32
 #define PAPER_TN 16 /* of the published figures, whatever the machine is set to */
@@ -289,8 +290,7 @@ int npl_validate_diannao(struct npl_validation *validation, const struct npl_val
 	if (!rc)
 		rc = npl_diannao_machine(validation, device, err);
 	for (int i = 0; i < NPL_DIANNAO_LAYERS && !rc; i++) {
-		if (options->progress)
-			options->progress(options->user, npl_diannao_layers[i].name, i, NPL_DIANNAO_LAYERS);
+		npl_stage_part(npl_diannao_layers[i].name, "layer", i + 1, NPL_DIANNAO_LAYERS);
 		rc = run(device, &npl_diannao_layers[i], &outcome[i], err);
 		if (!rc)
 			rc = validate_layer(validation, &outcome[i], err);

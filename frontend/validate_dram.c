@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npulab/stage.h"
 #include "npulab/traffic.h"
 #include "npulab/validate.h"
 
@@ -249,8 +250,7 @@ int npl_validate_dram(struct npl_validation *validation, const struct npl_valida
 	if (!rc)
 		rc = npl_validation_load(validation, MACHINE, MACHINE ".csv", err);
 	for (int i = 0; i < 2 * PATTERNS && !rc; i++) {
-		if (options->progress)
-			options->progress(options->user, "dram", i, 2 * PATTERNS);
+		npl_stage_part("dram", "pattern", i + 1, 2 * PATTERNS);
 		rc = validate_pattern(validation, patterns[i % PATTERNS], 1 + i / PATTERNS, err);
 	}
 	if (!rc)

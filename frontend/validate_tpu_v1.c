@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npulab/stage.h"
 #include "tpu_applications.h"
 #include "validate_tpu_v1.h"
 
@@ -385,12 +386,10 @@ int npl_validate_tpu_v1(struct npl_validation *validation, const struct npl_vali
 	if (!rc)
 		rc = validate_machine(validation, options, err);
 	for (int a = 0; a < NPL_TPU_APPLICATIONS && !rc; a++) {
-		if (options->progress)
-			options->progress(options->user, npl_tpu_applications[a].name, a, NPL_TPU_APPLICATIONS + 1);
+		npl_stage_part(npl_tpu_applications[a].name, "application", a + 1, NPL_TPU_APPLICATIONS);
 		rc = validate_app(validation, &npl_tpu_applications[a], options, &counts[a], err);
 	}
-	if (!rc && options->progress)
-		options->progress(options->user, "the machine changed", NPL_TPU_APPLICATIONS, NPL_TPU_APPLICATIONS + 1);
+	npl_stage_part("the machine changed", NULL, 0, 0);
 	if (!rc)
 		rc = validate_full(validation, options, err);
 	return rc ? rc : npl_tpu_v1_sweeps(validation, options, counts, err);

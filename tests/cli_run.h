@@ -65,6 +65,7 @@ struct cli_how {
 	const char *stdout_to; /* a file for standard output, such as /dev/full; NULL: captured */
 	size_t largest_file;   /* bytes a file may get, as on a full disk; 0: no limit */
 	size_t address_space;  /* bytes; 0: no limit */
+	bool waits;            /* keep the lines that say what is being done */
 };
 
 struct cli_result {
@@ -202,6 +203,23 @@ static inline char *cli_take(FILE *file, size_t *bytes)
 	return text;
 }
 
+/* Takes out the lines that say what is being done, which come only where somebody waits long enough: with the time at their end. */
+static inline void cli_drop_waiting(char *err, size_t *bytes)
+{
+	char *to = err;
+	for (char *at = err; *at;) {
+		const size_t line = strcspn(at, "\n"), whole = line + (at[line] == '\n');
+		const bool waits = line > 15 && !strncmp(at, "npulab: ", 8) && at[line - 3] == ':' &&
+				   strspn(at + line - 2, "0123456789") == 2 && strspn(at + line - 5, "0123456789") == 2;
+		if (!waits)
+			memmove(to, at, whole);
+		to += waits ? 0 : whole;
+		at += whole;
+	}
+	*to = '\0';
+	*bytes = strlen(err) < *bytes ? strlen(err) : *bytes;
+}
+
 static inline struct cli_result cli_run_list(const struct cli_how *how, const char *const *args)
 {
 	char program[4096], *argv[CLI_ARGUMENTS + 2] = {0};
@@ -226,6 +244,8 @@ static inline struct cli_result cli_run_list(const struct cli_how *how, const ch
 	r.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 	r.out = cli_take(out, &r.out_bytes);
 	r.err = cli_take(err, &r.err_bytes);
+	if (!how->waits && r.err_bytes == strlen(r.err))
+		cli_drop_waiting(r.err, &r.err_bytes);
 	while (--n > 0)
 		free(argv[n]);
 	return r;

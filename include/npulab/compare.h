@@ -111,8 +111,6 @@ struct npl_compare_options {
 	int n_devices;
 	const int *place; /* run --place: one mixed entry, nodes on these devices; NULL: one entry per device */
 	const char *const *placed_by; /* per node: the rule that did, NULL: none did; or NULL */
-	void (*progress)(void *user, const char *what, int64_t done, int64_t all);
-	void *user;
 	struct npl_tensor
 		*outputs; /* NULL, or graph->n_outputs zeroed tensors that receive the (last) device's outputs */
 };

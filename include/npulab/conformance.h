@@ -72,8 +72,6 @@ struct npl_conformance_options {
 	/* NULL: the reference kernels. Borrowed for the call; not of kind NPL_KIND_NULL, which computes nothing. */
 	struct npl_device *device;
 	double rtol, atol; /* 0: those above */
-	void (*progress)(void *user, const char *what, int64_t done, int64_t all);
-	void *user;
 };
 
 /* Each of dirs is a case, or a folder of such; what is none of it, or a model without data, is unsupported. options may be NULL.

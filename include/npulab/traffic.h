@@ -60,8 +60,6 @@ extern const struct npl_traffic_pattern npl_traffic_patterns[];
 
 struct npl_traffic_options {
 	int64_t inject; /* requests offered per cycle, whatever cycles they have; 0: as a trace says, 2 per channel of a pattern */
-	void (*progress)(void *user, const char *what, int64_t done, int64_t all); /* or NULL; all is 0: not known */
-	void *user;
 };
 
 /* Of requests, in cycles from when each was due (offered per cycle: from when it was accepted) to its completion. */

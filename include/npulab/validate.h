@@ -50,8 +50,6 @@ struct npl_validation {
 struct npl_validate_options {
 	int n_sets;
 	const char *const *set; /* "MACHINE.KEY=VALUE": the same validation on another machine */
-	void (*progress)(void *user, const char *what, int64_t done, int64_t all); /* or NULL */
-	void *user;
 };
 
 /* machine NULL: all that have a validator. NPL_EUSAGE: this one has none, naming those that do. */

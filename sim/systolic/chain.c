@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "driver_impl.h"
+#include "npulab/stage.h"
 #include "shares.h"
 
 /* A result that is there as a whole when an instruction ends. */
@@ -29,6 +30,7 @@ struct tpu_chain {
 	/* of the run that is under way */
 	const struct npl_chain_watcher *watcher;
 	const struct tpu_memory *memory;
+	int layer_now; /* whose instruction retired last; -1: none */
 };
 
 void tpu_chain_close(void *opened)
@@ -181,8 +183,13 @@ static int tell_made(const struct tpu_chain *c, int layer, struct npl_err *err)
 
 static int retired(void *context, int64_t instruction, struct npl_err *err)
 {
-	const struct tpu_chain *c = (const struct tpu_chain *)((const char *)context -
-							       offsetof(struct tpu_chain, shares));
+	struct tpu_chain *c = (struct tpu_chain *)((char *)context - offsetof(struct tpu_chain, shares));
+	const int layer = c->generated.of_layer[instruction];
+	if (layer >= 0 && layer != c->layer_now)
+		npl_stage_step("layer", layer + 1, c->chain.n, c->chain.layer[layer]->name);
+	c->layer_now = layer;
+	if (!c->watcher || !c->watcher->made || c->memory->timing_only)
+		return 0;
 	int low = 0, high = c->n_made;
 	while (low < high) {
 		int middle = (low + high) / 2;
@@ -203,7 +210,8 @@ static int run_program(const struct tpu *tpu, struct tpu_chain *c, const struct 
 	tpu_shares_reset(&c->shares);
 	c->watcher = watcher;
 	c->memory = memory;
-	c->shares.watcher.retired = watcher && watcher->made && !memory->timing_only ? retired : NULL;
+	c->layer_now = -1;
+	c->shares.watcher.retired = retired;
 	if (tpu->engine == TPU_RTL)
 		return tpu_run_rtl(c->config, &c->generated.program, memory, &c->shares.watcher, outcome, err);
 	return tpu_run_fast_again(&c->cache, c->config, &c->generated.program, memory, &c->shares.watcher, outcome,

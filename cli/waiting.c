@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The line for who waits (waiting.h). */
+#include "waiting.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "npulab/clock.h"
+#include "npulab/stage.h"
+#include "npulab/text.h"
+
+#define FIRST_SECONDS 2
+#define STACK_BYTES   (256 << 10) /* the thread takes no memory of its own beside it */
+#define CLEAR_LINE    "\r\033[K"
+#define USUAL_COLUMNS 80
+#define LINE_BYTES    (NPL_STAGE_TEXT + 64)
+
+struct cli_waiting cli_waiting_open(bool on_terminal, int columns)
+{
+	return (struct cli_waiting){
+		.on_terminal = on_terminal, .columns = columns > 0 ? columns : USUAL_COLUMNS, .due = FIRST_SECONDS};
+}
+
+/* "00:04", "1:02:03" */
+static void clock_text(double seconds, char *text, size_t bytes)
+{
+	const long long s = (long long)seconds;
+	if (s < 3600)
+		snprintf(text, bytes, "%02lld:%02lld", s / 60, s % 60);
+	else
+		snprintf(text, bytes, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+}
+
+/* Cuts the text so that it and `behind` more columns leave the last column free: a line that wraps cannot be written over. */
+static void cut(char *text, int columns, int behind)
+{
+	size_t bytes = strlen(text);
+	while (bytes && npl_text_width(text) + behind >= columns) {
+		do
+			bytes--;
+		while (bytes && ((unsigned char)text[bytes] & 0xC0) == 0x80); /* within a character */
+		text[bytes] = '\0';
+	}
+}
+
+size_t cli_waiting_line(struct cli_waiting *w, double seconds, const char *stage, char *text, size_t bytes)
+{
+	char line[LINE_BYTES], clock[32];
+	if (seconds < w->due)
+		return 0;
+	if (w->on_terminal)
+		w->due = (double)(long long)seconds + 1;
+	else
+		while (w->due <= seconds)
+			w->due *= 2;
+	clock_text(seconds, clock, sizeof clock);
+	snprintf(line, sizeof line, "npulab: %s", stage ? stage : "at work");
+	if (w->on_terminal)
+		cut(line, w->columns, (int)strlen(clock) + 2);
+	const int n = snprintf(text, bytes, "%s%s, %s%s", w->on_terminal ? CLEAR_LINE : "", line, clock,
+			       w->on_terminal ? "" : "\n");
+	w->shown = w->on_terminal;
+	return n < 0 ? 0 : (size_t)n < bytes ? (size_t)n : bytes - 1;
+}
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	pthread_t thread;
+	bool running, over;
+	double started;
+	struct cli_waiting waiting;
+} line = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void put(const char *text, size_t bytes)
+{
+	if (write(STDERR_FILENO, text, bytes) < 0)
+		return; /* there is nobody to tell */
+}
+
+static struct timespec at_seconds(double seconds)
+{
+	return (struct timespec){.tv_sec = (time_t)seconds,
+				 .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+}
+
+static void *tell_until_over(void *nothing)
+{
+	char stage[NPL_STAGE_TEXT], text[LINE_BYTES + 64];
+	(void)nothing;
+	pthread_mutex_lock(&line.lock);
+	while (!line.over) {
+		const struct timespec due = at_seconds(line.started + line.waiting.due);
+		pthread_cond_timedwait(&line.ended, &line.lock, &due);
+		const double seconds = npl_clock_seconds() - line.started;
+		if (line.over || seconds < line.waiting.due)
+			continue;
+		const bool known = npl_stage_text(stage, sizeof stage);
+		put(text, cli_waiting_line(&line.waiting, seconds, known ? stage : NULL, text, sizeof text));
+	}
+	pthread_mutex_unlock(&line.lock);
+	return NULL;
+}
+
+/* Signals are for the thread that works: their handlers then find it, and not this one, within what they look at. */
+static bool start_thread(void)
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_condattr_t clock;
+	if (pthread_attr_init(&attributes))
+		return false;
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC); /* the clock of npl_clock_seconds */
+	pthread_cond_init(&line.ended, &clock);
+	pthread_condattr_destroy(&clock);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	const bool started = !pthread_create(&line.thread, &attributes, tell_until_over, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	if (!started)
+		pthread_cond_destroy(&line.ended);
+	return started;
+}
+
+void cli_waiting_start(void)
+{
+	struct winsize size = {0};
+	if (line.running)
+		return;
+	const bool on_terminal = isatty(STDERR_FILENO);
+	if (on_terminal && ioctl(STDERR_FILENO, TIOCGWINSZ, &size))
+		size.ws_col = 0;
+	line.waiting = cli_waiting_open(on_terminal, size.ws_col);
+	line.started = npl_clock_seconds();
+	line.over = false;
+	npl_stage_watch(true);
+	line.running = start_thread();
+	if (!line.running)
+		npl_stage_watch(false);
+}
+
+void cli_waiting_end(void)
+{
+	if (!line.running)
+		return;
+	pthread_mutex_lock(&line.lock);
+	line.over = true;
+	pthread_cond_signal(&line.ended);
+	pthread_mutex_unlock(&line.lock);
+	pthread_join(line.thread, NULL);
+	pthread_cond_destroy(&line.ended);
+	line.running = false;
+	npl_stage_watch(false);
+	if (line.waiting.shown)
+		put(CLEAR_LINE, strlen(CLEAR_LINE));
+}

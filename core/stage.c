@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The stage of stage.h: texts under a lock, which is taken only where somebody watches. */
+#include "npulab/stage.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "npulab/text.h"
+
+enum { NAME_BYTES = 80, UNIT_BYTES = 24 };
+
+struct counted {
+	char unit[UNIT_BYTES]; /* empty: nothing is counted */
+	char name[NAME_BYTES];
+	int64_t index, count;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	char part[NAME_BYTES]; /* empty: no stage is known */
+	struct counted of_part, step;
+} stage = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static atomic_bool is_watched;
+
+static struct counted count_of(const char *unit, int64_t index, int64_t count, const char *name)
+{
+	struct counted counted = {.index = index, .count = count};
+	snprintf(counted.unit, sizeof counted.unit, "%s", unit ? unit : "");
+	snprintf(counted.name, sizeof counted.name, "%s", name ? name : "");
+	return counted;
+}
+
+void npl_stage_watch(bool watched)
+{
+	pthread_mutex_lock(&stage.lock);
+	stage.part[0] = '\0';
+	stage.of_part = stage.step = (struct counted){0};
+	pthread_mutex_unlock(&stage.lock);
+	atomic_store(&is_watched, watched);
+}
+
+void npl_stage_part(const char *part, const char *unit, int64_t index, int64_t count)
+{
+	if (!atomic_load_explicit(&is_watched, memory_order_relaxed))
+		return;
+	pthread_mutex_lock(&stage.lock);
+	snprintf(stage.part, sizeof stage.part, "%s", part);
+	stage.of_part = count_of(unit, index, count, NULL);
+	stage.step = (struct counted){0};
+	pthread_mutex_unlock(&stage.lock);
+}
+
+void npl_stage_step(const char *unit, int64_t index, int64_t count, const char *name)
+{
+	if (!atomic_load_explicit(&is_watched, memory_order_relaxed))
+		return;
+	pthread_mutex_lock(&stage.lock);
+	stage.step = count_of(unit, index, count, name);
+	pthread_mutex_unlock(&stage.lock);
+}
+
+/* Appends to a text of `bytes` in which `used` stand; returns how many stand there then. */
+static size_t append(char *text, size_t bytes, size_t used, const char *between, const struct counted *counted)
+{
+	const bool one = counted->count == 1;
+	if (!counted->unit[0] || used >= bytes)
+		return used;
+	if (!one && counted->count)
+		used += (size_t)snprintf(text + used, bytes - used, "%s%s %" PRId64 " of %" PRId64, between,
+					 counted->unit, counted->index, counted->count);
+	else if (!one)
+		used += (size_t)snprintf(text + used, bytes - used, "%s%s %" PRId64, between, counted->unit,
+					 counted->index);
+	if (counted->name[0] && used < bytes)
+		used += (size_t)snprintf(text + used, bytes - used, "%s%s", one ? between : ", ", counted->name);
+	return used < bytes ? used : bytes - 1;
+}
+
+bool npl_stage_text(char *text, size_t bytes)
+{
+	pthread_mutex_lock(&stage.lock);
+	const bool known = stage.part[0] != '\0';
+	size_t used = (size_t)snprintf(text, bytes, "%s", stage.part), before = used;
+	used = append(text, bytes, used, ": ", &stage.of_part);
+	append(text, bytes, used, used == before ? ": " : ", ", &stage.step);
+	pthread_mutex_unlock(&stage.lock);
+	npl_make_printable(text);
+	return known;
+}
