@@ -103,7 +103,7 @@ cosim: ## the systolic machines' matrix unit beside its Verilog, cycle by cycle 
 	@$(MAKE) --no-print-directory -j$$(nproc) $(bin)/libnpulab.a
 	@scripts/cosim.sh $(bin)/libnpulab.a
 
-mutants: ## faults put into the engines one at a time: the test of their agreement must find each (NAMES='...' for some)
+mutants: ## faults put into the engines one at a time: the test of their agreement must find each (NAMES='...' or --changed for some)
 	@scripts/install-deps.sh demo
 	@$(MAKE) --no-print-directory -j$$(nproc) $(out)/agree
 	@CC='$(CC)' CFLAGS='$(filter-out -MMD -MP -DNPULAB_DATADIR%,$(all_flags)) -Itests -Isim' LIBS='$(libs)' \

@@ -7,14 +7,17 @@
 # fails this script; so does a fault whose text is not found exactly once in its file, so that the list keeps up with the
 # code. `make mutants` has built the objects and the library.
 #
-#     CC=... CFLAGS=... LIBS=... scripts/mutants.sh OBJECTS LIBRARY [NAME...]
+#     CC=... CFLAGS=... LIBS=... scripts/mutants.sh OBJECTS LIBRARY [--changed | NAME...]
 #
-# OBJECTS is the folder with the compiled tests/; names choose some of the faults. Ends with "N caught, N survived".
+# OBJECTS is the folder with the compiled tests/; names choose some of the faults. A run of all that finds them all writes
+# tests/mutants-caught.txt, a digest of each file and its faults. --changed runs the faults of the files that are not as they were
+# then, and a tenth of the others: another tenth with each commit, since a change elsewhere may hide a fault as well. Ends with
+# "N caught, N survived".
 set -eu
 cd "$(dirname "$0")/.."
 
 if [ $# -lt 2 ]; then
-	echo "usage: mutants.sh OBJECTS LIBRARY [NAME...]" >&2
+	echo "usage: mutants.sh OBJECTS LIBRARY [--changed | NAME...]" >&2
 	exit 2
 fi
 export objects=$1 library=$2 out=build/mutants
@@ -27,7 +30,7 @@ export agreement
 shift 2
 : "${CC:=gcc}" "${CFLAGS:=}" "${LIBS:=}"
 export CC CFLAGS LIBS
-list=tests/mutants.txt
+list=tests/mutants.txt caught_before=tests/mutants-caught.txt
 
 # The fields of a fault: file, whose agreement if not the file's, old text, new text.
 field()
@@ -72,12 +75,44 @@ mutant()
 export -f field mutant
 export list
 
+# A line for each file: a digest of its text and its faults, and its name.
+digests()
+{
+	local file
+	awk '$1 == "@" { print $3 }' "$list" | LC_ALL=C sort -u | while read -r file; do
+		{
+			cat "$file"
+			awk -v file="$file" '$1 == "@" { here = $3 == file } here' "$list"
+		} | sha256sum | awk -v file="$file" '{ print substr($1, 1, 16), file }'
+	done
+}
+
+# The names of the faults that --changed runs; how many they are on standard error.
+changed_names()
+{
+	local turn
+	turn=$(git rev-list --count HEAD) || turn=0
+	awk -v turn="$turn" '
+		input == "same" { same[$2] = 1; next }
+		$1 != "@" { next }
+		!($3 in same) { changed++; print $2; next }
+		(++others + turn) % 10 == 0 { tenth++; print $2 }
+		END {
+			printf "mutants: %d of files changed since all were caught, %d of the other %d\n", changed, tenth, others > "/dev/stderr"
+		}' input=same <(digests | grep -xFf - "$caught_before") input=list "$list"
+}
+
 mapfile -t names < <(awk '$1 == "@" { print $2 }' "$list")
 if [ "$(printf '%s\n' "${names[@]}" | sort -u | wc -l)" -ne ${#names[@]} ]; then
 	echo "mutants: a name occurs twice in $list" >&2
 	exit 1
 fi
-[ $# -eq 0 ] || names=("$@")
+whole=$#
+if [ "${1:-}" = --changed ]; then
+	mapfile -t names < <(changed_names)
+elif [ $# -gt 0 ]; then
+	names=("$@")
+fi
 mkdir -p "$out"
 
 # Without any fault it must succeed.
@@ -100,5 +135,11 @@ for name in "${names[@]}"; do
 		sed "s/^/mutants: $name: /" "$log"
 	fi
 done
+if [ "$whole" -eq 0 ] && [ $survived -eq 0 ]; then
+	{
+		echo "# Files whose faults were all caught, with digests of both; written by \`make mutants\`."
+		digests
+	} > "$caught_before"
+fi
 echo "$caught caught, $survived survived"
 [ $survived -eq 0 ]
