@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "npulab/file.h"
+#include "npulab/words.h"
 
 #define MAX_BYTES ((size_t)16 << 20)
 
@@ -172,9 +173,8 @@ int npl_csv_column(const struct npl_csv *csv, const char *name, struct npl_err *
 int npl_csv_number(const struct npl_csv *csv, int row, int column, double *value, struct npl_err *err)
 {
 	const char *text = csv->row[row].field[column];
-	char *end;
-	*value = *text ? strtod(text, &end) : NAN;
-	if (*text && (*end || strspn(text, "+-.0123456789eE") != strlen(text) || !isfinite(*value)))
+	*value = NAN;
+	if (*text && !npl_parse_number(text, value))
 		return npl_fail(err, NPL_EINPUT, "%s:%d: %s must be a number, got '%s'", csv->path, csv->row[row].line,
 				csv->column[column], text);
 	return 0;

@@ -3,7 +3,6 @@
  * Machine descriptions meet their schema: reading, `--set`, and the dump that reads back (params.h). */
 #include "npulab/params.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "npulab/result.h"
 #include "npulab/text.h"
+#include "npulab/words.h"
 #include "npulab/yaml.h"
 
 /* Where a setting came from, for messages, and whose fault a wrong one is. */
@@ -56,32 +56,29 @@ static const char *choice_word(const char *words, int index, char *buf, size_t n
 static int parse_number(const struct npl_param *param, const char *value, void *field, const char *where, int code,
 			struct npl_err *err)
 {
-	char *end, low[32], high[32];
-	bool is_int = param->type == NPL_PARAM_INT, good;
-	double number;
-	errno = 0;
-	if (is_int) {
-		long long whole = strtoll(value, &end, 10);
-		if (*end && !strpbrk(value, "xX")) { /* 0.7e9 is a whole number too */
-			number = strtod(value, &end);
-			whole = fabs(number) < 0x1p53 && number == trunc(number) ? (long long)number : 0;
-			errno = errno || number != (double)whole ? ERANGE : 0;
-		}
+	char low[32], high[32];
+	bool is_int = param->type == NPL_PARAM_INT;
+	double number = 0;
+	int64_t whole = 0;
+	bool good = is_int && npl_parse_count(value, &whole);
+	if (good) {
 		number = (double)whole;
-		good = !errno;
-		if (good)
-			*(int64_t *)field = whole;
 	} else {
-		number = strtod(value, &end);
-		good = isfinite(number);
-		if (good)
-			*(double *)field = number;
+		good = npl_parse_number(value, &number);
+		if (is_int && good) { /* 0.7e9 is a whole number too */
+			good = fabs(number) < 0x1p53 && number == trunc(number);
+			whole = good ? (int64_t)number : 0;
+		}
 	}
-	if (!good || end == value || *end || number < param->min || number > param->max)
+	if (!good || number < param->min || number > param->max)
 		return npl_fail(err, code, "%s: %s must be %s from %s to %s%s%s, got '%s'", where, param->key,
 				is_int ? "a whole number" : "a number", npl_double_text(param->min, low, sizeof low),
 				npl_double_text(param->max, high, sizeof high), *param->unit ? " " : "", param->unit,
 				value);
+	if (is_int)
+		*(int64_t *)field = whole;
+	else
+		*(double *)field = number;
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,4 +113,14 @@ bool npl_parse_integer(const char *word, int64_t *value)
 	long long number = strtoll(word, &end, hex ? 16 : 10);
 	*value = number;
 	return !errno && !*end;
+}
+
+bool npl_parse_number(const char *word, double *value)
+{
+	char *end;
+	/* strtod takes blanks, hexadecimal digits, "inf" and "nan" as well. */
+	if (!*word || word[strspn(word, "+-.0123456789eE")])
+		return false;
+	*value = strtod(word, &end);
+	return !*end && isfinite(*value);
 }

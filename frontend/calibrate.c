@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npulab/words.h"
+
 #define BINS   2048
 #define LEVELS 256
 #define SHRINK 128 /* candidates for either end of a range, mse */
@@ -28,18 +30,15 @@ struct npl_calibration {
 int npl_calibrate_parse(const char *text, struct npl_calibrate *how, struct npl_err *err)
 {
 	const char *percent = "percentile=";
-	char *end;
 	*how = (struct npl_calibrate){.percent = 99.99};
 	if (!strcmp(text, "minmax"))
 		return 0;
 	how->method = !strcmp(text, "mse") ? NPL_CALIBRATE_MSE : NPL_CALIBRATE_PERCENTILE;
 	if (!strcmp(text, "mse") || !strcmp(text, "percentile"))
 		return 0;
-	if (!strncmp(text, percent, strlen(percent))) {
-		how->percent = strtod(text + strlen(percent), &end);
-		if (end != text + strlen(percent) && !*end && how->percent > 50 && how->percent <= 100)
-			return 0;
-	}
+	if (!strncmp(text, percent, strlen(percent)) && npl_parse_number(text + strlen(percent), &how->percent) &&
+	    how->percent > 50 && how->percent <= 100)
+		return 0;
 	return npl_fail(
 		err, NPL_EUSAGE,
 		"--calibrate %s: expected minmax, mse, percentile or percentile=P with P above 50 and up to 100", text);

@@ -47,6 +47,8 @@ int npl_words_complain(const struct npl_words *words, const char *format, ...) _
 bool npl_parse_count(const char *word, int64_t *value);
 /* All of a word as a number: decimal with a sign or not, or 0x and hexadecimal. */
 bool npl_parse_integer(const char *word, int64_t *value);
+/* All of a word as a finite decimal number: a sign or not, a fraction or not, an exponent or not. */
+bool npl_parse_number(const char *word, double *value);
 
 #ifdef __cplusplus
 }
