@@ -198,6 +198,10 @@ $(out)/fuzz_%: $(out)/tests/fuzz_%.o $(bin)/libnpulab.a
 # Every source and no program: what `make lint` has both compilers look at.
 objects: $(sources:%.c=$(out)/%.o)
 
+# Everything runs on a stack of 96 KB (ulimit -s 96), so no function takes more than a fifth of it. Tests may.
+ifneq ($(filter lint-%,$(BUILD)),)
+$(lib_obj) $(cli_obj): private all_flags += -Wframe-larger-than=20000
+endif
 $(out)/tests/%.o: private all_flags += -Itests -Icore -Ifrontend -Isim -Ibackends
 # The GPU's kernels run on the processor there, compiled as the tests are.
 kernel_flags = -DTEST_CC='"$(CC)"' -DTEST_KERNEL_FLAGS='"$(filter -fsanitize% -fno-sanitize%,$(flags_$(BUILD)))"' \

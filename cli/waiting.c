@@ -14,9 +14,9 @@
 #include "npulab/clock.h"
 #include "npulab/stage.h"
 #include "npulab/text.h"
+#include "npulab/thread.h"
 
 #define FIRST_SECONDS 2
-#define STACK_BYTES   (256 << 10) /* the thread takes no memory of its own beside it */
 #define CLEAR_LINE    "\r\033[K"
 #define USUAL_COLUMNS 80
 #define LINE_BYTES    (NPL_STAGE_TEXT + 64)
@@ -112,20 +112,15 @@ static void *tell_until_over(void *nothing)
 static bool start_thread(void)
 {
 	sigset_t all, before;
-	pthread_attr_t attributes;
 	pthread_condattr_t clock;
-	if (pthread_attr_init(&attributes))
-		return false;
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC); /* the clock of npl_clock_seconds */
 	pthread_cond_init(&line.ended, &clock);
 	pthread_condattr_destroy(&clock);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	const bool started = !pthread_create(&line.thread, &attributes, tell_until_over, NULL);
+	const bool started = !npl_thread_start(&line.thread, tell_until_over, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
 	if (!started)
 		pthread_cond_destroy(&line.ended);
 	return started;

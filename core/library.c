@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 static bool is_set(const char *variable)
 {
@@ -14,34 +15,47 @@ static bool is_set(const char *variable)
 	return value && *value;
 }
 
-enum { UNTOUCHED, WAS_UNSET, WAS_EMPTY };
+/* A variable as it was before it was touched. */
+struct before {
+	bool touched;
+	char *value; /* NULL: it was unset */
+};
 
-static int set_variable(const struct npl_library_setting *setting)
+static struct before set_variable(const struct npl_library_setting *setting)
 {
-	if (!setting->value || is_set(setting->variable) || is_set(setting->unless))
-		return UNTOUCHED;
-	int before = getenv(setting->variable) ? WAS_EMPTY : WAS_UNSET;
-	return setenv(setting->variable, setting->value, 1) ? UNTOUCHED : before;
+	const bool chosen = is_set(setting->variable) || is_set(setting->unless);
+	if (setting->always ? !chosen && !setting->value : chosen || !setting->value)
+		return (struct before){0};
+	const char *value = getenv(setting->variable);
+	struct before before = {.touched = true, .value = value ? strdup(value) : NULL};
+	if (value && !before.value)
+		return (struct before){0};
+	if (setting->value)
+		setenv(setting->variable, setting->value, 1);
+	else
+		unsetenv(setting->variable);
+	return before;
 }
 
-static void restore_variable(const struct npl_library_setting *setting, int before)
+static void restore_variable(const struct npl_library_setting *setting, struct before *before)
 {
-	if (before == WAS_EMPTY)
-		setenv(setting->variable, "", 1);
-	else if (before == WAS_UNSET)
+	if (before->value)
+		setenv(setting->variable, before->value, 1);
+	else if (before->touched)
 		unsetenv(setting->variable);
+	free(before->value);
 }
 
 void *npl_library_open(const char *soname, const struct npl_library_setting *setting, int n)
 {
 	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-	int before[NPL_LIBRARY_SETTINGS];
+	struct before before[NPL_LIBRARY_SETTINGS];
 	pthread_mutex_lock(&one_at_a_time);
 	for (int i = 0; i < n && i < NPL_LIBRARY_SETTINGS; i++)
 		before[i] = set_variable(&setting[i]);
 	void *library = dlopen(soname, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	for (int i = 0; i < n && i < NPL_LIBRARY_SETTINGS; i++)
-		restore_variable(&setting[i], before[i]);
+		restore_variable(&setting[i], &before[i]);
 	pthread_mutex_unlock(&one_at_a_time);
 	return library;
 }

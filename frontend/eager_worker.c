@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npulab/thread.h"
+
 #include "eager.h"
 
 void eager_free_job(struct eager_job *job)
@@ -107,7 +109,7 @@ int eager_start(struct npl_eager *ctx, struct npl_err *err)
 {
 	if (ctx->started)
 		return 0;
-	int code = pthread_create(&ctx->thread, NULL, work, ctx);
+	int code = npl_thread_start(&ctx->thread, work, ctx);
 	if (code)
 		return npl_fail(err, NPL_ENOMEM, "no thread could be started: %s", strerror(code));
 	ctx->started = true;

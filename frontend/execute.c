@@ -103,7 +103,7 @@ static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row
 	const struct npl_step *step = &s->step[i];
 	const struct npl_value *value = &s->graph->value[step->out];
 	enum npl_format format = npl_step_form(s, step);
-	struct npl_tensor view[NPL_LAYER_INPUTS];
+	struct npl_tensor *view = s->scratch;
 	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
 	struct npl_step_tensors tensors;
 	struct npl_layer layer;

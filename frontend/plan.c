@@ -14,8 +14,6 @@
 #include "split.h"
 #include "written.h"
 
-#define MOST_TENSORS (NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS)
-
 /* The single node reading value v, if there is just one and v is no output of the graph. */
 static int sole_reader(const struct npl_session *s, int v)
 {
@@ -37,7 +35,7 @@ static int find_readers(struct npl_session *s, struct npl_err *err)
 	return 0;
 }
 
-/* A layer without data, to ask a device about. Tensors live in t[MOST_TENSORS]. */
+/* A layer without data, to ask a device about. Its tensors live in t[NPL_MOST_TENSORS]. */
 static void describe_layer(const struct npl_session *s, int i, const struct npl_step *step, struct npl_tensor *t,
 			   struct npl_layer *layer)
 {
@@ -50,6 +48,7 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 				    .fused = step->fused,
 				    .n_in = step->n_in,
 				    .macs = node->macs};
+	memset(t, 0, NPL_MOST_TENSORS * sizeof *t);
 	layer->out = &t[NPL_LAYER_INPUTS];
 	*layer->out = (struct npl_tensor){
 		.dtype = npl_session_dtype(s, format, step->out), .shape = step->y_shape, .quant = step->y_quant};
@@ -154,7 +153,7 @@ static bool is_product(const struct npl_session *s, const struct npl_node *node,
 static bool ask(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n)
 {
 	const struct npl_node *node = &s->graph->node[i];
-	struct npl_tensor t[MOST_TENSORS] = {{0}};
+	struct npl_tensor *t = s->scratch;
 	struct npl_layer layer;
 	enum npl_format format = npl_step_format(s, step);
 	if (step->n_in > NPL_LAYER_INPUTS) {
@@ -282,7 +281,7 @@ static struct npl_step first_step(const struct npl_session *s, int i, const int 
 static bool takes_concat(const struct npl_session *s, int i, const int *place)
 {
 	struct npl_step step = first_step(s, i, place, false);
-	struct npl_tensor t[MOST_TENSORS] = {{0}};
+	struct npl_tensor *t = s->scratch;
 	struct npl_layer layer;
 	char why[200];
 	enum npl_format format = npl_step_format(s, &step);
@@ -439,7 +438,8 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	s->hash = true;
 	s->device = calloc((size_t)options->n_devices + 1, sizeof *s->device);
 	s->step = calloc((size_t)graph->n_nodes + 1, sizeof *s->step);
-	if (!s->device || !s->step)
+	s->scratch = npl_arena_array(&s->arena, NPL_MOST_TENSORS, sizeof *s->scratch);
+	if (!s->device || !s->step || !s->scratch)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory for %d nodes", graph->n_nodes);
 	for (int d = 0; d < s->n_devices && !rc; d++)
 		s->device[d] = options->device[d];

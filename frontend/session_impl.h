@@ -42,6 +42,8 @@ struct npl_own_quant {
 
 struct npl_session_chain; /* chain.h */
 
+#define NPL_MOST_TENSORS (NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS) /* of a layer */
+
 struct npl_session {
 	struct npl_graph *graph;
 	int n_devices;
@@ -49,9 +51,10 @@ struct npl_session {
 	struct npl_step *step;           /* per node */
 	int n_chains;                    /* runs of steps that go to their device together; the others go one by one */
 	struct npl_session_chain *chain; /* in the order of nodes */
-	struct npl_range *range;         /* per value; NULL when no device needs it */
-	struct npl_range *range_int8;    /* likewise, of the format int8; NULL: the same */
-	int *reader;                     /* per value: the last node that reads it; -1: none does */
+	struct npl_tensor *scratch;   /* NPL_MOST_TENSORS of the layer that is planned or run: too many for a stack */
+	struct npl_range *range;      /* per value; NULL when no device needs it */
+	struct npl_range *range_int8; /* likewise, of the format int8; NULL: the same */
+	int *reader;                  /* per value: the last node that reads it; -1: none does */
 	int *last_use; /* per value: the last node that reads it, through views and what is fused; -1: none does */
 	int *range_of; /* per value: whose range its quantised form uses (values that keep their input's) */
 	struct npl_own_quant *own; /* per value that is no view of another */

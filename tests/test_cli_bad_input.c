@@ -460,6 +460,26 @@ Test(cli_bad_input, address_space_of_the_processor)
 	cr_assert(refused && done, "%d refused, %d done", refused, done);
 }
 
+/* A stack of 96 KB is enough for every device and both engines. */
+Test(cli_bad_input, small_stack)
+{
+	static const char *const commands[][8] = {
+		{"compare", "digits", "--devices", "reference,tpu_v1,diannao,cpu", "--quiet"},
+		{"compare", "lenet5", "--devices", "tpu_v1,diannao", "--engine", "rtl", "--timing-only"},
+		{"compare", "digits", "--devices", "cpu,reference", "--set", "cpu.precision=int8", "--quiet"},
+		{"layer", "conv", "--input=1x3x32x32", "--kernel=3", "--filters=8", "--devices=diannao,tpu_v1,cpu"},
+		{"run", "digits", "--place", "Conv*=tpu_v1,*=cpu", "--quiet"},
+		{"inspect", "digits", "--quiet"},
+		{"dram", "--pattern", "stream_rd", "-n", "1000"}};
+	if (cli_no_limits())
+		cr_skip("the sanitizer and an emulator need more stack");
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+		struct cli_result r = cli_run_list(&(struct cli_how){.stack = 96 * 1024}, commands[i]);
+		cr_assert_eq(r.status, 0, "%s %s: %d, %s", commands[i][0], commands[i][1], r.status, r.err);
+		cli_free(&r);
+	}
+}
+
 /* The data folder named by hand must be one. */
 Test(cli_bad_input, data_folder)
 {

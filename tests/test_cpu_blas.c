@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli_run.h"
 #include "cpu/blas.h"
 #include "cpu/cpu.h"
 #include "npulab/device.h"
@@ -40,11 +41,15 @@ Test(cpu_blas, family_fits_the_processor)
 	static const struct {
 		struct cpu_isa isa;
 		const char *core;
-	} cases[] = {{{CPU_AVX512, false, false}, "SkylakeX"}, {{CPU_AVX512, true, false}, "SkylakeX"},
-		     {{CPU_AVX2, false, false}, "Haswell"},    {{CPU_AVX2, true, false}, "Zen"},
-		     {{CPU_AVX, false, false}, NULL},          {{CPU_SSE, true, false}, NULL},
-		     {{CPU_AVX, false, true}, "Sandybridge"},  {{CPU_SSE, true, true}, "Prescott"},
-		     {{CPU_AVX2, false, true}, "Haswell"}};
+	} cases[] = {{{.level = CPU_AVX512, .amd = false, .limited = false}, "SkylakeX"},
+		     {{.level = CPU_AVX512, .amd = true, .limited = false}, "SkylakeX"},
+		     {{.level = CPU_AVX2, .amd = false, .limited = false}, "Haswell"},
+		     {{.level = CPU_AVX2, .amd = true, .limited = false}, "Zen"},
+		     {{.level = CPU_AVX, .amd = false, .limited = false}, NULL},
+		     {{.level = CPU_SSE, .amd = true, .limited = false}, NULL},
+		     {{.level = CPU_AVX, .amd = false, .limited = true}, "Sandybridge"},
+		     {{.level = CPU_SSE, .amd = true, .limited = true}, "Prescott"},
+		     {{.level = CPU_AVX2, .amd = false, .limited = true}, "Haswell"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const char *core = cpu_core_for(cases[i].isa);
 		cr_assert_eq(!core, !cases[i].core);
@@ -91,6 +96,36 @@ Test(cpu_blas, users_family_is_kept_and_called_old)
 				  strstr(text, " because OPENBLAS_CORETYPE is set"),
 			  "%s", text);
 	cpu_blas_unload(&blas);
+}
+
+/* Families whose instructions the processor does not have are not taken: they end the program at the first product. Those that OpenBLAS
+ * has kernels of, on this processor and on others. */
+Test(cpu_blas, family_that_the_processor_cannot_run_is_not_taken)
+{
+	static const char *const families[] = {"Bulldozer", "Piledriver", "Excavator", "Opteron",   "Sandybridge",
+					       "Haswell",   "Zen",        "SkylakeX",  "Cooperlake"};
+	const struct cpu_isa old = {.there = CPU_SSE}, usual = {.there = CPU_AVX2, .level = CPU_SSE},
+			     bulldozer = {.there = CPU_AVX, .fma4 = true},
+			     opteron = {.there = CPU_SSE, .three_d_now = true};
+	cr_assert(cpu_core_runs("haswell", usual), "a cap on our own kernels takes nothing from the processor");
+	cr_assert_not(cpu_core_runs("SkylakeX", usual));
+	cr_assert_not(cpu_core_runs("Piledriver", usual));
+	cr_assert_not(cpu_core_runs("sandybridge", old));
+	cr_assert_not(cpu_core_runs("Opteron_SSE3", old));
+	cr_assert(cpu_core_runs("Piledriver", bulldozer) && !cpu_core_runs("Excavator", bulldozer));
+	cr_assert(cpu_core_runs("Opteron", opteron) && cpu_core_runs("Fastest", old));
+	for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+		setenv("OPENBLAS_CORETYPE", families[i], 1);
+		struct cli_result r = cli_run(&(struct cli_how){0}, "layer", "gemm", "-m", "64", "-n", "64", "-k", "64",
+					      "--devices", "cpu");
+		cr_assert_eq(r.status, 0, "%s: exit status %d, %s", families[i], r.status, r.err);
+		char ignored[80];
+		snprintf(ignored, sizeof ignored, "OPENBLAS_CORETYPE=%s ignored", families[i]);
+		if (!cpu_core_runs(families[i], cpu_isa_detect()))
+			cr_assert(cli_says(r.out, ignored), "%s", r.out);
+		cli_free(&r);
+	}
+	unsetenv("OPENBLAS_CORETYPE");
 }
 
 /* An empty variable would make OpenBLAS search its table for a family of that name. */

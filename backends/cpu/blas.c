@@ -45,8 +45,11 @@ int cpu_blas_load(const char *soname, int threads, struct cpu_blas *blas, struct
 		{"openblas_set_num_threads", &blas->set_num_threads},
 		{"openblas_get_num_threads", &blas->get_num_threads},
 	};
+	const char *asked = getenv("OPENBLAS_CORETYPE");
 	const struct npl_library_setting settings[] = {
-		{.variable = "OPENBLAS_CORETYPE", .value = cpu_core_for(blas->isa)},
+		{.variable = "OPENBLAS_CORETYPE",
+		 .value = cpu_core_for(blas->isa),
+		 .always = asked && !cpu_core_runs(asked, blas->isa)},
 		{.variable = "OPENBLAS_THREAD_TIMEOUT", .value = THREAD_TIMEOUT},
 		{.variable = "OPENBLAS_NUM_THREADS", .value = threads ? count : NULL},
 	};

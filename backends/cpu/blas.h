@@ -37,7 +37,8 @@ struct cpu_blas {
 int cpu_blas_load(const char *soname, int threads, struct cpu_blas *blas, struct npl_err *err);
 void cpu_blas_unload(struct cpu_blas *blas); /* accepts a zeroed one */
 
-/* False: the user's OPENBLAS_CORETYPE is none of its names, or of kernels that it does not have here, and it took others. */
+/* False: the user's OPENBLAS_CORETYPE is none of its names, or of kernels that it does not have here or the processor cannot run, and it
+ * took others. */
 bool cpu_blas_obeys(const struct cpu_blas *blas);
 /* What the variable has to do with the kernels: " because OPENBLAS_CORETYPE is set", ", OPENBLAS_CORETYPE=NAME ignored" or nothing. */
 #define CPU_BLAS_REASON 80

@@ -68,6 +68,11 @@ static int blas_facts(const struct cpu_blas *blas, struct npl_facts *facts, stru
 				cpu_level_name(level), cpu_level_name(blas->isa.level), because);
 	if (cpu_blas_obeys(blas))
 		return 0;
+	if (!cpu_core_runs(getenv("OPENBLAS_CORETYPE"), blas->isa))
+		return npl_fact(
+			facts, err, "warning",
+			"OPENBLAS_CORETYPE is '%.60s', whose kernels this processor cannot run: OpenBLAS took %s",
+			getenv("OPENBLAS_CORETYPE"), core);
 	return npl_fact(facts, err, "warning",
 			"OPENBLAS_CORETYPE is '%.60s', of which name OpenBLAS has no kernels here: it took %s",
 			getenv("OPENBLAS_CORETYPE"), core);

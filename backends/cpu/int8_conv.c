@@ -142,9 +142,13 @@ static int take_constants(struct cpu_int8_conv *conv, const struct npl_layer *la
 static bool check_large_sums(const struct cpu_dnn *dnn)
 {
 	enum { CHANNELS = 256, SIDE = 4, FILTERS = 16, K = CHANNELS * 9, PIXELS = SIDE * SIDE };
-	int8_t weights[FILTERS * K];
-	uint8_t image[CHANNELS * PIXELS];
-	int32_t sums[FILTERS * PIXELS];
+	struct operands {
+		int8_t weights[FILTERS * K];
+		uint8_t image[CHANNELS * PIXELS];
+		int32_t sums[FILTERS * PIXELS];
+	} *v = malloc(sizeof *v); /* too much for a small stack */
+	if (!v)
+		return false;
 	const struct npl_attrs attrs = {.op = NPL_OP_CONV,
 					.groups = 1,
 					.window = {.rank = 2,
@@ -154,21 +158,23 @@ static bool check_large_sums(const struct cpu_dnn *dnn)
 						   .pad_begin = {1, 1},
 						   .pad_end = {1, 1}}};
 	struct npl_tensor x = {.dtype = NPL_U8, .shape = npl_shape_of(4, 1, CHANNELS, SIDE, SIDE)},
-			  w = {.dtype = NPL_I8, .shape = npl_shape_of(4, FILTERS, CHANNELS, 3, 3), .data = weights},
+			  w = {.dtype = NPL_I8, .shape = npl_shape_of(4, FILTERS, CHANNELS, 3, 3), .data = v->weights},
 			  y = {.dtype = NPL_I32, .shape = npl_shape_of(4, 1, FILTERS, SIDE, SIDE)};
 	const struct npl_layer layer = {.op = NPL_OP_CONV, .attrs = &attrs, .n_in = 2, .in = {&x, &w}, .out = &y};
 	struct cpu_dnn_op *op;
 	struct npl_err err = {0};
-	memset(weights, 127, sizeof weights);
-	memset(image, 255, sizeof image);
-	image[5 * CHANNELS] = 254; /* of the pixel at 1, 1 */
+	memset(v->weights, 127, sizeof v->weights);
+	memset(v->image, 255, sizeof v->image);
+	v->image[5 * CHANNELS] = 254; /* of the pixel at 1, 1 */
 	bool exact = !cpu_dnn_prepare(dnn, &layer, CPU_LAST, CPU_LAST, NULL, &op, &err) &&
-		     !cpu_dnn_run(op, image, NULL, sums, &err) && !strncmp(cpu_dnn_kernel(op), BRGEMM, strlen(BRGEMM));
+		     !cpu_dnn_run(op, v->image, NULL, v->sums, &err) &&
+		     !strncmp(cpu_dnn_kernel(op), BRGEMM, strlen(BRGEMM));
 	const int32_t whole = K * 255 * 127;
 	for (int m = 0; m < FILTERS && exact; m++)
-		exact = sums[5 * FILTERS + m] == whole - 127 && sums[6 * FILTERS + m] == whole - 127 &&
-			sums[10 * FILTERS + m] == whole - 127;
+		exact = v->sums[5 * FILTERS + m] == whole - 127 && v->sums[6 * FILTERS + m] == whole - 127 &&
+			v->sums[10 * FILTERS + m] == whole - 127;
 	cpu_dnn_release(op);
+	free(v);
 	return exact;
 }
 

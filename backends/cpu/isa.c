@@ -4,22 +4,32 @@
  * driver/others/dynamic.c, version 0.3.21. */
 #include "isa.h"
 
+#include <cpuid.h>
 #include <stddef.h>
 #include <strings.h>
 
 #include "npulab/isa.h"
 
+static enum cpu_level level_of(bool (*has)(unsigned set))
+{
+	if (!has(NPL_ISA_AVX))
+		return CPU_SSE;
+	if (!has(NPL_ISA_AVX2 | NPL_ISA_FMA))
+		return CPU_AVX;
+	return has(NPL_ISA_AVX512) ? CPU_AVX512 : CPU_AVX2;
+}
+
 struct cpu_isa cpu_isa_detect(void)
 {
+	unsigned eax, ebx, ecx = 0, edx = 0;
 	__builtin_cpu_init();
-	struct cpu_isa isa = {.level = CPU_SSE, .amd = __builtin_cpu_is("amd"), .limited = npl_isa_limit()};
-	if (npl_isa_has(NPL_ISA_AVX))
-		isa.level = CPU_AVX;
-	if (npl_isa_has(NPL_ISA_AVX2 | NPL_ISA_FMA))
-		isa.level = CPU_AVX2;
-	if (isa.level == CPU_AVX2 && npl_isa_has(NPL_ISA_AVX512))
-		isa.level = CPU_AVX512;
-	return isa;
+	const bool extended = __get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx);
+	return (struct cpu_isa){.level = level_of(npl_isa_has),
+				.amd = __builtin_cpu_is("amd"),
+				.limited = npl_isa_limit(),
+				.there = level_of(npl_isa_there),
+				.fma4 = extended && (ecx & bit_FMA4),
+				.three_d_now = extended && (edx & bit_3DNOW)};
 }
 
 const char *cpu_level_name(enum cpu_level level)
@@ -46,21 +56,57 @@ const char *cpu_core_for(struct cpu_isa isa)
 	}
 }
 
+static const struct family {
+	const char *name;
+	enum cpu_level level;
+	enum { NOTHING_ELSE, FMA4, THREE_D_NOW } also;
+} families[] = {
+	{"Katmai", CPU_SSE, NOTHING_ELSE},
+	{"Coppermine", CPU_SSE, NOTHING_ELSE},
+	{"Northwood", CPU_SSE, NOTHING_ELSE},
+	{"Prescott", CPU_SSE, NOTHING_ELSE},
+	{"Banias", CPU_SSE, NOTHING_ELSE},
+	{"Atom", CPU_SSE, NOTHING_ELSE},
+	{"Core2", CPU_SSE, NOTHING_ELSE},
+	{"Penryn", CPU_SSE, NOTHING_ELSE},
+	{"Dunnington", CPU_SSE, NOTHING_ELSE},
+	{"Nehalem", CPU_SSE, NOTHING_ELSE},
+	{"Athlon", CPU_SSE, NOTHING_ELSE},
+	{"Opteron", CPU_SSE, THREE_D_NOW},
+	{"Opteron_SSE3", CPU_SSE, THREE_D_NOW},
+	{"Barcelona", CPU_SSE, NOTHING_ELSE},
+	{"Nano", CPU_SSE, NOTHING_ELSE},
+	{"Bobcat", CPU_SSE, NOTHING_ELSE},
+	{"Sandybridge", CPU_AVX, NOTHING_ELSE},
+	{"Bulldozer", CPU_AVX, FMA4},
+	{"Piledriver", CPU_AVX, FMA4},
+	{"Steamroller", CPU_AVX, FMA4},
+	{"Excavator", CPU_AVX2, FMA4},
+	{"Haswell", CPU_AVX2, NOTHING_ELSE},
+	{"Zen", CPU_AVX2, NOTHING_ELSE},
+	{"SkylakeX", CPU_AVX512, NOTHING_ELSE},
+	{"Cooperlake", CPU_AVX512, NOTHING_ELSE},
+};
+
+static const struct family *family_called(const char *name)
+{
+	for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+		if (!strcasecmp(name, families[i].name))
+			return &families[i];
+	return NULL;
+}
+
 enum cpu_level cpu_core_level(const char *core)
 {
-	static const struct {
-		const char *name;
-		enum cpu_level level;
-	} table[] = {
-		{"Katmai", CPU_SSE},       {"Coppermine", CPU_SSE}, {"Northwood", CPU_SSE},  {"Prescott", CPU_SSE},
-		{"Banias", CPU_SSE},       {"Atom", CPU_SSE},       {"Core2", CPU_SSE},      {"Penryn", CPU_SSE},
-		{"Dunnington", CPU_SSE},   {"Nehalem", CPU_SSE},    {"Athlon", CPU_SSE},     {"Opteron", CPU_SSE},
-		{"Opteron_SSE3", CPU_SSE}, {"Barcelona", CPU_SSE},  {"Nano", CPU_SSE},       {"Bobcat", CPU_SSE},
-		{"Sandybridge", CPU_AVX},  {"Bulldozer", CPU_AVX},  {"Piledriver", CPU_AVX}, {"Steamroller", CPU_AVX},
-		{"Excavator", CPU_AVX2},   {"Haswell", CPU_AVX2},   {"Zen", CPU_AVX2},       {"SkylakeX", CPU_AVX512},
-		{"Cooperlake", CPU_AVX512}};
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		if (!strcasecmp(core, table[i].name))
-			return table[i].level;
-	return CPU_AVX512;
+	const struct family *family = family_called(core);
+	return family ? family->level : CPU_AVX512;
+}
+
+bool cpu_core_runs(const char *core, struct cpu_isa isa)
+{
+	const struct family *family = family_called(core);
+	if (!family)
+		return true;
+	return family->level <= isa.there && (family->also != FMA4 || isa.fma4) &&
+	       (family->also != THREE_D_NOW || isa.three_d_now);
 }

@@ -14,7 +14,10 @@ enum cpu_level { CPU_SSE, CPU_AVX, CPU_AVX2, CPU_AVX512 }; /* float32 vectors of
 struct cpu_isa {
 	enum cpu_level level;
 	bool amd;
-	bool limited; /* by NPULAB_MAX_ISA, of which OpenBLAS knows nothing */
+	bool limited;         /* by NPULAB_MAX_ISA, of which OpenBLAS knows nothing */
+	enum cpu_level there; /* of the processor, whatever that variable says */
+	bool fma4,
+		three_d_now; /* of some of AMD's processors: kernels of Bulldozer to Excavator, and of Opteron, end the program elsewhere */
 };
 
 /* What CPUID says and the operating system saves on a task switch (XCR0). */
@@ -27,5 +30,7 @@ const char *cpu_core_for(struct cpu_isa isa);
 /* The vectors that a kernel family uses, by the name that openblas_get_corename gives; an unknown name, of a later
  * OpenBLAS, is taken for one that it chose well: the highest level. */
 enum cpu_level cpu_core_level(const char *core);
+/* Whether the processor has the instructions of these kernels; of an unknown name, which OpenBLAS does not take, true. */
+bool cpu_core_runs(const char *core, struct cpu_isa isa);
 
 #endif

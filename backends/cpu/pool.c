@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npulab/thread.h"
+
 struct worker {
 	struct cpu_pool *pool;
 	pthread_t thread;
@@ -77,7 +79,7 @@ int cpu_pool_open(int threads, struct cpu_pool **pool_out, struct npl_err *err)
 	for (int i = 1; i < threads && !failed; i++) {
 		struct worker *worker = &pool->worker[i];
 		*worker = (struct worker){.pool = pool, .index = i};
-		int code = pthread_create(&worker->thread, NULL, worker_main, worker);
+		int code = npl_thread_start(&worker->thread, worker_main, worker);
 		if (code)
 			failed = npl_fail(err, NPL_EDEVICE, "thread %d of %d cannot be started: %s", i + 1, threads,
 					  strerror(code));

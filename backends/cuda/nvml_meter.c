@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "npulab/clock.h"
+#include "npulab/thread.h"
 #include "nvml.h"
 
 #define SHORTEST_SECONDS 2.0   /* the ends of what is counted are known within a poll each: 0.5 % */
@@ -96,7 +97,7 @@ static int start_meter(void *state, struct npl_err *err)
 	m->code = m->samples = m->steps = 0;
 	m->joules = 0;
 	m->start_seconds = npl_clock_seconds();
-	if (pthread_create(&m->thread, NULL, poll_until_stopped, m))
+	if (npl_thread_start(&m->thread, poll_until_stopped, m))
 		return npl_fail(err, NPL_EDEVICE, "there is no thread to poll the GPU's energy");
 	m->running = true;
 	return 0;

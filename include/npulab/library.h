@@ -6,6 +6,8 @@
 #ifndef NPULAB_LIBRARY_H
 #define NPULAB_LIBRARY_H
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -13,12 +15,13 @@ extern "C" {
 struct npl_library_setting {
 	const char *variable, *value; /* value NULL: leave it as it is */
 	const char *unless; /* another variable that, when set, also means that the user has chosen; or NULL */
+	bool always; /* instead of what the user has set, which the library could not run with; value NULL: as if it were unset */
 };
 
 #define NPL_LIBRARY_SETTINGS 4 /* at most */
 
 /* dlopen(soname) that keeps the library until the process ends, with the variables set for as long as it takes, but for those
- * that the user has set (an empty value counts as unset). The environment is as before afterwards; no other thread may read or
+ * that the user has set (an empty value counts as unset) and that are not to be set always. The environment is as before afterwards; no other thread may read or
  * write it meanwhile, unless through this function. NULL: dlerror tells why. */
 void *npl_library_open(const char *soname, const struct npl_library_setting *setting, int n);
 

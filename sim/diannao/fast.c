@@ -190,16 +190,23 @@ static void finish(struct dn_fast *f)
 
 int dn_run_fast(struct dn_run *r, struct npl_err *err)
 {
-	struct dn_fast f = {.run = r, .config = r->config, .err = err, .memory = r->memory};
+	struct dn_fast *f = calloc(1, sizeof *f); /* 70 KB: more than a small stack has */
+	if (!f)
+		return npl_fail(err, NPL_ENOMEM, "diannao: out of memory");
+	f->run = r;
+	f->config = r->config;
+	f->err = err;
+	f->memory = r->memory;
 	r->cycles = 0;
 	r->counters = (struct dn_counters){0};
 	r->moved = (struct npl_memory_counters){0};
 	npl_memory_reset(r->memory);
-	int rc = open_run(&f);
+	int rc = open_run(f);
 	if (!rc)
-		rc = run(&f);
+		rc = run(f);
 	if (!rc)
-		finish(&f);
-	close_run(&f);
+		finish(f);
+	close_run(f);
+	free(f);
 	return rc;
 }
