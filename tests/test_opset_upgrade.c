@@ -70,36 +70,33 @@ static void hashes_of(const char *folder, const char *path, char text[1024])
 	free(document);
 }
 
-Test(opset_upgrade, same_network)
+static void check_networks(const char *prefix, const char *const *name, size_t n)
 {
-	static const char *const shipped[] = {
-		"alexnet", "bert_base", "cnn0", "cnn1", "digits",       "gpt2_small_decode", "lenet5", "lstm0",
-		"lstm1",   "lstm_lm",   "mlp0", "mlp1", "mobilenet_v2", "resnet50",          "vgg16"};
 	char folder[CLI_PATH], path[CLI_PATH];
 	if (!shipped_can_make())
 		cr_skip("no python3-onnx");
 	cli_folder(folder);
-	for (size_t i = 0; i < sizeof shipped / sizeof shipped[0]; i++) {
-		snprintf(path, sizeof path, "models/%s.onnx", shipped[i]);
+	for (size_t i = 0; i < n; i++) {
+		snprintf(path, sizeof path, "%s%s.onnx", prefix, name[i]);
 		check_network(folder, path);
 	}
 	cli_remove_folder(folder);
 }
 
+Test(opset_upgrade, same_network)
+{
+	static const char *const shipped[] = {
+		"alexnet", "bert_base", "cnn0", "cnn1", "digits",       "gpt2_small_decode", "lenet5", "lstm0",
+		"lstm1",   "lstm_lm",   "mlp0", "mlp1", "mobilenet_v2", "resnet50",          "vgg16"};
+	check_networks("models/", shipped, sizeof shipped / sizeof shipped[0]);
+}
+
 Test(opset_upgrade, same_light_network)
 {
 	static const char *const light[] = {"bvlc_alexnet", "resnet50", "squeezenet", "vgg19"};
-	char folder[CLI_PATH], path[CLI_PATH];
-	if (!shipped_can_make())
-		cr_skip("no python3-onnx");
 	if (access("../shared/models/light/light_vgg19.onnx", R_OK))
 		cr_skip("no ../shared/models/light");
-	cli_folder(folder);
-	for (size_t i = 0; i < sizeof light / sizeof light[0]; i++) {
-		snprintf(path, sizeof path, "../shared/models/light/light_%s.onnx", light[i]);
-		check_network(folder, path);
-	}
-	cli_remove_folder(folder);
+	check_networks("../shared/models/light/light_", light, sizeof light / sizeof light[0]);
 }
 
 Test(opset_upgrade, same_bits)
