@@ -17,27 +17,24 @@ if [ $# -eq 0 ]; then
 fi
 make -s --no-print-directory -j "$(nproc)" BUILD=fuzz CC=clang WERROR=1 "${@/#/$out/fuzz_}"
 
-# Files to start from, of the project and of Debian's libonnx-testdata where that is installed.
-seed_files()
-{
-	local places=(models machines tests)
-	[ ! -d /usr/share/libonnx-testdata ] || places+=(/usr/share/libonnx-testdata)
-	find "${places[@]}" -name "*.$1" -size -200k
-}
-
-# Copies them into the corpus, each behind the byte (in octal) by which fuzz_onnx.c chooses the reader.
+# Copies files to start from into the corpus, of the places named, else of the project and of Debian's libonnx-testdata where that
+# is installed: each behind the byte (in octal) by which fuzz_onnx.c chooses the reader.
 seed()
 {
-	local to=$1 choice=$2 n=0 file
+	local to=$1 choice=$2 kind=$3 file places=(models machines tests)
+	shift 3
+	[ ! -d /usr/share/libonnx-testdata ] || places+=(/usr/share/libonnx-testdata)
+	[ $# -eq 0 ] || places=("$@")
 	while read -r file; do
-		n=$((n + 1))
+		seeds=$((seeds + 1))
 		# shellcheck disable=SC2059
 		{
 			printf "$choice"
 			cat "$file"
-		} > "$to/seed-$3-$n"
-	done < <(seed_files "$3")
+		} > "$to/seed-$kind-$seeds"
+	done < <(find "${places[@]}" -name "*.$kind" -size -200k)
 }
+seeds=0
 
 export ASAN_OPTIONS=allocator_may_return_null=1:allow_addr2line=1
 export UBSAN_OPTIONS=print_stacktrace=1
@@ -55,6 +52,10 @@ for name; do
 		mkdir -p "$corpus"
 		case $name in
 		onnx)
+			# Functions of models and the operators of newer opsets, which no other file has.
+			if /usr/bin/python3 tests/onnx/make_cases.py "$TMPDIR/cases" functions attention quantise 2> "$TMPDIR/why"; then
+				seed "$corpus" '\000' onnx "$TMPDIR/cases"
+			fi
 			seed "$corpus" '\000' onnx
 			seed "$corpus" '\002' pb
 			;;
