@@ -21,6 +21,7 @@ static void widen(struct npl_range *range, const struct npl_tensor *tensor)
 	for (int64_t i = 0; i < n; i++) {
 		if (!isfinite(x[i])) {
 			range->nan |= isnan(x[i]);
+			range->infinite |= isinf(x[i]);
 			continue;
 		}
 		low = empty || x[i] < low ? x[i] : low;
@@ -39,6 +40,26 @@ static void watch_factor(struct npl_range *range, const struct npl_tensor *x, co
 		const float factor = fabsf(to[i] / from[i]);
 		if (isnormal(from[i]) && isnormal(to[i]) && (range->least_factor <= 0 || factor < range->least_factor))
 			range->least_factor = factor;
+	}
+}
+
+/* The least of the greatest values of the vectors that Softmax reads. */
+static void watch_peaks(struct npl_range *range, const struct npl_node *node, const struct npl_tensor *x)
+{
+	const int axis = node->attrs.axis, last = node->attrs.opset < 13 ? x->shape.rank : axis + 1;
+	int64_t length = 1, inner = 1;
+	for (int d = axis; d < x->shape.rank; d++)
+		*(d < last ? &length : &inner) *= x->shape.dim[d];
+	const int64_t vectors = length ? npl_tensor_count(x) / length : 0;
+	const float *from = x->data;
+	for (int64_t v = 0; v < vectors; v++) {
+		float most = -INFINITY;
+		for (int64_t k = 0; k < length; k++)
+			most = fmaxf(most, from[(v / inner * length + k) * inner + v % inner]);
+		if (isfinite(most) && (!range->peaked || most < range->peak)) {
+			range->peak = most;
+			range->peaked = true;
+		}
 	}
 }
 
@@ -110,7 +131,7 @@ static int run_node(struct npl_graph *graph, const struct npl_node *node, struct
 	return rc;
 }
 
-/* What npl_evaluate's watcher of ranges looks at: LRN's result beside its input. */
+/* What npl_evaluate's watcher of ranges looks at: LRN's result beside its input, and what a Softmax reads. */
 struct range_watch {
 	const struct npl_graph *graph;
 	struct npl_range *ranges;
@@ -126,6 +147,8 @@ static int widen_range(void *context, int v, const struct npl_tensor *tensor, st
 	widen(&w->ranges[v], tensor);
 	if (node && node->op == NPL_OP_LRN && !w->graph->value[node->in[0]].constant)
 		watch_factor(&w->ranges[v], &w->live[node->in[0]], tensor);
+	if (node && node->op == NPL_OP_SOFTMAX && tensor->dtype == NPL_F32 && !w->graph->value[node->in[0]].constant)
+		watch_peaks(&w->ranges[node->in[0]], node, &w->live[node->in[0]]);
 	return w->next ? w->next->seen(w->next->context, v, tensor, err) : 0;
 }
 

@@ -12,6 +12,7 @@
 #include "npulab/quantise.h"
 #include "npulab/stage.h"
 #include "split.h"
+#include "stay_float.h"
 #include "written.h"
 
 /* The single node reading value v, if there is just one and v is no output of the graph. */
@@ -174,7 +175,7 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 		}
 	}
 	describe_layer(s, i, step, t, &layer);
-	return npl_device_supports(s->device[step->device], &layer, why, n);
+	return npl_device_supports(s->device[step->device], &layer, why, n) && !npl_stays_float(s, node, step, why, n);
 }
 
 static bool is_limit(float limit, float wanted)
@@ -328,7 +329,7 @@ static bool plan_on_device(struct npl_session *s, int i, const int *place, char 
 		step->x_quant = npl_session_quant(s, format, node->in[0]);
 	step->y_quant = npl_session_quant(s, format, step->out);
 	if (npl_split_is(s, i, step) && !npl_written_in_floats(s, node, step, why, n))
-		return npl_split_plan(s, i, step, why, n, err);
+		return !npl_stays_float(s, node, step, why, n) && npl_split_plan(s, i, step, why, n, err);
 	if (!step->plain && npl_written_is(s, i, step))
 		return npl_written_plan(s, i, step, why, n, err);
 	if (npl_lrn_is_split(s, i, step))
@@ -450,6 +451,8 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	if (!rc)
 		rc = npl_written_open(s, options->place, err);
 	if (!rc)
+		rc = npl_masks_find(s, err);
+	if (!rc)
 		join_concats(s, options->place);
 	if (!rc)
 		rc = npl_host_load(&s->arena, &s->host, err);
@@ -502,6 +505,7 @@ void npl_session_close(struct npl_session *s)
 	free(s->range);
 	free(s->range_int8);
 	free(s->range_of);
+	free(s->matters);
 	free(s->reader);
 	free(s->group);
 	free(s->written);

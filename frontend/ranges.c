@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "npulab/quantise.h"
+#include "stay_float.h"
 #include "written.h"
 
 /* The value that stands for the group of v. */
@@ -22,6 +23,8 @@ static int group_of(const struct npl_session *s, int v)
 
 static struct npl_range both(struct npl_range a, struct npl_range b)
 {
+	a.infinite |= b.infinite;
+	b.infinite |= a.infinite;
 	if (a.low > a.high)
 		return b;
 	if (b.low > b.high)
@@ -48,11 +51,17 @@ void npl_ranges_join(struct npl_session *s, int a, int b)
 		s->range_int8[a] = both(s->range_int8[a], s->range_int8[b]);
 }
 
+/* Of a mask what matters: the rest saturates, and Softmax makes 0 of it in any case. */
 static struct npl_range range_at(const struct npl_session *s, enum npl_format format, int v)
 {
-	if (format == NPL_FORMAT_INT8 && s->range_int8)
-		return s->range_int8[v];
-	return s->range ? s->range[v] : (struct npl_range){.low = -1, .high = 1};
+	if (!s->range)
+		return (struct npl_range){.low = -1, .high = 1};
+	struct npl_range range = format == NPL_FORMAT_INT8 && s->range_int8 ? s->range_int8[v] : s->range[v];
+	if (npl_is_masked(s, v)) {
+		range.high = range.low > range.high ? 0 : range.high;
+		range.low = fminf(s->matters[v], range.high);
+	}
+	return range;
 }
 
 /* The model's own quantisation of v: of the value itself, of the integers that it is made from where it is a constant, or of
@@ -120,6 +129,8 @@ static int find_constant(struct npl_session *s, int v, struct npl_err *err)
 	for (int64_t i = 0; i < n; i++)
 		if (isfinite(x[i]))
 			s->range[v] = both(s->range[v], (struct npl_range){.low = x[i], .high = x[i]});
+		else
+			s->range[v].infinite |= isinf(x[i]);
 	if (s->range_int8)
 		s->range_int8[v] = s->range[v];
 	return 0;

@@ -54,7 +54,8 @@ struct npl_session {
 	struct npl_tensor *scratch;   /* NPL_MOST_TENSORS of the layer that is planned or run: too many for a stack */
 	struct npl_range *range;      /* per value; NULL when no device needs it */
 	struct npl_range *range_int8; /* likewise, of the format int8; NULL: the same */
-	int *reader;                  /* per value: the last node that reads it; -1: none does */
+	float *matters; /* per value: what is less only Softmax reads, as 0; -INFINITY: all matters. NULL without ranges */
+	int *reader;    /* per value: the last node that reads it; -1: none does */
 	int *last_use; /* per value: the last node that reads it, through views and what is fused; -1: none does */
 	int *range_of; /* per value: whose range its quantised form uses (values that keep their input's) */
 	struct npl_own_quant *own; /* per value that is no view of another */

@@ -29,7 +29,9 @@ extern "C" {
 struct npl_range {
 	float low, high;
 	float least_factor; /* of what LRN makes: the least |y / x|; 0: none seen */
-	bool nan;           /* one was seen */
+	float peak;         /* of what Softmax reads: the least of its vectors' greatest values, where peaked */
+	bool peaked;        /* a Softmax was seen to read it */
+	bool nan, infinite; /* one was seen */
 };
 #define NPL_RANGE_EMPTY ((struct npl_range){.low = 1, .high = -1})
 

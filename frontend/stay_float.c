@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which layers stay in float32 (stay_float.h).
+ *
+ * A sum, an element-wise product or a layer that only picks values gains nothing from integers when it reads a value that was
+ * made in float32: it would only round once more. Behind a ReduceMean, a Div or an LSTM such values stay as they are until
+ * a layer reads them that does gain: a matrix product, a convolution, a function that is a table.
+ *
+ * A mask adds a great negative number, or an infinity, to what a Softmax makes 0. One scale over all of it would leave few steps for
+ * the values that are not masked, where Softmax asks for no more than LEAST_EXPONENT below the greatest of a vector. */
+#include "stay_float.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "written.h"
+
+#define LEAST_EXPONENT 16.0f /* e^-16 is less than the 2^-23 beside which float32 holds 1 */
+#define COARSER        4.0f  /* steps so many times as wide cost two bits: below that nothing is a mask */
+
+static float high_of(const struct npl_session *s, int v)
+{
+	return s->range[v].low > s->range[v].high ? 0 : s->range[v].high;
+}
+
+/* What node reads as input k below this does not matter, given the same of its results; -INFINITY: all of it does. */
+static float level_of_input(const struct npl_session *s, const struct npl_node *node, int k)
+{
+	const int moves = NPL_OP_KEEPS_RANGE | NPL_OP_ANY_TYPE;
+	const struct npl_range *range = &s->range[node->in[k]];
+	if (node->op == NPL_OP_SOFTMAX)
+		return range->peaked ? range->peak - LEAST_EXPONENT : -INFINITY;
+	float level = node->out[0] >= 0 ? s->matters[node->out[0]] : -INFINITY;
+	for (int o = 1; o < node->n_out; o++)
+		level = node->out[o] >= 0 ? fminf(level, s->matters[node->out[o]]) : level;
+	if (node->op == NPL_OP_ADD || node->op == NPL_OP_SUM) {
+		for (int o = 0; o < node->n_in; o++)
+			level -= o == k ? 0 : high_of(s, node->in[o]);
+		return level;
+	}
+	return node->op == NPL_OP_CONCAT || (k == 0 && (npl_op_defs[node->op].flags & moves) == moves) ? level
+												       : -INFINITY;
+}
+
+int npl_masks_find(struct npl_session *s, struct npl_err *err)
+{
+	const struct npl_graph *graph = s->graph;
+	if (!s->range)
+		return 0;
+	s->matters = malloc(((size_t)graph->n_values + 1) * sizeof *s->matters);
+	if (!s->matters)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
+	for (int v = 0; v < graph->n_values; v++)
+		s->matters[v] = INFINITY;
+	for (int o = 0; o < graph->n_outputs; o++)
+		s->matters[graph->output[o]] = -INFINITY;
+	for (int i = graph->n_nodes - 1; i >= 0; i--)
+		for (int k = 0; k < graph->node[i].n_in; k++) {
+			const int v = graph->node[i].in[k];
+			if (v >= 0)
+				s->matters[v] = fminf(s->matters[v], level_of_input(s, &graph->node[i], k));
+		}
+	return 0;
+}
+
+bool npl_is_masked(const struct npl_session *s, int v)
+{
+	if (!s->matters || !isfinite(s->matters[v]))
+		return false;
+	const struct npl_range *range = &s->range[v];
+	const float high = fmaxf(high_of(s, v), 0), low = fminf(range->low > range->high ? 0 : range->low, 0);
+	return range->infinite || high - low > COARSER * (high - fminf(s->matters[v], 0));
+}
+
+/* Whether value v is computed in float32 in this plan: by the host, or by the step's own device. A network's inputs and
+ * constants are not: they take whatever form their reader has. */
+static bool made_in_float(const struct npl_session *s, const struct npl_step *step, int v)
+{
+	int maker = s->graph->value[v].producer;
+	while (maker >= 0 && s->step[maker].role == NPL_VIEW) {
+		v = s->graph->node[maker].in[0];
+		maker = s->graph->value[v].producer;
+	}
+	if (maker < 0 || s->graph->value[v].dtype != NPL_F32)
+		return false;
+	const struct npl_step *made = &s->step[maker];
+	return made->device == NPL_ON_HOST || (made->device == step->device && made->plain);
+}
+
+static bool only_adds_or_picks(enum npl_op op)
+{
+	return op == NPL_OP_ADD || op == NPL_OP_SUM || op == NPL_OP_MUL || op == NPL_OP_CONCAT ||
+	       npl_op_defs[op].flags & NPL_OP_KEEPS_RANGE;
+}
+
+bool npl_stays_float(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step, char *why,
+		     size_t n)
+{
+	if (npl_step_format(s, step) == NPL_FORMAT_F32 || s->quantised ||
+	    npl_device_get_info(s->device[step->device])->kind == NPL_KIND_SIMULATED || !only_adds_or_picks(node->op))
+		return false;
+	if (npl_is_masked(s, step->out)) {
+		snprintf(why, n, "its result is masked for a Softmax: %s would have few steps for what is not",
+			 npl_format_name(npl_step_format(s, step)));
+		return true;
+	}
+	for (int k = 0; k < step->n_in; k++)
+		if (node->in[k] >= 0 && made_in_float(s, step, node->in[k])) {
+			snprintf(why, n, "its input '%.60s' is made in float32: integers would round it once more",
+				 s->graph->value[node->in[k]].name);
+			return true;
+		}
+	return false;
+}
