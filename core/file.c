@@ -62,7 +62,7 @@ static int map(int fd, const char *path, size_t max_bytes, struct npl_file *file
 	}
 	file->data = bytes;
 	file->bytes = (size_t)status.st_size;
-	rc = npl_mapping_add(file, path, err);
+	rc = npl_mapping_add(file, path, &status, err);
 	if (rc)
 		npl_file_unmap(file);
 out:

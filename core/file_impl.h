@@ -10,8 +10,8 @@
 
 #include "npulab/file.h"
 
-/* Notes that file->data is mapped from path. NPL_ENOMEM. */
-int npl_mapping_add(struct npl_file *file, const char *path, struct npl_err *err);
+/* Notes that file->data is mapped from path, a file of this status. NPL_ENOMEM. */
+int npl_mapping_add(struct npl_file *file, const char *path, const struct stat *status, struct npl_err *err);
 /* To be called before the file is unmapped; NULL is no mapping. */
 void npl_mapping_remove(struct npl_mapping *mapping);
 

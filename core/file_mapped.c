@@ -15,6 +15,8 @@ struct npl_mapping {
 	_Atomic uintptr_t start;
 	_Atomic size_t bytes; /* 0: the entry is free */
 	char *path;           /* printable */
+	char *spelled;        /* the path as it was given */
+	struct stat status;   /* when it was mapped */
 	struct npl_mapping *next, *next_free;
 };
 
@@ -34,13 +36,21 @@ static struct npl_mapping *take_entry(void)
 	return entry;
 }
 
-int npl_mapping_add(struct npl_file *file, const char *path, struct npl_err *err)
+/* The entry takes over both strings. */
+static void name(struct npl_mapping *entry, char *path, char *spelled)
 {
-	char *copy = strdup(path);
+	entry->path = npl_make_printable(path);
+	entry->spelled = spelled;
+}
+
+int npl_mapping_add(struct npl_file *file, const char *path, const struct stat *status, struct npl_err *err)
+{
+	char *copy = strdup(path), *spelled = strdup(path);
 	pthread_mutex_lock(&changing);
-	struct npl_mapping *entry = copy ? take_entry() : NULL;
+	struct npl_mapping *entry = copy && spelled ? take_entry() : NULL;
 	if (entry) {
-		entry->path = npl_make_printable(copy);
+		name(entry, copy, spelled);
+		entry->status = *status;
 		atomic_store(&entry->start, (uintptr_t)file->data);
 		atomic_store(&entry->bytes, file->bytes);
 	}
@@ -49,6 +59,7 @@ int npl_mapping_add(struct npl_file *file, const char *path, struct npl_err *err
 	if (entry)
 		return 0;
 	free(copy);
+	free(spelled);
 	return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 }
 
@@ -59,10 +70,25 @@ void npl_mapping_remove(struct npl_mapping *mapping)
 	atomic_store(&mapping->bytes, 0);
 	pthread_mutex_lock(&changing);
 	free(mapping->path);
-	mapping->path = NULL;
+	free(mapping->spelled);
+	mapping->path = mapping->spelled = NULL;
 	mapping->next_free = all_free;
 	all_free = mapping;
 	pthread_mutex_unlock(&changing);
+}
+
+int npl_file_unchanged(const struct npl_file *file, struct npl_err *err)
+{
+	const struct npl_mapping *mapping = file->mapping;
+	struct stat now;
+	if (!mapping || stat(mapping->spelled, &now) || now.st_dev != mapping->status.st_dev ||
+	    now.st_ino != mapping->status.st_ino)
+		return 0; /* removed, or another file in its place: what is mapped stays */
+	if (now.st_size == mapping->status.st_size && now.st_mtim.tv_sec == mapping->status.st_mtim.tv_sec &&
+	    now.st_mtim.tv_nsec == mapping->status.st_mtim.tv_nsec)
+		return 0;
+	return npl_fail(err, NPL_EINPUT, "%s: it was changed while it was in use: expected it to stay as it was",
+			mapping->path);
 }
 
 const char *npl_file_at(const void *address)

@@ -293,6 +293,8 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 		rc = prepare_reference(&job, calibration, quantised, c, err);
 	if (!rc)
 		rc = run_all(&job, device, c, err);
+	if (!rc)
+		rc = npl_graph_files_unchanged(graph, err);
 	for (int d = 0; device && d < options->n_devices; d++)
 		npl_device_close(device[d]);
 	free(device);

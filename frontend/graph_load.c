@@ -86,6 +86,14 @@ static int keep_files(struct npl_graph *graph, struct npl_file *model, struct on
 	return 0;
 }
 
+int npl_graph_files_unchanged(const struct npl_graph *graph, struct npl_err *err)
+{
+	for (int i = 0; i < graph->n_mappings; i++)
+		if (npl_file_unchanged(&graph->mapping[i], err))
+			return err->code;
+	return 0;
+}
+
 static int load_file(const char *path, const struct npl_load_options *options, bool hashed, struct npl_graph **graph,
 		     struct npl_err *err)
 {
@@ -100,7 +108,9 @@ static int load_file(const char *path, const struct npl_load_options *options, b
 		rc = load(path, file.data, file.bytes, options, GRAPH_LIMITS, &external, graph, err);
 	if (!rc && hashed)
 		hash_files(*graph, file.data, file.bytes, &external);
-	if (!rc && (rc = keep_files(*graph, &file, &external, err)) != 0) {
+	if (!rc && !(rc = keep_files(*graph, &file, &external, err)))
+		rc = npl_graph_files_unchanged(*graph, err);
+	if (rc && *graph) {
 		npl_graph_free(*graph);
 		*graph = NULL;
 	}

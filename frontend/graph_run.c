@@ -71,6 +71,8 @@ int npl_graph_run(struct npl_graph *graph, struct npl_device *device, const stru
 		npl_session_hash(session, false);
 		rc = npl_session_run(session, inputs, outputs, &run, err);
 	}
+	if (!rc)
+		rc = npl_graph_files_unchanged(graph, err);
 	if (!rc && cost)
 		npl_cost_of(&run, cost);
 	if (rc)

@@ -82,6 +82,11 @@ int npl_tensor_load(const char *path, struct npl_tensor *tensor, struct npl_err 
 		return rc;
 	rc = npy ? npl_tensor_load_npy_memory(file.data, file.bytes, tensor, err)
 		 : npl_tensor_load_pb_memory(file.data, file.bytes, tensor, err);
+	if (!rc && npl_file_unchanged(&file, err)) {
+		npl_tensor_free(tensor);
+		npl_file_unmap(&file);
+		return NPL_EINPUT;
+	}
 	npl_file_unmap(&file);
 	if (!rc)
 		return 0;

@@ -5,6 +5,8 @@
 #include <sys/inotify.h>
 
 #include "cli_run.h"
+#include "npulab/graph.h"
+#include "npulab/graph_run.h"
 
 #define NET "@/net.onnx"
 
@@ -231,12 +233,62 @@ Test(cli_files, a_file_cut_off_while_it_is_read)
 		cr_assert(WIFEXITED(ended), "ended by %s: %s", strsignal(WTERMSIG(ended)), text);
 		told = WEXITSTATUS(ended) == 3;
 		if (told) {
-			cr_assert(!strncmp(text, "npulab: ", 8) && strstr(text, "/w.bin: it was shortened"), "%s",
-				  text);
+			cr_assert(!strncmp(text, "npulab: ", 8) && (strstr(text, "/w.bin: it was shortened") ||
+								    strstr(text, "/w.bin: it was changed")),
+				  "%s", text);
 			cr_assert_eq(strchr(text, '\n'), text + strlen(text) - 1, "%s", text);
 		}
 		free(text);
 	}
 	cr_assert(told, "no attempt cut the file off in time");
+	cli_remove_folder(folder);
+}
+
+/* What is cut off within the last page reads as zeros, and no signal tells. */
+Test(cli_files, a_graph_whose_weights_were_cut_within_a_page)
+{
+	char folder[CLI_PATH], model[CLI_PATH];
+	struct npl_graph *graph = NULL;
+	struct npl_err err = {0};
+	cli_folder(folder);
+	write_external(folder, 1 << 10);
+	snprintf(model, sizeof model, "%s", cli_path(folder, "net.onnx"));
+	cr_assert_eq(npl_graph_load(model, NULL, &graph, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_graph_files_unchanged(graph, &err), 0, "%s", err.msg);
+	struct stat status;
+	cr_assert_eq(stat(cli_path(folder, "w.bin"), &status), 0);
+	cr_assert_eq(truncate(cli_path(folder, "w.bin"), status.st_size - 4), 0);
+	const struct npl_value *x = &graph->value[graph->input[0]];
+	struct npl_tensor in = {.dtype = x->dtype, .shape = x->shape}, out[8];
+	cr_assert_eq(npl_tensor_alloc(&in, &err), 0);
+	struct npl_device *device = NULL;
+	cr_assert_eq(npl_device_open("reference", NULL, &device, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_graph_run(graph, device, &in, NULL, out, NULL, &err), NPL_EINPUT);
+	cr_assert(strstr(err.msg, "/w.bin: it was changed"), "%s", err.msg);
+	npl_device_close(device);
+	npl_tensor_free(&in);
+	npl_graph_free(graph);
+	cli_remove_folder(folder);
+}
+
+/* A file that is removed, or another put into its place, leaves what is mapped as it was. */
+Test(cli_files, a_graph_whose_weights_were_replaced)
+{
+	char folder[CLI_PATH], model[CLI_PATH], old[CLI_PATH], new[CLI_PATH];
+	struct npl_graph *graph = NULL;
+	struct npl_err err = {0};
+	cli_folder(folder);
+	write_external(folder, 1 << 10);
+	snprintf(model, sizeof model, "%s", cli_path(folder, "net.onnx"));
+	snprintf(old, sizeof old, "%s", cli_path(folder, "w.bin"));
+	snprintf(new, sizeof new, "%s", cli_path(folder, "new.bin"));
+	cr_assert_eq(npl_graph_load(model, NULL, &graph, &err), 0, "%s", err.msg);
+	FILE *other = fopen(new, "wb");
+	cr_assert(other && fputs("other", other) > 0 && !fclose(other));
+	cr_assert_eq(rename(new, old), 0);
+	cr_assert_eq(npl_graph_files_unchanged(graph, &err), 0, "%s", err.msg);
+	cr_assert_eq(unlink(old), 0);
+	cr_assert_eq(npl_graph_files_unchanged(graph, &err), 0, "%s", err.msg);
+	npl_graph_free(graph);
 	cli_remove_folder(folder);
 }

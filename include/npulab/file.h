@@ -40,6 +40,9 @@ int npl_file_map(const char *path, size_t max_bytes, struct npl_file *file, stru
 int npl_file_map_beneath(const char *folder, const char *location, size_t max_bytes, struct npl_file *file,
 			 struct npl_err *err);
 void npl_file_unmap(struct npl_file *file); /* accepts a zeroed one; leaves it zeroed */
+/* NPL_EINPUT, with the path: the mapped file was written or cut meanwhile, so that what was read of it may be of two files. A file cut
+ * within its last page reads as zeros there, without a fault. One that was removed, or replaced by another, is as it was. */
+int npl_file_unchanged(const struct npl_file *file, struct npl_err *err);
 /* For readers that do not map: says that the open file fd, which messages call path, is read. NPL_EUSAGE: it is a declared output. */
 int npl_file_reads(int fd, const char *path, struct npl_err *err);
 /* The path, as printable text, of the mapped file that the address lies in; NULL: in none. May be called in a signal handler. The text

@@ -128,6 +128,10 @@ struct npl_load_options {
 	const struct npl_tensor *known;
 };
 
+/* NPL_EINPUT, with the file's name: the model's file or one of its weights was written or cut since it was loaded, so that values may be
+ * wrong. npl_graph_run, npl_compare and the loading itself ask in the end; who runs sessions asks behind a run. */
+int npl_graph_files_unchanged(const struct npl_graph *graph, struct npl_err *err);
+
 /* From an ONNX file, or from a SCALE-Sim topology (NAME.csv: docs/topologies.md).
  * NPL_EINPUT: cannot be opened, is not ONNX, truncated, too large or too deep, unknown operator (node, operator and
  * opset named), shapes that do not fit, cycles, names used twice. options may be NULL. */
