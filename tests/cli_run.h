@@ -67,6 +67,7 @@ struct cli_how {
 	size_t address_space;  /* bytes; 0: no limit */
 	size_t stack;          /* bytes; 0: no limit */
 	bool waits;            /* keep the lines that say what is being done */
+	unsigned seconds;      /* after which it is killed; 0: CLI_SECONDS */
 };
 
 struct cli_result {
@@ -185,7 +186,8 @@ static inline void cli_start(const char *program, char *const *argv, const struc
 	int to = how->stdout_to ? open(how->stdout_to, O_WRONLY) : out;
 	int nothing = open("/dev/null", O_RDONLY);
 	signal(SIGXFSZ, SIG_IGN); /* a full disk is an error of write(), not a signal */
-	alarm(*cli_runner() ? CLI_SECONDS * CLI_SLOWER : CLI_SECONDS);
+	const unsigned seconds = how->seconds ? how->seconds : CLI_SECONDS;
+	alarm(*cli_runner() ? seconds * CLI_SLOWER : seconds);
 	if (dup2(nothing, STDIN_FILENO) < 0 || dup2(to, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0 ||
 	    (how->enter && chdir(how->enter)))
 		_exit(126);

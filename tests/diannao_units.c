@@ -24,12 +24,25 @@ static void draw_taps(struct npl_window *w, int d, int64_t size, uint64_t *rng)
 	w->pad_end[d] = test_range(rng, 0, w->kernel[d] - 1);
 }
 
+/* Windows of which many lie beyond the input, or step over it, or have it between two of their taps. Pooling has to read something. */
+static void draw_beyond(struct npl_window *w, int d, bool pool, uint64_t *rng)
+{
+	w->kernel[d] = test_range(rng, 1, 4);
+	w->stride[d] = some(rng, 3, 12);
+	w->dilation[d] = some(rng, 3, 40);
+	const int64_t most = pool ? (w->kernel[d] - 1) * w->dilation[d] : some(rng, 30, 80);
+	w->pad_begin[d] = test_range(rng, 0, most);
+	w->pad_end[d] = test_range(rng, pool ? 0 : (w->kernel[d] - 1) * w->dilation[d], pool ? most : most + 120);
+}
+
 static struct npl_window long_window(uint64_t *rng, int64_t height, int64_t width, bool pool)
 {
 	struct npl_window w = dn_random_window(rng, height, width, pool);
 	for (int d = 0; d < NPL_SPATIAL; d++)
 		if (test_range(rng, 0, 1))
 			draw_taps(&w, d, d ? width : height, rng);
+		else if (test_range(rng, 0, 2) == 0)
+			draw_beyond(&w, d, pool, rng);
 	return w;
 }
 

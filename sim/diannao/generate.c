@@ -311,8 +311,6 @@ void dn_generator_close(struct dn_generator *generator)
 	if (!generator)
 		return;
 	free(generator->queue);
-	free(generator->columns.read);
-	free(generator->lines.read);
 	free(generator);
 }
 

@@ -19,25 +19,25 @@ static int64_t first_line(const struct dn_generator *g, int64_t y, int64_t end)
 static void load_line(struct dn_generator *g, int64_t line)
 {
 	const int64_t bytes = dn_tap_bytes(g, 0, g->map.in_rows);
-	for (int64_t x = g->columns.low, n = 0; n < g->columns.count; x++)
-		if (dn_rank_of(&g->columns, x) >= 0) {
-			dn_emit_nbin_load(g, dn_input_at(&g->map, g->image, line, x, g->conv_group * g->work->ni),
-					  bytes);
-			n++;
-		}
+	int64_t x = g->columns.low;
+	for (int64_t n = 0; n < g->columns.count; n++, x++) {
+		x = dn_next_needed(&g->columns, x);
+		dn_emit_nbin_load(g, dn_input_at(&g->map, g->image, line, x, g->conv_group * g->work->ni), bytes);
+	}
 }
 
 /* Lines up to the last tap of this row of outputs. */
 static void load_lines(struct dn_generator *g)
 {
-	const struct dn_range taps = dn_taps_inside(&g->axis[0], g->y, 0, g->axis[0].kernel);
+	struct dn_columns *lines = &g->lines;
+	const struct dn_range taps = dn_taps_inside(lines->axis, g->y, 0, lines->axis->kernel);
 	if (taps.first == taps.end)
 		return;
-	for (int64_t last = dn_tap_at(&g->axis[0], g->y, taps.end - 1); g->lines.at <= last; g->lines.at++)
-		if (dn_rank_of(&g->lines, g->lines.at) >= 0) {
-			load_line(g, g->lines.at);
-			g->lines.loaded++;
-		}
+	const int64_t last = dn_tap_at(lines->axis, g->y, taps.end - 1);
+	for (; (lines->at = dn_next_needed(lines, lines->at)) <= last; lines->at++) {
+		load_line(g, lines->at);
+		lines->loaded++;
+	}
 }
 
 static void multiply_line(struct dn_generator *g, struct dn_visit *visit, int64_t ky)
@@ -84,10 +84,9 @@ static void down_visit(struct dn_generator *g)
 {
 	const struct dn_work *work = g->work;
 	const bool tile_begins = !g->y && g->x == g->x_first;
-	if (tile_begins && (!dn_need(g, &g->columns, 1, g->x_first, g->x_end, 0, g->axis[1].kernel) ||
-			    !dn_need(g, &g->lines, 0, 0, work->out[0], 0, g->axis[0].kernel)))
-		return;
 	if (tile_begins) {
+		dn_need(g, &g->columns, 1, g->x_first, g->x_end, 0, g->axis[1].kernel);
+		dn_need(g, &g->lines, 0, 0, work->out[0], 0, g->axis[0].kernel);
 		g->base = g->nbin.next;
 		if (!g->image && !g->x) {
 			g->sb_base = g->sb.next;
@@ -113,6 +112,20 @@ static void down_visit(struct dn_generator *g)
 		dn_free_sb(g, g->sb.next);
 }
 
+/* Of a row of outputs the windows that read nothing: they only store. The first one of a tile may load lines, the last one frees them. */
+static int64_t positions_alike(const struct dn_generator *g, int64_t turn)
+{
+	const struct dn_axis *y = &g->axis[0], *x = &g->axis[1];
+	const struct dn_range lines = {0, y->kernel}, taps = {0, x->kernel};
+	const int64_t last = g->x_end - 1 - g->x_first;
+	if (!turn || turn >= last)
+		return 0;
+	if (dn_reads_none(y, g->y, lines))
+		return last - turn;
+	return dn_reads_none(x, g->x_first + turn, taps) ? dn_same_run(x, g->x_first + turn, g->x_end - 1, 0, x->kernel)
+							 : 0;
+}
+
 /* The first tile of the first image loads the kernel, the last of the last one frees it. The first row of outputs of a tile loads all
  * lines under it, the last frees them. */
 static int64_t down_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
@@ -127,28 +140,24 @@ static int64_t down_alike(const struct dn_generator *g, enum dn_loop loop, int64
 	case DN_IMAGES:
 		return turn ? last - turn : 0;
 	case DN_BLOCKS: {
-		const int64_t run = dn_inner_run(&g->axis[1], turn * g->width) / g->width;
+		const int64_t first = turn * g->width, kernel = g->axis[1].kernel;
+		const int64_t run = dn_same_run(&g->axis[1], first, work->out[1], 0, kernel) / g->width;
 		if (!g->image && !turn)
 			return 0;
 		return g->image + 1 == work->images ? dn_min(run, last - turn) : run;
 	}
 	case DN_OUT_LINES:
-		return dn_sliding_run(g, 0, 0, work->out[0], turn);
+		return dn_sliding_run(g, 0, 0, work->out[0], turn, (struct dn_range){0, g->axis[0].kernel});
 	default:
-		return 0;
+		return positions_alike(g, turn);
 	}
 }
 
-/* The lines that the row before has loaded and not freed. */
+/* The lines that the row before has loaded and not freed; within a row none are. */
 static void down_hold(struct dn_generator *g)
 {
-	const int64_t last = dn_tap_at(&g->axis[0], g->y - 1, g->axis[0].kernel - 1);
-	if (!g->y)
-		return;
-	g->lines.at = last + 1;
-	g->lines.loaded = dn_rank_of(&g->lines, last) + 1;
-	g->nbin.next = g->base + g->lines.loaded * line_rows(g);
-	g->nbin.oldest = g->base + dn_min(first_line(g, g->y, g->work->out[0]), g->lines.loaded) * line_rows(g);
+	if (g->y && g->x == g->x_first)
+		dn_hold(g, &g->lines, g->y, line_rows(g));
 }
 
 const struct dn_nest_code dn_code_down = {6,

@@ -32,14 +32,10 @@ struct dn_held_rows {
 /* Columns (or lines) of the input that some windows read through some of their taps. */
 struct dn_columns {
 	const struct dn_axis *axis;
-	int64_t low, count;    /* position of the first, in the input or not; how many are in it */
-	int64_t at, loaded;    /* the next position to be looked at for loading; how many are loaded */
-	int64_t taps, outside; /* of a window; how many positions below 0 they read */
-	/* Gaps between taps: of so many positions from low on, how many they read. From `bend` on, so many strides are left out in the table,
-	 * in each of which they read `in_stride`. */
-	bool gaps;
-	int32_t *read;
-	int64_t room, bend, strides, in_stride;
+	int64_t first, windows, first_tap, taps;
+	int64_t low, count; /* position of the first, in the input or not; how many are in it */
+	int64_t at, loaded; /* the next position to be looked at for loading; how many are loaded */
+	int64_t outside;    /* positions below 0 that are read */
 };
 
 struct dn_generator {
@@ -95,9 +91,10 @@ bool dn_next_visit(struct dn_generator *g);
 void dn_loops_alike(const struct dn_generator *g, int64_t units[DN_UNIT_LEVELS]);
 void dn_skip_turns(struct dn_generator *g, int level, int64_t turns);
 int64_t dn_turns(const struct dn_generator *g, enum dn_loop loop);
-/* Windows along d from o on, of first..end-1, of which each loads and frees as many columns or lines as the one before: o has one before
- * it and all taps inside. */
-int64_t dn_sliding_run(const struct dn_generator *g, int d, int64_t first, int64_t end, int64_t o);
+/* Windows along d from o on, of first..end-1, of which each loads and frees as many columns or lines as the one before, or none: o has one
+ * before it, and the last one is not among them. */
+int64_t dn_sliding_run(const struct dn_generator *g, int d, int64_t first, int64_t end, int64_t o,
+		       struct dn_range taps);
 int64_t dn_full_groups(const struct dn_generator *g); /* of Tn outputs */
 
 /* One visit: its working instructions are queue[first..put-1] once it has begun. */
@@ -126,15 +123,16 @@ void dn_end_visit(struct dn_generator *g, struct dn_visit *visit);
 void dn_free_nbin(struct dn_generator *g, int64_t end);
 void dn_free_sb(struct dn_generator *g, int64_t end);
 
-/* columns.first..: false: out of memory. */
-bool dn_need(struct dn_generator *g, struct dn_columns *columns, int d, int64_t first, int64_t end, int64_t first_tap,
+/* Those that windows first..end-1 read through taps first_tap..end_tap-1. */
+void dn_need(struct dn_generator *g, struct dn_columns *columns, int d, int64_t first, int64_t end, int64_t first_tap,
 	     int64_t end_tap);
 int64_t dn_rank_of(const struct dn_columns *columns, int64_t position); /* -1: it is not needed */
+int64_t dn_next_needed(const struct dn_columns *columns,
+		       int64_t position); /* from this one on; none: behind the input */
 /* The rank of the first that windows o..end-1 read; all there are if they read none. */
 int64_t dn_first_from(const struct dn_columns *columns, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap);
-/* At a position with one before it, all taps of both inside: the columns, of so many NBin rows, that the one before has loaded and not
- * freed. */
-void dn_hold_columns(struct dn_generator *g, int64_t first_tap, int64_t end_tap, int64_t column_rows);
+/* At window o, with one before it: the columns, of so many NBin rows, that those before it have loaded and not freed. */
+void dn_hold(struct dn_generator *g, struct dn_columns *columns, int64_t o, int64_t column_rows);
 
 /* Bytes of input rows row..row_end-1 of a tap; the result's of a group. */
 int64_t dn_tap_bytes(const struct dn_generator *g, int64_t row, int64_t row_end);

@@ -171,11 +171,15 @@ void dn_skip_turns(struct dn_generator *g, int level, int64_t turns)
 		g->code->hold(g);
 }
 
-int64_t dn_sliding_run(const struct dn_generator *g, int d, int64_t first, int64_t end, int64_t o)
+int64_t dn_sliding_run(const struct dn_generator *g, int d, int64_t first, int64_t end, int64_t o, struct dn_range taps)
 {
 	const struct dn_axis *axis = &g->axis[d];
 	/* Where gaps between taps leave columns out, windows that reach over the ends of these windows leave out others. */
 	const int64_t margin = axis->dilation > 1 ? (axis->kernel - 1) * axis->dilation / axis->stride + 1 : 0;
+	if (o <= first || o + 1 >= end)
+		return 0;
+	if (dn_reads_none(axis, o, taps))
+		return dn_same_run(axis, o, end - 1, taps.first, taps.end);
 	if (o <= first + margin || !dn_all_inside(axis, o - 1))
 		return 0;
 	return dn_min(dn_inner_run(axis, o), end - 1 - margin - o);

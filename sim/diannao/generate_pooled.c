@@ -8,10 +8,9 @@
  * ceil_mode the last window may reach further. */
 static int64_t taps_in_padding(const struct dn_generator *g, int d, int64_t o)
 {
-	int64_t count = 0;
-	for (int64_t k = 0; k < g->axis[d].kernel; k++)
-		count += dn_tap_at(&g->axis[d], o, k) < g->axis[d].in + g->work->window.pad_end[d];
-	return count;
+	const struct dn_axis *axis = &g->axis[d];
+	const int64_t left = axis->in + g->work->window.pad_end[d] - dn_tap_at(axis, o, 0);
+	return left > 0 ? dn_min((left - 1) / axis->dilation + 1, axis->kernel) : 0;
 }
 
 uint32_t dn_pooled_divisor(const struct dn_generator *g, int64_t inside)
@@ -63,16 +62,17 @@ static void pooled_visit(struct dn_generator *g)
 	dn_free_nbin(g, g->nbin.next);
 }
 
-/* Windows, as far as all their taps are inside; of one all parts but the first and the last. */
+/* Windows that read the same taps; of one all parts but the first and the last. */
 static int64_t pooled_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
 {
 	switch (loop) {
 	case DN_IMAGES:
 		return g->work->images - turn;
 	case DN_OUT_LINES:
-		return dn_inner_run(&g->axis[0], turn);
-	case DN_POSITIONS:
-		return dn_inner_run(&g->axis[1], turn);
+	case DN_POSITIONS: {
+		const struct dn_axis *axis = &g->axis[loop == DN_POSITIONS];
+		return dn_same_run(axis, turn, axis->out, 0, axis->kernel);
+	}
 	case DN_PASSES:
 		return dn_full_groups(g) / g->pass_groups - turn;
 	default:

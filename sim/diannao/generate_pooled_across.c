@@ -7,15 +7,14 @@
 
 static void load_columns(struct dn_generator *g, const struct dn_range *ky, int64_t last, int64_t groups)
 {
-	for (; g->columns.at <= last; g->columns.at++) {
-		if (dn_rank_of(&g->columns, g->columns.at) < 0)
-			continue;
+	struct dn_columns *columns = &g->columns;
+	for (; (columns->at = dn_next_needed(columns, columns->at)) <= last; columns->at++) {
 		for (int64_t y = ky->first; y < ky->end; y++)
 			dn_emit_nbin_load(g,
-					  dn_input_at(&g->map, g->image, dn_tap_at(&g->axis[0], g->y, y), g->columns.at,
+					  dn_input_at(&g->map, g->image, dn_tap_at(&g->axis[0], g->y, y), columns->at,
 						      g->group * g->tn),
 					  dn_tap_bytes(g, g->group, g->group + groups));
-		g->columns.loaded++;
+		columns->loaded++;
 	}
 }
 
@@ -26,10 +25,10 @@ static void across_visit(struct dn_generator *g)
 	const struct dn_range ky = dn_taps_inside(&g->axis[0], g->y, 0, g->axis[0].kernel),
 			      kx = dn_taps_inside(axis, g->x, 0, axis->kernel);
 	const int64_t lines = ky.end - ky.first, taps = lines * (kx.end - kx.first), column = lines * groups;
-	if (!g->x && !dn_need(g, &g->columns, 1, 0, axis->out, 0, axis->kernel))
-		return;
-	if (!g->x)
+	if (!g->x) {
+		dn_need(g, &g->columns, 1, 0, axis->out, 0, axis->kernel);
 		g->base = g->nbin.next;
+	}
 	load_columns(g, &ky, dn_tap_at(axis, g->x, kx.end - 1), groups);
 	struct dn_visit visit = {.to = dn_pooled_to(g),
 				 .stores = true,
@@ -55,11 +54,11 @@ static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int
 	case DN_IMAGES:
 		return g->work->images - turn;
 	case DN_OUT_LINES:
-		return dn_inner_run(&g->axis[0], turn);
+		return dn_same_run(&g->axis[0], turn, g->axis[0].out, 0, g->axis[0].kernel);
 	case DN_PASSES:
 		return dn_full_groups(g) / g->pass_groups - turn;
 	default:
-		return dn_sliding_run(g, 1, 0, g->axis[1].out, turn);
+		return dn_sliding_run(g, 1, 0, g->axis[1].out, turn, (struct dn_range){0, g->axis[1].kernel});
 	}
 }
 
@@ -68,7 +67,7 @@ static void across_hold(struct dn_generator *g)
 {
 	const struct dn_range ky = dn_taps_inside(&g->axis[0], g->y, 0, g->axis[0].kernel);
 	if (g->x)
-		dn_hold_columns(g, 0, g->axis[1].kernel, (ky.end - ky.first) * (g->group_end - g->group));
+		dn_hold(g, &g->columns, g->x, (ky.end - ky.first) * (g->group_end - g->group));
 }
 
 const struct dn_nest_code dn_code_pooled_across = {

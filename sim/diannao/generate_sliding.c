@@ -42,15 +42,15 @@ static void load_columns(struct dn_generator *g)
 	const int64_t channel = g->conv_group * g->work->ni + rows.first * g->tn;
 	if (taps.first == taps.end)
 		return;
-	for (int64_t last = dn_tap_at(&g->axis[1], g->x, taps.end - 1); g->columns.at <= last; g->columns.at++) {
-		if (dn_rank_of(&g->columns, g->columns.at) < 0)
-			continue;
+	struct dn_columns *columns = &g->columns;
+	const int64_t last = dn_tap_at(columns->axis, g->x, taps.end - 1);
+	for (; (columns->at = dn_next_needed(columns, columns->at)) <= last; columns->at++) {
 		for (int64_t ky = lines.first; ky < lines.end; ky++)
-			dn_emit_nbin_load(g,
-					  dn_input_at(&g->map, g->image, dn_tap_at(&g->axis[0], g->y, ky),
-						      g->columns.at, channel),
-					  bytes);
-		g->columns.loaded++;
+			dn_emit_nbin_load(
+				g,
+				dn_input_at(&g->map, g->image, dn_tap_at(&g->axis[0], g->y, ky), columns->at, channel),
+				bytes);
+		columns->loaded++;
 	}
 }
 
@@ -138,8 +138,7 @@ static void sliding_visit(struct dn_generator *g)
 	const bool alone = g->x_end - g->x_first == 1 && g->group_end - g->group == 1;
 	const bool first = dn_part_is_first(&g->part);
 	if (first_group && first_x) {
-		if (!dn_need(g, &g->columns, 1, g->x_first, g->x_end, g->part.kx, g->part.kx_end))
-			return;
+		dn_need(g, &g->columns, 1, g->x_first, g->x_end, g->part.kx, g->part.kx_end);
 		g->base = g->nbin.next;
 	}
 	load_synapses(g);
@@ -160,6 +159,21 @@ static void sliding_visit(struct dn_generator *g)
 		dn_free_sb(g, g->sb.next);
 }
 
+/* Windows of a block, but for the first and the last of it, that load and free as many columns as the one before; where nothing is read,
+ * whatever the group does of loading and freeing. */
+static int64_t positions_alike(const struct dn_generator *g, int64_t turn)
+{
+	const struct dn_range lines = lines_of(g), taps = {g->part.kx, g->part.kx_end};
+	const int64_t last = g->x_end - 1 - g->x_first, o = g->x_first + turn;
+	if (!turn || turn >= last)
+		return 0;
+	if (lines.first == lines.end)
+		return last - turn;
+	if (!across(g) && g->group_end - g->group > 1 && !dn_reads_none(&g->axis[1], o, taps))
+		return 0;
+	return dn_sliding_run(g, 1, g->x_first, g->x_end, o, taps);
+}
+
 /* The first row of the first image loads the kernels, the last of the last one frees them. */
 static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
 {
@@ -175,13 +189,13 @@ static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int
 	case DN_IMAGES:
 		return turn ? last - turn : 0;
 	case DN_OUT_LINES: {
-		const int64_t run = dn_inner_run(&g->axis[0], turn);
+		const int64_t run = dn_same_run(&g->axis[0], turn, work->out[0], 0, g->axis[0].kernel);
 		if (!g->image && !turn)
 			return 0;
 		return g->image + 1 == work->images ? dn_min(run, last - turn) : run;
 	}
 	default:
-		return dn_sliding_run(g, 1, 0, work->out[1], turn);
+		return positions_alike(g, turn);
 	}
 }
 
@@ -200,14 +214,28 @@ static int64_t lines_alike(const struct dn_generator *g, int64_t turn)
 	return turn ? dn_min((end - line) / lines, dn_turns(g, DN_KERNEL_LINES) - 1 - turn) : 0;
 }
 
-/* Parts of a line, where windows at the border do not leave out any columns. */
+/* Taps of a line from this one on that all windows of the block have inside the input, or all outside; 0: some have it inside. */
+static int64_t taps_from(const struct dn_generator *g, int64_t tap)
+{
+	const struct dn_axis *axis = &g->axis[1];
+	const struct dn_range lines = lines_of(g), first = dn_taps_inside(axis, g->x_first, 0, axis->kernel),
+			      last = dn_taps_inside(axis, g->x_end - 1, 0, axis->kernel);
+	if (lines.first == lines.end || tap >= first.end)
+		return axis->kernel - tap;
+	if (tap < last.first)
+		return dn_min(last.first, axis->kernel) - tap;
+	return tap >= first.first && tap < last.end ? last.end - tap : 0;
+}
+
+/* Parts of a line. */
 static int64_t taps_alike(const struct dn_generator *g, int64_t turn)
 {
 	const int64_t taps = g->tiles->taps ? g->tiles->taps : 1, line = g->turn[DN_KERNEL_LINES];
 	const int64_t whole = g->axis[1].kernel / taps, last = dn_turns(g, DN_KERNEL_TAPS) - 1;
-	if ((!line && !turn) || dn_inner_run(&g->axis[1], g->x_first) < g->x_end - g->x_first)
+	if (!line && !turn)
 		return 0;
-	return (line + 1 == dn_turns(g, DN_KERNEL_LINES) ? dn_min(whole, last) : whole) - turn;
+	return dn_min(taps_from(g, turn * taps) / taps,
+		      (line + 1 == dn_turns(g, DN_KERNEL_LINES) ? dn_min(whole, last) : whole) - turn);
 }
 
 /* Parts of a tap. */
@@ -230,6 +258,14 @@ static int64_t groups_alike(const struct dn_generator *g, int64_t turn)
 	return dn_min(last, dn_full_groups(g) - g->group) - turn;
 }
 
+/* Blocks whose windows all read the same taps, or a row that reads nothing. */
+static int64_t blocks_alike(const struct dn_generator *g, int64_t turn)
+{
+	const int64_t first = turn * g->width, end = g->work->out[1], lines = g->axis[0].kernel;
+	const bool none = dn_reads_none(&g->axis[0], g->y, (struct dn_range){0, lines});
+	return (none ? end - first : dn_same_run(&g->axis[1], first, end, 0, g->axis[1].kernel)) / g->width;
+}
+
 static int64_t streamed_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
 {
 	switch (loop) {
@@ -237,9 +273,9 @@ static int64_t streamed_alike(const struct dn_generator *g, enum dn_loop loop, i
 	case DN_CONV_GROUPS:
 		return dn_turns(g, loop) - turn;
 	case DN_OUT_LINES:
-		return dn_inner_run(&g->axis[0], turn);
+		return dn_same_run(&g->axis[0], turn, g->work->out[0], 0, g->axis[0].kernel);
 	case DN_BLOCKS:
-		return dn_inner_run(&g->axis[1], turn * g->width) / g->width;
+		return blocks_alike(g, turn);
 	case DN_STORES:
 		return dn_full_groups(g) / g->store_groups - turn;
 	case DN_KERNEL_LINES:
@@ -251,16 +287,17 @@ static int64_t streamed_alike(const struct dn_generator *g, enum dn_loop loop, i
 	case DN_GROUPS:
 		return groups_alike(g, turn);
 	case DN_POSITIONS:
-		return g->group_end - g->group == 1 ? dn_sliding_run(g, 1, g->x_first, g->x_end, g->x_first + turn) : 0;
+		return positions_alike(g, turn);
 	default:
 		return 0;
 	}
 }
 
+/* Of several groups in blocks only windows that read nothing are left out, and they change nothing. */
 static void sliding_hold(struct dn_generator *g)
 {
-	if (g->x > g->x_first)
-		dn_hold_columns(g, g->part.kx, g->part.kx_end, column_rows(g));
+	if (g->x > g->x_first && (across(g) || g->group_end - g->group == 1))
+		dn_hold(g, &g->columns, g->x, column_rows(g));
 }
 
 const struct dn_nest_code dn_code_across = {

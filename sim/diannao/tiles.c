@@ -315,6 +315,21 @@ static void try_across(struct search *s)
 			offer(s, &tiles);
 }
 
+/* The most windows side by side that touch so many columns at most. */
+static int64_t most_columns(const struct search *s, int64_t fit)
+{
+	const struct dn_axis *axis = &s->axis[1];
+	int64_t most = 0, too_many = axis->out + 1;
+	while (too_many - most > 1) {
+		const int64_t middle = most + (too_many - most) / 2;
+		if (interior(axis, middle, axis->kernel) <= fit)
+			most = middle;
+		else
+			too_many = middle;
+	}
+	return most;
+}
+
 static void try_kept(struct search *s)
 {
 	const struct dn_config *c = s->config;
@@ -326,9 +341,7 @@ static void try_kept(struct search *s)
 		try_across(s);
 	if (s->kernel_rows > c->sb_rows)
 		return;
-	int64_t fit = c->nbin_rows / (lines * s->in_rows), most = 0;
-	while (most < work->out[1] && interior(&s->axis[1], most + 1, s->axis[1].kernel) <= fit)
-		most++;
+	const int64_t most = most_columns(s, c->nbin_rows / (lines * s->in_rows));
 	if (c->nest == 1 + DN_ACROSS)
 		return;
 	for (int64_t columns = most; columns > 0 && columns > most - MOST_TRIED; columns--)

@@ -42,11 +42,10 @@ struct dn_range dn_taps_inside(const struct dn_axis *axis, int64_t o, int64_t fi
 	return taps;
 }
 
-/* Of these, those that no window from `first` on before o has read. */
-static struct dn_range new_taps(const struct dn_axis *axis, int64_t o, int64_t first)
+bool dn_reads_none(const struct dn_axis *axis, int64_t o, struct dn_range taps)
 {
-	bool shared = o - axis->windows >= first && axis->taps < axis->kernel;
-	return dn_taps_inside(axis, o, shared ? axis->kernel - axis->taps : 0, axis->kernel);
+	taps = dn_taps_inside(axis, o, taps.first, taps.end);
+	return taps.first == taps.end;
 }
 
 bool dn_all_inside(const struct dn_axis *axis, int64_t o)
@@ -55,14 +54,60 @@ bool dn_all_inside(const struct dn_axis *axis, int64_t o)
 	return first >= 0 && first + (axis->kernel - 1) * axis->dilation < axis->in;
 }
 
+static int64_t min(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t max(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The first window of which this tap is at `position` or behind it. */
+static int64_t first_window(const struct dn_axis *axis, int64_t tap, int64_t position)
+{
+	return ceil_div(position + axis->pad - tap * axis->dilation, axis->stride);
+}
+
+/* Windows from o on, of those before `end`, that read nothing through these taps. A tap below the input comes into it before those of lower
+ * numbers do, unless its windows step over the input. */
+static int64_t empty_run(const struct dn_axis *axis, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap)
+{
+	const int64_t below = ceil_div(axis->pad - o * axis->stride, axis->dilation);
+	for (int64_t tap = min(below, end_tap) - 1; tap >= first_tap; tap--) {
+		const int64_t next = first_window(axis, tap, 0);
+		if (next >= end)
+			break;
+		if (dn_tap_at(axis, next, tap) < axis->in)
+			return next - o;
+	}
+	return end - o;
+}
+
+int64_t dn_same_run(const struct dn_axis *axis, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap)
+{
+	const struct dn_range taps = dn_taps_inside(axis, o, first_tap, end_tap);
+	if (taps.first == taps.end)
+		return empty_run(axis, o, end, first_tap, end_tap);
+	int64_t other = min(end, first_window(axis, taps.end - 1, axis->in));
+	if (taps.first > first_tap)
+		other = min(other, first_window(axis, taps.first - 1, 0));
+	return other - o;
+}
+
 bool dn_all_read(const struct dn_axis *axis)
 {
-	struct dn_range taps = {0, 1};
-	for (int64_t o = 0; o < axis->out && taps.first < taps.end && !dn_all_inside(axis, o); o++)
-		taps = dn_taps_inside(axis, o, 0, axis->kernel);
-	for (int64_t o = axis->out - 1; o >= 0 && taps.first < taps.end && !dn_all_inside(axis, o); o--)
-		taps = dn_taps_inside(axis, o, 0, axis->kernel);
-	return taps.first < taps.end;
+	for (int64_t o = 0; o < axis->out;) {
+		const struct dn_range taps = dn_taps_inside(axis, o, 0, axis->kernel);
+		if (taps.first == taps.end)
+			return false;
+		/* Without gaps as wide as the input only windows at the ends can be empty. */
+		o = axis->dilation <= axis->in && o + 1 < axis->out
+			    ? axis->out - 1
+			    : o + dn_same_run(axis, o, axis->out, 0, axis->kernel);
+	}
+	return true;
 }
 
 int64_t dn_inner_run(const struct dn_axis *axis, int64_t o)
@@ -74,39 +119,76 @@ int64_t dn_inner_run(const struct dn_axis *axis, int64_t o)
 	return 1 + (more < left ? more : left);
 }
 
+int64_t dn_next_read(const struct dn_axis *axis, int64_t first, int64_t end, int64_t first_tap, int64_t end_tap,
+		     int64_t from)
+{
+	int64_t next = INT64_MAX;
+	if (first >= end || first_tap >= end_tap)
+		return next;
+	from = max(from, 0);
+	const int64_t lowest = dn_tap_at(axis, first, first_tap);
+	if (lowest >= from)
+		return lowest < axis->in ? lowest : next;
+	for (int64_t tap = first_tap; tap < end_tap && next > from; tap++) {
+		const int64_t o = max(first, first_window(axis, tap, from)), at = dn_tap_at(axis, o, tap);
+		if (o < end && at < axis->in)
+			next = min(next, at);
+	}
+	return next;
+}
+
 int64_t dn_least_read(const struct dn_axis *axis, int64_t first, int64_t end, int64_t first_tap, int64_t end_tap)
 {
-	int64_t least = INT64_MAX;
-	for (int64_t o = first; o < end; o++) {
-		struct dn_range taps = dn_taps_inside(axis, o, first_tap, end_tap);
-		int64_t at = dn_tap_at(axis, o, taps.first);
-		if (taps.first < taps.end && at < least)
-			least = at;
-		if (dn_tap_at(axis, o, first_tap) >= 0)
-			break;
+	return dn_next_read(axis, first, end, first_tap, end_tap, 0);
+}
+
+int64_t dn_most_read(const struct dn_axis *axis, int64_t first, int64_t end, int64_t first_tap, int64_t end_tap)
+{
+	int64_t most = -1;
+	if (first >= end || first_tap >= end_tap)
+		return most;
+	const int64_t highest = dn_tap_at(axis, end - 1, end_tap - 1);
+	if (highest < axis->in)
+		return max(highest, most);
+	for (int64_t tap = end_tap - 1; tap >= first_tap && most < axis->in - 1; tap--) {
+		const int64_t o = min(end, first_window(axis, tap, axis->in)) - 1;
+		if (o >= first)
+			most = max(most, dn_tap_at(axis, o, tap));
 	}
-	return least;
+	return most;
+}
+
+/* Taps that are as many windows' apart as `windows` is (windows.h) fall on the same positions, window by window, and others never do: of each
+ * such class of taps, positions in windows, counted in strides. */
+int64_t dn_read_below(const struct dn_axis *axis, int64_t windows, int64_t taps, int64_t positions)
+{
+	const int64_t stride = axis->stride;
+	int64_t count = 0;
+	if (positions <= 0 || windows <= 0)
+		return 0;
+	if (axis->dilation == 1 && stride <= taps)
+		return min(positions, (windows - 1) * stride + taps);
+	if (axis->dilation == 1)
+		return min(positions / stride * taps + min(positions % stride, taps), windows * taps);
+	for (int64_t tap = 0; tap < min(taps, axis->taps) && tap * axis->dilation < positions; tap++) {
+		const int64_t strides = ceil_div(positions - tap * axis->dilation, stride);
+		const int64_t same = ceil_div(taps - tap, axis->taps), apart = axis->windows;
+		if (windows >= apart || same == 1)
+			count += min(strides, (same - 1) * apart + windows);
+		else
+			count += min(strides / apart, same) * windows +
+				 (strides / apart < same ? min(strides % apart, windows) : 0);
+	}
+	return count;
 }
 
 int64_t dn_touched(const struct dn_axis *axis, int64_t first, int64_t end)
 {
+	const int64_t low = dn_tap_at(axis, first, 0);
 	if (first >= end)
 		return 0;
-	int64_t span = (end - 1 - first) * axis->stride + (axis->kernel - 1) * axis->dilation + 1;
-	int64_t low = dn_tap_at(axis, first, 0), high = low + span;
-	if (axis->dilation == 1 && axis->stride <= axis->kernel)
-		return (high < axis->in ? high : axis->in) > (low > 0 ? low : 0)
-			       ? (high < axis->in ? high : axis->in) - (low > 0 ? low : 0)
-			       : 0;
-	int64_t count = 0;
-	for (int64_t o = first, alike; o < end; o += alike) {
-		struct dn_range taps = new_taps(axis, o, first);
-		alike = o - axis->windows >= first ? dn_inner_run(axis, o) : 1;
-		alike = alike > end - o ? end - o : alike;
-		alike = alike > 1 ? alike : 1;
-		count += (taps.end - taps.first) * alike;
-	}
-	return count;
+	return dn_read_below(axis, end - first, axis->kernel, axis->in - low) -
+	       dn_read_below(axis, end - first, axis->kernel, -low);
 }
 
 int64_t dn_span(const struct dn_axis *axis, int64_t windows)
