@@ -330,6 +330,37 @@ Test(diannao_generate, units_that_are_alike_can_be_left_out)
 		cr_assert_gt(skips[i], 500, "nest %d: %lld", i, (long long)skips[i]);
 }
 
+/* A machine that has chosen tiles for some layers chooses the same for them, and for others, as one that has chosen none. */
+Test(diannao_generate, tiles_do_not_depend_on_what_was_chosen_before)
+{
+	static struct dn_work work[40];
+	const struct dn_config config = dn_default();
+	struct diannao *state = dn_opened(&config);
+	uint64_t rng = 7;
+	char why[200];
+	int n = 0;
+	while (n < 40) {
+		struct dn_case c;
+		dn_random_case(&c, &rng);
+		n += dn_work_of(&config, &c.layer, &work[n], why, sizeof why);
+	}
+	for (int i = 0; i < 300; i++) {
+		const struct dn_work *this = &work[test_range(&rng, 0, test_range(&rng, 0, 1) ? 39 : 5)];
+		struct diannao *fresh = dn_opened(&config);
+		struct dn_tiles tiles, anew;
+		struct npl_err err;
+		cr_assert_eq(dn_choose_tiles(state, this, &tiles, &err), 0, "%s", err.msg);
+		cr_assert_eq(dn_choose_tiles(fresh, this, &anew, &err), 0, "%s", err.msg);
+		cr_assert(tiles.nest == anew.nest && tiles.columns == anew.columns &&
+				  tiles.positions == anew.positions && tiles.groups == anew.groups &&
+				  tiles.lines == anew.lines && tiles.taps == anew.taps && tiles.rows == anew.rows,
+			  "layer %d", (int)(this - work));
+		npl_driver_diannao.close(fresh);
+	}
+	cr_assert_lt(state->n_chosen, 250); /* some were known */
+	npl_driver_diannao.close(state);
+}
+
 /* Chen et al., ASPLOS 2014, section 5.3.3: the classifier's instructions, 8192 inputs and 256 outputs. The rows it prints are the first two
  * and the first one of the last chunk; here memory has the inputs in front of the synapses. */
 Test(diannao_generate, the_papers_classifier)

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "driver_impl.h"
-#include "tiles.h"
 
 static void dn_close(void *state)
 {
@@ -158,7 +157,7 @@ static int check_scales(const struct npl_layer *layer, struct npl_err *err)
 
 static int dn_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
-	const struct diannao *machine = state;
+	struct diannao *machine = state;
 	const struct dn_config *config = &machine->config;
 	struct dn_work work;
 	struct dn_run run;

@@ -77,7 +77,7 @@ static void count_lanes(const struct dn_config *config, const struct dn_work *wo
 	counters->idle_lanes = counters->nfu_active * (uint64_t)(config->tn * config->tn) - counters->useful_macs;
 }
 
-static int run_layer(const struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer,
+static int run_layer(struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer,
 		     struct dn_run *run, struct npl_err *err)
 {
 	struct dn_generator *generator = NULL;
@@ -106,8 +106,8 @@ static int run_layer(const struct diannao *machine, const struct dn_work *work, 
 	return rc;
 }
 
-int dn_run_layer(const struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer,
-		 struct dn_run *run, struct npl_err *err)
+int dn_run_layer(struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer, struct dn_run *run,
+		 struct npl_err *err)
 {
 	if (!work->lrn.made || layer->timing_only)
 		return run_layer(machine, work, layer, run, err);
