@@ -29,7 +29,8 @@ void cli_common_options(struct cli_common *c, struct cli_option *table)
 		{"seed", CLI_INT, &c->seed, 0, INT64_MAX, "N", "of random samples (default 1)"},
 		{"engine", CLI_TEXT, &c->engine, 0, 0, "fast|rtl",
 		 "of the simulated machines that have both (default fast)"},
-		{"threads", CLI_INT, &c->threads, 1, 1024, "N", "of the real processor (default: all)"},
+		CLI_THREADS_OPTION(&c->threads),
+		CLI_MEMORY_OPTION(&c->max_memory),
 		{"json", CLI_OUTPUT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{"csv", CLI_OUTPUT, &c->csv, 0, 0, "FILE", "one line per layer and device"},
 		{"quiet", CLI_FLAG, &c->quiet, 0, 0, NULL, "no table, no progress, no warnings"},
@@ -173,8 +174,8 @@ int cli_open_machine(const char *name, const struct cli_common *common, struct n
 {
 	const char *sets[CLI_LIST];
 	const struct cli_list *set = &common->set;
-	struct npl_device_options options = {.set = sets};
-	int rc = npl_device_open(name, NULL, device, err);
+	struct npl_device_options options = {.set = sets, .threads = (int)common->threads};
+	int rc = npl_device_open(name, &options, device, err);
 	if (rc || !set->n)
 		return rc;
 	options.n_sets = npl_device_sets(npl_device_name(*device), set->item, set->n, sets);

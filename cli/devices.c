@@ -147,7 +147,7 @@ static int list_devices(const char *only, const struct npl_device_options *optio
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int i = 0; i < n && !rc; i++) {
 		npl_stage_part(names[i], "device", i + 1, n);
-		if (npl_device_open(names[i], only ? options : NULL, &rows[i].device, &rows[i].why) && only)
+		if (npl_device_open(names[i], options, &rows[i].device, &rows[i].why) && only)
 			rc = npl_fail(err, rows[i].why.code, "%s", rows[i].why.msg);
 	}
 	const char **shown = rc ? NULL : npl_arena_array(&arena, (size_t)n, sizeof *shown);
@@ -191,12 +191,14 @@ static int devices_main(int argc, char **argv, struct npl_err *err)
 	bool yaml = false, verbose = false, helped;
 	const char *name = NULL, *json = NULL;
 	struct cli_list sets = {0};
+	int64_t threads = 0;
 	int n_words;
 	const struct cli_option options[] = {
 		{"yaml", CLI_FLAG, &yaml, 0, 0, NULL, "one machine's parameters as a file to edit and run"},
 		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "KEY=VALUE", "a changed parameter of the machine that is named"},
 		{"verbose", CLI_FLAG, &verbose, 0, 0, NULL,
 		 "what was found of each: library, processor, clocks, energy"},
+		CLI_THREADS_OPTION(&threads),
 		{"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"},
 		{0}};
 	if (cli_parse(&cli_devices, options, argc, argv, &name, 1, &n_words, &helped, err) || helped)
@@ -211,7 +213,7 @@ static int devices_main(int argc, char **argv, struct npl_err *err)
 		return npl_fail(err, NPL_EUSAGE, "devices: --json takes -, standard output");
 	if (sets.n)
 		without_name(&sets, name);
-	const struct npl_device_options changed = {.set = sets.item, .n_sets = sets.n};
+	const struct npl_device_options changed = {.set = sets.item, .n_sets = sets.n, .threads = (int)threads};
 	return yaml ? print_yaml(name, &changed, err)
 		    : list_devices(name, &changed, verbose || name, json != NULL, err);
 }

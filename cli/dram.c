@@ -17,7 +17,7 @@ enum { DEFAULT_COUNT = 100000 };
 
 struct dram_options {
 	const char *trace, *pattern, *preset, *mapping, *json;
-	int64_t count, channels, inject;
+	int64_t count, channels, inject, threads, max_memory;
 	bool every_cycle, list, yaml, quiet;
 };
 
@@ -173,6 +173,8 @@ static int dram_main(int argc, char **argv, struct npl_err *err)
 		 "of DRAM: the engine that skips nothing; the same figures, slowly"},
 		{"list", CLI_FLAG, &o.list, 0, 0, NULL, "the memories and patterns there are"},
 		{"yaml", CLI_FLAG, &o.yaml, 0, 0, NULL, "the memory's parameters as a file to edit and run"},
+		CLI_THREADS_OPTION(&o.threads),
+		CLI_MEMORY_OPTION(&o.max_memory),
 		{"json", CLI_OUTPUT, &o.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{"quiet", CLI_FLAG, &o.quiet, 0, 0, NULL, "no table, no progress"},
 		{0}};

@@ -244,6 +244,8 @@ static int exec_main(int argc, char **argv, struct npl_err *err)
 		 "the cycle of every event, as CSV; - for standard output"},
 		{"timing-only", CLI_FLAG, &c->timing_only, 0, 0, NULL, "cycles without values"},
 		{"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "M.KEY=VALUE", "a parameter of the machine"},
+		CLI_THREADS_OPTION(&c->threads),
+		CLI_MEMORY_OPTION(&c->max_memory),
 		{"json", CLI_OUTPUT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{"quiet", CLI_FLAG, &c->quiet, 0, 0, NULL, "no table, no progress"},
 		{0}};

@@ -47,10 +47,10 @@ static int plan_on(struct npl_graph *graph, struct npl_device *device, struct np
 	return rc;
 }
 
-static int open_machines(struct npl_graph *graph, const char *devices, const struct cli_list *sets,
+static int open_machines(struct npl_graph *graph, const char *devices, const struct cli_list *sets, int threads,
 			 struct npl_arena *arena, struct machines *m, struct npl_err *err)
 {
-	struct npl_compare_options options = {.set = sets->item, .n_sets = sets->n};
+	struct npl_compare_options options = {.set = sets->item, .n_sets = sets->n, .threads = threads};
 	if (cli_split_devices(devices, arena, &m->names, &options.n_devices, err))
 		return err->code;
 	m->device = npl_arena_array(arena, (size_t)options.n_devices, sizeof(struct npl_device *));
@@ -245,7 +245,7 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 {
 	const char *model = NULL, *json = NULL, *devices = "tpu_v1,diannao";
 	struct cli_list dim = {0}, sets = {0};
-	int64_t batch = 0;
+	int64_t batch = 0, threads = 0, max_memory = 0;
 	bool quiet = false, helped;
 	int n_words;
 	const struct cli_option options[] = {
@@ -254,6 +254,8 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
 		{"batch", CLI_INT, &batch, 1, 1 << 20, "N", "samples per batch (docs/batches.md)"},
 		{"dim", CLI_LIST_OF_TEXT, &dim, 0, 0, "NAME=N", "a dimension that the model leaves open"},
+		CLI_THREADS_OPTION(&threads),
+		CLI_MEMORY_OPTION(&max_memory),
 		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no progress, no warnings"},
 		{"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"},
 		{0}};
@@ -276,7 +278,7 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 				    &(struct npl_load_options){.batch = batch, .n_dims = dim.n, .dims = dims}, &graph,
 				    err);
 	if (!rc)
-		rc = open_machines(graph, devices, &sets, &arena, &machines, err);
+		rc = open_machines(graph, devices, &sets, (int)threads, &arena, &machines, err);
 	cli_waiting_end();
 	if (!rc && json)
 		print_json(graph, files.name, &machines);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "npulab/budget.h"
 #include "npulab/file.h"
 #include "npulab/text.h"
 #include "npulab/words.h"
@@ -73,6 +74,13 @@ static int store(const struct cli_option *o, const char *shown, const char *valu
 					(long long)o->min, (long long)o->max, value);
 		*(int64_t *)o->target = number;
 		return 0;
+	case CLI_BYTES:
+		if (!npl_parse_bytes(value, &number) || number < o->min)
+			return npl_fail(err, NPL_EUSAGE,
+					"%s must be a number of bytes from 1 on, as 500000000, 500M or 8Gi, got '%s'",
+					shown, value);
+		*(int64_t *)o->target = number;
+		return 0;
 	}
 	return npl_fail(err, NPL_EINTERNAL, "%s has no type", shown);
 }
@@ -86,6 +94,15 @@ static int declare_outputs(const struct cli_option *options, struct npl_err *err
 			return err->code;
 	}
 	return 0;
+}
+
+static void limit_memory(const struct cli_option *options)
+{
+	uint64_t bytes = 0;
+	for (const struct cli_option *o = options; o->name; o++)
+		if (o->type == CLI_BYTES)
+			bytes = (uint64_t) * (const int64_t *)o->target;
+	npl_memory_allow(bytes ? bytes : npl_memory_usual());
 }
 
 /* Whoever asked for quiet is not told what is being done. */
@@ -160,6 +177,7 @@ int cli_parse(const struct cli_command *command, const struct cli_option *option
 	}
 	if (declare_outputs(options, err))
 		return err->code;
+	limit_memory(options);
 	start_waiting(options);
 	return 0;
 }

@@ -17,8 +17,9 @@ struct cli_list {
 	int n;
 };
 
-/* CLI_OUTPUT: the name of a file that the command will write, or "-"; the command may read no such file (npl_file_declare_output). */
-enum cli_type { CLI_FLAG, CLI_TEXT, CLI_INT, CLI_LIST_OF_TEXT, CLI_OUTPUT };
+/* CLI_BYTES: a whole number with or without K, M, G, T (thousands) or Ki, Mi, Gi, Ti (of 1024), stored as int64_t.
+ * CLI_OUTPUT: the name of a file that the command will write, or "-"; the command may read no such file (npl_file_declare_output). */
+enum cli_type { CLI_FLAG, CLI_TEXT, CLI_INT, CLI_LIST_OF_TEXT, CLI_OUTPUT, CLI_BYTES };
 
 struct cli_option {       /* a table ends with name NULL */
 	const char *name; /* without dashes; one letter means `-m` */
@@ -28,6 +29,18 @@ struct cli_option {       /* a table ends with name NULL */
 	const char *value; /* what the help calls it */
 	const char *help;
 };
+
+/* Options that mean the same in every command that computes. */
+#define CLI_THREADS_OPTION(target)                                                                                     \
+	{                                                                                                              \
+		"threads", CLI_INT, (target), 1, 1024, "N",                                                            \
+			"at most; simulated machines take one, the real processor all that there are"                  \
+	}
+#define CLI_MEMORY_OPTION(target)                                                                                      \
+	{                                                                                                              \
+		"max-memory", CLI_BYTES, (target), 1, INT64_MAX, "SIZE",                                               \
+			"refuse what takes more, as 8G or 512Mi (default: 80 % of what this process can have)"         \
+	}
 
 struct cli_command {
 	const char *name;

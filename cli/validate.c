@@ -48,6 +48,7 @@ static int validate_main(int argc, char **argv, struct npl_err *err)
 {
 	const char *machine = NULL, *json = NULL;
 	struct cli_list sets = {0};
+	int64_t threads = 0, max_memory = 0; /* the machines that are validated take one thread */
 	bool all = false, must_hold = false, quiet = false, helped;
 	int n_words;
 	const struct cli_option options[] = {
@@ -55,6 +56,8 @@ static int validate_main(int argc, char **argv, struct npl_err *err)
 		{"check", CLI_FLAG, &must_hold, 0, 0, NULL,
 		 "exit with 1 when a figure is outside its tolerance or missing"},
 		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "MACHINE.KEY=VALUE", "a parameter, to see what it does"},
+		CLI_THREADS_OPTION(&threads),
+		CLI_MEMORY_OPTION(&max_memory),
 		{"json", CLI_OUTPUT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
 		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no table, no progress"},
 		{0}};

@@ -2,12 +2,12 @@
  *
  * Shapes and tensors of tensor.h: checked products, names and allocation. */
 #include "npulab/tensor.h"
+#include "npulab/budget.h"
 #include "npulab/half.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct {
 	const char *name;
@@ -122,11 +122,8 @@ int npl_tensor_alloc(struct npl_tensor *tensor, struct npl_err *err)
 				npl_shape_text(&tensor->shape, text, sizeof text), (long long)NPL_MAX_ELEMENTS);
 	size_t bytes = (size_t)count * npl_dtype_size(tensor->dtype);
 	size_t padded = (bytes + 63) / 64 * 64;
-	/* Linux promises more memory than there is and kills the program that uses it: refused here instead. */
-	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	if (padded > memory)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory: %zu bytes, this computer has %llu",
-				tensor->name ? tensor->name : "tensor", bytes, (unsigned long long)memory);
+	if (npl_memory_ask(padded, tensor->name ? tensor->name : "tensor", err))
+		return err->code;
 	tensor->data = aligned_alloc(64, padded ? padded : 64);
 	if (!tensor->data)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory for %zu bytes",

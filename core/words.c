@@ -102,6 +102,24 @@ bool npl_parse_count(const char *word, int64_t *value)
 	return *word && !word[strspn(word, "0123456789")] && npl_parse_integer(word, value);
 }
 
+bool npl_parse_bytes(const char *word, int64_t *value)
+{
+	static const char powers[] = "KMGT";
+	char digits[24];
+	const size_t n = strspn(word, "0123456789");
+	const char *unit = word + n, *power = *unit ? strchr(powers, *unit) : NULL;
+	if (n >= sizeof digits || (*unit && (!power || strcmp(unit + 1, unit[1] == 'i' ? "i" : ""))))
+		return false;
+	memcpy(digits, word, n);
+	digits[n] = '\0';
+	if (!npl_parse_count(digits, value))
+		return false;
+	for (long times = power ? power - powers + 1 : 0; times > 0; times--)
+		if (__builtin_mul_overflow(*value, unit[1] == 'i' ? 1024 : 1000, value))
+			return false;
+	return true;
+}
+
 bool npl_parse_integer(const char *word, int64_t *value)
 {
 	char *end;

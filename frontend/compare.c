@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "devices_open.h"
+#include "footprint.h"
 #include "layer_noise.h"
+#include "npulab/budget.h"
 #include "npulab/sha256.h"
 #include "npulab/stage.h"
 #include "passes.h"
@@ -289,6 +291,8 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 	}
 	if (!rc)
 		rc = npl_labels_check(graph, samples, err);
+	if (!rc)
+		rc = npl_memory_ask(npl_footprint(graph, samples, device, options, NOISE_BYTES), graph->name, err);
 	if (!rc)
 		rc = prepare_reference(&job, calibration, quantised, c, err);
 	if (!rc)

@@ -52,7 +52,8 @@ int npl_devices_open(const struct npl_compare_options *options, struct npl_devic
 		const char *name = options->device_names[d];
 		struct npl_device *plain = NULL;
 		if (strchr(name, '/') || strstr(name, ".yaml")) {
-			if ((rc = npl_device_open(name, NULL, &plain, err)))
+			if ((rc = npl_device_open(name, &(struct npl_device_options){.threads = options->threads},
+						  &plain, err)))
 				break;
 		}
 		const char *label = plain ? npl_device_name(plain) : name;

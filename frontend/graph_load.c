@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph_build.h"
+#include "npulab/budget.h"
 #include "npulab/file.h"
 #include "npulab/sha256.h"
 #include "onnx_external.h"
@@ -177,6 +178,8 @@ static const void *make_data(struct npl_graph *graph, struct npl_value *value, s
 		return NULL;
 	}
 	size_t size = npl_dtype_size(value->dtype), count = (size_t)npl_shape_count(&value->shape);
+	if (npl_memory_ask(count * size, value->name, err))
+		return NULL;
 	char *data = npl_arena_array(&graph->arena, count, size);
 	if (!data) {
 		npl_fail(err, NPL_ENOMEM, "tensor '%s': out of memory for %s %s", value->name,

@@ -16,6 +16,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "npulab/clock.h"
@@ -90,15 +91,13 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 	cpu->threads = options->threads ? (int)options->threads : cpu_usable_processors();
 	if (cpu->int8)
 		npl_int8_library(NULL);
-	const int wanted = cpu->threads;
-	int failed = cpu_room_for_threads(wanted, &cpu->threads, err);
+	cpu->wanted = cpu->threads;
+	int failed = cpu_room_for_threads(cpu->wanted, &cpu->threads, err);
 	if (failed) {
 		free(cpu);
 		return failed;
 	}
-	/* Without a limit OpenBLAS starts with the threads of its own choice, which another device of the process may want. */
-	const int start_with = cpu_room_is_limited() || cpu->threads < wanted ? cpu->threads : 0;
-	failed = cpu_blas_load(CPU_BLAS_SONAME, start_with, &cpu->blas, cpu->int8 ? &why : err);
+	failed = cpu_blas_load(CPU_BLAS_SONAME, cpu->threads, &cpu->blas, cpu->int8 ? &why : err);
 	if (!failed && options->convolution == CPU_CONV_ONEDNN)
 		cpu_dnn_open(NPL_ONEDNN_SONAME, &cpu->dnn, &why); /* without it convolutions are products of patches */
 	if (!failed)
@@ -135,9 +134,13 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 		cpu_int8_describe(cpu, integers, sizeof integers);
 		snprintf(info->detail, sizeof info->detail, "%s; what 8 bits cannot hold, in float32: %s", integers,
 			 cpu->blas.library ? library : "reference kernels, products excepted, without OpenBLAS");
-		return;
+	} else {
+		snprintf(info->detail, sizeof info->detail, "%s%s; other operators: reference kernels", library, dnn);
 	}
-	snprintf(info->detail, sizeof info->detail, "%s%s; other operators: reference kernels", library, dnn);
+	const size_t used = strlen(info->detail);
+	if (cpu->threads < cpu->wanted)
+		snprintf(info->detail + used, sizeof info->detail - used,
+			 "; %d of %d threads, for more there is no room (ulimit -v, -u)", cpu->threads, cpu->wanted);
 }
 
 /* As the graph has it: in float32, or integers that only pass. */

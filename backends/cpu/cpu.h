@@ -30,6 +30,7 @@ struct cpu_state {
 	struct cpu_dnn dnn;   /* likewise; without engine: there is none, or it is not asked for */
 	struct cpu_pool *pool;
 	int threads;
+	int wanted;       /* threads, of which there was room for fewer */
 	int blas_threads; /* of OpenBLAS's, as many or fewer */
 	float *workspace; /* of im2col: one part per thread, kept between layers */
 	size_t workspace_bytes;

@@ -45,6 +45,8 @@ int npl_words_complain(const struct npl_words *words, const char *format, ...) _
 
 /* All of a word as a number of decimal digits alone: no sign, no blank. */
 bool npl_parse_count(const char *word, int64_t *value);
+/* A number of bytes: digits, then K, M, G or T for thousands, millions..., Ki, Mi, Gi or Ti for powers of 1024, or nothing. */
+bool npl_parse_bytes(const char *word, int64_t *value);
 /* All of a word as a number: decimal with a sign or not, or 0x and hexadecimal. */
 bool npl_parse_integer(const char *word, int64_t *value);
 /* All of a word as a finite decimal number: a sign or not, a fraction or not, an exponent or not. */

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Limits on memory (budget.h). */
+#include "npulab/budget.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define ALWAYS_ALLOWED                                                                                                 \
+	((uint64_t)16 << 20) /* at a time: asking what is in use costs more than so few bytes could harm */
+#define PATH_BYTES 1024
+
+static atomic_uint_fast64_t allowed;
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t physical(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+void npl_memory_allow(uint64_t bytes)
+{
+	atomic_store(&allowed, bytes);
+}
+
+uint64_t npl_memory_allowed(void)
+{
+	const uint64_t bytes = atomic_load(&allowed);
+	return bytes ? bytes : physical();
+}
+
+/* The number in a file that holds nothing else; UINT64_MAX: there is none ("max"). */
+static uint64_t number_in(const char *path)
+{
+	unsigned long long value;
+	FILE *file = fopen(path, "re");
+	const bool known = file && fscanf(file, "%20llu", &value) == 1;
+	if (file)
+		fclose(file);
+	return known ? value : UINT64_MAX;
+}
+
+/* Of group `path` below the folder, and of those that it is in. */
+static uint64_t limit_of_group(const char *folder, const char *path, const char *file)
+{
+	char group[PATH_BYTES], name[2 * PATH_BYTES];
+	uint64_t limit = UINT64_MAX;
+	snprintf(group, sizeof group, "%s", path);
+	for (;;) {
+		snprintf(name, sizeof name, "%s%s/%s", folder, group, file);
+		limit = least(limit, number_in(name));
+		char *slash = strrchr(group, '/');
+		if (!slash)
+			return limit;
+		*slash = '\0';
+	}
+}
+
+uint64_t npl_memory_of_cgroups(const char *cgroup, const char *mount)
+{
+	char line[PATH_BYTES], memory[PATH_BYTES];
+	uint64_t limit = UINT64_MAX;
+	FILE *file = fopen(cgroup, "re");
+	snprintf(memory, sizeof memory, "%s/memory", mount);
+	while (file && fgets(line, sizeof line, file)) { /* "0::/user.slice" or "5:cpu,memory:/docker/1f" */
+		line[strcspn(line, "\n")] = '\0';
+		char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL;
+		if (!path)
+			continue;
+		*controllers++ = *path++ = '\0';
+		if (!*controllers)
+			limit = least(limit, limit_of_group(mount, path, "memory.max"));
+		else if (strstr(controllers, "memory"))
+			limit = least(limit, limit_of_group(memory, path, "memory.limit_in_bytes"));
+	}
+	if (file)
+		fclose(file);
+	return limit;
+}
+
+uint64_t npl_memory_usual(void)
+{
+	struct rlimit space;
+	uint64_t bytes = least(physical(), npl_memory_of_cgroups("/proc/self/cgroup", "/sys/fs/cgroup"));
+	if (!getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY)
+		bytes = least(bytes, space.rlim_cur);
+	return bytes / 5 * 4;
+}
+
+uint64_t npl_memory_used(void)
+{
+	unsigned long long resident, shared;
+	FILE *file = fopen("/proc/self/statm", "re");
+	const bool known = file && fscanf(file, "%*u %20llu %20llu", &resident, &shared) == 2;
+	if (file)
+		fclose(file);
+	return known && resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+int npl_memory_ask(uint64_t bytes, const char *what, struct npl_err *err)
+{
+	uint64_t needed;
+	if (bytes < ALWAYS_ALLOWED)
+		return 0;
+	if (__builtin_add_overflow(bytes, npl_memory_used(), &needed))
+		needed = UINT64_MAX;
+	if (needed <= npl_memory_allowed())
+		return 0;
+	return npl_fail(err, NPL_ENOMEM,
+			"%s%sout of memory: about %" PRIu64 " bytes are needed, %" PRIu64
+			" allowed; a smaller --batch or a larger --max-memory may help",
+			what ? what : "", what ? ": " : "", needed, npl_memory_allowed());
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a comparison takes of memory (footprint.h): sums over the graph in the order in which it is run. Devices run one after the other, so
+ * the greediest counts. Mapped files are not counted: the system can take their pages back. */
+#include "footprint.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* Measured over the shipped networks (docs/measuring.md). */
+#define PROGRAM_BYTES ((uint64_t)10 << 20)
+#define LIBRARY_BYTES ((uint64_t)20 << 20) /* OpenBLAS and oneDNN, with their buffers */
+#define MACHINE_BYTES                                                                                                  \
+	((uint64_t)36 << 20) /* of a systolic machine: unified buffer, accumulators and what its engine keeps */
+
+static uint64_t bytes_of(const struct npl_value *value)
+{
+	const int64_t count = npl_shape_count(&value->shape);
+	return count < 0 ? 0 : (uint64_t)count * npl_dtype_size(value->dtype);
+}
+
+/* Constants that are only described until somebody reads them. */
+static uint64_t made_constants(const struct npl_graph *graph)
+{
+	uint64_t bytes = 0;
+	for (int v = 0; v < graph->n_values; v++)
+		if (graph->value[v].constant && !graph->value[v].data && graph->value[v].uses > 0)
+			bytes += bytes_of(&graph->value[v]);
+	return bytes;
+}
+
+/* Bytes of values that are alive at the same time, at most, each freed after its last use; without a device's own forms. UINT64_MAX: there is no
+ * memory to find out. */
+static uint64_t live_values(const struct npl_graph *graph, uint64_t *all)
+{
+	uint64_t live = 0, peak = 0;
+	int *left = malloc(((size_t)graph->n_values + 1) * sizeof *left);
+	*all = 0;
+	if (!left)
+		return UINT64_MAX;
+	for (int v = 0; v < graph->n_values; v++)
+		left[v] = graph->value[v].uses;
+	for (int i = 0; i < graph->n_nodes; i++) {
+		const struct npl_node *node = &graph->node[i];
+		for (int k = 0; k < node->n_out; k++)
+			if (node->out[k] >= 0) {
+				live += bytes_of(&graph->value[node->out[k]]);
+				*all += bytes_of(&graph->value[node->out[k]]);
+			}
+		peak = live > peak ? live : peak;
+		for (int k = 0; k < node->n_in; k++)
+			if (node->in[k] >= 0 && !--left[node->in[k]] && graph->value[node->in[k]].producer >= 0)
+				live -= bytes_of(&graph->value[node->in[k]]);
+		for (int k = 0; k < node->n_out; k++)
+			if (node->out[k] >= 0 && !left[node->out[k]])
+				live -= bytes_of(&graph->value[node->out[k]]);
+	}
+	free(left);
+	return peak;
+}
+
+/* Weights of convolutions, which a processor and a GPU hold once more in the order of their library. */
+static uint64_t convolved(const struct npl_graph *graph)
+{
+	uint64_t bytes = 0;
+	for (int i = 0; i < graph->n_nodes; i++)
+		if (graph->node[i].op == NPL_OP_CONV && graph->node[i].n_in > 1 && graph->node[i].in[1] >= 0)
+			bytes += bytes_of(&graph->value[graph->node[i].in[1]]);
+	return bytes;
+}
+
+/* What the device holds beside the graph's values: weights in its own form, buffers, libraries. values: bytes of all of the
+ * graph's, which the buffers of a machine are touched for. */
+static uint64_t held_by(const struct npl_device_info *info, const struct npl_graph *graph, uint64_t values)
+{
+	const bool real = info->kind == NPL_KIND_CPU || info->kind == NPL_KIND_GPU;
+	const uint64_t base = real ? LIBRARY_BYTES : 0,
+		       machine = 2 * values < MACHINE_BYTES ? 2 * values : MACHINE_BYTES;
+	if (info->format == NPL_FORMAT_INT8 || info->format == NPL_FORMAT_INT8X16)
+		return 2 * graph->parameters + (info->kind == NPL_KIND_SIMULATED ? machine : base);
+	if (info->format == NPL_FORMAT_Q16)
+		return 2 * graph->parameters + base;
+	return base + (real ? convolved(graph) : 0);
+}
+
+static uint64_t outputs_of(const struct npl_graph *graph, int64_t batches)
+{
+	uint64_t bytes = 0;
+	for (int i = 0; i < graph->n_outputs; i++)
+		bytes += bytes_of(&graph->value[graph->output[i]]) * (uint64_t)batches;
+	return bytes;
+}
+
+uint64_t npl_footprint(const struct npl_graph *graph, const struct npl_samples *samples,
+		       struct npl_device *const *device, const struct npl_compare_options *options, size_t kept)
+{
+	uint64_t all, most = 0;
+	if (options->timing_only)
+		return 0;
+	const uint64_t live = live_values(graph, &all);
+	if (live == UINT64_MAX)
+		return live;
+	for (int d = 0; d < options->n_devices; d++) {
+		const struct npl_device_info *info = npl_device_get_info(device[d]);
+		const uint64_t bytes = info->kind == NPL_KIND_NULL ? 0 : live + held_by(info, graph, all);
+		most = options->place ? most + bytes : bytes > most ? bytes : most;
+	}
+	most = most > live ? most : live;
+	uint64_t bytes = PROGRAM_BYTES + made_constants(graph) + most +
+			 2 * outputs_of(graph, npl_samples_batches(graph, samples));
+	if (options->layer_accuracy && !options->no_accuracy)
+		bytes += all < kept ? all : kept;
+	return bytes;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private: what a comparison takes of memory at its worst, from the graph and the devices alone, before anything large is taken. */
+#ifndef NPULAB_FRONTEND_FOOTPRINT_H
+#define NPULAB_FRONTEND_FOOTPRINT_H
+
+#include "npulab/compare.h"
+
+/* Bytes beyond those in use now. kept: of values that are held to judge layers by, at most. */
+uint64_t npl_footprint(const struct npl_graph *graph, const struct npl_samples *samples,
+		       struct npl_device *const *device, const struct npl_compare_options *options, size_t kept);
+
+#endif
