@@ -6,8 +6,8 @@
 #     scripts/same-results.sh [--only REGEX] OLD NEW
 #
 # OLD and NEW are built trees, or programs that find their data themselves. Each runs every shipped network with values on the
-# reference and the simulated machines, the larger ones on most by time alone, in both precisions of the TPU and on both real
-# number formats of the processor; placements, single layers, patterns of DRAM and the published figures. What is compared is in
+# reference and the simulated machines, the larger ones on most by time alone, in both precisions of the TPU, and some on the
+# processor in int8; placements, single layers, patterns of DRAM and the published figures. What is compared is in
 # scripts/same_results.py: cycles, counters, hashes of values, saturations, joules; not what was measured, nor versions. Each difference
 # is a line: the run, the place in its JSON, the old and the new value. Ends with "same" and 0, or with their number and 1. An environment
 # variable for one of both: OLD_ENV or NEW_ENV, as NEW_ENV='NPULAB_MAX_ISA=sse2'. Under three minutes on two cores.

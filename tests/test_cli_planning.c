@@ -79,3 +79,26 @@ Test(cli_planning, layers_of_windows_without_end)
 	cr_assert(cli_says(r.out, "diannao"), "%s", r.out);
 	cli_free(&r);
 }
+
+/* Layers that do not follow from each other: all inputs and outputs are live at once, more than a small buffer holds. */
+Test(cli_planning, many_layers)
+{
+	static const char *const machines[] = {"tpu_v1", "systolic_16x16", "diannao"};
+	const int n_layers = 20000;
+	char folder[CLI_PATH], *text = malloc((size_t)n_layers * 40 + 200);
+	const struct cli_how how = {.folder = folder, .seconds = SECONDS};
+	size_t at = (size_t)sprintf(text, "Layer name,IFMAP Height,IFMAP Width,Filter Height,Filter Width,Channels,"
+					  "Num Filter,Strides,\n");
+	cli_folder(folder);
+	for (int i = 0; i < n_layers; i++)
+		at += (size_t)sprintf(text + at, "c%d,8,8,3,3,4,4,1,\n", i);
+	cli_write(folder, "many.csv", text, at);
+	for (size_t m = 0; m < sizeof machines / sizeof *machines; m++) {
+		struct cli_result r = cli_run(&how, "inspect", "@/many.csv", "--devices", machines[m]);
+		cr_assert_eq(r.status, 0, "%s: %s", machines[m], r.err);
+		cr_assert(cli_says(r.out, "runs every layer"), "%s", machines[m]);
+		cli_free(&r);
+	}
+	free(text);
+	cli_remove_folder(folder);
+}

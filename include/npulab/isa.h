@@ -10,8 +10,8 @@
  *     avx512        avx2 and 512 bits, without VNNI
  *     avx512-vnni   avx512, avx-vnni and products of bytes in 512 bits: the most there is
  *
- * OpenBLAS and oneDNN are told the like when they are loaded, unless their own variables say something else; they know nothing below SSE3
- * and SSE4.1. */
+ * OpenBLAS and oneDNN get the nearest cap that they know when they are loaded, unless their own variables say something else. Their
+ * lowest caps are SSE3 (OpenBLAS) and SSE4.1 (oneDNN). */
 #ifndef NPULAB_ISA_H
 #define NPULAB_ISA_H
 
@@ -52,7 +52,7 @@ unsigned npl_isa_allowed(const char *word, bool *known);
 /* The word in force; NULL: the variable is not set, or takes nothing away that this processor has. */
 const char *npl_isa_limit(void);
 
-/* NPL_EUSAGE when the variable holds no such word; npulab then uses all that there is. */
+/* NPL_EUSAGE when the variable holds no such word; the library then behaves as if it were not set. */
 int npl_isa_check(struct npl_err *err);
 
 #ifdef __cplusplus

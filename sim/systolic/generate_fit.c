@@ -12,13 +12,20 @@ struct link {
 	int ends;          /* the next room whose life ends with the same group */
 };
 
+/* No gap up to this room (-1: none is known) has so many rows. */
+struct skip {
+	int64_t rows;
+	int room;
+};
+
+#define SKIPS 8 /* sizes of rooms that are remembered so, the last ones */
+
 struct fit {
 	struct tpu_gen *gen;
 	struct link *of; /* per room */
 	int first;
-	/* In the order of lives everything in the list is of one time. Up to the room `skip` no gap has so many rows. */
-	int64_t skip_rows;
-	int skip;
+	struct skip skip[SKIPS]; /* in the order of lives, where everything in the list is of one time */
+	int oldest;
 };
 
 static bool same_time(const struct tpu_gen *gen, const struct tpu_gen_room *a, const struct tpu_gen_room *b)
@@ -44,12 +51,24 @@ int64_t tpu_gen_first_fit(const struct tpu_gen *gen, const struct tpu_gen_room *
 	return base + room->rows <= gen->buffer_rows ? base : -1;
 }
 
-/* A room's time is over. */
+static int64_t end_of(const struct tpu_gen *gen, int r)
+{
+	return r < 0 ? 0 : gen->room[r].base + gen->room[r].rows;
+}
+
+/* A room's time is over. The gap that it leaves matters to those sizes alone that it is large enough for. */
 static void leave(struct fit *fit, int r)
 {
 	const struct link *link = &fit->of[r];
-	if (fit->skip >= 0 && fit->gen->room[r].base <= fit->gen->room[fit->skip].base)
-		fit->skip = link->before;
+	const struct tpu_gen *gen = fit->gen;
+	const int64_t gap_end = link->after < 0 ? gen->buffer_rows : gen->room[link->after].base;
+	const int64_t gap_rows = gap_end - end_of(gen, link->before);
+	for (int i = 0; i < SKIPS; i++) {
+		struct skip *skip = &fit->skip[i];
+		if (skip->room == r ||
+		    (skip->room >= 0 && gen->room[r].base < gen->room[skip->room].base && gap_rows >= skip->rows))
+			skip->room = link->before;
+	}
 	*(link->before < 0 ? &fit->first : &fit->of[link->before].after) = link->after;
 	if (link->after >= 0)
 		fit->of[link->after].before = link->before;
@@ -65,15 +84,41 @@ static void enter(struct fit *fit, int r, int before)
 		fit->of[link->after].before = r;
 }
 
+/* The last room of the list behind which a gap of so many rows may be; -1: anywhere. */
+static int skip_to(const struct fit *fit, int64_t rows)
+{
+	int last = -1;
+	for (int i = 0; i < SKIPS; i++) {
+		const struct skip *skip = &fit->skip[i];
+		if (skip->room >= 0 && skip->rows <= rows &&
+		    (last < 0 || fit->gen->room[skip->room].base > fit->gen->room[last].base))
+			last = skip->room;
+	}
+	return last;
+}
+
+/* Up to room r, which has just got its place, is no gap of as many rows. */
+static void remember(struct fit *fit, int r)
+{
+	const int64_t rows = fit->gen->room[r].rows;
+	int i = 0;
+	while (i < SKIPS && fit->skip[i].rows != rows)
+		i++;
+	if (i == SKIPS) {
+		i = fit->oldest;
+		fit->oldest = (fit->oldest + 1) % SKIPS;
+	}
+	fit->skip[i] = (struct skip){rows, r};
+}
+
 /* Gives the room its rows. False: there are none. */
 static bool place(struct fit *fit, int r, bool one_time)
 {
 	const struct tpu_gen *gen = fit->gen;
 	struct tpu_gen_room *room = &gen->room[r];
-	const bool skips = one_time && fit->skip >= 0 && room->rows >= fit->skip_rows;
-	int64_t base = skips ? gen->room[fit->skip].base + gen->room[fit->skip].rows : 0;
-	int before = skips ? fit->skip : -1;
-	for (int i = skips ? fit->of[fit->skip].after : fit->first; i >= 0; before = i, i = fit->of[i].after) {
+	int before = one_time ? skip_to(fit, room->rows) : -1;
+	int64_t base = end_of(gen, before);
+	for (int i = before < 0 ? fit->first : fit->of[before].after; i >= 0; before = i, i = fit->of[i].after) {
 		const struct tpu_gen_room *other = &gen->room[i];
 		if (other->base + other->rows <= base || !same_time(gen, room, other))
 			continue;
@@ -87,8 +132,8 @@ static bool place(struct fit *fit, int r, bool one_time)
 		before = fit->of[before].before;
 	room->base = base;
 	enter(fit, r, before);
-	fit->skip = r;
-	fit->skip_rows = room->rows;
+	if (one_time)
+		remember(fit, r);
 	return true;
 }
 
@@ -122,10 +167,12 @@ static int place_in_order(struct fit *fit, const struct turn *turn, int n, const
 int tpu_gen_place_all(struct tpu_gen *gen, bool largest_first)
 {
 	const size_t rooms = (size_t)gen->n_rooms + 1;
-	struct fit fit = {.gen = gen, .of = calloc(rooms, sizeof *fit.of), .first = -1, .skip = -1};
+	struct fit fit = {.gen = gen, .of = calloc(rooms, sizeof *fit.of), .first = -1};
 	struct turn *turn = calloc(rooms, sizeof *turn);
 	int *ends = malloc(((size_t)gen->n_groups + 1) * sizeof *ends), n = 0, failed = 0;
 	gen->out_of_memory |= !fit.of || !turn || !ends;
+	for (int i = 0; i < SKIPS; i++)
+		fit.skip[i].room = -1;
 	for (int g = 0; ends && g <= gen->n_groups; g++)
 		ends[g] = -1;
 	for (int r = 0; r < gen->n_rooms && !gen->out_of_memory; r++) {
