@@ -147,8 +147,11 @@ static inline void dn_random_case(struct dn_case *c, uint64_t *rng)
 /* LRN's factor, of windows narrower or wider than there are maps. */
 static inline void dn_random_lrn(struct dn_case *c, uint64_t *rng, struct npl_shape shape)
 {
-	*c = (struct dn_case){.attrs = {.size = test_range(rng, 1, test_range(rng, 0, 3) ? 12 : 150),
-					.alpha = ldexpf((float)test_range(rng, 1, 1000), -(int)test_range(rng, 12, 20)),
+	/* Each draw is a statement of its own: the order of operands is the compiler's. */
+	const int64_t size = test_range(rng, 1, test_range(rng, 0, 3) ? 12 : 150);
+	const float factor = (float)test_range(rng, 1, 1000);
+	*c = (struct dn_case){.attrs = {.size = size,
+					.alpha = ldexpf(factor, -(int)test_range(rng, 12, 20)),
 					.beta = 0.75f,
 					.bias = 1}};
 	c->x = dn_tensor(NPL_I16, 0, shape);
@@ -172,18 +175,24 @@ static inline int dn_read_machine(struct npl_arena *arena, struct dn_config *con
 	return npl_params_read(dn_params, &machine, arena, config, err);
 }
 
+static inline int64_t dn_random_rows(uint64_t *rng)
+{
+	const int64_t few = test_range(rng, 3, 8);
+	return few << test_range(rng, 0, 4);
+}
+
 /* Buffers and Tn by chance. */
 static inline void dn_random_buffers(struct dn_config *config, uint64_t *rng)
 {
 	config->tn = 1 << test_range(rng, 1, 4);
-	config->nbin_rows = test_range(rng, 3, 8) << test_range(rng, 0, 4);
-	config->sb_rows = test_range(rng, 3, 8) << test_range(rng, 0, 4);
-	config->nbout_rows = test_range(rng, 3, 8) << test_range(rng, 0, 4);
+	config->nbin_rows = dn_random_rows(rng);
+	config->sb_rows = dn_random_rows(rng);
+	config->nbout_rows = dn_random_rows(rng);
 	config->nbout_sum_rows = test_range(rng, 1, config->nbout_rows - 2);
 	config->sum_bits = test_range(rng, 0, 1) ? 32 : test_range(rng, 16, 48);
 	config->dma_queue = test_range(rng, 1, 9);
 	config->dma_burst_bytes = test_range(rng, 1, 1000);
-	config->dma_request_cycles = test_range(rng, 0, 1) * test_range(rng, 1, 20);
+	config->dma_request_cycles = test_range(rng, 0, 1) ? test_range(rng, 1, 20) : 0;
 }
 
 /* A random layer on a random machine behind a random memory, on both engines. */

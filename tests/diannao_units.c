@@ -57,14 +57,17 @@ static void long_case(struct dn_case *c, uint64_t *rng)
 		dn_random_lrn(c, rng, npl_shape_of(4, images, some(rng, 30, 300), height, width));
 		return;
 	}
-	if (op == NPL_OP_GEMM)
-		dn_case_gemm(c, some(rng, 3, 200), some(rng, 30, 600), some(rng, 60, 2000));
-	else if (op == NPL_OP_CONV)
-		dn_case_window(c, op, images, groups * some(rng, 12, 300), height, width, groups * some(rng, 12, 150),
-			       groups, long_window(rng, height, width, false));
-	else
-		dn_case_window(c, op, images, some(rng, 30, 600), height, width, 0, 1,
-			       long_window(rng, height, width, true));
+	/* Each draw is a statement of its own: the order of arguments is the compiler's. */
+	if (op == NPL_OP_GEMM) {
+		const int64_t columns = some(rng, 60, 2000), inner = some(rng, 30, 600), rows = some(rng, 3, 200);
+		dn_case_gemm(c, rows, inner, columns);
+	} else {
+		const bool pool = op != NPL_OP_CONV;
+		const struct npl_window window = long_window(rng, height, width, pool);
+		const int64_t out = pool ? 0 : groups * some(rng, 12, 150);
+		const int64_t in = pool ? some(rng, 30, 600) : groups * some(rng, 12, 300);
+		dn_case_window(c, op, images, in, height, width, out, pool ? 1 : groups, window);
+	}
 	if (c->w.shape.rank && test_range(rng, 0, 1)) {
 		c->bias = (struct npl_tensor){.dtype = NPL_I32, .shape = npl_shape_of(1, c->y.shape.dim[1])};
 		dn_case_layer(c, op);
