@@ -79,11 +79,6 @@ struct dn_nest_code {
 };
 extern const struct dn_nest_code dn_code_down, dn_code_across, dn_code_streamed, dn_code_pooled, dn_code_pooled_across;
 
-static inline int64_t dn_min(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* generate_loops.c. False: there is no visit, or none after this one. */
 bool dn_begin_loops(struct dn_generator *g);
 bool dn_next_visit(struct dn_generator *g);

@@ -30,16 +30,6 @@ struct search {
 	struct dn_tiles tiles[DN_CANDIDATES / 2];
 };
 
-static int64_t min(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t max(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 static int64_t ceil_div(int64_t a, int64_t b)
 {
 	return (a + b - 1) / b;
@@ -51,12 +41,12 @@ struct dn_part dn_part_from(const struct dn_work *work, const struct dn_tiles *t
 	const int64_t lines = work->window.kernel[0], taps = work->window.kernel[1];
 	struct dn_part part = {ky, ky + 1, kx, kx + 1, row, in_rows};
 	if (tiles->lines) {
-		part.ky_end = min(ky + tiles->lines, lines);
+		part.ky_end = dn_min(ky + tiles->lines, lines);
 		part.kx_end = taps;
 	} else if (tiles->taps) {
-		part.kx_end = min(kx + tiles->taps, taps);
+		part.kx_end = dn_min(kx + tiles->taps, taps);
 	} else {
-		part.row_end = min(row + tiles->rows, in_rows);
+		part.row_end = dn_min(row + tiles->rows, in_rows);
 	}
 	return part;
 }
@@ -117,13 +107,13 @@ static void add(struct cost *sum, const struct cost *part, double times)
 static int64_t interior(const struct dn_axis *axis, int64_t windows, int64_t taps)
 {
 	int64_t span = (windows - 1) * axis->stride + (taps - 1) * axis->dilation + 1;
-	return min(min(span, windows * taps), axis->in);
+	return dn_min(dn_min(span, windows * taps), axis->in);
 }
 
 /* The same of one window, with those between its taps that other windows read. */
 static int64_t held_at_once(const struct dn_axis *axis, int64_t taps)
 {
-	return min(axis->dilation > 1 ? (taps - 1) * axis->dilation + 1 : taps, axis->in);
+	return dn_min(axis->dilation > 1 ? (taps - 1) * axis->dilation + 1 : taps, axis->in);
 }
 
 static double out_positions(const struct search *s)
@@ -138,7 +128,7 @@ static double map_bytes(const struct search *s)
 
 static double store_bytes(const struct search *s, int64_t groups)
 {
-	return (double)min(groups * s->config->tn, s->work->no) * (s->work->raw ? 4 : 2);
+	return (double)dn_min(groups * s->config->tn, s->work->no) * (s->work->raw ? 4 : 2);
 }
 
 static int64_t parts_of(const struct search *s, const struct dn_part *first)
@@ -165,7 +155,7 @@ static void down_cost(const struct search *s, const struct dn_tiles *tiles, stru
 /* Rows of a tap that a pass of DN_ACROSS from this group on reads, and SB rows of its kernels. */
 static int64_t pass_rows(const struct search *s, int64_t group, int64_t groups, int64_t *kernels)
 {
-	const int64_t end = min(group + groups, s->groups);
+	const int64_t end = dn_min(group + groups, s->groups);
 	const struct dn_range rows = dn_rows_read(&s->across, group, end);
 	*kernels = dn_rows_before(&s->across, end) - dn_rows_before(&s->across, group);
 	return rows.end - rows.first;
@@ -174,7 +164,7 @@ static int64_t pass_rows(const struct search *s, int64_t group, int64_t groups, 
 /* Passes of so many groups from this one on that read as many rows: of dense kernels all but a smaller last one. */
 static int64_t alike_passes(const struct search *s, int64_t group, int64_t groups)
 {
-	return s->work->lrn.made ? 1 : max((s->groups - group) / groups, 1);
+	return s->work->lrn.made ? 1 : dn_max((s->groups - group) / groups, 1);
 }
 
 static void across_cost(const struct search *s, const struct dn_tiles *tiles, struct cost *all)
@@ -182,14 +172,15 @@ static void across_cost(const struct search *s, const struct dn_tiles *tiles, st
 	const struct dn_work *work = s->work;
 	const struct dn_axis *x = &s->axis[1];
 	const double positions = out_positions(s);
-	const int64_t lines = s->axis[0].kernel, held = held_at_once(x, x->kernel) + min(x->stride, x->kernel);
+	const int64_t lines = s->axis[0].kernel, held = held_at_once(x, x->kernel) + dn_min(x->stride, x->kernel);
 	const double columns = (double)interior(x, work->out[1], x->kernel) / (double)work->out[1];
 	for (int64_t group = 0, alike; group < s->groups; group += alike * tiles->groups) {
-		const int64_t groups = min(tiles->groups, s->groups - group), at_once = min(s->result_groups, groups);
+		const int64_t groups = dn_min(tiles->groups, s->groups - group),
+			      at_once = dn_min(s->result_groups, groups);
 		int64_t kernels, rows = pass_rows(s, group, groups, &kernels);
 		struct cost cost = {.nfu = positions * (double)kernels};
 		add_values(s, &cost, positions * columns * (double)lines,
-			   2 * (double)min(rows * s->config->tn, work->ni));
+			   2 * (double)dn_min(rows * s->config->tn, work->ni));
 		if (held * lines * rows > s->config->nbin_rows)
 			cost.nfu += cost.port;
 		add_values(s, &cost, positions * ceil((double)groups / (double)at_once), store_bytes(s, at_once));
@@ -205,13 +196,13 @@ static struct cost block_cost(const struct search *s, const struct dn_tiles *til
 {
 	const struct dn_config *c = s->config;
 	const int64_t lines = part->ky_end, taps = part->kx_end, rows = part->row_end, steps = lines * taps * rows;
-	const int64_t next = held_at_once(&s->axis[1], taps) + min(s->axis[1].stride, taps);
+	const int64_t next = held_at_once(&s->axis[1], taps) + dn_min(s->axis[1].stride, taps);
 	const int64_t parts = parts_of(s, part);
 	const double passes = ceil((double)s->groups / (double)tiles->groups), visits = (double)(parts * s->groups);
-	const int64_t at_once = positions == 1 ? min(s->result_groups, s->groups) : 1;
+	const int64_t at_once = positions == 1 ? dn_min(s->result_groups, s->groups) : 1;
 	struct cost cost = {.nfu = visits * (double)(positions * steps)};
 	add_values(s, &cost, passes * (double)(parts * lines * interior(&s->axis[1], positions, taps)),
-		   2 * (double)min(rows * c->tn, s->work->ni));
+		   2 * (double)dn_min(rows * c->tn, s->work->ni));
 	if (next * lines * rows > c->nbin_rows && positions > 1)
 		cost.nfu += cost.port;
 	add_values(s, &cost, (double)positions * ceil((double)s->groups / (double)at_once), store_bytes(s, at_once));
@@ -242,7 +233,7 @@ static void pooled_cost(const struct search *s, const struct dn_tiles *tiles, st
 		      loads = tiles->nest == DN_POOLED ? window : s->axis[0].kernel * s->axis[1].stride;
 	const double windows = (double)s->work->images * (double)dn_positions(s->work);
 	const double batches = windows * ceil((double)s->in_rows / (double)tiles->groups);
-	const double bytes = 2 * (double)min(tiles->groups * s->config->tn, s->work->ni);
+	const double bytes = 2 * (double)dn_min(tiles->groups * s->config->tn, s->work->ni);
 	struct cost cost = {.nfu = windows * (double)(window * s->in_rows)};
 	add_values(s, &cost, batches * (double)loads, bytes);
 	if ((window + loads) * tiles->groups > s->config->nbin_rows)
@@ -308,10 +299,10 @@ static void try_across(struct search *s)
 	const int64_t asked = s->config->tile_groups;
 	struct dn_tiles tiles = {.nest = DN_ACROSS, .lines = s->work->window.kernel[0]};
 	int64_t most = 0;
-	while (most < min(s->groups, MOST_TRIED) && passes_fit(s, most + 1))
+	while (most < dn_min(s->groups, MOST_TRIED) && passes_fit(s, most + 1))
 		most++;
 	for (tiles.groups = 1; tiles.groups <= most; tiles.groups++)
-		if (!asked || tiles.groups == min(asked, most))
+		if (!asked || tiles.groups == dn_min(asked, most))
 			offer(s, &tiles);
 }
 
@@ -345,7 +336,7 @@ static void try_kept(struct search *s)
 	if (c->nest == 1 + DN_ACROSS)
 		return;
 	for (int64_t columns = most; columns > 0 && columns > most - MOST_TRIED; columns--)
-		if (!c->tile_columns || columns == min(c->tile_columns, work->out[1]))
+		if (!c->tile_columns || columns == dn_min(c->tile_columns, work->out[1]))
 			offer(s,
 			      &(struct dn_tiles){.nest = DN_DOWN, .columns = columns, .lines = work->window.kernel[0]});
 }
@@ -359,7 +350,7 @@ static void try_block(struct search *s, struct dn_tiles tiles, int64_t positions
 	const int64_t columns = groups > 1 ? interior(&s->axis[1], positions, taps) : held_at_once(&s->axis[1], taps);
 	if (columns * rows > s->config->nbin_rows)
 		return;
-	if (parts_of(s, &part) > 1 && positions * groups > max(s->sums, 1))
+	if (parts_of(s, &part) > 1 && positions * groups > dn_max(s->sums, 1))
 		return;
 	tiles.nest = DN_STREAMED;
 	tiles.positions = positions;
@@ -371,14 +362,14 @@ static void try_parts(struct search *s, const struct dn_tiles *tiles)
 {
 	const struct dn_config *c = s->config;
 	const struct dn_work *work = s->work;
-	for (int64_t groups = 1; groups <= min(s->groups, MOST_TRIED); groups++) {
-		if (c->tile_groups && groups != min(c->tile_groups, min(s->groups, MOST_TRIED)))
+	for (int64_t groups = 1; groups <= dn_min(s->groups, MOST_TRIED); groups++) {
+		if (c->tile_groups && groups != dn_min(c->tile_groups, dn_min(s->groups, MOST_TRIED)))
 			continue;
 		int64_t tried = 0;
-		for (int64_t blocks = 1; blocks <= work->out[1]; blocks += max(1, blocks / MOST_TRIED)) {
+		for (int64_t blocks = 1; blocks <= work->out[1]; blocks += dn_max(1, blocks / MOST_TRIED)) {
 			int64_t positions = ceil_div(work->out[1], blocks);
 			if (c->tile_positions)
-				positions = min(c->tile_positions, work->out[1]);
+				positions = dn_min(c->tile_positions, work->out[1]);
 			if (work->private_kernels)
 				positions = 1;
 			if (positions != tried)
@@ -387,7 +378,7 @@ static void try_parts(struct search *s, const struct dn_tiles *tiles)
 			if (positions == 1 || c->tile_positions)
 				break;
 		}
-		for (int64_t positions = min(MOST_TRIED, work->out[1]); positions > 0 && !c->tile_positions;
+		for (int64_t positions = dn_min(MOST_TRIED, work->out[1]); positions > 0 && !c->tile_positions;
 		     positions--)
 			try_block(s, *tiles, work->private_kernels ? 1 : positions, groups);
 		if (work->private_kernels)
@@ -402,21 +393,21 @@ static void try_room(struct search *s, int64_t room)
 	const int64_t line = s->axis[1].kernel * s->in_rows;
 	struct dn_tiles tiles = {0};
 	if (line <= room)
-		tiles.lines = min(room / line, work->window.kernel[0]);
+		tiles.lines = dn_min(room / line, work->window.kernel[0]);
 	else if (s->in_rows <= room)
 		tiles.taps = room / s->in_rows;
 	else
 		tiles.rows = room;
 	if (s->config->tile_lines && tiles.lines)
-		tiles.lines = min(tiles.lines, s->config->tile_lines);
+		tiles.lines = dn_min(tiles.lines, s->config->tile_lines);
 	try_parts(s, &tiles);
 }
 
 static void try_streamed(struct search *s)
 {
 	const struct dn_config *c = s->config;
-	const int64_t room = min(c->nbin_rows, c->sb_rows - s->bias_rows),
-		      half = min(c->nbin_rows / 2, c->sb_rows / 2 - s->bias_rows);
+	const int64_t room = dn_min(c->nbin_rows, c->sb_rows - s->bias_rows),
+		      half = dn_min(c->nbin_rows / 2, c->sb_rows / 2 - s->bias_rows);
 	if (room >= 1)
 		try_room(s, room);
 	if (half >= 1)
@@ -430,9 +421,9 @@ static void try_streamed(struct search *s)
 static void try_pooled_groups(struct search *s, struct dn_tiles tiles)
 {
 	const struct dn_config *c = s->config;
-	const int64_t most = min(c->nbin_rows / dn_taps(s->work), min(s->in_rows, s->result_groups));
+	const int64_t most = dn_min(c->nbin_rows / dn_taps(s->work), dn_min(s->in_rows, s->result_groups));
 	for (tiles.groups = most; tiles.groups > 0 && tiles.groups > most - MOST_TRIED; tiles.groups--)
-		if (!c->tile_groups || tiles.groups == min(c->tile_groups, most))
+		if (!c->tile_groups || tiles.groups == dn_min(c->tile_groups, most))
 			offer(s, &tiles);
 }
 
@@ -440,7 +431,7 @@ static void try_pooled(struct search *s)
 {
 	const struct dn_axis *y = &s->axis[0], *x = &s->axis[1];
 	const int64_t window = dn_taps(s->work);
-	struct dn_tiles tiles = {.nest = DN_POOLED, .groups = 1, .taps = max(1, s->config->nbin_rows / 2)};
+	struct dn_tiles tiles = {.nest = DN_POOLED, .groups = 1, .taps = dn_max(1, s->config->nbin_rows / 2)};
 	if (window > s->config->nbin_rows) {
 		offer(s, &tiles);
 		return;

@@ -54,16 +54,6 @@ bool dn_all_inside(const struct dn_axis *axis, int64_t o)
 	return first >= 0 && first + (axis->kernel - 1) * axis->dilation < axis->in;
 }
 
-static int64_t min(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t max(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* The first window of which this tap is at `position` or behind it. */
 static int64_t first_window(const struct dn_axis *axis, int64_t tap, int64_t position)
 {
@@ -75,7 +65,7 @@ static int64_t first_window(const struct dn_axis *axis, int64_t tap, int64_t pos
 static int64_t empty_run(const struct dn_axis *axis, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap)
 {
 	const int64_t below = ceil_div(axis->pad - o * axis->stride, axis->dilation);
-	for (int64_t tap = min(below, end_tap) - 1; tap >= first_tap; tap--) {
+	for (int64_t tap = dn_min(below, end_tap) - 1; tap >= first_tap; tap--) {
 		const int64_t next = first_window(axis, tap, 0);
 		if (next >= end)
 			break;
@@ -90,9 +80,9 @@ int64_t dn_same_run(const struct dn_axis *axis, int64_t o, int64_t end, int64_t 
 	const struct dn_range taps = dn_taps_inside(axis, o, first_tap, end_tap);
 	if (taps.first == taps.end)
 		return empty_run(axis, o, end, first_tap, end_tap);
-	int64_t other = min(end, first_window(axis, taps.end - 1, axis->in));
+	int64_t other = dn_min(end, first_window(axis, taps.end - 1, axis->in));
 	if (taps.first > first_tap)
-		other = min(other, first_window(axis, taps.first - 1, 0));
+		other = dn_min(other, first_window(axis, taps.first - 1, 0));
 	return other - o;
 }
 
@@ -125,14 +115,14 @@ int64_t dn_next_read(const struct dn_axis *axis, int64_t first, int64_t end, int
 	int64_t next = INT64_MAX;
 	if (first >= end || first_tap >= end_tap)
 		return next;
-	from = max(from, 0);
+	from = dn_max(from, 0);
 	const int64_t lowest = dn_tap_at(axis, first, first_tap);
 	if (lowest >= from)
 		return lowest < axis->in ? lowest : next;
 	for (int64_t tap = first_tap; tap < end_tap && next > from; tap++) {
-		const int64_t o = max(first, first_window(axis, tap, from)), at = dn_tap_at(axis, o, tap);
+		const int64_t o = dn_max(first, first_window(axis, tap, from)), at = dn_tap_at(axis, o, tap);
 		if (o < end && at < axis->in)
-			next = min(next, at);
+			next = dn_min(next, at);
 	}
 	return next;
 }
@@ -149,11 +139,11 @@ int64_t dn_most_read(const struct dn_axis *axis, int64_t first, int64_t end, int
 		return most;
 	const int64_t highest = dn_tap_at(axis, end - 1, end_tap - 1);
 	if (highest < axis->in)
-		return max(highest, most);
+		return dn_max(highest, most);
 	for (int64_t tap = end_tap - 1; tap >= first_tap && most < axis->in - 1; tap--) {
-		const int64_t o = min(end, first_window(axis, tap, axis->in)) - 1;
+		const int64_t o = dn_min(end, first_window(axis, tap, axis->in)) - 1;
 		if (o >= first)
-			most = max(most, dn_tap_at(axis, o, tap));
+			most = dn_max(most, dn_tap_at(axis, o, tap));
 	}
 	return most;
 }
@@ -167,17 +157,17 @@ int64_t dn_read_below(const struct dn_axis *axis, int64_t windows, int64_t taps,
 	if (positions <= 0 || windows <= 0)
 		return 0;
 	if (axis->dilation == 1 && stride <= taps)
-		return min(positions, (windows - 1) * stride + taps);
+		return dn_min(positions, (windows - 1) * stride + taps);
 	if (axis->dilation == 1)
-		return min(positions / stride * taps + min(positions % stride, taps), windows * taps);
-	for (int64_t tap = 0; tap < min(taps, axis->taps) && tap * axis->dilation < positions; tap++) {
+		return dn_min(positions / stride * taps + dn_min(positions % stride, taps), windows * taps);
+	for (int64_t tap = 0; tap < dn_min(taps, axis->taps) && tap * axis->dilation < positions; tap++) {
 		const int64_t strides = ceil_div(positions - tap * axis->dilation, stride);
 		const int64_t same = ceil_div(taps - tap, axis->taps), apart = axis->windows;
 		if (windows >= apart || same == 1)
-			count += min(strides, (same - 1) * apart + windows);
+			count += dn_min(strides, (same - 1) * apart + windows);
 		else
-			count += min(strides / apart, same) * windows +
-				 (strides / apart < same ? min(strides % apart, windows) : 0);
+			count += dn_min(strides / apart, same) * windows +
+				 (strides / apart < same ? dn_min(strides % apart, windows) : 0);
 	}
 	return count;
 }
