@@ -37,7 +37,8 @@ static long most_kib(const char *network, const char *device, const char *limit,
 
 int main(void)
 {
-	static const char *const networks[] = {"alexnet", "resnet50", "mobilenet_v2", "lstm_lm"};
+	static const char *const networks[] = {"alexnet", "resnet50",  "mobilenet_v2",
+					       "lstm_lm", "bert_base", "gpt2_small_decode"};
 	static const char *const devices[] = {"reference", "tpu_v1", "diannao", "cpu"};
 	for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
 		for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
@@ -51,7 +52,7 @@ int main(void)
 				return 1;
 			}
 			const double peak = (double)most_kib(networks[i], devices[d], NULL, said, sizeof said) / 1024;
-			printf("memory of %-12s on %-9s estimated %4.0f MiB, at most %4.0f MiB, ratio %.2f\n",
+			printf("memory of %-17s on %-9s estimated %4.0f MiB, at most %4.0f MiB, ratio %.2f\n",
 			       networks[i], devices[d], (double)bytes / MIB, peak, (double)bytes / MIB / peak);
 		}
 	return 0;

@@ -69,6 +69,22 @@ static uint64_t convolved(const struct npl_graph *graph)
 	return bytes;
 }
 
+/* Weights of matrix products in float32 that a session turns over, as the device wants a row for each output. */
+static uint64_t turned(const struct npl_graph *graph)
+{
+	uint64_t bytes = 0;
+	for (int i = 0; i < graph->n_nodes; i++) {
+		const struct npl_node *node = &graph->node[i];
+		if ((node->op != NPL_OP_GEMM && node->op != NPL_OP_MATMUL) || node->n_in < 2 || node->in[1] < 0)
+			continue;
+		const struct npl_value *w = &graph->value[node->in[1]];
+		const bool as_it_is = node->op == NPL_OP_GEMM && node->attrs.trans_b && node->attrs.alpha == 1;
+		if (w->constant && w->shape.rank == 2 && !as_it_is)
+			bytes += bytes_of(w);
+	}
+	return bytes;
+}
+
 /* What the device holds beside the graph's values: weights in its own form, buffers, libraries. values: bytes of all of the
  * graph's, which the buffers of a machine are touched for. */
 static uint64_t held_by(const struct npl_device_info *info, const struct npl_graph *graph, uint64_t values)
@@ -76,11 +92,12 @@ static uint64_t held_by(const struct npl_device_info *info, const struct npl_gra
 	const bool real = info->kind == NPL_KIND_CPU || info->kind == NPL_KIND_GPU;
 	const uint64_t base = real ? LIBRARY_BYTES : 0,
 		       machine = 2 * values < MACHINE_BYTES ? 2 * values : MACHINE_BYTES;
-	if (info->format == NPL_FORMAT_INT8 || info->format == NPL_FORMAT_INT8X16)
-		return 2 * graph->parameters + (info->kind == NPL_KIND_SIMULATED ? machine : base);
+	if (info->format == NPL_FORMAT_INT8 || info->format == NPL_FORMAT_INT8X16) /* a machine packs its tiles too */
+		return info->kind == NPL_KIND_SIMULATED ? 3 * graph->parameters + machine
+							: 2 * graph->parameters + base;
 	if (info->format == NPL_FORMAT_Q16)
 		return 2 * graph->parameters + base;
-	return base + (real ? convolved(graph) : 0);
+	return base + turned(graph) + (real ? convolved(graph) : 0);
 }
 
 static uint64_t outputs_of(const struct npl_graph *graph, int64_t batches)

@@ -57,7 +57,8 @@ static int follow(const char *path, const struct npl_load_options *options, stru
 	int rc = result.rows ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", graph->name);
 	if (!rc && graph->batch < PROBE) {
 		rc = load_at(path, options, PROBE, &other, err);
-		if (!rc && (!other || other->n_outputs != graph->n_outputs))
+		graph->batching.one_alone = !rc && (!other || other->n_outputs != graph->n_outputs);
+		if (graph->batching.one_alone)
 			one_by_one(graph, &result);
 		else if (!rc)
 			rc = follow_samples(other, graph, &result, err);

@@ -137,12 +137,15 @@ static int count_samples(const struct npl_graph *graph, struct npl_samples *samp
 static int cannot_cut(const struct npl_graph *graph, const struct npl_samples *samples, const char *mixed_by,
 		      struct npl_err *err)
 {
+	const long long n = samples->count, batch = graph->batch;
+	if (graph->batching.one_alone)
+		return npl_fail(err, NPL_EINPUT, "the inputs hold %lld samples and the batch is 1: %s; give one sample",
+				n, mixed_by);
 	return npl_fail(
 		err, NPL_EINPUT,
-		"the inputs hold %lld sample%s and the batch is %lld, but the samples cannot be cut into batches, nor filled up "
-		"to one: %s; give --batch %lld to run them as one batch",
-		(long long)samples->count, npl_plural(samples->count), (long long)graph->batch, mixed_by,
-		(long long)samples->count);
+		"the inputs hold %lld sample%s and the batch is %lld: they can neither be cut into batches nor filled "
+		"up to one, as %s; set the batch to %lld (--batch or --dim) to run them as one",
+		n, npl_plural(n), batch, mixed_by, n);
 }
 
 /* Samples that are no full batch must be independent; finds which rows of the results are whose. */

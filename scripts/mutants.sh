@@ -12,7 +12,7 @@
 # OBJECTS is the folder with the compiled tests/; names choose some of the faults. A run of all that finds them all writes
 # tests/mutants-caught.txt, a digest of each file and its faults. --changed runs the faults of the files that are not as they were
 # then, and a tenth of the others: another tenth with each commit, since a change elsewhere may hide a fault as well. Ends with
-# "N caught, N survived".
+# "N caught, N survived, N broken".
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -124,22 +124,26 @@ if ! "$out/agree" || ! "$out/agree" dram || ! "$out/agree" diannao; then
 fi
 # shellcheck disable=SC2016
 printf '%s\n' "${names[@]}" | xargs -P "$(nproc)" -I NAME bash -c 'mutant NAME > "$out/NAME.log" 2>&1'
-caught=0 survived=0
+caught=0 survived=0 broken=0
 for name in "${names[@]}"; do
 	log=$out/$name.log
 	if tail -n 1 "$log" | grep -q '^CAUGHT'; then
 		caught=$((caught + 1))
 		echo "mutants: caught $name: $(head -n 1 "$log" | cut -c 1-150)"
 	else
-		survived=$((survived + 1))
+		if tail -n 1 "$log" | grep -q '^SURVIVED'; then
+			survived=$((survived + 1))
+		else
+			broken=$((broken + 1))
+		fi
 		sed "s/^/mutants: $name: /" "$log"
 	fi
 done
-if [ "$whole" -eq 0 ] && [ $survived -eq 0 ]; then
+if [ "$whole" -eq 0 ] && [ $((survived + broken)) -eq 0 ]; then
 	{
 		echo "# Files whose faults were all caught, with digests of both; written by \`make mutants\`."
 		digests
 	} > "$caught_before"
 fi
-echo "$caught caught, $survived survived"
-[ $survived -eq 0 ]
+echo "$caught caught, $survived survived, $broken broken"
+[ $((survived + broken)) -eq 0 ]

@@ -47,9 +47,11 @@ Test(cli_samples, outputs_that_are_no_batch)
 	cli_folder(folder);
 	write_transpose(folder);
 	const struct cli_refusal lost[] = {
-		{3, "give --batch 5", {"run", "@/turn.onnx", "--device", "reference", "--input", "@/five.npy"}},
 		{3,
-		 "give --batch 5",
+		 "set the batch to 5 (--batch or --dim)",
+		 {"run", "@/turn.onnx", "--device", "reference", "--input", "@/five.npy"}},
+		{3,
+		 "set the batch to 5 (--batch or --dim)",
 		 {"compare", "@/turn.onnx", "--devices", "cpu", "--input", "@/five.npy", "--batch", "2"}},
 	};
 	cli_check_refusals(folder, lost, 2);
@@ -57,6 +59,34 @@ Test(cli_samples, outputs_that_are_no_batch)
 				      "reference", "--input", "@/five.npy", "--batch", "5", "--quiet");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
+	cli_remove_folder(folder);
+}
+
+/* A model that takes a batch of 1 and no other, and whose result has no dimension for more, is not told to take a larger batch. */
+Test(cli_samples, a_model_of_one_sample_takes_no_more)
+{
+	char folder[CLI_PATH], path[CLI_PATH + 32];
+	float data[SAMPLES * 2 * 3] = {0};
+	struct npl_err err;
+	struct npl_tensor t = {.dtype = NPL_F32, .shape = npl_shape_of(3, SAMPLES, 2, 3), .data = data};
+	struct onnx_writer g = {0};
+	cli_folder(folder);
+	onnx_put_input(&g, "x", ONNX_FLOAT, 3, (int64_t[]){1, 2, 3});
+	onnx_put_int64s(&g, "shape", 1, (int64_t[]){6});
+	onnx_put_node(&g, "Reshape", "flat", "x shape", "y", NULL);
+	onnx_put_output(&g, "y");
+	struct onnx_writer model = onnx_model(&g, 14);
+	cli_write(folder, "one.onnx", model.data, model.bytes);
+	onnx_writer_free(&model);
+	snprintf(path, sizeof path, "%s/x.npy", folder);
+	cr_assert_eq(npl_tensor_save_npy(path, &t, &err), 0, "%s", err.msg);
+	const struct cli_refusal lost[] = {
+		{3,
+		 "the inputs hold 5 samples and the batch is 1: the model takes a batch of 1 alone, and output 'y' has no "
+		 "dimension for more; give one sample",
+		 {"run", "@/one.onnx", "--device", "reference", "--input", "@/x.npy"}},
+	};
+	cli_check_refusals(folder, lost, 1);
 	cli_remove_folder(folder);
 }
 
@@ -88,8 +118,8 @@ Test(cli_samples, sequences_are_not_cut)
 	cr_assert_eq(npl_tensor_save_npy(path, &t, &err), 0, "%s", err.msg);
 	const struct cli_refusal lost[] = {
 		{3,
-		 "the inputs hold 5 samples and the batch is 1, but the samples cannot be cut into batches, nor filled up to one: "
-		 "node 'steps' (LSTM) goes through them step by step; give --batch 5",
+		 "the inputs hold 5 samples and the batch is 1: they can neither be cut into batches nor filled up to one, as "
+		 "node 'steps' (LSTM) goes through them step by step; set the batch to 5 (--batch or --dim) to run them as one",
 		 {"run", "@/time.onnx", "--device", "cpu", "--input", "@/x.npy"}},
 	};
 	cli_check_refusals(folder, lost, 1);

@@ -75,8 +75,8 @@ int cpu_room_for_threads(int wanted, int *threads, struct npl_err *err)
 		if (!*threads)
 			return npl_fail(
 				err, NPL_ENOMEM,
-				"out of address space: OpenBLAS needs %llu bytes of it for one thread, the limit "
-				"of all of this process (ulimit -v) is %llu",
+				"out of address space: OpenBLAS, oneDNN and the stack of one thread need %llu bytes more "
+				"of it, the limit of this process (ulimit -v) is %llu",
 				(unsigned long long)bytes_for(1), (unsigned long long)space.rlim_cur);
 	}
 	if (*threads > 1) {

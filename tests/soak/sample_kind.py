@@ -79,13 +79,13 @@ def check_apart(program, graph, first, batch, device, seed):
 
 
 def check_mixed(program, graph, n, device, seed):
-    """Open, all at once: right. In smaller batches: right too, or refused as wrong usage with the name of a node."""
+    """Open, all at once: right. In smaller batches: right too, or refused as bad input (exit status 3) with the name of a node."""
     bounds, shapes = noise.bounds(graph, noise.Float32, seed), declared(graph, "N")
     judged = judge_values(program, graph, bounds, shapes, ["--device", device])
     try:
         judge_values(program, graph, bounds, shapes, ["--device", device, "--batch", str(n - 1)])
     except Refused as refused:
-        if refused.result.status not in (2, 3) or not any(node.outputs[0] in str(refused) for node in graph.nodes):
+        if refused.result.status != 3 or not any(node.outputs[0] in str(refused) for node in graph.nodes):
             raise Finding(f"refused, but not as a batch that is too small for a node: {refused}") from refused
     return judged
 
