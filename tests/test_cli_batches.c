@@ -114,7 +114,7 @@ Test(cli_batches, mixed_samples_are_one_batch)
 			 c->says,
 			 {"run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy", "--batch", "3"}},
 			{3,
-			 "give --batch 7",
+			 "set the batch to 7",
 			 {"run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy", "--batch", "8"}},
 		};
 		cli_check_refusals(folder, refused, 2);
