@@ -33,7 +33,7 @@ lib_src := $(sort $(foreach d,$(lib_dirs),$(wildcard $(d)/*.c)))
 cli_src := $(sort $(wildcard cli/*.c))
 test_src := $(sort $(wildcard tests/test_*.c))
 program_src := $(sort $(wildcard tests/program_*.c tests/dram_*.c tests/diannao_*.c)) # what tests of the engines share
-support_src := $(sort $(wildcard tests/cuda_*.c)) # what tests of the GPU share
+support_src := $(sort $(wildcard tests/cuda_*.c tests/follow_*.c)) # what tests of the GPU share, and networks for those of batches
 # The GPU's kernels travel in the program as text, which is compiled for the GPU that is found.
 kernel_texts := backends/cuda/kernel_args.h $(sort $(wildcard backends/cuda/kernels/*.cuh backends/cuda/kernels/*.cu))
 lib_obj := $(lib_src:%.c=$(out)/%.o) $(out)/kernel_texts.o

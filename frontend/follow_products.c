@@ -40,14 +40,14 @@ bool follow_product(const struct at *at, int ka, int kb)
 		if (m->spread.axis == (left ? a.column : b.row) || o->has_samples)
 			return false;
 		out.axis = out_shape(at)->rank - 1 - (left && b.rank > 1);
-		return is_lasting(at, o->k) && place_all(at, &out);
+		return is_steady(at, o->k) && place_all(at, &out);
 	}
 	const int stack = o->rank > 2 ? o->rank - 2 : 0; /* the other's dimensions there, from the end */
 	there = m->spread;
 	there.axis = m->spread.axis - (m->rank - 2) + stack;
 	if (o->has_samples ? !same(&o->spread, &there) || o->spread.axis >= stack : false)
 		return false;
-	if (!o->has_samples && (there.axis >= 0 && stack ? !is_uniform(at, o->k, &there) : !is_lasting(at, o->k)))
+	if (!o->has_samples && (there.axis >= 0 && stack ? !is_uniform(at, o->k, &there) : !is_steady(at, o->k)))
 		return false;
 	const int deep = m->rank > o->rank ? m->rank : o->rank; /* the result's stack is the deeper one's */
 	out.axis = m->spread.axis + deep - m->rank;
@@ -59,7 +59,7 @@ bool follow_gemm(const struct at *at)
 	const struct npl_attrs *attrs = &at->node->attrs;
 	const bool left = has_samples(at, 0);
 	struct spread x, c;
-	if (left == has_samples(at, 1) || !samples_of(at, left ? 0 : 1, &x) || !is_lasting(at, left ? 1 : 0))
+	if (left == has_samples(at, 1) || !samples_of(at, left ? 0 : 1, &x) || !is_steady(at, left ? 1 : 0))
 		return false; /* the bias alone may have samples: too rare for a rule */
 	if (x.axis != (left ? attrs->trans_a : !attrs->trans_b))
 		return false;
@@ -80,26 +80,27 @@ bool follow_integer_product(const struct at *at, int ka, int kb)
 	for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
 		const int v = value_of(at, scales[i]);
 		const bool of_samples = has_samples(at, i < 2 ? ka : kb);
-		if (!is_lasting(at, scales[i]) ||
+		if (!is_steady(at, scales[i]) ||
 		    (v >= 0 && of_samples && npl_shape_count(&at->f->graph->value[v].shape) != 1))
 			return false;
 	}
-	return (!linear || (is_lasting(at, 6) && is_lasting(at, 7))) && follow_product(at, ka, kb);
+	return (!linear || (is_steady(at, 6) && is_steady(at, 7))) && follow_product(at, ka, kb);
 }
 
 /* RNN, GRU and LSTM: X (steps, batch, size), or with the batch first; lengths (batch); states (directions, batch, size) likewise. */
-bool follow_recurrent(const struct at *at, const char **why)
+bool follow_recurrent(const struct at *at)
 {
 	enum { X, W, R, B, LENGTHS, FIRST_STATE, LAST_STATE, PEEPHOLES };
 	const bool first = at->node->attrs.recurrent.batch_first;
 	struct spread x, own;
 	for (int k = W; k <= PEEPHOLES; k++)
-		if ((k <= B || k == PEEPHOLES) && !is_lasting(at, k))
+		if ((k <= B || k == PEEPHOLES) && !is_steady(at, k))
 			return false;
 	if (!samples_of(at, X, &x))
 		return false;
 	if (x.axis != !first) {
-		*why = x.axis == first ? "goes through them step by step" : *why;
+		if (x.axis == first)
+			*at->why = "goes through the samples step by step";
 		return false;
 	}
 	for (int k = LENGTHS; k <= LAST_STATE; k++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What each operator makes of samples (follow.h). An operator without a rule here mixes them. */
+ * What each operator makes of samples (follow.h). An operator without a row in the table mixes them. */
 #include "follow_rules.h"
 
 #include <string.h>
@@ -8,12 +8,33 @@
 /* What leaves elements in their order: views, and functions of single elements. */
 static bool in_order(const struct at *at, int n_operands)
 {
-	if (!has_samples(at, 0) || (n_operands > 1 && !others_last(at, 1, -1)))
+	if (!has_samples(at, 0) || (n_operands > 1 && !others_steady(at, 1, -1)))
 		return false;
 	for (int k = 0; k < at->node->n_out; k++)
 		if (at->node->out[k] >= 0)
 			at->f->distance[at->node->out[k]] = at->f->distance[at->node->in[0]];
 	return true;
+}
+
+static bool view(const struct at *at)
+{
+	return in_order(at, 1);
+}
+
+/* A size that the model asks for may be this batch's by chance. */
+static bool reshape(const struct at *at)
+{
+	struct spread x;
+	if (!in_order(at, 1))
+		return false;
+	if (follow_spread(at->f, at->node->out[0], &x) && at->node->attrs.list[x.axis] > 0)
+		ask_other_batch(at);
+	return true;
+}
+
+static bool clip(const struct at *at)
+{
+	return in_order(at, 3);
 }
 
 /* How many dimensions the result has before the operand's first, as broadcasting places it. Before opset 7 the second of two had an
@@ -61,21 +82,56 @@ static bool broadcast(const struct at *at)
 static bool images(const struct at *at, bool per_channel)
 {
 	struct spread x;
-	return samples_of(at, 0, &x) && x.axis <= per_channel && others_last(at, 1, -1) && place_all(at, &x);
+	return samples_of(at, 0, &x) && x.axis <= per_channel && others_steady(at, 1, -1) && place_all(at, &x);
+}
+
+/* Each sample of dimension 0 by itself. */
+static bool image(const struct at *at)
+{
+	return images(at, false);
+}
+
+/* Each channel of each sample by itself. */
+static bool channel(const struct at *at)
+{
+	return images(at, true);
+}
+
+/* Where its second result says the greatest were found is counted through all samples. */
+static bool maxpool(const struct at *at)
+{
+	return !has_result(at, 1) && channel(at);
 }
 
 /* Along one dimension: the samples' may be any other. */
 static bool along(const struct at *at, int64_t axis)
 {
 	struct spread x;
-	return samples_of(at, 0, &x) && x.axis != axis && others_last(at, 1, -1) && place_all(at, &x);
+	return samples_of(at, 0, &x) && x.axis != axis && others_steady(at, 1, -1) && place_all(at, &x);
+}
+
+static bool along_axis(const struct at *at)
+{
+	return along(at, at->node->attrs.axis);
+}
+
+static bool lrn(const struct at *at)
+{
+	return along(at, 1);
+}
+
+/* The last dimension has a number's real and imaginary parts. */
+static bool dft(const struct at *at)
+{
+	struct spread x;
+	return samples_of(at, 0, &x) && x.axis != shape_of(at, 0)->rank - 1 && along_axis(at);
 }
 
 /* Over all dimensions from one on. */
 static bool from_axis(const struct at *at, int64_t axis)
 {
 	struct spread x;
-	return samples_of(at, 0, &x) && x.axis < axis && others_last(at, 1, -1) && place_all(at, &x);
+	return samples_of(at, 0, &x) && x.axis < axis && others_steady(at, 1, -1) && place_all(at, &x);
 }
 
 static bool softmax(const struct at *at)
@@ -137,185 +193,21 @@ static bool cumsum(const struct at *at)
 	return along(at, k < 0 ? k + out_shape(at)->rank : k);
 }
 
-static bool transpose(const struct at *at)
-{
-	const struct npl_attrs *attrs = &at->node->attrs;
-	struct spread x;
-	if (!samples_of(at, 0, &x))
-		return false;
-	for (int d = 0; d < attrs->n_list; d++)
-		if (attrs->list[d] == x.axis) {
-			x.axis = d;
-			return place_all(at, &x);
-		}
-	return false;
-}
-
-/* Joined along another dimension, or whole batches behind each other. */
-static bool concat(const struct at *at)
-{
-	struct spread joint = {.axis = -1}, own;
-	int64_t outer = 0;
-	for (int k = 0; k < at->node->n_in; k++) {
-		if (!has_samples(at, k))
-			continue;
-		if (!samples_of(at, k, &own) ||
-		    (joint.axis >= 0 && (own.axis != joint.axis || own.inner != joint.inner)))
-			return false;
-		if (joint.axis >= 0 && own.axis != at->node->attrs.axis && own.outer != joint.outer)
-			return false;
-		joint = own;
-		outer += own.outer;
-	}
-	const bool behind = joint.axis == at->node->attrs.axis;
-	for (int k = 0; k < at->node->n_in; k++)
-		if (!has_samples(at, k) && (behind || !is_uniform(at, k, &joint)))
-			return false;
-	if (behind)
-		joint.outer = outer;
-	return place_all(at, &joint);
-}
-
-static bool slice(const struct at *at)
-{
-	const struct npl_slice *cut = &at->node->attrs.slice;
-	struct spread x;
-	if (!samples_of(at, 0, &x))
-		return false;
-	const int64_t whole = x.inner * at->f->graph->batch, left = out_shape(at)->dim[x.axis];
-	if (left > 1 && cut->step[x.axis] != 1)
-		return false;
-	if (cut->first[x.axis] % whole || left % whole)
-		return false;
-	x.outer = left / whole;
-	return x.outer && place_all(at, &x);
-}
-
-static bool pad(const struct at *at)
-{
-	struct spread x;
-	return samples_of(at, 0, &x) && !at->node->attrs.pad_before[x.axis] && !at->node->attrs.pad_after[x.axis] &&
-	       is_lasting(at, 2) && place_all(at, &x);
-}
-
-static bool resize(const struct at *at)
-{
-	const struct npl_resize *r = &at->node->attrs.resize;
-	struct spread x;
-	if (!samples_of(at, 0, &x))
-		return false;
-	const int a = x.axis;
-	return shape_of(at, 0)->dim[a] == out_shape(at)->dim[a] && r->scale[a] == 1 &&
-	       (r->to[a] == 0 || (r->from[a] == 0 && r->to[a] == 1)) && place_all(at, &x);
-}
-
-/* Expand and Tile. */
-static bool repeat(const struct at *at)
-{
-	struct spread x;
-	if (!samples_of(at, 0, &x))
-		return false;
-	const int64_t was = shape_of(at, 0)->dim[x.axis];
-	at->f->wants_other = at->f->wants_other || !at->f->other; /* an Expand may give this batch its own size */
-	x.axis += out_shape(at)->rank - shape_of(at, 0)->rank;
-	x.outer *= out_shape(at)->dim[x.axis] / was;
-	return place_all(at, &x);
-}
-
-/* Trilu: of matrices in the last two dimensions. */
-static bool triangle(const struct at *at)
-{
-	struct spread x;
-	return samples_of(at, 0, &x) && x.axis < out_shape(at)->rank - 2 && is_lasting(at, 1) && place_all(at, &x);
-}
-
-static bool gather(const struct at *at)
-{
-	const int axis = (int)at->node->attrs.axis, rank = shape_of(at, 1)->rank;
-	struct spread x;
-	if (has_samples(at, 0) && has_samples(at, 1))
-		return false;
-	if (has_samples(at, 1)) { /* rows of a table */
-		if (!is_lasting(at, 0) || !samples_of(at, 1, &x))
-			return false;
-		x.axis += axis;
-		return place_all(at, &x);
-	}
-	if (!samples_of(at, 0, &x) || x.axis == axis || !is_lasting(at, 1))
-		return false;
-	x.axis += x.axis > axis ? rank - 1 : 0;
-	return place_all(at, &x);
-}
-
-static bool gather_elements(const struct at *at)
-{
-	const int64_t axis = at->node->attrs.axis;
-	struct spread x = {0}, indices = {0};
-	const bool own = has_samples(at, 0), theirs = has_samples(at, 1);
-	if ((own && !samples_of(at, 0, &x)) || (theirs && !samples_of(at, 1, &indices)))
-		return false;
-	if (own && x.axis == axis)
-		return false;
-	if (own && theirs && !same(&x, &indices))
-		return false;
-	if (own && !theirs && !is_uniform(at, 1, &x))
-		return false;
-	if (!own && !(indices.axis == axis ? is_lasting(at, 0) : is_uniform(at, 0, &indices)))
-		return false;
-	return place_all(at, own ? &x : &indices);
-}
-
-static bool gather_nd(const struct at *at)
-{
-	const int64_t batch_dims = at->node->attrs.number;
-	struct spread x, indices;
-	if (!samples_of(at, 1, &indices) || indices.axis >= shape_of(at, 1)->rank - 1)
-		return false;
-	if (!has_samples(at, 0))
-		return (indices.axis < batch_dims ? is_uniform(at, 0, &indices) : is_lasting(at, 0)) &&
-		       place_all(at, &indices);
-	return samples_of(at, 0, &x) && same(&x, &indices) && x.axis < batch_dims && place_all(at, &x);
-}
-
-static bool one_hot(const struct at *at)
-{
-	struct spread x;
-	if (!samples_of(at, 0, &x) || !others_last(at, 1, -1))
-		return false;
-	x.axis += x.axis >= at->node->attrs.axis;
-	return place_all(at, &x);
-}
-
-static bool reverse_sequence(const struct at *at)
-{
-	struct spread x, lengths;
-	if (!samples_of(at, 0, &x) || x.axis == at->node->attrs.axis)
-		return false;
-	if (x.axis == at->node->attrs.number) {
-		const struct spread rows = {.axis = 0, .outer = x.outer, .inner = x.inner};
-		if (has_samples(at, 1) ? !samples_of(at, 1, &lengths) || !same(&lengths, &rows)
-				       : !is_uniform(at, 1, &rows))
-			return false;
-	} else if (!is_lasting(at, 1))
-		return false;
-	return place_all(at, &x);
-}
-
 /* One scale and one zero point for all, or one per index of a dimension that the samples do not lie along. */
 static bool quantised_by(const struct at *at, int k, int axis, const struct spread *x)
 {
 	const int v = value_of(at, k);
 	if (v < 0 || npl_shape_count(&at->f->graph->value[v].shape) == 1)
-		return is_lasting(at, k);
+		return is_steady(at, k);
 	const struct spread rows = {.axis = 0, .outer = x->outer, .inner = x->inner};
-	return x->axis == axis ? is_uniform(at, k, &rows) : is_lasting(at, k);
+	return x->axis == axis ? is_uniform(at, k, &rows) : is_steady(at, k);
 }
 
 static bool quantise(const struct at *at)
 {
 	const int axis = (int)at->node->attrs.axis;
 	struct spread x;
-	if (!others_last(at, 1, -1))
+	if (!others_steady(at, 1, -1))
 		return false;
 	const bool whole = npl_shape_count(shape_of(at, 1)) == 1;
 	if (whole)
@@ -329,7 +221,7 @@ static bool batchnorm(const struct at *at)
 	const struct npl_attrs *attrs = &at->node->attrs;
 	struct spread x;
 	return !attrs->training && samples_of(at, 0, &x) && (attrs->per_element ? x.axis == 0 : x.axis != 1) &&
-	       others_last(at, 1, -1) && place_all(at, &x);
+	       others_steady(at, 1, -1) && place_all(at, &x);
 }
 
 /* Scale and bias of a LayerNormalization broadcast to its input. */
@@ -349,6 +241,128 @@ static bool layernorm(const struct at *at)
 	return place_all(at, &x);
 }
 
+/* RotaryEmbedding: x (N, sequence, heads * size) or (N, heads, sequence, size); the caches are (N, sequence, half), or (positions, half)
+ * with position_ids (N, sequence). Heads do not meet, so that they may hold the samples where nothing else does. */
+static bool rotary(const struct at *at)
+{
+	enum { POSITIONS = 3 };
+	const bool by_position = value_of(at, POSITIONS) >= 0;
+	struct spread x, own;
+	if (!samples_of(at, 0, &x))
+		return false;
+	if (x.axis == 1 && shape_of(at, 0)->rank == 4)
+		return others_steady(at, 1, -1) && place_all(at, &x);
+	if (x.axis != 0)
+		return false;
+	for (int k = 1; k < at->node->n_in; k++) {
+		if (by_position && k != POSITIONS) {
+			if (!is_steady(at, k))
+				return false;
+		} else if (has_samples(at, k) ? !samples_of(at, k, &own) || !same(&own, &x) : !is_uniform(at, k, &x))
+			return false;
+	}
+	return place_all(at, &x);
+}
+
+static bool matmul(const struct at *at)
+{
+	return follow_product(at, 0, 1);
+}
+
+static bool qlinear_matmul(const struct at *at)
+{
+	return follow_integer_product(at, 0, 3);
+}
+
+static bool matmul_integer(const struct at *at)
+{
+	return follow_integer_product(at, 0, 1);
+}
+
+static bool (*const rule_of[NPL_OPS])(const struct at *at) = {
+	[NPL_OP_RESHAPE] = reshape,
+	[NPL_OP_FLATTEN] = view,
+	[NPL_OP_SQUEEZE] = view,
+	[NPL_OP_UNSQUEEZE] = view,
+	[NPL_OP_IDENTITY] = view,
+	[NPL_OP_DROPOUT] = view,
+	[NPL_OP_CAST] = view,
+	[NPL_OP_CASTLIKE] = view,
+	[NPL_OP_CLIP] = clip,
+	[NPL_OP_QUANTIZELINEAR] = quantise,
+	[NPL_OP_DEQUANTIZELINEAR] = quantise,
+	[NPL_OP_CONV] = image,
+	[NPL_OP_CONVTRANSPOSE] = image,
+	[NPL_OP_CONVINTEGER] = image,
+	[NPL_OP_QLINEARCONV] = image,
+	[NPL_OP_INSTANCENORMALIZATION] = image,
+	[NPL_OP_GROUPNORMALIZATION] = image,
+	[NPL_OP_DEPTHTOSPACE] = image,
+	[NPL_OP_SPACETODEPTH] = image,
+	[NPL_OP_COL2IM] = image,
+	[NPL_OP_STFT] = image,
+	[NPL_OP_MAXPOOL] = maxpool,
+	[NPL_OP_AVERAGEPOOL] = channel,
+	[NPL_OP_GLOBALAVERAGEPOOL] = channel,
+	[NPL_OP_GLOBALMAXPOOL] = channel,
+	[NPL_OP_LPPOOL] = channel,
+	[NPL_OP_GLOBALLPPOOL] = channel,
+	[NPL_OP_LRN] = lrn,
+	[NPL_OP_BATCHNORMALIZATION] = batchnorm,
+	[NPL_OP_LAYERNORMALIZATION] = layernorm,
+	[NPL_OP_RMSNORMALIZATION] = layernorm,
+	[NPL_OP_SOFTMAX] = softmax,
+	[NPL_OP_LOGSOFTMAX] = softmax,
+	[NPL_OP_HARDMAX] = softmax,
+	[NPL_OP_LPNORMALIZATION] = along_axis,
+	[NPL_OP_TOPK] = along_axis,
+	[NPL_OP_SPLIT] = along_axis,
+	[NPL_OP_MEANVARIANCENORMALIZATION] = normalise_axes,
+	[NPL_OP_REDUCESUM] = reduce,
+	[NPL_OP_REDUCEMEAN] = reduce,
+	[NPL_OP_REDUCEMAX] = reduce,
+	[NPL_OP_REDUCEMIN] = reduce,
+	[NPL_OP_REDUCEPROD] = reduce,
+	[NPL_OP_REDUCEL1] = reduce,
+	[NPL_OP_REDUCEL2] = reduce,
+	[NPL_OP_REDUCESUMSQUARE] = reduce,
+	[NPL_OP_REDUCELOGSUM] = reduce,
+	[NPL_OP_REDUCELOGSUMEXP] = reduce,
+	[NPL_OP_ARGMAX] = arg,
+	[NPL_OP_ARGMIN] = arg,
+	[NPL_OP_CUMSUM] = cumsum,
+	[NPL_OP_DFT] = dft,
+	[NPL_OP_TRANSPOSE] = follow_transpose,
+	[NPL_OP_CONCAT] = follow_concat,
+	[NPL_OP_SLICE] = follow_slice,
+	[NPL_OP_PAD] = follow_pad,
+	[NPL_OP_RESIZE] = follow_resize,
+	[NPL_OP_UPSAMPLE] = follow_resize,
+	[NPL_OP_CENTERCROPPAD] = follow_center_crop_pad,
+	[NPL_OP_EXPAND] = follow_repeat,
+	[NPL_OP_TILE] = follow_repeat,
+	[NPL_OP_AFFINEGRID] = follow_affine_grid,
+	[NPL_OP_TRILU] = follow_triangle,
+	[NPL_OP_GATHER] = follow_gather,
+	[NPL_OP_GATHERELEMENTS] = follow_gather_elements,
+	[NPL_OP_GATHERND] = follow_gather_nd,
+	[NPL_OP_COMPRESS] = follow_compress,
+	[NPL_OP_SCATTER] = follow_scatter_elements,
+	[NPL_OP_SCATTERELEMENTS] = follow_scatter_elements,
+	[NPL_OP_SCATTERND] = follow_scatter_nd,
+	[NPL_OP_ONEHOT] = follow_one_hot,
+	[NPL_OP_REVERSESEQUENCE] = follow_reverse_sequence,
+	[NPL_OP_MATMUL] = matmul,
+	[NPL_OP_QLINEARMATMUL] = qlinear_matmul,
+	[NPL_OP_MATMULINTEGER] = matmul_integer,
+	[NPL_OP_GEMM] = follow_gemm,
+	[NPL_OP_EINSUM] = follow_einsum,
+	[NPL_OP_RNN] = follow_recurrent,
+	[NPL_OP_GRU] = follow_recurrent,
+	[NPL_OP_LSTM] = follow_recurrent,
+	[NPL_OP_ROTARYEMBEDDING] = rotary,
+};
+
 /* Operators whose results are made element by element, by the family of functions that does them. */
 static bool is_elementwise(enum npl_op op)
 {
@@ -365,133 +379,15 @@ static bool is_elementwise(enum npl_op op)
 	return false;
 }
 
-/* What moves elements, sums of products, and what is made element by element. */
-static bool of_moving(const struct at *at, const char **why)
+bool follow_has_rule(enum npl_op op)
 {
-	switch (at->node->op) {
-	case NPL_OP_TRANSPOSE:
-		return transpose(at);
-	case NPL_OP_CONCAT:
-		return concat(at);
-	case NPL_OP_SLICE:
-		return slice(at);
-	case NPL_OP_PAD:
-		return pad(at);
-	case NPL_OP_RESIZE:
-	case NPL_OP_UPSAMPLE:
-		return resize(at);
-	case NPL_OP_EXPAND:
-	case NPL_OP_TILE:
-		return repeat(at);
-	case NPL_OP_TRILU:
-		return triangle(at);
-	case NPL_OP_GATHER:
-		return gather(at);
-	case NPL_OP_GATHERELEMENTS:
-		return gather_elements(at);
-	case NPL_OP_GATHERND:
-		return gather_nd(at);
-	case NPL_OP_ONEHOT:
-		return one_hot(at);
-	case NPL_OP_REVERSESEQUENCE:
-		return reverse_sequence(at);
-	case NPL_OP_MATMUL:
-		return follow_product(at, 0, 1);
-	case NPL_OP_QLINEARMATMUL:
-		return follow_integer_product(at, 0, 3);
-	case NPL_OP_MATMULINTEGER:
-		return follow_integer_product(at, 0, 1);
-	case NPL_OP_GEMM:
-		return follow_gemm(at);
-	case NPL_OP_RNN:
-	case NPL_OP_GRU:
-	case NPL_OP_LSTM:
-		return follow_recurrent(at, why);
-	case NPL_OP_EINSUM:
-		return follow_einsum(at);
-	default:
-		return is_elementwise(at->node->op) && broadcast(at);
-	}
-}
-
-/* What works along axes. */
-static bool of_axes(const struct at *at, const char **why)
-{
-	switch (at->node->op) {
-	case NPL_OP_SOFTMAX:
-	case NPL_OP_LOGSOFTMAX:
-	case NPL_OP_HARDMAX:
-		return softmax(at);
-	case NPL_OP_LPNORMALIZATION:
-	case NPL_OP_TOPK:
-	case NPL_OP_SPLIT:
-		return along(at, at->node->attrs.axis);
-	case NPL_OP_MEANVARIANCENORMALIZATION:
-		return normalise_axes(at);
-	case NPL_OP_REDUCESUM:
-	case NPL_OP_REDUCEMEAN:
-	case NPL_OP_REDUCEMAX:
-	case NPL_OP_REDUCEMIN:
-	case NPL_OP_REDUCEPROD:
-	case NPL_OP_REDUCEL1:
-	case NPL_OP_REDUCEL2:
-	case NPL_OP_REDUCESUMSQUARE:
-	case NPL_OP_REDUCELOGSUM:
-	case NPL_OP_REDUCELOGSUMEXP:
-		return reduce(at);
-	case NPL_OP_ARGMAX:
-	case NPL_OP_ARGMIN:
-		return arg(at);
-	case NPL_OP_CUMSUM:
-		return cumsum(at);
-	default:
-		return of_moving(at, why);
-	}
+	return rule_of[op] || is_elementwise(op);
 }
 
 bool follow_node(struct follow *f, const struct npl_node *node, const char **why)
 {
-	const struct at at = {f, node};
-	switch (node->op) {
-	case NPL_OP_RESHAPE:
-	case NPL_OP_FLATTEN:
-	case NPL_OP_SQUEEZE:
-	case NPL_OP_UNSQUEEZE:
-	case NPL_OP_IDENTITY:
-	case NPL_OP_DROPOUT:
-	case NPL_OP_CAST:
-	case NPL_OP_CASTLIKE:
-		return in_order(&at, 1);
-	case NPL_OP_CLIP:
-		return in_order(&at, 3);
-	case NPL_OP_QUANTIZELINEAR:
-	case NPL_OP_DEQUANTIZELINEAR:
-		return quantise(&at);
-	case NPL_OP_CONV:
-	case NPL_OP_CONVTRANSPOSE:
-	case NPL_OP_CONVINTEGER:
-	case NPL_OP_INSTANCENORMALIZATION:
-	case NPL_OP_GROUPNORMALIZATION:
-	case NPL_OP_DEPTHTOSPACE:
-	case NPL_OP_SPACETODEPTH:
-	case NPL_OP_QLINEARCONV:
-		return images(&at, false);
-	case NPL_OP_MAXPOOL: /* where its second result says is counted through all samples */
-		return !has_result(&at, 1) && images(&at, true);
-	case NPL_OP_AVERAGEPOOL:
-	case NPL_OP_GLOBALAVERAGEPOOL:
-	case NPL_OP_GLOBALMAXPOOL:
-	case NPL_OP_LPPOOL:
-	case NPL_OP_GLOBALLPPOOL:
-		return images(&at, true);
-	case NPL_OP_LRN:
-		return along(&at, 1);
-	case NPL_OP_BATCHNORMALIZATION:
-		return batchnorm(&at);
-	case NPL_OP_LAYERNORMALIZATION:
-	case NPL_OP_RMSNORMALIZATION:
-		return layernorm(&at);
-	default:
-		return of_axes(&at, why);
-	}
+	const struct at at = {f, node, why};
+	if (rule_of[node->op])
+		return rule_of[node->op](&at);
+	return is_elementwise(node->op) && broadcast(&at);
 }

@@ -10,6 +10,7 @@
 struct at {
 	struct follow *f;
 	const struct npl_node *node;
+	const char **why; /* where a rule has a word of its own on how the node mixes samples */
 };
 
 static inline int value_of(const struct at *at, int k)
@@ -38,18 +39,18 @@ static inline bool samples_of(const struct at *at, int k, struct spread *spread)
 	return has_samples(at, k) && follow_spread(at->f, at->node->in[k], spread);
 }
 
-/* Input k is absent, or fixed whatever the batch. */
-static inline bool is_lasting(const struct at *at, int k)
+/* Input k is absent, or fixed and the same at any batch. */
+static inline bool is_steady(const struct at *at, int k)
 {
 	const int v = value_of(at, k);
-	return v < 0 || (!at->f->distance[v] && follow_lasting(at->f, v));
+	return v < 0 || (!at->f->distance[v] && follow_steady(at->f, v));
 }
 
 /* All inputs from `first` on but `but`. */
-static inline bool others_last(const struct at *at, int first, int but)
+static inline bool others_steady(const struct at *at, int first, int but)
 {
 	for (int k = first; k < at->node->n_in; k++)
-		if (k != but && !is_lasting(at, k))
+		if (k != but && !is_steady(at, k))
 			return false;
 	return true;
 }
@@ -80,11 +81,36 @@ static inline bool has_result(const struct at *at, int k)
 	return k < at->node->n_out && at->node->out[k] >= 0;
 }
 
+/* What was found at this batch has to be so at another. */
+static inline void ask_other_batch(const struct at *at)
+{
+	at->f->wants_other = at->f->wants_other || !at->f->other;
+}
+
 /* follow_products.c: sums of products */
 bool follow_product(const struct at *at, int ka, int kb); /* MatMul of inputs ka and kb, and its integer forms */
 bool follow_integer_product(const struct at *at, int ka, int kb);
 bool follow_gemm(const struct at *at);
 bool follow_einsum(const struct at *at);
-bool follow_recurrent(const struct at *at, const char **why);
+bool follow_recurrent(const struct at *at);
+
+/* follow_moving.c: what moves elements */
+bool follow_transpose(const struct at *at);
+bool follow_concat(const struct at *at);
+bool follow_slice(const struct at *at);
+bool follow_pad(const struct at *at);
+bool follow_resize(const struct at *at);
+bool follow_center_crop_pad(const struct at *at);
+bool follow_repeat(const struct at *at);
+bool follow_affine_grid(const struct at *at);
+bool follow_triangle(const struct at *at);
+bool follow_gather(const struct at *at);
+bool follow_gather_elements(const struct at *at);
+bool follow_gather_nd(const struct at *at);
+bool follow_compress(const struct at *at);
+bool follow_scatter_elements(const struct at *at);
+bool follow_scatter_nd(const struct at *at);
+bool follow_one_hot(const struct at *at);
+bool follow_reverse_sequence(const struct at *at);
 
 #endif

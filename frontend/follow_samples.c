@@ -76,7 +76,7 @@ static enum change change_of(struct follow *f, int v)
 	return value->data && other->data && !memcmp(value->data, other->data, bytes) ? SAME : DIFFERENT;
 }
 
-bool follow_lasting(struct follow *f, int v)
+bool follow_steady(struct follow *f, int v)
 {
 	return change_of(f, v) == SAME;
 }
@@ -129,10 +129,11 @@ static void follow_outputs(const struct follow *f, struct follow_result *result)
 			continue;
 		}
 		if (found && spread.axis)
-			snprintf(result->mixed_by, sizeof result->mixed_by, "output '%s' has them along dimension %d",
-				 name, spread.axis);
+			snprintf(result->mixed_by, sizeof result->mixed_by,
+				 "output '%s' has the samples along dimension %d", name, spread.axis);
 		else
-			snprintf(result->mixed_by, sizeof result->mixed_by, "output '%s' has them in pieces", name);
+			snprintf(result->mixed_by, sizeof result->mixed_by,
+				 "output '%s' has each sample in several pieces", name);
 		return;
 	}
 }
@@ -146,7 +147,7 @@ const struct npl_node *follow_nodes(struct follow *f, const char **why)
 			f->distance[graph->input[i]] = product(&value->shape, 1, value->shape.rank);
 	}
 	for (int i = 0; i < graph->n_nodes; i++) {
-		*why = "mixes them";
+		*why = "mixes samples";
 		if (!is_fixed(f, &graph->node[i]) && !follow_node(f, &graph->node[i], why))
 			return &graph->node[i];
 	}
@@ -162,15 +163,28 @@ static const struct npl_value *batched_inside(const struct npl_graph *graph)
 	return NULL;
 }
 
-/* A value whose elements do not grow with the batch; NULL: none. A batch that is by chance as large as a dimension that the model
- * gives can be taken for it, as by an Expand, but not two batches. */
+/* Has the value at the other batch the same shape, but for more samples? */
+static bool grows(const struct follow *f, int v, const struct npl_shape *other)
+{
+	const struct npl_shape *shape = &f->graph->value[v].shape;
+	const int64_t batch = f->graph->batch, there = f->other->batch;
+	struct spread x;
+	if (!follow_spread(f, v, &x))
+		return npl_shape_count(shape) / batch * there == npl_shape_count(other);
+	bool same = shape->rank == other->rank;
+	for (int d = 0; d < shape->rank && same; d++)
+		same = other->dim[d] == (d == x.axis ? shape->dim[d] / batch * there : shape->dim[d]);
+	return same;
+}
+
+/* A value that does not grow with the batch; NULL: none. A batch that is by chance as large as a dimension that the model gives can be
+ * taken for it, as by an Expand, but not two batches. */
 static const struct npl_value *find_unsteady(const struct follow *f)
 {
 	for (int v = 0; v < f->graph->n_values && f->other; v++) {
-		const struct npl_value *value = &f->graph->value[v], *other = f->distance[v] ? same_value(f, v) : NULL;
-		if (other && npl_shape_count(&value->shape) / f->graph->batch * f->other->batch !=
-				     npl_shape_count(&other->shape))
-			return value;
+		const struct npl_value *other = f->distance[v] ? same_value(f, v) : NULL;
+		if (other && !grows(f, v, &other->shape))
+			return &f->graph->value[v];
 	}
 	return NULL;
 }
@@ -198,12 +212,13 @@ int follow_samples(const struct npl_graph *graph, const struct npl_graph *other,
 	const struct npl_node *node = inside ? NULL : follow_nodes(&f, &why);
 	result->mixed_by[0] = '\0';
 	if (inside)
-		snprintf(result->mixed_by, sizeof result->mixed_by, "input '%s' has them inside", inside->name);
+		snprintf(result->mixed_by, sizeof result->mixed_by,
+			 "input '%s' has the samples along another dimension than the first", inside->name);
 	else if (node)
 		snprintf(result->mixed_by, sizeof result->mixed_by, "node '%s' (%s) %s", node->name,
 			 npl_op_defs[node->op].name, why);
 	else if ((unsteady = find_unsteady(&f)) != NULL)
-		snprintf(result->mixed_by, sizeof result->mixed_by, "'%s' is not of a size for each sample",
+		snprintf(result->mixed_by, sizeof result->mixed_by, "value '%s' does not grow with the samples",
 			 unsteady->name);
 	else
 		follow_outputs(&f, result);

@@ -64,8 +64,9 @@ static int follow(const char *path, const struct npl_load_options *options, stru
 			rc = follow_samples(other, graph, &result, err);
 	} else if (!rc) {
 		rc = follow_samples(graph, NULL, &result, err);
-		if (!rc && result.wants_other)
-			rc = load_at(path, options, graph->batch + 1, &other, err);
+		for (int k = 0; k < 2 && !rc && result.wants_other && !other;
+		     k++) /* one of them may not fit the model */
+			rc = load_at(path, options, k ? graph->batch + 1 : 2 * graph->batch, &other, err);
 		if (!rc && other)
 			rc = follow_samples(graph, other, &result, err);
 	}

@@ -81,10 +81,10 @@ static const struct chain mixing[] = {
 	 .list = true,
 	 .says = "node 'first' (MeanVarianceNormalization)"},
 	{.op = "Gather", .inputs = "x zero", .attr = "axis", .says = "node 'first' (Gather)"},
-	{.op = "Unsqueeze", .inputs = "x zero", .says = "output 'y' has them along dimension 1"},
-	{.op = "Transpose", .inputs = "x", .says = "output 'y' has them along dimension 1"},
+	{.op = "Unsqueeze", .inputs = "x zero", .says = "output 'y' has the samples along dimension 1"},
+	{.op = "Transpose", .inputs = "x", .says = "output 'y' has the samples along dimension 1"},
 	{.op = "Softmax", .inputs = "x", .attr = "axis", .opset = 11, .says = "node 'first' (Softmax)"},
-	{.op = "Concat", .inputs = "x x", .attr = "axis", .says = "output 'y' has them in pieces"},
+	{.op = "Concat", .inputs = "x x", .attr = "axis", .says = "output 'y' has each sample in several pieces"},
 	{.op = "DynamicQuantizeLinear", .inputs = "x", .says = "node 'first' (DynamicQuantizeLinear)"},
 };
 
@@ -293,6 +293,52 @@ Test(cli_batches, a_size_that_is_the_batch_by_chance)
 			npl_tensor_free(&x);
 			npl_tensor_free(&y);
 		}
+	}
+	cli_remove_folder(folder);
+}
+
+/* Two rows that the model asks for, where samples come four at a time: in batches of two they would be whole. */
+Test(cli_batches, a_size_that_fits_smaller_batches)
+{
+	static const struct {
+		const char *op, *inputs, *says;
+		int opset;
+	} cases[] = {
+		{"Slice", "x zero two zero", "node 'last' (Slice)", 13},
+		{"Slice", "x less most zero", "node 'last' (Slice)", 13},
+		{"Reshape", "x shape", "value 'y' does not grow with the samples", 13},
+		{"Resize", "x   sizes", "value 'y' does not grow with the samples", 13},
+		{"CenterCropPad", "x sizes", "value 'y' does not grow with the samples", 18},
+		{"Slice", "x zero most zero", NULL, 13},
+	};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	save(folder, "x.npy", npl_shape_of(2, 4, COLUMNS), -1);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct onnx_writer g = {0};
+		onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){-1, COLUMNS});
+		onnx_put_int64s(&g, "zero", 1, (int64_t[]){0});
+		onnx_put_int64s(&g, "two", 1, (int64_t[]){2});
+		onnx_put_int64s(&g, "less", 1, (int64_t[]){-2});
+		onnx_put_int64s(&g, "most", 1, (int64_t[]){INT64_MAX});
+		onnx_put_int64s(&g, "shape", 3, (int64_t[]){2, -1, 1});
+		onnx_put_int64s(&g, "sizes", 2, (int64_t[]){2, COLUMNS});
+		onnx_put_node(&g, cases[i].op, "last", cases[i].inputs, "y", NULL);
+		onnx_put_output(&g, "y");
+		struct onnx_writer model = onnx_model(&g, cases[i].opset);
+		cli_write(folder, "net.onnx", model.data, model.bytes);
+		onnx_writer_free(&model);
+		struct cli_result r = cli_run(&how, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy",
+					      "--quiet", "--batch", "2", "--output", "@/y.npy");
+		cr_assert_eq(r.status, cases[i].says ? 3 : 0, "%s %s: %s", cases[i].op, cases[i].inputs, r.err);
+		cr_assert(!cases[i].says || strstr(r.err, cases[i].says), "%s %s: %s", cases[i].op, cases[i].inputs,
+			  r.err);
+		cli_free(&r);
+		json_t *open = cli_json(&how, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy",
+					"--json", "-");
+		cr_assert_eq(cli_integer(cli_at(open, "model.batches")), cases[i].says ? 1 : 4, "%s", cases[i].op);
+		json_decref(open);
 	}
 	cli_remove_folder(folder);
 }

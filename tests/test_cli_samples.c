@@ -119,7 +119,7 @@ Test(cli_samples, sequences_are_not_cut)
 	const struct cli_refusal lost[] = {
 		{3,
 		 "the inputs hold 5 samples and the batch is 1: they can neither be cut into batches nor filled up to one, as "
-		 "node 'steps' (LSTM) goes through them step by step; set the batch to 5 (--batch or --dim) to run them as one",
+		 "node 'steps' (LSTM) goes through the samples step by step; set the batch to 5 (--batch or --dim) to run them as one",
 		 {"run", "@/time.onnx", "--device", "cpu", "--input", "@/x.npy"}},
 	};
 	cli_check_refusals(folder, lost, 1);

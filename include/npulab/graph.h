@@ -66,7 +66,7 @@ struct npl_batching {
 	bool open;            /* neither the model nor dims say the batch */
 	bool together;        /* all samples of the files are one batch, because they cannot be cut */
 	bool one_alone;       /* the model takes a batch of 1 and no other */
-	const char *mixed_by; /* why not: "node 'p' (Softmax) mixes them"; NULL: they can be cut */
+	const char *mixed_by; /* why not: "node 'p' (Softmax) mixes samples"; NULL: they can be cut */
 	const int64_t *rows; /* per output: rows of its dimension 0 for each sample; 0: it is the same in every batch */
 };
 

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Samples through what moves elements: joining, cutting, repeating, picking, scattering (follow.h). */
+#include "follow_rules.h"
+
+bool follow_transpose(const struct at *at)
+{
+	const struct npl_attrs *attrs = &at->node->attrs;
+	struct spread x;
+	if (!samples_of(at, 0, &x))
+		return false;
+	for (int d = 0; d < attrs->n_list; d++)
+		if (attrs->list[d] == x.axis) {
+			x.axis = d;
+			return place_all(at, &x);
+		}
+	return false;
+}
+
+/* Joined along another dimension, or whole batches behind each other. */
+bool follow_concat(const struct at *at)
+{
+	struct spread joint = {.axis = -1}, own;
+	int64_t outer = 0;
+	for (int k = 0; k < at->node->n_in; k++) {
+		if (!has_samples(at, k))
+			continue;
+		if (!samples_of(at, k, &own) ||
+		    (joint.axis >= 0 && (own.axis != joint.axis || own.inner != joint.inner)))
+			return false;
+		if (joint.axis >= 0 && own.axis != at->node->attrs.axis && own.outer != joint.outer)
+			return false;
+		joint = own;
+		outer += own.outer;
+	}
+	const bool behind = joint.axis == at->node->attrs.axis;
+	for (int k = 0; k < at->node->n_in; k++)
+		if (!has_samples(at, k) && (behind || !is_uniform(at, k, &joint)))
+			return false;
+	if (behind)
+		joint.outer = outer;
+	return place_all(at, &joint);
+}
+
+/* Does a cut along this dimension leave everything at any batch? What is made from shapes is held against another batch
+ * (follow_steady); any other number that is not 0 or beyond all sizes may fit the batches that were looked at alone. */
+static bool whole_at_any_batch(const struct at *at, int axis)
+{
+	const struct npl_slice *cut = &at->node->attrs.slice;
+	const int64_t beyond = INT32_MAX;
+	const bool steady = is_steady(at, 1) && is_steady(at, 2);
+	for (int i = 0; i < cut->n; i++) {
+		const int64_t named = cut->axes[i] < 0 ? cut->axes[i] + out_shape(at)->rank : cut->axes[i];
+		if (named == axis && steady)
+			return (cut->starts[i] == 0 || cut->starts[i] <= -beyond) && cut->ends[i] >= beyond;
+	}
+	return true;
+}
+
+bool follow_slice(const struct at *at)
+{
+	const struct npl_slice *cut = &at->node->attrs.slice;
+	struct spread x;
+	if (!samples_of(at, 0, &x))
+		return false;
+	const int64_t whole = x.inner * at->f->graph->batch, left = out_shape(at)->dim[x.axis];
+	if (left > 1 && cut->step[x.axis] != 1)
+		return false;
+	if (cut->first[x.axis] % whole || left % whole || !whole_at_any_batch(at, x.axis))
+		return false;
+	x.outer = left / whole;
+	return x.outer && place_all(at, &x);
+}
+
+bool follow_pad(const struct at *at)
+{
+	struct spread x;
+	return samples_of(at, 0, &x) && !at->node->attrs.pad_before[x.axis] && !at->node->attrs.pad_after[x.axis] &&
+	       is_steady(at, 2) && place_all(at, &x);
+}
+
+bool follow_resize(const struct at *at)
+{
+	const struct npl_resize *r = &at->node->attrs.resize;
+	struct spread x;
+	if (!samples_of(at, 0, &x))
+		return false;
+	const int a = x.axis;
+	ask_other_batch(at); /* sizes may ask for this batch's */
+	return shape_of(at, 0)->dim[a] == out_shape(at)->dim[a] && r->scale[a] == 1 &&
+	       (r->to[a] == 0 || (r->from[a] == 0 && r->to[a] == 1)) && place_all(at, &x);
+}
+
+/* CenterCropPad: what keeps its length keeps its elements. */
+bool follow_center_crop_pad(const struct at *at)
+{
+	struct spread x;
+	if (!samples_of(at, 0, &x))
+		return false;
+	ask_other_batch(at);
+	return shape_of(at, 0)->dim[x.axis] == out_shape(at)->dim[x.axis] && place_all(at, &x);
+}
+
+/* Expand and Tile. */
+bool follow_repeat(const struct at *at)
+{
+	struct spread x;
+	if (!samples_of(at, 0, &x))
+		return false;
+	const int64_t was = shape_of(at, 0)->dim[x.axis];
+	ask_other_batch(at); /* an Expand may give this batch its own size */
+	x.axis += out_shape(at)->rank - shape_of(at, 0)->rank;
+	x.outer *= out_shape(at)->dim[x.axis] / was;
+	return place_all(at, &x);
+}
+
+/* AffineGrid: theta (N,2,3) -> (N,H,W,2), or with one dimension more. The size, which has N too, is constant. */
+bool follow_affine_grid(const struct at *at)
+{
+	struct spread theta;
+	if (!samples_of(at, 0, &theta) || theta.axis != 0)
+		return false;
+	ask_other_batch(at);
+	return place_all(at, &theta);
+}
+
+/* Trilu: of matrices in the last two dimensions. */
+bool follow_triangle(const struct at *at)
+{
+	struct spread x;
+	return samples_of(at, 0, &x) && x.axis < out_shape(at)->rank - 2 && is_steady(at, 1) && place_all(at, &x);
+}
+
+bool follow_gather(const struct at *at)
+{
+	const int axis = (int)at->node->attrs.axis, rank = shape_of(at, 1)->rank;
+	struct spread x;
+	if (has_samples(at, 0) && has_samples(at, 1))
+		return false;
+	if (has_samples(at, 1)) { /* rows of a table */
+		if (!is_steady(at, 0) || !samples_of(at, 1, &x))
+			return false;
+		x.axis += axis;
+		return place_all(at, &x);
+	}
+	if (!samples_of(at, 0, &x) || x.axis == axis || !is_steady(at, 1))
+		return false;
+	x.axis += x.axis > axis ? rank - 1 : 0;
+	return place_all(at, &x);
+}
+
+bool follow_gather_elements(const struct at *at)
+{
+	const int64_t axis = at->node->attrs.axis;
+	struct spread x = {0}, indices = {0};
+	const bool own = has_samples(at, 0), theirs = has_samples(at, 1);
+	if ((own && !samples_of(at, 0, &x)) || (theirs && !samples_of(at, 1, &indices)))
+		return false;
+	if (own && x.axis == axis)
+		return false;
+	if (own && theirs && !same(&x, &indices))
+		return false;
+	if (own && !theirs && !is_uniform(at, 1, &x))
+		return false;
+	if (!own && !(indices.axis == axis ? is_steady(at, 0) : is_uniform(at, 0, &indices)))
+		return false;
+	return place_all(at, own ? &x : &indices);
+}
+
+bool follow_gather_nd(const struct at *at)
+{
+	const int64_t batch_dims = at->node->attrs.number;
+	struct spread x, indices;
+	if (!samples_of(at, 1, &indices) || indices.axis >= shape_of(at, 1)->rank - 1)
+		return false;
+	if (!has_samples(at, 0))
+		return (indices.axis < batch_dims ? is_uniform(at, 0, &indices) : is_steady(at, 0)) &&
+		       place_all(at, &indices);
+	return samples_of(at, 0, &x) && same(&x, &indices) && x.axis < batch_dims && place_all(at, &x);
+}
+
+/* Compress: the condition is constant; without an axis it takes elements of all samples. */
+bool follow_compress(const struct at *at)
+{
+	const int64_t axis = at->node->attrs.axis;
+	struct spread x;
+	return samples_of(at, 0, &x) && axis >= 0 && x.axis != axis && is_steady(at, 1) && place_all(at, &x);
+}
+
+/* ScatterElements: indices and updates are of one shape. They may be shorter than the data, but not along the samples, whose indices
+ * would lie elsewhere. */
+bool follow_scatter_elements(const struct at *at)
+{
+	struct spread x = {.axis = -1}, own;
+	for (int k = 0; k < 3; k++) {
+		if (!has_samples(at, k))
+			continue;
+		if (!samples_of(at, k, &own) || (x.axis >= 0 && !same(&x, &own)))
+			return false;
+		x = own;
+	}
+	if (x.axis < 0 || x.axis == at->node->attrs.axis)
+		return false;
+	for (int k = 0; k < 3; k++)
+		if (shape_of(at, k)->dim[x.axis] != shape_of(at, 0)->dim[x.axis] ||
+		    (!has_samples(at, k) && !is_uniform(at, k, &x)))
+			return false;
+	return place_all(at, &x);
+}
+
+/* ScatterND: the tuples of the indices name the first dimensions, which must not be the samples'. data (d0 ... dn), indices (..., m),
+ * updates (..., dm ... dn). */
+bool follow_scatter_nd(const struct at *at)
+{
+	const struct npl_shape *indices = shape_of(at, 1);
+	const int places = indices->rank - 1, named = (int)indices->dim[places];
+	const bool own = has_samples(at, 0), theirs = has_samples(at, 2);
+	struct spread x, updates = {.axis = -1};
+	if (!is_steady(at, 1) || (!own && !theirs) || (theirs && !samples_of(at, 2, &updates)))
+		return false;
+	if (own && !samples_of(at, 0, &x))
+		return false;
+	if (!own) {
+		x = updates;
+		x.axis += named - places;
+	}
+	if (x.axis < named)
+		return false;
+	struct spread there = x;
+	there.axis += places - named;
+	if (theirs ? !same(&updates, &there) : !is_uniform(at, 2, &there))
+		return false;
+	return (own || is_uniform(at, 0, &x)) && place_all(at, &x);
+}
+
+bool follow_one_hot(const struct at *at)
+{
+	struct spread x;
+	if (!samples_of(at, 0, &x) || !others_steady(at, 1, -1))
+		return false;
+	x.axis += x.axis >= at->node->attrs.axis;
+	return place_all(at, &x);
+}
+
+bool follow_reverse_sequence(const struct at *at)
+{
+	struct spread x, lengths;
+	if (!samples_of(at, 0, &x) || x.axis == at->node->attrs.axis)
+		return false;
+	if (x.axis == at->node->attrs.number) {
+		const struct spread rows = {.axis = 0, .outer = x.outer, .inner = x.inner};
+		if (has_samples(at, 1) ? !samples_of(at, 1, &lengths) || !same(&lengths, &rows)
+				       : !is_uniform(at, 1, &rows))
+			return false;
+	} else if (!is_steady(at, 1))
+		return false;
+	return place_all(at, &x);
+}
