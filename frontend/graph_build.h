@@ -80,6 +80,7 @@ struct graph_input {
 	struct npl_shape shape;
 	const char *symbol[NPL_MAX_RANK]; /* the file's word for an open dimension, or NULL */
 	int of;                           /* of an output: which */
+	bool is_table; /* the model says as many rows as for the batch, but its file shows that they are no samples */
 };
 
 /* graph_build.c */

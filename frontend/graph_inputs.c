@@ -205,6 +205,14 @@ static int take_given(struct dims *d)
 	return 0;
 }
 
+/* Does the model say the same number for dimension 0 of input i as for that of the batch's input? */
+static bool has_rows_of_batch(const struct dims *d, int i)
+{
+	const struct graph_input *input = &d->b->declared[i], *first = d->first < 0 ? NULL : &d->b->declared[d->first];
+	return first && i != d->first && first->has_shape && first->shape.rank && input->has_shape &&
+	       input->shape.rank && input->shape.dim[0] >= 0 && input->shape.dim[0] == first->shape.dim[0];
+}
+
 /* Is there anything that only a file could tell? */
 static bool is_open(struct dims *d)
 {
@@ -212,7 +220,7 @@ static bool is_open(struct dims *d)
 		if (i != d->batch && d->dim[i].value < 0)
 			return true;
 	for (int i = 0; i < d->b->n_declared; i++)
-		if (!d->b->declared[i].has_shape)
+		if (!d->b->declared[i].has_shape || has_rows_of_batch(d, i))
 			return true;
 	return false;
 }
@@ -236,13 +244,14 @@ static int take_file(struct dims *d, const char *file, struct graph_input *input
 }
 
 /* Dimension 0 under a name that is not the batch's is the batch all the same where its file has as many rows, else of a size of its
- * own. */
+ * own. Of two inputs of one number of rows the second is a table where its file has that number and the first one's has another. */
 static int take_rows(struct dims *d, const int64_t *rows)
 {
 	struct graph_builder *b = d->b;
 	const int64_t samples = d->first < 0 ? -1 : rows[d->first];
 	for (int i = 0; i < b->n_declared && samples >= 0; i++) {
-		const struct graph_input *input = &b->declared[i];
+		struct graph_input *input = &b->declared[i];
+		input->is_table = has_rows_of_batch(d, i) && rows[i] == input->shape.dim[0] && rows[i] != samples;
 		if (i == d->first || rows[i] < 0 || rows[i] == samples || !input->has_shape || !input->shape.rank ||
 		    input->shape.dim[0] >= 0)
 			continue;
@@ -305,7 +314,7 @@ static bool is_batch(struct dims *d, int i, int k)
 	if (k || !first || !first->shape.rank)
 		return false;
 	if (declared >= 0) /* inputs of one exported batch */
-		return first->has_shape && first->shape.dim[0] == declared;
+		return first->has_shape && first->shape.dim[0] == declared && !input->is_table;
 	return name >= 0 && d->dim && d->dim[name].value < 0; /* open, and nothing says how large it is */
 }
 

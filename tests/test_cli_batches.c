@@ -198,8 +198,11 @@ Test(cli_batches, other_inputs_stay)
 	write_two(folder, "row.onnx", -1, 2, (int64_t[]){1, COLUMNS}, false);
 	write_two(folder, "table.onnx", -1, 2, (int64_t[]){5, COLUMNS}, true);
 	write_two(folder, "open.onnx", -1, 2, (int64_t[]){-2, COLUMNS}, true);
-	static const char *const nets[][2] = {
-		{"@/list.onnx", "b=@/three.npy"}, {"@/row.onnx", "b=@/row.npy"}, {"@/table.onnx", "b=@/five.npy"}};
+	write_two(folder, "equal.onnx", 5, 2, (int64_t[]){5, COLUMNS}, true);
+	static const char *const nets[][2] = {{"@/list.onnx", "b=@/three.npy"},
+					      {"@/row.onnx", "b=@/row.npy"},
+					      {"@/table.onnx", "b=@/five.npy"},
+					      {"@/equal.onnx", "b=@/five.npy"}};
 	for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
 		static const char *const batch[] = {"1", "2", "7"};
 		for (int k = 0; k < 3; k++) {
@@ -222,6 +225,12 @@ Test(cli_batches, other_inputs_stay)
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
 	check_same_file(folder, "open.npy", "table.npy", "a table of its own length");
+	/* Five rows are said of both: the second file has them and the first has not. */
+	r = cli_run(&how, "run", "@/equal.onnx", "--device", "reference", "--input", "x=@/x.npy", "--input",
+		    "b=@/five.npy", "--quiet", "--output", "@/equal.npy");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cli_free(&r);
+	check_same_file(folder, "equal.npy", "table.npy", "a table of the model's number of rows");
 	cli_remove_folder(folder);
 }
 
