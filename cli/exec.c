@@ -136,7 +136,7 @@ static void print_table(const struct outcome *o)
 	for (size_t i = 0; i < e->n_stats; i++)
 		add_row(&table, e->stat[i].name, e->counter[i], is_known(e, i), e->stat[i].unit, e->stat[i].help);
 	add_row(&table, "overflows", e->overflows, !e->timing_only, "sums",
-		"that wrapped in an accumulator or partial sum");
+		"whose value their accumulator or register could not hold: they wrapped, and are wrong");
 	add_row(&table, "saturations", e->saturations, !e->timing_only, "values", "that did not fit their type");
 	npl_table_print(&table, stdout);
 	npl_table_close(&table);

@@ -23,27 +23,32 @@ bool npl_report_counts_wraps(const struct npl_device_report *report)
 	return counts;
 }
 
-static bool has_format(const struct npl_device_report *r, enum npl_format format)
+/* The device of that format, NULL: none. */
+static const char *name_with(const struct npl_device_report *r, enum npl_format format)
 {
-	bool has = !r->n_parts && r->info.format == format;
 	for (int i = 0; i < r->n_parts; i++)
-		has = has || r->part[i].info.format == format;
-	return has;
+		if (r->part[i].info.format == format)
+			return r->part[i].name;
+	return !r->n_parts && r->info.format == format ? r->name : NULL;
 }
 
-/* What keeps the sums of the format within their bits. */
-static const char *remedy(const struct npl_device_report *r)
+/* What keeps the sums of the format within their bits: an option, and what it does. */
+static void put_remedy(char *text, size_t size, const struct npl_device_report *r)
 {
-	if (has_format(r, NPL_FORMAT_INT8X16))
-		return "with 8-bit activations (precision=int8) sums of up to 66311 products fit";
-	if (has_format(r, NPL_FORMAT_Q16))
-		return "wider sums (nfu.sum_bits) or smaller values fit";
-	return "so long a sum takes a device with float32";
+	const char *wide = name_with(r, NPL_FORMAT_INT8X16), *q16 = name_with(r, NPL_FORMAT_Q16);
+	if (wide)
+		snprintf(text, size,
+			 "--set %s.precision=int8 makes activations smaller, so that sums of up to 66311 products fit",
+			 wide);
+	else if (q16)
+		snprintf(text, size, "--set %s.nfu.sum_bits=48 gives them more bits", q16);
+	else
+		snprintf(text, size, "float32 holds sums of any length: --devices cpu");
 }
 
 static size_t note_wrapped(char *line, size_t size, const struct npl_comparison *c, const struct npl_device_report *r)
 {
-	char names[200] = "";
+	char names[200] = "", remedy[160];
 	size_t used = 0;
 	int layers = 0;
 	if (!r->run.overflows)
@@ -55,10 +60,13 @@ static size_t note_wrapped(char *line, size_t size, const struct npl_comparison 
 		used += (size_t)snprintf(names + used, sizeof names - used, "%s%.50s", used ? ", " : "",
 					 c->graph->node[row->node].name);
 	}
-	return (size_t)snprintf(line, size,
-				"; %" PRIu64 " sum%s wrapped, in %d layer%s (%s%s): what comes of them is nonsense; %s",
-				r->run.overflows, npl_plural(r->run.overflows), layers, npl_plural(layers), names,
-				layers > LAYERS_NAMED ? "..." : "", remedy(r));
+	put_remedy(remedy, sizeof remedy, r);
+	return (size_t)snprintf(
+		line, size,
+		"; %" PRIu64 " sum%s of products wrapped around, in %d layer%s (%s%s): the value is too great for the "
+		"sum's bits, and the result is wrong; %s",
+		r->run.overflows, npl_plural(r->run.overflows), layers, npl_plural(layers), names,
+		layers > LAYERS_NAMED ? "..." : "", remedy);
 }
 
 static size_t note_not_finite(char *line, size_t size, const struct npl_device_report *r)

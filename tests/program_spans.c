@@ -131,8 +131,7 @@ bool program_faults_add_up(const struct tpu_faults *faults, const struct tpu_pro
 		enum tpu_unit unit = tpu_unit_of(program->instruction[i].opcode);
 		sum.overflows += faults[i].overflows;
 		sum.saturations += faults[i].saturations;
-		if ((faults[i].overflows == 0 || unit == TPU_MATRIX || unit == TPU_ACTIVATION) &&
-		    (faults[i].saturations == 0 || unit == TPU_ACTIVATION))
+		if (unit == TPU_ACTIVATION || faults[i].overflows + faults[i].saturations == 0)
 			continue;
 		snprintf(why, n, "instruction %lld has %llu overflows and %llu saturations", (long long)i,
 			 (unsigned long long)faults[i].overflows, (unsigned long long)faults[i].saturations);

@@ -347,13 +347,13 @@ static const struct worked cases[WORKED_CASES] = {
 	  * at row 3. Of column 2 the sums are 10 + 11 * 255 + 12 * 128 = 4351, which counts 256-fold, and 255 + 128 *
 	  * 128 = 16639, which counts 65536-fold: 1091567360 in all. i4 adds the same, and its high half goes beyond
 	  * 2^31: 2183134720 becomes -2111832576. i5 reads the high bytes as signed, (-1, 0, -128), of which the sum is
-	  * -1 - 128 * 128: 1113856 - 1073807360 more, and that goes beyond -2^31. In column 1 nothing wraps, 2 * (5376
-	  * + 16711680) + 5376 - 65536 = 33373952 is there. i6 makes of them, and of column 0, which is the same, 127:
-	  * three saturations. i7 reads the zeros of row 1, with the bias -100 times 2 in column 2: one saturation, at
+	  * -1 - 128 * 128: 1113856 - 1073807360 more, which comes back to 1110441216. So the sum is right when i6 reads
+	  * it, and nothing counts as wrapped. In column 1 2 * (5376 + 16711680) + 5376 - 65536 = 33373952 is there. i6
+	  * makes of them, and of column 0, which is the same, 127: three saturations. i7 reads the zeros of row 1, with the bias -100 times 2 in column 2: one saturation, at
 	  * -128.
 	  * i3 issues in 3; the tile shifts in [4, 7); in [7, 9), [9, 11) and [11, 13) vectors enter, the last write of
 	  * i5 is at 11 + 4 + 2 = 17, one row is read in [17, 18) by i6, one in [18, 19) by i7. halt is looked at in 8. */
-	 .name = "who wraps and who saturates",
+	 .name = "who comes back and who saturates",
 	 .text = "read_weights count=1 first=3\n"
 		 "read_weights.parameters count=1 first=6\n"
 		 "set_config input_plane_rows 1\n"
@@ -370,7 +370,7 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_ACTIVATE_ENDED, 7, 19}},
 	 .cycles = 20,
 	 .spans = "idle 0-4, shift 4-7 i3, active 7-9 i3, active 9-11 i4, active 11-13 i5, idle 13-20, raw 13-19",
-	 .faults = "i4 1 wrapped, i5 1 wrapped, i6 3 saturated, i7 1 saturated",
+	 .faults = "i6 3 saturated, i7 1 saturated",
 	 .array_active = 6,
 	 .weight_shift = 3,
 	 .raw_stall = 6,

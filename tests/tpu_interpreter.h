@@ -19,7 +19,7 @@ struct interpreter {
 	struct tpu_memory memory; /* borrowed: buffer and host memory are what the program leaves */
 	int64_t width;            /* bytes of a row of the buffer */
 	struct tpu_registers set;
-	int32_t *accumulator;
+	int64_t *accumulator;   /* exact: what 32 bits hold of a sum matters when it is read */
 	uint32_t *tile, *table; /* where in weight memory each is, in the order in which they come */
 	int64_t tiles, tables;  /* that the instructions so far have asked for */
 	int64_t tiles_used, tables_used;
@@ -142,7 +142,7 @@ static inline void interpreter_switch(struct interpreter *p, int64_t *used, int6
 static inline void interpreter_vector(struct interpreter *p, const struct tpu_instruction *at, int64_t b, int plane)
 {
 	const int64_t rows = p->config->rows, columns = p->config->columns;
-	int32_t *into = &p->accumulator[(at->acc + b) * columns];
+	int64_t *into = &p->accumulator[(at->acc + b) * columns];
 	for (int64_t k = 0; k < rows; k++)
 		p->input[k] = interpreter_input(p, at, b, k, plane);
 	for (int64_t c = 0; c < columns; c++) {
@@ -153,7 +153,7 @@ static inline void interpreter_vector(struct interpreter *p, const struct tpu_in
 			sum *= 256;
 		if (at->flags & TPU_MATRIX_ACCUMULATE || plane > 0)
 			sum += into[c];
-		into[c] = (int32_t)interpreter_wrap(p, sum);
+		into[c] = sum;
 	}
 	p->array_active++;
 	p->useful_macs += p->set.value[TPU_REG_USEFUL_CELLS];
@@ -268,7 +268,7 @@ static inline int64_t interpreter_value(struct interpreter *p, const struct tpu_
 		uint32_t bits = interpreter_entry(p, j, 1);
 		float scale;
 		memcpy(&scale, &bits, sizeof scale);
-		q = interpreter_wrap(p, (int64_t)p->accumulator[(at->acc + s) * p->config->columns + j] +
+		q = interpreter_wrap(p, p->accumulator[(at->acc + s) * p->config->columns + j] +
 						(int32_t)interpreter_entry(p, j, 0));
 		if (type == TPU_I32)
 			return q;

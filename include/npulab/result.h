@@ -52,7 +52,7 @@ struct npl_result {
 	uint64_t bytes[NPL_MEM_LEVELS];          /* that crossed each memory's port */
 	uint64_t bytes_at_least[NPL_MEM_LEVELS]; /* bytes of the tensors that must have crossed it */
 	uint64_t saturations;                    /* outputs that hit the end of their number format */
-	uint64_t overflows;                      /* accumulations that wrapped */
+	uint64_t overflows;                      /* sums that wrapped: their accumulator does not hold their value */
 	struct npl_transfers to_device, to_host; /* of the layer's tensors, not within seconds */
 	int n_energy;
 	struct npl_energy energy[NPL_MAX_ENERGY];

@@ -77,9 +77,8 @@ struct tpu_watcher {
 	int (*retired)(void *context, int64_t instruction, struct npl_err *err); /* not 0: the run ends with it */
 	void *context;
 	void (*spent)(void *context, const struct tpu_spent *span);
-	/* One for each instruction of the program, to which the run adds: an overflow of an addition to an accumulator at the
-	 * matrix instruction, of a bias at the activate, saturations at the activate. Complete when the run has ended; the
-	 * sums are those of the outcome. */
+	/* One for each instruction of the program, to which the run adds, all at activates. Complete when the run has ended;
+	 * the sums are those of the outcome. */
 	struct tpu_faults *faults;
 };
 
@@ -103,7 +102,7 @@ void tpu_count_weight_memory(const struct npl_memory *memory, struct tpu_counter
 struct tpu_outcome {
 	uint64_t cycles;
 	struct tpu_counters counter;
-	uint64_t overflows;   /* additions to an accumulator, or of a bias, that wrapped */
+	uint64_t overflows;   /* sums that an activate read and that, with their bias, 32 bits do not hold */
 	uint64_t saturations; /* values that a saturation changed */
 };
 

@@ -148,29 +148,42 @@ static int16_t *element_of(const struct tpu_fast_activation *a, int64_t s)
 	return a->machine->image + s % tpu_fast_image_vectors(a->machine) * a->columns;
 }
 
-/* Vector s from its sums. */
-static void finish_sums(const struct tpu_fast_activation *a, int64_t s, const int32_t *sums)
+/* Sums that with their bias are not what 32 bits hold of them. */
+static uint64_t count_beyond(const struct tpu_fast_activation *a, const int32_t *sums, const int32_t *beyond)
+{
+	uint64_t count = 0;
+	for (int64_t j = 0; j < a->columns; j++) {
+		int64_t exact = beyond[j] * ((int64_t)1 << 32) + sums[j] + a->machine->bias[j];
+		count += exact != (int32_t)(uint32_t)exact;
+	}
+	return count;
+}
+
+/* Vector s from its sums. beyond NULL: they are exact. */
+static void finish_sums(const struct tpu_fast_activation *a, int64_t s, const int32_t *sums, const int32_t *beyond)
 {
 	struct tpu_fast_machine *m = a->machine;
 	struct tpu_faults *faults = &m->activating;
+	uint64_t wrapped = 0, *overflows = beyond ? &wrapped : &faults->overflows;
+	faults->overflows += beyond ? count_beyond(a, sums, beyond) : 0;
 	if (a->raw) {
 		uint8_t *plane[4];
 		for (int p = 0; p < 4; p++)
 			plane[p] = tpu_fast_vector(a, &a->result, s, p);
 		memcpy(m->product, sums, (size_t)a->columns * sizeof *sums);
-		faults->overflows += a->steps->add_bias(m->product, m->bias, a->columns);
+		*overflows += a->steps->add_bias(m->product, m->bias, a->columns);
 		a->steps->store_sums(m->product, a->columns, plane);
 		return;
 	}
 	if (a->bytes_at_once) {
-		faults->saturations += a->steps->requantise_bytes(
-			sums, m->bias, m->scale, &a->source_target, a->floor, a->ceiling, a->columns,
-			tpu_fast_vector(a, &a->result, s, 0), &faults->overflows);
+		faults->saturations += a->steps->requantise_bytes(sums, m->bias, m->scale, &a->source_target, a->floor,
+								  a->ceiling, a->columns,
+								  tpu_fast_vector(a, &a->result, s, 0), overflows);
 		return;
 	}
 	int16_t *element = element_of(a, s);
 	faults->saturations += a->steps->requantise(sums, m->bias, m->scale, &a->source_target, a->columns, element,
-						    &faults->overflows);
+						    overflows);
 	finish_vector(a, s, element);
 }
 
@@ -183,13 +196,15 @@ static int from_accumulators(const struct tpu_fast_activation *a, bool last_use,
 		int64_t until = past;
 		const struct tpu_fast_pending *pending = tpu_fast_pending_at(m, row, &until);
 		const int32_t *sums = m->accumulator + row * m->stride;
+		const int32_t *beyond = m->beyond ? m->beyond + row * m->stride : NULL;
 		rows = until - row < TPU_FAST_BLOCK ? until - row : TPU_FAST_BLOCK;
 		if (pending) {
 			rc = tpu_fast_evaluate(m, pending, row, rows, a->columns, m->sums, err);
 			sums = m->sums;
+			beyond = pending->may_wrap ? m->sums_beyond : NULL;
 		}
 		for (int64_t i = 0; i < rows && !rc; i++)
-			finish_sums(a, row - first + i, sums + i * m->stride);
+			finish_sums(a, row - first + i, sums + i * m->stride, beyond ? beyond + i * m->stride : NULL);
 	}
 	return rc || !last_use ? rc : tpu_fast_forget(m, first, past, err);
 }

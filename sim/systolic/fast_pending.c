@@ -106,16 +106,6 @@ int tpu_fast_forget(struct tpu_fast_machine *m, int64_t first, int64_t past, str
 	return rc;
 }
 
-/* Entries whose additions are counted must be evaluated even if nobody needs their sums. */
-int tpu_fast_settle_counted(struct tpu_fast_machine *m, int64_t first, int64_t past, struct npl_err *err)
-{
-	int rc = 0;
-	for (struct tpu_fast_pending *p = m->pending; p < m->pending + TPU_FAST_PENDING && !rc; p++)
-		if (p->may_wrap && meets(p, first, past))
-			rc = settle_entry(m, p, err);
-	return rc;
-}
-
 int tpu_fast_settle(struct tpu_fast_machine *m, int64_t first, int64_t past, struct npl_err *err)
 {
 	int rc = 0;
@@ -192,7 +182,6 @@ static struct tpu_fast_pass pass_of(const struct tpu_fast_machine *m, int64_t in
 			    tpu_signed(&m->registers, TPU_REG_WEIGHT_ZERO_POINT)},
 		.shift = in->flags & TPU_MATRIX_HIGH_WEIGHTS ? 8 : 0,
 		.tile = m->active,
-		.instruction = index,
 		.touches = in->ub,
 		.past = in->ub + (int64_t)in->length,
 	};
@@ -301,8 +290,7 @@ int tpu_fast_matrix(struct tpu_fast_machine *m, int64_t index, struct npl_err *e
 	if (in->flags & TPU_MATRIX_ACCUMULATE) {
 		rc = entry_to_add_to(m, first, past, &entry, err);
 	} else {
-		rc = tpu_fast_settle_counted(m, first, past, err);
-		rc = rc ? rc : tpu_fast_forget(m, first, past, err);
+		rc = tpu_fast_forget(m, first, past, err);
 		rc = rc ? rc : new_entry(m, first, past, false, &entry, err);
 	}
 	if (rc)

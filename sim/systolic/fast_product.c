@@ -5,9 +5,11 @@
  *
  *     sum (a - za)(w - zw) = sum a w  - zw sum a  - za sum w  + k za zw
  *
- * with w as it was packed. Sums that count 2^16- or 2^8-fold come first and are shifted once, all modulo 2^32. */
+ * with w as it was packed. Sums that count 2^16- or 2^8-fold come first and are shifted once, all modulo 2^32. Only where a bound
+ * by the weights does not show that 32 bits hold the sums, passes are added one by one and what is beyond 32 bits is kept. */
 #include "fast_values.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int64_t least(int64_t a, int64_t b)
@@ -88,38 +90,53 @@ static void add_sums(int32_t *c, const int32_t *from, int64_t stride, int64_t ro
 			c[j] = (int32_t)((uint32_t)c[j] + (uint32_t)from[j]);
 }
 
-/* Adds sum * 2^shift to c as the array does, and counts what does not fit. */
-static uint64_t add_and_count(int32_t *c, const int32_t *sum, int64_t count, int shift, bool replace)
+/* Adds sum * 2^shift to c as the array does. What leaves 32 bits on the way goes to beyond. */
+static void add_beyond(int32_t *c, int32_t *beyond, const int32_t *sum, int64_t count, int shift)
 {
-	uint64_t wrapped = 0;
 	for (int64_t j = 0; j < count; j++) {
-		int64_t exact = (replace ? 0 : (int64_t)c[j]) + sum[j] * ((int64_t)1 << shift);
+		int64_t exact = (int64_t)c[j] + sum[j] * ((int64_t)1 << shift);
 		c[j] = (int32_t)(uint32_t)exact;
-		wrapped += exact != c[j];
+		beyond[j] += (int32_t)((exact - c[j]) / ((int64_t)1 << 32));
 	}
-	return wrapped;
 }
 
-/* Pass by pass, all columns, as additions that wrap are to be counted. */
-static int evaluate_counting(struct tpu_fast_machine *m, const struct tpu_fast_pending *pending, int64_t row,
-			     int64_t rows, int32_t *c, struct npl_err *err)
+/* Room for what is beyond 32 bits, from the first sum on that might be. */
+static int open_beyond(struct tpu_fast_machine *m, struct npl_err *err)
 {
-	const int64_t columns = m->config->columns;
-	for (int64_t i = 0; i < rows && pending->adds; i++) {
-		const int32_t *held = m->accumulator + (row + i) * m->stride;
-		if (c + i * m->stride != held)
-			memcpy(c + i * m->stride, held, (size_t)columns * sizeof *c);
+	if (!m->beyond)
+		m->beyond = calloc((size_t)(m->accumulator_rows * m->stride), sizeof *m->beyond);
+	if (!m->sums_beyond)
+		m->sums_beyond = calloc((size_t)(TPU_FAST_BLOCK * m->stride), sizeof *m->sums_beyond);
+	return m->beyond && m->sums_beyond
+		       ? 0
+		       : npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for the sums of %lld accumulator rows",
+				  (long long)m->accumulator_rows);
+}
+
+/* Pass by pass, all columns, for sums that may leave 32 bits. */
+static int evaluate_beyond(struct tpu_fast_machine *m, const struct tpu_fast_pending *pending, int64_t row,
+			   int64_t rows, int32_t *c, struct npl_err *err)
+{
+	const int64_t columns = m->config->columns, values = rows * m->stride;
+	int32_t *held = m->accumulator + row * m->stride;
+	int rc = open_beyond(m, err);
+	if (rc)
+		return rc;
+	int32_t *held_beyond = m->beyond + row * m->stride, *beyond = c == held ? held_beyond : m->sums_beyond;
+	if (!pending->adds) {
+		memset(c, 0, (size_t)values * sizeof *c);
+		memset(beyond, 0, (size_t)values * sizeof *beyond);
+	} else if (c != held) {
+		memcpy(c, held, (size_t)values * sizeof *c);
+		memcpy(beyond, held_beyond, (size_t)values * sizeof *beyond);
 	}
 	for (int64_t p = 0; p < pending->passes; p++) {
-		const struct tpu_fast_pass *pass = &pending->pass[p];
-		int rc = add_pass(m, pass, row, rows, columns, false, m->product, err);
+		rc = add_pass(m, &pending->pass[p], row, rows, columns, false, m->product, err);
 		if (rc)
 			return rc;
-		uint64_t wrapped = 0;
 		for (int64_t i = 0; i < rows; i++)
-			wrapped += add_and_count(c + i * m->stride, m->product + i * m->stride, columns, pass->shift,
-						 p == 0 && !pending->adds);
-		tpu_fast_fault(m, pass->instruction, (struct tpu_faults){wrapped, 0});
+			add_beyond(c + i * m->stride, beyond + i * m->stride, m->product + i * m->stride, columns,
+				   pending->pass[p].shift);
 	}
 	return 0;
 }
@@ -146,7 +163,9 @@ int tpu_fast_evaluate(struct tpu_fast_machine *m, const struct tpu_fast_pending 
 	int32_t *to = pending->adds && c == held ? m->product : c;
 	bool any = false;
 	if (pending->may_wrap)
-		return evaluate_counting(m, pending, row, rows, c, err);
+		return evaluate_beyond(m, pending, row, rows, c, err);
+	if (m->beyond && c == held)
+		memset(m->beyond + row * m->stride, 0, (size_t)(rows * m->stride) * sizeof *m->beyond);
 	for (int shift = 16; shift >= 0; shift -= 8) {
 		if (any)
 			shift_sums(to, m->stride, rows, columns, 8);

@@ -12,14 +12,14 @@ static int64_t round_up(int64_t value, int64_t step)
 }
 
 /* Which activates are the last to read their accumulator rows as they are, walking backwards with the rows that somebody
- * reads later, or adds to: whether that wraps is counted. Accumulators end with the program. */
+ * reads later, as they are or after adding to them. Accumulators end with the program. */
 static void find_last_uses(struct tpu_fast_machine *m, uint8_t *read_later)
 {
 	for (int64_t i = m->program->count - 1; i >= 0; i--) {
 		const struct tpu_instruction *in = &m->program->instruction[i];
 		enum tpu_unit unit = tpu_unit_of(in->opcode);
-		if (unit == TPU_MATRIX)
-			memset(read_later + in->acc, in->flags & TPU_MATRIX_ACCUMULATE ? 1 : 0, in->length);
+		if (unit == TPU_MATRIX && !(in->flags & TPU_MATRIX_ACCUMULATE))
+			memset(read_later + in->acc, 0, in->length);
 		if (unit != TPU_ACTIVATION || (in->flags & TPU_ACTIVATE_FROM_BUFFER))
 			continue;
 		m->last_use[i] = !memchr(read_later + in->acc, 1, in->length);
@@ -161,7 +161,7 @@ void tpu_fast_machine_free(struct tpu_fast_machine *m)
 		return;
 	void *const blocks[] = {m->accumulator, m->magnitude, m->bias,   m->scale,   m->sums,
 				m->product,     m->input,     m->staged, m->outside, m->row_start,
-				m->element,     m->operand,   m->image};
+				m->element,     m->operand,   m->image,  m->beyond,  m->sums_beyond};
 	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
 		free(blocks[i]);
 	for (int f = 0; f < TPU_FUNCTIONS; f++)
@@ -202,6 +202,8 @@ static void reset(struct tpu_fast_machine *m)
 	for (int64_t row = 0; row < m->accumulator_rows; row++)
 		if (m->magnitude[row]) {
 			memset(m->accumulator + row * m->stride, 0, (size_t)m->stride * sizeof *m->accumulator);
+			if (m->beyond)
+				memset(m->beyond + row * m->stride, 0, (size_t)m->stride * sizeof *m->beyond);
 			m->magnitude[row] = 0;
 		}
 	memset(m->bias, 0, (size_t)m->stride * sizeof *m->bias);
@@ -271,7 +273,6 @@ int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_config *con
 	m->faults = watcher ? watcher->faults : NULL;
 	int rc = open_run(m, err);
 	rc = rc ? rc : run_program(m, program, watcher, err);
-	rc = rc ? rc : tpu_fast_settle_counted(m, 0, m->accumulator_rows, err);
 	close_run(m);
 	return rc;
 }

@@ -44,7 +44,6 @@ struct tpu_fast_pass {
 	struct tpu_fast_format inputs, weights;
 	int shift;             /* the sum counts 2^shift-fold */
 	uint64_t tile;         /* byte of weight memory at which it begins; TPU_FAST_NO_TILE: all zeros */
-	int64_t instruction;   /* whose pass it is */
 	int64_t touches, past; /* rows of the buffer that it may read */
 };
 #define TPU_FAST_NO_TILE UINT64_MAX
@@ -53,7 +52,7 @@ struct tpu_fast_pass {
 struct tpu_fast_pending {
 	int64_t first, past; /* equal: the slot is free */
 	bool adds;           /* to what the accumulators hold in memory */
-	bool may_wrap;       /* additions are to be counted one by one */
+	bool may_wrap;       /* how far sums are beyond 32 bits is to be kept */
 	bool looked;         /* magnitude is by the weights' values, not by their types alone */
 	int64_t before;      /* no row in memory is greater, if it adds */
 	int64_t magnitude;   /* no row's sum is greater */
@@ -118,6 +117,9 @@ struct tpu_fast_machine {
 	int64_t rows, columns, accumulator_rows; /* for which it was made */
 	struct tpu_fast_weights weights;
 	int32_t *accumulator; /* rows of `stride` */
+	/* The exact sums are 2^32 * beyond more than the accumulators hold. NULL until some sum might wrap: all are 0. */
+	int32_t *beyond;
+	int32_t *sums_beyond; /* the same of `sums` */
 	int64_t stride;       /* columns rounded up to a panel */
 	int64_t *magnitude;   /* of each accumulator row in memory, at most */
 	int32_t *bias;        /* of the table in use, `stride` entries */
@@ -143,7 +145,7 @@ int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_config *con
 		    const struct tpu_memory *memory, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
 		    struct npl_err *err);
 void tpu_fast_machine_free(struct tpu_fast_machine *machine); /* accepts NULL */
-/* What went wrong in values of an instruction, which may be one of before. */
+/* What went wrong in values of an instruction. */
 void tpu_fast_fault(struct tpu_fast_machine *machine, int64_t instruction, struct tpu_faults faults);
 
 /* fast_pending.c */
@@ -155,13 +157,12 @@ int tpu_fast_settle(struct tpu_fast_machine *machine, int64_t first, int64_t pas
 /* The pending passes that make up row `row`, NULL: it is in memory; in either case up to (not including) *until, which is at
  * most what it was. */
 struct tpu_fast_pending *tpu_fast_pending_at(struct tpu_fast_machine *machine, int64_t row, int64_t *until);
-/* The same for entries whose additions are still to be counted. */
-int tpu_fast_settle_counted(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
 /* Rows [first, past) are not needed any more. */
 int tpu_fast_forget(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
 
-/* fast_product.c: sums of `rows` (at most TPU_FAST_BLOCK) accumulator rows from `row` on into c, which may be the accumulators
- * themselves; at least the first `columns` of each (rounded up to 16 are written). */
+/* fast_product.c: sums of `rows` (at most TPU_FAST_BLOCK) accumulator rows from `row` on into c, which is those rows of the
+ * accumulators themselves or the machine's `sums`; at least the first `columns` of each (rounded up to 16 are written). How far they
+ * are beyond 32 bits goes to `beyond` or `sums_beyond`, where it can be anything but 0: for entries that may wrap. */
 int tpu_fast_evaluate(struct tpu_fast_machine *machine, const struct tpu_fast_pending *pending, int64_t row,
 		      int64_t rows, int64_t columns, int32_t *c, struct npl_err *err);
 

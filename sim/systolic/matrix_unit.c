@@ -101,8 +101,9 @@ int tpu_matrix_open(struct tpu_matrix *unit, int64_t rows, int64_t columns, int6
 	unit->number_format = registers_of(diagonals, 1, sizeof *unit->number_format);
 	unit->shadow = registers_of(rows, columns, sizeof *unit->shadow);
 	unit->accumulator = registers_of(accumulator_rows, columns, sizeof *unit->accumulator);
+	unit->exact = registers_of(accumulator_rows, columns, sizeof *unit->exact);
 	if (!unit->wave || !unit->write || !unit->input || !unit->sum || !unit->path || !unit->active ||
-	    !unit->number_format || !unit->shadow || !unit->accumulator) {
+	    !unit->number_format || !unit->shadow || !unit->accumulator || !unit->exact) {
 		tpu_matrix_close(unit);
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a matrix unit of %lld x %lld cells",
 				(long long)rows, (long long)columns);
@@ -121,6 +122,7 @@ void tpu_matrix_close(struct tpu_matrix *unit)
 	free(unit->number_format);
 	free(unit->shadow);
 	free(unit->accumulator);
+	free(unit->exact);
 	*unit = (struct tpu_matrix){0};
 }
 
@@ -248,10 +250,12 @@ static void accumulate(struct tpu_matrix *unit, int64_t age, int64_t slot)
 	if (c < 0 || c >= unit->columns)
 		return;
 	int32_t sum = unit->sum[slot * unit->column_stride + c];
-	int32_t *accumulator = unit->accumulator + wave->address * unit->columns + c;
-	int64_t exact = (int64_t)sum * (1 << wave->shift) + (wave->accumulate ? *accumulator : 0);
+	int64_t at = wave->address * unit->columns + c, added = (int64_t)sum * (1 << wave->shift);
+	int32_t *accumulator = unit->accumulator + at;
+	int64_t exact = added + (wave->accumulate ? *accumulator : 0);
 	int32_t value = (int32_t)(uint32_t)exact;
 	*accumulator = value;
+	unit->exact[at] = added + (wave->accumulate ? unit->exact[at] : 0);
 	unit->count.writes++;
 	unit->count.overflows += value != exact;
 	unit->write[unit->writes++] = (struct tpu_matrix_write){c, wave->address, sum, value, value != exact};

@@ -103,6 +103,7 @@ extern const struct tpu_matrix_kernel tpu_matrix_kernel_list[]; /* fastest first
 struct tpu_matrix {
 	int64_t rows, columns, accumulator_rows, registers;
 	int32_t *accumulator;           /* (accumulator_rows, columns) */
+	int64_t *exact;                 /* the same without wrapping: no register of the machine, for counting only */
 	struct tpu_matrix_write *write; /* of the last cycle, columns ascending */
 	int64_t writes;                 /* how many: at most one per column */
 	struct tpu_matrix_counts count;

@@ -118,6 +118,7 @@ struct tpu_rtl_wires {
 	bool table_used;             /* the head of the table FIFO comes into use */
 	int64_t table_row;           /* where it is in weight memory */
 	const int32_t *accumulators; /* the row that it would read next */
+	const int64_t *exact_sums;   /* the same without wrapping, for counting only */
 	/* matrix */
 	bool matrix_starts;
 	bool row_enters;
@@ -237,7 +238,6 @@ bool tpu_rtl_shifter_clock(struct tpu_rtl_shifter *shifter, const struct tpu_rtl
 struct tpu_rtl_flight {
 	int64_t index, first, end; /* accumulator rows */
 	int64_t writes_left;
-	uint64_t past; /* cycle before which its last row has entered */
 };
 struct tpu_rtl_matrix {
 	struct tpu_rtl_queue queue;
@@ -332,7 +332,7 @@ struct tpu_rtl_activate {
 	struct tpu_function_table sigmoid, tanh;
 };
 /* Source vector `vector` through requantisation, operand and function, into `value`. */
-void tpu_rtl_values(struct tpu_rtl_activate *activate, const int32_t *accumulators, int64_t vector,
+void tpu_rtl_values(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires, int64_t vector,
 		    struct tpu_rtl_world *world);
 int tpu_rtl_activate_open(struct tpu_rtl_activate *activate, const struct tpu_config *config, int64_t queue_slots,
 			  struct npl_err *err);

@@ -103,6 +103,7 @@ void tpu_rtl_activate_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wire
 	int64_t row = wires->activate_starts ? tpu_rtl_queue_at(&activate->queue, 0)->instruction.acc
 					     : activate->now.instruction.acc + activate->vectors_read;
 	wires->accumulators = array->accumulator + row * array->columns;
+	wires->exact_sums = array->exact + row * array->columns;
 }
 
 static uint32_t word(const uint8_t *bytes)
@@ -204,7 +205,7 @@ static bool end_beat(struct tpu_rtl_activate *activate, const struct tpu_rtl_wir
 	if (reads) {
 		world->outcome->counter.ub_rows_read += (uint64_t)(source_planes(now) + operand_planes(now));
 		if (!world->memory->timing_only)
-			tpu_rtl_values(activate, wires->accumulators, activate->vectors_read, world);
+			tpu_rtl_values(activate, wires, activate->vectors_read, world);
 		activate->vectors_read++;
 	}
 	return pools(now) ? pool(activate, reads, world) : reads;

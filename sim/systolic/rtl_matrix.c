@@ -52,8 +52,7 @@ static void start(struct tpu_rtl_matrix *matrix, struct tpu_rtl_world *world)
 	matrix->flight[last] = (struct tpu_rtl_flight){.index = matrix->now.index,
 						       .first = at->acc,
 						       .end = (int64_t)at->acc + at->length,
-						       .writes_left = matrix->rows_left,
-						       .past = world->cycle + (uint64_t)matrix->rows_left};
+						       .writes_left = matrix->rows_left};
 	tpu_rtl_begins(world, TPU_MATRIX_STARTED, matrix->now.index);
 	world->outcome->counter.tiles += (at->flags & TPU_MATRIX_SWITCH) != 0;
 }
@@ -76,26 +75,6 @@ static struct tpu_matrix_inputs next_row(struct tpu_rtl_matrix *matrix, const st
 		.address = now->instruction.acc + matrix->rows_sent / per_vector,
 		.accumulate = flags & TPU_MATRIX_ACCUMULATE || high,
 		.shift = (high ? 8 : 0) + (flags & TPU_MATRIX_HIGH_WEIGHTS ? 8 : 0)};
-}
-
-/* The instruction whose row, in the array since cycle `entered`, is written now: the oldest that had not sent all then. */
-static int64_t writer(const struct tpu_rtl_matrix *matrix, uint64_t entered)
-{
-	int64_t at = matrix->first_flight;
-	for (int64_t i = 1; i < matrix->in_flight && matrix->flight[at].past <= entered; i++)
-		at = (at + 1) % matrix->flights;
-	return matrix->flight[at].index;
-}
-
-/* In one cycle the columns write rows of as many ages. */
-static void see_overflows(const struct tpu_rtl_matrix *matrix, struct tpu_rtl_world *world)
-{
-	const struct tpu_matrix *unit = &matrix->unit;
-	for (int64_t i = 0; i < unit->writes; i++) {
-		uint64_t age = (uint64_t)(unit->rows - 1 + unit->write[i].column + unit->registers);
-		if (unit->write[i].overflowed)
-			tpu_rtl_fault(world, writer(matrix, world->cycle - age), (struct tpu_faults){1, 0});
-	}
 }
 
 /* A row is written when the last column is; rows come in the order in which they entered. */
@@ -129,15 +108,11 @@ bool tpu_rtl_matrix_clock(struct tpu_rtl_matrix *matrix, const struct tpu_rtl_wi
 		in.weights = matrix->weights;
 	}
 	bool changed = matrix->in_flight > 0 || wires->to == TPU_MATRIX;
-	uint64_t overflows = matrix->unit.count.overflows;
 	int rc = tpu_matrix_step(&matrix->unit, &in, world->err);
-	if (rc) {
+	if (rc)
 		world->rc = rc;
-	} else {
-		if (matrix->unit.count.overflows > overflows)
-			see_overflows(matrix, world);
+	else
 		see_writes(matrix, world);
-	}
 	if (wires->to == TPU_MATRIX)
 		tpu_rtl_queue_push(&matrix->queue, &wires->issued);
 	return changed;

@@ -57,14 +57,13 @@ static bool rectifies(const struct tpu_rtl_issued *now)
 	return function == TPU_RELU || function == TPU_RELU6;
 }
 
-/* Accumulators plus bias. */
-static void add_bias(struct tpu_rtl_activate *activate, const int32_t *accumulators, int64_t count,
+/* Accumulators plus bias. What counts is whether the sum of all products and the bias fits, not what happened on the way. */
+static void add_bias(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires, int64_t count,
 		     struct tpu_faults *faults)
 {
 	for (int64_t j = 0; j < count; j++) {
-		int64_t exact = (int64_t)accumulators[j] + activate->bias[j];
-		activate->value[j] = (int32_t)(uint32_t)exact;
-		faults->overflows += activate->value[j] != exact;
+		activate->value[j] = (int32_t)((uint32_t)wires->accumulators[j] + (uint32_t)activate->bias[j]);
+		faults->overflows += activate->value[j] != wires->exact_sums[j] + activate->bias[j];
 	}
 }
 
@@ -161,7 +160,7 @@ static void apply_function(struct tpu_rtl_activate *activate, int64_t count, str
 	}
 }
 
-void tpu_rtl_values(struct tpu_rtl_activate *activate, const int32_t *accumulators, int64_t vector,
+void tpu_rtl_values(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires, int64_t vector,
 		    struct tpu_rtl_world *world)
 {
 	const struct tpu_rtl_issued *now = &activate->now;
@@ -171,7 +170,7 @@ void tpu_rtl_values(struct tpu_rtl_activate *activate, const int32_t *accumulato
 	if (from_buffer)
 		read_tensor(world, now, TPU_REG_SOURCE, vector, count, activate->value);
 	else
-		add_bias(activate, accumulators, count, &faults);
+		add_bias(activate, wires, count, &faults);
 	if (tpu_rtl_register(now, TPU_REG_RESULT_TYPE) != TPU_I32) {
 		if (!from_buffer)
 			requantise(activate, count, &faults);
