@@ -198,6 +198,10 @@ int graph_add_node(struct graph_builder *b, const char *name, const char *op, co
 	if (node.op == NPL_OPS && graph_why_not(op))
 		return npl_fail(b->err, NPL_EINPUT, "node '%s': operator '%s' is not supported: %s", node.name, op,
 				graph_why_not(op));
+	if (node.op == NPL_OPS && graph_is_unwritten(op))
+		return npl_fail(b->err, NPL_EINPUT,
+				"node '%s': ONNX's operator '%s' is not implemented; docs/onnx.md lists those that are",
+				node.name, op);
 	if (node.op == NPL_OPS)
 		return npl_fail(b->err, NPL_EINPUT, "node '%s': operator '%s' (opset %d) is not known%s%s", node.name,
 				op, b->opset, npl_op_nearest(op) ? "; nearest is " : "",

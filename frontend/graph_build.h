@@ -144,6 +144,8 @@ int graph_warn_outputs(struct graph_builder *b, int most);
 
 /* graph_refused.c: why npulab does not compute an operator that ONNX has; NULL: it is not in the list */
 const char *graph_why_not(const char *op);
+/* Does ONNX have an operator of that name which npulab could compute, and does not yet? */
+bool graph_is_unwritten(const char *op);
 
 /* compose_attention.c: nodes that compute together what Attention does, behind all others; that node is removed */
 int graph_compose_attention(struct graph_builder *b, int index);

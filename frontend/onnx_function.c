@@ -136,7 +136,9 @@ static int read_default(const struct onnx_reader *reader, const struct onnx_fiel
 	if (!rc)
 		rc = onnx_attribute(reader, field->bytes, attr, &reference);
 	if (!rc && reference)
-		rc = npl_fail(reader->err, NPL_EINPUT, "the default of attribute '%s' refers to another", attr->name);
+		rc = npl_fail(reader->err, NPL_EINPUT,
+			      "the default of attribute '%s' refers to another attribute, expected a value",
+			      attr->name);
 	return rc;
 }
 
@@ -239,7 +241,7 @@ static int link_values(const struct onnx_reader *reader, struct onnx_function *f
 			if (node->in[k] < 0 && *name)
 				return npl_fail(
 					reader->err, NPL_EINPUT,
-					"node '%s' (%s): its input '%s' is no input of the function or output of a node in it",
+					"node '%s' (%s): its input '%s' is neither an input of the function nor an output of one of its nodes",
 					node->node.name, node->node.op, name);
 			if (node->in[k] >= 0)
 				f->spare[node->in[k]] = false;

@@ -21,12 +21,14 @@ struct call {
 	const char **value;
 };
 
-/* Memory for a call; what all calls of a model take is limited, since a short file can ask for any amount. */
+/* Memory for one call, from the arena of the reader. All calls of a model together may take ONNX_MAX_INLINE_BYTES, since a short file
+ * can ask for any amount. */
 static void *room_for(struct inliner *in, size_t count, size_t bytes)
 {
 	size_t size;
 	if (__builtin_mul_overflow(count, bytes, &size) || size > ONNX_MAX_INLINE_BYTES - in->functions->bytes) {
-		npl_fail(in->reader->err, NPL_EINPUT, "calls of functions take more than %zu MiB of names and lists",
+		npl_fail(in->reader->err, NPL_EINPUT,
+			 "the calls of its functions need more than %zu MiB for the names and lists of their nodes",
 			 ONNX_MAX_INLINE_BYTES >> 20);
 		return NULL;
 	}
@@ -121,8 +123,8 @@ static int name_values(struct inliner *in, struct call *call, const struct onnx_
 	return 0;
 }
 
-/* The attributes of a node of the body. One that refers to an attribute of the function which neither the caller gives nor
- * the function has a default for is left out. */
+/* The attributes of a node of the body. An attribute that refers to one of the function has the value that the caller gives, else the
+ * default of the function; without either it is left out. */
 static int resolve_attributes(struct inliner *in, const struct call *call, const struct onnx_node *from,
 			      struct npl_attr_list *to)
 {
@@ -211,7 +213,8 @@ int onnx_inline(struct graph_builder *b, const struct onnx_reader *reader, struc
 	struct inliner in = {b, reader, functions};
 	int rc = onnx_function_read(reader, functions, f);
 	if (!rc && f->becomes > (uint64_t)(GRAPH_MAX_NODES - b->n_nodes))
-		rc = npl_fail(reader->err, NPL_EINPUT, "the function '%s' becomes %llu nodes, which makes more than %d",
+		rc = npl_fail(reader->err, NPL_EINPUT,
+			      "a call of the function '%s' adds %llu nodes, and the network would have more than %d",
 			      f->name, (unsigned long long)f->becomes, GRAPH_MAX_NODES);
 	if (rc)
 		return npl_prefix(reader->err, "node '%s' (%s)", node->name, node->op);

@@ -310,7 +310,8 @@ Test(onnx_functions, refusals)
 		const char *says[4];
 	} wrong[] = {
 		{calls_itself, {"node 'call' (F)", "function 'F' of the domain '" DOMAIN "'", "it calls itself"}},
-		{reads_outside, {"function 'F'", "node 'sum' (Add)", "its input 'x' is no input of the function"}},
+		{reads_outside,
+		 {"function 'F'", "node 'sum' (Add)", "its input 'x' is neither an input of the function"}},
 		{makes_no_output, {"function 'F'", "its output 'b' is made by no node"}},
 		{makes_its_input, {"function 'F'", "two of its values are called 'a'"}},
 		{unknown_operator, {"node 'call/n'", "operator 'Reluu' (opset 17) is not known"}},
@@ -426,6 +427,7 @@ Test(onnx_functions, long_names)
 		put_call(&g, 1, "F", "", "c", in, out, NULL);
 	}
 	onnx_put_output(&g, out);
-	expect_refusal(model_of(&g, 17, 1, &f), (const char *const[4]){"calls of functions take more than 512 MiB"});
+	expect_refusal(model_of(&g, 17, 1, &f),
+		       (const char *const[4]){"the calls of its functions need more than 512 MiB"});
 	free(name);
 }
