@@ -13,11 +13,12 @@
 #include "stay_float.h"
 #include "written.h"
 
-/* The value that stands for the group of v. */
+/* The value that stands for the group of v. The way to it, which a chain of joins makes long, is halved for those who ask next. */
 static int group_of(const struct npl_session *s, int v)
 {
-	while (s->group[v] != v)
-		v = s->group[v];
+	int *const group = s->group;
+	for (; group[v] != v; v = group[v])
+		group[v] = group[group[v]];
 	return v;
 }
 

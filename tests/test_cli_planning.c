@@ -3,7 +3,9 @@
  * Promise: how long planning takes depends on how many different things there are to plan, not on how large a result a small model
  * stands for. Each of these took minutes, or would take hours, where windows were gone through one by one; the limit is far above what
  * any of them takes. */
+#include "cli_json.h"
 #include "cli_run.h"
+#include "support.h"
 
 #define SECONDS (CLI_SANITIZED ? 240 : 60)
 
@@ -100,5 +102,165 @@ Test(cli_planning, many_layers)
 		cli_free(&r);
 	}
 	free(text);
+	cli_remove_folder(folder);
+}
+
+/* Planned for every simulated machine, and run on one. */
+static void plan_model(const char *folder, const char *file, const char *what)
+{
+	const struct cli_how how = {.folder = folder, .seconds = SECONDS};
+	char path[CLI_PATH];
+	snprintf(path, sizeof path, "@/%s", file);
+	struct cli_result r = cli_run(&how, "inspect", path, "--devices", "tpu_v1,systolic_16x16,diannao", "--quiet");
+	cr_expect_eq(r.status, 0, "%s: %d: %s", what, r.status, r.err);
+	cli_free(&r);
+	r = cli_run(&how, "compare", path, "--devices", "tpu_v1", "--quiet");
+	cr_expect_eq(r.status, 0, "%s: %d: %s", what, r.status, r.err);
+	cli_free(&r);
+}
+
+static void put_slice(struct onnx_writer *graph, const char *from, const char *to, int64_t first, int64_t end)
+{
+	const int64_t axis = 1;
+	char first_name[64], end_name[64], axis_name[64], inputs[256];
+	snprintf(first_name, sizeof first_name, "%s_first", to);
+	snprintf(end_name, sizeof end_name, "%s_end", to);
+	snprintf(axis_name, sizeof axis_name, "%s_axis", to);
+	snprintf(inputs, sizeof inputs, "%s %s %s %s", from, first_name, end_name, axis_name);
+	onnx_put_int64s(graph, first_name, 1, &first);
+	onnx_put_int64s(graph, end_name, 1, &end);
+	onnx_put_int64s(graph, axis_name, 1, &axis);
+	onnx_put_node(graph, "Slice", to, inputs, to, NULL);
+}
+
+static void put_concat(struct onnx_writer *graph, const char *a, const char *b, const char *to)
+{
+	struct onnx_writer attrs = {0};
+	char inputs[80];
+	snprintf(inputs, sizeof inputs, "%s %s", a, b);
+	onnx_put_attr_int(&attrs, "axis", 1);
+	onnx_put_node(graph, "Concat", to, inputs, to, &attrs);
+}
+
+/* Each joins one more tensor to all before or, with Relus, to a part of what was made of these. */
+static void write_chain(const char *folder, int concats, bool relus)
+{
+	struct onnx_writer graph = {0};
+	const int64_t shape[] = {1, 2};
+	char from[32] = "first", to[32], part[32], name[32];
+	onnx_put_input(&graph, "x", ONNX_FLOAT, 2, shape);
+	onnx_put_node(&graph, "Relu", "first", "x", "first", NULL);
+	for (int i = 0; i < concats; i++) {
+		snprintf(to, sizeof to, "joined%d", i);
+		put_concat(&graph, from, "x", to);
+		snprintf(from, sizeof from, "%s", to);
+		if (!relus)
+			continue;
+		snprintf(name, sizeof name, "relu%d", i);
+		onnx_put_node(&graph, "Relu", name, from, name, NULL);
+		snprintf(part, sizeof part, "part%d", i);
+		put_slice(&graph, name, part, 1, 3);
+		snprintf(from, sizeof from, "%s", part);
+	}
+	onnx_put_node(&graph, "Relu", "last", from, "y", NULL);
+	onnx_put_output(&graph, "y");
+	cli_write_model(folder, "chain.onnx", &graph);
+}
+
+Test(cli_planning, chains_of_concats)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	write_chain(folder, 6000, false);
+	plan_model(folder, "chain.onnx", "a growing tensor");
+	write_chain(folder, 6000, true);
+	plan_model(folder, "chain.onnx", "a copy behind each");
+	cli_remove_folder(folder);
+}
+
+/* All of them share one scale. */
+Test(cli_planning, concats_of_one_tensor)
+{
+	struct onnx_writer graph = {0};
+	const int64_t shape[] = {1, 4};
+	char folder[CLI_PATH], name[32];
+	cli_folder(folder);
+	onnx_put_input(&graph, "a", ONNX_FLOAT, 2, shape);
+	onnx_put_input(&graph, "b", ONNX_FLOAT, 2, shape);
+	for (int i = 0; i < 30000; i++) {
+		snprintf(name, sizeof name, "y%d", i);
+		put_concat(&graph, "a", "b", name);
+		onnx_put_output(&graph, name);
+	}
+	cli_write_model(folder, "net.onnx", &graph);
+	plan_model(folder, "net.onnx", "30,000 Concats");
+	cli_remove_folder(folder);
+}
+
+#define CHANNELS 3
+
+/* x by weights of its own. */
+static void put_product(struct onnx_writer *graph, uint64_t *rng, const char *to)
+{
+	const int64_t shape[] = {5, CHANNELS};
+	char weights[64], inputs[80];
+	float w[5 * CHANNELS];
+	for (int i = 0; i < 5 * CHANNELS; i++)
+		w[i] = (float)test_range(rng, -100, 100) / 100;
+	snprintf(weights, sizeof weights, "%s_weights", to);
+	snprintf(inputs, sizeof inputs, "x %s", weights);
+	onnx_put_floats(graph, weights, 2, shape, w);
+	onnx_put_node(graph, "MatMul", to, inputs, to, NULL);
+}
+
+/* A tensor of many pieces, joined at either end, of which some are read on the way: as slices, of slices too, and whole. */
+Test(cli_planning, what_many_concats_join_is_found)
+{
+	enum { CONCATS = 300, EVERY = 25 };
+	uint64_t rng = 0x5eed0f;
+	const int64_t in[] = {2, 5};
+	struct onnx_writer graph = {0};
+	char folder[CLI_PATH], from[32] = "made", to[32], made[32], part[32], end[32] = "made";
+	int64_t channels = CHANNELS;
+	cli_folder(folder);
+	onnx_put_input(&graph, "x", ONNX_FLOAT, 2, in);
+	put_product(&graph, &rng, "made");
+	for (int i = 0; i < CONCATS; i++) {
+		snprintf(made, sizeof made, "made%d", i);
+		snprintf(to, sizeof to, "joined%d", i);
+		put_product(&graph, &rng, made);
+		const bool before = test_range(&rng, 0, 1);
+		put_concat(&graph, before ? made : from, before ? from : made, to);
+		snprintf(from, sizeof from, "%s", to);
+		channels += CHANNELS;
+		if (i % EVERY != EVERY - 1)
+			continue;
+		const int64_t first = test_range(&rng, 1, channels / 2), last = test_range(&rng, first + 2, channels);
+		snprintf(part, sizeof part, "part%d", i);
+		put_slice(&graph, from, part, first, last);
+		snprintf(made, sizeof made, "inner%d", i);
+		put_slice(&graph, part, made, 1, last - first);
+		snprintf(part, sizeof part, "relu%d", i);
+		onnx_put_node(&graph, "Relu", part, made, part, NULL);
+		snprintf(to, sizeof to, "end%d", i);
+		put_concat(&graph, end, part, to);
+		snprintf(end, sizeof end, "%s", to);
+	}
+	put_concat(&graph, from, end, "all");
+	onnx_put_node(&graph, "Relu", "y", "all", "y", NULL);
+	onnx_put_output(&graph, "y");
+	cli_write_model(folder, "net.onnx", &graph);
+	const char *const args[] = {"compare",   "@/net.onnx",
+				    "--devices", "reference,tpu_v1,systolic_16x16",
+				    "--set",     "reference.precision=int8",
+				    "--batch",   "2",
+				    "--json",    "-",
+				    "--quiet",   NULL};
+	json_t *root = cli_run_json(&(struct cli_how){.folder = folder}, args);
+	for (int d = 1; d < 3; d++)
+		cr_expect(json_equal(cli_at(root, "devices.0.output_sha256"),
+				     cli_at(root, d == 1 ? "devices.1.output_sha256" : "devices.2.output_sha256")),
+			  "device %d", d);
+	json_decref(root);
 	cli_remove_folder(folder);
 }

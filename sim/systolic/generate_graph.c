@@ -13,7 +13,7 @@ static int refuse(struct tpu_gen *gen, int layer, const char *why)
 			why);
 }
 
-static int new_value(struct tpu_gen *gen, const struct npl_tensor *format, const struct npl_image *image)
+int tpu_gen_new_value(struct tpu_gen *gen, const struct npl_tensor *format, const struct npl_image *image)
 {
 	struct tpu_gen_value *value = &gen->value[gen->n_values];
 	*value = (struct tpu_gen_value){
@@ -64,7 +64,7 @@ static int input(struct tpu_gen *gen, int layer, int k)
 	int v = find_value(gen, tensor);
 	if (v < 0) {
 		struct npl_image image = tpu_gen_image(&tensor->shape);
-		v = new_value(gen, tensor, &image);
+		v = tpu_gen_new_value(gen, tensor, &image);
 		set_tensor(gen, v, tensor);
 		if (own_store(gen, v))
 			return -1;
@@ -79,7 +79,7 @@ static struct tpu_gen_node *new_node(struct tpu_gen *gen, enum tpu_gen_kind kind
 {
 	struct tpu_gen_node *node = &gen->node[gen->n_nodes];
 	*node = (struct tpu_gen_node){.kind = kind, .layer = layer, .in = {in, -1}, .groups = 1};
-	node->out = new_value(gen, format, image);
+	node->out = tpu_gen_new_value(gen, format, image);
 	if (own_store(gen, node->out))
 		return NULL;
 	gen->n_nodes++;
@@ -200,40 +200,6 @@ static int function(struct tpu_gen *gen, int layer, int *out)
 	return 0;
 }
 
-/* A value that sees `channels` channels from `first` on of the first, and all of the others. */
-static int view(struct tpu_gen *gen, const struct npl_tensor *format, const int *in, int n, int64_t first,
-		int64_t channels, int *out)
-{
-	int pieces = 0;
-	struct npl_image image = gen->value[in[0]].image;
-	image.channels = 0;
-	for (int i = 0; i < n; i++) {
-		pieces += gen->value[in[i]].n_pieces;
-		image.channels += n > 1 ? gen->value[in[i]].image.channels : channels;
-	}
-	*out = new_value(gen, format, &image);
-	struct tpu_gen_value *value = &gen->value[*out];
-	value->piece = npl_arena_array(&gen->arena, (size_t)pieces, sizeof *value->piece);
-	if (!value->piece)
-		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
-	for (int i = 0; i < n; i++) {
-		const struct tpu_gen_value *from = &gen->value[in[i]];
-		int64_t skip = n > 1 ? 0 : first, left = n > 1 ? from->image.channels : channels;
-		for (int p = 0; p < from->n_pieces && left; p++) {
-			struct tpu_gen_piece piece = from->piece[p];
-			int64_t cut = skip < piece.channels ? skip : piece.channels;
-			skip -= cut;
-			piece.first += cut;
-			piece.channels -= cut;
-			piece.channels = piece.channels < left ? piece.channels : left;
-			left -= piece.channels;
-			if (piece.channels)
-				value->piece[value->n_pieces++] = piece;
-		}
-	}
-	return 0;
-}
-
 static int concat(struct tpu_gen *gen, int layer, int *out)
 {
 	const struct npl_layer *l = gen->layer[layer];
@@ -245,7 +211,7 @@ static int concat(struct tpu_gen *gen, int layer, int *out)
 		if (gen->value[in[i]].flat)
 			return refuse(gen, layer, "a flattened tensor among those to be joined");
 	}
-	return view(gen, l->out, in, l->n_in, 0, gen->value[in[0]].image.channels, out);
+	return tpu_gen_view(gen, l->out, in, l->n_in, 0, gen->value[in[0]].image.channels, out);
 }
 
 static int slice(struct tpu_gen *gen, int layer, int *out)
@@ -256,7 +222,7 @@ static int slice(struct tpu_gen *gen, int layer, int *out)
 		return NPL_ENOMEM;
 	if (gen->value[x].flat)
 		return refuse(gen, layer, "a slice of a flattened tensor");
-	return view(gen, l->out, &x, 1, l->attrs->slice.first[1], l->out->shape.dim[1], out);
+	return tpu_gen_view(gen, l->out, &x, 1, l->attrs->slice.first[1], l->out->shape.dim[1], out);
 }
 
 static int reshape(struct tpu_gen *gen, int layer, int *out)
@@ -264,7 +230,7 @@ static int reshape(struct tpu_gen *gen, int layer, int *out)
 	const struct npl_layer *l = gen->layer[layer];
 	struct npl_image image = tpu_gen_image(&l->out->shape);
 	int x = input(gen, layer, 0);
-	if (x < 0 || view(gen, l->out, &x, 1, 0, gen->value[x].image.channels, out))
+	if (x < 0 || tpu_gen_view(gen, l->out, &x, 1, 0, gen->value[x].image.channels, out))
 		return NPL_ENOMEM;
 	gen->value[*out].flat = !same_image(&image, &gen->value[x].image);
 	return 0;
@@ -359,6 +325,8 @@ static int mark_kept(struct tpu_gen *gen)
 		int v = find_value(gen, gen->options->kept[i]);
 		if (v < 0)
 			return npl_fail(gen->err, NPL_EINTERNAL, "a tensor is kept that no layer reads");
+		if (tpu_gen_resolve(gen, v))
+			return NPL_ENOMEM;
 		for (int p = 0; p < gen->value[v].n_pieces; p++)
 			gen->store[gen->value[v].piece[p].store].kept = true;
 	}
@@ -378,9 +346,22 @@ static int mark_wanted(struct tpu_gen *gen)
 		struct tpu_gen_value *value = &gen->value[find_value(gen, gen->layer[i]->out)];
 		value->wanted = !value->read;
 	}
-	for (int v = 0; v < gen->n_values; v++)
+	for (int v = 0; v < gen->n_values; v++) {
+		if (gen->value[v].wanted && tpu_gen_resolve(gen, v))
+			return NPL_ENOMEM;
 		for (int p = 0; p < gen->value[v].n_pieces && gen->value[v].wanted; p++)
 			gen->store[gen->value[v].piece[p].store].wanted = true;
+	}
+	return 0;
+}
+
+/* What nodes read is seen in its stores. */
+static int resolve_read(struct tpu_gen *gen)
+{
+	for (int n = 0; n < gen->n_nodes; n++)
+		for (int k = 0; k < 2; k++)
+			if (gen->node[n].in[k] >= 0 && tpu_gen_resolve(gen, gen->node[n].in[k]))
+				return NPL_ENOMEM;
 	return 0;
 }
 
@@ -391,5 +372,7 @@ int tpu_gen_nodes(struct tpu_gen *gen)
 		if (rc)
 			return rc;
 	}
-	return mark_kept(gen) ? NPL_EINTERNAL : mark_wanted(gen);
+	int rc = resolve_read(gen);
+	rc = rc ? rc : mark_kept(gen);
+	return rc ? rc : mark_wanted(gen);
 }

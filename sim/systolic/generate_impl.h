@@ -29,8 +29,10 @@ static inline int64_t tpu_gen_div_up(int64_t a, int64_t b)
 enum tpu_gen_kind { TPU_GEN_MATRIX, TPU_GEN_SCALE, TPU_GEN_ADD, TPU_GEN_MULTIPLY, TPU_GEN_FUNCTION, TPU_GEN_POOL };
 
 struct tpu_gen_piece {
-	int store;
-	int64_t first, channels; /* of the store */
+	int store;               /* -1: a piece of another value, one of many pieces */
+	int value;               /* that value */
+	int64_t at;              /* its first channel in the value that has the piece */
+	int64_t first, channels; /* of the store, or the other value */
 };
 
 struct tpu_gen_value {
@@ -41,6 +43,7 @@ struct tpu_gen_value {
 	struct npl_image image;  /* as it is kept */
 	bool flat;               /* seen as (images, channels * height * width) */
 	bool wanted, read, made; /* made: by a layer, not given */
+	bool nested;             /* some pieces are of other values: no node reads it and nobody wants it as it is */
 	int n_pieces;
 	struct tpu_gen_piece *piece;
 };
@@ -53,6 +56,7 @@ struct tpu_gen_store {
 	int first;   /* group that reads it first; -1: none */
 	bool absent; /* passes from node to node inside a group */
 	bool wanted;
+	int activated;         /* the value by which the activation unit reads it; -1: none, -2: several */
 	bool kept;             /* given, and in the buffer from before */
 	bool staged, streamed; /* at home in host memory: comes here for a part of the batch, or in strips */
 	int room;
@@ -192,7 +196,15 @@ bool tpu_gen_pooling(const struct npl_layer *layer, enum tpu_pooling *pooling);
 
 /* generate_graph.c: layers to nodes and values. generate_group.c: nodes to groups. */
 int tpu_gen_nodes(struct tpu_gen *gen);
+int tpu_gen_new_value(struct tpu_gen *gen, const struct npl_tensor *format, const struct npl_image *image);
 int tpu_gen_groups(struct tpu_gen *gen);
+
+/* generate_views.c: in *out a value that sees `channels` channels of the first from `first` on or, of several, all of them
+ * side by side. */
+int tpu_gen_view(struct tpu_gen *gen, const struct npl_tensor *format, const int *in, int n, int64_t first,
+		 int64_t channels, int *out);
+/* Brings a nested value to pieces of stores. */
+int tpu_gen_resolve(struct tpu_gen *gen, int value);
 
 /* generate_least.c: bytes of the unified buffer that the group must read and write. */
 uint64_t tpu_gen_least_bytes(const struct tpu_gen *gen, const struct tpu_gen_group *group);

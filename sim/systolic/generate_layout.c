@@ -3,6 +3,7 @@
  * Which lanes of which rows channels lie in (generate_impl.h). A store has a room of its own, but for those that a
  * Concat joins: they share one, side by side, as far as nothing is lost by it. What the activation unit reads must lie
  * in the lanes that its result lies in; where it does not, the array copies it, multiplying by a unit matrix. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "generate_impl.h"
@@ -75,18 +76,26 @@ static bool own_rooms(struct tpu_gen *gen)
 	return true;
 }
 
-/* Groups in which the activation unit reads a part of the store from the buffer, through another value than v. */
-static bool read_by_activation(const struct tpu_gen *gen, int s, int v)
+/* Notes by which value the activation unit reads stores from the buffer. */
+static void note_activated(struct tpu_gen *gen)
 {
+	for (int s = 0; s < gen->n_stores; s++)
+		gen->store[s].activated = -1;
 	for (int g = 0; g < gen->n_groups; g++) {
 		const struct tpu_gen_group *group = &gen->group[g];
 		int read[2] = {group->matrix < 0 ? group->source : -1, group->second};
 		for (int i = 0; i < 2; i++)
-			for (int p = 0; read[i] >= 0 && read[i] != v && p < gen->value[read[i]].n_pieces; p++)
-				if (gen->value[read[i]].piece[p].store == s)
-					return true;
+			for (int p = 0; read[i] >= 0 && p < gen->value[read[i]].n_pieces; p++) {
+				int *by = &gen->store[gen->value[read[i]].piece[p].store].activated;
+				*by = *by == -1 || *by == read[i] ? read[i] : -2;
+			}
 	}
-	return false;
+}
+
+/* Whether the activation unit reads a part of the store from the buffer, through another value than v. */
+static bool read_by_activation(const struct tpu_gen_store *store, int v)
+{
+	return store->activated != -1 && store->activated != v;
 }
 
 /* Whether the piece of a Concat can lie at its lane of the joint room: whatever makes it can write there, with no more
@@ -100,7 +109,7 @@ static bool can_share(const struct tpu_gen *gen, int v, const struct tpu_gen_pie
 	if (lane % w == 0 && 2 * channels > w)
 		return true;
 	const struct tpu_gen_group *maker = &gen->group[store->maker];
-	return maker->matrix >= 0 && maker->second < 0 && !read_by_activation(gen, piece->store, v) &&
+	return maker->matrix >= 0 && maker->second < 0 && !read_by_activation(store, v) &&
 	       tpu_gen_div_up(lane % w + channels, w) <= tpu_gen_div_up(channels, w);
 }
 
@@ -136,8 +145,9 @@ static bool give_rooms(struct tpu_gen *gen)
 		gen->store[s].room = -1;
 		gen->store[s].lane = 0;
 	}
+	note_activated(gen);
 	for (int v = gen->n_values - 1; v >= 0 && !gen->streaming; v--)
-		if (gen->value[v].n_pieces > 1 && !share_room(gen, v))
+		if (gen->value[v].n_pieces > 1 && !gen->value[v].nested && !share_room(gen, v))
 			return false;
 	return own_rooms(gen);
 }
@@ -205,12 +215,14 @@ static int runs_of_group(struct tpu_gen *gen, struct tpu_gen_group *group)
 	return group->second < 0 ? 0 : tpu_gen_runs(gen, group->second, &group->second_run, &group->n_second_runs);
 }
 
-/* Puts a copy of the node's input k before it. */
-static int insert_copy(struct tpu_gen *gen, int n, int k)
+/* A copy that goes before a node: of its input k. */
+struct copy {
+	int k, value; /* value -1: none */
+};
+
+/* A value for a copy of the node's input k. */
+static int add_copy(struct tpu_gen *gen, int n, int k, struct copy *copy)
 {
-	for (int i = gen->n_nodes; i > n; i--)
-		gen->node[i] = gen->node[i - 1];
-	gen->n_nodes++;
 	int in = gen->node[n].in[k], v = gen->n_values++;
 	struct tpu_gen_value *value = &gen->value[v];
 	*value = gen->value[in];
@@ -223,15 +235,29 @@ static int insert_copy(struct tpu_gen *gen, int n, int k)
 	*value->piece = (struct tpu_gen_piece){.store = gen->n_stores, .channels = value->image.channels};
 	gen->store[gen->n_stores++] = (struct tpu_gen_store){
 		.type = value->type, .image = value->image, .maker = -1, .first = -1, .room = -1};
-	gen->node[n] = (struct tpu_gen_node){.kind = TPU_GEN_MATRIX,
-					     .layer = gen->node[n + 1].layer,
-					     .in = {in, -1},
-					     .out = v,
-					     .copy = true,
-					     .groups = 1,
-					     .window = {.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}}};
-	gen->node[n + 1].in[k] = v;
+	*copy = (struct copy){k, v};
 	return 0;
+}
+
+/* Puts the copies, one of each node at most, before the nodes. */
+static void insert_copies(struct tpu_gen *gen, const struct copy *copy, int n_copies)
+{
+	for (int n = gen->n_nodes - 1, ahead = n_copies; ahead; n--) {
+		struct tpu_gen_node *node = &gen->node[n + ahead];
+		*node = gen->node[n];
+		if (copy[n].value < 0)
+			continue;
+		node[-1] = (struct tpu_gen_node){.kind = TPU_GEN_MATRIX,
+						 .layer = node->layer,
+						 .in = {node->in[copy[n].k], -1},
+						 .out = copy[n].value,
+						 .copy = true,
+						 .groups = 1,
+						 .window = {.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}}};
+		node->in[copy[n].k] = copy[n].value;
+		ahead--;
+	}
+	gen->n_nodes += n_copies;
 }
 
 /* The node of a group that reads the value, and by which input. */
@@ -247,37 +273,51 @@ static void reader(const struct tpu_gen *gen, const struct tpu_gen_group *group,
 			}
 }
 
-/* Inserts a copy that some group needs. */
-static int mend(struct tpu_gen *gen, bool *mended)
+/* The node of the group that needs a copy of what it reads, and of which input; -1: none. */
+static int lacks_copy(const struct tpu_gen *gen, const struct tpu_gen_group *group, int *k)
 {
-	*mended = false;
-	for (int g = 0; g < gen->n_groups && !*mended; g++) {
-		const struct tpu_gen_group *group = &gen->group[g];
-		int n = -1, k = 0;
-		if (group->matrix < 0 && !lies_plainly(gen, group->source, group->in_run, group->n_in_runs))
-			reader(gen, group, group->source, &n, &k);
-		else if (group->second >= 0 &&
-			 !lies_plainly(gen, group->second, group->second_run, group->n_second_runs))
-			reader(gen, group, group->second, &n, &k);
-		if (n < 0)
-			continue;
-		*mended = true;
-		if (insert_copy(gen, n, k))
-			return NPL_ENOMEM;
-	}
-	return 0;
+	int n = -1;
+	if (group->matrix < 0 && !lies_plainly(gen, group->source, group->in_run, group->n_in_runs))
+		reader(gen, group, group->source, &n, k);
+	else if (group->second >= 0 && !lies_plainly(gen, group->second, group->second_run, group->n_second_runs))
+		reader(gen, group, group->second, &n, k);
+	return n;
 }
 
+/* Inserts copies that groups need, the first ones, `most` of them at most. A copy may spare others theirs, since its source is free to
+ * lie elsewhere. Returns how many; less than 0: out of memory. */
+static int mend(struct tpu_gen *gen, int most)
+{
+	struct copy *copy = malloc(((size_t)gen->n_nodes + 1) * sizeof *copy);
+	int found = 0;
+	if (!copy)
+		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
+	for (int n = 0; n < gen->n_nodes; n++)
+		copy[n].value = -1;
+	for (int g = 0; g < gen->n_groups && found >= 0 && found < most; g++) {
+		int k = 0;
+		const int n = lacks_copy(gen, &gen->group[g], &k);
+		if (n >= 0)
+			found = add_copy(gen, n, k, &copy[n]) ? NPL_ENOMEM : found + 1;
+	}
+	if (found > 0)
+		insert_copies(gen, copy, found);
+	free(copy);
+	return found;
+}
+
+/* One copy after the other, in networks of many some at a time: each time all is laid out anew. */
 int tpu_gen_layout(struct tpu_gen *gen)
 {
-	for (bool again = true; again;) {
+	for (int copies = 0, found = 1; found > 0; copies += found) {
 		tpu_gen_groups(gen);
 		if (!give_rooms(gen))
 			return NPL_ENOMEM;
 		for (int g = 0; g < gen->n_groups; g++)
 			if (runs_of_group(gen, &gen->group[g]))
 				return NPL_ENOMEM;
-		if (mend(gen, &again))
+		found = mend(gen, 1 + copies / 8);
+		if (found < 0)
 			return NPL_ENOMEM;
 	}
 	for (int g = 0; g < gen->n_groups; g++)

@@ -49,8 +49,8 @@ static int runs_of(struct tpu_gen *gen, int v, struct tpu_run *out)
 static bool is_place(const struct tpu_gen *gen, int v)
 {
 	const struct tpu_gen_value *value = &gen->value[v];
-	bool absent = false;
-	for (int p = 0; p < value->n_pieces; p++)
+	bool absent = value->nested;
+	for (int p = 0; p < value->n_pieces && !absent; p++)
 		absent |= gen->store[value->piece[p].store].absent;
 	return value->tensor && !absent;
 }
