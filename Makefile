@@ -168,9 +168,9 @@ $(bin)/libnpulab.a: $(lib_obj)
 	$(quiet)rm -f $@
 	$(quiet)ar rcs $@ $(lib_obj)
 
-$(out)/npulab_tests: $(test_obj) $(out)/cli/waiting.o $(bin)/libnpulab.a
+$(out)/npulab_tests: $(test_obj) $(out)/cli/waiting.o $(out)/cli/signals.o $(bin)/libnpulab.a
 	$(say) '  link $@'
-	$(quiet)$(CC) $(all_flags) -o $@ $(test_obj) $(out)/cli/waiting.o $(bin)/libnpulab.a $(LDFLAGS) -lcriterion -ljansson $(libs)
+	$(quiet)$(CC) $(all_flags) -o $@ $(test_obj) $(out)/cli/waiting.o $(out)/cli/signals.o $(bin)/libnpulab.a $(LDFLAGS) -lcriterion -ljansson $(libs)
 
 $(bench_cuda): $(bench_cuda_src:%.c=$(out)/%.o) $(bin)/libnpulab.a
 	$(say) '  link $@'

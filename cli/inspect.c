@@ -280,6 +280,8 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 				    err);
 	if (!rc)
 		rc = open_machines(graph, devices, &sets, (int)threads, &arena, &machines, err);
+	if (!rc)
+		rc = npl_graph_files_unchanged(graph, err);
 	cli_waiting_end();
 	if (!rc && json)
 		print_json(graph, files.name, &machines);

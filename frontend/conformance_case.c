@@ -106,6 +106,8 @@ static int run(struct attempt *a, struct npl_graph *graph, const struct npl_tens
 	a->c->nodes = graph->n_nodes;
 	int rc = a->options->device ? npl_case_on_device(graph, a->options->device, given, outputs, a->c, err)
 				    : npl_evaluate(graph, given, outputs, NULL, err);
+	if (!rc)
+		rc = npl_graph_files_unchanged(graph, err);
 	for (int i = 0; i < graph->n_outputs && !rc; i++)
 		rc = check(a, &outputs[i], &set->out[i], err);
 	for (int i = 0; i < graph->n_outputs; i++)

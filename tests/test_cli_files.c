@@ -2,9 +2,12 @@
  *
  * What the program promises of the files that it reads and writes: nothing that a run reads is overwritten by it, whatever led to it;
  * an output that fails keeps no other back; a signal leaves no temporary behind; a file that is cut off while it is read is told. */
+#include <pthread.h>
 #include <sys/inotify.h>
 
+#include "../cli/signals.h"
 #include "cli_run.h"
+#include "npulab/file.h"
 #include "npulab/graph.h"
 #include "npulab/graph_run.h"
 
@@ -212,35 +215,160 @@ static bool has_mapped(pid_t child, const char *name)
 	return found;
 }
 
+/* Runs the program, cuts or touches the file as soon as it is mapped, and looks for one line that names it and 3. A fast computer may be
+ * through before that: false. */
+static bool told_of_change(const char *folder, const char *file, bool cut, const char *const *args)
+{
+	int ended = 0;
+	char named[64];
+	snprintf(named, sizeof named, "/%s: it was ", file);
+	FILE *said = tmpfile();
+	pid_t child = start(folder, fileno(said), args), gone = 0;
+	while (!has_mapped(child, file) && !(gone = waitpid(child, &ended, WNOHANG)))
+		usleep(500);
+	if (cut)
+		cr_assert_eq(truncate(cli_path(folder, file), 0), 0);
+	else
+		cr_assert_eq(utimensat(AT_FDCWD, cli_path(folder, file), NULL, 0), 0);
+	if (!gone)
+		cr_assert_eq(waitpid(child, &ended, 0), child);
+	size_t bytes;
+	char *text = cli_take(said, &bytes);
+	cr_assert(WIFEXITED(ended), "ended by %s: %s", strsignal(WTERMSIG(ended)), text);
+	const bool told = WEXITSTATUS(ended) == 3;
+	cr_assert(told || !WEXITSTATUS(ended), "%s", text);
+	if (told) {
+		cr_assert(!strncmp(text, "npulab: ", 8), "%s", text);
+		cr_assert(strstr(text, named), "%s", text);
+		cr_assert_eq(strchr(text, '\n'), text + strlen(text) - 1, "%s", text);
+	}
+	free(text);
+	return told;
+}
+
 Test(cli_files, a_file_cut_off_while_it_is_read)
 {
-	static const char *const args[] = {"compare", NET, TPU, NULL};
+	static const char *const compare[] = {"compare", NET, TPU, NULL}, *const inspect[] = {"inspect", NET, NULL};
+	static const char *const *const commands[] = {compare, inspect};
 	char folder[CLI_PATH];
-	bool told = false;
 	cli_folder(folder);
-	for (int attempt = 0; attempt < 5 && !told; attempt++) { /* a fast computer may be through before it is cut */
-		int ended = 0;
-		write_external(folder, 1 << 23);
+	for (int i = 0; i < 2; i++) {
+		bool told = false;
+		for (int attempt = 0; attempt < 5 && !told; attempt++) {
+			write_external(folder, 1 << 23);
+			told = told_of_change(folder, "w.bin", true, commands[i]);
+		}
+		cr_assert(told, "no attempt cut the file off in time for %s", commands[i][0]);
+	}
+	cli_remove_folder(folder);
+}
+
+#define ROWS      4194304 /* of 16 floats: 256 MiB, which take no room on the disk */
+#define TEXT(x)   #x
+#define NUMBER(x) TEXT(x)
+
+/* A .npy or a TensorProto of zeros in the shape ROWS x 16. */
+static void write_rows(const char *folder, const char *name, bool npy)
+{
+	static const char says[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (" NUMBER(ROWS) ", 16), }";
+	const uint64_t elements = (uint64_t)ROWS * 16 * sizeof(float);
+	char header[128] = "\x93NUMPY\x01";
+	size_t bytes = sizeof header;
+	memset(header + 8, ' ', sizeof header - 8);
+	header[8] = (char)(sizeof header - 10);
+	header[9] = 0;
+	memcpy(header + 10, says, sizeof says - 1);
+	header[sizeof header - 1] = '\n';
+	if (!npy) {
+		struct onnx_writer t = {0};
+		onnx_put_int(&t, 1, ROWS);
+		onnx_put_int(&t, 1, 16);
+		onnx_put_int(&t, 2, ONNX_FLOAT);
+		onnx_put_key(&t, 9, 2); /* raw data: its length and what follows */
+		onnx_put_number(&t, elements);
+		bytes = t.bytes;
+		cr_assert(bytes <= sizeof header);
+		memcpy(header, t.data, bytes);
+		onnx_writer_free(&t);
+	}
+	cli_write(folder, name, header, bytes);
+	cr_assert_eq(truncate(cli_path(folder, name), (off_t)(bytes + elements)), 0);
+}
+
+/* Inputs are copied from their files: one that is cut or written meanwhile is told as a model is. */
+Test(cli_files, an_input_changed_while_it_is_read)
+{
+	static const char *const names[] = {"rows.npy", "rows.pb"};
+	char folder[CLI_PATH];
+	struct onnx_writer graph = {0};
+	cli_folder(folder);
+	onnx_put_input(&graph, "x", ONNX_FLOAT, 2, (int64_t[]){ROWS, 16});
+	onnx_put_node(&graph, "Relu", "act", "x", "y", NULL);
+	onnx_put_output(&graph, "y");
+	cli_write_model(folder, "net.onnx", &graph);
+	for (int i = 0; i < 4; i++) {
+		const char *name = names[i % 2];
+		char input[32];
+		bool told = false;
+		snprintf(input, sizeof input, "@/%s", name);
+		const char *const args[] = {"run", NET, "--device", "null", "--input", input, "--quiet", NULL};
+		for (int attempt = 0; attempt < 5 && !told; attempt++) {
+			write_rows(folder, name, i % 2 == 0);
+			told = told_of_change(folder, name, i < 2, args);
+		}
+		cr_assert(told, "no attempt %s %s in time", i < 2 ? "cut" : "changed", name);
+	}
+	cli_remove_folder(folder);
+}
+
+static pthread_barrier_t together;
+
+static void *read_last(void *file)
+{
+	const struct npl_file *mapped = file;
+	pthread_barrier_wait(&together);
+	const volatile char *data = mapped->data;
+	return data[mapped->bytes - 1] ? file : NULL;
+}
+
+/* Threads that work on a mapped file meet its end, all at once: one line and 3, from whichever. */
+Test(cli_files, a_file_cut_off_under_threads)
+{
+	enum { THREADS = 4 };
+	char folder[CLI_PATH], path[CLI_PATH];
+	cli_folder(folder);
+	cli_write_sparse(folder, "w.bin", 1 << 20);
+	snprintf(path, sizeof path, "%s", cli_path(folder, "w.bin"));
+	for (int attempt = 0; attempt < 20; attempt++) {
 		FILE *said = tmpfile();
-		pid_t child = start(folder, fileno(said), args), gone = 0;
-		while (!has_mapped(child, "w.bin") && !(gone = waitpid(child, &ended, WNOHANG)))
-			usleep(500);
-		cr_assert_eq(truncate(cli_path(folder, "w.bin"), 0), 0);
-		if (!gone)
-			cr_assert_eq(waitpid(child, &ended, 0), child);
+		int ended;
+		cr_assert_eq(truncate(path, 1 << 20), 0);
+		fflush(NULL);
+		const pid_t child = fork();
+		cr_assert(child >= 0);
+		if (!child) {
+			pthread_t thread[THREADS];
+			struct npl_file file;
+			struct npl_err err;
+			cli_handle_signals();
+			if (dup2(fileno(said), STDERR_FILENO) < 0 || npl_file_map(path, SIZE_MAX, &file, &err) ||
+			    truncate(path, 4096) || pthread_barrier_init(&together, NULL, THREADS))
+				_exit(100);
+			for (int i = 0; i < THREADS; i++)
+				if (pthread_create(&thread[i], NULL, read_last, &file))
+					_exit(101);
+			for (int i = 0; i < THREADS; i++)
+				pthread_join(thread[i], NULL);
+			_exit(102);
+		}
+		cr_assert_eq(waitpid(child, &ended, 0), child);
 		size_t bytes;
 		char *text = cli_take(said, &bytes);
-		cr_assert(WIFEXITED(ended), "ended by %s: %s", strsignal(WTERMSIG(ended)), text);
-		told = WEXITSTATUS(ended) == 3;
-		if (told) {
-			cr_assert(!strncmp(text, "npulab: ", 8) && (strstr(text, "/w.bin: it was shortened") ||
-								    strstr(text, "/w.bin: it was changed")),
-				  "%s", text);
-			cr_assert_eq(strchr(text, '\n'), text + strlen(text) - 1, "%s", text);
-		}
+		cr_assert(WIFEXITED(ended) && WEXITSTATUS(ended) == 3, "%d: %s", ended, text);
+		cr_assert(!strncmp(text, "npulab: ", 8) && strstr(text, "/w.bin: it was shortened"), "%s", text);
+		cr_assert_eq(strchr(text, '\n'), text + strlen(text) - 1, "%s", text);
 		free(text);
 	}
-	cr_assert(told, "no attempt cut the file off in time");
 	cli_remove_folder(folder);
 }
 

@@ -20,9 +20,8 @@ static void put_entry(struct onnx_writer *tensor, const char *key, const char *v
 	onnx_put_message(tensor, 13, &entry);
 }
 
-/* A weight of 2x3 floats that are elsewhere. */
-static void put_external(struct onnx_writer *g, const char *name, const char *location, const char *offset,
-			 const char *length)
+/* 2x3 floats that are elsewhere. */
+static struct onnx_writer external_of(const char *name, const char *location, const char *offset, const char *length)
 {
 	struct onnx_writer t = {0};
 	onnx_put_int(&t, 1, 2);
@@ -33,6 +32,13 @@ static void put_external(struct onnx_writer *g, const char *name, const char *lo
 	put_entry(&t, "offset", offset);
 	put_entry(&t, "length", length);
 	onnx_put_int(&t, 14, 1);
+	return t;
+}
+
+static void put_external(struct onnx_writer *g, const char *name, const char *location, const char *offset,
+			 const char *length)
+{
+	struct onnx_writer t = external_of(name, location, offset, length);
 	onnx_put_message(g, 5, &t);
 }
 
@@ -268,5 +274,70 @@ Test(onnx_external, beside)
 	struct cli_result r = cli_run(&how, "run", "net.onnx", "--device", "reference", "--quiet");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
+	cli_remove_folder(folder);
+}
+
+static void import_set(struct onnx_writer *to, int field, const char *domain, int64_t version)
+{
+	struct onnx_writer set = {0};
+	onnx_put_string(&set, 1, domain);
+	onnx_put_int(&set, 2, version);
+	onnx_put_message(to, field, &set);
+}
+
+/* y = F(F(x)) in a model of this IR version, F(v) = v + c with c in another file */
+static struct onnx_writer model_with_function(int64_t ir_version, const char *length)
+{
+	struct onnx_writer model = {0}, g = {0}, f = {0}, attrs = {0};
+	struct onnx_writer t = external_of("c", "w.bin", "24", length);
+	onnx_put_string(&f, 1, "F");
+	onnx_put_words(&f, 4, "v");
+	onnx_put_words(&f, 5, "r");
+	onnx_put_attr_tensor(&attrs, "value", &t);
+	onnx_put_node_as(&f, 7, "", "Constant", "", "made", "", "c", &attrs);
+	onnx_put_node_as(&f, 7, "", "Add", "", "sum", "v c", "r", NULL);
+	import_set(&f, 9, "", 17);
+	onnx_put_string(&f, 10, "local");
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, DIMS(2, 3));
+	onnx_put_node_as(&g, 1, "local", "F", "", "first", "x", "t", NULL);
+	onnx_put_node_as(&g, 1, "local", "F", "", "second", "t", "y", NULL);
+	onnx_put_output(&g, "y");
+	onnx_put_int(&model, 1, ir_version);
+	import_set(&model, 8, "", 17);
+	import_set(&model, 8, "local", 1);
+	onnx_put_message(&model, 7, &g);
+	onnx_put_message(&model, 25, &f);
+	return model;
+}
+
+/* The body of a function may have its weights elsewhere too; what version of the file's format the model says changes nothing. */
+Test(onnx_external, in_a_function)
+{
+	static const int64_t versions[] = {8, 9, 10, 11};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	cli_write(folder, "w.bin", weights, sizeof weights);
+	for (size_t i = 0; i < 4; i++) {
+		struct onnx_writer model = model_with_function(versions[i], "24");
+		struct npl_graph *graph;
+		struct npl_err err;
+		float y[6];
+		cli_write(folder, "net.onnx", model.data, model.bytes);
+		cr_assert_eq(npl_graph_load(cli_path(folder, "net.onnx"), NULL, &graph, &err), 0, "%s", err.msg);
+		cr_assert_eq(graph->ir_version, versions[i]);
+		cr_assert_eq(graph->n_mappings, 2);
+		evaluate(graph, y);
+		for (int k = 0; k < 6; k++)
+			cr_assert_float_eq(y[k], 2 * weights[6 + k], 0);
+		npl_graph_free(graph);
+		onnx_writer_free(&model);
+	}
+	struct onnx_writer model = model_with_function(9, "20");
+	struct npl_graph *graph;
+	struct npl_err err = {0};
+	cli_write(folder, "net.onnx", model.data, model.bytes);
+	cr_assert_eq(npl_graph_load(cli_path(folder, "net.onnx"), NULL, &graph, &err), NPL_EINPUT);
+	cr_assert(strstr(err.msg, "'first'") && strstr(err.msg, "needs 24 bytes"), "%s", err.msg);
+	onnx_writer_free(&model);
 	cli_remove_folder(folder);
 }
