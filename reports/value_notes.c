@@ -12,7 +12,7 @@
 
 static bool counts_wraps(const struct npl_device_info *info)
 {
-	return info->format != NPL_FORMAT_F32 && (info->kind == NPL_KIND_SIMULATED || info->kind == NPL_KIND_REFERENCE);
+	return info->format != NPL_FORMAT_F32 && info->kind != NPL_KIND_GPU && info->kind != NPL_KIND_NULL;
 }
 
 bool npl_report_counts_wraps(const struct npl_device_report *report)

@@ -7,7 +7,7 @@
 
 #include "npulab/report.h"
 
-/* Whether a part of the entry counts the sums that wrap. Real devices wrap as well and do not count. */
+/* Whether a part of the entry counts the sums that wrap. A GPU's sums wrap as well and never reach this machine's memory, so nobody can count them. */
 bool npl_report_counts_wraps(const struct npl_device_report *report);
 /* Writes "; ..." for each fault of the entry's values, nothing where there is none; returns the characters that it takes. */
 size_t npl_value_notes(char *line, size_t size, const struct npl_comparison *comparison,

@@ -182,7 +182,7 @@ static int run_product(struct cpu_state *cpu, const struct npl_layer *layer, con
 	result->seconds = run_steps(cpu, layer, work);
 	rc = npl_int8_work_close(work, &counts, err);
 	result->saturations = counts.saturations;
-	return rc;
+	return rc ? rc : npl_int8_count_wrapped(layer, &result->overflows, err);
 }
 
 int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_work *work, const struct npl_layer *layer,
@@ -195,7 +195,7 @@ int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_work *work, con
 	result->seconds = run_steps(cpu, layer, work);
 	rc = npl_int8_work_end(work, &counts, err);
 	result->saturations = counts.saturations;
-	return rc;
+	return rc ? rc : npl_int8_count_wrapped(layer, &result->overflows, err);
 }
 
 /* Planes of a pooling, which have nothing to do with each other. */
@@ -275,8 +275,10 @@ int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct np
 {
 	if (is_product(layer))
 		return run_product(cpu, layer, out, result, err);
-	if (is_matmul(layer))
-		return cpu_int8_matmul(cpu, layer, out, result, err);
+	if (is_matmul(layer)) {
+		int rc = cpu_int8_matmul(cpu, layer, out, result, err);
+		return rc ? rc : npl_int8_count_wrapped(layer, &result->overflows, err);
+	}
 	if (stays_integer(layer))
 		return run_integers(cpu, layer, out, &result->seconds, err);
 	if (has_rule(layer) && !(layer->op == NPL_OP_CLIP && cpu_int8_has_table(layer)))

@@ -74,6 +74,18 @@ static int64_t largest_reach(const struct npl_layer *layer)
 	return most;
 }
 
+/* The greatest magnitude of a sum with its bias. */
+static int64_t largest_sum(const struct npl_layer *layer)
+{
+	const struct npl_tensor *bias = layer->n_in > 2 ? layer->in[2] : NULL;
+	int64_t most = 0;
+	for (int64_t m = 0; bias && m < layer->in[1]->shape.dim[0]; m++) {
+		int64_t here = llabs((long long)((const int32_t *)bias->data)[m]);
+		most = here > most ? here : most;
+	}
+	return largest_reach(layer) + most;
+}
+
 /* The largest divisor of n that is not above `most`. */
 static int64_t divisor(int64_t n, int64_t most)
 {
@@ -211,6 +223,9 @@ int cpu_int8_conv_prepare(struct cpu_state *cpu, const struct npl_layer *layer, 
 	int rc = take_constants(conv, layer, err);
 	if (!rc)
 		rc = cpu_dnn_prepare(&cpu->dnn, &sums, CPU_LAST, CPU_LAST, NULL, &conv->op, err);
+	/* A sum that may wrap is another way's, which counts those that do. */
+	if (!rc && largest_sum(layer) > INT32_MAX)
+		rc = not_here(err, "sums may be more than 32 bits hold");
 	if (!rc && largest_reach(layer) >= FLOAT_EXACT) {
 		if (!cpu->large_sums_known)
 			cpu->large_sums = check_large_sums(&cpu->dnn);
