@@ -117,7 +117,8 @@ static int sums_init(struct sums *s, const struct npl_layer *layer, struct npl_t
 		float scale = layer->in[0]->quant.scale * (w->channel_scale ? w->channel_scale[c] : w->scale) /
 			      s->finish.scale;
 		if (!isfinite(scale) || scale < 0)
-			return npl_fail(err, NPL_EINPUT, "the scale of output channel %lld is %g, expected a number",
+			return npl_fail(err, NPL_EINPUT,
+					"the scale of output channel %lld is %g, expected a finite number from 0",
 					(long long)c, (double)scale);
 	}
 	return 0;

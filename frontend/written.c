@@ -49,6 +49,11 @@ static bool no(char *why, size_t n, const char *reason)
 	return false;
 }
 
+static bool is_scale(float scale)
+{
+	return isfinite(scale) && scale > 0;
+}
+
 /* What planning a product shares. */
 struct product {
 	struct npl_session *s;
@@ -94,7 +99,8 @@ static bool read_zero(const struct product *p, int k, const char *what, int32_t 
 	return data != NULL;
 }
 
-/* One scale, or in *each one per channel of the second operand. */
+/* One scale, or in *each one per channel of the second operand. What ONNX makes of a scale of 0, below 0 or no finite number is for its own
+ * arithmetic, in floats. */
 static bool read_scale(const struct product *p, int k, const char *what, float *scale, const float **each)
 {
 	const struct npl_value *value = input(p, k);
@@ -107,6 +113,13 @@ static bool read_scale(const struct product *p, int k, const char *what, float *
 	int64_t count = npl_shape_count(&value->shape);
 	if (!data || !count)
 		return data && no(p->why, p->n, "a scale is empty");
+	for (int64_t i = 0; i < count; i++)
+		if (!is_scale(data[i])) {
+			snprintf(p->why, p->n,
+				 "its %s '%.60s' is %g, and the rule on integers takes finite numbers above 0", what,
+				 value->name, (double)data[i]);
+			return false;
+		}
 	*scale = data[0];
 	if (count > 1 && !each)
 		return no(p->why, p->n, "its first operand has a scale per row");
@@ -293,8 +306,7 @@ static bool node_quant(struct npl_session *s, const struct npl_node *node, struc
 	const struct npl_value *scale = input(&p, 1);
 	*quant = (struct npl_quant){0};
 	return scale->constant && npl_shape_count(&scale->shape) == 1 &&
-	       read_scale(&p, 1, "scale", &quant->scale, NULL) && read_zero(&p, 2, "zero point", &quant->zero_point) &&
-	       quant->scale > 0;
+	       read_scale(&p, 1, "scale", &quant->scale, NULL) && read_zero(&p, 2, "zero point", &quant->zero_point);
 }
 
 /* The float and the integer value of a node that may be an alias; false: it is none. */
@@ -463,11 +475,6 @@ bool npl_written_in_floats(const struct npl_session *s, const struct npl_node *n
 static bool is_transposed(const struct npl_node *node)
 {
 	return node->op == NPL_OP_CONV || (node->op == NPL_OP_GEMM && node->attrs.trans_b);
-}
-
-static bool is_scale(float scale)
-{
-	return isfinite(scale) && scale > 0;
 }
 
 bool npl_written_constant(const struct npl_value *value, struct npl_own_quant *own)
