@@ -109,6 +109,7 @@ uint64_t npl_memory_used(void)
 
 int npl_memory_ask(uint64_t bytes, const char *what, struct npl_err *err)
 {
+	struct rlimit space;
 	uint64_t needed;
 	if (bytes < ALWAYS_ALLOWED)
 		return 0;
@@ -116,8 +117,13 @@ int npl_memory_ask(uint64_t bytes, const char *what, struct npl_err *err)
 		needed = UINT64_MAX;
 	if (needed <= npl_memory_allowed())
 		return 0;
+	char advice[160] = "a larger --max-memory, a smaller --batch or --timing-only may help";
+	if (!getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY && space.rlim_cur < needed)
+		snprintf(advice, sizeof advice,
+			 "the address space is limited to %" PRIu64
+			 " (ulimit -v); a smaller --batch or --timing-only may help",
+			 (uint64_t)space.rlim_cur);
 	return npl_fail(err, NPL_ENOMEM,
-			"%s%sout of memory: about %" PRIu64 " bytes are needed, %" PRIu64
-			" allowed; a smaller --batch or a larger --max-memory may help",
-			what ? what : "", what ? ": " : "", needed, npl_memory_allowed());
+			"%s%sout of memory: about %" PRIu64 " bytes are needed, %" PRIu64 " allowed; %s",
+			what ? what : "", what ? ": " : "", needed, npl_memory_allowed(), advice);
 }

@@ -124,7 +124,8 @@ int npl_file_map_beneath(const char *folder, const char *location, size_t max_by
 	if (!real)
 		rc = cannot_open(path, err);
 	else if (strncmp(real, base, length) != 0 || real[length] != '/')
-		rc = npl_fail(err, NPL_EINPUT, "'%s' leads out of the folder %s", location, folder);
+		rc = npl_fail(err, NPL_EINPUT, "'%s' leads out of the folder %s through a link: copy the file there",
+			      location, folder);
 	else
 		rc = map(open_without_links(base, real + length + 1), path, max_bytes, file, err);
 	free(path);

@@ -122,6 +122,10 @@ static int unknown_key(const struct npl_param *schema, const struct npl_setting 
 	for (const struct npl_param *p = schema; p && p->key && n < 512; p++)
 		keys[n++] = p->key;
 	const char *nearest = n ? npl_nearest(setting->key, keys, n) : NULL;
+	for (int i = 0; i < n && !nearest; i++) { /* 'rows' for 'array.rows' */
+		const char *last = strrchr(keys[i], '.');
+		nearest = last && !strcmp(last + 1, setting->key) ? keys[i] : NULL;
+	}
 	if (!nearest)
 		return npl_fail(err, blame(setting), "%s: there is no parameter '%s'", where, setting->key);
 	return npl_fail(err, blame(setting), "%s: there is no parameter '%s'; the nearest is '%s'", where, setting->key,

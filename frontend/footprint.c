@@ -9,6 +9,8 @@
 
 /* Measured over the shipped networks (docs/measuring.md). */
 #define PROGRAM_BYTES ((uint64_t)10 << 20)
+#define LAYER_BYTES                                                                                                    \
+	((uint64_t)16 << 10) /* the graph's, the plan's, the program's, and rows of the passes that are kept */
 #define LIBRARY_BYTES ((uint64_t)20 << 20) /* OpenBLAS and oneDNN, with their buffers */
 #define MACHINE_BYTES                                                                                                  \
 	((uint64_t)36 << 20) /* of a systolic machine: unified buffer, accumulators and what its engine keeps */
@@ -123,7 +125,7 @@ uint64_t npl_footprint(const struct npl_graph *graph, const struct npl_samples *
 		most = options->place ? most + bytes : bytes > most ? bytes : most;
 	}
 	most = most > live ? most : live;
-	uint64_t bytes = PROGRAM_BYTES + made_constants(graph) + most +
+	uint64_t bytes = PROGRAM_BYTES + LAYER_BYTES * (uint64_t)graph->n_nodes + made_constants(graph) + most +
 			 2 * outputs_of(graph, npl_samples_batches(graph, samples));
 	if (options->layer_accuracy && !options->no_accuracy)
 		bytes += all < kept ? all : kept;

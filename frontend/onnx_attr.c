@@ -171,7 +171,9 @@ static int read_value(const struct onnx_reader *reader, struct onnx_span message
 		     [T_STRINGS] = {A_STRINGS, NPL_ATTR_STRINGS}};
 	attr->type = NPL_ATTR_OTHER;
 	if (type == T_GRAPH || type == T_GRAPHS)
-		return npl_fail(reader->err, NPL_EINPUT, "it holds a subgraph, which is not supported");
+		return npl_fail(
+			reader->err, NPL_EINPUT,
+			"it holds a subgraph: If, Loop and Scan are not supported; export the model without control flow");
 	if (type >= sizeof kinds / sizeof kinds[0] || !kinds[type].field)
 		return 0;
 	if (type == T_INTS)

@@ -23,11 +23,18 @@ static const struct npl_repeats_rule simulated_passes = {
 
 static const struct npl_repeats_rule one_further_pass = {.least = 1, .most = 1};
 
+/* Rows of passes that are kept until it is known which pass is the one in the middle: all of most networks, five of one of 20,000
+ * layers. */
+#define KEPT_BYTES ((size_t)64 << 20)
+#define LEAST_KEPT 5
+
 struct record { /* the timed passes */
 	int n;
-	int repeats; /* with those that only the energy meter needed */
-	struct npl_run run[MOST_PASSES];
+	int repeats;                 /* with those that only the energy meter needed */
 	double seconds[MOST_PASSES]; /* of the devices */
+	double wall[MOST_PASSES];
+	int kept;
+	struct npl_run run[MOST_PASSES]; /* those that are kept, of a measured report */
 };
 
 static int one_pass(const struct npl_passes *p, const char *what, struct npl_tensor *all, struct npl_run *sum,
@@ -86,17 +93,49 @@ static int same_figures(const struct npl_run *a, const struct npl_run *b, struct
 
 static int compare_seconds(const void *a, const void *b)
 {
-	double x = ((const struct npl_run *)a)->device_seconds, y = ((const struct npl_run *)b)->device_seconds;
+	const double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
+}
+
+/* The kept pass whose time is the nearest to that, or the farthest from it. */
+static int find_kept(const struct record *record, double seconds, bool farthest)
+{
+	int found = 0;
+	double best = farthest ? -1 : INFINITY;
+	for (int i = 0; i < record->kept; i++) {
+		const double apart = fabs(record->run[i].device_seconds - seconds);
+		if (farthest ? apart > best : apart < best) {
+			best = apart;
+			found = i;
+		}
+	}
+	return found;
+}
+
+/* Takes a measured pass over; where there is no room for all, the one farthest from the middle of those so far goes. */
+static void keep(struct record *record, const struct npl_run *run)
+{
+	const size_t bytes = (size_t)run->n_layers * sizeof *run->layer + (size_t)run->n_spans * sizeof *run->span;
+	double seconds[MOST_PASSES];
+	record->run[record->kept++] = *run;
+	if (record->kept <= LEAST_KEPT || bytes <= KEPT_BYTES / (size_t)record->kept)
+		return;
+	memcpy(seconds, record->seconds, (size_t)record->n * sizeof *seconds);
+	const int far = find_kept(record, npl_median(seconds, record->n), true);
+	npl_run_free(&record->run[far]);
+	record->run[far] = record->run[--record->kept];
+	record->run[record->kept] = (struct npl_run){0};
 }
 
 /* A measured report is the pass in the middle, whole, so that its rows sum to its totals; the hashes are the first
  * pass's. The spread is that of the middle half of the passes: one disturbed pass says nothing of the rest. */
 static void take_median(struct record *record, struct npl_device_report *report)
 {
-	qsort(record->run, (size_t)record->n, sizeof *record->run, compare_seconds);
-	struct npl_run *middle = &record->run[(record->n - 1) / 2];
-	double low = record->run[record->n / 4].device_seconds, high = record->run[(3 * record->n) / 4].device_seconds;
+	double sorted[MOST_PASSES];
+	memcpy(sorted, record->seconds, (size_t)record->n * sizeof *sorted);
+	qsort(sorted, (size_t)record->n, sizeof *sorted, compare_seconds);
+	struct npl_run *middle = &record->run[find_kept(record, sorted[(record->n - 1) / 2], false)];
+	const double low = sorted[record->n / 4], high = sorted[(3 * record->n) / 4];
 	for (int i = 0; i < middle->n_layers; i++)
 		memcpy(middle->layer[i].output_sha256, report->run.layer[i].output_sha256,
 		       sizeof middle->layer[i].output_sha256);
@@ -105,14 +144,6 @@ static void take_median(struct record *record, struct npl_device_report *report)
 	npl_run_free(&report->run);
 	report->run = *middle;
 	*middle = (struct npl_run){0};
-}
-
-static double median_wall(const struct record *record)
-{
-	double wall[MOST_PASSES];
-	for (int i = 0; i < record->n; i++)
-		wall[i] = record->run[i].wall_seconds;
-	return npl_median(wall, record->n);
 }
 
 static bool is_measured(const struct npl_passes *p)
@@ -145,13 +176,20 @@ static int run_timed(const struct npl_passes *p, const char *name, bool measured
 							: &simulated_passes;
 	double start = npl_clock_seconds();
 	while (!npl_repeats_enough(rule, record->seconds, record->n, npl_clock_seconds() - start)) {
-		struct npl_run *run = &record->run[record->n];
-		if (one_pass(p, name, NULL, run, err))
+		struct npl_run run;
+		if (one_pass(p, name, NULL, &run, err))
 			return err->code;
-		record->seconds[record->n++] = run->device_seconds;
+		record->wall[record->n] = run.wall_seconds;
+		record->seconds[record->n++] = run.device_seconds;
 		record->repeats++;
-		if (!measured && same_figures(first, run, err))
-			return err->code;
+		if (measured) {
+			keep(record, &run);
+			continue;
+		}
+		const int rc = same_figures(first, &run, err);
+		npl_run_free(&run);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -188,14 +226,14 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *all, struct np
 			      : run_timed(p, name, false, &report->run, record, err);
 	if (!rc) {
 		report->passes = record->n;
-		report->simulation_wall_seconds = measured ? NAN : median_wall(record);
+		report->simulation_wall_seconds = measured ? NAN : npl_median(record->wall, record->n);
 	}
 	if (!rc && measured) {
 		take_median(record, report);
 		rc = npl_energy_watch_settle(&watch, &report->run, err);
 	}
 	npl_energy_watch_close(&watch);
-	for (int i = 0; record && i < record->n; i++)
+	for (int i = 0; record && i < record->kept; i++)
 		npl_run_free(&record->run[i]);
 	free(record);
 	if (rc)

@@ -110,7 +110,7 @@ Test(budget, a_small_file_that_needs_100_gigabytes)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	write_greedy(folder);
-	const char *const says = "allowed; a smaller --batch or a larger --max-memory may help";
+	const char *const says = "allowed; a larger --max-memory, a smaller --batch or --timing-only may help";
 	const struct cli_refusal cases[] = {
 		{5, says, {"compare", "@/greedy.onnx", "--max-memory", "4G", "--devices", "reference,tpu_v1"}},
 		{5, says, {"compare", "@/greedy.onnx", "--max-memory=4G", "--devices", "null"}},
@@ -128,6 +128,38 @@ Test(budget, a_small_file_that_needs_100_gigabytes)
 	struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "inspect", "@/greedy.onnx");
 	cr_assert_eq(r.status, 0, "what computes nothing answers: %s", r.err);
 	cli_free(&r);
+	cli_remove_folder(folder);
+}
+
+/* Layers of which the host does every second one: each of the others is a program of its own, and its engine's memory was kept
+ * (6 GB); so were the rows of 200 passes. */
+Test(budget, many_programs_do_not_keep_an_engine_each)
+{
+	static const char *const devices[] = {"tpu_v1", "diannao", "reference"};
+	const int n_layers = 2500;
+	char folder[CLI_PATH], from[32] = "x", to[32];
+	struct onnx_writer graph = {0};
+	if (cli_no_limits())
+		cr_skip("no limit on the address space");
+	cli_folder(folder);
+	onnx_put_input(&graph, "x", ONNX_FLOAT, 2, (int64_t[]){1, 64});
+	for (int i = 0; i < n_layers; i++) {
+		snprintf(to, sizeof to, "v%d", i);
+		onnx_put_node(&graph, i % 2 ? "Relu" : "Neg", to, from, to, NULL);
+		memcpy(from, to, sizeof from);
+	}
+	onnx_put_output(&graph, to);
+	cli_write_model(folder, "turns.onnx", &graph);
+	const struct cli_how how = {.folder = folder, .address_space = (size_t)800 << 20};
+	for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
+		struct cli_result r = cli_run(&how, "compare", "@/turns.onnx", "--devices", devices[d], "--quiet");
+		cr_assert_eq(r.status, 0, "%s: %s", devices[d], r.err);
+		cli_free(&r);
+	}
+	struct cli_result small = cli_run(&(struct cli_how){.folder = folder}, "compare", "@/turns.onnx", "--devices",
+					  "tpu_v1", "--max-memory", "20M");
+	cr_assert_eq(small.status, 5, "%s", small.err);
+	cli_free(&small);
 	cli_remove_folder(folder);
 }
 

@@ -95,7 +95,7 @@ Test(params, wrong_settings)
 	} cases[] = {
 		{"array.row", "8", "the nearest is 'array.rows'"},
 		{"Array.Rows", "8", "the nearest is 'array.rows'"},
-		{"rows", "8", "there is no parameter 'rows'"},
+		{"rows", "8", "there is no parameter 'rows'; the nearest is 'array.rows'"},
 		{"array", "8", "there is no parameter 'array'"},
 		{"array.rows", "0", "array.rows must be a whole number from 1 to 4096 cells, got '0'"},
 		{"array.rows", "4097", "got '4097'"},

@@ -15,12 +15,17 @@ struct made {
 	int layer;
 };
 
+/* Chains of a device that keep what their next run on the fast engine can use again: accumulators and packed weights, about 0.35 MB
+ * and more each. A network that goes to the host after every layer has thousands of chains, which cannot all keep it. */
+enum { CACHES = 64 };
+
 struct tpu_chain {
 	struct npl_chain chain;
 	const struct tpu_config *config;
 	struct tpu_generated generated;
 	struct tpu_shares shares;
 	struct tpu_fast_cache *cache;
+	int *keeps; /* the device's count of caches, with this chain's; NULL: it keeps none */
 	uint8_t *host;
 	int *pass;
 	const struct npl_tensor **moved;
@@ -39,6 +44,8 @@ void tpu_chain_close(void *opened)
 	if (!c)
 		return;
 	tpu_fast_cache_free(c->cache);
+	if (c->keeps)
+		--*c->keeps;
 	tpu_shares_close(&c->shares);
 	tpu_generated_free(&c->generated);
 	free(c->host);
@@ -204,7 +211,7 @@ static int retired(void *context, int64_t instruction, struct npl_err *err)
 	return 0;
 }
 
-static int run_program(const struct tpu *tpu, struct tpu_chain *c, const struct npl_chain_watcher *watcher,
+static int run_program(struct tpu *tpu, struct tpu_chain *c, const struct npl_chain_watcher *watcher,
 		       const struct tpu_memory *memory, struct tpu_outcome *outcome, struct npl_err *err)
 {
 	tpu_shares_reset(&c->shares);
@@ -214,8 +221,17 @@ static int run_program(const struct tpu *tpu, struct tpu_chain *c, const struct 
 	c->shares.watcher.retired = retired;
 	if (tpu->engine == TPU_RTL)
 		return tpu_run_rtl(c->config, &c->generated.program, memory, &c->shares.watcher, outcome, err);
-	return tpu_run_fast_again(&c->cache, c->config, &c->generated.program, memory, &c->shares.watcher, outcome,
-				  err);
+	const int rc = tpu_run_fast_again(&c->cache, c->config, &c->generated.program, memory, &c->shares.watcher,
+					  outcome, err);
+	if (!c->keeps && tpu->caches < CACHES) {
+		c->keeps = &tpu->caches;
+		tpu->caches++;
+	}
+	if (!c->keeps) {
+		tpu_fast_cache_free(c->cache);
+		c->cache = NULL;
+	}
+	return rc;
 }
 
 static bool is_matrix(const struct npl_layer *layer)

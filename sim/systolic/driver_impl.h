@@ -16,6 +16,7 @@ struct tpu {
 	const char *memory_yaml;
 	struct npl_memory *weights; /* what weight memory costs; NULL: the preset is fixed */
 	uint8_t *buffer;            /* the unified buffer; NULL until a layer with values */
+	int caches;                 /* chains that keep their fast engine's memory between runs */
 };
 
 int tpu_chain_open(void *tpu, const struct npl_chain *chain, void **opened, struct npl_chain_info *info,
