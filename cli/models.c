@@ -96,8 +96,11 @@ static int models_main(int argc, char **argv, struct npl_err *err)
 	const char *json = NULL, *none = NULL;
 	bool helped;
 	int n_words;
+	int64_t threads = 0; /* one is enough for a list */
 	const struct cli_option options[] = {
-		{"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"}, {0}};
+		{"json", CLI_TEXT, &json, 0, 0, "-", "the machine-readable form on standard output"},
+		CLI_THREADS_OPTION(&threads),
+		{0}};
 	if (cli_parse(&cli_models, options, argc, argv, &none, 0, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
 	if (json && strcmp(json, "-"))

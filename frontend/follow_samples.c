@@ -113,16 +113,31 @@ static bool is_fixed(const struct follow *f, const struct npl_node *node)
 	return true;
 }
 
+/* Is a fixed output the same at another batch? One that is computed is the same where it has the same shape. */
+static bool stays(struct follow *f, int v)
+{
+	if (f->graph->value[v].constant)
+		return follow_steady(f, v);
+	f->wants_other = f->wants_other || !f->other;
+	const struct npl_value *other = f->other ? same_value(f, v) : NULL;
+	return !other || npl_shape_equal(&f->graph->value[v].shape, &other->shape);
+}
+
 /* The rows of the graph's results for each sample. */
-static void follow_outputs(const struct follow *f, struct follow_result *result)
+static void follow_outputs(struct follow *f, struct follow_result *result)
 {
 	for (int i = 0; i < f->graph->n_outputs; i++) {
 		struct spread spread;
 		const int v = f->graph->output[i];
 		const char *name = f->graph->value[v].name;
 		result->rows[i] = 0;
-		if (!f->distance[v])
+		if (!f->distance[v] && stays(f, v))
 			continue;
+		if (!f->distance[v]) {
+			snprintf(result->mixed_by, sizeof result->mixed_by,
+				 "output '%s' follows from the number of samples", name);
+			return;
+		}
 		const bool found = follow_spread(f, v, &spread);
 		if (found && spread.axis == 0 && spread.outer == 1) {
 			result->rows[i] = spread.inner;

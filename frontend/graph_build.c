@@ -186,6 +186,8 @@ int graph_add_node(struct graph_builder *b, const char *name, const char *op, co
 				  .n_in = trimmed(n_in, in),
 				  .n_out = trimmed(n_out, out),
 				  .in_name = in};
+	if (node.op == NPL_OP_SPLIT)
+		node.n_out = n_out; /* as many parts as outputs, whether anybody reads them or not */
 	if (b->n_nodes == GRAPH_MAX_NODES)
 		return npl_fail(b->err, NPL_EINPUT, "the network has more than %d nodes", GRAPH_MAX_NODES);
 	struct graph_node *bigger = npl_grow(b->node, b->n_nodes, &b->node_room, sizeof *b->node);

@@ -64,9 +64,10 @@ static int follow(const char *path, const struct npl_load_options *options, stru
 			rc = follow_samples(other, graph, &result, err);
 	} else if (!rc) {
 		rc = follow_samples(graph, NULL, &result, err);
-		for (int k = 0; k < 2 && !rc && result.wants_other && !other;
-		     k++) /* one of them may not fit the model */
-			rc = load_at(path, options, k ? graph->batch + 1 : 2 * graph->batch, &other, err);
+		/* A model may take one of these batches and not the other. */
+		const int64_t others[] = {2 * graph->batch, graph->batch + 1};
+		for (int k = 0; k < 2 && !rc && result.wants_other && !other; k++)
+			rc = load_at(path, options, others[k], &other, err);
 		if (!rc && other)
 			rc = follow_samples(graph, other, &result, err);
 	}

@@ -195,6 +195,9 @@ Test(budget, every_command_takes_threads)
 		{"devices", "cpu", "--threads=1"},
 		{"dram", "--pattern", "stream_rd", "-n", "100", "--threads=1"},
 		{"conformance", "--threads=1", "--help"},
+		{"models", "--threads=1"},
+		{"asm", "--threads=1", "--help"},
+		{"disasm", "--threads=1", "--help"},
 		{"exec", "--threads=1", "--help"}};
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
 		struct cli_result r = cli_run_list(&(struct cli_how){0}, commands[i]);

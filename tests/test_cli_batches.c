@@ -351,3 +351,43 @@ Test(cli_batches, a_size_that_fits_smaller_batches)
 	}
 	cli_remove_folder(folder);
 }
+
+/* An output that follows from the number of samples alone is not that of one batch: all samples are one. */
+Test(cli_batches, outputs_of_the_number_of_samples)
+{
+	static const struct {
+		const char *op;
+		int64_t rows, columns;
+	} cases[] = {{"ConstantOfShape", ROWS, COLUMNS}, {"Cast", 2, 0}, {"Identity", 2, 0}};
+	char folder[CLI_PATH], path[CLI_PATH + 32];
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	save(folder, "x.npy", npl_shape_of(2, ROWS, COLUMNS), -1);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct onnx_writer g = {0}, attrs = {0};
+		struct npl_tensor y = {0};
+		struct npl_err err;
+		if (!strcmp(cases[i].op, "Cast"))
+			onnx_put_attr_int(&attrs, "to", ONNX_FLOAT);
+		onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){-1, COLUMNS});
+		onnx_put_node(&g, "Shape", "shape", "x", "s", NULL);
+		onnx_put_node(&g, cases[i].op, "last", "s", "y", &attrs);
+		onnx_put_output(&g, "y");
+		cli_write_model(folder, "net.onnx", &g);
+		struct cli_result r = cli_run(&how, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy",
+					      "--quiet", "--output", "@/y.npy");
+		cr_assert_eq(r.status, 0, "%s: %s", cases[i].op, r.err);
+		cli_free(&r);
+		snprintf(path, sizeof path, "%s/y.npy", folder);
+		cr_assert_eq(npl_tensor_load(path, &y, &err), 0, "%s", err.msg);
+		cr_assert_eq(y.shape.dim[0], cases[i].rows, "%s: %lld rows", cases[i].op, (long long)y.shape.dim[0]);
+		cr_assert(!cases[i].columns || y.shape.dim[1] == cases[i].columns, "%s", cases[i].op);
+		npl_tensor_free(&y);
+		const struct cli_refusal cut = {
+			3,
+			"output 'y' follows from the number of samples",
+			{"run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy", "--batch", "2"}};
+		cli_check_refusals(folder, &cut, 1);
+	}
+	cli_remove_folder(folder);
+}

@@ -242,6 +242,28 @@ Test(onnx_functions, absent)
 	npl_graph_free(graph);
 }
 
+/* A Split makes as many parts as it has outputs, though nobody reads the last: left out by the body, or by the caller. */
+Test(onnx_functions, parts_that_nobody_reads)
+{
+	for (int k = 0; k < 4; k++) {
+		const int opset = k & 1 ? 18 : 13;
+		struct onnx_writer g = {0}, attrs = {0}, f = function_of("Half", "", "a", k & 2 ? "b c" : "b");
+		onnx_put_attr_int(&attrs, "axis", 1);
+		if (opset == 18)
+			onnx_put_attr_int(&attrs, "num_outputs", 2);
+		put_body(&f, "Split", "split", "a", "b c", &attrs);
+		onnx_put_input(&g, "x", ONNX_FLOAT, 2, DIMS(2, 6));
+		onnx_put_output(&g, "y");
+		put_call(&g, 1, "Half", "", "half", "x", "y", NULL);
+		struct npl_graph *graph = expect_nodes(model_of(&g, opset, 1, &f), 1,
+						       (const char *const[]){"half/split"});
+		const struct npl_shape *y = &graph->value[graph->output[0]].shape;
+		cr_assert(y->rank == 2 && y->dim[0] == 2 && y->dim[1] == 3, "opset %d: second dimension %lld", opset,
+			  (long long)y->dim[1]);
+		npl_graph_free(graph);
+	}
+}
+
 /* Each refusal is a function, called once with x and y, or the call itself. */
 static void calls_itself(struct onnx_writer *f)
 {

@@ -32,6 +32,14 @@ struct odd {
 		}                                                                                                      \
 	}
 
+#define RANDOM(op_, inputs_)                                                                                           \
+	{                                                                                                              \
+		op_, "types but float32 and float64", 22, inputs_, "y", "dtype", 10, 0,                                \
+		{                                                                                                      \
+			"dtype=10 is not supported"                                                                    \
+		}                                                                                                      \
+	}
+
 static const struct odd table[] = {
 	{"BatchNormalization", "training before 14", 9, "x v v v v", "y m", NULL, 0, 0, {"supported from opset 14 on"}},
 	{"Cast", "strings, complex numbers, 8-bit and 4-bit types", 23, "x", "y", "to", STRING, 0, {"to is STRING"}},
@@ -54,26 +62,10 @@ static const struct odd table[] = {
 	BLOCKS("QuantizeLinear", "x s"),
 	{"QuantizeLinear", NULL, 23, "x s", "y", "output_dtype", FLOAT8, 0, {"output_dtype is FLOAT8E4M3FN"}},
 	{"QuantizeLinear", NULL, 23, "x s", "y", "output_dtype", INT4, 0, {"output_dtype is INT4"}},
-	{"RandomNormal", "types but float32 and float64", 22, "", "y", "dtype", 10, 0, {"dtype=10 is not supported"}},
-	{"RandomNormalLike",
-	 "types but float32 and float64",
-	 22,
-	 "x",
-	 "y",
-	 "dtype",
-	 10,
-	 0,
-	 {"dtype=10 is not supported"}},
-	{"RandomUniform", "types but float32 and float64", 22, "", "y", "dtype", 10, 0, {"dtype=10 is not supported"}},
-	{"RandomUniformLike",
-	 "types but float32 and float64",
-	 22,
-	 "x",
-	 "y",
-	 "dtype",
-	 10,
-	 0,
-	 {"dtype=10 is not supported"}},
+	RANDOM("RandomNormal", ""),
+	RANDOM("RandomNormalLike", "x"),
+	RANDOM("RandomUniform", ""),
+	RANDOM("RandomUniformLike", "x"),
 	{"Scatter",
 	 "from opset 11 on, which has ScatterElements for it",
 	 11,
