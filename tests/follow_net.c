@@ -30,7 +30,7 @@ int follow_constant(struct net *net, enum npl_dtype dtype, struct npl_shape shap
 
 int follow_floats(struct net *net, struct npl_shape shape)
 {
-	float data[ELEMENTS];
+	float data[ELEMENTS] = {0};
 	const int64_t n = npl_shape_count(&shape);
 	const bool alike = follow_draw(net, 0, 2) == 0; /* as a state to begin with may be */
 	for (int64_t i = 0; i < n && i < ELEMENTS; i++)
