@@ -45,7 +45,7 @@ int follow_integers(struct net *net, int n, const int64_t *data)
 
 int follow_indices(struct net *net, struct npl_shape shape, int64_t low, int64_t high)
 {
-	int64_t data[ELEMENTS];
+	int64_t data[ELEMENTS] = {0};
 	const int64_t n = npl_shape_count(&shape);
 	const bool alike = follow_draw(net, 0, 1) == 0;
 	for (int64_t i = 0; i < n && i < ELEMENTS; i++)
@@ -55,7 +55,7 @@ int follow_indices(struct net *net, struct npl_shape shape, int64_t low, int64_t
 
 int follow_bytes(struct net *net, enum npl_dtype dtype, struct npl_shape shape)
 {
-	unsigned char data[ELEMENTS];
+	unsigned char data[ELEMENTS] = {0};
 	const int64_t n = npl_shape_count(&shape);
 	for (int64_t i = 0; i < n && i < ELEMENTS; i++)
 		data[i] = (unsigned char)follow_draw(net, 0, dtype == NPL_BOOL ? 1 : 255);
