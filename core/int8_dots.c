@@ -11,17 +11,17 @@
 #define AVX2       target("avx2")
 #define AVX512VNNI target("avx512f,avx512bw,avx512vnni")
 
-/* The sum of the lanes, wrapping. */
-__attribute__((AVX512VNNI)) static inline int32_t sum_512(__m512i v)
-{
-	return _mm512_reduce_add_epi32(v);
-}
-
+/* The sum of the lanes, wrapping. _mm512_reduce_add_epi32 adds in C, where an overflow is undefined. */
 __attribute__((AVX2)) static inline int32_t sum_256(__m256i v)
 {
 	__m128i four = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
 	__m128i two = _mm_add_epi32(four, _mm_srli_si128(four, 8));
 	return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_srli_si128(two, 4)));
+}
+
+__attribute__((AVX512VNNI)) static inline int32_t sum_512(__m512i v)
+{
+	return sum_256(_mm256_add_epi32(_mm512_castsi512_si256(v), _mm512_extracti64x4_epi64(v, 1)));
 }
 
 __attribute__((AVX512VNNI, always_inline)) static inline void dots_512(struct npl_int8_dots *d, const int rows)

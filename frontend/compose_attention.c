@@ -74,8 +74,11 @@ static int number(struct composer *c, const char *part, double x)
 		memcpy(value.fill, &x, sizeof x);
 	else if (c->dtype == NPL_F32)
 		memcpy(value.fill, &narrow, sizeof narrow);
-	else
-		npl_half_narrow(c->dtype, &narrow, 1, (void *)value.fill);
+	else {
+		uint16_t half;
+		npl_half_narrow(c->dtype, &narrow, 1, &half);
+		memcpy(value.fill, &half, sizeof half);
+	}
 	return constant(c, part, value);
 }
 
