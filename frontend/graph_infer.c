@@ -17,7 +17,37 @@ static const char *const ignorable[] = {"consumed_inputs", "momentum", "seed", "
 /* A shape rule may need the values of a constant that is still a fill; no rule reads more elements than this. */
 #define MAX_SHAPE_ELEMENTS 64 /* but for those with NPL_OP_READS_ALL, which count off the limits of folding */
 
-static int check_used(struct graph_builder *b, const struct graph_node *node)
+/* The opset nearest to the node's in which its operator has the attribute; 0: there is none. It marks attributes as used. */
+static int opset_with(struct graph_node *node, const struct npl_attr *attr)
+{
+	for (int distance = 1; distance < NPL_LAST_OPSET; distance++)
+		for (int side = -1; side <= 1; side += 2) {
+			struct npl_err unread = {0};
+			struct npl_attrs attrs = {.opset = node->opset + side * distance};
+			if (attrs.opset < NPL_FIRST_OPSET || attrs.opset > NPL_LAST_OPSET)
+				continue;
+			npl_op_attrs(node->op, &node->list, &attrs, &unread);
+			if (attr->used)
+				return (int)attrs.opset;
+		}
+	return 0;
+}
+
+static int not_used(struct graph_builder *b, struct graph_node *node, const struct npl_attr *attr)
+{
+	const int opset = opset_with(node, attr);
+	if (!opset)
+		return npl_fail(b->err, NPL_EINPUT, "attribute '%s' is not supported in opset %d", attr->name,
+				node->opset);
+	if (opset > node->opset)
+		return npl_fail(b->err, NPL_EINPUT, "attribute '%s' comes with opset %d, the node is of opset %d",
+				attr->name, opset, node->opset);
+	return npl_fail(b->err, NPL_EINPUT,
+			"attribute '%s' ended with opset %d, the node is of opset %d: it may be an input since",
+			attr->name, opset, node->opset);
+}
+
+static int check_used(struct graph_builder *b, struct graph_node *node)
 {
 	for (int i = 0; i < node->list.n; i++) {
 		const struct npl_attr *attr = &node->list.attr[i];
@@ -25,8 +55,7 @@ static int check_used(struct graph_builder *b, const struct graph_node *node)
 		for (size_t k = 0; k < sizeof ignorable / sizeof ignorable[0] && !known; k++)
 			known = !strcmp(ignorable[k], attr->name);
 		if (!known)
-			return npl_fail(b->err, NPL_EINPUT, "attribute '%s' is not supported in opset %d", attr->name,
-					node->opset);
+			return not_used(b, node, attr);
 	}
 	return 0;
 }

@@ -13,16 +13,22 @@
 #define DOMAIN    "pkg.test"
 
 /* The parts of a FunctionProto. */
-static struct onnx_writer function_of(const char *name, const char *overload, const char *inputs, const char *outputs)
+static struct onnx_writer function_in(const char *domain, const char *name, const char *overload, const char *inputs,
+				      const char *outputs)
 {
 	struct onnx_writer f = {0};
 	onnx_put_string(&f, 1, name);
 	onnx_put_words(&f, 4, inputs);
 	onnx_put_words(&f, 5, outputs);
-	onnx_put_string(&f, 10, DOMAIN);
+	onnx_put_string(&f, 10, domain);
 	if (*overload)
 		onnx_put_string(&f, 13, overload);
 	return f;
+}
+
+static struct onnx_writer function_of(const char *name, const char *overload, const char *inputs, const char *outputs)
+{
+	return function_in(DOMAIN, name, overload, inputs, outputs);
 }
 
 static void import_set(struct onnx_writer *f, const char *domain, int64_t version)
@@ -158,6 +164,16 @@ Test(onnx_functions, overloads)
 	cr_assert_eq(graph->node[0].op, NPL_OP_RELU);
 	cr_assert_eq(graph->node[1].op, NPL_OP_NEG);
 	npl_graph_free(graph);
+}
+
+/* ONNX leaves open which of the two a node means. */
+Test(onnx_functions, hides_an_operator_of_its_name)
+{
+	struct onnx_writer g = {0}, f = function_in("", "Relu", "", "a", "b");
+	put_body(&f, "Neg", "neg", "a", "b", NULL);
+	put_ends(&g);
+	onnx_put_node(&g, "Relu", "n", "x", "y", NULL);
+	npl_graph_free(expect_nodes(model_of(&g, 17, 1, &f), 1, (const char *const[]){"n/neg"}));
 }
 
 /* Each node means the operators of its own function's version: Softmax is along the last axis from opset 13 on, before over

@@ -113,6 +113,23 @@ static void unused_attribute(struct onnx_writer *g)
 	onnx_put_node(g, "Relu", "odd", "y", "z", &attrs);
 }
 
+/* In opset 13. */
+static void attribute_of_the_past(struct onnx_writer *g)
+{
+	struct onnx_writer attrs = {0};
+	onnx_put_attr_ints(&attrs, "axes", 1, (int64_t[]){0});
+	relu_graph(g);
+	onnx_put_node(g, "ReduceSum", "odd", "y", "z", &attrs);
+}
+
+static void attribute_to_come(struct onnx_writer *g)
+{
+	struct onnx_writer attrs = {0};
+	onnx_put_attr_int(&attrs, "num_outputs", 2);
+	relu_graph(g);
+	onnx_put_node(g, "Split", "odd", "y", "z z2", &attrs);
+}
+
 static void attribute_twice(struct onnx_writer *g)
 {
 	struct onnx_writer attrs = {0};
@@ -352,6 +369,10 @@ static const struct {
 	{cycle, {"node 'ring", "cycle"}},
 	{subgraph, {"node 'odd' (Relu)", "'body'", "subgraph"}},
 	{unused_attribute, {"node 'odd' (Relu)", "attribute 'slope' is not supported in opset 13"}},
+	{attribute_of_the_past,
+	 {"node 'odd' (ReduceSum)", "attribute 'axes' ended with opset 12, the node is of opset 13"}},
+	{attribute_to_come,
+	 {"node 'odd' (Split)", "attribute 'num_outputs' comes with opset 18, the node is of opset 13"}},
 	{attribute_twice, {"node 'odd' (Flatten)", "'axis' is given twice"}},
 	{wrong_attribute_type, {"node 'odd' (Flatten)", "axis"}},
 	{too_many_inputs, {"node 'odd' (Relu)", "2 inputs"}},
