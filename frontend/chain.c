@@ -417,7 +417,9 @@ static int open_chain(struct npl_session *s, int first, int last, bool timing_on
 					.n_constant = d.n_constant,
 					.constant = d.constant,
 					.host_out = s->host_out,
-					.timing_only = timing_only};
+					.timing_only = timing_only,
+					.node = d.c.node,
+					.n_nodes = s->graph->n_nodes};
 	if (!rc)
 		rc = npl_device_open_chain(s->device[d.c.device], &asked, &d.c.opened, err);
 	if (!rc) {

@@ -4,6 +4,7 @@
 #include "passes.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,9 +38,15 @@ struct record { /* the timed passes */
 	struct npl_run run[MOST_PASSES]; /* those that are kept, of a measured report */
 };
 
-static int one_pass(const struct npl_passes *p, const char *what, struct npl_tensor *all, struct npl_run *sum,
-		    struct npl_err *err)
+/* number: from 1, for who waits. */
+static int one_pass(const struct npl_passes *p, const char *name, int number, struct npl_tensor *all,
+		    struct npl_run *sum, struct npl_err *err)
 {
+	char what[80];
+	if (number > 1)
+		snprintf(what, sizeof what, "%s, run %d", name, number);
+	else
+		snprintf(what, sizeof what, "%s", name);
 	struct npl_graph *graph = p->graph;
 	struct npl_tensor *in = calloc((size_t)graph->n_inputs + 1, sizeof *in);
 	struct npl_tensor *out = calloc((size_t)graph->n_outputs + 1, sizeof *out);
@@ -160,7 +167,7 @@ static int run_for_energy(const struct npl_passes *p, const char *name, const st
 {
 	for (; npl_energy_watch_wants_more(watch); record->repeats++) {
 		struct npl_run run;
-		if (one_pass(p, name, NULL, &run, err))
+		if (one_pass(p, name, 2 + record->repeats, NULL, &run, err))
 			return err->code;
 		npl_run_free(&run);
 	}
@@ -177,7 +184,7 @@ static int run_timed(const struct npl_passes *p, const char *name, bool measured
 	double start = npl_clock_seconds();
 	while (!npl_repeats_enough(rule, record->seconds, record->n, npl_clock_seconds() - start)) {
 		struct npl_run run;
-		if (one_pass(p, name, NULL, &run, err))
+		if (one_pass(p, name, 2 + record->repeats, NULL, &run, err))
 			return err->code;
 		record->wall[record->n] = run.wall_seconds;
 		record->seconds[record->n++] = run.device_seconds;
@@ -219,7 +226,7 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *all, struct np
 	report->spread = report->median_within = NAN;
 	if (measured)
 		npl_energy_watch_open(&watch, p->device, p->n_devices, &report->energy);
-	int rc = record ? one_pass(p, name, all, &report->run, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = record ? one_pass(p, name, 1, all, &report->run, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
 	npl_session_hash(p->session, false);
 	if (!rc)
 		rc = measured ? run_measured(p, name, &report->run, &watch, record, &report->load, err)

@@ -8,6 +8,7 @@
 
 #include "../cli/waiting.h"
 #include "cli_run.h"
+#include "npulab/chain.h"
 #include "npulab/stage.h"
 #include "npulab/text.h"
 
@@ -113,6 +114,25 @@ static struct cli_result run_late(const char *folder, const char *quiet)
 	cr_assert_eq(remove(path), 0);
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	return r;
+}
+
+/* Layers of a chain are counted in their network, where the chain says which they are. */
+Test(waiting, layers_of_a_chain_are_counted_in_the_network)
+{
+	const struct npl_layer named = {.name = "conv1"}, *const layers[] = {&named, &named};
+	struct npl_chain chain = {.n = 2, .layer = layers};
+	char text[NPL_STAGE_TEXT];
+	npl_stage_watch(true);
+	npl_stage_part("cpu, run 3", NULL, 0, 0);
+	npl_chain_stage(&chain, 1);
+	cr_assert(npl_stage_text(text, sizeof text));
+	cr_assert_str_eq(text, "cpu, run 3: layer 2 of 2, conv1");
+	chain.node = (const int[]){4, 9};
+	chain.n_nodes = 20;
+	npl_chain_stage(&chain, 1);
+	cr_assert(npl_stage_text(text, sizeof text));
+	cr_assert_str_eq(text, "cpu, run 3: layer 10 of 20, conv1");
+	npl_stage_watch(false);
 }
 
 Test(waiting, the_program_tells_while_it_waits_for_its_input)

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "npulab/clock.h"
-#include "npulab/stage.h"
 #include "widened.h"
 
 /* A primitive of oneDNN shares its work out among the threads that there are when it is made. */
@@ -206,7 +205,7 @@ int cpu_chain_run(void *state, void *opened, const struct npl_chain_watcher *wat
 		rc = find_data(c, err);
 	int threads = dnn ? cpu_dnn_set_threads(&cpu->dnn, cpu->threads) : 0;
 	for (int s = 0; s < c->n_steps && !rc; s++) {
-		npl_stage_step("layer", c->step[s].layer + 1, c->chain.n, c->chain.layer[c->step[s].layer]->name);
+		npl_chain_stage(&c->chain, c->step[s].layer);
 		rc = run_step(c, &c->step[s], &results[c->step[s].layer], err);
 		if (rc)
 			npl_prefix(err, "layer %s", c->chain.layer[c->step[s].layer]->name);

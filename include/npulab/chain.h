@@ -35,7 +35,13 @@ struct npl_chain {
 	int n_constant; /* given tensors whose data is the same in every run: a device may keep them */
 	const struct npl_tensor *const *constant; /* borrowed while the chain is opened */
 	bool timing_only;
+	const int *
+		node; /* of each layer, in a network of n_nodes: for npl_chain_stage; NULL: layers are counted in the chain */
+	int n_nodes; /* node is borrowed until the chain is closed */
 };
+
+/* Notes as the stage (npulab/stage.h) that the device has come to this layer. */
+void npl_chain_stage(const struct npl_chain *chain, int layer);
 
 /* What became of it. Arrays are the chain's. */
 struct npl_chain_info {

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "driver_impl.h"
-#include "npulab/stage.h"
 #include "shares.h"
 
 /* A result that is there as a whole when an instruction ends. */
@@ -193,7 +192,7 @@ static int retired(void *context, int64_t instruction, struct npl_err *err)
 	struct tpu_chain *c = (struct tpu_chain *)((char *)context - offsetof(struct tpu_chain, shares));
 	const int layer = c->generated.of_layer[instruction];
 	if (layer >= 0 && layer != c->layer_now)
-		npl_stage_step("layer", layer + 1, c->chain.n, c->chain.layer[layer]->name);
+		npl_chain_stage(&c->chain, layer);
 	c->layer_now = layer;
 	if (!c->watcher || !c->watcher->made || c->memory->timing_only)
 		return 0;
