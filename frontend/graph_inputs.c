@@ -9,6 +9,7 @@
  * something tells it otherwise, as a file of another length. */
 #include "graph_build.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -318,6 +319,29 @@ static bool is_batch(struct dims *d, int i, int k)
 	return name >= 0 && d->dim && d->dim[name].value < 0; /* open, and nothing says how large it is */
 }
 
+#define MOST_ASKED 4 /* names that a message holds */
+
+/* Who must name one dimension must name the others as well: " --dim 'S=N' --dim 'T=N'", behind the first that is missing. */
+static const char *all_unknown(struct dims *d)
+{
+	char text[512] = "";
+	size_t used = 0;
+	int n = 0;
+	for (int k = 0; k < d->n; k++) {
+		bool asked = false;
+		for (int i = 0; i < d->b->n_declared && !asked; i++)
+			for (int axis = 0; axis < d->b->declared[i].shape.rank && !asked; axis++)
+				asked = d->b->declared[i].shape.dim[axis] < 0 &&
+					name_dim(d, &d->b->declared[i], axis) == k && !is_batch(d, i, axis);
+		if (!asked || d->dim[k].value >= 0 || n++ >= MOST_ASKED)
+			continue;
+		used += (size_t)snprintf(text + used, sizeof text - used, " --dim '%.80s=N'", d->dim[k].name);
+	}
+	if (n > MOST_ASKED)
+		snprintf(text + used, sizeof text - used, " and %d more", n - MOST_ASKED);
+	return npl_arena_printf(&d->b->graph->arena, "%s", text);
+}
+
 /* Dimension k of input i, or -1 and an error. */
 static int64_t dim_value(struct dims *d, int i, int k)
 {
@@ -335,12 +359,14 @@ static int64_t dim_value(struct dims *d, int i, int k)
 		return declared;
 	if (batch)
 		return 1;
-	if (input->symbol[k] && *input->symbol[k])
-		npl_fail(b->err, NPL_EINPUT, "input '%s': dimension %d is symbolic ('%s'): give --dim '%s=N'",
-			 input->name, k, input->symbol[k], input->symbol[k]);
+	const char *asked = all_unknown(d);
+	if (!asked)
+		graph_no_memory(b);
+	else if (input->symbol[k] && *input->symbol[k])
+		npl_fail(b->err, NPL_EINPUT, "input '%s': dimension %d is symbolic ('%s'): give%s", input->name, k,
+			 input->symbol[k], asked);
 	else
-		npl_fail(b->err, NPL_EINPUT, "input '%s': dimension %d is not known: give --dim '%s=N'", input->name, k,
-			 dim ? dim->name : "?");
+		npl_fail(b->err, NPL_EINPUT, "input '%s': dimension %d is not known: give%s", input->name, k, asked);
 	return -1;
 }
 
