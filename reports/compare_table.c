@@ -3,8 +3,10 @@
  * The comparison as a person reads it: speed, energy and accuracy side by side, then what must be known to read them. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "host_reasons.h"
 #include "npulab/isa.h"
 #include "npulab/report.h"
 #include "npulab/text.h"
@@ -175,26 +177,26 @@ static void put_accuracy(FILE *out, const struct npl_comparison *c)
 	npl_table_close(&table);
 }
 
-/* Operators that the host runs, each once, how many layers they are, and those of which it does a part. */
+/* Operators that the host runs, those that take most time first, how many layers they are, and one of which it does a part. */
 static void list_host(char *text, size_t size, const struct npl_comparison *c, const struct npl_run *run)
 {
 	const size_t room = size - 44; /* for what follows the list */
+	struct npl_host_reason *done;
+	const int n = npl_host_reasons(c->graph, run, true, &done);
 	const char *part = NULL;
 	int count = 0;
+	size_t used = 0;
 	*text = '\0';
-	for (int i = 0; i < run->n_layers; i++) {
-		const struct npl_layer_run *row = &run->layer[i];
-		const char *op = npl_op_defs[c->graph->node[row->node].op].name;
-		size_t used = strlen(text);
-		if (row->host_part)
-			part = op;
-		if (!npl_row_on_host(row))
-			continue;
-		count++;
-		if (!strstr(text, op) && used + strlen(op) + 3 < room)
-			snprintf(text + used, size - used, "%s%s", used ? ", " : "", op);
+	for (int i = 0; i < n; i++) {
+		const char *op = npl_op_defs[done[i].op].name;
+		count += done[i].layers;
+		if (used + strlen(op) + 3 < room)
+			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", op);
 	}
-	size_t used = strlen(text);
+	free(done);
+	for (int i = 0; i < run->n_layers; i++)
+		if (run->layer[i].host_part)
+			part = npl_op_defs[c->graph->node[run->layer[i].node].op].name;
 	snprintf(text + used, size - used, count ? " (%d of %d layer%s)" : "no layer", count, run->n_layers,
 		 npl_plural(run->n_layers));
 	used = strlen(text);
@@ -262,39 +264,28 @@ static void put_links(FILE *out, const struct npl_device_report *r)
 
 #define MOST_REASONS 6 /* of a device: more are in the JSON */
 
-/* Is this row the first of its operator and reason on the host? */
-static bool first_of_its_kind(const struct npl_comparison *c, const struct npl_run *run, int i)
-{
-	for (int k = 0; k < i; k++)
-		if (npl_row_on_host(&run->layer[k]) && c->graph->node[k].op == c->graph->node[i].op &&
-		    !strcmp(run->layer[k].note, run->layer[i].note))
-			return false;
-	return true;
-}
-
-/* Why layers are on the host, each operator and reason once. */
+/* Why layers are on the host, each operator and reason once, with the host's time per batch. */
 static void put_reasons(FILE *out, const struct npl_comparison *c)
 {
-	static const char *const header[] = {"ON THE HOST OF", "OPERATOR", "WHY"};
+	static const char *const header[] = {"ON THE HOST OF", "OPERATOR", "HOST", "WHY"};
 	struct npl_table table;
 	int rows = 0;
-	npl_table_open(&table, "lll", header);
+	npl_table_open(&table, "llrl", header);
 	for (int d = 0; d < c->n_devices; d++) {
-		const struct npl_run *run = &c->device[d].run;
-		int reasons = 0;
-		char line[60];
-		for (int i = 0; i < run->n_layers; i++) {
-			const struct npl_layer_run *row = &run->layer[i];
-			if (!npl_row_on_host(row) || !first_of_its_kind(c, run, i) || ++reasons > MOST_REASONS)
-				continue;
-			const char *cells[] = {c->device[d].name, npl_op_defs[c->graph->node[i].op].name, row->note};
-			npl_table_row(&table, cells);
-			rows++;
-		}
-		snprintf(line, sizeof line, "and %d more reason%s: --json has all", reasons - MOST_REASONS,
-			 npl_plural(reasons - MOST_REASONS));
-		if (reasons > MOST_REASONS)
-			npl_table_row(&table, (const char *const[]){c->device[d].name, "", line});
+		const struct npl_device_report *r = &c->device[d];
+		struct npl_host_reason *reason;
+		const int n = npl_host_reasons(c->graph, &r->run, false, &reason);
+		char time[CELL], line[60];
+		for (int i = 0; i < n && i < MOST_REASONS; i++, rows++)
+			npl_table_row(&table, (const char *const[]){
+						      r->name, npl_op_defs[reason[i].op].name,
+						      figure(time, reason[i].seconds / (double)r->batches, "s", true),
+						      reason[i].note});
+		snprintf(line, sizeof line, "and %d more reason%s: --json has all", n - MOST_REASONS,
+			 npl_plural(n - MOST_REASONS));
+		if (n > MOST_REASONS)
+			npl_table_row(&table, (const char *const[]){r->name, "", "", line});
+		free(reason);
 	}
 	if (rows) {
 		fputc('\n', out);
