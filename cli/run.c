@@ -83,7 +83,7 @@ static int run_main(int argc, char **argv, struct npl_err *err)
 	struct cli_option options[6 + CLI_COMMON_OPTIONS] = {
 		{"device", CLI_TEXT, &where.device, 0, 0, "D", "the device for every layer"},
 		{"place", CLI_TEXT, &where.rules, 0, 0, "RULES",
-		 "'Conv*=tpu_v1,/fc1/=diannao,*=cpu': first match wins, the rest is the host's"},
+		 "'Conv*=tpu_v1,/fc1/=diannao,*=cpu': first match wins, the rest runs on the host"},
 		{"place-file", CLI_TEXT, &where.file, 0, 0, "FILE", "such rules, one a line; # starts a comment"},
 		{"output", CLI_OUTPUT, &common.output, 0, 0, "Y.npy",
 		 "writes the model's first output, of all samples"},

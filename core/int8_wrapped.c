@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How many sums of an 8-bit layer wrapped (int8_layer.h), apart from whatever computed them: a bound shows for almost every layer that
- * none can, and for the others the sums are made once more in 64 bits, by the rule's own loops. */
+ * Counts the sums of an 8-bit layer that wrapped (int8_layer.h), whatever kernel computed them. For most layers a bound proves that
+ * none can. For the others the sums are made once more in 64 bits, by the rule's own loops. */
 #include "npulab/int8_layer.h"
 
 #include <stdlib.h>

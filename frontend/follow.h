@@ -61,8 +61,8 @@ bool follow_spread(const struct follow *f, int v, struct spread *spread);
 bool follow_place(struct follow *f, int v, const struct spread *spread);
 /* Is a fixed value the same at any batch? Of what is made from shapes, `other` tells. */
 bool follow_steady(struct follow *f, int v);
-/* Is a fixed value the same at any batch, and alike for every sample where samples lie so along it? It may be as long as the batch
- * there. */
+/* Is a fixed value the same at any batch, and would each sample get the same part of it if samples lay so in it? It may be as long as
+ * the batch there. */
 bool follow_uniform(struct follow *f, int v, const struct spread *spread);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "npulab/compare.h"
 
-/* Bytes beyond those in use now. kept: of values that are held to judge layers by, at most. */
+/* Bytes beyond those in use now. kept: the most bytes of values that are held to judge layers by. */
 uint64_t npl_footprint(const struct npl_graph *graph, const struct npl_samples *samples,
 		       struct npl_device *const *device, const struct npl_compare_options *options, size_t kept);
 

@@ -13,7 +13,7 @@ struct inliner {
 	struct onnx_functions *functions;
 };
 
-/* One call: the function, what the names of its body begin with, the attributes that it is given, its values' names. */
+/* One call: the function, the prefix of its body's names, the attributes that it is given, its values' names. */
 struct call {
 	const struct onnx_function *f;
 	const char *path;

@@ -16,7 +16,7 @@
 
 #include "written.h"
 
-#define LEAST_EXPONENT 16.0f /* e^-16 is less than the 2^-23 beside which float32 holds 1 */
+#define LEAST_EXPONENT 16.0f /* e^-16 is less than 2^-23, a step of float32 at 1 */
 #define COARSER        4.0f  /* steps so many times as wide cost two bits: below that nothing is a mask */
 
 static float high_of(const struct npl_session *s, int v)
@@ -24,7 +24,7 @@ static float high_of(const struct npl_session *s, int v)
 	return s->range[v].low > s->range[v].high ? 0 : s->range[v].high;
 }
 
-/* What node reads as input k below this does not matter, given the same of its results; -INFINITY: all of it does. */
+/* Values of input k below this level do not affect what is used of the node's results. -INFINITY: every value does. */
 static float level_of_input(const struct npl_session *s, const struct npl_node *node, int k)
 {
 	const int moves = NPL_OP_KEEPS_RANGE | NPL_OP_ANY_TYPE;

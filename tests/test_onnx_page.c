@@ -34,7 +34,7 @@ struct odd {
 
 #define RANDOM(op_, inputs_)                                                                                           \
 	{                                                                                                              \
-		op_, "types but float32 and float64", 22, inputs_, "y", "dtype", 10, 0,                                \
+		op_, "all types except float32 and float64", 22, inputs_, "y", "dtype", 10, 0,                         \
 		{                                                                                                      \
 			"dtype=10 is not supported"                                                                    \
 		}                                                                                                      \
@@ -67,7 +67,7 @@ static const struct odd table[] = {
 	RANDOM("RandomUniform", ""),
 	RANDOM("RandomUniformLike", "x"),
 	{"Scatter",
-	 "from opset 11 on, which has ScatterElements for it",
+	 "opset 11 and later: use ScatterElements",
 	 11,
 	 "x i x",
 	 "y",
@@ -75,15 +75,7 @@ static const struct odd table[] = {
 	 0,
 	 0,
 	 {"ended with opset 10", "ScatterElements"}},
-	{"Upsample",
-	 "from opset 10 on, which has Resize for it",
-	 10,
-	 "x v",
-	 "y",
-	 NULL,
-	 0,
-	 0,
-	 {"ended with opset 9", "Resize"}},
+	{"Upsample", "opset 10 and later: use Resize", 10, "x v", "y", NULL, 0, 0, {"ended with opset 9", "Resize"}},
 };
 #define ROWS (sizeof table / sizeof *table)
 

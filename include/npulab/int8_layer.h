@@ -70,7 +70,7 @@ int npl_int8_run_layer(const struct npl_layer *layer, const struct npl_int8_orde
 
 /* Adds the number of sums that 32 bits do not hold, products and bias together, of a Conv or Gemm that is ok or a MatMul of two computed
  * tensors, which has its data. It takes no time where a bound shows that there are none, which is so for sums of up to 33025
- * products and most longer ones; else it makes them in plain loops of 64 bits. NPL_ENOMEM. */
+ * products without a bias and most longer ones; else it makes them in plain loops of 64 bits. NPL_ENOMEM. */
 int npl_int8_count_wrapped(const struct npl_layer *layer, uint64_t *wrapped, struct npl_err *err);
 
 /* Relu, pooling and what else only picks or averages values, on 8-bit tensors that share type, scale and zero point:

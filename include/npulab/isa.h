@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which of the processor's instructions npulab's kernels may use: those that it has, less what the environment variable NPULAB_MAX_ISA
- * takes away. Kernels give the same bits whatever they use; the variable is there to show that, and to compare their speed.
+ * takes away. npulab's own kernels give the same bits whatever they use; the variable is there to show that, and to compare their speed.
  *
  *     sse2          what every x86-64 has
  *     avx           256-bit floats; of npulab's own kernels none

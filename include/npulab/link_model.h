@@ -104,15 +104,16 @@ uint64_t npl_link_transfer(struct npl_link_port *port, enum npl_link_direction d
 		NPL_LINK_PARAM(key, "width_bits", NPL_PARAM_INT, type, member, width_bits, "16", 1, 1024, "bits",      \
 			       "hypertransport, of one direction", NULL),                                              \
 		NPL_LINK_PARAM(key, "transfers_per_clock", NPL_PARAM_INT, type, member, transfers_per_clock, "2", 1,   \
-			       16, "bits", "hypertransport, of one wire", NULL),                                       \
+			       16, "", "hypertransport, of one wire", NULL),                                           \
 		NPL_LINK_PARAM(key, "payload_bytes", NPL_PARAM_INT, type, member, payload_bytes, payload_is, 4, 65536, \
-			       "bytes", "not plain: data of a full packet", NULL),                                     \
+			       "bytes", "of a full packet's data; links of kind plain have no packets", NULL),         \
 		NPL_LINK_PARAM(key, "header_bytes", NPL_PARAM_INT, type, member, header_bytes, header_is, 0, 256,      \
-			       "bytes", "not plain: header of a packet", NULL),                                        \
+			       "bytes", "of a packet's header; links of kind plain have none", NULL),                  \
 		NPL_LINK_PARAM(key, "bytes_per_second", NPL_PARAM_INT, type, member, bytes_per_second, rate_is, 0,     \
-			       1e15, "bytes/s", "plain", NULL),                                                        \
+			       1e15, "bytes/s", "of kind plain", NULL),                                                \
 		NPL_LINK_PARAM(key, "limit_bytes_per_second", NPL_PARAM_INT, type, member, limit_bytes_per_second,     \
-			       limit_is, 0, 1e15, "bytes/s", "of what is behind the link, not plain; 0: none", NULL),  \
+			       limit_is, 0, 1e15, "bytes/s",                                                           \
+			       "of what is behind the link, but for kind plain; 0: none", NULL),                       \
 		NPL_LINK_PARAM(key, "latency_seconds", NPL_PARAM_DOUBLE, type, member, latency_seconds, latency_is, 0, \
 			       1, "s", "before each transfer", NULL)
 
