@@ -14,10 +14,18 @@
 #define LEAST_PIXELS   192    /* so that packing the weights again is a small part */
 #define ROUND_PIXELS   96     /* whole panels of every kernel */
 
+/* What a column of the kernel reads of a row: output columns from low to before high lie over input column ow * stride + shift, the others
+ * outside of the image. */
+struct tap_columns {
+	int64_t low, high, shift;
+};
+
 struct patches {
 	bool direct;      /* the pixels are the input as it lies */
+	bool same_rows;   /* of stride 1, and rows of outputs are as long as those of the input */
 	bool taps_first;  /* K runs over taps, then channels; else over channels, then taps as in the model */
 	size_t reordered; /* taps_first: where the weights are in that order */
+	struct tap_columns *columns; /* of each column of the kernel; not if direct */
 };
 
 bool npl_int8_is_direct(const struct npl_int8_work *work)
@@ -66,6 +74,21 @@ static void cut(struct npl_int8_work *work, const struct patches *own)
 	work->product_bytes = npl_int8_workspace(filters, work->pixels_at_once, work->k, work->order.k_block);
 }
 
+static int find_columns(const struct npl_int8_work *work, struct patches *own, struct npl_err *err)
+{
+	const struct npl_window *w = &work->layer->attrs->window;
+	own->columns = calloc((size_t)w->kernel[1] + 1, sizeof *own->columns);
+	if (!own->columns)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld columns", (long long)w->kernel[1]);
+	own->same_rows = w->stride[0] == 1 && w->stride[1] == 1 && work->in_image.size[1] == work->out_image.size[1];
+	for (int64_t kw = 0; kw < w->kernel[1]; kw++) {
+		struct tap_columns *c = &own->columns[kw];
+		npl_window_range(w, 1, kw, work->in_image.size[1], work->out_image.size[1], &c->low, &c->high);
+		c->shift = kw * w->dilation[1] - w->pad_begin[1];
+	}
+	return 0;
+}
+
 static int patches_open(struct npl_int8_work *work, struct npl_err *err)
 {
 	struct patches *own = work->own = calloc(1, sizeof *own);
@@ -76,12 +99,15 @@ static int patches_open(struct npl_int8_work *work, struct npl_err *err)
 	cut(work, own);
 	if (own->taps_first)
 		own->reordered = npl_int8_claim(work, work->filters * work->groups * work->k);
-	return 0;
+	return own->direct ? 0 : find_columns(work, own, err);
 }
 
 static void patches_close(struct npl_int8_work *work)
 {
-	free(work->own);
+	struct patches *own = work->own;
+	if (own)
+		free(own->columns);
+	free(own);
 }
 
 static int patches_steps(const struct npl_int8_work *work)
@@ -104,38 +130,102 @@ struct gathering {
 	uint8_t zero;
 };
 
-/* Output columns ow0 <= ow < ow1 of one row, for one tap; input columns outside the image are the zero point. */
-static void gather_span(const struct gathering *g, const uint8_t *line, int64_t kw, int64_t ow0, int64_t ow1,
-			uint8_t *out)
+/* Rows of small images are a few bytes long: a call for each would take longer than its bytes. */
+#define SHORT_BYTES 16
+
+static inline void copy_bytes(uint8_t *to, const uint8_t *from, int64_t n)
 {
-	const struct npl_window *w = g->window;
-	int64_t stride = w->stride[1];
-	int64_t shift = kw * w->dilation[1] - w->pad_begin[1]; /* input column = ow * stride + shift */
-	int64_t low, high;
-	npl_window_range(w, 1, kw, g->work->in_image.size[1], g->work->out_image.size[1], &low, &high);
-	low = clamp(low, ow0, ow1);
-	high = clamp(high, low, ow1);
-	memset(out, g->zero, (size_t)(low - ow0));
+	if (n > SHORT_BYTES) {
+		memcpy(to, from, (size_t)n);
+	} else if (n >= 8) { /* the second eight overlap the first */
+		memcpy(to, from, 8);
+		memcpy(to + n - 8, from + n - 8, 8);
+	} else if (n >= 4) {
+		memcpy(to, from, 4);
+		memcpy(to + n - 4, from + n - 4, 4);
+	} else if (n > 0) {
+		to[0] = from[0];
+		to[n / 2] = from[n / 2];
+		to[n - 1] = from[n - 1];
+	}
+}
+
+static inline void fill_bytes(uint8_t *to, uint8_t value, int64_t n)
+{
+	const uint64_t eight = value * UINT64_C(0x0101010101010101);
+	if (n > SHORT_BYTES) {
+		memset(to, value, (size_t)n);
+	} else if (n >= 8) {
+		memcpy(to, &eight, 8);
+		memcpy(to + n - 8, &eight, 8);
+	} else if (n >= 4) {
+		memcpy(to, &eight, 4);
+		memcpy(to + n - 4, &eight, 4);
+	} else if (n > 0) {
+		to[0] = to[n / 2] = to[n - 1] = value;
+	}
+}
+
+/* Output columns ow0 <= ow < ow1 of one row, for one tap; input columns outside the image are the zero point. */
+static inline void gather_span(const struct gathering *g, const uint8_t *line, const struct tap_columns *columns,
+			       int64_t ow0, int64_t ow1, uint8_t *out)
+{
+	const int64_t stride = g->window->stride[1], low = clamp(columns->low, ow0, ow1),
+		      high = clamp(columns->high, low, ow1);
+	fill_bytes(out, g->zero, low - ow0);
 	if (stride == 1 && high > low)
-		memcpy(out + low - ow0, line + low + shift, (size_t)(high - low));
+		copy_bytes(out + low - ow0, line + low + columns->shift, high - low);
 	else
 		for (int64_t ow = low; ow < high; ow++)
-			out[ow - ow0] = line[ow * stride + shift];
-	memset(out + high - ow0, g->zero, (size_t)(ow1 - high));
+			out[ow - ow0] = line[ow * stride + columns->shift];
+	fill_bytes(out + high - ow0, g->zero, ow1 - high);
+}
+
+static void clear_columns(uint8_t *rows, int64_t width, int64_t n, int64_t from, int64_t to, uint8_t zero)
+{
+	for (int64_t column = from; column < to; column++)
+		for (int64_t r = 0; r < n; r++)
+			rows[r * width + column] = zero;
+}
+
+/* Whole rows of outputs of an image that a window of stride 1 leaves as wide as it is: for one tap they are the plane as it lies from some
+ * byte on, but for what is outside of the image. */
+static void gather_rows(const struct gathering *g, const uint8_t *plane, int64_t ih, int64_t rows,
+			const struct tap_columns *columns, uint8_t *out)
+{
+	const int64_t width = g->work->out_image.size[1];
+	int64_t first = clamp(-ih, 0, rows), end = clamp(g->work->in_image.size[0] - ih, first, rows);
+	if (columns->low >= columns->high)
+		end = first;
+	fill_bytes(out, g->zero, first * width);
+	fill_bytes(out + end * width, g->zero, (rows - end) * width);
+	if (first == end)
+		return;
+	memcpy(out + first * width + columns->low, plane + (ih + first) * width + columns->low + columns->shift,
+	       (size_t)((end - first - 1) * width + columns->high - columns->low));
+	clear_columns(out + first * width, width, end - first, 0, columns->low, g->zero);
+	clear_columns(out + first * width, width, end - first, columns->high, width, g->zero);
 }
 
 /* One value of K for all pixels. */
 static void gather_tap(const struct gathering *g, const uint8_t *plane, int64_t kh, int64_t kw, uint8_t *out)
 {
 	const struct npl_window *w = g->window;
-	int64_t width = g->work->out_image.size[1], end = g->first + g->count;
-	for (int64_t pixel = g->first; pixel < end;) {
-		int64_t oh = pixel / width, ow = pixel % width, span = clamp(width - ow, 0, end - pixel);
+	const struct patches *own = g->work->own;
+	int64_t width = g->work->out_image.size[1], end = g->first + g->count, oh = g->first / width,
+		ow = g->first % width;
+	if (own->same_rows && !ow && g->count % width == 0) {
+		gather_rows(g, plane, oh + kh * w->dilation[0] - w->pad_begin[0], g->count / width, &own->columns[kw],
+			    out);
+		return;
+	}
+	for (int64_t pixel = g->first; pixel < end; oh++, ow = 0) {
+		int64_t span = clamp(width - ow, 0, end - pixel);
 		int64_t ih = oh * w->stride[0] + kh * w->dilation[0] - w->pad_begin[0];
 		if (ih < 0 || ih >= g->work->in_image.size[0])
-			memset(out, g->zero, (size_t)span);
+			fill_bytes(out, g->zero, span);
 		else
-			gather_span(g, plane + ih * g->work->in_image.size[1], kw, ow, ow + span, out);
+			gather_span(g, plane + ih * g->work->in_image.size[1], &own->columns[kw], ow, ow + span, out);
 		pixel += span;
 		out += span;
 	}
