@@ -69,7 +69,9 @@ Test(ops_table, page_of_versions)
 		int n = snprintf(row, sizeof row, "\n| %s | ", npl_op_defs[op].name);
 		for (int k = 0; k < v->n; k++)
 			n += snprintf(row + n, sizeof row - (size_t)n, "%s%d", k ? ", " : "", v->since[k]);
-		snprintf(row + n, sizeof row - (size_t)n, " | %s", v->successor ? "from opset " : "");
+		if (v->successor)
+			snprintf(row + n, sizeof row - (size_t)n, " | opset %d and later: use %s |", v->end,
+				 v->successor);
 		cr_expect(strstr(page, row), "docs/onnx.md has no row beginning with: %s", row + 1);
 	}
 }
