@@ -3,7 +3,8 @@
  * The batch, dimension 0 of every input, is what `--batch N` sets, and also the first entry of constant Reshape shapes
  * that repeat the batch the model was exported with (ResNet's "reshape to 1x2048" before its last layer, mnist's
  * 1x256): without that such a model could run its exported batch only. A Reshape of weights is left alone, and so is a
- * shape that the model computes from that of a value. */
+ * shape that the model computes from that of a value. A model that leaves its batch open says that it takes any: its shapes are
+ * first taken at their word, and only where that makes no network do they repeat a batch of 1 (graph_load.c). */
 #include "graph_build.h"
 
 #include <string.h>
@@ -27,6 +28,10 @@ int graph_batch_reshape(struct graph_builder *b, struct graph_node *node)
 		return b->err->code;
 	if (old[0] != b->old_batch)
 		return 0;
+	if (b->batch_is_open && !b->shapes_repeat_it) {
+		b->kept_shape = true;
+		return 0;
+	}
 	int64_t *entry = npl_arena_array(&b->graph->arena, (size_t)count, sizeof *entry);
 	if (!entry)
 		return graph_no_memory(b);

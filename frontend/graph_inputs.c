@@ -386,6 +386,7 @@ static int input_shape(struct dims *d, int i, struct npl_shape *shape)
 		return npl_fail(b->err, NPL_EINPUT, "input '%s': the shape %s has more than %lld elements", input->name,
 				npl_shape_text(shape, text, sizeof text), (long long)NPL_MAX_ELEMENTS);
 	if (i == d->first || d->first < 0) {
+		b->batch_is_open = shape->rank && (!input->has_shape || input->shape.dim[0] < 0);
 		b->old_batch = shape->rank && input->has_shape && input->shape.dim[0] > 0 ? input->shape.dim[0] : 1;
 		b->graph->batch = shape->rank ? shape->dim[0] : 1;
 	}

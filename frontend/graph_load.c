@@ -33,32 +33,49 @@ static void hash_files(struct npl_graph *graph, const void *data, size_t bytes, 
 	npl_sha256_final(&state, graph->file_sha256);
 }
 
+/* Reads the model in one of two ways (graph_batch.c). other: whether there is another. */
+static int load_as(bool shapes_repeat_it, const char *path, const void *data, size_t bytes,
+		   const struct npl_load_options *options, struct graph_limits limits, struct onnx_external *external,
+		   bool *other, struct npl_graph **graph, struct npl_err *err)
+{
+	struct graph_builder b;
+	struct npl_graph *made = calloc(1, sizeof *made);
+	if (!made)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	graph_builder_init(&b, made, options, limits, err);
+	b.shapes_repeat_it = shapes_repeat_it;
+	made->name = base_name(&made->arena, path);
+	made->batch = 1;
+	int rc = made->name ? onnx_read_model(&b, data, bytes, external) : graph_no_memory(&b);
+	if (!rc)
+		rc = graph_complete(&b);
+	*other = b.kept_shape;
+	graph_builder_free(&b);
+	if (!rc)
+		*graph = made;
+	else
+		npl_graph_free(made);
+	return rc;
+}
+
 /* external: what other files may be read, or NULL. */
 static int load(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
 		struct graph_limits limits, struct onnx_external *external, struct npl_graph **graph,
 		struct npl_err *err)
 {
 	struct npl_err local = {0};
-	struct graph_builder b;
-	struct npl_graph *made = calloc(1, sizeof *made);
+	bool other = false;
 	*graph = NULL;
-	if (!made)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
-	graph_builder_init(&b, made, options, limits, &local);
-	made->name = base_name(&made->arena, path);
-	made->batch = 1;
-	int rc = made->name ? onnx_read_model(&b, data, bytes, external) : graph_no_memory(&b);
-	if (!rc)
-		rc = graph_complete(&b);
-	graph_builder_free(&b);
-	if (!rc) {
-		*graph = made;
-		return 0;
+	int rc = load_as(false, path, data, bytes, options, limits, external, &other, graph, &local);
+	if (rc == NPL_EINPUT && other) {
+		local = (struct npl_err){0};
+		rc = load_as(true, path, data, bytes, options, limits, external, &other, graph, &local);
 	}
+	if (!rc)
+		return 0;
 	npl_prefix(&local, "%s", path);
 	if (err)
 		*err = local;
-	npl_graph_free(made);
 	return rc;
 }
 

@@ -95,6 +95,29 @@ Test(onnx_shapes, not_the_batch)
 	onnx_writer_free(&model);
 }
 
+/* Constant shapes that begin with 1. A model that leaves its batch open means what they say, where that makes a network: all elements in
+ * one row; where it does not, and where the model says a batch of 1, the 1 is the batch. */
+Test(onnx_shapes, constant_shapes_and_the_batch)
+{
+	static const struct {
+		int64_t declared, last, rows; /* of x (declared,2,3), reshaped to (1,last), with a batch of 4 */
+	} cases[] = {{-1, -1, 1}, {-1, 24, 1}, {-1, 6, 4}, {1, -1, 4}, {1, 6, 4}};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct onnx_writer g = {0};
+		onnx_put_input(&g, "x", ONNX_FLOAT, 3, DIMS(cases[i].declared, 2, 3));
+		onnx_put_int64s(&g, "shape", 2, DIMS(1, cases[i].last));
+		onnx_put_node(&g, "Reshape", "rows", "x shape", "y", NULL);
+		onnx_put_output(&g, "y");
+		struct onnx_writer model = onnx_model(&g, 13);
+		struct npl_graph *graph = load(&model, 4);
+		const struct npl_shape *y = &graph->value[graph->output[0]].shape;
+		cr_assert(y->rank == 2 && y->dim[0] == cases[i].rows && y->dim[1] == 24 / cases[i].rows,
+			  "case %zu: %lld rows", i, (long long)y->dim[0]);
+		npl_graph_free(graph);
+		onnx_writer_free(&model);
+	}
+}
+
 /* A mask and random values like the input, a NonZero of a large fill and what is made of them: constant. */
 Test(onnx_shapes, made_like_an_input)
 {
