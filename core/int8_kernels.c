@@ -161,13 +161,13 @@ __attribute__((target("avx512f,avx512bw"))) static void run_avx512bw(const struc
 const struct npl_int8_kernel npl_int8_kernel_list[] = {
 #if defined(__x86_64__)
 	{"avx512-vnni", NPL_INT8_AVX512VNNI_ROWS, NPL_INT8_AVX512VNNI_COLUMNS, 1, npl_int8_has_avx512vnni,
-	 npl_int8_run_avx512vnni, npl_int8_dots_avx512vnni, 1},
+	 npl_int8_run_avx512vnni, npl_int8_dots_avx512vnni, 1, true},
 	{"avx-vnni", NPL_INT8_AVXVNNI_ROWS, NPL_INT8_AVXVNNI_COLUMNS, 1, npl_int8_has_avxvnni, npl_int8_run_avxvnni,
-	 npl_int8_dots_avx2, 2},
-	{"avx512bw", AVX512_ROWS, AVX512_COLUMNS, 2, has_avx512bw, run_avx512bw, npl_int8_dots_avx2, 2},
-	{"avx2", AVX2_ROWS, AVX2_COLUMNS, 2, has_avx2, run_avx2, npl_int8_dots_avx2, 2},
-	{"sse2", SSE2_ROWS, SSE2_COLUMNS, 2, always, run_sse2, NULL, 0},
+	 npl_int8_dots_avx2, 2, false},
+	{"avx512bw", AVX512_ROWS, AVX512_COLUMNS, 2, has_avx512bw, run_avx512bw, npl_int8_dots_avx2, 2, false},
+	{"avx2", AVX2_ROWS, AVX2_COLUMNS, 2, has_avx2, run_avx2, npl_int8_dots_avx2, 2, false},
+	{"sse2", SSE2_ROWS, SSE2_COLUMNS, 2, always, run_sse2, NULL, 0, false},
 #endif
-	{"plain", PLAIN_ROWS, PLAIN_COLUMNS, 2, always, run_plain, NULL, 0},
+	{"plain", PLAIN_ROWS, PLAIN_COLUMNS, 2, always, run_plain, NULL, 0, false},
 	{0},
 };

@@ -50,6 +50,7 @@ struct npl_int8_kernel {
 	void (*run)(const struct npl_int8_tile *tile);
 	void (*dots)(struct npl_int8_dots *dots); /* NULL: has none */
 	int dot_bytes;                            /* value_bytes of its a */
+	bool narrow;                              /* writes two thirds of a tile where no more columns are wanted */
 };
 #define NPL_INT8_MAX_TILE  512 /* rows * columns of any kernel */
 #define NPL_INT8_MAX_WIDTH 64

@@ -327,11 +327,11 @@ static void bring_image(const struct npl_int8_work *work, int64_t first, int64_t
 }
 
 /* Columns of the next tile: four thirds of a tile are done in two equal parts, as narrow tiles keep fewer sums under
- * way. */
+ * way. A kernel that writes whole tiles would add to columns of the second part twice. */
 static int64_t next_columns(const struct npl_int8_kernel *kernel, int64_t left)
 {
 	int64_t width = kernel->columns;
-	return left > width && left <= width / 3 * 4 ? width / 3 * 2 : least(left, width);
+	return kernel->narrow && left > width && left <= width / 3 * 4 ? width / 3 * 2 : least(left, width);
 }
 
 /* A block of filters by a block of columns, from `column` on, of the unit at `image`; sums to acc. */

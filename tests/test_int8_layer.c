@@ -219,6 +219,34 @@ Test(int8_layer, convolutions_equal_the_definition)
 	npl_int8_memory_free(&memory);
 }
 
+/* Sums over several blocks of k, of any number of columns: whole tiles, parts of one, and two that would overlap. */
+Test(int8_layer, long_sums_of_any_number_of_columns)
+{
+	uint64_t rng = seed = 0x5eed0205;
+	struct npl_int8_memory memory = {0};
+	for (int kernel = 0; kernel <= npl_int8_kernels(); kernel++)
+		for (int64_t columns = 1; columns <= 100; columns++) {
+			const struct test_conv c = {.images = 1,
+						    .channels = 300,
+						    .height = 2,
+						    .width = columns + 1,
+						    .filters = 5,
+						    .groups = 1,
+						    .kernel = {2, 2},
+						    .stride = {1, 1},
+						    .dilation = {1, 1}};
+			struct test_layer t;
+			char what[40];
+			npl_int8_prefer(kernel);
+			cr_assert(test_convolution(&t, &c));
+			dress(&t, c.filters, &rng);
+			snprintf(what, sizeof what, "%lld columns", (long long)columns);
+			check(&t, &memory, &rng, what);
+			test_layer_free(&t);
+		}
+	npl_int8_memory_free(&memory);
+}
+
 Test(int8_layer, products_equal_the_definition)
 {
 	uint64_t rng = seed = 0x5eed0202;
