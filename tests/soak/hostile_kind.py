@@ -13,7 +13,7 @@ import numpy
 from float_kind import random_graph
 from graph import stored
 from mutations import damaged
-from report import Finding
+from report import FOLDED, Finding
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PATTERN = re.compile("```asm\n(.*?)```", re.S)
@@ -38,9 +38,11 @@ def model(dice, run):
     graph = random_graph(dice, OPSETS, dice.int(1, 6))
     files = {"model.onnx": graph.model().SerializeToString()}
     device = dice.choice(["reference", "tpu_v1", "diannao"])
-    ways = [["run", "model.onnx", "--device", device, "--no-accuracy", "--quiet", "--json", "-"],
+    # A damaged size may ask for honest work of minutes: what needs more memory than these small models do is refused.
+    bounded = ["--max-memory", "512Mi"]
+    ways = [["run", "model.onnx", "--device", device, "--no-accuracy", "--quiet", "--json", "-", *bounded],
             ["inspect", "model.onnx", "--quiet", "--json", "-"],
-            ["compare", "model.onnx", "--devices", "reference,tpu_v1", "--json", "-", "--quiet"]]
+            ["compare", "model.onnx", "--devices", "reference,tpu_v1", "--json", "-", "--quiet", *bounded]]
     return files, "model.onnx", False, dice.choice(ways)
 
 
@@ -144,7 +146,7 @@ def check(run, files, args, whole=False):
     lines = result.err.splitlines()
     if result.status and (len(lines) != 1 or not lines[0].startswith("npulab: ") or not result.err.endswith("\n")):
         raise Finding(f"exit status {result.status} with {len(lines)} lines: {result.err[:300]!r}")
-    if result.status and whole and "matches no node" not in result.err:
+    if result.status and whole and not FOLDED.search(result.err):
         raise Finding(f"files without damage are refused: {result.err}")
     if not result.status and "--json" in args:
         strict(result.out)

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """What is wrong in a case, how it is shrunk, kept and printed."""
 import os
+import re
 import shutil
 
 import numpy
 
 from process import Refused
+
+# A rule of placement whose nodes were folded away. Nothing else that is made without damage may be refused.
+FOLDED = re.compile("matches no (node|operator) of this model after folding")
 
 
 class Finding(Exception):

@@ -59,8 +59,10 @@ def apart(dice, opsets, n):
 
 
 def declared(graph, first):
-    """The inputs with another dimension 0: a number, or a name where it is open."""
-    return {name: (first, *array.shape[1:]) for name, array in graph.inputs.items()}
+    """The inputs with another dimension 0: a number, or a name where it is open. A part of a graph may have inputs of several
+    numbers of rows, and one name stands for one number."""
+    return {name: (first if isinstance(first, int) else f"{first}{len(array)}", *array.shape[1:])
+            for name, array in graph.inputs.items() if array.shape}
 
 
 def judge_values(program, graph, bounds, shapes, args):
