@@ -2,6 +2,7 @@
  *
  * Whether the samples that shall be fed can be cut into batches (follow.h), and the batch of those that cannot: all of them, where the
  * model leaves the batch open. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,33 +49,6 @@ static int load_at(const char *path, const struct npl_load_options *options, int
 	return rc == NPL_ENOMEM ? npl_fail(err, rc, "%s", refusal.msg) : 0;
 }
 
-static int follow(const char *path, const struct npl_load_options *options, struct npl_graph *graph,
-		  struct npl_err *err)
-{
-	struct npl_graph *other = NULL;
-	struct follow_result result = {
-		.rows = npl_arena_array(&graph->arena, (size_t)graph->n_outputs + 1, sizeof *result.rows)};
-	int rc = result.rows ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", graph->name);
-	if (!rc && graph->batch < PROBE) {
-		rc = load_at(path, options, PROBE, &other, err);
-		graph->batching.one_alone = !rc && (!other || other->n_outputs != graph->n_outputs);
-		if (graph->batching.one_alone)
-			one_by_one(graph, &result);
-		else if (!rc)
-			rc = follow_samples(other, graph, &result, err);
-	} else if (!rc) {
-		rc = follow_samples(graph, NULL, &result, err);
-		/* A model may take one of these batches and not the other. */
-		const int64_t others[] = {2 * graph->batch, graph->batch + 1};
-		for (int k = 0; k < 2 && !rc && result.wants_other && !other; k++)
-			rc = load_at(path, options, others[k], &other, err);
-		if (!rc && other)
-			rc = follow_samples(graph, other, &result, err);
-	}
-	npl_graph_free(other);
-	return rc ? rc : keep(graph, &result, err);
-}
-
 /* The samples that the files have for the batch; 0: they do not say. */
 static int count_samples(const struct npl_load_options *options, const struct npl_graph *graph, int64_t *count,
 			 struct npl_err *err)
@@ -99,6 +73,56 @@ static int count_samples(const struct npl_load_options *options, const struct np
 	free(name);
 	free(taken);
 	return rc;
+}
+
+/* A model that takes the batch 1 and not the next: where it takes all samples as one batch, they belong together. At 1 it may have
+ * broadcast what else has a size of its own. */
+static int follow_one(const char *path, const struct npl_load_options *options, struct npl_graph *graph,
+		      struct follow_result *result, struct npl_err *err)
+{
+	struct npl_graph *whole = NULL;
+	int64_t count = 0;
+	int rc = 0;
+	if (graph->batching.open)
+		rc = count_samples(options, graph, &count, err);
+	if (!rc && count > PROBE)
+		rc = load_at(path, options, count, &whole, err);
+	if (whole) {
+		graph->batching.one_alone = false;
+		snprintf(result->mixed_by, sizeof result->mixed_by,
+			 "the model takes %" PRId64 " samples as one batch, but no batch of %d", count, PROBE);
+	} else {
+		one_by_one(graph, result);
+	}
+	npl_graph_free(whole);
+	return rc;
+}
+
+static int follow(const char *path, const struct npl_load_options *options, struct npl_graph *graph,
+		  struct npl_err *err)
+{
+	struct npl_graph *other = NULL;
+	struct follow_result result = {
+		.rows = npl_arena_array(&graph->arena, (size_t)graph->n_outputs + 1, sizeof *result.rows)};
+	int rc = result.rows ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", graph->name);
+	if (!rc && graph->batch < PROBE) {
+		rc = load_at(path, options, PROBE, &other, err);
+		graph->batching.one_alone = !rc && (!other || other->n_outputs != graph->n_outputs);
+		if (graph->batching.one_alone && !rc)
+			rc = follow_one(path, options, graph, &result, err);
+		else if (!rc)
+			rc = follow_samples(other, graph, &result, err);
+	} else if (!rc) {
+		rc = follow_samples(graph, NULL, &result, err);
+		/* A model may take one of these batches and not the other. */
+		const int64_t others[] = {2 * graph->batch, graph->batch + 1};
+		for (int k = 0; k < 2 && !rc && result.wants_other && !other; k++)
+			rc = load_at(path, options, others[k], &other, err);
+		if (!rc && other)
+			rc = follow_samples(graph, other, &result, err);
+	}
+	npl_graph_free(other);
+	return rc ? rc : keep(graph, &result, err);
 }
 
 int graph_load_together(const char *path, const struct npl_load_options *options, struct npl_graph **graph,

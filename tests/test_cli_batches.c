@@ -3,6 +3,8 @@
  * What the program promises about the batch: samples that a network mixes along dimension 0 are one batch where the model leaves it
  * open, with a note; where they would be cut all the same the run is refused and the node named; samples that are independent are
  * cut as before, with the same values; and inputs that hold no samples stay as the model has them. */
+#include <math.h>
+
 #include "cli_json.h"
 #include "npulab/graph.h"
 
@@ -264,6 +266,51 @@ Test(cli_batches, one_by_one)
 	}
 	npl_tensor_free(&x);
 	npl_tensor_free(&y);
+	cli_remove_folder(folder);
+}
+
+/* Seven rows that the model has for seven samples: one sample would be broadcast to them, two do not fit. */
+Test(cli_batches, a_size_that_takes_all_samples_or_one)
+{
+	char folder[CLI_PATH];
+	struct onnx_writer g = {0}, attrs = {0};
+	const float rows[ROWS] = {0, 1, 2, 3, 4, 5, 6};
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	save(folder, "x.npy", npl_shape_of(2, ROWS, COLUMNS), -1);
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){-1, COLUMNS});
+	onnx_put_floats(&g, "rows", 2, (int64_t[]){ROWS, 1}, rows);
+	onnx_put_attr_ints(&attrs, "axes", 1, (int64_t[]){0});
+	onnx_put_node(&g, "Add", "sum", "x rows", "t", NULL);
+	onnx_put_node(&g, "ReduceMax", "top", "t", "y", &attrs);
+	onnx_put_output(&g, "y");
+	cli_write_model(folder, "net.onnx", &g);
+	onnx_writer_free(&attrs);
+	static const char says[] = "the model takes 7 samples as one batch, but no batch of 2";
+	json_t *root = cli_json(&how, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy", "--json", "-",
+				"--output", "@/y.npy");
+	cr_assert_eq(cli_integer(cli_at(root, "model.batches")), 1);
+	cr_assert_str_eq(cli_text(cli_at(root, "model.one_batch")), says);
+	json_decref(root);
+	struct npl_tensor x, y;
+	struct npl_err err;
+	cr_assert_eq(npl_tensor_load(cli_path(folder, "x.npy"), &x, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_tensor_load(cli_path(folder, "y.npy"), &y, &err), 0, "%s", err.msg);
+	cr_assert(y.shape.rank == 2 && y.shape.dim[0] == 1 && y.shape.dim[1] == COLUMNS);
+	for (int k = 0; k < COLUMNS; k++) {
+		float top = -100;
+		for (int i = 0; i < ROWS; i++)
+			top = fmaxf(top, ((float *)x.data)[i * COLUMNS + k] + rows[i]);
+		cr_assert_eq(((float *)y.data)[k], top);
+	}
+	npl_tensor_free(&x);
+	npl_tensor_free(&y);
+	/* Seven times one sample would be something else. */
+	struct cli_result r = cli_run(&how, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy",
+				      "--batch", "1");
+	cr_assert_eq(r.status, 3);
+	cr_assert(strstr(r.err, says), "%s", r.err);
+	cli_free(&r);
 	cli_remove_folder(folder);
 }
 

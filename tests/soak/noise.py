@@ -18,20 +18,26 @@ class Float32:
         return array * (1 + self.random.uniform(-1, 1, array.shape) * 2.0 ** -22)
 
 
+def table_error(graph, random, name, shape):
+    """Sigmoid and Tanh by a table of 257 points, whose input is in steps of 2^-12 from -8 to 8."""
+    from_table = any(node.outputs[0] == name and node.op in ("Sigmoid", "Tanh") for node in graph.nodes)
+    return random.uniform(-1, 1, shape) * 2.0 ** -10 if from_table else 0
+
+
 class Tables(Float32):
-    """The same, and Sigmoid and Tanh by a table of 257 points whose input is in steps of 2^-12."""
+    """The same, and Sigmoid and Tanh by a table."""
 
     def __init__(self, graph, random):
         super().__init__(graph, random)
-        self.tables = {node.outputs[0] for node in graph.nodes if node.op in ("Sigmoid", "Tanh")}
+        self.graph = graph
 
     def __call__(self, array, name):
-        error = self.random.uniform(-1, 1, array.shape) * 2.0 ** -10 if name in self.tables else 0
-        return super().__call__(array, name) + error
+        return super().__call__(array, name) + table_error(self.graph, self.random, name, array.shape)
 
 
 class Steps:
-    """Rounding to a format of as many steps over each value's range; constants that are weights have their own."""
+    """Rounding to a format of as many steps over each value's range; constants that are weights have their own. Sigmoid and
+    Tanh by a table."""
 
     def __init__(self, graph, random, steps, weight_steps):
         self.random, self.graph, self.steps, self.weight_steps = random, graph, steps, weight_steps
@@ -40,7 +46,8 @@ class Steps:
         exact = self.graph.values[name]
         reach = max(0.0, exact.max(initial=0)) - min(0.0, exact.min(initial=0))
         steps = self.weight_steps if name in self.graph.constants else self.steps
-        return array + self.random.uniform(-1, 1, array.shape) * max(reach, 2 ** -10) / steps
+        rounding = self.random.uniform(-1, 1, array.shape) * max(reach, 2 ** -10) / steps
+        return array + rounding + table_error(self.graph, self.random, name, array.shape)
 
 
 def int8(graph, random):
