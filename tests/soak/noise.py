@@ -18,10 +18,14 @@ class Float32:
         return array * (1 + self.random.uniform(-1, 1, array.shape) * 2.0 ** -22)
 
 
-def table_error(graph, random, name, shape):
-    """Sigmoid and Tanh by a table of 257 points, whose input is in steps of 2^-12 from -8 to 8."""
-    from_table = any(node.outputs[0] == name and node.op in ("Sigmoid", "Tanh") for node in graph.nodes)
-    return random.uniform(-1, 1, shape) * 2.0 ** -10 if from_table else 0
+TABLE = 2.0 ** -10   # of Sigmoid and Tanh by a table of 257 points, whose input is in steps of 2^-12 from -8 to 8
+SEGMENTS = 2.0 ** -7 # by NFU-3's 16 lines
+
+
+def function_error(graph, random, name, shape, error):
+    """On results of Sigmoid and Tanh."""
+    made = any(node.outputs[0] == name and node.op in ("Sigmoid", "Tanh") for node in graph.nodes)
+    return random.uniform(-1, 1, shape) * error if made else 0
 
 
 class Tables(Float32):
@@ -32,35 +36,34 @@ class Tables(Float32):
         self.graph = graph
 
     def __call__(self, array, name):
-        return super().__call__(array, name) + table_error(self.graph, self.random, name, array.shape)
+        return super().__call__(array, name) + function_error(self.graph, self.random, name, array.shape, TABLE)
 
 
 class Steps:
-    """Rounding to a format of as many steps over each value's range; constants that are weights have their own. Sigmoid and
-    Tanh by a table."""
+    """Rounding to a format of as many steps over each value's range; constants that are weights have their own."""
 
-    def __init__(self, graph, random, steps, weight_steps):
-        self.random, self.graph, self.steps, self.weight_steps = random, graph, steps, weight_steps
+    def __init__(self, graph, random, steps, weight_steps, function):
+        self.random, self.graph, self.steps, self.weight_steps, self.function = random, graph, steps, weight_steps, function
 
     def __call__(self, array, name):
         exact = self.graph.values[name]
         reach = max(0.0, exact.max(initial=0)) - min(0.0, exact.min(initial=0))
         steps = self.weight_steps if name in self.graph.constants else self.steps
         rounding = self.random.uniform(-1, 1, array.shape) * max(reach, 2 ** -10) / steps
-        return array + rounding + table_error(self.graph, self.random, name, array.shape)
+        return array + rounding + function_error(self.graph, self.random, name, array.shape, self.function)
 
 
 def int8(graph, random):
-    return Steps(graph, random, 255, 254)
+    return Steps(graph, random, 255, 254, TABLE)
 
 
 def int8x16(graph, random):
-    return Steps(graph, random, 32767, 254)
+    return Steps(graph, random, 32767, 254, TABLE)
 
 
 def q16(graph, random):
     """At least 10 bits of each value's range are used, and products are rounded to the format one by one."""
-    return Steps(graph, random, 1024, 4096)
+    return Steps(graph, random, 1024, 4096, SEGMENTS)
 
 
 def bounds(graph, make, seed, runs=4, most=0.05):
