@@ -182,8 +182,13 @@ static float magnitude(const float *x, int64_t n)
 	return most;
 }
 
-int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, float *channel_scale,
-			struct npl_tensor *out, struct npl_err *err)
+float npl_quantise_bias_scale(float bias, const struct npl_quant *x)
+{
+	return (float)(fabs((double)bias) / ((double)x->scale * 1073741824.0));
+}
+
+int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, const float *least_scale,
+			float *channel_scale, struct npl_tensor *out, struct npl_err *err)
 {
 	int32_t low, high;
 	int64_t channels = w->shape.dim[0], count = npl_tensor_count(w), per_channel = channels ? count / channels : 0;
@@ -197,11 +202,17 @@ int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, floa
 		out->quant.channel_scale = channel_scale;
 	else
 		out->quant.scale = power_of_two_scale(magnitude(x, count), Q16_WEIGHT_LIMIT);
+	for (int64_t c = 0; c < channels && least_scale && !has_scales; c++)
+		while (out->quant.scale < least_scale[c])
+			out->quant.scale *= 2;
 	for (int64_t c = 0; c < channels; c++) {
 		float scale = out->quant.scale;
 		if (has_scales) {
 			float most = magnitude(x + c * per_channel, per_channel);
-			scale = channel_scale[c] = most > 1e-30f ? most / 127.0f : 1.0f;
+			scale = most > 1e-30f ? most / 127.0f : 1.0f;
+			if (least_scale && scale < least_scale[c])
+				scale = least_scale[c];
+			channel_scale[c] = scale;
 		}
 		for (int64_t i = c * per_channel; i < (c + 1) * per_channel; i++)
 			store(out, i, saturate(rintf(x[i] / scale), has_scales ? -127 : low, high));

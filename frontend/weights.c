@@ -125,6 +125,33 @@ static int prepare_bias(struct npl_session *s, const struct npl_node *node, stru
 	return rc;
 }
 
+/* Weights in integers, coarse enough that the float bias behind them fits. */
+static int quantise_to_integers(struct npl_session *s, const struct npl_node *node, const struct npl_tensor *w,
+				struct npl_step *step, struct npl_err *err)
+{
+	const int64_t channels = w->shape.dim[0];
+	struct npl_value *value = node->n_in < 3 || node->in[2] < 0 ? NULL : &s->graph->value[node->in[2]];
+	const bool is_float = value && !npl_written_bias(node, value, step);
+	const float *data = is_float ? npl_value_data(s->graph, value, err) : NULL;
+	struct npl_tensor bias = {0};
+	float *least = calloc((size_t)channels + 1, sizeof *least);
+	const bool per_channel = npl_format_per_channel(npl_step_format(s, step));
+	if (per_channel)
+		step->channel_scale = calloc((size_t)channels + 1, sizeof *step->channel_scale);
+	int rc = (step->channel_scale || !per_channel) && least
+			 ? 0
+			 : npl_fail(err, NPL_ENOMEM, "weights of '%s': out of memory", node->name);
+	if (!rc && is_float && (!data || float_bias(node, value, data, &bias, err)))
+		rc = err->code;
+	for (int64_t c = 0; c < channels && bias.data; c++)
+		least[c] = npl_quantise_bias_scale(((const float *)bias.data)[c], &step->x_quant);
+	if (!rc)
+		rc = npl_quantise_weight(w, npl_step_format(s, step), least, step->channel_scale, &step->weight, err);
+	npl_tensor_free(&bias);
+	free(least);
+	return rc;
+}
+
 /* Weights from float, in the device's format. */
 static int quantise_weight(struct npl_session *s, const struct npl_node *node, struct npl_value *value,
 			   struct npl_step *step, struct npl_err *err)
@@ -143,12 +170,7 @@ static int quantise_weight(struct npl_session *s, const struct npl_node *node, s
 		npl_tensor_free(&w);
 		return plain_rc;
 	}
-	bool per_channel = npl_format_per_channel(format);
-	if (per_channel)
-		step->channel_scale = calloc((size_t)w.shape.dim[0] + 1, sizeof *step->channel_scale);
-	int rc = per_channel && !step->channel_scale
-			 ? npl_fail(err, NPL_ENOMEM, "weights of '%s': out of memory", node->name)
-			 : npl_quantise_weight(&w, format, step->channel_scale, &step->weight, err);
+	int rc = quantise_to_integers(s, node, &w, step, err);
 	npl_tensor_free(&w);
 	return rc;
 }

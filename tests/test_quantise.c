@@ -157,7 +157,7 @@ Test(quantise, q16_powers_of_two)
 		cr_assert_eq(frexpf(q.scale, &e), 0.5f, "seed %llx: %a is no power of two", SEED, (double)q.scale);
 		cr_assert(m < 16 * 1024 * q.scale && m >= 8 * 1024 * q.scale, "seed %llx: %g has scale %a", SEED,
 			  (double)m, (double)q.scale);
-		cr_assert_eq(npl_quantise_weight(&w, NPL_FORMAT_Q16, NULL, &out, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_quantise_weight(&w, NPL_FORMAT_Q16, NULL, NULL, &out, &err), 0, "%s", err.msg);
 		cr_assert_eq(frexpf(out.quant.scale, &e), 0.5f);
 		cr_assert(m < 2 * 1024 * out.quant.scale && m >= 1024 * out.quant.scale,
 			  "seed %llx: weight %g has scale %a", SEED, (double)m, (double)out.quant.scale);
@@ -184,7 +184,7 @@ Test(quantise, int8_weights_by_channel)
 			for (int64_t k = 0; k < depth && c != zero; k++)
 				data[c * depth + k] = size * (float)test_range(&rng, -1000000, 1000000) / 1000000;
 		}
-		cr_assert_eq(npl_quantise_weight(&w, NPL_FORMAT_INT8, scales, &out, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_quantise_weight(&w, NPL_FORMAT_INT8, NULL, scales, &out, &err), 0, "%s", err.msg);
 		cr_assert(out.dtype == NPL_I8 && out.quant.channel_scale == scales &&
 			  npl_shape_equal(&out.shape, &w.shape));
 		for (int64_t c = 0; c < channels; c++) {
@@ -210,6 +210,40 @@ Test(quantise, int8_weights_by_channel)
 	}
 }
 
+/* A bias takes at most half of 32 bits, whatever the scales; a scale that has room for it stays. */
+Test(quantise, weights_leave_room_for_the_bias)
+{
+	uint64_t rng = SEED;
+	int raised = 0;
+	for (int i = 0; i < 3000; i++) {
+		struct npl_err err;
+		float w = wide_float(&rng), b = wide_float(&rng), own, scale;
+		const struct npl_quant x = {.scale = fabsf(wide_float(&rng)) + 1e-20f};
+		const float least = npl_quantise_bias_scale(b, &x);
+		struct npl_tensor weight = {.name = "w", .dtype = NPL_F32, .shape = npl_shape_of(2, 1, 1), .data = &w},
+				  bias = {.name = "b", .dtype = NPL_F32, .shape = npl_shape_of(1, 1), .data = &b},
+				  plain, out, quantised;
+		uint64_t saturations = 0;
+		cr_assert_eq(npl_quantise_weight(&weight, NPL_FORMAT_INT8, NULL, &own, &plain, &err), 0, "%s", err.msg);
+		if (!isfinite(least) || least > 1e30f) {
+			npl_tensor_free(&plain);
+			continue;
+		}
+		cr_assert_eq(npl_quantise_weight(&weight, NPL_FORMAT_INT8, &least, &scale, &out, &err), 0, "%s",
+			     err.msg);
+		cr_assert_eq(scale, fmaxf(own, least));
+		cr_assert_eq(npl_quantise_bias(&bias, &x, &out.quant, &quantised, &saturations, &err), 0, "%s",
+			     err.msg);
+		cr_assert_eq(saturations, 0);
+		cr_assert_leq(llabs((int64_t) * (int32_t *)quantised.data), (1 << 30) + 128, "seed %llx, %d", SEED, i);
+		raised += scale > own;
+		npl_tensor_free(&plain);
+		npl_tensor_free(&out);
+		npl_tensor_free(&quantised);
+	}
+	cr_assert(raised > 300 && raised < 2700, "%d", raised);
+}
+
 /* What is no number has no place in an integer format: a NaN among the values, a NaN or an infinity among weights and
  * biases is refused by name, never turned into some integer. */
 Test(quantise, what_is_no_number)
@@ -225,7 +259,7 @@ Test(quantise, what_is_no_number)
 				.name = "w", .dtype = NPL_F32, .shape = npl_shape_of(2, 1, 4), .data = data};
 			struct npl_tensor vector = floats(data, 4), out = {0};
 			struct npl_err err;
-			cr_assert_eq(npl_quantise_weight(&weight, formats[f], scales, &out, &err), NPL_EINPUT);
+			cr_assert_eq(npl_quantise_weight(&weight, formats[f], NULL, scales, &out, &err), NPL_EINPUT);
 			cr_assert(strstr(err.msg, "weight 'w' holds"), "%s", err.msg);
 			cr_assert_eq(npl_quantise_weight_plain(&weight, &out, &saturations, &err), NPL_EINPUT);
 			cr_assert(strstr(err.msg, "weight 'w' holds"), "%s", err.msg);

@@ -53,9 +53,13 @@ int npl_quantise_to(const struct npl_tensor *in, enum npl_dtype dtype, struct np
 int npl_dequantise(const struct npl_tensor *in, struct npl_tensor *out, struct npl_err *err);
 
 /* Weights w (dimension 0 = output channels, float32) to the format. The channel scales are written to
- * channel_scale[channels] for int8 and int8x16 (out->quant.channel_scale points there). A channel of zeros gets scale 1. */
-int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, float *channel_scale,
-			struct npl_tensor *out, struct npl_err *err);
+ * channel_scale[channels] for int8 and int8x16 (out->quant.channel_scale points there). A channel of zeros gets scale 1.
+ * least_scale[channels], or NULL: no channel's scale is smaller (npl_quantise_bias_scale), nor that of all channels in Q6.10. */
+int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, const float *least_scale,
+			float *channel_scale, struct npl_tensor *out, struct npl_err *err);
+/* The least weight scale at which a bias takes no more than half of 32 bits, so that the products beside it have the other half: with
+ * activations far smaller than the bias it would not fit. */
+float npl_quantise_bias_scale(float bias, const struct npl_quant *x);
 /* Weights to plain Q6.10; adds the number of those that lay outside to *saturations. */
 int npl_quantise_weight_plain(const struct npl_tensor *w, struct npl_tensor *out, uint64_t *saturations,
 			      struct npl_err *err);
