@@ -15,7 +15,7 @@ bin := $(if $(filter release,$(BUILD)),build,$(out))
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(WERROR),-Werror)
 # Values must not depend on the compiler's taste: no fused multiply-add, baseline x86-64, faster kernels chosen at run time.
 # Nobody reads errno after a root: without it square roots are vectorised, their values the same.
-base_flags := -std=c17 -D_GNU_SOURCE $(warnings) -ffp-contract=off -fno-math-errno -fno-trapping-math -g -MMD -MP -Iinclude -DNPULAB_DATADIR='"$(PREFIX)/share/npulab"'
+base_flags := -std=c17 -D_GNU_SOURCE $(warnings) -ffp-contract=off -fno-math-errno -fno-trapping-math -g -MMD -MP -Iinclude -I. -DNPULAB_DATADIR='"$(PREFIX)/share/npulab"'
 flags_release := -O3
 flags_debug := -O0
 flags_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -28,24 +28,28 @@ all_flags := $(base_flags) $(flags_$(BUILD)) $(CFLAGS)
 # libyaml, libmd and zlib are linked in, everything else (OpenBLAS, oneDNN, CUDA) is loaded at run time: the program starts with libc and libm alone.
 libs := -l:libyaml.a -l:libmd.a -l:libz.a -lm -ldl
 
-lib_dirs := core core/ops frontend sim/memory sim/systolic sim/diannao backends/cpu backends/cuda reports
-lib_src := $(sort $(foreach d,$(lib_dirs),$(wildcard $(d)/*.c)))
+# Every source below these folders is the library's: a new folder is no edit here.
+lib_dirs := core frontend sim backends validate reports
+lib_src := $(sort $(shell find $(lib_dirs) -name '*.c'))
 cli_src := $(sort $(wildcard cli/*.c))
-test_src := $(sort $(wildcard tests/test_*.c))
-program_src := $(sort $(wildcard tests/program_*.c tests/dram_*.c tests/diannao_*.c)) # what tests of the engines share
-support_src := $(sort $(wildcard tests/cuda_*.c tests/follow_*.c)) # what tests of the GPU share, and networks for those of batches
+# A program of its own ends in _main; everything else in tests/kit is what several tests share.
+test_src := $(sort $(shell find tests -name 'test_*.c'))
+main_src := $(sort $(shell find tests/kit -name '*_main.c'))
+fuzz_src := $(sort $(wildcard tests/fuzz/*.c))
+kit_src := $(sort $(filter-out $(main_src),$(shell find tests/kit -name '*.c')))
 # The GPU's kernels travel in the program as text, which is compiled for the GPU that is found.
-kernel_texts := backends/cuda/kernel_args.h $(sort $(wildcard backends/cuda/kernels/*.cuh backends/cuda/kernels/*.cu))
+kernel_texts := $(sort $(wildcard backends/cuda/kernels/*.h backends/cuda/kernels/*.cuh backends/cuda/kernels/*.cu))
 lib_obj := $(lib_src:%.c=$(out)/%.o) $(out)/kernel_texts.o
 cli_obj := $(cli_src:%.c=$(out)/%.o)
-program_obj := $(program_src:%.c=$(out)/%.o)
-test_obj := $(test_src:%.c=$(out)/%.o) $(support_src:%.c=$(out)/%.o) $(program_obj)
+kit_obj := $(kit_src:%.c=$(out)/%.o)
+test_obj := $(test_src:%.c=$(out)/%.o) $(kit_obj)
+agree_obj := $(out)/tests/kit/sim/agree_main.o $(filter $(out)/tests/kit/sim/%,$(kit_obj))
 fake_cuda := $(out)/fake_cuda/libcuda.so.1
 bench_cuda := $(bin)/bench-cuda
 bench_cuda_src := $(sort $(wildcard bench/cuda/*.c))
 example_bin := $(patsubst examples/%.c,$(bin)/examples/%,$(wildcard examples/*.c))
-sources := $(lib_src) $(cli_src) $(test_src) $(program_src) $(support_src) tests/agree_main.c tests/threads_main.c $(wildcard tests/fuzz_*.c) $(wildcard bench/*.c examples/*.c) $(bench_cuda_src)
-headers := $(sort $(wildcard include/npulab/*.h examples/*.h bench/*.h bench/cuda/*.h) $(foreach d,$(lib_dirs) cli tests,$(wildcard $(d)/*.h)))
+sources := $(lib_src) $(cli_src) $(test_src) $(kit_src) $(main_src) $(fuzz_src) $(wildcard bench/*.c examples/*.c) $(bench_cuda_src)
+headers := $(sort $(shell find include $(lib_dirs) cli tests bench examples -name '*.h'))
 
 # Compiling prints a short line a file, V=1 the whole command, `make -s` nothing.
 quiet := $(if $(V),,@)
@@ -106,8 +110,8 @@ cosim: ## the systolic machines' matrix unit beside its Verilog, cycle by cycle 
 mutants: ## faults put into the engines one at a time: the test of their agreement must find each (NAMES='...' or --changed for some)
 	@scripts/install-deps.sh demo
 	@$(MAKE) --no-print-directory -j$$(nproc) $(out)/agree
-	@CC='$(CC)' CFLAGS='$(filter-out -MMD -MP -DNPULAB_DATADIR%,$(all_flags)) -Itests -Isim' LIBS='$(libs)' \
-	 scripts/mutants.sh $(out)/tests $(bin)/libnpulab.a $(NAMES)
+	@CC='$(CC)' CFLAGS='$(filter-out -MMD -MP -DNPULAB_DATADIR%,$(all_flags))' LIBS='$(libs)' AGREEMENT='$(agree_obj)' \
+	 scripts/mutants.sh $(bin)/libnpulab.a $(NAMES)
 
 soak: all $(fake_cuda) ## random models and damaged files against an evaluator of our own (SOAK_SECONDS=600 SOAK_SEED=n)
 	@scripts/install-deps.sh test
@@ -176,7 +180,7 @@ $(bench_cuda): $(bench_cuda_src:%.c=$(out)/%.o) $(bin)/libnpulab.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -o $@ $^ $(LDFLAGS) $(libs)
 
-$(out)/agree: $(out)/tests/agree_main.o $(program_obj) $(bin)/libnpulab.a
+$(out)/agree: $(agree_obj) $(bin)/libnpulab.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -o $@ $^ $(LDFLAGS) $(libs)
 
@@ -185,13 +189,13 @@ $(bin)/examples/%: examples/%.c examples/digits.h $(bin)/libnpulab.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -o $@ $< $(bin)/libnpulab.a $(LDFLAGS) $(libs)
 
-# Races between the threads of eager contexts, under ThreadSanitizer; tests/threads_main.c is a program of its own because Criterion cannot
+# Races between the threads of eager contexts, under ThreadSanitizer; tests/kit/threads_main.c is a program of its own because Criterion cannot
 # run under it.
-$(out)/threads: $(out)/tests/threads_main.o $(bin)/libnpulab.a
+$(out)/threads: $(out)/tests/kit/threads_main.o $(bin)/libnpulab.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -o $@ $^ $(LDFLAGS) $(libs)
 
-$(out)/fuzz_%: $(out)/tests/fuzz_%.o $(bin)/libnpulab.a
+$(out)/fuzz_%: $(out)/tests/fuzz/%.o $(bin)/libnpulab.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -fsanitize=fuzzer -o $@ $< $(bin)/libnpulab.a $(LDFLAGS) $(libs)
 
@@ -202,22 +206,21 @@ objects: $(sources:%.c=$(out)/%.o)
 ifneq ($(filter lint-%,$(BUILD)),)
 $(lib_obj) $(cli_obj): private all_flags += -Wframe-larger-than=20000
 endif
-$(out)/tests/%.o: private all_flags += -Itests -Icore -Ifrontend -Isim -Ibackends
 # The GPU's kernels run on the processor there, compiled as the tests are.
 kernel_flags = -DTEST_CC='"$(CC)"' -DTEST_KERNEL_FLAGS='"$(filter -fsanitize% -fno-sanitize%,$(flags_$(BUILD)))"' \
 	-DTEST_KERNEL_FOLDER='"$(out)/kernels"'
-$(out)/tests/cuda_native.o: private all_flags += $(kernel_flags)
+$(out)/tests/kit/cuda/native.o: private all_flags += $(kernel_flags)
 
-$(out)/tests/test_cuda_headers.o: private all_flags += -DTEST_CC='"$(CC)"'
-$(out)/tests/test_cli_cuda.o: private all_flags += -DTEST_BENCH_CUDA='"$(bench_cuda)"'
-$(out)/tests/test_cli_cuda.o $(out)/tests/test_soak.o: private all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"'
+$(out)/tests/backends/cuda/test_headers.o: private all_flags += -DTEST_CC='"$(CC)"'
+$(out)/tests/cli/test_cuda.o: private all_flags += -DTEST_BENCH_CUDA='"$(bench_cuda)"'
+$(out)/tests/cli/test_cuda.o $(out)/tests/test_soak.o: private all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"'
 
 # CUDA without a GPU for the program itself, found through LD_LIBRARY_PATH: one library under the names of four.
-fake_src := $(sort $(wildcard tests/cuda_fake*.c)) tests/cuda_native.c core/half.c core/isa.c core/error.c core/printable.c
-$(fake_cuda): $(fake_src) tests/cuda_fake.h tests/cuda_native.h $(wildcard backends/cuda/*_api.def backends/cuda/*_api.h) $(out)/flags
+fake_src := $(sort $(wildcard tests/kit/cuda/fake*.c)) tests/kit/cuda/native.c core/base/half.c core/base/isa.c core/base/error.c core/base/printable.c
+$(fake_cuda): $(fake_src) tests/kit/cuda/fake.h tests/kit/cuda/native.h $(wildcard backends/cuda/load/*_api.def backends/cuda/load/*_api.h) $(out)/flags
 	@mkdir -p $(@D)
 	$(say) '  link $@'
-	$(quiet)$(CC) $(filter-out -MMD -MP,$(all_flags)) $(kernel_flags) -DCU_FAKE_LIBRARY -Itests -Ibackends -fPIC -shared -o $@ $(fake_src) -lm -ldl
+	$(quiet)$(CC) $(filter-out -MMD -MP,$(all_flags)) $(kernel_flags) -DCU_FAKE_LIBRARY -fPIC -shared -o $@ $(fake_src) -lm -ldl
 	@cd $(@D) && for name in libcublasLt.so.13 libcudnn.so.9 libnvrtc.so.13; do ln -sf libcuda.so.1 $$name; done
 
 $(out)/%.o: %.c $(out)/flags
@@ -231,7 +234,7 @@ $(out)/kernel_texts.c: $(kernel_texts) scripts/embed.sh
 
 $(out)/kernel_texts.o: $(out)/kernel_texts.c $(out)/flags
 	$(say) '  cc   $<'
-	$(quiet)$(CC) $(all_flags) -I. -c -o $@ $<
+	$(quiet)$(CC) $(all_flags) -c -o $@ $<
 
 # Rebuilds everything when the command line of the compiler changes.
 $(out)/flags: FORCE
@@ -239,8 +242,8 @@ $(out)/flags: FORCE
 	@echo '$(CC) $(all_flags)' | cmp -s - $@ || echo '$(CC) $(all_flags)' > $@
 
 # The commit a result came from; "+" when the tree had changes.
-$(out)/core/version.o: $(out)/version.h
-$(out)/core/version.o: private all_flags += -include $(out)/version.h
+$(out)/core/base/version.o: $(out)/version.h
+$(out)/core/base/version.o: private all_flags += -include $(out)/version.h
 $(out)/version.h: FORCE
 	@mkdir -p $(@D)
 	@commit=$$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown); \

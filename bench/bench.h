@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "npulab/clock.h"
+#include "core/computer/clock.h"
 
 #define BENCH_RUNS 200
 

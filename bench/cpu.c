@@ -6,14 +6,14 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "../backends/cpu/dnn_api.h"
+#include "backends/cpu/dnn_api.h"
 #include "bench.h"
+#include "core/ops/window.h"
 #include "npulab/device.h"
 #include "npulab/model.h"
 #include "npulab/random.h"
 #include "npulab/session.h"
 #include "npulab/single_layer.h"
-#include "npulab/window.h"
 
 enum { SIDE = 1024, TURNS = 15 };
 

@@ -5,10 +5,10 @@
  * turns; and how long the program's schedule takes by itself. */
 #include <string.h>
 
-#include "../sim/systolic/engine.h"
 #include "bench.h"
-#include "npulab/int8.h"
+#include "core/int8/int8.h"
 #include "npulab/random.h"
+#include "sim/systolic/tpu_v1/isa/engine.h"
 
 enum { N = 2048, TILE = 256, TILES = N / TILE, RUNS = 15 };
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "bench.h"
+#include "core/int8/int8.h"
 #include "npulab/device.h"
-#include "npulab/int8.h"
 #include "npulab/random.h"
 #include "npulab/single_layer.h"
 

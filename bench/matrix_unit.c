@@ -4,9 +4,9 @@
  * input row in each cycle, either with the weights in place or with a new tile shifted in behind every 256 rows. */
 #include <string.h>
 
-#include "../sim/systolic/matrix_unit.h"
 #include "bench.h"
 #include "npulab/random.h"
+#include "sim/systolic/array/matrix_unit.h"
 
 enum { SIZE = 256, ACCUMULATOR_ROWS = 4096, CYCLES = 8192 };
 

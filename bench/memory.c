@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How honest the estimate of memory is (frontend/footprint.c): what a comparison says that it needs, beside the most that Linux
+ * How honest the estimate of memory is (frontend/session/footprint.c): what a comparison says that it needs, beside the most that Linux
  * counted while it ran (MiB). The table of docs/measuring.md. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "../sim/systolic/engine.h"
 #include "bench.h"
 #include "npulab/random.h"
+#include "sim/systolic/tpu_v1/isa/engine.h"
 
 static struct npl_err err;
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/files/words.h"
 #include "npulab/stage.h"
-#include "npulab/words.h"
 
 void cli_common_options(struct cli_common *c, struct cli_option *table)
 {

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../reports/json.h"
-#include "../reports/table.h"
 #include "npulab/device.h"
 #include "npulab/report.h"
 #include "npulab/stage.h"
 #include "options.h"
+#include "reports/json.h"
+#include "reports/table.h"
 #include "waiting.h"
 
 struct row {

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../reports/table.h"
 #include "common.h"
 #include "npulab/stage.h"
 #include "npulab/traffic.h"
+#include "reports/table.h"
 
 enum { DEFAULT_COUNT = 100000 };
 #define DEFAULT_PRESET "ddr3-2133"

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../reports/json.h"
-#include "../reports/table.h"
 #include "common.h"
-#include "npulab/grow.h"
+#include "core/base/grow.h"
 #include "npulab/program.h"
 #include "npulab/sha256.h"
 #include "npulab/stage.h"
+#include "reports/json.h"
+#include "reports/table.h"
 
 struct exec_options {
 	struct cli_common common; /* csv: the events */

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../reports/json.h"
-#include "../reports/table.h"
 #include "common.h"
 #include "npulab/stage.h"
+#include "reports/json.h"
+#include "reports/table.h"
 
 struct machines {
 	int n;

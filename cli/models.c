@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "../reports/json.h"
-#include "../reports/table.h"
 #include "npulab/model.h"
 #include "npulab/report.h"
 #include "npulab/stage.h"
 #include "options.h"
+#include "reports/json.h"
+#include "reports/table.h"
 #include "waiting.h"
 
 struct entry {

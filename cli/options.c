@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/files/file.h"
+#include "core/files/words.h"
 #include "npulab/budget.h"
-#include "npulab/file.h"
 #include "npulab/text.h"
-#include "npulab/words.h"
 #include "waiting.h"
 
 #define CLI_OPTIONS 64 /* more than any command has */

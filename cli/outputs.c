@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "common.h"
-#include "npulab/file.h"
+#include "core/files/file.h"
 #include "npulab/text.h"
 
 static bool is_stdout(const char *path)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "npulab/file.h"
+#include "core/files/file.h"
 
 /* The handler was reset when it was entered: the signal that is raised here arrives when it returns, with its default action, so that
  * the program's parent sees what ended it. */

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "npulab/clock.h"
+#include "core/computer/clock.h"
 #include "npulab/stage.h"
 #include "npulab/text.h"
 #include "npulab/thread.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Elements, rounding, saturation and the function table of the integer rules (integer.h, npulab/layer.h). */
-#include "integer.h"
+#include "integer_impl.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "ops/ops.h"
+#include "core/ops/ops.h"
 
 int32_t integer_min(enum npl_dtype dtype)
 {

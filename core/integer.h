@@ -1,35 +1,38 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the two files of npulab/integer.h share: elements of integer tensors, and the way from a scaled value to a result.
- */
-#ifndef CORE_INTEGER_H
-#define CORE_INTEGER_H
+ * The rules of layer.h for integers (int8, int8x16) as simple loops: what every device that computes in them must give, bit
+ * for bit. Nothing here is fast, and nothing is shared with what is. */
+#ifndef NPULAB_INTEGER_H
+#define NPULAB_INTEGER_H
 
-#include "npulab/integer.h"
+#include "npulab/layer.h"
 
-/* The least and the greatest of an integer type of up to 16 bits. */
-int32_t integer_min(enum npl_dtype dtype);
-int32_t integer_max(enum npl_dtype dtype);
-/* Element i of a tensor of 8, 16 or 32 bits, and less its zero point. */
-int32_t integer_at(const struct npl_tensor *t, int64_t i);
-int64_t integer_less_zero(const struct npl_tensor *t, int64_t i);
-/* All elements less the zero point, to be freed; NULL when memory is short. */
-int32_t *integer_elements(const struct npl_tensor *t);
-void integer_put(struct npl_tensor *t, int64_t i, int32_t q);
+#ifdef __cplusplus
+extern "C" {
+#endif
 
-/* From a value in units of `scale` to the element of a result, with the fused activation. What Relu and Relu6 cut off is no
- * saturation. */
-struct integer_finish {
-	float scale; /* the y_scale of the rule up to the rounding: 1/4096 where a function table follows */
-	enum npl_activation fused;
-	enum npl_dtype dtype;
-	int32_t zero, relu6; /* relu6: 6 in the result's type */
-	float function_scale;
-	int16_t point[NPL_FUNCTION_POINTS];
-	struct npl_integer_counts *counts;
+/* False, with the reason, for operators without a rule, and for types, scales or zero points that the rule does not
+ * take. Data need not be there. */
+bool npl_integer_layer_ok(const struct npl_layer *layer, char *why, size_t n);
+
+struct npl_integer_counts {
+	uint64_t saturations; /* values that a saturation changed */
+	uint64_t overflows;   /* sums that wrapped: 32 bits do not hold them */
 };
-void integer_finish_init(struct integer_finish *finish, enum npl_activation fused, const struct npl_tensor *out,
-			 struct npl_integer_counts *counts);
-int32_t integer_finish(const struct integer_finish *finish, float value);
+
+/* Computes a layer that is ok into out (its own output, or a tensor like it). NPL_EINPUT: a scale that is no number;
+ * NPL_ENOMEM. */
+int npl_run_integer(const struct npl_layer *layer, struct npl_tensor *out, struct npl_integer_counts *counts,
+		    struct npl_err *err);
+
+/* The 257 points of the table behind Sigmoid and Tanh, in Q0.15: point i is the function at (i - 128) / 16. */
+#define NPL_FUNCTION_POINTS 257
+void npl_function_points(enum npl_activation function, int16_t point[NPL_FUNCTION_POINTS]);
+/* The function of q in Q4.12, by linear interpolation, in Q0.15. */
+int16_t npl_function_value(const int16_t point[NPL_FUNCTION_POINTS], int16_t q);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

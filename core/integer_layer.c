@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every operator that layer.h gives an integer rule, as simple loops (npulab/integer.h). Sums are made in 64 bits. They are
+ * Every operator that layer.h gives an integer rule, as simple loops (core/integer.h). Sums are made in 64 bits. They are
  * cut to 32 at the end, which is what wrapping additions give in any order, but for products of two computed tensors of
  * which one has 16 bits: those keep 64. */
 #include <math.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "integer.h"
-#include "npulab/window.h"
+#include "core/ops/window.h"
+#include "integer_impl.h"
 
 static bool no(char *why, size_t n, const char *reason)
 {

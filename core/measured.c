@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Shared by the devices that run on this computer; see measured.h. */
-#include "npulab/measured.h"
+#include "measured.h"
 
 #include <stdio.h>
 
-#include "npulab/clock.h"
-#include "npulab/half.h"
+#include "core/base/half.h"
+#include "core/computer/clock.h"
 
 static bool tensor_is_plain(const struct npl_tensor *tensor, const char *which, int index, char *why, size_t n)
 {

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
+#include "core/ops/ops.h"
 #include "npulab/text.h"
-#include "ops/ops.h"
 
 /* A family has a function F_macs exactly when it does multiply-accumulates. */
 const struct npl_op_def npl_op_defs[NPL_OPS] = {

@@ -4,7 +4,7 @@
  * compute in float32 are handed float16 and bfloat16 as float32, and their results rounded once. */
 #include <stdlib.h>
 
-#include "npulab/half.h"
+#include "core/base/half.h"
 #include "npulab/op.h"
 
 bool npl_op_widens(enum npl_op op, const struct npl_tensor *tensor)

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/files/words.h"
+#include "core/files/yaml.h"
 #include "npulab/result.h"
 #include "npulab/text.h"
-#include "npulab/words.h"
-#include "npulab/yaml.h"
 
 /* Where a setting came from, for messages, and whose fault a wrong one is. */
 static const char *place(const struct npl_machine *machine, const struct npl_setting *setting, char *buf, size_t n)

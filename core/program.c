@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npulab/file.h"
+#include "core/files/file.h"
 #include "npulab/text.h"
 
 #define MOST_BYTES ((size_t)1 << 30) /* of a program's file: tens of millions of instructions */

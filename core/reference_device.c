@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "npulab/clock.h"
+#include "core/computer/clock.h"
+#include "integer.h"
+#include "measured.h"
 #include "npulab/device.h"
-#include "npulab/integer.h"
-#include "npulab/measured.h"
 
 struct reference {
 	int precision; /* of `params`: f32, int8, 8x16 */

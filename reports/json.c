@@ -7,10 +7,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/files/yaml.h"
 #include "npulab/isa.h"
 #include "npulab/text.h"
 #include "npulab/version.h"
-#include "npulab/yaml.h"
 
 /* As one or two UTF-16 units, which is how JSON writes any character in ASCII. */
 static void put_escaped(FILE *out, uint32_t code)

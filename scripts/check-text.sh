@@ -35,7 +35,7 @@ if grep -rnIE --exclude-dir=.git --exclude-dir=build "([[:space:]]|"$'\r'")\$|\b
 fi
 
 # What a table prints may be broken between any two words, elsewhere with another processor's name: cli_says() looks past that.
-if grep -nP '(?<!= )strstr\((r|table|help)\.out, "[^"|\\]*[^"|\\ ] [^"|\\ ][^"|\\]*"\)' tests/*.c | grep -v '  [^"]*"'; then
+if grep -nP '(?<!= )strstr\((r|table|help)\.out, "[^"|\\]*[^"|\\ ] [^"|\\ ][^"|\\]*"\)' -r tests --include='*.c' | grep -v '  [^"]*"'; then
 	echo "(several words of a table: cli_says instead of strstr)"
 	bad=1
 fi

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Runs the register-level matrix unit (sim/systolic/matrix_unit.c) beside its Verilog (tests/rtl/matrix_unit.v), cycle by
+# Runs the register-level matrix unit (sim/systolic/array/matrix_unit.c) beside its Verilog (sim/systolic/array/matrix_unit.v), cycle by
 # cycle, for several sizes; then shows that each of the faults that the Verilog knows (MUTATE_...) is found. Ends with
 # "N passed, N failed". `make cosim` has built the library.
 #
@@ -65,12 +65,12 @@ build()
 	rm -rf "$dir" && mkdir -p "$dir" &&
 		verilator --cc -Wall -Wno-DECLFILENAME -Wno-UNUSEDSIGNAL --unroll-count 2 -fno-expand --Mdir "$dir" \
 			--top-module matrix_unit -GROWS="$rows" -GCOLUMNS="$columns" -GADDRESS_BITS="$bits" \
-			-GREGISTERS="$registers" -DMUTATE_"${mutation^^}" tests/rtl/matrix_unit.v &&
+			-GREGISTERS="$registers" -DMUTATE_"${mutation^^}" sim/systolic/array/matrix_unit.v &&
 		(cd "$dir" && printf '#include "%s"\n' Vmatrix_unit*.cpp > all.cpp) &&
 		g++ -std=gnu++17 -O1 -w -I"$include" -I"$include/vltstd" -I"$dir" -c "$dir/all.cpp" -o "$dir/all.o" &&
-		g++ -std=gnu++17 -O1 -Wall -Wextra -Werror -Iinclude -Itests -Isim -isystem "$include" -isystem "$dir" \
+		g++ -std=gnu++17 -O1 -Wall -Wextra -Werror -Iinclude -I. -isystem "$include" -isystem "$dir" \
 			-DROWS="$rows" -DCOLUMNS="$columns" -DADDRESS_BITS="$bits" -DREGISTERS="$registers" \
-			tests/rtl/matrix_unit.cpp "$dir/all.o" "$out"/verilated*.o "$library" -pthread -o "$dir/cosim"
+			tests/sim/systolic/array/matrix_unit.cpp "$dir/all.o" "$out"/verilated*.o "$library" -pthread -o "$dir/cosim"
 }
 
 # One case; its last line says PASS or FAIL.

@@ -6,7 +6,7 @@
 #     scripts/embed.sh FILE... > TEXTS.c
 set -eu
 
-echo '#include "backends/cuda/nvrtc.h"'
+echo '#include "backends/cuda/load/nvrtc.h"'
 for file in "$@"; do
 	name=${file##*/}
 	echo "static const char text_${name//[^a-z0-9]/_}[] = {"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Runs each tests/fuzz_*.c under libFuzzer with the address and undefined-behaviour sanitizers, FUZZ_SECONDS each
+# Runs each tests/fuzz/*.c under libFuzzer with the address and undefined-behaviour sanitizers, FUZZ_SECONDS each
 # (default 60). What it learns stays in build/fuzz/corpus/NAME, from where the next run goes on; an input that
 # crashes is left in build/fuzz/crashes and fails the run.
 #
@@ -12,13 +12,13 @@ cd "$(dirname "$0")/.."
 seconds=${FUZZ_SECONDS:-60}
 out=build/fuzz
 if [ $# -eq 0 ]; then
-	mapfile -t names < <(basename -a tests/fuzz_*.c | sed 's/^fuzz_//; s/\.c$//')
+	mapfile -t names < <(basename -s .c -a tests/fuzz/*.c)
 	set -- "${names[@]}"
 fi
 make -s --no-print-directory -j "$(nproc)" BUILD=fuzz CC=clang WERROR=1 "${@/#/$out/fuzz_}"
 
 # Copies files to start from into the corpus, of the places named, else of the project and of Debian's libonnx-testdata where that
-# is installed: each behind the byte (in octal) by which fuzz_onnx.c chooses the reader.
+# is installed: each behind the byte (in octal) by which tests/fuzz/onnx.c chooses the reader.
 seed()
 {
 	local to=$1 choice=$2 kind=$3 file places=(models machines tests)

@@ -8,9 +8,9 @@ set -u
 cd "$(dirname "$0")/.." || exit 2
 
 jobs=$(nproc)
-mapfile -t sources < <(find core sim backends frontend reports cli tests bench examples -name '*.c' | sort)
+mapfile -t sources < <(find core sim backends frontend validate reports cli tests bench examples -name '*.c' | sort)
 mapfile -t kernels < <(find backends/cuda/kernels -name '*.cu*' | sort)
-mapfile -t headers < <(find include core sim backends frontend reports cli tests bench examples -name '*.h' | sort)
+mapfile -t headers < <(find include core sim backends frontend validate reports cli tests bench examples -name '*.h' | sort)
 
 format()
 {
@@ -59,7 +59,7 @@ cppcheck_all()
 		--suppressions-list=scripts/cppcheck-suppressions.txt --std=c11 -D_GNU_SOURCE -D__x86_64__ -D'TestSuite(...)=' \
 		-D'json_object_foreach(o,key,value)=while((value=json_object_get(o,(key=""))))' \
 		-D'json_array_foreach(a,i,value)=while((value=json_array_get(a,(i=0))))' \
-		-Iinclude -Itests -Icore -Ifrontend -Isim -Ibackends core sim backends frontend reports cli tests bench
+		-Iinclude -I. core sim backends frontend validate reports cli tests bench
 }
 
 # With the optimiser on, as some warnings need it.
@@ -70,9 +70,9 @@ compile()
 
 tidy_one()
 {
-	local options=(--quiet) flags=(-std=c17 -D_GNU_SOURCE -Iinclude -Itests -Icore -Ifrontend -Isim -Ibackends)
+	local options=(--quiet) flags=(-std=c17 -D_GNU_SOURCE -Iinclude -I.)
 	case $1 in
-	core/error.c) ;; # defines the function that analyzer.h describes
+	core/base/error.c) ;; # defines the function that analyzer.h describes
 	# The analyzer does not see that cr_assert ends a test; the sanitizers watch the tests as they run.
 	tests/*) options+=('--checks=-clang-analyzer-*') ;;
 	*) flags+=(-include scripts/analyzer.h) ;;

@@ -2,32 +2,26 @@
 # SPDX-License-Identifier: MIT
 #
 # Whether the agreement of the two engines would notice a fault: puts each fault of tests/mutants.txt, one at a time, into
-# a copy of its file, links that with everything else as built, and runs the agreement (tests/agree_main.c), which must
+# a copy of its file, links that with everything else as built, and runs the agreement (tests/kit/sim/agree_main.c), which must
 # fail: that of the machine or memory that the file is of, or the one that the fault names. One that does not has survived and
 # fails this script; so does a fault whose text is not found exactly once in its file, so that the list keeps up with the
 # code. `make mutants` has built the objects and the library.
 #
-#     CC=... CFLAGS=... LIBS=... scripts/mutants.sh OBJECTS LIBRARY [--changed | NAME...]
+#     CC=... CFLAGS=... LIBS=... AGREEMENT=OBJECTS scripts/mutants.sh LIBRARY [--changed | NAME...]
 #
-# OBJECTS is the folder with the compiled tests/; names choose some of the faults. A run of all that finds them all writes
+# AGREEMENT has the objects of the agreement; names choose some of the faults. A run of all that finds them all writes
 # tests/mutants-caught.txt, a digest of each file and its faults. --changed runs the faults of the files that are not as they were
 # then, and a tenth of the others: another tenth with each commit, since a change elsewhere may hide a fault as well. Ends with
 # "N caught, N survived, N broken".
 set -eu
 cd "$(dirname "$0")/.."
 
-if [ $# -lt 2 ]; then
-	echo "usage: mutants.sh OBJECTS LIBRARY [--changed | NAME...]" >&2
+if [ $# -lt 1 ] || [ -z "${AGREEMENT:-}" ]; then
+	echo "usage: AGREEMENT=OBJECTS mutants.sh LIBRARY [--changed | NAME...]" >&2
 	exit 2
 fi
-export objects=$1 library=$2 out=build/mutants
-# By the sources there are: a renamed one leaves its old object behind.
-agreement=
-for source in tests/agree_main.c tests/program_*.c tests/dram_*.c tests/diannao_*.c; do
-	agreement="$agreement $objects/$(basename "$source" .c).o"
-done
-export agreement
-shift 2
+export library=$1 out=build/mutants agreement=$AGREEMENT
+shift
 : "${CC:=gcc}" "${CFLAGS:=}" "${LIBS:=}"
 export CC CFLAGS LIBS
 list=tests/mutants.txt caught_before=tests/mutants-caught.txt

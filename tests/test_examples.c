@@ -2,7 +2,7 @@
  *
  * What npulab promises of its examples: they build with the public headers and the library alone, in the tree and against what `make
  * install` puts somewhere else, and all three ways print what `npulab compare` finds for the same network. */
-#include "cli_json.h"
+#include "tests/kit/cli_json.h"
 #include <stdarg.h>
 
 static const char *const examples[] = {"static_graph", "eager", "trace"};

@@ -6,7 +6,7 @@
  * are not. What a shell starts is not seen here: cli_runner() of cli_run.h goes before such a program's name.
  *
  *     NPULAB_TEST_RUNNER='/usr/bin/qemu-x86_64-static -cpu Nehalem' */
-#include "cli_run.h"
+#include "tests/kit/cli_run.h"
 
 #include <cpuid.h>
 #include <errno.h>

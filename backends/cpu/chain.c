@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npulab/clock.h"
+#include "core/computer/clock.h"
 #include "widened.h"
 
 /* A primitive of oneDNN shares its work out among the threads that there are when it is made. */

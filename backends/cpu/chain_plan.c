@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "chain.h"
+#include "core/base/grow.h"
+#include "core/measured.h"
 #include "npulab/arena.h"
-#include "npulab/grow.h"
-#include "npulab/measured.h"
 #include "widened.h"
 
 /* What a thread of oneDNN's should have to do at least: some 10 us. */

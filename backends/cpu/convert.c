@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/computer/clock.h"
 #include "cpu.h"
-#include "npulab/clock.h"
 
 #define PIECE 131072 /* elements of a task at least: fewer cost more in waking threads than they save */
 

@@ -19,8 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "npulab/clock.h"
-#include "npulab/measured.h"
+#include "core/computer/clock.h"
+#include "core/measured.h"
 #include "room.h"
 #include "widened.h"
 

@@ -7,9 +7,9 @@
 #define NPULAB_CPU_CPU_H
 
 #include "blas.h"
+#include "core/int8/layer.h"
 #include "dnn.h"
 #include "npulab/device.h"
-#include "npulab/int8_layer.h"
 #include "pool.h"
 
 struct cpu_config {

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "npulab/onednn.h"
+#include "core/computer/onednn.h"
 
 enum { DNN_MAX_RANK = 12 };
 enum { DNN_CPU = 1, DNN_IN_ORDER = 1, DNN_INFERENCE = 96, DNN_UNIMPLEMENTED = 3 };

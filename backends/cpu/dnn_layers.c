@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/ops/window.h"
 #include "cpu.h"
 #include "dnn_impl.h"
-#include "npulab/window.h"
 
 /* The spatial dimensions of a window in the order of the tensor's. */
 struct windows {

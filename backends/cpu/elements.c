@@ -4,8 +4,8 @@
  * own kernel on a shorter tensor, so the bits are those of the whole. */
 #include <stdatomic.h>
 
+#include "core/measured.h"
 #include "cpu.h"
-#include "npulab/measured.h"
 
 #define PIECE_BYTES 65536 /* of each operand at least: shorter ones cost more in waking threads than they save */
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/int8/int8.h"
 #include "cpu.h"
-#include "npulab/int8.h"
 #include "npulab/isa.h"
 
 int cpu_open_meter(void *state, struct npl_energy_meter *meter, struct npl_err *err)

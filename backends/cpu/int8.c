@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/computer/clock.h"
+#include "core/int8/layer.h"
+#include "core/integer.h"
+#include "core/measured.h"
 #include "cpu.h"
-#include "npulab/clock.h"
-#include "npulab/int8_layer.h"
-#include "npulab/integer.h"
-#include "npulab/measured.h"
 
 #define MACS_OF_TWO  4000000 /* worth a second thread: some 10 us of one */
 #define BYTES_OF_TWO 65536   /* likewise, of a pooling */

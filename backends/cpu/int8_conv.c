@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npulab/clock.h"
-#include "npulab/int8_layer.h"
+#include "core/computer/clock.h"
+#include "core/int8/layer.h"
 
 #define STRIP_BYTES (512 * 1024) /* of sums, per thread */
 #define FLOAT_EXACT (1 << 24)

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/computer/clock.h"
 #include "cpu.h"
-#include "npulab/clock.h"
 
 #define BLOCK_SUMS 65536 /* 256 KiB of them wait in the second-level cache until they are finished */
 

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/computer/clock.h"
+#include "core/int8/layer.h"
 #include "cpu.h"
-#include "npulab/clock.h"
-#include "npulab/int8_layer.h"
 
 #define PIECE 131072 /* elements of a task at least: fewer cost more in waking threads than they save */
 

@@ -4,10 +4,10 @@
  * table holds what the float32 kernel makes of each of the 256 numbers that a byte may stand for, rounded to the result's scale. */
 #include <stdatomic.h>
 
+#include "core/computer/clock.h"
+#include "core/integer.h"
+#include "core/measured.h"
 #include "cpu.h"
-#include "npulab/clock.h"
-#include "npulab/integer.h"
-#include "npulab/measured.h"
 
 #define BYTES 256
 #define TASK  16384 /* elements at least: fewer cost more in waking threads than they save */

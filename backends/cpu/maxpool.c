@@ -4,8 +4,8 @@
  * and what is less than all finite numbers stays so. A block of channels of one result is found in registers, tap after tap. */
 #include <math.h>
 
+#include "core/ops/window.h"
 #include "cpu.h"
-#include "npulab/window.h"
 
 #define BLOCK 64 /* channels: four vectors of AVX-512 */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products of recurrent layers (npulab/recurrent.h). All steps' inputs go to OpenBLAS as one; what follows step by step has
+ * Products of recurrent layers (core/ops/recurrent.h). All steps' inputs go to OpenBLAS as one; what follows step by step has
  * as many rows as the batch has samples, and with few of them sgemm would pack the whole matrix to use it once: there every row of the
  * matrix is read where it lies, by up to four samples at a time. */
 #include <string.h>
 
+#include "core/computer/clock.h"
+#include "core/ops/recurrent.h"
 #include "cpu.h"
-#include "npulab/clock.h"
-#include "npulab/recurrent.h"
 
 enum {
 	FEW_ROWS = 16,           /* below which packing costs more than it saves */

@@ -4,9 +4,9 @@
  * slice is the operator's own kernel on a smaller tensor, so the bits are those of the whole. */
 #include <stdatomic.h>
 
+#include "core/computer/clock.h"
+#include "core/measured.h"
 #include "cpu.h"
-#include "npulab/clock.h"
-#include "npulab/measured.h"
 
 #define SLICES_OF_THREAD 4     /* so that a thread which is late does not keep the others waiting for long */
 #define TASK_ELEMENTS    16384 /* of the larger tensor, at least: fewer cost more in waking threads than they save */

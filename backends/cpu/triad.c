@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/computer/clock.h"
 #include "cpu.h"
-#include "npulab/clock.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "chain.h"
-#include "npulab/clock.h"
-#include "npulab/half.h"
+#include "core/base/half.h"
+#include "core/computer/clock.h"
 
 #define PIECE_ELEMENTS 32768 /* of a task: some 10 us */
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../../backends/cuda/cuda.h"
-#include "npulab/clock.h"
+#include "backends/cuda/chain/cuda.h"
+#include "core/computer/clock.h"
 #include "npulab/device.h"
 
 enum { BENCH_LIST = 16 };

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../backends/cuda/product.h"
+#include "backends/cuda/products/product.h"
 #include "bench_cuda.h"
 
 #define WORKSPACE ((uint64_t)CU_BLAS_WORKSPACE) /* what the device has */

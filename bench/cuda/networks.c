@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "bench_cuda.h"
+#include "core/ops/window.h"
 #include "npulab/model.h"
 #include "npulab/session.h"
-#include "npulab/window.h"
 
 enum { MOST_RUNS = 200, WARM_RUNS = 3 };
 

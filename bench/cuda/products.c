@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "bench_cuda.h"
+#include "core/base/half.h"
 #include "direct.h"
-#include "npulab/half.h"
 #include "npulab/random.h"
 #include "npulab/single_layer.h"
 

@@ -7,7 +7,7 @@
  * errata for opset 23: scale, softcap, mask, softmax, so that a cap lets nothing through a mask; qk_matmul_output_mode 0 shows what
  * there is before the softcap, 1 before the mask, 2 before the softmax, 3 behind it.
  *
- * In a graph the operator becomes products and a Softmax (frontend/compose_attention.c), which devices run: this kernel, in
+ * In a graph the operator becomes products and a Softmax (frontend/graph/compose_attention.c), which devices run: this kernel, in
  * double, computes it where it stands alone. */
 #include <math.h>
 #include <stdlib.h>

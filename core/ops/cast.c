@@ -6,8 +6,8 @@
 
 #include <string.h>
 
+#include "core/base/half.h"
 #include "elements.h"
-#include "npulab/half.h"
 #include "ops.h"
 
 #define BLOCK 1024 /* elements; 8 KB */

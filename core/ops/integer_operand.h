@@ -6,7 +6,7 @@
 #ifndef CORE_OPS_INTEGER_OPERAND_H
 #define CORE_OPS_INTEGER_OPERAND_H
 
-#include "npulab/integer_inputs.h"
+#include "integer_inputs.h"
 #include "ops.h"
 
 /* Types of the operands, and shapes of scales and zero points: scalars, or a_parts values for a, b_parts for b. */

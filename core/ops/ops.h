@@ -9,7 +9,7 @@
 
 #include "exact.h"
 #include "npulab/op.h"
-#include "npulab/window.h"
+#include "window.h"
 
 /* F_macs is declared for all and defined by the families with NPL_OP_IS_GEMM or NPL_OP_HAS_MACS. Several
  * operators may be one family, told apart by attrs->op. */

@@ -6,8 +6,8 @@
 #include <math.h>
 
 #include "cast.h"
+#include "core/base/half.h"
 #include "elements.h"
-#include "npulab/half.h"
 #include "ops.h"
 
 int op_power_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)

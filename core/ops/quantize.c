@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "cast.h"
+#include "core/base/half.h"
 #include "elements.h"
-#include "npulab/half.h"
 #include "ops.h"
 
 static bool is_float(enum npl_dtype dtype)

@@ -1,43 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between recurrent.c, which walks over directions and steps, and recurrent_cells.c, which knows what a cell of each
- * kind does in one step.
+ * RNN, GRU and LSTM with the caller's matrix product: what a processor's library does better than the reference kernels is
+ * the products, which are all of a recurrent layer but its gates.
  */
-#ifndef CORE_OPS_RECURRENT_H
-#define CORE_OPS_RECURRENT_H
+#ifndef NPULAB_RECURRENT_H
+#define NPULAB_RECURRENT_H
 
-#include "npulab/recurrent.h"
-#include "ops.h"
+#include "npulab/op.h"
 
-#define RECURRENT_MOST_FUNCTIONS 3
-#define RECURRENT_GATES          4
+#ifdef __cplusplus
+extern "C" {
+#endif
 
-/* One direction of a network. `gates` is per cell: 1, 3 (z r h) or 4 (i o f c); columns are gates * hidden. */
-struct recurrent_run {
-	const struct npl_recurrent *options;
-	const struct npl_cell_activation *activation;
-	enum npl_op op;
-	int64_t batch, hidden, gates;
-	const struct npl_multiplier *by; /* NULL: products are op_product's */
-	const float *recurrence; /* R transposed: (hidden, columns); with a multiplier as it is: (columns, hidden) */
-	const float *recurrent_bias; /* of a GRU's hidden gate, where it does not go into the sums; or NULL */
-	const float *peepholes;      /* i o f, hidden each, or NULL */
-	const unsigned char *runs;   /* per sample: does this step belong to it? */
-	float *sums;                 /* (batch, columns): bias and X * W of the step */
-	float *aside;                /* (batch, hidden): room for a GRU */
-	double *gate;                /* likewise of one sample: RECURRENT_GATES rows of hidden */
-	float *h, *c;                /* states (batch, hidden), of the samples that run replaced */
+struct npl_multiplier {
+	/* y(rows,cols) += a(rows,depth) * transposed b(cols,depth), rows of y y_stride elements apart; a and b have no gaps. */
+	void (*add)(void *context, int64_t rows, int64_t cols, int64_t depth, const float *a, const float *b, float *y,
+		    int64_t y_stride);
+	void *context;
 };
 
-/* The functions of a cell without `activations`; how many it has. */
-int op_cell_functions(enum npl_op op, enum npl_cell_function functions[RECURRENT_MOST_FUNCTIONS]);
-int64_t op_cell_gates(enum npl_op op);
-/* A function by its ONNX name, upper or lower case, with its constants as ONNX has them by default; false: none. */
-bool op_cell_find(const char *name, struct npl_cell_activation *activation);
-/* How many constants a function has: 0, 1 (alpha) or 2. */
-int op_cell_constants(enum npl_cell_function function);
-double op_cell_activate(const struct npl_cell_activation *activation, double x);
+/* As npl_op_run does these three operators; sums are the multiplier's, gates and states are rounded as there. */
+int npl_recurrent_run(const struct npl_multiplier *multiplier, const struct npl_attrs *attrs,
+		      const struct npl_tensor *const *in, int n_in, struct npl_tensor *out, int n_out,
+		      struct npl_err *err);
 
-int op_cell_step(struct recurrent_run *run, struct npl_err *err);
+#ifdef __cplusplus
+}
+#endif
 
 #endif

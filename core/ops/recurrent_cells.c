@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "exact_many.h"
-#include "recurrent.h"
+#include "recurrent_impl.h"
 
 /* By enum npl_cell_function: the name, how many constants, and their values by default. */
 static const struct {

@@ -3,7 +3,7 @@
  * Windows: reading their attributes, resolving auto_pad, output sizes. The rules are those of the ONNX operators Conv,
  * MaxPool and AveragePool. A one-dimensional window is a two-dimensional one of height 1, and either has a depth of 1
  * where three dimensions are looked at. */
-#include "npulab/window.h"
+#include "window.h"
 #include "npulab/text.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Measuring what a real device draws. Each way of measuring is one kind of meter behind the same three calls: the
- * processor's package counters (RAPL, core/rapl.h), an NVIDIA GPU's board (NVML, backends/cuda/nvml.h). A device opens
+ * processor's package counters (RAPL, core/computer/rapl.h), an NVIDIA GPU's board (NVML, backends/cuda/load/nvml.h). A device opens
  * the one that fits it (npl_device_open_meter).
  *
  *     struct npl_energy_meter meter;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Published figures beside the model's. The figures of a machine stand in published/MACHINE.csv (columns case, metric,
- * value, unit, tolerance, fitted, reference, source, note); its validator (frontend/validators.def) works out what the
+ * value, unit, tolerance, fitted, reference, source, note); its validator (validate/validators.def) works out what the
  * model says of them.
  *
  *     struct npl_validation validation;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Links (npulab/link_model.h): payload rates of PCI Express and of clocked parallel links, and transfers over them.
+ * Links (sim/memory/link_model.h): payload rates of PCI Express and of clocked parallel links, and transfers over them.
  *
  * PCI Express Base Specification, what a lane carries and what surrounds a packet of header and data:
  *
@@ -12,7 +12,7 @@
  * A header is 12 bytes, 16 with a 64-bit address. HyperTransport I/O Link Specification: data packets of up to 64
  * bytes behind a control packet of 4 or 8 bytes, 2 to 32 wires a direction, two bits per clock on each, no line
  * code. */
-#include "npulab/link_model.h"
+#include "link_model.h"
 
 #include <inttypes.h>
 #include <math.h>

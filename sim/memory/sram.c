@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Buffers on chip (npulab/sram.h): ports per bank and cycle, counts, and double buffering. */
-#include "npulab/sram.h"
+ * Buffers on chip (sim/memory/sram.h): ports per bank and cycle, counts, and double buffering. */
+#include "sram.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

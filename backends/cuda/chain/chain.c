@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Chains (npulab/chain.h) on the GPU: given tensors up, all layers, wanted tensors down, in one stream with an event between each
+ * two, whose distances are the times. What the host does in between, copying into and out of pinned memory, lies before the first event
+ * and behind the last: a transfer's time is that of the bytes on the link, with the GPU's conversion between float32 and 16 bits and
+ * between the orders of an image (layout.h). While somebody watches, each result is fetched behind its layer, which the layers' times
+ * leave out. */
+#include "chain.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/half.h"
+#include "layout.h"
+#include "memory_plan.h"
+#include "npulab/text.h"
+
+#define MOST_STAGING                                                                                                   \
+	((size_t)512 << 20) /* pinned memory is taken from the whole machine; beyond, transfers use the tensors' own */
+
+static const struct npl_tensor **copy_list(const struct npl_tensor *const *list, int n)
+{
+	const struct npl_tensor **copy = calloc((size_t)n + 1, sizeof(const struct npl_tensor *));
+	if (copy && n)
+		memcpy(copy, list, (size_t)n * sizeof *copy);
+	return copy;
+}
+
+int cu_chain_open(void *state, const struct npl_chain *asked, void **opened, struct npl_chain_info *info,
+		  struct npl_err *err)
+{
+	struct cu_device *device = state;
+	struct cu_chain *c = calloc(1, sizeof *c);
+	if (!c)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a chain of layers");
+	c->device = device;
+	c->asked = *asked;
+	c->asked.wanted = copy_list(asked->wanted, asked->n_wanted);
+	c->asked.constant = copy_list(asked->constant, asked->n_constant);
+	c->asked.kept = NULL;
+	c->asked.n_kept = 0;
+	c->pass = calloc((size_t)asked->n + 1, sizeof *c->pass);
+	int rc = c->pass && c->asked.wanted && c->asked.constant ? cu_device_enter(device, err)
+								 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int l = 0; l < asked->n && !rc; l++)
+		c->pass[l] = asked->layer[l]->op == NPL_OP_RESHAPE ? -1 : l;
+	if (!rc && !asked->timing_only)
+		rc = cu_chain_prepare(c, err);
+	if (rc) {
+		cu_chain_close(c);
+		return rc;
+	}
+	*info = (struct npl_chain_info){.pass = c->pass};
+	*opened = c;
+	return 0;
+}
+
+void cu_chain_close(void *opened)
+{
+	struct cu_chain *c = opened;
+	struct npl_err ignored;
+	if (!c)
+		return;
+	cu_device_enter(c->device, &ignored);
+	cu_chain_release(c);
+	free((void *)c->asked.wanted);
+	free((void *)c->asked.constant);
+	free(c->pass);
+	free(c);
+}
+
+static uint64_t address_of(const struct cu_chain *c, int h)
+{
+	const struct cu_held *root = &c->held[c->held[h].root];
+	if (root->piece >= 0)
+		return c->device->values.address + c->piece[root->piece].offset;
+	return root->constant && root->read ? c->resident.address + c->constants_at + root->at : 0;
+}
+
+static uint64_t turned_address(const struct cu_chain *c, int h)
+{
+	const struct cu_held *held = &c->held[h];
+	return held->turned_piece >= 0 ? c->device->values.address + c->piece[held->turned_piece].offset
+				       : c->resident.address + c->constants_at + held->turned_at;
+}
+
+/* As it lies in its memory. */
+static struct cu_value value_of(const struct cu_chain *c, int h)
+{
+	return (struct cu_value){.address = address_of(c, h),
+				 .dtype = c->held[h].stored,
+				 .shape = c->held[h].tensor->shape,
+				 .channels_last = c->held[h].channels_last};
+}
+
+/* In another shape than the memory's owner has: as ONNX has it, so the owner's copy if that lies otherwise. */
+static struct cu_value reshaped(const struct cu_chain *c, int h)
+{
+	struct cu_value value = value_of(c, h);
+	if (c->held[h].root != h && cu_layout_crosses(c, h) && c->held[c->held[h].root].turned_first >= 0)
+		value.address = turned_address(c, c->held[h].root);
+	return value;
+}
+
+/* As a layer reads it. */
+static struct cu_value value_for(const struct cu_chain *c, int h, bool channels_last)
+{
+	if (h < 0)
+		return (struct cu_value){0};
+	h = cu_layout_like(c, h);
+	struct cu_value value = reshaped(c, h);
+	if (value.channels_last != channels_last && c->held[h].turned_first >= 0)
+		value.address = turned_address(c, h);
+	value.channels_last = channels_last;
+	return value;
+}
+
+/* As the host has it, in the shape of the memory's owner. */
+static struct cu_value landing_of(const struct cu_chain *c, const struct cu_held *held)
+{
+	return (struct cu_value){.address = c->device->values.address + c->piece[held->landing].offset,
+				 .dtype = held->tensor->dtype,
+				 .shape = c->held[held->root].tensor->shape};
+}
+
+static bool comes(const struct cu_held *held)
+{
+	return held->result < 0 && held->read && !held->constant;
+}
+
+static size_t bytes_of(const struct cu_held *held)
+{
+	return npl_tensor_bytes(held->tensor);
+}
+
+/* Where a tensor's bytes stand on the host while they cross the link. */
+static void *host_memory(const struct cu_chain *c, const struct cu_held *held)
+{
+	const struct cu_pinned *staging = &c->device->staging;
+	return staging->bytes >= c->staging_bytes && staging->memory ? (char *)staging->memory + held->at
+								     : held->tensor->data;
+}
+
+static int record(const struct cu_chain *c, int event, struct npl_err *err)
+{
+	return cu_try(&c->device->driver, err, cuEventRecord, event_record, (c->event[event], c->device->stream));
+}
+
+static int wait(const struct cu_chain *c, struct npl_err *err)
+{
+	return cu_try(&c->device->driver, err, cuStreamSynchronize, stream_wait, (c->device->stream));
+}
+
+/* A constant as it is stored, in one order. `room` holds it twice. */
+static int fill_constant(struct cu_chain *c, int h, bool channels_last, uint64_t to, char *room, struct npl_err *err)
+{
+	const struct cu_device *d = c->device;
+	const struct cu_held *held = &c->held[h];
+	const int64_t count = npl_tensor_count(held->tensor);
+	const size_t element = npl_dtype_size(held->stored), bytes = (size_t)count * element;
+	const void *from = held->tensor->data;
+	if (held->stored != held->tensor->dtype) {
+		npl_half_narrow(held->stored, from, count, room);
+		from = room;
+	}
+	if (channels_last) {
+		cu_layout_turn(&held->tensor->shape, element, true, from, room + bytes);
+		from = room + bytes;
+	}
+	return cu_try(&d->driver, err, cuMemcpyHtoDAsync, to_device, (to, from, bytes, d->stream)) || wait(c, err)
+		       ? err->code
+		       : 0;
+}
+
+/* The constants, once; no part of any time. */
+static int fill_constants(struct cu_chain *c, struct npl_err *err)
+{
+	for (int h = 0; h < c->n_held; h++) {
+		const struct cu_held *held = &c->held[h];
+		const size_t bytes = (size_t)npl_tensor_count(held->tensor) * npl_dtype_size(held->stored);
+		if (held->result >= 0 || !held->constant || !held->read || !bytes)
+			continue;
+		char *room = malloc(2 * bytes);
+		if (!room)
+			return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes", 2 * bytes);
+		int rc = fill_constant(c, h, held->channels_last, address_of(c, h), room, err);
+		if (!rc && held->turned_first >= 0)
+			rc = fill_constant(c, h, !held->channels_last, turned_address(c, h), room, err);
+		free(room);
+		if (rc)
+			return err->code;
+	}
+	c->filled = true;
+	return 0;
+}
+
+static int check_data(const struct cu_chain *c, struct npl_err *err)
+{
+	for (int h = 0; h < c->n_held; h++) {
+		const struct cu_held *held = &c->held[h];
+		bool needed = held->result < 0 ? held->read : held->wanted && !c->asked.timing_only;
+		if (needed && !held->tensor->data && npl_tensor_count(held->tensor) > 0)
+			return npl_fail(err, NPL_EINTERNAL,
+					"tensor '%s' has no data; a measured device runs on real ones",
+					held->tensor->name ? held->tensor->name : "");
+	}
+	return 0;
+}
+
+/* Memory that chains share, which another may have left too small for this one. */
+static int reserve(struct cu_chain *c, struct npl_err *err)
+{
+	struct cu_device *d = c->device;
+	char what[100];
+	snprintf(what, sizeof what, "the values of %d layer%s", c->asked.n, npl_plural(c->asked.n));
+	if (cu_block_reserve(&d->driver, c->values_bytes, what, &d->values, err) ||
+	    cu_block_reserve(&d->driver, c->workspace_bytes, "the workspace of the libraries", &d->workspace, err))
+		return err->code;
+	return c->staging_bytes <= MOST_STAGING ? cu_pinned_reserve(&d->driver, c->staging_bytes, &d->staging, err) : 0;
+}
+
+/* Between the type and order that the host has and the stored ones. */
+static int cast(struct cu_chain *c, int h, bool given, struct npl_err *err)
+{
+	const struct cu_device *d = c->device;
+	if (c->held[h].landing < 0 || !npl_tensor_count(c->held[h].tensor))
+		return 0;
+	const struct cu_value stored = value_of(c, c->held[h].root), landing = landing_of(c, &c->held[h]);
+	return cu_kernel_cast(d->kernels, given ? &landing : &stored, given ? &stored : &landing, d->stream, err);
+}
+
+static int bring_given(struct cu_chain *c, struct npl_err *err)
+{
+	const struct cu_device *d = c->device;
+	for (int h = 0; h < c->n_held; h++)
+		if (comes(&c->held[h]) && host_memory(c, &c->held[h]) != c->held[h].tensor->data &&
+		    bytes_of(&c->held[h]))
+			memcpy(host_memory(c, &c->held[h]), c->held[h].tensor->data, bytes_of(&c->held[h]));
+	if (record(c, 0, err))
+		return err->code;
+	for (int h = 0; h < c->n_held; h++) {
+		const struct cu_held *held = &c->held[h];
+		if (!comes(held))
+			continue;
+		uint64_t to = held->landing >= 0 ? landing_of(c, held).address : address_of(c, h);
+		if ((bytes_of(held) && cu_try(&d->driver, err, cuMemcpyHtoDAsync, to_device,
+					      (to, host_memory(c, held), bytes_of(held), d->stream))) ||
+		    cast(c, h, true, err) || record(c, held->event, err))
+			return err->code;
+	}
+	return 0;
+}
+
+/* The copy of a held tensor in the other order, where this is the first step of this run that needs it. */
+static int turn(struct cu_chain *c, int h, struct npl_err *err)
+{
+	const struct cu_device *d = c->device;
+	struct cu_held *held = &c->held[h];
+	const struct cu_value from = reshaped(c, h);
+	struct cu_value to = from;
+	if (held->turned || held->turned_piece < 0)
+		return 0;
+	held->turned = true;
+	to.address = turned_address(c, h);
+	to.channels_last = !from.channels_last;
+	return cu_kernel_cast(d->kernels, &from, &to, d->stream, err);
+}
+
+/* Input k of layer l, in the order that it wants. */
+static int turn_input(struct cu_chain *c, int l, int k, struct npl_err *err)
+{
+	if (c->in[l][k] < 0 || !cu_layer_reads(&c->layer[l], k))
+		return 0;
+	const int h = cu_layout_like(c, c->in[l][k]), root = c->held[h].root;
+	if (h != root && cu_layout_crosses(c, h) && c->held[root].turned_first <= l + 1 &&
+	    c->held[root].turned_last >= l + 1 && turn(c, root, err))
+		return err->code;
+	const bool other = c->read_last[l][k] != c->held[h].channels_last;
+	return other && !cu_layout_is_free(&c->held[h].tensor->shape) ? turn(c, h, err) : 0;
+}
+
+static int run_layer(struct cu_chain *c, int l, struct npl_err *err)
+{
+	const struct npl_layer *layer = c->asked.layer[l];
+	struct cu_value *in = c->value, *out = c->value + NPL_LAYER_INPUTS;
+	if (c->layer[l].way == CU_WAY_NONE)
+		return 0;
+	for (int k = 0; k < layer->n_in; k++) {
+		if (turn_input(c, l, k, err))
+			return npl_prefix(err, "layer '%s'", layer->name);
+		in[k] = value_for(c, c->in[l][k], c->read_last[l][k]);
+	}
+	for (int k = 0; k <= layer->n_more; k++)
+		out[k] = value_of(c, c->out[l] + k);
+	const uint64_t scratch = c->scratch[l] < 0 ? 0 : c->device->values.address + c->piece[c->scratch[l]].offset;
+	if (c->counters.bytes)
+		cu_kernels_count_at(c->device->kernels, c->counters.address + (uint64_t)l * sizeof *c->saturations);
+	if (cu_layer_run(&c->layer[l], in, out, scratch, err))
+		return npl_prefix(err, "layer '%s'", layer->name);
+	return 0;
+}
+
+/* A result as the session knows it, for who watches. */
+static int show(struct cu_chain *c, int h, const struct npl_chain_watcher *watcher, struct npl_err *err)
+{
+	const struct cu_device *d = c->device;
+	const struct cu_held *held = &c->held[h];
+	const int64_t count = npl_tensor_count(held->tensor);
+	const size_t bytes = (size_t)count * npl_dtype_size(held->stored);
+	struct npl_tensor copy = *held->tensor;
+	copy.data = NULL;
+	copy.owned = false;
+	char *raw = malloc(2 * bytes + 1);
+	int rc = raw ? npl_tensor_alloc(&copy, err) : npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes", bytes);
+	if (!rc && bytes)
+		rc = cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host, (raw, address_of(c, h), bytes, d->stream));
+	if (!rc)
+		rc = wait(c, err);
+	const char *plain = raw;
+	if (!rc && cu_layout_crosses(c, h)) {
+		cu_layout_turn(&copy.shape, npl_dtype_size(held->stored), false, raw, raw + bytes);
+		plain = raw + bytes;
+	}
+	if (!rc && held->stored != copy.dtype)
+		npl_half_widen(held->stored, plain, count, copy.data);
+	else if (!rc && bytes)
+		memcpy(copy.data, plain, bytes);
+	if (!rc)
+		rc = watcher->made(watcher->context, held->layer, held->result, &copy, err);
+	npl_tensor_free(&copy);
+	free(raw);
+	return rc;
+}
+
+static int show_layer(struct cu_chain *c, int l, const struct npl_chain_watcher *watcher, struct npl_err *err)
+{
+	for (int k = 0; k <= c->asked.layer[l]->n_more; k++)
+		if (!c->held[c->out[l] + k].wanted && c->pass[l] >= 0 && show(c, c->out[l] + k, watcher, err))
+			return err->code;
+	return 0;
+}
+
+static int run_layers(struct cu_chain *c, const struct npl_chain_watcher *watcher, struct npl_err *err)
+{
+	const bool watched = watcher && watcher->made && !c->asked.timing_only;
+	c->apart = watched;
+	for (int h = 0; h < c->n_held; h++)
+		c->held[h].turned = false;
+	for (int l = 0; l < c->asked.n; l++) {
+		if (((!l || watched) && record(c, c->begin[l], err)) || run_layer(c, l, err) ||
+		    record(c, c->end[l], err) || (watched && show_layer(c, l, watcher, err)))
+			return err->code;
+	}
+	return 0;
+}
+
+static int take_wanted(struct cu_chain *c, struct npl_err *err)
+{
+	const struct cu_device *d = c->device;
+	if (record(c, c->leave, err))
+		return err->code;
+	for (int h = 0; h < c->n_held && !c->asked.timing_only; h++) {
+		const struct cu_held *held = &c->held[h];
+		if (!held->wanted)
+			continue;
+		uint64_t from = held->landing >= 0 ? landing_of(c, held).address : address_of(c, h);
+		if (cast(c, h, false, err) ||
+		    (bytes_of(held) && cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host,
+					      (host_memory(c, held), from, bytes_of(held), d->stream))) ||
+		    record(c, held->event, err))
+			return err->code;
+	}
+	if (wait(c, err))
+		return err->code;
+	for (int h = 0; h < c->n_held && !c->asked.timing_only; h++)
+		if (c->held[h].wanted && bytes_of(&c->held[h]) &&
+		    host_memory(c, &c->held[h]) != c->held[h].tensor->data)
+			memcpy(c->held[h].tensor->data, host_memory(c, &c->held[h]), bytes_of(&c->held[h]));
+	return 0;
+}
+
+/* What a run leaves beside its results begins as zeros. */
+static int clear_marks(const struct cu_chain *c, struct npl_err *err)
+{
+	const struct cu_device *d = c->device;
+	if (cu_try(&d->driver, err, cuMemsetD8Async, set, (d->fault.address, 0, sizeof(int32_t), d->stream)))
+		return err->code;
+	return c->counters.bytes ? cu_try(&d->driver, err, cuMemsetD8Async, set,
+					  (c->counters.address, 0, c->counters.bytes, d->stream))
+				 : 0;
+}
+
+static int take_counters(struct cu_chain *c, struct npl_err *err)
+{
+	const struct cu_device *d = c->device;
+	cu_kernels_count_at(d->kernels, 0);
+	if (!c->counters.bytes)
+		return 0;
+	return cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host,
+		      (c->saturations, c->counters.address, c->counters.bytes, d->stream));
+}
+
+/* An index outside its tensor, or a NaN that is to be an integer, cannot stop a kernel; it leaves a mark. */
+static int check_fault(const struct cu_chain *c, struct npl_err *err)
+{
+	const struct cu_device *d = c->device;
+	int32_t fault = 0;
+	if (cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host, (&fault, d->fault.address, sizeof fault, d->stream)) ||
+	    wait(c, err))
+		return err->code;
+	if (fault == 2)
+		return npl_fail(err, NPL_EINPUT,
+				"a value that is to be quantised holds a NaN, which integers cannot hold");
+	if (fault == 3)
+		return npl_fail(err, NPL_EINPUT,
+				"sequence_lens holds a length that is negative or more than all steps");
+	return fault ? npl_fail(err, NPL_EINPUT, "an index is outside of the tensor that it picks from") : 0;
+}
+
+static int elapsed(const struct cu_chain *c, int from, int to, double *seconds, struct npl_err *err)
+{
+	float milliseconds = 0;
+	if (cu_try(&c->device->driver, err, cuEventElapsedTime, event_elapsed,
+		   (&milliseconds, c->event[from], c->event[to])))
+		return err->code;
+	*seconds = (double)milliseconds * 1e-3;
+	return 0;
+}
+
+static int add_transfer(const struct cu_chain *c, const struct cu_held *held, int before, struct npl_transfers *sum,
+			struct npl_err *err)
+{
+	double seconds = 0;
+	if (elapsed(c, before, held->event, &seconds, err))
+		return err->code;
+	sum->n++;
+	sum->bytes += bytes_of(held);
+	sum->seconds += seconds;
+	return 0;
+}
+
+static int fill_results(const struct cu_chain *c, struct npl_result *results, struct npl_err *err)
+{
+	int before = 0;
+	for (int h = 0; h < c->n_held; h++) { /* all that come, before any that goes */
+		const struct cu_held *held = &c->held[h];
+		if (!comes(held))
+			continue;
+		if (add_transfer(c, held, before, &results[held->layer].to_device, err))
+			return err->code;
+		before = held->event;
+	}
+	before = c->leave;
+	for (int h = 0; h < c->n_held && !c->asked.timing_only; h++) {
+		const struct cu_held *held = &c->held[h];
+		if (!held->wanted)
+			continue;
+		if (add_transfer(c, held, before, &results[held->layer].to_host, err))
+			return err->code;
+		before = held->event;
+	}
+	for (int l = 0; l < c->asked.n; l++) {
+		const int begin = l && !c->apart ? c->end[l - 1] : c->begin[l];
+		results[l].macs = c->asked.layer[l]->macs;
+		results[l].seconds_from = NPL_FROM_MEASURE;
+		results[l].saturations = c->saturations ? c->saturations[l] : 0;
+		if (c->pass[l] < 0)
+			continue;
+		if (elapsed(c, begin, c->end[l], &results[l].seconds, err) ||
+		    npl_result_energy(&results[l], "GPU", 0, 0, "absent", err))
+			return err->code;
+	}
+	return 0;
+}
+
+int cu_chain_run(void *state, void *opened, const struct npl_chain_watcher *watcher, struct npl_result *results,
+		 struct npl_err *err)
+{
+	const struct cu_device *d = state;
+	struct cu_chain *c = opened;
+	int rc = cu_device_enter(d, err);
+	if (!rc && !c->ready)
+		rc = cu_chain_prepare(c, err);
+	if (!rc)
+		rc = check_data(c, err);
+	if (!rc)
+		rc = reserve(c, err);
+	if (!rc && !c->filled)
+		rc = fill_constants(c, err);
+	if (!rc)
+		rc = clear_marks(c, err);
+	if (!rc)
+		rc = bring_given(c, err);
+	if (!rc)
+		rc = run_layers(c, watcher, err);
+	if (!rc)
+		rc = take_wanted(c, err);
+	if (!rc)
+		rc = take_counters(c, err);
+	if (!rc)
+		rc = check_fault(c, err);
+	if (!rc)
+		return fill_results(c, results, err);
+	cu_kernels_count_at(d->kernels, 0);
+	if (c->ready)
+		d->driver.stream_wait(d->stream); /* nothing that was begun may go on in memory that others use next */
+	return rc;
+}

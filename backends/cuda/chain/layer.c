@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which way a layer goes (layer.h). */
+#include "layer.h"
+
+#include <stdio.h>
+
+#include "core/base/half.h"
+#include "core/measured.h"
+
+static bool multiplies(const struct npl_layer *layer)
+{
+	return (npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM) || cu_is_recurrent(layer->op);
+}
+
+enum cu_precision cu_layer_precision(const struct cu_device *device, const struct npl_layer *layer)
+{
+	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
+	char why[200];
+	if (multiplies(layer) && x && npl_dtype_is_half(x->dtype))
+		return x->dtype == NPL_F16 ? CU_F16 : CU_BF16;
+	return device->precision == CU_INT8 && npl_widened_layer_ok(layer, why, sizeof why) ? CU_F32
+											    : device->precision;
+}
+
+enum npl_dtype cu_layer_type(const struct cu_layer *layer)
+{
+	return cu_stored(NPL_F32, layer->precision);
+}
+
+static bool is_float(enum npl_dtype dtype)
+{
+	return dtype == NPL_F32 || npl_dtype_is_half(dtype);
+}
+
+/* The libraries multiply floats of one type, into the same. */
+static bool is_of_one_type(const struct npl_layer *layer, char *why, size_t n)
+{
+	const enum npl_dtype type = layer->in[0]->dtype;
+	for (int k = 1; k < layer->n_in; k++)
+		if (layer->in[k] && is_float(layer->in[k]->dtype) && layer->in[k]->dtype != type) {
+			snprintf(why, n, "input %d of %s is %s and input 0 %s; the GPU multiplies floats of one type",
+				 k, npl_op_defs[layer->op].name, npl_dtype_name(layer->in[k]->dtype),
+				 npl_dtype_name(type));
+			return false;
+		}
+	for (int k = 0; k <= layer->n_more; k++)
+		if (layer->out[k].dtype != type) {
+			snprintf(why, n, "output %d of %s is %s and input 0 %s; the GPU multiplies floats of one type",
+				 k, npl_op_defs[layer->op].name, npl_dtype_name(layer->out[k].dtype),
+				 npl_dtype_name(type));
+			return false;
+		}
+	return true;
+}
+
+/* A layer's precision may ask for more of the GPU than the device's does. */
+static bool gpu_has(const struct cu_device *device, enum cu_precision precision, char *why, size_t n)
+{
+	const int needed = cu_capability_for(precision);
+	if (device->gpu.major * 10 + device->gpu.minor >= needed)
+		return true;
+	snprintf(why, n, "%.80s has compute capability %d.%d; products of %s need %d.%d", device->gpu.name,
+		 device->gpu.major, device->gpu.minor, npl_dtype_name(cu_stored(NPL_F32, precision)), needed / 10,
+		 needed % 10);
+	return false;
+}
+
+bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n)
+{
+	const enum cu_precision precision = cu_layer_precision(device, layer);
+	if (precision != CU_INT8 && !npl_widened_layer_ok(layer, why, n))
+		return false;
+	if (precision != CU_INT8 && multiplies(layer) &&
+	    (!is_of_one_type(layer, why, n) || !gpu_has(device, precision, why, n)))
+		return false;
+	switch (layer->op) {
+	case NPL_OP_CONV:
+		return cu_conv_take(device, layer, why, n);
+	case NPL_OP_GEMM:
+		return cu_rows_take(device, layer, why, n);
+	case NPL_OP_MATMUL:
+		return precision == CU_INT8 ? cu_stack_integers_take(layer, why, n) : cu_stack_take(layer, why, n);
+	case NPL_OP_RNN:
+	case NPL_OP_GRU:
+	case NPL_OP_LSTM:
+		return precision != CU_INT8 || npl_widened_layer_ok(layer, why, n);
+	default:
+		return cu_kernel_takes(layer, precision, why, n);
+	}
+}
+
+bool cu_layer_weighs(const struct cu_device *device, const struct npl_layer *layer)
+{
+	return layer->op == NPL_OP_CONV ||
+	       (layer->op == NPL_OP_GEMM && (cu_layer_precision(device, layer) == CU_INT8 || cu_is_rows(layer)));
+}
+
+static bool makes_nothing(const struct npl_layer *layer)
+{
+	for (int k = 0; k <= layer->n_more; k++)
+		if (npl_tensor_count(&layer->out[k]) > 0)
+			return false;
+	return true;
+}
+
+int cu_layer_open(const struct cu_device *device, const struct npl_layer *layer, const bool *resident, bool names,
+		  struct cu_layer *made, struct npl_err *err)
+{
+	*made = (struct cu_layer){.device = device,
+				  .layer = layer,
+				  .precision = cu_layer_precision(device, layer),
+				  .workspace_bytes = CU_BLAS_WORKSPACE};
+	int failed = 0;
+	if (names || makes_nothing(layer)) {
+		made->workspace_bytes = 0;
+	} else if (layer->op == NPL_OP_CONV) {
+		made->way = CU_WAY_PATCHES;
+		failed = cu_conv_open(made, resident, err);
+	} else if (layer->op == NPL_OP_GEMM) {
+		made->way = CU_WAY_ROWS;
+		failed = cu_rows_open(made, resident, err);
+	} else if (layer->op == NPL_OP_MATMUL) {
+		const bool integers = made->precision == CU_INT8;
+		made->way = integers ? CU_WAY_STACK_INTEGERS : CU_WAY_STACK;
+		failed = integers ? cu_stack_integers_open(made, err) : cu_stack_open(made, err);
+	} else if (cu_is_recurrent(layer->op)) {
+		made->way = CU_WAY_RECURRENT;
+		failed = cu_recurrent_open(made, err);
+	} else {
+		made->way = CU_WAY_KERNEL;
+		made->workspace_bytes = 0;
+	}
+	if (failed)
+		cu_layer_close(made);
+	return failed;
+}
+
+void cu_layer_close(struct cu_layer *layer)
+{
+	if (!layer->device)
+		return;
+	for (size_t i = 0; i < sizeof layer->product / sizeof *layer->product; i++)
+		cu_product_close(&layer->device->blas, &layer->product[i]);
+	if (layer->device->dnn.handle)
+		cu_dnn_layer_close(layer);
+	*layer = (struct cu_layer){0};
+}
+
+bool cu_layer_reads(const struct cu_layer *layer, int k)
+{
+	const struct cu_weights *w = &layer->weights;
+	if (layer->way == CU_WAY_KERNEL)
+		return cu_kernel_reads(layer->layer, k);
+	return !(k == 1 && w->matrix) && !(k == 2 && w->bias);
+}
+
+int cu_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
+		 struct npl_err *err)
+{
+	const struct cu_device *device = layer->device;
+	switch (layer->way) {
+	case CU_WAY_KERNEL:
+		return cu_kernel_run(device->kernels, layer->layer, in, out, device->stream, err);
+	case CU_WAY_ROWS:
+		return cu_rows_run(layer, in, out, scratch, err);
+	case CU_WAY_STACK:
+		return cu_stack_run(layer, in, out, err);
+	case CU_WAY_STACK_INTEGERS:
+		return cu_stack_integers_run(layer, in, out, scratch, err);
+	case CU_WAY_PATCHES:
+		return cu_conv_run(layer, in, out, scratch, err);
+	case CU_WAY_GROUPS:
+		return cu_groups_run(layer, in, out, err);
+	case CU_WAY_DNN:
+		return cu_dnn_layer_run(layer, in, out, err);
+	case CU_WAY_RECURRENT:
+		return cu_recurrent_run(layer, in, out, scratch, err);
+	case CU_WAY_NONE:
+	default:
+		return 0;
+	}
+}

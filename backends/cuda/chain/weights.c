@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Weights as a product wants them on the GPU (layer.h). Floats: rows of `lead` elements in the type that the device computes in,
+ * zeros behind the last, then the bias in the same type. Integers: cuBLASLt multiplies signed 8-bit numbers alone, so a matrix
+ * less its zero point, -255 to 255, is the sum of as many matrices as it takes, and what the input's zero point adds to a sum is
+ * in the bias:
+ *
+ *	sum of (x - x_zero) * (w - w_zero) = sum of x8 * w' - x8_zero * sum of w'
+ *
+ * with w' = w - w_zero, x8 = x less 128 where x is unsigned. All of it wraps in 32 bits, so the order does not matter. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/half.h"
+#include "layout.h"
+#include "memory_plan.h"
+
+enum { LEAST = -128, MOST = 127 }; /* of a part's elements */
+
+static bool in_integers(const struct cu_layer *layer)
+{
+	return layer->precision == CU_INT8;
+}
+
+static int64_t element(const struct npl_tensor *t, int64_t i)
+{
+	return t->dtype == NPL_U8 ? ((const uint8_t *)t->data)[i] : ((const int8_t *)t->data)[i];
+}
+
+static size_t aligned(size_t bytes)
+{
+	return (bytes + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
+}
+
+static int parts_for(int64_t value, int64_t limit)
+{
+	return (int)((value + limit + (limit > 0 ? -1 : 1)) / limit);
+}
+
+/* How many matrices sum to w less its zero point. */
+static int parts_of(const struct npl_tensor *w)
+{
+	int64_t least = LEAST, most = MOST, count = npl_tensor_count(w);
+	for (int64_t i = 0; i < count; i++) {
+		int64_t value = element(w, i) - w->quant.zero_point;
+		least = value < least ? value : least;
+		most = value > most ? value : most;
+	}
+	const int below = parts_for(least, LEAST), above = parts_for(most, MOST);
+	return below > above ? below : above;
+}
+
+int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, int64_t columns, int64_t lead,
+		    int64_t padded_rows, struct npl_err *err)
+{
+	const struct npl_layer *asked = layer->layer;
+	struct cu_weights *w = &layer->weights;
+	*w = (struct cu_weights){.matrix = resident[1],
+				 .bias = resident[2],
+				 .parts = 1,
+				 .rows = rows,
+				 .columns = columns,
+				 .padded_rows = padded_rows,
+				 .lead = lead};
+	bool integers = in_integers(layer);
+	if (integers && (!w->matrix || (asked->n_in > 2 && asked->in[2] && !w->bias)))
+		return npl_fail(err, NPL_EINTERNAL, "the weights have no data");
+	if (integers)
+		w->parts = parts_of(asked->in[1]);
+	size_t unit = npl_dtype_size(integers ? NPL_I8 : cu_layer_type(layer)), bytes;
+	if (!npl_mul_size((size_t)padded_rows, (size_t)lead, &bytes) || !npl_mul_size(bytes, unit * 4, &bytes))
+		return npl_fail(err, NPL_ENOMEM, "out of memory for weights");
+	w->part_bytes = w->matrix ? aligned(bytes / 4) : 0;
+	w->bias_at = w->part_bytes * (size_t)w->parts;
+	w->scale_at = w->bias_at;
+	if (integers)
+		w->scale_at += aligned((size_t)rows * sizeof(int32_t));
+	w->bytes = w->scale_at;
+	if (integers)
+		w->bytes += aligned((size_t)rows * sizeof(float));
+	else if (w->bias)
+		w->bytes += aligned((size_t)rows * unit);
+	return 0;
+}
+
+/* n elements of a tensor of floats, from element `at` on. */
+static void put_floats(enum npl_dtype type, const struct npl_tensor *from, int64_t at, int64_t n, char *to)
+{
+	const char *data = (const char *)from->data + (size_t)at * npl_dtype_size(from->dtype);
+	if (type == from->dtype)
+		memcpy(to, data, (size_t)n * npl_dtype_size(type));
+	else
+		npl_half_narrow(type, (const float *)(const void *)data, n, to);
+}
+
+static int fill_floats(const struct cu_layer *layer, char *image, struct npl_err *err)
+{
+	const struct cu_weights *w = &layer->weights;
+	const enum npl_dtype type = cu_layer_type(layer);
+	const size_t unit = npl_dtype_size(type);
+	const struct npl_tensor *matrix = layer->layer->in[1];
+	for (int64_t r = 0; w->matrix && r < w->rows; r++)
+		put_floats(type, matrix, r * w->columns, w->columns, image + (size_t)(r * w->lead) * unit);
+	if (w->bias)
+		put_floats(type, layer->layer->in[2], 0, w->rows, image + w->bias_at);
+	if (!w->matrix || !layer->channels_last)
+		return 0;
+	const size_t bytes = (size_t)(w->rows * w->lead) * unit; /* rows are dense, as cuDNN has them */
+	void *plain = malloc(bytes + 1);
+	if (!plain)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for weights");
+	memcpy(plain, image, bytes);
+	cu_layout_turn(&matrix->shape, unit, true, plain, image);
+	free(plain);
+	return 0;
+}
+
+static int64_t limited(int64_t value)
+{
+	return value > MOST ? MOST : value < LEAST ? LEAST : value;
+}
+
+/* One row of the matrix in all its parts. Returns the sum of its elements. */
+static int64_t fill_row(const struct cu_layer *layer, int64_t row, char *image)
+{
+	const struct cu_weights *w = &layer->weights;
+	const struct npl_tensor *matrix = layer->layer->in[1];
+	int64_t sum = 0;
+	for (int64_t c = 0; c < w->columns; c++) {
+		int64_t rest = element(matrix, row * w->columns + c) - matrix->quant.zero_point;
+		sum += rest;
+		for (int p = 0; p < w->parts; p++) {
+			int64_t part = limited(rest);
+			((int8_t *)image)[(size_t)p * w->part_bytes + (size_t)(row * w->lead + c)] = (int8_t)part;
+			rest -= part;
+		}
+	}
+	return sum;
+}
+
+static void fill_integers(const struct cu_layer *layer, char *image)
+{
+	const struct cu_weights *w = &layer->weights;
+	const struct npl_layer *asked = layer->layer;
+	const struct npl_tensor *x = asked->in[0], *bias = asked->n_in > 2 ? asked->in[2] : NULL;
+	const int64_t x_zero = x->quant.zero_point - (x->dtype == NPL_U8 ? 128 : 0);
+	uint32_t *sums = (uint32_t *)(void *)(image + w->bias_at);
+	float *scale = (float *)(void *)(image + w->scale_at);
+	for (int64_t r = 0; r < w->rows; r++) {
+		int64_t sum = -x_zero * fill_row(layer, r, image);
+		sums[r] = (uint32_t)(uint64_t)sum + (bias ? (uint32_t)((const int32_t *)bias->data)[r] : 0);
+		if (asked->out->dtype != NPL_I32)
+			scale[r] = cu_sums_scale(x, asked->in[1], r, asked->fused, asked->out);
+	}
+}
+
+int cu_layer_fill(const struct cu_layer *layer, char *image, struct npl_err *err)
+{
+	if (!layer->weights.bytes)
+		return 0;
+	memset(image, 0, layer->weights.bytes);
+	if (!in_integers(layer))
+		return fill_floats(layer, image, err);
+	fill_integers(layer, image);
+	return 0;
+}
+
+uint64_t cu_weights_matrix(const struct cu_layer *layer, const struct cu_value *in, int part)
+{
+	const struct cu_weights *w = &layer->weights;
+	return w->matrix ? w->address + (size_t)part * w->part_bytes : in[1].address;
+}
+
+uint64_t cu_weights_bias(const struct cu_layer *layer, const struct cu_value *in)
+{
+	const struct cu_weights *w = &layer->weights;
+	if (w->bias || in_integers(layer))
+		return w->address + w->bias_at;
+	return layer->layer->n_in > 2 && layer->layer->in[2] ? in[2].address : 0;
+}

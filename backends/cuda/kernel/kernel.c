@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Kernels compiled, kept and launched (kernel.h, kernel_job.h). A kernel is a source and its macros; each pair is a module of its
+ * own, compiled when it is first launched, so that a network pays for what it uses: 20 kinds of layers take a second. */
+#include "kernel.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/grow.h"
+#include "core/computer/clock.h"
+#include "job.h"
+
+#define MOST_BLOCKS   65536 /* of a grid: enough for any GPU many times over, and each loops over the rest */
+#define BLOCK_THREADS 256
+
+struct kernel {
+	char *key; /* "unary.cu X=f32" */
+	uint64_t hash;
+	void *module, *function;
+};
+
+struct cu_kernels {
+	const struct cu_driver *driver;
+	const struct cu_nvrtc *nvrtc;
+	int capability;
+	bool wide;
+	uint64_t fault, counter;
+	struct kernel *kernel;
+	int64_t count, room;
+	double seconds;
+};
+
+int cu_kernels_open(const struct cu_driver *driver, const struct cu_nvrtc *nvrtc, int capability,
+		    struct cu_kernels **kernels, struct npl_err *err)
+{
+	*kernels = calloc(1, sizeof **kernels);
+	if (!*kernels)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	**kernels = (struct cu_kernels){.driver = driver, .nvrtc = nvrtc, .capability = capability};
+	return 0;
+}
+
+void cu_kernels_close(struct cu_kernels *kernels)
+{
+	if (!kernels)
+		return;
+	for (int64_t i = 0; i < kernels->count; i++) {
+		kernels->driver->module_unload(kernels->kernel[i].module);
+		free(kernels->kernel[i].key);
+	}
+	free(kernels->kernel);
+	free(kernels);
+}
+
+int cu_kernels_count(const struct cu_kernels *kernels, double *seconds)
+{
+	if (seconds)
+		*seconds = kernels->seconds;
+	return (int)kernels->count;
+}
+
+void cu_kernels_fault_at(struct cu_kernels *kernels, uint64_t address)
+{
+	kernels->fault = address;
+}
+
+void cu_kernels_count_at(struct cu_kernels *kernels, uint64_t address)
+{
+	kernels->counter = address;
+}
+
+void cu_kernels_widen(struct cu_kernels *kernels)
+{
+	kernels->wide = true;
+}
+
+uint64_t cu_fault_of(const struct cu_job *job)
+{
+	return job->kernels->fault;
+}
+
+uint64_t cu_counter_of(const struct cu_job *job)
+{
+	return job->kernels->counter;
+}
+
+void cu_macro(struct cu_macros *macros, const char *format, ...)
+{
+	va_list list;
+	size_t used = strlen(macros->text);
+	va_start(list, format);
+	snprintf(macros->text + used, sizeof macros->text - used, used ? " " : "");
+	used = strlen(macros->text);
+	vsnprintf(macros->text + used, sizeof macros->text - used, format, list);
+	va_end(list);
+}
+
+void cu_macro_wide(const struct cu_job *job, struct cu_macros *macros, int64_t largest)
+{
+	/* a loop's last step goes beyond the end by less than a grid's threads */
+	if (job->kernels->wide || largest >= (int64_t)1 << 31)
+		cu_macro(macros, "WIDE=1");
+}
+
+static uint64_t hash_of(const char *text) /* FNV-1a */
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+/* A driver need not load what a compiler of a later CUDA makes. */
+static int load_failed(const struct cu_kernels *kernels, int code, struct npl_err *err)
+{
+	const int driver = kernels->driver->version_number;
+	const struct cu_nvrtc *nvrtc = kernels->nvrtc;
+	struct npl_err why = {0};
+	cu_driver_failed(kernels->driver, "cuModuleLoadData", code, &why);
+	if (nvrtc->major * 1000 + nvrtc->minor * 10 <= driver)
+		return npl_fail(err, why.code, "%s", why.msg);
+	return npl_fail(
+		err, why.code,
+		"%s: NVRTC %d.%d compiles kernels and the driver is for CUDA %d.%d; NPULAB_CUDA_PATH may name the "
+		"folder of an older NVRTC",
+		why.msg, nvrtc->major, nvrtc->minor, driver / 1000, driver % 1000 / 10);
+}
+
+static int load(struct cu_kernels *kernels, const char *name, const char *file, const char *macros, struct kernel *made,
+		struct npl_err *err)
+{
+	char *image;
+	size_t bytes;
+	double begin = npl_clock_seconds();
+	int rc = cu_nvrtc_compile(kernels->nvrtc, file, macros, kernels->capability, &image, &bytes, err);
+	if (rc)
+		return rc;
+	int code = kernels->driver->module_load(&made->module, image);
+	free(image);
+	if (code)
+		return load_failed(kernels, code, err);
+	code = kernels->driver->module_function(&made->function, made->module, name);
+	kernels->seconds += npl_clock_seconds() - begin;
+	if (!code)
+		return 0;
+	kernels->driver->module_unload(made->module);
+	return cu_driver_failed(kernels->driver, "cuModuleGetFunction", code, err);
+}
+
+/* The kernel of a source and macros, compiled now if it is the first time. */
+static int find(struct cu_kernels *kernels, const char *name, const char *macros, void **function, struct npl_err *err)
+{
+	char key[sizeof((struct cu_macros *)0)->text + 64], file[48];
+	snprintf(file, sizeof file, "%s.cu", name);
+	snprintf(key, sizeof key, "%s %s", file, macros);
+	uint64_t hash = hash_of(key);
+	for (int64_t i = 0; i < kernels->count; i++)
+		if (kernels->kernel[i].hash == hash && !strcmp(kernels->kernel[i].key, key)) {
+			*function = kernels->kernel[i].function;
+			return 0;
+		}
+	struct kernel made = {.hash = hash, .key = strdup(key)};
+	struct kernel *grown = npl_grow(kernels->kernel, kernels->count, &kernels->room, sizeof *grown);
+	if (grown)
+		kernels->kernel = grown;
+	if (!made.key || !grown) {
+		free(made.key);
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	}
+	int rc = load(kernels, name, file, macros, &made, err);
+	if (rc) {
+		free(made.key);
+		return rc;
+	}
+	kernels->kernel[kernels->count++] = made;
+	*function = made.function;
+	return 0;
+}
+
+int cu_launch(const struct cu_job *job, const char *name, const struct cu_macros *macros, const void *args,
+	      struct cu_grid grid)
+{
+	void *function, *parameters[] = {NULL};
+	const void *own = args; /* the driver only reads it */
+	memcpy(parameters, &own, sizeof own);
+	if (grid.blocks < 1)
+		return 0;
+	int rc = find(job->kernels, name, macros->text, &function, job->err);
+	if (rc)
+		return rc;
+	unsigned blocks = grid.blocks < MOST_BLOCKS ? (unsigned)grid.blocks : MOST_BLOCKS;
+	int code = job->kernels->driver->launch(function, blocks, 1, 1, grid.x, grid.y, 1, 0, job->stream, parameters,
+						NULL);
+	return code ? cu_driver_failed(job->kernels->driver, "cuLaunchKernel", code, job->err) : 0;
+}
+
+int cu_launch_each(const struct cu_job *job, const char *name, const struct cu_macros *macros, const void *args,
+		   int64_t n)
+{
+	const struct cu_grid grid = {(n + BLOCK_THREADS - 1) / BLOCK_THREADS, BLOCK_THREADS, 1};
+	return cu_launch(job, name, macros, args, grid);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The steps of RNN, GRU and LSTM on the GPU, between the products of recurrent.c. */
+#include "job.h"
+
+static const char *const function_names[NPL_CELL_FUNCTIONS] = {
+	[NPL_CELL_SIGMOID] = "sigmoid",
+	[NPL_CELL_TANH] = "tanh",
+	[NPL_CELL_RELU] = "relu",
+	[NPL_CELL_AFFINE] = "affine",
+	[NPL_CELL_LEAKY_RELU] = "leaky_relu",
+	[NPL_CELL_THRESHOLDED_RELU] = "thresholded_relu",
+	[NPL_CELL_SCALED_TANH] = "scaled_tanh",
+	[NPL_CELL_HARD_SIGMOID] = "hard_sigmoid",
+	[NPL_CELL_ELU] = "elu",
+	[NPL_CELL_SOFTSIGN] = "softsign",
+	[NPL_CELL_SOFTPLUS] = "softplus",
+};
+
+/* The first n functions f, g and h of each direction, with their constants. */
+static void add_functions(const struct cu_cells *cells, int n, struct cu_macros *macros, struct cu_recurrent_args *args)
+{
+	for (int d = 0; d < cells->directions; d++)
+		for (int k = 0; k < n; k++) {
+			const struct npl_cell_activation *a = &cells->how->activation[d][k];
+			cu_macro(macros, "%c%d=cell_%s", "FGH"[k], d, function_names[a->function]);
+			args->alpha[d][k] = a->alpha;
+			args->beta[d][k] = a->beta;
+		}
+}
+
+static int launch(const struct cu_job *job, const char *name, const struct cu_cells *cells, int functions,
+		  const char *more, int64_t step)
+{
+	const struct npl_recurrent *how = cells->how;
+	const int64_t own_gates = cells->gates - (cells->candidates != 0);
+	struct cu_macros macros = {""};
+	struct cu_recurrent_args args = {.inputs = cells->inputs,
+					 .states = cells->states,
+					 .candidates = cells->candidates,
+					 .bias = cells->bias,
+					 .peepholes = cells->peepholes,
+					 .lengths = cells->lengths,
+					 .fault = cu_fault_of(job),
+					 .h = cells->h,
+					 .c = cells->c,
+					 .reset = cells->reset,
+					 .y = cells->y,
+					 .count = cells->directions * cells->batch * cells->hidden,
+					 .step = step,
+					 .steps = cells->steps,
+					 .state_row = own_gates * cells->hidden,
+					 .hidden = cu_divisor_of(cells->hidden),
+					 .batch = cu_divisor_of(cells->batch),
+					 .directions = (int)cells->directions,
+					 .batch_first = how->batch_first,
+					 .backwards = how->direction == NPL_REVERSE,
+					 .clip = how->clip};
+	cu_macro(&macros, "S=%s", cu_type_name(cells->stored));
+	add_functions(cells, functions, &macros, &args);
+	if (how->clips)
+		cu_macro(&macros, "CLIPS=1");
+	if (more)
+		cu_macro(&macros, "%s", more);
+	cu_macro_wide(job, &macros, args.count);
+	return cu_launch_each(job, name, &macros, &args, args.count);
+}
+
+int cu_kernel_cells(struct cu_kernels *kernels, const struct cu_cells *cells, int64_t step, void *stream,
+		    struct npl_err *err)
+{
+	const struct cu_job job = {kernels, stream, err};
+	if (cells->op == NPL_OP_LSTM)
+		return launch(&job, "recurrent_lstm", cells, 3, cells->how->input_forget ? "INPUT_FORGET=1" : NULL,
+			      step);
+	if (cells->op == NPL_OP_GRU)
+		return launch(&job, "recurrent_gru", cells, 2, cells->candidates ? NULL : "RESET_LAST=1", step);
+	return launch(&job, "recurrent_rnn", cells, 1, NULL, step);
+}
+
+int cu_kernel_reset(struct cu_kernels *kernels, const struct cu_cells *cells, int64_t step, void *stream,
+		    struct npl_err *err)
+{
+	const struct cu_job job = {kernels, stream, err};
+	return launch(&job, "recurrent_gru_reset", cells, 1, NULL, step);
+}

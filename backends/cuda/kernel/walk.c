@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Divisors, walks, packs and names for kernels (kernel_job.h). */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "job.h"
+
+/* n / by = (n + (n * magic >> 32)) >> shift for n below 2^31: magic is 2^32 (2^shift / by - 1), rounded up (Granlund and Montgomery,
+ * PLDI 1994). */
+struct cu_divisor cu_divisor_of(int64_t by)
+{
+	struct cu_divisor d = {.by = by > 0 ? by : 1};
+	if (d.by > (int64_t)1 << 31)
+		return d; /* positions are of 64 bits then */
+	while ((int64_t)1 << d.shift < d.by)
+		d.shift++;
+	uint64_t more = (UINT64_C(1) << d.shift) - (uint64_t)d.by;
+	d.magic = (unsigned)((more << 32) / (uint64_t)d.by + 1);
+	return d;
+}
+
+int64_t cu_product(const int64_t *dim, int n)
+{
+	int64_t product = 1;
+	for (int i = 0; i < n; i++)
+		product *= dim[i];
+	return product;
+}
+
+void cu_dense_steps(int rank, const int64_t *dim, int64_t *step)
+{
+	int64_t next = 1;
+	for (int d = rank - 1; d >= 0; d--) {
+		step[d] = next;
+		next *= dim[d];
+	}
+}
+
+struct cu_axes cu_axes_of(const struct npl_shape *shape)
+{
+	struct cu_axes axes = {.rank = shape->rank};
+	for (int d = 0; d < shape->rank; d++)
+		axes.dim[d] = shape->dim[d];
+	cu_dense_steps(shape->rank, shape->dim, axes.step[0]);
+	return axes;
+}
+
+void cu_order_of(int rank, bool channels_last, int *dimension)
+{
+	channels_last = channels_last && rank > 2;
+	for (int d = 0; d < rank; d++)
+		dimension[d] = !channels_last || !d ? d : d == rank - 1 ? 1 : d + 1;
+}
+
+void cu_steps_of(const struct npl_shape *shape, bool channels_last, int64_t *step)
+{
+	int order[NPL_MAX_RANK];
+	int64_t next = 1;
+	cu_order_of(shape->rank, channels_last, order);
+	for (int i = shape->rank - 1; i >= 0; i--) {
+		step[order[i]] = next;
+		next *= shape->dim[order[i]];
+	}
+}
+
+void cu_axes_broadcast(struct cu_axes *axes, int k, const struct npl_shape *operand, bool channels_last)
+{
+	int64_t step[NPL_MAX_RANK] = {0};
+	cu_steps_of(operand, channels_last, step);
+	for (int i = 1; i <= axes->rank; i++) {
+		const int d = operand->rank - i;
+		axes->step[k][axes->rank - i] = d < 0 || operand->dim[d] == 1 ? 0 : step[d];
+	}
+}
+
+void cu_axes_order(struct cu_axes *axes, bool channels_last)
+{
+	int order[2 * NPL_MAX_RANK];
+	const struct cu_axes from = *axes;
+	cu_order_of(axes->rank, channels_last, order);
+	for (int i = 0; i < axes->rank; i++) {
+		axes->dim[i] = from.dim[order[i]];
+		for (int k = 0; k < CU_OPERANDS; k++)
+			axes->step[k][i] = from.step[k][order[i]];
+	}
+}
+
+/* Dimension d walks on where the one behind it, now the last of the walk, ends. */
+static bool merges(const struct cu_walk *walk, const struct cu_axes *axes, int d)
+{
+	const int last = walk->rank - 1;
+	for (int k = 0; k < CU_OPERANDS; k++)
+		if (walk->step[k][last] != axes->step[k][d] * axes->dim[d])
+			return false;
+	return true;
+}
+
+struct cu_walk cu_walk_of(const struct cu_axes *axes)
+{
+	struct cu_walk walk = {.rank = 0};
+	for (int d = 0; d < axes->rank; d++) {
+		if (axes->dim[d] == 1)
+			continue;
+		int64_t by = axes->dim[d];
+		if (walk.rank && merges(&walk, axes, d))
+			by *= walk.dim[walk.rank - 1].by;
+		else
+			walk.rank++;
+		walk.dim[walk.rank - 1] = cu_divisor_of(by);
+		for (int k = 0; k < CU_OPERANDS; k++)
+			walk.step[k][walk.rank - 1] = axes->step[k][d];
+	}
+	if (walk.rank)
+		return walk;
+	walk.rank = 1;
+	walk.dim[0] = cu_divisor_of(1);
+	return walk;
+}
+
+static const char *const type_names[NPL_DTYPES] = {
+	[NPL_F32] = "f32", [NPL_F64] = "f64", [NPL_I8] = "i8",      [NPL_U8] = "u8",   [NPL_I16] = "i16",
+	[NPL_I32] = "i32", [NPL_I64] = "i64", [NPL_BOOL] = "bool8", [NPL_U16] = "u16", [NPL_U32] = "u32",
+	[NPL_U64] = "u64", [NPL_F16] = "f16", [NPL_BF16] = "bf16",
+};
+
+const char *cu_type_name(enum npl_dtype dtype)
+{
+	return type_names[dtype];
+}
+
+const char *cu_unit_name(size_t bytes)
+{
+	return bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : bytes == 8 ? "u64" : "u128";
+}
+
+const char *cu_fused_name(enum npl_activation fused)
+{
+	static const char *const names[NPL_ACTIVATIONS] = {
+		[NPL_ACT_NONE] = "fused_none",       [NPL_ACT_RELU] = "fused_relu", [NPL_ACT_RELU6] = "fused_relu6",
+		[NPL_ACT_SIGMOID] = "fused_sigmoid", [NPL_ACT_TANH] = "fused_tanh",
+	};
+	return names[fused];
+}
+
+bool cu_is_float(enum npl_dtype dtype)
+{
+	return dtype == NPL_F32 || dtype == NPL_F16 || dtype == NPL_BF16;
+}
+
+int cu_pack_of(size_t widest, int n, const uint64_t *address, const size_t *element)
+{
+	const size_t pack = 16 / widest;
+	for (int i = 0; i < n; i++)
+		if (address[i] % (pack * element[i]))
+			return 1;
+	return (int)pack;
+}
+
+bool cu_refuse(char *why, size_t n, const char *format, ...)
+{
+	va_list list;
+	va_start(list, format);
+	vsnprintf(why, n, format, list);
+	va_end(list);
+	return false;
+}

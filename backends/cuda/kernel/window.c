@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pooling, the patches of convolutions, LRN and BatchNormalization on the GPU. */
+#include <string.h>
+
+#include "core/ops/window.h"
+#include "job.h"
+
+struct npl_window cu_volume_of(const struct npl_window *window)
+{
+	struct npl_window volume = *window;
+	for (int i = 0; i < NPL_VOLUME; i++) {
+		bool there = false;
+		for (int k = 0; k < window->rank; k++)
+			there |= npl_window_index(window->rank, k) == i;
+		if (there)
+			continue;
+		volume.kernel[i] = volume.stride[i] = volume.dilation[i] = 1;
+		volume.pad_begin[i] = volume.pad_end[i] = 0;
+	}
+	return volume;
+}
+
+static bool takes_window(const struct npl_window *window, char *why, size_t n)
+{
+	for (int d = 0; d < NPL_VOLUME; d++) {
+		const int64_t numbers[] = {window->kernel[d], window->stride[d], window->dilation[d],
+					   window->pad_begin[d], window->pad_end[d]};
+		for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+			if (numbers[i] > INT32_MAX)
+				return cu_refuse(why, n, "its window has %lld positions", (long long)numbers[i]);
+	}
+	return true;
+}
+
+static bool is_maximum(const struct npl_layer *layer)
+{
+	return layer->op == NPL_OP_MAXPOOL || layer->op == NPL_OP_GLOBALMAXPOOL;
+}
+
+static bool takes_pool(const struct npl_layer *layer, char *why, size_t n)
+{
+	if (!cu_is_float(layer->in[0]->dtype))
+		return cu_refuse(why, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name,
+				 npl_dtype_name(layer->in[0]->dtype));
+	return takes_window(&layer->attrs->window, why, n);
+}
+
+/* What a pooling is compiled with; quantised is by the integer rule. */
+static void pool_macros(const struct npl_layer *layer, bool quantised, bool indices, enum npl_dtype x, enum npl_dtype y,
+			struct cu_macros *macros)
+{
+	static const char *const least[NPL_DTYPES] = {[NPL_I8] = "-128", [NPL_U8] = "0", [NPL_I16] = "-32768"};
+	cu_macro(macros, "X=%s", cu_type_name(x));
+	cu_macro(macros, "Y=%s", cu_type_name(y));
+	if (quantised)
+		cu_macro(macros, "INTEGER=1");
+	if (is_maximum(layer))
+		cu_macro(macros, "GREATEST=1 LOWEST=%s", quantised ? least[x] : "-INFINITE");
+	else if (layer->op == NPL_OP_LPPOOL || layer->op == NPL_OP_GLOBALLPPOOL)
+		cu_macro(macros, "POWER=%d", layer->attrs->p > 2 ? 3 : (int)layer->attrs->p);
+	else
+		cu_macro(macros, "AVERAGE=1");
+	if (indices)
+		cu_macro(macros, "INDICES=1");
+	if (!quantised && layer->fused != NPL_ACT_NONE)
+		cu_macro(macros, "FUSED=%s", cu_fused_name(layer->fused));
+}
+
+/* Elements that a thread takes at once where they lie side by side: 16 bytes of them, or one. */
+static int side_by_side(const struct cu_value *x, const struct cu_value *y)
+{
+	const uint64_t address[] = {x->address, y->address};
+	const size_t element[] = {npl_dtype_size(x->dtype), npl_dtype_size(y->dtype)};
+	return cu_pack_of(element[0] > element[1] ? element[0] : element[1], 2, address, element);
+}
+
+int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
+		struct cu_value *out)
+{
+	const struct npl_window window = cu_volume_of(&layer->attrs->window);
+	const struct npl_image x = npl_image_of(&in[0].shape), z = npl_image_of(&out->shape);
+	const bool quantised = !cu_is_float(in[0].dtype), padded = window.count_include_pad;
+	struct cu_macros macros = {""};
+	struct cu_pool_args args = {.x = in[0].address,
+				    .z = out->address,
+				    .count = npl_shape_count(&out->shape),
+				    .counts_padding = padded,
+				    .column_major = layer->attrs->column_major,
+				    .zero_point = quantised ? layer->in[0]->quant.zero_point : 0,
+				    .fused_relu = quantised && layer->fused == NPL_ACT_RELU,
+				    .power = (float)layer->attrs->p};
+	for (int d = 0; d < NPL_VOLUME; d++) {
+		args.in[d] = x.size[d];
+		args.out[d] = cu_divisor_of(z.size[d]);
+		args.kernel[d] = (int)window.kernel[d];
+		args.stride[d] = (int)window.stride[d];
+		args.dilation[d] = (int)window.dilation[d];
+		args.pad[d] = (int)window.pad_begin[d];
+		args.counted_end[d] = padded ? (int)window.pad_end[d] : 0;
+	}
+	if (!quantised && !layer->n_more &&
+	    (layer->op == NPL_OP_GLOBALAVERAGEPOOL || layer->op == NPL_OP_GLOBALMAXPOOL))
+		return cu_run_reduce(job, layer, in, out);
+	if (layer->n_more && is_maximum(layer))
+		args.indices = out[1].address;
+	pool_macros(layer, quantised, args.indices, in[0].dtype, out->dtype, &macros);
+	int pack = 1;
+	if (out->channels_last) {
+		pack = side_by_side(&in[0], out);
+		if (x.channels % pack)
+			pack = 1;
+		args.packs = cu_divisor_of(x.channels / pack);
+		cu_macro(&macros, "CHANNELS_LAST=1 N=%d", pack);
+	}
+	cu_macro_wide(job, &macros,
+		      npl_shape_count(&in[0].shape) > args.count ? npl_shape_count(&in[0].shape) : args.count);
+	return cu_launch_each(job, "pool", &macros, &args, args.count / pack);
+}
+const struct cu_family cu_pool_family = {takes_pool, cu_run_pool, true};
+
+int cu_kernel_im2col(struct cu_kernels *kernels, const struct cu_value *x, const struct cu_patches *patches, uint64_t z,
+		     void *stream, struct npl_err *err)
+{
+	const struct cu_job job = {kernels, stream, err};
+	const struct npl_window window = cu_volume_of(patches->window);
+	const struct npl_image from = npl_image_of(&x->shape), to = npl_image_of(patches->out);
+	const int64_t channels = from.channels / patches->groups;
+	const size_t element = npl_dtype_size(x->dtype);
+	struct cu_macros macros = {""};
+	struct cu_im2col_args args = {.z = z,
+				      .count = patches->rows * patches->row_elements,
+				      .columns = cu_divisor_of(patches->row_elements),
+				      .plane = from.size[0] * from.size[1] * from.size[2],
+				      .first = patches->first,
+				      .pad = (int)patches->pad_bits,
+				      .flip = patches->flip};
+	args.image = args.plane * from.channels;
+	args.x = x->address + (uint64_t)(patches->group * channels * args.plane) * element;
+	args.used = channels * window.kernel[0] * window.kernel[1] * window.kernel[2];
+	for (int d = 0; d < NPL_VOLUME; d++) {
+		args.in[d] = from.size[d];
+		args.out[d] = cu_divisor_of(to.size[d]);
+		args.taps[d] = cu_divisor_of(window.kernel[d]);
+		args.stride[d] = (int)window.stride[d];
+		args.dilation[d] = (int)window.dilation[d];
+		args.begin[d] = (int)window.pad_begin[d];
+	}
+	cu_macro(&macros, "X=%s", cu_unit_name(element));
+	cu_macro_wide(&job, &macros, args.count);
+	return args.count ? cu_launch_each(&job, "im2col", &macros, &args, args.count) : 0;
+}
+
+static bool takes_convtranspose(const struct npl_layer *layer, char *why, size_t n)
+{
+	if (!cu_is_float(layer->in[0]->dtype))
+		return cu_refuse(why, n, "the GPU has no ConvTranspose of %s", npl_dtype_name(layer->in[0]->dtype));
+	return takes_window(&layer->attrs->window, why, n);
+}
+
+static int run_convtranspose(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
+			     struct cu_value *out)
+{
+	const struct npl_window window = cu_volume_of(&layer->attrs->window);
+	const struct npl_image x = npl_image_of(&in[0].shape), z = npl_image_of(&out->shape);
+	const int64_t groups = layer->attrs->groups;
+	struct cu_macros macros = {""};
+	struct cu_convtranspose_args args = {.x = in[0].address,
+					     .w = in[1].address,
+					     .bias = layer->n_in > 2 && layer->in[2] ? in[2].address : 0,
+					     .z = out->address,
+					     .count = npl_shape_count(&out->shape),
+					     .channels = x.channels,
+					     .group_channels = x.channels / groups,
+					     .filters = cu_divisor_of(z.channels),
+					     .group_filters = cu_divisor_of(z.channels / groups)};
+	for (int d = 0; d < NPL_VOLUME; d++) {
+		args.in[d] = x.size[d];
+		args.out[d] = cu_divisor_of(z.size[d]);
+		args.kernel[d] = (int)window.kernel[d];
+		args.stride[d] = (int)window.stride[d];
+		args.dilation[d] = (int)window.dilation[d];
+		args.begin[d] = (int)window.pad_begin[d];
+	}
+	cu_macro(&macros, "X=%s Y=%s S=%s", cu_type_name(in[0].dtype), cu_type_name(out->dtype),
+		 cu_type_name(in[1].dtype));
+	if (layer->fused != NPL_ACT_NONE)
+		cu_macro(&macros, "FUSED=%s", cu_fused_name(layer->fused));
+	cu_macro_wide(job, &macros, args.count);
+	return cu_launch_each(job, "convtranspose", &macros, &args, args.count);
+}
+const struct cu_family cu_convtranspose_family = {takes_convtranspose, run_convtranspose, true};
+
+/* Dimensions of a tensor as channels and what lies within one. */
+static void channels_of(const struct cu_value *value, bool per_element, int64_t *channels, int64_t *plane)
+{
+	const struct npl_shape *x = &value->shape;
+	*channels = x->rank < 2 ? 1 : per_element ? cu_product(x->dim + 1, x->rank - 1) : x->dim[1];
+	*plane = x->rank < 2                           ? cu_product(x->dim, x->rank)
+		 : per_element || value->channels_last ? 1
+						       : cu_product(x->dim + 2, x->rank - 2);
+}
+
+static bool takes_channels(const struct npl_layer *layer, char *why, size_t n)
+{
+	if (layer->op == NPL_OP_BATCHNORMALIZATION && (layer->attrs->training || layer->n_more))
+		return cu_refuse(why, n, "the GPU has no BatchNormalization by the statistics of the batch");
+	return cu_is_float(layer->in[0]->dtype) || cu_refuse(why, n, "its input is no float");
+}
+
+static int run_channels(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
+			struct cu_value *out)
+{
+	int64_t channels, plane;
+	struct cu_macros macros = {""};
+	channels_of(&in[0], layer->attrs->per_element, &channels, &plane);
+	struct cu_channels_args args = {.x = in[0].address,
+					.z = out->address,
+					.scale = in[1].address,
+					.bias = in[2].address,
+					.mean = in[3].address,
+					.variance = in[4].address,
+					.count = npl_shape_count(&out->shape),
+					.plane = cu_divisor_of(plane),
+					.channels = cu_divisor_of(channels),
+					.epsilon = layer->attrs->epsilon};
+	cu_macro(&macros, "X=%s Y=%s S=%s", cu_type_name(in[0].dtype), cu_type_name(out->dtype),
+		 cu_type_name(in[1].dtype));
+	if (layer->fused != NPL_ACT_NONE)
+		cu_macro(&macros, "FUSED=%s", cu_fused_name(layer->fused));
+	cu_macro_wide(job, &macros, args.count);
+	return cu_launch_each(job, "channels", &macros, &args, args.count);
+}
+const struct cu_family cu_channels_family = {takes_channels, run_channels, true};
+
+static int run_lrn(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
+		   struct cu_value *out)
+{
+	const struct npl_attrs *attrs = layer->attrs;
+	int64_t channels, plane;
+	struct cu_macros macros = {""};
+	channels_of(&in[0], false, &channels, &plane);
+	struct cu_lrn_args args = {.x = in[0].address,
+				   .z = out->address,
+				   .count = npl_shape_count(&out->shape),
+				   .plane = cu_divisor_of(plane),
+				   .channels = cu_divisor_of(channels),
+				   .low = (attrs->size - 1) / 2,
+				   .high = attrs->size / 2,
+				   .weight = (float)((double)attrs->alpha / (double)attrs->size),
+				   .bias = attrs->bias,
+				   .beta = attrs->beta};
+	cu_macro(&macros, "X=%s Y=%s", cu_type_name(in[0].dtype), cu_type_name(out->dtype));
+	if (layer->fused != NPL_ACT_NONE)
+		cu_macro(&macros, "FUSED=%s", cu_fused_name(layer->fused));
+	cu_macro_wide(job, &macros, args.count);
+	return cu_launch_each(job, "lrn", &macros, &args, args.count);
+}
+const struct cu_family cu_lrn_family = {takes_channels, run_lrn, true};
+
+int cu_kernel_bias(struct cu_kernels *kernels, const struct cu_value *x, const struct cu_value *bias, int64_t channels,
+		   int64_t inner, enum npl_activation fused, const struct cu_value *y, void *stream,
+		   struct npl_err *err)
+{
+	const struct cu_job job = {kernels, stream, err};
+	struct cu_macros macros = {""};
+	struct cu_bias_args args = {
+		.x = x->address, .z = y->address, .bias = bias->address, .count = npl_shape_count(&y->shape)};
+	if (!args.count)
+		return 0;
+	if (!bias->address) { /* nothing depends on channels */
+		channels = 1;
+		inner = args.count;
+	}
+	int pack = side_by_side(x, y);
+	const bool last = inner == 1 && channels % pack == 0;
+	if (!last && inner % pack)
+		pack = 1;
+	args.inner = cu_divisor_of(last ? 1 : inner / pack);
+	args.channels = cu_divisor_of(last ? channels / pack : channels);
+	cu_macro(&macros, "X=%s Y=%s S=%s FUSED=%s N=%d", cu_type_name(x->dtype), cu_type_name(y->dtype),
+		 bias->address ? cu_type_name(bias->dtype) : "f32", cu_fused_name(fused), pack);
+	if (last)
+		cu_macro(&macros, "CHANNELS_LAST=1");
+	cu_macro_wide(&job, &macros, args.count);
+	return cu_launch_each(&job, "bias", &macros, &args, args.count / pack);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Convolution (layer.h): by cuDNN where it is and knows the case, else as a product of patches and kernels,
+ *
+ *	y (channel m, pixel p) = sum over k of patch (p, k) * w (m, k)
+ *
+ * for each image and group. Patches are rows of K elements, so the result lies as ONNX has it, pixel after pixel, channel after
+ * channel, without a transposition. Of a 1x1 kernel the image itself is the patches. Integers go this way, their sums through
+ * memory to the result; but in groups with short patches, as depthwise ones are, a kernel of ours makes them: a product for each of
+ * hundreds of groups would be hundreds of launches of next to nothing. */
+#include <stdio.h>
+
+#include "backends/cuda/chain/layout.h"
+#include "backends/cuda/chain/memory_plan.h"
+#include "core/integer.h"
+#include "core/ops/window.h"
+
+#define MOST_GROUP_TAPS 128 /* of a patch in one group: 3 x 3 of up to 14 channels */
+
+static bool is_8bit(const struct npl_tensor *t)
+{
+	return t->dtype == NPL_U8 || t->dtype == NPL_I8;
+}
+
+bool cu_conv_take(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n)
+{
+	const char *reason = NULL;
+	if (layer->attrs->private_kernels)
+		reason = "every output position has kernels of its own";
+	else if (cu_layer_precision(device, layer) != CU_INT8)
+		return true;
+	else if (!npl_integer_layer_ok(layer, why, n))
+		return false;
+	else if (!is_8bit(layer->in[0]) || !is_8bit(layer->in[1]))
+		reason = "the GPU multiplies integers of 8 bits";
+	else if (!is_8bit(layer->out) && layer->out->dtype != NPL_I32)
+		reason = "its result is neither of 8 nor of 32 bits";
+	if (reason)
+		snprintf(why, n, "%s", reason);
+	return !reason;
+}
+
+static int64_t product_of(const struct npl_shape *shape, int from)
+{
+	int64_t product = 1;
+	for (int d = from; d < shape->rank; d++)
+		product *= shape->dim[d];
+	return product;
+}
+
+static int64_t rounded(int64_t value, int64_t unit)
+{
+	return (value + unit - 1) / unit * unit;
+}
+
+static int64_t at_least(int64_t value, int64_t least)
+{
+	return value > least ? value : least;
+}
+
+static int64_t at_most(int64_t value, int64_t most)
+{
+	return value < most ? value : most;
+}
+
+/* The image itself is the patches. */
+static bool is_direct(const struct cu_layer *layer)
+{
+	const struct npl_window *window = &layer->layer->attrs->window;
+	if (layer->precision == CU_INT8 || layer->conv.plane != layer->conv.pixels)
+		return false;
+	for (int i = 0; i < window->rank; i++) {
+		int d = npl_window_index(window->rank, i);
+		if (window->kernel[d] != 1 || window->stride[d] != 1 || window->pad_begin[d] || window->pad_end[d])
+			return false;
+	}
+	return true;
+}
+
+static void plan_shape(struct cu_layer *layer)
+{
+	const struct npl_layer *asked = layer->layer;
+	const struct npl_shape *x = &asked->in[0]->shape, *y = &asked->out->shape;
+	struct cu_conv *c = &layer->conv;
+	*c = (struct cu_conv){.images = x->dim[0],
+			      .channels = x->dim[1],
+			      .filters = y->dim[1],
+			      .groups = asked->attrs->groups,
+			      .plane = product_of(x, 2),
+			      .pixels = product_of(y, 2),
+			      .columns = product_of(&asked->in[1]->shape, 1)};
+	c->direct = is_direct(layer);
+	c->row = layer->precision == CU_INT8 ? rounded(c->pixels, 4) : c->pixels;
+	c->flip = asked->in[0]->dtype == NPL_U8 ? 0x80 : 0;
+}
+
+/* How much is done at a time, and the scratch memory for it. */
+static void plan_chunks(struct cu_layer *layer, int64_t unit)
+{
+	struct cu_conv *c = &layer->conv;
+	const bool integers = layer->precision == CU_INT8;
+	const int64_t lead = layer->weights.lead, room = (int64_t)layer->device->patch_bytes;
+	const int64_t sums = integers ? c->filters * c->row * (int64_t)sizeof(int32_t) : 0;
+	const int64_t image = c->pixels * lead * unit;
+	c->chunk_images = c->images;
+	c->chunk_pixels = c->pixels;
+	if (c->direct)
+		return;
+	c->chunk_images = at_most(at_least(room / (image + sums), 1), c->images);
+	if (image > room) /* not even one */
+		c->chunk_pixels = at_most(at_least(room / (lead * unit) / 64 * 64, 64), c->pixels);
+	/* A product of padded rows reads up to three rows behind the last patch. */
+	const size_t patches = (size_t)((c->chunk_images * c->chunk_pixels + 3) * lead * unit);
+	c->sums_at = (patches + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
+	layer->scratch_bytes = c->sums_at + (size_t)(c->chunk_images * sums);
+}
+
+/* The product of a chunk of so many images and pixels. */
+static int open_product(struct cu_layer *layer, int64_t images, int64_t pixels, struct cu_product *product,
+			struct npl_err *err)
+{
+	const struct cu_conv *c = &layer->conv;
+	const bool integers = layer->precision == CU_INT8;
+	const enum npl_dtype type = integers ? NPL_I8 : cu_layer_type(layer);
+	const int64_t lead = layer->weights.lead, per_group = c->filters / c->groups;
+	struct cu_product_shape shape = {.operands = type,
+					 .result = integers ? NPL_I32 : type,
+					 .tf32 = layer->precision == CU_TF32,
+					 .m = integers ? rounded(pixels, 4) : pixels,
+					 .n = per_group,
+					 .k = lead,
+					 .lead_a = c->direct ? c->plane : lead,
+					 .lead_b = lead,
+					 .lead_d = c->row,
+					 .transposed_a = !c->direct,
+					 .batch = images,
+					 .stride_a = c->direct ? c->channels * c->plane : pixels * lead,
+					 .stride_d = c->filters * c->row};
+	const uint64_t in = npl_dtype_size(type), out = npl_dtype_size(shape.result);
+	const uint64_t offsets[] = {c->direct ? (uint64_t)(c->channels / c->groups * c->plane) * in : 0,
+				    (uint64_t)(per_group * lead) * in, (uint64_t)(per_group * c->row) * out,
+				    c->chunk_pixels < c->pixels ? 64 * out : 0};
+	shape.alignment = cu_common_alignment(offsets, sizeof offsets / sizeof *offsets);
+	return cu_product_open(&layer->device->blas, &shape, product, err);
+}
+
+static int open_products(struct cu_layer *layer, struct npl_err *err)
+{
+	const struct cu_conv *c = &layer->conv;
+	const int64_t images = c->images % c->chunk_images, pixels = c->pixels % c->chunk_pixels;
+	if (open_product(layer, c->chunk_images, c->chunk_pixels, &layer->product[0], err))
+		return err->code;
+	if (!images && !pixels)
+		return 0;
+	return open_product(layer, images ? images : 1, pixels ? pixels : c->chunk_pixels, &layer->product[1], err);
+}
+
+int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *err)
+{
+	const enum cu_precision precision = layer->precision;
+	const enum npl_dtype type = precision == CU_INT8 ? NPL_I8 : cu_layer_type(layer);
+	struct cu_conv *c = &layer->conv;
+	plan_shape(layer);
+	if (precision != CU_INT8 && c->columns) { /* cuDNN reads weights as they are */
+		if (cu_weights_plan(layer, resident, c->filters, c->columns, c->columns, c->filters, err))
+			return err->code;
+		struct npl_err why;
+		for (int last = cu_layout_wanted(layer); last >= 0 && layer->device->dnn.handle; last--) {
+			layer->channels_last = last;
+			if (cu_dnn_layer_open(layer, &why))
+				continue;
+			layer->way = CU_WAY_DNN;
+			return 0;
+		}
+	}
+	const int64_t unit = (int64_t)npl_dtype_size(type);
+	int64_t lead = precision == CU_INT8                     ? rounded(at_least(c->columns, 1), 16)
+		       : unit == 2 && resident[1] && !c->direct ? rounded(c->columns, 8)
+								: c->columns;
+	if (cu_weights_plan(layer, resident, c->filters, c->columns, lead, c->filters, err))
+		return err->code;
+	if (precision == CU_INT8 && c->groups > 1 && c->columns <= MOST_GROUP_TAPS) {
+		layer->way = CU_WAY_GROUPS;
+		layer->workspace_bytes = 0;
+		return 0;
+	}
+	if (!lead)
+		return 0;
+	plan_chunks(layer, unit);
+	return open_products(layer, err);
+}
+
+/* What an integer input is outside the image, as the bits of an 8-bit number, made signed. */
+static uint32_t padding(const struct cu_layer *layer)
+{
+	return ((uint32_t)layer->layer->in[0]->quant.zero_point & 0xff) ^ (uint32_t)layer->conv.flip;
+}
+
+int cu_groups_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err)
+{
+	const struct cu_device *d = layer->device;
+	const struct npl_layer *asked = layer->layer;
+	const struct cu_groups groups = {.window = &asked->attrs->window,
+					 .groups = layer->conv.groups,
+					 .lead = layer->weights.lead,
+					 .weights = cu_weights_matrix(layer, in, 0),
+					 .part_bytes = layer->weights.part_bytes,
+					 .bias = cu_weights_bias(layer, in),
+					 .scale = layer->weights.address + layer->weights.scale_at,
+					 .parts = layer->weights.parts,
+					 .pad = (int8_t)padding(layer),
+					 .flip = (uint32_t)layer->conv.flip};
+	return cu_kernel_integer_conv(d->kernels, &in[0], &groups, asked->fused, asked->out, out[0].address, d->stream,
+				      err);
+}
+
+/* The group's part of a chunk: images from `image`, their pixels from `pixel`, into sums whose first image is that one. */
+static int run_group(struct cu_layer *layer, const struct cu_value *in, int64_t group, int64_t image, int64_t pixel,
+		     struct cu_product *product, uint64_t sums, uint64_t scratch, struct npl_err *err)
+{
+	const struct cu_device *d = layer->device;
+	const struct cu_conv *c = &layer->conv;
+	const struct cu_product_shape *shape = &product->shape;
+	const int64_t per_group = c->filters / c->groups, first = image * c->pixels + pixel;
+	const int64_t rows = c->chunk_pixels == c->pixels ? shape->batch * c->pixels
+							  : at_most(c->chunk_pixels, c->pixels - pixel);
+	const uint64_t in_unit = npl_dtype_size(shape->operands), out_unit = npl_dtype_size(shape->result);
+	uint64_t a = scratch;
+	if (c->direct) {
+		a = in[0].address +
+		    (uint64_t)((image * c->channels + group * (c->channels / c->groups)) * c->plane) * in_unit;
+	} else {
+		const struct cu_patches patches = {.window = &layer->layer->attrs->window,
+						   .out = &layer->layer->out->shape,
+						   .group = group,
+						   .groups = c->groups,
+						   .first = first,
+						   .rows = rows,
+						   .row_elements = layer->weights.lead,
+						   .pad_bits = layer->precision == CU_INT8 ? padding(layer) : 0,
+						   .flip = layer->precision == CU_INT8 ? (uint32_t)c->flip : 0};
+		if (cu_kernel_im2col(d->kernels, &in[0], &patches, scratch, d->stream, err))
+			return err->code;
+	}
+	for (int p = 0; p < layer->weights.parts; p++) {
+		uint64_t w = cu_weights_matrix(layer, in, p) +
+			     (uint64_t)(group * per_group * layer->weights.lead) * in_unit;
+		if (cu_product_run(&d->blas, product, a, w, 0,
+				   sums + (uint64_t)(group * per_group * c->row + pixel) * out_unit, p > 0,
+				   d->workspace.address, d->stream, err))
+			return err->code;
+	}
+	return 0;
+}
+
+/* Images from `image` on: their sums, in integers the results too. */
+static int run_chunk(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, int64_t image,
+		     uint64_t scratch, struct npl_err *err)
+{
+	const struct cu_device *d = layer->device;
+	const struct cu_conv *c = &layer->conv;
+	const bool integers = layer->precision == CU_INT8;
+	const int64_t images = at_most(c->chunk_images, c->images - image);
+	const uint64_t y = out[0].address + (uint64_t)(image * c->filters * c->pixels) * npl_dtype_size(out[0].dtype);
+	const uint64_t sums = integers ? scratch + c->sums_at : y;
+	for (int64_t pixel = 0; pixel < c->pixels; pixel += c->chunk_pixels)
+		for (int64_t group = 0; group < c->groups; group++) {
+			bool whole = images == c->chunk_images && c->pixels - pixel >= c->chunk_pixels;
+			if (run_group(layer, in, group, image, pixel, &layer->product[!whole], sums, scratch, err))
+				return err->code;
+		}
+	if (!integers)
+		return 0;
+	const struct cu_value x = {
+		.address = sums, .dtype = NPL_I32, .shape = npl_shape_of(3, images, c->filters, c->pixels)};
+	return cu_kernel_sums(d->kernels, &x, cu_weights_bias(layer, in),
+			      layer->weights.address + layer->weights.scale_at, c->filters, c->pixels, c->pixels,
+			      c->row, layer->layer->fused, layer->layer->out, y, d->stream, err);
+}
+
+int cu_conv_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
+		struct npl_err *err)
+{
+	const struct cu_device *d = layer->device;
+	const struct cu_conv *c = &layer->conv;
+	if (!layer->product[0].product) { /* sums over nothing */
+		const size_t bytes = (size_t)npl_shape_count(&out[0].shape) * npl_dtype_size(out[0].dtype);
+		if (cu_try(&d->driver, err, cuMemsetD8Async, set, (out[0].address, 0, bytes, d->stream)))
+			return err->code;
+	}
+	for (int64_t i = 0; i < c->images && layer->product[0].product; i += c->chunk_images)
+		if (run_chunk(layer, in, out, i, scratch, err))
+			return err->code;
+	return layer->precision == CU_INT8 ? 0 : cu_layer_finish(layer, in, out, c->filters, c->pixels, err);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Convolution by cuDNN (layer.h): the algorithm that its heuristic names first and whose workspace is not too large, until conv_search.c
+ * knows better. The bias goes with it, and Relu behind the bias, where cuDNN takes them so; else a kernel of ours follows. float32 stays
+ * float32 (cuDNN's default would make it TF32), which only the precision tf32 gives up. Images and result lie in one order, which
+ * layout.h chooses. */
+#include <limits.h>
+
+#include "backends/cuda/chain/layer.h"
+#include "core/ops/window.h"
+
+#define MOST_WORKSPACE ((size_t)256 << 20)
+#define NOT_TAKEN(...) npl_fail(err, NPL_EDEVICE, __VA_ARGS__)
+
+enum { DIMENSIONS = 2 + NPL_VOLUME };
+
+static int type_of(enum npl_dtype dtype)
+{
+	return dtype == NPL_F16 ? CU_DNN_F16 : dtype == NPL_BF16 ? CU_DNN_BF16 : CU_DNN_F32;
+}
+
+/* A shape as cuDNN wants it: at least two spatial dimensions. Returns their number, 0: too large. */
+static int sizes_of(const struct npl_shape *shape, int *size)
+{
+	int n = 0;
+	if (npl_shape_count(shape) > INT_MAX)
+		return 0;
+	for (int d = 0; d < shape->rank; d++) {
+		if (shape->rank == 3 && d == 2)
+			size[n++] = 1;
+		size[n++] = (int)shape->dim[d];
+	}
+	return n;
+}
+
+static int describe_tensor(const struct cu_layer *layer, int type, int n, const int *size, void **tensor,
+			   struct npl_err *err)
+{
+	const struct cu_dnn *dnn = &layer->device->dnn;
+	int stride[DIMENSIONS], step = 1;
+	if (layer->channels_last) {
+		stride[1] = step;
+		step *= size[1];
+	}
+	for (int d = n - 1; d >= 0; d--) {
+		if (d == 1 && layer->channels_last)
+			continue;
+		stride[d] = step;
+		step *= size[d];
+	}
+	if (cu_dnn_try(dnn, err, cudnnCreateTensorDescriptor, tensor_create, (tensor)))
+		return err->code;
+	return cu_dnn_try(dnn, err, cudnnSetTensorNdDescriptor, tensor_set, (*tensor, type, n, size, stride));
+}
+
+/* Pads, strides and dilations of n spatial dimensions; cuDNN pads both ends alike, so its result must come out as long. */
+static int describe_window(struct cu_layer *layer, int n, int type, struct npl_err *err)
+{
+	const struct cu_device *device = layer->device;
+	const struct npl_attrs *attrs = layer->layer->attrs;
+	const struct npl_window *w = &attrs->window;
+	struct cu_dnn_case *is = &layer->dnn.is;
+	int *pad = is->pad, *stride = is->stride, *dilation = is->dilation;
+	void **convolution = &layer->dnn.convolution;
+	for (int i = 0; i < NPL_VOLUME; i++)
+		stride[i] = dilation[i] = 1;
+	for (int i = 0; i < w->rank; i++) {
+		const int d = npl_window_index(w->rank, i), to = i + n - w->rank;
+		const int64_t in = layer->layer->in[0]->shape.dim[2 + i], out = layer->layer->out->shape.dim[2 + i];
+		if (w->pad_begin[d] < 0 || w->pad_begin[d] > INT_MAX || w->stride[d] > INT_MAX ||
+		    w->dilation[d] > INT_MAX)
+			return NOT_TAKEN("cuDNN's windows are smaller");
+		if ((in + 2 * w->pad_begin[d] - npl_window_extent(w, d)) / w->stride[d] + 1 != out)
+			return NOT_TAKEN("cuDNN pads both ends alike");
+		pad[to] = (int)w->pad_begin[d];
+		stride[to] = (int)w->stride[d];
+		dilation[to] = (int)w->dilation[d];
+	}
+	if (cu_dnn_try(&device->dnn, err, cudnnCreateConvolutionDescriptor, convolution_create, (convolution)) ||
+	    cu_dnn_try(&device->dnn, err, cudnnSetConvolutionNdDescriptor, convolution_set,
+		       (*convolution, n, pad, stride, dilation, CU_DNN_CROSS_CORRELATION, CU_DNN_F32)) ||
+	    cu_dnn_try(&device->dnn, err, cudnnSetConvolutionGroupCount, convolution_groups,
+		       (*convolution, (int)attrs->groups)))
+		return err->code;
+	is->groups = (int)attrs->groups;
+	is->math = type != CU_DNN_F32            ? CU_DNN_TENSOR_MATH
+		   : layer->precision == CU_TF32 ? CU_DNN_DEFAULT_MATH
+						 : CU_DNN_FMA_MATH;
+	layer->dnn.math = is->math;
+	return cu_dnn_try(&device->dnn, err, cudnnSetConvolutionMathType, convolution_math, (*convolution, is->math));
+}
+
+static int describe(struct cu_layer *layer, struct npl_err *err)
+{
+	const struct cu_dnn *dnn = &layer->device->dnn;
+	const struct npl_layer *asked = layer->layer;
+	const int type = type_of(cu_layer_type(layer));
+	struct cu_dnn_layer *made = &layer->dnn;
+	struct cu_dnn_case *is = &made->is;
+	const int n = sizes_of(&asked->in[0]->shape, is->x);
+	if (!n || !sizes_of(&asked->in[1]->shape, is->w) || !sizes_of(&asked->out->shape, is->y))
+		return NOT_TAKEN("cuDNN's tensors have at most %d elements", INT_MAX);
+	const int bias[DIMENSIONS] = {1, is->y[1], 1, 1, 1};
+	const bool relu = asked->fused == NPL_ACT_RELU;
+	is->type = type;
+	is->layout = layer->channels_last ? CU_DNN_NHWC : CU_DNN_NCHW;
+	is->joins = asked->n_in > 2 && asked->in[2] && asked->fused == NPL_ACT_NONE;
+	if (describe_tensor(layer, type, n, is->x, &made->x, err) ||
+	    describe_tensor(layer, type, n, is->y, &made->y, err) ||
+	    describe_tensor(layer, type, n, bias, &made->bias, err) ||
+	    cu_dnn_try(dnn, err, cudnnCreateFilterDescriptor, filter_create, (&made->filter)) ||
+	    cu_dnn_try(dnn, err, cudnnSetFilterNdDescriptor, filter_set, (made->filter, type, is->layout, n, is->w)) ||
+	    cu_dnn_try(dnn, err, cudnnCreateActivationDescriptor, activation_create, (&made->after)) ||
+	    cu_dnn_try(dnn, err, cudnnSetActivationDescriptor, activation_set,
+		       (made->after, relu ? CU_DNN_RELU : CU_DNN_IDENTITY, CU_DNN_PROPAGATE_NAN, 0)))
+		return err->code;
+	return describe_window(layer, n - 2, type, err);
+}
+
+int cu_dnn_layer_take(struct cu_layer *layer, const struct cu_dnn_found *found, struct npl_err *err)
+{
+	struct cu_dnn_layer *made = &layer->dnn;
+	made->algorithm = found->algorithm;
+	made->workspace_bytes = layer->workspace_bytes = found->workspace_bytes;
+	/* The mathematics that the time was promised for. float32 would lose digits by any but its own. */
+	if (layer->precision == CU_F32)
+		return 0;
+	made->math = found->math;
+	return cu_dnn_try(&layer->device->dnn, err, cudnnSetConvolutionMathType, convolution_math,
+			  (made->convolution, found->math));
+}
+
+static int choose(struct cu_layer *layer, struct npl_err *err)
+{
+	const struct cu_device *device = layer->device;
+	struct cu_dnn_layer *made = &layer->dnn;
+	struct cu_dnn_found found[CU_DNN_ALGORITHMS] = {{0}};
+	const struct cu_dnn_found *first = NULL;
+	int returned = 0;
+	if (cu_dnn_try(&device->dnn, err, cudnnGetConvolutionForwardAlgorithm_v7, algorithms,
+		       (device->dnn.handle, made->x, made->filter, made->convolution, made->y, CU_DNN_ALGORITHMS,
+			&returned, found)))
+		return err->code;
+	for (int i = 0; i < returned; i++) {
+		const size_t bytes = found[i].workspace_bytes;
+		if (found[i].status || bytes > MOST_WORKSPACE)
+			continue;
+		first = first ? first : &found[i];
+		made->most_workspace_bytes = bytes > made->most_workspace_bytes ? bytes : made->most_workspace_bytes;
+	}
+	return first ? cu_dnn_layer_take(layer, first, err) : NOT_TAKEN("cuDNN has no algorithm for it");
+}
+
+int cu_dnn_layer_open(struct cu_layer *layer, struct npl_err *err)
+{
+	layer->dnn = (struct cu_dnn_layer){0};
+	int failed = describe(layer, err);
+	if (!failed)
+		failed = choose(layer, err);
+	if (failed)
+		cu_dnn_layer_close(layer);
+	return failed;
+}
+
+void cu_dnn_layer_close(struct cu_layer *layer)
+{
+	const struct cu_dnn *dnn = &layer->device->dnn;
+	struct cu_dnn_layer *made = &layer->dnn;
+	void *const tensors[] = {made->x, made->y, made->bias};
+	for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
+		if (tensors[i])
+			dnn->tensor_destroy(tensors[i]);
+	if (made->filter)
+		dnn->filter_destroy(made->filter);
+	if (made->convolution)
+		dnn->convolution_destroy(made->convolution);
+	if (made->after)
+		dnn->activation_destroy(made->after);
+	*made = (struct cu_dnn_layer){0};
+}
+
+static void *pointer(uint64_t address)
+{
+	return (void *)(uintptr_t)address;
+}
+
+bool cu_dnn_layer_joins(const struct cu_layer *layer, int algorithm)
+{
+	const enum npl_activation fused = layer->layer->fused;
+	/* a bias without Relu goes with this one alone, says cuDNN's documentation */
+	return fused == NPL_ACT_RELU || (fused == NPL_ACT_NONE && algorithm == CU_DNN_PRECOMPUTED_GEMM);
+}
+
+int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err)
+{
+	static const float one = 1, none = 0;
+	const struct cu_device *device = layer->device;
+	const struct cu_dnn *dnn = &device->dnn;
+	struct cu_dnn_layer *made = &layer->dnn;
+	const uint64_t bias = cu_weights_bias(layer, in), w = cu_weights_matrix(layer, in, 0);
+	void *x = pointer(in[0].address), *y = pointer(out[0].address), *workspace = pointer(device->workspace.address);
+	if (bias && cu_dnn_layer_joins(layer, made->algorithm) && !made->apart) {
+		int status = dnn->convolve_with_bias(dnn->handle, &one, made->x, x, made->filter, pointer(w),
+						     made->convolution, made->algorithm, workspace,
+						     made->workspace_bytes, &none, made->y, y, made->bias,
+						     pointer(bias), made->after, made->y, y);
+		if (!status)
+			return 0;
+		/* what is wrong with the convolution itself the other call says too */
+		if (status < CU_DNN_BAD_PARAM || status >= CU_DNN_INTERNAL_ERROR)
+			return cu_dnn_result(dnn, "cudnnConvolutionBiasActivationForward", status, err);
+		made->apart = true;
+	}
+	if (cu_dnn_try(dnn, err, cudnnConvolutionForward, convolve,
+		       (dnn->handle, &one, made->x, x, made->filter, pointer(w), made->convolution, made->algorithm,
+			workspace, made->workspace_bytes, &none, made->y, y)))
+		return err->code;
+	return cu_layer_finish(layer, in, out, layer->conv.filters, layer->channels_last ? 1 : layer->conv.pixels, err);
+}

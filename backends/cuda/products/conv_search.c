@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Choosing a convolution's algorithm by measurement (layer.h, conv_search.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/chain/layer.h"
+#include "backends/cuda/chain/memory_plan.h"
+#include "core/base/grow.h"
+
+/* Below this a convolution takes about as long as its launch. */
+#define LEAST_MACS ((uint64_t)1 << 20)
+/* How much longer an algorithm may take that adds the bias itself: otherwise a kernel reads and writes the result once more. */
+#define JOINING_IS_WORTH 1.25f
+
+void cu_dnn_choices_free(struct cu_dnn_choices *choices)
+{
+	free(choices->choice);
+	*choices = (struct cu_dnn_choices){0};
+}
+
+static size_t room_for(const struct npl_tensor *tensor, size_t unit)
+{
+	return ((size_t)npl_tensor_count(tensor) * unit + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
+}
+
+size_t cu_dnn_search_bytes(const struct cu_layer *layer)
+{
+	const struct npl_layer *asked = layer->layer;
+	const size_t unit = npl_dtype_size(cu_layer_type(layer));
+	if (layer->way != CU_WAY_DNN || asked->macs < LEAST_MACS)
+		return 0;
+	return room_for(asked->in[0], unit) + room_for(asked->out, unit) +
+	       (layer->weights.matrix ? 0 : room_for(asked->in[1], unit));
+}
+
+/* The fastest that may be taken; NULL: none. Results come in the order of their times. */
+static const struct cu_dnn_found *best_of(const struct cu_layer *layer, const struct cu_dnn_found *found, int n,
+					  size_t workspace_bytes)
+{
+	const struct cu_dnn_found *best = NULL;
+	for (int i = 0; i < n; i++) {
+		/* float32 would lose digits by mathematics that is not its own */
+		if (found[i].status || found[i].workspace_bytes > workspace_bytes ||
+		    (layer->precision == CU_F32 && found[i].math != CU_DNN_FMA_MATH))
+			continue;
+		if (!best || found[i].milliseconds < best->milliseconds)
+			best = &found[i];
+	}
+	for (int i = 0; i < n && best && layer->dnn.is.joins; i++)
+		if (!found[i].status && found[i].workspace_bytes <= workspace_bytes &&
+		    cu_dnn_layer_joins(layer, found[i].algorithm) &&
+		    found[i].milliseconds <= best->milliseconds * JOINING_IS_WORTH)
+			return &found[i];
+	return best;
+}
+
+/* Measures. Returns whether there is something to take. */
+static bool measure(const struct cu_device *device, const struct cu_layer *layer, struct cu_dnn_found *chosen)
+{
+	const struct cu_dnn_layer *dnn = &layer->dnn;
+	const size_t unit = npl_dtype_size(cu_layer_type(layer));
+	const size_t workspace = dnn->most_workspace_bytes < device->workspace.bytes ? dnn->most_workspace_bytes
+										     : device->workspace.bytes;
+	struct cu_dnn_found found[2 * CU_DNN_ALGORITHMS] = {{0}}; /* each with two kinds of mathematics */
+	struct npl_err ignored;
+	const uint64_t x = device->values.address, y = x + room_for(layer->layer->in[0], unit);
+	const uint64_t w = layer->weights.matrix ? layer->weights.address : y + room_for(layer->layer->out, unit);
+	int returned = 0;
+	if (cu_dnn_try(&device->dnn, &ignored, cudnnFindConvolutionForwardAlgorithmEx, search,
+		       (device->dnn.handle, dnn->x, (void *)(uintptr_t)x, dnn->filter, (void *)(uintptr_t)w,
+			dnn->convolution, dnn->y, (void *)(uintptr_t)y, 2 * CU_DNN_ALGORITHMS, &returned, found,
+			(void *)(uintptr_t)device->workspace.address, workspace)))
+		return false;
+	const struct cu_dnn_found *best = best_of(layer, found, returned, workspace);
+	if (best)
+		*chosen = *best;
+	return best != NULL;
+}
+
+void cu_dnn_layer_search(struct cu_device *device, struct cu_layer *layer)
+{
+	struct cu_dnn_choices *known = &device->choices;
+	struct cu_dnn_choice made = {.is = layer->dnn.is,
+				     .found = {.algorithm = layer->dnn.algorithm,
+					       .math = layer->dnn.math,
+					       .workspace_bytes = layer->dnn.workspace_bytes}};
+	struct npl_err ignored;
+	const size_t bytes = cu_dnn_search_bytes(layer);
+	if (!bytes || bytes > device->values.bytes)
+		return;
+	for (int64_t i = 0; i < known->count; i++)
+		if (!memcmp(&known->choice[i].is, &made.is, sizeof made.is)) {
+			cu_dnn_layer_take(layer, &known->choice[i].found, &ignored);
+			return;
+		}
+	struct cu_dnn_choice *grown = npl_grow(known->choice, known->count, &known->room, sizeof *grown);
+	if (!grown)
+		return;
+	known->choice = grown;
+	if (measure(device, layer, &made.found) && cu_dnn_layer_take(layer, &made.found, &ignored))
+		return;
+	known->choice[known->count++] = made;
+}

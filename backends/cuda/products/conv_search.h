@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What cuDNN's algorithms were found to take: one choice for all convolutions of a device that are alike.
+ */
+#ifndef NPULAB_CUDA_CONV_SEARCH_H
+#define NPULAB_CUDA_CONV_SEARCH_H
+
+#include "backends/cuda/load/dnn_api.h"
+
+/* All that a convolution's time depends on, as cuDNN has it. Members are int alone, so that bytes can be compared. */
+struct cu_dnn_case {
+	int type, layout, math, groups, joins; /* joins: it has a bias, and no activation */
+	int x[5], w[5], y[5];
+	int pad[3], stride[3], dilation[3];
+};
+
+struct cu_dnn_choice {
+	struct cu_dnn_case is;
+	struct cu_dnn_found found;
+};
+struct cu_dnn_choices {
+	struct cu_dnn_choice *choice;
+	int64_t count, room;
+};
+void cu_dnn_choices_free(struct cu_dnn_choices *choices);
+
+#endif

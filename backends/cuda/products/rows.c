@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Gemm (layer.h): rows times a matrix with one bias per column, which is what the frontend makes of everything with constant
+ * weights. */
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/cuda/chain/layer.h"
+#include "backends/cuda/chain/memory_plan.h"
+#include "core/integer.h"
+
+static bool refuse(char *why, size_t n, const char *reason)
+{
+	snprintf(why, n, "%s", reason);
+	return false;
+}
+
+static bool is_8bit(const struct npl_tensor *t)
+{
+	return t->dtype == NPL_U8 || t->dtype == NPL_I8;
+}
+
+static bool integers_take(const struct npl_layer *layer, char *why, size_t n)
+{
+	if (!npl_integer_layer_ok(layer, why, n))
+		return false;
+	if (!is_8bit(layer->in[0]) || !is_8bit(layer->in[1]))
+		return refuse(why, n, "the GPU multiplies integers of 8 bits");
+	return is_8bit(layer->out) || layer->out->dtype == NPL_I32 ||
+	       refuse(why, n, "its result is neither of 8 nor of 32 bits");
+}
+
+bool cu_is_rows(const struct npl_layer *layer)
+{
+	const struct npl_attrs *attrs = layer->attrs;
+	const struct npl_tensor *bias = layer->n_in > 2 ? layer->in[2] : NULL;
+	bool plain = layer->op == NPL_OP_GEMM && attrs->trans_b && !attrs->trans_a && attrs->alpha >= 1 &&
+		     attrs->alpha <= 1 && attrs->beta >= 1 && attrs->beta <= 1;
+	return plain && (!bias || (npl_tensor_count(bias) == layer->out->shape.dim[1] && bias->shape.rank >= 1 &&
+				   bias->shape.dim[bias->shape.rank - 1] == layer->out->shape.dim[1]));
+}
+
+bool cu_rows_take(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n)
+{
+	if (cu_layer_precision(device, layer) == CU_INT8)
+		return integers_take(layer, why, n);
+	return cu_is_rows(layer) || cu_stack_take(layer, why, n);
+}
+
+static int64_t rounded(int64_t value, int64_t unit)
+{
+	return (value + unit - 1) / unit * unit;
+}
+
+static size_t integer_bytes(int64_t rows, int64_t columns, size_t unit)
+{
+	size_t bytes = (size_t)rows * (size_t)columns * unit;
+	return (bytes + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
+}
+
+/* cuBLASLt's int8 wants rows of 4 sums and at least 4 elements along K; 16 make the faster kernels possible. */
+static int open_integers(struct cu_layer *layer, const bool *resident, struct npl_err *err)
+{
+	const struct npl_layer *asked = layer->layer;
+	int64_t rows = asked->out->shape.dim[0], n = asked->out->shape.dim[1], k = asked->in[1]->shape.dim[1];
+	int64_t lead = rounded(k ? k : 1, 16), columns = rounded(n, 4);
+	const struct cu_product_shape shape = {.operands = NPL_I8,
+					       .result = NPL_I32,
+					       .m = columns,
+					       .n = rows,
+					       .k = lead,
+					       .lead_a = lead,
+					       .lead_b = lead,
+					       .lead_d = columns,
+					       .transposed_a = true};
+	if (cu_weights_plan(layer, resident, n, k, lead, columns, err))
+		return err->code;
+	layer->conv.flip = asked->in[0]->dtype == NPL_U8 ? 0x80 : 0;
+	layer->conv.sums_at = layer->conv.flip || lead != k ? integer_bytes(rows, lead, 1) : 0;
+	layer->conv.raw = asked->out->dtype == NPL_I32 && asked->fused == NPL_ACT_NONE && columns == n &&
+			  !(asked->n_in > 2 && asked->in[2]) && !layer->conv.flip && !asked->in[0]->quant.zero_point;
+	layer->scratch_bytes = layer->conv.sums_at +
+			       (layer->conv.raw ? 0 : integer_bytes(rows, columns, sizeof(int32_t)));
+	return cu_product_open(&layer->device->blas, &shape, &layer->product[0], err);
+}
+
+int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *err)
+{
+	const struct npl_layer *asked = layer->layer;
+	int64_t rows = asked->out->shape.dim[0], n = asked->out->shape.dim[1], k = asked->in[1]->shape.dim[1];
+	const enum npl_dtype type = cu_layer_type(layer);
+	if (layer->precision == CU_INT8)
+		return open_integers(layer, resident, err);
+	if (!cu_is_rows(asked)) {
+		layer->way = CU_WAY_STACK;
+		return cu_stack_open(layer, err);
+	}
+	if (cu_weights_plan(layer, resident, n, k, k, n, err))
+		return err->code;
+	if (!k) { /* zeros and the bias */
+		return 0;
+	}
+	const struct cu_product_shape shape = {.operands = type,
+					       .result = type,
+					       .tf32 = layer->precision == CU_TF32,
+					       .m = n,
+					       .n = rows,
+					       .k = k,
+					       .lead_a = k,
+					       .lead_b = k,
+					       .lead_d = n,
+					       .transposed_a = true,
+					       .relu = asked->fused == NPL_ACT_RELU,
+					       .bias = asked->n_in > 2 && asked->in[2]};
+	return cu_product_open(&layer->device->blas, &shape, &layer->product[0], err);
+}
+
+static int run_integers(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
+			struct npl_err *err)
+{
+	static const struct npl_window window = {
+		.rank = 1, .kernel = {1, 1, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
+	const struct cu_device *d = layer->device;
+	const struct npl_layer *asked = layer->layer;
+	struct cu_product *product = &layer->product[0];
+	const int64_t rows = asked->out->shape.dim[0], n = asked->out->shape.dim[1];
+	uint64_t x = in[0].address;
+	if (layer->conv.sums_at) { /* signed, in rows of the padded length: patches of images of one element */
+		const struct cu_value view = {
+			.address = x, .dtype = in[0].dtype, .shape = npl_shape_of(3, rows, layer->weights.columns, 1)};
+		const struct npl_shape image = npl_shape_of(3, rows, n, 1);
+		const struct cu_patches patches = {.window = &window,
+						   .out = &image,
+						   .groups = 1,
+						   .rows = rows,
+						   .row_elements = layer->weights.lead,
+						   .flip = (uint32_t)layer->conv.flip};
+		if (cu_kernel_im2col(d->kernels, &view, &patches, scratch, d->stream, err))
+			return err->code;
+		x = scratch;
+	}
+	const struct cu_value sums = {.address = layer->conv.raw ? out[0].address : scratch + layer->conv.sums_at,
+				      .dtype = NPL_I32,
+				      .shape = npl_shape_of(2, rows, n)};
+	for (int p = 0; p < layer->weights.parts; p++)
+		if (cu_product_run(&d->blas, product, cu_weights_matrix(layer, in, p), x, 0, sums.address, p > 0,
+				   d->workspace.address, d->stream, err))
+			return err->code;
+	if (layer->conv.raw)
+		return 0;
+	return cu_kernel_sums(d->kernels, &sums, cu_weights_bias(layer, in),
+			      layer->weights.address + layer->weights.scale_at, n, 1, n, product->shape.lead_d,
+			      asked->fused, asked->out, out[0].address, d->stream, err);
+}
+
+int cu_layer_finish(const struct cu_layer *layer, const struct cu_value *in, const struct cu_value *y, int64_t channels,
+		    int64_t inner, struct npl_err *err)
+{
+	const struct cu_value bias = {
+		.address = cu_weights_bias(layer, in), .dtype = y->dtype, .shape = npl_shape_of(1, channels)};
+	if (!bias.address && layer->layer->fused == NPL_ACT_NONE)
+		return 0;
+	return cu_kernel_bias(layer->device->kernels, y, &bias, channels, inner, layer->layer->fused, y,
+			      layer->device->stream, err);
+}
+
+int cu_product_finish(const struct cu_layer *layer, const struct cu_value *y, struct npl_err *err)
+{
+	const struct cu_value no_bias = {.dtype = y->dtype};
+	if (layer->layer->fused <= NPL_ACT_RELU)
+		return 0;
+	return cu_kernel_bias(layer->device->kernels, y, &no_bias, 1, 1, layer->layer->fused, y, layer->device->stream,
+			      err);
+}
+
+int cu_product_empty(const struct cu_layer *layer, const struct cu_value *in, const struct cu_value *out,
+		     struct npl_err *err)
+{
+	const struct cu_device *d = layer->device;
+	const struct npl_shape *shape = &out[0].shape;
+	const size_t bytes = (size_t)npl_shape_count(shape) * npl_dtype_size(out[0].dtype);
+	if (cu_try(&d->driver, err, cuMemsetD8Async, set, (out[0].address, 0, bytes, d->stream)))
+		return err->code;
+	return cu_layer_finish(layer, in, out, shape->rank ? shape->dim[shape->rank - 1] : 1, 1, err);
+}
+
+int cu_rows_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
+		struct npl_err *err)
+{
+	const struct cu_device *d = layer->device;
+	if (layer->precision == CU_INT8)
+		return run_integers(layer, in, out, scratch, err);
+	if (!layer->product[0].product)
+		return cu_product_empty(layer, in, out, err);
+	if (cu_product_run(&d->blas, &layer->product[0], cu_weights_matrix(layer, in, 0), in[0].address,
+			   cu_weights_bias(layer, in), out[0].address, false, d->workspace.address, d->stream, err))
+		return err->code;
+	return cu_product_finish(layer, &out[0], err);
+}

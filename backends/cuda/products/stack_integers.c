@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * MatMul of two 8-bit tensors that are both computed (layer.h). Both operands are packed first: signed, in rows along K that are as long
+ * as cuBLASLt's fast kernels want them, the right one turned. With x8, w8 the signed numbers and x0, w0 their zero points
+ *
+ *	sum of (x8 - x0) * (w8 - w0) = sum of x8 * w8 - w0 * sum of x8 - x0 * sum of w8 + K * x0 * w0
+ *
+ * so packing also sums each row where the other side's zero point asks for it. All of it wraps in 32 bits. */
+#include <stdio.h>
+
+#include "backends/cuda/chain/layer.h"
+#include "backends/cuda/chain/memory_plan.h"
+#include "core/integer.h"
+
+static bool is_8bit(const struct npl_tensor *t)
+{
+	return t->dtype == NPL_U8 || t->dtype == NPL_I8;
+}
+
+bool cu_stack_integers_take(const struct npl_layer *layer, char *why, size_t n)
+{
+	if (!npl_integer_layer_ok(layer, why, n))
+		return false;
+	if (is_8bit(layer->in[0]) && is_8bit(layer->in[1]) && is_8bit(layer->out))
+		return true;
+	snprintf(why, n, "the GPU multiplies integers of 8 bits");
+	return false;
+}
+
+static int64_t rounded(int64_t value, int64_t unit)
+{
+	return (value + unit - 1) / unit * unit;
+}
+
+/* An operand's zero point once its numbers are signed. */
+static int64_t signed_zero(const struct npl_tensor *t)
+{
+	return t->quant.zero_point - (t->dtype == NPL_U8 ? 128 : 0);
+}
+
+static size_t take_scratch(struct cu_layer *layer, int64_t bytes)
+{
+	const size_t at = layer->scratch_bytes;
+	layer->scratch_bytes += ((size_t)bytes + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
+	return at;
+}
+
+/* Operand k, so many matrices of `used` rows of K once they are packed. */
+static void plan_operand(struct cu_layer *layer, int k, int64_t matrices, int64_t used, int64_t rows, int64_t columns,
+			 int64_t lead)
+{
+	const struct npl_tensor *t = layer->layer->in[k], *other = layer->layer->in[!k];
+	struct cu_stack_operand *o = &layer->stack.operand[k];
+	*o = (struct cu_stack_operand){.packing = {.matrices = matrices,
+						   .used = used,
+						   .rows = rows,
+						   .columns = columns,
+						   .lead = lead,
+						   .turned = k == 1,
+						   .flip = t->dtype == NPL_U8 ? 0x80 : 0},
+				       .sums = signed_zero(other) != 0};
+	o->packed = o->sums || o->packing.turned || o->packing.flip || lead != columns;
+	if (o->packed)
+		o->at = take_scratch(layer, o->packing.matrices * rows * lead);
+	if (o->sums)
+		o->sums_at = take_scratch(layer, o->packing.matrices * rows * (int64_t)sizeof(int32_t));
+}
+
+static int64_t matrices_of(const struct npl_shape *stack)
+{
+	int64_t matrices = 1;
+	for (int d = 0; d < stack->rank - 2; d++)
+		matrices *= stack->dim[d];
+	return matrices;
+}
+
+int cu_stack_integers_open(struct cu_layer *layer, struct npl_err *err)
+{
+	const struct npl_layer *asked = layer->layer;
+	struct npl_shape a = cu_matrices(&asked->in[0]->shape, true), b = cu_matrices(&asked->in[1]->shape, false);
+	const int64_t m = a.dim[a.rank - 2], k = a.dim[a.rank - 1], n = b.dim[b.rank - 1];
+	const int64_t lead = rounded(k ? k : 1, 16), columns = rounded(n, 4);
+	struct cu_product_shape shape = {.operands = NPL_I8,
+					 .result = NPL_I32,
+					 .m = columns,
+					 .n = m,
+					 .k = lead,
+					 .lead_a = lead,
+					 .lead_b = lead,
+					 .lead_d = columns,
+					 .transposed_a = true,
+					 .stride_d = m * columns};
+	plan_operand(layer, 0, matrices_of(&a), m, m, k, lead);
+	plan_operand(layer, 1, matrices_of(&b), n, columns, k, lead);
+	a.dim[a.rank - 1] = lead;
+	b.dim[b.rank - 2] = columns;
+	b.dim[b.rank - 1] = lead;
+	cu_stack_plan(&layer->stack, &a, &b, &shape);
+	layer->stack.products_at = take_scratch(layer, layer->stack.step_y * (int64_t)sizeof(int32_t));
+	return cu_product_open(&layer->device->blas, &shape, &layer->product[0], err);
+}
+
+/* Operand k as it is multiplied. */
+static int pack(const struct cu_layer *layer, int k, const struct cu_value *value, uint64_t scratch, uint64_t *packed,
+		struct npl_err *err)
+{
+	const struct cu_stack_operand *o = &layer->stack.operand[k];
+	*packed = o->packed ? scratch + o->at : value->address;
+	if (!o->packed)
+		return 0;
+	return cu_kernel_pack(layer->device->kernels, value->address, &o->packing, *packed,
+			      o->sums ? scratch + o->sums_at : 0, layer->device->stream, err);
+}
+
+/* The sums of the products from the `outer`-th on to their results. */
+static int finish(const struct cu_layer *layer, int64_t outer, int64_t a, int64_t b, struct cu_value *out,
+		  uint64_t scratch, struct npl_err *err)
+{
+	const struct npl_layer *asked = layer->layer;
+	const struct cu_stack *stack = &layer->stack;
+	const struct cu_product_shape *shape = &layer->product[0].shape;
+	const struct cu_stack_operand *x = &stack->operand[0], *w = &stack->operand[1];
+	const int64_t zero_x = signed_zero(asked->in[0]), zero_w = signed_zero(asked->in[1]);
+	const struct cu_stack_sums sums = {
+		.matrices = shape->batch,
+		.rows = x->packing.used,
+		.columns = w->packing.used,
+		.lead = shape->lead_d,
+		.row_sums = x->sums ? scratch + x->sums_at + (uint64_t)(a / x->packing.lead) * sizeof(int32_t) : 0,
+		.column_sums = w->sums ? scratch + w->sums_at + (uint64_t)(b / w->packing.lead) * sizeof(int32_t) : 0,
+		.row_step = shape->stride_b / x->packing.lead,
+		.column_step = shape->stride_a / w->packing.lead,
+		.row_factor = (int)-zero_w,
+		.column_factor = (int)-zero_x,
+		.all = (uint32_t)(uint64_t)(x->packing.columns * zero_x * zero_w),
+		.scale = cu_sums_scale(asked->in[0], asked->in[1], 0, asked->fused, asked->out)};
+	const int64_t results = stack->step_y / shape->lead_d * sums.columns;
+	return cu_kernel_stack_sums(layer->device->kernels, scratch + stack->products_at, &sums, asked->fused,
+				    asked->out, out[0].address + (uint64_t)(outer * results), layer->device->stream,
+				    err);
+}
+
+int cu_stack_integers_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
+			  struct npl_err *err)
+{
+	const struct cu_device *d = layer->device;
+	const struct cu_stack *stack = &layer->stack;
+	uint64_t x, w;
+	if (pack(layer, 0, &in[0], scratch, &x, err) || pack(layer, 1, &in[1], scratch, &w, err))
+		return err->code;
+	for (int64_t i = 0; i < stack->outer; i++) {
+		int64_t a, b;
+		cu_stack_at(stack, i, &a, &b);
+		if (cu_product_run(&d->blas, &layer->product[0], w + (uint64_t)b, x + (uint64_t)a, 0,
+				   scratch + stack->products_at, false, d->workspace.address, d->stream, err) ||
+		    finish(layer, i, a, b, out, scratch, err))
+			return err->code;
+	}
+	return 0;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Shapes and tensors of tensor.h: checked products, names and allocation. */
+#include "npulab/tensor.h"
+#include "half.h"
+#include "npulab/budget.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	size_t size;
+} dtypes[NPL_DTYPES] = {
+	[NPL_F32] = {"float32", 4},   [NPL_F64] = {"float64", 8}, [NPL_I8] = {"int8", 1},    [NPL_U8] = {"uint8", 1},
+	[NPL_I16] = {"int16", 2},     [NPL_I32] = {"int32", 4},   [NPL_I64] = {"int64", 8},  [NPL_BOOL] = {"bool", 1},
+	[NPL_U16] = {"uint16", 2},    [NPL_U32] = {"uint32", 4},  [NPL_U64] = {"uint64", 8}, [NPL_F16] = {"float16", 2},
+	[NPL_BF16] = {"bfloat16", 2},
+};
+
+size_t npl_dtype_size(enum npl_dtype dtype)
+{
+	return dtypes[dtype].size;
+}
+
+const char *npl_dtype_name(enum npl_dtype dtype)
+{
+	return dtypes[dtype].name;
+}
+
+bool npl_shape_equal(const struct npl_shape *a, const struct npl_shape *b)
+{
+	if (a->rank != b->rank)
+		return false;
+	for (int i = 0; i < a->rank; i++)
+		if (a->dim[i] != b->dim[i])
+			return false;
+	return true;
+}
+
+int64_t npl_shape_count(const struct npl_shape *shape)
+{
+	int64_t count = 1;
+	if (shape->rank < 0 || shape->rank > NPL_MAX_RANK)
+		return -1;
+	for (int i = 0; i < shape->rank; i++)
+		if (shape->dim[i] < 0 || __builtin_mul_overflow(count, shape->dim[i], &count) ||
+		    count > NPL_MAX_ELEMENTS)
+			return -1;
+	return count;
+}
+
+const char *npl_shape_text(const struct npl_shape *shape, char *buf, size_t n)
+{
+	size_t used = 0;
+	if (shape->rank == 0)
+		snprintf(buf, n, "scalar");
+	for (int i = 0; i < shape->rank && used < n; i++)
+		used += (size_t)snprintf(buf + used, n - used, "%s%lld", i ? "x" : "", (long long)shape->dim[i]);
+	return buf;
+}
+
+bool npl_mul_size(size_t a, size_t b, size_t *product)
+{
+	return !__builtin_mul_overflow(a, b, product);
+}
+
+double npl_tensor_real(const struct npl_tensor *t, int64_t i)
+{
+#define REAL(dtype, type)                                                                                              \
+	case dtype:                                                                                                    \
+		return (double)((const type *)t->data)[i];
+	switch (t->dtype) {
+		REAL(NPL_F32, float)
+		REAL(NPL_F64, double)
+		REAL(NPL_I8, int8_t)
+		REAL(NPL_U8, uint8_t)
+		REAL(NPL_I16, int16_t)
+		REAL(NPL_U16, uint16_t)
+		REAL(NPL_I32, int32_t)
+		REAL(NPL_U32, uint32_t)
+		REAL(NPL_I64, int64_t)
+		REAL(NPL_U64, uint64_t)
+	case NPL_F16:
+		return (double)npl_f16_to_float(((const uint16_t *)t->data)[i]);
+	case NPL_BF16:
+		return (double)npl_bf16_to_float(((const uint16_t *)t->data)[i]);
+	default:
+		return ((const uint8_t *)t->data)[i] != 0;
+	}
+}
+
+bool npl_quant_same(const struct npl_quant *a, const struct npl_quant *b)
+{
+	return !(a->scale < b->scale) && !(a->scale > b->scale) && a->zero_point == b->zero_point;
+}
+
+bool npl_tensor_same_quant(const struct npl_tensor *a, const struct npl_tensor *b)
+{
+	return a->dtype == b->dtype && npl_quant_same(&a->quant, &b->quant);
+}
+
+int64_t npl_tensor_count(const struct npl_tensor *tensor)
+{
+	return npl_shape_count(&tensor->shape);
+}
+
+size_t npl_tensor_bytes(const struct npl_tensor *tensor)
+{
+	int64_t count = npl_tensor_count(tensor);
+	return count < 0 ? 0 : (size_t)count * npl_dtype_size(tensor->dtype);
+}
+
+int npl_tensor_alloc(struct npl_tensor *tensor, struct npl_err *err)
+{
+	int64_t count = npl_tensor_count(tensor);
+	char text[128];
+	if (count < 0)
+		return npl_fail(err, NPL_EINPUT, "%s: the shape %s is not possible: at most %lld elements",
+				tensor->name ? tensor->name : "tensor",
+				npl_shape_text(&tensor->shape, text, sizeof text), (long long)NPL_MAX_ELEMENTS);
+	size_t bytes = (size_t)count * npl_dtype_size(tensor->dtype);
+	size_t padded = (bytes + 63) / 64 * 64;
+	if (npl_memory_ask(padded, tensor->name ? tensor->name : "tensor", err))
+		return err->code;
+	tensor->data = aligned_alloc(64, padded ? padded : 64);
+	if (!tensor->data)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory for %zu bytes",
+				tensor->name ? tensor->name : "tensor", bytes);
+	memset(tensor->data, 0, padded ? padded : 64);
+	tensor->owned = true;
+	return 0;
+}
+
+void npl_tensor_free(struct npl_tensor *tensor)
+{
+	if (tensor->owned)
+		free(tensor->data);
+	tensor->data = NULL;
+	tensor->owned = false;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Other work on this computer (machine_load.h). */
+#include "npulab/machine_load.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+#define SHORTEST_SECONDS 0.1 /* the kernel counts in steps of 10 ms: of one processor, within a tenth */
+
+/* The first line of a file, NULL: it cannot be read. */
+static const char *first_line(const char *root, const char *name, char *line, int size)
+{
+	char path[512];
+	snprintf(path, sizeof path, "%s/%s", root, name);
+	FILE *file = fopen(path, "re");
+	const char *read = file ? fgets(line, size, file) : NULL;
+	if (file)
+		fclose(file);
+	return read;
+}
+
+/* Seconds that all processors have worked since the computer started; those of guests are in user's and nice's, those that a
+ * hypervisor took away count as others' work. */
+static double total_seconds(const char *root)
+{
+	unsigned long long user, nice, system, idle, wait, irq, softirq, steal;
+	char line[400];
+	if (!first_line(root, "stat", line, sizeof line) ||
+	    sscanf(line, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &wait, &irq,
+		   &softirq, &steal) != 8)
+		return NAN;
+	return (double)(user + nice + system + irq + softirq + steal) / (double)sysconf(_SC_CLK_TCK);
+}
+
+static double seconds_of(struct timeval t)
+{
+	return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
+}
+
+static double own_seconds(void)
+{
+	struct rusage usage;
+	return getrusage(RUSAGE_SELF, &usage) ? NAN : seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+}
+
+void npl_machine_load_start(struct npl_machine_load *load, const char *root)
+{
+	char line[100];
+	*load = (struct npl_machine_load){.root = root ? root : NPL_PROC_ROOT, .load_average = NAN, .others = NAN};
+	load->processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
+	if (!first_line(load->root, "loadavg", line, sizeof line) || sscanf(line, "%lf", &load->load_average) != 1)
+		load->load_average = NAN;
+	load->start_own = own_seconds();
+	load->start_total = total_seconds(load->root);
+	load->start_seconds = npl_clock_seconds();
+}
+
+void npl_machine_load_stop(struct npl_machine_load *load)
+{
+	double elapsed = npl_clock_seconds() - load->start_seconds;
+	double others = total_seconds(load->root) - load->start_total - (own_seconds() - load->start_own);
+	load->others = elapsed >= SHORTEST_SECONDS && others == others ? fmax(others / elapsed, 0) : NAN;
+	load->busy = load->others >= NPL_BUSY_PROCESSORS;
+}

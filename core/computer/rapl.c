@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The counters of rapl.h, read from the powercap tree: ROOT/intel-rapl:N/{name,energy_uj,max_energy_range_uj}.
+ *
+ * Taken: the zones intel-rapl:N whose name starts with "package-". Not taken: their sub-zones (core, uncore, dram),
+ * "psys" (the whole board; on some virtual machines a counter that always reads 0), and intel-rapl-mmio:N, which is
+ * the same package counted a second time. Not modelled: the random noise that a processor adds to the counter when
+ * its energy filtering is on (SGX), and the share of the package that other processes use. */
+#include "rapl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "npulab/energy_meter.h"
+
+#define BUSY_SECONDS 0.1    /* 100 steps of a counter that works */
+#define MOST_WATTS   1000.0 /* of one package, twice the largest on sale: bounds the time of one wrap */
+
+/* Reads the start of an open file as text without its newline; 0 or an errno. */
+static int read_text(int fd, char *text, size_t n)
+{
+	ssize_t got = pread(fd, text, n - 1, 0);
+	if (got < 0)
+		return errno;
+	text[got] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return 0;
+}
+
+static int read_count(int fd, uint64_t *count)
+{
+	char text[32], *end;
+	int failed = read_text(fd, text, sizeof text);
+	if (failed)
+		return failed;
+	errno = 0;
+	*count = strtoull(text, &end, 10);
+	return end == text || *end || errno ? EINVAL : 0;
+}
+
+static int open_below(const char *root, int zone, const char *file)
+{
+	char path[512];
+	int n = snprintf(path, sizeof path, "%s/intel-rapl:%d/%s", root, zone, file);
+	if (n < 0 || (size_t)n >= sizeof path) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang; reading it by place fails */
+}
+
+/* Text of a small file of a zone; false when it is not there. */
+static bool zone_text(const char *root, int zone, const char *file, char *text, size_t n)
+{
+	int fd = open_below(root, zone, file);
+	if (fd < 0)
+		return false;
+	bool ok = !read_text(fd, text, n);
+	close(fd);
+	return ok;
+}
+
+/* Adds zone N if it is a package that can be read; otherwise says why not in why, which keeps the last reason. */
+static void add_zone(struct npl_rapl *rapl, const char *root, int zone, char *why, size_t n)
+{
+	struct npl_rapl_domain domain = {.fd = -1};
+	char range[32];
+	if (!zone_text(root, zone, "name", domain.name, sizeof domain.name) || strncmp(domain.name, "package-", 8))
+		return;
+	domain.fd = open_below(root, zone, "energy_uj");
+	int failed = domain.fd < 0 ? errno : read_count(domain.fd, &domain.start_uj);
+	if (failed) {
+		snprintf(why, n, "the counter of %s cannot be read: %s%s", domain.name, strerror(failed),
+			 failed == EACCES ? " (Linux lets only root read it)" : "");
+		if (domain.fd >= 0)
+			close(domain.fd);
+		return;
+	}
+	if (zone_text(root, zone, "max_energy_range_uj", range, sizeof range))
+		domain.range_uj = strtoull(range, NULL, 10);
+	rapl->domain[rapl->n_domains++] = domain;
+}
+
+/* What this thread has had of a processor: the time that it waits for one is no load. */
+static double own_seconds(void)
+{
+	struct timespec t;
+	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) ? npl_clock_seconds()
+							  : (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Keeps this thread busy until every counter has moved, or for BUSY_SECONDS; drops the counters that stand still. */
+static void drop_dead_counters(struct npl_rapl *rapl, char *why, size_t n)
+{
+	bool moved[NPL_RAPL_DOMAINS] = {false};
+	int still = rapl->n_domains;
+	volatile double work = 1;
+	for (double begin = own_seconds(); still && own_seconds() - begin < BUSY_SECONDS;) {
+		for (int i = 0; i < 100000; i++)
+			work = work * 0.999999 + 1e-6;
+		for (int i = 0; i < rapl->n_domains; i++) {
+			uint64_t now;
+			if (!moved[i] && !read_count(rapl->domain[i].fd, &now) && now != rapl->domain[i].start_uj) {
+				moved[i] = true;
+				still--;
+			}
+		}
+	}
+	int kept = 0;
+	for (int i = 0; i < rapl->n_domains; i++) {
+		if (moved[i]) {
+			rapl->domain[kept++] = rapl->domain[i];
+			continue;
+		}
+		snprintf(rapl->still, sizeof rapl->still, "%s", rapl->domain[i].name);
+		snprintf(why, n, "the counter of %s stands still while the processor works, as in a virtual machine",
+			 rapl->domain[i].name);
+		close(rapl->domain[i].fd);
+	}
+	rapl->n_domains = kept;
+}
+
+int npl_rapl_open(const char *root, struct npl_rapl *rapl, struct npl_err *err)
+{
+	char why[200];
+	root = root ? root : NPL_POWERCAP_ROOT;
+	*rapl = (struct npl_rapl){.shortest_seconds = NPL_RAPL_SHORTEST_SECONDS};
+	snprintf(why, sizeof why,
+		 !strcmp(root, NPL_POWERCAP_ROOT) ? "there is no package counter below %s, as in most virtual machines"
+						  : "there is no package counter below %s",
+		 root);
+	for (int zone = 0; zone < NPL_RAPL_DOMAINS; zone++)
+		add_zone(rapl, root, zone, why, sizeof why);
+	drop_dead_counters(rapl, why, sizeof why);
+	if (!rapl->n_domains)
+		return npl_fail(err, NPL_EDEVICE, "%s", why);
+	return 0;
+}
+
+void npl_rapl_close(struct npl_rapl *rapl)
+{
+	for (int i = 0; i < rapl->n_domains; i++)
+		close(rapl->domain[i].fd);
+	rapl->n_domains = 0;
+}
+
+int npl_rapl_start(struct npl_rapl *rapl, struct npl_err *err)
+{
+	for (int i = 0; i < rapl->n_domains; i++) {
+		int failed = read_count(rapl->domain[i].fd, &rapl->domain[i].start_uj);
+		if (failed)
+			return npl_fail(err, NPL_EDEVICE, "the counter of %s cannot be read: %s", rapl->domain[i].name,
+					strerror(failed));
+	}
+	rapl->start_seconds = npl_clock_seconds();
+	return 0;
+}
+
+/* A counter that jumps, or goes back, which looks as if it had wrapped, tells of power that nothing draws. */
+static int plausible(const struct npl_rapl_domain *domain, uint64_t delta_uj, double seconds, struct npl_err *err)
+{
+	const double watts = seconds > 0 ? (double)delta_uj * 1e-6 / seconds : 0;
+	if (watts <= MOST_WATTS || seconds < NPL_RAPL_SHORTEST_SECONDS)
+		return 0;
+	return npl_fail(err, NPL_EDEVICE, "the counter of %s tells of %.3g W, which no package draws", domain->name,
+			watts);
+}
+
+/* Microjoules since start over at most one wrap. */
+static int domain_delta(const struct npl_rapl_domain *domain, double seconds, uint64_t *delta_uj, struct npl_err *err)
+{
+	uint64_t now;
+	int failed = read_count(domain->fd, &now);
+	if (failed)
+		return npl_fail(err, NPL_EDEVICE, "the counter of %s cannot be read: %s", domain->name,
+				strerror(failed));
+	if (domain->range_uj && seconds * MOST_WATTS * 1e6 > (double)domain->range_uj)
+		return npl_fail(
+			err, NPL_EDEVICE,
+			"%.0f s are too long for the counter of %s, which may have wrapped twice: at most %.0f s",
+			seconds, domain->name, (double)domain->range_uj / MOST_WATTS * 1e-6);
+	if (now == domain->start_uj && seconds >= NPL_RAPL_SHORTEST_SECONDS)
+		return npl_fail(err, NPL_EDEVICE, "the counter of %s stood still for %.3g s", domain->name, seconds);
+	if (now >= domain->start_uj) {
+		*delta_uj = now - domain->start_uj;
+		return plausible(domain, *delta_uj, seconds, err);
+	}
+	if (domain->start_uj > domain->range_uj)
+		return npl_fail(err, NPL_EDEVICE,
+				"the counter of %s went back from %llu to %llu uJ, beyond its range of %llu uJ",
+				domain->name, (unsigned long long)domain->start_uj, (unsigned long long)now,
+				(unsigned long long)domain->range_uj);
+	*delta_uj = domain->range_uj - domain->start_uj + now;
+	return plausible(domain, *delta_uj, seconds, err);
+}
+
+int npl_rapl_stop(struct npl_rapl *rapl, double *joules, double *seconds, struct npl_err *err)
+{
+	double elapsed = npl_clock_seconds() - rapl->start_seconds;
+	if (!rapl->n_domains)
+		return npl_fail(err, NPL_EDEVICE, "the energy meter is not open");
+	if (elapsed < rapl->shortest_seconds)
+		return npl_fail(err, NPL_EDEVICE,
+				"%.3f ms are too short for a counter that steps every millisecond: at least %.0f ms",
+				elapsed * 1e3, rapl->shortest_seconds * 1e3);
+	uint64_t total_uj = 0;
+	for (int i = 0; i < rapl->n_domains; i++) {
+		uint64_t delta_uj = 0;
+		int failed = domain_delta(&rapl->domain[i], elapsed, &delta_uj, err);
+		if (failed)
+			return failed;
+		total_uj += delta_uj;
+	}
+	*joules = (double)total_uj * 1e-6;
+	*seconds = elapsed;
+	return 0;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Thermal design powers by model (tdp.h). */
+#include "npulab/tdp.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/files/csv.h"
+#include "npulab/device.h"
+
+#define NAME 160
+
+/* A word that says nothing of the model: "cpu", "processor", "16-core", "12th", "gen". */
+static bool is_filler(const char *word)
+{
+	size_t digits = strspn(word, "0123456789");
+	const char *rest = word + digits;
+	if (!strcmp(word, "cpu") || !strcmp(word, "processor") || !strcmp(word, "gen"))
+		return true;
+	return digits && (!strcmp(rest, "-core") || !strcmp(rest, "th") || !strcmp(rest, "nd") || !strcmp(rest, "rd") ||
+			  !strcmp(rest, "st"));
+}
+
+/* The name in small letters, without trade marks, fillers, the clock and what graphics there are besides. */
+static void plain_name(const char *model, char plain[NAME])
+{
+	char text[NAME];
+	size_t n = 0, used = 0;
+	for (const char *at = model; *at && *at != '@' && n + 2 < NAME; at++) {
+		if (!strncasecmp(at, "(r)", 3) || !strncasecmp(at, "(c)", 3)) {
+			at += 2;
+			text[n++] = ' ';
+		} else if (!strncasecmp(at, "(tm)", 4)) {
+			at += 3;
+			text[n++] = ' ';
+		} else {
+			text[n++] = (char)tolower((unsigned char)*at);
+		}
+	}
+	text[n] = '\0';
+	plain[0] = '\0';
+	char *rest = NULL;
+	for (char *word = strtok_r(text, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
+		if (!strcmp(word, "with") || !strcmp(word, "w/"))
+			break;
+		if (!is_filler(word))
+			used += (size_t)snprintf(plain + used, NAME - used, "%s%s", used ? " " : "", word);
+	}
+}
+
+static int read_row(const struct npl_csv *csv, int row, struct npl_tdp *tdp, struct npl_err *err)
+{
+	int watts = npl_csv_column(csv, "tdp_watts", err), cores = npl_csv_column(csv, "cores", err),
+	    source = npl_csv_column(csv, "source", err);
+	double n;
+	if (watts < 0 || cores < 0 || source < 0 || npl_csv_number(csv, row, watts, &tdp->watts, err) ||
+	    npl_csv_number(csv, row, cores, &n, err))
+		return err->code;
+	if (!(tdp->watts > 0 && tdp->watts < 1e5) || (isfinite(n) && !(n >= 1 && n <= 1e5)))
+		return npl_fail(err, NPL_EINPUT, "%s:%d: expected watts above 0 and a number of cores, or none of them",
+				csv->path, csv->row[row].line);
+	tdp->cores = isfinite(n) ? (int)n : 0;
+	snprintf(tdp->source, sizeof tdp->source, "%s", csv->row[row].field[source]);
+	return 0;
+}
+
+int npl_tdp_find(enum npl_tdp_kind kind, const char *model, struct npl_tdp *tdp, struct npl_err *err)
+{
+	char folder[PATH_MAX - 16], path[PATH_MAX], wanted[NAME], listed[NAME];
+	const char *what = kind == NPL_TDP_CPU ? "cpu" : "gpu";
+	struct npl_arena arena = {0};
+	struct npl_csv csv;
+	*tdp = (struct npl_tdp){0};
+	plain_name(model, wanted);
+	if (npl_data_dir("published", folder, sizeof folder, err))
+		return err->code;
+	snprintf(path, sizeof path, "%s/tdp.csv", folder);
+	int rc = npl_csv_load(path, &arena, &csv, err), found = -1;
+	int kinds = rc ? -1 : npl_csv_column(&csv, "kind", err), models = rc ? -1 : npl_csv_column(&csv, "model", err);
+	if (!rc && (kinds < 0 || models < 0))
+		rc = err->code;
+	for (int i = 0; !rc && *wanted && i < csv.n_rows && found < 0; i++) {
+		plain_name(csv.row[i].field[models], listed);
+		if (!strcmp(csv.row[i].field[kinds], what) && !strcmp(listed, wanted))
+			found = i;
+	}
+	if (!rc && found < 0)
+		rc = npl_fail(err, NPL_EDEVICE, "no TDP is known of '%s'", *model ? model : "a model without a name");
+	if (!rc)
+		rc = read_row(&csv, found, tdp, err);
+	npl_arena_free(&arena);
+	return rc;
+}
+
+void npl_assume_package(const struct npl_processor *p, int threads, double watts, int cores,
+			struct npl_assumed_power *power)
+{
+	struct npl_tdp tdp = {0};
+	struct npl_err why = {0};
+	int listed = npl_tdp_find(NPL_TDP_CPU, p->model, &tdp, &why);
+	const char *source = tdp.source;
+	*power = (struct npl_assumed_power){.watts = NAN};
+	if (listed && !(watts > 0)) {
+		snprintf(power->note, sizeof power->note, "%.240s; --set cpu.tdp_watts=W and cpu.tdp_cores=N tell it",
+			 why.msg);
+		return;
+	}
+	if (watts > 0) {
+		tdp.watts = watts;
+		source = "as given";
+	}
+	if (cores > 0)
+		tdp.cores = cores;
+	if (tdp.cores < 1 && p->packages > 0)
+		tdp.cores = p->cores / p->packages;
+	tdp.cores = tdp.cores < 1 ? 1 : tdp.cores;
+	int most = tdp.cores * (p->packages > 1 ? p->packages : 1);
+	int used = threads < 1 ? 1 : threads < most ? threads : most;
+	power->watts = tdp.watts * used / tdp.cores;
+	snprintf(power->note, sizeof power->note, "TDP %g W (%s) x %d core%s of %d%s: a guess, and an upper bound%s",
+		 tdp.watts, source, used, used == 1 ? "" : "s", tdp.cores, p->packages > 1 ? " a package" : "",
+		 p->is_virtual
+			 ? "; this is a virtual machine, whose share of a package is not known: each of its processors "
+			   "counts as a core"
+			 : "");
+}
+
+void npl_assume_board(const char *name, double watts, struct npl_assumed_power *power)
+{
+	struct npl_tdp tdp = {0};
+	struct npl_err why = {0};
+	int listed = npl_tdp_find(NPL_TDP_GPU, name, &tdp, &why);
+	*power = (struct npl_assumed_power){.watts = watts > 0 ? watts : listed ? NAN : tdp.watts};
+	if (listed && !(watts > 0))
+		snprintf(power->note, sizeof power->note, "%.240s; --set cuda.tdp_watts=W tells it", why.msg);
+	else
+		snprintf(power->note, sizeof power->note,
+			 "TDP %g W (%s) of the whole board: a guess, and an upper bound", power->watts,
+			 watts > 0 ? "as given" : tdp.source);
+}

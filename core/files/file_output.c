@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Declared outputs (core/files/file.h): what can be known of them before there is anything to write, and that nothing reads them. */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "file_impl.h"
+
+enum { MOST = 16, MOST_LINKS = 40 };
+
+static struct declared {
+	char *path; /* as it was spelled; NULL: the place is free */
+	struct npl_output_target target;
+	bool was_asked_for; /* somebody wanted to read it */
+} declared[MOST];
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
+
+static int refused(const char *path, const char *output, struct npl_err *err)
+{
+	const bool one_name = !strcmp(path, output);
+	return npl_fail(err, NPL_EUSAGE, "%s is read by this run and would be overwritten%s%s", path,
+			one_name ? "" : " as ", one_name ? "" : output);
+}
+
+static int cannot(const char *path, int failure, struct npl_err *err)
+{
+	return npl_fail(err, failure == ENOMEM ? NPL_ENOMEM : NPL_EOUTPUT, "%s: cannot be written: %s", path,
+			strerror(failure));
+}
+
+/* The absolute path of a file that is not there yet, where its folder is; the path as it is where that cannot be told. */
+static char *in_real_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	char *folder = NULL, *real = NULL, *joined = NULL;
+	if (asprintf(&folder, "%.*s.", (int)(base - path), path) < 0)
+		return NULL;
+	real = realpath(folder, NULL);
+	if (asprintf(&joined, "%s/%s", real && strcmp(real, "/") ? real : "", base) < 0)
+		joined = NULL;
+	if (joined && !real) {
+		free(joined);
+		joined = strdup(path);
+	}
+	free(folder);
+	free(real);
+	return joined;
+}
+
+/* Where the link at path leads, itself perhaps a link; NULL with errno 0: path is none. */
+static char *link_target(const char *path)
+{
+	char text[PATH_MAX], *joined = NULL;
+	const ssize_t n = readlink(path, text, sizeof text - 1);
+	const char *slash = strrchr(path, '/');
+	errno = 0;
+	if (n < 0)
+		return NULL;
+	text[n] = '\0';
+	const int folder = *text != '/' && slash ? (int)(slash + 1 - path) : 0;
+	if (asprintf(&joined, "%.*s%s", folder, path, text) < 0)
+		errno = ENOMEM;
+	return joined;
+}
+
+/* Follows links to the file behind them, which need not be there. NULL with errno set. */
+static char *behind_links(const char *path)
+{
+	char *at = realpath(path, NULL);
+	if (at)
+		return at;
+	at = strdup(path);
+	for (int i = 0; at; i++) {
+		char *next = i < MOST_LINKS ? link_target(at) : NULL;
+		if (!next && errno == 0 && i < MOST_LINKS) {
+			next = in_real_folder(at);
+			free(at);
+			return next;
+		}
+		free(at);
+		at = next;
+		errno = at ? 0 : i < MOST_LINKS ? errno : ELOOP;
+	}
+	return NULL;
+}
+
+/* What is wrong with writing to what is there; NULL: nothing. */
+static const char *cannot_be_written(mode_t mode)
+{
+	return S_ISDIR(mode)    ? "it is a directory, not a file"
+	       : S_ISBLK(mode)  ? "it is a disk, not a file"
+	       : S_ISSOCK(mode) ? "it is a socket, not a file"
+				: NULL;
+}
+
+/* Of a regular file that standard output or error goes to: replacing it would lose what is printed. */
+static bool is_printed_to(const struct stat *status)
+{
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+		struct stat printed;
+		if (S_ISREG(status->st_mode) && !fstat(fd, &printed) && printed.st_dev == status->st_dev &&
+		    printed.st_ino == status->st_ino)
+			return true;
+	}
+	return false;
+}
+
+/* There is a folder for a file that is not there yet, and it takes a new one. */
+static int check_folder(const char *path, const char *target, struct npl_err *err)
+{
+	const char *slash = strrchr(target, '/'), *base = slash ? slash + 1 : target;
+	char *folder = NULL;
+	if (!*base)
+		return npl_fail(err, NPL_EOUTPUT, "%s: cannot be written: it names a folder, not a file", path);
+	if (asprintf(&folder, "%.*s.", (int)(base - target), target) < 0)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	const int failure = access(folder, W_OK | X_OK) ? errno : 0;
+	free(folder);
+	return failure ? cannot(path, failure, err) : 0;
+}
+
+static int check(const char *path, struct npl_output_target *target, struct npl_err *err)
+{
+	struct stat status;
+	if (stat(path, &status))
+		return errno == ENOENT ? check_folder(path, target->path, err) : cannot(path, errno, err);
+	target->existed = true;
+	target->device = status.st_dev;
+	target->inode = status.st_ino;
+	if (cannot_be_written(status.st_mode))
+		return npl_fail(err, NPL_EOUTPUT, "%s: cannot be written: %s", path, cannot_be_written(status.st_mode));
+	if (access(path, W_OK))
+		return cannot(path, errno, err);
+	if (is_printed_to(&status))
+		return npl_fail(err, NPL_EUSAGE, "%s is where standard output or standard error goes", path);
+	if (S_ISREG(status.st_mode))
+		return 0;
+	free(target->path); /* what /proc says of a pipe or a terminal is no path */
+	target->path = strdup(path);
+	return target->path ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+}
+
+static int look(const char *path, struct npl_output_target *target, struct npl_err *err)
+{
+	*target = (struct npl_output_target){.path = behind_links(path)};
+	if (!target->path)
+		return cannot(path, errno, err);
+	int rc = check(path, target, err);
+	if (rc) {
+		free(target->path);
+		target->path = NULL;
+	}
+	return rc;
+}
+
+/* A character device, as /dev/null, takes any number of documents. */
+static bool is_same(const struct npl_output_target *a, const struct npl_output_target *b)
+{
+	struct stat status;
+	if (a->existed && !stat(a->path, &status) && S_ISCHR(status.st_mode))
+		return false;
+	return !strcmp(a->path, b->path) ||
+	       (a->existed && b->existed && a->device == b->device && a->inode == b->inode);
+}
+
+int npl_file_declare_output(const char *path, struct npl_err *err)
+{
+	struct npl_output_target target;
+	struct declared *place = NULL;
+	if (look(path, &target, err))
+		return err->code;
+	int rc = 0;
+	pthread_mutex_lock(&changing);
+	for (int i = 0; i < MOST && !rc; i++) {
+		if (!declared[i].path)
+			place = place ? place : &declared[i];
+		else if (is_same(&declared[i].target, &target))
+			rc = npl_fail(err, NPL_EUSAGE, "%s is named for two outputs", path);
+	}
+	char *copy = rc || !place ? NULL : strdup(path);
+	if (!rc && !place)
+		rc = npl_fail(err, NPL_EUSAGE, "%s: more than %d outputs", path, MOST);
+	else if (!rc && !copy)
+		rc = npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	if (rc)
+		free(target.path);
+	else
+		*place = (struct declared){.path = copy, .target = target};
+	pthread_mutex_unlock(&changing);
+	return rc;
+}
+
+void npl_file_forget_outputs(void)
+{
+	pthread_mutex_lock(&changing);
+	for (int i = 0; i < MOST; i++) {
+		free(declared[i].path);
+		free(declared[i].target.path);
+		declared[i] = (struct declared){0};
+	}
+	pthread_mutex_unlock(&changing);
+}
+
+int npl_output_refuse_reading(const struct stat *status, const char *path, struct npl_err *err)
+{
+	int rc = 0;
+	pthread_mutex_lock(&changing);
+	for (int i = 0; i < MOST; i++) {
+		const struct npl_output_target *target = &declared[i].target;
+		if (!declared[i].path || !S_ISREG(status->st_mode) || !target->existed ||
+		    target->device != status->st_dev || target->inode != status->st_ino)
+			continue;
+		declared[i].was_asked_for = true;
+		rc = refused(path, declared[i].path, err);
+	}
+	pthread_mutex_unlock(&changing);
+	return rc;
+}
+
+int npl_output_find(const char *path, struct npl_output_target *target, struct npl_err *err)
+{
+	int rc = 0;
+	bool found = false;
+	pthread_mutex_lock(&changing);
+	for (int i = 0; i < MOST && !found; i++) {
+		found = declared[i].path && !strcmp(declared[i].path, path);
+		if (!found)
+			continue;
+		*target = declared[i].target;
+		if (declared[i].was_asked_for)
+			rc = refused(path, path, err);
+		else if (!(target->path = strdup(target->path)))
+			rc = npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	}
+	pthread_mutex_unlock(&changing);
+	return found ? rc : look(path, target, err);
+}

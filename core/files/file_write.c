@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Writing whole documents (core/files/file.h): by a temporary that is renamed, or in place. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "file_impl.h"
+
+/* One document on its way. */
+struct document {
+	const struct npl_output_target *target;
+	const struct npl_file_piece *piece;
+	int n_pieces;
+	struct stat now; /* of the target */
+	bool exists;
+};
+
+/* write() until all is out; 0 or an errno. */
+static int write_all(int fd, const char *data, size_t bytes)
+{
+	while (bytes) {
+		ssize_t n = write(fd, data, bytes);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? errno : ENOSPC;
+		data += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+static int write_pieces(int fd, const struct document *d)
+{
+	int failure = 0;
+	for (int i = 0; !failure && i < d->n_pieces; i++)
+		failure = write_all(fd, d->piece[i].data, d->piece[i].bytes);
+	return failure;
+}
+
+/* Gives a new file what is kept of the one that it replaces. Where the group cannot be kept, it gets no more than everybody has. The
+ * mode comes last, since a change of owner takes bits of it away. */
+static void take_after(int fd, const struct stat *old)
+{
+	mode_t mode = old->st_mode & 0777;
+	if (fchown(fd, old->st_uid, old->st_gid) && fchown(fd, (uid_t)-1, old->st_gid))
+		mode &= ~(mode_t)070 | (mode & 07) << 3;
+	if (fchmod(fd, mode))
+		return; /* some file systems have no modes */
+}
+
+/* 0 or an errno. `in_place`: what failed may work without a new file. */
+static int replace(const struct document *d, bool *in_place)
+{
+	struct npl_temporary temporary = npl_temporary_open(d->target->path, d->exists ? 0600 : 0666);
+	int failure = temporary.fd < 0 ? errno : 0;
+	*in_place = failure && failure != ENOMEM;
+	if (!failure)
+		failure = write_pieces(temporary.fd, d);
+	if (!failure && d->exists)
+		take_after(temporary.fd, &d->now);
+	/* Network file systems tell of delayed errors when a file is closed, which closing a copy of it does too. */
+	const int copy = failure ? -1 : dup(temporary.fd);
+	if (copy >= 0 && close(copy))
+		failure = errno;
+	if (!failure && rename(temporary.path, d->target->path)) {
+		failure = errno;
+		*in_place = true;
+	}
+	npl_temporary_close(&temporary, !failure);
+	return failure;
+}
+
+/* A reader of a FIFO that goes away is an error of write() here, and no signal to the program. */
+static int write_pieces_unsignalled(int fd, const struct document *d)
+{
+	sigset_t pipe, before, pending;
+	const struct timespec at_once = {0};
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigpending(&pending);
+	const bool pending_before = sigismember(&pending, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe, &before);
+	const int failure = write_pieces(fd, d);
+	if (failure == EPIPE && !pending_before)
+		sigtimedwait(&pipe, NULL, &at_once);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return failure;
+}
+
+/* Room for the whole document before any of the old one is lost; 0 or an errno. */
+static int make_room(int fd, const struct document *d)
+{
+	struct rlimit limit;
+	off_t bytes = 0;
+	for (int i = 0; i < d->n_pieces; i++)
+		bytes += (off_t)d->piece[i].bytes;
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY && (rlim_t)bytes > limit.rlim_cur)
+		return EFBIG;
+	if (!bytes || !fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, bytes) || errno == EOPNOTSUPP || errno == ENOSYS)
+		return 0;
+	return errno;
+}
+
+/* 0 or an errno. */
+static int write_in_place(const struct document *d)
+{
+	const bool regular = S_ISREG(d->now.st_mode);
+	struct stat status;
+	const int fd = open(d->target->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return errno;
+	int failure = fstat(fd, &status) ? errno : 0;
+	if (!failure && d->target->existed && (status.st_dev != d->target->device || status.st_ino != d->target->inode))
+		failure = ESTALE; /* another file than the one that was declared, which may be one that was read */
+	if (!failure && regular)
+		failure = make_room(fd, d);
+	if (!failure)
+		failure = write_pieces_unsignalled(fd, d);
+	if (!failure && regular && ftruncate(fd, lseek(fd, 0, SEEK_CUR)))
+		failure = errno;
+	if (!failure && regular && status.st_mode & 07000 && fchmod(fd, status.st_mode & 0777))
+		failure = errno;
+	if (close(fd) && !failure)
+		failure = errno;
+	return failure;
+}
+
+static int write_document(struct document *d)
+{
+	bool in_place = false;
+	d->exists = !stat(d->target->path, &d->now);
+	if (d->exists && !S_ISREG(d->now.st_mode))
+		return write_in_place(d);
+	const int failure = replace(d, &in_place);
+	return failure && in_place && d->exists ? write_in_place(d) : failure;
+}
+
+int npl_file_write(const char *path, const struct npl_file_piece *piece, int n_pieces, struct npl_err *err)
+{
+	struct npl_output_target target;
+	if (npl_output_find(path, &target, err))
+		return err->code;
+	struct document document = {.target = &target, .piece = piece, .n_pieces = n_pieces};
+	const int failure = write_document(&document);
+	free(target.path);
+	return failure ? npl_fail(err, NPL_EOUTPUT, "%s: cannot be written: %s", path, strerror(failure)) : 0;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Words of a text (core/files/words.h). */
+#include "words.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int npl_words_open(struct npl_words *words, const char *source, const char *text, size_t n, struct npl_err *err)
+{
+	*words = (struct npl_words){.source = source, .comments = "#", .marks = "", .err = err};
+	words->at = words->end = text; /* before the first line */
+	words->text_end = text + n;
+	if (n < INT32_MAX)
+		return 0;
+	return npl_fail(err, NPL_EINPUT, "%s: %zu bytes, expected less than 2^31", source, n);
+}
+
+int npl_words_complain(const struct npl_words *words, const char *format, ...)
+{
+	char what[400];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(what, sizeof what, format, args);
+	va_end(args);
+	return npl_fail(words->err, NPL_EINPUT, "%s:%d: %s", words->source, words->line, what);
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_one_of(char c, const char *characters)
+{
+	return c && strchr(characters, c);
+}
+
+int npl_words_next(struct npl_words *words)
+{
+	while (words->at < words->end && is_blank(*words->at))
+		words->at++;
+	const char *first = words->at;
+	if (words->at < words->end && is_one_of(*words->at, words->marks))
+		words->at++;
+	else
+		while (words->at < words->end && !is_blank(*words->at) && !is_one_of(*words->at, words->marks))
+			words->at++;
+	size_t length = (size_t)(words->at - first);
+	if (length > NPL_LONGEST_WORD)
+		return npl_words_complain(words, "a word of %zu characters, expected at most %d: '%.20s...'", length,
+					  NPL_LONGEST_WORD, first);
+	memcpy(words->word, first, length);
+	words->word[length] = '\0';
+	return 0;
+}
+
+/* To the next line; false: there is none. */
+static bool next_line(struct npl_words *words)
+{
+	if (words->line) { /* past the one before */
+		const char *newline = memchr(words->end, '\n', (size_t)(words->text_end - words->end));
+		words->at = newline ? newline + 1 : words->text_end;
+	}
+	if (words->at == words->text_end)
+		return false;
+	words->line++;
+	for (words->end = words->at;
+	     words->end < words->text_end && *words->end != '\n' && !is_one_of(*words->end, words->comments);)
+		words->end++;
+	return true;
+}
+
+bool npl_words_line(struct npl_words *words, int *rc)
+{
+	do {
+		if (!next_line(words))
+			return false;
+		if (memchr(words->at, '\0', (size_t)(words->end - words->at)))
+			*rc = npl_words_complain(words, "a NUL byte, expected text");
+		else
+			*rc = npl_words_next(words);
+	} while (!*rc && !*words->word);
+	return !*rc;
+}
+
+int npl_words_end(struct npl_words *words)
+{
+	int rc = npl_words_next(words);
+	if (rc || !*words->word)
+		return rc;
+	return npl_words_complain(words, "'%s' is one too many, expected the end of the line", words->word);
+}
+
+bool npl_parse_count(const char *word, int64_t *value)
+{
+	return *word && !word[strspn(word, "0123456789")] && npl_parse_integer(word, value);
+}
+
+bool npl_parse_bytes(const char *word, int64_t *value)
+{
+	static const char powers[] = "KMGT";
+	char digits[24];
+	const size_t n = strspn(word, "0123456789");
+	const char *unit = word + n, *power = *unit ? strchr(powers, *unit) : NULL;
+	if (n >= sizeof digits || (*unit && (!power || strcmp(unit + 1, unit[1] == 'i' ? "i" : ""))))
+		return false;
+	memcpy(digits, word, n);
+	digits[n] = '\0';
+	if (!npl_parse_count(digits, value))
+		return false;
+	for (long times = power ? power - powers + 1 : 0; times > 0; times--)
+		if (__builtin_mul_overflow(*value, unit[1] == 'i' ? 1024 : 1000, value))
+			return false;
+	return true;
+}
+
+bool npl_parse_integer(const char *word, int64_t *value)
+{
+	char *end;
+	bool hex = word[0] == '0' && (word[1] == 'x' || word[1] == 'X');
+	const char *digits = hex ? word + 2 : word + (*word == '-');
+	if (!(hex ? isxdigit((unsigned char)*digits) : isdigit((unsigned char)*digits)))
+		return false;
+	errno = 0;
+	long long number = strtoll(word, &end, hex ? 16 : 10);
+	*value = number;
+	return !errno && !*end;
+}
+
+bool npl_parse_number(const char *word, double *value)
+{
+	char *end;
+	/* strtod takes blanks, hexadecimal digits, "inf" and "nan" as well. */
+	if (!*word || word[strspn(word, "+-.0123456789eE")])
+		return false;
+	*value = strtod(word, &end);
+	return !*end && isfinite(*value);
+}

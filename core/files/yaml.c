@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Settings files over libyaml's event parser. The parser is told nothing of schemas: it only flattens. */
+#include "yaml.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "file.h"
+
+#define MAX_BYTES    ((size_t)1 << 20)
+#define MAX_DEPTH    8
+#define MAX_SETTINGS 4096
+
+struct reader {
+	const char *path;
+	struct npl_arena *arena;
+	struct npl_setting *setting;
+	int n, capacity;
+	int depth;                     /* open mappings */
+	const char *prefix[MAX_DEPTH]; /* dotted path of each open mapping, "" for the outermost */
+	const char *key; /* the pending key of the innermost mapping, with its prefix; NULL: expects a key */
+};
+
+static int add_setting(struct reader *r, const char *value, int line, struct npl_err *err)
+{
+	for (int i = 0; i < r->n; i++)
+		if (!strcmp(r->setting[i].key, r->key))
+			return npl_fail(err, NPL_EINPUT, "%s:%d: '%s' is set twice (first in line %d)", r->path, line,
+					r->key, r->setting[i].line);
+	if (r->n == r->capacity) {
+		int capacity = r->capacity ? 2 * r->capacity : 32;
+		if (capacity > MAX_SETTINGS)
+			return npl_fail(err, NPL_EINPUT, "%s:%d: more than %d settings", r->path, line, MAX_SETTINGS);
+		struct npl_setting *grown = npl_arena_array(r->arena, (size_t)capacity, sizeof *grown);
+		if (!grown)
+			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", r->path);
+		if (r->n)
+			memcpy(grown, r->setting, (size_t)r->n * sizeof *grown);
+		r->setting = grown;
+		r->capacity = capacity;
+	}
+	r->setting[r->n++] = (struct npl_setting){.key = r->key, .value = value, .line = line};
+	r->key = NULL;
+	return 0;
+}
+
+static int on_scalar(struct reader *r, const yaml_event_t *event, struct npl_err *err)
+{
+	const char *text = (const char *)event->data.scalar.value;
+	int line = (int)event->start_mark.line + 1;
+	if (strlen(text) != event->data.scalar.length)
+		return npl_fail(err, NPL_EINPUT, "%s:%d: a NUL character inside a value", r->path, line);
+	if (r->depth == 0)
+		return npl_fail(err, NPL_EINPUT, "%s:%d: expected `key: value` lines, found a lone value", r->path,
+				line);
+	const char *prefix = r->prefix[r->depth - 1] ? r->prefix[r->depth - 1] : "";
+	char *copy = r->key ? npl_arena_strdup(r->arena, text)
+			    : npl_arena_printf(r->arena, "%s%s%s", prefix, prefix[0] ? "." : "", text);
+	if (!copy)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", r->path);
+	if (r->key)
+		return add_setting(r, copy, line, err);
+	r->key = copy;
+	return 0;
+}
+
+static int on_event(struct reader *r, const yaml_event_t *event, struct npl_err *err)
+{
+	int line = (int)event->start_mark.line + 1;
+	switch (event->type) {
+	case YAML_SCALAR_EVENT:
+		return on_scalar(r, event, err);
+	case YAML_MAPPING_START_EVENT:
+		if (r->depth == MAX_DEPTH)
+			return npl_fail(err, NPL_EINPUT, "%s:%d: nested deeper than %d levels", r->path, line,
+					MAX_DEPTH);
+		if (r->depth && !r->key)
+			return npl_fail(err, NPL_EINPUT, "%s:%d: a mapping cannot be a key", r->path, line);
+		r->prefix[r->depth++] = r->key ? r->key : "";
+		r->key = NULL;
+		return 0;
+	case YAML_MAPPING_END_EVENT:
+		r->depth--;
+		return 0;
+	case YAML_SEQUENCE_START_EVENT:
+		return npl_fail(err, NPL_EINPUT, "%s:%d: lists are not used here, expected `key: value`", r->path,
+				line);
+	case YAML_ALIAS_EVENT:
+		return npl_fail(err, NPL_EINPUT, "%s:%d: aliases (*name) are not used here", r->path, line);
+	default:
+		return 0;
+	}
+}
+
+static int read_events(struct reader *r, const struct npl_file *file, struct npl_err *err)
+{
+	yaml_parser_t parser;
+	if (!yaml_parser_initialize(&parser))
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", r->path);
+	yaml_parser_set_input_string(&parser, file->data, file->bytes);
+	int rc = 0, documents = 0;
+	for (bool done = false; !done && !rc;) {
+		yaml_event_t event;
+		if (!yaml_parser_parse(&parser, &event)) {
+			rc = npl_fail(err, NPL_EINPUT, "%s:%d: %s", r->path, (int)parser.problem_mark.line + 1,
+				      parser.problem ? parser.problem : "not YAML");
+			break;
+		}
+		done = event.type == YAML_STREAM_END_EVENT;
+		if (event.type == YAML_DOCUMENT_START_EVENT && documents++)
+			rc = npl_fail(err, NPL_EINPUT, "%s:%d: a second document starts here, expected one", r->path,
+				      (int)event.start_mark.line + 1);
+		else
+			rc = on_event(r, &event, err);
+		yaml_event_delete(&event);
+	}
+	yaml_parser_delete(&parser);
+	return rc;
+}
+
+int npl_settings_load(const char *path, struct npl_arena *arena, struct npl_setting **settings, int *n,
+		      struct npl_err *err)
+{
+	struct npl_file file;
+	struct reader r = {.path = path, .arena = arena};
+	int rc = npl_file_map(path, MAX_BYTES, &file, err);
+	if (!rc)
+		rc = read_events(&r, &file, err);
+	npl_file_unmap(&file);
+	*settings = r.setting;
+	*n = r.n;
+	return rc;
+}
+
+const char *npl_double_text(double value, char *buf, size_t n)
+{
+	for (int digits = 6; digits <= 17; digits++) {
+		snprintf(buf, n, "%.*g", digits, value);
+		if (strtod(buf, NULL) == value)
+			break;
+	}
+	return buf;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between float32 and 8 bits (int8.h), by the rule of ONNX QuantizeLinear and DequantizeLinear. */
+#include "int8.h"
+
+bool npl_int8_quantise(const float *x, int64_t count, const struct npl_quant *quant, enum npl_dtype dtype, void *out,
+		       uint64_t *saturations)
+{
+	const float zero = (float)quant->zero_point, low = (float)npl_int8_min(dtype) - zero,
+		    high = (float)npl_int8_max(dtype) - zero, scale = quant->scale;
+	const float big = 12582912.0f; /* 1.5 * 2^23: a sum with it has no fraction bits, and is rounded to even */
+	uint8_t *bytes = out;
+	uint32_t not_numbers = 0;
+	while (count > 0) {
+		const int64_t some = count < 1 << 20 ? count : 1 << 20; /* as many as a 32-bit count holds */
+		uint32_t beyond = 0;
+		for (int64_t i = 0; i < some; i++) {
+			float q = x[i] / scale;
+			not_numbers |= q != q;
+			q = q > low - 1
+				    ? q
+				    : low - 1; /* one beyond still shows that it was outside; a NaN lands there too */
+			q = q < high + 1 ? q : high + 1;
+			q = (q + big) - big;
+			beyond += (uint32_t)(q < low) + (uint32_t)(q > high);
+			q = q > low ? q : low;
+			bytes[i] = (uint8_t)(int32_t)((q < high ? q : high) + zero);
+		}
+		*saturations += beyond;
+		x += some;
+		bytes += some;
+		count -= some;
+	}
+	return !not_numbers;
+}
+
+void npl_int8_dequantise(const void *in, int64_t count, const struct npl_quant *quant, enum npl_dtype dtype, float *out)
+{
+	const uint8_t *bytes = in;
+	float table[256]; /* all there are */
+	for (int i = 0; i < 256; i++)
+		table[i] = (float)((dtype == NPL_I8 ? (int8_t)(uint8_t)i : i) - quant->zero_point) * quant->scale;
+	for (int64_t i = 0; i < count; i++)
+		out[i] = table[bytes[i]];
+}

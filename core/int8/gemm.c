@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Exact 8-bit products (int8.h): blocks of both operands are packed into panels (int8_pack_8.c, int8_pack_16.c) and
+ * given to a kernel (int8_kernels.h), in the loop order of Goto and van de Geijn (ACM TOMS 34(3), 2008): n in blocks
+ * that stay in the second-level cache, k in blocks, m in blocks, then panels.
+ *
+ * 16-bit kernels get values without their zero points. 8-bit kernels get a as signed bytes s and b as unsigned bytes
+ * u, with zero points za and zb to match, and the sums start from what these add:
+ *
+ *     sum (s - za)(u - zb) = sum s u  - zb sum s + k za zb  - za sum u  */
+#include "int8.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels.h"
+#include "onednn.h"
+
+#define ASKED        (1u << 31)
+#define AMX          (1u << 30)
+#define LIBRARY_ROWS 48 /* of a, and products, from which on oneDNN is faster */
+#define LIBRARY_MACS 2097152
+#define M_BLOCK      96     /* vectors of a packed at once: at most 96 * 1 KiB when not counting */
+#define K_BYTES      1024   /* of a block of k: one panel of b (at most 48 KiB) stays in the first-level cache */
+#define B_BYTES      524288 /* of b packed at once, a part of the second-level cache */
+
+int32_t npl_int8_min(enum npl_dtype dtype)
+{
+	return dtype == NPL_I8 ? -128 : 0;
+}
+
+int32_t npl_int8_max(enum npl_dtype dtype)
+{
+	return dtype == NPL_I8 ? 127 : 255;
+}
+
+/* The kernels of the list that this processor can run, as a set of bits, and AMX. Asked once: in a virtual machine each
+ * CPUID may take 20 microseconds. Threads that ask at the same time find the same. */
+static unsigned processor(void)
+{
+	static atomic_uint known;
+	unsigned bits = atomic_load_explicit(&known, memory_order_relaxed);
+	if (bits & ASKED)
+		return bits;
+	bits = ASKED | (npl_int8_has_amx() ? AMX : 0);
+	for (int i = 0; npl_int8_kernel_list[i].name; i++)
+		bits |= (unsigned)npl_int8_kernel_list[i].usable() << i;
+	atomic_store_explicit(&known, bits, memory_order_relaxed);
+	return bits;
+}
+
+int npl_int8_kernels(void)
+{
+	return __builtin_popcount(processor() & ~(ASKED | AMX));
+}
+
+static atomic_int preferred; /* what kernel 0 is; 0: the first of the list */
+
+void npl_int8_prefer(int kernel)
+{
+	atomic_store(&preferred, kernel);
+}
+
+static const struct npl_int8_kernel *find_kernel(int number)
+{
+	unsigned bits = processor();
+	number = number > 0 ? number : atomic_load_explicit(&preferred, memory_order_relaxed);
+	for (int i = 0; npl_int8_kernel_list[i].name; i++)
+		if ((bits & 1u << i) && --number <= 0)
+			return &npl_int8_kernel_list[i];
+	return NULL;
+}
+
+const struct npl_int8_kernel *npl_int8_fastest(void)
+{
+	return find_kernel(0);
+}
+
+const char *npl_int8_kernel_name(int kernel)
+{
+	const struct npl_int8_kernel *found = find_kernel(kernel);
+	return found ? found->name : NULL;
+}
+
+const char *npl_int8_library(const char **why)
+{
+	return npl_int8_onednn(why) ? npl_int8_onednn_text() : NULL;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t round_up(int64_t value, int64_t step)
+{
+	return (value + step - 1) / step * step;
+}
+
+static int64_t max_magnitude(const struct npl_int8_matrix *x)
+{
+	int64_t low = x->zero_point - npl_int8_min(x->dtype), high = npl_int8_max(x->dtype) - x->zero_point;
+	return low > high ? low : high;
+}
+
+bool npl_int8_may_wrap(const struct npl_int8_product *product)
+{
+	int64_t each = max_magnitude(&product->a) * max_magnitude(&product->b);
+	return each && product->k > INT32_MAX / each;
+}
+
+/* A product under way. */
+struct work {
+	const struct npl_int8_product *p;
+	const struct npl_int8_kernel *kernel;
+	uint64_t *wrapped; /* NULL: not counted */
+	int32_t za, zb;    /* zero points as an 8-bit kernel sees them; 0 for a 16-bit one */
+	uint8_t *a_pack, *b_pack;
+	int32_t *row_start, *column_start; /* of the packed vectors */
+	int64_t m_block, n_block;          /* vectors packed at once, whole panels */
+};
+
+/* Groups of four bytes in `length` values. */
+static int64_t groups_of(const struct work *w, int64_t length)
+{
+	return (length * w->kernel->value_bytes + 3) / 4;
+}
+
+static void pack_a(const struct work *w, int64_t i0, int64_t count, int64_t k0, int64_t length)
+{
+	const struct npl_int8_matrix *a = &w->p->a;
+	if (w->kernel->value_bytes == 2) {
+		npl_int8_pack_16(a, i0, count, w->kernel->rows, k0, length, (int16_t *)(void *)w->a_pack);
+		return;
+	}
+	npl_int8_pack_8(a, NPL_I8, i0, count, w->kernel->rows, k0, length, w->a_pack, w->zb ? w->row_start : NULL);
+	uint32_t both = (uint32_t)length * (uint32_t)w->za * (uint32_t)w->zb;
+	for (int64_t i = 0; w->zb && i < count; i++)
+		w->row_start[i] = (int32_t)(both - (uint32_t)w->zb * (uint32_t)w->row_start[i]);
+}
+
+static void pack_b(const struct work *w, int64_t j0, int64_t count, int64_t k0, int64_t length)
+{
+	const struct npl_int8_matrix *b = &w->p->b;
+	if (w->kernel->value_bytes == 2) {
+		npl_int8_pack_16(b, j0, count, w->kernel->columns, k0, length, (int16_t *)(void *)w->b_pack);
+		return;
+	}
+	npl_int8_pack_8(b, NPL_U8, j0, count, w->kernel->columns, k0, length, w->b_pack,
+			w->za ? w->column_start : NULL);
+	for (int64_t j = 0; w->za && j < count; j++)
+		w->column_start[j] = (int32_t) - ((uint32_t)w->za * (uint32_t)w->column_start[j]);
+}
+
+/* Adds a tile to c, the first block stores it. Counting, each addition is one of the machine's. */
+static void add_tile(const struct npl_int8_tile *tile, int32_t *c, int64_t c_stride, bool first, uint64_t *wrapped)
+{
+	const int32_t *from = tile->c;
+	for (int i = 0; i < tile->rows; i++, from += tile->c_stride, c += c_stride) {
+		if (first) {
+			memcpy(c, from, (size_t)tile->columns * sizeof *c);
+		} else if (wrapped) {
+			for (int j = 0; j < tile->columns; j++)
+				*wrapped += __builtin_add_overflow(c[j], from[j], &c[j]);
+		} else {
+			for (int j = 0; j < tile->columns; j++)
+				c[j] = (int32_t)((uint32_t)c[j] + (uint32_t)from[j]);
+		}
+	}
+}
+
+/* One tile: straight into c when it is whole and nothing is counted. */
+static void run_tile(const struct work *w, struct npl_int8_tile *tile, int32_t *c, bool first)
+{
+	_Alignas(64) int32_t aside[NPL_INT8_MAX_TILE];
+	int64_t c_stride = w->p->c_stride;
+	if (tile->rows == w->kernel->rows && tile->columns == w->kernel->columns && !w->wrapped) {
+		tile->c = c;
+		tile->c_stride = c_stride;
+		tile->add = !first;
+		w->kernel->run(tile);
+		return;
+	}
+	tile->c = aside;
+	tile->c_stride = w->kernel->columns;
+	tile->add = false;
+	w->kernel->run(tile);
+	add_tile(tile, c, c_stride, first, w->wrapped);
+}
+
+/* One block of k, one block of n: all of m. */
+static void multiply_block(const struct work *w, int64_t j0, int64_t nb, int64_t k0, int64_t kb)
+{
+	const struct npl_int8_product *p = w->p;
+	int rows = w->kernel->rows, columns = w->kernel->columns;
+	int64_t groups = groups_of(w, kb);
+	for (int64_t i0 = 0; i0 < p->m; i0 += w->m_block) {
+		int64_t mb = least(p->m - i0, w->m_block);
+		pack_a(w, i0, mb, k0, kb);
+		for (int64_t j = 0; j < nb; j += columns)
+			for (int64_t i = 0; i < mb; i += rows) {
+				struct npl_int8_tile tile = {
+					.groups = groups,
+					.a = w->a_pack + 4 * i * groups,
+					.b = w->b_pack + 4 * j * groups,
+					.row_start = w->row_start + i,
+					.column_start = w->column_start + j,
+					.rows = (int)least(mb - i, rows),
+					.columns = (int)least(nb - j, columns),
+				};
+				run_tile(w, &tile, p->c + (i0 + i) * p->c_stride + j0 + j, k0 == 0);
+			}
+	}
+}
+
+/* Length of the block of k that starts at k0. */
+static int64_t block_length(const struct work *w, int64_t k0)
+{
+	const struct npl_int8_product *p = w->p;
+	int64_t length = p->k - k0;
+	if (!w->wrapped)
+		return least(length, K_BYTES / w->kernel->value_bytes);
+	int64_t into = k0 % p->k_segment;
+	length = least(length, p->k_segment - into);
+	return least(length, p->k_block - into % p->k_block);
+}
+
+static int check_product(const struct npl_int8_product *p, struct npl_err *err)
+{
+	const struct npl_int8_matrix *const operand[] = {&p->a, &p->b};
+	for (int i = 0; i < 2; i++) {
+		const struct npl_int8_matrix *x = operand[i];
+		if (x->dtype != NPL_U8 && x->dtype != NPL_I8)
+			return npl_fail(err, NPL_EINTERNAL, "8-bit product: operand %d is %s", i,
+					npl_dtype_name(x->dtype));
+		if (x->zero_point < npl_int8_min(x->dtype) || x->zero_point > npl_int8_max(x->dtype))
+			return npl_fail(err, NPL_EINTERNAL, "8-bit product: zero point %d of operand %d is outside %s",
+					x->zero_point, i, npl_dtype_name(x->dtype));
+	}
+	if ((p->a.stride != 1 && p->a.k_stride != 1) || (p->b.stride != 1 && p->b.k_stride != 1) || p->m < 0 ||
+	    p->n < 0 || p->k < 0 || p->kernel < NPL_INT8_LIBRARY)
+		return npl_fail(err, NPL_EINTERNAL, "8-bit product: malformed");
+	if (p->k_block && (p->k_block < 0 || p->k_block > NPL_INT8_MAX_BLOCK || p->k_segment < 1))
+		return npl_fail(err, NPL_EINTERNAL, "8-bit product: accumulation blocks of %lld values",
+				(long long)p->k_block);
+	return 0;
+}
+
+/* Sizes of blocks, and of what is packed at once. */
+struct blocks {
+	int64_t m, n; /* vectors, whole panels */
+	int64_t a_bytes, b_bytes, start_bytes;
+};
+
+static struct blocks blocks_of(const struct npl_int8_kernel *kernel, int64_t m, int64_t n, int64_t k, int64_t k_block)
+{
+	int64_t values = k_block ? k_block : K_BYTES / kernel->value_bytes;
+	int64_t bytes = round_up(least(k, values) * kernel->value_bytes, 4); /* of one vector's block of k */
+	struct blocks b = {.m = round_up(least(m, M_BLOCK), kernel->rows),
+			   .n = round_up(least(n, B_BYTES / bytes + 1), kernel->columns)};
+	b.a_bytes = round_up(b.m * bytes, 64);
+	b.b_bytes = round_up(b.n * bytes, 64);
+	b.start_bytes = round_up((b.m + b.n) * (int64_t)sizeof(int32_t), 64);
+	return b;
+}
+
+int64_t npl_int8_workspace(int64_t m, int64_t n, int64_t k, int64_t k_block)
+{
+	int64_t most = npl_int8_few_rows_bytes(k);
+	for (int i = 0; k && npl_int8_kernel_list[i].name; i++)
+		for (int counting = 0; counting < (k_block ? 2 : 1); counting++) {
+			struct blocks b = blocks_of(&npl_int8_kernel_list[i], m, n, k, counting ? k_block : 0);
+			int64_t bytes = b.a_bytes + b.b_bytes + b.start_bytes;
+			most = bytes > most ? bytes : most;
+		}
+	return most;
+}
+
+/* Memory for the blocks: the caller's, or *own, to be freed. */
+static int prepare(struct work *w, void **own, struct npl_err *err)
+{
+	const struct npl_int8_product *p = w->p;
+	struct blocks b = blocks_of(w->kernel, p->m, p->n, p->k, w->wrapped ? p->k_block : 0);
+	int64_t bytes = b.a_bytes + b.b_bytes + b.start_bytes;
+	w->a_pack = p->workspace;
+	if (!p->workspace || p->workspace_bytes < bytes)
+		w->a_pack = *own = aligned_alloc(64, (size_t)bytes);
+	if (!w->a_pack)
+		return npl_fail(err, NPL_ENOMEM, "8-bit product: out of memory for %lld bytes", (long long)bytes);
+	w->m_block = b.m;
+	w->n_block = b.n;
+	w->b_pack = w->a_pack + b.a_bytes;
+	w->row_start = (int32_t *)(void *)(w->b_pack + b.b_bytes);
+	w->column_start = w->row_start + b.m;
+	memset(w->row_start, 0, (size_t)b.start_bytes);
+	return 0;
+}
+
+static int multiply(const struct npl_int8_product *p, const struct npl_int8_kernel *kernel, uint64_t *wrapped,
+		    struct npl_err *err)
+{
+	struct work w = {.p = p, .kernel = kernel, .wrapped = wrapped};
+	if (!wrapped && npl_int8_is_few_rows(p, kernel))
+		return npl_int8_few_rows(p, kernel, err);
+	if (kernel->value_bytes == 1) {
+		w.za = p->a.zero_point - (p->a.dtype == NPL_U8 ? 128 : 0);
+		w.zb = p->b.zero_point + (p->b.dtype == NPL_I8 ? 128 : 0);
+	}
+	void *own = NULL;
+	int rc = prepare(&w, &own, err);
+	for (int64_t j0 = 0; j0 < p->n && !rc; j0 += w.n_block) {
+		int64_t nb = least(p->n - j0, w.n_block), kb;
+		for (int64_t k0 = 0; k0 < p->k; k0 += kb) {
+			kb = block_length(&w, k0);
+			pack_b(&w, j0, nb, k0, kb);
+			multiply_block(&w, j0, nb, k0, kb);
+		}
+	}
+	free(own);
+	return rc;
+}
+
+/* oneDNN, when it is to run this product. On processors that multiply bytes with vectors the kernels here do 0.85 to
+ * 0.97 of its rate where a has many rows, and more where it has few: it is taken when somebody has loaded it, as
+ * loading costs more than it gains. Its kernels for matrix registers (AMX) are several times faster than vectors can
+ * be, so there the first large product loads it. */
+static const struct npl_onednn *library_for(const struct npl_int8_product *p)
+{
+	bool large = p->m >= LIBRARY_ROWS && (double)p->m * (double)p->n * (double)p->k >= LIBRARY_MACS;
+	if (p->kernel > 0 || (p->kernel == 0 && !large) || !npl_int8_onednn_takes(p))
+		return NULL;
+	if (p->kernel == NPL_INT8_LIBRARY || npl_int8_onednn_is_loaded() || (processor() & AMX))
+		return npl_int8_onednn(NULL);
+	return NULL;
+}
+
+int npl_int8_gemm(const struct npl_int8_product *p, uint64_t *overflows, struct npl_err *err)
+{
+	const struct npl_int8_kernel *kernel = find_kernel(p->kernel);
+	if (check_product(p, err))
+		return err ? err->code : NPL_EINTERNAL;
+	if (!kernel)
+		return npl_fail(err, NPL_EINTERNAL, "8-bit product: there is no kernel %d", p->kernel);
+	if (p->k == 0)
+		for (int64_t i = 0; i < p->m; i++)
+			memset(p->c + i * p->c_stride, 0, (size_t)p->n * sizeof *p->c);
+	if (p->m == 0 || p->n == 0 || p->k == 0)
+		return 0;
+	const struct npl_onednn *library = library_for(p);
+	if (library && npl_int8_onednn_run(library, p))
+		return 0;
+	return multiply(p, kernel, p->k_block && npl_int8_may_wrap(p) ? overflows : NULL, err);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bytes of four channels side by side (int8_interleave.h), 16 positions at a time with SSE2. */
+#include "interleave.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+int64_t npl_int8_reorder_pitch(int64_t groups)
+{
+	return (groups * 4 + 64 + 63) / 64 * 64; /* vectors of 64 bytes may be written over the end */
+}
+
+static void one_by_one(const struct npl_int8_rows *rows, int64_t first, int64_t n, uint8_t *out)
+{
+	for (int64_t i = first; i < n; i++)
+		for (int c = 0; c < 4; c++)
+			out[4 * i + c] = c < rows->there ? rows->row[c][i] ^ rows->flip : 0;
+}
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+
+/* Positions at to at + 15. */
+static inline void sixteen(const struct npl_int8_rows *rows, int64_t at, __m128i flip, uint8_t *out)
+{
+	__m128i r[4];
+	for (int c = 0; c < 4; c++) {
+		r[c] = _mm_setzero_si128();
+		if (c < rows->there)
+			r[c] = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)(rows->row[c] + at)), flip);
+	}
+	__m128i low01 = _mm_unpacklo_epi8(r[0], r[1]), high01 = _mm_unpackhi_epi8(r[0], r[1]);
+	__m128i low23 = _mm_unpacklo_epi8(r[2], r[3]), high23 = _mm_unpackhi_epi8(r[2], r[3]);
+	__m128i *to = (__m128i *)(void *)(out + 4 * at);
+	_mm_storeu_si128(to, _mm_unpacklo_epi16(low01, low23));
+	_mm_storeu_si128(to + 1, _mm_unpackhi_epi16(low01, low23));
+	_mm_storeu_si128(to + 2, _mm_unpacklo_epi16(high01, high23));
+	_mm_storeu_si128(to + 3, _mm_unpackhi_epi16(high01, high23));
+}
+
+void npl_int8_interleave(const struct npl_int8_rows *rows, int64_t n, uint8_t *out)
+{
+	__m128i flip = _mm_set1_epi8((char)rows->flip);
+	int64_t i = 0;
+	for (; i + 16 <= n; i += 16)
+		sixteen(rows, i, flip, out);
+	if (i < n && n >= 16)
+		sixteen(rows, n - 16, flip, out); /* some of them again */
+	else
+		one_by_one(rows, i, n, out);
+}
+
+/* Four rows of at most 16 taps that follow one another, as many times as wanted; vectors of 16 are read and written, of
+ * which the last reach over the ends. */
+static inline void reorder_short(const uint8_t *from, int64_t quads, int64_t taps, __m128i flip, uint8_t *out)
+{
+	for (; quads > 0; quads--, from += 4 * taps, out += 4 * taps) {
+		__m128i r[4];
+		for (int c = 0; c < 4; c++)
+			r[c] = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)(from + c * taps)), flip);
+		__m128i low01 = _mm_unpacklo_epi8(r[0], r[1]), low23 = _mm_unpacklo_epi8(r[2], r[3]);
+		__m128i *to = (__m128i *)(void *)out;
+		_mm_storeu_si128(to, _mm_unpacklo_epi16(low01, low23));
+		_mm_storeu_si128(to + 1, _mm_unpackhi_epi16(low01, low23));
+		if (taps <= 8)
+			continue;
+		__m128i high01 = _mm_unpackhi_epi8(r[0], r[1]), high23 = _mm_unpackhi_epi8(r[2], r[3]);
+		_mm_storeu_si128(to + 2, _mm_unpacklo_epi16(high01, high23));
+		if (taps > 12)
+			_mm_storeu_si128(to + 3, _mm_unpackhi_epi16(high01, high23));
+	}
+}
+
+/* As many fours of channels of a filter as may be done so. */
+static int64_t reorder_first(const struct npl_int8_weights *weights, int64_t at, uint8_t *out)
+{
+	int64_t taps = weights->taps, quads = weights->channels / 4;
+	int64_t room = weights->bytes - at - 3 * taps - 16; /* behind what the first reads */
+	if (taps > 16 || room < 0)
+		return 0;
+	quads = quads < room / (4 * taps) + 1 ? quads : room / (4 * taps) + 1;
+	__m128i flip = _mm_set1_epi8((char)weights->flip);
+	if (taps == 9)
+		reorder_short(weights->data + at, quads, 9, flip, out);
+	else
+		reorder_short(weights->data + at, quads, taps, flip, out);
+	return quads;
+}
+#else
+void npl_int8_interleave(const struct npl_int8_rows *rows, int64_t n, uint8_t *out)
+{
+	one_by_one(rows, 0, n, out);
+}
+
+static int64_t reorder_first(const struct npl_int8_weights *weights, int64_t at, uint8_t *out)
+{
+	(void)weights, (void)at, (void)out;
+	return 0;
+}
+#endif
+
+void npl_int8_reorder(const struct npl_int8_weights *weights, int64_t filter, uint8_t *out)
+{
+	int64_t taps = weights->taps, at = filter * weights->channels * taps;
+	for (int64_t c = 4 * reorder_first(weights, at, out); c < weights->channels; c += 4) {
+		int64_t left = weights->channels - c;
+		struct npl_int8_rows rows = {.there = left < 4 ? (int)left : 4, .flip = weights->flip};
+		for (int i = 0; i < rows.there; i++)
+			rows.row[i] = weights->data + at + (c + i) * taps;
+		npl_int8_interleave(&rows, taps, out + c * taps);
+	}
+}

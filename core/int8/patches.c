@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Convolution as products of weights (filters x K) and pixels (K x pixels), for any kernel of npl_int8_gemm: a 1x1
+ * kernel of stride 1 multiplies the image where it lies, others gather the pixels of a block first. Wrapping addition
+ * is associative, so the order of K only matters where additions that wrap are counted: then it is the machine's
+ * (taps, then channels), else the weights are used as they lie. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "layer_impl.h"
+
+#define GATHERED_BYTES 524288 /* of a block, a part of the second-level cache */
+#define ACC_ELEMENTS   262144 /* sums of a block: 1 MiB */
+#define LEAST_PIXELS   192    /* so that packing the weights again is a small part */
+#define ROUND_PIXELS   96     /* whole panels of every kernel */
+
+/* What a column of the kernel reads of a row: output columns from low to before high lie over input column ow * stride + shift, the others
+ * outside of the image. */
+struct tap_columns {
+	int64_t low, high, shift;
+};
+
+struct patches {
+	bool direct;      /* the pixels are the input as it lies */
+	bool same_rows;   /* of stride 1, and rows of outputs are as long as those of the input */
+	bool taps_first;  /* K runs over taps, then channels; else over channels, then taps as in the model */
+	size_t reordered; /* taps_first: where the weights are in that order */
+	struct tap_columns *columns; /* of each column of the kernel; not if direct */
+};
+
+bool npl_int8_is_direct(const struct npl_int8_work *work)
+{
+	const struct npl_window *w = &work->layer->attrs->window;
+	bool direct = work->taps == 1;
+	for (int d = 0; d < NPL_SPATIAL; d++)
+		direct = direct && w->stride[d] == 1 && w->pad_begin[d] == 0 &&
+			 work->in_image.size[d] == work->out_image.size[d];
+	return direct;
+}
+
+/* Weights (channels, taps) to (taps, channels), for every filter. */
+static void order_weights(struct npl_int8_work *work)
+{
+	const struct patches *own = work->own;
+	const uint8_t *from = work->layer->in[1]->data;
+	int64_t filters = own->taps_first ? work->filters * work->groups : 0;
+	uint8_t *to = work->base + own->reordered;
+	for (int64_t m = 0; m < filters; m++, from += work->k)
+		for (int64_t t = 0; t < work->taps; t++)
+			for (int64_t c = 0; c < work->channels; c++)
+				*to++ = from[c * work->taps + t];
+}
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+	return value > high ? high : value < low ? low : value;
+}
+
+/* Blocks of pixels; of filters too, when there are fewer of the first than workers. */
+static void cut(struct npl_int8_work *work, const struct patches *own)
+{
+	int64_t pixels = ACC_ELEMENTS / work->filters;
+	if (!own->direct)
+		pixels = clamp(GATHERED_BYTES / work->k, 0, pixels);
+	pixels = clamp((pixels + ROUND_PIXELS - 1) / ROUND_PIXELS * ROUND_PIXELS, LEAST_PIXELS, INT64_MAX);
+	int64_t products = work->images * work->groups, wanted = work->n_workers > 1 ? 2 * work->n_workers : 1;
+	int64_t filters = work->filters, blocks = (work->pixels + pixels - 1) / pixels;
+	while (products * blocks * ((work->filters + filters - 1) / filters) < wanted && filters > 16)
+		filters = (filters + 15) / 16 * 8;
+	work->pixels_at_once = clamp(pixels, 1, work->pixels);
+	work->filters_at_once = filters;
+	work->acc_elements = work->scale ? work->pixels_at_once * filters : 0;
+	work->gathered_bytes = own->direct ? 0 : work->pixels_at_once * work->k;
+	work->product_bytes = npl_int8_workspace(filters, work->pixels_at_once, work->k, work->order.k_block);
+}
+
+static int find_columns(const struct npl_int8_work *work, struct patches *own, struct npl_err *err)
+{
+	const struct npl_window *w = &work->layer->attrs->window;
+	own->columns = calloc((size_t)w->kernel[1] + 1, sizeof *own->columns);
+	if (!own->columns)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld columns", (long long)w->kernel[1]);
+	own->same_rows = w->stride[0] == 1 && w->stride[1] == 1 && work->in_image.size[1] == work->out_image.size[1];
+	for (int64_t kw = 0; kw < w->kernel[1]; kw++) {
+		struct tap_columns *c = &own->columns[kw];
+		npl_window_range(w, 1, kw, work->in_image.size[1], work->out_image.size[1], &c->low, &c->high);
+		c->shift = kw * w->dilation[1] - w->pad_begin[1];
+	}
+	return 0;
+}
+
+static int patches_open(struct npl_int8_work *work, struct npl_err *err)
+{
+	struct patches *own = work->own = calloc(1, sizeof *own);
+	if (!own)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	own->direct = npl_int8_is_direct(work);
+	own->taps_first = work->taps > 1 && work->order.k_block;
+	cut(work, own);
+	if (own->taps_first)
+		own->reordered = npl_int8_claim(work, work->filters * work->groups * work->k);
+	return own->direct ? 0 : find_columns(work, own, err);
+}
+
+static void patches_close(struct npl_int8_work *work)
+{
+	struct patches *own = work->own;
+	if (own)
+		free(own->columns);
+	free(own);
+}
+
+static int patches_steps(const struct npl_int8_work *work)
+{
+	(void)work;
+	return 1;
+}
+
+static int64_t patches_tasks(const struct npl_int8_work *work, int step)
+{
+	(void)step;
+	return work->images * work->groups * work->filter_blocks * work->pixel_blocks;
+}
+
+/* What gathering shares. */
+struct gathering {
+	const struct npl_int8_work *work;
+	const struct npl_window *window;
+	int64_t first, count; /* pixels */
+	uint8_t zero;
+};
+
+/* Rows of small images are a few bytes long: a call for each would take longer than its bytes. */
+#define SHORT_BYTES 16
+
+static inline void copy_bytes(uint8_t *to, const uint8_t *from, int64_t n)
+{
+	if (n > SHORT_BYTES) {
+		memcpy(to, from, (size_t)n);
+	} else if (n >= 8) { /* the second eight overlap the first */
+		memcpy(to, from, 8);
+		memcpy(to + n - 8, from + n - 8, 8);
+	} else if (n >= 4) {
+		memcpy(to, from, 4);
+		memcpy(to + n - 4, from + n - 4, 4);
+	} else if (n > 0) {
+		to[0] = from[0];
+		to[n / 2] = from[n / 2];
+		to[n - 1] = from[n - 1];
+	}
+}
+
+static inline void fill_bytes(uint8_t *to, uint8_t value, int64_t n)
+{
+	const uint64_t eight = value * UINT64_C(0x0101010101010101);
+	if (n > SHORT_BYTES) {
+		memset(to, value, (size_t)n);
+	} else if (n >= 8) {
+		memcpy(to, &eight, 8);
+		memcpy(to + n - 8, &eight, 8);
+	} else if (n >= 4) {
+		memcpy(to, &eight, 4);
+		memcpy(to + n - 4, &eight, 4);
+	} else if (n > 0) {
+		to[0] = to[n / 2] = to[n - 1] = value;
+	}
+}
+
+/* Output columns ow0 <= ow < ow1 of one row, for one tap; input columns outside the image are the zero point. */
+static inline void gather_span(const struct gathering *g, const uint8_t *line, const struct tap_columns *columns,
+			       int64_t ow0, int64_t ow1, uint8_t *out)
+{
+	const int64_t stride = g->window->stride[1], low = clamp(columns->low, ow0, ow1),
+		      high = clamp(columns->high, low, ow1);
+	fill_bytes(out, g->zero, low - ow0);
+	if (stride == 1 && high > low)
+		copy_bytes(out + low - ow0, line + low + columns->shift, high - low);
+	else
+		for (int64_t ow = low; ow < high; ow++)
+			out[ow - ow0] = line[ow * stride + columns->shift];
+	fill_bytes(out + high - ow0, g->zero, ow1 - high);
+}
+
+static void clear_columns(uint8_t *rows, int64_t width, int64_t n, int64_t from, int64_t to, uint8_t zero)
+{
+	for (int64_t column = from; column < to; column++)
+		for (int64_t r = 0; r < n; r++)
+			rows[r * width + column] = zero;
+}
+
+/* Whole rows of outputs of an image that a window of stride 1 leaves as wide as it is: for one tap they are the plane as it lies from some
+ * byte on, but for what is outside of the image. */
+static void gather_rows(const struct gathering *g, const uint8_t *plane, int64_t ih, int64_t rows,
+			const struct tap_columns *columns, uint8_t *out)
+{
+	const int64_t width = g->work->out_image.size[1];
+	int64_t first = clamp(-ih, 0, rows), end = clamp(g->work->in_image.size[0] - ih, first, rows);
+	if (columns->low >= columns->high)
+		end = first;
+	fill_bytes(out, g->zero, first * width);
+	fill_bytes(out + end * width, g->zero, (rows - end) * width);
+	if (first == end)
+		return;
+	memcpy(out + first * width + columns->low, plane + (ih + first) * width + columns->low + columns->shift,
+	       (size_t)((end - first - 1) * width + columns->high - columns->low));
+	clear_columns(out + first * width, width, end - first, 0, columns->low, g->zero);
+	clear_columns(out + first * width, width, end - first, columns->high, width, g->zero);
+}
+
+/* One value of K for all pixels. */
+static void gather_tap(const struct gathering *g, const uint8_t *plane, int64_t kh, int64_t kw, uint8_t *out)
+{
+	const struct npl_window *w = g->window;
+	const struct patches *own = g->work->own;
+	int64_t width = g->work->out_image.size[1], end = g->first + g->count, oh = g->first / width,
+		ow = g->first % width;
+	if (own->same_rows && !ow && g->count % width == 0) {
+		gather_rows(g, plane, oh + kh * w->dilation[0] - w->pad_begin[0], g->count / width, &own->columns[kw],
+			    out);
+		return;
+	}
+	for (int64_t pixel = g->first; pixel < end; oh++, ow = 0) {
+		int64_t span = clamp(width - ow, 0, end - pixel);
+		int64_t ih = oh * w->stride[0] + kh * w->dilation[0] - w->pad_begin[0];
+		if (ih < 0 || ih >= g->work->in_image.size[0])
+			fill_bytes(out, g->zero, span);
+		else
+			gather_span(g, plane + ih * g->work->in_image.size[1], &own->columns[kw], ow, ow + span, out);
+		pixel += span;
+		out += span;
+	}
+}
+
+static void gather(const struct npl_int8_work *work, const uint8_t *planes, int64_t first, int64_t count, uint8_t *out)
+{
+	const struct patches *own = work->own;
+	const struct gathering g = {.work = work,
+				    .window = &work->layer->attrs->window,
+				    .first = first,
+				    .count = count,
+				    .zero = (uint8_t)work->layer->in[0]->quant.zero_point};
+	int64_t kernel_width = g.window->kernel[1], plane = work->in_image.size[0] * work->in_image.size[1];
+	for (int64_t k = 0; k < work->k; k++, out += count) {
+		int64_t channel = own->taps_first ? k % work->channels : k / work->taps,
+			tap = own->taps_first ? k / work->channels : k % work->taps;
+		gather_tap(&g, planes + channel * plane, tap / kernel_width, tap % kernel_width, out);
+	}
+}
+
+static int patches_run(struct npl_int8_work *work, int step, int64_t task, struct npl_int8_worker *worker,
+		       struct npl_err *err)
+{
+	(void)step;
+	const struct patches *own = work->own;
+	const struct npl_tensor *x = work->layer->in[0], *w = work->layer->in[1];
+	int64_t first = task % work->pixel_blocks * work->pixels_at_once,
+		filter = task / work->pixel_blocks % work->filter_blocks * work->filters_at_once,
+		unit = task / work->pixel_blocks / work->filter_blocks; /* image and group */
+	int64_t count = clamp(work->pixels - first, 0, work->pixels_at_once);
+	int64_t plane = work->in_image.size[0] * work->in_image.size[1];
+	const uint8_t *planes = (const uint8_t *)x->data + unit * work->channels * plane;
+	const uint8_t *weights = own->taps_first ? work->base + own->reordered : w->data;
+	int64_t channel = unit % work->groups * work->filters + filter;
+	int64_t at = (unit * work->filters + filter) * work->pixels + first;
+	if (!own->direct)
+		gather(work, planes, first, count, worker->gathered);
+	struct npl_int8_product product = {
+		.m = clamp(work->filters - filter, 0, work->filters_at_once),
+		.n = count,
+		.k = work->k,
+		.a = npl_int8_matrix_of(w, weights + channel * work->k, work->k, 1),
+		.b = own->direct ? npl_int8_matrix_of(x, planes + first, 1, plane)
+				 : npl_int8_matrix_of(x, worker->gathered, 1, count),
+		.c = work->scale ? worker->acc : (int32_t *)work->out.data + at,
+		.c_stride = work->scale ? count : work->pixels,
+		.k_segment = work->order.k_segment,
+		.k_block = work->order.k_block,
+		.workspace = worker->product,
+		.workspace_bytes = work->product_bytes,
+	};
+	int rc = npl_int8_gemm(&product, &worker->counts.overflows, err);
+	for (int64_t i = 0; !rc && i < product.m; i++)
+		npl_int8_finish_row(work, product.c + i * product.c_stride, count, channel + i, 0,
+				    at + i * work->pixels, &worker->counts);
+	return rc;
+}
+
+const struct npl_int8_way npl_int8_patches_way = {
+	.open = patches_open,
+	.place = order_weights,
+	.close = patches_close,
+	.steps = patches_steps,
+	.tasks = patches_tasks,
+	.run = patches_run,
+};

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Relu and pooling on 8-bit tensors (core/int8/layer.h), in integers, so that every machine that follows the rule
+ * gives the same bits. Averages are here; maxima and Relu are the operators' own kernels' (core/ops/pool.c, relu.c),
+ * which are exact on integers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/ops/window.h"
+#include "layer.h"
+
+/* The taps of one window along a dimension: input positions first, first + dilation, ... below end. */
+struct taps {
+	int64_t first, end, counted; /* counted: those that the divisor counts */
+};
+
+/* The divisor counts taps on the image, or on the padded image. A last window of ceil_mode may reach beyond both. */
+static struct taps taps_of(const struct npl_window *w, int d, int64_t at, int64_t size)
+{
+	struct taps t = {.first = size};
+	int64_t low = w->count_include_pad ? -w->pad_begin[d] : 0,
+		high = w->count_include_pad ? size + w->pad_end[d] : size;
+	for (int64_t k = 0; k < w->kernel[d]; k++) {
+		int64_t p = at * w->stride[d] - w->pad_begin[d] + k * w->dilation[d];
+		t.counted += p >= low && p < high;
+		if (p < 0 || p >= size)
+			continue;
+		t.first = p < t.first ? p : t.first;
+		t.end = p + 1;
+	}
+	return t;
+}
+
+static int32_t divide_half_even(int64_t sum, int64_t count)
+{
+	int64_t quotient = sum / count, rest = sum % count;
+	if (rest < 0) {
+		quotient--;
+		rest += count;
+	}
+	if (2 * rest > count || (2 * rest == count && (quotient & 1)))
+		quotient++;
+	return (int32_t)quotient;
+}
+
+/* Of a row of results: how many taps of each window lie on the image, and how many its divisor counts; sums of the image's
+ * columns, and of windows. */
+struct row {
+	int64_t width; /* results */
+	int32_t *on_image, *counted, *column, *sum;
+};
+
+static int open_row(const struct npl_window *w, int64_t in, int64_t out, struct row *row, struct npl_err *err)
+{
+	int32_t *memory = calloc((size_t)(3 * out + in) + 1, sizeof *memory);
+	if (!memory)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a row of %lld sums", (long long)in);
+	*row = (struct row){out, memory, memory + out, memory + 3 * out, memory + 2 * out};
+	for (int64_t i = 0; i < out; i++) {
+		const struct taps t = taps_of(w, 1, i, in);
+		row->on_image[i] = t.end > t.first ? (int32_t)((t.end - t.first + w->dilation[1] - 1) / w->dilation[1])
+						   : 0;
+		row->counted[i] = (int32_t)t.counted;
+	}
+	return 0;
+}
+
+/* Sums of the windows of one row of results, bytes read as unsigned after the flip; returns the taps on the image of each column. */
+static int64_t sum_row(const struct npl_window *w, const uint8_t *x, int64_t width, const struct taps *rows,
+		       uint8_t flip, struct row *row)
+{
+	int64_t n = 0, low, high;
+	memset(row->column, 0, (size_t)width * sizeof *row->column);
+	memset(row->sum, 0, (size_t)row->width * sizeof *row->sum);
+	for (int64_t y = rows->first; y < rows->end; y += w->dilation[0], n++)
+		for (int64_t i = 0; i < width; i++)
+			row->column[i] += (uint8_t)(x[y * width + i] ^ flip);
+	for (int64_t k = 0; k < w->kernel[1]; k++) {
+		const int64_t shift = k * w->dilation[1] - w->pad_begin[1], stride = w->stride[1];
+		npl_window_range(w, 1, k, width, row->width, &low, &high);
+		for (int64_t i = low; i < high; i++)
+			row->sum[i] += row->column[i * stride + shift];
+	}
+	return n;
+}
+
+/* Quotients of a row to bytes. Sums of up to 2^15 bytes and their divisors are exact in float32, and no quotient of them that is no tie
+ * lies so near to one that it is rounded to it. */
+static void divide_row(const struct row *row, int64_t n, int64_t counted, int32_t zero, int32_t zero_point, uint8_t *y)
+{
+	const float big = 12582912.0f; /* 1.5 * 2^23: rounds to even */
+	for (int64_t i = 0; i < row->width; i++) {
+		const float divisor = (float)(counted * row->counted[i]);
+		const float value = (float)(row->sum[i] - (int32_t)n * row->on_image[i] * zero) /
+				    (divisor > 0 ? divisor : 1);
+		y[i] = (uint8_t)((int32_t)((value + big) - big) + zero_point);
+	}
+}
+
+/* The same of windows of any size. */
+static void divide_large(const struct row *row, int64_t n, int64_t counted, int32_t zero, int32_t zero_point,
+			 uint8_t *y)
+{
+	for (int64_t i = 0; i < row->width; i++) {
+		const int64_t divisor = counted * row->counted[i];
+		const int64_t sum = row->sum[i] - n * row->on_image[i] * zero;
+		y[i] = (uint8_t)((divisor ? divide_half_even(sum, divisor) : 0) + zero_point);
+	}
+}
+
+static int average(const struct npl_layer *layer, const struct npl_tensor *out, struct npl_err *err)
+{
+	const struct npl_tensor *in = layer->in[0];
+	const struct npl_window *w = &layer->attrs->window;
+	const struct npl_image from = npl_image_of(&in->shape), to = npl_image_of(&out->shape);
+	const uint8_t flip = in->dtype == NPL_I8 ? 0x80 : 0, *x = in->data;
+	const int32_t zero = in->quant.zero_point + (in->dtype == NPL_I8 ? 128 : 0);
+	const int64_t width = from.size[1];
+	const bool large = (double)w->kernel[0] * (double)w->kernel[1] > 32768;
+	uint8_t *y = out->data;
+	struct row row;
+	if (open_row(w, width, to.size[1], &row, err))
+		return err->code;
+	for (int64_t plane = 0; plane < from.images * from.channels; plane++, x += from.size[0] * width)
+		for (int64_t oh = 0; oh < to.size[0]; oh++, y += to.size[1]) {
+			const struct taps rows = taps_of(w, 0, oh, from.size[0]);
+			const int64_t n = sum_row(w, x, width, &rows, flip, &row);
+			(large ? divide_large : divide_row)(&row, n, rows.counted, zero, in->quant.zero_point, y);
+		}
+	free(row.on_image);
+	return 0;
+}
+
+int npl_int8_run_unary(const struct npl_layer *layer, struct npl_tensor *out, struct npl_err *err)
+{
+	const struct npl_tensor *result = out;
+	int rc = 0;
+	if (layer->op == NPL_OP_AVERAGEPOOL || layer->op == NPL_OP_GLOBALAVERAGEPOOL)
+		rc = average(layer, out, err);
+	else
+		rc = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, 1, err);
+	if (!rc && layer->fused == NPL_ACT_RELU)
+		rc = npl_op_run(NPL_OP_RELU, NULL, &result, 1, out, 1, err);
+	return rc;
+}

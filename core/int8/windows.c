@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Convolution without gathering pixels, for the kernels of bytes (int8_kernels.h). The image is brought once into
+ * planes whose elements are the four bytes of four channels, with its padding; then, for one tap, the pixels of
+ * neighbouring outputs are neighbours in memory, and a kernel reads them where they lie:
+ *
+ *     output (oh, ow) is column oh * pitch + ow, tap (kh, kw) adds kh * pitch + kw     (stride and dilation 1)
+ *
+ * so that a tile of 48 columns may run over the ends of rows; the columns between (pitch - width of each row) are
+ * computed and dropped. A stride cuts the image into phases, one plane for each remainder of row and column by the
+ * stride, within which it is 1 again. Weights are brought into the order (four channels, tap, channel) once per layer.
+ *
+ * An image that needs no windows (1x1, stride 1, no padding) is brought into panels instead: the columns of one tile, all channels of
+ * which follow each other, so that a tile reads one stretch of memory. 14x14 pixels of 1024 channels take 0.65 of the time so.
+ *
+ * Zero points: that of the image is dealt with as in int8_gemm.c, that of the weights must be 0. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "interleave.h"
+#include "kernels.h"
+#include "layer_impl.h"
+
+enum {
+	ACC_ELEMENTS = 262144, /* sums of a task: 1 MiB */
+	LEAST_COLUMNS = 192,
+	K_GROUPS = 256,    /* of a block of k: what one tile of columns reads of it stays in the first-level cache */
+	ROWS_AT_ONCE = 96, /* filters whose weights for such a block stay in the second-level cache */
+	SLACK = 64,        /* elements behind the last plane that a tile may read and drop */
+	MOST_STRIDE = 4096,
+	STEP_MACS = 1 << 25,     /* worth waiting for all workers at its end: about 0.1 ms of one */
+	STEP_ELEMENTS = 1 << 22, /* but no more than 16 MiB of images at once */
+};
+
+/* Along one dimension: which remainders by the stride the taps have. */
+struct phases {
+	int64_t size;    /* positions of a phase that outputs reach */
+	int64_t used;    /* phases that some tap reads */
+	int64_t *number; /* of each remainder, from 1; 0: no tap has it */
+};
+
+struct windows {
+	const struct npl_int8_kernel *kernel;
+	bool panels_of_columns;
+	struct phases phase[NPL_SPATIAL];
+	int64_t quads, plane, unit; /* fours of channels; elements of a phase's plane, of all planes of a group */
+	int64_t k_groups;           /* quads times taps */
+	int64_t columns, column_blocks, columns_at_once, lead; /* lead: of sums, from filter to filter */
+	int64_t panels;                                        /* of a group's filters */
+	int64_t images_at_once;                                /* of a step */
+	int32_t *at;                                           /* of each group of k, in a unit */
+	uint8_t *image, *weights;
+	int32_t *start;                               /* per filter, in whole panels: what its sums start from */
+	size_t at_at, image_at, weights_at, start_at; /* where they are in memory */
+};
+
+static const int32_t zeros[NPL_INT8_MAX_WIDTH];
+
+static int64_t div_up(int64_t a, int64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Sizes of a unit; false when they leave 32 bits, or a stride makes no sense. */
+static bool unit_fits(const struct npl_int8_work *work)
+{
+	const struct npl_window *w = &work->layer->attrs->window;
+	double elements = (double)div_up(work->channels, 4);
+	for (int d = 0; d < NPL_SPATIAL; d++) {
+		if (w->stride[d] > MOST_STRIDE)
+			return false;
+		int64_t reach = (w->kernel[d] - 1) * w->dilation[d] / w->stride[d];
+		elements *= (double)least(w->stride[d], w->kernel[d]) * (double)(work->out_image.size[d] + reach);
+	}
+	return elements < INT32_MAX / 2;
+}
+
+bool npl_int8_windows_ok(const struct npl_int8_work *work)
+{
+	const struct npl_tensor *w = work->layer->in[1];
+	bool zero = w->quant.zero_point == (w->dtype == NPL_U8 ? 128 : 0); /* as signed bytes */
+	/* the product of an image as it lies packs the weights anew each time, but the image only in part */
+	bool direct = npl_int8_is_direct(work) && !work->prepared;
+	return npl_int8_fastest()->value_bytes == 1 && zero && !work->order.k_block && !direct && unit_fits(work);
+}
+
+static int make_phases(const struct npl_window *window, int d, int64_t outputs, struct phases *p, struct npl_err *err)
+{
+	int64_t stride = window->stride[d];
+	p->number = calloc((size_t)stride, sizeof *p->number);
+	if (!p->number)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int64_t k = 0; k < window->kernel[d]; k++) {
+		int64_t *number = &p->number[k * window->dilation[d] % stride];
+		*number = *number ? *number : ++p->used;
+	}
+	p->size = outputs + (window->kernel[d] - 1) * window->dilation[d] / stride;
+	return 0;
+}
+
+/* Where the groups of k lie in a unit. */
+static void locate(const struct npl_int8_work *work, struct windows *own)
+{
+	const struct npl_window *w = &work->layer->attrs->window;
+	const struct phases *rows = &own->phase[0], *columns = &own->phase[1];
+	int32_t *at = own->at;
+	for (int64_t quad = 0; quad < own->quads && own->panels_of_columns; quad++)
+		*at++ = (int32_t)(quad * own->kernel->columns);
+	for (int64_t quad = 0; quad < own->quads && !own->panels_of_columns; quad++)
+		for (int64_t kh = 0; kh < w->kernel[0]; kh++)
+			for (int64_t kw = 0; kw < w->kernel[1]; kw++) {
+				int64_t y = kh * w->dilation[0], x = kw * w->dilation[1];
+				int64_t phase = (rows->number[y % w->stride[0]] - 1) * columns->used +
+						columns->number[x % w->stride[1]] - 1;
+				*at++ = (int32_t)((quad * rows->used * columns->used + phase) * own->plane +
+						  y / w->stride[0] * columns->size + x / w->stride[1]);
+			}
+}
+
+/* Blocks of columns whose sums wait in the second-level cache. For several workers, enough tasks in a step: images,
+ * and where these are few, blocks of filters. */
+static void cut(struct npl_int8_work *work, struct windows *own)
+{
+	int64_t width = own->kernel->columns, rows = own->kernel->rows, filters = own->panels * rows;
+	int64_t columns = ACC_ELEMENTS / filters / width * width;
+	columns = least(columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns, div_up(own->columns, width) * width);
+	own->columns_at_once = columns;
+	own->lead = columns + width; /* the last tile may start late and be narrow */
+	own->column_blocks = div_up(own->columns, columns);
+	own->images_at_once = 1;
+	if (work->n_workers > 1) {
+		double macs = (double)(work->groups * work->filters * work->k) * (double)work->pixels;
+		double elements = (double)(work->groups * own->unit), enough = STEP_MACS / macs * work->n_workers;
+		int64_t tasks = work->groups * own->column_blocks, wanted = 4 * work->n_workers;
+		double images = enough > (double)div_up(wanted, tasks) ? enough : (double)div_up(wanted, tasks);
+		images = images * elements > STEP_ELEMENTS ? STEP_ELEMENTS / elements : images;
+		own->images_at_once = images < 1 ? 1 : images > (double)work->images ? work->images : (int64_t)images;
+		tasks *= own->images_at_once;
+		while (tasks * div_up(work->filters, filters) < wanted / 2 && filters > 2 * rows)
+			filters = div_up(filters, 2 * rows) * rows;
+	}
+	work->filters_at_once = filters;
+	work->pixels_at_once = work->pixels;
+	work->acc_elements = own->lead * filters;
+}
+
+static void claim(struct npl_int8_work *work, struct windows *own)
+{
+	int64_t filters = work->groups * own->panels * own->kernel->rows;
+	own->image_at = npl_int8_claim(work, (own->images_at_once * work->groups * own->unit + SLACK) * 4);
+	own->at_at = npl_int8_claim_weights(work, own->k_groups * (int64_t)sizeof *own->at);
+	own->weights_at = npl_int8_claim_weights(work, filters * own->k_groups * 4);
+	own->start_at = npl_int8_claim_weights(work, filters * (int64_t)sizeof *own->start);
+}
+
+static void windows_place(struct npl_int8_work *work)
+{
+	struct windows *own = work->own;
+	own->at = (int32_t *)(void *)(work->weights_base + own->at_at);
+	own->image = work->base + own->image_at;
+	own->weights = work->weights_base + own->weights_at;
+	own->start = (int32_t *)(void *)(work->weights_base + own->start_at);
+	memset(own->image + (size_t)(own->images_at_once * work->groups * own->unit) * 4, 0, (size_t)SLACK * 4);
+	locate(work, own);
+}
+
+static int windows_open(struct npl_int8_work *work, struct npl_err *err)
+{
+	const struct npl_window *window = &work->layer->attrs->window;
+	struct windows *own = work->own = calloc(1, sizeof *own);
+	if (!own)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	own->kernel = npl_int8_fastest();
+	for (int d = 0; d < NPL_SPATIAL; d++)
+		if (make_phases(window, d, work->out_image.size[d], &own->phase[d], err))
+			return NPL_ENOMEM;
+	own->quads = div_up(work->channels, 4);
+	own->plane = own->phase[0].size * own->phase[1].size;
+	own->panels_of_columns = npl_int8_is_direct(work);
+	if (own->panels_of_columns) /* whole ones */
+		own->plane = div_up(work->pixels, own->kernel->columns) * own->kernel->columns;
+	own->unit = own->quads * own->phase[0].used * own->phase[1].used * own->plane;
+	own->k_groups = own->quads * work->taps;
+	own->columns = (work->out_image.size[0] - 1) * own->phase[1].size + work->out_image.size[1];
+	own->panels = div_up(work->filters, own->kernel->rows);
+	cut(work, own);
+	/* One row of the image, or one panel's weights, on their way. */
+	int64_t row = work->in_image.size[1] * 4, panel = npl_int8_reorder_pitch(own->k_groups) * own->kernel->rows;
+	work->gathered_bytes = row > panel ? row : panel;
+	claim(work, own);
+	return 0;
+}
+
+static void windows_close(struct npl_int8_work *work)
+{
+	struct windows *own = work->own;
+	if (!own)
+		return;
+	for (int d = 0; d < NPL_SPATIAL; d++)
+		free(own->phase[d].number);
+	free(own);
+}
+
+/* Step 0 brings the weights, then two steps bring some images and multiply. */
+static int windows_steps(const struct npl_int8_work *work)
+{
+	return (int)(1 + 2 * div_up(work->images, ((const struct windows *)work->own)->images_at_once));
+}
+
+/* The units (a group of an image each) of a step, and the first of them. */
+static int64_t units_of(const struct npl_int8_work *work, int step, int64_t *first)
+{
+	int64_t at_once = ((const struct windows *)work->own)->images_at_once, image = (step - 1) / 2 * at_once;
+	*first = image * work->groups;
+	return least(at_once, work->images - image) * work->groups;
+}
+
+static int64_t windows_tasks(const struct npl_int8_work *work, int step)
+{
+	const struct windows *own = work->own;
+	int64_t first;
+	if (step == 0)
+		return work->groups * own->panels;
+	return units_of(work, step, &first) * (step % 2 ? own->quads : own->column_blocks * work->filter_blocks);
+}
+
+/* One panel of a group's weights. */
+static void bring_weights(const struct npl_int8_work *work, int64_t task, uint8_t *aside)
+{
+	const struct windows *own = work->own;
+	const struct npl_tensor *x = work->layer->in[0], *w = work->layer->in[1];
+	int rows = own->kernel->rows;
+	int64_t first = task % own->panels * rows, group = task / own->panels, k = 4 * own->k_groups;
+	int64_t count = least(work->filters - first, rows), pitch = npl_int8_reorder_pitch(own->k_groups);
+	int32_t zero = x->quant.zero_point + (x->dtype == NPL_I8 ? 128 : 0), *start = own->start + task * rows;
+	const struct npl_int8_weights from = {.data = w->data,
+					      .bytes = work->groups * work->filters * work->k,
+					      .channels = work->channels,
+					      .taps = work->taps,
+					      .flip = w->dtype == NPL_U8 ? 0x80 : 0};
+	struct npl_int8_matrix ordered = {aside, NPL_I8, 0, pitch, 1};
+	if (work->taps == 1) {
+		ordered = npl_int8_matrix_of(w, from.data + (group * work->filters + first) * work->k, work->k, 1);
+		k = work->k;
+	}
+	for (int64_t i = 0; i < count && work->taps > 1; i++)
+		npl_int8_reorder(&from, group * work->filters + first + i, aside + i * pitch);
+	npl_int8_pack_8(&ordered, NPL_I8, 0, count, rows, 0, k, own->weights + task * rows * own->k_groups * 4, start);
+	for (int64_t i = 0; i < rows; i++)
+		start[i] = i < count ? (int32_t) - ((uint32_t)zero * (uint32_t)start[i]) : 0;
+}
+
+/* One row of four channels into the planes of its phases. */
+static void bring_row(const struct npl_int8_work *work, const struct npl_int8_rows *rows, int64_t y, uint8_t *planes,
+		      uint8_t *aside)
+{
+	const struct windows *own = work->own;
+	const struct npl_window *w = &work->layer->attrs->window;
+	const struct phases *py = &own->phase[0], *px = &own->phase[1];
+	int64_t at_y = y + w->pad_begin[0], phase = py->number[at_y % w->stride[0]] - 1, row = at_y / w->stride[0];
+	int64_t width = work->in_image.size[1], stride = w->stride[1], pad = w->pad_begin[1];
+	if (phase < 0 || row >= py->size)
+		return;
+	uint8_t *to = planes + (phase * px->used * own->plane + row * px->size) * 4;
+	if (stride == 1) {
+		npl_int8_interleave(rows, least(width, px->size - pad), to + 4 * pad);
+		return;
+	}
+	npl_int8_interleave(rows, width, aside);
+	for (int64_t remainder = 0; remainder < stride; remainder++) {
+		if (!px->number[remainder])
+			continue;
+		/* Column c of the phase is column c * stride + remainder - pad of the image. */
+		int64_t first = pad > remainder ? div_up(pad - remainder, stride) : 0;
+		int64_t end = width + pad > remainder ? div_up(width + pad - remainder, stride) : 0;
+		uint8_t *line = to + (px->number[remainder] - 1) * own->plane * 4;
+		for (int64_t c = first; c < least(end, px->size); c++)
+			memcpy(line + 4 * c, aside + 4 * (c * stride + remainder - pad), 4);
+	}
+}
+
+/* Four channels of a group of one image into its panels. */
+static void bring_columns(const struct npl_int8_work *work, int64_t first, int64_t task)
+{
+	const struct windows *own = work->own;
+	const struct npl_tensor *x = work->layer->in[0];
+	const int64_t unit = first + task / own->quads, quad = task % own->quads, width = own->kernel->columns;
+	const uint8_t *from = (const uint8_t *)x->data + (unit * work->channels + quad * 4) * work->pixels;
+	uint8_t *to = own->image + (size_t)(task / own->quads * own->unit + quad * width) * 4;
+	struct npl_int8_rows rows = {.flip = x->dtype == NPL_I8 ? 0x80 : 0,
+				     .there = (int)least(work->channels - quad * 4, 4)};
+	for (int64_t column = 0; column < work->pixels; column += width, to += own->quads * width * 4) {
+		for (int c = 0; c < rows.there; c++)
+			rows.row[c] = from + c * work->pixels + column;
+		npl_int8_interleave(&rows, least(work->pixels - column, width), to);
+	}
+}
+
+/* Four channels of a group of one image; `first` is the first unit of the step. */
+static void bring_image(const struct npl_int8_work *work, int64_t first, int64_t task, uint8_t *aside)
+{
+	const struct windows *own = work->own;
+	const struct npl_tensor *x = work->layer->in[0];
+	int64_t unit = first + task / own->quads, channel = task % own->quads * 4, width = work->in_image.size[1];
+	int64_t planes = own->unit / own->quads, there = least(work->channels - channel, 4);
+	int64_t source_plane = work->in_image.size[0] * width;
+	const uint8_t *from = (const uint8_t *)x->data + (unit * work->channels + channel) * source_plane;
+	uint8_t *to = own->image + (size_t)(task * planes) * 4, flip = x->dtype == NPL_I8 ? 0x80 : 0, pad[4] = {0};
+	if (own->panels_of_columns) {
+		bring_columns(work, first, task);
+		return;
+	}
+	memset(pad, (uint8_t)x->quant.zero_point ^ flip, (size_t)there);
+	for (int64_t i = 0; i < planes; i++)
+		memcpy(to + 4 * i, pad, 4);
+	for (int64_t y = 0; y < work->in_image.size[0]; y++) {
+		struct npl_int8_rows rows = {.flip = flip, .there = (int)there};
+		for (int c = 0; c < there; c++)
+			rows.row[c] = from + c * source_plane + y * width;
+		bring_row(work, &rows, y, to, aside);
+	}
+}
+
+/* Columns of the next tile: four thirds of a tile are done in two equal parts, as narrow tiles keep fewer sums under
+ * way. A kernel that writes whole tiles would add to columns of the second part twice. */
+static int64_t next_columns(const struct npl_int8_kernel *kernel, int64_t left)
+{
+	int64_t width = kernel->columns;
+	return kernel->narrow && left > width && left <= width / 3 * 4 ? width / 3 * 2 : least(left, width);
+}
+
+/* A block of filters by a block of columns, from `column` on, of the unit at `image`; sums to acc. */
+static void multiply(const struct npl_int8_work *work, int64_t group, int64_t filter, int64_t filters,
+		     const uint8_t *image, int64_t column, int64_t columns, int32_t *acc)
+{
+	const struct windows *own = work->own;
+	int rows = own->kernel->rows;
+	int64_t panel_bytes = own->k_groups * rows * 4, width;
+	const uint8_t *weights = own->weights + (group * own->panels + filter / rows) * panel_bytes;
+	const int32_t *start = own->start + group * own->panels * rows + filter;
+	for (int64_t k = 0; k < own->k_groups; k += K_GROUPS)
+		for (int64_t i0 = 0; i0 < filters; i0 += ROWS_AT_ONCE)
+			for (int64_t j = 0; j < columns; j += width) {
+				width = own->panels_of_columns ? least(own->kernel->columns, columns - j)
+							       : next_columns(own->kernel, columns - j);
+				const uint8_t *tile_at = image +
+							 4 * (column + j) * (own->panels_of_columns ? own->quads : 1);
+				for (int64_t i = i0; i < least(filters, i0 + ROWS_AT_ONCE); i += rows) {
+					const struct npl_int8_tile tile = {
+						.groups = least(own->k_groups - k, K_GROUPS),
+						.a = weights + i / rows * panel_bytes + k * rows * 4,
+						.b = tile_at,
+						.b_at = own->at + k,
+						.row_start = k ? zeros : start + i,
+						.column_start = zeros,
+						.rows = (int)least(filters - i, rows),
+						.columns = (int)width,
+						.add = k > 0,
+						.c = acc + i * own->lead + j,
+						.c_stride = own->lead,
+					};
+					own->kernel->run(&tile);
+				}
+			}
+}
+
+/* Drops the columns between the rows of outputs; returns how many are left, and the pixel that the first is. */
+static int64_t drop_between(const struct npl_int8_work *work, int32_t *sums, int64_t column, int64_t columns,
+			    int64_t *first)
+{
+	int64_t pitch = ((const struct windows *)work->own)->phase[1].size, width = work->out_image.size[1];
+	int64_t row = column / pitch, into = column % pitch; /* columns of this row that are not in sums */
+	int64_t kept = 0;
+	*first = row * width + least(into, width);
+	for (int64_t at = -into; at < columns; at += pitch) {
+		int64_t low = at < 0 ? 0 : at, high = least(at + width, columns);
+		if (high <= low)
+			continue;
+		if (kept != low)
+			memmove(sums + kept, sums + low, (size_t)(high - low) * sizeof *sums);
+		kept += high - low;
+	}
+	return kept;
+}
+
+static int windows_run(struct npl_int8_work *work, int step, int64_t task, struct npl_int8_worker *worker,
+		       struct npl_err *err)
+{
+	(void)err;
+	const struct windows *own = work->own;
+	int64_t first_unit, first_pixel;
+	if (step == 0) {
+		bring_weights(work, task, worker->gathered);
+		return 0;
+	}
+	units_of(work, step, &first_unit);
+	if (step % 2) {
+		bring_image(work, first_unit, task, worker->gathered);
+		return 0;
+	}
+	int64_t column = task % own->column_blocks * own->columns_at_once,
+		filter = task / own->column_blocks % work->filter_blocks * work->filters_at_once,
+		slot = task / own->column_blocks / work->filter_blocks, unit = first_unit + slot;
+	int64_t columns = least(own->columns - column, own->columns_at_once),
+		filters = least(work->filters - filter, work->filters_at_once), group = unit % work->groups;
+	multiply(work, group, filter, filters, own->image + (size_t)(slot * own->unit) * 4, column, columns,
+		 worker->acc);
+	for (int64_t i = 0; i < filters; i++) {
+		int32_t *sums = worker->acc + i * own->lead;
+		int64_t count = drop_between(work, sums, column, columns, &first_pixel);
+		npl_int8_finish_row(work, sums, count, group * work->filters + filter + i, 0,
+				    (unit * work->filters + filter + i) * work->pixels + first_pixel, &worker->counts);
+	}
+	return 0;
+}
+
+const struct npl_int8_way npl_int8_windows_way = {
+	.prepares = true,
+	.open = windows_open,
+	.place = windows_place,
+	.close = windows_close,
+	.steps = windows_steps,
+	.tasks = windows_tasks,
+	.run = windows_run,
+};

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between recurrent.c, which walks over directions and steps, and recurrent_cells.c, which knows what a cell of each
+ * kind does in one step.
+ */
+#ifndef CORE_OPS_RECURRENT_H
+#define CORE_OPS_RECURRENT_H
+
+#include "ops.h"
+#include "recurrent.h"
+
+#define RECURRENT_MOST_FUNCTIONS 3
+#define RECURRENT_GATES          4
+
+/* One direction of a network. `gates` is per cell: 1, 3 (z r h) or 4 (i o f c); columns are gates * hidden. */
+struct recurrent_run {
+	const struct npl_recurrent *options;
+	const struct npl_cell_activation *activation;
+	enum npl_op op;
+	int64_t batch, hidden, gates;
+	const struct npl_multiplier *by; /* NULL: products are op_product's */
+	const float *recurrence; /* R transposed: (hidden, columns); with a multiplier as it is: (columns, hidden) */
+	const float *recurrent_bias; /* of a GRU's hidden gate, where it does not go into the sums; or NULL */
+	const float *peepholes;      /* i o f, hidden each, or NULL */
+	const unsigned char *runs;   /* per sample: does this step belong to it? */
+	float *sums;                 /* (batch, columns): bias and X * W of the step */
+	float *aside;                /* (batch, hidden): room for a GRU */
+	double *gate;                /* likewise of one sample: RECURRENT_GATES rows of hidden */
+	float *h, *c;                /* states (batch, hidden), of the samples that run replaced */
+};
+
+/* The functions of a cell without `activations`; how many it has. */
+int op_cell_functions(enum npl_op op, enum npl_cell_function functions[RECURRENT_MOST_FUNCTIONS]);
+int64_t op_cell_gates(enum npl_op op);
+/* A function by its ONNX name, upper or lower case, with its constants as ONNX has them by default; false: none. */
+bool op_cell_find(const char *name, struct npl_cell_activation *activation);
+/* How many constants a function has: 0, 1 (alpha) or 2. */
+int op_cell_constants(enum npl_cell_function function);
+double op_cell_activate(const struct npl_cell_activation *activation, double x);
+
+int op_cell_step(struct recurrent_run *run, struct npl_err *err);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What q16.c asks of a kernel: sums of a tile, some rows of x by one block of outputs over a stretch of k, and how many
+ * products of some rows saturate. */
+#ifndef NPULAB_CORE_Q16_KERNEL_H
+#define NPULAB_CORE_Q16_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "npulab/layer.h" /* NPL_Q16_FRACTION_BITS */
+#include "q16.h"
+
+#define NPL_Q16_BLOCK      16  /* outputs per block: one 512-bit vector of 32-bit sums */
+#define NPL_Q16_STRETCH    256 /* values of k whose sums fit registers of 32 bits, whatever the products */
+#define NPL_Q16_TILE_ROWS  4   /* at most */
+#define NPL_Q16_COUNT_ROWS 16  /* rows that are counted at a time, at most */
+#define NPL_Q16_COUNT_MOST                                                                                             \
+	4096             /* outputs that are counted at a time: 16-bit lanes count 16 rows of them in vectors of 8 */
+#define NPL_Q16_LANES 32 /* outputs' limits come in multiples of these */
+
+/* Rows of x as the kernels read them, NPL_Q16_STRETCH words apart, two words for each pair of k.
+ * Rounded products: x in the lower half of each word and 1 in the upper one, which meets the weights' 512.
+ * Full products: x = 256 * upper + lower; a word of the pair's upper parts, then one of its lower ones. */
+struct npl_q16_tile {
+	enum npl_q16_product product;
+	int rows; /* 1..NPL_Q16_TILE_ROWS */
+	int64_t pairs;
+	const int32_t *x;
+	const int16_t *w; /* the block's weights (npl_q16_pack) */
+	int64_t *sums;    /* added to: `outputs` of them in each row, rows `stride` apart */
+	int64_t stride;
+	int outputs;
+};
+
+/* |x w| from which on a positive product saturates; a negative one does from NPL_Q16_SATURATES + 1025 on. */
+#define NPL_Q16_SATURATES ((1 << 25) - 512)
+
+/* The magnitude of x is x or, when x is negative, ~x. A product saturates when the magnitude is greater than a limit that
+ * the weight has for each sign of x. */
+struct npl_q16_count {
+	int64_t rows, k;
+	const int16_t *x; /* rows x_stride apart */
+	int64_t x_stride;
+	const int16_t *limits; /* (k, 2 signs, outputs), signs `stride` apart */
+	int64_t outputs;       /* a multiple of NPL_Q16_LANES, NPL_Q16_COUNT_MOST at most */
+	int64_t stride;
+	const int16_t *least; /* (k, 2): the least limit of all outputs */
+};
+
+struct npl_q16_kernel {
+	const char *name;
+	bool (*usable)(void); /* on this computer */
+	void (*tile)(const struct npl_q16_tile *tile);
+	/* The limits of the weights of a pair of k of a block, as they are packed: for x >= 0 and for x < 0. */
+	void (*limits)(const int16_t *w, int16_t limits[2][2 * NPL_Q16_BLOCK]);
+	uint64_t (*count)(const struct npl_q16_count *count);
+};
+
+extern const struct npl_q16_kernel npl_q16_sse2, npl_q16_avx2, npl_q16_avx512, npl_q16_avx512_vnni;
+
+#endif

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Eager calls, on the caller's side (eager.h): contexts, handles, recording into the pending network, flushing, reading. */
+#include "eager.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/grow.h"
+
+int npl_eager_open(const char *device, const struct npl_device_options *options, struct npl_eager **ctx,
+		   struct npl_err *err)
+{
+	struct npl_eager *made = calloc(1, sizeof *made);
+	*ctx = NULL;
+	if (!made)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = npl_device_open(device, options, &made->device, err);
+	if (rc) {
+		free(made);
+		return rc;
+	}
+	pthread_mutex_init(&made->lock, NULL);
+	pthread_cond_init(&made->work, NULL);
+	pthread_cond_init(&made->done, NULL);
+	*ctx = made;
+	return 0;
+}
+
+const struct npl_device *npl_eager_device(const struct npl_eager *ctx)
+{
+	return ctx->device;
+}
+
+static void free_value(struct npl_eager_value *value)
+{
+	if (!value->borrowed)
+		free((void *)value->what.data);
+	free(value->made);
+	free(value->name);
+	free(value);
+}
+
+static void take_ref(struct npl_eager_value *value)
+{
+	pthread_mutex_lock(&value->ctx->lock);
+	value->refs++;
+	pthread_mutex_unlock(&value->ctx->lock);
+}
+
+static void give_ref(struct npl_eager_value *value)
+{
+	pthread_mutex_t *lock = &value->ctx->lock;
+	pthread_mutex_lock(lock);
+	bool last = --value->refs == 0;
+	pthread_mutex_unlock(lock);
+	if (last)
+		free_value(value);
+}
+
+int eager_append(struct eager_values *list, struct npl_eager_value *value, struct npl_err *err)
+{
+	struct npl_eager_value **bigger = npl_grow(list->value, list->n, &list->room, sizeof *bigger);
+	if (!bigger)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	list->value = bigger;
+	bigger[list->n++] = value;
+	take_ref(value);
+	return 0;
+}
+
+void eager_drop(struct eager_values *list)
+{
+	for (int i = 0; i < list->n; i++)
+		give_ref(list->value[i]);
+	free(list->value);
+	*list = (struct eager_values){0};
+}
+
+/* A value with one holder, in the list. */
+static struct npl_eager_value *make_value(struct npl_eager *ctx, bool pending)
+{
+	struct npl_eager_value *value = calloc(1, sizeof *value);
+	if (!value)
+		return NULL;
+	value->ctx = ctx;
+	value->holds = 1;
+	value->refs = 1;
+	value->pending = pending;
+	value->prev = ctx->last;
+	if (ctx->last)
+		ctx->last->next = value;
+	else
+		ctx->first = value;
+	ctx->last = value;
+	return value;
+}
+
+void npl_eager_hold(struct npl_eager_value *value)
+{
+	value->holds++;
+}
+
+void npl_eager_release(struct npl_eager_value *value)
+{
+	if (!value || --value->holds > 0)
+		return;
+	struct npl_eager *ctx = value->ctx;
+	*(value->prev ? &value->prev->next : &ctx->first) = value->next;
+	*(value->next ? &value->next->prev : &ctx->last) = value->prev;
+	give_ref(value);
+}
+
+/* Puts a value that was made where the caller wants it. */
+static void hand_over(struct npl_eager_value *made, struct npl_eager_value **value)
+{
+	struct npl_eager_value *old = *value;
+	*value = made;
+	npl_eager_release(old);
+}
+
+void npl_eager_close(struct npl_eager *ctx)
+{
+	if (!ctx)
+		return;
+	pthread_mutex_lock(&ctx->lock);
+	ctx->stop = true;
+	pthread_cond_broadcast(&ctx->work);
+	pthread_mutex_unlock(&ctx->lock);
+	if (ctx->started)
+		pthread_join(ctx->thread, NULL);
+	while (ctx->todo) {
+		struct eager_job *job = ctx->todo;
+		ctx->todo = job->next;
+		eager_free_job(job);
+	}
+	npl_build_close(ctx->pending);
+	npl_build_close(ctx->trace);
+	eager_drop(&ctx->inputs);
+	eager_drop(&ctx->constants);
+	for (struct npl_eager_value *value = ctx->first, *next; value; value = next) {
+		next = value->next;
+		give_ref(value); /* the last: no work is left that could have one */
+	}
+	npl_device_close(ctx->device);
+	pthread_cond_destroy(&ctx->work);
+	pthread_cond_destroy(&ctx->done);
+	pthread_mutex_destroy(&ctx->lock);
+	free(ctx);
+}
+
+enum npl_dtype npl_eager_dtype(const struct npl_eager_value *value)
+{
+	return value->what.dtype;
+}
+
+const struct npl_shape *npl_eager_shape(const struct npl_eager_value *value)
+{
+	return &value->what.shape;
+}
+
+/* A value of the caller's data; NULL and err. */
+static struct npl_eager_value *add_data(struct npl_eager *ctx, const char *name, const struct npl_tensor *tensor,
+					enum npl_keep keep, struct npl_err *err)
+{
+	struct npl_tensor own = {.dtype = tensor->dtype, .shape = tensor->shape};
+	const bool named = name && *name;
+	if (build_check_tensor(named ? name : "a tensor", tensor, keep, err))
+		return NULL;
+	if (!npl_tensor_bytes(tensor)) /* whose elements may be nowhere */
+		keep = NPL_COPY;
+	if (keep == NPL_COPY && npl_tensor_alloc(&own, err))
+		return NULL;
+	struct npl_eager_value *made = make_value(ctx, false);
+	if (!made) {
+		npl_tensor_free(&own);
+		npl_fail(err, NPL_ENOMEM, "out of memory");
+		return NULL;
+	}
+	if (keep == NPL_COPY && npl_tensor_bytes(tensor))
+		memcpy(own.data, tensor->data, npl_tensor_bytes(tensor));
+	made->borrowed = keep == NPL_BORROW;
+	made->what = (struct npl_value){.dtype = tensor->dtype,
+					.shape = tensor->shape,
+					.data = made->borrowed ? tensor->data : own.data,
+					.producer = -1};
+	made->name = named ? strdup(name) : NULL;
+	if (named && !made->name) {
+		npl_eager_release(made);
+		npl_fail(err, NPL_ENOMEM, "out of memory");
+		return NULL;
+	}
+	return made;
+}
+
+int npl_eager_input(struct npl_eager *ctx, const char *name, const struct npl_tensor *tensor, enum npl_keep keep,
+		    struct npl_eager_value **value, struct npl_err *err)
+{
+	struct npl_eager_value *made = add_data(ctx, name, tensor, keep, err);
+	if (!made)
+		return err->code;
+	made->input = true;
+	if (ctx->trace && eager_record_input(ctx, made, err)) {
+		npl_eager_release(made);
+		return err->code;
+	}
+	hand_over(made, value);
+	return 0;
+}
+
+int npl_eager_constant(struct npl_eager *ctx, const struct npl_tensor *tensor, enum npl_keep keep,
+		       struct npl_eager_value **value, struct npl_err *err)
+{
+	struct npl_eager_value *made = add_data(ctx, tensor->name, tensor, keep, err);
+	if (!made)
+		return err->code;
+	made->what.constant = true;
+	hand_over(made, value);
+	return 0;
+}
+
+/* The value's index in the pending network, which it joins as a constant or an input unless it is there. */
+static int use(struct npl_eager *ctx, struct npl_eager_value *value, int *index, struct npl_err *err)
+{
+	struct npl_value what = value->what;
+	if (value->ctx != ctx)
+		return npl_fail(err, NPL_EUSAGE, "an argument is another context's");
+	if (value->network != ctx->network) {
+		what.name = value->name ? value->name : "constant";
+		if (eager_append(what.constant ? &ctx->constants : &ctx->inputs, value, err))
+			return err->code;
+		int v = what.constant ? build_known(ctx->pending, &what)
+				      : npl_build_input(ctx->pending, NULL, what.dtype, what.shape);
+		if (v < 0) /* memory; nothing of this network can be used any more */
+			return npl_fail(err, ctx->pending->last.code, "%s", ctx->pending->last.msg);
+		value->index = v;
+		value->network = ctx->network;
+	}
+	*index = value->index;
+	return 0;
+}
+
+static int open_pending(struct npl_eager *ctx, struct npl_err *err)
+{
+	if (ctx->pending)
+		return 0;
+	if (npl_build_open("eager", &ctx->pending, err))
+		return err->code;
+	ctx->network++;
+	return 0;
+}
+
+/* Appends the call to the pending network; result[] are indices there. */
+static int append_call(struct npl_eager *ctx, const char *op, struct npl_args args, struct npl_attr_list attrs,
+		       int n_results, int *result, struct npl_err *err)
+{
+	int *in = calloc((size_t)args.n + 1, sizeof *in);
+	int rc = in ? open_pending(ctx, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int i = 0; i < args.n && !rc; i++) {
+		in[i] = NPL_ABSENT;
+		if (args.value[i])
+			rc = use(ctx, args.value[i], &in[i], err);
+	}
+	if (!rc &&
+	    build_ops(ctx->pending, op, (struct npl_build_in){.value = in, .n = args.n}, attrs, n_results, result))
+		rc = npl_fail(err, ctx->pending->last.code, "%s", ctx->pending->last.msg);
+	free(in);
+	return rc;
+}
+
+int npl_eager_ops(struct npl_eager *ctx, const char *op, struct npl_args args, struct npl_attr_list attrs,
+		  int n_results, struct npl_eager_value **result, struct npl_err *err)
+{
+	struct npl_eager_value *made[NPL_MAX_OUTPUTS];
+	int index[NPL_MAX_OUTPUTS], recorded[NPL_MAX_OUTPUTS];
+	if (!op || args.n < 0 || args.n > GRAPH_MAX_NODE_INPUTS || (args.n && !args.value) || n_results < 1 ||
+	    n_results > NPL_MAX_OUTPUTS)
+		return npl_fail(err, NPL_EINPUT,
+				"operator '%s': %d inputs and %d results, expected 0 to %d and 1 to %d", op ? op : "",
+				args.n, n_results, GRAPH_MAX_NODE_INPUTS, NPL_MAX_OUTPUTS);
+	int rc = append_call(ctx, op, args, attrs, n_results, index, err);
+	if (!rc && ctx->trace)
+		rc = eager_record(ctx, op, args, attrs, n_results, recorded, err);
+	for (int k = 0; k < n_results && !rc; k++) {
+		made[k] = make_value(ctx, true);
+		if (!made[k]) {
+			while (k > 0)
+				npl_eager_release(made[--k]);
+			return npl_fail(err, NPL_ENOMEM, "out of memory");
+		}
+		const struct npl_value *value = &ctx->pending->b.value[index[k]];
+		made[k]->what = (struct npl_value){.dtype = value->dtype, .shape = value->shape, .producer = -1};
+		made[k]->network = ctx->network;
+		made[k]->index = index[k];
+		made[k]->recording = ctx->trace ? ctx->recording : 0;
+		made[k]->recorded = ctx->trace ? recorded[k] : -1;
+	}
+	for (int k = 0; k < n_results && !rc; k++)
+		hand_over(made[k], &result[k]);
+	return rc;
+}
+
+int npl_eager_op(struct npl_eager *ctx, const char *op, struct npl_args args, struct npl_attr_list attrs,
+		 struct npl_eager_value **result, struct npl_err *err)
+{
+	return npl_eager_ops(ctx, op, args, attrs, 1, result, err);
+}
+
+/* A held result that folding made a constant needs no run: its elements, or their description, become the value's own. */
+static int keep_constant(struct npl_eager *ctx, struct npl_eager_value *value, struct npl_err *err)
+{
+	const struct npl_value *from = &ctx->pending->b.value[value->index];
+	struct npl_tensor own = {.dtype = from->dtype, .shape = from->shape};
+	struct npl_value what = *from;
+	if (from->data) {
+		if (npl_tensor_alloc(&own, err))
+			return err->code;
+		memcpy(own.data, from->data, npl_tensor_bytes(&own));
+		what.data = own.data;
+		what.is_fill = what.is_random = false;
+	}
+	what.name = NULL;
+	value->what = what;
+	value->pending = false;
+	return 0;
+}
+
+/* The held results become outputs of the job. */
+static int promise(struct npl_eager *ctx, struct eager_job *job, struct npl_err *err)
+{
+	int n = 0;
+	for (struct npl_eager_value *value = ctx->first; value; value = value->next)
+		n += value->pending;
+	job->output = calloc((size_t)n + 1, sizeof *job->output);
+	if (!job->output)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (struct npl_eager_value *value = ctx->first; value; value = value->next) {
+		if (!value->pending)
+			continue;
+		if (ctx->pending->b.value[value->index].constant) {
+			if (keep_constant(ctx, value, err))
+				return err->code;
+			continue;
+		}
+		job->output[job->outputs.n] = value->index;
+		if (eager_append(&job->outputs, value, err))
+			return err->code;
+	}
+	return 0;
+}
+
+static void enqueue(struct npl_eager *ctx, struct eager_job *job)
+{
+	pthread_mutex_lock(&ctx->lock);
+	for (int i = 0; i < job->outputs.n; i++) {
+		job->outputs.value[i]->pending = false;
+		job->outputs.value[i]->state = EAGER_PROMISED;
+	}
+	*(ctx->todo ? &ctx->todo_last->next : &ctx->todo) = job;
+	ctx->todo_last = job;
+	pthread_cond_signal(&ctx->work);
+	pthread_mutex_unlock(&ctx->lock);
+}
+
+int eager_submit(struct npl_eager *ctx, struct npl_err *err)
+{
+	if (!ctx->pending)
+		return 0;
+	struct eager_job *job = calloc(1, sizeof *job);
+	int rc = job ? promise(ctx, job, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (!rc && job->outputs.n)
+		rc = eager_start(ctx, err);
+	if (rc) {
+		if (job)
+			eager_free_job(job);
+		return rc;
+	}
+	job->build = ctx->pending;
+	job->inputs = ctx->inputs;
+	job->constants = ctx->constants;
+	ctx->pending = NULL;
+	ctx->inputs = ctx->constants = (struct eager_values){0};
+	if (job->outputs.n)
+		enqueue(ctx, job);
+	else
+		eager_free_job(job);
+	return 0;
+}
+
+/* The error of work that nobody was told of. */
+static int tell_failure(struct npl_eager *ctx, struct npl_err *err)
+{
+	pthread_mutex_lock(&ctx->lock);
+	struct npl_err failed = ctx->failed;
+	ctx->failed = (struct npl_err){0};
+	pthread_mutex_unlock(&ctx->lock);
+	return failed.code ? npl_fail(err, failed.code, "%s", failed.msg) : 0;
+}
+
+static void wait_for_all(struct npl_eager *ctx)
+{
+	pthread_mutex_lock(&ctx->lock);
+	while (ctx->todo || ctx->busy)
+		pthread_cond_wait(&ctx->done, &ctx->lock);
+	pthread_mutex_unlock(&ctx->lock);
+}
+
+int npl_eager_flush(struct npl_eager *ctx, struct npl_err *err)
+{
+	int rc = eager_submit(ctx, err);
+	return rc ? rc : tell_failure(ctx, err);
+}
+
+int npl_eager_wait(struct npl_eager *ctx, struct npl_err *err)
+{
+	int rc = eager_submit(ctx, err);
+	wait_for_all(ctx);
+	return rc ? rc : tell_failure(ctx, err);
+}
+
+void npl_eager_totals(struct npl_eager *ctx, struct npl_eager_totals *totals)
+{
+	wait_for_all(ctx);
+	*totals = ctx->totals;
+}
+
+const void *eager_data(const struct npl_eager_value *value)
+{
+	return value->what.data ? value->what.data : value->made;
+}
+
+/* The elements of a constant that is only described. */
+static int copy_described(const struct npl_value *what, struct npl_tensor *tensor, struct npl_err *err)
+{
+	struct npl_graph scratch = {0};
+	struct npl_value own = *what;
+	own.name = "constant";
+	const void *data = npl_value_data(&scratch, &own, err);
+	if (data)
+		memcpy(tensor->data, data, npl_tensor_bytes(tensor));
+	npl_arena_free(&scratch.arena);
+	return data ? 0 : err->code;
+}
+
+int eager_fetch(struct npl_eager *ctx, const struct npl_eager_value *value, struct npl_tensor *tensor,
+		struct npl_err *err)
+{
+	const struct npl_value *what = &value->what;
+	pthread_mutex_lock(&ctx->lock);
+	while (value->state == EAGER_PROMISED)
+		pthread_cond_wait(&ctx->done, &ctx->lock);
+	bool failed = value->state == EAGER_FAILED;
+	pthread_mutex_unlock(&ctx->lock);
+	*tensor = (struct npl_tensor){.dtype = what->dtype, .shape = what->shape};
+	if (failed)
+		return npl_fail(err, value->why.code, "%s", value->why.msg);
+	if (npl_tensor_alloc(tensor, err))
+		return err->code;
+	int rc = 0;
+	if (what->is_fill || what->is_random)
+		rc = copy_described(what, tensor, err);
+	else if (npl_tensor_bytes(tensor))
+		memcpy(tensor->data, eager_data(value), npl_tensor_bytes(tensor));
+	if (rc)
+		npl_tensor_free(tensor);
+	return rc;
+}
+
+int npl_eager_read(struct npl_eager *ctx, const struct npl_eager_value *value, struct npl_tensor *tensor,
+		   struct npl_err *err)
+{
+	struct npl_err told;
+	*tensor = (struct npl_tensor){0};
+	if (!value || value->ctx != ctx)
+		return npl_fail(err, NPL_EUSAGE, "the value to read is not this context's");
+	if (value->pending && eager_submit(ctx, err))
+		return err->code;
+	int rc = eager_fetch(ctx, value, tensor, err);
+	if (rc)
+		(void)tell_failure(ctx, &told); /* this one tells it */
+	return rc;
+}

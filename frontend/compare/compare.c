@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The main job (compare.h): the float reference first, then each device in turn. */
+#include "npulab/compare.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "devices_open.h"
+#include "frontend/quantise/layer_noise.h"
+#include "frontend/session/footprint.h"
+#include "npulab/budget.h"
+#include "npulab/sha256.h"
+#include "npulab/stage.h"
+#include "passes.h"
+
+#define NOISE_BYTES ((size_t)1 << 30) /* of values kept to judge layers by */
+
+struct job {
+	struct npl_graph *graph;
+	const struct npl_samples *samples;
+	const struct npl_compare_options *options;
+	int64_t batches;
+	struct npl_calibration *calibration; /* NULL: nothing to quantise */
+	const char *calibrated_on;
+	struct npl_layer_noise *noise; /* NULL: not asked for */
+	struct npl_tensor *reference;  /* (samples, ...) per output; NULL: not asked for */
+};
+
+/* Room for the outputs of all samples. */
+static int alloc_outputs(const struct job *job, struct npl_tensor *all, struct npl_err *err)
+{
+	const int64_t *rows = job->samples->rows;
+	for (int i = 0; i < job->graph->n_outputs; i++) {
+		const struct npl_value *value = &job->graph->value[job->graph->output[i]];
+		all[i] = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
+		if (rows && rows[i])
+			all[i].shape.dim[0] = rows[i] * job->samples->count;
+		if (npl_tensor_alloc(&all[i], err))
+			return err->code;
+	}
+	return 0;
+}
+
+int npl_store_batch(const struct npl_graph *graph, const struct npl_samples *samples, const struct npl_tensor *batch,
+		    int64_t b, int64_t real, struct npl_tensor *all, struct npl_err *err)
+{
+	for (int i = 0; i < graph->n_outputs; i++) {
+		size_t bytes = npl_tensor_bytes(&batch[i]), at = 0;
+		if (samples->rows && samples->rows[i]) {
+			const size_t sample_bytes = bytes / (size_t)graph->batch;
+			bytes = sample_bytes * (size_t)real;
+			at = sample_bytes * (size_t)(b * graph->batch);
+		}
+		if (!bytes || !all[i].data)
+			continue;
+		if (at + bytes > npl_tensor_bytes(&all[i]))
+			return npl_fail(err, NPL_EINTERNAL,
+					"output '%s' of batch %lld has no room in that of all samples", all[i].name,
+					(long long)b);
+		memcpy((char *)all[i].data + at, batch[i].data, bytes);
+	}
+	return 0;
+}
+
+static void free_tensors(struct npl_tensor *tensors, int n)
+{
+	for (int i = 0; tensors && i < n; i++)
+		npl_tensor_free(&tensors[i]);
+	free(tensors);
+}
+
+/* Float reference over all batches of some samples; all may be NULL (only the ranges are wanted). pass: of the calibration,
+ * -1: none. */
+static int evaluate_all(const struct job *job, const struct npl_samples *samples, const char *what,
+			struct npl_tensor *all, int pass, struct npl_err *err)
+{
+	struct npl_graph *graph = job->graph;
+	int64_t batches = npl_samples_batches(graph, samples);
+	struct npl_tensor *in = calloc((size_t)graph->n_inputs + 1, sizeof *in);
+	struct npl_tensor *out = calloc((size_t)graph->n_outputs + 1, sizeof *out);
+	const struct npl_value_watcher keeper = job->noise ? npl_layer_noise_reference(job->noise)
+							   : (struct npl_value_watcher){0};
+	int rc = in && out ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int64_t b = 0; b < batches && !rc; b++) {
+		int64_t real;
+		npl_stage_part(what, "batch", b + 1, batches);
+		if ((rc = npl_samples_batch(graph, samples, b, in, &real, err)))
+			break;
+		const struct npl_value_watcher *first = job->noise && all && !b ? &keeper : NULL;
+		rc = pass < 0 ? npl_evaluate_watched(graph, in, out, NULL, first, err)
+			      : npl_calibration_batch(job->calibration, pass, in, out, first, err);
+		if (!rc && all)
+			rc = npl_store_batch(graph, samples, out, b, real, all, err);
+		for (int i = 0; i < graph->n_inputs; i++)
+			npl_tensor_free(&in[i]);
+		for (int i = 0; i < graph->n_outputs; i++)
+			npl_tensor_free(&out[i]);
+	}
+	free(in);
+	free(out);
+	return rc;
+}
+
+/* The float side: ranges where a device quantises, reference outputs where accuracy is wanted; one walk for both when
+ * there is no calibration set. */
+static int prepare_reference(struct job *job, const struct npl_samples *calibration, bool quantised,
+			     struct npl_comparison *c, struct npl_err *err)
+{
+	struct npl_graph *graph = job->graph;
+	bool want_outputs = !job->options->no_accuracy;
+	int rc = 0;
+	if (job->options->timing_only)
+		return 0;
+	if (quantised) {
+		if (npl_calibration_open(graph, &job->options->calibrate, &job->calibration, err))
+			return err->code;
+		job->calibrated_on = calibration ? "calibration set" : "inputs";
+	}
+	if (want_outputs) {
+		job->reference = calloc((size_t)graph->n_outputs + 1, sizeof *job->reference);
+		rc = job->reference ? alloc_outputs(job, job->reference, err)
+				    : npl_fail(err, NPL_ENOMEM, "out of memory");
+	}
+	if (!rc && want_outputs && job->options->layer_accuracy)
+		rc = npl_layer_noise_open(graph, NOISE_BYTES, &job->noise, err);
+	const int passes = quantised ? npl_calibration_passes(job->calibration) : 0;
+	for (int pass = 0; pass < passes && !rc && calibration; pass++)
+		rc = evaluate_all(job, calibration, "calibrating", NULL, pass, err);
+	if (!rc && (want_outputs || (quantised && !calibration)))
+		rc = evaluate_all(job, job->samples, "float reference", job->reference,
+				  quantised && !calibration ? 0 : -1, err);
+	for (int pass = 1; pass < passes && !rc && !calibration; pass++)
+		rc = evaluate_all(job, job->samples, "calibrating", NULL, pass, err);
+	if (!rc && want_outputs)
+		npl_accuracy_of(job->reference, job->reference, graph->n_outputs, job->samples->count,
+				&job->samples->labels, &c->reference);
+	return rc;
+}
+
+static void hash_outputs(const struct npl_tensor *all, int n, char hex[65])
+{
+	struct npl_sha256 state;
+	npl_sha256_init(&state);
+	for (int i = 0; i < n; i++)
+		npl_sha256_update(&state, all[i].data, npl_tensor_bytes(&all[i]));
+	npl_sha256_final(&state, hex);
+}
+
+static const struct npl_range *ranges_for(const struct job *job, enum npl_format format)
+{
+	return job->calibration ? npl_calibration_ranges(job->calibration, format) : NULL;
+}
+
+static int judge_layers(const struct job *job, struct npl_comparison *c, struct npl_device_report *report,
+			struct npl_err *err)
+{
+	report->layer_accuracy = npl_arena_array(&c->arena, (size_t)job->graph->n_nodes + 1,
+						 sizeof *report->layer_accuracy);
+	if (!report->layer_accuracy)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", job->graph->n_nodes);
+	for (int i = 0; i < job->graph->n_nodes; i++)
+		report->layer_accuracy[i] = npl_layer_noise_of(job->noise, i);
+	return 0;
+}
+
+/* One entry of the comparison: a session over the devices, run and judged. */
+static int run_entry(const struct job *job, struct npl_device *const *device, int n_devices, const int *place,
+		     const char *name, struct npl_comparison *c, struct npl_device_report *report, struct npl_err *err)
+{
+	struct npl_graph *graph = job->graph;
+	struct npl_session_options options = {.n_devices = n_devices,
+					      .device = device,
+					      .place = place,
+					      .ranges = ranges_for(job, NPL_FORMAT_F32),
+					      .ranges_int8 = ranges_for(job, NPL_FORMAT_INT8),
+					      .q16_plain = job->options->q16_plain,
+					      .timing_only = job->options->timing_only,
+					      .alone = job->options->alone};
+	struct npl_session *session = NULL;
+	struct npl_tensor *all = calloc((size_t)graph->n_outputs + 1, sizeof *all);
+	int rc = all ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	report->name = name;
+	report->samples = job->samples->count;
+	report->batches = job->batches;
+	report->batch = graph->batch;
+	report->accuracy = NPL_ACCURACY_UNKNOWN;
+	if (!rc && !options.timing_only)
+		rc = alloc_outputs(job, all, err);
+	npl_stage_part(name, NULL, 0, 0);
+	if (!rc)
+		rc = npl_session_open(graph, &options, &session, err);
+	if (!rc && job->calibration && npl_session_calibrated(session)) {
+		npl_calibrate_text(&job->options->calibrate, c->calibration, sizeof c->calibration);
+		c->calibrated_on = job->calibrated_on;
+	}
+	for (int d = 0; d < n_devices && !rc && options.timing_only; d++)
+		if (npl_is_measured(device[d]) && npl_session_uses(session, d))
+			rc = npl_refuse_timing(device[d], err);
+	if (!rc) {
+		struct npl_passes passes = {.graph = graph,
+					    .session = session,
+					    .samples = job->samples,
+					    .batches = job->batches,
+					    .timing_only = options.timing_only,
+					    .once = job->options->once,
+					    .noise = job->noise,
+					    .device = device,
+					    .n_devices = n_devices};
+		rc = npl_passes_run(&passes, all, report, err);
+		if (rc == NPL_EINPUT)
+			npl_prefix(err, "%s", graph->name);
+	}
+	if (!rc && !options.timing_only) {
+		hash_outputs(all, graph->n_outputs, report->output_sha256);
+		npl_accuracy_of(job->reference, all, graph->n_outputs, job->samples->count, &job->samples->labels,
+				&report->accuracy);
+		for (int i = 0; job->options->outputs && i < graph->n_outputs; i++) {
+			npl_tensor_free(&job->options->outputs[i]);
+			job->options->outputs[i] = all[i];
+			all[i].owned = false;
+		}
+	}
+	for (int i = 0; !rc && place && job->options->placed_by && i < report->run.n_layers; i++) {
+		struct npl_layer_run *row = &report->run.layer[i];
+		row->placed_by = job->options->placed_by[i];
+		if (npl_row_on_host(row) && !row->placed_by)
+			row->note = "no rule matches it";
+	}
+	if (!rc && job->noise)
+		rc = judge_layers(job, c, report, err);
+	if (!rc)
+		rc = npl_report_keep_strings(c, &report->run, err);
+	npl_session_close(session);
+	free_tensors(all, graph->n_outputs);
+	return rc;
+}
+
+static int run_all(const struct job *job, struct npl_device *const *device, struct npl_comparison *c,
+		   struct npl_err *err)
+{
+	const struct npl_compare_options *options = job->options;
+	if (options->place) {
+		c->n_devices = 1;
+		c->device[0].info.kind = NPL_KIND_SIMULATED;
+		c->device[0].part = npl_arena_array(&c->arena, (size_t)options->n_devices + 1,
+						    sizeof *c->device[0].part);
+		if (!c->device[0].part)
+			return npl_fail(err, NPL_ENOMEM, "out of memory");
+		for (int d = 0; d < options->n_devices; d++) {
+			if (npl_report_describe(c, device[d], &c->device[0].part[d], err))
+				return err->code;
+			c->device[0].n_parts = d + 1;
+		}
+		return run_entry(job, device, options->n_devices, options->place, "placement", c, &c->device[0], err);
+	}
+	for (int d = 0; d < options->n_devices; d++) {
+		struct npl_device_report *report = &c->device[d];
+		if (npl_report_describe(c, device[d], report, err))
+			return err->code;
+		c->n_devices = d + 1;
+		if (run_entry(job, &device[d], 1, NULL, report->name, c, report, err))
+			return err->code;
+	}
+	return 0;
+}
+
+int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, const struct npl_samples *calibration,
+		const struct npl_compare_options *options, struct npl_comparison *c, struct npl_err *err)
+{
+	struct job job = {.graph = graph, .samples = samples, .options = options};
+	struct npl_device **device = calloc((size_t)options->n_devices + 1, sizeof *device);
+	bool quantised = false;
+	*c = (struct npl_comparison){.graph = graph,
+				     .samples = samples->count,
+				     .labelled = samples->labels.data != NULL,
+				     .random_inputs = samples->random,
+				     .timing_only = options->timing_only};
+	c->reference = NPL_ACCURACY_UNKNOWN;
+	c->batches = job.batches = npl_samples_batches(graph, samples);
+	c->device = calloc((size_t)options->n_devices + 1, sizeof *c->device);
+	int rc = device && c->device ? npl_devices_open(options, device, err)
+				     : npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int d = 0; d < options->n_devices && !rc; d++) {
+		enum npl_format format = npl_device_get_info(device[d])->format;
+		quantised = quantised || format != NPL_FORMAT_F32;
+		if (format == NPL_FORMAT_Q16)
+			c->q16_scale = options->q16_plain ? "none" : "power of two";
+	}
+	if (!rc)
+		rc = npl_labels_check(graph, samples, err);
+	if (!rc)
+		rc = npl_memory_ask(npl_footprint(graph, samples, device, options, NOISE_BYTES), graph->name, err);
+	if (!rc)
+		rc = prepare_reference(&job, calibration, quantised, c, err);
+	if (!rc)
+		rc = run_all(&job, device, c, err);
+	if (!rc)
+		rc = npl_graph_files_unchanged(graph, err);
+	for (int d = 0; device && d < options->n_devices; d++)
+		npl_device_close(device[d]);
+	free(device);
+	npl_calibration_close(job.calibration);
+	npl_layer_noise_close(job.noise);
+	free_tensors(job.reference, graph->n_outputs);
+	if (rc)
+		npl_comparison_free(c);
+	return rc;
+}
+
+void npl_comparison_free(struct npl_comparison *c)
+{
+	for (int d = 0; c->device && d < c->n_devices; d++)
+		npl_run_free(&c->device[d].run);
+	free(c->device);
+	npl_arena_free(&c->arena);
+	*c = (struct npl_comparison){0};
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Energy of real devices (energy.h). */
+#include "energy.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/computer/clock.h"
+#include "devices_open.h"
+
+/* The last words of the note: "; " between them. */
+static void note(struct npl_energy_report *report, const char *text)
+{
+	size_t used = strlen(report->note);
+	if (!*text)
+		return;
+	snprintf(report->note + used, sizeof report->note - used, "%s%s", used ? "; " : "", text);
+}
+
+void npl_energy_watch_open(struct npl_energy_watch *watch, struct npl_device *const *device, int n_devices,
+			   struct npl_energy_report *report)
+{
+	struct npl_err why = {0};
+	*report = NPL_ENERGY_UNKNOWN;
+	*watch = (struct npl_energy_watch){.device = device, .n_devices = n_devices, .report = report};
+	if (n_devices != 1) {
+		note(report, "not measured: the counters would see the other devices' work as well");
+		return;
+	}
+	if (npl_device_open_meter(device[0], &watch->meter, &why)) {
+		note(report, why.msg);
+		return;
+	}
+	report->idle_watts_before = npl_energy_meter_idle_watts(&watch->meter);
+}
+
+/* From here on nothing is measured any more. */
+static void give_up(struct npl_energy_watch *watch, const struct npl_err *why)
+{
+	npl_energy_meter_close(&watch->meter);
+	note(watch->report, why->msg);
+}
+
+void npl_energy_watch_start(struct npl_energy_watch *watch)
+{
+	struct npl_err why;
+	watch->start_seconds = npl_clock_seconds();
+	if (watch->meter.state && npl_energy_meter_start(&watch->meter, &why))
+		give_up(watch, &why);
+}
+
+bool npl_energy_watch_wants_more(const struct npl_energy_watch *watch)
+{
+	return watch->meter.state && npl_clock_seconds() - watch->start_seconds < 1.05 * watch->meter.shortest_seconds;
+}
+
+void npl_energy_watch_stop(struct npl_energy_watch *watch, int repeats)
+{
+	struct npl_energy_report *report = watch->report;
+	struct npl_energy_reading reading;
+	struct npl_err why;
+	char text[320];
+	if (!watch->meter.state)
+		return;
+	if (npl_energy_meter_stop(&watch->meter, &reading, &why)) {
+		give_up(watch, &why);
+		return;
+	}
+	report->idle_watts_after = npl_energy_meter_idle_watts(&watch->meter);
+	watch->origin = reading.origin;
+	report->joules = reading.joules;
+	report->seconds = reading.seconds;
+	report->repeats = repeats;
+	snprintf(text, sizeof text,
+		 "%s, %.3g W over %.2g s of repeats, %.3g W idle before and %.3g W after, not subtracted",
+		 watch->meter.source, reading.joules / reading.seconds, reading.seconds, report->idle_watts_before,
+		 report->idle_watts_after);
+	note(report, text);
+}
+
+static bool is_unknown(const struct npl_energy *energy)
+{
+	return !strcmp(energy->origin, "absent");
+}
+
+/* Takes out what is absent; how many are left. */
+static int drop_unknown(struct npl_energy *list, int n)
+{
+	int kept = 0;
+	for (int i = 0; i < n; i++)
+		if (!is_unknown(&list[i]))
+			list[kept++] = list[i];
+	return kept;
+}
+
+/* The power that was measured goes on while layers and transfers do, and not while the modelled host does. */
+static int settle_measured(const struct npl_energy_watch *watch, struct npl_run *run, struct npl_err *err)
+{
+	double seconds = fmax(run->seconds - run->host_seconds, run->device_seconds);
+	const struct npl_energy measured = {.component = watch->meter.component,
+					    .origin = watch->origin,
+					    .joules = seconds * watch->report->joules / watch->report->seconds};
+	run->n_energy = drop_unknown(run->energy, run->n_energy);
+	return npl_energy_merge(run->energy, &run->n_energy, NPL_MAX_RUN_ENERGY, &measured, err);
+}
+
+/* A layer's absent energy becomes power x its time, that of what crossed the device's link in it included: the board draws it then too. */
+static void assume_row(struct npl_layer_run *row, double watts, bool own_time)
+{
+	const double transfers = own_time ? 0 : row->result.to_device.seconds + row->result.to_host.seconds;
+	for (int e = 0; e < row->result.n_energy; e++)
+		if (is_unknown(&row->result.energy[e])) {
+			row->result.energy[e].origin = "assumed:tdp";
+			row->result.energy[e].joules = watts * (row->result.seconds + transfers);
+			return;
+		}
+}
+
+int npl_energy_watch_settle(const struct npl_energy_watch *watch, struct npl_run *run, struct npl_err *err)
+{
+	if (watch->origin)
+		return settle_measured(watch, run, err);
+	for (int d = 0; d < watch->n_devices; d++) {
+		struct npl_assumed_power power;
+		if (!npl_is_measured(watch->device[d]))
+			continue;
+		npl_device_assume_power(watch->device[d], &power);
+		note(watch->report, power.note);
+		for (int i = 0; i < run->n_layers && isfinite(power.watts); i++)
+			if (run->layer[i].role == NPL_RAN &&
+			    !strcmp(run->layer[i].ran_on, npl_device_name(watch->device[d])))
+				assume_row(&run->layer[i], power.watts, watch->own_time);
+	}
+	return npl_run_total(run, err);
+}
+
+void npl_energy_watch_close(struct npl_energy_watch *watch)
+{
+	npl_energy_meter_close(&watch->meter);
+}

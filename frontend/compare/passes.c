@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Timed passes over the samples (passes.h). */
+#include "passes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/computer/clock.h"
+#include "devices_open.h"
+#include "energy.h"
+#include "median.h"
+#include "npulab/stage.h"
+#include "repeats.h"
+
+#define MOST_PASSES 200
+/* A short network gets many passes, a long one a few. Those of a simulated machine tell how fast npulab itself is. */
+static const struct npl_repeats_rule measured_passes = {
+	.least = 5, .most = MOST_PASSES, .enough_seconds = 0.5, .long_seconds = 3};
+static const struct npl_repeats_rule simulated_passes = {
+	.least = 1, .most = 50, .enough_seconds = 0.5, .long_seconds = 0.5};
+
+static const struct npl_repeats_rule one_further_pass = {.least = 1, .most = 1};
+
+/* Rows of passes that are kept until it is known which pass is the one in the middle: all of most networks, five of one of 20,000
+ * layers. */
+#define KEPT_BYTES ((size_t)64 << 20)
+#define LEAST_KEPT 5
+
+struct record { /* the timed passes */
+	int n;
+	int repeats;                 /* with those that only the energy meter needed */
+	double seconds[MOST_PASSES]; /* of the devices */
+	double wall[MOST_PASSES];
+	int kept;
+	struct npl_run run[MOST_PASSES]; /* those that are kept, of a measured report */
+};
+
+/* number: from 1, for who waits. */
+static int one_pass(const struct npl_passes *p, const char *name, int number, struct npl_tensor *all,
+		    struct npl_run *sum, struct npl_err *err)
+{
+	char what[80];
+	if (number > 1)
+		snprintf(what, sizeof what, "%s, run %d", name, number);
+	else
+		snprintf(what, sizeof what, "%s", name);
+	struct npl_graph *graph = p->graph;
+	struct npl_tensor *in = calloc((size_t)graph->n_inputs + 1, sizeof *in);
+	struct npl_tensor *out = calloc((size_t)graph->n_outputs + 1, sizeof *out);
+	const bool watched = p->noise && all;
+	const struct npl_value_watcher watcher = watched ? npl_layer_noise_device(p->noise)
+							 : (struct npl_value_watcher){0};
+	int rc = in && out ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	*sum = (struct npl_run){0};
+	for (int64_t b = 0; b < p->batches && !rc; b++) {
+		struct npl_run run = {0};
+		int64_t real;
+		npl_stage_part(what, "batch", b + 1, p->batches);
+		if ((rc = npl_samples_batch(graph, p->samples, b, in, &real, err)))
+			break;
+		npl_session_watch(p->session, watched && !b ? &watcher : NULL);
+		rc = npl_session_run(p->session, in, out, &run, err);
+		npl_session_watch(p->session, NULL);
+		if (!rc && all && !p->timing_only)
+			rc = npl_store_batch(graph, p->samples, out, b, real, all, err);
+		if (!rc)
+			rc = npl_run_add(sum, &run, err);
+		npl_run_free(&run);
+		for (int i = 0; i < graph->n_inputs; i++)
+			npl_tensor_free(&in[i]);
+		for (int i = 0; i < graph->n_outputs; i++)
+			npl_tensor_free(&out[i]);
+	}
+	if (rc)
+		npl_run_free(sum);
+	free(in);
+	free(out);
+	return rc;
+}
+
+/* A simulated figure that changes between two passes is not deterministic, and so is wrong. */
+static int same_figures(const struct npl_run *a, const struct npl_run *b, struct npl_err *err)
+{
+	if (memcmp(&a->seconds, &b->seconds, sizeof a->seconds))
+		return npl_fail(err, NPL_EINTERNAL, "a second pass took another time: %g and %g s", a->seconds,
+				b->seconds);
+	for (int i = 0; i < a->n_layers; i++) {
+		const struct npl_result *x = &a->layer[i].result, *y = &b->layer[i].result;
+		if (x->cycles != y->cycles || memcmp(x->counter, y->counter, sizeof x->counter) ||
+		    x->saturations != y->saturations)
+			return npl_fail(err, NPL_EINTERNAL,
+					"layer %d gave other figures in a second pass: %llu and %llu cycles", i,
+					(unsigned long long)x->cycles, (unsigned long long)y->cycles);
+	}
+	return 0;
+}
+
+static int compare_seconds(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* The kept pass whose time is the nearest to that, or the farthest from it. */
+static int find_kept(const struct record *record, double seconds, bool farthest)
+{
+	int found = 0;
+	double best = farthest ? -1 : INFINITY;
+	for (int i = 0; i < record->kept; i++) {
+		const double apart = fabs(record->run[i].device_seconds - seconds);
+		if (farthest ? apart > best : apart < best) {
+			best = apart;
+			found = i;
+		}
+	}
+	return found;
+}
+
+/* Takes a measured pass over; where there is no room for all, the one farthest from the middle of those so far goes. */
+static void keep(struct record *record, const struct npl_run *run)
+{
+	const size_t bytes = (size_t)run->n_layers * sizeof *run->layer + (size_t)run->n_spans * sizeof *run->span;
+	double seconds[MOST_PASSES];
+	record->run[record->kept++] = *run;
+	if (record->kept <= LEAST_KEPT || bytes <= KEPT_BYTES / (size_t)record->kept)
+		return;
+	memcpy(seconds, record->seconds, (size_t)record->n * sizeof *seconds);
+	const int far = find_kept(record, npl_median(seconds, record->n), true);
+	npl_run_free(&record->run[far]);
+	record->run[far] = record->run[--record->kept];
+	record->run[record->kept] = (struct npl_run){0};
+}
+
+/* A measured report is the pass in the middle, whole, so that its rows sum to its totals; the hashes are the first
+ * pass's. The spread is that of the middle half of the passes: one disturbed pass says nothing of the rest. */
+static void take_median(struct record *record, struct npl_device_report *report)
+{
+	double sorted[MOST_PASSES];
+	memcpy(sorted, record->seconds, (size_t)record->n * sizeof *sorted);
+	qsort(sorted, (size_t)record->n, sizeof *sorted, compare_seconds);
+	struct npl_run *middle = &record->run[find_kept(record, sorted[(record->n - 1) / 2], false)];
+	const double low = sorted[record->n / 4], high = sorted[(3 * record->n) / 4];
+	for (int i = 0; i < middle->n_layers; i++)
+		memcpy(middle->layer[i].output_sha256, report->run.layer[i].output_sha256,
+		       sizeof middle->layer[i].output_sha256);
+	report->spread = middle->device_seconds > 0 ? (high - low) / middle->device_seconds : NAN;
+	report->median_within = npl_median_within(record->seconds, record->n);
+	npl_run_free(&report->run);
+	report->run = *middle;
+	*middle = (struct npl_run){0};
+}
+
+static bool is_measured(const struct npl_passes *p)
+{
+	for (int d = 0; d < p->n_devices; d++)
+		if (npl_is_measured(p->device[d]) && (p->n_devices == 1 || npl_session_uses(p->session, d)))
+			return true;
+	return false;
+}
+
+/* Passes whose times nobody needs, until the energy meter has counted for long enough. */
+static int run_for_energy(const struct npl_passes *p, const char *name, const struct npl_energy_watch *watch,
+			  struct record *record, struct npl_err *err)
+{
+	for (; npl_energy_watch_wants_more(watch); record->repeats++) {
+		struct npl_run run;
+		if (one_pass(p, name, 2 + record->repeats, NULL, &run, err))
+			return err->code;
+		npl_run_free(&run);
+	}
+	return 0;
+}
+
+/* Timed passes until enough is known. */
+static int run_timed(const struct npl_passes *p, const char *name, bool measured, const struct npl_run *first,
+		     struct record *record, struct npl_err *err)
+{
+	const struct npl_repeats_rule *rule = measured  ? &measured_passes
+					      : p->once ? &one_further_pass
+							: &simulated_passes;
+	double start = npl_clock_seconds();
+	while (!npl_repeats_enough(rule, record->seconds, record->n, npl_clock_seconds() - start)) {
+		struct npl_run run;
+		if (one_pass(p, name, 2 + record->repeats, NULL, &run, err))
+			return err->code;
+		record->wall[record->n] = run.wall_seconds;
+		record->seconds[record->n++] = run.device_seconds;
+		record->repeats++;
+		if (measured) {
+			keep(record, &run);
+			continue;
+		}
+		const int rc = same_figures(first, &run, err);
+		npl_run_free(&run);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* What real devices need besides: what else the computer does meanwhile, and what they draw. */
+static int run_measured(const struct npl_passes *p, const char *name, const struct npl_run *first,
+			struct npl_energy_watch *watch, struct record *record, struct npl_machine_load *load,
+			struct npl_err *err)
+{
+	npl_machine_load_start(load, NULL);
+	npl_energy_watch_start(watch);
+	if (run_timed(p, name, true, first, record, err) || run_for_energy(p, name, watch, record, err))
+		return err->code;
+	npl_machine_load_stop(load);
+	npl_energy_watch_stop(watch, record->repeats);
+	return 0;
+}
+
+int npl_passes_run(const struct npl_passes *p, struct npl_tensor *all, struct npl_device_report *report,
+		   struct npl_err *err)
+{
+	const char *name = p->n_devices == 1 ? npl_device_name(p->device[0]) : "placement";
+	const bool measured = is_measured(p);
+	struct npl_energy_watch watch = {0};
+	struct record *record = calloc(1, sizeof *record);
+	report->energy = NPL_ENERGY_UNKNOWN;
+	report->spread = report->median_within = NAN;
+	if (measured)
+		npl_energy_watch_open(&watch, p->device, p->n_devices, &report->energy);
+	int rc = record ? one_pass(p, name, 1, all, &report->run, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	npl_session_hash(p->session, false);
+	if (!rc)
+		rc = measured ? run_measured(p, name, &report->run, &watch, record, &report->load, err)
+			      : run_timed(p, name, false, &report->run, record, err);
+	if (!rc) {
+		report->passes = record->n;
+		report->simulation_wall_seconds = measured ? NAN : npl_median(record->wall, record->n);
+	}
+	if (!rc && measured) {
+		take_median(record, report);
+		rc = npl_energy_watch_settle(&watch, &report->run, err);
+	}
+	npl_energy_watch_close(&watch);
+	for (int i = 0; record && i < record->kept; i++)
+		npl_run_free(&record->run[i]);
+	free(record);
+	if (rc)
+		npl_run_free(&report->run);
+	return rc;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Layers below the roofs (roofline.h): each device's roofs, then the network on it, then a point for each layer. */
+#include "npulab/roofline.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "devices_open.h"
+#include "frontend/quantise/quantise.h"
+#include "roofs.h"
+
+double npl_roofline_ridge(const struct npl_roofline_device *device, int roof)
+{
+	double ridge = device->roof[roof].macs_per_second / device->memory_bytes_per_second;
+	return ridge > 0 ? ridge : NAN;
+}
+
+const char *npl_roofline_precision(const struct npl_roofline_device *device, int roof)
+{
+	const enum npl_format format = device->roof[roof].format;
+	return format == device->info.format ? npl_device_precision(&device->info) : npl_format_name(format);
+}
+
+/* How a layer's values lie in the device's memory. */
+struct kept {
+	enum npl_format format;
+	size_t element_bytes;
+};
+
+/* A device of integers that has floats too leaves some layers to these. */
+static struct kept kept_of(const struct npl_device_info *info, const struct npl_layer_run *row)
+{
+	const bool bytes = row->output_dtype == NPL_I8 || row->output_dtype == NPL_U8;
+	const bool sums = row->output_dtype == NPL_I32 && row->result.macs > 0; /* of integers, as they are */
+	if (info->floats && !bytes && !sums)
+		return (struct kept){NPL_FORMAT_F32, sizeof(float)};
+	return (struct kept){info->format, info->element_bytes ? info->element_bytes
+							       : npl_dtype_size(npl_format_dtype(info->format))};
+}
+
+/* Bytes of a value as the device keeps it: floats in the layer's format, integers as they are. */
+static uint64_t value_bytes(const struct npl_value *value, const struct kept *kept, bool bias)
+{
+	int64_t count = npl_shape_count(&value->shape);
+	size_t bytes = npl_dtype_size(value->dtype);
+	if (value->dtype == NPL_F32)
+		bytes = bias && kept->format != NPL_FORMAT_F32 ? sizeof(int32_t) : kept->element_bytes;
+	return count > 0 ? (uint64_t)count * bytes : 0;
+}
+
+/* Operators that read only what they put out of their first input. */
+static bool reads_a_part(enum npl_op op)
+{
+	return op == NPL_OP_GATHER || op == NPL_OP_SLICE;
+}
+
+static void count_bytes(const struct npl_graph *graph, const struct npl_node *node, const struct kept *kept,
+			struct npl_roofline_point *point)
+{
+	const bool is_gemm = npl_op_defs[node->op].flags & NPL_OP_IS_GEMM;
+	for (int k = 0; k < node->n_out; k++)
+		if (node->out[k] >= 0 && (!k || graph->value[node->out[k]].uses))
+			point->output_bytes += value_bytes(&graph->value[node->out[k]], kept, false);
+	for (int k = 0; k < node->n_in; k++) {
+		const struct npl_value *value = node->in[k] < 0 ? NULL : &graph->value[node->in[k]];
+		if (!value)
+			continue;
+		uint64_t bytes = value_bytes(value, kept, is_gemm && k == 2);
+		if (!k && reads_a_part(node->op) && bytes > point->output_bytes)
+			bytes = point->output_bytes;
+		if (value->constant)
+			point->weight_bytes += bytes;
+		else
+			point->input_bytes += bytes;
+	}
+}
+
+/* Intensity, roof and share, from what is counted, below a peak. */
+static void settle(const struct npl_roofline_device *device, double peak, struct npl_roofline_point *point)
+{
+	const double macs = (double)point->macs;
+	const double rate = device->memory_bytes_per_second,
+		     memory_seconds = point->bytes > 0 ? point->bytes / rate : 0;
+	const double least = fmax(macs / peak, isnan(memory_seconds) ? 0 : memory_seconds);
+	const bool counted = macs > 0; /* a layer without any has no place under a roof */
+	point->macs_per_byte = !counted ? NAN : point->bytes > 0 ? macs / point->bytes : INFINITY;
+	point->ops_per_second = counted && point->seconds > 0 ? 2 * macs / point->seconds : NAN;
+	point->roof_ops_per_second = !counted ? NAN : least > 0 ? 2 * macs / least : 2 * peak;
+	point->share = least > 0 && point->seconds > 0 ? least / point->seconds : NAN;
+	point->memory_bound = memory_seconds > macs / peak;
+}
+
+/* The roof of a row's number format, the first where there is none of its own. */
+static int roof_of(const struct npl_roofline_device *device, const struct npl_layer_run *row)
+{
+	const bool integers = row->output_dtype == NPL_I8 || row->output_dtype == NPL_U8;
+	const enum npl_format format = integers ? NPL_FORMAT_INT8 : kept_of(&device->info, row).format;
+	for (int i = 1; i < device->n_roofs; i++)
+		if (device->roof[i].format == format)
+			return i;
+	return 0;
+}
+
+static double counted_bytes(const struct npl_roofline *r, const struct npl_roofline_device *device,
+			    const struct npl_result *result, const struct npl_roofline_point *point)
+{
+	if (r->intensity == NPL_INTENSITY_WEIGHTS) /* a table that is added is no weight: nothing is multiplied by it */
+		return point->macs ? (double)point->weight_bytes : 0;
+	if (device->from == NPL_FROM_MODEL)
+		return (double)result->bytes_at_least[NPL_MEM_DRAM];
+	return (double)(point->weight_bytes + point->input_bytes + point->output_bytes);
+}
+
+static void add_point(const struct npl_roofline *r, struct npl_roofline_device *device, const struct npl_layer_run *row)
+{
+	const uint64_t batches = (uint64_t)device->batches;
+	struct npl_roofline_point *point = &device->point[device->n_points++];
+	*point = (struct npl_roofline_point){.node = row->node,
+					     .roof = roof_of(device, row),
+					     .macs = row->result.macs,
+					     .seconds = row->result.seconds,
+					     .crossed_bytes = NAN};
+	const struct kept kept = kept_of(&device->info, row);
+	count_bytes(r->graph, &r->graph->node[row->node], &kept, point);
+	point->weight_bytes *= batches;
+	point->input_bytes *= batches;
+	point->output_bytes *= batches;
+	point->bytes = counted_bytes(r, device, &row->result, point);
+	if (device->from == NPL_FROM_MODEL)
+		point->crossed_bytes = (double)row->result.bytes[NPL_MEM_DRAM];
+	settle(device, device->roof[point->roof].macs_per_second, point);
+}
+
+/* The network as it runs: the work of its layers, the bytes that each of them counts, the time and traffic of the whole. Its peak is that of
+ * its layers, each at its own. */
+static void sum_points(struct npl_roofline_device *device, const struct npl_run *run)
+{
+	struct npl_roofline_point *sum = &device->network;
+	uint64_t most = 0;
+	double least_seconds = 0;
+	*sum = (struct npl_roofline_point){.node = -1, .crossed_bytes = NAN, .seconds = run->device_seconds};
+	for (int i = 0; i < device->n_points; i++) {
+		const struct npl_roofline_point *point = &device->point[i];
+		sum->macs += point->macs;
+		sum->weight_bytes += point->weight_bytes;
+		sum->input_bytes += point->input_bytes;
+		sum->output_bytes += point->output_bytes;
+		sum->bytes += point->bytes;
+		sum->roof = point->macs > most ? point->roof : sum->roof;
+		most = point->macs > most ? point->macs : most;
+		least_seconds += (double)point->macs / device->roof[point->roof].macs_per_second;
+	}
+	if (device->from == NPL_FROM_MODEL)
+		sum->crossed_bytes = (double)run->bytes[NPL_MEM_DRAM];
+	settle(device, least_seconds > 0 ? (double)sum->macs / least_seconds : device->roof[0].macs_per_second, sum);
+}
+
+static int take_points(struct npl_roofline *r, struct npl_roofline_device *device,
+		       const struct npl_device_report *report, struct npl_err *err)
+{
+	device->point = npl_arena_array(&r->arena, (size_t)report->run.n_layers + 1, sizeof *device->point);
+	if (!device->point)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", report->run.n_layers);
+	device->batches = report->batches;
+	for (int i = 0; i < report->run.n_layers; i++)
+		if (report->run.layer[i].role == NPL_RAN && !npl_row_on_host(&report->run.layer[i]))
+			add_point(r, device, &report->run.layer[i]);
+	return 0;
+}
+
+/* Runs the network on one device: layers alone and as a whole for a simulated one, as it is for a real one. */
+static int run_network(struct npl_roofline *r, struct npl_graph *graph, const struct npl_samples *samples,
+		       const struct npl_samples *calibration, struct npl_compare_options *options,
+		       struct npl_roofline_device *device, struct npl_err *err)
+{
+	struct npl_comparison whole, alone;
+	const bool simulated = device->from == NPL_FROM_MODEL;
+	options->timing_only = simulated;
+	options->alone = false;
+	int rc = npl_compare(graph, samples, calibration, options, &whole, err);
+	if (rc)
+		return rc;
+	options->alone = true;
+	if (simulated && !(rc = npl_compare(graph, samples, calibration, options, &alone, err))) {
+		rc = take_points(r, device, &alone.device[0], err);
+		npl_comparison_free(&alone);
+	} else if (!simulated) {
+		rc = take_points(r, device, &whole.device[0], err);
+	}
+	if (!rc)
+		sum_points(device, &whole.device[0].run);
+	npl_comparison_free(&whole);
+	return rc;
+}
+
+/* What a report says of the device, and its roofs. */
+static int describe(struct npl_roofline *r, struct npl_device *opened, struct npl_roofline_device *device,
+		    struct npl_err *err)
+{
+	const char *sha256 = npl_device_sha256(opened);
+	device->name = npl_arena_strdup(&r->arena, npl_device_name(opened));
+	device->sha256 = npl_arena_strdup(&r->arena, sha256 ? sha256 : "");
+	device->info = *npl_device_get_info(opened);
+	device->info.memory_yaml = NULL; /* the device's, which is about to close */
+	if (!device->name || !device->sha256)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	return npl_roofs_find(opened, device, err);
+}
+
+/* The settings that are this device's, with its name. */
+static int sets_of(const char *name, const struct npl_compare_options *options, const char **fill)
+{
+	int n = 0;
+	for (int i = 0; i < options->n_sets; i++)
+		if (npl_device_sets(name, &options->set[i], 1, &(const char *){NULL}))
+			fill[n++] = options->set[i];
+	return n;
+}
+
+int npl_roofline(struct npl_graph *graph, const struct npl_samples *samples, const struct npl_samples *calibration,
+		 const struct npl_compare_options *options, enum npl_intensity intensity, struct npl_roofline *r,
+		 struct npl_err *err)
+{
+	const int n = options->n_devices;
+	*r = (struct npl_roofline){.graph = graph, .intensity = intensity};
+	struct npl_device **opened = calloc((size_t)n + 1, sizeof *opened);
+	const char **sets = calloc((size_t)options->n_sets + 1, sizeof *sets);
+	r->device = npl_arena_array(&r->arena, (size_t)n + 1, sizeof *r->device);
+	int rc = opened && sets && r->device ? npl_devices_open(options, opened, err)
+					     : npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int d = 0; d < n && !rc; d++) {
+		rc = describe(r, opened[d], &r->device[d], err);
+		r->n_devices = d + 1;
+	}
+	for (int d = 0; opened && d < n; d++)
+		npl_device_close(opened[d]);
+	for (int d = 0; d < n && graph && !rc; d++) {
+		struct npl_compare_options one = *options;
+		one.device_names = &options->device_names[d];
+		one.n_devices = 1;
+		one.set = sets;
+		one.n_sets = sets_of(r->device[d].name, options, sets);
+		one.engine = r->device[d].from == NPL_FROM_MODEL ? options->engine : NULL;
+		one.no_accuracy = one.once = true;
+		rc = run_network(r, graph, samples, calibration, &one, &r->device[d], err);
+	}
+	free(opened);
+	free(sets);
+	if (rc)
+		npl_roofline_free(r);
+	return rc;
+}
+
+void npl_roofline_free(struct npl_roofline *roofline)
+{
+	npl_arena_free(&roofline->arena);
+	*roofline = (struct npl_roofline){0};
+}

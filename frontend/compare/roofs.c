@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Roofs (roofs.h). A real device's peak is the best rate of square products of growing size, run through the device as any
+ * layer, on a device with a link of its own with operands and result in its memory; its memory's rate it measures itself (npl_driver.measure_memory), or it is that of adding two long
+ * arrays through the device. */
+#include "roofs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/computer/clock.h"
+#include "devices_open.h"
+#include "frontend/quantise/quantise.h"
+#include "npulab/random.h"
+#include "npulab/single_layer.h"
+#include "npulab/stage.h"
+
+#define LEAST_SIZE   256
+#define MOST_SIZE    8192 /* a GPU of 1000 TFLOP/s makes it in a millisecond, and is at its best from here on */
+#define PRODUCT_TIME 0.3  /* seconds: a size whose product would take the device longer is not tried, */
+#define PRODUCT_WALL                                                                                                   \
+	2.0 /* nor one that would take this computer so long, with all that moves to the device and back, */
+#define OPEN_WALL     8.0 /* nor one whose operands would take it so long to make and bring there */
+#define SIZE_SECONDS  0.4 /* spent on each */
+#define LEAST_RUNS    3
+#define MOST_ELEMENTS ((int64_t)64 << 20) /* of an array that is added, 256 MiB, beyond any cache; */
+#define FEW_ELEMENTS  ((int64_t)4 << 20)  /* less where the device's memory is short */
+#define ADD_RUNS      10
+#define ADD_SECONDS   2.0
+
+struct timing {
+	double best; /* of the device */
+	double wall; /* of a run as this computer feels it, on average */
+	int runs;
+	double open; /* seconds that this computer took for all that comes before */
+};
+
+/* Runs a layer, by its chain where there is one: once to warm up, then at least `least` times and for so many seconds, or for `most`
+ * seconds. */
+static int time_layer(struct npl_device *device, const struct npl_layer *layer, struct npl_device_chain *chain,
+		      int least, double seconds, double most, struct timing *t, struct npl_err *err)
+{
+	const double begin = npl_clock_seconds();
+	double spent = 0;
+	*t = (struct timing){.best = INFINITY, .runs = -1};
+	while (t->runs < 1 || (spent < most && (t->runs < least || spent < seconds))) {
+		struct npl_result result = {0};
+		if (chain ? npl_device_run_chain(chain, NULL, &result, err)
+			  : npl_device_run(device, layer, &result, err))
+			return err->code;
+		if (++t->runs > 0 && result.seconds > 0 && result.seconds < t->best)
+			t->best = result.seconds;
+		spent = npl_clock_seconds() - begin;
+	}
+	t->wall = spent / (t->runs + 1);
+	return 0;
+}
+
+struct product {
+	struct npl_tensor x, w, y;
+	struct npl_attrs attrs;
+	struct npl_layer layer;
+	const struct npl_layer *list;
+	const struct npl_tensor *given;
+	bool stays; /* the result, on the device */
+};
+
+static void close_product(struct product *p)
+{
+	npl_tensor_free(&p->x);
+	npl_tensor_free(&p->w);
+	npl_tensor_free(&p->y);
+}
+
+/* A product of two square matrices; data only when asked for, and of the result only where it leaves the device. */
+static int open_product(const struct npl_device_info *info, enum npl_format format, int64_t size, bool data,
+			struct product *p, struct npl_err *err)
+{
+	const bool integers = format == NPL_FORMAT_INT8;
+	struct npl_random random = {.state = 1};
+	*p = (struct product){.attrs = {.alpha = 1, .beta = 1, .trans_b = true, .opset = 13}};
+	p->x = (struct npl_tensor){
+		.name = "x", .dtype = npl_format_dtype(format), .shape = npl_shape_of(2, size, size)};
+	p->x.quant.scale = integers ? 1 : 0;
+	p->w = p->x;
+	p->w.name = "w";
+	p->y = p->x;
+	p->y.name = "y";
+	p->y.dtype = integers ? NPL_I32 : p->x.dtype;
+	p->y.quant.scale = 0;
+	p->layer = (struct npl_layer){.name = "product",
+				      .op = NPL_OP_GEMM,
+				      .attrs = &p->attrs,
+				      .n_in = 2,
+				      .in = {&p->x, &p->w},
+				      .out = &p->y,
+				      .macs = (uint64_t)size * (uint64_t)size * (uint64_t)size};
+	p->list = &p->layer;
+	p->given = &p->x;
+	p->stays = info->link.measured;
+	if (!data)
+		return 0;
+	if (npl_tensor_alloc(&p->x, err) || npl_tensor_alloc(&p->w, err) || (!p->stays && npl_tensor_alloc(&p->y, err)))
+		return err->code;
+	npl_draw(&p->x, &random);
+	npl_draw(&p->w, &random);
+	return 0;
+}
+
+static int measure_size(struct npl_device *device, enum npl_format format, int64_t size, struct npl_roof *roof,
+			struct timing *t, struct npl_err *err)
+{
+	const struct npl_device_info *info = npl_device_get_info(device);
+	const double begin = npl_clock_seconds();
+	struct npl_device_chain *chain = NULL;
+	struct product p;
+	int rc = open_product(info, format, size, true, &p, err);
+	const struct npl_chain asked = {.n = 1, .layer = &p.list, .n_constant = 1, .constant = &p.given};
+	if (!rc && p.stays)
+		rc = npl_device_open_chain(device, &asked, &chain, err);
+	const double opened = npl_clock_seconds() - begin;
+	if (!rc)
+		rc = time_layer(device, &p.layer, chain, LEAST_RUNS, SIZE_SECONDS, PRODUCT_WALL, t, err);
+	t->open = opened;
+	double rate = rc ? 0 : (double)p.layer.macs / t->best;
+	if (!rc && rate > roof->macs_per_second) {
+		roof->macs_per_second = rate;
+		snprintf(roof->how, sizeof roof->how, "best of %d products of %lld x %lld by %lld x %lld %s matrices",
+			 t->runs, (long long)size, (long long)size, (long long)size, (long long)size,
+			 format == info->format ? npl_device_precision(info) : npl_format_name(format));
+	}
+	npl_device_close_chain(chain);
+	close_product(&p);
+	return rc;
+}
+
+/* Adds the roof of a format; nothing where the device does not take its products. Sizes grow until time or memory ends. */
+static int measure_peak(struct npl_device *device, enum npl_format format, struct npl_roofline_device *roofs,
+			struct npl_err *err)
+{
+	struct npl_roof *roof = &roofs->roof[roofs->n_roofs];
+	struct product asked;
+	struct timing t = {0};
+	char why[200];
+	int rc = 0;
+	*roof = (struct npl_roof){.format = format};
+	open_product(npl_device_get_info(device), format, LEAST_SIZE, false, &asked, err);
+	if (!npl_device_supports(device, &asked.layer, why, sizeof why))
+		return 0;
+	for (int64_t size = LEAST_SIZE; size <= MOST_SIZE && 8 * t.best < PRODUCT_TIME && 8 * t.wall < PRODUCT_WALL &&
+					4 * t.open < OPEN_WALL && !rc;
+	     size *= 2)
+		rc = measure_size(device, format, size, roof, &t, err);
+	if (rc && (rc == NPL_EINTERNAL || !(roof->macs_per_second > 0)))
+		return rc;
+	roofs->n_roofs++;
+	return 0;
+}
+
+/* Through the device: c = a + b. */
+static int measure_sum(struct npl_device *device, int64_t elements, struct npl_memory_rate *rate, struct npl_err *err)
+{
+	struct npl_attrs attrs = {.opset = 13};
+	struct npl_tensor a = {.name = "a", .dtype = NPL_F32, .shape = npl_shape_of(1, elements)}, b = a, c = a;
+	const struct npl_layer layer = {
+		.name = "sum", .op = NPL_OP_ADD, .attrs = &attrs, .n_in = 2, .in = {&a, &b}, .out = &c};
+	char why[200];
+	struct timing t;
+	b.name = "b";
+	c.name = "c";
+	if (!npl_device_supports(device, &layer, why, sizeof why))
+		return npl_fail(err, NPL_EDEVICE, "%s adds no arrays: %s", npl_device_name(device), why);
+	int rc = npl_tensor_alloc(&a, err) || npl_tensor_alloc(&b, err) || npl_tensor_alloc(&c, err) ? err->code : 0;
+	if (!rc)
+		rc = time_layer(device, &layer, NULL, ADD_RUNS, 0, ADD_SECONDS, &t, err);
+	if (!rc) {
+		rate->bytes_per_second = 3.0 * (double)npl_tensor_bytes(&a) / t.best;
+		snprintf(
+			rate->how, sizeof rate->how,
+			"c = a + b over float32 arrays of %lld MiB, best of %d; 12 bytes an element: two read, one written",
+			(long long)(npl_tensor_bytes(&a) >> 20), t.runs);
+	}
+	npl_tensor_free(&a);
+	npl_tensor_free(&b);
+	npl_tensor_free(&c);
+	return rc;
+}
+
+/* Over arrays as long as the device's memory allows. */
+static int measure_by_adding(struct npl_device *device, struct npl_memory_rate *rate, struct npl_err *err)
+{
+	int rc = NPL_EDEVICE;
+	for (int64_t elements = MOST_ELEMENTS; rc && rc != NPL_EINTERNAL && elements >= FEW_ELEMENTS; elements /= 4)
+		rc = measure_sum(device, elements, rate, err);
+	return rc;
+}
+
+static int measure(struct npl_device *device, struct npl_roofline_device *roofs, struct npl_err *err)
+{
+	const struct npl_device_info *info = npl_device_get_info(device);
+	const bool both = info->floats || info->format != NPL_FORMAT_INT8;
+	struct npl_memory_rate rate;
+	struct npl_err why = {0};
+	roofs->from = NPL_FROM_MEASURE;
+	npl_machine_load_start(&roofs->load, NULL);
+	const enum npl_format other = info->format == NPL_FORMAT_INT8 ? NPL_FORMAT_F32 : NPL_FORMAT_INT8;
+	if (measure_peak(device, info->format, roofs, err) || (both && measure_peak(device, other, roofs, err)))
+		return err->code;
+	if (!roofs->n_roofs)
+		return npl_fail(err, NPL_EDEVICE, "%s: takes no product of matrices", npl_device_name(device));
+	int rc = npl_device_measure_memory(device, &rate, &why);
+	if (rc == NPL_EDEVICE)
+		rc = measure_by_adding(device, &rate, &why);
+	npl_machine_load_stop(&roofs->load);
+	if (rc == NPL_EINTERNAL)
+		return npl_fail(err, rc, "%s: %s", npl_device_name(device), why.msg);
+	roofs->memory_bytes_per_second = rc ? NAN : rate.bytes_per_second;
+	snprintf(roofs->memory_how, sizeof roofs->memory_how, "%.*s", (int)sizeof roofs->memory_how - 1,
+		 rc ? why.msg : rate.how);
+	return 0;
+}
+
+int npl_roofs_find(struct npl_device *device, struct npl_roofline_device *roofs, struct npl_err *err)
+{
+	const struct npl_device_info *info = npl_device_get_info(device);
+	npl_stage_part(npl_device_name(device), NULL, 0, 0);
+	if (info->kind == NPL_KIND_CPU || info->kind == NPL_KIND_GPU)
+		return measure(device, roofs, err);
+	if (info->kind != NPL_KIND_SIMULATED || !(info->peak_macs_per_second > 0))
+		return npl_fail(err, NPL_EUSAGE,
+				"roofline: %s has no roofs: expected simulated machines, processors or GPUs",
+				npl_device_name(device));
+	roofs->from = NPL_FROM_MODEL;
+	roofs->n_roofs = 1;
+	roofs->roof[0] = (struct npl_roof){.format = info->format, .macs_per_second = info->peak_macs_per_second};
+	roofs->memory_bytes_per_second = info->memory_bytes_per_second > 0 ? info->memory_bytes_per_second : NAN;
+	snprintf(roofs->memory_how, sizeof roofs->memory_how, "%s",
+		 info->memory_of_weights ? "of the memory that weights come from"
+					 : "of the memory that weights, inputs and results lie in");
+	return 0;
+}

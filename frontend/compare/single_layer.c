@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One layer on several devices (single_layer.h). */
+#include "npulab/single_layer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/computer/clock.h"
+#include "devices_open.h"
+#include "energy.h"
+#include "frontend/quantise/quantise.h"
+#include "median.h"
+#include "npulab/sha256.h"
+#include "npulab/stage.h"
+#include "npulab/text.h"
+#include "repeats.h"
+
+#define MOST_REPEATS 1000
+static const struct npl_repeats_rule measured_runs = {
+	.least = 5, .most = MOST_REPEATS, .enough_seconds = 0.1, .long_seconds = 3};
+static const struct npl_repeats_rule simulated_runs = {.least = 1, .most = 5, .enough_seconds = 1, .long_seconds = 1};
+
+void npl_draw(struct npl_tensor *tensor, struct npl_random *random)
+{
+	int64_t n = npl_tensor_count(tensor);
+	for (int64_t i = 0; i < n; i++) {
+		if (tensor->dtype == NPL_F32) {
+			((float *)tensor->data)[i] = npl_random_unit(random);
+			continue;
+		}
+		uint64_t bits = npl_random_u64(random);
+		if (tensor->dtype == NPL_I16)
+			((int16_t *)tensor->data)[i] = (int16_t)(uint16_t)(bits >> 48);
+		else
+			((uint8_t *)tensor->data)[i] = (uint8_t)(bits >> 56);
+	}
+}
+
+struct operands {
+	struct npl_tensor x, w, y;
+};
+
+/* How wide one product sum typically is, so that a requantised result uses its range: full-range int8 values have
+ * a standard deviation of 74, unsigned ones a root mean square of 148, 16-bit ones a standard deviation of 18918. */
+static float result_scale(const struct npl_layer_spec *spec, enum npl_format format, int64_t depth)
+{
+	bool wide = format == NPL_FORMAT_INT8X16;
+	float x = wide ? 18918.0f : spec->unsigned_x ? 148.0f : 74.0f;
+	return 4 * x * 74.0f * sqrtf((float)depth) / (wide ? 32767.0f : 127.0f);
+}
+
+static int draw_operands(const struct npl_layer_spec *spec, enum npl_format format, struct npl_shape w_shape,
+			 struct npl_shape y_shape, bool timing_only, struct operands *o, struct npl_err *err)
+{
+	struct npl_random random = {.state = spec->seed};
+	bool has_weight = w_shape.rank > 0;
+	enum npl_dtype int8 = spec->unsigned_x ? NPL_U8 : NPL_I8;
+	bool per_channel = npl_format_per_channel(format); /* int8 and int8x16 */
+	enum npl_dtype dtype = format == NPL_FORMAT_INT8 ? int8 : npl_format_dtype(format);
+	float scale = per_channel ? 1.0f : format == NPL_FORMAT_Q16 ? 0x1p-10f : 0.0f;
+	*o = (struct operands){
+		.x = {.name = "x", .dtype = dtype, .shape = spec->x, .quant.scale = scale},
+		.w = {.name = "w", .dtype = dtype, .shape = w_shape, .quant.scale = scale},
+		.y = {.name = "y", .dtype = dtype, .shape = y_shape, .quant.scale = scale},
+	};
+	if (per_channel && has_weight) {
+		int64_t channels = w_shape.dim[0], depth = channels ? npl_shape_count(&w_shape) / channels : 0;
+		o->w.dtype = NPL_I8;
+		o->y.dtype = !spec->requantise ? NPL_I32 : format == NPL_FORMAT_INT8 ? NPL_I8 : NPL_I16;
+		o->y.quant.scale = spec->requantise ? result_scale(spec, format, depth) : 0;
+	}
+	if (timing_only)
+		return 0;
+	if (npl_tensor_alloc(&o->x, err) || (has_weight && npl_tensor_alloc(&o->w, err)) ||
+	    npl_tensor_alloc(&o->y, err))
+		return err->code;
+	npl_draw(&o->x, &random);
+	if (has_weight)
+		npl_draw(&o->w, &random);
+	return 0;
+}
+
+/* One layer on a device; on one that has chains, as a chain of its own, which says what it moves. */
+struct work {
+	struct npl_device *device;
+	const struct npl_layer *layer;
+	const struct npl_tensor *wanted;
+	struct npl_device_chain *chain; /* NULL: the device has none */
+	struct npl_energy_watch watch;  /* of a real device */
+};
+
+static int open_work(struct npl_device *device, const struct npl_layer *layer, struct work *work, struct npl_err *err)
+{
+	*work = (struct work){.device = device, .layer = layer, .wanted = layer->out};
+	if (!npl_device_has_chains(device))
+		return 0;
+	const struct npl_chain alone = {.n = 1,
+					.layer = &work->layer,
+					.n_wanted = 1,
+					.wanted = &work->wanted,
+					.timing_only = layer->timing_only};
+	return npl_device_open_chain(device, &alone, &work->chain, err);
+}
+
+static int run_work(const struct work *work, struct npl_result *result, struct npl_err *err)
+{
+	return work->chain ? npl_device_run_chain(work->chain, NULL, result, err)
+			   : npl_device_run(work->device, work->layer, result, err);
+}
+
+struct times {
+	int n;
+	int repeats; /* with those that only the energy meter needed */
+	double wall[MOST_REPEATS], seconds[MOST_REPEATS];
+};
+
+static int run_once(const struct work *work, bool measured, const struct npl_device_report *report, struct times *times,
+		    struct npl_err *err)
+{
+	const struct npl_result *first = &report->run.layer->result;
+	struct npl_result again = {0};
+	double start = npl_clock_seconds();
+	if (run_work(work, &again, err))
+		return err->code;
+	if (!measured && again.cycles != first->cycles)
+		return npl_fail(err, NPL_EINTERNAL, "%s gave %llu and then %llu cycles", report->name,
+				(unsigned long long)first->cycles, (unsigned long long)again.cycles);
+	times->repeats++;
+	if (times->n < MOST_REPEATS) {
+		times->wall[times->n] = npl_clock_seconds() - start;
+		times->seconds[times->n++] = again.seconds;
+	}
+	return 0;
+}
+
+/* The timed runs, behind the one for the result. */
+static int run_repeats(struct work *work, bool measured, struct npl_device_report *report, struct times *times,
+		       struct npl_err *err)
+{
+	const struct npl_repeats_rule *rule = measured ? &measured_runs : &simulated_runs;
+	double start = npl_clock_seconds();
+	if (measured) {
+		npl_machine_load_start(&report->load, NULL);
+		npl_energy_watch_start(&work->watch);
+	}
+	while (!npl_repeats_enough(rule, times->seconds, times->n, npl_clock_seconds() - start))
+		if (run_once(work, measured, report, times, err))
+			return err->code;
+	int timed = times->n;
+	while (npl_energy_watch_wants_more(&work->watch))
+		if (run_once(work, measured, report, times, err))
+			return err->code;
+	times->n = timed;
+	if (measured) {
+		npl_machine_load_stop(&report->load);
+		npl_energy_watch_stop(&work->watch, times->repeats);
+	}
+	return 0;
+}
+
+/* Runs the layer: once for the result, then timed. */
+static int run_timed(struct work *work, struct npl_device_report *report, struct npl_err *err)
+{
+	struct npl_result *result = &report->run.layer->result;
+	const bool measured = npl_is_measured(work->device);
+	struct times *times = calloc(1, sizeof *times);
+	report->energy = NPL_ENERGY_UNKNOWN;
+	report->spread = report->median_within = NAN;
+	if (measured)
+		npl_energy_watch_open(&work->watch, &work->device, 1, &report->energy);
+	work->watch.own_time = true;
+	int rc = times ? run_work(work, result, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (!rc)
+		rc = run_repeats(work, measured, report, times, err);
+	if (!rc) {
+		int n = report->passes = times->n;
+		double wall = npl_median(times->wall, n), median = npl_median(times->seconds, n); /* sorted now */
+		if (measured && median > 0)
+			report->spread = (times->seconds[3 * n / 4] - times->seconds[n / 4]) / median;
+		report->median_within = measured ? npl_median_within(times->seconds, n) : NAN;
+		report->simulation_wall_seconds = measured ? NAN : wall;
+		if (measured)
+			result->seconds = median;
+	}
+	free(times);
+	return rc;
+}
+
+/* The float oracle for float devices: the operator's reference kernel. */
+static int judge(const struct npl_layer_spec *spec, const struct npl_layer *layer, struct npl_device_report *report,
+		 struct npl_err *err)
+{
+	struct npl_tensor ref = {.name = "reference", .dtype = NPL_F32, .shape = layer->out->shape};
+	report->accuracy = NPL_ACCURACY_UNKNOWN;
+	if (spec->no_accuracy || layer->out->dtype != NPL_F32 || layer->timing_only ||
+	    report->info.kind == NPL_KIND_NULL)
+		return 0;
+	int rc = npl_tensor_alloc(&ref, err);
+	if (!rc)
+		rc = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, &ref, 1, err);
+	if (!rc)
+		npl_accuracy_of(&ref, layer->out, 1, 1, NULL, &report->accuracy);
+	report->accuracy.top1_agreement = NAN;
+	npl_tensor_free(&ref);
+	return rc;
+}
+
+/* Operand and result cross the link before and after the layer, but for what it moves within its cycles. */
+static void charge_link(const struct npl_link *link, const struct npl_tensor *tensor, const struct npl_chain_info *info,
+			struct npl_layer_run *row)
+{
+	uint64_t bytes = npl_tensor_bytes(tensor);
+	for (int i = 0; info && i < info->n_moved; i++)
+		if (info->moved[i] == tensor)
+			bytes = info->left[i];
+	if (!link->name || !bytes)
+		return;
+	row->link_bytes += bytes;
+	row->link_seconds += link->latency_seconds + (double)bytes / link->bytes_per_second;
+	row->transfers++;
+}
+
+/* What the row says beside the device's own figures. */
+static int fill_row(const struct work *work, const struct operands *o, struct npl_device_report *report,
+		    struct npl_err *err)
+{
+	const struct npl_chain_info *info = work->chain ? npl_device_chain_info(work->chain) : NULL;
+	struct npl_layer_run *row = report->run.layer;
+	row->ran_on = report->name;
+	row->output_dtype = o->y.dtype;
+	row->output_quant = o->y.quant;
+	row->stat = report->info.stat;
+	row->n_stats = report->info.n_stats;
+	if (report->info.link.measured) {
+		row->link_bytes = row->result.to_device.bytes + row->result.to_host.bytes;
+		row->link_seconds = row->result.to_device.seconds + row->result.to_host.seconds;
+		row->transfers = (int)(row->result.to_device.n + row->result.to_host.n);
+	} else {
+		charge_link(&report->info.link, &o->x, info, row);
+		charge_link(&report->info.link, &o->y, info, row);
+	}
+	report->run.peak_buffer_bytes = info ? info->peak_buffer_bytes : 0;
+	if (o->y.data) {
+		npl_sha256_hex(o->y.data, npl_tensor_bytes(&o->y), report->output_sha256);
+		memcpy(row->output_sha256, report->output_sha256, sizeof report->output_sha256);
+	}
+	if (npl_run_total(&report->run, err))
+		return err->code;
+	return npl_is_measured(work->device) ? npl_energy_watch_settle(&work->watch, &report->run, err) : 0;
+}
+
+static int run_device(const struct npl_layer_spec *spec, const struct npl_node *node, struct npl_shape w_shape,
+		      struct npl_shape y_shape, bool timing_only, struct npl_device *device,
+		      struct npl_device_report *report, struct npl_tensor *output, struct npl_err *err)
+{
+	struct operands o = {0};
+	struct work work = {0};
+	char why[200];
+	report->run = (struct npl_run){.n_layers = 1, .layer = calloc(1, sizeof *report->run.layer)};
+	report->samples = report->batches = report->batch = 1;
+	int rc = report->run.layer ? draw_operands(spec, report->info.format, w_shape, y_shape, timing_only, &o, err)
+				   : npl_fail(err, NPL_ENOMEM, "out of memory");
+	struct npl_layer layer = {.name = node->name,
+				  .op = node->op,
+				  .attrs = &node->attrs,
+				  .n_in = w_shape.rank ? 2 : 1,
+				  .in = {&o.x, w_shape.rank ? &o.w : NULL},
+				  .out = &o.y,
+				  .macs = node->macs,
+				  .timing_only = timing_only};
+	if (!rc && !npl_device_supports(device, &layer, why, sizeof why))
+		rc = npl_fail(err, NPL_EDEVICE, "%s does not run this layer: %s", report->name, why);
+	if (!rc)
+		rc = open_work(device, &layer, &work, err);
+	if (!rc)
+		rc = run_timed(&work, report, err);
+	if (!rc)
+		rc = judge(spec, &layer, report, err);
+	if (!rc)
+		rc = fill_row(&work, &o, report, err);
+	npl_energy_watch_close(&work.watch);
+	npl_device_close_chain(work.chain);
+	if (!rc && output) {
+		npl_tensor_free(output);
+		*output = o.y;
+		output->name = NULL;
+		o.y.owned = false;
+	}
+	npl_tensor_free(&o.x);
+	npl_tensor_free(&o.w);
+	if (o.y.owned)
+		npl_tensor_free(&o.y);
+	return rc;
+}
+
+/* As many kernels again for every output position; how many there are, the same layer with shared kernels tells. */
+static int private_rows(const struct npl_layer_spec *spec, struct npl_shape *w, struct npl_err *err)
+{
+	struct npl_attrs shared = spec->attrs;
+	struct npl_tensor x = {.name = "x", .dtype = NPL_F32, .shape = spec->x},
+			  weight = {.name = "w", .dtype = NPL_F32, .shape = *w}, y = {.name = "y"};
+	const struct npl_tensor *in[] = {&x, &weight};
+	shared.private_kernels = false;
+	if (npl_shape_count(&x.shape) < 1)
+		return 0; /* refused where shared kernels are, too */
+	if (npl_op_shape(spec->op, &shared, in, 2, &y, 1, err))
+		return err->code = NPL_EUSAGE;        /* the shapes came from the command line */
+	w->dim[0] *= y.shape.dim[2] * y.shape.dim[3]; /* y has less than 2^40 elements */
+	return 0;
+}
+
+/* The weight's shape (rank 0: none), the output's, the completed attributes and the MACs, by the operator's rule. */
+static int shape_layer(const struct npl_layer_spec *spec, struct npl_node *node, struct npl_shape *w,
+		       struct npl_tensor *y, struct npl_err *err)
+{
+	const struct npl_op_def *def = &npl_op_defs[spec->op];
+	*w = (struct npl_shape){0};
+	if (spec->op == NPL_OP_GEMM)
+		*w = npl_shape_of(2, spec->outputs, spec->x.dim[1]);
+	if (spec->op == NPL_OP_CONV) {
+		int64_t groups = spec->attrs.groups, channels = spec->x.dim[1];
+		if (groups < 1 || channels % groups || spec->outputs % groups)
+			return npl_fail(err, NPL_EUSAGE,
+					"layer: %lld channel%s and %lld filter%s do not divide into %lld group%s",
+					(long long)channels, npl_plural(channels), (long long)spec->outputs,
+					npl_plural(spec->outputs), (long long)groups, npl_plural(groups));
+		*w = npl_shape_of(4, spec->outputs, channels / groups, spec->attrs.window.kernel[0],
+				  spec->attrs.window.kernel[1]);
+	}
+	if (spec->op == NPL_OP_CONV && spec->attrs.private_kernels && private_rows(spec, w, err))
+		return err->code;
+	struct npl_tensor x = {.name = "x", .dtype = NPL_F32, .shape = spec->x},
+			  weight = {.name = "w", .dtype = NPL_F32, .shape = *w};
+	const struct npl_tensor *in[] = {&x, &weight};
+	int n_in = w->rank ? 2 : 1;
+	node->op = spec->op;
+	node->attrs = spec->attrs;
+	*y = (struct npl_tensor){.name = "y"};
+	if (npl_shape_count(&x.shape) < 1 || (w->rank && npl_shape_count(w) < 1))
+		return npl_fail(err, NPL_EUSAGE, "layer: the operands are empty or too large");
+	if (npl_op_shape(node->op, &node->attrs, in, n_in, y, 1, err))
+		return err->code = NPL_EUSAGE; /* the shapes came from the command line */
+	node->macs = def->macs ? def->macs(&node->attrs, in, n_in, y) : 0;
+	return 0;
+}
+
+/* The graph that reports read: one node, no values of interest. */
+static int one_node_graph(struct npl_comparison *c, const struct npl_layer_spec *spec, struct npl_shape *w,
+			  struct npl_tensor *y, struct npl_err *err)
+{
+	struct npl_graph *graph = npl_arena_alloc(&c->arena, sizeof *graph);
+	struct npl_node *node = npl_arena_alloc(&c->arena, sizeof *node);
+	if (!graph || !node)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (shape_layer(spec, node, w, y, err))
+		return err->code;
+	node->name = npl_op_defs[spec->op].name;
+	graph->name = "layer";
+	graph->n_nodes = 1;
+	graph->node = node;
+	graph->batch = 1;
+	graph->macs = node->macs;
+	graph->parameters = w->rank ? (uint64_t)npl_shape_count(w) : 0;
+	c->graph = graph;
+	return 0;
+}
+
+int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare_options *options,
+		     struct npl_comparison *c, struct npl_tensor *output, struct npl_err *err)
+{
+	struct npl_shape w;
+	struct npl_tensor y;
+	*c = (struct npl_comparison){.samples = 1,
+				     .batches = 1,
+				     .random_inputs = true,
+				     .timing_only = options->timing_only,
+				     .reference = NPL_ACCURACY_UNKNOWN};
+	struct npl_device **device = calloc((size_t)options->n_devices + 1, sizeof *device);
+	c->device = calloc((size_t)options->n_devices + 1, sizeof *c->device);
+	int rc = device && c->device ? one_node_graph(c, spec, &w, &y, err)
+				     : npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (!rc)
+		rc = npl_devices_open(options, device, err);
+	for (int d = 0; d < options->n_devices && !rc; d++) {
+		c->n_devices = d + 1;
+		npl_stage_part(npl_device_name(device[d]), "device", d + 1, options->n_devices);
+		rc = npl_report_describe(c, device[d], &c->device[d], err);
+		if (!rc)
+			rc = run_device(spec, c->graph->node, w, y.shape, options->timing_only, device[d],
+					&c->device[d], output, err);
+		if (!rc)
+			rc = npl_report_keep_strings(c, &c->device[d].run, err);
+	}
+	for (int d = 0; device && d < options->n_devices; d++)
+		npl_device_close(device[d]);
+	free(device);
+	if (rc)
+		npl_comparison_free(c);
+	return rc;
+}

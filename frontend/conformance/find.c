@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which folders are cases (npulab/conformance.h). */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/grow.h"
+#include "impl.h"
+
+#define NO_DATA "no test_data_set_0/ beside its model.onnx"
+#define NO_CASE "holds no case: expected model.onnx and test_data_set_0/, or folders with these"
+
+struct found {
+	struct npl_case *item;
+	int n, cases; /* all that are listed; those that can be run */
+	int64_t room;
+};
+
+enum kind { NOTHING, MODEL_ALONE, CASE };
+
+static enum kind kind_of(const char *path)
+{
+	char *model = NULL;
+	int n = 0;
+	bool yes = asprintf(&model, "%s/model.onnx", path) >= 0 && !access(model, F_OK);
+	int *numbers = yes ? npl_data_set_numbers(path, &n) : NULL;
+	free(model);
+	free(numbers);
+	return n > 0 ? CASE : yes ? MODEL_ALONE : NOTHING;
+}
+
+/* Of a path without the slashes behind it; those of "/" stay. */
+static size_t length_of(const char *path)
+{
+	size_t end = strlen(path);
+	while (end > 1 && path[end - 1] == '/')
+		end--;
+	return end;
+}
+
+/* The last part of a path; "." is called so. */
+static char *last_part(struct npl_arena *arena, const char *path)
+{
+	size_t end = length_of(path), start = end;
+	while (start > 0 && path[start - 1] != '/')
+		start--;
+	return npl_arena_strndup(arena, path + start, end - start);
+}
+
+/* why: it cannot be run; NULL: it can. */
+static int add(struct npl_conformance *conformance, struct found *found, const char *path, const char *why,
+	       struct npl_err *err)
+{
+	struct npl_case *bigger = npl_grow(found->item, found->n, &found->room, sizeof *bigger);
+	found->item = bigger ? bigger : found->item;
+	struct npl_case made = {.name = last_part(&conformance->arena, path),
+				.path = npl_arena_strndup(&conformance->arena, path, length_of(path)),
+				.status = why ? NPL_CASE_UNSUPPORTED : NPL_CASE_PASSED,
+				.reason = why};
+	if (!bigger || !made.name || !made.path)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	bigger[found->n++] = made;
+	found->cases += !why;
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct npl_case *)a)->name, ((const struct npl_case *)b)->name);
+}
+
+static int search(const char *dir, struct npl_conformance *conformance, struct found *found, struct npl_err *err)
+{
+	int first = found->n, rc = 0;
+	DIR *open = opendir(dir);
+	if (!open && errno == ENOTDIR) /* as a wildcard names it too */
+		return add(conformance, found, dir, "no folder, but a file", err);
+	if (!open)
+		return npl_fail(err, NPL_EINPUT, "%s: cannot be opened: %s", dir, strerror(errno));
+	enum kind kind = kind_of(dir);
+	if (kind != NOTHING) {
+		closedir(open);
+		return add(conformance, found, dir, kind == CASE ? NULL : NO_DATA, err);
+	}
+	const int length = (int)length_of(dir);
+	for (struct dirent *entry; !rc && (entry = readdir(open));) {
+		char *path = NULL;
+		if (entry->d_name[0] == '.')
+			continue;
+		if (asprintf(&path, "%.*s%s%s", length, dir, length && dir[length - 1] == '/' ? "" : "/",
+			     entry->d_name) < 0)
+			rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+		else if ((kind = kind_of(path)) != NOTHING)
+			rc = add(conformance, found, path, kind == CASE ? NULL : NO_DATA, err);
+		free(path);
+	}
+	closedir(open);
+	if (!rc && found->n == first)
+		return add(conformance, found, dir, NO_CASE, err);
+	if (!rc)
+		qsort(found->item + first, (size_t)(found->n - first), sizeof *found->item, by_name);
+	return rc;
+}
+
+int npl_cases_find(const char *const *dirs, int n_dirs, struct npl_conformance *conformance, struct npl_err *err)
+{
+	struct found found = {0};
+	int rc = 0;
+	for (int i = 0; i < n_dirs && !rc; i++)
+		rc = search(dirs[i], conformance, &found, err);
+	if (!rc && !found.cases)
+		rc = npl_fail(err, NPL_EINPUT, "%s%s: %s", n_dirs ? dirs[0] : "nothing",
+			      n_dirs > 1 ? " and the others" : "", found.n == 1 ? found.item[0].reason : NO_CASE);
+	conformance->item = rc ? NULL : npl_arena_array(&conformance->arena, (size_t)found.n + 1, sizeof *found.item);
+	if (!rc && !conformance->item)
+		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (!rc && found.n)
+		memcpy(conformance->item, found.item, (size_t)found.n * sizeof *found.item);
+	conformance->n_cases = rc ? 0 : found.n;
+	free(found.item);
+	return rc;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The batch, dimension 0 of every input, is what `--batch N` sets, and also the first entry of constant Reshape shapes
+ * that repeat the batch the model was exported with (ResNet's "reshape to 1x2048" before its last layer, mnist's
+ * 1x256): without that such a model could run its exported batch only. A Reshape of weights is left alone, and so is a
+ * shape that the model computes from that of a value. A model that leaves its batch open says that it takes any: its shapes are
+ * first taken at their word, and only where that makes no network do they repeat a batch of 1 (graph_load.c). */
+#include "build.h"
+
+#include <string.h>
+
+int graph_batch_reshape(struct graph_builder *b, struct graph_node *node)
+{
+	int64_t batch = b->options.batch;
+	const struct npl_value *data = &b->value[node->in[0]];
+	bool varies = !data->constant && (data->producer < 0 || b->node[data->producer].varies);
+	int s = node->n_in > 1 ? node->in[1] : -1;
+	if (batch <= 0 || batch == b->old_batch || !varies || s < 0)
+		return 0;
+	if (b->value[s].of_shape)
+		return 0; /* computed with the batch that is asked for */
+	struct npl_value made = b->value[s];
+	int64_t count = npl_shape_count(&made.shape);
+	if (!made.constant || made.dtype != NPL_I64 || made.shape.rank != 1 || count < 1 || count > NPL_MAX_RANK)
+		return 0; /* the shape rule has a word on such shapes */
+	const int64_t *old = fold_data(b, &b->value[s]);
+	if (!old)
+		return b->err->code;
+	if (old[0] != b->old_batch)
+		return 0;
+	if (b->batch_is_open && !b->shapes_repeat_it) {
+		b->kept_shape = true;
+		return 0;
+	}
+	int64_t *entry = npl_arena_array(&b->graph->arena, (size_t)count, sizeof *entry);
+	if (!entry)
+		return graph_no_memory(b);
+	memcpy(entry, old, (size_t)count * sizeof *entry);
+	entry[0] = batch;
+	made.data = entry;
+	made.is_fill = false;
+	node->in[1] = graph_add_made(b, node->name, "batch_shape", &made); /* the old one may have other readers */
+	return node->in[1] < 0 ? node->in[1] : 0;
+}

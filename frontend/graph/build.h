@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private: a graph while it is built. A reader (ONNX) adds inputs, constants and nodes by name, in any order;
+ * graph_complete then links the names, sorts the nodes, infers the shapes, folds, and leaves the finished graph.
+ *
+ *     graph_builder_init(&b, graph, &options, &err);
+ *     graph_add_constant(&b, &tensor); graph_declare_input(&b, ...); graph_add_inputs(&b);
+ *     graph_add_node(&b, ...); graph_add_output(&b, ...);
+ *     rc = graph_complete(&b);
+ *     graph_builder_free(&b);
+ *
+ * Values and nodes are named by index; pointers to them last until the next one is added. Everything that
+ * survives lives in the graph's arena.
+ */
+#ifndef NPULAB_FRONTEND_GRAPH_BUILD_H
+#define NPULAB_FRONTEND_GRAPH_BUILD_H
+
+#include "names.h"
+#include "npulab/graph.h"
+
+#define GRAPH_MAX_NODES       1000000
+#define GRAPH_MAX_VALUES      4000000
+#define GRAPH_MAX_NODE_INPUTS 100000
+#define GRAPH_MAX_ATTRIBUTES  64
+
+/* What constant folding may spend on one model. A few hundred bytes of ConstantOfShape and MatMul can ask for
+ * terabytes; what is over the limit stays a node and is computed when, and if, the network runs. */
+struct graph_limits {
+	size_t fold_bytes;  /* of constants computed */
+	uint64_t fold_work; /* multiply-accumulates or elements */
+};
+#define GRAPH_LIMITS ((struct graph_limits){.fold_bytes = (size_t)2 << 30, .fold_work = (uint64_t)4 << 30})
+
+struct graph_node {
+	const char *name;
+	enum npl_op op;
+	int opset;                 /* the version of ONNX's operators that it means */
+	struct npl_attr_list list; /* as the file gives them */
+	struct npl_attrs attrs;    /* as the operator read them */
+	int n_in, n_out;
+	const char *const *in_name; /* until linked */
+	int *in, *out;              /* value indices, -1: absent */
+	bool varies;                /* depends on an input of the graph */
+	bool removed;
+};
+
+struct graph_builder {
+	struct npl_graph *graph; /* has its arena from the start, its arrays at the end */
+	struct npl_load_options options;
+	struct graph_limits limits; /* what is left */
+	struct npl_err *err;        /* never NULL */
+	int opset;                  /* of the nodes that are added next: the graph's, but for those of functions */
+	struct npl_value *value;
+	int n_values;
+	int64_t value_room;
+	struct graph_node *node; /* in the order of the file */
+	int n_nodes;
+	int64_t node_room;
+	int *order;                   /* node indices, each after those it reads from */
+	struct graph_input *declared; /* until graph_add_inputs */
+	int n_declared;
+	int *input, *output;
+	int n_inputs, n_outputs;
+	int64_t declared_room, input_room, output_room;
+	struct graph_names values, nodes;
+	struct graph_input *declared_output; /* what the file says of outputs, where it does */
+	int n_declared_outputs;
+	int64_t declared_output_room;
+	int64_t old_batch;                    /* the batch in the file; 1 when it is open; 0: no input yet */
+	bool batch_is_open;                   /* the file leaves it open: constant shapes mean what they say, */
+	bool shapes_repeat_it;                /* but where the network is none so: then they repeat a batch of 1 */
+	bool kept_shape;                      /* a constant shape that begins with 1 was taken at its word */
+	struct npl_tensor *tensor;            /* scratch for one node: inputs, then outputs */
+	const struct npl_tensor **tensor_ref; /* those of the inputs, NULL when absent */
+	int widest;                           /* node that the scratch has room for */
+};
+
+/* An input or output as a file declares it: dimensions that it leaves open are -1. */
+struct graph_input {
+	const char *name;
+	enum npl_dtype dtype;
+	bool has_shape;
+	struct npl_shape shape;
+	const char *symbol[NPL_MAX_RANK]; /* the file's word for an open dimension, or NULL */
+	int of;                           /* of an output: which */
+	bool is_table; /* the model says as many rows as for the batch, but its file shows that they are no samples */
+};
+
+/* graph_build.c */
+void graph_builder_init(struct graph_builder *b, struct npl_graph *graph, const struct npl_load_options *options,
+			struct graph_limits limits, struct npl_err *err);
+void graph_builder_free(struct graph_builder *b); /* not the graph */
+int graph_no_memory(struct graph_builder *b);
+/* The index of a new value, or a negative code. A name that is there already is refused. */
+int graph_add_value(struct graph_builder *b, const struct npl_value *value);
+int graph_add_constant(struct graph_builder *b, const struct npl_tensor *tensor); /* data is borrowed */
+int graph_append_input(struct graph_builder *b, int v);
+int graph_add_output(struct graph_builder *b, const char *name); /* after all nodes */
+int graph_append_output(struct graph_builder *b, int v);         /* likewise, by index */
+/* name may be empty, op is the ONNX name; empty input names are absent inputs. Arrays live in the arena. */
+int graph_add_node(struct graph_builder *b, const char *name, const char *op, const struct npl_attr_list *list,
+		   int n_in, const char *const *in, int n_out, const char *const *out);
+/* Links, sorts, infers, folds and finishes. */
+int graph_complete(struct graph_builder *b);
+/* What is behind inference: drops what nobody reads, folds, finishes. */
+int graph_simplify(struct graph_builder *b);
+/* Scratch for a node with so many inputs. */
+int graph_scratch(struct graph_builder *b, int n_in);
+/* Puts "node 'NAME' (OP)" before the message; returns the code. */
+int graph_blame(struct graph_builder *b, const struct graph_node *node);
+/* The index of a constant that no file named, called OWNER.PART, or a negative code. */
+int graph_add_made(struct graph_builder *b, const char *owner, const char *part, const struct npl_value *value);
+
+/* graph_append.c: a node whose inputs are there already, by value index (-1: absent), inferred and folded at once. *out:
+ * its first result, the others follow it. A node that is refused leaves nothing behind but unused names. All nodes
+ * added so, graph_close_appended does the rest of graph_complete. */
+int graph_append_node(struct graph_builder *b, const char *name, const char *op, const struct npl_attr_list *list,
+		      int n_in, const int *in, int n_out, int *out);
+/* An input whose dimensions are all known; its index or a negative code. */
+int graph_append_shaped(struct graph_builder *b, const char *name, enum npl_dtype dtype, const struct npl_shape *shape);
+int graph_close_appended(struct graph_builder *b);
+/* A name for a value that no other has: base, or base#2... NULL when memory is short. */
+const char *graph_free_name(struct graph_builder *b, const char *base);
+
+/* graph_sort.c: fills b->order; NPL_EINPUT on a cycle */
+int graph_sort(struct graph_builder *b);
+
+/* graph_infer.c: attributes, shapes and constants of all nodes in order */
+int graph_infer(struct graph_builder *b);
+/* Blames the node. One that is taken apart is followed by others behind all nodes: pointers to nodes last no longer. */
+int graph_infer_node(struct graph_builder *b, struct graph_node *node);
+/* Sets the scratch tensors from the node's values. */
+void graph_node_tensors(struct graph_builder *b, const struct graph_node *node);
+/* The shape rule alone, after a pass changed the node. */
+int graph_shape_node(struct graph_builder *b, struct graph_node *node);
+
+/* graph_inputs.c: inputs are declared, after the constants, and added when all are known, for one may tell what a dimension of
+ * another is */
+int graph_declare_input(struct graph_builder *b, const struct graph_input *input); /* nothing if already a constant */
+int graph_add_inputs(struct graph_builder *b);
+
+/* graph_declared.c: what a file says of a constant (refused where it is something else) and of the output added last; the warnings of
+ * outputs that are something else, `most` of them, for which graph->warning has room */
+int graph_check_constant(struct graph_builder *b, int v, const struct graph_input *said);
+int graph_declare_output(struct graph_builder *b, const struct graph_input *said);
+int graph_warn_outputs(struct graph_builder *b, int most);
+
+/* graph_refused.c: why npulab does not compute an operator that ONNX has; NULL: it is not in the list */
+const char *graph_why_not(const char *op);
+/* Does ONNX have an operator of that name which npulab could compute, and does not yet? */
+bool graph_is_unwritten(const char *op);
+
+/* compose_attention.c: nodes that compute together what Attention does, behind all others; that node is removed */
+int graph_compose_attention(struct graph_builder *b, int index);
+
+/* graph_batch.c: --batch on Reshapes that repeat the batch */
+int graph_batch_reshape(struct graph_builder *b, struct graph_node *node);
+
+/* fold_constant.c: replaces a node whose inputs are all constant by its value; it may stay a node */
+int fold_constant(struct graph_builder *b, struct graph_node *node);
+/* fold_integers.c: lets the value of a folded node remember the integers that the model has it as. */
+int fold_integers(struct graph_builder *b, const struct graph_node *node);
+/* npl_value_data with the builder's error. */
+const void *fold_data(struct graph_builder *b, struct npl_value *value);
+/* True and counted off when the limits allow so much; false: leave it. */
+bool fold_allowed(struct graph_builder *b, size_t bytes, uint64_t work);
+
+/* fold_nodes.c: the passes over the sorted nodes; uses must be current. */
+int fold_nodes(struct graph_builder *b);
+
+/* graph_finish.c */
+void graph_sweep(struct graph_builder *b); /* removes nodes nobody reads and counts the uses of all values */
+int graph_finish(struct graph_builder *b); /* packs what is left into the graph */
+
+/* graph_warnings.c: looks at the finished graph's constants and outputs */
+int graph_warn(struct graph_builder *b);
+
+/* onnx_graph.c: reads a ModelProto into the builder; external (NULL: none) has the other files that it may name */
+struct onnx_external;
+int onnx_read_model(struct graph_builder *b, const unsigned char *data, size_t bytes, struct onnx_external *external);
+
+/* graph_load.c: npl_graph_load of an ONNX file, whatever its samples */
+int graph_load_file(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+		    struct npl_err *err);
+/* The same without the hash of the files: nobody is told of such a graph. */
+int graph_load_probe(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+		     struct npl_err *err);
+/* graph_samples.c: a model that cannot be loaded at its usual batch may be one that takes all its samples at once: loads it for those of
+ * the first file, if it leaves the batch open. Otherwise the code that err has. */
+int graph_load_together(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+			struct npl_err *err);
+/* Fills (*graph)->batching; where the samples of options->files must be one batch and may be, loads the graph again with
+ * that. NULL and a code when it cannot. */
+int graph_settle_batch(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+		       struct npl_err *err);
+
+/* graph_load.c: npl_graph_load on a buffer, which must outlive the graph; `path` is for messages and the name. There is no folder
+ * that external data could be in. */
+int npl_graph_load_memory(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
+			  struct graph_limits limits, struct npl_graph **graph, struct npl_err *err);
+
+#endif

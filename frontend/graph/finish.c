@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The last steps of building a graph: nodes whose results nobody reads are dropped, uses are counted, and what is
+ * left is packed into the graph's own arrays, values renumbered. */
+#include "build.h"
+
+#include <stdlib.h>
+
+#include "core/ops/integer_inputs.h"
+
+void graph_sweep(struct graph_builder *b)
+{
+	for (int v = 0; v < b->n_values; v++)
+		b->value[v].uses = 0;
+	for (int i = 0; i < b->n_outputs; i++)
+		b->value[b->output[i]].uses++;
+	for (int i = b->n_nodes - 1; i >= 0; i--) { /* readers before makers */
+		struct graph_node *node = &b->node[b->order[i]];
+		bool read = false;
+		for (int k = 0; k < node->n_out; k++)
+			read |= b->value[node->out[k]].uses > 0;
+		if (!read)
+			node->removed = true;
+		for (int k = 0; k < node->n_in && !node->removed; k++)
+			if (node->in[k] >= 0)
+				b->value[node->in[k]].uses++;
+	}
+}
+
+/* The axes of a reduction stand in its attributes by now, wherever the model has them: a device need not be sent them. */
+static void drop_axes(struct graph_builder *b)
+{
+	for (int i = 0; i < b->n_nodes; i++)
+		if (npl_op_defs[b->node[i].op].run == npl_op_defs[NPL_OP_REDUCESUM].run)
+			b->node[i].n_in = 1;
+}
+
+static int *renumbered(struct graph_builder *b, const int *index, int n, const int *map)
+{
+	int *copy = npl_arena_array(&b->graph->arena, (size_t)n, sizeof *copy);
+	for (int i = 0; copy && i < n; i++)
+		copy[i] = index[i] < 0 ? -1 : map[index[i]];
+	return copy;
+}
+
+/* map[v]: the new number of a value that is an input, an output, or at a node that is left; -1 for the others. */
+static void number_values(struct graph_builder *b, int *map)
+{
+	for (int v = 0; v < b->n_values; v++)
+		map[v] = b->value[v].uses ? 0 : -1;
+	for (int i = 0; i < b->n_inputs; i++)
+		map[b->input[i]] = 0;
+	for (int i = 0; i < b->n_nodes; i++)
+		for (int k = 0; k < b->node[i].n_out && !b->node[i].removed; k++)
+			map[b->node[i].out[k]] = 0;
+	for (int v = 0; v < b->n_values; v++)
+		if (!map[v])
+			map[v] = b->graph->n_values++;
+}
+
+static int pack_values(struct graph_builder *b, const int *map)
+{
+	struct npl_graph *graph = b->graph;
+	graph->value = npl_arena_array(&graph->arena, (size_t)graph->n_values, sizeof *graph->value);
+	if (!graph->value)
+		return graph_no_memory(b);
+	for (int v = 0; v < b->n_values; v++)
+		if (map[v] >= 0) {
+			graph->value[map[v]] = b->value[v];
+			graph->value[map[v]].producer = -1;
+		}
+	graph->n_inputs = b->n_inputs;
+	graph->n_outputs = b->n_outputs;
+	graph->input = renumbered(b, b->input, b->n_inputs, map);
+	graph->output = renumbered(b, b->output, b->n_outputs, map);
+	return graph->input && graph->output ? 0 : graph_no_memory(b);
+}
+
+static int pack_node(struct graph_builder *b, const struct graph_node *from, const int *map)
+{
+	struct npl_graph *graph = b->graph;
+	struct npl_node *node = &graph->node[graph->n_nodes];
+	*node = (struct npl_node){
+		.name = from->name, .op = from->op, .attrs = from->attrs, .n_in = from->n_in, .n_out = from->n_out};
+	graph_node_tensors(b, from);
+	if (npl_op_defs[from->op].macs)
+		node->macs = npl_op_defs[from->op].macs(&from->attrs, b->tensor_ref, from->n_in,
+							&b->tensor[from->n_in]);
+	if (__builtin_add_overflow(graph->macs, node->macs, &graph->macs))
+		return npl_fail(b->err, NPL_EINPUT, "the network needs more than 2^64 multiply-accumulates");
+	node->in = renumbered(b, from->in, from->n_in, map);
+	node->out = renumbered(b, from->out, from->n_out, map);
+	if (!node->in || !node->out)
+		return graph_no_memory(b);
+	for (int k = 0; k < node->n_out; k++)
+		graph->value[node->out[k]].producer = graph->n_nodes;
+	graph->n_nodes++;
+	return 0;
+}
+
+/* Input k of the operator tells how the integers of another are read, or the window of a Resize. */
+static bool is_about_data(enum npl_op op, int k)
+{
+	const struct npl_integer_inputs *at = npl_integer_inputs_of(op);
+	if (op == NPL_OP_QUANTIZELINEAR || op == NPL_OP_DEQUANTIZELINEAR || op == NPL_OP_RESIZE ||
+	    op == NPL_OP_UPSAMPLE)
+		return k > 0;
+	return at && (k == at->a_scale || k == at->a_zero || k == at->b_scale || k == at->b_zero || k == at->y_scale ||
+		      k == at->y_zero);
+}
+
+bool npl_input_is_parameter(const struct npl_graph *graph, const struct npl_node *node, int k)
+{
+	const struct npl_value *value = node->in[k] < 0 ? NULL : &graph->value[node->in[k]];
+	const struct npl_integer_inputs *at = npl_integer_inputs_of(node->op);
+	if (!value || !value->constant || value->shape.rank == 0 || is_about_data(node->op, k))
+		return false;
+	switch (value->dtype) {
+	case NPL_F32:
+	case NPL_F64:
+	case NPL_F16:
+	case NPL_BF16:
+	case NPL_I8:
+	case NPL_U8:
+		return true;
+	case NPL_I32:
+		return node->op == NPL_OP_DEQUANTIZELINEAR || (at && k == at->bias);
+	default:
+		return false;
+	}
+}
+
+static int count_parameters(struct graph_builder *b)
+{
+	struct npl_graph *graph = b->graph;
+	bool *counted = calloc((size_t)graph->n_values + 1, sizeof *counted);
+	if (!counted)
+		return graph_no_memory(b);
+	for (int i = 0; i < graph->n_nodes; i++)
+		for (int k = 0; k < graph->node[i].n_in; k++) {
+			const struct npl_node *node = &graph->node[i];
+			if (!npl_input_is_parameter(graph, node, k) || counted[node->in[k]])
+				continue;
+			counted[node->in[k]] = true;
+			graph->parameters += (uint64_t)npl_shape_count(&graph->value[node->in[k]].shape);
+		}
+	free(counted);
+	return 0;
+}
+
+static int count_activations(struct graph_builder *b)
+{
+	struct npl_graph *graph = b->graph;
+	for (int i = 0; i < graph->n_nodes; i++)
+		for (int k = 0; k < graph->node[i].n_out; k++) {
+			const struct npl_node *node = &graph->node[i];
+			uint64_t count = node->out[k] < 0
+						 ? 0
+						 : (uint64_t)npl_shape_count(&graph->value[node->out[k]].shape);
+			if (npl_op_defs[node->op].flags & NPL_OP_IS_VIEW)
+				continue;
+			if (__builtin_add_overflow(graph->activations, count, &graph->activations))
+				return npl_fail(b->err, NPL_EINPUT,
+						"the network's values have more than 2^64 elements");
+		}
+	return 0;
+}
+
+int graph_finish(struct graph_builder *b)
+{
+	drop_axes(b);
+	graph_sweep(b);
+	int *map = malloc(((size_t)b->n_values + 1) * sizeof *map);
+	if (!map)
+		return graph_no_memory(b);
+	number_values(b, map);
+	int rc = pack_values(b, map), left = 0;
+	for (int i = 0; i < b->n_nodes; i++)
+		left += !b->node[i].removed;
+	b->graph->node = npl_arena_array(&b->graph->arena, (size_t)left, sizeof *b->graph->node);
+	if (!rc && !b->graph->node)
+		rc = graph_no_memory(b);
+	for (int i = 0; i < b->n_nodes && !rc; i++)
+		if (!b->node[b->order[i]].removed)
+			rc = pack_node(b, &b->node[b->order[i]], map);
+	if (!rc)
+		rc = count_activations(b);
+	if (!rc)
+		rc = count_parameters(b);
+	free(map);
+	return rc ? rc : graph_warn(b);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Constant folding: a node whose inputs are all constant, or that only looks at their shapes, gives way to its value.
+ * Nothing is computed where nothing need be: Constant refers to the file, ConstantOfShape becomes a fill (one element and
+ * a shape), RandomNormal and its kind a description of its values, a view refers to what it views. The rest runs once on its reference kernel, within the
+ * limits of graph_build.h. */
+#include <string.h>
+
+#include "build.h"
+
+const void *fold_data(struct graph_builder *b, struct npl_value *value)
+{
+	return npl_value_data(b->graph, value, b->err);
+}
+
+bool fold_allowed(struct graph_builder *b, size_t bytes, uint64_t work)
+{
+	if (bytes > b->limits.fold_bytes || work > b->limits.fold_work)
+		return false;
+	b->limits.fold_bytes -= bytes;
+	b->limits.fold_work -= work;
+	return true;
+}
+
+/* An upper bound on the steps of a kernel: its multiply-accumulates or, where it has none, its elements times the
+ * window that slides over them or the steps that each takes. */
+static uint64_t work_of(const struct graph_builder *b, const struct graph_node *node, uint64_t elements)
+{
+	const struct npl_op_def *def = &npl_op_defs[node->op];
+	const struct npl_attrs *attrs = &node->attrs;
+	uint64_t macs = def->macs ? def->macs(attrs, b->tensor_ref, node->n_in, &b->tensor[node->n_in]) : 0;
+	uint64_t factor[] = {(uint64_t)attrs->window.kernel[0], (uint64_t)attrs->window.kernel[1],
+			     (uint64_t)attrs->window.kernel[NPL_DEPTH], (uint64_t)attrs->size, (uint64_t)attrs->steps};
+	uint64_t work = elements;
+	for (size_t i = 0; i < sizeof factor / sizeof factor[0]; i++)
+		if (factor[i] > 1 && __builtin_mul_overflow(work, factor[i], &work))
+			return UINT64_MAX;
+	return work > macs ? work : macs;
+}
+
+static bool by_shape(const struct graph_node *node)
+{
+	return npl_op_defs[node->op].flags & NPL_OP_BY_SHAPE;
+}
+
+/* May the node be run? Counts its outputs, and those inputs that are still fills, off the limits. */
+static bool may_run(struct graph_builder *b, const struct graph_node *node)
+{
+	size_t bytes = 0;
+	uint64_t elements = 0;
+	for (int k = 0; k < node->n_in + node->n_out; k++) {
+		bool input = k < node->n_in;
+		int v = input ? node->in[k] : node->out[k - node->n_in];
+		if (v < 0 || (input && by_shape(node)))
+			continue;
+		const struct npl_value *value = &b->value[v];
+		uint64_t count = (uint64_t)npl_shape_count(&value->shape); /* at most 2^40 each */
+		if (__builtin_add_overflow(elements, count, &elements))
+			return false;
+		if (!input || !value->data)
+			bytes += count * npl_dtype_size(value->dtype);
+		if (bytes > b->limits.fold_bytes)
+			return false;
+	}
+	return fold_allowed(b, bytes, work_of(b, node, elements));
+}
+
+/* Runs the node on its constants; the results go to the arena. */
+static int run(struct graph_builder *b, struct graph_node *node)
+{
+	for (int k = 0; k < node->n_in && !by_shape(node); k++)
+		if (node->in[k] >= 0 && !fold_data(b, &b->value[node->in[k]]))
+			return b->err->code;
+	graph_node_tensors(b, node);
+	struct npl_tensor *out = &b->tensor[node->n_in];
+	for (int k = 0; k < node->n_out; k++) {
+		out[k].data = npl_arena_alloc(&b->graph->arena, npl_tensor_bytes(&out[k]));
+		if (!out[k].data)
+			return graph_no_memory(b);
+	}
+	int rc = npl_op_run(node->op, &node->attrs, b->tensor_ref, node->n_in, out, node->n_out, b->err);
+	for (int k = 0; k < node->n_out && !rc; k++)
+		b->value[node->out[k]].data = out[k].data;
+	return rc;
+}
+
+/* ConstantOfShape: one element, float zero unless the model says otherwise. */
+static void set_fill(struct npl_value *value, const struct npl_tensor *element)
+{
+	value->is_fill = true;
+	value->data = NULL;
+	if (element->data)
+		memcpy(value->fill, element->data, npl_dtype_size(value->dtype));
+}
+
+/* RandomNormal and its kind: without a seed each tensor gets its own, from its name (FNV-1a), the same in every run. */
+static void set_law(struct npl_value *value, const struct npl_random_law *law)
+{
+	value->is_random = true;
+	value->data = NULL;
+	value->law = *law;
+	if (law->seeded)
+		return;
+	value->law.seed = 0xcbf29ce484222325u;
+	for (const char *c = value->name; *c; c++)
+		value->law.seed = (value->law.seed ^ (unsigned char)*c) * 0x100000001b3u;
+}
+
+static bool is_random(enum npl_op op)
+{
+	return op == NPL_OP_RANDOMNORMAL || op == NPL_OP_RANDOMUNIFORM || op == NPL_OP_RANDOMNORMALLIKE ||
+	       op == NPL_OP_RANDOMUNIFORMLIKE;
+}
+
+/* Does the value follow from the shape of one that varies? */
+static bool follows_shape(const struct graph_builder *b, const struct graph_node *node)
+{
+	bool follows = node->varies;
+	for (int k = 0; k < node->n_in; k++)
+		follows |= node->in[k] >= 0 && b->value[node->in[k]].of_shape;
+	return follows;
+}
+
+int fold_constant(struct graph_builder *b, struct graph_node *node)
+{
+	struct npl_value *out = &b->value[node->out[0]];
+	int rc = 0;
+	if (node->op == NPL_OP_CONSTANT) {
+		out->data = node->attrs.constant.data;
+		if (!out->data)
+			return npl_fail(b->err, NPL_EINPUT, "it holds no value");
+	} else if (node->op == NPL_OP_CONSTANTOFSHAPE) {
+		set_fill(out, &node->attrs.constant);
+	} else if (is_random(node->op)) {
+		set_law(out, &node->attrs.law);
+	} else if ((npl_op_defs[node->op].flags & NPL_OP_IS_VIEW) && node->n_out == 1) {
+		const struct npl_value *in = &b->value[node->in[0]];
+		out->data = in->data;
+		out->is_random = in->is_random;
+		out->law = in->law;
+		out->is_fill = in->is_fill;
+		memcpy(out->fill, in->fill, sizeof out->fill);
+	} else if (may_run(b, node)) {
+		rc = run(b, node);
+	} else {
+		return 0;
+	}
+	rc = rc ? rc : fold_integers(b, node);
+	for (int k = 0; k < node->n_out; k++) {
+		b->value[node->out[k]].constant = true;
+		b->value[node->out[k]].producer = -1;
+		b->value[node->out[k]].of_shape = follows_shape(b, node);
+	}
+	node->removed = true;
+	b->graph->folded_constants++;
+	return rc;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators of ONNX that npulab does not compute: with the reason where what they work on is not in its networks, else as those that
+ * nobody has written yet. */
+#include <string.h>
+
+#include "build.h"
+
+#define SUBGRAPH   "it runs a subgraph; export the model without control flow"
+#define SEQUENCE   "it works on sequences of tensors, and values are tensors here"
+#define OPTIONAL   "it works on optional values, and values are tensors here"
+#define STRINGS    "it works on strings, and tensors hold numbers here"
+#define TRAINING   "it is of training"
+#define AFTER_LAST "it came with opset 24, and models of opset 6 to 23 are read"
+
+static const struct {
+	const char *op, *why;
+} refused[] = {
+	{"If", SUBGRAPH},
+	{"Loop", SUBGRAPH},
+	{"Scan", SUBGRAPH},
+	{"SequenceMap", SUBGRAPH},
+	{"SequenceAt", SEQUENCE},
+	{"SequenceConstruct", SEQUENCE},
+	{"SequenceEmpty", SEQUENCE},
+	{"SequenceErase", SEQUENCE},
+	{"SequenceInsert", SEQUENCE},
+	{"SequenceLength", SEQUENCE},
+	{"SplitToSequence", SEQUENCE},
+	{"ConcatFromSequence", SEQUENCE},
+	{"Optional", OPTIONAL},
+	{"OptionalGetElement", OPTIONAL},
+	{"OptionalHasElement", OPTIONAL},
+	{"StringConcat", STRINGS},
+	{"StringNormalizer", STRINGS},
+	{"StringSplit", STRINGS},
+	{"RegexFullMatch", STRINGS},
+	{"TfIdfVectorizer", "it counts words of strings or integers, which no device here has"},
+	{"ImageDecoder", "it decodes image files; give the network its pixels with --input"},
+	{"Adagrad", TRAINING},
+	{"Adam", TRAINING},
+	{"Gradient", TRAINING},
+	{"Momentum", TRAINING},
+	{"Swish", AFTER_LAST},
+	{"TensorScatter", AFTER_LAST},
+};
+
+/* Those of opset 6 to 23 that could be computed here. */
+static const char *const unwritten[] = {
+	"Bernoulli",
+	"DeformConv",
+	"Det",
+	"GridSample",
+	"MaxRoiPool",
+	"Multinomial",
+	"NegativeLogLikelihoodLoss",
+	"NonMaxSuppression",
+	"RoiAlign",
+	"SoftmaxCrossEntropyLoss",
+	"Unique",
+};
+
+bool graph_is_unwritten(const char *op)
+{
+	for (size_t i = 0; i < sizeof unwritten / sizeof unwritten[0]; i++)
+		if (!strcmp(unwritten[i], op))
+			return true;
+	return false;
+}
+
+const char *graph_why_not(const char *op)
+{
+	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+		if (!strcmp(refused[i].op, op))
+			return refused[i].why;
+	return NULL;
+}

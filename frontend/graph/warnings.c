@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a user should know of a network that can be run all the same: weights that are NaN or infinite, and
+ * outputs that are not what the file says. Only elements that a file gave or that folding computed are looked at: a fill has one
+ * element, and normal ones are finite. */
+#include <math.h>
+#include <string.h>
+
+#include "build.h"
+#include "npulab/text.h"
+
+#define MOST 100 /* warnings; a network that is wrong all through need not fill the screen */
+
+struct tally {
+	int64_t nan, infinite;
+};
+
+/* Elements whose exponent is all ones; so plain that compilers make vector code of it. */
+static int64_t count_odd_words(const uint32_t *x, int64_t n)
+{
+	int64_t sum = 0;
+	while (n > 0) { /* so many at a time that 32 bits count them */
+		const int64_t part = n < 1 << 20 ? n : 1 << 20;
+		uint32_t odd = 0;
+		for (int64_t i = 0; i < part; i++)
+			odd += (x[i] & 0x7f800000u) == 0x7f800000u;
+		sum += odd;
+		x += part;
+		n -= part;
+	}
+	return sum;
+}
+
+static int64_t count_odd_halves(const uint16_t *x, int64_t n, uint16_t exponent)
+{
+	int64_t sum = 0;
+	for (int64_t i = 0; i < n; i++)
+		sum += (x[i] & exponent) == exponent;
+	return sum;
+}
+
+static struct tally count(enum npl_dtype dtype, const void *data, int64_t n)
+{
+	struct tally tally = {0};
+	const uint32_t *word = data;
+	const uint16_t *half = data;
+	const double *wide = data;
+	uint16_t exponent = dtype == NPL_F16 ? 0x7c00 : 0x7f80;
+	switch (dtype) {
+	case NPL_F32:
+		tally.nan = count_odd_words(word, n);
+		for (int64_t i = 0; tally.nan && i < n; i++)
+			tally.infinite += (word[i] & 0x7fffffffu) == 0x7f800000u;
+		tally.nan -= tally.infinite;
+		return tally;
+	case NPL_F16:
+	case NPL_BF16:
+		tally.nan = count_odd_halves(half, n, exponent);
+		for (int64_t i = 0; tally.nan && i < n; i++)
+			tally.infinite += (half[i] & 0x7fff) == exponent;
+		tally.nan -= tally.infinite;
+		return tally;
+	case NPL_F64:
+		for (int64_t i = 0; i < n; i++) {
+			tally.nan += isnan(wide[i]);
+			tally.infinite += isinf(wide[i]);
+		}
+		return tally;
+	default:
+		return tally;
+	}
+}
+
+/* All n elements are one, which stands in the value at no alignment of its own. */
+static struct tally count_fill(const struct npl_value *value, int64_t n)
+{
+	double element = 0;
+	_Static_assert(sizeof element == sizeof value->fill, "a fill is the widest element");
+	memcpy(&element, value->fill, sizeof element);
+	struct tally one = count(value->dtype, &element, 1);
+	return (struct tally){one.nan * n, one.infinite * n};
+}
+
+int graph_warn(struct graph_builder *b)
+{
+	struct npl_graph *graph = b->graph;
+	int odd = 0, values = graph->n_values < MOST ? graph->n_values : MOST,
+	    outputs = graph->n_outputs < MOST ? graph->n_outputs : MOST;
+	const char **list = npl_arena_array(&graph->arena, (size_t)values + (size_t)outputs + 1, sizeof *list);
+	if (!list)
+		return graph_no_memory(b);
+	graph->warning = list;
+	for (int v = 0; v < graph->n_values; v++) {
+		struct npl_value *value = &graph->value[v];
+		const int64_t n = npl_shape_count(&value->shape);
+		struct tally tally = {0};
+		if (value->constant && value->data)
+			tally = count(value->dtype, value->data, n);
+		else if (value->constant && value->is_fill)
+			tally = count_fill(value, n);
+		value->has_nan = tally.nan > 0;
+		value->has_infinity = tally.infinite > 0;
+		if ((!tally.nan && !tally.infinite) || value->of_import)
+			continue;
+		if (odd++ >= MOST)
+			continue;
+		list[graph->n_warnings] = npl_arena_printf(
+			&graph->arena, "tensor '%s': %lld of its %lld element%s %s NaN, %lld infinite", value->name,
+			(long long)tally.nan, (long long)n, npl_plural(n), tally.nan == 1 ? "is" : "are",
+			(long long)tally.infinite);
+		if (!list[graph->n_warnings++])
+			return graph_no_memory(b);
+	}
+	if (odd > MOST) {
+		list[MOST] = npl_arena_printf(&graph->arena, "%d more tensor%s with NaN or infinite elements",
+					      odd - MOST, npl_plural(odd - MOST));
+		graph->n_warnings = MOST + 1;
+		if (!list[MOST])
+			return graph_no_memory(b);
+	}
+	return graph_warn_outputs(b, outputs);
+}

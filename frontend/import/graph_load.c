@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Loading a graph from a file or from memory, freeing it, and making the elements of constants that are only described. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/files/file.h"
+#include "frontend/graph/build.h"
+#include "npulab/budget.h"
+#include "npulab/sha256.h"
+#include "onnx_external.h"
+#include "topology.h"
+
+#define MAX_FILE_BYTES (((size_t)2 << 30) - 1) /* what a protobuf message may have at most */
+
+/* "dir/net.onnx" is called "net". */
+static const char *base_name(struct npl_arena *arena, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *start = slash ? slash + 1 : path, *dot = strrchr(start, '.');
+	size_t length = dot && dot != start ? (size_t)(dot - start) : strlen(start);
+	return npl_arena_strndup(arena, start, length);
+}
+
+/* What `cat` of all the files gives `sha256sum`. */
+static void hash_files(struct npl_graph *graph, const void *data, size_t bytes, const struct onnx_external *external)
+{
+	struct npl_sha256 state;
+	npl_sha256_init(&state);
+	npl_sha256_update(&state, data, bytes);
+	for (int i = 0; external && i < external->n_files; i++)
+		npl_sha256_update(&state, external->file[i].file.data, external->file[i].file.bytes);
+	npl_sha256_final(&state, graph->file_sha256);
+}
+
+/* Reads the model in one of two ways (graph_batch.c). other: whether there is another. */
+static int load_as(bool shapes_repeat_it, const char *path, const void *data, size_t bytes,
+		   const struct npl_load_options *options, struct graph_limits limits, struct onnx_external *external,
+		   bool *other, struct npl_graph **graph, struct npl_err *err)
+{
+	struct graph_builder b;
+	struct npl_graph *made = calloc(1, sizeof *made);
+	if (!made)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	graph_builder_init(&b, made, options, limits, err);
+	b.shapes_repeat_it = shapes_repeat_it;
+	made->name = base_name(&made->arena, path);
+	made->batch = 1;
+	int rc = made->name ? onnx_read_model(&b, data, bytes, external) : graph_no_memory(&b);
+	if (!rc)
+		rc = graph_complete(&b);
+	*other = b.kept_shape;
+	graph_builder_free(&b);
+	if (!rc)
+		*graph = made;
+	else
+		npl_graph_free(made);
+	return rc;
+}
+
+/* external: what other files may be read, or NULL. */
+static int load(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
+		struct graph_limits limits, struct onnx_external *external, struct npl_graph **graph,
+		struct npl_err *err)
+{
+	struct npl_err local = {0};
+	bool other = false;
+	*graph = NULL;
+	int rc = load_as(false, path, data, bytes, options, limits, external, &other, graph, &local);
+	if (rc == NPL_EINPUT && other) {
+		local = (struct npl_err){0};
+		rc = load_as(true, path, data, bytes, options, limits, external, &other, graph, &local);
+	}
+	if (!rc)
+		return 0;
+	npl_prefix(&local, "%s", path);
+	if (err)
+		*err = local;
+	return rc;
+}
+
+int npl_graph_load_memory(const char *path, const void *data, size_t bytes, const struct npl_load_options *options,
+			  struct graph_limits limits, struct npl_graph **graph, struct npl_err *err)
+{
+	int rc = load(path, data, bytes, options, limits, NULL, graph, err);
+	if (!rc)
+		hash_files(*graph, data, bytes, NULL);
+	return rc;
+}
+
+/* The mappings go over to the graph, whose constants point into them. */
+static int keep_files(struct npl_graph *graph, struct npl_file *model, struct onnx_external *external,
+		      struct npl_err *err)
+{
+	graph->mapping = npl_arena_array(&graph->arena, (size_t)external->n_files + 1, sizeof *graph->mapping);
+	if (!graph->mapping)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	graph->mapping[graph->n_mappings++] = *model;
+	*model = (struct npl_file){0};
+	for (int i = 0; i < external->n_files; i++) {
+		graph->mapping[graph->n_mappings++] = external->file[i].file;
+		external->file[i].file = (struct npl_file){0};
+	}
+	return 0;
+}
+
+int npl_graph_files_unchanged(const struct npl_graph *graph, struct npl_err *err)
+{
+	for (int i = 0; i < graph->n_mappings; i++)
+		if (npl_file_unchanged(&graph->mapping[i], err))
+			return err->code;
+	return 0;
+}
+
+static int load_file(const char *path, const struct npl_load_options *options, bool hashed, struct npl_graph **graph,
+		     struct npl_err *err)
+{
+	struct npl_file file;
+	*graph = NULL;
+	int rc = npl_file_map(path, MAX_FILE_BYTES, &file, err);
+	if (rc)
+		return rc;
+	struct onnx_external external;
+	rc = onnx_external_open(&external, path, err);
+	if (!rc)
+		rc = load(path, file.data, file.bytes, options, GRAPH_LIMITS, &external, graph, err);
+	if (!rc && hashed)
+		hash_files(*graph, file.data, file.bytes, &external);
+	if (!rc && !(rc = keep_files(*graph, &file, &external, err)))
+		rc = npl_graph_files_unchanged(*graph, err);
+	if (rc && *graph) {
+		npl_graph_free(*graph);
+		*graph = NULL;
+	}
+	npl_file_unmap(&file);
+	onnx_external_close(&external);
+	return rc;
+}
+
+int graph_load_file(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+		    struct npl_err *err)
+{
+	return load_file(path, options, true, graph, err);
+}
+
+int graph_load_probe(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+		     struct npl_err *err)
+{
+	return load_file(path, options, false, graph, err);
+}
+
+int npl_graph_load(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+		   struct npl_err *err)
+{
+	*graph = NULL;
+	if (topology_is(path))
+		return topology_load(path, options, graph, err);
+	struct npl_err local;
+	int rc = graph_load_file(path, options, graph, err ? err : &local);
+	if (!options || !options->n_files)
+		return rc;
+	if (rc == NPL_EINPUT)
+		rc = graph_load_together(path, options, graph, err ? err : &local);
+	return rc ? rc : graph_settle_batch(path, options, graph, err ? err : &local);
+}
+
+void npl_graph_free(struct npl_graph *graph)
+{
+	if (!graph)
+		return;
+	for (int i = 0; i < graph->n_mappings; i++)
+		npl_file_unmap(&graph->mapping[i]);
+	npl_arena_free(&graph->arena);
+	free(graph);
+}
+
+static void make_fill(const struct npl_value *value, char *data, size_t count, size_t size)
+{
+	static const unsigned char zero[sizeof value->fill];
+	if (!count || memcmp(value->fill, zero, size) == 0) /* the arena is zeroed */
+		return;
+	memcpy(data, value->fill, size);
+	for (size_t done = size; done < count * size; done *= 2) /* what is there, once more behind itself */
+		memcpy(data + done, data, done < count * size - done ? done : count * size - done);
+}
+
+/* Sessions of several threads may share a graph: the first that asks makes the data. */
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
+static const void *make_data(struct npl_graph *graph, struct npl_value *value, struct npl_err *err)
+{
+	char text[192];
+	if (!value->is_fill && !value->is_random) {
+		npl_fail(err, NPL_EINTERNAL, "tensor '%s' has no data", value->name);
+		return NULL;
+	}
+	size_t size = npl_dtype_size(value->dtype), count = (size_t)npl_shape_count(&value->shape);
+	if (npl_memory_ask(count * size, value->name, err))
+		return NULL;
+	char *data = npl_arena_array(&graph->arena, count, size);
+	if (!data) {
+		npl_fail(err, NPL_ENOMEM, "tensor '%s': out of memory for %s %s", value->name,
+			 npl_dtype_name(value->dtype), npl_shape_text(&value->shape, text, sizeof text));
+		return NULL;
+	}
+	if (value->is_fill)
+		make_fill(value, data, count, size);
+	else if (value->dtype == NPL_F32)
+		npl_random_floats(&value->law, 0, (int64_t)count, (float *)(void *)data);
+	else
+		npl_random_doubles(&value->law, 0, (int64_t)count, (double *)(void *)data);
+	return data;
+}
+
+const void *npl_value_data(struct npl_graph *graph, struct npl_value *value, struct npl_err *err)
+{
+	const void *data = __atomic_load_n(&value->data, __ATOMIC_ACQUIRE);
+	if (data)
+		return data;
+	pthread_mutex_lock(&making);
+	data = value->data ? value->data : make_data(graph, value, err);
+	__atomic_store_n(&value->data, data, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&making);
+	return data;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whether the samples that shall be fed can be cut into batches (follow.h), and the batch of those that cannot: all of them, where the
+ * model leaves the batch open. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "frontend/graph/build.h"
+#include "frontend/graph/follow.h"
+#include "frontend/graph/values.h"
+
+#define PROBE 2 /* the least batch that can be followed */
+
+/* A model that takes no batch but 1: every sample is a run of its own, and the results must have a place for them. */
+static void one_by_one(const struct npl_graph *graph, struct follow_result *result)
+{
+	result->mixed_by[0] = '\0';
+	for (int i = 0; i < graph->n_outputs; i++) {
+		const struct npl_value *value = &graph->value[graph->output[i]];
+		result->rows[i] = value->constant ? 0 : 1;
+		if (!value->constant && (!value->shape.rank || value->shape.dim[0] != 1))
+			snprintf(result->mixed_by, sizeof result->mixed_by,
+				 "the model takes a batch of 1 alone, and output '%s' has no dimension for more",
+				 value->name);
+	}
+}
+
+static int keep(struct npl_graph *graph, const struct follow_result *result, struct npl_err *err)
+{
+	graph->batching.known = true;
+	graph->batching.rows = result->rows;
+	if (!result->mixed_by[0])
+		return 0;
+	graph->batching.mixed_by = npl_arena_strdup(&graph->arena, result->mixed_by);
+	return graph->batching.mixed_by ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", graph->name);
+}
+
+/* The same model at another batch; NULL where it takes none. */
+static int load_at(const char *path, const struct npl_load_options *options, int64_t batch, struct npl_graph **graph,
+		   struct npl_err *err)
+{
+	struct npl_load_options at = *options;
+	struct npl_err refusal = {0};
+	at.batch = batch;
+	int rc = graph_load_probe(path, &at, graph, &refusal);
+	return rc == NPL_ENOMEM ? npl_fail(err, rc, "%s", refusal.msg) : 0;
+}
+
+/* The samples that the files have for the batch; 0: they do not say. */
+static int count_samples(const struct npl_load_options *options, const struct npl_graph *graph, int64_t *count,
+			 struct npl_err *err)
+{
+	const char **name = calloc((size_t)graph->n_inputs + 1, sizeof *name);
+	bool *taken = calloc((size_t)graph->n_inputs + 1, sizeof *taken);
+	int rc = name && taken ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", graph->name);
+	*count = 0;
+	for (int i = 0; i < graph->n_inputs && !rc; i++)
+		name[i] = graph->value[graph->input[i]].name;
+	for (int f = 0; f < options->n_files && !*count && !rc; f++) {
+		const char *file;
+		struct npl_tensor tensor;
+		int i = npl_input_of_file(name, taken, graph->n_inputs, options->files[f], &file);
+		if (i < 0 || taken[i] || npl_tensor_load(file, &tensor, err))
+			break; /* npl_samples_load has a word on it */
+		taken[i] = true;
+		if (graph->value[graph->input[i]].batched && tensor.shape.rank)
+			*count = tensor.shape.dim[0];
+		npl_tensor_free(&tensor);
+	}
+	free(name);
+	free(taken);
+	return rc;
+}
+
+/* A model that takes the batch 1 and not the next: where it takes all samples as one batch, they belong together. At 1 it may have
+ * broadcast what else has a size of its own. */
+static int follow_one(const char *path, const struct npl_load_options *options, struct npl_graph *graph,
+		      struct follow_result *result, struct npl_err *err)
+{
+	struct npl_graph *whole = NULL;
+	int64_t count = 0;
+	int rc = 0;
+	if (graph->batching.open)
+		rc = count_samples(options, graph, &count, err);
+	if (!rc && count > PROBE)
+		rc = load_at(path, options, count, &whole, err);
+	if (whole) {
+		graph->batching.one_alone = false;
+		snprintf(result->mixed_by, sizeof result->mixed_by,
+			 "the model takes %" PRId64 " samples as one batch, but no batch of %d", count, PROBE);
+	} else {
+		one_by_one(graph, result);
+	}
+	npl_graph_free(whole);
+	return rc;
+}
+
+static int follow(const char *path, const struct npl_load_options *options, struct npl_graph *graph,
+		  struct npl_err *err)
+{
+	struct npl_graph *other = NULL;
+	struct follow_result result = {
+		.rows = npl_arena_array(&graph->arena, (size_t)graph->n_outputs + 1, sizeof *result.rows)};
+	int rc = result.rows ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", graph->name);
+	if (!rc && graph->batch < PROBE) {
+		rc = load_at(path, options, PROBE, &other, err);
+		graph->batching.one_alone = !rc && (!other || other->n_outputs != graph->n_outputs);
+		if (graph->batching.one_alone && !rc)
+			rc = follow_one(path, options, graph, &result, err);
+		else if (!rc)
+			rc = follow_samples(other, graph, &result, err);
+	} else if (!rc) {
+		rc = follow_samples(graph, NULL, &result, err);
+		/* A model may take one of these batches and not the other. */
+		const int64_t others[] = {2 * graph->batch, graph->batch + 1};
+		for (int k = 0; k < 2 && !rc && result.wants_other && !other; k++)
+			rc = load_at(path, options, others[k], &other, err);
+		if (!rc && other)
+			rc = follow_samples(graph, other, &result, err);
+	}
+	npl_graph_free(other);
+	return rc ? rc : keep(graph, &result, err);
+}
+
+int graph_load_together(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+			struct npl_err *err)
+{
+	struct npl_load_options all = *options;
+	struct npl_err refusal = {0};
+	struct npl_tensor tensor;
+	const char *equals = strchr(options->files[0], '='), *file = options->files[0];
+	if (equals && access(file, F_OK))
+		file = equals + 1;
+	if (options->batch > 0 || npl_tensor_load(file, &tensor, &refusal))
+		return err->code;
+	all.batch = tensor.shape.rank ? tensor.shape.dim[0] : 0;
+	npl_tensor_free(&tensor);
+	if (all.batch < 1 || graph_load_file(path, &all, graph, &refusal))
+		return err->code;
+	if ((*graph)->batching.open)
+		return 0;
+	npl_graph_free(*graph); /* what the model says of its batch stays */
+	*graph = NULL;
+	return err->code;
+}
+
+int graph_settle_batch(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+		       struct npl_err *err)
+{
+	struct npl_load_options all = *options;
+	int64_t count = 0;
+	int rc = (*graph)->batch > 0 ? follow(path, options, *graph, err) : 0;
+	if (!rc && (*graph)->batching.mixed_by && (*graph)->batching.open && options->batch <= 0)
+		rc = count_samples(options, *graph, &count, err);
+	(*graph)->batching.together = count > 1 && count == (*graph)->batch;
+	if (!rc && count > 0 && count != (*graph)->batch) {
+		struct npl_graph *whole;
+		all.batch = count;
+		rc = graph_load_file(path, &all, &whole, err);
+		if (!rc) {
+			whole->batching = (*graph)->batching;
+			whole->batching.together = true;
+			whole->batching.rows = NULL;
+			whole->batching.mixed_by = npl_arena_strdup(&whole->arena, (*graph)->batching.mixed_by);
+			if (!whole->batching.mixed_by)
+				rc = npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+			npl_graph_free(*graph);
+			*graph = whole;
+		}
+	}
+	if (rc) {
+		npl_graph_free(*graph);
+		*graph = NULL;
+	}
+	return rc;
+}

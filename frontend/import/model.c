@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Finding models (model.h). */
+#include "npulab/model.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/files/yaml.h"
+#include "npulab/device.h"
+#include "npulab/text.h"
+
+static const char *file_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), tail = strlen(end);
+	return length > tail && !strcmp(text + length - tail, end);
+}
+
+/* A path beside the settings file. */
+static const char *beside(struct npl_arena *arena, const char *settings, const char *name)
+{
+	if (name[0] == '/')
+		return name;
+	return npl_arena_printf(arena, "%.*s%s", (int)(file_part(settings) - settings), settings, name);
+}
+
+struct settings { /* what a NAME.yaml may say */
+	const char *input, *labels, *calibration, *description, *license, *source;
+	int64_t batch;
+};
+
+static const struct npl_param schema[] = {
+	{"input", NPL_PARAM_STRING, offsetof(struct settings, input), "", 0, 0, "", "samples to run (.npy)", NULL},
+	{"labels", NPL_PARAM_STRING, offsetof(struct settings, labels), "", 0, 0, "", "their classes (.npy)", NULL},
+	{"calibration", NPL_PARAM_STRING, offsetof(struct settings, calibration), "", 0, 0, "",
+	 "samples to calibrate quantisation on (.npy)", NULL},
+	{"batch", NPL_PARAM_INT, offsetof(struct settings, batch), "0", 0, 1 << 20, "samples", "default batch", NULL},
+	{"license", NPL_PARAM_STRING, offsetof(struct settings, license), "", 0, 0, "", "licence of model and data",
+	 NULL},
+	{"source", NPL_PARAM_STRING, offsetof(struct settings, source), "", 0, 0, "", "attribution", NULL},
+	{0},
+};
+
+/* Reads NAME.yaml into files. `only_for`: skip it quietly unless its `model:` is this file name. */
+static int read_settings(const char *path, const char *only_for, struct npl_arena *arena, struct npl_model_files *files,
+			 struct npl_err *err)
+{
+	struct npl_machine machine;
+	struct settings set;
+	if (npl_machine_load(path, arena, &machine, err)) {
+		if (!only_for || err->code == NPL_EUSAGE) /* an output of this run is a fault whatever is in it */
+			return err->code;
+		return 0; /* some other program's file */
+	}
+	if (only_for && strcmp(machine.model, only_for))
+		return 0;
+	if (npl_params_read(schema, &machine, arena, &set, err))
+		return err->code;
+	const char *from[] = {machine.model, set.input, set.labels, set.calibration};
+	const char **to[] = {&files->path, &files->input, &files->labels, &files->calibration};
+	for (int i = 0; i < 4; i++)
+		if (*from[i] && !(*to[i] = beside(arena, path, from[i])))
+			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	files->description = machine.description;
+	files->license = *set.license ? set.license : NULL;
+	files->source = *set.source ? set.source : NULL;
+	files->batch = set.batch;
+	return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int npl_model_list(struct npl_arena *arena, const char *const **names, int *n, struct npl_err *err)
+{
+	enum { CAPACITY = 256 };
+	char folder[PATH_MAX];
+	const char **list = npl_arena_array(arena, CAPACITY, sizeof *list);
+	*names = list;
+	*n = 0;
+	if (!list)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (npl_data_dir("models", folder, sizeof folder, err))
+		return err->code;
+	DIR *dir = opendir(folder);
+	if (!dir)
+		return npl_fail(err, NPL_EINPUT, "%s: cannot be listed", folder);
+	for (struct dirent *entry; (entry = readdir(dir)) && *n < CAPACITY;)
+		if (ends_with(entry->d_name, ".yaml")) {
+			list[*n] = npl_arena_strndup(arena, entry->d_name, strlen(entry->d_name) - 5);
+			*n += list[*n] != NULL;
+		}
+	closedir(dir);
+	qsort(list, (size_t)*n, sizeof *list, compare_names);
+	return 0;
+}
+
+static int find_path(const char *name, struct npl_arena *arena, struct npl_model_files *files, struct npl_err *err)
+{
+	files->path = npl_arena_strdup(arena, name);
+	const char *base = file_part(name);
+	const char *dot = strrchr(base, '.');
+	size_t stem = dot && dot != base ? (size_t)(dot - base) : strlen(base);
+	files->name = npl_arena_strndup(arena, base, stem);
+	char *yaml = npl_arena_printf(arena, "%.*s%.*s.yaml", (int)(base - name), name, (int)stem, base);
+	if (!files->path || !files->name || !yaml)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
+	return access(yaml, F_OK) ? 0 : read_settings(yaml, base, arena, files, err);
+}
+
+int npl_model_find(const char *name, struct npl_arena *arena, struct npl_model_files *files, struct npl_err *err)
+{
+	char folder[PATH_MAX], path[PATH_MAX + 300];
+	*files = (struct npl_model_files){0};
+	if (strchr(name, '/') || ends_with(name, ".onnx") || ends_with(name, ".csv"))
+		return find_path(name, arena, files, err);
+	if (npl_data_dir("models", folder, sizeof folder, err))
+		return err->code;
+	snprintf(path, sizeof path, "%s/%s.yaml", folder, name);
+	if (!access(path, F_OK)) {
+		files->name = npl_arena_strdup(arena, name);
+		return files->name ? read_settings(path, NULL, arena, files, err)
+				   : npl_fail(err, NPL_ENOMEM, "out of memory");
+	}
+	if (!access(name, F_OK))
+		return find_path(name, arena, files, err);
+	const char *const *names;
+	int n;
+	if (npl_model_list(arena, &names, &n, err))
+		return err->code;
+	const char *nearest = npl_nearest(name, names, n);
+	return npl_fail(err, NPL_EINPUT, "%s: no such model: neither a file nor one of the shipped models%s%s%s", name,
+			nearest ? " (the nearest is '" : "", nearest ? nearest : "", nearest ? "')" : "");
+}

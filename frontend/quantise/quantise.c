@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Quantisation (quantise.h). The rounding is that of ONNX QuantizeLinear: half to even, then saturate. */
+#include "quantise.h"
+
+#include <math.h>
+
+#define Q16_ACTIVATION_LIMIT 16.0f
+#define Q16_WEIGHT_LIMIT     2.0f
+
+enum npl_dtype npl_format_dtype(enum npl_format format)
+{
+	static const enum npl_dtype dtypes[NPL_FORMATS] = {[NPL_FORMAT_F32] = NPL_F32,
+							   [NPL_FORMAT_INT8] = NPL_U8,
+							   [NPL_FORMAT_Q16] = NPL_I16,
+							   [NPL_FORMAT_INT8X16] = NPL_I16};
+	return dtypes[format];
+}
+
+enum npl_dtype npl_format_weight_dtype(enum npl_format format)
+{
+	static const enum npl_dtype dtypes[NPL_FORMATS] = {[NPL_FORMAT_F32] = NPL_F32,
+							   [NPL_FORMAT_INT8] = NPL_I8,
+							   [NPL_FORMAT_Q16] = NPL_I16,
+							   [NPL_FORMAT_INT8X16] = NPL_I8};
+	return dtypes[format];
+}
+
+bool npl_format_per_channel(enum npl_format format)
+{
+	return format == NPL_FORMAT_INT8 || format == NPL_FORMAT_INT8X16;
+}
+
+bool npl_quant_of_function(enum npl_format format, enum npl_op op, struct npl_quant *quant)
+{
+	if (!npl_format_per_channel(format) || (op != NPL_OP_SIGMOID && op != NPL_OP_TANH))
+		return false;
+	if (format == NPL_FORMAT_INT8X16)
+		*quant = (struct npl_quant){.scale = 0x1p-15f};
+	else if (op == NPL_OP_SIGMOID)
+		*quant = (struct npl_quant){.scale = 0x1p-8f};
+	else
+		*quant = (struct npl_quant){.scale = 0x1p-7f, .zero_point = 128};
+	return true;
+}
+
+/* 2^(e - 10) with the least e that keeps magnitude below limit * 2^e. */
+static float power_of_two_scale(float magnitude, float limit)
+{
+	int e = 0;
+	if (magnitude > 0) {
+		frexpf(magnitude / limit, &e); /* magnitude / limit = m * 2^e with 0.5 <= m < 1 */
+		e = e < -100 ? -100 : e;
+	}
+	return ldexpf(1.0f, e - NPL_Q16_FRACTION_BITS);
+}
+
+struct npl_quant npl_quant_of_range(enum npl_format format, struct npl_range range)
+{
+	bool empty = range.low > range.high;
+	float low = empty || range.low > 0 ? 0 : range.low;
+	float high = empty || range.high < 0 ? 0 : range.high;
+	if (format == NPL_FORMAT_F32)
+		return (struct npl_quant){0};
+	if (format == NPL_FORMAT_Q16)
+		return (struct npl_quant){.scale = power_of_two_scale(fmaxf(-low, high), Q16_ACTIVATION_LIMIT)};
+	if (format == NPL_FORMAT_INT8X16) {
+		float step = fmaxf(-low, high) / 32767.0f;
+		return (struct npl_quant){.scale = step >= 1e-30f ? step : 1.0f};
+	}
+	/* halves first: high - low may overflow a float */
+	float scale = (high / 255.0f) - (low / 255.0f);
+	if (!(scale >= 1e-30f)) /* a constant zero, or so small that its reciprocal would overflow */
+		return (struct npl_quant){.scale = 1.0f};
+	float zero = rintf(-low / scale);
+	return (struct npl_quant){.scale = scale, .zero_point = zero < 0 ? 0 : zero > 255 ? 255 : (int32_t)zero};
+}
+
+static int32_t saturate(float q, int32_t low, int32_t high)
+{
+	if (!(q > (float)low)) /* NaN lands on the low end, as a comparison with it is false */
+		return low;
+	return q >= (float)high ? high : (int32_t)q;
+}
+
+static void limits(enum npl_dtype dtype, int32_t *low, int32_t *high)
+{
+	*low = dtype == NPL_U8 ? 0 : dtype == NPL_I8 ? -128 : -32768;
+	*high = dtype == NPL_U8 ? 255 : dtype == NPL_I8 ? 127 : 32767;
+}
+
+static void store(struct npl_tensor *tensor, int64_t i, int32_t q)
+{
+	if (tensor->dtype == NPL_U8)
+		((uint8_t *)tensor->data)[i] = (uint8_t)q;
+	else if (tensor->dtype == NPL_I8)
+		((int8_t *)tensor->data)[i] = (int8_t)q;
+	else
+		((int16_t *)tensor->data)[i] = (int16_t)q;
+}
+
+static int32_t load(const struct npl_tensor *tensor, int64_t i)
+{
+	switch (tensor->dtype) {
+	case NPL_U8:
+		return ((const uint8_t *)tensor->data)[i];
+	case NPL_I8:
+		return ((const int8_t *)tensor->data)[i];
+	case NPL_I16:
+		return ((const int16_t *)tensor->data)[i];
+	default:
+		return ((const int32_t *)tensor->data)[i];
+	}
+}
+
+int npl_quantise(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant, struct npl_tensor *out,
+		 struct npl_err *err)
+{
+	uint64_t saturations = 0;
+	return npl_quantise_counting(in, format, quant, out, &saturations, err);
+}
+
+int npl_quantise_counting(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant,
+			  struct npl_tensor *out, uint64_t *saturations, struct npl_err *err)
+{
+	return npl_quantise_to(in, npl_format_dtype(format), quant, out, saturations, err);
+}
+
+int npl_quantise_to(const struct npl_tensor *in, enum npl_dtype dtype, struct npl_quant quant, struct npl_tensor *out,
+		    uint64_t *saturations, struct npl_err *err)
+{
+	int32_t low, high;
+	*out = (struct npl_tensor){.name = in->name, .dtype = dtype, .shape = in->shape, .quant = quant};
+	if (npl_tensor_alloc(out, err))
+		return err->code;
+	limits(dtype, &low, &high);
+	const float *x = in->data;
+	int64_t n = npl_tensor_count(in);
+	for (int64_t i = 0; i < n; i++) {
+		if (isnan(x[i])) {
+			npl_tensor_free(out);
+			return npl_fail(err, NPL_EINPUT, "'%s' holds a NaN, which %s cannot hold",
+					in->name ? in->name : "a value", npl_dtype_name(dtype));
+		}
+		float q = rintf(x[i] / quant.scale) + (float)quant.zero_point;
+		*saturations += q < (float)low || q > (float)high;
+		store(out, i, saturate(q, low, high));
+	}
+	return 0;
+}
+
+int npl_dequantise(const struct npl_tensor *in, struct npl_tensor *out, struct npl_err *err)
+{
+	*out = (struct npl_tensor){.name = in->name, .dtype = NPL_F32, .shape = in->shape};
+	if (npl_tensor_alloc(out, err))
+		return err->code;
+	float *y = out->data;
+	int64_t n = npl_tensor_count(in);
+	for (int64_t i = 0; i < n; i++)
+		y[i] = (float)(load(in, i) - in->quant.zero_point) * in->quant.scale;
+	return 0;
+}
+
+/* An integer format has no place for what is not a finite number; a weight like that is a fault of the model. */
+static int check_finite(const struct npl_tensor *w, enum npl_format format, struct npl_err *err)
+{
+	const float *x = w->data;
+	int64_t n = npl_tensor_count(w);
+	for (int64_t i = 0; i < n; i++)
+		if (!isfinite(x[i]))
+			return npl_fail(err, NPL_EINPUT, "weight '%s' holds %s, which %s cannot hold",
+					w->name ? w->name : "?", isnan(x[i]) ? "a NaN" : "an infinity",
+					npl_format_name(format));
+	return 0;
+}
+
+static float magnitude(const float *x, int64_t n)
+{
+	float most = 0;
+	for (int64_t i = 0; i < n; i++)
+		most = fabsf(x[i]) > most && isfinite(x[i]) ? fabsf(x[i]) : most;
+	return most;
+}
+
+float npl_quantise_bias_scale(float bias, const struct npl_quant *x)
+{
+	return (float)(fabs((double)bias) / ((double)x->scale * 1073741824.0));
+}
+
+int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, const float *least_scale,
+			float *channel_scale, struct npl_tensor *out, struct npl_err *err)
+{
+	int32_t low, high;
+	int64_t channels = w->shape.dim[0], count = npl_tensor_count(w), per_channel = channels ? count / channels : 0;
+	const float *x = w->data;
+	*out = (struct npl_tensor){.name = w->name, .dtype = npl_format_weight_dtype(format), .shape = w->shape};
+	if (check_finite(w, format, err) || npl_tensor_alloc(out, err))
+		return err->code;
+	limits(out->dtype, &low, &high);
+	bool has_scales = npl_format_per_channel(format);
+	if (has_scales)
+		out->quant.channel_scale = channel_scale;
+	else
+		out->quant.scale = power_of_two_scale(magnitude(x, count), Q16_WEIGHT_LIMIT);
+	for (int64_t c = 0; c < channels && least_scale && !has_scales; c++)
+		while (out->quant.scale < least_scale[c])
+			out->quant.scale *= 2;
+	for (int64_t c = 0; c < channels; c++) {
+		float scale = out->quant.scale;
+		if (has_scales) {
+			float most = magnitude(x + c * per_channel, per_channel);
+			scale = most > 1e-30f ? most / 127.0f : 1.0f;
+			if (least_scale && scale < least_scale[c])
+				scale = least_scale[c];
+			channel_scale[c] = scale;
+		}
+		for (int64_t i = c * per_channel; i < (c + 1) * per_channel; i++)
+			store(out, i, saturate(rintf(x[i] / scale), has_scales ? -127 : low, high));
+	}
+	return 0;
+}
+
+int npl_quantise_weight_plain(const struct npl_tensor *w, struct npl_tensor *out, uint64_t *saturations,
+			      struct npl_err *err)
+{
+	if (check_finite(w, NPL_FORMAT_Q16, err))
+		return err->code;
+	return npl_quantise_counting(w, NPL_FORMAT_Q16, NPL_Q16_PLAIN, out, saturations, err);
+}
+
+int npl_quantise_bias(const struct npl_tensor *bias, const struct npl_quant *x, const struct npl_quant *w,
+		      struct npl_tensor *out, uint64_t *saturations, struct npl_err *err)
+{
+	*out = (struct npl_tensor){.name = bias->name, .dtype = NPL_I32, .shape = bias->shape};
+	if (check_finite(bias, w->channel_scale ? NPL_FORMAT_INT8 : NPL_FORMAT_Q16, err) || npl_tensor_alloc(out, err))
+		return err->code;
+	const float *b = bias->data;
+	int32_t *q = out->data;
+	int64_t n = npl_tensor_count(bias);
+	for (int64_t c = 0; c < n; c++) {
+		double scale = (double)x->scale * (double)(w->channel_scale ? w->channel_scale[c] : w->scale);
+		double value = rint((double)b[c] / scale);
+		*saturations += !(value >= -2147483648.0 && value <= 2147483647.0);
+		q[c] = !(value > -2147483648.0) ? INT32_MIN : value >= 2147483647.0 ? INT32_MAX : (int32_t)value;
+	}
+	return 0;
+}

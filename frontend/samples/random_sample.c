@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random values that a network can take: integers that pick rows pick some that are there. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/half.h"
+#include "frontend/graph/values.h"
+
+/* Operators that pick elements of input 0 by input 1 along attrs.axis; named, for a table without them has nothing to pick. */
+static bool picks(enum npl_op op)
+{
+	return op == npl_op_find("Gather") || op == npl_op_find("GatherElements");
+}
+
+/* Does the node hand input 0's elements on as they are? */
+static bool hands_on(const struct npl_node *node)
+{
+	return node->n_in && node->in[0] >= 0 &&
+	       ((npl_op_defs[node->op].flags & (NPL_OP_IS_VIEW | NPL_OP_KEEPS_RANGE)) ||
+		node->op == npl_op_find("Cast") || node->op == npl_op_find("Identity"));
+}
+
+int npl_index_limits(const struct npl_graph *graph, int64_t *below, struct npl_err *err)
+{
+	int *input = malloc(((size_t)graph->n_values + 1) * sizeof *input); /* whose elements the value holds, or -1 */
+	if (!input)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int v = 0; v < graph->n_values; v++)
+		input[v] = -1;
+	for (int i = 0; i < graph->n_inputs; i++) {
+		input[graph->input[i]] = i;
+		below[i] = 0;
+	}
+	for (int n = 0; n < graph->n_nodes; n++) {
+		const struct npl_node *node = &graph->node[n];
+		for (int k = 0; k < node->n_out && hands_on(node); k++)
+			if (node->out[k] >= 0)
+				input[node->out[k]] = input[node->in[0]];
+		int from = picks(node->op) && node->n_in > 1 && node->in[1] >= 0 ? input[node->in[1]] : -1;
+		if (from < 0)
+			continue;
+		const struct npl_shape *shape = &graph->value[node->in[0]].shape;
+		int64_t axis = node->attrs.axis < 0 ? node->attrs.axis + shape->rank : node->attrs.axis;
+		int64_t rows = axis >= 0 && axis < shape->rank ? shape->dim[axis] : 0;
+		below[from] = !below[from] || rows < below[from] ? rows : below[from];
+	}
+	free(input);
+	return 0;
+}
+
+/* Whole numbers from low to low + n - 1. */
+static void fill_integers(struct npl_tensor *t, int64_t low, int64_t n, struct npl_random *random)
+{
+	const size_t size = npl_dtype_size(t->dtype);
+	char *to = t->data;
+	for (int64_t i = 0, count = npl_tensor_count(t); i < count; i++, to += size) {
+		int64_t value = low + (int64_t)(npl_random_u64(random) % (uint64_t)n);
+		memcpy(to, &value, size); /* little-endian: the low bytes */
+	}
+}
+
+static void fill_floats(struct npl_tensor *t, struct npl_random *random)
+{
+	for (int64_t i = 0, count = npl_tensor_count(t); i < count; i++) {
+		const float x = npl_random_unit(random);
+		if (t->dtype == NPL_F32)
+			((float *)t->data)[i] = x;
+		else if (t->dtype == NPL_F64)
+			((double *)t->data)[i] = (double)x;
+		else
+			((uint16_t *)t->data)[i] = t->dtype == NPL_F16 ? npl_f16_of_float(x) : npl_bf16_of_float(x);
+	}
+}
+
+void npl_random_sample(struct npl_tensor *t, int64_t below, struct npl_random *random)
+{
+	switch (t->dtype) {
+	case NPL_F32:
+	case NPL_F64:
+	case NPL_F16:
+	case NPL_BF16:
+		fill_floats(t, random);
+		return;
+	case NPL_I8:
+		fill_integers(t, below ? 0 : -128, below && below < 128 ? below : below ? 128 : 256, random);
+		return;
+	case NPL_U8:
+		fill_integers(t, 0, below && below < 256 ? below : 256, random);
+		return;
+	default:
+		fill_integers(t, 0, below ? below : 2, random);
+	}
+}

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One batch through a session: each step in order, on its device (in a chain of them where it has chains), as a view or
+ * on the host. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chain.h"
+#include "core/computer/clock.h"
+#include "frontend/quantise/quantise.h"
+#include "frontend/graph/values.h"
+#include "live.h"
+#include "lrn.h"
+#include "npulab/sha256.h"
+#include "npulab/stage.h"
+#include "split.h"
+
+/* The layer's tensors in the device's format, brought to its memory. view[] holds those that the device sees otherwise:
+ * input 0 in its canonical shape, integers of the model with their scale and zero point. */
+static int gather_inputs(struct npl_live *live, const struct npl_node *node, const struct npl_step *step,
+			 struct npl_tensor *view, struct npl_layer *layer, struct npl_layer_run *row,
+			 struct npl_err *err)
+{
+	enum npl_format format = npl_step_form(live->session, step);
+	live->after = NPL_AT_START;
+	for (int k = 0; k < step->n_in; k++) {
+		if (node->in[k] < 0 || (k > 0 && step->canonical))
+			continue;
+		if (npl_live_get(live, node->in[k], format, step->device, row, &layer->in[k], err))
+			return err->code;
+		if (step->written) {
+			view[k] = *layer->in[k];
+			view[k].owned = false;
+			view[k].quant = step->x_quant;
+			layer->in[k] = &view[k];
+		}
+	}
+	if (step->canonical) {
+		if (!layer->in[0])
+			return npl_fail(err, NPL_EINTERNAL, "node '%s' has no input", node->name);
+		view[0] = *layer->in[0];
+		view[0].owned = false;
+		view[0].shape = step->x_shape;
+		layer->in[0] = &view[0];
+	}
+	return 0;
+}
+
+int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor *tensor, struct npl_layer_run *row,
+		    struct npl_err *err)
+{
+	if (s->hash && tensor->data && v == s->step[row->node].out)
+		npl_sha256_hex(tensor->data, npl_tensor_bytes(tensor), row->output_sha256);
+	return s->watcher && tensor->data ? s->watcher->seen(s->watcher->context, v, tensor, err) : 0;
+}
+
+void npl_note_output(const struct npl_session *s, const struct npl_step *step, const struct npl_tensor *out,
+		     struct npl_layer_run *row)
+{
+	row->output_dtype = out->dtype;
+	if (!s->timing_only || step->written)
+		row->output_quant = out->quant;
+}
+
+/* Part i of n of a tensor, cut along its rows. */
+static struct npl_tensor part_of(const struct npl_tensor *whole, int i, int n)
+{
+	struct npl_tensor part = *whole;
+	part.shape.dim[0] /= n;
+	part.owned = false;
+	if (part.data)
+		part.data = (char *)part.data + (size_t)i * npl_tensor_bytes(&part);
+	return part;
+}
+
+/* A stack of products with a matrix each, one after the other. */
+static int run_repeated(const struct npl_session *s, const struct npl_step *step, const struct npl_layer *whole,
+			struct npl_result *sum, struct npl_err *err)
+{
+	struct npl_tensor x = *whole->in[0];
+	x.shape.dim[0] *= step->repeat; /* the canonical shape is that of one */
+	for (int i = 0; i < step->repeat; i++) {
+		struct npl_tensor in = part_of(&x, i, step->repeat), w = part_of(whole->in[1], i, step->repeat),
+				  out = part_of(whole->out, i, step->repeat);
+		struct npl_layer layer = *whole;
+		struct npl_result result = {0};
+		layer.in[0] = &in;
+		layer.in[1] = &w;
+		layer.out = &out;
+		layer.macs = whole->macs / (uint64_t)step->repeat;
+		if (npl_device_run(s->device[step->device], &layer, &result, err) || npl_result_add(sum, &result, err))
+			return err->code;
+		sum->seconds_from = result.seconds_from;
+	}
+	return 0;
+}
+
+static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row, double *wall, struct npl_err *err)
+{
+	struct npl_session *s = live->session;
+	const struct npl_node *node = &s->graph->node[i];
+	const struct npl_step *step = &s->step[i];
+	const struct npl_value *value = &s->graph->value[step->out];
+	enum npl_format format = npl_step_form(s, step);
+	struct npl_tensor *view = s->scratch;
+	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
+	struct npl_step_tensors tensors;
+	struct npl_layer layer;
+	npl_step_layer(s, i, &tensors, &layer);
+	if (gather_inputs(live, node, step, view, &layer, row, err))
+		return err->code;
+	out[0] = tensors.out;
+	layer.out = out;
+	layer.n_more = npl_step_more(s, i, out);
+	if (step->repeat > 1)
+		out->shape.dim[0] *= step->repeat;
+	int rc = 0;
+	for (int k = 0; k <= layer.n_more && !s->timing_only && !rc; k++)
+		rc = npl_tensor_alloc(&out[k], err);
+	double start = npl_clock_seconds();
+	if (!rc)
+		rc = step->repeat > 1 ? run_repeated(s, step, &layer, &row->result, err)
+				      : npl_device_run(s->device[step->device], &layer, &row->result, err);
+	*wall += npl_clock_seconds() - start;
+	out->shape = value->shape;
+	npl_note_output(s, step, out, row);
+	for (int k = 0; k <= layer.n_more && !rc; k++)
+		rc = npl_output_made(s, k ? node->out[k] : step->out, &out[k], row, err);
+	if (step->written)
+		out->quant = (struct npl_quant){0}; /* others see integers */
+	if (!rc)
+		live->after = npl_live_worked(live, step->device, 1, &i, (const struct npl_result *[]){&row->result},
+					      (struct npl_layer_run *[]){row}, live->after);
+	for (int k = 0; k <= layer.n_more; k++)
+		if (rc)
+			npl_tensor_free(&out[k]);
+		else
+			npl_live_put(live, k ? node->out[k] : step->out, format, step->device, &out[k], live->after);
+	return rc;
+}
+
+static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, struct npl_err *err)
+{
+	struct npl_session *s = live->session;
+	const struct npl_node *node = &s->graph->node[i];
+	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
+	const struct npl_tensor **in = calloc((size_t)node->n_in + 1, sizeof *in);
+	int64_t taken = 0, made = 0;
+	uint64_t bytes = 0;
+	live->after = NPL_AT_START;
+	int rc = in ? 0 : npl_fail(err, NPL_ENOMEM, "node '%s': out of memory", node->name);
+	for (int k = 0; k < node->n_in && !rc; k++) {
+		if (node->in[k] < 0)
+			continue;
+		rc = npl_live_get(live, node->in[k], NPL_FORMAT_F32, NPL_ON_HOST, row, &in[k], err);
+		if (!rc) {
+			taken += npl_tensor_count(in[k]);
+			bytes += npl_tensor_bytes(in[k]);
+		}
+	}
+	for (int k = 0; k < node->n_out && !rc; k++) {
+		if (node->out[k] < 0)
+			continue;
+		const struct npl_value *value = &s->graph->value[node->out[k]];
+		out[k] = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
+		made += npl_tensor_count(&out[k]);
+		bytes += npl_tensor_bytes(&out[k]);
+		if (!s->timing_only)
+			rc = npl_tensor_alloc(&out[k], err);
+	}
+	if (!rc && !s->timing_only && npl_op_run(node->op, &node->attrs, in, node->n_in, out, node->n_out, err))
+		rc = npl_prefix(err, "node '%s'", node->name);
+	double seconds = npl_host_seconds(&s->host, node->macs,
+					  npl_host_operations(node->op, &node->attrs, node->n_in, taken, made), bytes);
+	live->after = npl_charge_host(live, NPL_WORK_LAYER, -1, seconds, row, live->after);
+	row->result.macs = node->macs;
+	for (int k = 0; k < node->n_out; k++) {
+		if (!rc && node->out[k] >= 0) {
+			if (k == 0)
+				row->output_dtype = out[k].dtype;
+			rc = npl_output_made(s, node->out[k], &out[k], row, err);
+			npl_live_put(live, node->out[k], NPL_FORMAT_F32, NPL_ON_HOST, &out[k], live->after);
+		} else {
+			npl_tensor_free(&out[k]);
+		}
+	}
+	free(in);
+	return rc;
+}
+
+/* Adds joules to the row's component of this name and origin. */
+static int add_energy(struct npl_result *result, const char *component, double joules, const char *origin,
+		      struct npl_err *err)
+{
+	for (int i = 0; i < result->n_energy; i++)
+		if (!strcmp(result->energy[i].component, component) && !strcmp(result->energy[i].origin, origin)) {
+			result->energy[i].joules += joules;
+			return 0;
+		}
+	if (npl_result_energy(result, component, 0, 0, origin, err))
+		return err->code;
+	if (strcmp(origin, "absent"))
+		result->energy[result->n_energy - 1].joules = joules;
+	return 0;
+}
+
+/* What a row costs beside the device's own work: the host and the links. A device that ran the layer and tells no energy
+ * leaves the row's unknown: without an entry it would count as none. */
+static int charge_surroundings(const struct npl_session *s, const struct npl_step *step, const uint64_t *link_bytes,
+			       struct npl_layer_run *row, struct npl_err *err)
+{
+	bool on_device = row->role == NPL_RAN && step->device != NPL_ON_HOST;
+	if (on_device && !row->result.n_energy && npl_device_get_info(s->device[step->device])->kind != NPL_KIND_NULL &&
+	    add_energy(&row->result, row->ran_on, 0, "absent", err))
+		return err->code;
+	if (row->host_seconds > 0 &&
+	    add_energy(&row->result, "host", row->host_seconds * s->host.busy_watts, s->host.origin, err))
+		return err->code;
+	for (int d = 0; d < s->n_devices; d++) {
+		const struct npl_link *link = &npl_device_get_info(s->device[d])->link;
+		if (link_bytes[d] && !link->energy_within &&
+		    add_energy(&row->result, "host link", (double)link_bytes[d] * link->pj_per_byte * 1e-12,
+			       link->energy_origin ? link->energy_origin : "absent", err))
+			return err->code;
+	}
+	return 0;
+}
+
+/* A machine stays powered until the batch is done. Its own energy covers the time that it works; the rest is charged to the rows whose
+ * work it waits for: those that decide the makespan. */
+static int charge_waiting(const struct npl_session *s, struct npl_run *run, struct npl_err *err)
+{
+	double *waiting = malloc(((size_t)run->n_layers + 1) * sizeof *waiting);
+	int rc = waiting ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", run->n_layers);
+	for (int d = 0; d < s->n_devices && !rc; d++) {
+		const struct npl_device_info *info = npl_device_get_info(s->device[d]);
+		if (info->static_watts <= 0)
+			continue;
+		for (int i = 0; i < run->n_layers; i++)
+			waiting[i] = 0;
+		npl_schedule_waiting(run, d, waiting);
+		for (int i = 0; i < run->n_layers && !rc; i++)
+			if (waiting[i] > 0)
+				rc = add_energy(&run->layer[i].result, "static, waiting",
+						waiting[i] * info->static_watts, info->static_origin, err);
+	}
+	free(waiting);
+	return rc;
+}
+
+static void open_row(const struct npl_session *s, int i, struct npl_layer_run *row)
+{
+	const struct npl_step *step = &s->step[i];
+	row->node = i;
+	row->role = step->role;
+	row->note = step->note;
+	row->host_part = step->factor;
+	row->ran_on = step->device == NPL_ON_HOST ? "host" : npl_device_name(s->device[step->device]);
+	if (step->role == NPL_RAN && step->device != NPL_ON_HOST) {
+		row->stat = npl_device_get_info(s->device[step->device])->stat;
+		row->n_stats = npl_device_get_info(s->device[step->device])->n_stats;
+	}
+}
+
+static int run_step(struct npl_live *live, int i, struct npl_layer_run *row, double *wall, struct npl_err *err)
+{
+	struct npl_session *s = live->session;
+	const struct npl_node *node = &s->graph->node[i];
+	const struct npl_step *step = &s->step[i];
+	int rc = 0;
+	if (step->role == NPL_VIEW)
+		rc = npl_live_view_node(live, node, true, row, err);
+	else if (step->factor)
+		rc = npl_lrn_run(live, i, row, wall, err);
+	else if (step->slice)
+		rc = npl_split_run(live, i, row, wall, err);
+	else if (step->role == NPL_RAN)
+		rc = step->device == NPL_ON_HOST ? run_on_host(live, i, row, err)
+						 : run_on_device(live, i, row, wall, err);
+	for (int k = 0; k < node->n_in && !rc; k++)
+		if (node->in[k] >= 0)
+			npl_live_done(live, node->in[k]);
+	return rc;
+}
+
+/* The row that pays for taking value v out: of the step that made it, a fused node's being that of its partner. */
+static struct npl_layer_run *row_of_value(const struct npl_session *s, struct npl_run *run, int v,
+					  struct npl_layer_run *none)
+{
+	int producer = s->graph->value[v].producer;
+	if (producer < 0)
+		return none;
+	/* What is fused stands behind the node whose result it alone reads. */
+	for (int i = producer; i >= 0 && s->step[i].role == NPL_FUSED;) {
+		i = s->graph->value[s->graph->node[i].in[0]].producer;
+		if (i >= 0 && s->step[i].role == NPL_RAN && s->step[i].out == v)
+			return &run->layer[i];
+	}
+	return &run->layer[producer];
+}
+
+static int take_outputs(struct npl_live *live, struct npl_tensor *outputs, struct npl_run *run, struct npl_err *err)
+{
+	const struct npl_graph *graph = live->session->graph;
+	live->schedule.delivering = true;
+	for (int i = 0; i < graph->n_outputs; i++) {
+		int v = graph->output[i];
+		const struct npl_tensor *tensor;
+		struct npl_layer_run outside = {0}, *row = row_of_value(live->session, run, v, &outside);
+		if (npl_live_get(live, v, NPL_FORMAT_F32, NPL_ON_HOST, row, &tensor, err))
+			return err->code;
+		if (live->session->timing_only)
+			continue;
+		outputs[i] = (struct npl_tensor){.name = tensor->name, .dtype = tensor->dtype, .shape = tensor->shape};
+		if (npl_tensor_alloc(&outputs[i], err))
+			return err->code;
+		memcpy(outputs[i].data, tensor->data, npl_tensor_bytes(tensor));
+	}
+	return 0;
+}
+
+int npl_session_plan(const struct npl_session *s, struct npl_run *run, struct npl_err *err)
+{
+	*run = (struct npl_run){.n_layers = s->graph->n_nodes};
+	run->layer = calloc((size_t)s->graph->n_nodes + 1, sizeof *run->layer);
+	if (!run->layer)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", s->graph->n_nodes);
+	for (int i = 0; i < s->graph->n_nodes; i++)
+		open_row(s, i, &run->layer[i]);
+	return 0;
+}
+
+int npl_session_run(struct npl_session *s, const struct npl_tensor *inputs, struct npl_tensor *outputs,
+		    struct npl_run *run, struct npl_err *err)
+{
+	const struct npl_graph *graph = s->graph;
+	struct npl_live live = {0};
+	double wall = 0;
+	int rc = npl_session_plan(s, run, err);
+	if (!rc && !s->timing_only)
+		rc = npl_check_inputs(graph, inputs, err);
+	if (!rc)
+		rc = npl_live_open(s, inputs, &live, err);
+	const struct npl_session_chain *chain = s->chain, *end = s->chain + s->n_chains;
+	for (int i = 0; i < graph->n_nodes && !rc; i++) {
+		npl_stage_step("layer", i + 1, graph->n_nodes, graph->node[i].name);
+		if (chain < end && i == chain->first) {
+			rc = npl_chain_run(&live, chain, run, &wall, err);
+			i = chain++->last;
+		} else {
+			rc = run_step(&live, i, &run->layer[i], &wall, err);
+		}
+	}
+	if (!rc)
+		rc = take_outputs(&live, outputs, run, err);
+	for (int i = 0; i < graph->n_nodes && !rc; i++) {
+		run->layer[i].clipped += s->step[i].clipped;
+		run->layer[i].result.saturations += run->layer[i].clipped;
+		rc = charge_surroundings(s, &s->step[i], live.link_bytes + (size_t)i * (size_t)s->n_devices,
+					 &run->layer[i], err);
+	}
+	if (!rc)
+		rc = npl_schedule_finish(&live.schedule, graph, s->device, run, err);
+	if (!rc)
+		rc = charge_waiting(s, run, err);
+	if (!rc)
+		rc = npl_run_total(run, err);
+	run->wall_seconds = wall;
+	if (live.session)
+		npl_live_close(&live);
+	for (int i = 0; rc && outputs && i < graph->n_outputs; i++)
+		npl_tensor_free(&outputs[i]);
+	if (rc)
+		npl_run_free(run);
+	return rc;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * LRN between a device and the host (lrn.h). */
+#include "lrn.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "core/computer/clock.h"
+#include "frontend/quantise/quantise.h"
+
+static const struct npl_attrs product_attrs = {.axis = -1};
+
+bool npl_lrn_is_split(const struct npl_session *s, int i, const struct npl_step *step)
+{
+	return s->graph->node[i].op == NPL_OP_LRN && step->device != NPL_ON_HOST &&
+	       npl_step_format(s, step) != NPL_FORMAT_F32 && npl_device_get_info(s->device[step->device])->lrn_factor;
+}
+
+/* Squares that are summed: for every channel its window within the channels. */
+static uint64_t macs_of(const struct npl_attrs *attrs, const struct npl_shape *shape)
+{
+	const int64_t channels = shape->dim[1], below = (attrs->size - 1) / 2, above = attrs->size / 2;
+	uint64_t sum = 0;
+	for (int64_t c = 0; c < channels; c++)
+		sum += (uint64_t)((below < c ? below : c) + 1 + (above < channels - 1 - c ? above : channels - 1 - c));
+	return channels ? sum * (uint64_t)(npl_shape_count(shape) / channels) : 0;
+}
+
+/* The factor of `squares` as a layer. */
+static struct npl_layer layer_of(const struct npl_session *s, int i, const struct npl_step *step,
+				 const struct npl_tensor *squares, struct npl_tensor *factor)
+{
+	return (struct npl_layer){.name = s->graph->node[i].name,
+				  .op = NPL_OP_LRN,
+				  .attrs = &step->attrs,
+				  .n_in = 1,
+				  .in = {squares},
+				  .out = factor,
+				  .macs = macs_of(&step->attrs, &step->y_shape),
+				  .timing_only = s->timing_only};
+}
+
+static struct npl_tensor describe(const char *name, enum npl_format format, const struct npl_step *step,
+				  struct npl_quant quant)
+{
+	return (struct npl_tensor){
+		.name = name, .dtype = npl_format_dtype(format), .shape = step->y_shape, .quant = quant};
+}
+
+bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	enum npl_format format = npl_step_format(s, step);
+	float most = powf(node->attrs.bias, -node->attrs.beta); /* t^-beta falls from t = bias on */
+	if (s->graph->value[node->in[0]].constant) {
+		snprintf(why, n, "its input is a constant, whose range nobody took");
+		return false;
+	}
+	step->factor = true;
+	step->attrs.low = npl_session_least_factor(s, node->out[0]);
+	step->attrs.limits_known = step->attrs.low > 0;
+	step->x_quant = npl_session_square_quant(s, format, node->in[0]);
+	step->y_quant = npl_session_quant_of_range(s, format, (struct npl_range){.high = isfinite(most) ? most : 1});
+	struct npl_tensor squares = describe(node->name, format, step, step->x_quant),
+			  factor = describe(node->name, format, step, step->y_quant);
+	struct npl_layer layer = layer_of(s, i, step, &squares, &factor);
+	step->note =
+		s->range
+			? "in part: the host squares its input and multiplies it by the factor"
+			: "in part: the host squares its input, taken to lie within -1 to 1 as no values are known, and "
+			  "multiplies it by the factor";
+	return npl_device_supports(s->device[step->device], &layer, why, n);
+}
+
+/* One operator of the host, out = a * b. */
+static int multiply(struct npl_live *live, const struct npl_tensor *a, const struct npl_tensor *b,
+		    struct npl_tensor *out, struct npl_layer_run *row, struct npl_err *err)
+{
+	const struct npl_host *host = &live->session->host;
+	const struct npl_tensor *in[] = {a, b};
+	*out = (struct npl_tensor){.name = a->name, .dtype = NPL_F32, .shape = a->shape};
+	double seconds = npl_host_seconds(host, 0, (double)npl_tensor_count(out),
+					  npl_tensor_bytes(out) + npl_tensor_bytes(a) +
+						  (a == b ? 0 : npl_tensor_bytes(b)));
+	live->after = npl_charge_host(live, NPL_WORK_LAYER, -1, seconds, row, live->after);
+	if (live->session->timing_only)
+		return 0;
+	if (npl_tensor_alloc(out, err))
+		return err->code;
+	return npl_op_run(NPL_OP_MUL, &product_attrs, in, 2, out, 1, err);
+}
+
+/* The squares go, the factor comes: neither is a value of the graph. */
+static void charge_move(struct npl_live *live, int i, enum npl_work work, const struct npl_tensor *tensor,
+			struct npl_layer_run *row)
+{
+	int device = live->session->step[i].device;
+	if (npl_live_memory(live->session, device) != NPL_IN_HOST_MEMORY)
+		live->after = npl_charge_link(live, device, work, -1, npl_tensor_bytes(tensor), row, live->after);
+}
+
+static void charge_conversion(struct npl_live *live, const struct npl_tensor *a, const struct npl_tensor *b,
+			      struct npl_layer_run *row)
+{
+	double seconds = npl_host_seconds(&live->session->host, 0, (double)npl_tensor_count(a),
+					  npl_tensor_bytes(a) + npl_tensor_bytes(b));
+	live->after = npl_charge_host(live, NPL_WORK_CONVERSION, -1, seconds, row, live->after);
+}
+
+/* squares, in float, become the factor, in float; both in the host's memory. */
+static int make_factor(struct npl_live *live, int i, const struct npl_tensor *squares, struct npl_tensor *factor,
+		       struct npl_layer_run *row, double *wall, struct npl_err *err)
+{
+	const struct npl_session *s = live->session;
+	const struct npl_step *step = &s->step[i];
+	enum npl_format format = npl_step_format(s, step);
+	struct npl_tensor in = describe(squares->name, format, step, step->x_quant),
+			  out = describe(squares->name, format, step, step->y_quant);
+	struct npl_layer layer = layer_of(s, i, step, &in, &out);
+	int rc = 0;
+	if (!s->timing_only)
+		rc = npl_quantise_counting(squares, format, step->x_quant, &in, &row->clipped, err);
+	if (rc)
+		npl_prefix(err, "layer '%s' on %s", s->graph->node[i].name, row->ran_on);
+	if (!rc && !s->timing_only)
+		rc = npl_tensor_alloc(&out, err);
+	if (!rc) {
+		charge_conversion(live, squares, &in, row);
+		charge_move(live, i, NPL_WORK_TO_DEVICE, &in, row);
+		double start = npl_clock_seconds();
+		rc = npl_device_run(s->device[step->device], &layer, &row->result, err);
+		*wall += npl_clock_seconds() - start;
+		/* The network's, which are the same on every device. */
+		row->result.macs = s->graph->node[i].macs;
+		live->after = npl_live_worked(live, step->device, 1, &i, (const struct npl_result *[]){&row->result},
+					      (struct npl_layer_run *[]){row}, live->after);
+	}
+	*factor = (struct npl_tensor){.name = out.name, .dtype = NPL_F32, .shape = out.shape};
+	if (!rc && !s->timing_only)
+		rc = npl_dequantise(&out, factor, err);
+	if (!rc) {
+		charge_move(live, i, NPL_WORK_TO_HOST, &out, row);
+		charge_conversion(live, &out, factor, row);
+	}
+	npl_tensor_free(&in);
+	npl_tensor_free(&out);
+	return rc;
+}
+
+int npl_lrn_run(struct npl_live *live, int i, struct npl_layer_run *row, double *wall, struct npl_err *err)
+{
+	struct npl_session *s = live->session;
+	const struct npl_node *node = &s->graph->node[i];
+	struct npl_tensor squares = {0}, factor = {0}, y = {0};
+	const struct npl_tensor *x;
+	live->after = NPL_AT_START;
+	int rc = npl_live_get(live, node->in[0], NPL_FORMAT_F32, NPL_ON_HOST, row, &x, err);
+	if (!rc)
+		rc = multiply(live, x, x, &squares, row, err);
+	if (!rc)
+		rc = make_factor(live, i, &squares, &factor, row, wall, err);
+	if (!rc)
+		rc = multiply(live, x, &factor, &y, row, err);
+	npl_tensor_free(&squares);
+	npl_tensor_free(&factor);
+	if (rc) {
+		npl_tensor_free(&y);
+		return rc;
+	}
+	y.name = s->graph->value[node->out[0]].name;
+	row->output_dtype = y.dtype;
+	if (npl_output_made(s, node->out[0], &y, row, err)) {
+		npl_tensor_free(&y);
+		return err->code;
+	}
+	npl_live_put(live, node->out[0], NPL_FORMAT_F32, NPL_ON_HOST, &y, live->after);
+	return 0;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Placement rules (placement.h). */
+#include "npulab/placement.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <regex.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/files/file.h"
+#include "npulab/session.h"
+#include "npulab/text.h"
+
+#define MOST_FILE_BYTES (1 << 20)
+
+struct rule {
+	const char *pattern; /* of the operator's type, or the expression */
+	bool on_name;
+	const char *device;
+	const char *text; /* "PATTERN=DEVICE" */
+};
+
+/* Rules on their way into a placement. */
+struct reader {
+	const struct npl_graph *graph;
+	struct npl_arena *arena;
+	struct npl_placement *placement;
+	const char *where; /* "--place", "FILE:LINE": before every complaint */
+	int bad;           /* what a complaint's code is */
+};
+
+#define BAD(r, format, ...) npl_fail(err, (r)->bad, "%s: " format, (r)->where, __VA_ARGS__)
+
+static const char *skip_blanks(const char *text)
+{
+	return text + strspn(text, " \t");
+}
+
+/* The slash that closes the expression which `text` opens: the first that '=' follows and no backslash precedes. Names have
+ * slashes too. NULL: none. */
+static const char *closing_slash(const char *text)
+{
+	for (const char *c = text + 1; *c; c += *c == '\\' && c[1] ? 2 : 1)
+		if (*c == '/' && *skip_blanks(c + 1) == '=')
+			return c;
+	return NULL;
+}
+
+/* The part from..end without blanks at its ends, in an expression with "\/" as "/"; NULL when memory is short. */
+static const char *take(const struct reader *r, const char *from, const char *end, bool expression)
+{
+	from = skip_blanks(from);
+	while (end > from && strchr(" \t", end[-1]))
+		end--;
+	char *part = npl_arena_strndup(r->arena, from, (size_t)(end > from ? end - from : 0)), *to = part;
+	for (const char *c = part; c && expression && *c; *to++ = *c++)
+		if (*c == '\\' && c[1] == '/')
+			c++;
+		else if (*c == '\\' && c[1])
+			*to++ = *c++;
+	if (part && expression)
+		*to = '\0';
+	return part;
+}
+
+/* Cuts one rule off the text: up to a comma that is not in its expression. */
+static int cut_rule(const struct reader *r, const char **at, struct rule *rule, struct npl_err *err)
+{
+	const char *start = skip_blanks(*at), *end = start + strcspn(start, "=,");
+	rule->on_name = *start == '/';
+	if (rule->on_name && !(end = closing_slash(start)))
+		return BAD(r, "'%s': expected /EXPRESSION/=DEVICE", start);
+	rule->pattern = take(r, start + rule->on_name, end, rule->on_name);
+	end = skip_blanks(end + rule->on_name);
+	size_t length = *end == '=' ? strcspn(end + 1, ",") : 0;
+	rule->device = take(r, end + (*end == '='), end + (*end == '=') + length, false);
+	if (!rule->pattern || !rule->device)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (!*rule->device || !*rule->pattern)
+		return BAD(r, "'%s': expected PATTERN=DEVICE", start);
+	const char *slash = rule->on_name ? "/" : "";
+	rule->text = npl_arena_printf(r->arena, "%s%s%s=%s", slash, rule->pattern, slash, rule->device);
+	if (!rule->text)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	*at = end + 1 + length;
+	*at = skip_blanks(*at + (**at == ','));
+	return 0;
+}
+
+static int device_index(struct npl_placement *placement, const char *device)
+{
+	if (!strcmp(device, "host"))
+		return NPL_ON_HOST;
+	for (int i = 0; i < placement->n_names; i++)
+		if (!strcmp(placement->names[i], device))
+			return i;
+	placement->names[placement->n_names] = device;
+	return placement->n_names++;
+}
+
+static int no_match(const struct reader *r, const struct rule *rule, struct npl_err *err)
+{
+	const struct npl_graph *graph = r->graph;
+	const char *names[64];
+	int n = 0;
+	for (int i = 0; i < graph->n_nodes && !rule->on_name; i++)
+		if (!strcmp(graph->node[i].name, rule->pattern))
+			return BAD(r, "'%s' matches no operator of this model; for the node of that name write /%s/",
+				   rule->pattern, rule->pattern);
+	for (int i = 0; i < graph->n_nodes && n < 64; i++)
+		names[n++] = rule->on_name ? graph->node[i].name : npl_op_defs[graph->node[i].op].name;
+	const char *nearest = npl_nearest(rule->pattern, names, n);
+	return BAD(r, "'%s' matches no %s of this model after folding%s%s%s", rule->pattern,
+		   rule->on_name ? "node" : "operator", nearest ? "; the nearest is '" : "", nearest ? nearest : "",
+		   nearest ? "'" : "");
+}
+
+static bool matches(const struct rule *rule, const regex_t *expression, const char *name, const char *op)
+{
+	return rule->on_name ? !regexec(expression, name, 0, NULL, 0) : !fnmatch(rule->pattern, op, FNM_CASEFOLD);
+}
+
+/* Nodes that the rule of this text placed. */
+static int count_of(const struct reader *r, const char *text)
+{
+	int n = 0;
+	for (int i = 0; i < r->graph->n_nodes; i++)
+		n += r->placement->rule[i] == text;
+	return n;
+}
+
+static int warn(const struct reader *r, const struct rule *rule, const char *before, struct npl_err *err)
+{
+	struct npl_placement *placement = r->placement;
+	const char *line = npl_arena_printf(
+		r->arena, "%s: '%s' places nothing: '%s' before it has all that it matches, and the first match wins",
+		r->where, rule->text, before);
+	if (!line)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	placement->warning[placement->n_warnings++] = line;
+	return 0;
+}
+
+/* Whether the rule of this text differs in the device alone. */
+static bool same_pattern(const char *text, const struct rule *rule)
+{
+	size_t length = strlen(rule->text) - strlen(rule->device);
+	return !strncmp(text, rule->text, length);
+}
+
+/* Gives the rule's device to every node it matches and no earlier rule did. */
+static int apply(const struct reader *r, const struct rule *rule, struct npl_err *err)
+{
+	struct npl_placement *placement = r->placement;
+	int device = device_index(placement, rule->device), matched = 0, taken = 0;
+	const char *before =
+		NULL; /* the one earlier rule that has all of its nodes, if it is one, for another device */
+	regex_t expression;
+	if (rule->on_name && regcomp(&expression, rule->pattern, REG_EXTENDED | REG_NOSUB))
+		return BAD(r, "/%s/ is not a regular expression", rule->pattern);
+	for (int i = 0; i < r->graph->n_nodes; i++) {
+		const struct npl_node *node = &r->graph->node[i];
+		if (!matches(rule, &expression, node->name, npl_op_defs[node->op].name))
+			continue;
+		const char *has = placement->rule[i];
+		if (matched++ == 0)
+			before = placement->device[i] == device ? NULL : has;
+		before = before == has ? before : NULL;
+		if (has)
+			continue;
+		taken++;
+		placement->rule[i] = rule->text;
+		placement->device[i] = device;
+	}
+	if (rule->on_name)
+		regfree(&expression);
+	if (!matched)
+		return no_match(r, rule, err);
+	if (taken || !before || (count_of(r, before) <= matched && !same_pattern(before, rule)))
+		return 0;
+	return warn(r, rule, before, err);
+}
+
+/* Room for at most this many rules, with every node on the host. */
+static int open_placement(const struct reader *r, size_t most, struct npl_err *err)
+{
+	struct npl_placement *placement = r->placement;
+	size_t n = (size_t)r->graph->n_nodes;
+	placement->device = npl_arena_array(r->arena, n + 1, sizeof *placement->device);
+	placement->rule = npl_arena_array(r->arena, n + 1, sizeof *placement->rule);
+	placement->names = npl_arena_array(r->arena, most, sizeof *placement->names);
+	placement->warning = npl_arena_array(r->arena, most, sizeof *placement->warning);
+	placement->n_names = placement->n_warnings = 0;
+	if (!placement->device || !placement->rule || !placement->names || !placement->warning)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++) {
+		placement->device[i] = NPL_ON_HOST;
+		placement->rule[i] = NULL;
+	}
+	return 0;
+}
+
+int npl_placement_parse(const struct npl_graph *graph, const char *rules, struct npl_arena *arena,
+			struct npl_placement *placement, struct npl_err *err)
+{
+	const struct reader r = {graph, arena, placement, "--place", NPL_EUSAGE};
+	size_t most = 1;
+	for (const char *c = rules; *c; c++)
+		most += *c == ',';
+	if (open_placement(&r, most, err))
+		return err->code;
+	if (!*rules)
+		return BAD(&r, "%s", "no rules, expected PATTERN=DEVICE,...");
+	for (const char *at = rules; *at;) {
+		struct rule rule = {0};
+		if (cut_rule(&r, &at, &rule, err) || apply(&r, &rule, err))
+			return err->code;
+	}
+	return 0;
+}
+
+static char *trim(char *text)
+{
+	text += strspn(text, " \t\r");
+	size_t length = strlen(text);
+	while (length && strchr(" \t\r", text[length - 1]))
+		text[--length] = '\0';
+	return text;
+}
+
+/* Ends the line where a comment begins: not inside an expression, whose names may hold a '#'. */
+static void cut_comment(char *line)
+{
+	const char *closing = *line == '/' ? closing_slash(line) : NULL;
+	for (char *c = line + (closing ? closing - line : 0); *c; c++)
+		if (*c == '#' && (c == line || c[-1] == ' ' || c[-1] == '\t'))
+			*c = '\0';
+}
+
+/* One line of a file; an empty one says nothing. */
+static int read_line(const struct reader *r, char *line, int *rules, struct npl_err *err)
+{
+	for (const char *c = line; *c; c++)
+		if (iscntrl((unsigned char)*c) && *c != '\t' && *c != '\r')
+			return BAD(r, "%s", "a control character, expected text");
+	line = trim(line);
+	cut_comment(line);
+	line = trim(line);
+	if (!*line)
+		return 0;
+	const char *text = line;
+	struct rule rule = {0};
+	if (cut_rule(r, &text, &rule, err))
+		return err->code;
+	if (*text)
+		return BAD(r, "'%s' behind the rule: expected one rule a line", text);
+	++*rules;
+	return apply(r, &rule, err);
+}
+
+int npl_placement_load(const struct npl_graph *graph, const char *path, struct npl_arena *arena,
+		       struct npl_placement *placement, struct npl_err *err)
+{
+	struct reader r = {graph, arena, placement, path, NPL_EINPUT};
+	struct npl_file file;
+	size_t most = 2;
+	int rules = 0, number = 0;
+	if (npl_file_map(path, MOST_FILE_BYTES, &file, err))
+		return err->code;
+	const size_t mark = file.bytes >= 3 && !memcmp(file.data, "\xef\xbb\xbf", 3)
+				    ? 3
+				    : 0; /* of byte order, as editors put it */
+	char *text = npl_arena_strndup(arena, (const char *)file.data + mark, file.bytes - mark);
+	bool holds_nul = file.bytes && memchr(file.data, 0, file.bytes);
+	npl_file_unmap(&file);
+	if (!text)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (holds_nul)
+		return BAD(&r, "%s", "a zero byte, expected text");
+	for (const char *c = text; *c; c++)
+		most += *c == '\n';
+	if (open_placement(&r, most, err))
+		return err->code;
+	for (char *line = text, *next; line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		r.where = npl_arena_printf(arena, "%s:%d", path, ++number);
+		if (!r.where)
+			return npl_fail(err, NPL_ENOMEM, "out of memory");
+		if (read_line(&r, line, &rules, err))
+			return err->code;
+	}
+	r.where = path;
+	return rules ? 0 : BAD(&r, "%s", "no rules, expected PATTERN=DEVICE on a line");
+}

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The plan of a session: for each node, in order, whether its device runs it (with the activation behind it in the
+ * same pass where it can), whether it only gives data another shape, or whether the host does it, and why. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chain.h"
+#include "core/base/half.h"
+#include "frontend/quantise/quantise.h"
+#include "stay_float.h"
+#include "written.h"
+#include "lrn.h"
+#include "npulab/stage.h"
+#include "split.h"
+
+/* The single node reading value v, if there is just one and v is no output of the graph. */
+static int sole_reader(const struct npl_session *s, int v)
+{
+	return s->graph->value[v].uses == 1 ? s->reader[v] : -1;
+}
+
+static int find_readers(struct npl_session *s, struct npl_err *err)
+{
+	const struct npl_graph *graph = s->graph;
+	s->reader = calloc((size_t)graph->n_values + 1, sizeof *s->reader);
+	if (!s->reader)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
+	for (int v = 0; v < graph->n_values; v++)
+		s->reader[v] = -1;
+	for (int i = 0; i < graph->n_nodes; i++)
+		for (int k = 0; k < graph->node[i].n_in; k++)
+			if (graph->node[i].in[k] >= 0)
+				s->reader[graph->node[i].in[k]] = i;
+	return 0;
+}
+
+/* A layer without data, to ask a device about. Its tensors live in t[NPL_MOST_TENSORS]. */
+static void describe_layer(const struct npl_session *s, int i, const struct npl_step *step, struct npl_tensor *t,
+			   struct npl_layer *layer)
+{
+	const struct npl_graph *graph = s->graph;
+	const struct npl_node *node = &graph->node[i];
+	enum npl_format format = npl_step_format(s, step);
+	*layer = (struct npl_layer){.name = node->name,
+				    .op = step->op,
+				    .attrs = &step->attrs,
+				    .fused = step->fused,
+				    .n_in = step->n_in,
+				    .macs = node->macs};
+	memset(t, 0, NPL_MOST_TENSORS * sizeof *t);
+	layer->out = &t[NPL_LAYER_INPUTS];
+	*layer->out = (struct npl_tensor){
+		.dtype = npl_session_dtype(s, format, step->out), .shape = step->y_shape, .quant = step->y_quant};
+	if (format == NPL_FORMAT_F32)
+		layer->out->dtype = graph->value[step->out].dtype;
+	layer->n_more = npl_step_more(s, i, layer->out);
+	for (int k = 0; k < step->n_in; k++) {
+		if (node->in[k] < 0)
+			continue;
+		const struct npl_value *value = &graph->value[node->in[k]];
+		t[k] = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
+		if (format != NPL_FORMAT_F32) {
+			t[k].dtype = k == 1 && step->canonical   ? npl_format_weight_dtype(format)
+				     : k == 2 && step->canonical ? NPL_I32
+								 : npl_session_dtype(s, format, node->in[k]);
+			t[k].quant = k == 0 ? step->x_quant : npl_session_quant(s, format, node->in[k]);
+		}
+		layer->in[k] = &t[k];
+	}
+	if (!step->canonical)
+		return;
+	t[0].shape = step->x_shape;
+	if (layer->in[1] && npl_written_weight(node, &graph->value[node->in[1]], format)) {
+		t[1].dtype = graph->value[node->in[1]].from_integers->dtype;
+		t[1].quant.zero_point = graph->value[node->in[1]].from_integers->zero[0];
+	}
+	if (step->op == NPL_OP_GEMM) {
+		t[1].shape = npl_shape_of(2, step->y_shape.dim[1], step->x_shape.dim[1]);
+		if (layer->in[2])
+			t[2].shape = npl_shape_of(1, step->y_shape.dim[1]);
+	}
+}
+
+/* Where a device has floats too, what held a NaN when it was calibrated is left to them. */
+static bool saw_numbers(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
+			char *why, size_t n)
+{
+	if (!s->range || !npl_device_get_info(s->device[step->device])->floats)
+		return true;
+	for (int k = -1; k < step->n_in; k++) {
+		int v = k < 0 ? step->out : node->in[k];
+		if (v < 0 || !s->range[v].nan)
+			continue;
+		snprintf(why, n, "its %s holds a NaN, which %s cannot hold", k < 0 ? "result" : "input",
+			 npl_format_name(npl_step_format(s, step)));
+		return false;
+	}
+	return true;
+}
+
+/* Integers have no place for a NaN, nor weights for an infinity: a layer with such a constant is left to floats. */
+static bool holds_numbers(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
+			  char *why, size_t n)
+{
+	for (int k = 0; k < step->n_in; k++) {
+		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
+		const bool is_weight = k > 0 && step->canonical;
+		if (!value || !(value->has_nan || (is_weight && value->has_infinity)))
+			continue;
+		snprintf(why, n, "its %s '%.100s' holds %s, which %s cannot hold",
+			 !is_weight ? "constant"
+			 : k == 1   ? "weight"
+				    : "bias",
+			 value->name, value->has_nan ? "a NaN" : "an infinity",
+			 npl_format_name(npl_step_format(s, step)));
+		return false;
+	}
+	return true;
+}
+
+/* What the integers of a device stand for is floats; the graph's own integers and bools are something else. */
+static bool holds_floats(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
+			 char *why, size_t n)
+{
+	const char *format = npl_format_name(npl_step_format(s, step));
+	for (int k = 0; k < step->n_in; k++) {
+		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
+		if (!value || value->dtype == NPL_F32)
+			continue;
+		if (k && value->constant && !npl_dtype_is_half(value->dtype)) /* lengths, axes, picked rows */
+			snprintf(why, n, "it has a setting as input ('%.60s', %s): not done in %s", value->name,
+				 npl_dtype_name(value->dtype), format);
+		else
+			snprintf(why, n, "its input%s%.60s%s is %s, and only float32 becomes %s", k ? " '" : "",
+				 k ? value->name : "", k ? "'" : "", npl_dtype_name(value->dtype), format);
+		return false;
+	}
+	if (s->graph->value[step->out].dtype == NPL_F32)
+		return true;
+	snprintf(why, n, "its result is %s, and only float32 becomes %s",
+		 npl_dtype_name(s->graph->value[step->out].dtype), format);
+	return false;
+}
+
+/* Two computed matrices, on a device of integers that multiplies such. */
+static bool is_product(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step)
+{
+	return node->op == NPL_OP_MATMUL && !s->graph->value[node->in[0]].constant &&
+	       !s->graph->value[node->in[1]].constant && npl_device_get_info(s->device[step->device])->products;
+}
+
+static bool ask(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	struct npl_tensor *t = s->scratch;
+	struct npl_layer layer;
+	enum npl_format format = npl_step_format(s, step);
+	if (step->n_in > NPL_LAYER_INPUTS) {
+		snprintf(why, n, "a device takes at most %d inputs", NPL_LAYER_INPUTS);
+		return false;
+	}
+	if (format != NPL_FORMAT_F32) {
+		if (!holds_numbers(s, node, step, why, n) || !saw_numbers(s, node, step, why, n) ||
+		    !holds_floats(s, node, step, why, n) || npl_written_in_floats(s, node, step, why, n) ||
+		    npl_written_otherwise(s, node, step, why, n))
+			return false;
+		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical && !is_product(s, node, step)) {
+			const struct npl_value *w = node->in[1] >= 0 ? &s->graph->value[node->in[1]] : NULL;
+			snprintf(why, n,
+				 w && w->constant ? "it is not rows times a constant matrix with one bias per column"
+						  : "its second operand is computed, not a constant weight");
+			return false;
+		}
+	}
+	describe_layer(s, i, step, t, &layer);
+	return npl_device_supports(s->device[step->device], &layer, why, n) && !npl_stays_float(s, node, step, why, n);
+}
+
+static bool is_limit(float limit, float wanted)
+{
+	return limit >= wanted && limit <= wanted;
+}
+
+/* What the node does to its input, in a device's terms. */
+static enum npl_activation activation_of(const struct npl_node *node)
+{
+	switch (node->op) {
+	case NPL_OP_RELU:
+		return NPL_ACT_RELU;
+	case NPL_OP_SIGMOID:
+		return NPL_ACT_SIGMOID;
+	case NPL_OP_TANH:
+		return NPL_ACT_TANH;
+	case NPL_OP_CLIP:
+		return node->attrs.limits_known && is_limit(node->attrs.low, 0) && is_limit(node->attrs.high, 6)
+			       ? NPL_ACT_RELU6
+			       : NPL_ACT_NONE;
+	default:
+		return NPL_ACT_NONE;
+	}
+}
+
+/* The node that may be done in the same pass as node i: an activation that alone reads its result, on the same device.
+ * -1: none. */
+static int activation_behind(const struct npl_session *s, int i, const int *place)
+{
+	const struct npl_graph *graph = s->graph;
+	enum npl_op op = graph->node[i].op;
+	bool makes_sums = (npl_op_defs[op].flags & NPL_OP_IS_GEMM) || op == NPL_OP_ADD || op == NPL_OP_MUL ||
+			  op == NPL_OP_SUM;
+	int reader = makes_sums ? sole_reader(s, graph->node[i].out[0]) : -1;
+	if (reader < 0 || graph->node[reader].in[0] != graph->node[i].out[0] || (place && place[reader] != place[i]))
+		return -1;
+	return activation_of(&graph->node[reader]) == NPL_ACT_NONE ? -1 : reader;
+}
+
+/* Tries the node with the activation behind it in one pass. */
+static bool ask_fused(struct npl_session *s, int i, struct npl_step *step, const int *place)
+{
+	const struct npl_graph *graph = s->graph;
+	char why[200];
+	int reader = activation_behind(s, i, place);
+	if (reader < 0 || (!step->canonical && npl_step_format(s, step) == NPL_FORMAT_F32))
+		return false;
+	struct npl_step trial = *step;
+	trial.fused = activation_of(&graph->node[reader]);
+	trial.out = graph->node[reader].out[0];
+	s->range_of[trial.out] = trial.out;
+	trial.y_quant = npl_session_quant(s, npl_step_format(s, step), trial.out);
+	if (!ask(s, i, &trial, why, sizeof why))
+		return false;
+	*step = trial;
+	s->step[reader] = (struct npl_step){.role = NPL_FUSED, .device = step->device, .out = trial.out};
+	s->step[reader].note = npl_arena_printf(&s->arena, "in the same pass as %s", graph->node[i].name);
+	return s->step[reader].note != NULL;
+}
+
+/* Inputs that a device of integers sees: the lists and limits of these operators are in their attributes. */
+static int data_inputs(const struct npl_node *node)
+{
+	return node->op == NPL_OP_SLICE || node->op == NPL_OP_SPLIT ||
+			       (node->op == NPL_OP_CLIP && node->attrs.limits_known)
+		       ? 1
+		       : node->n_in;
+}
+
+/* Whether the node's results lie within the range of its input, zero included. */
+static bool keeps_range(const struct npl_node *node)
+{
+	if (node->n_in == 0 || node->in[0] < 0)
+		return false;
+	if (node->op == NPL_OP_CLIP)
+		return node->attrs.limits_known && node->attrs.low <= 0 && node->attrs.high >= 0;
+	return npl_op_defs[node->op].flags & NPL_OP_KEEPS_RANGE;
+}
+
+/* A step as it is before its device is asked. plain: in float32, whatever that one's format is. */
+static struct npl_step first_step(const struct npl_session *s, int i, const int *place, bool plain)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	struct npl_step step = {.role = NPL_RAN,
+				.device = place ? place[i] : 0,
+				.plain = plain,
+				.out = node->out[0],
+				.op = node->op,
+				.n_in = node->n_in,
+				.attrs = node->attrs,
+				.y_shape = s->graph->value[node->out[0]].shape};
+	if (npl_step_format(s, &step) == NPL_FORMAT_F32)
+		return step;
+	step.n_in = data_inputs(node);
+	if (node->op == NPL_OP_SUM && node->n_in == 2) {
+		step.op = NPL_OP_ADD;
+		step.attrs = (struct npl_attrs){.axis = -1, .opset = node->attrs.opset < 7 ? 7 : node->attrs.opset};
+	}
+	return step;
+}
+
+/* Would the device of Concat node i join inputs that have the scale of its output? */
+static bool takes_concat(const struct npl_session *s, int i, const int *place)
+{
+	struct npl_step step = first_step(s, i, place, false);
+	struct npl_tensor *t = s->scratch;
+	struct npl_layer layer;
+	char why[200];
+	enum npl_format format = npl_step_format(s, &step);
+	if (format == NPL_FORMAT_F32 || step.n_in > NPL_LAYER_INPUTS || s->graph->value[step.out].dtype != NPL_F32)
+		return false;
+	step.y_quant = npl_session_quant(s, format, step.out);
+	describe_layer(s, i, &step, t, &layer);
+	for (int k = 0; k < step.n_in; k++)
+		t[k].quant = step.y_quant;
+	return npl_device_supports(s->device[step.device], &layer, why, sizeof why);
+}
+
+/* Gives the inputs of every Concat that a device can do the scale of its output, and so what they were picked from. */
+static void join_concats(struct npl_session *s, const int *place)
+{
+	const struct npl_graph *graph = s->graph;
+	for (int i = 0; i < graph->n_nodes; i++) {
+		const struct npl_node *node = &graph->node[i];
+		if (node->op != NPL_OP_CONCAT || !takes_concat(s, i, place))
+			continue;
+		for (int k = 0; k < node->n_in; k++) {
+			int v = node->in[k], maker = graph->value[v].producer;
+			npl_ranges_join(s, node->out[0], v);
+			while (maker >= 0 && keeps_range(&graph->node[maker]) && (!place || place[maker] >= 0)) {
+				v = graph->node[maker].in[0];
+				int before = graph->value[v].producer;
+				if (before >= 0 && activation_behind(s, before, place) == maker)
+					break; /* done in the pass that makes v */
+				npl_ranges_join(s, node->out[0], v);
+				maker = before;
+			}
+		}
+	}
+}
+
+/* Fills the node's step for its device. False, with the reason: it does not run it so; or an error in err->code. */
+static bool plan_on_device(struct npl_session *s, int i, const int *place, char *why, size_t n, struct npl_err *err)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	struct npl_step *step = &s->step[i];
+	enum npl_format format = npl_step_format(s, step);
+	step->canonical = npl_step_canonical(s->graph, node, step);
+	if (format != NPL_FORMAT_F32 && node->n_in && node->in[0] >= 0)
+		step->x_quant = npl_session_quant(s, format, node->in[0]);
+	step->y_quant = npl_session_quant(s, format, step->out);
+	if (npl_split_is(s, i, step) && !npl_written_in_floats(s, node, step, why, n))
+		return !npl_stays_float(s, node, step, why, n) && npl_split_plan(s, i, step, why, n, err);
+	if (!step->plain && npl_written_is(s, i, step))
+		return npl_written_plan(s, i, step, why, n, err);
+	if (npl_lrn_is_split(s, i, step))
+		return npl_lrn_plan(s, i, step, why, n);
+	return ask_fused(s, i, step, place) || ask(s, i, step, why, n);
+}
+
+/* A device that does not do the node in its own way may take it as the graph has it. */
+static bool plan_as_it_is(struct npl_session *s, int i, const int *place, const char *why_not, struct npl_err *err)
+{
+	struct npl_step *step = &s->step[i];
+	const struct npl_device_info *info = npl_device_get_info(s->device[step->device]);
+	char why[200];
+	if (info->format == NPL_FORMAT_F32 ? !npl_written_is(s, i, step) : !info->floats)
+		return false;
+	*step = first_step(s, i, place, true);
+	s->range_of[step->out] = step->out;
+	if (!plan_on_device(s, i, place, why, sizeof why, err))
+		return false;
+	step->note = npl_arena_printf(&s->arena, "%s%s", info->floats ? NPL_IN_FLOATS : "", why_not);
+	if (!step->note)
+		npl_fail(err, NPL_ENOMEM, "out of memory");
+	return step->note != NULL;
+}
+
+static int plan_node(struct npl_session *s, int i, const int *place, struct npl_err *err)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	struct npl_step *step = &s->step[i];
+	if (step->role == NPL_FUSED)
+		return 0;
+	*step = first_step(s, i, place, false);
+	if (keeps_range(node) && !(s->own[step->out].quant.scale > 0))
+		s->range_of[step->out] = s->range_of[node->in[0]];
+	if (npl_written_alias(s, i)) {
+		step->role = NPL_VIEW;
+		step->note = "the model's own quantisation";
+		return 0;
+	}
+	if (npl_only_renames(s->graph, node)) {
+		step->role = NPL_VIEW;
+		return 0;
+	}
+	if (step->device == NPL_ON_HOST) {
+		step->note = "placed there";
+		s->range_of[step->out] = step->out;
+		return 0;
+	}
+	char why[200] = "";
+	struct npl_err failed = {0};
+	bool runs = plan_on_device(s, i, place, why, sizeof why, &failed) ||
+		    (!failed.code && plan_as_it_is(s, i, place, why, &failed));
+	if (failed.code)
+		return npl_fail(err, failed.code, "node '%s': %s", node->name, failed.msg);
+	if (runs)
+		return step->canonical && !step->written && !s->timing_only ? npl_step_weights(s, node, step, err) : 0;
+	step->device = NPL_ON_HOST;
+	step->canonical = step->factor = step->plain = false;
+	step->x_quant = step->y_quant = (struct npl_quant){0};
+	step->op = node->op;
+	step->n_in = node->n_in;
+	step->attrs = node->attrs;
+	step->y_shape = s->graph->value[step->out].shape;
+	s->range_of[step->out] = step->out;
+	step->note = npl_arena_strdup(&s->arena, *why ? why : "the device does not run it");
+	return step->note ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+}
+
+static int check_options(const struct npl_graph *graph, const struct npl_session_options *options, struct npl_err *err)
+{
+	for (int i = 0; options->place && i < graph->n_nodes; i++)
+		if (options->place[i] != NPL_ON_HOST &&
+		    (options->place[i] < 0 || options->place[i] >= options->n_devices))
+			return npl_fail(err, NPL_EUSAGE, "node '%s' is placed on device %d of %d", graph->node[i].name,
+					options->place[i], options->n_devices);
+	if (options->n_devices > NPL_SESSION_DEVICES)
+		return npl_fail(err, NPL_EUSAGE, "%d devices in one run, expected at most %d", options->n_devices,
+				NPL_SESSION_DEVICES);
+	if (!options->place && options->n_devices < 1)
+		return npl_fail(err, NPL_EUSAGE, "a session without a device");
+	for (int d = 0; d < options->n_devices; d++)
+		if (npl_device_get_info(options->device[d])->format != NPL_FORMAT_F32 && !options->ranges &&
+		    !options->timing_only)
+			return npl_fail(err, NPL_EUSAGE, "%s needs the values' ranges to quantise with",
+					npl_device_name(options->device[d]));
+	return 0;
+}
+
+int npl_session_open(struct npl_graph *graph, const struct npl_session_options *options, struct npl_session **session,
+		     struct npl_err *err)
+{
+	*session = NULL;
+	if (check_options(graph, options, err))
+		return err->code;
+	struct npl_session *s = calloc(1, sizeof *s);
+	if (!s)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = 0;
+	s->graph = graph;
+	s->n_devices = options->n_devices;
+	s->q16_plain = options->q16_plain;
+	s->timing_only = options->timing_only;
+	s->alone = options->alone;
+	s->host_in = options->host_in;
+	s->host_out = options->host_out;
+	s->kept = options->kept;
+	s->hash = true;
+	s->device = calloc((size_t)options->n_devices + 1, sizeof *s->device);
+	s->step = calloc((size_t)graph->n_nodes + 1, sizeof *s->step);
+	s->scratch = npl_arena_array(&s->arena, NPL_MOST_TENSORS, sizeof *s->scratch);
+	if (!s->device || !s->step || !s->scratch)
+		rc = npl_fail(err, NPL_ENOMEM, "out of memory for %d nodes", graph->n_nodes);
+	for (int d = 0; d < s->n_devices && !rc; d++)
+		s->device[d] = options->device[d];
+	if (!rc)
+		rc = find_readers(s, err);
+	if (!rc)
+		rc = npl_ranges_open(s, options->ranges, options->ranges_int8, err);
+	if (!rc)
+		rc = npl_written_open(s, options->place, err);
+	if (!rc)
+		rc = npl_masks_find(s, err);
+	if (!rc)
+		join_concats(s, options->place);
+	if (!rc)
+		rc = npl_host_load(&s->arena, &s->host, err);
+	for (int i = 0; i < graph->n_nodes && !rc; i++) {
+		npl_stage_step("planning layer", i + 1, graph->n_nodes, graph->node[i].name);
+		rc = plan_node(s, i, options->place, err);
+	}
+	if (!rc)
+		rc = npl_chains_open(s, err);
+	if (rc) {
+		npl_session_close(s);
+		return rc;
+	}
+	*session = s;
+	return 0;
+}
+
+void npl_session_watch(struct npl_session *session, const struct npl_value_watcher *watcher)
+{
+	session->watcher = watcher;
+}
+
+bool npl_session_uses(const struct npl_session *session, int device)
+{
+	bool used = false;
+	for (int i = 0; i < session->graph->n_nodes; i++)
+		used |= session->step[i].role == NPL_RAN && session->step[i].device == device;
+	for (int c = 0; c < session->n_chains; c++) /* which may but convert */
+		used |= session->chain[c].device == device;
+	return used;
+}
+
+void npl_session_hash(struct npl_session *session, bool hash)
+{
+	session->hash = hash;
+}
+
+void npl_session_close(struct npl_session *s)
+{
+	if (!s)
+		return;
+	npl_chains_close(s);
+	for (int i = 0; s->step && i < s->graph->n_nodes; i++) {
+		npl_tensor_free(&s->step[i].weight);
+		npl_tensor_free(&s->step[i].bias);
+		free(s->step[i].channel_scale);
+	}
+	free(s->device);
+	free(s->step);
+	free(s->range);
+	free(s->range_int8);
+	free(s->range_of);
+	free(s->matters);
+	free(s->reader);
+	free(s->group);
+	free(s->written);
+	free(s->own);
+	npl_arena_free(&s->arena);
+	free(s);
+}

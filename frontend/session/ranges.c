@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Scale and zero point of every value in a device's number format. They come from the range of what the value took when
+ * the network was calibrated; a value that only picks from another has that one's (session.range_of), Sigmoid and Tanh
+ * have their own, and values that are joined (the inputs of a Concat and its output, so that joining moves bytes and
+ * rounds nothing) have those of all their ranges together. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/quantise/quantise.h"
+#include "stay_float.h"
+#include "written.h"
+
+/* The value that stands for the group of v. The way to it, which a chain of joins makes long, is halved for those who ask next. */
+static int group_of(const struct npl_session *s, int v)
+{
+	int *const group = s->group;
+	for (; group[v] != v; v = group[v])
+		group[v] = group[group[v]];
+	return v;
+}
+
+static struct npl_range both(struct npl_range a, struct npl_range b)
+{
+	a.infinite |= b.infinite;
+	b.infinite |= a.infinite;
+	if (a.low > a.high)
+		return b;
+	if (b.low > b.high)
+		return a;
+	a.low = fminf(a.low, b.low);
+	a.high = fmaxf(a.high, b.high);
+	return a;
+}
+
+void npl_ranges_join(struct npl_session *s, int a, int b)
+{
+	if (s->group[a] < 0)
+		s->group[a] = a;
+	if (s->group[b] < 0)
+		s->group[b] = b;
+	a = group_of(s, a);
+	b = group_of(s, b);
+	if (a == b)
+		return;
+	s->group[b] = a;
+	if (s->range)
+		s->range[a] = both(s->range[a], s->range[b]);
+	if (s->range_int8)
+		s->range_int8[a] = both(s->range_int8[a], s->range_int8[b]);
+}
+
+/* Of a mask what matters: the rest saturates, and Softmax makes 0 of it in any case. */
+static struct npl_range range_at(const struct npl_session *s, enum npl_format format, int v)
+{
+	if (!s->range)
+		return (struct npl_range){.low = -1, .high = 1};
+	struct npl_range range = format == NPL_FORMAT_INT8 && s->range_int8 ? s->range_int8[v] : s->range[v];
+	if (npl_is_masked(s, v)) {
+		range.high = range.low > range.high ? 0 : range.high;
+		range.low = fminf(s->matters[v], range.high);
+	}
+	return range;
+}
+
+/* The model's own quantisation of v: of the value itself, of the integers that it is made from where it is a constant, or of
+ * what it picks from. False: it has none. */
+static bool own_quant(const struct npl_session *s, enum npl_format format, int v, struct npl_own_quant *own)
+{
+	const struct npl_value *value = &s->graph->value[v];
+	if (format != NPL_FORMAT_INT8)
+		return false;
+	if (value->constant && npl_written_constant(value, own))
+		return true;
+	*own = s->own[v].quant.scale > 0 ? s->own[v] : s->own[s->range_of[v]];
+	return own->quant.scale > 0;
+}
+
+enum npl_dtype npl_session_dtype(const struct npl_session *s, enum npl_format format, int v)
+{
+	struct npl_own_quant own;
+	return own_quant(s, format, v, &own) ? own.dtype : npl_format_dtype(format);
+}
+
+struct npl_quant npl_session_quant_of_range(const struct npl_session *s, enum npl_format format, struct npl_range range)
+{
+	return s->q16_plain && format == NPL_FORMAT_Q16 ? NPL_Q16_PLAIN : npl_quant_of_range(format, range);
+}
+
+struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v)
+{
+	int from = s->range_of[v], maker = s->graph->value[from].producer;
+	struct npl_own_quant own;
+	struct npl_quant quant;
+	if (own_quant(s, format, v, &own))
+		return own.quant;
+	if (s->group[from] >= 0)
+		from = group_of(s, from);
+	else if (maker >= 0 && npl_quant_of_function(format, s->graph->node[maker].op, &quant))
+		return quant;
+	return npl_session_quant_of_range(s, format, range_at(s, format, from));
+}
+
+struct npl_quant npl_session_square_quant(const struct npl_session *s, enum npl_format format, int v)
+{
+	struct npl_range range = range_at(s, format, v);
+	float most = range.low > range.high ? 0 : fmaxf(-range.low, range.high);
+	return npl_session_quant_of_range(s, format, (struct npl_range){.high = fminf(most * most, FLT_MAX)});
+}
+
+float npl_session_least_factor(const struct npl_session *s, int v)
+{
+	return range_at(s, NPL_FORMAT_F32, v).least_factor;
+}
+
+static bool is_elementwise(enum npl_op op)
+{
+	return op == NPL_OP_ADD || op == NPL_OP_MUL || op == NPL_OP_SUM || op == NPL_OP_CONCAT;
+}
+
+static int find_constant(struct npl_session *s, int v, struct npl_err *err)
+{
+	struct npl_value *value = &s->graph->value[v];
+	const float *x = npl_value_data(s->graph, value, err);
+	int64_t n = npl_shape_count(&value->shape);
+	if (!x)
+		return err->code;
+	for (int64_t i = 0; i < n; i++)
+		if (isfinite(x[i]))
+			s->range[v] = both(s->range[v], (struct npl_range){.low = x[i], .high = x[i]});
+		else
+			s->range[v].infinite |= isinf(x[i]);
+	if (s->range_int8)
+		s->range_int8[v] = s->range[v];
+	return 0;
+}
+
+/* A copy of the caller's, NULL of none. */
+static int copy_ranges(const struct npl_range *from, int n, struct npl_range **copy, struct npl_err *err)
+{
+	*copy = from ? malloc(((size_t)n + 1) * sizeof **copy) : NULL;
+	if (from && !*copy)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", n);
+	if (from)
+		memcpy(*copy, from, (size_t)n * sizeof **copy);
+	return 0;
+}
+
+int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, const struct npl_range *ranges_int8,
+		    struct npl_err *err)
+{
+	const struct npl_graph *graph = s->graph;
+	size_t n = (size_t)graph->n_values + 1;
+	s->range_of = calloc(n, sizeof *s->range_of);
+	s->group = calloc(n, sizeof *s->group);
+	s->written = calloc(n, sizeof *s->written);
+	s->own = calloc(n, sizeof *s->own);
+	if (!s->range_of || !s->group || !s->written || !s->own)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
+	if (copy_ranges(ranges, graph->n_values, &s->range, err) ||
+	    copy_ranges(ranges_int8, graph->n_values, &s->range_int8, err))
+		return err->code;
+	for (int v = 0; v < graph->n_values; v++) {
+		s->range_of[v] = v;
+		s->group[v] = -1;
+	}
+	for (int i = 0; i < graph->n_nodes && ranges && !s->timing_only; i++)
+		for (int k = 0; k < graph->node[i].n_in && is_elementwise(graph->node[i].op); k++) {
+			int v = graph->node[i].in[k];
+			if (v >= 0 && graph->value[v].constant && graph->value[v].dtype == NPL_F32 &&
+			    find_constant(s, v, err))
+				return err->code;
+		}
+	return 0;
+}
+
+static bool is_calibrated(const struct npl_session *s, enum npl_format format, int v)
+{
+	int from = s->range_of[v], maker = s->graph->value[from].producer;
+	struct npl_own_quant own;
+	struct npl_quant quant;
+	if (own_quant(s, format, v, &own) || (s->q16_plain && format == NPL_FORMAT_Q16))
+		return false;
+	if (s->group[from] >= 0)
+		return true;
+	return !s->graph->value[from].constant &&
+	       !(maker >= 0 && npl_quant_of_function(format, s->graph->node[maker].op, &quant));
+}
+
+bool npl_session_calibrated(const struct npl_session *s)
+{
+	for (int i = 0; i < s->graph->n_nodes; i++) {
+		const struct npl_step *step = &s->step[i];
+		const enum npl_format format = npl_step_format(s, step);
+		if (step->role != NPL_RAN || format == NPL_FORMAT_F32 || step->written)
+			continue;
+		bool calibrated = is_calibrated(s, format, step->out);
+		for (int k = 0; k < step->n_in && k < s->graph->node[i].n_in && !calibrated; k++)
+			calibrated = s->graph->node[i].in[k] >= 0 && is_calibrated(s, format, s->graph->node[i].in[k]);
+		if (calibrated)
+			return true;
+	}
+	return false;
+}

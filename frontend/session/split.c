@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Split as slices (split.h). */
+#include "split.h"
+
+#include "core/computer/clock.h"
+#include "frontend/quantise/quantise.h"
+#include "written.h"
+
+bool npl_split_is(const struct npl_session *s, int i, const struct npl_step *step)
+{
+	return s->graph->node[i].op == NPL_OP_SPLIT && step->device != NPL_ON_HOST &&
+	       npl_step_format(s, step) != NPL_FORMAT_F32;
+}
+
+bool npl_split_read(const struct npl_session *s, int i, int k)
+{
+	return s->graph->value[s->graph->node[i].out[k]].uses > 0;
+}
+
+void npl_split_layer(const struct npl_session *s, int i, int k, struct npl_tensor *out, struct npl_layer *layer)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	const struct npl_step *step = &s->step[i];
+	const struct npl_value *value = &s->graph->value[node->out[k]];
+	*out = (struct npl_tensor){
+		.name = value->name,
+		.dtype = step->written ? value->dtype : npl_session_dtype(s, npl_step_format(s, step), node->out[k]),
+		.shape = value->shape,
+		.quant = step->y_quant};
+	*layer = (struct npl_layer){.name = node->name,
+				    .op = NPL_OP_SLICE,
+				    .attrs = &step->slice[k],
+				    .n_in = 1,
+				    .out = out,
+				    .timing_only = s->timing_only};
+}
+
+/* The slices' attributes, as the shape rule of Slice completes them. */
+static int describe_slices(struct npl_session *s, const struct npl_node *node, struct npl_step *step,
+			   struct npl_err *err)
+{
+	int64_t axis = node->attrs.axis, first = 0;
+	int rank = s->graph->value[node->in[0]].shape.rank;
+	step->slice = npl_arena_array(&s->arena, (size_t)node->n_out, sizeof *step->slice);
+	if (!step->slice)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int k = 0; k < node->n_out; k++) {
+		int64_t size = s->graph->value[node->out[k]].shape.dim[axis];
+		struct npl_slice *slice = &step->slice[k].slice;
+		step->slice[k] = (struct npl_attrs){.op = NPL_OP_SLICE, .opset = node->attrs.opset};
+		*slice = (struct npl_slice){
+			.n = 1, .starts = {first}, .ends = {first + size}, .axes = {axis}, .steps = {1}};
+		for (int d = 0; d < rank; d++)
+			slice->step[d] = 1;
+		slice->first[axis] = first;
+		first += size;
+	}
+	return 0;
+}
+
+bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *why, size_t n, struct npl_err *err)
+{
+	const struct npl_node *node = &s->graph->node[i];
+	const struct npl_value *value = &s->graph->value[node->in[0]];
+	enum npl_format format = npl_step_format(s, step);
+	step->written = value->dtype != NPL_F32;
+	step->x_quant = step->y_quant = step->written ? npl_written_quant(s, node->in[0])
+						      : npl_session_quant(s, format, node->in[0]);
+	struct npl_tensor out, in = {.name = value->name,
+				     .dtype = step->written ? value->dtype : npl_session_dtype(s, format, node->in[0]),
+				     .shape = value->shape,
+				     .quant = step->x_quant};
+	struct npl_layer layer;
+	bool taken = !describe_slices(s, node, step, err);
+	for (int k = 0; k < node->n_out && taken; k++) {
+		if (!(s->own[node->out[k]].quant.scale > 0))
+			s->range_of[node->out[k]] = s->range_of[node->in[0]];
+		npl_split_layer(s, i, k, &out, &layer);
+		layer.in[0] = &in;
+		taken = !npl_split_read(s, i, k) || npl_device_supports(s->device[step->device], &layer, why, n);
+	}
+	for (int k = node->n_out - 1; k >= 0; k--) {
+		if (!taken)
+			s->range_of[node->out[k]] = node->out[k];
+		else if (npl_split_read(s, i, k))
+			step->out = node->out[k];
+		if (taken && step->written)
+			s->written[node->out[k]] = step->y_quant;
+	}
+	if (!taken) {
+		step->slice = NULL;
+		step->written = false;
+	}
+	return taken;
+}
+
+/* One slice, put where its readers find it. */
+static int run_slice(struct npl_live *live, int i, int k, const struct npl_tensor *x, struct npl_tensor *out,
+		     struct npl_layer_run *row, double *wall, struct npl_err *err)
+{
+	struct npl_session *s = live->session;
+	struct npl_device *device = s->device[s->step[i].device];
+	struct npl_layer layer;
+	struct npl_result result = {0};
+	npl_split_layer(s, i, k, out, &layer);
+	layer.in[0] = x;
+	if (!s->timing_only && npl_tensor_alloc(out, err))
+		return err->code;
+	double start = npl_clock_seconds();
+	int rc = npl_device_run(device, &layer, &result, err);
+	*wall += npl_clock_seconds() - start;
+	if (!rc)
+		rc = npl_result_add(&row->result, &result, err);
+	row->result.seconds_from = result.seconds_from;
+	npl_note_output(s, &s->step[i], out, row);
+	return rc ? rc : npl_output_made(s, s->graph->node[i].out[k], out, row, err);
+}
+
+int npl_split_run(struct npl_live *live, int i, struct npl_layer_run *row, double *wall, struct npl_err *err)
+{
+	struct npl_session *s = live->session;
+	const struct npl_node *node = &s->graph->node[i];
+	const struct npl_step *step = &s->step[i];
+	enum npl_format form = npl_step_form(s, step);
+	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
+	const struct npl_tensor *given;
+	live->after = NPL_AT_START;
+	int rc = npl_live_get(live, node->in[0], form, step->device, row, &given, err);
+	if (rc)
+		return rc;
+	struct npl_tensor x = *given;
+	x.owned = false;
+	x.quant = step->x_quant;
+	for (int k = 0; k < node->n_out && !rc; k++)
+		if (npl_split_read(s, i, k))
+			rc = run_slice(live, i, k, &x, &out[k], row, wall, err);
+	if (!rc)
+		live->after = npl_live_worked(live, step->device, 1, &i, (const struct npl_result *[]){&row->result},
+					      (struct npl_layer_run *[]){row}, live->after);
+	for (int k = 0; k < node->n_out; k++) {
+		if (step->written)
+			out[k].quant = (struct npl_quant){0}; /* others see integers */
+		if (!rc && npl_split_read(s, i, k))
+			npl_live_put(live, node->out[k], form, step->device, &out[k], live->after);
+		else
+			npl_tensor_free(&out[k]);
+	}
+	return rc;
+}

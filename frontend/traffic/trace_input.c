@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The bytes of a trace, in pieces: a plain file's as they are, a gzip file's (RFC 1952, members one after the other too) inflated.
+ * Which it is, its first two bytes tell. Takes the same memory whatever the file holds. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "core/files/file.h"
+#include "traffic_impl.h"
+
+enum { RAW_BYTES = 1 << 16, GZIP_ONLY = 16 + MAX_WBITS };
+
+struct trace_input {
+	int file;
+	bool is_gzip, in_member, ended;
+	int errnum; /* of the system, when reading failed */
+	z_stream zip;
+	size_t at, have;
+	unsigned char raw[RAW_BYTES];
+};
+
+/* Reads behind what is there, which fills up to two bytes at least unless the file ends. */
+static void fill(struct trace_input *in)
+{
+	memmove(in->raw, in->raw + in->at, in->have - in->at);
+	in->have -= in->at;
+	in->at = 0;
+	while (in->have < 2 && !in->ended) {
+		ssize_t n = read(in->file, in->raw + in->have, RAW_BYTES - in->have);
+		if (n < 0 && errno == EINTR)
+			continue;
+		in->errnum = n < 0 ? errno : 0;
+		in->ended = n <= 0;
+		in->have += n > 0 ? (size_t)n : 0;
+	}
+}
+
+static bool at_magic(const struct trace_input *in)
+{
+	return in->have - in->at >= 2 && in->raw[in->at] == 0x1f && in->raw[in->at + 1] == 0x8b;
+}
+
+int trace_input_open(const char *path, const char *shown, struct trace_input **input, struct npl_err *err)
+{
+	struct trace_input *in = calloc(1, sizeof *in);
+	if (!in)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", shown);
+	in->file = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
+	if (in->file < 0) {
+		npl_fail(err, NPL_EINPUT, "%s: cannot be opened: %s", shown, strerror(errno));
+		free(in);
+		return err->code;
+	}
+	if (npl_file_reads(in->file, shown, err)) {
+		trace_input_close(in);
+		return err->code;
+	}
+	fill(in);
+	in->is_gzip = at_magic(in);
+	if (in->errnum)
+		npl_fail(err, NPL_EINPUT, "%s: cannot be read: %s", shown, strerror(in->errnum));
+	else if (in->is_gzip && inflateInit2(&in->zip, GZIP_ONLY) != Z_OK)
+		npl_fail(err, NPL_ENOMEM, "%s: out of memory", shown);
+	else {
+		in->in_member = in->is_gzip;
+		*input = in;
+		return 0;
+	}
+	in->is_gzip = false;
+	trace_input_close(in);
+	return err->code;
+}
+
+void trace_input_close(struct trace_input *in)
+{
+	if (!in)
+		return;
+	if (in->is_gzip)
+		inflateEnd(&in->zip);
+	close(in->file);
+	free(in);
+}
+
+/* To the end of the file, or to something else than zeros. */
+static void skip_zeros(struct trace_input *in)
+{
+	do {
+		while (in->at < in->have && !in->raw[in->at])
+			in->at++;
+		if (in->at == in->have)
+			fill(in);
+	} while (in->at < in->have && !in->raw[in->at]);
+}
+
+/* Between two members, or at the end of the last. */
+static bool next_member(struct trace_input *in, const char **problem)
+{
+	if (in->have - in->at < 2)
+		fill(in);
+	if (in->have == in->at)
+		return false;
+	const bool padded = !in->raw[in->at]; /* zeros fill up the last block of a tape: nothing comes behind them */
+	if (padded)
+		skip_zeros(in);
+	if (in->have == in->at)
+		return false;
+	if (padded || !at_magic(in) || inflateReset(&in->zip) != Z_OK) {
+		*problem = "what follows the gzip data is no gzip data";
+		return false;
+	}
+	return in->in_member = true;
+}
+
+/* Some bytes, or the end of a member. */
+static size_t inflate_some(struct trace_input *in, char *to, size_t room, const char **problem)
+{
+	if (in->at == in->have)
+		fill(in);
+	in->zip.next_in = in->raw + in->at;
+	in->zip.avail_in = (uInt)(in->have - in->at);
+	in->zip.next_out = (unsigned char *)to;
+	in->zip.avail_out = (uInt)room;
+	bool starved = in->zip.avail_in == 0;
+	int rc = inflate(&in->zip, Z_NO_FLUSH);
+	in->at = in->have - in->zip.avail_in;
+	if (rc == Z_STREAM_END)
+		in->in_member = false;
+	else if (rc == Z_MEM_ERROR)
+		*problem = "out of memory";
+	else if (rc != Z_OK && rc != Z_BUF_ERROR)
+		*problem = "the gzip data are damaged";
+	else if (starved && in->zip.avail_out)
+		*problem = in->errnum ? strerror(in->errnum) : "the gzip data end in the middle";
+	return room - in->zip.avail_out;
+}
+
+void trace_input_read(struct trace_input *in, char *to, size_t room, size_t *n, const char **problem)
+{
+	*n = 0;
+	*problem = NULL;
+	while (in->is_gzip && *n < room && !*problem && (in->in_member || next_member(in, problem)))
+		*n += inflate_some(in, to + *n, room - *n, problem);
+	while (!in->is_gzip && *n < room) {
+		if (in->at == in->have)
+			fill(in);
+		size_t take = in->have - in->at < room - *n ? in->have - in->at : room - *n;
+		if (take == 0)
+			break;
+		memcpy(to + *n, in->raw + in->at, take);
+		in->at += take;
+		*n += take;
+	}
+	if (!*problem && in->errnum && *n < room)
+		*problem = strerror(in->errnum);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which tiles a layer takes: of the candidates of tiles.c those that move the fewest bytes among all that take at most a twentieth more
+ * than the least time (where they move the same, a hundredth decides), because most of a layer's energy is memory's (Chen et al., ASPLOS 2014, section 7.3: more than 95 %). The time of a
+ * candidate is its estimate, corrected by what a slice of the layer, some blocks of some rows of outputs, really takes on the fast engine
+ * beside its own estimate. */
+#include <string.h>
+
+#include "driver_impl.h"
+#include "sim/diannao/diannao/generate/generate.h"
+
+#define SLOWER_FOR_FEWER_BYTES   1.05
+#define FASTER_FOR_MORE_REQUESTS 1.01
+
+static int64_t min(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Enough of each loop for what repeats to be seen twice. Without padding where it fits the input, so that it is of the interior. */
+static struct dn_work slice_of(const struct dn_config *config, const struct dn_work *work, const struct dn_tiles *tiles)
+{
+	struct dn_work slice = *work;
+	int64_t rows = 2, columns = 32, groups = 2;
+	if (tiles->nest == DN_DOWN) {
+		rows = 8;
+		columns = 2 * tiles->columns;
+	} else if (tiles->nest == DN_STREAMED) {
+		columns = 2 * tiles->positions;
+		groups = 2 * tiles->groups;
+	} else if (tiles->nest == DN_ACROSS) {
+		groups = 2 * tiles->groups;
+	}
+	slice.images = slice.groups = 1;
+	slice.out[0] = min(work->out[0], rows);
+	slice.out[1] = min(work->out[1], columns);
+	if (work->kind == DN_SUM)
+		slice.no = min(work->no, groups * config->tn);
+	for (int d = 0; d < NPL_SPATIAL; d++) {
+		const struct dn_axis axis = dn_axis_of(&slice, d);
+		if (dn_span(&axis, axis.out) <= axis.in)
+			slice.window.pad_begin[d] = 0;
+	}
+	return slice;
+}
+
+static int time_slice(const struct diannao *machine, const struct dn_work *slice, const struct dn_tiles *tiles,
+		      uint64_t *cycles, struct npl_err *err)
+{
+	struct dn_generator *generator;
+	int rc = dn_generator_open(&machine->config, slice, tiles, &generator, err);
+	if (!rc) {
+		struct dn_run run = {.config = &machine->config,
+				     .source = dn_generator_source(generator),
+				     .n_functions = slice->activates,
+				     .function = &slice->function,
+				     .memory = machine->memory};
+		rc = dn_run_fast(&run, err);
+		*cycles = run.cycles;
+	}
+	if (!rc)
+		rc = dn_generator_failed(generator, err);
+	dn_generator_close(generator);
+	return rc;
+}
+
+double dn_bytes_per_cycle(const struct diannao *machine)
+{
+	return npl_memory_info(machine->memory)->peak_bytes_per_second / (double)machine->config.clock_hz;
+}
+
+static int choose(const struct diannao *machine, const struct dn_work *work, struct dn_tiles *tiles,
+		  struct npl_err *err)
+{
+	const double bytes_per_cycle = dn_bytes_per_cycle(machine);
+	struct dn_candidates all;
+	double least = 0;
+	int best = 0;
+	if (dn_find_tiles(&machine->config, work, bytes_per_cycle, &all, err))
+		return err->code;
+	for (int i = 0; i < all.n && all.n > 1; i++) {
+		const struct dn_work slice = slice_of(&machine->config, work, &all.tiles[i]);
+		uint64_t cycles;
+		if (time_slice(machine, &slice, &all.tiles[i], &cycles, err))
+			return err->code;
+		all.cycles[i] *= (double)cycles /
+				 dn_estimated_cycles(&machine->config, &slice, bytes_per_cycle, &all.tiles[i]);
+		least = i && least < all.cycles[i] ? least : all.cycles[i];
+	}
+	for (int i = 1; i < all.n; i++) {
+		const double limit = least * SLOWER_FOR_FEWER_BYTES;
+		bool fits = all.cycles[i] <= limit, best_fits = all.cycles[best] <= limit;
+		const bool no_more = all.bytes[i] <= all.bytes[best];
+		if (fits && (!best_fits || all.bytes[i] < all.bytes[best] ||
+			     (no_more && all.cycles[i] * FASTER_FOR_MORE_REQUESTS < all.cycles[best])))
+			best = i;
+	}
+	*tiles = all.tiles[best];
+	return 0;
+}
+
+/* Works are made from zeroed ones, so that those that are alike are the same bytes. */
+int dn_choose_tiles(struct diannao *machine, const struct dn_work *work, struct dn_tiles *tiles, struct npl_err *err)
+{
+	for (uint64_t i = 0; i < machine->n_chosen && i < DN_CHOSEN; i++)
+		if (!memcmp(&machine->chosen[i].work, work, sizeof *work)) {
+			*tiles = machine->chosen[i].tiles;
+			return 0;
+		}
+	if (choose(machine, work, tiles, err))
+		return err->code;
+	struct dn_chosen *kept = &machine->chosen[machine->n_chosen++ % DN_CHOSEN];
+	memcpy(&kept->work, work, sizeof *work);
+	kept->tiles = *tiles;
+	return 0;
+}

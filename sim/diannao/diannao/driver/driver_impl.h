@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inside of the driver `diannao`: the open machine, its layers (layer_run.c), its instruction set (execute.c). */
+#ifndef DIANNAO_DRIVER_IMPL_H
+#define DIANNAO_DRIVER_IMPL_H
+
+#include "sim/diannao/diannao/isa/engine.h"
+#include "npulab/program.h"
+#include "sim/diannao/diannao/tiles.h"
+
+/* The tiles of a layer: what they are follows from the machine and from the layer's work. */
+struct dn_chosen {
+	struct dn_work work;
+	struct dn_tiles tiles;
+};
+
+#define DN_CHOSEN 16 /* layers of a network are often alike */
+
+struct diannao {
+	struct dn_config config;
+	struct npl_memory *memory;
+	bool rtl;                           /* the engine */
+	struct dn_chosen chosen[DN_CHOSEN]; /* the last ones; n_chosen: how often any were chosen */
+	uint64_t n_chosen;
+};
+
+extern const struct npl_isa dn_isa;
+
+/* The machine's memory, as the engine wants it: rtl's goes through every cycle. */
+int dn_open_memory(const struct dn_config *config, bool rtl, struct npl_memory **memory, struct npl_err *err);
+
+/* Bytes that must cross the memory port for a layer. */
+struct dn_least {
+	uint64_t inputs, synapses, biases, results;
+};
+void dn_least_bytes(const struct dn_work *work, struct dn_least *least);
+double dn_bytes_per_cycle(const struct diannao *machine); /* of memory, at most */
+/* NPL_EINPUT: none as the machine's file asks for fit the buffers. */
+int dn_choose_tiles(struct diannao *machine, const struct dn_work *work, struct dn_tiles *tiles, struct npl_err *err);
+
+/* Fills *run and, unless timing only, layer->out. */
+int dn_run_layer(struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer, struct dn_run *run,
+		 struct npl_err *err);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Energy as events times table. The figures on chip are the paper's powers per block (Chen et al., ASPLOS 2014,
+ * Table 6) over its clock, so that a layer which keeps every block busy draws the paper's 485 mW. They hold leakage
+ * (1.73 %) and the clock tree, and are charged only while the machine works: static_watts is 0. They are per byte or
+ * lane, so that another Tn scales with its widths; that is a first-order rule.
+ *
+ * Memory has its own table (npulab/memory.h). Control, interface and the rest are charged while the NFU waits, too.
+ *
+ * NBout works in every step in those figures, though a step seldom writes a row, so it is charged per step; and
+ * pooling is charged the whole NFU though the multipliers rest, as the paper does not split its power by stage. */
+#include "sim/diannao/diannao/dn.h"
+
+static int memory_energy(const struct dn_counters *counters, const struct npl_memory *memory,
+			 const struct npl_memory_counters *moved, struct npl_result *result, struct npl_err *err)
+{
+	static const char *const names[NPL_MEMORY_ENERGIES] = {
+		[NPL_MEMORY_ACTIVATE] = "memory activate",
+		[NPL_MEMORY_READ] = "memory read",
+		[NPL_MEMORY_WRITE] = "memory write",
+		[NPL_MEMORY_REFRESH] = "memory refresh",
+		[NPL_MEMORY_ACTIVE_STANDBY] = "memory standby, rows open",
+		[NPL_MEMORY_IDLE_STANDBY] = "memory standby",
+	};
+	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
+	int n = npl_memory_energy_of(memory, moved, part);
+	for (int i = 0; i < n; i++)
+		if (npl_result_energy(result, names[part[i].kind], part[i].events, part[i].pj, part[i].origin, err))
+			return err->code;
+	if (n)
+		return 0;
+	return npl_result_energy(result, "memory", counters->dram_reads + counters->dram_writes, 0, "absent", err);
+}
+
+int dn_energy_of(const struct dn_config *config, const struct dn_counters *counters, uint64_t cycles,
+		 const struct npl_memory *memory, const struct npl_memory_counters *moved, struct npl_result *result,
+		 struct npl_err *err)
+{
+	const uint64_t row_bytes = (uint64_t)dn_row_bytes(config);
+	const struct {
+		const char *component;
+		uint64_t events;
+		double pj;
+	} part[] = {
+		{"SB", counters->sb_rows * (uint64_t)dn_sb_row_bytes(config), config->sb_pj_per_byte},
+		{"NBin", counters->nbin_rows * row_bytes, config->nbin_pj_per_byte},
+		{"NBout", counters->nfu_active * row_bytes, config->nbout_pj_per_byte},
+		{"NFU", counters->nfu_active * (uint64_t)(config->tn * config->tn), config->nfu_pj_per_lane},
+		{"control", cycles, config->control_pj_per_cycle},
+		{"interface", cycles, config->interface_pj_per_cycle},
+		{"other", cycles, config->other_pj_per_cycle},
+	};
+	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+		if (npl_result_energy(result, part[i].component, part[i].events, part[i].pj, config->chip_origin, err))
+			return err->code;
+	return memory_energy(counters, memory, moved, result, err);
+}

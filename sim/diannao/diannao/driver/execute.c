@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * DianNao's instruction set behind program.h: binary and text, and runs on either engine. Host memory and weights are one memory, the
+ * machine's; the program says where in it the two files lie. For a run with values it is as large as they and the program need. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/grow.h"
+#include "driver_impl.h"
+#include "sim/diannao/diannao/isa/check.h"
+#include "sim/diannao/diannao/isa/syntax.h"
+
+static int assemble(const char *source, const char *text, size_t n, void *code, struct npl_err *err)
+{
+	return dn_assemble(source, text, n, code, err);
+}
+
+static int decode(const char *source, const uint8_t *bytes, size_t n, void *code, struct npl_err *err)
+{
+	return dn_program_decode(source, bytes, n, code, err);
+}
+
+static void free_code(void *code)
+{
+	dn_program_free(code);
+}
+
+static int encode(const void *code, uint8_t **bytes, size_t *n, struct npl_err *err)
+{
+	return dn_program_encode(code, bytes, n, err);
+}
+
+static int disassemble(const char *source, const void *code, char **text, struct npl_err *err)
+{
+	return dn_disassemble(source, code, text, err);
+}
+
+/* Does a text begin with a directive or a slot? In any case: the assembler says what the right one is. */
+static bool begins_as_text(const char *text, size_t n)
+{
+	size_t at = 0;
+	while (at < n && (isspace((unsigned char)text[at]) || text[at] == '#' || text[at] == ';')) {
+		if (text[at] == '#' || text[at] == ';')
+			while (at + 1 < n && text[at + 1] != '\n')
+				at++;
+		at++;
+	}
+	size_t end = at;
+	while (end < n && isalpha((unsigned char)text[end]))
+		end++;
+	for (int s = 0; s < DN_SLOTS; s++)
+		if (strlen(dn_slots[s].name) == end - at && !strncasecmp(dn_slots[s].name, text + at, end - at))
+			return true;
+	return at < n && text[at] == '.';
+}
+
+static bool recognises(const void *data, size_t n, bool is_text)
+{
+	return is_text ? begins_as_text(data, n) : dn_program_begins(data, n);
+}
+
+static int check(const void *state, const char *source, const void *code, struct npl_err *err)
+{
+	const struct diannao *machine = state;
+	return dn_program_check(&machine->config, npl_memory_info(machine->memory)->capacity_bytes, code, source, err);
+}
+
+struct next {
+	const struct dn_program *program;
+	int64_t at;
+};
+
+static void next(void *state, struct dn_instruction *instruction)
+{
+	struct next *n = state;
+	*instruction = n->program->instruction[n->at];
+	n->at += n->at + 1 < n->program->count;
+}
+
+static const char *const happenings[DN_WHATS] = {
+	[DN_DECODED] = "decoded",       [DN_NBIN_ARRIVED] = "nbin_arrived",
+	[DN_SB_ARRIVED] = "sb_arrived", [DN_STARTED] = "started",
+	[DN_ENDED] = "ended",           [DN_STORED] = "stored",
+};
+
+struct event {
+	uint64_t cycle;
+	enum dn_what what;
+	int64_t index;
+};
+struct events {
+	struct event *event;
+	int64_t count, room;
+	bool lost; /* out of memory */
+};
+
+static void keep_event(void *context, enum dn_what what, int64_t index, uint64_t cycle)
+{
+	struct events *events = context;
+	struct event *more = npl_grow(events->event, events->count, &events->room, sizeof *more);
+	events->lost = events->lost || !more;
+	if (!more)
+		return;
+	events->event = more;
+	more[events->count++] = (struct event){cycle, what, index};
+}
+
+static int compare_events(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+	if (x->cycle != y->cycle)
+		return x->cycle < y->cycle ? -1 : 1;
+	int names = strcmp(happenings[x->what], happenings[y->what]);
+	return names ? names : (x->index > y->index) - (x->index < y->index);
+}
+
+static int tell_events(struct events *events, const struct npl_execution *execution, struct npl_err *err)
+{
+	if (events->lost)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld events", (long long)events->count);
+	if (events->count)
+		qsort(events->event, (size_t)events->count, sizeof *events->event, compare_events);
+	for (int64_t i = 0; i < events->count; i++)
+		execution->happened(execution->context, happenings[events->event[i].what], events->event[i].index,
+				    events->event[i].cycle);
+	return 0;
+}
+
+/* A file of these bytes ends there, within the machine's memory. */
+static int place(const char *what, uint64_t address, size_t bytes, uint64_t capacity, uint64_t *size,
+		 struct npl_err *err)
+{
+	if (!bytes)
+		return 0;
+	if (address > capacity || bytes > capacity - address)
+		return npl_fail(err, NPL_EINPUT, "%zu bytes of %s at byte %llu, expected them within the memory's %llu",
+				bytes, what, (unsigned long long)address, (unsigned long long)capacity);
+	*size = address + bytes > *size ? address + bytes : *size;
+	return 0;
+}
+
+/* Memory with both files in it; NPL_ENOMEM. To be freed. */
+static int fill_memory(const struct dn_program *program, const struct npl_execution *execution, uint64_t capacity,
+		       uint8_t **bytes, uint64_t *size, struct npl_err *err)
+{
+	uint64_t host = program->host_address, weights = program->weight_address;
+	*size = dn_program_memory(program);
+	if (place("host memory", host, execution->host_bytes, capacity, size, err) ||
+	    place("weights", weights, execution->weight_bytes, capacity, size, err))
+		return err->code;
+	if (execution->host_bytes && execution->weight_bytes && host < weights + execution->weight_bytes &&
+	    weights < host + execution->host_bytes)
+		return npl_fail(err, NPL_EINPUT,
+				"%zu bytes of host memory at byte %llu and %zu of weights at %llu overlap, expected "
+				".host and .weights to keep them apart",
+				execution->host_bytes, (unsigned long long)host, execution->weight_bytes,
+				(unsigned long long)weights);
+	*bytes = calloc(*size + 1, 1);
+	if (!*bytes)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %llu bytes of the machine's memory",
+				(unsigned long long)*size);
+	if (execution->host_bytes)
+		memcpy(*bytes + host, execution->host, execution->host_bytes);
+	if (execution->weight_bytes)
+		memcpy(*bytes + weights, execution->weights, execution->weight_bytes);
+	return 0;
+}
+
+/* The memory becomes the output. */
+static void keep_output(struct npl_execution *execution, uint8_t **bytes, const struct dn_program *program)
+{
+	uint64_t first, end;
+	dn_program_written(program, &first, &end);
+	execution->output_address = first;
+	execution->output_bytes = end - first;
+	if (!*bytes || first == end)
+		return;
+	memmove(*bytes, *bytes + first, end - first);
+	execution->output = realloc(*bytes, end - first);
+	if (!execution->output)
+		execution->output = *bytes; /* it does not get smaller, and does as well */
+	*bytes = NULL;
+}
+
+static int run_on(struct dn_run *run, const struct npl_execution *execution, struct npl_err *err)
+{
+	struct events events = {0};
+	const struct dn_watcher watcher = {keep_event, &events};
+	bool rtl = !strcmp(execution->engine, "rtl");
+	run->watcher = execution->happened ? &watcher : NULL;
+	int rc = dn_open_memory(run->config, rtl, &run->memory, err);
+	if (!rc)
+		rc = rtl ? dn_run_rtl(run, err) : dn_run_fast(run, err);
+	if (!rc && execution->happened)
+		rc = tell_events(&events, execution, err);
+	npl_memory_close(run->memory);
+	free(events.event);
+	return rc;
+}
+
+static int execute(const void *state, const char *source, const void *code, struct npl_execution *execution,
+		   struct npl_err *err)
+{
+	const struct diannao *machine = state;
+	const struct dn_program *program = code;
+	struct next from = {.program = program};
+	struct dn_run run = {.config = &machine->config,
+			     .source = {.state = &from, .next = next},
+			     .n_functions = program->n_functions,
+			     .function = program->function};
+	int rc = check(state, source, code, err);
+	if (!rc && !execution->timing_only)
+		rc = fill_memory(program, execution, npl_memory_info(machine->memory)->capacity_bytes, &run.bytes,
+				 &run.size, err);
+	if (!rc) {
+		rc = run_on(&run, execution, err);
+		if (rc == NPL_EINPUT)
+			npl_prefix(err, "%s", source);
+	}
+	if (!rc)
+		keep_output(execution, &run.bytes, program);
+	free(run.bytes);
+	execution->cycles = run.cycles;
+	execution->overflows = run.counters.sum_wraps;
+	execution->saturations = run.counters.output_saturations;
+	execution->stat = dn_stats;
+	execution->n_stats = DN_STATS;
+	npl_stats_read(dn_stats, DN_STATS, &run.counters, execution->counter);
+	return rc;
+}
+
+static const char *const engines[] = {"fast", "rtl", NULL};
+
+const struct npl_isa dn_isa = {
+	.engines = engines,
+	.recognises = recognises,
+	.code_bytes = sizeof(struct dn_program),
+	.assemble = assemble,
+	.decode = decode,
+	.free = free_code,
+	.encode = encode,
+	.disassemble = disassemble,
+	.check = check,
+	.execute = execute,
+};

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The values of a program in the fast engine: an instruction after the other, each as a whole, without time. What a load reads and
+ * when a store writes does not depend on time in a program that has been checked. The arithmetic is that of nfu.c.
+ *
+ * Sums are held without wrapping: what the register holds is theirs modulo 2^sum_bits at any time. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/q16/q16.h"
+#include "fast.h"
+#include "npulab/layer.h"
+
+/* Rows held, by their numbers in the order of loading. */
+struct rows {
+	uint64_t places, oldest, next;
+	size_t row_values;
+	int16_t *value; /* (places, row_values) */
+};
+
+struct dn_values {
+	const struct dn_run *run;
+	struct dn_counters *count;
+	size_t tn;
+	int64_t sum_bits;
+	bool rounded;
+	struct rows nbin, sb;
+	int64_t *sum;   /* (tn) NFU-2's registers */
+	int64_t *saved; /* (indices, tn) in NBout */
+	uint64_t index; /* NBout's */
+	/* The open store: where the next result goes, bytes left. */
+	uint64_t address, left;
+	struct dn_work leaves[1 + DN_MAX_FUNCTIONS]; /* by NFU-3 OP: what dn_leave looks at */
+};
+
+static bool open_rows(struct rows *rows, int64_t places, size_t row_values)
+{
+	rows->places = (uint64_t)places;
+	rows->row_values = row_values;
+	rows->value = calloc((size_t)places * row_values, sizeof *rows->value);
+	return rows->value;
+}
+
+int dn_values_open(const struct dn_run *run, struct dn_values **values, struct npl_err *err)
+{
+	const struct dn_config *c = run->config;
+	struct dn_values *v = *values = calloc(1, sizeof *v);
+	if (!v)
+		return npl_fail(err, NPL_ENOMEM, "diannao: out of memory");
+	v->run = run;
+	v->count = (struct dn_counters *)&run->counters;
+	v->tn = (size_t)c->tn;
+	v->sum_bits = c->sum_bits;
+	v->rounded = c->product == NPL_Q16_ROUNDED;
+	v->sum = calloc(v->tn, sizeof *v->sum);
+	v->saved = calloc((size_t)(c->nbout_sum_rows / dn_sum_rows(c) + 1) * v->tn, sizeof *v->saved);
+	for (int i = 0; i < run->n_functions; i++) {
+		v->leaves[i + 1].activates = true;
+		v->leaves[i + 1].function = run->function[i];
+	}
+	if (!v->sum || !v->saved || !open_rows(&v->nbin, c->nbin_rows, v->tn) ||
+	    !open_rows(&v->sb, c->sb_rows, v->tn * v->tn)) {
+		dn_values_close(v);
+		*values = NULL;
+		return npl_fail(err, NPL_ENOMEM, "diannao: out of memory");
+	}
+	return 0;
+}
+
+void dn_values_close(struct dn_values *values)
+{
+	if (!values)
+		return;
+	free(values->nbin.value);
+	free(values->sb.value);
+	free(values->sum);
+	free(values->saved);
+	free(values);
+}
+
+static int16_t *row_at(const struct rows *rows, uint64_t row)
+{
+	return &rows->value[row % rows->places * rows->row_values];
+}
+
+/* Values have the byte order of this computer: little endian. */
+static void load(const struct dn_values *v, struct rows *rows, uint64_t address, uint64_t bytes)
+{
+	const uint64_t row_bytes = rows->row_values * sizeof *rows->value;
+	for (; bytes; rows->next++) {
+		const uint64_t n = bytes < row_bytes ? bytes : row_bytes;
+		int16_t *to = row_at(rows, rows->next);
+		memset(to, 0, row_bytes);
+		memcpy(to, v->run->bytes + address, n);
+		address += n;
+		bytes -= n;
+	}
+}
+
+static int32_t least(int32_t a, int32_t b)
+{
+	return a < b ? a : b;
+}
+
+static int32_t greatest(int32_t a, int32_t b)
+{
+	return a > b ? a : b;
+}
+
+/* One output's sum of rounded products; how many saturated. */
+static uint32_t add_rounded(size_t tn, const int16_t *restrict x, const int16_t *restrict w, int64_t *sum)
+{
+	int32_t total = 0;
+	uint32_t saturated = 0;
+	for (size_t i = 0; i < tn; i++) {
+		int32_t product = (x[i] * w[i] + (1 << (NPL_Q16_FRACTION_BITS - 1))) >> NPL_Q16_FRACTION_BITS;
+		int32_t held = least(greatest(product, INT16_MIN), INT16_MAX);
+		saturated += held != product;
+		total += held;
+	}
+	*sum += total;
+	return saturated;
+}
+
+static void multiply(struct dn_values *v, const int16_t *x, const int16_t *w)
+{
+	for (size_t n = 0; n < v->tn; n++, w += v->tn) {
+		if (v->rounded) {
+			v->count->product_saturations += add_rounded(v->tn, x, w, &v->sum[n]);
+			continue;
+		}
+		for (size_t i = 0; i < v->tn; i++)
+			v->sum[n] += x[i] * w[i];
+	}
+}
+
+/* The words of these rows, one after the other: of a row alone, but for Tn 1, whose word has two. */
+static void add_biases(struct dn_values *v, uint64_t row)
+{
+	const size_t row_bytes = v->sb.row_values * sizeof *v->sb.value;
+	for (size_t n = 0; n < v->tn; n++) {
+		uint8_t word[sizeof(int32_t)];
+		int32_t bias;
+		for (size_t i = 0, byte = n * sizeof word; i < sizeof word; i++, byte++)
+			word[i] = ((const uint8_t *)row_at(&v->sb, row + byte / row_bytes))[byte % row_bytes];
+		memcpy(&bias, word, sizeof bias);
+		v->sum[n] += v->rounded ? dn_rescale(bias, NPL_Q16_FRACTION_BITS) : bias;
+	}
+}
+
+static void pool(struct dn_values *v, bool maximum, const int16_t *x)
+{
+	for (size_t n = 0; n < v->tn; n++)
+		if (!maximum)
+			v->sum[n] += x[n];
+		else if (x[n] > v->sum[n])
+			v->sum[n] = x[n];
+}
+
+static void take_steps(struct dn_values *v, const struct dn_instruction *at, uint64_t sb_row)
+{
+	const uint64_t stride = at->nbin.stride ? at->nbin.stride : 1, first = v->nbin.oldest + at->nbin.begin;
+	const uint64_t end = at->nbin.stride ? v->nbin.oldest + at->nbin.end + 1 : v->nbin.next;
+	if (at->nfu.nfu1 == DN_BIAS)
+		add_biases(v, sb_row);
+	for (uint64_t row = first; at->nbin.op != DN_NOP && row < end; row += stride)
+		if (at->nfu.nfu1 == DN_MULT)
+			multiply(v, row_at(&v->nbin, row), row_at(&v->sb, sb_row++));
+		else
+			pool(v, at->nfu.nfu2 == DN_MAXIMUM, row_at(&v->nbin, row));
+}
+
+static void begin_sums(struct dn_values *v, const struct dn_instruction *at, const int64_t *saved)
+{
+	const bool maximum = at->nfu.nfu2 == DN_MAXIMUM;
+	for (size_t n = 0; n < v->tn; n++) {
+		if (at->nfu.in == DN_FROM_RESET)
+			v->sum[n] = maximum ? -((int64_t)1 << (v->sum_bits - 1)) : 0;
+		else if (at->nfu.in == DN_FROM_NBOUT)
+			v->sum[n] = saved[n];
+		if (maximum) /* of what the register holds */
+			v->sum[n] = dn_wrap(v->sum[n], v->sum_bits);
+	}
+}
+
+/* What leaves NFU-2 in this lane, and NFU-3 where it goes there. */
+static int32_t leave(struct dn_values *v, const struct dn_instruction *at, int64_t sum)
+{
+	struct dn_work *work = &v->leaves[at->nfu.out == DN_TO_NFU3 ? at->nfu.nfu3 : 0];
+	int64_t held = sum;
+	if (at->nfu.nfu2 == DN_ADD) {
+		held = dn_wrap(sum, v->sum_bits);
+		v->count->sum_wraps += held != sum;
+		if (at->nfu.out == DN_TO_NBOUT)
+			return (int32_t)held;
+	}
+	work->result_shift = at->nfu.result_shift;
+	if (at->nfu.nfu2 == DN_ADD && at->nfu.divisor)
+		return dn_leave(work, dn_average(held, at->nfu.divisor, at->nfu.shift), v->count);
+	return dn_leave(work, dn_rescale(held, at->nfu.shift), v->count);
+}
+
+static void store(struct dn_values *v, const struct dn_instruction *at)
+{
+	const bool wide = at->nfu.out == DN_TO_NBOUT && at->nfu.nfu2 == DN_ADD;
+	const size_t width = wide ? sizeof(int32_t) : sizeof(int16_t);
+	if (at->nbout.size) {
+		v->address = at->nbout.address;
+		v->left = at->nbout.size;
+	}
+	for (size_t n = 0; n < v->tn && v->left; n++) {
+		const int32_t result = leave(v, at, v->sum[n]);
+		const int16_t narrow = (int16_t)result;
+		memcpy(v->run->bytes + v->address, wide ? (const void *)&result : &narrow, width);
+		v->address += width;
+		v->left -= width;
+	}
+}
+
+void dn_values_execute(struct dn_values *v, const struct dn_instruction *at)
+{
+	const bool works = dn_works(at);
+	const uint64_t sb_row = at->sb.op == DN_LOAD
+					? v->sb.next
+					: v->sb.oldest + at->sb.address / (v->sb.row_values * sizeof *v->sb.value);
+	if (at->sb.op == DN_LOAD)
+		load(v, &v->sb, at->sb.address, at->sb.size);
+	if (at->nbin.op == DN_LOAD)
+		load(v, &v->nbin, at->nbin.address, at->nbin.size);
+	if (works) {
+		v->index = at->nfu.begin ? 0 : v->index;
+		const bool in_nbout = at->nfu.in == DN_FROM_NBOUT || at->nbout.write == DN_WRITE;
+		int64_t *saved = v->saved + (in_nbout ? v->index * v->tn : 0);
+		begin_sums(v, at, saved);
+		take_steps(v, at, sb_row);
+		if (at->nbout.write == DN_WRITE)
+			memcpy(saved, v->sum, v->tn * sizeof *saved);
+		if (at->nbout.write == DN_STORE)
+			store(v, at);
+		v->index = at->nfu.end ? 0 : v->index + (at->nfu.out != DN_TO_KEEP);
+	}
+	if (at->sb.op != DN_NOP && !at->sb.reuse)
+		v->sb.oldest = sb_row + at->sb.size / (v->sb.row_values * sizeof *v->sb.value);
+	if (at->nbin.op != DN_NOP && !at->nbin.reuse)
+		v->nbin.oldest = at->nbin.stride ? v->nbin.oldest + at->nbin.end + 1 : v->nbin.next;
+}

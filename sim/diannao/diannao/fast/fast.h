@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The fast engine of DianNao: from event to event, each at the boundary that engine.h says.
+ *
+ *      program --> fast_decode.c: rows by number, loads, stores, the queue of the NFU; fast_execute.c: values, in program order
+ *                     |                         |
+ *                     v loads, stores           v
+ *      memory <--> npl_dma <-- fast_requests.c  fast_nfu.c: as many steps at once as rows have arrived
+ *
+ *      fast.c: which boundary comes next; fast_repeat.c: units of instructions that repeat what others did
+ *
+ * An event is a completion of the DMAs, the end of an instruction, results that reach NBout. Between two of them nothing changes but
+ * how many steps have been taken, or how many cycles waited. Rows are numbered in the order of loading, from 0 on. */
+#ifndef DIANNAO_FAST_H
+#define DIANNAO_FAST_H
+
+#include "npulab/memory.h"
+#include "sim/diannao/diannao/isa/engine.h"
+#include "sim/memory/dma.h"
+
+#define DN_NEVER UINT64_MAX
+
+/* An instruction that has been decoded and has not ended. */
+struct dn_fast_entry {
+	uint64_t index;
+	uint32_t steps;
+	uint8_t way; /* stages to where it leaves its sums or results */
+	bool reads_nbin, reads_sb, by_nfu1;
+	uint8_t result_rows; /* of NBout; 0: it stores nothing */
+	bool completes;      /* its results are the last of a store of store_bytes */
+	uint32_t nbin_stride;
+	uint64_t nbin_row, nbin_last, sb_row; /* of the first step, of the last, of the first */
+	uint64_t nbin_freed, sb_freed;        /* rows below these are free when it has ended */
+	uint64_t store_address, store_bytes;
+};
+
+struct dn_fast_load {
+	uint64_t index, address;
+	uint32_t bytes, rows;
+};
+
+/* Results that are a request together. */
+struct dn_fast_store {
+	uint64_t index, address, bytes, rows;
+	uint64_t ready; /* boundary at which all are in NBout */
+};
+
+/* NBin or SB. Its loads are in a ring: those before `arrived` are gone, those before `pushed` are the DMA's. */
+struct dn_fast_buffer {
+	uint64_t rows;
+	uint64_t oldest, next;          /* rows held where decoding is */
+	uint64_t taken, arrived, freed; /* where time is; rows may be freed before they have come, or been taken */
+	struct dn_fast_load *load;
+	uint64_t mask, loads_put, loads_pushed, loads_arrived;
+};
+
+/* A state of all that decides times, relative to now, and what had been counted then. */
+struct dn_fast_state {
+	struct npl_memory_words words;
+	uint64_t hash;
+};
+struct dn_fast_mark {
+	struct dn_fast_state state;
+	int64_t unit;
+	uint64_t cycle;
+	struct dn_counters counters;
+	struct npl_memory_counters moved;
+};
+
+#define DN_FAST_MARKS 16
+
+/* Units of one level. */
+struct dn_fast_units {
+	int64_t unit, end;                   /* units begun so far; number of the unit behind those that are alike */
+	uint64_t marked_at;                  /* number of the instruction at which the last mark was made */
+	int64_t marks, since_anchor, window; /* of these units */
+	struct dn_fast_mark mark[DN_FAST_MARKS]; /* the last ones; anchor: one that is kept for longer and longer */
+	struct dn_fast_mark anchor;
+};
+
+struct dn_fast_repeat {
+	bool on;
+	struct dn_fast_units level[DN_UNIT_LEVELS];
+	struct dn_fast_state now; /* if it has been gathered */
+	bool gathered;
+	/* By what was skipped: in f->now and the memory's clock and counters it is not. */
+	uint64_t cycles;
+	struct npl_memory_counters moved;
+};
+
+struct dn_values; /* fast_execute.c */
+
+struct dn_fast {
+	struct dn_run *run;
+	const struct dn_config *config;
+	struct npl_err *err;
+	struct npl_memory *memory;
+	struct npl_dma *dma;
+	int64_t dma_queue; /* descriptors of each of its queues */
+	struct npl_hz machine, memory_clock;
+	bool one_clock;
+	uint64_t longest; /* cycles that a program may take */
+	uint64_t now;     /* boundary; steps and waiting in the cycles before it are counted */
+	uint64_t row_bytes, sb_row_bytes, lanes, sum_rows;
+
+	/* Decoding (fast_decode.c). */
+	struct dn_instruction next;
+	bool fetched, ended; /* next is there; END has been decoded */
+	uint64_t index;      /* of the next instruction */
+	struct dn_fast_entry *queue;
+	uint64_t queue_mask, queue_put, queue_taken;
+	struct { /* the store that waits for results of instructions to come; left 0: none */
+		uint64_t address, bytes, left;
+	} open;
+	struct dn_values *values; /* NULL: timing only */
+
+	struct dn_fast_buffer nbin, sb;
+
+	/* NFU (fast_nfu.c). */
+	uint32_t done;        /* steps that the head of the queue has taken */
+	uint64_t after_nfu1;  /* no step without NFU-1 before this cycle */
+	uint64_t fill_until;  /* boundary at which the last step is through the pipeline */
+	uint64_t drained;     /* at which all steps are */
+	uint64_t result_room; /* rows of NBout */
+	uint64_t filled_rows; /* of the open store, of the instructions that have ended */
+	uint64_t filled_ready;
+
+	/* Stores that are full: completed are gone, those before `pushed` are the DMA's. */
+	struct dn_fast_store *store;
+	uint64_t store_mask, stores_put, stores_pushed, stores_completed;
+
+	struct dn_fast_repeat repeat;
+};
+
+static inline struct dn_fast_entry *dn_fast_head(const struct dn_fast *f)
+{
+	return f->queue_taken == f->queue_put ? NULL : &f->queue[f->queue_taken & f->queue_mask];
+}
+
+static inline void dn_fast_tell(const struct dn_fast *f, enum dn_what what, uint64_t index, uint64_t cycle)
+{
+	const struct dn_watcher *watcher = f->run->watcher;
+	if (watcher)
+		watcher->happened(watcher->context, what, (int64_t)index, cycle);
+}
+
+/* fast.c */
+int dn_fast_too_long(const struct dn_fast *f); /* NPL_EINPUT */
+
+/* fast_decode.c: steps 2 and 3 of a boundary. */
+int dn_fast_end_and_decode(struct dn_fast *f);
+bool dn_fast_may_decode(const struct dn_fast *f);     /* `next`, but for the room in the queue of the NFU */
+bool dn_fast_requests_ended(const struct dn_fast *f); /* and the pipeline is empty */
+
+/* fast_requests.c: steps 4 and 1 or 5. */
+int dn_fast_push_requests(struct dn_fast *f);
+void dn_fast_take_arrivals(struct dn_fast *f);
+void dn_fast_add_load(struct dn_fast_buffer *buffer, const struct dn_fast_load *load);
+void dn_fast_add_store(struct dn_fast *f, const struct dn_fast_store *store);
+
+/* fast_nfu.c: the cycles before boundary `until`, which is no later than dn_fast_nfu_end; that, or DN_NEVER before something arrives. */
+void dn_fast_nfu_run(struct dn_fast *f, uint64_t until);
+uint64_t dn_fast_nfu_end(const struct dn_fast *f);
+
+/* fast_repeat.c: before the first instruction of what may be a unit is fetched. */
+int dn_fast_repeat(struct dn_fast *f);
+void dn_fast_repeat_count(const struct dn_fast *f); /* in run->moved what was skipped */
+void dn_fast_repeat_free(struct dn_fast *f);
+
+/* fast_execute.c: an instruction as a whole, in program order. */
+int dn_values_open(const struct dn_run *run, struct dn_values **values, struct npl_err *err);
+void dn_values_close(struct dn_values *values); /* accepts NULL */
+void dn_values_execute(struct dn_values *values, const struct dn_instruction *at);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Columns and lines of the input that a tile or block needs, and their ranks among these (generate_impl.h). Windows with gaps between
+ * their taps may leave out some and not others: a table says which, of the beginning, the end and one stride between them, as there
+ * the taps fall as in every other stride. */
+#include <stdlib.h>
+
+#include "impl.h"
+
+/* Of so many positions from the first tap of the first window on, those that windows read, in the input or not. */
+static int64_t read_of(const struct dn_columns *columns, int64_t positions)
+{
+	return dn_read_below(columns->axis, columns->windows, columns->taps, positions);
+}
+
+int64_t dn_rank_of(const struct dn_columns *columns, int64_t position)
+{
+	if (position < 0 || position >= columns->axis->in)
+		return -1;
+	const int64_t from_low = position - columns->low, before = read_of(columns, from_low);
+	return read_of(columns, from_low + 1) == before ? -1 : before - columns->outside;
+}
+
+int64_t dn_next_needed(const struct dn_columns *columns, int64_t position)
+{
+	if (position >= columns->axis->in || dn_rank_of(columns, position) >= 0)
+		return position;
+	return dn_next_read(columns->axis, columns->first, columns->first + columns->windows, columns->first_tap,
+			    columns->first_tap + columns->taps, position);
+}
+
+void dn_need(struct dn_generator *g, struct dn_columns *columns, int d, int64_t first, int64_t end, int64_t first_tap,
+	     int64_t end_tap)
+{
+	const struct dn_axis *axis = columns->axis = &g->axis[d];
+	columns->first = first;
+	columns->windows = end - first;
+	columns->first_tap = first_tap;
+	columns->taps = end_tap - first_tap;
+	columns->low = dn_tap_at(axis, first, first_tap);
+	columns->outside = read_of(columns, -columns->low);
+	columns->count = read_of(columns, axis->in - columns->low) - columns->outside;
+	columns->at = columns->low;
+	columns->loaded = 0;
+}
+
+int64_t dn_first_from(const struct dn_columns *columns, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap)
+{
+	int64_t least = dn_least_read(columns->axis, o, end, first_tap, end_tap);
+	return least == INT64_MAX ? columns->count : dn_rank_of(columns, least);
+}
+
+void dn_hold(struct dn_generator *g, struct dn_columns *columns, int64_t o, int64_t column_rows)
+{
+	const int64_t first_tap = columns->first_tap, end_tap = first_tap + columns->taps;
+	const int64_t last = dn_most_read(columns->axis, columns->first, o, first_tap, end_tap);
+	const int64_t kept = dn_first_from(columns, o, columns->first + columns->windows, first_tap, end_tap);
+	columns->at = last < 0 ? columns->low : last + 1;
+	columns->loaded = last < 0 ? 0 : dn_rank_of(columns, last) + 1;
+	g->nbin.next = g->base + columns->loaded * column_rows;
+	g->nbin.oldest = g->base + dn_min(kept, columns->loaded) * column_rows;
+}

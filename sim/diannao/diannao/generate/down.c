@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * DN_DOWN (tiles.h): lines of a tile of columns slide down through NBin under the rows of outputs. A line lies in NBin as one stretch; of
+ * the oldest, columns are freed window by window when the row is the last that reads it, so that the next line loads behind them. */
+#include "impl.h"
+
+/* NBin rows of a line of the tile. */
+static int64_t line_rows(const struct dn_generator *g)
+{
+	return g->columns.count * g->map.in_rows;
+}
+
+/* The rank of the first line that rows y..end-1 of outputs read. */
+static int64_t first_line(const struct dn_generator *g, int64_t y, int64_t end)
+{
+	return dn_first_from(&g->lines, y, end, 0, g->axis[0].kernel);
+}
+
+static void load_line(struct dn_generator *g, int64_t line)
+{
+	const int64_t bytes = dn_tap_bytes(g, 0, g->map.in_rows);
+	int64_t x = g->columns.low;
+	for (int64_t n = 0; n < g->columns.count; n++, x++) {
+		x = dn_next_needed(&g->columns, x);
+		dn_emit_nbin_load(g, dn_input_at(&g->map, g->image, line, x, g->conv_group * g->work->ni), bytes);
+	}
+}
+
+/* Lines up to the last tap of this row of outputs. */
+static void load_lines(struct dn_generator *g)
+{
+	struct dn_columns *lines = &g->lines;
+	const struct dn_range taps = dn_taps_inside(lines->axis, g->y, 0, lines->axis->kernel);
+	if (taps.first == taps.end)
+		return;
+	const int64_t last = dn_tap_at(lines->axis, g->y, taps.end - 1);
+	for (; (lines->at = dn_next_needed(lines, lines->at)) <= last; lines->at++) {
+		load_line(g, lines->at);
+		lines->loaded++;
+	}
+}
+
+static void multiply_line(struct dn_generator *g, struct dn_visit *visit, int64_t ky)
+{
+	const int64_t rows = g->map.in_rows, line = dn_tap_at(&g->axis[0], g->y, ky), kernel = g->axis[1].kernel;
+	const bool inside = line >= 0 && line < g->work->in[0];
+	int64_t sb = g->sb_base + g->map.bias_rows + ky * kernel * rows;
+	int64_t first = inside ? g->base + dn_rank_of(&g->lines, line) * line_rows(g) : 0;
+	for (int64_t kx = 0; kx < kernel; kx++, sb += rows) {
+		int64_t x = dn_tap_at(&g->axis[1], g->x, kx);
+		bool read = inside && x >= 0 && x < g->work->in[1];
+		dn_emit_multiply(g, visit, read ? first + dn_rank_of(&g->columns, x) * rows : -1, sb, rows);
+	}
+}
+
+/* What no later window of the tile reads: whole lines at the end of a row, before it columns of its first line. */
+static void free_rows(struct dn_generator *g)
+{
+	const int64_t kept = first_line(g, g->y + 1, g->work->out[0]);
+	if (g->x + 1 == g->x_end) {
+		dn_free_nbin(g, g->base + dn_min(kept, g->lines.loaded) * line_rows(g));
+		return;
+	}
+	int64_t top = first_line(g, g->y, g->y + 1);
+	if (top < kept)
+		dn_free_nbin(g, g->base + top * line_rows(g) +
+					dn_first_from(&g->columns, g->x + 1, g->x_end, 0, g->axis[1].kernel) *
+						g->map.in_rows);
+}
+
+static void multiply(struct dn_generator *g, struct dn_visit *visit)
+{
+	const struct dn_range lines = dn_taps_inside(&g->axis[0], g->y, 0, g->axis[0].kernel);
+	if (g->work->bias)
+		dn_emit_bias(g, visit, g->sb_base);
+	for (int64_t ky = 0; ky < g->axis[0].kernel; ky++) {
+		multiply_line(g, visit, ky);
+		if (ky == lines.first && g->x + 1 < g->x_end)
+			free_rows(g);
+	}
+}
+
+static void down_visit(struct dn_generator *g)
+{
+	const struct dn_work *work = g->work;
+	const bool tile_begins = !g->y && g->x == g->x_first;
+	if (tile_begins) {
+		dn_need(g, &g->columns, 1, g->x_first, g->x_end, 0, g->axis[1].kernel);
+		dn_need(g, &g->lines, 0, 0, work->out[0], 0, g->axis[0].kernel);
+		g->base = g->nbin.next;
+		if (!g->image && !g->x) {
+			g->sb_base = g->sb.next;
+			dn_emit_sb_load(g, dn_synapses_at(&g->map, 0, g->conv_group, g->group, &g->part),
+					g->map.kernel_rows);
+		}
+	}
+	if (g->x == g->x_first)
+		load_lines(g);
+	struct dn_visit visit = {
+		.first = g->put,
+		.oldest = g->nbin.oldest,
+		.from = DN_FROM_RESET,
+		.to = work->raw ? DN_TO_NBOUT : DN_TO_NFU3,
+		.stores = true,
+		.store_at = dn_result_at(&g->map, g->image, g->y, g->x, g->conv_group * work->no + g->group * g->tn),
+		.store_bytes = dn_group_bytes(g, g->group, g->group + 1)};
+	multiply(g, &visit);
+	dn_end_visit(g, &visit);
+	if (g->x + 1 == g->x_end)
+		free_rows(g);
+	if (g->x + 1 == work->out[1] && g->y + 1 == work->out[0] && g->image + 1 == work->images)
+		dn_free_sb(g, g->sb.next);
+}
+
+/* Of a row of outputs the windows that read nothing: they only store. The first one of a tile may load lines, the last one frees them. */
+static int64_t positions_alike(const struct dn_generator *g, int64_t turn)
+{
+	const struct dn_axis *y = &g->axis[0], *x = &g->axis[1];
+	const struct dn_range lines = {0, y->kernel}, taps = {0, x->kernel};
+	const int64_t last = g->x_end - 1 - g->x_first;
+	if (!turn || turn >= last)
+		return 0;
+	if (dn_reads_none(y, g->y, lines))
+		return last - turn;
+	return dn_reads_none(x, g->x_first + turn, taps) ? dn_same_run(x, g->x_first + turn, g->x_end - 1, 0, x->kernel)
+							 : 0;
+}
+
+/* The first tile of the first image loads the kernel, the last of the last one frees it. The first row of outputs of a tile loads all
+ * lines under it, the last frees them. */
+static int64_t down_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
+{
+	const struct dn_work *work = g->work;
+	const int64_t last = dn_turns(g, loop) - 1;
+	switch (loop) {
+	case DN_CONV_GROUPS:
+		return last + 1 - turn;
+	case DN_PASSES:
+		return dn_full_groups(g) - turn;
+	case DN_IMAGES:
+		return turn ? last - turn : 0;
+	case DN_BLOCKS: {
+		const int64_t first = turn * g->width, kernel = g->axis[1].kernel;
+		const int64_t run = dn_same_run(&g->axis[1], first, work->out[1], 0, kernel) / g->width;
+		if (!g->image && !turn)
+			return 0;
+		return g->image + 1 == work->images ? dn_min(run, last - turn) : run;
+	}
+	case DN_OUT_LINES:
+		return dn_sliding_run(g, 0, 0, work->out[0], turn, (struct dn_range){0, g->axis[0].kernel});
+	default:
+		return positions_alike(g, turn);
+	}
+}
+
+/* The lines that the row before has loaded and not freed; within a row none are. */
+static void down_hold(struct dn_generator *g)
+{
+	if (g->y && g->x == g->x_first)
+		dn_hold(g, &g->lines, g->y, line_rows(g));
+}
+
+const struct dn_nest_code dn_code_down = {6,
+					  {DN_CONV_GROUPS, DN_PASSES, DN_IMAGES, DN_BLOCKS, DN_OUT_LINES, DN_POSITIONS},
+					  down_visit,
+					  down_alike,
+					  down_hold};

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The code generators: a layer as a stream of instructions (isa.h), made as they are needed and never held: CONV5* of the paper has 176
+ * million. One file per nest of tiles.h, over loops that are common to all (generate_loops.c).
+ *
+ * Each visit, some rows of one window for one group of Tn outputs, is a few instructions: what it loads, a step after the other
+ * over runs of rows that lie in both buffers at equal distances, what it frees. Taps in the padding are steps with zeros when summing
+ * and no steps when pooling.
+ *
+ *     struct dn_generator *generator;
+ *     if (dn_generator_open(config, work, tiles, &generator, &err)) ...
+ *     run.source = dn_generator_source(generator);
+ *     if (dn_run_fast(&run, &err) || dn_generator_failed(generator, &err)) ...
+ *     dn_generator_close(generator);
+ */
+#ifndef DIANNAO_GENERATE_H
+#define DIANNAO_GENERATE_H
+
+#include "sim/diannao/diannao/isa/engine.h"
+#include "sim/diannao/diannao/layout.h"
+
+struct dn_generator; /* opaque */
+
+/* Borrows all three until it is closed. NPL_ENOMEM. */
+int dn_generator_open(const struct dn_config *config, const struct dn_work *work, const struct dn_tiles *tiles,
+		      struct dn_generator **generator, struct npl_err *err);
+void dn_generator_close(struct dn_generator *generator); /* accepts NULL */
+struct dn_source dn_generator_source(struct dn_generator *generator);
+const struct dn_layout_map *dn_generator_map(const struct dn_generator *generator);
+/* Memory ran out on the way and the stream ended too early: NPL_ENOMEM, else 0. */
+int dn_generator_failed(const struct dn_generator *generator, struct npl_err *err);
+
+#endif

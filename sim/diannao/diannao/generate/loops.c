@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The loops of a nest (generate_impl.h): where the next visit is, and which turns are alike and may be left out.
+ *
+ * Each loop is a level of units (engine.h): a turn of it with all that is inside. Where all turns of a loop are alike, so are those of the
+ * next turn of the loop around it that is alike, and these are one run of units of the inner loop: the outer one then has none of its own.
+ * A long run finds what repeats after many turns only, and few levels find it sooner. */
+#include "impl.h"
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+	return a / b + (a % b > 0);
+}
+
+static int64_t kernel_turns(const struct dn_generator *g, enum dn_loop loop)
+{
+	const struct dn_tiles *tiles = g->tiles;
+	const int64_t *kernel = g->work->window.kernel;
+	if (loop == DN_KERNEL_LINES)
+		return ceil_div(kernel[0], tiles->lines ? tiles->lines : 1);
+	if (loop == DN_KERNEL_TAPS)
+		return tiles->lines ? 1 : ceil_div(kernel[1], tiles->taps ? tiles->taps : 1);
+	return tiles->lines || tiles->taps ? 1 : ceil_div(g->map.in_rows, tiles->rows);
+}
+
+static int64_t window_parts(const struct dn_generator *g)
+{
+	int64_t taps = 1;
+	for (int d = 0; d < NPL_SPATIAL; d++) {
+		struct dn_range inside = dn_taps_inside(&g->axis[d], d ? g->x : g->y, 0, g->axis[d].kernel);
+		taps *= inside.end - inside.first;
+	}
+	return ceil_div(taps, g->tiles->taps);
+}
+
+int64_t dn_turns(const struct dn_generator *g, enum dn_loop loop)
+{
+	const int64_t stored = g->turn[DN_STORES] * g->store_groups;
+	switch (loop) {
+	case DN_IMAGES:
+		return g->work->images;
+	case DN_CONV_GROUPS:
+		return g->work->groups;
+	case DN_OUT_LINES:
+		return g->work->out[0];
+	case DN_BLOCKS:
+		return ceil_div(g->work->out[1], g->width);
+	case DN_STORES:
+		return ceil_div(g->map.groups, g->store_groups);
+	case DN_PASSES:
+		return ceil_div(dn_min(g->store_groups, g->map.groups - stored), g->pass_groups);
+	case DN_WINDOW_PARTS:
+		return window_parts(g);
+	case DN_GROUPS:
+		return g->group_end - g->group;
+	case DN_POSITIONS:
+		return g->x_end - g->x_first;
+	default:
+		return kernel_turns(g, loop);
+	}
+}
+
+/* What follows from the turns. */
+static void place(struct dn_generator *g)
+{
+	const int64_t *turn = g->turn, groups = g->map.groups;
+	g->image = turn[DN_IMAGES];
+	g->conv_group = turn[DN_CONV_GROUPS];
+	g->y = turn[DN_OUT_LINES];
+	g->x_first = turn[DN_BLOCKS] * g->width;
+	g->x_end = dn_min(g->x_first + g->width, g->work->out[1]);
+	g->x = g->x_first + turn[DN_POSITIONS];
+	if (g->tiles->nest != DN_STREAMED)
+		g->store_groups = groups;
+	else if (g->x_end - g->x_first == 1)
+		g->store_groups = g->stored_groups;
+	else
+		g->store_groups = g->pass_groups;
+	g->group = turn[DN_STORES] * g->store_groups + turn[DN_PASSES] * g->pass_groups;
+	g->group_end = dn_min(g->group + g->pass_groups, groups);
+	g->group_at = g->group + turn[DN_GROUPS];
+	const int64_t lines = g->tiles->lines ? g->tiles->lines : 1, taps = g->tiles->taps ? g->tiles->taps : 1;
+	g->part = dn_part_from(g->work, g->tiles, g->map.in_rows, turn[DN_KERNEL_LINES] * lines,
+			       turn[DN_KERNEL_TAPS] * taps, turn[DN_KERNEL_ROWS] * g->tiles->rows);
+}
+
+bool dn_begin_loops(struct dn_generator *g)
+{
+	const struct dn_work *work = g->work;
+	if (!work->images || !work->groups || !work->no || !work->ni || !dn_positions(work))
+		return false;
+	g->width = work->out[1];
+	if (g->tiles->nest == DN_DOWN)
+		g->width = g->tiles->columns;
+	else if (g->tiles->nest == DN_STREAMED)
+		g->width = g->tiles->positions;
+	g->pass_groups = g->tiles->groups ? g->tiles->groups : 1;
+	g->stored_groups = g->pass_groups / npl_gcd(g->pass_groups, g->result_groups) * g->result_groups;
+	place(g);
+	return true;
+}
+
+/* The next turn of the loop at this level, or of those around it. */
+static bool next_turn(struct dn_generator *g, int level)
+{
+	for (; level >= 0; level--) {
+		const enum dn_loop loop = g->code->loop[level];
+		if (++g->turn[loop] < dn_turns(g, loop)) {
+			place(g);
+			return true;
+		}
+		g->turn[loop] = 0;
+	}
+	return false;
+}
+
+bool dn_next_visit(struct dn_generator *g)
+{
+	return next_turn(g, g->code->levels - 1);
+}
+
+static int64_t alike_from(const struct dn_generator *g, int level, int64_t turn)
+{
+	const int64_t alike = g->code->alike(g, g->code->loop[level], turn);
+	return alike < 0 ? 0 : alike;
+}
+
+static bool all_alike(const struct dn_generator *g, int level)
+{
+	const int64_t turns = dn_turns(g, g->code->loop[level]);
+	return turns == 1 || alike_from(g, level, 0) == turns;
+}
+
+/* Turns of the loop at this level, with those in turns of the loops around it. */
+static int64_t run_from_here(const struct dn_generator *g, int level)
+{
+	const enum dn_loop loop = g->code->loop[level];
+	const int64_t turns = dn_turns(g, loop), run = turns > 1 ? alike_from(g, level, g->turn[loop]) : 0;
+	if (!level || !all_alike(g, level))
+		return run;
+	const int64_t around = run_from_here(g, level - 1);
+	if (turns == 1)
+		return around;
+	return around > 1 ? run + (around - 1) * turns : run;
+}
+
+void dn_loops_alike(const struct dn_generator *g, int64_t units[DN_UNIT_LEVELS])
+{
+	bool inside = false; /* its turns are counted as those of the loop inside it */
+	for (int level = g->code->levels - 1; level >= 0; level--) {
+		units[level] = inside ? 0 : run_from_here(g, level);
+		if (g->turn[g->code->loop[level]])
+			return;
+		inside = all_alike(g, level);
+	}
+}
+
+/* A run of units goes on in the next turn of the loop around it, so many turns may be more than the loop has. */
+void dn_skip_turns(struct dn_generator *g, int level, int64_t turns)
+{
+	g->turn[g->code->loop[level]] += turns - 1;
+	for (int i = level; i > 0; i--) {
+		const enum dn_loop loop = g->code->loop[i];
+		const int64_t all = dn_turns(g, loop);
+		g->turn[g->code->loop[i - 1]] += g->turn[loop] / all;
+		g->turn[loop] %= all;
+	}
+	place(g);
+	g->ended = !next_turn(g, level);
+	if (g->code->hold && !g->ended)
+		g->code->hold(g);
+}
+
+int64_t dn_sliding_run(const struct dn_generator *g, int d, int64_t first, int64_t end, int64_t o, struct dn_range taps)
+{
+	const struct dn_axis *axis = &g->axis[d];
+	/* Where gaps between taps leave columns out, windows that reach over the ends of these windows leave out others. */
+	const int64_t margin = axis->dilation > 1 ? (axis->kernel - 1) * axis->dilation / axis->stride + 1 : 0;
+	if (o <= first || o + 1 >= end)
+		return 0;
+	if (dn_reads_none(axis, o, taps))
+		return dn_same_run(axis, o, end - 1, taps.first, taps.end);
+	if (o <= first + margin || !dn_all_inside(axis, o - 1))
+		return 0;
+	return dn_min(dn_inner_run(axis, o), end - 1 - margin - o);
+}
+
+int64_t dn_full_groups(const struct dn_generator *g)
+{
+	return g->work->no / g->tn;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * DN_STREAMED and DN_ACROSS (tiles.h): columns of the input slide through NBin under the windows of one row of outputs. Of each column
+ * the lines of the part that lie inside the input are loaded one after the other, a request each; a column is freed when the last
+ * window of the block and, of a pass, the last group has read it.
+ *
+ * Streamed, a visit is one position, group and part of the window. Across, the part is the whole window and the kernels of a pass are
+ * loaded once: the pass is then outside of images and rows, its groups inside of positions. */
+#include "impl.h"
+
+static bool across(const struct dn_generator *g)
+{
+	return g->tiles->nest == DN_ACROSS;
+}
+
+static struct dn_range lines_of(const struct dn_generator *g)
+{
+	return dn_taps_inside(&g->axis[0], g->y, g->part.ky, g->part.ky_end);
+}
+
+/* Of a tap's rows those of the part that these groups read. */
+static struct dn_range rows_of(const struct dn_generator *g, int64_t group, int64_t group_end)
+{
+	struct dn_range rows = dn_rows_read(&g->map, group, group_end);
+	return across(g) ? rows : (struct dn_range){g->part.row, g->part.row_end};
+}
+
+/* NBin rows of one column: what any group of the pass reads of it. */
+static int64_t column_rows(const struct dn_generator *g)
+{
+	struct dn_range lines = lines_of(g), rows = rows_of(g, g->group, g->group_end);
+	return (lines.end - lines.first) * (rows.end - rows.first);
+}
+
+/* Columns up to the last tap of this window. */
+static void load_columns(struct dn_generator *g)
+{
+	const struct dn_range lines = lines_of(g);
+	const struct dn_range taps = dn_taps_inside(&g->axis[1], g->x, g->part.kx, g->part.kx_end);
+	const struct dn_range rows = rows_of(g, g->group, g->group_end);
+	const int64_t bytes = dn_tap_bytes(g, rows.first, rows.end);
+	const int64_t channel = g->conv_group * g->work->ni + rows.first * g->tn;
+	if (taps.first == taps.end)
+		return;
+	struct dn_columns *columns = &g->columns;
+	const int64_t last = dn_tap_at(columns->axis, g->x, taps.end - 1);
+	for (; (columns->at = dn_next_needed(columns, columns->at)) <= last; columns->at++) {
+		for (int64_t ky = lines.first; ky < lines.end; ky++)
+			dn_emit_nbin_load(
+				g,
+				dn_input_at(&g->map, g->image, dn_tap_at(&g->axis[0], g->y, ky), columns->at, channel),
+				bytes);
+		columns->loaded++;
+	}
+}
+
+/* SB rows of a group's kernel, or its part. */
+static int64_t synapse_rows(const struct dn_generator *g, int64_t group)
+{
+	if (across(g))
+		return dn_rows_before(&g->map, group + 1) - dn_rows_before(&g->map, group);
+	return dn_part_rows(&g->part) + (dn_part_is_first(&g->part) ? g->map.bias_rows : 0);
+}
+
+/* The whole window's kernel of a group that stays is loaded before the first visit that reads it. */
+static void load_synapses(struct dn_generator *g)
+{
+	const bool begins = g->x == g->x_first && !(across(g) && (g->image || g->y));
+	if (!begins)
+		return;
+	int64_t position = g->work->private_kernels ? g->y * g->work->out[1] + g->x : 0;
+	if (!across(g) || g->group_at == g->group)
+		g->sb_base = g->sb.next;
+	dn_emit_sb_load(g, dn_synapses_at(&g->map, position, g->conv_group, g->group_at, &g->part),
+			synapse_rows(g, g->group_at));
+}
+
+static void multiply(struct dn_generator *g, struct dn_visit *visit)
+{
+	const struct dn_range lines = lines_of(g), held = rows_of(g, g->group, g->group_end),
+			      read = rows_of(g, g->group_at, g->group_at + 1);
+	const int64_t rows = read.end - read.first, column = column_rows(g);
+	int64_t sb = g->sb_base;
+	if (across(g))
+		sb += dn_rows_before(&g->map, g->group_at) - dn_rows_before(&g->map, g->group);
+	if (dn_part_is_first(&g->part) && g->work->bias) {
+		dn_emit_bias(g, visit, sb);
+		sb += g->map.bias_rows;
+	}
+	for (int64_t ky = g->part.ky; ky < g->part.ky_end; ky++)
+		for (int64_t kx = g->part.kx; kx < g->part.kx_end; kx++, sb += rows) {
+			int64_t x = dn_tap_at(&g->axis[1], g->x, kx), row = -1;
+			if (ky >= lines.first && ky < lines.end && x >= 0 && x < g->work->in[1])
+				row = g->base + dn_rank_of(&g->columns, x) * column +
+				      (ky - lines.first) * (held.end - held.first) + read.first - held.first;
+			dn_emit_multiply(g, visit, row, sb, rows);
+		}
+}
+
+/* Columns left of all that later windows of the block read. */
+static void free_columns(struct dn_generator *g)
+{
+	int64_t column = column_rows(g);
+	int64_t kept = dn_first_from(&g->columns, g->x + 1, g->x_end, g->part.kx, g->part.kx_end);
+	dn_free_nbin(g, g->base + dn_min(kept, g->columns.loaded) * column);
+}
+
+static bool last_part(const struct dn_generator *g)
+{
+	return g->part.ky_end == g->work->window.kernel[0] && g->part.kx_end == g->work->window.kernel[1] &&
+	       g->part.row_end == g->map.in_rows;
+}
+
+/* Groups of them: where they come before the next position, as many as NBout takes. */
+static int64_t results_at_once(const struct dn_generator *g)
+{
+	return across(g) || g->x_end - g->x_first == 1 ? g->result_groups : 1;
+}
+
+/* Results of one position that lie side by side are one store. */
+static void store(struct dn_generator *g, struct dn_visit *visit)
+{
+	const int64_t at_once = results_at_once(g);
+	const int64_t first = across(g) ? g->group : 0, end = across(g) ? g->group_end : g->map.groups;
+	visit->to = g->work->raw ? DN_TO_NBOUT : DN_TO_NFU3;
+	visit->stores = true;
+	if ((g->group_at - first) % at_once)
+		return;
+	visit->store_at = dn_result_at(&g->map, g->image, g->y, g->x,
+				       g->conv_group * g->work->no + g->group_at * g->tn);
+	visit->store_bytes = dn_group_bytes(g, g->group_at, dn_min(g->group_at + at_once, end));
+}
+
+static void sliding_visit(struct dn_generator *g)
+{
+	const bool first_group = g->group_at == g->group, last_group = g->group_at + 1 == g->group_end;
+	const bool first_x = g->x == g->x_first, last_x = g->x + 1 == g->x_end;
+	const bool alone = g->x_end - g->x_first == 1 && g->group_end - g->group == 1;
+	const bool first = dn_part_is_first(&g->part);
+	if (first_group && first_x) {
+		dn_need(g, &g->columns, 1, g->x_first, g->x_end, g->part.kx, g->part.kx_end);
+		g->base = g->nbin.next;
+	}
+	load_synapses(g);
+	if (first_group)
+		load_columns(g);
+	struct dn_visit visit = {.first = g->put, .oldest = g->nbin.oldest, .from = DN_FROM_RESET};
+	if (!first)
+		visit.from = alone ? DN_FROM_KEEP : DN_FROM_NBOUT;
+	visit.index_begins = first_group && first_x && !alone && !(first && last_part(g));
+	visit.to = alone ? DN_TO_KEEP : DN_TO_NBOUT;
+	if (last_part(g))
+		store(g, &visit);
+	multiply(g, &visit);
+	dn_end_visit(g, &visit);
+	if (last_group)
+		free_columns(g);
+	if (across(g) ? last_group && last_x && g->y + 1 == g->work->out[0] && g->image + 1 == g->work->images : last_x)
+		dn_free_sb(g, g->sb.next);
+}
+
+/* Windows of a block, but for the first and the last of it, that load and free as many columns as the one before; where nothing is read,
+ * whatever the group does of loading and freeing. */
+static int64_t positions_alike(const struct dn_generator *g, int64_t turn)
+{
+	const struct dn_range lines = lines_of(g), taps = {g->part.kx, g->part.kx_end};
+	const int64_t last = g->x_end - 1 - g->x_first, o = g->x_first + turn;
+	if (!turn || turn >= last)
+		return 0;
+	if (lines.first == lines.end)
+		return last - turn;
+	if (!across(g) && g->group_end - g->group > 1 && !dn_reads_none(&g->axis[1], o, taps))
+		return 0;
+	return dn_sliding_run(g, 1, g->x_first, g->x_end, o, taps);
+}
+
+/* The first row of the first image loads the kernels, the last of the last one frees them. */
+static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
+{
+	const struct dn_work *work = g->work;
+	const int64_t last = dn_turns(g, loop) - 1;
+	switch (loop) {
+	case DN_CONV_GROUPS:
+		return last + 1 - turn;
+	case DN_PASSES: /* LRN's read other rows each */
+		return g->work->lrn.made ? 0 : dn_full_groups(g) / g->pass_groups - turn;
+	case DN_GROUPS:
+		return 0;
+	case DN_IMAGES:
+		return turn ? last - turn : 0;
+	case DN_OUT_LINES: {
+		const int64_t run = dn_same_run(&g->axis[0], turn, work->out[0], 0, g->axis[0].kernel);
+		if (!g->image && !turn)
+			return 0;
+		return g->image + 1 == work->images ? dn_min(run, last - turn) : run;
+	}
+	default:
+		return positions_alike(g, turn);
+	}
+}
+
+/* Lines (or parts of several) that lie inside the input or outside as this one does. The first part of a window has its biases, the last
+ * one stores. */
+static int64_t lines_alike(const struct dn_generator *g, int64_t turn)
+{
+	const struct dn_axis *axis = &g->axis[0];
+	const int64_t lines = g->tiles->lines ? g->tiles->lines : 1, line = turn * lines;
+	const struct dn_range inside = dn_taps_inside(axis, g->y, 0, axis->kernel);
+	int64_t end = axis->kernel;
+	if (line < inside.first)
+		end = inside.first;
+	else if (line < inside.end)
+		end = inside.end;
+	return turn ? dn_min((end - line) / lines, dn_turns(g, DN_KERNEL_LINES) - 1 - turn) : 0;
+}
+
+/* Taps of a line from this one on that all windows of the block have inside the input, or all outside; 0: some have it inside. */
+static int64_t taps_from(const struct dn_generator *g, int64_t tap)
+{
+	const struct dn_axis *axis = &g->axis[1];
+	const struct dn_range lines = lines_of(g), first = dn_taps_inside(axis, g->x_first, 0, axis->kernel),
+			      last = dn_taps_inside(axis, g->x_end - 1, 0, axis->kernel);
+	if (lines.first == lines.end || tap >= first.end)
+		return axis->kernel - tap;
+	if (tap < last.first)
+		return dn_min(last.first, axis->kernel) - tap;
+	return tap >= first.first && tap < last.end ? last.end - tap : 0;
+}
+
+/* Parts of a line. */
+static int64_t taps_alike(const struct dn_generator *g, int64_t turn)
+{
+	const int64_t taps = g->tiles->taps ? g->tiles->taps : 1, line = g->turn[DN_KERNEL_LINES];
+	const int64_t whole = g->axis[1].kernel / taps, last = dn_turns(g, DN_KERNEL_TAPS) - 1;
+	if (!line && !turn)
+		return 0;
+	return dn_min(taps_from(g, turn * taps) / taps,
+		      (line + 1 == dn_turns(g, DN_KERNEL_LINES) ? dn_min(whole, last) : whole) - turn);
+}
+
+/* Parts of a tap. */
+static int64_t rows_alike(const struct dn_generator *g, int64_t turn)
+{
+	const int64_t line = g->turn[DN_KERNEL_LINES], tap = g->turn[DN_KERNEL_TAPS];
+	const int64_t whole = g->work->ni / g->tn / g->tiles->rows, last = dn_turns(g, DN_KERNEL_ROWS) - 1;
+	const bool ends = line + 1 == dn_turns(g, DN_KERNEL_LINES) && tap + 1 == dn_turns(g, DN_KERNEL_TAPS);
+	if (!line && !tap && !turn)
+		return 0;
+	return (ends ? dn_min(whole, last) : whole) - turn;
+}
+
+/* The first group of a pass loads columns, the last one frees them. */
+static int64_t groups_alike(const struct dn_generator *g, int64_t turn)
+{
+	const int64_t last = dn_turns(g, DN_GROUPS) - 1;
+	if (!turn || (last_part(g) && results_at_once(g) > 1))
+		return 0;
+	return dn_min(last, dn_full_groups(g) - g->group) - turn;
+}
+
+/* Blocks whose windows all read the same taps, or a row that reads nothing. */
+static int64_t blocks_alike(const struct dn_generator *g, int64_t turn)
+{
+	const int64_t first = turn * g->width, end = g->work->out[1], lines = g->axis[0].kernel;
+	const bool none = dn_reads_none(&g->axis[0], g->y, (struct dn_range){0, lines});
+	return (none ? end - first : dn_same_run(&g->axis[1], first, end, 0, g->axis[1].kernel)) / g->width;
+}
+
+static int64_t streamed_alike(const struct dn_generator *g, enum dn_loop loop, int64_t turn)
+{
+	switch (loop) {
+	case DN_IMAGES:
+	case DN_CONV_GROUPS:
+		return dn_turns(g, loop) - turn;
+	case DN_OUT_LINES:
+		return dn_same_run(&g->axis[0], turn, g->work->out[0], 0, g->axis[0].kernel);
+	case DN_BLOCKS:
+		return blocks_alike(g, turn);
+	case DN_STORES:
+		return dn_full_groups(g) / g->store_groups - turn;
+	case DN_KERNEL_LINES:
+		return lines_alike(g, turn);
+	case DN_KERNEL_TAPS:
+		return taps_alike(g, turn);
+	case DN_KERNEL_ROWS:
+		return rows_alike(g, turn);
+	case DN_GROUPS:
+		return groups_alike(g, turn);
+	case DN_POSITIONS:
+		return positions_alike(g, turn);
+	default:
+		return 0;
+	}
+}
+
+/* Of several groups in blocks only windows that read nothing are left out, and they change nothing. */
+static void sliding_hold(struct dn_generator *g)
+{
+	if (g->x > g->x_first && (across(g) || g->group_end - g->group == 1))
+		dn_hold(g, &g->columns, g->x, column_rows(g));
+}
+
+const struct dn_nest_code dn_code_across = {
+	6,
+	{DN_CONV_GROUPS, DN_PASSES, DN_IMAGES, DN_OUT_LINES, DN_POSITIONS, DN_GROUPS},
+	sliding_visit,
+	across_alike,
+	sliding_hold};
+const struct dn_nest_code dn_code_streamed = {11,
+					      {DN_IMAGES, DN_CONV_GROUPS, DN_OUT_LINES, DN_BLOCKS, DN_STORES, DN_PASSES,
+					       DN_KERNEL_LINES, DN_KERNEL_TAPS, DN_KERNEL_ROWS, DN_GROUPS,
+					       DN_POSITIONS},
+					      sliding_visit,
+					      streamed_alike,
+					      sliding_hold};

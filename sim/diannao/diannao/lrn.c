@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Local response normalisation as far as the machine can (Krizhevsky et al., NIPS 2012, section 3.3; Chen et al., ASPLOS 2014,
+ * name the layer and leave it out). y = x t^-beta with t = bias + alpha/size * the sum of the squares of neighbouring maps. NFU-1
+ * multiplies an input by a synapse, never two inputs, so squares and the last product are others' (layer.h). Here: a 1x1
+ * convolution of the squares, whose kernels hold one synapse in a band, makes u, which is linear in t; t^-beta as a function of u is
+ * fitted (fit.h) to NFU-3's segments. Their limits are hard-wired and close to each other around 0 only, so u begins where the curve
+ * is held best and ends where 16 bits do: synapse and bias say where t is in between.
+ *
+ * Rows of kernels that the band does not touch are left out where the nest can (tiles.h); in those that it touches zeros beside it are
+ * loaded and multiplied as any synapse. */
+#include <math.h>
+#include <stdio.h>
+
+#include "core/q16/q16.h"
+#include "sim/diannao/nfu/fit.h"
+#include "dn.h"
+
+#define REFUSE(...) (snprintf(why, n, __VA_ARGS__), false)
+
+#define ONE             (1 << NPL_Q16_FRACTION_BITS)
+#define LARGEST_ERROR   (1.0 / 32) /* of t^-beta beside that of the least t */
+#define LARGEST_VALUE   31         /* of what NFU-3's lines hold: as far as they do not saturate */
+#define LARGEST_SYNAPSE 1023       /* products by any input round to 16 bits */
+#define LARGEST_INPUT   (1 << 14)  /* of calibrated inputs (quantise.h) */
+#define HEADROOM        2          /* for sums beyond the greatest that calibration saw, as its inputs have */
+#define MARGIN          64         /* of 1/1024: what rounding may add to the greatest u */
+#define FIRST_EIGHTHS   (-48)      /* where u may begin: limits are close to each other from -37/8 to 25/8 */
+#define LAST_EIGHTHS    24
+#define FIRST_END       10 /* the first limit where u may end */
+
+/* What NFU-3 holds: 2^raised t^-beta of u from begin, where t = bias, to end. */
+struct curve {
+	double beta, bias, begin, end, t_per_u;
+	int raised;
+};
+
+static int64_t min(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static double factor_at(const void *curve, double u)
+{
+	const struct curve *c = curve;
+	return ldexp(pow(c->bias + fmax(u - c->begin, 0) * c->t_per_u, -c->beta), c->raised);
+}
+
+static double weight_of(const struct npl_attrs *attrs)
+{
+	return (double)attrs->alpha / (double)attrs->size;
+}
+
+/* Squares that one map sums, at most. */
+static int64_t widest(const struct dn_work *work)
+{
+	return min(min(work->lrn.below, work->ni) + 1 + min(work->lrn.above, work->ni), work->ni);
+}
+
+static bool check_attributes(const struct npl_attrs *attrs, char *why, size_t n)
+{
+	const double alpha = (double)attrs->alpha, beta = (double)attrs->beta, bias = (double)attrs->bias;
+	if (!(alpha >= 0 && beta >= 0 && isfinite(alpha) && isfinite(beta)) || attrs->size < 1)
+		return REFUSE("alpha %g, beta %g and size %lld: NFU-3 holds a power that falls from the bias on", alpha,
+			      beta, (long long)attrs->size);
+	if (!(bias > 0 && isfinite(bias)) || !isfinite(ldexp(pow(bias, -beta), 64)))
+		return REFUSE("%g to the power of -%g is no finite number", bias, beta);
+	return true;
+}
+
+/* Inputs, in units of their scale, that a map's sum may reach: all that there can be, or those that calibration saw and more. */
+static double largest_sum(const struct npl_attrs *attrs, int x, const struct dn_work *work)
+{
+	const double all = (double)widest(work) * INT16_MAX;
+	if (!attrs->limits_known || !(attrs->low > 0 && attrs->beta > 0 && attrs->alpha > 0))
+		return all;
+	const double seen = pow((double)attrs->low, -1 / (double)attrs->beta) - (double)attrs->bias;
+	return fmin(fmax(HEADROOM * seen / ldexp(weight_of(attrs), x), LARGEST_INPUT), all);
+}
+
+/* Synapse and bias at the finest scale 2^*w that the sums have room for, where `inputs` reach from c->begin to c->end. x: log2 of the
+ * input's scale. False: no scale is fine enough. */
+static bool choose_scale(const struct dn_config *config, const struct curve *c, double inputs, int x,
+			 struct dn_work *work, int *w)
+{
+	const bool rounded = config->product == NPL_Q16_ROUNDED;
+	const double window = (double)widest(work), room = ldexp(1, (int)config->sum_bits - 1);
+	const double per_input = (c->end - (double)MARGIN / ONE - c->begin) / inputs; /* the synapse's value */
+	double synapse, bias, sum;
+	int e;
+	frexp(per_input / (LARGEST_SYNAPSE + 1), &e);
+	do {
+		synapse = floor(ldexp(per_input, -e));
+		bias = rint(ldexp(c->begin, -e));
+		sum = fmax(fabs(bias), bias + window * synapse * INT16_MAX);
+		sum = rounded ? sum / ONE + window + 1 : sum;
+		*w = e++ - x;
+	} while (synapse >= 1 && (fabs(bias) > INT32_MAX || sum >= room));
+	work->lrn.synapse = (int16_t)synapse;
+	work->lrn.bias = (int32_t)bias;
+	/* A step of the sums is not more than one of u. */
+	return synapse >= 1 && ldexp(rounded ? ONE : 1, x + *w) <= 1.0 / ONE;
+}
+
+/* Half of what the curve, which is convex, is below its chord between two u: what the best line leaves. INFINITY: the line has no 16-bit
+ * coefficients. */
+static double line_error(const struct curve *c, double from, double to)
+{
+	const double least = factor_at(c, to), slope = (least - factor_at(c, from)) / (to - from);
+	const double steepest = ldexp(c->beta * c->t_per_u, c->raised);
+	if (fabs(slope) > LARGEST_VALUE || fabs(least - slope * to) > LARGEST_VALUE)
+		return INFINITY;
+	if (!(slope < 0 && steepest > 0))
+		return 0;
+	const double t = pow(steepest / -slope, 1 / (c->beta + 1)); /* where the curve is as steep */
+	const double u = c->begin + (t - c->bias) / c->t_per_u;
+	return (least - slope * (to - u) - factor_at(c, u)) / 2;
+}
+
+/* The greatest of all segments, of t^-beta. */
+static double estimated_error(const struct curve *c)
+{
+	double most = 0, from = c->begin;
+	for (int i = 0; i < DN_SEGMENTS && from < c->end; i++) {
+		const double limit = i < DN_SEGMENTS - 1 ? (double)dn_limits[i] / ONE : c->end;
+		if (limit <= from)
+			continue;
+		most = fmax(most, line_error(c, from, fmin(limit, c->end)));
+		from = limit;
+	}
+	return ldexp(most, -c->raised);
+}
+
+/* As far raised as 16-bit lines go. */
+static double raise(struct curve *c)
+{
+	double error = INFINITY;
+	int exponent;
+	frexp(pow(c->bias, -c->beta) / LARGEST_VALUE, &exponent);
+	for (int down = 0; down < NPL_Q16_FRACTION_BITS && !isfinite(error); down++) {
+		c->raised = -exponent - down;
+		error = estimated_error(c);
+	}
+	return error;
+}
+
+/* The curve with the least error of all where u may begin and end; work->lrn has its synapse and bias. False: there is none. */
+static bool choose_curve(const struct dn_config *config, const struct npl_attrs *attrs, int x, struct dn_work *work,
+			 struct curve *best, int *w)
+{
+	const double inputs = largest_sum(attrs, x, work);
+	struct dn_lrn kept = work->lrn;
+	double least = INFINITY;
+	for (int end = FIRST_END; end < DN_SEGMENTS; end++)
+		for (int eighths = FIRST_EIGHTHS; eighths <= LAST_EIGHTHS; eighths++) {
+			struct curve c = {.beta = (double)attrs->beta,
+					  .bias = (double)attrs->bias,
+					  .begin = eighths / 8.0,
+					  .end = (double)(end < DN_SEGMENTS - 1 ? dn_limits[end] : INT16_MAX) / ONE};
+			int scale;
+			if (c.begin + 1 > c.end || !choose_scale(config, &c, inputs, x, work, &scale))
+				continue;
+			c.t_per_u = weight_of(attrs) / ldexp(work->lrn.synapse, scale);
+			const double error = raise(&c);
+			if (error >= least)
+				continue;
+			least = error;
+			*best = c;
+			*w = scale;
+			kept = work->lrn;
+		}
+	work->lrn = kept;
+	return isfinite(least);
+}
+
+static bool fit_curve(const struct curve *c, struct dn_work *work, char *why, size_t n)
+{
+	/* Beyond the end too: sums that calibration did not see. */
+	const struct dn_curve curve = {
+		.f = factor_at, .parameters = c, .low = (int)(c->begin * ONE), .high = INT16_MAX};
+	double error;
+	if (!dn_fit(&curve, &work->function, &error))
+		return REFUSE("out of memory for the segments of NFU-3");
+	error = 0;
+	for (int u = curve.low; u < (int)(c->end * ONE); u++)
+		error = fmax(error,
+			     fabs(dn_interpolate(&work->function, (int16_t)u) - ONE * factor_at(c, (double)u / ONE)));
+	error /= ONE * factor_at(c, c->begin);
+	if (error > LARGEST_ERROR)
+		return REFUSE(
+			"NFU-3's segments miss t to the power of -%g, t from %g to %.3g, by %.2g of the greatest, more than "
+			"1/32",
+			c->beta, c->bias, c->bias + (c->end - c->begin) * c->t_per_u, error);
+	work->lrn.raised = c->raised;
+	return true;
+}
+
+static bool take_power(const struct dn_config *config, const struct npl_attrs *attrs, int x, struct dn_work *work,
+		       int *w, char *why, size_t n)
+{
+	struct curve curve;
+	if (!choose_curve(config, attrs, x, work, &curve, w))
+		return REFUSE(
+			"sums of %lld bits do not hold %lld squares finely enough, or 16-bit lines no power of -%g from %g "
+			"on",
+			(long long)config->sum_bits, (long long)widest(work), (double)attrs->beta, (double)attrs->bias);
+	return fit_curve(&curve, work, why, n);
+}
+
+bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *layer, int x, struct dn_work *work, int *w,
+	       char *why, size_t n)
+{
+	const struct npl_shape *from = &layer->in[0]->shape;
+	const struct npl_attrs *attrs = layer->attrs;
+	if (from->rank < 2 || from->dim[1] < 1 || !npl_shape_equal(from, &layer->out->shape))
+		return REFUSE("input and output must be batch x channels, of one shape");
+	const int64_t channels = from->dim[1], width = from->rank > 2 ? from->dim[from->rank - 1] : 1;
+	int64_t height = 1;
+	for (int d = 2; d + 1 < from->rank; d++)
+		height *= from->dim[d];
+	work->kind = DN_SUM;
+	work->images = from->dim[0];
+	work->ni = work->no = channels;
+	work->in[0] = work->out[0] = height;
+	work->in[1] = work->out[1] = width;
+	work->from = work->to = (struct dn_layout){
+		.image = channels * height * width, .map = height * width, .y = width, .x = 1};
+	work->bias = true;
+	work->lrn = (struct dn_lrn){.made = true, .below = (attrs->size - 1) / 2, .above = attrs->size / 2};
+	return check_attributes(attrs, why, n) && take_power(config, attrs, x, work, w, why, n);
+}
+
+/* The maps that output m sums: first..end - 1. */
+static void window_of(const struct dn_work *work, int64_t m, int64_t *first, int64_t *end)
+{
+	*first = m - min(work->lrn.below, m);
+	*end = m + 1 + min(work->lrn.above, work->ni - 1 - m);
+}
+
+uint64_t dn_lrn_pairs(const struct dn_work *work)
+{
+	uint64_t pairs = 0;
+	for (int64_t m = 0, first, end; m < work->no; m++) {
+		window_of(work, m, &first, &end);
+		pairs += (uint64_t)(end - first);
+	}
+	return pairs;
+}
+
+int dn_lrn_operands(const struct dn_work *work, struct npl_tensor *kernels, struct npl_tensor *biases,
+		    struct npl_err *err)
+{
+	*kernels = (struct npl_tensor){.dtype = NPL_I16, .shape = npl_shape_of(2, work->no, work->ni)};
+	*biases = (struct npl_tensor){.dtype = NPL_I32, .shape = npl_shape_of(1, work->no)};
+	if (npl_tensor_alloc(kernels, err))
+		return err->code;
+	if (npl_tensor_alloc(biases, err)) {
+		npl_tensor_free(kernels);
+		return err->code;
+	}
+	int16_t *row = kernels->data;
+	for (int64_t m = 0, first, end; m < work->no; m++, row += work->ni) {
+		window_of(work, m, &first, &end);
+		for (int64_t c = 0; c < work->ni; c++)
+			row[c] = c >= first && c < end ? work->lrn.synapse : 0;
+		((int32_t *)biases->data)[m] = work->lrn.bias;
+	}
+	return 0;
+}

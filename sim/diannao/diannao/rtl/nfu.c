@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The registers of the NFU and how they move (Chen et al., ASPLOS 2014, sections 5.1 and 7.1: pipelines of 3, 2 and 3 stages):
+ *
+ *     operands | products ... | products | terms ... | sums | sums | results ... | NBout
+ *     1st         other           1st       other             1st     other
+ *     -------- NFU-1 --------   -------- NFU-2 --------     -------- NFU-3 --------
+ *
+ * A stage has its registers in front: what it makes of them is in those of the next one at the next boundary, and the last stage's
+ * in NBout. Multiplication is NFU-1's first stage, the trees are NFU-2's first, the function NFU-3's first; the others hand
+ * on. (Where within a unit the work is done makes no difference to anything outside it.) NFU-2's last stage adds to its sums, which is
+ * where partial sums come from NBout and go to it. What has no NFU-1 OP begins in NFU-2's first registers. */
+#include "rtl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/q16/q16.h"
+
+static bool open_pipe(struct dn_rtl_pipe *pipe, int64_t n)
+{
+	pipe->n = n;
+	pipe->bundle = calloc((size_t)n + 1, sizeof *pipe->bundle);
+	return pipe->bundle != NULL;
+}
+
+/* Where register k is. */
+static int64_t place(const struct dn_rtl_pipe *pipe, int64_t k)
+{
+	const int64_t at = pipe->newest + k;
+	return at < pipe->n ? at : at - pipe->n;
+}
+
+/* Every register takes over from the one before it; the first is empty. Its place. */
+static int64_t shift(struct dn_rtl_pipe *pipe)
+{
+	pipe->newest = place(pipe, pipe->n - 1);
+	pipe->bundle[pipe->newest].there = false;
+	return pipe->newest;
+}
+
+int dn_rtl_nfu_open(struct dn_rtl *rtl)
+{
+	struct dn_rtl_nfu *nfu = &rtl->nfu;
+	const struct dn_config *config = rtl->config;
+	const size_t tn = (size_t)(nfu->tn = rtl->tn), word = sizeof *nfu->sum;
+	bool there = open_pipe(&nfu->product, config->nfu1_stages) && open_pipe(&nfu->term, config->nfu2_stages - 1) &&
+		     open_pipe(&nfu->result, config->nfu3_stages);
+	if (there && rtl->run->bytes) {
+		nfu->input = calloc(tn, sizeof *nfu->input);
+		nfu->synapse = calloc(tn * tn, sizeof *nfu->synapse);
+		nfu->products = calloc((size_t)nfu->product.n, tn * tn * sizeof *nfu->products);
+		nfu->terms = calloc((size_t)nfu->term.n + 1, tn * word);
+		nfu->sum = calloc(tn, word);
+		nfu->exact = calloc(tn, word);
+		nfu->results = calloc((size_t)nfu->result.n, tn * word);
+		nfu->work = calloc(tn, word);
+		there = nfu->input && nfu->synapse && nfu->products && nfu->terms && nfu->sum && nfu->exact &&
+			nfu->results && nfu->work;
+	}
+	return there ? 0 : npl_fail(rtl->err, NPL_ENOMEM, "diannao: out of memory for the NFU of the rtl engine");
+}
+
+void dn_rtl_nfu_close(struct dn_rtl *rtl)
+{
+	struct dn_rtl_nfu *nfu = &rtl->nfu;
+	void *const all[] = {nfu->product.bundle, nfu->term.bundle, nfu->result.bundle, nfu->input,
+			     nfu->synapse,        nfu->products,    nfu->terms,         nfu->sum,
+			     nfu->exact,          nfu->results,     nfu->work};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		free(all[i]);
+}
+
+/* The values of register place `at`; NULL: timing only. */
+static int64_t *words(const struct dn_rtl_nfu *nfu, int64_t *value, int64_t at)
+{
+	return value ? value + at * nfu->tn : NULL;
+}
+
+static int32_t *products(const struct dn_rtl_nfu *nfu, int64_t at)
+{
+	return nfu->products ? nfu->products + at * nfu->tn * nfu->tn : NULL;
+}
+
+/* Results come into NBout. */
+static void write_results(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle, const int64_t *result)
+{
+	struct dn_rtl_request *store = dn_rtl_fifo_at(&rtl->dma[DN_RTL_NBOUT].request, bundle->store);
+	store->filled += (uint64_t)bundle->lanes * (bundle->wide ? 4 : 2);
+	rtl->run->counters.nbout_rows += (uint64_t)bundle->rows;
+	if (rtl->run->bytes)
+		dn_rtl_results_write(&rtl->nbout, bundle->row, result, bundle->lanes, bundle->wide);
+}
+
+/* NFU-3: the first stage has the segments, the last goes to NBout. */
+static void clock_nfu3(struct dn_rtl *rtl)
+{
+	struct dn_rtl_nfu *nfu = &rtl->nfu;
+	struct dn_counters *n = &rtl->run->counters;
+	const int64_t first = place(&nfu->result, 0), last = place(&nfu->result, nfu->result.n - 1);
+	const struct dn_rtl_bundle *bundle = &nfu->result.bundle[first];
+	if (bundle->there && bundle->stores) {
+		n->nfu3_operations += (uint64_t)bundle->lanes;
+		if (rtl->run->bytes)
+			dn_rtl_function(bundle, bundle->nfu3 ? &rtl->run->function[bundle->nfu3 - 1] : NULL,
+					words(nfu, nfu->results, first), n);
+	}
+	bundle = &nfu->result.bundle[last];
+	if (bundle->there) {
+		if (bundle->stores)
+			write_results(rtl, bundle, words(nfu, nfu->results, last));
+		nfu->in_flight--;
+	}
+	shift(&nfu->result);
+}
+
+/* What the sums are before the first step. */
+static void begin_sums(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle)
+{
+	struct dn_rtl_nfu *nfu = &rtl->nfu;
+	if (bundle->in == DN_FROM_NBOUT)
+		rtl->run->counters.nbout_rows += (uint64_t)rtl->nbout.sum_rows;
+	if (!rtl->run->bytes)
+		return;
+	if (bundle->in == DN_FROM_NBOUT)
+		dn_rtl_sums_read(&rtl->nbout, bundle->sums, nfu->sum, nfu->exact);
+	for (int64_t i = 0; i < nfu->tn && bundle->in == DN_FROM_RESET; i++)
+		nfu->sum[i] = nfu->exact[i] = bundle->nfu2 == DN_MAXIMUM ? -((int64_t)1 << (rtl->config->sum_bits - 1))
+									 : 0;
+}
+
+static void count_wraps(const struct dn_rtl_nfu *nfu, const struct dn_rtl_bundle *bundle, struct dn_counters *counters)
+{
+	for (int64_t i = 0; i < bundle->lanes && bundle->nfu2 == DN_ADD; i++)
+		counters->sum_wraps += nfu->sum[i] != nfu->exact[i];
+}
+
+/* The sums after the last step go to NFU-3's first registers or to NBout, or stay. */
+static void end_sums(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle)
+{
+	struct dn_rtl_nfu *nfu = &rtl->nfu;
+	struct dn_counters *n = &rtl->run->counters;
+	const bool values = rtl->run->bytes != NULL;
+	const size_t bytes = (size_t)nfu->tn * sizeof *nfu->sum;
+	if (values && bundle->stores)
+		count_wraps(nfu, bundle, n);
+	if (bundle->out == DN_TO_NFU3) {
+		nfu->result.bundle[place(&nfu->result, 0)] = *bundle;
+		if (values)
+			memcpy(words(nfu, nfu->results, place(&nfu->result, 0)), nfu->sum, bytes);
+	} else if (bundle->out == DN_TO_NBOUT && bundle->stores) {
+		if (values) {
+			memcpy(nfu->work, nfu->sum, bytes);
+			if (!bundle->wide)
+				dn_rtl_shift(bundle, nfu->work, n);
+		}
+		write_results(rtl, bundle, nfu->work);
+	} else if (bundle->out == DN_TO_NBOUT) {
+		n->nbout_rows += (uint64_t)rtl->nbout.sum_rows;
+		if (values)
+			dn_rtl_sums_write(&rtl->nbout, bundle->sums, nfu->sum, nfu->exact);
+	}
+}
+
+/* NFU-2's last stage. */
+static void accumulate(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle, const int64_t *term)
+{
+	struct dn_rtl_nfu *nfu = &rtl->nfu;
+	if (!bundle->there)
+		return;
+	if (bundle->first)
+		begin_sums(rtl, bundle);
+	if (rtl->run->bytes)
+		dn_rtl_accumulate(bundle, rtl->config->sum_bits, nfu->tn, term, nfu->sum, nfu->exact);
+	if (bundle->last)
+		end_sums(rtl, bundle);
+	nfu->in_flight -= !bundle->last || bundle->out != DN_TO_NFU3;
+}
+
+/* NFU-2's first stage. */
+static void make_terms(const struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle, const int32_t *product,
+		       int64_t *term)
+{
+	const int64_t tn = rtl->nfu.tn;
+	if (!bundle->there || !rtl->run->bytes)
+		return;
+	if (bundle->nfu1 == DN_MULT)
+		dn_rtl_trees(tn, product, term);
+	else
+		for (int64_t i = 0; i < tn; i++)
+			term[i] = product[i];
+}
+
+static void clock_nfu2(struct dn_rtl *rtl)
+{
+	struct dn_rtl_nfu *nfu = &rtl->nfu;
+	const int64_t from = place(&nfu->product, nfu->product.n - 1);
+	const struct dn_rtl_bundle *bundle = &nfu->product.bundle[from];
+	if (!nfu->term.n) { /* one stage is both */
+		make_terms(rtl, bundle, products(nfu, from), nfu->terms);
+		accumulate(rtl, bundle, nfu->terms);
+		return;
+	}
+	const int64_t last = place(&nfu->term, nfu->term.n - 1);
+	accumulate(rtl, &nfu->term.bundle[last], words(nfu, nfu->terms, last));
+	const int64_t to = shift(&nfu->term);
+	nfu->term.bundle[to] = *bundle;
+	make_terms(rtl, bundle, products(nfu, from), words(nfu, nfu->terms, to));
+}
+
+/* NFU-1's first stage. */
+static void clock_nfu1(struct dn_rtl *rtl)
+{
+	struct dn_rtl_nfu *nfu = &rtl->nfu;
+	const bool rounded = rtl->config->product == NPL_Q16_ROUNDED;
+	const int64_t to = shift(&nfu->product);
+	const struct dn_rtl_bundle *last = &nfu->product.bundle[place(&nfu->product, nfu->product.n - 1)];
+	nfu->product.bundle[to] = nfu->operands;
+	nfu->in_nfu1 -= last->there;
+	if (!nfu->operands.there || !rtl->run->bytes)
+		return;
+	int32_t *product = products(nfu, to);
+	if (nfu->operands.nfu1 == DN_MULT)
+		rtl->run->counters.product_saturations += dn_rtl_multiply(rounded, nfu->tn, nfu->input, nfu->synapse,
+									  product);
+	else
+		dn_rtl_biases(rounded, nfu->operands.first, nfu->tn, nfu->synapse, product);
+}
+
+/* The rows of the step that was taken come into the first registers that are theirs. */
+static void read_rows(struct dn_rtl *rtl)
+{
+	struct dn_rtl_nfu *nfu = &rtl->nfu;
+	const struct dn_rtl_bundle *step = &rtl->step;
+	const bool values = rtl->run->bytes != NULL;
+	nfu->operands.there = false;
+	if (!step->there)
+		return;
+	const int64_t last = place(&nfu->product, nfu->product.n - 1);
+	const int16_t *input = values && rtl->step_nbin >= 0 ? dn_rtl_row(&rtl->nbin, rtl->step_nbin) : NULL;
+	if (step->nfu1 == DN_NFU1_NOP) {
+		nfu->product.bundle[last] = *step;
+		for (int64_t i = 0; i < nfu->tn && values; i++)
+			products(nfu, last)[i] = input ? input[i] : 0;
+		return;
+	}
+	nfu->operands = *step;
+	nfu->in_nfu1++;
+	if (!values)
+		return;
+	const size_t row = (size_t)nfu->tn * sizeof *nfu->input;
+	if (input)
+		memcpy(nfu->input, input, row);
+	else
+		memset(nfu->input, 0, row);
+	if (rtl->step_sb >= 0)
+		memcpy(nfu->synapse, dn_rtl_row(&rtl->sb, rtl->step_sb), (size_t)nfu->tn * row);
+	else
+		memset(nfu->synapse, 0, (size_t)nfu->tn * row);
+}
+
+/* From the last registers to the first: each stage sees those in front of it as they were. */
+void dn_rtl_nfu_clock(struct dn_rtl *rtl)
+{
+	rtl->moved |= rtl->nfu.in_flight > 0;
+	clock_nfu3(rtl);
+	clock_nfu2(rtl);
+	clock_nfu1(rtl);
+	read_rows(rtl);
+}

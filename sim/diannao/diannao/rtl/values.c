@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the stages of the NFU make of values (Chen et al., ASPLOS 2014, sections 5.1 and 5.2; what the paper leaves open is in nfu.c's and
+ * segments.h's comments). Written from the rules, for this engine alone: the other has its own.
+ *
+ *   NFU-1  16 x 16 bits: rounded to 10 fraction bits, ties up, and saturated to 16; or all 32 bits
+ *   NFU-2  sums of sum_bits that wrap; maxima
+ *   NFU-3  a shift, 16 bits, a line by segment, a shift, 16 bits; averages by a 15-bit reciprocal before */
+#include "rtl.h"
+
+#include "core/q16/q16.h"
+
+#define FRACTION 10
+#define HIGH     INT16_MAX
+#define LOW      INT16_MIN
+#define BEYOND   ((int64_t)1 << 40) /* stands for all that is farther from 0 */
+
+static int64_t saturated(int64_t value)
+{
+	return value > HIGH ? HIGH : value < LOW ? LOW : value;
+}
+
+/* Eight or more at a time where the compiler sees it: tn is any number. */
+uint64_t dn_rtl_multiply(bool rounded, int64_t tn, const int16_t *input, const int16_t *synapse, int32_t *product)
+{
+	uint64_t saturations = 0;
+	for (int64_t n = 0; n < tn; n++, synapse += tn, product += tn) {
+		int32_t left = 0;
+		for (int64_t i = 0; i < tn; i++)
+			product[i] = input[i] * synapse[i];
+		if (!rounded)
+			continue;
+		for (int64_t i = 0; i < tn; i++) {
+			const int32_t all = (product[i] + (1 << (FRACTION - 1))) >> FRACTION;
+			const int32_t some = all > HIGH ? HIGH : all < LOW ? LOW : all;
+			left += all != some;
+			product[i] = some;
+		}
+		saturations += (uint64_t)left;
+	}
+	return saturations;
+}
+
+/* 32-bit words with the fraction bits of full products, the lower half first. A row of Tn = 1 (no machine's: nfu.tn is 2 at least) has a half
+ * only: the upper one is a whole number of units after rounding, so that both halves may be rounded for themselves. */
+void dn_rtl_biases(bool rounded, bool first, int64_t tn, const int16_t *row, int32_t *bias)
+{
+	for (int64_t n = 0; n < tn; n++) {
+		const uint16_t low = tn == 1 && !first ? 0 : (uint16_t)row[2 * n];
+		const int16_t high = tn == 1 ? (int16_t)(first ? 0 : row[0]) : row[2 * n + 1];
+		const int64_t word = (int64_t)high * 65536 + low;
+		bias[n] = (int32_t)(rounded ? (word + (1 << (FRACTION - 1))) >> FRACTION : word);
+	}
+}
+
+void dn_rtl_trees(int64_t tn, const int32_t *product, int64_t *term)
+{
+	for (int64_t n = 0; n < tn; n++, product += tn) {
+		term[n] = 0;
+		for (int64_t i = 0; i < tn; i++)
+			term[n] += product[i];
+	}
+}
+
+/* The lowest `bits` of it, with their sign. */
+static int64_t wrapped(int64_t sum, int64_t bits)
+{
+	const uint64_t mask = (UINT64_C(1) << bits) - 1, sign = UINT64_C(1) << (bits - 1);
+	return (int64_t)(((uint64_t)sum & mask) ^ sign) - (int64_t)sign;
+}
+
+void dn_rtl_accumulate(const struct dn_rtl_bundle *bundle, int64_t bits, int64_t tn, const int64_t *term, int64_t *sum,
+		       int64_t *exact)
+{
+	for (int64_t n = 0; n < tn; n++) {
+		if (bundle->nfu2 == DN_ADD) {
+			exact[n] += term[n];
+			sum[n] = wrapped(sum[n] + term[n], bits);
+		} else {
+			const int64_t other = wrapped(term[n], bits);
+			exact[n] = sum[n] = other > sum[n] ? other : sum[n];
+		}
+	}
+}
+
+/* value / 2^shift, ties up. Of what is far outside 16 bits only the side is right. */
+static int64_t shifted(int64_t value, int64_t shift)
+{
+	if (shift > 61) /* no value has so many bits */
+		return 0;
+	if (shift > 0)
+		return (value + ((int64_t)1 << (shift - 1))) >> shift;
+	for (; shift < 0 && value && value < BEYOND && value > -BEYOND; shift++)
+		value *= 2;
+	return value;
+}
+
+/* The sum times a reciprocal of 15 bits: 2^bits / divisor is from 2^14 on and below 2^15. */
+static int64_t average(int64_t sum, int64_t divisor, int64_t shift)
+{
+	int64_t bits = 14;
+	while (divisor > (int64_t)1 << (bits - 14))
+		bits++;
+	const int64_t reciprocal = (((int64_t)1 << bits) + divisor / 2) / divisor;
+	return shifted(sum * reciprocal, bits + shift);
+}
+
+void dn_rtl_shift(const struct dn_rtl_bundle *bundle, int64_t *value, struct dn_counters *counters)
+{
+	for (int64_t i = 0; i < bundle->lanes; i++) {
+		const int64_t all = shifted(value[i], bundle->shift);
+		value[i] = saturated(all);
+		counters->sum_saturations += value[i] != all;
+		counters->output_saturations += value[i] != all;
+	}
+}
+
+/* Segment i has its lower end at limit i - 1. */
+static int segment_of(int64_t x)
+{
+	int segment = 0;
+	while (segment < DN_SEGMENTS - 1 && dn_limits[segment] <= x)
+		segment++;
+	return segment;
+}
+
+/* What saturated on the way in counts again on the way out, unless the function is level there. */
+void dn_rtl_function(const struct dn_rtl_bundle *bundle, const struct dn_function *function, int64_t *value,
+		     struct dn_counters *counters)
+{
+	for (int64_t i = 0; i < bundle->lanes; i++) {
+		const int64_t all = bundle->nfu2 == DN_ADD && bundle->divisor
+					    ? average(value[i], bundle->divisor, bundle->shift)
+					    : shifted(value[i], bundle->shift);
+		const int64_t x = saturated(all);
+		const int segment = segment_of(x);
+		counters->sum_saturations += x != all;
+		value[i] = x;
+		if (!function) {
+			counters->output_saturations += x != all;
+			continue;
+		}
+		const int64_t product = (function->a[segment] * x + (1 << (FRACTION - 1))) >> FRACTION;
+		const int64_t y = shifted(saturated(product + function->b[segment]), bundle->result_shift);
+		value[i] = saturated(y);
+		counters->output_saturations += (x != all && function->a[segment] != 0) || value[i] != y;
+	}
+}

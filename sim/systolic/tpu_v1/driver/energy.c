@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Energy of a layer: counters times the table of the machine file. The matrix unit costs the same in every cell of an
+ * active array, used or padding: weights of zero still move operands. Rows of the memories are charged whole, by the
+ * byte or the word, so that those of a narrower array cost less. Each row of partial sums is one read and one write of
+ * the accumulators: the first tile's writes read nothing, but the Activate reads each row once. Bytes over the host link
+ * within the cycles cost what bytes over it cost elsewhere (frontend/session/execute.c); where none cross, the link has no part, so
+ * that a link whose energy is not known leaves that of the layer known.
+ *
+ * Weight memory at command level costs what its commands do (npulab/memory.h); else each byte fetched does. Standby and refresh are
+ * apart, or, where the static power was measured with the memory in it, inside that.
+ *
+ * Not here: clock tree and pipeline registers, the activation unit's arithmetic, instruction issue, I/O of the weight
+ * memory: no table has them for this chip. The static power is calibrated and holds whatever is constant. Energy per
+ * byte that follows the size of a memory: the table is right for the sizes that it was made for. */
+#include "sim/systolic/tpu_v1/isa/engine.h"
+
+/* What goes on without work too. */
+static bool is_standing(enum npl_memory_part part)
+{
+	return part == NPL_MEMORY_REFRESH || part == NPL_MEMORY_ACTIVE_STANDBY || part == NPL_MEMORY_IDLE_STANDBY;
+}
+
+/* Weight memory that knows what its commands cost. */
+static int command_energy(const struct tpu_config *config, const struct npl_memory *weights,
+			  const struct tpu_counters *counter, struct npl_result *result, struct npl_err *err)
+{
+	static const char *const names[NPL_MEMORY_ENERGIES] = {
+		[NPL_MEMORY_ACTIVATE] = "weight memory activate",
+		[NPL_MEMORY_READ] = "weight memory read",
+		[NPL_MEMORY_WRITE] = "weight memory write",
+		[NPL_MEMORY_REFRESH] = "weight memory refresh",
+		[NPL_MEMORY_ACTIVE_STANDBY] = "weight memory standby, rows open",
+		[NPL_MEMORY_IDLE_STANDBY] = "weight memory standby",
+	};
+	const uint64_t access = npl_memory_info(weights)->access_bytes;
+	const struct npl_memory_counters count = {.reads = counter->dram_reads,
+						  .read_bytes = access ? counter->dram_reads * access
+								       : counter->weight_bytes,
+						  .read_commands = counter->dram_reads,
+						  .activates = counter->dram_activates,
+						  .refreshes = counter->dram_refreshes,
+						  .active_rank_cycles = counter->dram_active_cycles,
+						  .idle_rank_cycles = counter->dram_idle_cycles};
+	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
+	int n = npl_memory_energy_of(weights, &count, part);
+	for (int i = 0; i < n; i++) {
+		if (!part[i].events || (is_standing(part[i].kind) && config->weight_standby == TPU_STANDBY_STATIC))
+			continue;
+		if (npl_result_energy(result, names[part[i].kind], part[i].events, part[i].pj, part[i].origin, err))
+			return err->code;
+	}
+	return 0;
+}
+
+static int weight_memory_energy(const struct tpu_config *config, const struct npl_memory *weights,
+				const struct tpu_counters *counter, struct npl_result *result, struct npl_err *err)
+{
+	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
+	const struct npl_memory_counters none = {0};
+	if (weights && npl_memory_energy_of(weights, &none, part))
+		return command_energy(config, weights, counter, result, err);
+	/* a memory without an energy model is no reason to charge another's */
+	return npl_result_energy(result, "weight memory", counter->weight_bytes, weights ? 0 : config->weight_byte.pj,
+				 weights ? "absent" : config->weight_byte.origin, err);
+}
+
+int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weights, const struct tpu_counters *counter,
+		  uint64_t cycles, struct npl_result *result, struct npl_err *err)
+{
+	struct tpu_energy idle = {config->static_watts / (double)config->clock_hz * 1e12, config->static_origin};
+	struct tpu_energy link = {config->link_pj_per_byte, config->link_origin};
+	uint64_t link_bytes = counter->host_bytes_in + counter->host_bytes_out;
+	uint64_t row_bytes = (uint64_t)tpu_row_bytes(config), row_words = (uint64_t)config->columns;
+	const struct {
+		const char *component;
+		uint64_t events;
+		const struct tpu_energy *each;
+	} parts[] = {
+		{"matrix unit", counter->useful_macs + counter->unused_macs, &config->cell},
+		{"unified buffer read", counter->ub_rows_read * row_bytes, &config->buffer_byte_read},
+		{"unified buffer write", counter->ub_rows_written * row_bytes, &config->buffer_byte_written},
+		{"accumulators", counter->accumulator_writes * row_words, &config->accumulator_word},
+		{"weight memory", 0, NULL},
+		{"static", cycles, &idle},
+		{"host link", link_bytes, &link},
+	};
+	size_t n = sizeof parts / sizeof *parts - (link_bytes == 0);
+	for (size_t i = 0; i < n; i++) {
+		int rc = parts[i].each ? npl_result_energy(result, parts[i].component, parts[i].events,
+							   parts[i].each->pj, parts[i].each->origin, err)
+				       : weight_memory_energy(config, weights, counter, result, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}

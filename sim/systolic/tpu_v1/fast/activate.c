@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * activate in the fast engine: a vector at a time from sums, or from the buffer, to its result. Sums of matrix instructions
+ * that have waited are computed here, a block of rows at a time; where nobody needs them again they are gone afterwards. */
+#include "activate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fast.h"
+
+static int64_t held(const struct tpu_fast_machine *m, enum tpu_register r)
+{
+	return m->registers.value[r];
+}
+
+/* 65,536 values of a function that is given as 257 points. */
+static const int16_t *function_of(struct tpu_fast_machine *m, enum tpu_function function, struct npl_err *err)
+{
+	struct tpu_function_table points;
+	if (m->function[function])
+		return m->function[function];
+	int16_t *f = m->function[function] = malloc(65536 * sizeof *f);
+	if (!f) {
+		npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for a table of 65,536 values");
+		return NULL;
+	}
+	if (function == TPU_SIGMOID)
+		tpu_sigmoid_points(&points);
+	else
+		tpu_tanh_points(&points);
+	for (int i = 0; i < 256; i++)
+		for (int r = 0; r < 256; r++)
+			f[256 * i + r] = (int16_t)((points.point[i] * (256 - r) + points.point[i + 1] * r + 128) >> 8);
+	return f;
+}
+
+static struct tpu_fast_tensor tensor_of(const struct tpu_fast_machine *m, enum tpu_register base,
+					enum tpu_register plane_rows, enum tpu_register type)
+{
+	return (struct tpu_fast_tensor){.base = held(m, base),
+					.first = held(m, TPU_REG_FIRST_SOURCE),
+					.plane_rows = held(m, plane_rows),
+					.type = (enum tpu_type)held(m, type)};
+}
+
+static int set_function(struct tpu_fast_activation *a, struct npl_err *err)
+{
+	struct tpu_fast_machine *m = a->machine;
+	int32_t zero = tpu_signed(&m->registers, TPU_REG_RESULT_ZERO_POINT);
+	a->floor = INT16_MIN;
+	a->ceiling = INT16_MAX;
+	if (a->function == TPU_RELU || a->function == TPU_RELU6)
+		a->floor = zero;
+	if (a->function == TPU_RELU6)
+		a->ceiling = tpu_signed(&m->registers, TPU_REG_RELU6_LIMIT);
+	if (a->function != TPU_SIGMOID && a->function != TPU_TANH)
+		return 0;
+	a->function_scale = tpu_float(&m->registers, TPU_REG_FUNCTION_SCALE);
+	a->table = function_of(m, a->function, err);
+	return a->table ? 0 : err->code;
+}
+
+static void set_operand(struct tpu_fast_activation *a)
+{
+	const struct tpu_registers *r = &a->machine->registers;
+	a->operand = (struct tpu_fast_operand){.kind = tpu_operand_of(a->instruction->flags),
+					       .source_zero = tpu_signed(r, TPU_REG_SOURCE_ZERO_POINT),
+					       .operand_zero = tpu_signed(r, TPU_REG_OPERAND_ZERO_POINT),
+					       .source_scale = tpu_float(r, TPU_REG_SOURCE_SCALE),
+					       .operand_scale = tpu_float(r, TPU_REG_OPERAND_SCALE),
+					       .target = a->result_target};
+	if (a->function == TPU_SIGMOID || a->function == TPU_TANH)
+		a->operand.target = tpu_fast_target_of(TPU_I16, 0, false);
+}
+
+static int open_activation(struct tpu_fast_activation *a, struct tpu_fast_machine *m, const struct tpu_instruction *in,
+			   struct npl_err *err)
+{
+	*a = (struct tpu_fast_activation){
+		.machine = m,
+		.instruction = in,
+		.steps = tpu_fast_steps(0),
+		.columns = held(m, TPU_REG_RESULT_COLUMNS),
+		.pixel_lanes = held(m, TPU_REG_RESULT_PIXEL_LANES),
+		.row_pixels = held(m, TPU_REG_RESULT_ROW_PIXELS),
+		.lane = held(m, TPU_REG_RESULT_LANE),
+		.source = tensor_of(m, TPU_REG_SOURCE, TPU_REG_SOURCE_PLANE_ROWS, TPU_REG_SOURCE_TYPE),
+		.second = tensor_of(m, TPU_REG_OPERAND, TPU_REG_OPERAND_PLANE_ROWS, TPU_REG_OPERAND_TYPE),
+		.result = tensor_of(m, TPU_REG_RESULT_TYPE, TPU_REG_RESULT_PLANE_ROWS, TPU_REG_RESULT_TYPE),
+		.function = tpu_function_of(in->flags),
+		.pooling = tpu_pooling_of(in->flags),
+	};
+	a->result.base = in->ub;
+	a->result.first = held(m, TPU_REG_FIRST_RESULT);
+	a->raw = a->result.type == TPU_I32;
+	bool rectified = a->function == TPU_RELU || a->function == TPU_RELU6;
+	a->source_target = tpu_fast_target_of(a->source.type, tpu_signed(&m->registers, TPU_REG_SOURCE_ZERO_POINT),
+					      rectified && tpu_operand_of(in->flags) == TPU_NO_OPERAND);
+	a->result_target = tpu_fast_target_of(a->result.type, tpu_signed(&m->registers, TPU_REG_RESULT_ZERO_POINT),
+					      rectified);
+	set_operand(a);
+	a->bytes_at_once = !(in->flags & TPU_ACTIVATE_FROM_BUFFER) && a->operand.kind == TPU_NO_OPERAND &&
+			   a->function <= TPU_RELU6 && a->pooling == TPU_NO_POOLING && a->result.type <= TPU_U8;
+	return a->raw ? 0 : set_function(a, err);
+}
+
+void tpu_fast_store(const struct tpu_fast_activation *a, int64_t k, const int16_t *element)
+{
+	a->steps->store(element, a->columns, tpu_fast_vector(a, &a->result, k, 0),
+			a->result.type == TPU_I16 ? tpu_fast_vector(a, &a->result, k, 1) : NULL);
+}
+
+static void load(const struct tpu_fast_activation *a, const struct tpu_fast_tensor *tensor, int64_t k, int16_t *element)
+{
+	a->steps->load(tensor->type, tpu_fast_vector(a, tensor, k, 0),
+		       tensor->type == TPU_I16 ? tpu_fast_vector(a, tensor, k, 1) : NULL, a->columns, element);
+}
+
+/* Steps 2 to 4 on vector s, which is in `element`. */
+static void finish_vector(const struct tpu_fast_activation *a, int64_t s, int16_t *element)
+{
+	struct tpu_fast_machine *m = a->machine;
+	uint64_t *saturations = &m->activating.saturations;
+	if (a->operand.kind == TPU_ADD || a->operand.kind == TPU_MULTIPLY)
+		load(a, &a->second, s, m->operand);
+	if (a->operand.kind != TPU_NO_OPERAND)
+		*saturations += a->steps->combine(&a->operand, a->columns, element, m->operand);
+	if (a->table) {
+		for (int64_t j = 0; j < a->columns; j++)
+			element[j] = a->table[element[j] + 32768];
+		*saturations += a->steps->scale(a->function_scale, &a->result_target, a->columns, element);
+	} else if (a->function != TPU_IDENTITY) {
+		a->steps->clamp(a->floor, a->ceiling, a->columns, element);
+	}
+	int64_t vectors = tpu_fast_image_vectors(m);
+	if (a->pooling == TPU_NO_POOLING)
+		tpu_fast_store(a, s, element);
+	else if (s % vectors == vectors - 1)
+		tpu_fast_pool(a, s / vectors);
+}
+
+/* Where vector s is worked on: among those of its image, if it is to be pooled. */
+static int16_t *element_of(const struct tpu_fast_activation *a, int64_t s)
+{
+	if (a->pooling == TPU_NO_POOLING)
+		return a->machine->element;
+	return a->machine->image + s % tpu_fast_image_vectors(a->machine) * a->columns;
+}
+
+/* Sums that with their bias are not what 32 bits hold of them. */
+static uint64_t count_beyond(const struct tpu_fast_activation *a, const int32_t *sums, const int32_t *beyond)
+{
+	uint64_t count = 0;
+	for (int64_t j = 0; j < a->columns; j++) {
+		int64_t exact = beyond[j] * ((int64_t)1 << 32) + sums[j] + a->machine->bias[j];
+		count += exact != (int32_t)(uint32_t)exact;
+	}
+	return count;
+}
+
+/* Vector s from its sums. beyond NULL: they are exact. */
+static void finish_sums(const struct tpu_fast_activation *a, int64_t s, const int32_t *sums, const int32_t *beyond)
+{
+	struct tpu_fast_machine *m = a->machine;
+	struct tpu_faults *faults = &m->activating;
+	uint64_t wrapped = 0, *overflows = beyond ? &wrapped : &faults->overflows;
+	faults->overflows += beyond ? count_beyond(a, sums, beyond) : 0;
+	if (a->raw) {
+		uint8_t *plane[4];
+		for (int p = 0; p < 4; p++)
+			plane[p] = tpu_fast_vector(a, &a->result, s, p);
+		memcpy(m->product, sums, (size_t)a->columns * sizeof *sums);
+		*overflows += a->steps->add_bias(m->product, m->bias, a->columns);
+		a->steps->store_sums(m->product, a->columns, plane);
+		return;
+	}
+	if (a->bytes_at_once) {
+		faults->saturations += a->steps->requantise_bytes(sums, m->bias, m->scale, &a->source_target, a->floor,
+								  a->ceiling, a->columns,
+								  tpu_fast_vector(a, &a->result, s, 0), overflows);
+		return;
+	}
+	int16_t *element = element_of(a, s);
+	faults->saturations += a->steps->requantise(sums, m->bias, m->scale, &a->source_target, a->columns, element,
+						    overflows);
+	finish_vector(a, s, element);
+}
+
+static int from_accumulators(const struct tpu_fast_activation *a, bool last_use, struct npl_err *err)
+{
+	struct tpu_fast_machine *m = a->machine;
+	const int64_t first = a->instruction->acc, past = first + a->instruction->length;
+	int rc = last_use ? 0 : tpu_fast_settle(m, first, past, err);
+	for (int64_t row = first, rows; row < past && !rc; row += rows) {
+		int64_t until = past;
+		const struct tpu_fast_pending *pending = tpu_fast_pending_at(m, row, &until);
+		const int32_t *sums = m->accumulator + row * m->stride;
+		const int32_t *beyond = m->beyond ? m->beyond + row * m->stride : NULL;
+		rows = until - row < TPU_FAST_BLOCK ? until - row : TPU_FAST_BLOCK;
+		if (pending) {
+			rc = tpu_fast_evaluate(m, pending, row, rows, a->columns, m->sums, err);
+			sums = m->sums;
+			beyond = pending->may_wrap ? m->sums_beyond : NULL;
+		}
+		for (int64_t i = 0; i < rows && !rc; i++)
+			finish_sums(a, row - first + i, sums + i * m->stride, beyond ? beyond + i * m->stride : NULL);
+	}
+	return rc || !last_use ? rc : tpu_fast_forget(m, first, past, err);
+}
+
+static void from_buffer(const struct tpu_fast_activation *a)
+{
+	for (int64_t s = 0; s < a->instruction->length; s++) {
+		int16_t *element = element_of(a, s);
+		load(a, &a->source, s, element);
+		finish_vector(a, s, element);
+	}
+}
+
+/* The rows of the result, plane by plane, are about to change. */
+static int before_results(const struct tpu_fast_activation *a, struct npl_err *err)
+{
+	const struct tpu_fast_tensor *r = &a->result;
+	int64_t results = tpu_fast_results(&a->machine->registers, a->instruction);
+	int64_t first = r->base + r->first / a->row_pixels,
+		past = r->base + (r->first + results - 1) / a->row_pixels + 1;
+	int rc = 0;
+	for (int64_t p = 0; p < tpu_fast_planes(r->type) && !rc; p++)
+		rc = tpu_fast_before_write(a->machine, first + p * r->plane_rows, past + p * r->plane_rows, err);
+	return rc;
+}
+
+int tpu_fast_activate(struct tpu_fast_machine *m, int64_t index, struct npl_err *err)
+{
+	struct tpu_fast_activation a;
+	const struct tpu_instruction *in = &m->program->instruction[index];
+	int rc = open_activation(&a, m, in, err);
+	rc = rc ? rc : before_results(&a, err);
+	if (!rc && a.pooling != TPU_NO_POOLING)
+		rc = tpu_fast_image_room(&a, err);
+	if (rc)
+		return rc;
+	m->activating = (struct tpu_faults){0, 0};
+	if (in->flags & TPU_ACTIVATE_FROM_BUFFER)
+		from_buffer(&a);
+	else
+		rc = from_accumulators(&a, m->last_use[index], err);
+	tpu_fast_fault(m, index, m->activating);
+	return rc;
+}

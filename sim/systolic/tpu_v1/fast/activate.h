@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One activate under way in the fast engine, private to sim/systolic. */
+#ifndef NPULAB_SYSTOLIC_FAST_ACTIVATE_H
+#define NPULAB_SYSTOLIC_FAST_ACTIVATE_H
+
+#include "steps.h"
+#include "values.h"
+
+/* A tensor of the buffer: vector 0 of what the instruction reads or writes of it is number `first`. */
+struct tpu_fast_tensor {
+	int64_t base, first, plane_rows;
+	enum tpu_type type;
+};
+
+struct tpu_fast_activation {
+	struct tpu_fast_machine *machine;
+	const struct tpu_instruction *instruction;
+	const struct tpu_fast_steps *steps;
+	int64_t columns, pixel_lanes, row_pixels, lane;
+	struct tpu_fast_tensor source, second, result;
+	struct tpu_fast_target source_target, result_target;
+	struct tpu_fast_operand operand;
+	enum tpu_function function;
+	int32_t floor, ceiling; /* of results, for relu and relu6 */
+	float function_scale;
+	const int16_t *table;
+	enum tpu_pooling pooling;
+	bool raw, bytes_at_once; /* 32-bit results; from sums to bytes in one step */
+};
+
+/* Where byte plane `plane` of vector k of the tensor begins. */
+static inline uint8_t *tpu_fast_vector(const struct tpu_fast_activation *a, const struct tpu_fast_tensor *t, int64_t k,
+				       int plane)
+{
+	int64_t v = t->first + k, row = t->base + plane * t->plane_rows, at = a->lane;
+	if (a->row_pixels == 1) {
+		row += v;
+	} else {
+		row += v / a->row_pixels;
+		at += v % a->row_pixels * a->pixel_lanes;
+	}
+	return a->machine->memory->buffer + row * a->machine->width + at;
+}
+
+/* Result number k, of 8 or 16 bits. */
+void tpu_fast_store(const struct tpu_fast_activation *activation, int64_t k, const int16_t *element);
+
+/* fast_pool.c: the results of image number `image`, whose vectors are all in machine->image. */
+void tpu_fast_pool(const struct tpu_fast_activation *activation, int64_t image);
+/* Vectors of an image. */
+int64_t tpu_fast_image_vectors(const struct tpu_fast_machine *machine);
+/* Room for an image. */
+int tpu_fast_image_room(const struct tpu_fast_activation *activation, struct npl_err *err);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The fast engine (fast.h): first when everything happens, then what comes out. */
+#include "fast.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "values.h"
+
+/* Events of one kind as the schedule has them, in the order of time: a boundary every `step` bytes, and the index beside it, or
+ * counted. */
+struct stream {
+	enum tpu_happening what;
+	const void *cycle, *index;
+	size_t step;
+	int64_t count, told;
+};
+
+static struct tpu_happened next_of(const struct stream *stream)
+{
+	struct tpu_happened event = {.what = stream->what, .index = stream->told};
+	const size_t at = (size_t)stream->told * stream->step;
+	memcpy(&event.cycle, (const char *)stream->cycle + at, sizeof event.cycle);
+	if (stream->index)
+		memcpy(&event.index, (const char *)stream->index + at, sizeof event.index);
+	return event;
+}
+
+static struct stream starts_of(const struct tpu_fast_unit *unit, enum tpu_happening what)
+{
+	const struct tpu_fast_job *job = unit->job;
+	return (struct stream){what, &job->start, &job->index, sizeof *job, unit->resolved, 0};
+}
+
+static struct stream ends_of(const struct tpu_fast_unit *unit, enum tpu_happening what)
+{
+	const struct tpu_fast_job *job = unit->job;
+	return (struct stream){what, &job->end, &job->index, sizeof *job, unit->resolved, 0};
+}
+
+static bool comes_before(const struct tpu_happened *a, const struct tpu_happened *b)
+{
+	if (a->cycle != b->cycle)
+		return a->cycle < b->cycle;
+	return a->what != b->what ? a->what < b->what : a->index < b->index;
+}
+
+/* A tile whose shift would end after the program is not popped. */
+static int64_t tiles_popped(const struct tpu_fast_schedule *s)
+{
+	int64_t popped = 0;
+	while (popped < s->popped && s->tile[popped].popped <= s->outcome->cycles)
+		popped++;
+	return popped;
+}
+
+void tpu_fast_tell(const struct tpu_fast_schedule *s, const struct tpu_watcher *watcher)
+{
+	const struct tpu_fast_tile *tile = s->tile;
+	struct stream streams[] = {
+		ends_of(&s->unit[TPU_ACTIVATION], TPU_ACTIVATE_ENDED),
+		starts_of(&s->unit[TPU_ACTIVATION], TPU_ACTIVATE_STARTED),
+		ends_of(&s->unit[TPU_HOST_IN], TPU_HOST_ENDED),
+		ends_of(&s->unit[TPU_HOST_OUT], TPU_HOST_ENDED),
+		starts_of(&s->unit[TPU_HOST_IN], TPU_HOST_STARTED),
+		starts_of(&s->unit[TPU_HOST_OUT], TPU_HOST_STARTED),
+		{TPU_ISSUED, s->issued, NULL, sizeof *s->issued, s->next, 0},
+		starts_of(&s->unit[TPU_MATRIX], TPU_MATRIX_STARTED),
+		ends_of(&s->unit[TPU_MATRIX], TPU_MATRIX_WRITTEN),
+		{TPU_TABLE_LOADED, &s->table->loaded, NULL, sizeof *s->table, s->loaded, 0},
+		{TPU_TILE_POPPED, &tile->popped, NULL, sizeof *tile, tiles_popped(s), 0},
+		{TPU_TILE_PUSHED, &tile->pushed, NULL, sizeof *tile, s->pushed, 0},
+		{TPU_TILE_SHIFTED, &tile->shifted, NULL, sizeof *tile, s->popped, 0},
+	};
+	const size_t n = sizeof streams / sizeof *streams;
+	for (;;) {
+		struct stream *first = NULL;
+		struct tpu_happened event = {0};
+		for (struct stream *stream = streams; stream < streams + n; stream++) {
+			if (stream->told == stream->count)
+				continue;
+			const struct tpu_happened next = next_of(stream);
+			if (first && !comes_before(&next, &event))
+				continue;
+			first = stream;
+			event = next;
+		}
+		if (!first)
+			return;
+		first->told++;
+		watcher->happened(watcher->context, &event);
+	}
+}
+
+/* What a run leaves for the next. */
+struct tpu_fast_cache {
+	struct tpu_fast_machine *machine;
+	struct npl_memory *weights;
+	bool weights_open;
+};
+
+void tpu_fast_cache_free(struct tpu_fast_cache *cache)
+{
+	if (cache) {
+		tpu_fast_machine_free(cache->machine);
+		npl_memory_close(cache->weights);
+	}
+	free(cache);
+}
+
+static int run(struct tpu_fast_cache *cache, const struct tpu_config *config, const struct tpu_program *program,
+	       const struct tpu_memory *memory, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
+	       struct npl_err *err)
+{
+	struct tpu_fast_schedule schedule;
+	memset(outcome, 0, sizeof *outcome);
+	if (!cache->weights_open && tpu_weight_memory_open(config, false, &cache->weights, err))
+		return err->code;
+	cache->weights_open = true;
+	int rc = tpu_fast_schedule(&schedule, config, program, cache->weights, watcher, outcome, err);
+	if (!rc && watcher && watcher->happened)
+		tpu_fast_tell(&schedule, watcher);
+	tpu_fast_schedule_close(&schedule);
+	return rc ? rc : tpu_fast_values(&cache->machine, config, program, memory, watcher, outcome, err);
+}
+
+int tpu_run_fast_again(struct tpu_fast_cache **cache, const struct tpu_config *config,
+		       const struct tpu_program *program, const struct tpu_memory *memory,
+		       const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err)
+{
+	if (!*cache)
+		*cache = calloc(1, sizeof **cache);
+	if (!*cache)
+		return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory");
+	return run(*cache, config, program, memory, watcher, outcome, err);
+}
+
+int tpu_run_fast(const struct tpu_config *config, const struct tpu_program *program, const struct tpu_memory *memory,
+		 const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err)
+{
+	struct tpu_fast_cache *cache = NULL;
+	int rc = tpu_run_fast_again(&cache, config, program, memory, watcher, outcome, err);
+	tpu_fast_cache_free(cache);
+	return rc;
+}

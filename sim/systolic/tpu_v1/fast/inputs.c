@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where the fast engine's input vectors lie. A vector that is in one piece is read in the buffer itself: all of
+ * matrix_multiply's, and convolve's with one tap. With several taps a block of vectors is put together, tap after
+ * tap, by runs of taps that lie side by side. */
+#include "values.h"
+
+#include <string.h>
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint8_t *staged_row(struct tpu_fast_machine *m, int64_t i)
+{
+	return m->staged + i * m->staged_pitch;
+}
+
+/* A vector of k bytes at `from`, but where reading them in fours would leave the buffer. */
+static const uint8_t *in_place(struct tpu_fast_machine *m, int64_t i, const uint8_t *from, int64_t k)
+{
+	const uint8_t *end = m->memory->buffer + m->buffer_bytes;
+	if (end - from >= (k + 3) / 4 * 4)
+		return from;
+	return memcpy(staged_row(m, i), from, (size_t)k);
+}
+
+/* A position of the output. */
+struct position {
+	int64_t image, y, x;
+};
+
+static struct position position_of(const struct tpu_fast_window *w, int64_t output)
+{
+	int64_t line = output / w->out_width;
+	return (struct position){line / w->out_height, line % w->out_height, output % w->out_width};
+}
+
+static void next_position(const struct tpu_fast_window *w, struct position *p)
+{
+	if (++p->x < w->out_width)
+		return;
+	p->x = 0;
+	if (++p->y == w->out_height) {
+		p->y = 0;
+		p->image++;
+	}
+}
+
+static const uint8_t *vector_at(const struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t i)
+{
+	const struct tpu_fast_window *w = &pass->window;
+	if (w->row_pixels == 1)
+		return m->memory->buffer + (pass->ub + i) * m->width + w->first_lane;
+	return m->memory->buffer + (pass->ub + i / w->row_pixels) * m->width + i % w->row_pixels * w->pixel_lanes +
+	       w->first_lane;
+}
+
+static void one_tap(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t row, int64_t rows, int64_t k)
+{
+	const struct tpu_fast_window *w = &pass->window;
+	const int64_t ky = w->first_tap / w->kernel_width, kx = w->first_tap % w->kernel_width;
+	struct position p = position_of(w, row + pass->first);
+	for (int64_t i = 0; i < rows; i++, next_position(w, &p)) {
+		int64_t iy = p.y * w->stride_y + ky * w->dilation_y - w->pad_top;
+		int64_t ix = p.x * w->stride_x + kx * w->dilation_x - w->pad_left;
+		if (iy < 0 || iy >= w->in_height || ix < 0 || ix >= w->in_width)
+			m->input[i] = m->outside;
+		else
+			m->input[i] = in_place(m, i,
+					       vector_at(m, pass, (p.image * w->in_height + iy) * w->in_width + ix), k);
+	}
+}
+
+/* Copies n bytes, and may write up to 15 more where those may be read: runs are short. */
+static inline void copy_run(uint8_t *to, const uint8_t *from, int64_t n, const uint8_t *end)
+{
+	if (n > 64 || end - from < 64) {
+		memcpy(to, from, (size_t)n);
+		return;
+	}
+	for (int64_t i = 0; i < n; i += 16)
+		memcpy(to + i, from + i, 16);
+}
+
+/* Side by side taps of one line of the kernel. */
+struct line {
+	int64_t ky, kx, taps;
+	int64_t at; /* byte of the vector at which they begin */
+};
+
+/* Vectors i, i + dilation_x ... of the tensor, all inside the image. */
+static inline void copy_taps(const struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t i,
+			     int64_t count, uint8_t *to)
+{
+	const struct tpu_fast_window *w = &pass->window;
+	const uint8_t *end = m->memory->buffer + m->buffer_bytes;
+	const bool touch = w->dilation_x == 1 && w->pixel_lanes == w->tap_lanes;
+	while (count > 0) {
+		int64_t run = touch ? least(count, w->row_pixels - i % w->row_pixels) : 1;
+		copy_run(to, vector_at(m, pass, i), run * w->tap_lanes, end);
+		to += run * w->tap_lanes;
+		i += run * w->dilation_x;
+		count -= run;
+	}
+}
+
+static int64_t round_up_div(int64_t a, int64_t b)
+{
+	return a > 0 ? (a + b - 1) / b : -(-a / b);
+}
+
+/* A line whose first tap is at column x0 of the image, some of whose taps may lie outside; first: vector at column 0. */
+static void stage_edge(const struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t first, int64_t x0,
+		       int64_t taps, uint8_t *to)
+{
+	const struct tpu_fast_window *w = &pass->window;
+	const int nothing = (uint8_t)pass->inputs.zero_point;
+	const int64_t before = x0 < 0 ? least(taps, round_up_div(-x0, w->dilation_x)) : 0;
+	const int64_t past = x0 < w->in_width ? least(taps, round_up_div(w->in_width - x0, w->dilation_x)) : 0;
+	memset(to, nothing, (size_t)(taps * w->tap_lanes));
+	if (past > before)
+		copy_taps(m, pass, first + x0 + before * w->dilation_x, past - before, to + before * w->tap_lanes);
+	if (past < taps) /* copies may have written beyond */
+		memset(to + past * w->tap_lanes, nothing, (size_t)((taps - past) * w->tap_lanes));
+}
+
+/* One line of `count` vectors of the same output line, from number i of the block on. */
+static void stage_line(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, const struct position *p,
+		       const struct line *line, int64_t i, int64_t count)
+{
+	const struct tpu_fast_window *w = &pass->window;
+	const int64_t iy = p->y * w->stride_y + line->ky * w->dilation_y - w->pad_top;
+	const int64_t first = (p->image * w->in_height + iy) * w->in_width, reach = (line->taps - 1) * w->dilation_x;
+	int64_t x0 = p->x * w->stride_x + line->kx * w->dilation_x - w->pad_left;
+	uint8_t *to = staged_row(m, i) + line->at;
+	for (int64_t v = 0; v < count; v++, x0 += w->stride_x, to += m->staged_pitch)
+		if (iy < 0 || iy >= w->in_height)
+			memset(to, (uint8_t)pass->inputs.zero_point, (size_t)(line->taps * w->tap_lanes));
+		else if (x0 >= 0 && x0 + reach < w->in_width)
+			copy_taps(m, pass, first + x0, line->taps, to);
+		else
+			stage_edge(m, pass, first, x0, line->taps, to);
+}
+
+/* Vectors of several taps, put together in `staged`: by output lines, then by lines of the kernel, as what is copied for
+ * neighbours is the same but for where it lies. Lines come in the order of their bytes, so that one that wrote too much is
+ * mended by the next. */
+static void several_taps(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t row, int64_t rows,
+			 int64_t k)
+{
+	const struct tpu_fast_window *w = &pass->window;
+	const int64_t filled = w->taps * w->tap_lanes, last = w->first_tap + w->taps;
+	for (int64_t i = 0, count; i < rows; i += count) {
+		const struct position p = position_of(w, row + i + pass->first);
+		struct line line = {.at = 0};
+		count = least(rows - i, w->out_width - p.x);
+		for (int64_t t = w->first_tap; t < last; t += line.taps, line.at += line.taps * w->tap_lanes) {
+			line.ky = t / w->kernel_width;
+			line.kx = t % w->kernel_width;
+			line.taps = least(last - t, w->kernel_width - line.kx);
+			stage_line(m, pass, &p, &line, i, count);
+		}
+		for (int64_t v = i; v < i + count; v++) {
+			m->input[v] = staged_row(m, v);
+			if (filled < k)
+				memset(staged_row(m, v) + filled, (uint8_t)pass->inputs.zero_point,
+				       (size_t)(k - filled));
+		}
+	}
+}
+
+/* One tap whose vector is shorter than what the kernel reads. */
+static void short_tap(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t row, int64_t rows,
+		      int64_t k)
+{
+	const int64_t lanes = pass->window.tap_lanes;
+	one_tap(m, pass, row, rows, lanes);
+	for (int64_t i = 0; i < rows; i++) {
+		uint8_t *to = staged_row(m, i);
+		memmove(to, m->input[i], (size_t)lanes);
+		memset(to + lanes, (uint8_t)pass->inputs.zero_point, (size_t)(k - lanes));
+		m->input[i] = to;
+	}
+}
+
+void tpu_fast_inputs(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t row, int64_t rows, int64_t k)
+{
+	if (!pass->convolves) {
+		const uint8_t *from = m->memory->buffer + (pass->ub + pass->first + row) * m->width;
+		for (int64_t i = 0; i < rows; i++, from += m->width)
+			m->input[i] = in_place(m, i, from, k);
+		return;
+	}
+	memset(m->outside, (uint8_t)pass->inputs.zero_point, (size_t)m->staged_pitch);
+	if (pass->window.taps > 1)
+		several_taps(m, pass, row, rows, k);
+	else if (k > pass->window.tap_lanes)
+		short_tap(m, pass, row, rows, k);
+	else
+		one_tap(m, pass, row, rows, k);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Matrix instructions that wait for somebody to need their sums. A run of them into the same accumulator rows is one entry;
+ * an entry is evaluated when an activate reads its rows (fast_activate.c, a block at a time, never to be stored if
+ * nobody reads them again), or brought to memory when its inputs are about to be overwritten, when other rows than its
+ * own are written over a part of it, or when there are too many. */
+#include "values.h"
+
+#include "core/base/grow.h"
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int64_t greatest(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static bool meets(const struct tpu_fast_pending *p, int64_t first, int64_t past)
+{
+	return p->first < past && first < p->past;
+}
+
+/* Brings a whole entry to memory, and frees it. */
+static int settle_entry(struct tpu_fast_machine *m, struct tpu_fast_pending *p, struct npl_err *err)
+{
+	for (int64_t row = p->first; row < p->past; row++)
+		m->magnitude[row] = p->magnitude;
+	for (int64_t row = p->first; row < p->past; row += TPU_FAST_BLOCK) {
+		int64_t rows = least(p->past - row, TPU_FAST_BLOCK);
+		int rc = tpu_fast_evaluate(m, p, row, rows, m->config->columns, m->accumulator + row * m->stride, err);
+		if (rc)
+			return rc;
+	}
+	p->past = p->first;
+	return 0;
+}
+
+/* A free slot, which has the least to lose. */
+static int free_slot(struct tpu_fast_machine *m, struct tpu_fast_pending **slot, struct npl_err *err)
+{
+	struct tpu_fast_pending *oldest = m->pending;
+	for (struct tpu_fast_pending *p = m->pending; p < m->pending + TPU_FAST_PENDING; p++) {
+		*slot = p;
+		if (p->first == p->past)
+			return 0;
+		oldest = p->age < oldest->age ? p : oldest;
+	}
+	*slot = oldest;
+	return settle_entry(m, oldest, err);
+}
+
+static int add_pass(struct tpu_fast_pending *p, const struct tpu_fast_pass *pass, struct npl_err *err)
+{
+	struct tpu_fast_pass *more = npl_grow(p->pass, p->passes, &p->capacity, sizeof *more);
+	if (!more)
+		return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for %lld passes",
+				(long long)p->passes + 1);
+	p->pass = more;
+	more[p->passes++] = *pass;
+	return 0;
+}
+
+/* Makes the entry end at `row`, and another of what comes after. */
+static int split(struct tpu_fast_machine *m, struct tpu_fast_pending *p, int64_t row, struct npl_err *err)
+{
+	struct tpu_fast_pending *rest;
+	int rc = free_slot(m, &rest, err);
+	if (rc || p->first == p->past) /* it was the oldest, and is in memory now */
+		return rc;
+	struct tpu_fast_pass *room = rest->pass;
+	int64_t capacity = rest->capacity;
+	*rest = *p;
+	rest->pass = room;
+	rest->capacity = capacity;
+	rest->passes = 0;
+	for (int64_t i = 0; i < p->passes && !rc; i++)
+		rc = add_pass(rest, &p->pass[i], err);
+	rest->first = row;
+	if (rc)
+		rest->past = row;
+	else
+		p->past = row;
+	return rc;
+}
+
+int tpu_fast_forget(struct tpu_fast_machine *m, int64_t first, int64_t past, struct npl_err *err)
+{
+	int rc = 0;
+	for (struct tpu_fast_pending *p = m->pending; p < m->pending + TPU_FAST_PENDING && !rc; p++) {
+		if (!meets(p, first, past))
+			continue;
+		if (p->past > past)
+			rc = split(m, p, past, err);
+		if (rc || !meets(p, first, past))
+			continue;
+		if (p->first < first)
+			p->past = first;
+		else
+			p->past = p->first;
+	}
+	return rc;
+}
+
+int tpu_fast_settle(struct tpu_fast_machine *m, int64_t first, int64_t past, struct npl_err *err)
+{
+	int rc = 0;
+	for (struct tpu_fast_pending *p = m->pending; p < m->pending + TPU_FAST_PENDING && !rc; p++)
+		if (meets(p, first, past))
+			rc = settle_entry(m, p, err);
+	return rc;
+}
+
+int tpu_fast_before_write(struct tpu_fast_machine *m, int64_t first, int64_t past, struct npl_err *err)
+{
+	int rc = 0;
+	for (struct tpu_fast_pending *p = m->pending; p < m->pending + TPU_FAST_PENDING && !rc; p++)
+		for (int64_t i = 0; i < p->passes && p->first < p->past && !rc; i++)
+			if (p->pass[i].touches < past && first < p->pass[i].past)
+				rc = settle_entry(m, p, err);
+	return rc;
+}
+
+struct tpu_fast_pending *tpu_fast_pending_at(struct tpu_fast_machine *m, int64_t row, int64_t *until)
+{
+	for (struct tpu_fast_pending *p = m->pending; p < m->pending + TPU_FAST_PENDING; p++) {
+		if (p->first == p->past)
+			continue;
+		if (p->first <= row && row < p->past) {
+			*until = least(*until, p->past);
+			return p;
+		}
+		if (row < p->first)
+			*until = least(*until, p->first);
+	}
+	return NULL;
+}
+
+static int64_t held(const struct tpu_fast_machine *m, enum tpu_register r)
+{
+	return m->registers.value[r];
+}
+
+static struct tpu_fast_window window_of(const struct tpu_fast_machine *m)
+{
+	return (struct tpu_fast_window){
+		.in_height = held(m, TPU_REG_IN_HEIGHT),
+		.in_width = held(m, TPU_REG_IN_WIDTH),
+		.out_height = held(m, TPU_REG_OUT_HEIGHT),
+		.out_width = held(m, TPU_REG_OUT_WIDTH),
+		.kernel_width = held(m, TPU_REG_KERNEL_WIDTH),
+		.stride_y = held(m, TPU_REG_STRIDE_Y),
+		.stride_x = held(m, TPU_REG_STRIDE_X),
+		.dilation_y = held(m, TPU_REG_DILATION_Y),
+		.dilation_x = held(m, TPU_REG_DILATION_X),
+		.pad_top = tpu_signed(&m->registers, TPU_REG_PAD_TOP),
+		.pad_left = tpu_signed(&m->registers, TPU_REG_PAD_LEFT),
+		.pixel_lanes = held(m, TPU_REG_PIXEL_LANES),
+		.row_pixels = held(m, TPU_REG_ROW_PIXELS),
+		.first_lane = held(m, TPU_REG_FIRST_LANE),
+		.tap_lanes = held(m, TPU_REG_TAP_LANES),
+		.first_tap = held(m, TPU_REG_FIRST_TAP),
+		.taps = held(m, TPU_REG_TAPS),
+	};
+}
+
+/* The instruction's first beat, or its only one. */
+static struct tpu_fast_pass pass_of(const struct tpu_fast_machine *m, int64_t index)
+{
+	const struct tpu_instruction *in = &m->program->instruction[index];
+	struct tpu_fast_pass pass = {
+		.ub = in->ub,
+		.first = -(int64_t)in->acc,
+		.convolves = in->opcode == TPU_CONVOLVE,
+		.inputs = {!(in->flags & TPU_MATRIX_UNSIGNED_INPUTS),
+			   tpu_signed(&m->registers, TPU_REG_INPUT_ZERO_POINT)},
+		.weights = {!(in->flags & TPU_MATRIX_UNSIGNED_WEIGHTS),
+			    tpu_signed(&m->registers, TPU_REG_WEIGHT_ZERO_POINT)},
+		.shift = in->flags & TPU_MATRIX_HIGH_WEIGHTS ? 8 : 0,
+		.tile = m->active,
+		.touches = in->ub,
+		.past = in->ub + (int64_t)in->length,
+	};
+	if (!pass.convolves)
+		return pass;
+	pass.window = window_of(m);
+	const struct tpu_fast_window *w = &pass.window;
+	int64_t output = held(m, TPU_REG_FIRST_OUTPUT), outputs = w->out_height * w->out_width;
+	int64_t image = w->in_height * w->in_width;
+	pass.first += output;
+	pass.touches = in->ub + output / outputs * image / w->row_pixels;
+	pass.past = in->ub + (((output + in->length - 1) / outputs + 1) * image - 1) / w->row_pixels + 1;
+	return pass;
+}
+
+static int64_t magnitude_of(const struct tpu_fast_format *format)
+{
+	int64_t low = format->zero_point + (format->is_signed ? 128 : 0);
+	int64_t high = (format->is_signed ? 127 : 255) - format->zero_point;
+	return greatest(low, high);
+}
+
+/* What a pass adds at most, by the types alone, or with a look at the weights. */
+static int64_t pass_magnitude(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, bool look)
+{
+	int64_t lanes = m->config->rows, inputs = magnitude_of(&pass->inputs), sum;
+	if (pass->convolves)
+		lanes = pass->window.taps * pass->window.tap_lanes;
+	sum = lanes * magnitude_of(&pass->weights);
+	struct tpu_fast_packed *tile = look ? tpu_fast_packed_tile(&m->weights, pass->tile, pass->weights,
+								   pass->inputs.is_signed)
+					    : NULL;
+	if (tile)
+		sum = least(sum, tpu_fast_tile_magnitude(&m->weights, tile));
+	return (sum * inputs) << pass->shift;
+}
+
+/* Keeps what the entry's sums can be at most, now that it has one pass more: by the types as long as that is enough, from
+ * then on by the weights. */
+static void bound(struct tpu_fast_machine *m, struct tpu_fast_pending *p)
+{
+	if (p->may_wrap)
+		return;
+	p->magnitude += pass_magnitude(m, &p->pass[p->passes - 1], p->looked);
+	if (p->magnitude > INT32_MAX && !p->looked) {
+		p->looked = true;
+		p->magnitude = p->before;
+		for (int64_t i = 0; i < p->passes; i++)
+			p->magnitude += pass_magnitude(m, &p->pass[i], true);
+	}
+	p->may_wrap = p->magnitude > INT32_MAX;
+	if (p->may_wrap)
+		p->magnitude = (int64_t)1 << 31;
+}
+
+/* An entry for rows [first, past), which hold what is in memory or are to be overwritten. */
+static int new_entry(struct tpu_fast_machine *m, int64_t first, int64_t past, bool adds,
+		     struct tpu_fast_pending **entry, struct npl_err *err)
+{
+	struct tpu_fast_pending *p;
+	int rc = free_slot(m, &p, err);
+	if (rc)
+		return rc;
+	p->first = first;
+	p->past = past;
+	p->adds = adds;
+	p->may_wrap = p->looked = false;
+	p->passes = 0;
+	p->before = 0;
+	for (int64_t row = first; row < past && adds; row++)
+		p->before = greatest(p->before, m->magnitude[row]);
+	p->magnitude = p->before;
+	*entry = p;
+	return 0;
+}
+
+/* The entry that an instruction adds to: one of just its rows, if need be cut out of a longer one. */
+static int entry_to_add_to(struct tpu_fast_machine *m, int64_t first, int64_t past, struct tpu_fast_pending **entry,
+			   struct npl_err *err)
+{
+	int64_t until = past;
+	struct tpu_fast_pending *p = tpu_fast_pending_at(m, first, &until);
+	int rc = 0;
+	if (p && until == past && p->past > past)
+		rc = split(m, p, past, err);
+	if (p && !rc && until == past && p->first < first)
+		rc = split(m, p, first, err);
+	if (rc)
+		return rc;
+	until = past;
+	p = tpu_fast_pending_at(m, first, &until);
+	*entry = p;
+	if (p && p->first == first && p->past == past)
+		return 0;
+	rc = tpu_fast_settle(m, first, past, err);
+	return rc ? rc : new_entry(m, first, past, true, entry, err);
+}
+
+int tpu_fast_matrix(struct tpu_fast_machine *m, int64_t index, struct npl_err *err)
+{
+	const struct tpu_instruction *in = &m->program->instruction[index];
+	const int64_t first = in->acc, past = first + in->length;
+	struct tpu_fast_pending *entry = NULL;
+	struct tpu_fast_pass pass = pass_of(m, index);
+	int rc = 0;
+	if (in->flags & TPU_MATRIX_ACCUMULATE) {
+		rc = entry_to_add_to(m, first, past, &entry, err);
+	} else {
+		rc = tpu_fast_forget(m, first, past, err);
+		rc = rc ? rc : new_entry(m, first, past, false, &entry, err);
+	}
+	if (rc)
+		return rc;
+	entry->age = ++m->age;
+	if (in->flags & TPU_MATRIX_INPUTS16) {
+		struct tpu_fast_pass low = pass;
+		low.inputs.is_signed = false;
+		rc = add_pass(entry, &low, err);
+		if (!rc)
+			bound(m, entry);
+		pass.shift += 8;
+		pass.ub += held(m, TPU_REG_INPUT_PLANE_ROWS);
+		pass.touches += held(m, TPU_REG_INPUT_PLANE_ROWS);
+		pass.past += held(m, TPU_REG_INPUT_PLANE_ROWS);
+	}
+	rc = rc ? rc : add_pass(entry, &pass, err);
+	if (!rc)
+		bound(m, entry);
+	return rc;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pooling in the fast engine: once all vectors of an image are there, each window in turn. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "activate.h"
+
+struct span {
+	int64_t first, past;
+};
+
+/* Positions of one dimension that window o covers, inside the image. */
+static struct span covered(const struct tpu_registers *r, int axis, int64_t o)
+{
+	int64_t in = r->value[TPU_REG_IN_HEIGHT + axis], kernel = r->value[TPU_REG_KERNEL_HEIGHT + axis];
+	int64_t first = o * r->value[TPU_REG_STRIDE_Y + axis] -
+			tpu_signed(r, (enum tpu_register)(TPU_REG_PAD_TOP + axis));
+	int64_t past = first + kernel < in ? first + kernel : in;
+	return (struct span){first > 0 ? first : 0, past};
+}
+
+int64_t tpu_fast_image_vectors(const struct tpu_fast_machine *m)
+{
+	return (int64_t)m->registers.value[TPU_REG_IN_HEIGHT] * m->registers.value[TPU_REG_IN_WIDTH];
+}
+
+int tpu_fast_image_room(const struct tpu_fast_activation *a, struct npl_err *err)
+{
+	struct tpu_fast_machine *m = a->machine;
+	size_t bytes = (size_t)(tpu_fast_image_vectors(m) * a->columns) * sizeof *m->image;
+	if (bytes <= m->image_bytes)
+		return 0;
+	free(m->image);
+	m->image_bytes = 0;
+	m->image = malloc(bytes);
+	if (!m->image)
+		return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for an image of %zu bytes", bytes);
+	m->image_bytes = bytes;
+	return 0;
+}
+
+static void greatest(const struct tpu_fast_activation *a, struct span y, struct span x, int16_t *result)
+{
+	const struct tpu_fast_machine *m = a->machine;
+	int64_t width = m->registers.value[TPU_REG_IN_WIDTH];
+	memcpy(result, m->image + (y.first * width + x.first) * a->columns, (size_t)a->columns * sizeof *result);
+	for (int64_t iy = y.first; iy < y.past; iy++)
+		for (int64_t ix = x.first; ix < x.past; ix++)
+			a->steps->greatest(m->image + (iy * width + ix) * a->columns, a->columns, result);
+}
+
+static void average(const struct tpu_fast_activation *a, struct span y, struct span x, int16_t *result)
+{
+	const struct tpu_fast_machine *m = a->machine;
+	const struct tpu_registers *r = &m->registers;
+	int64_t width = r->value[TPU_REG_IN_WIDTH], count = (y.past - y.first) * (x.past - x.first);
+	int32_t zero = a->result_target.zero_point, *sum = m->product;
+	if (a->pooling == TPU_POOL_AVERAGE_PADDED)
+		count = (int64_t)r->value[TPU_REG_KERNEL_HEIGHT] * r->value[TPU_REG_KERNEL_WIDTH];
+	memset(sum, 0, (size_t)a->columns * sizeof *sum);
+	for (int64_t iy = y.first; iy < y.past; iy++)
+		for (int64_t ix = x.first; ix < x.past; ix++)
+			a->steps->add(m->image + (iy * width + ix) * a->columns, zero, a->columns, sum);
+	a->steps->average(sum, (int32_t)count, zero, a->columns, result);
+}
+
+void tpu_fast_pool(const struct tpu_fast_activation *a, int64_t image)
+{
+	struct tpu_fast_machine *m = a->machine;
+	const struct tpu_registers *r = &m->registers;
+	int64_t height = r->value[TPU_REG_OUT_HEIGHT], width = r->value[TPU_REG_OUT_WIDTH], k = image * height * width;
+	for (int64_t oy = 0; oy < height; oy++)
+		for (int64_t ox = 0; ox < width; ox++, k++) {
+			if (a->pooling == TPU_POOL_MAX)
+				greatest(a, covered(r, 0, oy), covered(r, 1, ox), m->element);
+			else
+				average(a, covered(r, 0, oy), covered(r, 1, ox), m->element);
+			tpu_fast_store(a, k, m->element);
+		}
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The fast engine's activation arithmetic (fast_steps.h): plain loops, which the compiler turns into vectors for each
+ * instruction set below. That changes no result: elements do not depend on each other, and each step is rounded once. */
+#include "steps.h"
+#include "npulab/isa.h"
+
+#include <string.h>
+
+#define EACH __attribute__((always_inline)) static inline
+
+struct tpu_fast_target tpu_fast_target_of(enum tpu_type type, int32_t zero_point, bool rectified)
+{
+	static const int32_t low[TPU_TYPES] = {-128, 0, -32768, 0}, high[TPU_TYPES] = {127, 255, 32767, 0};
+	return (struct tpu_fast_target){.zero_point = zero_point,
+					.low = low[type] - zero_point,
+					.high = high[type] - zero_point,
+					.counted_low = rectified ? INT32_MIN : low[type] - zero_point};
+}
+
+/* Rounds to the nearest integer, ties to even, after clamping to one beyond low..high, which still shows that the value was
+ * outside: adding 1.5 * 2^23 leaves a float of less than 2^22 no fraction bits. */
+EACH int32_t rounded(float value, int32_t low, int32_t high)
+{
+	const float least = (float)(low - 1), most = (float)(high + 1), big = 12582912.0f;
+	value = value > least ? value : least;
+	value = value < most ? value : most;
+	float shifted = value + big;
+	return (int32_t)(shifted - big);
+}
+
+/* The value within low..high; *changed counts, at the low end only below counted_low. */
+EACH int32_t saturated(int32_t q, int32_t low, int32_t high, int32_t counted_low, uint32_t *changed)
+{
+	int32_t inside = q < low ? low : q;
+	inside = inside > high ? high : inside;
+	*changed += (uint32_t)(q > high) + (uint32_t)(q < counted_low);
+	return inside;
+}
+
+EACH uint32_t wraps(uint32_t a, uint32_t b)
+{
+	uint32_t sum = a + b;
+	return ((a ^ sum) & (b ^ sum)) >> 31;
+}
+
+EACH uint64_t each_add_bias(int32_t *restrict sum, const int32_t *restrict bias, int64_t n)
+{
+	uint32_t wrapped = 0;
+	for (int64_t j = 0; j < n; j++) {
+		wrapped += wraps((uint32_t)sum[j], (uint32_t)bias[j]);
+		sum[j] = (int32_t)((uint32_t)sum[j] + (uint32_t)bias[j]);
+	}
+	return wrapped;
+}
+
+EACH uint64_t each_requantise(const int32_t *restrict sum, const int32_t *restrict bias, const float *restrict scale,
+			      const struct tpu_fast_target *target, int64_t n, int16_t *restrict q, uint64_t *overflows)
+{
+	const int32_t low = target->low, counted = target->counted_low, high = target->high, zero = target->zero_point;
+	uint32_t changed = 0, wrapped = 0;
+	for (int64_t j = 0; j < n; j++) {
+		int32_t v = (int32_t)((uint32_t)sum[j] + (uint32_t)bias[j]);
+		wrapped += wraps((uint32_t)sum[j], (uint32_t)bias[j]);
+		q[j] = (int16_t)(saturated(rounded((float)v * scale[j], low, high), low, high, counted, &changed) +
+				 zero);
+	}
+	*overflows += wrapped;
+	return changed;
+}
+
+EACH uint64_t each_requantise_bytes(const int32_t *restrict sum, const int32_t *restrict bias,
+				    const float *restrict scale, const struct tpu_fast_target *target, int32_t floor,
+				    int32_t ceiling, int64_t n, uint8_t *restrict q, uint64_t *overflows)
+{
+	const int32_t low = target->low, counted = target->counted_low, high = target->high, zero = target->zero_point;
+	uint32_t changed = 0, wrapped = 0;
+	for (int64_t j = 0; j < n; j++) {
+		int32_t v = (int32_t)((uint32_t)sum[j] + (uint32_t)bias[j]);
+		wrapped += wraps((uint32_t)sum[j], (uint32_t)bias[j]);
+		v = saturated(rounded((float)v * scale[j], low, high), low, high, counted, &changed) + zero;
+		v = v < floor ? floor : v;
+		q[j] = (uint8_t)(v > ceiling ? ceiling : v);
+	}
+	*overflows += wrapped;
+	return changed;
+}
+
+EACH uint64_t each_combine(const struct tpu_fast_operand *operand, int64_t n, int16_t *restrict q,
+			   const int16_t *restrict o)
+{
+	const int32_t low = operand->target.low, counted = operand->target.counted_low, high = operand->target.high,
+		      zero = operand->target.zero_point;
+	const int32_t zs = operand->source_zero, zo = operand->operand_zero;
+	const float ss = operand->source_scale, so = operand->operand_scale;
+	uint32_t changed = 0;
+	if (operand->kind == TPU_ADD)
+		for (int64_t j = 0; j < n; j++) {
+			float a = (float)(q[j] - zs) * ss, b = (float)(o[j] - zo) * so;
+			q[j] = (int16_t)(saturated(rounded(a + b, low, high), low, high, counted, &changed) + zero);
+		}
+	else if (operand->kind == TPU_MULTIPLY)
+		for (int64_t j = 0; j < n; j++) {
+			float product = (float)((q[j] - zs) * (o[j] - zo)) * ss;
+			q[j] = (int16_t)(saturated(rounded(product, low, high), low, high, counted, &changed) + zero);
+		}
+	else
+		for (int64_t j = 0; j < n; j++) {
+			float product = (float)(q[j] - zs) * ss;
+			q[j] = (int16_t)(saturated(rounded(product, low, high), low, high, counted, &changed) + zero);
+		}
+	return changed;
+}
+
+EACH uint64_t each_scale(float scale, const struct tpu_fast_target *target, int64_t n, int16_t *q)
+{
+	const int32_t low = target->low, counted = target->counted_low, high = target->high, zero = target->zero_point;
+	uint32_t changed = 0;
+	for (int64_t j = 0; j < n; j++)
+		q[j] = (int16_t)(saturated(rounded((float)q[j] * scale, low, high), low, high, counted, &changed) +
+				 zero);
+	return changed;
+}
+
+EACH void each_clamp(int32_t low, int32_t high, int64_t n, int16_t *q)
+{
+	const int16_t least = (int16_t)low, most = (int16_t)high;
+	for (int64_t j = 0; j < n; j++) {
+		int16_t v = q[j] < least ? least : q[j];
+		q[j] = v > most ? most : v;
+	}
+}
+
+EACH void each_load(enum tpu_type type, const uint8_t *restrict low, const uint8_t *restrict high, int64_t n,
+		    int16_t *restrict q)
+{
+	if (type == TPU_I8)
+		for (int64_t j = 0; j < n; j++)
+			q[j] = (int16_t)((low[j] ^ 0x80) - 0x80);
+	else if (type == TPU_U8)
+		for (int64_t j = 0; j < n; j++)
+			q[j] = low[j];
+	else
+		for (int64_t j = 0; j < n; j++)
+			q[j] = (int16_t)(uint16_t)(low[j] | high[j] << 8);
+}
+
+EACH void each_store(const int16_t *restrict q, int64_t n, uint8_t *restrict low, uint8_t *restrict high)
+{
+	for (int64_t j = 0; j < n; j++)
+		low[j] = (uint8_t)q[j];
+	for (int64_t j = 0; high && j < n; j++)
+		high[j] = (uint8_t)((uint16_t)q[j] >> 8);
+}
+
+EACH void each_store_sums(const int32_t *restrict sum, int64_t n, uint8_t *const plane[4])
+{
+	for (int p = 0; p < 4; p++) {
+		uint8_t *restrict to = plane[p];
+		for (int64_t j = 0; j < n; j++)
+			to[j] = (uint8_t)((uint32_t)sum[j] >> 8 * p);
+	}
+}
+
+EACH void each_greatest(const int16_t *restrict q, int64_t n, int16_t *restrict most)
+{
+	for (int64_t j = 0; j < n; j++)
+		most[j] = q[j] > most[j] ? q[j] : most[j];
+}
+
+EACH void each_add(const int16_t *restrict q, int32_t zero_point, int64_t n, int32_t *restrict sum)
+{
+	for (int64_t j = 0; j < n; j++)
+		sum[j] += q[j] - zero_point;
+}
+
+/* In float64 a quotient of two such integers that is no tie cannot be rounded to one. */
+EACH void each_average(const int32_t *restrict sum, int32_t count, int32_t zero_point, int64_t n, int16_t *restrict q)
+{
+	const double big = 6755399441055744.0;
+	for (int64_t j = 0; j < n; j++) {
+		double shifted = (double)sum[j] / (double)count + big;
+		q[j] = (int16_t)((int32_t)(shifted - big) + zero_point);
+	}
+}
+
+/* All of it for one instruction set. */
+#define STEPS(isa, target_isa)                                                                                         \
+	target_isa static uint64_t add_bias_##isa(int32_t *sum, const int32_t *bias, int64_t n)                        \
+	{                                                                                                              \
+		return each_add_bias(sum, bias, n);                                                                    \
+	}                                                                                                              \
+	target_isa static uint64_t requantise_##isa(const int32_t *sum, const int32_t *bias, const float *scale,       \
+						    const struct tpu_fast_target *target, int64_t n, int16_t *q,       \
+						    uint64_t *overflows)                                               \
+	{                                                                                                              \
+		return each_requantise(sum, bias, scale, target, n, q, overflows);                                     \
+	}                                                                                                              \
+	target_isa static uint64_t bytes_##isa(const int32_t *sum, const int32_t *bias, const float *scale,            \
+					       const struct tpu_fast_target *target, int32_t floor, int32_t ceiling,   \
+					       int64_t n, uint8_t *q, uint64_t *overflows)                             \
+	{                                                                                                              \
+		return each_requantise_bytes(sum, bias, scale, target, floor, ceiling, n, q, overflows);               \
+	}                                                                                                              \
+	target_isa static uint64_t combine_##isa(const struct tpu_fast_operand *operand, int64_t n, int16_t *q,        \
+						 const int16_t *o)                                                     \
+	{                                                                                                              \
+		return each_combine(operand, n, q, o);                                                                 \
+	}                                                                                                              \
+	target_isa static uint64_t scale_##isa(float scale, const struct tpu_fast_target *target, int64_t n,           \
+					       int16_t *q)                                                             \
+	{                                                                                                              \
+		return each_scale(scale, target, n, q);                                                                \
+	}                                                                                                              \
+	target_isa static void clamp_##isa(int32_t low, int32_t high, int64_t n, int16_t *q)                           \
+	{                                                                                                              \
+		each_clamp(low, high, n, q);                                                                           \
+	}                                                                                                              \
+	target_isa static void load_##isa(enum tpu_type type, const uint8_t *low, const uint8_t *high, int64_t n,      \
+					  int16_t *q)                                                                  \
+	{                                                                                                              \
+		each_load(type, low, high, n, q);                                                                      \
+	}                                                                                                              \
+	target_isa static void store_##isa(const int16_t *q, int64_t n, uint8_t *low, uint8_t *high)                   \
+	{                                                                                                              \
+		each_store(q, n, low, high);                                                                           \
+	}                                                                                                              \
+	target_isa static void store_sums_##isa(const int32_t *sum, int64_t n, uint8_t *const plane[4])                \
+	{                                                                                                              \
+		each_store_sums(sum, n, plane);                                                                        \
+	}                                                                                                              \
+	target_isa static void greatest_##isa(const int16_t *q, int64_t n, int16_t *most)                              \
+	{                                                                                                              \
+		each_greatest(q, n, most);                                                                             \
+	}                                                                                                              \
+	target_isa static void add_##isa(const int16_t *q, int32_t zero_point, int64_t n, int32_t *sum)                \
+	{                                                                                                              \
+		each_add(q, zero_point, n, sum);                                                                       \
+	}                                                                                                              \
+	target_isa static void average_##isa(const int32_t *sum, int32_t count, int32_t zero_point, int64_t n,         \
+					     int16_t *q)                                                               \
+	{                                                                                                              \
+		each_average(sum, count, zero_point, n, q);                                                            \
+	}                                                                                                              \
+	static const struct tpu_fast_steps                                                                             \
+		steps_##isa = {#isa,           add_bias_##isa, requantise_##isa, bytes_##isa, combine_##isa,           \
+			       scale_##isa,    clamp_##isa,    load_##isa,       store_##isa, store_sums_##isa,        \
+			       greatest_##isa, add_##isa,      average_##isa};
+
+STEPS(plain, )
+#if defined(__x86_64__)
+STEPS(avx2, __attribute__((target("avx2"))))
+STEPS(avx512, __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))))
+#endif
+
+const struct tpu_fast_steps *tpu_fast_steps(int number)
+{
+	const struct tpu_fast_steps *usable[3];
+	int n = 0;
+#if defined(__x86_64__)
+	if (npl_isa_has(NPL_ISA_AVX512F | NPL_ISA_AVX512BW | NPL_ISA_AVX512DQ | NPL_ISA_AVX512VL))
+		usable[n++] = &steps_avx512;
+	if (npl_isa_has(NPL_ISA_AVX2))
+		usable[n++] = &steps_avx2;
+#endif
+	usable[n++] = &steps_plain;
+	number = number > 0 ? number - 1 : 0;
+	return number < n ? usable[number] : NULL;
+}

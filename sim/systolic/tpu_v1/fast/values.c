@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The fast engine's values: the program's instructions in order (fast_values.h). */
+#include "values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t round_up(int64_t value, int64_t step)
+{
+	return (value + step - 1) / step * step;
+}
+
+/* Which activates are the last to read their accumulator rows as they are, walking backwards with the rows that somebody
+ * reads later, as they are or after adding to them. Accumulators end with the program. */
+static void find_last_uses(struct tpu_fast_machine *m, uint8_t *read_later)
+{
+	for (int64_t i = m->program->count - 1; i >= 0; i--) {
+		const struct tpu_instruction *in = &m->program->instruction[i];
+		enum tpu_unit unit = tpu_unit_of(in->opcode);
+		if (unit == TPU_MATRIX && !(in->flags & TPU_MATRIX_ACCUMULATE))
+			memset(read_later + in->acc, 0, in->length);
+		if (unit != TPU_ACTIVATION || (in->flags & TPU_ACTIVATE_FROM_BUFFER))
+			continue;
+		m->last_use[i] = !memchr(read_later + in->acc, 1, in->length);
+		memset(read_later + in->acc, 1, in->length);
+	}
+}
+
+/* What the program's read_weights bring, before any of it is taken: an instruction may wait in its queue for what a later one
+ * brings. */
+static void find_streams(struct tpu_fast_machine *m)
+{
+	int64_t next[2] = {0, 0};
+	for (int64_t i = 0; i < m->program->count; i++) {
+		const struct tpu_instruction *in = &m->program->instruction[i];
+		if (in->opcode != TPU_READ_WEIGHTS)
+			continue;
+		bool tables = in->flags & TPU_WEIGHTS_PARAMETERS;
+		struct tpu_fast_stream *stream = tables ? &m->tables : &m->tiles;
+		stream->brought[stream->count++] = (struct tpu_fast_brought){in->length, next[tables], in->acc};
+		next[tables] += in->acc;
+	}
+}
+
+/* The byte of weight memory at which the stream's next tile or table begins, each of `rows` weight rows. */
+static uint64_t take(const struct tpu_fast_machine *m, struct tpu_fast_stream *stream, int64_t rows)
+{
+	while (stream->at < stream->count &&
+	       stream->taken >= stream->brought[stream->at].first + stream->brought[stream->at].count)
+		stream->at++;
+	if (stream->at == stream->count) /* the schedule has found that it can never end */
+		return TPU_FAST_NO_TILE;
+	const struct tpu_fast_brought *from = &stream->brought[stream->at];
+	uint64_t row = from->row + (uint64_t)((stream->taken++ - from->first) * rows);
+	return row * (uint64_t)m->config->columns;
+}
+
+static void switch_table(struct tpu_fast_machine *m)
+{
+	uint64_t at = take(m, &m->tables, 8);
+	for (int64_t j = 0; j < m->config->columns; j++) {
+		uint8_t entry[8];
+		tpu_fast_weight_bytes(&m->weights, at + 8 * (uint64_t)j, sizeof entry, entry);
+		memcpy(&m->bias[j], entry, 4);
+		memcpy(&m->scale[j], entry + 4, 4);
+	}
+}
+
+static int move_host(struct tpu_fast_machine *m, const struct tpu_instruction *in, struct npl_err *err)
+{
+	const uint64_t address = m->registers.value[TPU_REG_HOST_ADDRESS],
+		       stride = m->registers.value[TPU_REG_HOST_STRIDE];
+	const size_t bytes = m->registers.value[TPU_REG_HOST_ROW_BYTES];
+	const bool inward = in->opcode == TPU_READ_HOST_MEMORY;
+	int rc = inward ? tpu_fast_before_write(m, in->ub, in->ub + (int64_t)in->length, err) : 0;
+	for (uint64_t i = 0; i < in->length && !rc; i++) {
+		uint8_t *row = m->memory->buffer + (in->ub + i) * (uint64_t)m->width;
+		uint8_t *host = m->memory->host + address + i * stride;
+		if (inward) {
+			memcpy(row, host, bytes);
+			memset(row + bytes, 0, (size_t)m->width - bytes);
+		} else {
+			memcpy(host, row, bytes);
+		}
+	}
+	return rc;
+}
+
+static int run(struct tpu_fast_machine *m, int64_t index, struct npl_err *err)
+{
+	const struct tpu_instruction *in = &m->program->instruction[index];
+	switch (in->opcode) {
+	case TPU_SET_CONFIG:
+		m->registers.value[in->acc] = in->length;
+		return 0;
+	case TPU_READ_HOST_MEMORY:
+	case TPU_WRITE_HOST_MEMORY:
+		return move_host(m, in, err);
+	case TPU_MATRIX_MULTIPLY:
+	case TPU_CONVOLVE:
+		if (in->flags & TPU_MATRIX_SWITCH)
+			m->active = take(m, &m->tiles, m->config->rows);
+		return tpu_fast_matrix(m, index, err);
+	case TPU_ACTIVATE:
+		if (in->flags & TPU_ACTIVATE_SWITCH)
+			switch_table(m);
+		return tpu_fast_activate(m, index, err);
+	default:
+		return 0;
+	}
+}
+
+void tpu_fast_fault(struct tpu_fast_machine *m, int64_t instruction, struct tpu_faults faults)
+{
+	m->outcome->overflows += faults.overflows;
+	m->outcome->saturations += faults.saturations;
+	if (!m->faults)
+		return;
+	m->faults[instruction].overflows += faults.overflows;
+	m->faults[instruction].saturations += faults.saturations;
+}
+
+static void *block(bool *ok, int64_t count, size_t size)
+{
+	void *memory = calloc((size_t)(count > 0 ? count : 1), size);
+	*ok = *ok && memory;
+	return memory;
+}
+
+/* What depends on the machine's sizes alone. */
+static int open_machine(struct tpu_fast_machine *m, const struct tpu_config *config, struct npl_err *err)
+{
+	bool ok = true;
+	m->rows = config->rows;
+	m->columns = config->columns;
+	m->accumulator_rows = config->accumulator_rows;
+	m->stride = round_up(m->columns, NPL_INT8_PANEL);
+	m->staged_pitch = round_up(m->rows, 64) + 64;
+	m->accumulator = block(&ok, m->accumulator_rows * m->stride, sizeof *m->accumulator);
+	m->magnitude = block(&ok, m->accumulator_rows, sizeof *m->magnitude);
+	m->bias = block(&ok, m->stride, sizeof *m->bias);
+	m->scale = block(&ok, m->stride, sizeof *m->scale);
+	m->sums = block(&ok, TPU_FAST_BLOCK * m->stride, sizeof *m->sums);
+	m->product = block(&ok, TPU_FAST_BLOCK * m->stride, sizeof *m->product);
+	m->input = block(&ok, TPU_FAST_BLOCK, sizeof *m->input);
+	m->staged = block(&ok, TPU_FAST_BLOCK, (size_t)m->staged_pitch);
+	m->outside = block(&ok, m->staged_pitch, 1);
+	m->row_start = block(&ok, TPU_FAST_BLOCK, sizeof *m->row_start);
+	m->element = block(&ok, m->stride, sizeof *m->element);
+	m->operand = block(&ok, m->stride, sizeof *m->operand);
+	int rc = tpu_fast_weights_open(&m->weights, config, err);
+	return ok ? rc
+		  : npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for %lld accumulator rows",
+			     (long long)m->accumulator_rows);
+}
+
+void tpu_fast_machine_free(struct tpu_fast_machine *m)
+{
+	if (!m)
+		return;
+	void *const blocks[] = {m->accumulator, m->magnitude, m->bias,   m->scale,   m->sums,
+				m->product,     m->input,     m->staged, m->outside, m->row_start,
+				m->element,     m->operand,   m->image,  m->beyond,  m->sums_beyond};
+	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+		free(blocks[i]);
+	for (int f = 0; f < TPU_FUNCTIONS; f++)
+		free(m->function[f]);
+	for (int p = 0; p < TPU_FAST_PENDING; p++)
+		free(m->pending[p].pass);
+	tpu_fast_weights_close(&m->weights);
+	free(m);
+}
+
+/* A machine like the one that was kept, or another in its place. NULL: no memory. */
+static struct tpu_fast_machine *machine_for(struct tpu_fast_machine **kept, const struct tpu_config *config,
+					    struct npl_err *err)
+{
+	struct tpu_fast_machine *m = *kept;
+	if (m && m->rows == config->rows && m->columns == config->columns &&
+	    m->accumulator_rows == config->accumulator_rows)
+		return m;
+	tpu_fast_machine_free(m);
+	*kept = m = calloc(1, sizeof *m);
+	if (!m) {
+		npl_fail(err, NPL_ENOMEM, "fast engine: out of memory");
+		return NULL;
+	}
+	if (open_machine(m, config, err)) {
+		tpu_fast_machine_free(m);
+		*kept = NULL;
+	}
+	return *kept;
+}
+
+/* All as at reset: accumulators that were brought to memory have a magnitude. */
+static void reset(struct tpu_fast_machine *m)
+{
+	m->registers = tpu_reset_registers(m->rows, m->columns);
+	m->active = TPU_FAST_NO_TILE;
+	m->tiles = m->tables = (struct tpu_fast_stream){0};
+	for (int64_t row = 0; row < m->accumulator_rows; row++)
+		if (m->magnitude[row]) {
+			memset(m->accumulator + row * m->stride, 0, (size_t)m->stride * sizeof *m->accumulator);
+			if (m->beyond)
+				memset(m->beyond + row * m->stride, 0, (size_t)m->stride * sizeof *m->beyond);
+			m->magnitude[row] = 0;
+		}
+	memset(m->bias, 0, (size_t)m->stride * sizeof *m->bias);
+	memset(m->scale, 0, (size_t)m->stride * sizeof *m->scale);
+	for (int p = 0; p < TPU_FAST_PENDING; p++)
+		m->pending[p].past = m->pending[p].first;
+}
+
+/* What depends on the program. */
+static int open_run(struct tpu_fast_machine *m, struct npl_err *err)
+{
+	const int64_t count = m->program->count;
+	bool ok = true;
+	reset(m);
+	m->width = tpu_row_bytes(m->config);
+	m->buffer_bytes = (size_t)(tpu_buffer_size_rows(m->config) * m->width);
+	tpu_fast_weights_use(&m->weights, m->memory);
+	m->last_use = block(&ok, count, sizeof *m->last_use);
+	m->tiles.brought = block(&ok, count, sizeof *m->tiles.brought);
+	m->tables.brought = block(&ok, count, sizeof *m->tables.brought);
+	uint8_t *read_later = block(&ok, m->accumulator_rows, sizeof *read_later);
+	if (ok) {
+		find_last_uses(m, read_later);
+		find_streams(m);
+	}
+	free(read_later);
+	if (ok)
+		return 0;
+	return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for a program of %lld instructions",
+			(long long)count);
+}
+
+static void close_run(struct tpu_fast_machine *m)
+{
+	free(m->last_use);
+	free(m->tiles.brought);
+	free(m->tables.brought);
+}
+
+/* Instructions one by one; each that a unit executes retires when it has been computed. m NULL: nothing is computed. */
+static int run_program(struct tpu_fast_machine *m, const struct tpu_program *program, const struct tpu_watcher *watcher,
+		       struct npl_err *err)
+{
+	int rc = 0;
+	for (int64_t i = 0; i < program->count && !rc; i++) {
+		if (m)
+			rc = run(m, i, err);
+		if (!rc && watcher && watcher->retired && tpu_unit_of(program->instruction[i].opcode) < TPU_UNITS)
+			rc = watcher->retired(watcher->context, i, err);
+	}
+	return rc;
+}
+
+int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_config *config, const struct tpu_program *program,
+		    const struct tpu_memory *memory, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
+		    struct npl_err *err)
+{
+	if (memory->timing_only)
+		return run_program(NULL, program, watcher, err);
+	struct tpu_fast_machine *m = machine_for(kept, config, err);
+	if (!m)
+		return err->code;
+	m->config = config;
+	m->program = program;
+	m->memory = memory;
+	m->outcome = outcome;
+	m->faults = watcher ? watcher->faults : NULL;
+	int rc = open_run(m, err);
+	rc = rc ? rc : run_program(m, program, watcher, err);
+	close_run(m);
+	return rc;
+}

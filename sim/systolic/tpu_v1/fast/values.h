@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the fast engine computes (fast.h), private to sim/systolic. Instructions are taken in program order, each whole. A
+ * matrix instruction only leaves a note: a run of tiles into the same accumulator rows becomes one product over a longer K
+ * when the activate that reads them comes, a block of rows at a time that stays in the caches, and most accumulators are
+ * never written to memory.
+ *
+ *     fast_values.c      the instructions in order, transfers from and to the host, who still needs which accumulators
+ *     fast_pending.c     matrix instructions that wait for somebody to need their sums
+ *     fast_product.c     their sums, for some rows and columns
+ *     fast_inputs.c      where the input vectors lie
+ *     fast_weights.c     tiles packed for the kernels of int8_rows.h
+ *     fast_activate.c    from sums or vectors in the buffer to results
+ *     fast_steps.c       its arithmetic on one vector
+ *     fast_pool.c        its windows */
+#ifndef NPULAB_SYSTOLIC_FAST_VALUES_H
+#define NPULAB_SYSTOLIC_FAST_VALUES_H
+
+#include "core/int8/rows.h"
+#include "npulab/arena.h"
+#include "sim/systolic/tpu_v1/isa/engine.h"
+
+enum {
+	TPU_FAST_BLOCK = 192, /* rows evaluated at once: with 256 columns their sums take 192 KiB */
+	TPU_FAST_PENDING = 48,
+	TPU_FAST_KEPT_BYTES = 1 << 26, /* of tiles and what is known of them; beyond that all are forgotten */
+};
+
+/* How a matrix instruction reads bytes. */
+struct tpu_fast_format {
+	bool is_signed;
+	int32_t zero_point;
+};
+
+/* One pass of the array: input vector number r + first for accumulator row r. */
+struct tpu_fast_pass {
+	int64_t ub;    /* base row of the input, of this plane */
+	int64_t first; /* number of the vector, or output position, of accumulator row 0 */
+	bool convolves;
+	struct tpu_fast_window {
+		int64_t in_height, in_width, out_height, out_width, kernel_width, stride_y, stride_x, dilation_y,
+			dilation_x, pad_top, pad_left, pixel_lanes, row_pixels, first_lane, tap_lanes, first_tap, taps;
+	} window;
+	struct tpu_fast_format inputs, weights;
+	int shift;             /* the sum counts 2^shift-fold */
+	uint64_t tile;         /* byte of weight memory at which it begins; TPU_FAST_NO_TILE: all zeros */
+	int64_t touches, past; /* rows of the buffer that it may read */
+};
+#define TPU_FAST_NO_TILE UINT64_MAX
+
+/* Passes whose sums nobody has needed yet, in their order: they make up accumulator rows [first, past). */
+struct tpu_fast_pending {
+	int64_t first, past; /* equal: the slot is free */
+	bool adds;           /* to what the accumulators hold in memory */
+	bool may_wrap;       /* how far sums are beyond 32 bits is to be kept */
+	bool looked;         /* magnitude is by the weights' values, not by their types alone */
+	int64_t before;      /* no row in memory is greater, if it adds */
+	int64_t magnitude;   /* no row's sum is greater */
+	struct tpu_fast_pass *pass;
+	int64_t passes, capacity;
+	uint64_t age;
+};
+
+/* A tile as the kernels want it. */
+struct tpu_fast_packed {
+	uint64_t tile;
+	struct tpu_fast_format format;
+	bool packed_signed; /* how the panels' bytes are to be read */
+	int64_t k;          /* its rows up to the last in which some weight is not the zero point */
+	int64_t magnitude;  /* the greatest sum of |weight| in a column; -1: not known yet */
+	uint8_t **panel;    /* NULL: not packed yet */
+	int32_t *sum;       /* of each column of the packed bytes, first sum_k rows */
+	int64_t *sum_k;     /* for each panel; -1: not known */
+	struct tpu_fast_packed *next;
+};
+struct tpu_fast_weights {
+	const uint8_t *bytes;
+	size_t given;
+	int64_t rows, columns, panels; /* panels across a tile */
+	struct tpu_fast_packed **bucket;
+	struct npl_arena arena; /* what is known of tiles */
+	struct tpu_fast_room *first,
+		*room; /* their panels: all memory there is for them, and where the next one goes */
+	size_t packed_bytes;
+	uint8_t *aside; /* a tile that is not all there */
+};
+
+/* Tiles or tables that one read_weights brings. */
+struct tpu_fast_brought {
+	uint64_t row;         /* of weight memory */
+	int64_t first, count; /* number of the first */
+};
+struct tpu_fast_stream {
+	struct tpu_fast_brought *brought;
+	int64_t count, at; /* at: the one that has number `taken` */
+	int64_t taken;
+};
+
+/* A run. */
+struct tpu_fast_machine {
+	const struct tpu_config *config;
+	const struct tpu_program *program;
+	const struct tpu_memory *memory;
+	struct tpu_outcome *outcome;
+	struct tpu_faults *faults;    /* of each instruction; NULL: nobody wants them */
+	struct tpu_faults activating; /* of the activate under way */
+	struct tpu_registers registers;
+	int64_t width; /* bytes of a row of the buffer */
+	size_t buffer_bytes;
+	struct tpu_fast_pending pending[TPU_FAST_PENDING];
+	uint64_t age;
+	bool *last_use; /* of each activate: nobody reads its accumulator rows again before they are overwritten */
+	struct tpu_fast_stream tiles, tables;
+	uint64_t active; /* tile in the active plane */
+
+	/* from here on what the next run on such a machine can use again */
+	int64_t rows, columns, accumulator_rows; /* for which it was made */
+	struct tpu_fast_weights weights;
+	int32_t *accumulator; /* rows of `stride` */
+	/* The exact sums are 2^32 * beyond more than the accumulators hold. NULL until some sum might wrap: all are 0. */
+	int32_t *beyond;
+	int32_t *sums_beyond; /* the same of `sums` */
+	int64_t stride;       /* columns rounded up to a panel */
+	int64_t *magnitude;   /* of each accumulator row in memory, at most */
+	int32_t *bias;        /* of the table in use, `stride` entries */
+	float *scale;
+
+	/* room for a block of rows */
+	int32_t *sums, *product; /* (TPU_FAST_BLOCK, stride) */
+	const uint8_t **input;
+	uint8_t *staged; /* (TPU_FAST_BLOCK, staged_pitch) */
+	int64_t staged_pitch;
+	uint8_t *outside; /* a vector of zero points */
+	int32_t *row_start;
+	/* room for vectors on their way through the activation unit */
+	int16_t *element, *operand; /* (columns rounded up to 64) */
+	int16_t *image;             /* vectors of an image that is pooled */
+	size_t image_bytes;
+	int16_t *function[TPU_FUNCTIONS]; /* 65536 values of sigmoid and tanh, once they were needed */
+};
+
+/* Values of a checked program; adds to the outcome's overflows and saturations. *kept is what the run before has left, or
+ * NULL. */
+int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_config *config, const struct tpu_program *program,
+		    const struct tpu_memory *memory, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
+		    struct npl_err *err);
+void tpu_fast_machine_free(struct tpu_fast_machine *machine); /* accepts NULL */
+/* What went wrong in values of an instruction. */
+void tpu_fast_fault(struct tpu_fast_machine *machine, int64_t instruction, struct tpu_faults faults);
+
+/* fast_pending.c */
+int tpu_fast_matrix(struct tpu_fast_machine *machine, int64_t index, struct npl_err *err);
+/* Before rows [first, past) of the buffer are written: nobody that waits may still need what they hold. */
+int tpu_fast_before_write(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
+/* Brings accumulator rows [first, past) to memory. */
+int tpu_fast_settle(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
+/* The pending passes that make up row `row`, NULL: it is in memory; in either case up to (not including) *until, which is at
+ * most what it was. */
+struct tpu_fast_pending *tpu_fast_pending_at(struct tpu_fast_machine *machine, int64_t row, int64_t *until);
+/* Rows [first, past) are not needed any more. */
+int tpu_fast_forget(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
+
+/* fast_product.c: sums of `rows` (at most TPU_FAST_BLOCK) accumulator rows from `row` on into c, which is those rows of the
+ * accumulators themselves or the machine's `sums`; at least the first `columns` of each (rounded up to 16 are written). How far they
+ * are beyond 32 bits goes to `beyond` or `sums_beyond`, where it can be anything but 0: for entries that may wrap. */
+int tpu_fast_evaluate(struct tpu_fast_machine *machine, const struct tpu_fast_pending *pending, int64_t row,
+		      int64_t rows, int64_t columns, int32_t *c, struct npl_err *err);
+
+/* fast_inputs.c: machine->input[i], for i < rows, is where k bytes (rounded up to 4) of the pass's vector for accumulator row
+ * row + i can be read. */
+void tpu_fast_inputs(struct tpu_fast_machine *machine, const struct tpu_fast_pass *pass, int64_t row, int64_t rows,
+		     int64_t k);
+
+/* fast_weights.c */
+int tpu_fast_weights_open(struct tpu_fast_weights *weights, const struct tpu_config *config, struct npl_err *err);
+/* The image that the next run reads: tiles of another one are forgotten. */
+void tpu_fast_weights_use(struct tpu_fast_weights *weights, const struct tpu_memory *memory);
+void tpu_fast_weights_close(struct tpu_fast_weights *weights);
+/* A tile for inputs that are signed or not. NULL: no memory. Valid until the next call. */
+struct tpu_fast_packed *tpu_fast_packed_tile(struct tpu_fast_weights *weights, uint64_t tile,
+					     struct tpu_fast_format format, bool inputs_signed);
+const uint8_t *tpu_fast_panel(struct tpu_fast_weights *weights, struct tpu_fast_packed *packed, int64_t panel);
+/* Sums of the panel's columns over the first k rows, as packed. */
+const int32_t *tpu_fast_panel_sums(struct tpu_fast_weights *weights, struct tpu_fast_packed *packed, int64_t panel,
+				   int64_t k);
+int64_t tpu_fast_tile_magnitude(struct tpu_fast_weights *weights, struct tpu_fast_packed *packed);
+/* Copies bytes of weight memory, zeros where there are none. */
+void tpu_fast_weight_bytes(const struct tpu_fast_weights *weights, uint64_t at, size_t bytes, uint8_t *out);
+
+/* fast_activate.c */
+int tpu_fast_activate(struct tpu_fast_machine *machine, int64_t index, struct npl_err *err);
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tiles of weights packed for the fast engine's products. A panel is packed when its columns are first needed, and only
+ * down to the last row that holds a weight: few tiles of real layers are full. Packed tiles are kept for the next
+ * block of rows and for passes that bring the same tile again, until they and what is known of them take too much memory. */
+#include "values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS = 4096, ROOM_BYTES = 1 << 21 };
+
+/* Memory for panels; all of it stays for those that come after a reset. */
+struct tpu_fast_room {
+	struct tpu_fast_room *next;
+	size_t bytes, used;
+	uint8_t *memory;
+};
+
+int tpu_fast_weights_open(struct tpu_fast_weights *w, const struct tpu_config *config, struct npl_err *err)
+{
+	*w = (struct tpu_fast_weights){.rows = config->rows,
+				       .columns = config->columns,
+				       .panels = (config->columns + NPL_INT8_PANEL - 1) / NPL_INT8_PANEL};
+	w->bucket = calloc(BUCKETS, sizeof *w->bucket);
+	w->aside = malloc((size_t)(w->rows * w->columns));
+	if (w->bucket && w->aside)
+		return 0;
+	return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for weights");
+}
+
+/* Forgets all tiles. */
+static void reset(struct tpu_fast_weights *w)
+{
+	npl_arena_free(&w->arena);
+	memset(w->bucket, 0, BUCKETS * sizeof *w->bucket);
+	for (struct tpu_fast_room *room = w->first; room; room = room->next)
+		room->used = 0;
+	w->room = w->first;
+	w->packed_bytes = 0;
+}
+
+void tpu_fast_weights_use(struct tpu_fast_weights *w, const struct tpu_memory *memory)
+{
+	if (w->bytes != memory->weights || w->given != memory->weight_bytes)
+		reset(w);
+	w->bytes = memory->weights;
+	w->given = memory->weight_bytes;
+}
+
+void tpu_fast_weights_close(struct tpu_fast_weights *w)
+{
+	for (struct tpu_fast_room *room = w->first, *next; room; room = next) {
+		next = room->next;
+		free(room->memory);
+		free(room);
+	}
+	npl_arena_free(&w->arena);
+	free(w->bucket);
+	free(w->aside);
+}
+
+/* NULL: no memory. */
+static struct tpu_fast_room *add_room(struct tpu_fast_weights *w, size_t bytes)
+{
+	struct tpu_fast_room *room = malloc(sizeof *room);
+	if (!room)
+		return NULL;
+	room->bytes = bytes > ROOM_BYTES ? bytes : ROOM_BYTES;
+	room->memory = aligned_alloc(64, room->bytes);
+	if (!room->memory) {
+		free(room);
+		return NULL;
+	}
+	room->used = 0;
+	room->next = w->first;
+	w->first = room;
+	return room;
+}
+
+/* Memory for a panel, a multiple of 64 bytes. */
+static uint8_t *panel_memory(struct tpu_fast_weights *w, size_t bytes)
+{
+	while (w->room && w->room->bytes - w->room->used < bytes)
+		w->room = w->room->next;
+	if (!w->room)
+		w->room = add_room(w, bytes);
+	if (!w->room)
+		return NULL;
+	uint8_t *memory = w->room->memory + w->room->used;
+	w->room->used += bytes;
+	w->packed_bytes += bytes;
+	return memory;
+}
+
+void tpu_fast_weight_bytes(const struct tpu_fast_weights *w, uint64_t at, size_t bytes, uint8_t *out)
+{
+	size_t there = at < w->given ? w->given - (size_t)at : 0;
+	there = there < bytes ? there : bytes;
+	if (there)
+		memcpy(out, w->bytes + at, there);
+	memset(out + there, 0, bytes - there);
+}
+
+/* The tile's bytes as they are in memory. */
+static const uint8_t *tile_bytes(struct tpu_fast_weights *w, uint64_t tile)
+{
+	size_t bytes = (size_t)(w->rows * w->columns);
+	if (tile < w->given && w->given - tile >= bytes)
+		return w->bytes + tile;
+	tpu_fast_weight_bytes(w, tile, bytes, w->aside);
+	return w->aside;
+}
+
+/* Rows up to the last that is not all `nothing`. */
+static int64_t rows_in_use(const uint8_t *tile, int64_t rows, int64_t columns, uint8_t nothing)
+{
+	for (; rows > 0; rows--) {
+		const uint8_t *row = tile + (rows - 1) * columns;
+		if (row[0] != nothing || memcmp(row, row + 1, (size_t)columns - 1) != 0)
+			break;
+	}
+	return rows;
+}
+
+static struct tpu_fast_packed **bucket_of(struct tpu_fast_weights *w, uint64_t tile)
+{
+	return &w->bucket[(tile / (uint64_t)w->columns * 0x9e3779b97f4a7c15u) >> 52 & (BUCKETS - 1)];
+}
+
+static struct tpu_fast_packed *add_tile(struct tpu_fast_weights *w, uint64_t tile, struct tpu_fast_format format,
+					bool packed_signed)
+{
+	struct tpu_fast_packed **bucket, *p = npl_arena_alloc(&w->arena, sizeof *p);
+	if (!p)
+		return NULL;
+	*p = (struct tpu_fast_packed){.tile = tile, .format = format, .packed_signed = packed_signed, .magnitude = -1};
+	p->panel = npl_arena_array(&w->arena, (size_t)w->panels, sizeof *p->panel);
+	p->sum = npl_arena_array(&w->arena, (size_t)(w->panels * NPL_INT8_PANEL), sizeof *p->sum);
+	p->sum_k = npl_arena_array(&w->arena, (size_t)w->panels, sizeof *p->sum_k);
+	if (!p->panel || !p->sum || !p->sum_k)
+		return NULL;
+	for (int64_t j = 0; j < w->panels; j++)
+		p->sum_k[j] = -1;
+	p->k = rows_in_use(tile_bytes(w, tile), w->rows, w->columns, (uint8_t)format.zero_point);
+	bucket = bucket_of(w, tile);
+	p->next = *bucket;
+	return *bucket = p;
+}
+
+struct tpu_fast_packed *tpu_fast_packed_tile(struct tpu_fast_weights *w, uint64_t tile, struct tpu_fast_format format,
+					     bool inputs_signed)
+{
+	if (w->packed_bytes + w->arena.bytes > TPU_FAST_KEPT_BYTES)
+		reset(w);
+	for (struct tpu_fast_packed *p = *bucket_of(w, tile); p; p = p->next)
+		if (p->tile == tile && p->format.is_signed == format.is_signed &&
+		    p->format.zero_point == format.zero_point && p->packed_signed == !inputs_signed)
+			return p;
+	return add_tile(w, tile, format, !inputs_signed);
+}
+
+const uint8_t *tpu_fast_panel(struct tpu_fast_weights *w, struct tpu_fast_packed *p, int64_t panel)
+{
+	if (!p->panel[panel]) {
+		uint8_t *out = panel_memory(w, (size_t)npl_int8_panel_bytes(p->k) + 64);
+		int64_t left = w->columns - panel * NPL_INT8_PANEL;
+		if (!out)
+			return NULL;
+		npl_int8_pack_panel(tile_bytes(w, p->tile) + panel * NPL_INT8_PANEL, p->k,
+				    left < NPL_INT8_PANEL ? left : NPL_INT8_PANEL, w->columns,
+				    p->format.is_signed == p->packed_signed ? 0 : 0x80, out);
+		p->panel[panel] = out;
+	}
+	return p->panel[panel];
+}
+
+const int32_t *tpu_fast_panel_sums(struct tpu_fast_weights *w, struct tpu_fast_packed *p, int64_t panel, int64_t k)
+{
+	int32_t *sum = p->sum + panel * NPL_INT8_PANEL;
+	if (p->sum_k[panel] != k) {
+		memset(sum, 0, NPL_INT8_PANEL * sizeof *sum);
+		npl_int8_panel_sums(tpu_fast_panel(w, p, panel), k, p->packed_signed, sum);
+		p->sum_k[panel] = k;
+	}
+	return sum;
+}
+
+int64_t tpu_fast_tile_magnitude(struct tpu_fast_weights *w, struct tpu_fast_packed *p)
+{
+	enum { BLOCK = 64 };
+	const uint8_t *tile = tile_bytes(w, p->tile), flip = p->format.is_signed ? 0x80 : 0;
+	const int32_t zero = p->format.zero_point + flip;
+	if (p->magnitude >= 0)
+		return p->magnitude;
+	for (int64_t j0 = 0; j0 < w->columns; j0 += BLOCK) {
+		int64_t n = w->columns - j0 < BLOCK ? w->columns - j0 : BLOCK;
+		int32_t sum[BLOCK] = {0};
+		for (int64_t k = 0; k < p->k; k++)
+			for (int64_t j = 0; j < n; j++)
+				sum[j] += abs((tile[k * w->columns + j0 + j] ^ flip) - zero);
+		for (int64_t j = 0; j < n; j++)
+			p->magnitude = sum[j] > p->magnitude ? sum[j] : p->magnitude;
+	}
+	return p->magnitude;
+}

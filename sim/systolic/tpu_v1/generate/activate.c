@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * activate as a group needs it (docs/tpu-isa.md): each node of the group sets the registers of its step. */
+#include <math.h>
+
+#include "impl.h"
+
+static const struct tpu_gen_value *value_of(const struct tpu_gen *gen, int node)
+{
+	return &gen->value[gen->node[node].out];
+}
+
+static unsigned operand_step(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_value *source)
+{
+	const struct tpu_gen_node *node = &gen->node[group->operand];
+	const struct tpu_gen_value *result = value_of(gen, group->operand);
+	const struct tpu_gen_value *other = group->second < 0 ? NULL : &gen->value[group->second];
+	float scale = source->scale / result->scale;
+	if (other) {
+		tpu_gen_set(gen, TPU_REG_OPERAND_TYPE, other->type);
+		tpu_gen_set_zero(gen, TPU_REG_OPERAND_ZERO_POINT, other->zero_point);
+	}
+	if (other && node->kind == TPU_GEN_ADD)
+		tpu_gen_set_scale(gen, TPU_REG_OPERAND_SCALE, other->scale / result->scale);
+	if (other && node->kind == TPU_GEN_MULTIPLY)
+		scale = source->scale * other->scale / result->scale;
+	tpu_gen_set_scale(gen, TPU_REG_SOURCE_SCALE, scale);
+	return TPU_WITH_OPERAND(node->kind == TPU_GEN_ADD        ? TPU_ADD
+				: node->kind == TPU_GEN_MULTIPLY ? TPU_MULTIPLY
+								 : TPU_SCALE);
+}
+
+/* What a real number is in a value's format. */
+static int64_t quantised(const struct tpu_gen_value *value, float x)
+{
+	static const float low[] = {[TPU_I8] = -128, [TPU_U8] = 0, [TPU_I16] = -32768},
+			   high[] = {[TPU_I8] = 127, [TPU_U8] = 255, [TPU_I16] = 32767};
+	float q = nearbyintf(x / value->scale) + (float)value->zero_point;
+	if (!(q < high[value->type]))
+		return (int64_t)high[value->type];
+	return q > low[value->type] ? (int64_t)q : (int64_t)low[value->type];
+}
+
+static unsigned function_step(struct tpu_gen *gen, const struct tpu_gen_group *group)
+{
+	const struct tpu_gen_node *node = &gen->node[group->function];
+	const struct tpu_gen_value *result = value_of(gen, group->function);
+	if (node->function == TPU_RELU6)
+		tpu_gen_set_zero(gen, TPU_REG_RELU6_LIMIT, quantised(result, node->limit));
+	else if (node->function != TPU_RELU)
+		tpu_gen_set_scale(gen, TPU_REG_FUNCTION_SCALE, 1.0f / 32768.0f / result->scale);
+	return TPU_WITH_FUNCTION(node->function);
+}
+
+/* The window of a pooling over an image of that size. */
+static unsigned pool_step(struct tpu_gen *gen, const struct tpu_gen_group *group, const int64_t in[2],
+			  const int64_t out[2], const int64_t pad[2])
+{
+	const struct tpu_gen_node *node = &gen->node[group->pool];
+	for (int d = 0; d < NPL_SPATIAL; d++) {
+		tpu_gen_set(gen, TPU_REG_IN_HEIGHT + d, in[d]);
+		tpu_gen_set(gen, TPU_REG_OUT_HEIGHT + d, out[d]);
+		tpu_gen_set(gen, TPU_REG_KERNEL_HEIGHT + d, node->window.kernel[d]);
+		tpu_gen_set(gen, TPU_REG_STRIDE_Y + d, node->window.stride[d]);
+		tpu_gen_set(gen, TPU_REG_DILATION_Y + d, 1);
+		tpu_gen_set(gen, TPU_REG_PAD_TOP + d, pad[d]);
+	}
+	return TPU_WITH_POOLING(node->pooling);
+}
+
+/* Formats and steps but pooling; returns the flags. */
+static unsigned steps(struct tpu_gen *gen, const struct tpu_gen_group *group)
+{
+	const struct tpu_gen_value *source = group->matrix >= 0 ? value_of(gen, group->matrix)
+								: &gen->value[group->source];
+	const struct tpu_gen_value *result = &gen->value[group->out];
+	unsigned flags = 0;
+	tpu_gen_set(gen, TPU_REG_RESULT_TYPE, result->type);
+	if (result->type == TPU_I32)
+		return 0;
+	tpu_gen_set_zero(gen, TPU_REG_RESULT_ZERO_POINT, result->zero_point);
+	tpu_gen_set(gen, TPU_REG_SOURCE_TYPE, source->type);
+	tpu_gen_set_zero(gen, TPU_REG_SOURCE_ZERO_POINT, source->zero_point);
+	if (group->operand >= 0)
+		flags |= operand_step(gen, group, source);
+	if (group->function >= 0)
+		flags |= function_step(gen, group);
+	return flags;
+}
+
+/* The lanes of a block in the run that it belongs to, and the tensors around it. */
+static void layout(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_n_block *block,
+		   const struct tpu_gen_at *out)
+{
+	tpu_gen_set(gen, TPU_REG_RESULT_COLUMNS, block->channels);
+	tpu_gen_set(gen, TPU_REG_RESULT_PIXEL_LANES, out->room->pixel_lanes);
+	tpu_gen_set(gen, TPU_REG_RESULT_ROW_PIXELS, out->room->row_pixels);
+	tpu_gen_set(gen, TPU_REG_RESULT_LANE, out->lane + block->first - group->out_run[block->run].first);
+	if (out->room->planes > 1)
+		tpu_gen_set(gen, TPU_REG_RESULT_PLANE_ROWS, out->room->plane_rows);
+}
+
+/* Reads `count` vectors of the second operand or, from the buffer, the source. */
+static void reads(struct tpu_gen *gen, const struct tpu_gen_at *at, enum tpu_register base, int64_t first,
+		  int64_t count)
+{
+	tpu_gen_set(gen, base, at->row);
+	if (at->room && at->room->planes > 1)
+		tpu_gen_set(gen, base + 1, at->room->plane_rows);
+	tpu_gen_set(gen, TPU_REG_FIRST_SOURCE, first);
+	tpu_gen_touch_vectors(gen, false, at, first, count);
+}
+
+/* Where a block's tensors lie. */
+struct places {
+	struct tpu_gen_at source, second, out;
+};
+
+static struct places places_of(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_n_block *block)
+{
+	struct tpu_gen_at out = tpu_gen_at(gen, group, TPU_GEN_OUT, block->run);
+	struct places p = {out, out, out};
+	if (group->matrix < 0)
+		p.source = tpu_gen_at(gen, group, TPU_GEN_SOURCE, block->run);
+	if (group->second >= 0)
+		p.second = tpu_gen_at(gen, group, TPU_GEN_SECOND, block->run);
+	return p;
+}
+
+static void second(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_work *work,
+		   const struct tpu_gen_at *at, int64_t first, int64_t count)
+{
+	if (group->second >= 0)
+		reads(gen, at, TPU_REG_OPERAND,
+		      tpu_gen_vector_at(at->room, work->image, work->row, work->column) + first, count);
+}
+
+static void writes(struct tpu_gen *gen, unsigned flags, const struct tpu_gen_at *out, int64_t acc, int64_t length,
+		   int64_t first, int64_t results)
+{
+	tpu_gen_set(gen, TPU_REG_FIRST_RESULT, first);
+	tpu_gen_touch_vectors(gen, true, out, first, results);
+	tpu_gen_add(gen, TPU_ACTIVATE, flags, out->row, acc, length);
+}
+
+void tpu_gen_activate(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work,
+		      const struct tpu_gen_n_block *block, int64_t acc, int64_t first, int64_t count)
+{
+	struct places at = places_of(gen, group, block);
+	unsigned flags = steps(gen, group);
+	int64_t to = tpu_gen_vector_at(at.out.room, work->image, work->row, work->column) + first, results = count;
+	layout(gen, group, block, &at.out);
+	second(gen, group, work, &at.second, first, count);
+	if (group->pool >= 0) {
+		const struct tpu_gen_node *node = &gen->node[group->pool];
+		const struct npl_image *from = &gen->value[node->in[0]].image, *image = &gen->value[node->out].image;
+		int64_t source = from->size[0] * from->size[1], pooled = image->size[0] * image->size[1];
+		flags |= pool_step(gen, group, from->size, image->size, node->window.pad_begin);
+		to = (work->image + first / source) * pooled;
+		results = count / source * pooled;
+	}
+	if (tpu_gen_need(gen, true, block->table_row, 1))
+		flags |= TPU_ACTIVATE_SWITCH;
+	writes(gen, flags, &at.out, acc, count, to, results);
+}
+
+/* Pooling reads the strip of the image that its windows cover as an image. */
+static void pool_block(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work,
+		       const struct tpu_gen_n_block *block)
+{
+	const struct tpu_gen_node *node = &gen->node[group->pool];
+	struct places at = places_of(gen, group, block);
+	int64_t start[2] = {work->row, work->column}, out[2] = {work->rows, work->columns}, in[2], pad[2], low[2];
+	for (int d = 0; d < NPL_SPATIAL; d++) {
+		int64_t end;
+		tpu_gen_covered(gen, group, TPU_GEN_SOURCE, d, start[d], out[d], &low[d], &end);
+		in[d] = end - low[d];
+		pad[d] = node->window.pad_begin[d] + low[d] - start[d] * node->window.stride[d];
+	}
+	unsigned flags = steps(gen, group) | pool_step(gen, group, in, out, pad) | TPU_ACTIVATE_FROM_BUFFER;
+	int64_t vectors = work->images * in[0] * in[1];
+	struct tpu_gen_work source = {.image = work->image, .row = low[0], .column = low[1]};
+	layout(gen, group, block, &at.out);
+	reads(gen, &at.source, TPU_REG_SOURCE, tpu_gen_vector_at(at.source.room, work->image, low[0], low[1]), vectors);
+	second(gen, group, &source, &at.second, 0, vectors);
+	writes(gen, flags, &at.out, 0, vectors, tpu_gen_vector_at(at.out.room, work->image, work->row, work->column),
+	       work->images * work->rows * work->columns);
+}
+
+static void plain_block(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work,
+			const struct tpu_gen_n_block *block)
+{
+	struct places at = places_of(gen, group, block);
+	unsigned flags = steps(gen, group) | TPU_ACTIVATE_FROM_BUFFER;
+	int64_t vectors = work->images * work->rows * work->columns;
+	layout(gen, group, block, &at.out);
+	reads(gen, &at.source, TPU_REG_SOURCE, tpu_gen_vector_at(at.source.room, work->image, work->row, work->column),
+	      vectors);
+	second(gen, group, work, &at.second, 0, vectors);
+	writes(gen, flags, &at.out, 0, vectors, tpu_gen_vector_at(at.out.room, work->image, work->row, work->column),
+	       vectors);
+}
+
+/* Lanes first to first + columns - 1 of `rows` rows, from row `row` of each tensor on. */
+static void row_lanes(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct places *at, unsigned flags,
+		      const int64_t row[3], int64_t rows, int64_t first, int64_t columns)
+{
+	const struct tpu_gen_at *place[] = {&at->source, &at->second, &at->out};
+	static const enum tpu_register base[] = {TPU_REG_SOURCE, TPU_REG_OPERAND};
+	tpu_gen_set(gen, TPU_REG_RESULT_COLUMNS, columns);
+	tpu_gen_set(gen, TPU_REG_RESULT_PIXEL_LANES, gen->width);
+	tpu_gen_set(gen, TPU_REG_RESULT_ROW_PIXELS, 1);
+	tpu_gen_set(gen, TPU_REG_RESULT_LANE, first);
+	tpu_gen_set(gen, TPU_REG_FIRST_SOURCE, 0);
+	tpu_gen_set(gen, TPU_REG_FIRST_RESULT, 0);
+	for (int i = 0; i < 3; i++) {
+		const struct tpu_gen_room *room = place[i]->room;
+		if (i == TPU_GEN_SECOND && group->second < 0)
+			continue;
+		for (int p = 0; p < room->planes; p++)
+			tpu_gen_touch(gen, false, i == TPU_GEN_OUT, place[i]->row + p * room->plane_rows + row[i],
+				      place[i]->row + p * room->plane_rows + row[i] + rows);
+		if (i != TPU_GEN_OUT)
+			tpu_gen_set(gen, base[i], place[i]->row + row[i]);
+		if (room->planes > 1)
+			tpu_gen_set(gen, i == TPU_GEN_OUT ? TPU_REG_RESULT_PLANE_ROWS : base[i] + 1, room->plane_rows);
+	}
+	tpu_gen_add(gen, TPU_ACTIVATE, flags, at->out.row + row[2], 0, rows);
+}
+
+/* Several vectors in a row are as good as one long one, where nothing is pooled: whole rows are done at once, as far as
+ * the columns go, and then what is left in the last. False: the vectors do not begin with a row. */
+static bool whole_rows(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work)
+{
+	struct places at = places_of(gen, group, &group->block[0]);
+	const struct tpu_gen_room *rooms[] = {at.source.room, group->second < 0 ? at.source.room : at.second.room,
+					      at.out.room};
+	int64_t row[3], per_row = at.out.room->row_pixels, vectors = work->images * work->rows * work->columns;
+	for (int i = 0; i < 3; i++) {
+		row[i] = tpu_gen_vector_at(rooms[i], work->image, work->row, work->column);
+		if (row[i] % per_row || per_row == 1)
+			return false;
+		row[i] /= per_row;
+	}
+	unsigned flags = steps(gen, group) | TPU_ACTIVATE_FROM_BUFFER;
+	int64_t lanes[] = {per_row * at.out.room->pixel_lanes, vectors % per_row * at.out.room->pixel_lanes};
+	int64_t rows[] = {vectors / per_row, 1};
+	for (int part = 0; part < 2; part++) {
+		for (int64_t c = 0; c < lanes[part] && rows[part]; c += gen->columns)
+			row_lanes(gen, group, &at, flags, row, rows[part], c,
+				  lanes[part] - c < gen->columns ? lanes[part] - c : gen->columns);
+		for (int i = 0; i < 3; i++)
+			row[i] += rows[part];
+	}
+	return true;
+}
+
+void tpu_gen_vector(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work)
+{
+	if (group->pool < 0 && group->n_out_runs == 1 && work->blocks == group->n_blocks &&
+	    whole_rows(gen, group, work))
+		return;
+	for (int b = work->block; b < work->block + work->blocks; b++)
+		if (group->pool >= 0)
+			pool_block(gen, group, work, &group->block[b]);
+		else
+			plain_block(gen, group, work, &group->block[b]);
+}

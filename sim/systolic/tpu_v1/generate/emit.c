@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Instructions as the generator emits them (generate_impl.h): set_config where a register changes, sync where another
+ * unit has touched the same rows or bytes since the last sync on it, and read_weights ahead of their use. The last is
+ * why a program is put together twice: first all else, each instruction with the weights that it needs, then the whole.
+ *
+ * How far ahead: a read_weights may be issued while the one that the next instruction needs is being served and others wait
+ * in the unit's queue, so it can run ahead by as many as the queue holds without issue ever waiting for what it
+ * has not issued. More than the FIFO takes, with a table between any two tiles, is of no use. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/grow.h"
+#include "impl.h"
+
+#define MOST_TOUCHES 8
+#define MOST_SCALE   0x1p96f /* that a program may use */
+#define TABLE_ROWS   8
+#define MOST_TILES   65535 /* of one read_weights */
+
+struct item {
+	struct tpu_instruction instruction;
+	int32_t layer;
+	int64_t need; /* read_weights that must have been issued before; -1 */
+	int64_t at;   /* in the program */
+};
+
+struct request {
+	bool table;
+	int64_t row, count;
+	int32_t layer;
+};
+
+struct span {
+	int64_t first, end;
+};
+struct spans {
+	struct span *span;
+	int64_t count, room;
+};
+
+struct tpu_gen_emit {
+	struct item *item;
+	int64_t n_items, items_room;
+	struct request *request;
+	int64_t n_requests, requests_room;
+	struct tpu_registers held;
+	uint64_t of_format; /* a bit per register: set in this group */
+	struct tpu_gen_touch touch[MOST_TOUCHES];
+	int n_touches;
+	struct spans touched[TPU_UNITS][2][2]; /* by unit since the last sync on it, in_host, writes */
+	int64_t tile, table;                   /* weight rows of those in use; -1: none */
+	int64_t need;                          /* of the next instruction */
+	int32_t layer;
+	int rc;
+};
+
+static void out_of_memory(struct tpu_gen *gen)
+{
+	if (!gen->emit->rc)
+		gen->emit->rc = npl_fail(gen->err, NPL_ENOMEM, "out of memory for the program");
+}
+
+int tpu_gen_emit_open(struct tpu_gen *gen)
+{
+	gen->emit = calloc(1, sizeof *gen->emit);
+	if (!gen->emit)
+		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the program");
+	gen->emit->held = tpu_reset_registers(gen->rows, gen->columns);
+	gen->emit->tile = gen->emit->table = gen->emit->need = gen->emit->layer = -1;
+	return 0;
+}
+
+void tpu_gen_emit_close(struct tpu_gen *gen)
+{
+	struct tpu_gen_emit *emit = gen->emit;
+	if (!emit)
+		return;
+	for (int u = 0; u < TPU_UNITS; u++)
+		for (int i = 0; i < 4; i++)
+			free(emit->touched[u][i / 2][i % 2].span);
+	free(emit->item);
+	free(emit->request);
+	free(emit);
+	gen->emit = NULL;
+}
+
+void tpu_gen_layer(struct tpu_gen *gen, int layer)
+{
+	gen->emit->layer = layer;
+	gen->emit->of_format = 0;
+}
+
+static void append(struct tpu_gen *gen, struct tpu_instruction instruction, int64_t need)
+{
+	struct tpu_gen_emit *emit = gen->emit;
+	struct item *item = npl_grow(emit->item, emit->n_items, &emit->items_room, sizeof *item);
+	if (!item) {
+		out_of_memory(gen);
+		return;
+	}
+	emit->item = item;
+	item[emit->n_items++] = (struct item){.instruction = instruction, .layer = emit->layer, .need = need};
+}
+
+static void set_bits(struct tpu_gen *gen, enum tpu_register r, uint32_t bits)
+{
+	if (gen->emit->held.value[r] == bits)
+		return;
+	gen->emit->held.value[r] = bits;
+	append(gen, (struct tpu_instruction){.opcode = TPU_SET_CONFIG, .acc = (uint16_t)r, .length = bits}, -1);
+}
+
+void tpu_gen_set(struct tpu_gen *gen, enum tpu_register r, int64_t value)
+{
+	set_bits(gen, r, (uint32_t)value);
+}
+
+/* Once per group whatever it held, so that a program's instructions do not depend on the values of scales and zero points,
+ * which a run without values has not. */
+static void set_format(struct tpu_gen *gen, enum tpu_register r, uint32_t bits)
+{
+	struct tpu_gen_emit *emit = gen->emit;
+	if (!(emit->of_format >> r & 1))
+		emit->held.value[r] = ~bits;
+	emit->of_format |= UINT64_C(1) << r;
+	set_bits(gen, r, bits);
+}
+
+void tpu_gen_set_zero(struct tpu_gen *gen, enum tpu_register r, int64_t zero_point)
+{
+	set_format(gen, r, (uint32_t)zero_point);
+}
+
+void tpu_gen_set_scale(struct tpu_gen *gen, enum tpu_register r, float scale)
+{
+	struct tpu_gen_emit *emit = gen->emit;
+	uint32_t bits;
+	if (!(fabsf(scale) <= MOST_SCALE)) {
+		const char *name = emit->layer >= 0 ? gen->layer[emit->layer]->name : NULL;
+		if (!gen->options->timing_only && !emit->rc)
+			emit->rc = npl_fail(
+				gen->err, NPL_EINPUT,
+				"%s: the scales of its tensors give a ratio of %g, expected a number up to 2^96",
+				name ? name : "layer", (double)scale);
+		scale = 0;
+	}
+	memcpy(&bits, &scale, sizeof bits);
+	set_format(gen, r, bits);
+}
+
+void tpu_gen_touch(struct tpu_gen *gen, bool in_host, bool writes, int64_t first, int64_t end)
+{
+	struct tpu_gen_emit *emit = gen->emit;
+	if (first < end)
+		emit->touch[emit->n_touches++] = (struct tpu_gen_touch){in_host, writes, first, end};
+}
+
+bool tpu_gen_need(struct tpu_gen *gen, bool table, int64_t row, int64_t count)
+{
+	struct tpu_gen_emit *emit = gen->emit;
+	int64_t rows = table ? TABLE_ROWS : gen->rows;
+	int64_t *in_use = table ? &emit->table : &emit->tile;
+	if (count == 1 && *in_use == row)
+		return false;
+	*in_use = row + (count - 1) * rows;
+	struct request *last = emit->n_requests ? &emit->request[emit->n_requests - 1] : NULL;
+	if (last && last->table == table && last->layer == emit->layer && last->row + last->count * rows == row &&
+	    last->count + count <= MOST_TILES) {
+		last->count += count;
+		emit->need = emit->n_requests - 1;
+		return true;
+	}
+	struct request *request = npl_grow(emit->request, emit->n_requests, &emit->requests_room, sizeof *request);
+	if (!request) {
+		out_of_memory(gen);
+		return true;
+	}
+	emit->request = request;
+	request[emit->n_requests] = (struct request){table, row, count, emit->layer};
+	emit->need = emit->n_requests++;
+	return true;
+}
+
+static bool meets(const struct spans *spans, const struct tpu_gen_touch *touch)
+{
+	for (int64_t i = 0; i < spans->count; i++)
+		if (spans->span[i].first < touch->end && touch->first < spans->span[i].end)
+			return true;
+	return false;
+}
+
+/* Units with which the touches of an instruction of `own` are in conflict. */
+static unsigned conflicts(const struct tpu_gen_emit *emit, enum tpu_unit own)
+{
+	unsigned units = 0;
+	for (int i = 0; i < emit->n_touches; i++)
+		for (unsigned u = 0; u < TPU_UNITS; u++) {
+			const struct tpu_gen_touch *touch = &emit->touch[i];
+			if (u == own)
+				continue;
+			if (meets(&emit->touched[u][touch->in_host][1], touch) ||
+			    (touch->writes && meets(&emit->touched[u][touch->in_host][0], touch)))
+				units |= 1u << u;
+		}
+	/* The passes that those activates read have ended before them: that the array is done too costs nothing, and later
+	 * activates may then write where it read. */
+	if (units >> TPU_ACTIVATION & 1)
+		units |= 1u << TPU_MATRIX;
+	return units;
+}
+
+/* Adds a span, in one with those that it meets or touches. */
+static void note(struct tpu_gen *gen, struct spans *spans, struct span span)
+{
+	int64_t kept = 0;
+	for (int64_t i = 0; i < spans->count; i++) {
+		struct span other = spans->span[i];
+		if (other.first <= span.end && span.first <= other.end) {
+			span.first = other.first < span.first ? other.first : span.first;
+			span.end = other.end > span.end ? other.end : span.end;
+		} else {
+			spans->span[kept++] = other;
+		}
+	}
+	spans->count = kept;
+	struct span *more = npl_grow(spans->span, spans->count, &spans->room, sizeof *more);
+	if (!more) {
+		out_of_memory(gen);
+		return;
+	}
+	spans->span = more;
+	more[spans->count++] = span;
+}
+
+static void add_sync(struct tpu_gen *gen, unsigned units)
+{
+	struct tpu_gen_emit *emit = gen->emit;
+	append(gen, (struct tpu_instruction){.opcode = TPU_SYNC, .flags = (uint16_t)units}, -1);
+	for (unsigned u = 0; u < TPU_UNITS; u++)
+		for (int i = 0; i < 4 && units >> u & 1; i++)
+			emit->touched[u][i / 2][i % 2].count = 0;
+}
+
+void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, int64_t ub, int64_t acc, int64_t length)
+{
+	struct tpu_gen_emit *emit = gen->emit;
+	enum tpu_unit own = tpu_unit_of(opcode);
+	unsigned units = conflicts(emit, own);
+	if (units)
+		add_sync(gen, units);
+	for (int i = 0; i < emit->n_touches; i++) {
+		const struct tpu_gen_touch *t = &emit->touch[i];
+		note(gen, &emit->touched[own][t->in_host][t->writes], (struct span){t->first, t->end});
+	}
+	append(gen,
+	       (struct tpu_instruction){.opcode = (uint8_t)opcode,
+					.flags = (uint16_t)flags,
+					.ub = (uint32_t)ub,
+					.acc = (uint16_t)acc,
+					.length = (uint32_t)length},
+	       emit->need);
+	emit->n_touches = 0;
+	emit->need = -1;
+}
+
+static void final(struct tpu_gen *gen, struct tpu_instruction instruction, int32_t layer)
+{
+	struct tpu_generated *g = gen->generated;
+	int64_t room = g->program.capacity;
+	if (!gen->emit->rc)
+		gen->emit->rc = tpu_program_add(&g->program, instruction, 0, gen->err);
+	if (gen->emit->rc)
+		return;
+	if (!g->of_layer || g->program.capacity != room) {
+		int32_t *bigger = reallocarray(g->of_layer, (size_t)g->program.capacity, sizeof *bigger);
+		if (!bigger) {
+			out_of_memory(gen);
+			return;
+		}
+		g->of_layer = bigger;
+	}
+	int64_t at = g->program.count - 1;
+	g->of_layer[at] = layer;
+	if (layer < 0)
+		return;
+	g->layer[layer].first = g->layer[layer].first > g->layer[layer].last ? at : g->layer[layer].first;
+	g->layer[layer].last = at;
+}
+
+static void issue_requests(struct tpu_gen *gen, int64_t *next, int64_t end)
+{
+	struct tpu_gen_emit *emit = gen->emit;
+	for (; *next < end && *next < emit->n_requests; ++*next) {
+		const struct request *r = &emit->request[*next];
+		final(gen,
+		      (struct tpu_instruction){.opcode = TPU_READ_WEIGHTS,
+					       .flags = r->table ? TPU_WEIGHTS_PARAMETERS : 0,
+					       .acc = (uint16_t)r->count,
+					       .length = (uint32_t)r->row},
+		      r->layer);
+	}
+}
+
+int64_t tpu_gen_items(const struct tpu_gen *gen)
+{
+	return gen->emit->n_items;
+}
+
+int tpu_gen_emit_finish(struct tpu_gen *gen)
+{
+	struct tpu_gen_emit *emit = gen->emit;
+	int64_t next = 0, ahead = 2 * (gen->config->fifo_tiles + 2);
+	ahead = ahead < gen->config->queue_instructions ? ahead : gen->config->queue_instructions;
+	tpu_gen_layer(gen, -1);
+	append(gen, (struct tpu_instruction){.opcode = TPU_HALT}, -1);
+	issue_requests(gen, &next, ahead);
+	for (int64_t i = 0; i < emit->n_items && !emit->rc; i++) {
+		struct item *item = &emit->item[i];
+		if (item->need >= 0)
+			issue_requests(gen, &next, item->need + ahead);
+		final(gen, item->instruction, item->layer);
+		item->at = gen->generated->program.count - 1;
+	}
+	for (int g = 0; g < gen->n_groups; g++)
+		gen->group[g].last_item = emit->item[gen->group[g].last_item].at;
+	return emit->rc;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tensors between the unified buffer and host memory, where they lie dense, channels last, low bytes of all elements
+ * before high ones. A row of the buffer holds some whole vectors, or a part of one: the bytes of a transfer's rows
+ * are so far apart in host memory as the tensor wants it. */
+#include "impl.h"
+
+/* Vectors that follow each other, of one block's channels. */
+struct transfer {
+	const struct tpu_gen_room *room;
+	int64_t row;     /* of the block */
+	int64_t address; /* of the first vector's first channel in the block */
+	int64_t vectors, channels;
+	int64_t pixel_bytes, plane_bytes; /* in host memory */
+	bool in;
+};
+
+static void rows(struct tpu_gen *gen, const struct transfer *t, int64_t row, int64_t address, int64_t count,
+		 int64_t bytes, int64_t stride)
+{
+	if (!count)
+		return;
+	tpu_gen_set(gen, TPU_REG_HOST_ADDRESS, address);
+	tpu_gen_set(gen, TPU_REG_HOST_ROW_BYTES, bytes);
+	tpu_gen_set(gen, TPU_REG_HOST_STRIDE, stride);
+	tpu_gen_touch(gen, true, !t->in, address, address + (count - 1) * stride + bytes);
+	tpu_gen_touch(gen, false, t->in, row, row + count);
+	tpu_gen_add(gen, t->in ? TPU_READ_HOST_MEMORY : TPU_WRITE_HOST_MEMORY, 0, row, 0, count);
+	gen->transferred += (uint64_t)(count * bytes);
+}
+
+/* Rows of several vectors cross as they are, the last with what is left. */
+static void planes(struct tpu_gen *gen, const struct transfer *t)
+{
+	int64_t per_row = t->room->row_pixels;
+	for (int p = 0; p < t->room->planes; p++) {
+		int64_t row = t->row + p * t->room->plane_rows, address = t->address + p * t->plane_bytes;
+		int64_t full = t->vectors / per_row, rest = t->vectors % per_row;
+		rows(gen, t, row, address, full, per_row * t->channels, per_row * t->pixel_bytes);
+		rows(gen, t, row + full, address + full * per_row * t->pixel_bytes, rest > 0, rest * t->channels,
+		     t->pixel_bytes);
+	}
+}
+
+void tpu_gen_transfer(struct tpu_gen *gen, int s, const struct tpu_gen_room *room, int64_t first_block, int64_t blocks,
+		      bool in)
+{
+	const struct tpu_gen_store *store = &gen->store[s];
+	const struct npl_image *image = &store->image;
+	int64_t channels = image->channels, pixels = image->size[0] * image->size[1];
+	bool wide = room->width == image->size[1], tall = wide && room->height == image->size[0];
+	int64_t lines = tall ? 1 : wide ? room->images : room->images * room->height;
+	int64_t vectors = room->images * room->height * room->width / lines;
+	for (int64_t b = first_block; b < first_block + blocks && b * gen->width < channels; b++)
+		for (int64_t i = 0; i < lines; i++) {
+			int64_t n = room->first_image + (wide ? i : i / room->height),
+				y = room->first_row + (wide ? 0 : i % room->height);
+			int64_t first = (n * image->size[0] + y) * image->size[1] + room->first_column;
+			int64_t left = channels - b * gen->width;
+			struct transfer t = {
+				.room = room,
+				.row = room->base + (b - first_block) * room->planes * room->plane_rows +
+				       i * vectors / room->row_pixels,
+				.address = store->host_address + first * channels + b * gen->width,
+				.vectors = vectors,
+				.channels = left < gen->width ? left : gen->width,
+				.pixel_bytes = channels,
+				.plane_bytes = image->images * pixels * channels,
+				.in = in,
+			};
+			planes(gen, &t);
+		}
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which lanes of which rows channels lie in (generate_impl.h). A store has a room of its own, but for those that a
+ * Concat joins: they share one, side by side, as far as nothing is lost by it. What the activation unit reads must lie
+ * in the lanes that its result lies in; where it does not, the array copies it, multiplying by a unit matrix. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "impl.h"
+#include "npulab/ratio.h"
+
+int tpu_gen_new_room(struct tpu_gen *gen, const struct npl_image *image, enum tpu_type type, int64_t lanes)
+{
+	if (gen->n_rooms == gen->rooms_capacity) {
+		int capacity = 2 * gen->rooms_capacity + 64;
+		struct tpu_gen_room *more = npl_arena_array(&gen->arena, (size_t)capacity, sizeof *more);
+		if (!more)
+			return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
+		for (int r = 0; r < gen->n_rooms; r++)
+			more[r] = gen->room[r];
+		gen->room = more;
+		gen->rooms_capacity = capacity;
+	}
+	struct tpu_gen_room *room = &gen->room[gen->n_rooms];
+	*room = (struct tpu_gen_room){.planes = tpu_gen_planes(type),
+				      .images = image->images,
+				      .height = image->size[0],
+				      .width = image->size[1],
+				      .lanes = lanes,
+				      .base = -1};
+	room->pixel_lanes = 2 * lanes > gen->width ? gen->width : lanes;
+	return gen->n_rooms++;
+}
+
+/* Parts of a batch must begin with a row, and source and result of pooling have as many vectors per row: the most that divide the pixels
+ * of all rooms with so many lanes each, up to `most`. */
+static int64_t most_row_pixels(const struct tpu_gen *gen, int64_t pixel_lanes, int64_t most)
+{
+	int64_t common = gen->common_pixels[pixel_lanes];
+	while (common && common % most != 0)
+		most--;
+	return most;
+}
+
+void tpu_gen_common_pixels(struct tpu_gen *gen)
+{
+	memset(gen->common_pixels, 0, ((size_t)gen->width + 1) * sizeof *gen->common_pixels);
+	for (int r = 0; r < gen->n_rooms; r++) {
+		const struct tpu_gen_room *room = &gen->room[r];
+		int64_t *common = &gen->common_pixels[room->pixel_lanes];
+		*common = npl_gcd(*common, room->height * room->width);
+	}
+}
+
+void tpu_gen_size_room(const struct tpu_gen *gen, struct tpu_gen_room *room, int64_t images)
+{
+	room->images = images;
+	room->row_pixels = gen->width / room->pixel_lanes;
+	if (gen->split && room->row_pixels > 1)
+		room->row_pixels = most_row_pixels(gen, room->pixel_lanes, room->row_pixels);
+	room->plane_rows = tpu_gen_div_up(images * room->height * room->width, room->row_pixels);
+	room->rows = tpu_gen_div_up(room->lanes, gen->width) * room->planes * room->plane_rows;
+}
+
+/* False: out of memory. */
+static bool own_rooms(struct tpu_gen *gen)
+{
+	for (int s = 0; s < gen->n_stores; s++) {
+		struct tpu_gen_store *store = &gen->store[s];
+		if (store->absent || store->room >= 0)
+			continue;
+		store->room = tpu_gen_new_room(gen, &store->image, store->type, store->image.channels);
+		if (store->room < 0)
+			return false;
+	}
+	return true;
+}
+
+/* Notes by which value the activation unit reads stores from the buffer. */
+static void note_activated(struct tpu_gen *gen)
+{
+	for (int s = 0; s < gen->n_stores; s++)
+		gen->store[s].activated = -1;
+	for (int g = 0; g < gen->n_groups; g++) {
+		const struct tpu_gen_group *group = &gen->group[g];
+		int read[2] = {group->matrix < 0 ? group->source : -1, group->second};
+		for (int i = 0; i < 2; i++)
+			for (int p = 0; read[i] >= 0 && p < gen->value[read[i]].n_pieces; p++) {
+				int *by = &gen->store[gen->value[read[i]].piece[p].store].activated;
+				*by = *by == -1 || *by == read[i] ? read[i] : -2;
+			}
+	}
+}
+
+/* Whether the activation unit reads a part of the store from the buffer, through another value than v. */
+static bool read_by_activation(const struct tpu_gen_store *store, int v)
+{
+	return store->activated != -1 && store->activated != v;
+}
+
+/* Whether the piece of a Concat can lie at its lane of the joint room: whatever makes it can write there, with no more
+ * passes, and nobody expects it elsewhere. */
+static bool can_share(const struct tpu_gen *gen, int v, const struct tpu_gen_piece *piece, int64_t lane)
+{
+	const struct tpu_gen_store *store = &gen->store[piece->store];
+	int64_t channels = store->image.channels, w = gen->width;
+	if (store->maker < 0 || store->room >= 0 || store->staged || store->streamed || piece->channels != channels)
+		return false;
+	if (lane % w == 0 && 2 * channels > w)
+		return true;
+	const struct tpu_gen_group *maker = &gen->group[store->maker];
+	return maker->matrix >= 0 && maker->second < 0 && !read_by_activation(store, v) &&
+	       tpu_gen_div_up(lane % w + channels, w) <= tpu_gen_div_up(channels, w);
+}
+
+/* Puts what can share a room into one. False: out of memory. */
+static bool share_room(struct tpu_gen *gen, int v)
+{
+	const struct tpu_gen_value *value = &gen->value[v];
+	int sharing = 0, room = -1;
+	int64_t lane = 0;
+	for (int p = 0; p < value->n_pieces; lane += value->piece[p++].channels)
+		sharing += can_share(gen, v, &value->piece[p], lane);
+	if (sharing < 2)
+		return true;
+	lane = 0;
+	for (int p = 0; p < value->n_pieces; lane += value->piece[p++].channels) {
+		struct tpu_gen_store *store = &gen->store[value->piece[p].store];
+		if (!can_share(gen, v, &value->piece[p], lane))
+			continue;
+		if (room < 0)
+			room = tpu_gen_new_room(gen, &value->image, value->type, value->image.channels);
+		if (room < 0)
+			return false;
+		store->room = room;
+		store->lane = lane;
+	}
+	return true;
+}
+
+static bool give_rooms(struct tpu_gen *gen)
+{
+	gen->n_rooms = 0;
+	for (int s = 0; s < gen->n_stores; s++) {
+		gen->store[s].room = -1;
+		gen->store[s].lane = 0;
+	}
+	note_activated(gen);
+	for (int v = gen->n_values - 1; v >= 0 && !gen->streaming; v--)
+		if (gen->value[v].n_pieces > 1 && !gen->value[v].nested && !share_room(gen, v))
+			return false;
+	return own_rooms(gen);
+}
+
+/* Appends to run[n] the channels of a piece, joining it to the run before where they lie side by side. */
+static int add_piece(const struct tpu_gen *gen, const struct tpu_gen_piece *piece, int64_t *channel,
+		     struct tpu_gen_run *run, int n)
+{
+	const struct tpu_gen_store *store = &gen->store[piece->store];
+	int64_t lane = store->lane + piece->first, left = piece->channels;
+	while (left) {
+		int64_t block = lane / gen->width, in_row = lane % gen->width,
+			take = tpu_gen_least(left, gen->width - in_row);
+		struct tpu_gen_run *last = n ? &run[n - 1] : NULL;
+		if (last && last->room == store->room && last->block == block && last->lane + last->channels == in_row)
+			last->channels += take;
+		else
+			run[n++] = (struct tpu_gen_run){.first = *channel,
+							.channels = take,
+							.store = piece->store,
+							.room = store->room,
+							.block = block,
+							.lane = in_row};
+		*channel += take;
+		lane += take;
+		left -= take;
+	}
+	return n;
+}
+
+int tpu_gen_runs(struct tpu_gen *gen, int v, struct tpu_gen_run **run, int *n)
+{
+	const struct tpu_gen_value *value = &gen->value[v];
+	size_t most = 0;
+	int64_t channel = 0;
+	for (int p = 0; p < value->n_pieces; p++)
+		most += (size_t)(value->piece[p].channels / gen->width) + 2;
+	*n = 0;
+	*run = npl_arena_array(&gen->arena, most, sizeof **run);
+	if (!*run)
+		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
+	for (int p = 0; p < value->n_pieces; p++)
+		*n = add_piece(gen, &value->piece[p], &channel, *run, *n);
+	return 0;
+}
+
+/* Whether a value lies as a store of its own would. */
+static bool lies_plainly(const struct tpu_gen *gen, int v, const struct tpu_gen_run *run, int n)
+{
+	int64_t channels = gen->value[v].image.channels, lanes = 2 * channels > gen->width ? gen->width : channels;
+	if (n != tpu_gen_div_up(channels, gen->width))
+		return false;
+	for (int i = 0; i < n; i++)
+		if (run[i].lane || run[i].block - run[0].block != i || run[i].room != run[0].room ||
+		    gen->room[run[i].room].pixel_lanes != lanes)
+			return false;
+	return true;
+}
+
+static int runs_of_group(struct tpu_gen *gen, struct tpu_gen_group *group)
+{
+	if (tpu_gen_runs(gen, group->source, &group->in_run, &group->n_in_runs) ||
+	    tpu_gen_runs(gen, group->out, &group->out_run, &group->n_out_runs))
+		return NPL_ENOMEM;
+	return group->second < 0 ? 0 : tpu_gen_runs(gen, group->second, &group->second_run, &group->n_second_runs);
+}
+
+/* A copy that goes before a node: of its input k. */
+struct copy {
+	int k, value; /* value -1: none */
+};
+
+/* A value for a copy of the node's input k. */
+static int add_copy(struct tpu_gen *gen, int n, int k, struct copy *copy)
+{
+	int in = gen->node[n].in[k], v = gen->n_values++;
+	struct tpu_gen_value *value = &gen->value[v];
+	*value = gen->value[in];
+	value->tensor = NULL;
+	value->wanted = value->read = false;
+	value->n_pieces = 1;
+	value->piece = npl_arena_alloc(&gen->arena, sizeof *value->piece);
+	if (!value->piece)
+		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
+	*value->piece = (struct tpu_gen_piece){.store = gen->n_stores, .channels = value->image.channels};
+	gen->store[gen->n_stores++] = (struct tpu_gen_store){
+		.type = value->type, .image = value->image, .maker = -1, .first = -1, .room = -1};
+	*copy = (struct copy){k, v};
+	return 0;
+}
+
+/* Puts the copies, one of each node at most, before the nodes. */
+static void insert_copies(struct tpu_gen *gen, const struct copy *copy, int n_copies)
+{
+	for (int n = gen->n_nodes - 1, ahead = n_copies; ahead; n--) {
+		struct tpu_gen_node *node = &gen->node[n + ahead];
+		*node = gen->node[n];
+		if (copy[n].value < 0)
+			continue;
+		node[-1] = (struct tpu_gen_node){.kind = TPU_GEN_MATRIX,
+						 .layer = node->layer,
+						 .in = {node->in[copy[n].k], -1},
+						 .out = copy[n].value,
+						 .copy = true,
+						 .groups = 1,
+						 .window = {.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}}};
+		node->in[copy[n].k] = copy[n].value;
+		ahead--;
+	}
+	gen->n_nodes += n_copies;
+}
+
+/* The node of a group that reads the value, and by which input. */
+static void reader(const struct tpu_gen *gen, const struct tpu_gen_group *group, int v, int *node, int *k)
+{
+	int candidate[3] = {group->operand, group->function, group->pool};
+	for (int i = 0; i < 3; i++)
+		for (int j = 0; j < 2; j++)
+			if (candidate[i] >= 0 && gen->node[candidate[i]].in[j] == v) {
+				*node = candidate[i];
+				*k = j;
+				return;
+			}
+}
+
+/* The node of the group that needs a copy of what it reads, and of which input; -1: none. */
+static int lacks_copy(const struct tpu_gen *gen, const struct tpu_gen_group *group, int *k)
+{
+	int n = -1;
+	if (group->matrix < 0 && !lies_plainly(gen, group->source, group->in_run, group->n_in_runs))
+		reader(gen, group, group->source, &n, k);
+	else if (group->second >= 0 && !lies_plainly(gen, group->second, group->second_run, group->n_second_runs))
+		reader(gen, group, group->second, &n, k);
+	return n;
+}
+
+/* Inserts copies that groups need, the first ones, `most` of them at most. A copy may spare others theirs, since its source is free to
+ * lie elsewhere. Returns how many; less than 0: out of memory. */
+static int mend(struct tpu_gen *gen, int most)
+{
+	struct copy *copy = malloc(((size_t)gen->n_nodes + 1) * sizeof *copy);
+	int found = 0;
+	if (!copy)
+		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
+	for (int n = 0; n < gen->n_nodes; n++)
+		copy[n].value = -1;
+	for (int g = 0; g < gen->n_groups && found >= 0 && found < most; g++) {
+		int k = 0;
+		const int n = lacks_copy(gen, &gen->group[g], &k);
+		if (n >= 0)
+			found = add_copy(gen, n, k, &copy[n]) ? NPL_ENOMEM : found + 1;
+	}
+	if (found > 0)
+		insert_copies(gen, copy, found);
+	free(copy);
+	return found;
+}
+
+/* One copy after the other, in networks of many some at a time: each time all is laid out anew. */
+int tpu_gen_layout(struct tpu_gen *gen)
+{
+	for (int copies = 0, found = 1; found > 0; copies += found) {
+		tpu_gen_groups(gen);
+		if (!give_rooms(gen))
+			return NPL_ENOMEM;
+		for (int g = 0; g < gen->n_groups; g++)
+			if (runs_of_group(gen, &gen->group[g]))
+				return NPL_ENOMEM;
+		found = mend(gen, 1 + copies / 8);
+		if (found < 0)
+			return NPL_ENOMEM;
+	}
+	for (int g = 0; g < gen->n_groups; g++)
+		if (tpu_gen_tiles(gen, &gen->group[g]))
+			return NPL_ENOMEM;
+	return 0;
+}

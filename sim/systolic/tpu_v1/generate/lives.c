@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How long rooms hold something, and how many images. Groups that follow each other and do the batch in as many parts are
+ * a segment: all its groups run for the first part, then for the second. What one segment hands to another, and
+ * what is given or wanted in the buffer, keeps room for all images while a segment in parts uses it; the rest for those of a
+ * part. What comes from host memory does so one group ahead, what goes there leaves one group behind. */
+#include "impl.h"
+
+static int later(int a, int b)
+{
+	return a > b ? a : b;
+}
+
+static int earlier(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+static void find_segments(struct tpu_gen *gen)
+{
+	gen->split = false;
+	for (int g = 0; g < gen->n_groups; g++) {
+		struct tpu_gen_group *group = &gen->group[g];
+		bool continues = g && group[-1].parts == group->parts;
+		group->segment_first = continues ? group[-1].segment_first : g;
+		gen->split |= group->parts > 1;
+	}
+	for (int g = gen->n_groups - 1; g >= 0; g--) {
+		struct tpu_gen_group *group = &gen->group[g];
+		bool continues = g + 1 < gen->n_groups && group[1].parts == group->parts;
+		group->segment_last = continues ? group[1].segment_last : g;
+	}
+}
+
+/* Calls see for every store that a group reads or writes. */
+static void each_store(struct tpu_gen *gen, void (*see)(struct tpu_gen *gen, int store, int group))
+{
+	for (int g = 0; g < gen->n_groups; g++) {
+		int v[3] = {gen->group[g].source, gen->group[g].second, gen->group[g].out};
+		for (int i = 0; i < 3; i++)
+			for (int p = 0; v[i] >= 0 && p < gen->value[v[i]].n_pieces; p++) {
+				int s = gen->value[v[i]].piece[p].store;
+				if (!gen->store[s].streamed)
+					see(gen, s, g);
+			}
+	}
+}
+
+/* Finds rooms that must hold all images though a group does them in parts. */
+static void see_images(struct tpu_gen *gen, int s, int g)
+{
+	const struct tpu_gen_store *store = &gen->store[s];
+	const struct tpu_gen_group *group = &gen->group[g];
+	struct tpu_gen_room *room = &gen->room[store->room];
+	int segment = group->parts > 1 ? group->segment_first : -1;
+	bool stays = (store->maker < 0 || store->wanted) && !store->staged;
+	if (room->last >= 0 && room->segment != segment)
+		room->whole = true;
+	if (stays && segment >= 0)
+		room->whole = true;
+	room->segment = segment;
+	room->last = g; /* for now: it has been seen */
+}
+
+int tpu_gen_comes_at(const struct tpu_gen *gen, int s)
+{
+	const struct tpu_gen_store *store = &gen->store[s];
+	const struct tpu_gen_group *group = &gen->group[store->first];
+	if (gen->room[store->room].whole && group->parts > 1)
+		return group->segment_first;
+	return later(store->first - 1, group->segment_first);
+}
+
+int tpu_gen_leaves_at(const struct tpu_gen *gen, int s)
+{
+	const struct tpu_gen_store *store = &gen->store[s];
+	const struct tpu_gen_group *group = &gen->group[store->maker];
+	if (gen->room[store->room].whole && group->parts > 1)
+		return group->segment_last;
+	return earlier(store->maker + 1, group->segment_last);
+}
+
+static void extend(struct tpu_gen_room *room, int first, int last)
+{
+	room->first = earlier(room->first, first);
+	room->last = later(room->last, last);
+}
+
+static void see_life(struct tpu_gen *gen, int s, int g)
+{
+	const struct tpu_gen_store *store = &gen->store[s];
+	const struct tpu_gen_group *group = &gen->group[g];
+	struct tpu_gen_room *room = &gen->room[store->room];
+	bool whole = room->whole && group->parts > 1;
+	extend(room, whole ? group->segment_first : g, whole ? group->segment_last : g);
+	if (store->maker < 0 && !store->staged)
+		extend(room, 0, 0);
+	if (store->maker < 0 && store->staged)
+		extend(room, tpu_gen_comes_at(gen, s), g);
+	if (store->wanted && !store->staged)
+		extend(room, gen->n_groups, gen->n_groups);
+	if (store->wanted && store->staged && store->maker >= 0)
+		extend(room, g, tpu_gen_leaves_at(gen, s));
+}
+
+void tpu_gen_lives(struct tpu_gen *gen)
+{
+	find_segments(gen);
+	for (int r = 0; r < gen->n_rooms; r++) {
+		gen->room[r].last = gen->room[r].base = gen->room[r].segment = -1;
+		gen->room[r].whole = false;
+	}
+	each_store(gen, see_images);
+	for (int r = 0; r < gen->n_rooms; r++) {
+		gen->room[r].first = gen->n_groups;
+		gen->room[r].last = -1;
+	}
+	each_store(gen, see_life);
+	for (int s = 0; s < gen->n_stores; s++) /* given, and wanted as it is */
+		if (gen->store[s].maker < 0 && gen->store[s].first < 0 && !gen->store[s].staged)
+			extend(&gen->room[gen->store[s].room], 0, gen->n_groups);
+	if (gen->split)
+		tpu_gen_common_pixels(gen);
+	for (int r = 0; r < gen->n_rooms; r++) {
+		struct tpu_gen_room *room = &gen->room[r];
+		int64_t images = gen->images ? gen->images : room->images;
+		int64_t parts = !room->whole && room->segment >= 0 ? gen->group[room->segment].parts : 1;
+		tpu_gen_size_room(gen, room, (images + parts - 1) / parts);
+	}
+}

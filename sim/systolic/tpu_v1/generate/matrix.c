@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Passes of the array for one group (generate.h): blocks of N, blocks of rows, tiles of K. How many rows make a block
+ * is weighed by an estimate of the cycles for one block of N; everything else follows. */
+#include "impl.h"
+
+#define MOST_PIECES 8 /* of a pass: half the accumulators of tpu_v1 in pieces of 256 rows */
+
+static double greater(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+/* Cycles for one block of N in `blocks` blocks of rows. Without a second half to fill, the array waits for the drain
+ * and for Activate after each. */
+static double estimate(const struct tpu_gen *gen, const struct tpu_gen_group *group, int64_t rows, int64_t blocks)
+{
+	const struct tpu_config *c = gen->config;
+	double each = (double)tpu_gen_div_up(rows, blocks), n = (double)blocks;
+	double tiles = group->block[0].k_count * (group->wide_weights ? 2 : 1);
+	double fetch = (double)(c->rows * c->columns) * (double)c->clock_hz / tpu_weight_rate(c);
+	double switched = greater(fetch, (double)c->rows), pass = each * (group->wide_inputs ? 2 : 1);
+	double matrix = tiles > 1 ? n * tiles * greater(pass, switched) : greater(n * pass, switched);
+	double activate = n * each * (double)c->activate_cycles_per_row * tpu_gen_planes(gen->value[group->out].type);
+	if (2 * each <= (double)gen->accumulators)
+		return greater(matrix, activate);
+	return matrix + activate + n * (double)(c->rows + c->columns);
+}
+
+/* How many blocks the rows are cut into; they consist of whole units (images, when they are pooled). As few as half the
+ * accumulators allow, or as few as all of them do: anything between has the worst of both. */
+static int64_t choose_blocks(const struct tpu_gen *gen, const struct tpu_gen_group *group, int64_t rows, int64_t unit)
+{
+	int64_t units = rows / unit, half = gen->accumulators / 2 / unit;
+	int64_t fewest = tpu_gen_div_up(units, gen->accumulators / unit),
+		halves = tpu_gen_div_up(units, half ? half : 1);
+	return estimate(gen, group, rows, fewest) < estimate(gen, group, rows, halves) ? fewest : halves;
+}
+
+/* Registers that all tiles share. */
+static void set_window(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_work *work,
+		       const struct tpu_gen_room *room)
+{
+	const struct npl_window *w = &gen->node[group->matrix].window;
+	int64_t in[2] = {room->height, room->width}, out[2] = {work->rows, work->columns};
+	int64_t start[2] = {work->row, work->column}, at[2] = {room->first_row, room->first_column};
+	for (int d = 0; d < NPL_SPATIAL; d++) {
+		tpu_gen_set(gen, TPU_REG_IN_HEIGHT + d, in[d]);
+		tpu_gen_set(gen, TPU_REG_OUT_HEIGHT + d, out[d]);
+		tpu_gen_set(gen, TPU_REG_KERNEL_HEIGHT + d, w->kernel[d]);
+		tpu_gen_set(gen, TPU_REG_STRIDE_Y + d, w->stride[d]);
+		tpu_gen_set(gen, TPU_REG_DILATION_Y + d, w->dilation[d]);
+		tpu_gen_set(gen, TPU_REG_PAD_TOP + d, w->pad_begin[d] + at[d] - start[d] * w->stride[d]);
+	}
+}
+
+/* Whether the vectors that go through the array are those of the room, one per row, as matrix_multiply takes them. */
+static bool is_plain(const struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_work *work,
+		     const struct tpu_gen_at *at, int64_t lane)
+{
+	const struct npl_window *w = &gen->node[group->matrix].window;
+	int64_t in[2] = {at->room->height, at->room->width}, out[2] = {work->rows, work->columns};
+	int64_t start[2] = {work->row, work->column}, from[2] = {at->room->first_row, at->room->first_column};
+	for (int d = 0; d < NPL_SPATIAL; d++)
+		if (w->kernel[d] != 1 || w->stride[d] != 1 || w->pad_begin[d] || in[d] != out[d] || start[d] != from[d])
+			return false;
+	return at->room->row_pixels == 1 && lane == 0;
+}
+
+/* The rows of a pass: of the work's vectors, `count` from `first` on, to the accumulators. */
+struct pass {
+	int64_t first, count, acc;
+};
+
+static void convolve(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_work *work,
+		     const struct tpu_gen_k_tile *tile, const struct tpu_gen_at *at, const struct pass *pass,
+		     unsigned flags)
+{
+	const struct tpu_gen_room *room = at->room;
+	int64_t lane = at->lane + tile->first - group->in_run[tile->run].first;
+	int64_t image = work->image - room->first_image, per_image = work->rows * work->columns;
+	int64_t first = image * per_image + pass->first, last = first + pass->count - 1;
+	if (room->planes > 1)
+		tpu_gen_set(gen, TPU_REG_INPUT_PLANE_ROWS, room->plane_rows);
+	if (is_plain(gen, group, work, at, lane)) {
+		tpu_gen_touch_vectors(gen, false, at, first, pass->count);
+		tpu_gen_add(gen, TPU_MATRIX_MULTIPLY, flags, at->row + first, pass->acc, pass->count);
+		return;
+	}
+	set_window(gen, group, work, room);
+	tpu_gen_set(gen, TPU_REG_PIXEL_LANES, room->pixel_lanes);
+	tpu_gen_set(gen, TPU_REG_ROW_PIXELS, room->row_pixels);
+	tpu_gen_set(gen, TPU_REG_FIRST_LANE, lane);
+	tpu_gen_set(gen, TPU_REG_TAP_LANES, tile->channels);
+	tpu_gen_set(gen, TPU_REG_FIRST_TAP, tile->tap);
+	tpu_gen_set(gen, TPU_REG_TAPS, tile->taps);
+	tpu_gen_set(gen, TPU_REG_FIRST_OUTPUT, first);
+	int64_t vectors = room->height * room->width, low = first / per_image, high = last / per_image + 1;
+	tpu_gen_touch_vectors(gen, false, at, low * vectors, (high - low) * vectors);
+	tpu_gen_add(gen, TPU_CONVOLVE, flags, at->row, pass->acc, pass->count);
+}
+
+/* Formats of both operands; returns the flags but switch and accumulate, of the tile of low bytes. */
+static unsigned formats(struct tpu_gen *gen, const struct tpu_gen_group *group)
+{
+	const struct tpu_gen_node *node = &gen->node[group->matrix];
+	const struct tpu_gen_value *x = &gen->value[group->source];
+	const struct npl_tensor *w = node->copy ? NULL : gen->layer[node->layer]->in[1];
+	unsigned flags = x->type == TPU_U8 ? TPU_MATRIX_UNSIGNED_INPUTS : x->type == TPU_I16 ? TPU_MATRIX_INPUTS16 : 0;
+	if (group->wide_weights || (w && w->dtype == NPL_U8))
+		flags |= TPU_MATRIX_UNSIGNED_WEIGHTS;
+	tpu_gen_set_zero(gen, TPU_REG_INPUT_ZERO_POINT, x->zero_point);
+	tpu_gen_set_zero(gen, TPU_REG_WEIGHT_ZERO_POINT, w ? w->quant.zero_point : 0);
+	return flags;
+}
+
+/* How many pieces the rows of a pass are cut into, for the units that follow the array: Activate works on one while the
+ * array fills the next. More of them end earlier, but each costs Activate its latency. */
+static int64_t choose_pieces(const struct tpu_gen *gen, const struct tpu_gen_group *group, int64_t count, int64_t unit)
+{
+	const struct tpu_config *c = gen->config;
+	int64_t most = tpu_gen_least(tpu_gen_least(count / gen->rows, MOST_PIECES), count / unit), best = 1,
+		soonest = INT64_MAX;
+	int64_t planes = tpu_gen_planes(gen->value[group->out].type);
+	for (int64_t pieces = 1; pieces <= most; pieces++) {
+		int64_t each = count / pieces, pass = each * (group->wide_inputs ? 2 : 1);
+		int64_t activate = each * c->activate_cycles_per_row * planes + c->activate_latency_cycles;
+		int64_t wait = activate <= pass ? activate : pieces * activate - (pieces - 1) * pass;
+		if (wait < soonest) {
+			soonest = wait;
+			best = pieces;
+		}
+	}
+	return best;
+}
+
+static struct pass piece_of(const struct pass *pass, int64_t unit, int64_t pieces, int64_t i)
+{
+	int64_t units = pass->count / unit, before = units / pieces * i + (i < units % pieces ? i : units % pieces);
+	return (struct pass){pass->first + before * unit, (units / pieces + (i < units % pieces)) * unit,
+			     pass->acc + before * unit};
+}
+
+/* All tiles of K of a block of N for the rows of a pass, and its results. The last tile goes through in pieces, so that
+ * what waits for the results waits for the last piece alone. */
+static void passes(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work,
+		   const struct tpu_gen_n_block *block, const struct pass *pass, int64_t unit)
+{
+	int planes = group->wide_weights ? 2 : 1;
+	int64_t pieces = choose_pieces(gen, group, pass->count, unit);
+	bool switches = tpu_gen_need(gen, false, block->weight_row, (int64_t)block->k_count * planes);
+	for (int t = 0; t < block->k_count * planes; t++) {
+		const struct tpu_gen_k_tile *tile = &group->k_tile[block->k_first + t / planes];
+		struct tpu_gen_at at = tpu_gen_at(gen, group, TPU_GEN_SOURCE, tile->run);
+		unsigned flags = formats(gen, group);
+		bool last = t == block->k_count * planes - 1;
+		tpu_gen_set(gen, TPU_REG_USEFUL_CELLS,
+			    gen->node[group->matrix].copy ? 0 : tpu_gen_useful(gen, group, block, tile));
+		if (t % planes)
+			flags = (flags & ~(unsigned)TPU_MATRIX_UNSIGNED_WEIGHTS) | TPU_MATRIX_HIGH_WEIGHTS;
+		if (t)
+			flags |= TPU_MATRIX_ACCUMULATE;
+		if (switches)
+			flags |= TPU_MATRIX_SWITCH;
+		for (int64_t i = 0; i < (last ? pieces : 1); i++) {
+			struct pass piece = last ? piece_of(pass, unit, pieces, i) : *pass;
+			convolve(gen, group, work, tile, &at, &piece, i ? flags & ~(unsigned)TPU_MATRIX_SWITCH : flags);
+			if (last)
+				tpu_gen_activate(gen, group, work, block, piece.acc, piece.first, piece.count);
+		}
+	}
+}
+
+void tpu_gen_matrix(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work)
+{
+	int64_t per_image = work->rows * work->columns, rows = work->images * per_image;
+	int64_t unit = group->pool >= 0 ? per_image : 1, blocks = choose_blocks(gen, group, rows, unit);
+	for (int b = work->block; b < work->block + work->blocks; b++) {
+		struct pass pass = {0, 0, 0};
+		for (int64_t i = 0; i < blocks; i++, pass.first += pass.count) {
+			/* As equal as can be: two of 1,100 rows hide the weights of two tiles better than 2,048 and 152. */
+			pass.count = (rows / unit / blocks + (i < rows / unit % blocks)) * unit;
+			pass.acc = gen->accumulator + pass.count > gen->accumulators ? 0 : gen->accumulator;
+			gen->accumulator = pass.acc + pass.count;
+			passes(gen, group, work, &group->block[b], &pass, unit);
+		}
+	}
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where tensors lie, those given before, those wanted in the end, and moving them between a tensor's own order (image, channel, row,
+ * column) and the memories'. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "impl.h"
+#include "transpose.h"
+
+/* The runs of a value that is in the buffer, or of its pieces in host memory. */
+static int runs_of(struct tpu_gen *gen, int v, struct tpu_run *out)
+{
+	const struct tpu_gen_value *value = &gen->value[v];
+	struct tpu_gen_run *run;
+	int n = 0, count = 0;
+	int64_t channel = 0;
+	for (int p = 0; p < value->n_pieces; p++) {
+		const struct tpu_gen_piece *piece = &value->piece[p];
+		const struct tpu_gen_store *store = &gen->store[piece->store];
+		int64_t vectors = store->image.images * store->image.size[0] * store->image.size[1];
+		if (store->staged || store->streamed)
+			out[count++] = (struct tpu_run){.first = channel,
+							.channels = piece->channels,
+							.in_host = true,
+							.host_address = store->host_address + piece->first,
+							.pixel_bytes = store->image.channels,
+							.plane_bytes = vectors * store->image.channels};
+		channel += piece->channels;
+	}
+	if (tpu_gen_runs(gen, v, &run, &n))
+		return -1;
+	for (int i = 0; i < n; i++) {
+		const struct tpu_gen_store *store = &gen->store[run[i].store];
+		if (store->staged || store->streamed)
+			continue;
+		const struct tpu_gen_room *room = &gen->room[run[i].room];
+		out[count++] = (struct tpu_run){.first = run[i].first,
+						.channels = run[i].channels,
+						.row = room->base + run[i].block * room->planes * room->plane_rows,
+						.plane_rows = room->plane_rows,
+						.pixel_lanes = room->pixel_lanes,
+						.row_pixels = room->row_pixels,
+						.lane = run[i].lane};
+	}
+	return count;
+}
+
+static bool is_place(const struct tpu_gen *gen, int v)
+{
+	const struct tpu_gen_value *value = &gen->value[v];
+	bool absent = value->nested;
+	for (int p = 0; p < value->n_pieces && !absent; p++)
+		absent |= gen->store[value->piece[p].store].absent;
+	return value->tensor && !absent;
+}
+
+/* Whether all that the group wrote stays as it is until group `last` is done. Parts of a batch that take the same room one
+ * after the other are never there together. */
+static bool stays(const struct tpu_gen *gen, const struct tpu_gen_store *store, int last)
+{
+	if (store->streamed)
+		return true;
+	const struct tpu_gen_room *room = &gen->room[store->room];
+	return !store->staged && (room->segment < 0 || room->whole) && room->last >= last;
+}
+
+/* Pieces that nobody reads side by side may be gone before the last of them is made. */
+static int64_t made_at(const struct tpu_gen *gen, const struct tpu_gen_value *value)
+{
+	int64_t made = -1;
+	int last = -1;
+	for (int p = 0; p < value->n_pieces; p++) {
+		int maker = gen->store[value->piece[p].store].maker;
+		last = maker > last ? maker : last;
+	}
+	for (int p = 0; p < value->n_pieces; p++) {
+		const struct tpu_gen_store *store = &gen->store[value->piece[p].store];
+		if (store->maker < 0 || !stays(gen, store, last))
+			return -1;
+		made = gen->group[store->maker].last_item > made ? gen->group[store->maker].last_item : made;
+	}
+	return made;
+}
+
+static int by_tensor(const void *a, const void *b)
+{
+	const uintptr_t x = (uintptr_t)(*(const struct tpu_place *const *)a)->tensor;
+	const uintptr_t y = (uintptr_t)(*(const struct tpu_place *const *)b)->tensor;
+	return (x > y) - (x < y);
+}
+
+int tpu_gen_places(struct tpu_gen *gen)
+{
+	struct tpu_generated *g = gen->generated;
+	size_t runs = 0, places = 0;
+	for (int v = 0; v < gen->n_values; v++) {
+		places += is_place(gen, v);
+		for (int p = 0; p < gen->value[v].n_pieces && is_place(gen, v); p++)
+			runs += 3 + (size_t)(gen->value[v].piece[p].channels / gen->width);
+	}
+	g->place = calloc(places + 1, sizeof *g->place);
+	g->runs = calloc(runs + 1, sizeof *g->runs);
+	g->by_tensor = calloc(places + 1, sizeof *g->by_tensor);
+	if (!g->place || !g->runs || !g->by_tensor)
+		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the places of %zu tensors", places);
+	struct tpu_run *next = g->runs;
+	for (int v = 0; v < gen->n_values; v++) {
+		const struct tpu_gen_value *value = &gen->value[v];
+		if (!is_place(gen, v))
+			continue;
+		int n = runs_of(gen, v, next);
+		if (n < 0)
+			return NPL_ENOMEM;
+		g->place[g->n_places++] = (struct tpu_place){.tensor = value->tensor,
+							     .given = !value->made,
+							     .wanted = value->wanted,
+							     .made = made_at(gen, value),
+							     .images = value->image.images,
+							     .channels = value->image.channels,
+							     .height = value->image.size[0],
+							     .width = value->image.size[1],
+							     .planes = tpu_gen_planes(value->type),
+							     .n_runs = n,
+							     .run = next};
+		next += n;
+	}
+	for (int i = 0; i < g->n_places; i++)
+		g->by_tensor[i] = &g->place[i];
+	if (g->n_places)
+		qsort(g->by_tensor, (size_t)g->n_places, sizeof *g->by_tensor, by_tensor);
+	return 0;
+}
+
+const struct tpu_place *tpu_place_of(const struct tpu_generated *generated, const struct npl_tensor *tensor)
+{
+	const struct tpu_place wanted = {.tensor = tensor}, *key = &wanted;
+	if (!generated->n_places)
+		return NULL;
+	const struct tpu_place *const *found = bsearch(&key, generated->by_tensor, (size_t)generated->n_places,
+						       sizeof key, by_tensor);
+	return found ? *found : NULL;
+}
+
+/* One plane of one run: to the memory or from it. */
+struct move {
+	uint8_t *data;   /* the tensor's byte of this plane, image 0, first channel of the run, pixel 0 */
+	uint8_t *memory; /* row 0 of the run and plane, or its first byte in host memory */
+	int64_t step;    /* bytes from element to element of the tensor */
+	int64_t row_bytes;
+	bool load;
+};
+
+static uint8_t *vector_of(const struct move *m, const struct tpu_run *run, int64_t v)
+{
+	if (run->in_host)
+		return m->memory + v * run->pixel_bytes;
+	return m->memory + v / run->row_pixels * m->row_bytes + v % run->row_pixels * run->pixel_lanes;
+}
+
+/* Channels c to end - 1 of one vector. */
+static void move_vector(const struct move *m, uint8_t *vector, uint8_t *data, int64_t far, int64_t c, int64_t end)
+{
+	if (far == 1 && m->load)
+		memcpy(vector + c, data + c, (size_t)(end - c));
+	else if (far == 1)
+		memcpy(data + c, vector + c, (size_t)(end - c));
+	else if (m->load)
+		for (; c < end; c++)
+			vector[c] = data[c * far];
+	else
+		for (; c < end; c++)
+			data[c * far] = vector[c];
+}
+
+/* 16 vectors and the pixels that they are, side by side in each channel: squares, as far as they go. Returns the channels
+ * that are done. */
+static int64_t move_squares(const struct move *m, const struct tpu_run *run, int64_t v, uint8_t *data, int64_t far)
+{
+	int64_t c = 0;
+	uint8_t *vector[TPU_SQUARE];
+	for (int i = 0; i < TPU_SQUARE; i++)
+		vector[i] = vector_of(m, run, v + i);
+	for (; c + TPU_SQUARE <= run->channels; c += TPU_SQUARE) {
+		__m128i row[TPU_SQUARE];
+		uint8_t square[TPU_SQUARE][TPU_SQUARE];
+		if (m->load) {
+			tpu_transpose(data + c * far, far, row);
+			for (int i = 0; i < TPU_SQUARE; i++)
+				tpu_store(vector[i] + c, row[i]);
+			continue;
+		}
+		for (int i = 0; i < TPU_SQUARE; i++)
+			memcpy(square[i], vector[i] + c, TPU_SQUARE);
+		tpu_transpose(square[0], TPU_SQUARE, row);
+		for (int i = 0; i < TPU_SQUARE; i++)
+			tpu_store(data + (c + i) * far, row[i]);
+	}
+	return c;
+}
+
+static void move_run(const struct move *m, const struct tpu_place *place, const struct tpu_run *run)
+{
+	int64_t pixels = place->height * place->width, far = pixels * m->step, n;
+	for (int64_t v = 0; v < place->images * pixels; v += n) {
+		uint8_t *data = m->data + (v / pixels * place->channels * pixels + v % pixels) * m->step;
+		bool squares = m->step == 1 && pixels - v % pixels >= TPU_SQUARE;
+		int64_t c = squares ? move_squares(m, run, v, data, far) : 0;
+		n = squares ? TPU_SQUARE : 1;
+		for (int64_t i = 0; i < n && c < run->channels; i++)
+			move_vector(m, vector_of(m, run, v + i), data + i * m->step, far, c, run->channels);
+	}
+}
+
+/* 32-bit results of one vector per image, as a Gemm has them: the four planes of a vector become its elements. */
+static void read_words(const struct move *m, const struct tpu_place *place, const struct tpu_run *run,
+		       int64_t plane_bytes)
+{
+	for (int64_t v = 0; v < place->images; v++) {
+		const uint8_t *from = vector_of(m, run, v);
+		uint8_t *to = m->data + v * place->channels * 4;
+		int64_t c = 0;
+		for (; c + TPU_SQUARE <= run->channels; c += TPU_SQUARE) {
+			__m128i p[4], low[2], high[2];
+			for (int i = 0; i < 4; i++)
+				p[i] = _mm_loadu_si128((const __m128i *)(const void *)(from + i * plane_bytes + c));
+			for (int i = 0; i < 2; i++) {
+				low[i] = _mm_unpacklo_epi8(p[2 * i], p[2 * i + 1]);
+				high[i] = _mm_unpackhi_epi8(p[2 * i], p[2 * i + 1]);
+			}
+			tpu_store(to + 4 * c, _mm_unpacklo_epi16(low[0], low[1]));
+			tpu_store(to + 4 * c + 16, _mm_unpackhi_epi16(low[0], low[1]));
+			tpu_store(to + 4 * c + 32, _mm_unpacklo_epi16(high[0], high[1]));
+			tpu_store(to + 4 * c + 48, _mm_unpackhi_epi16(high[0], high[1]));
+		}
+		for (; c < run->channels; c++)
+			for (int i = 0; i < 4; i++)
+				to[4 * c + i] = from[i * plane_bytes + c];
+	}
+}
+
+static int move(const struct tpu_generated *generated, const struct tpu_config *config, const struct npl_tensor *tensor,
+		uint8_t *data, const struct tpu_memory *memory, bool load, struct npl_err *err)
+{
+	const struct tpu_place *place = tpu_place_of(generated, tensor);
+	if (!place)
+		return npl_fail(err, NPL_EINTERNAL, "tensor %s has no place in the program",
+				tensor->name ? tensor->name : "");
+	int64_t row_bytes = tpu_row_bytes(config), pixels = place->height * place->width;
+	bool words = !load && place->planes == 4 && pixels == 1;
+	for (int r = 0; r < place->n_runs; r++)
+		for (int p = 0; p < (words ? 1 : place->planes); p++) {
+			const struct tpu_run *run = &place->run[r];
+			struct move m = {.data = data + run->first * pixels * place->planes + p,
+					 .step = place->planes,
+					 .row_bytes = row_bytes,
+					 .load = load};
+			m.memory = run->in_host
+					   ? memory->host + run->host_address + p * run->plane_bytes
+					   : memory->buffer + (run->row + p * run->plane_rows) * row_bytes + run->lane;
+			if (words)
+				read_words(&m, place, run,
+					   run->in_host ? run->plane_bytes : run->plane_rows * row_bytes);
+			else
+				move_run(&m, place, run);
+		}
+	return 0;
+}
+
+int tpu_load_tensor(const struct tpu_generated *generated, const struct tpu_config *config,
+		    const struct npl_tensor *tensor, const struct npl_tensor *data, const struct tpu_memory *memory,
+		    struct npl_err *err)
+{
+	return move(generated, config, tensor, data->data, memory, true, err);
+}
+
+int tpu_read_tensor(const struct tpu_generated *generated, const struct tpu_config *config,
+		    const struct npl_tensor *tensor, struct npl_tensor *data, const struct tpu_memory *memory,
+		    struct npl_err *err)
+{
+	return move(generated, config, tensor, data->data, memory, false, err);
+}

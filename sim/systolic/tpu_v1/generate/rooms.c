@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Places in the unified buffer (generate.h): first fit (generate_fit.c) over rooms with known lives. When not all fit, the batch is run
+ * in as few parts as make it fit, and then as many of the last groups as can in fewer: in networks the activations are
+ * large at the beginning and the weights, which every part fetches again, at the end. When single images are still too
+ * much, what is given and wanted comes from and goes to host memory part by part, the largest first. */
+#include <stdlib.h>
+
+#include "impl.h"
+
+#define MOST_REST       16   /* groups: two cells of an LSTM */
+#define MOST_ONE_BY_ONE 64   /* stores sent to host memory with a new layout after each */
+#define MOST_BY_SIZE    4096 /* rooms: placing the largest first takes time by their square */
+
+/* Whether all has a place with the parts as they are. */
+static bool fits(struct tpu_gen *gen)
+{
+	tpu_gen_lives(gen);
+	if (tpu_gen_peak_rows(gen) > gen->buffer_rows) /* they cannot, in whatever order */
+		return false;
+	return tpu_gen_place_all(gen, false) < 0 || (gen->n_rooms <= MOST_BY_SIZE && tpu_gen_place_all(gen, true) < 0);
+}
+
+/* Places again, this time with room that was given up not taken again for as many groups as the buffer allows: who writes
+ * where another unit has just read has to wait for it. */
+static void spread(struct tpu_gen *gen)
+{
+	for (gen->rest = MOST_REST; gen->rest > 0; gen->rest /= 2)
+		if (tpu_gen_place_all(gen, false) < 0)
+			return;
+	fits(gen);
+}
+
+static void set_parts(struct tpu_gen *gen, int first, int end, int64_t parts)
+{
+	for (int g = first; g < end; g++)
+		gen->group[g].parts = parts;
+}
+
+/* The fewest parts, the same for all groups, that fit: found by doubling and halving. 0: not even single images do. */
+static int64_t parts_for_all(struct tpu_gen *gen)
+{
+	int64_t low = 0, high = 1; /* low parts are too few */
+	for (;; low = high, high = 2 * high < gen->images ? 2 * high : gen->images) {
+		set_parts(gen, 0, gen->n_groups, high);
+		if (fits(gen))
+			break;
+		if (high >= gen->images)
+			return 0;
+	}
+	while (high - low > 1) {
+		int64_t middle = low + (high - low) / 2;
+		set_parts(gen, 0, gen->n_groups, middle);
+		*(fits(gen) ? &high : &low) = middle;
+	}
+	return high;
+}
+
+/* Does the last groups of those before `end`, as many as can be, in fewer parts. Returns the first of them. */
+static int fewer_parts_from(struct tpu_gen *gen, int end, int64_t parts, int64_t otherwise)
+{
+	int low = 0, high = end; /* from high on it fits */
+	while (low < high) {
+		int middle = low + (high - low) / 2;
+		set_parts(gen, middle, high, parts);
+		if (fits(gen)) {
+			high = middle;
+		} else {
+			set_parts(gen, middle, high, otherwise);
+			low = middle + 1;
+		}
+	}
+	return high;
+}
+
+/* False: not even single images fit. */
+static bool split_batch(struct tpu_gen *gen)
+{
+	int64_t most = parts_for_all(gen);
+	int end = gen->n_groups;
+	if (most == 0)
+		return false;
+	set_parts(gen, 0, gen->n_groups, most);
+	for (int64_t parts = 1; parts < most; parts *= 2)
+		end = fewer_parts_from(gen, end, parts, most);
+	return fits(gen);
+}
+
+static int64_t bytes_of(const struct tpu_gen_store *store)
+{
+	return store->image.images * store->image.channels * store->image.size[0] * store->image.size[1] *
+	       tpu_gen_planes(store->type);
+}
+
+/* Images of all tensors, when they have as many: then the batch can be split. */
+static void find_images(struct tpu_gen *gen)
+{
+	gen->images = gen->store[0].image.images;
+	for (int s = 0; s < gen->n_stores; s++)
+		if (gen->store[s].image.images != gen->images)
+			gen->images = 0;
+}
+
+/* Host memory for the stores that are at home there. */
+static int place_in_host(struct tpu_gen *gen)
+{
+	for (int s = 0; s < gen->n_stores; s++) {
+		struct tpu_gen_store *store = &gen->store[s];
+		if (store->absent || !(store->staged || store->streamed))
+			continue;
+		store->host_address = gen->host_bytes;
+		gen->host_bytes += bytes_of(store);
+		if (gen->host_bytes > (int64_t)1 << 32)
+			return npl_fail(gen->err, NPL_EDEVICE,
+					"the tensors that go through host memory take more than the 4 GiB that "
+					"programs reach");
+	}
+	return 0;
+}
+
+static void report(struct tpu_gen *gen)
+{
+	struct tpu_generated *g = gen->generated;
+	g->parts = 1;
+	g->peak_rows = tpu_gen_peak_rows(gen);
+	for (int i = 0; i < gen->n_groups; i++)
+		g->parts = gen->group[i].parts > g->parts ? gen->group[i].parts : g->parts;
+}
+
+static int lay_out(struct tpu_gen *gen)
+{
+	gen->weight_rows = 0;
+	return tpu_gen_layout(gen);
+}
+
+/* A given or wanted store that may go to host memory. */
+struct candidate {
+	int64_t bytes;
+	int store;
+};
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return x->store - y->store;
+}
+
+static int find_candidates(struct tpu_gen *gen, struct candidate **candidate)
+{
+	int n = 0;
+	*candidate = npl_arena_array(&gen->arena, (size_t)gen->n_stores, sizeof **candidate);
+	if (!*candidate)
+		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
+	for (int s = 0; s < gen->n_stores; s++) {
+		const struct tpu_gen_store *store = &gen->store[s];
+		if (!store->absent && !store->staged && (store->maker < 0 || store->wanted) && bytes_of(store) > 0)
+			(*candidate)[n++] = (struct candidate){bytes_of(store), s};
+	}
+	qsort(*candidate, (size_t)n, sizeof **candidate, largest_first);
+	return n;
+}
+
+/* Lays out anew with those of the candidates from `first` on, before `end`, in host memory or not. */
+static int try_at_home(struct tpu_gen *gen, const struct candidate *candidate, int first, int end, bool home, bool *fit)
+{
+	for (int i = first; i < end; i++)
+		gen->store[candidate[i].store].staged = home;
+	int rc = lay_out(gen);
+	if (!rc)
+		*fit = split_batch(gen);
+	return rc;
+}
+
+/* Sends the largest given and wanted stores to host memory, as few as make the others fit: one by one at first, beyond that by doubling
+ * and halving, so that a network of very many layers is laid out a few times and not once for each. */
+static int send_home(struct tpu_gen *gen, bool *fit)
+{
+	struct candidate *candidate;
+	int low = 0, high = 0, step = 1; /* with `low` of them it does not fit */
+	const int n = find_candidates(gen, &candidate);
+	int rc = n < 0 ? n : 0;
+	for (; !rc && !*fit && high < n; step = high < MOST_ONE_BY_ONE ? 1 : 2 * step) {
+		low = high;
+		high = n - low < step ? n : low + step;
+		rc = try_at_home(gen, candidate, low, high, true, fit);
+	}
+	if (rc || !*fit || high - low < 2)
+		return rc;
+	int now = high; /* so many are at home there */
+	while (!rc && high - low > 1) {
+		const int middle = low + (high - low) / 2;
+		rc = try_at_home(gen, candidate, middle < now ? middle : now, middle < now ? now : middle, middle > now,
+				 fit);
+		now = middle;
+		*(*fit ? &high : &low) = middle;
+	}
+	return rc || now == high ? rc : try_at_home(gen, candidate, now, high, true, fit);
+}
+
+bool tpu_gen_is_asked_for(const struct tpu_gen *gen, const struct tpu_gen_store *store)
+{
+	bool asked = store->maker < 0 ? gen->options->host_in && !store->kept : store->wanted && gen->options->host_out;
+	return asked && !store->absent;
+}
+
+int tpu_gen_rooms(struct tpu_gen *gen)
+{
+	tpu_gen_groups(gen);
+	for (int s = 0; s < gen->n_stores; s++)
+		gen->store[s].staged = tpu_gen_is_asked_for(gen, &gen->store[s]);
+	if (lay_out(gen))
+		return NPL_ENOMEM;
+	find_images(gen);
+	bool fit = split_batch(gen);
+	int rc = fit ? 0 : send_home(gen, &fit);
+	if (!rc && !fit)
+		rc = tpu_gen_stream(gen);
+	if (rc)
+		return rc;
+	if (fit)
+		spread(gen);
+	report(gen);
+	if (gen->out_of_memory)
+		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the rooms of %d layers", gen->n_layers);
+	return place_in_host(gen);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A group whose tensors pass through rooms of the buffer strip by strip: images, or rows of one with the halo that its
+ * windows reach into, or columns of one row; and at worst one block of channels at a time. While one strip is worked on, the
+ * next comes into a second set of rooms, where there is one. */
+#include "impl.h"
+
+const struct npl_image *tpu_gen_work_image(const struct tpu_gen *gen, const struct tpu_gen_group *group)
+{
+	return &gen->value[group->matrix >= 0 ? gen->node[group->matrix].out : group->out].image;
+}
+
+void tpu_gen_covered(const struct tpu_gen *gen, const struct tpu_gen_group *group, enum tpu_gen_role role, int d,
+		     int64_t first, int64_t count, int64_t *low, int64_t *end)
+{
+	bool slides = group->matrix >= 0 ? role == TPU_GEN_SOURCE : group->pool >= 0 && role != TPU_GEN_OUT;
+	*low = first;
+	*end = first + count;
+	if (!slides)
+		return;
+	const struct npl_window *w = &gen->node[group->matrix >= 0 ? group->matrix : group->pool].window;
+	int64_t size = gen->value[group->source].image.size[d];
+	if (count == tpu_gen_work_image(gen, group)->size[d]) { /* whole lines lie together */
+		*low = 0;
+		*end = size;
+		return;
+	}
+	*low = first * w->stride[d] - w->pad_begin[d];
+	*end = tpu_gen_least(*low + (count - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1, size);
+	*low = *low > 0 ? tpu_gen_least(*low, size - 1) : 0;
+	*end = *end > *low ? *end : *low + 1; /* all of it padding: a row that no window meets */
+}
+
+void tpu_gen_stage_block(struct tpu_gen *gen, struct tpu_gen_group *group, struct tpu_gen_stage *stage, int64_t block)
+{
+	tpu_gen_transfer(gen, stage->store, &gen->room[stage->room[group->set]], block, 1, true);
+}
+
+static int64_t blocks_of(const struct tpu_gen *gen, int store)
+{
+	return gen->store[store].image.channels / gen->width + 1;
+}
+
+/* Makes the rooms of the set in use hold what the work needs. */
+static void set_rooms(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work)
+{
+	int64_t first[2] = {work->row, work->column}, count[2] = {work->rows, work->columns};
+	for (int i = 0; i < group->n_stages; i++) {
+		struct tpu_gen_stage *stage = &group->stage[i];
+		struct tpu_gen_room *room = &gen->room[stage->room[group->set]];
+		int64_t low[2], end[2];
+		for (int d = 0; d < NPL_SPATIAL; d++)
+			tpu_gen_covered(gen, group, stage->role, d, first[d], count[d], &low[d], &end[d]);
+		room->first_image = work->image;
+		room->images = work->images;
+		room->first_row = low[0];
+		room->height = end[0] - low[0];
+		room->first_column = low[1];
+		room->width = end[1] - low[1];
+		stage->first_block = -1;
+	}
+}
+
+static void load(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work)
+{
+	set_rooms(gen, group, work);
+	for (int i = 0; i < group->n_stages && !group->block_at_once; i++) {
+		const struct tpu_gen_stage *stage = &group->stage[i];
+		if (stage->role != TPU_GEN_OUT)
+			tpu_gen_transfer(gen, stage->store, &gen->room[stage->room[group->set]], 0,
+					 blocks_of(gen, stage->store), true);
+	}
+}
+
+static void unload(struct tpu_gen *gen, struct tpu_gen_group *group)
+{
+	for (int i = 0; i < group->n_stages; i++) {
+		const struct tpu_gen_stage *stage = &group->stage[i];
+		if (stage->role == TPU_GEN_OUT)
+			tpu_gen_transfer(gen, stage->store, &gen->room[stage->room[group->set]],
+					 group->block_at_once ? stage->first_block : 0,
+					 group->block_at_once ? 1 : blocks_of(gen, stage->store), false);
+	}
+}
+
+/* The strip after this one, blocks of N innermost, then columns, rows and images. False: that was the last. */
+static bool next(const struct tpu_gen *gen, const struct tpu_gen_group *group, struct tpu_gen_work *work)
+{
+	const struct npl_image *image = tpu_gen_work_image(gen, group);
+	work->block += work->blocks;
+	if (work->block >= group->n_blocks) {
+		work->block = 0;
+		work->column += group->at_once[2];
+	}
+	if (work->column >= image->size[1]) {
+		work->column = 0;
+		work->row += group->at_once[1];
+	}
+	if (work->row >= image->size[0]) {
+		work->row = 0;
+		work->image += group->at_once[0];
+	}
+	if (work->image >= image->images)
+		return false;
+	work->images = tpu_gen_least(group->at_once[0], image->images - work->image);
+	work->rows = tpu_gen_least(group->at_once[1], image->size[0] - work->row);
+	work->columns = tpu_gen_least(group->at_once[2], image->size[1] - work->column);
+	return true;
+}
+
+void tpu_gen_strips(struct tpu_gen *gen, struct tpu_gen_group *group)
+{
+	struct tpu_gen_work work = {.images = group->at_once[0],
+				    .rows = group->at_once[1],
+				    .columns = group->at_once[2],
+				    .blocks = group->block_at_once ? 1 : group->n_blocks};
+	group->set = 0;
+	load(gen, group, &work);
+	for (bool more = true; more;) {
+		struct tpu_gen_work ahead = work;
+		int set = group->set;
+		more = next(gen, group, &ahead);
+		if (more && group->n_sets == 2) {
+			group->set = !set;
+			load(gen, group, &ahead);
+			group->set = set;
+		}
+		if (group->matrix >= 0)
+			tpu_gen_matrix(gen, group, &work);
+		else
+			tpu_gen_vector(gen, group, &work);
+		unload(gen, group);
+		work = ahead;
+		if (group->n_sets == 2)
+			group->set = !set;
+		else if (more)
+			load(gen, group, &work);
+	}
+}

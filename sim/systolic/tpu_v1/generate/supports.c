@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which layers the systolic machines can run (generate.h), size aside, and what operators are in their terms. */
+#include <math.h>
+#include <stdio.h>
+
+#include "core/int8/int8.h"
+#include "impl.h"
+
+bool tpu_gen_type(enum npl_dtype dtype, enum tpu_type *type)
+{
+	switch (dtype) {
+	case NPL_I8:
+		*type = TPU_I8;
+		return true;
+	case NPL_U8:
+		*type = TPU_U8;
+		return true;
+	case NPL_I16:
+		*type = TPU_I16;
+		return true;
+	case NPL_I32:
+		*type = TPU_I32;
+		return true;
+	default:
+		return false;
+	}
+}
+
+int tpu_gen_planes(enum tpu_type type)
+{
+	return type == TPU_I32 ? 4 : type == TPU_I16 ? 2 : 1;
+}
+
+struct npl_image tpu_gen_image(const struct npl_shape *shape)
+{
+	struct npl_image image = {1, 1, {1, 1}};
+	if (shape->rank == 1)
+		image.channels = shape->dim[0];
+	if (shape->rank >= 2) {
+		image.images = shape->dim[0];
+		image.channels = shape->dim[1];
+	}
+	for (int i = 2; i < shape->rank; i++)
+		image.size[i == shape->rank - 1] *= shape->dim[i];
+	return image;
+}
+
+bool tpu_gen_clip(const struct npl_layer *layer, enum tpu_function *function, float *limit)
+{
+	const struct npl_attrs *a = layer->attrs;
+	if (!a->limits_known || a->low < 0 || a->low > 0 || !(a->high > 0))
+		return false;
+	*function = isinf(a->high) ? TPU_RELU : TPU_RELU6;
+	*limit = a->high;
+	return true;
+}
+
+bool tpu_gen_pooling(const struct npl_layer *layer, enum tpu_pooling *pooling)
+{
+	const struct npl_window *w = &layer->attrs->window;
+	bool average = layer->op == NPL_OP_AVERAGEPOOL || layer->op == NPL_OP_GLOBALAVERAGEPOOL;
+	*pooling = !average ? TPU_POOL_MAX : w->count_include_pad ? TPU_POOL_AVERAGE_PADDED : TPU_POOL_AVERAGE;
+	return average || layer->op == NPL_OP_MAXPOOL;
+}
+
+static bool no(char *why, size_t n, const char *reason)
+{
+	snprintf(why, n, "%s", reason);
+	return false;
+}
+
+/* An activation: 8 bits or 16, with a zero point that its type has. */
+static bool is_activation(const struct npl_tensor *t)
+{
+	static const int32_t low[] = {[TPU_I8] = -128, [TPU_U8] = 0, [TPU_I16] = 0},
+			     high[] = {[TPU_I8] = 127, [TPU_U8] = 255, [TPU_I16] = 0};
+	enum tpu_type type;
+	return tpu_gen_type(t->dtype, &type) && type != TPU_I32 && t->quant.zero_point >= low[type] &&
+	       t->quant.zero_point <= high[type];
+}
+
+static bool activations(const struct npl_layer *layer, char *why, size_t n)
+{
+	for (int i = 0; i < layer->n_in; i++)
+		if (!layer->in[i] || !is_activation(layer->in[i]))
+			break;
+		else if (i == layer->n_in - 1 && is_activation(layer->out))
+			return true;
+	return no(why, n,
+		  "the activation unit takes and gives 8-bit integers with a zero point of their type, or 16-bit ones "
+		  "with none");
+}
+
+static bool size_ok(int64_t size)
+{
+	return size >= 1 && size <= TPU_GEN_MOST_SIZE;
+}
+
+static bool window_ok(const struct npl_layer *layer, char *why, size_t n)
+{
+	const struct npl_window *w = &layer->attrs->window;
+	int rank = layer->in[0]->shape.rank;
+	if ((rank != 3 && rank != 4) || layer->out->shape.rank != rank)
+		return no(why, n, "a window slides over one dimension or two here");
+	struct npl_image in = npl_image_of(&layer->in[0]->shape), out = npl_image_of(&layer->out->shape);
+	if (in.images != out.images)
+		return no(why, n, "input and output differ in their number of images");
+	for (int d = 0; d < NPL_SPATIAL; d++) {
+		if (!size_ok(w->kernel[d]) || !size_ok(w->stride[d]) || !size_ok(w->dilation[d]) ||
+		    !size_ok(in.size[d]) || !size_ok(out.size[d]) || w->pad_begin[d] < 0 ||
+		    w->pad_begin[d] > TPU_GEN_MOST_SIZE || w->pad_end[d] < 0)
+			return no(why, n,
+				  "Conv and pooling take sizes, strides and dilations from 1 to 65535 and pads from 0");
+		if (npl_window_output(w, d, in.size[d]) != out.size[d])
+			return no(why, n, "the window of the Conv or pooling does not give an output of this size");
+	}
+	return true;
+}
+
+static bool shapes_multiply(const struct npl_layer *layer)
+{
+	const struct npl_shape *x = &layer->in[0]->shape, *w = &layer->in[1]->shape, *y = &layer->out->shape;
+	if (layer->op == NPL_OP_GEMM)
+		return x->rank == 2 && w->rank == 2 && y->rank == 2 && x->dim[1] == w->dim[1] &&
+		       y->dim[0] == x->dim[0] && y->dim[1] == w->dim[0];
+	int64_t groups = layer->attrs->groups;
+	struct npl_image kernel = npl_image_of(w);
+	for (int d = 0; d < NPL_SPATIAL; d++)
+		if (kernel.size[d] != layer->attrs->window.kernel[d])
+			return false;
+	return w->rank == x->rank && groups >= 1 && w->dim[0] % groups == 0 && x->dim[1] == w->dim[1] * groups &&
+	       y->dim[1] == w->dim[0];
+}
+
+static bool matrix_ok(const struct npl_layer *layer, char *why, size_t n)
+{
+	const struct npl_tensor *bias = layer->n_in > 2 ? layer->in[2] : NULL, *y = layer->out;
+	if (layer->n_in < 2 || !layer->in[1])
+		return no(why, n, "the layer has no weights");
+	if (!is_activation(layer->in[0]) || !is_activation(layer->in[1]) ||
+	    (!is_activation(y) && (y->dtype != NPL_I32 || y->quant.zero_point)))
+		return no(
+			why, n,
+			"the array multiplies 8-bit integers, or 16-bit ones, and results have 8, 16 or 32 bits; zero points "
+			"lie in their type, 16 bits and 32 have none");
+	if (npl_shape_count(&layer->in[1]->shape) <= 0 || (layer->op == NPL_OP_CONV && !window_ok(layer, why, n)))
+		return why[0] ? false : no(why, n, "the layer has no weights");
+	if (!shapes_multiply(layer))
+		return no(why, n,
+			  "the array takes Conv of one or two dimensions and Gemm of rank 2 with weights to match");
+	if (bias && (bias->dtype != NPL_I32 || npl_tensor_count(bias) != layer->in[1]->shape.dim[0]))
+		return no(why, n, "the bias is not one 32-bit integer per output channel");
+	if (y->dtype == NPL_I32 && layer->fused != NPL_ACT_NONE)
+		return no(why, n, "the activation unit passes 32-bit results on as they are, without an activation");
+	return true;
+}
+
+static bool pool_ok(const struct npl_layer *layer, char *why, size_t n)
+{
+	const struct npl_window *w = &layer->attrs->window;
+	if (!activations(layer, why, n) || !window_ok(layer, why, n))
+		return false;
+	struct npl_image in = npl_image_of(&layer->in[0]->shape), out = npl_image_of(&layer->out->shape);
+	if (in.channels != out.channels || !npl_tensor_same_quant(layer->in[0], layer->out))
+		return no(why, n, "pooling keeps the number of channels, and type, scale and zero point");
+	if (w->kernel[0] * w->kernel[1] > 65536)
+		return no(why, n, "the activation unit pools at most 65536 taps");
+	for (int d = 0; d < NPL_SPATIAL; d++) {
+		int64_t last = (out.size[d] - 1) * w->stride[d] - w->pad_begin[d];
+		if (w->dilation[d] != 1)
+			return no(why, n, "the activation unit pools without dilation");
+		if (w->pad_begin[d] >= w->kernel[d] || last >= in.size[d])
+			return no(why, n, "some pooling window lies outside the image");
+		if (w->count_include_pad && last + w->kernel[d] > in.size[d] + w->pad_end[d])
+			return no(
+				why, n,
+				"the last pooling window reaches beyond the padding, which is then to be counted in "
+				"part; the activation unit divides by the whole window or by what is inside the image");
+	}
+	return true;
+}
+
+static bool same_shape(const struct npl_layer *layer, char *why, size_t n)
+{
+	for (int i = 0; i < layer->n_in; i++)
+		if (!npl_shape_equal(&layer->in[i]->shape, &layer->out->shape))
+			return no(why, n, "the activation unit takes operands of one shape, it does not broadcast");
+	return true;
+}
+
+static bool concat_ok(const struct npl_layer *layer, char *why, size_t n)
+{
+	const struct npl_shape *y = &layer->out->shape;
+	int64_t channels = 0;
+	bool ok = layer->attrs->axis == 1 && y->rank >= 2;
+	for (int i = 0; i < layer->n_in && ok; i++) {
+		const struct npl_shape *x = &layer->in[i]->shape;
+		ok = x->rank == y->rank;
+		channels += ok ? x->dim[1] : 0;
+		for (int d = 0; d < y->rank && ok; d++)
+			ok = d == 1 || x->dim[d] == y->dim[d];
+	}
+	return ok && channels == y->dim[1] ? true
+					   : no(why, n, "the unified buffer joins tensors along their channels alone");
+}
+
+static bool slice_ok(const struct npl_layer *layer, char *why, size_t n)
+{
+	const struct npl_shape *x = &layer->in[0]->shape, *y = &layer->out->shape;
+	const struct npl_slice *s = &layer->attrs->slice;
+	bool ok = x->rank >= 2 && x->rank == y->rank && npl_tensor_same_quant(layer->in[0], layer->out) &&
+		  s->step[1] == 1 && s->first[1] >= 0 && s->first[1] + y->dim[1] <= x->dim[1];
+	for (int d = 0; d < x->rank && ok; d++)
+		ok = d == 1 || x->dim[d] == y->dim[d];
+	return ok ? true
+		  : no(why, n, "the unified buffer takes slices of channels side by side alone, in the same format");
+}
+
+static bool view_ok(const struct npl_layer *layer, char *why, size_t n)
+{
+	struct npl_image x = tpu_gen_image(&layer->in[0]->shape), y = tpu_gen_image(&layer->out->shape);
+	bool same = x.channels == y.channels && x.size[0] == y.size[0] && x.size[1] == y.size[1];
+	bool flat = y.size[0] * y.size[1] == 1 && y.channels == x.channels * x.size[0] * x.size[1];
+	if (!npl_tensor_same_quant(layer->in[0], layer->out))
+		return no(why, n, "another shape cannot have another format");
+	return x.images == y.images && (same || flat)
+		       ? true
+		       : no(why, n, "vectors in the unified buffer can be seen as they are or as one per image");
+}
+
+static bool function_ok(const struct npl_layer *layer, char *why, size_t n)
+{
+	enum tpu_function function;
+	float limit;
+	if (!npl_shape_equal(&layer->in[0]->shape, &layer->out->shape))
+		return no(why, n, "input and output differ in shape");
+	if (layer->op == NPL_OP_SIGMOID || layer->op == NPL_OP_TANH)
+		return true;
+	if (layer->op == NPL_OP_CLIP && !tpu_gen_clip(layer, &function, &limit))
+		return no(why, n, "the activation unit clips at 0 and at a constant above it alone");
+	if (!npl_tensor_same_quant(layer->in[0], layer->out))
+		return no(why, n,
+			  "the activation unit does not change scale and zero point here: input and output differ");
+	return true;
+}
+
+static bool elementwise_ok(const struct npl_layer *layer, char *why, size_t n)
+{
+	if (layer->op == NPL_OP_SUM && layer->n_in > 2)
+		return no(why, n, "the activation unit adds two tensors, not more");
+	return same_shape(layer, why, n);
+}
+
+/* Inputs that are activations: Clip's limits and the like are not. */
+static struct npl_layer only_first(const struct npl_layer *layer)
+{
+	struct npl_layer first = *layer;
+	first.n_in = 1;
+	return first;
+}
+
+static bool by_operator(const struct npl_layer *layer, char *why, size_t n)
+{
+	struct npl_layer first = only_first(layer);
+	switch (layer->op) {
+	case NPL_OP_CONV:
+	case NPL_OP_GEMM:
+		return matrix_ok(layer, why, n);
+	case NPL_OP_MAXPOOL:
+	case NPL_OP_AVERAGEPOOL:
+	case NPL_OP_GLOBALAVERAGEPOOL:
+		return pool_ok(&first, why, n);
+	case NPL_OP_RELU:
+	case NPL_OP_CLIP:
+	case NPL_OP_SIGMOID:
+	case NPL_OP_TANH:
+		return activations(&first, why, n) && function_ok(&first, why, n);
+	case NPL_OP_ADD:
+	case NPL_OP_MUL:
+	case NPL_OP_SUM:
+		return activations(layer, why, n) && elementwise_ok(layer, why, n);
+	case NPL_OP_CONCAT:
+		return activations(layer, why, n) && concat_ok(layer, why, n);
+	case NPL_OP_SLICE:
+		return activations(&first, why, n) && slice_ok(&first, why, n);
+	case NPL_OP_FLATTEN:
+	case NPL_OP_RESHAPE:
+	case NPL_OP_UNSQUEEZE:
+	case NPL_OP_DROPOUT:
+		return activations(&first, why, n) && view_ok(&first, why, n);
+	case NPL_OP_MATMUL:
+		return no(why, n, "the array multiplies by weights from the weight memory, not by another activation");
+	default:
+		snprintf(why, n, "the machine has no %s", npl_op_defs[layer->op].name);
+		return false;
+	}
+}
+
+bool tpu_generate_supports(const struct tpu_config *config, const struct npl_layer *layer, char *why, size_t n)
+{
+	(void)config;
+	if (n)
+		why[0] = '\0';
+	if (layer->n_in < 1 || !layer->in[0] || npl_shape_count(&layer->out->shape) <= 0 ||
+	    npl_shape_count(&layer->in[0]->shape) <= 0)
+		return no(why, n, "the layer has no input, or an empty tensor");
+	if ((layer->fused == NPL_ACT_SIGMOID || layer->fused == NPL_ACT_TANH) && layer->op != NPL_OP_CONV &&
+	    layer->op != NPL_OP_GEMM && layer->op != NPL_OP_ADD && layer->op != NPL_OP_MUL && layer->op != NPL_OP_SUM)
+		return no(why, n, "Sigmoid and Tanh are fused behind Conv, Gemm, Add and Mul alone");
+	return by_operator(layer, why, n);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values that see stores of others in another way (generate_impl.h). A value of many pieces is one piece of those that see it, so that a
+ * chain of Concats, each of which joins one more tensor, takes memory in proportion to its length. What a node reads, or somebody
+ * wants, is brought to pieces of stores, which is as many as the program then reads or moves. */
+#include <stdlib.h>
+
+#include "impl.h"
+
+#define COPIED_PIECES 32 /* of a value, at most: of one with more the others see a piece */
+
+/* The piece of a value in which its channel lies. */
+static int piece_at(const struct tpu_gen_value *value, int64_t channel)
+{
+	int low = 0, high = value->n_pieces - 1;
+	while (low < high) {
+		int middle = (low + high + 1) / 2;
+		if (value->piece[middle].at <= channel)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/* What of the value's piece p lies in channels first .. end - 1 of the value. */
+static struct tpu_gen_piece cut_piece(const struct tpu_gen_value *value, int p, int64_t first, int64_t end)
+{
+	struct tpu_gen_piece piece = value->piece[p];
+	const int64_t skip = first > piece.at ? first - piece.at : 0;
+	const int64_t left = tpu_gen_least(piece.at + piece.channels, end) - piece.at - skip;
+	piece.first += skip;
+	piece.channels = left > 0 ? left : 0;
+	return piece;
+}
+
+static void append(struct tpu_gen_value *value, struct tpu_gen_piece piece, int64_t *channel)
+{
+	if (!piece.channels)
+		return;
+	piece.at = *channel;
+	*channel += piece.channels;
+	value->nested |= piece.store < 0;
+	value->piece[value->n_pieces++] = piece;
+}
+
+int tpu_gen_view(struct tpu_gen *gen, const struct npl_tensor *format, const int *in, int n, int64_t first,
+		 int64_t channels, int *out)
+{
+	size_t pieces = 0;
+	struct npl_image image = gen->value[in[0]].image;
+	image.channels = 0;
+	for (int i = 0; i < n; i++) {
+		const struct tpu_gen_value *from = &gen->value[in[i]];
+		pieces += from->n_pieces > COPIED_PIECES ? 1 : (size_t)from->n_pieces;
+		image.channels += n > 1 ? from->image.channels : channels;
+	}
+	*out = tpu_gen_new_value(gen, format, &image);
+	struct tpu_gen_value *value = &gen->value[*out];
+	value->piece = npl_arena_array(&gen->arena, pieces, sizeof *value->piece);
+	if (!value->piece)
+		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
+	int64_t channel = 0;
+	for (int i = 0; i < n; i++) {
+		const struct tpu_gen_value *from = &gen->value[in[i]];
+		const int64_t low = n > 1 ? 0 : first, end = n > 1 ? from->image.channels : first + channels;
+		const struct tpu_gen_piece one = {.store = -1, .value = in[i], .first = low, .channels = end - low};
+		if (from->n_pieces > COPIED_PIECES)
+			append(value, one, &channel);
+		for (int p = 0; p < from->n_pieces && from->n_pieces <= COPIED_PIECES; p++)
+			append(value, cut_piece(from, p, low, end), &channel);
+	}
+	return 0;
+}
+
+/* Pieces in a list that grows. */
+struct list {
+	struct tpu_gen_piece *piece;
+	size_t n, capacity;
+};
+
+/* False: out of memory. */
+static bool push(struct list *list, const struct tpu_gen_piece *piece)
+{
+	if (list->n == list->capacity) {
+		const size_t capacity = 2 * list->capacity + 64;
+		struct tpu_gen_piece *more = realloc(list->piece, capacity * sizeof *more);
+		if (!more)
+			return false;
+		list->piece = more;
+		list->capacity = capacity;
+	}
+	list->piece[list->n++] = *piece;
+	return true;
+}
+
+/* Pushes what a piece of another value sees of that value's pieces, the last one first. */
+static bool open_piece(const struct tpu_gen *gen, struct list *open, const struct tpu_gen_piece *outer)
+{
+	const struct tpu_gen_value *from = &gen->value[outer->value];
+	const int64_t end = outer->first + outer->channels;
+	for (int p = piece_at(from, end - 1); p >= 0 && from->piece[p].at + from->piece[p].channels > outer->first;
+	     p--) {
+		const struct tpu_gen_piece piece = cut_piece(from, p, outer->first, end);
+		if (!push(open, &piece))
+			return false;
+	}
+	return true;
+}
+
+/* Pieces of stores, in the order of channels, of the piece on the list `open`, which is empty afterwards. */
+static bool open_all(const struct tpu_gen *gen, struct list *open, struct list *stores)
+{
+	while (open->n) {
+		const struct tpu_gen_piece piece = open->piece[--open->n];
+		if (!(piece.store < 0 ? open_piece(gen, open, &piece) : push(stores, &piece)))
+			return false;
+	}
+	return true;
+}
+
+int tpu_gen_resolve(struct tpu_gen *gen, int v)
+{
+	struct tpu_gen_value *value = &gen->value[v];
+	struct list open = {0}, stores = {0};
+	if (!value->nested)
+		return 0;
+	const struct tpu_gen_piece whole = {.store = -1, .value = v, .channels = value->image.channels};
+	bool done = push(&open, &whole) && open_all(gen, &open, &stores);
+	struct tpu_gen_piece *piece = done ? npl_arena_array(&gen->arena, stores.n, sizeof *piece) : NULL;
+	if (piece) {
+		int64_t channel = 0;
+		value->piece = piece;
+		value->n_pieces = 0;
+		value->nested = false;
+		for (size_t p = 0; p < stores.n; p++)
+			append(value, stores.piece[p], &channel);
+	}
+	free(open.piece);
+	free(stores.piece);
+	return piece ? 0 : npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
+}

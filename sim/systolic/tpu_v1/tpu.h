@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The TPU v1 (Jouppi et al., "In-Datacenter Performance Analysis of a Tensor Processing Unit", ISCA 2017) as a
+ * weight-stationary int8 array with exact tile timing; any array size, buffer and bandwidth by parameters.
+ *
+ *     weight memory --> weight FIFO --> shadow plane | active plane      rows x columns cells
+ *                       (4 tiles)       (shift in)   | (multiply)             |
+ *     unified buffer --> systolic setup --> one row per cycle -------------->|
+ *           ^                                                          accumulators (two halves)
+ *           +------------------------- activation unit <------------------+
+ *
+ * Who does what: config.c the parameters, generate.h how layers become a program, engine.h the two engines that run it,
+ * energy.c what it costs, driver.c the device. All times are cycle boundaries: an interval [start, end) holds end -
+ * start cycles, and an event at cycle t is visible to whatever happens in cycle t. docs/tpu-isa.md states the machine,
+ * docs/machine-tpu_v1.md what is modelled and what is not.
+ */
+#ifndef NPULAB_SYSTOLIC_TPU_H
+#define NPULAB_SYSTOLIC_TPU_H
+
+#include "core/int8/layer.h"
+#include "core/ops/window.h"
+#include "npulab/device.h"
+#include "npulab/memory.h"
+#include "sim/memory/link_model.h"
+
+#define TPU_MAX_FIFO_TILES 64
+
+/* One kind of energy event. */
+struct tpu_energy {
+	double pj;
+	const char *origin; /* "absent": not known, whatever pj says */
+};
+
+enum tpu_standby { TPU_STANDBY_APART, TPU_STANDBY_STATIC }; /* in the order of the parameter's choices */
+
+enum tpu_precision { TPU_INT8, TPU_8X16 }; /* in the order of the parameter's choices */
+
+/* What a machine file describes (config.c has ranges, defaults and help). */
+struct tpu_config {
+	int64_t clock_hz;
+	int precision;            /* enum tpu_precision: the number format that layers come in */
+	int64_t rows, columns;    /* cells: inputs enter at the rows, results leave at the columns */
+	int64_t accumulator_rows; /* of `columns` 32-bit words; used as two halves */
+	int64_t buffer_bytes;     /* unified buffer */
+	int64_t weight_bytes;     /* weight memory */
+	/* What brings weights: "fixed" (or NULL) at weight_bytes_per_second, else a memory of npulab/memory.h and how many
+	 * channels of it, 0: as its file says. */
+	const char *weight_preset;
+	int64_t weight_bytes_per_second, weight_channels;
+	int64_t fifo_tiles;
+	int64_t activate_cycles_per_row;
+	int64_t matrix_registers;          /* extra pipeline registers behind the array */
+	int64_t activate_latency_cycles;   /* from the last row read to the end of an activate */
+	int64_t parameter_tables;          /* that wait for the activation unit */
+	int64_t queue_instructions;        /* each unit's */
+	int64_t issue_cycles, sync_cycles; /* per instruction; more per sync */
+	const char *link_name;
+	struct npl_link_config link;
+	double link_pj_per_byte;
+	const char *link_origin;
+	/* Per cell and active cycle; per byte of a row of tpu_row_bytes; per word of a row of `columns`, read and written;
+	 * per byte fetched. Rows are charged whole, and a narrower array has narrower ones. */
+	struct tpu_energy cell, buffer_byte_read, buffer_byte_written, accumulator_word, weight_byte;
+	double static_watts;
+	const char *static_origin;
+	int weight_standby; /* enum tpu_standby: where standby and refresh of weight memory are counted */
+	/* No parameters: what follows from the link, and from the preset. */
+	double link_bytes_per_second, link_latency_seconds;
+	double weight_peak_bytes_per_second;
+};
+
+extern const struct npl_param tpu_params[];
+/* What the ranges of single parameters cannot say. NPL_EINPUT. */
+int tpu_config_check(const struct tpu_config *config, struct npl_err *err);
+
+/* Fills the members that follow from the link. NPL_EINPUT. */
+int tpu_config_derive(struct tpu_config *config, struct npl_err *err);
+
+/* The memory that the preset names; NULL where it is "fixed". every_cycle: as in struct npl_memory_options. NPL_EINPUT. */
+int tpu_weight_memory_open(const struct tpu_config *config, bool every_cycle, struct npl_memory **memory,
+			   struct npl_err *err);
+
+/* Bytes per second that weight memory gives at most. */
+double tpu_weight_rate(const struct tpu_config *config);
+
+int64_t tpu_row_bytes(const struct tpu_config *config); /* width of the unified buffer */
+int64_t tpu_buffer_size_rows(const struct tpu_config *config);
+/* The host link in the integers that the cycle models use: its bandwidth and latency, rounded (the latency up). */
+uint64_t tpu_link_bytes_per_second(const struct tpu_config *config);
+uint64_t tpu_link_latency_cycles(const struct tpu_config *config);
+
+/* A layer with a sliding window (Conv, pooling). */
+struct tpu_windows {
+	struct npl_image in, out;
+	const struct npl_window *window;
+};
+/* Input positions that at least one window covers, of one channel of one image. */
+int64_t tpu_touched_pixels(const struct tpu_windows *windows);
+
+#endif

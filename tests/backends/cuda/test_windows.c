@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Promises of the GPU's kernels over windows and channels, run on the processor: pooling in one to three dimensions, LRN,
+ * BatchNormalization, what follows a product, and the patches of a convolution, whose product with the weights is the convolution. */
+#include "core/ops/window.h"
+#include "tests/kit/cuda/kernel_support.h"
+#include "tests/kit/elementwise_support.h"
+
+/* A window that fits the input, which it makes. */
+static struct npl_window random_window(uint64_t *seed, int rank, struct npl_shape *x)
+{
+	struct npl_window w = {.rank = rank};
+	*x = npl_shape_of(2 + rank, test_range(seed, 1, 3), test_range(seed, 1, 4));
+	for (int i = 0; i < rank; i++) {
+		int d = npl_window_index(rank, i);
+		w.kernel[d] = test_range(seed, 1, 4);
+		w.stride[d] = test_range(seed, 1, 3);
+		w.dilation[d] = test_range(seed, 1, 2);
+		int64_t extent = (w.kernel[d] - 1) * w.dilation[d] + 1;
+		w.pad_begin[d] = test_range(seed, 0, extent - 1);
+		w.pad_end[d] = test_range(seed, 0, extent - 1);
+		x->dim[2 + i] = extent + test_range(seed, 0, 6);
+	}
+	w.ceil_mode = test_range(seed, 0, 1);
+	w.count_include_pad = test_range(seed, 0, 1);
+	return w;
+}
+
+static void check_pool(struct gpu *gpu, enum npl_op op, enum npl_dtype stored, uint64_t seed)
+{
+	uint64_t state = seed;
+	struct npl_shape shape;
+	struct npl_attrs attrs = {.opset = 12, .p = test_range(&state, 1, 4)};
+	attrs.window = random_window(&state, (int)test_range(&state, 1, 3), &shape);
+	attrs.column_major = test_range(&state, 0, 1);
+	if (seed % 3 == 0)
+		shape.dim[1] *= 8; /* whole packs of channels */
+	if (op != NPL_OP_AVERAGEPOOL)
+		attrs.window.count_include_pad = false;
+	struct npl_tensor x = random_values(&state, NPL_F32, shape, 1);
+	if (op == NPL_OP_MAXPOOL && seed % 4 == 0)
+		((float *)x.data)[test_range(&state, 0, npl_tensor_count(&x) - 1)] = NAN;
+	struct kernel_case c = {.op = op,
+				.attrs = &attrs,
+				.n_in = 1,
+				.n_out = op == NPL_OP_MAXPOOL && seed % 2 ? 2 : 1,
+				.in = {&x},
+				.stored = stored,
+				.relative = 16 * 0x1p-24,
+				.absolute = 0x1p-20,
+				.fused = seed % 5 ? NPL_ACT_NONE : NPL_ACT_RELU,
+				.seed = seed};
+	check_kernel(gpu, &c);
+	npl_tensor_free(&x);
+}
+
+Test(cuda_windows, pooling)
+{
+	static const enum npl_op ops[] = {NPL_OP_MAXPOOL,       NPL_OP_AVERAGEPOOL,       NPL_OP_LPPOOL,
+					  NPL_OP_GLOBALMAXPOOL, NPL_OP_GLOBALAVERAGEPOOL, NPL_OP_GLOBALLPPOOL};
+	struct gpu *gpu = gpu_open();
+	for (uint64_t seed = 1; seed <= 90; seed++)
+		check_pool(gpu, ops[seed % 6], NPL_F32, seed);
+	for (uint64_t seed = 1; seed <= 12; seed++)
+		check_pool(gpu, ops[seed % 2], seed % 4 < 2 ? NPL_F16 : NPL_BF16, 2 * seed);
+	gpu_close(gpu);
+}
+
+Test(cuda_windows, wide_positions)
+{
+	struct gpu *gpu = gpu_open();
+	cu_kernels_widen(gpu->kernels);
+	for (uint64_t seed = 2; seed <= 16; seed += 2)
+		check_pool(gpu, NPL_OP_MAXPOOL, NPL_F32, seed);
+	gpu_close(gpu);
+}
+
+Test(cuda_windows, normalisation_by_channels)
+{
+	struct gpu *gpu = gpu_open();
+	for (uint64_t seed = 1; seed <= 24; seed++) {
+		uint64_t state = seed;
+		bool per_element = seed % 6 == 0;
+		struct npl_shape shape = random_shape(&state, 1, 5, 7);
+		int64_t channels = shape.rank < 2 ? 1 : shape.dim[1];
+		for (int d = 2; d < shape.rank && per_element; d++)
+			channels *= shape.dim[d];
+		struct npl_attrs attrs = {.opset = per_element ? 7 : 13, .epsilon = 1e-5f, .per_element = per_element};
+		struct npl_tensor in[5], *at[5];
+		for (int k = 0; k < 5; k++) {
+			in[k] = random_values(&state, NPL_F32, k ? npl_shape_of(1, channels) : shape, 1);
+			at[k] = &in[k];
+			for (int64_t i = 0; k == 4 && i < channels; i++)
+				((float *)in[k].data)[i] = 0.1f + fabsf(((float *)in[k].data)[i]);
+		}
+		struct kernel_case c = {.op = NPL_OP_BATCHNORMALIZATION,
+					.attrs = &attrs,
+					.n_in = 5,
+					.n_out = 1,
+					.stored = seed % 3 ? NPL_F32 : NPL_F16,
+					.relative = 8 * 0x1p-24,
+					.absolute = 8 * 0x1p-24,
+					.fused = seed % 4 ? NPL_ACT_NONE : NPL_ACT_RELU6,
+					.seed = seed};
+		memcpy(c.in, at, sizeof at);
+		check_kernel(gpu, &c);
+		for (int k = 0; k < 5; k++)
+			npl_tensor_free(&in[k]);
+	}
+	gpu_close(gpu);
+}
+
+Test(cuda_windows, response_normalisation)
+{
+	struct gpu *gpu = gpu_open();
+	for (uint64_t seed = 1; seed <= 16; seed++) {
+		uint64_t state = seed;
+		struct npl_attrs attrs = {
+			.opset = 13, .alpha = 0.3f, .beta = 0.75f, .bias = 1.5f, .size = test_range(&state, 1, 9)};
+		struct npl_tensor x = random_values(&state, NPL_F32, random_shape(&state, 2, 4, 9), 3);
+		struct kernel_case c = {.op = NPL_OP_LRN,
+					.attrs = &attrs,
+					.n_in = 1,
+					.n_out = 1,
+					.in = {&x},
+					.stored = seed % 4 ? NPL_F32 : NPL_BF16,
+					.relative = 16 * 0x1p-24,
+					.seed = seed};
+		check_kernel(gpu, &c);
+		npl_tensor_free(&x);
+	}
+	gpu_close(gpu);
+}
+
+Test(cuda_windows, transposed_convolution)
+{
+	struct gpu *gpu = gpu_open();
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		uint64_t state = seed;
+		int rank = (int)test_range(&state, 1, 3);
+		int64_t channels = test_range(&state, 1, 3), filters = test_range(&state, 1, 3);
+		struct npl_shape shape;
+		struct npl_attrs attrs = {
+			.opset = 13, .groups = test_range(&state, 1, 2), .window = random_window(&state, rank, &shape)};
+		attrs.window.ceil_mode = attrs.window.count_include_pad = false;
+		shape.dim[1] = channels * attrs.groups;
+		struct npl_shape w_shape = npl_shape_of(2 + rank, shape.dim[1], filters);
+		for (int i = 0; i < rank; i++) {
+			int d = npl_window_index(rank, i);
+			w_shape.dim[2 + i] = attrs.window.kernel[d];
+			attrs.output_size.padding[d] = attrs.window.stride[d] > 1 ? test_range(&state, 0, 1) : 0;
+		}
+		struct npl_tensor x = random_values(&state, NPL_F32, shape, 1),
+				  w = random_values(&state, NPL_F32, w_shape, 1),
+				  bias = random_values(&state, NPL_F32, npl_shape_of(1, filters * attrs.groups), 1);
+		struct kernel_case c = {.op = NPL_OP_CONVTRANSPOSE,
+					.attrs = &attrs,
+					.n_in = 2 + (int)test_range(&state, 0, 1),
+					.n_out = 1,
+					.in = {&x, &w, &bias},
+					.stored = seed % 5 ? NPL_F32 : NPL_F16,
+					.absolute = 1e-5,
+					.fused = seed % 3 ? NPL_ACT_NONE : NPL_ACT_RELU,
+					.seed = seed};
+		check_kernel(gpu, &c);
+		npl_tensor_free(&x);
+		npl_tensor_free(&w);
+		npl_tensor_free(&bias);
+	}
+	gpu_close(gpu);
+}
+
+/* Bias and activation against their formulas, in place too: channels of several elements and side by side, whole packs of them and not. */
+Test(cuda_windows, bias_and_activation)
+{
+	static const int64_t shapes[][3] = {{2, 5, 7}, {2, 5, 8}, {7, 8, 1}, {9, 6, 1}, {1, 1, 1}, {3, 16, 1}};
+	struct gpu *gpu = gpu_open();
+	struct npl_err err = {0};
+	for (int i = 0; i < 60; i++) {
+		const enum npl_activation fused = (enum npl_activation)(i % NPL_ACTIVATIONS);
+		const int64_t *size = shapes[i / 5 % 6], channels = size[1], inner = size[2];
+		const enum npl_dtype stored = i >= 30 ? NPL_F16 : NPL_F32;
+		const bool biased = i % 7 > 0;
+		uint64_t seed = (uint64_t)i + 1;
+		struct npl_tensor x = random_values(&seed, NPL_F32, npl_shape_of(3, size[0], channels, inner), 4),
+				  bias = random_values(&seed, NPL_F32, npl_shape_of(1, channels), 4);
+		struct device_memory at_x = to_device(&x, stored, 0), at_bias = to_device(&bias, stored, 0);
+		const struct cu_value value = {address_of(at_x.data), stored, x.shape, false},
+				      b = {biased ? address_of(at_bias.data) : 0, stored, bias.shape, false};
+		cr_assert_eq(cu_kernel_bias(gpu->kernels, &value, &b, channels, inner, fused, &value, NULL, &err), 0,
+			     "%s", err.msg);
+		const struct npl_tensor seen = {.dtype = stored, .shape = x.shape, .data = at_x.data};
+		for (int64_t k = 0; k < npl_tensor_count(&x); k++) {
+			const float sum = ((float *)x.data)[k] +
+					  (biased ? ((float *)bias.data)[k / inner % channels] : 0);
+			const double y = activated(fused, (double)sum), got = npl_tensor_real(&seen, k);
+			cr_assert(fabs(got - y) <= 4e-7 * fabs(y) + 1e-7 + 1.001 * stored_step(stored, y),
+				  "%d, %s of %g: %g", i, npl_activation_name(fused), (double)sum, got);
+		}
+		device_free(&at_x, "bias");
+		device_free(&at_bias, "bias");
+		npl_tensor_free(&x);
+		npl_tensor_free(&bias);
+	}
+	gpu_close(gpu);
+}
+
+/* Products of the weights with the patches, piece by piece, are the convolution; what pads the rows is the value asked for. */
+Test(cuda_windows, patches_times_weights)
+{
+	struct gpu *gpu = gpu_open();
+	struct npl_err err = {0};
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		uint64_t state = seed;
+		int rank = (int)test_range(&state, 1, 3);
+		struct npl_shape shape;
+		struct npl_attrs attrs = {
+			.opset = 13, .groups = test_range(&state, 1, 2), .window = random_window(&state, rank, &shape)};
+		attrs.window.ceil_mode = attrs.window.count_include_pad = false;
+		int64_t per_group = test_range(&state, 1, 3), channels = test_range(&state, 1, 3), taps = 1;
+		shape.dim[1] = channels * attrs.groups;
+		struct npl_shape w_shape = npl_shape_of(2 + rank, per_group * attrs.groups, channels);
+		for (int i = 0; i < rank; i++)
+			taps *= w_shape.dim[2 + i] = attrs.window.kernel[npl_window_index(rank, i)];
+		struct npl_tensor x = random_values(&state, NPL_F32, shape, 1),
+				  w = random_values(&state, NPL_F32, w_shape, 1);
+		struct npl_tensor y = test_run(NPL_OP_CONV, &attrs, (const struct npl_tensor *[]){&x, &w}, 2);
+		int64_t used = channels * taps, row = used + test_range(&state, 0, 5), pixels = 1;
+		for (int i = 0; i < rank; i++)
+			pixels *= y.shape.dim[2 + i];
+		const struct cu_value from = {address_of(x.data), NPL_F32, x.shape, false};
+		for (int64_t g = 0; g < attrs.groups; g++)
+			for (int64_t first = 0; first < pixels * shape.dim[0]; first += 7) {
+				int64_t left = pixels * shape.dim[0] - first, rows = left < 7 ? left : 7;
+				struct device_memory z = device_alloc((size_t)(rows * row) * 4, 0);
+				const struct cu_patches patches = {
+					&attrs.window, &y.shape, g, attrs.groups, first, rows, row, 0, 0};
+				cr_assert_eq(
+					cu_kernel_im2col(gpu->kernels, &from, &patches, address_of(z.data), NULL, &err),
+					0, "%s", err.msg);
+				for (int64_t r = 0; r < rows; r++)
+					for (int64_t m = 0; m < per_group; m++) {
+						const float *patch = (const float *)(const void *)z.data + r * row,
+							    *weights = (const float *)(const void *)w.data +
+								       (g * per_group + m) * used;
+						int64_t p = first + r;
+						double sum = 0;
+						for (int64_t k = 0; k < row; k++)
+							sum += (double)patch[k] * (k < used ? (double)weights[k] : 1e9);
+						double want = (double)((float *)y.data)[(p / pixels * w_shape.dim[0] +
+											 g * per_group + m) *
+												pixels +
+											p % pixels];
+						cr_assert(fabs(sum - want) <= 1e-5, "seed %llu: %g, expected %g",
+							  (unsigned long long)seed, sum, want);
+					}
+				device_free(&z, "im2col");
+			}
+		test_release(&y);
+		npl_tensor_free(&x);
+		npl_tensor_free(&w);
+	}
+	gpu_close(gpu);
+}
+
+/* Positions outside are the zero point in every type of patches. */
+Test(cuda_windows, patches_of_bytes)
+{
+	struct gpu *gpu = gpu_open();
+	struct npl_err err = {0};
+	uint8_t x[] = {1, 2, 3}, z[3 * 4];
+	static const uint8_t want[] = {77, 1, 2, 77, 1, 2, 3, 77, 2, 3, 77, 77};
+	const struct npl_window window = {.rank = 1,
+					  .kernel = {1, 3, 1},
+					  .stride = {1, 1, 1},
+					  .dilation = {1, 1, 1},
+					  .pad_begin = {0, 1, 0},
+					  .pad_end = {0, 1, 0}};
+	const struct npl_shape out = npl_shape_of(3, 1, 1, 3);
+	const struct cu_value from = {address_of(x), NPL_U8, npl_shape_of(3, 1, 1, 3), false};
+	struct cu_patches patches = {&window, &out, 0, 1, 0, 3, 4, 77, 0};
+	cr_assert_eq(cu_kernel_im2col(gpu->kernels, &from, &patches, address_of(z), NULL, &err), 0, "%s", err.msg);
+	cr_assert_arr_eq(z, want, sizeof want);
+	patches.flip = 0x80;
+	cr_assert_eq(cu_kernel_im2col(gpu->kernels, &from, &patches, address_of(z), NULL, &err), 0, "%s", err.msg);
+	for (size_t i = 0; i < sizeof want; i++)
+		cr_assert_eq(z[i], want[i] == 77 ? 77 : want[i] + 128);
+	gpu_close(gpu);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bad input about devices: unknown names, machine files and parameters that are wrong, placement rules that say nothing.
+ * As everywhere: the exit status of its kind, one line that names the place and the nearest, and nothing left behind. */
+#include "tests/kit/cli_run.h"
+
+#define SET(text)                                                                                                      \
+	{                                                                                                              \
+		"compare", "digits", "--devices", "tpu_v1,cpu", "--set", text                                          \
+	}
+#define MACHINE(file)                                                                                                  \
+	{                                                                                                              \
+		"compare", "digits", "--devices", file                                                                 \
+	}
+
+Test(cli_bad_machine, devices_and_parameters)
+{
+	char folder[CLI_PATH], deep[64] = "", *many;
+	size_t bytes;
+	cli_folder(folder);
+	for (int i = 0; i < 9; i++)
+		snprintf(deep + strlen(deep), sizeof deep - strlen(deep), "%*sa:\n", i, "");
+	cli_write_text(folder, "unknown.yaml", "model: systolic\n\n# a comment\narray:\n  row: 8\n");
+	cli_write_text(folder, "range.yaml", "model: systolic\narray:\n  rows: 0\n");
+	cli_write_text(folder, "word.yaml", "model: systolic\narray:\n  rows: many\n");
+	cli_write_text(folder, "list.yaml", "model: systolic\narray: [1, 2]\n");
+	cli_write_text(folder, "twice.yaml", "model: systolic\nclock_hz: 1000000\nclock_hz: 2000000\n");
+	cli_write_text(folder, "alias.yaml", "model: &m systolic\nname: *m\n");
+	cli_write_text(folder, "lone.yaml", "systolic\n");
+	cli_write_text(folder, "broken.yaml", "model: systolic\narray: {rows: 8\n");
+	cli_write_text(folder, "tabs.yaml", "model: systolic\narray:\n\trows: 8\n");
+	cli_write_text(folder, "documents.yaml", "model: systolic\n---\nmodel: systolic\n");
+	cli_write_text(folder, "nomodel.yaml", "name: mine\n");
+	cli_write_text(folder, "nosimulator.yaml", "model: abacus\n");
+	static const char *const taken[] = {"host", "placement", "cpu",      "null", "two words",
+					    "a,b",  "a.b",       "\033[31m", ""};
+	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+		char name[32], text[80];
+		snprintf(name, sizeof name, "name%zu.yaml", i);
+		snprintf(text, sizeof text, "name: \"%s%s\"\nmodel: systolic\n", *taken[i] == '\033' ? "\\e" : "",
+			 *taken[i] == '\033' ? taken[i] + 1 : taken[i]);
+		cli_write_text(folder, name, text);
+	}
+	cli_write_text(folder, "same.yaml", "name: tpu_v1\nmodel: systolic\n");
+	cli_write_text(folder, "empty.yaml", "");
+	cli_write(folder, "binary.yaml", "\x89PNG\r\n\x1a\n\0\0\0\r", 12);
+	cli_write_text(folder, "deep.yaml", deep);
+	cli_write_sparse(folder, "big.yaml", (1 << 20) + 1);
+	FILE *stream = open_memstream(&many, &bytes);
+	cr_assert(stream);
+	for (int i = 0; i < 5000; i++)
+		fprintf(stream, "k%d: 1\n", i);
+	fclose(stream);
+	cli_write(folder, "many.yaml", many, bytes);
+	free(many);
+	cr_assert_eq(mkfifo(cli_path(folder, "fifo.yaml"), 0666), 0);
+	const struct cli_refusal cases[] = {
+		{4,
+		 "there is no device 'tpu_v2'; the nearest is 'tpu_v1'",
+		 {"compare", "digits", "--devices", "tpu_v2"}},
+		{4, "there is no device 'host'", {"compare", "digits", "--devices", "host"}},
+		{4, "there is no device 'systolic'", {"compare", "digits", "--devices", "systolic"}},
+		{4, "there is no device 'gpu'", {"run", "digits", "--device", "gpu"}},
+		{4, "there is no device 'x'", {"run", "digits", "--place", "*=x"}},
+		{4, "there is no device 'x'", {"layer", "gemm", "-m", "1", "-n", "1", "-k", "1", "--devices", "x"}},
+		{4, "there is no device 'x'", {"devices", "x"}},
+		{4, "there is no device 'x'", {"devices", "x", "--yaml"}},
+		{4, "there is no device 'x'", {"inspect", "digits", "--devices", "x"}},
+		{2, "the nearest is 'array.rows'", SET("tpu_v1.array.row=16")},
+		{2, "array.rows must be a whole number from 1", SET("tpu_v1.array.rows=0")},
+		{2, "array.rows must be a whole number", SET("tpu_v1.array.rows=1.5")},
+		{2, "array.rows must be a whole number", SET("tpu_v1.array.rows=")},
+		{2, "array.rows must be a whole number", SET("tpu_v1.array.rows=99999999999999999999")},
+		{2, "host_link.bytes_per_second must be a whole number", SET("tpu_v1.host_link.bytes_per_second=nan")},
+		{2, "host_link.bytes_per_second must be a whole number", SET("tpu_v1.host_link.bytes_per_second=inf")},
+		{2, "must say where the energy comes from", SET("tpu_v1.energy.static.origin=guess")},
+		{2, "expected tpu_v1.KEY=VALUE", SET("tpu_v1.array.rows")},
+		{2, "none of the devices", SET("tpu.array.rows=16")},
+		{2, "none of the devices", SET("array.rows=16")},
+		{2, "none of the devices", SET("diannao.nfu.tn=8")},
+		{2, "none of the devices", SET("")},
+		{2, "cannot be set", SET("tpu_v1.name=mine")},
+		{2, "there is no parameter ''", SET("tpu_v1.=3")},
+		{2, "the nearest is 'threads'", SET("cpu.thread=1")},
+		{2, "powercap is empty, expected a folder, as /sys/class/powercap", SET("cpu.powercap=")},
+		{3, "unknown.yaml:5: there is no parameter 'array.row'; the nearest is 'array.rows'",
+		 MACHINE("@/unknown.yaml")},
+		{3, "range.yaml:3: array.rows must be", MACHINE("@/range.yaml")},
+		{3, "word.yaml:3: array.rows must be", MACHINE("@/word.yaml")},
+		{3, "list.yaml:2: lists are not used", MACHINE("@/list.yaml")},
+		{3, "twice.yaml:3: 'clock_hz' is set twice (first in line 2)", MACHINE("@/twice.yaml")},
+		{3, "alias.yaml:2: aliases", MACHINE("@/alias.yaml")},
+		{3, "lone.yaml:1:", MACHINE("@/lone.yaml")},
+		{3, "broken.yaml:", MACHINE("@/broken.yaml")},
+		{3, "tabs.yaml:3:", MACHINE("@/tabs.yaml")},
+		{3, "documents.yaml:2: a second document", MACHINE("@/documents.yaml")},
+		{3, "nomodel.yaml: no `model:` line", MACHINE("@/nomodel.yaml")},
+		{3, "there is no simulator 'abacus'", MACHINE("@/nosimulator.yaml")},
+		{3, "the file is empty", MACHINE("@/empty.yaml")},
+		{3, "the name 'host' is taken", MACHINE("@/name0.yaml")},
+		{3, "the name 'placement' is taken", MACHINE("@/name1.yaml")},
+		{3, "the name 'cpu' is taken", MACHINE("@/name2.yaml")},
+		{3, "the name 'null' is taken", MACHINE("@/name3.yaml")},
+		{3, "the name 'two words' must be", MACHINE("@/name4.yaml")},
+		{3, "the name 'a,b' must be", MACHINE("@/name5.yaml")},
+		{3, "the name 'a.b' must be", MACHINE("@/name6.yaml")},
+		{3, "the name '?[31m' must be", MACHINE("@/name7.yaml")},
+		{3, "the name '' must be", MACHINE("@/name8.yaml")},
+		{2, "tpu_v1 and", MACHINE("tpu_v1,@/same.yaml")},
+		{2, "are both called 'tpu_v1'", MACHINE("tpu_v1,@/same.yaml")},
+		{3, "binary.yaml:1:", MACHINE("@/binary.yaml")},
+		{3, "deep.yaml:9: nested deeper than 8 levels", MACHINE("@/deep.yaml")},
+		{3, "more than the 1048576 allowed", MACHINE("@/big.yaml")},
+		{3, "many.yaml:4097: more than 4096 settings", MACHINE("@/many.yaml")},
+		{3, "is not a regular file", MACHINE("@/fifo.yaml")},
+		{3, "none.yaml: cannot be opened", MACHINE("@/none.yaml")},
+		{3, "is a directory", MACHINE("@/")},
+		{3, "unknown.yaml:5:", {"devices", "@/unknown.yaml"}},
+		{3, "range.yaml:3:", {"compare", "digits", "--devices", "tpu_v1,@/range.yaml", "--json", "-"}},
+	};
+	CLI_CHECK(folder, cases);
+	cli_remove_folder(folder);
+}
+
+/* Refused before a counter of cycles wraps, in milliseconds. */
+Test(cli_bad_machine, a_layer_that_takes_decades)
+{
+	char folder[CLI_PATH], text[2 * CLI_PATH];
+	cli_folder(folder);
+	cli_write_text(folder, "trickle.yaml", "model: fixed\nbytes_per_second: 1000\n");
+	cli_write_text(folder, "drop.yaml", "model: fixed\nbytes_per_second: 999\n");
+	snprintf(text, sizeof text,
+		 "model: diannao\nmemory: {preset: %s/trickle.yaml}\ndma: {burst_bytes: 1048576}\n"
+		 "nfu: {tn: 64}\nsb: {rows: 100000}\nnbin: {rows: 10000}\n",
+		 folder);
+	cli_write_text(folder, "slow.yaml", text);
+	const struct cli_refusal cases[] = {
+		{3,
+		 "takes longer than 400000000 s at 980000000 Hz and 1000 bytes/s of memory trickle, expected less",
+		 {"layer", "gemm", "-m", "1", "-n", "500000", "-k", "500000", "--timing-only", "--devices",
+		  "@/slow.yaml"}},
+		{3,
+		 "bytes_per_second must be a whole number from 1000",
+		 {"dram", "--preset", "@/drop.yaml", "--pattern", "stream_rd"}},
+		{2,
+		 "clock_hz must be a whole number from 1000 to 1e+10 Hz",
+		 {"devices", "diannao", "--yaml", "--set", "clock_hz=1000000000000"}},
+	};
+	CLI_CHECK(folder, cases);
+	cli_remove_folder(folder);
+}
+
+#define PLACE(rules)                                                                                                   \
+	{                                                                                                              \
+		"run", "digits", "--place", rules                                                                      \
+	}
+
+Test(cli_bad_machine, placement_rules)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_refusal cases[] = {
+		{2, "no rules", PLACE("")},
+		{2, "expected PATTERN=DEVICE", PLACE("Conv")},
+		{2, "expected PATTERN=DEVICE", PLACE("Conv=")},
+		{2, "expected PATTERN=DEVICE", PLACE("=tpu_v1")},
+		{2, "expected PATTERN=DEVICE", PLACE("Conv=tpu_v1,,*=cpu")},
+		{2, "expected PATTERN=DEVICE", PLACE("Conv=tpu_v1,Gemm")},
+		{2, "expected /EXPRESSION/=DEVICE", PLACE("/conv=tpu_v1")},
+		{2, "expected /EXPRESSION/=DEVICE", PLACE("/conv/tpu_v1")},
+		{2, "/(/ is not a regular expression", PLACE("/(/=tpu_v1")},
+		{2, "'Softmax' matches no operator", PLACE("Softmax=host,*=tpu_v1")},
+		{2, "the nearest is 'Conv'", PLACE("Conf=tpu_v1")},
+		{2, "matches no node", PLACE("/^conv9$/=tpu_v1")},
+		{4, "there is no device 'tpu_v9'", PLACE("Conv=tpu_v1,*=tpu_v9")},
+		{2, "none of the devices", {"run", "digits", "--place", "*=tpu_v1", "--set", "diannao.nfu.tn=8"}},
+	};
+	CLI_CHECK(folder, cases);
+	cli_remove_folder(folder);
+}

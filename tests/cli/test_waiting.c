@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Promises of the line that says what is being done: nothing before two seconds; then on a terminal one line that is written anew each
+ * second and never wraps, elsewhere one at each doubling of the time; nothing with --quiet, nothing on standard output. The clock
+ * is the test's, but for runs of the program that wait for a trace which comes late. */
+#include <criterion/criterion.h>
+#include <pthread.h>
+
+#include "cli/waiting.h"
+#include "npulab/chain.h"
+#include "npulab/stage.h"
+#include "npulab/text.h"
+#include "tests/kit/cli_run.h"
+
+/* How many lines come in so many seconds, looked at every tenth of one; the last one in text. */
+static int lines_until(struct cli_waiting *w, int seconds, const char *stage, char *text, size_t bytes)
+{
+	int lines = 0;
+	for (int tenths = 0; tenths <= 10 * seconds; tenths++) {
+		char now[400];
+		if (!cli_waiting_line(w, tenths / 10.0, stage, now, sizeof now))
+			continue;
+		snprintf(text, bytes, "%s", now);
+		lines++;
+	}
+	return lines;
+}
+
+Test(waiting, lines_to_a_file_come_ever_more_rarely)
+{
+	char text[400] = "";
+	struct cli_waiting w = cli_waiting_open(false, 0);
+	cr_assert_eq(lines_until(&w, 1, "tpu_v1", text, sizeof text), 0);
+	cr_assert_eq(cli_waiting_line(&w, 1.99, "tpu_v1", text, sizeof text), 0);
+	cr_assert_gt(cli_waiting_line(&w, 2, "tpu_v1: layer 3 of 120, conv1", text, sizeof text), 0);
+	cr_assert_str_eq(text, "npulab: tpu_v1: layer 3 of 120, conv1, 00:02\n");
+	w = cli_waiting_open(false, 0);
+	cr_assert_eq(lines_until(&w, 100, NULL, text, sizeof text), 6, "at 2, 4, 8, 16, 32 and 64 seconds");
+	cr_assert_str_eq(text, "npulab: at work, 01:04\n");
+	cr_assert_gt(cli_waiting_line(&w, 3723, "cpu", text, sizeof text), 0);
+	cr_assert_str_eq(text, "npulab: cpu, 1:02:03\n");
+	cr_assert_eq(cli_waiting_line(&w, 4000, "cpu", text, sizeof text), 0, "the next is due at 4096 seconds");
+	cr_assert_not(w.shown, "there is nothing to clear");
+}
+
+Test(waiting, a_terminal_has_one_line_that_does_not_wrap)
+{
+	char text[400] = "";
+	struct cli_waiting w = cli_waiting_open(true, 40);
+	cr_assert_eq(lines_until(&w, 1, "tpu_v1", text, sizeof text), 0);
+	cr_assert_eq(lines_until(&w, 10, "tpu_v1", text, sizeof text), 9, "at 2, 3, ... 10 seconds");
+	cr_assert_str_eq(text, "\r\033[Knpulab: tpu_v1, 00:10");
+	cr_assert(w.shown);
+	for (int columns = 12; columns < 90; columns++) {
+		w = cli_waiting_open(true, columns);
+		cr_assert_gt(cli_waiting_line(&w, 5,
+					      "r\u00e9seau: layer 12 of 99, \u7cbe\u7cbe\u7cbe\u7cbe/conv2d/a/b/c/d",
+					      text, sizeof text),
+			     0);
+		char *line = text + strlen("\r\033[K");
+		cr_assert_lt(npl_text_width(line), columns, "%d columns: %s", columns, line);
+		cr_assert(strstr(line, ", 00:05"), "%s", line);
+		char copy[400];
+		snprintf(copy, sizeof copy, "%s", line);
+		cr_assert_str_eq(npl_make_printable(copy), line, "cut within a character");
+	}
+}
+
+Test(waiting, stages_are_noted_where_somebody_watches)
+{
+	char text[NPL_STAGE_TEXT];
+	npl_stage_part("reference", "batch", 1, 3);
+	cr_assert_not(npl_stage_text(text, sizeof text), "nobody watches");
+	npl_stage_watch(true);
+	cr_assert_not(npl_stage_text(text, sizeof text));
+	npl_stage_part("tpu_v1", "batch", 2, 3);
+	npl_stage_step("layer", 3, 120, "conv1");
+	cr_assert(npl_stage_text(text, sizeof text));
+	cr_assert_str_eq(text, "tpu_v1: batch 2 of 3, layer 3 of 120, conv1");
+	npl_stage_part("tpu_v1", "batch", 1, 1);
+	npl_stage_step("layer", 1, 1, "a\033[31mb");
+	cr_assert(npl_stage_text(text, sizeof text));
+	cr_assert_str_eq(text, "tpu_v1: a?[31mb", "one of one is not counted, and nothing steers the terminal");
+	npl_stage_part("hbm2", NULL, 0, 0);
+	npl_stage_step("request", 257, 0, NULL);
+	cr_assert(npl_stage_text(text, sizeof text));
+	cr_assert_str_eq(text, "hbm2: request 257");
+	npl_stage_watch(false);
+	cr_assert_not(npl_stage_text(text, sizeof text));
+}
+
+/* A trace that comes after three seconds. */
+static void *write_late(void *path)
+{
+	FILE *fifo = fopen(path, "w");
+	sleep(3);
+	if (fifo) {
+		fputs("0x0 READ 0\n0x40 READ 1\n", fifo);
+		fclose(fifo);
+	}
+	return NULL;
+}
+
+static struct cli_result run_late(const char *folder, const char *quiet)
+{
+	char path[CLI_PATH + 260];
+	pthread_t writer;
+	snprintf(path, sizeof path, "%s", cli_path(folder, "late"));
+	cr_assert_eq(mkfifo(path, 0600), 0);
+	cr_assert_eq(pthread_create(&writer, NULL, write_late, path), 0);
+	const struct cli_how how = {.folder = folder, .waits = true};
+	struct cli_result r = cli_run(&how, "dram", "@/late", "--json", "-", quiet);
+	pthread_join(writer, NULL);
+	cr_assert_eq(remove(path), 0);
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	return r;
+}
+
+/* Layers of a chain are counted in their network, where the chain says which they are. */
+Test(waiting, layers_of_a_chain_are_counted_in_the_network)
+{
+	const struct npl_layer named = {.name = "conv1"}, *const layers[] = {&named, &named};
+	struct npl_chain chain = {.n = 2, .layer = layers};
+	char text[NPL_STAGE_TEXT];
+	npl_stage_watch(true);
+	npl_stage_part("cpu, run 3", NULL, 0, 0);
+	npl_chain_stage(&chain, 1);
+	cr_assert(npl_stage_text(text, sizeof text));
+	cr_assert_str_eq(text, "cpu, run 3: layer 2 of 2, conv1");
+	chain.node = (const int[]){4, 9};
+	chain.n_nodes = 20;
+	npl_chain_stage(&chain, 1);
+	cr_assert(npl_stage_text(text, sizeof text));
+	cr_assert_str_eq(text, "cpu, run 3: layer 10 of 20, conv1");
+	npl_stage_watch(false);
+}
+
+Test(waiting, the_program_tells_while_it_waits_for_its_input)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	struct cli_result told = run_late(folder, NULL), silent = run_late(folder, "--quiet");
+	cr_assert(!strncmp(told.err, "npulab: ddr3-2133", 17), "%s", told.err);
+	cr_assert(strstr(told.err, ", 00:0"), "%s", told.err);
+	cli_drop_waiting(told.err, &told.err_bytes);
+	cr_assert_str_eq(told.err, "", "more than lines of that kind");
+	cr_assert_str_eq(silent.err, "");
+	cr_assert_str_eq(told.out, silent.out, "what is printed does not change");
+	cli_free(&told);
+	cli_free(&silent);
+	cli_remove_folder(folder);
+}

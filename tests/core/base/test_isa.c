@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Promises of NPULAB_MAX_ISA: it takes instructions away and adds none, the suites of all kernels pass under each word, what the
+ * processor computes in 8 bits and what machines compute stays the same to the bit, reports say that it is in force, and another word
+ * is refused. A word that takes nothing away here is skipped: the suites have run so already. */
+#include "npulab/isa.h"
+#include "tests/kit/cli_json.h"
+
+static const char *const words[] = {"sse2", "avx", "avx2", "avx-vnni", "avx512", "avx512-vnni"};
+#define WORDS ((int)(sizeof words / sizeof *words))
+
+/* Suites whose code chooses its kernels at run time. */
+#define SUITES                                                                                                         \
+	"@(systolic_*|tpu_fast_values|int8*|q16*|exact*|half*|cpu*|onednn*|integer*|ops_kernel*|ops_functions*)/*"
+
+static bool takes_away(const char *word)
+{
+	bool known;
+	const unsigned allowed = npl_isa_allowed(word, &known);
+	cr_assert(known, "%s", word);
+	for (unsigned bit = 1; bit <= NPL_ISA_AVX512VNNI; bit <<= 1)
+		if (!(allowed & bit) && npl_isa_there(bit))
+			return true;
+	return false;
+}
+
+/* Whether the processor has all that the word allows: what is tested under it is what a processor with that and no more does. */
+static bool runs(const char *word)
+{
+	bool known;
+	return npl_isa_there(npl_isa_allowed(word, &known) & ~(unsigned)NPL_ISA_SHA);
+}
+
+static void check_suites(const char *word)
+{
+	if (!runs(word) || !takes_away(word))
+		cr_skip("%s: this processor %s", word, runs(word) ? "has no more" : "does not have all of it");
+	char command[2 * CLI_PATH + 400], program[CLI_PATH] = "", *out = NULL;
+	size_t bytes;
+	cr_assert(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
+	snprintf(command, sizeof command,
+		 "env -u BXFI_MAP NPULAB_MAX_ISA=%s %s '%s' --jobs 1 --filter '" SUITES "' 2>&1", word, cli_runner(),
+		 program);
+	FILE *pipe = popen(command, "r"), *into = open_memstream(&out, &bytes);
+	cr_assert(pipe && into);
+	for (int c; (c = fgetc(pipe)) != EOF;)
+		fputc(c, into);
+	fclose(into);
+	cr_assert_eq(pclose(pipe), 0, "under %s: %s", word, out);
+	const char *tested = strstr(out, "Tested: ");
+	cr_assert(tested && strtol(tested + 8, NULL, 10) > 50 && strstr(out, "Failing: 0 | Crashing: 0"), "%s", out);
+	free(out);
+}
+
+Test(isa, suites_under_sse2)
+{
+	check_suites("sse2");
+}
+
+Test(isa, suites_under_avx)
+{
+	check_suites("avx");
+}
+
+Test(isa, suites_under_avx2)
+{
+	check_suites("avx2");
+}
+
+Test(isa, suites_under_avx_vnni)
+{
+	check_suites("avx-vnni");
+}
+
+Test(isa, suites_under_avx512)
+{
+	check_suites("avx512");
+}
+
+Test(isa, words)
+{
+	bool known;
+	for (int i = 0; i < WORDS; i++) {
+		npl_isa_allowed(words[i], &known);
+		cr_assert(known && strstr(NPL_MAX_ISA_WORDS, words[i]), "%s", words[i]);
+	}
+	npl_isa_allowed("SSE2", &known);
+	cr_assert(!known);
+	cr_assert_eq(npl_isa_allowed("sse2", &known), 0);
+	cr_assert_eq(npl_isa_allowed("avx2", &known) & ~npl_isa_allowed("avx512", &known), 0);
+	cr_assert_eq(npl_isa_allowed("avx-vnni", &known) & ~npl_isa_allowed("avx512-vnni", &known), 0);
+	cr_assert(!(npl_isa_allowed("avx512", &known) & (NPL_ISA_AVX512VNNI | NPL_ISA_AVXVNNI)));
+}
+
+Test(isa, cap_of_this_process)
+{
+	setenv(NPL_MAX_ISA, "sse2", 1);
+	cr_assert(!npl_isa_has(NPL_ISA_AVX) && !npl_isa_has(NPL_ISA_AVX2) && !npl_isa_has(NPL_ISA_SHA));
+	cr_assert(npl_isa_has(0));
+	cr_assert_eq(!npl_isa_limit(), !takes_away("sse2"));
+}
+
+Test(isa, empty_is_no_cap)
+{
+	setenv(NPL_MAX_ISA, "", 1);
+	cr_assert_eq(npl_isa_has(NPL_ISA_AVX), npl_isa_there(NPL_ISA_AVX));
+	cr_assert_null(npl_isa_limit());
+}
+
+Test(isa, another_word_is_refused)
+{
+	static const char *const bad[] = {"AVX2", "avx3", "sse", "avx2,avx512", " avx2"};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		setenv(NPL_MAX_ISA, bad[i], 1);
+		struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits");
+		cli_check_refusal(&r, 2, "', expected sse2, avx, avx2, avx-vnni, avx512 or avx512-vnni", bad[i]);
+		cli_free(&r);
+	}
+}
+
+/* Values, layer by layer, of the processor in 8 bits and of two machines; the cap in what was told. */
+static void layers_under(const char *word, char *hashes, size_t size)
+{
+	setenv(NPL_MAX_ISA, word, 1);
+	json_t *root = cli_json(&(struct cli_how){0}, "compare", "digits", "--devices", "tpu_v1,diannao,cpu", "--set",
+				"cpu.precision=int8", "--json", "-");
+	json_t *limit = cli_at(root, "npulab.max_isa"), *device, *layer;
+	size_t d, i, used = 0;
+	if (*word && takes_away(word))
+		cr_assert_str_eq(cli_text(limit), word);
+	else
+		cr_assert(json_is_null(limit));
+	json_array_foreach (cli_at(root, "devices"), d, device)
+		json_array_foreach (cli_at(device, "layers"), i, layer) {
+			const char *hash = json_string_value(json_object_get(layer, "output_sha256"));
+			cr_assert(used < size - 100);
+			used += (size_t)snprintf(hashes + used, size - used, "%zu/%zu %s\n", d, i, hash ? hash : "-");
+		}
+	cr_assert(used > 1000);
+	json_decref(root);
+}
+
+Test(isa, same_values_under_each)
+{
+	static char all[8000], capped[8000];
+	layers_under("", all, sizeof all);
+	for (int i = 0; i < WORDS; i++) {
+		layers_under(words[i], capped, sizeof capped);
+		cr_assert_str_eq(capped, all, "%s", words[i]);
+	}
+}
+
+Test(isa, libraries_are_told)
+{
+	if (!takes_away("sse2"))
+		cr_skip("this processor has nothing beyond SSE2");
+	unsetenv("OPENBLAS_CORETYPE");
+	unsetenv("DNNL_MAX_CPU_ISA");
+	unsetenv("ONEDNN_MAX_CPU_ISA");
+	setenv(NPL_MAX_ISA, "sse2", 1);
+	struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "cpu", "--verbose");
+	if (strstr(r.out, "unavailable")) {
+		cli_free(&r);
+		cr_skip("there is no OpenBLAS");
+	}
+	cr_assert(cli_says(r.out, "instruction set SSE, as NPULAB_MAX_ISA=sse2 allows"), "%s", r.out);
+	cr_assert(cli_says(r.out, "core type Prescott, of kernels for SSE") && !strstr(r.out, "warning"), "%s", r.out);
+	cr_assert(cli_says(r.out, "int8 kernels sse2"), "%s", r.out);
+	cli_free(&r);
+	r = cli_run(&(struct cli_how){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8", "--devices", "cpu");
+	cr_assert(cli_says(r.out, "limited kernels for sse2 and no further: NPULAB_MAX_ISA is set"), "%s", r.out);
+	cli_free(&r);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The fake NVRTC (cuda_fake.h): the C compiler (cuda_native.h), with faults. */
+#include <string.h>
+
+#include "fake.h"
+#include "native.h"
+
+static void native(const char *name, void *pointer)
+{
+	void *symbol = cuda_native_symbol(name);
+	memcpy(pointer, &symbol, sizeof symbol);
+}
+
+/* A call with the parameters of nvrtc.h and the arguments that they make. */
+#define CALL(symbol, parameters, arguments)                                                                            \
+	int fake_##symbol parameters;                                                                                  \
+	int fake_##symbol parameters                                                                                   \
+	{                                                                                                              \
+		int(*function) parameters, code = cu_fake_fails(CU_FAKE_NVRTC, #symbol);                               \
+		if (code)                                                                                              \
+			return code;                                                                                   \
+		native(#symbol, &function);                                                                            \
+		return function arguments;                                                                             \
+	}
+
+#define CALLS                                                                                                          \
+	CALL(nvrtcVersion, (int *major, int *minor), (major, minor))                                                   \
+	CALL(nvrtcGetNumSupportedArchs, (int *count), (count))                                                         \
+	CALL(nvrtcGetSupportedArchs, (int *architecture), (architecture))                                              \
+	CALL(nvrtcCreateProgram,                                                                                       \
+	     (void **program, const char *source, const char *name, int n, const char *const *headers,                 \
+	      const char *const *names),                                                                               \
+	     (program, source, name, n, headers, names))                                                               \
+	CALL(nvrtcCompileProgram, (void *program, int n, const char *const *options), (program, n, options))           \
+	CALL(nvrtcGetProgramLogSize, (void *program, size_t *bytes), (program, bytes))                                 \
+	CALL(nvrtcGetProgramLog, (void *program, char *log), (program, log))                                           \
+	CALL(nvrtcGetCUBINSize, (void *program, size_t *bytes), (program, bytes))                                      \
+	CALL(nvrtcGetCUBIN, (void *program, char *image), (program, image))                                            \
+	CALL(nvrtcGetPTXSize, (void *program, size_t *bytes), (program, bytes))                                        \
+	CALL(nvrtcGetPTX, (void *program, char *image), (program, image))
+
+CALLS
+
+int fake_nvrtcDestroyProgram(void **program);
+int fake_nvrtcDestroyProgram(void **program)
+{
+	int (*function)(void **);
+	native("nvrtcDestroyProgram", &function);
+	return function(program);
+}
+
+const char *fake_nvrtcGetErrorString(int code);
+const char *fake_nvrtcGetErrorString(int code)
+{
+	const char *(*function)(int);
+	native("nvrtcGetErrorString", &function);
+	return function(code);
+}
+
+#ifdef CU_FAKE_LIBRARY
+#undef CALL
+#define CALL(symbol, parameters, arguments)                                                                            \
+	int symbol parameters CU_FAKE_ALIAS(symbol);                                                                   \
+	int symbol parameters;
+CALLS
+CALL(nvrtcDestroyProgram, (void **program), )
+const char *nvrtcGetErrorString(int code) CU_FAKE_ALIAS(nvrtcGetErrorString);
+const char *nvrtcGetErrorString(int code);
+#endif
+
+void *cu_fake_nvrtc_symbol(const char *name)
+{
+	static const struct {
+		const char *name;
+		void (*function)(void);
+	} symbols[] = {
+#undef CALL
+#define CALL(symbol, parameters, arguments) {#symbol, (void (*)(void))fake_##symbol},
+		CALLS CALL(nvrtcDestroyProgram, , ) CALL(nvrtcGetErrorString, , )};
+	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+		if (!strcmp(symbols[i].name, name)) {
+			void *pointer;
+			memcpy(&pointer, &symbols[i].function, sizeof pointer);
+			return pointer;
+		}
+	return NULL;
+}
+
+/* The same with another version and other architectures. */
+static int version_12(int *major, int *minor)
+{
+	*major = 12;
+	*minor = 8;
+	return cu_fake_fails(CU_FAKE_NVRTC_12, "nvrtcVersion");
+}
+
+static int count_12(int *count)
+{
+	*count = 2;
+	return cu_fake_fails(CU_FAKE_NVRTC_12, "nvrtcGetNumSupportedArchs");
+}
+
+static int architectures_12(int *architecture)
+{
+	architecture[0] = 70;
+	architecture[1] = 80;
+	return cu_fake_fails(CU_FAKE_NVRTC_12, "nvrtcGetSupportedArchs");
+}
+
+void *cu_fake_nvrtc_12_symbol(const char *name)
+{
+	int (*const one)(int *) = !strcmp(name, "nvrtcGetNumSupportedArchs") ? count_12
+				  : !strcmp(name, "nvrtcGetSupportedArchs")  ? architectures_12
+									     : NULL;
+	int (*const two)(int *, int *) = !strcmp(name, "nvrtcVersion") ? version_12 : NULL;
+	void *pointer = NULL;
+	if (one)
+		memcpy(&pointer, &one, sizeof pointer);
+	else if (two)
+		memcpy(&pointer, &two, sizeof pointer);
+	return pointer ? pointer : cu_fake_nvrtc_symbol(name);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random programs on both engines of DianNao (diannao_agree.h). */
+#include "agree.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/diannao/diannao/isa/check.h"
+
+#define NOT_YET UINT64_MAX
+
+typedef int engine(struct dn_run *run, struct npl_err *err);
+
+/* When each instruction did what. */
+struct events {
+	uint64_t *cycle; /* (DN_WHATS, count) */
+	int64_t count;
+	int strange; /* twice, or of no instruction */
+};
+
+static void happened(void *context, enum dn_what what, int64_t index, uint64_t cycle)
+{
+	struct events *e = context;
+	if (index < 0 || index >= e->count || e->cycle[what * e->count + index] != NOT_YET)
+		e->strange++;
+	else
+		e->cycle[what * e->count + index] = cycle;
+}
+
+struct outcome {
+	struct dn_run run;
+	struct events events;
+	uint8_t *bytes;
+};
+
+static void outcome_free(struct outcome *o)
+{
+	free(o->events.cycle);
+	free(o->bytes);
+}
+
+struct dn_run diannao_run(const struct diannao_case *c, struct npl_memory *memory)
+{
+	return (struct dn_run){.config = &c->config,
+			       .n_functions = c->program.n_functions,
+			       .function = c->program.function,
+			       .memory = memory,
+			       .size = c->size};
+}
+
+/* All of a program, with values and events. */
+static bool run_all(struct outcome *o, const struct diannao_case *c, struct npl_memory *memory, engine *how, char *why,
+		    size_t n)
+{
+	struct diannao_stream stream;
+	struct npl_err err = {0};
+	const size_t events = (size_t)c->program.count * DN_WHATS * sizeof *o->events.cycle;
+	const struct npl_hz machine = {c->config.clock_hz, 1};
+	*o = (struct outcome){.run = diannao_run(c, memory),
+			      .events = {malloc(events), c->program.count, 0},
+			      .bytes = malloc(c->size)};
+	const struct dn_watcher watcher = {happened, &o->events};
+	if (!o->events.cycle || !o->bytes) {
+		snprintf(why, n, "out of memory");
+		return false;
+	}
+	memset(o->events.cycle, 0xff, events);
+	memcpy(o->bytes, c->bytes, c->size);
+	o->run.source = diannao_source(&stream, c, false);
+	o->run.bytes = o->bytes;
+	o->run.watcher = &watcher;
+	const bool ran = !how(&o->run, &err);
+	o->run.watcher = NULL;
+	if (!ran)
+		snprintf(why, n, "%s", err.msg);
+	else if (o->events.strange)
+		snprintf(why, n, "%d events twice, or of no instruction", o->events.strange);
+	else if (npl_memory_now(memory) != npl_hz_ceil(o->run.cycles, &machine, &npl_memory_info(memory)->clock))
+		snprintf(why, n, "memory's clock is at %llu, the machine's at %llu",
+			 (unsigned long long)npl_memory_now(memory), (unsigned long long)o->run.cycles);
+	else
+		return true;
+	return false;
+}
+
+/* Times only. */
+static bool run_times(struct outcome *o, const struct diannao_case *c, struct npl_memory *memory, engine *how,
+		      bool units, struct diannao_stream *stream, char *why, size_t n)
+{
+	struct npl_err err = {0};
+	*o = (struct outcome){.run = diannao_run(c, memory)};
+	o->run.source = diannao_source(stream, c, units);
+	if (!how(&o->run, &err))
+		return true;
+	snprintf(why, n, "%s", err.msg);
+	return false;
+}
+
+/* ---- Comparisons: the first difference, in words ---- */
+
+static const struct {
+	const char *name;
+	size_t at;
+} counters[] = {
+#define COUNTER(name)                                                                                                  \
+	{                                                                                                              \
+#name, offsetof(struct dn_counters, name)                                                              \
+	}
+	COUNTER(nfu_active),     COUNTER(nfu_fill),        COUNTER(wait_sb),
+	COUNTER(wait_nbin),      COUNTER(wait_nbout),      COUNTER(useful_macs),
+	COUNTER(idle_lanes),     COUNTER(nbin_rows),       COUNTER(sb_rows),
+	COUNTER(nbout_rows),     COUNTER(nfu3_operations), COUNTER(product_saturations),
+	COUNTER(sum_wraps),      COUNTER(sum_saturations), COUNTER(output_saturations),
+	COUNTER(input_bytes),    COUNTER(synapse_bytes),   COUNTER(output_bytes),
+	COUNTER(dram_reads),     COUNTER(dram_writes),     COUNTER(dram_row_hits),
+	COUNTER(dram_activates), COUNTER(dram_refreshes),
+};
+_Static_assert(sizeof counters / sizeof *counters * sizeof(uint64_t) == sizeof(struct dn_counters), "all of them");
+
+static uint64_t counter(const struct dn_run *run, size_t i)
+{
+	return *(const uint64_t *)((const char *)&run->counters + counters[i].at);
+}
+
+static bool same_event(const struct outcome *a, const struct outcome *b, char *why, size_t n)
+{
+	static const char *const names[DN_WHATS] = {"is decoded", "has its inputs", "has its synapses",
+						    "starts",     "ends",           "has its store done"};
+	const int64_t count = a->events.count;
+	for (int64_t i = 0; i < count; i++)
+		for (int what = 0; what < DN_WHATS; what++) {
+			const uint64_t x = a->events.cycle[what * count + i], y = b->events.cycle[what * count + i];
+			if (x == y)
+				continue;
+			snprintf(why, n, "instruction %lld %s at %lld and %lld", (long long)i, names[what],
+				 (long long)x, (long long)y);
+			return false;
+		}
+	return true;
+}
+
+bool diannao_same_counts(const struct dn_run *a, const struct dn_run *b, char *why, size_t n)
+{
+	const uint64_t *x = (const uint64_t *)&a->moved, *y = (const uint64_t *)&b->moved;
+	if (a->cycles != b->cycles) {
+		snprintf(why, n, "%llu and %llu cycles", (unsigned long long)a->cycles, (unsigned long long)b->cycles);
+		return false;
+	}
+	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
+		if (counter(a, i) != counter(b, i)) {
+			snprintf(why, n, "%s is %llu and %llu", counters[i].name, (unsigned long long)counter(a, i),
+				 (unsigned long long)counter(b, i));
+			return false;
+		}
+	for (size_t i = 0; i < sizeof a->moved / sizeof *x; i++)
+		if (x[i] != y[i]) {
+			snprintf(why, n, "memory's counter %zu is %llu and %llu", i, (unsigned long long)x[i],
+				 (unsigned long long)y[i]);
+			return false;
+		}
+	return true;
+}
+
+static bool same_values(const struct diannao_case *c, const struct outcome *a, const struct outcome *b, char *why,
+			size_t n)
+{
+	for (uint64_t i = 0; i < c->size; i++)
+		if (a->bytes[i] != b->bytes[i]) {
+			snprintf(why, n, "byte %llu is %d and %d, before %d", (unsigned long long)i, a->bytes[i],
+				 b->bytes[i], c->bytes[i]);
+			return false;
+		}
+	return true;
+}
+
+/* ---- Cases ---- */
+
+static bool passes(const struct diannao_case *c, const struct diannao_wish *wish, struct npl_err *err)
+{
+	struct dn_checker checker = {.config = &c->config,
+				     .n_functions = c->program.n_functions,
+				     .memory_bytes = UINT64_MAX,
+				     .source = "stream"};
+	struct diannao_stream stream;
+	struct dn_source source = diannao_source(&stream, c, false);
+	struct dn_instruction at = {0};
+	if (!wish->repeats && dn_program_check(&c->config, c->size, &c->program, "program", err))
+		return false;
+	bool ok = !dn_check_begin(&checker, err);
+	while (ok && at.cp != DN_CP_END) {
+		source.next(source.state, &at);
+		ok = !dn_check_one(&checker, &at, 0, err);
+	}
+	ok = ok && !dn_check_end(&checker, err);
+	dn_check_close(&checker);
+	return ok;
+}
+
+bool diannao_checked(struct diannao_case *c, uint64_t seed, const struct diannao_wish *wish, struct npl_memory **memory,
+		     char *why, size_t n)
+{
+	struct npl_err err = {0};
+	if (!diannao_case_make(c, seed, wish)) {
+		snprintf(why, n, "out of memory");
+		return false;
+	}
+	if (passes(c, wish, &err) && (*memory = diannao_case_memory(c, &err)))
+		return true;
+	snprintf(why, n, "%s", err.msg);
+	diannao_case_free(c);
+	return false;
+}
+
+/* The same times without values. */
+static bool agrees_without_values(const struct diannao_case *c, struct npl_memory *memory, const struct outcome *fast,
+				  char *why, size_t n)
+{
+	struct diannao_stream stream;
+	struct outcome all = {.run = fast->run}, timed;
+	struct dn_counters *count = &all.run.counters;
+	count->product_saturations = count->sum_wraps = count->sum_saturations = count->output_saturations = 0;
+	return run_times(&timed, c, memory, dn_run_fast, false, &stream, why, n) &&
+	       diannao_same_counts(&all.run, &timed.run, why, n);
+}
+
+bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *why, size_t n)
+{
+	struct diannao_case c;
+	struct npl_memory *memory;
+	struct outcome rtl = {0}, fast = {0};
+	char what[600] = "";
+	const char *engines = "rtl";
+	if (!diannao_checked(&c, seed, wish, &memory, why, n))
+		return false;
+	bool ok = run_all(&rtl, &c, memory, dn_run_rtl, what, sizeof what);
+	if (ok) {
+		engines = "fast";
+		ok = run_all(&fast, &c, memory, dn_run_fast, what, sizeof what);
+	}
+	if (ok) {
+		engines = "rtl and fast";
+		ok = same_event(&rtl, &fast, what, sizeof what) &&
+		     diannao_same_counts(&rtl.run, &fast.run, what, sizeof what) &&
+		     same_values(&c, &rtl, &fast, what, sizeof what);
+	}
+	if (ok) {
+		engines = "fast with and without values";
+		ok = agrees_without_values(&c, memory, &fast, what, sizeof what);
+	}
+	if (!ok)
+		snprintf(why, n, "%s: %s", engines, what);
+	outcome_free(&rtl);
+	outcome_free(&fast);
+	npl_memory_close(memory);
+	diannao_case_free(&c);
+	return ok;
+}
+
+bool diannao_units_agree(uint64_t seed, const struct diannao_wish *wish, int64_t skips[DIANNAO_LEVELS], char *why,
+			 size_t n)
+{
+	struct diannao_case c;
+	struct npl_memory *memory;
+	struct diannao_stream stream;
+	struct outcome through, counted;
+	char what[600] = "";
+	if (!diannao_checked(&c, seed, wish, &memory, why, n))
+		return false;
+	const bool ok = run_times(&through, &c, memory, wish->times ? dn_run_fast : dn_run_rtl, false, &stream, what,
+				  sizeof what) &&
+			run_times(&counted, &c, memory, dn_run_fast, true, &stream, what, sizeof what) &&
+			diannao_same_counts(&through.run, &counted.run, what, sizeof what);
+	if (!ok)
+		snprintf(why, n, "%s", what);
+	for (int i = 0; i < DIANNAO_LEVELS; i++)
+		skips[i] += stream.skips[i];
+	npl_memory_close(memory);
+	diannao_case_free(&c);
+	return ok;
+}

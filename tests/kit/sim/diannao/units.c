@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random layers with long loops, with and without skipping what repeats (diannao_units.h). */
+#include "units.h"
+
+#include "agree.h"
+
+#define MOST_STEPS 60000
+
+/* Mostly few, at times many. */
+static int64_t some(uint64_t *rng, int64_t few, int64_t many)
+{
+	return test_range(rng, 0, 2) ? test_range(rng, 1, few) : test_range(rng, few, many);
+}
+
+/* So many taps that they are more than one part, or gaps between them that leave out columns. */
+static void draw_taps(struct npl_window *w, int d, int64_t size, uint64_t *rng)
+{
+	const bool gaps = size > 12 && test_range(rng, 0, 1);
+	w->kernel[d] = gaps ? test_range(rng, 2, 4) : test_range(rng, 1, size < 12 ? size : 12);
+	w->dilation[d] = gaps ? test_range(rng, 2, 4) : 1;
+	w->stride[d] = gaps ? test_range(rng, 1, 4) : w->stride[d];
+	w->pad_begin[d] = test_range(rng, 0, w->kernel[d] - 1);
+	w->pad_end[d] = test_range(rng, 0, w->kernel[d] - 1);
+}
+
+/* Windows of which many lie beyond the input, or step over it, or have it between two of their taps. Pooling has to read something. */
+static void draw_beyond(struct npl_window *w, int d, bool pool, uint64_t *rng)
+{
+	w->kernel[d] = test_range(rng, 1, 4);
+	w->stride[d] = some(rng, 3, 12);
+	w->dilation[d] = some(rng, 3, 40);
+	const int64_t most = pool ? (w->kernel[d] - 1) * w->dilation[d] : some(rng, 30, 80);
+	w->pad_begin[d] = test_range(rng, 0, most);
+	w->pad_end[d] = test_range(rng, pool ? 0 : (w->kernel[d] - 1) * w->dilation[d], pool ? most : most + 120);
+}
+
+static struct npl_window long_window(uint64_t *rng, int64_t height, int64_t width, bool pool)
+{
+	struct npl_window w = dn_random_window(rng, height, width, pool);
+	for (int d = 0; d < NPL_SPATIAL; d++)
+		if (test_range(rng, 0, 1))
+			draw_taps(&w, d, d ? width : height, rng);
+		else if (test_range(rng, 0, 2) == 0)
+			draw_beyond(&w, d, pool, rng);
+	return w;
+}
+
+static void long_case(struct dn_case *c, uint64_t *rng)
+{
+	static const enum npl_op ops[] = {NPL_OP_CONV, NPL_OP_CONV,    NPL_OP_CONV,       NPL_OP_GEMM,
+					  NPL_OP_GEMM, NPL_OP_MAXPOOL, NPL_OP_AVERAGEPOOL};
+	const enum npl_op op = ops[test_range(rng, 0, 6)];
+	const int64_t height = some(rng, 5, 40), width = some(rng, 5, 60), images = some(rng, 2, 12);
+	const int64_t groups = some(rng, 1, 8);
+	if (test_range(rng, 0, 15) == 0) {
+		dn_random_lrn(c, rng, npl_shape_of(4, images, some(rng, 30, 300), height, width));
+		return;
+	}
+	/* Each draw is a statement of its own: the order of arguments is the compiler's. */
+	if (op == NPL_OP_GEMM) {
+		const int64_t columns = some(rng, 60, 2000), inner = some(rng, 30, 600), rows = some(rng, 3, 200);
+		dn_case_gemm(c, rows, inner, columns);
+	} else {
+		const bool pool = op != NPL_OP_CONV;
+		const struct npl_window window = long_window(rng, height, width, pool);
+		const int64_t out = pool ? 0 : groups * some(rng, 12, 150);
+		const int64_t in = pool ? some(rng, 30, 600) : groups * some(rng, 12, 300);
+		dn_case_window(c, op, images, in, height, width, out, pool ? 1 : groups, window);
+	}
+	if (c->w.shape.rank && test_range(rng, 0, 1)) {
+		c->bias = (struct npl_tensor){.dtype = NPL_I32, .shape = npl_shape_of(1, c->y.shape.dim[1])};
+		dn_case_layer(c, op);
+	}
+	if (op == NPL_OP_CONV && test_range(rng, 0, 3) == 0) {
+		c->attrs.private_kernels = true;
+		c->w.shape.dim[0] *= c->y.shape.dim[2] * c->y.shape.dim[3];
+	}
+}
+
+static int64_t steps_of(const struct dn_config *config, const struct dn_work *work)
+{
+	return work->images * work->groups * dn_positions(work) * dn_taps(work) * dn_in_rows(config, work) *
+	       (work->kind == DN_SUM ? dn_out_rows(config, work) : 1);
+}
+
+static void draw_machine(struct dn_config *config, const struct dn_config *paper, uint64_t *rng)
+{
+	*config = *paper;
+	dn_random_buffers(config, rng);
+	config->nest = test_range(rng, 0, 1) ? 0 : (int)test_range(rng, 1, 3);
+	config->tile_positions = test_range(rng, 0, 3) ? 0 : test_range(rng, 1, 40);
+	config->tile_groups = test_range(rng, 0, 2) ? 0 : test_range(rng, 1, 6);
+	config->tile_columns = test_range(rng, 0, 3) ? 0 : test_range(rng, 1, 4);
+	config->tile_lines = test_range(rng, 0, 3) ? 0 : 1;
+	config->nfu1_stages = test_range(rng, 1, 4);
+	config->nfu2_stages = test_range(rng, 1, 4);
+	config->nfu3_stages = test_range(rng, 1, 4);
+}
+
+bool diannao_unit_case_make(struct diannao_unit_case *c, uint64_t seed, const struct dn_config *paper)
+{
+	uint64_t rng = seed * 0x9e3779b97f4a7c15ull;
+	struct dn_candidates all;
+	struct npl_err err;
+	char why[200];
+	draw_machine(&c->config, paper, &rng);
+	do {
+		long_case(&c->layer, &rng);
+		if (!dn_work_of(&c->config, &c->layer.layer, &c->work, why, sizeof why))
+			return false;
+	} while (steps_of(&c->config, &c->work) > MOST_STEPS);
+	if (dn_find_tiles(&c->config, &c->work, (double)(1 << test_range(&rng, 3, 10)), &all, &err))
+		return false;
+	c->tiles = all.tiles[test_range(&rng, 0, all.n - 1)];
+	return true;
+}
+
+/* ---- A generator that counts what is asked of it ---- */
+
+struct counted {
+	struct dn_generator *generator;
+	struct dn_source source;
+	struct diannao_unit_skips *skips;
+	int64_t instructions;
+};
+
+static void next(void *state, struct dn_instruction *instruction)
+{
+	struct counted *c = state;
+	c->instructions++;
+	c->source.next(c->source.state, instruction);
+}
+
+static void alike(void *state, int64_t units[DN_UNIT_LEVELS])
+{
+	struct counted *c = state;
+	c->source.alike(c->source.state, units);
+}
+
+static void skip(void *state, int level, int64_t units)
+{
+	struct counted *c = state;
+	c->skips->of[c->generator->tiles->nest][c->generator->code->loop[level]]++;
+	c->source.skip(c->source.state, level, units);
+}
+
+static bool run_layer(const struct diannao_unit_case *c, struct npl_memory *memory, bool units, struct dn_run *run,
+		      struct diannao_unit_skips *skips, int64_t *instructions, struct npl_err *err)
+{
+	struct counted counted = {.skips = skips};
+	if (dn_generator_open(&c->config, &c->work, &c->tiles, &counted.generator, err))
+		return false;
+	counted.source = dn_generator_source(counted.generator);
+	*run = (struct dn_run){.config = &c->config,
+			       .source = {.state = &counted, .next = next},
+			       .n_functions = c->work.activates,
+			       .function = &c->work.function,
+			       .memory = memory};
+	if (units) {
+		run->source.alike = alike;
+		run->source.skip = skip;
+	}
+	const bool ok = !dn_run_fast(run, err) && !dn_generator_failed(counted.generator, err);
+	*instructions = counted.instructions;
+	dn_generator_close(counted.generator);
+	return ok;
+}
+
+/* Ideal, fixed of all kinds and, seldom, one where nothing can be left out. */
+static struct npl_memory *memory_of(const struct dn_config *config, uint64_t seed, struct npl_err *err)
+{
+	static const enum diannao_memory kinds[] = {DIANNAO_WHOLE, DIANNAO_WHOLE, DIANNAO_FIXED,
+						    DIANNAO_IDEAL, DIANNAO_LATE,  DIANNAO_DRAM};
+	struct diannao_case c;
+	const struct diannao_wish wish = {.memory = kinds[seed % (sizeof kinds / sizeof *kinds)], .this_memory = true};
+	struct npl_memory *memory = NULL;
+	if (!diannao_case_make(&c, seed, &wish)) {
+		npl_fail(err, NPL_ENOMEM, "out of memory");
+		return NULL;
+	}
+	c.memory_clock = (struct npl_hz){config->clock_hz, 1};
+	memory = diannao_case_memory(&c, err);
+	diannao_case_free(&c);
+	return memory;
+}
+
+bool diannao_units_of_layer_agree(uint64_t seed, const struct dn_config *paper, struct diannao_unit_skips *skips,
+				  char *why, size_t n)
+{
+	struct diannao_unit_case c;
+	struct npl_err err = {0};
+	struct dn_run through, counted;
+	int64_t all = 0, some_of_them = 0;
+	if (!diannao_unit_case_make(&c, seed, paper))
+		return true;
+	struct npl_memory *memory = memory_of(&c.config, seed, &err);
+	bool ok = memory && run_layer(&c, memory, false, &through, skips, &all, &err) &&
+		  run_layer(&c, memory, true, &counted, skips, &some_of_them, &err);
+	if (!ok)
+		snprintf(why, n, "%s", err.msg);
+	else
+		ok = diannao_same_counts(&through, &counted, why, n);
+	npl_memory_close(memory);
+	skips->runs++;
+	skips->instructions += all;
+	skips->counted += all - some_of_them;
+	return ok;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random layers with long loops for DianNao's generators, and what the fast engine leaves out of them: one seed is a machine, a memory, a
+ * layer and its tiles, run instruction by instruction and with units that are alike left out.
+ */
+#ifndef TESTS_DIANNAO_UNITS_H
+#define TESTS_DIANNAO_UNITS_H
+
+#include "cases.h"
+#include "sim/diannao/diannao/generate/impl.h"
+
+#define DIANNAO_NESTS (DN_POOLED_ACROSS + 1)
+
+struct diannao_unit_case {
+	struct dn_config config;
+	struct dn_case layer;
+	struct dn_work work;
+	struct dn_tiles tiles;
+};
+/* False: the machine cannot do the layer, or no tiles that it asks for fit. */
+bool diannao_unit_case_make(struct diannao_unit_case *c, uint64_t seed, const struct dn_config *paper);
+
+/* How often turns of a loop were left out, by nest. */
+struct diannao_unit_skips {
+	int64_t of[DIANNAO_NESTS][DN_LOOPS];
+	int64_t runs, instructions, counted; /* in the streams, and of them those that were not gone through */
+};
+/* Cycles, counters and those of memory are the same. False: the first difference, in `why`. */
+bool diannao_units_of_layer_agree(uint64_t seed, const struct dn_config *paper, struct diannao_unit_skips *skips,
+				  char *why, size_t n);
+
+#endif

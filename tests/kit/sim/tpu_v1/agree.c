@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Both engines on one program, and what to do when they disagree: see program_run.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "liveness.h"
+#include "run.h"
+
+struct tpu_memory program_memory(const struct program_case *c)
+{
+	return (struct tpu_memory){.buffer = c->buffer,
+				   .weights = c->weights,
+				   .weight_bytes = c->weight_bytes,
+				   .host = c->host,
+				   .host_bytes = c->host_bytes};
+}
+
+static bool prefixed(const char *prefix, char *why, size_t n)
+{
+	char said[400];
+	snprintf(said, sizeof said, "%s", why);
+	snprintf(why, n, "%s: %s", prefix, said);
+	return false;
+}
+
+/* A program that cannot end is refused: before it runs where that can be seen, else by the engine. */
+static bool ended_as_expected(const struct program_case *c, const struct program_run *run, char *why, size_t n)
+{
+	if (c->stuck_at < 0 && run->rc)
+		snprintf(why, n, "does not end: %.300s", run->err.msg);
+	else if (c->stuck_at >= 0 && run->rc != NPL_EINPUT)
+		snprintf(why, n, "returns %d, expected that issue gets stuck at instruction %lld", run->rc,
+			 (long long)c->stuck_at);
+	else
+		return true;
+	return false;
+}
+
+bool program_agrees(const struct program_case *c, bool thorough, char *why, size_t n)
+{
+	struct program_run rtl = {0}, fast = {0}, quick = {0};
+	struct tpu_memory memory = program_memory(c);
+	struct npl_err err;
+	if (tpu_program_check(&c->config, &c->program, &memory, "program", &err)) {
+		snprintf(why, n, "%.300s", err.msg);
+		/* Fewer tiles or tables than switches: seen without running. */
+		return c->stuck_at >= 0 && strstr(err.msg, "but the program reads");
+	}
+	bool ok = program_run(&rtl, tpu_run_rtl, c, false) && program_run(&fast, tpu_run_fast, c, false);
+	if (!ok)
+		snprintf(why, n, "out of memory");
+	ok = ok && (program_same(&rtl, &fast, false, why, n) || prefixed("rtl and fast", why, n)) &&
+	     ended_as_expected(c, &rtl, why, n);
+	if (ok && thorough && !rtl.rc) {
+		ok = (program_follows_rules(c, &rtl, why, n) || prefixed("rules", why, n)) &&
+		     program_run(&quick, tpu_run_fast, c, true) &&
+		     (program_same(&fast, &quick, true, why, n) || prefixed("fast with and without values", why, n));
+		program_run_free(&quick);
+		ok = ok && program_run(&quick, tpu_run_rtl, c, true) &&
+		     (program_same(&rtl, &quick, true, why, n) || prefixed("rtl with and without values", why, n));
+	}
+	program_run_free(&rtl);
+	program_run_free(&fast);
+	program_run_free(&quick);
+	return ok;
+}
+
+/* Whether the program is valid and the engines do not agree about it. */
+static bool still_fails(struct program_case *c, bool thorough)
+{
+	char why[512];
+	struct npl_err err;
+	struct tpu_memory memory = program_memory(c);
+	if (tpu_program_check(&c->config, &c->program, &memory, "program", &err))
+		return false;
+	c->stuck_at = liveness_stuck_at(&c->config, &c->program);
+	return !program_agrees(c, thorough, why, sizeof why);
+}
+
+/* Without instructions at .. at + chunk - 1, if it still fails so. */
+static bool without(struct program_case *c, struct tpu_instruction *kept, int64_t at, int64_t chunk, bool thorough)
+{
+	struct tpu_program *p = &c->program;
+	int64_t count = p->count;
+	memcpy(kept, p->instruction, (size_t)count * sizeof *kept);
+	memmove(p->instruction + at, p->instruction + at + chunk, (size_t)(count - at - chunk) * sizeof *kept);
+	p->count -= chunk;
+	if (still_fails(c, thorough))
+		return true;
+	memcpy(p->instruction, kept, (size_t)count * sizeof *kept);
+	p->count = count;
+	return false;
+}
+
+/* An instruction that does less, if it still fails so: fewer vectors, fewer tiles, no switch. */
+static bool with_less(struct program_case *c, int64_t at, int way, bool thorough)
+{
+	struct tpu_instruction *in = c->program.instruction + at, before = *in;
+	enum tpu_unit unit = tpu_unit_of(in->opcode);
+	bool weights = unit == TPU_WEIGHTS, steps = unit == TPU_MATRIX || unit == TPU_ACTIVATION;
+	if (unit == TPU_UNITS)
+		return false;
+	if (way < 2 && weights)
+		in->acc = (uint16_t)(way ? in->acc - 1 : in->acc / 2);
+	else if (way < 2)
+		in->length = way ? in->length - 1 : in->length / 2;
+	else if (steps)
+		in->flags &= (uint16_t) ~(unit == TPU_MATRIX ? TPU_MATRIX_SWITCH : TPU_ACTIVATE_SWITCH);
+	if (memcmp(in, &before, sizeof before) && still_fails(c, thorough))
+		return true;
+	*in = before;
+	return false;
+}
+
+void program_shrink(struct program_case *c, bool thorough, int trials)
+{
+	struct tpu_program *p = &c->program;
+	struct tpu_instruction *kept = malloc((size_t)p->count * sizeof *kept);
+	bool progress = kept;
+	for (int64_t first = p->count / 2; progress; first = 2) {
+		progress = false;
+		for (int64_t chunk = first; chunk > 0; chunk /= 2)
+			for (int64_t at = 0; at + chunk < p->count && trials-- > 0;)
+				if (without(c, kept, at, chunk, thorough))
+					progress = true;
+				else
+					at++;
+		for (int64_t at = 0; at + 1 < p->count; at++)
+			for (int way = 0; way < 3 && trials > 0; way++)
+				while (trials-- > 0 && with_less(c, at, way, thorough))
+					progress = true;
+	}
+	free(kept);
+	c->stuck_at = liveness_stuck_at(&c->config, p);
+}
+
+void program_print(FILE *to, const struct program_case *c)
+{
+	const struct tpu_config *m = &c->config;
+	struct npl_err err = {0};
+	char *text = NULL;
+	fprintf(to,
+		"seed %llu: array %lld x %lld, %lld accumulator rows, %lld buffer rows of %lld bytes, clock %lld Hz\n"
+		"weights: %s, %lld channels; fixed %lld B/s (%.3f cycles a tile); FIFO of %lld tiles, %lld tables, queues of %lld\n"
+		"registers: matrix %lld, activate %lld; activate %lld cycles a row; issue %lld, sync %lld more cycles\n"
+		"link %llu B/s, latency %llu cycles; stuck at %lld\n",
+		(unsigned long long)c->seed, (long long)m->rows, (long long)m->columns, (long long)m->accumulator_rows,
+		(long long)tpu_buffer_size_rows(m), (long long)tpu_row_bytes(m), (long long)m->clock_hz,
+		m->weight_preset ? m->weight_preset : "fixed", (long long)m->weight_channels,
+		(long long)m->weight_bytes_per_second,
+		(double)(m->rows * m->columns) * (double)m->clock_hz / (double)m->weight_bytes_per_second,
+		(long long)m->fifo_tiles, (long long)m->parameter_tables, (long long)m->queue_instructions,
+		(long long)m->matrix_registers, (long long)m->activate_latency_cycles,
+		(long long)m->activate_cycles_per_row, (long long)m->issue_cycles, (long long)m->sync_cycles,
+		(unsigned long long)tpu_link_bytes_per_second(m), (unsigned long long)tpu_link_latency_cycles(m),
+		(long long)c->stuck_at);
+	if (tpu_disassemble("program", &c->program, &text, &err))
+		fprintf(to, "%s\n", err.msg);
+	else
+		fputs(text, to);
+	free(text);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Transfers from weight memory (program_port.h). All that is asked of the memory is known here before it begins, so its cycles
+ * are gone through once. */
+#include "port.h"
+
+__extension__ typedef unsigned __int128 wide;
+
+static void fixed(const struct tpu_config *m, struct program_transfer *transfer, int64_t n)
+{
+	wide rate = (wide)m->weight_bytes_per_second, end = 0, clock = (wide)m->clock_hz;
+	for (struct program_transfer *t = transfer; t < transfer + n; t++) {
+		if (t->ready > (uint64_t)(end / rate))
+			end = t->ready * rate;
+		t->begun = (uint64_t)(end / rate);
+		end += (wide)t->bytes * clock;
+		t->arrived = (uint64_t)((end + rate - 1) / rate);
+	}
+}
+
+/* Boundary c of the machine is at c * own, boundary k of the memory at k * machine. */
+static void behind_port(struct npl_memory *memory, const struct tpu_config *m, struct program_transfer *transfer,
+			int64_t n)
+{
+	const struct npl_memory_info *info = npl_memory_info(memory);
+	const wide own = (wide)info->clock.numerator, machine = (wide)m->clock_hz * (wide)info->clock.denominator;
+	struct npl_memory_completion done;
+	uint64_t asked = 0, answered = 0, before = 0;
+	int64_t next = 0;
+	while (next < n || answered < asked) {
+		const uint64_t k = npl_memory_now(memory);
+		while (next < n && (wide)transfer[next].ready * own <= k * machine) {
+			struct program_transfer *t = &transfer[next];
+			const uint64_t at = t->address + t->asked, left = t->bytes - t->asked;
+			const uint64_t room = info->access_bytes ? info->access_bytes - at % info->access_bytes : left;
+			const struct npl_memory_request request = {
+				.address = at, .bytes = room < left ? room : left, .tag = (uint64_t)next};
+			if (!npl_memory_can_accept(memory, &request))
+				break;
+			if (!t->asked)
+				t->begun = (uint64_t)(k * machine / own);
+			npl_memory_push(memory, &request);
+			asked++;
+			t->asked += request.bytes;
+			next += t->asked == t->bytes;
+		}
+		npl_memory_step(memory);
+		for (; npl_memory_completed(memory, &done); answered++)
+			transfer[done.tag].answered = done.cycle;
+	}
+	for (struct program_transfer *t = transfer; t < transfer + n; t++) {
+		t->arrived = (uint64_t)((t->answered * machine + own - 1) / own);
+		t->arrived = t->arrived > t->begun ? t->arrived : t->begun + 1;
+		before = t->arrived = t->arrived > before ? t->arrived : before;
+	}
+}
+
+bool program_port(const struct tpu_config *config, struct program_transfer *transfer, int64_t n, uint64_t cycles,
+		  struct tpu_counters *counters)
+{
+	struct npl_memory *memory;
+	struct npl_err err;
+	if (tpu_weight_memory_open(config, true, &memory, &err))
+		return false;
+	if (!memory) {
+		fixed(config, transfer, n);
+	} else {
+		const struct npl_hz own = npl_memory_info(memory)->clock, machine = {config->clock_hz, 1};
+		behind_port(memory, config, transfer, n);
+		npl_memory_advance(memory, npl_hz_ceil(cycles, &machine, &own), 0);
+	}
+	tpu_count_weight_memory(memory, counters);
+	npl_memory_close(memory);
+	return true;
+}

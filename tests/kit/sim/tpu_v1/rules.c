@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rules of time and counting of docs/tpu-isa.md, each looked at by itself in the events of a run: every event must
+ * be at the time that its rule gives from the others. As each rule looks back, events for which all hold are the only
+ * ones possible. Nothing is scheduled here; what is common to this and the engines is the document. */
+#include <stdlib.h>
+
+#include "port.h"
+#include "run.h"
+
+__extension__ typedef unsigned __int128 wide;
+
+/* What the rules need of one instruction. */
+struct step {
+	enum tpu_unit unit;
+	int64_t before; /* the instruction before it in its unit; -1 */
+	int64_t item;   /* first tile or table that it reads or switches to; -1: none */
+	bool reads_acc, writes_acc;
+	uint64_t enters;              /* matrix: cycles in which a vector enters */
+	uint64_t row_cycles, reading; /* activate: per source vector, all */
+	uint64_t crossing;            /* host */
+	uint64_t done;                /* when nothing is left of it */
+	uint64_t useful, rows_read, rows_written, bytes;
+};
+
+struct rules {
+	const struct program_case *c;
+	const struct program_run *run;
+	struct step *step;
+	int64_t *of_unit[TPU_UNITS], units[TPU_UNITS]; /* instructions of a unit, in order */
+	int64_t *tile_by, *table_by;                   /* instruction that switches to it; -1 */
+	uint64_t *begun;                               /* read_weights: cycle in which its first transfer begins */
+	unsigned char *cycle_kind;                     /* of each cycle */
+	int64_t *cycle_of;                             /* the matrix instruction that it belongs to; -1 */
+	struct tpu_counters memory;                    /* those of weight memory */
+	char *why;
+	size_t n;
+};
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t at(const struct rules *r, enum tpu_happening what, int64_t index)
+{
+	return r->run->events[what].cycle[index];
+}
+
+static bool is(struct rules *r, const char *what, int64_t index, uint64_t got, uint64_t expected)
+{
+	if (got == expected)
+		return true;
+	snprintf(r->why, r->n, "%s of %lld at %lld, expected %lld", what, (long long)index, (long long)got,
+		 (long long)expected);
+	return false;
+}
+
+static int64_t planes_of(uint32_t type)
+{
+	return type == TPU_I32 ? 4 : type == TPU_I16 ? 2 : 1;
+}
+
+/* Reading time with pooling: source vectors of u cycles, results that leave when their last source has been read. */
+static uint64_t pooled_reading(const struct tpu_registers *g, const struct tpu_instruction *in, uint64_t u)
+{
+	int64_t ih = g->value[TPU_REG_IN_HEIGHT], iw = g->value[TPU_REG_IN_WIDTH];
+	int64_t oh = g->value[TPU_REG_OUT_HEIGHT], ow = g->value[TPU_REG_OUT_WIDTH];
+	uint64_t left = 0;
+	for (int64_t image = 0; image < in->length / (ih * iw); image++)
+		for (int64_t k = 0; k < oh * ow; k++) {
+			int64_t y = k / ow * g->value[TPU_REG_STRIDE_Y] - tpu_signed(g, TPU_REG_PAD_TOP) +
+				    g->value[TPU_REG_KERNEL_HEIGHT] - 1;
+			int64_t x = k % ow * g->value[TPU_REG_STRIDE_X] - tpu_signed(g, TPU_REG_PAD_LEFT) +
+				    g->value[TPU_REG_KERNEL_WIDTH] - 1;
+			int64_t last = image * ih * iw + (y < ih ? y : ih - 1) * iw + (x < iw ? x : iw - 1);
+			left = larger((uint64_t)(last + 1) * u, left + u);
+		}
+	return larger(left, in->length * u);
+}
+
+static void activate_step(const struct rules *r, struct step *s, const struct tpu_instruction *in,
+			  const struct tpu_registers *g)
+{
+	int64_t result = planes_of(g->value[TPU_REG_RESULT_TYPE]);
+	int64_t source = in->flags & TPU_ACTIVATE_FROM_BUFFER ? planes_of(g->value[TPU_REG_SOURCE_TYPE]) : 0;
+	int64_t operand = tpu_operand_of(in->flags) >= TPU_ADD ? planes_of(g->value[TPU_REG_OPERAND_TYPE]) : 0;
+	int64_t read = source + operand, planes = read > result ? read : result;
+	s->reads_acc = !(in->flags & TPU_ACTIVATE_FROM_BUFFER);
+	s->row_cycles = (uint64_t)(planes * r->c->config.activate_cycles_per_row);
+	s->reading = in->length * s->row_cycles;
+	s->rows_read = (uint64_t)read * in->length;
+	s->rows_written = (uint64_t)result * in->length;
+	if (tpu_pooling_of(in->flags)) {
+		int64_t images = in->length / ((int64_t)g->value[TPU_REG_IN_HEIGHT] * g->value[TPU_REG_IN_WIDTH]);
+		s->reading = pooled_reading(g, in, s->row_cycles);
+		s->rows_written = (uint64_t)(result * images) * g->value[TPU_REG_OUT_HEIGHT] *
+				  g->value[TPU_REG_OUT_WIDTH];
+	}
+}
+
+static void fill_step(struct rules *r, int64_t i, const struct tpu_registers *g, int64_t *tiles, int64_t *tables)
+{
+	const struct tpu_config *m = &r->c->config;
+	const struct tpu_instruction *in = r->c->program.instruction + i;
+	struct step *s = r->step + i;
+	uint64_t useful = g->value[TPU_REG_USEFUL_CELLS];
+	wide bytes = (wide)in->length * g->value[TPU_REG_HOST_ROW_BYTES];
+	uint64_t rate = tpu_link_bytes_per_second(m);
+	s->item = -1;
+	switch (s->unit) {
+	case TPU_MATRIX:
+		s->enters = (uint64_t)in->length << !!(in->flags & TPU_MATRIX_INPUTS16);
+		s->useful = s->enters * useful;
+		s->rows_read = s->enters;
+		s->writes_acc = true;
+		if (in->flags & TPU_MATRIX_SWITCH)
+			r->tile_by[s->item = (*tiles)++] = i;
+		break;
+	case TPU_ACTIVATION:
+		activate_step(r, s, in, g);
+		if (in->flags & TPU_ACTIVATE_SWITCH)
+			r->table_by[s->item = (*tables)++] = i;
+		break;
+	case TPU_HOST_IN:
+	case TPU_HOST_OUT:
+		s->crossing = tpu_link_latency_cycles(m) +
+			      (uint64_t)((bytes * (uint64_t)m->clock_hz + rate - 1) / rate);
+		s->bytes = (uint64_t)bytes;
+		s->rows_read = s->unit == TPU_HOST_OUT ? in->length : 0;
+		s->rows_written = s->unit == TPU_HOST_IN ? in->length : 0;
+		break;
+	default:
+		break;
+	}
+}
+
+static void fill_steps(struct rules *r)
+{
+	const struct tpu_program *p = &r->c->program;
+	struct tpu_registers g = tpu_reset_registers(r->c->config.rows, r->c->config.columns);
+	int64_t tiles = 0, tables = 0;
+	for (int64_t i = 0; i < p->count; i++) {
+		struct step *s = r->step + i;
+		s->unit = tpu_unit_of(p->instruction[i].opcode);
+		if (p->instruction[i].opcode == TPU_SET_CONFIG)
+			g.value[p->instruction[i].acc] = p->instruction[i].length;
+		if (s->unit == TPU_UNITS)
+			continue;
+		s->before = r->units[s->unit] ? r->of_unit[s->unit][r->units[s->unit] - 1] : -1;
+		r->of_unit[s->unit][r->units[s->unit]++] = i;
+		fill_step(r, i, &g, &tiles, &tables);
+	}
+}
+
+static int64_t transfers_of(const struct rules *r)
+{
+	int64_t n = 0;
+	for (int64_t i = 0; i < r->units[TPU_WEIGHTS]; i++)
+		n += r->c->program.instruction[r->of_unit[TPU_WEIGHTS][i]].acc;
+	return n;
+}
+
+/* The transfers in their order, and the cycles from which on they may begin. */
+static void fill_transfers(const struct rules *r, struct program_transfer *transfer)
+{
+	const struct tpu_config *m = &r->c->config;
+	int64_t tiles = 0, tables = 0;
+	for (int64_t n = 0; n < r->units[TPU_WEIGHTS]; n++) {
+		int64_t i = r->of_unit[TPU_WEIGHTS][n];
+		const struct tpu_instruction *in = &r->c->program.instruction[i];
+		bool table = in->flags & TPU_WEIGHTS_PARAMETERS;
+		uint64_t bytes = (uint64_t)((table ? 8 : m->rows) * m->columns);
+		for (uint64_t k = 0; k < in->acc; k++) {
+			uint64_t ready = at(r, TPU_ISSUED, i) + 1;
+			if (table && tables >= m->parameter_tables) /* room at the boundary after the switch's cycle */
+				ready = larger(ready,
+					       at(r, TPU_ACTIVATE_STARTED, r->table_by[tables - m->parameter_tables]) +
+						       1);
+			if (!table && tiles >= m->fifo_tiles)
+				ready = larger(ready, at(r, TPU_TILE_POPPED, tiles - m->fifo_tiles));
+			*transfer++ = (struct program_transfer){.ready = ready,
+								.address = in->length * (uint64_t)m->columns +
+									   k * bytes,
+								.bytes = bytes};
+			*(table ? &tables : &tiles) += 1;
+		}
+	}
+}
+
+static bool arrivals_rule(struct rules *r, const struct program_transfer *transfer, int64_t *tiles)
+{
+	int64_t tables = 0;
+	*tiles = 0;
+	for (int64_t n = 0; n < r->units[TPU_WEIGHTS]; n++) {
+		int64_t i = r->of_unit[TPU_WEIGHTS][n];
+		const struct tpu_instruction *in = &r->c->program.instruction[i];
+		bool table = in->flags & TPU_WEIGHTS_PARAMETERS;
+		r->begun[i] = transfer->begun;
+		for (uint32_t k = 0; k < in->acc; k++, transfer++) {
+			r->step[i].done = transfer->arrived;
+			if (table ? !is(r, "table loaded", tables, at(r, TPU_TABLE_LOADED, tables), transfer->arrived)
+				  : !is(r, "tile pushed", *tiles, at(r, TPU_TILE_PUSHED, *tiles), transfer->arrived))
+				return false;
+			*(table ? &tables : tiles) += 1;
+		}
+	}
+	return true;
+}
+
+/* Weights on their way to the FIFOs, and tiles into the array. */
+static bool weights_rule(struct rules *r)
+{
+	const struct tpu_config *m = &r->c->config;
+	int64_t n = transfers_of(r), tiles = 0;
+	struct program_transfer *transfer = calloc((size_t)n + 1, sizeof *transfer);
+	if (!transfer)
+		return false;
+	fill_transfers(r, transfer);
+	bool ok = program_port(m, transfer, n, r->run->outcome.cycles, &r->memory) &&
+		  arrivals_rule(r, transfer, &tiles);
+	free(transfer);
+	if (!ok)
+		return false;
+	for (int64_t t = 0; t < tiles; t++) {
+		uint64_t shift = at(r, TPU_TILE_PUSHED, t), pop;
+		if (t)
+			shift = r->tile_by[t - 1] < 0 ? PROGRAM_NEVER
+						      : larger(shift, at(r, TPU_MATRIX_STARTED, r->tile_by[t - 1]));
+		pop = shift == PROGRAM_NEVER || shift + (uint64_t)m->rows > r->run->outcome.cycles
+			      ? PROGRAM_NEVER
+			      : shift + (uint64_t)m->rows;
+		if (!is(r, "tile shifted", t, at(r, TPU_TILE_SHIFTED, t), shift) ||
+		    !is(r, "tile popped", t, at(r, TPU_TILE_POPPED, t), pop))
+			return false;
+	}
+	return true;
+}
+
+static bool overlap(const struct tpu_instruction *a, const struct tpu_instruction *b)
+{
+	return a->acc < (int64_t)b->acc + b->length && b->acc < (int64_t)a->acc + a->length;
+}
+
+static bool matrix_rule(struct rules *r, int64_t i)
+{
+	const struct tpu_config *m = &r->c->config;
+	const struct tpu_instruction *in = r->c->program.instruction;
+	struct step *s = r->step + i;
+	uint64_t start = at(r, TPU_ISSUED, i) + 1, way = (uint64_t)(m->rows - 1 + m->matrix_registers);
+	if (s->before >= 0)
+		start = larger(start, at(r, TPU_MATRIX_STARTED, s->before) + r->step[s->before].enters);
+	if (s->item >= 0)
+		start = larger(start, at(r, TPU_TILE_POPPED, s->item));
+	for (int64_t n = 0; n < r->units[TPU_ACTIVATION] && r->of_unit[TPU_ACTIVATION][n] < i; n++) {
+		int64_t a = r->of_unit[TPU_ACTIVATION][n];
+		if (!r->step[a].reads_acc || !overlap(in + a, in + i))
+			continue;
+		uint64_t begins = at(r, TPU_ACTIVATE_STARTED, a), read = begins + r->step[a].reading;
+		start = larger(start, larger(begins, read > way ? read - way : 0));
+	}
+	s->done = start + (uint64_t)(m->rows + m->columns - 2 + m->matrix_registers) + s->enters;
+	return is(r, "matrix started", i, at(r, TPU_MATRIX_STARTED, i), start) &&
+	       is(r, "matrix written", i, at(r, TPU_MATRIX_WRITTEN, i), s->done);
+}
+
+static bool activate_rule(struct rules *r, int64_t i)
+{
+	const struct tpu_instruction *in = r->c->program.instruction;
+	struct step *s = r->step + i;
+	uint64_t start = at(r, TPU_ISSUED, i) + 1;
+	if (s->before >= 0)
+		start = larger(start, at(r, TPU_ACTIVATE_ENDED, s->before));
+	if (s->item >= 0)
+		start = larger(start, at(r, TPU_TABLE_LOADED, s->item));
+	for (int64_t n = 0; n < r->units[TPU_MATRIX] && r->of_unit[TPU_MATRIX][n] < i && s->reads_acc; n++) {
+		int64_t w = r->of_unit[TPU_MATRIX][n];
+		if (overlap(in + w, in + i))
+			start = larger(start, at(r, TPU_MATRIX_WRITTEN, w));
+	}
+	s->done = start + s->reading + (uint64_t)r->c->config.activate_latency_cycles;
+	return is(r, "activate started", i, at(r, TPU_ACTIVATE_STARTED, i), start) &&
+	       is(r, "activate ended", i, at(r, TPU_ACTIVATE_ENDED, i), s->done);
+}
+
+static bool host_rule(struct rules *r, int64_t i)
+{
+	struct step *s = r->step + i;
+	uint64_t start = at(r, TPU_ISSUED, i) + 1;
+	if (s->before >= 0)
+		start = larger(start, at(r, TPU_HOST_ENDED, s->before));
+	s->done = start + s->crossing;
+	return is(r, "host started", i, at(r, TPU_HOST_STARTED, i), start) &&
+	       is(r, "host ended", i, at(r, TPU_HOST_ENDED, i), s->done);
+}
+
+static uint64_t started(const struct rules *r, int64_t i)
+{
+	switch (r->step[i].unit) {
+	case TPU_WEIGHTS:
+		return r->begun[i];
+	case TPU_MATRIX:
+		return at(r, TPU_MATRIX_STARTED, i);
+	case TPU_ACTIVATION:
+		return at(r, TPU_ACTIVATE_STARTED, i);
+	default:
+		return at(r, TPU_HOST_STARTED, i);
+	}
+}
+
+enum { NON_MATRIX, ACTIVE, SHIFT, STALL, INPUT, RAW, KINDS };
+
+/* Marks non-matrix cycles from first to before end as of another kind, for an instruction or -1. */
+static void mark(struct rules *r, uint64_t first, uint64_t end, unsigned char as, int64_t instruction)
+{
+	for (uint64_t t = first; t < end && t < r->run->outcome.cycles; t++)
+		if (r->cycle_kind[t] == NON_MATRIX) {
+			r->cycle_kind[t] = as;
+			r->cycle_of[t] = instruction;
+		}
+}
+
+/* Issue, in order; and what issue waited for in the cycles that are non_matrix. */
+static bool issue_rule(struct rules *r)
+{
+	const struct tpu_config *m = &r->c->config;
+	const struct tpu_program *p = &r->c->program;
+	int64_t before[TPU_UNITS] = {0};
+	uint64_t look = 0;
+	for (int64_t i = 0; i < p->count; i++) {
+		const struct tpu_instruction *in = p->instruction + i;
+		enum tpu_unit u = r->step[i].unit;
+		unsigned units = in->opcode == TPU_SYNC ? in->flags : in->opcode == TPU_HALT ? 31 : 0;
+		uint64_t issue = look, input = look, raw = look;
+		if (u < TPU_UNITS && before[u] >= m->queue_instructions)
+			issue = larger(issue, started(r, r->of_unit[u][before[u] - m->queue_instructions]) + 1);
+		for (int w = 0; w < TPU_UNITS; w++)
+			if ((units >> w & 1) && before[w]) {
+				uint64_t done = r->step[r->of_unit[w][before[w] - 1]].done;
+				issue = larger(issue, done);
+				input = w == TPU_HOST_IN ? larger(input, done) : input;
+				raw = w == TPU_MATRIX || w == TPU_ACTIVATION ? larger(raw, done) : raw;
+			}
+		if (!is(r, "issued", i, at(r, TPU_ISSUED, i), issue))
+			return false;
+		mark(r, look, input, INPUT, -1);
+		mark(r, input, raw, RAW, -1);
+		if (u < TPU_UNITS)
+			before[u]++;
+		look = issue + (uint64_t)(m->issue_cycles + (in->opcode == TPU_SYNC ? m->sync_cycles : 0));
+	}
+	return is(r, "end", p->count, r->run->outcome.cycles, at(r, TPU_ISSUED, p->count - 1) + 1);
+}
+
+/* Which cycles are array_active, weight_shift and weight_stall. */
+static void mark_matrix(struct rules *r)
+{
+	for (int64_t n = 0; n < r->units[TPU_MATRIX]; n++) {
+		int64_t i = r->of_unit[TPU_MATRIX][n];
+		const struct step *s = r->step + i;
+		uint64_t start = at(r, TPU_MATRIX_STARTED, i), can = at(r, TPU_ISSUED, i) + 1;
+		mark(r, start, start + s->enters, ACTIVE, i);
+		if (s->before >= 0)
+			can = larger(can, at(r, TPU_MATRIX_STARTED, s->before) + r->step[s->before].enters);
+		if (s->item < 0)
+			continue;
+		uint64_t popped = at(r, TPU_TILE_POPPED, s->item), shifted = at(r, TPU_TILE_SHIFTED, s->item);
+		mark(r, larger(can, shifted), popped, SHIFT, i);
+		mark(r, can, shifted < popped ? shifted : popped, STALL, i);
+	}
+}
+
+/* Whether a span's cycles are all of its kind and belong to its instruction. That there are no others follows from the
+ * counters. */
+static bool span_rule(struct rules *r, const struct tpu_spent *span)
+{
+	static const unsigned char kinds[TPU_SPENDINGS] = {ACTIVE, STALL, SHIFT, NON_MATRIX, RAW, INPUT};
+	for (uint64_t t = span->from; t < span->to && t < r->run->outcome.cycles; t++) {
+		unsigned char kind = r->cycle_kind[t];
+		if (span->what == TPU_SPENT_NON_MATRIX && (kind == INPUT || kind == RAW))
+			kind = NON_MATRIX;
+		if (!is(r, "kind of a span's cycle", (int64_t)t, kinds[span->what], kind) ||
+		    !is(r, "instruction of a span's cycle", (int64_t)t, (uint64_t)span->instruction,
+			(uint64_t)r->cycle_of[t]))
+			return false;
+	}
+	return true;
+}
+
+static bool all_spans(struct rules *r)
+{
+	for (int s = 0; s < PROGRAM_STREAMS; s++)
+		for (int64_t i = 0; i < r->run->spans[s].count; i++)
+			if (!span_rule(r, r->run->spans[s].span + i))
+				return false;
+	return true;
+}
+
+static bool counter_rule(struct rules *r)
+{
+	const struct tpu_counters *k = &r->run->outcome.counter;
+	const struct tpu_config *m = &r->c->config;
+	const struct tpu_program *p = &r->c->program;
+	uint64_t kinds[KINDS] = {0}, cells = (uint64_t)(m->rows * m->columns);
+	struct tpu_counters e = {.instructions = (uint64_t)p->count};
+	for (uint64_t t = 0; t < r->run->outcome.cycles; t++)
+		kinds[r->cycle_kind[t]]++;
+	for (int64_t i = 0; i < p->count; i++) {
+		const struct step *s = r->step + i;
+		const struct tpu_instruction *in = p->instruction + i;
+		e.useful_macs += s->useful;
+		e.unused_macs += s->enters * cells - s->useful;
+		e.accumulator_writes += s->enters;
+		e.activate_cycles += s->reading;
+		e.ub_rows_read += s->rows_read;
+		e.ub_rows_written += s->rows_written;
+		e.tiles += s->unit == TPU_MATRIX && s->item >= 0;
+		e.host_bytes_in += s->unit == TPU_HOST_IN ? s->bytes : 0;
+		e.host_bytes_out += s->unit == TPU_HOST_OUT ? s->bytes : 0;
+		if (s->unit == TPU_WEIGHTS)
+			e.weight_bytes += in->acc *
+					  (in->flags & TPU_WEIGHTS_PARAMETERS ? 8 * (uint64_t)m->columns : cells);
+	}
+	return is(r, "array_active", 0, k->array_active, kinds[ACTIVE]) &&
+	       is(r, "weight_shift", 0, k->weight_shift, kinds[SHIFT]) &&
+	       is(r, "weight_stall", 0, k->weight_stall, kinds[STALL]) &&
+	       is(r, "non_matrix", 0, k->non_matrix, kinds[NON_MATRIX] + kinds[INPUT] + kinds[RAW]) &&
+	       is(r, "input_stall", 0, k->input_stall, kinds[INPUT]) &&
+	       is(r, "raw_stall", 0, k->raw_stall, kinds[RAW]) &&
+	       is(r, "useful_macs", 0, k->useful_macs, e.useful_macs) &&
+	       is(r, "unused_macs", 0, k->unused_macs, e.unused_macs) && is(r, "tiles", 0, k->tiles, e.tiles) &&
+	       is(r, "weight_bytes", 0, k->weight_bytes, e.weight_bytes) &&
+	       is(r, "ub_rows_read", 0, k->ub_rows_read, e.ub_rows_read) &&
+	       is(r, "ub_rows_written", 0, k->ub_rows_written, e.ub_rows_written) &&
+	       is(r, "accumulator_writes", 0, k->accumulator_writes, e.accumulator_writes) &&
+	       is(r, "activate_cycles", 0, k->activate_cycles, e.activate_cycles) &&
+	       is(r, "host_bytes_in", 0, k->host_bytes_in, e.host_bytes_in) &&
+	       is(r, "host_bytes_out", 0, k->host_bytes_out, e.host_bytes_out) &&
+	       is(r, "dram_activates", 0, k->dram_activates, r->memory.dram_activates) &&
+	       is(r, "dram_reads", 0, k->dram_reads, r->memory.dram_reads) &&
+	       is(r, "dram_refreshes", 0, k->dram_refreshes, r->memory.dram_refreshes) &&
+	       is(r, "dram_active_cycles", 0, k->dram_active_cycles, r->memory.dram_active_cycles) &&
+	       is(r, "dram_idle_cycles", 0, k->dram_idle_cycles, r->memory.dram_idle_cycles) &&
+	       is(r, "instructions", 0, k->instructions, e.instructions);
+}
+
+static bool all_rules(struct rules *r)
+{
+	fill_steps(r);
+	if (!weights_rule(r))
+		return false;
+	for (int64_t i = 0; i < r->c->program.count; i++)
+		switch (r->step[i].unit) {
+		case TPU_MATRIX:
+			if (!matrix_rule(r, i))
+				return false;
+			break;
+		case TPU_ACTIVATION:
+			if (!activate_rule(r, i))
+				return false;
+			break;
+		case TPU_HOST_IN:
+		case TPU_HOST_OUT:
+			if (!host_rule(r, i))
+				return false;
+			break;
+		default:
+			break;
+		}
+	mark_matrix(r);
+	return issue_rule(r) && counter_rule(r) && all_spans(r);
+}
+
+bool program_follows_rules(const struct program_case *c, const struct program_run *run, char *why, size_t n)
+{
+	size_t count = (size_t)c->program.count + 1, tiles = (size_t)run->events[TPU_TILE_PUSHED].count + 1;
+	size_t tables = (size_t)run->events[TPU_TABLE_LOADED].count + 1;
+	struct rules r = {.c = c, .run = run, .why = why, .n = n};
+	bool ok = run->outcome.cycles < (uint64_t)1 << 32;
+	r.step = calloc(count, sizeof *r.step);
+	r.begun = calloc(count, sizeof *r.begun);
+	r.tile_by = malloc(tiles * sizeof *r.tile_by);
+	r.table_by = malloc(tables * sizeof *r.table_by);
+	r.cycle_kind = ok ? calloc(run->outcome.cycles + 1, 1) : NULL;
+	r.cycle_of = ok ? malloc((run->outcome.cycles + 1) * sizeof *r.cycle_of) : NULL;
+	ok = r.step && r.begun && r.tile_by && r.table_by && r.cycle_kind && r.cycle_of;
+	for (int u = 0; u < TPU_UNITS; u++) {
+		r.of_unit[u] = malloc(count * sizeof *r.of_unit[u]);
+		ok = ok && r.of_unit[u];
+	}
+	if (ok) {
+		for (size_t i = 0; i < tiles; i++)
+			r.tile_by[i] = -1;
+		for (size_t i = 0; i < tables; i++)
+			r.table_by[i] = -1;
+		for (uint64_t t = 0; t < run->outcome.cycles; t++)
+			r.cycle_of[t] = -1;
+		ok = all_rules(&r);
+	} else {
+		snprintf(why, n, "out of memory for %llu cycles", (unsigned long long)run->outcome.cycles);
+	}
+	for (int u = 0; u < TPU_UNITS; u++)
+		free(r.of_unit[u]);
+	free(r.step);
+	free(r.begun);
+	free(r.tile_by);
+	free(r.table_by);
+	free(r.cycle_kind);
+	free(r.cycle_of);
+	return ok;
+}

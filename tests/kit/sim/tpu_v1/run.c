@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Runs and comparisons: see program_run.h. */
+#include "run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const happening_names[TPU_HAPPENINGS] = {
+	[TPU_ACTIVATE_ENDED] = "activate ended",
+	[TPU_ACTIVATE_STARTED] = "activate started",
+	[TPU_HOST_ENDED] = "host ended",
+	[TPU_HOST_STARTED] = "host started",
+	[TPU_ISSUED] = "issued",
+	[TPU_MATRIX_STARTED] = "matrix started",
+	[TPU_MATRIX_WRITTEN] = "matrix written",
+	[TPU_TABLE_LOADED] = "table loaded",
+	[TPU_TILE_POPPED] = "tile popped",
+	[TPU_TILE_PUSHED] = "tile pushed",
+	[TPU_TILE_SHIFTED] = "tile shifted",
+};
+
+static int64_t count_items(const struct tpu_program *program, bool tables)
+{
+	int64_t count = 0;
+	for (int64_t i = 0; i < program->count; i++)
+		if (program->instruction[i].opcode == TPU_READ_WEIGHTS &&
+		    !(program->instruction[i].flags & TPU_WEIGHTS_PARAMETERS) == !tables)
+			count += program->instruction[i].acc;
+	return count;
+}
+
+/* How many indices a kind of event can have. */
+static int64_t indices(const struct tpu_program *program, int kind)
+{
+	switch (kind) {
+	case TPU_TILE_PUSHED:
+	case TPU_TILE_SHIFTED:
+	case TPU_TILE_POPPED:
+		return count_items(program, false);
+	case TPU_TABLE_LOADED:
+		return count_items(program, true);
+	default:
+		return program->count;
+	}
+}
+
+static void say(struct program_run *run, const char *what, const char *which, long long index)
+{
+	if (!run->wrong[0])
+		snprintf(run->wrong, sizeof run->wrong, "event '%s' of %lld: %s", which, index, what);
+}
+
+/* By cycle, then by name, then by index: with the same events two runs have them in the same order. */
+static bool in_order(const struct tpu_happened *before, const struct tpu_happened *event)
+{
+	int names = strcmp(happening_names[before->what], happening_names[event->what]);
+	if (before->cycle != event->cycle)
+		return before->cycle < event->cycle;
+	return names ? names < 0 : before->index < event->index;
+}
+
+static void happened(void *context, const struct tpu_happened *event)
+{
+	struct program_run *run = context;
+	if ((unsigned)event->what >= TPU_HAPPENINGS) {
+		say(run, "no such kind", "?", event->what);
+		return;
+	}
+	struct program_events *events = &run->events[event->what];
+	const char *name = happening_names[event->what];
+	if (event->index < 0 || event->index >= events->count) {
+		say(run, "no such index", name, event->index);
+		return;
+	}
+	if (events->cycle[event->index] != PROGRAM_NEVER)
+		say(run, "came twice", name, event->index);
+	if (run->any && !in_order(&run->last, event))
+		say(run, "came after a later one", name, event->index);
+	run->any = true;
+	run->last = *event;
+	events->cycle[event->index] = event->cycle;
+	events->seen++;
+}
+
+static void spent(void *context, const struct tpu_spent *span)
+{
+	struct program_run *run = context;
+	if (!program_spans_add(run->spans, span))
+		say(run, "no such kind, or no memory", "spent", span->what);
+}
+
+static uint64_t mix(uint64_t hash, const uint8_t *bytes, int64_t count)
+{
+	for (int64_t i = 0; i < count; i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3ull;
+	return hash;
+}
+
+static int retired(void *context, int64_t instruction, struct npl_err *err)
+{
+	struct program_run *run = context;
+	(void)err;
+	if (instruction < 0 || instruction >= run->c->program.count) {
+		say(run, "no such instruction", "retired", instruction);
+		return 0;
+	}
+	const struct program_result *r = &run->result[instruction];
+	const uint8_t *memory = r->to_host ? run->host : run->buffer;
+	uint64_t hash = 0xcbf29ce484222325ull;
+	for (int p = 0; p < r->planes && memory; p++)
+		for (int64_t i = 0; i < r->items; i++) {
+			int64_t at = r->first + p * r->plane_bytes;
+			at += r->lanes ? (r->vector + i) / r->row_vectors * r->stride +
+						 (r->vector + i) % r->row_vectors * r->lanes
+				       : i * r->stride;
+			hash = mix(hash, memory + at, r->bytes);
+		}
+	run->retired[instruction]++;
+	run->retired_hash[instruction] = hash;
+	return 0;
+}
+
+static struct program_result activate_result(const struct tpu_instruction *in, const struct tpu_registers *r,
+					     int64_t row_bytes)
+{
+	int64_t results = in->length, type = r->value[TPU_REG_RESULT_TYPE];
+	if (tpu_pooling_of(in->flags))
+		results = results / ((int64_t)r->value[TPU_REG_IN_HEIGHT] * r->value[TPU_REG_IN_WIDTH]) *
+			  r->value[TPU_REG_OUT_HEIGHT] * r->value[TPU_REG_OUT_WIDTH];
+	return (struct program_result){.first = in->ub * row_bytes + r->value[TPU_REG_RESULT_LANE],
+				       .stride = row_bytes,
+				       .bytes = r->value[TPU_REG_RESULT_COLUMNS],
+				       .items = results,
+				       .vector = r->value[TPU_REG_FIRST_RESULT],
+				       .row_vectors = r->value[TPU_REG_RESULT_ROW_PIXELS],
+				       .lanes = r->value[TPU_REG_RESULT_PIXEL_LANES],
+				       .planes = type == TPU_I32   ? 4
+						 : type == TPU_I16 ? 2
+								   : 1,
+				       .plane_bytes = r->value[TPU_REG_RESULT_PLANE_ROWS] * row_bytes};
+}
+
+/* What each instruction writes, from the registers as it finds them. */
+static void find_results(struct program_run *run)
+{
+	const struct tpu_program *program = &run->c->program;
+	int64_t row_bytes = tpu_row_bytes(&run->c->config);
+	struct tpu_registers r = tpu_reset_registers(run->c->config.rows, run->c->config.columns);
+	for (int64_t i = 0; i < program->count; i++) {
+		const struct tpu_instruction *in = program->instruction + i;
+		struct program_result *result = run->result + i;
+		if (in->opcode == TPU_SET_CONFIG)
+			r.value[in->acc] = in->length;
+		else if (in->opcode == TPU_ACTIVATE)
+			*result = activate_result(in, &r, row_bytes);
+		else if (in->opcode == TPU_READ_HOST_MEMORY)
+			*result = (struct program_result){.first = in->ub * row_bytes,
+							  .stride = row_bytes,
+							  .bytes = row_bytes,
+							  .items = in->length,
+							  .planes = 1};
+		else if (in->opcode == TPU_WRITE_HOST_MEMORY)
+			*result = (struct program_result){.to_host = true,
+							  .first = r.value[TPU_REG_HOST_ADDRESS],
+							  .stride = r.value[TPU_REG_HOST_STRIDE],
+							  .bytes = r.value[TPU_REG_HOST_ROW_BYTES],
+							  .items = in->length,
+							  .planes = 1};
+	}
+}
+
+static uint8_t *copy(const uint8_t *bytes, size_t count)
+{
+	uint8_t *copied = malloc(count ? count : 1);
+	if (copied)
+		memcpy(copied, bytes, count);
+	return copied;
+}
+
+static bool open_run(struct program_run *run, const struct program_case *c, bool timing_only)
+{
+	size_t count = (size_t)c->program.count;
+	*run = (struct program_run){.c = c};
+	if (!timing_only) {
+		run->buffer = copy(c->buffer, c->buffer_bytes);
+		run->host = copy(c->host, c->host_bytes);
+	}
+	run->retired = calloc(count, sizeof *run->retired);
+	run->retired_hash = calloc(count, sizeof *run->retired_hash);
+	run->result = calloc(count, sizeof *run->result);
+	run->faults = calloc(count, sizeof *run->faults);
+	bool ok = run->retired && run->retired_hash && run->result && run->faults &&
+		  (timing_only || (run->buffer && run->host));
+	for (int kind = 0; kind < TPU_HAPPENINGS && ok; kind++) {
+		struct program_events *events = &run->events[kind];
+		events->count = indices(&c->program, kind);
+		events->cycle = malloc(((size_t)events->count + 1) * sizeof *events->cycle);
+		ok = events->cycle;
+		for (int64_t i = 0; i < events->count && ok; i++)
+			events->cycle[i] = PROGRAM_NEVER;
+	}
+	return ok;
+}
+
+bool program_run(struct program_run *run, program_engine *engine, const struct program_case *c, bool timing_only)
+{
+	if (!open_run(run, c, timing_only))
+		return false;
+	find_results(run);
+	struct tpu_memory memory = {.buffer = run->buffer,
+				    .weights = timing_only ? NULL : c->weights,
+				    .weight_bytes = c->weight_bytes,
+				    .host = run->host,
+				    .host_bytes = c->host_bytes,
+				    .timing_only = timing_only};
+	struct tpu_watcher watcher = {happened, retired, run, spent, run->faults};
+	run->rc = engine(&c->config, &c->program, &memory, &watcher, &run->outcome, &run->err);
+	return run->rc != NPL_ENOMEM;
+}
+
+void program_run_free(struct program_run *run)
+{
+	free(run->buffer);
+	free(run->host);
+	free(run->retired);
+	free(run->retired_hash);
+	free(run->result);
+	free(run->faults);
+	program_spans_free(run->spans);
+	for (int kind = 0; kind < TPU_HAPPENINGS; kind++)
+		free(run->events[kind].cycle);
+	*run = (struct program_run){0};
+}
+
+/* Whether two engines refuse for the same reason, which ends with the instruction at which issue is stuck. */
+static bool same_refusal(const struct program_run *a, const struct program_run *b)
+{
+	char word[40], *last = NULL;
+	snprintf(word, sizeof word, "; instruction %lld:", (long long)a->c->stuck_at);
+	for (char *at = strstr(a->err.msg, "; "); at; at = strstr(at + 1, "; "))
+		last = at;
+	return !strcmp(a->err.msg, b->err.msg) && (a->c->stuck_at < 0 || (last && !strncmp(last, word, strlen(word))));
+}
+
+static const char *const counter_names[] = {
+	"array_active",       "weight_stall",    "weight_shift",       "non_matrix",      "useful_macs",
+	"unused_macs",        "raw_stall",       "input_stall",        "tiles",           "weight_bytes",
+	"ub_rows_read",       "ub_rows_written", "accumulator_writes", "activate_cycles", "instructions",
+	"host_bytes_in",      "host_bytes_out",  "dram_activates",     "dram_reads",      "dram_refreshes",
+	"dram_active_cycles", "dram_idle_cycles"};
+
+static bool same_outcome(const struct tpu_outcome *a, const struct tpu_outcome *b, bool times_only, char *why, size_t n)
+{
+	/* The struct is 64-bit counts alone. */
+	uint64_t x[sizeof a->counter / sizeof(uint64_t)], y[sizeof a->counter / sizeof(uint64_t)];
+	memcpy(x, &a->counter, sizeof x);
+	memcpy(y, &b->counter, sizeof y);
+	if (a->cycles != b->cycles) {
+		snprintf(why, n, "%llu and %llu cycles", (unsigned long long)a->cycles, (unsigned long long)b->cycles);
+		return false;
+	}
+	for (size_t i = 0; i < sizeof x / sizeof *x; i++)
+		if (x[i] != y[i]) {
+			snprintf(why, n, "%s is %llu and %llu", counter_names[i], (unsigned long long)x[i],
+				 (unsigned long long)y[i]);
+			return false;
+		}
+	if (!times_only && (a->overflows != b->overflows || a->saturations != b->saturations)) {
+		snprintf(why, n, "%llu and %llu overflows, %llu and %llu saturations", (unsigned long long)a->overflows,
+			 (unsigned long long)b->overflows, (unsigned long long)a->saturations,
+			 (unsigned long long)b->saturations);
+		return false;
+	}
+	return true;
+}
+
+static bool same_events(const struct program_run *a, const struct program_run *b, char *why, size_t n)
+{
+	for (int kind = 0; kind < TPU_HAPPENINGS; kind++)
+		for (int64_t i = 0; i < a->events[kind].count; i++) {
+			uint64_t x = a->events[kind].cycle[i], y = b->events[kind].cycle[i];
+			if (x != y) {
+				snprintf(why, n, "'%s' of %lld at %lld and %lld", happening_names[kind], (long long)i,
+					 (long long)x, (long long)y);
+				return false;
+			}
+		}
+	return true;
+}
+
+static bool same_bytes(const char *what, const uint8_t *a, const uint8_t *b, size_t count, int64_t row_bytes, char *why,
+		       size_t n)
+{
+	if (!memcmp(a, b, count))
+		return true;
+	size_t i = 0;
+	while (a[i] == b[i])
+		i++;
+	snprintf(why, n, "%s: byte %zu (row %lld, lane %lld) is %u and %u", what, i,
+		 (long long)((int64_t)i / row_bytes), (long long)((int64_t)i % row_bytes), a[i], b[i]);
+	return false;
+}
+
+static bool same_retirement(const struct program_run *a, const struct program_run *b, bool times_only, char *why,
+			    size_t n)
+{
+	for (int64_t i = 0; i < a->c->program.count; i++) {
+		int once = tpu_unit_of(a->c->program.instruction[i].opcode) < TPU_UNITS;
+		if (a->retired[i] != once || b->retired[i] != once) {
+			snprintf(why, n, "instruction %lld retired %d and %d times, expected %d", (long long)i,
+				 a->retired[i], b->retired[i], once);
+			return false;
+		}
+		if (!times_only && a->retired_hash[i] != b->retired_hash[i]) {
+			snprintf(why, n, "what instruction %lld had written when it retired", (long long)i);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool same_faults(const struct program_run *a, const struct program_run *b, char *why, size_t n)
+{
+	for (int64_t i = 0; i < a->c->program.count; i++) {
+		const struct tpu_faults *x = a->faults + i, *y = b->faults + i;
+		if (x->overflows == y->overflows && x->saturations == y->saturations)
+			continue;
+		snprintf(why, n, "instruction %lld has %llu and %llu overflows, %llu and %llu saturations",
+			 (long long)i, (unsigned long long)x->overflows, (unsigned long long)y->overflows,
+			 (unsigned long long)x->saturations, (unsigned long long)y->saturations);
+		return false;
+	}
+	return true;
+}
+
+static bool adds_up(const struct program_run *run, char *why, size_t n)
+{
+	const struct tpu_program *program = &run->c->program;
+	return program_spans_add_up(run->spans, program, &run->outcome, why, n) &&
+	       program_faults_add_up(run->faults, program, &run->outcome, why, n);
+}
+
+bool program_same(const struct program_run *a, const struct program_run *b, bool times_only, char *why, size_t n)
+{
+	if (a->rc != b->rc || (a->rc && !same_refusal(a, b))) {
+		snprintf(why, n, "return codes %d (%.150s) and %d (%.150s)", a->rc, a->err.msg, b->rc, b->err.msg);
+		return false;
+	}
+	if (a->wrong[0] || b->wrong[0]) {
+		snprintf(why, n, "%s; %s", a->wrong, b->wrong);
+		return false;
+	}
+	if (a->rc)
+		return true;
+	const struct program_case *c = a->c;
+	int64_t row_bytes = tpu_row_bytes(&c->config);
+	if (!times_only && (!same_bytes("unified buffer", a->buffer, b->buffer, c->buffer_bytes, row_bytes, why, n) ||
+			    !same_bytes("host memory", a->host, b->host, c->host_bytes, row_bytes, why, n)))
+		return false;
+	return same_events(a, b, why, n) && same_outcome(&a->outcome, &b->outcome, times_only, why, n) &&
+	       same_retirement(a, b, times_only, why, n) && program_spans_same(a->spans, b->spans, why, n) &&
+	       (times_only || same_faults(a, b, why, n)) && adds_up(a, why, n) && adds_up(b, why, n);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One run of a program on an engine of the systolic machines, with all that can be seen of it: memories, counters,
+ * every event, what each cycle was spent on, and what each instruction left in memory when it retired. And what must
+ * be true of it: that two runs are the same, and that one is as docs/tpu-isa.md says (program_rules.c). */
+#ifndef TESTS_PROGRAM_RUN_H
+#define TESTS_PROGRAM_RUN_H
+
+#include <stdio.h>
+
+#include "spans.h"
+#include "stimulus.h"
+
+typedef int program_engine(const struct tpu_config *config, const struct tpu_program *program,
+			   const struct tpu_memory *memory, const struct tpu_watcher *watcher,
+			   struct tpu_outcome *outcome, struct npl_err *err);
+
+/* Events of one kind; those that never come stay at NEVER. */
+#define PROGRAM_NEVER UINT64_MAX
+struct program_events {
+	uint64_t *cycle; /* by index */
+	int64_t count;   /* of indices that there can be */
+	int64_t seen;
+};
+
+/* What an instruction writes: elements of the buffer, or bytes of host memory. */
+struct program_result {
+	bool to_host;
+	int64_t first, stride, bytes, items; /* items of `bytes` bytes; the places of the buffer's are in the layout: */
+	int64_t vector, row_vectors, lanes;  /* of item 0; per row; from one to the next (0: `stride` is all) */
+	int planes;
+	int64_t plane_bytes;
+};
+
+struct program_run {
+	int rc;
+	struct npl_err err;
+	struct tpu_outcome outcome;
+	uint8_t *buffer, *host;
+	struct program_events events[TPU_HAPPENINGS];
+	int *retired;           /* by instruction: how often */
+	uint64_t *retired_hash; /* what it had written by then */
+	struct program_spans spans[PROGRAM_STREAMS];
+	struct tpu_faults *faults; /* by instruction */
+	char wrong[160];           /* an event that cannot be; empty: none */
+	/* while it runs */
+	struct tpu_happened last; /* event, if there was any */
+	bool any;
+	const struct program_case *c;
+	struct program_result *result;
+};
+
+/* Runs; false: no memory. Free it in any case. */
+bool program_run(struct program_run *run, program_engine *engine, const struct program_case *c, bool timing_only);
+void program_run_free(struct program_run *run);
+
+/* Whether two runs are the same; else the first difference in *why. With `times_only`, but for values. */
+bool program_same(const struct program_run *a, const struct program_run *b, bool times_only, char *why, size_t n);
+/* Whether a run that ended follows the document's rules of time and counting, taken one by one. */
+bool program_follows_rules(const struct program_case *c, const struct program_run *run, char *why, size_t n);
+
+/* The memories of a case, borrowed. */
+struct tpu_memory program_memory(const struct program_case *c);
+/* All of it: both engines, with values and without. False: they disagree, or break a rule; *why says what.
+ * `thorough`: also the rules and the runs without values. */
+bool program_agrees(const struct program_case *c, bool thorough, char *why, size_t n);
+
+/* Takes instructions away as long as the rest is valid and still does not agree; at most so many trials. */
+void program_shrink(struct program_case *c, bool thorough, int trials);
+/* Seed, machine and program, as text. */
+void program_print(FILE *to, const struct program_case *c);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See program_spans.h. */
+#include "spans.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const names[TPU_SPENDINGS] = {"active", "stall", "shift", "idle", "raw", "input"};
+
+static int stream_of(enum tpu_spending what)
+{
+	return what == TPU_SPENT_RAW_STALL     ? PROGRAM_RAW
+	       : what == TPU_SPENT_INPUT_STALL ? PROGRAM_INPUT
+					       : PROGRAM_SHARES;
+}
+
+bool program_spans_add(struct program_spans stream[PROGRAM_STREAMS], const struct tpu_spent *span)
+{
+	if ((unsigned)span->what >= TPU_SPENDINGS)
+		return false;
+	struct program_spans *s = &stream[stream_of(span->what)];
+	if (s->count == s->room) {
+		int64_t room = 2 * s->room + 16;
+		struct tpu_spent *grown = realloc(s->span, (size_t)room * sizeof *grown);
+		if (!grown)
+			return false;
+		s->span = grown;
+		s->room = room;
+	}
+	s->span[s->count++] = *span;
+	return true;
+}
+
+void program_spans_free(struct program_spans stream[PROGRAM_STREAMS])
+{
+	for (int i = 0; i < PROGRAM_STREAMS; i++) {
+		free(stream[i].span);
+		stream[i] = (struct program_spans){0};
+	}
+}
+
+/* "shift 4-7 i1" */
+static void put_span(const struct tpu_spent *span, char *text, size_t n)
+{
+	int length = snprintf(text, n, "%s %llu-%llu", names[span->what], (unsigned long long)span->from,
+			      (unsigned long long)span->to);
+	if (span->instruction != -1 && length > 0 && (size_t)length < n)
+		snprintf(text + length, n - (size_t)length, " i%lld", (long long)span->instruction);
+}
+
+bool program_spans_same(const struct program_spans a[PROGRAM_STREAMS], const struct program_spans b[PROGRAM_STREAMS],
+			char *why, size_t n)
+{
+	for (int k = 0; k < PROGRAM_STREAMS; k++)
+		for (int64_t i = 0; i < a[k].count || i < b[k].count; i++) {
+			char x[80] = "none", y[80] = "none";
+			const struct tpu_spent *p = a[k].span + i, *q = b[k].span + i;
+			if (i < a[k].count && i < b[k].count && p->what == q->what && p->from == q->from &&
+			    p->to == q->to && p->instruction == q->instruction)
+				continue;
+			if (i < a[k].count)
+				put_span(p, x, sizeof x);
+			if (i < b[k].count)
+				put_span(q, y, sizeof y);
+			snprintf(why, n, "span %lld is '%s' and '%s'", (long long)i, x, y);
+			return false;
+		}
+	return true;
+}
+
+/* Whether a span can follow the one before in its stream; before NULL: it is the first. */
+static bool can_follow(const struct tpu_spent *span, const struct tpu_spent *before, int stream)
+{
+	uint64_t end = before ? before->to : 0;
+	if (span->from >= span->to || span->from < end || (stream == PROGRAM_SHARES && span->from > end))
+		return false;
+	return !before || span->from > end || span->what != before->what || span->instruction != before->instruction;
+}
+
+static bool right_instruction(const struct tpu_spent *span, const struct tpu_program *program)
+{
+	if (span->what != TPU_SPENT_ACTIVE && span->what != TPU_SPENT_WEIGHT_STALL &&
+	    span->what != TPU_SPENT_WEIGHT_SHIFT)
+		return span->instruction == -1;
+	if (span->instruction < 0 || span->instruction >= program->count)
+		return false;
+	const struct tpu_instruction *in = program->instruction + span->instruction;
+	return tpu_unit_of(in->opcode) == TPU_MATRIX &&
+	       (span->what == TPU_SPENT_ACTIVE || in->flags & TPU_MATRIX_SWITCH);
+}
+
+bool program_spans_add_up(const struct program_spans stream[PROGRAM_STREAMS], const struct tpu_program *program,
+			  const struct tpu_outcome *outcome, char *why, size_t n)
+{
+	const struct tpu_counters *k = &outcome->counter;
+	const uint64_t counted[TPU_SPENDINGS] = {k->array_active, k->weight_stall, k->weight_shift,
+						 k->non_matrix,   k->raw_stall,    k->input_stall};
+	uint64_t sum[TPU_SPENDINGS] = {0}, all = 0;
+	for (int s = 0; s < PROGRAM_STREAMS; s++)
+		for (int64_t i = 0; i < stream[s].count; i++) {
+			const struct tpu_spent *span = stream[s].span + i;
+			sum[span->what] += span->to - span->from;
+			if (can_follow(span, i ? span - 1 : NULL, s) && right_instruction(span, program))
+				continue;
+			char text[80];
+			put_span(span, text, sizeof text);
+			snprintf(why, n, "span %lld, '%s', cannot be", (long long)i, text);
+			return false;
+		}
+	for (int s = 0; s < TPU_SPENDINGS; s++) {
+		all += s <= TPU_SPENT_NON_MATRIX ? sum[s] : 0;
+		if (sum[s] == counted[s])
+			continue;
+		snprintf(why, n, "spans of '%s' add up to %llu cycles, expected %llu", names[s],
+			 (unsigned long long)sum[s], (unsigned long long)counted[s]);
+		return false;
+	}
+	if (all == outcome->cycles)
+		return true;
+	snprintf(why, n, "spans share out %llu cycles, expected %llu", (unsigned long long)all,
+		 (unsigned long long)outcome->cycles);
+	return false;
+}
+
+bool program_faults_add_up(const struct tpu_faults *faults, const struct tpu_program *program,
+			   const struct tpu_outcome *outcome, char *why, size_t n)
+{
+	struct tpu_faults sum = {0, 0};
+	for (int64_t i = 0; i < program->count; i++) {
+		enum tpu_unit unit = tpu_unit_of(program->instruction[i].opcode);
+		sum.overflows += faults[i].overflows;
+		sum.saturations += faults[i].saturations;
+		if (unit == TPU_ACTIVATION || faults[i].overflows + faults[i].saturations == 0)
+			continue;
+		snprintf(why, n, "instruction %lld has %llu overflows and %llu saturations", (long long)i,
+			 (unsigned long long)faults[i].overflows, (unsigned long long)faults[i].saturations);
+		return false;
+	}
+	if (sum.overflows == outcome->overflows && sum.saturations == outcome->saturations)
+		return true;
+	snprintf(why, n, "instructions have %llu of %llu overflows, %llu of %llu saturations",
+		 (unsigned long long)sum.overflows, (unsigned long long)outcome->overflows,
+		 (unsigned long long)sum.saturations, (unsigned long long)outcome->saturations);
+	return false;
+}
+
+/* Appends to a list in words. */
+static void append(char *text, size_t n, size_t *length, const char *item)
+{
+	int put = snprintf(text + *length, n - *length, "%s%s", *length ? ", " : "", item);
+	*length = put > 0 && *length + (size_t)put < n ? *length + (size_t)put : n - 1;
+}
+
+void program_spans_text(const struct program_spans stream[PROGRAM_STREAMS], char *text, size_t n)
+{
+	size_t length = 0;
+	text[0] = '\0';
+	for (int s = 0; s < PROGRAM_STREAMS; s++)
+		for (int64_t i = 0; i < stream[s].count; i++) {
+			char item[80];
+			put_span(stream[s].span + i, item, sizeof item);
+			append(text, n, &length, item);
+		}
+}
+
+void program_faults_text(const struct tpu_faults *faults, int64_t count, char *text, size_t n)
+{
+	size_t length = 0;
+	text[0] = '\0';
+	for (int64_t i = 0; i < count; i++)
+		for (int k = 0; k < 2; k++) {
+			uint64_t value = k ? faults[i].saturations : faults[i].overflows;
+			char item[60];
+			snprintf(item, sizeof item, "i%lld %llu %s", (long long)i, (unsigned long long)value,
+				 k ? "saturated" : "wrapped");
+			if (value)
+				append(text, n, &length, item);
+		}
+}

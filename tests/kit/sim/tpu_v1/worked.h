@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tiny programs on a 3 x 3 array whose cycles are worked out by hand from docs/tpu-isa.md. */
+#ifndef TESTS_PROGRAM_WORKED_H
+#define TESTS_PROGRAM_WORKED_H
+
+#include "run.h"
+
+enum { WORKED_CASES = 15 };
+/* Whether an engine does case `index` as worked out; *name is the case's, *why what differs. */
+bool program_works(int index, program_engine *engine, const char **name, char *why, size_t n);
+
+#endif

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Promise: for any layer, buffers and tiles the code generators make a program that passes the check of programs, loads what its
+ * windows read and nothing outside the tensors, works every step of the layer and stores every result once; and units that they call
+ * alike are, so that leaving some out changes nothing of what comes after. */
+#include <stdlib.h>
+
+#include "sim/diannao/diannao/driver/driver_impl.h"
+#include "sim/diannao/diannao/generate/generate.h"
+#include "sim/diannao/diannao/isa/check.h"
+#include "tests/kit/sim/diannao/fixture.h"
+#include "tests/kit/sim/diannao/units.h"
+
+/* A machine, a layer and its program. */
+struct made {
+	struct dn_config config;
+	struct dn_case c;
+	struct dn_work work;
+	struct dn_tiles tiles;
+	uint64_t seed;
+};
+
+static bool make(struct made *m, uint64_t seed)
+{
+	uint64_t rng = seed * 0x9e3779b97f4a7c15ull;
+	struct npl_err err;
+	char why[200];
+	m->seed = seed;
+	m->config = dn_random_machine(&rng);
+	m->config.nest = (int)test_range(&rng, 0, 3);
+	m->config.tile_positions = test_range(&rng, 0, 2) ? 0 : test_range(&rng, 1, 4);
+	m->config.tile_groups = test_range(&rng, 0, 2) ? 0 : test_range(&rng, 1, 3);
+	if (test_range(&rng, 0, 7))
+		dn_random_case(&m->c, &rng);
+	else
+		dn_random_small_lrn(&m->c, &rng);
+	if (m->c.layer.op == NPL_OP_CONV && test_range(&rng, 0, 3) == 0) { /* a kernel for each position */
+		m->c.attrs.private_kernels = true;
+		m->c.w.shape.dim[0] *= m->c.y.shape.dim[2] * m->c.y.shape.dim[3];
+	}
+	if (!dn_work_of(&m->config, &m->c.layer, &m->work, why, sizeof why))
+		return false;
+	double bytes_per_cycle = (double)(1 << test_range(&rng, 3, 10));
+	struct dn_candidates all;
+	if (!dn_find_tiles(&m->config, &m->work, bytes_per_cycle, &all, &err)) {
+		m->tiles = all.tiles[test_range(&rng, 0, all.n - 1)];
+		return true;
+	}
+	cr_assert(m->config.nest || m->config.tile_positions || m->config.tile_groups, "seed %llu: %s",
+		  (unsigned long long)seed, err.msg);
+	return false;
+}
+
+/* Inputs that any window reads, of one image; and all reads of them by pooling. */
+static uint64_t reads(const struct dn_work *work, bool *read)
+{
+	const struct dn_axis y = dn_axis_of(work, 0), x = dn_axis_of(work, 1);
+	uint64_t n = 0;
+	for (int64_t oy = 0; oy < y.out; oy++)
+		for (int64_t ox = 0; ox < x.out; ox++)
+			for (int64_t ky = 0; ky < y.kernel; ky++)
+				for (int64_t kx = 0; kx < x.kernel; kx++) {
+					int64_t iy = dn_tap_at(&y, oy, ky), ix = dn_tap_at(&x, ox, kx);
+					if (iy < 0 || iy >= y.in || ix < 0 || ix >= x.in)
+						continue;
+					read[iy * x.in + ix] = true;
+					n++;
+				}
+	return n;
+}
+
+struct walk {
+	const struct dn_layout_map *map;
+	uint8_t *loaded, *stored; /* by byte */
+	uint64_t steps, bias_steps, store_left;
+};
+
+static uint64_t range_rows(const struct dn_instruction *at, int64_t held)
+{
+	if (at->nbin.op == DN_NOP)
+		return 0;
+	return at->nbin.stride ? (at->nbin.end - at->nbin.begin) / at->nbin.stride + 1 : (uint64_t)held;
+}
+
+static void take(struct walk *w, const struct dn_instruction *at, int64_t nbin_held, uint64_t seed)
+{
+	const struct dn_layout_map *map = w->map;
+	for (uint64_t i = 0; at->sb.op == DN_LOAD && i < at->sb.size; i++) {
+		uint64_t a = at->sb.address + i;
+		cr_assert(a >= map->synapses && a < map->results, "seed %llu", (unsigned long long)seed);
+		w->loaded[a] = 1;
+	}
+	for (uint64_t i = 0; at->nbin.op == DN_LOAD && i < at->nbin.size; i++) {
+		uint64_t a = at->nbin.address + i;
+		cr_assert_lt(a, map->synapses, "seed %llu", (unsigned long long)seed);
+		w->loaded[a] = 1;
+	}
+	for (uint64_t i = 0; i < at->nbout.size; i++) {
+		uint64_t a = at->nbout.address + i;
+		cr_assert(a >= map->results && a < map->end && !w->stored[a]++, "seed %llu: %llu",
+			  (unsigned long long)seed, (unsigned long long)a);
+	}
+	if (!dn_works(at))
+		return;
+	uint64_t sb = at->sb.op == DN_NOP ? 0 : at->sb.size / (uint64_t)dn_sb_row_bytes(map->config);
+	uint64_t steps = sb ? sb : range_rows(at, nbin_held);
+	*(at->nfu.nfu1 == DN_BIAS ? &w->bias_steps : &w->steps) += steps;
+}
+
+/* Pairs of a group of Tn outputs and of Tn inputs that have synapses: all, but of LRN those that some window joins. */
+static uint64_t joined(const struct made *m, const struct walk *w)
+{
+	const int64_t in_rows = w->map->in_rows, groups = w->map->groups, maps = m->work.no, tn = m->config.tn;
+	const int64_t size = m->c.attrs.size;
+	if (m->c.layer.op != NPL_OP_LRN || m->tiles.nest != DN_ACROSS)
+		return (uint64_t)(in_rows * groups);
+	bool *joins = calloc((size_t)(in_rows * groups), sizeof *joins);
+	for (int64_t to = 0; to < maps; to++)
+		for (int64_t from = 0; from < maps; from++)
+			if (2 * from >= 2 * to - (size - 1) && 2 * from <= 2 * to + size)
+				joins[to / tn * in_rows + from / tn] = true;
+	uint64_t n = 0;
+	for (int64_t i = 0; i < in_rows * groups; i++)
+		n += joins[i];
+	free(joins);
+	return n;
+}
+
+static void check_bytes(const struct made *m, const struct walk *w)
+{
+	const struct dn_work *work = &m->work;
+	bool *read = calloc((size_t)(work->in[0] * work->in[1]) + 1, sizeof *read);
+	uint64_t taps = reads(work, read);
+	if (dn_positions(work))
+		for (int64_t image = 0; image < work->images; image++)
+			for (int64_t y = 0; y < work->in[0]; y++)
+				for (int64_t x = 0; x < work->in[1]; x++)
+					for (int64_t c = 0; c < w->map->channels; c++)
+						cr_assert(!read[y * work->in[1] + x] ||
+								  w->loaded[dn_input_at(w->map, image, y, x, c)],
+							  "seed %llu: (%d,%d,%d) is not loaded",
+							  (unsigned long long)m->seed, (int)y, (int)x, (int)c);
+	free(read);
+	for (uint64_t a = w->map->results; a < w->map->end; a++)
+		cr_assert_eq(w->stored[a], 1, "seed %llu: byte %llu", (unsigned long long)m->seed,
+			     (unsigned long long)a);
+	uint64_t planes = (uint64_t)(work->images * work->groups), positions = (uint64_t)dn_positions(work);
+	uint64_t in_rows = (uint64_t)w->map->in_rows, groups = (uint64_t)w->map->groups;
+	if (work->kind == DN_SUM) {
+		const uint64_t steps = (uint64_t)dn_taps(work) * joined(m, w),
+			       kernels = (uint64_t)((work->private_kernels ? dn_positions(work) : 1) * work->groups);
+		cr_assert_eq(w->steps, planes * positions * steps, "seed %llu", (unsigned long long)m->seed);
+		cr_assert_eq(w->bias_steps, planes * positions * groups * (uint64_t)w->map->bias_rows);
+		const uint64_t synapses = kernels * (steps + groups * (uint64_t)w->map->bias_rows) *
+					  (uint64_t)dn_sb_row_bytes(&m->config);
+		cr_assert(w->map->results >= w->map->synapses + synapses &&
+				  w->map->results < w->map->synapses + synapses + 4096,
+			  "seed %llu", (unsigned long long)m->seed);
+		for (uint64_t a = w->map->synapses; positions && a < w->map->synapses + synapses; a++)
+			cr_assert(w->loaded[a], "seed %llu: synapse byte %llu", (unsigned long long)m->seed,
+				  (unsigned long long)a);
+	} else {
+		cr_assert_eq(w->steps, planes * taps * in_rows, "seed %llu", (unsigned long long)m->seed);
+	}
+}
+
+static void walk_program(struct made *m)
+{
+	struct dn_generator *g;
+	struct npl_err err;
+	cr_assert_eq(dn_generator_open(&m->config, &m->work, &m->tiles, &g, &err), 0);
+	struct dn_source source = dn_generator_source(g);
+	struct walk w = {.map = dn_generator_map(g)};
+	struct dn_checker checker = {.config = &m->config,
+				     .n_functions = m->work.activates,
+				     .memory_bytes = w.map->end,
+				     .memory_order = true,
+				     .source = "layer"};
+	struct dn_instruction at;
+	w.loaded = calloc(w.map->end + 1, 1);
+	w.stored = calloc(w.map->end + 1, 1);
+	cr_assert_eq(dn_check_begin(&checker, &err), 0);
+	do {
+		source.next(source.state, &at);
+		int64_t before = checker.nbin.freed;
+		cr_assert_eq(dn_check_one(&checker, &at, 0, &err), 0, "seed %llu, nest %d: %s",
+			     (unsigned long long)m->seed, m->tiles.nest, err.msg);
+		take(&w, &at, checker.nbin.loaded - before, m->seed);
+	} while (at.cp != DN_CP_END);
+	cr_assert_eq(dn_check_end(&checker, &err), 0, "seed %llu: %s", (unsigned long long)m->seed, err.msg);
+	cr_assert_eq(dn_generator_failed(g, &err), 0);
+	check_bytes(m, &w);
+	dn_check_close(&checker);
+	free(w.loaded);
+	free(w.stored);
+	dn_generator_close(g);
+}
+
+Test(diannao_generate, programs_pass_the_check_and_do_the_layer)
+{
+	int nests[5] = {0}, made = 0, several = 0, banded = 0;
+	for (uint64_t seed = 1; seed <= 3600; seed++) {
+		struct made m;
+		if (!make(&m, seed))
+			continue;
+		walk_program(&m);
+		nests[m.tiles.nest]++;
+		several += m.tiles.nest == DN_ACROSS && m.tiles.groups > 1;
+		banded += m.tiles.nest == DN_ACROSS && m.c.layer.op == NPL_OP_LRN;
+		made++;
+	}
+	cr_assert(made > 1500 && several > 100 && banded > 50, "%d, %d, %d", made, several, banded);
+	for (int i = 0; i < 5; i++)
+		cr_assert_gt(nests[i], 100, "nest %d", i);
+}
+
+/* The instructions of one unit without their addresses, as a number. */
+static uint64_t shape(const struct dn_instruction *at, uint64_t so_far)
+{
+	struct dn_instruction bare = *at;
+	if (bare.sb.op == DN_LOAD)
+		bare.sb.address = 0;
+	bare.nbin.address = bare.nbout.address = 0;
+	const uint8_t *byte = (const uint8_t *)&bare;
+	for (size_t i = 0; i < sizeof bare; i++)
+		so_far = (so_far ^ byte[i]) * 0x100000001b3ull;
+	return so_far;
+}
+
+/* Three generators of one layer: one goes through all, one leaves out units one by one, one leaves out all of them at once. */
+struct three {
+	struct dn_generator *all, *one, *some;
+	const struct diannao_unit_case *c;
+	uint64_t seed;
+	int64_t skips[DN_LOOPS];
+};
+
+/* Goes on to where the others are; what came on the way, as a number. */
+static uint64_t catch_up(struct three *t, const struct dn_generator *other)
+{
+	struct dn_source s = dn_generator_source(t->all);
+	struct dn_instruction at;
+	uint64_t seen = 1;
+	do {
+		s.next(s.state, &at);
+		cr_assert_neq(at.cp, DN_CP_END, "seed %llu, nest %d", (unsigned long long)t->seed, t->c->tiles.nest);
+		seen = shape(&at, seen);
+	} while (t->all->taken < t->all->put || t->all->ended != other->ended ||
+		 memcmp(t->all->turn, other->turn, sizeof other->turn));
+	return seen;
+}
+
+/* Units of a level are the same instructions, and it is as many of them as were said. */
+static void leave_out(struct three *t, int level, int64_t units, int64_t alike)
+{
+	struct dn_source all = dn_generator_source(t->all), one = dn_generator_source(t->one),
+			 some_of_them = dn_generator_source(t->some);
+	uint64_t first = 0;
+	for (int64_t i = 0; i < units; i++) {
+		int64_t left[DN_UNIT_LEVELS];
+		one.skip(one.state, level, 1);
+		const uint64_t seen = catch_up(t, t->one);
+		first = i ? first : seen;
+		cr_assert_eq(seen, first, "seed %llu, nest %d, level %d: unit %d of %d differs",
+			     (unsigned long long)t->seed, t->c->tiles.nest, level, (int)i, (int)alike);
+		all.alike(all.state, left);
+		if (i + 1 < alike)
+			cr_assert_eq(left[level], alike - i - 1, "seed %llu, nest %d, level %d",
+				     (unsigned long long)t->seed, t->c->tiles.nest, level);
+	}
+	some_of_them.skip(some_of_them.state, level, units);
+	t->skips[t->all->code->loop[level]]++;
+}
+
+/* A level of which units begin here, by chance; below 0: none. */
+static int pick_level(const int64_t alike[DN_UNIT_LEVELS], uint64_t *rng)
+{
+	int level = -1;
+	for (int i = 0, n = 0; i < DN_UNIT_LEVELS; i++)
+		if (alike[i] && test_range(rng, 0, n++) == 0)
+			level = i;
+	return level;
+}
+
+static void units_can_be_left_out(struct three *t, uint64_t *rng)
+{
+	struct dn_source all = dn_generator_source(t->all), one = dn_generator_source(t->one),
+			 some_of_them = dn_generator_source(t->some);
+	struct dn_instruction a, b, c;
+	do {
+		int64_t alike[DN_UNIT_LEVELS], others[DN_UNIT_LEVELS];
+		all.alike(all.state, alike);
+		some_of_them.alike(some_of_them.state, others);
+		cr_assert_eq(memcmp(alike, others, sizeof alike), 0, "seed %llu, nest %d", (unsigned long long)t->seed,
+			     t->c->tiles.nest);
+		const int level = pick_level(alike, rng);
+		if (level >= 0 && test_range(rng, 0, 2) == 0)
+			leave_out(t, level, test_range(rng, 1, alike[level]), alike[level]);
+		all.next(all.state, &a);
+		one.next(one.state, &b);
+		some_of_them.next(some_of_them.state, &c);
+		cr_assert_eq(memcmp(&a, &b, sizeof a), 0, "seed %llu, nest %d", (unsigned long long)t->seed,
+			     t->c->tiles.nest);
+		cr_assert_eq(memcmp(&a, &c, sizeof a), 0, "seed %llu, nest %d", (unsigned long long)t->seed,
+			     t->c->tiles.nest);
+	} while (a.cp != DN_CP_END);
+}
+
+Test(diannao_generate, units_that_are_alike_can_be_left_out)
+{
+	const struct dn_config paper = dn_default();
+	int64_t skips[DIANNAO_NESTS] = {0};
+	for (uint64_t seed = 1; seed <= 4000; seed++) {
+		uint64_t rng = seed;
+		struct diannao_unit_case c;
+		struct three t = {.c = &c, .seed = seed};
+		struct npl_err err;
+		if (!diannao_unit_case_make(&c, seed, &paper))
+			continue;
+		struct dn_generator **const generators[] = {&t.all, &t.one, &t.some};
+		for (int i = 0; i < 3; i++)
+			cr_assert_eq(dn_generator_open(&c.config, &c.work, &c.tiles, generators[i], &err), 0);
+		units_can_be_left_out(&t, &rng);
+		for (int i = 0; i < 3; i++)
+			dn_generator_close(*generators[i]);
+		for (int i = 0; i < DN_LOOPS; i++)
+			skips[c.tiles.nest] += t.skips[i];
+	}
+	for (int i = 0; i < DIANNAO_NESTS; i++)
+		cr_assert_gt(skips[i], 500, "nest %d: %lld", i, (long long)skips[i]);
+}
+
+/* A machine that has chosen tiles for some layers chooses the same for them, and for others, as one that has chosen none. */
+Test(diannao_generate, tiles_do_not_depend_on_what_was_chosen_before)
+{
+	static struct dn_work work[40];
+	const struct dn_config config = dn_default();
+	struct diannao *state = dn_opened(&config);
+	uint64_t rng = 7;
+	char why[200];
+	int n = 0;
+	while (n < 40) {
+		struct dn_case c;
+		dn_random_case(&c, &rng);
+		n += dn_work_of(&config, &c.layer, &work[n], why, sizeof why);
+	}
+	for (int i = 0; i < 300; i++) {
+		const struct dn_work *this = &work[test_range(&rng, 0, test_range(&rng, 0, 1) ? 39 : 5)];
+		struct diannao *fresh = dn_opened(&config);
+		struct dn_tiles tiles, anew;
+		struct npl_err err;
+		cr_assert_eq(dn_choose_tiles(state, this, &tiles, &err), 0, "%s", err.msg);
+		cr_assert_eq(dn_choose_tiles(fresh, this, &anew, &err), 0, "%s", err.msg);
+		cr_assert(tiles.nest == anew.nest && tiles.columns == anew.columns &&
+				  tiles.positions == anew.positions && tiles.groups == anew.groups &&
+				  tiles.lines == anew.lines && tiles.taps == anew.taps && tiles.rows == anew.rows,
+			  "layer %d", (int)(this - work));
+		npl_driver_diannao.close(fresh);
+	}
+	cr_assert_lt(state->n_chosen, 250); /* some were known */
+	npl_driver_diannao.close(state);
+}
+
+/* Chen et al., ASPLOS 2014, section 5.3.3: the classifier's instructions, 8192 inputs and 256 outputs. The rows it prints are the first two
+ * and the first one of the last chunk; here memory has the inputs in front of the synapses. */
+Test(diannao_generate, the_papers_classifier)
+{
+	struct dn_config config = dn_default();
+	struct dn_case c;
+	struct dn_work work;
+	struct dn_tiles tiles;
+	struct dn_generator *g;
+	struct dn_instruction at;
+	struct npl_err err;
+	char why[200];
+	dn_case_gemm(&c, 1, 256, 8192);
+	c.layer.fused = NPL_ACT_SIGMOID;
+	void *state = dn_opened(&config);
+	cr_assert(dn_work_of(&config, &c.layer, &work, why, sizeof why), "%s", why);
+	cr_assert_eq(dn_choose_tiles(state, &work, &tiles, &err), 0, "%s", err.msg);
+	cr_assert_eq(dn_generator_open(&config, &work, &tiles, &g, &err), 0);
+	const struct dn_layout_map *map = dn_generator_map(g);
+	struct dn_source source = dn_generator_source(g);
+	for (int i = 0; i < 8 * 16; i++) {
+		const bool first = i % 16 == 0, begins = i < 16, ends = i >= 7 * 16;
+		struct dn_instruction paper = {
+			.sb = {DN_LOAD, 0, 32768, map->synapses + 32768 * (uint64_t)i},
+			.nbin = {DN_READ, i % 16 < 15, 0, 0, 0, 0, 0},
+			.nbout = {begins ? DN_NOP : DN_READ, ends ? DN_STORE : DN_WRITE, 0, 0},
+			.nfu = {DN_MULT, DN_ADD, begins ? DN_FROM_RESET : DN_FROM_NBOUT,
+				ends ? DN_TO_NFU3 : DN_TO_NBOUT, 1, first, 0, 0, 0, 0},
+		};
+		if (first) {
+			paper.nbin.op = DN_LOAD;
+			paper.nbin.address = 2048 * (uint64_t)(i / 16);
+			paper.nbin.size = 2048;
+		}
+		if (first && ends) {
+			paper.nbout.address = map->results;
+			paper.nbout.size = 512;
+		}
+		if (ends) {
+			paper.nfu.shift = (int16_t)work.shift;
+			paper.nfu.result_shift = (int16_t)work.result_shift;
+		}
+		source.next(source.state, &at);
+		cr_assert(at.sb.op == paper.sb.op && at.sb.reuse == paper.sb.reuse && at.sb.size == paper.sb.size &&
+				  at.sb.address == paper.sb.address,
+			  "SB of instruction %d", i);
+		cr_assert(at.nbin.op == paper.nbin.op && at.nbin.reuse == paper.nbin.reuse && !at.nbin.stride &&
+				  !at.nbin.begin && !at.nbin.end && at.nbin.size == paper.nbin.size &&
+				  at.nbin.address == paper.nbin.address,
+			  "NBin of instruction %d", i);
+		cr_assert(at.nbout.read == paper.nbout.read && at.nbout.write == paper.nbout.write &&
+				  at.nbout.size == paper.nbout.size && at.nbout.address == paper.nbout.address,
+			  "NBout of instruction %d", i);
+		cr_assert(at.nfu.nfu1 == paper.nfu.nfu1 && at.nfu.nfu2 == paper.nfu.nfu2 && at.nfu.in == paper.nfu.in &&
+				  at.nfu.out == paper.nfu.out && at.nfu.nfu3 == paper.nfu.nfu3 &&
+				  at.nfu.begin == paper.nfu.begin && at.nfu.end == paper.nfu.end &&
+				  at.nfu.shift == paper.nfu.shift && at.nfu.result_shift == paper.nfu.result_shift,
+			  "NFU of instruction %d", i);
+	}
+	source.next(source.state, &at);
+	cr_assert(at.cp == DN_CP_END && !dn_works(&at));
+	dn_generator_close(g);
+	npl_driver_diannao.close(state);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Promise: a link's rate is the exact ratio that its specification gives, a transfer takes the bytes of its packets,
+ * the last one as short as it is, and transfers in one direction follow each other without losing a fraction of a
+ * cycle, whatever the other direction does. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "sim/memory/link_model.h"
+#include "tests/kit/support.h"
+
+__extension__ typedef unsigned __int128 wide;
+
+static struct npl_link_config pcie(int64_t generation, int64_t lanes, int64_t payload, int64_t header)
+{
+	return (struct npl_link_config){.kind = NPL_LINK_PCIE,
+					.generation = generation,
+					.lanes = lanes,
+					.payload_bytes = payload,
+					.header_bytes = header};
+}
+
+static struct npl_link_config hypertransport(int64_t clock_hz, int64_t bits, int64_t payload, int64_t header)
+{
+	return (struct npl_link_config){.kind = NPL_LINK_HYPERTRANSPORT,
+					.clock_hz = clock_hz,
+					.width_bits = bits,
+					.transfers_per_clock = 2,
+					.payload_bytes = payload,
+					.header_bytes = header};
+}
+
+static struct npl_link_model model_of(struct npl_link_config config)
+{
+	struct npl_link_model model;
+	struct npl_err err;
+	cr_assert_eq(npl_link_model_of(&config, "test", &model, &err), 0, "%s", err.msg);
+	return model;
+}
+
+static void ratio_is(struct npl_ratio ratio, int64_t numerator, int64_t denominator, const char *what)
+{
+	cr_expect(ratio.numerator == numerator && ratio.denominator == denominator, "%s: %lld/%lld, not %lld/%lld",
+		  what, (long long)ratio.numerator, (long long)ratio.denominator, (long long)numerator,
+		  (long long)denominator);
+}
+
+/* Worked by hand: transfers per second times lanes times data bits per line bit over 8, in lowest terms. */
+Test(link_model, rates_worked_by_hand)
+{
+	ratio_is(model_of(pcie(1, 1, 128, 12)).line, 250000000, 1, "2.5 GT/s, 8b/10b");
+	ratio_is(model_of(pcie(2, 16, 128, 12)).line, 8000000000, 1, "5 GT/s, 8b/10b, 16 lanes");
+	ratio_is(model_of(pcie(3, 1, 128, 12)).line, 12800000000, 13, "8 GT/s, 128b/130b: 984.6 MB/s");
+	ratio_is(model_of(pcie(3, 16, 128, 12)).line, 204800000000, 13, "16 lanes: 15.754 GB/s");
+	ratio_is(model_of(pcie(4, 12, 128, 12)).line, 307200000000, 13, "16 GT/s, 12 lanes");
+	ratio_is(model_of(pcie(5, 32, 128, 12)).line, 1638400000000, 13, "32 GT/s, 32 lanes");
+	ratio_is(model_of(pcie(6, 16, 128, 12)).line, 118000000000, 1, "64 GT/s, 236 of 256 bytes");
+	/* 8 bytes around a header of 12: 256 of 276 bytes are data; 14.61 GB/s, 13.6 GiB/s. */
+	ratio_is(model_of(pcie(3, 16, 256, 12)).rate, 13107200000000, 897, "256-byte packets");
+	/* 128 of 152 behind a 64-bit address. */
+	ratio_is(model_of(pcie(1, 1, 128, 16)).rate, 4000000000, 19, "128-byte packets");
+	/* Flits have no framing of their own: 128 of 140. */
+	ratio_is(model_of(pcie(6, 1, 128, 12)).rate, 47200000000, 7, "generation 6"); /* 7.375e9 * 32 / 35 */
+	/* DaDianNao's: 1.6 GHz, 16 wires a direction, two bits a clock: 6.4 GB/s; 64 of 72 bytes are data. */
+	ratio_is(model_of(hypertransport(1600000000, 16, 64, 8)).line, 6400000000, 1, "HyperTransport");
+	ratio_is(model_of(hypertransport(1600000000, 16, 64, 8)).rate, 51200000000, 9, "HyperTransport, of data");
+	struct npl_link_config limited = pcie(3, 16, 256, 12);
+	limited.limit_bytes_per_second = 10737418240;
+	ratio_is(model_of(limited).rate, 10737418240, 1, "10 GiB/s behind it");
+	limited.limit_bytes_per_second = 20000000000;
+	ratio_is(model_of(limited).rate, 13107200000000, 897, "nothing slower behind it");
+	ratio_is(model_of((struct npl_link_config){.bytes_per_second = 123}).rate, 123, 1, "plain");
+}
+
+/* Generation 3, 16 lanes, at 700 MHz: 22.5055 bytes a cycle. */
+Test(link_model, transfers_worked_by_hand)
+{
+	static const struct {
+		uint64_t bytes, line_bytes, cycles;
+	} row[] = {{0, 0, 0},
+		   {1, 4 + 20, 2},
+		   {4, 4 + 20, 2},
+		   {256, 256 + 20, 13},
+		   {257, 260 + 40, 14},
+		   {1000, 1000 + 80, 48},
+		   {1001, 1004 + 80, 49},
+		   {1 << 20, 1048576 + 4096 * 20, 50232}};
+	struct npl_link_model model = model_of(pcie(3, 16, 256, 12));
+	const struct npl_hz clock = {700000000, 1};
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		cr_expect_eq(npl_link_line_bytes(&model, row[i].bytes), row[i].line_bytes, "%zu", i);
+		cr_expect_eq(npl_link_cycles(&model, row[i].bytes, &clock), row[i].cycles, "row %zu: %llu", i,
+			     (unsigned long long)npl_link_cycles(&model, row[i].bytes, &clock));
+	}
+	/* 10 GiB/s are 15.339 bytes a cycle: slower, but for a packet of one word with its 20 bytes. */
+	struct npl_link_config limited = pcie(3, 16, 256, 12);
+	limited.limit_bytes_per_second = 10737418240;
+	limited.latency_seconds = 1.5e-6;
+	model = model_of(limited);
+	cr_expect_eq(npl_link_cycles(&model, 1 << 20, &clock), 68360);
+	cr_expect_eq(npl_link_cycles(&model, 1, &clock), 2);
+	cr_expect_eq(npl_link_latency_cycles(&model, &clock), 1050);
+	/* A hop of DaDianNao at 606 MHz: one block of 32 bytes and its 8 are 40 / 10.561 cycles. */
+	model = model_of(hypertransport(1600000000, 16, 64, 8));
+	cr_expect_eq(npl_link_cycles(&model, 32, &(struct npl_hz){606000000, 1}), 4);
+}
+
+Test(link_model, transfers_follow_each_other_exactly)
+{
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		uint64_t rng = seed * 0x9e3779b97f4a7c15ull, line_bytes[2] = {0, 0}, all[2] = {0, 0}, last[2] = {0, 0};
+		struct npl_link_config config = pcie(test_range(&rng, 1, 6), 1 << test_range(&rng, 0, 4),
+						     128 << test_range(&rng, 0, 5), 12 + 4 * test_range(&rng, 0, 1));
+		if (test_range(&rng, 0, 2) == 0)
+			config.limit_bytes_per_second = test_range(&rng, 100000000, 200000000000);
+		config.latency_seconds = 1e-9 * (double)test_range(&rng, 0, 500);
+		struct npl_link_model model = model_of(config);
+		struct npl_link_port port = {.model = &model,
+					     .clock = {test_range(&rng, 1000000, 3200000000), test_range(&rng, 1, 3)}};
+		uint64_t latency = npl_link_latency_cycles(&model, &port.clock);
+		for (int i = 0; i < 300; i++) {
+			int way = (int)test_range(&rng, 0, 1);
+			uint64_t bytes = (uint64_t)test_range(&rng, 0, 1 << test_range(&rng, 0, 20));
+			line_bytes[way] += npl_link_line_bytes(&model, bytes);
+			all[way] += bytes;
+			last[way] = npl_link_transfer(&port, way, 0, bytes);
+			wide on_line = (wide)line_bytes[way] * (wide)port.clock.numerator *
+				       (wide)model.line.denominator,
+			     line_per = (wide)port.clock.denominator * (wide)model.line.numerator;
+			uint64_t expected = (uint64_t)((on_line + line_per - 1) / line_per);
+			if (config.limit_bytes_per_second) {
+				wide behind = (wide)all[way] * (wide)port.clock.numerator,
+				     per = (wide)port.clock.denominator * (wide)config.limit_bytes_per_second;
+				uint64_t slow = (uint64_t)((behind + per - 1) / per);
+				expected = slow > expected ? slow : expected;
+			}
+			cr_assert_eq(last[way], expected + latency, "seed %llu, transfer %d", (unsigned long long)seed,
+				     i);
+		}
+		cr_assert_eq(port.way[0].bytes, all[0]);
+		cr_assert_eq(port.way[0].transfers + port.way[1].transfers, 300);
+		/* After a pause it begins anew, and takes as long as one alone. */
+		uint64_t now = last[0] + 1000;
+		cr_assert_eq(npl_link_transfer(&port, NPL_LINK_OUT, now, 5000),
+			     now + npl_link_cycles(&model, 5000, &port.clock) + latency, "seed %llu",
+			     (unsigned long long)seed);
+		/* A long transfer runs at the rate: within one packet's time and a cycle. */
+		double seconds = (double)npl_link_cycles(&model, 1000000000, &port.clock) *
+				 (double)port.clock.denominator / (double)port.clock.numerator;
+		double rate = (double)model.rate.numerator / (double)model.rate.denominator;
+		cr_assert_float_eq(1e9 / seconds, rate, rate * 1e-4, "seed %llu", (unsigned long long)seed);
+	}
+}
+
+static void refused(struct npl_link_config config, const char *reason)
+{
+	struct npl_link_model model;
+	struct npl_err err;
+	cr_expect_eq(npl_link_model_of(&config, "here", &model, &err), NPL_EINPUT, "should be refused: %s", reason);
+	cr_expect(strstr(err.msg, reason) && !strncmp(err.msg, "here: ", 6), "'%s' does not say '%s'", err.msg, reason);
+}
+
+Test(link_model, what_it_refuses)
+{
+	refused(pcie(7, 16, 256, 12), "generations 1 to 6");
+	refused(pcie(0, 16, 256, 12), "generations 1 to 6");
+	refused(pcie(3, 3, 256, 12), "lanes");
+	refused(pcie(3, 64, 256, 12), "lanes");
+	refused(pcie(6, 32, 256, 12), "16 lanes");
+	refused(pcie(3, 16, 64, 12), "4096 bytes");
+	refused(pcie(3, 16, 384, 12), "4096 bytes");
+	refused(pcie(3, 16, 256, 8), "header");
+	refused(pcie(3, 16, 256, 13), "words of 4");
+	refused(hypertransport(1600000000, 0, 64, 8), "bits");
+	refused(hypertransport(1600000000, 16, 66, 8), "words of 4");
+	refused(hypertransport(1600000000, 16, 64, 6), "words of 4");
+	refused((struct npl_link_config){.kind = NPL_LINK_PLAIN}, "1 byte per second");
+	refused((struct npl_link_config){.kind = 3}, "kind");
+	refused((struct npl_link_config){.bytes_per_second = 1, .latency_seconds = -1}, "latency");
+	refused((struct npl_link_config){.bytes_per_second = 1, .limit_bytes_per_second = -1}, "limit");
+}
+
+struct machine {
+	double before;
+	struct npl_link_config link;
+};
+
+/* The entries for a machine's schema read into the struct and give the kind's link. */
+Test(link_model, parameters_of_a_machine)
+{
+	static const struct npl_param schema[] = {NPL_LINK_PARAMS("host_link", struct machine, link, "pcie", "3", "16",
+								  "256", "12", "1000000000", "10737418240", "6e-6"),
+						  {0}};
+	struct npl_arena arena = {0};
+	struct npl_machine file = {.name = "test", .model = "test"};
+	struct machine machine;
+	struct npl_err err;
+	cr_assert_eq(npl_params_read(schema, &file, &arena, &machine, &err), 0, "%s", err.msg);
+	ratio_is(model_of(machine.link).line, 204800000000, 13, "the defaults");
+	ratio_is(model_of(machine.link).rate, 10737418240, 1, "the defaults");
+	cr_assert_eq(model_of(machine.link).latency_seconds, 6e-6);
+	static const char *const set[][2] = {{"host_link.kind", "hypertransport"},
+					     {"host_link.clock_hz", "1.6e9"},
+					     {"host_link.payload_bytes", "64"},
+					     {"host_link.header_bytes", "8"},
+					     {"host_link.limit_bytes_per_second", "0"}};
+	for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+		cr_assert_eq(npl_machine_set(&file, &arena, set[i][0], set[i][1], &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_params_read(schema, &file, &arena, &machine, &err), 0, "%s", err.msg);
+	ratio_is(model_of(machine.link).rate, 51200000000, 9, "set");
+	npl_arena_free(&arena);
+}

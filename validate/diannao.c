@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The DianNao paper (Chen et al., ASPLOS 2014) beside the model: its ten layers (Table 5), each run for its time, over the ideal and beside
+ * the SIMD core that the paper compares with (Figures 16 and 17). validate_diannao_machine.c has the machine itself. */
+#include "diannao.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "diannao_layers.h"
+#include "npulab/compare.h"
+#include "npulab/stage.h"
+
+#define MAX_SETS 32
+#define PAPER_TN 16 /* of the published figures, whatever the machine is set to */
+
+/* One layer on the machine and on the core. */
+struct outcome {
+	const struct npl_diannao_layer *layer;
+	double tn, cycles, seconds, joules; /* NAN: the machine does not run it */
+	struct npl_simd_run simd, wide;     /* of 16-bit and of 32-bit elements */
+	char why[300];                      /* it does not */
+};
+
+static double over_ideal(const struct outcome *o)
+{
+	return o->cycles / npl_diannao_ideal(o->layer, NPL_DIANNAO_STEPS, o->tn);
+}
+
+static double over_other_ideal(const struct outcome *o)
+{
+	return o->cycles / npl_diannao_ideal(o->layer, NPL_DIANNAO_OTHER, o->tn);
+}
+
+static double speedup(const struct outcome *o)
+{
+	return o->simd.seconds / o->seconds;
+}
+
+static double speedup_32bit(const struct outcome *o)
+{
+	return o->wide.seconds / o->seconds;
+}
+
+static double energy_ratio(const struct outcome *o)
+{
+	return o->simd.joules / o->joules;
+}
+
+static double energy_ratio_32bit(const struct outcome *o)
+{
+	return o->wide.joules / o->joules;
+}
+
+static const struct {
+	const char *metric;
+	double (*of)(const struct outcome *outcome);
+} metrics[] = {
+	{"time_over_ideal", over_ideal},
+	{"time_over_ideal_2", over_other_ideal},
+	{"speedup", speedup},
+	{"speedup_32bit", speedup_32bit},
+	{"energy_ratio", energy_ratio},
+	{"energy_ratio_32bit", energy_ratio_32bit},
+};
+#define METRICS ((int)(sizeof metrics / sizeof *metrics))
+
+/* Geometric means over layers, one bit each. */
+#define BIT(layer) (1u << NPL_DIANNAO_##layer)
+#define ALL        ((1u << NPL_DIANNAO_LAYERS) - 1)
+static const struct {
+	const char *name, *metric;
+	double (*of)(const struct outcome *outcome);
+	unsigned layers;
+} means[] = {
+	{"ten layers", "time_over_ideal", over_ideal, ALL},
+	{"not CONV2*, POOL1", "time_over_ideal", over_ideal, ALL & ~(BIT(CONV2) | BIT(POOL1))},
+	{"ten layers", "speedup", speedup, ALL},
+	{"CLASS1/3, CONV5*", "speedup", speedup, BIT(CLASS1) | BIT(CLASS3) | BIT(CONV5)},
+	{"CONV1 to CONV4", "speedup", speedup, BIT(CONV1) | BIT(CONV2) | BIT(CONV3) | BIT(CONV4)},
+	{"ten layers", "speedup_32bit", speedup_32bit, ALL},
+	{"ten layers", "energy_ratio", energy_ratio, ALL},
+	{"ten layers", "energy_ratio_32bit", energy_ratio_32bit, ALL},
+	{"POOL1 to POOL5", "energy_ratio", energy_ratio, BIT(POOL1) | BIT(POOL3) | BIT(POOL5)},
+};
+#define MEANS ((int)(sizeof means / sizeof *means))
+
+double npl_diannao_published(const struct npl_validation *validation, const char *case_name, const char *metric)
+{
+	const struct npl_validation_row *row = npl_validation_find(validation, NPL_DIANNAO_MACHINE, case_name, metric);
+	return row ? row->published : NAN;
+}
+
+static int open_machine(const struct npl_validate_options *options, struct npl_device **device, struct npl_err *err)
+{
+	const char *sets[MAX_SETS];
+	struct npl_device_options opening = {.set = sets};
+	if (options->n_sets > MAX_SETS)
+		return npl_fail(err, NPL_EUSAGE, "--set: at most %d", MAX_SETS);
+	opening.n_sets = npl_device_sets(NPL_DIANNAO_MACHINE, options->set, options->n_sets, sets);
+	return npl_device_open(NPL_DIANNAO_MACHINE, &opening, device, err);
+}
+
+static int run(struct npl_device *device, const struct npl_diannao_layer *layer, struct outcome *outcome,
+	       struct npl_err *err)
+{
+	struct npl_result result;
+	struct npl_simd wide = npl_simd_chen2014;
+	char why[200] = "";
+	bool taken;
+	*outcome = (struct outcome){.layer = layer,
+				    .tn = npl_diannao_setting(device, "nfu.tn"),
+				    .cycles = NAN,
+				    .seconds = NAN,
+				    .joules = NAN};
+	wide.element_bytes = 4;
+	npl_simd_run(&npl_simd_chen2014, &layer->shape, &outcome->simd);
+	npl_simd_run(&wide, &layer->shape, &outcome->wide);
+	if (npl_diannao_run(device, layer, &result, &taken, why, sizeof why, err))
+		return err->code;
+	if (taken) {
+		outcome->cycles = (double)result.cycles;
+		outcome->seconds = result.seconds;
+		outcome->joules = npl_result_joules(&result);
+		if (isnan(outcome->joules))
+			snprintf(outcome->why, sizeof outcome->why,
+				 "an energy of the machine or of its memory is not known");
+	} else
+		snprintf(outcome->why, sizeof outcome->why, "%s does not run %s: %s", NPL_DIANNAO_MACHINE, layer->name,
+			 why);
+	return 0;
+}
+
+/* By the paper: so many times the ideal, which depends on what ideal is. */
+static double published_seconds(const struct npl_validation *validation, const struct npl_diannao_layer *layer,
+				enum npl_diannao_ideal reading)
+{
+	return npl_diannao_published(validation, layer->name, "time_over_ideal") *
+	       npl_diannao_ideal(layer, reading, PAPER_TN) / npl_diannao_published(validation, "DianNao", "clock") /
+	       1e9;
+}
+
+/* Cycles of the core for a product or a pooled input. By the paper: its speed-up of the time. */
+static int add_core_cycles(struct npl_validation *validation, const struct outcome *o, enum npl_diannao_ideal reading,
+			   struct npl_err *err)
+{
+	const char *name = o->layer->name;
+	const bool other = reading == NPL_DIANNAO_OTHER;
+	const double count = npl_diannao_operations(o->layer);
+	const struct npl_validation_row row = {
+		.case_name = name,
+		.metric = other ? "simd_cycles_per_op_2" : "simd_cycles_per_op",
+		.unit = "cycles/op",
+		.published = npl_diannao_published(validation, name, "speedup") *
+			     published_seconds(validation, o->layer, reading) * npl_simd_chen2014.clock_hz / count,
+		.model = (other ? &o->wide : &o->simd)->cycles / count,
+		.tolerance = NAN,
+		.reference = "paper",
+		.source = "derived from Fig. 16",
+		.note = other ? "the same with the other reading of ideal, beside the core with 32-bit elements"
+			      : "for each product or pooled input: speed-up times time over ideal times ideal, beside the core with "
+				"16-bit elements"};
+	return npl_validation_add(validation, NPL_DIANNAO_MACHINE, &row, err);
+}
+
+/* What the core must draw, memory and all, for the published energy ratio at the published speed-up. */
+static int add_core_power(struct npl_validation *validation, const struct outcome *o, struct npl_err *err)
+{
+	const char *name = o->layer->name;
+	const struct npl_validation_row row = {
+		.case_name = name,
+		.metric = "simd_power",
+		.unit = "W",
+		.published = NAN,
+		.model = npl_diannao_published(validation, name, "energy_ratio") * o->joules /
+			 npl_diannao_published(validation, name, "speedup") / o->seconds,
+		.tolerance = NAN,
+		.source = "derived from Fig. 17",
+		.note = "derived: the published energy ratio over the published speed-up, times the model's power with memory"};
+	return npl_validation_add(validation, NPL_DIANNAO_MACHINE, &row, err);
+}
+
+static int validate_layer(struct npl_validation *validation, const struct outcome *o, struct npl_err *err)
+{
+	int rc = 0;
+	for (int m = 0; m < METRICS && !rc; m++)
+		rc = npl_validation_set(validation, NPL_DIANNAO_MACHINE, o->layer->name, metrics[m].metric, "ratio",
+					metrics[m].of(o), err);
+	return rc ? rc : npl_validation_explain(validation, NPL_DIANNAO_MACHINE, o->layer->name, o->why, err);
+}
+
+/* What the figures of all layers say of the core. */
+static int validate_core(struct npl_validation *validation, const struct outcome *outcome, struct npl_err *err)
+{
+	int rc = 0;
+	for (int i = 0; i < NPL_DIANNAO_LAYERS && !rc; i++)
+		rc = add_core_cycles(validation, &outcome[i], NPL_DIANNAO_STEPS, err);
+	for (int i = 0; i < NPL_DIANNAO_LAYERS && !rc; i++)
+		rc = add_core_cycles(validation, &outcome[i], NPL_DIANNAO_OTHER, err);
+	for (int i = 0; i < NPL_DIANNAO_LAYERS && !rc; i++) {
+		rc = add_core_power(validation, &outcome[i], err);
+		if (!rc)
+			rc = npl_validation_explain(validation, NPL_DIANNAO_MACHINE, outcome[i].layer->name,
+						    outcome[i].why, err);
+	}
+	return rc;
+}
+
+static double geometric_mean(const struct outcome *outcome, unsigned layers,
+			     double (*of)(const struct outcome *outcome))
+{
+	double sum = 0;
+	int n = 0;
+	for (int i = 0; i < NPL_DIANNAO_LAYERS; i++)
+		if (layers >> i & 1) {
+			sum += log(of(&outcome[i]));
+			n++;
+		}
+	return exp(sum / n);
+}
+
+/* A mean lacks what its first layer without a figure lacks. */
+static int explain_means(struct npl_validation *validation, const struct outcome *outcome, struct npl_err *err)
+{
+	for (int m = 0; m < MEANS; m++)
+		for (int i = 0; i < NPL_DIANNAO_LAYERS; i++)
+			if (means[m].layers >> i & 1 && *outcome[i].why &&
+			    npl_validation_explain(validation, NPL_DIANNAO_MACHINE, means[m].name, outcome[i].why, err))
+				return err->code;
+	return 0;
+}
+
+/* If the rate that the paper quotes of the core were all that there is to know of it, without a cache: over the published times
+ * and over the model's. */
+static int add_quoted_rate(struct npl_validation *validation, const struct outcome *outcome, struct npl_err *err)
+{
+	const double rate = npl_diannao_published(validation, "CLASS and CONV", "simd_rate");
+	double published = 0, model = 0;
+	for (int i = 0; i < NPL_DIANNAO_LAYERS; i++) {
+		const double seconds = outcome[i].simd.operations / rate / npl_simd_chen2014.clock_hz;
+		published += log(seconds / published_seconds(validation, outcome[i].layer, NPL_DIANNAO_STEPS));
+		model += log(seconds / outcome[i].seconds);
+	}
+	const struct npl_validation_row row = {
+		.case_name = "ten layers",
+		.metric = "speedup_quoted_rate",
+		.unit = "ratio",
+		.published = exp(published / NPL_DIANNAO_LAYERS),
+		.model = exp(model / NPL_DIANNAO_LAYERS),
+		.tolerance = NAN,
+		.reference = "paper",
+		.source = "Figure 16 speed-up",
+		.note = "derived: the mean if the core did 2.01 operations in every cycle, over the published times and over the "
+			"model's; that rate and the published speed-ups contradict each other (docs/validation-diannao.md)"};
+	return npl_validation_add(validation, NPL_DIANNAO_MACHINE, &row, err);
+}
+
+static int validate_means(struct npl_validation *validation, const struct outcome *outcome, struct npl_err *err)
+{
+	double rate = 0;
+	int rc = 0, n = 0;
+	for (int m = 0; m < MEANS && !rc; m++)
+		rc = npl_validation_set(validation, NPL_DIANNAO_MACHINE, means[m].name, means[m].metric, "ratio",
+					geometric_mean(outcome, means[m].layers, means[m].of), err);
+	for (int i = 0; i < NPL_DIANNAO_LAYERS; i++)
+		if (!outcome[i].layer->shape.pools) {
+			rate += outcome[i].simd.operations / outcome[i].simd.cycles;
+			n++;
+		}
+	if (!rc)
+		rc = npl_validation_set(validation, NPL_DIANNAO_MACHINE, "CLASS and CONV", "simd_rate", "op/cycle",
+					rate / n, err);
+	if (!rc)
+		rc = add_quoted_rate(validation, outcome, err);
+	return rc ? rc : explain_means(validation, outcome, err);
+}
+
+int npl_validate_diannao(struct npl_validation *validation, const struct npl_validate_options *options,
+			 struct npl_err *err);
+
+int npl_validate_diannao(struct npl_validation *validation, const struct npl_validate_options *options,
+			 struct npl_err *err)
+{
+	struct npl_device *device = NULL;
+	struct outcome outcome[NPL_DIANNAO_LAYERS];
+	int rc = npl_validation_load(validation, NPL_DIANNAO_MACHINE, NPL_DIANNAO_MACHINE ".csv", err);
+	if (!rc)
+		rc = open_machine(options, &device, err);
+	if (!rc)
+		rc = npl_diannao_machine(validation, device, err);
+	for (int i = 0; i < NPL_DIANNAO_LAYERS && !rc; i++) {
+		npl_stage_part(npl_diannao_layers[i].name, "layer", i + 1, NPL_DIANNAO_LAYERS);
+		rc = run(device, &npl_diannao_layers[i], &outcome[i], err);
+		if (!rc)
+			rc = validate_layer(validation, &outcome[i], err);
+	}
+	if (!rc)
+		rc = validate_means(validation, outcome, err);
+	if (!rc)
+		rc = validate_core(validation, outcome, err);
+	npl_device_close(device);
+	return rc;
+}

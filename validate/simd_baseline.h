@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The processor that the DianNao paper measures itself against (Chen et al., ASPLOS 2014, sections 6 and 7), as a count of
+ * operations and cache misses: a core with a 128-bit vector unit at 2 GHz, 32 KB and 2 MB of cache with lines of 64 bytes, 10 cycles for
+ * a miss of the first, 250 for one of the second, and no prefetcher.
+ *
+ *     cycles = operations / (vector bytes / element bytes) + 10 x misses of L1 + 250 x misses of L2
+ *
+ * A multiply-accumulate is two operations, as the paper counts; a pooled input is one. The loop nests are those of figures 7 and 8 (a classifier
+ * is the convolution of one position), with the tiles that take the least time. Misses are those of two fully associative LRU
+ * caches that are empty at first, by the rule in simd_baseline.c; tests/validate/test_simd_baseline.c holds it against such caches.
+ *
+ * Not modelled: the out-of-order core (every miss is waited for in full, every operation has a lane), the ways of the
+ * caches, instructions beside the operations, stores that need not wait.
+ */
+#ifndef NPULAB_FRONTEND_SIMD_BASELINE_H
+#define NPULAB_FRONTEND_SIMD_BASELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "npulab/op.h"
+
+struct npl_simd {
+	double clock_hz;
+	int64_t vector_bytes, element_bytes;
+	int64_t line_bytes, l1_bytes, l2_bytes;
+	double l1_miss_cycles, l2_miss_cycles;
+	double access_bytes, access_nj; /* of memory */
+	double core_watts;              /* of the core with its caches while it runs */
+};
+
+/* 16-bit elements. Everything but core_watts is the paper's. */
+extern const struct npl_simd npl_simd_chen2014;
+
+struct npl_simd_layer {
+	bool pools;           /* else products */
+	bool private_kernels; /* every position has its own */
+	int64_t in[NPL_SPATIAL], kernel[NPL_SPATIAL], stride[NPL_SPATIAL];
+	int64_t ni, no; /* maps; equal where it pools */
+};
+
+/* Output positions and maps (of outputs; pooling: of inputs) that an outer loop steps by. */
+struct npl_simd_tiles {
+	int64_t y, x, maps;
+};
+
+struct npl_simd_run {
+	double operations, l1_misses, l2_misses; /* misses: lines */
+	double memory_bytes;                     /* lines that come, and results that go */
+	double cycles, seconds, joules;
+	struct npl_simd_tiles tiles;
+};
+
+/* The layer with these tiles. */
+void npl_simd_run_tiles(const struct npl_simd *simd, const struct npl_simd_layer *layer,
+			const struct npl_simd_tiles *tiles, struct npl_simd_run *run);
+/* With the best tiles: powers of two and whole sizes are tried. */
+void npl_simd_run(const struct npl_simd *simd, const struct npl_simd_layer *layer, struct npl_simd_run *run);
+
+#endif
