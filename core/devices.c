@@ -14,7 +14,6 @@
 
 #include "books.h"
 #include "npulab/sha256.h"
-#include "npulab/stage.h"
 #include "npulab/text.h"
 
 #define NPL_DRIVER(name) extern const struct npl_driver npl_driver_##name;
@@ -422,13 +421,6 @@ int npl_device_open_chain(struct npl_device *device, const struct npl_chain *cha
 	free(*opened);
 	*opened = NULL;
 	return npl_fail(err, local.code, "%s: %s", device->machine.name, local.msg);
-}
-
-void npl_chain_stage(const struct npl_chain *chain, int layer)
-{
-	const bool known = chain->node != NULL;
-	npl_stage_step("layer", (known ? chain->node[layer] : layer) + 1, known ? chain->n_nodes : chain->n,
-		       chain->layer[layer]->name);
 }
 
 const struct npl_chain_info *npl_device_chain_info(const struct npl_device_chain *chain)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of operators, expanded from ops.def, and the look-up of operators and attributes by name. */
+ * The table of operators, expanded from ops.def, and the look-up of operators by name. */
 #include "npulab/op.h"
 
 #include <string.h>
@@ -40,42 +40,4 @@ const char *npl_op_nearest(const char *onnx_name)
 	for (int i = 0; i < NPL_OPS; i++)
 		names[i] = npl_op_defs[i].name;
 	return npl_nearest(onnx_name, names, NPL_OPS);
-}
-
-static const char *attr_type_name(int type)
-{
-	switch (type) {
-	case NPL_ATTR_INT:
-		return "an integer";
-	case NPL_ATTR_FLOAT:
-		return "a float";
-	case NPL_ATTR_STRING:
-		return "a string";
-	case NPL_ATTR_INTS:
-		return "a list of integers";
-	case NPL_ATTR_FLOATS:
-		return "a list of floats";
-	case NPL_ATTR_STRINGS:
-		return "a list of strings";
-	case NPL_ATTR_TENSOR:
-		return "a tensor";
-	default:
-		return "of an unsupported type";
-	}
-}
-
-struct npl_attr *npl_attr_find(struct npl_attr_list *list, const char *name, int type, struct npl_err *err)
-{
-	for (int i = 0; i < list->n; i++) {
-		struct npl_attr *attr = &list->attr[i];
-		if (strcmp(attr->name, name))
-			continue;
-		attr->used = true;
-		if ((int)attr->type == type)
-			return attr;
-		npl_fail(err, NPL_EINPUT, "attribute %s is %s, expected %s", name, attr_type_name((int)attr->type),
-			 attr_type_name(type));
-		return NULL;
-	}
-	return NULL;
 }

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "diannao_layers.h"
 #include "npulab/compare.h"
@@ -85,12 +84,6 @@ static const struct {
 	{"POOL1 to POOL5", "energy_ratio", energy_ratio, BIT(POOL1) | BIT(POOL3) | BIT(POOL5)},
 };
 #define MEANS ((int)(sizeof means / sizeof *means))
-
-double npl_diannao_published(const struct npl_validation *validation, const char *case_name, const char *metric)
-{
-	const struct npl_validation_row *row = npl_validation_find(validation, NPL_DIANNAO_MACHINE, case_name, metric);
-	return row ? row->published : NAN;
-}
 
 static int open_machine(const struct npl_validate_options *options, struct npl_device **device, struct npl_err *err)
 {

@@ -203,3 +203,9 @@ int npl_diannao_machine(struct npl_validation *validation, const struct npl_devi
 		rc = add_fitted(validation, device, err);
 	return rc ? rc : validate_blocks(validation, device, err);
 }
+
+double npl_diannao_published(const struct npl_validation *validation, const char *case_name, const char *metric)
+{
+	const struct npl_validation_row *row = npl_validation_find(validation, NPL_DIANNAO_MACHINE, case_name, metric);
+	return row ? row->published : NAN;
+}

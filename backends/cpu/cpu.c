@@ -13,7 +13,6 @@
 
 #include "chain.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,15 +38,6 @@ static const struct npl_param params[] = {
 	{"tdp_cores", NPL_PARAM_INT, offsetof(struct cpu_config, tdp_cores), "0", 0, 100000, "cores",
 	 "of the package that draws tdp_watts; 0: as that table has it, or else as Linux counts", NULL},
 	{0}};
-
-int cpu_usable_processors(void)
-{
-	cpu_set_t set;
-	if (!sched_getaffinity(0, sizeof set, &set))
-		return CPU_COUNT(&set);
-	long online = sysconf(_SC_NPROCESSORS_ONLN); /* more than 1024 processors: the set is too small */
-	return online > 0 ? (int)online : 1;
-}
 
 static void cpu_close(void *state)
 {
@@ -164,19 +154,6 @@ static bool cpu_supports(const void *state, const struct npl_layer *layer, char 
 		return false;
 	}
 	return cpu_fits_blas(layer, why, n);
-}
-
-int cpu_reserve(struct cpu_state *cpu, size_t bytes, struct npl_err *err)
-{
-	if (bytes <= cpu->workspace_bytes)
-		return 0;
-	float *bigger = aligned_alloc(64, (bytes + 63) / 64 * 64);
-	if (!bigger)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of workspace", bytes);
-	free(cpu->workspace);
-	cpu->workspace = bigger;
-	cpu->workspace_bytes = bytes;
-	return 0;
 }
 
 static int run_conv(struct cpu_state *cpu, const struct npl_layer *layer, float *out, double *seconds,

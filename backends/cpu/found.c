@@ -2,8 +2,10 @@
  *
  * What the cpu device tells of itself: the processor and the libraries it found (`npulab devices --verbose`), how its
  * energy is measured, and what it is assumed to draw where it cannot be. */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/int8/int8.h"
 #include "cpu.h"
@@ -140,4 +142,13 @@ int cpu_facts(void *state, struct npl_facts *facts, struct npl_err *err)
 	    int8_facts(facts, err))
 		return err->code;
 	return energy_facts(cpu, facts, err);
+}
+
+int cpu_usable_processors(void)
+{
+	cpu_set_t set;
+	if (!sched_getaffinity(0, sizeof set, &set))
+		return CPU_COUNT(&set);
+	long online = sysconf(_SC_NPROCESSORS_ONLN); /* more than 1024 processors: the set is too small */
+	return online > 0 ? (int)online : 1;
 }

@@ -74,38 +74,6 @@ bool npl_int8_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 	return true;
 }
 
-struct npl_int8_matrix npl_int8_matrix_of(const struct npl_tensor *tensor, const void *data, int64_t stride,
-					  int64_t k_stride)
-{
-	return (struct npl_int8_matrix){data, tensor->dtype, tensor->quant.zero_point, stride, k_stride};
-}
-
-void npl_int8_finish_by(struct npl_int8_finish *finish, enum npl_activation fused, const struct npl_tensor *y)
-{
-	finish->zero_point = y->quant.zero_point;
-	finish->dtype = y->dtype;
-	finish->relu = fused == NPL_ACT_RELU || fused == NPL_ACT_RELU6;
-	finish->limited = fused == NPL_ACT_RELU6 && y->dtype != NPL_I32;
-	if (!finish->limited)
-		return;
-	const float limit = rintf(6.0f / y->quant.scale) + (float)y->quant.zero_point,
-		    high = (float)npl_int8_max(y->dtype);
-	finish->most = limit < high ? (int32_t)limit : (int32_t)high;
-}
-
-void npl_int8_finish_row(const struct npl_int8_work *work, int32_t *acc, int64_t count, int64_t channel, int step,
-			 int64_t at, struct npl_int8_counts *counts)
-{
-	const struct npl_tensor *y = &work->out;
-	struct npl_int8_finish finish = {
-		.bias = work->bias ? work->bias + channel : NULL,
-		.scale = work->scale ? work->scale + channel : NULL,
-		.step = step,
-	};
-	npl_int8_finish_by(&finish, work->layer->fused, y);
-	npl_int8_finish(&finish, acc, count, (uint8_t *)y->data + at * (int64_t)npl_dtype_size(y->dtype), counts);
-}
-
 static int64_t div_up(int64_t a, int64_t b)
 {
 	return (a + b - 1) / b;
@@ -235,20 +203,6 @@ static bool must_count(const struct npl_int8_work *work, const struct npl_int8_o
 					       .a = npl_int8_matrix_of(work->layer->in[0], NULL, 1, 1),
 					       .b = npl_int8_matrix_of(work->layer->in[1], NULL, 1, 1)};
 	return order && npl_int8_may_wrap(&bound);
-}
-
-size_t npl_int8_claim(struct npl_int8_work *work, int64_t bytes)
-{
-	size_t at = work->claimed;
-	work->claimed += ((size_t)bytes + 63) / 64 * 64;
-	return at;
-}
-
-size_t npl_int8_claim_weights(struct npl_int8_work *work, int64_t bytes)
-{
-	size_t at = work->weights_claimed;
-	work->weights_claimed += ((size_t)bytes + 63) / 64 * 64;
-	return at;
 }
 
 void npl_int8_memory_free(struct npl_int8_memory *memory)

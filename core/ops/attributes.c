@@ -7,6 +7,44 @@
 #include "npulab/text.h"
 #include "ops.h"
 
+static const char *attr_type_name(int type)
+{
+	switch (type) {
+	case NPL_ATTR_INT:
+		return "an integer";
+	case NPL_ATTR_FLOAT:
+		return "a float";
+	case NPL_ATTR_STRING:
+		return "a string";
+	case NPL_ATTR_INTS:
+		return "a list of integers";
+	case NPL_ATTR_FLOATS:
+		return "a list of floats";
+	case NPL_ATTR_STRINGS:
+		return "a list of strings";
+	case NPL_ATTR_TENSOR:
+		return "a tensor";
+	default:
+		return "of an unsupported type";
+	}
+}
+
+struct npl_attr *npl_attr_find(struct npl_attr_list *list, const char *name, int type, struct npl_err *err)
+{
+	for (int i = 0; i < list->n; i++) {
+		struct npl_attr *attr = &list->attr[i];
+		if (strcmp(attr->name, name))
+			continue;
+		attr->used = true;
+		if ((int)attr->type == type)
+			return attr;
+		npl_fail(err, NPL_EINPUT, "attribute %s is %s, expected %s", name, attr_type_name((int)attr->type),
+			 attr_type_name(type));
+		return NULL;
+	}
+	return NULL;
+}
+
 /* npl_attr_find with its error told apart from "absent" also when the caller passed no err. */
 int op_attr_find(struct npl_attr_list *list, const char *name, int type, struct npl_attr **attr, struct npl_err *err)
 {

@@ -5,11 +5,14 @@
 #include "loops.h"
 #include "ops.h"
 
-static const struct op_loops *const loops_of[NPL_OPS] = {
-	[NPL_OP_SUM] = &op_add_loops,
-	[NPL_OP_MEAN] = &op_add_loops,
-	[NPL_OP_MIN] = &op_min_loops,
-	[NPL_OP_MAX] = &op_max_loops,
+static const struct {
+	const char *name;
+	const struct op_loops *loops;
+} variadic[NPL_OPS] = {
+	[NPL_OP_SUM] = {"Sum", &op_add_loops},
+	[NPL_OP_MEAN] = {"Mean", &op_add_loops},
+	[NPL_OP_MIN] = {"Min", &op_min_loops},
+	[NPL_OP_MAX] = {"Max", &op_max_loops},
 };
 
 int op_variadic_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
@@ -42,7 +45,7 @@ int op_variadic_shape(struct npl_attrs *attrs, const struct npl_tensor *const *i
 		if (op_before(attrs, 8) && !npl_shape_equal(&joint, &in[i]->shape))
 			return npl_fail(err, NPL_EINPUT,
 					"the shapes %s and %s differ, and %s broadcasts only from opset 8",
-					OP_TEXT(&joint), OP_TEXT(&in[i]->shape), npl_op_defs[attrs->op].name);
+					OP_TEXT(&joint), OP_TEXT(&in[i]->shape), variadic[attrs->op].name);
 		struct npl_shape so_far = joint;
 		if (op_broadcast_shape(&so_far, &in[i]->shape, &joint, err))
 			return NPL_EINPUT;
@@ -57,7 +60,7 @@ int op_variadic_run(const struct npl_attrs *attrs, const struct npl_tensor *cons
 {
 	(void)n_out;
 	(void)err;
-	const struct op_loops *loops = loops_of[attrs->op];
+	const struct op_loops *loops = variadic[attrs->op].loops;
 	if (n_in == 1)
 		return op_copy_bytes(in[0], out);
 	op_apply(loops, out->dtype, &in[0]->shape, in[0]->data, &in[1]->shape, in[1]->data, out);

@@ -247,3 +247,24 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *all, struct np
 		npl_run_free(&report->run);
 	return rc;
 }
+
+int npl_store_batch(const struct npl_graph *graph, const struct npl_samples *samples, const struct npl_tensor *batch,
+		    int64_t b, int64_t real, struct npl_tensor *all, struct npl_err *err)
+{
+	for (int i = 0; i < graph->n_outputs; i++) {
+		size_t bytes = npl_tensor_bytes(&batch[i]), at = 0;
+		if (samples->rows && samples->rows[i]) {
+			const size_t sample_bytes = bytes / (size_t)graph->batch;
+			bytes = sample_bytes * (size_t)real;
+			at = sample_bytes * (size_t)(b * graph->batch);
+		}
+		if (!bytes || !all[i].data)
+			continue;
+		if (at + bytes > npl_tensor_bytes(&all[i]))
+			return npl_fail(err, NPL_EINTERNAL,
+					"output '%s' of batch %lld has no room in that of all samples", all[i].name,
+					(long long)b);
+		memcpy((char *)all[i].data + at, batch[i].data, bytes);
+	}
+	return 0;
+}

@@ -8,20 +8,6 @@
 
 #include "build.h"
 
-const void *fold_data(struct graph_builder *b, struct npl_value *value)
-{
-	return npl_value_data(b->graph, value, b->err);
-}
-
-bool fold_allowed(struct graph_builder *b, size_t bytes, uint64_t work)
-{
-	if (bytes > b->limits.fold_bytes || work > b->limits.fold_work)
-		return false;
-	b->limits.fold_bytes -= bytes;
-	b->limits.fold_work -= work;
-	return true;
-}
-
 /* An upper bound on the steps of a kernel: its multiply-accumulates or, where it has none, its elements times the
  * window that slides over them or the steps that each takes. */
 static uint64_t work_of(const struct graph_builder *b, const struct graph_node *node, uint64_t elements)

@@ -55,6 +55,10 @@ bool follow_node(struct follow *f, const struct npl_node *node, const char **why
 /* Is there a rule for the operator? One without a rule mixes samples. */
 bool follow_has_rule(enum npl_op op);
 
+/* The value of the same name at the other batch, or NULL. */
+const struct npl_value *follow_same_value(const struct follow *f, int v);
+/* Notes that an input of the graph holds samples. */
+void follow_input(struct follow *f, int v);
 /* The samples of a value; false when they lie along no single dimension, or there are none. */
 bool follow_spread(const struct follow *f, int v, struct spread *spread);
 /* Places samples in a value; false when its shape has no room for them there. */

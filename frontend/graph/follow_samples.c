@@ -7,103 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t product(const struct npl_shape *shape, int first, int end)
-{
-	int64_t n = 1;
-	for (int d = first; d < end; d++)
-		n *= shape->dim[d];
-	return n;
-}
-
-bool follow_spread(const struct follow *f, int v, struct spread *spread)
-{
-	const struct npl_shape *shape = &f->graph->value[v].shape;
-	const int64_t distance = f->distance[v], batch = f->graph->batch;
-	int64_t step = 1;
-	for (int d = shape->rank - 1; distance && d >= 0; d--) {
-		const int64_t end = step * shape->dim[d];
-		if (distance < end) {
-			*spread = (struct spread){.axis = d, .inner = distance / step};
-			if (distance % step || shape->dim[d] % (spread->inner * batch))
-				return false;
-			spread->outer = shape->dim[d] / (spread->inner * batch);
-			return true;
-		}
-		step = end;
-	}
-	return false;
-}
-
-bool follow_place(struct follow *f, int v, const struct spread *spread)
-{
-	const struct npl_shape *shape = &f->graph->value[v].shape;
-	const int a = spread->axis;
-	if (a < 0 || a >= shape->rank || shape->dim[a] != spread->outer * f->graph->batch * spread->inner)
-		return false;
-	f->distance[v] = product(shape, a + 1, shape->rank) * spread->inner;
-	return f->distance[v] > 0;
-}
-
-static const struct npl_value *same_value(const struct follow *f, int v)
-{
-	const int other = graph_names_find(&f->other_values, f->graph->value[v].name);
-	return other < 0 ? NULL : &f->other->value[other];
-}
-
-enum change { SAME, RESIZED, DIFFERENT };
-
-/* What another batch makes of a fixed value. */
-static enum change change_of(struct follow *f, int v)
-{
-	const struct npl_value *value = &f->graph->value[v];
-	if (!value->constant || !value->of_shape)
-		return SAME;
-	if (!f->other) {
-		f->wants_other = true;
-		return SAME;
-	}
-	const struct npl_value *other = same_value(f, v);
-	if (!other || other->dtype != value->dtype || value->is_fill != other->is_fill)
-		return DIFFERENT;
-	const size_t size = npl_dtype_size(value->dtype);
-	if (value->is_fill && memcmp(value->fill, other->fill, size))
-		return DIFFERENT;
-	if (!npl_shape_equal(&value->shape, &other->shape))
-		return RESIZED;
-	if (value->is_fill)
-		return SAME;
-	const size_t bytes = (size_t)npl_shape_count(&value->shape) * size;
-	return value->data && other->data && !memcmp(value->data, other->data, bytes) ? SAME : DIFFERENT;
-}
-
-bool follow_steady(struct follow *f, int v)
-{
-	return change_of(f, v) == SAME;
-}
-
-bool follow_uniform(struct follow *f, int v, const struct spread *spread)
-{
-	const struct npl_value *value = &f->graph->value[v];
-	const struct npl_shape *shape = &value->shape;
-	const int a = spread->axis;
-	if (change_of(f, v) == DIFFERENT)
-		return false;
-	if (a < 0 || a >= shape->rank || shape->dim[a] == 1 || value->is_fill)
-		return true;                          /* repeated along that dimension, or of one number */
-	f->wants_other = f->wants_other || !f->other; /* as long as this batch, or as any? */
-	if (!value->data || shape->dim[a] != spread->outer * f->graph->batch * spread->inner)
-		return false;
-	const size_t piece = (size_t)(product(shape, a + 1, shape->rank) * spread->inner) *
-			     npl_dtype_size(value->dtype);
-	const char *data = value->data;
-	for (int64_t o = 0, n = product(shape, 0, a) * spread->outer; o < n;
-	     o++, data += piece * (size_t)f->graph->batch)
-		for (int64_t s = 1; s < f->graph->batch; s++)
-			if (memcmp(data, data + piece * (size_t)s, piece))
-				return false;
-	return true;
-}
-
 /* Results of fixed inputs are fixed. */
 static bool is_fixed(const struct follow *f, const struct npl_node *node)
 {
@@ -119,7 +22,7 @@ static bool stays(struct follow *f, int v)
 	if (f->graph->value[v].constant)
 		return follow_steady(f, v);
 	f->wants_other = f->wants_other || !f->other;
-	const struct npl_value *other = f->other ? same_value(f, v) : NULL;
+	const struct npl_value *other = f->other ? follow_same_value(f, v) : NULL;
 	return !other || npl_shape_equal(&f->graph->value[v].shape, &other->shape);
 }
 
@@ -156,11 +59,9 @@ static void follow_outputs(struct follow *f, struct follow_result *result)
 const struct npl_node *follow_nodes(struct follow *f, const char **why)
 {
 	const struct npl_graph *graph = f->graph;
-	for (int i = 0; i < graph->n_inputs; i++) {
-		const struct npl_value *value = &graph->value[graph->input[i]];
-		if (value->batched)
-			f->distance[graph->input[i]] = product(&value->shape, 1, value->shape.rank);
-	}
+	for (int i = 0; i < graph->n_inputs; i++)
+		if (graph->value[graph->input[i]].batched)
+			follow_input(f, graph->input[i]);
 	for (int i = 0; i < graph->n_nodes; i++) {
 		*why = "mixes samples";
 		if (!is_fixed(f, &graph->node[i]) && !follow_node(f, &graph->node[i], why))
@@ -197,7 +98,7 @@ static bool grows(const struct follow *f, int v, const struct npl_shape *other)
 static const struct npl_value *find_unsteady(const struct follow *f)
 {
 	for (int v = 0; v < f->graph->n_values && f->other; v++) {
-		const struct npl_value *other = f->distance[v] ? same_value(f, v) : NULL;
+		const struct npl_value *other = f->distance[v] ? follow_same_value(f, v) : NULL;
 		if (other && !grows(f, v, &other->shape))
 			return &f->graph->value[v];
 	}

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading a graph from a file or from memory, freeing it, and making the elements of constants that are only described. */
-#include <pthread.h>
+ * Loading a graph from a file or from memory. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/files/file.h"
 #include "frontend/graph/build.h"
-#include "npulab/budget.h"
 #include "npulab/sha256.h"
 #include "onnx_external.h"
-#include "topology.h"
 
 #define MAX_FILE_BYTES (((size_t)2 << 30) - 1) /* what a protobuf message may have at most */
 
@@ -147,79 +144,4 @@ int graph_load_probe(const char *path, const struct npl_load_options *options, s
 		     struct npl_err *err)
 {
 	return load_file(path, options, false, graph, err);
-}
-
-int npl_graph_load(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
-		   struct npl_err *err)
-{
-	*graph = NULL;
-	if (topology_is(path))
-		return topology_load(path, options, graph, err);
-	struct npl_err local;
-	int rc = graph_load_file(path, options, graph, err ? err : &local);
-	if (!options || !options->n_files)
-		return rc;
-	if (rc == NPL_EINPUT)
-		rc = graph_load_together(path, options, graph, err ? err : &local);
-	return rc ? rc : graph_settle_batch(path, options, graph, err ? err : &local);
-}
-
-void npl_graph_free(struct npl_graph *graph)
-{
-	if (!graph)
-		return;
-	for (int i = 0; i < graph->n_mappings; i++)
-		npl_file_unmap(&graph->mapping[i]);
-	npl_arena_free(&graph->arena);
-	free(graph);
-}
-
-static void make_fill(const struct npl_value *value, char *data, size_t count, size_t size)
-{
-	static const unsigned char zero[sizeof value->fill];
-	if (!count || memcmp(value->fill, zero, size) == 0) /* the arena is zeroed */
-		return;
-	memcpy(data, value->fill, size);
-	for (size_t done = size; done < count * size; done *= 2) /* what is there, once more behind itself */
-		memcpy(data + done, data, done < count * size - done ? done : count * size - done);
-}
-
-/* Sessions of several threads may share a graph: the first that asks makes the data. */
-static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-
-static const void *make_data(struct npl_graph *graph, struct npl_value *value, struct npl_err *err)
-{
-	char text[192];
-	if (!value->is_fill && !value->is_random) {
-		npl_fail(err, NPL_EINTERNAL, "tensor '%s' has no data", value->name);
-		return NULL;
-	}
-	size_t size = npl_dtype_size(value->dtype), count = (size_t)npl_shape_count(&value->shape);
-	if (npl_memory_ask(count * size, value->name, err))
-		return NULL;
-	char *data = npl_arena_array(&graph->arena, count, size);
-	if (!data) {
-		npl_fail(err, NPL_ENOMEM, "tensor '%s': out of memory for %s %s", value->name,
-			 npl_dtype_name(value->dtype), npl_shape_text(&value->shape, text, sizeof text));
-		return NULL;
-	}
-	if (value->is_fill)
-		make_fill(value, data, count, size);
-	else if (value->dtype == NPL_F32)
-		npl_random_floats(&value->law, 0, (int64_t)count, (float *)(void *)data);
-	else
-		npl_random_doubles(&value->law, 0, (int64_t)count, (double *)(void *)data);
-	return data;
-}
-
-const void *npl_value_data(struct npl_graph *graph, struct npl_value *value, struct npl_err *err)
-{
-	const void *data = __atomic_load_n(&value->data, __ATOMIC_ACQUIRE);
-	if (data)
-		return data;
-	pthread_mutex_lock(&making);
-	data = value->data ? value->data : make_data(graph, value, err);
-	__atomic_store_n(&value->data, data, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&making);
-	return data;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Whether the samples that shall be fed can be cut into batches (follow.h), and the batch of those that cannot: all of them, where the
- * model leaves the batch open. */
+ * model leaves the batch open; so loading a file ends here. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include "frontend/graph/build.h"
 #include "frontend/graph/follow.h"
 #include "frontend/graph/values.h"
+#include "topology.h"
 
 #define PROBE 2 /* the least batch that can be followed */
 
@@ -176,4 +177,19 @@ int graph_settle_batch(const char *path, const struct npl_load_options *options,
 		*graph = NULL;
 	}
 	return rc;
+}
+
+int npl_graph_load(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+		   struct npl_err *err)
+{
+	*graph = NULL;
+	if (topology_is(path))
+		return topology_load(path, options, graph, err);
+	struct npl_err local;
+	int rc = graph_load_file(path, options, graph, err ? err : &local);
+	if (!options || !options->n_files)
+		return rc;
+	if (rc == NPL_EINPUT)
+		rc = graph_load_together(path, options, graph, err ? err : &local);
+	return rc ? rc : graph_settle_batch(path, options, graph, err ? err : &local);
 }

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "frontend/graph/follow.h"
+#include "frontend/graph/values.h"
 #include "npulab/model.h"
 #include "npulab/random.h"
 #include "npulab/text.h"
-#include "frontend/graph/values.h"
 
 static const struct npl_value *graph_input(const struct npl_graph *graph, int i)
 {

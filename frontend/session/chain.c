@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #include "frontend/quantise/quantise.h"
-#include "written.h"
 #include "npulab/stage.h"
 #include "split.h"
+#include "written.h"
 
 #define FIRST_NODES 1024 /* of a long chain that are tried together first */
 
@@ -24,11 +24,6 @@ static bool has_chains(const struct npl_session *s, const struct npl_step *step)
 {
 	return step->role == NPL_RAN && !step->factor && step->repeat <= 1 && step->device != NPL_ON_HOST &&
 	       npl_device_has_chains(s->device[step->device]);
-}
-
-int npl_chain_data_inputs(const struct npl_step *step)
-{
-	return step->canonical ? 1 : step->n_in;
 }
 
 /* Whether the step that makes value v makes it in the shape that others see. */
@@ -46,16 +41,6 @@ static bool made_as_read(const struct npl_session *s, const struct npl_step *ste
 {
 	const struct npl_quant made = npl_written_quant(s, v);
 	return !step->written || npl_quant_same(&made, &step->x_quant);
-}
-
-bool npl_chain_renames(const struct npl_session *s, int device)
-{
-	return npl_device_get_info(s->device[device])->link.measured;
-}
-
-bool npl_chain_converts(const struct npl_session *s, int device)
-{
-	return device != NPL_ON_HOST && npl_device_get_info(s->device[device])->converts && !s->alone;
 }
 
 static bool is_byte(enum npl_dtype dtype)

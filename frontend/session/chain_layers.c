@@ -5,8 +5,8 @@
 
 #include "chain_draft.h"
 #include "frontend/quantise/quantise.h"
-#include "written.h"
 #include "split.h"
+#include "written.h"
 
 bool npl_chain_is_alias(const struct npl_session *s, int i)
 {
@@ -298,4 +298,19 @@ int npl_chain_add_view(struct npl_chain_draft *d, int i, struct npl_err *err)
 	if (d->made[v] != in)
 		d->made[v]->name = out->name;
 	return 0;
+}
+
+int npl_chain_data_inputs(const struct npl_step *step)
+{
+	return step->canonical ? 1 : step->n_in;
+}
+
+bool npl_chain_renames(const struct npl_session *s, int device)
+{
+	return npl_device_get_info(s->device[device])->link.measured;
+}
+
+bool npl_chain_converts(const struct npl_session *s, int device)
+{
+	return device != NPL_ON_HOST && npl_device_get_info(s->device[device])->converts && !s->alone;
 }

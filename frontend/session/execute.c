@@ -8,8 +8,8 @@
 
 #include "chain.h"
 #include "core/computer/clock.h"
-#include "frontend/quantise/quantise.h"
 #include "frontend/graph/values.h"
+#include "frontend/quantise/quantise.h"
 #include "live.h"
 #include "lrn.h"
 #include "npulab/sha256.h"
@@ -45,22 +45,6 @@ static int gather_inputs(struct npl_live *live, const struct npl_node *node, con
 		layer->in[0] = &view[0];
 	}
 	return 0;
-}
-
-int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor *tensor, struct npl_layer_run *row,
-		    struct npl_err *err)
-{
-	if (s->hash && tensor->data && v == s->step[row->node].out)
-		npl_sha256_hex(tensor->data, npl_tensor_bytes(tensor), row->output_sha256);
-	return s->watcher && tensor->data ? s->watcher->seen(s->watcher->context, v, tensor, err) : 0;
-}
-
-void npl_note_output(const struct npl_session *s, const struct npl_step *step, const struct npl_tensor *out,
-		     struct npl_layer_run *row)
-{
-	row->output_dtype = out->dtype;
-	if (!s->timing_only || step->written)
-		row->output_quant = out->quant;
 }
 
 /* Part i of n of a tensor, cut along its rows. */

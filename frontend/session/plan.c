@@ -9,11 +9,11 @@
 #include "chain.h"
 #include "core/base/half.h"
 #include "frontend/quantise/quantise.h"
-#include "stay_float.h"
-#include "written.h"
 #include "lrn.h"
 #include "npulab/stage.h"
 #include "split.h"
+#include "stay_float.h"
+#include "written.h"
 
 /* The single node reading value v, if there is just one and v is no output of the graph. */
 static int sole_reader(const struct npl_session *s, int v)

@@ -9,18 +9,6 @@
 #include "frontend/quantise/quantise.h"
 #include "written.h"
 
-enum npl_format npl_step_format(const struct npl_session *s, const struct npl_step *step)
-{
-	if (step->device == NPL_ON_HOST || step->plain)
-		return NPL_FORMAT_F32;
-	return npl_device_get_info(s->device[step->device])->format;
-}
-
-enum npl_format npl_step_form(const struct npl_session *s, const struct npl_step *step)
-{
-	return step->written ? NPL_FORMAT_F32 : npl_step_format(s, step);
-}
-
 static const struct npl_value *input_value(const struct npl_graph *graph, const struct npl_node *node, int i)
 {
 	return i < node->n_in && node->in[i] >= 0 ? &graph->value[node->in[i]] : NULL;

@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/load/memory_plan.h"
+#include "backends/cuda/products/channels_last.h"
 #include "core/base/half.h"
 #include "layout.h"
-#include "memory_plan.h"
 #include "npulab/text.h"
 
 #define MOST_STAGING                                                                                                   \

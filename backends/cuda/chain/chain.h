@@ -7,6 +7,7 @@
 #ifndef NPULAB_CUDA_CHAIN_H
 #define NPULAB_CUDA_CHAIN_H
 
+#include "cuda.h"
 #include "layer.h"
 
 /* A tensor of the layers on the GPU. */

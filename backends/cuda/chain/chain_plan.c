@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/load/memory_plan.h"
+#include "backends/cuda/products/channels_last.h"
 #include "chain.h"
 #include "layout.h"
-#include "memory_plan.h"
 #include "npulab/text.h"
 
 static int out_of_memory(struct npl_err *err)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/load/memory_plan.h"
 #include "chain.h"
-#include "memory_plan.h"
 
 static const struct npl_param params[] = {
 	{"device", NPL_PARAM_INT, offsetof(struct cu_config, device), "0", 0, 63, "",
@@ -28,16 +28,6 @@ static const struct npl_param params[] = {
 	{0}};
 
 const struct cu_loader *cu_loader = &cu_system_loader;
-
-int cu_device_enter(const struct cu_device *device, struct npl_err *err)
-{
-	return cu_try(&device->driver, err, cuCtxSetCurrent, context_set, (device->context));
-}
-
-enum npl_dtype cu_device_type(const struct cu_device *device, enum npl_dtype dtype)
-{
-	return cu_stored(dtype, device->precision);
-}
 
 void cu_close(struct cu_device *d)
 {
@@ -86,12 +76,6 @@ static int open_libraries(struct cu_device *d, struct npl_err *err)
 	if (cu_dnn_open(&d->driver, d->stream, &d->dnn, &why))
 		snprintf(d->no_dnn, sizeof d->no_dnn, "%.199s", why.msg);
 	return 0;
-}
-
-int cu_capability_for(enum cu_precision precision)
-{
-	static const int needed[] = {[CU_F32] = 50, [CU_TF32] = 80, [CU_F16] = 53, [CU_BF16] = 80, [CU_INT8] = 75};
-	return needed[precision];
 }
 
 static int check_precision(const struct cu_device *d, struct npl_err *err)

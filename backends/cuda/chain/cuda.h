@@ -1,45 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cuda device inside: its parameters, and what stays open as long as the device. Each thread that works with it makes its
- * context current first (cu_device_enter).
+ * The cuda device from outside: how it is opened, and what a driver does with it.
  */
 #ifndef NPULAB_CUDA_CUDA_H
 #define NPULAB_CUDA_CUDA_H
 
-#include "backends/cuda/kernel/kernel.h"
-#include "backends/cuda/load/blas_api.h"
-#include "backends/cuda/load/dnn_api.h"
-#include "backends/cuda/products/conv_search.h"
-#include "memory.h"
-#include "npulab/device.h"
-
-struct cu_config {
-	int64_t device; /* ordinal of the GPU, as the driver counts them */
-	int precision;  /* enum cu_precision */
-	int planar;     /* images lie as ONNX has them, always */
-	int64_t patch_mib;
-	double tdp_watts;
-};
-
-struct cu_device {
-	const struct cu_config *config;
-	enum cu_precision precision;
-	struct cu_driver driver;
-	struct cu_gpu gpu;
-	void *context, *stream;
-	struct cu_blas blas;
-	struct cu_dnn dnn;
-	char no_dnn[200]; /* why there is no cuDNN */
-	struct cu_nvrtc nvrtc;
-	struct cu_kernels *kernels;
-	struct cu_block fault; /* an int that kernels set when an index was outside its tensor */
-	/* Chains run one at a time and share these: */
-	struct cu_block workspace; /* of cuBLASLt and cuDNN */
-	struct cu_block values;    /* what layers make and read, but for weights */
-	struct cu_pinned staging;  /* what crosses the link */
-	size_t patch_bytes;        /* of a convolution's patches at a time, at most */
-	struct cu_dnn_choices choices;
-};
+#include "backends/cuda/products/device.h"
 
 /* What the driver's open does, over any loader. */
 int cu_open(const struct cu_loader *loader, const struct cu_config *config, struct cu_device **device,
@@ -48,15 +14,6 @@ void cu_close(struct cu_device *device); /* accepts NULL */
 
 /* What opens the libraries of every device; tests put a fake there. */
 extern const struct cu_loader *cu_loader;
-
-/* Makes the device's context this thread's. */
-int cu_device_enter(const struct cu_device *device, struct npl_err *err);
-
-/* The type in which the GPU holds a tensor of the session: 16 bits for float32 where the precision says so. */
-enum npl_dtype cu_device_type(const struct cu_device *device, enum npl_dtype dtype);
-
-/* The compute capability that a precision's products need, times 10. */
-int cu_capability_for(enum cu_precision precision);
 
 /* found.c: "0000:65:00.0", as NVML knows the board; */
 void cu_bus_of(const struct cu_device *device, char text[32]);

@@ -8,26 +8,6 @@
 #include "core/base/half.h"
 #include "core/measured.h"
 
-static bool multiplies(const struct npl_layer *layer)
-{
-	return (npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM) || cu_is_recurrent(layer->op);
-}
-
-enum cu_precision cu_layer_precision(const struct cu_device *device, const struct npl_layer *layer)
-{
-	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
-	char why[200];
-	if (multiplies(layer) && x && npl_dtype_is_half(x->dtype))
-		return x->dtype == NPL_F16 ? CU_F16 : CU_BF16;
-	return device->precision == CU_INT8 && npl_widened_layer_ok(layer, why, sizeof why) ? CU_F32
-											    : device->precision;
-}
-
-enum npl_dtype cu_layer_type(const struct cu_layer *layer)
-{
-	return cu_stored(NPL_F32, layer->precision);
-}
-
 static bool is_float(enum npl_dtype dtype)
 {
 	return dtype == NPL_F32 || npl_dtype_is_half(dtype);
@@ -71,7 +51,7 @@ bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *laye
 	const enum cu_precision precision = cu_layer_precision(device, layer);
 	if (precision != CU_INT8 && !npl_widened_layer_ok(layer, why, n))
 		return false;
-	if (precision != CU_INT8 && multiplies(layer) &&
+	if (precision != CU_INT8 && cu_multiplies(layer) &&
 	    (!is_of_one_type(layer, why, n) || !gpu_has(device, precision, why, n)))
 		return false;
 	switch (layer->op) {

@@ -13,13 +13,6 @@
 
 struct cu_chain;
 
-/* Whether a convolution is tried with channels last before it is done as ONNX has it: one of 16 bits in one or two dimensions, by
- * cuDNN on a GPU with tensor cores. */
-bool cu_layout_wanted(const struct cu_layer *layer);
-
-/* Both orders are the same bytes: one channel, one position, no third dimension, or nothing at all. */
-bool cu_layout_is_free(const struct npl_shape *shape);
-
 /* Decides, when layers are open and the chain knows who reads what: `channels_last` of what it holds, read_last of its layers' inputs,
  * and which tensors have a copy in the other order, at which steps. */
 void cu_layout_plan(struct cu_chain *chain);
@@ -28,8 +21,5 @@ void cu_layout_plan(struct cu_chain *chain);
 int cu_layout_like(const struct cu_chain *chain, int h);
 /* Whether h's elements must be turned before the host has them, or after. */
 bool cu_layout_crosses(const struct cu_chain *chain, int h);
-
-/* On the host: the elements of a tensor of this shape, as ONNX has them, with channels last, or back. */
-void cu_layout_turn(const struct npl_shape *shape, size_t element, bool to_last, const void *from, void *to);
 
 #endif

@@ -184,9 +184,9 @@ static int run_unary(const struct cu_job *job, const struct npl_layer *layer, co
 	if (layer->op == NPL_OP_CLIP && p) {
 		args.low = p->low;
 		args.high = p->high;
-		if (cu_kernel_reads(layer, 1))
+		if (cu_reads(layer, 1))
 			args.low_at = in[1].address;
-		if (cu_kernel_reads(layer, 2))
+		if (cu_reads(layer, 2))
 			args.high_at = in[2].address;
 	}
 	return launch_unary(job, "unary", function, layer->fused, &args, in[0].dtype, out->dtype);

@@ -63,6 +63,8 @@ const char *cu_type_name(enum npl_dtype dtype);       /* f32 */
 const char *cu_unit_name(size_t bytes);               /* an unsigned type of that size: 1, 2, 4, 8 or 16 */
 const char *cu_fused_name(enum npl_activation fused); /* fused_relu */
 bool cu_is_float(enum npl_dtype dtype);               /* of 16 or 32 bits */
+/* Does a kernel of the layer's family read input k? */
+bool cu_reads(const struct npl_layer *layer, int k);
 /* Elements of a pack: 16 bytes of the widest type, where all the addresses are aligned; else 1. */
 int cu_pack_of(size_t widest, int n, const uint64_t *address, const size_t *element);
 

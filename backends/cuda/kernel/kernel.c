@@ -203,3 +203,16 @@ int cu_launch_each(const struct cu_job *job, const char *name, const struct cu_m
 	const struct cu_grid grid = {(n + BLOCK_THREADS - 1) / BLOCK_THREADS, BLOCK_THREADS, 1};
 	return cu_launch(job, name, macros, args, grid);
 }
+
+bool cu_reads(const struct npl_layer *layer, int k)
+{
+	if (k >= layer->n_in || !layer->in[k])
+		return false;
+	if (layer->op == NPL_OP_CLIP && k && cu_is_float(layer->in[0]->dtype) && layer->attrs->limits_known)
+		return false;
+	if (layer->op == NPL_OP_CONCAT || layer->op == NPL_OP_SUM || k == 0)
+		return true;
+	if (layer->op == NPL_OP_PAD || layer->op == NPL_OP_ONEHOT)
+		return k == 2;
+	return !(npl_op_defs[layer->op].flags & (NPL_OP_NEEDS_VALUES | NPL_OP_IS_VIEW)) && layer->op != NPL_OP_CASTLIKE;
+}

@@ -13,9 +13,9 @@
 
 #include <stdint.h>
 
-#include "backends/cuda/chain/precision.h"
 #include "backends/cuda/load/nvrtc.h"
 #include "npulab/layer.h"
+#include "precision.h"
 
 /* A tensor on the GPU. */
 struct cu_value {

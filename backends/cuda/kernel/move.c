@@ -260,7 +260,7 @@ static int run_pad(const struct cu_job *job, const struct npl_layer *layer, cons
 	struct cu_macros macros = {""};
 	struct cu_pad_args args = {.x = in[0].address,
 				   .z = out->address,
-				   .value = cu_kernel_reads(layer, 2) ? in[2].address : 0,
+				   .value = cu_reads(layer, 2) ? in[2].address : 0,
 				   .fill = bits_of(attrs->alpha, out->dtype),
 				   .count = npl_shape_count(&out->shape),
 				   .rank = out->shape.rank,

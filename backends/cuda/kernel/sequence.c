@@ -52,7 +52,7 @@ static int run_triangle(const struct cu_job *job, const struct npl_layer *layer,
 	const struct npl_shape *z = &out->shape;
 	struct cu_macros macros = {""};
 	struct cu_sequence_args args = {.x = in[0].address,
-					.extra = cu_kernel_reads(layer, 1) ? in[1].address : 0,
+					.extra = cu_reads(layer, 1) ? in[1].address : 0,
 					.inner = cu_divisor_of(z->dim[z->rank - 1]),
 					.middle = cu_divisor_of(z->dim[z->rank - 2]),
 					.upper = layer->attrs->upper};

@@ -168,16 +168,7 @@ bool cu_kernel_takes(const struct npl_layer *layer, enum cu_precision precision,
 
 bool cu_kernel_reads(const struct npl_layer *layer, int k)
 {
-	const struct cu_family *family = families[layer->op];
-	if (!family || k >= layer->n_in || !layer->in[k])
-		return false;
-	if (layer->op == NPL_OP_CLIP && k && cu_is_float(layer->in[0]->dtype) && layer->attrs->limits_known)
-		return false;
-	if (layer->op == NPL_OP_CONCAT || layer->op == NPL_OP_SUM || k == 0)
-		return true;
-	if (layer->op == NPL_OP_PAD || layer->op == NPL_OP_ONEHOT)
-		return k == 2;
-	return !(npl_op_defs[layer->op].flags & (NPL_OP_NEEDS_VALUES | NPL_OP_IS_VIEW)) && layer->op != NPL_OP_CASTLIKE;
+	return families[layer->op] && cu_reads(layer, k);
 }
 
 enum cu_layouts cu_kernel_layouts(const struct npl_layer *layer)

@@ -10,8 +10,8 @@
  * hundreds of groups would be hundreds of launches of next to nothing. */
 #include <stdio.h>
 
-#include "backends/cuda/chain/layout.h"
-#include "backends/cuda/chain/memory_plan.h"
+#include "backends/cuda/load/memory_plan.h"
+#include "channels_last.h"
 #include "core/integer.h"
 #include "core/ops/window.h"
 

@@ -6,8 +6,8 @@
  * layout.h chooses. */
 #include <limits.h>
 
-#include "backends/cuda/chain/layer.h"
 #include "core/ops/window.h"
+#include "layer.h"
 
 #define MOST_WORKSPACE ((size_t)256 << 20)
 #define NOT_TAKEN(...) npl_fail(err, NPL_EDEVICE, __VA_ARGS__)

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/chain/layer.h"
-#include "backends/cuda/chain/memory_plan.h"
+#include "backends/cuda/load/memory_plan.h"
 #include "core/base/grow.h"
+#include "layer.h"
 
 /* Below this a convolution takes about as long as its launch. */
 #define LEAST_MACS ((uint64_t)1 << 20)

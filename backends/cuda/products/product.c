@@ -3,7 +3,7 @@
  * Products by cuBLASLt (product.h). */
 #include "product.h"
 
-#include "backends/cuda/chain/memory_plan.h"
+#include "backends/cuda/load/memory_plan.h"
 
 int cu_blas_type(enum npl_dtype dtype)
 {

@@ -5,16 +5,11 @@
  * h is stored like all values, which the next step's product reads. A GRU whose reset comes before the product with R's hidden gate needs
  * two products and two kernels a step. A step's sums of X and of h are added in the kernel rather than by the product, whose rows
  * would be far apart where samples have lengths of their own. */
-#include "backends/cuda/chain/layer.h"
-#include "backends/cuda/chain/memory_plan.h"
+#include "backends/cuda/load/memory_plan.h"
+#include "layer.h"
 
 enum { X, W, R, B, SEQUENCE_LENS, INITIAL_H, INITIAL_C, P };
 enum { INPUTS, STATES, CANDIDATES }; /* products */
-
-bool cu_is_recurrent(enum npl_op op)
-{
-	return op == NPL_OP_RNN || op == NPL_OP_GRU || op == NPL_OP_LSTM;
-}
 
 static struct cu_recurrent sizes_of(const struct npl_layer *layer)
 {

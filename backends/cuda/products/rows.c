@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/cuda/chain/layer.h"
-#include "backends/cuda/chain/memory_plan.h"
+#include "backends/cuda/load/memory_plan.h"
 #include "core/integer.h"
+#include "layer.h"
 
 static bool refuse(char *why, size_t n, const char *reason)
 {
@@ -151,37 +151,6 @@ static int run_integers(struct cu_layer *layer, const struct cu_value *in, struc
 	return cu_kernel_sums(d->kernels, &sums, cu_weights_bias(layer, in),
 			      layer->weights.address + layer->weights.scale_at, n, 1, n, product->shape.lead_d,
 			      asked->fused, asked->out, out[0].address, d->stream, err);
-}
-
-int cu_layer_finish(const struct cu_layer *layer, const struct cu_value *in, const struct cu_value *y, int64_t channels,
-		    int64_t inner, struct npl_err *err)
-{
-	const struct cu_value bias = {
-		.address = cu_weights_bias(layer, in), .dtype = y->dtype, .shape = npl_shape_of(1, channels)};
-	if (!bias.address && layer->layer->fused == NPL_ACT_NONE)
-		return 0;
-	return cu_kernel_bias(layer->device->kernels, y, &bias, channels, inner, layer->layer->fused, y,
-			      layer->device->stream, err);
-}
-
-int cu_product_finish(const struct cu_layer *layer, const struct cu_value *y, struct npl_err *err)
-{
-	const struct cu_value no_bias = {.dtype = y->dtype};
-	if (layer->layer->fused <= NPL_ACT_RELU)
-		return 0;
-	return cu_kernel_bias(layer->device->kernels, y, &no_bias, 1, 1, layer->layer->fused, y, layer->device->stream,
-			      err);
-}
-
-int cu_product_empty(const struct cu_layer *layer, const struct cu_value *in, const struct cu_value *out,
-		     struct npl_err *err)
-{
-	const struct cu_device *d = layer->device;
-	const struct npl_shape *shape = &out[0].shape;
-	const size_t bytes = (size_t)npl_shape_count(shape) * npl_dtype_size(out[0].dtype);
-	if (cu_try(&d->driver, err, cuMemsetD8Async, set, (out[0].address, 0, bytes, d->stream)))
-		return err->code;
-	return cu_layer_finish(layer, in, out, shape->rank ? shape->dim[shape->rank - 1] : 1, 1, err);
 }
 
 int cu_rows_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,

@@ -3,8 +3,8 @@
  * Stacks of products (layer.h): MatMul of two tensors, and a Gemm that is not rows times a matrix. */
 #include <stdio.h>
 
-#include "backends/cuda/chain/layer.h"
-#include "backends/cuda/chain/memory_plan.h"
+#include "backends/cuda/load/memory_plan.h"
+#include "layer.h"
 
 static bool refuse(char *why, size_t n, const char *reason)
 {
@@ -104,14 +104,6 @@ void cu_stack_at(const struct cu_stack *stack, int64_t outer, int64_t *a, int64_
 		*b += outer % stack->dim[k] * stack->step_b[k];
 		outer /= stack->dim[k];
 	}
-}
-
-uint64_t cu_common_alignment(const uint64_t *bytes, int n)
-{
-	uint64_t all = CU_ALIGNMENT;
-	for (int i = 0; i < n; i++)
-		all |= bytes[i];
-	return all & -all;
 }
 
 int cu_stack_open(struct cu_layer *layer, struct npl_err *err)

@@ -8,9 +8,9 @@
  * so packing also sums each row where the other side's zero point asks for it. All of it wraps in 32 bits. */
 #include <stdio.h>
 
-#include "backends/cuda/chain/layer.h"
-#include "backends/cuda/chain/memory_plan.h"
+#include "backends/cuda/load/memory_plan.h"
 #include "core/integer.h"
+#include "layer.h"
 
 static bool is_8bit(const struct npl_tensor *t)
 {

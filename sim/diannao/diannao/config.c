@@ -86,3 +86,10 @@ int64_t dn_operations_per_cycle(const struct dn_config *config)
 {
 	return config->tn * config->tn + config->tn * (config->tn - 1);
 }
+
+int dn_open_memory(const struct dn_config *config, bool rtl, struct npl_memory **memory, struct npl_err *err)
+{
+	const struct npl_memory_options options = {
+		.channels = config->memory_channels, .clock = {config->clock_hz, 1}, .every_cycle = rtl};
+	return npl_memory_open(config->memory_preset, &options, memory, err) ? npl_prefix(err, "memory.preset") : 0;
+}

@@ -141,4 +141,7 @@ int64_t dn_average(int64_t sum, int64_t count, int shift); /* sum / count / 2^sh
 /* A value at NFU-3's scale leaves NFU-2 and passes NFU-3. */
 int16_t dn_leave(const struct dn_work *work, int64_t value, struct dn_counters *counters);
 
+/* The machine's memory, as the engine wants it: rtl's goes through every cycle. */
+int dn_open_memory(const struct dn_config *config, bool rtl, struct npl_memory **memory, struct npl_err *err);
+
 #endif

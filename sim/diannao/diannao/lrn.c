@@ -13,8 +13,8 @@
 #include <stdio.h>
 
 #include "core/q16/q16.h"
-#include "sim/diannao/nfu/fit.h"
 #include "dn.h"
+#include "sim/diannao/nfu/fit.h"
 
 #define REFUSE(...) (snprintf(why, n, __VA_ARGS__), false)
 

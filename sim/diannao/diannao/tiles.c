@@ -35,44 +35,6 @@ static int64_t ceil_div(int64_t a, int64_t b)
 	return (a + b - 1) / b;
 }
 
-struct dn_part dn_part_from(const struct dn_work *work, const struct dn_tiles *tiles, int64_t in_rows, int64_t ky,
-			    int64_t kx, int64_t row)
-{
-	const int64_t lines = work->window.kernel[0], taps = work->window.kernel[1];
-	struct dn_part part = {ky, ky + 1, kx, kx + 1, row, in_rows};
-	if (tiles->lines) {
-		part.ky_end = dn_min(ky + tiles->lines, lines);
-		part.kx_end = taps;
-	} else if (tiles->taps) {
-		part.kx_end = dn_min(kx + tiles->taps, taps);
-	} else {
-		part.row_end = dn_min(row + tiles->rows, in_rows);
-	}
-	return part;
-}
-
-bool dn_next_part(const struct dn_work *work, const struct dn_tiles *tiles, int64_t in_rows, struct dn_part *part)
-{
-	if (!part->ky_end) {
-		*part = dn_part_from(work, tiles, in_rows, 0, 0, 0);
-		return true;
-	}
-	if (part->row_end < in_rows)
-		*part = dn_part_from(work, tiles, in_rows, part->ky, part->kx, part->row_end);
-	else if (part->kx_end < work->window.kernel[1])
-		*part = dn_part_from(work, tiles, in_rows, part->ky, part->kx_end, 0);
-	else if (part->ky_end < work->window.kernel[0])
-		*part = dn_part_from(work, tiles, in_rows, part->ky_end, 0, 0);
-	else
-		return false;
-	return true;
-}
-
-int64_t dn_part_rows(const struct dn_part *part)
-{
-	return (part->ky_end - part->ky) * (part->kx_end - part->kx) * (part->row_end - part->row);
-}
-
 /* `n` requests of so many cycles and bytes. */
 static void add_requests(const struct search *s, struct cost *cost, double n, double cycles, double bytes)
 {

@@ -6,7 +6,7 @@
  * run works. */
 #include <stdlib.h>
 
-#include "backends/cuda/chain/memory_plan.h"
+#include "backends/cuda/load/memory_plan.h"
 #include "tests/kit/cuda/fake_device.h"
 #include "tests/kit/recurrent_net.h"
 

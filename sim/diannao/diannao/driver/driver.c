@@ -28,13 +28,6 @@ static int check_config(const struct dn_config *c, struct npl_err *err)
 	return 0;
 }
 
-int dn_open_memory(const struct dn_config *config, bool rtl, struct npl_memory **memory, struct npl_err *err)
-{
-	const struct npl_memory_options options = {
-		.channels = config->memory_channels, .clock = {config->clock_hz, 1}, .every_cycle = rtl};
-	return npl_memory_open(config->memory_preset, &options, memory, err) ? npl_prefix(err, "memory.preset") : 0;
-}
-
 static int dn_open(const void *config, void **state, struct npl_err *err)
 {
 	struct diannao *machine = calloc(1, sizeof *machine);

@@ -4,8 +4,8 @@
 #ifndef DIANNAO_DRIVER_IMPL_H
 #define DIANNAO_DRIVER_IMPL_H
 
-#include "sim/diannao/diannao/isa/engine.h"
 #include "npulab/program.h"
+#include "sim/diannao/diannao/isa/engine.h"
 #include "sim/diannao/diannao/tiles.h"
 
 /* The tiles of a layer: what they are follows from the machine and from the layer's work. */
@@ -25,9 +25,6 @@ struct diannao {
 };
 
 extern const struct npl_isa dn_isa;
-
-/* The machine's memory, as the engine wants it: rtl's goes through every cycle. */
-int dn_open_memory(const struct dn_config *config, bool rtl, struct npl_memory **memory, struct npl_err *err);
 
 /* Bytes that must cross the memory port for a layer. */
 struct dn_least {

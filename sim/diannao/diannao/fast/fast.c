@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define LONGEST_SECONDS 400000000 /* 12 years: 4e18 cycles of the fastest clock are within 63 bits */
-
 static uint64_t to_memory(const struct dn_fast *f, uint64_t boundary)
 {
 	return f->one_clock || boundary == DN_NEVER ? boundary : npl_hz_ceil(boundary, &f->machine, &f->memory_clock);
@@ -61,15 +59,6 @@ static int stuck(const struct dn_fast *f)
 			"diannao: at cycle %" PRIu64 " instruction %" PRIu64
 			" and those before it wait for what nobody brings",
 			f->now, f->index);
-}
-
-int dn_fast_too_long(const struct dn_fast *f)
-{
-	const struct npl_memory_info *memory = npl_memory_info(f->memory);
-	return npl_fail(f->err, NPL_EINPUT,
-			"the program takes longer than %d s at %" PRId64
-			" Hz and %.4g bytes/s of memory %s, expected less",
-			LONGEST_SECONDS, f->config->clock_hz, memory->peak_bytes_per_second, memory->name);
 }
 
 /* From a boundary at which requests have been made to the next at which something happens. */
@@ -145,7 +134,7 @@ static int open_run(struct dn_fast *f)
 	f->machine = (struct npl_hz){c->clock_hz, 1};
 	f->memory_clock = npl_memory_info(f->memory)->clock;
 	f->one_clock = f->machine.numerator * f->memory_clock.denominator == f->memory_clock.numerator;
-	f->longest = npl_hz_floor(LONGEST_SECONDS, &(struct npl_hz){1, 1}, &f->machine);
+	f->longest = npl_hz_floor(DN_LONGEST_SECONDS, &(struct npl_hz){1, 1}, &f->machine);
 	f->row_bytes = (uint64_t)dn_row_bytes(c);
 	f->sb_row_bytes = (uint64_t)dn_sb_row_bytes(c);
 	f->lanes = (uint64_t)c->tn;

@@ -2,6 +2,8 @@
  *
  * Loads and stores on their way through the DMAs (fast.h). A load goes to its DMA when the buffer has room for it, a store when its
  * results are in NBout; the order of the three is the DMAs' affair. A row of SB is a descriptor, as rows arrive one by one. */
+#include <inttypes.h>
+
 #include "fast.h"
 
 /* There is a place: decoding waits for one. */
@@ -104,4 +106,13 @@ void dn_fast_take_arrivals(struct dn_fast *f)
 		f->result_room += c.tag;
 		dn_fast_tell(f, DN_STORED, f->store[f->stores_completed++ & f->store_mask].index, f->now);
 	}
+}
+
+int dn_fast_too_long(const struct dn_fast *f)
+{
+	const struct npl_memory_info *memory = npl_memory_info(f->memory);
+	return npl_fail(f->err, NPL_EINPUT,
+			"the program takes longer than %d s at %" PRId64
+			" Hz and %.4g bytes/s of memory %s, expected less",
+			DN_LONGEST_SECONDS, f->config->clock_hz, memory->peak_bytes_per_second, memory->name);
 }

@@ -46,8 +46,10 @@
 #ifndef DIANNAO_ENGINE_H
 #define DIANNAO_ENGINE_H
 
-#include "sim/diannao/diannao/dn.h"
 #include "isa.h"
+#include "sim/diannao/diannao/dn.h"
+
+#define DN_LONGEST_SECONDS 400000000 /* of a run, 12 years: 4e18 cycles of the fastest clock are within 63 bits */
 
 #define DN_UNIT_LEVELS 12
 

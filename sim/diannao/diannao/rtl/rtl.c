@@ -6,8 +6,6 @@
 
 #include <inttypes.h>
 
-#define LONGEST_SECONDS 400000000 /* 12 years: 4e18 cycles of the fastest clock are within 63 bits */
-
 /* Memory comes to the boundary, the registers move, and then all that engine.h has before a cycle's step. */
 static void boundary(struct dn_rtl *rtl)
 {
@@ -38,13 +36,13 @@ static int too_long(const struct dn_rtl *rtl)
 	return npl_fail(rtl->err, NPL_EINPUT,
 			"the program takes longer than %d s at %" PRId64
 			" Hz and %.4g bytes/s of memory %s, expected less",
-			LONGEST_SECONDS, rtl->config->clock_hz, memory->peak_bytes_per_second, memory->name);
+			DN_LONGEST_SECONDS, rtl->config->clock_hz, memory->peak_bytes_per_second, memory->name);
 }
 
 static int go(struct dn_rtl *rtl)
 {
 	const struct npl_hz seconds = {1, 1}, machine = {rtl->config->clock_hz, 1};
-	const uint64_t longest = npl_hz_floor(LONGEST_SECONDS, &seconds, &machine);
+	const uint64_t longest = npl_hz_floor(DN_LONGEST_SECONDS, &seconds, &machine);
 	for (;; rtl->cycle++) {
 		rtl->moved = false;
 		boundary(rtl);

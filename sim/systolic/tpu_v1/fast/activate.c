@@ -105,12 +105,6 @@ static int open_activation(struct tpu_fast_activation *a, struct tpu_fast_machin
 	return a->raw ? 0 : set_function(a, err);
 }
 
-void tpu_fast_store(const struct tpu_fast_activation *a, int64_t k, const int16_t *element)
-{
-	a->steps->store(element, a->columns, tpu_fast_vector(a, &a->result, k, 0),
-			a->result.type == TPU_I16 ? tpu_fast_vector(a, &a->result, k, 1) : NULL);
-}
-
 static void load(const struct tpu_fast_activation *a, const struct tpu_fast_tensor *tensor, int64_t k, int16_t *element)
 {
 	a->steps->load(tensor->type, tpu_fast_vector(a, tensor, k, 0),

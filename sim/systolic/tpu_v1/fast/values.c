@@ -111,16 +111,6 @@ static int run(struct tpu_fast_machine *m, int64_t index, struct npl_err *err)
 	}
 }
 
-void tpu_fast_fault(struct tpu_fast_machine *m, int64_t instruction, struct tpu_faults faults)
-{
-	m->outcome->overflows += faults.overflows;
-	m->outcome->saturations += faults.saturations;
-	if (!m->faults)
-		return;
-	m->faults[instruction].overflows += faults.overflows;
-	m->faults[instruction].saturations += faults.saturations;
-}
-
 static void *block(bool *ok, int64_t count, size_t size)
 {
 	void *memory = calloc((size_t)(count > 0 ? count : 1), size);

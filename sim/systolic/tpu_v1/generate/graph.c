@@ -13,15 +13,6 @@ static int refuse(struct tpu_gen *gen, int layer, const char *why)
 			why);
 }
 
-int tpu_gen_new_value(struct tpu_gen *gen, const struct npl_tensor *format, const struct npl_image *image)
-{
-	struct tpu_gen_value *value = &gen->value[gen->n_values];
-	*value = (struct tpu_gen_value){
-		.scale = format->quant.scale, .zero_point = format->quant.zero_point, .image = *image};
-	tpu_gen_type(format->dtype, &value->type);
-	return gen->n_values++;
-}
-
 /* Gives the value a store of its own. 0 or NPL_ENOMEM. */
 static int own_store(struct tpu_gen *gen, int v)
 {

@@ -128,3 +128,9 @@ void tpu_gen_lives(struct tpu_gen *gen)
 		tpu_gen_size_room(gen, room, (images + parts - 1) / parts);
 	}
 }
+
+bool tpu_gen_is_asked_for(const struct tpu_gen *gen, const struct tpu_gen_store *store)
+{
+	bool asked = store->maker < 0 ? gen->options->host_in && !store->kept : store->wanted && gen->options->host_out;
+	return asked && !store->absent;
+}

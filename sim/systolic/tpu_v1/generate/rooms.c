@@ -199,12 +199,6 @@ static int send_home(struct tpu_gen *gen, bool *fit)
 	return rc || now == high ? rc : try_at_home(gen, candidate, now, high, true, fit);
 }
 
-bool tpu_gen_is_asked_for(const struct tpu_gen *gen, const struct tpu_gen_store *store)
-{
-	bool asked = store->maker < 0 ? gen->options->host_in && !store->kept : store->wanted && gen->options->host_out;
-	return asked && !store->absent;
-}
-
 int tpu_gen_rooms(struct tpu_gen *gen)
 {
 	tpu_gen_groups(gen);

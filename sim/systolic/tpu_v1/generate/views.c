@@ -140,3 +140,12 @@ int tpu_gen_resolve(struct tpu_gen *gen, int v)
 	free(stores.piece);
 	return piece ? 0 : npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
 }
+
+int tpu_gen_new_value(struct tpu_gen *gen, const struct npl_tensor *format, const struct npl_image *image)
+{
+	struct tpu_gen_value *value = &gen->value[gen->n_values];
+	*value = (struct tpu_gen_value){
+		.scale = format->quant.scale, .zero_point = format->quant.zero_point, .image = *image};
+	tpu_gen_type(format->dtype, &value->type);
+	return gen->n_values++;
+}

@@ -69,6 +69,8 @@ int tpu_check_window(struct tpu_check *check, bool dilated);
 int tpu_check_accumulators(struct tpu_check *check, const char *does);
 /* Rows first <= row < end of the unified buffer, in planes so many rows apart, are in it; none is touched where end is
  * not above first. Notes them. */
+/* Notes an access for the hazards between units. */
+void tpu_check_note(struct tpu_check *check, bool in_host, bool writes, int64_t first, int64_t end);
 int tpu_check_rows(struct tpu_check *check, bool writes, int64_t first, int64_t end, int planes, int64_t plane_rows);
 int tpu_check_matrix(struct tpu_check *check);
 int tpu_check_activate(struct tpu_check *check);

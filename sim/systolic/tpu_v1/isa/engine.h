@@ -8,8 +8,8 @@
 #ifndef NPULAB_SYSTOLIC_ENGINE_H
 #define NPULAB_SYSTOLIC_ENGINE_H
 
-#include "npulab/program.h"
 #include "isa.h"
+#include "npulab/program.h"
 #include "sim/systolic/tpu_v1/tpu.h"
 
 /* The memories a program works on. Borrowed; the engines write the buffer and host memory. */

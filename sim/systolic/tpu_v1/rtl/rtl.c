@@ -9,40 +9,6 @@
 
 #include <stdlib.h>
 
-const struct tpu_rtl_queue *tpu_rtl_queue_of(const struct tpu_rtl *rtl, enum tpu_unit unit)
-{
-	switch (unit) {
-	case TPU_HOST_IN:
-		return &rtl->link[0].queue;
-	case TPU_HOST_OUT:
-		return &rtl->link[1].queue;
-	case TPU_WEIGHTS:
-		return &rtl->weights.queue;
-	case TPU_MATRIX:
-		return &rtl->matrix.queue;
-	default:
-		return &rtl->activate.queue;
-	}
-}
-
-bool tpu_rtl_idle(const struct tpu_rtl *rtl, enum tpu_unit unit)
-{
-	if (tpu_rtl_queue_of(rtl, unit)->count)
-		return false;
-	switch (unit) {
-	case TPU_HOST_IN:
-		return !rtl->link[0].busy;
-	case TPU_HOST_OUT:
-		return !rtl->link[1].busy;
-	case TPU_WEIGHTS:
-		return rtl->weights.left == 0 && rtl->weights.due == 0 && rtl->weights.behind.count == 0;
-	case TPU_MATRIX:
-		return rtl->matrix.in_flight == 0;
-	default:
-		return !rtl->activate.busy;
-	}
-}
-
 static void look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 {
 	*wires = (struct tpu_rtl_wires){0};

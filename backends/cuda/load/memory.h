@@ -6,7 +6,7 @@
 #ifndef NPULAB_CUDA_MEMORY_H
 #define NPULAB_CUDA_MEMORY_H
 
-#include "backends/cuda/load/driver_api.h"
+#include "driver_api.h"
 
 struct cu_block { /* of the GPU's memory; bytes 0: none */
 	uint64_t address;

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/load/memory_plan.h"
+#include "channels_last.h"
 #include "core/base/half.h"
-#include "layout.h"
-#include "memory_plan.h"
 
 enum { LEAST = -128, MOST = 127 }; /* of a part's elements */
 

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "backends/cuda/chain/cuda.h"
-#include "nvml.h"
+#include "backends/cuda/load/nvml.h"
+#include "cuda.h"
 
 #define COPIES 10
 

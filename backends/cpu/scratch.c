@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Room for one layer alone, kept from one to the next. */
+#include "chain.h"
+#include "core/computer/clock.h"
+#include "core/measured.h"
+#include "cpu.h"
+#include "room.h"
+#include "widened.h"
+#include <stdlib.h>
+
+int cpu_reserve(struct cpu_state *cpu, size_t bytes, struct npl_err *err)
+{
+	if (bytes <= cpu->workspace_bytes)
+		return 0;
+	float *bigger = aligned_alloc(64, (bytes + 63) / 64 * 64);
+	if (!bigger)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of workspace", bytes);
+	free(cpu->workspace);
+	cpu->workspace = bigger;
+	cpu->workspace_bytes = bytes;
+	return 0;
+}

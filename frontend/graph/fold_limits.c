@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How much folding may take, and the elements of what is folded. */
+#include "build.h"
+
+const void *fold_data(struct graph_builder *b, struct npl_value *value)
+{
+	return npl_value_data(b->graph, value, b->err);
+}
+
+bool fold_allowed(struct graph_builder *b, size_t bytes, uint64_t work)
+{
+	if (bytes > b->limits.fold_bytes || work > b->limits.fold_work)
+		return false;
+	b->limits.fold_bytes -= bytes;
+	b->limits.fold_work -= work;
+	return true;
+}

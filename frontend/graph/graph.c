@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What every user of a graph needs, wherever it came from: the elements of constants that are only described, and its end. */
+#include "npulab/graph.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/files/file.h"
+#include "npulab/budget.h"
+
+void npl_graph_free(struct npl_graph *graph)
+{
+	if (!graph)
+		return;
+	for (int i = 0; i < graph->n_mappings; i++)
+		npl_file_unmap(&graph->mapping[i]);
+	npl_arena_free(&graph->arena);
+	free(graph);
+}
+
+static void make_fill(const struct npl_value *value, char *data, size_t count, size_t size)
+{
+	static const unsigned char zero[sizeof value->fill];
+	if (!count || memcmp(value->fill, zero, size) == 0) /* the arena is zeroed */
+		return;
+	memcpy(data, value->fill, size);
+	for (size_t done = size; done < count * size; done *= 2) /* what is there, once more behind itself */
+		memcpy(data + done, data, done < count * size - done ? done : count * size - done);
+}
+
+/* Sessions of several threads may share a graph: the first that asks makes the data. */
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+
+static const void *make_data(struct npl_graph *graph, struct npl_value *value, struct npl_err *err)
+{
+	char text[192];
+	if (!value->is_fill && !value->is_random) {
+		npl_fail(err, NPL_EINTERNAL, "tensor '%s' has no data", value->name);
+		return NULL;
+	}
+	size_t size = npl_dtype_size(value->dtype), count = (size_t)npl_shape_count(&value->shape);
+	if (npl_memory_ask(count * size, value->name, err))
+		return NULL;
+	char *data = npl_arena_array(&graph->arena, count, size);
+	if (!data) {
+		npl_fail(err, NPL_ENOMEM, "tensor '%s': out of memory for %s %s", value->name,
+			 npl_dtype_name(value->dtype), npl_shape_text(&value->shape, text, sizeof text));
+		return NULL;
+	}
+	if (value->is_fill)
+		make_fill(value, data, count, size);
+	else if (value->dtype == NPL_F32)
+		npl_random_floats(&value->law, 0, (int64_t)count, (float *)(void *)data);
+	else
+		npl_random_doubles(&value->law, 0, (int64_t)count, (double *)(void *)data);
+	return data;
+}
+
+const void *npl_value_data(struct npl_graph *graph, struct npl_value *value, struct npl_err *err)
+{
+	const void *data = __atomic_load_n(&value->data, __ATOMIC_ACQUIRE);
+	if (data)
+		return data;
+	pthread_mutex_lock(&making);
+	data = value->data ? value->data : make_data(graph, value, err);
+	__atomic_store_n(&value->data, data, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&making);
+	return data;
+}

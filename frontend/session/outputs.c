@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is noted of a step's result in its row, and who watches it. */
+#include "chain.h"
+#include "core/computer/clock.h"
+#include "frontend/graph/values.h"
+#include "frontend/quantise/quantise.h"
+#include "live.h"
+#include "lrn.h"
+#include "npulab/sha256.h"
+#include "npulab/stage.h"
+#include "split.h"
+
+int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor *tensor, struct npl_layer_run *row,
+		    struct npl_err *err)
+{
+	if (s->hash && tensor->data && v == s->step[row->node].out)
+		npl_sha256_hex(tensor->data, npl_tensor_bytes(tensor), row->output_sha256);
+	return s->watcher && tensor->data ? s->watcher->seen(s->watcher->context, v, tensor, err) : 0;
+}
+
+void npl_note_output(const struct npl_session *s, const struct npl_step *step, const struct npl_tensor *out,
+		     struct npl_layer_run *row)
+{
+	row->output_dtype = out->dtype;
+	if (!s->timing_only || step->written)
+		row->output_quant = out->quant;
+}

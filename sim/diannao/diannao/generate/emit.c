@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The instructions that all loop nests emit (impl.h), joined to the one before where that has the same effect. */
+#include "impl.h"
+#include <stdlib.h>
+
+struct dn_instruction *dn_emit(struct dn_generator *g)
+{
+	if (g->put == g->room) {
+		struct dn_instruction *grown = reallocarray(g->queue, 2 * (size_t)g->room, sizeof *grown);
+		g->out_of_memory = g->out_of_memory || !grown;
+		if (grown) {
+			g->queue = grown;
+			g->room *= 2;
+		} else {
+			g->put--; /* the stream ends here: what the queue holds is of no use */
+		}
+	}
+	g->queue[g->put] = (struct dn_instruction){0};
+	return &g->queue[g->put++];
+}
+
+/* The last instruction of the queue only loads. */
+static bool loads_last(const struct dn_generator *g)
+{
+	if (!g->put)
+		return false;
+	const struct dn_instruction *at = &g->queue[g->put - 1];
+	return !dn_works(at) && (at->sb.op == DN_LOAD || at->nbin.op == DN_LOAD);
+}
+
+void dn_emit_nbin_load(struct dn_generator *g, uint64_t address, int64_t bytes)
+{
+	const bool joins = loads_last(g) && g->queue[g->put - 1].nbin.op == DN_NOP;
+	struct dn_instruction *at = joins ? &g->queue[g->put - 1] : dn_emit(g);
+	at->nbin.op = DN_LOAD;
+	at->nbin.reuse = 1;
+	at->nbin.address = address;
+	at->nbin.size = (uint32_t)bytes;
+	g->nbin.next += (bytes + g->row_bytes - 1) / g->row_bytes;
+}
+
+void dn_emit_sb_load(struct dn_generator *g, uint64_t address, int64_t rows)
+{
+	const bool joins = loads_last(g) && g->queue[g->put - 1].sb.op == DN_NOP;
+	struct dn_instruction *at = joins ? &g->queue[g->put - 1] : dn_emit(g);
+	at->sb.op = DN_LOAD;
+	at->sb.reuse = 1;
+	at->sb.address = address;
+	at->sb.size = (uint32_t)(rows * g->sb_row_bytes);
+	g->sb.next += rows;
+}
+
+static bool follows(const struct dn_generator *g, const struct dn_instruction *last, int64_t nbin, int64_t sb,
+		    int64_t steps)
+{
+	if (last->nfu.nfu1 != DN_MULT || last->sb.op != DN_READ ||
+	    (int64_t)(last->sb.address + last->sb.size) != (sb - g->sb.oldest) * g->sb_row_bytes)
+		return false;
+	if (last->nbin.op != DN_NOP && !last->nbin.reuse)
+		return false; /* it frees */
+	if (last->nbin.op == DN_NOP || nbin < 0)
+		return last->nbin.op == DN_NOP && nbin < 0;
+	int64_t row = nbin - g->nbin.oldest, begin = last->nbin.begin, end = last->nbin.end, stride = last->nbin.stride;
+	if (row == end + 1 && stride == 1)
+		return true;
+	return steps == 1 && row > end && (begin == end || row == end + stride);
+}
+
+void dn_emit_multiply(struct dn_generator *g, struct dn_visit *visit, int64_t nbin, int64_t sb, int64_t steps)
+{
+	const bool joins = g->put > visit->first && follows(g, &g->queue[g->put - 1], nbin, sb, steps);
+	const uint32_t row = (uint32_t)(nbin - g->nbin.oldest);
+	struct dn_instruction *at = joins ? &g->queue[g->put - 1] : dn_emit(g);
+	if (!joins) {
+		at->nfu.nfu1 = DN_MULT;
+		at->nfu.nfu2 = DN_ADD;
+		at->sb.op = DN_READ;
+		at->sb.reuse = 1;
+		at->sb.address = (uint64_t)((sb - g->sb.oldest) * g->sb_row_bytes);
+		if (nbin >= 0) {
+			at->nbin.op = DN_READ;
+			at->nbin.reuse = 1;
+			at->nbin.stride = 1;
+			at->nbin.begin = row;
+		}
+	} else if (nbin >= 0 && at->nbin.begin == at->nbin.end) {
+		at->nbin.stride = row - at->nbin.end;
+	}
+	at->sb.size += (uint32_t)(steps * g->sb_row_bytes);
+	if (nbin >= 0)
+		at->nbin.end = row + (uint32_t)steps - 1;
+}
+
+void dn_emit_bias(struct dn_generator *g, struct dn_visit *visit, int64_t sb)
+{
+	struct dn_instruction *at = dn_emit(g);
+	(void)visit;
+	at->nfu.nfu1 = DN_BIAS;
+	at->nfu.nfu2 = DN_ADD;
+	at->sb.op = DN_READ;
+	at->sb.reuse = 1;
+	at->sb.address = (uint64_t)((sb - g->sb.oldest) * g->sb_row_bytes);
+	at->sb.size = (uint32_t)(g->map.bias_rows * g->sb_row_bytes);
+}
+
+void dn_emit_pool(struct dn_generator *g, struct dn_visit *visit, int64_t nbin, int64_t stride, int64_t steps)
+{
+	struct dn_instruction *at = dn_emit(g);
+	(void)visit;
+	at->nfu.nfu2 = g->work->kind == DN_MAX ? DN_MAXIMUM : DN_ADD;
+	at->nbin.op = DN_READ;
+	at->nbin.reuse = 1;
+	at->nbin.stride = (uint32_t)stride;
+	at->nbin.begin = (uint32_t)(nbin - g->nbin.oldest);
+	at->nbin.end = at->nbin.begin + (uint32_t)((steps - 1) * stride);
+}
+
+static void end_with(struct dn_generator *g, const struct dn_visit *visit, struct dn_instruction *at)
+{
+	const struct dn_work *work = g->work;
+	at->nfu.out = (uint8_t)visit->to;
+	if (visit->stores) {
+		at->nbout.write = DN_STORE;
+		at->nbout.address = visit->store_bytes ? visit->store_at : 0;
+		at->nbout.size = (uint32_t)visit->store_bytes;
+		if (visit->to == DN_TO_NFU3 || work->kind == DN_MAX)
+			at->nfu.shift = (int16_t)work->shift;
+		if (visit->to == DN_TO_NFU3) {
+			at->nfu.result_shift = (int16_t)(work->activates ? work->result_shift : 0);
+			at->nfu.divisor = visit->divisor;
+		}
+	} else if (visit->to == DN_TO_NBOUT) {
+		at->nbout.write = DN_WRITE;
+	}
+}
+
+/* The load before the first instruction that works and that instruction become one. */
+static void join(struct dn_generator *g, int64_t first)
+{
+	struct dn_instruction *load = first ? &g->queue[first - 1] : NULL, *at = &g->queue[first];
+	if (!load || dn_works(load) || (load->sb.op != DN_LOAD && load->nbin.op != DN_LOAD))
+		return;
+	if (load->nbin.op == DN_LOAD && at->nbin.op == DN_NOP)
+		return;
+	uint64_t held = (uint64_t)((g->sb.next - g->sb.oldest) * g->sb_row_bytes);
+	if (load->sb.op == DN_LOAD && (at->sb.size != load->sb.size || at->sb.address + at->sb.size != held))
+		return;
+	if (load->sb.op == DN_LOAD)
+		at->sb = load->sb;
+	if (load->nbin.op == DN_LOAD) {
+		at->nbin.op = DN_LOAD;
+		at->nbin.address = load->nbin.address;
+		at->nbin.size = load->nbin.size;
+	}
+	for (int64_t i = first - 1; i + 1 < g->put; i++)
+		g->queue[i] = g->queue[i + 1];
+	g->put--;
+}
+
+static bool reads_all(const struct dn_generator *g, const struct dn_instruction *at)
+{
+	return at->nbin.op != DN_NOP && at->nbin.stride == 1 && !at->nbin.begin &&
+	       at->nbin.end + 1 == (uint64_t)(g->nbin.next - g->nbin.oldest);
+}
+
+void dn_end_visit(struct dn_generator *g, struct dn_visit *visit)
+{
+	struct dn_instruction *first = NULL, *last = NULL;
+	for (int64_t i = visit->first; i < g->put && !g->out_of_memory; i++) {
+		struct dn_instruction *at = &g->queue[i];
+		if (!dn_works(at))
+			continue;
+		at->nfu.in = DN_FROM_KEEP;
+		at->nfu.nfu3 = g->work->activates;
+		if (!first)
+			first = at;
+		last = at;
+		if (g->nbin.oldest == visit->oldest && reads_all(g, at))
+			at->nbin.stride = at->nbin.end = 0;
+	}
+	if (!first)
+		return;
+	first->nfu.in = (uint8_t)visit->from;
+	first->nfu.begin = visit->index_begins;
+	if (visit->from == DN_FROM_NBOUT)
+		first->nbout.read = DN_READ;
+	end_with(g, visit, last);
+	join(g, visit->first);
+}
+
+/* With REUSE 0 the instruction would free so many rows. */
+static bool frees(const struct dn_instruction *at, int64_t held, int64_t rows)
+{
+	return dn_works(at) && at->nbin.op != DN_NOP && (at->nbin.stride ? at->nbin.end + 1 : held) == rows;
+}
+
+void dn_free_nbin(struct dn_generator *g, int64_t end)
+{
+	const int64_t rows = end - g->nbin.oldest, held = g->nbin.next - g->nbin.oldest;
+	if (rows <= 0)
+		return;
+	if (g->put && frees(&g->queue[g->put - 1], held, rows)) {
+		g->queue[g->put - 1].nbin.reuse = 0;
+	} else {
+		struct dn_instruction *at = dn_emit(g);
+		at->nbin.op = DN_READ;
+		at->nbin.stride = rows < held;
+		at->nbin.end = rows < held ? (uint32_t)rows - 1 : 0;
+	}
+	g->nbin.oldest = end;
+}
+
+/* What is freed here has always been read to its end by the last instruction that works. */
+void dn_free_sb(struct dn_generator *g, int64_t end)
+{
+	for (int64_t i = g->put - 1; i >= 0; i--)
+		if (dn_works(&g->queue[i])) {
+			g->queue[i].sb.reuse = 0;
+			break;
+		}
+	g->sb.oldest = end;
+}
+
+int64_t dn_tap_bytes(const struct dn_generator *g, int64_t row, int64_t row_end)
+{
+	return 2 * (dn_min(row_end * g->tn, g->work->ni) - row * g->tn);
+}
+
+int64_t dn_group_bytes(const struct dn_generator *g, int64_t group, int64_t group_end)
+{
+	return g->map.out_bytes * (dn_min(group_end * g->tn, g->work->no) - group * g->tn);
+}

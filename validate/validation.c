@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rows of a validation (validate.h): read from published/, found, added to and judged. */
+#include "core/files/csv.h"
+#include "npulab/device.h"
+#include "npulab/validate.h"
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CASE, METRIC, VALUE, UNIT, TOLERANCE, FITTED, REFERENCE, SOURCE, NOTE, COLUMNS };
+
+void npl_validation_free(struct npl_validation *validation)
+{
+	free(validation->row);
+	npl_arena_free(&validation->arena);
+	*validation = (struct npl_validation){0};
+}
+
+enum npl_verdict npl_validation_verdict(const struct npl_validation_row *row)
+{
+	if (isnan(row->published) || isnan(row->tolerance))
+		return NPL_UNJUDGED;
+	if (isnan(row->model))
+		return NPL_MISSING;
+	/* a hair more, so that 0.05 read from text takes a difference of 0.05 */
+	double difference = row->model - row->published, tolerance = row->tolerance * (1 + 1e-9);
+	return difference <= tolerance && (row->at_most || difference >= -tolerance) ? NPL_WITHIN : NPL_OUTSIDE;
+}
+
+double npl_validation_relative(const struct npl_validation_row *row)
+{
+	return row->published != 0 ? row->model / row->published - 1 : NAN;
+}
+
+bool npl_validation_shown(const struct npl_validation_row *row, bool all)
+{
+	return all || row->attempted || npl_validation_verdict(row) != NPL_UNJUDGED;
+}
+
+static struct npl_validation_row *add_row(struct npl_validation *validation, struct npl_err *err)
+{
+	if (validation->n == validation->room) {
+		int room = validation->room ? 2 * validation->room : 256;
+		struct npl_validation_row *bigger = reallocarray(validation->row, (size_t)room, sizeof *bigger);
+		if (!bigger) {
+			npl_fail(err, NPL_ENOMEM, "out of memory for %d figures", room);
+			return NULL;
+		}
+		validation->row = bigger;
+		validation->room = room;
+	}
+	return &validation->row[validation->n++];
+}
+
+static struct npl_validation_row *find_row(const struct npl_validation *validation, const char *machine,
+					   const char *case_name, const char *metric)
+{
+	for (int i = 0; i < validation->n; i++) {
+		struct npl_validation_row *row = &validation->row[i];
+		if (!strcmp(row->machine, machine) && !strcmp(row->case_name, case_name) &&
+		    !strcmp(row->metric, metric))
+			return row;
+	}
+	return NULL;
+}
+
+const struct npl_validation_row *npl_validation_find(const struct npl_validation *validation, const char *machine,
+						     const char *case_name, const char *metric)
+{
+	return find_row(validation, machine, case_name, metric);
+}
+
+/* Memory without a limit has none to lay beside another's. */
+static void refuse_infinity(struct npl_validation_row *row)
+{
+	if (!isinf(row->model))
+		return;
+	row->model = NAN;
+	row->reason = "there is no limit in the model";
+}
+
+static const char *copied(struct npl_validation *validation, const char *text)
+{
+	return npl_arena_strdup(&validation->arena, text ? text : "");
+}
+
+int npl_validation_add(struct npl_validation *validation, const char *machine, const struct npl_validation_row *row,
+		       struct npl_err *err)
+{
+	if (find_row(validation, machine, row->case_name, row->metric))
+		return npl_fail(err, NPL_EINTERNAL, "%s of %s is there already", row->metric, row->case_name);
+	struct npl_validation_row *made = add_row(validation, err);
+	if (!made)
+		return err->code;
+	*made = *row;
+	made->machine = copied(validation, machine);
+	made->case_name = copied(validation, row->case_name);
+	made->metric = copied(validation, row->metric);
+	made->unit = copied(validation, row->unit);
+	made->reference = copied(validation, row->reference);
+	made->source = copied(validation, row->source);
+	made->note = copied(validation, row->note);
+	made->reason = copied(validation, row->reason);
+	refuse_infinity(made);
+	made->attempted = true;
+	if (!made->machine || !made->case_name || !made->metric || !made->unit || !made->reference || !made->source ||
+	    !made->note || !made->reason)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	return 0;
+}
+
+int npl_validation_set(struct npl_validation *validation, const char *machine, const char *case_name,
+		       const char *metric, const char *unit, double model, struct npl_err *err)
+{
+	struct npl_validation_row *row = find_row(validation, machine, case_name, metric);
+	if (!row && model == 0)
+		return 0;
+	if (!row) {
+		const struct npl_validation_row made = {
+			.case_name = case_name, .metric = metric, .unit = unit, .published = NAN, .tolerance = NAN};
+		if (npl_validation_add(validation, machine, &made, err))
+			return err->code;
+		row = find_row(validation, machine, case_name, metric);
+	}
+	if (strcmp(row->unit, unit))
+		return npl_fail(err, NPL_EINTERNAL, "%s of %s is published in %s and modelled in %s", metric, case_name,
+				row->unit, unit);
+	row->model = model;
+	row->reason = "";
+	refuse_infinity(row);
+	row->attempted = true;
+	return 0;
+}
+
+int npl_validation_explain(struct npl_validation *validation, const char *machine, const char *case_name,
+			   const char *reason, struct npl_err *err)
+{
+	const char *text = copied(validation, reason);
+	if (!text)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int i = 0; i < validation->n; i++) {
+		struct npl_validation_row *row = &validation->row[i];
+		if (!strcmp(row->machine, machine) && (!case_name || !strcmp(row->case_name, case_name)) &&
+		    row->attempted && isnan(row->model) && !*row->reason)
+			row->reason = text;
+	}
+	return 0;
+}
+
+/* "0.02" in the row's unit, "3%" of the value, "" none. */
+static int read_tolerance(const struct npl_csv *csv, int i, int column, double value, double *tolerance,
+			  struct npl_err *err)
+{
+	const char *text = csv->row[i].field[column];
+	char *end;
+	*tolerance = *text ? strtod(text, &end) : NAN;
+	if (!*text)
+		return 0;
+	if (!strcmp(end, "%"))
+		*tolerance *= fabs(value) / 100;
+	else if (*end)
+		*tolerance = NAN;
+	if (!isfinite(*tolerance) || *tolerance < 0)
+		return npl_fail(err, NPL_EINPUT, "%s:%d: tolerance must be a number or a percentage, got '%s'",
+				csv->path, csv->row[i].line, text);
+	return 0;
+}
+
+static int read_row(struct npl_validation *validation, const char *machine, const struct npl_csv *csv, int i,
+		    const int *column, struct npl_err *err)
+{
+	const char *const *field = csv->row[i].field;
+	const char *fitted = field[column[FITTED]];
+	struct npl_validation_row made = {.machine = machine,
+					  .case_name = field[column[CASE]],
+					  .metric = field[column[METRIC]],
+					  .unit = field[column[UNIT]],
+					  .model = NAN,
+					  .fitted = *fitted,
+					  .reference = field[column[REFERENCE]],
+					  .source = field[column[SOURCE]],
+					  .note = field[column[NOTE]],
+					  .reason = ""};
+	if (npl_csv_number(csv, i, column[VALUE], &made.published, err) ||
+	    read_tolerance(csv, i, column[TOLERANCE], made.published, &made.tolerance, err))
+		return err->code;
+	if (*fitted && strcmp(fitted, "yes"))
+		return npl_fail(err, NPL_EINPUT, "%s:%d: fitted must be 'yes' or empty, got '%s'", csv->path,
+				csv->row[i].line, fitted);
+	if (!*made.case_name || !*made.metric || isnan(made.published) || !*made.source)
+		return npl_fail(err, NPL_EINPUT, "%s:%d: case, metric, value and source must not be empty", csv->path,
+				csv->row[i].line);
+	if (find_row(validation, machine, made.case_name, made.metric))
+		return npl_fail(err, NPL_EINPUT, "%s:%d: %s of %s is there already", csv->path, csv->row[i].line,
+				made.metric, made.case_name);
+	struct npl_validation_row *row = add_row(validation, err);
+	if (!row)
+		return err->code;
+	*row = made;
+	return 0;
+}
+
+int npl_validation_load(struct npl_validation *validation, const char *machine, const char *file, struct npl_err *err)
+{
+	static const char *const names[COLUMNS] = {"case",   "metric",    "value",  "unit", "tolerance",
+						   "fitted", "reference", "source", "note"};
+	char folder[PATH_MAX];
+	struct npl_csv csv;
+	int column[COLUMNS];
+	if (npl_data_dir("published", folder, sizeof folder, err))
+		return err->code;
+	const char *path = npl_arena_printf(&validation->arena, "%s/%s", folder, file);
+	const char *owner = npl_arena_strdup(&validation->arena, machine);
+	if (!path || !owner)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (npl_csv_load(path, &validation->arena, &csv, err))
+		return err->code;
+	for (int c = 0; c < COLUMNS; c++)
+		if ((column[c] = npl_csv_column(&csv, names[c], err)) < 0)
+			return err->code;
+	for (int i = 0; i < csv.n_rows; i++)
+		if (read_row(validation, owner, &csv, i, column, err))
+			return err->code;
+	return 0;
+}
