@@ -167,12 +167,12 @@ $(bin)/npulab: $(cli_obj) $(bin)/libnpulab.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -o $@ $(cli_obj) $(bin)/libnpulab.a $(LDFLAGS) $(libs)
 
-$(bin)/libnpulab.a: $(lib_obj)
+$(bin)/libnpulab.a: $(lib_obj) $(out)/library.list
 	$(say) '  ar   $@'
 	$(quiet)rm -f $@
 	$(quiet)ar rcs $@ $(lib_obj)
 
-$(out)/npulab_tests: $(test_obj) $(out)/cli/waiting.o $(out)/cli/signals.o $(bin)/libnpulab.a
+$(out)/npulab_tests: $(test_obj) $(out)/tests.list $(out)/cli/waiting.o $(out)/cli/signals.o $(bin)/libnpulab.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -o $@ $(test_obj) $(out)/cli/waiting.o $(out)/cli/signals.o $(bin)/libnpulab.a $(LDFLAGS) -lcriterion -ljansson $(libs)
 
@@ -211,7 +211,7 @@ kernel_flags = -DTEST_CC='"$(CC)"' -DTEST_KERNEL_FLAGS='"$(filter -fsanitize% -f
 	-DTEST_KERNEL_FOLDER='"$(out)/kernels"'
 $(out)/tests/kit/cuda/native.o: private all_flags += $(kernel_flags)
 
-$(out)/tests/backends/cuda/test_headers.o: private all_flags += -DTEST_CC='"$(CC)"'
+$(out)/tests/backends/cuda/test_headers.o $(out)/tests/test_rooms.o: private all_flags += -DTEST_CC='"$(CC)"'
 $(out)/tests/cli/test_cuda.o: private all_flags += -DTEST_BENCH_CUDA='"$(bench_cuda)"'
 $(out)/tests/cli/test_cuda.o $(out)/tests/test_soak.o: private all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"'
 
@@ -237,9 +237,13 @@ $(out)/kernel_texts.o: $(out)/kernel_texts.c $(out)/flags
 	$(quiet)$(CC) $(all_flags) -c -o $@ $<
 
 # Rebuilds everything when the command line of the compiler changes.
-$(out)/flags: FORCE
+$(out)/flags: text = $(CC) $(all_flags)
+# A source that was moved or removed leaves its old object behind: what is linked is told by name, and linked anew when the names change.
+$(out)/library.list: text = $(lib_obj)
+$(out)/tests.list: text = $(test_obj)
+$(out)/flags $(out)/library.list $(out)/tests.list: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(all_flags)' | cmp -s - $@ || echo '$(CC) $(all_flags)' > $@
+	@echo '$(text)' | cmp -s - $@ || echo '$(text)' > $@
 
 # The commit a result came from; "+" when the tree had changes.
 $(out)/core/base/version.o: $(out)/version.h

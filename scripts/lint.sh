@@ -3,7 +3,7 @@
 #
 # Everything that is checked without running the program. All steps run, whatever the first ones find.
 #
-#     scripts/lint.sh [format] [includes] [text] [shell] [headers] [cppcheck] [gcc] [clang] [tidy]
+#     scripts/lint.sh [format] [includes] [text] [shell] [headers] [cppcheck] [gcc] [symbols] [clang] [tidy]
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
@@ -22,7 +22,13 @@ format()
 
 includes()
 {
-	scripts/check-includes.sh
+	scripts/check_rooms.py includes
+}
+
+# The same of symbols, in the objects that a compiler has made.
+symbols()
+{
+	scripts/check_rooms.py symbols build/lint-gcc
 }
 
 text()
@@ -100,7 +106,8 @@ run()
 {
 	case $1 in
 	format) step "clang-format" format ;;
-	includes) step "the include rule" includes ;;
+	includes) step "includes by folder" includes ;;
+	symbols) step "symbols by folder, circles of files" symbols ;;
 	text) step "licences, length of files, white space" text ;;
 	shell) step "shellcheck" shell ;;
 	headers) step "each public header alone" headers_alone ;;
@@ -114,7 +121,7 @@ run()
 	esac
 }
 
-[ $# -gt 0 ] || set -- format includes text shell headers cppcheck gcc clang tidy
+[ $# -gt 0 ] || set -- format includes text shell headers cppcheck gcc symbols clang tidy
 for name; do
 	run "$name"
 done

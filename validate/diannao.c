@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The DianNao paper (Chen et al., ASPLOS 2014) beside the model: its ten layers (Table 5), each run for its time, over the ideal and beside
- * the SIMD core that the paper compares with (Figures 16 and 17). validate_diannao_machine.c has the machine itself. */
+ * the SIMD core that the paper compares with (Figures 16 and 17). diannao_machine.c has the machine itself. */
 #include "diannao.h"
 
 #include <math.h>

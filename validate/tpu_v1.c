@@ -2,7 +2,7 @@
  *
  * The TPU paper (Jouppi et al., ISCA 2017) beside the model: the machine (Table 2), its six applications as reconstructed
  * in models/ (Table 1), the counters of one batch of each (Table 3), cycles (Table 7) and the unified buffer (Table 8).
- * validate_tpu_v1_sweeps.c has the machine changed. A new figure is a row in one of the tables below. */
+ * tpu_v1_sweeps.c has the machine changed. A new figure is a row in one of the tables below. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

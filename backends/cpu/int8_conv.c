@@ -4,7 +4,7 @@
  * at a time so that they wait in the second-level cache, and ours bring them to bytes: oneDNN's own way there adds the bias in
  * float32, rounds with the zero point in it and counts no saturations.
  *
- * Whether the sums are exact: the instructions are (the gate of int8_onednn.h), but some of the library's kernels take 32-bit results through
+ * Whether the sums are exact: the instructions are (the gate of core/int8/onednn.h), but some of the library's kernels take 32-bit results through
  * float32, which holds integers up to 2^24. Weights whose sums cannot get there are safe with any kernel; for others the kernel must be of
  * the kind that has shown large sums to be exact. */
 #include "int8_conv.h"

@@ -2,7 +2,7 @@
  *
  * Exact 8-bit products of few rows (int8.h), such as a fully connected layer on one image: every weight is used a few
  * times only, so packing the weights would cost more than the arithmetic. b is read where it lies and only a is
- * brought into another form. The zero points are dealt with as in int8_gemm.c; the sums of b's vectors, where needed,
+ * brought into another form. The zero points are dealt with as in gemm.c; the sums of b's vectors, where needed,
  * are the products with one more row, of ones. */
 #include <stdlib.h>
 #include <string.h>

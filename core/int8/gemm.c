@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exact 8-bit products (int8.h): blocks of both operands are packed into panels (int8_pack_8.c, int8_pack_16.c) and
- * given to a kernel (int8_kernels.h), in the loop order of Goto and van de Geijn (ACM TOMS 34(3), 2008): n in blocks
+ * Exact 8-bit products (int8.h): blocks of both operands are packed into panels (pack_8.c, pack_16.c) and
+ * given to a kernel (kernels.h), in the loop order of Goto and van de Geijn (ACM TOMS 34(3), 2008): n in blocks
  * that stay in the second-level cache, k in blocks, m in blocks, then panels.
  *
  * 16-bit kernels get values without their zero points. 8-bit kernels get a as signed bytes s and b as unsigned bytes

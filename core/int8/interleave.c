@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bytes of four channels side by side (int8_interleave.h), 16 positions at a time with SSE2. */
+ * Bytes of four channels side by side (interleave.h), 16 positions at a time with SSE2. */
 #include "interleave.h"
 
 #include <stdbool.h>

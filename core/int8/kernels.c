@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of int8_kernels.h that multiply 16-bit values: one per instruction set, all exact. A product of two
+ * The kernels of kernels.h that multiply 16-bit values: one per instruction set, all exact. A product of two
  * values in -255..255 and the sum of two of them fit in 32 bits with room (130,050), so pmaddwd never wraps and the
  * additions wrap as unsigned do. The sums of a tile stay in registers; unrolling by the fixed widths is what puts them
  * there. */

@@ -60,7 +60,7 @@ extern const struct npl_int8_kernel npl_int8_kernel_list[]; /* fastest first; th
 bool npl_int8_has_amx(void); /* whether the processor multiplies bytes in matrix registers */
 
 #if defined(__x86_64__)
-/* int8_vnni.c: bytes in one instruction, on 512-bit and on 256-bit vectors. */
+/* vnni.c: bytes in one instruction, on 512-bit and on 256-bit vectors. */
 enum {
 	NPL_INT8_AVX512VNNI_ROWS = 8,
 	NPL_INT8_AVX512VNNI_COLUMNS = 48,
@@ -71,12 +71,12 @@ bool npl_int8_has_avx512vnni(void);
 void npl_int8_run_avx512vnni(const struct npl_int8_tile *tile);
 bool npl_int8_has_avxvnni(void);
 void npl_int8_run_avxvnni(const struct npl_int8_tile *tile);
-/* int8_dots.c */
+/* dots.c */
 void npl_int8_dots_avx512vnni(struct npl_int8_dots *dots);
 void npl_int8_dots_avx2(struct npl_int8_dots *dots);
 #endif
 
-/* int8_few_rows.c: a product of few rows by a kernel's dots; counts nothing. NPL_ENOMEM. */
+/* few_rows.c: a product of few rows by a kernel's dots; counts nothing. NPL_ENOMEM. */
 int64_t npl_int8_few_rows_bytes(int64_t k); /* of workspace */
 bool npl_int8_is_few_rows(const struct npl_int8_product *product, const struct npl_int8_kernel *kernel);
 int npl_int8_few_rows(const struct npl_int8_product *product, const struct npl_int8_kernel *kernel,

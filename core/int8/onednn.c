@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The gate before oneDNN's 8-bit products and their calls; see int8_onednn.h. */
+ * The gate before oneDNN's 8-bit products and their calls; see onednn.h. */
 #include "onednn.h"
 
 #include <limits.h>

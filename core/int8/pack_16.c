@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operands of npl_int8_gemm into the 16-bit panels of int8_kernels.h. Vectors that are contiguous along k are
+ * Operands of npl_int8_gemm into the 16-bit panels of kernels.h. Vectors that are contiguous along k are
  * transposed four at a time; vectors that lie side by side are interleaved. Both use SSE2, which every x86-64 has: at
  * 16 bytes per load they keep up with the second-level cache. */
 #include <string.h>

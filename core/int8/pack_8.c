@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operands of npl_int8_gemm into the 8-bit panels of int8_kernels.h, for the processors that have kernels for those:
+ * Operands of npl_int8_gemm into the 8-bit panels of kernels.h, for the processors that have kernels for those:
  * they have AVX2. Vectors that are contiguous along k are transposed four at a time, a stretch of each before the
  * next four, so that a panel is written line by line; vectors that lie side by side are interleaved, all panels
  * together, so that the operand is read in the order it lies. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Exact 8-bit products of rows anywhere with packed weights (int8_rows.h): packing, what zero points need, and the
+ * Exact 8-bit products of rows anywhere with packed weights (rows.h): packing, what zero points need, and the
  * choice of a kernel. The loop over panels is the caller's, who knows how much of k stays in a cache. */
 #include "rows.h"
 

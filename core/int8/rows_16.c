@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels of int8_rows.h for processors that do not multiply bytes exactly: of each four bytes, numbers 0 and 2 and
+ * Kernels of rows.h for processors that do not multiply bytes exactly: of each four bytes, numbers 0 and 2 and
  * numbers 1 and 3 become pairs of 16-bit values, and pmaddwd multiplies and adds a pair. No such sum of two wraps. */
 #include "rows_kernels.h"
 

@@ -31,10 +31,10 @@ struct npl_int8_rows_kernel {
 extern const struct npl_int8_rows_kernel npl_int8_rows_kernel_list[]; /* fastest first; the last runs everywhere; {0} */
 
 #if defined(__x86_64__)
-/* int8_rows_vnni.c: bytes in one instruction. */
+/* rows_vnni.c: bytes in one instruction. */
 void npl_int8_rows_avx512vnni(const struct npl_int8_rows_tile *tile);
 void npl_int8_rows_avxvnni(const struct npl_int8_rows_tile *tile);
-/* int8_rows_16.c: bytes widened to 16 bits. */
+/* rows_16.c: bytes widened to 16 bits. */
 void npl_int8_rows_avx512bw(const struct npl_int8_rows_tile *tile);
 void npl_int8_rows_avx2(const struct npl_int8_rows_tile *tile);
 void npl_int8_rows_sse2(const struct npl_int8_rows_tile *tile);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels of int8_rows.h that multiply bytes (vpdpbusd, see int8_vnni.c). A row's four bytes are broadcast straight from
+ * Kernels of rows.h that multiply bytes (vpdpbusd, see vnni.c). A row's four bytes are broadcast straight from
  * where they lie: a load, which leaves the two units that multiply alone. */
 #include "rows_kernels.h"
 

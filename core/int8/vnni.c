@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of int8_kernels.h that multiply bytes: vpdpbusd multiplies four unsigned by four signed bytes and adds
+ * The kernels of kernels.h that multiply bytes: vpdpbusd multiplies four unsigned by four signed bytes and adds
  * the products to a 32-bit sum, in one step that wraps and never saturates (vpdpbusds, and vpmaddubsw of AVX2, do
  * saturate). Twice the products per instruction of the 16-bit kernels. */
 #include "kernels.h"
@@ -25,7 +25,7 @@ static inline int32_t group_of(const uint8_t *a, int i)
 
 bool npl_int8_has_avx512vnni(void)
 {
-	/* avx2: of int8_pack_8.c */
+	/* avx2: of pack_8.c */
 	return npl_isa_has(NPL_ISA_AVX2 | NPL_ISA_AVX512F | NPL_ISA_AVX512BW | NPL_ISA_AVX512VNNI);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolution without gathering pixels, for the kernels of bytes (int8_kernels.h). The image is brought once into
+ * Convolution without gathering pixels, for the kernels of bytes (kernels.h). The image is brought once into
  * planes whose elements are the four bytes of four channels, with its padding; then, for one tap, the pixels of
  * neighbouring outputs are neighbours in memory, and a kernel reads them where they lie:
  *
@@ -13,7 +13,7 @@
  * An image that needs no windows (1x1, stride 1, no padding) is brought into panels instead: the columns of one tile, all channels of
  * which follow each other, so that a tile reads one stretch of memory. 14x14 pixels of 1024 channels take 0.65 of the time so.
  *
- * Zero points: that of the image is dealt with as in int8_gemm.c, that of the weights must be 0. */
+ * Zero points: that of the image is dealt with as in gemm.c, that of the weights must be 0. */
 #include <stdlib.h>
 #include <string.h>
 

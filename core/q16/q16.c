@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The Q6.10 matrix product of q16.h: packing, choice of the kernel, tiling. The arithmetic is in q16_tile.h.
+ * The Q6.10 matrix product of q16.h: packing, choice of the kernel, tiling. The arithmetic is in tile.h.
  *
  * Rounded products are summed and those of them that saturated are counted by themselves: which ones do is known without the
  * products, because each weight has a limit for the magnitude of x. Two instructions compare and count a vector of

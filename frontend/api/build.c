@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks built in C (build.h): each call is checked, copied into the graph's arena and appended (graph_append.c). */
+ * Networks built in C (build.h): each call is checked, copied into the graph's arena and appended (graph/append.c). */
 #include "build.h"
 
 #include <stdlib.h>

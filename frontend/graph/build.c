@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The builder of graph_build.h: adds values and nodes by name, refuses names used twice, and links the inputs of
+ * The builder of build.h: adds values and nodes by name, refuses names used twice, and links the inputs of
  * nodes to the values they name. */
 #include "build.h"
 

@@ -86,7 +86,7 @@ struct graph_input {
 	bool is_table; /* the model says as many rows as for the batch, but its file shows that they are no samples */
 };
 
-/* graph_build.c */
+/* build.c */
 void graph_builder_init(struct graph_builder *b, struct npl_graph *graph, const struct npl_load_options *options,
 			struct graph_limits limits, struct npl_err *err);
 void graph_builder_free(struct graph_builder *b); /* not the graph */
@@ -111,7 +111,7 @@ int graph_blame(struct graph_builder *b, const struct graph_node *node);
 /* The index of a constant that no file named, called OWNER.PART, or a negative code. */
 int graph_add_made(struct graph_builder *b, const char *owner, const char *part, const struct npl_value *value);
 
-/* graph_append.c: a node whose inputs are there already, by value index (-1: absent), inferred and folded at once. *out:
+/* append.c: a node whose inputs are there already, by value index (-1: absent), inferred and folded at once. *out:
  * its first result, the others follow it. A node that is refused leaves nothing behind but unused names. All nodes
  * added so, graph_close_appended does the rest of graph_complete. */
 int graph_append_node(struct graph_builder *b, const char *name, const char *op, const struct npl_attr_list *list,
@@ -122,10 +122,10 @@ int graph_close_appended(struct graph_builder *b);
 /* A name for a value that no other has: base, or base#2... NULL when memory is short. */
 const char *graph_free_name(struct graph_builder *b, const char *base);
 
-/* graph_sort.c: fills b->order; NPL_EINPUT on a cycle */
+/* sort.c: fills b->order; NPL_EINPUT on a cycle */
 int graph_sort(struct graph_builder *b);
 
-/* graph_infer.c: attributes, shapes and constants of all nodes in order */
+/* infer.c: attributes, shapes and constants of all nodes in order */
 int graph_infer(struct graph_builder *b);
 /* Blames the node. One that is taken apart is followed by others behind all nodes: pointers to nodes last no longer. */
 int graph_infer_node(struct graph_builder *b, struct graph_node *node);
@@ -139,13 +139,13 @@ int graph_shape_node(struct graph_builder *b, struct graph_node *node);
 int graph_declare_input(struct graph_builder *b, const struct graph_input *input); /* nothing if already a constant */
 int graph_add_inputs(struct graph_builder *b);
 
-/* graph_declared.c: what a file says of a constant (refused where it is something else) and of the output added last; the warnings of
+/* declared.c: what a file says of a constant (refused where it is something else) and of the output added last; the warnings of
  * outputs that are something else, `most` of them, for which graph->warning has room */
 int graph_check_constant(struct graph_builder *b, int v, const struct graph_input *said);
 int graph_declare_output(struct graph_builder *b, const struct graph_input *said);
 int graph_warn_outputs(struct graph_builder *b, int most);
 
-/* graph_refused.c: why npulab does not compute an operator that ONNX has; NULL: it is not in the list */
+/* refused.c: why npulab does not compute an operator that ONNX has; NULL: it is not in the list */
 const char *graph_why_not(const char *op);
 /* Does ONNX have an operator of that name which npulab could compute, and does not yet? */
 bool graph_is_unwritten(const char *op);
@@ -153,7 +153,7 @@ bool graph_is_unwritten(const char *op);
 /* compose_attention.c: nodes that compute together what Attention does, behind all others; that node is removed */
 int graph_compose_attention(struct graph_builder *b, int index);
 
-/* graph_batch.c: --batch on Reshapes that repeat the batch */
+/* batch.c: --batch on Reshapes that repeat the batch */
 int graph_batch_reshape(struct graph_builder *b, struct graph_node *node);
 
 /* fold_constant.c: replaces a node whose inputs are all constant by its value; it may stay a node */
@@ -168,11 +168,11 @@ bool fold_allowed(struct graph_builder *b, size_t bytes, uint64_t work);
 /* fold_nodes.c: the passes over the sorted nodes; uses must be current. */
 int fold_nodes(struct graph_builder *b);
 
-/* graph_finish.c */
+/* finish.c */
 void graph_sweep(struct graph_builder *b); /* removes nodes nobody reads and counts the uses of all values */
 int graph_finish(struct graph_builder *b); /* packs what is left into the graph */
 
-/* graph_warnings.c: looks at the finished graph's constants and outputs */
+/* warnings.c: looks at the finished graph's constants and outputs */
 int graph_warn(struct graph_builder *b);
 
 /* onnx_graph.c: reads a ModelProto into the builder; external (NULL: none) has the other files that it may name */

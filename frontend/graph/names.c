@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The name table of graph_names.h. */
+ * The name table of names.h. */
 #include "names.h"
 
 #include <stdint.h>

@@ -30,7 +30,7 @@ static void hash_files(struct npl_graph *graph, const void *data, size_t bytes, 
 	npl_sha256_final(&state, graph->file_sha256);
 }
 
-/* Reads the model in one of two ways (graph_batch.c). other: whether there is another. */
+/* Reads the model in one of two ways (graph/batch.c). other: whether there is another. */
 static int load_as(bool shapes_repeat_it, const char *path, const void *data, size_t bytes,
 		   const struct npl_load_options *options, struct graph_limits limits, struct onnx_external *external,
 		   bool *other, struct npl_graph **graph, struct npl_err *err)

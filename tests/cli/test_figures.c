@@ -5,7 +5,7 @@
  * ran on; and energy that no table has is not known, and what is known is marked as a part. */
 #include "tests/kit/cli_figures.h"
 
-#define MACS_PER_SAMPLE 616064.0 /* of digits, see test_cli_compare.c */
+#define MACS_PER_SAMPLE 616064.0 /* of digits, see test_compare.c */
 
 /* Seconds, cycles, MACs and joules of the rows sum to those of the totals. */
 static void check_rows_sum(json_t *root, json_t *device)

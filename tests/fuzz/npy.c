@@ -2,7 +2,7 @@
  *
  * libFuzzer on NumPy's .npy files, as files: any bytes are refused with one line that names the file and blames the
  * input, or give a tensor that, saved and loaded again, has the same type, shape and bytes, and saved once more makes
- * the same file. fuzz_onnx.c reads .npy from memory, where the sanitizer sees each step past the end.
+ * the same file. onnx.c reads .npy from memory, where the sanitizer sees each step past the end.
  */
 #include <stdio.h>
 #include <stdlib.h>

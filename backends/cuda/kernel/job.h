@@ -96,7 +96,7 @@ int cu_run_conversion(const struct cu_job *job, const struct npl_layer *layer, c
 struct cu_finish cu_finish_of(enum npl_activation fused, const struct npl_tensor *out, struct cu_macros *macros);
 /* The window as kernels see it, in three dimensions, whatever made it. */
 struct npl_window cu_volume_of(const struct npl_window *window);
-/* Elements of any type along axes: operand 0 is read, operand 1 written (kernel_move.c). */
+/* Elements of any type along axes: operand 0 is read, operand 1 written (move.c). */
 int cu_copy(const struct cu_job *job, const struct cu_axes *axes, size_t element, uint64_t x, uint64_t z);
 /* y = x, of one shape, where one lies with channels last and the other does not; floats change their type on the way. */
 int cu_turn(const struct cu_job *job, const struct cu_value *x, const struct cu_value *y);

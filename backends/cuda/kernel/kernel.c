@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Kernels compiled, kept and launched (kernel.h, kernel_job.h). A kernel is a source and its macros; each pair is a module of its
+ * Kernels compiled, kept and launched (kernel.h, job.h). A kernel is a source and its macros; each pair is a module of its
  * own, compiled when it is first launched, so that a network pays for what it uses: 20 kinds of layers take a second. */
 #include "kernel.h"
 

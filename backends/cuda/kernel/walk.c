@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Divisors, walks, packs and names for kernels (kernel_job.h). */
+ * Divisors, walks, packs and names for kernels (job.h). */
 #include <stdarg.h>
 #include <stdio.h>
 

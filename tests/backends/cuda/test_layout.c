@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "backends/cuda/chain/layout.h"
+#include "backends/cuda/products/channels_last.h"
 #include "tests/kit/cuda/fake_device.h"
 #include "tests/kit/cuda/native.h"
 #include "tests/kit/random_images.h"

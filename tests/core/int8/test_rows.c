@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Products of rows that lie anywhere with packed weights (int8_rows.h). What the program promises: every kernel that this
+ * Products of rows that lie anywhere with packed weights (core/int8/rows.h). What the program promises: every kernel that this
  * processor has gives the sums modulo 2^32, whatever the signs, sizes and starts; packing changes nothing but the place; and
  * nothing is read beyond k rounded up to 4 or written beyond columns rounded up to 16. */
 #include <criterion/criterion.h>

@@ -2,7 +2,7 @@
  *
  * The importer and the reference kernels on models that others made: mnist-8 with its trained weights gives the
  * outputs that came with it, and the large topologies have the arithmetic that is published for them. Skipped where the
- * files are not there. (ONNX's backend test cases: test_conformance_onnx.c.) */
+ * files are not there. (ONNX's backend test cases: tests/frontend/conformance/test_onnx.c.) */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>

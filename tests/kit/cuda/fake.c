@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fake's loader, faults and books (cuda_fake.h). */
+ * The fake's loader, faults and books (fake.h). */
 #include "fake.h"
 
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fake cuBLASLt (cuda_fake.h): products by loops, sums in double (or in 32 bits, which wrap), after checking what the real one
+ * The fake cuBLASLt (fake.h): products by loops, sums in double (or in 32 bits, which wrap), after checking what the real one
  * asks for. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fake CUDA driver (cuda_fake.h). */
+ * The fake CUDA driver (fake.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -521,7 +521,7 @@ CU_RESULT fake_cuEventElapsedTime(float *milliseconds, CU_EVENT from, CU_EVENT t
 	return *milliseconds < 0 ? cu_fake_violation(0, "an event before the one it is measured from") : 0;
 }
 
-/* Modules and launches are those of cuda_native.c. */
+/* Modules and launches are those of native.c. */
 static void native(const char *name, void *pointer)
 {
 	void *symbol = cuda_native_symbol(name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fake NVRTC (cuda_fake.h): the C compiler (cuda_native.h), with faults. */
+ * The fake NVRTC (fake.h): the C compiler (native.h), with faults. */
 #include <string.h>
 
 #include "fake.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the tests of the GPU's kernels share: the kernels on a processor (cuda_native.h), and a layer run by them and by the
+ * What the tests of the GPU's kernels share: the kernels on a processor (native.h), and a layer run by them and by the
  * reference over the same values, the results compared.
  */
 #ifndef TESTS_CUDA_KERNEL_SUPPORT_H

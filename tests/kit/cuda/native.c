@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * NVRTC and modules on a processor (cuda_native.h). */
+ * NVRTC and modules on a processor (native.h). */
 #include "native.h"
 
 #include <dlfcn.h>

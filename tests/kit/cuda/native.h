@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * NVRTC, and the driver's modules and launches, on a processor: the program's kernels, as their sources stand and with the macros
- * that they are asked for with, compiled by the C compiler into shared objects (cuda_kernel_native.h) and run over the host's
+ * that they are asked for with, compiled by the C compiler into shared objects (kernel_native.h) and run over the host's
  * memory. So what the GPU would run is compared with the reference kernels where there is no GPU.
  *
  * Objects are kept in the build folder under the hash of all that they are made of.

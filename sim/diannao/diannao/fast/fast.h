@@ -2,12 +2,12 @@
  *
  * The fast engine of DianNao: from event to event, each at the boundary that engine.h says.
  *
- *      program --> fast_decode.c: rows by number, loads, stores, the queue of the NFU; fast_execute.c: values, in program order
+ *      program --> decode.c: rows by number, loads, stores, the queue of the NFU; execute.c: values, in program order
  *                     |                         |
  *                     v loads, stores           v
- *      memory <--> npl_dma <-- fast_requests.c  fast_nfu.c: as many steps at once as rows have arrived
+ *      memory <--> npl_dma <-- requests.c  nfu.c: as many steps at once as rows have arrived
  *
- *      fast.c: which boundary comes next; fast_repeat.c: units of instructions that repeat what others did
+ *      fast.c: which boundary comes next; repeat.c: units of instructions that repeat what others did
  *
  * An event is a completion of the DMAs, the end of an instruction, results that reach NBout. Between two of them nothing changes but
  * how many steps have been taken, or how many cycles waited. Rows are numbered in the order of loading, from 0 on. */
@@ -88,7 +88,7 @@ struct dn_fast_repeat {
 	struct npl_memory_counters moved;
 };
 
-struct dn_values; /* fast_execute.c */
+struct dn_values; /* execute.c */
 
 struct dn_fast {
 	struct dn_run *run;
@@ -103,7 +103,7 @@ struct dn_fast {
 	uint64_t now;     /* boundary; steps and waiting in the cycles before it are counted */
 	uint64_t row_bytes, sb_row_bytes, lanes, sum_rows;
 
-	/* Decoding (fast_decode.c). */
+	/* Decoding (decode.c). */
 	struct dn_instruction next;
 	bool fetched, ended; /* next is there; END has been decoded */
 	uint64_t index;      /* of the next instruction */
@@ -116,7 +116,7 @@ struct dn_fast {
 
 	struct dn_fast_buffer nbin, sb;
 
-	/* NFU (fast_nfu.c). */
+	/* NFU (nfu.c). */
 	uint32_t done;        /* steps that the head of the queue has taken */
 	uint64_t after_nfu1;  /* no step without NFU-1 before this cycle */
 	uint64_t fill_until;  /* boundary at which the last step is through the pipeline */
@@ -147,27 +147,27 @@ static inline void dn_fast_tell(const struct dn_fast *f, enum dn_what what, uint
 /* fast.c */
 int dn_fast_too_long(const struct dn_fast *f); /* NPL_EINPUT */
 
-/* fast_decode.c: steps 2 and 3 of a boundary. */
+/* decode.c: steps 2 and 3 of a boundary. */
 int dn_fast_end_and_decode(struct dn_fast *f);
 bool dn_fast_may_decode(const struct dn_fast *f);     /* `next`, but for the room in the queue of the NFU */
 bool dn_fast_requests_ended(const struct dn_fast *f); /* and the pipeline is empty */
 
-/* fast_requests.c: steps 4 and 1 or 5. */
+/* requests.c: steps 4 and 1 or 5. */
 int dn_fast_push_requests(struct dn_fast *f);
 void dn_fast_take_arrivals(struct dn_fast *f);
 void dn_fast_add_load(struct dn_fast_buffer *buffer, const struct dn_fast_load *load);
 void dn_fast_add_store(struct dn_fast *f, const struct dn_fast_store *store);
 
-/* fast_nfu.c: the cycles before boundary `until`, which is no later than dn_fast_nfu_end; that, or DN_NEVER before something arrives. */
+/* nfu.c: the cycles before boundary `until`, which is no later than dn_fast_nfu_end; that, or DN_NEVER before something arrives. */
 void dn_fast_nfu_run(struct dn_fast *f, uint64_t until);
 uint64_t dn_fast_nfu_end(const struct dn_fast *f);
 
-/* fast_repeat.c: before the first instruction of what may be a unit is fetched. */
+/* repeat.c: before the first instruction of what may be a unit is fetched. */
 int dn_fast_repeat(struct dn_fast *f);
 void dn_fast_repeat_count(const struct dn_fast *f); /* in run->moved what was skipped */
 void dn_fast_repeat_free(struct dn_fast *f);
 
-/* fast_execute.c: an instruction as a whole, in program order. */
+/* execute.c: an instruction as a whole, in program order. */
 int dn_values_open(const struct dn_run *run, struct dn_values **values, struct npl_err *err);
 void dn_values_close(struct dn_values *values); /* accepts NULL */
 void dn_values_execute(struct dn_values *values, const struct dn_instruction *at);

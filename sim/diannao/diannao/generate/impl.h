@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the generators of the nests share: the loops they are made of (generate_loops.c), the queue of instructions they fill, a visit at a
+ * What the generators of the nests share: the loops they are made of (loops.c), the queue of instructions they fill, a visit at a
  * time, and what is held in NBin and SB after the last instruction in it. Private to generate*.c. */
 #ifndef DIANNAO_GENERATE_IMPL_H
 #define DIANNAO_GENERATE_IMPL_H
@@ -79,7 +79,7 @@ struct dn_nest_code {
 };
 extern const struct dn_nest_code dn_code_down, dn_code_across, dn_code_streamed, dn_code_pooled, dn_code_pooled_across;
 
-/* generate_loops.c. False: there is no visit, or none after this one. */
+/* loops.c. False: there is no visit, or none after this one. */
 bool dn_begin_loops(struct dn_generator *g);
 bool dn_next_visit(struct dn_generator *g);
 /* As in engine.h, of the visit that comes next. */

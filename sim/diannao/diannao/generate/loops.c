@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loops of a nest (generate_impl.h): where the next visit is, and which turns are alike and may be left out.
+ * The loops of a nest (impl.h): where the next visit is, and which turns are alike and may be left out.
  *
  * Each loop is a level of units (engine.h): a turn of it with all that is inside. Where all turns of a loop are alike, so are those of the
  * next turn of the loop around it that is alike, and these are one run of units of the inner loop: the outer one then has none of its own.

@@ -3,15 +3,15 @@
  * The register-level engine of DianNao (Chen et al., ASPLOS 2014, sections 5.2 and 5.3): buffers of rows, DMAs and pipeline registers
  * that a clock advances, a cycle after the other. It is the specification of what isa.h and engine.h say; the fast engine has to agree.
  *
- *      program --> control (rtl_control.c): decodes ahead, makes requests, keeps a queue for the NFU
+ *      program --> control (control.c): decodes ahead, makes requests, keeps a queue for the NFU
  *                     |                         |
  *                     v requests                v the instruction at the head takes a step a cycle
  *      memory <--> port <-- DMA NBin  --> NBin --+--> operands -> NFU-1 -> NFU-2 -> NFU-3
- *       (rtl_dma.c)     <-- DMA SB    --> SB ----+                         ^  |       |      (rtl_nfu.c, rtl_values.c)
+ *       (dma.c)    <-- DMA SB    --> SB ----+                          ^  |       |      (nfu.c, values.c)
  *                       <-- DMA NBout <-- NBout <--------------------------+--+-------+
- *                                      (rtl_buffers.c)
+ *                                      (buffers.c)
  *
- *      what each cycle was, and who watches (rtl_counters.c); all of it together, in the order of a boundary (rtl.c)
+ *      what each cycle was, and who watches (counters.c); all of it together, in the order of a boundary (rtl.c)
  *
  * A cycle begins with its boundary: the registers of the NFU move, then come the six steps of engine.h. What the last of them decides, a
  * row of each buffer or none, is on the wires (`step`) until the next boundary, where it is read into the first register.
@@ -46,7 +46,7 @@ static inline bool dn_rtl_fifo_empty(const struct dn_rtl_fifo *fifo)
 	return fifo->taken == fifo->put;
 }
 
-/* ---- Buffers (rtl_buffers.c) ---- */
+/* ---- Buffers (buffers.c) ---- */
 
 /* NBin or SB. Rows are numbered in the order of loading; row i is at i mod rows. */
 struct dn_rtl_buffer {
@@ -74,7 +74,7 @@ void dn_rtl_results_write(struct dn_rtl_nbout *nbout, int64_t row, const int64_t
 /* So many bytes from the start of that result row on. */
 void dn_rtl_results_read(const struct dn_rtl_nbout *nbout, int64_t row, uint8_t *bytes, uint64_t size);
 
-/* ---- DMAs (rtl_dma.c) ---- */
+/* ---- DMAs (dma.c) ---- */
 
 enum dn_rtl_who { DN_RTL_NBIN, DN_RTL_SB, DN_RTL_NBOUT, DN_RTL_DMAS };
 
@@ -106,7 +106,7 @@ struct dn_rtl_port {
 	int64_t ahead;           /* how far the machine's boundary is ahead of memory's */
 };
 
-/* ---- The NFU (rtl_nfu.c, rtl_values.c) ---- */
+/* ---- The NFU (nfu.c, values.c) ---- */
 
 /* What goes through the pipeline with the values of a step. */
 struct dn_rtl_bundle {
@@ -145,7 +145,7 @@ struct dn_rtl_nfu {
 	int64_t in_nfu1;   /* of them, in NFU-1's registers */
 };
 
-/* ---- Control (rtl_control.c) ---- */
+/* ---- Control (control.c) ---- */
 
 /* An instruction in the NFU's queue. */
 struct dn_rtl_issued {
@@ -195,11 +195,11 @@ struct dn_rtl {
 	uint64_t last_step, last_way; /* its cycle, the stages of its instruction */
 };
 
-/* rtl_buffers.c */
+/* buffers.c */
 int dn_rtl_buffers_open(struct dn_rtl *rtl);
 void dn_rtl_buffers_close(struct dn_rtl *rtl);
 
-/* rtl_dma.c */
+/* dma.c */
 int dn_rtl_dma_open(struct dn_rtl *rtl);
 void dn_rtl_dma_close(struct dn_rtl *rtl);
 /* Memory goes on to the machine's next boundary; requests begin at those of its own that are before it. Whether it has one there. */
@@ -209,7 +209,7 @@ void dn_rtl_arrivals(struct dn_rtl *rtl);
 /* Something is under way, or its turn has come. */
 bool dn_rtl_dma_busy(const struct dn_rtl *rtl);
 
-/* rtl_control.c */
+/* control.c */
 int dn_rtl_control_open(struct dn_rtl *rtl);
 void dn_rtl_control_close(struct dn_rtl *rtl);
 void dn_rtl_end_and_decode(struct dn_rtl *rtl);
@@ -218,12 +218,12 @@ bool dn_rtl_has_ended(const struct dn_rtl *rtl);
 /* Puts on the wires the step that is taken in this cycle, or none. */
 void dn_rtl_take_step(struct dn_rtl *rtl);
 
-/* rtl_nfu.c: all registers move. */
+/* nfu.c: all registers move. */
 int dn_rtl_nfu_open(struct dn_rtl *rtl);
 void dn_rtl_nfu_close(struct dn_rtl *rtl);
 void dn_rtl_nfu_clock(struct dn_rtl *rtl);
 
-/* rtl_values.c: what the stages make of values. */
+/* values.c: what the stages make of values. */
 /* NFU-1; how many products saturated. */
 uint64_t dn_rtl_multiply(bool rounded, int64_t tn, const int16_t *input, const int16_t *synapse, int32_t *product);
 /* `first`: step of its instruction. */
@@ -238,7 +238,7 @@ void dn_rtl_shift(const struct dn_rtl_bundle *bundle, int64_t *value, struct dn_
 void dn_rtl_function(const struct dn_rtl_bundle *bundle, const struct dn_function *function, int64_t *value,
 		     struct dn_counters *counters);
 
-/* rtl_counters.c */
+/* counters.c */
 void dn_rtl_tell(const struct dn_rtl *rtl, enum dn_what what, int64_t index);
 void dn_rtl_count_idle(struct dn_rtl *rtl);
 void dn_rtl_count_memory(struct dn_rtl *rtl);

@@ -46,7 +46,7 @@ static inline uint8_t *tpu_fast_vector(const struct tpu_fast_activation *a, cons
 /* Result number k, of 8 or 16 bits. */
 void tpu_fast_store(const struct tpu_fast_activation *activation, int64_t k, const int16_t *element);
 
-/* fast_pool.c: the results of image number `image`, whose vectors are all in machine->image. */
+/* pool.c: the results of image number `image`, whose vectors are all in machine->image. */
 void tpu_fast_pool(const struct tpu_fast_activation *activation, int64_t image);
 /* Vectors of an image. */
 int64_t tpu_fast_image_vectors(const struct tpu_fast_machine *machine);

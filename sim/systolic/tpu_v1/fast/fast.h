@@ -5,16 +5,16 @@
  * Time. Units are queues that only wait for each other, in an order the program gives: no unit ever chooses. So the time of
  * every event follows from those before it by a maximum and a sum (docs/tpu-isa.md, Time), and no cycle is stepped:
  *
- *     fast_schedule.c    issue, and which unit can go on
- *     fast_units.c       when a unit's next instruction starts and ends
- *     fast_port.c        weight transfers in exact fractions of a cycle, tiles on their way to the array
- *     fast_port_memory.c weight transfers through the memory port
- *     fast_spans.c       which instruction touched some of these accumulator rows last
- *     fast_counters.c    durations, and the counters out of the intervals
- *     fast_stuck.c       why a program can never end
+ *     schedule.c    issue, and which unit can go on
+ *     units.c       when a unit's next instruction starts and ends
+ *     port.c        weight transfers in exact fractions of a cycle, tiles on their way to the array
+ *     port_memory.c weight transfers through the memory port
+ *     spans.c       which instruction touched some of these accumulator rows last
+ *     counters.c    durations, and the counters out of the intervals
+ *     stuck.c       why a program can never end
  *
  * Values. Programs in which the order of time could change a value are refused before they run, so instructions are
- * computed whole and in program order (fast_values.h). */
+ * computed whole and in program order (values.h). */
 #ifndef NPULAB_SYSTOLIC_FAST_H
 #define NPULAB_SYSTOLIC_FAST_H
 
@@ -54,7 +54,7 @@ struct tpu_fast_transfer {
 };
 
 /* The way to weight memory. Preset fixed: the time up to which it is taken, cycle + part / (bytes per second). Another: the
- * memory, and what has been asked of it (fast_port_memory.c). */
+ * memory, and what has been asked of it (port_memory.c). */
 struct tpu_fast_port {
 	uint64_t cycle, part;
 	uint64_t begun; /* cycle in which the last transfer began */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Matrix instructions that wait for somebody to need their sums. A run of them into the same accumulator rows is one entry;
- * an entry is evaluated when an activate reads its rows (fast_activate.c, a block at a time, never to be stored if
+ * an entry is evaluated when an activate reads its rows (activate.c, a block at a time, never to be stored if
  * nobody reads them again), or brought to memory when its inputs are about to be overwritten, when other rows than its
  * own are written over a part of it, or when there are too many. */
 #include "values.h"

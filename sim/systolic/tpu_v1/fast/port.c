@@ -3,7 +3,7 @@
  * The fast engine's weights unit: which transfer is next and from when on, how long it takes with the preset fixed, and the
  * tiles' way from the FIFO into the shadow plane. A transfer's end is a whole number of cycles and a part of one in units of
  * 1 / (bytes per second), so that a thousand transfers of 1343.99 cycles end where they should. Any other memory:
- * fast_port_memory.c. */
+ * port_memory.c. */
 #include "fast.h"
 
 /* Takes the port for `bytes` from cycle `ready` on, or from the end of the transfer before if that is in a later one. */

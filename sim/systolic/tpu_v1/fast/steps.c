@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine's activation arithmetic (fast_steps.h): plain loops, which the compiler turns into vectors for each
+ * The fast engine's activation arithmetic (steps.h): plain loops, which the compiler turns into vectors for each
  * instruction set below. That changes no result: elements do not depend on each other, and each step is rounded once. */
 #include "steps.h"
 #include "npulab/isa.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine's values: the program's instructions in order (fast_values.h). */
+ * The fast engine's values: the program's instructions in order (values.h). */
 #include "values.h"
 
 #include <stdlib.h>

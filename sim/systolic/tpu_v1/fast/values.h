@@ -5,14 +5,14 @@
  * when the activate that reads them comes, a block of rows at a time that stays in the caches, and most accumulators are
  * never written to memory.
  *
- *     fast_values.c      the instructions in order, transfers from and to the host, who still needs which accumulators
- *     fast_pending.c     matrix instructions that wait for somebody to need their sums
- *     fast_product.c     their sums, for some rows and columns
- *     fast_inputs.c      where the input vectors lie
- *     fast_weights.c     tiles packed for the kernels of int8_rows.h
- *     fast_activate.c    from sums or vectors in the buffer to results
- *     fast_steps.c       its arithmetic on one vector
- *     fast_pool.c        its windows */
+ *     values.c      the instructions in order, transfers from and to the host, who still needs which accumulators
+ *     pending.c     matrix instructions that wait for somebody to need their sums
+ *     product.c     their sums, for some rows and columns
+ *     inputs.c      where the input vectors lie
+ *     weights.c     tiles packed for the kernels of core/int8/rows.h
+ *     activate.c    from sums or vectors in the buffer to results
+ *     steps.c       its arithmetic on one vector
+ *     pool.c        its windows */
 #ifndef NPULAB_SYSTOLIC_FAST_VALUES_H
 #define NPULAB_SYSTOLIC_FAST_VALUES_H
 
@@ -148,7 +148,7 @@ void tpu_fast_machine_free(struct tpu_fast_machine *machine); /* accepts NULL */
 /* What went wrong in values of an instruction. */
 void tpu_fast_fault(struct tpu_fast_machine *machine, int64_t instruction, struct tpu_faults faults);
 
-/* fast_pending.c */
+/* pending.c */
 int tpu_fast_matrix(struct tpu_fast_machine *machine, int64_t index, struct npl_err *err);
 /* Before rows [first, past) of the buffer are written: nobody that waits may still need what they hold. */
 int tpu_fast_before_write(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
@@ -160,18 +160,18 @@ struct tpu_fast_pending *tpu_fast_pending_at(struct tpu_fast_machine *machine, i
 /* Rows [first, past) are not needed any more. */
 int tpu_fast_forget(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
 
-/* fast_product.c: sums of `rows` (at most TPU_FAST_BLOCK) accumulator rows from `row` on into c, which is those rows of the
+/* product.c: sums of `rows` (at most TPU_FAST_BLOCK) accumulator rows from `row` on into c, which is those rows of the
  * accumulators themselves or the machine's `sums`; at least the first `columns` of each (rounded up to 16 are written). How far they
  * are beyond 32 bits goes to `beyond` or `sums_beyond`, where it can be anything but 0: for entries that may wrap. */
 int tpu_fast_evaluate(struct tpu_fast_machine *machine, const struct tpu_fast_pending *pending, int64_t row,
 		      int64_t rows, int64_t columns, int32_t *c, struct npl_err *err);
 
-/* fast_inputs.c: machine->input[i], for i < rows, is where k bytes (rounded up to 4) of the pass's vector for accumulator row
+/* inputs.c: machine->input[i], for i < rows, is where k bytes (rounded up to 4) of the pass's vector for accumulator row
  * row + i can be read. */
 void tpu_fast_inputs(struct tpu_fast_machine *machine, const struct tpu_fast_pass *pass, int64_t row, int64_t rows,
 		     int64_t k);
 
-/* fast_weights.c */
+/* weights.c */
 int tpu_fast_weights_open(struct tpu_fast_weights *weights, const struct tpu_config *config, struct npl_err *err);
 /* The image that the next run reads: tiles of another one are forgotten. */
 void tpu_fast_weights_use(struct tpu_fast_weights *weights, const struct tpu_memory *memory);
@@ -187,7 +187,7 @@ int64_t tpu_fast_tile_magnitude(struct tpu_fast_weights *weights, struct tpu_fas
 /* Copies bytes of weight memory, zeros where there are none. */
 void tpu_fast_weight_bytes(const struct tpu_fast_weights *weights, uint64_t at, size_t bytes, uint8_t *out);
 
-/* fast_activate.c */
+/* activate.c */
 int tpu_fast_activate(struct tpu_fast_machine *machine, int64_t index, struct npl_err *err);
 
 #endif

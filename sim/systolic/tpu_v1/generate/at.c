@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where vectors lie while a group's work is done (generate_impl.h): in a room of the part of the batch, or in one
+ * Where vectors lie while a group's work is done (impl.h): in a room of the part of the batch, or in one
  * through which strips pass. */
 #include "impl.h"
 

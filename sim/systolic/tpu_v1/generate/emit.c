@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Instructions as the generator emits them (generate_impl.h): set_config where a register changes, sync where another
+ * Instructions as the generator emits them (impl.h): set_config where a register changes, sync where another
  * unit has touched the same rows or bytes since the last sync on it, and read_weights ahead of their use. The last is
  * why a program is put together twice: first all else, each instruction with the weights that it needs, then the whole.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * First fit over rooms with known lives (generate_impl.h): each takes the lowest rows that no room of its time has. The rooms that
+ * First fit over rooms with known lives (impl.h): each takes the lowest rows that no room of its time has. The rooms that
  * have a place are kept in the order of their rows, so that a room costs one look along those of its time. */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Nodes to groups (generate_impl.h): what one pass through the activation unit can do is what its steps can, in their
+ * Nodes to groups (impl.h): what one pass through the activation unit can do is what its steps can, in their
  * order. A node joins the group that makes its input when nothing else reads that and nobody wants it; an addition
  * joins the later of the two groups that make its operands, so that the other lies in the buffer by then. Every value
  * inside a group is brought to its own format by the unit's step, so that joining changes no result. */

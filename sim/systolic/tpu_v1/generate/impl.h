@@ -132,7 +132,7 @@ struct tpu_gen_group {
 	bool wide_inputs, wide_weights; /* 16 bits */
 	int64_t parts;                  /* in which it does the batch, with the groups of its segment */
 	int segment_first, segment_last;
-	int64_t last_item; /* that does it, as generate_emit.c counts; afterwards the instruction that it became */
+	int64_t last_item; /* that does it, as emit.c counts; afterwards the instruction that it became */
 	/* of a group that reads or writes streamed stores: what it does at once, and the rooms through which they pass */
 	int n_stages, n_sets; /* two sets of rooms: transfers overlap with work */
 	struct tpu_gen_stage *stage;
@@ -148,7 +148,7 @@ struct tpu_gen_work {
 	int block, blocks;
 };
 
-struct tpu_gen_emit; /* generate_emit.c */
+struct tpu_gen_emit; /* emit.c */
 
 struct tpu_gen {
 	const struct tpu_config *config;
@@ -185,7 +185,7 @@ struct tpu_gen {
 	struct tpu_gen_emit *emit;
 };
 
-/* generate_supports.c */
+/* supports.c */
 bool tpu_gen_type(enum npl_dtype dtype, enum tpu_type *type);
 int tpu_gen_planes(enum tpu_type type);
 /* A tensor of any rank as (images, channels, height, width). */
@@ -194,22 +194,22 @@ struct npl_image tpu_gen_image(const struct npl_shape *shape);
 bool tpu_gen_clip(const struct npl_layer *layer, enum tpu_function *function, float *limit);
 bool tpu_gen_pooling(const struct npl_layer *layer, enum tpu_pooling *pooling);
 
-/* generate_graph.c: layers to nodes and values. generate_group.c: nodes to groups. */
+/* graph.c: layers to nodes and values. group.c: nodes to groups. */
 int tpu_gen_nodes(struct tpu_gen *gen);
 int tpu_gen_new_value(struct tpu_gen *gen, const struct npl_tensor *format, const struct npl_image *image);
 int tpu_gen_groups(struct tpu_gen *gen);
 
-/* generate_views.c: in *out a value that sees `channels` channels of the first from `first` on or, of several, all of them
+/* views.c: in *out a value that sees `channels` channels of the first from `first` on or, of several, all of them
  * side by side. */
 int tpu_gen_view(struct tpu_gen *gen, const struct npl_tensor *format, const int *in, int n, int64_t first,
 		 int64_t channels, int *out);
 /* Brings a nested value to pieces of stores. */
 int tpu_gen_resolve(struct tpu_gen *gen, int value);
 
-/* generate_least.c: bytes of the unified buffer that the group must read and write. */
+/* least.c: bytes of the unified buffer that the group must read and write. */
 uint64_t tpu_gen_least_bytes(const struct tpu_gen *gen, const struct tpu_gen_group *group);
 
-/* generate_layout.c: groups, rooms without a place, runs and tiles. */
+/* layout.c: groups, rooms without a place, runs and tiles. */
 int tpu_gen_layout(struct tpu_gen *gen);
 int tpu_gen_new_room(struct tpu_gen *gen, const struct npl_image *image, enum tpu_type type, int64_t lanes);
 /* Sets gen->common_pixels, which sizes of rooms depend on where gen->split says that the batch is done in parts. */
@@ -218,18 +218,18 @@ void tpu_gen_common_pixels(struct tpu_gen *gen);
 void tpu_gen_size_room(const struct tpu_gen *gen, struct tpu_gen_room *room, int64_t images);
 int tpu_gen_runs(struct tpu_gen *gen, int value, struct tpu_gen_run **run, int *n);
 
-/* generate_lives.c: lives and sizes of all rooms of stores, for the groups' parts; the group before which a staged store
+/* lives.c: lives and sizes of all rooms of stores, for the groups' parts; the group before which a staged store
  * comes, and after which it leaves: with the first and last part if its room is for all images. */
 void tpu_gen_lives(struct tpu_gen *gen);
 int tpu_gen_comes_at(const struct tpu_gen *gen, int store);
 int tpu_gen_leaves_at(const struct tpu_gen *gen, int store);
 
-/* generate_rooms.c: places for all rooms, splitting the batch as far as it takes. */
+/* rooms.c: places for all rooms, splitting the batch as far as it takes. */
 int tpu_gen_rooms(struct tpu_gen *gen);
 /* Whether the store is at home in host memory because of host_in or host_out. */
 bool tpu_gen_is_asked_for(const struct tpu_gen *gen, const struct tpu_gen_store *store);
 
-/* generate_fit.c: places for all rooms in the order in which they begin to live, or the largest first, as far as they fit: returns
+/* fit.c: places for all rooms in the order in which they begin to live, or the largest first, as far as they fit: returns
  * the group at which they do not; -1. */
 int tpu_gen_place_all(struct tpu_gen *gen, bool largest_first);
 /* Rows of all rooms that live at one time, at most. */
@@ -237,16 +237,16 @@ int64_t tpu_gen_peak_rows(struct tpu_gen *gen);
 /* Where a room would fit beside those that have a place; -1: nowhere. */
 int64_t tpu_gen_first_fit(const struct tpu_gen *gen, const struct tpu_gen_room *room);
 
-/* generate_tiles.c: blocks of N and tiles of K of a group whose runs are known. */
+/* tiles.c: blocks of N and tiles of K of a group whose runs are known. */
 int tpu_gen_tiles(struct tpu_gen *gen, struct tpu_gen_group *group);
 /* Weights of the layer in a tile. */
 int64_t tpu_gen_useful(const struct tpu_gen *gen, const struct tpu_gen_group *group,
 		       const struct tpu_gen_n_block *block, const struct tpu_gen_k_tile *tile);
 
-/* generate_weights.c */
+/* weights.c */
 int tpu_gen_weights(struct tpu_gen *gen);
 
-/* generate_emit.c: instructions with the configuration registers, sync and read_weights they need. */
+/* emit.c: instructions with the configuration registers, sync and read_weights they need. */
 struct tpu_gen_touch {
 	bool in_host, writes;
 	int64_t first, end;
@@ -268,7 +268,7 @@ int64_t tpu_gen_items(const struct tpu_gen *gen);
 /* Ends the program; 0 or the first thing that went wrong. */
 int tpu_gen_emit_finish(struct tpu_gen *gen);
 
-/* generate_at.c: where a run of a group lies as its work is done. */
+/* at.c: where a run of a group lies as its work is done. */
 struct tpu_gen_at {
 	const struct tpu_gen_room *room;
 	int64_t row, lane;
@@ -280,23 +280,23 @@ int64_t tpu_gen_vector_at(const struct tpu_gen_room *room, int64_t image, int64_
 /* The next instruction touches those vectors. */
 void tpu_gen_touch_vectors(struct tpu_gen *gen, bool writes, const struct tpu_gen_at *at, int64_t first, int64_t count);
 
-/* generate_activate.c: from the accumulators, `count` vectors of a group's work from `first` on, at accumulator row acc; and
+/* activate.c: from the accumulators, `count` vectors of a group's work from `first` on, at accumulator row acc; and
  * a group without a matrix. */
 void tpu_gen_activate(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work,
 		      const struct tpu_gen_n_block *block, int64_t acc, int64_t first, int64_t count);
 void tpu_gen_vector(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work);
 
-/* generate_places.c */
+/* places.c */
 int tpu_gen_places(struct tpu_gen *gen);
 
-/* generate_host.c: between a room and host memory, the store's vectors in the image that is in the room, of so many
+/* host.c: between a room and host memory, the store's vectors in the image that is in the room, of so many
  * blocks from a block on that comes first in the room. */
 void tpu_gen_transfer(struct tpu_gen *gen, int store, const struct tpu_gen_room *room, int64_t first_block,
 		      int64_t blocks, bool in);
 
-/* generate_stream.c: rooms for strips, when nothing else fits. */
+/* stream.c: rooms for strips, when nothing else fits. */
 int tpu_gen_stream(struct tpu_gen *gen);
-/* generate_strips.c: a group's work strip by strip. */
+/* strips.c: a group's work strip by strip. */
 void tpu_gen_strips(struct tpu_gen *gen, struct tpu_gen_group *group);
 /* What of the input along dimension d output positions first .. first + count - 1 of a group read: at least one row. */
 void tpu_gen_covered(const struct tpu_gen *gen, const struct tpu_gen_group *group, enum tpu_gen_role role, int d,
@@ -306,7 +306,7 @@ const struct npl_image *tpu_gen_work_image(const struct tpu_gen *gen, const stru
 /* Brings a block of a streamed store, for the strip that the rooms of the set are set for. */
 void tpu_gen_stage_block(struct tpu_gen *gen, struct tpu_gen_group *group, struct tpu_gen_stage *stage, int64_t block);
 
-/* generate_matrix.c */
+/* matrix.c */
 void tpu_gen_matrix(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work);
 
 #endif

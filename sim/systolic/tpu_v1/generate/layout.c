@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which lanes of which rows channels lie in (generate_impl.h). A store has a room of its own, but for those that a
+ * Which lanes of which rows channels lie in (impl.h). A store has a room of its own, but for those that a
  * Concat joins: they share one, side by side, as far as nothing is lost by it. What the activation unit reads must lie
  * in the lanes that its result lies in; where it does not, the array copies it, multiplying by a unit matrix. */
 #include <stdlib.h>

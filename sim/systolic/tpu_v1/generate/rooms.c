@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Places in the unified buffer (generate.h): first fit (generate_fit.c) over rooms with known lives. When not all fit, the batch is run
+ * Places in the unified buffer (generate.h): first fit (fit.c) over rooms with known lives. When not all fit, the batch is run
  * in as few parts as make it fit, and then as many of the last groups as can in fewer: in networks the activations are
  * large at the beginning and the weights, which every part fetches again, at the end. When single images are still too
  * much, what is given and wanted comes from and goes to host memory part by part, the largest first. */

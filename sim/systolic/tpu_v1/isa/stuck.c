@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What both engines say of a program that can never end. Each finds out by itself who waits for what (rtl_stuck.c,
- * fast_stuck.c); here are only the words. */
+ * What both engines say of a program that can never end. Each finds out by itself who waits for what (rtl/stuck.c,
+ * fast/stuck.c); here are only the words. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  *
  * The activation unit: a source vector per beat of `cycles_per_vector` cycles, read in the last cycle of its beat. Its
  * result, or that of a window that it completes, leaves at the end of the beat and is in the unified buffer
- * activate.latency_cycles cycles later. What becomes of the values is in rtl_values.c and rtl_pool.c. */
+ * activate.latency_cycles cycles later. What becomes of the values is in values.c and pool.c. */
 #include "rtl.h"
 
 #include <stdlib.h>

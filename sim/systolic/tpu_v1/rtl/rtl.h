@@ -3,18 +3,18 @@
  * The register-level engine: the machine of docs/tpu-isa.md as blocks of registers that a clock advances. This is the
  * specification; the fast engine has to agree with it.
  *
- *      program --> issue (rtl_issue.c) --+-- a queue in front of each unit (rtl_queue.c)
+ *      program --> issue (issue.c) --+-- a queue in front of each unit (queue.c)
  *                                        |
- *      host memory <--> host_in, host_out (rtl_link.c) <----> unified buffer -----+
+ *      host memory <--> host_in, host_out (link.c) <----> unified buffer -----+
  *                                                                 ^               v
- *      weight memory --> weights (rtl_weights.c)                  |         systolic data setup (rtl_setup.c)
+ *      weight memory --> weights (weights.c)                  |         systolic data setup (setup.c)
  *                        |  port, tile FIFO, table FIFO           |               v
- *                        |  tile shifter (rtl_shifter.c) ---------|-----------> matrix (rtl_matrix.c, matrix_unit.c)
+ *                        |  tile shifter (shifter.c) ---------|-----------> matrix (matrix.c, matrix_unit.c)
  *                        |                                        |               v accumulators
- *                        +--> parameter table ----------> activate (rtl_activate.c, rtl_values.c, rtl_pool.c)
+ *                        +--> parameter table ----------> activate (activate.c, values.c, pool.c)
  *
- *      scoreboard of accumulator rows (rtl_scoreboard.c), counters (rtl_counters.c), who watches (rtl_watch.c),
- *      a machine that has come to a stop (rtl_stuck.c), all of it together (rtl.c)
+ *      scoreboard of accumulator rows (scoreboard.c), counters (counters.c), who watches (watch.c),
+ *      a machine that has come to a stop (stuck.c), all of it together (rtl.c)
  *
  * A cycle has two phases. In the first every block looks: tpu_rtl_X_look() reads registers, all of them as they were when
  * the cycle began, for the machine is const, and puts what it decides on the wires. In the second the clock comes:
@@ -89,7 +89,7 @@ void tpu_rtl_spend(struct tpu_rtl_world *world, enum tpu_spending what, int64_t 
 void tpu_rtl_end_spans(struct tpu_rtl_world *world);
 void tpu_rtl_fault(struct tpu_rtl_world *world, int64_t instruction, struct tpu_faults faults);
 
-/* ---- Tensors in the unified buffer (rtl_tensor.c) ---- */
+/* ---- Tensors in the unified buffer (tensor.c) ---- */
 
 struct tpu_rtl_tensor {
 	int64_t base, plane_rows;
@@ -179,7 +179,7 @@ struct tpu_rtl_transfer {
 	uint64_t accesses;     /* asked for and not answered */
 	uint64_t answered;     /* boundary of weight memory's clock at which the last of them was */
 };
-/* Weight memory behind the memory port, on a clock of its own (rtl_weight_memory.c). */
+/* Weight memory behind the memory port, on a clock of its own (weight_memory.c). */
 struct tpu_rtl_weight_memory {
 	struct npl_memory *memory;         /* NULL: the preset is fixed */
 	struct tpu_rtl_transfer *transfer; /* (room) that have begun and not arrived, the oldest at first */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random programs on both engines of DianNao (diannao_agree.h). */
+ * Random programs on both engines of DianNao (agree.h). */
 #include "agree.h"
 
 #include <stdio.h>

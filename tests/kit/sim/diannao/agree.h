@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The agreement of the two engines of DianNao: one seed is one random program (diannao_programs.h), run on both, or on one with and
+ * The agreement of the two engines of DianNao: one seed is one random program (programs.h), run on both, or on one with and
  * without skipping what repeats.
  */
 #ifndef TESTS_DIANNAO_AGREE_H

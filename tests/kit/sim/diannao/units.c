@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random layers with long loops, with and without skipping what repeats (diannao_units.h). */
+ * Random layers with long loops, with and without skipping what repeats (units.h). */
 #include "units.h"
 
 #include "agree.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Both DRAM engines side by side: see dram_agree.h. What may be asked of a memory is asked of both whenever
+ * Both DRAM engines side by side: see agree.h. What may be asked of a memory is asked of both whenever
  * something has happened: the time, whether this and that request would be accepted, completions, counters. After a
  * reset everything must come again as it came. */
 #include "agree.h"

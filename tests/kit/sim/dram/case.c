@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Configurations of DRAM for tests: see dram_case.h. */
+ * Configurations of DRAM for tests: see case.h. */
 #include "case.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See program_actions.h: weights, the host and noise; program_matrix.c and program_activate.c have the rest. */
+ * See actions.h: weights, the host and noise; matrix.c and activate.c have the rest. */
 #include "actions.h"
 
 int64_t action_rows(struct builder *b, enum tpu_unit unit, int64_t count, bool writes)

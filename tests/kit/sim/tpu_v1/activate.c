@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random activate instructions: see program_actions.h. */
+ * Random activate instructions: see actions.h. */
 #include <math.h>
 
 #include "actions.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Both engines on one program, and what to do when they disagree: see program_run.h. */
+ * Both engines on one program, and what to do when they disagree: see run.h. */
 #include <stdlib.h>
 #include <string.h>
 

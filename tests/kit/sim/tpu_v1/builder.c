@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See program_builder.h. */
+ * See builder.h. */
 #include "builder.h"
 
 #include <stdlib.h>

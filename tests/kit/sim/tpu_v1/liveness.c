@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See program_liveness.h. */
+ * See liveness.h. */
 #include "liveness.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random matrix_multiply and convolve instructions: see program_actions.h. */
+ * Random matrix_multiply and convolve instructions: see actions.h. */
 #include "actions.h"
 
 static int64_t least(int64_t a, int64_t b)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Transfers from weight memory (program_port.h). All that is asked of the memory is known here before it begins, so its cycles
+ * Transfers from weight memory (port.h). All that is asked of the memory is known here before it begins, so its cycles
  * are gone through once. */
 #include "port.h"
 

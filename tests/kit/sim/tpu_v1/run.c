@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs and comparisons: see program_run.h. */
+ * Runs and comparisons: see run.h. */
 #include "run.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  *
  * One run of a program on an engine of the systolic machines, with all that can be seen of it: memories, counters,
  * every event, what each cycle was spent on, and what each instruction left in memory when it retired. And what must
- * be true of it: that two runs are the same, and that one is as docs/tpu-isa.md says (program_rules.c). */
+ * be true of it: that two runs are the same, and that one is as docs/tpu-isa.md says (rules.c). */
 #ifndef TESTS_PROGRAM_RUN_H
 #define TESTS_PROGRAM_RUN_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See program_spans.h. */
+ * See spans.h. */
 #include "spans.h"
 
 #include <stdio.h>

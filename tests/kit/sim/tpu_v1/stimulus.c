@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See program_stimulus.h. */
+ * See stimulus.h. */
 #include "stimulus.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * See program_worked.h. The machine of all cases, unless a case changes it: 3 x 3 cells, rows of 3 bytes, FIFO of 2
+ * See worked.h. The machine of all cases, unless a case changes it: 3 x 3 cells, rows of 3 bytes, FIFO of 2
  * tiles, 2 tables, queues of 4, one cycle per instruction issued and per row activated, no pipeline registers; at a
  * clock of 1000 Hz weights come at 3 bytes a cycle (a tile of 9 bytes in 3 cycles, a table of 24 in 8) and the host's
  * bytes at 2 a cycle.
@@ -22,7 +22,7 @@ struct worked {
 	struct expected event[8]; /* to the first of which nothing is said */
 	uint64_t cycles;
 	uint64_t array_active, weight_stall, weight_shift, input_stall, raw_stall;
-	const char *spans, *faults; /* in the words of program_spans.h; faults NULL: none */
+	const char *spans, *faults; /* in the words of spans.h; faults NULL: none */
 	/* what is not as in the machine above; 0: it is */
 	int64_t fifo_tiles, tables, queue, weight_rate, registers, activate_cycles, activate_latency_cycles, issue,
 		sync;

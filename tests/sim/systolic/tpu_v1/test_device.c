@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The systolic machines as devices. What the program promises: machine files load and mean what they say; layers that
- * cannot run are refused with the reason; large batches are split over images. Energy: test_systolic_energy.c. */
+ * cannot run are refused with the reason; large batches are split over images. Energy: test_energy.c. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>

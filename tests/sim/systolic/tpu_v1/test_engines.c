@@ -149,7 +149,7 @@ Test(tpu_engines, values_do_not_depend_on_time)
 	}
 }
 
-/* What the document says without time, read once more (tpu_interpreter.h). */
+/* What the document says without time, read once more (tests/kit/sim/tpu_v1/interpreter.h). */
 Test(tpu_engines, values_are_those_of_the_instructions_one_by_one)
 {
 	for (uint64_t seed = 55001; seed <= 55300; seed++) {

@@ -2,7 +2,7 @@
  *
  * The systolic machines' weight memory. What the program promises: one line of the machine names what brings the weights;
  * tiles and tables come when docs/tpu-isa.md says, worked out by hand here from the commands of a DDR3-2133 channel; both engines
- * agree (random programs: test_tpu_engines.c); commands and standby are charged once, and in layers' shares that sum to the
+ * agree (random programs: test_engines.c); commands and standby are charged once, and in layers' shares that sum to the
  * whole; what cannot be is refused with the reason. */
 
 #include <math.h>

@@ -155,7 +155,7 @@ Test(diannao_isa, what_the_assembler_refuses)
 		{"NFU NOP,NOP,RESET,KEEP,NONE,0,0 shift=0 shift=0", "NFU: shift= is there twice", "once"},
 		{"NFU NOP,NOP,RESET,KEEP,NONE,0,0 divisor=65537", "NFU: divisor is '65537'", "from 0 to 65536"},
 		{"NFU NOP,NOP,RESET,KEEP,NONE,0,0 left=1", "NFU: 'left'", "expected shift=, result_shift= or divisor="},
-		/* what one instruction says by itself (test_diannao_isa_check.c) */
+		/* what one instruction says by itself (test_check.c) */
 		{"SB LOAD,0,0,32", "SB: REUSE is 0", "expected 1"},
 		{".hots 1", "no directive '.hots'", "expected .function, .host or .weights"},
 		{".host", ".host without an address", "expected one"},

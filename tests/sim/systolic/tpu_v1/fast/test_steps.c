@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fast engine's activation arithmetic (fast_steps.h). What the program promises: whatever instructions the processor has,
+ * The fast engine's activation arithmetic (sim/systolic/tpu_v1/fast/steps.h). What the program promises: whatever instructions the processor has,
  * each step gives what the formula in docs/tpu-isa.md says, one float32 operation after the other, counts the values that a
  * saturation changes and the additions that wrap, and writes nothing beyond its vector, however long that is. */
 #include <criterion/criterion.h>

@@ -2,8 +2,8 @@
  *
  * Values of the fast engine. What the program promises: however an instruction's sums are put off, split, put together
  * with others', thrown away or kept, memories and counts are those of the instructions done one after the other, each
- * whole (tpu_interpreter.h). The programs here are those shapes of code that the engine treats in a way of its own; random
- * ones are in test_tpu_engines.c, runs one after the other in test_tpu_fast_cache.c. */
+ * whole (tests/kit/sim/tpu_v1/interpreter.h). The programs here are those shapes of code that the engine treats in a way of its own; random
+ * ones are in tests/sim/systolic/tpu_v1/test_engines.c, runs one after the other in test_cache.c. */
 #include <stdio.h>
 
 #include "tests/kit/sim/tpu_v1/fast_support.h"

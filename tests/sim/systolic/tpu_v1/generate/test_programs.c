@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What generated programs look like, where it can be counted by hand: tiles, passes, activates, syncs, rows of the
- * unified buffer, bytes over the link. Values are test_tpu_generate.c's affair. */
+ * unified buffer, bytes over the link. Values are test_generate.c's affair. */
 #include <criterion/criterion.h>
 #include <math.h>
 

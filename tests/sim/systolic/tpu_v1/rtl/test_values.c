@@ -2,7 +2,7 @@
  *
  * What the rtl engine computes. What the program promises: on random programs of every kind of instruction, flag and
  * layout it leaves the same buffer, host memory, overflows and saturations as an interpreter that knows neither cycles
- * nor an array (tpu_interpreter.h); and without values it takes the same cycles. */
+ * nor an array (tests/kit/sim/tpu_v1/interpreter.h); and without values it takes the same cycles. */
 #include <stdio.h>
 
 #include "tests/kit/sim/tpu_v1/expect.h"

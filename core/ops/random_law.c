@@ -6,8 +6,8 @@
  * are the same everywhere. */
 #include <math.h>
 
-#include "core/ops/ops.h"
 #include "npulab/random.h"
+#include "ops.h"
 
 /* Degree 7, the coefficient of x^7 first. */
 static double polynomial(const double c[8], double x)
