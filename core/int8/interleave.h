@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bytes of four channels side by side, for windows.c. Private to core/.
+ * Bytes of four channels side by side, for windows.c. Private to this folder.
  */
 #ifndef NPULAB_CORE_INT8_INTERLEAVE_H
 #define NPULAB_CORE_INT8_INTERLEAVE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inner kernels of npl_int8_gemm and the form of their operands, private to core/. A kernel multiplies a panel of
+ * The inner kernels of npl_int8_gemm and the form of their operands, private to this folder. A kernel multiplies a panel of
  * `rows` vectors of a by a panel of `columns` vectors of b. Every multiply-add instruction used here takes
  * neighbours along k together, in groups of four bytes: two values of 16 bits or four of 8. So panels are
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of layer.c: a layer as numbers, and the ways to do it. Private to core/.
+ * The inside of layer.c: a layer as numbers, and the ways to do it. Private to this folder.
  */
 #ifndef NPULAB_CORE_INT8_LAYER_H
 #define NPULAB_CORE_INT8_LAYER_H

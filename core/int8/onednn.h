@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * oneDNN as one more kernel of npl_int8_gemm, private to core/. It is used only where its bytes are multiplied
+ * oneDNN as one more kernel of npl_int8_gemm, private to this folder. It is used only where its bytes are multiplied
  * exactly: with VNNI, and after products over the full range of the operands have come out right. Elsewhere it adds
  * pairs of products in 16 bits, which saturate silently.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of npl_int8_rows, private to core/. */
+ * The kernels of npl_int8_rows, private to this folder. */
 #ifndef NPULAB_CORE_INT8_ROWS_KERNELS_H
 #define NPULAB_CORE_INT8_ROWS_KERNELS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The matrix unit (Jouppi et al., ISCA 2017, section 2), register by register: rows x columns cells that hold their
- * weights, what skews the data that enters, and the accumulators below. This is the specification; tests/rtl/ says
+ * weights, what skews the data that enters, and the accumulators below. This is the specification; matrix_unit.v says
  * the same in Verilog and `make cosim` compares them cycle by cycle.
  *
  *                 weight row, last row of the tile first       -z-> is a register

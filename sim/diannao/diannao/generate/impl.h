@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the generators of the nests share: the loops they are made of (loops.c), the queue of instructions they fill, a visit at a
- * time, and what is held in NBin and SB after the last instruction in it. Private to generate*.c. */
+ * time, and what is held in NBin and SB after the last instruction in it. Private to this folder. */
 #ifndef DIANNAO_GENERATE_IMPL_H
 #define DIANNAO_GENERATE_IMPL_H
 
