@@ -76,6 +76,12 @@ static void check_output(const char *name, const char *printed, const char *expe
 	cr_assert_str_eq(got, expected, "%s", name);
 }
 
+/* The sample calls in the heads of the public headers and in README are C that compiles, as they stand there. */
+Test(examples, samples_in_headers_compile)
+{
+	cr_assert_eq(system("/usr/bin/python3 tests/samples.py >&2"), 0); /* NOLINT(cert-env33-c) */
+}
+
 Test(examples, build_tree)
 {
 	char folder[CLI_PATH], build[CLI_PATH], expected[400];

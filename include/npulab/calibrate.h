@@ -11,7 +11,8 @@
  *
  *     npl_calibration_open(graph, &how, &calibration, &err);
  *     for (pass = 0; pass < npl_calibration_passes(calibration); pass++)
- *             for each batch: npl_calibration_batch(calibration, pass, inputs, outputs, NULL, &err);
+ *             for (b = 0; b < batches; b++)
+ *                     npl_calibration_batch(calibration, pass, batch[b], outputs, NULL, &err);
  *     ranges = npl_calibration_ranges(calibration, NPL_FORMAT_INT8);
  *     npl_calibration_close(calibration);
  */

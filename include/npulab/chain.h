@@ -10,7 +10,7 @@
  *
  *     struct npl_chain chain = {.n = n, .layer = layers, .n_wanted = 1, .wanted = &y};
  *     if (npl_device_open_chain(device, &chain, &opened, &err)) ...
- *     npl_device_run_chain(opened, NULL, results, &err);       results[n], zeroed
+ *     npl_device_run_chain(opened, NULL, results, &err); // results[n], zeroed
  *     npl_device_close_chain(opened);
  */
 #ifndef NPULAB_CHAIN_H

@@ -4,9 +4,10 @@
  * outputs (which also warms it up), then again, timed, until the median is worth having. Simulated figures are the
  * same every time, which is checked; measured ones are medians over the timed passes.
  *
+ *     struct npl_compare_options options = {.device_names = (const char *[]){"reference", "tpu_v1"}, .n_devices = 2};
  *     struct npl_comparison c;
- *     if (npl_compare(graph, &samples, &calibration, names, n, &options, &c, &err)) ...
- *     npl_report_table(...);
+ *     if (npl_compare(graph, &samples, NULL, &options, &c, &err)) ...
+ *     npl_report_table(stdout, &c, &context); // report.h
  *     npl_comparison_free(&c);
  */
 #ifndef NPULAB_COMPARE_H

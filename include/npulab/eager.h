@@ -10,9 +10,9 @@
  *     struct npl_eager_value *w = NULL, *y = NULL;
  *     npl_eager_constant(ctx, &weights, NPL_BORROW, &w, &err);
  *     npl_eager_input(ctx, "x", &image, NPL_COPY, &y, &err);
- *     npl_eager_op(ctx, "Conv", NPL_ARGS(y, w), NPL_NO_ATTRS, &y, &err);     y is now the result,
- *     npl_eager_op(ctx, "Relu", NPL_ARGS(y), NPL_NO_ATTRS, &y, &err);        and the Conv's is nobody's
- *     npl_eager_read(ctx, y, &out, &err);                                    computes both in one pass
+ *     npl_eager_op(ctx, "Conv", NPL_ARGS(y, w), NPL_NO_ATTRS, &y, &err); // y is now the result,
+ *     npl_eager_op(ctx, "Relu", NPL_ARGS(y), NPL_NO_ATTRS, &y, &err);    // and the Conv's is nobody's
+ *     npl_eager_read(ctx, y, &out, &err);                                // computes both in one pass
  *     npl_tensor_free(&out);
  *     npl_eager_close(ctx);
  *

@@ -5,7 +5,7 @@
  * the one that fits it (npl_device_open_meter).
  *
  *     struct npl_energy_meter meter;
- *     if (npl_device_open_meter(device, &meter, &err)) ...        err.msg is the reason for "absent"
+ *     if (npl_device_open_meter(device, &meter, &err)) ... // err.msg is the reason for "absent"
  *     npl_energy_meter_start(&meter, &err);
  *     ... at least meter.shortest_seconds of repeats ...
  *     if (!npl_energy_meter_stop(&meter, &reading, &err)) ...

@@ -5,7 +5,7 @@
  * wrong, what was expected. Nothing is allocated, nothing is global, nothing is printed.
  *
  *     struct npl_err err;
- *     if (npl_graph_load("net.onnx", &graph, &err))
+ *     if (npl_graph_load("net.onnx", NULL, &graph, &err))
  *         fprintf(stderr, "npulab: %s\n", err.msg);
  */
 #ifndef NPULAB_ERROR_H

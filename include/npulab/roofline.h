@@ -4,7 +4,7 @@
  * memory, and where the layers of a network lie below that.
  *
  *     struct npl_roofline roofline;
- *     if (npl_roofline(graph, &samples, NULL, &options, &roofline, &err)) ...
+ *     if (npl_roofline(graph, &samples, NULL, &options, NPL_INTENSITY_MEMORY, &roofline, &err)) ...
  *     npl_roofline_table(stdout, &roofline, "resnet50");
  *     npl_roofline_free(&roofline);
  *

@@ -5,7 +5,7 @@
  * batches. Values are float32 at the ends; between nodes they stay in the format of the device that made them.
  *
  *     struct npl_range *ranges = calloc(graph->n_values, sizeof *ranges);
- *     npl_evaluate(graph, inputs, reference_outputs, ranges, &err);          the float oracle, and calibration
+ *     npl_evaluate(graph, inputs, reference_outputs, ranges, &err); // the float oracle, and calibration
  *     npl_session_open(graph, &(struct npl_session_options){.n_devices = 1, .device = &dev, .ranges = ranges}, &s, &err);
  *     npl_session_run(s, inputs, outputs, &run, &err);
  *     npl_run_free(&run);

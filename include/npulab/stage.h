@@ -7,7 +7,7 @@
  *     ... in another thread, now and then ...
  *     char text[NPL_STAGE_TEXT];
  *     if (npl_stage_text(text, sizeof text))
- *             fprintf(stderr, "%s\n", text);       (tpu_v1: batch 2 of 3, layer 3 of 120, conv1)
+ *             fprintf(stderr, "%s\n", text); // tpu_v1: batch 2 of 3, layer 3 of 120, conv1
  *
  * There is one stage for the whole process, the last that any thread has noted. */
 #ifndef NPULAB_STAGE_H
