@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/files/settings.h"
 #include "core/files/words.h"
-#include "core/files/yaml.h"
 #include "npulab/result.h"
 #include "npulab/text.h"
 

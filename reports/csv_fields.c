@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/files/yaml.h"
+#include "core/files/settings.h"
 
 void npl_csv_put_text(FILE *out, const char *text)
 {

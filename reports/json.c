@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/files/yaml.h"
+#include "core/files/settings.h"
 #include "npulab/isa.h"
 #include "npulab/text.h"
 #include "npulab/version.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/files/yaml.h"
+#include "core/files/settings.h"
 #include "npulab/device.h"
 #include "npulab/text.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Machine descriptions and their parameters (params.h, yaml.h): defaults, then the file, then --set, the later winning;
+ * Machine descriptions and their parameters (params.h, settings.h): defaults, then the file, then --set, the later winning;
  * every wrong setting is named with its line and the nearest key; and what is dumped reads back to the same machine, for
  * the machines that ship and for any text in a name. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stddef.h>
 
-#include "core/files/yaml.h"
+#include "core/files/settings.h"
 #include "npulab/device.h"
 #include "npulab/sha256.h"
 #include "npulab/text.h"

@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/files/yaml.h"
+#include "core/files/settings.h"
 #include "npulab/device.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

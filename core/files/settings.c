@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Settings files over libyaml's event parser. The parser is told nothing of schemas: it only flattens. */
-#include "yaml.h"
+#include "settings.h"
 
 #include <stdbool.h>
 #include <stdio.h>

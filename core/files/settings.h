@@ -4,8 +4,8 @@
  * (`array: {rows: 256}` is `array.rows` = "256") with their lines. Machine files and models' NAME.yaml
  * are such files. Sequences, aliases, duplicate keys and more than one document are refused with their line.
  */
-#ifndef NPULAB_YAML_H
-#define NPULAB_YAML_H
+#ifndef NPULAB_SETTINGS_H
+#define NPULAB_SETTINGS_H
 
 #include "npulab/params.h"
 
