@@ -185,14 +185,6 @@ int graph_load_file(const char *path, const struct npl_load_options *options, st
 /* The same without the hash of the files: nobody is told of such a graph. */
 int graph_load_probe(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
 		     struct npl_err *err);
-/* graph_samples.c: a model that cannot be loaded at its usual batch may be one that takes all its samples at once: loads it for those of
- * the first file, if it leaves the batch open. Otherwise the code that err has. */
-int graph_load_together(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
-			struct npl_err *err);
-/* Fills (*graph)->batching; where the samples of options->files must be one batch and may be, loads the graph again with
- * that. NULL and a code when it cannot. */
-int graph_settle_batch(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
-		       struct npl_err *err);
 
 /* graph_load.c: npl_graph_load on a buffer, which must outlive the graph; `path` is for messages and the name. There is no folder
  * that external data could be in. */

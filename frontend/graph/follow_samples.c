@@ -93,16 +93,16 @@ static bool grows(const struct follow *f, int v, const struct npl_shape *other)
 	return same;
 }
 
-/* A value that does not grow with the batch; NULL: none. A batch that is by chance as large as a dimension that the model gives can be
+/* A value that does not grow with the batch; -1: none. A batch that is by chance as large as a dimension that the model gives can be
  * taken for it, as by an Expand, but not two batches. */
-static const struct npl_value *find_unsteady(const struct follow *f)
+static int find_unsteady(const struct follow *f)
 {
 	for (int v = 0; v < f->graph->n_values && f->other; v++) {
 		const struct npl_value *other = f->distance[v] ? follow_same_value(f, v) : NULL;
 		if (other && !grows(f, v, &other->shape))
-			return &f->graph->value[v];
+			return v;
 	}
-	return NULL;
+	return -1;
 }
 
 static int index_other(struct follow *f)
@@ -123,7 +123,8 @@ int follow_samples(const struct npl_graph *graph, const struct npl_graph *other,
 		graph_names_free(&f.other_values);
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	}
-	const struct npl_value *inside = batched_inside(graph), *unsteady;
+	const struct npl_value *inside = batched_inside(graph);
+	int unsteady;
 	const char *why;
 	const struct npl_node *node = inside ? NULL : follow_nodes(&f, &why);
 	result->mixed_by[0] = '\0';
@@ -133,9 +134,9 @@ int follow_samples(const struct npl_graph *graph, const struct npl_graph *other,
 	else if (node)
 		snprintf(result->mixed_by, sizeof result->mixed_by, "node '%s' (%s) %s", node->name,
 			 npl_op_defs[node->op].name, why);
-	else if ((unsteady = find_unsteady(&f)) != NULL)
+	else if ((unsteady = find_unsteady(&f)) >= 0)
 		snprintf(result->mixed_by, sizeof result->mixed_by, "value '%s' does not grow with the samples",
-			 unsteady->name);
+			 graph->value[unsteady].name);
 	else
 		follow_outputs(&f, result);
 	result->wants_other = f.wants_other && !result->mixed_by[0];

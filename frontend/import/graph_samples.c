@@ -126,8 +126,10 @@ static int follow(const char *path, const struct npl_load_options *options, stru
 	return rc ? rc : keep(graph, &result, err);
 }
 
-int graph_load_together(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
-			struct npl_err *err)
+/* A model that cannot be loaded at its usual batch may be one that takes all its samples at once: loads it for those of the first file, if it
+ * leaves the batch open. Otherwise the code that err has. */
+static int load_together(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+			 struct npl_err *err)
 {
 	struct npl_load_options all = *options;
 	struct npl_err refusal = {0};
@@ -148,8 +150,10 @@ int graph_load_together(const char *path, const struct npl_load_options *options
 	return err->code;
 }
 
-int graph_settle_batch(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
-		       struct npl_err *err)
+/* Fills (*graph)->batching; where the samples of options->files must be one batch and may be, loads the graph again with that. NULL and a
+ * code when it cannot. */
+static int settle_batch(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+			struct npl_err *err)
 {
 	struct npl_load_options all = *options;
 	int64_t count = 0;
@@ -190,6 +194,6 @@ int npl_graph_load(const char *path, const struct npl_load_options *options, str
 	if (!options || !options->n_files)
 		return rc;
 	if (rc == NPL_EINPUT)
-		rc = graph_load_together(path, options, graph, err ? err : &local);
-	return rc ? rc : graph_settle_batch(path, options, graph, err ? err : &local);
+		rc = load_together(path, options, graph, err ? err : &local);
+	return rc || !*graph ? rc : settle_batch(path, options, graph, err ? err : &local);
 }
