@@ -10,10 +10,13 @@
 #include <string.h>
 
 #include "core/files/file.h"
+#include "frontend/session/expression.h"
 #include "npulab/session.h"
+#include "npulab/stage.h"
 #include "npulab/text.h"
 
 #define MOST_FILE_BYTES (1 << 20)
+#define SHOWN_BYTES     ((size_t)60) /* of an expression, in a message about it */
 
 struct rule {
 	const char *pattern; /* of the operator's type, or the expression */
@@ -158,10 +161,15 @@ static int apply(const struct reader *r, const struct rule *rule, struct npl_err
 	const char *before =
 		NULL; /* the one earlier rule that has all of its nodes, if it is one, for another device */
 	regex_t expression;
+	const char *costly = rule->on_name ? expression_too_costly(rule->pattern) : NULL;
+	if (costly)
+		return BAD(r, "/%.*s%s/ %s", (int)SHOWN_BYTES, rule->pattern,
+			   strlen(rule->pattern) > SHOWN_BYTES ? "..." : "", costly);
 	if (rule->on_name && regcomp(&expression, rule->pattern, REG_EXTENDED | REG_NOSUB))
 		return BAD(r, "/%s/ is not a regular expression", rule->pattern);
 	for (int i = 0; i < r->graph->n_nodes; i++) {
 		const struct npl_node *node = &r->graph->node[i];
+		npl_stage_step("placing node", i + 1, r->graph->n_nodes, node->name);
 		if (!matches(rule, &expression, node->name, npl_op_defs[node->op].name))
 			continue;
 		const char *has = placement->rule[i];

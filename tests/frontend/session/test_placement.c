@@ -88,6 +88,48 @@ Test(placement, placement_rules)
 	free_net(&net);
 }
 
+/* Expressions that would end the program, fill its memory or never come back are refused before they are compiled; a list of names
+ * and a counted repetition are not. */
+Test(placement, expressions_that_cost_too_much)
+{
+	static const struct {
+		const char *begin, *repeated, *end;
+		int times;
+		const char *says; /* NULL: taken */
+	} cases[] = {
+		{"", "(", "a", 15000, "is longer than 4096 bytes"},
+		{"", "(", "a", 51, "has groups more than 50 deep"},
+		{"(a{1,30000})", "", "", 0, "written out"},
+		{"(", "(a", "b", 0, "is not a regular expression"},
+		{"((((a{1,255}){1,255}){1,255}){1,255})", "", "", 0, "written out"},
+		{"a", "+", "", 12, "written out"},
+		{"(a*)*(a*)*\\1\\2c", "", "", 0, "back-reference"},
+		{"a{99999999999999999999}", "", "", 0, "written out"},
+		{"[[:alpha:]]{0,400}[]0-9(\\1]{1}", "", "$", 0, NULL},
+		{"\\(|c1", "|a_name_that_no_node_has", "", 150, NULL},
+		{"(c|f){1,20}(.{0,3}){1,40}", "x*", "", 1000, NULL},
+	};
+	uint64_t rng = 9;
+	struct net net = make_chain(&rng);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct npl_arena arena = {0};
+		struct npl_placement placement;
+		struct npl_err err = {0};
+		const size_t piece = strlen(cases[i].repeated);
+		char *rules = calloc(1, 100 + piece * (size_t)cases[i].times);
+		strcat(strcpy(rules, "/"), cases[i].begin);
+		for (int n = 0; n < cases[i].times; n++)
+			strcpy(rules + 1 + strlen(cases[i].begin) + piece * (size_t)n, cases[i].repeated);
+		strcat(strcat(rules, cases[i].end), "/=tpu_v1");
+		const int code = npl_placement_parse(net.graph, rules, &arena, &placement, &err);
+		cr_assert_eq(code, cases[i].says ? NPL_EUSAGE : 0, "%.60s: %d, %s", rules, code, err.msg);
+		cr_assert(!cases[i].says || strstr(err.msg, cases[i].says), "%s", err.msg);
+		free(rules);
+		npl_arena_free(&arena);
+	}
+	free_net(&net);
+}
+
 /* An exception behind the rule that it is one of is without effect: a warning says so. Where an earlier rule has just the same
  * nodes, or the same device, or a later one takes what is left, there is nothing to say. */
 Test(placement, rules_without_effect)

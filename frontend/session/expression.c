@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The cost of a regular expression before it is compiled (expression.h). */
+#include "frontend/session/expression.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A name of 200 characters counted twice over, and some eighty names of a transformer in one "a|b|c". */
+#define MOST_BYTES       4096
+#define MOST_DEPTH       50
+#define MOST_WRITTEN_OUT 500
+
+/* Characters of an expression with its counted repetitions written out. */
+struct size {
+	long before; /* of the group that is open, without its last part */
+	long last;   /* of the last part, what a "*" or "{2,5}" behind it repeats */
+};
+
+/* Behind the "]" of the bracket expression that begins at `c`, or its end when there is none. */
+static const char *skip_bracket(const char *c)
+{
+	c += 1 + (c[1] == '^');
+	c += *c == ']';
+	while (*c && *c != ']') {
+		const char kind = c[0] == '[' && c[1] && strchr(".:=", c[1]) ? c[1] : '\0';
+		const char *end = kind ? c + 2 : NULL;
+		while (end && *end && !(end[0] == kind && end[1] == ']'))
+			end++;
+		c = end && *end ? end + 2 : c + 1;
+	}
+	return c + (*c == ']');
+}
+
+/* How often the repetition at `*c` writes its part out, and `*c` behind it; 0: no repetition there. */
+static long times(const char **c)
+{
+	if (**c == '*' || **c == '?' || **c == '+')
+		return *(*c)++ == '+' ? 2 : 1; /* "a+" is compiled as "aa*" */
+	if (**c != '{')
+		return 0;
+	char *end;
+	const long least = isdigit((unsigned char)(*c)[1]) ? strtol(*c + 1, &end, 10) : (end = (char *)*c + 1, 0);
+	long most = least;
+	if (*end == ',')
+		most = isdigit((unsigned char)end[1]) ? strtol(end + 1, &end, 10) : (end++, least + 1);
+	if (*end != '}')
+		return 0; /* a brace that is a character */
+	*c = end + 1;
+	return most > 1 ? most : 1;
+}
+
+const char *expression_too_costly(const char *text)
+{
+	struct size group[MOST_DEPTH + 1] = {{0, 0}};
+	int depth = 0;
+	long written_out = 0;
+	if (strlen(text) > MOST_BYTES)
+		return "is longer than 4096 bytes";
+	for (const char *c = text; *c;) {
+		struct size *size = &group[depth];
+		const long n = c > text ? times(&c) : 0;
+		if (n > MOST_WRITTEN_OUT || (written_out += size->last * (n > 1 ? n - 1 : 0)) > MOST_WRITTEN_OUT)
+			return "repeats more than 500 characters with its {m,n} and + written out";
+		if (n > 0) {
+			size->last *= n;
+			continue;
+		}
+		if (*c == ')' && depth > 0) {
+			const long inside = size->before + size->last;
+			group[--depth].last = inside;
+			c++;
+			continue;
+		}
+		size->before += size->last;
+		size->last = 1;
+		if (*c == '(') {
+			if (++depth > MOST_DEPTH)
+				return "has groups more than 50 deep";
+			size->last = 0;
+			group[depth] = (struct size){0, 0};
+		}
+		if (*c == '\\' && isdigit((unsigned char)c[1]))
+			return "has a back-reference, which extended regular expressions do not know";
+		c = *c == '[' ? skip_bracket(c) : c + 1 + (*c == '\\' && c[1]);
+	}
+	return NULL;
+}
