@@ -130,7 +130,8 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 	const size_t used = strlen(info->detail);
 	if (cpu->threads < cpu->wanted)
 		snprintf(info->detail + used, sizeof info->detail - used,
-			 "; %d of %d threads, for more there is no room (ulimit -v, -u)", cpu->threads, cpu->wanted);
+			 "; %d of %d threads, for more there is no room (ulimit -v, -d, -u)", cpu->threads,
+			 cpu->wanted);
 }
 
 /* As the graph has it: in float32, or integers that only pass. */

@@ -8,7 +8,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
+
+#include "core/base/process_limit.h"
 
 #define MIB (UINT64_C(1) << 20)
 /* OpenBLAS 0.3.21 of Debian 12 maps 128 MiB for each thread that multiplies, and itself takes 35 MiB; oneDNN and what it needs take 70. */
@@ -27,9 +28,10 @@ static uint64_t bytes_for(int threads)
 	return LIBRARIES_BYTES + (uint64_t)threads * (BUFFER_BYTES + TEAMS * stack);
 }
 
+/* The limit on data counts what can be written alone. */
 static bool has_bytes(uint64_t bytes)
 {
-	void *room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (room == MAP_FAILED)
 		return false;
 	munmap(room, bytes);
@@ -61,23 +63,22 @@ static int startable(int wanted)
 
 bool cpu_room_is_limited(void)
 {
-	struct rlimit space;
-	return !getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY;
+	return process_limit().bytes != UINT64_MAX;
 }
 
 int cpu_room_for_threads(int wanted, int *threads, struct npl_err *err)
 {
-	struct rlimit space;
+	const struct process_limit limit = process_limit();
 	*threads = wanted;
-	if (cpu_room_is_limited() && !getrlimit(RLIMIT_AS, &space)) {
+	if (limit.bytes != UINT64_MAX) {
 		while (*threads && !has_bytes(bytes_for(*threads)))
 			--*threads;
 		if (!*threads)
-			return npl_fail(
-				err, NPL_ENOMEM,
-				"out of address space: OpenBLAS, oneDNN and the stack of one thread need %llu bytes more "
-				"of it, the limit of this process (ulimit -v) is %llu",
-				(unsigned long long)bytes_for(1), (unsigned long long)space.rlim_cur);
+			return npl_fail(err, NPL_ENOMEM,
+					"out of %s: OpenBLAS, oneDNN and the stack of one thread need %llu bytes more "
+					"of it, the limit of this process (%s) is %llu",
+					limit.what, (unsigned long long)bytes_for(1), limit.option,
+					(unsigned long long)limit.bytes);
 	}
 	if (*threads > 1) {
 		const int others = startable(TEAMS * (*threads - 1));

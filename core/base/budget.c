@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
+
+#include "core/base/process_limit.h"
 
 #define ALWAYS_ALLOWED                                                                                                 \
 	((uint64_t)16 << 20) /* at a time: asking what is in use costs more than so few bytes could harm */
@@ -90,11 +91,8 @@ uint64_t npl_memory_of_cgroups(const char *cgroup, const char *mount)
 
 uint64_t npl_memory_usual(void)
 {
-	struct rlimit space;
-	uint64_t bytes = least(physical(), npl_memory_of_cgroups("/proc/self/cgroup", "/sys/fs/cgroup"));
-	if (!getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY)
-		bytes = least(bytes, space.rlim_cur);
-	return bytes / 5 * 4;
+	const uint64_t bytes = least(physical(), npl_memory_of_cgroups("/proc/self/cgroup", "/sys/fs/cgroup"));
+	return least(bytes, process_limit().bytes) / 5 * 4;
 }
 
 uint64_t npl_memory_used(void)
@@ -109,7 +107,7 @@ uint64_t npl_memory_used(void)
 
 int npl_memory_ask(uint64_t bytes, const char *what, struct npl_err *err)
 {
-	struct rlimit space;
+	const struct process_limit limit = process_limit();
 	uint64_t needed;
 	if (bytes < ALWAYS_ALLOWED)
 		return 0;
@@ -118,11 +116,11 @@ int npl_memory_ask(uint64_t bytes, const char *what, struct npl_err *err)
 	if (needed <= npl_memory_allowed())
 		return 0;
 	char advice[160] = "a larger --max-memory, a smaller --batch or --timing-only may help";
-	if (!getrlimit(RLIMIT_AS, &space) && space.rlim_cur != RLIM_INFINITY && space.rlim_cur < needed)
+	if (limit.bytes < needed)
 		snprintf(advice, sizeof advice,
-			 "the address space is limited to %" PRIu64
-			 " (ulimit -v); a smaller --batch or --timing-only may help",
-			 (uint64_t)space.rlim_cur);
+			 "the %s of this process is limited to %" PRIu64
+			 " (%s); a smaller --batch or --timing-only may help",
+			 limit.what, limit.bytes, limit.option);
 	return npl_fail(err, NPL_ENOMEM,
 			"%s%sout of memory: about %" PRIu64 " bytes are needed, %" PRIu64 " allowed; %s",
 			what ? what : "", what ? ": " : "", needed, npl_memory_allowed(), advice);

@@ -438,26 +438,30 @@ Test(cli_bad_input, out_of_memory)
 	cli_free(&r);
 }
 
-/* OpenBLAS asks for a buffer again and again where none can be had: whatever the limit, the processor answers, with its figures or with
- * one line. */
+/* OpenBLAS asks for a buffer again and again where none can be had: whatever the limit on address space
+ * (ulimit -v) or on data (ulimit -d), the processor answers, with its figures or with one line. */
 Test(cli_bad_input, address_space_of_the_processor)
 {
 	static const size_t kilobytes[] = {50000,  70000,  100000, 130000, 200000, 250000,
 					   300000, 330000, 400000, 500000, 1000000};
-	int refused = 0, done = 0;
+	enum { SIZES = sizeof kilobytes / sizeof *kilobytes };
+	int refused[2] = {0}, done[2] = {0};
 	if (cli_no_limits())
 		cr_skip("the sanitizer needs all the address space there is, and an emulator ignores its limit");
-	for (size_t i = 0; i < sizeof kilobytes / sizeof *kilobytes; i++) {
-		const struct cli_how how = {.address_space = kilobytes[i] * 1024};
+	for (int i = 0; i < 2 * SIZES; i++) {
+		const bool data = i >= SIZES;
+		const size_t bytes = kilobytes[i % SIZES] * 1024;
+		const struct cli_how how = {.address_space = data ? 0 : bytes, .data = data ? bytes : 0};
 		struct cli_result r = cli_run(&how, "compare", "lenet5", "--devices", "cpu", "--quiet", "--batch", "1");
-		cr_assert(r.status == 0 || r.status == 5, "%zu KB: exit status %d, %s", kilobytes[i], r.status, r.err);
+		cr_assert(r.status == 0 || r.status == 5, "%zu bytes: exit status %d, %s", bytes, r.status, r.err);
 		if (r.status)
 			cli_check_refusal(&r, 5, "", "the cpu within a limit");
-		refused += r.status == 5;
-		done += r.status == 0;
+		refused[data] += r.status == 5;
+		done[data] += r.status == 0;
 		cli_free(&r);
 	}
-	cr_assert(refused && done, "%d refused, %d done", refused, done);
+	for (int data = 0; data < 2; data++)
+		cr_assert(refused[data] && done[data], "%d refused, %d done", refused[data], done[data]);
 }
 
 /* A stack of 96 KB is enough for every device and both engines. */

@@ -65,6 +65,7 @@ struct cli_how {
 	const char *stdout_to; /* a file for standard output, such as /dev/full; NULL: captured */
 	size_t largest_file;   /* bytes a file may get, as on a full disk; 0: no limit */
 	size_t address_space;  /* bytes; 0: no limit */
+	size_t data;           /* bytes of memory that can be written; 0: no limit */
 	size_t stack;          /* bytes; 0: no limit */
 	bool waits;            /* keep the lines that say what is being done */
 	unsigned seconds;      /* after which it is killed; 0: CLI_SECONDS */
@@ -193,6 +194,7 @@ static inline void cli_start(const char *program, char *const *argv, const struc
 		_exit(126);
 	cli_limit(RLIMIT_FSIZE, how->largest_file);
 	cli_limit(RLIMIT_AS, how->address_space);
+	cli_limit(RLIMIT_DATA, how->data);
 	cli_limit(RLIMIT_STACK, how->stack);
 	execve(program, argv, environ); /* the one of tests/test_runner.c */
 	_exit(127);

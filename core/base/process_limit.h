@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the shell lets this process map: the least of its limits on address space and on data, where it has one. */
+#ifndef CORE_BASE_PROCESS_LIMIT_H
+#define CORE_BASE_PROCESS_LIMIT_H
+
+#include <stdint.h>
+
+struct process_limit {
+	uint64_t bytes;     /* UINT64_MAX: there is none */
+	const char *what;   /* "address space", "memory for data" */
+	const char *option; /* of the shell that sets it: "ulimit -v" */
+};
+
+struct process_limit process_limit(void);
+
+#endif
