@@ -9,7 +9,8 @@
  * ends there. The place of the samples is kept as a distance in memory, which no view changes.
  *
  * A fixed value that the model makes from shapes may have other elements, or another size, at another batch: a rule that depends on
- * it asks whether it is steady, the same at any batch.
+ * it asks whether it is steady, the same at any batch. A size that the model asks for by a constant may be this batch's by chance, and a
+ * Reshape that then changes nothing is no longer there: every value has to grow with the batch.
  *
  * A batch of 1 cannot be told from other dimensions of 1: a graph is followed at a batch of 2 or more.
  */
@@ -27,9 +28,8 @@ struct spread {
 
 struct follow {
 	const struct npl_graph *graph;
-	const struct npl_graph *other; /* the same model at another batch, or NULL */
+	const struct npl_graph *other; /* the same model at another batch, or NULL: it takes none */
 	struct graph_names other_values;
-	bool wants_other;  /* a shape or a constant may fit this batch alone: `other` tells */
 	int64_t *distance; /* per value, elements from one sample to the next; 0: fixed */
 };
 
@@ -39,7 +39,6 @@ struct follow_result {
 		[192]; /* what mixes the samples, and how: "node 'p' (Softmax) mixes samples"; empty: nothing does */
 	int64_t *
 		rows; /* per output of the graph, given by the caller: rows of dimension 0 for each sample, 0: it is fixed */
-	bool wants_other; /* `other` was NULL, and only that could tell more */
 };
 
 /* The graph's batch is 2 or more. err: NPL_ENOMEM alone. */

@@ -86,7 +86,6 @@ bool follow_resize(const struct at *at)
 	if (!samples_of(at, 0, &x))
 		return false;
 	const int a = x.axis;
-	ask_other_batch(at); /* sizes may ask for this batch's */
 	return shape_of(at, 0)->dim[a] == out_shape(at)->dim[a] && r->scale[a] == 1 &&
 	       (r->to[a] == 0 || (r->from[a] == 0 && r->to[a] == 1)) && place_all(at, &x);
 }
@@ -97,7 +96,6 @@ bool follow_center_crop_pad(const struct at *at)
 	struct spread x;
 	if (!samples_of(at, 0, &x))
 		return false;
-	ask_other_batch(at);
 	return shape_of(at, 0)->dim[x.axis] == out_shape(at)->dim[x.axis] && place_all(at, &x);
 }
 
@@ -108,7 +106,6 @@ bool follow_repeat(const struct at *at)
 	if (!samples_of(at, 0, &x))
 		return false;
 	const int64_t was = shape_of(at, 0)->dim[x.axis];
-	ask_other_batch(at); /* an Expand may give this batch its own size */
 	x.axis += out_shape(at)->rank - shape_of(at, 0)->rank;
 	x.outer *= out_shape(at)->dim[x.axis] / was;
 	return place_all(at, &x);
@@ -120,7 +117,6 @@ bool follow_affine_grid(const struct at *at)
 	struct spread theta;
 	if (!samples_of(at, 0, &theta) || theta.axis != 0)
 		return false;
-	ask_other_batch(at);
 	return place_all(at, &theta);
 }
 

@@ -57,10 +57,8 @@ static enum change change_of(struct follow *f, int v)
 	const struct npl_value *value = &f->graph->value[v];
 	if (!value->constant || !value->of_shape)
 		return SAME;
-	if (!f->other) {
-		f->wants_other = true;
+	if (!f->other)
 		return SAME;
-	}
 	const struct npl_value *other = follow_same_value(f, v);
 	if (!other || other->dtype != value->dtype || value->is_fill != other->is_fill)
 		return DIFFERENT;
@@ -88,8 +86,7 @@ bool follow_uniform(struct follow *f, int v, const struct spread *spread)
 	if (change_of(f, v) == DIFFERENT)
 		return false;
 	if (a < 0 || a >= shape->rank || shape->dim[a] == 1 || value->is_fill)
-		return true;                          /* repeated along that dimension, or of one number */
-	f->wants_other = f->wants_other || !f->other; /* as long as this batch, or as any? */
+		return true; /* repeated along that dimension, or of one number */
 	if (!value->data || shape->dim[a] != spread->outer * f->graph->batch * spread->inner)
 		return false;
 	const size_t piece = (size_t)(product(shape, a + 1, shape->rank) * spread->inner) *

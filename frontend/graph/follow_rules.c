@@ -21,17 +21,6 @@ static bool view(const struct at *at)
 	return in_order(at, 1);
 }
 
-/* A size that the model asks for may be this batch's by chance. */
-static bool reshape(const struct at *at)
-{
-	struct spread x;
-	if (!in_order(at, 1))
-		return false;
-	if (follow_spread(at->f, at->node->out[0], &x) && at->node->attrs.list[x.axis] > 0)
-		ask_other_batch(at);
-	return true;
-}
-
 static bool clip(const struct at *at)
 {
 	return in_order(at, 3);
@@ -280,7 +269,7 @@ static bool matmul_integer(const struct at *at)
 }
 
 static bool (*const rule_of[NPL_OPS])(const struct at *at) = {
-	[NPL_OP_RESHAPE] = reshape,
+	[NPL_OP_RESHAPE] = view,
 	[NPL_OP_FLATTEN] = view,
 	[NPL_OP_SQUEEZE] = view,
 	[NPL_OP_UNSQUEEZE] = view,

@@ -81,12 +81,6 @@ static inline bool has_result(const struct at *at, int k)
 	return k < at->node->n_out && at->node->out[k] >= 0;
 }
 
-/* What was found at this batch has to be so at another. */
-static inline void ask_other_batch(const struct at *at)
-{
-	at->f->wants_other = at->f->wants_other || !at->f->other;
-}
-
 /* follow_products.c: sums of products */
 bool follow_product(const struct at *at, int ka, int kb); /* MatMul of inputs ka and kb, and its integer forms */
 bool follow_integer_product(const struct at *at, int ka, int kb);

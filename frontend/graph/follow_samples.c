@@ -21,7 +21,6 @@ static bool stays(struct follow *f, int v)
 {
 	if (f->graph->value[v].constant)
 		return follow_steady(f, v);
-	f->wants_other = f->wants_other || !f->other;
 	const struct npl_value *other = f->other ? follow_same_value(f, v) : NULL;
 	return !other || npl_shape_equal(&f->graph->value[v].shape, &other->shape);
 }
@@ -139,7 +138,6 @@ int follow_samples(const struct npl_graph *graph, const struct npl_graph *other,
 			 graph->value[unsteady].name);
 	else
 		follow_outputs(&f, result);
-	result->wants_other = f.wants_other && !result->mixed_by[0];
 	free(f.distance);
 	graph_names_free(&f.other_values);
 	return 0;

@@ -114,12 +114,11 @@ static int follow(const char *path, const struct npl_load_options *options, stru
 		else if (!rc)
 			rc = follow_samples(other, graph, &result, err);
 	} else if (!rc) {
-		rc = follow_samples(graph, NULL, &result, err);
 		/* A model may take one of these batches and not the other. */
 		const int64_t others[] = {2 * graph->batch, graph->batch + 1};
-		for (int k = 0; k < 2 && !rc && result.wants_other && !other; k++)
+		for (int k = 0; k < 2 && !rc && !other; k++)
 			rc = load_at(path, options, others[k], &other, err);
-		if (!rc && other)
+		if (!rc)
 			rc = follow_samples(graph, other, &result, err);
 	}
 	npl_graph_free(other);

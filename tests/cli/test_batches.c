@@ -363,6 +363,8 @@ Test(cli_batches, a_size_that_fits_smaller_batches)
 		{"Slice", "x zero two zero", "node 'last' (Slice)", 13},
 		{"Slice", "x less most zero", "node 'last' (Slice)", 13},
 		{"Reshape", "x shape", "value 'y' does not grow with the samples", 13},
+		{"Reshape", "x pair", "value 'y' does not grow with the samples",
+		 13}, /* which changes nothing of two */
 		{"Resize", "x   sizes", "value 'y' does not grow with the samples", 13},
 		{"CenterCropPad", "x sizes", "value 'y' does not grow with the samples", 18},
 		{"Slice", "x zero most zero", NULL, 13},
@@ -379,6 +381,7 @@ Test(cli_batches, a_size_that_fits_smaller_batches)
 		onnx_put_int64s(&g, "less", 1, (int64_t[]){-2});
 		onnx_put_int64s(&g, "most", 1, (int64_t[]){INT64_MAX});
 		onnx_put_int64s(&g, "shape", 3, (int64_t[]){2, -1, 1});
+		onnx_put_int64s(&g, "pair", 2, (int64_t[]){2, -1});
 		onnx_put_int64s(&g, "sizes", 2, (int64_t[]){2, COLUMNS});
 		onnx_put_node(&g, cases[i].op, "last", cases[i].inputs, "y", NULL);
 		onnx_put_output(&g, "y");
