@@ -57,6 +57,8 @@ int cli_open_machine(const char *name, const struct cli_common *common, struct n
 /* Writes text or bytes to a file (npl_file_write), or to standard output for "-". */
 int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *err);
 
+/* The same of a tensor, as .npy, to a file. */
+int cli_write_tensor(const char *path, const struct npl_tensor *tensor, struct npl_err *err);
 /* What a writer makes: written to memory, then as cli_write. */
 int cli_write_text(const char *path, void (*writer)(FILE *out, const void *what), const void *what,
 		   struct npl_err *err);

@@ -172,7 +172,7 @@ static int report(const struct exec_options *o, const struct outcome *outcome, s
 	if (events->lost)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld events", (long long)events->count);
 	if (c->output)
-		rc = npl_tensor_save_npy(c->output, &output, err);
+		rc = cli_write_tensor(c->output, &output, err);
 	if (cli_write_reports(reports, 2, &failure))
 		rc = cli_also_failed(rc, &failure, err);
 	if (!events_shown && !json_shown && !c->quiet)

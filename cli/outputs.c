@@ -8,6 +8,7 @@
 #include "common.h"
 #include "core/files/file.h"
 #include "npulab/text.h"
+#include "waiting.h"
 
 static bool is_stdout(const char *path)
 {
@@ -30,13 +31,25 @@ static void show_lines(const char *text, size_t bytes)
 
 int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *err)
 {
-	if (!is_stdout(path))
-		return npl_file_write(path, &(struct npl_file_piece){.data = data, .bytes = bytes}, 1, err);
+	if (!is_stdout(path)) {
+		cli_waiting_resume();
+		const int rc = npl_file_write(path, &(struct npl_file_piece){.data = data, .bytes = bytes}, 1, err);
+		cli_waiting_end();
+		return rc;
+	}
 	if (isatty(STDOUT_FILENO) && bytes && !memchr(data, '\0', bytes))
 		show_lines(data, bytes);
 	else
 		fwrite(data, 1, bytes, stdout); /* main looks at the stream's state */
 	return 0;
+}
+
+int cli_write_tensor(const char *path, const struct npl_tensor *tensor, struct npl_err *err)
+{
+	cli_waiting_resume();
+	const int rc = npl_tensor_save_npy(path, tensor, err);
+	cli_waiting_end();
+	return rc;
 }
 
 int cli_write_text(const char *path, void (*writer)(FILE *out, const void *what), const void *what, struct npl_err *err)
@@ -118,7 +131,7 @@ int cli_report(const struct npl_comparison *comparison, const struct npl_report_
 					    {common->timeline, write_timeline, &compared}};
 	struct npl_err failure;
 	int rc = 0;
-	if (common->output && npl_tensor_save_npy(common->output, output, &failure))
+	if (common->output && cli_write_tensor(common->output, output, &failure))
 		rc = cli_also_failed(rc, &failure, err);
 	if (cli_write_reports(report, 3, &failure))
 		rc = cli_also_failed(rc, &failure, err);

@@ -73,7 +73,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
 	pthread_t thread;
-	bool running, over;
+	bool wanted, running, over;
 	double started;
 	struct cli_waiting waiting;
 } line = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -129,6 +129,7 @@ static bool start_thread(void)
 void cli_waiting_start(void)
 {
 	struct winsize size = {0};
+	line.wanted = true;
 	if (line.running)
 		return;
 	const bool on_terminal = isatty(STDERR_FILENO);
@@ -141,6 +142,12 @@ void cli_waiting_start(void)
 	line.running = start_thread();
 	if (!line.running)
 		npl_stage_watch(false);
+}
+
+void cli_waiting_resume(void)
+{
+	if (line.wanted)
+		cli_waiting_start();
 }
 
 void cli_waiting_end(void)

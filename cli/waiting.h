@@ -11,6 +11,9 @@
 /* From here on, until cli_waiting_end. It takes a thread of its own, since the library may be within one long step; where none can be
  * had there is no line. A second start without an end between is none. */
 void cli_waiting_start(void);
+/* The same for a document that is written after the figures are known, which may wait for a reader; nothing where nobody asked for the
+ * first start. */
+void cli_waiting_resume(void);
 /* Before anything is printed. The line is gone when it returns; without a start it does nothing. */
 void cli_waiting_end(void);
 

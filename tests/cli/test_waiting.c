@@ -116,6 +116,34 @@ static struct cli_result run_late(const char *folder, const char *quiet)
 	return r;
 }
 
+/* Who reads an output when five seconds have passed. */
+static void *read_late(void *path)
+{
+	char text[256];
+	sleep(5);
+	FILE *fifo = fopen(path, "r");
+	while (fifo && fread(text, 1, sizeof text, fifo))
+		;
+	return fifo ? (void *)(intptr_t)fclose(fifo) : NULL;
+}
+
+Test(waiting, an_output_without_a_reader)
+{
+	char folder[CLI_PATH], path[CLI_PATH + 260];
+	pthread_t reader;
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder, .waits = true};
+	snprintf(path, sizeof path, "%s", cli_path(folder, "late"));
+	cr_assert_eq(mkfifo(path, 0600), 0);
+	cr_assert_eq(pthread_create(&reader, NULL, read_late, path), 0);
+	struct cli_result r = cli_run(&how, "dram", "--pattern", "stream_rd", "-n", "100", "--json", "@/late");
+	pthread_join(reader, NULL);
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_assert(strstr(r.err, "late: waiting for a reader, 00:02"), "%s", r.err);
+	cli_free(&r);
+	cli_remove_folder(folder);
+}
+
 /* Layers of a chain are counted in their network, where the chain says which they are. */
 Test(waiting, layers_of_a_chain_are_counted_in_the_network)
 {
