@@ -4,25 +4,30 @@
 #include "csv_fields.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "core/files/settings.h"
+#include "npulab/text.h"
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, for a byte that is not UTF-8, as in the JSON of the same run */
 
 void npl_csv_put_text(FILE *out, const char *text)
 {
 	if (!text)
 		return;
-	if (!strpbrk(text, ",\"\r\n")) {
-		fputs(text, out);
-		return;
-	}
-	fputc('"', out);
-	for (; *text; text++) {
+	const bool quoted = strpbrk(text, ",\"\r\n");
+	if (quoted)
+		fputc('"', out);
+	while (*text) {
+		const size_t length = npl_utf8_length(text);
 		if (*text == '"')
 			fputc('"', out);
-		fputc(*text, out);
+		fwrite(length ? text : REPLACEMENT, 1, length ? length : sizeof REPLACEMENT - 1, out);
+		text += length ? length : 1;
 	}
-	fputc('"', out);
+	if (quoted)
+		fputc('"', out);
 }
 
 void npl_csv_put_double(FILE *out, double value)

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-void npl_csv_put_text(FILE *out, const char *text); /* quoted where it must be; NULL is empty */
+void npl_csv_put_text(FILE *out, const char *text); /* UTF-8, quoted where it must be; NULL is empty */
 void npl_csv_put_double(FILE *out, double value);   /* NAN and infinities are empty */
 
 #endif

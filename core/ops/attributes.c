@@ -62,12 +62,25 @@ int op_attr_int(struct npl_attr_list *list, const char *name, int64_t otherwise,
 	return 0;
 }
 
+int op_attr_count(struct npl_attr_list *list, const char *name, int64_t *value, struct npl_err *err)
+{
+	struct npl_attr *attr;
+	if (op_attr_find(list, name, NPL_ATTR_INT, &attr, err))
+		return NPL_EINPUT;
+	if (attr && attr->i < 1)
+		return npl_fail(err, NPL_EINPUT, "attribute %s is %lld, expected at least 1", name, (long long)attr->i);
+	*value = attr ? attr->i : 0;
+	return 0;
+}
+
 int op_attr_flag(struct npl_attr_list *list, const char *name, bool otherwise, bool *value, struct npl_err *err)
 {
 	int64_t number;
 	if (op_attr_int(list, name, otherwise, &number, err))
 		return NPL_EINPUT;
-	*value = number != 0;
+	if (number != 0 && number != 1)
+		return npl_fail(err, NPL_EINPUT, "attribute %s is %lld, expected 0 or 1", name, (long long)number);
+	*value = number;
 	return 0;
 }
 

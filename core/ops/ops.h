@@ -35,6 +35,9 @@ static inline bool op_before(const struct npl_attrs *attrs, int opset)
 
 /* attributes.c: each reads an attribute, or takes `otherwise` when the model leaves it out. */
 int op_attr_int(struct npl_attr_list *list, const char *name, int64_t otherwise, int64_t *value, struct npl_err *err);
+/* At least 1; 0 when absent. */
+int op_attr_count(struct npl_attr_list *list, const char *name, int64_t *value, struct npl_err *err);
+/* 0 or 1. */
 int op_attr_flag(struct npl_attr_list *list, const char *name, bool otherwise, bool *value, struct npl_err *err);
 int op_attr_float(struct npl_attr_list *list, const char *name, float otherwise, float *value, struct npl_err *err);
 /* Borrowed from the model. */

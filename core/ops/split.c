@@ -15,7 +15,7 @@ int op_split_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl
 	out->split = NULL;
 	if (op_attr_int(list, "axis", 0, &out->axis, err))
 		return NPL_EINPUT;
-	if (!op_before(out, 18) && op_attr_int(list, "num_outputs", 0, &out->number, err))
+	if (!op_before(out, 18) && op_attr_count(list, "num_outputs", &out->number, err))
 		return NPL_EINPUT;
 	if (!op_before(out, 13))
 		return 0;

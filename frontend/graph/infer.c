@@ -57,11 +57,23 @@ static int check_used(struct graph_builder *b, struct graph_node *node)
 	return 0;
 }
 
+static int check_given_once(struct graph_builder *b, const struct npl_attr_list *list)
+{
+	for (int i = 0; i < list->n; i++)
+		for (int k = 0; k < i; k++)
+			if (!strcmp(list->attr[i].name, list->attr[k].name))
+				return npl_fail(b->err, NPL_EINPUT, "attribute '%s' is given twice",
+						list->attr[i].name);
+	return 0;
+}
+
 static int read_attributes(struct graph_builder *b, struct graph_node *node)
 {
 	node->attrs = (struct npl_attrs){.opset = node->opset};
 	b->err->code = 0; /* npl_attr_find reports through it */
-	int rc = npl_op_attrs(node->op, &node->list, &node->attrs, b->err);
+	int rc = check_given_once(b, &node->list);
+	if (!rc)
+		rc = npl_op_attrs(node->op, &node->list, &node->attrs, b->err);
 	return rc ? rc : check_used(b, node);
 }
 

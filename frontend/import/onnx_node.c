@@ -112,11 +112,6 @@ static int fill_node(const struct onnx_reader *reader, struct onnx_span message,
 		if (rc)
 			return rc;
 	}
-	for (int i = 0; i < n_attr && !rc; i++)
-		for (int k = 0; k < i; k++)
-			if (!strcmp(node->list.attr[i].name, node->list.attr[k].name))
-				return npl_fail(reader->err, NPL_EINPUT, "attribute '%s' is given twice",
-						node->list.attr[i].name);
 	return rc;
 }
 

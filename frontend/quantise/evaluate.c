@@ -3,6 +3,7 @@
  * The float oracle: every node through its reference kernel, one after the other. Values are freed after their
  * last use, so that peak memory is weights plus live activations. */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,9 @@ int npl_check_inputs(const struct npl_graph *graph, const struct npl_tensor *inp
 					npl_shape_text(&value->shape, want, sizeof want));
 		if (!inputs[i].data)
 			return npl_fail(err, NPL_EINPUT, "input '%s' has no data", value->name);
+		if ((uintptr_t)inputs[i].data % npl_dtype_size(value->dtype))
+			return npl_fail(err, NPL_EINPUT, "input '%s': its elements are not aligned for %s", value->name,
+					npl_dtype_name(value->dtype));
 	}
 	return 0;
 }

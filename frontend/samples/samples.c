@@ -63,6 +63,20 @@ static int check_sample(const struct npl_graph *graph, int i, const char *file, 
 	return 0;
 }
 
+static int no_such_input(const struct npl_graph *graph, const char *spec, const char *equals, struct npl_err *err)
+{
+	const char **name = calloc((size_t)graph->n_inputs + 1, sizeof *name);
+	char *asked = strndup(spec, (size_t)(equals - spec));
+	for (int i = 0; name && i < graph->n_inputs; i++)
+		name[i] = graph_input(graph, i)->name;
+	const int code = name && asked ? npl_fail(err, NPL_EINPUT, "--input %s: the model has no input '%s'%s", spec,
+						  asked, NPL_NEAREST(asked, name, graph->n_inputs))
+				       : npl_fail(err, NPL_ENOMEM, "out of memory");
+	free(name);
+	free(asked);
+	return code;
+}
+
 static int load_inputs(const struct npl_graph *graph, const char *const *files, int n_files,
 		       struct npl_samples *samples, struct npl_err *err)
 {
@@ -71,9 +85,7 @@ static int load_inputs(const struct npl_graph *graph, const char *const *files, 
 		int i = bind(graph, samples, files[f], &file);
 		const char *equals = strchr(files[f], '=');
 		if (equals && file == files[f] && access(file, F_OK))
-			return npl_fail(err, NPL_EINPUT, "--input %s: the model has no input '%.*s'; its first is '%s'",
-					files[f], (int)(equals - files[f]), files[f],
-					graph->n_inputs ? graph_input(graph, 0)->name : "");
+			return no_such_input(graph, files[f], equals, err);
 		if (i < 0)
 			return npl_fail(err, NPL_EINPUT, "--input %s: the model has %d input%s, all given already",
 					files[f], graph->n_inputs, graph->n_inputs == 1 ? "" : "s");

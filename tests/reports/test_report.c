@@ -406,7 +406,7 @@ Test(report, names_from_model_files)
 		{"\033[31mred\x01", "\033[31mred\x01", ",\033[31mred\x01,"},
 		{"back\\slash\t", "back\\slash\t", ",back\\slash\t,"},
 		{"caf\xc3\xa9 \xe2\x88\x9e", "caf\xc3\xa9 \xe2\x88\x9e", ",caf\xc3\xa9 \xe2\x88\x9e,"},
-		{"bad\xff\xc3", "bad\xef\xbf\xbd\xef\xbf\xbd", ",bad\xff\xc3,"},
+		{"bad\xff\xc3", "bad\xef\xbf\xbd\xef\xbf\xbd", ",bad\xef\xbf\xbd\xef\xbf\xbd,"},
 	};
 	char folder[CLI_PATH];
 	cli_folder(folder);

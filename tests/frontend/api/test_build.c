@@ -189,6 +189,9 @@ Test(api_build, running_a_graph)
 	cr_assert_eq(npl_graph_run(graph, device, &wrong, NULL, &out, NULL, &err), NPL_EINPUT);
 	cr_assert(strstr(err.msg, "7x3"), "%s", err.msg);
 	cr_assert_null(out.data);
+	struct npl_tensor shifted = npl_tensor_over(NPL_F32, x.shape, (char *)x.data + 1);
+	cr_assert_eq(npl_graph_run(graph, device, &shifted, NULL, &out, NULL, &err), NPL_EINPUT);
+	cr_assert(strstr(err.msg, "not aligned for float32"), "%s", err.msg);
 	for (int i = 0; i < 21; i++)
 		((float *)wide.data)[i] *= 40;
 	cr_assert_eq(npl_graph_run(graph, device, &x, NULL, &own, NULL, &err), 0, "%s", err.msg);
@@ -243,4 +246,33 @@ Test(api_build, operators_of_many_results)
 	cr_assert_eq(npl_build_ops(b, "Split", NPL_IN(one), NPL_ATTRS(NPL_INT("axis", 1)), NPL_MAX_OUTPUTS + 1, part),
 		     NPL_EINPUT);
 	refused(b, one, NPL_EINPUT, "operator 'Split' has 65 outputs, more than 64");
+}
+
+/* Attributes that ONNX gives two values, or numbers from 1 on, take no other, and none is given twice. */
+Test(api_build, values_of_attributes)
+{
+	const struct {
+		const char *op;
+		int inputs;
+		struct npl_attr attr[2];
+		const char *says;
+	} cases[] = {
+		{"Gemm", 2, {NPL_INT("transB", 2)}, "attribute transB is 2, expected 0 or 1"},
+		{"Gemm", 2, {NPL_INT("transA", -1)}, "attribute transA is -1, expected 0 or 1"},
+		{"Attention", 3, {NPL_INT("is_causal", 2)}, "attribute is_causal is 2, expected 0 or 1"},
+		{"RotaryEmbedding", 3, {NPL_INT("interleaved", 2)}, "attribute interleaved is 2, expected 0 or 1"},
+		{"LSTM", 3, {NPL_INT("layout", 2)}, "attribute layout is 2, expected 0 or 1"},
+		{"LSTM", 3, {NPL_INT("hidden_size", 0)}, "attribute hidden_size is 0, expected at least 1"},
+		{"Split", 1, {NPL_INT("num_outputs", 0)}, "attribute num_outputs is 0, expected at least 1"},
+		{"Flatten", 1, {NPL_INT("axis", 1), NPL_INT("axis", 1)}, "attribute 'axis' is given twice"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct npl_build *b = open_build();
+		struct npl_attr attr[2] = {cases[i].attr[0], cases[i].attr[1]};
+		const int x = npl_build_input(b, "x", NPL_F32, npl_shape_of(3, 2, 4, 4));
+		const int y = npl_build_op(b, cases[i].op,
+					   (struct npl_build_in){.value = (int[]){x, x, x}, .n = cases[i].inputs},
+					   (struct npl_attr_list){.attr = attr, .n = attr[1].name ? 2 : 1});
+		refused(b, y, NPL_EINPUT, cases[i].says);
+	}
 }
