@@ -15,7 +15,7 @@ bin := $(if $(filter release,$(BUILD)),build,$(out))
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(WERROR),-Werror)
 # Values must not depend on the compiler's taste: no fused multiply-add, baseline x86-64, faster kernels chosen at run time.
 # Nobody reads errno after a root: without it square roots are vectorised, their values the same.
-base_flags := -std=c17 -D_GNU_SOURCE $(warnings) -ffp-contract=off -fno-math-errno -fno-trapping-math -g -MMD -MP -Iinclude -I. -DNPULAB_DATADIR='"$(PREFIX)/share/npulab"'
+base_flags := -std=c17 -D_GNU_SOURCE $(warnings) -ffp-contract=off -fno-math-errno -fno-trapping-math -g -MMD -MP -Iinclude -I.
 flags_release := -O3
 flags_debug := -O0
 flags_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -58,7 +58,7 @@ say := @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
-all: $(bin)/npulab ## build/npulab and build/libnpulab.a (the default)
+all: $(bin)/npulab $(bin)/libnpulab.a ## build/npulab and build/libnpulab.a (the default)
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -75,7 +75,7 @@ test: ## the tests from nothing: packages, build, run
 	@scripts/install-deps.sh test
 	@$(MAKE) --no-print-directory -j$$(nproc) all check
 
-check: $(out)/npulab_tests $(bin)/npulab $(fake_cuda) $(bench_cuda) ## builds and runs the tests (packages already there); FILTER='q16*' for some
+check: $(out)/npulab_tests $(bin)/npulab $(bin)/libnpulab.a $(fake_cuda) $(bench_cuda) ## builds and runs the tests (packages already there); FILTER='q16*' for some
 	@scripts/run-tests.sh $(BUILD) $(out)/npulab_tests $(bin)/npulab
 
 # Suites whose code asks the processor what it can; one without AVX, one with AVX2 and nothing beyond. qemu 7.2 has no AVX-512.
@@ -104,14 +104,14 @@ format: ## rewrites the sources in the project's format
 
 cosim: ## the systolic machines' matrix unit beside its Verilog, cycle by cycle (COSIM_MUTATE=skew: must fail)
 	@scripts/install-deps.sh cosim
-	@$(MAKE) --no-print-directory -j$$(nproc) $(bin)/libnpulab.a
-	@scripts/cosim.sh $(bin)/libnpulab.a
+	@$(MAKE) --no-print-directory -j$$(nproc) $(out)/objects.a
+	@scripts/cosim.sh $(out)/objects.a
 
 mutants: ## faults put into the engines one at a time: the test of their agreement must find each (NAMES='...' or --changed for some)
 	@scripts/install-deps.sh demo
 	@$(MAKE) --no-print-directory -j$$(nproc) $(out)/agree
-	@CC='$(CC)' CFLAGS='$(filter-out -MMD -MP -DNPULAB_DATADIR%,$(all_flags))' LIBS='$(libs)' AGREEMENT='$(agree_obj)' \
-	 scripts/mutants.sh $(bin)/libnpulab.a $(NAMES)
+	@CC='$(CC)' CFLAGS='$(filter-out -MMD -MP,$(all_flags))' LIBS='$(libs)' AGREEMENT='$(agree_obj)' \
+	 scripts/mutants.sh $(out)/objects.a $(NAMES)
 
 soak: all $(fake_cuda) ## random models and damaged files against an evaluator of our own (SOAK_SECONDS=600 SOAK_SEED=n)
 	@scripts/install-deps.sh test
@@ -163,24 +163,33 @@ uninstall: ## removes what install put there
 clean: ## removes build/
 	rm -rf build
 
-$(bin)/npulab: $(cli_obj) $(bin)/libnpulab.a
+$(bin)/npulab: $(cli_obj) $(out)/objects.a
 	$(say) '  link $@'
-	$(quiet)$(CC) $(all_flags) -o $@ $(cli_obj) $(bin)/libnpulab.a $(LDFLAGS) $(libs)
+	$(quiet)$(CC) $(all_flags) -o $@ $(cli_obj) $(out)/objects.a $(LDFLAGS) $(libs)
 
-$(bin)/libnpulab.a: $(lib_obj) $(out)/library.list
+# For the program and the tests, which know what is inside.
+$(out)/objects.a: $(lib_obj) $(out)/library.list
 	$(say) '  ar   $@'
 	$(quiet)rm -f $@
 	$(quiet)ar rcs $@ $(lib_obj)
 
-$(out)/npulab_tests: $(test_obj) $(out)/tests.list $(out)/cli/waiting.o $(out)/cli/signals.o $(bin)/libnpulab.a
-	$(say) '  link $@'
-	$(quiet)$(CC) $(all_flags) -o $@ $(test_obj) $(out)/cli/waiting.o $(out)/cli/signals.o $(bin)/libnpulab.a $(LDFLAGS) -lcriterion -ljansson $(libs)
+# For everybody else: one object, which gives no names but those that begin with npl_.
+$(bin)/libnpulab.a: $(lib_obj) $(out)/library.list
+	$(say) '  ar   $@'
+	$(quiet)ld -r -o $(out)/libnpulab.o $(lib_obj)
+	$(quiet)objcopy --wildcard --keep-global-symbol='npl_*' $(out)/libnpulab.o
+	$(quiet)rm -f $@
+	$(quiet)ar rcs $@ $(out)/libnpulab.o
 
-$(bench_cuda): $(bench_cuda_src:%.c=$(out)/%.o) $(bin)/libnpulab.a
+$(out)/npulab_tests: $(test_obj) $(out)/tests.list $(out)/cli/waiting.o $(out)/cli/signals.o $(out)/objects.a
+	$(say) '  link $@'
+	$(quiet)$(CC) $(all_flags) -o $@ $(test_obj) $(out)/cli/waiting.o $(out)/cli/signals.o $(out)/objects.a $(LDFLAGS) -lcriterion -ljansson $(libs)
+
+$(bench_cuda): $(bench_cuda_src:%.c=$(out)/%.o) $(out)/objects.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -o $@ $^ $(LDFLAGS) $(libs)
 
-$(out)/agree: $(agree_obj) $(bin)/libnpulab.a
+$(out)/agree: $(agree_obj) $(out)/objects.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -o $@ $^ $(LDFLAGS) $(libs)
 
@@ -191,13 +200,13 @@ $(bin)/examples/%: examples/%.c examples/digits.h $(bin)/libnpulab.a
 
 # Races between the threads of eager contexts, under ThreadSanitizer; tests/kit/threads_main.c is a program of its own because Criterion cannot
 # run under it.
-$(out)/threads: $(out)/tests/kit/threads_main.o $(bin)/libnpulab.a
+$(out)/threads: $(out)/tests/kit/threads_main.o $(out)/objects.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -o $@ $^ $(LDFLAGS) $(libs)
 
-$(out)/fuzz_%: $(out)/tests/fuzz/%.o $(bin)/libnpulab.a
+$(out)/fuzz_%: $(out)/tests/fuzz/%.o $(out)/objects.a
 	$(say) '  link $@'
-	$(quiet)$(CC) $(all_flags) -fsanitize=fuzzer -o $@ $< $(bin)/libnpulab.a $(LDFLAGS) $(libs)
+	$(quiet)$(CC) $(all_flags) -fsanitize=fuzzer -o $@ $< $(out)/objects.a $(LDFLAGS) $(libs)
 
 # Every source and no program: what `make lint` has both compilers look at.
 objects: $(sources:%.c=$(out)/%.o)
@@ -236,12 +245,17 @@ $(out)/kernel_texts.o: $(out)/kernel_texts.c $(out)/flags
 	$(say) '  cc   $<'
 	$(quiet)$(CC) $(all_flags) -c -o $@ $<
 
+# The one file that knows where data is installed: another PREFIX compiles nothing else again.
+$(out)/core/files/data_dir.o: $(out)/prefix
+$(out)/core/files/data_dir.o: private all_flags += -DNPULAB_DATADIR='"$(PREFIX)/share/npulab"'
+$(out)/prefix: text = $(PREFIX)
+
 # Rebuilds everything when the command line of the compiler changes.
 $(out)/flags: text = $(CC) $(all_flags)
 # A source that was moved or removed leaves its old object behind: what is linked is told by name, and linked anew when the names change.
 $(out)/library.list: text = $(lib_obj)
 $(out)/tests.list: text = $(test_obj)
-$(out)/flags $(out)/library.list $(out)/tests.list: FORCE
+$(out)/flags $(out)/prefix $(out)/library.list $(out)/tests.list: FORCE
 	@mkdir -p $(@D)
 	@echo '$(text)' | cmp -s - $@ || echo '$(text)' > $@
 

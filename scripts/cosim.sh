@@ -11,7 +11,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-library=$(realpath "${1:-build/libnpulab.a}")
+library=$(realpath "${1:-build/release/objects.a}")
 export library out=build/cosim seed=${COSIM_SEED:-1}
 # NAME ROWS COLUMNS ADDRESS_BITS REGISTERS CYCLES MUTATION EXPECTED, longest first. One row of cells has no registers
 # between input and accumulators. A fault is looked for on the array where it is smallest.

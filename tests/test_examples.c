@@ -82,6 +82,19 @@ Test(examples, samples_in_headers_compile)
 	cr_assert_eq(system("/usr/bin/python3 tests/samples.py >&2"), 0); /* NOLINT(cert-env33-c) */
 }
 
+/* A program's own names never meet the library's: those begin with npl_. */
+Test(examples, library_gives_its_own_names_only)
+{
+	char build[CLI_PATH], command[2 * CLI_PATH];
+	build_folder(build);
+	snprintf(
+		command, sizeof command,
+		"nm -g --defined-only '%s/libnpulab.a' | awk 'NF == 3 { n++; if ($3 !~ /^npl_/) { print $3; bad = 1 } } "
+		"END { exit bad || n < 100 }' >&2",
+		build);
+	cr_assert_eq(system(command), 0, "see above: %s", command); /* NOLINT(cert-env33-c) */
+}
+
 Test(examples, build_tree)
 {
 	char folder[CLI_PATH], build[CLI_PATH], expected[400];
