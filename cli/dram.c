@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common.h"
+#include "npulab/report.h"
 #include "npulab/stage.h"
-#include "npulab/traffic.h"
 #include "reports/table.h"
 
 enum { DEFAULT_COUNT = 100000 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common.h"
-#include "npulab/roofline.h"
+#include "npulab/report.h"
 
 struct named { /* what a writer is given */
 	const struct npl_roofline *roofline;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common.h"
-#include "npulab/validate.h"
+#include "npulab/report.h"
 
 struct shown { /* what the writer is given */
 	const struct npl_validation *validation;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "json.h"
+#include "npulab/report.h"
 #include "npulab/sha256.h"
-#include "npulab/traffic.h"
 
 static void put_traffic(struct npl_json *json, const struct npl_traffic_report *r)
 {

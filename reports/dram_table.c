@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "npulab/report.h"
-#include "npulab/traffic.h"
 #include "table.h"
 
 enum { CELL = 40 };

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "csv_fields.h"
-#include "npulab/roofline.h"
+#include "npulab/report.h"
 
 static void put_number(FILE *out, double value)
 {

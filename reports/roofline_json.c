@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "json.h"
-#include "npulab/roofline.h"
+#include "npulab/report.h"
 
 static const char *from_name(const struct npl_roofline_device *d)
 {

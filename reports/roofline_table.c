@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "npulab/report.h"
-#include "npulab/roofline.h"
 #include "table.h"
 
 #define CELL 48

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "json.h"
-#include "npulab/validate.h"
+#include "npulab/report.h"
 
 static void put_row(struct npl_json *json, const struct npl_validation_row *row)
 {

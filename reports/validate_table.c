@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npulab/report.h"
 #include "npulab/text.h"
-#include "npulab/validate.h"
 #include "table.h"
 
 #define CELL    40

@@ -4,6 +4,7 @@
  * DRAMsim3's energy are judged; DRAMsim3's cycles stand beside. And what bandwidth is left of the
  * peak for the TPU's weight tiles, and for streams where DDR4's bank groups are in their way. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

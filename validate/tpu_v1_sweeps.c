@@ -3,6 +3,7 @@
  * The TPU paper's machine changed (Jouppi et al., ISCA 2017, section 7 and Figure 11), its roofline's knee (Figure 5) and its
  * example of a 600 x 600 matrix (section 7), beside the model's. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "npulab/chain.h"

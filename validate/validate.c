@@ -4,6 +4,7 @@
 #include "npulab/validate.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "npulab/device.h"

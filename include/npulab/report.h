@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reports of a comparison. They read only what the comparison holds; each writes to a stream the caller owns.
+ * Reports of a comparison, and of the other commands. They read only what their result holds; each writes to a stream the caller owns.
  * Modelled figures carry a "~" in the tables; what is not known is "-" there and null in JSON, never 0.
  */
 #ifndef NPULAB_REPORT_H
@@ -10,7 +10,10 @@
 
 #include "npulab/compare.h"
 #include "npulab/conformance.h"
+#include "npulab/roofline.h"
 #include "npulab/text.h"
+#include "npulab/traffic.h"
+#include "npulab/validate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,6 +55,27 @@ void npl_report_placement(FILE *out, const struct npl_comparison *comparison);
 /* The same work in the trace-event format that Perfetto and Chrome read: a track for each resource, times in microseconds to
  * the nanosecond. */
 void npl_report_timeline(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
+
+/* Rooflines (roofline.h). model is what the report calls the network; NULL without one. */
+void npl_roofline_table(FILE *out, const struct npl_roofline *roofline, const char *model);
+void npl_roofline_json(FILE *out, const struct npl_roofline *roofline, const char *model);
+/* One line for each layer of each device, and one, without operator, for the network. */
+void npl_roofline_csv(FILE *out, const struct npl_roofline *roofline, const char *model);
+
+/* A run of requests through a memory (traffic.h). */
+struct npl_traffic_report {
+	const char *name; /* of the pattern, or the trace's path */
+	bool is_pattern, every_cycle;
+	const struct npl_memory *memory;
+	const struct npl_traffic_result *result;
+};
+void npl_dram_table(FILE *out, const struct npl_traffic_report *report);
+/* Schema npulab.dram/1. NPL_ENOMEM: what is written so far is of no use. */
+int npl_dram_json(FILE *out, const struct npl_traffic_report *report, struct npl_err *err);
+
+/* Published figures beside the model's (validate.h); all: those too that nobody judges. */
+void npl_validation_table(FILE *out, const struct npl_validation *validation, bool all);
+void npl_validation_json(FILE *out, const struct npl_validation *validation, bool all);
 
 /* The number format, of a placement that of all its devices (float32 of none); NULL: they have several. */
 const char *npl_report_format(const struct npl_device_report *report);

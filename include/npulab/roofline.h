@@ -5,7 +5,7 @@
  *
  *     struct npl_roofline roofline;
  *     if (npl_roofline(graph, &samples, NULL, &options, NPL_INTENSITY_MEMORY, &roofline, &err)) ...
- *     npl_roofline_table(stdout, &roofline, "resnet50");
+ *     npl_roofline_table(stdout, &roofline, "resnet50"); // report.h
  *     npl_roofline_free(&roofline);
  *
  * Speeds are operations per second, two for a multiply-accumulate, as everywhere in npulab; intensities are
@@ -15,8 +15,6 @@
  */
 #ifndef NPULAB_ROOFLINE_H
 #define NPULAB_ROOFLINE_H
-
-#include <stdio.h>
 
 #include "npulab/compare.h"
 
@@ -88,12 +86,6 @@ const char *npl_roofline_precision(const struct npl_roofline_device *device, int
 
 /* MACs per byte from which on the peak and not the memory is the limit; NAN: not known. */
 double npl_roofline_ridge(const struct npl_roofline_device *device, int roof);
-
-/* reports/: model is what the report calls the network; NULL without one. */
-void npl_roofline_table(FILE *out, const struct npl_roofline *roofline, const char *model);
-void npl_roofline_json(FILE *out, const struct npl_roofline *roofline, const char *model);
-/* One line for each layer of each device, and one, without operator, for the network. */
-void npl_roofline_csv(FILE *out, const struct npl_roofline *roofline, const char *model);
 
 #ifdef __cplusplus
 }

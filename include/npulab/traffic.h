@@ -16,7 +16,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "npulab/memory.h"
 
@@ -92,17 +91,6 @@ struct npl_traffic_figures {
 };
 void npl_traffic_figures_of(const struct npl_memory *memory, const struct npl_traffic_result *result,
 			    struct npl_traffic_figures *figures);
-
-/* What reports/ need of a run. */
-struct npl_traffic_report {
-	const char *name; /* of the pattern, or the trace's path */
-	bool is_pattern, every_cycle;
-	const struct npl_memory *memory;
-	const struct npl_traffic_result *result;
-};
-void npl_dram_table(FILE *out, const struct npl_traffic_report *report);
-/* Schema npulab.dram/1. NPL_ENOMEM: what is written so far is of no use. */
-int npl_dram_json(FILE *out, const struct npl_traffic_report *report, struct npl_err *err);
 
 #ifdef __cplusplus
 }

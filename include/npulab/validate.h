@@ -14,7 +14,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "npulab/arena.h"
 #include "npulab/error.h"
@@ -79,10 +78,6 @@ double npl_validation_relative(const struct npl_validation_row *row);
 
 /* Figures that nobody works out and nobody judges are left away unless all. */
 bool npl_validation_shown(const struct npl_validation_row *row, bool all);
-
-/* reports/ */
-void npl_validation_table(FILE *out, const struct npl_validation *validation, bool all);
-void npl_validation_json(FILE *out, const struct npl_validation *validation, bool all);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
  * when a figure is outside, and bad files are refused by line. */
 #include "tests/kit/cli_json.h"
 
-#include "npulab/validate.h"
+#include "npulab/report.h"
 #include "validate/tpu_applications.h"
 
 static const struct cli_how plainly;
