@@ -14,8 +14,9 @@ bin := $(if $(filter release,$(BUILD)),build,$(out))
 
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(WERROR),-Werror)
 # Values must not depend on the compiler's taste: no fused multiply-add, baseline x86-64, faster kernels chosen at run time.
-# Nobody reads errno after a root: without it square roots are vectorised, their values the same.
-base_flags := -std=c17 -D_GNU_SOURCE $(warnings) -ffp-contract=off -fno-math-errno -fno-trapping-math -g -MMD -MP -Iinclude -I.
+# Nobody reads errno after a root: without it square roots are vectorised, their values the same. One compilation serves the program and
+# the shared library: no function is replaced from outside, so calls stay direct and inline.
+base_flags := -std=c17 -D_GNU_SOURCE $(warnings) -ffp-contract=off -fno-math-errno -fno-trapping-math -fPIC -fno-semantic-interposition -g -MMD -MP -Iinclude -I.
 flags_release := -O3
 flags_debug := -O0
 flags_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -44,6 +45,9 @@ cli_obj := $(cli_src:%.c=$(out)/%.o)
 kit_obj := $(kit_src:%.c=$(out)/%.o)
 test_obj := $(test_src:%.c=$(out)/%.o) $(kit_obj)
 agree_obj := $(out)/tests/kit/sim/agree_main.o $(filter $(out)/tests/kit/sim/%,$(kit_obj))
+# A program links libnpulab.so, and finds libnpulab.so.$(abi) when it runs: a change that old programs cannot run with gives another number.
+abi := 0
+shared := $(bin)/libnpulab.so.$(VERSION)
 fake_cuda := $(out)/fake_cuda/libcuda.so.1
 bench_cuda := $(bin)/bench-cuda
 bench_cuda_src := $(sort $(wildcard bench/cuda/*.c))
@@ -58,7 +62,7 @@ say := @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
-all: $(bin)/npulab $(bin)/libnpulab.a ## build/npulab and build/libnpulab.a (the default)
+all: $(bin)/npulab $(bin)/libnpulab.a $(shared) ## build/npulab, build/libnpulab.a and build/libnpulab.so (the default)
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -75,7 +79,7 @@ test: ## the tests from nothing: packages, build, run
 	@scripts/install-deps.sh test
 	@$(MAKE) --no-print-directory -j$$(nproc) all check
 
-check: $(out)/npulab_tests $(bin)/npulab $(bin)/libnpulab.a $(fake_cuda) $(bench_cuda) ## builds and runs the tests (packages already there); FILTER='q16*' for some
+check: $(out)/npulab_tests all $(fake_cuda) $(bench_cuda) ## builds and runs the tests (packages already there); FILTER='q16*' for some
 	@scripts/run-tests.sh $(BUILD) $(out)/npulab_tests $(bin)/npulab
 
 # Suites whose code asks the processor what it can; one without AVX, one with AVX2 and nothing beyond. qemu 7.2 has no AVX-512.
@@ -147,17 +151,18 @@ install-files:
 	        $(DESTDIR)$(PREFIX)/share/npulab/machines $(DESTDIR)$(PREFIX)/share/npulab/memories \
 	        $(DESTDIR)$(PREFIX)/share/npulab/models $(DESTDIR)$(PREFIX)/share/npulab/published
 	install -m 755 $(bin)/npulab $(DESTDIR)$(PREFIX)/bin/
-	install -m 644 $(bin)/libnpulab.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 644 $(bin)/libnpulab.a $(shared) $(DESTDIR)$(PREFIX)/lib/
+	cp -P $(bin)/libnpulab.so $(bin)/libnpulab.so.$(abi) $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 include/npulab/*.h include/npulab/*.def $(DESTDIR)$(PREFIX)/include/npulab/
 	install -m 644 machines/*.yaml $(DESTDIR)$(PREFIX)/share/npulab/machines/
 	install -m 644 memories/*.yaml $(DESTDIR)$(PREFIX)/share/npulab/memories/
 	install -m 644 published/*.csv $(DESTDIR)$(PREFIX)/share/npulab/published/
 	install -m 644 $(wildcard models/*.onnx models/*.yaml models/*.npy models/README.md) $(DESTDIR)$(PREFIX)/share/npulab/models/
-	printf 'prefix=%s\nName: npulab\nDescription: cycle-level models of published neural-network accelerators\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -lnpulab %s\n' \
+	printf 'prefix=%s\nName: npulab\nDescription: cycle-level models of published neural-network accelerators\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -Wl,-rpath,$${prefix}/lib -lnpulab\nLibs.private: %s\n' \
 	        '$(PREFIX)' '$(VERSION)' '$(libs)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/npulab.pc
 
 uninstall: ## removes what install put there
-	rm -rf $(DESTDIR)$(PREFIX)/bin/npulab $(DESTDIR)$(PREFIX)/lib/libnpulab.a $(DESTDIR)$(PREFIX)/include/npulab \
+	rm -rf $(DESTDIR)$(PREFIX)/bin/npulab $(DESTDIR)$(PREFIX)/lib/libnpulab.a $(DESTDIR)$(PREFIX)/lib/libnpulab.so* $(DESTDIR)$(PREFIX)/include/npulab \
 	       $(DESTDIR)$(PREFIX)/share/npulab $(DESTDIR)$(PREFIX)/lib/pkgconfig/npulab.pc
 
 clean: ## removes build/
@@ -173,13 +178,24 @@ $(out)/objects.a: $(lib_obj) $(out)/library.list
 	$(quiet)rm -f $@
 	$(quiet)ar rcs $@ $(lib_obj)
 
-# For everybody else: one object, which gives no names but those that begin with npl_.
-$(bin)/libnpulab.a: $(lib_obj) $(out)/library.list
+# For everybody else: one object, or a shared library, which give no names but those that the public headers have.
+$(bin)/libnpulab.a: $(lib_obj) $(out)/library.list $(out)/public.names
 	$(say) '  ar   $@'
 	$(quiet)ld -r -o $(out)/libnpulab.o $(lib_obj)
-	$(quiet)objcopy --wildcard --keep-global-symbol='npl_*' $(out)/libnpulab.o
+	$(quiet)objcopy --keep-global-symbols=$(out)/public.names $(out)/libnpulab.o
 	$(quiet)rm -f $@
 	$(quiet)ar rcs $@ $(out)/libnpulab.o
+
+$(shared): $(lib_obj) $(out)/library.list $(out)/public.names
+	$(say) '  link $@'
+	$(quiet)(echo '{ global:'; sed 's/$$/;/' $(out)/public.names; echo 'local: *; };') > $(out)/public.map
+	$(quiet)$(CC) $(all_flags) -shared -Wl,-soname,libnpulab.so.$(abi) -Wl,--version-script=$(out)/public.map -Wl,-z,defs -o $@ $(lib_obj) $(LDFLAGS) -lyaml -lmd -lz -lm -ldl
+	$(quiet)ln -sf $(@F) $(bin)/libnpulab.so.$(abi)
+	$(quiet)ln -sf libnpulab.so.$(abi) $(bin)/libnpulab.so
+
+$(out)/public.names: $(wildcard include/npulab/*)
+	@mkdir -p $(@D)
+	@grep -ohE '\bnpl_[a-z0-9_]+' $^ /dev/null | sort -u > $@
 
 $(out)/npulab_tests: $(test_obj) $(out)/tests.list $(out)/cli/waiting.o $(out)/cli/signals.o $(out)/objects.a
 	$(say) '  link $@'

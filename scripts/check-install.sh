@@ -3,7 +3,7 @@
 #
 # What somebody gets who installs npulab: `make install` into an empty folder, away from the source tree and with an
 # empty environment. Each public header compiles alone and as strict C17, a program of a few lines builds with what
-# npulab.pc says, loads an installed model and opens an installed memory, the installed command runs the shipped network,
+# npulab.pc says, against the shared library and the static one, loads an installed model and opens an installed memory, the installed command runs the shipped network,
 # and `make uninstall` leaves no file behind.
 set -eu
 cd "$(dirname "$0")/.."
@@ -11,7 +11,13 @@ cd "$(dirname "$0")/.."
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 make -s --no-print-directory -j "$(nproc)" all
+touch "$root/built"
 make -s --no-print-directory DESTDIR="$root" PREFIX=/usr/local install
+compiled=$(find build/release -name '*.o' -newer "$root/built")
+if [ "$compiled" ]; then
+	echo "check-install: make install compiled again: $compiled"
+	exit 1
+fi
 prefix=$root/usr/local
 
 # Every path in npulab.pc below DESTDIR instead.
@@ -57,18 +63,22 @@ int main(void)
 	return rc != 0;
 }
 END
-gcc "${strict[@]}" "${compile_flags[@]}" -o "$prefix/bin/program" "$root/program.c" "${link_flags[@]}"
+read -ra static_flags <<< "$(pc Libs.private)"
+for link in "${link_flags[*]}" "-L$prefix/lib -l:libnpulab.a ${static_flags[*]}"; do
+	read -ra flags <<< "$link"
+	gcc "${strict[@]}" "${compile_flags[@]}" -o "$prefix/bin/program" "$root/program.c" "${flags[@]}"
+	(cd / && env -i "$prefix/bin/program") | grep -F "$prefix/share/npulab/models/digits.onnx"
+	rm "$prefix/bin/program"
+done
 
 cd /
-env -i "$prefix/bin/program" | grep -F "$prefix/share/npulab/models/digits.onnx"
-rm "$prefix/bin/program"
 env -i "$prefix/bin/npulab" compare digits --devices null > "$root/table"
 grep -q 'null' "$root/table"
 env -i "$prefix/bin/npulab" devices > /dev/null
 cd - > /dev/null
 
 make -s --no-print-directory DESTDIR="$root" PREFIX=/usr/local uninstall
-left=$(find "$prefix" -type f)
+left=$(find "$prefix" ! -type d)
 if [ "$left" ]; then
 	echo "check-install: make uninstall left: $left"
 	bad=1

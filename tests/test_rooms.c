@@ -120,12 +120,13 @@ Test(rooms, moved_sources_leave_no_objects)
 	cr_assert_eq(shell(folder, command, output), 0, "%s", output);
 	put(folder, "core/base/version.c", "int npl_version(void);\nint npl_version(void)\n{\n\treturn 1;\n}\n");
 	put(folder, "core/old.c", "int npl_old(void);\nint npl_old(void)\n{\n\treturn 1;\n}\n");
+	put(folder, "include/npulab/version.h", "int npl_version(void), npl_old(void), npl_new(void);\n");
 	put(folder, "cli/main.c", "int main(void)\n{\n\treturn 0;\n}\n");
 	put(folder, "backends/cuda/load/nvrtc.h",
 	    "struct cu_text {\n\tconst char *name, *text;\n};\nextern const struct cu_text cu_texts[];\n");
 	put(folder, "backends/cuda/kernels/a.cu", "nothing\n");
 	static const char build[] =
-		"mkdir -p frontend sim validate reports tests bench examples include && env -u MAKEFLAGS -u MAKELEVEL "
+		"mkdir -p frontend sim validate reports tests/kit bench examples && env -u MAKEFLAGS -u MAKELEVEL "
 		"make -s BUILD=release CC=" TEST_CC " build/libnpulab.a && nm build/libnpulab.a";
 	cr_assert_eq(shell(folder, build, output), 0, "%s", output);
 	cr_assert(strstr(output, " T npl_old\n"), "%s", output);
