@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private: the columns of a SCALE-Sim topology (docs/topologies.md). They are read by place, as SCALE-Sim reads them
+ * (scalesim/topology_utils.py); their names only tell convolutions from products and what is behind the known columns. */
+#ifndef NPULAB_FRONTEND_TOPOLOGY_COLUMNS_H
+#define NPULAB_FRONTEND_TOPOLOGY_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/files/csv.h"
+
+#define TOPOLOGY_CONV_COLUMNS  8 /* name, input height and width, filter height and width, channels, filters, stride */
+#define TOPOLOGY_GEMM_COLUMNS  4 /* name, M, N, K */
+#define TOPOLOGY_MAX_DIMENSION (1 << 24)
+#define TOPOLOGY_BEHIND        2 /* columns behind these that say something */
+
+enum topology_behind { NOT_SAID, SPARSITY, BATCH, STRIDE_WIDTH };
+
+struct topology_table {
+	struct npl_csv csv;
+	struct npl_err *err;
+	bool gemm;                                    /* products, not convolutions */
+	enum topology_behind behind[TOPOLOGY_BEHIND]; /* what the names say of the columns behind the known ones */
+	bool sparse;                                  /* a ratio other than 1:1 was ignored */
+	char misnamed[200]; /* a warning: a column has another name than its place; empty: none has */
+};
+
+/* What a row has behind the known columns; 0: nothing. */
+struct topology_extras {
+	int64_t batch, stride_width;
+};
+
+/* From the first row: gemm, behind, misnamed. NPL_EINPUT naming file and line: it is none of names, or the first layer is neither a
+ * convolution nor a product. */
+int topology_read_names(struct topology_table *t);
+
+/* NPL_EINPUT of these names the column, not the file and line. */
+int topology_check_length(struct topology_table *t, const struct npl_csv_row *row);
+/* Row's number in a column, 1 to most. */
+int topology_number(struct topology_table *t, const struct npl_csv_row *row, int column, int64_t most, int64_t *number);
+int topology_extras(struct topology_table *t, const struct npl_csv_row *row, struct topology_extras *extras);
+
+/* A field without the white space around it; rows that are too short have empty ones. */
+const char *topology_field(const struct npl_csv_row *row, int column, size_t *length);
+bool topology_is_blank(const struct npl_csv_row *row);
+
+#endif
