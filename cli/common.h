@@ -57,6 +57,9 @@ int cli_open_machine(const char *name, const struct cli_common *common, struct n
 /* Writes text or bytes to a file (npl_file_write), or to standard output for "-". */
 int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *err);
 
+/* NPL_EDEVICE, naming the first, where a report lists devices that could not start; what did run has been reported. 0: none. */
+int cli_missing(const struct npl_unavailables *unavailable, struct npl_err *err);
+
 /* The same of a tensor, as .npy, to a file. */
 int cli_write_tensor(const char *path, const struct npl_tensor *tensor, struct npl_err *err);
 /* What a writer makes: written to memory, then as cli_write. */

@@ -46,6 +46,8 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 		rc = cli_report(&comparison, &context, NULL, &common, err);
 		if (!rc && !common.quiet)
 			cli_warn(work.graph->name, work.graph->warning, work.graph->n_warnings);
+		if (!rc)
+			rc = cli_missing(&comparison.unavailable, err);
 		npl_comparison_free(&comparison);
 	}
 	cli_work_free(&work);

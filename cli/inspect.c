@@ -59,7 +59,7 @@ static int open_machines(struct npl_graph *graph, const char *devices, const str
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	m->n = options.n_devices;
 	options.device_names = m->names;
-	int rc = npl_devices_open(&options, m->device, err);
+	int rc = npl_devices_open(&options, m->device, NULL, err);
 	for (int d = 0; d < m->n && !rc; d++) {
 		m->names[d] = npl_device_name(m->device[d]);
 		rc = plan_on(graph, m->device[d], &m->run[d], arena, err);

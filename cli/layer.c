@@ -240,6 +240,8 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 			rc = check_integers(o, &comparison, err);
 		if (!rc)
 			rc = cli_report(&comparison, &context, &output, &o->common, err);
+		if (!rc)
+			rc = cli_missing(&comparison.unavailable, err);
 		npl_comparison_free(&comparison);
 	}
 	npl_tensor_free(&output);

@@ -99,6 +99,17 @@ int cli_write_reports(const struct cli_report *report, int n, struct npl_err *er
 	return rc;
 }
 
+int cli_missing(const struct npl_unavailables *unavailable, struct npl_err *err)
+{
+	char more[40] = "";
+	if (!unavailable->n)
+		return 0;
+	if (unavailable->n > 1)
+		snprintf(more, sizeof more, "; and %d more", unavailable->n - 1);
+	return npl_fail(err, NPL_EDEVICE, "%s is not available here: %s%s", unavailable->one[0].instance,
+			unavailable->one[0].reason, more);
+}
+
 struct compared { /* what a writer of these reports is given */
 	const struct npl_comparison *comparison;
 	const struct npl_report_context *context;

@@ -71,9 +71,11 @@ static int run(const char *model, const struct cli_common *common, enum npl_inte
 	if (!rc) {
 		const struct named named = {&roofline, model ? work.files.name : NULL};
 		rc = report(common, &named, err);
+		if (!rc)
+			rc = cli_missing(&roofline.unavailable, err);
 		npl_roofline_free(&roofline);
 	}
-	if (!rc && model && !common->quiet)
+	if ((!rc || rc == NPL_EDEVICE) && work.graph && !common->quiet)
 		cli_warn(work.graph->name, work.graph->warning, work.graph->n_warnings);
 	cli_work_free(&work);
 	return rc;

@@ -95,6 +95,18 @@ int npl_device_list(struct npl_arena *arena, const char *const **names, int *n, 
 	return list_machines(arena, list, CAPACITY, n, err);
 }
 
+bool npl_device_is_known(const char *name)
+{
+	char folder[PATH_MAX], path[PATH_MAX + 300];
+	const struct npl_driver *driver = find_driver(name);
+	if (is_machine_file(name) || (driver && !driver->needs_machine))
+		return true;
+	if (!strcmp(name, "host") || npl_data_dir("machines", folder, sizeof folder, &(struct npl_err){0}))
+		return false;
+	snprintf(path, sizeof path, "%s/%s.yaml", folder, name);
+	return !access(path, F_OK);
+}
+
 /* Fills the machine from a file or, for a driver that needs none, from its name. */
 static int find_machine(struct npl_device *dev, const char *name, struct npl_err *err)
 {

@@ -34,7 +34,7 @@ void npl_report_csv(FILE *out, const struct npl_comparison *c, const struct npl_
 			char origin[400];
 			npl_csv_put_text(out, context->model_name);
 			fputc(',', out);
-			npl_csv_put_text(out, c->device[d].name);
+			npl_csv_put_text(out, c->device[d].instance);
 			fprintf(out, ",%d,", i);
 			npl_csv_put_text(out, node->name);
 			fprintf(out, ",%s,", npl_op_defs[node->op].name);

@@ -9,6 +9,7 @@
 
 #include "json.h"
 #include "npulab/report.h"
+#include "unavailable.h"
 #include "value_notes.h"
 
 static void put_energy(struct npl_json *json, const struct npl_energy *energy, int n)
@@ -244,6 +245,8 @@ static void put_device(struct npl_json *json, const struct npl_comparison *c, co
 {
 	npl_json_open(json, NULL, '{');
 	npl_json_string(json, "name", r->name);
+	npl_json_string(json, "instance", r->instance);
+	npl_json_null(json, "unavailable");
 	npl_json_string(json, "kind", mixed ? "mixed" : npl_device_kind_name(r->info.kind));
 	npl_json_string(json, "engine", r->info.engine);
 	npl_json_string(json, "precision", npl_report_format(r));
@@ -266,6 +269,10 @@ static void put_device(struct npl_json *json, const struct npl_comparison *c, co
 
 void npl_report_json(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
+	/* What an entry has beside its name: null where the device cannot start. */
+	static const char *const keys[] = {
+		"kind",          "engine", "precision", "clock_hz", "machine_sha256", "detail", "settings",
+		"output_sha256", "totals", "accuracy",  "links",    "layers",         NULL};
 	struct npl_json json = {.out = out};
 	const struct npl_graph *graph = c->graph;
 	npl_json_open(&json, NULL, '{');
@@ -287,8 +294,11 @@ void npl_report_json(FILE *out, const struct npl_comparison *c, const struct npl
 	npl_json_double(&json, "reference_top1_accuracy", c->reference.top1_accuracy);
 	npl_json_close(&json, '}');
 	npl_json_open(&json, "devices", '[');
-	for (int d = 0; d < c->n_devices; d++)
+	for (int d = 0; d < c->n_devices; d++) {
+		npl_json_unavailable(&json, &c->unavailable, d, keys);
 		put_device(&json, c, &c->device[d], context, !strcmp(c->device[d].name, "placement"));
+	}
+	npl_json_unavailable(&json, &c->unavailable, c->n_devices, keys);
 	npl_json_close(&json, ']');
 	npl_json_close(&json, '}');
 	fputc('\n', out);

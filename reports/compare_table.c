@@ -11,6 +11,7 @@
 #include "npulab/report.h"
 #include "npulab/text.h"
 #include "table.h"
+#include "unavailable.h"
 #include "value_notes.h"
 
 #define CELL            48
@@ -113,12 +114,14 @@ static const char *energy_figure(char *buf, const struct npl_figures *f, bool is
 static void put_speed(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	struct npl_table table;
-	static const char *const whole[] = {"DEVICE", "FORMAT",    "BATCH TIME",    "SAMPLES/S",
-					    "OPS/S",  "PEAK USED", "ENERGY/SAMPLE", "POWER"};
-	static const char *const layer[] = {"DEVICE", "FORMAT",    "TIME",   "CYCLES",
-					    "OPS/S",  "PEAK USED", "ENERGY", "POWER"};
+	enum { COLUMNS = 8 };
+	static const char *const whole[COLUMNS] = {"DEVICE", "FORMAT",    "BATCH TIME",    "SAMPLES/S",
+						   "OPS/S",  "PEAK USED", "ENERGY/SAMPLE", "POWER"};
+	static const char *const layer[COLUMNS] = {"DEVICE", "FORMAT",    "TIME",   "CYCLES",
+						   "OPS/S",  "PEAK USED", "ENERGY", "POWER"};
 	npl_table_open(&table, "llrrrrrr", context->single_layer ? layer : whole);
 	for (int d = 0; d < c->n_devices; d++) {
+		npl_table_unavailable(&table, &c->unavailable, d, COLUMNS);
 		const struct npl_device_report *r = &c->device[d];
 		bool model = modelled(r), energy_model = !energy_measured(r);
 		struct npl_figures f;
@@ -128,7 +131,7 @@ static void put_speed(FILE *out, const struct npl_comparison *c, const struct np
 			snprintf(b, sizeof b, "~%" PRIu64, r->run.cycles);
 		else
 			figure(b, context->single_layer ? NAN : f.inferences_per_second, "/s", model);
-		const char *cells[] = {r->name,
+		const char *cells[] = {r->instance,
 				       npl_report_format(r) ? npl_report_format(r) : "mixed",
 				       figure(a, f.latency_s, "s", model),
 				       b,
@@ -138,6 +141,7 @@ static void put_speed(FILE *out, const struct npl_comparison *c, const struct np
 				       figure(p, f.power_w, "W", energy_model)};
 		npl_table_row(&table, cells);
 	}
+	npl_table_unavailable(&table, &c->unavailable, c->n_devices, COLUMNS);
 	npl_table_print(&table, out);
 	npl_table_close(&table);
 }
@@ -162,7 +166,7 @@ static void put_accuracy(FILE *out, const struct npl_comparison *c)
 			snprintf(n, sizeof n, "%" PRIu64, r->run.saturations);
 		else
 			snprintf(n, sizeof n, "-");
-		const char *cells[] = {r->name,
+		const char *cells[] = {r->instance,
 				       e,
 				       s,
 				       percent(a, r->accuracy.top1_agreement, ""),
@@ -218,7 +222,7 @@ static void put_parts(FILE *out, const struct npl_comparison *c)
 		if (!modelled(r) && !r->n_parts && !(r->run.link_seconds > 0))
 			continue;
 		list_host(on_host, sizeof on_host, c, &r->run);
-		const char *cells[] = {r->name, figure(m, r->run.device_seconds / n, "s", simulated(r)),
+		const char *cells[] = {r->instance, figure(m, r->run.device_seconds / n, "s", simulated(r)),
 				       figure(h, r->run.host_seconds / n, "s", modelled(r)),
 				       figure(l, r->run.link_seconds / n, "s", simulated(r)), on_host};
 		npl_table_row(&table, cells);
@@ -278,13 +282,13 @@ static void put_reasons(FILE *out, const struct npl_comparison *c)
 		char time[CELL], line[60];
 		for (int i = 0; i < n && i < MOST_REASONS; i++, rows++)
 			npl_table_row(&table, (const char *const[]){
-						      r->name, npl_op_defs[reason[i].op].name,
+						      r->instance, npl_op_defs[reason[i].op].name,
 						      figure(time, reason[i].seconds / (double)r->batches, "s", true),
 						      reason[i].note});
 		snprintf(line, sizeof line, "and %d more reason%s: --json has all", n - MOST_REASONS,
 			 npl_plural(n - MOST_REASONS));
 		if (n > MOST_REASONS)
-			npl_table_row(&table, (const char *const[]){r->name, "", "", line});
+			npl_table_row(&table, (const char *const[]){r->instance, "", "", line});
 		free(reason);
 	}
 	if (rows) {
@@ -345,7 +349,7 @@ static void put_layers_of(FILE *out, const struct npl_comparison *c, int first, 
 	char layout[] = "llrrrr";
 	layout[2 + shown] = '\0';
 	for (int d = 0; d < shown; d++)
-		header[2 + d] = c->device[first + d].name;
+		header[2 + d] = c->device[first + d].instance;
 	npl_table_open(&table, layout, header);
 	int rows = 0;
 	for (int i = 0; i < c->graph->n_nodes; i++) {
@@ -512,8 +516,9 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 				line + used, sizeof line - used, "; %s of a batch's work goes on while other does",
 				npl_si_text(r->run.overlap_seconds / (double)r->batches, "s", amount, sizeof amount));
 		put_absent(line, used, sizeof line, &r->run);
-		npl_table_row(&table, (const char *const[]){r->name, line});
+		npl_table_row(&table, (const char *const[]){r->instance, line});
 	}
+	npl_table_unavailable_notes(&table, &c->unavailable);
 	put_links_within(&table, c);
 	if (any_model)
 		npl_table_row(

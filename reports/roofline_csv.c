@@ -18,7 +18,7 @@ static void put_roof(FILE *out, const struct npl_roofline_device *d, int roof, c
 {
 	npl_csv_put_text(out, model);
 	fputc(',', out);
-	npl_csv_put_text(out, d->name);
+	npl_csv_put_text(out, d->instance);
 	fprintf(out, ",%s", npl_roofline_precision(d, roof));
 	put_number(out, 2 * d->roof[roof].macs_per_second);
 	put_number(out, d->memory_bytes_per_second);

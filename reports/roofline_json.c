@@ -6,6 +6,7 @@
 
 #include "json.h"
 #include "npulab/report.h"
+#include "unavailable.h"
 
 static const char *from_name(const struct npl_roofline_device *d)
 {
@@ -67,6 +68,8 @@ static void put_device(struct npl_json *json, const struct npl_roofline *r, cons
 {
 	npl_json_open(json, NULL, '{');
 	npl_json_string(json, "name", d->name);
+	npl_json_string(json, "instance", d->instance);
+	npl_json_null(json, "unavailable");
 	npl_json_string(json, "kind", npl_device_kind_name(d->info.kind));
 	npl_json_string(json, "engine", d->info.engine);
 	npl_json_string(json, "precision", npl_device_precision(&d->info));
@@ -91,6 +94,9 @@ static void put_device(struct npl_json *json, const struct npl_roofline *r, cons
 
 void npl_roofline_json(FILE *out, const struct npl_roofline *r, const char *model)
 {
+	/* What an entry has beside its name: null where the device cannot start. */
+	static const char *const keys[] = {"kind",  "engine", "precision", "machine_sha256", "detail", "from",
+					   "roofs", "memory", NULL};
 	struct npl_json json = {.out = out};
 	npl_json_open(&json, NULL, '{');
 	npl_json_string(&json, "schema", "npulab.roofline/1");
@@ -108,8 +114,11 @@ void npl_roofline_json(FILE *out, const struct npl_roofline *r, const char *mode
 	}
 	npl_json_string(&json, "intensity", r->intensity == NPL_INTENSITY_WEIGHTS ? "weights" : "memory");
 	npl_json_open(&json, "devices", '[');
-	for (int d = 0; d < r->n_devices; d++)
+	for (int d = 0; d < r->n_devices; d++) {
+		npl_json_unavailable(&json, &r->unavailable, d, keys);
 		put_device(&json, r, &r->device[d]);
+	}
+	npl_json_unavailable(&json, &r->unavailable, r->n_devices, keys);
 	npl_json_close(&json, ']');
 	npl_json_close(&json, '}');
 	fputc('\n', out);

@@ -7,6 +7,7 @@
 
 #include "npulab/report.h"
 #include "table.h"
+#include "unavailable.h"
 
 #define CELL 48
 
@@ -50,11 +51,12 @@ static void put_roofs(FILE *out, const struct npl_roofline *r)
 	struct npl_table table;
 	npl_table_open(&table, "llrrr", header);
 	for (int d = 0; d < r->n_devices; d++) {
+		npl_table_unavailable(&table, &r->unavailable, d, 5);
 		const struct npl_roofline_device *device = &r->device[d];
 		for (int i = 0; i < device->n_roofs; i++) {
 			char p[CELL], m[CELL], g[CELL];
 			const char *cells[] = {
-				device->name, npl_roofline_precision(device, i),
+				device->instance, npl_roofline_precision(device, i),
 				figure(p, 2 * device->roof[i].macs_per_second, "OP/s", mark(device)),
 				isinf(device->memory_bytes_per_second)
 					? "no limit"
@@ -63,6 +65,7 @@ static void put_roofs(FILE *out, const struct npl_roofline *r)
 			npl_table_row(&table, cells);
 		}
 	}
+	npl_table_unavailable(&table, &r->unavailable, r->n_devices, 5);
 	npl_table_print(&table, out);
 	npl_table_close(&table);
 }
@@ -93,8 +96,8 @@ static void put_point(struct npl_table *table, const struct npl_roofline *r, con
 static void put_points(FILE *out, const struct npl_roofline *r, const struct npl_roofline_device *d)
 {
 	struct npl_table table;
-	const char *header[] = {d->name, "OPERATOR", "MACS", "BYTES",   "MAC/B",
-				"TIME",  "SPEED",    "ROOF", "OF ROOF", "BOUND"};
+	const char *header[] = {d->instance, "OPERATOR", "MACS", "BYTES",   "MAC/B",
+				"TIME",      "SPEED",    "ROOF", "OF ROOF", "BOUND"};
 	npl_table_open(&table, "llrrrrrrrl", header);
 	for (int i = 0; i < d->n_points; i++)
 		put_point(&table, r, d, &d->point[i]);
@@ -120,23 +123,23 @@ static void put_device_notes(struct npl_table *table, const struct npl_roofline 
 	char line[600];
 	if (r->graph) {
 		snprintf(line, sizeof line, "bytes are of %s", bytes_of(r, d));
-		npl_table_row(table, (const char *const[]){d->name, line});
+		npl_table_row(table, (const char *const[]){d->instance, line});
 	}
 	if (d->from == NPL_FROM_MODEL)
 		return;
 	for (int i = 0; i < d->n_roofs; i++) {
 		snprintf(line, sizeof line, "%s peak: %s", npl_roofline_precision(d, i), d->roof[i].how);
-		npl_table_row(table, (const char *const[]){d->name, line});
+		npl_table_row(table, (const char *const[]){d->instance, line});
 	}
 	snprintf(line, sizeof line, "memory%s: %s", isfinite(d->memory_bytes_per_second) ? "" : " not known",
 		 d->memory_how);
-	npl_table_row(table, (const char *const[]){d->name, line});
-	npl_table_row(table, (const char *const[]){d->name, d->info.detail});
+	npl_table_row(table, (const char *const[]){d->instance, line});
+	npl_table_row(table, (const char *const[]){d->instance, d->info.detail});
 	if (d->load.busy) {
 		snprintf(line, sizeof line,
 			 "roofs measured beside other programs, which took %.1f of %d processors (load average %.1f)",
 			 d->load.others, d->load.processors, d->load.load_average);
-		npl_table_row(table, (const char *const[]){d->name, line});
+		npl_table_row(table, (const char *const[]){d->instance, line});
 	}
 }
 
@@ -154,6 +157,7 @@ static void put_notes(FILE *out, const struct npl_roofline *r)
 		for (int i = 0; i < device->n_points; i++)
 			above |= device->point[i].share > 1;
 	}
+	npl_table_unavailable_notes(&table, &r->unavailable);
 	npl_table_row(&table,
 		      (const char *const[]){
 			      "roof", "the lower of the peak and twice MAC/B times the memory's rate; OF ROOF is the "

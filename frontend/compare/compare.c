@@ -224,22 +224,25 @@ static int run_all(const struct job *job, struct npl_device *const *device, stru
 	if (options->place) {
 		c->n_devices = 1;
 		c->device[0].info.kind = NPL_KIND_SIMULATED;
+		c->device[0].instance = "placement";
 		c->device[0].part = npl_arena_array(&c->arena, (size_t)options->n_devices + 1,
 						    sizeof *c->device[0].part);
 		if (!c->device[0].part)
 			return npl_fail(err, NPL_ENOMEM, "out of memory");
 		for (int d = 0; d < options->n_devices; d++) {
-			if (npl_report_describe(c, device[d], &c->device[0].part[d], err))
+			if (npl_report_describe(c, device[d], options->device_names[d], &c->device[0].part[d], err))
 				return err->code;
 			c->device[0].n_parts = d + 1;
 		}
 		return run_entry(job, device, options->n_devices, options->place, "placement", c, &c->device[0], err);
 	}
 	for (int d = 0; d < options->n_devices; d++) {
-		struct npl_device_report *report = &c->device[d];
-		if (npl_report_describe(c, device[d], report, err))
+		struct npl_device_report *report = &c->device[c->n_devices];
+		if (!device[d])
+			continue;
+		if (npl_report_describe(c, device[d], options->device_names[d], report, err))
 			return err->code;
-		c->n_devices = d + 1;
+		c->n_devices++;
 		if (run_entry(job, &device[d], 1, NULL, report->name, c, report, err))
 			return err->code;
 	}
@@ -258,11 +261,14 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 				     .random_inputs = samples->random,
 				     .timing_only = options->timing_only};
 	c->reference = NPL_ACCURACY_UNKNOWN;
+	c->unavailable.arena = &c->arena;
 	c->batches = job.batches = npl_samples_batches(graph, samples);
 	c->device = calloc((size_t)options->n_devices + 1, sizeof *c->device);
-	int rc = device && c->device ? npl_devices_open(options, device, err)
+	int rc = device && c->device ? npl_devices_open(options, device, &c->unavailable, err)
 				     : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int d = 0; d < options->n_devices && !rc; d++) {
+		if (!device[d])
+			continue;
 		enum npl_format format = npl_device_get_info(device[d])->format;
 		quantised = quantised || format != NPL_FORMAT_F32;
 		if (format == NPL_FORMAT_Q16)

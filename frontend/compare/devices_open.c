@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "instance.h"
+
 int npl_device_sets(const char *device, const char *const *set, int n_sets, const char **fill)
 {
 	size_t length = strlen(device);
@@ -36,67 +38,152 @@ static int check_engine(const struct npl_compare_options *options, struct npl_de
 	if (!options->engine)
 		return 0;
 	for (int d = 0; d < options->n_devices; d++)
-		if (npl_device_driver(device[d])->choose_engine)
+		if (device[d] && npl_device_driver(device[d])->choose_engine)
 			return 0;
 	return npl_fail(err, NPL_EUSAGE, "--engine %s: none of the devices asked for has several engines",
 			options->engine);
 }
 
-int npl_devices_open(const struct npl_compare_options *options, struct npl_device **device, struct npl_err *err)
+/* Devices on their way from names to handles. */
+struct opening {
+	const struct npl_compare_options *options;
+	struct npl_arena arena;
+	bool *used;         /* per setting of the options: a device has its name */
+	const char **label; /* per device */
+	bool unknown;       /* the last has no driver and no machine file */
+};
+
+/* The settings of a device: those of the options for its name, then its own. */
+static int find_sets(struct opening *o, const char *label, const struct instance *instance,
+		     struct npl_device_options *opening, struct npl_err *err)
 {
-	const char **sets = calloc((size_t)options->n_sets + 1, sizeof *sets);
-	bool *used = calloc((size_t)options->n_sets + 1, sizeof *used);
-	int rc = sets && used ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+	const struct npl_compare_options *options = o->options;
+	const char **sets = npl_arena_array(&o->arena, (size_t)(options->n_sets + instance->n_sets) + 1, sizeof *sets);
+	if (!sets)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	opening->set = sets;
+	opening->n_sets = npl_device_sets(label, options->set, options->n_sets, sets);
+	for (int i = 0; i < options->n_sets; i++)
+		o->used[i] = o->used[i] || npl_device_sets(label, &options->set[i], 1, &(const char *){NULL});
+	for (int i = 0; i < instance->n_sets; i++)
+		sets[opening->n_sets++] = instance->set[i];
+	return 0;
+}
+
+static int open_one(struct opening *o, int d, struct npl_device **device, struct npl_err *err)
+{
+	const struct npl_compare_options *options = o->options;
+	struct npl_device_options opening = {.threads = options->threads};
+	struct npl_device *plain = NULL;
+	struct instance instance;
+	if (instance_cut(options->device_names[d], &o->arena, &instance, err))
+		return err->code;
+	const char *name = instance.device;
+	/* a machine file's settings are addressed by the machine's name, which only the opened file tells */
+	if ((strchr(name, '/') || strstr(name, ".yaml")) && npl_device_open(name, &opening, &plain, err))
+		return err->code;
+	const char *machine = plain ? npl_device_name(plain) : name;
+	o->label[d] = instance_label(machine, options->device_names[d], &o->arena);
+	int rc = o->label[d] ? find_sets(o, machine, &instance, &opening, err)
+			     : npl_fail(err, NPL_ENOMEM, "out of memory");
+	npl_device_close(plain);
+	opening.engine = options->engine;
+	if (!rc)
+		rc = npl_device_open(name, &opening, device, err);
+	o->unknown = !npl_device_is_known(name);
+	if (!rc && options->timing_only && !options->place && npl_is_measured(*device))
+		rc = npl_refuse_timing(*device, err);
+	return rc;
+}
+
+static int list_unavailable(struct opening *o, int d, struct npl_unavailables *list, const struct npl_err *why,
+			    struct npl_err *err)
+{
+	/* "cuda: no driver" is said in a row of cuda's */
+	const size_t name = strcspn(o->label[d], "@");
+	const bool named = !strncmp(why->msg, o->label[d], name) && !strncmp(why->msg + name, ": ", 2);
+	if (!list->one)
+		list->one = npl_arena_array(list->arena, (size_t)o->options->n_devices, sizeof *list->one);
+	struct npl_unavailable *one = list->one ? &list->one[list->n] : NULL;
+	if (one)
+		*one = (struct npl_unavailable){
+			.instance = npl_arena_strdup(list->arena, o->label[d]),
+			.reason = npl_arena_strdup(list->arena, why->msg + (named ? name + 2 : 0)),
+			.before = d - list->n};
+	if (!one || !one->instance || !one->reason)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	list->n++;
+	return 0;
+}
+
+static int check_apart(const struct opening *o, struct npl_err *err)
+{
+	const struct npl_compare_options *options = o->options;
+	for (int d = 0; d < options->n_devices; d++)
+		for (int e = 0; e < d; e++)
+			if (!strcmp(o->label[d], o->label[e]))
+				return npl_fail(err, NPL_EUSAGE,
+						"%s and %s are both called '%s': give one machine file another `name:`",
+						options->device_names[e], options->device_names[d], o->label[d]);
+	return 0;
+}
+
+static int open_all(struct opening *o, struct npl_device **device, struct npl_unavailables *unavailable,
+		    struct npl_err *err)
+{
+	const struct npl_compare_options *options = o->options;
+	const bool refused = !unavailable || options->place;
+	struct npl_err first = {0};
+	int rc = 0;
 	for (int d = 0; d < options->n_devices && !rc; d++) {
-		/* a machine file's settings are addressed by the machine's name, which only the opened file tells */
-		const char *name = options->device_names[d];
-		struct npl_device *plain = NULL;
-		if (strchr(name, '/') || strstr(name, ".yaml")) {
-			if ((rc = npl_device_open(name, &(struct npl_device_options){.threads = options->threads},
-						  &plain, err)))
-				break;
-		}
-		const char *label = plain ? npl_device_name(plain) : name;
-		struct npl_device_options opening = {
-			.set = sets, .threads = options->threads, .engine = options->engine};
-		opening.n_sets = npl_device_sets(label, options->set, options->n_sets, sets);
-		for (int i = 0; i < options->n_sets; i++)
-			used[i] = used[i] || npl_device_sets(label, &options->set[i], 1, &(const char *){NULL});
-		npl_device_close(plain);
-		rc = npl_device_open(name, &opening, &device[d], err);
-		if (!rc && options->timing_only && !options->place && npl_is_measured(device[d]))
-			rc = npl_refuse_timing(device[d], err);
+		struct npl_err why = {0};
+		rc = open_one(o, d, &device[d], &why);
+		if (!rc)
+			continue;
+		if (rc != NPL_EDEVICE || refused || o->unknown)
+			return npl_fail(err, rc, "%s", why.msg);
+		if (!first.code)
+			first = why;
+		rc = list_unavailable(o, d, unavailable, &why, err);
 	}
-	for (int d = 0; d < options->n_devices && !rc; d++)
-		for (int e = 0; e < d && !rc; e++)
-			if (!strcmp(npl_device_name(device[d]), npl_device_name(device[e])))
-				rc = npl_fail(err, NPL_EUSAGE,
-					      "%s and %s are both called '%s': give one machine file another `name:`",
-					      options->device_names[e], options->device_names[d],
-					      npl_device_name(device[d]));
+	if (!rc && first.code && unavailable->n == options->n_devices)
+		return npl_fail(err, first.code, "%s", first.msg);
+	return rc;
+}
+
+int npl_devices_open(const struct npl_compare_options *options, struct npl_device **device,
+		     struct npl_unavailables *unavailable, struct npl_err *err)
+{
+	struct opening o = {.options = options};
+	o.used = npl_arena_array(&o.arena, (size_t)options->n_sets + 1, sizeof *o.used);
+	o.label = npl_arena_array(&o.arena, (size_t)options->n_devices + 1, sizeof *o.label);
+	int rc = o.used && o.label ? open_all(&o, device, unavailable, err)
+				   : npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (!rc)
+		rc = check_apart(&o, err);
 	if (!rc)
 		rc = check_engine(options, device, err);
 	for (int i = 0; i < options->n_sets && !rc; i++)
-		if (!used[i])
+		if (!o.used[i])
 			rc = npl_fail(
 				err, NPL_EUSAGE,
 				"--set %s: none of the devices asked for has this name, expected DEVICE.NAME=VALUE",
 				options->set[i]);
-	free(sets);
-	free(used);
+	npl_arena_free(&o.arena);
 	return rc;
 }
 
 /* Copies what outlives the device into the comparison. */
-int npl_report_describe(struct npl_comparison *c, const struct npl_device *device, struct npl_device_report *report,
-			struct npl_err *err)
+int npl_report_describe(struct npl_comparison *c, const struct npl_device *device, const char *asked,
+			struct npl_device_report *report, struct npl_err *err)
 {
 	int n;
 	const struct npl_param_value *from = npl_device_settings(device, &n);
 	struct npl_param_value *settings = npl_arena_array(&c->arena, (size_t)n + 1, sizeof *settings);
 	report->info = *npl_device_get_info(device);
 	report->name = npl_arena_strdup(&c->arena, npl_device_name(device));
-	bool ok = settings && report->name;
+	report->instance = instance_label(npl_device_name(device), asked, &c->arena);
+	bool ok = settings && report->name && report->instance;
 	for (int i = 0; i < n && ok; i++) {
 		settings[i] = from[i];
 		settings[i].value = npl_arena_strdup(&c->arena, from[i].value);

@@ -10,6 +10,7 @@
 
 #include "devices_open.h"
 #include "frontend/quantise/quantise.h"
+#include "instance.h"
 #include "roofs.h"
 
 double npl_roofline_ridge(const struct npl_roofline_device *device, int roof)
@@ -197,15 +198,16 @@ static int run_network(struct npl_roofline *r, struct npl_graph *graph, const st
 }
 
 /* What a report says of the device, and its roofs. */
-static int describe(struct npl_roofline *r, struct npl_device *opened, struct npl_roofline_device *device,
-		    struct npl_err *err)
+static int describe(struct npl_roofline *r, struct npl_device *opened, const char *asked,
+		    struct npl_roofline_device *device, struct npl_err *err)
 {
 	const char *sha256 = npl_device_sha256(opened);
 	device->name = npl_arena_strdup(&r->arena, npl_device_name(opened));
+	device->instance = instance_label(npl_device_name(opened), asked, &r->arena);
 	device->sha256 = npl_arena_strdup(&r->arena, sha256 ? sha256 : "");
 	device->info = *npl_device_get_info(opened);
 	device->info.memory_yaml = NULL; /* the device's, which is about to close */
-	if (!device->name || !device->sha256)
+	if (!device->name || !device->instance || !device->sha256)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	return npl_roofs_find(opened, device, err);
 }
@@ -226,20 +228,25 @@ int npl_roofline(struct npl_graph *graph, const struct npl_samples *samples, con
 {
 	const int n = options->n_devices;
 	*r = (struct npl_roofline){.graph = graph, .intensity = intensity};
+	r->unavailable.arena = &r->arena;
 	struct npl_device **opened = calloc((size_t)n + 1, sizeof *opened);
+	const char **asked = calloc((size_t)n + 1, sizeof *asked);
 	const char **sets = calloc((size_t)options->n_sets + 1, sizeof *sets);
 	r->device = npl_arena_array(&r->arena, (size_t)n + 1, sizeof *r->device);
-	int rc = opened && sets && r->device ? npl_devices_open(options, opened, err)
-					     : npl_fail(err, NPL_ENOMEM, "out of memory");
+	int rc = opened && asked && sets && r->device ? npl_devices_open(options, opened, &r->unavailable, err)
+						      : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int d = 0; d < n && !rc; d++) {
-		rc = describe(r, opened[d], &r->device[d], err);
-		r->n_devices = d + 1;
+		if (!opened[d])
+			continue;
+		asked[r->n_devices] = options->device_names[d];
+		rc = describe(r, opened[d], options->device_names[d], &r->device[r->n_devices], err);
+		r->n_devices++;
 	}
 	for (int d = 0; opened && d < n; d++)
 		npl_device_close(opened[d]);
-	for (int d = 0; d < n && graph && !rc; d++) {
+	for (int d = 0; d < r->n_devices && graph && !rc; d++) {
 		struct npl_compare_options one = *options;
-		one.device_names = &options->device_names[d];
+		one.device_names = &asked[d];
 		one.n_devices = 1;
 		one.set = sets;
 		one.n_sets = sets_of(r->device[d].name, options, sets);
@@ -248,6 +255,7 @@ int npl_roofline(struct npl_graph *graph, const struct npl_samples *samples, con
 		rc = run_network(r, graph, samples, calibration, &one, &r->device[d], err);
 	}
 	free(opened);
+	free(asked);
 	free(sets);
 	if (rc)
 		npl_roofline_free(r);

@@ -378,21 +378,24 @@ int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare
 				     .random_inputs = true,
 				     .timing_only = options->timing_only,
 				     .reference = NPL_ACCURACY_UNKNOWN};
+	c->unavailable.arena = &c->arena;
 	struct npl_device **device = calloc((size_t)options->n_devices + 1, sizeof *device);
 	c->device = calloc((size_t)options->n_devices + 1, sizeof *c->device);
 	int rc = device && c->device ? one_node_graph(c, spec, &w, &y, err)
 				     : npl_fail(err, NPL_ENOMEM, "out of memory");
 	if (!rc)
-		rc = npl_devices_open(options, device, err);
+		rc = npl_devices_open(options, device, &c->unavailable, err);
 	for (int d = 0; d < options->n_devices && !rc; d++) {
-		c->n_devices = d + 1;
+		if (!device[d])
+			continue;
+		struct npl_device_report *report = &c->device[c->n_devices++];
 		npl_stage_part(npl_device_name(device[d]), "device", d + 1, options->n_devices);
-		rc = npl_report_describe(c, device[d], &c->device[d], err);
+		rc = npl_report_describe(c, device[d], options->device_names[d], report, err);
 		if (!rc)
-			rc = run_device(spec, c->graph->node, w, y.shape, options->timing_only, device[d],
-					&c->device[d], output, err);
+			rc = run_device(spec, c->graph->node, w, y.shape, options->timing_only, device[d], report,
+					output, err);
 		if (!rc)
-			rc = npl_report_keep_strings(c, &c->device[d].run, err);
+			rc = npl_report_keep_strings(c, &report->run, err);
 	}
 	for (int d = 0; device && d < options->n_devices; d++)
 		npl_device_close(device[d]);

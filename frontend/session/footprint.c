@@ -120,6 +120,8 @@ uint64_t npl_footprint(const struct npl_graph *graph, const struct npl_samples *
 	if (live == UINT64_MAX)
 		return live;
 	for (int d = 0; d < options->n_devices; d++) {
+		if (!device[d])
+			continue; /* it cannot start here */
 		const struct npl_device_info *info = npl_device_get_info(device[d]);
 		const uint64_t bytes = info->kind == NPL_KIND_NULL ? 0 : live + held_by(info, graph, all);
 		most = options->place ? most + bytes : bytes > most ? bytes : most;

@@ -63,6 +63,8 @@ struct npl_energy_report {
 
 struct npl_device_report {
 	const char *name; /* the machine's name */
+	const char *
+		instance; /* that name, or "NAME@KEY=VALUE..." as it was asked for: tells entries of one machine apart */
 	struct npl_device_info info;
 	const struct npl_param_value *setting; /* n_settings: the effective machine */
 	int n_settings;
@@ -82,6 +84,18 @@ struct npl_device_report {
 	struct npl_device_report *part;
 };
 
+/* A device that was asked for and cannot start here: no driver, no GPU. */
+struct npl_unavailable {
+	const char *instance; /* as it was asked for */
+	const char *reason;   /* one line */
+	int before;           /* how many entries were asked for before it */
+};
+struct npl_unavailables { /* zeroed at first; everything lives in the arena */
+	struct npl_arena *arena;
+	struct npl_unavailable *one;
+	int n;
+};
+
 struct npl_comparison {
 	const struct npl_graph *graph;
 	int64_t samples, batches;
@@ -93,6 +107,7 @@ struct npl_comparison {
 		*q16_scale; /* "power of two" (of each tensor) or "none" (2^-10 for all); NULL: no device has Q6.10 */
 	int n_devices;
 	struct npl_device_report *device;
+	struct npl_unavailables unavailable;
 	struct npl_arena arena;
 };
 
@@ -108,7 +123,8 @@ struct npl_compare_options {
 	bool timing_only;    /* cycles without values; real devices cannot */
 	bool alone;          /* every layer by itself, as in npl_session_options */
 	bool once; /* simulated figures are held against one further pass, how long npulab takes is not measured */
-	const char *const *device_names; /* device indices of place refer to these */
+	const char *const *
+		device_names; /* "NAME[@KEY=VALUE]...", settings of this entry alone; indices of place refer to these */
 	int n_devices;
 	const int *place; /* run --place: one mixed entry, nodes on these devices; NULL: one entry per device */
 	const char *const *placed_by; /* per node: the rule that did, NULL: none did; or NULL */
@@ -116,12 +132,15 @@ struct npl_compare_options {
 		*outputs; /* NULL, or graph->n_outputs zeroed tensors that receive the (last) device's outputs */
 };
 
-/* Opens options->device_names into device[], zeroed, with the settings that belong to each. NPL_EUSAGE when one of these names none of the
- * devices, or with timing_only for a real device; of a placement only the plan tells whether it is used. The caller closes them, after a
- * failure too. */
-int npl_devices_open(const struct npl_compare_options *options, struct npl_device **device, struct npl_err *err);
+/* Opens options->device_names into device[], zeroed, with the settings that belong to each: those of `set` for its name, then its own behind
+ * '@'. NPL_EUSAGE when a setting names none of the devices, when two are the same, or with timing_only for a real device; of a placement
+ * only the plan tells whether it is used. A device that cannot start here leaves NULL in its place and is listed in `unavailable`, unless
+ * none can; with `unavailable` NULL, and for a placement, it is refused. The caller closes them, after a failure too. */
+int npl_devices_open(const struct npl_compare_options *options, struct npl_device **device,
+		     struct npl_unavailables *unavailable, struct npl_err *err);
 
-/* calibration: samples to find ranges on, or NULL to use the samples themselves. */
+/* calibration: samples to find ranges on, or NULL to use the samples themselves. Devices that cannot start are listed in
+ * comparison->unavailable; NPL_EDEVICE when none of them can. */
 int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, const struct npl_samples *calibration,
 		const struct npl_compare_options *options, struct npl_comparison *comparison, struct npl_err *err);
 void npl_comparison_free(struct npl_comparison *comparison);

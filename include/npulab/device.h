@@ -131,6 +131,8 @@ struct npl_device; /* opaque: a driver opened with a machine */
 int npl_device_open(const char *name, const struct npl_device_options *options, struct npl_device **device,
 		    struct npl_err *err);
 void npl_device_close(struct npl_device *device); /* accepts NULL */
+/* Is there a driver or a machine of this name, or a file? Whether it can start is another question. */
+bool npl_device_is_known(const char *name);
 /* The effective parameters of a device as YAML, in the arena, which need not start here (no GPU); *yaml NULL: it has none. */
 int npl_device_parameters(const char *name, const struct npl_device_options *options, struct npl_arena *arena,
 			  const char **yaml, struct npl_err *err);

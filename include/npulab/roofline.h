@@ -52,6 +52,7 @@ struct npl_roofline_point {
 
 struct npl_roofline_device {
 	const char *name, *sha256; /* sha256 of its machine; "" */
+	const char *instance;      /* as in npl_device_report */
 	struct npl_device_info info;
 	enum npl_from from; /* of the roofs */
 	int n_roofs;
@@ -70,6 +71,7 @@ struct npl_roofline {
 	enum npl_intensity intensity;
 	int n_devices;
 	struct npl_roofline_device *device;
+	struct npl_unavailables unavailable;
 	struct npl_arena arena;
 };
 

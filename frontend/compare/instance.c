@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Devices with settings of their own (instance.h). */
+#include "instance.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* The '@' before the first setting, or the end of the text. */
+static const char *settings_of(const char *text)
+{
+	static const char key[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+	const char *at = strchr(text, '@');
+	while (at && at[1 + strspn(at + 1, key)] != '=')
+		at = strchr(at + 1, '@');
+	return at ? at : text + strlen(text);
+}
+
+int instance_cut(const char *text, struct npl_arena *arena, struct instance *instance, struct npl_err *err)
+{
+	const char *at = settings_of(text);
+	size_t most = 1;
+	/* A name has no '@' of its own; a path may. */
+	if (!*at && strchr(text, '@') && !strchr(text, '/'))
+		return npl_fail(err, NPL_EUSAGE, "%s: expected NAME@KEY=VALUE", text);
+	for (const char *c = at; *c; c++)
+		most += *c == '@';
+	const char **set = npl_arena_array(arena, most, sizeof *set);
+	*instance = (struct instance){.device = npl_arena_strndup(arena, text, (size_t)(at - text)), .set = set};
+	bool ok = instance->device && set;
+	while (ok && *at) {
+		const char *next = settings_of(at + 1);
+		set[instance->n_sets] = npl_arena_strndup(arena, at + 1, (size_t)(next - at - 1));
+		ok = set[instance->n_sets] != NULL;
+		if (ok && set[instance->n_sets][0] == '=')
+			return npl_fail(err, NPL_EUSAGE, "%s: a setting without a key, expected NAME@KEY=VALUE", text);
+		instance->n_sets++;
+		at = next;
+	}
+	if (ok && !*instance->device)
+		return npl_fail(err, NPL_EUSAGE, "%s: no device before '@', expected NAME@KEY=VALUE", text);
+	return ok ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+}
+
+const char *instance_label(const char *machine, const char *text, struct npl_arena *arena)
+{
+	return npl_arena_printf(arena, "%s%s", machine, settings_of(text));
+}

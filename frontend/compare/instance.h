@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * "NAME@KEY=VALUE@KEY=VALUE": a device with settings of its own, as in --devices tpu_v1,tpu_v1@array.rows=128. */
+#ifndef FRONTEND_COMPARE_INSTANCE_H
+#define FRONTEND_COMPARE_INSTANCE_H
+
+#include "npulab/arena.h"
+#include "npulab/error.h"
+
+struct instance {
+	const char *device;     /* a name, or the path of a machine file */
+	const char *const *set; /* n_sets "KEY=VALUE" */
+	int n_sets;
+};
+
+/* Cuts the text, into the arena. A '@' that no key and '=' follow is part of what it stands in. NPL_EUSAGE: a setting without a key or
+ * without '='. */
+int instance_cut(const char *text, struct npl_arena *arena, struct instance *instance, struct npl_err *err);
+/* What tells it apart: the machine's name with the settings of the text behind it; in the arena, NULL when memory is short. */
+const char *instance_label(const char *machine, const char *text, struct npl_arena *arena);
+
+#endif

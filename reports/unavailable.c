@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Devices that cannot start here (unavailable.h). */
+#include "unavailable.h"
+
+#include <string.h>
+
+enum { MOST_COLUMNS = 8 };
+
+void npl_table_unavailable(struct npl_table *table, const struct npl_unavailables *list, int d, int columns)
+{
+	const char *cells[MOST_COLUMNS] = {NULL, "unavailable"};
+	for (int k = 2; k < columns && k < MOST_COLUMNS; k++)
+		cells[k] = "-";
+	for (int i = 0; i < list->n; i++)
+		if (list->one[i].before == d) {
+			cells[0] = list->one[i].instance;
+			npl_table_row(table, cells);
+		}
+}
+
+void npl_table_unavailable_notes(struct npl_table *table, const struct npl_unavailables *list)
+{
+	for (int i = 0; i < list->n; i++)
+		npl_table_row(table, (const char *const[]){list->one[i].instance, list->one[i].reason});
+}
+
+void npl_json_unavailable(struct npl_json *json, const struct npl_unavailables *list, int d, const char *const *keys)
+{
+	for (int i = 0; i < list->n; i++) {
+		const struct npl_unavailable *one = &list->one[i];
+		char name[64];
+		if (one->before != d)
+			continue;
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(one->instance, "@"), one->instance);
+		npl_json_open(json, NULL, '{');
+		npl_json_string(json, "name", name);
+		npl_json_string(json, "instance", one->instance);
+		npl_json_string(json, "unavailable", one->reason);
+		for (const char *const *key = keys; *key; key++)
+			npl_json_null(json, *key);
+		npl_json_close(json, '}');
+	}
+}

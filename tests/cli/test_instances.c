@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Devices of one comparison: one that is not here has a row with the reason while all others are reported, and one machine may be
+ * there more than once with settings of its own. */
+#include "tests/kit/cli_json.h"
+
+/* Whether a GPU answers here: then nothing is missing. */
+static bool has_gpu(void)
+{
+	struct cli_result r = cli_run(&(struct cli_how){0}, "layer", "gemm", "-m", "1", "-n", "1", "-k", "1",
+				      "--devices", "cuda");
+	const bool found = r.status == 0;
+	cli_free(&r);
+	return found;
+}
+
+static json_t *entry(json_t *root, size_t i)
+{
+	json_t *device = json_array_get(cli_at(root, "devices"), i);
+	cr_assert(device, "entry %zu", i);
+	return device;
+}
+
+/* The JSON of a run that ends with exit status 4 and one line about cuda. */
+static json_t *missing(const char *const *args)
+{
+	struct cli_result r = cli_run_list(&(struct cli_how){0}, args);
+	cr_assert_eq(r.status, 4, "%s: %d, %s", args[0], r.status, r.err);
+	cli_drop_waiting(r.err, &r.err_bytes);
+	cr_assert(!strncmp(r.err, "npulab: cuda is not available here: ", 36), "%s", r.err);
+	cr_assert_eq(strchr(r.err, '\n') - r.err + 1, (long)strlen(r.err), "%s", r.err);
+	json_t *root = json_loads(r.out, 0, NULL);
+	cr_assert(root, "%s", r.out);
+	cli_free(&r);
+	return root;
+}
+
+Test(instances, a_missing_device_is_a_row)
+{
+	static const char *const commands[][9] = {
+		{"compare", "digits", "--devices", "diannao,cuda,tpu_v1", "--timing-only", "--json", "-"},
+		{"roofline", "--devices", "diannao,cuda,tpu_v1", "--json", "-"},
+		{"roofline", "digits", "--devices", "diannao,cuda,tpu_v1", "--json", "-"},
+	};
+	if (has_gpu())
+		cr_skip_test("there is a GPU");
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+		json_t *root = missing(commands[i]), *gone = entry(root, 1);
+		cr_assert_eq(json_array_size(cli_at(root, "devices")), 3);
+		cr_assert_str_eq(cli_text(cli_at(gone, "name")), "cuda");
+		cr_assert_str_eq(cli_text(cli_at(gone, "instance")), "cuda");
+		cr_assert_gt(strlen(cli_text(cli_at(gone, "unavailable"))), 10);
+		cr_assert(strncmp(cli_text(cli_at(gone, "unavailable")), "cuda", 4), "the name is said once");
+		/* The others are as ever, and have the keys that are null here. */
+		const char *key;
+		json_t *value;
+		json_object_foreach (gone, key, value) {
+			cr_assert(json_is_null(value) || !strcmp(key, "name") || !strcmp(key, "instance") ||
+					  !strcmp(key, "unavailable"),
+				  "%s", key);
+			cr_assert(json_object_get(entry(root, 0), key), "%s of diannao", key);
+		}
+		cr_assert_str_eq(cli_text(cli_at(entry(root, 0), "name")), "diannao");
+		cr_assert_str_eq(cli_text(cli_at(entry(root, 2), "name")), "tpu_v1");
+		cr_assert(json_is_null(cli_at(entry(root, 2), "unavailable")));
+		json_decref(root);
+	}
+}
+
+/* A table in the order asked for, the reason in its notes; what is worse than a missing device decides the exit status. */
+Test(instances, a_missing_device_and_the_rest)
+{
+	char folder[CLI_PATH];
+	if (has_gpu())
+		cr_skip_test("there is a GPU");
+	cli_folder(folder);
+	const struct cli_how how = {.folder = folder};
+	struct cli_result r = cli_run(&how, "layer", "gemm", "-m", "4", "-n", "4", "-k", "4", "--devices",
+				      "tpu_v1,cuda,diannao", "--csv", "@/layers.csv", "--timing-only");
+	cr_assert_eq(r.status, 4, "%s", r.err);
+	const char *tpu = strstr(r.out, "\ntpu_v1 "), *cuda = strstr(r.out, "\ncuda "),
+		   *diannao = strstr(r.out, "\ndiannao ");
+	cr_assert(tpu && tpu < cuda && cuda < diannao, "%s", r.out);
+	cr_assert(!strncmp(strpbrk(cuda, " ") + strspn(strpbrk(cuda, " "), " "), "unavailable ", 12), "%s", r.out);
+	cr_assert(strstr(cuda + 1, "\ncuda "), "no reason in the notes: %s", r.out);
+	cli_free(&r);
+	size_t bytes;
+	char *csv = cli_read(cli_path(folder, "layers.csv"), &bytes);
+	cr_assert(strstr(csv, "tpu_v1") && !strstr(csv, "cuda"), "%s", csv);
+	free(csv);
+	const struct cli_refusal cases[] = {
+		{4, "cuda: no driver", {"compare", "digits", "--devices", "cuda"}},
+		{4, "cuda: no driver", {"run", "digits", "--device", "cuda"}},
+		{4, "cuda: no driver", {"run", "digits", "--place", "Conv=cuda,*=tpu_v1"}},
+		{4, "there is no device 'cudda'", {"compare", "digits", "--devices", "cudda,tpu_v1"}},
+		{2, "cuda", {"compare", "digits", "--devices", "cuda,tpu_v1", "--set", "cuda.no_such=1"}},
+		{2, "vega.x", {"compare", "digits", "--devices", "cuda,tpu_v1", "--set", "vega.x=1"}},
+	};
+	CLI_CHECK(folder, cases);
+	cli_remove_folder(folder);
+}
+
+static long long cycles(json_t *device)
+{
+	return cli_integer(cli_at(device, "totals.cycles"));
+}
+
+/* Settings behind '@' are of one entry alone and go before those of --set, which hold for all of a name. */
+Test(instances, settings_of_one_entry)
+{
+	const struct cli_how how = {0};
+	json_t *both = cli_json(&how, "compare", "digits", "--devices", "tpu_v1,tpu_v1@array.rows=128@array.columns=64",
+				"--timing-only", "--json", "-");
+	json_t *alone = cli_json(&how, "compare", "digits", "--devices", "tpu_v1", "--set", "tpu_v1.array.rows=128",
+				 "--set", "tpu_v1.array.columns=64", "--timing-only", "--json", "-");
+	json_t *mixed = cli_json(&how, "compare", "digits", "--devices", "tpu_v1@array.rows=128,tpu_v1", "--set",
+				 "tpu_v1.array.rows=32", "--set", "tpu_v1.array.columns=64", "--timing-only", "--json",
+				 "-");
+	cr_assert_eq(cycles(entry(both, 1)), cycles(entry(alone, 0)));
+	cr_assert_eq(cycles(entry(mixed, 0)), cycles(entry(alone, 0)));
+	cr_assert_neq(cycles(entry(both, 0)), cycles(entry(both, 1)));
+	cr_assert_neq(cycles(entry(mixed, 0)), cycles(entry(mixed, 1)));
+	for (int i = 0; i < 2; i++)
+		cr_assert_str_eq(cli_text(cli_at(entry(both, (size_t)i), "name")), "tpu_v1");
+	cr_assert_str_eq(cli_text(cli_at(entry(both, 0), "instance")), "tpu_v1");
+	cr_assert_str_eq(cli_text(cli_at(entry(both, 1), "instance")), "tpu_v1@array.rows=128@array.columns=64");
+	cr_assert_eq(cli_integer(json_object_get(cli_at(entry(mixed, 1), "settings"), "array.rows")), 32);
+	json_decref(both);
+	json_decref(alone);
+	json_decref(mixed);
+}
+
+/* Machine files take settings too, also where a '@' is in their path; the entry is called by the machine's name. */
+Test(instances, settings_of_a_machine_file)
+{
+	char folder[CLI_PATH], devices[3 * CLI_PATH];
+	size_t bytes;
+	cli_folder(folder);
+	char *text = cli_read("machines/systolic_16x16.yaml", &bytes);
+	cli_write(folder, "a@b.yaml", text, bytes);
+	free(text);
+	snprintf(devices, sizeof devices, "%s/a@b.yaml,%s/a@b.yaml@array.rows=8", folder, folder);
+	json_t *root = cli_json(&(struct cli_how){0}, "compare", "digits", "--devices", devices, "--timing-only",
+				"--json", "-");
+	cr_assert_str_eq(cli_text(cli_at(entry(root, 0), "instance")), "systolic_16x16");
+	cr_assert_str_eq(cli_text(cli_at(entry(root, 1), "instance")), "systolic_16x16@array.rows=8");
+	cr_assert_gt(cycles(entry(root, 1)), cycles(entry(root, 0)));
+	json_decref(root);
+	cli_remove_folder(folder);
+}
+
+Test(instances, refusals)
+{
+	static const struct {
+		int status;
+		const char *devices, *says;
+	} cases[] = {
+		{2, "tpu_v1@", "tpu_v1@: expected NAME@KEY=VALUE"},
+		{2, "tpu_v1@array.rows", "expected NAME@KEY=VALUE"},
+		{2, "tpu_v1@=3", "a setting without a key"},
+		{2, "tpu_v1@array.rows=8@=3", "a setting without a key"},
+		{2, "@array.rows=8", "no device before '@'"},
+		{2, "tpu_v1@no_such=1", "no_such"},
+		{2, "tpu_v1@array.rows=", "array.rows"},
+		{2, "tpu_v1@array.rows=8@", "array.rows"},
+		{2, "tpu_v1@array.rows=8,tpu_v1@array.rows=8", "is there twice"},
+		{4, "tpu@array.rows=8", "there is no device 'tpu'"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", cases[i].devices);
+		cli_check_refusal(&r, cases[i].status, cases[i].says, cases[i].devices);
+		cli_free(&r);
+	}
+}
