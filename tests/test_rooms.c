@@ -58,6 +58,7 @@ static void tiny(const char *folder)
 	put(folder, "core/low.c", "#include \"low.h\"\nint npl_low(void)\n{\n\treturn 1;\n}\n");
 	put(folder, "sim/one/one.h", "#include \"core/low.h\"\n");
 	put(folder, "sim/two/two.h", "#include \"core/low.h\"\n");
+	put(folder, "core/said.c", "/* \n#include \"sim/one/one.h\"\n*/\n// #include \"sim/one/one.h\"\n");
 	put(folder, "cli/main.c",
 	    "#include <stdio.h>\n#include \"core/low.h\"\nint main(void)\n{\n\treturn npl_low();\n}\n");
 }
@@ -76,6 +77,17 @@ Test(rooms, includes_point_down)
 		 "a public header includes public headers only"},
 		{"frontend/new/new.c", "int x;\n", "frontend/new/ is not in the table of ARCHITECTURE.md"},
 		{"core/gone.c", "#include \"npulab/gone.h\"\n", "there is no such file"},
+		{"lab/new.c", "int x;\n", "lab/new.c: lab/ is not in the table"},
+		/* However it is written. */
+		{"core/up.c", "#include <sim/one/one.h>\n",
+		 "core/up.c:1: #include \"sim/one/one.h\": sim/one/ has rank 2"},
+		{"core/up.c", "#include \"../sim/one/one.h\" // up\n",
+		 "core/up.c:1: #include \"../sim/one/one.h\": sim"},
+		{"core/up.c", "/* \n */ # /**/ include /**/\"sim/one/one.h\"\n",
+		 "core/up.c:2: #include \"sim/one/one.h\""},
+		{"core/up.c", "\n#inc\\\nlude \"sim/one/one.h\"\n", "core/up.c:3: #include \"sim/one/one.h\""},
+		{"core/up.c", "#define ONE \"sim/one/one.h\"\n#include ONE\n",
+		 "core/up.c:2: #include ONE: expected the name of a file"},
 	};
 	char folder[CLI_PATH], output[OUTPUT];
 	cli_folder(folder);
