@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/process_limit.h"
+#include "process_limit.h"
 
 #define ALWAYS_ALLOWED                                                                                                 \
 	((uint64_t)16 << 20) /* at a time: asking what is in use costs more than so few bytes could harm */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Limits of this process (process_limit.h). */
-#include "core/base/process_limit.h"
+#include "process_limit.h"
 
 #include <stddef.h>
 #include <sys/resource.h>

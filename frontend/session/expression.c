@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The cost of a regular expression before it is compiled (expression.h). */
-#include "frontend/session/expression.h"
+#include "expression.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/files/file.h"
-#include "frontend/session/expression.h"
+#include "expression.h"
 #include "npulab/session.h"
 #include "npulab/stage.h"
 #include "npulab/text.h"
