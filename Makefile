@@ -4,6 +4,13 @@
 VERSION := 0.1.0
 BUILD ?= release
 PREFIX ?= /usr/local
+# Both stand in shell commands, `rm -rf` of uninstall among them.
+ifneq ($(words x$(PREFIX)x$(DESTDIR)x),1)
+$(error PREFIX and DESTDIR may hold no blanks, got '$(PREFIX)' and '$(DESTDIR)')
+endif
+ifeq ($(filter /%,$(PREFIX)),)
+$(error PREFIX must be an absolute path, got '$(PREFIX)')
+endif
 CC ?= gcc
 ifeq ($(origin CC),default)
 CC := gcc
@@ -25,7 +32,8 @@ flags_coverage := -O1 --coverage
 flags_lint-gcc := $(flags_release)
 flags_lint-clang := $(flags_release)
 flags_fuzz := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-all_flags := $(base_flags) $(flags_$(BUILD)) $(CFLAGS)
+# Names of the library cannot be hidden in objects that are compiled when they are linked.
+all_flags := $(base_flags) $(flags_$(BUILD)) $(CFLAGS) -fno-lto
 # libyaml, libmd and zlib are linked in, everything else (OpenBLAS, oneDNN, CUDA) is loaded at run time: the program starts with libc and libm alone.
 libs := -l:libyaml.a -l:libmd.a -l:libz.a -lm -ldl
 
@@ -40,6 +48,9 @@ fuzz_src := $(sort $(wildcard tests/fuzz/*.c))
 kit_src := $(sort $(filter-out $(main_src),$(shell find tests/kit -name '*.c')))
 # The GPU's kernels travel in the program as text, which is compiled for the GPU that is found.
 kernel_texts := $(sort $(wildcard backends/cuda/kernels/*.h backends/cuda/kernels/*.cuh backends/cuda/kernels/*.cu))
+ifeq ($(kernel_texts),)
+$(error backends/cuda/kernels holds no kernel: was the folder moved?)
+endif
 lib_obj := $(lib_src:%.c=$(out)/%.o) $(out)/kernel_texts.o
 cli_obj := $(cli_src:%.c=$(out)/%.o)
 kit_obj := $(kit_src:%.c=$(out)/%.o)
@@ -51,6 +62,7 @@ shared := $(bin)/libnpulab.so.$(VERSION)
 fake_cuda := $(out)/fake_cuda/libcuda.so.1
 bench_cuda := $(bin)/bench-cuda
 bench_cuda_src := $(sort $(wildcard bench/cuda/*.c))
+bench_cuda_obj := $(bench_cuda_src:%.c=$(out)/%.o)
 example_bin := $(patsubst examples/%.c,$(bin)/examples/%,$(wildcard examples/*.c))
 sources := $(lib_src) $(cli_src) $(test_src) $(kit_src) $(main_src) $(fuzz_src) $(wildcard bench/*.c examples/*.c) $(bench_cuda_src)
 headers := $(sort $(shell find include $(lib_dirs) cli tests bench examples -name '*.h'))
@@ -62,7 +74,7 @@ say := @$(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),:,echo)
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
-all: $(bin)/npulab $(bin)/libnpulab.a $(shared) ## build/npulab, build/libnpulab.a and build/libnpulab.so (the default)
+all: $(bin)/npulab $(bin)/libnpulab.a $(bin)/libnpulab.so ## build/npulab, build/libnpulab.a and build/libnpulab.so (the default)
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -147,6 +159,7 @@ install: all ## installs under $(DESTDIR)$(PREFIX)
 	@$(MAKE) --no-print-directory install-files
 
 install-files:
+	rm -rf $(DESTDIR)$(PREFIX)/include/npulab
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/npulab \
 	        $(DESTDIR)$(PREFIX)/share/npulab/machines $(DESTDIR)$(PREFIX)/share/npulab/memories \
 	        $(DESTDIR)$(PREFIX)/share/npulab/models $(DESTDIR)$(PREFIX)/share/npulab/published
@@ -161,14 +174,17 @@ install-files:
 	printf 'prefix=%s\nName: npulab\nDescription: cycle-level models of published neural-network accelerators\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -Wl,-rpath,$${prefix}/lib -lnpulab\nLibs.private: %s\n' \
 	        '$(PREFIX)' '$(VERSION)' '$(libs)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/npulab.pc
 
+installed = $(addprefix $(DESTDIR)$(PREFIX)/,bin/npulab lib/libnpulab.a lib/libnpulab.so lib/libnpulab.so.$(abi) lib/$(notdir $(shared)) lib/pkgconfig/npulab.pc \
+	$(addprefix share/npulab/,$(wildcard machines/*.yaml memories/*.yaml published/*.csv models/*)))
 uninstall: ## removes what install put there
-	rm -rf $(DESTDIR)$(PREFIX)/bin/npulab $(DESTDIR)$(PREFIX)/lib/libnpulab.a $(DESTDIR)$(PREFIX)/lib/libnpulab.so* $(DESTDIR)$(PREFIX)/include/npulab \
-	       $(DESTDIR)$(PREFIX)/share/npulab $(DESTDIR)$(PREFIX)/lib/pkgconfig/npulab.pc
+	rm -f $(installed)
+	rm -rf $(DESTDIR)$(PREFIX)/include/npulab
+	@rmdir $(addprefix $(DESTDIR)$(PREFIX)/share/npulab,/machines /memories /models /published) $(DESTDIR)$(PREFIX)/share/npulab 2> /dev/null || true
 
 clean: ## removes build/
 	rm -rf build
 
-$(bin)/npulab: $(cli_obj) $(out)/objects.a
+$(bin)/npulab: $(cli_obj) $(out)/cli.list $(out)/objects.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -o $@ $(cli_obj) $(out)/objects.a $(LDFLAGS) $(libs)
 
@@ -190,24 +206,30 @@ $(shared): $(lib_obj) $(out)/library.list $(out)/public.names
 	$(say) '  link $@'
 	$(quiet)(echo '{ global:'; sed 's/$$/;/' $(out)/public.names; echo 'local: *; };') > $(out)/public.map
 	$(quiet)$(CC) $(all_flags) -shared -Wl,-soname,libnpulab.so.$(abi) -Wl,--version-script=$(out)/public.map -Wl,-z,defs -o $@ $(lib_obj) $(LDFLAGS) -lyaml -lmd -lz -lm -ldl
-	$(quiet)ln -sf $(@F) $(bin)/libnpulab.so.$(abi)
-	$(quiet)ln -sf libnpulab.so.$(abi) $(bin)/libnpulab.so
 
-$(out)/public.names: $(wildcard include/npulab/*)
+$(bin)/libnpulab.so.$(abi): $(shared)
+	$(quiet)ln -sf $(<F) $@
+
+$(bin)/libnpulab.so: $(bin)/libnpulab.so.$(abi)
+	$(quiet)ln -sf $(<F) $@
+
+# The names that the public headers have outside of comments. As the lists below: written anew only when it changes.
+$(out)/public.names: FORCE
 	@mkdir -p $(@D)
-	@grep -ohE '\bnpl_[a-z0-9_]+' $^ /dev/null | sort -u > $@
+	@cat $(wildcard include/npulab/*.h include/npulab/*.def) | gcc -std=c17 -w -fpreprocessed -dD -E -P -x c - | \
+	 grep -oE '\bnpl_[a-z0-9_]+' | sort -u > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 $(out)/npulab_tests: $(test_obj) $(out)/tests.list $(out)/cli/waiting.o $(out)/cli/signals.o $(out)/objects.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -o $@ $(test_obj) $(out)/cli/waiting.o $(out)/cli/signals.o $(out)/objects.a $(LDFLAGS) -lcriterion -ljansson $(libs)
 
-$(bench_cuda): $(bench_cuda_src:%.c=$(out)/%.o) $(out)/objects.a
+$(bench_cuda): $(bench_cuda_obj) $(out)/bench_cuda.list $(out)/objects.a
 	$(say) '  link $@'
-	$(quiet)$(CC) $(all_flags) -o $@ $^ $(LDFLAGS) $(libs)
+	$(quiet)$(CC) $(all_flags) -o $@ $(bench_cuda_obj) $(out)/objects.a $(LDFLAGS) $(libs)
 
-$(out)/agree: $(agree_obj) $(out)/objects.a
+$(out)/agree: $(agree_obj) $(out)/agree.list $(out)/objects.a
 	$(say) '  link $@'
-	$(quiet)$(CC) $(all_flags) -o $@ $^ $(LDFLAGS) $(libs)
+	$(quiet)$(CC) $(all_flags) -o $@ $(agree_obj) $(out)/objects.a $(LDFLAGS) $(libs)
 
 $(bin)/examples/%: examples/%.c examples/digits.h $(bin)/libnpulab.a
 	@mkdir -p $(@D)
@@ -253,7 +275,7 @@ $(out)/%.o: %.c $(out)/flags
 	$(say) '  cc   $<'
 	$(quiet)$(CC) $(all_flags) -c -o $@ $<
 
-$(out)/kernel_texts.c: $(kernel_texts) scripts/embed.sh
+$(out)/kernel_texts.c: $(kernel_texts) $(out)/kernels.list scripts/embed.sh
 	@mkdir -p $(@D)
 	@scripts/embed.sh $(kernel_texts) > $@
 
@@ -271,7 +293,11 @@ $(out)/flags: text = $(CC) $(all_flags)
 # A source that was moved or removed leaves its old object behind: what is linked is told by name, and linked anew when the names change.
 $(out)/library.list: text = $(lib_obj)
 $(out)/tests.list: text = $(test_obj)
-$(out)/flags $(out)/prefix $(out)/library.list $(out)/tests.list: FORCE
+$(out)/cli.list: text = $(cli_obj)
+$(out)/agree.list: text = $(agree_obj)
+$(out)/bench_cuda.list: text = $(bench_cuda_obj)
+$(out)/kernels.list: text = $(kernel_texts)
+$(out)/flags $(out)/prefix $(out)/library.list $(out)/tests.list $(out)/cli.list $(out)/agree.list $(out)/bench_cuda.list $(out)/kernels.list: FORCE
 	@mkdir -p $(@D)
 	@echo '$(text)' | cmp -s - $@ || echo '$(text)' > $@
 
