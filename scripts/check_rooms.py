@@ -17,7 +17,7 @@ import sys
 os.chdir(os.environ.get("ROOT") or os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 ROW = re.compile(r"^\| (\d+) \| `([\w/]+)/` \| ([^|]+) \|")
-DIRECTIVE = re.compile(r"^\s*#\s*include(?:_next)?\b(.*)")
+DIRECTIVE = re.compile(r"^\s*(?:#|%:)\s*include(?:_next)?\b(.*)")
 INCLUDE = re.compile(r'^\s*["<]([^">]+)[">]\s*$')
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 OTHER = ("build", "tests", "bench", "scripts")  # folders whose code needs no rank
@@ -56,7 +56,7 @@ def sources():
     for top in CODE:
         for folder, _, names in os.walk(top):
             for name in sorted(names):
-                if name.endswith((".c", ".h")):
+                if name.endswith((".c", ".h", ".def", ".inc", ".cpp", ".cu", ".cuh")):
                     yield os.path.join(folder, name)
 
 
@@ -83,7 +83,7 @@ def complaints_of_includes(table):
                     continue
                 name = found.group(1)
                 beside = os.path.normpath(os.path.join(here, name))
-                target = next((p for p in (beside, name, os.path.join("include", name)) if os.path.isfile(p)), None)
+                target = next((p for p in map(os.path.normpath, (beside, name, os.path.join("include", name))) if os.path.isfile(p)), None)
                 if not target:
                     if name.startswith("npulab/") or "/" in name and name.split("/")[0] in CODE:
                         yield f"{path}:{number}: #include \"{name}\": there is no such file"
@@ -93,6 +93,8 @@ def complaints_of_includes(table):
                 why = allowed(table, here, os.path.dirname(target))
                 if here == "include/npulab":
                     why = "a public header includes public headers only"
+                if here == "examples" and os.path.dirname(target) != here:
+                    why = "a program from outside includes public headers only"
                 if why:
                     yield f"{path}:{number}: #include \"{name}\": {why}"
 
@@ -105,6 +107,8 @@ def needs(objects):
             path = os.path.relpath(os.path.join(folder, name), objects)
             if name.endswith(".o") and path.split("/")[0] in CODE and os.path.exists(path[:-2] + ".c"):
                 wanted[path] = set()
+    if not wanted:
+        return {}
     listed = subprocess.run(["nm", "-A", *sorted(wanted)], cwd=objects, capture_output=True, text=True, check=True).stdout
     for line in listed.splitlines():
         path, rest = line.split(":", 1)
@@ -144,13 +148,18 @@ def circles(graph):
 
 def complaints_of_symbols(table, objects):
     graph = needs(objects)
+    if not graph:
+        yield f"there are no objects below {objects}"
     for path, others in sorted(graph.items()):
         here = os.path.dirname(path)
         for other, name in sorted(others.items()):
             there = os.path.dirname(other)
+            if here not in table:
+                yield f"{path[:-2]}.c: {here}/ is not in the table of ARCHITECTURE.md"
+                continue
             if path in LISTS and table[there][0] > table[here][0]:
                 continue
-            why = allowed({**table, there: (table[there][0], "")}, here, there)
+            why = allowed(table, here, there)
             if why:
                 yield f"{path[:-2]}.c uses {name} of {other[:-2]}.c: {why}"
     found = circles({p: [o for o in others if p not in LISTS] for p, others in graph.items()})

@@ -22,7 +22,28 @@ def tracked():
     return [path for path in listed.split("\0") if path and os.path.isfile(path)]
 
 
-def table(lines):
+def refused(old, new, known):
+    """None, or why the move cannot be: everything is checked before anything is written."""
+    for path in (old, new):
+        if os.path.isabs(path) or os.path.normpath(path) != path or path.startswith("../"):
+            return f"{path} is no plain path from the root of the project"
+    if not os.path.isfile(old):
+        return f"there is no file {old}"
+    if old not in known:
+        return f"git does not know {old}"
+    if old == new:
+        return f"{old} would stay where it is"
+    folder = os.path.dirname(new)
+    while folder and not os.path.exists(folder):
+        folder = os.path.dirname(folder)
+    if folder and not os.path.isdir(folder):
+        return f"{folder} is a file, so {new} cannot be below it"
+    if not subprocess.run(["git", "check-ignore", "-q", new], check=False).returncode:
+        return f"git ignores {new}"
+    return None
+
+
+def table(lines, known):
     moves = {}
     for number, line in enumerate(lines, 1):
         words = line.split()
@@ -31,14 +52,17 @@ def table(lines):
         if len(words) != 2:
             sys.exit(f"move.sh: line {number}: expected OLD NEW, got {line.strip()!r}")
         old, new = words
-        if not os.path.isfile(old):
-            sys.exit(f"move.sh: line {number}: there is no file {old}")
+        why = refused(old, new, known)
+        if why:
+            sys.exit(f"move.sh: line {number}: {why}")
         if old in moves or new in moves.values():
             sys.exit(f"move.sh: line {number}: {old} or {new} stands twice")
         moves[old] = new
     for new in moves.values():
         if os.path.exists(new) and new not in moves:
             sys.exit(f"move.sh: {new} is there already")
+    if not moves:
+        sys.exit("move.sh: no moves, expected lines OLD NEW on the standard input")
     return moves
 
 
@@ -63,7 +87,7 @@ def named(path, including):
 def include_rewritten(line, old, moves, known):
     found = INCLUDE.match(line)
     path = meant(old, found.group(2) or found.group(3), known)
-    if not path or path not in moves and path.startswith(PUBLIC):
+    if not path or path not in moves and (old not in moves or path.startswith(PUBLIC)):
         return line
     return found.group(1) + named(moves.get(path, path), moves.get(old, old)) + line[found.end():]
 
@@ -79,10 +103,21 @@ def spelt(moves):
     return words
 
 
+def tell_of_emptied(moves):
+    """Folders without a file now, where something still names them: a wildcard of the Makefile finds nothing there and says nothing."""
+    left = {os.path.dirname(path) for path in tracked()}
+    for folder in sorted({os.path.dirname(old) for old in moves} - left):
+        by = subprocess.run(["git", "grep", "-lF", folder + "/"], capture_output=True, check=False, text=True).stdout.split()
+        if by:
+            print(f"move.sh: {folder}/ is empty now and still named in {', '.join(by)}")
+
+
 def main():
-    dry = "--dry-run" in sys.argv[1:]
-    moves = table(sys.stdin)
+    if sys.argv[1:] not in ([], ["--dry-run"]):
+        sys.exit("usage: scripts/move.sh [--dry-run] < TABLE, with lines OLD NEW")
+    dry = bool(sys.argv[1:])
     known = tracked()
+    moves = table(sys.stdin, set(known))
     everything = set(known)
     words = spelt(moves)
     longest_first = sorted(map(re.escape, words), key=len, reverse=True)
@@ -113,6 +148,7 @@ def main():
     for old, new in moves.items():
         os.makedirs(os.path.dirname(new) or ".", exist_ok=True)
         subprocess.run(["git", "mv", old + ".moving", new], check=True)
+    tell_of_emptied(moves)
 
 
 main()

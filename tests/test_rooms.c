@@ -48,7 +48,8 @@ static const char table[] = "| rank | folder | seen by | holds |\n"
 			    "| 1 | `core/` | all above | low |\n"
 			    "| 2 | `sim/one/` | `sim/one/` | a machine |\n"
 			    "| 2 | `sim/two/` | `sim/two/` | another |\n"
-			    "| 3 | `cli/` | all above | high |\n";
+			    "| 3 | `cli/` | all above | high |\n"
+			    "| 4 | `examples/` | all above | from outside |\n";
 
 static void tiny(const char *folder)
 {
@@ -77,6 +78,12 @@ Test(rooms, includes_point_down)
 		 "a public header includes public headers only"},
 		{"frontend/new/new.c", "int x;\n", "frontend/new/ is not in the table of ARCHITECTURE.md"},
 		{"core/gone.c", "#include \"npulab/gone.h\"\n", "there is no such file"},
+		{"core/up.c", "%:include \"sim/one/one.h\"\n", "core/up.c:1: #include \"sim/one/one.h\": sim"},
+		{"core/deep/up.c", "#include \"npulab/../../sim/one/one.h\"\n", "core/deep/ is not in the table"},
+		{"sim/one/up.c", "#include \"npulab/../../sim/two/two.h\"\n", "sim/two/ has rank 2, sim/one/ 2"},
+		{"core/up.def", "#include \"sim/one/one.h\"\n", "core/up.def:1: #include \"sim/one/one.h\": sim"},
+		{"include/npulab/up.def", "#include \"core/low.h\"\n", "a public header includes public headers only"},
+		{"examples/in.c", "#include \"core/low.h\"\n", "a program from outside includes public headers only"},
 		{"lab/new.c", "int x;\n", "lab/new.c: lab/ is not in the table"},
 		/* However it is written. */
 		{"core/up.c", "#include <sim/one/one.h>\n",
@@ -119,6 +126,15 @@ Test(rooms, calls_point_down)
 	cr_assert_neq(check(folder, "symbols o", output), 0);
 	cr_assert(strstr(output, "core/low.c uses one of sim/one/one.c: sim/one/ has rank 2, core/ 1"), "%s", output);
 	cr_assert(strstr(output, "files of several folders need each other: core/low.o sim/one/one.o"), "%s", output);
+	/* Upwards, but into a machine that only its own folders see. */
+	put(folder, "core/low.c", "#include \"low.h\"\nint npl_low(void)\n{\n\treturn 1;\n}\n");
+	put(folder, "cli/main.c", "int one(void);\nint main(void)\n{\n\treturn one();\n}\n");
+	cr_assert_eq(shell(folder, compile, output), 0, "%s", output);
+	cr_assert_neq(check(folder, "symbols o", output), 0);
+	cr_assert(strstr(output, "cli/main.c uses one of sim/one/one.c: sim/one/ is seen by sim/one/ alone"), "%s",
+		  output);
+	cr_assert_neq(check(folder, "symbols no_such", output), 0);
+	cr_assert(strstr(output, "there are no objects below no_such"), "%s", output);
 	cli_remove_folder(folder);
 }
 
@@ -149,6 +165,17 @@ Test(rooms, moved_sources_leave_no_objects)
 		0);
 	cr_assert_eq(shell(folder, build, output), 0, "%s", output);
 	cr_assert(strstr(output, " T npl_new\n") && !strstr(output, "npl_old"), "%s", output);
+	/* A public header that comes with an old date, and one that goes; a name in a comment is none. */
+	cr_assert_eq(
+		shell(folder,
+		      "printf '/* npl_new2 */ int npl_new1(void);\\n' > include/npulab/more.h && printf 'int npl_new1(void), npl_new2(void);int npl_new1(void){return 1;}int npl_new2(void){return 2;}\\n' >> core/files/new.c && touch -d 2001-01-01 include/npulab/more.h",
+		      output),
+		0);
+	cr_assert_eq(shell(folder, build, output), 0, "%s", output);
+	cr_assert(strstr(output, " T npl_new1\n") && strstr(output, " t npl_new2\n"), "%s", output);
+	cr_assert_eq(shell(folder, "rm include/npulab/more.h", output), 0);
+	cr_assert_eq(shell(folder, build, output), 0, "%s", output);
+	cr_assert(strstr(output, " t npl_new1\n"), "%s", output);
 	/* Removed, and nothing else is changed. */
 	cr_assert_eq(shell(folder, "rm core/files/new.c", output), 0);
 	cr_assert_eq(shell(folder, build, output), 0, "%s", output);
