@@ -8,7 +8,7 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 	struct cli_common common = {.seed = 1};
 	struct cli_option options[1 + CLI_COMMON_OPTIONS] = {
 		{"devices", CLI_TEXT, &common.devices, 0, 0, "A,B,...",
-		 "devices or machine files (default: reference,tpu_v1,diannao,cpu)"}};
+		 "devices, machine files, NAME@KEY=VALUE (default: reference,tpu_v1,diannao,cpu)"}};
 	cli_common_options(&common, options + 1);
 	const char *model = NULL, **names;
 	struct cli_work work;

@@ -88,7 +88,7 @@ static int roofline_main(int argc, char **argv, struct npl_err *err)
 	enum npl_intensity which;
 	const struct cli_option options[] = {
 		{"devices", CLI_TEXT, &common.devices, 0, 0, "A,B,...",
-		 "devices or machine files (default: tpu_v1,diannao,cpu)"},
+		 "devices, machine files, NAME@KEY=VALUE (default: tpu_v1,diannao,cpu)"},
 		{"intensity", CLI_TEXT, &intensity, 0, 0, "memory|weights",
 		 "MACs per byte that must cross the device's memory (default), or per byte of weights"},
 		{"batch", CLI_INT, &common.batch, 1, 1 << 20, "N",

@@ -95,22 +95,28 @@ int npl_device_list(struct npl_arena *arena, const char *const **names, int *n, 
 	return list_machines(arena, list, CAPACITY, n, err);
 }
 
+/* The file in the machines folder that describes a machine of this name; false: there is none, or err says why no folder. */
+static bool shipped_machine(const char *name, char *path, size_t n, struct npl_err *err)
+{
+	char folder[PATH_MAX];
+	if (npl_data_dir("machines", folder, sizeof folder, err))
+		return false;
+	snprintf(path, n, "%s/%s.yaml", folder, name);
+	return strcmp(name, "host") && !access(path, F_OK);
+}
+
 bool npl_device_is_known(const char *name)
 {
-	char folder[PATH_MAX], path[PATH_MAX + 300];
+	char path[PATH_MAX + 300];
 	const struct npl_driver *driver = find_driver(name);
-	if (is_machine_file(name) || (driver && !driver->needs_machine))
-		return true;
-	if (!strcmp(name, "host") || npl_data_dir("machines", folder, sizeof folder, &(struct npl_err){0}))
-		return false;
-	snprintf(path, sizeof path, "%s/%s.yaml", folder, name);
-	return !access(path, F_OK);
+	return is_machine_file(name) || (driver && !driver->needs_machine) ||
+	       shipped_machine(name, path, sizeof path, &(struct npl_err){0});
 }
 
 /* Fills the machine from a file or, for a driver that needs none, from its name. */
 static int find_machine(struct npl_device *dev, const char *name, struct npl_err *err)
 {
-	char folder[PATH_MAX], path[PATH_MAX + 300];
+	char path[PATH_MAX + 300];
 	const struct npl_driver *driver = find_driver(name);
 	if (is_machine_file(name))
 		return npl_machine_load(name, &dev->arena, &dev->machine, err);
@@ -122,11 +128,10 @@ static int find_machine(struct npl_device *dev, const char *name, struct npl_err
 			.name = copy, .model = driver->name, .description = driver->summary};
 		return 0;
 	}
-	if (npl_data_dir("machines", folder, sizeof folder, err))
-		return err->code;
-	snprintf(path, sizeof path, "%s/%s.yaml", folder, name);
-	if (strcmp(name, "host") && !access(path, F_OK))
+	if (shipped_machine(name, path, sizeof path, err))
 		return npl_machine_load(path, &dev->arena, &dev->machine, err);
+	if (err->code)
+		return err->code;
 	const char *const *names = NULL;
 	int n = 0;
 	if (npl_device_list(&dev->arena, &names, &n, err))

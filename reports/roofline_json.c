@@ -95,8 +95,21 @@ static void put_device(struct npl_json *json, const struct npl_roofline *r, cons
 void npl_roofline_json(FILE *out, const struct npl_roofline *r, const char *model)
 {
 	/* What an entry has beside its name: null where the device cannot start. */
-	static const char *const keys[] = {"kind",  "engine", "precision", "machine_sha256", "detail", "from",
-					   "roofs", "memory", NULL};
+	const char *const keys[] = {"kind",
+				    "engine",
+				    "precision",
+				    "machine_sha256",
+				    "detail",
+				    "from",
+				    "roofs",
+				    "memory",
+				    "load_average",
+				    "others_processors",
+				    "machine_busy",
+				    r->graph ? "batches" : NULL,
+				    "network",
+				    "layers",
+				    NULL};
 	struct npl_json json = {.out = out};
 	npl_json_open(&json, NULL, '{');
 	npl_json_string(&json, "schema", "npulab.roofline/1");

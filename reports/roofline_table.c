@@ -47,11 +47,12 @@ static const char *share(char *buf, const struct npl_roofline_point *p, const ch
 
 static void put_roofs(FILE *out, const struct npl_roofline *r)
 {
-	static const char *const header[] = {"DEVICE", "FORMAT", "PEAK", "MEMORY", "RIDGE MAC/B"};
+	enum { COLUMNS = 5 };
+	static const char *const header[COLUMNS] = {"DEVICE", "FORMAT", "PEAK", "MEMORY", "RIDGE MAC/B"};
 	struct npl_table table;
 	npl_table_open(&table, "llrrr", header);
 	for (int d = 0; d < r->n_devices; d++) {
-		npl_table_unavailable(&table, &r->unavailable, d, 5);
+		npl_table_unavailable(&table, &r->unavailable, d, COLUMNS);
 		const struct npl_roofline_device *device = &r->device[d];
 		for (int i = 0; i < device->n_roofs; i++) {
 			char p[CELL], m[CELL], g[CELL];
@@ -65,7 +66,7 @@ static void put_roofs(FILE *out, const struct npl_roofline *r)
 			npl_table_row(&table, cells);
 		}
 	}
-	npl_table_unavailable(&table, &r->unavailable, r->n_devices, 5);
+	npl_table_unavailable(&table, &r->unavailable, r->n_devices, COLUMNS);
 	npl_table_print(&table, out);
 	npl_table_close(&table);
 }

@@ -28,7 +28,7 @@ static uint64_t bytes_for(int threads)
 	return LIBRARIES_BYTES + (uint64_t)threads * (BUFFER_BYTES + TEAMS * stack);
 }
 
-/* The limit on data counts what can be written alone. */
+/* Writable, since the limit on data counts nothing else. */
 static bool has_bytes(uint64_t bytes)
 {
 	void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -90,7 +90,7 @@ static int open_one(struct opening *o, int d, struct npl_device **device, struct
 	opening.engine = options->engine;
 	if (!rc)
 		rc = npl_device_open(name, &opening, device, err);
-	o->unknown = !npl_device_is_known(name);
+	o->unknown = rc == NPL_EDEVICE && !npl_device_is_known(name);
 	if (!rc && options->timing_only && !options->place && npl_is_measured(*device))
 		rc = npl_refuse_timing(*device, err);
 	return rc;

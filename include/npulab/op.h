@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators: what the graph's nodes and the devices' layers are made of. The list is core/ops.def, one row
+ * Operators: what the graph's nodes and the devices' layers are made of. The list is npulab/ops.def, one row
  * each; everything about an operator (its ONNX attributes, its shape rule, its float reference kernel, its
  * MAC count) stands in one file of core/ops/. The kernels are the definition of what an operator computes:
  * the reference device, the modelled host and constant folding all call them.

@@ -35,8 +35,8 @@ enum npl_dtype {
 	NPL_U16,
 	NPL_U32,
 	NPL_U64,
-	NPL_F16,  /* the bits of half.h */
-	NPL_BF16, /* likewise */
+	NPL_F16,  /* the bits of IEEE 754's binary16 */
+	NPL_BF16, /* the upper half of a float32 */
 	NPL_DTYPES
 };
 

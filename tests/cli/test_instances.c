@@ -60,6 +60,8 @@ Test(instances, a_missing_device_is_a_row)
 				  "%s", key);
 			cr_assert(json_object_get(entry(root, 0), key), "%s of diannao", key);
 		}
+		json_object_foreach (entry(root, 0), key, value)
+			cr_assert(json_object_get(gone, key), "%s of cuda", key);
 		cr_assert_str_eq(cli_text(cli_at(entry(root, 0), "name")), "diannao");
 		cr_assert_str_eq(cli_text(cli_at(entry(root, 2), "name")), "tpu_v1");
 		cr_assert(json_is_null(cli_at(entry(root, 2), "unavailable")));
