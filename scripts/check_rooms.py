@@ -34,7 +34,7 @@ def rooms():
             row = ROW.match(line)
             if row:
                 seen = row.group(3).strip().strip("`").rstrip("/")
-                table[row.group(2)] = (int(row.group(1)), "" if seen == "all above" else seen)
+                table[row.group(2)] = (int(row.group(1)), "" if seen == "all higher ranks" else seen)
     return table
 
 

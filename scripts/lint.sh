@@ -3,7 +3,7 @@
 #
 # Everything that is checked without running the program. All steps run, whatever the first ones find.
 #
-#     scripts/lint.sh [format] [includes] [text] [shell] [headers] [cppcheck] [gcc] [symbols] [clang] [tidy]
+#     scripts/lint.sh [format] [includes] [paths] [text] [shell] [headers] [cppcheck] [gcc] [symbols] [clang] [tidy]
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
@@ -23,6 +23,12 @@ format()
 includes()
 {
 	scripts/check_rooms.py includes
+}
+
+# The files that documents name.
+paths()
+{
+	scripts/check_paths.py
 }
 
 # The same of symbols, in the objects that a compiler has made.
@@ -107,6 +113,7 @@ run()
 	case $1 in
 	format) step "clang-format" format ;;
 	includes) step "includes by folder" includes ;;
+	paths) step "files that documents name" paths ;;
 	symbols) step "symbols by folder, circles of files" symbols ;;
 	text) step "licences, length of files, white space" text ;;
 	shell) step "shellcheck" shell ;;
@@ -121,7 +128,7 @@ run()
 	esac
 }
 
-[ $# -gt 0 ] || set -- format includes text shell headers cppcheck gcc symbols clang tidy
+[ $# -gt 0 ] || set -- format includes paths text shell headers cppcheck gcc symbols clang tidy
 for name; do
 	run "$name"
 done

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the build promises of folders: an include or a call that points up, a folder that is not in the table of ARCHITECTURE.md and files of
- * two folders that need each other fail `make lint`; a source that was moved leaves nothing in the library. Each in a tiny project. */
+ * two folders that need each other fail `make lint`, and so does a document that names a file that there is not; a source that was moved leaves nothing in the library. Each in a tiny project. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,12 +44,12 @@ static int check(const char *folder, const char *what, char output[OUTPUT])
 
 static const char table[] = "| rank | folder | seen by | holds |\n"
 			    "|---|---|---|---|\n"
-			    "| 0 | `include/npulab/` | all above | the API |\n"
-			    "| 1 | `core/` | all above | low |\n"
+			    "| 0 | `include/npulab/` | all higher ranks | the API |\n"
+			    "| 1 | `core/` | all higher ranks | low |\n"
 			    "| 2 | `sim/one/` | `sim/one/` | a machine |\n"
 			    "| 2 | `sim/two/` | `sim/two/` | another |\n"
-			    "| 3 | `cli/` | all above | high |\n"
-			    "| 4 | `examples/` | all above | from outside |\n";
+			    "| 3 | `cli/` | all higher ranks | high |\n"
+			    "| 4 | `examples/` | all higher ranks | from outside |\n";
 
 static void tiny(const char *folder)
 {
@@ -135,6 +135,38 @@ Test(rooms, calls_point_down)
 		  output);
 	cr_assert_neq(check(folder, "symbols no_such", output), 0);
 	cr_assert(strstr(output, "there are no objects below no_such"), "%s", output);
+	cli_remove_folder(folder);
+}
+
+Test(rooms, documents_name_files_that_there_are)
+{
+	static const struct {
+		const char *text, *says;
+	} wrong[] = {
+		{"A call: `core/high.c`.\n", "CONTRIBUTING.md:1: `core/high.c`: there is no such file or folder"},
+		{"\n* `core/`, `gone.c`\n", "CONTRIBUTING.md:2: `gone.c`: there is no such file"},
+		{"In `one.h` of `sim/one/`.\n\nIn `same.h`.\n",
+		 "CONTRIBUTING.md:3: `same.h`: several files have this name: sim/"},
+		{"| x | `npulab/gone.h` |\n", "`npulab/gone.h`: there is no such"},
+		{"`core/*_low.c`\n", "`core/*_low.c`: there is no such"},
+	};
+	char folder[CLI_PATH], output[OUTPUT], here[CLI_PATH], command[2 * CLI_PATH];
+	cli_folder(folder);
+	tiny(folder);
+	put(folder, "examples/first.c", "");
+	put(folder, "sim/one/same.h", "");
+	put(folder, "sim/two/same.h", "");
+	cr_assert(getcwd(here, sizeof here));
+	snprintf(command, sizeof command, "/usr/bin/python3 '%s/scripts/check_paths.py' .", here);
+	put(folder, "CONTRIBUTING.md",
+	    "`low.h`, `npulab/api.h`, `core/`, `core/*.c`, `machines/NAME.yaml`, `b/s`\n\n`same.h` of `sim/one/`\n\n"
+	    "```\ncore/high.c `core/high.c`\n```\n");
+	cr_assert_eq(shell(folder, command, output), 0, "%s", output);
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		put(folder, "CONTRIBUTING.md", wrong[i].text);
+		cr_assert_neq(shell(folder, command, output), 0, "%s", wrong[i].text);
+		cr_assert(strstr(output, wrong[i].says), "%s", output);
+	}
 	cli_remove_folder(folder);
 }
 

@@ -80,7 +80,7 @@ struct npl_memory_rate {
 	char how[200]; /* what was moved, how bytes are counted */
 };
 
-/* A driver: a dozen members, most of them optional, so that a new machine is its own folder, a line in devices.def and a YAML file. */
+/* A driver: ten members and optional ones, so that a new machine is its own folder, a line in devices.def and a YAML file. */
 struct npl_driver {
 	const char *name;               /* "systolic", "cpu" */
 	const char *summary;            /* one line */

@@ -10,8 +10,8 @@
  * One step of the NFU is one NBin row and one SB row. A layer becomes a stream of instructions (isa.h) by the code generator of one of the
  * paper's loop nests (generate.h) in tiles that fit the buffers (tiles.h), and that runs on one of two engines (engine.h):
  *
- *     layer -- work.c --> dn_work -- tiles.c, generate*.c --> instructions --> rtl*.c: every cycle, every value
- *                            |                                            \-> fast*.c: from event to event
+ *     layer -- work.c --> dn_work -- tiles.c, generate/ --> instructions --> rtl/: every cycle, every value
+ *                            |                                            \-> fast/: from event to event
  *                            \-- values.c: values of a layer as matrix products, beside the fast engine
  */
 #ifndef DIANNAO_DN_H

@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+#
+# Holds the files that ARCHITECTURE.md, CONTRIBUTING.md and docs/ name in `code` against the tree. A name with a folder must be
+# the path of a file or folder from the root, or from include/ for `npulab/...`; `*` stands for any text. A bare name
+# of a source file must be one file's alone, or that of a file in a folder that its paragraph or table row
+# names. Names with a placeholder in capitals (`machines/NAME.yaml`) and those of build outputs are not looked at.
+#
+#     scripts/check_paths.py [ROOT]     prints each name that leads nowhere; ends with 0 if there is none
+import fnmatch
+import os
+import re
+import sys
+
+SOURCE = re.compile(r"[\w*.-]+\.(c|h|def|py|sh|v|cu|cuh)")
+# Folders of the tree in which a documented path can lie; other words with a slash (units, shapes) are no paths.
+ROOTS = "include|npulab|core|sim|backends|frontend|validate|reports|cli|examples|tests|scripts|bench|docs|machines|memories|models|published"
+PATH = re.compile(rf"({ROOTS})/[\w*./-]*")
+PLACEHOLDER = re.compile(r"(^|[/_-])(NAME|MACHINE|FAMILY|DRIVER|MODEL|OPERATOR|FILE)")
+
+
+def tree(root):
+    files, folders = [], set()
+    for path, names, found in os.walk(root):
+        names[:] = [n for n in names if n != "build" and not n.startswith(".")]
+        here = os.path.relpath(path, root)
+        folders.add(here)
+        files += [os.path.normpath(os.path.join(here, f)) for f in found]
+    return files, folders
+
+
+def matches(path, files, folders):
+    path = path.rstrip("/")
+    return [f for f in [*files, *folders] if fnmatch.fnmatchcase(f, path)] or [
+        f for f in files if fnmatch.fnmatchcase(f, "include/" + path)
+    ]
+
+
+def folders_of(words, files, folders):
+    """The folders that the words of a paragraph name, or of whose files they name the path."""
+    found = [f for word in words if PATH.fullmatch(word) for f in matches(word, files, folders)]
+    return {f if f in folders else os.path.dirname(f) for f in found}
+
+
+def problem(word, near, files, folders):
+    """Why a word of a document names no file, or None; near: the folders that its paragraph names."""
+    if PLACEHOLDER.search(word):
+        return None
+    if PATH.fullmatch(word):
+        return None if matches(word, files, folders) else "there is no such file or folder"
+    if not SOURCE.fullmatch(word):
+        return None
+    found = [f for f in files if fnmatch.fnmatchcase(os.path.basename(f), word)]
+    if not found:
+        return "there is no such file"
+    if len(found) == 1 or "*" in word or any(os.path.dirname(f) in near for f in found):
+        return None
+    return "several files have this name: " + ", ".join(found)
+
+
+def paragraphs(text):
+    """(line, words in `code`) of each paragraph, table row or list item outside of fenced blocks."""
+    fenced, words, start = False, [], 1
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+            continue
+        if fenced:
+            continue
+        if not line.strip() or re.match(r"\s*([|*-]|\d+\.)", line):
+            yield start, words
+            words, start = [], number
+        for code in re.findall(r"`([^`]+)`", line):
+            words += [(number, w.strip(",;()")) for w in code.split()]
+    yield start, words
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+    files, folders = tree(root)
+    documents = sorted(f for f in files if re.fullmatch(r"ARCHITECTURE.md|CONTRIBUTING.md|docs/[\w.-]+\.md", f))
+    wrong = 0
+    for document in documents:
+        with open(os.path.join(root, document), encoding="utf-8") as f:
+            text = f.read()
+        for _, words in paragraphs(text):
+            near = folders_of([word for _, word in words], files, folders)
+            for number, word in words:
+                if why := problem(word, near, files, folders):
+                    print(f"{document}:{number}: `{word}`: {why}")
+                    wrong += 1
+    return wrong > 0
+
+
+sys.exit(main())
