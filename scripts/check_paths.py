@@ -1,31 +1,32 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 #
-# Holds the files that ARCHITECTURE.md, CONTRIBUTING.md and docs/ name in `code` against the tree. A name with a folder must be
+# Holds the files that README.md, ARCHITECTURE.md, CONTRIBUTING.md and docs/ name in `code` against the tree. A name with a folder must be
 # the path of a file or folder from the root, or from include/ for `npulab/...`; `*` stands for any text. A bare name
 # of a source file must be one file's alone, or that of a file in a folder that its paragraph or table row
 # names. Names with a placeholder in capitals (`machines/NAME.yaml`) and those of build outputs are not looked at.
 #
-#     scripts/check_paths.py [ROOT]     prints each name that leads nowhere; ends with 0 if there is none
+#     scripts/check_paths.py     prints each name that leads nowhere; ends with 0 if there is none
 import fnmatch
 import os
 import re
 import sys
 
+os.chdir(os.environ.get("ROOT") or os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+
 SOURCE = re.compile(r"[\w*.-]+\.(c|h|def|py|sh|v|cu|cuh)")
 # Folders of the tree in which a documented path can lie; other words with a slash (units, shapes) are no paths.
 ROOTS = "include|npulab|core|sim|backends|frontend|validate|reports|cli|examples|tests|scripts|bench|docs|machines|memories|models|published"
 PATH = re.compile(rf"({ROOTS})/[\w*./-]*")
-PLACEHOLDER = re.compile(r"(^|[/_-])(NAME|MACHINE|FAMILY|DRIVER|MODEL|OPERATOR|FILE)")
+PLACEHOLDER = re.compile(r"(^|[/_-])(NAME|MACHINE)")
 
 
-def tree(root):
+def tree():
     files, folders = [], set()
-    for path, names, found in os.walk(root):
+    for path, names, found in os.walk("."):
         names[:] = [n for n in names if n != "build" and not n.startswith(".")]
-        here = os.path.relpath(path, root)
-        folders.add(here)
-        files += [os.path.normpath(os.path.join(here, f)) for f in found]
+        folders.add(os.path.normpath(path))
+        files += [os.path.normpath(os.path.join(path, f)) for f in found]
     return files, folders
 
 
@@ -76,12 +77,11 @@ def paragraphs(text):
 
 
 def main():
-    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-    files, folders = tree(root)
-    documents = sorted(f for f in files if re.fullmatch(r"ARCHITECTURE.md|CONTRIBUTING.md|docs/[\w.-]+\.md", f))
+    files, folders = tree()
+    documents = sorted(f for f in files if re.fullmatch(r"(README|ARCHITECTURE|CONTRIBUTING)\.md|docs/[\w.-]+\.md", f))
     wrong = 0
     for document in documents:
-        with open(os.path.join(root, document), encoding="utf-8") as f:
+        with open(document, encoding="utf-8") as f:
             text = f.read()
         for _, words in paragraphs(text):
             near = folders_of([word for _, word in words], files, folders)

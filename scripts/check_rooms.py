@@ -6,8 +6,8 @@
     check_rooms.py symbols OBJECTS     what every object of a build folder needs of others, and the circles of files
 
 A folder of the table has a rank. A file may include the private headers of its own folder and of folders with a lower rank, but where a
-folder is for one machine or device alone ("seen by"), only that one's; and the public headers. Calls point the same way. Only the lists of
-what there is (devices, operators) may name what lies above them. A folder with code that the table lacks is an error.
+folder is for one machine or device alone ("seen by"), only that one's; and the public headers. Calls point the same way. Only
+core/devices.c, the list of drivers, may name what lies above it. A folder with code that the table lacks is an error.
 """
 import os
 import re

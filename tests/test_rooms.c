@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the build promises of folders: an include or a call that points up, a folder that is not in the table of ARCHITECTURE.md and files of
- * two folders that need each other fail `make lint`, and so does a document that names a file that there is not; a source that was moved leaves nothing in the library. Each in a tiny project. */
+ * two folders that need each other fail `make lint`. So does a document that names a file which does not exist. A source that was moved
+ * leaves nothing in the library. Each in a tiny project. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static int check(const char *folder, const char *what, char output[OUTPUT])
 {
 	char command[2 * CLI_PATH], here[CLI_PATH];
 	cr_assert(getcwd(here, sizeof here));
-	snprintf(command, sizeof command, "ROOT=. /usr/bin/python3 '%s/scripts/check_rooms.py' %s", here, what);
+	snprintf(command, sizeof command, "ROOT=. /usr/bin/python3 '%s'/scripts/%s", here, what);
 	return shell(folder, command, output);
 }
 
@@ -99,10 +100,10 @@ Test(rooms, includes_point_down)
 	char folder[CLI_PATH], output[OUTPUT];
 	cli_folder(folder);
 	tiny(folder);
-	cr_assert_eq(check(folder, "includes", output), 0, "%s", output);
+	cr_assert_eq(check(folder, "check_rooms.py includes", output), 0, "%s", output);
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		put(folder, wrong[i].path, wrong[i].text);
-		cr_assert_neq(check(folder, "includes", output), 0, "%s", wrong[i].path);
+		cr_assert_neq(check(folder, "check_rooms.py includes", output), 0, "%s", wrong[i].path);
 		cr_assert(strstr(output, wrong[i].says), "%s", output);
 		cr_assert_eq(unlink(cli_path(folder, wrong[i].path)), 0);
 	}
@@ -119,21 +120,21 @@ Test(rooms, calls_point_down)
 	tiny(folder);
 	put(folder, "sim/one/one.c", "#include \"one.h\"\nint one(void);\nint one(void)\n{\n\treturn npl_low();\n}\n");
 	cr_assert_eq(shell(folder, compile, output), 0, "%s", output);
-	cr_assert_eq(check(folder, "symbols o", output), 0, "%s", output);
+	cr_assert_eq(check(folder, "check_rooms.py symbols o", output), 0, "%s", output);
 	/* No include tells of it. */
 	put(folder, "core/low.c", "int one(void);\nint npl_low(void);\nint npl_low(void)\n{\n\treturn one();\n}\n");
 	cr_assert_eq(shell(folder, compile, output), 0, "%s", output);
-	cr_assert_neq(check(folder, "symbols o", output), 0);
+	cr_assert_neq(check(folder, "check_rooms.py symbols o", output), 0);
 	cr_assert(strstr(output, "core/low.c uses one of sim/one/one.c: sim/one/ has rank 2, core/ 1"), "%s", output);
 	cr_assert(strstr(output, "files of several folders need each other: core/low.o sim/one/one.o"), "%s", output);
 	/* Upwards, but into a machine that only its own folders see. */
 	put(folder, "core/low.c", "#include \"low.h\"\nint npl_low(void)\n{\n\treturn 1;\n}\n");
 	put(folder, "cli/main.c", "int one(void);\nint main(void)\n{\n\treturn one();\n}\n");
 	cr_assert_eq(shell(folder, compile, output), 0, "%s", output);
-	cr_assert_neq(check(folder, "symbols o", output), 0);
+	cr_assert_neq(check(folder, "check_rooms.py symbols o", output), 0);
 	cr_assert(strstr(output, "cli/main.c uses one of sim/one/one.c: sim/one/ is seen by sim/one/ alone"), "%s",
 		  output);
-	cr_assert_neq(check(folder, "symbols no_such", output), 0);
+	cr_assert_neq(check(folder, "check_rooms.py symbols no_such", output), 0);
 	cr_assert(strstr(output, "there are no objects below no_such"), "%s", output);
 	cli_remove_folder(folder);
 }
@@ -150,21 +151,19 @@ Test(rooms, documents_name_files_that_there_are)
 		{"| x | `npulab/gone.h` |\n", "`npulab/gone.h`: there is no such"},
 		{"`core/*_low.c`\n", "`core/*_low.c`: there is no such"},
 	};
-	char folder[CLI_PATH], output[OUTPUT], here[CLI_PATH], command[2 * CLI_PATH];
+	char folder[CLI_PATH], output[OUTPUT];
 	cli_folder(folder);
 	tiny(folder);
 	put(folder, "examples/first.c", "");
 	put(folder, "sim/one/same.h", "");
 	put(folder, "sim/two/same.h", "");
-	cr_assert(getcwd(here, sizeof here));
-	snprintf(command, sizeof command, "/usr/bin/python3 '%s/scripts/check_paths.py' .", here);
 	put(folder, "CONTRIBUTING.md",
 	    "`low.h`, `npulab/api.h`, `core/`, `core/*.c`, `machines/NAME.yaml`, `b/s`\n\n`same.h` of `sim/one/`\n\n"
 	    "```\ncore/high.c `core/high.c`\n```\n");
-	cr_assert_eq(shell(folder, command, output), 0, "%s", output);
+	cr_assert_eq(check(folder, "check_paths.py", output), 0, "%s", output);
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		put(folder, "CONTRIBUTING.md", wrong[i].text);
-		cr_assert_neq(shell(folder, command, output), 0, "%s", wrong[i].text);
+		cr_assert_neq(check(folder, "check_paths.py", output), 0, "%s", wrong[i].text);
 		cr_assert(strstr(output, wrong[i].says), "%s", output);
 	}
 	cli_remove_folder(folder);
