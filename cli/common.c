@@ -21,6 +21,8 @@ void cli_common_options(struct cli_common *c, struct cli_option *table)
 		{"layers", CLI_FLAG, &c->layers, 0, 0, NULL, "a table of the layers too"},
 		{"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "DEVICE.KEY=VALUE",
 		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
+		{"host", CLI_TEXT, &c->host, 0, 0, "FILE",
+		 "the modelled host (default `npulab devices host --yaml`); --set host.KEY=VALUE"},
 		{"calibrate", CLI_TEXT, &c->calibrate, 0, 0, "METHOD",
 		 "ranges for 8 bits: minmax (default), percentile[=99.99], mse"},
 		{"scale-q6.10", CLI_TEXT, &c->q16_scale, 0, 0, "on|off",

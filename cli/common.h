@@ -13,13 +13,13 @@
 struct cli_common {
 	const char *devices; /* "a,b,c" */
 	struct cli_list input, set, dim;
-	const char *labels, *json, *csv, *output, *timeline, *engine, *calibrate, *q16_scale;
+	const char *labels, *json, *csv, *output, *timeline, *engine, *calibrate, *q16_scale, *host;
 	int64_t batch, seed, threads, max_memory;
 	bool no_accuracy, timing_only, layers, quiet;
 };
 
 /* The options that compare and run share: fills table from index n on and ends it. CLI_COMMON_OPTIONS entries at most. */
-#define CLI_COMMON_OPTIONS 18
+#define CLI_COMMON_OPTIONS 19
 void cli_common_options(struct cli_common *common, struct cli_option *table);
 
 /* What these options say of number formats. NPL_EUSAGE. */

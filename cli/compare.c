@@ -31,6 +31,7 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 					  .n_sets = common.set.n,
 					  .threads = (int)common.threads,
 					  .engine = common.engine,
+					  .host = common.host,
 					  .layer_accuracy = common.layers || common.json || common.csv,
 					  .no_accuracy = common.no_accuracy,
 					  .timing_only = common.timing_only};

@@ -33,7 +33,7 @@ static int plan_on(struct npl_graph *graph, struct npl_device *device, struct np
 	struct npl_session_options options = {.n_devices = 1, .device = &device, .timing_only = true};
 	if (npl_session_open(graph, &options, &session, err))
 		return err->code;
-	int rc = npl_device_get_info(device)->kind == NPL_KIND_SIMULATED
+	int rc = npl_device_kind_is_modelled(npl_device_get_info(device)->kind)
 			 ? npl_session_run(session, NULL, NULL, run, err)
 			 : npl_session_plan(session, run, err);
 	for (int i = 0; !rc && i < run->n_layers; i++) {
@@ -59,6 +59,7 @@ static int open_machines(struct npl_graph *graph, const char *devices, const str
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	m->n = options.n_devices;
 	options.device_names = m->names;
+	options.without_host = true;
 	int rc = npl_devices_open(&options, m->device, NULL, err);
 	for (int d = 0; d < m->n && !rc; d++) {
 		m->names[d] = npl_device_name(m->device[d]);

@@ -61,7 +61,8 @@ static int run(const char *model, const struct cli_common *common, enum npl_inte
 					  .set = common->set.item,
 					  .n_sets = common->set.n,
 					  .threads = (int)common->threads,
-					  .engine = common->engine};
+					  .engine = common->engine,
+					  .host = common->host};
 	if (!rc)
 		rc = cli_read_formats(common, &how, err);
 	if (!rc)
@@ -99,6 +100,8 @@ static int roofline_main(int argc, char **argv, struct npl_err *err)
 		{"seed", CLI_INT, &common.seed, 0, INT64_MAX, "N", "of random samples (default 1)"},
 		{"set", CLI_LIST_OF_TEXT, &common.set, 0, 0, "DEVICE.KEY=VALUE",
 		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
+		{"host", CLI_TEXT, &common.host, 0, 0, "FILE",
+		 "the modelled host (default `npulab devices host --yaml`); --set host.KEY=VALUE"},
 		CLI_THREADS_OPTION(&common.threads),
 		CLI_MEMORY_OPTION(&common.max_memory),
 		{"engine", CLI_TEXT, &common.engine, 0, 0, "fast|rtl",

@@ -42,6 +42,7 @@ static int run_model(const char *model, const struct where *where, const struct 
 					  .n_sets = common->set.n,
 					  .threads = (int)common->threads,
 					  .engine = common->engine,
+					  .host = common->host,
 					  .layer_accuracy = common->layers || common->json || common->csv,
 					  .no_accuracy = common->no_accuracy,
 					  .timing_only = common->timing_only,

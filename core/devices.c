@@ -58,7 +58,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The machine files of a folder by base name, sorted; host.yaml describes the host, which is no device. */
+/* The machine files of a folder by base name, sorted. */
 static int list_machines(struct npl_arena *arena, const char **names, int capacity, int *n, struct npl_err *err)
 {
 	char folder[PATH_MAX];
@@ -70,7 +70,7 @@ static int list_machines(struct npl_arena *arena, const char **names, int capaci
 	int first = *n;
 	for (struct dirent *entry; (entry = readdir(dir)) && *n < capacity;) {
 		size_t length = strlen(entry->d_name);
-		if (length <= 5 || strcmp(entry->d_name + length - 5, ".yaml") || !strcmp(entry->d_name, "host.yaml"))
+		if (length <= 5 || strcmp(entry->d_name + length - 5, ".yaml"))
 			continue;
 		names[*n] = npl_arena_strndup(arena, entry->d_name, length - 5);
 		if (names[*n])
@@ -102,7 +102,7 @@ static bool shipped_machine(const char *name, char *path, size_t n, struct npl_e
 	if (npl_data_dir("machines", folder, sizeof folder, err))
 		return false;
 	snprintf(path, n, "%s/%s.yaml", folder, name);
-	return strcmp(name, "host") && !access(path, F_OK);
+	return !access(path, F_OK);
 }
 
 bool npl_device_is_known(const char *name)
@@ -141,7 +141,7 @@ static int find_machine(struct npl_device *dev, const char *name, struct npl_err
 }
 
 /* A machine's name stands in tables, in --set NAME.KEY and in lists cut at commas, and must not be taken for something
- * else: the host, a placement, a real device. */
+ * else: a placement, a real device. (Who places layers refuses `host` too, which is the name of the modelled host alone.) */
 static int check_name(const struct npl_machine *machine, struct npl_err *err)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+";
@@ -151,8 +151,7 @@ static int check_name(const struct npl_machine *machine, struct npl_err *err)
 	if (!length || length > 32 || strspn(name, allowed) != length)
 		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' must be 1 to 32 letters, digits, '_', '-' or '+'",
 				machine->path, name);
-	if (!strcmp(name, "host") || !strcmp(name, "placement") ||
-	    (driver && !driver->needs_machine && strcmp(name, machine->model)))
+	if (!strcmp(name, "placement") || (driver && !driver->needs_machine && strcmp(name, machine->model)))
 		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' is taken, expected another `name:`", machine->path,
 				name);
 	return 0;

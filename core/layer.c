@@ -25,11 +25,17 @@ const char *npl_activation_name(enum npl_activation activation)
 const char *npl_device_kind_name(enum npl_device_kind kind)
 {
 	static const char *const names[] = {[NPL_KIND_SIMULATED] = "simulated",
+					    [NPL_KIND_ANALYTICAL] = "analytical",
 					    [NPL_KIND_CPU] = "cpu",
 					    [NPL_KIND_GPU] = "gpu",
 					    [NPL_KIND_REFERENCE] = "reference",
 					    [NPL_KIND_NULL] = "null"};
 	return names[kind];
+}
+
+bool npl_device_kind_is_modelled(enum npl_device_kind kind)
+{
+	return kind == NPL_KIND_SIMULATED || kind == NPL_KIND_ANALYTICAL;
 }
 
 const char *npl_device_precision(const struct npl_device_info *info)

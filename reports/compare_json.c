@@ -52,7 +52,7 @@ static void put_totals(struct npl_json *json, const struct npl_device_report *r,
 	const struct npl_run *run = &r->run;
 	struct npl_figures f;
 	char origin[400];
-	bool simulated = r->info.kind == NPL_KIND_SIMULATED;
+	bool simulated = npl_device_kind_is_modelled(r->info.kind);
 	npl_figures_of(r, context, &f);
 	npl_json_open(json, "totals", '{');
 	if (has_clock(r))
@@ -267,6 +267,21 @@ static void put_device(struct npl_json *json, const struct npl_comparison *c, co
 	npl_json_close(json, '}');
 }
 
+/* The modelled host beside all of them; null for a single layer, which has none. */
+static void put_host(struct npl_json *json, const struct npl_comparison *c)
+{
+	if (!c->host.name) {
+		npl_json_null(json, "host");
+		return;
+	}
+	npl_json_open(json, "host", '{');
+	npl_json_string(json, "name", c->host.name);
+	npl_json_text(json, "machine_sha256", c->host.machine_sha256);
+	npl_json_text(json, "detail", c->host.info.detail);
+	put_settings(json, &c->host);
+	npl_json_close(json, '}');
+}
+
 void npl_report_json(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	/* What an entry has beside its name: null where the device cannot start. */
@@ -293,6 +308,7 @@ void npl_report_json(FILE *out, const struct npl_comparison *c, const struct npl
 	npl_json_string(&json, "q16_scale", c->q16_scale);
 	npl_json_double(&json, "reference_top1_accuracy", c->reference.top1_accuracy);
 	npl_json_close(&json, '}');
+	put_host(&json, c);
 	npl_json_open(&json, "devices", '[');
 	for (int d = 0; d < c->n_devices; d++) {
 		npl_json_unavailable(&json, &c->unavailable, d, keys);

@@ -20,9 +20,9 @@
 /* A placement is simulated where one of its devices is. */
 static bool simulated(const struct npl_device_report *r)
 {
-	bool one = !r->n_parts && r->info.kind == NPL_KIND_SIMULATED;
+	bool one = !r->n_parts && npl_device_kind_is_modelled(r->info.kind);
 	for (int i = 0; i < r->n_parts; i++)
-		one = one || r->part[i].info.kind == NPL_KIND_SIMULATED;
+		one = one || npl_device_kind_is_modelled(r->part[i].info.kind);
 	return one;
 }
 

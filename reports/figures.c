@@ -50,7 +50,7 @@ bool npl_report_saturates(const struct npl_device_report *report)
 
 double npl_surrounding_seconds(const struct npl_device_report *report, double seconds)
 {
-	return report->info.kind == NPL_KIND_SIMULATED || seconds > 0 ? seconds : NAN;
+	return npl_device_kind_is_modelled(report->info.kind) || seconds > 0 ? seconds : NAN;
 }
 
 const char *npl_si_text(double value, const char *unit, char *buf, size_t n)

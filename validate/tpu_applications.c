@@ -98,6 +98,25 @@ double npl_tpu_published(const struct npl_validation *validation, const char *ca
 	return row ? row->published : NAN;
 }
 
+double npl_tpu_geometric_mean(const double *of, int first, int n)
+{
+	double sum = 0;
+	for (int a = first; a < first + n; a++)
+		sum += log(of[a]);
+	return exp(sum / n);
+}
+
+double npl_tpu_weighted_mean(const struct npl_validation *validation, const double *of)
+{
+	double sum = 0, weights = 0;
+	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
+		double share = npl_tpu_published(validation, npl_tpu_applications[a].kind, "deployed_share");
+		sum += share * of[a];
+		weights += share;
+	}
+	return sum / weights;
+}
+
 int npl_tpu_graph(const struct npl_tpu_application *app, int64_t batch, struct npl_graph **graph, struct npl_err *err)
 {
 	struct npl_arena arena = {0};

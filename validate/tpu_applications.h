@@ -51,6 +51,11 @@ double npl_tpu_setting(const struct npl_device *device, const char *key);
 /* What the paper says of a case; NAN: nothing. */
 double npl_tpu_published(const struct npl_validation *validation, const char *case_name, const char *metric);
 
+/* Means of a figure of each application, of n from `first` on and of all: weighted by Table 1's shares of load, each between its two
+ * applications alike, as the paper does not say more. */
+double npl_tpu_geometric_mean(const double *of, int first, int n);
+double npl_tpu_weighted_mean(const struct npl_validation *validation, const double *of);
+
 /* The application's graph at batch `batch` (0: its own). */
 int npl_tpu_graph(const struct npl_tpu_application *app, int64_t batch, struct npl_graph **graph, struct npl_err *err);
 /* One batch, of app->counted samples where the counters are meant; 0: of Table 1's. */

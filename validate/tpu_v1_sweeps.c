@@ -29,26 +29,6 @@ static int find_speedups(const struct npl_validate_options *options, const struc
 	return 0;
 }
 
-static double geometric_mean(const struct speedups *speedups, int first, int n)
-{
-	double sum = 0;
-	for (int a = first; a < first + n; a++)
-		sum += log(speedups->of[a]);
-	return exp(sum / n);
-}
-
-/* By Table 1's shares of load, each between its two applications alike: the paper does not say more. */
-static double weighted_mean(const struct npl_validation *validation, const struct speedups *speedups)
-{
-	double sum = 0, weights = 0;
-	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
-		double share = npl_tpu_published(validation, npl_tpu_applications[a].kind, "deployed_share");
-		sum += share * speedups->of[a];
-		weights += share;
-	}
-	return sum / weights;
-}
-
 /* A bound on the speedup of an application, from the share of its time that row 6 of Table 3 gives to other things than the
  * matrix unit. */
 struct bound {
@@ -147,10 +127,11 @@ static int change_memory(struct npl_validation *validation, const struct npl_val
 	struct speedups speedups = {0};
 	if (find_speedups(options, counts, &memory, 1, &speedups, err) ||
 	    add_bounded(validation, "speedup_memory_x4", &by_memory, &speedups, err) ||
-	    set(validation, "MLPs and LSTMs", "speedup_memory_x4", geometric_mean(&speedups, 0, 4), &speedups, err))
+	    set(validation, "MLPs and LSTMs", "speedup_memory_x4", npl_tpu_geometric_mean(speedups.of, 0, 4), &speedups,
+		err))
 		return err->code;
-	return set(validation, "weighted mean", "speedup_memory_x4", weighted_mean(validation, &speedups), &speedups,
-		   err);
+	return set(validation, "weighted mean", "speedup_memory_x4", npl_tpu_weighted_mean(validation, speedups.of),
+		   &speedups, err);
 }
 
 static int change_clock(struct npl_validation *validation, const struct npl_validate_options *options,
@@ -160,10 +141,12 @@ static int change_clock(struct npl_validation *validation, const struct npl_vali
 	struct speedups speedups = {0};
 	if (find_speedups(options, counts, clock, 1, &speedups, err) ||
 	    add_bounded(validation, "speedup_clock_x4", &by_clock, &speedups, err) ||
-	    set(validation, "MLPs and LSTMs", "speedup_clock_x4", geometric_mean(&speedups, 0, 4), &speedups, err) ||
+	    set(validation, "MLPs and LSTMs", "speedup_clock_x4", npl_tpu_geometric_mean(speedups.of, 0, 4), &speedups,
+		err) ||
 	    find_speedups(options, counts, clock, 2, &speedups, err) || add_cnns(validation, &speedups, err))
 		return err->code;
-	return set(validation, "CNNs", "speedup_clock_x4", geometric_mean(&speedups, NPL_TPU_CNN0, 2), &speedups, err);
+	return set(validation, "CNNs", "speedup_clock_x4", npl_tpu_geometric_mean(speedups.of, NPL_TPU_CNN0, 2),
+		   &speedups, err);
 }
 
 static int change_array(struct npl_validation *validation, const struct npl_validate_options *options,
@@ -224,9 +207,9 @@ static int better_tpu(struct npl_validation *validation, const struct npl_valida
 	for (int n = 1; n <= 2; n++)
 		if (find_speedups(options, counts, change, n, &speedups, err) ||
 		    set(validation, cases[n - 1], "speedup_geometric_mean",
-			geometric_mean(&speedups, 0, NPL_TPU_APPLICATIONS), &speedups, err) ||
-		    set(validation, cases[n - 1], "speedup_weighted_mean", weighted_mean(validation, &speedups),
-			&speedups, err))
+			npl_tpu_geometric_mean(speedups.of, 0, NPL_TPU_APPLICATIONS), &speedups, err) ||
+		    set(validation, cases[n - 1], "speedup_weighted_mean",
+			npl_tpu_weighted_mean(validation, speedups.of), &speedups, err))
 			return err->code;
 	return 0;
 }

@@ -12,31 +12,39 @@
 typedef int validator(struct npl_validation *validation, const struct npl_validate_options *options,
 		      struct npl_err *err);
 
-#define NPL_VALIDATOR(machine) validator npl_validate_##machine;
+#define NPL_VALIDATOR(machine, sets) validator npl_validate_##machine;
 #include "validators.def"
 #undef NPL_VALIDATOR
 
 static const struct {
-	const char *machine;
+	const char *machine, *sets; /* sets: words */
 	validator *run;
 } validators[] = {
-#define NPL_VALIDATOR(machine) {#machine, npl_validate_##machine},
+#define NPL_VALIDATOR(machine, sets) {#machine, sets, npl_validate_##machine},
 #include "validators.def"
 #undef NPL_VALIDATOR
 };
 #define VALIDATORS ((int)(sizeof validators / sizeof *validators))
+
+/* Whether MACHINE of "MACHINE.KEY=VALUE" is one of the words. */
+static bool takes_set(const char *words, const char *set)
+{
+	for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ') {
+		const size_t length = strcspn(at, " ");
+		if (!strncmp(set, at, length) && set[length] == '.')
+			return true;
+	}
+	return false;
+}
 
 /* Every setting must be of a machine that is validated. */
 static int check_sets(const char *machine, const struct npl_validate_options *options, struct npl_err *err)
 {
 	for (int s = 0; s < options->n_sets; s++) {
 		bool known = false;
-		for (int i = 0; i < VALIDATORS; i++) {
-			size_t length = strlen(validators[i].machine);
+		for (int i = 0; i < VALIDATORS; i++)
 			known |= (!machine || !strcmp(machine, validators[i].machine)) &&
-				 !strncmp(options->set[s], validators[i].machine, length) &&
-				 options->set[s][length] == '.';
-		}
+				 takes_set(validators[i].sets, options->set[s]);
 		if (!known)
 			return npl_fail(err, NPL_EUSAGE, "--set %s: none of the machines validated has this name",
 					options->set[s]);

@@ -27,6 +27,7 @@ struct job {
 	const char *calibrated_on;
 	struct npl_layer_noise *noise; /* NULL: not asked for */
 	struct npl_tensor *reference;  /* (samples, ...) per output; NULL: not asked for */
+	struct npl_device *host;
 };
 
 /* Room for the outputs of all samples. */
@@ -153,6 +154,7 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 	struct npl_session_options options = {.n_devices = n_devices,
 					      .device = device,
 					      .place = place,
+					      .host = job->host,
 					      .ranges = ranges_for(job, NPL_FORMAT_F32),
 					      .ranges_int8 = ranges_for(job, NPL_FORMAT_INT8),
 					      .q16_plain = job->options->q16_plain,
@@ -266,6 +268,10 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 	c->device = calloc((size_t)options->n_devices + 1, sizeof *c->device);
 	int rc = device && c->device ? npl_devices_open(options, device, &c->unavailable, err)
 				     : npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (!rc)
+		rc = npl_host_open(options, &job.host, err);
+	if (!rc)
+		rc = npl_report_describe(c, job.host, npl_device_name(job.host), &c->host, err);
 	for (int d = 0; d < options->n_devices && !rc; d++) {
 		if (!device[d])
 			continue;
@@ -286,6 +292,7 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 		rc = npl_graph_files_unchanged(graph, err);
 	for (int d = 0; device && d < options->n_devices; d++)
 		npl_device_close(device[d]);
+	npl_device_close(job.host);
 	free(device);
 	npl_calibration_close(job.calibration);
 	npl_layer_noise_close(job.noise);

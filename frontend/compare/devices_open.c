@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include "instance.h"
+#include "sim/processor/processor_model.h"
+
+#define HOST "host"
 
 int npl_device_sets(const char *device, const char *const *set, int n_sets, const char **fill)
 {
@@ -22,7 +25,7 @@ int npl_device_sets(const char *device, const char *const *set, int n_sets, cons
 bool npl_is_measured(const struct npl_device *device)
 {
 	enum npl_device_kind kind = npl_device_get_info(device)->kind;
-	return kind != NPL_KIND_SIMULATED && kind != NPL_KIND_NULL;
+	return !npl_device_kind_is_modelled(kind) && kind != NPL_KIND_NULL;
 }
 
 int npl_refuse_timing(const struct npl_device *device, struct npl_err *err)
@@ -70,6 +73,20 @@ static int find_sets(struct opening *o, const char *label, const struct instance
 	return 0;
 }
 
+/* Layers that fall to the host say so by this name. */
+static int refuse_host(const char *machine, const char *asked, struct npl_err *err)
+{
+	if (strcmp(machine, HOST) != 0)
+		return 0;
+	if (strcmp(asked, HOST) != 0)
+		return npl_fail(err, NPL_EUSAGE,
+				"%s: 'host' is the name of the modelled host, expected another `name:` (or --host %s)",
+				asked, asked);
+	return npl_fail(err, NPL_EUSAGE,
+			"host is the modelled host beside the machines and no device: --host takes another, and "
+			"`npulab devices` lists processors that are devices");
+}
+
 static int open_one(struct opening *o, int d, struct npl_device **device, struct npl_err *err)
 {
 	const struct npl_compare_options *options = o->options;
@@ -86,6 +103,8 @@ static int open_one(struct opening *o, int d, struct npl_device **device, struct
 	o->label[d] = instance_label(machine, options->device_names[d], &o->arena);
 	int rc = o->label[d] ? find_sets(o, machine, &instance, &opening, err)
 			     : npl_fail(err, NPL_ENOMEM, "out of memory");
+	if (!rc)
+		rc = refuse_host(machine, name, err);
 	npl_device_close(plain);
 	opening.engine = options->engine;
 	if (!rc)
@@ -114,6 +133,11 @@ static int list_unavailable(struct opening *o, int d, struct npl_unavailables *l
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	list->n++;
 	return 0;
+}
+
+static bool is_of_host(const struct npl_compare_options *options, const char *set)
+{
+	return !options->without_host && npl_device_sets(HOST, &set, 1, &(const char *){NULL});
 }
 
 static int check_apart(const struct opening *o, struct npl_err *err)
@@ -164,12 +188,37 @@ int npl_devices_open(const struct npl_compare_options *options, struct npl_devic
 	if (!rc)
 		rc = check_engine(options, device, err);
 	for (int i = 0; i < options->n_sets && !rc; i++)
-		if (!o.used[i])
+		if (!o.used[i] && !is_of_host(options, options->set[i]))
 			rc = npl_fail(
 				err, NPL_EUSAGE,
 				"--set %s: none of the devices asked for has this name, expected DEVICE.NAME=VALUE",
 				options->set[i]);
 	npl_arena_free(&o.arena);
+	return rc;
+}
+
+int npl_host_open(const struct npl_compare_options *options, struct npl_device **host, struct npl_err *err)
+{
+	const char **sets = calloc((size_t)options->n_sets + 1, sizeof *sets);
+	const char *name = options->host ? options->host : HOST;
+	*host = NULL;
+	if (!sets)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	const struct npl_device_options opening = {
+		.set = sets, .n_sets = npl_device_sets(HOST, options->set, options->n_sets, sets)};
+	int rc = npl_device_open(name, &opening, host, err);
+	free(sets);
+	if (rc && options->host)
+		return npl_prefix(err, "--host %s", options->host);
+	if (!rc && !npl_processor_of(*host)) {
+		rc = npl_fail(
+			err, NPL_EUSAGE,
+			"--host %s: a machine of the driver '%s' cannot be the host, expected one of 'processor', as "
+			"`npulab devices host --yaml` prints",
+			name, npl_device_driver(*host)->name);
+		npl_device_close(*host);
+		*host = NULL;
+	}
 	return rc;
 }
 

@@ -212,12 +212,13 @@ static int describe(struct npl_roofline *r, struct npl_device *opened, const cha
 	return npl_roofs_find(opened, device, err);
 }
 
-/* The settings that are this device's, with its name. */
+/* The settings that are this device's or the host's, with their name. */
 static int sets_of(const char *name, const struct npl_compare_options *options, const char **fill)
 {
 	int n = 0;
 	for (int i = 0; i < options->n_sets; i++)
-		if (npl_device_sets(name, &options->set[i], 1, &(const char *){NULL}))
+		if (npl_device_sets(name, &options->set[i], 1, &(const char *){NULL}) ||
+		    npl_device_sets("host", &options->set[i], 1, &(const char *){NULL}))
 			fill[n++] = options->set[i];
 	return n;
 }

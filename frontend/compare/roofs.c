@@ -227,10 +227,11 @@ int npl_roofs_find(struct npl_device *device, struct npl_roofline_device *roofs,
 	npl_stage_part(npl_device_name(device), NULL, 0, 0);
 	if (info->kind == NPL_KIND_CPU || info->kind == NPL_KIND_GPU)
 		return measure(device, roofs, err);
-	if (info->kind != NPL_KIND_SIMULATED || !(info->peak_macs_per_second > 0))
-		return npl_fail(err, NPL_EUSAGE,
-				"roofline: %s has no roofs: expected simulated machines, processors or GPUs",
-				npl_device_name(device));
+	if (!npl_device_kind_is_modelled(info->kind) || !(info->peak_macs_per_second > 0))
+		return npl_fail(
+			err, NPL_EUSAGE,
+			"roofline: %s has no roofs: expected simulated or analytical machines, processors or GPUs",
+			npl_device_name(device));
 	roofs->from = NPL_FROM_MODEL;
 	roofs->n_roofs = 1;
 	roofs->roof[0] = (struct npl_roof){.format = info->format, .macs_per_second = info->peak_macs_per_second};

@@ -379,12 +379,14 @@ int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare
 				     .timing_only = options->timing_only,
 				     .reference = NPL_ACCURACY_UNKNOWN};
 	c->unavailable.arena = &c->arena;
+	struct npl_compare_options opening = *options;
+	opening.without_host = true;
 	struct npl_device **device = calloc((size_t)options->n_devices + 1, sizeof *device);
 	c->device = calloc((size_t)options->n_devices + 1, sizeof *c->device);
 	int rc = device && c->device ? one_node_graph(c, spec, &w, &y, err)
 				     : npl_fail(err, NPL_ENOMEM, "out of memory");
 	if (!rc)
-		rc = npl_devices_open(options, device, &c->unavailable, err);
+		rc = npl_devices_open(&opening, device, &c->unavailable, err);
 	for (int d = 0; d < options->n_devices && !rc; d++) {
 		if (!device[d])
 			continue;

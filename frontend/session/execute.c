@@ -130,34 +130,29 @@ static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, 
 	const struct npl_node *node = &s->graph->node[i];
 	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
 	const struct npl_tensor **in = calloc((size_t)node->n_in + 1, sizeof *in);
-	int64_t taken = 0, made = 0;
-	uint64_t bytes = 0;
 	live->after = NPL_AT_START;
 	int rc = in ? 0 : npl_fail(err, NPL_ENOMEM, "node '%s': out of memory", node->name);
 	for (int k = 0; k < node->n_in && !rc; k++) {
 		if (node->in[k] < 0)
 			continue;
 		rc = npl_live_get(live, node->in[k], NPL_FORMAT_F32, NPL_ON_HOST, row, &in[k], err);
-		if (!rc) {
-			taken += npl_tensor_count(in[k]);
-			bytes += npl_tensor_bytes(in[k]);
-		}
 	}
 	for (int k = 0; k < node->n_out && !rc; k++) {
+		out[k].shape = npl_shape_of(1, 0);
 		if (node->out[k] < 0)
 			continue;
 		const struct npl_value *value = &s->graph->value[node->out[k]];
 		out[k] = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
-		made += npl_tensor_count(&out[k]);
-		bytes += npl_tensor_bytes(&out[k]);
 		if (!s->timing_only)
 			rc = npl_tensor_alloc(&out[k], err);
 	}
 	if (!rc && !s->timing_only && npl_op_run(node->op, &node->attrs, in, node->n_in, out, node->n_out, err))
 		rc = npl_prefix(err, "node '%s'", node->name);
-	double seconds = npl_host_seconds(&s->host, node->macs,
-					  npl_host_operations(node->op, &node->attrs, node->n_in, taken, made), bytes);
-	live->after = npl_charge_host(live, NPL_WORK_LAYER, -1, seconds, row, live->after);
+	if (!rc) {
+		const struct npl_processor_work work = npl_processor_work_of(node->op, &node->attrs, in, node->n_in,
+									     out, node->n_out, node->macs);
+		live->after = npl_charge_host(live, NPL_WORK_LAYER, -1, &work, row, live->after);
+	}
 	row->result.macs = node->macs;
 	for (int k = 0; k < node->n_out; k++) {
 		if (!rc && node->out[k] >= 0) {
@@ -198,8 +193,7 @@ static int charge_surroundings(const struct npl_session *s, const struct npl_ste
 	if (on_device && !row->result.n_energy && npl_device_get_info(s->device[step->device])->kind != NPL_KIND_NULL &&
 	    add_energy(&row->result, row->ran_on, 0, "absent", err))
 		return err->code;
-	if (row->host_seconds > 0 &&
-	    add_energy(&row->result, "host", row->host_seconds * s->host.busy_watts, s->host.origin, err))
+	if (row->host_seconds > 0 && add_energy(&row->result, "host", row->host_joules, s->host->origin, err))
 		return err->code;
 	for (int d = 0; d < s->n_devices; d++) {
 		const struct npl_link *link = &npl_device_get_info(s->device[d])->link;

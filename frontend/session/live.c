@@ -107,13 +107,15 @@ void npl_live_close(struct npl_live *live)
 	*live = (struct npl_live){0};
 }
 
-int npl_charge_host(struct npl_live *live, enum npl_work work, int v, double seconds, struct npl_layer_run *row,
-		    int after)
+int npl_charge_host(struct npl_live *live, enum npl_work kind, int v, const struct npl_processor_work *work,
+		    struct npl_layer_run *row, int after)
 {
-	row->host_seconds += seconds;
-	return npl_schedule_add(&live->schedule,
-				&(struct npl_span){.node = row->node, .work = work, .value = v, .seconds = seconds},
-				after);
+	const struct npl_processor_time time = npl_processor_estimate(live->session->host, NPL_PROCESSOR_F32, work);
+	row->host_seconds += time.seconds;
+	row->host_joules += time.seconds * time.watts;
+	return npl_schedule_add(
+		&live->schedule,
+		&(struct npl_span){.node = row->node, .work = kind, .value = v, .seconds = time.seconds}, after);
 }
 
 int npl_charge_link(struct npl_live *live, int device, enum npl_work work, int v, uint64_t bytes,
@@ -216,10 +218,8 @@ static int convert(struct npl_live *live, int v, const struct npl_form *from, en
 		adopt(live, form_of(live, v, format), &made, ~0u, NPL_AT_START);
 		return 0;
 	}
-	uint64_t elements = (uint64_t)npl_tensor_count(&made);
-	double seconds = npl_host_seconds(&s->host, 0, (double)elements,
-					  npl_tensor_bytes(&from->tensor) + npl_tensor_bytes(&made));
-	int done = npl_charge_host(live, NPL_WORK_CONVERSION, v, seconds, row, *ready_in(live, from, NPL_ON_HOST));
+	const struct npl_processor_work work = npl_processor_conversion(&from->tensor, &made);
+	int done = npl_charge_host(live, NPL_WORK_CONVERSION, v, &work, row, *ready_in(live, from, NPL_ON_HOST));
 	adopt(live, form_of(live, v, format), &made, NPL_IN_HOST_MEMORY, done);
 	return 0;
 }
@@ -252,7 +252,9 @@ static int get_constant(struct npl_live *live, int v, struct npl_err *err)
 	const void *data = NULL;
 	if (form->made)
 		return 0;
-	if (!live->session->timing_only && !(data = npl_value_data(live->session->graph, value, err)))
+	/* Without values too, a number may decide how much work an operator is: the exponent of Pow. */
+	const bool needed = !live->session->timing_only || npl_shape_count(&value->shape) == 1;
+	if (needed && !(data = npl_value_data(live->session->graph, value, err)))
 		return err->code;
 	*form = (struct npl_form){.made = true, .where = ~0u};
 	set_ready(live, form, NPL_AT_START);

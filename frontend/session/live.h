@@ -77,8 +77,8 @@ int npl_charge_link(struct npl_live *live, int device, enum npl_work work, int v
 int npl_live_worked(struct npl_live *live, int device, int n, const int *node, const struct npl_result *const *results,
 		    struct npl_layer_run *const *row, int after);
 
-/* Charges the host for an operator (v: -1) or a conversion of value v, likewise. */
-int npl_charge_host(struct npl_live *live, enum npl_work work, int v, double seconds, struct npl_layer_run *row,
-		    int after);
+/* Charges the host for an operator (v: -1) or a conversion of value v, likewise: time and energy. */
+int npl_charge_host(struct npl_live *live, enum npl_work kind, int v, const struct npl_processor_work *work,
+		    struct npl_layer_run *row, int after);
 
 #endif

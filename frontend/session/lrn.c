@@ -77,13 +77,11 @@ bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, cha
 static int multiply(struct npl_live *live, const struct npl_tensor *a, const struct npl_tensor *b,
 		    struct npl_tensor *out, struct npl_layer_run *row, struct npl_err *err)
 {
-	const struct npl_host *host = &live->session->host;
 	const struct npl_tensor *in[] = {a, b};
 	*out = (struct npl_tensor){.name = a->name, .dtype = NPL_F32, .shape = a->shape};
-	double seconds = npl_host_seconds(host, 0, (double)npl_tensor_count(out),
-					  npl_tensor_bytes(out) + npl_tensor_bytes(a) +
-						  (a == b ? 0 : npl_tensor_bytes(b)));
-	live->after = npl_charge_host(live, NPL_WORK_LAYER, -1, seconds, row, live->after);
+	const struct npl_processor_work work = npl_processor_work_of(NPL_OP_MUL, &product_attrs, in, a == b ? 1 : 2,
+								     out, 1, 0);
+	live->after = npl_charge_host(live, NPL_WORK_LAYER, -1, &work, row, live->after);
 	if (live->session->timing_only)
 		return 0;
 	if (npl_tensor_alloc(out, err))
@@ -103,9 +101,8 @@ static void charge_move(struct npl_live *live, int i, enum npl_work work, const 
 static void charge_conversion(struct npl_live *live, const struct npl_tensor *a, const struct npl_tensor *b,
 			      struct npl_layer_run *row)
 {
-	double seconds = npl_host_seconds(&live->session->host, 0, (double)npl_tensor_count(a),
-					  npl_tensor_bytes(a) + npl_tensor_bytes(b));
-	live->after = npl_charge_host(live, NPL_WORK_CONVERSION, -1, seconds, row, live->after);
+	const struct npl_processor_work work = npl_processor_conversion(a, b);
+	live->after = npl_charge_host(live, NPL_WORK_CONVERSION, -1, &work, row, live->after);
 }
 
 /* squares, in float, become the factor, in float; both in the host's memory. */

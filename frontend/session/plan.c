@@ -418,6 +418,14 @@ static int check_options(const struct npl_graph *graph, const struct npl_session
 	return 0;
 }
 
+static int open_host(struct npl_session *s, struct npl_device *host, struct npl_err *err)
+{
+	if (!host && npl_device_open("host", NULL, &s->own_host, err))
+		return err->code;
+	s->host = npl_processor_of(host ? host : s->own_host);
+	return s->host ? 0 : npl_fail(err, NPL_EUSAGE, "the host must be a machine of the driver 'processor'");
+}
+
 int npl_session_open(struct npl_graph *graph, const struct npl_session_options *options, struct npl_session **session,
 		     struct npl_err *err)
 {
@@ -455,7 +463,7 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	if (!rc)
 		join_concats(s, options->place);
 	if (!rc)
-		rc = npl_host_load(&s->arena, &s->host, err);
+		rc = open_host(s, options->host, err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++) {
 		npl_stage_step("planning layer", i + 1, graph->n_nodes, graph->node[i].name);
 		rc = plan_node(s, i, options->place, err);
@@ -495,6 +503,7 @@ void npl_session_close(struct npl_session *s)
 	if (!s)
 		return;
 	npl_chains_close(s);
+	npl_device_close(s->own_host);
 	for (int i = 0; s->step && i < s->graph->n_nodes; i++) {
 		npl_tensor_free(&s->step[i].weight);
 		npl_tensor_free(&s->step[i].bias);

@@ -74,6 +74,7 @@ int npl_run_add(struct npl_run *sum, const struct npl_run *run, struct npl_err *
 		struct npl_layer_run *row = &sum->layer[i];
 		const struct npl_layer_run *add = &run->layer[i];
 		row->host_seconds += add->host_seconds;
+		row->host_joules += add->host_joules;
 		row->link_seconds += add->link_seconds;
 		row->link_bytes += add->link_bytes;
 		row->transfers += add->transfers;

@@ -5,8 +5,8 @@
 #ifndef NPULAB_FRONTEND_SESSION_IMPL_H
 #define NPULAB_FRONTEND_SESSION_IMPL_H
 
-#include "host.h"
 #include "npulab/session.h"
+#include "sim/processor/processor_model.h"
 
 /* What is to be done for one node. */
 struct npl_step {
@@ -62,8 +62,8 @@ struct npl_session {
 	bool quantised;            /* the model has a QuantizeLinear */
 	struct npl_quant *written; /* per value: of integers that the model itself has; scale 0: not known */
 	int *group; /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
-	struct npl_host host;
-	bool host_loaded;
+	struct npl_device *own_host;            /* opened here, as the options name none; or NULL */
+	const struct npl_processor_model *host; /* the figures of the modelled host */
 	bool q16_plain, timing_only, alone, hash, host_in, host_out;
 	const struct npl_value_watcher *watcher; /* of what is made; NULL: nobody looks */
 	const bool *kept;                        /* while it is opened */

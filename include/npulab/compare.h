@@ -108,6 +108,7 @@ struct npl_comparison {
 	int n_devices;
 	struct npl_device_report *device;
 	struct npl_unavailables unavailable;
+	struct npl_device_report host; /* the modelled host, described as parts are; name NULL: no host was asked for */
 	struct npl_arena arena;
 };
 
@@ -126,7 +127,10 @@ struct npl_compare_options {
 	const char *const *
 		device_names; /* "NAME[@KEY=VALUE]...", settings of this entry alone; indices of place refer to these */
 	int n_devices;
-	const int *place; /* run --place: one mixed entry, nodes on these devices; NULL: one entry per device */
+	const char *
+		host; /* the modelled host: a machine or a file; NULL: the shipped `host`. Its settings in set: "host.KEY=VALUE" */
+	bool without_host; /* no layer can fall to a host: its settings are refused */
+	const int *place;  /* run --place: one mixed entry, nodes on these devices; NULL: one entry per device */
 	const char *const *placed_by; /* per node: the rule that did, NULL: none did; or NULL */
 	struct npl_tensor
 		*outputs; /* NULL, or graph->n_outputs zeroed tensors that receive the (last) device's outputs */
@@ -138,6 +142,9 @@ struct npl_compare_options {
  * none can; with `unavailable` NULL, and for a placement, it is refused. The caller closes them, after a failure too. */
 int npl_devices_open(const struct npl_compare_options *options, struct npl_device **device,
 		     struct npl_unavailables *unavailable, struct npl_err *err);
+
+/* Opens the modelled host of options->host with the settings in `set` that begin with "host.". NPL_EUSAGE: it is no processor. */
+int npl_host_open(const struct npl_compare_options *options, struct npl_device **host, struct npl_err *err);
 
 /* calibration: samples to find ranges on, or NULL to use the samples themselves. Devices that cannot start are listed in
  * comparison->unavailable; NPL_EDEVICE when none of them can. */

@@ -28,8 +28,18 @@
 extern "C" {
 #endif
 
-enum npl_device_kind { NPL_KIND_SIMULATED, NPL_KIND_CPU, NPL_KIND_GPU, NPL_KIND_REFERENCE, NPL_KIND_NULL };
+/* NPL_KIND_ANALYTICAL: a real processor that is not here, by its published figures: modelled, without cycles. */
+enum npl_device_kind {
+	NPL_KIND_SIMULATED,
+	NPL_KIND_ANALYTICAL,
+	NPL_KIND_CPU,
+	NPL_KIND_GPU,
+	NPL_KIND_REFERENCE,
+	NPL_KIND_NULL
+};
 const char *npl_device_kind_name(enum npl_device_kind kind);
+/* Whether the time of such a device comes from a model: of one that is simulated or analytical. */
+bool npl_device_kind_is_modelled(enum npl_device_kind kind);
 
 /* The way to and from the host's memory. Bytes cross it at bytes_per_second, each transfer costs latency first. */
 struct npl_link {

@@ -56,7 +56,8 @@ int npl_evaluate_watched(struct npl_graph *graph, const struct npl_tensor *input
 struct npl_session_options {
 	int n_devices;
 	struct npl_device *const *device;
-	const int *place;               /* per node: index of a device or NPL_ON_HOST; NULL: everything on device[0] */
+	const int *place;        /* per node: index of a device or NPL_ON_HOST; NULL: everything on device[0] */
+	struct npl_device *host; /* the modelled host, of the driver `processor`; NULL: the shipped machine `host` */
 	const struct npl_range *ranges; /* per value; needed when a device is not float32, unless timing_only */
 	const struct npl_range
 		*ranges_int8; /* those of the format int8, where they are others (calibrate.h); or NULL */
@@ -107,6 +108,7 @@ struct npl_layer_run {
 		result;      /* the device's part; its energies cover the whole row, host and link included. The row
 	                             works result.seconds + host_seconds + link_seconds. */
 	double host_seconds; /* modelled host: the operator itself and conversions of number format */
+	double host_joules;  /* what the host draws meanwhile; in the energies of result, if it is known */
 	double link_seconds;
 	uint64_t link_bytes;
 	int transfers;

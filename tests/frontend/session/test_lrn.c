@@ -5,7 +5,7 @@
  * of every other device; and the light AlexNet runs so. */
 #include <unistd.h>
 
-#include "frontend/session/host.h"
+#include "tests/kit/host.h"
 #include "tests/kit/session_net.h"
 
 struct lrn {
@@ -115,24 +115,22 @@ Test(session_lrn, three_steps_are_charged)
 	struct net net = make_lrn_net(&rng, &alexnet, 1);
 	static const char *const sets[] = {"memory.host_latency_seconds=3e-6"};
 	struct npl_device *device = open_device_set("diannao", 1, sets);
-	struct npl_arena arena = {0};
-	struct npl_host host;
-	struct npl_err err;
-	cr_assert_eq(npl_host_load(&arena, &host, &err), 0, "%s", err.msg);
+	struct npl_device *host = kit_open_host();
 	struct outcome o = run_net(&net, &device, 1, NULL, false), timed = run_net(&net, &device, 1, NULL, true);
 	const struct npl_layer_run *row = row_of(&net, &o, "n1"), *other = row_of(&net, &timed, "n1");
 	const struct npl_link *link = &npl_device_get_info(device)->link;
 	enum { N = 2 * 24 * 6 * 6 };
-	double conversion = npl_host_seconds(&host, 0, N, N * 6), square = npl_host_seconds(&host, 0, N, N * 8),
-	       product = npl_host_seconds(&host, 0, N, N * 12);
-	cr_assert(near(row->host_seconds, 3 * conversion + square + product), "%g s", row->host_seconds);
+	const struct kit_cost conversion = kit_host_cost(host, N, 0, N * 6), square = kit_host_cost(host, N, 0, N * 8),
+			      product = kit_host_cost(host, N, 0, N * 12);
+	cr_assert(near(row->host_seconds, 3 * conversion.seconds + square.seconds + product.seconds), "%g s",
+		  row->host_seconds);
 	cr_assert(row->transfers == 3 && row->link_bytes == 3 * N * 2);
 	cr_assert(near(row->link_seconds, 3 * (3e-6 + N * 2 / link->bytes_per_second)), "%g s", row->link_seconds);
 	cr_assert_eq(row->result.macs, 0, "the network has none here");
 	cr_assert_eq(useful_macs(row), 2 * 6 * 6 * (24 * 5 - 2 * (2 + 1)), "windows of 5 less what is beyond the ends");
 	cr_assert(row->result.cycles > 0 && row->n_stats > 0 && row->stat);
-	cr_assert(
-		near(joules_of(row->result.energy, row->result.n_energy, "host"), row->host_seconds * host.busy_watts));
+	cr_assert(near(joules_of(row->result.energy, row->result.n_energy, "host"),
+		       3 * conversion.joules + square.joules + product.joules));
 	cr_assert(strstr(row->note, "squares"), "%s", row->note);
 	cr_assert(row->output_dtype == NPL_F32 && *row->output_sha256 && !*other->output_sha256);
 	cr_assert(row->result.cycles == other->result.cycles && near(row->host_seconds, other->host_seconds) &&
@@ -141,7 +139,7 @@ Test(session_lrn, three_steps_are_charged)
 	check_totals(&o.run, "three steps");
 	free_outcome(&net, &o);
 	free_outcome(&net, &timed);
-	npl_arena_free(&arena);
+	npl_device_close(host);
 	npl_device_close(device);
 	free_net(&net);
 }

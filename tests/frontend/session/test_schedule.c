@@ -4,6 +4,7 @@
  * for nothing else, branches overlap, and the time of the run is the makespan: never below the longest path or the busiest
  * resource, never above the sum, and that to the bit where nothing can overlap. */
 #include "frontend/session/chain.h"
+#include "tests/kit/host.h"
 #include "tests/kit/random_net.h"
 
 /* Machines whose links cost time and energy. */
@@ -320,19 +321,16 @@ Test(schedule, two_branches_by_hand)
 	uint64_t rng = 4;
 	struct net net = make_branches(&rng, N);
 	struct npl_device *device[] = {open_tpu("1000000"), open_diannao()};
-	struct npl_arena arena = {0};
-	struct npl_host host;
-	struct npl_err err;
-	cr_assert_eq(npl_host_load(&arena, &host, &err), 0, "%s", err.msg);
+	struct npl_device *host = kit_open_host();
 	struct outcome o = run_net(&net, device, 2, (int[]){0, 1, NPL_ON_HOST}, false);
 	check_all(&net, &o, device, 2, "two branches");
 	double left = o.run.layer[0].result.seconds, right = o.run.layer[1].result.seconds;
-	double to_int8 = npl_host_seconds(&host, 0, X, X * 5), to_q16 = npl_host_seconds(&host, 0, X, X * 6);
-	double from_int8 = npl_host_seconds(&host, 0, Y, Y * 5), from_q16 = npl_host_seconds(&host, 0, Y, Y * 6);
+	double to_int8 = kit_host_seconds(host, X, 0, X * 5), to_q16 = kit_host_seconds(host, X, 0, X * 6);
+	double from_int8 = kit_host_seconds(host, Y, 0, Y * 5), from_q16 = kit_host_seconds(host, Y, 0, Y * 6);
 	double a = to_int8 + transfer(device[0], X) + left + transfer(device[0], Y);
 	double b = to_int8 + to_q16 + transfer(device[1], X * 2) + right + transfer(device[1], Y * 2);
 	double a_plain = fmax(a, to_int8 + to_q16) + from_int8, b_plain = fmax(a_plain, b) + from_q16;
-	double end = b_plain + npl_host_seconds(&host, 0, Y, Y * 12);
+	double end = b_plain + kit_host_seconds(host, Y, 0, Y * 12);
 	cr_assert(near(o.run.seconds, end), "%g s, expected %g", o.run.seconds, end);
 	cr_assert(o.run.overlap_seconds > 0);
 	cr_assert(near(o.run.layer[0].ready_seconds, to_int8 + transfer(device[0], X) + left));
@@ -343,7 +341,7 @@ Test(schedule, two_branches_by_hand)
 	/* on one machine there is one queue */
 	struct outcome one = run_net(&net, device, 1, (int[]){0, 0, NPL_ON_HOST}, false);
 	check_all(&net, &one, device, 1, "one queue");
-	npl_arena_free(&arena);
+	npl_device_close(host);
 	free_outcome(&net, &o);
 	free_outcome(&net, &one);
 	npl_device_close(device[0]);
@@ -428,28 +426,4 @@ Test(schedule, batches_add)
 	npl_device_close(device[0]);
 	npl_device_close(device[1]);
 	free_net(&net);
-}
-
-static double operations(const char *name, const struct npl_attrs *attrs, int n_in, int64_t taken, int64_t made)
-{
-	enum npl_op op = npl_op_find(name);
-	cr_assert(op < NPL_OPS, "%s", name);
-	return npl_host_operations(op, attrs, n_in, taken, made);
-}
-
-/* What the modelled host counts: a value of a Relu is one operation, one of a function of exponentials many, and pools read every
- * input of their windows. */
-Test(schedule, operations_of_the_host)
-{
-	struct npl_attrs plain = {.axis = -1, .size = 5, .window = {.kernel = {3, 2}}}, wide = plain;
-	wide.size = 9;
-	cr_assert(operations("Relu", &plain, 1, 100, 100) == 100 && operations("Add", &plain, 2, 200, 100) == 100);
-	cr_assert(operations("Concat", &plain, 5, 100, 100) == 100);
-	cr_assert(operations("Sum", &plain, 4, 400, 100) == 300 && operations("Sum", &plain, 1, 100, 100) == 100);
-	cr_assert(operations("MaxPool", &plain, 1, 600, 100) == 600);
-	cr_assert(operations("GlobalAveragePool", &plain, 1, 600, 10) == 600);
-	cr_assert(operations("LRN", &wide, 1, 100, 100) - operations("LRN", &plain, 1, 100, 100) == 400);
-	static const char *const dear[] = {"Sigmoid", "Tanh", "Softmax", "LRN"};
-	for (size_t i = 0; i < sizeof dear / sizeof *dear; i++)
-		cr_assert(operations(dear[i], &plain, 1, 100, 100) >= 1200, "%s has an exp for each value", dear[i]);
 }

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Parameters of processors (processor_model.h) and what of them goes together. Nothing of one processor is another's default: what
+ * decides its time a file has to give, and what it leaves out is neutral. */
+#include <stddef.h>
+
+#include "npulab/error.h"
+#include "processor_model.h"
+
+#define AT(member) offsetof(struct npl_processor_model, member)
+#define NUMBER(key, member, otherwise, least, most, unit, help)                                                        \
+	{                                                                                                              \
+		key, NPL_PARAM_DOUBLE, AT(member), otherwise, least, most, unit, help, NULL                            \
+	}
+
+const struct npl_param npl_processor_params[] = {
+	{"cores", NPL_PARAM_INT, AT(cores), NULL, 1, 65536, "cores", "of a GPU its streaming multiprocessors", NULL},
+	NUMBER("clock_hz", clock_hz, NULL, 1e3, 1e12, "Hz", "of a core at work"),
+	{"precision", NPL_PARAM_CHOICE, AT(precision), "f32", 0, 0, "", "of products and of values on their way",
+	 NPL_PROCESSOR_PRECISION_WORDS},
+	NUMBER("macs_per_cycle.f32", macs[NPL_PROCESSOR_F32], NULL, 1e-3, 1e9, "MAC",
+	       "multiply-accumulates of a core in a cycle, in float32"),
+	NUMBER("macs_per_cycle.tf32", macs[NPL_PROCESSOR_TF32], "0", 0, 1e9, "MAC",
+	       "likewise with operands of 10 fraction bits; 0: none"),
+	NUMBER("macs_per_cycle.f16", macs[NPL_PROCESSOR_F16], "0", 0, 1e9, "MAC", "likewise in float16; 0: none"),
+	NUMBER("vectors.lanes", lanes, NULL, 1, 4096, "values", "float32 values that one vector instruction works on"),
+	NUMBER("vectors.simple_per_cycle", rate[NPL_SIMPLE], "1", 1e-6, 1e6, "instructions",
+	       "of a core: arithmetic, comparisons, conversions"),
+	NUMBER("vectors.divide_per_cycle", rate[NPL_DIVIDE], "1", 1e-6, 1e6, "instructions",
+	       "divisions and square roots"),
+	NUMBER("vectors.function_per_cycle", rate[NPL_FUNCTION], "1", 1e-6, 1e6, "instructions",
+	       "steps of the polynomials behind exp, log, erf and their like"),
+	NUMBER("scattered_per_cycle", rate[NPL_SCATTER], "1", 1e-6, 1e6, "values",
+	       "that a core fetches from scattered addresses"),
+	NUMBER("private_cache.bytes", private_bytes, "0", 0, 1e12, "bytes", "a core's own cache; 0: none"),
+	NUMBER("private_cache.bytes_per_second", private_rate, "0", 0, 1e18, "bytes/s", "of one core"),
+	NUMBER("shared_cache.bytes", shared_bytes, "0", 0, 1e13, "bytes", "the cache of all cores; 0: none"),
+	NUMBER("shared_cache.bytes_per_second", shared_rate, "0", 0, 1e18, "bytes/s", "to all cores"),
+	NUMBER("shared_cache.core_bytes_per_second", shared_core_rate, "0", 0, 1e18, "bytes/s",
+	       "to one core; 0: as to all"),
+	NUMBER("memory.bytes_per_second", memory_rate, NULL, 1e3, 1e18, "bytes/s", "to all cores"),
+	NUMBER("memory.core_bytes_per_second", memory_core_rate, "0", 0, 1e18, "bytes/s", "to one core; 0: as to all"),
+	NUMBER("overlap", overlap, "1", 0, 1, "",
+	       "share of the lesser of arithmetic and traffic that goes on behind the greater"),
+	NUMBER("efficiency", efficiency, "1", 1e-3, 1, "", "share of all these rates that operators attain"),
+	NUMBER("fork_join_seconds", fork_join_seconds, "0", 0, 1, "s", "to take one more core to work and wait for it"),
+	NUMBER("overhead_seconds", overhead_seconds, "0", 0, 1, "s", "to start an operator"),
+	NUMBER("energy.idle_watts", idle_watts, "0", 0, 1e6, "W", "of all of it, with nothing to do"),
+	NUMBER("energy.core_watts", core_watts, "0", 0, 1e6, "W", "more, for each core at work"),
+	{"energy.origin", NPL_PARAM_ORIGIN, AT(origin), "absent", 0, 0, "",
+	 "where these figures are from; absent: not known", "energy.idle_watts energy.core_watts"},
+	{"host_link.name", NPL_PARAM_STRING, AT(link_name), "", 0, 0, "",
+	 "way to the host's memory; empty: it works there", NULL},
+	NPL_LINK_PARAMS("host_link", struct npl_processor_model, link, "plain", "3", "16", "256", "16", "0", "0", "0"),
+	NUMBER("host_link.pj_per_byte", link_pj_per_byte, "0", 0, 1e9, "pJ", "energy of the link, per byte"),
+	{"host_link.energy_origin", NPL_PARAM_ORIGIN, AT(link_origin), "absent", 0, 0, "",
+	 "where that figure is from; absent: not known", "host_link.pj_per_byte"},
+	{0},
+};
+
+static int check_cache(const char *name, double bytes, double rate, struct npl_err *err)
+{
+	if ((bytes > 0) == (rate > 0))
+		return 0;
+	return npl_fail(err, NPL_EINPUT, "%s.%s is %g, expected both its bytes and its bytes_per_second or neither",
+			name, bytes > 0 ? "bytes_per_second" : "bytes", bytes > 0 ? rate : bytes);
+}
+
+/* What one core draws cannot be more than what all do. */
+static int check_core(const char *name, double all, double one, struct npl_err *err)
+{
+	if (one <= all)
+		return 0;
+	return npl_fail(err, NPL_EINPUT, "%s.core_bytes_per_second is %g, expected at most the %g of all cores", name,
+			one, all);
+}
+
+int npl_processor_check(const struct npl_processor_model *p, struct npl_err *err)
+{
+	if (check_cache("private_cache", p->private_bytes, p->private_rate, err) ||
+	    check_cache("shared_cache", p->shared_bytes, p->shared_rate, err) ||
+	    check_core("shared_cache", p->shared_rate, p->shared_core_rate, err) ||
+	    check_core("memory", p->memory_rate, p->memory_core_rate, err))
+		return err->code;
+	if (!(p->macs[p->precision] > 0))
+		return npl_fail(err, NPL_EINPUT,
+				"it has no products in the precision asked for: macs_per_cycle of it is 0");
+	return 0;
+}

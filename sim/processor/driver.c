@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An analytical device: a processor by its figures (processor_model.h), which computes by the reference kernels and takes the time that its
+ * figures give. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/measured.h"
+#include "npulab/device.h"
+#include "processor_model.h"
+#include "values.h"
+
+extern const struct npl_driver npl_driver_processor;
+
+struct processor {
+	const struct npl_processor_model *config;
+	struct npl_link_model link;
+};
+
+static const char *const element_name[] = {[NPL_PROCESSOR_TF32] = "tf32", [NPL_PROCESSOR_F16] = "float16"};
+static const size_t element_bytes[] = {[NPL_PROCESSOR_F32] = 4, [NPL_PROCESSOR_TF32] = 4, [NPL_PROCESSOR_F16] = 2};
+
+static int open_link(struct processor *p, struct npl_err *err)
+{
+	const struct npl_link_config *link = &p->config->link;
+	if (!*p->config->link_name)
+		return 0;
+	if (link->kind == NPL_LINK_PLAIN && link->bytes_per_second <= 0)
+		return npl_fail(err, NPL_EINPUT,
+				"host_link.bytes_per_second is %lld, expected a bandwidth for a plain link",
+				(long long)link->bytes_per_second);
+	return npl_link_model_of(link, "host_link", &p->link, err);
+}
+
+static int processor_open(const void *config, void **state, struct npl_err *err)
+{
+	struct processor *p = calloc(1, sizeof *p);
+	if (!p)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	p->config = config;
+	if (npl_processor_check(config, err) || open_link(p, err)) {
+		free(p);
+		return err->code;
+	}
+	*state = p;
+	return 0;
+}
+
+static void processor_close(void *state)
+{
+	free(state);
+}
+
+const struct npl_processor_model *npl_processor_of(const struct npl_device *device)
+{
+	return npl_device_driver(device) == &npl_driver_processor
+		       ? ((const struct processor *)npl_device_state(device))->config
+		       : NULL;
+}
+
+static void processor_describe(const void *state, struct npl_device_info *info)
+{
+	const struct processor *p = state;
+	const struct npl_processor_model *c = p->config;
+	info->kind = NPL_KIND_ANALYTICAL;
+	info->format = NPL_FORMAT_F32;
+	info->element = element_name[c->precision];
+	info->element_bytes = c->precision == NPL_PROCESSOR_F32 ? 0 : element_bytes[c->precision];
+	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
+	info->private_kernels = info->several = true;
+	info->peak_macs_per_second = npl_processor_peak(c, (enum npl_processor_precision)c->precision);
+	info->memory_bytes_per_second = c->memory_rate;
+	if (strcmp(c->origin, "absent")) {
+		info->static_watts = c->idle_watts;
+		info->static_origin = c->origin;
+	}
+	if (*c->link_name)
+		info->link = (struct npl_link){.name = c->link_name,
+					       .bytes_per_second = (double)p->link.rate.numerator /
+								   (double)p->link.rate.denominator,
+					       .latency_seconds = p->link.latency_seconds,
+					       .pj_per_byte = c->link_pj_per_byte,
+					       .energy_origin = c->link_origin};
+	snprintf(
+		info->detail, sizeof info->detail,
+		"analytical, no cycles: %lld cores at %g MHz, %g GB/s, %g %% of both attained, %g us to start an operator",
+		(long long)c->cores, c->clock_hz / 1e6, c->memory_rate / 1e9, 100 * c->efficiency,
+		c->overhead_seconds * 1e6);
+}
+
+static bool processor_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
+{
+	(void)state;
+	return npl_widened_layer_ok(layer, why, n);
+}
+
+/* The whole processor is on while it works: what it draws idle is charged like any other part of its power. */
+static int charge(const struct npl_processor_model *c, const struct npl_processor_time *time, struct npl_result *result,
+		  struct npl_err *err)
+{
+	if (npl_result_energy(result, "processor", 0, 0, c->origin, err))
+		return err->code;
+	if (strcmp(c->origin, "absent"))
+		result->energy[result->n_energy - 1].joules = time->seconds * time->watts;
+	return 0;
+}
+
+static int processor_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
+{
+	const struct npl_processor_model *c = ((struct processor *)state)->config;
+	const enum npl_processor_precision precision = (enum npl_processor_precision)c->precision;
+	struct npl_processor_work work = npl_processor_work_of(layer->op, layer->attrs, layer->in, layer->n_in,
+							       layer->out, layer->n_more + 1, layer->macs);
+	npl_processor_add_activation(&work, layer->fused, layer->out);
+	work.bytes = work.bytes * element_bytes[precision] / sizeof(float);
+	work.weight_bytes = work.weight_bytes * element_bytes[precision] / sizeof(float);
+	result->bytes_at_least[NPL_MEM_DRAM] = result->bytes[NPL_MEM_DRAM] = work.bytes + work.weight_bytes;
+	const struct npl_processor_time time = npl_processor_estimate(c, precision, &work);
+	result->seconds = time.seconds;
+	result->seconds_from = NPL_FROM_MODEL;
+	result->macs = layer->macs;
+	if (charge(c, &time, result, err) || layer->timing_only)
+		return err->code;
+	return processor_values(layer, precision, err);
+}
+
+const struct npl_driver npl_driver_processor = {
+	.name = "processor",
+	.summary = "a CPU or GPU by its published figures: time and energy of operators, no cycles",
+	.params = npl_processor_params,
+	.config_bytes = sizeof(struct npl_processor_model),
+	.needs_machine = true,
+	.open = processor_open,
+	.close = processor_close,
+	.describe = processor_describe,
+	.supports = processor_supports,
+	.run = processor_run,
+};

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Processors by their figures: how long a CPU or a GPU takes for an operator, and what it draws meanwhile. The modelled host of a
+ * simulated machine is one (machines/host.yaml), and so are the analytical devices (machines/cpu_*.yaml, gpu_*.yaml) that stand in a
+ * table where nobody has the real one.
+ *
+ * An operator is so many multiply-accumulates, operations of four classes and bytes (npl_processor_work). It may use any number of cores;
+ * it uses as many as make it fastest. On n cores of a processor with the figures of its machine file
+ *
+ *     arithmetic = macs / (n x clock x products) + operations of each class / (n x clock x rate of the class)
+ *     traffic    = weights / (bandwidth of memory) + other bytes / (bandwidth of the smallest level that holds these), on n cores
+ *     time       = overhead + (n - 1) x fork_join + (greater + (1 - overlap) x lesser of the two) / efficiency
+ *     power      = idle + n x core
+ *
+ * Weights come from memory, since those of the other layers have passed through the caches since their last use.
+ *
+ * Not modelled: what of an operator cannot be cut, bytes that an operator touches again after they left a cache, clocks that follow
+ * the load, other programs. */
+#ifndef NPULAB_PROCESSOR_MODEL_H
+#define NPULAB_PROCESSOR_MODEL_H
+
+#include "npulab/device.h"
+#include "sim/memory/link_model.h"
+
+/* Kinds of work on the values of a tensor. */
+enum npl_processor_class {
+	NPL_SIMPLE, /* arithmetic, comparisons, conversions: vector instructions */
+	NPL_DIVIDE, /* divisions and square roots: vector instructions */
+	NPL_FUNCTION, /* steps of the polynomials behind exp, log, erf and their like: vector instructions that wait for each other */
+	NPL_SCATTER, /* values that are fetched from scattered addresses: one by one */
+	NPL_CLASSES
+};
+
+enum npl_processor_precision { NPL_PROCESSOR_F32, NPL_PROCESSOR_TF32, NPL_PROCESSOR_F16, NPL_PROCESSOR_PRECISIONS };
+#define NPL_PROCESSOR_PRECISION_WORDS "f32 tf32 f16"
+
+struct npl_processor_model {
+	int64_t cores; /* of a GPU: streaming multiprocessors */
+	double clock_hz;
+	int precision; /* enum npl_processor_precision, of an analytical device */
+	double macs
+		[NPL_PROCESSOR_PRECISIONS]; /* multiply-accumulates per core and cycle; 0: it has none in this precision */
+	double lanes;                       /* float32 values of a vector */
+	double rate[NPL_CLASSES];           /* per core and cycle: vectors, of NPL_SCATTER values */
+	double private_bytes, private_rate; /* a core's own cache: bytes, bytes per second */
+	double shared_bytes, shared_rate,
+		shared_core_rate; /* all cores' cache: bytes, bytes per second of all cores and of one; 0: as of all */
+	double memory_rate, memory_core_rate; /* bytes per second of all cores and of one; 0: as of all */
+	double overlap, efficiency;
+	double fork_join_seconds, overhead_seconds;
+	double idle_watts, core_watts; /* of all of it with nothing to do; more for each core at work */
+	const char *origin;            /* of both; "absent": not known */
+	const char *link_name;         /* "": it works in the host's memory */
+	struct npl_link_config link;
+	double link_pj_per_byte;
+	const char *link_origin;
+};
+
+extern const struct npl_param npl_processor_params[];
+
+/* NPL_EINPUT: figures that contradict each other. */
+int npl_processor_check(const struct npl_processor_model *processor, struct npl_err *err);
+
+struct npl_processor_work {
+	uint64_t macs;
+	double operations[NPL_CLASSES]; /* of single values */
+	uint64_t
+		weight_bytes; /* of the operands that products are made with again and again: filters, matrices, biases */
+	uint64_t bytes;       /* read and written beside them */
+};
+
+/* The work of an operator on these tensors, whose data may be NULL but for small constants: work.c, with the reason for each number. Optional
+ * inputs that are absent are NULL. */
+struct npl_processor_work npl_processor_work_of(enum npl_op op, const struct npl_attrs *attrs,
+						const struct npl_tensor *const *in, int n_in,
+						const struct npl_tensor *out, int n_out, uint64_t macs);
+/* Another operation for each value of a tensor, whose bytes are there already: an activation that follows. */
+void npl_processor_add_activation(struct npl_processor_work *work, enum npl_activation activation,
+				  const struct npl_tensor *out);
+/* A tensor becomes another of as many values in another number format. */
+struct npl_processor_work npl_processor_conversion(const struct npl_tensor *from, const struct npl_tensor *to);
+
+struct npl_processor_time {
+	double seconds, watts;
+	int64_t cores; /* that are at work */
+};
+/* Times an operator in a precision that the processor has. */
+struct npl_processor_time npl_processor_estimate(const struct npl_processor_model *processor,
+						 enum npl_processor_precision precision,
+						 const struct npl_processor_work *work);
+
+/* Peak of all cores in a precision, multiply-accumulates per second; 0: it has none. */
+double npl_processor_peak(const struct npl_processor_model *processor, enum npl_processor_precision precision);
+
+/* The figures of a device that is a processor; NULL: it is another machine. */
+const struct npl_processor_model *npl_processor_of(const struct npl_device *device);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The work of an operator on a processor (processor_model.h): how many operations of each class it is, and how many bytes move. An operator that
+ * is not in the table is one simple operation for each result, as arithmetic and copies are. Products of matrices are counted apart, as
+ * multiply-accumulates. */
+#include <string.h>
+
+#include "processor_model.h"
+
+/* Steps of the functions, as in the Cephes library: range reduction, a polynomial and putting together. exp 3 + 6 + 3; log 4 + 9 + 3; sine
+ * and its like 4 + 6 + 2; the arc functions 3 + 6 + 3 beside a division or root; erf by Abramowitz and Stegun 7.1.26: 2 for its argument,
+ * 5 of Horner's scheme, the exp of a square, 4 for sign and rest, beside a division. */
+enum { EXP = 12, LOG = 16, POW = LOG + EXP, ERF = 2 + 5 + 1 + EXP + 4, SINE = 12, ARC = 12 };
+
+struct cost {
+	double result[NPL_CLASSES]; /* for each result: simple, divide, function, scatter */
+	double input;               /* simple operations for each value read */
+};
+
+/* ONNX names. Beside each: what the numbers are, where they do not say it. */
+static const struct {
+	const char *op;
+	struct cost cost;
+} table[] = {
+	{"Acos", {{2, 1, ARC}, 0}},
+	{"Acosh", {{3, 1, LOG}, 0}},
+	{"ArgMax", {{0}, 2}}, /* a comparison and a choice of the index */
+	{"ArgMin", {{0}, 2}},
+	{"Asin", {{2, 1, ARC}, 0}},
+	{"Asinh", {{4, 1, LOG}, 0}},
+	{"Atan", {{2, 1, ARC}, 0}},
+	{"Atanh", {{3, 1, LOG}, 0}},
+	{"BatchNormalization", {{2}, 0}}, /* scale and shift, folded per channel */
+	{"Celu", {{4, 1, EXP}, 0}},
+	{"Clip", {{2}, 0}},
+	{"Compress", {{0, 0, 0, 1}, 0}},
+	{"Cos", {{0, 0, SINE}, 0}},
+	{"Cosh", {{2, 1, EXP}, 0}},
+	{"CumSum", {{0, 0, 0, 1}, 0}}, /* each sum waits for the one before */
+	{"DepthToSpace", {{0, 0, 0, 1}, 0}},
+	{"Div", {{0, 1}, 0}},
+	{"DynamicQuantizeLinear", {{3}, 2}}, /* least and greatest of all, then scale, round, limits */
+	{"Elu", {{4, 0, EXP}, 0}},           /* exp, less one, times alpha, comparison, choice */
+	{"Erf", {{0, 1, ERF}, 0}},
+	{"Exp", {{0, 0, EXP}, 0}},
+	{"GatherElements", {{0, 0, 0, 1}, 0}},
+	{"Gelu", {{4, 1, ERF}, 0}}, /* erf, its argument, plus one, times x, halved */
+	{"GlobalAveragePool", {{0}, 1}},
+	{"GlobalLpPool", {{0, 1, POW}, 2}},
+	{"GlobalMaxPool", {{0}, 1}},
+	{"GroupNormalization", {{7}, 0}}, /* mean, difference, variance (2), scale (2), shift */
+	/* two gates, the candidate, their sums */
+	{"GRU", {{2 * 2 + 3 + 6, 3, 3 * EXP}, 0}},
+	{"HardSigmoid", {{3}, 0}},           /* scale and shift, two limits */
+	{"HardSwish", {{4}, 0}},             /* HardSigmoid, times x */
+	{"InstanceNormalization", {{7}, 0}}, /* as GroupNormalization */
+	{"LayerNormalization", {{7}, 0}},
+	{"LeakyRelu", {{2}, 0}},
+	{"Log", {{0, 0, LOG}, 0}},
+	{"LogSoftmax", {{4, 0, EXP}, 0}}, /* maximum, difference, exp, sum, difference */
+	{"LRN", {{5, 0, POW}, 0}},        /* square, scale and shift, power, product; the window is added below */
+	{"LpNormalization", {{3, 1}, 0}},
+	/* three gates, candidate and cell, their sums */
+	{"LSTM", {{3 * 2 + 2 * 3 + 4, 5, 5 * EXP}, 0}},
+	{"MeanVarianceNormalization", {{6, 1}, 0}},
+	{"Mish", {{8, 1, EXP + LOG + EXP}, 0}}, /* Softplus, Tanh of it, times x */
+	{"Mod", {{2, 1}, 0}},
+	{"NonZero", {{0, 0, 0, 1}, 1}},
+	{"Pow", {{1, 0, POW}, 0}},
+	{"PRelu", {{2}, 0}},
+	{"QuantizeLinear", {{3}, 0}}, /* scale, round, limits */
+	{"DequantizeLinear", {{2}, 0}},
+	{"Reciprocal", {{0, 1}, 0}},
+	{"ReduceL1", {{0}, 2}},
+	{"ReduceL2", {{0, 1}, 1}},
+	{"ReduceLogSum", {{0, 0, LOG}, 1}},
+	{"ReduceLogSumExp", {{0, 0, LOG}, EXP + 3}},
+	{"ReduceMax", {{0}, 1}},
+	{"ReduceMean", {{0}, 1}},
+	{"ReduceMin", {{0}, 1}},
+	{"ReduceProd", {{0}, 1}},
+	{"ReduceSum", {{0}, 1}},
+	{"ReduceSumSquare", {{0}, 1}},
+	{"RMSNormalization", {{4}, 0}}, /* square, sum, scale (2) */
+	{"RNN", {{3 + 2, 1, EXP}, 0}},  /* Tanh and two sums */
+	{"RotaryEmbedding", {{3}, 0}},  /* two products and their sum */
+	{"Selu", {{5, 0, EXP}, 0}},     /* Elu, scaled */
+	{"Sigmoid", {{2, 1, EXP}, 0}},  /* sign, exp, plus one, division */
+	{"Sin", {{0, 0, SINE}, 0}},
+	{"Sinh", {{2, 1, EXP}, 0}},
+	{"Softmax",
+	 {{4, 0, EXP}, 0}}, /* maximum, difference, exp, sum, product; a division for each row is not counted */
+	{"Softplus", {{4, 0, EXP + LOG}, 0}}, /* exp of -|x|, plus one, log, maximum, sum */
+	{"Softsign", {{2, 1}, 0}},
+	{"SpaceToDepth", {{0, 0, 0, 1}, 0}},
+	{"Sqrt", {{0, 1}, 0}},
+	{"Tan", {{0, 1, SINE}, 0}},
+	{"Tanh", {{3, 1, EXP}, 0}}, /* doubled, exp, plus and minus one, division */
+};
+
+static double count_of(const struct npl_tensor *tensor)
+{
+	return tensor ? (double)npl_tensor_count(tensor) : 0;
+}
+
+static double area(const struct npl_window *window)
+{
+	double n = 1;
+	for (int i = 0; i < window->rank || i < NPL_SPATIAL; i++)
+		n *= window->kernel[i] > 0 ? (double)window->kernel[i] : 1;
+	return n;
+}
+
+/* A power that is known is products, a division or a root. */
+static struct cost power(const struct npl_tensor *exponent, struct cost otherwise)
+{
+	if (!exponent || npl_tensor_count(exponent) != 1 || !exponent->data)
+		return otherwise;
+	const double e = npl_tensor_real(exponent, 0);
+	if (e == 1 || e == 2)
+		return (struct cost){{1}, 0};
+	if (e == 3)
+		return (struct cost){{2}, 0};
+	if (e == 0.5 || e == -1)
+		return (struct cost){{0, 1}, 0};
+	if (e == -0.5)
+		return (struct cost){{0, 2}, 0};
+	return otherwise;
+}
+
+/* Whether values that lie side by side in the result came from scattered addresses. */
+static bool scatters(enum npl_op op, const struct npl_attrs *attrs, const struct npl_tensor *x)
+{
+	const int rank = x ? x->shape.rank : 0;
+	if (op == NPL_OP_TRANSPOSE) { /* the last dimension that is more than 1 moves */
+		int last = rank - 1, from = rank - 1;
+		while (last > 0 && x->shape.dim[last] == 1)
+			last--;
+		for (; from > 0 && from < attrs->n_list && x->shape.dim[attrs->list[from]] == 1; from--)
+			;
+		return rank && (from < attrs->n_list ? attrs->list[from] : 0) != last;
+	}
+	if (op == NPL_OP_SLICE)
+		return rank && attrs->slice.step[rank - 1] != 1;
+	if (op == NPL_OP_GATHER) { /* of the last dimension */
+		const int64_t axis = attrs->axis < 0 ? attrs->axis + rank : attrs->axis;
+		return axis == rank - 1;
+	}
+	return false;
+}
+
+/* Operators that read as much of their first input as they make. */
+static bool reads_a_part(enum npl_op op)
+{
+	return op == NPL_OP_GATHER || op == NPL_OP_GATHERELEMENTS || op == NPL_OP_GATHERND || op == NPL_OP_SLICE;
+}
+
+/* Products whose inputs beyond the first are the layer's own. */
+static bool takes_weights(enum npl_op op)
+{
+	return npl_op_defs[op].flags & (NPL_OP_IS_GEMM | NPL_OP_HAS_MACS) && op != NPL_OP_MATMUL &&
+	       op != NPL_OP_ATTENTION && op != NPL_OP_EINSUM;
+}
+
+static struct cost cost_of(enum npl_op op, const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in)
+{
+	const unsigned flags = npl_op_defs[op].flags;
+	struct cost cost = {{flags & (NPL_OP_IS_GEMM | NPL_OP_HAS_MACS) ? 0 : 1}, 0};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (!strcmp(table[i].op, npl_op_defs[op].name))
+			cost = table[i].cost;
+	switch (op) {
+	case NPL_OP_MAXPOOL:
+	case NPL_OP_AVERAGEPOOL:
+		cost.result[NPL_SIMPLE] = area(&attrs->window);
+		break;
+	case NPL_OP_LPPOOL:
+		cost = (struct cost){{2 * area(&attrs->window), 1}, 0};
+		break;
+	case NPL_OP_SUM:
+	case NPL_OP_MEAN:
+	case NPL_OP_MAX:
+	case NPL_OP_MIN:
+		cost.result[NPL_SIMPLE] = n_in > 2 ? n_in - 1 : 1;
+		break;
+	case NPL_OP_LRN:
+		cost.result[NPL_SIMPLE] += (double)attrs->size;
+		break;
+	case NPL_OP_POW:
+		cost = power(n_in > 1 ? in[1] : NULL, cost);
+		break;
+	case NPL_OP_RESIZE:
+	case NPL_OP_UPSAMPLE: /* so many values of the input, weighted */
+		cost.result[NPL_SCATTER] = attrs->steps > 1 ? (double)attrs->steps : 1;
+		cost.result[NPL_SIMPLE] = attrs->steps > 1 ? (double)attrs->steps : 0;
+		break;
+	case NPL_OP_TOPK:
+		cost.input = attrs->steps > 1 ? (double)attrs->steps : 1;
+		break;
+	default:
+		if (scatters(op, attrs, n_in ? in[0] : NULL))
+			cost = (struct cost){{[NPL_SCATTER] = 1}, 0};
+	}
+	return cost;
+}
+
+/* What of Attention is no product: the Softmax of its scores, each of which is two rows of products. */
+static void add_scores(struct npl_processor_work *work, const struct npl_attrs *attrs, const struct npl_tensor *q)
+{
+	const int rank = q ? q->shape.rank : 0;
+	double row = rank ? (double)q->shape.dim[rank - 1] : 1;
+	if (rank == 3 && attrs->attention.q_heads > 0)
+		row /= (double)attrs->attention.q_heads;
+	const double scores = row > 0 ? (double)work->macs / (2 * row) : 0;
+	work->operations[NPL_SIMPLE] += 5 * scores;
+	work->operations[NPL_FUNCTION] += EXP * scores;
+}
+
+struct npl_processor_work npl_processor_work_of(enum npl_op op, const struct npl_attrs *attrs,
+						const struct npl_tensor *const *in, int n_in,
+						const struct npl_tensor *out, int n_out, uint64_t macs)
+{
+	struct npl_processor_work work = {.macs = macs};
+	const struct cost cost = cost_of(op, attrs, in, n_in);
+	double taken = 0, made = 0;
+	for (int k = 0; k < n_out; k++) {
+		made += count_of(&out[k]);
+		work.bytes += npl_tensor_bytes(&out[k]);
+	}
+	const uint64_t results = work.bytes;
+	for (int k = 0; k < n_in; k++) {
+		const uint64_t all = in[k] ? npl_tensor_bytes(in[k]) : 0;
+		taken += count_of(in[k]);
+		*(k > 0 && takes_weights(op) ? &work.weight_bytes
+					     : &work.bytes) += k == 0 && reads_a_part(op) && all > results ? results
+													   : all;
+	}
+	for (int c = 0; c < NPL_CLASSES; c++)
+		work.operations[c] = cost.result[c] * made;
+	work.operations[NPL_SIMPLE] += cost.input * taken;
+	if (op == NPL_OP_ATTENTION)
+		add_scores(&work, attrs, n_in ? in[0] : NULL);
+	return work;
+}
+
+void npl_processor_add_activation(struct npl_processor_work *work, enum npl_activation activation,
+				  const struct npl_tensor *out)
+{
+	static const struct cost costs[NPL_ACTIVATIONS] = {[NPL_ACT_RELU] = {{1}, 0},
+							   [NPL_ACT_RELU6] = {{2}, 0},
+							   [NPL_ACT_SIGMOID] = {{2, 1, EXP}, 0},
+							   [NPL_ACT_TANH] = {{3, 1, EXP}, 0}};
+	for (int c = 0; c < NPL_CLASSES; c++)
+		work->operations[c] += costs[activation].result[c] * count_of(out);
+}
+
+struct npl_processor_work npl_processor_conversion(const struct npl_tensor *from, const struct npl_tensor *to)
+{
+	return (struct npl_processor_work){.operations = {count_of(to)},
+					   .bytes = npl_tensor_bytes(from) + npl_tensor_bytes(to)};
+}
