@@ -141,17 +141,18 @@ static int find_machine(struct npl_device *dev, const char *name, struct npl_err
 }
 
 /* A machine's name stands in tables, in --set NAME.KEY and in lists cut at commas, and must not be taken for something
- * else: a placement, a real device. (Who places layers refuses `host` too, which is the name of the modelled host alone.) */
-static int check_name(const struct npl_machine *machine, struct npl_err *err)
+ * else: a placement, a real device, the host. */
+static int check_name(const struct npl_machine *machine, const struct npl_driver *driver, struct npl_err *err)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+";
 	const char *name = machine->name;
-	const struct npl_driver *driver = find_driver(name);
+	const struct npl_driver *named = find_driver(name);
 	size_t length = strlen(name);
 	if (!length || length > 32 || strspn(name, allowed) != length)
 		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' must be 1 to 32 letters, digits, '_', '-' or '+'",
 				machine->path, name);
-	if (!strcmp(name, "placement") || (driver && !driver->needs_machine && strcmp(name, machine->model)))
+	if (!strcmp(name, "placement") || (!strcmp(name, "host") && !driver->may_be_host) ||
+	    (named && !named->needs_machine && strcmp(name, machine->model)))
 		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' is taken, expected another `name:`", machine->path,
 				name);
 	return 0;
@@ -201,12 +202,12 @@ static void hash(struct npl_device *dev)
 /* The driver and its parameters, before it starts. */
 static int read_parameters(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
 {
-	if (dev->machine.path && check_name(&dev->machine, err))
-		return err->code;
 	dev->driver = find_driver(dev->machine.model);
 	if (!dev->driver)
 		return npl_fail(err, NPL_EINPUT, "%s: there is no simulator '%s' for `model:`", dev->machine.path,
 				dev->machine.model);
+	if (dev->machine.path && check_name(&dev->machine, dev->driver, err))
+		return err->code;
 	if (options && apply_options(dev, options, err))
 		return err->code;
 	size_t bytes = dev->driver->config_bytes;

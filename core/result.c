@@ -20,6 +20,25 @@ bool npl_origin_ok(const char *origin)
 	return false;
 }
 
+const char *npl_energy_part_name(enum npl_energy_part part)
+{
+	static const char *const names[NPL_ENERGY_PARTS] = {[NPL_OF_MACHINE] = "machine",
+							    [NPL_OF_MEMORY] = "memory",
+							    [NPL_OF_WAITING] = "waiting",
+							    [NPL_OF_HOST] = "host",
+							    [NPL_OF_LINK] = "link"};
+	return names[part];
+}
+
+int npl_result_energy_of(struct npl_result *result, enum npl_energy_part part, const char *component, uint64_t events,
+			 double pj_per_event, const char *origin, struct npl_err *err)
+{
+	if (npl_result_energy(result, component, events, pj_per_event, origin, err))
+		return err->code;
+	result->energy[result->n_energy - 1].part = part;
+	return 0;
+}
+
 int npl_result_energy(struct npl_result *result, const char *component, uint64_t events, double pj_per_event,
 		      const char *origin, struct npl_err *err)
 {

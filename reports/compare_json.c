@@ -18,6 +18,7 @@ static void put_energy(struct npl_json *json, const struct npl_energy *energy, i
 	for (int i = 0; i < n; i++) {
 		npl_json_open(json, NULL, '{');
 		npl_json_string(json, "component", energy[i].component);
+		npl_json_string(json, "part", npl_energy_part_name(energy[i].part));
 		npl_json_double(json, "joules", energy[i].joules);
 		npl_json_string(json, "origin", energy[i].origin);
 		npl_json_close(json, '}');
@@ -85,6 +86,12 @@ static void put_totals(struct npl_json *json, const struct npl_device_report *r,
 	put_measured_energy(json, &r->energy);
 	npl_json_double(json, "inferences_per_joule", f.inferences_per_joule);
 	npl_json_double(json, "power_w", f.power_w);
+	npl_json_open(json, "energy_by_part", '{');
+	for (int p = 0; p < NPL_ENERGY_PARTS; p++)
+		npl_json_double(json, npl_energy_part_name((enum npl_energy_part)p), f.part_j[p]);
+	npl_json_close(json, '}');
+	npl_json_double(json, "machine_power_w", f.machine_power_w);
+	npl_json_double(json, "machine_ops_per_second", f.machine_ops_per_second);
 	npl_json_open(json, "bytes", '{');
 	if (simulated) {
 		npl_json_u64(json, "dram", run->bytes[NPL_MEM_DRAM]);

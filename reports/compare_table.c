@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cells.h"
+#include "energy_table.h"
 #include "host_reasons.h"
 #include "npulab/isa.h"
 #include "npulab/report.h"
@@ -14,23 +16,7 @@
 #include "unavailable.h"
 #include "value_notes.h"
 
-#define CELL            48
 #define DEVICES_A_TABLE 4 /* columns of a layer table that fit beside names and operators */
-
-/* A placement is simulated where one of its devices is. */
-static bool simulated(const struct npl_device_report *r)
-{
-	bool one = !r->n_parts && npl_device_kind_is_modelled(r->info.kind);
-	for (int i = 0; i < r->n_parts; i++)
-		one = one || npl_device_kind_is_modelled(r->part[i].info.kind);
-	return one;
-}
-
-/* One modelled part makes a sum modelled: a real device whose host did a layer is marked too. */
-static bool modelled(const struct npl_device_report *r)
-{
-	return simulated(r) || r->run.host_seconds > 0;
-}
 
 /* Whether the device of this name times its link itself. */
 static bool times_link(const struct npl_device_report *r, const char *name)
@@ -54,26 +40,6 @@ static bool energy_measured(const struct npl_device_report *r)
 		if (isfinite(r->run.energy[i].joules) && strncmp(r->run.energy[i].origin, "measured", 8))
 			return false;
 	return true;
-}
-
-/* A figure with its mark: "~" for modelled. */
-static const char *figure(char *buf, double value, const char *unit, bool is_model)
-{
-	char text[32];
-	npl_si_text(value, unit, text, sizeof text);
-	snprintf(buf, CELL, "%s%s", is_model && isfinite(value) ? "~" : "", text);
-	return buf;
-}
-
-static const char *percent(char *buf, double fraction, const char *mark)
-{
-	if (!isfinite(fraction))
-		snprintf(buf, CELL, "-");
-	else if (fraction > 0 && fraction < 0.0995)
-		snprintf(buf, CELL, "%s%.2g %%", mark, 100 * fraction);
-	else
-		snprintf(buf, CELL, "%s%.1f %%", mark, 100 * fraction);
-	return buf;
 }
 
 static void put_heading(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
@@ -115,15 +81,15 @@ static void put_speed(FILE *out, const struct npl_comparison *c, const struct np
 {
 	struct npl_table table;
 	enum { COLUMNS = 8 };
-	static const char *const whole[COLUMNS] = {"DEVICE", "FORMAT",    "BATCH TIME",    "SAMPLES/S",
-						   "OPS/S",  "PEAK USED", "ENERGY/SAMPLE", "POWER"};
-	static const char *const layer[COLUMNS] = {"DEVICE", "FORMAT",    "TIME",   "CYCLES",
-						   "OPS/S",  "PEAK USED", "ENERGY", "POWER"};
+	static const char *const whole[COLUMNS] = {"DEVICE",        "FORMAT", "BATCH TIME", "SAMPLES/S",
+						   "ENERGY/SAMPLE", "OPS/S",  "PEAK USED",  "POWER"};
+	static const char *const layer[COLUMNS] = {"DEVICE", "FORMAT", "TIME",      "CYCLES",
+						   "ENERGY", "OPS/S",  "PEAK USED", "POWER"};
 	npl_table_open(&table, "llrrrrrr", context->single_layer ? layer : whole);
 	for (int d = 0; d < c->n_devices; d++) {
 		npl_table_unavailable(&table, &c->unavailable, d, COLUMNS);
 		const struct npl_device_report *r = &c->device[d];
-		bool model = modelled(r), energy_model = !energy_measured(r);
+		bool model = npl_report_modelled(r), energy_model = !energy_measured(r);
 		struct npl_figures f;
 		char a[CELL], b[CELL], o[CELL], u[CELL], e[CELL], p[CELL];
 		npl_figures_of(r, context, &f);
@@ -135,10 +101,10 @@ static void put_speed(FILE *out, const struct npl_comparison *c, const struct np
 				       npl_report_format(r) ? npl_report_format(r) : "mixed",
 				       figure(a, f.latency_s, "s", model),
 				       b,
-				       figure(o, f.ops_per_second, "OP/s", model),
-				       percent(u, f.utilization, model ? "~" : ""),
 				       energy_figure(e, &f, energy_model),
-				       figure(p, f.power_w, "W", energy_model)};
+				       figure(o, f.machine_ops_per_second, "OP/s", model),
+				       percent(u, f.utilization, model ? "~" : ""),
+				       figure(p, f.machine_power_w, "W", energy_model)};
 		npl_table_row(&table, cells);
 	}
 	npl_table_unavailable(&table, &c->unavailable, c->n_devices, COLUMNS);
@@ -219,12 +185,12 @@ static void put_parts(FILE *out, const struct npl_comparison *c)
 		const struct npl_device_report *r = &c->device[d];
 		double n = (double)r->batches;
 		char m[CELL], h[CELL], l[CELL], on_host[100];
-		if (!modelled(r) && !r->n_parts && !(r->run.link_seconds > 0))
+		if (!npl_report_modelled(r) && !r->n_parts && !(r->run.link_seconds > 0))
 			continue;
 		list_host(on_host, sizeof on_host, c, &r->run);
-		const char *cells[] = {r->instance, figure(m, r->run.device_seconds / n, "s", simulated(r)),
-				       figure(h, r->run.host_seconds / n, "s", modelled(r)),
-				       figure(l, r->run.link_seconds / n, "s", simulated(r)), on_host};
+		const char *cells[] = {r->instance, figure(m, r->run.device_seconds / n, "s", npl_report_simulated(r)),
+				       figure(h, r->run.host_seconds / n, "s", npl_report_modelled(r)),
+				       figure(l, r->run.link_seconds / n, "s", npl_report_simulated(r)), on_host};
 		npl_table_row(&table, cells);
 		rows++;
 	}
@@ -426,17 +392,6 @@ static bool any_layer_judged(const struct npl_comparison *c)
 	return false;
 }
 
-/* What the device is, and where its energy comes from: of a real one by what means, or why there is none. */
-static size_t put_origins(char *line, size_t size, const struct npl_device_report *r)
-{
-	char origin[400];
-	npl_energy_origins(r->run.energy, r->run.n_energy, origin, sizeof origin);
-	int used = snprintf(line, size, "%s%senergy %s", r->info.detail, *r->info.detail ? "; " : "", origin);
-	if (*r->energy.note)
-		used += snprintf(line + used, size - (size_t)used, ": %s", r->energy.note);
-	return (size_t)used;
-}
-
 /* What a device of integers left to its floats. */
 static size_t put_floats(char *line, size_t size, const struct npl_device_report *r)
 {
@@ -484,9 +439,9 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 	npl_table_open(&table, "ll", header);
 	for (int d = 0; d < c->n_devices; d++) {
 		const struct npl_device_report *r = &c->device[d];
-		any_model = any_model || modelled(r) || !energy_measured(r);
-		any_measure = any_measure || (isfinite(r->spread) && !modelled(r));
-		size_t used = put_origins(line, sizeof line, r);
+		any_model = any_model || npl_report_modelled(r) || !energy_measured(r);
+		any_measure = any_measure || (isfinite(r->spread) && !npl_report_modelled(r));
+		size_t used = npl_energy_note(line, sizeof line, r);
 		if (used < sizeof line)
 			used += npl_value_notes(line + used, sizeof line - used, c, r);
 		if (used < sizeof line)
@@ -519,6 +474,8 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 		npl_table_row(&table, (const char *const[]){r->instance, line});
 	}
 	npl_table_unavailable_notes(&table, &c->unavailable);
+	npl_host_note(&table, c);
+	npl_memory_note(&table, c);
 	put_links_within(&table, c);
 	if (any_model)
 		npl_table_row(
@@ -526,9 +483,9 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 			(const char *const[]){
 				"~", context->single_layer
 					     ? "modelled or assumed, not measured"
-					     : "modelled or assumed, not measured; a batch's time covers the machine, "
-					       "its host and the link between them, PEAK USED the "
-					       "machine's own time"});
+					     : "modelled or assumed, not measured; BATCH TIME, SAMPLES/S and "
+					       "ENERGY/SAMPLE cover the machine, its host and the link between them, "
+					       "OPS/S, PEAK USED and POWER the machine while it works"});
 	if (any_measure)
 		npl_table_row(&table, (const char *const[]){"no mark", "measured on this computer"});
 	if (any_measure && npl_isa_limit()) {
@@ -558,8 +515,10 @@ void npl_report_table(FILE *out, const struct npl_comparison *c, const struct np
 	put_speed(out, c, context);
 	if (!c->timing_only && !context->single_layer)
 		put_accuracy(out, c);
-	if (!context->single_layer)
+	if (!context->single_layer) {
 		put_parts(out, c);
+		npl_energy_table(out, c, context);
+	}
 	if (c->n_devices && c->device[0].n_parts)
 		put_links(out, &c->device[0]);
 	if (!context->single_layer)

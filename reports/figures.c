@@ -6,6 +6,23 @@
 
 #include "npulab/report.h"
 
+static double sum_of_part(const struct npl_run *run, enum npl_energy_part part)
+{
+	double sum = 0;
+	for (int i = 0; i < run->n_energy; i++)
+		if (run->energy[i].part == part)
+			sum += run->energy[i].joules;
+	return sum;
+}
+
+/* A meter of a real device counts while its transfers go on, too. */
+static double time_of_power(const struct npl_device_report *r)
+{
+	return npl_device_kind_is_modelled(r->info.kind)
+		       ? r->run.device_seconds
+		       : fmax(r->run.seconds - r->run.host_seconds, r->run.device_seconds);
+}
+
 void npl_figures_of(const struct npl_device_report *r, const struct npl_report_context *context, struct npl_figures *f)
 {
 	const struct npl_run *run = &r->run;
@@ -29,6 +46,14 @@ void npl_figures_of(const struct npl_device_report *r, const struct npl_report_c
 		if (isfinite(run->energy[i].joules) && r->samples)
 			f->known_joules_per_inference += run->energy[i].joules / (double)r->samples;
 	f->power_w = f->energy_j * rate;
+	for (int p = 0; p < NPL_ENERGY_PARTS; p++)
+		f->part_j[p] = run->n_energy ? sum_of_part(run, (enum npl_energy_part)p) : NAN;
+	const double machine_j = f->part_j[NPL_OF_MACHINE] + f->part_j[NPL_OF_MEMORY];
+	const double own = time_of_power(r);
+	f->machine_power_w = own > 0 && machine_j > 0 ? machine_j / own : NAN;
+	f->machine_ops_per_second = works && run->device_seconds > 0
+					    ? 2.0 * (double)run->device_macs * real / run->device_seconds
+					    : NAN;
 }
 
 const char *npl_report_format(const struct npl_device_report *report)

@@ -169,15 +169,15 @@ static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, 
 }
 
 /* Adds joules to the row's component of this name and origin. */
-static int add_energy(struct npl_result *result, const char *component, double joules, const char *origin,
-		      struct npl_err *err)
+static int add_energy(struct npl_result *result, enum npl_energy_part part, const char *component, double joules,
+		      const char *origin, struct npl_err *err)
 {
 	for (int i = 0; i < result->n_energy; i++)
 		if (!strcmp(result->energy[i].component, component) && !strcmp(result->energy[i].origin, origin)) {
 			result->energy[i].joules += joules;
 			return 0;
 		}
-	if (npl_result_energy(result, component, 0, 0, origin, err))
+	if (npl_result_energy_of(result, part, component, 0, 0, origin, err))
 		return err->code;
 	if (strcmp(origin, "absent"))
 		result->energy[result->n_energy - 1].joules = joules;
@@ -191,14 +191,16 @@ static int charge_surroundings(const struct npl_session *s, const struct npl_ste
 {
 	bool on_device = row->role == NPL_RAN && step->device != NPL_ON_HOST;
 	if (on_device && !row->result.n_energy && npl_device_get_info(s->device[step->device])->kind != NPL_KIND_NULL &&
-	    add_energy(&row->result, row->ran_on, 0, "absent", err))
+	    add_energy(&row->result, NPL_OF_MACHINE, row->ran_on, 0, "absent", err))
 		return err->code;
-	if (row->host_seconds > 0 && add_energy(&row->result, "host", row->host_joules, s->host->origin, err))
+	if (row->host_seconds > 0 &&
+	    add_energy(&row->result, NPL_OF_HOST, "host", row->host_joules, s->host->origin, err))
 		return err->code;
 	for (int d = 0; d < s->n_devices; d++) {
 		const struct npl_link *link = &npl_device_get_info(s->device[d])->link;
 		if (link_bytes[d] && !link->energy_within &&
-		    add_energy(&row->result, "host link", (double)link_bytes[d] * link->pj_per_byte * 1e-12,
+		    add_energy(&row->result, NPL_OF_LINK, "host link",
+			       (double)link_bytes[d] * link->pj_per_byte * 1e-12,
 			       link->energy_origin ? link->energy_origin : "absent", err))
 			return err->code;
 	}
@@ -220,7 +222,7 @@ static int charge_waiting(const struct npl_session *s, struct npl_run *run, stru
 		npl_schedule_waiting(run, d, waiting);
 		for (int i = 0; i < run->n_layers && !rc; i++)
 			if (waiting[i] > 0)
-				rc = add_energy(&run->layer[i].result, "static, waiting",
+				rc = add_energy(&run->layer[i].result, NPL_OF_WAITING, "static, waiting",
 						waiting[i] * info->static_watts, info->static_origin, err);
 	}
 	free(waiting);

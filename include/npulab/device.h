@@ -97,6 +97,7 @@ struct npl_driver {
 	const struct npl_param *params; /* schema of its machine files and of --set; NULL: none */
 	size_t config_bytes;            /* size of the struct that params describes */
 	bool needs_machine;             /* true: cannot be opened without a machine file */
+	bool may_be_host;               /* a machine of it may be the modelled host, and be called `host` */
 	/* Opens with a config filled from params (borrowed until close). NPL_EDEVICE: cannot start, with the reason. */
 	int (*open)(const void *config, void **state, struct npl_err *err);
 	void (*close)(void *state); /* accepts NULL */

@@ -36,6 +36,10 @@ struct npl_figures {
 	double inferences_per_second, ops_per_second, utilization;
 	double energy_j, inferences_per_joule, joules_per_inference, power_w;
 	double known_joules_per_inference; /* of the components that are known, when others are absent */
+	double part_j
+		[NPL_ENERGY_PARTS]; /* energy_j by whose it is; 0 where a part has none, NAN where it is not known */
+	/* The machine's own: operations and energy, its memory's included, over the time it works. NAN: not known. */
+	double machine_ops_per_second, machine_power_w;
 };
 void npl_figures_of(const struct npl_device_report *report, const struct npl_report_context *context,
 		    struct npl_figures *figures);

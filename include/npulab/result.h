@@ -20,6 +20,11 @@ extern "C" {
 /* Where a time comes from. */
 enum npl_from { NPL_FROM_NONE, NPL_FROM_MODEL, NPL_FROM_MEASURE };
 
+/* Whose energy it is: of a machine at work; of the main memory that it works in, which is part of the machine; of a machine that waits for
+ * its host, a link or another machine; of the modelled host; of a link. */
+enum npl_energy_part { NPL_OF_MACHINE, NPL_OF_MEMORY, NPL_OF_WAITING, NPL_OF_HOST, NPL_OF_LINK, NPL_ENERGY_PARTS };
+const char *npl_energy_part_name(enum npl_energy_part part); /* "machine", "memory", "waiting", "host", "link" */
+
 /* One component of a layer's energy. Origins are a closed set (npl_origin_ok):
  *   measured:rapl-pkg  measured:nvml-energy  measured:nvml-power-integral
  *   modelled:<table>  calibrated:<paper>  assumed:tdp  absent                                       */
@@ -29,6 +34,7 @@ struct npl_energy {
 	uint64_t events;       /* what was counted; 0 for a measured energy */
 	double pj_per_event;   /* joules = events * pj_per_event * 1e-12, checked, when events > 0 */
 	double joules;         /* NAN when the origin is "absent" */
+	enum npl_energy_part part;
 };
 
 bool npl_origin_ok(const char *origin);
@@ -61,6 +67,9 @@ struct npl_result {
 /* Adds a component counted as events; NPL_EINTERNAL when the table is full or the origin is not of the set. */
 int npl_result_energy(struct npl_result *result, const char *component, uint64_t events, double pj_per_event,
 		      const char *origin, struct npl_err *err);
+/* The same of another part than the machine. */
+int npl_result_energy_of(struct npl_result *result, enum npl_energy_part part, const char *component, uint64_t events,
+			 double pj_per_event, const char *origin, struct npl_err *err);
 /* Sum of the components' joules; NAN when there is none or one is absent. */
 double npl_result_joules(const struct npl_result *result);
 /* Adds one component into a list of at most `room`, kept by component and origin. */

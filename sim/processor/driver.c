@@ -131,6 +131,7 @@ const struct npl_driver npl_driver_processor = {
 	.params = npl_processor_params,
 	.config_bytes = sizeof(struct npl_processor_model),
 	.needs_machine = true,
+	.may_be_host = true,
 	.open = processor_open,
 	.close = processor_close,
 	.describe = processor_describe,

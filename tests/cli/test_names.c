@@ -92,6 +92,10 @@ Test(cli_names, dumps_load_back)
 		struct cli_result again = cli_run(&how, "devices", "@/copy.yaml", "--yaml");
 		cr_assert_eq(again.status, 0, "%s: %s", name, again.err);
 		cr_assert_str_eq(again.out, dump.out, "%s: a dump of its dump differs", name);
+		cli_free(&dump);
+		cli_free(&again);
+		if (!strcmp(name, "host")) /* which runs no layer of its own */
+			continue;
 		json_t *root = cli_json(&how, "layer", "gemm", "-m", "2", "-n", "2", "-k", "2", "--devices",
 					"@/copy.yaml", "--json", "-");
 		cr_assert_str_eq(cli_text(cli_at(root, "devices.0.name")), name);
@@ -99,8 +103,6 @@ Test(cli_names, dumps_load_back)
 			  name);
 		dumped += !strcmp(name, "cpu") || !strcmp(name, "tpu_v1") || !strcmp(name, "diannao");
 		json_decref(root);
-		cli_free(&dump);
-		cli_free(&again);
 	}
 	cr_assert_eq(dumped, 3, "cpu, tpu_v1 and diannao have parameters");
 	json_decref(known);

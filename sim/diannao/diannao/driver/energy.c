@@ -25,11 +25,13 @@ static int memory_energy(const struct dn_counters *counters, const struct npl_me
 	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
 	int n = npl_memory_energy_of(memory, moved, part);
 	for (int i = 0; i < n; i++)
-		if (npl_result_energy(result, names[part[i].kind], part[i].events, part[i].pj, part[i].origin, err))
+		if (npl_result_energy_of(result, NPL_OF_MEMORY, names[part[i].kind], part[i].events, part[i].pj,
+					 part[i].origin, err))
 			return err->code;
 	if (n)
 		return 0;
-	return npl_result_energy(result, "memory", counters->dram_reads + counters->dram_writes, 0, "absent", err);
+	return npl_result_energy_of(result, NPL_OF_MEMORY, "memory", counters->dram_reads + counters->dram_writes, 0,
+				    "absent", err);
 }
 
 int dn_energy_of(const struct dn_config *config, const struct dn_counters *counters, uint64_t cycles,

@@ -47,7 +47,8 @@ static int command_energy(const struct tpu_config *config, const struct npl_memo
 	for (int i = 0; i < n; i++) {
 		if (!part[i].events || (is_standing(part[i].kind) && config->weight_standby == TPU_STANDBY_STATIC))
 			continue;
-		if (npl_result_energy(result, names[part[i].kind], part[i].events, part[i].pj, part[i].origin, err))
+		if (npl_result_energy_of(result, NPL_OF_MEMORY, names[part[i].kind], part[i].events, part[i].pj,
+					 part[i].origin, err))
 			return err->code;
 	}
 	return 0;
@@ -61,8 +62,9 @@ static int weight_memory_energy(const struct tpu_config *config, const struct np
 	if (weights && npl_memory_energy_of(weights, &none, part))
 		return command_energy(config, weights, counter, result, err);
 	/* a memory without an energy model is no reason to charge another's */
-	return npl_result_energy(result, "weight memory", counter->weight_bytes, weights ? 0 : config->weight_byte.pj,
-				 weights ? "absent" : config->weight_byte.origin, err);
+	return npl_result_energy_of(result, NPL_OF_MEMORY, "weight memory", counter->weight_bytes,
+				    weights ? 0 : config->weight_byte.pj,
+				    weights ? "absent" : config->weight_byte.origin, err);
 }
 
 int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weights, const struct tpu_counters *counter,
@@ -76,20 +78,23 @@ int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weig
 		const char *component;
 		uint64_t events;
 		const struct tpu_energy *each;
+		enum npl_energy_part part;
 	} parts[] = {
-		{"matrix unit", counter->useful_macs + counter->unused_macs, &config->cell},
-		{"unified buffer read", counter->ub_rows_read * row_bytes, &config->buffer_byte_read},
-		{"unified buffer write", counter->ub_rows_written * row_bytes, &config->buffer_byte_written},
-		{"accumulators", counter->accumulator_writes * row_words, &config->accumulator_word},
-		{"weight memory", 0, NULL},
-		{"static", cycles, &idle},
-		{"host link", link_bytes, &link},
+		{"matrix unit", counter->useful_macs + counter->unused_macs, &config->cell, NPL_OF_MACHINE},
+		{"unified buffer read", counter->ub_rows_read * row_bytes, &config->buffer_byte_read, NPL_OF_MACHINE},
+		{"unified buffer write", counter->ub_rows_written * row_bytes, &config->buffer_byte_written,
+		 NPL_OF_MACHINE},
+		{"accumulators", counter->accumulator_writes * row_words, &config->accumulator_word, NPL_OF_MACHINE},
+		{"weight memory", 0, NULL, NPL_OF_MEMORY},
+		{"static", cycles, &idle, NPL_OF_MACHINE},
+		{"host link", link_bytes, &link, NPL_OF_LINK},
 	};
 	size_t n = sizeof parts / sizeof *parts - (link_bytes == 0);
 	for (size_t i = 0; i < n; i++) {
-		int rc = parts[i].each ? npl_result_energy(result, parts[i].component, parts[i].events,
-							   parts[i].each->pj, parts[i].each->origin, err)
-				       : weight_memory_energy(config, weights, counter, result, err);
+		int rc = parts[i].each
+				 ? npl_result_energy_of(result, parts[i].part, parts[i].component, parts[i].events,
+							parts[i].each->pj, parts[i].each->origin, err)
+				 : weight_memory_energy(config, weights, counter, result, err);
 		if (rc)
 			return rc;
 	}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Cells that the tables of a comparison have in common. */
+#ifndef NPULAB_REPORTS_CELLS_H
+#define NPULAB_REPORTS_CELLS_H
+
+#include <math.h>
+#include <stdio.h>
+
+#include "npulab/report.h"
+
+#define CELL 48
+
+/* A figure with its mark: "~" for modelled. */
+static inline const char *figure(char buf[CELL], double value, const char *unit, bool is_model)
+{
+	char text[32];
+	npl_si_text(value, unit, text, sizeof text);
+	snprintf(buf, CELL, "%s%s", is_model && isfinite(value) ? "~" : "", text);
+	return buf;
+}
+
+static inline const char *percent(char buf[CELL], double fraction, const char *mark)
+{
+	if (!isfinite(fraction))
+		snprintf(buf, CELL, "-");
+	else if (fraction > 0 && fraction < 0.0995)
+		snprintf(buf, CELL, "%s%.2g %%", mark, 100 * fraction);
+	else
+		snprintf(buf, CELL, "%s%.1f %%", mark, 100 * fraction);
+	return buf;
+}
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Energy in the tables of a comparison (energy_table.h). */
+#include "energy_table.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "cells.h"
+
+/* A placement is simulated where one of its devices is. */
+bool npl_report_simulated(const struct npl_device_report *r)
+{
+	bool one = !r->n_parts && npl_device_kind_is_modelled(r->info.kind);
+	for (int i = 0; i < r->n_parts; i++)
+		one = one || npl_device_kind_is_modelled(r->part[i].info.kind);
+	return one;
+}
+
+/* One modelled part makes a sum modelled: a real device whose host did a layer is marked too. */
+bool npl_report_modelled(const struct npl_device_report *r)
+{
+	return npl_report_simulated(r) || r->run.host_seconds > 0;
+}
+
+/* Whose energy that of a batch is, in the parts that the time has. */
+void npl_energy_table(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
+{
+	struct npl_table table;
+	static const char *const header[] = {"ENERGY OF A BATCH", "MACHINE", "ITS MEMORY", "WAITING", "HOST", "LINK"};
+	static const enum npl_energy_part part[] = {NPL_OF_MACHINE, NPL_OF_MEMORY, NPL_OF_WAITING, NPL_OF_HOST,
+						    NPL_OF_LINK};
+	int rows = 0;
+	npl_table_open(&table, "lrrrrr", header);
+	for (int d = 0; d < c->n_devices; d++) {
+		const struct npl_device_report *r = &c->device[d];
+		struct npl_figures f;
+		char text[NPL_ENERGY_PARTS][CELL];
+		const char *cells[1 + NPL_ENERGY_PARTS] = {r->instance};
+		if (!npl_report_modelled(r) || !r->run.n_energy)
+			continue;
+		npl_figures_of(r, context, &f);
+		for (int p = 0; p < NPL_ENERGY_PARTS; p++) {
+			const double joules = f.part_j[part[p]];
+			/* a link whose bytes take no energy of their own, or one that is counted elsewhere */
+			const bool no_own = part[p] == NPL_OF_LINK && joules <= 0;
+			cells[1 + p] = figure(text[p], no_own ? NAN : joules / (double)r->batches, "J", true);
+		}
+		npl_table_row(&table, cells);
+		rows++;
+	}
+	if (rows) {
+		fputc('\n', out);
+		npl_table_print(&table, out);
+	}
+	npl_table_close(&table);
+}
+
+/* Where the energy of some parts comes from; false: they have none. */
+static bool origins_of(const struct npl_run *run, unsigned parts, char *text, size_t size)
+{
+	struct npl_energy some[NPL_MAX_RUN_ENERGY];
+	int n = 0;
+	for (int i = 0; i < run->n_energy; i++)
+		if (parts >> run->energy[i].part & 1u)
+			some[n++] = run->energy[i];
+	npl_energy_origins(some, n, text, size);
+	return n > 0;
+}
+
+/* What the device is, and where its energy comes from: of a real one by what means, or why there is none. */
+size_t npl_energy_note(char *line, size_t size, const struct npl_device_report *r)
+{
+	char machine[300], memory[120], link[120];
+	const bool has_memory = origins_of(&r->run, 1u << NPL_OF_MEMORY, memory, sizeof memory);
+	const bool has_link = origins_of(&r->run, 1u << NPL_OF_LINK, link, sizeof link);
+	origins_of(&r->run, 1u << NPL_OF_MACHINE | 1u << NPL_OF_WAITING, machine, sizeof machine);
+	int used = snprintf(line, size, "%s%senergy %s", r->info.detail, *r->info.detail ? "; " : "", machine);
+	if (has_memory)
+		used += snprintf(line + used, size - (size_t)used, ", of its memory %s", memory);
+	if (has_link)
+		used += snprintf(line + used, size - (size_t)used, ", of its link %s", link);
+	if (*r->energy.note)
+		used += snprintf(line + used, size - (size_t)used, "%s%s", has_memory || has_link ? "; " : ": ",
+				 r->energy.note);
+	return (size_t)used;
+}
+
+/* The modelled host, where it has worked. */
+void npl_host_note(struct npl_table *table, const struct npl_comparison *c)
+{
+	char line[600], origin[120];
+	for (int d = 0; d < c->n_devices; d++) {
+		if (!(c->device[d].run.host_seconds > 0) || !c->host.name)
+			continue;
+		origins_of(&c->device[d].run, 1u << NPL_OF_HOST, origin, sizeof origin);
+		snprintf(line, sizeof line,
+			 "%s; energy %s while it works; --set host.KEY=VALUE or --host FILE changes it",
+			 c->host.info.detail, origin);
+		npl_table_row(table, (const char *const[]){"host", line});
+		return;
+	}
+}
+
+/* What a byte of main memory costs on a device; NAN: it has none, or that is not known. */
+static double pj_per_memory_byte(const struct npl_device_report *r)
+{
+	double joules = 0;
+	for (int i = 0; i < r->run.n_energy; i++)
+		if (r->run.energy[i].part == NPL_OF_MEMORY)
+			joules += r->run.energy[i].joules;
+	const double bytes = (double)r->run.bytes[NPL_MEM_DRAM];
+	return joules > 0 && bytes > 0 ? joules / bytes * 1e12 : NAN;
+}
+
+#define MEMORIES_DIFFER 2 /* times */
+
+/* Rows whose sources give a byte of memory very different energies are not compared by their machines alone. */
+void npl_memory_note(struct npl_table *table, const struct npl_comparison *c)
+{
+	const struct npl_device_report *least = NULL, *most = NULL;
+	char line[300];
+	for (int d = 0; d < c->n_devices; d++) {
+		const struct npl_device_report *r = &c->device[d];
+		const double pj = pj_per_memory_byte(r);
+		if (isnan(pj))
+			continue;
+		least = !least || pj < pj_per_memory_byte(least) ? r : least;
+		most = !most || pj > pj_per_memory_byte(most) ? r : most;
+	}
+	if (!most || pj_per_memory_byte(most) < MEMORIES_DIFFER * pj_per_memory_byte(least))
+		return;
+	snprintf(
+		line, sizeof line,
+		"a byte of main memory takes %.3g pJ on %s and %.3g pJ on %s, as their sources have it: their energies differ by "
+		"that, too",
+		pj_per_memory_byte(least), least->instance, pj_per_memory_byte(most), most->instance);
+	npl_table_row(table, (const char *const[]){"memory", line});
+}

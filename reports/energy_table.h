@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Energy in the tables of a comparison: whose that of a batch is, and what must be known to read it. */
+#ifndef NPULAB_REPORTS_ENERGY_TABLE_H
+#define NPULAB_REPORTS_ENERGY_TABLE_H
+
+#include <stdio.h>
+
+#include "npulab/report.h"
+#include "table.h"
+
+/* Whether a report's own time is a model's: a placement's is where one of its devices' is. */
+bool npl_report_simulated(const struct npl_device_report *report);
+/* One modelled part makes a sum modelled: a real device whose host did a layer is marked too. */
+bool npl_report_modelled(const struct npl_device_report *report);
+
+/* The energy of a batch of each modelled device, by whose it is. */
+void npl_energy_table(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
+
+/* What the device is, and where its energy comes from; returns the length that the text has or would have. */
+size_t npl_energy_note(char *line, size_t size, const struct npl_device_report *report);
+/* A row of notes on the modelled host, where it has worked. */
+void npl_host_note(struct npl_table *table, const struct npl_comparison *comparison);
+/* A row of notes where a byte of main memory costs very different energies on two devices. */
+void npl_memory_note(struct npl_table *table, const struct npl_comparison *comparison);
+
+#endif
