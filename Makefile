@@ -115,6 +115,12 @@ lint: ## formatting, the include rule, clang-tidy, cppcheck, and both compilers 
 	@scripts/install-deps.sh lint
 	@scripts/lint.sh
 
+docs-check: all ## runs the commands that README.md and docs/ name and compares what they print with what stands there (PAGES='...' for some)
+	@scripts/docs_check.py --program $(bin) $(PAGES)
+
+docs-update: all ## the same, and rewrites the blocks and figures that differ
+	@scripts/docs_check.py --program $(bin) --update $(PAGES)
+
 format: ## rewrites the sources in the project's format
 	clang-format -i $(sources) $(headers) $(kernel_texts)
 
@@ -313,6 +319,6 @@ $(out)/version.h: FORCE
 
 FORCE:
 
-.PHONY: all help deps demo test test-cuda test-emulated bench-cuda cuda-bundle check asan lint format cosim mutants fuzz soak bench prove examples install install-files uninstall tsan clean objects FORCE
+.PHONY: all help deps demo test test-cuda test-emulated bench-cuda cuda-bundle check docs-check docs-update asan lint format cosim mutants fuzz soak bench prove examples install install-files uninstall tsan clean objects FORCE
 
 -include $(sources:%.c=$(out)/%.d)

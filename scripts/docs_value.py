@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+#
+# The figures that comments of pages ask of a command's output (docs_check.py): an expression over the JSON that it printed, or a regular
+# expression over its text, and how the value is printed.
+#
+#     EXPRESSION  paths, numbers, + - * / between blanks, parentheses, sum() max() min() len() mean() of a path
+#     PATH        devices[name=tpu_v1].totals.cycles, layers.0.macs, settings["array.rows"]; a key of a list is that of all its
+#                 elements, [key=value] keeps those that have it, and a list of one element is this element
+#     /REGEX/     its first group, or all that it matches
+#     FORMAT      text without blanks around one field of Python's str.format, as ~{:.2f}; {} when it is left out
+import json
+import re
+
+TOKEN = re.compile(
+    r"""\s*(?:(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?![\w.\[])
+    |(?P<function>sum|max|min|len|mean)\(
+    |(?P<path>[A-Za-z_]\w*(?:\.\w+|\[[^\]]*\])*)
+    |(?P<operator>(?<=\s)[-+*/](?=\s)|[()]))""",
+    re.VERBOSE,
+)
+STEP = re.compile(r"\.?(\w+)|\[(?:\"([^\"]*)\"|([\w.]+)=([^\]]*))\]")
+FUNCTIONS = {"sum": sum, "max": max, "min": min, "len": len, "mean": lambda values: sum(values) / len(values)}
+
+
+class Wrong(Exception):
+    """A figure that cannot be had; says why."""
+
+
+def text_of(value):
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def key_of(value, key, path):
+    if isinstance(value, list):
+        if key.isdigit():
+            if int(key) >= len(value):
+                raise Wrong(f"{path}: there is no element {key}, only {len(value)}")
+            return value[int(key)]
+        return [key_of(element, key, path) for element in value]
+    if not isinstance(value, dict) or key not in value:
+        raise Wrong(f"{path}: there is no '{key}'")
+    return value[key]
+
+
+def alone(value):
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def at(root, path):
+    """What stands at the path; a list where that is several values."""
+    value, end = root, 0
+    for step in STEP.finditer(path):
+        if step.start() != end:
+            break
+        end = step.end()
+        key, quoted, name, wanted = step.groups()
+        if name is None:
+            key = key if quoted is None else quoted
+            value = key_of(value if key.isdigit() else alone(value), key, path)
+            continue
+        if not isinstance(value, list):
+            raise Wrong(f"{path}: [{name}={wanted}] chooses from a list, and there is none")
+        value = [element for element in value if text_of(key_of(element, name, path)) == wanted]
+        if not value:
+            raise Wrong(f"{path}: nothing has {name}={wanted}")
+    if end != len(path):
+        raise Wrong(f"{path}: '{path[end:]}' is no part of a path")
+    return alone(value)
+
+
+class Expression:
+    """A recursive-descent parser that computes as it reads."""
+
+    def __init__(self, text, root):
+        self.text, self.root, self.tokens, end = text, root, [], 0
+        while text[end:].strip():
+            match = TOKEN.match(text, end)
+            if not match:
+                raise Wrong(f"'{text[end:].strip()}' is no expression")
+            self.tokens.append((match.lastgroup, match[match.lastgroup]))
+            end = match.end()
+
+    def peek(self):
+        return self.tokens[0] if self.tokens else (None, None)
+
+    def take(self, what=None):
+        kind, text = self.peek()
+        if not kind or (what and text != what):
+            raise Wrong(f"'{self.text}': expected {what or 'a path or a number'}" + (f" before '{text}'" if kind else " at its end"))
+        self.tokens.pop(0)
+        return kind, text
+
+    def value(self):
+        if not self.tokens:
+            raise Wrong("an expression is missing")
+        value = self.sum()
+        if self.tokens:
+            raise Wrong(f"'{self.text}': '{self.peek()[1]}' is not expected")
+        return value
+
+    def binary(self, operators, operand):
+        value = operand()
+        while self.peek()[0] == "operator" and self.peek()[1] in operators:
+            operator, other = self.take()[1], None
+            other = operand()
+            if not all(isinstance(v, (int, float)) for v in (value, other)):
+                raise Wrong(f"'{self.text}': {operator} of what is no number")
+            if operator == "/" and other == 0:
+                raise Wrong(f"'{self.text}' divides by 0")
+            value = {"+": value + other, "-": value - other, "*": value * other}[operator] if operator != "/" else value / other
+        return value
+
+    def sum(self):
+        return self.binary("+-", self.product)
+
+    def product(self):
+        return self.binary("*/", self.factor)
+
+    def factor(self):
+        kind, text = self.take()
+        if kind == "number":
+            return float(text) if re.search(r"[.e]", text) else int(text)
+        if kind == "path":
+            return at(self.root, text)
+        if text != "(" and kind != "function":
+            raise Wrong(f"'{self.text}': '{text}' is not expected")
+        value = self.sum()
+        self.take(")")
+        if kind != "function":
+            return value
+        values = value if isinstance(value, list) else [value]
+        if text != "len" and not all(isinstance(v, (int, float)) for v in values):
+            raise Wrong(f"'{self.text}': {text}() of what is no number")
+        return FUNCTIONS[text](values)
+
+
+def split_format(text):
+    """'EXPRESSION FORMAT' as both; the format is the last word if it has a field."""
+    match = re.fullmatch(r"(.*\S)\s+(\S*\{[^{}\s]*\}\S*)\s*", text, re.DOTALL)
+    return (match[1], match[2]) if match else (text.strip(), "{}")
+
+
+def value_of(expression, output):
+    """The value of an expression or of a regular expression in a command's output."""
+    if expression.startswith("/"):
+        if len(expression) < 3 or not expression.endswith("/"):
+            raise Wrong(f"'{expression}': a regular expression ends with /")
+        try:
+            match = re.search(expression[1:-1], output, re.MULTILINE)
+        except re.error as error:
+            raise Wrong(f"'{expression}' is no regular expression: {error}") from error
+        if not match:
+            raise Wrong(f"'{expression}' matches nothing")
+        return match[1] if match.re.groups else match[0]
+    try:
+        root = json.loads(output)
+    except ValueError as error:
+        raise Wrong(f"what the command printed is not JSON: {error}") from error
+    return Expression(expression, root).value()
+
+
+def printed(value, form):
+    """The value as a page shows it: '-' for null."""
+    if value is None:
+        return "-"
+    if isinstance(value, (list, dict)):
+        raise Wrong(f"there are {len(value)} values, expected one")
+    try:
+        if isinstance(value, str) and not form.count("{}"):
+            value = float(value.replace(",", "")) if re.search(r"[.e]", value) else int(value.replace(",", ""))
+        return form.format(value)
+    except (ValueError, IndexError, KeyError) as error:
+        raise Wrong(f"'{form}' does not print {value!r}: {error}") from error
+
+
+NUMBER = r"(?:[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?|[-+]?inf|nan|-)"
+
+
+def pattern(form):
+    """What a figure of this format looks like where it ends."""
+    before, field, after = re.fullmatch(r"([^{]*)(\{[^}]*\})(.*)", form).groups()
+    return re.compile(re.escape(before) + (r"[^\s|*()]+" if field == "{}" else NUMBER) + re.escape(after) + "$")
