@@ -9,7 +9,7 @@
 #   --program  the folder with the program npulab (build)
 #   --jobs     commands at a time (processors)
 #
-# Before a block, at the beginning of a line:
+# Before a fenced block, or a table that a command prints, at the beginning of a line:
 #
 #     <!-- run: npulab compare digits --devices tpu_v1 -->   the block is what this prints (rows and notes of measured devices: alike in form)
 #     <!-- run -->                                           likewise; the block begins with `$ npulab ...`, the command

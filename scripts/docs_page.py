@@ -28,7 +28,8 @@ class Command:
 
 @dataclass
 class Block:
-    """A fenced block that is a command's output; the lines are those between the fences, without a `$ command` at their head."""
+    """A fenced block, or a table, that is a command's output; of a block the lines are those between the fences, without a `$ command` at
+    their head."""
 
     line: int  # of the page, counted from 0: the first of `lines`
     lines: list
@@ -189,7 +190,10 @@ class Reader:
         lines, end = self.page.lines, at
         while end < len(lines) and lines[end].startswith("|"):
             end += 1
-        self.nothing_follows(("run", "setup", "file"))
+        self.nothing_follows(("setup", "file"))
+        for line, _, match in [p for p in self.pending if p[1] == "run"]:
+            self.block(line, match, at, lines[at:end])
+        self.pending = [p for p in self.pending if p[1] == "column"]
         header = [plain(lines[at][a:b]) for a, b in cells_of(lines[at])]
         for line, _, match in self.pending:
             if header.count(match[1]) != 1:

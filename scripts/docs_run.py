@@ -24,10 +24,10 @@ class Runner:
         self.futures, self.ready = {}, {}
 
     def folder(self, name):
-        """A folder with the data that lies beside the program in the tree."""
+        """A folder with what commands may read of the tree."""
         path = os.path.join(self.scratch, name)
         os.makedirs(path, exist_ok=True)
-        for data in ("machines", "memories", "models", "published"):
+        for data in ("machines", "memories", "models", "published", "schemas", "scripts"):
             link, target = os.path.join(path, data), os.path.join(self.root, data)
             if os.path.isdir(target) and not os.path.lexists(link):
                 os.symlink(target, link)

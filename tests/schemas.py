@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+#
+# The program's JSON beside its schemas (tests/test_schemas.c):
+#
+#     NPULAB_BIN=build/npulab /usr/bin/python3 tests/schemas.py FOLDER
+#
+# Runs the commands below in the folder, whose documents must be what schemas/ say, and says which keys of a schema no document has. A
+# schema lists every key: `absentWhen` excuses one that a document may leave out, `nullWhen` one that may be null, and `onlyWhen` one whose
+# value, or whose null, the computer at hand may be unable to show.
+import json
+import os
+import shlex
+import subprocess
+import sys
+
+import jsonschema
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+ROOT = os.getcwd()
+ONNX = "/usr/share/libonnx-testdata/data/node"
+# Their documents are on standard output; of a command behind the word `timeline` it is the file out.json.
+COMMANDS = [
+    "compare digits --devices reference,null,tpu_v1,diannao,cpu,cuda --json -",
+    "compare digits --devices tpu_v1@array.rows=128,cpu --set cpu.precision=int8 --set cpu.tdp_watts=100 --set cpu.tdp_cores=8 --json -",
+    "compare alexnet --devices tpu_v1,diannao --batch 1 --timing-only --json -",
+    "compare mixed.onnx --input x.npy --devices systolic_128x128,reference --json -",
+    "run digits --place 'Conv*=tpu_v1,Gemm=diannao,*=cpu' --json -",
+    "run digits --place 'Conv*=tpu_v1,*=host' --json -",
+    "layer gemm -m 20 -n 30 -k 40 --devices tpu_v1,cpu --json -",
+    "layer pool --input 1x8x8x8 --kernel 2 --stride 2 --devices tpu_v1 --engine rtl --json -",
+    "roofline --devices tpu_v1,diannao,cuda --json -",
+    "roofline lenet5 --devices tpu_v1,cpu,cuda --json -",
+    "roofline mixed.onnx --devices tpu_v1 --json -",
+    "roofline lenet5 --devices tpu_v1 --set tpu_v1.weight_memory.preset=ideal --json -",
+    "roofline pooled.onnx --devices tpu_v1,diannao --json -",
+    "dram --pattern copy -n 4000 --json -",
+    "dram --pattern stream_rd -n 100 --preset lpddr4-2400 --every-cycle --json -",
+    "dram --pattern stream_wr -n 100 --preset diannao-250gbps --json -",
+    "dram t.trace --preset ./plain.yaml --json -",
+    "validate dram --json -",
+    "validate tpu_v1 --all --json -",
+    "validate diannao --all --set diannao.tiles.positions=18 --json -",
+    f"conformance {ONNX}/test_relu {ONNX}/test_nonzero_example {ONNX}/test_einsum_sum --json -",
+    f"conformance {ONNX}/test_qlinearconv {ONNX}/test_relu --device tpu_v1 --json -",
+    f"conformance {ONNX}/test_cast_FLOAT_to_STRING {ONNX}/test_tfidfvectorizer_tf_only_bigrams_skip0 --json -",
+    "devices --json -",
+    "inspect alexnet --devices tpu_v1,diannao,cpu --set cpu.precision=int8 --json -",
+    "inspect list.csv --json -",
+    "exec matrix.s --machine systolic_16x16 --host-memory bytes.npy --weights bytes.npy --json -",
+    "exec matrix.s --machine systolic_16x16 --host-memory bytes.npy --weights bytes.npy --timing-only --engine rtl --json -",
+    "exec halt.s --machine systolic_16x16 --json -",
+    "models --json -",
+    "timeline run digits --place 'Conv*=tpu_v1,*=cpu' --quiet --timeline out.json",
+]
+PROGRAM = """read_host_memory ub=0 rows=2
+read_weights first=0 count=1
+sync host_in
+matrix_multiply.switch ub=0 acc=0 rows=2
+set_config result_type i32
+set_config result_plane_rows 2
+activate ub=8 acc=0 rows=2
+set_config host_address 1024
+sync activate
+write_host_memory ub=8 rows=2
+halt
+"""
+
+
+def write_inputs(folder):
+    os.chdir(folder)
+    for name, text in {
+        "t.trace": "0x0 READ 0\n0x40 WRITE 1\n0x80 READ 5\n",
+        "list.csv": "Layer, M, K, N,\nfirst, 4, 8, 16,\n",
+        "matrix.s": PROGRAM,
+        "plain.yaml": "name: plain\nmodel: ideal\n",
+        "halt.s": "halt\n",
+    }.items():
+        with open(name, "w", encoding="utf-8") as f:
+            f.write(text)
+    np.save("bytes.npy", np.arange(256, dtype=np.uint8))
+    np.save("x.npy", np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3))
+    # A Softmax along the samples, which mixes them.
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 3])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 3])
+    save("mixed.onnx", helper.make_graph([helper.make_node("Softmax", ["x"], ["y"], axis=0)], "mixed", [x], [y]))
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4, 6, 6])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 3, 3])
+    save("pooled.onnx", helper.make_graph([helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], strides=[2, 2])], "pooled", [x], [y]))
+
+
+def save(path, graph):
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7), path)
+
+
+def documents():
+    """(command, schema's name, document) of every command, once with a cap on the kernels' instructions."""
+    runner = shlex.split(os.environ.get("NPULAB_TEST_RUNNER", ""))
+    for number, command in enumerate(COMMANDS):
+        words = shlex.split(command)
+        file = words[0] == "timeline"
+        environment = {k: v for k, v in os.environ.items() if k != "NPULAB_MAX_ISA"}
+        if number % 2:
+            environment["NPULAB_MAX_ISA"] = "sse2"
+        done = subprocess.run(
+            runner + [os.environ["NPULAB_BIN"]] + words[file:], env=environment, capture_output=True, stdin=subprocess.DEVNULL, check=False
+        )
+        if done.returncode not in (0, 4) or (done.returncode == 4 and "cuda" not in command):
+            sys.exit(f"{command}: ends with {done.returncode}: {done.stderr.decode()}")
+        if file:
+            with open("out.json", encoding="utf-8") as f:
+                document = json.load(f)
+        else:
+            document = json.loads(done.stdout)
+        yield command, "npulab.timeline-1" if file else document["schema"].replace("/", "-"), document
+
+
+def note(schema, value, path, seen):
+    """Records of every key of the schema whether it was there, and null."""
+    if isinstance(value, dict):
+        for key, inner in schema.get("properties", {}).items():
+            states = seen.setdefault(f"{path}.{key}", set())
+            if key not in value:
+                states.add("absent")
+                continue
+            states.add("null" if value[key] is None else "value")
+            note(inner, value[key], f"{path}.{key}", seen)
+    elif isinstance(value, list):
+        for item in value:
+            note(schema["items"], item, path + "[]", seen)
+
+
+def keys(schema, path):
+    """(path, property's schema, whether it is required) of all keys of a schema."""
+    for key, inner in schema.get("properties", {}).items():
+        yield f"{path}.{key}", inner, key in schema["required"]
+        yield from keys(inner, f"{path}.{key}")
+        yield from keys(inner.get("items", {}), f"{path}.{key}[]")
+
+
+def gaps(name, schema, seen):
+    """What of the schema no document has shown, and what the schema itself lacks."""
+    for path, inner, required in keys(schema, name):
+        states, nullable = seen.get(path, set()), "null" in inner["type"]
+        if "description" not in inner:
+            yield f"{path}: no description"
+        if nullable != ("nullWhen" in inner) or required == ("absentWhen" in inner):
+            yield f"{path}: nullWhen and absentWhen go with keys that may be null and that are not required"
+        if "onlyWhen" in inner:
+            continue
+        if "value" not in states:
+            yield f"{path}: no document has a value"
+        if nullable and "null" not in states and "available" not in inner["nullWhen"]:  # where there is a GPU
+            yield f"{path}: may be null, and no document has it so"
+        if not required and "absent" not in states:
+            yield f"{path}: may be left out, and no document leaves it out"
+
+
+def main():
+    schemas, seen, wrong = {}, {}, []
+    for file in sorted(os.listdir("schemas")):
+        with open(os.path.join("schemas", file), encoding="utf-8") as f:
+            schemas[file[: -len(".json")]] = json.load(f)
+    for name, schema in schemas.items():
+        jsonschema.Draft202012Validator.check_schema(schema)
+        for path, inner, _ in keys(schema, name):
+            if "properties" in inner and inner["additionalProperties"] is not False:
+                wrong.append(f"{path}: other keys are not refused")
+    write_inputs(sys.argv[1])
+    for command, name, document in documents():
+        if name not in schemas:
+            wrong.append(f"npulab {command}: there is no schema {name}")
+            continue
+        for error in jsonschema.Draft202012Validator(schemas[name]).iter_errors(document):
+            wrong.append(f"npulab {command}: {'.'.join(map(str, error.absolute_path))}: {error.message[:300]}")
+        note(schemas[name], document, name, seen)
+    for name, schema in schemas.items():
+        wrong += gaps(name, schema, seen)
+    for line in wrong:
+        print(line)
+    return bool(wrong)
+
+
+sys.exit(main())
