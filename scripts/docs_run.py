@@ -19,7 +19,7 @@ class Runner:
     def __init__(self, root, program_folder, scratch, jobs):
         self.root, self.scratch = root, scratch
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("NPULAB_")}
-        self.environment.update(PATH=program_folder + os.pathsep + os.environ.get("PATH", ""), LC_ALL="C.UTF-8")
+        self.environment.update(PATH=program_folder + ":/usr/bin:" + os.environ.get("PATH", ""), LC_ALL="C.UTF-8")
         self.pool = concurrent.futures.ThreadPoolExecutor(jobs)
         self.futures, self.ready = {}, {}
 
