@@ -102,7 +102,7 @@ class Check:
             return
         there = page.lines[figure.line][figure.start : figure.end]
         try:
-            given = docs_value.printed(docs_value.value_of(figure.expression, output), figure.form)
+            given = docs_value.printed(docs_value.values_of(figure.expression, output), figure.form)
         except docs_value.Wrong as why:
             self.say(page, figure.line, f"{why}: {figure.command.text}")
             return

@@ -77,7 +77,7 @@ def code_spans(line):
 
 def plain(cell):
     """A cell's text without marks."""
-    return re.sub(r"[`*]", "", COMMENT.sub("", cell)).strip()
+    return re.sub(r"`|\*\*", "", COMMENT.sub("", cell)).strip()
 
 
 def cells_of(line):
@@ -138,6 +138,9 @@ class Reader:
                 self.page.wrong(at, "this comment does not end")
                 return end
         text = "\n".join(lines[at : end + 1]).strip()
+        if text.count("<!--", 0, text.index("-->")) > 1:
+            self.page.wrong(at, "this comment does not end")
+            return at + 1
         body, behind = text[4:].split("-->", 1)
         body = body.strip()
         kind = re.match(r"\w*", body)[0]

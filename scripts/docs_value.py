@@ -7,7 +7,8 @@
 #     PATH        devices[name=tpu_v1].totals.cycles, layers.0.macs, settings["array.rows"]; a key of a list is that of all its
 #                 elements, [key=value] keeps those that have it, and a list of one element is this element
 #     /REGEX/     its first group, or all that it matches
-#     FORMAT      text without blanks around one field of Python's str.format, as ~{:.2f}; {} when it is left out
+#     A; B        several expressions, for as many fields
+#     FORMAT      from the first word with a field of Python's str.format on: ~{:.2f}, {:+.1f} %, {:.1f} / {:.1f}; {} when it is left out
 import json
 import re
 
@@ -135,13 +136,13 @@ class Expression:
 
 
 def split_format(text):
-    """'EXPRESSION FORMAT' as both; the format is the last word if it has a field."""
-    match = re.fullmatch(r"(.*\S)\s+(\S*\{[^{}\s]*\}\S*)\s*", text, re.DOTALL)
-    return (match[1], match[2]) if match else (text.strip(), "{}")
+    """'EXPRESSION FORMAT' as both."""
+    match = re.fullmatch(r"(/.*?/)(?:\s+(\S.*))?", text) or re.fullmatch(r"([^{]*)\s(\S*\{.*)", text)
+    return (match[1].strip(), match[2] or "{}") if match else (text.strip(), "{}")
 
 
-def value_of(expression, output):
-    """The value of an expression or of a regular expression in a command's output."""
+def values_of(expression, output):
+    """The values of expressions, or of a regular expression, in a command's output."""
     if expression.startswith("/"):
         if len(expression) < 3 or not expression.endswith("/"):
             raise Wrong(f"'{expression}': a regular expression ends with /")
@@ -151,32 +152,43 @@ def value_of(expression, output):
             raise Wrong(f"'{expression}' is no regular expression: {error}") from error
         if not match:
             raise Wrong(f"'{expression}' matches nothing")
-        return match[1] if match.re.groups else match[0]
+        return [match[1] if match.re.groups else match[0]]
     try:
         root = json.loads(output)
     except ValueError as error:
         raise Wrong(f"what the command printed is not JSON: {error}") from error
-    return Expression(expression, root).value()
+    return [Expression(part, root).value() for part in expression.split(";")]
 
 
-def printed(value, form):
-    """The value as a page shows it: '-' for null."""
+def shown(value, form):
+    """One value in its field: '-' for null."""
     if value is None:
         return "-"
     if isinstance(value, (list, dict)):
         raise Wrong(f"there are {len(value)} values, expected one")
     try:
-        if isinstance(value, str) and not form.count("{}"):
+        if isinstance(value, str) and form != "{}":
             value = float(value.replace(",", "")) if re.search(r"[.e]", value) else int(value.replace(",", ""))
         return form.format(value)
     except (ValueError, IndexError, KeyError) as error:
         raise Wrong(f"'{form}' does not print {value!r}: {error}") from error
 
 
+def printed(values, form):
+    """The values as a page shows them."""
+    parts = re.split(FIELD, form)
+    if len(parts) != 2 * len(values) + 1:
+        raise Wrong(f"'{form}' has {len(parts) // 2} fields for {len(values)} values")
+    parts[1::2] = [shown(value, field) for value, field in zip(values, parts[1::2])]
+    return "".join(parts)
+
+
+FIELD = r"(\{[^{}]*\})"
 NUMBER = r"(?:[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?|[-+]?inf|nan|-)"
 
 
 def pattern(form):
     """What a figure of this format looks like where it ends."""
-    before, field, after = re.fullmatch(r"([^{]*)(\{[^}]*\})(.*)", form).groups()
-    return re.compile(re.escape(before) + (r"[^\s|*()]+" if field == "{}" else NUMBER) + re.escape(after) + "$")
+    parts = [re.escape(part) for part in re.split(FIELD, form)]
+    parts[1::2] = [r"[^\s|*()]+" if field == "{}" else NUMBER for field in re.split(FIELD, form)[1::2]]
+    return re.compile("".join(parts) + "$")

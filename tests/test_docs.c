@@ -56,7 +56,11 @@ static const char good[] =
 	"<!-- run -->\n"
 	"```\n$ npulab devices systolic_16x16 --yaml | grep ^clock_hz\nclock_hz: 700000000  # Hz: clock of the array\n```\n"
 	"<!-- run (exit 2): npulab devices nothing --what 2>&1 -->\n"
-	"```\nREFUSAL\n```\n";
+	"```\nREFUSAL\n```\n"
+	"<!-- run: printf '| a | b |\\n|---|---|\\n| 1 | 2 |\\n' -->\n"
+	"| a | b |\n|---|---|\n| 1 | 2 |\n"
+	"\n"
+	"3174 in 4.53<!-- layer: devices.0.totals.cycles; devices.0.totals.seconds * 1e6 {} in {:.2f} --> us\n";
 
 /* The page with what this build prints: names of options and comments of machine files are not this test's affair. */
 static void write_good(const char *folder)
@@ -83,7 +87,7 @@ Test(docs, what_commands_print_passes)
 	write_good(folder);
 	char *page = cli_read(cli_path(folder, "README.md"), NULL);
 	cr_assert_eq(check(folder, "", output), 0, "%s", output);
-	cr_assert(strstr(output, "docs: 1 pages with 3 blocks and 5 figures"), "%s", output);
+	cr_assert(strstr(output, "docs: 1 pages with 4 blocks and 6 figures"), "%s", output);
 	cr_assert(strstr(page, "\n```\nnpulab: "), "the refusal is not there: %s", page);
 	cr_assert(strstr(page, "3,174<!-- layer"), "%s", page);
 	free(page);
@@ -103,6 +107,9 @@ Test(docs, what_is_stale_is_named_and_mended)
 		{"as 3174<", "as 12<", "README.md:11: stands '12', the command gives '3174'"},
 		{"two\none\nthree", "two\nthree", "stands '', the command gives 'one': cat three.txt"},
 		{"two\none\nthree", "two\none\nthree\nfour", "stands 'four', the command gives '': cat three.txt"},
+		{"--|\n| 1 | 2 |\n\n", "--|\n| 1 | 3 |\n\n",
+		 "stands '| 1 | 3 |', the command gives '| 1 | 2 |': printf"},
+		{"3174 in 4.53<", "3174 in 4.54<", "stands '3174 in 4.54', the command gives '3174 in 4.53'"},
 		{"clock_hz: 7", "clock_hz:  7", "stands 'clock_hz:  7"},
 	};
 	char folder[CLI_PATH], output[OUTPUT];
@@ -141,6 +148,8 @@ Test(docs, what_fails_or_is_malformed_is_named)
 		{"layer: devices[name", "lawyer: devices[name",
 		 "README.md:5: there is no command 'lawyer' in this page; there are: layer, sized"},
 		{"/\"cycles\"", "/\"bicycles\"", "README.md:11: '/\"bicycles\":(\\d+)/' matches nothing"},
+		{"cycles; devices", "cycles; devices.0.totals.power_w; devices",
+		 "'{} in {:.2f}' has 2 fields for 3 values"},
 		{"/ devices.0.clock_hz", "devices.0.clock_hz", "is not expected"},
 		{"<!-- run -->", "<!-- ran -->", "'<!-- ran -->' is none of the comments that there are"},
 		{" 2>&1 -->", " 2>&1", "this comment does not end"},

@@ -152,7 +152,7 @@ static void check_numpy(const char *folder, const uint8_t expected[6])
 Test(cli_asm, worked_example)
 {
 	char folder[CLI_PATH], *lines = cli_block(DOCUMENT, "sh"), *said = cli_block(DOCUMENT, "text"),
-			       expected_text[64], *document;
+			       expected_text[64];
 	uint8_t expected[6];
 	struct cli_result r = {0};
 	cli_folder(folder);
@@ -164,13 +164,7 @@ Test(cli_asm, worked_example)
 	cli_run_lines(folder, lines, &r);
 	check_scores(cli_path(folder, "scores.npy"), expected);
 	check_events(folder);
-	char cycles[64];
-	document = cli_read(DOCUMENT, NULL);
-	cr_assert_eq(sscanf(r.out, MACHINE ", engine fast: %31s cycles", cycles), 1, "%s", r.out);
-	strcat(cycles, " cycles, of which vectors enter the array in 32 + 2");
-	cr_assert(strstr(document, cycles), "the document does not say: It takes %s", cycles);
 	check_numpy(folder, expected);
-	free(document);
 	free(lines);
 	free(said);
 	cli_free(&r);

@@ -161,13 +161,8 @@ Test(cli_diannao_asm, worked_example)
 		cr_assert_str_eq(found, line);
 	}
 	cr_assert_str_eq(rest, "");
-	char cycles[64], *document = cli_read(DOCUMENT, NULL);
-	cr_assert_eq(sscanf(r.out, "diannao, engine fast: %31s cycles", cycles), 1, "%s", r.out);
-	strcat(cycles, " cycles. All loads of the first layer");
-	cr_assert(strstr(document, cycles), "the document does not say: it takes %s", cycles);
 	check_numpy(folder, expected);
 	free(file);
-	free(document);
 	free(lines);
 	free(said);
 	free(events);
