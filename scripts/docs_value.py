@@ -8,7 +8,8 @@
 #                 elements, [key=value] keeps those that have it, and a list of one element is this element
 #     /REGEX/     its first group, or all that it matches
 #     A; B        several expressions, for as many fields
-#     FORMAT      from the first word with a field of Python's str.format on: ~{:.2f}, {:+.1f} %, {:.1f} / {:.1f}; {} when it is left out
+#     FORMAT      from the first word with a field of Python's str.format on: ~{:.2f}, {:+.1f} %, {:.1f} / {:.1f}; {:si} is three digits and a
+#                 prefix, as 416 k; {} when it is left out
 import json
 import re
 
@@ -160,6 +161,15 @@ def values_of(expression, output):
     return [Expression(part, root).value() for part in expression.split(";")]
 
 
+def si(value):
+    """Three digits and a prefix, as npulab's tables have them."""
+    step = 0
+    while abs(value) >= 999.5 and step < 4:
+        value, step = value / 1000, step + 1
+    decimals = 0 if abs(value) >= 99.95 else 1 if abs(value) >= 9.995 else 2
+    return f"{value:.{decimals}f} {' kMGT'[step]}".strip()
+
+
 def shown(value, form):
     """One value in its field: '-' for null."""
     if value is None:
@@ -169,7 +179,7 @@ def shown(value, form):
     try:
         if isinstance(value, str) and form != "{}":
             value = float(value.replace(",", "")) if re.search(r"[.e]", value) else int(value.replace(",", ""))
-        return form.format(value)
+        return si(value) if form == "{:si}" else form.format(value)
     except (ValueError, IndexError, KeyError) as error:
         raise Wrong(f"'{form}' does not print {value!r}: {error}") from error
 
@@ -184,7 +194,7 @@ def printed(values, form):
 
 
 FIELD = r"(\{[^{}]*\})"
-NUMBER = r"(?:[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?|[-+]?inf|nan|-)"
+NUMBER = r"(?:[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+| [kMGT])?|[-+]?inf|nan|-)"
 
 
 def pattern(form):

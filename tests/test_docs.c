@@ -60,7 +60,8 @@ static const char good[] =
 	"<!-- run: printf '| a | b |\\n|---|---|\\n| 1 | 2 |\\n' -->\n"
 	"| a | b |\n|---|---|\n| 1 | 2 |\n"
 	"\n"
-	"3174 in 4.53<!-- layer: devices.0.totals.cycles; devices.0.totals.seconds * 1e6 {} in {:.2f} --> us\n";
+	"3174 in 4.53<!-- layer: devices.0.totals.cycles; devices.0.totals.seconds * 1e6 {} in {:.2f} --> us of 16.8 M<!-- layer: "
+	"model.macs {:si} -->\n";
 
 /* The page with what this build prints: names of options and comments of machine files are not this test's affair. */
 static void write_good(const char *folder)
@@ -87,7 +88,7 @@ Test(docs, what_commands_print_passes)
 	write_good(folder);
 	char *page = cli_read(cli_path(folder, "README.md"), NULL);
 	cr_assert_eq(check(folder, "", output), 0, "%s", output);
-	cr_assert(strstr(output, "docs: 1 pages with 4 blocks and 6 figures"), "%s", output);
+	cr_assert(strstr(output, "docs: 1 pages with 4 blocks and 7 figures"), "%s", output);
 	cr_assert(strstr(page, "\n```\nnpulab: "), "the refusal is not there: %s", page);
 	cr_assert(strstr(page, "3,174<!-- layer"), "%s", page);
 	free(page);
@@ -109,6 +110,7 @@ Test(docs, what_is_stale_is_named_and_mended)
 		{"two\none\nthree", "two\none\nthree\nfour", "stands 'four', the command gives '': cat three.txt"},
 		{"--|\n| 1 | 2 |\n\n", "--|\n| 1 | 3 |\n\n",
 		 "stands '| 1 | 3 |', the command gives '| 1 | 2 |': printf"},
+		{"16.8 M<", "16.9 M<", "stands '16.9 M', the command gives '16.8 M'"},
 		{"3174 in 4.53<", "3174 in 4.54<", "stands '3174 in 4.54', the command gives '3174 in 4.53'"},
 		{"clock_hz: 7", "clock_hz:  7", "stands 'clock_hz:  7"},
 	};
