@@ -11,6 +11,7 @@
 #     FORMAT      from the first word with a field of Python's str.format on: ~{:.2f}, {:+.1f} %, {:.1f} / {:.1f}; {:si} is three digits and a
 #                 prefix, as 416 k; {} when it is left out
 import json
+import operator
 import re
 
 TOKEN = re.compile(
@@ -21,6 +22,7 @@ TOKEN = re.compile(
     re.VERBOSE,
 )
 STEP = re.compile(r"\.?(\w+)|\[(?:\"([^\"]*)\"|([\w.]+)=([^\]]*))\]")
+OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 FUNCTIONS = {"sum": sum, "max": max, "min": min, "len": len, "mean": lambda values: sum(values) / len(values)}
 
 
@@ -103,13 +105,13 @@ class Expression:
     def binary(self, operators, operand):
         value = operand()
         while self.peek()[0] == "operator" and self.peek()[1] in operators:
-            operator, other = self.take()[1], None
+            sign = self.take()[1]
             other = operand()
             if not all(isinstance(v, (int, float)) for v in (value, other)):
-                raise Wrong(f"'{self.text}': {operator} of what is no number")
-            if operator == "/" and other == 0:
+                raise Wrong(f"'{self.text}': {sign} of what is no number")
+            if sign == "/" and other == 0:
                 raise Wrong(f"'{self.text}' divides by 0")
-            value = {"+": value + other, "-": value - other, "*": value * other}[operator] if operator != "/" else value / other
+            value = OPERATORS[sign](value, other)
         return value
 
     def sum(self):
