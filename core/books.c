@@ -7,7 +7,28 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "npulab/causes.h"
+
 #define BAD(...) npl_fail(err, NPL_EINTERNAL, "the books of " __VA_ARGS__)
+
+/* Counters of parts have no more than that of which they are parts, so that the causes sum to the cycles too. */
+static int check_causes(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
+			const struct npl_result *result, struct npl_err *err)
+{
+	struct npl_cause cause[NPL_MAX_CAUSES];
+	const int n = npl_causes_of(info->stat, info->n_stats, result, cause);
+	uint64_t sum = 0;
+	for (int i = 0; i < n; i++) {
+		if (cause[i].cycles > result->cycles)
+			return BAD("%s on layer %s: the parts of %s are more than its %" PRIu64 " cycles", device,
+				   layer->name, cause[i].stat->name, result->counter[cause[i].stat - info->stat]);
+		sum += cause[i].cycles;
+	}
+	if (n && sum != result->cycles)
+		return BAD("%s on layer %s: the causes of its cycles sum to %" PRIu64 ", not %" PRIu64, device,
+			   layer->name, sum, result->cycles);
+	return 0;
+}
 
 /* The counters of one partition are the parts of the whole: busy, stalled and idle cycles. */
 static int check_partitions(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
@@ -25,7 +46,7 @@ static int check_partitions(const char *device, const struct npl_device_info *in
 			return BAD("%s on layer %s: the parts of the cycles sum to %" PRIu64 ", not %" PRIu64, device,
 				   layer->name, sum, result->cycles);
 	}
-	return 0;
+	return check_causes(device, info, layer, result, err);
 }
 
 static int check_energy(const char *device, const struct npl_layer *layer, const struct npl_result *result,

@@ -15,12 +15,29 @@ extern "C" {
 
 #define NPL_STAT_OF_VALUES (-1) /* as partition: counts what happened to values, so it is not known in timing_only */
 
+/* What a counter tells of a machine's use. */
+enum npl_stat_kind {
+	NPL_STAT_OTHER,
+	NPL_STAT_WORK,    /* cycles in which it computes, */
+	NPL_STAT_MEMORY,  /* in which it waits for its memory, */
+	NPL_STAT_WAITING, /* in which it waits for something else */
+	NPL_STAT_USED,    /* MACs of the layer that were done while it computed, */
+	NPL_STAT_IDLE,    /* and those that could have been done besides */
+};
+
+/* A driver declares here, and nowhere else, where its cycles go: the counters of partition 1 with their kind and bound, and
+ * those that count a part of one of them (npulab/causes.h). */
 struct npl_stat {
 	const char *name; /* JSON key, snake_case */
 	const char *unit; /* "cycles", "macs", "rows", "bytes" */
 	const char *help;
 	size_t offset; /* of a uint64_t in the unit's struct */
 	int partition; /* > 0: the counters of one number are the parts of the total: they sum to the layer's cycles */
+	const char *part_of;     /* the counter of partition 1 of whose cycles these are some; NULL: of none */
+	enum npl_stat_kind kind; /* WORK, MEMORY or WAITING of a counter of partition 1 or a part of one */
+	const char
+		*bound; /* of those: what holds a layer up that spends most of its cycles so, in 12 letters at most; of
+	                              WORK: that less than half of the MACs that were possible meanwhile were done */
 };
 
 /* Copies the counters out of a unit's struct, in table order. */

@@ -3,19 +3,28 @@
  * The counters of a layer or program, as results show them. */
 #include "dn.h"
 
-#define STAT(name, unit, help, partition)                                                                              \
+#define STAT(member, unit, help, partition)                                                                            \
 	{                                                                                                              \
-#name, unit, help, offsetof(struct dn_counters, name), partition                                       \
+		.name = #member, unit, help, offsetof(struct dn_counters, member), partition                           \
+	}
+#define MACS(member, help, kind)                                                                                       \
+	{                                                                                                              \
+		.name = #member, "macs", help, offsetof(struct dn_counters, member), 0, NULL, kind                     \
+	}
+/* One of the five that share out all cycles. */
+#define CYCLES(member, help, kind, bound)                                                                              \
+	{                                                                                                              \
+		.name = #member, "cycles", help, offsetof(struct dn_counters, member), 1, NULL, kind, bound            \
 	}
 
 const struct npl_stat dn_stats[DN_STATS] = {
-	STAT(nfu_active, "cycles", "a step enters the NFU", 1),
-	STAT(nfu_fill, "cycles", "the last steps are on their way through the pipeline", 1),
-	STAT(wait_sb, "cycles", "the NFU waits for synapses", 1),
-	STAT(wait_nbin, "cycles", "it waits for inputs alone", 1),
-	STAT(wait_nbout, "cycles", "it waits for room for results alone, or the last leave", 1),
-	STAT(useful_macs, "macs", "multiply-accumulates of the layer", 0),
-	STAT(idle_lanes, "macs", "multipliers without work in an active cycle", 0),
+	CYCLES(nfu_active, "a step enters the NFU", NPL_STAT_WORK, "idle lanes"),
+	CYCLES(nfu_fill, "the last steps are on their way through the pipeline", NPL_STAT_WAITING, "pipeline"),
+	CYCLES(wait_sb, "the NFU waits for synapses", NPL_STAT_MEMORY, "weights late"),
+	CYCLES(wait_nbin, "it waits for inputs alone", NPL_STAT_MEMORY, "inputs late"),
+	CYCLES(wait_nbout, "it waits for room for results alone, or the last leave", NPL_STAT_MEMORY, "results wait"),
+	MACS(useful_macs, "multiply-accumulates of the layer", NPL_STAT_USED),
+	MACS(idle_lanes, "multipliers without work in an active cycle", NPL_STAT_IDLE),
 	STAT(nbin_rows, "rows", "NBin rows read by the NFU", 0),
 	STAT(sb_rows, "rows", "SB rows read by the NFU", 0),
 	STAT(nbout_rows, "rows", "NBout rows written and read: results and partial sums", 0),

@@ -6,34 +6,47 @@
 
 #include "engine.h"
 
-#define STAT(member, unit, help, partition)                                                                            \
+#define STAT(member, unit, help)                                                                                       \
 	{                                                                                                              \
-#member, unit, help, offsetof(struct tpu_counters, member), partition                                  \
+		.name = #member, unit, help, offsetof(struct tpu_counters, member)                                     \
+	}
+#define MACS(member, help, kind)                                                                                       \
+	{                                                                                                              \
+		.name = #member, "macs", help, offsetof(struct tpu_counters, member), 0, NULL, kind                    \
+	}
+/* One of the four that share out all cycles, and a part of one. */
+#define CYCLES(member, help, kind, bound)                                                                              \
+	{                                                                                                              \
+		.name = #member, "cycles", help, offsetof(struct tpu_counters, member), 1, NULL, kind, bound           \
+	}
+#define PART(member, whole, help, kind, bound)                                                                         \
+	{                                                                                                              \
+		.name = #member, "cycles", help, offsetof(struct tpu_counters, member), 0, #whole, kind, bound         \
 	}
 
 const struct npl_stat tpu_counter_table[TPU_COUNTERS] = {
-	STAT(array_active, "cycles", "an input vector enters the array", 1),
-	STAT(weight_stall, "cycles", "the array waits for weights to reach the FIFO", 1),
-	STAT(weight_shift, "cycles", "the array waits for weights to be shifted in", 1),
-	STAT(non_matrix, "cycles", "it waits for something else, or has no work", 1),
-	STAT(useful_macs, "macs", "done by cells that hold a weight of the layer", 0),
-	STAT(unused_macs, "macs", "that the other cells could have done meanwhile", 0),
-	STAT(raw_stall, "cycles", "of those: issue waits for matrix or activate", 0),
-	STAT(input_stall, "cycles", "of those: issue waits for host_in", 0),
-	STAT(tiles, "tiles", "switched into use by the array", 0),
-	STAT(weight_bytes, "bytes", "read from weight memory: tiles and parameter tables", 0),
-	STAT(ub_rows_read, "rows", "read from the unified buffer", 0),
-	STAT(ub_rows_written, "rows", "written to the unified buffer", 0),
-	STAT(accumulator_writes, "rows", "of sums written or added to the accumulators", 0),
-	STAT(activate_cycles, "cycles", "the activation unit reads", 0),
-	STAT(instructions, "instructions", "issued, of all kinds", 0),
-	STAT(host_bytes_in, "bytes", "from host memory to the unified buffer", 0),
-	STAT(host_bytes_out, "bytes", "from the unified buffer to host memory", 0),
-	STAT(dram_activates, "rows", "opened in weight memory", 0),
-	STAT(dram_reads, "accesses", "of weight memory that has an access size: bursts of DRAM", 0),
-	STAT(dram_refreshes, "refreshes", "of a rank of weight memory", 0),
-	STAT(dram_active_cycles, "rank cycles", "of weight memory's clock with a row open", 0),
-	STAT(dram_idle_cycles, "rank cycles", "of weight memory's clock with none", 0),
+	CYCLES(array_active, "an input vector enters the array", NPL_STAT_WORK, "idle cells"),
+	CYCLES(weight_stall, "the array waits for weights to reach the FIFO", NPL_STAT_MEMORY, "weights late"),
+	CYCLES(weight_shift, "the array waits for weights to be shifted in", NPL_STAT_WAITING, "too few rows"),
+	CYCLES(non_matrix, "it waits for something else, or has no work", NPL_STAT_WAITING, "activation"),
+	MACS(useful_macs, "done by cells that hold a weight of the layer", NPL_STAT_USED),
+	MACS(unused_macs, "that the other cells could have done meanwhile", NPL_STAT_IDLE),
+	PART(raw_stall, non_matrix, "issue waits for matrix or activate", NPL_STAT_WAITING, "activation"),
+	PART(input_stall, non_matrix, "issue waits for host_in", NPL_STAT_WAITING, "link"),
+	STAT(tiles, "tiles", "switched into use by the array"),
+	STAT(weight_bytes, "bytes", "read from weight memory: tiles and parameter tables"),
+	STAT(ub_rows_read, "rows", "read from the unified buffer"),
+	STAT(ub_rows_written, "rows", "written to the unified buffer"),
+	STAT(accumulator_writes, "rows", "of sums written or added to the accumulators"),
+	STAT(activate_cycles, "cycles", "the activation unit reads"),
+	STAT(instructions, "instructions", "issued, of all kinds"),
+	STAT(host_bytes_in, "bytes", "from host memory to the unified buffer"),
+	STAT(host_bytes_out, "bytes", "from the unified buffer to host memory"),
+	STAT(dram_activates, "rows", "opened in weight memory"),
+	STAT(dram_reads, "accesses", "of weight memory that has an access size: bursts of DRAM"),
+	STAT(dram_refreshes, "refreshes", "of a rank of weight memory"),
+	STAT(dram_active_cycles, "rank cycles", "of weight memory's clock with a row open"),
+	STAT(dram_idle_cycles, "rank cycles", "of weight memory's clock with none"),
 };
 
 void tpu_count_weight_memory(const struct npl_memory *memory, struct tpu_counters *counters)

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where cycles went, and what holds a layer up (causes.h). */
+#include "npulab/causes.h"
+
+#include <string.h>
+
+#define WELL_USED 0.5 /* of the MACs that are possible while the machine computes */
+#define MEMORY_BUSY                                                                                                    \
+	0.75 /* of the time: DRAM that refreshes and opens rows gives no more than nine tenths of its peak */
+#define LINK_BUSY 0.5
+
+static bool is_cause(const struct npl_stat *stat)
+{
+	return stat->partition == 1 || stat->part_of;
+}
+
+/* The cycles of the counter that no part of it has; *parts: how many it has. */
+static uint64_t left_of(const struct npl_stat *stat, size_t n_stats, size_t at, const struct npl_result *result,
+			int *parts)
+{
+	uint64_t left = result->counter[at];
+	*parts = 0;
+	for (size_t i = 0; i < n_stats; i++)
+		if (stat[i].part_of && !strcmp(stat[i].part_of, stat[at].name)) {
+			left -= result->counter[i];
+			++*parts;
+		}
+	return left;
+}
+
+int npl_causes_of(const struct npl_stat *stat, size_t n_stats, const struct npl_result *result,
+		  struct npl_cause cause[NPL_MAX_CAUSES])
+{
+	int n = 0;
+	for (int rest = 0; rest < 2; rest++)
+		for (size_t i = 0; i < n_stats; i++) {
+			int parts;
+			if (!is_cause(&stat[i]))
+				continue;
+			const uint64_t left = left_of(stat, n_stats, i, result, &parts);
+			if ((parts > 0) == (rest > 0))
+				cause[n++] = (struct npl_cause){&stat[i], parts ? "other" : stat[i].name, left};
+		}
+	return n;
+}
+
+/* Of the MACs that were possible while the machine computed. */
+static double used_share(const struct npl_device_info *info, const struct npl_result *result)
+{
+	double used = 0, idle = 0;
+	for (size_t i = 0; i < info->n_stats; i++) {
+		used += info->stat[i].kind == NPL_STAT_USED ? (double)result->counter[i] : 0;
+		idle += info->stat[i].kind == NPL_STAT_IDLE ? (double)result->counter[i] : 0;
+	}
+	return used > 0 ? used / (used + idle) : 0;
+}
+
+static double share_of(double work, double rate, double seconds)
+{
+	return rate > 0 && seconds > 0 ? work / rate / seconds : 0;
+}
+
+/* The cycles of all causes that hold a layer up in the same way. */
+static uint64_t cycles_alike(const struct npl_cause *cause, int n, const struct npl_stat *stat)
+{
+	uint64_t sum = 0;
+	for (int i = 0; i < n; i++)
+		if (cause[i].stat->kind == stat->kind && !strcmp(cause[i].stat->bound, stat->bound))
+			sum += cause[i].cycles;
+	return sum;
+}
+
+const char *npl_bound_of(const struct npl_device_info *info, const struct npl_result *result)
+{
+	struct npl_cause cause[NPL_MAX_CAUSES];
+	const int n = npl_causes_of(info->stat, info->n_stats, result, cause);
+	const struct npl_stat *most = NULL;
+	uint64_t cycles = 0;
+	for (int i = 0; i < n; i++) {
+		const uint64_t alike = cycles_alike(cause, n, cause[i].stat);
+		most = alike > cycles ? cause[i].stat : most;
+		cycles = alike > cycles ? alike : cycles;
+	}
+	if (!most)
+		return NULL;
+	if (most->kind == NPL_STAT_WORK)
+		return used_share(info, result) >= WELL_USED ? "peak" : most->bound;
+	if (most->kind == NPL_STAT_MEMORY)
+		return share_of((double)result->bytes[NPL_MEM_DRAM], info->memory_bytes_per_second, result->seconds) >=
+				       MEMORY_BUSY
+			       ? "memory"
+			       : most->bound;
+	return share_of((double)result->bytes[NPL_MEM_HOST], info->link.bytes_per_second, result->seconds) >= LINK_BUSY
+		       ? "link"
+		       : most->bound;
+}

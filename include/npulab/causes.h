@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where the cycles of a layer went, and what holds it up, from the counters that its machine declares (stats.h).
+ */
+#ifndef NPULAB_CAUSES_H
+#define NPULAB_CAUSES_H
+
+#include "npulab/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Cycles that went to one cause: those of a counter, less what the counters beside it have as parts of it. */
+struct npl_cause {
+	const struct npl_stat *stat;
+	const char *name; /* the counter's; "other": what is left of one whose parts are causes themselves */
+	uint64_t cycles;
+};
+#define NPL_MAX_CAUSES NPL_MAX_COUNTERS
+
+/* The causes of a result with these counters, in the order of the table, "other" last. They sum to the result's cycles. Returns how
+ * many; 0: the table has no partition. */
+int npl_causes_of(const struct npl_stat *stat, size_t n_stats, const struct npl_result *result,
+		  struct npl_cause cause[NPL_MAX_CAUSES]);
+
+/* What holds up a layer, or the sum of several, on a machine with such counters: that to which most of its cycles went, those of
+ * causes with the same bound together.
+ *
+ *   it computes                "peak", where half of the MACs that were possible meanwhile were done, else the counter's bound
+ *   it waits for its memory    "memory", where what it moved takes three quarters of the time at the memory's greatest rate,
+ *                              else the counter's bound
+ *   it waits otherwise         "link", where what crossed the link within the cycles takes half of the time, else the bound
+ *
+ * NULL: it took no cycle, or the machine declares no causes. */
+const char *npl_bound_of(const struct npl_device_info *info, const struct npl_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where cycles go: what machines declare, and what is made of it. */
+#include "npulab/causes.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static const struct npl_stat table[] = {
+	{.name = "busy", .unit = "cycles", .partition = 1, .kind = NPL_STAT_WORK, .bound = "idle cells"},
+	{.name = "late", .unit = "cycles", .partition = 1, .kind = NPL_STAT_MEMORY, .bound = "weights late"},
+	{.name = "rest", .unit = "cycles", .partition = 1, .kind = NPL_STAT_WAITING, .bound = "activation"},
+	{.name = "held", .unit = "cycles", .part_of = "rest", .kind = NPL_STAT_WAITING, .bound = "activation"},
+	{.name = "link", .unit = "cycles", .part_of = "rest", .kind = NPL_STAT_WAITING, .bound = "link"},
+	{.name = "used", .unit = "macs", .kind = NPL_STAT_USED},
+	{.name = "idle", .unit = "macs", .kind = NPL_STAT_IDLE},
+};
+enum { BUSY, LATE, REST, HELD, LINK, USED, IDLE, COUNTERS };
+
+static const struct npl_device_info machine = {.stat = table,
+					       .n_stats = COUNTERS,
+					       .clock_hz = 1e9,
+					       .memory_bytes_per_second = 1e9,
+					       .link = {.bytes_per_second = 1e9}};
+
+Test(causes, sum_to_the_cycles_and_parts_are_apart)
+{
+	const struct npl_result result = {.cycles = 100,
+					  .counter = {[BUSY] = 20, [LATE] = 30, [REST] = 50, [HELD] = 35, [LINK] = 5}};
+	static const char *const names[] = {"busy", "late", "held", "link", "other"};
+	static const uint64_t cycles[] = {20, 30, 35, 5, 10};
+	struct npl_cause cause[NPL_MAX_CAUSES];
+	cr_assert_eq(npl_causes_of(table, COUNTERS, &result, cause), 5);
+	for (int i = 0; i < 5; i++) {
+		cr_assert_str_eq(cause[i].name, names[i]);
+		cr_assert_eq(cause[i].cycles, cycles[i], "%s", names[i]);
+	}
+	cr_assert_eq(npl_causes_of(NULL, 0, &result, cause), 0);
+}
+
+Test(causes, bound_is_what_most_cycles_went_to)
+{
+	const struct {
+		const char *bound;
+		struct npl_result result;
+	} cases[] = {
+		{NULL, {0}},
+		{"peak", {.cycles = 100, .counter = {[BUSY] = 60, [LATE] = 40, [USED] = 5, [IDLE] = 5}}},
+		{"idle cells", {.cycles = 100, .counter = {[BUSY] = 60, [LATE] = 40, [USED] = 4, [IDLE] = 5}}},
+		{"weights late",
+		 {.cycles = 100,
+		  .seconds = 1e-7,
+		  .bytes = {[NPL_MEM_DRAM] = 74},
+		  .counter = {[BUSY] = 40, [LATE] = 60}}},
+		{"memory",
+		 {.cycles = 100,
+		  .seconds = 1e-7,
+		  .bytes = {[NPL_MEM_DRAM] = 76},
+		  .counter = {[BUSY] = 40, [LATE] = 60}}},
+		/* causes of one bound count together: 30 + 15 against 40 */
+		{"activation",
+		 {.cycles = 100, .seconds = 1e-7, .counter = {[BUSY] = 40, [REST] = 60, [HELD] = 30, [LINK] = 15}}},
+		{"link",
+		 {.cycles = 100, .seconds = 1e-7, .counter = {[BUSY] = 10, [REST] = 90, [HELD] = 20, [LINK] = 60}}},
+		/* what leaves over the link is in no counter of waiting */
+		{"link",
+		 {.cycles = 100,
+		  .seconds = 1e-7,
+		  .bytes = {[NPL_MEM_HOST] = 51},
+		  .counter = {[BUSY] = 10, [REST] = 90}}},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *bound = npl_bound_of(&machine, &cases[i].result);
+		cr_assert(bound == cases[i].bound || (bound && cases[i].bound && !strcmp(bound, cases[i].bound)),
+			  "case %zu: %s, expected %s", i, bound ? bound : "none",
+			  cases[i].bound ? cases[i].bound : "none");
+	}
+}
+
+static const char *name_of(const struct npl_stat *stat, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (stat[i].partition == 1 && !strcmp(stat[i].name, name))
+			return stat[i].name;
+	return NULL;
+}
+
+/* Every machine with counters of cycles declares what each is, whole and in part. */
+Test(causes, machines_declare_them)
+{
+	static const char *const machines[] = {"tpu_v1", "diannao"};
+	for (size_t m = 0; m < sizeof machines / sizeof *machines; m++) {
+		struct npl_device *device;
+		struct npl_err err;
+		int working = 0, used = 0, idle = 0, causes = 0;
+		cr_assert_eq(npl_device_open(machines[m], NULL, &device, &err), 0, "%s", err.msg);
+		const struct npl_device_info *info = npl_device_get_info(device);
+		for (size_t i = 0; i < info->n_stats; i++) {
+			const struct npl_stat *stat = &info->stat[i];
+			const bool cause = stat->partition == 1 || stat->part_of;
+			const bool kind = stat->kind == NPL_STAT_WORK || stat->kind == NPL_STAT_MEMORY ||
+					  stat->kind == NPL_STAT_WAITING;
+			cr_assert(cause == kind && cause == (stat->bound != NULL), "%s", stat->name);
+			cr_assert(!cause || strlen(stat->bound) <= 12, "%s", stat->name);
+			cr_assert(!stat->part_of || name_of(info->stat, info->n_stats, stat->part_of), "%s",
+				  stat->name);
+			working += stat->kind == NPL_STAT_WORK;
+			used += stat->kind == NPL_STAT_USED;
+			idle += stat->kind == NPL_STAT_IDLE;
+			causes += cause;
+		}
+		cr_assert(working == 1 && used == 1 && idle == 1 && causes >= 4, "%s", machines[m]);
+		npl_device_close(device);
+	}
+}
