@@ -18,7 +18,13 @@ void cli_common_options(struct cli_common *c, struct cli_option *table)
 		{"batch", CLI_INT, &c->batch, 1, 1 << 20, "N",
 		 "samples per batch; default: the model's own, else 1 (docs/batches.md)"},
 		{"dim", CLI_LIST_OF_TEXT, &c->dim, 0, 0, "NAME=N", "a dimension that the model leaves open"},
-		{"layers", CLI_FLAG, &c->layers, 0, 0, NULL, "a table of the layers too"},
+		{"layers", CLI_FLAG, &c->layers, 0, 0, NULL,
+		 "tables of the layers too: time, use, bytes, energy, what holds each up"},
+		{"match", CLI_LIST_OF_TEXT, &c->match, 0, 0, "PATTERN",
+		 "only layers of this operator (Conv*) or name (/EXPRESSION/), in tables and CSV"},
+		{"sort", CLI_TEXT, &c->sort, 0, 0, "KEY",
+		 "layers by time, cycles, idle, macs, bytes or energy of the first device"},
+		{"top", CLI_INT, &c->top, 1, 1 << 24, "N", "only the first N layers (by time, unless --sort)"},
 		{"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "DEVICE.KEY=VALUE",
 		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
 		{"host", CLI_TEXT, &c->host, 0, 0, "FILE",
@@ -39,6 +45,15 @@ void cli_common_options(struct cli_common *c, struct cli_option *table)
 		{"quiet", CLI_FLAG, &c->quiet, 0, 0, NULL, "no table, no progress, no warnings"},
 		{0}};
 	memcpy(table, shared, sizeof shared);
+}
+
+int cli_read_choice(struct cli_common *common, const struct npl_graph *graph, struct npl_layer_choice_options *choice,
+		    struct npl_err *err)
+{
+	*choice = (struct npl_layer_choice_options){
+		.n_match = common->match.n, .match = common->match.item, .sort = common->sort, .top = common->top};
+	common->layers = common->layers || common->match.n || common->sort || common->top;
+	return npl_layer_choice_check(graph, choice, err);
 }
 
 int cli_read_formats(const struct cli_common *common, struct npl_compare_options *how, struct npl_err *err)

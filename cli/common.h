@@ -12,15 +12,19 @@
 /* Options of the commands that run something. */
 struct cli_common {
 	const char *devices; /* "a,b,c" */
-	struct cli_list input, set, dim;
-	const char *labels, *json, *csv, *output, *timeline, *engine, *calibrate, *q16_scale, *host;
-	int64_t batch, seed, threads, max_memory;
+	struct cli_list input, set, dim, match;
+	const char *labels, *json, *csv, *output, *timeline, *engine, *calibrate, *q16_scale, *host, *sort;
+	int64_t batch, seed, threads, max_memory, top;
 	bool no_accuracy, timing_only, layers, quiet;
 };
 
 /* The options that compare and run share: fills table from index n on and ends it. CLI_COMMON_OPTIONS entries at most. */
-#define CLI_COMMON_OPTIONS 19
+#define CLI_COMMON_OPTIONS 22
 void cli_common_options(struct cli_common *common, struct cli_option *table);
+
+/* The layers that --match, --sort and --top choose; each implies --layers. NPL_EUSAGE. */
+int cli_read_choice(struct cli_common *common, const struct npl_graph *graph, struct npl_layer_choice_options *choice,
+		    struct npl_err *err);
 
 /* What these options say of number formats. NPL_EUSAGE. */
 int cli_read_formats(const struct cli_common *common, struct npl_compare_options *how, struct npl_err *err);

@@ -6,11 +6,11 @@
 static int compare_main(int argc, char **argv, struct npl_err *err)
 {
 	struct cli_common common = {.seed = 1};
+	const char *model = NULL, **names;
 	struct cli_option options[1 + CLI_COMMON_OPTIONS] = {
 		{"devices", CLI_TEXT, &common.devices, 0, 0, "A,B,...",
 		 "devices, machine files, NAME@KEY=VALUE (default: reference,tpu_v1,diannao,cpu)"}};
 	cli_common_options(&common, options + 1);
-	const char *model = NULL, **names;
 	struct cli_work work;
 	struct npl_comparison comparison;
 	int n_words, n;
@@ -24,7 +24,11 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 				cli_compare.arguments);
 	if (cli_check_reports(&common, err) || cli_work_load(model, &common, &work, err))
 		return err->code;
-	int rc = cli_split_devices(common.devices, &work.arena, &names, &n, err);
+	struct npl_layer_choice_options choose;
+	struct npl_layer_choice choice = {0};
+	int rc = cli_read_choice(&common, work.graph, &choose, err);
+	if (!rc)
+		rc = cli_split_devices(common.devices, &work.arena, &names, &n, err);
 	struct npl_compare_options how = {.device_names = rc ? NULL : names,
 					  .n_devices = rc ? 0 : n,
 					  .set = common.set.item,
@@ -42,13 +46,18 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 				 &comparison, err);
 	cli_waiting_end();
 	if (!rc) {
-		struct npl_report_context context = {
-			.model_name = work.files.name, .description = work.files.description, .layers = common.layers};
-		rc = cli_report(&comparison, &context, NULL, &common, err);
+		struct npl_report_context context = {.model_name = work.files.name,
+						     .description = work.files.description,
+						     .layers = common.layers,
+						     .choice = &choice};
+		rc = npl_layer_choice_make(&comparison, &choose, &choice, err);
+		if (!rc)
+			rc = cli_report(&comparison, &context, NULL, &common, err);
 		if (!rc && !common.quiet)
 			cli_warn(work.graph->name, work.graph->warning, work.graph->n_warnings);
 		if (!rc)
 			rc = cli_missing(&comparison.unavailable, err);
+		npl_layer_choice_free(&choice);
 		npl_comparison_free(&comparison);
 	}
 	cli_work_free(&work);

@@ -232,8 +232,8 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 	rc = npl_single_layer(&spec, &how, &comparison, o->common.output ? &output : NULL, err);
 	cli_waiting_end();
 	if (!rc) {
-		struct npl_report_context context = {.model_name = layer_title(op, &spec, &arena),
-						     .single_layer = true};
+		struct npl_report_context context = {
+			.model_name = layer_title(op, &spec, &arena), .single_layer = true, .layers = o->common.layers};
 		rc = context.model_name ? check_precision(o->precision, &comparison, err)
 					: npl_fail(err, NPL_ENOMEM, "out of memory");
 		if (!rc)
@@ -280,6 +280,8 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		{"seed", CLI_INT, &o.common.seed, 0, INT64_MAX, "N", "of the operands (default 1)"},
 		{"set", CLI_LIST_OF_TEXT, &o.common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of a device"},
 		{"timing-only", CLI_FLAG, &o.common.timing_only, 0, 0, NULL, "cycles and energy without values"},
+		{"layers", CLI_FLAG, &o.common.layers, 0, 0, NULL,
+		 "tables of use, bytes, energy and where the cycles went too"},
 		{"no-accuracy", CLI_FLAG, &o.common.no_accuracy, 0, 0, NULL, "skip the float reference"},
 		{"engine", CLI_TEXT, &o.common.engine, 0, 0, "fast|rtl",
 		 "of the simulated machines that have both (default fast)"},

@@ -23,7 +23,7 @@ static int place(const struct where *where, struct cli_work *work, struct npl_pl
 	return rc;
 }
 
-static int run_model(const char *model, const struct where *where, const struct cli_common *common, struct npl_err *err)
+static int run_model(const char *model, const struct where *where, struct cli_common *common, struct npl_err *err)
 {
 	struct cli_work work;
 	struct npl_comparison comparison;
@@ -31,7 +31,11 @@ static int run_model(const char *model, const struct where *where, const struct 
 	struct npl_tensor *outputs = NULL;
 	if (cli_check_reports(common, err) || cli_work_load(model, common, &work, err))
 		return err->code;
-	int rc = place(where, &work, &placement, err);
+	struct npl_layer_choice_options choose;
+	struct npl_layer_choice choice = {0};
+	int rc = cli_read_choice(common, work.graph, &choose, err);
+	if (!rc)
+		rc = place(where, &work, &placement, err);
 	if (!rc && common->output) {
 		outputs = calloc((size_t)work.graph->n_outputs + 1, sizeof *outputs);
 		rc = outputs ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
@@ -56,15 +60,20 @@ static int run_model(const char *model, const struct where *where, const struct 
 				 &comparison, err);
 	cli_waiting_end();
 	if (!rc) {
-		struct npl_report_context context = {
-			.model_name = work.files.name, .description = work.files.description, .layers = common->layers};
+		struct npl_report_context context = {.model_name = work.files.name,
+						     .description = work.files.description,
+						     .layers = common->layers,
+						     .choice = &choice};
 		if (where->log)
 			npl_report_placement(stderr, &comparison);
-		rc = cli_report(&comparison, &context, outputs, common, err);
+		rc = npl_layer_choice_make(&comparison, &choose, &choice, err);
+		if (!rc)
+			rc = cli_report(&comparison, &context, outputs, common, err);
 		if (!rc && !common->quiet) {
 			cli_warn(work.graph->name, work.graph->warning, work.graph->n_warnings);
 			cli_warn(NULL, placement.warning, placement.n_warnings);
 		}
+		npl_layer_choice_free(&choice);
 		npl_comparison_free(&comparison);
 	}
 	for (int i = 0; outputs && i < work.graph->n_outputs; i++)

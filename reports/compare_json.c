@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "json.h"
+#include "layer_figures.h"
 #include "npulab/report.h"
 #include "unavailable.h"
 #include "value_notes.h"
@@ -142,6 +143,7 @@ static void put_layer(struct npl_json *json, const struct npl_comparison *c, con
 	static const char *const roles[] = {[NPL_RAN] = "ran", [NPL_FUSED] = "fused", [NPL_VIEW] = "view"};
 	const struct npl_layer_run *row = &r->run.layer[i];
 	const struct npl_node *node = &c->graph->node[row->node];
+	struct npl_layer_figures figures;
 	bool on_host = !strcmp(row->ran_on, "host");
 	bool has_cycles = !on_host &&
 			  (row->role == NPL_RAN ? row->result.seconds_from == NPL_FROM_MODEL : has_clock(r));
@@ -183,6 +185,8 @@ static void put_layer(struct npl_json *json, const struct npl_comparison *c, con
 	npl_json_double(json, "scale", row->output_quant.scale > 0 ? (double)row->output_quant.scale : NAN);
 	npl_json_double(json, "zero_point", row->output_quant.scale > 0 ? (double)row->output_quant.zero_point : NAN);
 	npl_json_close(json, '}');
+	npl_layer_figures_of(r, context, i, &figures);
+	npl_json_string(json, "bound", npl_layer_bound(&figures));
 	npl_json_open(json, "counters", '{');
 	for (size_t k = 0; k < row->n_stats; k++)
 		if (c->timing_only && row->stat[k].partition == NPL_STAT_OF_VALUES)

@@ -9,6 +9,7 @@
 #include "cells.h"
 #include "energy_table.h"
 #include "host_reasons.h"
+#include "layer_table.h"
 #include "npulab/isa.h"
 #include "npulab/report.h"
 #include "npulab/text.h"
@@ -16,7 +17,6 @@
 #include "unavailable.h"
 #include "value_notes.h"
 
-#define DEVICES_A_TABLE 4 /* columns of a layer table that fit beside names and operators */
 
 /* Whether the device of this name times its link itself. */
 static bool times_link(const struct npl_device_report *r, const char *name)
@@ -264,90 +264,6 @@ static void put_reasons(FILE *out, const struct npl_comparison *c)
 	npl_table_close(&table);
 }
 
-/* What a table of the layers says of node i on a device; false: nothing. */
-typedef bool layer_cell(const struct npl_device_report *r, int i, char text[CELL]);
-
-/* What crossed a link for the row was timed by its device. */
-static bool measured_link(const struct npl_layer_run *row)
-{
-	return row->result.to_device.n + row->result.to_host.n > 0;
-}
-
-/* Time per batch. */
-static bool time_cell(const struct npl_device_report *r, int i, char text[CELL])
-{
-	const struct npl_layer_run *row = &r->run.layer[i];
-	double seconds = npl_row_seconds(row) / (double)r->batches;
-	if (row->role == NPL_FUSED)
-		snprintf(text, CELL, "fused");
-	else if (row->role == NPL_VIEW && seconds == 0)
-		snprintf(text, CELL, "view");
-	else
-		figure(text, seconds, "s",
-		       row->result.seconds_from != NPL_FROM_MEASURE || row->host_seconds > 0 ||
-			       (row->link_seconds > 0 && !measured_link(row)));
-	if (row->role == NPL_RAN && !strcmp(row->ran_on, "host"))
-		strncat(text, " host", CELL - strlen(text) - 1);
-	if (row->host_part)
-		strncat(text, " part host", CELL - strlen(text) - 1);
-	return true;
-}
-
-/* Signal over noise of the result, with a mark where sums wrapped; "exact", or "-" where it is inside a pass, a view or not judged. */
-static bool noise_cell(const struct npl_device_report *r, int i, char text[CELL])
-{
-	const double ratio = r->layer_accuracy ? r->layer_accuracy[i].sqnr_db : NAN;
-	if (isfinite(ratio) || ratio < 0)
-		snprintf(text, CELL, "%.1f dB", ratio);
-	else
-		snprintf(text, CELL, "%s", ratio > 0 ? "exact" : "-");
-	if (r->run.layer[i].result.overflows)
-		strncat(text, " wrapped", CELL - strlen(text) - 1);
-	return !isnan(ratio);
-}
-
-/* The layers on `shown` devices from the first on; those of which no device has anything to say are left out. */
-static void put_layers_of(FILE *out, const struct npl_comparison *c, int first, int shown, const char *heading,
-			  layer_cell *cell)
-{
-	struct npl_table table;
-	const char *header[2 + DEVICES_A_TABLE] = {heading, "OPERATOR"};
-	char layout[] = "llrrrr";
-	layout[2 + shown] = '\0';
-	for (int d = 0; d < shown; d++)
-		header[2 + d] = c->device[first + d].instance;
-	npl_table_open(&table, layout, header);
-	int rows = 0;
-	for (int i = 0; i < c->graph->n_nodes; i++) {
-		char text[DEVICES_A_TABLE][CELL];
-		const char *cells[2 + DEVICES_A_TABLE] = {c->graph->node[i].name,
-							  npl_op_defs[c->graph->node[i].op].name};
-		bool said = false;
-		for (int d = 0; d < shown; d++) {
-			cells[2 + d] = text[d];
-			said |= cell(&c->device[first + d], i, text[d]);
-		}
-		if (said)
-			npl_table_row(&table, cells);
-		rows += said;
-	}
-	if (rows) {
-		fputc('\n', out);
-		npl_table_print(&table, out);
-	}
-	npl_table_close(&table);
-}
-
-static void put_layers(FILE *out, const struct npl_comparison *c)
-{
-	for (int first = 0; first < c->n_devices; first += DEVICES_A_TABLE) {
-		int left = c->n_devices - first, shown = left < DEVICES_A_TABLE ? left : DEVICES_A_TABLE;
-		put_layers_of(out, c, first, shown, "LAYER", time_cell);
-		if (c->device[first].layer_accuracy)
-			put_layers_of(out, c, first, shown, "SIGNAL/NOISE OF", noise_cell);
-	}
-}
-
 /* Which components of a sum are not known. */
 static void put_absent(char *line, size_t used, size_t size, const struct npl_run *run)
 {
@@ -498,6 +414,8 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 					      "layers", any_layer_judged(c) ? LAYERS_JUDGED
 									    : "no layer's result is of real numbers, "
 									      "whose signal over noise could be told"});
+	if (context->layers)
+		npl_layer_notes(&table, c, context);
 	if (c->calibrated_on) {
 		snprintf(line, sizeof line, "number formats calibrated on the %s (%s)%s", c->calibrated_on,
 			 c->calibration,
@@ -524,6 +442,6 @@ void npl_report_table(FILE *out, const struct npl_comparison *c, const struct np
 	if (!context->single_layer)
 		put_reasons(out, c);
 	if (context->layers)
-		put_layers(out, c);
+		npl_layer_tables(out, c, context);
 	put_notes(out, c, context);
 }

@@ -44,7 +44,8 @@ static void put_point(FILE *out, const struct npl_roofline *r, const struct npl_
 	put_number(out, p->ops_per_second);
 	put_number(out, p->roof_ops_per_second);
 	put_number(out, p->share);
-	fprintf(out, ",%s,%" PRId64 "\r\n", isfinite(p->share) ? p->memory_bound ? "memory" : "peak" : "", d->batches);
+	fprintf(out, ",%s,%s,%" PRId64 "\r\n", isfinite(p->share) ? p->memory_bound ? "memory" : "peak" : "",
+		p->bound ? p->bound : "", d->batches);
 }
 
 void npl_roofline_csv(FILE *out, const struct npl_roofline *r, const char *model)
@@ -52,7 +53,7 @@ void npl_roofline_csv(FILE *out, const struct npl_roofline *r, const char *model
 	fputs("model,device,precision,peak_ops_per_second,memory_bytes_per_second,ridge_macs_per_byte", out);
 	if (r->graph)
 		fputs(",index,name,op,macs,weight_bytes,input_bytes,output_bytes,bytes,crossed_bytes,seconds,macs_per_byte,"
-		      "ops_per_second,roof_ops_per_second,share,bound,batches",
+		      "ops_per_second,roof_ops_per_second,share,lower_roof,bound,batches",
 		      out);
 	fputs("\r\n", out);
 	for (int d = 0; d < r->n_devices; d++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rooflines as JSON, schema npulab.roofline/1 (docs/roofline.md): figures of layers are sums over all batches; null is not
+ * Rooflines as JSON, schema npulab.roofline/2 (docs/roofline.md): figures of layers are sums over all batches; null is not
  * applicable or not known, and the intensity of what moves no byte. */
 #include <math.h>
 
@@ -41,7 +41,8 @@ static void put_figures(struct npl_json *json, const struct npl_roofline_device 
 	npl_json_double(json, "ops_per_second", p->ops_per_second);
 	npl_json_double(json, "roof_ops_per_second", p->roof_ops_per_second);
 	npl_json_double(json, "share", p->share);
-	npl_json_string(json, "bound", isfinite(p->share) ? p->memory_bound ? "memory" : "peak" : NULL);
+	npl_json_string(json, "lower_roof", isfinite(p->share) ? p->memory_bound ? "memory" : "peak" : NULL);
+	npl_json_string(json, "bound", p->bound);
 }
 
 static void put_points(struct npl_json *json, const struct npl_roofline *r, const struct npl_roofline_device *d)
@@ -112,7 +113,7 @@ void npl_roofline_json(FILE *out, const struct npl_roofline *r, const char *mode
 				    NULL};
 	struct npl_json json = {.out = out};
 	npl_json_open(&json, NULL, '{');
-	npl_json_string(&json, "schema", "npulab.roofline/1");
+	npl_json_string(&json, "schema", "npulab.roofline/2");
 	npl_json_build(&json);
 	if (r->graph) {
 		npl_json_open(&json, "model", '{');

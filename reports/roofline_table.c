@@ -76,30 +76,24 @@ static void put_point(struct npl_table *table, const struct npl_roofline *r, con
 {
 	const struct npl_node *node = p->node < 0 ? NULL : &r->graph->node[p->node];
 	const double n = (double)d->batches;
-	char c[CELL], b[CELL], i[CELL], t[CELL], o[CELL], f[CELL], s[CELL];
-	if (p->macs)
-		npl_si_text((double)p->macs / n, "", c, sizeof c);
-	else
-		snprintf(c, sizeof c, "-");
+	char b[CELL], i[CELL], t[CELL], o[CELL], f[CELL], s[CELL];
 	const char *cells[] = {node ? node->name : "network",
 			       node ? npl_op_defs[node->op].name : "",
-			       c,
 			       figure(b, p->bytes / n, "B", ""),
 			       intensity(i, p->macs ? p->macs_per_byte : NAN),
 			       figure(t, p->seconds / n, "s", mark(d)),
-			       figure(o, p->macs ? p->ops_per_second : NAN, "OP/s", mark(d)),
-			       figure(f, p->macs ? p->roof_ops_per_second : NAN, "OP/s", mark(d)),
+			       figure(o, p->macs ? p->ops_per_second : NAN, "", mark(d)),
+			       figure(f, p->macs ? p->roof_ops_per_second : NAN, "", mark(d)),
 			       share(s, p, mark(d)),
-			       isfinite(p->share) ? p->memory_bound ? "memory" : "peak" : "-"};
+			       p->bound ? p->bound : "-"};
 	npl_table_row(table, cells);
 }
 
 static void put_points(FILE *out, const struct npl_roofline *r, const struct npl_roofline_device *d)
 {
 	struct npl_table table;
-	const char *header[] = {d->instance, "OPERATOR", "MACS", "BYTES",   "MAC/B",
-				"TIME",      "SPEED",    "ROOF", "OF ROOF", "BOUND"};
-	npl_table_open(&table, "llrrrrrrrl", header);
+	const char *header[] = {d->instance, "OPERATOR", "BYTES", "MAC/B", "TIME", "OP/S", "ROOF", "OF ROOF", "BOUND"};
+	npl_table_open(&table, "lkrrrrrrl", header);
 	for (int i = 0; i < d->n_points; i++)
 		put_point(&table, r, d, &d->point[i]);
 	if (d->n_points)
@@ -161,8 +155,17 @@ static void put_notes(FILE *out, const struct npl_roofline *r)
 	npl_table_unavailable_notes(&table, &r->unavailable);
 	npl_table_row(&table,
 		      (const char *const[]){
-			      "roof", "the lower of the peak and twice MAC/B times the memory's rate; OF ROOF is the "
-				      "least time that both allow over the time taken, also of layers without MACs"});
+			      "roof",
+			      "the lower of the peak and twice MAC/B times the memory's rate, as OP/S in operations "
+			      "per second; OF ROOF is the least time that both allow over the time taken, also "
+			      "of layers without MACs"});
+	if (r->graph && any_model)
+		npl_table_row(&table, (const char *const[]){"bound ~",
+							    "what most of the layer's cycles went to, by the machine's "
+							    "counters: docs/roofline.md, Bounds, has each"});
+	if (r->graph && any_measure)
+		npl_table_row(&table, (const char *const[]){"bound", "of a real device the lower roof, where the layer "
+								     "reaches half of it"});
 	if (above)
 		npl_table_row(
 			&table,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cut_names.h"
 #include "npulab/text.h"
 
 /* A copy that cannot break a line or steer a terminal; NULL when memory is short. */
@@ -22,6 +23,7 @@ void npl_table_open(struct npl_table *table, const char *layout, const char *con
 	for (int i = 0; i < table->columns; i++) {
 		table->left[i] = layout[i] != 'r';
 		table->whole[i] = layout[i] == 'w';
+		table->kind[i] = layout[i] == 'k';
 	}
 	npl_table_row(table, header);
 }
@@ -48,14 +50,8 @@ void npl_table_row(struct npl_table *table, const char *const *cells)
 
 static void put_cell(FILE *out, const char *text, int width, int left)
 {
-	int have = npl_text_width(text);
-	if (have > width) { /* layers of one network differ in the tails of their names */
-		for (; have > width - 1; text += npl_utf8_length(text))
-			have -= npl_character_width(npl_utf8_code(text));
-		fprintf(out, "~%s%*s", text, width - 1 - have, ""); /* a blank where half of a wide one was cut */
-		return;
-	}
-	fprintf(out, "%*s%s%*s", left ? 0 : width - have, "", text, left ? width - have : 0, "");
+	const int have = npl_text_width(text), blanks = have < width ? width - have : 0;
+	fprintf(out, "%*s%s%*s", left ? 0 : blanks, "", text, left ? blanks : 0, "");
 }
 
 static const char *cell_at(const struct npl_table *table, int row, int column)
@@ -116,13 +112,16 @@ static bool is_title(const struct npl_table *table, int row)
 }
 
 /* The column that gives way where a line is too long: a last one of texts, which are broken into lines, down to what can be
- * read; then the widest of names. -1: none can. */
+ * read; then kinds of things; then the widest of names. -1: none can. */
 static int gives_way(const struct npl_table *table, const int *width)
 {
-	enum { READABLE = 24, LEAST = 8 };
+	enum { READABLE = 24, LEAST = 8, KNOWN = 10 };
 	int last = table->columns - 1, widest = -1;
 	if (table->left[last] && width[last] > READABLE)
 		return last;
+	for (int c = 0; c < last; c++)
+		if (table->kind[c] && width[c] > KNOWN)
+			return c;
 	for (int c = 0; c < last; c++)
 		if (table->left[c] && !table->whole[c] && width[c] > LEAST && (widest < 0 || width[c] > width[widest]))
 			widest = c;
@@ -146,10 +145,31 @@ static void set_widths(const struct npl_table *table, int *width)
 		width[column]--;
 }
 
+/* Names that are wider than their column; a last one of texts is broken into lines instead. */
+static void cut_columns(struct npl_table *table, const int *width)
+{
+	char **column = calloc((size_t)table->rows + 1, sizeof *column);
+	for (int r = 0; r < table->rows; r++)
+		if (is_title(table, r))
+			npl_cut_names(&table->cell[r * table->columns], 1, NPL_TABLE_WIDTH);
+	for (int c = 0; column && c < table->columns; c++) {
+		if (c == table->columns - 1 && table->left[c])
+			continue;
+		for (int r = 0; r < table->rows; r++)
+			column[r] = is_title(table, r) ? NULL : table->cell[r * table->columns + c];
+		npl_cut_names(column, table->rows, width[c]);
+		for (int r = 0; r < table->rows; r++)
+			if (column[r])
+				table->cell[r * table->columns + c] = column[r];
+	}
+	free(column);
+}
+
 void npl_table_print(struct npl_table *table, FILE *out)
 {
 	int width[NPL_TABLE_COLUMNS] = {0}, last = table->columns - 1;
 	set_widths(table, width);
+	cut_columns(table, width);
 	for (int r = 0; r < table->rows; r++) {
 		int at = 0, end = last;
 		while (end > 0 && !*cell_at(table, r, end))

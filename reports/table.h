@@ -9,19 +9,21 @@
 
 #define NPL_TABLE_COLUMNS 12
 /* A line is no wider: a last column of texts goes on in the next lines, and the widest columns of names give way, their
- * text cut with "~"; those that must be whole do not. */
+ * texts cut in the middle with "~" (cut_names.h); those that must be whole do not. */
 #define NPL_TABLE_WIDTH 100
 
 struct npl_table {
 	int columns;
 	char left[NPL_TABLE_COLUMNS];  /* 1: names, aligned left */
 	char whole[NPL_TABLE_COLUMNS]; /* 1: of these, never cut */
+	char kind[NPL_TABLE_COLUMNS];  /* 1: of these, words of a known list that give way before names */
 	int rows, capacity;
 	char **cell; /* rows x columns */
 	int failed;  /* out of memory: the table prints what it has */
 };
 
-/* Starts a table with a header row; `layout` has one letter a column: 'l', 'r', or 'w' for names that are kept whole. */
+/* Starts a table with a header row; `layout` has one letter a column: 'l', 'r', 'w' for names that are kept whole, 'k' for kinds of
+ * things, which are known and so give way before names. */
 void npl_table_open(struct npl_table *table, const char *layout, const char *const *header);
 /* Adds a row of as many cells as there are columns; NULL is "". One with nothing but its first cell is a title: no column gets wider
  * for it. */

@@ -42,6 +42,7 @@ NEEDED = {
     "params": ["struct tpu_config { int64_t rows; };"],
     "program": ["struct npl_execution execution;"],
     "roofline": ["struct npl_samples samples; struct npl_compare_options options = {0};"],
+    "layer_choice": ["struct npl_comparison comparison;"],
     "session": ["struct npl_tensor *reference_outputs = NULL; struct npl_device *dev = NULL; struct npl_session *s; struct npl_run run;"],
     "sha256": ["const void *data = NULL; size_t bytes = 0; char hex[65];"],
     "stage": [""],

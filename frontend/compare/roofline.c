@@ -11,7 +11,11 @@
 #include "devices_open.h"
 #include "frontend/quantise/quantise.h"
 #include "instance.h"
+#include "npulab/causes.h"
 #include "roofs.h"
+
+#define NEAR_ROOF                                                                                                      \
+	0.5 /* a layer of a real device that is below this share is held up by something that has no counter here */
 
 double npl_roofline_ridge(const struct npl_roofline_device *device, int roof)
 {
@@ -92,6 +96,8 @@ static void settle(const struct npl_roofline_device *device, double peak, struct
 	point->roof_ops_per_second = !counted ? NAN : least > 0 ? 2 * macs / least : 2 * peak;
 	point->share = least > 0 && point->seconds > 0 ? least / point->seconds : NAN;
 	point->memory_bound = memory_seconds > macs / peak;
+	if (device->from == NPL_FROM_MEASURE && isfinite(point->share))
+		point->bound = point->share < NEAR_ROOF ? "neither roof" : point->memory_bound ? "memory" : "peak";
 }
 
 /* The roof of a row's number format, the first where there is none of its own. */
@@ -130,9 +136,24 @@ static void add_point(const struct npl_roofline *r, struct npl_roofline_device *
 	point->input_bytes *= batches;
 	point->output_bytes *= batches;
 	point->bytes = counted_bytes(r, device, &row->result, point);
-	if (device->from == NPL_FROM_MODEL)
+	if (device->from == NPL_FROM_MODEL) {
 		point->crossed_bytes = (double)row->result.bytes[NPL_MEM_DRAM];
+		point->bound = npl_bound_of(&device->info, &row->result);
+	}
 	settle(device, device->roof[point->roof].macs_per_second, point);
+}
+
+/* What holds the whole run up, by the counters of all layers together. */
+static const char *bound_of_run(const struct npl_roofline_device *device, const struct npl_run *run)
+{
+	struct npl_result sum = {0};
+	struct npl_err never; /* of energies, which are not added */
+	for (int i = 0; i < run->n_layers; i++) {
+		struct npl_result one = run->layer[i].result;
+		one.n_energy = 0;
+		npl_result_add(&sum, &one, &never);
+	}
+	return npl_bound_of(&device->info, &sum);
 }
 
 /* The network as it runs: the work of its layers, the bytes that each of them counts, the time and traffic of the whole. Its peak is that of
@@ -154,8 +175,10 @@ static void sum_points(struct npl_roofline_device *device, const struct npl_run 
 		most = point->macs > most ? point->macs : most;
 		least_seconds += (double)point->macs / device->roof[point->roof].macs_per_second;
 	}
-	if (device->from == NPL_FROM_MODEL)
+	if (device->from == NPL_FROM_MODEL) {
 		sum->crossed_bytes = (double)run->bytes[NPL_MEM_DRAM];
+		sum->bound = bound_of_run(device, run);
+	}
 	settle(device, least_seconds > 0 ? (double)sum->macs / least_seconds : device->roof[0].macs_per_second, sum);
 }
 

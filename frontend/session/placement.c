@@ -4,19 +4,16 @@
 #include "npulab/placement.h"
 
 #include <ctype.h>
-#include <fnmatch.h>
-#include <regex.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "core/files/file.h"
-#include "expression.h"
+#include "layer_pattern.h"
 #include "npulab/session.h"
 #include "npulab/stage.h"
 #include "npulab/text.h"
 
 #define MOST_FILE_BYTES (1 << 20)
-#define SHOWN_BYTES     ((size_t)60) /* of an expression, in a message about it */
 
 struct rule {
 	const char *pattern; /* of the operator's type, or the expression */
@@ -103,28 +100,6 @@ static int device_index(struct npl_placement *placement, const char *device)
 	return placement->n_names++;
 }
 
-static int no_match(const struct reader *r, const struct rule *rule, struct npl_err *err)
-{
-	const struct npl_graph *graph = r->graph;
-	const char *names[64];
-	int n = 0;
-	for (int i = 0; i < graph->n_nodes && !rule->on_name; i++)
-		if (!strcmp(graph->node[i].name, rule->pattern))
-			return BAD(r, "'%s' matches no operator of this model; for the node of that name write /%s/",
-				   rule->pattern, rule->pattern);
-	for (int i = 0; i < graph->n_nodes && n < 64; i++)
-		names[n++] = rule->on_name ? graph->node[i].name : npl_op_defs[graph->node[i].op].name;
-	const char *nearest = npl_nearest(rule->pattern, names, n);
-	return BAD(r, "'%s' matches no %s of this model after folding%s%s%s", rule->pattern,
-		   rule->on_name ? "node" : "operator", nearest ? "; the nearest is '" : "", nearest ? nearest : "",
-		   nearest ? "'" : "");
-}
-
-static bool matches(const struct rule *rule, const regex_t *expression, const char *name, const char *op)
-{
-	return rule->on_name ? !regexec(expression, name, 0, NULL, 0) : !fnmatch(rule->pattern, op, FNM_CASEFOLD);
-}
-
 /* Nodes that the rule of this text placed. */
 static int count_of(const struct reader *r, const char *text)
 {
@@ -160,17 +135,14 @@ static int apply(const struct reader *r, const struct rule *rule, struct npl_err
 	int device = device_index(placement, rule->device), matched = 0, taken = 0;
 	const char *before =
 		NULL; /* the one earlier rule that has all of its nodes, if it is one, for another device */
-	regex_t expression;
-	const char *costly = rule->on_name ? expression_too_costly(rule->pattern) : NULL;
-	if (costly)
-		return BAD(r, "/%.*s%s/ %s", (int)SHOWN_BYTES, rule->pattern,
-			   strlen(rule->pattern) > SHOWN_BYTES ? "..." : "", costly);
-	if (rule->on_name && regcomp(&expression, rule->pattern, REG_EXTENDED | REG_NOSUB))
-		return BAD(r, "/%s/ is not a regular expression", rule->pattern);
+	struct layer_pattern pattern = {
+		.where = r->where, .bad = r->bad, .text = rule->pattern, .on_name = rule->on_name};
+	if (layer_pattern_open(&pattern, err))
+		return err->code;
 	for (int i = 0; i < r->graph->n_nodes; i++) {
 		const struct npl_node *node = &r->graph->node[i];
 		npl_stage_step("placing node", i + 1, r->graph->n_nodes, node->name);
-		if (!matches(rule, &expression, node->name, npl_op_defs[node->op].name))
+		if (!layer_pattern_matches(&pattern, node))
 			continue;
 		const char *has = placement->rule[i];
 		if (matched++ == 0)
@@ -182,10 +154,9 @@ static int apply(const struct reader *r, const struct rule *rule, struct npl_err
 		placement->rule[i] = rule->text;
 		placement->device[i] = device;
 	}
-	if (rule->on_name)
-		regfree(&expression);
+	layer_pattern_close(&pattern);
 	if (!matched)
-		return no_match(r, rule, err);
+		return layer_pattern_no_match(&pattern, r->graph, err);
 	if (taken || !before || (count_of(r, before) <= matched && !same_pattern(before, rule)))
 		return 0;
 	return warn(r, rule, before, err);

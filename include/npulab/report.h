@@ -10,6 +10,7 @@
 
 #include "npulab/compare.h"
 #include "npulab/conformance.h"
+#include "npulab/layer_choice.h"
 #include "npulab/roofline.h"
 #include "npulab/text.h"
 #include "npulab/traffic.h"
@@ -23,8 +24,10 @@ extern "C" {
 struct npl_report_context {
 	const char *model_name;
 	const char *description; /* or NULL */
-	bool layers;             /* a table per layer too */
-	bool single_layer;       /* `npulab layer`: seconds are the device's alone, the link is reported beside them */
+	bool layers;             /* tables of the layers too */
+	const struct npl_layer_choice
+		*choice;   /* of the layers in these tables and in the CSV; NULL: all, as the network has them */
+	bool single_layer; /* `npulab layer`: seconds are the device's alone, the link is reported beside them */
 };
 
 /* Seconds of the host or of a link in an entry or a row of it: NAN where the entry has neither, being all a real device's. */
@@ -50,7 +53,7 @@ void npl_conformance_json(FILE *out, const struct npl_conformance *conformance);
 
 void npl_report_table(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 void npl_report_json(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
-/* One line per layer and device. */
+/* One line per layer and device; of the layers that the choice leaves out, one line with their sums per device. */
 void npl_report_csv(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 
 /* Of the comparison's first entry and its first batch: for each node the device and why, what crossed which link for it, and

@@ -162,7 +162,7 @@ static inline void cli_check_device(json_t *device)
 			layer,
 			"index:i name:s op:s ran_on:s role:s placed_by:S note:S cycles:I seconds:n host_seconds:N "
 			"link_seconds:N start_seconds:N end_seconds:N macs:i energy_j:N energy:a transfers:i "
-			"link_bytes:i output_sha256:S output:o counters:o",
+			"link_bytes:i output_sha256:S output:o bound:S counters:o",
 			name);
 		cli_check_keys(cli_at(layer, "output"), "type:S scale:N zero_point:N", name);
 		cr_assert_eq(cli_integer(cli_at(layer, "index")), (long long)i);

@@ -274,18 +274,18 @@ Test(report, table_layout)
 	text = print_table("lr", 2, (const char *const[]){"A", "B", NULL, NULL});
 	cr_assert_str_eq(text, "A  B\n\n", "no blanks at the end of a line");
 	free(text);
-	/* a name too long for the line is cut with a mark, the numbers stay whole */
+	/* a name too long for the line is cut in the middle with a mark, the numbers stay whole */
 	char name[200];
 	memset(name, 'x', 199);
 	name[199] = '\0';
 	text = print_table("lr", 2, (const char *const[]){"NAME", "N", name, "123456"});
 	check_widths(text, "a long name");
-	cr_assert(strstr(text, "\n~xxx") && strstr(text, "x  123456\n"), "%s", text);
+	cr_assert(strstr(text, "\nxxx") && strstr(text, "xx~xx") && strstr(text, "x  123456\n"), "%s", text);
 	free(text);
 	/* a title widens no column, and is cut where the line ends */
 	text = print_table("lr", 4, (const char *const[]){"NAME", "N", "a title", "", "b", "1", name, NULL});
 	check_widths(text, "a long title");
-	cr_assert(strstr(text, "NAME  N\na title\nb     1\n~xxx"), "%s", text);
+	cr_assert(strstr(text, "NAME  N\na title\nb     1\nxxx") && strstr(text, "xx~xx"), "%s", text);
 	free(text);
 	/* the last column goes on in the next lines instead, and loses nothing */
 	text = print_table("ll", 2, (const char *const[]){"KEY", "TEXT", "k", name});
@@ -478,7 +478,7 @@ Test(report, values_that_went_wrong)
 			cr_assert_eq(cli_integer(cli_at(device, "layers.0.overflows")), 0);
 			cr_assert_eq(cli_integer(cli_at(device, "layers.1.overflows")), wrapped);
 		}
-		cr_assert(strstr(csv, ",energy_origin,overflows,sqnr_db,batches\r\n"), "%s", csv);
+		cr_assert(strstr(csv, ",energy_origin,overflows,sqnr_db,batches,"), "%s", csv);
 		json_decref(root);
 		free(text);
 		free(csv);

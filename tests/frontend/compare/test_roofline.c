@@ -169,7 +169,7 @@ static long long elements(const struct npl_graph *graph, int value)
 
 #define KEYS                                                                                                           \
 	"precision:s macs:i weight_bytes:i input_bytes:i output_bytes:i bytes:n crossed_bytes:N seconds:n "            \
-	"macs_per_byte:N ops_per_second:N roof_ops_per_second:N share:N bound:S"
+	"macs_per_byte:N ops_per_second:N roof_ops_per_second:N share:N lower_roof:S bound:S"
 
 /* Roofs that were measured here, and bytes counted from the shapes; 360 samples in three batches. */
 Test(roofline, real_device_is_measured)
@@ -182,7 +182,7 @@ Test(roofline, real_device_is_measured)
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json_t *json = cli_parse_json(r.out), *device = cli_at(json, "devices.0"), *layer, *roof;
 	cli_check_keys(json, "schema:s npulab:o model:O intensity:s devices:a", "the result");
-	cr_assert_str_eq(cli_text(cli_at(json, "schema")), "npulab.roofline/1");
+	cr_assert_str_eq(cli_text(cli_at(json, "schema")), "npulab.roofline/2");
 	cli_check_keys(device,
 		       "name:s kind:s engine:S precision:s machine_sha256:S detail:S from:s roofs:a memory:o "
 		       "load_average:N others_processors:N batches:i network:o layers:a",

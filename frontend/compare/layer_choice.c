@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which layers reports show (layer_choice.h). */
+#include "npulab/layer_choice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "frontend/session/layer_pattern.h"
+#include "npulab/text.h"
+
+static double time_of(const struct npl_layer_run *row)
+{
+	return npl_row_seconds(row);
+}
+
+static double cycles_of(const struct npl_layer_run *row)
+{
+	return (double)row->result.cycles;
+}
+
+static double idle_of(const struct npl_layer_run *row)
+{
+	double idle = (double)row->result.cycles;
+	for (size_t i = 0; i < row->n_stats; i++)
+		if (row->stat[i].kind == NPL_STAT_WORK)
+			idle -= (double)row->result.counter[i];
+	return idle;
+}
+
+static double macs_of(const struct npl_layer_run *row)
+{
+	return (double)row->result.macs;
+}
+
+static double bytes_of(const struct npl_layer_run *row)
+{
+	return (double)(row->result.bytes[NPL_MEM_DRAM] + row->result.bytes[NPL_MEM_HOST] + row->link_bytes);
+}
+
+static double energy_of(const struct npl_layer_run *row)
+{
+	double sum = 0;
+	for (int i = 0; i < row->result.n_energy; i++)
+		sum += isfinite(row->result.energy[i].joules) ? row->result.energy[i].joules : 0;
+	return sum;
+}
+
+static const char *const keys[] = {"order", "time", "cycles", "idle", "macs", "bytes", "energy"};
+enum { KEYS = sizeof keys / sizeof *keys };
+static double (*const figure[KEYS])(const struct npl_layer_run *) = {NULL,    time_of,  cycles_of, idle_of,
+								     macs_of, bytes_of, energy_of};
+
+static int find_key(const struct npl_layer_choice_options *options, int *key, struct npl_err *err)
+{
+	const char *name = options->sort ? options->sort : options->top ? "time" : "order";
+	for (*key = 0; *key < KEYS; ++*key)
+		if (!strcmp(keys[*key], name))
+			return 0;
+	return npl_fail(err, NPL_EUSAGE, "--sort: there is no key '%s'%s", name, NPL_NEAREST(name, keys, KEYS));
+}
+
+/* Marks the nodes that the pattern matches. */
+static int mark(const struct npl_graph *graph, const char *text, bool *chosen, struct npl_err *err)
+{
+	const size_t length = strlen(text);
+	const bool on_name = length > 1 && *text == '/' && text[length - 1] == '/';
+	char *inside = strndup(text + on_name, length - (on_name ? 2 : 0));
+	struct layer_pattern pattern = {.where = "--match", .bad = NPL_EUSAGE, .text = inside, .on_name = on_name};
+	int matched = 0;
+	int rc = inside ? layer_pattern_open(&pattern, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (int i = 0; i < graph->n_nodes && !rc; i++)
+		if (layer_pattern_matches(&pattern, &graph->node[i])) {
+			chosen[i] = true;
+			matched++;
+		}
+	if (!rc) {
+		layer_pattern_close(&pattern);
+		rc = matched ? 0 : layer_pattern_no_match(&pattern, graph, err);
+	}
+	free(inside);
+	return rc;
+}
+
+/* *chosen: of each node, whether some pattern matches it; to be freed after a failure too. */
+static int choose(const struct npl_graph *graph, const struct npl_layer_choice_options *options, bool **chosen,
+		  struct npl_err *err)
+{
+	*chosen = calloc((size_t)graph->n_nodes + 1, sizeof **chosen);
+	if (!*chosen)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", graph->n_nodes);
+	for (int i = 0; i < graph->n_nodes; i++)
+		(*chosen)[i] = !options->n_match;
+	for (int m = 0; m < options->n_match; m++)
+		if (mark(graph, options->match[m], *chosen, err))
+			return err->code;
+	return 0;
+}
+
+int npl_layer_choice_check(const struct npl_graph *graph, const struct npl_layer_choice_options *options,
+			   struct npl_err *err)
+{
+	int key;
+	bool *chosen = NULL;
+	int rc = find_key(options, &key, err);
+	if (!rc)
+		rc = choose(graph, options, &chosen, err);
+	free(chosen);
+	return rc;
+}
+
+struct weighed {
+	int node;
+	double weight;
+};
+
+static int heaviest_first(const void *a, const void *b)
+{
+	const struct weighed *x = a, *y = b;
+	return x->weight > y->weight ? -1 : x->weight < y->weight ? 1 : x->node - y->node;
+}
+
+int npl_layer_choice_make(const struct npl_comparison *c, const struct npl_layer_choice_options *options,
+			  struct npl_layer_choice *choice, struct npl_err *err)
+{
+	const struct npl_graph *graph = c->graph;
+	struct weighed *list = calloc((size_t)graph->n_nodes + 1, sizeof *list);
+	bool *chosen = NULL;
+	int key, n = 0;
+	*choice = (struct npl_layer_choice){.node = calloc((size_t)graph->n_nodes + 1, sizeof *choice->node)};
+	int rc = list && choice->node ? find_key(options, &key, err)
+				      : npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", graph->n_nodes);
+	if (!rc)
+		rc = choose(graph, options, &chosen, err);
+	for (int i = 0; i < graph->n_nodes && !rc; i++)
+		if (chosen[i])
+			list[n++] = (struct weighed){
+				i, figure[key] && c->n_devices ? figure[key](&c->device[0].run.layer[i]) : 0};
+	if (n)
+		qsort(list, (size_t)n, sizeof *list, heaviest_first);
+	choice->n = options->top && options->top < n ? (int)options->top : n;
+	choice->left = graph->n_nodes - choice->n;
+	for (int i = 0; i < choice->n && !rc; i++)
+		choice->node[i] = list[i].node;
+	free(list);
+	free(chosen);
+	if (rc)
+		npl_layer_choice_free(choice);
+	return rc;
+}
+
+void npl_layer_choice_free(struct npl_layer_choice *choice)
+{
+	free(choice->node);
+	*choice = (struct npl_layer_choice){0};
+}

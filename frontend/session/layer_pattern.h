@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Patterns that choose layers: shell wildcards on the operator, in any case, or an extended regular expression on the name. */
+#ifndef FRONTEND_SESSION_LAYER_PATTERN_H
+#define FRONTEND_SESSION_LAYER_PATTERN_H
+
+#include <regex.h>
+
+#include "npulab/graph.h"
+
+/* Messages begin with `where` and have the code `bad`. */
+struct layer_pattern {
+	const char *where;
+	int bad;
+	const char *text; /* borrowed; without the slashes of an expression */
+	bool on_name;
+	regex_t expression; /* of on_name */
+};
+
+/* `bad`, naming what is wrong: an expression that is none, or costs too much. */
+int layer_pattern_open(struct layer_pattern *pattern, struct npl_err *err);
+void layer_pattern_close(struct layer_pattern *pattern);
+bool layer_pattern_matches(const struct layer_pattern *pattern, const struct npl_node *node);
+/* Says that no layer of the graph matches, with the nearest name; returns `bad`. */
+int layer_pattern_no_match(const struct layer_pattern *pattern, const struct npl_graph *graph, struct npl_err *err);
+
+#endif

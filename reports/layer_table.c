@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tables of layers (layer_table.h): times side by side where there are several devices; then for each device what is known of each layer,
+ * and where the machine's cycles went. */
+#include "layer_table.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "cells.h"
+#include "layer_figures.h"
+#include "npulab/causes.h"
+
+#define DEVICES_A_TABLE 4 /* columns that fit beside names and operators */
+
+static void print(struct npl_table *table, FILE *out)
+{
+	fputc('\n', out);
+	npl_table_print(table, out);
+	npl_table_close(table);
+}
+
+static double safe_share(double part, double whole)
+{
+	return whole > 0 ? part / whole : NAN;
+}
+
+/* A share that sums up with others: always with one decimal. */
+static const char *share_cell(char buf[CELL], double part, double whole)
+{
+	if (whole > 0)
+		snprintf(buf, CELL, "%.1f %%", 100 * part / whole);
+	else
+		snprintf(buf, CELL, "-");
+	return buf;
+}
+
+/* --- times side by side --- */
+
+/* What a table of the layers says of node i on a device; false: nothing. */
+typedef bool layer_cell(const struct npl_device_report *r, int i, char text[CELL]);
+
+/* "fused" and "view" of a layer that takes no time of its own; NULL: it does. */
+static const char *role_text(const struct npl_layer_run *row)
+{
+	if (row->role == NPL_FUSED)
+		return "fused";
+	return row->role == NPL_VIEW && npl_row_seconds(row) <= 0 ? "view" : NULL;
+}
+
+/* Time per batch. */
+static bool time_cell(const struct npl_device_report *r, int i, char text[CELL])
+{
+	static const struct npl_report_context network = {0};
+	const struct npl_layer_run *row = &r->run.layer[i];
+	struct npl_layer_figures f;
+	npl_layer_figures_of(r, &network, i, &f);
+	if (role_text(row))
+		snprintf(text, CELL, "%s", role_text(row));
+	else
+		figure(text, npl_row_seconds(row) / (double)r->batches, "s", f.modelled);
+	if (row->role == NPL_RAN && !strcmp(row->ran_on, "host"))
+		strncat(text, " host", CELL - strlen(text) - 1);
+	if (row->host_part)
+		strncat(text, " part host", CELL - strlen(text) - 1);
+	return true;
+}
+
+/* Signal over noise of the result, with a mark where sums wrapped; "exact", or "-" where it is inside a pass, a view or not judged. */
+static bool noise_cell(const struct npl_device_report *r, int i, char text[CELL])
+{
+	const double ratio = r->layer_accuracy ? r->layer_accuracy[i].sqnr_db : NAN;
+	if (isfinite(ratio) || ratio < 0)
+		snprintf(text, CELL, "%.1f dB", ratio);
+	else
+		snprintf(text, CELL, "%s", ratio > 0 ? "exact" : "-");
+	if (r->run.layer[i].result.overflows)
+		strncat(text, " wrapped", CELL - strlen(text) - 1);
+	return !isnan(ratio);
+}
+
+/* What is left out, with its share of each device's time where the table is of times. */
+static void put_left_of(struct npl_table *table, const struct npl_comparison *c,
+			const struct npl_report_context *context, int first, int shown, bool times)
+{
+	char text[DEVICES_A_TABLE][CELL], name[CELL];
+	const char *cells[2 + DEVICES_A_TABLE] = {npl_layers_left_text(context, name, sizeof name), ""};
+	for (int d = 0; d < shown && times; d++) {
+		struct npl_layer_figures left, all;
+		npl_layer_figures_left(&c->device[first + d], context, &left);
+		npl_layer_figures_all(&c->device[first + d], context, &all);
+		percent(text[d], safe_share(npl_layer_seconds(&left), npl_layer_seconds(&all)), "");
+		cells[2 + d] = text[d];
+	}
+	npl_table_row(table, cells);
+}
+
+/* The layers on `shown` devices from the first on; those of which no device has anything to say are left out. */
+static void put_layers_of(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context,
+			  int first, int shown, const char *heading, layer_cell *cell)
+{
+	struct npl_table table;
+	const char *header[2 + DEVICES_A_TABLE] = {heading, "OPERATOR"};
+	char layout[] = "lkrrrr";
+	layout[2 + shown] = '\0';
+	for (int d = 0; d < shown; d++)
+		header[2 + d] = c->device[first + d].instance;
+	npl_table_open(&table, layout, header);
+	int rows = 0;
+	for (int n = 0; n < npl_chosen_layers(c, context); n++) {
+		const int i = npl_chosen_layer(context, n);
+		char text[DEVICES_A_TABLE][CELL];
+		const char *cells[2 + DEVICES_A_TABLE] = {c->graph->node[i].name,
+							  npl_op_defs[c->graph->node[i].op].name};
+		bool said = false;
+		for (int d = 0; d < shown; d++) {
+			cells[2 + d] = text[d];
+			said |= cell(&c->device[first + d], i, text[d]);
+		}
+		if (said)
+			npl_table_row(&table, cells);
+		rows += said;
+	}
+	if (rows && context->choice && context->choice->left)
+		put_left_of(&table, c, context, first, shown, cell == time_cell);
+	if (rows)
+		print(&table, out);
+	else
+		npl_table_close(&table);
+}
+
+/* --- all that is known of a device's layers --- */
+
+enum column { LAYER, OPERATOR, TIME, SHARE, CYCLES, USED, BYTES, ENERGY, BOUND, COLUMNS };
+static const char *const headings[COLUMNS] = {"",          "OPERATOR", "TIME",   "SHARE", "CYCLES",
+					      "PEAK USED", "BYTES",    "ENERGY", "BOUND"};
+
+/* The cells of a row, figures of a batch. */
+struct cells {
+	const char *cell[COLUMNS];
+	char text[COLUMNS][CELL];
+};
+
+static void put_energy_cell(char text[CELL], const struct npl_layer_figures *f, double batches)
+{
+	if (f->no_energy || (f->absent && !(f->joules > 0))) {
+		snprintf(text, CELL, "-");
+		return;
+	}
+	text[0] = '>';
+	figure(text + f->absent, f->joules / batches, "J", f->energy_modelled);
+}
+
+static void fill_cells(const struct npl_device_report *r, const struct npl_layer_figures *f, double all_seconds,
+		       struct cells *cells)
+{
+	const double batches = (double)r->batches;
+	for (int k = 0; k < COLUMNS; k++) {
+		snprintf(cells->text[k], CELL, "-");
+		cells->cell[k] = cells->text[k];
+	}
+	figure(cells->text[TIME], npl_layer_seconds(f) / batches, "s", f->modelled);
+	share_cell(cells->text[SHARE], npl_layer_seconds(f), all_seconds);
+	if (f->result.cycles)
+		figure(cells->text[CYCLES], (double)f->result.cycles / batches, "", true);
+	percent(cells->text[USED], npl_layer_utilization(f), f->modelled ? "~" : "");
+	if (f->result.cycles && f->info)
+		figure(cells->text[BYTES], (double)f->result.bytes[NPL_MEM_DRAM] / batches, "B", false);
+	put_energy_cell(cells->text[ENERGY], f, batches);
+	if (npl_layer_bound(f))
+		snprintf(cells->text[BOUND], CELL, "%s", npl_layer_bound(f));
+}
+
+static void fill_layer(const struct npl_comparison *c, const struct npl_device_report *r,
+		       const struct npl_report_context *context, int i, double all_seconds, struct cells *cells)
+{
+	const struct npl_layer_run *row = &r->run.layer[i];
+	struct npl_layer_figures f;
+	npl_layer_figures_of(r, context, i, &f);
+	fill_cells(r, &f, all_seconds, cells);
+	cells->cell[LAYER] = c->graph->node[i].name;
+	cells->cell[OPERATOR] = npl_op_defs[c->graph->node[i].op].name;
+	if (!role_text(row))
+		return;
+	for (int k = TIME; k < COLUMNS; k++)
+		cells->cell[k] = "";
+	cells->cell[TIME] = role_text(row);
+}
+
+static void put_cells(struct npl_table *table, const struct cells *cells, const bool *known)
+{
+	const char *shown[COLUMNS];
+	int n = 0;
+	for (int k = 0; k < COLUMNS; k++)
+		if (known[k])
+			shown[n++] = cells->cell[k];
+	npl_table_row(table, shown);
+}
+
+/* Columns that say something of the whole. */
+static void find_known(const struct npl_comparison *c, const struct npl_device_report *r,
+		       const struct npl_report_context *context, double all_seconds, bool *known)
+{
+	for (int k = 0; k < COLUMNS; k++)
+		known[k] = k < SHARE;
+	for (int n = 0; n < npl_chosen_layers(c, context); n++) {
+		struct cells cells;
+		fill_layer(c, r, context, npl_chosen_layer(context, n), all_seconds, &cells);
+		for (int k = SHARE; k < COLUMNS; k++)
+			known[k] |= *cells.cell[k] && strcmp(cells.cell[k], "-") != 0;
+	}
+	known[SHARE] &= !context->single_layer;
+}
+
+static void put_sum(struct npl_table *table, const struct npl_device_report *r, const struct npl_layer_figures *f,
+		    const char *name, double all_seconds, const bool *known)
+{
+	struct cells cells;
+	fill_cells(r, f, all_seconds, &cells);
+	cells.cell[LAYER] = name;
+	cells.cell[OPERATOR] = "";
+	put_cells(table, &cells, known);
+}
+
+static void put_device(FILE *out, const struct npl_comparison *c, const struct npl_device_report *r,
+		       const struct npl_report_context *context)
+{
+	struct npl_table table;
+	struct npl_layer_figures all, left;
+	const char *header[COLUMNS];
+	char layout[COLUMNS + 1] = "", heading[200], name[CELL];
+	bool known[COLUMNS];
+	int n = 0;
+	npl_layer_figures_all(r, context, &all);
+	npl_layer_figures_left(r, context, &left);
+	const double all_seconds = npl_layer_seconds(&all);
+	find_known(c, r, context, all_seconds, known);
+	snprintf(heading, sizeof heading, "%s", r->instance);
+	for (int k = 0; k < COLUMNS; k++)
+		if (known[k]) {
+			header[n] = k == LAYER ? heading : headings[k];
+			layout[n++] = k == OPERATOR ? 'k' : k == LAYER || k == BOUND ? 'l' : 'r';
+		}
+	npl_table_open(&table, layout, header);
+	for (int i = 0; i < npl_chosen_layers(c, context); i++) {
+		struct cells cells;
+		fill_layer(c, r, context, npl_chosen_layer(context, i), all_seconds, &cells);
+		put_cells(&table, &cells, known);
+	}
+	if (left.layers)
+		put_sum(&table, r, &left, npl_layers_left_text(context, name, sizeof name), all_seconds, known);
+	snprintf(name, sizeof name, "all %d layers", all.layers);
+	if (all.layers > 1)
+		put_sum(&table, r, &all, name, all_seconds, known);
+	print(&table, out);
+}
+
+/* --- where the cycles of a machine went --- */
+
+/* A counter's name as a heading: "weight_stall" is "WEIGHT STALL". */
+static void put_heading(char text[CELL], const char *name)
+{
+	snprintf(text, CELL, "%s", name);
+	for (char *c = text; *c; c++)
+		*c = *c == '_' ? ' ' : (char)toupper((unsigned char)*c);
+}
+
+static void put_causes_row(struct npl_table *table, const struct npl_device_info *info, const char *name,
+			   const struct npl_result *result)
+{
+	struct npl_cause cause[NPL_MAX_CAUSES];
+	char text[NPL_MAX_CAUSES][CELL];
+	const char *cells[1 + NPL_MAX_CAUSES] = {name};
+	const int n = npl_causes_of(info->stat, info->n_stats, result, cause);
+	for (int k = 0; k < n; k++)
+		cells[1 + k] = share_cell(text[k], (double)cause[k].cycles, (double)result->cycles);
+	npl_table_row(table, cells);
+}
+
+static void open_causes(struct npl_table *table, const struct npl_device_info *info, const char *name)
+{
+	static const struct npl_result none = {0};
+	struct npl_cause cause[NPL_MAX_CAUSES];
+	char text[NPL_MAX_CAUSES][CELL], heading[200], layout[2 + NPL_MAX_CAUSES] = "l";
+	const char *header[1 + NPL_MAX_CAUSES] = {heading};
+	const int n = npl_causes_of(info->stat, info->n_stats, &none, cause);
+	snprintf(heading, sizeof heading, "CYCLES OF %s", name);
+	for (int k = 0; k < n; k++) {
+		put_heading(text[k], cause[k].name);
+		header[1 + k] = text[k];
+		layout[1 + k] = 'r';
+	}
+	npl_table_open(table, layout, header);
+}
+
+/* The layers of the entry that this machine ran, of a placement one of several. */
+static void put_causes(FILE *out, const struct npl_comparison *c, const struct npl_device_report *r,
+		       const struct npl_report_context *context, const struct npl_device_info *info, const char *name)
+{
+	struct npl_table table;
+	struct npl_layer_figures f, shown = {0}, all = {0};
+	char text[CELL];
+	if (!npl_causes_of(info->stat, info->n_stats, &r->run.layer[0].result, (struct npl_cause[NPL_MAX_CAUSES]){{0}}))
+		return;
+	open_causes(&table, info, name);
+	for (int n = 0; n < npl_chosen_layers(c, context); n++) {
+		const int i = npl_chosen_layer(context, n);
+		npl_layer_figures_of(r, context, i, &f);
+		if (f.info != info || !f.result.cycles)
+			continue;
+		put_causes_row(&table, info, c->graph->node[i].name, &f.result);
+		npl_layer_figures_add(&shown, &f);
+	}
+	for (int i = 0; i < r->run.n_layers; i++) {
+		npl_layer_figures_of(r, context, i, &f);
+		if (f.info == info && f.result.cycles)
+			npl_layer_figures_add(&all, &f);
+	}
+	snprintf(text, sizeof text, "all %d layers", all.layers);
+	if (all.layers > 1)
+		put_causes_row(&table, info, text, &all.result);
+	if (shown.layers)
+		print(&table, out);
+	else
+		npl_table_close(&table);
+}
+
+void npl_layer_tables(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
+{
+	for (int first = 0; first < c->n_devices; first += DEVICES_A_TABLE) {
+		const int left = c->n_devices - first, shown = left < DEVICES_A_TABLE ? left : DEVICES_A_TABLE;
+		if (c->n_devices > 1 && !context->single_layer)
+			put_layers_of(out, c, context, first, shown, "LAYER", time_cell);
+		if (c->device[first].layer_accuracy)
+			put_layers_of(out, c, context, first, shown, "SIGNAL/NOISE OF", noise_cell);
+	}
+	for (int d = 0; d < c->n_devices; d++) {
+		const struct npl_device_report *r = &c->device[d];
+		put_device(out, c, r, context);
+		for (int p = 0; p < r->n_parts; p++)
+			put_causes(out, c, r, context, &r->part[p].info, r->part[p].instance);
+		if (!r->n_parts)
+			put_causes(out, c, r, context, &r->info, r->instance);
+	}
+}
+
+/* What each cause is, in the order of the table's columns. */
+static void put_legend(struct npl_table *notes, const struct npl_device_info *info, const char *name)
+{
+	static const struct npl_result none = {0};
+	struct npl_cause cause[NPL_MAX_CAUSES];
+	char line[1200];
+	size_t used = 0;
+	const int n = npl_causes_of(info->stat, info->n_stats, &none, cause);
+	for (int k = 0; k < n && used < sizeof line; k++) {
+		char heading[CELL];
+		put_heading(heading, cause[k].name);
+		used += (size_t)snprintf(line + used, sizeof line - used, "%s%s: %s", k ? "; " : "", heading,
+					 cause[k].stat->help);
+	}
+	if (n)
+		npl_table_row(notes, (const char *const[]){name, line});
+}
+
+void npl_layer_notes(struct npl_table *notes, const struct npl_comparison *c, const struct npl_report_context *context)
+{
+	bool causes = false;
+	for (int d = 0; d < c->n_devices; d++) {
+		const struct npl_device_report *r = &c->device[d];
+		for (int p = 0; p < r->n_parts; p++)
+			put_legend(notes, &r->part[p].info, r->part[p].instance);
+		if (!r->n_parts)
+			put_legend(notes, &r->info, r->instance);
+		for (int i = 0; i < r->run.n_layers; i++)
+			causes |= r->run.layer[i].n_stats > 0;
+	}
+	if (causes)
+		npl_table_row(notes, (const char *const[]){
+					     "BOUND", "what most of the layer's cycles, or of its time, went to: "
+						      "docs/roofline.md, Bounds, has each; BYTES crossed the machine's "
+						      "memory; figures of layers are of one batch"});
+	(void)context;
+}

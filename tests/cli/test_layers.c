@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Layers one by one: what their tables and CSV say, and which of them are shown. */
+#include "tests/kit/cli_json.h"
+#include "tests/kit/cli_run.h"
+
+static const struct cli_how plainly = {0};
+
+/* The CSV's field of this column in a line; a static buffer. */
+static const char *field(const char *line, const char *header, const char *column)
+{
+	static char text[400];
+	int at = 0;
+	for (const char *name = header; strncmp(name, column, strlen(column)) || !strchr(",\r", name[strlen(column)]);
+	     at++) {
+		name = strchr(name, ',');
+		cr_assert(name, "no column %s", column);
+		name++;
+	}
+	for (; at; at--)
+		line = strchr(line, ',') + 1;
+	snprintf(text, sizeof text, "%.*s", (int)strcspn(line, ",\r"), line);
+	return text;
+}
+
+static double sum_of(const char *csv, const char *column, const char *device)
+{
+	double sum = 0;
+	for (const char *line = strchr(csv, '\n'); line && line[1]; line = strchr(line + 1, '\n'))
+		if (!strcmp(field(line + 1, csv, "device"), device))
+			sum += atof(field(line + 1, csv, column));
+	return sum;
+}
+
+static int lines_of(const char *text)
+{
+	int n = 0;
+	for (; *text; text++)
+		n += *text == '\n';
+	return n;
+}
+
+#define MOBILENET "compare", "mobilenet_v2", "--devices", "tpu_v1,diannao", "--timing-only"
+
+/* What is left out is one line of the CSV for each device, so that its columns still sum to the network's. */
+Test(layers, csv_of_chosen_layers_sums_to_the_network)
+{
+	static const char *const columns[] = {"cycles",       "seconds",    "macs",         "energy_j",
+					      "memory_bytes", "link_bytes", "array_active", "weight_stall",
+					      "weight_shift", "non_matrix", "nfu_active",   "wait_sb"};
+	struct cli_result all = cli_run(&plainly, MOBILENET, "--csv", "-"),
+			  top = cli_run(&plainly, MOBILENET, "--csv", "-", "--top", "7", "--match", "Conv", "--sort",
+					"idle");
+	cr_assert(all.status == 0 && top.status == 0, "%s%s", all.err, top.err);
+	cr_assert_eq(lines_of(all.out), 1 + 2 * 100);
+	cr_assert_eq(lines_of(top.out), 1 + 2 * (7 + 1));
+	cr_assert(strstr(top.out, ",93 more layers,"), "%s", top.out);
+	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+		for (int d = 0; d < 2; d++) {
+			const char *device = d ? "diannao" : "tpu_v1";
+			const double whole = sum_of(all.out, columns[i], device),
+				     again = sum_of(top.out, columns[i], device);
+			cr_assert(cli_near(whole, again, 1e-12) || whole + again <= 0, "%s of %s: %g and %g",
+				  columns[i], device, whole, again);
+		}
+	/* the causes are all cycles */
+	cr_assert_eq(sum_of(all.out, "array_active", "tpu_v1") + sum_of(all.out, "weight_stall", "tpu_v1") +
+			     sum_of(all.out, "weight_shift", "tpu_v1") + sum_of(all.out, "non_matrix", "tpu_v1"),
+		     sum_of(all.out, "cycles", "tpu_v1"));
+	cli_free(&all);
+	cli_free(&top);
+}
+
+/* The first device's figure decides, the greatest first, and all devices show the same layers. */
+Test(layers, sorted_by_a_figure)
+{
+	static const struct {
+		const char *key, *column;
+	} keys[] = {{"time", "seconds"}, {"cycles", "cycles"}, {"macs", "macs"}, {"energy", "energy_j"}};
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		struct cli_result r = cli_run(&plainly, MOBILENET, "--csv", "-", "--sort", keys[i].key);
+		double before = INFINITY;
+		cr_assert_eq(r.status, 0, "%s", r.err);
+		for (const char *line = strchr(r.out, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
+			if (strcmp(field(line + 1, r.out, "device"), "tpu_v1"))
+				break;
+			const double value = atof(field(line + 1, r.out, keys[i].column));
+			cr_assert(value <= before, "%s: %g after %g", keys[i].key, value, before);
+			before = value;
+		}
+		cli_free(&r);
+	}
+	struct cli_result r = cli_run(&plainly, MOBILENET, "--csv", "-", "--top", "5");
+	char names[10][200];
+	int n = 0;
+	for (const char *line = strchr(r.out, '\n'); line && line[1]; line = strchr(line + 1, '\n'))
+		if (*field(line + 1, r.out, "index"))
+			snprintf(names[n++], sizeof *names, "%s", field(line + 1, r.out, "name"));
+	cr_assert_eq(n, 10);
+	for (int i = 0; i < 5; i++)
+		cr_assert_str_eq(names[i], names[5 + i]);
+	cli_free(&r);
+}
+
+Test(layers, tables)
+{
+	struct cli_result r = cli_run(&plainly, "compare", "mobilenet_v2", "--devices", "tpu_v1", "--timing-only",
+				      "--top", "3");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_assert(cli_says(r.out, "tpu_v1 OPERATOR TIME SHARE CYCLES PEAK USED BYTES ENERGY BOUND"), "%s", r.out);
+	cr_assert(
+		cli_says(r.out, "CYCLES OF tpu_v1 ARRAY ACTIVE WEIGHT STALL WEIGHT SHIFT RAW STALL INPUT STALL OTHER"),
+		"%s", r.out);
+	cr_assert(strstr(r.out, "\n97 more layers ") && strstr(r.out, "\nall 100 layers "), "%s", r.out);
+	cr_assert(cli_says(r.out, "WEIGHT STALL: the array waits for weights to reach the FIFO;"), "%s", r.out);
+	cli_free(&r);
+	/* side by side where there are several devices, with the share of each that is left out */
+	r = cli_run(&plainly, MOBILENET, "--match", "/classifier/", "--match", "gemm");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_assert(cli_says(r.out, "LAYER OPERATOR tpu_v1 diannao classifier Gemm"), "%s", r.out);
+	cr_assert(cli_says(r.out, "99 more layers 9"), "%s", r.out);
+	cr_assert(cli_says(r.out, "CYCLES OF diannao NFU ACTIVE NFU FILL WAIT SB WAIT NBIN WAIT NBOUT classifier"),
+		  "%s", r.out);
+	cli_free(&r);
+	/* each machine of a placement has its own causes */
+	r = cli_run(&plainly, "run", "digits", "--place", "Conv=tpu_v1,*=diannao", "--layers", "--timing-only");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_assert(strstr(r.out, "\nCYCLES OF tpu_v1 ") && strstr(r.out, "\nCYCLES OF diannao "), "%s", r.out);
+	cli_free(&r);
+	r = cli_run(&plainly, "layer", "gemm", "-m", "4", "-n", "300", "-k", "300", "--devices", "tpu_v1", "--layers");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_assert(strstr(r.out, "\nCYCLES OF tpu_v1 ") && strstr(r.out, " BOUND\n"), "%s", r.out);
+	cli_free(&r);
+}
+
+/* The JSON stays that of all layers. */
+Test(layers, json_has_all)
+{
+	json_t *root = cli_json(&plainly, MOBILENET, "--top", "2", "--json", "-");
+	cr_assert_eq(json_array_size(cli_at(root, "devices.0.layers")), 100);
+	cr_assert_str_eq(cli_text(cli_at(root, "devices.0.layers.0.bound")), "idle cells");
+	json_decref(root);
+}
+
+Test(layers, refusals)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	static const struct cli_refusal cases[] = {
+		{2,
+		 "--match: 'convo' matches no operator of this model after folding; the nearest is 'Conv'",
+		 {MOBILENET, "--match", "convo"}},
+		{2,
+		 "--match: 'classifier' matches no operator of this model; for the node of that name write /classifier/",
+		 {MOBILENET, "--match", "classifier"}},
+		{2, "--match: /(/ is not a regular expression", {MOBILENET, "--match", "/(/"}},
+		{2, "--sort: there is no key 'tim'; the nearest is 'time'", {MOBILENET, "--sort", "tim"}},
+		{2, "--top", {MOBILENET, "--top", "0"}},
+	};
+	CLI_CHECK(folder, cases);
+	cli_remove_folder(folder);
+}
