@@ -16,7 +16,7 @@
 
 struct exec_options {
 	struct cli_common common; /* csv: the events */
-	const char *path, *machine, *host, *weights, *engine;
+	const char *path, *machine, *host, *weights, *buffer, *buffer_output, *engine;
 };
 
 struct event {
@@ -128,13 +128,17 @@ static void print_table(const struct outcome *o)
 {
 	static const char *const header[] = {"COUNTER", "VALUE", "UNIT", "WHAT"};
 	const struct npl_execution *e = o->execution;
-	char time[32];
+	char time[32], help[200];
 	struct npl_table table;
 	npl_si_text(seconds_of(o), "s", time, sizeof time);
 	printf("%s, engine %s: %" PRIu64 " cycles, ~%s\n\n", npl_device_name(o->device), e->engine, e->cycles, time);
 	npl_table_open(&table, "lrll", header);
-	for (size_t i = 0; i < e->n_stats; i++)
-		add_row(&table, e->stat[i].name, e->counter[i], is_known(e, i), e->stat[i].unit, e->stat[i].help);
+	for (size_t i = 0; i < e->n_stats; i++) {
+		const struct npl_stat *stat = &e->stat[i];
+		snprintf(help, sizeof help, stat->part_of ? "of %s: %s" : "%s%s", stat->part_of ? stat->part_of : "",
+			 stat->help);
+		add_row(&table, stat->name, e->counter[i], is_known(e, i), stat->unit, help);
+	}
 	add_row(&table, "overflows", e->overflows, !e->timing_only, "sums",
 		"whose value their accumulator or register could not hold: they wrapped, and are wrong");
 	add_row(&table, "saturations", e->saturations, !e->timing_only, "values", "that did not fit their type");
@@ -163,16 +167,22 @@ static int report(const struct exec_options *o, const struct outcome *outcome, s
 	const struct cli_common *c = &o->common;
 	struct npl_tensor output = {
 		.dtype = NPL_U8, .shape = npl_shape_of(1, (int64_t)e->output_bytes), .data = e->output};
+	struct npl_tensor buffer = {
+		.dtype = NPL_U8, .shape = npl_shape_of(1, (int64_t)e->buffer_output_bytes), .data = e->buffer_output};
 	bool events_shown = c->csv && !strcmp(c->csv, "-"), json_shown = c->json && !strcmp(c->json, "-");
 	const struct cli_report reports[] = {{c->csv, put_events, events}, {c->json, put_json, outcome}};
 	struct npl_err failure;
 	int rc = 0;
 	if (c->output && !e->output)
 		return npl_fail(err, NPL_EINPUT, "%s: writes nothing to host memory for --output", o->path);
+	if (o->buffer_output && !e->buffer_output)
+		return npl_fail(err, NPL_EINPUT, "%s: writes nothing to a buffer for --buffer-output", o->path);
 	if (events->lost)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld events", (long long)events->count);
 	if (c->output)
 		rc = cli_write_tensor(c->output, &output, err);
+	if (o->buffer_output && cli_write_tensor(o->buffer_output, &buffer, &failure))
+		rc = cli_also_failed(rc, &failure, err);
 	if (cli_write_reports(reports, 2, &failure))
 		rc = cli_also_failed(rc, &failure, err);
 	if (!events_shown && !json_shown && !c->quiet)
@@ -184,7 +194,7 @@ static int execute(const struct exec_options *o, struct npl_err *err)
 {
 	struct npl_device *device = NULL;
 	struct npl_program *program = NULL;
-	struct npl_tensor host = {0}, weights = {0};
+	struct npl_tensor host = {0}, weights = {0}, buffer = {0};
 	struct events events = {0};
 	struct npl_execution execution = {.engine = o->engine, .timing_only = o->common.timing_only};
 	int rc = cli_open_machine(o->machine, &o->common, &device, err);
@@ -194,11 +204,15 @@ static int execute(const struct exec_options *o, struct npl_err *err)
 		rc = load_bytes(o->host, &host, err);
 	if (!rc)
 		rc = load_bytes(o->weights, &weights, err);
+	if (!rc)
+		rc = load_bytes(o->buffer, &buffer, err);
 	if (!rc) {
 		execution.host = host.data;
 		execution.host_bytes = host.data ? npl_tensor_bytes(&host) : 0;
 		execution.weights = weights.data;
 		execution.weight_bytes = weights.data ? npl_tensor_bytes(&weights) : 0;
+		execution.buffer = buffer.data;
+		execution.buffer_bytes = buffer.data ? npl_tensor_bytes(&buffer) : 0;
 		execution.happened = o->common.csv ? keep_event : NULL;
 		execution.context = &events;
 		npl_stage_part(o->path, NULL, 0, 0);
@@ -211,6 +225,7 @@ static int execute(const struct exec_options *o, struct npl_err *err)
 	npl_execution_free(&execution);
 	npl_tensor_free(&host);
 	npl_tensor_free(&weights);
+	npl_tensor_free(&buffer);
 	npl_program_free(program);
 	npl_device_close(device);
 	return rc;
@@ -219,8 +234,11 @@ static int execute(const struct exec_options *o, struct npl_err *err)
 static int check_outputs(const struct exec_options *o, struct npl_err *err)
 {
 	const struct cli_common *c = &o->common;
-	if (c->output && c->timing_only)
-		return npl_fail(err, NPL_EUSAGE, "exec: --timing-only computes no values for --output");
+	if ((c->output || o->buffer_output) && c->timing_only)
+		return npl_fail(err, NPL_EUSAGE, "exec: --timing-only computes no values for --%s",
+				c->output ? "output" : "buffer-output");
+	if (o->buffer_output && !strcmp(o->buffer_output, "-"))
+		return npl_fail(err, NPL_EUSAGE, "--buffer-output -: an array goes to a file, not to standard output");
 	if (c->json && c->csv && !strcmp(c->json, "-") && !strcmp(c->csv, "-"))
 		return npl_fail(err, NPL_EUSAGE, "--json - and --events - cannot both have standard output");
 	return cli_check_reports(c, err);
@@ -237,8 +255,12 @@ static int exec_main(int argc, char **argv, struct npl_err *err)
 		{"host-memory", CLI_TEXT, &o.host, 0, 0, "IN.npy",
 		 "bytes of host memory, from address 0 or where the program says"},
 		{"weights", CLI_TEXT, &o.weights, 0, 0, "W.npy", "bytes of weights, likewise"},
+		{"buffer", CLI_TEXT, &o.buffer, 0, 0, "B.npy",
+		 "bytes of the unified buffer when the program begins, from row 0 (systolic machines)"},
 		{"output", CLI_OUTPUT, &c->output, 0, 0, "Y.npy",
 		 "host memory from the first byte written to the last"},
+		{"buffer-output", CLI_OUTPUT, &o.buffer_output, 0, 0, "Y.npy",
+		 "the unified buffer from the first row written to the last"},
 		{"engine", CLI_TEXT, &o.engine, 0, 0, "E", "fast or rtl (default fast)"},
 		{"events", CLI_OUTPUT, &c->csv, 0, 0, "FILE",
 		 "the cycle of every event, as CSV; - for standard output"},

@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "common.h"
+#include "dump_program.h"
 #include "npulab/single_layer.h"
 
 struct layer_options {
 	struct cli_common common;
 	int64_t m, n, k, filters, groups;
-	const char *input, *kernel, *stride, *pad, *dilation, *pool, *precision;
+	const char *input, *kernel, *stride, *pad, *dilation, *pool, *precision, *dump;
 	bool is_unsigned, requantise, private_kernels;
 };
 
@@ -213,10 +214,13 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 	struct npl_arena arena = {0};
 	struct npl_comparison comparison;
 	struct npl_tensor output = {0};
+	struct cli_dump dump = {0};
 	const char **names;
 	int n, rc = read_spec(op, o, &spec, err);
 	if (!rc)
 		rc = cli_split_devices(o->common.devices, &arena, &names, &n, err);
+	if (!rc)
+		rc = cli_dump_open(&dump, o->dump, o->common.devices, err);
 	if (rc) {
 		npl_arena_free(&arena);
 		return rc;
@@ -228,7 +232,8 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 					  .n_sets = o->common.set.n,
 					  .threads = (int)o->common.threads,
 					  .engine = o->common.engine,
-					  .timing_only = o->common.timing_only};
+					  .timing_only = o->common.timing_only,
+					  .programs = o->dump ? &dump.taker : NULL};
 	rc = npl_single_layer(&spec, &how, &comparison, o->common.output ? &output : NULL, err);
 	cli_waiting_end();
 	if (!rc) {
@@ -239,11 +244,14 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 		if (!rc)
 			rc = check_integers(o, &comparison, err);
 		if (!rc)
+			rc = cli_dump_write(&dump, names[0], comparison.device[0].name, &o->common, err);
+		if (!rc)
 			rc = cli_report(&comparison, &context, &output, &o->common, err);
 		if (!rc)
 			rc = cli_missing(&comparison.unavailable, err);
 		npl_comparison_free(&comparison);
 	}
+	cli_dump_close(&dump);
 	npl_tensor_free(&output);
 	npl_arena_free(&arena);
 	return rc;
@@ -276,6 +284,7 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		{"unsigned", CLI_FLAG, &o.is_unsigned, 0, 0, NULL, "int8: the input is unsigned"},
 		{"requantise", CLI_FLAG, &o.requantise, 0, 0, NULL,
 		 "gemm, conv in int8: 8-bit results instead of raw 32-bit accumulators"},
+		CLI_DUMP_OPTION(&o.dump),
 		{"output", CLI_OUTPUT, &o.common.output, 0, 0, "Y.npy", "the last device's result"},
 		{"seed", CLI_INT, &o.common.seed, 0, INT64_MAX, "N", "of the operands (default 1)"},
 		{"set", CLI_LIST_OF_TEXT, &o.common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of a device"},

@@ -2,6 +2,7 @@
  *
  * npulab run: one network once, every layer on one device or on the devices that placement rules name. */
 #include "common.h"
+#include "dump_program.h"
 
 #include <stdlib.h>
 
@@ -10,6 +11,7 @@
 /* Where layers are to run. */
 struct where {
 	const char *device, *rules, *file; /* one of them */
+	const char *dump;                  /* --dump-program */
 	bool log;
 };
 
@@ -29,7 +31,11 @@ static int run_model(const char *model, const struct where *where, struct cli_co
 	struct npl_comparison comparison;
 	struct npl_placement placement = {0};
 	struct npl_tensor *outputs = NULL;
-	if (cli_check_reports(common, err) || cli_work_load(model, common, &work, err))
+	struct cli_dump dump = {0};
+	if (where->dump && !where->device)
+		return npl_fail(err, NPL_EUSAGE, "run: --dump-program is of one device, expected --device");
+	if (cli_check_reports(common, err) || cli_dump_open(&dump, where->dump, where->device, err) ||
+	    cli_work_load(model, common, &work, err))
 		return err->code;
 	struct npl_layer_choice_options choose;
 	struct npl_layer_choice choice = {0};
@@ -52,7 +58,8 @@ static int run_model(const char *model, const struct where *where, struct cli_co
 					  .timing_only = common->timing_only,
 					  .place = placement.device,
 					  .placed_by = placement.rule,
-					  .outputs = outputs};
+					  .outputs = outputs,
+					  .programs = where->dump ? &dump.taker : NULL};
 	if (!rc)
 		rc = cli_read_formats(common, &how, err);
 	if (!rc)
@@ -68,6 +75,8 @@ static int run_model(const char *model, const struct where *where, struct cli_co
 			npl_report_placement(stderr, &comparison);
 		rc = npl_layer_choice_make(&comparison, &choose, &choice, err);
 		if (!rc)
+			rc = cli_dump_write(&dump, where->device, comparison.device[0].name, common, err);
+		if (!rc)
 			rc = cli_report(&comparison, &context, outputs, common, err);
 		if (!rc && !common->quiet) {
 			cli_warn(work.graph->name, work.graph->warning, work.graph->n_warnings);
@@ -79,6 +88,7 @@ static int run_model(const char *model, const struct where *where, struct cli_co
 	for (int i = 0; outputs && i < work.graph->n_outputs; i++)
 		npl_tensor_free(&outputs[i]);
 	free(outputs);
+	cli_dump_close(&dump);
 	cli_work_free(&work);
 	return rc;
 }
@@ -90,7 +100,7 @@ static int run_main(int argc, char **argv, struct npl_err *err)
 	const char *model = NULL;
 	bool helped;
 	int n_words;
-	struct cli_option options[6 + CLI_COMMON_OPTIONS] = {
+	struct cli_option options[7 + CLI_COMMON_OPTIONS] = {
 		{"device", CLI_TEXT, &where.device, 0, 0, "D", "the device for every layer"},
 		{"place", CLI_TEXT, &where.rules, 0, 0, "RULES",
 		 "'Conv*=tpu_v1,/fc1/=diannao,*=cpu': first match wins, the rest runs on the host"},
@@ -100,8 +110,9 @@ static int run_main(int argc, char **argv, struct npl_err *err)
 		{"log-placement", CLI_FLAG, &where.log, 0, 0, NULL,
 		 "where and when each layer ran and why, on standard error"},
 		{"timeline", CLI_OUTPUT, &common.timeline, 0, 0, "FILE",
-		 "the first batch as trace events, for Perfetto or chrome://tracing"}};
-	cli_common_options(&common, options + 6);
+		 "the first batch as trace events, for Perfetto or chrome://tracing"},
+		CLI_DUMP_OPTION(&where.dump)};
+	cli_common_options(&common, options + 7);
 	if (cli_parse(&cli_run, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
 	if (!model || !where.device + !where.rules + !where.file != 2)

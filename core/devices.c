@@ -13,8 +13,10 @@
 #include <unistd.h>
 
 #include "books.h"
+#include "npulab/program_dump.h"
 #include "npulab/sha256.h"
 #include "npulab/text.h"
+#include "program.h"
 
 #define NPL_DRIVER(name) extern const struct npl_driver npl_driver_##name;
 #include "devices.def"
@@ -37,6 +39,7 @@ struct npl_device {
 	const struct npl_param_value *value; /* n_values, in schema order */
 	int n_values;
 	char sha256[65];
+	const struct npl_program_taker *taker; /* of programs; NULL: none */
 };
 
 static const struct npl_driver *find_driver(const char *name)
@@ -404,10 +407,32 @@ static int check_result(const struct npl_device *device, const struct npl_layer 
 	return npl_books_check(device->machine.name, &device->info, layer, result, err);
 }
 
+int npl_device_dump_programs(struct npl_device *device, const struct npl_program_taker *taker, struct npl_err *err)
+{
+	if (taker && !device->driver->dump_layer)
+		return npl_program_no_isa(device->machine.name, err);
+	device->taker = taker;
+	return 0;
+}
+
+/* The program of a layer, or of an opened chain, for the taker. */
+static int tell_program(struct npl_device *device, const struct npl_layer *layer, void *chain, struct npl_err *err)
+{
+	struct npl_program_dump dump = {0};
+	int rc = chain ? device->driver->dump_chain(device->state, chain, &dump, err)
+		       : device->driver->dump_layer(device->state, layer, &dump, err);
+	if (!rc)
+		rc = device->taker->take(device->taker->context, &dump, err);
+	npl_program_dump_free(&dump);
+	return rc;
+}
+
 int npl_device_run(struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
 		   struct npl_err *err)
 {
 	struct npl_err local = {0};
+	if (device->taker && tell_program(device, layer, NULL, err))
+		return err->code;
 	if (device->driver->run(device->state, layer, result, &local))
 		return npl_fail(err, local.code, "%s: layer %s: %s", device->machine.name, layer->name, local.msg);
 	return check_result(device, layer, result, err);
@@ -418,6 +443,7 @@ struct npl_device_chain {
 	struct npl_chain chain;
 	struct npl_chain_info info;
 	void *opened;
+	bool told; /* its program, to a taker */
 };
 
 bool npl_device_has_chains(const struct npl_device *device)
@@ -450,6 +476,9 @@ int npl_device_run_chain(struct npl_device_chain *chain, const struct npl_chain_
 {
 	struct npl_device *device = chain->device;
 	struct npl_err local = {0};
+	if (device->taker && !chain->told && tell_program(device, NULL, chain->opened, err))
+		return err->code;
+	chain->told |= device->taker != NULL;
 	if (device->driver->run_chain(device->state, chain->opened, watcher, results, &local))
 		return chain->chain.n == 1 ? npl_fail(err, local.code, "%s: layer %s: %s", device->machine.name,
 						      chain->chain.layer[0]->name, local.msg)

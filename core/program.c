@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "core/files/file.h"
+#include "npulab/program_dump.h"
 #include "npulab/text.h"
+#include "program.h"
 
 #define MOST_BYTES ((size_t)1 << 30) /* of a program's file: tens of millions of instructions */
 
@@ -70,7 +72,7 @@ static const struct npl_isa *default_isa(void)
 	return NULL;
 }
 
-static int no_isa(const char *name, struct npl_err *err)
+int npl_program_no_isa(const char *name, struct npl_err *err)
 {
 	char list[100];
 	return npl_fail(err, NPL_EUSAGE, "%s has no instruction set, expected a machine of one of these models: %s",
@@ -83,7 +85,7 @@ static int find_isa(const char *path, const struct npl_file *file, const struct 
 	const struct npl_driver *of = recognised(path, file);
 	*isa = device ? npl_device_driver(device)->isa : of ? of->isa : default_isa();
 	if (!*isa)
-		return no_isa("npulab", err);
+		return npl_program_no_isa("npulab", err);
 	if (of && of->isa != *isa)
 		return npl_fail(err, NPL_EUSAGE, "%s: a program for the model %s, expected one for %s, the model of %s",
 				path, of->name, npl_device_driver(device)->name, npl_device_name(device));
@@ -108,7 +110,7 @@ int npl_program_load(const char *path, const struct npl_device *device, struct n
 	struct npl_file file;
 	*program = NULL;
 	if (device && !npl_device_driver(device)->isa)
-		return no_isa(npl_device_name(device), err);
+		return npl_program_no_isa(npl_device_name(device), err);
 	if (npl_file_map(path, MOST_BYTES, &file, err))
 		return err->code;
 	struct npl_program *new = NULL;
@@ -188,11 +190,24 @@ int npl_program_run(const struct npl_program *program, const struct npl_device *
 {
 	if (check_isa(program, device, err) || find_engine(program->isa, &execution->engine, err))
 		return err->code;
+	if (execution->buffer && !program->isa->has_buffer)
+		return npl_fail(err, NPL_EUSAGE, "%s has no buffer that programs could find operands in",
+				npl_device_name(device));
 	return program->isa->execute(npl_device_state(device), program->path, program->code, execution, err);
 }
 
 void npl_execution_free(struct npl_execution *execution)
 {
 	free(execution->output);
-	execution->output = NULL;
+	free(execution->buffer_output);
+	execution->output = execution->buffer_output = NULL;
+}
+
+void npl_program_dump_free(struct npl_program_dump *dump)
+{
+	free(dump->text);
+	free(dump->host.data);
+	free(dump->weights.data);
+	free(dump->buffer.data);
+	*dump = (struct npl_program_dump){0};
 }

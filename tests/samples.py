@@ -41,6 +41,7 @@ NEEDED = {
                "int left = 0; extern void next(struct npl_memory_request *);"],
     "params": ["struct tpu_config { int64_t rows; };"],
     "program": ["struct npl_execution execution;"],
+    "program_dump": ["int kept; int (*keep)(void *, struct npl_program_dump *, struct npl_err *) = NULL; struct npl_layer layer = {0}; struct npl_result result = {0};"],
     "roofline": ["struct npl_samples samples; struct npl_compare_options options = {0};"],
     "layer_choice": ["struct npl_comparison comparison;"],
     "session": ["struct npl_tensor *reference_outputs = NULL; struct npl_device *dev = NULL; struct npl_session *s; struct npl_run run;"],

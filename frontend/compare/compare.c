@@ -272,6 +272,8 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 		rc = npl_host_open(options, &job.host, err);
 	if (!rc)
 		rc = npl_report_describe(c, job.host, npl_device_name(job.host), &c->host, err);
+	if (!rc && options->programs && device[0])
+		rc = npl_device_dump_programs(device[0], options->programs, err);
 	for (int d = 0; d < options->n_devices && !rc; d++) {
 		if (!device[d])
 			continue;

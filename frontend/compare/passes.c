@@ -64,6 +64,8 @@ static int one_pass(const struct npl_passes *p, const char *name, int number, st
 		npl_session_watch(p->session, watched && !b ? &watcher : NULL);
 		rc = npl_session_run(p->session, in, out, &run, err);
 		npl_session_watch(p->session, NULL);
+		for (int d = 0; d < p->n_devices && !b; d++)
+			npl_device_dump_programs(p->device[d], NULL, NULL); /* what follows runs the same programs */
 		if (!rc && all && !p->timing_only)
 			rc = npl_store_batch(graph, p->samples, out, b, real, all, err);
 		if (!rc)

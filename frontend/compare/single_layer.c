@@ -173,6 +173,7 @@ static int run_timed(struct work *work, struct npl_device_report *report, struct
 		npl_energy_watch_open(&work->watch, &work->device, 1, &report->energy);
 	work->watch.own_time = true;
 	int rc = times ? run_work(work, result, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
+	npl_device_dump_programs(work->device, NULL, NULL); /* the timed runs are of the same program */
 	if (!rc)
 		rc = run_repeats(work, measured, report, times, err);
 	if (!rc) {
@@ -387,6 +388,8 @@ int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare
 				     : npl_fail(err, NPL_ENOMEM, "out of memory");
 	if (!rc)
 		rc = npl_devices_open(&opening, device, &c->unavailable, err);
+	if (!rc && options->programs && device[0])
+		rc = npl_device_dump_programs(device[0], options->programs, err);
 	for (int d = 0; d < options->n_devices && !rc; d++) {
 		if (!device[d])
 			continue;

@@ -84,6 +84,7 @@ struct npl_device_info {
 const char *npl_device_precision(const struct npl_device_info *info);
 
 struct npl_isa;
+struct npl_program_dump;
 
 struct npl_memory_rate {
 	double bytes_per_second;
@@ -116,6 +117,10 @@ struct npl_driver {
 			 struct npl_err *err);
 	void (*close_chain)(void *opened); /* accepts NULL */
 	const struct npl_isa *isa;         /* its instruction set (program.h); NULL: none */
+	/* Optional, with isa: the program of a layer, or of a chain that is about to run (program_dump.h), into a zeroed dump. */
+	int (*dump_layer)(void *state, const struct npl_layer *layer, struct npl_program_dump *dump,
+			  struct npl_err *err);
+	int (*dump_chain)(void *state, void *opened, struct npl_program_dump *dump, struct npl_err *err);
 	/* Optional, for real devices: a meter of what this device draws; NPL_EDEVICE with the reason why there is none. */
 	int (*open_meter)(void *state, struct npl_energy_meter *meter, struct npl_err *err);
 	/* Optional: what it is assumed to draw where nothing can be measured. */

@@ -26,6 +26,9 @@ struct npl_execution {
 	size_t host_bytes;
 	const void *weights; /* weight memory from byte 0; the rest of it is 0 */
 	size_t weight_bytes;
+	const void
+		*buffer; /* of a machine whose set has_buffer: that memory from its first byte; the rest of it is 0 */
+	size_t buffer_bytes;
 	/* Told of every event when not NULL, by cycle, then name, then index; the name is a constant. */
 	void (*happened)(void *context, const char *what, int64_t index, uint64_t cycle);
 	void *context;
@@ -36,6 +39,8 @@ struct npl_execution {
 	uint64_t counter[NPL_MAX_COUNTERS];
 	size_t output_address, output_bytes; /* host memory from the first byte the program writes to the last */
 	uint8_t *output;                     /* NULL when it writes none, or timing_only */
+	size_t buffer_output_address, buffer_output_bytes; /* likewise of the buffer */
+	uint8_t *buffer_output;
 };
 
 /* An instruction set. A program is whatever `assemble` and `decode` make of it; `source` names it in messages. */
@@ -43,6 +48,7 @@ struct npl_isa {
 	const char *const *engines; /* names; NULL ends; the first is the default */
 	/* Optional: whether a file begins as its binaries do, or as its texts. */
 	bool (*recognises)(const void *data, size_t n, bool is_text);
+	bool has_buffer;   /* programs find operands in a memory on the chip, and leave results there */
 	size_t code_bytes; /* what `code` points to, zeroed */
 	/* Fill it; NPL_EINPUT with the line, or the instruction's number, and it holds nothing. */
 	int (*assemble)(const char *source, const char *text, size_t n, void *code, struct npl_err *err);
@@ -70,10 +76,10 @@ void npl_program_free(struct npl_program *program); /* accepts NULL */
 int npl_program_binary(const struct npl_program *program, uint8_t **bytes, size_t *n, struct npl_err *err);
 int npl_program_text(const struct npl_program *program, char **text, struct npl_err *err);
 int npl_program_check(const struct npl_program *program, const struct npl_device *device, struct npl_err *err);
-/* NPL_EUSAGE: no such engine, naming the nearest. Sets execution->engine. */
+/* NPL_EUSAGE: no such engine, naming the nearest; a buffer for a machine without one. Sets execution->engine. */
 int npl_program_run(const struct npl_program *program, const struct npl_device *device, struct npl_execution *execution,
 		    struct npl_err *err);
-void npl_execution_free(struct npl_execution *execution); /* its output */
+void npl_execution_free(struct npl_execution *execution); /* its outputs */
 
 #ifdef __cplusplus
 }

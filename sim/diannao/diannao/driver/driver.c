@@ -148,21 +148,34 @@ static int check_scales(const struct npl_layer *layer, struct npl_err *err)
 	return 0;
 }
 
-static int dn_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
+static int work_of(const struct diannao *machine, const struct npl_layer *layer, struct dn_work *work,
+		   struct npl_err *err)
 {
-	struct diannao *machine = state;
-	const struct dn_config *config = &machine->config;
-	struct dn_work work;
-	struct dn_run run;
 	char why[200];
 	if (check_scales(layer, err))
 		return NPL_EINPUT;
-	if (!dn_work_of(config, layer, &work, why, sizeof why))
+	if (!dn_work_of(&machine->config, layer, work, why, sizeof why))
 		return npl_fail(err, NPL_EINTERNAL, "diannao: layer %s was not asked about: %s", layer->name, why);
-	if (dn_run_layer(machine, &work, layer, &run, err))
+	return 0;
+}
+
+static int dn_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
+{
+	struct diannao *machine = state;
+	struct dn_work work;
+	struct dn_run run;
+	if (work_of(machine, layer, &work, err) || dn_run_layer(machine, &work, layer, &run, err))
 		return err->code;
-	fill_result(config, &work, &run, result);
-	return dn_energy_of(config, &run.counters, run.cycles, machine->memory, &run.moved, result, err);
+	fill_result(&machine->config, &work, &run, result);
+	return dn_energy_of(&machine->config, &run.counters, run.cycles, machine->memory, &run.moved, result, err);
+}
+
+static int dn_dump(void *state, const struct npl_layer *layer, struct npl_program_dump *dump, struct npl_err *err)
+{
+	struct dn_work work;
+	if (work_of(state, layer, &work, err))
+		return err->code;
+	return dn_dump_layer(state, &work, layer, dump, err);
 }
 
 const struct npl_driver npl_driver_diannao = {
@@ -178,4 +191,5 @@ const struct npl_driver npl_driver_diannao = {
 	.supports = dn_supports,
 	.run = dn_run,
 	.isa = &dn_isa,
+	.dump_layer = dn_dump,
 };

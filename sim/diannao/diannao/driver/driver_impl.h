@@ -38,5 +38,11 @@ int dn_choose_tiles(struct diannao *machine, const struct dn_work *work, struct 
 /* Fills *run and, unless timing only, layer->out. */
 int dn_run_layer(struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer, struct dn_run *run,
 		 struct npl_err *err);
+/* The layer's program and memory, into a zeroed dump. */
+int dn_dump_layer(struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer,
+		  struct npl_program_dump *dump, struct npl_err *err);
+/* dump.c: the same of a layer that has all its operands. */
+int dn_dump_run(struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer,
+		struct npl_program_dump *dump, struct npl_err *err);
 
 #endif

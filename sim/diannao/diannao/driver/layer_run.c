@@ -106,11 +106,16 @@ static int run_layer(struct diannao *machine, const struct dn_work *work, const 
 	return rc;
 }
 
-int dn_run_layer(struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer, struct dn_run *run,
-		 struct npl_err *err)
+/* What is done with a layer when it has all its operands. */
+typedef int layer_job(struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer, void *out,
+		      struct npl_err *err);
+
+/* Makes the operands that LRN's factor has. */
+static int with_operands(struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer,
+			 layer_job *job, void *out, struct npl_err *err)
 {
 	if (!work->lrn.made || layer->timing_only)
-		return run_layer(machine, work, layer, run, err);
+		return job(machine, work, layer, out, err);
 	struct npl_tensor kernels, biases;
 	struct npl_layer made = *layer;
 	if (dn_lrn_operands(work, &kernels, &biases, err))
@@ -118,8 +123,32 @@ int dn_run_layer(struct diannao *machine, const struct dn_work *work, const stru
 	made.n_in = 3;
 	made.in[1] = &kernels;
 	made.in[2] = &biases;
-	int rc = run_layer(machine, work, &made, run, err);
+	int rc = job(machine, work, &made, out, err);
 	npl_tensor_free(&kernels);
 	npl_tensor_free(&biases);
 	return rc;
+}
+
+static int run_job(struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer, void *run,
+		   struct npl_err *err)
+{
+	return run_layer(machine, work, layer, run, err);
+}
+
+static int dump_job(struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer, void *dump,
+		    struct npl_err *err)
+{
+	return dn_dump_run(machine, work, layer, dump, err);
+}
+
+int dn_run_layer(struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer, struct dn_run *run,
+		 struct npl_err *err)
+{
+	return with_operands(machine, work, layer, run_job, run, err);
+}
+
+int dn_dump_layer(struct diannao *machine, const struct dn_work *work, const struct npl_layer *layer,
+		  struct npl_program_dump *dump, struct npl_err *err)
+{
+	return with_operands(machine, work, layer, dump_job, dump, err);
 }

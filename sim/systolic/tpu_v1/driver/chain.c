@@ -289,3 +289,17 @@ int tpu_chain_run(void *tpu, void *opened, const struct npl_chain_watcher *watch
 		rc = report(tpu, c, i, &results[i], err);
 	return rc;
 }
+
+/* A buffer of its own, so that nothing of another run is in it. */
+int tpu_chain_dump(void *tpu, void *opened, struct npl_program_dump *dump, struct npl_err *err)
+{
+	struct tpu own = *(struct tpu *)tpu;
+	struct tpu_chain *c = opened;
+	struct tpu_memory memory;
+	own.buffer = NULL;
+	int rc = fill_memory(&own, c, &memory, err);
+	if (!rc)
+		rc = tpu_dump(c->config, &c->chain, &c->generated, &memory, dump, err);
+	free(own.buffer);
+	return rc;
+}

@@ -117,21 +117,46 @@ static bool tpu_supports(const void *state, const struct npl_layer *layer, char 
 }
 
 /* A layer by itself: its operands are in the unified buffer when it starts, as far as they fit, and its result ends there. */
-static int tpu_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
+struct alone {
+	const struct npl_layer *layer;
+	const struct npl_tensor *out;
+	void *chain;
+};
+
+static int open_alone(void *state, const struct npl_layer *layer, struct alone *alone, struct npl_err *err)
 {
 	const struct tpu *tpu = state;
-	const struct npl_tensor *const out = layer->out;
-	const struct npl_chain alone = {
-		.n = 1, .layer = &layer, .n_wanted = 1, .wanted = &out, .timing_only = layer->timing_only};
+	*alone = (struct alone){.layer = layer, .out = layer->out};
+	const struct npl_chain chain = {.n = 1,
+					.layer = &alone->layer,
+					.n_wanted = 1,
+					.wanted = &alone->out,
+					.timing_only = layer->timing_only};
 	struct npl_chain_info info;
 	char why[200] = "";
-	void *chain = NULL;
 	if (!tpu_generate_supports(tpu->config, layer, why, sizeof why))
 		return npl_fail(err, NPL_EDEVICE, "%s", why);
-	int rc = tpu_chain_open(state, &alone, &chain, &info, err);
+	return tpu_chain_open(state, &chain, &alone->chain, &info, err);
+}
+
+static int tpu_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
+{
+	struct alone alone;
+	int rc = open_alone(state, layer, &alone, err);
 	if (!rc)
-		rc = tpu_chain_run(state, chain, NULL, result, err);
-	tpu_chain_close(chain);
+		rc = tpu_chain_run(state, alone.chain, NULL, result, err);
+	tpu_chain_close(alone.chain);
+	return rc;
+}
+
+static int tpu_dump_layer(void *state, const struct npl_layer *layer, struct npl_program_dump *dump,
+			  struct npl_err *err)
+{
+	struct alone alone;
+	int rc = open_alone(state, layer, &alone, err);
+	if (!rc)
+		rc = tpu_chain_dump(state, alone.chain, dump, err);
+	tpu_chain_close(alone.chain);
 	return rc;
 }
 
@@ -150,5 +175,7 @@ const struct npl_driver npl_driver_systolic = {
 	.open_chain = tpu_chain_open,
 	.run_chain = tpu_chain_run,
 	.close_chain = tpu_chain_close,
+	.dump_layer = tpu_dump_layer,
+	.dump_chain = tpu_chain_dump,
 	.isa = &tpu_isa,
 };

@@ -4,6 +4,7 @@
 #ifndef NPULAB_SYSTOLIC_DRIVER_IMPL_H
 #define NPULAB_SYSTOLIC_DRIVER_IMPL_H
 
+#include "npulab/program_dump.h"
 #include "sim/systolic/tpu_v1/generate/generate.h"
 
 enum tpu_engine { TPU_FAST, TPU_RTL, TPU_ENGINES };
@@ -24,5 +25,10 @@ int tpu_chain_open(void *tpu, const struct npl_chain *chain, void **opened, stru
 int tpu_chain_run(void *tpu, void *opened, const struct npl_chain_watcher *watcher, struct npl_result *results,
 		  struct npl_err *err);
 void tpu_chain_close(void *opened);
+int tpu_chain_dump(void *tpu, void *opened, struct npl_program_dump *dump, struct npl_err *err);
+
+/* dump.c: the program as text, and the memories, in which the given tensors are. */
+int tpu_dump(const struct tpu_config *config, const struct npl_chain *chain, const struct tpu_generated *generated,
+	     const struct tpu_memory *memory, struct npl_program_dump *dump, struct npl_err *err);
 
 #endif

@@ -86,6 +86,8 @@ static int open_memory(const struct tpu_config *config, const struct npl_executi
 				(long long)config->buffer_bytes, host_bytes);
 	if (execution->host_bytes)
 		memcpy(memory->host, execution->host, execution->host_bytes);
+	if (execution->buffer_bytes)
+		memcpy(memory->buffer, execution->buffer, execution->buffer_bytes);
 	return 0;
 }
 
@@ -95,17 +97,46 @@ static void close_memory(struct tpu_memory *memory)
 	free(memory->host);
 }
 
-static int keep_output(struct npl_execution *execution, const struct tpu_memory *memory, int64_t first, int64_t end,
-		       struct npl_err *err)
+/* A copy of bytes first <= i < end of a memory; *copy stays NULL where there are none. */
+static int keep_bytes(const uint8_t *memory, int64_t first, int64_t end, uint8_t **copy, struct npl_err *err)
 {
+	if (!memory || first == end)
+		return 0;
+	*copy = malloc((size_t)(end - first));
+	if (!*copy)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld bytes of output", (long long)(end - first));
+	memcpy(*copy, memory + first, (size_t)(end - first));
+	return 0;
+}
+
+/* What the program wrote of host memory, and of the unified buffer. */
+static int keep_outputs(const struct tpu_config *config, const struct tpu_program *program, const char *source,
+			const struct tpu_memory *memory, struct npl_execution *execution, struct npl_err *err)
+{
+	const int64_t row = tpu_row_bytes(config);
+	int64_t first, end, first_row, end_row;
+	tpu_program_host_written(program, config->rows, config->columns, &first, &end);
+	if (tpu_program_buffer_written(config, program, source, &first_row, &end_row, err))
+		return err->code;
 	execution->output_address = (size_t)first;
 	execution->output_bytes = (size_t)(end - first);
-	if (memory->timing_only || first == end)
+	execution->buffer_output_address = (size_t)(first_row * row);
+	execution->buffer_output_bytes = (size_t)((end_row - first_row) * row);
+	if (memory->timing_only)
 		return 0;
-	execution->output = malloc(execution->output_bytes);
-	if (!execution->output)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of output", execution->output_bytes);
-	memcpy(execution->output, memory->host + first, execution->output_bytes);
+	const int rc = keep_bytes(memory->host, first, end, &execution->output, err);
+	return rc ? rc : keep_bytes(memory->buffer, first_row * row, end_row * row, &execution->buffer_output, err);
+}
+
+static int check_given(const struct tpu_config *config, const struct npl_execution *execution, struct npl_err *err)
+{
+	const size_t buffer_bytes = (size_t)(tpu_buffer_size_rows(config) * tpu_row_bytes(config));
+	if (execution->weight_bytes > (uint64_t)config->weight_bytes)
+		return npl_fail(err, NPL_EINPUT, "%zu bytes of weights, expected at most weight_memory.bytes = %lld",
+				execution->weight_bytes, (long long)config->weight_bytes);
+	if (execution->buffer_bytes > buffer_bytes)
+		return npl_fail(err, NPL_EINPUT, "%zu bytes of the unified buffer, expected at most %zu",
+				execution->buffer_bytes, buffer_bytes);
 	return 0;
 }
 
@@ -118,9 +149,8 @@ static int execute(const void *state, const char *source, const void *code, stru
 	struct tpu_outcome outcome = {0};
 	int64_t first, end;
 	bool rtl = !strcmp(execution->engine, "rtl");
-	if (execution->weight_bytes > (uint64_t)config->weight_bytes)
-		return npl_fail(err, NPL_EINPUT, "%zu bytes of weights, expected at most weight_memory.bytes = %lld",
-				execution->weight_bytes, (long long)config->weight_bytes);
+	if (check_given(config, execution, err))
+		return err->code;
 	/* Once without memories, which settles that what the program writes has an end that can be allocated. */
 	if (tpu_program_check(config, code, NULL, source, err))
 		return err->code;
@@ -135,7 +165,7 @@ static int execute(const void *state, const char *source, const void *code, stru
 			npl_prefix(err, "%s", source);
 	}
 	if (!rc)
-		rc = keep_output(execution, &memory, first, end, err);
+		rc = keep_outputs(config, code, source, &memory, execution, err);
 	close_memory(&memory);
 	execution->cycles = outcome.cycles;
 	execution->overflows = outcome.overflows;
@@ -150,6 +180,7 @@ static const char *const engines[] = {"fast", "rtl", NULL};
 
 const struct npl_isa tpu_isa = {
 	.engines = engines,
+	.has_buffer = true,
 	.code_bytes = sizeof(struct tpu_program),
 	.assemble = assemble,
 	.decode = decode,

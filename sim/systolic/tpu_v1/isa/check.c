@@ -151,30 +151,57 @@ static void count_weights(struct tpu_check *check)
 	}
 }
 
+static void note_written(struct tpu_check *check)
+{
+	for (int i = 0; i < check->n_accesses; i++) {
+		const struct tpu_access *access = &check->access[i];
+		if (access->in_host || !access->writes || access->first >= access->end)
+			continue;
+		const bool none = check->written_first == check->written_end;
+		if (none || access->first < check->written_first)
+			check->written_first = access->first;
+		if (none || access->end > check->written_end)
+			check->written_end = access->end;
+	}
+}
+
+static int check_program(struct tpu_check *check)
+{
+	const struct tpu_program *program = check->program;
+	struct tpu_hazards *hazards = tpu_hazards_open();
+	int rc = hazards ? 0 : npl_fail(check->err, NPL_ENOMEM, "%s: out of memory", check->source);
+	check->registers = tpu_reset_registers(check->config->rows, check->config->columns);
+	count_weights(check);
+	for (int64_t i = 0; i < program->count && !rc; i++) {
+		check->index = i;
+		check->at = &program->instruction[i];
+		check->n_accesses = 0;
+		rc = check_one(check);
+		if (!rc && check->at->opcode == TPU_SYNC)
+			tpu_hazards_sync(hazards, check->at->flags);
+		if (!rc)
+			rc = tpu_check_hazards(check, hazards);
+		note_written(check);
+	}
+	if (!rc)
+		rc = check_last(check);
+	tpu_hazards_close(hazards);
+	return rc;
+}
+
 int tpu_program_check(const struct tpu_config *config, const struct tpu_program *program,
 		      const struct tpu_memory *memory, const char *source, struct npl_err *err)
 {
-	struct tpu_check check = {.config = config,
-				  .program = program,
-				  .memory = memory,
-				  .source = source,
-				  .err = err,
-				  .registers = tpu_reset_registers(config->rows, config->columns)};
-	struct tpu_hazards *hazards = tpu_hazards_open();
-	int rc = hazards ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", source);
-	count_weights(&check);
-	for (int64_t i = 0; i < program->count && !rc; i++) {
-		check.index = i;
-		check.at = &program->instruction[i];
-		check.n_accesses = 0;
-		rc = check_one(&check);
-		if (!rc && check.at->opcode == TPU_SYNC)
-			tpu_hazards_sync(hazards, check.at->flags);
-		if (!rc)
-			rc = tpu_check_hazards(&check, hazards);
-	}
-	if (!rc)
-		rc = check_last(&check);
-	tpu_hazards_close(hazards);
+	struct tpu_check check = {.config = config, .program = program, .memory = memory, .source = source, .err = err};
+	return check_program(&check);
+}
+
+int tpu_program_buffer_written(const struct tpu_config *config, const struct tpu_program *program, const char *source,
+			       int64_t *first, int64_t *end, struct npl_err *err)
+{
+	struct tpu_check check = {.config = config, .program = program, .source = source, .err = err};
+	const int rc = check_program(&check);
+	*first = check.written_first;
+	*end = check.written_end;
 	return rc;
 }

@@ -29,6 +29,7 @@ struct tpu_check {
 	int n_accesses;
 	int64_t tiles, tables;                 /* that read_weights brings, in the whole program */
 	int64_t tile_switches, table_switches; /* so far */
+	int64_t written_first, written_end;    /* rows of the unified buffer, so far; both 0: none */
 };
 
 static inline int64_t tpu_held(const struct tpu_check *check, enum tpu_register r)

@@ -67,6 +67,12 @@ static void put_instruction(FILE *out, const struct tpu_instruction *at)
 
 int tpu_disassemble(const char *source, const struct tpu_program *program, char **text, struct npl_err *err)
 {
+	return tpu_disassemble_with(source, program, NULL, text, err);
+}
+
+int tpu_disassemble_with(const char *source, const struct tpu_program *program, const struct tpu_comments *comments,
+			 char **text, struct npl_err *err)
+{
 	char why[200], where[64];
 	size_t bytes;
 	*text = NULL;
@@ -78,8 +84,11 @@ int tpu_disassemble(const char *source, const struct tpu_program *program, char 
 	FILE *out = open_memstream(text, &bytes);
 	if (!out)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", source);
-	for (int64_t i = 0; i < program->count; i++)
+	for (int64_t i = 0; i < program->count; i++) {
+		if (comments)
+			comments->put(comments->context, out, i);
 		put_instruction(out, &program->instruction[i]);
+	}
 	if (!fclose(out))
 		return 0;
 	free(*text);

@@ -121,6 +121,10 @@ int tpu_program_check(const struct tpu_config *config, const struct tpu_program 
 void tpu_program_host_written(const struct tpu_program *program, int64_t rows, int64_t columns, int64_t *first,
 			      int64_t *end);
 
+/* The same of rows of the unified buffer; checks the program as above. */
+int tpu_program_buffer_written(const struct tpu_config *config, const struct tpu_program *program, const char *source,
+			       int64_t *first, int64_t *end, struct npl_err *err);
+
 /* Runs a checked program to its halt. NPL_EINPUT: it can never end (naming what waits for what); NPL_ENOMEM. watcher may be
  * NULL. */
 int tpu_run_rtl(const struct tpu_config *config, const struct tpu_program *program, const struct tpu_memory *memory,

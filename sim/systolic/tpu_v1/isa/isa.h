@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "npulab/error.h"
 
@@ -174,5 +175,12 @@ int tpu_program_decode(const char *source, const uint8_t *bytes, size_t n, struc
 int tpu_assemble(const char *source, const char *text, size_t n, struct tpu_program *program, struct npl_err *err);
 /* Program to text that assembles to the same bytes; malloc'ed, NUL-terminated. NPL_EINPUT for what has no text form. */
 int tpu_disassemble(const char *source, const struct tpu_program *program, char **text, struct npl_err *err);
+/* The same with comments: put() is called before each instruction and writes whole lines, or nothing. */
+struct tpu_comments {
+	void (*put)(void *context, FILE *out, int64_t instruction);
+	void *context;
+};
+int tpu_disassemble_with(const char *source, const struct tpu_program *program, const struct tpu_comments *comments,
+			 char **text, struct npl_err *err);
 
 #endif
