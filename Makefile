@@ -213,7 +213,7 @@ $(bin)/libnpulab.a: $(lib_obj) $(out)/library.list $(out)/public.names
 $(shared): $(lib_obj) $(out)/library.list $(out)/public.names
 	$(say) '  link $@'
 	$(quiet)(echo '{ global:'; sed 's/$$/;/' $(out)/public.names; echo 'local: *; };') > $(out)/public.map
-	$(quiet)$(CC) $(all_flags) -shared -Wl,-soname,libnpulab.so.$(abi) -Wl,--version-script=$(out)/public.map -Wl,-z,defs -o $@ $(lib_obj) $(LDFLAGS) -lyaml -lmd -lz -lm -ldl
+	$(quiet)$(CC) $(all_flags) -shared -Wl,-soname,libnpulab.so.$(abi) -Wl,--version-script=$(out)/public.map -Wl,-z,defs -Wl,-z,nodelete -o $@ $(lib_obj) $(LDFLAGS) -lyaml -lmd -lz -lm -ldl
 
 $(bin)/libnpulab.so.$(abi): $(shared)
 	$(quiet)ln -sf $(<F) $@

@@ -10,6 +10,7 @@
 #include "core/files/words.h"
 #include "npulab/budget.h"
 #include "npulab/text.h"
+#include "npulab/thread.h"
 #include "waiting.h"
 
 #define CLI_OPTIONS 64 /* more than any command has */
@@ -105,6 +106,13 @@ static void limit_memory(const struct cli_option *options)
 	npl_memory_allow(bytes ? bytes : npl_memory_usual());
 }
 
+static void limit_threads(const struct cli_option *options)
+{
+	for (const struct cli_option *o = options; o->name; o++)
+		if (!strcmp(o->name, "threads"))
+			npl_threads_allow((int)*(const int64_t *)o->target);
+}
+
 /* Whoever asked for quiet is not told what is being done. */
 static void start_waiting(const struct cli_option *options)
 {
@@ -178,6 +186,7 @@ int cli_parse(const struct cli_command *command, const struct cli_option *option
 	if (declare_outputs(options, err))
 		return err->code;
 	limit_memory(options);
+	limit_threads(options);
 	start_waiting(options);
 	return 0;
 }

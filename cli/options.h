@@ -34,7 +34,7 @@ struct cli_option {       /* a table ends with name NULL */
 #define CLI_THREADS_OPTION(target)                                                                                     \
 	{                                                                                                              \
 		"threads", CLI_INT, (target), 1, 1024, "N",                                                            \
-			"at most N; default: all processors (simulated machines use one)"                              \
+			"at most N threads; default: as many as there are processors"                                  \
 	}
 #define CLI_MEMORY_OPTION(target)                                                                                      \
 	{                                                                                                              \

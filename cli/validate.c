@@ -48,7 +48,7 @@ static int validate_main(int argc, char **argv, struct npl_err *err)
 {
 	const char *machine = NULL, *json = NULL;
 	struct cli_list sets = {0};
-	int64_t threads = 0, max_memory = 0; /* the machines that are validated take one thread */
+	int64_t threads = 0, max_memory = 0;
 	bool all = false, must_hold = false, quiet = false, helped;
 	int n_words;
 	const struct cli_option options[] = {

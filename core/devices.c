@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "books.h"
+#include "core/base/parallel.h"
 #include "npulab/program_dump.h"
 #include "npulab/sha256.h"
 #include "npulab/text.h"
@@ -427,13 +428,26 @@ static int tell_program(struct npl_device *device, const struct npl_layer *layer
 	return rc;
 }
 
+/* A real device runs on threads of its own, of which its time tells, and `reference` on one. Returns what npl_parallel_alone is to be told
+ * after the run. */
+static bool begin_run(const struct npl_device *device)
+{
+	const bool before = npl_parallel_alone(true);
+	if (npl_device_kind_is_modelled(device->info.kind))
+		npl_parallel_alone(before);
+	return before;
+}
+
 int npl_device_run(struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
 		   struct npl_err *err)
 {
 	struct npl_err local = {0};
 	if (device->taker && tell_program(device, layer, NULL, err))
 		return err->code;
-	if (device->driver->run(device->state, layer, result, &local))
+	const bool before = begin_run(device);
+	const int rc = device->driver->run(device->state, layer, result, &local);
+	npl_parallel_alone(before);
+	if (rc)
 		return npl_fail(err, local.code, "%s: layer %s: %s", device->machine.name, layer->name, local.msg);
 	return check_result(device, layer, result, err);
 }
@@ -479,7 +493,10 @@ int npl_device_run_chain(struct npl_device_chain *chain, const struct npl_chain_
 	if (device->taker && !chain->told && tell_program(device, NULL, chain->opened, err))
 		return err->code;
 	chain->told |= device->taker != NULL;
-	if (device->driver->run_chain(device->state, chain->opened, watcher, results, &local))
+	const bool before = begin_run(device);
+	const int rc = device->driver->run_chain(device->state, chain->opened, watcher, results, &local);
+	npl_parallel_alone(before);
+	if (rc)
 		return chain->chain.n == 1 ? npl_fail(err, local.code, "%s: layer %s: %s", device->machine.name,
 						      chain->chain.layer[0]->name, local.msg)
 					   : npl_fail(err, local.code, "%s: layers %s to %s: %s", device->machine.name,

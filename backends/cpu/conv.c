@@ -114,7 +114,7 @@ void cpu_conv_run(struct cpu_state *cpu, const struct cpu_conv *conv)
 	}
 	struct plan plan = make_plan(cpu, conv);
 	cpu->blas.set_num_threads(1);
-	cpu_pool_run(cpu->pool, conv->images * conv->groups * plan.n_columns * plan.n_rows, run_block, &plan);
+	npl_pool_run(cpu->pool, conv->images * conv->groups * plan.n_columns * plan.n_rows, run_block, &plan);
 	cpu->blas.set_num_threads(cpu->threads);
 }
 

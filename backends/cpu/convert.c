@@ -143,7 +143,7 @@ int cpu_convert_run(struct cpu_state *cpu, const struct npl_layer *layer, const 
 	if (c.pieces == 1)
 		run_piece(&c, 0, 0);
 	else
-		cpu_pool_run(cpu->pool, c.pieces, run_piece, &c);
+		npl_pool_run(cpu->pool, c.pieces, run_piece, &c);
 	result->seconds = npl_clock_seconds() - begin;
 	for (int t = 0; t < cpu->threads; t++) {
 		result->saturations += c.counts[t].saturations;

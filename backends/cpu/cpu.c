@@ -20,6 +20,7 @@
 
 #include "core/computer/clock.h"
 #include "core/measured.h"
+#include "npulab/thread.h"
 #include "room.h"
 #include "widened.h"
 
@@ -44,7 +45,7 @@ static void cpu_close(void *state)
 	struct cpu_state *cpu = state;
 	if (!cpu)
 		return;
-	cpu_pool_close(cpu->pool);
+	npl_pool_close(cpu->pool);
 	cpu_dnn_close(&cpu->dnn);
 	cpu_blas_unload(&cpu->blas);
 	npl_int8_memory_free(&cpu->int8_memory);
@@ -78,7 +79,7 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 	struct npl_err why; /* what cannot be had, describe tells */
 	cpu->config = *options;
 	cpu->int8 = options->precision == CPU_INT8;
-	cpu->threads = options->threads ? (int)options->threads : cpu_usable_processors();
+	cpu->threads = options->threads ? (int)options->threads : npl_processors();
 	if (cpu->int8)
 		npl_int8_library(NULL);
 	cpu->wanted = cpu->threads;
@@ -95,7 +96,7 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 	else if (cpu->int8)
 		failed = 0; /* it does its own products; those in float32 are not taken */
 	if (!failed)
-		failed = cpu_pool_open(cpu->threads, &cpu->pool, err);
+		failed = npl_pool_open(cpu->threads, &cpu->pool, err);
 	if (failed) {
 		cpu_close(cpu);
 		return failed;

@@ -7,10 +7,10 @@
 #define NPULAB_CPU_CPU_H
 
 #include "blas.h"
+#include "core/base/pool.h"
 #include "core/int8/layer.h"
 #include "dnn.h"
 #include "npulab/device.h"
-#include "pool.h"
 
 struct cpu_config {
 	int64_t threads; /* 0: every processor this process may run on */
@@ -28,7 +28,7 @@ struct cpu_state {
 	bool int8;
 	struct cpu_blas blas; /* float32 only */
 	struct cpu_dnn dnn;   /* likewise; without engine: there is none, or it is not asked for */
-	struct cpu_pool *pool;
+	struct npl_pool *pool;
 	int threads;
 	int wanted;       /* threads, of which there was room for fewer */
 	int blas_threads; /* of OpenBLAS's, as many or fewer */
@@ -115,9 +115,6 @@ int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_work *work, con
 bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n);
 int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,
 		 struct npl_result *result, struct npl_err *err);
-
-/* Processors this process may run on: those online, less what a container or taskset takes away. */
-int cpu_usable_processors(void);
 
 /* found.c */
 int cpu_open_meter(void *state, struct npl_energy_meter *meter, struct npl_err *err);

@@ -124,5 +124,5 @@ void cpu_depthwise_run(struct cpu_state *cpu, const struct cpu_conv *conv)
 		job.rows = rows_avx512;
 	else if (cpu->blas.isa.level >= CPU_AVX2)
 		job.rows = rows_avx2;
-	cpu_pool_run(cpu->pool, conv->images * conv->filters, run_task, &job);
+	npl_pool_run(cpu->pool, conv->images * conv->filters, run_task, &job);
 }

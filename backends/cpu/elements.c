@@ -92,6 +92,6 @@ int cpu_elements_run(struct cpu_state *cpu, const struct npl_layer *layer, struc
 	if (work.pieces == 1)
 		run_piece(&work, 0, 0);
 	else
-		cpu_pool_run(cpu->pool, work.pieces, run_piece, &work);
+		npl_pool_run(cpu->pool, work.pieces, run_piece, &work);
 	return work.err.code ? npl_fail(err, work.err.code, "%s", work.err.msg) : 0;
 }

@@ -2,7 +2,6 @@
  *
  * What the cpu device tells of itself: the processor and the libraries it found (`npulab devices --verbose`), how its
  * energy is measured, and what it is assumed to draw where it cannot be. */
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include "core/int8/int8.h"
 #include "cpu.h"
 #include "npulab/isa.h"
+#include "npulab/thread.h"
 
 int cpu_open_meter(void *state, struct npl_energy_meter *meter, struct npl_err *err)
 {
@@ -47,7 +47,7 @@ static int processor_facts(const struct cpu_state *cpu, struct npl_facts *facts,
 	    npl_fact(facts, err, "instruction_set", limit ? "%s, as NPULAB_MAX_ISA=%s allows" : "%s",
 		     cpu_level_name(cpu_isa_detect().level), limit))
 		return err->code;
-	const int processors = cpu_usable_processors();
+	const int processors = npl_processors();
 	return npl_fact(facts, err, "threads", cpu->threads > processors ? "%d on %d processors" : "%d of %d available",
 			cpu->threads, processors);
 }
@@ -142,13 +142,4 @@ int cpu_facts(void *state, struct npl_facts *facts, struct npl_err *err)
 	    int8_facts(facts, err))
 		return err->code;
 	return energy_facts(cpu, facts, err);
-}
-
-int cpu_usable_processors(void)
-{
-	cpu_set_t set;
-	if (!sched_getaffinity(0, sizeof set, &set))
-		return CPU_COUNT(&set);
-	long online = sysconf(_SC_NPROCESSORS_ONLN); /* more than 1024 processors: the set is too small */
-	return online > 0 ? (int)online : 1;
 }

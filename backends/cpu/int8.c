@@ -164,7 +164,7 @@ static double run_steps(struct cpu_state *cpu, const struct npl_layer *layer, st
 	for (step.number = 0; step.number < npl_int8_work_steps(work); step.number++) {
 		const int64_t tasks = npl_int8_work_tasks(work, step.number);
 		if (layer->macs >= MACS_OF_TWO)
-			cpu_pool_run(cpu->pool, tasks, run_task, &step);
+			npl_pool_run(cpu->pool, tasks, run_task, &step);
 		for (int64_t task = 0; task < tasks && layer->macs < MACS_OF_TWO; task++)
 			run_task(&step, task, 0);
 	}
@@ -243,7 +243,7 @@ static int run_integers(struct cpu_state *cpu, const struct npl_layer *layer, st
 	}
 	double begin = npl_clock_seconds();
 	if (p.failed)
-		cpu_pool_run(cpu->pool, p.tasks, run_planes, &p);
+		npl_pool_run(cpu->pool, p.tasks, run_planes, &p);
 	else
 		rc = npl_int8_run_unary(layer, out, err);
 	*seconds = npl_clock_seconds() - begin;

@@ -279,7 +279,7 @@ static int run_strips(struct cpu_state *cpu, struct cpu_int8_conv *conv, struct 
 		if (f->tasks == 1)
 			finish_part(f, 0, 0);
 		else
-			cpu_pool_run(cpu->pool, f->tasks, finish_part, f);
+			npl_pool_run(cpu->pool, f->tasks, finish_part, f);
 		x += conv->x_bytes;
 		f->y += conv->pixels * conv->filters;
 	}

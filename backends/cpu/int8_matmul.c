@@ -74,7 +74,7 @@ static int run(struct cpu_state *cpu, struct work *work, struct npl_result *resu
 		return err->code;
 	work->workspace = (uint8_t *)cpu->workspace;
 	double begin = npl_clock_seconds();
-	cpu_pool_run(cpu->pool, work->stack.products * work->blocks, run_block, work);
+	npl_pool_run(cpu->pool, work->stack.products * work->blocks, run_block, work);
 	result->seconds = npl_clock_seconds() - begin;
 	for (int t = 0; t < cpu->threads; t++) {
 		result->saturations += work->counts[t].saturations;

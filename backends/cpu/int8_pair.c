@@ -212,7 +212,7 @@ int cpu_int8_pair(struct cpu_state *cpu, const struct npl_layer *layer, const st
 	if (pair.pieces == 1)
 		run_piece(&pair, 0, 0);
 	else
-		cpu_pool_run(cpu->pool, pair.pieces, run_piece, &pair);
+		npl_pool_run(cpu->pool, pair.pieces, run_piece, &pair);
 	result->seconds = npl_clock_seconds() - begin;
 	for (int t = 0; t < cpu->threads; t++)
 		result->saturations += pair.saturations[t];

@@ -153,7 +153,7 @@ int cpu_int8_table(struct cpu_state *cpu, const struct npl_layer *layer, const s
 	if (work.pieces == 1)
 		run_piece(&work, 0, 0);
 	else
-		cpu_pool_run(cpu->pool, work.pieces, run_piece, &work);
+		npl_pool_run(cpu->pool, work.pieces, run_piece, &work);
 	result->seconds = npl_clock_seconds() - begin;
 	result->saturations = work.saturations;
 	return work.err.code ? npl_fail(err, work.err.code, "%s", work.err.msg) : 0;

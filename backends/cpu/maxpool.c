@@ -134,5 +134,5 @@ void cpu_maxpool_last(struct cpu_state *cpu, const struct npl_layer *layer)
 		p.work = maxima_avx2;
 #endif
 	p.blocks = (p.in.channels + BLOCK - 1) / BLOCK;
-	cpu_pool_run(cpu->pool, p.out.images * p.out.size[NPL_DEPTH] * p.out.size[0] * p.blocks, run_line, &p);
+	npl_pool_run(cpu->pool, p.out.images * p.out.size[NPL_DEPTH] * p.out.size[0] * p.blocks, run_line, &p);
 }

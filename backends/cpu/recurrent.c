@@ -112,7 +112,7 @@ static void add_few(struct cpu_state *cpu, struct few_rows *p)
 	if (p->pieces == 1)
 		run_piece(p, 0, 0);
 	else
-		cpu_pool_run(cpu->pool, p->pieces, run_piece, p);
+		npl_pool_run(cpu->pool, p->pieces, run_piece, p);
 }
 
 static void add_product(void *context, int64_t rows, int64_t cols, int64_t depth, const float *a, const float *b,

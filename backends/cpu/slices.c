@@ -138,7 +138,7 @@ int cpu_slices_run(struct cpu_state *cpu, const struct npl_layer *layer, const s
 	work.tasks = work.tasks > most ? most : work.tasks;
 	work.tasks = work.tasks > work.slicing.slices ? work.slicing.slices : work.tasks < 1 ? 1 : work.tasks;
 	double begin = npl_clock_seconds();
-	cpu_pool_run(cpu->pool, work.tasks, run_task, &work);
+	npl_pool_run(cpu->pool, work.tasks, run_task, &work);
 	*seconds = npl_clock_seconds() - begin;
 	return work.err.code ? npl_fail(err, work.err.code, "%s", work.err.msg) : 0;
 }

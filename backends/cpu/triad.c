@@ -88,7 +88,7 @@ int cpu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err
 						     (unsigned long long)bytes);
 	for (int run = 0; run <= RUNS && !rc; run++) { /* the first makes the pages */
 		double begin = npl_clock_seconds();
-		cpu_pool_run(cpu->pool, t.parts, run_part, &t);
+		npl_pool_run(cpu->pool, t.parts, run_part, &t);
 		double seconds = npl_clock_seconds() - begin;
 		best = !t.fill && seconds < best ? seconds : best;
 		t.fill = false;

@@ -112,7 +112,7 @@ static void convert_piece(void *context, int64_t i, int worker)
 
 static void convert(struct cpu_state *cpu, struct conversion *c)
 {
-	cpu_pool_run(cpu->pool, (c->count + PIECE_ELEMENTS - 1) / PIECE_ELEMENTS, convert_piece, c);
+	npl_pool_run(cpu->pool, (c->count + PIECE_ELEMENTS - 1) / PIECE_ELEMENTS, convert_piece, c);
 }
 
 static int take_memory(struct cpu_state *cpu, size_t bytes, struct npl_err *err)

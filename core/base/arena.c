@@ -34,7 +34,7 @@ static struct npl_arena_block *add_block(struct npl_arena *arena, size_t bytes)
 	return block;
 }
 
-void *npl_arena_alloc(struct npl_arena *arena, size_t bytes)
+void *npl_arena_raw(struct npl_arena *arena, size_t bytes)
 {
 	size_t align = bytes >= 64 ? 64 : 16;
 	size_t want = bytes ? bytes : 1;
@@ -48,7 +48,13 @@ void *npl_arena_alloc(struct npl_arena *arena, size_t bytes)
 	}
 	block->used = start + want;
 	arena->bytes += want;
-	return memset((char *)block + HEADER_BYTES + start, 0, want);
+	return (char *)block + HEADER_BYTES + start;
+}
+
+void *npl_arena_alloc(struct npl_arena *arena, size_t bytes)
+{
+	void *memory = npl_arena_raw(arena, bytes);
+	return memory ? memset(memory, 0, bytes ? bytes : 1) : NULL;
 }
 
 void *npl_arena_array(struct npl_arena *arena, size_t count, size_t bytes)

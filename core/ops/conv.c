@@ -5,11 +5,14 @@
  * patches at a time are packed where the product wants them, the whole matrix is never built. With very few filters
  * per group (depthwise) packing costs more than the sums: these go row by row. Private kernels, which no two outputs
  * share, go output by output. Either way an output is its bias plus its products in the order of K. */
+#include <stdatomic.h>
 #include <string.h>
 
+#include "core/base/parallel.h"
 #include "ops.h"
 
-#define FEW_FILTERS 4 /* per group: fewer go row by row */
+#define FEW_FILTERS   4     /* per group: fewer go row by row */
+#define ALONE_RESULTS 16384 /* so few are done before another thread has woken up */
 
 int op_conv_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
@@ -242,30 +245,54 @@ static void convolve_private(const struct patches *p, int64_t filters, int64_t c
 			y[i] = private_at(p, channels, i / p->out[1], i % p->out[1], weight + i * next, y[i]);
 }
 
+/* A convolution as groups of images, which have nothing to do with each other. */
+struct groups {
+	const struct npl_attrs *attrs;
+	const struct npl_tensor *const *in;
+	const float *bias; /* NULL: none */
+	struct patches patches;
+	int64_t channels, filters, plane; /* of a group; positions of an output map */
+	float *out;
+	atomic_bool failed;
+};
+
+static void convolve(void *context, int64_t i, int worker)
+{
+	struct groups *groups = context;
+	struct patches p = groups->patches;
+	const int64_t g = i % groups->attrs->groups, filters = groups->filters, plane = groups->plane;
+	const int64_t k = groups->channels * op_volume(p.window.kernel);
+	const float *weight = (const float *)groups->in[1]->data + g * filters * k;
+	float *to = groups->out + i * filters * plane;
+	(void)worker;
+	p.x += i * groups->channels * op_volume(p.in);
+	for (int64_t m = 0; m < filters; m++)
+		for (int64_t at = 0; at < plane; at++)
+			to[m * plane + at] = groups->bias ? groups->bias[g * filters + m] : 0.0f;
+	if (groups->attrs->private_kernels)
+		convolve_private(&p, filters, groups->channels, weight, groups->attrs->groups * filters * k, to);
+	else if (convolve_group(&p, filters, groups->channels, weight, to, NULL))
+		atomic_store(&groups->failed, true);
+}
+
 int op_conv_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		int n_out, struct npl_err *err)
 {
 	(void)n_out;
+	const int workers = npl_parallel_workers();
 	struct npl_image x = npl_image_of(&in[0]->shape), y = npl_image_of(&out->shape);
-	struct patches p = {.window = op_window_volume(&attrs->window), .x = in[0]->data};
-	memcpy(p.in, x.size, sizeof p.in);
-	memcpy(p.out, y.size, sizeof p.out);
-	int64_t channels = x.channels / attrs->groups, filters = y.channels / attrs->groups;
-	int64_t plane = op_volume(y.size), k = channels * op_volume(p.window.kernel);
-	const float *bias = n_in > 2 && in[2] ? in[2]->data : NULL;
-	float *to = out->data;
-	for (int64_t image = 0; image < x.images; image++)
-		for (int64_t g = 0; g < attrs->groups; g++) {
-			const float *weight = (const float *)in[1]->data + g * filters * k;
-			for (int64_t m = 0; m < filters; m++)
-				for (int64_t i = 0; i < plane; i++)
-					to[m * plane + i] = bias ? bias[g * filters + m] : 0.0f;
-			if (attrs->private_kernels)
-				convolve_private(&p, filters, channels, weight, y.channels * k, to);
-			else if (convolve_group(&p, filters, channels, weight, to, err))
-				return NPL_ENOMEM;
-			to += filters * plane;
-			p.x += channels * op_volume(x.size);
-		}
-	return 0;
+	struct groups groups = {.attrs = attrs,
+				.in = in,
+				.bias = n_in > 2 && in[2] ? in[2]->data : NULL,
+				.patches = {.window = op_window_volume(&attrs->window), .x = in[0]->data},
+				.channels = x.channels / attrs->groups,
+				.filters = y.channels / attrs->groups,
+				.plane = op_volume(y.size),
+				.out = out->data};
+	memcpy(groups.patches.in, x.size, sizeof groups.patches.in);
+	memcpy(groups.patches.out, y.size, sizeof groups.patches.out);
+	const int64_t n = x.images * attrs->groups;
+	/* Of few groups the product within takes the threads. */
+	npl_parallel(n < workers || npl_tensor_count(out) < ALONE_RESULTS ? 1 : workers, n, convolve, &groups);
+	return groups.failed ? npl_fail(err, NPL_ENOMEM, "out of memory for a block of a matrix product") : 0;
 }

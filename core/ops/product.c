@@ -3,12 +3,13 @@
  * The float matrix product under Conv, Gemm and MatMul: y += a * b, in the shape of Goto and van de Geijn ("Anatomy of
  * High-Performance Matrix Multiplication", ACM TOMS 2008): a block of b is packed into panels of a few columns that
  * stay in the L2 cache, and a tile of 4 rows by one panel is accumulated in registers. Products are not fused and each
- * element's sum runs over k in order, so every blocking and vector width gives the same bits. With one or few rows
+ * element's sum runs over k in order, so every blocking and vector width, and any number of threads, gives the same bits. With one or few rows
  * and b in row order, packing would cost as much as the product: rows of b are then added to y directly. */
 #include <stdlib.h>
 #include <string.h>
 #include <xmmintrin.h>
 
+#include "core/base/parallel.h"
 #include "npulab/isa.h"
 #include "ops.h"
 
@@ -121,18 +122,50 @@ static void multiply_block(const struct kernel *kernel, const struct op_product 
 				       (int)least(width, cols - n), block + n * depth);
 }
 
+/* The product in parts that have nothing to do with each other: blocks of columns times ranges of rows. Each packs b for itself. */
+struct parts {
+	const struct op_product *product;
+	struct kernel kernel;
+	int64_t column_block, column_parts, row_parts;
+	float *block; /* of each worker */
+};
+
+static void multiply_part(void *context, int64_t i, int worker)
+{
+	const struct parts *parts = context;
+	struct op_product p = *parts->product;
+	const int64_t tiles = (p.rows + TILE_ROWS - 1) / TILE_ROWS, row_part = i % parts->row_parts;
+	const int64_t n0 = i / parts->row_parts * parts->column_block,
+		      columns = least(parts->column_block, p.cols - n0);
+	const int64_t first = tiles * row_part / parts->row_parts * TILE_ROWS;
+	p.rows = least(p.rows, tiles * (row_part + 1) / parts->row_parts * TILE_ROWS) - first;
+	p.a += first * p.a_stride;
+	p.y += first * p.y_stride;
+	for (int64_t k0 = 0; k0 < p.depth; k0 += DEPTH_BLOCK)
+		multiply_block(&parts->kernel, &p, k0, n0, columns,
+			       parts->block + worker * (int64_t)(DEPTH_BLOCK * COLUMN_BLOCK));
+}
+
 int op_product(const struct op_product *product, struct npl_err *err)
 {
-	struct kernel kernel = choose_kernel(product->baseline);
+	enum {
+		ALONE_MACS = 1 << 19,
+		LEAST_ROWS = 64
+	}; /* so few products are done before another thread has woken up */
+	const bool few = (double)product->rows * (double)product->cols * (double)product->depth < ALONE_MACS;
+	const int workers = few ? 1 : npl_parallel_workers();
+	struct parts parts = {.product = product, .kernel = choose_kernel(product->baseline), .row_parts = 1};
 	/* One row uses a panel once: it must only reach L1. */
-	int64_t column_block = product->rows <= TILE_ROWS ? kernel.width : COLUMN_BLOCK;
-	float *block = aligned_alloc(64, (size_t)DEPTH_BLOCK * COLUMN_BLOCK * sizeof *block);
-	if (!block)
+	parts.column_block = product->rows <= TILE_ROWS ? parts.kernel.width : COLUMN_BLOCK;
+	parts.column_parts = (product->cols + parts.column_block - 1) / parts.column_block;
+	if (workers > 1 && parts.column_parts < 2 * workers && parts.column_parts)
+		parts.row_parts = least(2 * workers / parts.column_parts, product->rows / LEAST_ROWS);
+	parts.row_parts = parts.row_parts > 1 ? parts.row_parts : 1;
+	parts.block = aligned_alloc(64, (size_t)workers * DEPTH_BLOCK * COLUMN_BLOCK * sizeof *parts.block);
+	if (!parts.block)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a block of a matrix product");
-	for (int64_t n0 = 0; n0 < product->cols; n0 += column_block)
-		for (int64_t k0 = 0; k0 < product->depth; k0 += DEPTH_BLOCK)
-			multiply_block(&kernel, product, k0, n0, least(column_block, product->cols - n0), block);
-	free(block);
+	npl_parallel(workers, parts.column_parts * parts.row_parts, multiply_part, &parts);
+	free(parts.block);
 	return 0;
 }
 

@@ -43,7 +43,8 @@ static const void *make_data(struct npl_graph *graph, struct npl_value *value, s
 	size_t size = npl_dtype_size(value->dtype), count = (size_t)npl_shape_count(&value->shape);
 	if (npl_memory_ask(count * size, value->name, err))
 		return NULL;
-	char *data = npl_arena_array(&graph->arena, count, size);
+	char *data = value->is_fill ? npl_arena_array(&graph->arena, count, size)
+				    : npl_arena_raw(&graph->arena, count * size);
 	if (!data) {
 		npl_fail(err, NPL_ENOMEM, "tensor '%s': out of memory for %s %s", value->name,
 			 npl_dtype_name(value->dtype), npl_shape_text(&value->shape, text, sizeof text));

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Quantisation (quantise.h). The rounding is that of ONNX QuantizeLinear: half to even, then saturate. */
+ * Quantisation (quantise.h). The rounding is that of ONNX QuantizeLinear: half to even, then saturate. Threads share the values. */
 #include "quantise.h"
 
 #include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/base/parallel.h"
 
 #define Q16_ACTIVATION_LIMIT 16.0f
 #define Q16_WEIGHT_LIMIT     2.0f
@@ -76,27 +80,79 @@ struct npl_quant npl_quant_of_range(enum npl_format format, struct npl_range ran
 	return (struct npl_quant){.scale = scale, .zero_point = zero < 0 ? 0 : zero > 255 ? 255 : (int32_t)zero};
 }
 
-static int32_t saturate(float q, int32_t low, int32_t high)
-{
-	if (!(q > (float)low)) /* NaN lands on the low end, as a comparison with it is false */
-		return low;
-	return q >= (float)high ? high : (int32_t)q;
-}
-
 static void limits(enum npl_dtype dtype, int32_t *low, int32_t *high)
 {
 	*low = dtype == NPL_U8 ? 0 : dtype == NPL_I8 ? -128 : -32768;
 	*high = dtype == NPL_U8 ? 255 : dtype == NPL_I8 ? 127 : 32767;
 }
 
-static void store(struct npl_tensor *tensor, int64_t i, int32_t q)
+#define PIECE 65536 /* elements, of about a nanosecond each: fewer are done before another thread has woken up */
+
+/* What all values of a call share: to q = saturate(round_half_even(x / scale) + zero), of type dtype. */
+struct rule {
+	enum npl_dtype dtype;
+	float scale;
+	int32_t zero, low, high;
+};
+
+/* Written so that the compiler makes vectors of it. Values are clamped to one beyond low..high, which still shows that they were outside;
+ * adding 1.5 * 2^23 then leaves a float of less than 2^22 no fraction bits. */
+#define DEFINE_ROUND(name, type)                                                                                       \
+	static uint64_t name(const struct rule *rule, const float *restrict x, int64_t n, type *restrict q)            \
+	{                                                                                                              \
+		const float least = (float)(rule->low - rule->zero - 1), most = (float)(rule->high - rule->zero + 1);  \
+		const float scale = rule->scale, big = 12582912.0f;                                                    \
+		const int32_t low = rule->low, high = rule->high, zero = rule->zero;                                   \
+		int64_t outside = 0;                                                                                   \
+		for (int64_t first = 0; first < n; first += PIECE) {                                                   \
+			const int64_t end = n - first < PIECE ? n : first + PIECE;                                     \
+			int32_t some = 0;                                                                              \
+			for (int64_t i = first; i < end; i++) {                                                        \
+				float value = x[i] / scale;                                                            \
+				value = value > least ? value : least;                                                 \
+				value = value < most ? value : most;                                                   \
+				const float shifted = value + big;                                                     \
+				const int32_t rounded = (int32_t)(shifted - big) + zero;                               \
+				int32_t inside = rounded < low ? low : rounded;                                        \
+				inside = inside > high ? high : inside;                                                \
+				some += inside != rounded;                                                             \
+				q[i] = (type)inside;                                                                   \
+			}                                                                                              \
+			outside += some;                                                                               \
+		}                                                                                                      \
+		return (uint64_t)outside;                                                                              \
+	}
+DEFINE_ROUND(round_u8, uint8_t)
+DEFINE_ROUND(round_i8, int8_t)
+DEFINE_ROUND(round_i16, int16_t)
+
+/* x[first..end - 1] to q, a tensor of the rule's type. Returns how many values lay outside. */
+static uint64_t round_values(const struct rule *rule, const float *x, int64_t first, int64_t end, void *q)
 {
-	if (tensor->dtype == NPL_U8)
-		((uint8_t *)tensor->data)[i] = (uint8_t)q;
-	else if (tensor->dtype == NPL_I8)
-		((int8_t *)tensor->data)[i] = (int8_t)q;
-	else
-		((int16_t *)tensor->data)[i] = (int16_t)q;
+	if (rule->dtype == NPL_U8)
+		return round_u8(rule, x + first, end - first, (uint8_t *)q + first);
+	if (rule->dtype == NPL_I8)
+		return round_i8(rule, x + first, end - first, (int8_t *)q + first);
+	return round_i16(rule, x + first, end - first, (int16_t *)q + first);
+}
+
+/* The bits of an infinity; greater ones without their sign are NaNs, lesser ones finite and in the order of the numbers. */
+#define INFINITE 0x7f800000
+
+static int32_t bits_of(float x)
+{
+	int32_t bits;
+	memcpy(&bits, &x, sizeof bits);
+	return bits & INT32_MAX;
+}
+
+/* The greatest magnitude as bits, NaNs above infinity. */
+static int32_t greatest_bits(const float *x, int64_t n)
+{
+	int32_t most = 0;
+	for (int64_t i = 0; i < n; i++)
+		most = bits_of(x[i]) > most ? bits_of(x[i]) : most;
+	return most;
 }
 
 static int32_t load(const struct npl_tensor *tensor, int64_t i)
@@ -126,27 +182,39 @@ int npl_quantise_counting(const struct npl_tensor *in, enum npl_format format, s
 	return npl_quantise_to(in, npl_format_dtype(format), quant, out, saturations, err);
 }
 
+struct rounding {
+	struct rule rule;
+	const float *x;
+	void *q;
+	atomic_uint_fast64_t outside;
+	atomic_bool nan;
+};
+
+static void round_piece(void *context, int64_t first, int64_t end)
+{
+	struct rounding *r = context;
+	atomic_fetch_add(&r->outside, round_values(&r->rule, r->x, first, end, r->q));
+	if (greatest_bits(r->x + first, end - first) > INFINITE)
+		atomic_store(&r->nan, true);
+}
+
 int npl_quantise_to(const struct npl_tensor *in, enum npl_dtype dtype, struct npl_quant quant, struct npl_tensor *out,
 		    uint64_t *saturations, struct npl_err *err)
 {
-	int32_t low, high;
 	*out = (struct npl_tensor){.name = in->name, .dtype = dtype, .shape = in->shape, .quant = quant};
 	if (npl_tensor_alloc(out, err))
 		return err->code;
-	limits(dtype, &low, &high);
-	const float *x = in->data;
-	int64_t n = npl_tensor_count(in);
-	for (int64_t i = 0; i < n; i++) {
-		if (isnan(x[i])) {
-			npl_tensor_free(out);
-			return npl_fail(err, NPL_EINPUT, "'%s' holds a NaN, which %s cannot hold",
-					in->name ? in->name : "a value", npl_dtype_name(dtype));
-		}
-		float q = rintf(x[i] / quant.scale) + (float)quant.zero_point;
-		*saturations += q < (float)low || q > (float)high;
-		store(out, i, saturate(q, low, high));
-	}
-	return 0;
+	struct rounding r = {.rule = {.dtype = dtype, .scale = quant.scale, .zero = quant.zero_point},
+			     .x = in->data,
+			     .q = out->data};
+	limits(dtype, &r.rule.low, &r.rule.high);
+	npl_parallel_pieces(npl_tensor_count(in), PIECE, round_piece, &r);
+	*saturations += r.outside;
+	if (!r.nan)
+		return 0;
+	npl_tensor_free(out);
+	return npl_fail(err, NPL_EINPUT, "'%s' holds a NaN, which %s cannot hold", in->name ? in->name : "a value",
+			npl_dtype_name(dtype));
 }
 
 int npl_dequantise(const struct npl_tensor *in, struct npl_tensor *out, struct npl_err *err)
@@ -161,12 +229,26 @@ int npl_dequantise(const struct npl_tensor *in, struct npl_tensor *out, struct n
 	return 0;
 }
 
+struct finding {
+	const float *x;
+	atomic_bool infinite; /* or NaN */
+};
+
+static void find_infinite(void *context, int64_t first, int64_t end)
+{
+	struct finding *finding = context;
+	if (greatest_bits(finding->x + first, end - first) >= INFINITE)
+		atomic_store(&finding->infinite, true);
+}
+
 /* An integer format has no place for what is not a finite number; a weight like that is a fault of the model. */
 static int check_finite(const struct npl_tensor *w, enum npl_format format, struct npl_err *err)
 {
 	const float *x = w->data;
-	int64_t n = npl_tensor_count(w);
-	for (int64_t i = 0; i < n; i++)
+	const int64_t n = npl_tensor_count(w);
+	struct finding finding = {.x = x};
+	npl_parallel_pieces(n, 4 * PIECE, find_infinite, &finding);
+	for (int64_t i = 0; i < n && finding.infinite; i++)
 		if (!isfinite(x[i]))
 			return npl_fail(err, NPL_EINPUT, "weight '%s' holds %s, which %s cannot hold",
 					w->name ? w->name : "?", isnan(x[i]) ? "a NaN" : "an infinity",
@@ -174,17 +256,45 @@ static int check_finite(const struct npl_tensor *w, enum npl_format format, stru
 	return 0;
 }
 
+/* Of finite values. */
 static float magnitude(const float *x, int64_t n)
 {
-	float most = 0;
-	for (int64_t i = 0; i < n; i++)
-		most = fabsf(x[i]) > most && isfinite(x[i]) ? fabsf(x[i]) : most;
+	const int32_t bits = greatest_bits(x, n);
+	float most;
+	memcpy(&most, &bits, sizeof most);
 	return most;
 }
 
 float npl_quantise_bias_scale(float bias, const struct npl_quant *x)
 {
 	return (float)(fabs((double)bias) / ((double)x->scale * 1073741824.0));
+}
+
+struct weighing {
+	struct rule rule; /* but for the scale */
+	const float *x;
+	void *q;
+	int64_t per_channel;
+	float scale;              /* of all channels, */
+	float *channel_scale;     /* or where each has its own, to be found; else NULL */
+	const float *least_scale; /* NULL: any will do */
+};
+
+static void weigh_channels(void *context, int64_t first, int64_t end)
+{
+	const struct weighing *w = context;
+	for (int64_t c = first; c < end; c++) {
+		struct rule rule = w->rule;
+		rule.scale = w->scale;
+		if (w->channel_scale) {
+			const float most = magnitude(w->x + c * w->per_channel, w->per_channel);
+			rule.scale = most > 1e-30f ? most / 127.0f : 1.0f;
+			if (w->least_scale && rule.scale < w->least_scale[c])
+				rule.scale = w->least_scale[c];
+			w->channel_scale[c] = rule.scale;
+		}
+		round_values(&rule, w->x, c * w->per_channel, (c + 1) * w->per_channel, w->q);
+	}
 }
 
 int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, const float *least_scale,
@@ -205,18 +315,14 @@ int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, cons
 	for (int64_t c = 0; c < channels && least_scale && !has_scales; c++)
 		while (out->quant.scale < least_scale[c])
 			out->quant.scale *= 2;
-	for (int64_t c = 0; c < channels; c++) {
-		float scale = out->quant.scale;
-		if (has_scales) {
-			float most = magnitude(x + c * per_channel, per_channel);
-			scale = most > 1e-30f ? most / 127.0f : 1.0f;
-			if (least_scale && scale < least_scale[c])
-				scale = least_scale[c];
-			channel_scale[c] = scale;
-		}
-		for (int64_t i = c * per_channel; i < (c + 1) * per_channel; i++)
-			store(out, i, saturate(rintf(x[i] / scale), has_scales ? -127 : low, high));
-	}
+	struct weighing weighing = {.rule = {.dtype = out->dtype, .low = has_scales ? -127 : low, .high = high},
+				    .x = w->data,
+				    .q = out->data,
+				    .per_channel = per_channel,
+				    .scale = out->quant.scale,
+				    .channel_scale = has_scales ? channel_scale : NULL,
+				    .least_scale = least_scale};
+	npl_parallel_pieces(channels, PIECE / (per_channel + 1) + 1, weigh_channels, &weighing);
 	return 0;
 }
 

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <stdatomic.h>
 
-#include "backends/cpu/pool.h"
+#include "core/base/pool.h"
 #include "tests/kit/support.h"
 
 enum { TASKS = 300, THREADS = 4 };
@@ -25,25 +25,25 @@ static void note_task(void *context, int64_t i, int worker)
 	atomic_fetch_sub(&seen->in_use[worker], 1);
 }
 
-Test(cpu_pool, runs_every_task_once)
+Test(npl_pool, runs_every_task_once)
 {
 	uint64_t rng = 1;
 	for (int threads = 1; threads <= THREADS; threads++) {
-		struct cpu_pool *pool;
+		struct npl_pool *pool;
 		struct npl_err err;
-		cr_assert_eq(cpu_pool_open(threads, &pool, &err), 0, "%s", err.msg);
-		cr_assert_eq(cpu_pool_threads(pool), threads);
+		cr_assert_eq(npl_pool_open(threads, &pool, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_pool_threads(pool), threads);
 		for (int list = 0; list < 500; list++) {
 			static struct seen seen;
 			int64_t n = list < 4 ? list : test_range(&rng, 0, TASKS);
 			seen = (struct seen){.threads = threads};
-			cpu_pool_run(pool, n, note_task, &seen);
+			npl_pool_run(pool, n, note_task, &seen);
 			for (int64_t i = 0; i < TASKS; i++)
 				cr_assert_eq(seen.runs[i], i < n, "task %d of %d ran %d times on %d threads", (int)i,
 					     (int)n, seen.runs[i], threads);
 			cr_assert_eq(seen.shared, 0);
 		}
-		cpu_pool_close(pool);
+		npl_pool_close(pool);
 	}
-	cpu_pool_close(NULL);
+	npl_pool_close(NULL);
 }

@@ -13,18 +13,19 @@
 #include "npulab/thread.h"
 
 struct worker {
-	struct cpu_pool *pool;
+	struct npl_pool *pool;
 	pthread_t thread;
 	int index;
 };
 
-struct cpu_pool {
+struct npl_pool {
 	int threads, started;  /* started: of the other threads */
 	struct worker *worker; /* of index 1 and up */
 	pthread_mutex_t lock;
 	pthread_cond_t work, done;
 	uint64_t generation; /* lists so far */
-	int busy;            /* workers still at the present list */
+	bool listed;         /* the present list has tasks that a worker may come for */
+	int busy;            /* workers at it */
 	bool quit;
 	int64_t n_tasks;
 	atomic_llong next;
@@ -32,7 +33,7 @@ struct cpu_pool {
 	void *context;
 };
 
-static void take_tasks(struct cpu_pool *pool, int worker)
+static void take_tasks(struct npl_pool *pool, int worker)
 {
 	for (;;) {
 		int64_t i = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
@@ -45,15 +46,16 @@ static void take_tasks(struct cpu_pool *pool, int worker)
 static void *worker_main(void *argument)
 {
 	struct worker *self = argument;
-	struct cpu_pool *pool = self->pool;
+	struct npl_pool *pool = self->pool;
 	uint64_t seen = 0;
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
-		while (!pool->quit && pool->generation == seen)
+		while (!pool->quit && (!pool->listed || pool->generation == seen))
 			pthread_cond_wait(&pool->work, &pool->lock);
 		if (pool->quit)
 			break;
 		seen = pool->generation;
+		pool->busy++;
 		pthread_mutex_unlock(&pool->lock);
 		take_tasks(pool, self->index);
 		pthread_mutex_lock(&pool->lock);
@@ -64,10 +66,10 @@ static void *worker_main(void *argument)
 	return NULL;
 }
 
-int cpu_pool_open(int threads, struct cpu_pool **pool_out, struct npl_err *err)
+int npl_pool_open(int threads, struct npl_pool **pool_out, struct npl_err *err)
 {
 	*pool_out = NULL;
-	struct cpu_pool *pool = calloc(1, sizeof *pool);
+	struct npl_pool *pool = calloc(1, sizeof *pool);
 	if (!pool)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d threads", threads);
 	pthread_mutex_init(&pool->lock, NULL);
@@ -87,14 +89,14 @@ int cpu_pool_open(int threads, struct cpu_pool **pool_out, struct npl_err *err)
 			pool->started++;
 	}
 	if (failed) {
-		cpu_pool_close(pool);
+		npl_pool_close(pool);
 		return failed;
 	}
 	*pool_out = pool;
 	return 0;
 }
 
-void cpu_pool_close(struct cpu_pool *pool)
+void npl_pool_close(struct npl_pool *pool)
 {
 	if (!pool)
 		return;
@@ -111,12 +113,12 @@ void cpu_pool_close(struct cpu_pool *pool)
 	free(pool);
 }
 
-int cpu_pool_threads(const struct cpu_pool *pool)
+int npl_pool_threads(const struct npl_pool *pool)
 {
 	return pool->threads;
 }
 
-void cpu_pool_run(struct cpu_pool *pool, int64_t n_tasks, void (*task)(void *context, int64_t i, int worker),
+void npl_pool_run(struct npl_pool *pool, int64_t n_tasks, void (*task)(void *context, int64_t i, int worker),
 		  void *context)
 {
 	pool->task = task;
@@ -128,12 +130,17 @@ void cpu_pool_run(struct cpu_pool *pool, int64_t n_tasks, void (*task)(void *con
 		return;
 	}
 	pthread_mutex_lock(&pool->lock);
-	pool->busy = pool->threads - 1;
+	pool->listed = true;
 	pool->generation++;
-	pthread_cond_broadcast(&pool->work);
+	if (n_tasks - 1 < pool->threads - 1)
+		for (int64_t i = 1; i < n_tasks; i++)
+			pthread_cond_signal(&pool->work);
+	else
+		pthread_cond_broadcast(&pool->work);
 	pthread_mutex_unlock(&pool->lock);
 	take_tasks(pool, 0);
 	pthread_mutex_lock(&pool->lock);
+	pool->listed = false;
 	while (pool->busy)
 		pthread_cond_wait(&pool->done, &pool->lock);
 	pthread_mutex_unlock(&pool->lock);
