@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * activate in the fast engine: a vector at a time from sums, or from the buffer, to its result. Sums of matrix instructions
- * that have waited are computed here, a block of rows at a time; where nobody needs them again they are gone afterwards. */
+ * that have waited are computed here, a block of rows at a time; where nobody needs them again they are gone afterwards. Threads share the
+ * vectors: each becomes a result without the others, since no result overlaps a source but the one in whose place it is
+ * (isa/check_activate.c). */
 #include "activate.h"
 
+#include "core/base/parallel.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,15 +114,14 @@ static void load(const struct tpu_fast_activation *a, const struct tpu_fast_tens
 		       tensor->type == TPU_I16 ? tpu_fast_vector(a, tensor, k, 1) : NULL, a->columns, element);
 }
 
-/* Steps 2 to 4 on vector s, which is in `element`. */
-static void finish_vector(const struct tpu_fast_activation *a, int64_t s, int16_t *element)
+/* Steps 2 to 4 on vector s, which is in `element`; one that is to be pooled waits there for its image. */
+static void finish_vector(const struct tpu_fast_activation *a, struct tpu_fast_worker *w, int64_t s, int16_t *element)
 {
-	struct tpu_fast_machine *m = a->machine;
-	uint64_t *saturations = &m->activating.saturations;
+	uint64_t *saturations = &w->faults.saturations;
 	if (a->operand.kind == TPU_ADD || a->operand.kind == TPU_MULTIPLY)
-		load(a, &a->second, s, m->operand);
+		load(a, &a->second, s, w->operand);
 	if (a->operand.kind != TPU_NO_OPERAND)
-		*saturations += a->steps->combine(&a->operand, a->columns, element, m->operand);
+		*saturations += a->steps->combine(&a->operand, a->columns, element, w->operand);
 	if (a->table) {
 		for (int64_t j = 0; j < a->columns; j++)
 			element[j] = a->table[element[j] + 32768];
@@ -127,18 +129,15 @@ static void finish_vector(const struct tpu_fast_activation *a, int64_t s, int16_
 	} else if (a->function != TPU_IDENTITY) {
 		a->steps->clamp(a->floor, a->ceiling, a->columns, element);
 	}
-	int64_t vectors = tpu_fast_image_vectors(m);
 	if (a->pooling == TPU_NO_POOLING)
 		tpu_fast_store(a, s, element);
-	else if (s % vectors == vectors - 1)
-		tpu_fast_pool(a, s / vectors);
 }
 
 /* Where vector s is worked on: among those of its image, if it is to be pooled. */
-static int16_t *element_of(const struct tpu_fast_activation *a, int64_t s)
+static int16_t *element_of(const struct tpu_fast_activation *a, struct tpu_fast_worker *w, int64_t s)
 {
 	if (a->pooling == TPU_NO_POOLING)
-		return a->machine->element;
+		return w->element;
 	return a->machine->image + s % tpu_fast_image_vectors(a->machine) * a->columns;
 }
 
@@ -154,19 +153,20 @@ static uint64_t count_beyond(const struct tpu_fast_activation *a, const int32_t 
 }
 
 /* Vector s from its sums. beyond NULL: they are exact. */
-static void finish_sums(const struct tpu_fast_activation *a, int64_t s, const int32_t *sums, const int32_t *beyond)
+static void finish_sums(const struct tpu_fast_activation *a, struct tpu_fast_worker *w, int64_t s, const int32_t *sums,
+			const int32_t *beyond)
 {
-	struct tpu_fast_machine *m = a->machine;
-	struct tpu_faults *faults = &m->activating;
+	const struct tpu_fast_machine *m = a->machine;
+	struct tpu_faults *faults = &w->faults;
 	uint64_t wrapped = 0, *overflows = beyond ? &wrapped : &faults->overflows;
 	faults->overflows += beyond ? count_beyond(a, sums, beyond) : 0;
 	if (a->raw) {
 		uint8_t *plane[4];
 		for (int p = 0; p < 4; p++)
 			plane[p] = tpu_fast_vector(a, &a->result, s, p);
-		memcpy(m->product, sums, (size_t)a->columns * sizeof *sums);
-		*overflows += a->steps->add_bias(m->product, m->bias, a->columns);
-		a->steps->store_sums(m->product, a->columns, plane);
+		memcpy(w->product, sums, (size_t)a->columns * sizeof *sums);
+		*overflows += a->steps->add_bias(w->product, m->bias, a->columns);
+		a->steps->store_sums(w->product, a->columns, plane);
 		return;
 	}
 	if (a->bytes_at_once) {
@@ -175,40 +175,98 @@ static void finish_sums(const struct tpu_fast_activation *a, int64_t s, const in
 								  tpu_fast_vector(a, &a->result, s, 0), overflows);
 		return;
 	}
-	int16_t *element = element_of(a, s);
+	int16_t *element = element_of(a, w, s);
 	faults->saturations += a->steps->requantise(sums, m->bias, m->scale, &a->source_target, a->columns, element,
 						    overflows);
-	finish_vector(a, s, element);
+	finish_vector(a, w, s, element);
+}
+
+/* Vectors s to s + count - 1, of one image if they are pooled: from sums, of passes that wait or in memory, or from the buffer. */
+struct vectors {
+	const struct tpu_fast_activation *activation;
+	const struct tpu_fast_pending *pending; /* NULL: none */
+	int64_t s, count, blocks;
+};
+
+static void finish_block(void *context, int64_t i, int worker)
+{
+	const struct vectors *v = context;
+	const struct tpu_fast_activation *a = v->activation;
+	struct tpu_fast_machine *m = a->machine;
+	struct tpu_fast_worker *w = &m->worker[worker];
+	const int64_t begin = tpu_fast_block_begins(v->count, v->blocks, i), s = v->s + begin;
+	const int64_t count = tpu_fast_block_begins(v->count, v->blocks, i + 1) - begin;
+	if (a->instruction->flags & TPU_ACTIVATE_FROM_BUFFER) {
+		for (int64_t k = s; k < s + count; k++) {
+			int16_t *element = element_of(a, w, k);
+			load(a, &a->source, k, element);
+			finish_vector(a, w, k, element);
+		}
+		return;
+	}
+	const int64_t row = a->instruction->acc + s;
+	const int32_t *sums = m->accumulator + row * m->stride,
+		      *beyond = m->beyond ? m->beyond + row * m->stride : NULL;
+	if (v->pending) {
+		tpu_fast_evaluate(m, w, v->pending, row, count, a->columns, w->sums);
+		sums = w->sums;
+		beyond = v->pending->may_wrap ? w->sums_beyond : NULL;
+	}
+	for (int64_t k = 0; k < count; k++)
+		finish_sums(a, w, s + k, sums + k * m->stride, beyond ? beyond + k * m->stride : NULL);
+}
+
+/* All of them, and the pooling of an image that is complete. */
+static void finish_vectors(struct vectors *v)
+{
+	enum { MACS_OF_AN_ELEMENT = 16 }; /* multiply-accumulates that take as long as finishing an element */
+	const struct tpu_fast_activation *a = v->activation;
+	struct tpu_fast_machine *m = a->machine;
+	const int64_t past = v->s + v->count;
+	v->blocks = tpu_fast_blocks(m, v->count,
+				    a->columns * MACS_OF_AN_ELEMENT +
+					    (v->pending ? tpu_fast_row_macs(v->pending, a->columns) : 0));
+	npl_parallel(m->workers, v->blocks, finish_block, v);
+	if (a->pooling != TPU_NO_POOLING && past % tpu_fast_image_vectors(m) == 0)
+		tpu_fast_pool(a, past / tpu_fast_image_vectors(m) - 1);
+}
+
+/* The vectors from s on that are of one image, at most `most`, if they are pooled. */
+static int64_t of_an_image(const struct tpu_fast_activation *a, int64_t s, int64_t most)
+{
+	if (a->pooling == TPU_NO_POOLING)
+		return most;
+	const int64_t vectors = tpu_fast_image_vectors(a->machine), left = vectors - s % vectors;
+	return most < left ? most : left;
 }
 
 static int from_accumulators(const struct tpu_fast_activation *a, bool last_use, struct npl_err *err)
 {
 	struct tpu_fast_machine *m = a->machine;
 	const int64_t first = a->instruction->acc, past = first + a->instruction->length;
+	const struct tpu_fast_pending *prepared = NULL;
 	int rc = last_use ? 0 : tpu_fast_settle(m, first, past, err);
-	for (int64_t row = first, rows; row < past && !rc; row += rows) {
+	for (int64_t row = first; row < past && !rc;) {
 		int64_t until = past;
-		const struct tpu_fast_pending *pending = tpu_fast_pending_at(m, row, &until);
-		const int32_t *sums = m->accumulator + row * m->stride;
-		const int32_t *beyond = m->beyond ? m->beyond + row * m->stride : NULL;
-		rows = until - row < TPU_FAST_BLOCK ? until - row : TPU_FAST_BLOCK;
-		if (pending) {
-			rc = tpu_fast_evaluate(m, pending, row, rows, a->columns, m->sums, err);
-			sums = m->sums;
-			beyond = pending->may_wrap ? m->sums_beyond : NULL;
-		}
-		for (int64_t i = 0; i < rows && !rc; i++)
-			finish_sums(a, row - first + i, sums + i * m->stride, beyond ? beyond + i * m->stride : NULL);
+		struct tpu_fast_pending *pending = tpu_fast_pending_at(m, row, &until);
+		struct vectors v = {.activation = a, .pending = pending, .s = row - first};
+		v.count = of_an_image(a, v.s, until - row);
+		if (pending && pending != prepared)
+			rc = tpu_fast_prepare(m, pending, a->columns, err);
+		prepared = pending;
+		if (!rc)
+			finish_vectors(&v);
+		row += v.count;
 	}
 	return rc || !last_use ? rc : tpu_fast_forget(m, first, past, err);
 }
 
 static void from_buffer(const struct tpu_fast_activation *a)
 {
-	for (int64_t s = 0; s < a->instruction->length; s++) {
-		int16_t *element = element_of(a, s);
-		load(a, &a->source, s, element);
-		finish_vector(a, s, element);
+	struct vectors v = {.activation = a};
+	for (; v.s < a->instruction->length; v.s += v.count) {
+		v.count = of_an_image(a, v.s, a->instruction->length - v.s);
+		finish_vectors(&v);
 	}
 }
 
@@ -235,11 +293,13 @@ int tpu_fast_activate(struct tpu_fast_machine *m, int64_t index, struct npl_err 
 		rc = tpu_fast_image_room(&a, err);
 	if (rc)
 		return rc;
-	m->activating = (struct tpu_faults){0, 0};
+	for (int i = 0; i < m->workers; i++)
+		m->worker[i].faults = (struct tpu_faults){0, 0};
 	if (in->flags & TPU_ACTIVATE_FROM_BUFFER)
 		from_buffer(&a);
 	else
 		rc = from_accumulators(&a, m->last_use[index], err);
-	tpu_fast_fault(m, index, m->activating);
+	for (int i = 0; i < m->workers; i++)
+		tpu_fast_fault(m, index, m->worker[i].faults);
 	return rc;
 }

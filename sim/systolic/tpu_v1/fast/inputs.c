@@ -12,18 +12,24 @@ static int64_t least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-static uint8_t *staged_row(struct tpu_fast_machine *m, int64_t i)
+static uint8_t *staged_row(const struct tpu_fast_machine *m, const struct tpu_fast_worker *worker, int64_t i)
 {
-	return m->staged + i * m->staged_pitch;
+	return worker->staged + i * m->staged_pitch;
 }
 
-/* A vector of k bytes at `from`, but where reading them in fours would leave the buffer. */
-static const uint8_t *in_place(struct tpu_fast_machine *m, int64_t i, const uint8_t *from, int64_t k)
+/* The end of what the pass may read: bytes behind it may be results that another thread writes. */
+static const uint8_t *end_of(const struct tpu_fast_machine *m, const struct tpu_fast_pass *pass)
 {
-	const uint8_t *end = m->memory->buffer + m->buffer_bytes;
-	if (end - from >= (k + 3) / 4 * 4)
+	return m->memory->buffer + least(pass->past * m->width, (int64_t)m->buffer_bytes);
+}
+
+/* A vector of k bytes at `from`, but where reading them in fours would leave what the pass may read. */
+static const uint8_t *in_place(const struct tpu_fast_machine *m, struct tpu_fast_worker *worker,
+			       const struct tpu_fast_pass *pass, int64_t i, const uint8_t *from, int64_t k)
+{
+	if (end_of(m, pass) - from >= (k + 3) / 4 * 4)
 		return from;
-	return memcpy(staged_row(m, i), from, (size_t)k);
+	return memcpy(staged_row(m, worker, i), from, (size_t)k);
 }
 
 /* A position of the output. */
@@ -57,7 +63,8 @@ static const uint8_t *vector_at(const struct tpu_fast_machine *m, const struct t
 	       w->first_lane;
 }
 
-static void one_tap(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t row, int64_t rows, int64_t k)
+static void one_tap(const struct tpu_fast_machine *m, struct tpu_fast_worker *worker, const struct tpu_fast_pass *pass,
+		    int64_t row, int64_t rows, int64_t k)
 {
 	const struct tpu_fast_window *w = &pass->window;
 	const int64_t ky = w->first_tap / w->kernel_width, kx = w->first_tap % w->kernel_width;
@@ -66,10 +73,11 @@ static void one_tap(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass
 		int64_t iy = p.y * w->stride_y + ky * w->dilation_y - w->pad_top;
 		int64_t ix = p.x * w->stride_x + kx * w->dilation_x - w->pad_left;
 		if (iy < 0 || iy >= w->in_height || ix < 0 || ix >= w->in_width)
-			m->input[i] = m->outside;
+			worker->input[i] = worker->outside;
 		else
-			m->input[i] = in_place(m, i,
-					       vector_at(m, pass, (p.image * w->in_height + iy) * w->in_width + ix), k);
+			worker->input[i] = in_place(
+				m, worker, pass, i,
+				vector_at(m, pass, (p.image * w->in_height + iy) * w->in_width + ix), k);
 	}
 }
 
@@ -95,7 +103,7 @@ static inline void copy_taps(const struct tpu_fast_machine *m, const struct tpu_
 			     int64_t count, uint8_t *to)
 {
 	const struct tpu_fast_window *w = &pass->window;
-	const uint8_t *end = m->memory->buffer + m->buffer_bytes;
+	const uint8_t *end = end_of(m, pass);
 	const bool touch = w->dilation_x == 1 && w->pixel_lanes == w->tap_lanes;
 	while (count > 0) {
 		int64_t run = touch ? least(count, w->row_pixels - i % w->row_pixels) : 1;
@@ -127,14 +135,15 @@ static void stage_edge(const struct tpu_fast_machine *m, const struct tpu_fast_p
 }
 
 /* One line of `count` vectors of the same output line, from number i of the block on. */
-static void stage_line(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, const struct position *p,
-		       const struct line *line, int64_t i, int64_t count)
+static void stage_line(const struct tpu_fast_machine *m, struct tpu_fast_worker *worker,
+		       const struct tpu_fast_pass *pass, const struct position *p, const struct line *line, int64_t i,
+		       int64_t count)
 {
 	const struct tpu_fast_window *w = &pass->window;
 	const int64_t iy = p->y * w->stride_y + line->ky * w->dilation_y - w->pad_top;
 	const int64_t first = (p->image * w->in_height + iy) * w->in_width, reach = (line->taps - 1) * w->dilation_x;
 	int64_t x0 = p->x * w->stride_x + line->kx * w->dilation_x - w->pad_left;
-	uint8_t *to = staged_row(m, i) + line->at;
+	uint8_t *to = staged_row(m, worker, i) + line->at;
 	for (int64_t v = 0; v < count; v++, x0 += w->stride_x, to += m->staged_pitch)
 		if (iy < 0 || iy >= w->in_height)
 			memset(to, (uint8_t)pass->inputs.zero_point, (size_t)(line->taps * w->tap_lanes));
@@ -147,8 +156,8 @@ static void stage_line(struct tpu_fast_machine *m, const struct tpu_fast_pass *p
 /* Vectors of several taps, put together in `staged`: by output lines, then by lines of the kernel, as what is copied for
  * neighbours is the same but for where it lies. Lines come in the order of their bytes, so that one that wrote too much is
  * mended by the next. */
-static void several_taps(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t row, int64_t rows,
-			 int64_t k)
+static void several_taps(const struct tpu_fast_machine *m, struct tpu_fast_worker *worker,
+			 const struct tpu_fast_pass *pass, int64_t row, int64_t rows, int64_t k)
 {
 	const struct tpu_fast_window *w = &pass->window;
 	const int64_t filled = w->taps * w->tap_lanes, last = w->first_tap + w->taps;
@@ -160,44 +169,45 @@ static void several_taps(struct tpu_fast_machine *m, const struct tpu_fast_pass 
 			line.ky = t / w->kernel_width;
 			line.kx = t % w->kernel_width;
 			line.taps = least(last - t, w->kernel_width - line.kx);
-			stage_line(m, pass, &p, &line, i, count);
+			stage_line(m, worker, pass, &p, &line, i, count);
 		}
 		for (int64_t v = i; v < i + count; v++) {
-			m->input[v] = staged_row(m, v);
+			worker->input[v] = staged_row(m, worker, v);
 			if (filled < k)
-				memset(staged_row(m, v) + filled, (uint8_t)pass->inputs.zero_point,
+				memset(staged_row(m, worker, v) + filled, (uint8_t)pass->inputs.zero_point,
 				       (size_t)(k - filled));
 		}
 	}
 }
 
 /* One tap whose vector is shorter than what the kernel reads. */
-static void short_tap(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t row, int64_t rows,
-		      int64_t k)
+static void short_tap(const struct tpu_fast_machine *m, struct tpu_fast_worker *worker,
+		      const struct tpu_fast_pass *pass, int64_t row, int64_t rows, int64_t k)
 {
 	const int64_t lanes = pass->window.tap_lanes;
-	one_tap(m, pass, row, rows, lanes);
+	one_tap(m, worker, pass, row, rows, lanes);
 	for (int64_t i = 0; i < rows; i++) {
-		uint8_t *to = staged_row(m, i);
-		memmove(to, m->input[i], (size_t)lanes);
+		uint8_t *to = staged_row(m, worker, i);
+		memmove(to, worker->input[i], (size_t)lanes);
 		memset(to + lanes, (uint8_t)pass->inputs.zero_point, (size_t)(k - lanes));
-		m->input[i] = to;
+		worker->input[i] = to;
 	}
 }
 
-void tpu_fast_inputs(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t row, int64_t rows, int64_t k)
+void tpu_fast_inputs(const struct tpu_fast_machine *m, struct tpu_fast_worker *worker, const struct tpu_fast_pass *pass,
+		     int64_t row, int64_t rows, int64_t k)
 {
 	if (!pass->convolves) {
 		const uint8_t *from = m->memory->buffer + (pass->ub + pass->first + row) * m->width;
 		for (int64_t i = 0; i < rows; i++, from += m->width)
-			m->input[i] = in_place(m, i, from, k);
+			worker->input[i] = in_place(m, worker, pass, i, from, k);
 		return;
 	}
-	memset(m->outside, (uint8_t)pass->inputs.zero_point, (size_t)m->staged_pitch);
+	memset(worker->outside, (uint8_t)pass->inputs.zero_point, (size_t)m->staged_pitch);
 	if (pass->window.taps > 1)
-		several_taps(m, pass, row, rows, k);
+		several_taps(m, worker, pass, row, rows, k);
 	else if (k > pass->window.tap_lanes)
-		short_tap(m, pass, row, rows, k);
+		short_tap(m, worker, pass, row, rows, k);
 	else
-		one_tap(m, pass, row, rows, k);
+		one_tap(m, worker, pass, row, rows, k);
 }

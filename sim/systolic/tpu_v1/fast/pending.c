@@ -7,6 +7,7 @@
 #include "values.h"
 
 #include "core/base/grow.h"
+#include "core/base/parallel.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,17 +26,33 @@ static bool meets(const struct tpu_fast_pending *p, int64_t first, int64_t past)
 	return p->first < past && first < p->past;
 }
 
+/* An entry on its way to memory. */
+struct settling {
+	struct tpu_fast_machine *machine;
+	struct tpu_fast_pending *entry;
+	int64_t blocks;
+};
+
+static void settle_block(void *context, int64_t i, int worker)
+{
+	const struct settling *s = context;
+	struct tpu_fast_machine *m = s->machine;
+	const int64_t all = s->entry->past - s->entry->first, begin = tpu_fast_block_begins(all, s->blocks, i);
+	const int64_t row = s->entry->first + begin, rows = tpu_fast_block_begins(all, s->blocks, i + 1) - begin;
+	tpu_fast_evaluate(m, &m->worker[worker], s->entry, row, rows, m->config->columns,
+			  m->accumulator + row * m->stride);
+}
+
 /* Brings a whole entry to memory, and frees it. */
 static int settle_entry(struct tpu_fast_machine *m, struct tpu_fast_pending *p, struct npl_err *err)
 {
+	struct settling settling = {.machine = m, .entry = p};
 	for (int64_t row = p->first; row < p->past; row++)
 		m->magnitude[row] = p->magnitude;
-	for (int64_t row = p->first; row < p->past; row += TPU_FAST_BLOCK) {
-		int64_t rows = least(p->past - row, TPU_FAST_BLOCK);
-		int rc = tpu_fast_evaluate(m, p, row, rows, m->config->columns, m->accumulator + row * m->stride, err);
-		if (rc)
-			return rc;
-	}
+	if (tpu_fast_prepare(m, p, m->config->columns, err))
+		return err->code;
+	settling.blocks = tpu_fast_blocks(m, p->past - p->first, tpu_fast_row_macs(p, m->config->columns));
+	npl_parallel(m->workers, settling.blocks, settle_block, &settling);
 	p->past = p->first;
 	return 0;
 }

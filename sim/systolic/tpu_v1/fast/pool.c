@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pooling in the fast engine: once all vectors of an image are there, each window in turn. */
+ * Pooling in the fast engine: once all vectors of an image are there, each window. Threads share the lines of the result. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "activate.h"
+#include "core/base/parallel.h"
 
 struct span {
 	int64_t first, past;
@@ -50,12 +51,12 @@ static void greatest(const struct tpu_fast_activation *a, struct span y, struct 
 			a->steps->greatest(m->image + (iy * width + ix) * a->columns, a->columns, result);
 }
 
-static void average(const struct tpu_fast_activation *a, struct span y, struct span x, int16_t *result)
+static void average(const struct tpu_fast_activation *a, struct span y, struct span x, int32_t *sum, int16_t *result)
 {
 	const struct tpu_fast_machine *m = a->machine;
 	const struct tpu_registers *r = &m->registers;
 	int64_t width = r->value[TPU_REG_IN_WIDTH], count = (y.past - y.first) * (x.past - x.first);
-	int32_t zero = a->result_target.zero_point, *sum = m->product;
+	const int32_t zero = a->result_target.zero_point;
 	if (a->pooling == TPU_POOL_AVERAGE_PADDED)
 		count = (int64_t)r->value[TPU_REG_KERNEL_HEIGHT] * r->value[TPU_REG_KERNEL_WIDTH];
 	memset(sum, 0, (size_t)a->columns * sizeof *sum);
@@ -65,17 +66,32 @@ static void average(const struct tpu_fast_activation *a, struct span y, struct s
 	a->steps->average(sum, (int32_t)count, zero, a->columns, result);
 }
 
+struct pooling {
+	const struct tpu_fast_activation *activation;
+	int64_t image;
+};
+
+static void pool_line(void *context, int64_t oy, int worker)
+{
+	const struct pooling *pooling = context;
+	const struct tpu_fast_activation *a = pooling->activation;
+	const struct tpu_registers *r = &a->machine->registers;
+	struct tpu_fast_worker *w = &a->machine->worker[worker];
+	const int64_t height = r->value[TPU_REG_OUT_HEIGHT], width = r->value[TPU_REG_OUT_WIDTH];
+	for (int64_t ox = 0; ox < width; ox++) {
+		if (a->pooling == TPU_POOL_MAX)
+			greatest(a, covered(r, 0, oy), covered(r, 1, ox), w->element);
+		else
+			average(a, covered(r, 0, oy), covered(r, 1, ox), w->product, w->element);
+		tpu_fast_store(a, (pooling->image * height + oy) * width + ox, w->element);
+	}
+}
+
 void tpu_fast_pool(const struct tpu_fast_activation *a, int64_t image)
 {
-	struct tpu_fast_machine *m = a->machine;
-	const struct tpu_registers *r = &m->registers;
-	int64_t height = r->value[TPU_REG_OUT_HEIGHT], width = r->value[TPU_REG_OUT_WIDTH], k = image * height * width;
-	for (int64_t oy = 0; oy < height; oy++)
-		for (int64_t ox = 0; ox < width; ox++, k++) {
-			if (a->pooling == TPU_POOL_MAX)
-				greatest(a, covered(r, 0, oy), covered(r, 1, ox), m->element);
-			else
-				average(a, covered(r, 0, oy), covered(r, 1, ox), m->element);
-			tpu_fast_store(a, k, m->element);
-		}
+	enum { ALONE_ELEMENTS = 1 << 15 }; /* so few are read before another thread has woken up */
+	struct pooling pooling = {a, image};
+	const bool few = tpu_fast_image_vectors(a->machine) * a->columns < ALONE_ELEMENTS;
+	npl_parallel(few ? 1 : a->machine->workers, a->machine->registers.value[TPU_REG_OUT_HEIGHT], pool_line,
+		     &pooling);
 }

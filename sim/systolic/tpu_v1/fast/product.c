@@ -9,6 +9,7 @@
  * by the weights does not show that 32 bits hold the sums, passes are added one by one and what is beyond 32 bits is kept. */
 #include "values.h"
 
+#include "core/base/parallel.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,55 +26,119 @@ static int64_t rows_that_count(const struct tpu_fast_pass *pass, const struct tp
 	return least(tile->k, (pass->window.taps * pass->window.tap_lanes + 3) / 4 * 4);
 }
 
-/* What column j's sums start from: column_start[j], for a panel. */
-static void start_columns(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, struct tpu_fast_packed *tile,
-			  int64_t panel, int64_t k, int32_t packed_zero, int32_t start[NPL_INT8_PANEL])
+/* A tile's panels are packed by one thread each. */
+struct packing {
+	struct tpu_fast_machine *machine;
+	struct tpu_fast_pending *pending;
+};
+
+static void pack_panel(void *context, int64_t panel, int worker)
 {
+	const struct packing *packing = context;
+	const struct tpu_fast_pending *pending = packing->pending;
+	(void)worker;
+	for (int64_t p = 0; p < pending->passes; p++) {
+		const struct tpu_fast_pass *pass = &pending->pass[p];
+		tpu_fast_pack(&packing->machine->weights, pass->packed, panel,
+			      pass->inputs.zero_point ? rows_that_count(pass, pass->packed) : -1);
+	}
+}
+
+/* Whether the panel is packed already, and its sums known. */
+static bool is_ready(const struct tpu_fast_pass *pass, int64_t panel)
+{
+	const struct tpu_fast_packed *tile = pass->packed;
+	return tile->filled[panel] && (!pass->inputs.zero_point || tile->sum_k[panel] == rows_that_count(pass, tile));
+}
+
+/* Room for what is beyond 32 bits, from the first sum on that might be. */
+static int open_beyond(struct tpu_fast_machine *m, struct npl_err *err)
+{
+	bool ok = true;
+	if (!m->beyond)
+		m->beyond = calloc((size_t)(m->accumulator_rows * m->stride), sizeof *m->beyond);
+	for (int i = 0; i < m->workers && ok; i++) {
+		struct tpu_fast_worker *worker = &m->worker[i];
+		if (!worker->sums_beyond)
+			worker->sums_beyond = calloc((size_t)(TPU_FAST_BLOCK * m->stride), sizeof *worker->sums_beyond);
+		ok = worker->sums_beyond;
+	}
+	return m->beyond && ok
+		       ? 0
+		       : npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for the sums of %lld accumulator rows",
+				  (long long)m->accumulator_rows);
+}
+
+int tpu_fast_prepare(struct tpu_fast_machine *m, struct tpu_fast_pending *pending, int64_t columns, struct npl_err *err)
+{
+	enum { ALONE_BYTES = 1 << 16 }; /* so few are packed before another thread has woken up */
+	struct packing packing = {m, pending};
+	const int64_t panels = ((pending->may_wrap ? m->config->columns : columns) + NPL_INT8_PANEL - 1) /
+			       NPL_INT8_PANEL;
+	int64_t bytes = 0;
+	int rc = tpu_fast_find_tiles(&m->weights, pending->pass, pending->passes, err);
+	for (int64_t p = 0; p < pending->passes && !rc; p++)
+		for (int64_t panel = 0; panel < panels && !rc; panel++) {
+			struct tpu_fast_packed *tile = pending->pass[p].packed;
+			if (!tpu_fast_panel_room(&m->weights, tile, panel))
+				rc = npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for a panel of weights");
+			else if (!is_ready(&pending->pass[p], panel))
+				bytes += npl_int8_panel_bytes(tile->k);
+		}
+	if (!rc && bytes)
+		npl_parallel(bytes > ALONE_BYTES ? m->workers : 1, panels, pack_panel, &packing);
+	return rc || !pending->may_wrap ? rc : open_beyond(m, err);
+}
+
+/* What column j's sums start from: column_start[j], for a panel. */
+static void start_columns(const struct tpu_fast_pass *pass, int64_t panel, int64_t k, int32_t packed_zero,
+			  int32_t start[NPL_INT8_PANEL])
+{
+	const struct tpu_fast_packed *tile = pass->packed;
 	const uint32_t za = (uint32_t)pass->inputs.zero_point, both = (uint32_t)k * za * (uint32_t)packed_zero;
-	const int32_t *sum = tpu_fast_panel_sums(&m->weights, tile, panel, k);
+	const int32_t *sum = tile->sum + panel * NPL_INT8_PANEL;
+	int32_t own[NPL_INT8_PANEL] = {0};
+	if (tile->sum_k[panel] != k) { /* another pass of the entry reads fewer or more rows of the same tile */
+		npl_int8_panel_sums(tile->panel[panel], k, tile->packed_signed, own);
+		sum = own;
+	}
 	for (int j = 0; j < NPL_INT8_PANEL; j++)
 		start[j] = (int32_t)(both - za * (uint32_t)sum[j]);
 }
 
 /* Adds one pass to c, or stores it there. */
-static int add_pass(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t row, int64_t rows,
-		    int64_t columns, bool add, int32_t *c, struct npl_err *err)
+static void add_pass(const struct tpu_fast_machine *m, struct tpu_fast_worker *worker, const struct tpu_fast_pass *pass,
+		     int64_t row, int64_t rows, int64_t columns, bool add, int32_t *c)
 {
-	struct tpu_fast_packed *tile = tpu_fast_packed_tile(&m->weights, pass->tile, pass->weights,
-							    pass->inputs.is_signed);
-	if (!tile)
-		return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for a tile of weights");
+	const struct tpu_fast_packed *tile = pass->packed;
 	const int64_t k = rows_that_count(pass, tile);
 	const int32_t packed_zero = pass->weights.zero_point + (tile->packed_signed == pass->weights.is_signed ? 0
 								: tile->packed_signed                          ? -128
 													       : 128);
 	int32_t column_start[NPL_INT8_PANEL];
-	tpu_fast_inputs(m, pass, row, rows, k);
+	tpu_fast_inputs(m, worker, pass, row, rows, k);
 	if (packed_zero) {
-		npl_int8_row_sums(m->input, rows, k, pass->inputs.is_signed, m->row_start);
+		npl_int8_row_sums(worker->input, rows, k, pass->inputs.is_signed, worker->row_start);
 		for (int64_t i = 0; i < rows; i++)
-			m->row_start[i] = (int32_t) - ((uint32_t)packed_zero * (uint32_t)m->row_start[i]);
+			worker->row_start[i] = (int32_t) - ((uint32_t)packed_zero * (uint32_t)worker->row_start[i]);
 	}
 	for (int64_t panel = 0; panel * NPL_INT8_PANEL < columns; panel++) {
 		struct npl_int8_rows_product p = {.m = rows,
 						  .k = k,
 						  .columns = least(columns - panel * NPL_INT8_PANEL, NPL_INT8_PANEL),
-						  .a = m->input,
+						  .a = worker->input,
 						  .a_signed = pass->inputs.is_signed,
-						  .panel = tpu_fast_panel(&m->weights, tile, panel),
-						  .row_start = packed_zero ? m->row_start : NULL,
+						  .panel = tile->panel[panel],
+						  .row_start = packed_zero ? worker->row_start : NULL,
 						  .add = add,
 						  .c = c + panel * NPL_INT8_PANEL,
 						  .c_stride = m->stride};
-		if (!p.panel)
-			return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for a panel of weights");
 		if (pass->inputs.zero_point) {
-			start_columns(m, pass, tile, panel, k, packed_zero, column_start);
+			start_columns(pass, panel, k, packed_zero, column_start);
 			p.column_start = column_start;
 		}
 		npl_int8_rows(&p);
 	}
-	return 0;
 }
 
 static void shift_sums(int32_t *c, int64_t stride, int64_t rows, int64_t columns, int by)
@@ -100,29 +165,13 @@ static void add_beyond(int32_t *c, int32_t *beyond, const int32_t *sum, int64_t 
 	}
 }
 
-/* Room for what is beyond 32 bits, from the first sum on that might be. */
-static int open_beyond(struct tpu_fast_machine *m, struct npl_err *err)
-{
-	if (!m->beyond)
-		m->beyond = calloc((size_t)(m->accumulator_rows * m->stride), sizeof *m->beyond);
-	if (!m->sums_beyond)
-		m->sums_beyond = calloc((size_t)(TPU_FAST_BLOCK * m->stride), sizeof *m->sums_beyond);
-	return m->beyond && m->sums_beyond
-		       ? 0
-		       : npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for the sums of %lld accumulator rows",
-				  (long long)m->accumulator_rows);
-}
-
 /* Pass by pass, all columns, for sums that may leave 32 bits. */
-static int evaluate_beyond(struct tpu_fast_machine *m, const struct tpu_fast_pending *pending, int64_t row,
-			   int64_t rows, int32_t *c, struct npl_err *err)
+static void evaluate_beyond(struct tpu_fast_machine *m, struct tpu_fast_worker *worker,
+			    const struct tpu_fast_pending *pending, int64_t row, int64_t rows, int32_t *c)
 {
 	const int64_t columns = m->config->columns, values = rows * m->stride;
 	int32_t *held = m->accumulator + row * m->stride;
-	int rc = open_beyond(m, err);
-	if (rc)
-		return rc;
-	int32_t *held_beyond = m->beyond + row * m->stride, *beyond = c == held ? held_beyond : m->sums_beyond;
+	int32_t *held_beyond = m->beyond + row * m->stride, *beyond = c == held ? held_beyond : worker->sums_beyond;
 	if (!pending->adds) {
 		memset(c, 0, (size_t)values * sizeof *c);
 		memset(beyond, 0, (size_t)values * sizeof *beyond);
@@ -131,51 +180,65 @@ static int evaluate_beyond(struct tpu_fast_machine *m, const struct tpu_fast_pen
 		memcpy(beyond, held_beyond, (size_t)values * sizeof *beyond);
 	}
 	for (int64_t p = 0; p < pending->passes; p++) {
-		rc = add_pass(m, &pending->pass[p], row, rows, columns, false, m->product, err);
-		if (rc)
-			return rc;
+		add_pass(m, worker, &pending->pass[p], row, rows, columns, false, worker->product);
 		for (int64_t i = 0; i < rows; i++)
-			add_beyond(c + i * m->stride, beyond + i * m->stride, m->product + i * m->stride, columns,
+			add_beyond(c + i * m->stride, beyond + i * m->stride, worker->product + i * m->stride, columns,
 				   pending->pass[p].shift);
 	}
-	return 0;
 }
 
-/* The passes that count 2^shift-fold, added to c (or stored, when *any is false). */
-static int evaluate_shift(struct tpu_fast_machine *m, const struct tpu_fast_pending *pending, int shift, int64_t row,
-			  int64_t rows, int64_t columns, bool *any, int32_t *c, struct npl_err *err)
-{
-	for (int64_t p = 0; p < pending->passes; p++) {
-		if (pending->pass[p].shift != shift)
-			continue;
-		int rc = add_pass(m, &pending->pass[p], row, rows, columns, *any, c, err);
-		if (rc)
-			return rc;
-		*any = true;
-	}
-	return 0;
-}
-
-int tpu_fast_evaluate(struct tpu_fast_machine *m, const struct tpu_fast_pending *pending, int64_t row, int64_t rows,
-		      int64_t columns, int32_t *c, struct npl_err *err)
+void tpu_fast_evaluate(struct tpu_fast_machine *m, struct tpu_fast_worker *worker,
+		       const struct tpu_fast_pending *pending, int64_t row, int64_t rows, int64_t columns, int32_t *c)
 {
 	const int32_t *held = m->accumulator + row * m->stride;
-	int32_t *to = pending->adds && c == held ? m->product : c;
+	int32_t *to = pending->adds && c == held ? worker->product : c;
 	bool any = false;
-	if (pending->may_wrap)
-		return evaluate_beyond(m, pending, row, rows, c, err);
+	if (pending->may_wrap) {
+		evaluate_beyond(m, worker, pending, row, rows, c);
+		return;
+	}
 	if (m->beyond && c == held)
 		memset(m->beyond + row * m->stride, 0, (size_t)(rows * m->stride) * sizeof *m->beyond);
-	for (int shift = 16; shift >= 0; shift -= 8) {
+	for (int shift = 16; shift >= 0; shift -= 8) { /* passes that count 2^shift-fold; the first is stored */
 		if (any)
 			shift_sums(to, m->stride, rows, columns, 8);
-		int rc = evaluate_shift(m, pending, shift, row, rows, columns, &any, to, err);
-		if (rc)
-			return rc;
+		for (int64_t p = 0; p < pending->passes; p++)
+			if (pending->pass[p].shift == shift) {
+				add_pass(m, worker, &pending->pass[p], row, rows, columns, any, to);
+				any = true;
+			}
 	}
 	if (to != c)
 		add_sums(c, to, m->stride, rows, columns);
 	else if (pending->adds)
 		add_sums(c, held, m->stride, rows, columns);
-	return 0;
+}
+
+int64_t tpu_fast_row_macs(const struct tpu_fast_pending *pending, int64_t columns)
+{
+	int64_t macs = 0;
+	for (int64_t p = 0; p < pending->passes; p++)
+		macs += rows_that_count(&pending->pass[p], pending->pass[p].packed) * columns;
+	return macs;
+}
+
+enum { TILE = 6 }; /* rows that the kernels take together */
+
+/* As many blocks for each thread, two where they are not too short. Where blocks begin is rounded, which makes some longer. */
+int64_t tpu_fast_blocks(const struct tpu_fast_machine *m, int64_t rows, int64_t macs)
+{
+	enum { LEAST_ROWS = 16, ALONE_MACS = 1 << 20 }; /* so few are done before another thread has woken up */
+	const int64_t fewest = rows <= TPU_FAST_BLOCK ? 1 : (rows - 1) / (TPU_FAST_BLOCK - TILE) + 1;
+	const int64_t blocks = least(2 * (int64_t)m->workers, rows / LEAST_ROWS),
+		      even = blocks / m->workers * m->workers;
+	if (m->workers == 1 || rows * macs < ALONE_MACS)
+		return fewest;
+	if (fewest > even && fewest > m->workers)
+		return (fewest + m->workers - 1) / m->workers * m->workers;
+	return fewest > blocks ? fewest : even ? even : blocks;
+}
+
+int64_t tpu_fast_block_begins(int64_t rows, int64_t blocks, int64_t block)
+{
+	return block == blocks ? rows : rows * block / blocks / TILE * TILE;
 }

@@ -3,6 +3,7 @@
  * The fast engine's values: the program's instructions in order (values.h). */
 #include "values.h"
 
+#include "core/base/parallel.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,6 +119,43 @@ static void *block(bool *ok, int64_t count, size_t size)
 	return memory;
 }
 
+static void close_worker(struct tpu_fast_worker *w)
+{
+	void *const blocks[] = {w->sums,    w->product,   w->sums_beyond, (void *)w->input, w->staged,
+				w->outside, w->row_start, w->element,     w->operand};
+	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+		free(blocks[i]);
+}
+
+/* Room for the threads that this run may use. */
+static bool open_workers(struct tpu_fast_machine *m)
+{
+	bool ok = true;
+	m->workers = npl_parallel_workers();
+	if (m->workers <= m->n_workers)
+		return true;
+	struct tpu_fast_worker *more = realloc(m->worker, (size_t)m->workers * sizeof *more);
+	if (!more)
+		return false;
+	m->worker = more;
+	for (; m->n_workers < m->workers && ok; m->n_workers++) {
+		struct tpu_fast_worker *w = &m->worker[m->n_workers];
+		*w = (struct tpu_fast_worker){0};
+		w->sums = block(&ok, TPU_FAST_BLOCK * m->stride, sizeof *w->sums);
+		w->product = block(&ok, TPU_FAST_BLOCK * m->stride, sizeof *w->product);
+		w->input = block(&ok, TPU_FAST_BLOCK, sizeof *w->input);
+		w->staged = block(&ok, TPU_FAST_BLOCK, (size_t)m->staged_pitch);
+		w->outside = block(&ok, m->staged_pitch, 1);
+		w->row_start = block(&ok, TPU_FAST_BLOCK, sizeof *w->row_start);
+		w->element = block(&ok, m->stride, sizeof *w->element);
+		w->operand = block(&ok, m->stride, sizeof *w->operand);
+		if (!ok)
+			close_worker(w);
+	}
+	m->n_workers -= !ok;
+	return ok;
+}
+
 /* What depends on the machine's sizes alone. */
 static int open_machine(struct tpu_fast_machine *m, const struct tpu_config *config, struct npl_err *err)
 {
@@ -131,14 +169,6 @@ static int open_machine(struct tpu_fast_machine *m, const struct tpu_config *con
 	m->magnitude = block(&ok, m->accumulator_rows, sizeof *m->magnitude);
 	m->bias = block(&ok, m->stride, sizeof *m->bias);
 	m->scale = block(&ok, m->stride, sizeof *m->scale);
-	m->sums = block(&ok, TPU_FAST_BLOCK * m->stride, sizeof *m->sums);
-	m->product = block(&ok, TPU_FAST_BLOCK * m->stride, sizeof *m->product);
-	m->input = block(&ok, TPU_FAST_BLOCK, sizeof *m->input);
-	m->staged = block(&ok, TPU_FAST_BLOCK, (size_t)m->staged_pitch);
-	m->outside = block(&ok, m->staged_pitch, 1);
-	m->row_start = block(&ok, TPU_FAST_BLOCK, sizeof *m->row_start);
-	m->element = block(&ok, m->stride, sizeof *m->element);
-	m->operand = block(&ok, m->stride, sizeof *m->operand);
 	int rc = tpu_fast_weights_open(&m->weights, config, err);
 	return ok ? rc
 		  : npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for %lld accumulator rows",
@@ -149,11 +179,12 @@ void tpu_fast_machine_free(struct tpu_fast_machine *m)
 {
 	if (!m)
 		return;
-	void *const blocks[] = {m->accumulator, m->magnitude, m->bias,   m->scale,   m->sums,
-				m->product,     m->input,     m->staged, m->outside, m->row_start,
-				m->element,     m->operand,   m->image,  m->beyond,  m->sums_beyond};
+	void *const blocks[] = {m->accumulator, m->magnitude, m->bias, m->scale, m->image, m->beyond};
 	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
 		free(blocks[i]);
+	for (int i = 0; i < m->n_workers; i++)
+		close_worker(&m->worker[i]);
+	free(m->worker);
 	for (int f = 0; f < TPU_FUNCTIONS; f++)
 		free(m->function[f]);
 	for (int p = 0; p < TPU_FAST_PENDING; p++)
@@ -206,7 +237,7 @@ static void reset(struct tpu_fast_machine *m)
 static int open_run(struct tpu_fast_machine *m, struct npl_err *err)
 {
 	const int64_t count = m->program->count;
-	bool ok = true;
+	bool ok = open_workers(m);
 	reset(m);
 	m->width = tpu_row_bytes(m->config);
 	m->buffer_bytes = (size_t)(tpu_buffer_size_rows(m->config) * m->width);

@@ -3,7 +3,8 @@
  * What the fast engine computes (fast.h), private to sim/systolic. Instructions are taken in program order, each whole. A
  * matrix instruction only leaves a note: a run of tiles into the same accumulator rows becomes one product over a longer K
  * when the activate that reads them comes, a block of rows at a time that stays in the caches, and most accumulators are
- * never written to memory.
+ * never written to memory. Blocks of rows, and vectors on their way through the activation unit, do not depend on each other: all
+ * threads that may be used (core/base/parallel.h) take them, each with a worker's room. Everything else is done by one thread.
  *
  *     values.c      the instructions in order, transfers from and to the host, who still needs which accumulators
  *     pending.c     matrix instructions that wait for somebody to need their sums
@@ -23,7 +24,8 @@
 enum {
 	TPU_FAST_BLOCK = 192, /* rows evaluated at once: with 256 columns their sums take 192 KiB */
 	TPU_FAST_PENDING = 48,
-	TPU_FAST_KEPT_BYTES = 1 << 26, /* of tiles and what is known of them; beyond that all are forgotten */
+	TPU_FAST_KEPT_BYTES =
+		1 << 26, /* of tiles and what is known of them; beyond that all are forgotten at the next call */
 };
 
 /* How a matrix instruction reads bytes. */
@@ -42,9 +44,10 @@ struct tpu_fast_pass {
 			dilation_x, pad_top, pad_left, pixel_lanes, row_pixels, first_lane, tap_lanes, first_tap, taps;
 	} window;
 	struct tpu_fast_format inputs, weights;
-	int shift;             /* the sum counts 2^shift-fold */
-	uint64_t tile;         /* byte of weight memory at which it begins; TPU_FAST_NO_TILE: all zeros */
-	int64_t touches, past; /* rows of the buffer that it may read */
+	int shift;                      /* the sum counts 2^shift-fold */
+	uint64_t tile;                  /* byte of weight memory at which it begins; TPU_FAST_NO_TILE: all zeros */
+	struct tpu_fast_packed *packed; /* that tile, from tpu_fast_prepare to the next call about tiles */
+	int64_t touches, past;          /* rows of the buffer that it may read */
 };
 #define TPU_FAST_NO_TILE UINT64_MAX
 
@@ -68,7 +71,8 @@ struct tpu_fast_packed {
 	bool packed_signed; /* how the panels' bytes are to be read */
 	int64_t k;          /* its rows up to the last in which some weight is not the zero point */
 	int64_t magnitude;  /* the greatest sum of |weight| in a column; -1: not known yet */
-	uint8_t **panel;    /* NULL: not packed yet */
+	uint8_t **panel;    /* NULL: it has no memory yet */
+	bool *filled;       /* whether the panel is packed */
 	int32_t *sum;       /* of each column of the packed bytes, first sum_k rows */
 	int64_t *sum_k;     /* for each panel; -1: not known */
 	struct tpu_fast_packed *next;
@@ -96,14 +100,25 @@ struct tpu_fast_stream {
 	int64_t taken;
 };
 
+/* What one thread needs for a block of rows. */
+struct tpu_fast_worker {
+	int32_t *sums, *product; /* (TPU_FAST_BLOCK, stride) */
+	int32_t *sums_beyond;    /* of `sums`, as the machine's beyond; NULL until some sum might wrap */
+	const uint8_t **input;   /* TPU_FAST_BLOCK */
+	uint8_t *staged;         /* (TPU_FAST_BLOCK, staged_pitch) */
+	uint8_t *outside;        /* a vector of zero points */
+	int32_t *row_start;
+	int16_t *element, *operand; /* vectors on their way through the activation unit: columns rounded up to 64 */
+	struct tpu_faults faults;   /* of the activate under way */
+};
+
 /* A run. */
 struct tpu_fast_machine {
 	const struct tpu_config *config;
 	const struct tpu_program *program;
 	const struct tpu_memory *memory;
 	struct tpu_outcome *outcome;
-	struct tpu_faults *faults;    /* of each instruction; NULL: nobody wants them */
-	struct tpu_faults activating; /* of the activate under way */
+	struct tpu_faults *faults; /* of each instruction; NULL: nobody wants them */
 	struct tpu_registers registers;
 	int64_t width; /* bytes of a row of the buffer */
 	size_t buffer_bytes;
@@ -119,22 +134,16 @@ struct tpu_fast_machine {
 	int32_t *accumulator; /* rows of `stride` */
 	/* The exact sums are 2^32 * beyond more than the accumulators hold. NULL until some sum might wrap: all are 0. */
 	int32_t *beyond;
-	int32_t *sums_beyond; /* the same of `sums` */
-	int64_t stride;       /* columns rounded up to a panel */
-	int64_t *magnitude;   /* of each accumulator row in memory, at most */
-	int32_t *bias;        /* of the table in use, `stride` entries */
+	int64_t stride;     /* columns rounded up to a panel */
+	int64_t *magnitude; /* of each accumulator row in memory, at most */
+	int32_t *bias;      /* of the table in use, `stride` entries */
 	float *scale;
 
-	/* room for a block of rows */
-	int32_t *sums, *product; /* (TPU_FAST_BLOCK, stride) */
-	const uint8_t **input;
-	uint8_t *staged; /* (TPU_FAST_BLOCK, staged_pitch) */
+	struct tpu_fast_worker *worker;
+	int n_workers; /* that have been made */
+	int workers;   /* that this run uses */
 	int64_t staged_pitch;
-	uint8_t *outside; /* a vector of zero points */
-	int32_t *row_start;
-	/* room for vectors on their way through the activation unit */
-	int16_t *element, *operand; /* (columns rounded up to 64) */
-	int16_t *image;             /* vectors of an image that is pooled */
+	int16_t *image; /* vectors of an image that is pooled */
 	size_t image_bytes;
 	int16_t *function[TPU_FUNCTIONS]; /* 65536 values of sigmoid and tanh, once they were needed */
 };
@@ -160,16 +169,25 @@ struct tpu_fast_pending *tpu_fast_pending_at(struct tpu_fast_machine *machine, i
 /* Rows [first, past) are not needed any more. */
 int tpu_fast_forget(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
 
-/* product.c: sums of `rows` (at most TPU_FAST_BLOCK) accumulator rows from `row` on into c, which is those rows of the
- * accumulators themselves or the machine's `sums`; at least the first `columns` of each (rounded up to 16 are written). How far they
- * are beyond 32 bits goes to `beyond` or `sums_beyond`, where it can be anything but 0: for entries that may wrap. */
-int tpu_fast_evaluate(struct tpu_fast_machine *machine, const struct tpu_fast_pending *pending, int64_t row,
-		      int64_t rows, int64_t columns, int32_t *c, struct npl_err *err);
+/* product.c */
+/* Before the entry is evaluated: its tiles are packed, for the first `columns` of its sums. */
+int tpu_fast_prepare(struct tpu_fast_machine *machine, struct tpu_fast_pending *pending, int64_t columns,
+		     struct npl_err *err);
+/* Sums of `rows` (at most TPU_FAST_BLOCK) accumulator rows from `row` on into c, which is those rows of the accumulators themselves or
+ * the worker's `sums`; at least the first `columns` of each (rounded up to 16 are written). How far they are beyond 32 bits goes to
+ * `beyond` or `sums_beyond`, where it can be anything but 0: for entries that may wrap. */
+void tpu_fast_evaluate(struct tpu_fast_machine *machine, struct tpu_fast_worker *worker,
+		       const struct tpu_fast_pending *pending, int64_t row, int64_t rows, int64_t columns, int32_t *c);
+/* Blocks of rows into which the threads share `rows` rows, whose sums take `macs` each, and where one begins. */
+int64_t tpu_fast_blocks(const struct tpu_fast_machine *machine, int64_t rows, int64_t macs);
+int64_t tpu_fast_block_begins(int64_t rows, int64_t blocks, int64_t block);
+/* Multiply-accumulates of a row of the prepared entry. */
+int64_t tpu_fast_row_macs(const struct tpu_fast_pending *pending, int64_t columns);
 
-/* inputs.c: machine->input[i], for i < rows, is where k bytes (rounded up to 4) of the pass's vector for accumulator row
+/* inputs.c: worker->input[i], for i < rows, is where k bytes (rounded up to 4) of the pass's vector for accumulator row
  * row + i can be read. */
-void tpu_fast_inputs(struct tpu_fast_machine *machine, const struct tpu_fast_pass *pass, int64_t row, int64_t rows,
-		     int64_t k);
+void tpu_fast_inputs(const struct tpu_fast_machine *machine, struct tpu_fast_worker *worker,
+		     const struct tpu_fast_pass *pass, int64_t row, int64_t rows, int64_t k);
 
 /* weights.c */
 int tpu_fast_weights_open(struct tpu_fast_weights *weights, const struct tpu_config *config, struct npl_err *err);
@@ -179,10 +197,14 @@ void tpu_fast_weights_close(struct tpu_fast_weights *weights);
 /* A tile for inputs that are signed or not. NULL: no memory. Valid until the next call. */
 struct tpu_fast_packed *tpu_fast_packed_tile(struct tpu_fast_weights *weights, uint64_t tile,
 					     struct tpu_fast_format format, bool inputs_signed);
-const uint8_t *tpu_fast_panel(struct tpu_fast_weights *weights, struct tpu_fast_packed *packed, int64_t panel);
-/* Sums of the panel's columns over the first k rows, as packed. */
-const int32_t *tpu_fast_panel_sums(struct tpu_fast_weights *weights, struct tpu_fast_packed *packed, int64_t panel,
-				   int64_t k);
+/* The tiles of passes, all of which are then there at a time: however much memory they take. */
+int tpu_fast_find_tiles(struct tpu_fast_weights *weights, struct tpu_fast_pass *pass, int64_t passes,
+			struct npl_err *err);
+/* Memory for a panel of it, before any thread packs it; false: there is none. */
+bool tpu_fast_panel_room(struct tpu_fast_weights *weights, struct tpu_fast_packed *packed, int64_t panel);
+/* Packs the panel unless it is, and keeps the sums of its columns over the first k rows, as packed, unless k < 0. Several threads may
+ * do so with different panels. */
+void tpu_fast_pack(const struct tpu_fast_weights *weights, struct tpu_fast_packed *packed, int64_t panel, int64_t k);
 int64_t tpu_fast_tile_magnitude(struct tpu_fast_weights *weights, struct tpu_fast_packed *packed);
 /* Copies bytes of weight memory, zeros where there are none. */
 void tpu_fast_weight_bytes(const struct tpu_fast_weights *weights, uint64_t at, size_t bytes, uint8_t *out);

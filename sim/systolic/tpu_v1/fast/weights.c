@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tiles of weights packed for the fast engine's products. A panel is packed when its columns are first needed, and only
- * down to the last row that holds a weight: few tiles of real layers are full. Packed tiles are kept for the next
+ * down to the last row that holds a weight: few tiles of real layers are full. Panels get their memory one after the other and are filled
+ * by several threads. Packed tiles are kept for the next
  * block of rows and for passes that bring the same tile again, until they and what is known of them take too much memory. */
 #include "values.h"
 
@@ -102,13 +103,18 @@ void tpu_fast_weight_bytes(const struct tpu_fast_weights *w, uint64_t at, size_t
 	memset(out + there, 0, bytes - there);
 }
 
+/* Whether all of the tile is in what was given of weight memory. */
+static bool is_whole(const struct tpu_fast_weights *w, uint64_t tile)
+{
+	return tile < w->given && w->given - tile >= (size_t)(w->rows * w->columns);
+}
+
 /* The tile's bytes as they are in memory. */
 static const uint8_t *tile_bytes(struct tpu_fast_weights *w, uint64_t tile)
 {
-	size_t bytes = (size_t)(w->rows * w->columns);
-	if (tile < w->given && w->given - tile >= bytes)
+	if (is_whole(w, tile))
 		return w->bytes + tile;
-	tpu_fast_weight_bytes(w, tile, bytes, w->aside);
+	tpu_fast_weight_bytes(w, tile, (size_t)(w->rows * w->columns), w->aside);
 	return w->aside;
 }
 
@@ -136,9 +142,10 @@ static struct tpu_fast_packed *add_tile(struct tpu_fast_weights *w, uint64_t til
 		return NULL;
 	*p = (struct tpu_fast_packed){.tile = tile, .format = format, .packed_signed = packed_signed, .magnitude = -1};
 	p->panel = npl_arena_array(&w->arena, (size_t)w->panels, sizeof *p->panel);
+	p->filled = npl_arena_array(&w->arena, (size_t)w->panels, sizeof *p->filled);
 	p->sum = npl_arena_array(&w->arena, (size_t)(w->panels * NPL_INT8_PANEL), sizeof *p->sum);
 	p->sum_k = npl_arena_array(&w->arena, (size_t)w->panels, sizeof *p->sum_k);
-	if (!p->panel || !p->sum || !p->sum_k)
+	if (!p->panel || !p->filled || !p->sum || !p->sum_k)
 		return NULL;
 	for (int64_t j = 0; j < w->panels; j++)
 		p->sum_k[j] = -1;
@@ -148,11 +155,9 @@ static struct tpu_fast_packed *add_tile(struct tpu_fast_weights *w, uint64_t til
 	return *bucket = p;
 }
 
-struct tpu_fast_packed *tpu_fast_packed_tile(struct tpu_fast_weights *w, uint64_t tile, struct tpu_fast_format format,
-					     bool inputs_signed)
+static struct tpu_fast_packed *find_tile(struct tpu_fast_weights *w, uint64_t tile, struct tpu_fast_format format,
+					 bool inputs_signed)
 {
-	if (w->packed_bytes + w->arena.bytes > TPU_FAST_KEPT_BYTES)
-		reset(w);
 	for (struct tpu_fast_packed *p = *bucket_of(w, tile); p; p = p->next)
 		if (p->tile == tile && p->format.is_signed == format.is_signed &&
 		    p->format.zero_point == format.zero_point && p->packed_signed == !inputs_signed)
@@ -160,30 +165,59 @@ struct tpu_fast_packed *tpu_fast_packed_tile(struct tpu_fast_weights *w, uint64_
 	return add_tile(w, tile, format, !inputs_signed);
 }
 
-const uint8_t *tpu_fast_panel(struct tpu_fast_weights *w, struct tpu_fast_packed *p, int64_t panel)
+static void make_room(struct tpu_fast_weights *w)
 {
-	if (!p->panel[panel]) {
-		uint8_t *out = panel_memory(w, (size_t)npl_int8_panel_bytes(p->k) + 64);
-		int64_t left = w->columns - panel * NPL_INT8_PANEL;
-		if (!out)
-			return NULL;
-		npl_int8_pack_panel(tile_bytes(w, p->tile) + panel * NPL_INT8_PANEL, p->k,
-				    left < NPL_INT8_PANEL ? left : NPL_INT8_PANEL, w->columns,
-				    p->format.is_signed == p->packed_signed ? 0 : 0x80, out);
-		p->panel[panel] = out;
+	if (w->packed_bytes + w->arena.bytes > TPU_FAST_KEPT_BYTES)
+		reset(w);
+}
+
+struct tpu_fast_packed *tpu_fast_packed_tile(struct tpu_fast_weights *w, uint64_t tile, struct tpu_fast_format format,
+					     bool inputs_signed)
+{
+	make_room(w);
+	return find_tile(w, tile, format, inputs_signed);
+}
+
+int tpu_fast_find_tiles(struct tpu_fast_weights *w, struct tpu_fast_pass *pass, int64_t passes, struct npl_err *err)
+{
+	make_room(w);
+	for (int64_t p = 0; p < passes; p++) {
+		pass[p].packed = find_tile(w, pass[p].tile, pass[p].weights, pass[p].inputs.is_signed);
+		if (!pass[p].packed)
+			return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory for a tile of weights");
 	}
+	return 0;
+}
+
+static void fill(const struct tpu_fast_weights *w, struct tpu_fast_packed *p, int64_t panel, const uint8_t *tile)
+{
+	const int64_t left = w->columns - panel * NPL_INT8_PANEL;
+	npl_int8_pack_panel(tile + panel * NPL_INT8_PANEL, p->k, left < NPL_INT8_PANEL ? left : NPL_INT8_PANEL,
+			    w->columns, p->format.is_signed == p->packed_signed ? 0 : 0x80, p->panel[panel]);
+	p->filled[panel] = true;
+}
+
+bool tpu_fast_panel_room(struct tpu_fast_weights *w, struct tpu_fast_packed *p, int64_t panel)
+{
+	if (p->panel[panel])
+		return true;
+	p->panel[panel] = panel_memory(w, (size_t)npl_int8_panel_bytes(p->k) + 64);
+	/* A tile that is not all there is read through memory that all of them share. */
+	if (p->panel[panel] && !is_whole(w, p->tile))
+		fill(w, p, panel, tile_bytes(w, p->tile));
 	return p->panel[panel];
 }
 
-const int32_t *tpu_fast_panel_sums(struct tpu_fast_weights *w, struct tpu_fast_packed *p, int64_t panel, int64_t k)
+void tpu_fast_pack(const struct tpu_fast_weights *w, struct tpu_fast_packed *p, int64_t panel, int64_t k)
 {
 	int32_t *sum = p->sum + panel * NPL_INT8_PANEL;
-	if (p->sum_k[panel] != k) {
-		memset(sum, 0, NPL_INT8_PANEL * sizeof *sum);
-		npl_int8_panel_sums(tpu_fast_panel(w, p, panel), k, p->packed_signed, sum);
-		p->sum_k[panel] = k;
-	}
-	return sum;
+	if (!p->filled[panel])
+		fill(w, p, panel, w->bytes + p->tile);
+	if (k < 0 || p->sum_k[panel] == k)
+		return;
+	memset(sum, 0, NPL_INT8_PANEL * sizeof *sum);
+	npl_int8_panel_sums(p->panel[panel], k, p->packed_signed, sum);
+	p->sum_k[panel] = k;
 }
 
 int64_t tpu_fast_tile_magnitude(struct tpu_fast_weights *w, struct tpu_fast_packed *p)

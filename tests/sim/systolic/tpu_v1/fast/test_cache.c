@@ -144,6 +144,14 @@ static size_t kept_bytes(const struct tpu_fast_weights *w)
 	return w->packed_bytes + w->arena.bytes;
 }
 
+/* The panel, packed, with the sums of its columns over the first k rows unless k < 0. */
+static const uint8_t *panel_of(struct tpu_fast_weights *w, struct tpu_fast_packed *p, int64_t panel, int64_t k)
+{
+	cr_assert(tpu_fast_panel_room(w, p, panel));
+	tpu_fast_pack(w, p, panel, k);
+	return p->panel[panel];
+}
+
 /* The tile at `tile` as it must be packed; the greatest sum of magnitudes in a column. */
 static int64_t check_tile(struct tpu_fast_weights *w, const uint8_t *image, size_t given, uint64_t tile,
 			  struct tpu_fast_format format, bool inputs_signed)
@@ -167,8 +175,8 @@ static int64_t check_tile(struct tpu_fast_weights *w, const uint8_t *image, size
 		int64_t columns = n - panel * NPL_INT8_PANEL < NPL_INT8_PANEL ? n - panel * NPL_INT8_PANEL
 									      : NPL_INT8_PANEL;
 		uint8_t flip = format.is_signed == !inputs_signed ? 0 : 0x80;
-		const uint8_t *got = tpu_fast_panel(w, p, panel);
-		const int32_t *sum = tpu_fast_panel_sums(w, p, panel, used);
+		const uint8_t *got = panel_of(w, p, panel, used);
+		const int32_t *sum = p->sum + panel * NPL_INT8_PANEL;
 		npl_int8_pack_panel(rows + panel * NPL_INT8_PANEL, used, columns, n, flip, want);
 		cr_assert(got && !memcmp(got, want, (size_t)npl_int8_panel_bytes(used)), "the tile at %llu",
 			  (unsigned long long)tile);
@@ -246,15 +254,15 @@ Test(tpu_fast_cache, tiles_are_kept_and_forgotten)
 		image[b] = (uint8_t)(test_rng(&rng) >> 32 | 1);
 	tpu_fast_weights_use(&w, &memory);
 	const struct tpu_fast_packed *first = tpu_fast_packed_tile(&w, 0, format, false);
-	const uint8_t *panel = tpu_fast_panel(&w, tpu_fast_packed_tile(&w, 0, format, false), 1);
+	const uint8_t *panel = panel_of(&w, tpu_fast_packed_tile(&w, 0, format, false), 1, -1);
 	for (uint64_t t = 1; t < TILES; t++) { /* overlapping tiles are tiles like others */
 		struct tpu_fast_packed *p = tpu_fast_packed_tile(&w, t * COLUMNS, format, false);
-		cr_assert(p && tpu_fast_panel(&w, p, 0) && tpu_fast_panel(&w, p, 1));
+		cr_assert(p && panel_of(&w, p, 0, -1) && panel_of(&w, p, 1, -1));
 		cr_assert_leq(kept_bytes(&w), (size_t)TPU_FAST_KEPT_BYTES + PANELS + 2048);
 		if (kept_bytes(&w) <= TPU_FAST_KEPT_BYTES) {
 			cr_assert_eq(p, tpu_fast_packed_tile(&w, t * COLUMNS, format, false));
 			p = tpu_fast_packed_tile(&w, 0, format, false);
-			cr_assert(forgotten || (p == first && tpu_fast_panel(&w, p, 1) == panel));
+			cr_assert(forgotten || (p == first && panel_of(&w, p, 1, -1) == panel));
 			continue;
 		}
 		most_heap = forgotten++ ? most_heap : heap_bytes();
