@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
  * The values of a layer. Sums do not depend on the order of additions (nfu.c), so they are computed as a matrix
- * product over gathered windows rather than row by row of NBin. */
+ * product over gathered windows rather than row by row of NBin. Threads share outputs and positions; what they count is added up. */
 #include <stdlib.h>
 
+#include "core/base/parallel.h"
 #include "core/q16/q16.h"
 #include "dn.h"
 
-#define MOST_OUTPUTS    256    /* per packing of weights */
+#define MOST_OUTPUTS    256    /* per packing of weights, by all threads together */
+#define LEAST_OUTPUTS   32     /* by one: of fewer gathering the windows would be a large part */
 #define MOST_POSITIONS  128    /* per matrix product */
 #define GATHERED_VALUES 131072 /* about this many, so that they stay in the second-level cache */
 
-/* One matrix product's surroundings. */
+/* So few multiply-accumulates, or values of pooled windows, are done before another thread has woken up. */
+#define ALONE 262144
+
+/* One thread's matrix products. */
 struct sums {
 	const struct dn_config *config;
 	const struct dn_work *work;
@@ -22,6 +27,8 @@ struct sums {
 	struct npl_q16_weights weights;
 	int64_t block;                 /* positions per product */
 	int64_t place[MOST_POSITIONS]; /* of each position in an output map, in elements */
+	struct dn_counters counters;
+	struct npl_err err; /* of the first task that failed */
 };
 
 static void sums_free(struct sums *s)
@@ -90,10 +97,10 @@ static void gather(struct sums *s, const int16_t *x, int64_t first, int64_t coun
 
 /* The sums of the positions just gathered, of the weights' outputs, become output values. `to` is the place of the
  * first output map in out; bias is the first output's. */
-static void put_sums(const struct sums *s, int64_t count, const int32_t *bias, struct npl_tensor *out, int64_t to,
-		     struct dn_counters *counters)
+static void put_sums(struct sums *s, int64_t count, const int32_t *bias, struct npl_tensor *out, int64_t to)
 {
 	const struct dn_work *work = s->work;
+	struct dn_counters *counters = &s->counters;
 	for (int64_t j = 0; j < s->weights.n; j++) {
 		int64_t start = bias ? bias[j] : 0; /* 20 fraction bits, as full products have */
 		if (s->config->product == NPL_Q16_ROUNDED)
@@ -111,44 +118,106 @@ static void put_sums(const struct sums *s, int64_t count, const int32_t *bias, s
 	}
 }
 
-/* Of outputs m to m + outputs - 1 of all groups, at positions first..end-1 of each image; w: their kernels. */
-static int outputs_of(struct sums *s, const struct npl_layer *layer, int64_t m, int64_t outputs, const int16_t *w,
-		      int64_t first, int64_t end, struct dn_counters *counters, struct npl_err *err)
+/* Outputs m to m + outputs - 1 of a group, at positions first..end-1 of each image. */
+struct part {
+	int64_t m, outputs, first, end;
+	const int16_t *w; /* their kernels */
+};
+
+static int sum_part(struct sums *s, const struct npl_layer *layer, const struct part *part)
 {
 	const struct dn_work *work = s->work;
 	const int16_t *x = layer->in[0]->data;
-	const int32_t *bias = work->bias ? (const int32_t *)layer->in[2]->data + m : NULL;
-	const int64_t group = m / work->no;
-	if (npl_q16_pack(&s->weights, s->config->product, outputs, s->k, w, err))
-		return err->code;
+	const int32_t *bias = work->bias ? (const int32_t *)layer->in[2]->data + part->m : NULL;
+	const int64_t group = part->m / work->no;
+	if (npl_q16_pack(&s->weights, s->config->product, part->outputs, s->k, part->w, &s->err))
+		return s->err.code;
 	for (int64_t image = 0; image < work->images; image++)
-		for (int64_t at = first; at < end; at += s->block) {
-			int64_t count = end - at < s->block ? end - at : s->block;
+		for (int64_t at = part->first; at < part->end; at += s->block) {
+			int64_t count = part->end - at < s->block ? part->end - at : s->block;
 			gather(s, x + image * work->from.image + group * work->ni * work->from.map, at, count);
-			counters->product_saturations += npl_q16_gemm(&s->weights, count, s->gathered, s->stride,
-								      s->sum, 0);
-			put_sums(s, count, bias, layer->out, image * work->to.image + m * work->to.map, counters);
+			s->counters.product_saturations += npl_q16_gemm(&s->weights, count, s->gathered, s->stride,
+									s->sum, 0);
+			put_sums(s, count, bias, layer->out, image * work->to.image + part->m * work->to.map);
 		}
 	return 0;
+}
+
+/* A layer as parts: for each kernel of a position, or the one of all, blocks of a group's outputs times ranges of positions. */
+struct parts {
+	const struct npl_layer *layer;
+	const struct dn_work *work;
+	struct sums *sums;                /* of each worker */
+	int64_t kernels, outputs, blocks; /* outputs of a block; blocks of a group */
+	int64_t ranges;                   /* 1 where each position has its kernel */
+};
+
+static void run_part(void *context, int64_t i, int worker)
+{
+	const struct parts *p = context;
+	const struct dn_work *work = p->work;
+	struct sums *s = &p->sums[worker];
+	const int64_t range = i % p->ranges, block = i / p->ranges % p->blocks, at = i / p->ranges / p->blocks;
+	const int64_t group = at % work->groups, kernel = at / work->groups, positions = dn_positions(work);
+	const int64_t left = work->no - block * p->outputs;
+	struct part part = {.m = group * work->no + block * p->outputs,
+			    .outputs = left < p->outputs ? left : p->outputs,
+			    .first = work->private_kernels ? kernel : positions * range / p->ranges,
+			    .end = work->private_kernels ? kernel + 1 : positions * (range + 1) / p->ranges};
+	part.w = (const int16_t *)p->layer->in[1]->data + (kernel * work->groups * work->no + part.m) * s->k;
+	if (!s->err.code)
+		sum_part(s, p->layer, &part);
+}
+
+/* Blocks small enough that all threads' packed weights take no more memory than one thread's, and ranges of positions where there are
+ * fewer blocks than would keep the threads busy. */
+static void choose_parts(struct parts *p, int workers)
+{
+	enum { LEAST_POSITIONS = 128 }; /* fewer would not be worth packing the weights once more */
+	const int64_t positions = dn_positions(p->work), round = LEAST_OUTPUTS;
+	p->kernels = p->work->private_kernels ? positions : 1;
+	p->outputs = (MOST_OUTPUTS / workers + round - 1) / round * round;
+	p->outputs = p->outputs < LEAST_OUTPUTS ? LEAST_OUTPUTS : p->outputs;
+	p->blocks = (p->work->no + p->outputs - 1) / p->outputs;
+	const int64_t parts = p->kernels * p->work->groups * p->blocks, wanted = 2 * (int64_t)workers;
+	const int64_t most = positions * p->work->images / LEAST_POSITIONS;
+	p->ranges = workers == 1 || p->work->private_kernels || !parts ? 1 : wanted / parts;
+	p->ranges = p->ranges > most ? most : p->ranges;
+	p->ranges = p->ranges > positions ? positions : p->ranges;
+	p->ranges = p->ranges < 1 ? 1 : p->ranges;
+}
+
+static void add_counters(struct dn_counters *to, const struct dn_counters *from)
+{
+	to->product_saturations += from->product_saturations;
+	to->sum_wraps += from->sum_wraps;
+	to->sum_saturations += from->sum_saturations;
+	to->output_saturations += from->output_saturations;
 }
 
 static int sum_values(const struct dn_config *config, const struct dn_work *work, const struct npl_layer *layer,
 		      struct dn_counters *counters, struct npl_err *err)
 {
-	struct sums s = {.config = config, .work = work};
-	const int16_t *w = layer->in[1]->data;
-	const int64_t positions = dn_positions(work), all = work->groups * work->no;
-	const int64_t kernels = work->private_kernels ? positions : 1;
-	int rc = sums_alloc(&s, err);
-	for (int64_t kernel = 0; kernel < kernels && !rc; kernel++)
-		for (int64_t m = 0, outputs; m < all && !rc; m += outputs) {
-			int64_t left = (m / work->no + 1) * work->no - m;
-			outputs = left < MOST_OUTPUTS ? left : MOST_OUTPUTS;
-			rc = outputs_of(&s, layer, m, outputs, w + (kernel * all + m) * s.k,
-					work->private_kernels ? kernel : 0,
-					work->private_kernels ? kernel + 1 : positions, counters, err);
-		}
-	sums_free(&s);
+	const double macs = (double)npl_tensor_count(layer->out) * (double)(work->ni * dn_taps(work));
+	const int workers = macs < ALONE ? 1 : npl_parallel_workers();
+	struct parts parts = {.layer = layer, .work = work, .sums = calloc((size_t)workers, sizeof *parts.sums)};
+	int rc = parts.sums ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d threads", workers);
+	for (int i = 0; i < workers && !rc; i++) {
+		parts.sums[i] = (struct sums){.config = config, .work = work};
+		rc = sums_alloc(&parts.sums[i], err);
+	}
+	if (!rc) {
+		choose_parts(&parts, workers);
+		npl_parallel(workers, parts.kernels * work->groups * parts.blocks * parts.ranges, run_part, &parts);
+	}
+	for (int i = 0; i < workers && parts.sums; i++) {
+		struct sums *s = &parts.sums[i];
+		add_counters(counters, &s->counters);
+		if (s->err.code && !rc)
+			rc = npl_fail(err, s->err.code, "%s", s->err.msg);
+		sums_free(s);
+	}
+	free(parts.sums);
 	return rc;
 }
 
@@ -190,30 +259,49 @@ static int64_t pool_window(const struct dn_config *config, const struct dn_work 
 	return count ? dn_average(held, count, work->shift) : 0;
 }
 
-static void pool_values(const struct dn_config *config, const struct dn_work *work, const struct npl_layer *layer,
-			struct dn_counters *counters)
+struct planes {
+	const struct dn_config *config;
+	const struct dn_work *work;
+	const struct npl_layer *layer;
+	struct dn_counters *counters; /* of each worker */
+};
+
+static void pool_plane(void *context, int64_t plane, int worker)
 {
-	const int16_t *from = layer->in[0]->data;
-	int16_t *to = layer->out->data;
-	for (int64_t plane = 0; plane < work->images * work->ni; plane++) {
-		int64_t image = plane / work->ni, map = plane % work->ni;
-		const int16_t *x = from + image * work->from.image + map * work->from.map;
-		for (int64_t p = 0; p < dn_positions(work); p++) {
-			int64_t oy = p / work->out[1], ox = p % work->out[1];
-			int64_t value = pool_window(config, work, x,
-						    oy * work->window.stride[0] - work->window.pad_begin[0],
-						    ox * work->window.stride[1] - work->window.pad_begin[1], counters);
-			to[image * work->to.image + map * work->to.map + oy * work->to.y + ox * work->to.x] = dn_leave(
-				work, value, counters);
-		}
+	const struct planes *planes = context;
+	const struct dn_work *work = planes->work;
+	struct dn_counters *counters = &planes->counters[worker];
+	const int64_t image = plane / work->ni, map = plane % work->ni;
+	const int16_t *x = (const int16_t *)planes->layer->in[0]->data + image * work->from.image +
+			   map * work->from.map;
+	int16_t *to = (int16_t *)planes->layer->out->data + image * work->to.image + map * work->to.map;
+	for (int64_t p = 0; p < dn_positions(work); p++) {
+		const int64_t oy = p / work->out[1], ox = p % work->out[1];
+		const int64_t value = pool_window(planes->config, work, x,
+						  oy * work->window.stride[0] - work->window.pad_begin[0],
+						  ox * work->window.stride[1] - work->window.pad_begin[1], counters);
+		to[oy * work->to.y + ox * work->to.x] = dn_leave(work, value, counters);
 	}
+}
+
+static int pool_values(const struct dn_config *config, const struct dn_work *work, const struct npl_layer *layer,
+		       struct dn_counters *counters, struct npl_err *err)
+{
+	const int64_t all = work->images * work->ni * dn_positions(work) * dn_taps(work);
+	const int workers = all < ALONE ? 1 : npl_parallel_workers();
+	struct planes planes = {config, work, layer, calloc((size_t)workers, sizeof *counters)};
+	if (!planes.counters)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d threads", workers);
+	npl_parallel(workers, work->images * work->ni, pool_plane, &planes);
+	for (int i = 0; i < workers; i++)
+		add_counters(counters, &planes.counters[i]);
+	free(planes.counters);
+	return 0;
 }
 
 int dn_values(const struct dn_config *config, const struct dn_work *work, const struct npl_layer *layer,
 	      struct dn_counters *counters, struct npl_err *err)
 {
-	if (work->kind == DN_SUM)
-		return sum_values(config, work, layer, counters, err);
-	pool_values(config, work, layer, counters);
-	return 0;
+	return work->kind == DN_SUM ? sum_values(config, work, layer, counters, err)
+				    : pool_values(config, work, layer, counters, err);
 }
