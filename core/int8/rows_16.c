@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Kernels of rows.h for processors that do not multiply bytes exactly: of each four bytes, numbers 0 and 2 and
- * numbers 1 and 3 become pairs of 16-bit values, and pmaddwd multiplies and adds a pair. No such sum of two wraps. */
+ * numbers 1 and 3 become pairs of 16-bit values, and pmaddwd multiplies and adds a pair. No such sum of two wraps. Where registers are
+ * few (AVX2), rows are widened once for all columns of the panel, a depth at a time. */
 #include "rows_kernels.h"
 
 #if defined(__x86_64__)
@@ -107,9 +108,50 @@ __attribute__((AVX2, always_inline)) static inline __m256i y_load(const void *fr
 	return _mm256_loadu_si256((const __m256i *)from);
 }
 
+#define DEPTH 512 /* of k that is widened at once: 6 rows of it take 12 KiB */
+
+/* Rows as pairs: of the four bytes from k on, pair[k / 2] has numbers 0 and 2, pair[k / 2 + 1] numbers 1 and 3. */
+struct wide {
+	_Alignas(64) int32_t pair[NPL_INT8_TILE_ROWS][DEPTH / 2];
+};
+
+/* The tile's sums over at most DEPTH of k, from `first` on: the first ones start, the others add. */
+static inline struct npl_int8_rows_tile part_of(const struct npl_int8_rows_tile *t, int64_t first)
+{
+	static const int32_t zeros[NPL_INT8_PANEL];
+	struct npl_int8_rows_tile part = *t;
+	part.k = t->k - first < DEPTH ? t->k - first : DEPTH;
+	part.panel = t->panel + first * NPL_INT8_PANEL;
+	if (first) {
+		part.row_start = NULL;
+		part.column_start = zeros;
+		part.add = true;
+	}
+	return part;
+}
+
+/* k a multiple of 4; a row may be read up to there. */
+__attribute__((AVX2)) static void y_widen(const struct npl_int8_rows_tile *t, int64_t first, struct wide *wide)
+{
+	for (int i = 0; i < t->rows; i++)
+		for (int64_t k = 0; k < t->k; k += 32) {
+			_Alignas(32) uint8_t last[32] = {0};
+			const uint8_t *from = t->a[i] + first + k;
+			if (t->k - k < 32)
+				from = memcpy(last, from, (size_t)(t->k - k));
+			const __m256i bytes = y_load(from), even = y_even(bytes, t->a_signed),
+				      odd = y_odd(bytes, t->a_signed);
+			const __m256i low = _mm256_unpacklo_epi32(even, odd), high = _mm256_unpackhi_epi32(even, odd);
+			__m256i *to = (__m256i *)(void *)(wide->pair[i] + k / 2);
+			_mm256_store_si256(to, _mm256_permute2x128_si256(low, high, 0x20));
+			_mm256_store_si256(to + 1, _mm256_permute2x128_si256(low, high, 0x31));
+		}
+}
+
 /* `rows` x 16 results. */
-__attribute__((AVX2, always_inline)) static inline void y_tile(const struct npl_int8_rows_tile *t, int64_t row,
-							       int64_t first, const int rows, const bool a_signed)
+__attribute__((AVX2, always_inline)) static inline void y_tile(const struct npl_int8_rows_tile *t,
+							       const struct wide *wide, int64_t row, int64_t first,
+							       const int rows, const bool a_signed)
 {
 	__m256i sum[3][2];
 #pragma GCC unroll 3
@@ -129,8 +171,8 @@ __attribute__((AVX2, always_inline)) static inline void y_tile(const struct npl_
 		}
 #pragma GCC unroll 3
 		for (int i = 0; i < rows; i++) {
-			__m256i four = _mm256_set1_epi32(four_of(t->a[row + i] + k));
-			__m256i a_even = y_even(four, a_signed), a_odd = y_odd(four, a_signed);
+			const int32_t *pair = wide->pair[row + i] + k / 2;
+			__m256i a_even = _mm256_set1_epi32(pair[0]), a_odd = _mm256_set1_epi32(pair[1]);
 #pragma GCC unroll 2
 			for (int j = 0; j < 2; j++)
 				sum[i][j] = _mm256_add_epi32(sum[i][j],
@@ -149,20 +191,25 @@ __attribute__((AVX2, always_inline)) static inline void y_tile(const struct npl_
 		}
 }
 
-__attribute__((AVX2)) void npl_int8_rows_avx2(const struct npl_int8_rows_tile *t)
+__attribute__((AVX2)) void npl_int8_rows_avx2(const struct npl_int8_rows_tile *tile)
 {
-	for (int64_t first = 0; first < t->columns; first += 16) {
-		int64_t row = 0;
-		for (; row + 3 <= t->rows; row += 3)
-			if (t->a_signed)
-				y_tile(t, row, first, 3, true);
-			else
-				y_tile(t, row, first, 3, false);
-		for (; row < t->rows; row++)
-			if (t->a_signed)
-				y_tile(t, row, first, 1, true);
-			else
-				y_tile(t, row, first, 1, false);
+	struct wide wide;
+	for (int64_t k = 0; k < tile->k || !k; k += DEPTH) {
+		const struct npl_int8_rows_tile t = part_of(tile, k);
+		y_widen(&t, k, &wide);
+		for (int64_t first = 0; first < t.columns; first += 16) {
+			int64_t row = 0;
+			for (; row + 3 <= t.rows; row += 3)
+				if (t.a_signed)
+					y_tile(&t, &wide, row, first, 3, true);
+				else
+					y_tile(&t, &wide, row, first, 3, false);
+			for (; row < t.rows; row++)
+				if (t.a_signed)
+					y_tile(&t, &wide, row, first, 1, true);
+				else
+					y_tile(&t, &wide, row, first, 1, false);
+		}
 	}
 }
 
