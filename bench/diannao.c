@@ -10,6 +10,7 @@
 #include "npulab/device.h"
 #include "npulab/random.h"
 #include "npulab/single_layer.h"
+#include "npulab/thread.h"
 
 static struct npl_err err;
 
@@ -143,6 +144,7 @@ static void cycles_a_second(const char *what, const char *engine, bool timing_on
 
 int main(void)
 {
+	npl_threads_allow(1);
 	against_cpu("full range", 0, 0);
 	against_cpu("in range", 2, 5);
 	cycles_a_second("diannao fast engine, schedule alone, CONV3", "fast", true, 32, 4, 108, 200);

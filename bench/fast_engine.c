@@ -8,6 +8,7 @@
 #include "bench.h"
 #include "core/int8/int8.h"
 #include "npulab/random.h"
+#include "npulab/thread.h"
 #include "sim/systolic/tpu_v1/isa/engine.h"
 
 enum { N = 2048, TILE = 256, TILES = N / TILE, RUNS = 15 };
@@ -172,6 +173,7 @@ int main(void)
 {
 	static struct gemm g;
 	const char *why = NULL, *library = npl_int8_library(&why);
+	npl_threads_allow(1);
 	g.config = (struct tpu_config){.clock_hz = 700000000,
 				       .rows = TILE,
 				       .columns = TILE,

@@ -12,6 +12,7 @@
 #include "npulab/device.h"
 #include "npulab/random.h"
 #include "npulab/single_layer.h"
+#include "npulab/thread.h"
 
 static struct npl_err err;
 
@@ -260,6 +261,7 @@ static void bench_resnet(struct npl_device *cpu, struct npl_device *tpu)
 int main(void)
 {
 	const char *why = NULL, *library = npl_int8_library(&why);
+	npl_threads_allow(1);
 	printf("int8 products, 1 thread; %s\n", library ? library : why);
 	bench_shape(512, 512, 512, false);
 	bench_shape(1024, 1024, 1024, false);

@@ -8,6 +8,7 @@
 #include "npulab/device.h"
 #include "npulab/random.h"
 #include "npulab/single_layer.h"
+#include "npulab/thread.h"
 
 static struct npl_err err;
 
@@ -103,6 +104,7 @@ int main(void)
 	struct npl_shape w3x3 = npl_shape_of(4, 64, 64, 3, 3), x56 = npl_shape_of(4, 1, 64, 56, 56);
 	struct npl_shape w1x1 = npl_shape_of(4, 256, 1024, 1, 1), x14 = npl_shape_of(4, 1, 1024, 14, 14);
 	struct npl_shape g512 = npl_shape_of(2, 512, 512), g1024 = npl_shape_of(2, 1024, 1024);
+	npl_threads_allow(1);
 	bench_layer("reference", NULL, "reference: gemm 512^3", NPL_OP_GEMM, gemm_attrs(), g512, g512);
 	bench_layer("reference", NULL, "reference: conv 3x3 64 -> 64 on 56x56", NPL_OP_CONV, conv_attrs(1), x56, w3x3);
 	bench_layer("reference", NULL, "reference: conv 1x1 1024 -> 256 on 14x14", NPL_OP_CONV, conv_attrs(0), x14,

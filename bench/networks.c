@@ -10,6 +10,7 @@
 #include "npulab/device.h"
 #include "npulab/model.h"
 #include "npulab/session.h"
+#include "npulab/thread.h"
 
 #define RESNET "../shared/models/light/light_resnet50.onnx"
 
@@ -146,6 +147,7 @@ int main(void)
 						.set = (const char *const[]){"weight_memory.preset=ddr3-2133"}};
 	const struct npl_device_options cpu = {.n_sets = 2,
 					       .set = (const char *const[]){"precision=int8", "threads=1"}};
+	npl_threads_allow(1);
 	printf("networks, one image, 1 thread\n");
 	check(npl_device_open("cpu", &cpu, &device[0], &err), "cpu");
 	check(npl_device_open("tpu_v1", &(struct npl_device_options){0}, &device[1], &err), "tpu_v1");
