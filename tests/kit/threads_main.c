@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * Eager contexts in several threads at once, for the thread sanitizer: values are made, held, released, flushed, read and
- * recorded while the contexts' own threads are at work; and one graph, whose weights are made when they are first read, in a session of
- * each thread. `make tsan` builds and runs it. */
+ * recorded while the contexts' own threads are at work; one graph, whose weights are made when they are first read, in a session of
+ * each thread; and a network whose layers are large enough for the process's pool, first alone, then on two machines at a time that ask for
+ * the pool. `make tsan` builds and runs it. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "npulab/graph_run.h"
 #include "npulab/model.h"
+#include "npulab/thread.h"
 #include "npulab/trace.h"
 
 #define THREADS 3
@@ -112,14 +114,28 @@ static void run_threads(void *(*function)(void *))
 		pthread_join(thread[i], NULL);
 }
 
+static struct npl_graph *load(const char *folder, const char *name)
+{
+	char path[5000];
+	struct npl_graph *graph;
+	struct npl_err err;
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	check(npl_graph_load(path, NULL, &graph, &err), &err);
+	return graph;
+}
+
 int main(void)
 {
-	char folder[4096], path[5000];
+	char folder[4096];
 	struct npl_err err;
 	check(npl_data_dir("models", folder, sizeof folder, &err), &err);
-	snprintf(path, sizeof path, "%s/lenet5.onnx", folder);
-	check(npl_graph_load(path, NULL, &shared, &err), &err);
+	shared = load(folder, "lenet5.onnx");
 	run_threads(work);
+	run_threads(share);
+	npl_graph_free(shared);
+	npl_threads_allow(4);
+	shared = load(folder, "mobilenet_v2.onnx");
+	share("tpu_v1");
 	run_threads(share);
 	npl_graph_free(shared);
 	puts("threads: good");
