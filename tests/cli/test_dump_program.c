@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * --dump-program: what it writes assembles, and runs as the layers did, cycle for cycle and byte for byte. */
-#include "npulab/tensor.h"
+#include "npulab/graph.h"
 #include "tests/kit/cli_json.h"
 #include "tests/kit/cli_run.h"
 
