@@ -187,6 +187,13 @@ int cli_split_devices(const char *text, struct npl_arena *arena, const char ***n
 	}
 }
 
+void cli_warn_of_machine(const struct npl_device *device)
+{
+	int n;
+	const char *const *notes = npl_device_notes(device, &n);
+	cli_warn(npl_device_name(device), notes, n);
+}
+
 /* The settings of a machine file are addressed by the machine's name, which only the opened file tells. */
 int cli_open_machine(const char *name, const struct cli_common *common, struct npl_device **device, struct npl_err *err)
 {

@@ -46,6 +46,8 @@ int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct n
 
 /* Warnings, one line each on standard error, of what (NULL: they say so themselves); after success, for a failure is one line. */
 void cli_warn(const char *of, const char *const *warning, int n);
+/* npl_device_notes as such. */
+void cli_warn_of_machine(const struct npl_device *device);
 
 /* Splits "a,b,c" (in the arena). NPL_EUSAGE when empty or a name is there twice. */
 int cli_split_devices(const char *text, struct npl_arena *arena, const char ***names, int *n, struct npl_err *err);

@@ -62,6 +62,40 @@ static void print_facts(const char *name, const struct row *row)
 	npl_table_close(&table);
 }
 
+/* Each parameter of a machine, and where its value is from. */
+static void print_parameters(const struct npl_device *device)
+{
+	struct npl_table table;
+	static const char *const header[] = {"PARAMETER", "VALUE", "UNIT", "SOURCE"};
+	int n;
+	const struct npl_param_value *value = npl_device_settings(device, &n);
+	if (!n)
+		return;
+	npl_table_open(&table, "wrwl", header);
+	for (int i = 0; i < n; i++)
+		npl_table_row(&table, (const char *const[]){value[i].key, value[i].value, value[i].unit,
+							    npl_source_name(value[i].source)});
+	putchar('\n');
+	npl_table_print(&table, stdout);
+	npl_table_close(&table);
+}
+
+static void print_notes(const struct npl_device *device)
+{
+	struct npl_table table;
+	static const char *const header[] = {"NOTES", ""};
+	int n;
+	const char *const *notes = npl_device_notes(device, &n);
+	npl_table_open(&table, "ll", header);
+	for (int i = 0; i < n; i++)
+		npl_table_row(&table, (const char *const[]){npl_device_name(device), notes[i]});
+	if (n)
+		putchar('\n');
+	if (n)
+		npl_table_print(&table, stdout);
+	npl_table_close(&table);
+}
+
 static void print_table(const char *const *names, const struct row *rows, int n, bool verbose)
 {
 	struct npl_table table;
@@ -92,6 +126,25 @@ static void print_table(const char *const *names, const struct row *rows, int n,
 		print_facts(names[i], &rows[i]);
 }
 
+static void put_parameters(struct npl_json *json, const struct npl_device *device)
+{
+	int n = 0;
+	const struct npl_param_value *value = device ? npl_device_settings(device, &n) : NULL;
+	npl_json_open(json, "parameters", '[');
+	for (int i = 0; i < n; i++) {
+		npl_json_open(json, NULL, '{');
+		npl_json_string(json, "key", value[i].key);
+		if (value[i].is_number)
+			npl_json_number(json, "value", value[i].value);
+		else
+			npl_json_string(json, "value", value[i].value);
+		npl_json_string(json, "unit", *value[i].unit ? value[i].unit : NULL);
+		npl_json_string(json, "source", npl_source_name(value[i].source));
+		npl_json_close(json, '}');
+	}
+	npl_json_close(json, ']');
+}
+
 static void print_json(const char *const *names, const struct row *rows, int n)
 {
 	struct npl_json json = {.out = stdout};
@@ -116,6 +169,10 @@ static void print_json(const char *const *names, const struct row *rows, int n)
 		for (int k = 0; k < rows[i].facts.n; k++)
 			npl_json_string(&json, rows[i].facts.fact[k].key, rows[i].facts.fact[k].value);
 		npl_json_close(&json, '}');
+		put_parameters(&json, rows[i].device);
+		int n_notes = 0;
+		const char *const *notes = rows[i].device ? npl_device_notes(rows[i].device, &n_notes) : NULL;
+		npl_json_texts(&json, "notes", notes, n_notes);
 		npl_json_close(&json, '}');
 	}
 	npl_json_close(&json, ']');
@@ -165,6 +222,12 @@ static int list_devices(const char *only, const struct npl_device_options *optio
 		print_json(shown, rows, n);
 	else if (!rc)
 		print_table(shown, rows, n, verbose);
+	if (!rc && !json && only) {
+		print_parameters(rows[0].device);
+		print_notes(rows[0].device);
+	} else if (!rc && !json) {
+		puts("\nMemories to put behind a machine: npulab dram --list");
+	}
 	for (int i = 0; rows && i < n; i++)
 		npl_device_close(rows[i].device);
 	free(rows);

@@ -198,6 +198,8 @@ static int execute(const struct exec_options *o, struct npl_err *err)
 	struct events events = {0};
 	struct npl_execution execution = {.engine = o->engine, .timing_only = o->common.timing_only};
 	int rc = cli_open_machine(o->machine, &o->common, &device, err);
+	if (!rc && !o->common.quiet)
+		cli_warn_of_machine(device);
 	if (!rc)
 		rc = npl_program_load(o->path, device, &program, err);
 	if (!rc)

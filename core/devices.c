@@ -17,6 +17,7 @@
 #include "npulab/program_dump.h"
 #include "npulab/sha256.h"
 #include "npulab/text.h"
+#include "params_impl.h"
 #include "program.h"
 
 #define NPL_DRIVER(name) extern const struct npl_driver npl_driver_##name;
@@ -32,6 +33,10 @@ const struct npl_driver *const npl_drivers[] = {
 struct npl_device {
 	const struct npl_driver *driver;
 	struct npl_machine machine;
+	bool ships;                 /* the machine is a file of the machines folder, */
+	struct npl_machine shipped; /* without --set; or the one that it was copied from; name NULL: there is none */
+	const char *note[2];
+	int n_notes;
 	struct npl_device_info info;
 	struct npl_arena arena;
 	void *config;
@@ -132,8 +137,14 @@ static int find_machine(struct npl_device *dev, const char *name, struct npl_err
 			.name = copy, .model = driver->name, .description = driver->summary};
 		return 0;
 	}
-	if (shipped_machine(name, path, sizeof path, err))
-		return npl_machine_load(path, &dev->arena, &dev->machine, err);
+	if (shipped_machine(name, path, sizeof path, err)) {
+		if (npl_machine_load(path, &dev->arena, &dev->machine, err))
+			return err->code;
+		dev->ships = true;
+		dev->shipped = dev->machine;
+		dev->machine.copied_from = npl_arena_strdup(&dev->arena, name);
+		return dev->machine.copied_from ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
+	}
 	if (err->code)
 		return err->code;
 	const char *const *names = NULL;
@@ -192,6 +203,54 @@ static int apply_options(struct npl_device *dev, const struct npl_device_options
 	return 0;
 }
 
+/* The shipped machine that a file of the user's was made from. One that cannot be read is none. A device that needs no file ships with
+ * its defaults. */
+static void find_shipped(struct npl_device *dev)
+{
+	char path[PATH_MAX + 300];
+	if (!dev->driver->needs_machine) {
+		dev->shipped = (struct npl_machine){.name = dev->machine.name, .model = dev->machine.model};
+		return;
+	}
+	const char *name = dev->machine.copied_from ? dev->machine.copied_from : dev->machine.name;
+	struct npl_machine *shipped = &dev->shipped;
+	struct npl_err ignored = {0};
+	if (dev->ships || !dev->machine.path || strchr(name, '/') ||
+	    !shipped_machine(name, path, sizeof path, &ignored))
+		return;
+	if (npl_machine_load(path, &dev->arena, shipped, &ignored) || strcmp(shipped->model, dev->machine.model))
+		*shipped = (struct npl_machine){0};
+}
+
+static int find_sources(struct npl_device *dev, struct npl_err *err)
+{
+	return npl_machine_sources(&dev->machine, dev->driver->params, dev->config,
+				   dev->shipped.name ? &dev->shipped : NULL, &dev->arena, err);
+}
+
+static void add_note(struct npl_device *dev, const char *note)
+{
+	if (note)
+		dev->note[dev->n_notes++] = note;
+}
+
+/* Whose the values are; what follows from the user's for the others. */
+static int complete_parameters(struct npl_device *dev, struct npl_err *err)
+{
+	const struct npl_driver *driver = dev->driver;
+	const char *adapted = NULL;
+	find_shipped(dev);
+	if (find_sources(dev, err))
+		return err->code;
+	if (driver->adapt && driver->adapt(dev->config, &dev->machine, &dev->arena, &adapted, err))
+		return npl_prefix(err, "%s", dev->machine.name);
+	if (!dev->ships && dev->machine.path)
+		add_note(dev, npl_machine_left_out(&dev->machine, driver->params, driver->formerly, driver->fitted_to,
+						   &dev->arena));
+	add_note(dev, adapted);
+	return adapted ? find_sources(dev, err) : 0;
+}
+
 /* What the machine is: its parameters, and those of a memory that one of them names. */
 static void hash(struct npl_device *dev)
 {
@@ -221,9 +280,11 @@ static int read_parameters(struct npl_device *dev, const struct npl_device_optio
 	if (npl_params_read(dev->driver->params, &dev->machine, &dev->arena, dev->config, err))
 		return err->code;
 	if (dev->driver->params) {
+		if (complete_parameters(dev, err))
+			return err->code;
 		dev->yaml = npl_params_dump(dev->driver->params, &dev->machine, dev->config, &dev->arena);
-		if (!dev->yaml ||
-		    npl_params_values(dev->driver->params, dev->config, &dev->arena, &dev->value, &dev->n_values))
+		if (!dev->yaml || npl_params_values(dev->driver->params, &dev->machine, dev->config, &dev->arena,
+						    &dev->value, &dev->n_values))
 			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", dev->machine.name);
 	}
 	return 0;
@@ -325,6 +386,22 @@ const struct npl_param_value *npl_device_settings(const struct npl_device *devic
 {
 	*n = device->n_values;
 	return device->value;
+}
+
+const char *const *npl_device_notes(const struct npl_device *device, int *n)
+{
+	*n = device->n_notes;
+	return device->note;
+}
+
+const char *const *npl_device_keep_notes(const struct npl_device *device, struct npl_arena *arena, int *n)
+{
+	*n = device->n_notes;
+	const char **list = npl_arena_array(arena, (size_t)*n + 1, sizeof *list);
+	for (int i = 0; list && i < *n; i++)
+		if (!(list[i] = npl_arena_strdup(arena, device->note[i])))
+			return NULL;
+	return list;
 }
 
 const char *npl_device_sha256(const struct npl_device *device)

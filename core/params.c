@@ -12,6 +12,8 @@
 #include "core/files/words.h"
 #include "npulab/result.h"
 #include "npulab/text.h"
+#include "params_impl.h"
+#include "quantity.h"
 
 /* Where a setting came from, for messages, and whose fault a wrong one is. */
 static const char *place(const struct npl_machine *machine, const struct npl_setting *setting, char *buf, size_t n)
@@ -53,10 +55,26 @@ static const char *choice_word(const char *words, int index, char *buf, size_t n
 	return buf;
 }
 
-static int parse_number(const struct npl_param *param, const char *value, void *field, const char *where, int code,
+/* What would have been right. */
+static int refuse_number(const struct npl_param *param, const char *value, const char *where, int code,
+			 struct npl_err *err)
+{
+	char low[32], high[32], units[120];
+	double plain;
+	const bool has_units = *npl_quantity_units(param->unit, units, sizeof units) &&
+			       !npl_parse_number(value, &plain);
+	return npl_fail(err, code, "%s: %s must be %s from %s to %s%s%s%s%s%s, got '%s'", where, param->key,
+			param->type == NPL_PARAM_INT ? "a whole number" : "a number",
+			npl_double_text(param->min, low, sizeof low), npl_double_text(param->max, high, sizeof high),
+			*param->unit ? " " : "", param->unit, has_units ? " (or with one of " : "",
+			has_units ? units : "", has_units ? " behind it)" : "", value);
+}
+
+static int parse_number(const struct npl_param *param, const char *given, void *field, const char *where, int code,
 			struct npl_err *err)
 {
-	char low[32], high[32];
+	char converted[80];
+	const char *value = npl_quantity_in(given, param->unit, converted, sizeof converted);
 	bool is_int = param->type == NPL_PARAM_INT;
 	double number = 0;
 	int64_t whole = 0;
@@ -71,10 +89,7 @@ static int parse_number(const struct npl_param *param, const char *value, void *
 		}
 	}
 	if (!good || number < param->min || number > param->max)
-		return npl_fail(err, code, "%s: %s must be %s from %s to %s%s%s, got '%s'", where, param->key,
-				is_int ? "a whole number" : "a number", npl_double_text(param->min, low, sizeof low),
-				npl_double_text(param->max, high, sizeof high), *param->unit ? " " : "", param->unit,
-				value);
+		return refuse_number(param, given, where, code, err);
 	if (is_int)
 		*(int64_t *)field = whole;
 	else
@@ -82,8 +97,8 @@ static int parse_number(const struct npl_param *param, const char *value, void *
 	return 0;
 }
 
-static int parse_value(const struct npl_param *param, const char *value, void *config, const char *where, int code,
-		       struct npl_err *err)
+int params_parse(const struct npl_param *param, const char *value, void *config, const char *where, int code,
+		 struct npl_err *err)
 {
 	void *field = (char *)config + param->offset;
 	switch (param->type) {
@@ -141,11 +156,16 @@ static const struct npl_setting *find_setting(const struct npl_machine *machine,
 	return NULL;
 }
 
+const struct npl_setting *npl_machine_setting(const struct npl_machine *machine, const char *key)
+{
+	return find_setting(machine, key, strlen(key));
+}
+
 /* Everything that has no default. */
 static int check_given(const struct npl_param *schema, const struct npl_machine *machine, struct npl_err *err)
 {
 	for (const struct npl_param *p = schema; p && p->key; p++)
-		if (!p->otherwise && !find_setting(machine, p->key, strlen(p->key)))
+		if (!p->otherwise && !npl_machine_setting(machine, p->key))
 			return npl_fail(err, NPL_EINPUT, "%s: %s is missing%s%s",
 					machine->path ? machine->path : machine->name, p->key, *p->help ? ": " : "",
 					p->help);
@@ -157,7 +177,7 @@ static int check_origins(const struct npl_param *schema, const struct npl_machin
 {
 	char where[256];
 	for (const struct npl_param *p = schema; p && p->key; p++) {
-		const struct npl_setting *origin = find_setting(machine, p->key, strlen(p->key));
+		const struct npl_setting *origin = npl_machine_setting(machine, p->key);
 		if (p->type != NPL_PARAM_ORIGIN || !p->words || !origin || !strcmp(origin->value, "absent"))
 			continue;
 		for (const char *at = p->words; *at; at += *at == ' ') {
@@ -179,7 +199,7 @@ int npl_params_read(const struct npl_param *schema, const struct npl_machine *ma
 {
 	char where[256];
 	for (const struct npl_param *p = schema; p && p->key; p++)
-		if (p->otherwise && parse_value(p, p->otherwise, config, p->key, NPL_EINTERNAL, err))
+		if (p->otherwise && params_parse(p, p->otherwise, config, p->key, NPL_EINTERNAL, err))
 			return err->code;
 	for (int i = 0; i < machine->n_settings; i++) {
 		const struct npl_setting *setting = &machine->setting[i];
@@ -192,7 +212,7 @@ int npl_params_read(const struct npl_param *schema, const struct npl_machine *ma
 		const char *copy = npl_arena_strdup(arena, setting->value);
 		if (!copy)
 			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", where);
-		if (parse_value(p, copy, config, where, blame(setting), err))
+		if (params_parse(p, copy, config, where, blame(setting), err))
 			return err->code;
 	}
 	return check_given(schema, machine, err) || check_origins(schema, machine, err) ? err->code : 0;
@@ -200,7 +220,8 @@ int npl_params_read(const struct npl_param *schema, const struct npl_machine *ma
 
 static bool is_heading(const char *key)
 {
-	return !strcmp(key, "name") || !strcmp(key, "model") || !strcmp(key, "description");
+	return !strcmp(key, "name") || !strcmp(key, "model") || !strcmp(key, "description") ||
+	       !strcmp(key, "copied_from");
 }
 
 int npl_machine_load(const char *path, struct npl_arena *arena, struct npl_machine *machine, struct npl_err *err)
@@ -222,6 +243,8 @@ int npl_machine_load(const char *path, struct npl_arena *arena, struct npl_machi
 			machine->model = all[i].value;
 		else if (!strcmp(all[i].key, "description"))
 			machine->description = all[i].value;
+		else if (!strcmp(all[i].key, "copied_from"))
+			machine->copied_from = all[i].value;
 		else
 			machine->setting[machine->n_settings++] = all[i];
 	}
@@ -251,7 +274,8 @@ int npl_machine_set(struct npl_machine *machine, struct npl_arena *arena, const 
 				key);
 	if (machine->n_settings)
 		memcpy(grown, machine->setting, (size_t)machine->n_settings * sizeof *grown);
-	grown[machine->n_settings] = (struct npl_setting){.key = key_copy, .value = value_copy};
+	grown[machine->n_settings] = (struct npl_setting){
+		.key = key_copy, .value = value_copy, .source = NPL_SOURCE_OWN};
 	machine->setting = grown;
 	machine->n_settings++;
 	return 0;
@@ -290,8 +314,7 @@ static void put_quoted(FILE *out, const char *text)
 	fputc('"', out);
 }
 
-/* The effective value of a parameter as text; buf holds numbers. */
-static const char *value_text(const struct npl_param *p, const void *config, char *buf, size_t n)
+const char *params_text(const struct npl_param *p, const void *config, char *buf, size_t n)
 {
 	const void *field = (const char *)config + p->offset;
 	switch (p->type) {
@@ -307,8 +330,8 @@ static const char *value_text(const struct npl_param *p, const void *config, cha
 	}
 }
 
-int npl_params_values(const struct npl_param *schema, const void *config, struct npl_arena *arena,
-		      const struct npl_param_value **values, int *n)
+int npl_params_values(const struct npl_param *schema, const struct npl_machine *machine, const void *config,
+		      struct npl_arena *arena, const struct npl_param_value **values, int *n)
 {
 	char buf[64];
 	*n = 0;
@@ -320,7 +343,9 @@ int npl_params_values(const struct npl_param *schema, const void *config, struct
 		const struct npl_param *p = &schema[i];
 		list[i].key = p->key;
 		list[i].is_number = p->type == NPL_PARAM_INT || p->type == NPL_PARAM_DOUBLE;
-		list[i].value = npl_arena_strdup(arena, value_text(p, config, buf, sizeof buf));
+		list[i].unit = p->unit;
+		list[i].source = machine && machine->source ? machine->source[i] : NPL_SOURCE_DEFAULT;
+		list[i].value = npl_arena_strdup(arena, params_text(p, config, buf, sizeof buf));
 		if (!list[i].value)
 			return NPL_ENOMEM;
 	}
@@ -359,15 +384,24 @@ char *npl_params_dump(const struct npl_param *schema, const struct npl_machine *
 		fputs("\ndescription: ", out);
 		put_quoted(out, machine->description);
 	}
+	if (machine->copied_from) {
+		fputs("\ncopied_from: ", out);
+		put_quoted(out, machine->copied_from);
+	}
 	fputc('\n', out);
+	if (machine->source)
+		fputs("# Numbers may have units: 24 MiB, 700 MHz, 34.1 GB/s, 6 us. Behind a value stands where it is from;\n"
+		      "# what is changed here counts as your own.\n",
+		      out);
 	char buf[64];
 	const char *previous = "";
 	for (const struct npl_param *p = schema; p && p->key; p++) {
 		int level = put_mappings(out, p->key, previous);
 		const char *dot = strrchr(p->key, '.');
 		fprintf(out, "%*s%s: ", 2 * level, "", dot ? dot + 1 : p->key);
-		put_quoted(out, value_text(p, config, buf, sizeof buf));
-		fprintf(out, "  # %s%s%s\n", p->unit, *p->unit ? ": " : "", p->help);
+		put_quoted(out, params_text(p, config, buf, sizeof buf));
+		const char *source = machine->source ? npl_source_name(machine->source[p - schema]) : "";
+		fprintf(out, "  # %s%s%s%s%s\n", source, *source ? "; " : "", p->unit, *p->unit ? ": " : "", p->help);
 		previous = p->key;
 	}
 	char *copy = fclose(out) ? NULL : npl_arena_strdup(arena, text);

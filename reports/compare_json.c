@@ -223,6 +223,7 @@ static void put_used_devices(struct npl_json *json, const struct npl_device_repo
 		npl_json_double(json, "clock_hz", part->info.clock_hz > 0 ? part->info.clock_hz : NAN);
 		npl_json_text(json, "machine_sha256", part->machine_sha256);
 		npl_json_text(json, "detail", part->info.detail);
+		npl_json_texts(json, "notes", part->note, part->n_notes);
 		put_settings(json, part);
 		npl_json_close(json, '}');
 	}
@@ -264,6 +265,7 @@ static void put_device(struct npl_json *json, const struct npl_comparison *c, co
 	npl_json_double(json, "clock_hz", r->info.clock_hz > 0 ? r->info.clock_hz : NAN);
 	npl_json_text(json, "machine_sha256", r->machine_sha256);
 	npl_json_text(json, "detail", r->info.detail);
+	npl_json_texts(json, "notes", r->note, r->n_notes);
 	put_settings(json, r);
 	if (mixed)
 		put_used_devices(json, r);
@@ -297,8 +299,8 @@ void npl_report_json(FILE *out, const struct npl_comparison *c, const struct npl
 {
 	/* What an entry has beside its name: null where the device cannot start. */
 	static const char *const keys[] = {
-		"kind",          "engine", "precision", "clock_hz", "machine_sha256", "detail", "settings",
-		"output_sha256", "totals", "accuracy",  "links",    "layers",         NULL};
+		"kind",     "engine",        "precision", "clock_hz", "machine_sha256", "detail", "notes",
+		"settings", "output_sha256", "totals",    "accuracy", "links",          "layers", NULL};
 	struct npl_json json = {.out = out};
 	const struct npl_graph *graph = c->graph;
 	npl_json_open(&json, NULL, '{');

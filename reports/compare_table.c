@@ -346,6 +346,15 @@ static void put_batches(struct npl_table *table, const struct npl_comparison *c)
 	}
 }
 
+/* What its file leaves out, what was adapted to the user's settings. */
+static void put_machine_notes(struct npl_table *table, const struct npl_device_report *r)
+{
+	for (int i = 0; i < r->n_notes; i++)
+		npl_table_row(table, (const char *const[]){r->name, r->note[i]});
+	for (int i = 0; i < r->n_parts; i++)
+		put_machine_notes(table, &r->part[i]);
+}
+
 static void put_notes(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	static const char *const header[] = {"NOTES", ""};
@@ -388,6 +397,7 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 				npl_si_text(r->run.overlap_seconds / (double)r->batches, "s", amount, sizeof amount));
 		put_absent(line, used, sizeof line, &r->run);
 		npl_table_row(&table, (const char *const[]){r->instance, line});
+		put_machine_notes(&table, r);
 	}
 	npl_table_unavailable_notes(&table, &c->unavailable);
 	npl_host_note(&table, c);

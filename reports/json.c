@@ -81,6 +81,14 @@ void npl_json_string(struct npl_json *json, const char *key, const char *value)
 	put_string(json->out, value);
 }
 
+void npl_json_texts(struct npl_json *json, const char *key, const char *const *text, int n)
+{
+	npl_json_open(json, key, '[');
+	for (int i = 0; i < n; i++)
+		npl_json_string(json, NULL, text[i]);
+	npl_json_close(json, ']');
+}
+
 void npl_json_text(struct npl_json *json, const char *key, const char *value)
 {
 	npl_json_string(json, key, value && *value ? value : NULL);

@@ -24,6 +24,7 @@ void npl_json_i64(struct npl_json *json, const char *key, int64_t value);
 void npl_json_double(struct npl_json *json, const char *key, double value);
 void npl_json_number(struct npl_json *json, const char *key,
 		     const char *text); /* a finite number, true or false, as it is written */
+void npl_json_texts(struct npl_json *json, const char *key, const char *const *text, int n); /* an array */
 void npl_json_null(struct npl_json *json, const char *key);
 
 /* "npulab": the build, and the cap of its kernels (npulab/isa.h) or null. */

@@ -76,6 +76,7 @@ static void put_device(struct npl_json *json, const struct npl_roofline *r, cons
 	npl_json_string(json, "precision", npl_device_precision(&d->info));
 	npl_json_text(json, "machine_sha256", d->sha256);
 	npl_json_text(json, "detail", d->info.detail);
+	npl_json_texts(json, "notes", d->note, d->n_notes);
 	npl_json_string(json, "from", from_name(d));
 	put_roofs(json, d);
 	npl_json_open(json, "memory", '{');
@@ -101,6 +102,7 @@ void npl_roofline_json(FILE *out, const struct npl_roofline *r, const char *mode
 				    "precision",
 				    "machine_sha256",
 				    "detail",
+				    "notes",
 				    "from",
 				    "roofs",
 				    "memory",

@@ -120,6 +120,8 @@ static void put_device_notes(struct npl_table *table, const struct npl_roofline 
 		snprintf(line, sizeof line, "bytes are of %s", bytes_of(r, d));
 		npl_table_row(table, (const char *const[]){d->instance, line});
 	}
+	for (int i = 0; i < d->n_notes; i++)
+		npl_table_row(table, (const char *const[]){d->instance, d->note[i]});
 	if (d->from == NPL_FROM_MODEL)
 		return;
 	for (int i = 0; i < d->n_roofs; i++) {

@@ -36,18 +36,22 @@ LAYERS = {
 }
 FITTED = ("CLASS1", "CLASS3", "CONV2*", "POOL1")
 PREDICTED = ("CONV1", "CONV3", "CONV4")
-MEMORY = "memories/diannao-250gbps.yaml"
+# What is fitted, by file. The files tag these values, and a test holds that they tag no others.
+PARAMETERS = {
+    "machines/diannao.yaml": ("dma.request_cycles",),
+    "memories/diannao-250gbps.yaml": ("whole_cycles", "latency_seconds"),
+}
+MACHINE, MEMORY = PARAMETERS
+REQUEST_CYCLES, = PARAMETERS[MACHINE]
 CLOCK_HZ = 980e6
 
 
 def memory_with(whole, latency_cycles):
+    values = dict(zip(PARAMETERS[MEMORY], (whole, f"{latency_cycles / CLOCK_HZ:.12g}")))
     lines = []
     for line in open(MEMORY):
-        if line.startswith("whole_cycles:"):
-            line = f"whole_cycles: {whole}\n"
-        elif line.startswith("latency_seconds:"):
-            line = f"latency_seconds: {latency_cycles / CLOCK_HZ:.12g}\n"
-        lines.append(line)
+        key = line.split(":")[0]
+        lines.append(f"{key}: {values[key]}\n" if key in values else line)
     return "".join(lines)
 
 
@@ -88,7 +92,7 @@ def main():
             path = os.path.join(folder, "memory.yaml")
             with open(path, "w") as out:
                 out.write(memory_with(whole, latency))
-            sets = [(f"memory.preset={path}", f"dma.request_cycles={request}") for request in range(25)]
+            sets = [(f"memory.preset={path}", f"{REQUEST_CYCLES}={request}") for request in range(25)]
             differences = list(pool.map(relative, [(case, one) for one in sets for case in FITTED]))
             for request in range(25):
                 four = differences[len(FITTED) * request:len(FITTED) * (request + 1)]

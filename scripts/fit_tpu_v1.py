@@ -18,16 +18,23 @@ import json
 import subprocess
 import sys
 
+# What is fitted, by file. The files tag these values, and a test holds that they tag no others.
+PARAMETERS = {
+    "machines/tpu_v1.yaml": ("host_link.latency_seconds", "issue.sync_cycles", "activate.latency_cycles"),
+}
 APPLICATIONS = ("MLP0", "LSTM0")
 ROWS = ("array_active", "useful_macs", "weight_stall", "weight_shift")
 WITHIN = 0.02
 
 
+def settings(microseconds, sync, latency):
+    values = (f"{microseconds}e-6", sync, latency)
+    return [f"{key}={value}" for key, value in zip(PARAMETERS["machines/tpu_v1.yaml"], values)]
+
+
 def validate(npulab, microseconds, sync, latency):
-    sets = (f"host_link.latency_seconds={microseconds}e-6", f"issue.sync_cycles={sync}",
-            f"activate.latency_cycles={latency}")
     command = [npulab, "validate", "tpu_v1", "--quiet", "--json", "-"]
-    for one in sets:
+    for one in settings(microseconds, sync, latency):
         command += ["--set", "tpu_v1." + one]
     rows = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["rows"]
     return {(row["case"], row["metric"]): row for row in rows}
@@ -61,7 +68,7 @@ def main():
         last = link
         sync, latency = fit_cycles(npulab, link)
         link = fit_link(npulab, sync, latency)
-        print(f"host_link.latency_seconds={link}e-6 issue.sync_cycles={sync} activate.latency_cycles={latency}")
+        print(*settings(link, sync, latency))
 
 
 if __name__ == "__main__":

@@ -10,22 +10,54 @@
 #include <yaml.h>
 
 #include "file.h"
+#include "npulab/text.h"
 
 #define MAX_BYTES    ((size_t)1 << 20)
 #define MAX_DEPTH    8
 #define MAX_SETTINGS 4096
+
+const char *npl_source_name(enum npl_source source)
+{
+	static const char *const names[NPL_SOURCES] = {
+		[NPL_SOURCE_DEFAULT] = "default",   [NPL_SOURCE_PUBLISHED] = "published",
+		[NPL_SOURCE_MODELLED] = "modelled", [NPL_SOURCE_FITTED] = "fitted",
+		[NPL_SOURCE_ASSUMED] = "assumed",   [NPL_SOURCE_OWN] = "own",
+	};
+	return names[source];
+}
 
 struct reader {
 	const char *path;
 	struct npl_arena *arena;
 	struct npl_setting *setting;
 	int n, capacity;
-	int depth;                     /* open mappings */
-	const char *prefix[MAX_DEPTH]; /* dotted path of each open mapping, "" for the outermost */
+	int depth;                         /* open mappings */
+	const char *prefix[MAX_DEPTH];     /* dotted path of each open mapping, "" for the outermost */
+	enum npl_source source[MAX_DEPTH]; /* tag of each open mapping, or of the one around it */
 	const char *key; /* the pending key of the innermost mapping, with its prefix; NULL: expects a key */
 };
 
-static int add_setting(struct reader *r, const char *value, int line, struct npl_err *err)
+/* A tag of YAML's own (!!str) says nothing here. */
+static int read_tag(const struct reader *r, const char *tag, int line, enum npl_source *source, struct npl_err *err)
+{
+	static const enum npl_source of[] = {NPL_SOURCE_PUBLISHED, NPL_SOURCE_MODELLED, NPL_SOURCE_FITTED,
+					     NPL_SOURCE_ASSUMED};
+	const char *names[sizeof of / sizeof *of];
+	*source = r->depth ? r->source[r->depth - 1] : NPL_SOURCE_OWN;
+	if (!tag || tag[0] != '!' || !tag[1])
+		return 0;
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+		names[i] = npl_source_name(of[i]);
+		if (!strcmp(names[i], tag + 1)) {
+			*source = of[i];
+			return 0;
+		}
+	}
+	return npl_fail(err, NPL_EINPUT, "%s:%d: there is no tag '%s'%s", r->path, line, tag,
+			NPL_NEAREST(tag + 1, names, sizeof of / sizeof *of));
+}
+
+static int add_setting(struct reader *r, const char *value, int line, enum npl_source source, struct npl_err *err)
 {
 	for (int i = 0; i < r->n; i++)
 		if (!strcmp(r->setting[i].key, r->key))
@@ -43,7 +75,7 @@ static int add_setting(struct reader *r, const char *value, int line, struct npl
 		r->setting = grown;
 		r->capacity = capacity;
 	}
-	r->setting[r->n++] = (struct npl_setting){.key = r->key, .value = value, .line = line};
+	r->setting[r->n++] = (struct npl_setting){.key = r->key, .value = value, .line = line, .source = source};
 	r->key = NULL;
 	return 0;
 }
@@ -62,9 +94,27 @@ static int on_scalar(struct reader *r, const yaml_event_t *event, struct npl_err
 			    : npl_arena_printf(r->arena, "%s%s%s", prefix, prefix[0] ? "." : "", text);
 	if (!copy)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", r->path);
-	if (r->key)
-		return add_setting(r, copy, line, err);
-	r->key = copy;
+	if (!r->key) {
+		r->key = copy;
+		return 0;
+	}
+	enum npl_source source;
+	int rc = read_tag(r, (const char *)event->data.scalar.tag, line, &source, err);
+	return rc ? rc : add_setting(r, copy, line, source, err);
+}
+
+static int on_mapping(struct reader *r, const yaml_event_t *event, int line, struct npl_err *err)
+{
+	enum npl_source source;
+	if (r->depth == MAX_DEPTH)
+		return npl_fail(err, NPL_EINPUT, "%s:%d: nested deeper than %d levels", r->path, line, MAX_DEPTH);
+	if (r->depth && !r->key)
+		return npl_fail(err, NPL_EINPUT, "%s:%d: a mapping cannot be a key", r->path, line);
+	if (read_tag(r, (const char *)event->data.mapping_start.tag, line, &source, err))
+		return err->code;
+	r->source[r->depth] = source;
+	r->prefix[r->depth++] = r->key ? r->key : "";
+	r->key = NULL;
 	return 0;
 }
 
@@ -75,14 +125,7 @@ static int on_event(struct reader *r, const yaml_event_t *event, struct npl_err 
 	case YAML_SCALAR_EVENT:
 		return on_scalar(r, event, err);
 	case YAML_MAPPING_START_EVENT:
-		if (r->depth == MAX_DEPTH)
-			return npl_fail(err, NPL_EINPUT, "%s:%d: nested deeper than %d levels", r->path, line,
-					MAX_DEPTH);
-		if (r->depth && !r->key)
-			return npl_fail(err, NPL_EINPUT, "%s:%d: a mapping cannot be a key", r->path, line);
-		r->prefix[r->depth++] = r->key ? r->key : "";
-		r->key = NULL;
-		return 0;
+		return on_mapping(r, event, line, err);
 	case YAML_MAPPING_END_EVENT:
 		r->depth--;
 		return 0;

@@ -232,7 +232,8 @@ int npl_report_describe(struct npl_comparison *c, const struct npl_device *devic
 	report->info = *npl_device_get_info(device);
 	report->name = npl_arena_strdup(&c->arena, npl_device_name(device));
 	report->instance = instance_label(npl_device_name(device), asked, &c->arena);
-	bool ok = settings && report->name && report->instance;
+	report->note = npl_device_keep_notes(device, &c->arena, &report->n_notes);
+	bool ok = settings && report->name && report->instance && report->note;
 	for (int i = 0; i < n && ok; i++) {
 		settings[i] = from[i];
 		settings[i].value = npl_arena_strdup(&c->arena, from[i].value);

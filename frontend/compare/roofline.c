@@ -230,7 +230,8 @@ static int describe(struct npl_roofline *r, struct npl_device *opened, const cha
 	device->sha256 = npl_arena_strdup(&r->arena, sha256 ? sha256 : "");
 	device->info = *npl_device_get_info(opened);
 	device->info.memory_yaml = NULL; /* the device's, which is about to close */
-	if (!device->name || !device->instance || !device->sha256)
+	device->note = npl_device_keep_notes(opened, &r->arena, &device->n_notes);
+	if (!device->name || !device->instance || !device->sha256 || !device->note)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	return npl_roofs_find(opened, device, err);
 }

@@ -69,6 +69,8 @@ struct npl_device_report {
 	struct npl_device_info info;
 	const struct npl_param_value *setting; /* n_settings: the effective machine */
 	int n_settings;
+	const char *const *note; /* n_notes of npl_device_notes */
+	int n_notes;
 	char machine_sha256[65]; /* empty likewise */
 	char output_sha256[65];  /* of the float outputs of all samples; empty without values */
 	struct npl_run run;      /* sum over the batches; measured: of the pass with the median time */

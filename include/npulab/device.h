@@ -99,6 +99,13 @@ struct npl_driver {
 	size_t config_bytes;            /* size of the struct that params describes */
 	bool needs_machine;             /* true: cannot be opened without a machine file */
 	bool may_be_host;               /* a machine of it may be the modelled host, and be called `host` */
+	/* Optional: defaults that were fitted to one machine and are neutral now, and the machine's name for a note. */
+	const struct npl_former_default *formerly;
+	const char *fitted_to;
+	/* Optional, after the parameters are read: brings those that the user did not give (npl_machine_source) in line with what the
+	 * user did, and tells it in *note, in the arena. What cannot be is left to open. */
+	int (*adapt)(void *config, const struct npl_machine *machine, struct npl_arena *arena, const char **note,
+		     struct npl_err *err);
 	/* Opens with a config filled from params (borrowed until close). NPL_EDEVICE: cannot start, with the reason. */
 	int (*open)(const void *config, void **state, struct npl_err *err);
 	void (*close)(void *state); /* accepts NULL */
@@ -153,6 +160,10 @@ bool npl_device_is_known(const char *name);
 int npl_device_parameters(const char *name, const struct npl_device_options *options, struct npl_arena *arena,
 			  const char **yaml, struct npl_err *err);
 
+/* What a user should know of the machine's file and settings: what it leaves out, what was adapted. Borrowed from the device. */
+const char *const *npl_device_notes(const struct npl_device *device, int *n);
+/* Copies them into the arena; NULL: out of memory. */
+const char *const *npl_device_keep_notes(const struct npl_device *device, struct npl_arena *arena, int *n);
 const char *npl_device_name(const struct npl_device *device);
 const struct npl_driver *npl_device_driver(const struct npl_device *device);
 const void *npl_device_state(const struct npl_device *device); /* what the driver's open made */

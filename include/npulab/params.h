@@ -2,7 +2,8 @@
  *
  * Parameters of machines. One schema table per device gives the parsing of its YAML file, `--set
  * machine.key=value`, the dump of `devices NAME --yaml` (which loads back to the same values), ranges, units
- * and help. Keys are dotted paths: `array.rows` is the key `rows` of the mapping `array`.
+ * and help. Keys are dotted paths: `array.rows` is the key `rows` of the mapping `array`. A number may have a unit
+ * behind it, of the kind that the schema names: `24 MiB`, `700MHz`, `6 us`.
  *
  *     static const struct npl_param schema[] = {
  *         {"array.rows", NPL_PARAM_INT, offsetof(struct tpu_config, rows), "256", 1, 4096, "cells", "rows of the array"},
@@ -41,11 +42,30 @@ struct npl_param { /* a table ends with key NULL */
 		words; /* CHOICE: what it may be; ORIGIN: keys of the figures that must be given unless it is "absent" */
 };
 
+/* Where the value of a parameter comes from. Files that ship with npulab say so by YAML tags: `rows: !published 256`. A tag of a
+ * mapping or of the whole document holds for what is below it. A figure that has an origin beside it has its source from there. */
+enum npl_source {
+	NPL_SOURCE_DEFAULT,   /* nobody gave it */
+	NPL_SOURCE_PUBLISHED, /* in a paper or data sheet, or measured there */
+	NPL_SOURCE_MODELLED,  /* computed from published figures; the arithmetic is beside it */
+	NPL_SOURCE_FITTED,    /* chosen so that results come near published ones (scripts/fit_MACHINE.py) */
+	NPL_SOURCE_ASSUMED,   /* a choice of the file's author */
+	NPL_SOURCE_OWN,       /* the user's: --set, or a file of the user's own */
+	NPL_SOURCES
+};
+const char *npl_source_name(enum npl_source source); /* "default", "published"... */
+
+/* A default that older versions had and that was fitted to one machine; a table ends with key NULL. */
+struct npl_former_default {
+	const char *key, *value;
+};
+
 /* One key and its value as a file or the command line gave it. */
 struct npl_setting {
 	const char *key;
 	const char *value;
-	int line; /* of the file; 0: from the command line */
+	int line;               /* of the file; 0: from the command line */
+	enum npl_source source; /* the file's tag; NPL_SOURCE_OWN where there is none */
 };
 
 /* A machine description before a schema has read it. Everything lives in the arena. */
@@ -54,8 +74,12 @@ struct npl_machine {
 	const char *model; /* the file's `model:`: which simulator runs it; for real devices the device's own name */
 	const char *description;
 	const char *path; /* NULL for a device without a file */
+	/* The file's `copied_from:`, which a dump has: the shipped machine that the user has edited; NULL: none. */
+	const char *copied_from;
 	int n_settings;
 	struct npl_setting *setting;
+	const enum npl_source
+		*source; /* of each parameter, in the schema's order; NULL: not known (npl_machine_sources) */
 };
 
 /* Reads a machine file (YAML: nested mappings of scalars, at most 1 MiB, 8 levels). */
@@ -68,7 +92,17 @@ int npl_machine_set(struct npl_machine *machine, struct npl_arena *arena, const 
  * names the line, the key (the nearest known one if unknown) and the range. */
 int npl_params_read(const struct npl_param *schema, const struct npl_machine *machine, struct npl_arena *arena,
 		    void *config, struct npl_err *err);
-/* The effective machine as YAML with units and help as comments; the text lives in the arena. */
+/* Finds machine->source. `shipped` is the description that a shipped machine's file gives without --set: of this machine, or of the one
+ * that it was copied from; NULL: there is none. What the user gives has the shipped source as long as it has the shipped value, else it is
+ * the user's own. Call it again when config changes. 0 or NPL_ENOMEM. */
+int npl_machine_sources(struct npl_machine *machine, const struct npl_param *schema, const void *config,
+			const struct npl_machine *shipped, struct npl_arena *arena, struct npl_err *err);
+/* The source of one parameter; NPL_SOURCE_DEFAULT where none is known. */
+enum npl_source npl_machine_source(const struct npl_machine *machine, const struct npl_param *schema, const char *key);
+/* The last setting of a key; NULL: it is not given. */
+const struct npl_setting *npl_machine_setting(const struct npl_machine *machine, const char *key);
+
+/* The effective machine as YAML with sources, units and help as comments; the text lives in the arena. */
 char *npl_params_dump(const struct npl_param *schema, const struct npl_machine *machine, const void *config,
 		      struct npl_arena *arena);
 
@@ -76,9 +110,11 @@ char *npl_params_dump(const struct npl_param *schema, const struct npl_machine *
 struct npl_param_value {
 	const char *key, *value;
 	bool is_number; /* value is a JSON number */
+	const char *unit;
+	enum npl_source source; /* NPL_SOURCE_DEFAULT where the machine, which may be NULL, does not know */
 };
-int npl_params_values(const struct npl_param *schema, const void *config, struct npl_arena *arena,
-		      const struct npl_param_value **values, int *n);
+int npl_params_values(const struct npl_param *schema, const struct npl_machine *machine, const void *config,
+		      struct npl_arena *arena, const struct npl_param_value **values, int *n);
 
 #ifdef __cplusplus
 }

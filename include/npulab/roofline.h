@@ -56,6 +56,8 @@ struct npl_roofline_point {
 struct npl_roofline_device {
 	const char *name, *sha256; /* sha256 of its machine; "" */
 	const char *instance;      /* as in npl_device_report */
+	const char *const *note;   /* n_notes of npl_device_notes */
+	int n_notes;
 	struct npl_device_info info;
 	enum npl_from from; /* of the roofs */
 	int n_roofs;

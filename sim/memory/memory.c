@@ -84,6 +84,24 @@ static int find_file(const char *name, struct npl_arena *arena, const char **pat
 	return npl_fail(err, NPL_EINPUT, "there is no memory '%s'; the nearest is '%s'", name, nearest);
 }
 
+/* `ships`: the memory is a file of memories/; else the one that it was copied from is looked for, and one that cannot be read is none. */
+static int find_sources(struct npl_memory *memory, const char *name, bool ships, struct npl_err *err)
+{
+	struct npl_machine *machine = &memory->machine, shipped = *machine;
+	const char *from = machine->copied_from ? machine->copied_from : machine->name, *path;
+	struct npl_err ignored = {0};
+	bool found = ships;
+	if (ships)
+		machine->copied_from = npl_arena_strdup(&memory->arena, name);
+	else if (!strchr(from, '/') && !find_file(from, &memory->arena, &path, &ignored))
+		found = !npl_machine_load(path, &memory->arena, &shipped, &ignored) &&
+			!strcmp(shipped.model, machine->model);
+	if (ships && !machine->copied_from)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
+	return npl_machine_sources(machine, memory->model->params, memory->config, found ? &shipped : NULL,
+				   &memory->arena, err);
+}
+
 static int open_memory(struct npl_memory *memory, const char *name, const struct npl_memory_options *options,
 		       struct npl_err *err)
 {
@@ -110,7 +128,9 @@ static int open_memory(struct npl_memory *memory, const char *name, const struct
 	if (strcmp(memory->model->name, "dram") && (options->channels || options->mapping))
 		return npl_fail(err, NPL_EINPUT, "%s: the model '%s' has no channels and no mapping", name,
 				memory->model->name);
-	return memory->model->open(memory->config, options, &memory->info, &memory->state, err);
+	if (memory->model->open(memory->config, options, &memory->info, &memory->state, err))
+		return err->code;
+	return find_sources(memory, name, path != name, err);
 }
 
 int npl_memory_open(const char *name, const struct npl_memory_options *options, struct npl_memory **memory,
@@ -250,5 +270,5 @@ char *npl_memory_yaml(const struct npl_memory *memory, struct npl_arena *arena)
 int npl_memory_settings(const struct npl_memory *memory, struct npl_arena *arena, const struct npl_param_value **values,
 			int *n)
 {
-	return npl_params_values(memory->model->params, memory->config, arena, values, n);
+	return npl_params_values(memory->model->params, &memory->machine, memory->config, arena, values, n);
 }

@@ -79,7 +79,7 @@ Test(params, defaults_file_and_set)
 	cr_assert_str_eq(config.title, "");
 	const struct npl_param_value *values;
 	int n;
-	cr_assert_eq(npl_params_values(schema, &config, &arena, &values, &n), 0);
+	cr_assert_eq(npl_params_values(schema, NULL, &config, &arena, &values, &n), 0);
 	cr_assert_eq(n, 7);
 	cr_assert(!strcmp(values[0].key, "array.rows") && !strcmp(values[0].value, "32") && values[0].is_number);
 	cr_assert(!strcmp(values[6].key, "mode") && !strcmp(values[6].value, "none") && !values[6].is_number);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Parameters of DianNao machines. What a machine file leaves out is as in the paper's (machines/diannao.yaml has the
- * sources), but for the energies: those are absent until a file gives them with their origin. */
+ * sources), with two exceptions. What was fitted to the paper's machine is neutral: no cycles for a request, and a memory that never makes
+ * it wait, as the paper's has a fitted figure too. Energies are absent until a file gives them with their origin. */
 #include "dn.h"
 
 #define PARAM(key, type, field, otherwise, min, max, unit, help)                                                       \
@@ -23,7 +24,7 @@ const struct npl_param dn_params[] = {
 	PARAM("nbout.sum_rows", NPL_PARAM_INT, nbout_sum_rows, "32", 1, 1 << 20, "rows",
 	      "of NBout that hold partial sums; the others hold results on their way to memory"),
 	PARAM("sb.rows", NPL_PARAM_INT, sb_rows, "64", 2, 1 << 20, "rows", "synapse buffer, Tn x Tn values a row"),
-	PARAM("memory.preset", NPL_PARAM_STRING, memory_preset, "diannao-250gbps", 0, 0, "", "a memory's name or file"),
+	PARAM("memory.preset", NPL_PARAM_STRING, memory_preset, "ideal", 0, 0, "", "a memory's name or file"),
 	PARAM("memory.channels", NPL_PARAM_INT, memory_channels, "0", 0, 64, "channels",
 	      "of a DRAM preset; 0: the preset's own"),
 	PARAM("memory.host_latency_seconds", NPL_PARAM_DOUBLE, host_latency_seconds, "0", 0, 1, "s",
@@ -32,7 +33,7 @@ const struct npl_param dn_params[] = {
 	      "that each DMA for loads holds; as many instructions are decoded ahead of the NFU"),
 	PARAM("dma.burst_bytes", NPL_PARAM_INT, dma_burst_bytes, "512", 1, 1 << 20, "bytes",
 	      "of an access to memory that has no access size of its own"),
-	PARAM("dma.request_cycles", NPL_PARAM_INT, dma_request_cycles, "13", 0, 1e6, "cycles",
+	PARAM("dma.request_cycles", NPL_PARAM_INT, dma_request_cycles, "0", 0, 1e6, "cycles",
 	      "that a request keeps the memory port at least; the three DMAs take turns with requests"),
 	{"lrn", NPL_PARAM_CHOICE, offsetof(struct dn_config, lrn), "machine", 0, 0, "",
 	 "machine: it makes LRN's factor where it can, its host the squares and the last product; host: all of it",
@@ -66,6 +67,9 @@ const struct npl_param dn_params[] = {
 	 "energy.control_pj_per_cycle energy.interface_pj_per_cycle energy.other_pj_per_cycle"},
 	{0},
 };
+
+const struct npl_former_default dn_formerly[] = {
+	{"memory.preset", "diannao-250gbps"}, {"dma.request_cycles", "13"}, {0}};
 
 int64_t dn_row_bytes(const struct dn_config *config)
 {

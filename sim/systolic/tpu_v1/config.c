@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Parameters of the systolic machines. What a machine file leaves out is as in the TPU v1 (machines/tpu_v1.yaml has
- * the sources), but for the energies: another machine's joules are not the TPU v1's, so those are absent until a file
- * gives them with their origin. The ranges keep every product of two parameters within 64 bits. */
+ * the sources), with two exceptions. Figures that were fitted to the TPU v1 are 0. Energies are absent until a file gives them
+ * with their origin. The ranges keep every product of two parameters within 64 bits. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ const struct npl_param tpu_params[] = {
 	 "result rows of 32-bit accumulators, used as two halves", NULL},
 	{"activate.cycles_per_row", NPL_PARAM_INT, AT(activate_cycles_per_row), "1", 1, 1000, "cycles",
 	 "activation unit: accumulator row to unified buffer row", NULL},
-	{"activate.latency_cycles", NPL_PARAM_INT, AT(activate_latency_cycles), "550", 0, 10000, "cycles",
+	{"activate.latency_cycles", NPL_PARAM_INT, AT(activate_latency_cycles), "0", 0, 10000, "cycles",
 	 "from the last row that an activate reads to its end", NULL},
 	{"activate.parameter_tables", NPL_PARAM_INT, AT(parameter_tables), "8", 1, 1024, "tables",
 	 "of bias and scale per column that wait beside the one in use", NULL},
@@ -34,7 +34,7 @@ const struct npl_param tpu_params[] = {
 	 "that wait at each unit", NULL},
 	{"issue.cycles_per_instruction", NPL_PARAM_INT, AT(issue_cycles), "1", 1, 1e6, "cycles",
 	 "from one instruction to the next", NULL},
-	{"issue.sync_cycles", NPL_PARAM_INT, AT(sync_cycles), "2000", 0, 1e9, "cycles",
+	{"issue.sync_cycles", NPL_PARAM_INT, AT(sync_cycles), "0", 0, 1e9, "cycles",
 	 "more, after a sync has found its units done", NULL},
 	{"unified_buffer.bytes", NPL_PARAM_INT, AT(buffer_bytes), "25165824", 2, 1e12, "bytes", "activations on chip",
 	 NULL},
@@ -50,8 +50,7 @@ const struct npl_param tpu_params[] = {
 	 "whole tiles between weight memory and array", NULL},
 	{"host_link.name", NPL_PARAM_STRING, AT(link_name), "PCIe Gen3 x16", 0, 0, "", "way to the host's memory",
 	 NULL},
-	NPL_LINK_PARAMS("host_link", struct tpu_config, link, "pcie", "3", "16", "512", "16", "0", "10737418240",
-			"6e-6"),
+	NPL_LINK_PARAMS("host_link", struct tpu_config, link, "pcie", "3", "16", "512", "16", "0", "10737418240", "0"),
 	{"host_link.pj_per_byte", NPL_PARAM_DOUBLE, AT(link_pj_per_byte), "0", 0, 1e9, "pJ",
 	 "energy of the link, per byte", NULL},
 	{"host_link.energy_origin", NPL_PARAM_ORIGIN, AT(link_origin), "absent", 0, 0, "",
@@ -83,6 +82,9 @@ const struct npl_param tpu_params[] = {
 	 "where that figure is from; absent: not known", "energy.static.watts"},
 	{0},
 };
+
+const struct npl_former_default tpu_formerly[] = {
+	{"activate.latency_cycles", "550"}, {"issue.sync_cycles", "2000"}, {"host_link.latency_seconds", "6e-6"}, {0}};
 
 int64_t tpu_row_bytes(const struct tpu_config *config)
 {
@@ -147,25 +149,109 @@ int tpu_config_derive(struct tpu_config *config, struct npl_err *err)
 	return 0;
 }
 
+static int open_preset(const struct tpu_config *config, int64_t channels, bool every_cycle, struct npl_memory **memory,
+		       struct npl_err *err)
+{
+	const struct npl_memory_options options = {
+		.dram_channels = channels, .every_cycle = every_cycle, .clock = {config->clock_hz, 1}};
+	return npl_memory_open(config->weight_preset, &options, memory, err)
+		       ? npl_prefix(err, "weight_memory.preset, which may also be fixed")
+		       : 0;
+}
+
+/* What holds the weights, with so many channels; 0: its own. */
+struct preset {
+	bool has_channels;
+	int64_t channels;
+	uint64_t bytes;
+};
+
+static bool look_at_preset(const struct tpu_config *config, int64_t channels, struct preset *preset)
+{
+	struct npl_memory *memory;
+	if (open_preset(config, channels, false, &memory, &(struct npl_err){0}))
+		return false;
+	const struct npl_memory_info *info = npl_memory_info(memory);
+	*preset = (struct preset){*info->mapping, info->channels, info->capacity_bytes};
+	npl_memory_close(memory);
+	return true;
+}
+
+/* By --set, even to the value that the file has, or in a file where it is not the shipped one's. */
+static bool is_users(const struct npl_machine *machine, const char *key)
+{
+	const struct npl_setting *setting = npl_machine_setting(machine, key);
+	return setting && (!setting->line || npl_machine_source(machine, tpu_params, key) == NPL_SOURCE_OWN);
+}
+
+/* A memory file of one channel describes what a machine has several of; one of more, as a stack of HBM, is whole. */
+int tpu_config_adapt(void *of, const struct npl_machine *machine, struct npl_arena *arena, const char **note,
+		     struct npl_err *err)
+{
+	struct tpu_config *config = of;
+	const int64_t channels = config->weight_channels, bytes = config->weight_bytes;
+	const bool free_channels = !is_users(machine, "weight_memory.channels");
+	struct preset own, with;
+	if (is_fixed(config) || !is_users(machine, "weight_memory.preset") || !look_at_preset(config, 0, &own))
+		return 0;
+	if (free_channels && own.has_channels && own.channels > 1)
+		config->weight_channels = own.channels;
+	if (!look_at_preset(config, config->weight_channels, &with))
+		return 0;
+	if (!is_users(machine, "weight_memory.bytes") && with.bytes < (uint64_t)bytes)
+		config->weight_bytes = (int64_t)with.bytes;
+	const char *of_channels =
+		config->weight_channels != channels
+			? npl_arena_printf(arena, "; weight_memory.channels is %lld, its own, instead of %lld",
+					   (long long)config->weight_channels, (long long)channels)
+		: free_channels && own.has_channels && with.channels != own.channels
+			? npl_arena_printf(
+				  arena,
+				  "; weight_memory.channels is %lld as before, where its file has %lld (0: as it has)",
+				  (long long)with.channels, (long long)own.channels)
+			: "";
+	const char *of_bytes = config->weight_bytes != bytes
+				       ? npl_arena_printf(
+						 arena,
+						 "; weight_memory.bytes is %lld, all that it holds, instead of %lld",
+						 (long long)config->weight_bytes, (long long)bytes)
+				       : "";
+	if (of_channels && of_bytes && !*of_channels && !*of_bytes)
+		return 0;
+	*note = of_channels && of_bytes ? npl_arena_printf(arena, "weight_memory.preset is %s%s%s",
+							   config->weight_preset, of_channels, of_bytes)
+					: NULL;
+	return *note ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+}
+
+static int refuse_size(const struct tpu_config *config, const struct npl_memory_info *info, struct npl_err *err)
+{
+	const uint64_t wanted = (uint64_t)config->weight_bytes, each = info->capacity_bytes / (uint64_t)info->channels;
+	const uint64_t channels = each ? (wanted + each - 1) / each : UINT64_MAX;
+	char with[40] = "", more[80] = "";
+	if (*info->mapping)
+		snprintf(with, sizeof with, " with %lld channel%s", (long long)info->channels,
+			 info->channels == 1 ? "" : "s");
+	if (*info->mapping && channels <= 64)
+		snprintf(more, sizeof more, ", or weight_memory.channels to %llu or more",
+			 (unsigned long long)channels);
+	return npl_fail(err, NPL_EINPUT,
+			"weight_memory.bytes is %llu, and %s%s holds %llu: set weight_memory.bytes to that or less%s",
+			(unsigned long long)wanted, info->name, with, (unsigned long long)info->capacity_bytes, more);
+}
+
 int tpu_weight_memory_open(const struct tpu_config *config, bool every_cycle, struct npl_memory **memory,
 			   struct npl_err *err)
 {
-	const struct npl_memory_options options = {
-		.dram_channels = config->weight_channels, .every_cycle = every_cycle, .clock = {config->clock_hz, 1}};
 	*memory = NULL;
 	if (is_fixed(config))
 		return 0;
-	if (npl_memory_open(config->weight_preset, &options, memory, err))
-		return npl_prefix(err, "weight_memory.preset, which may also be fixed");
+	if (open_preset(config, config->weight_channels, every_cycle, memory, err))
+		return err->code;
 	const struct npl_memory_info *info = npl_memory_info(*memory);
 	if (info->capacity_bytes >= (uint64_t)config->weight_bytes)
 		return 0;
-	char channels[100] = "";
-	if (*info->mapping)
-		snprintf(channels, sizeof channels, " with %lld channel%s (weight_memory.channels, 0 for its own)",
-			 (long long)info->channels, info->channels == 1 ? "" : "s");
-	npl_fail(err, NPL_EINPUT, "weight_memory.bytes is %lld, expected at most the %llu of %s%s",
-		 (long long)config->weight_bytes, (unsigned long long)info->capacity_bytes, info->name, channels);
+	refuse_size(config, info, err);
 	npl_memory_close(*memory);
 	*memory = NULL;
 	return err->code;

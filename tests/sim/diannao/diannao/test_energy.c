@@ -95,25 +95,33 @@ Test(diannao_energy, pooling_does_not_touch_sb)
 	cr_assert_gt(joules_of(&result, "NBin"), 0);
 }
 
-Test(diannao_energy, the_machine_file_is_the_default_but_for_energy)
+Test(diannao_energy, the_machine_file_is_the_default_but_for_energy_and_what_was_fitted)
 {
 	struct npl_arena arena = {0};
 	struct npl_machine file, none = {.name = "diannao", .model = "diannao"};
 	struct dn_config a, b;
 	struct npl_err err;
 	const struct npl_param_value *of_file, *otherwise;
+	const struct npl_former_default *fitted;
 	int n = 0;
 	cr_assert_eq(npl_machine_load("machines/diannao.yaml", &arena, &file, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(dn_params, &file, &arena, &a, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(dn_params, &none, &arena, &b, &err), 0, "%s", err.msg);
-	cr_assert_eq(npl_params_values(dn_params, &a, &arena, &of_file, &n), 0);
-	cr_assert_eq(npl_params_values(dn_params, &b, &arena, &otherwise, &n), 0);
+	cr_assert_eq(npl_params_values(dn_params, NULL, &a, &arena, &of_file, &n), 0);
+	cr_assert_eq(npl_params_values(dn_params, NULL, &b, &arena, &otherwise, &n), 0);
 	for (int p = 0; p < n; p++) {
 		int found = 0;
 		for (int i = 0; i < file.n_settings; i++)
 			found += !strcmp(file.setting[i].key, dn_params[p].key);
 		cr_expect_eq(found, 1, "%s is in the file with its source", dn_params[p].key);
+		for (fitted = dn_formerly; fitted->key && strcmp(fitted->key, dn_params[p].key); fitted++)
+			continue;
 		bool pj = strstr(dn_params[p].key, "_pj_") != NULL, origin = dn_params[p].type == NPL_PARAM_ORIGIN;
+		if (fitted->key) { /* not inherited; what it was is the file's */
+			cr_expect_str_eq(fitted->value, of_file[p].value, "%s", fitted->key);
+			cr_expect_str_neq(otherwise[p].value, of_file[p].value, "%s", fitted->key);
+			continue;
+		}
 		cr_expect_str_eq(otherwise[p].value,
 				 pj       ? "0"
 				 : origin ? "absent"
@@ -132,6 +140,7 @@ Test(diannao_energy, what_a_file_does_not_say_is_absent)
 	struct npl_result result;
 	struct dn_case c;
 	cr_assert_eq(npl_machine_set(&tiny, &arena, "nfu.tn", "4", &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_machine_set(&tiny, &arena, "memory.preset", "diannao-250gbps", &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(dn_params, &tiny, &arena, &config, &err), 0, "%s", err.msg);
 	dn_case_gemm(&c, 3, 20, 30);
 	dn_case_run(&config, &c, &result);

@@ -29,10 +29,22 @@ Test(systolic_device, machine_files)
 	struct npl_err no_err = {0};
 	struct tpu_config tpu = test_tpu_load("machines/tpu_v1.yaml", &arena), defaults;
 	cr_assert_eq(npl_params_read(tpu_params, &empty, &arena, &defaults, &no_err), 0, "%s", no_err.msg);
-	/* The defaults are the TPU v1's: every number of the file again, but for what its events cost. */
+	/* The defaults are the TPU v1's: every number of the file again, but for what its events cost and what was fitted to it, which is the
+	 * file's alone. */
+	const struct npl_former_default *fitted;
 	for (const struct npl_param *p = tpu_params; p->key; p++) {
 		if (p->type == NPL_PARAM_CHOICE)
 			continue;
+		for (fitted = tpu_formerly; fitted->key && strcmp(fitted->key, p->key); fitted++)
+			continue;
+		if (fitted->key) {
+			const void *member = (char *)&tpu + p->offset;
+			cr_assert_str_eq(p->otherwise, "0", "%s", p->key);
+			cr_assert_float_eq(p->type == NPL_PARAM_INT ? (double)*(const int64_t *)member
+								    : *(const double *)member,
+					   strtod(fitted->value, NULL), 1e-12, "%s", p->key);
+			continue;
+		}
 		if (!strncmp(p->key, "energy.", 7))
 			cr_assert_str_eq(p->otherwise, p->type == NPL_PARAM_ORIGIN ? "absent" : "0", "%s", p->key);
 		else if (p->type == NPL_PARAM_INT)

@@ -155,10 +155,108 @@ static struct npl_device *open_device(const char *const *set, int n, int code, c
 Test(tpu_weight_memory, refuses_what_cannot_be)
 {
 	static const char *const unknown[] = {"weight_memory.preset=ddr3-2134"};
-	static const char *const small[] = {"weight_memory.preset=ddr3-2133", "weight_memory.channels=1"};
+	static const char *const few[] = {"weight_memory.preset=hbm2", "weight_memory.channels=2",
+					  "weight_memory.bytes=3 GiB"};
+	static const char *const small[] = {"weight_memory.preset=hbm2", "weight_memory.bytes=16 GiB"};
+	static const char *const never[] = {"weight_memory.preset=hbm2", "weight_memory.bytes=1 TB"};
 	open_device(unknown, 1, NPL_EINPUT, "there is no memory 'ddr3-2134'; the nearest is 'ddr3-2133'");
+	open_device(
+		few, 3, NPL_EINPUT,
+		"weight_memory.bytes is 3221225472, and hbm2 with 2 channels holds 2147483648: set weight_memory.bytes to that "
+		"or less, or weight_memory.channels to 3 or more");
 	open_device(small, 2, NPL_EINPUT,
-		    "weight_memory.bytes is 8589934592, expected at most the 4294967296 of ddr3-2133");
+		    "hbm2 with 8 channels holds 8589934592: set weight_memory.bytes to that or less, "
+		    "or weight_memory.channels to 16 or more");
+	open_device(never, 2, NPL_EINPUT,
+		    "hbm2 with 8 channels holds 8589934592: set weight_memory.bytes to that or less");
+}
+
+static const char *setting_of(const struct npl_device *device, const char *key)
+{
+	int n;
+	const struct npl_param_value *value = npl_device_settings(device, &n);
+	for (int i = 0; i < n; i++)
+		if (!strcmp(value[i].key, key))
+			return value[i].value;
+	return "";
+}
+
+/* Every memory goes behind the TPU v1 by one setting: channels and size that were its file's for another memory follow, and a note says so. */
+Test(tpu_weight_memory, a_preset_alone_is_enough)
+{
+	struct npl_arena arena = {0};
+	const char *const *names;
+	struct npl_err err;
+	int n, notes;
+	cr_assert_eq(npl_memory_list(&arena, &names, &n, &err), 0, "%s", err.msg);
+	for (int i = 0; i < n; i++) {
+		char set[80];
+		const char *const sets[] = {set};
+		struct npl_memory *memory;
+		snprintf(set, sizeof set, "weight_memory.preset=%s", names[i]);
+		struct npl_device *device = open_device(sets, 1, 0, NULL);
+		const char *const *note = npl_device_notes(device, &notes);
+		const int64_t channels = atoll(setting_of(device, "weight_memory.channels"));
+		const uint64_t bytes = strtoull(setting_of(device, "weight_memory.bytes"), NULL, 10);
+		cr_assert_eq(npl_memory_open(names[i], NULL, &memory, &err), 0, "%s", err.msg);
+		const struct npl_memory_info *info = npl_memory_info(memory);
+		const bool dram = *info->mapping;
+		const uint64_t each = info->capacity_bytes / (uint64_t)info->channels;
+		cr_expect_eq(channels, dram && info->channels > 1 ? info->channels : 2, "%s", names[i]);
+		cr_expect_eq(bytes,
+			     dram && each * (uint64_t)channels < 8589934592 ? each * (uint64_t)channels : 8589934592,
+			     "%s", names[i]);
+		cr_expect_eq(notes, dram, "%s", names[i]);
+		cr_expect(!notes || (strstr(note[0], names[i]) && strstr(note[0], "; weight_memory.")), "%s", names[i]);
+		npl_memory_close(memory);
+		npl_device_close(device);
+	}
+	npl_arena_free(&arena);
+}
+
+/* What the user sets stays; so does what a file of the user's own gives beside its memory. A copy of the TPU v1's file with another
+ * memory is adapted like --set. */
+Test(tpu_weight_memory, what_the_user_gave_stays)
+{
+	static const char *const set[] = {"weight_memory.preset=hbm2", "weight_memory.channels=3"};
+	char folder[CLI_PATH], text[2000];
+	struct npl_err err;
+	int notes;
+	struct npl_device *device = open_device(set, 2, 0, NULL);
+	cr_assert_str_eq(setting_of(device, "weight_memory.channels"), "3");
+	cr_assert_str_eq(setting_of(device, "weight_memory.bytes"), "3221225472");
+	npl_device_close(device);
+	cli_folder(folder);
+	cli_write_text(folder, "own.yaml",
+		       "model: systolic\nweight_memory: {preset: hbm2, channels: 4, bytes: 1 GiB}\n"
+		       "activate: {latency_cycles: 0}\nissue: {sync_cycles: 0}\nhost_link: {latency_seconds: 0}\n");
+	cr_assert_eq(npl_device_open(cli_path(folder, "own.yaml"), NULL, &device, &err), 0, "%s", err.msg);
+	npl_device_notes(device, &notes);
+	cr_assert(notes == 0 && !strcmp(setting_of(device, "weight_memory.channels"), "4"));
+	npl_device_close(device);
+	/* a DRAM file of the user's own, and the TPU v1's dump with that as its memory */
+	struct cli_result dump = cli_run(&(struct cli_how){0}, "dram", "--yaml", "--preset", "hbm2", "--channels", "4");
+	cli_write_text(folder, "memory.yaml", dump.out);
+	cli_free(&dump);
+	dump = cli_run(&(struct cli_how){0}, "devices", "tpu_v1", "--yaml");
+	char *preset = strstr(dump.out, "  preset: fixed");
+	cr_assert(preset && strlen(dump.out) < 100000);
+	FILE *file = fopen(cli_path(folder, "copy.yaml"), "we");
+	cr_assert_not_null(file);
+	fprintf(file, "%.*s  preset: %s/memory.yaml%s", (int)(preset - dump.out), dump.out, folder,
+		strchr(preset, '\n'));
+	cr_assert_eq(fclose(file), 0);
+	cli_free(&dump);
+	cr_assert_eq(npl_device_open(cli_path(folder, "copy.yaml"), NULL, &device, &err), 0, "%s", err.msg);
+	const char *const *note = npl_device_notes(device, &notes);
+	snprintf(text, sizeof text,
+		 "weight_memory.preset is %s/memory.yaml; weight_memory.channels is 4, its own, instead of "
+		 "2; weight_memory.bytes is 4294967296, all that it holds, instead of 8589934592",
+		 folder);
+	cr_assert_eq(notes, 1);
+	cr_assert_str_eq(note[0], text);
+	npl_device_close(device);
+	cli_remove_folder(folder);
 }
 
 /* The energy of all components whose name begins so; how many there are. */

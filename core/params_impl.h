@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files about parameters (params.h) share. */
+#ifndef NPULAB_PARAMS_IMPL_H
+#define NPULAB_PARAMS_IMPL_H
+
+#include "npulab/params.h"
+
+/* Reads one value into its member of config. The text is borrowed by members that are texts. `where` opens the message, `code` is returned. */
+int params_parse(const struct npl_param *param, const char *text, void *config, const char *where, int code,
+		 struct npl_err *err);
+/* The value in config as text; buf holds numbers. */
+const char *params_text(const struct npl_param *param, const void *config, char *buf, size_t n);
+
+/* A note on the parameters whose defaults have become neutral and that the machine does not give; NULL: there is none, or no memory. */
+const char *npl_machine_left_out(const struct npl_machine *machine, const struct npl_param *schema,
+				 const struct npl_former_default *formerly, const char *fitted_to,
+				 struct npl_arena *arena);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where the values of a machine's parameters come from (params.h). */
+#include <stdio.h>
+#include <string.h>
+
+#include "params_impl.h"
+
+static bool begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* What an energy's origin (result.h) says of the figures beside it. */
+static enum npl_source source_of_origin(const char *origin)
+{
+	return begins(origin, "absent")      ? NPL_SOURCE_DEFAULT
+	       : begins(origin, "modelled:") ? NPL_SOURCE_MODELLED
+	       : begins(origin, "assumed:")  ? NPL_SOURCE_ASSUMED
+					     : NPL_SOURCE_PUBLISHED; /* calibrated on published figures, or measured */
+}
+
+static bool has_word(const char *words, const char *word)
+{
+	const size_t length = strlen(word);
+	for (const char *at = words; *at; at += *at == ' ') {
+		const size_t here = strcspn(at, " ");
+		if (here == length && !strncmp(at, word, length))
+			return true;
+		at += here;
+	}
+	return false;
+}
+
+/* The origin that stands beside a figure, or is the parameter itself. */
+static const struct npl_param *origin_of(const struct npl_param *schema, const struct npl_param *param)
+{
+	for (const struct npl_param *p = schema; p->key; p++)
+		if (p->type == NPL_PARAM_ORIGIN && (p == param || (p->words && has_word(p->words, param->key))))
+			return p;
+	return NULL;
+}
+
+/* As the shipped file has it. */
+static enum npl_source shipped_source(const struct npl_machine *shipped, const struct npl_param *schema,
+				      const struct npl_param *param)
+{
+	const struct npl_param *beside = origin_of(schema, param);
+	const struct npl_setting *origin = beside ? npl_machine_setting(shipped, beside->key) : NULL;
+	const struct npl_setting *setting = npl_machine_setting(shipped, param->key);
+	return !setting ? NPL_SOURCE_DEFAULT : origin ? source_of_origin(origin->value) : setting->source;
+}
+
+/* Is the value in config the one that the shipped file gives, or else the default? */
+static bool is_as_shipped(const struct npl_machine *shipped, const struct npl_param *param, const void *config)
+{
+	union {
+		int64_t whole;
+		double number;
+		const char *text;
+		int choice;
+	} value;
+	char a[64], b[64];
+	struct npl_param alone = *param;
+	const struct npl_setting *setting = npl_machine_setting(shipped, param->key);
+	const char *text = setting ? setting->value : param->otherwise;
+	alone.offset = 0;
+	return text && !params_parse(&alone, text, &value, "", NPL_EINPUT, &(struct npl_err){0}) &&
+	       !strcmp(params_text(&alone, &value, a, sizeof a), params_text(param, config, b, sizeof b));
+}
+
+static enum npl_source source_of(const struct npl_machine *machine, const struct npl_param *schema,
+				 const struct npl_param *param, const void *config, const struct npl_machine *shipped)
+{
+	if (!npl_machine_setting(machine, param->key))
+		return NPL_SOURCE_DEFAULT;
+	if (shipped && is_as_shipped(shipped, param, config))
+		return shipped_source(shipped, schema, param);
+	return NPL_SOURCE_OWN;
+}
+
+int npl_machine_sources(struct npl_machine *machine, const struct npl_param *schema, const void *config,
+			const struct npl_machine *shipped, struct npl_arena *arena, struct npl_err *err)
+{
+	size_t n = 0;
+	while (schema && schema[n].key)
+		n++;
+	enum npl_source *source = npl_arena_array(arena, n + 1, sizeof *source);
+	if (!source)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", machine->name);
+	for (size_t i = 0; i < n; i++)
+		source[i] = source_of(machine, schema, &schema[i], config, shipped);
+	machine->source = source;
+	return 0;
+}
+
+enum npl_source npl_machine_source(const struct npl_machine *machine, const struct npl_param *schema, const char *key)
+{
+	for (size_t i = 0; machine->source && schema[i].key; i++)
+		if (!strcmp(schema[i].key, key))
+			return machine->source[i];
+	return NPL_SOURCE_DEFAULT;
+}
+
+const char *npl_machine_left_out(const struct npl_machine *machine, const struct npl_param *schema,
+				 const struct npl_former_default *formerly, const char *fitted_to,
+				 struct npl_arena *arena)
+{
+	const char *list = NULL;
+	for (; formerly && formerly->key; formerly++) {
+		const struct npl_param *p = schema;
+		while (p->key && strcmp(p->key, formerly->key))
+			p++;
+		if (!p->key || npl_machine_setting(machine, p->key))
+			continue;
+		list = npl_arena_printf(arena, "%s%s%s (now %s, formerly %s)", list ? list : "", list ? ", " : "",
+					p->key, p->otherwise, formerly->value);
+	}
+	return list ? npl_arena_printf(
+			      arena,
+			      "its file leaves out %s: the former defaults were fitted to %s and are no longer "
+			      "inherited; a line in the file or --set %s.KEY=VALUE brings one back",
+			      list, fitted_to, machine->name)
+		    : NULL;
+}
