@@ -14,7 +14,8 @@ import sys
 NEAR = 1e-12
 
 # Of any device: builds, files and the time that npulab itself took.
-NEVER = {"npulab", "version", "commit", "machine_sha256", "detail", "simulation_wall_seconds", "wall_seconds", "load_average"}
+NEVER = {
+    "npulab", "version", "commit", "machine_sha256", "memory_sha256", "detail", "simulation_wall_seconds", "wall_seconds", "load_average"}
 
 # Of a device that measures itself this alone is its word for the same input; "layers" stands for the layers' own keys here.
 MEASURED_KINDS = {"reference", "null", "cpu", "cuda"}
