@@ -17,7 +17,6 @@
 #include "unavailable.h"
 #include "value_notes.h"
 
-
 /* Whether the device of this name times its link itself. */
 static bool times_link(const struct npl_device_report *r, const char *name)
 {

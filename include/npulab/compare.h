@@ -135,7 +135,7 @@ struct npl_compare_options {
 	bool without_host; /* no layer can fall to a host: its settings are refused */
 	const struct npl_program_taker *
 		programs; /* is given the programs of the first batch (program_dump.h); NULL: nobody is. Of one device alone */
-	const int *place;  /* run --place: one mixed entry, nodes on these devices; NULL: one entry per device */
+	const int *place; /* run --place: one mixed entry, nodes on these devices; NULL: one entry per device */
 	const char *const *placed_by; /* per node: the rule that did, NULL: none did; or NULL */
 	struct npl_tensor
 		*outputs; /* NULL, or graph->n_outputs zeroed tensors that receive the (last) device's outputs */
