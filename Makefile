@@ -146,6 +146,10 @@ fuzz: ## a minute of libFuzzer on each parser (FUZZ_SECONDS=n for another time)
 bench: all ## measurements (see bench/README.md)
 	@scripts/bench.sh
 
+bench-host: all ## how near the modelled host comes to this computer, operator by operator
+	@scripts/install-deps.sh test
+	@bench/host_model.py $(bin)/npulab
+
 test-cuda: all ## on a machine with a GPU: precisions, layers and ONNX's cases against the reference
 	@scripts/test-cuda.sh
 
@@ -321,6 +325,6 @@ $(out)/version.h: FORCE
 
 FORCE:
 
-.PHONY: all help deps demo test test-cuda test-emulated bench-cuda cuda-bundle check docs-check docs-update asan lint format cosim mutants fuzz soak bench prove examples install install-files uninstall tsan clean objects FORCE
+.PHONY: all help deps demo test test-cuda test-emulated bench-cuda cuda-bundle check docs-check docs-update asan lint format cosim mutants fuzz soak bench bench-host prove examples install install-files uninstall tsan clean objects FORCE
 
 -include $(sources:%.c=$(out)/%.d)

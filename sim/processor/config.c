@@ -30,6 +30,8 @@ const struct npl_param npl_processor_params[] = {
 	       "divisions and square roots"),
 	NUMBER("vectors.function_per_cycle", rate[NPL_FUNCTION], "1", 1e-6, 1e6, "instructions",
 	       "steps of the polynomials behind exp, log, erf and their like"),
+	NUMBER("vectors.reduce_per_cycle", rate[NPL_REDUCE], "1", 1e-6, 1e6, "instructions",
+	       "that put values together into sums and maxima"),
 	NUMBER("scattered_per_cycle", rate[NPL_SCATTER], "1", 1e-6, 1e6, "values",
 	       "that a core fetches from scattered addresses"),
 	NUMBER("private_cache.bytes", private_bytes, "0", 0, 1e12, "bytes", "a core's own cache; 0: none"),

@@ -4,7 +4,7 @@
  * simulated machine is one (machines/host.yaml), and so are the analytical devices (machines/cpu_*.yaml, gpu_*.yaml) that stand in a
  * table where nobody has the real one.
  *
- * An operator is so many multiply-accumulates, operations of four classes and bytes (npl_processor_work). It may use any number of cores;
+ * An operator is so many multiply-accumulates, operations of five classes and bytes (npl_processor_work). It may use any number of cores;
  * it uses as many as make it fastest. On n cores of a processor with the figures of its machine file
  *
  *     arithmetic = macs / (n x clock x products) + operations of each class / (n x clock x rate of the class)
@@ -27,6 +27,7 @@ enum npl_processor_class {
 	NPL_SIMPLE, /* arithmetic, comparisons, conversions: vector instructions */
 	NPL_DIVIDE, /* divisions and square roots: vector instructions */
 	NPL_FUNCTION, /* steps of the polynomials behind exp, log, erf and their like: vector instructions that wait for each other */
+	NPL_REDUCE, /* values that are put together into one, as a sum or a maximum: vector instructions on several at a time */
 	NPL_SCATTER, /* values that are fetched from scattered addresses: one by one */
 	NPL_CLASSES
 };

@@ -13,8 +13,8 @@
 enum { EXP = 12, LOG = 16, POW = LOG + EXP, ERF = 2 + 5 + 1 + EXP + 4, SINE = 12, ARC = 12 };
 
 struct cost {
-	double result[NPL_CLASSES]; /* for each result: simple, divide, function, scatter */
-	double input;               /* simple operations for each value read */
+	double result[NPL_CLASSES]; /* for each result: simple, divide, function, reduce, scatter */
+	double input;               /* values put together for each value read */
 };
 
 /* ONNX names. Beside each: what the numbers are, where they do not say it. */
@@ -33,39 +33,39 @@ static const struct {
 	{"BatchNormalization", {{2}, 0}}, /* scale and shift, folded per channel */
 	{"Celu", {{4, 1, EXP}, 0}},
 	{"Clip", {{2}, 0}},
-	{"Compress", {{0, 0, 0, 1}, 0}},
+	{"Compress", {{0, 0, 0, 0, 1}, 0}},
 	{"Cos", {{0, 0, SINE}, 0}},
 	{"Cosh", {{2, 1, EXP}, 0}},
-	{"CumSum", {{0, 0, 0, 1}, 0}}, /* each sum waits for the one before */
-	{"DepthToSpace", {{0, 0, 0, 1}, 0}},
+	{"CumSum", {{0, 0, 0, 0, 1}, 0}}, /* each sum waits for the one before */
+	{"DepthToSpace", {{0, 0, 0, 0, 1}, 0}},
 	{"Div", {{0, 1}, 0}},
 	{"DynamicQuantizeLinear", {{3}, 2}}, /* least and greatest of all, then scale, round, limits */
 	{"Elu", {{4, 0, EXP}, 0}},           /* exp, less one, times alpha, comparison, choice */
 	{"Erf", {{0, 1, ERF}, 0}},
 	{"Exp", {{0, 0, EXP}, 0}},
-	{"GatherElements", {{0, 0, 0, 1}, 0}},
+	{"GatherElements", {{0, 0, 0, 0, 1}, 0}},
 	{"Gelu", {{4, 1, ERF}, 0}}, /* erf, its argument, plus one, times x, halved */
 	{"GlobalAveragePool", {{0}, 1}},
 	{"GlobalLpPool", {{0, 1, POW}, 2}},
 	{"GlobalMaxPool", {{0}, 1}},
-	{"GroupNormalization", {{7}, 0}}, /* mean, difference, variance (2), scale (2), shift */
+	{"GroupNormalization", {{5, 0, 0, 2}, 0}}, /* mean, difference, variance (2), scale (2), shift */
 	/* two gates, the candidate, their sums */
 	{"GRU", {{2 * 2 + 3 + 6, 3, 3 * EXP}, 0}},
-	{"HardSigmoid", {{3}, 0}},           /* scale and shift, two limits */
-	{"HardSwish", {{4}, 0}},             /* HardSigmoid, times x */
-	{"InstanceNormalization", {{7}, 0}}, /* as GroupNormalization */
-	{"LayerNormalization", {{7}, 0}},
+	{"HardSigmoid", {{3}, 0}},                    /* scale and shift, two limits */
+	{"HardSwish", {{4}, 0}},                      /* HardSigmoid, times x */
+	{"InstanceNormalization", {{5, 0, 0, 2}, 0}}, /* as GroupNormalization */
+	{"LayerNormalization", {{5, 0, 0, 2}, 0}},
 	{"LeakyRelu", {{2}, 0}},
 	{"Log", {{0, 0, LOG}, 0}},
-	{"LogSoftmax", {{4, 0, EXP}, 0}}, /* maximum, difference, exp, sum, difference */
-	{"LRN", {{5, 0, POW}, 0}},        /* square, scale and shift, power, product; the window is added below */
-	{"LpNormalization", {{3, 1}, 0}},
+	{"LogSoftmax", {{2, 0, EXP, 2}, 0}}, /* maximum, difference, exp, sum, difference */
+	{"LRN", {{5, 0, POW}, 0}},           /* square, scale and shift, power, product; the window is added below */
+	{"LpNormalization", {{2, 1, 0, 1}, 0}},
 	/* three gates, candidate and cell, their sums */
 	{"LSTM", {{3 * 2 + 2 * 3 + 4, 5, 5 * EXP}, 0}},
-	{"MeanVarianceNormalization", {{6, 1}, 0}},
+	{"MeanVarianceNormalization", {{4, 1, 0, 2}, 0}},
 	{"Mish", {{8, 1, EXP + LOG + EXP}, 0}}, /* Softplus, Tanh of it, times x */
 	{"Mod", {{2, 1}, 0}},
-	{"NonZero", {{0, 0, 0, 1}, 1}},
+	{"NonZero", {{0, 0, 0, 0, 1}, 1}},
 	{"Pow", {{1, 0, POW}, 0}},
 	{"PRelu", {{2}, 0}},
 	{"QuantizeLinear", {{3}, 0}}, /* scale, round, limits */
@@ -81,18 +81,18 @@ static const struct {
 	{"ReduceProd", {{0}, 1}},
 	{"ReduceSum", {{0}, 1}},
 	{"ReduceSumSquare", {{0}, 1}},
-	{"RMSNormalization", {{4}, 0}}, /* square, sum, scale (2) */
-	{"RNN", {{3 + 2, 1, EXP}, 0}},  /* Tanh and two sums */
-	{"RotaryEmbedding", {{3}, 0}},  /* two products and their sum */
-	{"Selu", {{5, 0, EXP}, 0}},     /* Elu, scaled */
-	{"Sigmoid", {{2, 1, EXP}, 0}},  /* sign, exp, plus one, division */
+	{"RMSNormalization", {{3, 0, 0, 1}, 0}}, /* square, sum, scale (2) */
+	{"RNN", {{3 + 2, 1, EXP}, 0}},           /* Tanh and two sums */
+	{"RotaryEmbedding", {{3}, 0}},           /* two products and their sum */
+	{"Selu", {{5, 0, EXP}, 0}},              /* Elu, scaled */
+	{"Sigmoid", {{2, 1, EXP}, 0}},           /* sign, exp, plus one, division */
 	{"Sin", {{0, 0, SINE}, 0}},
 	{"Sinh", {{2, 1, EXP}, 0}},
 	{"Softmax",
-	 {{4, 0, EXP}, 0}}, /* maximum, difference, exp, sum, product; a division for each row is not counted */
+	 {{2, 0, EXP, 2}, 0}}, /* maximum, difference, exp, sum, product; a division for each row is not counted */
 	{"Softplus", {{4, 0, EXP + LOG}, 0}}, /* exp of -|x|, plus one, log, maximum, sum */
 	{"Softsign", {{2, 1}, 0}},
-	{"SpaceToDepth", {{0, 0, 0, 1}, 0}},
+	{"SpaceToDepth", {{0, 0, 0, 0, 1}, 0}},
 	{"Sqrt", {{0, 1}, 0}},
 	{"Tan", {{0, 1, SINE}, 0}},
 	{"Tanh", {{3, 1, EXP}, 0}}, /* doubled, exp, plus and minus one, division */
@@ -172,10 +172,10 @@ static struct cost cost_of(enum npl_op op, const struct npl_attrs *attrs, const 
 	switch (op) {
 	case NPL_OP_MAXPOOL:
 	case NPL_OP_AVERAGEPOOL:
-		cost.result[NPL_SIMPLE] = area(&attrs->window);
+		cost = (struct cost){{[NPL_REDUCE] = area(&attrs->window)}, 0};
 		break;
 	case NPL_OP_LPPOOL:
-		cost = (struct cost){{2 * area(&attrs->window), 1}, 0};
+		cost = (struct cost){{area(&attrs->window), 1, 0, area(&attrs->window)}, 0};
 		break;
 	case NPL_OP_SUM:
 	case NPL_OP_MEAN:
@@ -183,7 +183,9 @@ static struct cost cost_of(enum npl_op op, const struct npl_attrs *attrs, const 
 	case NPL_OP_MIN:
 		cost.result[NPL_SIMPLE] = n_in > 2 ? n_in - 1 : 1;
 		break;
-	case NPL_OP_LRN:
+	case NPL_OP_LRN: /* a power of -3/4, the usual one, is two roots, a product and a division */
+		if (attrs->beta == 0.75f)
+			cost = (struct cost){{5, 3}, 0};
 		cost.result[NPL_SIMPLE] += (double)attrs->size;
 		break;
 	case NPL_OP_POW:
@@ -212,7 +214,8 @@ static void add_scores(struct npl_processor_work *work, const struct npl_attrs *
 	if (rank == 3 && attrs->attention.q_heads > 0)
 		row /= (double)attrs->attention.q_heads;
 	const double scores = row > 0 ? (double)work->macs / (2 * row) : 0;
-	work->operations[NPL_SIMPLE] += 5 * scores;
+	work->operations[NPL_SIMPLE] += 3 * scores;
+	work->operations[NPL_REDUCE] += 2 * scores;
 	work->operations[NPL_FUNCTION] += EXP * scores;
 }
 
@@ -237,7 +240,7 @@ struct npl_processor_work npl_processor_work_of(enum npl_op op, const struct npl
 	}
 	for (int c = 0; c < NPL_CLASSES; c++)
 		work.operations[c] = cost.result[c] * made;
-	work.operations[NPL_SIMPLE] += cost.input * taken;
+	work.operations[NPL_REDUCE] += cost.input * taken;
 	if (op == NPL_OP_ATTENTION)
 		add_scores(&work, attrs, n_in ? in[0] : NULL);
 	return work;

@@ -81,14 +81,15 @@ Test(session, transfers_and_host)
 	const int place[CHAIN] = {0, 0, 0, 1, 1, 1, NPL_ON_HOST};
 	struct npl_device *host = kit_open_host();
 	enum { X = 2 * 3 * 8 * 8, B = 2 * 4 * 6 * 6, Y = 2 * 10 };
-	/* operations per value: square, sum of 3, scale and shift, product within the power, product; maximum, difference, sum, product. Steps: log and exp 28; exp 12 */
-	const double lrn = 1 + 3 + 2 + 1 + 1, softmax = 1 + 1 + 1 + 1;
+	/* operations per value: square, sum of 3, scale and shift, product within the power, product; its roots and division */
+	const struct npl_processor_work lrn = {
+		.operations = {[NPL_SIMPLE] = B * (1 + 3 + 2 + 1 + 1), [NPL_DIVIDE] = B * 3}, .bytes = 2 * B * 4};
+	/* maximum, difference, sum, product, and the 12 steps of an exponential */
+	const double softmax = 1 + 1 + 1 + 1;
 	const struct expected want[CHAIN] = {
 		[C1] = {NPL_RAN, "tpu_v1", kit_host_cost(host, X, 0, X * 4 + X), 0, X},
 		[R1] = {NPL_FUSED, "tpu_v1", {0}, -1, 0},
-		[N1] = {NPL_RAN, "host",
-			kit_sum(kit_host_cost(host, B, 0, B + B * 4), kit_host_cost(host, B * lrn, B * 28, 2 * B * 4)),
-			0, B},
+		[N1] = {NPL_RAN, "host", kit_sum(kit_host_cost(host, B, 0, B + B * 4), kit_work_cost(host, lrn)), 0, B},
 		[P1] = {NPL_RAN, "diannao", kit_host_cost(host, B, 0, B * 4 + B * 2), 1, B * 2},
 		[F1] = {NPL_VIEW, "diannao", {0}, -1, 0},
 		[FC] = {NPL_RAN, "diannao", {0}, -1, 0},
