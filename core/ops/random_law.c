@@ -148,7 +148,7 @@ static const struct steps *fastest(void)
 /* x[i] = npl_normal_quantile(p[i]) for a block: all as if they were in the middle, then those that are not. */
 static void quantiles(const struct steps *steps, const double *p, int64_t n, double *x)
 {
-	int at[BLOCK];
+	int at[BLOCK] = {0};
 	double r[BLOCK], beyond[BLOCK];
 	int64_t tails = 0;
 	steps->middle(p, n, x);

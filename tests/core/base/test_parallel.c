@@ -117,7 +117,9 @@ static void hold(void *context, int64_t i, int worker)
 		usleep(100);
 }
 
-Test(parallel, as_many_threads_as_allowed, .timeout = 60)
+TestSuite(parallel, .timeout = 60);
+
+Test(parallel, as_many_threads_as_allowed)
 {
 	for (int workers = 2; workers <= MOST; workers++) {
 		struct holding holding = {.wanted = workers};
