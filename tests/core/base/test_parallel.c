@@ -60,6 +60,8 @@ static void *loops(void *wrong)
 	return NULL;
 }
 
+TestSuite(parallel, .timeout = 60);
+
 Test(parallel, every_task_once)
 {
 	pthread_t thread[3];
@@ -116,8 +118,6 @@ static void hold(void *context, int64_t i, int worker)
 	while (atomic_load(&holding->there) < holding->wanted)
 		usleep(100);
 }
-
-TestSuite(parallel, .timeout = 60);
 
 Test(parallel, as_many_threads_as_allowed)
 {
