@@ -6,8 +6,8 @@
 
 #include "npulab/params.h"
 
-/* Reads one value into its member of config. The text is borrowed by members that are texts. `where` opens the message, `code` is returned. */
-int params_parse(const struct npl_param *param, const char *text, void *config, const char *where, int code,
+/* Reads one value into its member of config. The value is borrowed by members that are texts. `where` opens the message, `code` is returned. */
+int params_parse(const struct npl_param *param, const char *value, void *config, const char *where, int code,
 		 struct npl_err *err);
 /* The value in config as text; buf holds numbers. */
 const char *params_text(const struct npl_param *param, const void *config, char *buf, size_t n);

@@ -36,11 +36,12 @@ static char *cut(const char *text, int width, int head)
 {
 	const size_t bytes = head_bytes(text, head);
 	const char *tail = tail_of(text, width - 1 - head);
-	char *made = malloc(bytes + strlen(tail) + 2);
+	const size_t rest = strlen(tail) + 1;
+	char *made = malloc(bytes + 1 + rest);
 	if (made) {
 		memcpy(made, text, bytes);
 		made[bytes] = '~';
-		strcpy(made + bytes + 1, tail);
+		memcpy(made + bytes + 1, tail, rest);
 	}
 	return made;
 }

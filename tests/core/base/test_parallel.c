@@ -185,7 +185,7 @@ Test(parallel, quantised_values)
 			uint64_t saturations = 0, want = 0;
 			for (int64_t i = 0; i < N; i++)
 				value[i] = (float)test_range(&rng, -80000, 80000) /
-					   (types[t].dtype == NPL_I16 ? 2 : 200);
+					   (types[t].dtype == NPL_I16 ? 2.0f : 200.0f);
 			value[0] = INFINITY;
 			value[N - 1] = -FLT_MAX;
 			npl_threads_allow(threads);
