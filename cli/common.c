@@ -23,7 +23,7 @@ void cli_common_options(struct cli_common *c, struct cli_option *table)
 		{"match", CLI_LIST_OF_TEXT, &c->match, 0, 0, "PATTERN",
 		 "only layers of this operator (Conv*) or name (/EXPRESSION/), in tables and CSV"},
 		{"sort", CLI_TEXT, &c->sort, 0, 0, "KEY",
-		 "layers by time, cycles, idle, macs, bytes or energy of the first device"},
+		 "layers by order, time, cycles, idle (cycles without work), macs, bytes or energy of the first device"},
 		{"top", CLI_INT, &c->top, 1, 1 << 24, "N", "only the first N layers (by time, unless --sort)"},
 		{"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "DEVICE.KEY=VALUE",
 		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},

@@ -27,7 +27,7 @@ bool npl_report_modelled(const struct npl_device_report *r)
 void npl_energy_table(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	struct npl_table table;
-	static const char *const header[] = {"ENERGY OF A BATCH", "MACHINE", "ITS MEMORY", "WAITING", "HOST", "LINK"};
+	static const char *const header[] = {"ENERGY OF A BATCH", "CHIP", "MEMORY", "WAITING", "HOST", "LINK"};
 	static const enum npl_energy_part part[] = {NPL_OF_MACHINE, NPL_OF_MEMORY, NPL_OF_WAITING, NPL_OF_HOST,
 						    NPL_OF_LINK};
 	int rows = 0;
@@ -42,8 +42,9 @@ void npl_energy_table(FILE *out, const struct npl_comparison *c, const struct np
 		npl_figures_of(r, context, &f);
 		for (int p = 0; p < NPL_ENERGY_PARTS; p++) {
 			const double joules = f.part_j[part[p]];
-			/* a link whose bytes take no energy of their own, or one that is counted elsewhere */
-			const bool no_own = part[p] == NPL_OF_LINK && joules <= 0;
+			/* What is not told apart is inside the chip's: memory of a processor, a link without energy of its own, waiting
+			 * of a machine without static power. A host that did nothing took nothing. */
+			const bool no_own = part[p] != NPL_OF_HOST && joules <= 0;
 			cells[1 + p] = figure(text[p], no_own ? NAN : joules / (double)r->batches, "J", true);
 		}
 		npl_table_row(&table, cells);
@@ -89,13 +90,14 @@ size_t npl_energy_note(char *line, size_t size, const struct npl_device_report *
 /* The modelled host, where it has worked. */
 void npl_host_note(struct npl_table *table, const struct npl_comparison *c)
 {
-	char line[600], origin[120];
+	char line[900], origin[120];
 	for (int d = 0; d < c->n_devices; d++) {
 		if (!(c->device[d].run.host_seconds > 0) || !c->host.name)
 			continue;
 		origins_of(&c->device[d].run, 1u << NPL_OF_HOST, origin, sizeof origin);
 		snprintf(line, sizeof line,
-			 "%s; energy %s while it works; --set host.KEY=VALUE or --host FILE changes it",
+			 "%s; converts inputs and outputs between float32 and a machine's format, too; energy %s while "
+			 "it works; --set host.KEY=VALUE or --host FILE changes it",
 			 c->host.info.detail, origin);
 		npl_table_row(table, (const char *const[]){"host", line});
 		return;

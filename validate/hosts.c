@@ -188,7 +188,7 @@ int npl_validate_hosts(struct npl_validation *validation, const struct npl_valid
 {
 	struct npl_device *device[PLATFORMS] = {NULL};
 	struct npl_validation tpu = {0}; /* what the paper says of the TPU and its applications */
-	struct rates rates;
+	struct rates rates = {0};
 	int rc = npl_validation_load(validation, HOSTS, HOSTS ".csv", err);
 	if (!rc)
 		rc = npl_validation_load(&tpu, NPL_TPU_MACHINE, NPL_TPU_MACHINE ".csv", err);

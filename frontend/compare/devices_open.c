@@ -83,8 +83,8 @@ static int refuse_host(const char *machine, const char *asked, struct npl_err *e
 				"%s: 'host' is the name of the modelled host, expected another `name:` (or --host %s)",
 				asked, asked);
 	return npl_fail(err, NPL_EUSAGE,
-			"host is the modelled host beside the machines and no device: --host takes another, and "
-			"`npulab devices` lists processors that are devices");
+			"host cannot be a device: it is the modelled processor beside the machines; "
+			"cpu_haswell_e5_2699v3 is the same die as a device, and --host FILE sets another host");
 }
 
 static int open_one(struct opening *o, int d, struct npl_device **device, struct npl_err *err)

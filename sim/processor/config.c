@@ -79,13 +79,14 @@ static int check_core(const char *name, double all, double one, struct npl_err *
 
 int npl_processor_check(const struct npl_processor_model *p, struct npl_err *err)
 {
+	static const char *const words[] = {"f32", "tf32", "f16"}; /* NPL_PROCESSOR_PRECISION_WORDS */
 	if (check_cache("private_cache", p->private_bytes, p->private_rate, err) ||
 	    check_cache("shared_cache", p->shared_bytes, p->shared_rate, err) ||
 	    check_core("shared_cache", p->shared_rate, p->shared_core_rate, err) ||
 	    check_core("memory", p->memory_rate, p->memory_core_rate, err))
 		return err->code;
 	if (!(p->macs[p->precision] > 0))
-		return npl_fail(err, NPL_EINPUT,
-				"it has no products in the precision asked for: macs_per_cycle of it is 0");
+		return npl_fail(err, NPL_EINPUT, "precision %s needs macs_per_cycle.%s above 0", words[p->precision],
+				words[p->precision]);
 	return 0;
 }

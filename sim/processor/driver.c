@@ -84,7 +84,7 @@ static void processor_describe(const void *state, struct npl_device_info *info)
 					       .energy_origin = c->link_origin};
 	snprintf(
 		info->detail, sizeof info->detail,
-		"analytical, no cycles: %lld cores at %g MHz, %g GB/s, %g %% of both attained, %g us to start an operator",
+		"analytical: %lld cores at %g MHz, memory at %g GB/s; arithmetic and traffic at %g %% of peak; %g us to start an operator",
 		(long long)c->cores, c->clock_hz / 1e6, c->memory_rate / 1e9, 100 * c->efficiency,
 		c->overhead_seconds * 1e6);
 }

@@ -14,7 +14,7 @@
  *
  * Weights come from memory, since those of the other layers have passed through the caches since their last use.
  *
- * Not modelled: what of an operator cannot be cut, bytes that an operator touches again after they left a cache, clocks that follow
+ * Not modelled: serial parts of an operator, bytes that are read again after they left a cache, clocks that follow
  * the load, other programs. */
 #ifndef NPULAB_PROCESSOR_MODEL_H
 #define NPULAB_PROCESSOR_MODEL_H

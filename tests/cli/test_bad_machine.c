@@ -58,7 +58,7 @@ Test(cli_bad_machine, devices_and_parameters)
 		{4,
 		 "there is no device 'tpu_v2'; the nearest is 'tpu_v1'",
 		 {"compare", "digits", "--devices", "tpu_v2"}},
-		{2, "host is the modelled host", {"compare", "digits", "--devices", "host"}},
+		{2, "host cannot be a device", {"compare", "digits", "--devices", "host"}},
 		{4, "there is no device 'systolic'", {"compare", "digits", "--devices", "systolic"}},
 		{4, "there is no device 'gpu'", {"run", "digits", "--device", "gpu"}},
 		{4, "there is no device 'x'", {"run", "digits", "--place", "*=x"}},

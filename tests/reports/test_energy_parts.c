@@ -73,10 +73,10 @@ Test(energy_parts, tables_say_it)
 	const struct cli_how plainly = {0};
 	struct cli_result r = cli_run(&plainly, "compare", "digits", "--devices", "tpu_v1,diannao", "--timing-only");
 	cr_assert_eq(r.status, 0, "%s", r.err);
-	cr_assert(cli_says(r.out, "ENERGY OF A BATCH MACHINE ITS MEMORY WAITING HOST LINK"), "%s", r.out);
+	cr_assert(cli_says(r.out, "ENERGY OF A BATCH CHIP MEMORY WAITING HOST LINK"), "%s", r.out);
 	cr_assert(cli_says(r.out, "a byte of main memory takes 81.6 pJ on tpu_v1 and 550 pJ on diannao"), "%s", r.out);
 	cr_assert(cli_says(r.out, "of its memory modelled:dramsim3-ddr3-2133"), "%s", r.out);
-	cr_assert(cli_says(r.out, "OPS/S, PEAK USED and POWER the machine while it works"), "%s", r.out);
+	cr_assert(cli_says(r.out, "OPS/S, PEAK USED and POWER the chip and its memory while they work"), "%s", r.out);
 	cr_assert(cli_says(r.out, "--host FILE changes it"), "%s", r.out);
 	cli_free(&r);
 	/* one memory, or two alike, need no word */
