@@ -50,7 +50,9 @@ Test(cli_dispatch, energy_of_links)
 {
 	static const char rules[] = "Conv=tpu_v1,Gemm=diannao,MaxPool=systolic_16x16,*=host";
 	const struct cli_how how = {0};
-	json_t *root = cli_json(&how, "run", "digits", "--place", rules, "--timing-only", "--json", "-"), *layer, *part;
+	json_t *root = cli_json(&how, "run", "digits", "--place", rules, "--timing-only", "--json", "-", "--set",
+				"systolic_16x16.host_link.energy_origin=absent"),
+	       *layer, *part;
 	json_t *links = cli_at(root, "devices.0.links");
 	cr_assert_eq(json_array_size(links), 3);
 	json_t *tpu = json_array_get(links, 0), *diannao = json_array_get(links, 1), *array = json_array_get(links, 2);
