@@ -412,7 +412,7 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 					: "modelled or assumed, not measured; BATCH TIME, SAMPLES/S and "
 					  "ENERGY/SAMPLE cover the machine, its host and the link between them, "
 					  "OPS/S, PEAK USED and POWER the chip and its memory while they work; energy "
-					  "marked - is part of CHIP, or none"});
+					  "marked - is within CHIP, or none"});
 	if (any_measure)
 		npl_table_row(&table, (const char *const[]){"no mark", "measured on this computer"});
 	if (any_measure && npl_isa_limit()) {
