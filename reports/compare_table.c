@@ -419,6 +419,11 @@ static void put_notes(FILE *out, const struct npl_comparison *c, const struct np
 		snprintf(line, sizeof line, "kernels for %s and no further: " NPL_MAX_ISA " is set", npl_isa_limit());
 		npl_table_row(&table, (const char *const[]){"limited", line});
 	}
+	if (c->graph->layer_list)
+		npl_table_row(&table,
+			      (const char *const[]){"list of layers",
+						    "each layer's input is there and its result stays: no "
+						    "conversion by the host and no transfer over a link counts"});
 	put_batches(&table, c);
 	if (context->layers && c->n_devices && c->device[0].layer_accuracy)
 		npl_table_row(&table, (const char *const[]){

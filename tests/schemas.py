@@ -26,6 +26,7 @@ COMMANDS = [
     "compare digits --devices tpu_v1@array.rows=128,cpu --set cpu.precision=int8 --set cpu.tdp_watts=100 --set cpu.tdp_cores=8 --json -",
     "compare alexnet --devices tpu_v1,diannao --batch 1 --timing-only --json -",
     "compare mixed.onnx --input x.npy --devices systolic_128x128,reference --json -",
+    "compare list.csv --devices tpu_v1 --json -",
     "run digits --place 'Conv*=tpu_v1,Gemm=diannao,*=cpu' --json -",
     "run digits --place 'Conv*=tpu_v1,*=host' --json -",
     "layer gemm -m 20 -n 30 -k 40 --devices tpu_v1,cpu --json -",

@@ -106,10 +106,12 @@ static int settle_measured(const struct npl_energy_watch *watch, struct npl_run 
 	return npl_energy_merge(run->energy, &run->n_energy, NPL_MAX_RUN_ENERGY, &measured, err);
 }
 
-/* A layer's absent energy becomes power x its time, that of what crossed the device's link in it included: the board draws it then too. */
+/* A layer's absent energy becomes power x its time, that of what crossed the device's link in it included: the board draws it then too.
+ * Transfers that the row does not count, as those of a list of layers, draw nothing. */
 static void assume_row(struct npl_layer_run *row, double watts, bool own_time)
 {
-	const double transfers = own_time ? 0 : row->result.to_device.seconds + row->result.to_host.seconds;
+	const bool none = own_time || !(row->link_seconds > 0);
+	const double transfers = none ? 0 : row->result.to_device.seconds + row->result.to_host.seconds;
 	for (int e = 0; e < row->result.n_energy; e++)
 		if (is_unknown(&row->result.energy[e])) {
 			row->result.energy[e].origin = "assumed:tdp";

@@ -199,6 +199,7 @@ int topology_load(const char *path, const struct npl_load_options *options, stru
 	if (!made)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 	made->opset = OPSET;
+	made->layer_list = true;
 	t.table.err = &t.err;
 	graph_builder_init(&t.b, made, options, GRAPH_LIMITS, &t.err);
 	made->batch = 1;

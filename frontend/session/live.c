@@ -73,6 +73,7 @@ int npl_live_open(struct npl_session *s, const struct npl_tensor *inputs, struct
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	if (npl_schedule_open(&live->schedule, s->device, s->n_devices, err))
 		return err->code;
+	live->schedule.in_order = graph->layer_list;
 	live->after = NPL_AT_START;
 	for (int v = 0; v < graph->n_values; v++) {
 		live->root[v] = v;
@@ -107,9 +108,18 @@ void npl_live_close(struct npl_live *live)
 	*live = (struct npl_live){0};
 }
 
+/* Conversions and transfers are made all the same, for the values, but those of a list of layers are nobody's work: inputs are there and
+ * results stay (npl_graph.layer_list). */
+static bool moves_nothing(const struct npl_live *live)
+{
+	return live->session->graph->layer_list;
+}
+
 int npl_charge_host(struct npl_live *live, enum npl_work kind, int v, const struct npl_processor_work *work,
 		    struct npl_layer_run *row, int after)
 {
+	if (kind == NPL_WORK_CONVERSION && moves_nothing(live))
+		return after;
 	const struct npl_processor_time time = npl_processor_estimate(live->session->host, NPL_PROCESSOR_F32, work);
 	row->host_seconds += time.seconds;
 	row->host_joules += time.seconds * time.watts;
@@ -123,6 +133,8 @@ int npl_charge_link(struct npl_live *live, int device, enum npl_work work, int v
 {
 	const struct npl_session *s = live->session;
 	const struct npl_link *link = &npl_device_get_info(s->device[device])->link;
+	if (moves_nothing(live))
+		return after;
 	live->link_bytes[row->node * s->n_devices + device] += bytes;
 	row->link_bytes += bytes;
 	double seconds = link->latency_seconds + (double)bytes / link->bytes_per_second;
@@ -143,7 +155,7 @@ static int charge_measured(struct npl_live *live, int device, enum npl_work work
 			   struct npl_layer_run *row, int after)
 {
 	const int link = live->schedule.of_link[device];
-	if (!transfers->n || link < 0)
+	if (!transfers->n || link < 0 || moves_nothing(live))
 		return after;
 	row->link_bytes += transfers->bytes;
 	row->link_seconds += transfers->seconds;

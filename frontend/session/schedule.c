@@ -18,7 +18,7 @@ static int add_resource(struct npl_schedule *s, enum npl_resource_kind kind, int
 int npl_schedule_open(struct npl_schedule *s, struct npl_device *const *device, int n_devices, struct npl_err *err)
 {
 	size_t most = 2 * (size_t)n_devices + 1;
-	*s = (struct npl_schedule){0};
+	*s = (struct npl_schedule){.latest = NPL_AT_START};
 	s->resource = calloc(most, sizeof *s->resource);
 	s->last = calloc(most, sizeof *s->last);
 	s->of_device = calloc(most, sizeof *s->of_device);
@@ -79,6 +79,8 @@ static struct npl_span *append(struct npl_schedule *s)
 int npl_schedule_add(struct npl_schedule *s, const struct npl_span *work, int after)
 {
 	after = npl_schedule_later(s, after, s->last[work->resource]);
+	if (s->in_order)
+		after = npl_schedule_later(s, after, s->latest);
 	struct npl_span *span = work->seconds > 0 ? append(s) : NULL;
 	if (!span)
 		return after;
@@ -88,8 +90,8 @@ int npl_schedule_add(struct npl_schedule *s, const struct npl_span *work, int af
 	span->start_seconds = end_of(s, after);
 	span->end_seconds = span->start_seconds + span->seconds;
 	s->resource[span->resource].busy_seconds += span->seconds;
-	s->last[span->resource] = s->n - 1;
-	return s->n - 1;
+	s->last[span->resource] = s->latest = s->n - 1;
+	return s->latest;
 }
 
 int npl_schedule_device(struct npl_schedule *s, int device, int n, const int *node,

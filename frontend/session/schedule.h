@@ -16,6 +16,8 @@ struct npl_schedule {
 	int *of_device, *of_link;      /* per device: its resources; -1: it has no link */
 	int n, room;
 	struct npl_span *span;
+	bool in_order;   /* a piece begins only when the one before has ended, on whatever resource */
+	int latest;      /* the piece added last */
 	bool delivering; /* pieces added from now on deliver outputs */
 	bool failed;     /* out of memory: told by npl_schedule_finish */
 };

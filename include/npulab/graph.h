@@ -79,6 +79,8 @@ struct npl_graph {
 	const char *producer;
 	int64_t batch; /* dimension 0 of the inputs that are `batched`, after --batch */
 	struct npl_batching batching;
+	bool layer_list; /* its layers are not connected (a SCALE-Sim topology) but stand for those of a network: the input of each is there,
+	                    in its device's format and memory, and its result stays there. They run one after the other. */
 	int n_values;
 	struct npl_value *value;
 	int n_nodes;
