@@ -81,7 +81,7 @@ static inline double digits_accuracy(const struct digits *digits, const struct n
 	return (double)right / (double)n;
 }
 
-/* One line: what the device needed, how many digits it read, and a hash of all it computed. */
+/* One line, and a second one where the device left something to its host: what the device needed, how many digits it read, and a hash of all it computed. */
 static inline void digits_report(const struct digits *digits, const struct npl_device *device,
 				 const struct npl_tensor *logits, const struct npl_cost *cost)
 {
@@ -93,6 +93,8 @@ static inline void digits_report(const struct digits *digits, const struct npl_d
 		snprintf(joules, sizeof joules, "%.2f", cost->joules * 1e3);
 	printf("%-9s  %7s cycles  %5s mJ  %6.2f %% right  %s\n", npl_device_name(device), cycles, joules,
 	       100 * digits_accuracy(digits, logits), hash);
+	if (*cost->on_host) /* an operator that the device does not take is no error: the host runs it */
+		printf("  on the host, not on %s: %s\n", npl_device_name(device), cost->on_host);
 }
 
 #endif

@@ -3,7 +3,7 @@
  * The eager way: operators are called one by one, and the work is done when a value is read. Each call puts its result
  * where its argument was, so that nobody holds what lies between the layers and they are fused.
  *
- *     gcc eager.c -o eager $(pkg-config --cflags --libs --static npulab) */
+ *     gcc eager.c -o eager $(pkg-config --cflags --libs npulab) */
 #include "digits.h"
 
 #include <npulab/eager.h>

@@ -2,7 +2,7 @@
  *
  * The static way: the network is written down once, then run on two devices.
  *
- *     gcc static_graph.c -o static_graph $(pkg-config --cflags --libs --static npulab) */
+ *     gcc static_graph.c -o static_graph $(pkg-config --cflags --libs npulab) */
 #include "digits.h"
 
 #include <npulab/build.h>

@@ -4,7 +4,7 @@
  * was recorded is a graph, which is run on all images and on another device. The recording is made for the shape of its
  * inputs, so the few images are a batch of the same size.
  *
- *     gcc trace.c -o trace $(pkg-config --cflags --libs --static npulab) */
+ *     gcc trace.c -o trace $(pkg-config --cflags --libs npulab) */
 #include "digits.h"
 
 #include <npulab/trace.h>

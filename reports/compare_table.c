@@ -8,7 +8,7 @@
 
 #include "cells.h"
 #include "energy_table.h"
-#include "host_reasons.h"
+#include "frontend/session/host_reasons.h"
 #include "layer_table.h"
 #include "npulab/isa.h"
 #include "npulab/report.h"

@@ -43,6 +43,7 @@ NEEDED = {
     "program": ["struct npl_execution execution;"],
     "program_dump": ["int kept; int (*keep)(void *, struct npl_program_dump *, struct npl_err *) = NULL; struct npl_layer layer = {0}; struct npl_result result = {0};"],
     "roofline": ["struct npl_samples samples; struct npl_compare_options options = {0};"],
+    "graph_run": ["struct npl_cost cost;"],
     "layer_choice": ["struct npl_comparison comparison;"],
     "session": ["struct npl_tensor *reference_outputs = NULL; struct npl_device *dev = NULL; struct npl_session *s; struct npl_run run;"],
     "sha256": ["const void *data = NULL; size_t bytes = 0; char hex[65];"],

@@ -3,9 +3,57 @@
  * Running a graph once (graph_run.h). */
 #include "npulab/graph_run.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-void npl_cost_of(const struct npl_run *run, struct npl_cost *cost)
+#include "host_reasons.h"
+#include "npulab/text.h"
+
+#define MORE "..."
+
+/* Adds a piece behind what is there, or MORE once there is no room for it. */
+static void add_piece(char *text, const char *piece, size_t length)
+{
+	const size_t used = strlen(text), room = NPL_COST_TEXT - sizeof MORE; /* which always fits behind it */
+	if (used >= sizeof MORE - 1 && !strcmp(text + used - (sizeof MORE - 1), MORE))
+		return;
+	const char *between = used ? "; " : "";
+	if (used + strlen(between) + length > room)
+		snprintf(text + used, NPL_COST_TEXT - used, MORE);
+	else
+		snprintf(text + used, NPL_COST_TEXT - used, "%s%.*s", between, (int)length, piece);
+}
+
+static void list_on_host(const struct npl_graph *graph, const struct npl_run *run, char *text)
+{
+	struct npl_host_reason *reason;
+	const int n = npl_host_reasons(graph, run, false, &reason);
+	for (int i = 0; i < n; i++) {
+		char piece[NPL_COST_TEXT];
+		const int length = snprintf(piece, sizeof piece, "%s (%d layer%s%s%s)", npl_op_defs[reason[i].op].name,
+					    reason[i].layers, npl_plural(reason[i].layers), *reason[i].note ? ": " : "",
+					    reason[i].note);
+		add_piece(text, piece, (size_t)length);
+	}
+	free(reason);
+}
+
+/* Adds the pieces of another text that are not there. Each ends with ")", as list_on_host made it, but for MORE. */
+static void add_pieces(char *text, const char *more)
+{
+	while (*more) {
+		const char *end = strstr(more, "); ");
+		const size_t length = end ? (size_t)(end + 1 - more) : strlen(more);
+		char piece[NPL_COST_TEXT];
+		snprintf(piece, sizeof piece, "%.*s", (int)length, more);
+		if (!strstr(text, piece))
+			add_piece(text, piece, length);
+		more += length + (end ? 2 : 0);
+	}
+}
+
+void npl_cost_of(const struct npl_graph *graph, const struct npl_run *run, struct npl_cost *cost)
 {
 	*cost = (struct npl_cost){.cycles = run->cycles,
 				  .seconds = run->seconds,
@@ -14,6 +62,7 @@ void npl_cost_of(const struct npl_run *run, struct npl_cost *cost)
 				  .device_macs = run->device_macs,
 				  .saturations = run->saturations,
 				  .link_bytes = run->link_bytes};
+	list_on_host(graph, run, cost->on_host);
 }
 
 void npl_cost_add(struct npl_cost *sum, const struct npl_cost *cost)
@@ -25,6 +74,7 @@ void npl_cost_add(struct npl_cost *sum, const struct npl_cost *cost)
 	sum->device_macs += cost->device_macs;
 	sum->saturations += cost->saturations;
 	sum->link_bytes += cost->link_bytes;
+	add_pieces(sum->on_host, cost->on_host);
 }
 
 static void free_outputs(const struct npl_graph *graph, struct npl_tensor *outputs)
@@ -74,7 +124,7 @@ int npl_graph_run(struct npl_graph *graph, struct npl_device *device, const stru
 	if (!rc)
 		rc = npl_graph_files_unchanged(graph, err);
 	if (!rc && cost)
-		npl_cost_of(&run, cost);
+		npl_cost_of(graph, &run, cost);
 	if (rc)
 		free_outputs(graph, outputs);
 	npl_run_free(&run);

@@ -17,6 +17,9 @@
  * first error stays, and npl_build_finish returns it. Operators are ONNX's, by name, of opset 23; RandomNormal wants a
  * seed if values shall not depend on its place in the network.
  *
+ * Any operator can be in a network: what a device does not take, the modelled host runs, and npl_cost.on_host
+ * (graph_run.h) names it.
+ *
  * Values are shaped, and operators on constants computed, as they are added. One thread at a time.
  */
 #ifndef NPULAB_BUILD_H

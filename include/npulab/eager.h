@@ -92,7 +92,8 @@ int npl_eager_wait(struct npl_eager *ctx, struct npl_err *err);
 int npl_eager_read(struct npl_eager *ctx, const struct npl_eager_value *value, struct npl_tensor *tensor,
 		   struct npl_err *err);
 
-/* What all work so far took; waits for it without flushing. networks: compiled and run. */
+/* What all work so far took; waits for it without flushing. networks: compiled and run. cost.on_host names the operators that the device left
+ * to the host, with the reason (graph_run.h). */
 struct npl_eager_totals {
 	struct npl_cost cost;
 	int64_t networks;

@@ -207,3 +207,73 @@ Test(api_ways, reading_on_the_way_changes_no_float)
 			npl_graph_free(graph);
 		}
 }
+
+/* Softplus twice and Erf once, of x. */
+static struct npl_graph *of_the_host(void)
+{
+	struct npl_build *b;
+	struct npl_graph *graph;
+	struct npl_err err;
+	cr_assert_eq(npl_build_open("functions", &b, &err), 0, "%s", err.msg);
+	int y = npl_build_op(b, "Softplus", NPL_IN(npl_build_input(b, "x", NPL_F32, npl_shape_of(2, 1, 4))),
+			     NPL_NO_ATTRS);
+	y = npl_build_op(b, "Erf", NPL_IN(npl_build_op(b, "Softplus", NPL_IN(y), NPL_NO_ATTRS)), NPL_NO_ATTRS);
+	cr_assert_eq(npl_build_finish(b, NPL_IN(y), &graph, &err), 0, "%s", err.msg);
+	return graph;
+}
+
+static void eager_on_host(const struct npl_tensor *x, int runs, struct npl_cost *cost)
+{
+	struct npl_eager *ctx;
+	struct npl_eager_totals totals;
+	struct npl_err err;
+	cr_assert_eq(npl_eager_open("tpu_v1", NULL, &ctx, &err), 0, "%s", err.msg);
+	for (int i = 0; i < runs; i++) {
+		struct npl_eager_value *y = NULL;
+		cr_assert_eq(npl_eager_input(ctx, "x", x, NPL_COPY, &y, &err), 0, "%s", err.msg);
+		for (int k = 0; k < 3; k++)
+			cr_assert_eq(npl_eager_op(ctx, k < 2 ? "Softplus" : "Erf", NPL_ARGS(y), NPL_NO_ATTRS, &y, &err),
+				     0, "%s", err.msg);
+		cr_assert_eq(npl_eager_wait(ctx, &err), 0, "%s", err.msg);
+	}
+	npl_eager_totals(ctx, &totals);
+	*cost = totals.cost;
+	npl_eager_close(ctx);
+}
+
+/* Operators that a device does not take are the host's, and a program is told which and why, once for however many runs. */
+Test(api_ways, what_falls_to_the_host_is_named)
+{
+	static const float data[4] = {-1, 0, 1, 2};
+	const struct npl_tensor x = npl_tensor_over(NPL_F32, npl_shape_of(2, 1, 4), data);
+	struct npl_graph *graph = of_the_host();
+	struct npl_cost cost[2], eager_cost;
+	for (int d = 0; d < 2; d++) {
+		struct npl_device *device;
+		struct npl_tensor out;
+		struct npl_err err;
+		cr_assert_eq(npl_device_open(devices[d], NULL, &device, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_graph_run(graph, device, &x, NULL, &out, &cost[d], &err), 0, "%s", err.msg);
+		npl_tensor_free(&out);
+		npl_device_close(device);
+	}
+	cr_assert_str_eq(cost[0].on_host, "", "the reference does everything");
+	cr_assert(strstr(cost[1].on_host, "Softplus (2 layers: "), "%s", cost[1].on_host);
+	cr_assert(strstr(cost[1].on_host, "Erf (1 layer: "), "%s", cost[1].on_host);
+	for (int runs = 1; runs <= 2; runs++) {
+		eager_on_host(&x, runs, &eager_cost);
+		cr_assert_str_eq(eager_cost.on_host, cost[1].on_host, "%d runs", runs);
+	}
+	npl_graph_free(graph);
+}
+
+Test(api_ways, a_long_list_of_the_hosts_ends_with_dots)
+{
+	struct npl_cost sum = {.on_host = "Erf (1 layer: why)"}, more = {0};
+	memset(more.on_host, 'x', NPL_COST_TEXT - 2);
+	npl_cost_add(&sum, &more);
+	cr_assert_str_eq(sum.on_host, "Erf (1 layer: why)...");
+	more = (struct npl_cost){.on_host = "Softplus (1 layer: why)"};
+	npl_cost_add(&sum, &more);
+	cr_assert_str_eq(sum.on_host, "Erf (1 layer: why)...", "nothing comes behind the dots");
+}

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "reports/host_reasons.h"
+#include "frontend/session/host_reasons.h"
 
 #define ROWS 6
 
