@@ -8,6 +8,8 @@
 
 #include "common.h"
 #include "core/base/grow.h"
+#include "exec_output.h"
+#include "frontend/import/memory_file.h"
 #include "npulab/program.h"
 #include "npulab/sha256.h"
 #include "npulab/stage.h"
@@ -17,6 +19,7 @@
 struct exec_options {
 	struct cli_common common; /* csv: the events */
 	const char *path, *machine, *host, *weights, *buffer, *buffer_output, *engine;
+	struct exec_form output_as, buffer_output_as;
 };
 
 struct event {
@@ -146,48 +149,82 @@ static void print_table(const struct outcome *o)
 	npl_table_close(&table);
 }
 
-/* Bytes of any shape. */
-static int load_bytes(const char *path, struct npl_tensor *tensor, struct npl_err *err)
+static bool to_stdout(const char *path)
 {
-	if (!path)
-		return 0;
-	if (npl_tensor_load(path, tensor, err))
-		return err->code;
-	if (tensor->dtype == NPL_U8 || tensor->dtype == NPL_I8)
-		return 0;
-	return npl_fail(err, NPL_EINPUT, "%s: %s elements, expected u8 or i8: memory is bytes", path,
-			npl_dtype_name(tensor->dtype));
+	return path && !strcmp(path, "-");
 }
 
-/* Output, events and JSON to their files, then what goes to standard output. */
-static int report(const struct exec_options *o, const struct outcome *outcome, struct events *events,
-		  struct npl_err *err)
+/* What --output and --buffer-output want, as numbers; NULL data: not wanted. */
+struct results {
+	struct npl_tensor output, buffer;
+};
+
+static int make_results(const struct exec_options *o, const struct outcome *outcome, struct results *results,
+			struct npl_err *err)
 {
 	const struct npl_execution *e = outcome->execution;
+	const struct npl_isa *isa = npl_device_driver(outcome->device)->isa;
+	const char *output = o->common.output, *buffer = o->buffer_output;
+	if (output && !e->output)
+		return npl_fail(err, NPL_EINPUT, "%s: writes nothing to host memory for --output", o->path);
+	if (buffer && !e->buffer_output)
+		return npl_fail(err, NPL_EINPUT, "%s: writes nothing to a buffer for --buffer-output", o->path);
+	const struct exec_bytes host = {.name = "host memory",
+					.data = e->output,
+					.n = e->output_bytes,
+					.address = e->output_address,
+					.word = isa->word,
+					.planes = isa->planes};
+	const struct exec_bytes rows = {.name = "the buffer",
+					.data = e->buffer_output,
+					.n = e->buffer_output_bytes,
+					.address = e->buffer_output_address,
+					.row_bytes = e->buffer_row_bytes,
+					.word = isa->word,
+					.planes = isa->planes};
+	if (output && exec_output_make(&o->output_as, &host, exec_output_is_text(output), &results->output, err))
+		return err->code;
+	if (buffer && exec_output_make(&o->buffer_output_as, &rows, exec_output_is_text(buffer), &results->buffer, err))
+		return err->code;
+	return 0;
+}
+
+/* Results, events and JSON to their files, then what goes to standard output. */
+static int write_all(const struct exec_options *o, const struct outcome *outcome, const struct results *results,
+		     const struct events *events, struct npl_err *err)
+{
 	const struct cli_common *c = &o->common;
-	struct npl_tensor output = {
-		.dtype = NPL_U8, .shape = npl_shape_of(1, (int64_t)e->output_bytes), .data = e->output};
-	struct npl_tensor buffer = {
-		.dtype = NPL_U8, .shape = npl_shape_of(1, (int64_t)e->buffer_output_bytes), .data = e->buffer_output};
-	bool events_shown = c->csv && !strcmp(c->csv, "-"), json_shown = c->json && !strcmp(c->json, "-");
 	const struct cli_report reports[] = {{c->csv, put_events, events}, {c->json, put_json, outcome}};
 	struct npl_err failure;
 	int rc = 0;
-	if (c->output && !e->output)
-		return npl_fail(err, NPL_EINPUT, "%s: writes nothing to host memory for --output", o->path);
-	if (o->buffer_output && !e->buffer_output)
-		return npl_fail(err, NPL_EINPUT, "%s: writes nothing to a buffer for --buffer-output", o->path);
-	if (events->lost)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld events", (long long)events->count);
 	if (c->output)
-		rc = cli_write_tensor(c->output, &output, err);
-	if (o->buffer_output && cli_write_tensor(o->buffer_output, &buffer, &failure))
+		rc = exec_output_write(c->output, &results->output, err);
+	if (o->buffer_output && exec_output_write(o->buffer_output, &results->buffer, &failure))
 		rc = cli_also_failed(rc, &failure, err);
 	if (cli_write_reports(reports, 2, &failure))
 		rc = cli_also_failed(rc, &failure, err);
-	if (!events_shown && !json_shown && !c->quiet)
+	if (!to_stdout(c->csv) && !to_stdout(c->json) && !to_stdout(c->output) && !to_stdout(o->buffer_output) &&
+	    !c->quiet)
 		print_table(outcome);
 	return rc;
+}
+
+static int report(const struct exec_options *o, const struct outcome *outcome, struct events *events,
+		  struct npl_err *err)
+{
+	struct results results = {0};
+	int rc = events->lost ? npl_fail(err, NPL_ENOMEM, "out of memory for %lld events", (long long)events->count)
+			      : make_results(o, outcome, &results, err);
+	if (!rc)
+		rc = write_all(o, outcome, &results, events, err);
+	npl_tensor_free(&results.output);
+	npl_tensor_free(&results.buffer);
+	return rc;
+}
+
+static int load(const char *path, const struct npl_device *device, struct npl_tensor *bytes, struct npl_err *err)
+{
+	return path ? npl_memory_load(path, npl_device_driver(device)->isa->word, bytes, err) : 0;
 }
 
 static int execute(const struct exec_options *o, struct npl_err *err)
@@ -203,11 +240,11 @@ static int execute(const struct exec_options *o, struct npl_err *err)
 	if (!rc)
 		rc = npl_program_load(o->path, device, &program, err);
 	if (!rc)
-		rc = load_bytes(o->host, &host, err);
+		rc = load(o->host, device, &host, err);
 	if (!rc)
-		rc = load_bytes(o->weights, &weights, err);
+		rc = load(o->weights, device, &weights, err);
 	if (!rc)
-		rc = load_bytes(o->buffer, &buffer, err);
+		rc = load(o->buffer, device, &buffer, err);
 	if (!rc) {
 		execution.host = host.data;
 		execution.host_bytes = host.data ? npl_tensor_bytes(&host) : 0;
@@ -233,17 +270,37 @@ static int execute(const struct exec_options *o, struct npl_err *err)
 	return rc;
 }
 
+/* One document at most goes to standard output. */
+static int check_stdout(const struct exec_options *o, struct npl_err *err)
+{
+	const struct cli_common *c = &o->common;
+	const struct {
+		const char *option, *path;
+	} outputs[] = {
+		{"output", c->output}, {"buffer-output", o->buffer_output}, {"events", c->csv}, {"json", c->json}};
+	const char *first = NULL;
+	for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+		if (!to_stdout(outputs[i].path))
+			continue;
+		if (first)
+			return npl_fail(err, NPL_EUSAGE, "--%s - and --%s - cannot both have standard output", first,
+					outputs[i].option);
+		first = outputs[i].option;
+	}
+	return 0;
+}
+
 static int check_outputs(const struct exec_options *o, struct npl_err *err)
 {
 	const struct cli_common *c = &o->common;
 	if ((c->output || o->buffer_output) && c->timing_only)
 		return npl_fail(err, NPL_EUSAGE, "exec: --timing-only computes no values for --%s",
 				c->output ? "output" : "buffer-output");
-	if (o->buffer_output && !strcmp(o->buffer_output, "-"))
-		return npl_fail(err, NPL_EUSAGE, "--buffer-output -: an array goes to a file, not to standard output");
-	if (c->json && c->csv && !strcmp(c->json, "-") && !strcmp(c->csv, "-"))
-		return npl_fail(err, NPL_EUSAGE, "--json - and --events - cannot both have standard output");
-	return cli_check_reports(c, err);
+	if ((o->output_as.stated && !c->output) || (o->buffer_output_as.stated && !o->buffer_output))
+		return npl_fail(err, NPL_EUSAGE, "exec: --%s goes with --%s",
+				o->output_as.stated && !c->output ? "output-as" : "buffer-output-as",
+				o->output_as.stated && !c->output ? "output" : "buffer-output");
+	return check_stdout(o, err);
 }
 
 static int exec_main(int argc, char **argv, struct npl_err *err)
@@ -252,17 +309,21 @@ static int exec_main(int argc, char **argv, struct npl_err *err)
 	struct cli_common *c = &o.common;
 	bool helped;
 	int n_words;
+	const char *output_as = NULL, *buffer_output_as = NULL;
 	const struct cli_option options[] = {
 		{"machine", CLI_TEXT, &o.machine, 0, 0, "M", "the machine, or its file"},
-		{"host-memory", CLI_TEXT, &o.host, 0, 0, "IN.npy",
-		 "bytes of host memory, from address 0 or where the program says"},
-		{"weights", CLI_TEXT, &o.weights, 0, 0, "W.npy", "bytes of weights, likewise"},
-		{"buffer", CLI_TEXT, &o.buffer, 0, 0, "B.npy",
-		 "bytes of the unified buffer when the program begins, from row 0 (systolic machines)"},
-		{"output", CLI_OUTPUT, &c->output, 0, 0, "Y.npy",
-		 "host memory from the first byte written to the last"},
-		{"buffer-output", CLI_OUTPUT, &o.buffer_output, 0, 0, "Y.npy",
-		 "the unified buffer from the first row written to the last"},
+		{"host-memory", CLI_TEXT, &o.host, 0, 0, "IN",
+		 "host memory, from address 0 or where the program says: .npy, or text of rows of numbers"},
+		{"weights", CLI_TEXT, &o.weights, 0, 0, "W", "weights, likewise"},
+		{"buffer", CLI_TEXT, &o.buffer, 0, 0, "B",
+		 "the unified buffer when the program begins, from row 0 (systolic machines)"},
+		{"output", CLI_OUTPUT, &c->output, 0, 0, "Y",
+		 "host memory from the first byte written to the last, as .npy or .txt; - shows it"},
+		{"output-as", CLI_TEXT, &output_as, 0, 0, "T",
+		 "its numbers are uint8, int8, int16 or int32, with their shape or without: int32, int32:64x512"},
+		{"buffer-output", CLI_OUTPUT, &o.buffer_output, 0, 0, "Y",
+		 "the unified buffer from the first row written to the last, likewise"},
+		{"buffer-output-as", CLI_TEXT, &buffer_output_as, 0, 0, "T", "likewise, those of --buffer-output"},
 		{"engine", CLI_TEXT, &o.engine, 0, 0, "E", "fast or rtl (default fast)"},
 		{"events", CLI_OUTPUT, &c->csv, 0, 0, "FILE",
 		 "the cycle of every event, as CSV; - for standard output"},
@@ -278,8 +339,11 @@ static int exec_main(int argc, char **argv, struct npl_err *err)
 	if (!o.path || !o.machine)
 		return npl_fail(err, NPL_EUSAGE, "exec: expected a program and --machine; usage: npulab exec %s",
 				cli_exec.arguments);
+	if (exec_form_read("output-as", output_as, &o.output_as, err) ||
+	    exec_form_read("buffer-output-as", buffer_output_as, &o.buffer_output_as, err))
+		return err->code;
 	return check_outputs(&o, err) ? err->code : execute(&o, err);
 }
 
-const struct cli_command cli_exec = {"exec", "F.s|F.bin --machine M [--host-memory IN.npy] [--weights W.npy]",
+const struct cli_command cli_exec = {"exec", "F.s|F.bin --machine M [--host-memory IN] [--weights W]",
 				     "runs a machine's program", exec_main};

@@ -41,6 +41,7 @@ struct npl_execution {
 	uint8_t *output;                     /* NULL when it writes none, or timing_only */
 	size_t buffer_output_address, buffer_output_bytes; /* likewise of the buffer */
 	uint8_t *buffer_output;
+	size_t buffer_row_bytes; /* of a machine whose set has_buffer */
 };
 
 /* An instruction set. A program is whatever `assemble` and `decode` make of it; `source` names it in messages. */
@@ -48,8 +49,10 @@ struct npl_isa {
 	const char *const *engines; /* names; NULL ends; the first is the default */
 	/* Optional: whether a file begins as its binaries do, or as its texts. */
 	bool (*recognises)(const void *data, size_t n, bool is_text);
-	bool has_buffer;   /* programs find operands in a memory on the chip, and leave results there */
-	size_t code_bytes; /* what `code` points to, zeroed */
+	enum npl_dtype word; /* of operands in memory: NPL_U8 (with a sign or without), or NPL_I16 */
+	bool planes;         /* results of several bytes have a row of the buffer for each byte, low bytes first */
+	bool has_buffer;     /* programs find operands in a memory on the chip, and leave results there */
+	size_t code_bytes;   /* what `code` points to, zeroed */
 	/* Fill it; NPL_EINPUT with the line, or the instruction's number, and it holds nothing. */
 	int (*assemble)(const char *source, const char *text, size_t n, void *code, struct npl_err *err);
 	int (*decode)(const char *source, const uint8_t *bytes, size_t n, void *code, struct npl_err *err);

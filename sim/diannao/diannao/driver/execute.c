@@ -235,6 +235,7 @@ static const char *const engines[] = {"fast", "rtl", NULL};
 
 const struct npl_isa dn_isa = {
 	.engines = engines,
+	.word = NPL_I16,
 	.recognises = recognises,
 	.code_bytes = sizeof(struct dn_program),
 	.assemble = assemble,

@@ -167,6 +167,7 @@ static int execute(const void *state, const char *source, const void *code, stru
 	if (!rc)
 		rc = keep_outputs(config, code, source, &memory, execution, err);
 	close_memory(&memory);
+	execution->buffer_row_bytes = (size_t)tpu_row_bytes(config);
 	execution->cycles = outcome.cycles;
 	execution->overflows = outcome.overflows;
 	execution->saturations = outcome.saturations;
@@ -180,6 +181,8 @@ static const char *const engines[] = {"fast", "rtl", NULL};
 
 const struct npl_isa tpu_isa = {
 	.engines = engines,
+	.word = NPL_U8,
+	.planes = true,
 	.has_buffer = true,
 	.code_bytes = sizeof(struct tpu_program),
 	.assemble = assemble,
