@@ -1,153 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
  * npulab exec: runs a machine's program, text or binary, and prints its cycles and counters. */
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common.h"
-#include "core/base/grow.h"
 #include "exec_output.h"
+#include "exec_report.h"
 #include "frontend/import/memory_file.h"
 #include "npulab/program.h"
-#include "npulab/sha256.h"
 #include "npulab/stage.h"
-#include "reports/json.h"
-#include "reports/table.h"
 
 struct exec_options {
 	struct cli_common common; /* csv: the events */
 	const char *path, *machine, *host, *weights, *buffer, *buffer_output, *engine;
 	struct exec_form output_as, buffer_output_as;
+	bool instructions;
 };
-
-struct event {
-	uint64_t cycle;
-	const char *what;
-	int64_t index;
-};
-
-struct events {
-	struct event *event;
-	int64_t count, room;
-	bool lost; /* out of memory */
-};
-
-static void keep_event(void *context, const char *what, int64_t index, uint64_t cycle)
-{
-	struct events *events = context;
-	struct event *more = npl_grow(events->event, events->count, &events->room, sizeof *more);
-	events->lost = events->lost || !more;
-	if (!more)
-		return;
-	events->event = more;
-	more[events->count++] = (struct event){cycle, what, index};
-}
-
-static void put_events(FILE *out, const void *what)
-{
-	const struct events *events = what;
-	fputs("cycle,event,index\r\n", out);
-	for (int64_t i = 0; i < events->count; i++)
-		fprintf(out, "%" PRIu64 ",%s,%" PRId64 "\r\n", events->event[i].cycle, events->event[i].what,
-			events->event[i].index);
-}
-
-struct outcome {
-	const struct npl_device *device;
-	const struct npl_execution *execution;
-};
-
-static double seconds_of(const struct outcome *o)
-{
-	return (double)o->execution->cycles / npl_device_get_info(o->device)->clock_hz;
-}
-
-/* Without values there are no counts of them. */
-static bool is_known(const struct npl_execution *e, size_t i)
-{
-	return !e->timing_only || e->stat[i].partition != NPL_STAT_OF_VALUES;
-}
-
-static void put_output(struct npl_json *json, const struct npl_execution *e)
-{
-	char sha256[NPL_SHA256_HEX];
-	if (!e->output) {
-		npl_json_null(json, "output");
-		return;
-	}
-	npl_sha256_hex(e->output, e->output_bytes, sha256);
-	npl_json_open(json, "output", '{');
-	npl_json_u64(json, "address", e->output_address);
-	npl_json_u64(json, "bytes", e->output_bytes);
-	npl_json_string(json, "sha256", sha256);
-	npl_json_close(json, '}');
-}
-
-static void put_json(FILE *out, const void *what)
-{
-	const struct outcome *o = what;
-	const struct npl_execution *e = o->execution;
-	struct npl_json json = {.out = out};
-	npl_json_open(&json, NULL, '{');
-	npl_json_string(&json, "schema", "npulab.exec/1");
-	npl_json_build(&json);
-	npl_json_string(&json, "machine", npl_device_name(o->device));
-	npl_json_string(&json, "machine_sha256", npl_device_sha256(o->device));
-	npl_json_string(&json, "engine", e->engine);
-	npl_json_number(&json, "timing_only", e->timing_only ? "true" : "false");
-	npl_json_u64(&json, "cycles", e->cycles);
-	npl_json_double(&json, "seconds", seconds_of(o));
-	npl_json_open(&json, "counters", '{');
-	for (size_t i = 0; i < e->n_stats; i++)
-		if (is_known(e, i))
-			npl_json_u64(&json, e->stat[i].name, e->counter[i]);
-		else
-			npl_json_null(&json, e->stat[i].name);
-	npl_json_close(&json, '}');
-	if (e->timing_only) {
-		npl_json_null(&json, "overflows");
-		npl_json_null(&json, "saturations");
-	} else {
-		npl_json_u64(&json, "overflows", e->overflows);
-		npl_json_u64(&json, "saturations", e->saturations);
-	}
-	put_output(&json, e);
-	npl_json_close(&json, '}');
-	fputc('\n', out);
-}
-
-static void add_row(struct npl_table *table, const char *name, uint64_t value, bool known, const char *unit,
-		    const char *help)
-{
-	char text[24] = "-";
-	if (known)
-		snprintf(text, sizeof text, "%" PRIu64, value);
-	npl_table_row(table, (const char *const[]){name, text, unit, help});
-}
-
-static void print_table(const struct outcome *o)
-{
-	static const char *const header[] = {"COUNTER", "VALUE", "UNIT", "WHAT"};
-	const struct npl_execution *e = o->execution;
-	char time[32], help[200];
-	struct npl_table table;
-	npl_si_text(seconds_of(o), "s", time, sizeof time);
-	printf("%s, engine %s: %" PRIu64 " cycles, ~%s\n\n", npl_device_name(o->device), e->engine, e->cycles, time);
-	npl_table_open(&table, "lrll", header);
-	for (size_t i = 0; i < e->n_stats; i++) {
-		const struct npl_stat *stat = &e->stat[i];
-		snprintf(help, sizeof help, stat->part_of ? "of %s: %s" : "%s%s", stat->part_of ? stat->part_of : "",
-			 stat->help);
-		add_row(&table, stat->name, e->counter[i], is_known(e, i), stat->unit, help);
-	}
-	add_row(&table, "overflows", e->overflows, !e->timing_only, "sums",
-		"whose value their accumulator or register could not hold: they wrapped, and are wrong");
-	add_row(&table, "saturations", e->saturations, !e->timing_only, "values", "that did not fit their type");
-	npl_table_print(&table, stdout);
-	npl_table_close(&table);
-}
 
 static bool to_stdout(const char *path)
 {
@@ -159,7 +28,7 @@ struct results {
 	struct npl_tensor output, buffer;
 };
 
-static int make_results(const struct exec_options *o, const struct outcome *outcome, struct results *results,
+static int make_results(const struct exec_options *o, const struct exec_outcome *outcome, struct results *results,
 			struct npl_err *err)
 {
 	const struct npl_execution *e = outcome->execution;
@@ -190,11 +59,11 @@ static int make_results(const struct exec_options *o, const struct outcome *outc
 }
 
 /* Results, events and JSON to their files, then what goes to standard output. */
-static int write_all(const struct exec_options *o, const struct outcome *outcome, const struct results *results,
-		     const struct events *events, struct npl_err *err)
+static int write_all(const struct exec_options *o, const struct exec_outcome *outcome, const struct results *results,
+		     struct npl_err *err)
 {
 	const struct cli_common *c = &o->common;
-	const struct cli_report reports[] = {{c->csv, put_events, events}, {c->json, put_json, outcome}};
+	const struct cli_report reports[] = {{c->csv, exec_put_events, outcome}, {c->json, exec_put_json, outcome}};
 	struct npl_err failure;
 	int rc = 0;
 	if (c->output)
@@ -205,18 +74,18 @@ static int write_all(const struct exec_options *o, const struct outcome *outcome
 		rc = cli_also_failed(rc, &failure, err);
 	if (!to_stdout(c->csv) && !to_stdout(c->json) && !to_stdout(c->output) && !to_stdout(o->buffer_output) &&
 	    !c->quiet)
-		print_table(outcome);
+		exec_print(outcome);
 	return rc;
 }
 
-static int report(const struct exec_options *o, const struct outcome *outcome, struct events *events,
-		  struct npl_err *err)
+static int report(const struct exec_options *o, const struct exec_outcome *outcome, struct npl_err *err)
 {
 	struct results results = {0};
-	int rc = events->lost ? npl_fail(err, NPL_ENOMEM, "out of memory for %lld events", (long long)events->count)
-			      : make_results(o, outcome, &results, err);
+	int rc = outcome->events.lost
+			 ? npl_fail(err, NPL_ENOMEM, "out of memory for %lld events", (long long)outcome->events.count)
+			 : make_results(o, outcome, &results, err);
 	if (!rc)
-		rc = write_all(o, outcome, &results, events, err);
+		rc = write_all(o, outcome, &results, err);
 	npl_tensor_free(&results.output);
 	npl_tensor_free(&results.buffer);
 	return rc;
@@ -232,7 +101,7 @@ static int execute(const struct exec_options *o, struct npl_err *err)
 	struct npl_device *device = NULL;
 	struct npl_program *program = NULL;
 	struct npl_tensor host = {0}, weights = {0}, buffer = {0};
-	struct events events = {0};
+	struct exec_events events = {0};
 	struct npl_execution execution = {.engine = o->engine, .timing_only = o->common.timing_only};
 	int rc = cli_open_machine(o->machine, &o->common, &device, err);
 	if (!rc && !o->common.quiet)
@@ -252,14 +121,15 @@ static int execute(const struct exec_options *o, struct npl_err *err)
 		execution.weight_bytes = weights.data ? npl_tensor_bytes(&weights) : 0;
 		execution.buffer = buffer.data;
 		execution.buffer_bytes = buffer.data ? npl_tensor_bytes(&buffer) : 0;
-		execution.happened = o->common.csv ? keep_event : NULL;
+		execution.happened = o->common.csv ? exec_keep_event : NULL;
 		execution.context = &events;
+		execution.timed = o->instructions;
 		npl_stage_part(o->path, NULL, 0, 0);
 		rc = npl_program_run(program, device, &execution, err);
 	}
 	cli_waiting_end();
 	if (!rc)
-		rc = report(o, &(struct outcome){device, &execution}, &events, err);
+		rc = report(o, &(struct exec_outcome){device, program, &execution, events}, err);
 	free(events.event);
 	npl_execution_free(&execution);
 	npl_tensor_free(&host);
@@ -325,8 +195,10 @@ static int exec_main(int argc, char **argv, struct npl_err *err)
 		 "the unified buffer from the first row written to the last, likewise"},
 		{"buffer-output-as", CLI_TEXT, &buffer_output_as, 0, 0, "T", "likewise, those of --buffer-output"},
 		{"engine", CLI_TEXT, &o.engine, 0, 0, "E", "fast or rtl (default fast)"},
+		{"instructions", CLI_FLAG, &o.instructions, 0, 0, NULL,
+		 "what each instruction worked and waited for, in the table and in JSON"},
 		{"events", CLI_OUTPUT, &c->csv, 0, 0, "FILE",
-		 "the cycle of every event, as CSV; - for standard output"},
+		 "the cycle of every event with its instruction, as CSV; - for standard output"},
 		{"timing-only", CLI_FLAG, &c->timing_only, 0, 0, NULL, "cycles without values"},
 		{"set", CLI_LIST_OF_TEXT, &c->set, 0, 0, "M.KEY=VALUE", "a parameter of the machine"},
 		CLI_THREADS_OPTION(&c->threads),

@@ -200,7 +200,26 @@ void npl_execution_free(struct npl_execution *execution)
 {
 	free(execution->output);
 	free(execution->buffer_output);
+	free(execution->time);
 	execution->output = execution->buffer_output = NULL;
+	execution->time = NULL;
+}
+
+int64_t npl_program_count(const struct npl_program *program)
+{
+	return program->isa->count(program->code);
+}
+
+void npl_program_instruction(const struct npl_program *program, int64_t index, struct npl_instruction *instruction)
+{
+	*instruction = (struct npl_instruction){0};
+	program->isa->describe(program->code, index, instruction);
+}
+
+const struct npl_spending *npl_program_spendings(const struct npl_program *program, int *n)
+{
+	*n = program->isa->n_spendings;
+	return program->isa->spending;
 }
 
 void npl_program_dump_free(struct npl_program_dump *dump)

@@ -51,7 +51,8 @@ COMMANDS = [
     "inspect list.csv --json -",
     "exec matrix.s --machine systolic_16x16 --host-memory bytes.npy --weights bytes.npy --json -",
     "exec matrix.s --machine systolic_16x16 --host-memory bytes.npy --weights bytes.npy --timing-only --engine rtl --json -",
-    "exec halt.s --machine systolic_16x16 --json -",
+    "exec halt.bin --machine systolic_16x16 --timing-only --instructions --json -",
+    "exec halt.s --instructions --machine systolic_16x16 --json -",
     "models --json -",
     "timeline run digits --place 'Conv*=tpu_v1,*=cpu' --quiet --timeline out.json",
 ]
@@ -80,6 +81,8 @@ def write_inputs(folder):
     }.items():
         with open(name, "w", encoding="utf-8") as f:
             f.write(text)
+    with open("halt.bin", "wb") as f:
+        f.write(bytes([1] + [0] * 11))  # a halt
     np.save("bytes.npy", np.arange(256, dtype=np.uint8))
     np.save("x.npy", np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3))
     # A Softmax along the samples, which mixes them.

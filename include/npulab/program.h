@@ -18,6 +18,40 @@
 extern "C" {
 #endif
 
+#define NPL_INSTRUCTION_NAME 64
+#define NPL_MAX_SPENDINGS    16
+
+/* An instruction of a program, for people. */
+struct npl_instruction {
+	int line;                        /* in the text that the program was made from; 0: it was none */
+	char name[NPL_INSTRUCTION_NAME]; /* what it does, in the words of the text */
+	const char *unit;                /* the part of the machine that does it; a constant */
+};
+
+/* Something that happened: its name is a constant. `index` counts what docs of the machine say, `instruction` is that of the program. */
+struct npl_program_event {
+	uint64_t cycle;
+	const char *what;
+	int64_t index, instruction;
+};
+
+/* What instructions spend cycles on. One that has the name of a counter sums to it over all instructions. */
+struct npl_spending {
+	const char *name; /* JSON key, snake_case */
+	enum npl_spending_kind {
+		NPL_SPENT_WORKING,
+		NPL_SPENT_WAITING,
+		NPL_SPENT_PASSING /* it is on its way, or its results are: neither work nor a wait */
+	} kind;
+	const char *help;
+};
+
+/* The cycles begin <= t < end of an instruction: those it spent on each of the set's spendings sum to end - begin. */
+struct npl_instruction_time {
+	uint64_t begin, end;
+	uint64_t cycles[NPL_MAX_SPENDINGS];
+};
+
 /* One run of a program: what goes in, and what came of it. Inputs are borrowed. */
 struct npl_execution {
 	const char *engine; /* one of the instruction set's; NULL: the first */
@@ -29,9 +63,10 @@ struct npl_execution {
 	const void
 		*buffer; /* of a machine whose set has_buffer: that memory from its first byte; the rest of it is 0 */
 	size_t buffer_bytes;
-	/* Told of every event when not NULL, by cycle, then name, then index; the name is a constant. */
-	void (*happened)(void *context, const char *what, int64_t index, uint64_t cycle);
+	/* Told of every event when not NULL, by cycle, then name, then index. */
+	void (*happened)(void *context, const struct npl_program_event *event);
 	void *context;
+	bool timed; /* what each instruction spent its cycles on is wanted */
 
 	uint64_t cycles, overflows, saturations;
 	const struct npl_stat *stat; /* of the counters */
@@ -41,7 +76,8 @@ struct npl_execution {
 	uint8_t *output;                     /* NULL when it writes none, or timing_only */
 	size_t buffer_output_address, buffer_output_bytes; /* likewise of the buffer */
 	uint8_t *buffer_output;
-	size_t buffer_row_bytes; /* of a machine whose set has_buffer */
+	size_t buffer_row_bytes;           /* of a machine whose set has_buffer */
+	struct npl_instruction_time *time; /* of each instruction of the program; NULL: not timed */
 };
 
 /* An instruction set. A program is whatever `assemble` and `decode` make of it; `source` names it in messages. */
@@ -62,6 +98,10 @@ struct npl_isa {
 	int (*disassemble)(const char *source, const void *code, char **text, struct npl_err *err);
 	/* Everything that can be said before a run on the device with this state (npl_driver.open). */
 	int (*check)(const void *state, const char *source, const void *code, struct npl_err *err);
+	int64_t (*count)(const void *code); /* of instructions */
+	void (*describe)(const void *code, int64_t index, struct npl_instruction *instruction);
+	const struct npl_spending *spending;
+	int n_spendings;
 	/* Checks, also against what goes in, and runs; execution->engine is one of `engines`. */
 	int (*execute)(const void *state, const char *source, const void *code, struct npl_execution *execution,
 		       struct npl_err *err);
@@ -82,7 +122,12 @@ int npl_program_check(const struct npl_program *program, const struct npl_device
 /* NPL_EUSAGE: no such engine, naming the nearest; a buffer for a machine without one. Sets execution->engine. */
 int npl_program_run(const struct npl_program *program, const struct npl_device *device, struct npl_execution *execution,
 		    struct npl_err *err);
-void npl_execution_free(struct npl_execution *execution); /* its outputs */
+void npl_execution_free(struct npl_execution *execution);     /* its outputs */
+int64_t npl_program_count(const struct npl_program *program); /* of instructions */
+/* index is one of them. */
+void npl_program_instruction(const struct npl_program *program, int64_t index, struct npl_instruction *instruction);
+/* What instructions spend cycles on, in the order of npl_instruction_time.cycles. */
+const struct npl_spending *npl_program_spendings(const struct npl_program *program, int *n);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,7 @@
 #include "driver_impl.h"
 #include "sim/diannao/diannao/isa/check.h"
 #include "sim/diannao/diannao/isa/syntax.h"
+#include "times.h"
 
 static int assemble(const char *source, const char *text, size_t n, void *code, struct npl_err *err)
 {
@@ -93,18 +94,28 @@ struct event {
 struct events {
 	struct event *event;
 	int64_t count, room;
-	bool lost; /* out of memory */
+	bool lost;              /* out of memory */
+	struct dn_times *times; /* NULL: not wanted */
 };
 
 static void keep_event(void *context, enum dn_what what, int64_t index, uint64_t cycle)
 {
 	struct events *events = context;
 	struct event *more = npl_grow(events->event, events->count, &events->room, sizeof *more);
+	if (events->times)
+		dn_times_happened(events->times, what, index, cycle);
 	events->lost = events->lost || !more;
 	if (!more)
 		return;
 	events->event = more;
 	more[events->count++] = (struct event){cycle, what, index};
+}
+
+static void keep_spent(void *context, enum dn_spending what, int64_t index, uint64_t cycles)
+{
+	const struct events *events = context;
+	if (events->times)
+		dn_times_spent(events->times, what, index, cycles);
 }
 
 static int compare_events(const void *a, const void *b)
@@ -122,9 +133,11 @@ static int tell_events(struct events *events, const struct npl_execution *execut
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld events", (long long)events->count);
 	if (events->count)
 		qsort(events->event, (size_t)events->count, sizeof *events->event, compare_events);
-	for (int64_t i = 0; i < events->count; i++)
-		execution->happened(execution->context, happenings[events->event[i].what], events->event[i].index,
-				    events->event[i].cycle);
+	for (int64_t i = 0; i < events->count && execution->happened; i++) {
+		const struct event *e = &events->event[i];
+		execution->happened(execution->context,
+				    &(struct npl_program_event){e->cycle, happenings[e->what], e->index, e->index});
+	}
 	return 0;
 }
 
@@ -184,19 +197,26 @@ static void keep_output(struct npl_execution *execution, uint8_t **bytes, const 
 	*bytes = NULL;
 }
 
-static int run_on(struct dn_run *run, const struct npl_execution *execution, struct npl_err *err)
+static int run_on(struct dn_run *run, const struct dn_program *program, struct npl_execution *execution,
+		  struct npl_err *err)
 {
-	struct events events = {0};
-	const struct dn_watcher watcher = {keep_event, &events};
+	struct dn_times times = {0};
+	struct events events = {.times = execution->timed ? &times : NULL};
+	const struct dn_watcher watcher = {keep_event, &events, keep_spent};
 	bool rtl = !strcmp(execution->engine, "rtl");
-	run->watcher = execution->happened ? &watcher : NULL;
-	int rc = dn_open_memory(run->config, rtl, &run->memory, err);
+	run->watcher = execution->happened || execution->timed ? &watcher : NULL;
+	int rc = execution->timed ? dn_times_open(&times, program->count, err) : 0;
+	if (!rc)
+		rc = dn_open_memory(run->config, rtl, &run->memory, err);
 	if (!rc)
 		rc = rtl ? dn_run_rtl(run, err) : dn_run_fast(run, err);
-	if (!rc && execution->happened)
+	if (!rc && run->watcher)
 		rc = tell_events(&events, execution, err);
+	if (!rc && execution->timed)
+		execution->time = dn_times_take(&times, run->cycles);
 	npl_memory_close(run->memory);
 	free(events.event);
+	dn_times_close(&times);
 	return rc;
 }
 
@@ -215,7 +235,7 @@ static int execute(const void *state, const char *source, const void *code, stru
 		rc = fill_memory(program, execution, npl_memory_info(machine->memory)->capacity_bytes, &run.bytes,
 				 &run.size, err);
 	if (!rc) {
-		rc = run_on(&run, execution, err);
+		rc = run_on(&run, program, execution, err);
 		if (rc == NPL_EINPUT)
 			npl_prefix(err, "%s", source);
 	}
@@ -231,6 +251,18 @@ static int execute(const void *state, const char *source, const void *code, stru
 	return rc;
 }
 
+static int64_t count(const void *code)
+{
+	return ((const struct dn_program *)code)->count;
+}
+
+static void describe(const void *code, int64_t index, struct npl_instruction *instruction)
+{
+	const struct dn_program *program = code;
+	instruction->line = program->line[index];
+	dn_describe(&program->instruction[index], instruction);
+}
+
 static const char *const engines[] = {"fast", "rtl", NULL};
 
 const struct npl_isa dn_isa = {
@@ -244,5 +276,9 @@ const struct npl_isa dn_isa = {
 	.encode = encode,
 	.disassemble = disassemble,
 	.check = check,
+	.count = count,
+	.describe = describe,
+	.spending = dn_spendings,
+	.n_spendings = DN_TIMES,
 	.execute = execute,
 };

@@ -140,7 +140,7 @@ static inline struct dn_fast_entry *dn_fast_head(const struct dn_fast *f)
 static inline void dn_fast_tell(const struct dn_fast *f, enum dn_what what, uint64_t index, uint64_t cycle)
 {
 	const struct dn_watcher *watcher = f->run->watcher;
-	if (watcher)
+	if (watcher && watcher->happened)
 		watcher->happened(watcher->context, what, (int64_t)index, cycle);
 }
 

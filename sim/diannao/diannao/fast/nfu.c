@@ -39,29 +39,42 @@ uint64_t dn_fast_nfu_end(const struct dn_fast *f)
 	return next_step(f, e) + e->steps - f->done;
 }
 
-/* What the head's next step waits for. */
-static uint64_t *waiting(struct dn_fast *f, const struct dn_fast_entry *e)
+static void spend(struct dn_fast *f, enum dn_spending what, uint64_t index, uint64_t cycles)
 {
+	const struct dn_watcher *watcher = f->run->watcher;
 	struct dn_counters *n = &f->run->counters;
+	uint64_t *const counter[DN_SPENDINGS] = {[DN_SPENT_ACTIVE] = &n->nfu_active,
+						 [DN_SPENT_WAIT_SB] = &n->wait_sb,
+						 [DN_SPENT_WAIT_NBIN] = &n->wait_nbin,
+						 [DN_SPENT_WAIT_NBOUT] = &n->wait_nbout,
+						 [DN_SPENT_FILL] = &n->nfu_fill};
+	*counter[what] += cycles;
+	if (cycles && watcher && watcher->spent)
+		watcher->spent(watcher->context, what, (int64_t)index, cycles);
+}
+
+/* What the head's next step waits for. */
+static enum dn_spending waiting(const struct dn_fast *f, const struct dn_fast_entry *e)
+{
 	if (e->reads_sb && f->sb.arrived <= e->sb_row + f->done)
-		return &n->wait_sb;
+		return DN_SPENT_WAIT_SB;
 	if (e->reads_nbin && f->nbin.arrived <= e->nbin_row + (uint64_t)f->done * e->nbin_stride)
-		return &n->wait_nbin;
-	return f->done + 1 == e->steps && e->result_rows > f->result_room ? &n->wait_nbout : &n->nfu_fill;
+		return DN_SPENT_WAIT_NBIN;
+	return f->done + 1 == e->steps && e->result_rows > f->result_room ? DN_SPENT_WAIT_NBOUT : DN_SPENT_FILL;
 }
 
 static void idle(struct dn_fast *f, uint64_t cycles)
 {
-	struct dn_counters *n = &f->run->counters;
+	const uint64_t index = f->index - f->ended;
 	uint64_t fill = f->fill_until > f->now ? f->fill_until - f->now : 0;
 	fill = fill < cycles ? fill : cycles;
-	n->nfu_fill += fill;
+	spend(f, DN_SPENT_FILL, index, fill);
 	if (f->filled_rows || f->stores_completed < f->stores_put)
-		n->wait_nbout += cycles - fill;
+		spend(f, DN_SPENT_WAIT_NBOUT, index, cycles - fill);
 	else if (f->sb.arrived < f->sb.next)
-		n->wait_sb += cycles - fill;
+		spend(f, DN_SPENT_WAIT_SB, index, cycles - fill);
 	else
-		n->wait_nbin += cycles - fill;
+		spend(f, DN_SPENT_WAIT_NBIN, index, cycles - fill);
 }
 
 /* The head's last step is in the cycle before this boundary. */
@@ -95,13 +108,13 @@ void dn_fast_nfu_run(struct dn_fast *f, uint64_t until)
 		if (possible > f->done) {
 			const uint64_t from = next_step(f, e), held_up = from < until ? from - f->now : left;
 			uint64_t n = possible - f->done;
-			f->run->counters.nfu_fill += held_up;
+			spend(f, DN_SPENT_FILL, e->index, held_up);
 			left -= held_up;
 			n = n < left ? n : left;
 			if (n && !f->done)
 				dn_fast_tell(f, DN_STARTED, e->index, from);
 			f->done += (uint32_t)n;
-			f->run->counters.nfu_active += n;
+			spend(f, DN_SPENT_ACTIVE, e->index, n);
 			left -= n;
 			if (n && e->by_nfu1)
 				f->after_nfu1 = until - left + (uint64_t)f->config->nfu1_stages;
@@ -109,7 +122,7 @@ void dn_fast_nfu_run(struct dn_fast *f, uint64_t until)
 				leave(f, e, until - left);
 		}
 		if (left)
-			*waiting(f, e) += left;
+			spend(f, waiting(f, e), e->index, left);
 	}
 	f->now = until;
 }

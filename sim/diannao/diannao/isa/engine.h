@@ -66,11 +66,24 @@ struct dn_source {
 
 enum dn_what { DN_DECODED, DN_NBIN_ARRIVED, DN_SB_ARRIVED, DN_STARTED, DN_ENDED, DN_STORED, DN_WHATS };
 
-/* Told of every event, not in the order of their times; `index` is that of the instruction: the one that decoded, that asked for the load
- * (all its rows have arrived), whose first step is in the cycle, that ended, whose results completed the store. NULL: nobody. */
+/* What cycles are spent on: each is one of these. */
+enum dn_spending {
+	DN_SPENT_ACTIVE,
+	DN_SPENT_WAIT_SB,
+	DN_SPENT_WAIT_NBIN,
+	DN_SPENT_WAIT_NBOUT,
+	DN_SPENT_FILL,
+	DN_SPENDINGS
+};
+
+/* happened() is told of every event, not in the order of their times; `index` is that of the instruction: the one that decoded, that asked for the load
+ * (all its rows have arrived), whose first step is in the cycle, that ended, whose results completed the store. spent() is told of all cycles, in the order
+ * of time: the instruction is the one at the head of the NFU's queue or, while there is none, the next to be decoded, or, behind the last, that
+ * one. Members may be NULL. */
 struct dn_watcher {
 	void (*happened)(void *context, enum dn_what what, int64_t index, uint64_t cycle);
 	void *context;
+	void (*spent)(void *context, enum dn_spending what, int64_t instruction, uint64_t cycles);
 };
 
 struct dn_run {
@@ -80,8 +93,8 @@ struct dn_run {
 	const struct dn_function *function; /* of NFU-3 OP 1 on */
 	uint8_t *bytes;                     /* the memory's from address 0, size of them; NULL: timing only */
 	uint64_t size;
-	struct npl_memory *memory; /* reset by the engine; its clock, too, is then at the end of the program */
-	const struct dn_watcher *watcher;
+	struct npl_memory *memory;        /* reset by the engine; its clock, too, is then at the end of the program */
+	const struct dn_watcher *watcher; /* NULL: nobody */
 	/* What came of it. */
 	uint64_t cycles;
 	struct dn_counters counters; /* useful_macs: all lanes of steps of MULT */

@@ -252,20 +252,18 @@ void dn_rtl_end_and_decode(struct dn_rtl *rtl)
 	}
 }
 
-/* What the next step waits for. */
-enum obstacle { NOTHING, NO_SYNAPSES, NO_INPUTS, NO_ROOM, NFU1_BUSY };
-
-static enum obstacle obstacle(const struct dn_rtl *rtl, const struct dn_rtl_issued *at)
+/* What the next step waits for; ACTIVE: nothing. */
+static enum dn_spending obstacle(const struct dn_rtl *rtl, const struct dn_rtl_issued *at)
 {
 	const struct dn_rtl_nbout *nbout = &rtl->nbout;
 	if (at->reads_sb && at->sb_row >= rtl->sb.arrived)
-		return NO_SYNAPSES;
+		return DN_SPENT_WAIT_SB;
 	if (at->reads_nbin && at->nbin_row >= rtl->nbin.arrived)
-		return NO_INPUTS;
+		return DN_SPENT_WAIT_NBIN;
 	if (at->bundle.stores && at->taken + 1 == at->steps &&
 	    nbout->taken - nbout->freed + at->bundle.rows > nbout->result_rows)
-		return NO_ROOM;
-	return at->bundle.nfu1 == DN_NFU1_NOP && rtl->nfu.in_nfu1 ? NFU1_BUSY : NOTHING;
+		return DN_SPENT_WAIT_NBOUT;
+	return at->bundle.nfu1 == DN_NFU1_NOP && rtl->nfu.in_nfu1 ? DN_SPENT_FILL : DN_SPENT_ACTIVE;
 }
 
 /* Its results get their rows of NBout. */
@@ -280,15 +278,11 @@ static void take_rows(struct dn_rtl *rtl, struct dn_rtl_bundle *step)
 }
 
 /* The step of this cycle, or what it is waited for. */
-static void count(struct dn_rtl *rtl, const struct dn_rtl_issued *at, enum obstacle what)
+static void count(struct dn_rtl *rtl, const struct dn_rtl_issued *at, enum dn_spending what)
 {
 	struct dn_counters *n = &rtl->run->counters;
-	const uint64_t lanes = (uint64_t)(rtl->tn * rtl->tn), step = what == NOTHING;
-	n->nfu_active += step;
-	n->wait_sb += what == NO_SYNAPSES;
-	n->wait_nbin += what == NO_INPUTS;
-	n->wait_nbout += what == NO_ROOM;
-	n->nfu_fill += what == NFU1_BUSY;
+	const uint64_t lanes = (uint64_t)(rtl->tn * rtl->tn), step = what == DN_SPENT_ACTIVE;
+	dn_rtl_spend(rtl, what, at->index);
 	n->useful_macs += step && at->bundle.nfu1 == DN_MULT ? lanes : 0;
 	n->idle_lanes += step && at->bundle.nfu1 != DN_MULT ? lanes : 0;
 	n->nbin_rows += step && at->reads_nbin;
@@ -303,9 +297,9 @@ void dn_rtl_take_step(struct dn_rtl *rtl)
 		dn_rtl_count_idle(rtl);
 		return;
 	}
-	const enum obstacle what = obstacle(rtl, at);
+	const enum dn_spending what = obstacle(rtl, at);
 	count(rtl, at, what);
-	if (what != NOTHING)
+	if (what != DN_SPENT_ACTIVE)
 		return;
 	if (!at->taken)
 		dn_rtl_tell(rtl, DN_STARTED, at->index);

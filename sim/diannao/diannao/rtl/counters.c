@@ -7,21 +7,33 @@
 void dn_rtl_tell(const struct dn_rtl *rtl, enum dn_what what, int64_t index)
 {
 	const struct dn_watcher *watcher = rtl->run->watcher;
-	if (watcher)
+	if (watcher && watcher->happened)
 		watcher->happened(watcher->context, what, index, rtl->cycle);
+}
+
+void dn_rtl_spend(struct dn_rtl *rtl, enum dn_spending what, int64_t index)
+{
+	const struct dn_watcher *watcher = rtl->run->watcher;
+	struct dn_counters *n = &rtl->run->counters;
+	n->nfu_active += what == DN_SPENT_ACTIVE;
+	n->wait_sb += what == DN_SPENT_WAIT_SB;
+	n->wait_nbin += what == DN_SPENT_WAIT_NBIN;
+	n->wait_nbout += what == DN_SPENT_WAIT_NBOUT;
+	n->nfu_fill += what == DN_SPENT_FILL;
+	if (watcher && watcher->spent)
+		watcher->spent(watcher->context, what, index, 1);
 }
 
 void dn_rtl_count_idle(struct dn_rtl *rtl)
 {
-	struct dn_counters *n = &rtl->run->counters;
+	enum dn_spending what = DN_SPENT_WAIT_NBIN;
 	if (rtl->stepped && rtl->cycle - rtl->last_step <= rtl->last_way)
-		n->nfu_fill++;
+		what = DN_SPENT_FILL;
 	else if (!dn_rtl_fifo_empty(&rtl->dma[DN_RTL_NBOUT].request))
-		n->wait_nbout++;
+		what = DN_SPENT_WAIT_NBOUT;
 	else if (!dn_rtl_fifo_empty(&rtl->dma[DN_RTL_SB].request))
-		n->wait_sb++;
-	else
-		n->wait_nbin++;
+		what = DN_SPENT_WAIT_SB;
+	dn_rtl_spend(rtl, what, rtl->control.index - rtl->control.ended);
 }
 
 void dn_rtl_count_memory(struct dn_rtl *rtl)

@@ -240,6 +240,8 @@ void dn_rtl_function(const struct dn_rtl_bundle *bundle, const struct dn_functio
 
 /* counters.c */
 void dn_rtl_tell(const struct dn_rtl *rtl, enum dn_what what, int64_t index);
+/* This cycle, of the instruction. */
+void dn_rtl_spend(struct dn_rtl *rtl, enum dn_spending what, int64_t index);
 void dn_rtl_count_idle(struct dn_rtl *rtl);
 void dn_rtl_count_memory(struct dn_rtl *rtl);
 

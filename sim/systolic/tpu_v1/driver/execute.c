@@ -2,10 +2,12 @@
  *
  * The systolic machines' instruction set behind program.h: binary and text, and runs on either engine with memories of
  * their own. Host memory is what was given and, beyond it, room for what the program writes. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "driver_impl.h"
+#include "times.h"
 
 static int assemble(const char *source, const char *text, size_t n, void *code, struct npl_err *err)
 {
@@ -58,10 +60,45 @@ static const char *const happenings[TPU_HAPPENINGS] = {
 	[TPU_HOST_ENDED] = "host_ended",
 };
 
+struct observed {
+	const struct npl_execution *execution;
+	struct tpu_times *times;
+};
+
 static void pass_on(void *context, const struct tpu_happened *event)
 {
-	const struct npl_execution *execution = context;
-	execution->happened(execution->context, happenings[event->what], event->index, event->cycle);
+	const struct observed *observed = context;
+	const struct npl_execution *execution = observed->execution;
+	if (execution->timed)
+		tpu_times_happened(observed->times, event);
+	if (execution->happened)
+		execution->happened(execution->context,
+				    &(struct npl_program_event){event->cycle, happenings[event->what], event->index,
+								tpu_times_instruction(observed->times, event)});
+}
+
+static void keep_span(void *context, const struct tpu_spent *span)
+{
+	const struct observed *observed = context;
+	if (observed->execution->timed)
+		tpu_times_spent(observed->times, span);
+}
+
+/* Runs on the engine that is asked for; what is told of it, and times of instructions, as asked. */
+static int run(const struct tpu_config *config, const struct tpu_program *program, const struct tpu_memory *memory,
+	       struct npl_execution *execution, struct tpu_outcome *outcome, struct npl_err *err)
+{
+	struct observed observed = {.execution = execution};
+	const struct tpu_watcher watcher = {.happened = pass_on, .context = &observed, .spent = keep_span};
+	const bool watched = execution->happened || execution->timed;
+	int rc = watched ? tpu_times_open(&observed.times, config, program, err) : 0;
+	if (!rc)
+		rc = (strcmp(execution->engine, "rtl") ? tpu_run_fast : tpu_run_rtl)(
+			config, program, memory, watched ? &watcher : NULL, outcome, err);
+	if (!rc && execution->timed)
+		rc = tpu_times_take(observed.times, &execution->time, err);
+	tpu_times_close(observed.times);
+	return rc;
 }
 
 /* Memories for a run with values, but for the weights. NPL_ENOMEM; close_memory in any case. */
@@ -144,11 +181,9 @@ static int execute(const void *state, const char *source, const void *code, stru
 		   struct npl_err *err)
 {
 	const struct tpu_config *config = ((const struct tpu *)state)->config;
-	const struct tpu_watcher watcher = {.happened = pass_on, .context = execution};
 	struct tpu_memory memory;
 	struct tpu_outcome outcome = {0};
 	int64_t first, end;
-	bool rtl = !strcmp(execution->engine, "rtl");
 	if (check_given(config, execution, err))
 		return err->code;
 	/* Once without memories, which settles that what the program writes has an end that can be allocated. */
@@ -159,8 +194,7 @@ static int execute(const void *state, const char *source, const void *code, stru
 	if (!rc)
 		rc = tpu_program_check(config, code, &memory, source, err);
 	if (!rc) {
-		rc = (rtl ? tpu_run_rtl : tpu_run_fast)(config, code, &memory, execution->happened ? &watcher : NULL,
-							&outcome, err);
+		rc = run(config, code, &memory, execution, &outcome, err);
 		if (rc == NPL_EINPUT)
 			npl_prefix(err, "%s", source);
 	}
@@ -177,6 +211,22 @@ static int execute(const void *state, const char *source, const void *code, stru
 	return rc;
 }
 
+static int64_t count(const void *code)
+{
+	return ((const struct tpu_program *)code)->count;
+}
+
+static void describe(const void *code, int64_t index, struct npl_instruction *instruction)
+{
+	const struct tpu_program *program = code;
+	const int opcode = program->instruction[index].opcode;
+	const enum tpu_unit unit = tpu_unit_of(opcode);
+	const char *name = tpu_opcode_name(opcode);
+	instruction->line = program->line[index];
+	snprintf(instruction->name, sizeof instruction->name, "%s", name ? name : "?");
+	instruction->unit = unit < TPU_UNITS ? tpu_unit_name(unit) : "issue";
+}
+
 static const char *const engines[] = {"fast", "rtl", NULL};
 
 const struct npl_isa tpu_isa = {
@@ -191,5 +241,9 @@ const struct npl_isa tpu_isa = {
 	.encode = encode,
 	.disassemble = disassemble,
 	.check = check,
+	.count = count,
+	.describe = describe,
+	.spending = tpu_spendings,
+	.n_spendings = TPU_TIMES,
 	.execute = execute,
 };

@@ -17,7 +17,8 @@ typedef int engine(struct dn_run *run, struct npl_err *err);
 struct events {
 	uint64_t *cycle; /* (DN_WHATS, count) */
 	int64_t count;
-	int strange; /* twice, or of no instruction */
+	int strange;     /* twice, or of no instruction */
+	uint64_t *spent; /* (DN_SPENDINGS, count) cycles */
 };
 
 static void happened(void *context, enum dn_what what, int64_t index, uint64_t cycle)
@@ -29,6 +30,15 @@ static void happened(void *context, enum dn_what what, int64_t index, uint64_t c
 		e->cycle[what * e->count + index] = cycle;
 }
 
+static void spent(void *context, enum dn_spending what, int64_t index, uint64_t cycles)
+{
+	struct events *e = context;
+	if (index < 0 || index >= e->count || !cycles)
+		e->strange++;
+	else
+		e->spent[what * e->count + index] += cycles;
+}
+
 struct outcome {
 	struct dn_run run;
 	struct events events;
@@ -38,6 +48,7 @@ struct outcome {
 static void outcome_free(struct outcome *o)
 {
 	free(o->events.cycle);
+	free(o->events.spent);
 	free(o->bytes);
 }
 
@@ -59,10 +70,11 @@ static bool run_all(struct outcome *o, const struct diannao_case *c, struct npl_
 	const size_t events = (size_t)c->program.count * DN_WHATS * sizeof *o->events.cycle;
 	const struct npl_hz machine = {c->config.clock_hz, 1};
 	*o = (struct outcome){.run = diannao_run(c, memory),
-			      .events = {malloc(events), c->program.count, 0},
+			      .events = {malloc(events), c->program.count, 0,
+					 calloc((size_t)c->program.count * DN_SPENDINGS, sizeof(uint64_t))},
 			      .bytes = malloc(c->size)};
-	const struct dn_watcher watcher = {happened, &o->events};
-	if (!o->events.cycle || !o->bytes) {
+	const struct dn_watcher watcher = {happened, &o->events, spent};
+	if (!o->events.cycle || !o->events.spent || !o->bytes) {
 		snprintf(why, n, "out of memory");
 		return false;
 	}
@@ -139,6 +151,27 @@ static bool same_event(const struct outcome *a, const struct outcome *b, char *w
 			return false;
 		}
 	return true;
+}
+
+/* Instructions spent the same, and together all cycles. */
+static bool same_spent(const struct outcome *a, const struct outcome *b, char *why, size_t n)
+{
+	const int64_t count = a->events.count;
+	uint64_t all = 0;
+	for (int64_t i = 0; i < count; i++)
+		for (int what = 0; what < DN_SPENDINGS; what++) {
+			const uint64_t x = a->events.spent[what * count + i], y = b->events.spent[what * count + i];
+			all += x;
+			if (x == y)
+				continue;
+			snprintf(why, n, "instruction %lld spends %llu and %llu cycles on spending %d", (long long)i,
+				 (unsigned long long)x, (unsigned long long)y, what);
+			return false;
+		}
+	if (all != a->run.cycles)
+		snprintf(why, n, "instructions spend %llu cycles of %llu", (unsigned long long)all,
+			 (unsigned long long)a->run.cycles);
+	return all == a->run.cycles;
 }
 
 bool diannao_same_counts(const struct dn_run *a, const struct dn_run *b, char *why, size_t n)
@@ -241,7 +274,7 @@ bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *why, s
 	}
 	if (ok) {
 		engines = "rtl and fast";
-		ok = same_event(&rtl, &fast, what, sizeof what) &&
+		ok = same_event(&rtl, &fast, what, sizeof what) && same_spent(&rtl, &fast, what, sizeof what) &&
 		     diannao_same_counts(&rtl.run, &fast.run, what, sizeof what) &&
 		     same_values(&c, &rtl, &fast, what, sizeof what);
 	}

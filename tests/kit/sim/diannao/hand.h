@@ -219,7 +219,7 @@ static inline void hand_happened(void *context, enum dn_what what, int64_t index
 
 static inline int hand_once(struct dn_hand *h, bool values, struct npl_err *err)
 {
-	const struct dn_watcher watcher = {hand_happened, h};
+	const struct dn_watcher watcher = {hand_happened, h, NULL};
 	h->next = h->events = 0;
 	h->run = (struct dn_run){.config = &h->config,
 				 .source = {.state = h, .next = hand_next},

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What `exec` says of a run: counters, instructions, events; as tables, JSON and CSV. */
+#ifndef NPULAB_CLI_EXEC_REPORT_H
+#define NPULAB_CLI_EXEC_REPORT_H
+
+#include <stdio.h>
+
+#include "npulab/program.h"
+
+struct exec_events {
+	struct npl_program_event *event;
+	int64_t count, room;
+	bool lost; /* out of memory */
+};
+/* npl_execution.happened, with the events as its context. */
+void exec_keep_event(void *events, const struct npl_program_event *event);
+
+struct exec_outcome {
+	const struct npl_device *device;
+	const struct npl_program *program;
+	const struct npl_execution *execution;
+	struct exec_events events; /* borrowed */
+};
+/* Writers (struct cli_report) of an outcome. */
+void exec_put_events(FILE *out, const void *outcome);
+void exec_put_json(FILE *out, const void *outcome);
+/* The tables. */
+void exec_print(const struct exec_outcome *outcome);
+
+#endif

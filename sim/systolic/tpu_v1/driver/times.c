@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Cycles by instruction (times.h): events and spans are kept while the program runs, and put together afterwards, in
+ * program order. */
+#include "times.h"
+
+#include <stdlib.h>
+
+#include "core/base/grow.h"
+
+_Static_assert(TPU_TIMES <= NPL_MAX_SPENDINGS, "all spendings have room");
+
+const struct npl_spending tpu_spendings[TPU_TIMES] = {
+	[TPU_TIME_ISSUE] = {"issue", NPL_SPENT_PASSING, "it issues"},
+	[TPU_TIME_ARRAY_ACTIVE] = {"array_active", NPL_SPENT_WORKING, "its vectors enter the array"},
+	[TPU_TIME_ACTIVATE_CYCLES] = {"activate_cycles", NPL_SPENT_WORKING, "the activation unit reads"},
+	[TPU_TIME_HOST_LINK] = {"host_link", NPL_SPENT_WORKING, "its bytes are on the link"},
+	[TPU_TIME_WEIGHT_MEMORY] = {"weight_memory", NPL_SPENT_WORKING, "its tiles or tables come from weight memory"},
+	[TPU_TIME_INPUT_STALL] = {"input_stall", NPL_SPENT_WAITING, "issue, for host_in, while the array has no work"},
+	[TPU_TIME_RAW_STALL] = {"raw_stall", NPL_SPENT_WAITING,
+				"issue, for matrix or activate, while the array has no work"},
+	[TPU_TIME_SYNC] = {"sync", NPL_SPENT_WAITING, "issue, for units, in other cycles"},
+	[TPU_TIME_QUEUE_FULL] = {"queue_full", NPL_SPENT_WAITING, "issue, for room in the unit's queue"},
+	[TPU_TIME_UNIT_BUSY] = {"unit_busy", NPL_SPENT_WAITING, "for the instruction before it in its unit"},
+	[TPU_TIME_WEIGHT_STALL] = {"weight_stall", NPL_SPENT_WAITING, "for its tile to reach the FIFO"},
+	[TPU_TIME_WEIGHT_SHIFT] = {"weight_shift", NPL_SPENT_WAITING, "for its tile to be shifted in"},
+	[TPU_TIME_ACCUMULATORS] = {"accumulators", NPL_SPENT_WAITING, "for accumulators that others read or write"},
+	[TPU_TIME_TABLE] = {"table", NPL_SPENT_WAITING, "for its table of parameters"},
+	[TPU_TIME_FIFO_FULL] = {"fifo_full", NPL_SPENT_WAITING, "for room for its tiles or tables"},
+	[TPU_TIME_RESULTS] = {"results", NPL_SPENT_PASSING, "its results are on their way to where they are written"},
+};
+
+/* Boundaries, in the order in which they came. */
+struct boundaries {
+	uint64_t *at;
+	int64_t count, room;
+};
+
+/* The read_weights of one kind: which brings the item, and when each arrived and made room again. */
+struct brought {
+	int64_t *instruction, *first; /* the items of each begin there; one more ends the last */
+	int64_t readers, items;
+	struct boundaries arrived, left;
+};
+
+struct tpu_times {
+	const struct tpu_config *config;
+	const struct tpu_program *program;
+	struct npl_instruction_time *time;
+	uint64_t *issued, *started, *ended; /* of each instruction */
+	struct brought brought[2];          /* tiles, tables */
+	struct tpu_spent *stall;            /* of issue */
+	int64_t stalls, stalls_room;
+	bool out_of_memory;
+};
+enum { TILES, TABLES };
+
+static bool is_read_of(const struct tpu_instruction *in, int kind)
+{
+	return in->opcode == TPU_READ_WEIGHTS && !(in->flags & TPU_WEIGHTS_PARAMETERS) == (kind == TILES);
+}
+
+static bool open_brought(struct brought *b, const struct tpu_program *program, int kind)
+{
+	for (int64_t i = 0; i < program->count; i++)
+		b->readers += is_read_of(&program->instruction[i], kind);
+	b->instruction = calloc((size_t)b->readers + 1, sizeof *b->instruction);
+	b->first = calloc((size_t)b->readers + 1, sizeof *b->first);
+	if (!b->instruction || !b->first)
+		return false;
+	int64_t n = 0;
+	for (int64_t i = 0; i < program->count; i++) {
+		if (!is_read_of(&program->instruction[i], kind))
+			continue;
+		b->instruction[n] = i;
+		b->first[n++] = b->items;
+		b->items += program->instruction[i].acc;
+	}
+	b->first[n] = b->items;
+	return true;
+}
+
+int tpu_times_open(struct tpu_times **opened, const struct tpu_config *config, const struct tpu_program *program,
+		   struct npl_err *err)
+{
+	const size_t n = (size_t)program->count + 1;
+	struct tpu_times *times = *opened = calloc(1, sizeof *times);
+	if (times) {
+		times->config = config;
+		times->program = program;
+		times->time = calloc(n, sizeof *times->time);
+		times->issued = calloc(n, sizeof *times->issued);
+		times->started = calloc(n, sizeof *times->started);
+		times->ended = calloc(n, sizeof *times->ended);
+		if (times->time && times->issued && times->started && times->ended &&
+		    open_brought(&times->brought[TILES], program, TILES) &&
+		    open_brought(&times->brought[TABLES], program, TABLES))
+			return 0;
+	}
+	tpu_times_close(times);
+	*opened = NULL;
+	return npl_fail(err, NPL_ENOMEM, "out of memory for the times of %lld instructions", (long long)program->count);
+}
+
+void tpu_times_close(struct tpu_times *times)
+{
+	if (!times)
+		return;
+	for (int kind = TILES; kind <= TABLES; kind++) {
+		free(times->brought[kind].instruction);
+		free(times->brought[kind].first);
+		free(times->brought[kind].arrived.at);
+		free(times->brought[kind].left.at);
+	}
+	free(times->time);
+	free(times->issued);
+	free(times->started);
+	free(times->ended);
+	free(times->stall);
+	free(times);
+}
+
+static void add_boundary(struct tpu_times *times, struct boundaries *boundaries, uint64_t at)
+{
+	uint64_t *more = npl_grow(boundaries->at, boundaries->count, &boundaries->room, sizeof *more);
+	times->out_of_memory = times->out_of_memory || !more;
+	if (!more)
+		return;
+	boundaries->at = more;
+	more[boundaries->count++] = at;
+}
+
+void tpu_times_happened(struct tpu_times *times, const struct tpu_happened *event)
+{
+	const struct tpu_instruction *in = times->program->instruction;
+	switch (event->what) {
+	case TPU_ISSUED:
+		times->issued[event->index] = event->cycle;
+		break;
+	case TPU_ACTIVATE_STARTED:
+		if (in[event->index].flags & TPU_ACTIVATE_SWITCH) /* it makes room for a table */
+			add_boundary(times, &times->brought[TABLES].left, event->cycle + 1);
+		times->started[event->index] = event->cycle;
+		break;
+	case TPU_HOST_STARTED:
+	case TPU_MATRIX_STARTED:
+		times->started[event->index] = event->cycle;
+		break;
+	case TPU_ACTIVATE_ENDED:
+	case TPU_HOST_ENDED:
+	case TPU_MATRIX_WRITTEN:
+		times->ended[event->index] = event->cycle;
+		break;
+	case TPU_TABLE_LOADED:
+		add_boundary(times, &times->brought[TABLES].arrived, event->cycle);
+		break;
+	case TPU_TILE_PUSHED:
+		add_boundary(times, &times->brought[TILES].arrived, event->cycle);
+		break;
+	case TPU_TILE_POPPED:
+		add_boundary(times, &times->brought[TILES].left, event->cycle);
+		break;
+	default:
+		break;
+	}
+}
+
+void tpu_times_spent(struct tpu_times *times, const struct tpu_spent *span)
+{
+	uint64_t *cycles = span->instruction < 0 ? NULL : times->time[span->instruction].cycles;
+	const uint64_t n = span->to - span->from;
+	if (span->what == TPU_SPENT_ACTIVE)
+		cycles[TPU_TIME_ARRAY_ACTIVE] += n;
+	else if (span->what == TPU_SPENT_WEIGHT_STALL)
+		cycles[TPU_TIME_WEIGHT_STALL] += n;
+	else if (span->what == TPU_SPENT_WEIGHT_SHIFT)
+		cycles[TPU_TIME_WEIGHT_SHIFT] += n;
+	if (span->what != TPU_SPENT_RAW_STALL && span->what != TPU_SPENT_INPUT_STALL)
+		return;
+	struct tpu_spent *more = npl_grow(times->stall, times->stalls, &times->stalls_room, sizeof *more);
+	times->out_of_memory = times->out_of_memory || !more;
+	if (!more)
+		return;
+	times->stall = more;
+	more[times->stalls++] = *span;
+}
+
+/* The last of n numbers, which do not get smaller, that is not above the value. */
+static int64_t last_below(const int64_t *numbers, int64_t n, int64_t value)
+{
+	int64_t low = 0;
+	for (int64_t high = n; high - low > 1;) {
+		const int64_t middle = low + (high - low) / 2;
+		*(numbers[middle] <= value ? &low : &high) = middle;
+	}
+	return low;
+}
+
+int64_t tpu_times_instruction(const struct tpu_times *times, const struct tpu_happened *event)
+{
+	const bool table = event->what == TPU_TABLE_LOADED;
+	if (!table && event->what != TPU_TILE_PUSHED && event->what != TPU_TILE_SHIFTED &&
+	    event->what != TPU_TILE_POPPED)
+		return event->index;
+	const struct brought *b = &times->brought[table ? TABLES : TILES];
+	return b->instruction[last_below(b->first, b->readers, event->index)];
+}
+
+/* ---- After the run ---- */
+
+/* Issue waits in the cycles before the first instruction that issues no earlier. */
+static void share_stalls(struct tpu_times *times)
+{
+	for (int64_t s = 0; s < times->stalls; s++) {
+		const struct tpu_spent *span = &times->stall[s];
+		int64_t low = -1;
+		for (int64_t high = times->program->count - 1; high - low > 1;) {
+			const int64_t middle = low + (high - low) / 2;
+			*(times->issued[middle] < span->from ? &low : &high) = middle;
+		}
+		times->time[low + 1].cycles[span->what == TPU_SPENT_RAW_STALL ? TPU_TIME_RAW_STALL
+									      : TPU_TIME_INPUT_STALL] += span->to -
+													 span->from;
+	}
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Charges the cycles up to a boundary, if it is not past, and goes there. */
+static void charge(struct npl_instruction_time *time, uint64_t *now, uint64_t until, int spending)
+{
+	if (until > *now)
+		time->cycles[spending] += until - *now;
+	*now = later(*now, until);
+}
+
+/* Where the program is. */
+struct walk {
+	uint64_t look;            /* issue comes to the next instruction */
+	uint64_t free[TPU_UNITS]; /* the last one in the unit makes room for the next */
+	int64_t read[2], tables;  /* tiles and tables read; tables switched to */
+};
+
+/* Transfers: each waits for room, then comes; what comes in one cycle with the next counts for the earlier. */
+static void walk_read(const struct tpu_times *times, struct walk *walk, int64_t i, uint64_t *now)
+{
+	const struct tpu_instruction *in = &times->program->instruction[i];
+	const int kind = in->flags & TPU_WEIGHTS_PARAMETERS ? TABLES : TILES;
+	const struct brought *b = &times->brought[kind];
+	const int64_t room = kind == TABLES ? times->config->parameter_tables : times->config->fifo_tiles;
+	for (int64_t n = 0; n < in->acc; n++) {
+		const int64_t item = walk->read[kind]++, before = item - room;
+		if (item >= b->arrived.count)
+			continue; /* the program ended without it */
+		const uint64_t arrived = b->arrived.at[item];
+		if (before >= 0 && before < b->left.count && b->left.at[before] < arrived)
+			charge(&times->time[i], now, b->left.at[before], TPU_TIME_FIFO_FULL);
+		charge(&times->time[i], now, arrived, TPU_TIME_WEIGHT_MEMORY);
+	}
+	walk->free[TPU_WEIGHTS] = *now;
+}
+
+static void walk_matrix(const struct tpu_times *times, struct walk *walk, int64_t i, uint64_t *now)
+{
+	uint64_t *cycles = times->time[i].cycles;
+	/* Its waits for a tile, and its work, are known; they have their place behind the others. */
+	const uint64_t weights = cycles[TPU_TIME_WEIGHT_STALL] + cycles[TPU_TIME_WEIGHT_SHIFT];
+	cycles[TPU_TIME_ACCUMULATORS] = times->started[i] - *now - weights;
+	walk->free[TPU_MATRIX] = times->started[i] + cycles[TPU_TIME_ARRAY_ACTIVE];
+	*now = walk->free[TPU_MATRIX];
+	charge(&times->time[i], now, times->ended[i], TPU_TIME_RESULTS);
+}
+
+static void walk_activate(const struct tpu_times *times, struct walk *walk, int64_t i, uint64_t *now)
+{
+	struct npl_instruction_time *time = &times->time[i];
+	const uint64_t read = times->ended[i] - (uint64_t)times->config->activate_latency_cycles;
+	if (times->program->instruction[i].flags & TPU_ACTIVATE_SWITCH)
+		charge(time, now, times->brought[TABLES].arrived.at[walk->tables++], TPU_TIME_TABLE);
+	charge(time, now, times->started[i], TPU_TIME_ACCUMULATORS);
+	charge(time, now, read, TPU_TIME_ACTIVATE_CYCLES);
+	charge(time, now, times->ended[i], TPU_TIME_RESULTS);
+	walk->free[TPU_ACTIVATION] = times->ended[i];
+}
+
+static void walk_instruction(const struct tpu_times *times, struct walk *walk, int64_t i)
+{
+	const struct tpu_instruction *in = &times->program->instruction[i];
+	const enum tpu_unit unit = tpu_unit_of(in->opcode);
+	struct npl_instruction_time *time = &times->time[i];
+	uint64_t now = times->issued[i];
+	time->begin = walk->look;
+	time->cycles[unit < TPU_UNITS ? TPU_TIME_QUEUE_FULL : TPU_TIME_SYNC] = now - walk->look -
+									       time->cycles[TPU_TIME_INPUT_STALL] -
+									       time->cycles[TPU_TIME_RAW_STALL];
+	walk->look = now + (uint64_t)times->config->issue_cycles +
+		     (in->opcode == TPU_SYNC ? (uint64_t)times->config->sync_cycles : 0);
+	charge(time, &now, now + 1, TPU_TIME_ISSUE);
+	if (unit < TPU_UNITS)
+		charge(time, &now, walk->free[unit], TPU_TIME_UNIT_BUSY);
+	if (unit == TPU_WEIGHTS)
+		walk_read(times, walk, i, &now);
+	else if (unit == TPU_MATRIX)
+		walk_matrix(times, walk, i, &now);
+	else if (unit == TPU_ACTIVATION)
+		walk_activate(times, walk, i, &now);
+	else if (unit < TPU_UNITS) {
+		charge(time, &now, times->started[i], TPU_TIME_UNIT_BUSY);
+		charge(time, &now, times->ended[i], TPU_TIME_HOST_LINK);
+		walk->free[unit] = times->ended[i];
+	}
+	time->end = now;
+}
+
+int tpu_times_take(struct tpu_times *times, struct npl_instruction_time **table, struct npl_err *err)
+{
+	struct walk walk = {0};
+	*table = NULL;
+	if (times->out_of_memory)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for the times of %lld instructions",
+				(long long)times->program->count);
+	share_stalls(times);
+	for (int64_t i = 0; i < times->program->count; i++) {
+		const struct npl_instruction_time *time = &times->time[i];
+		walk_instruction(times, &walk, i);
+		const uint64_t all = time->end - time->begin;
+		uint64_t left = all;
+		for (int s = 0; s < TPU_TIMES && left <= all; s++)
+			left -= time->cycles[s];
+		if (left)
+			return npl_fail(err, NPL_EINTERNAL, "instruction %lld has %llu cycles and spends others",
+					(long long)i, (unsigned long long)all);
+	}
+	*table = times->time;
+	times->time = NULL;
+	return 0;
+}
