@@ -21,9 +21,8 @@ bool exec_output_is_text(const char *path)
 static bool read_shape(const char *text, struct exec_form *form)
 {
 	char word[80];
-	if (strlen(text) >= sizeof word)
+	if (snprintf(word, sizeof word, "%s", text) >= (int)sizeof word)
 		return false;
-	strcpy(word, text);
 	char *x = strchr(word, 'x'), *at = strchr(word, ':');
 	if (!x || (at && at < x) || (at && !npl_parse_count(at + 1, &form->first)))
 		return false;

@@ -13,8 +13,8 @@ struct exec_events {
 	int64_t count, room;
 	bool lost; /* out of memory */
 };
-/* npl_execution.happened, with the events as its context. */
-void exec_keep_event(void *events, const struct npl_program_event *event);
+/* npl_execution.happened; the context is a struct exec_events. */
+void exec_keep_event(void *context, const struct npl_program_event *event);
 
 struct exec_outcome {
 	const struct npl_device *device;
@@ -22,10 +22,10 @@ struct exec_outcome {
 	const struct npl_execution *execution;
 	struct exec_events events; /* borrowed */
 };
-/* Writers (struct cli_report) of an outcome. */
-void exec_put_events(FILE *out, const void *outcome);
-void exec_put_json(FILE *out, const void *outcome);
+/* Writers (struct cli_report) of a struct exec_outcome. */
+void exec_put_events(FILE *out, const void *what);
+void exec_put_json(FILE *out, const void *what);
 /* The tables. */
-void exec_print(const struct exec_outcome *outcome);
+void exec_print(const struct exec_outcome *o);
 
 #endif

@@ -214,6 +214,7 @@ static int run_on(struct dn_run *run, const struct dn_program *program, struct n
 		rc = tell_events(&events, execution, err);
 	if (!rc && execution->timed)
 		execution->time = dn_times_take(&times, run->cycles);
+	run->watcher = NULL; /* which ends here */
 	npl_memory_close(run->memory);
 	free(events.event);
 	dn_times_close(&times);

@@ -167,14 +167,16 @@ void tpu_times_happened(struct tpu_times *times, const struct tpu_happened *even
 
 void tpu_times_spent(struct tpu_times *times, const struct tpu_spent *span)
 {
-	uint64_t *cycles = span->instruction < 0 ? NULL : times->time[span->instruction].cycles;
 	const uint64_t n = span->to - span->from;
-	if (span->what == TPU_SPENT_ACTIVE)
-		cycles[TPU_TIME_ARRAY_ACTIVE] += n;
-	else if (span->what == TPU_SPENT_WEIGHT_STALL)
-		cycles[TPU_TIME_WEIGHT_STALL] += n;
-	else if (span->what == TPU_SPENT_WEIGHT_SHIFT)
-		cycles[TPU_TIME_WEIGHT_SHIFT] += n;
+	if (span->instruction >= 0) {
+		uint64_t *cycles = times->time[span->instruction].cycles;
+		if (span->what == TPU_SPENT_ACTIVE)
+			cycles[TPU_TIME_ARRAY_ACTIVE] += n;
+		else if (span->what == TPU_SPENT_WEIGHT_STALL)
+			cycles[TPU_TIME_WEIGHT_STALL] += n;
+		else if (span->what == TPU_SPENT_WEIGHT_SHIFT)
+			cycles[TPU_TIME_WEIGHT_SHIFT] += n;
+	}
 	if (span->what != TPU_SPENT_RAW_STALL && span->what != TPU_SPENT_INPUT_STALL)
 		return;
 	struct tpu_spent *more = npl_grow(times->stall, times->stalls, &times->stalls_room, sizeof *more);
