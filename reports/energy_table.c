@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cells.h"
 
@@ -21,6 +22,21 @@ bool npl_report_simulated(const struct npl_device_report *r)
 bool npl_report_modelled(const struct npl_device_report *r)
 {
 	return npl_report_simulated(r) || r->run.host_seconds > 0;
+}
+
+/* A byte over it costs nothing more than the link draws at rest. */
+bool npl_link_is_free(const struct npl_resource *link)
+{
+	return link->joules >= 0 && link->joules <= 0 && link->bytes + link->bytes_within > 0;
+}
+
+/* Whether all that is known of its energy was measured: what is assumed or modelled is marked. */
+bool npl_energy_measured(const struct npl_device_report *r)
+{
+	for (int i = 0; i < r->run.n_energy; i++)
+		if (isfinite(r->run.energy[i].joules) && strncmp(r->run.energy[i].origin, "measured", 8))
+			return false;
+	return true;
 }
 
 /* Whose energy that of a batch is, in the parts that the time has. */
@@ -70,21 +86,19 @@ static bool origins_of(const struct npl_run *run, unsigned parts, char *text, si
 }
 
 /* What the device is, and where its energy comes from: of a real one by what means, or why there is none. */
-size_t npl_energy_note(char *line, size_t size, const struct npl_device_report *r)
+void npl_energy_note(FILE *note, const struct npl_device_report *r)
 {
 	char machine[300], memory[120], link[120];
 	const bool has_memory = origins_of(&r->run, 1u << NPL_OF_MEMORY, memory, sizeof memory);
 	const bool has_link = origins_of(&r->run, 1u << NPL_OF_LINK, link, sizeof link);
 	origins_of(&r->run, 1u << NPL_OF_MACHINE | 1u << NPL_OF_WAITING, machine, sizeof machine);
-	int used = snprintf(line, size, "%s%senergy %s", r->info.detail, *r->info.detail ? "; " : "", machine);
+	fprintf(note, "%s%senergy %s", r->info.detail, *r->info.detail ? "; " : "", machine);
 	if (has_memory)
-		used += snprintf(line + used, size - (size_t)used, ", of its memory %s", memory);
+		fprintf(note, ", of its memory %s", memory);
 	if (has_link)
-		used += snprintf(line + used, size - (size_t)used, ", of its link %s", link);
+		fprintf(note, ", of its link %s", link);
 	if (*r->energy.note)
-		used += snprintf(line + used, size - (size_t)used, "%s%s", has_memory || has_link ? "; " : ": ",
-				 r->energy.note);
-	return (size_t)used;
+		fprintf(note, "%s%s", has_memory || has_link ? "; " : ": ", r->energy.note);
 }
 
 /* The modelled host, where it has worked. */

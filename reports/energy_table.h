@@ -13,12 +13,16 @@
 bool npl_report_simulated(const struct npl_device_report *report);
 /* One modelled part makes a sum modelled: a real device whose host did a layer is marked too. */
 bool npl_report_modelled(const struct npl_device_report *report);
+/* Whether all that is known of its energy was measured: what is assumed or modelled is marked. */
+bool npl_energy_measured(const struct npl_device_report *report);
+/* Whether a byte over the link costs nothing more than the link draws at rest. */
+bool npl_link_is_free(const struct npl_resource *link);
 
 /* The energy of a batch of each modelled device, by whose it is. */
 void npl_energy_table(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 
-/* What the device is, and where its energy comes from; returns the length that the text has or would have. */
-size_t npl_energy_note(char *line, size_t size, const struct npl_device_report *report);
+/* Writes what the device is, and where its energy comes from. */
+void npl_energy_note(FILE *note, const struct npl_device_report *report);
 /* A row of notes on the modelled host, where it has worked. */
 void npl_host_note(struct npl_table *table, const struct npl_comparison *comparison);
 /* A row of notes where a byte of main memory costs very different energies on two devices. */

@@ -46,13 +46,13 @@ static void put_remedy(char *text, size_t size, const struct npl_device_report *
 		snprintf(text, size, "float32 holds sums of any length: --devices cpu");
 }
 
-static size_t note_wrapped(char *line, size_t size, const struct npl_comparison *c, const struct npl_device_report *r)
+static void note_wrapped(FILE *note, const struct npl_comparison *c, const struct npl_device_report *r)
 {
 	char names[200] = "", remedy[160];
 	size_t used = 0;
 	int layers = 0;
 	if (!r->run.overflows)
-		return 0;
+		return;
 	for (int i = 0; i < r->run.n_layers; i++) {
 		const struct npl_layer_run *row = &r->run.layer[i];
 		if (!row->result.overflows || ++layers > LAYERS_NAMED || used >= sizeof names)
@@ -61,31 +61,28 @@ static size_t note_wrapped(char *line, size_t size, const struct npl_comparison 
 					 c->graph->node[row->node].name);
 	}
 	put_remedy(remedy, sizeof remedy, r);
-	return (size_t)snprintf(
-		line, size,
+	fprintf(note,
 		"; %" PRIu64 " sum%s of products wrapped around, in %d layer%s (%s%s): the value is too great for the "
 		"sum's bits, and the result is wrong; %s",
 		r->run.overflows, npl_plural(r->run.overflows), layers, npl_plural(layers), names,
 		layers > LAYERS_NAMED ? "..." : "", remedy);
 }
 
-static size_t note_not_finite(char *line, size_t size, const struct npl_device_report *r)
+static void note_not_finite(FILE *note, const struct npl_device_report *r)
 {
 	const struct npl_accuracy *a = &r->accuracy;
-	size_t used = 0;
 	if (a->not_finite)
-		used = (size_t)snprintf(line, size, "; %" PRIu64 " result%s infinite or NaN where float32 is finite",
-					a->not_finite, a->not_finite == 1 ? " is" : "s are");
-	if (a->reference_not_finite && used < size)
-		used += (size_t)snprintf(line + used, size - used,
-					 "; %" PRIu64 " result%s infinite or NaN in float32 already%s",
-					 a->reference_not_finite, a->reference_not_finite == 1 ? " is" : "s are",
-					 a->not_finite ? "" : ", from which there is no error");
-	return used;
+		fprintf(note, "; %" PRIu64 " result%s infinite or NaN where float32 is finite", a->not_finite,
+			a->not_finite == 1 ? " is" : "s are");
+	if (a->reference_not_finite)
+		fprintf(note, "; %" PRIu64 " result%s infinite or NaN in float32 already%s", a->reference_not_finite,
+			a->reference_not_finite == 1 ? " is" : "s are",
+			a->not_finite ? "" : ", from which there is no error");
 }
 
-size_t npl_value_notes(char *line, size_t size, const struct npl_comparison *c, const struct npl_device_report *r)
+void npl_value_notes(FILE *note, const struct npl_comparison *c, const struct npl_device_report *r)
 {
-	size_t used = c->timing_only ? 0 : note_wrapped(line, size, c, r);
-	return used < size ? used + note_not_finite(line + used, size - used, r) : used;
+	if (!c->timing_only)
+		note_wrapped(note, c, r);
+	note_not_finite(note, r);
 }

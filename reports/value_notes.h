@@ -5,12 +5,13 @@
 #ifndef REPORTS_VALUE_NOTES_H
 #define REPORTS_VALUE_NOTES_H
 
+#include <stdio.h>
+
 #include "npulab/report.h"
 
 /* Whether a part of the entry counts the sums that wrap. A GPU's sums wrap as well and never reach this machine's memory, so nobody can count them. */
 bool npl_report_counts_wraps(const struct npl_device_report *report);
-/* Writes "; ..." for each fault of the entry's values, nothing where there is none; returns the characters that it takes. */
-size_t npl_value_notes(char *line, size_t size, const struct npl_comparison *comparison,
-		       const struct npl_device_report *report);
+/* Writes "; ..." for each fault of the entry's values, nothing where there is none. */
+void npl_value_notes(FILE *note, const struct npl_comparison *comparison, const struct npl_device_report *report);
 
 #endif

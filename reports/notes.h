@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The notes below the tables of a comparison: what must be known to read them. */
+#ifndef NPULAB_REPORTS_NOTES_H
+#define NPULAB_REPORTS_NOTES_H
+
+#include <stdio.h>
+
+#include "npulab/report.h"
+
+void npl_report_notes(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
+
+#endif
