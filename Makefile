@@ -272,7 +272,7 @@ $(out)/tests/kit/cuda/native.o: private all_flags += $(kernel_flags)
 
 $(out)/tests/backends/cuda/test_headers.o $(out)/tests/test_rooms.o: private all_flags += -DTEST_CC='"$(CC)"'
 $(out)/tests/cli/test_cuda.o: private all_flags += -DTEST_BENCH_CUDA='"$(bench_cuda)"'
-$(out)/tests/cli/test_cuda.o $(out)/tests/test_soak.o: private all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"'
+$(test_obj): private all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"'
 
 # CUDA without a GPU for the program itself, found through LD_LIBRARY_PATH: one library under the names of four.
 fake_src := $(sort $(wildcard tests/kit/cuda/fake*.c)) tests/kit/cuda/native.c core/base/half.c core/base/isa.c core/base/error.c core/base/printable.c

@@ -6,12 +6,23 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "npulab/causes.h"
 
 #define BAD(...) npl_fail(err, NPL_EINTERNAL, "the books of " __VA_ARGS__)
 
-/* Counters of parts have no more than that of which they are parts, so that the causes sum to the cycles too. */
+/* Whether parts that sum to this are all of it: of a time each is rounded. */
+static bool is_whole(const struct npl_stat *part, int n, uint64_t sum, const struct npl_result *result)
+{
+	if (strcmp(part->unit, NPL_STAT_TIME) != 0)
+		return sum == result->cycles;
+	if (result->seconds >= NPL_STAT_TIME_SECONDS)
+		return sum == 0;
+	return fabs((double)sum - result->seconds * 1e12) <= n + 1e-12 * (double)sum;
+}
+
+/* Counters of parts have no more than that of which they are parts, so that the causes sum to the whole too. */
 static int check_causes(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
 			const struct npl_result *result, struct npl_err *err)
 {
@@ -19,14 +30,15 @@ static int check_causes(const char *device, const struct npl_device_info *info, 
 	const int n = npl_causes_of(info->stat, info->n_stats, result, cause);
 	uint64_t sum = 0;
 	for (int i = 0; i < n; i++) {
-		if (cause[i].cycles > result->cycles)
-			return BAD("%s on layer %s: the parts of %s are more than its %" PRIu64 " cycles", device,
-				   layer->name, cause[i].stat->name, result->counter[cause[i].stat - info->stat]);
-		sum += cause[i].cycles;
+		const uint64_t counted = result->counter[cause[i].stat - info->stat];
+		if (cause[i].amount > counted)
+			return BAD("%s on layer %s: the parts of %s are more than its %" PRIu64 " %s", device,
+				   layer->name, cause[i].stat->name, counted, cause[i].stat->unit);
+		sum += cause[i].amount;
 	}
-	if (n && sum != result->cycles)
-		return BAD("%s on layer %s: the causes of its cycles sum to %" PRIu64 ", not %" PRIu64, device,
-			   layer->name, sum, result->cycles);
+	if (n && !is_whole(cause[0].stat, n, sum, result))
+		return BAD("%s on layer %s: the causes of its %s sum to %" PRIu64 ", not %" PRIu64 " cycles or %g s",
+			   device, layer->name, cause[0].stat->unit, sum, result->cycles, result->seconds);
 	return 0;
 }
 
@@ -38,13 +50,19 @@ static int check_partitions(const char *device, const struct npl_device_info *in
 	for (size_t i = 0; i < info->n_stats; i++)
 		last = info->stat[i].partition > last ? info->stat[i].partition : last;
 	for (int partition = 1; partition <= last; partition++) {
+		const struct npl_stat *part = NULL;
 		uint64_t sum = 0;
+		int n = 0;
 		for (size_t i = 0; i < info->n_stats; i++)
-			if (info->stat[i].partition == partition)
+			if (info->stat[i].partition == partition) {
+				part = &info->stat[i];
 				sum += result->counter[i];
-		if (sum != result->cycles)
-			return BAD("%s on layer %s: the parts of the cycles sum to %" PRIu64 ", not %" PRIu64, device,
-				   layer->name, sum, result->cycles);
+				n++;
+			}
+		if (part && !is_whole(part, n, sum, result))
+			return BAD("%s on layer %s: the parts of its %s sum to %" PRIu64 ", not %" PRIu64
+				   " cycles or %g s",
+				   device, layer->name, part->unit, sum, result->cycles, result->seconds);
 	}
 	return check_causes(device, info, layer, result, err);
 }

@@ -61,13 +61,13 @@ static double share_of(double work, double rate, double seconds)
 	return rate > 0 && seconds > 0 ? work / rate / seconds : 0;
 }
 
-/* The cycles of all causes that hold a layer up in the same way. */
-static uint64_t cycles_alike(const struct npl_cause *cause, int n, const struct npl_stat *stat)
+/* What all causes take that hold a layer up in the same way. */
+static uint64_t amount_alike(const struct npl_cause *cause, int n, const struct npl_stat *stat)
 {
 	uint64_t sum = 0;
 	for (int i = 0; i < n; i++)
 		if (cause[i].stat->kind == stat->kind && !strcmp(cause[i].stat->bound, stat->bound))
-			sum += cause[i].cycles;
+			sum += cause[i].amount;
 	return sum;
 }
 
@@ -76,11 +76,11 @@ const char *npl_bound_of(const struct npl_device_info *info, const struct npl_re
 	struct npl_cause cause[NPL_MAX_CAUSES];
 	const int n = npl_causes_of(info->stat, info->n_stats, result, cause);
 	const struct npl_stat *most = NULL;
-	uint64_t cycles = 0;
+	uint64_t greatest = 0;
 	for (int i = 0; i < n; i++) {
-		const uint64_t alike = cycles_alike(cause, n, cause[i].stat);
-		most = alike > cycles ? cause[i].stat : most;
-		cycles = alike > cycles ? alike : cycles;
+		const uint64_t alike = amount_alike(cause, n, cause[i].stat);
+		most = alike > greatest ? cause[i].stat : most;
+		greatest = alike > greatest ? alike : greatest;
 	}
 	if (!most)
 		return NULL;

@@ -43,9 +43,9 @@ static void put_measured_energy(struct npl_json *json, const struct npl_energy_r
 }
 
 /* A simulated machine counts cycles; in a mixed run the machines' cycles are of different lengths and have no sum. */
-static bool has_clock(const struct npl_device_report *r)
+static bool has_clock(const struct npl_device_info *info)
 {
-	return r->info.kind == NPL_KIND_SIMULATED && r->info.clock_hz > 0;
+	return info->kind == NPL_KIND_SIMULATED && info->clock_hz > 0;
 }
 
 static void put_totals(struct npl_json *json, const struct npl_device_report *r,
@@ -57,7 +57,7 @@ static void put_totals(struct npl_json *json, const struct npl_device_report *r,
 	bool simulated = npl_device_kind_is_modelled(r->info.kind);
 	npl_figures_of(r, context, &f);
 	npl_json_open(json, "totals", '{');
-	if (has_clock(r))
+	if (has_clock(&r->info))
 		npl_json_u64(json, "cycles", run->cycles);
 	else
 		npl_json_null(json, "cycles");
@@ -96,7 +96,10 @@ static void put_totals(struct npl_json *json, const struct npl_device_report *r,
 	npl_json_open(json, "bytes", '{');
 	if (simulated) {
 		npl_json_u64(json, "dram", run->bytes[NPL_MEM_DRAM]);
-		npl_json_u64(json, "buffer", run->bytes[NPL_MEM_BUFFER]);
+		if (r->info.kind == NPL_KIND_ANALYTICAL)
+			npl_json_null(json, "buffer");
+		else
+			npl_json_u64(json, "buffer", run->bytes[NPL_MEM_BUFFER]);
 		npl_json_u64(json, "host_link", run->link_bytes + run->bytes[NPL_MEM_HOST]);
 		npl_json_u64(json, "host_link_within_cycles", run->bytes[NPL_MEM_HOST]);
 	} else {
@@ -144,9 +147,7 @@ static void put_layer(struct npl_json *json, const struct npl_comparison *c, con
 	const struct npl_layer_run *row = &r->run.layer[i];
 	const struct npl_node *node = &c->graph->node[row->node];
 	struct npl_layer_figures figures;
-	bool on_host = !strcmp(row->ran_on, "host");
-	bool has_cycles = !on_host &&
-			  (row->role == NPL_RAN ? row->result.seconds_from == NPL_FROM_MODEL : has_clock(r));
+	const struct npl_device_info *machine = npl_layer_machine(r, row);
 	npl_json_open(json, NULL, '{');
 	npl_json_i64(json, "index", i);
 	npl_json_string(json, "name", node->name);
@@ -155,7 +156,7 @@ static void put_layer(struct npl_json *json, const struct npl_comparison *c, con
 	npl_json_string(json, "role", roles[row->role]);
 	npl_json_string(json, "placed_by", row->placed_by);
 	npl_json_string(json, "note", row->note);
-	if (has_cycles)
+	if (machine && has_clock(machine))
 		npl_json_u64(json, "cycles", row->result.cycles);
 	else
 		npl_json_null(json, "cycles");

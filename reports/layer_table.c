@@ -255,14 +255,25 @@ static void put_device(FILE *out, const struct npl_comparison *c, const struct n
 	print(&table, out);
 }
 
-/* --- where the cycles of a machine went --- */
-
-/* A counter's name as a heading: "weight_stall" is "WEIGHT STALL". */
+/* A counter's name as a heading, without a unit of time: "weight_stall" is "WEIGHT STALL", "memory_ps" is "MEMORY". */
 static void put_heading(char text[CELL], const char *name)
 {
-	snprintf(text, CELL, "%s", name);
+	const size_t length = strlen(name), unit = sizeof "_" NPL_STAT_TIME - 1;
+	const bool timed = length > unit && !strcmp(name + length - unit, "_" NPL_STAT_TIME);
+	snprintf(text, CELL, "%.*s", (int)(timed ? length - unit : length), name);
 	for (char *c = text; *c; c++)
 		*c = *c == '_' ? ' ' : (char)toupper((unsigned char)*c);
+}
+
+/* All that its causes count; 0: they count nothing. */
+static double causes_sum(const struct npl_device_info *info, const struct npl_result *result)
+{
+	struct npl_cause cause[NPL_MAX_CAUSES];
+	double sum = 0;
+	const int n = npl_causes_of(info->stat, info->n_stats, result, cause);
+	for (int k = 0; k < n; k++)
+		sum += (double)cause[k].amount;
+	return sum;
 }
 
 static void put_causes_row(struct npl_table *table, const struct npl_device_info *info, const char *name,
@@ -272,8 +283,9 @@ static void put_causes_row(struct npl_table *table, const struct npl_device_info
 	char text[NPL_MAX_CAUSES][CELL];
 	const char *cells[1 + NPL_MAX_CAUSES] = {name};
 	const int n = npl_causes_of(info->stat, info->n_stats, result, cause);
+	const double whole = causes_sum(info, result);
 	for (int k = 0; k < n; k++)
-		cells[1 + k] = share_cell(text[k], (double)cause[k].cycles, (double)result->cycles);
+		cells[1 + k] = share_cell(text[k], (double)cause[k].amount, whole);
 	npl_table_row(table, cells);
 }
 
@@ -284,7 +296,8 @@ static void open_causes(struct npl_table *table, const struct npl_device_info *i
 	char text[NPL_MAX_CAUSES][CELL], heading[200], layout[2 + NPL_MAX_CAUSES] = "l";
 	const char *header[1 + NPL_MAX_CAUSES] = {heading};
 	const int n = npl_causes_of(info->stat, info->n_stats, &none, cause);
-	snprintf(heading, sizeof heading, "CYCLES OF %s", name);
+	snprintf(heading, sizeof heading, "%s OF %s",
+		 n && !strcmp(cause[0].stat->unit, NPL_STAT_TIME) ? "TIME" : "CYCLES", name);
 	for (int k = 0; k < n; k++) {
 		put_heading(text[k], cause[k].name);
 		header[1 + k] = text[k];
@@ -306,17 +319,20 @@ static void put_causes(FILE *out, const struct npl_comparison *c, const struct n
 	for (int n = 0; n < npl_chosen_layers(c, context); n++) {
 		const int i = npl_chosen_layer(context, n);
 		npl_layer_figures_of(r, context, i, &f);
-		if (f.info != info || !f.result.cycles)
+		if (f.info != info || causes_sum(info, &f.result) <= 0)
 			continue;
 		put_causes_row(&table, info, c->graph->node[i].name, &f.result);
 		npl_layer_figures_add(&shown, &f);
 	}
 	for (int i = 0; i < r->run.n_layers; i++) {
 		npl_layer_figures_of(r, context, i, &f);
-		if (f.info == info && f.result.cycles)
+		if (f.info == info && causes_sum(info, &f.result) > 0)
 			npl_layer_figures_add(&all, &f);
 	}
-	snprintf(text, sizeof text, "all %d layers", all.layers);
+	if (all.layers == r->run.n_layers)
+		snprintf(text, sizeof text, "all %d layers", all.layers);
+	else
+		snprintf(text, sizeof text, "%d of %d layers", all.layers, r->run.n_layers);
 	if (all.layers > 1)
 		put_causes_row(&table, info, text, &all.result);
 	if (shown.layers)
@@ -375,9 +391,12 @@ void npl_layer_notes(struct npl_table *notes, const struct npl_comparison *c, co
 			causes |= r->run.layer[i].n_stats > 0;
 	}
 	if (causes)
-		npl_table_row(notes, (const char *const[]){
-					     "BOUND", "what most of the layer's cycles, or of its time, went to: "
-						      "docs/roofline.md, Bounds, has each; BYTES crossed the machine's "
-						      "memory; figures of layers are of one batch"});
+		npl_table_row(notes,
+			      (const char *const[]){
+				      "BOUND",
+				      "what most of the layer's cycles, or of its time, went to: "
+				      "docs/roofline.md, Bounds, has each; BYTES are all that crossed the machine's "
+				      "memory; figures of layers are of one batch; layers that are done "
+				      "within another have no counts of their own"});
 	(void)context;
 }

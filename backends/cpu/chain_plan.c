@@ -361,7 +361,9 @@ static int choose_way(struct cpu_chain *c, int l, struct npl_err *err)
 		int rc = plan_conv8(c, l, err);
 		if (rc != NPL_EDEVICE)
 			return rc;
-	} else if (dnn && cpu_dnn_knows(layer) && (!is_byte(layer->out) || is_last(c, layer->in[0]))) {
+	} else if (dnn && cpu_dnn_knows(layer) && (!is_byte(layer->out) || is_last(c, layer->in[0])) &&
+		   (layer->op != NPL_OP_AVERAGEPOOL ||
+		    is_last(c, layer->in[0]))) { /* else the library's is slower than slices.c's */
 		struct cpu_dnn_op *op = NULL;
 		bool image = layer->op == NPL_OP_CONV || layer->op == NPL_OP_CONVTRANSPOSE ||
 			     is_last(c, layer->in[0]) || orders_agree(layer->in[0]);

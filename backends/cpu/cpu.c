@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The device `cpu`: this computer's processor as its best libraries use it. Networks come as chains (chain.c): in float32
- * convolutions, averages and LRN run on oneDNN, Gemm, MatMul and the products of recurrent layers on OpenBLAS, element-wise operators, Softmax
- * and Resize on the kernels of core/ops by all threads, every other one on one. Quantised layers are int8.c's. What is here runs one layer alone: products on OpenBLAS, convolutions by
- * patches where oneDNN is not asked. A layer's time is that of the work alone: filling patches for a convolution is part of it, taking memory is
+ * convolutions, global averages and LRN run on oneDNN, Gemm, MatMul and the products of recurrent layers on OpenBLAS,
+ * element-wise operators, copies, poolings, sums, Softmax, LayerNormalization and Resize on the kernels of core/ops by all threads, every other one on one.
+ * Quantised layers are int8.c's. What is here runs one layer alone: products on OpenBLAS, convolutions by patches where oneDNN is not asked. A layer's time is that of the work alone: filling patches for a convolution is part of it, taking memory is
  * not. Energy is measured over whole repeated runs with npulab/energy_meter.h, never per layer, so each layer's is absent. found.c: what there
  * is to tell of the processor.
  *
@@ -191,6 +191,10 @@ static int run_float(struct cpu_state *cpu, const struct npl_layer *layer, struc
 		return run_conv(cpu, layer, out->data, seconds, err);
 	if (cpu_is_recurrent(layer) && cpu->blas.library && !layer->fused && cpu_fits_blas(layer, why, sizeof why))
 		return cpu_recurrent_run(cpu, layer, out, seconds, err);
+	if (cpu_is_copy(layer)) {
+		cpu_copy_run(cpu, layer, out, seconds);
+		return 0;
+	}
 	if (cpu_is_sliced(layer))
 		return cpu_slices_run(cpu, layer, out, seconds, err);
 	if (cpu_is_matmul_integer(layer))

@@ -144,7 +144,10 @@ int cpu_elements_run(struct cpu_state *cpu, const struct npl_layer *layer, struc
 bool cpu_maxpool_knows(const struct npl_layer *layer);
 void cpu_maxpool_last(struct cpu_state *cpu, const struct npl_layer *layer);
 
-/* slices.c: Softmax and its like, Resize, maxima of floats: slices of a tensor of any type, by all threads. */
+/* slices.c: Transpose, Slice and other copies in steps (core/ops/strided.h), by all threads. */
+bool cpu_is_copy(const struct npl_layer *layer);
+void cpu_copy_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out, double *seconds);
+/* Softmax and its like, sums and means, LayerNormalization, Resize, AveragePool, maxima of floats: slices of a tensor of any type, by all threads. */
 bool cpu_is_sliced(const struct npl_layer *layer);
 int cpu_slices_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out, double *seconds,
 		   struct npl_err *err);

@@ -6,6 +6,8 @@
 
 #include "core/computer/clock.h"
 #include "core/measured.h"
+#include "core/ops/reduce.h"
+#include "core/ops/strided.h"
 #include "cpu.h"
 
 #define SLICES_OF_THREAD 4     /* so that a thread which is late does not keep the others waiting for long */
@@ -16,6 +18,7 @@ struct slicing {
 	int dim;
 	int64_t slices;
 	struct npl_shape in, out;
+	bool parameters; /* inputs 1 and 2 have a value for each slice */
 	struct npl_attrs attrs;
 };
 
@@ -67,21 +70,109 @@ static void slice_images(const struct npl_layer *layer, struct slicing *s)
 	s->in.dim[0] = s->out.dim[0] = 1;
 }
 
+/* The first dimension that is more than 1. */
+static int first_long(const struct npl_shape *shape)
+{
+	int d = 0;
+	while (d < shape->rank - 1 && shape->dim[d] == 1)
+		d++;
+	return d;
+}
+
+/* Along the first dimension, where each index of it has results of its own: none of the `reduced` dimensions comes before. */
+static void slice_outer(const struct npl_layer *layer, unsigned reduced, bool same_rank, struct slicing *s)
+{
+	const struct npl_shape *x = &layer->in[0]->shape;
+	const int dim = first_long(x);
+	if (!x->rank || reduced & 1u << dim || (!same_rank && reduced & ((1u << dim) - 1)))
+		return;
+	s->in = *x;
+	s->out = layer->out->shape;
+	s->dim = dim;
+	s->slices = x->dim[dim];
+}
+
+/* Scales and biases must be of what is normalised alone. */
+static void slice_rows(const struct npl_layer *layer, struct slicing *s)
+{
+	const struct npl_shape *x = &layer->in[0]->shape;
+	const int axis = (int)layer->attrs->axis;
+	for (int i = 1; i < layer->n_in; i++)
+		if (layer->in[i] && layer->in[i]->shape.rank > x->rank - axis)
+			return;
+	slice_outer(layer, ~0u << axis, true, s);
+}
+
+/* Samples, or the channels of one with their scales and biases. */
+static void slice_instances(const struct npl_layer *layer, struct slicing *s)
+{
+	s->in = s->out = layer->in[0]->shape;
+	s->dim = s->in.dim[0] > 1 ? 0 : 1;
+	s->slices = s->in.dim[s->dim];
+	s->parameters = s->dim == 1;
+}
+
 static struct slicing slicing_of(const struct npl_layer *layer)
 {
 	struct slicing s = {0};
 	const struct npl_tensor *in = layer->n_in > 0 ? layer->in[0] : NULL;
 	if (!in || layer->n_more || layer->fused || !npl_tensor_count(in) || !npl_tensor_count(layer->out) ||
-	    in->dtype != layer->out->dtype)
+	    (in->dtype != layer->out->dtype && npl_op_defs[layer->op].run != npl_op_defs[NPL_OP_ARGMAX].run))
 		return s;
 	s.attrs = *layer->attrs;
 	if (npl_op_defs[layer->op].run == npl_op_defs[NPL_OP_SOFTMAX].run)
 		slice_softmax(layer, &s);
 	else if (layer->op == NPL_OP_RESIZE || layer->op == NPL_OP_UPSAMPLE)
 		slice_planes(layer, &s);
-	else if (cpu_maxpool_knows(layer))
+	else if (npl_op_defs[layer->op].run == npl_op_defs[NPL_OP_REDUCESUM].run)
+		slice_outer(layer, op_reduced(layer->attrs, in->shape.rank), layer->attrs->keep_dims, &s);
+	else if (npl_op_defs[layer->op].run == npl_op_defs[NPL_OP_ARGMAX].run)
+		slice_outer(layer, 1u << layer->attrs->axis, layer->attrs->keep_dims, &s);
+	else if (layer->op == NPL_OP_INSTANCENORMALIZATION)
+		slice_instances(layer, &s);
+	else if (layer->op == NPL_OP_LAYERNORMALIZATION || layer->op == NPL_OP_RMSNORMALIZATION)
+		slice_rows(layer, &s);
+	else if (cpu_maxpool_knows(layer) || layer->op == NPL_OP_AVERAGEPOOL)
 		slice_images(layer, &s);
 	return s;
+}
+
+/* A copy in steps, and how many of its first dimensions the threads share. */
+struct shared_copy {
+	struct op_strided copy;
+	const void *x;
+	void *y;
+	int dims;
+	int64_t indices, tasks;
+};
+
+static void copy_task(void *context, int64_t i, int worker)
+{
+	const struct shared_copy *s = context;
+	(void)worker;
+	op_strided_copy_part(&s->copy, s->dims, s->indices * i / s->tasks, s->indices * (i + 1) / s->tasks, s->x, s->y);
+}
+
+bool cpu_is_copy(const struct npl_layer *layer)
+{
+	struct op_strided copy;
+	return layer->n_in > 0 && !layer->fused && !layer->n_more &&
+	       op_strided_of(layer->attrs, layer->in[0], layer->out, &copy);
+}
+
+void cpu_copy_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out, double *seconds)
+{
+	const int64_t most = SLICES_OF_THREAD * (int64_t)cpu->threads, worth = npl_tensor_count(out) / TASK_ELEMENTS;
+	struct shared_copy s = {
+		.x = layer->in[0]->data, .y = out->data, .dims = 1, .tasks = cpu->threads == 1 ? 1 : most};
+	op_strided_of(layer->attrs, layer->in[0], out, &s.copy);
+	s.tasks = s.tasks > worth ? worth : s.tasks;
+	s.tasks = s.tasks < 1 ? 1 : s.tasks;
+	for (s.indices = s.copy.dim[0]; s.indices < s.tasks && s.dims < s.copy.rank; s.dims++)
+		s.indices *= s.copy.dim[s.dims];
+	double begin = npl_clock_seconds();
+	npl_pool_run(cpu->pool, s.tasks, copy_task, &s);
+	*seconds = npl_clock_seconds() - begin;
 }
 
 bool cpu_is_sliced(const struct npl_layer *layer)
@@ -116,11 +207,18 @@ static void run_task(void *context, int64_t i, int worker)
 	const int64_t first = s->slices * i / work->tasks, end = s->slices * (i + 1) / work->tasks;
 	struct npl_tensor in = slices_of(work->layer->in[0], &s->in, s, first, end - first),
 			  out = slices_of(work->out, &s->out, s, first, end - first);
+	struct npl_tensor parameter[2];
 	struct npl_layer part = *work->layer;
 	struct npl_err err = {0};
 	double seconds;
 	(void)worker;
 	part.in[0] = &in;
+	for (int p = 1; s->parameters && p < 3; p++) {
+		const struct npl_shape shape = npl_shape_of(1, s->slices);
+		parameter[p - 1] = slices_of(part.in[p], &shape, &(struct slicing){.slices = s->slices}, first,
+					     end - first);
+		part.in[p] = &parameter[p - 1];
+	}
 	part.out = &out;
 	part.attrs = &s->attrs;
 	if (npl_run_reference(&part, &out, &seconds, &err) && !atomic_exchange(&work->failed, true))

@@ -3,6 +3,7 @@
  * DepthToSpace and SpaceToDepth: blocks of channels become squares of the picture and back; any type. In mode DCR
  * (the only one before opset 11) the block is the outer part of the channels, in CRD the inner one. */
 #include "ops.h"
+#include "strided.h"
 
 enum { DCR, CRD };
 
@@ -40,22 +41,25 @@ int op_depthspace_shape(struct npl_attrs *attrs, const struct npl_tensor *const 
 	return op_output_fits(&out->shape, 1, err);
 }
 
-int op_depthspace_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-		      struct npl_tensor *out, int n_out, struct npl_err *err)
+struct op_strided op_depthspace_copy(const struct npl_attrs *attrs, const struct npl_tensor *from,
+				     const struct npl_tensor *to)
 {
 	/* channels out of (block, block, channels) or (channels, block, block): rows and columns take a block each */
 	static const int64_t from_outer[] = {0, 3, 4, 1, 5, 2}, from_inner[] = {0, 1, 4, 2, 5, 3};
 	static const int64_t to_outer[] = {0, 3, 5, 1, 2, 4};
-	const int64_t *x = in[0]->shape.dim, *y = out->shape.dim, b = attrs->number;
+	const int64_t *x = from->shape.dim, *y = to->shape.dim, b = attrs->number;
+	const size_t element = npl_dtype_size(to->dtype);
+	if (attrs->op == NPL_OP_SPACETODEPTH)
+		return op_strided_permute(element, 6, (int64_t[]){x[0], x[1], y[2], b, y[3], b}, to_outer);
+	if (attrs->mode == DCR)
+		return op_strided_permute(element, 6, (int64_t[]){x[0], b, b, y[1], x[2], x[3]}, from_outer);
+	return op_strided_permute(element, 6, (int64_t[]){x[0], y[1], b, b, x[2], x[3]}, from_inner);
+}
+
+int op_depthspace_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
+		      struct npl_tensor *out, int n_out, struct npl_err *err)
+{
 	(void)n_in;
 	(void)n_out;
-	(void)err;
-	size_t element = npl_dtype_size(out->dtype);
-	if (attrs->op == NPL_OP_SPACETODEPTH)
-		op_permute(element, 6, (int64_t[]){x[0], x[1], y[2], b, y[3], b}, to_outer, in[0]->data, out->data);
-	else if (attrs->mode == DCR)
-		op_permute(element, 6, (int64_t[]){x[0], b, b, y[1], x[2], x[3]}, from_outer, in[0]->data, out->data);
-	else
-		op_permute(element, 6, (int64_t[]){x[0], y[1], b, b, x[2], x[3]}, from_inner, in[0]->data, out->data);
-	return 0;
+	return op_strided_run(attrs, in[0], out, err);
 }

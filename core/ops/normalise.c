@@ -5,6 +5,7 @@
  * Means, variances and norms are in double; float32 and float64 alike, so a float result is rounded once or twice. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ops.h"
 
@@ -121,18 +122,28 @@ int op_layernorm_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	return 0;
 }
 
-/* y = y * scale + bias, both broadcast; bias may be NULL. */
-static void apply_affine(const struct npl_tensor *x, const struct npl_tensor *by, const struct npl_tensor *bias,
-			 struct npl_tensor *y)
+/* y = y * scale + bias for the elements of y from `at` on that have this shape; both broadcast, bias may be NULL. */
+static void apply_affine(const struct npl_shape *shape, const struct npl_tensor *by, const struct npl_tensor *bias,
+			 struct npl_tensor *y, int64_t at)
 {
 	struct op_walk walk;
-	if (!npl_tensor_count(x))
-		return;
-	op_walk_init(&walk, &x->shape, &by->shape, bias ? &bias->shape : &by->shape);
-	if (x->dtype == NPL_F64)
-		affine_double(&walk, by->data, bias ? bias->data : NULL, y->data);
+	op_walk_init(&walk, shape, &by->shape, bias ? &bias->shape : &by->shape);
+	if (y->dtype == NPL_F64)
+		affine_double(&walk, by->data, bias ? bias->data : NULL, (double *)y->data + at);
 	else
-		affine_float(&walk, by->data, bias ? bias->data : NULL, y->data);
+		affine_float(&walk, by->data, bias ? bias->data : NULL, (float *)y->data + at);
+}
+
+/* What is normalised together, where scale and bias are the same for all of it, so that both are applied while the values are in the
+ * cache; else the whole. */
+static struct npl_shape affine_shape(const struct npl_shape *x, int axis, const struct npl_tensor *by,
+				     const struct npl_tensor *bias)
+{
+	struct npl_shape row = {.rank = x->rank - axis};
+	if (by->shape.rank > row.rank || (bias && bias->shape.rank > row.rank))
+		return *x;
+	memcpy(row.dim, x->dim + axis, (size_t)row.rank * sizeof *row.dim);
+	return row;
 }
 
 int op_layernorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
@@ -142,16 +153,23 @@ int op_layernorm_run(const struct npl_attrs *attrs, const struct npl_tensor *con
 	const struct npl_tensor *x = in[0], *bias = n_in > 2 ? in[2] : NULL;
 	int axis = (int)attrs->axis;
 	int64_t rows = op_count(x->shape.dim, axis), n = op_count(x->shape.dim + axis, x->shape.rank - axis);
+	const struct npl_shape together = affine_shape(&x->shape, axis, in[1], bias);
+	const bool by_row = together.rank < x->shape.rank;
+	if (!npl_tensor_count(x))
+		n = 0;
 	for (int64_t row = 0; row < rows; row++) {
 		struct moments m = BY_TYPE(moments, x, row * n, n);
 		double factor = 1 / sqrt(m.variance + (double)attrs->epsilon);
 		BY_TYPE_TO(scale, x, &out[0], row * n, n, m.mean, factor, 0.0);
+		if (by_row && n)
+			apply_affine(&together, in[1], bias, &out[0], row * n);
 		if (n_out > 1 && out[1].data)
 			((float *)out[1].data)[row] = (float)m.mean;
 		if (n_out > 2 && out[2].data)
 			((float *)out[2].data)[row] = (float)factor;
 	}
-	apply_affine(x, in[1], bias, &out[0]);
+	if (!by_row && n)
+		apply_affine(&together, in[1], bias, &out[0], 0);
 	return 0;
 }
 
@@ -180,7 +198,8 @@ int op_rmsnorm_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 		double factor = 1 / sqrt(norm * norm / (double)n + (double)attrs->epsilon);
 		BY_TYPE_TO(scale, x, &out[0], row * n, n, 0.0, factor, 0.0);
 	}
-	apply_affine(x, in[1], NULL, &out[0]);
+	if (npl_tensor_count(x))
+		apply_affine(&x->shape, in[1], NULL, &out[0], 0);
 	return 0;
 }
 

@@ -86,8 +86,10 @@ int64_t op_count(const int64_t *dim, int n);
 void op_strides(const struct npl_shape *shape, int64_t stride[NPL_MAX_RANK]);
 /* n elements of `size` bytes, all like the one given. */
 void op_fill(void *to, const void *element, size_t size, int64_t n);
-/* Dimension i of the result is dimension perm[i] of x (transpose.c). */
+/* Dimension i of the result is dimension perm[i] of x (strided.c). */
 void op_permute(size_t element, int rank, const int64_t *dim, const int64_t *perm, const void *x, void *y);
+/* from(rows,cols) as to(cols,rows). */
+void op_turn_matrix(const float *from, int64_t rows, int64_t cols, float *to);
 
 /* pick.c: where the elements that a tensor of indices (int32, int64; negative: from the end) names lie in a tensor of
  * shape x. An index that is not there is refused when it is read. */
@@ -210,8 +212,6 @@ struct op_matrix { /* b given as an array */
 	int64_t stride; /* b(k,n) = data[k * stride + n], or data[n * stride + k] when transposed */
 	bool transposed;
 };
-/* from(rows,cols) as to(cols,rows). */
-void op_turn_matrix(const float *from, int64_t rows, int64_t cols, float *to);
 int op_product(const struct op_product *product, struct npl_err *err);
 /* The same with b given as a matrix: sets pack and b itself. */
 int op_product_matrix(struct op_product *product, const struct op_matrix *b, struct npl_err *err);

@@ -6,6 +6,7 @@
 #include "pool.h"
 
 #include <math.h>
+#include <string.h>
 
 int op_pool_shape(struct npl_window *window, const struct npl_tensor *x, struct npl_tensor *out, struct npl_err *err)
 {
@@ -77,20 +78,6 @@ struct reduction {
 	int64_t low[NPL_VOLUME], high[NPL_VOLUME]; /* bounds of what an average's divisor counts */
 };
 
-static double term(const struct reduction *r, double x)
-{
-	switch (r->power) {
-	case 0:
-		return x;
-	case 1:
-		return fabs(x);
-	case 2:
-		return x * x;
-	default:
-		return op_pow(fabs(x), (double)r->power);
-	}
-}
-
 static double finish(const struct reduction *r, double sum, int64_t counted)
 {
 	switch (r->power) {
@@ -105,34 +92,100 @@ static double finish(const struct reduction *r, double sum, int64_t counted)
 	}
 }
 
-/* One channel, for each type. */
+/* The columns of windows that lie inside the input for at least one of n results from `first` on. */
+static struct op_reach columns_inside(const struct reduction *r, int64_t first, int64_t n)
+{
+	const struct npl_window *w = r->window;
+	const int64_t step = w->dilation[1], left = w->pad_begin[1] - first * w->stride[1];
+	const int64_t before = left - (n - 1) * w->stride[1], within = left + r->in[1];
+	const int64_t begin = before > 0 ? (before + step - 1) / step : 0,
+		      end = within > 0 ? (within + step - 1) / step : 0;
+	return (struct op_reach){begin, end < w->kernel[1] ? end : w->kernel[1], 0};
+}
+
+/* Of n results from `first` on, those whose windows have column k inside the input: the column of the first in `first`, which of the n it is in
+ * `end`, how many there are in `count`. */
+static struct op_reach inside(const struct reduction *r, int64_t k, int64_t first, int64_t n)
+{
+	const struct npl_window *w = r->window;
+	const int64_t stride = w->stride[1], at = k * w->dilation[1] - w->pad_begin[1] + first * stride;
+	const int64_t skipped = at < 0 ? (-at + stride - 1) / stride : 0, room = r->in[1] - at;
+	const int64_t end = room > 0 ? (room + stride - 1) / stride : 0;
+	return (struct op_reach){at + skipped * stride, skipped, (end < n ? end : n) - skipped};
+}
+
+/* Where the windows of a line of results reach in depth and rows; returns how many of those positions an average counts. */
+static int64_t reach_of_line(const struct reduction *r, int64_t line, struct op_reach at[NPL_VOLUME])
+{
+	const int64_t z = line / r->out[0], row = line % r->out[0];
+	at[NPL_DEPTH] = op_pool_reach(r->window, NPL_DEPTH, z, 0, r->in[NPL_DEPTH]);
+	at[0] = op_pool_reach(r->window, 0, row, 0, r->in[0]);
+	return op_pool_reach(r->window, NPL_DEPTH, z, r->low[NPL_DEPTH], r->high[NPL_DEPTH]).count *
+	       op_pool_reach(r->window, 0, row, r->low[0], r->high[0]).count;
+}
+
+#define LINE 256 /* results whose sums are made at a time */
+
+/* The terms of one position of the windows of n results, added to their sums. */
+#define ADD(step_, term_)                                                                                              \
+	for (int64_t i = 0; i < n; i++) {                                                                              \
+		const double v = (double)x[i * (step_)];                                                               \
+		sum[i] += (term_);                                                                                     \
+	}
+#define ADD_STEPS(term_)                                                                                               \
+	if (step == 1)                                                                                                 \
+		ADD(1, term_)                                                                                          \
+	else if (step == 2)                                                                                            \
+		ADD(2, term_)                                                                                          \
+	else                                                                                                           \
+		ADD(step, term_)
+
+/* Results `first` to `first` + n of a line, whose windows reach as far in the other dimensions as `at` says. Each result's sum is of its
+ * window's values in their order. One channel, for each type. */
 #define DEFINE_REDUCE(type)                                                                                            \
-	static type reduce_window_##type(const struct reduction *r, const struct op_reach at[NPL_VOLUME],              \
-					 int64_t counted, const type *x)                                               \
+	static void add_##type(int64_t power, const type *x, int64_t step, int64_t n, double *sum)                     \
 	{                                                                                                              \
-		const int64_t *step = r->window->dilation;                                                             \
-		double sum = 0;                                                                                        \
-		for (int64_t z = at[NPL_DEPTH].first; z < at[NPL_DEPTH].end; z += step[NPL_DEPTH])                     \
-			for (int64_t row = at[0].first; row < at[0].end; row += step[0])                               \
-				for (int64_t column = at[1].first; column < at[1].end; column += step[1])              \
-					sum += term(r, (double)x[op_row(r->in, z, row) + column]);                     \
-		return (type)finish(r, sum, counted);                                                                  \
+		if (power == 0) {                                                                                      \
+			ADD_STEPS(v)                                                                                   \
+		} else if (power == 1) {                                                                               \
+			ADD(step, fabs(v))                                                                             \
+		} else if (power == 2) {                                                                               \
+			ADD(step, v *v)                                                                                \
+		} else {                                                                                               \
+			ADD(step, op_pow(fabs(v), (double)power))                                                      \
+		}                                                                                                      \
+	}                                                                                                              \
+	static void reduce_line_##type(const struct reduction *r, const struct op_reach at[NPL_VOLUME], int64_t first, \
+				       int64_t n, const type *x, double *sum)                                          \
+	{                                                                                                              \
+		const struct npl_window *w = r->window;                                                                \
+		const struct op_reach column = columns_inside(r, first, n);                                            \
+		memset(sum, 0, (size_t)n * sizeof *sum);                                                               \
+		for (int64_t z = at[NPL_DEPTH].first; z < at[NPL_DEPTH].end; z += w->dilation[NPL_DEPTH])              \
+			for (int64_t row = at[0].first; row < at[0].end; row += w->dilation[0])                        \
+				for (int64_t k = column.first; k < column.end; k++) {                                  \
+					const struct op_reach in = inside(r, k, first, n);                             \
+					if (in.count > 0)                                                              \
+						add_##type(r->power, x + op_row(r->in, z, row) + in.first,             \
+							   w->stride[1], in.count, sum + in.end);                      \
+				}                                                                                      \
 	}                                                                                                              \
 	static void reduce_##type(const struct reduction *r, const type *x, type *y)                                   \
 	{                                                                                                              \
-		const struct npl_window *w = r->window;                                                                \
-		struct op_reach at[NPL_VOLUME];                                                                        \
-		int64_t counted[NPL_VOLUME];                                                                           \
-		for (int64_t o = 0; o < op_volume(r->out); o++) {                                                      \
-			const int64_t position[NPL_VOLUME] = {o / r->out[1] % r->out[0], o % r->out[1],                \
-							      o / r->out[1] / r->out[0]};                              \
-			for (int d = 0; d < NPL_VOLUME; d++) {                                                         \
-				if (d != 1 && position[1])                                                             \
-					continue; /* the same along a row */                                           \
-				at[d] = op_pool_reach(w, d, position[d], 0, r->in[d]);                                 \
-				counted[d] = op_pool_reach(w, d, position[d], r->low[d], r->high[d]).count;            \
+		double sum[LINE];                                                                                      \
+		int64_t columns[LINE];                                                                                 \
+		for (int64_t first = 0; first < r->out[1]; first += LINE) {                                            \
+			const int64_t n = r->out[1] - first < LINE ? r->out[1] - first : LINE;                         \
+			for (int64_t i = 0; i < n; i++)                                                                \
+				columns[i] = op_pool_reach(r->window, 1, first + i, r->low[1], r->high[1]).count;      \
+			for (int64_t line = 0; line < r->out[NPL_DEPTH] * r->out[0]; line++) {                         \
+				struct op_reach at[NPL_VOLUME];                                                        \
+				const int64_t counted = reach_of_line(r, line, at);                                    \
+				reduce_line_##type(r, at, first, n, x, sum);                                           \
+				for (int64_t i = 0; i < n; i++)                                                        \
+					y[line * r->out[1] + first + i] = (type)finish(r, sum[i],                      \
+										       counted * columns[i]);          \
 			}                                                                                              \
-			y[o] = reduce_window_##type(r, at, op_volume(counted), x);                                     \
 		}                                                                                                      \
 	}
 DEFINE_REDUCE(float)

@@ -226,10 +226,3 @@ int op_product_matrix(struct op_product *product, const struct op_matrix *b, str
 	product->pack = b->transposed ? pack_transposed : pack_rows;
 	return op_product(product, err);
 }
-
-void op_turn_matrix(const float *from, int64_t rows, int64_t cols, float *to)
-{
-	for (int64_t c = 0; c < cols; c++)
-		for (int64_t r = 0; r < rows; r++)
-			*to++ = from[r * cols + c];
-}

@@ -15,6 +15,7 @@
 #include "cast.h"
 #include "elements.h"
 #include "ops.h"
+#include "reduce.h"
 
 enum fold { SUM, SIZES, SQUARES, PRODUCT, GREATEST, LEAST, EXPONENTIALS };
 enum last { NOTHING, DIVIDE, ROOT, LOGARITHM };
@@ -52,8 +53,7 @@ int op_reduce_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct np
 	return op_attr_ints(list, "axes", NPL_MAX_RANK, out->list, &out->n_list, err);
 }
 
-/* Bit d: dimension d is reduced. */
-static unsigned reduced(const struct npl_attrs *attrs, int rank)
+unsigned op_reduced(const struct npl_attrs *attrs, int rank)
 {
 	unsigned dims = 0;
 	if (attrs->n_list <= 0)
@@ -79,7 +79,7 @@ int op_reduce_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in,
 	const struct npl_shape *x = &in[0]->shape;
 	if (op_axes(attrs->list, attrs->n_list, x->rank, err))
 		return NPL_EINPUT;
-	unsigned gone = reduced(attrs, x->rank);
+	unsigned gone = op_reduced(attrs, x->rank);
 	out->dtype = in[0]->dtype;
 	out->shape = (struct npl_shape){.rank = 0};
 	for (int d = 0; d < x->rank; d++)
@@ -112,36 +112,31 @@ static struct op_walk walk_of(const struct npl_shape *x, unsigned take)
 }
 
 /* One line of n elements folded into `sum`; shift is taken off before e^x. */
+#define FOLD(next)                                                                                                     \
+	for (int64_t i = 0; i < n; i++) {                                                                              \
+		const double v = (double)x[i * step];                                                                  \
+		sum = (next);                                                                                          \
+	}                                                                                                              \
+	return sum
 #define DEFINE_REAL(type)                                                                                              \
 	static double fold_##type(enum fold fold, double sum, const type *x, int64_t n, int64_t step, double shift)    \
 	{                                                                                                              \
-		for (int64_t i = 0; i < n; i++) {                                                                      \
-			double v = (double)x[i * step];                                                                \
-			switch (fold) {                                                                                \
-			case SUM:                                                                                      \
-				sum += v;                                                                              \
-				break;                                                                                 \
-			case SIZES:                                                                                    \
-				sum += fabs(v);                                                                        \
-				break;                                                                                 \
-			case SQUARES:                                                                                  \
-				sum += v * v;                                                                          \
-				break;                                                                                 \
-			case PRODUCT:                                                                                  \
-				sum *= v;                                                                              \
-				break;                                                                                 \
-			case GREATEST:                                                                                 \
-				sum = v > sum || v != v ? v : sum;                                                     \
-				break;                                                                                 \
-			case LEAST:                                                                                    \
-				sum = v < sum || v != v ? v : sum;                                                     \
-				break;                                                                                 \
-			default:                                                                                       \
-				sum += op_exp(v - shift);                                                              \
-				break;                                                                                 \
-			}                                                                                              \
+		switch (fold) {                                                                                        \
+		case SUM:                                                                                              \
+			FOLD(sum + v);                                                                                 \
+		case SIZES:                                                                                            \
+			FOLD(sum + fabs(v));                                                                           \
+		case SQUARES:                                                                                          \
+			FOLD(sum + v * v);                                                                             \
+		case PRODUCT:                                                                                          \
+			FOLD(sum *v);                                                                                  \
+		case GREATEST:                                                                                         \
+			FOLD(v > sum || v != v ? v : sum);                                                             \
+		case LEAST:                                                                                            \
+			FOLD(v < sum || v != v ? v : sum);                                                             \
+		default:                                                                                               \
+			FOLD(sum + op_exp(v - shift));                                                                 \
 		}                                                                                                      \
-		return sum;                                                                                            \
 	}
 #define DEFINE_REAL_OF(dtype, type) DEFINE_REAL(type)
 OP_EACH_NUMBER(DEFINE_REAL_OF)
@@ -276,7 +271,7 @@ int op_reduce_run(const struct npl_attrs *attrs, const struct npl_tensor *const 
 	(void)err;
 	const struct npl_shape *x = &in[0]->shape;
 	struct rule rule = rules[attrs->op];
-	unsigned gone = reduced(attrs, x->rank);
+	unsigned gone = op_reduced(attrs, x->rank);
 	struct op_walk outer = walk_of(x, ~gone), inner = walk_of(x, gone);
 	bool exact = (op_is_integer(out->dtype) || out->dtype == NPL_BOOL) &&
 		     (rule.last == NOTHING || rule.last == DIVIDE);

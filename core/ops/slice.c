@@ -4,10 +4,9 @@
  * starts and ends count from the end, what lies outside is cut off: with a positive step both to [0, size], with a negative
  * one the start to [0, size - 1] and the end to [-1, size - 1]. Lists are attributes before opset 10, constant
  * inputs from then on; steps, which may be negative, came with opset 10. */
-#include <string.h>
-
 #include "npulab/text.h"
 #include "ops.h"
+#include "strided.h"
 
 int op_slice_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
@@ -104,48 +103,10 @@ int op_slice_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 	return 0;
 }
 
-/* n elements, `step` elements apart. */
-static void copy_line(char *to, const char *from, int64_t n, int64_t step, size_t element)
-{
-	if (step == 1) {
-		memcpy(to, from, (size_t)n * element);
-		return;
-	}
-	for (int64_t i = 0; i < n; i++)
-		memcpy(to + (size_t)i * element, from + i * step * (int64_t)element, element);
-}
-
 int op_slice_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		 int n_out, struct npl_err *err)
 {
-	const struct npl_shape *x = &in[0]->shape, *y = &out->shape;
-	const struct npl_slice *s = &attrs->slice;
-	size_t element = npl_dtype_size(out->dtype);
-	int64_t index[NPL_MAX_RANK] = {0}, stride[NPL_MAX_RANK] = {0}, from = 0;
-	int last = y->rank - 1;
-	char *to = out->data;
 	(void)n_in;
 	(void)n_out;
-	(void)err;
-	if (npl_tensor_count(out) == 0)
-		return 0;
-	if (last < 0)
-		return op_copy_bytes(in[0], out);
-	for (int d = last; d >= 0; d--) {
-		stride[d] = d == last ? 1 : stride[d + 1] * x->dim[d + 1];
-		from += s->first[d] * stride[d];
-	}
-	for (;;) {
-		copy_line(to, (const char *)in[0]->data + from * (int64_t)element, y->dim[last], s->step[last],
-			  element);
-		to += (size_t)y->dim[last] * element;
-		int d = last - 1;
-		for (; d >= 0 && ++index[d] == y->dim[d]; d--) {
-			from -= (y->dim[d] - 1) * s->step[d] * stride[d];
-			index[d] = 0;
-		}
-		if (d < 0)
-			return 0;
-		from += s->step[d] * stride[d];
-	}
+	return op_strided_run(attrs, in[0], out, err);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Transpose: dimension i of the output is dimension perm[i] of the input (default: all reversed). Any type. */
-#include <string.h>
-
 #include "ops.h"
+#include "strided.h"
 
 int op_transpose_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
@@ -38,54 +37,10 @@ int op_transpose_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 	return 0;
 }
 
-/* Copies n elements that lie `stride` elements apart. */
-static void gather(size_t element, int64_t n, const void *from, int64_t stride, void *to)
-{
-#define GATHER(type)                                                                                                   \
-	for (int64_t i = 0; i < n; i++)                                                                                \
-	((type *)to)[i] = ((const type *)from)[i * stride]
-	switch (element) {
-	case 1:
-		GATHER(uint8_t);
-		break;
-	case 2:
-		GATHER(uint16_t);
-		break;
-	case 4:
-		GATHER(uint32_t);
-		break;
-	default:
-		GATHER(uint64_t);
-		break;
-	}
-#undef GATHER
-}
-
-void op_permute(size_t element, int rank, const int64_t *dim, const int64_t *perm, const void *x, void *y)
-{
-	struct op_walk walk = {.rank = rank ? rank : 1, .dim = {1}};
-	for (int i = 0; i < rank; i++) {
-		walk.dim[i] = dim[perm[i]];
-		walk.a[i] = op_count(dim + perm[i] + 1, rank - 1 - (int)perm[i]);
-	}
-	if (!op_count(dim, rank))
-		return;
-	int64_t index[NPL_MAX_RANK] = {0}, from = 0, unused = 0;
-	int last = walk.rank - 1;
-	char *to = y;
-	do {
-		gather(element, walk.dim[last], (const char *)x + (size_t)from * element, walk.a[last], to);
-		to += (size_t)walk.dim[last] * element;
-	} while (op_walk_next(&walk, 1, index, &from, &unused));
-}
-
 int op_transpose_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 		     struct npl_tensor *out, int n_out, struct npl_err *err)
 {
 	(void)n_in;
 	(void)n_out;
-	(void)err;
-	op_permute(npl_dtype_size(out->dtype), in[0]->shape.rank, in[0]->shape.dim, attrs->list, in[0]->data,
-		   out->data);
-	return 0;
+	return op_strided_run(attrs, in[0], out, err);
 }

@@ -25,14 +25,19 @@ enum npl_stat_kind {
 	NPL_STAT_IDLE,    /* and those that could have been done besides */
 };
 
+/* As unit: parts of the time of a machine that is modelled without cycles; a layer's that takes more seconds are 0. */
+#define NPL_STAT_TIME         "ps"
+#define NPL_STAT_TIME_SECONDS 1e6
+
 /* A driver declares here, and nowhere else, where its cycles go: the counters of partition 1 with their kind and bound, and
  * those that count a part of one of them (npulab/causes.h). */
 struct npl_stat {
 	const char *name; /* JSON key, snake_case */
-	const char *unit; /* "cycles", "macs", "rows", "bytes" */
+	const char *unit; /* "cycles", "macs", "rows", "bytes", NPL_STAT_TIME */
 	const char *help;
 	size_t offset; /* of a uint64_t in the unit's struct */
-	int partition; /* > 0: the counters of one number are the parts of the total: they sum to the layer's cycles */
+	int partition; /* > 0: the counters of one number are the parts of the total: they sum to the layer's cycles, of
+			  NPL_STAT_TIME to its time */
 	const char *part_of;     /* the counter of partition 1 of whose cycles these are some; NULL: of none */
 	enum npl_stat_kind kind; /* WORK, MEMORY or WAITING of a counter of partition 1 or a part of one */
 	const char

@@ -2,6 +2,7 @@
  *
  * An analytical device: a processor by its figures (processor_model.h), which computes by the reference kernels and takes the time that its
  * figures give. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,24 @@ extern const struct npl_driver npl_driver_processor;
 struct processor {
 	const struct npl_processor_model *config;
 	struct npl_link_model link;
+};
+
+/* Where the time of an operator goes. */
+#define PART(i, name_, kind_, bound_, help_)                                                                           \
+	[i] = {.name = name_,                                                                                          \
+	       .unit = NPL_STAT_TIME,                                                                                  \
+	       .help = help_,                                                                                          \
+	       .offset = (i) * sizeof(uint64_t),                                                                       \
+	       .partition = 1,                                                                                         \
+	       .kind = kind_,                                                                                          \
+	       .bound = bound_}
+static const struct npl_stat stats[NPL_PROCESSOR_PARTS] = {
+	PART(NPL_PROCESSOR_ARITHMETIC, "arithmetic_ps", NPL_STAT_WORK, "arithmetic",
+	     "operations at the rates of their classes"),
+	PART(NPL_PROCESSOR_CACHE, "cache_ps", NPL_STAT_WAITING, "caches",
+	     "traffic with the caches that hold the operands"),
+	PART(NPL_PROCESSOR_MEMORY, "memory_ps", NPL_STAT_MEMORY, "memory", "traffic with main memory"),
+	PART(NPL_PROCESSOR_START, "start_ps", NPL_STAT_WAITING, "start", "starting the operator and waking the cores"),
 };
 
 static const char *const element_name[] = {[NPL_PROCESSOR_TF32] = "tf32", [NPL_PROCESSOR_F16] = "float16"};
@@ -71,6 +90,8 @@ static void processor_describe(const void *state, struct npl_device_info *info)
 	info->private_kernels = info->several = true;
 	info->peak_macs_per_second = npl_processor_peak(c, (enum npl_processor_precision)c->precision);
 	info->memory_bytes_per_second = c->memory_rate;
+	info->stat = stats;
+	info->n_stats = NPL_PROCESSOR_PARTS;
 	if (strcmp(c->origin, "absent")) {
 		info->static_watts = c->idle_watts;
 		info->static_origin = c->origin;
@@ -120,6 +141,8 @@ static int processor_run(void *state, const struct npl_layer *layer, struct npl_
 	result->seconds = time.seconds;
 	result->seconds_from = NPL_FROM_MODEL;
 	result->macs = layer->macs;
+	for (int i = 0; i < NPL_PROCESSOR_PARTS && time.seconds < NPL_STAT_TIME_SECONDS; i++)
+		result->counter[i] = (uint64_t)llround(time.part[i] * 1e12);
 	if (charge(c, &time, result, err) || layer->timing_only)
 		return err->code;
 	return processor_values(layer, precision, err);

