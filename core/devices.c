@@ -151,7 +151,7 @@ static int find_machine(struct npl_device *dev, const char *name, struct npl_err
 	int n = 0;
 	if (npl_device_list(&dev->arena, &names, &n, err))
 		return err->code;
-	return npl_fail(err, NPL_EDEVICE, "there is no device '%s'%s (`npulab devices` lists them all)", name,
+	return npl_fail(err, NPL_EUSAGE, "there is no device '%s'%s (`npulab devices` lists them all)", name,
 			NPL_NEAREST(name, names, n));
 }
 

@@ -216,6 +216,16 @@ static void put_links(FILE *out, const struct npl_device_report *r)
 	npl_table_close(&table);
 }
 
+/* The host's time in layers that a machine runs: their inputs and results change their format. */
+static double conversion_seconds(const struct npl_run *run)
+{
+	double seconds = 0;
+	for (int i = 0; i < run->n_layers; i++)
+		if (!npl_row_on_host(&run->layer[i]))
+			seconds += run->layer[i].host_seconds;
+	return seconds;
+}
+
 #define MOST_REASONS 6 /* of a device: more are in the JSON */
 
 /* Why layers are on the host, each operator and reason once, with the host's time per batch. */
@@ -239,6 +249,13 @@ static void put_reasons(FILE *out, const struct npl_comparison *c)
 			 npl_plural(n - MOST_REASONS));
 		if (n > MOST_REASONS)
 			npl_table_row(&table, (const char *const[]){r->instance, "", "", line});
+		const double conversions = conversion_seconds(&r->run);
+		if (n && conversions > 0)
+			npl_table_row(&table,
+				      (const char *const[]){r->instance, "",
+							    figure(time, conversions / (double)r->batches, "s", true),
+							    "converts values for layers that the machine runs"});
+		rows += n && conversions > 0;
 		free(reason);
 	}
 	if (rows) {

@@ -131,9 +131,9 @@ static void put_layers_of(FILE *out, const struct npl_comparison *c, const struc
 
 /* --- all that is known of a device's layers --- */
 
-enum column { LAYER, OPERATOR, TIME, SHARE, CYCLES, USED, BYTES, ENERGY, BOUND, COLUMNS };
+enum column { LAYER, OPERATOR, TIME, SHARE, CYCLES, USED, MOVED, ENERGY, BOUND, COLUMNS };
 static const char *const headings[COLUMNS] = {"",          "OPERATOR", "TIME",   "SHARE", "CYCLES",
-					      "PEAK USED", "BYTES",    "ENERGY", "BOUND"};
+					      "PEAK USED", "MOVED",    "ENERGY", "BOUND"};
 
 /* The cells of a row, figures of a batch. */
 struct cells {
@@ -161,11 +161,12 @@ static void fill_cells(const struct npl_device_report *r, const struct npl_layer
 	}
 	figure(cells->text[TIME], npl_layer_seconds(f) / batches, "s", f->modelled);
 	share_cell(cells->text[SHARE], npl_layer_seconds(f), all_seconds);
-	if (f->result.cycles)
+	if (f->result.cycles && !f->mixed)
 		figure(cells->text[CYCLES], (double)f->result.cycles / batches, "", true);
-	percent(cells->text[USED], npl_layer_utilization(f), f->modelled ? "~" : "");
+	if (!f->mixed)
+		percent(cells->text[USED], npl_layer_utilization(f), f->modelled ? "~" : "");
 	if (f->result.cycles && f->info)
-		figure(cells->text[BYTES], (double)f->result.bytes[NPL_MEM_DRAM] / batches, "B", false);
+		figure(cells->text[MOVED], (double)f->result.bytes[NPL_MEM_DRAM] / batches, "B", false);
 	put_energy_cell(cells->text[ENERGY], f, batches);
 	if (npl_layer_bound(f))
 		snprintf(cells->text[BOUND], CELL, "%s", npl_layer_bound(f));
@@ -222,6 +223,17 @@ static void put_sum(struct npl_table *table, const struct npl_device_report *r, 
 	put_cells(table, &cells, known);
 }
 
+/* What layers do at the same time, by which their sum is longer than a batch. */
+static void put_overlap(struct npl_table *table, const struct npl_device_report *r, const bool *known)
+{
+	struct cells cells;
+	for (int k = 0; k < COLUMNS; k++)
+		cells.cell[k] = "";
+	cells.cell[LAYER] = "less what overlaps";
+	cells.cell[TIME] = figure(cells.text[TIME], -r->run.overlap_seconds / (double)r->batches, "s", true);
+	put_cells(table, &cells, known);
+}
+
 static void put_device(FILE *out, const struct npl_comparison *c, const struct npl_device_report *r,
 		       const struct npl_report_context *context)
 {
@@ -252,6 +264,8 @@ static void put_device(FILE *out, const struct npl_comparison *c, const struct n
 	snprintf(name, sizeof name, "all %d layers", all.layers);
 	if (all.layers > 1)
 		put_sum(&table, r, &all, name, all_seconds, known);
+	if (all.layers > 1 && r->run.overlap_seconds > 0 && !context->single_layer)
+		put_overlap(&table, r, known);
 	print(&table, out);
 }
 
@@ -391,12 +405,14 @@ void npl_layer_notes(struct npl_table *notes, const struct npl_comparison *c, co
 			causes |= r->run.layer[i].n_stats > 0;
 	}
 	if (causes)
-		npl_table_row(notes,
-			      (const char *const[]){
-				      "BOUND",
-				      "what most of the layer's cycles, or of its time, went to: "
-				      "docs/roofline.md, Bounds, has each; BYTES are all that crossed the machine's "
-				      "memory; figures of layers are of one batch; layers that are done "
-				      "within another have no counts of their own"});
+		npl_table_row(
+			notes,
+			(const char *const[]){
+				"BOUND",
+				"what most of the layer's cycles, or of its time, went to: "
+				"docs/roofline.md, Bounds, has each; TIME is the machine's, the host's and the "
+				"link's, CYCLES the machine's alone; MOVED: bytes that crossed the machine's memory; "
+				"figures of layers are of one full batch; layers that are done within another have "
+				"no counts of their own"});
 	(void)context;
 }

@@ -75,7 +75,7 @@ static const char *signed_text(char *buf, double value, int decimals, const char
 	return buf;
 }
 
-/* Between shares the points; of others the percentage of what is published, and where that is 0 what the model has. */
+/* Between shares the points, between ratios that nothing is asked of the factor; of others the percentage of what is published, and where that is 0 what the model has. */
 static const char *difference(char *buf, const struct npl_validation_row *row, const struct scale *scale)
 {
 	const double points = 100 * (row->model - row->published), percent = 100 * npl_validation_relative(row);
@@ -85,6 +85,8 @@ static const char *difference(char *buf, const struct npl_validation_row *row, c
 		snprintf(buf, CELL, "0");
 	else if (scale->is_share)
 		signed_text(buf, points, fabs(points) >= 9.95 ? 0 : 1, "pt");
+	else if (!strcmp(row->unit, "ratio") && !(row->tolerance > 0) && row->published > 0)
+		snprintf(buf, CELL, "x %.3g", row->model / row->published);
 	else if (isnan(percent))
 		snprintf(buf, CELL, "%+.4g", row->model * scale->factor);
 	else

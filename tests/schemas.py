@@ -34,6 +34,7 @@ COMMANDS = [
     "roofline --devices tpu_v1,diannao,cuda --json -",
     "roofline lenet5 --devices tpu_v1,cpu,cuda --json -",
     "roofline mixed.onnx --devices tpu_v1 --json -",
+    "roofline digits --devices gpu_a100 --json -",
     "roofline lenet5 --devices tpu_v1 --set tpu_v1.weight_memory.preset=ideal --json -",
     "roofline pooled.onnx --devices tpu_v1,diannao --json -",
     "dram --pattern copy -n 4000 --json -",

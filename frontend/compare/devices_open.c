@@ -191,7 +191,7 @@ int npl_devices_open(const struct npl_compare_options *options, struct npl_devic
 		if (!o.used[i] && !is_of_host(options, options->set[i]))
 			rc = npl_fail(
 				err, NPL_EUSAGE,
-				"--set %s: none of the devices asked for has this name, expected DEVICE.NAME=VALUE",
+				"--set %s: none of the devices asked for has this name, expected DEVICE.NAME=VALUE, or host.NAME=VALUE for the host",
 				options->set[i]);
 	npl_arena_free(&o.arena);
 	return rc;

@@ -109,6 +109,14 @@ int npl_layer_choice_check(const struct npl_graph *graph, const struct npl_layer
 	return rc;
 }
 
+static bool has_cycles(const struct npl_run *run)
+{
+	for (int i = 0; i < run->n_layers; i++)
+		if (run->layer[i].result.cycles)
+			return true;
+	return false;
+}
+
 struct weighed {
 	int node;
 	double weight;
@@ -136,6 +144,10 @@ int npl_layer_choice_make(const struct npl_comparison *c, const struct npl_layer
 		if (chosen[i])
 			list[n++] = (struct weighed){
 				i, figure[key] && c->n_devices ? figure[key](&c->device[0].run.layer[i]) : 0};
+	if (!rc && n && figure[key] == cycles_of && c->n_devices && !has_cycles(&c->device[0].run))
+		rc = npl_fail(err, NPL_EUSAGE,
+			      "--sort cycles: %s has no cycles: name a simulated machine first, or sort by time",
+			      c->device[0].instance);
 	if (n)
 		qsort(list, (size_t)n, sizeof *list, heaviest_first);
 	choice->n = options->top && options->top < n ? (int)options->top : n;

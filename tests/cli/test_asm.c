@@ -342,7 +342,7 @@ Test(cli_asm, refusals)
 		{3,
 		 "halt.s: writes nothing to host memory for --output",
 		 {"exec", "@/halt.s", "--machine", MACHINE, "--output", "@/y.npy"}},
-		{4, "there is no device 'systolic_16'", {"exec", "@/halt.s", "--machine", "systolic_16"}},
+		{2, "there is no device 'systolic_16'", {"exec", "@/halt.s", "--machine", "systolic_16"}},
 		{2,
 		 "reference has no instruction set, expected a machine of one of these models: systolic, diannao",
 		 {"exec", "@/halt.s", "--machine", "reference"}},

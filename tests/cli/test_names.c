@@ -345,11 +345,11 @@ Test(cli_names, suggestions)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	const struct cli_refusal cases[] = {
-		{4, "the nearest is 'tpu_v1'", {"devices", "tpu"}},
-		{4, "the nearest is 'tpu_v1'", {"devices", "TPU"}},
-		{4, "the nearest is 'tpu_v1'", {"compare", "digits", "--devices", "tpu"}},
-		{4, "the nearest is 'diannao'", {"run", "digits", "--device", "dian"}},
-		{4, "the nearest is 'cpu'", {"devices", "cpus"}},
+		{2, "the nearest is 'tpu_v1'", {"devices", "tpu"}},
+		{2, "the nearest is 'tpu_v1'", {"devices", "TPU"}},
+		{2, "the nearest is 'tpu_v1'", {"compare", "digits", "--devices", "tpu"}},
+		{2, "the nearest is 'diannao'", {"run", "digits", "--device", "dian"}},
+		{2, "the nearest is 'cpu'", {"devices", "cpus"}},
 		{2, "the nearest is '--devices'", {"compare", "digits", "--dev", "tpu_v1"}},
 		{2, "the nearest is '--devices'", {"compare", "digits", "--device", "tpu_v1"}},
 		{2, "the nearest is '--timing-only'", {"compare", "digits", "--timing"}},

@@ -350,7 +350,7 @@ Test(roofline, refuses_what_has_no_roof)
 		{2, "'tpu_v1' is there twice", {"roofline", "--devices", "tpu_v1,tpu_v1"}},
 		{2, "unexpected argument", {"roofline", "lenet5", "digits"}},
 		{3, "no such model", {"roofline", "lenet55", "--devices", "tpu_v1"}},
-		{4, "there is no device", {"roofline", "--devices", "tpu_v2"}},
+		{2, "there is no device", {"roofline", "--devices", "tpu_v2"}},
 		{5, "cannot be written", {"roofline", "--devices", "tpu_v1", "--json", "@/nowhere/r.json"}},
 	};
 	char folder[CLI_PATH];

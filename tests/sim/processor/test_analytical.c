@@ -105,7 +105,7 @@ Test(analytical, the_host_as_a_file)
 	cli_free(&shipped);
 	const struct cli_refusal cases[] = {
 		{2, "cannot be the host", {"compare", "digits", "--devices", "tpu_v1", "--host", "diannao"}},
-		{4,
+		{2,
 		 "--host nobody: there is no device 'nobody'",
 		 {"compare", "digits", "--devices", "tpu_v1", "--host", "nobody"}},
 		{2, "host cannot be a device", {"compare", "digits", "--devices", "tpu_v1,host"}},
@@ -146,6 +146,49 @@ Test(analytical, missing_figures)
 			  "%s%s", r.out, r.err);
 		cli_free(&r);
 	}
+	cli_remove_folder(folder);
+}
+
+/* Each layer's time is that of its parts, of which the greatest is what holds it up; there are no cycles. */
+Test(analytical, where_the_time_goes)
+{
+	static const char *const parts[] = {"arithmetic_ps", "cache_ps", "memory_ps", "start_ps"};
+	static const char *const bounds[] = {"arithmetic", "caches", "memory", "start"};
+	json_t *root = run_json((const char *[]){"compare", "bert_base", "--devices", "cpu_haswell_e5_2699v3",
+						 "--timing-only", "--json", "-", NULL});
+	json_t *layers = cli_at(device_of(root, 0), "layers"), *layer;
+	int seen[4] = {0};
+	size_t i;
+	json_array_foreach (layers, i, layer) {
+		json_t *counters = cli_at(layer, "counters");
+		double sum = 0, most = 0;
+		int greatest = -1;
+		cr_assert(json_is_null(cli_at(layer, "cycles")));
+		if (strcmp(cli_text(cli_at(layer, "role")), "ran") || !json_object_size(counters))
+			continue;
+		for (int p = 0; p < 4; p++) {
+			const double part = cli_number(cli_at(counters, parts[p]));
+			sum += part;
+			greatest = part > most ? p : greatest;
+			most = part > most ? part : most;
+		}
+		cr_assert_float_eq(sum, 1e12 * cli_number(cli_at(layer, "seconds")), 4 + 1e-9 * sum);
+		cr_assert_str_eq(cli_text(cli_at(layer, "bound")), bounds[greatest]);
+		seen[greatest]++;
+	}
+	cr_assert(seen[0] && seen[2] && seen[3]);
+	json_decref(root);
+	struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", "gpu_a100",
+				      "--timing-only", "--layers");
+	cr_assert(cli_says(r.out, "TIME OF gpu_a100 ARITHMETIC CACHE MEMORY START"), "%s", r.out);
+	cli_free(&r);
+	const struct cli_refusal refusal = {
+		2,
+		"--sort cycles: gpu_a100 has no cycles",
+		{"compare", "digits", "--devices", "gpu_a100,tpu_v1", "--timing-only", "--sort", "cycles"}};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	cli_check_refusals(folder, &refusal, 1);
 	cli_remove_folder(folder);
 }
 

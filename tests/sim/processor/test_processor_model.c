@@ -80,6 +80,22 @@ Test(processor_model, cores_by_hand)
 	cr_assert(some.cores == 2 && near(some.seconds, 300e-9) && near(some.watts, 20));
 }
 
+/* What overlaps is taken from the shorter of arithmetic and traffic, of caches and memory alike. */
+Test(processor_model, parts_of_the_time)
+{
+	struct npl_processor_model m = plain_model();
+	m.overlap = 0.5;
+	m.overhead_seconds = 1e-6;
+	/* 100 ns of arithmetic, 400 of memory */
+	struct npl_processor_time t = estimate(&m, (struct npl_processor_work){.macs = 3200, .weight_bytes = 4000});
+	cr_assert(near(t.part[NPL_PROCESSOR_ARITHMETIC], 50e-9) && near(t.part[NPL_PROCESSOR_MEMORY], 400e-9));
+	cr_assert(near(t.part[NPL_PROCESSOR_START], 1e-6) && near(t.seconds, 1450e-9));
+	/* 1000 ns of arithmetic, 25 of caches, 100 of memory: half of 125 is hidden */
+	t = estimate(&m, (struct npl_processor_work){.macs = 32000, .bytes = 4000, .weight_bytes = 1000});
+	cr_assert(near(t.part[NPL_PROCESSOR_ARITHMETIC], 1e-6));
+	cr_assert(near(t.part[NPL_PROCESSOR_CACHE], 12.5e-9) && near(t.part[NPL_PROCESSOR_MEMORY], 50e-9));
+}
+
 static struct npl_processor_model random_model(uint64_t *rng)
 {
 	struct npl_processor_model m = plain_model();
