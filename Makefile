@@ -30,7 +30,6 @@ flags_asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-om
 flags_tsan := -O1 -fsanitize=thread
 flags_coverage := -O1 --coverage
 flags_lint-gcc := $(flags_release)
-flags_lint-clang := $(flags_release)
 flags_fuzz := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 # Names of the library cannot be hidden in objects that are compiled when they are linked.
 all_flags := $(base_flags) $(flags_$(BUILD)) $(CFLAGS) -fno-lto
@@ -111,7 +110,7 @@ tsan: ## eager contexts in several threads under the thread sanitizer
 	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=tsan build/tsan/threads
 	@TSAN_OPTIONS=halt_on_error=1 build/tsan/threads
 
-lint: ## formatting, the include rule, clang-tidy, cppcheck, and both compilers with -Werror
+lint: ## formatting, the rooms, both compilers' warnings as errors, clang-tidy and its analyzer, cppcheck
 	@scripts/install-deps.sh lint
 	@scripts/lint.sh
 
@@ -262,7 +261,7 @@ $(out)/fuzz_%: $(out)/tests/fuzz/%.o $(out)/objects.a
 objects: $(sources:%.c=$(out)/%.o)
 
 # Everything runs on a stack of 96 KB (ulimit -s 96), so no function takes more than a fifth of it. Tests may.
-ifneq ($(filter lint-%,$(BUILD)),)
+ifneq ($(and $(WERROR),$(filter release lint-gcc,$(BUILD))),)
 $(lib_obj) $(cli_obj): private all_flags += -Wframe-larger-than=20000
 endif
 # The GPU's kernels run on the processor there, compiled as the tests are.
@@ -301,7 +300,8 @@ $(out)/core/files/data_dir.o: private all_flags += -DNPULAB_DATADIR='"$(PREFIX)/
 $(out)/prefix: text = $(PREFIX)
 
 # Rebuilds everything when the command line of the compiler changes.
-$(out)/flags: text = $(CC) $(all_flags)
+# Objects are the same whether a warning ends the compilation or not.
+$(out)/flags: text = $(CC) $(filter-out -Werror,$(all_flags))
 # A source that was moved or removed leaves its old object behind: what is linked is told by name, and linked anew when the names change.
 $(out)/library.list: text = $(lib_obj)
 $(out)/tests.list: text = $(test_obj)

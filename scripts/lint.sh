@@ -3,11 +3,16 @@
 #
 # Everything that is checked without running the program. All steps run, whatever the first ones find.
 #
-#     scripts/lint.sh [format] [includes] [paths] [text] [shell] [headers] [cppcheck] [gcc] [symbols] [clang] [tidy]
+#     scripts/lint.sh [format] [includes] [paths] [text] [shell] [headers] [cppcheck] [gcc] [symbols] [tidy] [analyse]
+#
+# ANALYSE=changed has clang's analyzer look at the files that are not as they were when all were clean (scripts/analysed.txt, which a
+# clean run over all of them writes), and at a tenth of the others: another tenth with each commit. LINT_BUILD names the flavour
+# whose objects gcc makes, `lint-gcc`.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
 jobs=$(nproc)
+flavour=${LINT_BUILD:-lint-gcc}
 mapfile -t sources < <(find core sim backends frontend validate reports cli tests bench examples -name '*.c' | sort)
 mapfile -t kernels < <(find backends/cuda/kernels -name '*.cu*' | sort)
 mapfile -t headers < <(find include core sim backends frontend validate reports cli tests bench examples -name '*.h' | sort)
@@ -34,7 +39,7 @@ paths()
 # The same of symbols, in the objects that a compiler has made.
 symbols()
 {
-	scripts/check_rooms.py symbols build/lint-gcc
+	scripts/check_rooms.py symbols "build/$flavour"
 }
 
 text()
@@ -77,26 +82,57 @@ cppcheck_all()
 # With the optimiser on, as some warnings need it.
 compile()
 {
-	make -s --no-print-directory -j "$jobs" BUILD="lint-$1" CC="$1" WERROR=1 objects
+	make -s --no-print-directory -j "$jobs" BUILD="$flavour" CC=gcc WERROR=1 objects
 }
 
+# clang's own warnings and the checks that need no analysis. What it says on standard error is how many warnings in system headers it
+# kept to itself.
 tidy_one()
 {
-	local options=(--quiet) flags=(-std=c17 -D_GNU_SOURCE -Iinclude -I.)
-	case $1 in
-	core/base/error.c) ;; # defines the function that analyzer.h describes
-	# The analyzer does not see that cr_assert ends a test; the sanitizers watch the tests as they run.
-	tests/*) options+=('--checks=-clang-analyzer-*') ;;
-	*) flags+=(-include scripts/analyzer.h) ;;
-	esac
-	# What it says on standard error is how many warnings in system headers it kept to itself.
-	clang-tidy "${options[@]}" "$1" -- "${flags[@]}" 2> /dev/null
+	clang-tidy --quiet '--checks=-clang-analyzer-*,clang-diagnostic-*' "$1" -- -std=c17 -D_GNU_SOURCE -Iinclude -I. \
+		-Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes 2> /dev/null
 }
 export -f tidy_one
 
 tidy()
 {
 	printf '%s\n' "${sources[@]}" | xargs -P "$jobs" -I FILE bash -c 'tidy_one FILE'
+}
+
+# Nine tenths of clang-tidy's time.
+analyse_one()
+{
+	local flags=(-std=c17 -D_GNU_SOURCE -Iinclude -I.)
+	[ "$1" = core/base/error.c ] || flags+=(-include scripts/analyzer.h) # that file defines the function that analyzer.h describes
+	clang-tidy --quiet '--checks=-*,clang-analyzer-*,-clang-analyzer-optin.performance.Padding,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling' \
+		"$1" -- "${flags[@]}" 2> /dev/null
+}
+export -f analyse_one
+
+# Not the tests: the analyzer does not see that cr_assert ends one, and the sanitizers watch them as they run.
+analysable()
+{
+	printf '%s\n' "${sources[@]}" | grep -v '^tests/'
+}
+
+changed_or_due()
+{
+	analysable | xargs sha256sum | awk -v turn="$(git rev-list --count HEAD 2> /dev/null || echo 0)" '
+		NR == FNR { same[$0] = 1; next }
+		!($0 in same) { changed++; print $2; next }
+		(++others + turn) % 10 == 0 { tenth++; print $2 }
+		END { printf "lint: %d files changed since all were analysed, %d of the other %d\n", changed, tenth, others > "/dev/stderr" }
+	' scripts/analysed.txt -
+}
+
+analyse()
+{
+	if [ "${ANALYSE:-}" = changed ]; then
+		changed_or_due | xargs -P "$jobs" -I FILE bash -c 'analyse_one FILE'
+		return
+	fi
+	analysable | xargs -P "$jobs" -I FILE bash -c 'analyse_one FILE' || return
+	analysable | xargs sha256sum > scripts/analysed.txt
 }
 
 failed=()
@@ -119,8 +155,9 @@ run()
 	shell) step "shellcheck" shell ;;
 	headers) step "each public header alone" headers_alone ;;
 	cppcheck) step "cppcheck" cppcheck_all ;;
-	gcc | clang) step "$1 -Werror" compile "$1" ;;
-	tidy) step "clang-tidy" tidy ;;
+	gcc) step "gcc -Werror" compile ;;
+	tidy) step "clang -Werror, clang-tidy" tidy ;;
+	analyse) step "clang's analyzer" analyse ;;
 	*)
 		echo "lint: there is no step '$1'" >&2
 		exit 2
@@ -128,7 +165,7 @@ run()
 	esac
 }
 
-[ $# -gt 0 ] || set -- format includes paths text shell headers cppcheck gcc symbols clang tidy
+[ $# -gt 0 ] || set -- format includes paths text shell headers cppcheck gcc symbols tidy analyse
 for name; do
 	run "$name"
 done

@@ -41,19 +41,19 @@ int op_depthspace_shape(struct npl_attrs *attrs, const struct npl_tensor *const 
 	return op_output_fits(&out->shape, 1, err);
 }
 
-struct op_strided op_depthspace_copy(const struct npl_attrs *attrs, const struct npl_tensor *from,
-				     const struct npl_tensor *to)
+struct op_strided op_depthspace_copy(const struct npl_attrs *attrs, const struct npl_tensor *x,
+				     const struct npl_tensor *y)
 {
 	/* channels out of (block, block, channels) or (channels, block, block): rows and columns take a block each */
 	static const int64_t from_outer[] = {0, 3, 4, 1, 5, 2}, from_inner[] = {0, 1, 4, 2, 5, 3};
 	static const int64_t to_outer[] = {0, 3, 5, 1, 2, 4};
-	const int64_t *x = from->shape.dim, *y = to->shape.dim, b = attrs->number;
-	const size_t element = npl_dtype_size(to->dtype);
+	const int64_t *in = x->shape.dim, *out = y->shape.dim, b = attrs->number;
+	const size_t element = npl_dtype_size(y->dtype);
 	if (attrs->op == NPL_OP_SPACETODEPTH)
-		return op_strided_permute(element, 6, (int64_t[]){x[0], x[1], y[2], b, y[3], b}, to_outer);
+		return op_strided_permute(element, 6, (int64_t[]){in[0], in[1], out[2], b, out[3], b}, to_outer);
 	if (attrs->mode == DCR)
-		return op_strided_permute(element, 6, (int64_t[]){x[0], b, b, y[1], x[2], x[3]}, from_outer);
-	return op_strided_permute(element, 6, (int64_t[]){x[0], y[1], b, b, x[2], x[3]}, from_inner);
+		return op_strided_permute(element, 6, (int64_t[]){in[0], b, b, out[1], in[2], in[3]}, from_outer);
+	return op_strided_permute(element, 6, (int64_t[]){in[0], out[1], b, b, in[2], in[3]}, from_inner);
 }
 
 int op_depthspace_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
