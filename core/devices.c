@@ -35,7 +35,7 @@ struct npl_device {
 	struct npl_machine machine;
 	bool ships;                 /* the machine is a file of the machines folder, */
 	struct npl_machine shipped; /* without --set; or the one that it was copied from; name NULL: there is none */
-	const char *note[2];
+	const char *note[3];
 	int n_notes;
 	struct npl_device_info info;
 	struct npl_arena arena;
@@ -248,7 +248,12 @@ static int complete_parameters(struct npl_device *dev, struct npl_err *err)
 		add_note(dev, npl_machine_left_out(&dev->machine, driver->params, driver->formerly, driver->fitted_to,
 						   &dev->arena));
 	add_note(dev, adapted);
-	return adapted ? find_sources(dev, err) : 0;
+	if (adapted && find_sources(dev, err))
+		return err->code;
+	if (dev->shipped.name)
+		add_note(dev,
+			 npl_machine_resized(&dev->machine, driver->params, driver->sizes, &dev->shipped, &dev->arena));
+	return 0;
 }
 
 /* What the machine is: its parameters, and those of a memory that one of them names. */

@@ -123,3 +123,41 @@ const char *npl_machine_left_out(const struct npl_machine *machine, const struct
 			      list, fitted_to, machine->name)
 		    : NULL;
 }
+
+/* Whether the key begins with one of these words. */
+static bool begins_with_word(const char *key, const char *words)
+{
+	for (const char *at = words; *at; at += *at == ' ') {
+		const size_t length = strcspn(at, " ");
+		if (!strncmp(key, at, length))
+			return true;
+		at += length;
+	}
+	return false;
+}
+
+static const char *listed(const char *list, const char *key, struct npl_arena *arena)
+{
+	return npl_arena_printf(arena, "%s%s%s", list ? list : "", list ? ", " : "", key);
+}
+
+const char *npl_machine_resized(const struct npl_machine *machine, const struct npl_param *schema, const char *sizes,
+				const struct npl_machine *shipped, struct npl_arena *arena)
+{
+	const char *own = NULL, *fitted = NULL;
+	bool energy = false;
+	for (const struct npl_param *p = schema; sizes && p->key; p++) {
+		const enum npl_source source = npl_machine_source(machine, schema, p->key);
+		if (source == NPL_SOURCE_OWN && begins_with_word(p->key, sizes))
+			own = listed(own, p->key, arena);
+		else if (source == NPL_SOURCE_FITTED)
+			fitted = listed(fitted, p->key, arena);
+		energy |= begins(p->key, "energy.") && source != NPL_SOURCE_OWN && source != NPL_SOURCE_DEFAULT;
+	}
+	if (!own || !(fitted || energy))
+		return NULL;
+	return npl_arena_printf(arena,
+				"with its own %s it keeps %s%s%s%s of %s, which go with that machine's sizes and clock",
+				own, energy ? "the energies and watts" : "", energy && fitted ? ", and " : "",
+				fitted ? "the fitted " : "", fitted ? fitted : "", shipped->name);
+}

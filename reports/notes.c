@@ -100,7 +100,7 @@ static void put_batches(struct npl_table *table, const struct npl_comparison *c)
 static void put_machine_notes(struct npl_table *table, const struct npl_device_report *r)
 {
 	for (int i = 0; i < r->n_notes; i++)
-		npl_table_row(table, (const char *const[]){r->name, r->note[i]});
+		npl_table_row(table, (const char *const[]){r->instance, r->note[i]});
 	for (int i = 0; i < r->n_parts; i++)
 		put_machine_notes(table, &r->part[i]);
 }

@@ -102,6 +102,8 @@ struct npl_driver {
 	/* Optional: defaults that were fitted to one machine and are neutral now, and the machine's name for a note. */
 	const struct npl_former_default *formerly;
 	const char *fitted_to;
+	/* Optional: beginnings of the parameters by which energies, watts and fitted figures would change, between blanks. */
+	const char *sizes;
 	/* Optional, after the parameters are read: brings those that the user did not give (npl_machine_source) in line with what the
 	 * user did, and tells it in *note, in the arena. What cannot be is left to open. */
 	int (*adapt)(void *config, const struct npl_machine *machine, struct npl_arena *arena, const char **note,

@@ -298,3 +298,30 @@ Test(sources, the_table_of_a_machine_has_them)
 	cr_assert(cli_says(r.out, "npulab dram --list"), "where the memories are");
 	cli_free(&r);
 }
+
+/* Another size with the energies and fitted figures of the shipped one is told; what has no size is not, nor a file whose figures are all its own. */
+Test(sources, what_stays_with_another_size_is_told)
+{
+	static const struct {
+		const char *device, *says; /* NULL: nothing */
+	} cases[] = {
+		{"tpu_v1@array.rows=128",
+		 "with its own array.rows it keeps the energies and watts, and the fitted activate.latency_cycles, issue.sync_cycles, "
+		 "host_link.latency_seconds of tpu_v1"},
+		{"tpu_v1@clock_hz=1GHz", "with its own clock_hz it keeps"},
+		{"diannao@nfu.tn=32",
+		 "with its own nfu.tn it keeps the energies and watts, and the fitted dma.request_cycles of diannao"},
+		{"tpu_v1@precision=8x16", NULL},
+		{"tpu_v1@array.rows=256", NULL},
+		{"tpu_v1", NULL},
+		{"gpu_a100@cores=54", NULL},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", cases[i].device,
+					      "--timing-only");
+		cr_assert_eq(r.status, 0, "%s", r.err);
+		cr_assert(cases[i].says ? cli_says(r.out, cases[i].says) : !strstr(r.out, "it keeps"), "%s: %s",
+			  cases[i].device, r.out);
+		cli_free(&r);
+	}
+}

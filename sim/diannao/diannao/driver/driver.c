@@ -186,6 +186,7 @@ const struct npl_driver npl_driver_diannao = {
 	.needs_machine = true,
 	.formerly = dn_formerly,
 	.fitted_to = "DianNao",
+	.sizes = "nfu.t nbin. nbout. sb. clock_hz",
 	.open = dn_open,
 	.close = dn_close,
 	.choose_engine = dn_choose_engine,

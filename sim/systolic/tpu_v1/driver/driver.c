@@ -168,6 +168,7 @@ const struct npl_driver npl_driver_systolic = {
 	.needs_machine = true,
 	.formerly = tpu_formerly,
 	.fitted_to = "the TPU v1",
+	.sizes = "array. accumulators. unified_buffer. clock_hz",
 	.adapt = tpu_config_adapt,
 	.open = tpu_open,
 	.close = tpu_close,
