@@ -72,13 +72,57 @@ int cli_dump_open(struct cli_dump *dump, const char *path, const char *devices, 
 	return 0;
 }
 
+/* A word of a command line as a shell takes it, in one line. */
+static void put_word(FILE *out, const char *word, size_t length)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./@=:+,-%";
+	bool controls = false, quoted = !length;
+	for (size_t i = 0; i < length; i++) {
+		controls |= (unsigned char)word[i] < ' ' || word[i] == 127;
+		quoted |= !strchr(plain, word[i]);
+	}
+	if (!quoted) {
+		fprintf(out, "%.*s", (int)length, word);
+		return;
+	}
+	fputs(controls ? "$'" : "'", out);
+	for (size_t i = 0; i < length; i++)
+		if (controls && ((unsigned char)word[i] < ' ' || word[i] == 127))
+			fprintf(out, "\\%03o", (unsigned)word[i]);
+		else if (word[i] == '\'')
+			fputs(controls ? "\\'" : "'\\''", out);
+		else if (controls && word[i] == '\\')
+			fputs("\\\\", out);
+		else
+			fputc(word[i], out);
+	fputc('\'', out);
+}
+
+/* A file's name, which is no option. */
+static void put_file(FILE *out, const char *name)
+{
+	fputs(name && *name == '-' ? "./" : "", out);
+	put_word(out, name ? name : "?", name ? strlen(name) : 1);
+}
+
+static void put_setting(FILE *out, const char *setting)
+{
+	fputs(" --set ", out);
+	put_word(out, setting, strlen(setting));
+}
+
 /* The settings of "NAME@KEY=VALUE@KEY=VALUE" as those of --set. */
 static void put_settings(FILE *out, const char *device, const char *name, const struct cli_common *common)
 {
 	for (int i = 0; i < common->set.n; i++)
-		fprintf(out, " --set %s", common->set.item[i]);
-	for (const char *at = strchr(device, '@'); at; at = strchr(at + 1, '@'))
-		fprintf(out, " --set %s.%.*s", name, (int)strcspn(at + 1, "@"), at + 1);
+		put_setting(out, common->set.item[i]);
+	for (const char *at = strchr(device, '@'); at; at = strchr(at + 1, '@')) {
+		char *setting = NULL;
+		if (asprintf(&setting, "%s.%.*s", name, (int)strcspn(at + 1, "@"), at + 1) < 0)
+			continue;
+		put_setting(out, setting);
+		free(setting);
+	}
 }
 
 /* What makes the program run, as a comment. */
@@ -88,14 +132,19 @@ static void put_command(FILE *out, const struct cli_dump *dump, int64_t number, 
 	static const char *const options[MEMORIES] = {"--host-memory", "--weights", "--buffer"};
 	const struct npl_program_dump *program = &dump->program[number];
 	char *text = file_name(dump->path, number, ".s");
-	fprintf(out, "# npulab exec %s --machine %.*s", text ? text : "?", (int)strcspn(device, "@"), device);
+	fputs("# npulab exec ", out);
+	put_file(out, text);
+	fputs(" --machine ", out);
+	put_word(out, device, strcspn(device, "@"));
 	put_settings(out, device, name, common);
 	if (common->engine)
 		fprintf(out, " --engine %s", common->engine);
 	for (int m = 0; m < MEMORIES; m++) {
 		char *memory = file_name(dump->path, number, memories[m]);
-		if (image_of(program, m)->data)
-			fprintf(out, " %s %s", options[m], memory ? memory : "?");
+		if (image_of(program, m)->data) {
+			fprintf(out, " %s ", options[m]);
+			put_file(out, memory);
+		}
 		free(memory);
 	}
 	fputs(program->timing_only ? " --timing-only" : program->writes_host ? " --output RESULT.npy" : "", out);
@@ -132,6 +181,24 @@ static int write_memory(const struct cli_dump *dump, int64_t number, int m, stru
 	return rc;
 }
 
+/* What is written beside the first program's files, whose names were declared: nothing that the run has read or writes elsewhere. */
+static int check_files(const struct cli_dump *dump, struct npl_err *err)
+{
+	static const char *const endings[] = {".s", ".host.npy", ".weights.npy", ".buffer.npy"};
+	for (int64_t i = 1; i < dump->n; i++)
+		for (int k = 0; k <= MEMORIES; k++) {
+			if (k && !image_of(&dump->program[i], k - 1)->data)
+				continue;
+			char *path = file_name(dump->path, i, endings[k]);
+			const int rc = path ? npl_file_check_output(path, err)
+					    : npl_fail(err, NPL_ENOMEM, "out of memory");
+			free(path);
+			if (rc)
+				return rc;
+		}
+	return 0;
+}
+
 int cli_dump_write(const struct cli_dump *dump, const char *device, const char *name, const struct cli_common *common,
 		   struct npl_err *err)
 {
@@ -139,6 +206,8 @@ int cli_dump_write(const struct cli_dump *dump, const char *device, const char *
 		return 0;
 	if (!dump->n)
 		return npl_fail(err, NPL_EINPUT, "--dump-program: %s ran no layer, so there is no program", name);
+	if (check_files(dump, err))
+		return err->code;
 	for (int64_t i = 0; i < dump->n; i++) {
 		for (int m = 0; m < MEMORIES; m++)
 			if (image_of(&dump->program[i], m)->data && write_memory(dump, i, m, err))

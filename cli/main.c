@@ -84,8 +84,14 @@ int main(int argc, char **argv)
 	else
 		code = run_command(argc - 1, argv + 1, &err);
 	cli_waiting_end();
-	if (!code && (fflush(stdout) || ferror(stdout)))
-		code = npl_fail(&err, NPL_EOUTPUT, "standard output could not be written");
+	if (fflush(stdout) || ferror(stdout)) {
+		const struct npl_err before = err;
+		const bool missing = code == NPL_EDEVICE || code == NPL_ECHECK; /* the report was made */
+		if (!code)
+			code = npl_fail(&err, NPL_EOUTPUT, "standard output could not be written");
+		else if (missing)
+			code = npl_fail(&err, NPL_EOUTPUT, "standard output could not be written; %s", before.msg);
+	}
 	if (code)
 		fprintf(stderr, "npulab: %s\n", err.msg);
 	return npl_exit_status(code);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/grow.h"
 #include "file_impl.h"
 
 enum { MOST = 16, MOST_LINKS = 40 };
@@ -18,6 +19,12 @@ static struct declared {
 	struct npl_output_target target;
 	bool was_asked_for; /* somebody wanted to read it */
 } declared[MOST];
+/* Files that were read since an output was declared. */
+static struct read_file {
+	dev_t device;
+	ino_t inode;
+} * were_read;
+static int64_t n_read, room_read;
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 static int refused(const char *path, const char *output, struct npl_err *err)
@@ -195,9 +202,30 @@ int npl_file_declare_output(const char *path, struct npl_err *err)
 	return rc;
 }
 
+int npl_file_check_output(const char *path, struct npl_err *err)
+{
+	struct npl_output_target target;
+	if (look(path, &target, err))
+		return err->code;
+	int rc = 0;
+	pthread_mutex_lock(&changing);
+	for (int i = 0; i < MOST && !rc; i++)
+		if (declared[i].path && is_same(&declared[i].target, &target))
+			rc = npl_fail(err, NPL_EUSAGE, "%s is named for two outputs", path);
+	for (int64_t i = 0; i < n_read && !rc && target.existed; i++)
+		if (were_read[i].device == target.device && were_read[i].inode == target.inode)
+			rc = refused(path, path, err);
+	pthread_mutex_unlock(&changing);
+	free(target.path);
+	return rc;
+}
+
 void npl_file_forget_outputs(void)
 {
 	pthread_mutex_lock(&changing);
+	free(were_read);
+	were_read = NULL;
+	n_read = room_read = 0;
 	for (int i = 0; i < MOST; i++) {
 		free(declared[i].path);
 		free(declared[i].target.path);
@@ -206,18 +234,36 @@ void npl_file_forget_outputs(void)
 	pthread_mutex_unlock(&changing);
 }
 
+/* Each once. */
+static int remember(const struct stat *status, struct npl_err *err)
+{
+	for (int64_t i = 0; i < n_read; i++)
+		if (were_read[i].device == status->st_dev && were_read[i].inode == status->st_ino)
+			return 0;
+	struct read_file *more = npl_grow(were_read, n_read, &room_read, sizeof *more);
+	if (!more)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	were_read = more;
+	more[n_read++] = (struct read_file){status->st_dev, status->st_ino};
+	return 0;
+}
+
 int npl_output_refuse_reading(const struct stat *status, const char *path, struct npl_err *err)
 {
+	bool any = false;
 	int rc = 0;
 	pthread_mutex_lock(&changing);
 	for (int i = 0; i < MOST; i++) {
 		const struct npl_output_target *target = &declared[i].target;
+		any |= declared[i].path != NULL;
 		if (!declared[i].path || !S_ISREG(status->st_mode) || !target->existed ||
 		    target->device != status->st_dev || target->inode != status->st_ino)
 			continue;
 		declared[i].was_asked_for = true;
 		rc = refused(path, declared[i].path, err);
 	}
+	if (!rc && any && S_ISREG(status->st_mode))
+		rc = remember(status, err);
 	pthread_mutex_unlock(&changing);
 	return rc;
 }

@@ -2,6 +2,8 @@
  *
  * Parameters of processors (processor_model.h) and what of them goes together. Nothing of one processor is another's default: what
  * decides its time a file has to give, and what it leaves out is neutral. */
+#include <string.h>
+
 #include <stddef.h>
 
 #include "npulab/error.h"
@@ -85,6 +87,12 @@ int npl_processor_check(const struct npl_processor_model *p, struct npl_err *err
 	    check_core("shared_cache", p->shared_rate, p->shared_core_rate, err) ||
 	    check_core("memory", p->memory_rate, p->memory_core_rate, err))
 		return err->code;
+	if (!strncmp(p->origin, "measured", 8) || !strncmp(p->link_origin, "measured", 8))
+		return npl_fail(
+			err, NPL_EINPUT,
+			"energy.origin and host_link.energy_origin are %s and %s: a model's energy is not measured, expected "
+			"calibrated:, modelled:, assumed: or absent",
+			p->origin, p->link_origin);
 	if (!(p->macs[p->precision] > 0))
 		return npl_fail(err, NPL_EINPUT, "precision %s needs macs_per_cycle.%s above 0", words[p->precision],
 				words[p->precision]);

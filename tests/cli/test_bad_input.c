@@ -425,6 +425,16 @@ Test(cli_bad_input, outputs)
 		cli_check_refusal(&r, 5, "standard output could not be written", printed[i][0]);
 		cli_free(&r);
 	}
+	/* nor does a device that is missing, or a check that fails, hide it */
+	const char *const worse[][10] = {
+		{"compare", "digits", "--devices", "tpu_v1,cuda", "--timing-only", "--json", "-"},
+		{"validate", "tpu_v1", "--check", "--set", "tpu_v1.array.rows=128"}};
+	for (size_t i = 0; i < 2; i++) {
+		struct cli_result r = cli_run_list(&(struct cli_how){.stdout_to = "/dev/full"}, worse[i]);
+		cr_assert_eq(r.status, 5, "%s: %s", worse[i][0], r.err);
+		cr_assert(strstr(r.err, "standard output could not be written"), "%s", r.err);
+		cli_free(&r);
+	}
 	cli_remove_folder(folder);
 }
 

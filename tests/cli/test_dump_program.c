@@ -160,6 +160,56 @@ Test(dump_program, refusals)
 	cli_remove_folder(folder);
 }
 
+/* Files of the second program and those behind it are as safe as the first one's, though nobody knows before the run how many there are. */
+Test(dump_program, files_of_all_programs_are_guarded)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	struct npl_tensor images = {.dtype = NPL_F32, .shape = npl_shape_of(4, 120, 1, 8, 8)};
+	struct npl_err err = {0};
+	cr_assert_eq(npl_tensor_alloc(&images, &err), 0);
+	cr_assert_eq(npl_tensor_save_npy(cli_path(folder, "p.2.host.npy"), &images, &err), 0, "%s", err.msg);
+	npl_tensor_free(&images);
+	static const struct cli_refusal cases[] = {
+		{2,
+		 "p.2.host.npy is read by this run and would be overwritten",
+		 {"compare", "digits", "--devices", "diannao", "--input", "@/p.2.host.npy", "--dump-program", "@/p.s"}},
+		{2,
+		 "q.2.s is named for two outputs",
+		 {"compare", "digits", "--devices", "diannao", "--timing-only", "--dump-program", "@/q.s", "--json",
+		  "@/q.2.s"}},
+	};
+	CLI_CHECK(folder, cases);
+	cli_remove_folder(folder);
+}
+
+/* The second line is the command as a shell takes it, whatever names and settings hold. */
+Test(dump_program, command_is_one_line_for_a_shell)
+{
+	static const char name[] = "it's\na $(b).s";
+	char folder[CLI_PATH], program[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_how how = {.enter = folder};
+	struct cli_result r = cli_run(&how, GEMM, "--devices", "tpu_v1@unified_buffer.bytes=64 KiB", "--dump-program",
+				      name);
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cli_free(&r);
+	char *text = cli_read(cli_path(folder, name), NULL), *line = strchr(text, '\n') + 1;
+	*strchr(line, '\n') = '\0';
+	cr_assert(!strncmp(line, "# npulab exec ", 14), "%s", line);
+	cr_assert(realpath(getenv("NPULAB_BIN"), program));
+	char *command = NULL;
+	cr_assert(asprintf(&command, "cd '%s' && %s '%s' %s --quiet >/dev/null 2>&1", folder, cli_runner(), program,
+			   line + 9) > 0);
+	FILE *script = popen("bash", "w");
+	cr_assert(script && fputs(command, script) >= 0);
+	cr_assert_eq(pclose(script), 0, "%s", command);
+	cr_assert_eq(access(cli_path(folder, "RESULT.npy"), F_OK), 0);
+	free(command);
+	free(text);
+	cli_remove_folder(folder);
+}
+
 /* What exec is told of a buffer that a machine has not, or that is too large, or that no program writes. */
 Test(dump_program, buffers_of_exec)
 {

@@ -7,7 +7,7 @@
 #include "tests/kit/cli_run.h"
 #include "tests/kit/support.h"
 
-#define SECONDS (CLI_SANITIZED ? 240 : 60)
+#define SECONDS (TEST_SANITIZED ? 240 : 60)
 
 /* A window operator over an input of four dimensions; maps 0: pooling. */
 struct window_model {

@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "onnx_writer.h"
+#include "support.h"
 
 #define CLI_PATH      512
 #define CLI_SECONDS   300 /* far more than any call takes, also under the sanitizers */
@@ -40,11 +41,6 @@
 #define RESNET "../shared/models/light/light_resnet50.onnx"
 
 /* Limits on memory make no sense where the sanitizer's own take terabytes of address space. */
-#if defined(__SANITIZE_ADDRESS__)
-#define CLI_SANITIZED true
-#else
-#define CLI_SANITIZED false
-#endif
 
 /* The command that programs are started through, "": none. */
 static inline const char *cli_runner(void)
@@ -56,7 +52,7 @@ static inline const char *cli_runner(void)
 /* Whether a child may be given a limit on its address space: qemu's user mode ignores it. */
 static inline bool cli_no_limits(void)
 {
-	return CLI_SANITIZED || *cli_runner();
+	return TEST_SANITIZED || *cli_runner();
 }
 
 struct cli_how {

@@ -5,7 +5,16 @@
 #ifndef TESTS_SUPPORT_H
 #define TESTS_SUPPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* The sanitizers make a test ten times slower: what repeats itself with random cases, or with other settings, does less of it there. */
+#if defined(__SANITIZE_ADDRESS__)
+#define TEST_SANITIZED true
+#else
+#define TEST_SANITIZED false
+#endif
+#define TEST_TIMES(n) (TEST_SANITIZED ? (n) / 10 : (n))
 
 /* xorshift64* (Vigna, ACM TOMS 42(4), 2016); *state starts at any seed but 0. */
 static inline uint64_t test_rng(uint64_t *state)

@@ -422,7 +422,7 @@ Test(conformance, command)
 		{3, "cannot be opened", {"conformance", "@/ok", "@/nowhere"}},
 		{2, "needs a --device", {"conformance", "@/ok", "--set", "tpu_v1.array.rows=8"}},
 		{2, "computes no values", {"conformance", "@/ok", "--device", "null"}},
-		{4, "nosuch", {"conformance", "@/ok", "--device", "nosuch"}},
+		{2, "nosuch", {"conformance", "@/ok", "--device", "nosuch"}},
 		{5, "no/folder/a.json", {"conformance", "@/ok", "--json", "@/no/folder/a.json"}},
 	};
 	CLI_CHECK(folder, refusals);

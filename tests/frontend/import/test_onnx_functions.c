@@ -452,7 +452,7 @@ Test(onnx_functions, too_much)
 Test(onnx_functions, long_names)
 {
 	enum { LENGTH = 60000, CALLS = 10000 };
-	char *name = malloc(LENGTH + 1), in[16], out[16];
+	char *name = malloc(LENGTH + 1), in[16], out[16], call[16];
 	cr_assert_not_null(name);
 	memset(name, 'n', LENGTH);
 	name[LENGTH] = 0;
@@ -462,7 +462,8 @@ Test(onnx_functions, long_names)
 	for (int i = 0; i < CALLS; i++) {
 		snprintf(in, sizeof in, "v%d", i);
 		snprintf(out, sizeof out, "v%d", i + 1);
-		put_call(&g, 1, "F", "", "c", in, out, NULL);
+		snprintf(call, sizeof call, "c%d", i);
+		put_call(&g, 1, "F", "", call, in, out, NULL);
 	}
 	onnx_put_output(&g, out);
 	expect_refusal(model_of(&g, 17, 1, &f),

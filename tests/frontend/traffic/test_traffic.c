@@ -281,7 +281,7 @@ Test(traffic, a_bomb)
 	char *piece = malloc(PIECE);
 	cr_assert(piece);
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder, .address_space = CLI_SANITIZED ? 0 : (size_t)PIECES * PIECE / 2};
+	const struct cli_how how = {.folder = folder, .address_space = TEST_SANITIZED ? 0 : (size_t)PIECES * PIECE / 2};
 	for (int lines = 0; lines < 2; lines++) {
 		gzFile file = gzopen(cli_path(folder, "bomb"), "wb1");
 		memset(piece, lines ? '\n' : '#', PIECE);

@@ -15,7 +15,7 @@
 
 Test(dram, engines_agree)
 {
-	for (uint64_t seed = SEED; seed < SEED + 3000; seed++) {
+	for (uint64_t seed = SEED; seed < SEED + TEST_TIMES(3000); seed++) {
 		char why[512] = "";
 		cr_assert(dram_agrees(seed, why, sizeof why), "seed %llu: %s", (unsigned long long)seed, why);
 	}

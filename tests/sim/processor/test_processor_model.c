@@ -174,6 +174,7 @@ Test(processor_model, contradictions_are_refused)
 		     {"efficiency=0", "efficiency must be a number from 0.001 to 1"},
 		     {"efficiency=1.1", "efficiency must be"},
 		     {"overlap=2", "overlap must be"},
+		     {"energy.origin=measured:rapl-pkg", "a model's energy is not measured"},
 		     {"cores=0", "cores must be"},
 		     {"clock_hz=nan", "clock_hz must be"},
 		     {"energy.idle_watts=-1", "energy.idle_watts must be"},

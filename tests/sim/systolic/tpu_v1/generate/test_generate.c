@@ -28,7 +28,7 @@ static struct tpu_config random_machine(uint64_t *rng)
 static uint64_t most_seeds(void)
 {
 	const char *given = getenv("TPU_GENERATE_SEEDS");
-	return given ? strtoull(given, NULL, 10) : 400;
+	return given ? strtoull(given, NULL, 10) : TEST_TIMES(400);
 }
 
 struct ran {
