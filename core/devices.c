@@ -33,9 +33,9 @@ const struct npl_driver *const npl_drivers[] = {
 struct npl_device {
 	const struct npl_driver *driver;
 	struct npl_machine machine;
-	bool ships;                 /* the machine is a file of the machines folder, */
-	struct npl_machine shipped; /* without --set; or the one that it was copied from; name NULL: there is none */
-	const char *note[3];
+	bool ships;                    /* the machine is a file of the machines folder, */
+	struct npl_machine shipped;    /* without --set; or the one that it was copied from; name NULL: there is none */
+	const char *note[2], *resized; /* resized: for reports alone */
 	int n_notes;
 	struct npl_device_info info;
 	struct npl_arena arena;
@@ -251,8 +251,8 @@ static int complete_parameters(struct npl_device *dev, struct npl_err *err)
 	if (adapted && find_sources(dev, err))
 		return err->code;
 	if (dev->shipped.name)
-		add_note(dev,
-			 npl_machine_resized(&dev->machine, driver->params, driver->sizes, &dev->shipped, &dev->arena));
+		dev->resized = npl_machine_resized(&dev->machine, driver->params, driver->sizes, &dev->shipped,
+						   &dev->arena);
 	return 0;
 }
 
@@ -401,11 +401,12 @@ const char *const *npl_device_notes(const struct npl_device *device, int *n)
 
 const char *const *npl_device_keep_notes(const struct npl_device *device, struct npl_arena *arena, int *n)
 {
-	*n = device->n_notes;
-	const char **list = npl_arena_array(arena, (size_t)*n + 1, sizeof *list);
-	for (int i = 0; list && i < *n; i++)
-		if (!(list[i] = npl_arena_strdup(arena, device->note[i])))
+	const int all = device->n_notes + (device->resized != NULL);
+	const char **list = npl_arena_array(arena, (size_t)all + 1, sizeof *list);
+	for (int i = 0; list && i < all; i++)
+		if (!(list[i] = npl_arena_strdup(arena, i < device->n_notes ? device->note[i] : device->resized)))
 			return NULL;
+	*n = all;
 	return list;
 }
 

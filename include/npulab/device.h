@@ -164,7 +164,8 @@ int npl_device_parameters(const char *name, const struct npl_device_options *opt
 
 /* What a user should know of the machine's file and settings: what it leaves out, what was adapted. Borrowed from the device. */
 const char *const *npl_device_notes(const struct npl_device *device, int *n);
-/* Copies them into the arena; NULL: out of memory. */
+/* Copies them into the arena for a report, with a last one where a shipped machine has other sizes or another clock: which energies and
+ * fitted figures stay. NULL: out of memory. */
 const char *const *npl_device_keep_notes(const struct npl_device *device, struct npl_arena *arena, int *n);
 const char *npl_device_name(const struct npl_device *device);
 const struct npl_driver *npl_device_driver(const struct npl_device *device);
