@@ -303,21 +303,35 @@ static void put_causes_row(struct npl_table *table, const struct npl_device_info
 	npl_table_row(table, cells);
 }
 
+/* Headings of several words take two lines where one line would leave fewer characters to the names of layers. */
+#define LEAST_NAME 30
+
 static void open_causes(struct npl_table *table, const struct npl_device_info *info, const char *name)
 {
 	static const struct npl_result none = {0};
 	struct npl_cause cause[NPL_MAX_CAUSES];
 	char text[NPL_MAX_CAUSES][CELL], heading[200], layout[2 + NPL_MAX_CAUSES] = "l";
-	const char *header[1 + NPL_MAX_CAUSES] = {heading};
+	const char *header[1 + NPL_MAX_CAUSES] = {heading}, *below[1 + NPL_MAX_CAUSES] = {""};
 	const int n = npl_causes_of(info->stat, info->n_stats, &none, cause);
+	size_t width = LEAST_NAME;
 	snprintf(heading, sizeof heading, "%s OF %s",
 		 n && !strcmp(cause[0].stat->unit, NPL_STAT_TIME) ? "TIME" : "CYCLES", name);
 	for (int k = 0; k < n; k++) {
 		put_heading(text[k], cause[k].name);
+		width += 2 + strlen(text[k]);
 		header[1 + k] = text[k];
 		layout[1 + k] = 'r';
 	}
+	const bool two_lines = width > NPL_TABLE_WIDTH;
+	for (int k = 0; k < n; k++) {
+		char *space = two_lines ? strchr(text[k], ' ') : NULL;
+		below[1 + k] = space ? space + 1 : "";
+		if (space)
+			*space = '\0';
+	}
 	npl_table_open(table, layout, header);
+	if (two_lines)
+		npl_table_row(table, below);
 }
 
 /* The layers of the entry that this machine ran, of a placement one of several. */

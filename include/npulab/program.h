@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 #define NPL_INSTRUCTION_NAME 64
-#define NPL_MAX_SPENDINGS    16
+#define NPL_MAX_SPENDINGS    24
 
 /* An instruction of a program, for people. */
 struct npl_instruction {

@@ -148,6 +148,8 @@ static void check_tpu_counters(json_t *device)
 		cli_integer(cli_at(layer, "counters.unused_macs"));
 		cli_integer(cli_at(layer, "counters.raw_stall"));
 		cli_integer(cli_at(layer, "counters.input_stall"));
+		cli_integer(cli_at(layer, "counters.output_stall"));
+		cli_integer(cli_at(layer, "counters.sync_pause"));
 	}
 }
 

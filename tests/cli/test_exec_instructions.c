@@ -2,7 +2,7 @@
  *
  * npulab exec --instructions and --events (docs/exec.md). What the program promises, of the worked examples of both instruction sets: JSON has
  * each instruction with its line, name and unit; spendings sum to the instruction's cycles and, over all, to the counters of their name; both
- * engines give the same; events name the line; a binary has no lines. */
+ * engines give the same; events name the line; a binary has no lines; a sync has the time that it takes. */
 #include "tests/kit/cli_example.h"
 #include "tests/kit/cli_json.h"
 
@@ -14,7 +14,7 @@ struct example {
 };
 
 static const struct example examples[] = {
-	{"docs/tpu-isa.md", "systolic_16x16", 49, 6, "\n7,tile_shifted,0,0,6,read_weights,weights\r\n", "raw_stall"},
+	{"docs/tpu-isa.md", "systolic_16x16", 49, 8, "\n7,tile_shifted,0,0,6,read_weights,weights\r\n", "raw_stall"},
 	{"docs/diannao-isa.md", "diannao", 7, 5, ",started,1,1,5,SB LOAD|NBIN LOAD|NBOUT STORE|NFU MULT,nfu\r\n",
 	 "SB LOAD|NBIN LOAD|NBOUT STORE|NFU MULT"},
 };
@@ -88,6 +88,41 @@ Test(cli_exec_instructions, both_machines)
 		cr_assert(r.status == 0 && strstr(r.out, "LINE  INSTRUCTION") && strstr(r.out, example->row), "%s",
 			  r.out);
 		cli_free(&r);
+	}
+	cli_remove_folder(folder);
+}
+
+/* Three cycles an instruction, and 40 more a sync: those are its own, and behind them issue comes to the next as after any other. */
+Test(cli_exec_instructions, a_sync_has_its_time)
+{
+	static const char *const engines[] = {"fast", "rtl"};
+	char folder[CLI_PATH];
+	const struct cli_how how = {.folder = folder};
+	cli_folder(folder);
+	char *text = cli_block(examples[0].document, "asm");
+	cli_write_text(folder, "p.s", text);
+	free(text);
+	for (int e = 0; e < 2; e++) {
+		json_t *root = cli_json(&how, "exec", "@/p.s", "--machine", examples[0].machine, "--timing-only",
+					"--engine", engines[e], "--instructions", "--json", "-", "--set",
+					"systolic_16x16.issue.cycles_per_instruction=3", "--set",
+					"systolic_16x16.issue.sync_cycles=40");
+		json_t *instructions = cli_at(root, "instructions");
+		long long syncs = 0, beside = 0;
+		check_sums(root, &examples[0]);
+		for (size_t i = 0; i + 1 < json_array_size(instructions); i++) {
+			json_t *at = json_array_get(instructions, i), *cycles = cli_at(at, "cycles");
+			if (strcmp(cli_text(cli_at(at, "name")), "sync") != 0)
+				continue;
+			cr_assert_eq(cli_integer(cli_at(json_array_get(instructions, i + 1), "begin")),
+				     cli_integer(cli_at(at, "end")) + 2);
+			cr_assert_leq(cli_integer(cli_at(cycles, "sync_pause")), 40);
+			beside += 40 - cli_integer(cli_at(cycles, "sync_pause"));
+			syncs++;
+		}
+		cr_assert_eq(syncs, 3);
+		cr_assert_eq(cli_integer(cli_at(root, "counters.sync_pause")), 3 * 40 - beside);
+		json_decref(root);
 	}
 	cli_remove_folder(folder);
 }

@@ -176,7 +176,8 @@ static uint64_t *counted_as(struct tpu_share *share, enum tpu_spending what)
 	uint64_t *const as[TPU_SPENDINGS] = {
 		[TPU_SPENT_ACTIVE] = &counter->array_active,       [TPU_SPENT_WEIGHT_STALL] = &counter->weight_stall,
 		[TPU_SPENT_WEIGHT_SHIFT] = &counter->weight_shift, [TPU_SPENT_NON_MATRIX] = &counter->non_matrix,
-		[TPU_SPENT_RAW_STALL] = &counter->raw_stall,       [TPU_SPENT_INPUT_STALL] = &counter->input_stall};
+		[TPU_SPENT_RAW_STALL] = &counter->raw_stall,       [TPU_SPENT_INPUT_STALL] = &counter->input_stall,
+		[TPU_SPENT_OUTPUT_STALL] = &counter->output_stall, [TPU_SPENT_SYNC_PAUSE] = &counter->sync_pause};
 	return as[what];
 }
 
@@ -270,9 +271,8 @@ int tpu_shares_finish(struct tpu_shares *shares, const struct tpu_outcome *outco
 		if (span->instruction >= 0)
 			*counted_as(share_of(shares, span->instruction), span->what) += span->to - span->from;
 	}
-	share_waits(shares, TPU_SPENT_NON_MATRIX);
-	share_waits(shares, TPU_SPENT_RAW_STALL);
-	share_waits(shares, TPU_SPENT_INPUT_STALL);
+	for (enum tpu_spending what = TPU_SPENT_NON_MATRIX; what < TPU_SPENDINGS; what++)
+		share_waits(shares, what);
 	for (int i = 0; i < shares->generated->n_layers; i++) {
 		struct tpu_counters *c = &shares->of_layer[i].counter;
 		shares->of_layer[i].cycles = c->array_active + c->weight_stall + c->weight_shift + c->non_matrix;

@@ -19,7 +19,11 @@ const struct npl_spending tpu_spendings[TPU_TIMES] = {
 	[TPU_TIME_INPUT_STALL] = {"input_stall", NPL_SPENT_WAITING, "issue, for host_in, while the array has no work"},
 	[TPU_TIME_RAW_STALL] = {"raw_stall", NPL_SPENT_WAITING,
 				"issue, for matrix or activate, while the array has no work"},
-	[TPU_TIME_SYNC] = {"sync", NPL_SPENT_WAITING, "issue, for units, in other cycles"},
+	[TPU_TIME_OUTPUT_STALL] = {"output_stall", NPL_SPENT_WAITING,
+				   "issue, for host_out, while the array has no work"},
+	[TPU_TIME_SYNC_PAUSE] = {"sync_pause", NPL_SPENT_WAITING,
+				 "the time that a sync takes, while the array has no work"},
+	[TPU_TIME_SYNC] = {"sync", NPL_SPENT_WAITING, "issue, at a sync or halt, in other cycles"},
 	[TPU_TIME_QUEUE_FULL] = {"queue_full", NPL_SPENT_WAITING, "issue, for room in the unit's queue"},
 	[TPU_TIME_UNIT_BUSY] = {"unit_busy", NPL_SPENT_WAITING, "for the instruction before it in its unit"},
 	[TPU_TIME_WEIGHT_STALL] = {"weight_stall", NPL_SPENT_WAITING, "for its tile to reach the FIFO"},
@@ -49,7 +53,7 @@ struct tpu_times {
 	struct npl_instruction_time *time;
 	uint64_t *issued, *started, *ended; /* of each instruction */
 	struct brought brought[2];          /* tiles, tables */
-	struct tpu_spent *stall;            /* of issue */
+	struct tpu_spent *stall;            /* of issue: parts of non_matrix */
 	int64_t stalls, stalls_room;
 	bool out_of_memory;
 };
@@ -177,7 +181,7 @@ void tpu_times_spent(struct tpu_times *times, const struct tpu_spent *span)
 		else if (span->what == TPU_SPENT_WEIGHT_SHIFT)
 			cycles[TPU_TIME_WEIGHT_SHIFT] += n;
 	}
-	if (span->what != TPU_SPENT_RAW_STALL && span->what != TPU_SPENT_INPUT_STALL)
+	if (span->what <= TPU_SPENT_NON_MATRIX)
 		return;
 	struct tpu_spent *more = npl_grow(times->stall, times->stalls, &times->stalls_room, sizeof *more);
 	times->out_of_memory = times->out_of_memory || !more;
@@ -210,9 +214,13 @@ int64_t tpu_times_instruction(const struct tpu_times *times, const struct tpu_ha
 
 /* ---- After the run ---- */
 
-/* Issue waits in the cycles before the first instruction that issues no earlier. */
+/* Issue waits in the cycles before the first instruction that issues no earlier; a sync takes its time after it has issued. */
 static void share_stalls(struct tpu_times *times)
 {
+	static const int as[TPU_SPENDINGS] = {[TPU_SPENT_RAW_STALL] = TPU_TIME_RAW_STALL,
+					      [TPU_SPENT_INPUT_STALL] = TPU_TIME_INPUT_STALL,
+					      [TPU_SPENT_OUTPUT_STALL] = TPU_TIME_OUTPUT_STALL,
+					      [TPU_SPENT_SYNC_PAUSE] = TPU_TIME_SYNC_PAUSE};
 	for (int64_t s = 0; s < times->stalls; s++) {
 		const struct tpu_spent *span = &times->stall[s];
 		int64_t low = -1;
@@ -220,9 +228,8 @@ static void share_stalls(struct tpu_times *times)
 			const int64_t middle = low + (high - low) / 2;
 			*(times->issued[middle] < span->from ? &low : &high) = middle;
 		}
-		times->time[low + 1].cycles[span->what == TPU_SPENT_RAW_STALL ? TPU_TIME_RAW_STALL
-									      : TPU_TIME_INPUT_STALL] += span->to -
-													 span->from;
+		const int64_t whose = span->what == TPU_SPENT_SYNC_PAUSE ? low : low + 1;
+		times->time[whose].cycles[as[span->what]] += span->to - span->from;
 	}
 }
 
@@ -292,15 +299,19 @@ static void walk_instruction(const struct tpu_times *times, struct walk *walk, i
 {
 	const struct tpu_instruction *in = &times->program->instruction[i];
 	const enum tpu_unit unit = tpu_unit_of(in->opcode);
+	const uint64_t pause = in->opcode == TPU_SYNC ? (uint64_t)times->config->sync_cycles : 0;
 	struct npl_instruction_time *time = &times->time[i];
 	uint64_t now = times->issued[i];
 	time->begin = walk->look;
 	time->cycles[unit < TPU_UNITS ? TPU_TIME_QUEUE_FULL : TPU_TIME_SYNC] = now - walk->look -
 									       time->cycles[TPU_TIME_INPUT_STALL] -
-									       time->cycles[TPU_TIME_RAW_STALL];
-	walk->look = now + (uint64_t)times->config->issue_cycles +
-		     (in->opcode == TPU_SYNC ? (uint64_t)times->config->sync_cycles : 0);
+									       time->cycles[TPU_TIME_RAW_STALL] -
+									       time->cycles[TPU_TIME_OUTPUT_STALL];
+	walk->look = now + (uint64_t)times->config->issue_cycles + pause;
 	charge(time, &now, now + 1, TPU_TIME_ISSUE);
+	if (pause)
+		charge(time, &now, now + pause - time->cycles[TPU_TIME_SYNC_PAUSE], TPU_TIME_SYNC);
+	now += time->cycles[TPU_TIME_SYNC_PAUSE];
 	if (unit < TPU_UNITS)
 		charge(time, &now, walk->free[unit], TPU_TIME_UNIT_BUSY);
 	if (unit == TPU_WEIGHTS)

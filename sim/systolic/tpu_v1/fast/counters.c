@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The fast engine's durations and counters. What an instruction counts by itself is added as it issues; the stalls
- * follow from the intervals in which vectors enter the array, tiles are waited for, and issue waits. All are in order of
+ * follow from the intervals in which vectors enter the array, tiles are waited for, and issue is held. All are in order of
  * time, so one walk over them is enough, and whoever wants to know what the cycles are spent on hears it on the way. */
 #include "fast.h"
 
@@ -139,8 +139,8 @@ uint64_t tpu_fast_duration(struct tpu_fast_schedule *s, const struct tpu_instruc
 
 /* The spans that may still go on: of the four spendings that share out all cycles, and of each part of non_matrix. */
 struct spans {
-	const struct tpu_watcher *watcher; /* NULL: nobody wants them */
-	struct tpu_spent all, raw, input;  /* from == to: none */
+	const struct tpu_watcher *watcher;    /* NULL: nobody wants them */
+	struct tpu_spent last[TPU_SPENDINGS]; /* the first stands for four; from == to: none */
 };
 
 /* Tells of the span that went before, unless the next makes it longer. */
@@ -162,10 +162,7 @@ static inline uint64_t spend(struct spans *spans, enum tpu_spending what, uint64
 	if (from >= to)
 		return 0;
 	if (spans->watcher)
-		follow(spans->watcher,
-		       what == TPU_SPENT_RAW_STALL     ? &spans->raw
-		       : what == TPU_SPENT_INPUT_STALL ? &spans->input
-						       : &spans->all,
+		follow(spans->watcher, &spans->last[what <= TPU_SPENT_NON_MATRIX ? 0 : what],
 		       (struct tpu_spent){what, from, to, instruction});
 	return to - from;
 }
@@ -180,19 +177,24 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The non-matrix cycles [from, to), and what the waits of the issue stage have of them; *next is the first wait that can
- * still matter, as these come in order. */
+/* The non-matrix cycles [from, to), and what the waits of the issue stage and the time of syncs have of them; *next is the
+ * first wait that can still matter, as these come in order. */
 static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to, int64_t *next, struct spans *spans)
 {
 	struct tpu_counters *counter = &s->outcome->counter;
 	counter->non_matrix += spend(spans, TPU_SPENT_NON_MATRIX, from, to, -1);
 	for (int64_t i = *next; i < s->waits && s->wait[i].from < to; i++) {
 		const struct tpu_fast_wait *wait = &s->wait[i];
+		const uint64_t known = later(wait->input, wait->raw);
 		counter->input_stall += spend(spans, TPU_SPENT_INPUT_STALL, later(from, wait->from),
 					      sooner(to, wait->input), -1);
-		counter->raw_stall += spend(spans, TPU_SPENT_RAW_STALL, later(from, wait->input),
-					    sooner(to, wait->other), -1);
-		if (wait->input <= to && wait->other <= to)
+		counter->raw_stall += spend(spans, TPU_SPENT_RAW_STALL, later(from, wait->input), sooner(to, wait->raw),
+					    -1);
+		counter->output_stall += spend(spans, TPU_SPENT_OUTPUT_STALL, later(from, known),
+					       sooner(to, wait->output), -1);
+		counter->sync_pause += spend(spans, TPU_SPENT_SYNC_PAUSE, later(from, wait->pause),
+					     sooner(to, wait->end), -1);
+		if (wait->end <= to)
 			*next = i + 1;
 	}
 }
@@ -212,10 +214,9 @@ static uint64_t count_tile(struct tpu_fast_schedule *s, const struct tpu_fast_jo
 
 static void tell_rest(const struct spans *spans)
 {
-	const struct tpu_spent *const last[] = {&spans->all, &spans->raw, &spans->input};
-	for (int i = 0; i < 3 && spans->watcher; i++)
-		if (last[i]->from < last[i]->to)
-			spans->watcher->spent(spans->watcher->context, last[i]);
+	for (int i = 0; i < TPU_SPENDINGS && spans->watcher; i++)
+		if (spans->last[i].from < spans->last[i].to)
+			spans->watcher->spent(spans->watcher->context, &spans->last[i]);
 }
 
 void tpu_fast_count_stalls(struct tpu_fast_schedule *s)

@@ -65,9 +65,10 @@ struct tpu_fast_port {
 	uint64_t room, arrived, asked;      /* transfers, in all */
 };
 
-/* A wait of the issue stage at a sync or halt: [from, input) for host_in, [from, other) for matrix or activate. */
+/* What holds the issue stage at a sync or halt: [from, input) it waits for host_in, [from, raw) for matrix or activate, [from,
+ * output) for host_out; it issues in the cycle before `pause`, and [pause, end) is the time that a sync takes. */
 struct tpu_fast_wait {
-	uint64_t from, input, other;
+	uint64_t from, input, raw, output, pause, end;
 };
 
 /* Last values assigned to spans of rows, -1 at first, where each is at least those before: a tree of maxima. */

@@ -112,17 +112,20 @@ static bool queue_has_room(const struct tpu_fast_schedule *s, enum tpu_unit whic
 /* Whether it is known when these units have nothing left to do, and from which cycle on; what is waited for meanwhile. */
 static bool units_done(const struct tpu_fast_schedule *s, unsigned units, uint64_t *from, struct tpu_fast_wait *wait)
 {
-	*wait = (struct tpu_fast_wait){.from = s->look, .input = s->look, .other = s->look};
+	uint64_t *const until[TPU_UNITS] = {[TPU_HOST_IN] = &wait->input,
+					    [TPU_HOST_OUT] = &wait->output,
+					    [TPU_MATRIX] = &wait->raw,
+					    [TPU_ACTIVATION] = &wait->raw};
+	*wait = (struct tpu_fast_wait){.from = s->look, .input = s->look, .raw = s->look, .output = s->look};
 	for (int u = 0; u < TPU_UNITS; u++) {
 		const struct tpu_fast_unit *unit = &s->unit[u];
 		if (!(units & 1u << u) || !unit->issued)
 			continue;
 		if (unit->resolved < unit->issued)
 			return false;
-		uint64_t end = unit->job[unit->issued - 1].end;
-		uint64_t *until = u == TPU_HOST_IN ? &wait->input : &wait->other;
-		if ((u == TPU_HOST_IN || u == TPU_MATRIX || u == TPU_ACTIVATION) && end > *until)
-			*until = end;
+		const uint64_t end = unit->job[unit->issued - 1].end;
+		if (until[u] && end > *until[u])
+			*until[u] = end;
 		*from = end > *from ? end : *from;
 	}
 	return true;
@@ -135,22 +138,24 @@ static bool issue_one(struct tpu_fast_schedule *s)
 	const enum tpu_unit unit = tpu_unit_of(in->opcode);
 	const bool waits = in->opcode == TPU_SYNC || in->opcode == TPU_HALT;
 	const unsigned all = (1u << TPU_UNITS) - 1;
+	const uint64_t pause = in->opcode == TPU_SYNC ? (uint64_t)s->config->sync_cycles : 0;
 	uint64_t cycle = s->look;
 	struct tpu_fast_wait wait;
 	if (waits && !units_done(s, in->opcode == TPU_HALT ? all : in->flags, &cycle, &wait))
 		return false;
 	if (unit < TPU_UNITS && !queue_has_room(s, unit, &cycle))
 		return false;
-	if (waits)
+	if (waits) {
+		wait.pause = cycle + 1;
+		wait.end = wait.pause + pause;
 		s->wait[s->waits++] = wait;
+	}
 	if (unit < TPU_UNITS)
 		enqueue(s, in, unit, cycle);
 	if (in->opcode == TPU_SET_CONFIG)
 		s->registers.value[in->acc] = in->length;
 	s->issued[s->next++] = cycle;
-	s->look = cycle + (uint64_t)s->config->issue_cycles;
-	if (in->opcode == TPU_SYNC)
-		s->look += (uint64_t)s->config->sync_cycles;
+	s->look = cycle + (uint64_t)s->config->issue_cycles + pause;
 	s->outcome->counter.instructions++;
 	s->halted = in->opcode == TPU_HALT;
 	return true;

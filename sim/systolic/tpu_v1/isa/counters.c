@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The counters of a program's run on a systolic machine (docs/tpu-isa.md, Counters), described. The first eight are those
- * of Jouppi et al., ISCA 2017, Table 3, in cycles. */
+ * of Jouppi et al., ISCA 2017, Table 3, in cycles.
+ *
+ * What no part of non_matrix has are cycles in which issue puts instructions into queues or finds one full. Where these are
+ * many the array waits for accumulators that the activation unit has not read, and so they have that unit's bound. */
 #include <stddef.h>
 
 #include "engine.h"
@@ -24,15 +27,19 @@
 		.name = #member, "cycles", help, offsetof(struct tpu_counters, member), 0, #whole, kind, bound         \
 	}
 
+_Static_assert(TPU_COUNTERS <= NPL_MAX_COUNTERS, "a result has room for all counters");
+
 const struct npl_stat tpu_counter_table[TPU_COUNTERS] = {
 	CYCLES(array_active, "an input vector enters the array", NPL_STAT_WORK, "idle cells"),
 	CYCLES(weight_stall, "the array waits for weights to reach the FIFO", NPL_STAT_MEMORY, "weights late"),
 	CYCLES(weight_shift, "the array waits for weights to be shifted in", NPL_STAT_WAITING, "too few rows"),
-	CYCLES(non_matrix, "it waits for something else, or has no work", NPL_STAT_WAITING, "activation"),
+	CYCLES(non_matrix, "it waits for accumulators, or has no work", NPL_STAT_WAITING, "activation"),
 	MACS(useful_macs, "done by cells that hold a weight of the layer", NPL_STAT_USED),
 	MACS(unused_macs, "that the other cells could have done meanwhile", NPL_STAT_IDLE),
 	PART(raw_stall, non_matrix, "issue waits for matrix or activate", NPL_STAT_WAITING, "activation"),
 	PART(input_stall, non_matrix, "issue waits for host_in", NPL_STAT_WAITING, "link"),
+	PART(output_stall, non_matrix, "issue waits for host_out", NPL_STAT_WAITING, "link"),
+	PART(sync_pause, non_matrix, "a sync takes its time", NPL_STAT_WAITING, "sync"),
 	STAT(tiles, "tiles", "switched into use by the array"),
 	STAT(weight_bytes, "bytes", "read from weight memory: tiles and parameter tables"),
 	STAT(ub_rows_read, "rows", "read from the unified buffer"),

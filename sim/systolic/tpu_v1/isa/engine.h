@@ -45,7 +45,7 @@ struct tpu_happened {
 	int64_t index;
 };
 
-/* What cycles are spent on, as docs/tpu-isa.md counts them. The first four share out all cycles of a run; the last two are
+/* What cycles are spent on, as docs/tpu-isa.md counts them. The first four share out all cycles of a run; the others are
  * parts of the fourth. */
 enum tpu_spending {
 	TPU_SPENT_ACTIVE,
@@ -54,6 +54,8 @@ enum tpu_spending {
 	TPU_SPENT_NON_MATRIX,
 	TPU_SPENT_RAW_STALL,
 	TPU_SPENT_INPUT_STALL,
+	TPU_SPENT_OUTPUT_STALL,
+	TPU_SPENT_SYNC_PAUSE,
 	TPU_SPENDINGS
 };
 struct tpu_spent {
@@ -70,7 +72,7 @@ struct tpu_faults {
 /* Who watches; members may be NULL. Events come in the order of their cycle, at one boundary in that of their kinds, of one
  * kind in that of their index. retired() is called for each instruction of a unit when its results are in the memory and nothing that comes
  * later has changed them. spent() is called for spans as long as can be: of the first four spendings, taken together, in the
- * order of time, from cycle 0 to the last without gap or overlap; of raw_stall and of input_stall each in the order of time.
+ * order of time, from cycle 0 to the last without gap or overlap; of each part of non_matrix in the order of time.
  * Of a run that does not end with 0, only some events and spans come. */
 struct tpu_watcher {
 	void (*happened)(void *context, const struct tpu_happened *event);
@@ -86,7 +88,7 @@ struct tpu_watcher {
 struct tpu_counters {
 	uint64_t array_active, weight_stall, weight_shift, non_matrix; /* sum to the cycles */
 	uint64_t useful_macs, unused_macs;                             /* sum to array_active * rows * columns */
-	uint64_t raw_stall, input_stall;
+	uint64_t raw_stall, input_stall, output_stall, sync_pause;     /* parts of non_matrix */
 	uint64_t tiles, weight_bytes;
 	uint64_t ub_rows_read, ub_rows_written, accumulator_writes, activate_cycles;
 	uint64_t instructions, host_bytes_in, host_bytes_out;
@@ -94,7 +96,7 @@ struct tpu_counters {
 	uint64_t dram_activates, dram_reads, dram_refreshes;
 	uint64_t dram_active_cycles, dram_idle_cycles; /* sum to its cycles times its ranks */
 };
-#define TPU_COUNTERS 22
+#define TPU_COUNTERS 24
 extern const struct npl_stat tpu_counter_table[TPU_COUNTERS]; /* counters.c */
 /* The counters of weight memory, up to where it has come; NULL: none. */
 void tpu_count_weight_memory(const struct npl_memory *memory, struct tpu_counters *counters);

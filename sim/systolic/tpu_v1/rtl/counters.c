@@ -20,6 +20,7 @@ static void count_cells(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *w
 	count->unused_macs += cells - useful;
 }
 
+/* What issue does in a cycle in which the array has no work. */
 static void count_wait(const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world)
 {
 	const unsigned results = 1u << TPU_MATRIX | 1u << TPU_ACTIVATION;
@@ -30,6 +31,12 @@ static void count_wait(const struct tpu_rtl_wires *wires, struct tpu_rtl_world *
 	} else if (wires->awaits & results) {
 		count->raw_stall++;
 		tpu_rtl_spend(world, TPU_SPENT_RAW_STALL, -1);
+	} else if (wires->awaits & 1u << TPU_HOST_OUT) {
+		count->output_stall++;
+		tpu_rtl_spend(world, TPU_SPENT_OUTPUT_STALL, -1);
+	} else if (wires->sync_pauses) {
+		count->sync_pause++;
+		tpu_rtl_spend(world, TPU_SPENT_SYNC_PAUSE, -1);
 	}
 }
 

@@ -61,7 +61,7 @@ struct tpu_rtl_issued tpu_rtl_queue_pop(struct tpu_rtl_queue *queue);
 /* ---- What the blocks share that is no register ---- */
 
 /* Spans of cycles that go on, of the four spendings that share out all cycles, and of each part of non_matrix. */
-enum { TPU_RTL_ALL_CYCLES, TPU_RTL_RAW_STALLS, TPU_RTL_INPUT_STALLS, TPU_RTL_SPANS };
+enum { TPU_RTL_SPANS = TPU_SPENDINGS - TPU_SPENT_NON_MATRIX };
 struct tpu_rtl_world {
 	const struct tpu_config *config;
 	const struct tpu_program *program;
@@ -110,6 +110,7 @@ struct tpu_rtl_wires {
 	/* issue */
 	bool issues;
 	unsigned awaits;              /* units that the sync or halt waits for, one bit each */
+	bool sync_pauses;             /* the sync that has issued takes its time */
 	enum tpu_unit to;             /* whose queue takes it; TPU_UNITS: none */
 	struct tpu_rtl_issued issued; /* with `to` */
 	/* activate */

@@ -76,9 +76,7 @@ void tpu_rtl_spend(struct tpu_rtl_world *world, enum tpu_spending what, int64_t 
 {
 	if (!world->watcher || !world->watcher->spent)
 		return;
-	struct tpu_spent *span = &world->span[what == TPU_SPENT_RAW_STALL     ? TPU_RTL_RAW_STALLS
-					      : what == TPU_SPENT_INPUT_STALL ? TPU_RTL_INPUT_STALLS
-									      : TPU_RTL_ALL_CYCLES];
+	struct tpu_spent *span = &world->span[what > TPU_SPENT_NON_MATRIX ? what - TPU_SPENT_NON_MATRIX : 0];
 	if (span->to == world->cycle && span->what == what && span->instruction == instruction) {
 		span->to++;
 		return;

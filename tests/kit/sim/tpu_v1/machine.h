@@ -176,7 +176,7 @@ static inline void test_run_ok(struct test_machine *m)
 	cr_assert_eq(n->array_active + n->weight_stall + n->weight_shift + n->non_matrix, m->outcome.cycles);
 	cr_assert_eq(n->useful_macs + n->unused_macs, n->array_active * cells);
 	cr_assert_eq(n->accumulator_writes, n->array_active);
-	cr_assert_leq(n->input_stall + n->raw_stall, n->non_matrix);
+	cr_assert_leq(n->input_stall + n->raw_stall + n->output_stall + n->sync_pause, n->non_matrix);
 	cr_assert_eq(n->instructions, (uint64_t)m->program.count);
 }
 

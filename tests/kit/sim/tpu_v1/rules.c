@@ -308,7 +308,7 @@ static uint64_t started(const struct rules *r, int64_t i)
 	}
 }
 
-enum { NON_MATRIX, ACTIVE, SHIFT, STALL, INPUT, RAW, KINDS };
+enum { NON_MATRIX, ACTIVE, SHIFT, STALL, INPUT, RAW, OUTPUT, PAUSE, KINDS };
 
 /* Marks non-matrix cycles from first to before end as of another kind, for an instruction or -1. */
 static void mark(struct rules *r, uint64_t first, uint64_t end, unsigned char as, int64_t instruction)
@@ -320,7 +320,7 @@ static void mark(struct rules *r, uint64_t first, uint64_t end, unsigned char as
 		}
 }
 
-/* Issue, in order; and what issue waited for in the cycles that are non_matrix. */
+/* Issue, in order; and what issue waited for, or a sync took, in the cycles that are non_matrix. */
 static bool issue_rule(struct rules *r)
 {
 	const struct tpu_config *m = &r->c->config;
@@ -331,7 +331,7 @@ static bool issue_rule(struct rules *r)
 		const struct tpu_instruction *in = p->instruction + i;
 		enum tpu_unit u = r->step[i].unit;
 		unsigned units = in->opcode == TPU_SYNC ? in->flags : in->opcode == TPU_HALT ? 31 : 0;
-		uint64_t issue = look, input = look, raw = look;
+		uint64_t issue = look, input = look, raw = look, output = look;
 		if (u < TPU_UNITS && before[u] >= m->queue_instructions)
 			issue = larger(issue, started(r, r->of_unit[u][before[u] - m->queue_instructions]) + 1);
 		for (int w = 0; w < TPU_UNITS; w++)
@@ -340,14 +340,21 @@ static bool issue_rule(struct rules *r)
 				issue = larger(issue, done);
 				input = w == TPU_HOST_IN ? larger(input, done) : input;
 				raw = w == TPU_MATRIX || w == TPU_ACTIVATION ? larger(raw, done) : raw;
+				output = w == TPU_HOST_OUT ? larger(output, done) : output;
 			}
 		if (!is(r, "issued", i, at(r, TPU_ISSUED, i), issue))
 			return false;
 		mark(r, look, input, INPUT, -1);
 		mark(r, input, raw, RAW, -1);
+		mark(r, larger(input, raw), output, OUTPUT, -1);
 		if (u < TPU_UNITS)
 			before[u]++;
-		look = issue + (uint64_t)(m->issue_cycles + (in->opcode == TPU_SYNC ? m->sync_cycles : 0));
+		look = issue + 1;
+		if (in->opcode == TPU_SYNC) {
+			mark(r, look, look + (uint64_t)m->sync_cycles, PAUSE, -1);
+			look += (uint64_t)m->sync_cycles;
+		}
+		look += (uint64_t)m->issue_cycles - 1;
 	}
 	return is(r, "end", p->count, r->run->outcome.cycles, at(r, TPU_ISSUED, p->count - 1) + 1);
 }
@@ -374,10 +381,10 @@ static void mark_matrix(struct rules *r)
  * counters. */
 static bool span_rule(struct rules *r, const struct tpu_spent *span)
 {
-	static const unsigned char kinds[TPU_SPENDINGS] = {ACTIVE, STALL, SHIFT, NON_MATRIX, RAW, INPUT};
+	static const unsigned char kinds[TPU_SPENDINGS] = {ACTIVE, STALL, SHIFT, NON_MATRIX, RAW, INPUT, OUTPUT, PAUSE};
 	for (uint64_t t = span->from; t < span->to && t < r->run->outcome.cycles; t++) {
 		unsigned char kind = r->cycle_kind[t];
-		if (span->what == TPU_SPENT_NON_MATRIX && (kind == INPUT || kind == RAW))
+		if (span->what == TPU_SPENT_NON_MATRIX && kind >= INPUT)
 			kind = NON_MATRIX;
 		if (!is(r, "kind of a span's cycle", (int64_t)t, kinds[span->what], kind) ||
 		    !is(r, "instruction of a span's cycle", (int64_t)t, (uint64_t)span->instruction,
@@ -424,9 +431,12 @@ static bool counter_rule(struct rules *r)
 	return is(r, "array_active", 0, k->array_active, kinds[ACTIVE]) &&
 	       is(r, "weight_shift", 0, k->weight_shift, kinds[SHIFT]) &&
 	       is(r, "weight_stall", 0, k->weight_stall, kinds[STALL]) &&
-	       is(r, "non_matrix", 0, k->non_matrix, kinds[NON_MATRIX] + kinds[INPUT] + kinds[RAW]) &&
+	       is(r, "non_matrix", 0, k->non_matrix,
+		  kinds[NON_MATRIX] + kinds[INPUT] + kinds[RAW] + kinds[OUTPUT] + kinds[PAUSE]) &&
 	       is(r, "input_stall", 0, k->input_stall, kinds[INPUT]) &&
 	       is(r, "raw_stall", 0, k->raw_stall, kinds[RAW]) &&
+	       is(r, "output_stall", 0, k->output_stall, kinds[OUTPUT]) &&
+	       is(r, "sync_pause", 0, k->sync_pause, kinds[PAUSE]) &&
 	       is(r, "useful_macs", 0, k->useful_macs, e.useful_macs) &&
 	       is(r, "unused_macs", 0, k->unused_macs, e.unused_macs) && is(r, "tiles", 0, k->tiles, e.tiles) &&
 	       is(r, "weight_bytes", 0, k->weight_bytes, e.weight_bytes) &&

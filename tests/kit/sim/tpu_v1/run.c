@@ -244,11 +244,11 @@ static bool same_refusal(const struct program_run *a, const struct program_run *
 }
 
 static const char *const counter_names[] = {
-	"array_active",       "weight_stall",    "weight_shift",       "non_matrix",      "useful_macs",
-	"unused_macs",        "raw_stall",       "input_stall",        "tiles",           "weight_bytes",
-	"ub_rows_read",       "ub_rows_written", "accumulator_writes", "activate_cycles", "instructions",
-	"host_bytes_in",      "host_bytes_out",  "dram_activates",     "dram_reads",      "dram_refreshes",
-	"dram_active_cycles", "dram_idle_cycles"};
+	"array_active",    "weight_stall",   "weight_shift",       "non_matrix",      "useful_macs",
+	"unused_macs",     "raw_stall",      "input_stall",        "output_stall",    "sync_pause",
+	"tiles",           "weight_bytes",   "ub_rows_read",       "ub_rows_written", "accumulator_writes",
+	"activate_cycles", "instructions",   "host_bytes_in",      "host_bytes_out",  "dram_activates",
+	"dram_reads",      "dram_refreshes", "dram_active_cycles", "dram_idle_cycles"};
 
 static bool same_outcome(const struct tpu_outcome *a, const struct tpu_outcome *b, bool times_only, char *why, size_t n)
 {

@@ -6,13 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const names[TPU_SPENDINGS] = {"active", "stall", "shift", "idle", "raw", "input"};
+static const char *const names[TPU_SPENDINGS] = {"active", "stall", "shift", "idle", "raw", "input", "output", "pause"};
 
 static int stream_of(enum tpu_spending what)
 {
-	return what == TPU_SPENT_RAW_STALL     ? PROGRAM_RAW
-	       : what == TPU_SPENT_INPUT_STALL ? PROGRAM_INPUT
-					       : PROGRAM_SHARES;
+	return what == TPU_SPENT_RAW_STALL      ? PROGRAM_RAW
+	       : what == TPU_SPENT_INPUT_STALL  ? PROGRAM_INPUT
+	       : what == TPU_SPENT_OUTPUT_STALL ? PROGRAM_OUTPUT
+	       : what == TPU_SPENT_SYNC_PAUSE   ? PROGRAM_PAUSE
+						: PROGRAM_SHARES;
 }
 
 bool program_spans_add(struct program_spans stream[PROGRAM_STREAMS], const struct tpu_spent *span)
@@ -94,8 +96,8 @@ bool program_spans_add_up(const struct program_spans stream[PROGRAM_STREAMS], co
 			  const struct tpu_outcome *outcome, char *why, size_t n)
 {
 	const struct tpu_counters *k = &outcome->counter;
-	const uint64_t counted[TPU_SPENDINGS] = {k->array_active, k->weight_stall, k->weight_shift,
-						 k->non_matrix,   k->raw_stall,    k->input_stall};
+	const uint64_t counted[TPU_SPENDINGS] = {k->array_active, k->weight_stall, k->weight_shift, k->non_matrix,
+						 k->raw_stall,    k->input_stall,  k->output_stall, k->sync_pause};
 	uint64_t sum[TPU_SPENDINGS] = {0}, all = 0;
 	for (int s = 0; s < PROGRAM_STREAMS; s++)
 		for (int64_t i = 0; i < stream[s].count; i++) {

@@ -9,8 +9,8 @@
 
 #include "sim/systolic/tpu_v1/isa/engine.h"
 
-/* Spans in the order in which they came: of the four spendings that share out all cycles, of raw_stall, of input_stall. */
-enum { PROGRAM_SHARES, PROGRAM_RAW, PROGRAM_INPUT, PROGRAM_STREAMS };
+/* Spans in the order in which they came: of the four spendings that share out all cycles, and of each part of non_matrix. */
+enum { PROGRAM_SHARES, PROGRAM_RAW, PROGRAM_INPUT, PROGRAM_OUTPUT, PROGRAM_PAUSE, PROGRAM_STREAMS };
 struct program_spans {
 	struct tpu_spent *span;
 	int64_t count, room;

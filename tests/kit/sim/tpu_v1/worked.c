@@ -21,7 +21,7 @@ struct worked {
 	const char *name, *text;
 	struct expected event[8]; /* to the first of which nothing is said */
 	uint64_t cycles;
-	uint64_t array_active, weight_stall, weight_shift, input_stall, raw_stall;
+	uint64_t array_active, weight_stall, weight_shift, input_stall, raw_stall, output_stall, sync_pause;
 	const char *spans, *faults; /* in the words of spans.h; faults NULL: none */
 	/* what is not as in the machine above; 0: it is */
 	int64_t fifo_tiles, tables, queue, weight_rate, registers, activate_cycles, activate_latency_cycles, issue,
@@ -211,7 +211,7 @@ static const struct worked cases[WORKED_CASES] = {
 	{/* The link takes 2 cycles' latency and 5 * 3 / 2 = 7.5, so 8 cycles for 5 rows of 3 bytes: i0 in [1, 11). i2 for
 	  * 2 rows 2 + 3: in [3, 8), beside it. The sync is looked at in 3 and issues in 11, and i4 is looked at 1 + 4
 	  * cycles later, in 16, and runs in [17, 22). halt, looked at in 17, issues in 22. Input stalls: [3, 11) and
-	  * [17, 22). */
+	  * [17, 22). That host_out is waited for in [3, 8) is within the first of them; the sync takes [12, 16). */
 	 .name = "host and sync",
 	 .text = "read_host_memory ub=0 rows=5\n"
 		 "set_config host_address 32\n"
@@ -228,9 +228,51 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_HOST_STARTED, 4, 17},
 		   {TPU_HOST_ENDED, 4, 22}},
 	 .cycles = 23,
-	 .spans = "idle 0-23, input 3-11, input 17-22",
+	 .spans = "idle 0-23, input 3-11, input 17-22, pause 12-16",
 	 .input_stall = 13,
+	 .sync_pause = 4,
 	 .sync = 4},
+	{/* Three cycles an instruction, four more a sync. i0 issues in 0 and takes 2 + 8 cycles: [1, 11). The sync, looked at
+	  * in 3, waits for host_out until 11, issues then, and takes [12, 16); the two cycles that any instruction would be
+	  * followed by are [16, 18). i2 issues in 18: [19, 30). i3 issues in 21, i4 in 24: [25, 29). halt, looked at in 27,
+	  * waits for both: until 29 that is an input stall, in [29, 30) host_out alone is left. */
+	 .name = "output and the time of a sync",
+	 .text = "write_host_memory ub=0 rows=5\n"
+		 "sync host_out\n"
+		 "write_host_memory ub=4 rows=6\n"
+		 "set_config host_address 32\n"
+		 "read_host_memory ub=12 rows=1\n"
+		 "halt\n",
+	 .event = {{TPU_HOST_STARTED, 0, 1},
+		   {TPU_HOST_ENDED, 0, 11},
+		   {TPU_ISSUED, 1, 11},
+		   {TPU_ISSUED, 2, 18},
+		   {TPU_HOST_ENDED, 2, 30},
+		   {TPU_HOST_STARTED, 4, 25},
+		   {TPU_HOST_ENDED, 4, 29}},
+	 .cycles = 31,
+	 .spans = "idle 0-31, input 27-29, output 3-11, output 29-30, pause 12-16",
+	 .input_stall = 2,
+	 .output_stall = 9,
+	 .sync_pause = 4,
+	 .issue = 3,
+	 .sync = 4},
+	{/* i0 and i1 as in one pass. The sync has nothing to wait for, issues in 2 and takes [3, 12), of which the array has no
+	  * work in [9, 12). halt, looked at in 12, waits for matrix until 13. */
+	 .name = "a sync beside the work of the array",
+	 .text = "read_weights count=1 first=0\n"
+		 "matrix_multiply.switch ub=0 acc=0 rows=2\n"
+		 "sync host_in\n"
+		 "halt\n",
+	 .event = {{TPU_MATRIX_STARTED, 1, 7}, {TPU_MATRIX_WRITTEN, 1, 13}, {TPU_ISSUED, 2, 2}, {TPU_ISSUED, 3, 13}},
+	 .cycles = 14,
+	 .spans = "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-9 i1, idle 9-14, raw 12-13, pause 9-12",
+	 .array_active = 2,
+	 .weight_stall = 2,
+	 .weight_shift = 3,
+	 .raw_stall = 1,
+	 .sync_pause = 3,
+	 .sync = 9},
 	{/* A queue of one. i0 issues in 0 and starts in 1, which makes room for the issue of cycle 2: i1 issues in 2 (it
 	  * was looked at in 1) and starts when i0 has ended, at 1 + 2 + 3 = 6, so i2 issues in 7 and i3, looked at in 8,
 	  * one after i2's start in 11: in 12. i3 starts in 16 and ends at 21. */
@@ -463,7 +505,9 @@ static bool as_expected(const struct worked *w, const struct program_run *run, c
 		 differs("weight_stall", 0, k->weight_stall, w->weight_stall, why, n) ||
 		 differs("weight_shift", 0, k->weight_shift, w->weight_shift, why, n) ||
 		 differs("input_stall", 0, k->input_stall, w->input_stall, why, n) ||
-		 differs("raw_stall", 0, k->raw_stall, w->raw_stall, why, n));
+		 differs("raw_stall", 0, k->raw_stall, w->raw_stall, why, n) ||
+		 differs("output_stall", 0, k->output_stall, w->output_stall, why, n) ||
+		 differs("sync_pause", 0, k->sync_pause, w->sync_pause, why, n));
 }
 
 bool program_works(int index, program_engine *engine, const char **name, char *why, size_t n)

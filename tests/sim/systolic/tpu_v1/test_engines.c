@@ -85,6 +85,31 @@ Test(tpu_engines, agree_on_odd_arrays)
 				  &(struct program_wish){.rows = sizes[i][0], .columns = sizes[i][1]});
 }
 
+/* sync_pause is at most what all syncs take together, 0 where they take nothing; all parts of non_matrix are at most that. */
+Test(tpu_engines, syncs_take_their_time_and_no_more)
+{
+	static const uint64_t takes[] = {0, 1, 29};
+	uint64_t paused = 0;
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		struct program_case c;
+		struct program_run run;
+		uint64_t syncs = 0;
+		make(&c, seed, &(struct program_wish){0});
+		c.config.sync_cycles = (int64_t)takes[seed % 3];
+		for (int64_t i = 0; i < c.program.count; i++)
+			syncs += c.program.instruction[i].opcode == TPU_SYNC;
+		expect_agreement(&c);
+		cr_assert(program_run(&run, tpu_run_fast, &c, true));
+		const struct tpu_counters *k = &run.outcome.counter;
+		cr_assert_leq(k->sync_pause, syncs * takes[seed % 3]);
+		cr_assert_leq(k->raw_stall + k->input_stall + k->output_stall + k->sync_pause, k->non_matrix);
+		paused += k->sync_pause;
+		program_run_free(&run);
+		program_case_free(&c);
+	}
+	cr_assert_geq(paused, 100);
+}
+
 /* Who waits for what in the words of both, which are the same. */
 enum { REASONS = 9 };
 static const char *const reasons[REASONS] = {
@@ -291,7 +316,7 @@ struct mix {
 	int matrix_flag[6], from_buffer, packed_input, packed_result, taps, strided, dilated, padded, strip,
 		several_images;
 	int first_output, many_tiles, zero_points;
-	uint64_t stall, shift, raw, input, overflows, saturations;
+	uint64_t stall, shift, raw, input, output, pause, overflows, saturations;
 };
 
 static void count_matrix(struct mix *mix, const struct tpu_instruction *in, const struct tpu_registers *g)
@@ -344,6 +369,8 @@ static void count_program(struct mix *mix, const struct program_case *c)
 	mix->shift += run.outcome.counter.weight_shift;
 	mix->raw += run.outcome.counter.raw_stall;
 	mix->input += run.outcome.counter.input_stall;
+	mix->output += run.outcome.counter.output_stall;
+	mix->pause += run.outcome.counter.sync_pause;
 	mix->overflows += run.outcome.overflows;
 	mix->saturations += run.outcome.saturations;
 	program_run_free(&run);
@@ -386,5 +413,6 @@ Test(tpu_engines, the_programs_leave_nothing_out)
 			      mix.strided,        mix.dilated,      mix.padded,        mix.strip,
 			      mix.several_images, mix.first_output, mix.many_tiles,    mix.zero_points};
 	expect_all(others, (int)(sizeof others / sizeof *others), 20, "kind");
-	cr_assert(mix.stall && mix.shift && mix.raw && mix.input && mix.overflows > 100 && mix.saturations > 1000);
+	cr_assert(mix.stall && mix.shift && mix.raw && mix.input && mix.output && mix.pause && mix.overflows > 100 &&
+		  mix.saturations > 1000);
 }

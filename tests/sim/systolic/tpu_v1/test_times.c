@@ -60,7 +60,7 @@ static void expect_sums(const struct program_case *c, const struct npl_instructi
 				found++;
 			}
 	}
-	cr_assert_eq(found, 6);
+	cr_assert_eq(found, 8);
 	cr_assert_eq(sum[TPU_TIME_ISSUE], outcome->counter.instructions);
 	cr_assert_eq(table[c->program.count - 1].end, outcome->cycles);
 }

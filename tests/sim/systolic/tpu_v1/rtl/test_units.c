@@ -271,7 +271,8 @@ Test(tpu_rtl_units, host_link)
 	EXPECT_COUNT(m, host_bytes_out, 10);
 	EXPECT_COUNT(m, ub_rows_written, 4);
 	EXPECT_COUNT(m, ub_rows_read, 2);
-	/* The sync waits for host_out, which is neither; halt from 16 to 21 for host_in. */
+	/* The sync waits from 4 to 13 for host_out, halt from 16 to 21 for host_in. */
+	EXPECT_COUNT(m, output_stall, 10);
 	EXPECT_COUNT(m, input_stall, 6);
 	EXPECT_COUNT(m, raw_stall, 0);
 	EXPECT_COUNT(m, non_matrix, 23);
@@ -354,6 +355,7 @@ Test(tpu_rtl_units, issue_and_queues)
 	EXPECT_AT(m, TPU_ISSUED, halt, 57);
 	EXPECT_CYCLES(m, 58);
 	EXPECT_COUNT(m, input_stall, 16); /* looked at from 25 to 40 in vain */
+	EXPECT_COUNT(m, sync_pause, 7);
 	test_close(m);
 }
 
