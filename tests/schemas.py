@@ -35,6 +35,7 @@ COMMANDS = [
     "roofline lenet5 --devices tpu_v1,cpu,cuda --json -",
     "roofline mixed.onnx --devices tpu_v1 --json -",
     "roofline digits --devices gpu_a100 --json -",
+    "run digits --place Conv=null,*=tpu_v1 --timing-only --json -",
     "roofline lenet5 --devices tpu_v1 --set tpu_v1.weight_memory.preset=ideal --json -",
     "roofline pooled.onnx --devices tpu_v1,diannao --json -",
     "dram --pattern copy -n 4000 --json -",
