@@ -59,7 +59,10 @@ struct op_strided op_depthspace_copy(const struct npl_attrs *attrs, const struct
 int op_depthspace_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 		      struct npl_tensor *out, int n_out, struct npl_err *err)
 {
+	const struct op_strided copy = op_depthspace_copy(attrs, in[0], out);
 	(void)n_in;
 	(void)n_out;
-	return op_strided_run(attrs, in[0], out, err);
+	(void)err;
+	op_strided_copy(&copy, in[0]->data, out->data);
+	return 0;
 }

@@ -103,10 +103,25 @@ int op_slice_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 	return 0;
 }
 
+struct op_strided op_slice_copy(const struct npl_attrs *attrs, const struct npl_tensor *x, const struct npl_tensor *y)
+{
+	const struct npl_slice *slice = &attrs->slice;
+	int64_t stride[NPL_MAX_RANK], first = 0;
+	op_strides(&x->shape, stride);
+	for (int d = 0; d < y->shape.rank; d++) {
+		first += slice->first[d] * stride[d];
+		stride[d] *= slice->step[d];
+	}
+	return op_strided_make(npl_dtype_size(y->dtype), y->shape.rank, y->shape.dim, stride, first);
+}
+
 int op_slice_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		 int n_out, struct npl_err *err)
 {
+	const struct op_strided copy = op_slice_copy(attrs, in[0], out);
 	(void)n_in;
 	(void)n_out;
-	return op_strided_run(attrs, in[0], out, err);
+	(void)err;
+	op_strided_copy(&copy, in[0]->data, out->data);
+	return 0;
 }

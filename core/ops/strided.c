@@ -38,37 +38,6 @@ struct op_strided op_strided_permute(size_t element, int rank, const int64_t *di
 	return op_strided_make(element, rank, to, step, 0);
 }
 
-static struct op_strided slice_of(const struct npl_slice *slice, const struct npl_tensor *x, const struct npl_tensor *y)
-{
-	int64_t stride[NPL_MAX_RANK], first = 0;
-	op_strides(&x->shape, stride);
-	for (int d = 0; d < y->shape.rank; d++) {
-		first += slice->first[d] * stride[d];
-		stride[d] *= slice->step[d];
-	}
-	return op_strided_make(npl_dtype_size(y->dtype), y->shape.rank, y->shape.dim, stride, first);
-}
-
-bool op_strided_of(const struct npl_attrs *attrs, const struct npl_tensor *x, const struct npl_tensor *y,
-		   struct op_strided *copy)
-{
-	const size_t element = npl_dtype_size(y->dtype);
-	switch (attrs->op) {
-	case NPL_OP_TRANSPOSE:
-		*copy = op_strided_permute(element, x->shape.rank, x->shape.dim, attrs->list);
-		return true;
-	case NPL_OP_SPACETODEPTH:
-	case NPL_OP_DEPTHTOSPACE:
-		*copy = op_depthspace_copy(attrs, x, y);
-		return true;
-	case NPL_OP_SLICE:
-		*copy = slice_of(&attrs->slice, x, y);
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* The dimension whose neighbours in the source lie closest, which is worth squares; -1: the last does as well. */
 static int closest(const struct op_strided *c)
 {
@@ -170,15 +139,6 @@ void op_strided_copy_part(const struct op_strided *c, int dims, int64_t begin, i
 			part.first += outer % c->dim[d] * c->step[d];
 		op_strided_copy(&part, x, (char *)y + i * block * (int64_t)c->element);
 	}
-}
-
-int op_strided_run(const struct npl_attrs *attrs, const struct npl_tensor *x, struct npl_tensor *y, struct npl_err *err)
-{
-	struct op_strided copy;
-	if (!op_strided_of(attrs, x, y, &copy))
-		return npl_fail(err, NPL_EINTERNAL, "%s is no copy in steps", npl_op_defs[attrs->op].name);
-	op_strided_copy(&copy, x->data, y->data);
-	return 0;
 }
 
 void op_permute(size_t element, int rank, const int64_t *dim, const int64_t *perm, const void *x, void *y)

@@ -25,9 +25,11 @@ struct op_strided {
 struct op_strided op_strided_make(size_t element, int rank, const int64_t *dim, const int64_t *step, int64_t first);
 /* Dimension i of the result is dimension perm[i] of the source, whose dimensions are dim. */
 struct op_strided op_strided_permute(size_t element, int rank, const int64_t *dim, const int64_t *perm);
-/* The copy that an operator is whose shapes were checked. False: it is another operator. */
+/* copies.c: the copy that an operator is whose shapes were checked. False: it is another operator. */
 bool op_strided_of(const struct npl_attrs *attrs, const struct npl_tensor *x, const struct npl_tensor *y,
 		   struct op_strided *copy);
+/* slice.c: what Slice is. */
+struct op_strided op_slice_copy(const struct npl_attrs *attrs, const struct npl_tensor *x, const struct npl_tensor *y);
 
 /* depth_space.c: what SpaceToDepth and DepthToSpace are. */
 struct op_strided op_depthspace_copy(const struct npl_attrs *attrs, const struct npl_tensor *x,
@@ -37,8 +39,5 @@ struct op_strided op_depthspace_copy(const struct npl_attrs *attrs, const struct
 void op_strided_copy(const struct op_strided *copy, const void *x, void *y);
 /* A part: of the first `dims` dimensions, taken as one, the indices from begin to end. */
 void op_strided_copy_part(const struct op_strided *copy, int dims, int64_t begin, int64_t end, const void *x, void *y);
-/* The kernel of these operators. */
-int op_strided_run(const struct npl_attrs *attrs, const struct npl_tensor *x, struct npl_tensor *y,
-		   struct npl_err *err);
 
 #endif

@@ -40,7 +40,11 @@ int op_transpose_shape(struct npl_attrs *attrs, const struct npl_tensor *const *
 int op_transpose_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
 		     struct npl_tensor *out, int n_out, struct npl_err *err)
 {
+	const struct op_strided copy = op_strided_permute(npl_dtype_size(out->dtype), in[0]->shape.rank,
+							  in[0]->shape.dim, attrs->list);
 	(void)n_in;
 	(void)n_out;
-	return op_strided_run(attrs, in[0], out, err);
+	(void)err;
+	op_strided_copy(&copy, in[0]->data, out->data);
+	return 0;
 }
