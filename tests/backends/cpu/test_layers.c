@@ -9,53 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cpu/cpu.h"
-#include "npulab/device.h"
-#include "tests/kit/support.h"
-
-extern const struct npl_driver npl_driver_cpu, npl_driver_reference;
+#include "tests/kit/cpu_devices.h"
 
 enum { GUARD = 64 }; /* floats on each side of an output */
 static const float MARK = -12345.5f;
-static void *cpu[3]; /* by threads */
-static uint64_t rng, seed;
-
-static void open_devices(void)
-{
-	struct npl_err err = {0};
-	for (int64_t threads = 1; threads <= 2; threads++)
-		if (npl_driver_cpu.open(&(struct cpu_config){.threads = threads}, &cpu[threads], &err))
-			cr_skip("%s", err.msg);
-}
-
-static void close_devices(void)
-{
-	npl_driver_cpu.close(cpu[1]);
-	npl_driver_cpu.close(cpu[2]);
-}
-
 TestSuite(cpu_layers, .init = open_devices, .fini = close_devices);
-
-static void start(uint64_t value)
-{
-	rng = seed = value;
-}
-
-static int64_t pick(int64_t low, int64_t high)
-{
-	return test_range(&rng, low, high);
-}
-
-static struct npl_tensor random_tensor(struct npl_shape shape)
-{
-	struct npl_tensor tensor = {.dtype = NPL_F32, .shape = shape};
-	struct npl_err err;
-	cr_assert_eq(npl_tensor_alloc(&tensor, &err), 0, "%s", err.msg);
-	float *data = tensor.data;
-	for (int64_t i = 0; i < npl_tensor_count(&tensor); i++)
-		data[i] = (float)pick(-1000, 1000) / 500;
-	return tensor;
-}
 
 /* An output between two guards. */
 static float *guarded_output(struct npl_tensor *out, struct npl_shape shape)
