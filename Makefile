@@ -257,6 +257,10 @@ $(out)/fuzz_%: $(out)/tests/fuzz/%.o $(out)/objects.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -fsanitize=fuzzer -o $@ $< $(out)/objects.a $(LDFLAGS) $(libs)
 
+# For clang-tidy, which has the compilers' warnings too.
+warnings:
+	@echo $(filter-out -Werror,$(warnings))
+
 # Every source and no program: what `make lint` has both compilers look at.
 objects: $(sources:%.c=$(out)/%.o)
 
@@ -325,6 +329,6 @@ $(out)/version.h: FORCE
 
 FORCE:
 
-.PHONY: all help deps demo test test-cuda test-emulated bench-cuda cuda-bundle check docs-check docs-update asan lint format cosim mutants fuzz soak bench bench-host prove examples install install-files uninstall tsan clean objects FORCE
+.PHONY: all help deps demo test test-cuda test-emulated bench-cuda cuda-bundle check docs-check docs-update asan lint format cosim mutants fuzz soak bench bench-host prove examples install install-files uninstall tsan clean warnings objects FORCE
 
 -include $(sources:%.c=$(out)/%.d)

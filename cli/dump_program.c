@@ -184,12 +184,11 @@ static int write_memory(const struct cli_dump *dump, int64_t number, int m, stru
 /* What is written beside the first program's files, whose names were declared: nothing that the run has read or writes elsewhere. */
 static int check_files(const struct cli_dump *dump, struct npl_err *err)
 {
-	static const char *const endings[] = {".s", ".host.npy", ".weights.npy", ".buffer.npy"};
 	for (int64_t i = 1; i < dump->n; i++)
-		for (int k = 0; k <= MEMORIES; k++) {
-			if (k && !image_of(&dump->program[i], k - 1)->data)
+		for (int m = -1; m < MEMORIES; m++) { /* the text first */
+			if (m >= 0 && !image_of(&dump->program[i], m)->data)
 				continue;
-			char *path = file_name(dump->path, i, endings[k]);
+			char *path = file_name(dump->path, i, m < 0 ? ".s" : memories[m]);
 			const int rc = path ? npl_file_check_output(path, err)
 					    : npl_fail(err, NPL_ENOMEM, "out of memory");
 			free(path);

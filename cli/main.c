@@ -86,10 +86,9 @@ int main(int argc, char **argv)
 	cli_waiting_end();
 	if (fflush(stdout) || ferror(stdout)) {
 		const struct npl_err before = err;
-		const bool missing = code == NPL_EDEVICE || code == NPL_ECHECK; /* the report was made */
 		if (!code)
 			code = npl_fail(&err, NPL_EOUTPUT, "standard output could not be written");
-		else if (missing)
+		else if (code == NPL_EDEVICE || code == NPL_ECHECK) /* the report was made all the same */
 			code = npl_fail(&err, NPL_EOUTPUT, "standard output could not be written; %s", before.msg);
 	}
 	if (code)

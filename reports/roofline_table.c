@@ -162,9 +162,11 @@ static void put_notes(FILE *out, const struct npl_roofline *r)
 			      "per second; OF ROOF is the least time that both allow over the time taken, also "
 			      "of layers without MACs"});
 	if (r->graph && any_model)
-		npl_table_row(&table, (const char *const[]){"bound ~",
-							    "what most of the layer's cycles went to, by the machine's "
-							    "counters: docs/roofline.md, Bounds, has each"});
+		npl_table_row(&table,
+			      (const char *const[]){
+				      "bound ~",
+				      "what most of the layer's cycles, or of its time, went to, by the machine's "
+				      "counters: docs/roofline.md, Bounds, has each"});
 	if (r->graph && any_measure)
 		npl_table_row(&table, (const char *const[]){"bound", "of a real device the lower roof, where the layer "
 								     "reaches half of it"});

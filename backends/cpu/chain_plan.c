@@ -353,6 +353,12 @@ static int plan_conv8(struct cpu_chain *c, int l, struct npl_err *err)
 	return 0;
 }
 
+/* What the library is worth asking for with channels last alone: of averages with channels first slices.c is faster. */
+static bool only_last(const struct npl_layer *layer)
+{
+	return is_byte(layer->out) || layer->op == NPL_OP_AVERAGEPOOL;
+}
+
 static int choose_way(struct cpu_chain *c, int l, struct npl_err *err)
 {
 	const struct npl_layer *layer = c->chain.layer[l];
@@ -361,9 +367,7 @@ static int choose_way(struct cpu_chain *c, int l, struct npl_err *err)
 		int rc = plan_conv8(c, l, err);
 		if (rc != NPL_EDEVICE)
 			return rc;
-	} else if (dnn && cpu_dnn_knows(layer) && (!is_byte(layer->out) || is_last(c, layer->in[0])) &&
-		   (layer->op != NPL_OP_AVERAGEPOOL ||
-		    is_last(c, layer->in[0]))) { /* else the library's is slower than slices.c's */
+	} else if (dnn && cpu_dnn_knows(layer) && (!only_last(layer) || is_last(c, layer->in[0]))) {
 		struct cpu_dnn_op *op = NULL;
 		bool image = layer->op == NPL_OP_CONV || layer->op == NPL_OP_CONVTRANSPOSE ||
 			     is_last(c, layer->in[0]) || orders_agree(layer->in[0]);

@@ -144,10 +144,15 @@ int cpu_elements_run(struct cpu_state *cpu, const struct npl_layer *layer, struc
 bool cpu_maxpool_knows(const struct npl_layer *layer);
 void cpu_maxpool_last(struct cpu_state *cpu, const struct npl_layer *layer);
 
-/* slices.c: Transpose, Slice and other copies in steps (core/ops/strided.h), by all threads. */
+/* How work is cut for the threads (slices.c, copies.c). */
+#define CPU_TASKS_OF_THREAD 4     /* so that a thread which is late does not keep the others waiting for long */
+#define CPU_TASK_ELEMENTS   16384 /* of the larger tensor, at least: fewer cost more in waking threads than they save */
+
+/* copies.c: Transpose, Slice and other copies in steps (core/ops/strided.h). */
 bool cpu_is_copy(const struct npl_layer *layer);
 void cpu_copy_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out, double *seconds);
-/* Softmax and its like, sums and means, LayerNormalization, Resize, AveragePool, maxima of floats: slices of a tensor of any type, by all threads. */
+
+/* slices.c: Softmax and its like, sums and means, normalisations, Resize, AveragePool, maxima of floats: slices of a tensor of any type. */
 bool cpu_is_sliced(const struct npl_layer *layer);
 int cpu_slices_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out, double *seconds,
 		   struct npl_err *err);

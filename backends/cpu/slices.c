@@ -7,11 +7,7 @@
 #include "core/computer/clock.h"
 #include "core/measured.h"
 #include "core/ops/reduce.h"
-#include "core/ops/strided.h"
 #include "cpu.h"
-
-#define SLICES_OF_THREAD 4     /* so that a thread which is late does not keep the others waiting for long */
-#define TASK_ELEMENTS    16384 /* of the larger tensor, at least: fewer cost more in waking threads than they save */
 
 /* The tensors as the operator may see them with any number of slices in dimension `dim`. */
 struct slicing {
@@ -137,44 +133,6 @@ static struct slicing slicing_of(const struct npl_layer *layer)
 	return s;
 }
 
-/* A copy in steps, and how many of its first dimensions the threads share. */
-struct shared_copy {
-	struct op_strided copy;
-	const void *x;
-	void *y;
-	int dims;
-	int64_t indices, tasks;
-};
-
-static void copy_task(void *context, int64_t i, int worker)
-{
-	const struct shared_copy *s = context;
-	(void)worker;
-	op_strided_copy_part(&s->copy, s->dims, s->indices * i / s->tasks, s->indices * (i + 1) / s->tasks, s->x, s->y);
-}
-
-bool cpu_is_copy(const struct npl_layer *layer)
-{
-	struct op_strided copy;
-	return layer->n_in > 0 && !layer->fused && !layer->n_more &&
-	       op_strided_of(layer->attrs, layer->in[0], layer->out, &copy);
-}
-
-void cpu_copy_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out, double *seconds)
-{
-	const int64_t most = SLICES_OF_THREAD * (int64_t)cpu->threads, worth = npl_tensor_count(out) / TASK_ELEMENTS;
-	struct shared_copy s = {
-		.x = layer->in[0]->data, .y = out->data, .dims = 1, .tasks = cpu->threads == 1 ? 1 : most};
-	op_strided_of(layer->attrs, layer->in[0], out, &s.copy);
-	s.tasks = s.tasks > worth ? worth : s.tasks;
-	s.tasks = s.tasks < 1 ? 1 : s.tasks;
-	for (s.indices = s.copy.dim[0]; s.indices < s.tasks && s.dims < s.copy.rank; s.dims++)
-		s.indices *= s.copy.dim[s.dims];
-	double begin = npl_clock_seconds();
-	npl_pool_run(cpu->pool, s.tasks, copy_task, &s);
-	*seconds = npl_clock_seconds() - begin;
-}
-
 bool cpu_is_sliced(const struct npl_layer *layer)
 {
 	return slicing_of(layer).slices > 1;
@@ -231,8 +189,8 @@ int cpu_slices_run(struct cpu_state *cpu, const struct npl_layer *layer, const s
 	struct work work = {.layer = layer, .out = out, .slicing = slicing_of(layer)};
 	const int64_t in_count = npl_tensor_count(layer->in[0]), out_count = npl_tensor_count(out),
 		      elements = in_count > out_count ? in_count : out_count,
-		      most = SLICES_OF_THREAD * (int64_t)cpu->threads;
-	work.tasks = cpu->threads == 1 ? 1 : elements / TASK_ELEMENTS;
+		      most = CPU_TASKS_OF_THREAD * (int64_t)cpu->threads;
+	work.tasks = cpu->threads == 1 ? 1 : elements / CPU_TASK_ELEMENTS;
 	work.tasks = work.tasks > most ? most : work.tasks;
 	work.tasks = work.tasks > work.slicing.slices ? work.slicing.slices : work.tasks < 1 ? 1 : work.tasks;
 	double begin = npl_clock_seconds();

@@ -110,7 +110,7 @@ struct op_strided op_slice_copy(const struct npl_attrs *attrs, const struct npl_
 	op_strides(&x->shape, stride);
 	for (int d = 0; d < y->shape.rank; d++) {
 		first += slice->first[d] * stride[d];
-		stride[d] *= slice->step[d];
+		stride[d] *= y->shape.dim[d] > 1 ? slice->step[d] : 1; /* one that is taken once may have any step */
 	}
 	return op_strided_make(npl_dtype_size(y->dtype), y->shape.rank, y->shape.dim, stride, first);
 }

@@ -90,6 +90,8 @@ Test(cpu_slices, sums_and_normalised_rows_in_slices_equal_the_whole)
 		const struct npl_tensor *in[] = {&x, &scale, &scale};
 		check_sliced(sum.op, &sum, in, 1);
 		check_sliced(norm.op, &norm, in, 3);
+		norm.op = NPL_OP_RMSNORMALIZATION;
+		check_sliced(norm.op, &norm, in, 2);
 		struct npl_attrs greatest = {.op = NPL_OP_ARGMAX, .opset = 13, .keep_dims = keep, .axis = pick(2, 3)};
 		check_sliced(greatest.op, &greatest, in, 1);
 		struct npl_attrs instance = {.op = NPL_OP_INSTANCENORMALIZATION, .epsilon = 1e-5f};

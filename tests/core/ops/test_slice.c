@@ -52,6 +52,8 @@ static void draw_slices(uint64_t *seed, const struct npl_shape *shape, bool step
 		order[pick] = order[i];
 		s->axis[i] = test_range(seed, 0, 1) ? axis : axis - shape->rank;
 		s->step[i] = steps ? test_range(seed, 0, 1) ? test_range(seed, 1, 3) : -test_range(seed, 1, 3) : 1;
+		if (steps && test_range(seed, 0, 7) == 0) /* past either end at once */
+			s->step[i] = test_range(seed, 0, 1) ? INT64_MAX : INT64_MIN;
 		s->start[i] = test_range(seed, -size - 2, size + 2);
 		s->end[i] = test_range(seed, -size - 2, size + 2);
 		if (test_range(seed, 0, 5) == 0) /* as exporters write "to the end" */
