@@ -80,11 +80,11 @@ static void check_slice(const struct npl_tensor *x, const struct npl_tensor *out
 	}
 }
 
-/* A list as a constant input: int64, or int32 when narrow. */
+/* A list as a constant input: int64, or int32 when narrow, where a value beyond int32 becomes the nearest one. */
 static struct npl_tensor list_tensor(const int64_t *values, int n, bool narrow, int32_t *room)
 {
 	for (int i = 0; i < n; i++)
-		room[i] = (int32_t)(values[i] > INT32_MAX ? INT32_MAX : values[i]);
+		room[i] = (int32_t)(values[i] > INT32_MAX ? INT32_MAX : values[i] < INT32_MIN ? INT32_MIN : values[i]);
 	return (struct npl_tensor){.dtype = narrow ? NPL_I32 : NPL_I64,
 				   .shape = npl_shape_of(1, n),
 				   .data = narrow ? (void *)room : (void *)values};
