@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "common.h"
-#include "frontend/compare/instance.h"
 #include "npulab/stage.h"
 #include "reports/json.h"
 #include "reports/table.h"
@@ -63,9 +62,8 @@ static int open_machines(struct npl_graph *graph, const char *devices, const str
 	options.without_host = true;
 	int rc = npl_devices_open(&options, m->device, NULL, err);
 	for (int d = 0; d < m->n && !rc; d++) {
-		m->names[d] = instance_label(npl_device_name(m->device[d]), m->names[d], arena);
-		rc = m->names[d] ? plan_on(graph, m->device[d], &m->run[d], arena, err)
-				 : npl_fail(err, NPL_ENOMEM, "out of memory");
+		m->names[d] = npl_device_instance(m->device[d]);
+		rc = plan_on(graph, m->device[d], &m->run[d], arena, err);
 	}
 	return rc;
 }

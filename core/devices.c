@@ -41,6 +41,7 @@ struct npl_device {
 	struct npl_arena arena;
 	void *config;
 	void *state;
+	const char *instance; /* NULL: the machine's name */
 	char *yaml;
 	const struct npl_param_value *value; /* n_values, in schema order */
 	int n_values;
@@ -299,6 +300,8 @@ static int open_driver(struct npl_device *dev, const struct npl_device_options *
 {
 	if (read_parameters(dev, options, err))
 		return err->code;
+	if (options && options->instance && !(dev->instance = npl_arena_strdup(&dev->arena, options->instance)))
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", dev->machine.name);
 	if (dev->driver->open(dev->config, &dev->state, err)) {
 		dev->state = NULL;
 		return npl_prefix(err, "%s", dev->machine.name);
@@ -360,6 +363,11 @@ void npl_device_close(struct npl_device *device)
 const char *npl_device_name(const struct npl_device *device)
 {
 	return device->machine.name;
+}
+
+const char *npl_device_instance(const struct npl_device *device)
+{
+	return device->instance ? device->instance : device->machine.name;
 }
 
 const struct npl_driver *npl_device_driver(const struct npl_device *device)

@@ -218,6 +218,7 @@ static void put_used_devices(struct npl_json *json, const struct npl_device_repo
 		const struct npl_device_report *part = &r->part[i];
 		npl_json_open(json, NULL, '{');
 		npl_json_string(json, "name", part->name);
+		npl_json_string(json, "instance", part->instance);
 		npl_json_string(json, "kind", npl_device_kind_name(part->info.kind));
 		npl_json_string(json, "engine", part->info.engine);
 		npl_json_string(json, "precision", npl_device_precision(&part->info));

@@ -17,11 +17,11 @@
 #include "unavailable.h"
 #include "value_notes.h"
 
-/* Whether the device of this name times its link itself. */
-static bool times_link(const struct npl_device_report *r, const char *name)
+/* Whether the device of a placement times its link itself. */
+static bool times_link(const struct npl_device_report *r, const char *instance)
 {
 	for (int i = 0; i < r->n_parts; i++)
-		if (!strcmp(r->part[i].name, name))
+		if (!strcmp(r->part[i].instance, instance))
 			return r->part[i].info.link.measured;
 	return false;
 }

@@ -14,7 +14,7 @@ const struct npl_device_info *npl_layer_machine(const struct npl_device_report *
 	if (!strcmp(row->ran_on, "host"))
 		return NULL;
 	for (int i = 0; i < report->n_parts; i++)
-		if (!strcmp(report->part[i].name, row->ran_on))
+		if (!strcmp(report->part[i].instance, row->ran_on))
 			return &report->part[i].info;
 	return report->n_parts ? NULL : &report->info;
 }

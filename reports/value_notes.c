@@ -28,7 +28,7 @@ static const char *name_with(const struct npl_device_report *r, enum npl_format 
 {
 	for (int i = 0; i < r->n_parts; i++)
 		if (r->part[i].info.format == format)
-			return r->part[i].name;
+			return r->part[i].instance;
 	return !r->n_parts && r->info.format == format ? r->name : NULL;
 }
 

@@ -232,7 +232,7 @@ static int run_all(const struct job *job, struct npl_device *const *device, stru
 		if (!c->device[0].part)
 			return npl_fail(err, NPL_ENOMEM, "out of memory");
 		for (int d = 0; d < options->n_devices; d++) {
-			if (npl_report_describe(c, device[d], options->device_names[d], &c->device[0].part[d], err))
+			if (npl_report_describe(c, device[d], &c->device[0].part[d], err))
 				return err->code;
 			c->device[0].n_parts = d + 1;
 		}
@@ -242,7 +242,7 @@ static int run_all(const struct job *job, struct npl_device *const *device, stru
 		struct npl_device_report *report = &c->device[c->n_devices];
 		if (!device[d])
 			continue;
-		if (npl_report_describe(c, device[d], options->device_names[d], report, err))
+		if (npl_report_describe(c, device[d], report, err))
 			return err->code;
 		c->n_devices++;
 		if (run_entry(job, &device[d], 1, NULL, report->name, c, report, err))
@@ -271,7 +271,7 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 	if (!rc)
 		rc = npl_host_open(options, &job.host, err);
 	if (!rc)
-		rc = npl_report_describe(c, job.host, npl_device_name(job.host), &c->host, err);
+		rc = npl_report_describe(c, job.host, &c->host, err);
 	if (!rc && options->programs && device[0])
 		rc = npl_device_dump_programs(device[0], options->programs, err);
 	for (int d = 0; d < options->n_devices && !rc; d++) {

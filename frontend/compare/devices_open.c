@@ -107,6 +107,7 @@ static int open_one(struct opening *o, int d, struct npl_device **device, struct
 		rc = refuse_host(machine, name, err);
 	npl_device_close(plain);
 	opening.engine = options->engine;
+	opening.instance = o->label[d];
 	if (!rc)
 		rc = npl_device_open(name, &opening, device, err);
 	o->unknown = rc == NPL_EDEVICE && !npl_device_is_known(name);
@@ -197,6 +198,29 @@ int npl_devices_open(const struct npl_compare_options *options, struct npl_devic
 	return rc;
 }
 
+/* The host is a processor, and the networks' values begin in its memory: a link of its own would carry nothing. */
+static int check_host(const char *name, const struct npl_device *host, const char *const *set, int n_sets,
+		      struct npl_err *err)
+{
+	const struct npl_processor_model *model = npl_processor_of(host);
+	if (!model)
+		return npl_fail(
+			err, NPL_EUSAGE,
+			"--host %s: a machine of the driver '%s' cannot be the host, expected one of 'processor', as "
+			"`npulab devices host --yaml` prints",
+			name, npl_device_driver(host)->name);
+	for (int i = 0; i < n_sets; i++)
+		if (!strncmp(set[i], "host_link.", strlen("host_link.")))
+			return npl_fail(err, NPL_EUSAGE,
+					"--set host.%s: the host has no link to itself, expected a device's host_link",
+					set[i]);
+	if (*model->link_name)
+		return npl_fail(err, NPL_EUSAGE,
+				"--host %s: its host_link.name is '%s', expected \"\": the host has no link to itself",
+				name, model->link_name);
+	return 0;
+}
+
 int npl_host_open(const struct npl_compare_options *options, struct npl_device **host, struct npl_err *err)
 {
 	const char **sets = calloc((size_t)options->n_sets + 1, sizeof *sets);
@@ -207,31 +231,28 @@ int npl_host_open(const struct npl_compare_options *options, struct npl_device *
 	const struct npl_device_options opening = {
 		.set = sets, .n_sets = npl_device_sets(HOST, options->set, options->n_sets, sets)};
 	int rc = npl_device_open(name, &opening, host, err);
-	free(sets);
 	if (rc && options->host)
-		return npl_prefix(err, "--host %s", options->host);
-	if (!rc && !npl_processor_of(*host)) {
-		rc = npl_fail(
-			err, NPL_EUSAGE,
-			"--host %s: a machine of the driver '%s' cannot be the host, expected one of 'processor', as "
-			"`npulab devices host --yaml` prints",
-			name, npl_device_driver(*host)->name);
+		npl_prefix(err, "--host %s", options->host);
+	if (!rc)
+		rc = check_host(name, *host, opening.set, opening.n_sets, err);
+	if (rc) {
 		npl_device_close(*host);
 		*host = NULL;
 	}
+	free(sets);
 	return rc;
 }
 
 /* Copies what outlives the device into the comparison. */
-int npl_report_describe(struct npl_comparison *c, const struct npl_device *device, const char *asked,
-			struct npl_device_report *report, struct npl_err *err)
+int npl_report_describe(struct npl_comparison *c, const struct npl_device *device, struct npl_device_report *report,
+			struct npl_err *err)
 {
 	int n;
 	const struct npl_param_value *from = npl_device_settings(device, &n);
 	struct npl_param_value *settings = npl_arena_array(&c->arena, (size_t)n + 1, sizeof *settings);
 	report->info = *npl_device_get_info(device);
 	report->name = npl_arena_strdup(&c->arena, npl_device_name(device));
-	report->instance = instance_label(npl_device_name(device), asked, &c->arena);
+	report->instance = npl_arena_strdup(&c->arena, npl_device_instance(device));
 	report->note = npl_device_keep_notes(device, &c->arena, &report->n_notes);
 	bool ok = settings && report->name && report->instance && report->note;
 	for (int i = 0; i < n && ok; i++) {

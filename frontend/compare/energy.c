@@ -132,7 +132,7 @@ int npl_energy_watch_settle(const struct npl_energy_watch *watch, struct npl_run
 		note(watch->report, power.note);
 		for (int i = 0; i < run->n_layers && isfinite(power.watts); i++)
 			if (run->layer[i].role == NPL_RAN &&
-			    !strcmp(run->layer[i].ran_on, npl_device_name(watch->device[d])))
+			    !strcmp(run->layer[i].ran_on, npl_device_instance(watch->device[d])))
 				assume_row(&run->layer[i], power.watts, watch->own_time);
 	}
 	return npl_run_total(run, err);

@@ -10,7 +10,6 @@
 
 #include "devices_open.h"
 #include "frontend/quantise/quantise.h"
-#include "instance.h"
 #include "npulab/causes.h"
 #include "roofs.h"
 
@@ -221,12 +220,12 @@ static int run_network(struct npl_roofline *r, struct npl_graph *graph, const st
 }
 
 /* What a report says of the device, and its roofs. */
-static int describe(struct npl_roofline *r, struct npl_device *opened, const char *asked,
-		    struct npl_roofline_device *device, struct npl_err *err)
+static int describe(struct npl_roofline *r, struct npl_device *opened, struct npl_roofline_device *device,
+		    struct npl_err *err)
 {
 	const char *sha256 = npl_device_sha256(opened);
 	device->name = npl_arena_strdup(&r->arena, npl_device_name(opened));
-	device->instance = instance_label(npl_device_name(opened), asked, &r->arena);
+	device->instance = npl_arena_strdup(&r->arena, npl_device_instance(opened));
 	device->sha256 = npl_arena_strdup(&r->arena, sha256 ? sha256 : "");
 	device->info = *npl_device_get_info(opened);
 	device->info.memory_yaml = NULL; /* the device's, which is about to close */
@@ -264,7 +263,7 @@ int npl_roofline(struct npl_graph *graph, const struct npl_samples *samples, con
 		if (!opened[d])
 			continue;
 		asked[r->n_devices] = options->device_names[d];
-		rc = describe(r, opened[d], options->device_names[d], &r->device[r->n_devices], err);
+		rc = describe(r, opened[d], &r->device[r->n_devices], err);
 		r->n_devices++;
 	}
 	for (int d = 0; opened && d < n; d++)

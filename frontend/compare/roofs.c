@@ -224,7 +224,7 @@ static int measure(struct npl_device *device, struct npl_roofline_device *roofs,
 int npl_roofs_find(struct npl_device *device, struct npl_roofline_device *roofs, struct npl_err *err)
 {
 	const struct npl_device_info *info = npl_device_get_info(device);
-	npl_stage_part(npl_device_name(device), NULL, 0, 0);
+	npl_stage_part(npl_device_instance(device), NULL, 0, 0);
 	if (info->kind == NPL_KIND_CPU || info->kind == NPL_KIND_GPU)
 		return measure(device, roofs, err);
 	if (!npl_device_kind_is_modelled(info->kind) || !(info->peak_macs_per_second > 0))

@@ -394,8 +394,8 @@ int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare
 		if (!device[d])
 			continue;
 		struct npl_device_report *report = &c->device[c->n_devices++];
-		npl_stage_part(npl_device_name(device[d]), "device", d + 1, options->n_devices);
-		rc = npl_report_describe(c, device[d], options->device_names[d], report, err);
+		npl_stage_part(npl_device_instance(device[d]), "device", d + 1, options->n_devices);
+		rc = npl_report_describe(c, device[d], report, err);
 		if (!rc)
 			rc = run_device(spec, c->graph->node, w, y.shape, options->timing_only, device[d], report,
 					output, err);

@@ -414,7 +414,7 @@ static int check_options(const struct npl_graph *graph, const struct npl_session
 		if (npl_device_get_info(options->device[d])->format != NPL_FORMAT_F32 && !options->ranges &&
 		    !options->timing_only)
 			return npl_fail(err, NPL_EUSAGE, "%s needs the values' ranges to quantise with",
-					npl_device_name(options->device[d]));
+					npl_device_instance(options->device[d]));
 	return 0;
 }
 

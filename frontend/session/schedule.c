@@ -28,12 +28,12 @@ int npl_schedule_open(struct npl_schedule *s, struct npl_device *const *device, 
 	add_resource(s, NPL_RESOURCE_HOST, NPL_ON_HOST, "host");
 	for (int d = 0; d < n_devices; d++) {
 		const struct npl_link *link = &npl_device_get_info(device[d])->link;
-		s->of_device[d] = add_resource(s, NPL_RESOURCE_DEVICE, d, npl_device_name(device[d]));
+		s->of_device[d] = add_resource(s, NPL_RESOURCE_DEVICE, d, npl_device_instance(device[d]));
 		s->of_link[d] = link->name ? add_resource(s, NPL_RESOURCE_LINK, d, link->name) : -1;
 		if (!link->name)
 			continue;
 		struct npl_resource *resource = &s->resource[s->of_link[d]];
-		resource->of = npl_device_name(device[d]);
+		resource->of = npl_device_instance(device[d]);
 		resource->energy_within = link->energy_within;
 		resource->energy_origin = link->energy_origin ? link->energy_origin : "absent";
 	}

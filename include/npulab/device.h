@@ -147,6 +147,7 @@ struct npl_device_options {
 	const char *const *set; /* "KEY=VALUE" without the machine's name */
 	int threads;            /* > 0: for drivers with a parameter `threads` */
 	const char *engine;     /* for drivers with several, NULL: the first */
+	const char *instance;   /* tells devices of one name apart in runs and reports; NULL: the name */
 };
 
 struct npl_device; /* opaque: a driver opened with a machine */
@@ -168,6 +169,7 @@ const char *const *npl_device_notes(const struct npl_device *device, int *n);
  * fitted figures stay. NULL: out of memory. */
 const char *const *npl_device_keep_notes(const struct npl_device *device, struct npl_arena *arena, int *n);
 const char *npl_device_name(const struct npl_device *device);
+const char *npl_device_instance(const struct npl_device *device); /* as the options said, else the name */
 const struct npl_driver *npl_device_driver(const struct npl_device *device);
 const void *npl_device_state(const struct npl_device *device); /* what the driver's open made */
 const char *npl_device_description(const struct npl_device *device);

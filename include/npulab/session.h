@@ -97,7 +97,7 @@ enum npl_role {
 struct npl_layer_run {
 	int node;
 	enum npl_role role;
-	const char *ran_on;    /* device name or "host"; borrowed from the session */
+	const char *ran_on;    /* npl_device_instance or "host"; borrowed from the session */
 	const char *placed_by; /* the placement rule that put it there; NULL: none did. Of a comparison */
 	const char *note;      /* why it is on the host, what it is fused into, or what the host does of it; NULL */
 	bool host_part;        /* ran on a device, but for what the note says; that is in host_seconds */

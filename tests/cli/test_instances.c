@@ -151,6 +151,63 @@ Test(instances, settings_of_a_machine_file)
 	cli_remove_folder(folder);
 }
 
+/* The cell of PEAK USED in a layer's row of --layers: the sixth, two spaces or more apart from its neighbours. */
+static void peak_used(const char *table, const char *layer, char cell[32])
+{
+	char row[200], *at, *rest = row;
+	snprintf(row, sizeof row, "\n%s ", layer);
+	at = strstr(strstr(table, "PEAK USED    MOVED"), row);
+	cr_assert(at, "no row of %s: %s", layer, table);
+	snprintf(row, sizeof row, "%.*s", (int)strcspn(at + 1, "\n"), at + 1);
+	for (int i = 0; i < 5; i++) {
+		rest = strstr(rest, "  ");
+		cr_assert(rest, "%s", row);
+		rest += strspn(rest, " ");
+	}
+	snprintf(cell, 32, "%.*s", (int)(strstr(rest, "  ") - rest), rest);
+}
+
+/* Two entries of one machine in a placement are told apart, and each layer's use is of the peak of its own entry. */
+Test(instances, of_a_placement)
+{
+	static const char narrow[] = "tpu_v1@array.rows=128@array.columns=64", *const of_layer[] = {"conv1", narrow,
+												    "fc1",   "tpu_v1",
+												    "relu1", "host"};
+	const struct cli_how how = {0};
+	char place[100], both_use[32], alone_use[32];
+	snprintf(place, sizeof place, "Conv*=%s,Gemm=tpu_v1,*=host", narrow);
+	json_t *root = cli_json(&how, "run", "digits", "--place", place, "--timing-only", "--json", "-");
+	json_t *placed = entry(root, 0);
+	for (size_t i = 0; i < 2; i++) {
+		const char *want = i ? "tpu_v1" : narrow;
+		json_t *used = json_array_get(cli_at(placed, "devices"), i),
+		       *link = json_array_get(cli_at(placed, "links"), i);
+		cr_assert_str_eq(cli_text(json_object_get(used, "name")), "tpu_v1");
+		cr_assert_str_eq(cli_text(json_object_get(used, "instance")), want);
+		cr_assert_str_eq(cli_text(json_object_get(link, "device")), want);
+	}
+	for (size_t i = 0; i < 6; i += 2) {
+		size_t found = 0, k;
+		json_t *row;
+		json_array_foreach (cli_at(placed, "layers"), k, row) {
+			if (strcmp(cli_text(json_object_get(row, "name")), of_layer[i]) != 0)
+				continue;
+			cr_assert_str_eq(cli_text(json_object_get(row, "ran_on")), of_layer[i + 1]);
+			found++;
+		}
+		cr_assert_eq(found, 1, "%s", of_layer[i]);
+	}
+	json_decref(root);
+	struct cli_result both = cli_run(&how, "run", "digits", "--place", place, "--timing-only", "--layers"),
+			  alone = cli_run(&how, "run", "digits", "--place", "Gemm=tpu_v1,*=host", "--timing-only",
+					  "--layers");
+	peak_used(both.out, "fc1", both_use);
+	peak_used(alone.out, "fc1", alone_use);
+	cr_assert_str_eq(both_use, alone_use);
+	cli_free(&both);
+	cli_free(&alone);
+}
+
 Test(instances, refusals)
 {
 	static const struct {
