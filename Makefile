@@ -268,6 +268,10 @@ objects: $(sources:%.c=$(out)/%.o)
 ifneq ($(and $(WERROR),$(filter release lint-gcc,$(BUILD))),)
 $(lib_obj) $(cli_obj): private all_flags += -Wframe-larger-than=20000
 endif
+# Kernels of products are most of what the tests compute: at -O1 each of their partial sums lies in memory, and is checked there.
+ifeq ($(BUILD),asan)
+$(patsubst %.c,$(out)/%.o,$(wildcard core/int8/*.c core/q16/*.c) core/ops/product.c): private all_flags += -O2
+endif
 # The GPU's kernels run on the processor there, compiled as the tests are.
 kernel_flags = -DTEST_CC='"$(CC)"' -DTEST_KERNEL_FLAGS='"$(filter -fsanitize% -fno-sanitize%,$(flags_$(BUILD)))"' \
 	-DTEST_KERNEL_FOLDER='"$(out)/kernels"'

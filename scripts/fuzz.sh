@@ -45,9 +45,10 @@ TMPDIR=$(mktemp -d ${shm:+-p $shm})
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 mkdir -p $out/crashes
-failed=()
-for name; do
-	corpus=$out/corpus/$name
+# Fuzzes with one program; what it says comes at the end, in one piece.
+fuzz()
+{
+	local name=$1 corpus=$out/corpus/$1 log status
 	if [ ! -d "$corpus" ]; then
 		mkdir -p "$corpus"
 		case $name in
@@ -89,15 +90,35 @@ for name; do
 		*) seed "$corpus" '' "$name" ;;
 		esac
 	fi
+	log=$out/$name.log status=0
+	"$out/fuzz_$name" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+		-artifact_prefix="$out/crashes/$name-" "$corpus" > "$log" 2>&1 || status=1
 	echo "fuzz: $name: $seconds s"
-	log=$out/$name.log
-	if "$out/fuzz_$name" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
-		-artifact_prefix="$out/crashes/$name-" "$corpus" > "$log" 2>&1; then
+	if [ $status -eq 0 ]; then
 		grep -E '^(Done|stat::number_of_executed_units)' "$log"
 	else
 		grep -vE '^#[0-9]+[[:space:]]' "$log" | tail -n 60
-		failed+=("$name")
 	fi
+	return $status
+}
+
+# As many at once as there are processors.
+declare -A running=()
+failed=()
+reap()
+{
+	local pid status=0
+	wait -n -p pid || status=$?
+	[ "$status" -eq 0 ] || failed+=("${running[$pid]}")
+	unset "running[$pid]"
+}
+for name; do
+	[ ${#running[@]} -lt "$(nproc)" ] || reap
+	fuzz "$name" &
+	running[$!]=$name
+done
+while [ ${#running[@]} -gt 0 ]; do
+	reap
 done
 if [ ${#failed[@]} -gt 0 ]; then
 	echo "fuzz: failed: ${failed[*]}; to see one again: $out/fuzz_NAME $out/crashes/NAME-..."

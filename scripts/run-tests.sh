@@ -23,9 +23,9 @@ export NPULAB_BIN
 
 logs=$(mktemp -d) || exit 2
 trap 'rm -rf "$logs"' EXIT
-seconds=${TEST_SECONDS:-900}
+seconds=${TEST_SECONDS:-1800}
 if [ "$flavour" = asan ]; then
-	seconds=${TEST_SECONDS:-1800}
+	seconds=${TEST_SECONDS:-3000}
 	# An impossible allocation must come back as NULL, as it does without the sanitizer. The search for leaks dies in the thread-local
 	# memory of libraries that were loaded on demand and have threads (oneDNN's OpenMP) if it follows __tls_get_addr.
 	export ASAN_OPTIONS="log_path=$logs/sanitizer:allocator_may_return_null=1:detect_stack_use_after_return=1:exitcode=99:intercept_tls_get_addr=0"
