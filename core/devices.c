@@ -14,6 +14,7 @@
 
 #include "books.h"
 #include "core/base/parallel.h"
+#include "core/base/refuse.h"
 #include "npulab/program_dump.h"
 #include "npulab/sha256.h"
 #include "npulab/text.h"
@@ -427,20 +428,15 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
 {
 	if (n)
 		why[0] = '\0';
-	if (layer->fused > NPL_ACT_RELU && !(device->info.activations >> layer->fused & 1u)) {
-		snprintf(why, n, "it does not apply %s to a result on its way", npl_activation_name(layer->fused));
-		return false;
-	}
-	if (layer->op == NPL_OP_CONV && layer->attrs->private_kernels && !device->info.private_kernels) {
-		snprintf(why, n, "it has no Conv with kernels of its own for every output position");
-		return false;
-	}
+	if (layer->fused > NPL_ACT_RELU && !(device->info.activations >> layer->fused & 1u))
+		return npl_refuse(why, n, "it does not apply %s to a result on its way",
+				  npl_activation_name(layer->fused));
+	if (layer->op == NPL_OP_CONV && layer->attrs->private_kernels && !device->info.private_kernels)
+		return npl_refuse(why, n, "it has no Conv with kernels of its own for every output position");
 	if (!device->driver->supports(device->state, layer, why, n))
 		return false;
-	if (layer->n_more && !device->info.several) {
-		snprintf(why, n, "of its results the device gives the first alone, and others are read");
-		return false;
-	}
+	if (layer->n_more && !device->info.several)
+		return npl_refuse(why, n, "of its results the device gives the first alone, and others are read");
 	return true;
 }
 
