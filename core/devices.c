@@ -402,6 +402,16 @@ const struct npl_param_value *npl_device_settings(const struct npl_device *devic
 	return device->value;
 }
 
+const char *npl_device_setting(const struct npl_device *device, const char *key)
+{
+	return npl_param_text(device->value, device->n_values, key);
+}
+
+double npl_device_setting_number(const struct npl_device *device, const char *key)
+{
+	return npl_param_number(device->value, device->n_values, key);
+}
+
 const char *const *npl_device_notes(const struct npl_device *device, int *n)
 {
 	*n = device->n_notes;
