@@ -116,7 +116,8 @@ struct npl_driver {
 	void (*describe)(const void *state, struct npl_device_info *info); /* info is zeroed */
 	/* Can this layer run here? If not, the reason in why. Not an error. */
 	bool (*supports)(const void *state, const struct npl_layer *layer, char *why, size_t n);
-	/* Runs a supported layer: fills out (unless timing_only) and the result. */
+	/* Runs a supported layer: fills out (unless timing_only) and the result. The seconds of a device with a clock_hz are not the driver's:
+	 * npl_device_run makes them of the cycles. */
 	int (*run)(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err);
 	/* Optional, all three or none: chains of supported layers (chain.h). results[i] is layer i's share; shares sum to the
 	 * whole. open_chain: NPL_EDEVICE, together they do not go. */

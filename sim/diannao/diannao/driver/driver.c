@@ -117,8 +117,6 @@ static void fill_result(const struct dn_config *config, const struct dn_work *wo
 	struct dn_least least;
 	dn_least_bytes(work, &least);
 	result->cycles = run->cycles;
-	result->seconds = (double)result->cycles / (double)config->clock_hz;
-	result->seconds_from = NPL_FROM_MODEL;
 	result->macs = counters->useful_macs;
 	npl_stats_read(dn_stats, DN_STATS, counters, result->counter);
 	result->bytes[NPL_MEM_DRAM] = counters->input_bytes + counters->synapse_bytes + counters->output_bytes;
