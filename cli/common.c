@@ -56,13 +56,33 @@ int cli_read_choice(struct cli_common *common, const struct npl_graph *graph, st
 	return npl_layer_choice_check(graph, choice, err);
 }
 
-int cli_read_formats(const struct cli_common *common, struct npl_compare_options *how, struct npl_err *err)
+static int read_formats(const struct cli_common *common, struct npl_compare_options *how, struct npl_err *err)
 {
 	const char *scale = common->q16_scale ? common->q16_scale : "on";
 	how->q16_plain = !strcmp(scale, "off");
 	if (!how->q16_plain && strcmp(scale, "on"))
 		return npl_fail(err, NPL_EUSAGE, "--scale-q6.10 %s: expected on or off", scale);
 	return npl_calibrate_parse(common->calibrate ? common->calibrate : "minmax", &how->calibrate, err);
+}
+
+int cli_compare_options(const struct cli_common *common, struct npl_arena *arena, struct npl_compare_options *how,
+			struct npl_err *err)
+{
+	const char **names = NULL;
+	int n = 0;
+	if (common->devices && cli_split_devices(common->devices, arena, &names, &n, err))
+		return err->code;
+	*how = (struct npl_compare_options){.device_names = names,
+					    .n_devices = n,
+					    .set = common->set.item,
+					    .n_sets = common->set.n,
+					    .threads = (int)common->threads,
+					    .engine = common->engine,
+					    .host = common->host,
+					    .layer_accuracy = common->layers || common->json || common->csv,
+					    .no_accuracy = common->no_accuracy,
+					    .timing_only = common->timing_only};
+	return read_formats(common, how, err);
 }
 
 int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct npl_dim *dims, struct npl_err *err)

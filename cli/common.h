@@ -26,8 +26,10 @@ void cli_common_options(struct cli_common *common, struct cli_option *table);
 int cli_read_choice(struct cli_common *common, const struct npl_graph *graph, struct npl_layer_choice_options *choice,
 		    struct npl_err *err);
 
-/* What these options say of number formats. NPL_EUSAGE. */
-int cli_read_formats(const struct cli_common *common, struct npl_compare_options *how, struct npl_err *err);
+/* How a comparison is done, as the common options say. Its devices are those of --devices, their names in the arena, or none: then the
+ * command names them. What only some commands have, such as places, outputs and programs, is the command's to fill in. NPL_EUSAGE. */
+int cli_compare_options(const struct cli_common *common, struct npl_arena *arena, struct npl_compare_options *how,
+			struct npl_err *err);
 
 /* The model and its samples. */
 struct cli_work {

@@ -7,21 +7,19 @@
 static int compare_main(int argc, char **argv, struct npl_err *err)
 {
 	struct cli_common common = {.seed = 1};
-	const char *model = NULL, **names, *dump_path = NULL;
+	const char *model = NULL, *dump_path = NULL;
 	struct cli_option options[2 + CLI_COMMON_OPTIONS] = {
-		{"devices", CLI_TEXT, &common.devices, 0, 0, "A,B,...",
-		 "devices, machine files, NAME@KEY=VALUE (default: reference,tpu_v1,diannao,cpu)"},
-		CLI_DUMP_OPTION(&dump_path)};
+		CLI_DEVICES_OPTION(&common.devices, "reference," CLI_DEVICES), CLI_DUMP_OPTION(&dump_path)};
 	cli_common_options(&common, options + 2);
 	struct cli_dump dump = {0};
 	struct cli_work work;
 	struct npl_comparison comparison;
-	int n_words, n;
+	int n_words;
 	bool helped;
 	if (cli_parse(&cli_compare, options, argc, argv, &model, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
-	if (!common.devices) /* a measured device has no time without values */
-		common.devices = common.timing_only ? "tpu_v1,diannao" : "reference,tpu_v1,diannao,cpu";
+	if (!common.devices)
+		common.devices = common.timing_only ? CLI_SIMULATED_DEVICES : "reference," CLI_DEVICES;
 	if (!model)
 		return npl_fail(err, NPL_EUSAGE, "compare: which model? usage: npulab compare %s",
 				cli_compare.arguments);
@@ -31,24 +29,14 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 	struct npl_layer_choice_options choose;
 	struct npl_layer_choice choice = {0};
 	int rc = cli_read_choice(&common, work.graph, &choose, err);
+	struct npl_compare_options how;
 	if (!rc)
-		rc = cli_split_devices(common.devices, &work.arena, &names, &n, err);
-	struct npl_compare_options how = {.device_names = rc ? NULL : names,
-					  .n_devices = rc ? 0 : n,
-					  .set = common.set.item,
-					  .n_sets = common.set.n,
-					  .threads = (int)common.threads,
-					  .engine = common.engine,
-					  .host = common.host,
-					  .layer_accuracy = common.layers || common.json || common.csv,
-					  .no_accuracy = common.no_accuracy,
-					  .timing_only = common.timing_only,
-					  .programs = dump_path ? &dump.taker : NULL};
-	if (!rc)
-		rc = cli_read_formats(&common, &how, err);
-	if (!rc)
+		rc = cli_compare_options(&common, &work.arena, &how, err);
+	if (!rc) {
+		how.programs = dump_path ? &dump.taker : NULL;
 		rc = npl_compare(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how,
 				 &comparison, err);
+	}
 	cli_waiting_end();
 	if (!rc) {
 		struct npl_report_context context = {.model_name = work.files.name,
@@ -57,7 +45,7 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 						     .choice = &choice};
 		rc = npl_layer_choice_make(&comparison, &choose, &choice, err);
 		if (!rc)
-			rc = cli_dump_write(&dump, names[0], comparison.device[0].name, &common, err);
+			rc = cli_dump_write(&dump, how.device_names[0], comparison.device[0].name, &common, err);
 		if (!rc)
 			rc = cli_report(&comparison, &context, NULL, &common, err);
 		if (!rc && !common.quiet)

@@ -244,13 +244,13 @@ static void print_json(const struct npl_graph *graph, const char *name, const st
 
 static int inspect_main(int argc, char **argv, struct npl_err *err)
 {
-	const char *model = NULL, *json = NULL, *devices = "tpu_v1,diannao";
+	const char *model = NULL, *json = NULL, *devices = CLI_SIMULATED_DEVICES;
 	struct cli_list dim = {0}, sets = {0};
 	int64_t batch = 0, threads = 0, max_memory = 0;
 	bool quiet = false, helped;
 	int n_words;
 	const struct cli_option options[] = {
-		{"devices", CLI_TEXT, &devices, 0, 0, "A,B,...", "devices to ask (default: tpu_v1,diannao)"},
+		{"devices", CLI_TEXT, &devices, 0, 0, "A,B,...", "devices to ask (default: " CLI_SIMULATED_DEVICES ")"},
 		{"set", CLI_LIST_OF_TEXT, &sets, 0, 0, "DEVICE.KEY=VALUE",
 		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
 		{"batch", CLI_INT, &batch, 1, 1 << 20, "N",

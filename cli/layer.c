@@ -215,10 +215,10 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 	struct npl_comparison comparison;
 	struct npl_tensor output = {0};
 	struct cli_dump dump = {0};
-	const char **names;
-	int n, rc = read_spec(op, o, &spec, err);
+	struct npl_compare_options how;
+	int rc = read_spec(op, o, &spec, err);
 	if (!rc)
-		rc = cli_split_devices(o->common.devices, &arena, &names, &n, err);
+		rc = cli_compare_options(&o->common, &arena, &how, err);
 	if (!rc)
 		rc = cli_dump_open(&dump, o->dump, o->common.devices, err);
 	if (rc) {
@@ -226,14 +226,7 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 		return rc;
 	}
 	spec.no_accuracy = o->common.no_accuracy;
-	struct npl_compare_options how = {.device_names = names,
-					  .n_devices = n,
-					  .set = o->common.set.item,
-					  .n_sets = o->common.set.n,
-					  .threads = (int)o->common.threads,
-					  .engine = o->common.engine,
-					  .timing_only = o->common.timing_only,
-					  .programs = o->dump ? &dump.taker : NULL};
+	how.programs = o->dump ? &dump.taker : NULL;
 	rc = npl_single_layer(&spec, &how, &comparison, o->common.output ? &output : NULL, err);
 	cli_waiting_end();
 	if (!rc) {
@@ -244,7 +237,7 @@ static int run_layer(const char *op, const struct layer_options *o, struct npl_e
 		if (!rc)
 			rc = check_integers(o, &comparison, err);
 		if (!rc)
-			rc = cli_dump_write(&dump, names[0], comparison.device[0].name, &o->common, err);
+			rc = cli_dump_write(&dump, how.device_names[0], comparison.device[0].name, &o->common, err);
 		if (!rc)
 			rc = cli_report(&comparison, &context, &output, &o->common, err);
 		if (!rc)
@@ -277,8 +270,7 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		{"private", CLI_FLAG, &o.private_kernels, 0, 0, NULL,
 		 "conv: filters of its own for every position; only diannao and reference"},
 		{"type", CLI_TEXT, &o.pool, 0, 0, "T", "pool: max or average (default max)"},
-		{"devices", CLI_TEXT, &o.common.devices, 0, 0, "A,B,...",
-		 "devices, machine files, NAME@KEY=VALUE (default: tpu_v1,diannao,cpu)"},
+		CLI_DEVICES_OPTION(&o.common.devices, CLI_DEVICES),
 		{"precision", CLI_TEXT, &o.precision, 0, 0, "P",
 		 "refuse devices that compute in another: int8, int8x16, Q6.10, float32, tf32, float16, bfloat16"},
 		{"unsigned", CLI_FLAG, &o.is_unsigned, 0, 0, NULL, "int8: the input is unsigned"},
@@ -302,8 +294,8 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		{0}};
 	if (cli_parse(&cli_layer, options, argc, argv, &op, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
-	if (!o.common.devices) /* a measured device has no time without values */
-		o.common.devices = o.common.timing_only ? "tpu_v1,diannao" : "tpu_v1,diannao,cpu";
+	if (!o.common.devices)
+		o.common.devices = o.common.timing_only ? CLI_SIMULATED_DEVICES : CLI_DEVICES;
 	if (!op)
 		return npl_fail(err, NPL_EUSAGE, "layer: which? usage: npulab layer %s", cli_layer.arguments);
 	if (o.common.output && o.common.timing_only)

@@ -26,7 +26,7 @@ static void print_usage(FILE *out)
 	for (int i = 0; i < COMMANDS; i++)
 		fprintf(out, "  %-11s %.*s\n", commands[i]->name, (int)strcspn(commands[i]->summary, "\n"),
 			commands[i]->summary);
-	fputs("\nStart with:  npulab compare digits --devices reference,tpu_v1,diannao,cpu\n"
+	fputs("\nStart with:  npulab compare digits --devices reference," CLI_DEVICES "\n"
 	      "`npulab COMMAND --help` tells the options of one; --version the version.\n",
 	      out);
 }

@@ -30,7 +30,16 @@ struct cli_option {       /* a table ends with name NULL */
 	const char *help;
 };
 
+/* The devices of a command whose user names none. With --timing-only there is no measured device: it has no time without values. */
+#define CLI_SIMULATED_DEVICES "tpu_v1,diannao"
+#define CLI_DEVICES           CLI_SIMULATED_DEVICES ",cpu"
+
 /* Options that mean the same in every command that computes. */
+#define CLI_DEVICES_OPTION(target, default_list)                                                                       \
+	{                                                                                                              \
+		"devices", CLI_TEXT, (target), 0, 0, "A,B,...",                                                        \
+			"devices, machine files, NAME@KEY=VALUE (default: " default_list ")"                           \
+	}
 #define CLI_THREADS_OPTION(target)                                                                                     \
 	{                                                                                                              \
 		"threads", CLI_INT, (target), 1, 1024, "N",                                                            \

@@ -49,22 +49,13 @@ static int run(const char *model, const struct cli_common *common, enum npl_inte
 {
 	struct cli_work work = {0};
 	struct npl_roofline roofline;
-	const char **names;
-	int n, rc = cli_check_reports(common, err);
+	struct npl_compare_options how;
+	int rc = cli_check_reports(common, err);
 	if (!rc && model)
 		rc = cli_work_load(model, common, &work, err);
 	if (rc)
 		return rc;
-	rc = cli_split_devices(common->devices, &work.arena, &names, &n, err);
-	struct npl_compare_options how = {.device_names = rc ? NULL : names,
-					  .n_devices = rc ? 0 : n,
-					  .set = common->set.item,
-					  .n_sets = common->set.n,
-					  .threads = (int)common->threads,
-					  .engine = common->engine,
-					  .host = common->host};
-	if (!rc)
-		rc = cli_read_formats(common, &how, err);
+	rc = cli_compare_options(common, &work.arena, &how, err);
 	if (!rc)
 		rc = npl_roofline(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how,
 				  intensity, &roofline, err);
@@ -84,12 +75,11 @@ static int run(const char *model, const struct cli_common *common, enum npl_inte
 
 static int roofline_main(int argc, char **argv, struct npl_err *err)
 {
-	struct cli_common common = {.seed = 1, .devices = "tpu_v1,diannao,cpu"};
+	struct cli_common common = {.seed = 1, .devices = CLI_DEVICES};
 	const char *model = NULL, *intensity = "memory";
 	enum npl_intensity which;
 	const struct cli_option options[] = {
-		{"devices", CLI_TEXT, &common.devices, 0, 0, "A,B,...",
-		 "devices, machine files, NAME@KEY=VALUE (default: tpu_v1,diannao,cpu)"},
+		CLI_DEVICES_OPTION(&common.devices, CLI_DEVICES),
 		{"intensity", CLI_TEXT, &intensity, 0, 0, "memory|weights",
 		 "MACs per byte that must cross the device's memory (default), or per byte of weights"},
 		{"batch", CLI_INT, &common.batch, 1, 1 << 20, "N",

@@ -46,25 +46,19 @@ static int run_model(const char *model, const struct where *where, struct cli_co
 		outputs = calloc((size_t)work.graph->n_outputs + 1, sizeof *outputs);
 		rc = outputs ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	}
-	struct npl_compare_options how = {.device_names = where->device ? &where->device : placement.names,
-					  .n_devices = where->device ? 1 : placement.n_names,
-					  .set = common->set.item,
-					  .n_sets = common->set.n,
-					  .threads = (int)common->threads,
-					  .engine = common->engine,
-					  .host = common->host,
-					  .layer_accuracy = common->layers || common->json || common->csv,
-					  .no_accuracy = common->no_accuracy,
-					  .timing_only = common->timing_only,
-					  .place = placement.device,
-					  .placed_by = placement.rule,
-					  .outputs = outputs,
-					  .programs = where->dump ? &dump.taker : NULL};
+	struct npl_compare_options how;
 	if (!rc)
-		rc = cli_read_formats(common, &how, err);
-	if (!rc)
+		rc = cli_compare_options(common, &work.arena, &how, err);
+	if (!rc) {
+		how.device_names = where->device ? &where->device : placement.names;
+		how.n_devices = where->device ? 1 : placement.n_names;
+		how.place = placement.device;
+		how.placed_by = placement.rule;
+		how.outputs = outputs;
+		how.programs = where->dump ? &dump.taker : NULL;
 		rc = npl_compare(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how,
 				 &comparison, err);
+	}
 	cli_waiting_end();
 	if (!rc) {
 		struct npl_report_context context = {.model_name = work.files.name,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * The device list: drivers by name, machines by file, opened into one handle (device.h). */
-#include "npulab/device.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -12,13 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "books.h"
-#include "core/base/parallel.h"
-#include "npulab/program_dump.h"
+#include "core/base/refuse.h"
+#include "device_impl.h"
 #include "npulab/sha256.h"
 #include "npulab/text.h"
 #include "params_impl.h"
-#include "program.h"
 
 #define NPL_DRIVER(name) extern const struct npl_driver npl_driver_##name;
 #include "devices.def"
@@ -29,25 +25,6 @@ const struct npl_driver *const npl_drivers[] = {
 #include "devices.def"
 #undef NPL_DRIVER
 	NULL};
-
-struct npl_device {
-	const struct npl_driver *driver;
-	struct npl_machine machine;
-	bool ships;                    /* the machine is a file of the machines folder, */
-	struct npl_machine shipped;    /* without --set; or the one that it was copied from; name NULL: there is none */
-	const char *note[2], *resized; /* resized: for reports alone */
-	int n_notes;
-	struct npl_device_info info;
-	struct npl_arena arena;
-	void *config;
-	void *state;
-	const char *instance; /* NULL: the machine's name */
-	char *yaml;
-	const struct npl_param_value *value; /* n_values, in schema order */
-	int n_values;
-	char sha256[65];
-	const struct npl_program_taker *taker; /* of programs; NULL: none */
-};
 
 static const struct npl_driver *find_driver(const char *name)
 {
@@ -401,6 +378,16 @@ const struct npl_param_value *npl_device_settings(const struct npl_device *devic
 	return device->value;
 }
 
+const char *npl_device_setting(const struct npl_device *device, const char *key)
+{
+	return npl_param_text(device->value, device->n_values, key);
+}
+
+double npl_device_setting_number(const struct npl_device *device, const char *key)
+{
+	return npl_param_number(device->value, device->n_values, key);
+}
+
 const char *const *npl_device_notes(const struct npl_device *device, int *n)
 {
 	*n = device->n_notes;
@@ -427,20 +414,15 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
 {
 	if (n)
 		why[0] = '\0';
-	if (layer->fused > NPL_ACT_RELU && !(device->info.activations >> layer->fused & 1u)) {
-		snprintf(why, n, "it does not apply %s to a result on its way", npl_activation_name(layer->fused));
-		return false;
-	}
-	if (layer->op == NPL_OP_CONV && layer->attrs->private_kernels && !device->info.private_kernels) {
-		snprintf(why, n, "it has no Conv with kernels of its own for every output position");
-		return false;
-	}
+	if (layer->fused > NPL_ACT_RELU && !(device->info.activations >> layer->fused & 1u))
+		return npl_refuse(why, n, "it does not apply %s to a result on its way",
+				  npl_activation_name(layer->fused));
+	if (layer->op == NPL_OP_CONV && layer->attrs->private_kernels && !device->info.private_kernels)
+		return npl_refuse(why, n, "it has no Conv with kernels of its own for every output position");
 	if (!device->driver->supports(device->state, layer, why, n))
 		return false;
-	if (layer->n_more && !device->info.several) {
-		snprintf(why, n, "of its results the device gives the first alone, and others are read");
-		return false;
-	}
+	if (layer->n_more && !device->info.several)
+		return npl_refuse(why, n, "of its results the device gives the first alone, and others are read");
 	return true;
 }
 
@@ -487,121 +469,4 @@ int npl_device_measure_memory(struct npl_device *device, struct npl_memory_rate 
 	if (!device->driver->measure_memory)
 		return npl_fail(err, NPL_EDEVICE, "%s cannot measure its memory", device->machine.name);
 	return device->driver->measure_memory(device->state, rate, err);
-}
-
-static int check_result(const struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
-			struct npl_err *err)
-{
-	if (device->info.clock_hz > 0) {
-		result->seconds = (double)result->cycles / device->info.clock_hz;
-		result->seconds_from = NPL_FROM_MODEL;
-	}
-	return npl_books_check(device->machine.name, &device->info, layer, result, err);
-}
-
-int npl_device_dump_programs(struct npl_device *device, const struct npl_program_taker *taker, struct npl_err *err)
-{
-	if (taker && !device->driver->dump_layer)
-		return npl_program_no_isa(device->machine.name, err);
-	device->taker = taker;
-	return 0;
-}
-
-/* The program of a layer, or of an opened chain, for the taker. */
-static int tell_program(struct npl_device *device, const struct npl_layer *layer, void *chain, struct npl_err *err)
-{
-	struct npl_program_dump dump = {0};
-	int rc = chain ? device->driver->dump_chain(device->state, chain, &dump, err)
-		       : device->driver->dump_layer(device->state, layer, &dump, err);
-	if (!rc)
-		rc = device->taker->take(device->taker->context, &dump, err);
-	npl_program_dump_free(&dump);
-	return rc;
-}
-
-/* A real device runs on threads of its own, of which its time tells, and `reference` on one. Returns what npl_parallel_alone is to be told
- * after the run. */
-static bool begin_run(const struct npl_device *device)
-{
-	const bool before = npl_parallel_alone(true);
-	if (npl_device_kind_is_modelled(device->info.kind))
-		npl_parallel_alone(before);
-	return before;
-}
-
-int npl_device_run(struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
-		   struct npl_err *err)
-{
-	struct npl_err local = {0};
-	if (device->taker && tell_program(device, layer, NULL, err))
-		return err->code;
-	const bool before = begin_run(device);
-	const int rc = device->driver->run(device->state, layer, result, &local);
-	npl_parallel_alone(before);
-	if (rc)
-		return npl_fail(err, local.code, "%s: layer %s: %s", device->machine.name, layer->name, local.msg);
-	return check_result(device, layer, result, err);
-}
-
-struct npl_device_chain {
-	struct npl_device *device;
-	struct npl_chain chain;
-	struct npl_chain_info info;
-	void *opened;
-	bool told; /* its program, to a taker */
-};
-
-bool npl_device_has_chains(const struct npl_device *device)
-{
-	return device->driver->open_chain != NULL;
-}
-
-int npl_device_open_chain(struct npl_device *device, const struct npl_chain *chain, struct npl_device_chain **opened,
-			  struct npl_err *err)
-{
-	struct npl_err local = {0};
-	*opened = calloc(1, sizeof **opened);
-	if (!*opened)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	**opened = (struct npl_device_chain){.device = device, .chain = *chain};
-	if (!device->driver->open_chain(device->state, chain, &(*opened)->opened, &(*opened)->info, &local))
-		return 0;
-	free(*opened);
-	*opened = NULL;
-	return npl_fail(err, local.code, "%s: %s", device->machine.name, local.msg);
-}
-
-const struct npl_chain_info *npl_device_chain_info(const struct npl_device_chain *chain)
-{
-	return &chain->info;
-}
-
-int npl_device_run_chain(struct npl_device_chain *chain, const struct npl_chain_watcher *watcher,
-			 struct npl_result *results, struct npl_err *err)
-{
-	struct npl_device *device = chain->device;
-	struct npl_err local = {0};
-	if (device->taker && !chain->told && tell_program(device, NULL, chain->opened, err))
-		return err->code;
-	chain->told |= device->taker != NULL;
-	const bool before = begin_run(device);
-	const int rc = device->driver->run_chain(device->state, chain->opened, watcher, results, &local);
-	npl_parallel_alone(before);
-	if (rc)
-		return chain->chain.n == 1 ? npl_fail(err, local.code, "%s: layer %s: %s", device->machine.name,
-						      chain->chain.layer[0]->name, local.msg)
-					   : npl_fail(err, local.code, "%s: layers %s to %s: %s", device->machine.name,
-						      chain->chain.layer[0]->name,
-						      chain->chain.layer[chain->chain.n - 1]->name, local.msg);
-	for (int i = 0; i < chain->chain.n; i++)
-		if (check_result(device, chain->chain.layer[i], &results[i], err))
-			return err->code;
-	return 0;
-}
-
-void npl_device_close_chain(struct npl_device_chain *chain)
-{
-	if (chain)
-		chain->device->driver->close_chain(chain->opened);
-	free(chain);
 }

@@ -4,18 +4,12 @@
  * cut to 32 at the end, which is what wrapping additions give in any order, but for products of two computed tensors of
  * which one has 16 bits: those keep 64. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "core/ops/window.h"
 #include "integer_impl.h"
-
-static bool no(char *why, size_t n, const char *reason)
-{
-	snprintf(why, n, "%s", reason);
-	return false;
-}
 
 static bool is_integer(const struct npl_tensor *t)
 {
@@ -37,13 +31,13 @@ static bool product_ok(const struct npl_layer *layer, char *why, size_t n)
 	bool raw = y->dtype == NPL_I32;
 	if (!w || !is_integer(w) || w->quant.zero_point < integer_min(w->dtype) ||
 	    w->quant.zero_point > integer_max(w->dtype))
-		return no(why, n, "its weights are no integers of 8 or 16 bits");
+		return npl_refuse(why, n, "its weights are no integers of 8 or 16 bits");
 	if (bias && (bias->dtype != NPL_I32 || npl_tensor_count(bias) != w->shape.dim[0]))
-		return no(why, n, "its bias is not one 32-bit integer per output channel");
+		return npl_refuse(why, n, "its bias is not one 32-bit integer per output channel");
 	if (!raw && !is_activation(y))
-		return no(why, n, "its output is no quantised tensor");
+		return npl_refuse(why, n, "its output is no quantised tensor");
 	if (raw && layer->fused > NPL_ACT_RELU)
-		return no(why, n, "raw sums pass no function");
+		return npl_refuse(why, n, "raw sums pass no function");
 	return true;
 }
 
@@ -52,30 +46,30 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
 	if (!x || !is_integer(x) || x->quant.zero_point < integer_min(x->dtype) ||
 	    x->quant.zero_point > integer_max(x->dtype))
-		return no(why, n, "its input is no integer tensor of 8 or 16 bits");
+		return npl_refuse(why, n, "its input is no integer tensor of 8 or 16 bits");
 	if (layer->attrs && layer->attrs->window.rank > NPL_SPATIAL)
-		return no(why, n, "in integers there are windows of one or two dimensions alone");
+		return npl_refuse(why, n, "in integers there are windows of one or two dimensions alone");
 	switch (layer->op) {
 	case NPL_OP_CONV:
 	case NPL_OP_GEMM:
 		return product_ok(layer, why, n);
 	case NPL_OP_MATMUL:
 		if (layer->n_in != 2 || !layer->in[1] || !is_activation(x) || !is_activation(layer->in[1]))
-			return no(why, n, "it does not multiply two quantised tensors");
-		return is_activation(layer->out) || no(why, n, "its output is no quantised tensor");
+			return npl_refuse(why, n, "it does not multiply two quantised tensors");
+		return is_activation(layer->out) || npl_refuse(why, n, "its output is no quantised tensor");
 	case NPL_OP_ADD:
 	case NPL_OP_MUL:
 	case NPL_OP_CONCAT:
 		for (int i = 0; i < layer->n_in; i++)
 			if (!layer->in[i] || !is_activation(layer->in[i]))
-				return no(why, n, "an input is no quantised tensor");
+				return npl_refuse(why, n, "an input is no quantised tensor");
 		if (layer->op != NPL_OP_CONCAT && layer->n_in != 2)
-			return no(why, n, "it has not two inputs");
-		return is_activation(layer->out) || no(why, n, "its output is no quantised tensor");
+			return npl_refuse(why, n, "it has not two inputs");
+		return is_activation(layer->out) || npl_refuse(why, n, "its output is no quantised tensor");
 	case NPL_OP_SIGMOID:
 	case NPL_OP_TANH:
 		return (is_activation(x) && is_activation(layer->out)) ||
-		       no(why, n, "it takes and gives quantised tensors");
+		       npl_refuse(why, n, "it takes and gives quantised tensors");
 	case NPL_OP_RELU:
 	case NPL_OP_CLIP:
 	case NPL_OP_MAXPOOL:
@@ -84,12 +78,11 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 	case NPL_OP_SLICE:
 	case NPL_OP_TRANSPOSE:
 		if (layer->fused != NPL_ACT_NONE && layer->fused != NPL_ACT_RELU)
-			return no(why, n, "no function follows it in the same pass");
+			return npl_refuse(why, n, "no function follows it in the same pass");
 		return npl_tensor_same_quant(x, layer->out) ||
-		       no(why, n, "input and output differ in type, scale or zero point");
+		       npl_refuse(why, n, "input and output differ in type, scale or zero point");
 	default:
-		snprintf(why, n, "there is no rule for %s on integers", npl_op_defs[layer->op].name);
-		return false;
+		return npl_refuse(why, n, "there is no rule for %s on integers", npl_op_defs[layer->op].name);
 	}
 }
 

@@ -3,18 +3,16 @@
  * Shared by the devices that run on this computer; see measured.h. */
 #include "measured.h"
 
-#include <stdio.h>
-
 #include "core/base/half.h"
+#include "core/base/refuse.h"
 #include "core/computer/clock.h"
 
 static bool tensor_is_plain(const struct npl_tensor *tensor, const char *which, int index, char *why, size_t n)
 {
 	if (tensor->quant.scale == 0 && !tensor->quant.channel_scale)
 		return true;
-	snprintf(why, n, "%s %d is quantised %s; this device computes in float32", which, index,
-		 npl_dtype_name(tensor->dtype));
-	return false;
+	return npl_refuse(why, n, "%s %d is quantised %s; this device computes in float32", which, index,
+			  npl_dtype_name(tensor->dtype));
 }
 
 static bool is_float(const struct npl_tensor *tensor)
@@ -32,17 +30,13 @@ bool npl_widened_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 			continue;
 		if (!tensor_is_plain(in, "input", i, why, n))
 			return false;
-		if ((def->flags & NPL_OP_IS_GEMM) && !is_float(in)) {
-			snprintf(why, n, "input %d of %s is %s; this device computes in float32", i, def->name,
-				 npl_dtype_name(in->dtype));
-			return false;
-		}
+		if ((def->flags & NPL_OP_IS_GEMM) && !is_float(in))
+			return npl_refuse(why, n, "input %d of %s is %s; this device computes in float32", i, def->name,
+					  npl_dtype_name(in->dtype));
 	}
-	if (must_be_float && !is_float(layer->out)) {
-		snprintf(why, n, "the output of %s is %s; this device computes in float32", def->name,
-			 npl_dtype_name(layer->out->dtype));
-		return false;
-	}
+	if (must_be_float && !is_float(layer->out))
+		return npl_refuse(why, n, "the output of %s is %s; this device computes in float32", def->name,
+				  npl_dtype_name(layer->out->dtype));
 	if (layer->op == NPL_OP_QUANTIZELINEAR && layer->n_in > 1)
 		return true; /* its inputs say what the integers stand for, and its output may say it too */
 	for (int k = 0; k <= layer->n_more; k++)

@@ -10,7 +10,7 @@
 
 /* A family has a function F_macs exactly when it does multiply-accumulates. */
 const struct npl_op_def npl_op_defs[NPL_OPS] = {
-#define NPL_OP(id, onnx_name, min_inputs, max_inputs, n_outputs, family, op_flags)                                     \
+#define NPL_OP(id, onnx_name, min_inputs, max_inputs, n_outputs, family, op_flags, cost)                               \
 	[NPL_OP_##id] = {                                                                                              \
 		.name = onnx_name,                                                                                     \
 		.min_in = min_inputs,                                                                                  \

@@ -352,6 +352,20 @@ int npl_params_values(const struct npl_param *schema, const struct npl_machine *
 	return list ? 0 : NPL_ENOMEM;
 }
 
+const char *npl_param_text(const struct npl_param_value *value, int n, const char *key)
+{
+	for (int i = 0; i < n; i++)
+		if (!strcmp(value[i].key, key))
+			return value[i].value;
+	return NULL;
+}
+
+double npl_param_number(const struct npl_param_value *value, int n, const char *key)
+{
+	const char *text = npl_param_text(value, n, key);
+	return text ? strtod(text, NULL) : NAN;
+}
+
 /* Opens the mappings that key needs and the previous one had not opened: `array.rows` after `clock_hz` prints
  * "array:" first. Returns the indentation of the key itself. */
 static int put_mappings(FILE *out, const char *key, const char *previous)

@@ -57,12 +57,17 @@ int npl_result_energy(struct npl_result *result, const char *component, uint64_t
 	return 0;
 }
 
+double npl_energy_sum(const struct npl_energy *energy, int n)
+{
+	double sum = n ? 0 : NAN;
+	for (int i = 0; i < n; i++)
+		sum += energy[i].joules;
+	return sum;
+}
+
 double npl_result_joules(const struct npl_result *result)
 {
-	double sum = result->n_energy ? 0 : NAN;
-	for (int i = 0; i < result->n_energy; i++)
-		sum += result->energy[i].joules;
-	return sum;
+	return npl_energy_sum(result->energy, result->n_energy);
 }
 
 int npl_energy_merge(struct npl_energy *list, int *n, int room, const struct npl_energy *add, struct npl_err *err)
@@ -75,6 +80,8 @@ int npl_energy_merge(struct npl_energy *list, int *n, int room, const struct npl
 		}
 	if (*n == room)
 		return npl_fail(err, NPL_EINTERNAL, "more than %d energy components", room);
+	if (!npl_origin_ok(add->origin))
+		return npl_fail(err, NPL_EINTERNAL, "energy of %s: '%s' is not an origin", add->component, add->origin);
 	list[(*n)++] = *add;
 	return 0;
 }

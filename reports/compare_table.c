@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cells.h"
+#include "columns.h"
 #include "energy_table.h"
 #include "frontend/session/host_reasons.h"
 #include "layer_table.h"
@@ -15,7 +16,6 @@
 #include "npulab/text.h"
 #include "table.h"
 #include "unavailable.h"
-#include "value_notes.h"
 
 /* Whether the device of a placement times its link itself. */
 static bool times_link(const struct npl_device_report *r, const char *instance)
@@ -51,80 +51,29 @@ static void put_heading(FILE *out, const struct npl_comparison *c, const struct 
 	fputc('\n', out);
 }
 
-/* Energy of a sample; ">" and what is known where a component is absent. */
-static const char *energy_figure(char *buf, const struct npl_figures *f, bool is_model)
-{
-	if (isfinite(f->joules_per_inference) || f->known_joules_per_inference == 0)
-		return figure(buf, f->joules_per_inference, "J", is_model);
-	buf[0] = '>';
-	figure(buf + 1, f->known_joules_per_inference, "J", is_model);
-	return buf;
-}
-
 static void put_speed(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	struct npl_table table;
-	enum { COLUMNS = 8 };
-	static const char *const whole[COLUMNS] = {"DEVICE",        "FORMAT", "BATCH TIME", "SAMPLES/S",
-						   "ENERGY/SAMPLE", "OPS/S",  "PEAK USED",  "POWER"};
-	static const char *const layer[COLUMNS] = {"DEVICE", "FORMAT", "TIME",      "CYCLES",
-						   "ENERGY", "OPS/S",  "PEAK USED", "POWER"};
-	npl_table_open(&table, "llrrrrrr", context->single_layer ? layer : whole);
+	struct npl_entry entry;
+	const int n = npl_columns_open(&table, NPL_COLUMNS_TOTALS, context->single_layer);
 	for (int d = 0; d < c->n_devices; d++) {
-		npl_table_unavailable(&table, &c->unavailable, d, COLUMNS);
-		const struct npl_device_report *r = &c->device[d];
-		bool model = npl_report_modelled(r), energy_model = !npl_energy_measured(r);
-		struct npl_figures f;
-		char a[CELL], b[CELL], o[CELL], u[CELL], e[CELL], p[CELL];
-		npl_figures_of(r, context, &f);
-		if (context->single_layer && model)
-			snprintf(b, sizeof b, "~%" PRIu64, r->run.cycles);
-		else
-			figure(b, context->single_layer ? NAN : f.inferences_per_second, "/s", model);
-		const char *cells[] = {r->instance,
-				       npl_report_format(r) ? npl_report_format(r) : "mixed",
-				       figure(a, f.latency_s, "s", model),
-				       b,
-				       energy_figure(e, &f, energy_model),
-				       figure(o, f.machine_ops_per_second, "OP/s", model),
-				       percent(u, f.utilization, model ? "~" : ""),
-				       figure(p, f.machine_power_w, "W", energy_model)};
-		npl_table_row(&table, cells);
+		npl_table_unavailable(&table, &c->unavailable, d, n);
+		npl_entry_of(c, &c->device[d], context, &entry);
+		npl_columns_row(&table, NPL_COLUMNS_TOTALS, &entry);
 	}
-	npl_table_unavailable(&table, &c->unavailable, c->n_devices, COLUMNS);
+	npl_table_unavailable(&table, &c->unavailable, c->n_devices, n);
 	npl_table_print(&table, out);
 	npl_table_close(&table);
 }
 
-static void put_accuracy(FILE *out, const struct npl_comparison *c)
+static void put_accuracy(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	struct npl_table table;
-	static const char *const header[] = {"DEVICE", "MAX ERROR", "SIGNAL/NOISE", "SAME TOP-1", "TOP-1", "SATURATED"};
-	npl_table_open(&table, "lrrrrr", header);
+	struct npl_entry entry;
+	npl_columns_open(&table, NPL_COLUMNS_ACCURACY, false);
 	for (int d = 0; d < c->n_devices; d++) {
-		const struct npl_device_report *r = &c->device[d];
-		char e[CELL], s[CELL], a[CELL], t[CELL], n[CELL];
-		if (!isnan(r->accuracy.max_abs_error))
-			snprintf(e, sizeof e, "%.3g", r->accuracy.max_abs_error);
-		else
-			snprintf(e, sizeof e, "-");
-		if (!isnan(r->accuracy.sqnr_db))
-			snprintf(s, sizeof s, "%.1f dB", r->accuracy.sqnr_db);
-		else
-			snprintf(s, sizeof s, r->accuracy.max_abs_error == 0 ? "exact" : "-");
-		if (npl_report_saturates(r))
-			snprintf(n, sizeof n, "%" PRIu64, r->run.saturations);
-		else
-			snprintf(n, sizeof n, "-");
-		const char *cells[] = {r->instance,
-				       e,
-				       s,
-				       percent(a, r->accuracy.top1_agreement, ""),
-				       percent(t, r->accuracy.top1_accuracy, ""),
-				       n};
-		if (isfinite(r->accuracy.top1_accuracy))
-			snprintf(t, sizeof t, "%.2f %%", 100 * r->accuracy.top1_accuracy);
-		npl_table_row(&table, cells);
+		npl_entry_of(c, &c->device[d], context, &entry);
+		npl_columns_row(&table, NPL_COLUMNS_ACCURACY, &entry);
 	}
 	fputc('\n', out);
 	npl_table_print(&table, out);
@@ -270,7 +219,7 @@ void npl_report_table(FILE *out, const struct npl_comparison *c, const struct np
 	put_heading(out, c, context);
 	put_speed(out, c, context);
 	if (!c->timing_only && !context->single_layer)
-		put_accuracy(out, c);
+		put_accuracy(out, c, context);
 	if (!context->single_layer) {
 		put_parts(out, c);
 		npl_energy_table(out, c, context);

@@ -5,12 +5,10 @@
 
 #include <string.h>
 
-enum { MOST_COLUMNS = 8 };
-
 void npl_table_unavailable(struct npl_table *table, const struct npl_unavailables *list, int d, int columns)
 {
-	const char *cells[MOST_COLUMNS] = {NULL, "unavailable"};
-	for (int k = 2; k < columns && k < MOST_COLUMNS; k++)
+	const char *cells[NPL_TABLE_COLUMNS] = {NULL, "unavailable"};
+	for (int k = 2; k < columns && k < NPL_TABLE_COLUMNS; k++)
 		cells[k] = "-";
 	for (int i = 0; i < list->n; i++)
 		if (list->one[i].before == d) {

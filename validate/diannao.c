@@ -103,7 +103,7 @@ static int run(struct npl_device *device, const struct npl_diannao_layer *layer,
 	char why[200] = "";
 	bool taken;
 	*outcome = (struct outcome){.layer = layer,
-				    .tn = npl_diannao_setting(device, "nfu.tn"),
+				    .tn = npl_device_setting_number(device, "nfu.tn"),
 				    .cycles = NAN,
 				    .seconds = NAN,
 				    .joules = NAN};

@@ -9,8 +9,6 @@
 
 #define NPL_DIANNAO_MACHINE "diannao"
 
-/* A parameter as a number; NAN: there is none of this name. */
-double npl_diannao_setting(const struct npl_device *device, const char *key);
 /* What the paper says of a case; NAN: nothing. */
 double npl_diannao_published(const struct npl_validation *validation, const char *case_name, const char *metric);
 

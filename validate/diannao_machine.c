@@ -3,33 +3,15 @@
  * The machine of the DianNao paper (Chen et al., ASPLOS 2014, section 7.1 and Table 6) beside the configuration of the model: operations
  * per cycle and second, sizes, power at full rate. Area is the paper's alone. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "diannao.h"
 
 #define GIBI 0x1p30 /* the paper's G in operations per second */
 
-/* NULL: there is none. */
-static const char *setting_of(const struct npl_device *device, const char *key)
-{
-	int n;
-	const struct npl_param_value *value = npl_device_settings(device, &n);
-	for (int i = 0; i < n; i++)
-		if (!strcmp(value[i].key, key))
-			return value[i].value;
-	return NULL;
-}
-
-double npl_diannao_setting(const struct npl_device *device, const char *key)
-{
-	const char *value = setting_of(device, key);
-	return value ? strtod(value, NULL) : NAN;
-}
-
 static double tn(const struct npl_device *device)
 {
-	return npl_diannao_setting(device, "nfu.tn");
+	return npl_device_setting_number(device, "nfu.tn");
 }
 
 static double clock_ghz(const struct npl_device *device)
@@ -66,7 +48,7 @@ static double peak_with_nfu3(const struct npl_device *device)
 
 static double rows_kib(const struct npl_device *device, const char *key, double values)
 {
-	return npl_diannao_setting(device, key) * values * 2 / 1024;
+	return npl_device_setting_number(device, key) * values * 2 / 1024;
 }
 
 static double nbin_kib(const struct npl_device *device)
@@ -129,7 +111,7 @@ static int add_fitted(struct npl_validation *validation, const struct npl_device
 					       .metric = "dma.request_cycles",
 					       .unit = "cycles",
 					       .published = NAN,
-					       .model = npl_diannao_setting(device, "dma.request_cycles"),
+					       .model = npl_device_setting_number(device, "dma.request_cycles"),
 					       .tolerance = NAN,
 					       .fitted = true,
 					       .source = "Figure 16 ideal",
@@ -158,14 +140,14 @@ static const struct {
 
 static int validate_blocks(struct npl_validation *validation, const struct npl_device *device, struct npl_err *err)
 {
-	const char *origin = setting_of(device, "energy.chip_origin");
+	const char *origin = npl_device_setting(device, "energy.chip_origin");
 	const bool known = origin && strcmp(origin, "absent");
 	static const char unknown[] = "energy.chip_origin is absent";
 	double power = 0, area = 0;
 	int rc = 0;
 	for (int b = 0; b < BLOCKS && !rc; b++) {
 		const double events = pow(tn(device), blocks[b].power_of_tn) * blocks[b].bytes;
-		const double milliwatts = known ? npl_diannao_setting(device, blocks[b].key) * events *
+		const double milliwatts = known ? npl_device_setting_number(device, blocks[b].key) * events *
 							  clock_ghz(device)
 						: NAN; /* pJ times GHz are mW */
 		power += milliwatts;

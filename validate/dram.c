@@ -5,7 +5,6 @@
  * peak for the TPU's weight tiles, and for streams where DDR4's bank groups are in their way. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "npulab/stage.h"
@@ -22,15 +21,6 @@ struct outcome {
 	struct npl_traffic_figures figures;
 };
 
-/* A parameter by its key. */
-static double setting(const struct npl_param_value *value, int n, const char *key)
-{
-	for (int i = 0; i < n; i++)
-		if (!strcmp(value[i].key, key))
-			return strtod(value[i].value, NULL);
-	return NAN;
-}
-
 /* The clocks of a burst over those from one to the next of the group. */
 static int find_group_share(const struct npl_memory *memory, struct outcome *outcome, struct npl_err *err)
 {
@@ -38,8 +28,9 @@ static int find_group_share(const struct npl_memory *memory, struct outcome *out
 	const struct npl_param_value *value;
 	int n, rc = npl_memory_settings(memory, &arena, &value, &n);
 	if (!rc)
-		outcome->group_share = setting(value, n, "organisation.burst_length") /
-				       setting(value, n, "clock.transfers") / setting(value, n, "timing.tCCD_L");
+		outcome->group_share = npl_param_number(value, n, "organisation.burst_length") /
+				       npl_param_number(value, n, "clock.transfers") /
+				       npl_param_number(value, n, "timing.tCCD_L");
 	npl_arena_free(&arena);
 	return rc ? npl_fail(err, NPL_ENOMEM, "out of memory") : 0;
 }

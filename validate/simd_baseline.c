@@ -8,6 +8,8 @@
  * other lines may need room for both; that is left out.) */
 #include "simd_baseline.h"
 
+#include "core/base/arith.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -46,11 +48,6 @@ struct lines {
 	double of[ARRAYS];
 };
 
-static int64_t at_most(int64_t value, int64_t most)
-{
-	return value < most ? value : most;
-}
-
 static int64_t outputs(const struct npl_simd_layer *layer, int d)
 {
 	return (layer->in[d] - layer->kernel[d]) / layer->stride[d] + 1;
@@ -81,14 +78,14 @@ static void make_nest(const struct npl_simd_layer *layer, const struct npl_simd_
 	int64_t all[DIMS];
 	const int maps = layer->pools ? I : N;
 	whole(layer, all);
-	*nest = (struct nest){.loop[0].body = {1, 1, at_most(BLOCK, all[N]), 1, 1, at_most(BLOCK, all[I])}};
+	*nest = (struct nest){.loop[0].body = {1, 1, npl_min_i64(BLOCK, all[N]), 1, 1, npl_min_i64(BLOCK, all[I])}};
 	if (!layer->pools)
 		add_loop(nest, I, all[I]);
 	add_loop(nest, KX, all[KX]);
 	add_loop(nest, KY, all[KY]);
-	add_loop(nest, maps, at_most(tiles->maps, all[maps]));
-	add_loop(nest, X, at_most(tiles->x, all[X]));
-	add_loop(nest, Y, at_most(tiles->y, all[Y]));
+	add_loop(nest, maps, npl_min_i64(tiles->maps, all[maps]));
+	add_loop(nest, X, npl_min_i64(tiles->x, all[X]));
+	add_loop(nest, Y, npl_min_i64(tiles->y, all[Y]));
 	add_loop(nest, maps, all[maps]);
 	add_loop(nest, X, all[X]);
 	add_loop(nest, Y, all[Y]);
@@ -113,8 +110,8 @@ static struct lines touched(const struct npl_simd *simd, const struct npl_simd_l
 {
 	int64_t all[DIMS];
 	whole(layer, all);
-	const int64_t input[] = {at_most((cover[Y] - 1) * layer->stride[0] + cover[KY], layer->in[0]),
-				 at_most((cover[X] - 1) * layer->stride[1] + cover[KX], layer->in[1]), cover[I]};
+	const int64_t input[] = {npl_min_i64((cover[Y] - 1) * layer->stride[0] + cover[KY], layer->in[0]),
+				 npl_min_i64((cover[X] - 1) * layer->stride[1] + cover[KX], layer->in[1]), cover[I]};
 	const int64_t synapse[] = {cover[Y], cover[X], cover[KY], cover[KX], cover[N], cover[I]};
 	const int64_t synapses[] = {all[Y], all[X], all[KY], all[KX], all[N], all[I]};
 	const int64_t result[] = {cover[Y], cover[X], layer->pools ? cover[I] : cover[N]};
@@ -196,7 +193,7 @@ void npl_simd_run_tiles(const struct npl_simd *simd, const struct npl_simd_layer
 /* The sizes that are tried: 1, 2, 4, ... and all. */
 static int64_t next_size(int64_t size, int64_t all)
 {
-	return size == all ? 0 : at_most(2 * size, all);
+	return size == all ? 0 : npl_min_i64(2 * size, all);
 }
 
 void npl_simd_run(const struct npl_simd *simd, const struct npl_simd_layer *layer, struct npl_simd_run *run)
@@ -207,7 +204,7 @@ void npl_simd_run(const struct npl_simd *simd, const struct npl_simd_layer *laye
 	run->cycles = INFINITY;
 	for (int64_t y = 1; y; y = next_size(y, all[Y]))
 		for (int64_t x = 1; x; x = next_size(x, all[X]))
-			for (int64_t m = at_most(BLOCK, maps); m; m = next_size(m, maps)) {
+			for (int64_t m = npl_min_i64(BLOCK, maps); m; m = next_size(m, maps)) {
 				struct npl_simd_run tried;
 				npl_simd_run_tiles(simd, layer, &(struct npl_simd_tiles){y, x, m}, &tried);
 				if (tried.cycles < run->cycles)

@@ -23,33 +23,16 @@ const struct npl_tpu_application npl_tpu_applications[NPL_TPU_APPLICATIONS] = {
 	{"LSTM1", "lstm1", true, 70, "LSTMs"}, {"CNN0", "cnn0", false, 0, "CNNs"}, {"CNN1", "cnn1", false, 0, "CNNs"},
 };
 
-/* NULL: there is none. */
-static const char *setting_of(const struct npl_device *device, const char *key)
-{
-	int n;
-	const struct npl_param_value *value = npl_device_settings(device, &n);
-	for (int i = 0; i < n; i++)
-		if (!strcmp(value[i].key, key))
-			return value[i].value;
-	return NULL;
-}
-
-double npl_tpu_setting(const struct npl_device *device, const char *key)
-{
-	const char *value = setting_of(device, key);
-	return value ? strtod(value, NULL) : NAN;
-}
-
 /* A memory at command level is as many times as fast with as many times the channels. */
 static void write_change(const struct npl_device *plain, const struct npl_tpu_change *change, char *text, size_t n)
 {
 	const char *key = change->key;
-	if (!strcmp(key, NPL_TPU_WEIGHT_RATE) && strcmp(setting_of(plain, "weight_memory.preset"), "fixed"))
+	if (!strcmp(key, NPL_TPU_WEIGHT_RATE) && strcmp(npl_device_setting(plain, "weight_memory.preset"), "fixed"))
 		key = "weight_memory.channels";
 	if (change->value)
 		snprintf(text, n, "%s=%s", key, change->value);
 	else
-		snprintf(text, n, "%s=%.0f", key, npl_tpu_setting(plain, key) * change->factor);
+		snprintf(text, n, "%s=%.0f", key, npl_device_setting_number(plain, key) * change->factor);
 }
 
 static int open_as_set(const struct npl_validate_options *options, const char *const *more, int n_more,

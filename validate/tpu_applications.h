@@ -45,8 +45,6 @@ struct npl_tpu_change {
 /* The machine with options->set and the changes. NPL_EUSAGE, and what npl_device_open says. */
 int npl_tpu_open(const struct npl_validate_options *options, bool wide, const struct npl_tpu_change *change, int n,
 		 struct npl_device **device, struct npl_err *err);
-/* A parameter as a number; NAN: there is none of this name. */
-double npl_tpu_setting(const struct npl_device *device, const char *key);
 
 /* What the paper says of a case; NAN: nothing. */
 double npl_tpu_published(const struct npl_validation *validation, const char *case_name, const char *metric);

@@ -204,9 +204,9 @@ static double memory_gb_per_s(const struct npl_device *device)
 
 static double on_chip_mib(const struct npl_device *device)
 {
-	double accumulators = npl_tpu_setting(device, "accumulators.rows") * npl_tpu_setting(device, "array.columns") *
-			      4;
-	return (npl_tpu_setting(device, "unified_buffer.bytes") + accumulators) / 1048576;
+	double accumulators = npl_device_setting_number(device, "accumulators.rows") *
+			      npl_device_setting_number(device, "array.columns") * 4;
+	return (npl_device_setting_number(device, "unified_buffer.bytes") + accumulators) / 1048576;
 }
 
 /* Multiply-accumulates per byte of weights from which on the array and not the memory is the limit. */
@@ -260,7 +260,7 @@ static int validate_machine(struct npl_validation *validation, const struct npl_
 						       .metric = fitted[f].key,
 						       .unit = fitted[f].unit,
 						       .published = NAN,
-						       .model = npl_tpu_setting(device, fitted[f].key),
+						       .model = npl_device_setting_number(device, fitted[f].key),
 						       .tolerance = NAN,
 						       .fitted = true,
 						       .source = "Table 3",

@@ -8,6 +8,8 @@
 
 #include "cpu.h"
 
+#include "core/base/arith.h"
+
 #define BLOCK_BYTES   ((int64_t)1 << 20) /* of patches: half of the second-level cache of a recent Xeon */
 #define BLOCK_COLUMNS 384                /* at least: sgemm packs all weights again for each block */
 
@@ -22,14 +24,10 @@ struct plan {
 	size_t workspace_elements;  /* of one thread */
 };
 
+/* 0 where b is 0, as the number of products is without an image. */
 static int64_t divide_up(int64_t a, int64_t b)
 {
-	return b > 0 ? (a + b - 1) / b : 0;
-}
-
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
-{
-	return value < low ? low : value > high ? high : value;
+	return b > 0 ? npl_div_up_i64(a, b) : 0;
 }
 
 static bool is_depthwise(const struct cpu_conv *conv)
@@ -52,17 +50,19 @@ static struct plan make_plan(const struct cpu_state *cpu, const struct cpu_conv 
 	/* A block's patches, and its outputs until bias and Relu are applied, stay in the cache. */
 	int64_t tallest = !plan.in_place && plan.depth > plan.group_filters ? plan.depth : plan.group_filters;
 	if (BLOCK_BYTES / 4 / tallest < most)
-		most = clamp(BLOCK_BYTES / 4 / tallest, BLOCK_COLUMNS, most > BLOCK_COLUMNS ? most : BLOCK_COLUMNS);
+		most = npl_clamp_i64(BLOCK_BYTES / 4 / tallest, BLOCK_COLUMNS,
+				     most > BLOCK_COLUMNS ? most : BLOCK_COLUMNS);
 	/* Enough blocks for every thread to have two, as long as they stay wide. */
 	int64_t wanted = cpu->threads > 1 ? divide_up(2 * cpu->threads, products ? products : 1) : 1;
 	int64_t narrow = divide_up(plan.positions, wanted);
-	plan.columns = clamp(most < narrow ? most : clamp(narrow, BLOCK_COLUMNS, most), 1, plan.positions);
+	plan.columns = npl_clamp_i64(most < narrow ? most : npl_clamp_i64(narrow, BLOCK_COLUMNS, most), 1,
+				     plan.positions);
 	plan.n_columns = divide_up(plan.positions, plan.columns);
 	plan.columns = divide_up(plan.positions, plan.n_columns); /* even blocks */
 	int64_t row_blocks = products * plan.n_columns < cpu->threads
 				     ? divide_up(cpu->threads, products * plan.n_columns)
 				     : 1;
-	plan.rows = divide_up(plan.group_filters, clamp(row_blocks, 1, plan.group_filters));
+	plan.rows = divide_up(plan.group_filters, npl_clamp_i64(row_blocks, 1, plan.group_filters));
 	plan.n_rows = divide_up(plan.group_filters, plan.rows);
 	plan.workspace_elements = plan.in_place ? 0 : (size_t)((plan.depth * plan.columns + 15) / 16 * 16);
 	return plan;
@@ -76,8 +76,8 @@ static void run_block(void *context, int64_t task, int worker)
 	int64_t group = task / plan->n_rows / plan->n_columns % conv->groups;
 	int64_t image = task / plan->n_rows / plan->n_columns / conv->groups;
 	int64_t first = column_block * plan->columns, filter = group * plan->group_filters + row_block * plan->rows;
-	int64_t columns = clamp(plan->positions - first, 0, plan->columns);
-	int64_t rows = clamp((group + 1) * plan->group_filters - filter, 0, plan->rows);
+	int64_t columns = npl_clamp_i64(plan->positions - first, 0, plan->columns);
+	int64_t rows = npl_clamp_i64((group + 1) * plan->group_filters - filter, 0, plan->rows);
 	const float *x = conv->x + (image * conv->channels + group * plan->group_channels) * conv->height * conv->width;
 	float *y = conv->y + (image * conv->filters + filter) * plan->positions + first;
 	if (!rows || !columns)

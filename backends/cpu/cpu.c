@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/refuse.h"
 #include "core/computer/clock.h"
 #include "core/measured.h"
 #include "npulab/thread.h"
@@ -153,10 +154,8 @@ static bool cpu_supports(const void *state, const struct npl_layer *layer, char 
 		return false;
 	if (!(npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM))
 		return true;
-	if (!cpu->blas.library) {
-		snprintf(why, n, "there is no OpenBLAS for a product in float32");
-		return false;
-	}
+	if (!cpu->blas.library)
+		return npl_refuse(why, n, "there is no OpenBLAS for a product in float32");
 	return cpu_fits_blas(layer, why, n);
 }
 

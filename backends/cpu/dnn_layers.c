@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "core/ops/window.h"
 #include "cpu.h"
 #include "dnn_impl.h"
@@ -140,11 +141,6 @@ static bool adds_right(const struct cpu_dnn_op *op)
 	return !strncmp(name, "brgconv", 7) || !strncmp(name, "jit", 3);
 }
 
-static size_t round_up(size_t bytes)
-{
-	return (bytes + 63) / 64 * 64;
-}
-
 /* Copies weights into the library's order, and the bias. */
 static int take_weights(struct cpu_dnn_op *op, const struct npl_layer *layer, const struct dnn_md *model,
 			struct npl_err *err)
@@ -157,7 +153,7 @@ static int take_weights(struct cpu_dnn_op *op, const struct npl_layer *layer, co
 		return err->code;
 	int rc = 0, status = api->primitive_desc_query(op->desc, DNN_QUERY_W, 0, &packed);
 	if (!status)
-		op->weights = aligned_alloc(64, round_up(api->memory_desc_get_size(packed)));
+		op->weights = aligned_alloc(64, npl_round_up_u64(api->memory_desc_get_size(packed), 64));
 	if (!status && !op->weights)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory for weights of %zu bytes", npl_tensor_bytes(w));
 	if (!status && !rc)
@@ -173,7 +169,7 @@ static int take_weights(struct cpu_dnn_op *op, const struct npl_layer *layer, co
 	if (rc || !bias)
 		return rc;
 	size_t bytes = npl_tensor_bytes(bias);
-	op->bias = aligned_alloc(64, round_up(bytes));
+	op->bias = aligned_alloc(64, npl_round_up_u64(bytes, 64));
 	if (!op->bias)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a bias of %zu bytes", bytes);
 	memcpy(op->bias, bias->data, bytes);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base/refuse.h"
 #include "core/computer/clock.h"
 #include "core/int8/layer.h"
 #include "core/integer.h"
@@ -28,12 +29,6 @@ void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n)
 	snprintf(text, n, "%s kernels%s%s, %d thread%s, %s", npl_int8_kernel_name(0),
 		 library ? " and " : " without oneDNN", library ? library : "", cpu->threads,
 		 cpu->threads == 1 ? "" : "s", cpu_level_name(cpu_isa_detect().level));
-}
-
-static bool no(char *why, size_t n, const char *reason)
-{
-	snprintf(why, n, "%s", reason);
-	return false;
 }
 
 static bool is_pool(enum npl_op op)
@@ -106,40 +101,41 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 	const bool sums = is_product(layer) || layer->op == NPL_OP_MATMUL || layer->op == NPL_OP_ADD ||
 			  layer->op == NPL_OP_MUL;
 	if (layer->fused > (sums ? NPL_ACT_RELU6 : NPL_ACT_RELU))
-		return no(why, n,
-			  "in integers no other activation than Relu and, of sums, Relu6 is applied on the way");
+		return npl_refuse(
+			why, n, "in integers no other activation than Relu and, of sums, Relu6 is applied on the way");
 	if (layer->op == NPL_OP_LRN)
-		return no(why, n, "its powers of sums of squares take float32");
+		return npl_refuse(why, n, "its powers of sums of squares take float32");
 	if (cpu_is_recurrent(layer))
-		return no(why, n, "its states are floats");
+		return npl_refuse(why, n, "its states are floats");
 	if (leaves_all_bounds(layer->op))
-		return no(why, n, "its results span more than 8 bits hold");
+		return npl_refuse(why, n, "its results span more than 8 bits hold");
 	if (layer->n_more)
-		return no(why, n, "in 8 bits it gives its first result alone, and others are read");
+		return npl_refuse(why, n, "in 8 bits it gives its first result alone, and others are read");
 	if (is_pool(layer->op) && layer->attrs->window.kernel[0] * layer->attrs->window.kernel[1] > MOST_WINDOW)
-		return no(why, n, "a window's sum may be more than 32 bits hold");
+		return npl_refuse(why, n, "a window's sum may be more than 32 bits hold");
 	if (is_product(layer))
 		return npl_int8_layer_ok(layer, why, n);
 	/* of Slice, and of reductions, they are in the attributes */
 	const bool lists = (npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES) &&
 			   (layer->n_in > 1 || (layer->op != NPL_OP_SLICE && !is_reduction(layer->op)));
 	if (lists || layer->n_in < 1 || !layer->in[0])
-		return no(why, n, "its result is no function of 8-bit numbers");
+		return npl_refuse(why, n, "its result is no function of 8-bit numbers");
 	if (layer->attrs && layer->attrs->window.rank > NPL_SPATIAL)
-		return no(why, n, "in integers its windows are of one or two dimensions");
+		return npl_refuse(why, n, "in integers its windows are of one or two dimensions");
 	if (!is_quantised(layer->out))
-		return no(why, n, "its output is not an 8-bit tensor with a scale");
+		return npl_refuse(why, n, "its output is not an 8-bit tensor with a scale");
 	for (int i = 0; i < layer->n_in; i++)
 		if (layer->in[i] && !is_quantised(layer->in[i]))
-			return no(why, n, "an input is not an 8-bit tensor with a scale");
+			return npl_refuse(why, n, "an input is not an 8-bit tensor with a scale");
 	if (!stays_integer(layer) && !has_rule(layer) && !is_matmul(layer) && !cpu_int8_has_table(layer))
-		return npl_integer_layer_ok(layer, why, n) ? no(why, n, "its operands have no form for integers")
-							   : false;
+		return npl_integer_layer_ok(layer, why, n)
+			       ? npl_refuse(why, n, "its operands have no form for integers")
+			       : false;
 	for (int i = 0; i < layer->n_in; i++) {
 		const struct npl_tensor *in = layer->in[i];
 		/* What constants get, whose values nobody has looked at; 8 bits of it would be worthless. */
 		if (in && layer->n_in > 1 && !(in->quant.scale < 1) && !(in->quant.scale > 1) && !in->quant.zero_point)
-			return no(why, n, "the range of an operand is not known, so 8 bits cannot hold it");
+			return npl_refuse(why, n, "the range of an operand is not known, so 8 bits cannot hold it");
 	}
 	return true;
 }

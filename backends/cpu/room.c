@@ -61,11 +61,6 @@ static int startable(int wanted)
 	return n;
 }
 
-bool cpu_room_is_limited(void)
-{
-	return process_limit().bytes != UINT64_MAX;
-}
-
 int cpu_room_for_threads(int wanted, int *threads, struct npl_err *err)
 {
 	const struct process_limit limit = process_limit();

@@ -5,14 +5,10 @@
 #ifndef NPULAB_CPU_ROOM_H
 #define NPULAB_CPU_ROOM_H
 
-#include <stdbool.h>
-
 #include "npulab/error.h"
 
 /* The most threads, `wanted` at most, for which there is room, by taking as much for a moment. NPL_ENOMEM: there is not even room for one;
  * the bytes that it needs, and what limits them. */
 int cpu_room_for_threads(int wanted, int *threads, struct npl_err *err);
-/* Whether the address space or the data of this process has a limit. */
-bool cpu_room_is_limited(void);
 
 #endif

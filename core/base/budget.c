@@ -2,6 +2,7 @@
  *
  * Limits on memory (budget.h). */
 #include "npulab/budget.h"
+#include "core/base/arith.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -18,11 +19,6 @@
 #define PATH_BYTES 1024
 
 static atomic_uint_fast64_t allowed;
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 static uint64_t physical(void)
 {
@@ -59,7 +55,7 @@ static uint64_t limit_of_group(const char *folder, const char *path, const char 
 	snprintf(group, sizeof group, "%s", path);
 	for (;;) {
 		snprintf(name, sizeof name, "%s%s/%s", folder, group, file);
-		limit = least(limit, number_in(name));
+		limit = npl_min_u64(limit, number_in(name));
 		char *slash = strrchr(group, '/');
 		if (!slash)
 			return limit;
@@ -80,9 +76,9 @@ uint64_t npl_memory_of_cgroups(const char *cgroup, const char *mount)
 			continue;
 		*controllers++ = *path++ = '\0';
 		if (!*controllers)
-			limit = least(limit, limit_of_group(mount, path, "memory.max"));
+			limit = npl_min_u64(limit, limit_of_group(mount, path, "memory.max"));
 		else if (strstr(controllers, "memory"))
-			limit = least(limit, limit_of_group(memory, path, "memory.limit_in_bytes"));
+			limit = npl_min_u64(limit, limit_of_group(memory, path, "memory.limit_in_bytes"));
 	}
 	if (file)
 		fclose(file);
@@ -91,8 +87,8 @@ uint64_t npl_memory_of_cgroups(const char *cgroup, const char *mount)
 
 uint64_t npl_memory_usual(void)
 {
-	const uint64_t bytes = least(physical(), npl_memory_of_cgroups("/proc/self/cgroup", "/sys/fs/cgroup"));
-	return least(bytes, process_limit().bytes) / 5 * 4;
+	const uint64_t bytes = npl_min_u64(physical(), npl_memory_of_cgroups("/proc/self/cgroup", "/sys/fs/cgroup"));
+	return npl_min_u64(bytes, process_limit().bytes) / 5 * 4;
 }
 
 uint64_t npl_memory_used(void)

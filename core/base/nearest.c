@@ -3,6 +3,7 @@
  * The nearest known word to a misspelt one: Levenshtein's edit distance, where replacing a letter by the same
  * letter in the other case costs a quarter of an edit. A word cut short is taken for what it begins: "tpu" means
  * "tpu_v1", though "cpu" is fewer edits away. What is farther than a third of its letters is another word. */
+#include "core/base/arith.h"
 #include "npulab/text.h"
 
 #include <ctype.h>
@@ -23,12 +24,6 @@ static int replace_cost(char a, char b)
 	return tolower((unsigned char)a) == tolower((unsigned char)b) ? 1 : EDIT;
 }
 
-static int least(int a, int b, int c)
-{
-	int ab = a < b ? a : b;
-	return ab < c ? ab : c;
-}
-
 static int distance(const char *a, const char *b)
 {
 	size_t columns = strnlen(b, LONGEST);
@@ -41,7 +36,8 @@ static int distance(const char *a, const char *b)
 		cost[0] = EDIT * (int)i;
 		for (size_t j = 1; j <= columns; j++) {
 			int above = cost[j];
-			cost[j] = least(above + EDIT, cost[j - 1] + EDIT, diagonal + replace_cost(a[i - 1], b[j - 1]));
+			int gap = (int)npl_min_i64(above, cost[j - 1]) + EDIT;
+			cost[j] = (int)npl_min_i64(gap, diagonal + replace_cost(a[i - 1], b[j - 1]));
 			diagonal = above;
 		}
 	}

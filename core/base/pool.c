@@ -113,11 +113,6 @@ void npl_pool_close(struct npl_pool *pool)
 	free(pool);
 }
 
-int npl_pool_threads(const struct npl_pool *pool)
-{
-	return pool->threads;
-}
-
 void npl_pool_run(struct npl_pool *pool, int64_t n_tasks, void (*task)(void *context, int64_t i, int worker),
 		  void *context)
 {

@@ -16,7 +16,6 @@ struct npl_pool; /* opaque */
 /* threads counts the caller of npl_pool_run, who works too: 1 starts none. */
 int npl_pool_open(int threads, struct npl_pool **pool, struct npl_err *err);
 void npl_pool_close(struct npl_pool *pool); /* accepts NULL */
-int npl_pool_threads(const struct npl_pool *pool);
 
 /* Returns when all tasks are done. worker is in [0, threads), and no two tasks at a time have the same. One call at a time. Threads that
  * have not woken up when the last task is taken are not waited for. */

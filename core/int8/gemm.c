@@ -10,6 +10,8 @@
  *     sum (s - za)(u - zb) = sum s u  - zb sum s + k za zb  - za sum u  */
 #include "int8.h"
 
+#include "core/base/arith.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,16 +88,6 @@ const char *npl_int8_kernel_name(int kernel)
 const char *npl_int8_library(const char **why)
 {
 	return npl_int8_onednn(why) ? npl_int8_onednn_text() : NULL;
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t round_up(int64_t value, int64_t step)
-{
-	return (value + step - 1) / step * step;
 }
 
 static int64_t max_magnitude(const struct npl_int8_matrix *x)
@@ -196,7 +188,7 @@ static void multiply_block(const struct work *w, int64_t j0, int64_t nb, int64_t
 	int rows = w->kernel->rows, columns = w->kernel->columns;
 	int64_t groups = groups_of(w, kb);
 	for (int64_t i0 = 0; i0 < p->m; i0 += w->m_block) {
-		int64_t mb = least(p->m - i0, w->m_block);
+		int64_t mb = npl_min_i64(p->m - i0, w->m_block);
 		pack_a(w, i0, mb, k0, kb);
 		for (int64_t j = 0; j < nb; j += columns)
 			for (int64_t i = 0; i < mb; i += rows) {
@@ -206,8 +198,8 @@ static void multiply_block(const struct work *w, int64_t j0, int64_t nb, int64_t
 					.b = w->b_pack + 4 * j * groups,
 					.row_start = w->row_start + i,
 					.column_start = w->column_start + j,
-					.rows = (int)least(mb - i, rows),
-					.columns = (int)least(nb - j, columns),
+					.rows = (int)npl_min_i64(mb - i, rows),
+					.columns = (int)npl_min_i64(nb - j, columns),
 				};
 				run_tile(w, &tile, p->c + (i0 + i) * p->c_stride + j0 + j, k0 == 0);
 			}
@@ -220,10 +212,10 @@ static int64_t block_length(const struct work *w, int64_t k0)
 	const struct npl_int8_product *p = w->p;
 	int64_t length = p->k - k0;
 	if (!w->wrapped)
-		return least(length, K_BYTES / w->kernel->value_bytes);
+		return npl_min_i64(length, K_BYTES / w->kernel->value_bytes);
 	int64_t into = k0 % p->k_segment;
-	length = least(length, p->k_segment - into);
-	return least(length, p->k_block - into % p->k_block);
+	length = npl_min_i64(length, p->k_segment - into);
+	return npl_min_i64(length, p->k_block - into % p->k_block);
 }
 
 static int check_product(const struct npl_int8_product *p, struct npl_err *err)
@@ -256,12 +248,13 @@ struct blocks {
 static struct blocks blocks_of(const struct npl_int8_kernel *kernel, int64_t m, int64_t n, int64_t k, int64_t k_block)
 {
 	int64_t values = k_block ? k_block : K_BYTES / kernel->value_bytes;
-	int64_t bytes = round_up(least(k, values) * kernel->value_bytes, 4); /* of one vector's block of k */
-	struct blocks b = {.m = round_up(least(m, M_BLOCK), kernel->rows),
-			   .n = round_up(least(n, B_BYTES / bytes + 1), kernel->columns)};
-	b.a_bytes = round_up(b.m * bytes, 64);
-	b.b_bytes = round_up(b.n * bytes, 64);
-	b.start_bytes = round_up((b.m + b.n) * (int64_t)sizeof(int32_t), 64);
+	int64_t bytes = npl_round_up_i64(npl_min_i64(k, values) * kernel->value_bytes,
+					 4); /* of one vector's block of k */
+	struct blocks b = {.m = npl_round_up_i64(npl_min_i64(m, M_BLOCK), kernel->rows),
+			   .n = npl_round_up_i64(npl_min_i64(n, B_BYTES / bytes + 1), kernel->columns)};
+	b.a_bytes = npl_round_up_i64(b.m * bytes, 64);
+	b.b_bytes = npl_round_up_i64(b.n * bytes, 64);
+	b.start_bytes = npl_round_up_i64((b.m + b.n) * (int64_t)sizeof(int32_t), 64);
 	return b;
 }
 
@@ -310,7 +303,7 @@ static int multiply(const struct npl_int8_product *p, const struct npl_int8_kern
 	void *own = NULL;
 	int rc = prepare(&w, &own, err);
 	for (int64_t j0 = 0; j0 < p->n && !rc; j0 += w.n_block) {
-		int64_t nb = least(p->n - j0, w.n_block), kb;
+		int64_t nb = npl_min_i64(p->n - j0, w.n_block), kb;
 		for (int64_t k0 = 0; k0 < p->k; k0 += kb) {
 			kb = block_length(&w, k0);
 			pack_b(&w, j0, nb, k0, kb);

@@ -3,17 +3,13 @@
  * Conv and Gemm on 8-bit tensors (core/int8/layer.h): what layers share, and Gemm. */
 #include "layer_impl.h"
 
+#include "core/base/arith.h"
+#include "core/base/refuse.h"
+
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define GEMM_ACC 524288 /* sums waiting to be finished: 2 MiB, so that packing the operands again is a small part */
-
-static bool no(char *why, size_t n, const char *reason)
-{
-	snprintf(why, n, "%s", reason);
-	return false;
-}
 
 static bool is_byte(const struct npl_tensor *t)
 {
@@ -58,25 +54,20 @@ static bool shapes_fit(const struct npl_layer *layer)
 bool npl_int8_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 {
 	if ((layer->op != NPL_OP_CONV && layer->op != NPL_OP_GEMM) || layer->n_in < 2 || !layer->in[0] || !layer->in[1])
-		return no(why, n, "not a Conv or Gemm with weights");
+		return npl_refuse(why, n, "not a Conv or Gemm with weights");
 	const struct npl_tensor *x = layer->in[0], *w = layer->in[1], *y = layer->out;
 	const struct npl_tensor *bias = layer->n_in > 2 ? layer->in[2] : NULL;
 	if (!is_byte(x) || !is_byte(w) || (!is_byte(y) && y->dtype != NPL_I32))
-		return no(why, n, "the operands are not 8-bit integers, or the results not of 8 or 32 bits");
+		return npl_refuse(why, n, "the operands are not 8-bit integers, or the results not of 8 or 32 bits");
 	if (!shapes_fit(layer))
-		return no(why, n, "not a Conv of one or two dimensions or a Gemm of rank 2, or an empty one");
+		return npl_refuse(why, n, "not a Conv of one or two dimensions or a Gemm of rank 2, or an empty one");
 	if (!zero_in_range(x) || !zero_in_range(w) || (is_byte(y) && !zero_in_range(y)))
-		return no(why, n, "a zero point lies outside its 8-bit type");
+		return npl_refuse(why, n, "a zero point lies outside its 8-bit type");
 	if (layer->fused > NPL_ACT_RELU6 || (layer->fused == NPL_ACT_RELU6 && !is_byte(y)))
-		return no(why, n, "in the same pass 8-bit results go through Relu or Relu6, sums through Relu");
+		return npl_refuse(why, n, "in the same pass 8-bit results go through Relu or Relu6, sums through Relu");
 	if (bias && (bias->dtype != NPL_I32 || npl_tensor_count(bias) != w->shape.dim[0]))
-		return no(why, n, "the bias is not one 32-bit integer per output channel");
+		return npl_refuse(why, n, "the bias is not one 32-bit integer per output channel");
 	return true;
-}
-
-static int64_t div_up(int64_t a, int64_t b)
-{
-	return (a + b - 1) / b;
 }
 
 /* Blocks small enough for their sums to wait in a cache, and enough of them for all workers. */
@@ -85,7 +76,7 @@ static int gemm_open(struct npl_int8_work *work, struct npl_err *err)
 	(void)err;
 	int64_t rows = work->pixels, columns = work->filters;
 	for (;;) {
-		int64_t tasks = div_up(work->pixels, rows) * div_up(work->filters, columns);
+		int64_t tasks = npl_div_up_i64(work->pixels, rows) * npl_div_up_i64(work->filters, columns);
 		bool too_few = work->n_workers > 1 && tasks < 2 * work->n_workers;
 		if (!too_few && (!work->scale || rows * columns <= GEMM_ACC))
 			break;
@@ -263,8 +254,8 @@ static int open_work(const struct npl_layer *layer, const struct npl_tensor *out
 	int rc = out->dtype == NPL_I32 ? 0 : set_scales(work, err);
 	if (!rc)
 		rc = work->way->open(work, err);
-	work->filter_blocks = rc ? 0 : div_up(work->filters, work->filters_at_once);
-	work->pixel_blocks = rc ? 0 : div_up(work->pixels, work->pixels_at_once);
+	work->filter_blocks = rc ? 0 : npl_div_up_i64(work->filters, work->filters_at_once);
+	work->pixel_blocks = rc ? 0 : npl_div_up_i64(work->pixels, work->pixels_at_once);
 	return rc;
 }
 

@@ -9,6 +9,8 @@
 
 #include "layer_impl.h"
 
+#include "core/base/arith.h"
+
 #define GATHERED_BYTES 524288 /* of a block, a part of the second-level cache */
 #define ACC_ELEMENTS   262144 /* sums of a block: 1 MiB */
 #define LEAST_PIXELS   192    /* so that packing the weights again is a small part */
@@ -51,23 +53,18 @@ static void order_weights(struct npl_int8_work *work)
 				*to++ = from[c * work->taps + t];
 }
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
-{
-	return value > high ? high : value < low ? low : value;
-}
-
 /* Blocks of pixels; of filters too, when there are fewer of the first than workers. */
 static void cut(struct npl_int8_work *work, const struct patches *own)
 {
 	int64_t pixels = ACC_ELEMENTS / work->filters;
 	if (!own->direct)
-		pixels = clamp(GATHERED_BYTES / work->k, 0, pixels);
-	pixels = clamp((pixels + ROUND_PIXELS - 1) / ROUND_PIXELS * ROUND_PIXELS, LEAST_PIXELS, INT64_MAX);
+		pixels = npl_clamp_i64(GATHERED_BYTES / work->k, 0, pixels);
+	pixels = npl_max_i64(npl_round_up_i64(pixels, ROUND_PIXELS), LEAST_PIXELS);
 	int64_t products = work->images * work->groups, wanted = work->n_workers > 1 ? 2 * work->n_workers : 1;
 	int64_t filters = work->filters, blocks = (work->pixels + pixels - 1) / pixels;
 	while (products * blocks * ((work->filters + filters - 1) / filters) < wanted && filters > 16)
 		filters = (filters + 15) / 16 * 8;
-	work->pixels_at_once = clamp(pixels, 1, work->pixels);
+	work->pixels_at_once = npl_min_i64(npl_max_i64(pixels, 1), work->pixels);
 	work->filters_at_once = filters;
 	work->acc_elements = work->scale ? work->pixels_at_once * filters : 0;
 	work->gathered_bytes = own->direct ? 0 : work->pixels_at_once * work->k;
@@ -170,8 +167,8 @@ static inline void fill_bytes(uint8_t *to, uint8_t value, int64_t n)
 static inline void gather_span(const struct gathering *g, const uint8_t *line, const struct tap_columns *columns,
 			       int64_t ow0, int64_t ow1, uint8_t *out)
 {
-	const int64_t stride = g->window->stride[1], low = clamp(columns->low, ow0, ow1),
-		      high = clamp(columns->high, low, ow1);
+	const int64_t stride = g->window->stride[1], low = npl_clamp_i64(columns->low, ow0, ow1),
+		      high = npl_clamp_i64(columns->high, low, ow1);
 	fill_bytes(out, g->zero, low - ow0);
 	if (stride == 1 && high > low)
 		copy_bytes(out + low - ow0, line + low + columns->shift, high - low);
@@ -194,7 +191,7 @@ static void gather_rows(const struct gathering *g, const uint8_t *plane, int64_t
 			const struct tap_columns *columns, uint8_t *out)
 {
 	const int64_t width = g->work->out_image.size[1];
-	int64_t first = clamp(-ih, 0, rows), end = clamp(g->work->in_image.size[0] - ih, first, rows);
+	int64_t first = npl_clamp_i64(-ih, 0, rows), end = npl_clamp_i64(g->work->in_image.size[0] - ih, first, rows);
 	if (columns->low >= columns->high)
 		end = first;
 	fill_bytes(out, g->zero, first * width);
@@ -220,7 +217,7 @@ static void gather_tap(const struct gathering *g, const uint8_t *plane, int64_t 
 		return;
 	}
 	for (int64_t pixel = g->first; pixel < end; oh++, ow = 0) {
-		int64_t span = clamp(width - ow, 0, end - pixel);
+		int64_t span = npl_clamp_i64(width - ow, 0, end - pixel);
 		int64_t ih = oh * w->stride[0] + kh * w->dilation[0] - w->pad_begin[0];
 		if (ih < 0 || ih >= g->work->in_image.size[0])
 			fill_bytes(out, g->zero, span);
@@ -256,7 +253,7 @@ static int patches_run(struct npl_int8_work *work, int step, int64_t task, struc
 	int64_t first = task % work->pixel_blocks * work->pixels_at_once,
 		filter = task / work->pixel_blocks % work->filter_blocks * work->filters_at_once,
 		unit = task / work->pixel_blocks / work->filter_blocks; /* image and group */
-	int64_t count = clamp(work->pixels - first, 0, work->pixels_at_once);
+	int64_t count = npl_clamp_i64(work->pixels - first, 0, work->pixels_at_once);
 	int64_t plane = work->in_image.size[0] * work->in_image.size[1];
 	const uint8_t *planes = (const uint8_t *)x->data + unit * work->channels * plane;
 	const uint8_t *weights = own->taps_first ? work->base + own->reordered : w->data;
@@ -265,7 +262,7 @@ static int patches_run(struct npl_int8_work *work, int step, int64_t task, struc
 	if (!own->direct)
 		gather(work, planes, first, count, worker->gathered);
 	struct npl_int8_product product = {
-		.m = clamp(work->filters - filter, 0, work->filters_at_once),
+		.m = npl_clamp_i64(work->filters - filter, 0, work->filters_at_once),
 		.n = count,
 		.k = work->k,
 		.a = npl_int8_matrix_of(w, weights + channel * work->k, work->k, 1),

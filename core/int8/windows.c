@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "interleave.h"
 #include "kernels.h"
 #include "layer_impl.h"
@@ -56,26 +57,16 @@ struct windows {
 
 static const int32_t zeros[NPL_INT8_MAX_WIDTH];
 
-static int64_t div_up(int64_t a, int64_t b)
-{
-	return (a + b - 1) / b;
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Sizes of a unit; false when they leave 32 bits, or a stride makes no sense. */
 static bool unit_fits(const struct npl_int8_work *work)
 {
 	const struct npl_window *w = &work->layer->attrs->window;
-	double elements = (double)div_up(work->channels, 4);
+	double elements = (double)npl_div_up_i64(work->channels, 4);
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		if (w->stride[d] > MOST_STRIDE)
 			return false;
 		int64_t reach = (w->kernel[d] - 1) * w->dilation[d] / w->stride[d];
-		elements *= (double)least(w->stride[d], w->kernel[d]) * (double)(work->out_image.size[d] + reach);
+		elements *= (double)npl_min_i64(w->stride[d], w->kernel[d]) * (double)(work->out_image.size[d] + reach);
 	}
 	return elements < INT32_MAX / 2;
 }
@@ -128,21 +119,23 @@ static void cut(struct npl_int8_work *work, struct windows *own)
 {
 	int64_t width = own->kernel->columns, rows = own->kernel->rows, filters = own->panels * rows;
 	int64_t columns = ACC_ELEMENTS / filters / width * width;
-	columns = least(columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns, div_up(own->columns, width) * width);
+	columns = npl_min_i64(columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns,
+			      npl_div_up_i64(own->columns, width) * width);
 	own->columns_at_once = columns;
 	own->lead = columns + width; /* the last tile may start late and be narrow */
-	own->column_blocks = div_up(own->columns, columns);
+	own->column_blocks = npl_div_up_i64(own->columns, columns);
 	own->images_at_once = 1;
 	if (work->n_workers > 1) {
 		double macs = (double)(work->groups * work->filters * work->k) * (double)work->pixels;
 		double elements = (double)(work->groups * own->unit), enough = STEP_MACS / macs * work->n_workers;
 		int64_t tasks = work->groups * own->column_blocks, wanted = 4 * work->n_workers;
-		double images = enough > (double)div_up(wanted, tasks) ? enough : (double)div_up(wanted, tasks);
+		double images = enough > (double)npl_div_up_i64(wanted, tasks) ? enough
+									       : (double)npl_div_up_i64(wanted, tasks);
 		images = images * elements > STEP_ELEMENTS ? STEP_ELEMENTS / elements : images;
 		own->images_at_once = images < 1 ? 1 : images > (double)work->images ? work->images : (int64_t)images;
 		tasks *= own->images_at_once;
-		while (tasks * div_up(work->filters, filters) < wanted / 2 && filters > 2 * rows)
-			filters = div_up(filters, 2 * rows) * rows;
+		while (tasks * npl_div_up_i64(work->filters, filters) < wanted / 2 && filters > 2 * rows)
+			filters = npl_div_up_i64(filters, 2 * rows) * rows;
 	}
 	work->filters_at_once = filters;
 	work->pixels_at_once = work->pixels;
@@ -179,15 +172,15 @@ static int windows_open(struct npl_int8_work *work, struct npl_err *err)
 	for (int d = 0; d < NPL_SPATIAL; d++)
 		if (make_phases(window, d, work->out_image.size[d], &own->phase[d], err))
 			return NPL_ENOMEM;
-	own->quads = div_up(work->channels, 4);
+	own->quads = npl_div_up_i64(work->channels, 4);
 	own->plane = own->phase[0].size * own->phase[1].size;
 	own->panels_of_columns = npl_int8_is_direct(work);
 	if (own->panels_of_columns) /* whole ones */
-		own->plane = div_up(work->pixels, own->kernel->columns) * own->kernel->columns;
+		own->plane = npl_div_up_i64(work->pixels, own->kernel->columns) * own->kernel->columns;
 	own->unit = own->quads * own->phase[0].used * own->phase[1].used * own->plane;
 	own->k_groups = own->quads * work->taps;
 	own->columns = (work->out_image.size[0] - 1) * own->phase[1].size + work->out_image.size[1];
-	own->panels = div_up(work->filters, own->kernel->rows);
+	own->panels = npl_div_up_i64(work->filters, own->kernel->rows);
 	cut(work, own);
 	/* One row of the image, or one panel's weights, on their way. */
 	int64_t row = work->in_image.size[1] * 4, panel = npl_int8_reorder_pitch(own->k_groups) * own->kernel->rows;
@@ -209,7 +202,7 @@ static void windows_close(struct npl_int8_work *work)
 /* Step 0 brings the weights, then two steps bring some images and multiply. */
 static int windows_steps(const struct npl_int8_work *work)
 {
-	return (int)(1 + 2 * div_up(work->images, ((const struct windows *)work->own)->images_at_once));
+	return (int)(1 + 2 * npl_div_up_i64(work->images, ((const struct windows *)work->own)->images_at_once));
 }
 
 /* The units (a group of an image each) of a step, and the first of them. */
@@ -217,7 +210,7 @@ static int64_t units_of(const struct npl_int8_work *work, int step, int64_t *fir
 {
 	int64_t at_once = ((const struct windows *)work->own)->images_at_once, image = (step - 1) / 2 * at_once;
 	*first = image * work->groups;
-	return least(at_once, work->images - image) * work->groups;
+	return npl_min_i64(at_once, work->images - image) * work->groups;
 }
 
 static int64_t windows_tasks(const struct npl_int8_work *work, int step)
@@ -236,7 +229,7 @@ static void bring_weights(const struct npl_int8_work *work, int64_t task, uint8_
 	const struct npl_tensor *x = work->layer->in[0], *w = work->layer->in[1];
 	int rows = own->kernel->rows;
 	int64_t first = task % own->panels * rows, group = task / own->panels, k = 4 * own->k_groups;
-	int64_t count = least(work->filters - first, rows), pitch = npl_int8_reorder_pitch(own->k_groups);
+	int64_t count = npl_min_i64(work->filters - first, rows), pitch = npl_int8_reorder_pitch(own->k_groups);
 	int32_t zero = x->quant.zero_point + (x->dtype == NPL_I8 ? 128 : 0), *start = own->start + task * rows;
 	const struct npl_int8_weights from = {.data = w->data,
 					      .bytes = work->groups * work->filters * work->k,
@@ -268,7 +261,7 @@ static void bring_row(const struct npl_int8_work *work, const struct npl_int8_ro
 		return;
 	uint8_t *to = planes + (phase * px->used * own->plane + row * px->size) * 4;
 	if (stride == 1) {
-		npl_int8_interleave(rows, least(width, px->size - pad), to + 4 * pad);
+		npl_int8_interleave(rows, npl_min_i64(width, px->size - pad), to + 4 * pad);
 		return;
 	}
 	npl_int8_interleave(rows, width, aside);
@@ -276,10 +269,10 @@ static void bring_row(const struct npl_int8_work *work, const struct npl_int8_ro
 		if (!px->number[remainder])
 			continue;
 		/* Column c of the phase is column c * stride + remainder - pad of the image. */
-		int64_t first = pad > remainder ? div_up(pad - remainder, stride) : 0;
-		int64_t end = width + pad > remainder ? div_up(width + pad - remainder, stride) : 0;
+		int64_t first = pad > remainder ? npl_div_up_i64(pad - remainder, stride) : 0;
+		int64_t end = width + pad > remainder ? npl_div_up_i64(width + pad - remainder, stride) : 0;
 		uint8_t *line = to + (px->number[remainder] - 1) * own->plane * 4;
-		for (int64_t c = first; c < least(end, px->size); c++)
+		for (int64_t c = first; c < npl_min_i64(end, px->size); c++)
 			memcpy(line + 4 * c, aside + 4 * (c * stride + remainder - pad), 4);
 	}
 }
@@ -293,11 +286,11 @@ static void bring_columns(const struct npl_int8_work *work, int64_t first, int64
 	const uint8_t *from = (const uint8_t *)x->data + (unit * work->channels + quad * 4) * work->pixels;
 	uint8_t *to = own->image + (size_t)(task / own->quads * own->unit + quad * width) * 4;
 	struct npl_int8_rows rows = {.flip = x->dtype == NPL_I8 ? 0x80 : 0,
-				     .there = (int)least(work->channels - quad * 4, 4)};
+				     .there = (int)npl_min_i64(work->channels - quad * 4, 4)};
 	for (int64_t column = 0; column < work->pixels; column += width, to += own->quads * width * 4) {
 		for (int c = 0; c < rows.there; c++)
 			rows.row[c] = from + c * work->pixels + column;
-		npl_int8_interleave(&rows, least(work->pixels - column, width), to);
+		npl_int8_interleave(&rows, npl_min_i64(work->pixels - column, width), to);
 	}
 }
 
@@ -307,7 +300,7 @@ static void bring_image(const struct npl_int8_work *work, int64_t first, int64_t
 	const struct windows *own = work->own;
 	const struct npl_tensor *x = work->layer->in[0];
 	int64_t unit = first + task / own->quads, channel = task % own->quads * 4, width = work->in_image.size[1];
-	int64_t planes = own->unit / own->quads, there = least(work->channels - channel, 4);
+	int64_t planes = own->unit / own->quads, there = npl_min_i64(work->channels - channel, 4);
 	int64_t source_plane = work->in_image.size[0] * width;
 	const uint8_t *from = (const uint8_t *)x->data + (unit * work->channels + channel) * source_plane;
 	uint8_t *to = own->image + (size_t)(task * planes) * 4, flip = x->dtype == NPL_I8 ? 0x80 : 0, pad[4] = {0};
@@ -331,7 +324,7 @@ static void bring_image(const struct npl_int8_work *work, int64_t first, int64_t
 static int64_t next_columns(const struct npl_int8_kernel *kernel, int64_t left)
 {
 	int64_t width = kernel->columns;
-	return kernel->narrow && left > width && left <= width / 3 * 4 ? width / 3 * 2 : least(left, width);
+	return kernel->narrow && left > width && left <= width / 3 * 4 ? width / 3 * 2 : npl_min_i64(left, width);
 }
 
 /* A block of filters by a block of columns, from `column` on, of the unit at `image`; sums to acc. */
@@ -346,19 +339,19 @@ static void multiply(const struct npl_int8_work *work, int64_t group, int64_t fi
 	for (int64_t k = 0; k < own->k_groups; k += K_GROUPS)
 		for (int64_t i0 = 0; i0 < filters; i0 += ROWS_AT_ONCE)
 			for (int64_t j = 0; j < columns; j += width) {
-				width = own->panels_of_columns ? least(own->kernel->columns, columns - j)
+				width = own->panels_of_columns ? npl_min_i64(own->kernel->columns, columns - j)
 							       : next_columns(own->kernel, columns - j);
 				const uint8_t *tile_at = image +
 							 4 * (column + j) * (own->panels_of_columns ? own->quads : 1);
-				for (int64_t i = i0; i < least(filters, i0 + ROWS_AT_ONCE); i += rows) {
+				for (int64_t i = i0; i < npl_min_i64(filters, i0 + ROWS_AT_ONCE); i += rows) {
 					const struct npl_int8_tile tile = {
-						.groups = least(own->k_groups - k, K_GROUPS),
+						.groups = npl_min_i64(own->k_groups - k, K_GROUPS),
 						.a = weights + i / rows * panel_bytes + k * rows * 4,
 						.b = tile_at,
 						.b_at = own->at + k,
 						.row_start = k ? zeros : start + i,
 						.column_start = zeros,
-						.rows = (int)least(filters - i, rows),
+						.rows = (int)npl_min_i64(filters - i, rows),
 						.columns = (int)width,
 						.add = k > 0,
 						.c = acc + i * own->lead + j,
@@ -376,9 +369,9 @@ static int64_t drop_between(const struct npl_int8_work *work, int32_t *sums, int
 	int64_t pitch = ((const struct windows *)work->own)->phase[1].size, width = work->out_image.size[1];
 	int64_t row = column / pitch, into = column % pitch; /* columns of this row that are not in sums */
 	int64_t kept = 0;
-	*first = row * width + least(into, width);
+	*first = row * width + npl_min_i64(into, width);
 	for (int64_t at = -into; at < columns; at += pitch) {
-		int64_t low = at < 0 ? 0 : at, high = least(at + width, columns);
+		int64_t low = at < 0 ? 0 : at, high = npl_min_i64(at + width, columns);
 		if (high <= low)
 			continue;
 		if (kept != low)
@@ -406,8 +399,8 @@ static int windows_run(struct npl_int8_work *work, int step, int64_t task, struc
 	int64_t column = task % own->column_blocks * own->columns_at_once,
 		filter = task / own->column_blocks % work->filter_blocks * work->filters_at_once,
 		slot = task / own->column_blocks / work->filter_blocks, unit = first_unit + slot;
-	int64_t columns = least(own->columns - column, own->columns_at_once),
-		filters = least(work->filters - filter, work->filters_at_once), group = unit % work->groups;
+	int64_t columns = npl_min_i64(own->columns - column, own->columns_at_once),
+		filters = npl_min_i64(work->filters - filter, work->filters_at_once), group = unit % work->groups;
 	multiply(work, group, filter, filters, own->image + (size_t)(slot * own->unit) * 4, column, columns,
 		 worker->acc);
 	for (int64_t i = 0; i < filters; i++) {

@@ -13,7 +13,7 @@
 
 /* F_macs is declared for all and defined by the families with NPL_OP_IS_GEMM or NPL_OP_HAS_MACS. Several
  * operators may be one family, told apart by attrs->op. */
-#define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags)                                                  \
+#define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags, cost)                                            \
 	int family##_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err);                    \
 	int family##_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,                      \
 			   struct npl_tensor *out, int n_out, struct npl_err *err);                                    \

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <xmmintrin.h>
 
+#include "core/base/arith.h"
 #include "core/base/parallel.h"
 #include "npulab/isa.h"
 #include "ops.h"
@@ -100,26 +101,21 @@ static void multiply_panel(const struct kernel *kernel, const struct op_product 
 		memcpy(y + i * p->y_stride, whole + i * kernel->width, (size_t)cols * sizeof *y);
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 static void multiply_block(const struct kernel *kernel, const struct op_product *p, int64_t k0, int64_t n0,
 			   int64_t cols, float *block)
 {
-	int64_t depth = least(DEPTH_BLOCK, p->depth - k0);
+	int64_t depth = npl_min_i64(DEPTH_BLOCK, p->depth - k0);
 	int width = kernel->width;
 	for (int64_t n = 0; n < cols; n += width) {
 		float *panel = block + n * depth;
 		if (cols - n < width)
 			memset(panel, 0, (size_t)(depth * width) * sizeof *panel);
-		p->pack(p->b, k0, depth, n0 + n, (int)least(width, cols - n), panel, width);
+		p->pack(p->b, k0, depth, n0 + n, (int)npl_min_i64(width, cols - n), panel, width);
 	}
 	for (int64_t i = 0; i < p->rows; i += TILE_ROWS)
 		for (int64_t n = 0; n < cols; n += width)
-			multiply_panel(kernel, p, (int)least(TILE_ROWS, p->rows - i), i, k0, depth, n0 + n,
-				       (int)least(width, cols - n), block + n * depth);
+			multiply_panel(kernel, p, (int)npl_min_i64(TILE_ROWS, p->rows - i), i, k0, depth, n0 + n,
+				       (int)npl_min_i64(width, cols - n), block + n * depth);
 }
 
 /* The product in parts that have nothing to do with each other: blocks of columns times ranges of rows. Each packs b for itself. */
@@ -136,9 +132,9 @@ static void multiply_part(void *context, int64_t i, int worker)
 	struct op_product p = *parts->product;
 	const int64_t tiles = (p.rows + TILE_ROWS - 1) / TILE_ROWS, row_part = i % parts->row_parts;
 	const int64_t n0 = i / parts->row_parts * parts->column_block,
-		      columns = least(parts->column_block, p.cols - n0);
+		      columns = npl_min_i64(parts->column_block, p.cols - n0);
 	const int64_t first = tiles * row_part / parts->row_parts * TILE_ROWS;
-	p.rows = least(p.rows, tiles * (row_part + 1) / parts->row_parts * TILE_ROWS) - first;
+	p.rows = npl_min_i64(p.rows, tiles * (row_part + 1) / parts->row_parts * TILE_ROWS) - first;
 	p.a += first * p.a_stride;
 	p.y += first * p.y_stride;
 	for (int64_t k0 = 0; k0 < p.depth; k0 += DEPTH_BLOCK)
@@ -159,7 +155,7 @@ int op_product(const struct op_product *product, struct npl_err *err)
 	parts.column_block = product->rows <= TILE_ROWS ? parts.kernel.width : COLUMN_BLOCK;
 	parts.column_parts = (product->cols + parts.column_block - 1) / parts.column_block;
 	if (workers > 1 && parts.column_parts < 2 * workers && parts.column_parts)
-		parts.row_parts = least(2 * workers / parts.column_parts, product->rows / LEAST_ROWS);
+		parts.row_parts = npl_min_i64(2 * workers / parts.column_parts, product->rows / LEAST_ROWS);
 	parts.row_parts = parts.row_parts > 1 ? parts.row_parts : 1;
 	parts.block = aligned_alloc(64, (size_t)workers * DEPTH_BLOCK * COLUMN_BLOCK * sizeof *parts.block);
 	if (!parts.block)

@@ -4,6 +4,7 @@
  * starts and ends count from the end, what lies outside is cut off: with a positive step both to [0, size], with a negative
  * one the start to [0, size - 1] and the end to [-1, size - 1]. Lists are attributes before opset 10, constant
  * inputs from then on; steps, which may be negative, came with opset 10. */
+#include "core/base/arith.h"
 #include "npulab/text.h"
 #include "ops.h"
 #include "strided.h"
@@ -54,7 +55,7 @@ static int64_t clamped(int64_t value, int64_t size, int64_t least, int64_t most)
 {
 	if (value < 0)
 		value = value < -size ? -1 : value + size;
-	return value < least ? least : value > most ? most : value;
+	return npl_clamp_i64(value, least, most);
 }
 
 /* Elements taken of a dimension of `size`; sets what is taken first. */

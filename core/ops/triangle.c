@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cast.h"
+#include "core/base/arith.h"
 #include "elements.h"
 #include "ops.h"
 
@@ -30,11 +31,6 @@ int op_trilu_shape(struct npl_attrs *attrs, const struct npl_tensor *const *in, 
 	return 0;
 }
 
-static int64_t within(int64_t x, int64_t least, int64_t most)
-{
-	return x < least ? least : x > most ? most : x;
-}
-
 int op_trilu_run(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct npl_tensor *out,
 		 int n_out, struct npl_err *err)
 {
@@ -42,7 +38,7 @@ int op_trilu_run(const struct npl_attrs *attrs, const struct npl_tensor *const *
 	(void)err;
 	const struct npl_shape *shape = &out->shape;
 	int64_t rows = shape->dim[shape->rank - 2], cols = shape->dim[shape->rank - 1];
-	int64_t k = n_in > 1 && in[1] ? within(op_whole(in[1], 0), -rows, cols) : 0;
+	int64_t k = n_in > 1 && in[1] ? npl_clamp_i64(op_whole(in[1], 0), -rows, cols) : 0;
 	size_t element = npl_dtype_size(out->dtype);
 	const char *x = in[0]->data;
 	char *y = out->data;
@@ -50,8 +46,8 @@ int op_trilu_run(const struct npl_attrs *attrs, const struct npl_tensor *const *
 		return 0;
 	for (int64_t i = 0; i < op_count(shape->dim, shape->rank - 1); i++) {
 		int64_t row = i % rows;
-		int64_t first = attrs->upper ? within(row + k, 0, cols) : 0;
-		int64_t end = attrs->upper ? cols : within(row + k + 1, 0, cols);
+		int64_t first = attrs->upper ? npl_clamp_i64(row + k, 0, cols) : 0;
+		int64_t end = attrs->upper ? cols : npl_clamp_i64(row + k + 1, 0, cols);
 		memset(y, 0, (size_t)cols * element);
 		memcpy(y + (size_t)first * element, x + (size_t)first * element, (size_t)(end - first) * element);
 		x += (size_t)cols * element;
@@ -88,7 +84,7 @@ int op_eyelike_run(const struct npl_attrs *attrs, const struct npl_tensor *const
 	(void)n_in;
 	(void)n_out;
 	(void)err;
-	int64_t rows = out->shape.dim[0], cols = out->shape.dim[1], k = within(attrs->number, -rows, cols);
+	int64_t rows = out->shape.dim[0], cols = out->shape.dim[1], k = npl_clamp_i64(attrs->number, -rows, cols);
 	size_t bytes = npl_tensor_bytes(out);
 	if (bytes)
 		memset(out->data, 0, bytes);

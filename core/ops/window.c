@@ -4,6 +4,7 @@
  * MaxPool and AveragePool. A one-dimensional window is a two-dimensional one of height 1, and either has a depth of 1
  * where three dimensions are looked at. */
 #include "window.h"
+#include "core/base/arith.h"
 #include "npulab/text.h"
 
 #include <string.h>
@@ -37,23 +38,12 @@ int64_t npl_window_output(const struct npl_window *window, int d, int64_t input)
 	return window->ceil_mode && starts_in_padding ? output - 1 : output;
 }
 
-/* Smallest q with q * divisor >= x, for x of either sign. */
-static int64_t ceil_div(int64_t x, int64_t divisor)
-{
-	return x > 0 ? (x + divisor - 1) / divisor : -(-x / divisor);
-}
-
-static int64_t clamp(int64_t x, int64_t low, int64_t high)
-{
-	return x < low ? low : x > high ? high : x;
-}
-
 void npl_window_range(const struct npl_window *window, int d, int64_t tap, int64_t input, int64_t output,
 		      int64_t *first, int64_t *end)
 {
 	int64_t start = tap * window->dilation[d] - window->pad_begin[d]; /* read by output position 0 */
-	*first = clamp(ceil_div(-start, window->stride[d]), 0, output);
-	*end = clamp(ceil_div(input - start, window->stride[d]), *first, output);
+	*first = npl_clamp_i64(npl_div_up_i64(-start, window->stride[d]), 0, output);
+	*end = npl_clamp_i64(npl_div_up_i64(input - start, window->stride[d]), *first, output);
 }
 
 int op_window_list(struct npl_attr_list *list, const char *name, int *rank, int64_t value[NPL_VOLUME],

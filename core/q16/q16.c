@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "kernel.h"
 #include "npulab/tensor.h"
 
@@ -36,16 +37,6 @@ static const struct npl_q16_kernel *choose(int kernel)
 const char *npl_q16_kernel_name(int kernel)
 {
 	return choose(kernel)->name;
-}
-
-static int64_t min(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t round_up(int64_t n, int64_t step)
-{
-	return (n + step - 1) / step * step;
 }
 
 static int32_t max_magnitude(const int16_t *v, int64_t n)
@@ -83,7 +74,7 @@ static void pack_full(int16_t *packed, int64_t n, int64_t k, int64_t pairs, cons
  * 12, 13 and the second one 2, 3, 6, 7 and so on, which is the order that packs_epi32 turns into theirs. */
 static void pack_rounded(int16_t *packed, int64_t n, int64_t k, int64_t pairs, const int16_t *w)
 {
-	for (int64_t j = 0; j < round_up(n, NPL_Q16_BLOCK); j++) {
+	for (int64_t j = 0; j < npl_round_up_i64(n, NPL_Q16_BLOCK); j++) {
 		const int64_t in_block = j % NPL_Q16_BLOCK, half = in_block / 2 % 2, four = in_block / 4;
 		int16_t *lane = packed + j / NPL_Q16_BLOCK * pairs * 4 * NPL_Q16_BLOCK +
 				2 * (half * NPL_Q16_BLOCK + four * 4 + in_block % 2 * 2);
@@ -106,7 +97,7 @@ int npl_q16_pack(struct npl_q16_weights *weights, enum npl_q16_product product, 
 	const bool limited = product == NPL_Q16_ROUNDED && (int64_t)made.max_abs << 15 >= NPL_Q16_SATURATES;
 	made.packed = allot(blocks, block);
 	if (limited) { /* filled when they are needed */
-		made.limits = allot(2 * round_up(n, NPL_Q16_LANES), 2 * pairs);
+		made.limits = allot(2 * npl_round_up_i64(n, NPL_Q16_LANES), 2 * pairs);
 		made.least = allot(2, 2 * pairs);
 	}
 	if (!made.packed || (limited && (!made.limits || !made.least))) {
@@ -168,14 +159,14 @@ static void sum_rows(const struct stretch *s)
 	for (int64_t first = 0; first < weights->n; first += NPL_Q16_BLOCK)
 		for (int r = 0; r < s->rows; r += NPL_Q16_TILE_ROWS) {
 			struct npl_q16_tile tile = {.product = weights->product,
-						    .rows = (int)min(s->rows - r, NPL_Q16_TILE_ROWS),
+						    .rows = (int)npl_min_i64(s->rows - r, NPL_Q16_TILE_ROWS),
 						    .pairs = (s->k + 1) / 2,
 						    .x = s->words + (int64_t)r * NPL_Q16_STRETCH,
 						    .w = weights->packed + first / NPL_Q16_BLOCK * pairs * pair +
 							 s->first / 2 * pair,
 						    .sums = s->sums + r * weights->n + first,
 						    .stride = weights->n,
-						    .outputs = (int)min(weights->n - first, NPL_Q16_BLOCK)};
+						    .outputs = (int)npl_min_i64(weights->n - first, NPL_Q16_BLOCK)};
 			s->kernel->tile(&tile);
 		}
 }
@@ -184,7 +175,8 @@ static void sum_rows(const struct stretch *s)
  * matter to counting. */
 static void make_limits(struct npl_q16_weights *weights, const struct npl_q16_kernel *kernel)
 {
-	const int64_t lanes = round_up(weights->n, NPL_Q16_LANES), blocks = round_up(weights->n, NPL_Q16_BLOCK);
+	const int64_t lanes = npl_round_up_i64(weights->n, NPL_Q16_LANES),
+		      blocks = npl_round_up_i64(weights->n, NPL_Q16_BLOCK);
 	const int64_t pairs = (weights->k + 1) / 2;
 	const int16_t *w = weights->packed;
 	for (int64_t first = 0; first < blocks; first += NPL_Q16_BLOCK)
@@ -211,7 +203,7 @@ static void make_limits(struct npl_q16_weights *weights, const struct npl_q16_ke
 static uint64_t count_rows(const struct stretch *s)
 {
 	const struct npl_q16_weights *weights = s->weights;
-	const int64_t lanes = round_up(weights->n, NPL_Q16_LANES);
+	const int64_t lanes = npl_round_up_i64(weights->n, NPL_Q16_LANES);
 	uint64_t saturated = 0;
 	for (int64_t first = 0; first < lanes; first += NPL_Q16_COUNT_MOST) {
 		struct npl_q16_count count = {.rows = s->rows,
@@ -219,7 +211,7 @@ static uint64_t count_rows(const struct stretch *s)
 					      .x = s->x,
 					      .x_stride = s->x_stride,
 					      .limits = weights->limits + 2 * s->first * lanes + first,
-					      .outputs = min(lanes - first, NPL_Q16_COUNT_MOST),
+					      .outputs = npl_min_i64(lanes - first, NPL_Q16_COUNT_MOST),
 					      .stride = lanes,
 					      .least = weights->least + 2 * s->first};
 		saturated += s->kernel->count(&count);
@@ -248,9 +240,9 @@ uint64_t npl_q16_gemm(struct npl_q16_weights *weights, int64_t rows, const int16
 		make_limits(weights, s.kernel);
 	memset(sums, 0, (size_t)(rows * weights->n) * sizeof *sums);
 	for (s.first = 0; s.first < weights->k; s.first += NPL_Q16_STRETCH) {
-		s.k = min(weights->k - s.first, NPL_Q16_STRETCH);
+		s.k = npl_min_i64(weights->k - s.first, NPL_Q16_STRETCH);
 		for (int64_t r = 0; r < rows; r += s.rows) {
-			s.rows = (int)min(rows - r, NPL_Q16_COUNT_ROWS);
+			s.rows = (int)npl_min_i64(rows - r, NPL_Q16_COUNT_ROWS);
 			s.x = x + r * x_stride + s.first;
 			s.sums = sums + r * weights->n;
 			prepare_rows(&s);

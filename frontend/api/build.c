@@ -44,11 +44,6 @@ const struct npl_err *npl_build_error(const struct npl_build *build)
 	return &build->first;
 }
 
-void build_forget_error(struct npl_build *build)
-{
-	build->first = (struct npl_err){0};
-}
-
 /* Keeps the first error; every call goes through here with what it found. */
 static int settle(struct npl_build *build, int rc)
 {

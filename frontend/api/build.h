@@ -22,7 +22,5 @@ int build_ops(struct npl_build *build, const char *op, struct npl_build_in in, s
 /* NPL_EINPUT when there can be no such tensor, or it lacks elements. */
 int build_check_type(const char *what, enum npl_dtype dtype, const struct npl_shape *shape, struct npl_err *err);
 int build_check_tensor(const char *what, const struct npl_tensor *tensor, enum npl_keep keep, struct npl_err *err);
-/* Throws away the error that stays. */
-void build_forget_error(struct npl_build *build);
 
 #endif

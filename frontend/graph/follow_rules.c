@@ -356,7 +356,7 @@ static bool (*const rule_of[NPL_OPS])(const struct at *at) = {
 static bool is_elementwise(enum npl_op op)
 {
 	static const char *const family_of[NPL_OPS] = {
-#define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags) [NPL_OP_##id] = #family,
+#define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags, cost) [NPL_OP_##id] = #family,
 #include "npulab/ops.def"
 #undef NPL_OP
 	};

@@ -169,13 +169,6 @@ static int32_t load(const struct npl_tensor *tensor, int64_t i)
 	}
 }
 
-int npl_quantise(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant, struct npl_tensor *out,
-		 struct npl_err *err)
-{
-	uint64_t saturations = 0;
-	return npl_quantise_counting(in, format, quant, out, &saturations, err);
-}
-
 int npl_quantise_counting(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant,
 			  struct npl_tensor *out, uint64_t *saturations, struct npl_err *err)
 {

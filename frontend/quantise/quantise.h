@@ -41,10 +41,8 @@ struct npl_quant npl_quant_of_range(enum npl_format format, struct npl_range ran
 
 /* NPL_EINPUT: a NaN in a value, a NaN or an infinity in a weight or bias; an infinite value saturates. */
 
-/* Float to format and back; out is allocated here with in's shape. quant belongs to the integer side. */
-int npl_quantise(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant, struct npl_tensor *out,
-		 struct npl_err *err);
-/* The same; adds the number of values that lay outside the format to *saturations. */
+/* Float to format and back; out is allocated here with in's shape. quant belongs to the integer side. The number of values that lay
+ * outside the format is added to *saturations. */
 int npl_quantise_counting(const struct npl_tensor *in, enum npl_format format, struct npl_quant quant,
 			  struct npl_tensor *out, uint64_t *saturations, struct npl_err *err);
 /* The same to a type of one's own: uint8, int8 or int16. */

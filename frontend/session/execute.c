@@ -172,16 +172,11 @@ static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, 
 static int add_energy(struct npl_result *result, enum npl_energy_part part, const char *component, double joules,
 		      const char *origin, struct npl_err *err)
 {
-	for (int i = 0; i < result->n_energy; i++)
-		if (!strcmp(result->energy[i].component, component) && !strcmp(result->energy[i].origin, origin)) {
-			result->energy[i].joules += joules;
-			return 0;
-		}
-	if (npl_result_energy_of(result, part, component, 0, 0, origin, err))
-		return err->code;
-	if (strcmp(origin, "absent"))
-		result->energy[result->n_energy - 1].joules = joules;
-	return 0;
+	const struct npl_energy add = {.component = component,
+				       .origin = origin,
+				       .part = part,
+				       .joules = strcmp(origin, "absent") ? joules : NAN};
+	return npl_energy_merge(result->energy, &result->n_energy, NPL_MAX_ENERGY, &add, err);
 }
 
 /* What a row costs beside the device's own work: the host and the links. A device that ran the layer and tells no energy

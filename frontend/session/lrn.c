@@ -4,8 +4,8 @@
 #include "lrn.h"
 
 #include <math.h>
-#include <stdio.h>
 
+#include "core/base/refuse.h"
 #include "core/computer/clock.h"
 #include "frontend/quantise/quantise.h"
 
@@ -53,10 +53,8 @@ bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, cha
 	const struct npl_node *node = &s->graph->node[i];
 	enum npl_format format = npl_step_format(s, step);
 	float most = powf(node->attrs.bias, -node->attrs.beta); /* t^-beta falls from t = bias on */
-	if (s->graph->value[node->in[0]].constant) {
-		snprintf(why, n, "its input is a constant, whose range nobody took");
-		return false;
-	}
+	if (s->graph->value[node->in[0]].constant)
+		return npl_refuse(why, n, "its input is a constant, whose range nobody took");
 	step->factor = true;
 	step->attrs.low = npl_session_least_factor(s, node->out[0]);
 	step->attrs.limits_known = step->attrs.low > 0;

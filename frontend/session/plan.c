@@ -8,6 +8,7 @@
 
 #include "chain.h"
 #include "core/base/half.h"
+#include "core/base/refuse.h"
 #include "frontend/quantise/quantise.h"
 #include "lrn.h"
 #include "npulab/stage.h"
@@ -93,9 +94,8 @@ static bool saw_numbers(const struct npl_session *s, const struct npl_node *node
 		int v = k < 0 ? step->out : node->in[k];
 		if (v < 0 || !s->range[v].nan)
 			continue;
-		snprintf(why, n, "its %s holds a NaN, which %s cannot hold", k < 0 ? "result" : "input",
-			 npl_format_name(npl_step_format(s, step)));
-		return false;
+		return npl_refuse(why, n, "its %s holds a NaN, which %s cannot hold", k < 0 ? "result" : "input",
+				  npl_format_name(npl_step_format(s, step)));
 	}
 	return true;
 }
@@ -109,13 +109,12 @@ static bool holds_numbers(const struct npl_session *s, const struct npl_node *no
 		const bool is_weight = k > 0 && step->canonical;
 		if (!value || !(value->has_nan || (is_weight && value->has_infinity)))
 			continue;
-		snprintf(why, n, "its %s '%.100s' holds %s, which %s cannot hold",
-			 !is_weight ? "constant"
-			 : k == 1   ? "weight"
-				    : "bias",
-			 value->name, value->has_nan ? "a NaN" : "an infinity",
-			 npl_format_name(npl_step_format(s, step)));
-		return false;
+		return npl_refuse(why, n, "its %s '%.100s' holds %s, which %s cannot hold",
+				  !is_weight ? "constant"
+				  : k == 1   ? "weight"
+					     : "bias",
+				  value->name, value->has_nan ? "a NaN" : "an infinity",
+				  npl_format_name(npl_step_format(s, step)));
 	}
 	return true;
 }
@@ -139,9 +138,8 @@ static bool holds_floats(const struct npl_session *s, const struct npl_node *nod
 	}
 	if (s->graph->value[step->out].dtype == NPL_F32)
 		return true;
-	snprintf(why, n, "its result is %s, and only float32 becomes %s",
-		 npl_dtype_name(s->graph->value[step->out].dtype), format);
-	return false;
+	return npl_refuse(why, n, "its result is %s, and only float32 becomes %s",
+			  npl_dtype_name(s->graph->value[step->out].dtype), format);
 }
 
 /* Two computed matrices, on a device of integers that multiplies such. */
@@ -157,10 +155,8 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 	struct npl_tensor *t = s->scratch;
 	struct npl_layer layer;
 	enum npl_format format = npl_step_format(s, step);
-	if (step->n_in > NPL_LAYER_INPUTS) {
-		snprintf(why, n, "a device takes at most %d inputs", NPL_LAYER_INPUTS);
-		return false;
-	}
+	if (step->n_in > NPL_LAYER_INPUTS)
+		return npl_refuse(why, n, "a device takes at most %d inputs", NPL_LAYER_INPUTS);
 	if (format != NPL_FORMAT_F32) {
 		if (!holds_numbers(s, node, step, why, n) || !saw_numbers(s, node, step, why, n) ||
 		    !holds_floats(s, node, step, why, n) || npl_written_in_floats(s, node, step, why, n) ||
@@ -168,10 +164,10 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 			return false;
 		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical && !is_product(s, node, step)) {
 			const struct npl_value *w = node->in[1] >= 0 ? &s->graph->value[node->in[1]] : NULL;
-			snprintf(why, n,
-				 w && w->constant ? "it is not rows times a constant matrix with one bias per column"
+			return npl_refuse(why, n,
+					  w && w->constant
+						  ? "it is not rows times a constant matrix with one bias per column"
 						  : "its second operand is computed, not a constant weight");
-			return false;
 		}
 	}
 	describe_layer(s, i, step, t, &layer);

@@ -2,7 +2,6 @@
  *
  * Sums over the layers of a run and over batches. The totals are sums of the rows, so that a reader can check them; the time is
  * that sum less what overlaps. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,14 +95,6 @@ void npl_run_free(struct npl_run *run)
 	free(run->resource);
 	free(run->span);
 	*run = (struct npl_run){0};
-}
-
-double npl_energy_sum(const struct npl_energy *energy, int n)
-{
-	double sum = n ? 0 : NAN;
-	for (int i = 0; i < n; i++)
-		sum += energy[i].joules;
-	return sum;
 }
 
 const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf, size_t size)

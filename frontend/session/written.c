@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "core/ops/integer_inputs.h"
 
 static bool is_byte(enum npl_dtype dtype)
@@ -41,12 +42,6 @@ bool npl_written_is(const struct npl_session *s, int i, const struct npl_step *s
 	if (step->device == NPL_ON_HOST || !info_of(s, step)->integers)
 		return false;
 	return npl_integer_inputs_of(node->op) || picks(s, node, step);
-}
-
-static bool no(char *why, size_t n, const char *reason)
-{
-	snprintf(why, n, "%s", reason);
-	return false;
 }
 
 static bool is_scale(float scale)
@@ -93,7 +88,7 @@ static bool read_zero(const struct product *p, int k, const char *what, int32_t 
 	for (int64_t i = 0; data && i < count; i++) {
 		int32_t z = value->dtype == NPL_I8 ? ((const int8_t *)data)[i] : ((const uint8_t *)data)[i];
 		if (i && z != *zero)
-			return no(p->why, p->n, "its zero points differ from channel to channel");
+			return npl_refuse(p->why, p->n, "its zero points differ from channel to channel");
 		*zero = z;
 	}
 	return data != NULL;
@@ -108,21 +103,19 @@ static bool read_scale(const struct product *p, int k, const char *what, float *
 	if (!value)
 		return true;
 	if (value->dtype != NPL_F32)
-		return no(p->why, p->n, "a scale is not float32");
+		return npl_refuse(p->why, p->n, "a scale is not float32");
 	const float *data = constant(p, k, what);
 	int64_t count = npl_shape_count(&value->shape);
 	if (!data || !count)
-		return data && no(p->why, p->n, "a scale is empty");
+		return data && npl_refuse(p->why, p->n, "a scale is empty");
 	for (int64_t i = 0; i < count; i++)
-		if (!is_scale(data[i])) {
-			snprintf(p->why, p->n,
-				 "its %s '%.60s' is %g, and the rule on integers takes finite numbers above 0", what,
-				 value->name, (double)data[i]);
-			return false;
-		}
+		if (!is_scale(data[i]))
+			return npl_refuse(p->why, p->n,
+					  "its %s '%.60s' is %g, and the rule on integers takes finite numbers above 0",
+					  what, value->name, (double)data[i]);
 	*scale = data[0];
 	if (count > 1 && !each)
-		return no(p->why, p->n, "its first operand has a scale per row");
+		return npl_refuse(p->why, p->n, "its first operand has a scale per row");
 	if (count > 1)
 		*each = data;
 	return true;
@@ -164,7 +157,7 @@ static bool shape_matmul(const struct product *p, struct npl_step *step)
 	const struct npl_value *x = input(p, p->at->a), *w = input(p, p->at->b),
 			       *y = &p->s->graph->value[p->node->out[0]];
 	if (w->shape.rank < 2)
-		return no(p->why, p->n, "its second operand is a vector");
+		return npl_refuse(p->why, p->n, "its second operand is a vector");
 	int64_t k = w->shape.dim[w->shape.rank - 2], n = w->shape.dim[w->shape.rank - 1],
 		matrices = k && n ? npl_shape_count(&w->shape) / (k * n) : 0,
 		rows = k ? npl_shape_count(&x->shape) / k : 0;
@@ -172,11 +165,11 @@ static bool shape_matmul(const struct product *p, struct npl_step *step)
 	for (int d = 0; d < w->shape.rank - 2; d++)
 		stacked = stacked && x->shape.dim[d] == w->shape.dim[d];
 	if (!rows || !matrices)
-		return no(p->why, p->n, "an operand is empty");
+		return npl_refuse(p->why, p->n, "an operand is empty");
 	if (matrices > 1 && (!stacked || rows % matrices))
-		return no(p->why, p->n, "its operands broadcast over a stack of matrices");
+		return npl_refuse(p->why, p->n, "its operands broadcast over a stack of matrices");
 	if (npl_shape_count(&y->shape) != rows * n)
-		return no(p->why, p->n, "its first operand broadcasts");
+		return npl_refuse(p->why, p->n, "its first operand broadcasts");
 	step->repeat = (int)matrices;
 	step->op = NPL_OP_GEMM;
 	step->attrs = (struct npl_attrs){.alpha = 1, .beta = 1, .trans_b = true, .opset = p->node->attrs.opset};
@@ -205,9 +198,9 @@ static bool set_weights(const struct product *p, struct npl_step *step)
 {
 	const struct npl_value *w = input(p, p->at->b), *bias = input(p, p->at->bias);
 	if (!w->constant)
-		return no(p->why, p->n, "its second operand is computed, not a constant weight");
+		return npl_refuse(p->why, p->n, "its second operand is computed, not a constant weight");
 	if (bias && !bias->constant)
-		return no(p->why, p->n, "its bias is computed, not a constant");
+		return npl_refuse(p->why, p->n, "its bias is computed, not a constant");
 	if (bias)
 		step->bias = (struct npl_tensor){.name = bias->name, .dtype = bias->dtype, .shape = bias->shape};
 	if (p->s->timing_only)
@@ -247,7 +240,7 @@ static bool plan_product(const struct product *p, struct npl_step *step)
 {
 	struct npl_quant w;
 	if (input(p, p->at->a)->constant)
-		return no(p->why, p->n, "its first operand is a constant");
+		return npl_refuse(p->why, p->n, "its first operand is a constant");
 	if (!shape_product(p, step) || !read_quants(p, step, &w) || !set_weights(p, step))
 		return false;
 	step->weight.quant = w;
@@ -268,7 +261,7 @@ static bool plan_pick(struct npl_session *s, const struct npl_node *node, struct
 	struct npl_layer layer = {
 		.name = node->name, .op = node->op, .attrs = &step->attrs, .n_in = step->n_in, .out = &out};
 	if (step->n_in > NPL_LAYER_INPUTS)
-		return no(why, n, "it has too many inputs");
+		return npl_refuse(why, n, "it has too many inputs");
 	step->x_quant = step->y_quant = npl_written_quant(s, node->in[0]);
 	for (int k = 0; k < step->n_in; k++) {
 		const struct npl_value *value = &s->graph->value[node->in[k]];
@@ -461,13 +454,13 @@ bool npl_written_in_floats(const struct npl_session *s, const struct npl_node *n
 	    s->graph->value[step->out].dtype != NPL_F32)
 		return false;
 	if (!is_given(s, node, step->out))
-		return !no(why, n, "the model has its result in float32");
+		return !npl_refuse(why, n, "the model has its result in float32");
 	for (int k = 0; k < step->n_in; k++) {
 		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
 		if (value && !(value->constant && product) && value->dtype == NPL_F32 && !is_taken(s, node->in[k]))
-			return !no(why, n, "the model has an operand in float32");
+			return !npl_refuse(why, n, "the model has an operand in float32");
 		if (value && value->constant && product && k == 1 && !npl_written_weight(node, value, NPL_FORMAT_INT8))
-			return !no(why, n, "the model has its weights in float32");
+			return !npl_refuse(why, n, "the model has its weights in float32");
 	}
 	return false;
 }

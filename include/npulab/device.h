@@ -116,7 +116,8 @@ struct npl_driver {
 	void (*describe)(const void *state, struct npl_device_info *info); /* info is zeroed */
 	/* Can this layer run here? If not, the reason in why. Not an error. */
 	bool (*supports)(const void *state, const struct npl_layer *layer, char *why, size_t n);
-	/* Runs a supported layer: fills out (unless timing_only) and the result. */
+	/* Runs a supported layer: fills out (unless timing_only) and the result. The seconds of a device with a clock_hz are not the driver's:
+	 * npl_device_run makes them of the cycles. */
 	int (*run)(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err);
 	/* Optional, all three or none: chains of supported layers (chain.h). results[i] is layer i's share; shares sum to the
 	 * whole. open_chain: NPL_EDEVICE, together they do not go. */
@@ -177,6 +178,9 @@ const struct npl_device_info *npl_device_get_info(const struct npl_device *devic
 const char *npl_device_yaml(const struct npl_device *device); /* effective machine as YAML; NULL: has no parameters */
 /* The effective parameters, borrowed from the device. */
 const struct npl_param_value *npl_device_settings(const struct npl_device *device, int *n);
+/* One of them by its key, "array.rows", as text, which is borrowed too, and as a number. NULL and NAN where the device has no such key. */
+const char *npl_device_setting(const struct npl_device *device, const char *key);
+double npl_device_setting_number(const struct npl_device *device, const char *key);
 const char *npl_device_sha256(const struct npl_device *device); /* of that text, and info.memory_yaml; NULL likewise */
 bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *why, size_t n);
 

@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 enum npl_op {
-#define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags) NPL_OP_##id,
+#define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags, cost) NPL_OP_##id,
 #include "npulab/ops.def"
 #undef NPL_OP
 	NPL_OPS

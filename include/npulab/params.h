@@ -115,6 +115,9 @@ struct npl_param_value {
 };
 int npl_params_values(const struct npl_param *schema, const struct npl_machine *machine, const void *config,
 		      struct npl_arena *arena, const struct npl_param_value **values, int *n);
+/* The value of a key among n of them, as text and as a number. NULL and NAN where no value has the key. */
+const char *npl_param_text(const struct npl_param_value *value, int n, const char *key);
+double npl_param_number(const struct npl_param_value *value, int n, const char *key);
 
 #ifdef __cplusplus
 }

@@ -70,7 +70,8 @@ int npl_result_energy(struct npl_result *result, const char *component, uint64_t
 /* The same of another part than the machine. */
 int npl_result_energy_of(struct npl_result *result, enum npl_energy_part part, const char *component, uint64_t events,
 			 double pj_per_event, const char *origin, struct npl_err *err);
-/* Sum of the components' joules; NAN when there is none or one is absent. */
+/* Sum of the components' joules, of n of them and of a result's. NAN when there is none or one is absent. */
+double npl_energy_sum(const struct npl_energy *energy, int n);
 double npl_result_joules(const struct npl_result *result);
 /* Adds one component into a list of at most `room`, kept by component and origin. */
 int npl_energy_merge(struct npl_energy *list, int *n, int room, const struct npl_energy *add, struct npl_err *err);

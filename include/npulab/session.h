@@ -169,8 +169,6 @@ bool npl_row_on_host(const struct npl_layer_run *row);
 /* Why a device of integers did the layer in its floats; NULL: it did not. */
 const char *npl_row_why_floats(const struct npl_layer_run *row);
 
-/* Energy of a row or a run in joules; NAN when any part is absent or there is none. */
-double npl_energy_sum(const struct npl_energy *energy, int n);
 /* "calibrated:a + modelled:b" without repeats, or "absent"; returns buf. */
 const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf, size_t size);
 

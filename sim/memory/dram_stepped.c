@@ -8,6 +8,8 @@
 
 #include "dram.h"
 
+#include "core/base/arith.h"
+
 #define NEVER (INT64_MIN / 2)
 
 enum command { ACT, PRE, RD, WR, COMMANDS };
@@ -59,11 +61,6 @@ struct stepped {
 	struct channel channel[];
 };
 
-static int64_t later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 static int64_t burst(const struct dram_config *c)
 {
 	return (int64_t)dram_burst_cycles(c);
@@ -76,9 +73,10 @@ static int64_t bus_free(const struct stepped *m, const struct channel *ch, enum 
 	const int64_t same = ch->last_rank[what] == rank ? 0 : c->turnaround;
 	int64_t at = ch->last[what] + burst(c) + same;
 	if (what == RD)
-		return later(at, ch->last_rank[WR] == rank ? NEVER
-							   : ch->last[WR] + c->cwl + burst(c) + c->turnaround - c->cl);
-	return later(at, ch->last[RD] + c->cl + burst(c) + c->turnaround - c->cwl);
+		return npl_max_i64(at, ch->last_rank[WR] == rank
+					       ? NEVER
+					       : ch->last[WR] + c->cwl + burst(c) + c->turnaround - c->cl);
+	return npl_max_i64(at, ch->last[RD] + c->cl + burst(c) + c->turnaround - c->cwl);
 }
 
 /* The first cycle in which timing allows the command. */
@@ -92,19 +90,20 @@ static int64_t earliest(const struct stepped *m, const struct channel *ch, enum 
 	int64_t at;
 	switch (what) {
 	case ACT:
-		at = later(bank->last[ACT] + c->trc, bank->last[PRE] + c->trp);
-		at = later(at, later(rank->last[ACT] + c->trrd_s, group->last[ACT] + c->trrd_l));
-		return later(at, later(rank->activates[0] + c->tfaw, rank->refreshed + c->trfc));
+		at = npl_max_i64(bank->last[ACT] + c->trc, bank->last[PRE] + c->trp);
+		at = npl_max_i64(at, npl_max_i64(rank->last[ACT] + c->trrd_s, group->last[ACT] + c->trrd_l));
+		return npl_max_i64(at, npl_max_i64(rank->activates[0] + c->tfaw, rank->refreshed + c->trfc));
 	case PRE:
-		at = later(bank->last[ACT] + c->tras, bank->last[RD] + c->trtp);
-		return later(at, bank->last[WR] + c->cwl + burst(c) + c->twr);
+		at = npl_max_i64(bank->last[ACT] + c->tras, bank->last[RD] + c->trtp);
+		return npl_max_i64(at, bank->last[WR] + c->cwl + burst(c) + c->twr);
 	case RD:
-		at = later(bank->last[ACT] + c->trcd_rd, bus_free(m, ch, RD, place->rank));
-		at = later(at, later(rank->last[RD] + c->tccd_s, group->last[RD] + c->tccd_l));
-		return later(at, later(rank->last[WR] + c->twtr_s, group->last[WR] + c->twtr_l) + c->cwl + burst(c));
+		at = npl_max_i64(bank->last[ACT] + c->trcd_rd, bus_free(m, ch, RD, place->rank));
+		at = npl_max_i64(at, npl_max_i64(rank->last[RD] + c->tccd_s, group->last[RD] + c->tccd_l));
+		return npl_max_i64(at, npl_max_i64(rank->last[WR] + c->twtr_s, group->last[WR] + c->twtr_l) + c->cwl +
+					       burst(c));
 	default:
-		at = later(bank->last[ACT] + c->trcd_wr, bus_free(m, ch, WR, place->rank));
-		return later(at, later(rank->last[WR] + c->tccd_s, group->last[WR] + c->tccd_l));
+		at = npl_max_i64(bank->last[ACT] + c->trcd_wr, bus_free(m, ch, WR, place->rank));
+		return npl_max_i64(at, npl_max_i64(rank->last[WR] + c->tccd_s, group->last[WR] + c->tccd_l));
 	}
 }
 
@@ -146,7 +145,7 @@ static bool refresh(struct stepped *m, struct channel *ch)
 				return true;
 			}
 			open += bank->open_row >= 0;
-			ready = later(ready, later(bank->last[PRE] + c->trp, bank->last[ACT] + c->trc));
+			ready = npl_max_i64(ready, npl_max_i64(bank->last[PRE] + c->trp, bank->last[ACT] + c->trc));
 		}
 		if (!open && ready <= m->now) {
 			rank->refreshed = m->now;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The work of an operator on a processor (processor_model.h): how many operations of each class it is, and how many bytes move. An operator that
- * is not in the table is one simple operation for each result, as arithmetic and copies are. Products of matrices are counted apart, as
- * multiply-accumulates. */
-#include <string.h>
-
+ * The work of an operator on a processor (processor_model.h): how many operations of each class it is, and how many bytes move. The
+ * numbers of each operator stand in its row of ops.def. Products of matrices are counted apart, as multiply-accumulates. */
 #include "processor_model.h"
 
 /* Steps of the functions, as in the Cephes library: range reduction, a polynomial and putting together. exp 3 + 6 + 3; log 4 + 9 + 3; sine
@@ -17,85 +14,17 @@ struct cost {
 	double input;               /* values put together for each value read */
 };
 
-/* ONNX names. Beside each: what the numbers are, where they do not say it. */
-static const struct {
-	const char *op;
-	struct cost cost;
-} table[] = {
-	{"Acos", {{2, 1, ARC}, 0}},
-	{"Acosh", {{3, 1, LOG}, 0}},
-	{"ArgMax", {{0}, 2}}, /* a comparison and a choice of the index */
-	{"ArgMin", {{0}, 2}},
-	{"Asin", {{2, 1, ARC}, 0}},
-	{"Asinh", {{4, 1, LOG}, 0}},
-	{"Atan", {{2, 1, ARC}, 0}},
-	{"Atanh", {{3, 1, LOG}, 0}},
-	{"BatchNormalization", {{2}, 0}}, /* scale and shift, folded per channel */
-	{"Celu", {{4, 1, EXP}, 0}},
-	{"Clip", {{2}, 0}},
-	{"Compress", {{0, 0, 0, 0, 1}, 0}},
-	{"Cos", {{0, 0, SINE}, 0}},
-	{"Cosh", {{2, 1, EXP}, 0}},
-	{"CumSum", {{0, 0, 0, 0, 1}, 0}}, /* each sum waits for the one before */
-	{"DepthToSpace", {{0, 0, 0, 0, 1}, 0}},
-	{"Div", {{0, 1}, 0}},
-	{"DynamicQuantizeLinear", {{3}, 2}}, /* least and greatest of all, then scale, round, limits */
-	{"Elu", {{4, 0, EXP}, 0}},           /* exp, less one, times alpha, comparison, choice */
-	{"Erf", {{0, 1, ERF}, 0}},
-	{"Exp", {{0, 0, EXP}, 0}},
-	{"GatherElements", {{0, 0, 0, 0, 1}, 0}},
-	{"Gelu", {{4, 1, ERF}, 0}}, /* erf, its argument, plus one, times x, halved */
-	{"GlobalAveragePool", {{0}, 1}},
-	{"GlobalLpPool", {{0, 1, POW}, 2}},
-	{"GlobalMaxPool", {{0}, 1}},
-	{"GroupNormalization", {{5, 0, 0, 2}, 0}}, /* mean, difference, variance (2), scale (2), shift */
-	/* two gates, the candidate, their sums */
-	{"GRU", {{2 * 2 + 3 + 6, 3, 3 * EXP}, 0}},
-	{"HardSigmoid", {{3}, 0}},                    /* scale and shift, two limits */
-	{"HardSwish", {{4}, 0}},                      /* HardSigmoid, times x */
-	{"InstanceNormalization", {{5, 0, 0, 2}, 0}}, /* as GroupNormalization */
-	{"LayerNormalization", {{5, 0, 0, 2}, 0}},
-	{"LeakyRelu", {{2}, 0}},
-	{"Log", {{0, 0, LOG}, 0}},
-	{"LogSoftmax", {{2, 0, EXP, 2}, 0}}, /* maximum, difference, exp, sum, difference */
-	{"LRN", {{5, 0, POW}, 0}},           /* square, scale and shift, power, product; the window is added below */
-	{"LpNormalization", {{2, 1, 0, 1}, 0}},
-	/* three gates, candidate and cell, their sums */
-	{"LSTM", {{3 * 2 + 2 * 3 + 4, 5, 5 * EXP}, 0}},
-	{"MeanVarianceNormalization", {{4, 1, 0, 2}, 0}},
-	{"Mish", {{8, 1, EXP + LOG + EXP}, 0}}, /* Softplus, Tanh of it, times x */
-	{"Mod", {{2, 1}, 0}},
-	{"NonZero", {{0, 0, 0, 0, 1}, 1}},
-	{"Pow", {{1, 0, POW}, 0}},
-	{"PRelu", {{2}, 0}},
-	{"QuantizeLinear", {{3}, 0}}, /* scale, round, limits */
-	{"DequantizeLinear", {{2}, 0}},
-	{"Reciprocal", {{0, 1}, 0}},
-	{"ReduceL1", {{0}, 2}},
-	{"ReduceL2", {{0, 1}, 1}},
-	{"ReduceLogSum", {{0, 0, LOG}, 1}},
-	{"ReduceLogSumExp", {{0, 0, LOG}, EXP + 3}},
-	{"ReduceMax", {{0}, 1}},
-	{"ReduceMean", {{0}, 1}},
-	{"ReduceMin", {{0}, 1}},
-	{"ReduceProd", {{0}, 1}},
-	{"ReduceSum", {{0}, 1}},
-	{"ReduceSumSquare", {{0}, 1}},
-	{"RMSNormalization", {{3, 0, 0, 1}, 0}}, /* square, sum, scale (2) */
-	{"RNN", {{3 + 2, 1, EXP}, 0}},           /* Tanh and two sums */
-	{"RotaryEmbedding", {{3}, 0}},           /* two products and their sum */
-	{"Selu", {{5, 0, EXP}, 0}},              /* Elu, scaled */
-	{"Sigmoid", {{2, 1, EXP}, 0}},           /* sign, exp, plus one, division */
-	{"Sin", {{0, 0, SINE}, 0}},
-	{"Sinh", {{2, 1, EXP}, 0}},
-	{"Softmax",
-	 {{2, 0, EXP, 2}, 0}}, /* maximum, difference, exp, sum, product; a division for each row is not counted */
-	{"Softplus", {{4, 0, EXP + LOG}, 0}}, /* exp of -|x|, plus one, log, maximum, sum */
-	{"Softsign", {{2, 1}, 0}},
-	{"SpaceToDepth", {{0, 0, 0, 0, 1}, 0}},
-	{"Sqrt", {{0, 1}, 0}},
-	{"Tan", {{0, 1, SINE}, 0}},
-	{"Tanh", {{3, 1, EXP}, 0}}, /* doubled, exp, plus and minus one, division */
+/* The last column of ops.def. */
+static const struct cost costs[NPL_OPS] = {
+#define EACH(...)                                                           .result = {__VA_ARGS__}
+#define READ(read)                                                          .input = read
+#define BOTH(read, ...)                                                     .result = {__VA_ARGS__}, .input = read
+#define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags, cost) [NPL_OP_##id] = {cost},
+#include "npulab/ops.def"
+#undef NPL_OP
+#undef EACH
+#undef READ
+#undef BOTH
 };
 
 static double count_of(const struct npl_tensor *tensor)
@@ -164,11 +93,7 @@ static bool takes_weights(enum npl_op op)
 
 static struct cost cost_of(enum npl_op op, const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in)
 {
-	const unsigned flags = npl_op_defs[op].flags;
-	struct cost cost = {{flags & (NPL_OP_IS_GEMM | NPL_OP_HAS_MACS) ? 0 : 1}, 0};
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		if (!strcmp(table[i].op, npl_op_defs[op].name))
-			cost = table[i].cost;
+	struct cost cost = costs[op];
 	switch (op) {
 	case NPL_OP_MAXPOOL:
 	case NPL_OP_AVERAGEPOOL:
@@ -249,12 +174,12 @@ struct npl_processor_work npl_processor_work_of(enum npl_op op, const struct npl
 void npl_processor_add_activation(struct npl_processor_work *work, enum npl_activation activation,
 				  const struct npl_tensor *out)
 {
-	static const struct cost costs[NPL_ACTIVATIONS] = {[NPL_ACT_RELU] = {{1}, 0},
+	static const struct cost fused[NPL_ACTIVATIONS] = {[NPL_ACT_RELU] = {{1}, 0},
 							   [NPL_ACT_RELU6] = {{2}, 0},
 							   [NPL_ACT_SIGMOID] = {{2, 1, EXP}, 0},
 							   [NPL_ACT_TANH] = {{3, 1, EXP}, 0}};
 	for (int c = 0; c < NPL_CLASSES; c++)
-		work->operations[c] += costs[activation].result[c] * count_of(out);
+		work->operations[c] += fused[activation].result[c] * count_of(out);
 }
 
 struct npl_processor_work npl_processor_conversion(const struct npl_tensor *from, const struct npl_tensor *to)

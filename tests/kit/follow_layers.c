@@ -14,7 +14,7 @@ static const char *of_family(struct net *net, const char *family)
 	static const struct {
 		const char *name, *family;
 	} rows[] = {
-#define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags) {onnx_name, #family},
+#define NPL_OP(id, onnx_name, min_in, max_in, outputs, family, flags, cost) {onnx_name, #family},
 #include "npulab/ops.def"
 #undef NPL_OP
 	};

@@ -129,11 +129,6 @@ static int add_piece(struct cu_chain *c, size_t bytes, int first, int last)
 	return c->n_pieces++;
 }
 
-static size_t aligned(size_t bytes)
-{
-	return (bytes + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
-}
-
 /* The copy in the other order: of a constant made once, else for its steps. */
 static void place_turned(struct cu_chain *c, struct cu_held *held, size_t *constants)
 {
@@ -142,7 +137,7 @@ static void place_turned(struct cu_chain *c, struct cu_held *held, size_t *const
 		return;
 	if (held->result < 0 && held->constant) {
 		held->turned_at = *constants;
-		*constants += aligned(bytes);
+		*constants += cu_aligned(bytes);
 	} else {
 		held->turned_piece = add_piece(c, bytes, held->turned_first, held->turned_last);
 	}
@@ -154,7 +149,7 @@ static void place(struct cu_chain *c, struct cu_held *held, int h, size_t *const
 	const bool given = held->result < 0;
 	if (held->root == h && given && held->constant) {
 		held->at = *constants;
-		*constants += held->read ? aligned(bytes_as(held->tensor, held->stored)) : 0;
+		*constants += held->read ? cu_aligned(bytes_as(held->tensor, held->stored)) : 0;
 	} else if (held->root == h && (held->read || !given)) {
 		held->piece = add_piece(c, bytes_as(held->tensor, held->stored), held->first, held->last);
 	}
@@ -165,7 +160,7 @@ static void place(struct cu_chain *c, struct cu_held *held, int h, size_t *const
 		held->landing = add_piece(c, npl_tensor_bytes(held->tensor), given ? 0 : c->asked.n + 1,
 					  given ? 0 : c->asked.n + 1);
 	held->at = c->staging_bytes;
-	c->staging_bytes += aligned(npl_tensor_bytes(held->tensor));
+	c->staging_bytes += cu_aligned(npl_tensor_bytes(held->tensor));
 }
 
 static int plan_values(struct cu_chain *c, size_t *constants, struct npl_err *err)
@@ -185,7 +180,7 @@ static int upload_weights(struct cu_chain *c, struct cu_layer *layer, struct npl
 {
 	const struct cu_device *d = c->device;
 	const size_t bytes = layer->weights.bytes;
-	char *image = bytes ? aligned_alloc(CU_ALIGNMENT, aligned(bytes)) : NULL;
+	char *image = bytes ? aligned_alloc(CU_ALIGNMENT, cu_aligned(bytes)) : NULL;
 	if (!bytes)
 		return 0;
 	int rc = image ? cu_layer_fill(layer, image, err) : out_of_memory(err);
@@ -204,7 +199,7 @@ static int place_weights(struct cu_chain *c, size_t constants, struct npl_err *e
 	size_t weights = 0;
 	int layers = 0;
 	for (int l = 0; l < c->asked.n; l++) {
-		weights += aligned(c->layer[l].weights.bytes);
+		weights += cu_aligned(c->layer[l].weights.bytes);
 		layers += c->layer[l].weights.bytes > 0;
 	}
 	snprintf(what, sizeof what, "the weights of %d layer%s", layers, npl_plural(layers));
@@ -214,7 +209,7 @@ static int place_weights(struct cu_chain *c, size_t constants, struct npl_err *e
 	uint64_t at = c->resident.address;
 	for (int l = 0; l < c->asked.n; l++) {
 		c->layer[l].weights.address = at;
-		at += aligned(c->layer[l].weights.bytes);
+		at += cu_aligned(c->layer[l].weights.bytes);
 		if (upload_weights(c, &c->layer[l], err))
 			return err->code;
 	}

@@ -3,9 +3,8 @@
  * Which way a layer goes (layer.h). */
 #include "layer.h"
 
-#include <stdio.h>
-
 #include "core/base/half.h"
+#include "core/base/refuse.h"
 #include "core/measured.h"
 
 static bool is_float(enum npl_dtype dtype)
@@ -18,19 +17,16 @@ static bool is_of_one_type(const struct npl_layer *layer, char *why, size_t n)
 {
 	const enum npl_dtype type = layer->in[0]->dtype;
 	for (int k = 1; k < layer->n_in; k++)
-		if (layer->in[k] && is_float(layer->in[k]->dtype) && layer->in[k]->dtype != type) {
-			snprintf(why, n, "input %d of %s is %s and input 0 %s; the GPU multiplies floats of one type",
-				 k, npl_op_defs[layer->op].name, npl_dtype_name(layer->in[k]->dtype),
-				 npl_dtype_name(type));
-			return false;
-		}
+		if (layer->in[k] && is_float(layer->in[k]->dtype) && layer->in[k]->dtype != type)
+			return npl_refuse(
+				why, n, "input %d of %s is %s and input 0 %s; the GPU multiplies floats of one type", k,
+				npl_op_defs[layer->op].name, npl_dtype_name(layer->in[k]->dtype), npl_dtype_name(type));
 	for (int k = 0; k <= layer->n_more; k++)
-		if (layer->out[k].dtype != type) {
-			snprintf(why, n, "output %d of %s is %s and input 0 %s; the GPU multiplies floats of one type",
-				 k, npl_op_defs[layer->op].name, npl_dtype_name(layer->out[k].dtype),
-				 npl_dtype_name(type));
-			return false;
-		}
+		if (layer->out[k].dtype != type)
+			return npl_refuse(why, n,
+					  "output %d of %s is %s and input 0 %s; the GPU multiplies floats of one type",
+					  k, npl_op_defs[layer->op].name, npl_dtype_name(layer->out[k].dtype),
+					  npl_dtype_name(type));
 	return true;
 }
 
@@ -40,10 +36,9 @@ static bool gpu_has(const struct cu_device *device, enum cu_precision precision,
 	const int needed = cu_capability_for(precision);
 	if (device->gpu.major * 10 + device->gpu.minor >= needed)
 		return true;
-	snprintf(why, n, "%.80s has compute capability %d.%d; products of %s need %d.%d", device->gpu.name,
-		 device->gpu.major, device->gpu.minor, npl_dtype_name(cu_stored(NPL_F32, precision)), needed / 10,
-		 needed % 10);
-	return false;
+	return npl_refuse(why, n, "%.80s has compute capability %d.%d; products of %s need %d.%d", device->gpu.name,
+			  device->gpu.major, device->gpu.minor, npl_dtype_name(cu_stored(NPL_F32, precision)),
+			  needed / 10, needed % 10);
 }
 
 bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n)

@@ -112,7 +112,7 @@ static bool takes(const struct function *function, const struct npl_layer *layer
 {
 	enum npl_dtype dtype = layer->in[0]->dtype;
 	return kind_of(dtype) & function->kinds ||
-	       cu_refuse(why, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name, npl_dtype_name(dtype));
+	       npl_refuse(why, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name, npl_dtype_name(dtype));
 }
 
 static bool takes_unary(const struct npl_layer *layer, char *why, size_t n)
@@ -123,10 +123,10 @@ static bool takes_unary(const struct npl_layer *layer, char *why, size_t n)
 static bool takes_binary(const struct npl_layer *layer, char *why, size_t n)
 {
 	if (layer->op == NPL_OP_POW && layer->in[1]->dtype != layer->in[0]->dtype)
-		return cu_refuse(why, n, "the GPU has no Pow of %s to %s", npl_dtype_name(layer->in[0]->dtype),
-				 npl_dtype_name(layer->in[1]->dtype));
+		return npl_refuse(why, n, "the GPU has no Pow of %s to %s", npl_dtype_name(layer->in[0]->dtype),
+				  npl_dtype_name(layer->in[1]->dtype));
 	if (layer->op == NPL_OP_MOD && !layer->attrs->fmod && kind_of(layer->in[0]->dtype) == FLOATS)
-		return cu_refuse(why, n, "Mod of floats has only the sign of the dividend");
+		return npl_refuse(why, n, "Mod of floats has only the sign of the dividend");
 	return takes(&binary[layer->op], layer, why, n);
 }
 

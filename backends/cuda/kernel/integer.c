@@ -29,13 +29,13 @@ bool cu_integer_takes(const struct npl_layer *layer, char *why, size_t n)
 	const bool function = layer->op == NPL_OP_SIGMOID || layer->op == NPL_OP_TANH;
 	if (is_view(layer) && layer->fused == NPL_ACT_NONE && !layer->n_more)
 		return npl_tensor_same_quant(layer->in[0], layer->out) ||
-		       cu_refuse(why, n, "input and output differ in type, scale or zero point");
+		       npl_refuse(why, n, "input and output differ in type, scale or zero point");
 	if (layer->n_more)
-		return cu_refuse(why, n, "in 8 bits it gives its first result alone, and others are read");
+		return npl_refuse(why, n, "in 8 bits it gives its first result alone, and others are read");
 	if (!npl_integer_layer_ok(layer, why, n))
 		return false;
 	if ((function || layer->op == NPL_OP_CONCAT) && layer->fused != NPL_ACT_NONE)
-		return cu_refuse(why, n, "no activation follows %s on integers", npl_op_defs[layer->op].name);
+		return npl_refuse(why, n, "no activation follows %s on integers", npl_op_defs[layer->op].name);
 	return true;
 }
 
@@ -268,11 +268,11 @@ static bool takes_quantise(const struct npl_layer *layer, char *why, size_t n)
 	const struct npl_tensor *real = layer->op == NPL_OP_QUANTIZELINEAR ? layer->in[0] : layer->out;
 	const struct npl_tensor *integer = layer->op == NPL_OP_QUANTIZELINEAR ? layer->out : layer->in[0];
 	if (npl_dtype_size(integer->dtype) == 2)
-		return cu_refuse(why, n, "the GPU has no %s that stand for floats", npl_dtype_name(integer->dtype));
+		return npl_refuse(why, n, "the GPU has no %s that stand for floats", npl_dtype_name(integer->dtype));
 	if (layer->n_in > 1 && layer->in[1]->dtype != NPL_F32)
-		return cu_refuse(why, n, "the GPU quantises by scales in float32 alone");
+		return npl_refuse(why, n, "the GPU quantises by scales in float32 alone");
 	return cu_is_float(real->dtype) || real->dtype == NPL_I32 ||
-	       cu_refuse(why, n, "the GPU does not quantise %s", npl_dtype_name(real->dtype));
+	       npl_refuse(why, n, "the GPU does not quantise %s", npl_dtype_name(real->dtype));
 }
 
 static int run_quantise(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,

@@ -6,6 +6,7 @@
 #define NPULAB_CUDA_KERNEL_JOB_H
 
 #include "backends/cuda/kernels/kernel_args.h"
+#include "core/base/refuse.h"
 #include "kernel.h"
 
 /* One call of cu_kernel_run or its like. */
@@ -81,9 +82,6 @@ extern const struct cu_family cu_unary_family, cu_binary_family, cu_variadic_fam
 	cu_onehot_family, cu_triangle_family, cu_reverse_family, cu_convtranspose_family;
 /* NULL: no family. */
 const struct cu_family *cu_family_of(enum npl_op op);
-
-/* The reason in why, and false. */
-bool cu_refuse(char *why, size_t n, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Integer layers, by the rules of npulab/layer.h. */
 bool cu_integer_takes(const struct npl_layer *layer, char *why, size_t n);

@@ -10,7 +10,7 @@
 static bool takes_any(const struct npl_layer *layer, char *why, size_t n)
 {
 	if (layer->op == NPL_OP_DROPOUT && layer->n_more)
-		return cu_refuse(why, n, "the GPU makes no mask of Dropout");
+		return npl_refuse(why, n, "the GPU makes no mask of Dropout");
 	return true;
 }
 
@@ -250,7 +250,7 @@ static bool takes_pad(const struct npl_layer *layer, char *why, size_t n)
 {
 	/* before opset 11, when there were no integers in Pad */
 	return cu_is_float(layer->in[0]->dtype) || (layer->attrs->alpha >= -128 && layer->attrs->alpha <= 127) ||
-	       cu_refuse(why, n, "the GPU does not pad integers with %g", (double)layer->attrs->alpha);
+	       npl_refuse(why, n, "the GPU does not pad integers with %g", (double)layer->attrs->alpha);
 }
 
 static int run_pad(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
@@ -328,6 +328,6 @@ static bool takes_gather(const struct npl_layer *layer, char *why, size_t n)
 {
 	/* with no element to take instead of one that is not there, a kernel would read outside */
 	return npl_shape_count(&layer->in[0]->shape) > 0 || !npl_shape_count(&layer->out->shape) ||
-	       cu_refuse(why, n, "its tensor is empty");
+	       npl_refuse(why, n, "its tensor is empty");
 }
 const struct cu_family cu_gather_family = {takes_gather, run_gather, false};

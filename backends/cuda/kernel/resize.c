@@ -9,11 +9,11 @@ static bool takes_resize(const struct npl_layer *layer, char *why, size_t n)
 {
 	const struct npl_resize *r = &layer->attrs->resize;
 	if (r->transform == SYMMETRIC)
-		return cu_refuse(why, n, "the GPU does not resize by half_pixel_symmetric");
+		return npl_refuse(why, n, "the GPU does not resize by half_pixel_symmetric");
 	if (layer->attrs->mode != NEAREST && r->antialias)
-		return cu_refuse(why, n, "the GPU does not resize with antialias");
+		return npl_refuse(why, n, "the GPU does not resize with antialias");
 	return layer->attrs->mode == NEAREST || cu_is_float(layer->in[0]->dtype) ||
-	       cu_refuse(why, n, "the GPU interpolates no %s", npl_dtype_name(layer->in[0]->dtype));
+	       npl_refuse(why, n, "the GPU interpolates no %s", npl_dtype_name(layer->in[0]->dtype));
 }
 
 static int run_resize(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,

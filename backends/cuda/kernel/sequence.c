@@ -7,7 +7,7 @@ static bool takes_onehot(const struct npl_layer *layer, char *why, size_t n)
 {
 	enum npl_dtype dtype = layer->in[0]->dtype;
 	return cu_is_float(dtype) || dtype == NPL_I32 || dtype == NPL_I64 ||
-	       cu_refuse(why, n, "the GPU has no OneHot of %s", npl_dtype_name(dtype));
+	       npl_refuse(why, n, "the GPU has no OneHot of %s", npl_dtype_name(dtype));
 }
 
 static int launch(const struct cu_job *job, const char *name, struct cu_macros *macros, struct cu_sequence_args *args,

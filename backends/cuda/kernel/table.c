@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which operators kernels take, and who runs them (kernel.h). */
-#include <stdio.h>
 
 #include "job.h"
 
@@ -152,18 +151,18 @@ bool cu_kernel_takes(const struct npl_layer *layer, enum cu_precision precision,
 {
 	const struct cu_family *family = families[layer->op];
 	if (npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM || !family)
-		return cu_refuse(why, n, "there is no GPU kernel for %s", npl_op_defs[layer->op].name);
+		return npl_refuse(why, n, "there is no GPU kernel for %s", npl_op_defs[layer->op].name);
 	if (is_quantised(layer))
 		return cu_integer_takes(layer, why, n);
 	if (precision == CU_INT8)
-		return cu_refuse(why, n, "its input is no quantised tensor, and the precision is int8");
+		return npl_refuse(why, n, "its input is no quantised tensor, and the precision is int8");
 	for (int k = 0; k < npl_op_defs[layer->op].min_in; k++)
 		if (k >= layer->n_in || !layer->in[k])
-			return cu_refuse(why, n, "input %d is missing", k);
+			return npl_refuse(why, n, "input %d is missing", k);
 	if (!family->takes(layer, why, n))
 		return false;
 	return layer->fused == NPL_ACT_NONE || cu_is_float(layer->out->dtype) ||
-	       cu_refuse(why, n, "no activation follows integers");
+	       npl_refuse(why, n, "no activation follows integers");
 }
 
 bool cu_kernel_reads(const struct npl_layer *layer, int k)

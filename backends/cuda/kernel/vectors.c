@@ -10,7 +10,7 @@ static bool takes_floats(const struct npl_layer *layer, char *why, size_t n)
 {
 	enum npl_dtype dtype = layer->in[0]->dtype;
 	return cu_is_float(dtype) ||
-	       cu_refuse(why, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name, npl_dtype_name(dtype));
+	       npl_refuse(why, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name, npl_dtype_name(dtype));
 }
 
 /* Vectors of a tensor along the dimensions whose bits are set, in the order of ONNX; the elements of one in the order of memory. */
@@ -138,7 +138,7 @@ static bool takes_arg(const struct npl_layer *layer, char *why, size_t n)
 {
 	enum npl_dtype dtype = layer->in[0]->dtype;
 	return (dtype != NPL_F64 && dtype != NPL_BOOL) ||
-	       cu_refuse(why, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name, npl_dtype_name(dtype));
+	       npl_refuse(why, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name, npl_dtype_name(dtype));
 }
 
 static int run_arg(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * Divisors, walks, packs and names for kernels (job.h). */
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "job.h"
 
@@ -155,13 +153,4 @@ int cu_pack_of(size_t widest, int n, const uint64_t *address, const size_t *elem
 		if (address[i] % (pack * element[i]))
 			return 1;
 	return (int)pack;
-}
-
-bool cu_refuse(char *why, size_t n, const char *format, ...)
-{
-	va_list list;
-	va_start(list, format);
-	vsnprintf(why, n, format, list);
-	va_end(list);
-	return false;
 }

@@ -28,7 +28,7 @@ static bool takes_window(const struct npl_window *window, char *why, size_t n)
 					   window->pad_begin[d], window->pad_end[d]};
 		for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 			if (numbers[i] > INT32_MAX)
-				return cu_refuse(why, n, "its window has %lld positions", (long long)numbers[i]);
+				return npl_refuse(why, n, "its window has %lld positions", (long long)numbers[i]);
 	}
 	return true;
 }
@@ -41,8 +41,8 @@ static bool is_maximum(const struct npl_layer *layer)
 static bool takes_pool(const struct npl_layer *layer, char *why, size_t n)
 {
 	if (!cu_is_float(layer->in[0]->dtype))
-		return cu_refuse(why, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name,
-				 npl_dtype_name(layer->in[0]->dtype));
+		return npl_refuse(why, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name,
+				  npl_dtype_name(layer->in[0]->dtype));
 	return takes_window(&layer->attrs->window, why, n);
 }
 
@@ -154,7 +154,7 @@ int cu_kernel_im2col(struct cu_kernels *kernels, const struct cu_value *x, const
 static bool takes_convtranspose(const struct npl_layer *layer, char *why, size_t n)
 {
 	if (!cu_is_float(layer->in[0]->dtype))
-		return cu_refuse(why, n, "the GPU has no ConvTranspose of %s", npl_dtype_name(layer->in[0]->dtype));
+		return npl_refuse(why, n, "the GPU has no ConvTranspose of %s", npl_dtype_name(layer->in[0]->dtype));
 	return takes_window(&layer->attrs->window, why, n);
 }
 
@@ -204,8 +204,8 @@ static void channels_of(const struct cu_value *value, bool per_element, int64_t 
 static bool takes_channels(const struct npl_layer *layer, char *why, size_t n)
 {
 	if (layer->op == NPL_OP_BATCHNORMALIZATION && (layer->attrs->training || layer->n_more))
-		return cu_refuse(why, n, "the GPU has no BatchNormalization by the statistics of the batch");
-	return cu_is_float(layer->in[0]->dtype) || cu_refuse(why, n, "its input is no float");
+		return npl_refuse(why, n, "the GPU has no BatchNormalization by the statistics of the batch");
+	return cu_is_float(layer->in[0]->dtype) || npl_refuse(why, n, "its input is no float");
 }
 
 static int run_channels(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,

@@ -20,11 +20,6 @@ static int lower_first(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-static size_t room_for(const struct cu_piece *piece)
-{
-	return (piece->bytes + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
-}
-
 /* The lowest gap that is wide enough between the pieces that live at the same time, which lie in busy[n]. */
 static size_t lowest_gap(struct cu_piece **busy, int n, size_t bytes)
 {
@@ -33,7 +28,7 @@ static size_t lowest_gap(struct cu_piece **busy, int n, size_t bytes)
 	for (int i = 0; i < n; i++) {
 		if (busy[i]->offset >= at && busy[i]->offset - at >= bytes)
 			return at;
-		size_t end = busy[i]->offset + room_for(busy[i]);
+		size_t end = busy[i]->offset + cu_aligned(busy[i]->bytes);
 		at = end > at ? end : at;
 	}
 	return at;
@@ -58,8 +53,8 @@ int cu_plan_memory(struct cu_piece *piece, int n, size_t *total, struct npl_err 
 			rc = npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of the GPU's", order[i]->bytes);
 			break;
 		}
-		order[i]->offset = lowest_gap(busy, n_busy, room_for(order[i]));
-		size_t end = order[i]->offset + room_for(order[i]);
+		order[i]->offset = lowest_gap(busy, n_busy, cu_aligned(order[i]->bytes));
+		size_t end = order[i]->offset + cu_aligned(order[i]->bytes);
 		if (end > SIZE_MAX / 2)
 			rc = npl_fail(err, NPL_ENOMEM, "out of memory for %d pieces of the GPU's", n);
 		*total = end > *total ? end : *total;

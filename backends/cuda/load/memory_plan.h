@@ -7,9 +7,15 @@
 
 #include <stddef.h>
 
+#include "core/base/arith.h"
 #include "npulab/error.h"
 
 #define CU_ALIGNMENT ((size_t)256) /* that cuMemAlloc gives, and that the products are chosen for */
+
+static inline size_t cu_aligned(size_t bytes)
+{
+	return npl_round_up_u64(bytes, CU_ALIGNMENT);
+}
 
 struct cu_piece {
 	size_t bytes;

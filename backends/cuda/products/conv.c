@@ -12,6 +12,7 @@
 
 #include "backends/cuda/load/memory_plan.h"
 #include "channels_last.h"
+#include "core/base/arith.h"
 #include "core/integer.h"
 #include "core/ops/window.h"
 
@@ -48,21 +49,6 @@ static int64_t product_of(const struct npl_shape *shape, int from)
 	return product;
 }
 
-static int64_t rounded(int64_t value, int64_t unit)
-{
-	return (value + unit - 1) / unit * unit;
-}
-
-static int64_t at_least(int64_t value, int64_t least)
-{
-	return value > least ? value : least;
-}
-
-static int64_t at_most(int64_t value, int64_t most)
-{
-	return value < most ? value : most;
-}
-
 /* The image itself is the patches. */
 static bool is_direct(const struct cu_layer *layer)
 {
@@ -90,7 +76,7 @@ static void plan_shape(struct cu_layer *layer)
 			      .pixels = product_of(y, 2),
 			      .columns = product_of(&asked->in[1]->shape, 1)};
 	c->direct = is_direct(layer);
-	c->row = layer->precision == CU_INT8 ? rounded(c->pixels, 4) : c->pixels;
+	c->row = layer->precision == CU_INT8 ? npl_round_up_i64(c->pixels, 4) : c->pixels;
 	c->flip = asked->in[0]->dtype == NPL_U8 ? 0x80 : 0;
 }
 
@@ -106,12 +92,12 @@ static void plan_chunks(struct cu_layer *layer, int64_t unit)
 	c->chunk_pixels = c->pixels;
 	if (c->direct)
 		return;
-	c->chunk_images = at_most(at_least(room / (image + sums), 1), c->images);
+	c->chunk_images = npl_min_i64(npl_max_i64(room / (image + sums), 1), c->images);
 	if (image > room) /* not even one */
-		c->chunk_pixels = at_most(at_least(room / (lead * unit) / 64 * 64, 64), c->pixels);
+		c->chunk_pixels = npl_min_i64(npl_max_i64(room / (lead * unit) / 64 * 64, 64), c->pixels);
 	/* A product of padded rows reads up to three rows behind the last patch. */
 	const size_t patches = (size_t)((c->chunk_images * c->chunk_pixels + 3) * lead * unit);
-	c->sums_at = (patches + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
+	c->sums_at = cu_aligned(patches);
 	layer->scratch_bytes = c->sums_at + (size_t)(c->chunk_images * sums);
 }
 
@@ -126,7 +112,7 @@ static int open_product(struct cu_layer *layer, int64_t images, int64_t pixels, 
 	struct cu_product_shape shape = {.operands = type,
 					 .result = integers ? NPL_I32 : type,
 					 .tf32 = layer->precision == CU_TF32,
-					 .m = integers ? rounded(pixels, 4) : pixels,
+					 .m = integers ? npl_round_up_i64(pixels, 4) : pixels,
 					 .n = per_group,
 					 .k = lead,
 					 .lead_a = c->direct ? c->plane : lead,
@@ -174,8 +160,8 @@ int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 		}
 	}
 	const int64_t unit = (int64_t)npl_dtype_size(type);
-	int64_t lead = precision == CU_INT8                     ? rounded(at_least(c->columns, 1), 16)
-		       : unit == 2 && resident[1] && !c->direct ? rounded(c->columns, 8)
+	int64_t lead = precision == CU_INT8                     ? npl_round_up_i64(npl_max_i64(c->columns, 1), 16)
+		       : unit == 2 && resident[1] && !c->direct ? npl_round_up_i64(c->columns, 8)
 								: c->columns;
 	if (cu_weights_plan(layer, resident, c->filters, c->columns, lead, c->filters, err))
 		return err->code;
@@ -223,7 +209,7 @@ static int run_group(struct cu_layer *layer, const struct cu_value *in, int64_t 
 	const struct cu_product_shape *shape = &product->shape;
 	const int64_t per_group = c->filters / c->groups, first = image * c->pixels + pixel;
 	const int64_t rows = c->chunk_pixels == c->pixels ? shape->batch * c->pixels
-							  : at_most(c->chunk_pixels, c->pixels - pixel);
+							  : npl_min_i64(c->chunk_pixels, c->pixels - pixel);
 	const uint64_t in_unit = npl_dtype_size(shape->operands), out_unit = npl_dtype_size(shape->result);
 	uint64_t a = scratch;
 	if (c->direct) {
@@ -260,7 +246,7 @@ static int run_chunk(struct cu_layer *layer, const struct cu_value *in, struct c
 	const struct cu_device *d = layer->device;
 	const struct cu_conv *c = &layer->conv;
 	const bool integers = layer->precision == CU_INT8;
-	const int64_t images = at_most(c->chunk_images, c->images - image);
+	const int64_t images = npl_min_i64(c->chunk_images, c->images - image);
 	const uint64_t y = out[0].address + (uint64_t)(image * c->filters * c->pixels) * npl_dtype_size(out[0].dtype);
 	const uint64_t sums = integers ? scratch + c->sums_at : y;
 	for (int64_t pixel = 0; pixel < c->pixels; pixel += c->chunk_pixels)

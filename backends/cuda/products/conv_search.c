@@ -21,7 +21,7 @@ void cu_dnn_choices_free(struct cu_dnn_choices *choices)
 
 static size_t room_for(const struct npl_tensor *tensor, size_t unit)
 {
-	return ((size_t)npl_tensor_count(tensor) * unit + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
+	return cu_aligned((size_t)npl_tensor_count(tensor) * unit);
 }
 
 size_t cu_dnn_search_bytes(const struct cu_layer *layer)

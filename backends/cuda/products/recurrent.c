@@ -31,7 +31,7 @@ static struct cu_recurrent sizes_of(const struct npl_layer *layer)
 static size_t take(struct cu_layer *layer, int64_t elements, enum npl_dtype dtype)
 {
 	const size_t at = layer->scratch_bytes, bytes = (size_t)elements * npl_dtype_size(dtype);
-	layer->scratch_bytes += (bytes + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
+	layer->scratch_bytes += cu_aligned(bytes);
 	return at;
 }
 

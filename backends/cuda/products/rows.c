@@ -2,18 +2,13 @@
  *
  * Gemm (layer.h): rows times a matrix with one bias per column, which is what the frontend makes of everything with constant
  * weights. */
-#include <stdio.h>
 #include <string.h>
 
 #include "backends/cuda/load/memory_plan.h"
+#include "core/base/arith.h"
+#include "core/base/refuse.h"
 #include "core/integer.h"
 #include "layer.h"
-
-static bool refuse(char *why, size_t n, const char *reason)
-{
-	snprintf(why, n, "%s", reason);
-	return false;
-}
 
 static bool is_8bit(const struct npl_tensor *t)
 {
@@ -25,9 +20,9 @@ static bool integers_take(const struct npl_layer *layer, char *why, size_t n)
 	if (!npl_integer_layer_ok(layer, why, n))
 		return false;
 	if (!is_8bit(layer->in[0]) || !is_8bit(layer->in[1]))
-		return refuse(why, n, "the GPU multiplies integers of 8 bits");
+		return npl_refuse(why, n, "the GPU multiplies integers of 8 bits");
 	return is_8bit(layer->out) || layer->out->dtype == NPL_I32 ||
-	       refuse(why, n, "its result is neither of 8 nor of 32 bits");
+	       npl_refuse(why, n, "its result is neither of 8 nor of 32 bits");
 }
 
 bool cu_is_rows(const struct npl_layer *layer)
@@ -47,15 +42,9 @@ bool cu_rows_take(const struct cu_device *device, const struct npl_layer *layer,
 	return cu_is_rows(layer) || cu_stack_take(layer, why, n);
 }
 
-static int64_t rounded(int64_t value, int64_t unit)
-{
-	return (value + unit - 1) / unit * unit;
-}
-
 static size_t integer_bytes(int64_t rows, int64_t columns, size_t unit)
 {
-	size_t bytes = (size_t)rows * (size_t)columns * unit;
-	return (bytes + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
+	return cu_aligned((size_t)rows * (size_t)columns * unit);
 }
 
 /* cuBLASLt's int8 wants rows of 4 sums and at least 4 elements along K; 16 make the faster kernels possible. */
@@ -63,7 +52,7 @@ static int open_integers(struct cu_layer *layer, const bool *resident, struct np
 {
 	const struct npl_layer *asked = layer->layer;
 	int64_t rows = asked->out->shape.dim[0], n = asked->out->shape.dim[1], k = asked->in[1]->shape.dim[1];
-	int64_t lead = rounded(k ? k : 1, 16), columns = rounded(n, 4);
+	int64_t lead = npl_round_up_i64(k ? k : 1, 16), columns = npl_round_up_i64(n, 4);
 	const struct cu_product_shape shape = {.operands = NPL_I8,
 					       .result = NPL_I32,
 					       .m = columns,

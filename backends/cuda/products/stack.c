@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Stacks of products (layer.h): MatMul of two tensors, and a Gemm that is not rows times a matrix. */
-#include <stdio.h>
 
 #include "backends/cuda/load/memory_plan.h"
+#include "core/base/refuse.h"
 #include "layer.h"
-
-static bool refuse(char *why, size_t n, const char *reason)
-{
-	snprintf(why, n, "%s", reason);
-	return false;
-}
 
 bool cu_stack_take(const struct npl_layer *layer, char *why, size_t n)
 {
@@ -18,15 +12,15 @@ bool cu_stack_take(const struct npl_layer *layer, char *why, size_t n)
 	if (layer->op != NPL_OP_GEMM)
 		return true;
 	if (!(layer->attrs->alpha < 0) && !(layer->attrs->alpha > 0))
-		return refuse(why, n, "its product counts for nothing (alpha 0)");
+		return npl_refuse(why, n, "its product counts for nothing (alpha 0)");
 	if (!bias)
 		return true;
 	int64_t columns = layer->out->shape.dim[1];
 	if (layer->attrs->beta < 1 || layer->attrs->beta > 1)
-		return refuse(why, n, "what is added to its product is scaled (beta)");
+		return npl_refuse(why, n, "what is added to its product is scaled (beta)");
 	return (npl_tensor_count(bias) == columns && bias->shape.rank >= 1 &&
 		bias->shape.dim[bias->shape.rank - 1] == columns) ||
-	       refuse(why, n, "what is added to its product is not one element per column");
+	       npl_refuse(why, n, "what is added to its product is not one element per column");
 }
 
 struct npl_shape cu_matrices(const struct npl_shape *shape, bool left)

@@ -6,9 +6,10 @@
  *	sum of (x8 - x0) * (w8 - w0) = sum of x8 * w8 - w0 * sum of x8 - x0 * sum of w8 + K * x0 * w0
  *
  * so packing also sums each row where the other side's zero point asks for it. All of it wraps in 32 bits. */
-#include <stdio.h>
 
 #include "backends/cuda/load/memory_plan.h"
+#include "core/base/arith.h"
+#include "core/base/refuse.h"
 #include "core/integer.h"
 #include "layer.h"
 
@@ -23,13 +24,7 @@ bool cu_stack_integers_take(const struct npl_layer *layer, char *why, size_t n)
 		return false;
 	if (is_8bit(layer->in[0]) && is_8bit(layer->in[1]) && is_8bit(layer->out))
 		return true;
-	snprintf(why, n, "the GPU multiplies integers of 8 bits");
-	return false;
-}
-
-static int64_t rounded(int64_t value, int64_t unit)
-{
-	return (value + unit - 1) / unit * unit;
+	return npl_refuse(why, n, "the GPU multiplies integers of 8 bits");
 }
 
 /* An operand's zero point once its numbers are signed. */
@@ -41,7 +36,7 @@ static int64_t signed_zero(const struct npl_tensor *t)
 static size_t take_scratch(struct cu_layer *layer, int64_t bytes)
 {
 	const size_t at = layer->scratch_bytes;
-	layer->scratch_bytes += ((size_t)bytes + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
+	layer->scratch_bytes += cu_aligned((size_t)bytes);
 	return at;
 }
 
@@ -79,7 +74,7 @@ int cu_stack_integers_open(struct cu_layer *layer, struct npl_err *err)
 	const struct npl_layer *asked = layer->layer;
 	struct npl_shape a = cu_matrices(&asked->in[0]->shape, true), b = cu_matrices(&asked->in[1]->shape, false);
 	const int64_t m = a.dim[a.rank - 2], k = a.dim[a.rank - 1], n = b.dim[b.rank - 1];
-	const int64_t lead = rounded(k ? k : 1, 16), columns = rounded(n, 4);
+	const int64_t lead = npl_round_up_i64(k ? k : 1, 16), columns = npl_round_up_i64(n, 4);
 	struct cu_product_shape shape = {.operands = NPL_I8,
 					 .result = NPL_I32,
 					 .m = columns,

@@ -27,11 +27,6 @@ static int64_t element(const struct npl_tensor *t, int64_t i)
 	return t->dtype == NPL_U8 ? ((const uint8_t *)t->data)[i] : ((const int8_t *)t->data)[i];
 }
 
-static size_t aligned(size_t bytes)
-{
-	return (bytes + CU_ALIGNMENT - 1) / CU_ALIGNMENT * CU_ALIGNMENT;
-}
-
 static int parts_for(int64_t value, int64_t limit)
 {
 	return (int)((value + limit + (limit > 0 ? -1 : 1)) / limit);
@@ -70,16 +65,16 @@ int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, 
 	size_t unit = npl_dtype_size(integers ? NPL_I8 : cu_layer_type(layer)), bytes;
 	if (!npl_mul_size((size_t)padded_rows, (size_t)lead, &bytes) || !npl_mul_size(bytes, unit * 4, &bytes))
 		return npl_fail(err, NPL_ENOMEM, "out of memory for weights");
-	w->part_bytes = w->matrix ? aligned(bytes / 4) : 0;
+	w->part_bytes = w->matrix ? cu_aligned(bytes / 4) : 0;
 	w->bias_at = w->part_bytes * (size_t)w->parts;
 	w->scale_at = w->bias_at;
 	if (integers)
-		w->scale_at += aligned((size_t)rows * sizeof(int32_t));
+		w->scale_at += cu_aligned((size_t)rows * sizeof(int32_t));
 	w->bytes = w->scale_at;
 	if (integers)
-		w->bytes += aligned((size_t)rows * sizeof(float));
+		w->bytes += cu_aligned((size_t)rows * sizeof(float));
 	else if (w->bias)
-		w->bytes += aligned((size_t)rows * unit);
+		w->bytes += cu_aligned((size_t)rows * unit);
 	return 0;
 }
 
@@ -115,11 +110,6 @@ static int fill_floats(const struct cu_layer *layer, char *image, struct npl_err
 	return 0;
 }
 
-static int64_t limited(int64_t value)
-{
-	return value > MOST ? MOST : value < LEAST ? LEAST : value;
-}
-
 /* One row of the matrix in all its parts. Returns the sum of its elements. */
 static int64_t fill_row(const struct cu_layer *layer, int64_t row, char *image)
 {
@@ -130,7 +120,7 @@ static int64_t fill_row(const struct cu_layer *layer, int64_t row, char *image)
 		int64_t rest = element(matrix, row * w->columns + c) - matrix->quant.zero_point;
 		sum += rest;
 		for (int p = 0; p < w->parts; p++) {
-			int64_t part = limited(rest);
+			int64_t part = npl_clamp_i64(rest, LEAST, MOST);
 			((int8_t *)image)[(size_t)p * w->part_bytes + (size_t)(row * w->lead + c)] = (int8_t)part;
 			rest -= part;
 		}

@@ -3,29 +3,11 @@
  * Addresses and values of a layer in memory (layout.h). */
 #include "layout.h"
 
+#include "core/base/arith.h"
+
 #include <string.h>
 
 #define PAGE_BYTES 4096
-
-static uint64_t page_after(uint64_t address)
-{
-	return (address + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-}
-
-static int64_t min(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t max(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-	return a / b + (a % b > 0);
-}
 
 int64_t dn_bias_rows(const struct dn_config *config, const struct dn_work *work)
 {
@@ -57,14 +39,15 @@ void dn_lay_out(const struct dn_config *config, const struct dn_work *work, cons
 				      .out_channels = work->groups * work->no,
 				      .out_bytes = work->raw ? 4 : 2};
 	const bool banded = work->lrn.made && tiles && tiles->nest == DN_ACROSS;
-	map->below = banded ? min(ceil_div(work->lrn.below, config->tn), map->groups) : map->groups;
-	map->above = banded ? min(ceil_div(work->lrn.above, config->tn), map->in_rows) : map->in_rows;
+	map->below = banded ? npl_min_i64(npl_div_up_i64(work->lrn.below, config->tn), map->groups) : map->groups;
+	map->above = banded ? npl_min_i64(npl_div_up_i64(work->lrn.above, config->tn), map->in_rows) : map->in_rows;
 	map->kernel_rows = dn_taps(work) * map->in_rows + map->bias_rows;
-	map->synapses = page_after(2 * (uint64_t)(work->images * work->in[0] * work->in[1] * map->channels));
+	map->synapses = npl_round_up_u64(2 * (uint64_t)(work->images * work->in[0] * work->in[1] * map->channels),
+					 PAGE_BYTES);
 	uint64_t rows = work->kind == DN_SUM
 				? (uint64_t)(kernels(work) * work->groups * dn_rows_before(map, map->groups))
 				: 0;
-	map->results = page_after(map->synapses + rows * (uint64_t)dn_sb_row_bytes(config));
+	map->results = npl_round_up_u64(map->synapses + rows * (uint64_t)dn_sb_row_bytes(config), PAGE_BYTES);
 	map->end = map->results + (uint64_t)(work->images * dn_positions(work) * map->out_channels * map->out_bytes);
 }
 
@@ -92,7 +75,7 @@ uint64_t dn_result_at(const struct dn_layout_map *map, int64_t image, int64_t y,
 struct dn_range dn_rows_read(const struct dn_layout_map *map, int64_t group, int64_t group_end)
 {
 	return (struct dn_range){group > map->below ? group - map->below : 0,
-				 min(group_end + map->above, map->in_rows)};
+				 npl_min_i64(group_end + map->above, map->in_rows)};
 }
 
 /* 1 + 2 + ... + n */
@@ -101,7 +84,7 @@ static int64_t triangle(int64_t n)
 	return n > 0 ? n * (n + 1) / 2 : 0;
 }
 
-/* Of a tap: group g reads rows max(0, g - below) to min(in_rows, g + 1 + above) - 1. */
+/* Of a tap: group g reads rows npl_max_i64(0, g - below) to npl_min_i64(in_rows, g + 1 + above) - 1. */
 int64_t dn_rows_before(const struct dn_layout_map *map, int64_t group)
 {
 	if (map->below == map->groups && map->above == map->in_rows)
@@ -127,7 +110,7 @@ uint64_t dn_synapses_at(const struct dn_layout_map *map, int64_t position, int64
 	if (map->tiles->nest == DN_STREAMED) {
 		const bool first = dn_part_is_first(part);
 		int64_t at_once = map->tiles->groups, in_pass = group % at_once, pass = group - in_pass;
-		int64_t here = min(at_once, map->groups - pass);
+		int64_t here = npl_min_i64(at_once, map->groups - pass);
 		int64_t before = first ? 0 : dn_part_offset(map, part) + map->bias_rows;
 		int64_t rows = dn_part_rows(part) + (first ? map->bias_rows : 0);
 		row += pass * map->kernel_rows + here * before + in_pass * rows;
@@ -169,9 +152,9 @@ static void put_kernel(const struct dn_layout_map *map, int64_t position, int64_
 		}
 		for (int64_t ky = part.ky; ky < part.ky_end; ky++)
 			for (int64_t kx = part.kx; kx < part.kx_end; kx++)
-				for (int64_t r = max(part.row, read.first); r < min(part.row_end, read.end);
-				     r++, row += dn_sb_row_bytes(map->config))
-					for (int64_t i = r * tn; i < min((r + 1) * tn, work->ni); i++)
+				for (int64_t r = npl_max_i64(part.row, read.first);
+				     r < npl_min_i64(part.row_end, read.end); r++, row += dn_sb_row_bytes(map->config))
+					for (int64_t i = r * tn; i < npl_min_i64((r + 1) * tn, work->ni); i++)
 						memcpy(row + 2 * (lane * tn + i % tn),
 						       &w[i * dn_taps(work) + ky * width + kx], 2);
 	}

@@ -10,13 +10,12 @@
  * Rows of kernels that the band does not touch are left out where the nest can (tiles.h); in those that it touches zeros beside it are
  * loaded and multiplied as any synapse. */
 #include <math.h>
-#include <stdio.h>
 
+#include "core/base/arith.h"
+#include "core/base/refuse.h"
 #include "core/q16/q16.h"
 #include "dn.h"
 #include "sim/diannao/nfu/fit.h"
-
-#define REFUSE(...) (snprintf(why, n, __VA_ARGS__), false)
 
 #define ONE             (1 << NPL_Q16_FRACTION_BITS)
 #define LARGEST_ERROR   (1.0 / 32) /* of t^-beta beside that of the least t */
@@ -35,11 +34,6 @@ struct curve {
 	int raised;
 };
 
-static int64_t min(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 static double factor_at(const void *curve, double u)
 {
 	const struct curve *c = curve;
@@ -54,17 +48,19 @@ static double weight_of(const struct npl_attrs *attrs)
 /* Squares that one map sums, at most. */
 static int64_t widest(const struct dn_work *work)
 {
-	return min(min(work->lrn.below, work->ni) + 1 + min(work->lrn.above, work->ni), work->ni);
+	return npl_min_i64(npl_min_i64(work->lrn.below, work->ni) + 1 + npl_min_i64(work->lrn.above, work->ni),
+			   work->ni);
 }
 
 static bool check_attributes(const struct npl_attrs *attrs, char *why, size_t n)
 {
 	const double alpha = (double)attrs->alpha, beta = (double)attrs->beta, bias = (double)attrs->bias;
 	if (!(alpha >= 0 && beta >= 0 && isfinite(alpha) && isfinite(beta)) || attrs->size < 1)
-		return REFUSE("alpha %g, beta %g and size %lld: NFU-3 holds a power that falls from the bias on", alpha,
-			      beta, (long long)attrs->size);
+		return npl_refuse(why, n,
+				  "alpha %g, beta %g and size %lld: NFU-3 holds a power that falls from the bias on",
+				  alpha, beta, (long long)attrs->size);
 	if (!(bias > 0 && isfinite(bias)) || !isfinite(ldexp(pow(bias, -beta), 64)))
-		return REFUSE("%g to the power of -%g is no finite number", bias, beta);
+		return npl_refuse(why, n, "%g to the power of -%g is no finite number", bias, beta);
 	return true;
 }
 
@@ -180,14 +176,15 @@ static bool fit_curve(const struct curve *c, struct dn_work *work, char *why, si
 		.f = factor_at, .parameters = c, .low = (int)(c->begin * ONE), .high = INT16_MAX};
 	double error;
 	if (!dn_fit(&curve, &work->function, &error))
-		return REFUSE("out of memory for the segments of NFU-3");
+		return npl_refuse(why, n, "out of memory for the segments of NFU-3");
 	error = 0;
 	for (int u = curve.low; u < (int)(c->end * ONE); u++)
 		error = fmax(error,
 			     fabs(dn_interpolate(&work->function, (int16_t)u) - ONE * factor_at(c, (double)u / ONE)));
 	error /= ONE * factor_at(c, c->begin);
 	if (error > LARGEST_ERROR)
-		return REFUSE(
+		return npl_refuse(
+			why, n,
 			"NFU-3's segments miss t to the power of -%g, t from %g to %.3g, by %.2g of the greatest, more than "
 			"1/32",
 			c->beta, c->bias, c->bias + (c->end - c->begin) * c->t_per_u, error);
@@ -200,7 +197,8 @@ static bool take_power(const struct dn_config *config, const struct npl_attrs *a
 {
 	struct curve curve;
 	if (!choose_curve(config, attrs, x, work, &curve, w))
-		return REFUSE(
+		return npl_refuse(
+			why, n,
 			"sums of %lld bits do not hold %lld squares finely enough, or 16-bit lines no power of -%g from %g "
 			"on",
 			(long long)config->sum_bits, (long long)widest(work), (double)attrs->beta, (double)attrs->bias);
@@ -213,7 +211,7 @@ bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *layer, in
 	const struct npl_shape *from = &layer->in[0]->shape;
 	const struct npl_attrs *attrs = layer->attrs;
 	if (from->rank < 2 || from->dim[1] < 1 || !npl_shape_equal(from, &layer->out->shape))
-		return REFUSE("input and output must be batch x channels, of one shape");
+		return npl_refuse(why, n, "input and output must be batch x channels, of one shape");
 	const int64_t channels = from->dim[1], width = from->rank > 2 ? from->dim[from->rank - 1] : 1;
 	int64_t height = 1;
 	for (int d = 2; d + 1 < from->rank; d++)
@@ -233,8 +231,8 @@ bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *layer, in
 /* The maps that output m sums: first..end - 1. */
 static void window_of(const struct dn_work *work, int64_t m, int64_t *first, int64_t *end)
 {
-	*first = m - min(work->lrn.below, m);
-	*end = m + 1 + min(work->lrn.above, work->ni - 1 - m);
+	*first = m - npl_min_i64(work->lrn.below, m);
+	*end = m + 1 + npl_min_i64(work->lrn.above, work->ni - 1 - m);
 }
 
 uint64_t dn_lrn_pairs(const struct dn_work *work)

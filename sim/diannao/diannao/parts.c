@@ -3,18 +3,20 @@
  * The parts that a window's products are cut into where they do not fit NBin at once (tiles.h), one after the other. */
 #include "tiles.h"
 
+#include "core/base/arith.h"
+
 struct dn_part dn_part_from(const struct dn_work *work, const struct dn_tiles *tiles, int64_t in_rows, int64_t ky,
 			    int64_t kx, int64_t row)
 {
 	const int64_t lines = work->window.kernel[0], taps = work->window.kernel[1];
 	struct dn_part part = {ky, ky + 1, kx, kx + 1, row, in_rows};
 	if (tiles->lines) {
-		part.ky_end = dn_min(ky + tiles->lines, lines);
+		part.ky_end = npl_min_i64(ky + tiles->lines, lines);
 		part.kx_end = taps;
 	} else if (tiles->taps) {
-		part.kx_end = dn_min(kx + tiles->taps, taps);
+		part.kx_end = npl_min_i64(kx + tiles->taps, taps);
 	} else {
-		part.row_end = dn_min(row + tiles->rows, in_rows);
+		part.row_end = npl_min_i64(row + tiles->rows, in_rows);
 	}
 	return part;
 }

@@ -5,6 +5,8 @@
  * beside; the port's is each request's bytes, or dma.request_cycles if those are more. */
 #include "tiles.h"
 
+#include "core/base/arith.h"
+
 #include <math.h>
 
 #include "layout.h"
@@ -29,11 +31,6 @@ struct search {
 	struct cost cost[DN_CANDIDATES / 2];
 	struct dn_tiles tiles[DN_CANDIDATES / 2];
 };
-
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-	return (a + b - 1) / b;
-}
 
 /* `n` requests of so many cycles and bytes. */
 static void add_requests(const struct search *s, struct cost *cost, double n, double cycles, double bytes)
@@ -69,13 +66,13 @@ static void add(struct cost *sum, const struct cost *part, double times)
 static int64_t interior(const struct dn_axis *axis, int64_t windows, int64_t taps)
 {
 	int64_t span = (windows - 1) * axis->stride + (taps - 1) * axis->dilation + 1;
-	return dn_min(dn_min(span, windows * taps), axis->in);
+	return npl_min_i64(npl_min_i64(span, windows * taps), axis->in);
 }
 
 /* The same of one window, with those between its taps that other windows read. */
 static int64_t held_at_once(const struct dn_axis *axis, int64_t taps)
 {
-	return dn_min(axis->dilation > 1 ? (taps - 1) * axis->dilation + 1 : taps, axis->in);
+	return npl_min_i64(axis->dilation > 1 ? (taps - 1) * axis->dilation + 1 : taps, axis->in);
 }
 
 static double out_positions(const struct search *s)
@@ -90,13 +87,13 @@ static double map_bytes(const struct search *s)
 
 static double store_bytes(const struct search *s, int64_t groups)
 {
-	return (double)dn_min(groups * s->config->tn, s->work->no) * (s->work->raw ? 4 : 2);
+	return (double)npl_min_i64(groups * s->config->tn, s->work->no) * (s->work->raw ? 4 : 2);
 }
 
 static int64_t parts_of(const struct search *s, const struct dn_part *first)
 {
-	return ceil_div(s->axis[0].kernel, first->ky_end) * ceil_div(s->axis[1].kernel, first->kx_end) *
-	       ceil_div(s->in_rows, first->row_end);
+	return npl_div_up_i64(s->axis[0].kernel, first->ky_end) * npl_div_up_i64(s->axis[1].kernel, first->kx_end) *
+	       npl_div_up_i64(s->in_rows, first->row_end);
 }
 
 static void down_cost(const struct search *s, const struct dn_tiles *tiles, struct cost *all)
@@ -117,7 +114,7 @@ static void down_cost(const struct search *s, const struct dn_tiles *tiles, stru
 /* Rows of a tap that a pass of DN_ACROSS from this group on reads, and SB rows of its kernels. */
 static int64_t pass_rows(const struct search *s, int64_t group, int64_t groups, int64_t *kernels)
 {
-	const int64_t end = dn_min(group + groups, s->groups);
+	const int64_t end = npl_min_i64(group + groups, s->groups);
 	const struct dn_range rows = dn_rows_read(&s->across, group, end);
 	*kernels = dn_rows_before(&s->across, end) - dn_rows_before(&s->across, group);
 	return rows.end - rows.first;
@@ -126,7 +123,7 @@ static int64_t pass_rows(const struct search *s, int64_t group, int64_t groups, 
 /* Passes of so many groups from this one on that read as many rows: of dense kernels all but a smaller last one. */
 static int64_t alike_passes(const struct search *s, int64_t group, int64_t groups)
 {
-	return s->work->lrn.made ? 1 : dn_max((s->groups - group) / groups, 1);
+	return s->work->lrn.made ? 1 : npl_max_i64((s->groups - group) / groups, 1);
 }
 
 static void across_cost(const struct search *s, const struct dn_tiles *tiles, struct cost *all)
@@ -134,19 +131,19 @@ static void across_cost(const struct search *s, const struct dn_tiles *tiles, st
 	const struct dn_work *work = s->work;
 	const struct dn_axis *x = &s->axis[1];
 	const double positions = out_positions(s);
-	const int64_t lines = s->axis[0].kernel, held = held_at_once(x, x->kernel) + dn_min(x->stride, x->kernel);
+	const int64_t lines = s->axis[0].kernel, held = held_at_once(x, x->kernel) + npl_min_i64(x->stride, x->kernel);
 	const double columns = (double)interior(x, work->out[1], x->kernel) / (double)work->out[1];
 	for (int64_t group = 0, alike; group < s->groups; group += alike * tiles->groups) {
-		const int64_t groups = dn_min(tiles->groups, s->groups - group),
-			      at_once = dn_min(s->result_groups, groups);
+		const int64_t groups = npl_min_i64(tiles->groups, s->groups - group),
+			      at_once = npl_min_i64(s->result_groups, groups);
 		int64_t kernels, rows = pass_rows(s, group, groups, &kernels);
 		struct cost cost = {.nfu = positions * (double)kernels};
 		add_values(s, &cost, positions * columns * (double)lines,
-			   2 * (double)dn_min(rows * s->config->tn, work->ni));
+			   2 * (double)npl_min_i64(rows * s->config->tn, work->ni));
 		if (held * lines * rows > s->config->nbin_rows)
 			cost.nfu += cost.port;
 		add_values(s, &cost, positions * ceil((double)groups / (double)at_once), store_bytes(s, at_once));
-		add_synapses(s, &cost, (double)(work->groups * groups), ceil_div(kernels, groups));
+		add_synapses(s, &cost, (double)(work->groups * groups), npl_div_up_i64(kernels, groups));
 		alike = alike_passes(s, group, groups);
 		add(all, &cost, (double)alike);
 	}
@@ -158,13 +155,13 @@ static struct cost block_cost(const struct search *s, const struct dn_tiles *til
 {
 	const struct dn_config *c = s->config;
 	const int64_t lines = part->ky_end, taps = part->kx_end, rows = part->row_end, steps = lines * taps * rows;
-	const int64_t next = held_at_once(&s->axis[1], taps) + dn_min(s->axis[1].stride, taps);
+	const int64_t next = held_at_once(&s->axis[1], taps) + npl_min_i64(s->axis[1].stride, taps);
 	const int64_t parts = parts_of(s, part);
 	const double passes = ceil((double)s->groups / (double)tiles->groups), visits = (double)(parts * s->groups);
-	const int64_t at_once = positions == 1 ? dn_min(s->result_groups, s->groups) : 1;
+	const int64_t at_once = positions == 1 ? npl_min_i64(s->result_groups, s->groups) : 1;
 	struct cost cost = {.nfu = visits * (double)(positions * steps)};
 	add_values(s, &cost, passes * (double)(parts * lines * interior(&s->axis[1], positions, taps)),
-		   2 * (double)dn_min(rows * c->tn, s->work->ni));
+		   2 * (double)npl_min_i64(rows * c->tn, s->work->ni));
 	if (next * lines * rows > c->nbin_rows && positions > 1)
 		cost.nfu += cost.port;
 	add_values(s, &cost, (double)positions * ceil((double)s->groups / (double)at_once), store_bytes(s, at_once));
@@ -195,7 +192,7 @@ static void pooled_cost(const struct search *s, const struct dn_tiles *tiles, st
 		      loads = tiles->nest == DN_POOLED ? window : s->axis[0].kernel * s->axis[1].stride;
 	const double windows = (double)s->work->images * (double)dn_positions(s->work);
 	const double batches = windows * ceil((double)s->in_rows / (double)tiles->groups);
-	const double bytes = 2 * (double)dn_min(tiles->groups * s->config->tn, s->work->ni);
+	const double bytes = 2 * (double)npl_min_i64(tiles->groups * s->config->tn, s->work->ni);
 	struct cost cost = {.nfu = windows * (double)(window * s->in_rows)};
 	add_values(s, &cost, batches * (double)loads, bytes);
 	if ((window + loads) * tiles->groups > s->config->nbin_rows)
@@ -261,10 +258,10 @@ static void try_across(struct search *s)
 	const int64_t asked = s->config->tile_groups;
 	struct dn_tiles tiles = {.nest = DN_ACROSS, .lines = s->work->window.kernel[0]};
 	int64_t most = 0;
-	while (most < dn_min(s->groups, MOST_TRIED) && passes_fit(s, most + 1))
+	while (most < npl_min_i64(s->groups, MOST_TRIED) && passes_fit(s, most + 1))
 		most++;
 	for (tiles.groups = 1; tiles.groups <= most; tiles.groups++)
-		if (!asked || tiles.groups == dn_min(asked, most))
+		if (!asked || tiles.groups == npl_min_i64(asked, most))
 			offer(s, &tiles);
 }
 
@@ -298,7 +295,7 @@ static void try_kept(struct search *s)
 	if (c->nest == 1 + DN_ACROSS)
 		return;
 	for (int64_t columns = most; columns > 0 && columns > most - MOST_TRIED; columns--)
-		if (!c->tile_columns || columns == dn_min(c->tile_columns, work->out[1]))
+		if (!c->tile_columns || columns == npl_min_i64(c->tile_columns, work->out[1]))
 			offer(s,
 			      &(struct dn_tiles){.nest = DN_DOWN, .columns = columns, .lines = work->window.kernel[0]});
 }
@@ -312,7 +309,7 @@ static void try_block(struct search *s, struct dn_tiles tiles, int64_t positions
 	const int64_t columns = groups > 1 ? interior(&s->axis[1], positions, taps) : held_at_once(&s->axis[1], taps);
 	if (columns * rows > s->config->nbin_rows)
 		return;
-	if (parts_of(s, &part) > 1 && positions * groups > dn_max(s->sums, 1))
+	if (parts_of(s, &part) > 1 && positions * groups > npl_max_i64(s->sums, 1))
 		return;
 	tiles.nest = DN_STREAMED;
 	tiles.positions = positions;
@@ -324,14 +321,14 @@ static void try_parts(struct search *s, const struct dn_tiles *tiles)
 {
 	const struct dn_config *c = s->config;
 	const struct dn_work *work = s->work;
-	for (int64_t groups = 1; groups <= dn_min(s->groups, MOST_TRIED); groups++) {
-		if (c->tile_groups && groups != dn_min(c->tile_groups, dn_min(s->groups, MOST_TRIED)))
+	for (int64_t groups = 1; groups <= npl_min_i64(s->groups, MOST_TRIED); groups++) {
+		if (c->tile_groups && groups != npl_min_i64(c->tile_groups, npl_min_i64(s->groups, MOST_TRIED)))
 			continue;
 		int64_t tried = 0;
-		for (int64_t blocks = 1; blocks <= work->out[1]; blocks += dn_max(1, blocks / MOST_TRIED)) {
-			int64_t positions = ceil_div(work->out[1], blocks);
+		for (int64_t blocks = 1; blocks <= work->out[1]; blocks += npl_max_i64(1, blocks / MOST_TRIED)) {
+			int64_t positions = npl_div_up_i64(work->out[1], blocks);
 			if (c->tile_positions)
-				positions = dn_min(c->tile_positions, work->out[1]);
+				positions = npl_min_i64(c->tile_positions, work->out[1]);
 			if (work->private_kernels)
 				positions = 1;
 			if (positions != tried)
@@ -340,7 +337,7 @@ static void try_parts(struct search *s, const struct dn_tiles *tiles)
 			if (positions == 1 || c->tile_positions)
 				break;
 		}
-		for (int64_t positions = dn_min(MOST_TRIED, work->out[1]); positions > 0 && !c->tile_positions;
+		for (int64_t positions = npl_min_i64(MOST_TRIED, work->out[1]); positions > 0 && !c->tile_positions;
 		     positions--)
 			try_block(s, *tiles, work->private_kernels ? 1 : positions, groups);
 		if (work->private_kernels)
@@ -355,21 +352,21 @@ static void try_room(struct search *s, int64_t room)
 	const int64_t line = s->axis[1].kernel * s->in_rows;
 	struct dn_tiles tiles = {0};
 	if (line <= room)
-		tiles.lines = dn_min(room / line, work->window.kernel[0]);
+		tiles.lines = npl_min_i64(room / line, work->window.kernel[0]);
 	else if (s->in_rows <= room)
 		tiles.taps = room / s->in_rows;
 	else
 		tiles.rows = room;
 	if (s->config->tile_lines && tiles.lines)
-		tiles.lines = dn_min(tiles.lines, s->config->tile_lines);
+		tiles.lines = npl_min_i64(tiles.lines, s->config->tile_lines);
 	try_parts(s, &tiles);
 }
 
 static void try_streamed(struct search *s)
 {
 	const struct dn_config *c = s->config;
-	const int64_t room = dn_min(c->nbin_rows, c->sb_rows - s->bias_rows),
-		      half = dn_min(c->nbin_rows / 2, c->sb_rows / 2 - s->bias_rows);
+	const int64_t room = npl_min_i64(c->nbin_rows, c->sb_rows - s->bias_rows),
+		      half = npl_min_i64(c->nbin_rows / 2, c->sb_rows / 2 - s->bias_rows);
 	if (room >= 1)
 		try_room(s, room);
 	if (half >= 1)
@@ -383,9 +380,9 @@ static void try_streamed(struct search *s)
 static void try_pooled_groups(struct search *s, struct dn_tiles tiles)
 {
 	const struct dn_config *c = s->config;
-	const int64_t most = dn_min(c->nbin_rows / dn_taps(s->work), dn_min(s->in_rows, s->result_groups));
+	const int64_t most = npl_min_i64(c->nbin_rows / dn_taps(s->work), npl_min_i64(s->in_rows, s->result_groups));
 	for (tiles.groups = most; tiles.groups > 0 && tiles.groups > most - MOST_TRIED; tiles.groups--)
-		if (!c->tile_groups || tiles.groups == dn_min(c->tile_groups, most))
+		if (!c->tile_groups || tiles.groups == npl_min_i64(c->tile_groups, most))
 			offer(s, &tiles);
 }
 
@@ -393,7 +390,7 @@ static void try_pooled(struct search *s)
 {
 	const struct dn_axis *y = &s->axis[0], *x = &s->axis[1];
 	const int64_t window = dn_taps(s->work);
-	struct dn_tiles tiles = {.nest = DN_POOLED, .groups = 1, .taps = dn_max(1, s->config->nbin_rows / 2)};
+	struct dn_tiles tiles = {.nest = DN_POOLED, .groups = 1, .taps = npl_max_i64(1, s->config->nbin_rows / 2)};
 	if (window > s->config->nbin_rows) {
 		offer(s, &tiles);
 		return;

@@ -5,10 +5,7 @@
  * other window before it is nearer. */
 #include "windows.h"
 
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-	return a <= 0 ? -(-a / b) : (a + b - 1) / b;
-}
+#include "core/base/arith.h"
 
 struct dn_axis dn_axis_of(const struct dn_work *work, int d)
 {
@@ -33,8 +30,8 @@ struct dn_range dn_taps_inside(const struct dn_axis *axis, int64_t o, int64_t fi
 {
 	int64_t low = axis->pad - o * axis->stride, high = low + axis->in;
 	if (axis->dilation > 1) {
-		low = ceil_div(low, axis->dilation);
-		high = ceil_div(high, axis->dilation);
+		low = npl_div_up_i64(low, axis->dilation);
+		high = npl_div_up_i64(high, axis->dilation);
 	}
 	struct dn_range taps = {first > low ? first : low, end < high ? end : high};
 	if (taps.end < taps.first)
@@ -57,15 +54,15 @@ bool dn_all_inside(const struct dn_axis *axis, int64_t o)
 /* The first window of which this tap is at `position` or behind it. */
 static int64_t first_window(const struct dn_axis *axis, int64_t tap, int64_t position)
 {
-	return ceil_div(position + axis->pad - tap * axis->dilation, axis->stride);
+	return npl_div_up_i64(position + axis->pad - tap * axis->dilation, axis->stride);
 }
 
 /* Windows from o on, of those before `end`, that read nothing through these taps. A tap below the input comes into it before those of lower
  * numbers do, unless its windows step over the input. */
 static int64_t empty_run(const struct dn_axis *axis, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap)
 {
-	const int64_t below = ceil_div(axis->pad - o * axis->stride, axis->dilation);
-	for (int64_t tap = dn_min(below, end_tap) - 1; tap >= first_tap; tap--) {
+	const int64_t below = npl_div_up_i64(axis->pad - o * axis->stride, axis->dilation);
+	for (int64_t tap = npl_min_i64(below, end_tap) - 1; tap >= first_tap; tap--) {
 		const int64_t next = first_window(axis, tap, 0);
 		if (next >= end)
 			break;
@@ -80,9 +77,9 @@ int64_t dn_same_run(const struct dn_axis *axis, int64_t o, int64_t end, int64_t 
 	const struct dn_range taps = dn_taps_inside(axis, o, first_tap, end_tap);
 	if (taps.first == taps.end)
 		return empty_run(axis, o, end, first_tap, end_tap);
-	int64_t other = dn_min(end, first_window(axis, taps.end - 1, axis->in));
+	int64_t other = npl_min_i64(end, first_window(axis, taps.end - 1, axis->in));
 	if (taps.first > first_tap)
-		other = dn_min(other, first_window(axis, taps.first - 1, 0));
+		other = npl_min_i64(other, first_window(axis, taps.first - 1, 0));
 	return other - o;
 }
 
@@ -115,14 +112,14 @@ int64_t dn_next_read(const struct dn_axis *axis, int64_t first, int64_t end, int
 	int64_t next = INT64_MAX;
 	if (first >= end || first_tap >= end_tap)
 		return next;
-	from = dn_max(from, 0);
+	from = npl_max_i64(from, 0);
 	const int64_t lowest = dn_tap_at(axis, first, first_tap);
 	if (lowest >= from)
 		return lowest < axis->in ? lowest : next;
 	for (int64_t tap = first_tap; tap < end_tap && next > from; tap++) {
-		const int64_t o = dn_max(first, first_window(axis, tap, from)), at = dn_tap_at(axis, o, tap);
+		const int64_t o = npl_max_i64(first, first_window(axis, tap, from)), at = dn_tap_at(axis, o, tap);
 		if (o < end && at < axis->in)
-			next = dn_min(next, at);
+			next = npl_min_i64(next, at);
 	}
 	return next;
 }
@@ -139,11 +136,11 @@ int64_t dn_most_read(const struct dn_axis *axis, int64_t first, int64_t end, int
 		return most;
 	const int64_t highest = dn_tap_at(axis, end - 1, end_tap - 1);
 	if (highest < axis->in)
-		return dn_max(highest, most);
+		return npl_max_i64(highest, most);
 	for (int64_t tap = end_tap - 1; tap >= first_tap && most < axis->in - 1; tap--) {
-		const int64_t o = dn_min(end, first_window(axis, tap, axis->in)) - 1;
+		const int64_t o = npl_min_i64(end, first_window(axis, tap, axis->in)) - 1;
 		if (o >= first)
-			most = dn_max(most, dn_tap_at(axis, o, tap));
+			most = npl_max_i64(most, dn_tap_at(axis, o, tap));
 	}
 	return most;
 }
@@ -157,17 +154,17 @@ int64_t dn_read_below(const struct dn_axis *axis, int64_t windows, int64_t taps,
 	if (positions <= 0 || windows <= 0)
 		return 0;
 	if (axis->dilation == 1 && stride <= taps)
-		return dn_min(positions, (windows - 1) * stride + taps);
+		return npl_min_i64(positions, (windows - 1) * stride + taps);
 	if (axis->dilation == 1)
-		return dn_min(positions / stride * taps + dn_min(positions % stride, taps), windows * taps);
-	for (int64_t tap = 0; tap < dn_min(taps, axis->taps) && tap * axis->dilation < positions; tap++) {
-		const int64_t strides = ceil_div(positions - tap * axis->dilation, stride);
-		const int64_t same = ceil_div(taps - tap, axis->taps), apart = axis->windows;
+		return npl_min_i64(positions / stride * taps + npl_min_i64(positions % stride, taps), windows * taps);
+	for (int64_t tap = 0; tap < npl_min_i64(taps, axis->taps) && tap * axis->dilation < positions; tap++) {
+		const int64_t strides = npl_div_up_i64(positions - tap * axis->dilation, stride);
+		const int64_t same = npl_div_up_i64(taps - tap, axis->taps), apart = axis->windows;
 		if (windows >= apart || same == 1)
-			count += dn_min(strides, (same - 1) * apart + windows);
+			count += npl_min_i64(strides, (same - 1) * apart + windows);
 		else
-			count += dn_min(strides / apart, same) * windows +
-				 (strides / apart < same ? dn_min(strides % apart, windows) : 0);
+			count += npl_min_i64(strides / apart, same) * windows +
+				 (strides / apart < same ? npl_min_i64(strides % apart, windows) : 0);
 	}
 	return count;
 }

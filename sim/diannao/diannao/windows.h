@@ -6,16 +6,6 @@
 
 #include "dn.h"
 
-static inline int64_t dn_min(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static inline int64_t dn_max(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* One dimension of a layer's windows, in the sizes of its window. Tap k of window o is tap k + taps of window o -
  * windows, and of none before o that is nearer. */
 struct dn_axis {

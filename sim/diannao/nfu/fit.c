@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/base/arith.h"
 #include "npulab/layer.h"
 
 #define ONE (1 << NPL_Q16_FRACTION_BITS)
@@ -106,16 +107,6 @@ static struct line level(double f)
 	return line;
 }
 
-static int min(int a, int b)
-{
-	return a < b ? a : b;
-}
-
-static int max(int a, int b)
-{
-	return a > b ? a : b;
-}
-
 bool dn_fit(const struct dn_curve *curve, struct dn_function *function, double *error)
 {
 	const int low = curve->low, high = curve->high;
@@ -126,8 +117,8 @@ bool dn_fit(const struct dn_curve *curve, struct dn_function *function, double *
 		f[x - low] = ONE * curve->f(curve->parameters, (double)x / ONE);
 	*error = 0;
 	for (int i = 0; i < DN_SEGMENTS; i++) {
-		const int first = max(low, i ? dn_limits[i - 1] : INT16_MIN);
-		const int end = min(high + 1, i < DN_SEGMENTS - 1 ? dn_limits[i] : INT16_MAX + 1);
+		const int first = npl_max_i64(low, i ? dn_limits[i - 1] : INT16_MIN);
+		const int end = npl_min_i64(high + 1, i < DN_SEGMENTS - 1 ? dn_limits[i] : INT16_MAX + 1);
 		const struct piece piece = {first, end, f + (first - low)};
 		struct line line = end > first ? fit_piece(&piece) : level(f[first > high ? high - low : 0]);
 		function->a[i] = (int16_t)line.a;

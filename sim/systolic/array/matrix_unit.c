@@ -28,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "npulab/tensor.h"
 
 enum { LANES = TPU_MATRIX_LANES };
@@ -41,16 +42,6 @@ struct tpu_wave {
 	bool weights;   /* a weight row, with: */
 	int64_t keeper; /* the array row that keeps it */
 };
-
-static int64_t larger(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* Zeros, on a cache line's boundary. */
 static void *registers_of(int64_t rows, int64_t row_elements, size_t element_bytes)
@@ -177,7 +168,7 @@ static void enter(struct tpu_matrix *unit, const struct tpu_matrix_inputs *in)
 	unit->newest = (unit->newest + 1) % unit->waves;
 	struct tpu_wave *wave = unit->wave + unit->newest;
 	*wave = (struct tpu_wave){0};
-	unit->bubbles = in->row || in->weights ? 0 : smaller(unit->bubbles + 1, unit->waves);
+	unit->bubbles = in->row || in->weights ? 0 : npl_min_i64(unit->bubbles + 1, unit->waves);
 	if (in->row) {
 		*wave = (struct tpu_wave){.row = true,
 					  .switches = in->switch_weights,
@@ -278,7 +269,7 @@ int tpu_matrix_step(struct tpu_matrix *unit, const struct tpu_matrix_inputs *in,
 	for (int64_t age = unit->bubbles; age < unit->waves; age++) {
 		int64_t slot = slot_of(unit, age);
 		const struct tpu_wave *wave = unit->wave + slot;
-		struct diagonal d = {age, larger(0, age - unit->rows + 1), smaller(age, unit->columns - 1)};
+		struct diagonal d = {age, npl_max_i64(0, age - unit->rows + 1), npl_min_i64(age, unit->columns - 1)};
 		if (wave->row && d.first <= d.last) {
 			take_weights(unit, &d, wave);
 			multiply(unit, &d, slot);

@@ -54,7 +54,10 @@ static double squared_error(const float *x, int n, struct npl_range range)
 	struct npl_tensor real = {.dtype = NPL_F32, .shape = npl_shape_of(1, n), .data = (void *)x}, q, back;
 	struct npl_err err;
 	double sum = 0;
-	cr_assert_eq(npl_quantise(&real, NPL_FORMAT_INT8, npl_quant_of_range(NPL_FORMAT_INT8, range), &q, &err), 0);
+	uint64_t saturations = 0;
+	cr_assert_eq(npl_quantise_counting(&real, NPL_FORMAT_INT8, npl_quant_of_range(NPL_FORMAT_INT8, range), &q,
+					   &saturations, &err),
+		     0);
 	cr_assert_eq(npl_dequantise(&q, &back, &err), 0);
 	for (int i = 0; i < n; i++)
 		sum += pow((double)((float *)back.data)[i] - (double)x[i], 2);

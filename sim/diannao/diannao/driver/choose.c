@@ -6,16 +6,12 @@
  * beside its own estimate. */
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "driver_impl.h"
 #include "sim/diannao/diannao/generate/generate.h"
 
 #define SLOWER_FOR_FEWER_BYTES   1.05
 #define FASTER_FOR_MORE_REQUESTS 1.01
-
-static int64_t min(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* Enough of each loop for what repeats to be seen twice. Without padding where it fits the input, so that it is of the interior. */
 static struct dn_work slice_of(const struct dn_config *config, const struct dn_work *work, const struct dn_tiles *tiles)
@@ -32,10 +28,10 @@ static struct dn_work slice_of(const struct dn_config *config, const struct dn_w
 		groups = 2 * tiles->groups;
 	}
 	slice.images = slice.groups = 1;
-	slice.out[0] = min(work->out[0], rows);
-	slice.out[1] = min(work->out[1], columns);
+	slice.out[0] = npl_min_i64(work->out[0], rows);
+	slice.out[1] = npl_min_i64(work->out[1], columns);
 	if (work->kind == DN_SUM)
-		slice.no = min(work->no, groups * config->tn);
+		slice.no = npl_min_i64(work->no, groups * config->tn);
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		const struct dn_axis axis = dn_axis_of(&slice, d);
 		if (dn_span(&axis, axis.out) <= axis.in)

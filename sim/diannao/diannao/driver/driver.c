@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "driver_impl.h"
 
 static void dn_close(void *state)
@@ -100,15 +101,12 @@ static bool dn_supports(const void *state, const struct npl_layer *layer, char *
 	if (!dn_work_of(&machine->config, layer, &work, why, n))
 		return false;
 	uint64_t bytes = dn_memory_bytes(&machine->config, &work);
-	if (bytes > capacity || bytes > most) {
-		snprintf(why, n, "it needs %" PRIu64 " bytes of memory, %s %" PRIu64, bytes,
-			 capacity < most ? "there are" : "addresses reach", capacity < most ? capacity : most);
-		return false;
-	}
+	if (bytes > capacity || bytes > most)
+		return npl_refuse(why, n, "it needs %" PRIu64 " bytes of memory, %s %" PRIu64, bytes,
+				  capacity < most ? "there are" : "addresses reach", capacity < most ? capacity : most);
 	if (!dn_find_tiles(&machine->config, &work, dn_bytes_per_cycle(machine), &tiles, &err))
 		return true;
-	snprintf(why, n, "%s", err.msg);
-	return false;
+	return npl_refuse(why, n, "%s", err.msg);
 }
 
 static void fill_result(const struct dn_config *config, const struct dn_work *work, const struct dn_run *run,
@@ -119,8 +117,6 @@ static void fill_result(const struct dn_config *config, const struct dn_work *wo
 	struct dn_least least;
 	dn_least_bytes(work, &least);
 	result->cycles = run->cycles;
-	result->seconds = (double)result->cycles / (double)config->clock_hz;
-	result->seconds_from = NPL_FROM_MODEL;
 	result->macs = counters->useful_macs;
 	npl_stats_read(dn_stats, DN_STATS, counters, result->counter);
 	result->bytes[NPL_MEM_DRAM] = counters->input_bytes + counters->synapse_bytes + counters->output_bytes;

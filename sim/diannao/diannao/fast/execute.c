@@ -97,16 +97,6 @@ static void load(const struct dn_values *v, struct rows *rows, uint64_t address,
 	}
 }
 
-static int32_t least(int32_t a, int32_t b)
-{
-	return a < b ? a : b;
-}
-
-static int32_t greatest(int32_t a, int32_t b)
-{
-	return a > b ? a : b;
-}
-
 /* One output's sum of rounded products; how many saturated. */
 static uint32_t add_rounded(size_t tn, const int16_t *restrict x, const int16_t *restrict w, int64_t *sum)
 {
@@ -114,7 +104,7 @@ static uint32_t add_rounded(size_t tn, const int16_t *restrict x, const int16_t 
 	uint32_t saturated = 0;
 	for (size_t i = 0; i < tn; i++) {
 		int32_t product = (x[i] * w[i] + (1 << (NPL_Q16_FRACTION_BITS - 1))) >> NPL_Q16_FRACTION_BITS;
-		int32_t held = least(greatest(product, INT16_MIN), INT16_MAX);
+		int32_t held = product > INT16_MAX ? INT16_MAX : product < INT16_MIN ? INT16_MIN : product;
 		saturated += held != product;
 		total += held;
 	}

@@ -7,6 +7,8 @@
 
 #include "impl.h"
 
+#include "core/base/arith.h"
+
 /* Of so many positions from the first tap of the first window on, those that windows read, in the input or not. */
 static int64_t read_of(const struct dn_columns *columns, int64_t positions)
 {
@@ -58,5 +60,5 @@ void dn_hold(struct dn_generator *g, struct dn_columns *columns, int64_t o, int6
 	columns->at = last < 0 ? columns->low : last + 1;
 	columns->loaded = last < 0 ? 0 : dn_rank_of(columns, last) + 1;
 	g->nbin.next = g->base + columns->loaded * column_rows;
-	g->nbin.oldest = g->base + dn_min(kept, columns->loaded) * column_rows;
+	g->nbin.oldest = g->base + npl_min_i64(kept, columns->loaded) * column_rows;
 }

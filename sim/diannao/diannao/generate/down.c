@@ -4,6 +4,8 @@
  * the oldest, columns are freed window by window when the row is the last that reads it, so that the next line loads behind them. */
 #include "impl.h"
 
+#include "core/base/arith.h"
+
 /* NBin rows of a line of the tile. */
 static int64_t line_rows(const struct dn_generator *g)
 {
@@ -58,7 +60,7 @@ static void free_rows(struct dn_generator *g)
 {
 	const int64_t kept = first_line(g, g->y + 1, g->work->out[0]);
 	if (g->x + 1 == g->x_end) {
-		dn_free_nbin(g, g->base + dn_min(kept, g->lines.loaded) * line_rows(g));
+		dn_free_nbin(g, g->base + npl_min_i64(kept, g->lines.loaded) * line_rows(g));
 		return;
 	}
 	int64_t top = first_line(g, g->y, g->y + 1);
@@ -144,7 +146,7 @@ static int64_t down_alike(const struct dn_generator *g, enum dn_loop loop, int64
 		const int64_t run = dn_same_run(&g->axis[1], first, work->out[1], 0, kernel) / g->width;
 		if (!g->image && !turn)
 			return 0;
-		return g->image + 1 == work->images ? dn_min(run, last - turn) : run;
+		return g->image + 1 == work->images ? npl_min_i64(run, last - turn) : run;
 	}
 	case DN_OUT_LINES:
 		return dn_sliding_run(g, 0, 0, work->out[0], turn, (struct dn_range){0, g->axis[0].kernel});

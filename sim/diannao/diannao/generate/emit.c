@@ -2,6 +2,8 @@
  *
  * The instructions that all loop nests emit (impl.h), joined to the one before where that has the same effect. */
 #include "impl.h"
+
+#include "core/base/arith.h"
 #include <stdlib.h>
 
 struct dn_instruction *dn_emit(struct dn_generator *g)
@@ -224,10 +226,10 @@ void dn_free_sb(struct dn_generator *g, int64_t end)
 
 int64_t dn_tap_bytes(const struct dn_generator *g, int64_t row, int64_t row_end)
 {
-	return 2 * (dn_min(row_end * g->tn, g->work->ni) - row * g->tn);
+	return 2 * (npl_min_i64(row_end * g->tn, g->work->ni) - row * g->tn);
 }
 
 int64_t dn_group_bytes(const struct dn_generator *g, int64_t group, int64_t group_end)
 {
-	return g->map.out_bytes * (dn_min(group_end * g->tn, g->work->no) - group * g->tn);
+	return g->map.out_bytes * (npl_min_i64(group_end * g->tn, g->work->no) - group * g->tn);
 }

@@ -7,20 +7,17 @@
  * A long run finds what repeats after many turns only, and few levels find it sooner. */
 #include "impl.h"
 
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-	return a / b + (a % b > 0);
-}
+#include "core/base/arith.h"
 
 static int64_t kernel_turns(const struct dn_generator *g, enum dn_loop loop)
 {
 	const struct dn_tiles *tiles = g->tiles;
 	const int64_t *kernel = g->work->window.kernel;
 	if (loop == DN_KERNEL_LINES)
-		return ceil_div(kernel[0], tiles->lines ? tiles->lines : 1);
+		return npl_div_up_i64(kernel[0], tiles->lines ? tiles->lines : 1);
 	if (loop == DN_KERNEL_TAPS)
-		return tiles->lines ? 1 : ceil_div(kernel[1], tiles->taps ? tiles->taps : 1);
-	return tiles->lines || tiles->taps ? 1 : ceil_div(g->map.in_rows, tiles->rows);
+		return tiles->lines ? 1 : npl_div_up_i64(kernel[1], tiles->taps ? tiles->taps : 1);
+	return tiles->lines || tiles->taps ? 1 : npl_div_up_i64(g->map.in_rows, tiles->rows);
 }
 
 static int64_t window_parts(const struct dn_generator *g)
@@ -30,7 +27,7 @@ static int64_t window_parts(const struct dn_generator *g)
 		struct dn_range inside = dn_taps_inside(&g->axis[d], d ? g->x : g->y, 0, g->axis[d].kernel);
 		taps *= inside.end - inside.first;
 	}
-	return ceil_div(taps, g->tiles->taps);
+	return npl_div_up_i64(taps, g->tiles->taps);
 }
 
 int64_t dn_turns(const struct dn_generator *g, enum dn_loop loop)
@@ -44,11 +41,11 @@ int64_t dn_turns(const struct dn_generator *g, enum dn_loop loop)
 	case DN_OUT_LINES:
 		return g->work->out[0];
 	case DN_BLOCKS:
-		return ceil_div(g->work->out[1], g->width);
+		return npl_div_up_i64(g->work->out[1], g->width);
 	case DN_STORES:
-		return ceil_div(g->map.groups, g->store_groups);
+		return npl_div_up_i64(g->map.groups, g->store_groups);
 	case DN_PASSES:
-		return ceil_div(dn_min(g->store_groups, g->map.groups - stored), g->pass_groups);
+		return npl_div_up_i64(npl_min_i64(g->store_groups, g->map.groups - stored), g->pass_groups);
 	case DN_WINDOW_PARTS:
 		return window_parts(g);
 	case DN_GROUPS:
@@ -68,7 +65,7 @@ static void place(struct dn_generator *g)
 	g->conv_group = turn[DN_CONV_GROUPS];
 	g->y = turn[DN_OUT_LINES];
 	g->x_first = turn[DN_BLOCKS] * g->width;
-	g->x_end = dn_min(g->x_first + g->width, g->work->out[1]);
+	g->x_end = npl_min_i64(g->x_first + g->width, g->work->out[1]);
 	g->x = g->x_first + turn[DN_POSITIONS];
 	if (g->tiles->nest != DN_STREAMED)
 		g->store_groups = groups;
@@ -77,7 +74,7 @@ static void place(struct dn_generator *g)
 	else
 		g->store_groups = g->pass_groups;
 	g->group = turn[DN_STORES] * g->store_groups + turn[DN_PASSES] * g->pass_groups;
-	g->group_end = dn_min(g->group + g->pass_groups, groups);
+	g->group_end = npl_min_i64(g->group + g->pass_groups, groups);
 	g->group_at = g->group + turn[DN_GROUPS];
 	const int64_t lines = g->tiles->lines ? g->tiles->lines : 1, taps = g->tiles->taps ? g->tiles->taps : 1;
 	g->part = dn_part_from(g->work, g->tiles, g->map.in_rows, turn[DN_KERNEL_LINES] * lines,
@@ -182,7 +179,7 @@ int64_t dn_sliding_run(const struct dn_generator *g, int d, int64_t first, int64
 		return dn_same_run(axis, o, end - 1, taps.first, taps.end);
 	if (o <= first + margin || !dn_all_inside(axis, o - 1))
 		return 0;
-	return dn_min(dn_inner_run(axis, o), end - 1 - margin - o);
+	return npl_min_i64(dn_inner_run(axis, o), end - 1 - margin - o);
 }
 
 int64_t dn_full_groups(const struct dn_generator *g)

@@ -4,13 +4,15 @@
  * rows of one group are as far apart in NBin as there are groups: the NFU reads them by a stride. */
 #include "impl.h"
 
+#include "core/base/arith.h"
+
 /* Positions of the window along d that lie within the input and its padding: what an average that counts the padding divides by. With
  * ceil_mode the last window may reach further. */
 static int64_t taps_in_padding(const struct dn_generator *g, int d, int64_t o)
 {
 	const struct dn_axis *axis = &g->axis[d];
 	const int64_t left = axis->in + g->work->window.pad_end[d] - dn_tap_at(axis, o, 0);
-	return left > 0 ? dn_min((left - 1) / axis->dilation + 1, axis->kernel) : 0;
+	return left > 0 ? npl_min_i64((left - 1) / axis->dilation + 1, axis->kernel) : 0;
 }
 
 uint32_t dn_pooled_divisor(const struct dn_generator *g, int64_t inside)
@@ -40,7 +42,8 @@ static void pooled_visit(struct dn_generator *g)
 	const struct dn_range ky = dn_taps_inside(&g->axis[0], g->y, 0, g->axis[0].kernel),
 			      kx = dn_taps_inside(&g->axis[1], g->x, 0, g->axis[1].kernel);
 	const int64_t width = kx.end - kx.first, taps = (ky.end - ky.first) * width;
-	const int64_t first = g->turn[DN_WINDOW_PARTS] * g->tiles->taps, end = dn_min(first + g->tiles->taps, taps);
+	const int64_t first = g->turn[DN_WINDOW_PARTS] * g->tiles->taps,
+		      end = npl_min_i64(first + g->tiles->taps, taps);
 	const int64_t base = g->nbin.next;
 	struct dn_visit visit = {.from = first ? DN_FROM_KEEP : DN_FROM_RESET, .to = DN_TO_KEEP};
 	if (end == taps) {

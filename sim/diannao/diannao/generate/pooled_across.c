@@ -5,6 +5,8 @@
  * of one group in a window are as far apart as there are groups, so a stride reads them. */
 #include "impl.h"
 
+#include "core/base/arith.h"
+
 static void load_columns(struct dn_generator *g, const struct dn_range *ky, int64_t last, int64_t groups)
 {
 	struct dn_columns *columns = &g->columns;
@@ -44,7 +46,7 @@ static void across_visit(struct dn_generator *g)
 		visit.store_bytes = 0;
 	}
 	const int64_t kept = dn_first_from(&g->columns, g->x + 1, axis->out, 0, axis->kernel);
-	dn_free_nbin(g, g->base + dn_min(kept, g->columns.loaded) * column);
+	dn_free_nbin(g, g->base + npl_min_i64(kept, g->columns.loaded) * column);
 }
 
 /* Rows of outputs, as far as all lines under them are inside; of one the windows that load as many columns. */

@@ -8,6 +8,8 @@
  * loaded once: the pass is then outside of images and rows, its groups inside of positions. */
 #include "impl.h"
 
+#include "core/base/arith.h"
+
 static bool across(const struct dn_generator *g)
 {
 	return g->tiles->nest == DN_ACROSS;
@@ -102,7 +104,7 @@ static void free_columns(struct dn_generator *g)
 {
 	int64_t column = column_rows(g);
 	int64_t kept = dn_first_from(&g->columns, g->x + 1, g->x_end, g->part.kx, g->part.kx_end);
-	dn_free_nbin(g, g->base + dn_min(kept, g->columns.loaded) * column);
+	dn_free_nbin(g, g->base + npl_min_i64(kept, g->columns.loaded) * column);
 }
 
 static bool last_part(const struct dn_generator *g)
@@ -128,7 +130,7 @@ static void store(struct dn_generator *g, struct dn_visit *visit)
 		return;
 	visit->store_at = dn_result_at(&g->map, g->image, g->y, g->x,
 				       g->conv_group * g->work->no + g->group_at * g->tn);
-	visit->store_bytes = dn_group_bytes(g, g->group_at, dn_min(g->group_at + at_once, end));
+	visit->store_bytes = dn_group_bytes(g, g->group_at, npl_min_i64(g->group_at + at_once, end));
 }
 
 static void sliding_visit(struct dn_generator *g)
@@ -192,7 +194,7 @@ static int64_t across_alike(const struct dn_generator *g, enum dn_loop loop, int
 		const int64_t run = dn_same_run(&g->axis[0], turn, work->out[0], 0, g->axis[0].kernel);
 		if (!g->image && !turn)
 			return 0;
-		return g->image + 1 == work->images ? dn_min(run, last - turn) : run;
+		return g->image + 1 == work->images ? npl_min_i64(run, last - turn) : run;
 	}
 	default:
 		return positions_alike(g, turn);
@@ -211,7 +213,7 @@ static int64_t lines_alike(const struct dn_generator *g, int64_t turn)
 		end = inside.first;
 	else if (line < inside.end)
 		end = inside.end;
-	return turn ? dn_min((end - line) / lines, dn_turns(g, DN_KERNEL_LINES) - 1 - turn) : 0;
+	return turn ? npl_min_i64((end - line) / lines, dn_turns(g, DN_KERNEL_LINES) - 1 - turn) : 0;
 }
 
 /* Taps of a line from this one on that all windows of the block have inside the input, or all outside; 0: some have it inside. */
@@ -223,7 +225,7 @@ static int64_t taps_from(const struct dn_generator *g, int64_t tap)
 	if (lines.first == lines.end || tap >= first.end)
 		return axis->kernel - tap;
 	if (tap < last.first)
-		return dn_min(last.first, axis->kernel) - tap;
+		return npl_min_i64(last.first, axis->kernel) - tap;
 	return tap >= first.first && tap < last.end ? last.end - tap : 0;
 }
 
@@ -234,8 +236,8 @@ static int64_t taps_alike(const struct dn_generator *g, int64_t turn)
 	const int64_t whole = g->axis[1].kernel / taps, last = dn_turns(g, DN_KERNEL_TAPS) - 1;
 	if (!line && !turn)
 		return 0;
-	return dn_min(taps_from(g, turn * taps) / taps,
-		      (line + 1 == dn_turns(g, DN_KERNEL_LINES) ? dn_min(whole, last) : whole) - turn);
+	return npl_min_i64(taps_from(g, turn * taps) / taps,
+			   (line + 1 == dn_turns(g, DN_KERNEL_LINES) ? npl_min_i64(whole, last) : whole) - turn);
 }
 
 /* Parts of a tap. */
@@ -246,7 +248,7 @@ static int64_t rows_alike(const struct dn_generator *g, int64_t turn)
 	const bool ends = line + 1 == dn_turns(g, DN_KERNEL_LINES) && tap + 1 == dn_turns(g, DN_KERNEL_TAPS);
 	if (!line && !tap && !turn)
 		return 0;
-	return (ends ? dn_min(whole, last) : whole) - turn;
+	return (ends ? npl_min_i64(whole, last) : whole) - turn;
 }
 
 /* The first group of a pass loads columns, the last one frees them. */
@@ -255,7 +257,7 @@ static int64_t groups_alike(const struct dn_generator *g, int64_t turn)
 	const int64_t last = dn_turns(g, DN_GROUPS) - 1;
 	if (!turn || (last_part(g) && results_at_once(g) > 1))
 		return 0;
-	return dn_min(last, dn_full_groups(g) - g->group) - turn;
+	return npl_min_i64(last, dn_full_groups(g) - g->group) - turn;
 }
 
 /* Blocks whose windows all read the same taps, or a row that reads nothing. */

@@ -7,6 +7,8 @@
  * one that coincides with it, what the machine has made of it (rtl.c calls dn_rtl_requests_begin then). */
 #include "rtl.h"
 
+#include "core/base/arith.h"
+
 #include <stdlib.h>
 
 #define TAG_DMAS 4 /* a power of two, at least DN_RTL_DMAS */
@@ -75,22 +77,17 @@ static int who_is_next(const struct dn_rtl *rtl)
 	return -1;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Bytes of the request's next access. */
 static uint64_t access_of(const struct dn_rtl *rtl, int who, const struct dn_rtl_request *request)
 {
 	const uint64_t access = rtl->port.access_bytes, burst = (uint64_t)rtl->config->dma_burst_bytes;
 	const uint64_t left = request->bytes - request->asked, row = (uint64_t)rtl->sb_row_bytes;
 	if (access)
-		return least(left, access - (request->address + request->asked) % access);
+		return npl_min_u64(left, access - (request->address + request->asked) % access);
 	if (who != DN_RTL_SB)
-		return least(left, burst - request->asked % burst);
+		return npl_min_u64(left, burst - request->asked % burst);
 	const uint64_t in_row = request->asked % row;
-	return least(row - in_row, burst - in_row % burst);
+	return npl_min_u64(row - in_row, burst - in_row % burst);
 }
 
 static void begin(struct dn_rtl *rtl, int who, const struct dn_rtl_request *request)
@@ -186,7 +183,7 @@ static void rows_arrive(struct dn_rtl *rtl, int who, const struct dn_rtl_request
 	}
 	for (; row < end && (who == DN_RTL_NBIN || row + row_bytes <= end); row += row_bytes)
 		dn_rtl_row_arrives(buffer, bytes ? bytes + request->address + row : NULL,
-				   (size_t)least(row_bytes, request->bytes - row));
+				   (size_t)npl_min_u64(row_bytes, request->bytes - row));
 }
 
 static void complete(struct dn_rtl *rtl, int who, const struct dn_rtl_request *request)

@@ -262,8 +262,6 @@ static int report(const struct tpu *tpu, const struct tpu_chain *c, int i, struc
 {
 	const struct tpu_share *share = &c->shares.of_layer[i];
 	result->cycles = share->cycles;
-	result->seconds = (double)share->cycles / (double)c->config->clock_hz;
-	result->seconds_from = NPL_FROM_MODEL;
 	result->macs = share->counter.useful_macs / passes_per_mac(c->chain.layer[i]);
 	result->overflows += share->overflows;
 	result->saturations += share->saturations;

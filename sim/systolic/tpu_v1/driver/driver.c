@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "driver_impl.h"
 
 static const char *const engine_names[TPU_ENGINES] = {[TPU_FAST] = "fast", [TPU_RTL] = "rtl"};
@@ -108,10 +109,8 @@ static bool tpu_supports(const void *state, const struct npl_layer *layer, char 
 	void *chain = NULL;
 	if (!tpu_generate_supports(tpu.config, layer, why, n))
 		return false;
-	if (tpu_chain_open(&tpu, &alone, &chain, &info, &err)) {
-		snprintf(why, n, "%s", err.msg);
-		return false;
-	}
+	if (tpu_chain_open(&tpu, &alone, &chain, &info, &err))
+		return npl_refuse(why, n, "%s", err.msg);
 	tpu_chain_close(chain);
 	return true;
 }

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/arith.h"
 #include "core/base/grow.h"
 
 _Static_assert(TPU_TIMES <= NPL_MAX_SPENDINGS, "all spendings have room");
@@ -233,17 +234,12 @@ static void share_stalls(struct tpu_times *times)
 	}
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* Charges the cycles up to a boundary, if it is not past, and goes there. */
 static void charge(struct npl_instruction_time *time, uint64_t *now, uint64_t until, int spending)
 {
 	if (until > *now)
 		time->cycles[spending] += until - *now;
-	*now = later(*now, until);
+	*now = npl_max_u64(*now, until);
 }
 
 /* Where the program is. */

@@ -5,14 +5,11 @@
  * time, so one walk over them is enough, and whoever wants to know what the cycles are spent on hears it on the way. */
 #include "fast.h"
 
+#include "core/base/arith.h"
+
 static int64_t value_of(const struct tpu_registers *registers, enum tpu_register r)
 {
 	return registers->value[r];
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
 }
 
 static bool pools(const struct tpu_registers *registers, const struct tpu_instruction *in)
@@ -43,7 +40,7 @@ static int64_t greatest_lag(const struct slide *slide, int64_t in_step, int64_t 
 {
 	int64_t greatest = INT64_MIN;
 	for (int64_t o = 0; o < slide->out; o++) {
-		int64_t last = least(o * slide->stride + slide->kernel - 1 - slide->pad, slide->in - 1);
+		int64_t last = npl_min_i64(o * slide->stride + slide->kernel - 1 - slide->pad, slide->in - 1);
 		int64_t lag = last * in_step - o * out_step;
 		greatest = lag > greatest ? lag : greatest;
 	}
@@ -167,16 +164,6 @@ static inline uint64_t spend(struct spans *spans, enum tpu_spending what, uint64
 	return to - from;
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t sooner(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* The non-matrix cycles [from, to), and what the waits of the issue stage and the time of syncs have of them; *next is the
  * first wait that can still matter, as these come in order. */
 static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to, int64_t *next, struct spans *spans)
@@ -185,15 +172,15 @@ static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to,
 	counter->non_matrix += spend(spans, TPU_SPENT_NON_MATRIX, from, to, -1);
 	for (int64_t i = *next; i < s->waits && s->wait[i].from < to; i++) {
 		const struct tpu_fast_wait *wait = &s->wait[i];
-		const uint64_t known = later(wait->input, wait->raw);
-		counter->input_stall += spend(spans, TPU_SPENT_INPUT_STALL, later(from, wait->from),
-					      sooner(to, wait->input), -1);
-		counter->raw_stall += spend(spans, TPU_SPENT_RAW_STALL, later(from, wait->input), sooner(to, wait->raw),
-					    -1);
-		counter->output_stall += spend(spans, TPU_SPENT_OUTPUT_STALL, later(from, known),
-					       sooner(to, wait->output), -1);
-		counter->sync_pause += spend(spans, TPU_SPENT_SYNC_PAUSE, later(from, wait->pause),
-					     sooner(to, wait->end), -1);
+		const uint64_t known = npl_max_u64(wait->input, wait->raw);
+		counter->input_stall += spend(spans, TPU_SPENT_INPUT_STALL, npl_max_u64(from, wait->from),
+					      npl_min_u64(to, wait->input), -1);
+		counter->raw_stall += spend(spans, TPU_SPENT_RAW_STALL, npl_max_u64(from, wait->input),
+					    npl_min_u64(to, wait->raw), -1);
+		counter->output_stall += spend(spans, TPU_SPENT_OUTPUT_STALL, npl_max_u64(from, known),
+					       npl_min_u64(to, wait->output), -1);
+		counter->sync_pause += spend(spans, TPU_SPENT_SYNC_PAUSE, npl_max_u64(from, wait->pause),
+					     npl_min_u64(to, wait->end), -1);
 		if (wait->end <= to)
 			*next = i + 1;
 	}
@@ -205,11 +192,11 @@ static uint64_t count_tile(struct tpu_fast_schedule *s, const struct tpu_fast_jo
 {
 	struct tpu_counters *counter = &s->outcome->counter;
 	const struct tpu_fast_tile *tile = &s->tile[job->takes];
-	counter->weight_stall += spend(spans, TPU_SPENT_WEIGHT_STALL, can, sooner(job->start, tile->shifted),
+	counter->weight_stall += spend(spans, TPU_SPENT_WEIGHT_STALL, can, npl_min_u64(job->start, tile->shifted),
 				       job->index);
-	counter->weight_shift += spend(spans, TPU_SPENT_WEIGHT_SHIFT, later(can, tile->shifted),
-				       sooner(job->start, tile->popped), job->index);
-	return later(tile->popped, can);
+	counter->weight_shift += spend(spans, TPU_SPENT_WEIGHT_SHIFT, npl_max_u64(can, tile->shifted),
+				       npl_min_u64(job->start, tile->popped), job->index);
+	return npl_max_u64(tile->popped, can);
 }
 
 static void tell_rest(const struct spans *spans)
@@ -227,7 +214,7 @@ void tpu_fast_count_stalls(struct tpu_fast_schedule *s)
 	int64_t next = 0;
 	for (int64_t i = 0; i < matrix->resolved; i++) {
 		const struct tpu_fast_job *job = &matrix->job[i];
-		uint64_t can = later(job->issued + 1, idle), through = can;
+		uint64_t can = npl_max_u64(job->issued + 1, idle), through = can;
 		count_waits(s, idle, can, &next, &spans);
 		if (job->takes >= 0)
 			through = count_tile(s, job, can, &spans);

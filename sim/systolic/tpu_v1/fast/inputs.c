@@ -5,12 +5,9 @@
  * tap, by runs of taps that lie side by side. */
 #include "values.h"
 
-#include <string.h>
+#include "core/base/arith.h"
 
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
+#include <string.h>
 
 static uint8_t *staged_row(const struct tpu_fast_machine *m, const struct tpu_fast_worker *worker, int64_t i)
 {
@@ -20,7 +17,7 @@ static uint8_t *staged_row(const struct tpu_fast_machine *m, const struct tpu_fa
 /* The end of what the pass may read: bytes behind it may be results that another thread writes. */
 static const uint8_t *end_of(const struct tpu_fast_machine *m, const struct tpu_fast_pass *pass)
 {
-	return m->memory->buffer + least(pass->past * m->width, (int64_t)m->buffer_bytes);
+	return m->memory->buffer + npl_min_i64(pass->past * m->width, (int64_t)m->buffer_bytes);
 }
 
 /* A vector of k bytes at `from`, but where reading them in fours would leave what the pass may read. */
@@ -106,17 +103,12 @@ static inline void copy_taps(const struct tpu_fast_machine *m, const struct tpu_
 	const uint8_t *end = end_of(m, pass);
 	const bool touch = w->dilation_x == 1 && w->pixel_lanes == w->tap_lanes;
 	while (count > 0) {
-		int64_t run = touch ? least(count, w->row_pixels - i % w->row_pixels) : 1;
+		int64_t run = touch ? npl_min_i64(count, w->row_pixels - i % w->row_pixels) : 1;
 		copy_run(to, vector_at(m, pass, i), run * w->tap_lanes, end);
 		to += run * w->tap_lanes;
 		i += run * w->dilation_x;
 		count -= run;
 	}
-}
-
-static int64_t round_up_div(int64_t a, int64_t b)
-{
-	return a > 0 ? (a + b - 1) / b : -(-a / b);
 }
 
 /* A line whose first tap is at column x0 of the image, some of whose taps may lie outside; first: vector at column 0. */
@@ -125,8 +117,8 @@ static void stage_edge(const struct tpu_fast_machine *m, const struct tpu_fast_p
 {
 	const struct tpu_fast_window *w = &pass->window;
 	const int nothing = (uint8_t)pass->inputs.zero_point;
-	const int64_t before = x0 < 0 ? least(taps, round_up_div(-x0, w->dilation_x)) : 0;
-	const int64_t past = x0 < w->in_width ? least(taps, round_up_div(w->in_width - x0, w->dilation_x)) : 0;
+	const int64_t before = x0 < 0 ? npl_min_i64(taps, npl_div_up_i64(-x0, w->dilation_x)) : 0;
+	const int64_t past = x0 < w->in_width ? npl_min_i64(taps, npl_div_up_i64(w->in_width - x0, w->dilation_x)) : 0;
 	memset(to, nothing, (size_t)(taps * w->tap_lanes));
 	if (past > before)
 		copy_taps(m, pass, first + x0 + before * w->dilation_x, past - before, to + before * w->tap_lanes);
@@ -164,11 +156,11 @@ static void several_taps(const struct tpu_fast_machine *m, struct tpu_fast_worke
 	for (int64_t i = 0, count; i < rows; i += count) {
 		const struct position p = position_of(w, row + i + pass->first);
 		struct line line = {.at = 0};
-		count = least(rows - i, w->out_width - p.x);
+		count = npl_min_i64(rows - i, w->out_width - p.x);
 		for (int64_t t = w->first_tap; t < last; t += line.taps, line.at += line.taps * w->tap_lanes) {
 			line.ky = t / w->kernel_width;
 			line.kx = t % w->kernel_width;
-			line.taps = least(last - t, w->kernel_width - line.kx);
+			line.taps = npl_min_i64(last - t, w->kernel_width - line.kx);
 			stage_line(m, worker, pass, &p, &line, i, count);
 		}
 		for (int64_t v = i; v < i + count; v++) {

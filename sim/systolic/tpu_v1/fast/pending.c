@@ -6,20 +6,11 @@
  * own are written over a part of it, or when there are too many. */
 #include "values.h"
 
+#include "core/base/arith.h"
 #include "core/base/grow.h"
 #include "core/base/parallel.h"
 #include <stdlib.h>
 #include <string.h>
-
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t greatest(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
 
 static bool meets(const struct tpu_fast_pending *p, int64_t first, int64_t past)
 {
@@ -148,11 +139,11 @@ struct tpu_fast_pending *tpu_fast_pending_at(struct tpu_fast_machine *m, int64_t
 		if (p->first == p->past)
 			continue;
 		if (p->first <= row && row < p->past) {
-			*until = least(*until, p->past);
+			*until = npl_min_i64(*until, p->past);
 			return p;
 		}
 		if (row < p->first)
-			*until = least(*until, p->first);
+			*until = npl_min_i64(*until, p->first);
 	}
 	return NULL;
 }
@@ -218,7 +209,7 @@ static int64_t magnitude_of(const struct tpu_fast_format *format)
 {
 	int64_t low = format->zero_point + (format->is_signed ? 128 : 0);
 	int64_t high = (format->is_signed ? 127 : 255) - format->zero_point;
-	return greatest(low, high);
+	return npl_max_i64(low, high);
 }
 
 /* What a pass adds at most, by the types alone, or with a look at the weights. */
@@ -232,7 +223,7 @@ static int64_t pass_magnitude(struct tpu_fast_machine *m, const struct tpu_fast_
 								   pass->inputs.is_signed)
 					    : NULL;
 	if (tile)
-		sum = least(sum, tpu_fast_tile_magnitude(&m->weights, tile));
+		sum = npl_min_i64(sum, tpu_fast_tile_magnitude(&m->weights, tile));
 	return (sum * inputs) << pass->shift;
 }
 
@@ -269,7 +260,7 @@ static int new_entry(struct tpu_fast_machine *m, int64_t first, int64_t past, bo
 	p->passes = 0;
 	p->before = 0;
 	for (int64_t row = first; row < past && adds; row++)
-		p->before = greatest(p->before, m->magnitude[row]);
+		p->before = npl_max_i64(p->before, m->magnitude[row]);
 	p->magnitude = p->before;
 	*entry = p;
 	return 0;

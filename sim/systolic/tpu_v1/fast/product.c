@@ -9,21 +9,17 @@
  * by the weights does not show that 32 bits hold the sums, passes are added one by one and what is beyond 32 bits is kept. */
 #include "values.h"
 
+#include "core/base/arith.h"
 #include "core/base/parallel.h"
 #include <stdlib.h>
 #include <string.h>
-
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
 
 /* Vectors of the pass are 0 beyond this. */
 static int64_t rows_that_count(const struct tpu_fast_pass *pass, const struct tpu_fast_packed *tile)
 {
 	if (!pass->convolves)
 		return tile->k;
-	return least(tile->k, (pass->window.taps * pass->window.tap_lanes + 3) / 4 * 4);
+	return npl_min_i64(tile->k, (pass->window.taps * pass->window.tap_lanes + 3) / 4 * 4);
 }
 
 /* A tile's panels are packed by one thread each. */
@@ -123,16 +119,17 @@ static void add_pass(const struct tpu_fast_machine *m, struct tpu_fast_worker *w
 			worker->row_start[i] = (int32_t) - ((uint32_t)packed_zero * (uint32_t)worker->row_start[i]);
 	}
 	for (int64_t panel = 0; panel * NPL_INT8_PANEL < columns; panel++) {
-		struct npl_int8_rows_product p = {.m = rows,
-						  .k = k,
-						  .columns = least(columns - panel * NPL_INT8_PANEL, NPL_INT8_PANEL),
-						  .a = worker->input,
-						  .a_signed = pass->inputs.is_signed,
-						  .panel = tile->panel[panel],
-						  .row_start = packed_zero ? worker->row_start : NULL,
-						  .add = add,
-						  .c = c + panel * NPL_INT8_PANEL,
-						  .c_stride = m->stride};
+		struct npl_int8_rows_product p = {
+			.m = rows,
+			.k = k,
+			.columns = npl_min_i64(columns - panel * NPL_INT8_PANEL, NPL_INT8_PANEL),
+			.a = worker->input,
+			.a_signed = pass->inputs.is_signed,
+			.panel = tile->panel[panel],
+			.row_start = packed_zero ? worker->row_start : NULL,
+			.add = add,
+			.c = c + panel * NPL_INT8_PANEL,
+			.c_stride = m->stride};
 		if (pass->inputs.zero_point) {
 			start_columns(pass, panel, k, packed_zero, column_start);
 			p.column_start = column_start;
@@ -229,7 +226,7 @@ int64_t tpu_fast_blocks(const struct tpu_fast_machine *m, int64_t rows, int64_t 
 {
 	enum { LEAST_ROWS = 16, ALONE_MACS = 1 << 20 }; /* so few are done before another thread has woken up */
 	const int64_t fewest = rows <= TPU_FAST_BLOCK ? 1 : (rows - 1) / (TPU_FAST_BLOCK - TILE) + 1;
-	const int64_t blocks = least(2 * (int64_t)m->workers, rows / LEAST_ROWS),
+	const int64_t blocks = npl_min_i64(2 * (int64_t)m->workers, rows / LEAST_ROWS),
 		      even = blocks / m->workers * m->workers;
 	if (m->workers == 1 || rows * macs < ALONE_MACS)
 		return fewest;

@@ -4,10 +4,7 @@
  * function returns false while something it depends on is not known. */
 #include "fast.h"
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
+#include "core/base/arith.h"
 
 /* The job before, or one that ended at 0. */
 static struct tpu_fast_job before(const struct tpu_fast_unit *unit)
@@ -17,7 +14,7 @@ static struct tpu_fast_job before(const struct tpu_fast_unit *unit)
 
 static bool resolve_link(const struct tpu_fast_unit *unit, struct tpu_fast_job *job)
 {
-	job->start = later(job->issued + 1, before(unit).end);
+	job->start = npl_max_u64(job->issued + 1, before(unit).end);
 	job->end = job->start + job->duration;
 	return true;
 }
@@ -28,15 +25,15 @@ static bool resolve_matrix(struct tpu_fast_schedule *s, const struct tpu_fast_un
 	const struct tpu_fast_unit *activation = &s->unit[TPU_ACTIVATION];
 	uint64_t registers = (uint64_t)config->matrix_registers, first_write = (uint64_t)config->rows - 1 + registers;
 	const struct tpu_fast_job last = before(unit);
-	uint64_t start = later(job->issued + 1, last.start + last.duration);
+	uint64_t start = npl_max_u64(job->issued + 1, last.start + last.duration);
 	if (job->takes >= s->popped || job->after >= activation->resolved)
 		return false;
 	if (job->takes >= 0)
-		start = later(start, s->tile[job->takes].popped);
+		start = npl_max_u64(start, s->tile[job->takes].popped);
 	if (job->after >= 0) {
 		const struct tpu_fast_job *reader = &activation->job[job->after];
 		uint64_t read = reader->start + reader->duration;
-		start = later(start, later(reader->start, read > first_write ? read - first_write : 0));
+		start = npl_max_u64(start, npl_max_u64(reader->start, read > first_write ? read - first_write : 0));
 	}
 	job->start = start;
 	job->end = start + job->duration + (uint64_t)(config->rows + config->columns - 2) + registers;
@@ -51,13 +48,13 @@ static bool resolve_matrix(struct tpu_fast_schedule *s, const struct tpu_fast_un
 static bool resolve_activate(struct tpu_fast_schedule *s, const struct tpu_fast_unit *unit, struct tpu_fast_job *job)
 {
 	const struct tpu_fast_unit *matrix = &s->unit[TPU_MATRIX];
-	uint64_t start = later(job->issued + 1, before(unit).end);
+	uint64_t start = npl_max_u64(job->issued + 1, before(unit).end);
 	if (job->takes >= s->loaded || job->after >= matrix->resolved)
 		return false;
 	if (job->takes >= 0)
-		start = later(start, s->table[job->takes].loaded);
+		start = npl_max_u64(start, s->table[job->takes].loaded);
 	if (job->after >= 0)
-		start = later(start, matrix->job[job->after].end);
+		start = npl_max_u64(start, matrix->job[job->after].end);
 	job->start = start;
 	job->end = start + job->duration + (uint64_t)s->config->activate_latency_cycles;
 	if (job->takes >= 0) {

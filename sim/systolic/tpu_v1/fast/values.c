@@ -3,14 +3,10 @@
  * The fast engine's values: the program's instructions in order (values.h). */
 #include "values.h"
 
+#include "core/base/arith.h"
 #include "core/base/parallel.h"
 #include <stdlib.h>
 #include <string.h>
-
-static int64_t round_up(int64_t value, int64_t step)
-{
-	return (value + step - 1) / step * step;
-}
 
 /* Which activates are the last to read their accumulator rows as they are, walking backwards with the rows that somebody
  * reads later, as they are or after adding to them. Accumulators end with the program. */
@@ -163,8 +159,8 @@ static int open_machine(struct tpu_fast_machine *m, const struct tpu_config *con
 	m->rows = config->rows;
 	m->columns = config->columns;
 	m->accumulator_rows = config->accumulator_rows;
-	m->stride = round_up(m->columns, NPL_INT8_PANEL);
-	m->staged_pitch = round_up(m->rows, 64) + 64;
+	m->stride = npl_round_up_i64(m->columns, NPL_INT8_PANEL);
+	m->staged_pitch = npl_round_up_i64(m->rows, 64) + 64;
 	m->accumulator = block(&ok, m->accumulator_rows * m->stride, sizeof *m->accumulator);
 	m->magnitude = block(&ok, m->accumulator_rows, sizeof *m->magnitude);
 	m->bias = block(&ok, m->stride, sizeof *m->bias);

@@ -14,17 +14,9 @@
 
 #include "generate.h"
 
+#include "core/base/arith.h"
+
 #define TPU_GEN_MOST_SIZE 65535 /* of a window register: sizes, strides, kernels */
-
-static inline int64_t tpu_gen_least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static inline int64_t tpu_gen_div_up(int64_t a, int64_t b)
-{
-	return a / b + (a % b != 0);
-}
 
 enum tpu_gen_kind { TPU_GEN_MATRIX, TPU_GEN_SCALE, TPU_GEN_ADD, TPU_GEN_MULTIPLY, TPU_GEN_FUNCTION, TPU_GEN_POOL };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "impl.h"
 #include "npulab/ratio.h"
 
@@ -58,8 +59,8 @@ void tpu_gen_size_room(const struct tpu_gen *gen, struct tpu_gen_room *room, int
 	room->row_pixels = gen->width / room->pixel_lanes;
 	if (gen->split && room->row_pixels > 1)
 		room->row_pixels = most_row_pixels(gen, room->pixel_lanes, room->row_pixels);
-	room->plane_rows = tpu_gen_div_up(images * room->height * room->width, room->row_pixels);
-	room->rows = tpu_gen_div_up(room->lanes, gen->width) * room->planes * room->plane_rows;
+	room->plane_rows = npl_div_up_i64(images * room->height * room->width, room->row_pixels);
+	room->rows = npl_div_up_i64(room->lanes, gen->width) * room->planes * room->plane_rows;
 }
 
 /* False: out of memory. */
@@ -110,7 +111,7 @@ static bool can_share(const struct tpu_gen *gen, int v, const struct tpu_gen_pie
 		return true;
 	const struct tpu_gen_group *maker = &gen->group[store->maker];
 	return maker->matrix >= 0 && maker->second < 0 && !read_by_activation(store, v) &&
-	       tpu_gen_div_up(lane % w + channels, w) <= tpu_gen_div_up(channels, w);
+	       npl_div_up_i64(lane % w + channels, w) <= npl_div_up_i64(channels, w);
 }
 
 /* Puts what can share a room into one. False: out of memory. */
@@ -160,7 +161,7 @@ static int add_piece(const struct tpu_gen *gen, const struct tpu_gen_piece *piec
 	int64_t lane = store->lane + piece->first, left = piece->channels;
 	while (left) {
 		int64_t block = lane / gen->width, in_row = lane % gen->width,
-			take = tpu_gen_least(left, gen->width - in_row);
+			take = npl_min_i64(left, gen->width - in_row);
 		struct tpu_gen_run *last = n ? &run[n - 1] : NULL;
 		if (last && last->room == store->room && last->block == block && last->lane + last->channels == in_row)
 			last->channels += take;
@@ -198,7 +199,7 @@ int tpu_gen_runs(struct tpu_gen *gen, int v, struct tpu_gen_run **run, int *n)
 static bool lies_plainly(const struct tpu_gen *gen, int v, const struct tpu_gen_run *run, int n)
 {
 	int64_t channels = gen->value[v].image.channels, lanes = 2 * channels > gen->width ? gen->width : channels;
-	if (n != tpu_gen_div_up(channels, gen->width))
+	if (n != npl_div_up_i64(channels, gen->width))
 		return false;
 	for (int i = 0; i < n; i++)
 		if (run[i].lane || run[i].block - run[0].block != i || run[i].room != run[0].room ||

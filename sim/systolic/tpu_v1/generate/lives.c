@@ -6,15 +6,7 @@
  * part. What comes from host memory does so one group ahead, what goes there leaves one group behind. */
 #include "impl.h"
 
-static int later(int a, int b)
-{
-	return a > b ? a : b;
-}
-
-static int earlier(int a, int b)
-{
-	return a < b ? a : b;
-}
+#include "core/base/arith.h"
 
 static void find_segments(struct tpu_gen *gen)
 {
@@ -68,7 +60,7 @@ int tpu_gen_comes_at(const struct tpu_gen *gen, int s)
 	const struct tpu_gen_group *group = &gen->group[store->first];
 	if (gen->room[store->room].whole && group->parts > 1)
 		return group->segment_first;
-	return later(store->first - 1, group->segment_first);
+	return npl_max_i64(store->first - 1, group->segment_first);
 }
 
 int tpu_gen_leaves_at(const struct tpu_gen *gen, int s)
@@ -77,13 +69,13 @@ int tpu_gen_leaves_at(const struct tpu_gen *gen, int s)
 	const struct tpu_gen_group *group = &gen->group[store->maker];
 	if (gen->room[store->room].whole && group->parts > 1)
 		return group->segment_last;
-	return earlier(store->maker + 1, group->segment_last);
+	return npl_min_i64(store->maker + 1, group->segment_last);
 }
 
 static void extend(struct tpu_gen_room *room, int first, int last)
 {
-	room->first = earlier(room->first, first);
-	room->last = later(room->last, last);
+	room->first = npl_min_i64(room->first, first);
+	room->last = npl_max_i64(room->last, last);
 }
 
 static void see_life(struct tpu_gen *gen, int s, int g)

@@ -4,26 +4,25 @@
  * is weighed by an estimate of the cycles for one block of N; everything else follows. */
 #include "impl.h"
 
-#define MOST_PIECES 8 /* of a pass: half the accumulators of tpu_v1 in pieces of 256 rows */
+#include "core/base/arith.h"
 
-static double greater(double a, double b)
-{
-	return a > b ? a : b;
-}
+#include <math.h>
+
+#define MOST_PIECES 8 /* of a pass: half the accumulators of tpu_v1 in pieces of 256 rows */
 
 /* Cycles for one block of N in `blocks` blocks of rows. Without a second half to fill, the array waits for the drain
  * and for Activate after each. */
 static double estimate(const struct tpu_gen *gen, const struct tpu_gen_group *group, int64_t rows, int64_t blocks)
 {
 	const struct tpu_config *c = gen->config;
-	double each = (double)tpu_gen_div_up(rows, blocks), n = (double)blocks;
+	double each = (double)npl_div_up_i64(rows, blocks), n = (double)blocks;
 	double tiles = group->block[0].k_count * (group->wide_weights ? 2 : 1);
 	double fetch = (double)(c->rows * c->columns) * (double)c->clock_hz / tpu_weight_rate(c);
-	double switched = greater(fetch, (double)c->rows), pass = each * (group->wide_inputs ? 2 : 1);
-	double matrix = tiles > 1 ? n * tiles * greater(pass, switched) : greater(n * pass, switched);
+	double switched = fmax(fetch, (double)c->rows), pass = each * (group->wide_inputs ? 2 : 1);
+	double matrix = tiles > 1 ? n * tiles * fmax(pass, switched) : fmax(n * pass, switched);
 	double activate = n * each * (double)c->activate_cycles_per_row * tpu_gen_planes(gen->value[group->out].type);
 	if (2 * each <= (double)gen->accumulators)
-		return greater(matrix, activate);
+		return fmax(matrix, activate);
 	return matrix + activate + n * (double)(c->rows + c->columns);
 }
 
@@ -32,8 +31,8 @@ static double estimate(const struct tpu_gen *gen, const struct tpu_gen_group *gr
 static int64_t choose_blocks(const struct tpu_gen *gen, const struct tpu_gen_group *group, int64_t rows, int64_t unit)
 {
 	int64_t units = rows / unit, half = gen->accumulators / 2 / unit;
-	int64_t fewest = tpu_gen_div_up(units, gen->accumulators / unit),
-		halves = tpu_gen_div_up(units, half ? half : 1);
+	int64_t fewest = npl_div_up_i64(units, gen->accumulators / unit),
+		halves = npl_div_up_i64(units, half ? half : 1);
 	return estimate(gen, group, rows, fewest) < estimate(gen, group, rows, halves) ? fewest : halves;
 }
 
@@ -119,7 +118,7 @@ static unsigned formats(struct tpu_gen *gen, const struct tpu_gen_group *group)
 static int64_t choose_pieces(const struct tpu_gen *gen, const struct tpu_gen_group *group, int64_t count, int64_t unit)
 {
 	const struct tpu_config *c = gen->config;
-	int64_t most = tpu_gen_least(tpu_gen_least(count / gen->rows, MOST_PIECES), count / unit), best = 1,
+	int64_t most = npl_min_i64(npl_min_i64(count / gen->rows, MOST_PIECES), count / unit), best = 1,
 		soonest = INT64_MAX;
 	int64_t planes = tpu_gen_planes(gen->value[group->out].type);
 	for (int64_t pieces = 1; pieces <= most; pieces++) {

@@ -7,6 +7,8 @@
 
 #include "impl.h"
 
+#include "core/base/arith.h"
+
 /* Puts the stores of a value that are streamed on the group's list; counts those that are not. */
 static int list_stages(const struct tpu_gen *gen, struct tpu_gen_group *group, enum tpu_gen_role role, int v,
 		       struct tpu_gen_stage *stage)
@@ -43,13 +45,13 @@ static bool fit_stage(struct tpu_gen *gen, struct tpu_gen_group *group, struct t
 {
 	const struct tpu_gen_store *store = &gen->store[stage->store];
 	int g = (int)(group - gen->group);
-	struct npl_image strip = {.images = tpu_gen_least(group->at_once[0], store->image.images)};
+	struct npl_image strip = {.images = npl_min_i64(group->at_once[0], store->image.images)};
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		int64_t low, end, positions = tpu_gen_work_image(gen, group)->size[d];
 		strip.size[d] = 0;
 		for (int64_t at = 0; at < positions; at += group->at_once[d + 1]) {
 			tpu_gen_covered(gen, group, stage->role, d, at,
-					tpu_gen_least(group->at_once[d + 1], positions - at), &low, &end);
+					npl_min_i64(group->at_once[d + 1], positions - at), &low, &end);
 			strip.size[d] = end - low > strip.size[d] ? end - low : strip.size[d];
 		}
 	}
@@ -59,7 +61,7 @@ static bool fit_stage(struct tpu_gen *gen, struct tpu_gen_group *group, struct t
 			return false;
 		struct tpu_gen_room *room = &gen->room[r];
 		if (group->block_at_once)
-			room->lanes = tpu_gen_least(room->lanes, gen->width);
+			room->lanes = npl_min_i64(room->lanes, gen->width);
 		tpu_gen_size_room(gen, room, strip.images);
 		/* A row of a strip of columns is a transfer of its own and begins a row of the buffer. */
 		if (group->at_once[2] < tpu_gen_work_image(gen, group)->size[1] &&

@@ -5,6 +5,8 @@
  * next comes into a second set of rooms, where there is one. */
 #include "impl.h"
 
+#include "core/base/arith.h"
+
 const struct npl_image *tpu_gen_work_image(const struct tpu_gen *gen, const struct tpu_gen_group *group)
 {
 	return &gen->value[group->matrix >= 0 ? gen->node[group->matrix].out : group->out].image;
@@ -26,8 +28,8 @@ void tpu_gen_covered(const struct tpu_gen *gen, const struct tpu_gen_group *grou
 		return;
 	}
 	*low = first * w->stride[d] - w->pad_begin[d];
-	*end = tpu_gen_least(*low + (count - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1, size);
-	*low = *low > 0 ? tpu_gen_least(*low, size - 1) : 0;
+	*end = npl_min_i64(*low + (count - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1, size);
+	*low = *low > 0 ? npl_min_i64(*low, size - 1) : 0;
 	*end = *end > *low ? *end : *low + 1; /* all of it padding: a row that no window meets */
 }
 
@@ -102,9 +104,9 @@ static bool next(const struct tpu_gen *gen, const struct tpu_gen_group *group, s
 	}
 	if (work->image >= image->images)
 		return false;
-	work->images = tpu_gen_least(group->at_once[0], image->images - work->image);
-	work->rows = tpu_gen_least(group->at_once[1], image->size[0] - work->row);
-	work->columns = tpu_gen_least(group->at_once[2], image->size[1] - work->column);
+	work->images = npl_min_i64(group->at_once[0], image->images - work->image);
+	work->rows = npl_min_i64(group->at_once[1], image->size[0] - work->row);
+	work->columns = npl_min_i64(group->at_once[2], image->size[1] - work->column);
 	return true;
 }
 

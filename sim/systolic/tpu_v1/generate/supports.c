@@ -2,8 +2,8 @@
  *
  * Which layers the systolic machines can run (generate.h), size aside, and what operators are in their terms. */
 #include <math.h>
-#include <stdio.h>
 
+#include "core/base/refuse.h"
 #include "core/int8/int8.h"
 #include "impl.h"
 
@@ -64,12 +64,6 @@ bool tpu_gen_pooling(const struct npl_layer *layer, enum tpu_pooling *pooling)
 	return average || layer->op == NPL_OP_MAXPOOL;
 }
 
-static bool no(char *why, size_t n, const char *reason)
-{
-	snprintf(why, n, "%s", reason);
-	return false;
-}
-
 /* An activation: 8 bits or 16, with a zero point that its type has. */
 static bool is_activation(const struct npl_tensor *t)
 {
@@ -87,9 +81,10 @@ static bool activations(const struct npl_layer *layer, char *why, size_t n)
 			break;
 		else if (i == layer->n_in - 1 && is_activation(layer->out))
 			return true;
-	return no(why, n,
-		  "the activation unit takes and gives 8-bit integers with a zero point of their type, or 16-bit ones "
-		  "with none");
+	return npl_refuse(
+		why, n,
+		"the activation unit takes and gives 8-bit integers with a zero point of their type, or 16-bit ones "
+		"with none");
 }
 
 static bool size_ok(int64_t size)
@@ -102,18 +97,20 @@ static bool window_ok(const struct npl_layer *layer, char *why, size_t n)
 	const struct npl_window *w = &layer->attrs->window;
 	int rank = layer->in[0]->shape.rank;
 	if ((rank != 3 && rank != 4) || layer->out->shape.rank != rank)
-		return no(why, n, "a window slides over one dimension or two here");
+		return npl_refuse(why, n, "a window slides over one dimension or two here");
 	struct npl_image in = npl_image_of(&layer->in[0]->shape), out = npl_image_of(&layer->out->shape);
 	if (in.images != out.images)
-		return no(why, n, "input and output differ in their number of images");
+		return npl_refuse(why, n, "input and output differ in their number of images");
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		if (!size_ok(w->kernel[d]) || !size_ok(w->stride[d]) || !size_ok(w->dilation[d]) ||
 		    !size_ok(in.size[d]) || !size_ok(out.size[d]) || w->pad_begin[d] < 0 ||
 		    w->pad_begin[d] > TPU_GEN_MOST_SIZE || w->pad_end[d] < 0)
-			return no(why, n,
-				  "Conv and pooling take sizes, strides and dilations from 1 to 65535 and pads from 0");
+			return npl_refuse(
+				why, n,
+				"Conv and pooling take sizes, strides and dilations from 1 to 65535 and pads from 0");
 		if (npl_window_output(w, d, in.size[d]) != out.size[d])
-			return no(why, n, "the window of the Conv or pooling does not give an output of this size");
+			return npl_refuse(why, n,
+					  "the window of the Conv or pooling does not give an output of this size");
 	}
 	return true;
 }
@@ -137,22 +134,24 @@ static bool matrix_ok(const struct npl_layer *layer, char *why, size_t n)
 {
 	const struct npl_tensor *bias = layer->n_in > 2 ? layer->in[2] : NULL, *y = layer->out;
 	if (layer->n_in < 2 || !layer->in[1])
-		return no(why, n, "the layer has no weights");
+		return npl_refuse(why, n, "the layer has no weights");
 	if (!is_activation(layer->in[0]) || !is_activation(layer->in[1]) ||
 	    (!is_activation(y) && (y->dtype != NPL_I32 || y->quant.zero_point)))
-		return no(
+		return npl_refuse(
 			why, n,
 			"the array multiplies 8-bit integers, or 16-bit ones, and results have 8, 16 or 32 bits; zero points "
 			"lie in their type, 16 bits and 32 have none");
 	if (npl_shape_count(&layer->in[1]->shape) <= 0 || (layer->op == NPL_OP_CONV && !window_ok(layer, why, n)))
-		return why[0] ? false : no(why, n, "the layer has no weights");
+		return why[0] ? false : npl_refuse(why, n, "the layer has no weights");
 	if (!shapes_multiply(layer))
-		return no(why, n,
-			  "the array takes Conv of one or two dimensions and Gemm of rank 2 with weights to match");
+		return npl_refuse(
+			why, n,
+			"the array takes Conv of one or two dimensions and Gemm of rank 2 with weights to match");
 	if (bias && (bias->dtype != NPL_I32 || npl_tensor_count(bias) != layer->in[1]->shape.dim[0]))
-		return no(why, n, "the bias is not one 32-bit integer per output channel");
+		return npl_refuse(why, n, "the bias is not one 32-bit integer per output channel");
 	if (y->dtype == NPL_I32 && layer->fused != NPL_ACT_NONE)
-		return no(why, n, "the activation unit passes 32-bit results on as they are, without an activation");
+		return npl_refuse(why, n,
+				  "the activation unit passes 32-bit results on as they are, without an activation");
 	return true;
 }
 
@@ -163,17 +162,17 @@ static bool pool_ok(const struct npl_layer *layer, char *why, size_t n)
 		return false;
 	struct npl_image in = npl_image_of(&layer->in[0]->shape), out = npl_image_of(&layer->out->shape);
 	if (in.channels != out.channels || !npl_tensor_same_quant(layer->in[0], layer->out))
-		return no(why, n, "pooling keeps the number of channels, and type, scale and zero point");
+		return npl_refuse(why, n, "pooling keeps the number of channels, and type, scale and zero point");
 	if (w->kernel[0] * w->kernel[1] > 65536)
-		return no(why, n, "the activation unit pools at most 65536 taps");
+		return npl_refuse(why, n, "the activation unit pools at most 65536 taps");
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		int64_t last = (out.size[d] - 1) * w->stride[d] - w->pad_begin[d];
 		if (w->dilation[d] != 1)
-			return no(why, n, "the activation unit pools without dilation");
+			return npl_refuse(why, n, "the activation unit pools without dilation");
 		if (w->pad_begin[d] >= w->kernel[d] || last >= in.size[d])
-			return no(why, n, "some pooling window lies outside the image");
+			return npl_refuse(why, n, "some pooling window lies outside the image");
 		if (w->count_include_pad && last + w->kernel[d] > in.size[d] + w->pad_end[d])
-			return no(
+			return npl_refuse(
 				why, n,
 				"the last pooling window reaches beyond the padding, which is then to be counted in "
 				"part; the activation unit divides by the whole window or by what is inside the image");
@@ -185,7 +184,8 @@ static bool same_shape(const struct npl_layer *layer, char *why, size_t n)
 {
 	for (int i = 0; i < layer->n_in; i++)
 		if (!npl_shape_equal(&layer->in[i]->shape, &layer->out->shape))
-			return no(why, n, "the activation unit takes operands of one shape, it does not broadcast");
+			return npl_refuse(why, n,
+					  "the activation unit takes operands of one shape, it does not broadcast");
 	return true;
 }
 
@@ -201,8 +201,9 @@ static bool concat_ok(const struct npl_layer *layer, char *why, size_t n)
 		for (int d = 0; d < y->rank && ok; d++)
 			ok = d == 1 || x->dim[d] == y->dim[d];
 	}
-	return ok && channels == y->dim[1] ? true
-					   : no(why, n, "the unified buffer joins tensors along their channels alone");
+	return ok && channels == y->dim[1]
+		       ? true
+		       : npl_refuse(why, n, "the unified buffer joins tensors along their channels alone");
 }
 
 static bool slice_ok(const struct npl_layer *layer, char *why, size_t n)
@@ -214,7 +215,8 @@ static bool slice_ok(const struct npl_layer *layer, char *why, size_t n)
 	for (int d = 0; d < x->rank && ok; d++)
 		ok = d == 1 || x->dim[d] == y->dim[d];
 	return ok ? true
-		  : no(why, n, "the unified buffer takes slices of channels side by side alone, in the same format");
+		  : npl_refuse(why, n,
+			       "the unified buffer takes slices of channels side by side alone, in the same format");
 }
 
 static bool view_ok(const struct npl_layer *layer, char *why, size_t n)
@@ -223,10 +225,11 @@ static bool view_ok(const struct npl_layer *layer, char *why, size_t n)
 	bool same = x.channels == y.channels && x.size[0] == y.size[0] && x.size[1] == y.size[1];
 	bool flat = y.size[0] * y.size[1] == 1 && y.channels == x.channels * x.size[0] * x.size[1];
 	if (!npl_tensor_same_quant(layer->in[0], layer->out))
-		return no(why, n, "another shape cannot have another format");
+		return npl_refuse(why, n, "another shape cannot have another format");
 	return x.images == y.images && (same || flat)
 		       ? true
-		       : no(why, n, "vectors in the unified buffer can be seen as they are or as one per image");
+		       : npl_refuse(why, n,
+				    "vectors in the unified buffer can be seen as they are or as one per image");
 }
 
 static bool function_ok(const struct npl_layer *layer, char *why, size_t n)
@@ -234,21 +237,22 @@ static bool function_ok(const struct npl_layer *layer, char *why, size_t n)
 	enum tpu_function function;
 	float limit;
 	if (!npl_shape_equal(&layer->in[0]->shape, &layer->out->shape))
-		return no(why, n, "input and output differ in shape");
+		return npl_refuse(why, n, "input and output differ in shape");
 	if (layer->op == NPL_OP_SIGMOID || layer->op == NPL_OP_TANH)
 		return true;
 	if (layer->op == NPL_OP_CLIP && !tpu_gen_clip(layer, &function, &limit))
-		return no(why, n, "the activation unit clips at 0 and at a constant above it alone");
+		return npl_refuse(why, n, "the activation unit clips at 0 and at a constant above it alone");
 	if (!npl_tensor_same_quant(layer->in[0], layer->out))
-		return no(why, n,
-			  "the activation unit does not change scale and zero point here: input and output differ");
+		return npl_refuse(
+			why, n,
+			"the activation unit does not change scale and zero point here: input and output differ");
 	return true;
 }
 
 static bool elementwise_ok(const struct npl_layer *layer, char *why, size_t n)
 {
 	if (layer->op == NPL_OP_SUM && layer->n_in > 2)
-		return no(why, n, "the activation unit adds two tensors, not more");
+		return npl_refuse(why, n, "the activation unit adds two tensors, not more");
 	return same_shape(layer, why, n);
 }
 
@@ -290,10 +294,10 @@ static bool by_operator(const struct npl_layer *layer, char *why, size_t n)
 	case NPL_OP_DROPOUT:
 		return activations(&first, why, n) && view_ok(&first, why, n);
 	case NPL_OP_MATMUL:
-		return no(why, n, "the array multiplies by weights from the weight memory, not by another activation");
+		return npl_refuse(why, n,
+				  "the array multiplies by weights from the weight memory, not by another activation");
 	default:
-		snprintf(why, n, "the machine has no %s", npl_op_defs[layer->op].name);
-		return false;
+		return npl_refuse(why, n, "the machine has no %s", npl_op_defs[layer->op].name);
 	}
 }
 
@@ -304,9 +308,9 @@ bool tpu_generate_supports(const struct tpu_config *config, const struct npl_lay
 		why[0] = '\0';
 	if (layer->n_in < 1 || !layer->in[0] || npl_shape_count(&layer->out->shape) <= 0 ||
 	    npl_shape_count(&layer->in[0]->shape) <= 0)
-		return no(why, n, "the layer has no input, or an empty tensor");
+		return npl_refuse(why, n, "the layer has no input, or an empty tensor");
 	if ((layer->fused == NPL_ACT_SIGMOID || layer->fused == NPL_ACT_TANH) && layer->op != NPL_OP_CONV &&
 	    layer->op != NPL_OP_GEMM && layer->op != NPL_OP_ADD && layer->op != NPL_OP_MUL && layer->op != NPL_OP_SUM)
-		return no(why, n, "Sigmoid and Tanh are fused behind Conv, Gemm, Add and Mul alone");
+		return npl_refuse(why, n, "Sigmoid and Tanh are fused behind Conv, Gemm, Add and Mul alone");
 	return by_operator(layer, why, n);
 }

@@ -6,10 +6,7 @@
  * once mean fewer blocks, fewer taps at once and more tiles per block: what gives the fewest passes is taken. */
 #include "impl.h"
 
-static int64_t greatest(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
+#include "core/base/arith.h"
 
 /* A layer as the array sees it. */
 struct shape {
@@ -21,8 +18,8 @@ static struct shape shape_of(const struct tpu_gen *gen, const struct tpu_gen_gro
 	const struct tpu_gen_node *node = &gen->node[group->matrix];
 	struct shape s = {.taps = node->window.kernel[0] * node->window.kernel[1], .groups = node->groups};
 	/* a group has channels on both sides (supports.c) */
-	s.in_group = greatest(1, gen->value[group->source].image.channels / s.groups);
-	s.out_group = greatest(1, gen->value[node->out].image.channels / s.groups);
+	s.in_group = npl_max_i64(1, gen->value[group->source].image.channels / s.groups);
+	s.out_group = npl_max_i64(1, gen->value[node->out].image.channels / s.groups);
 	return s;
 }
 
@@ -32,10 +29,10 @@ static int64_t groups_at_once(const struct tpu_gen *gen, const struct shape *s)
 	int64_t best = 1, fewest = INT64_MAX;
 	if (s->groups == 1 || s->in_group > gen->rows || s->out_group > gen->columns)
 		return 1;
-	int64_t most = tpu_gen_least(s->groups, tpu_gen_least(gen->rows / s->in_group, gen->columns / s->out_group));
+	int64_t most = npl_min_i64(s->groups, npl_min_i64(gen->rows / s->in_group, gen->columns / s->out_group));
 	for (int64_t at_once = most; at_once >= 1; at_once--) {
 		int64_t taps = gen->rows / (at_once * s->in_group);
-		int64_t passes = tpu_gen_div_up(s->groups, at_once) * tpu_gen_div_up(s->taps, taps);
+		int64_t passes = npl_div_up_i64(s->groups, at_once) * npl_div_up_i64(s->taps, taps);
 		if (passes < fewest) {
 			fewest = passes;
 			best = at_once;
@@ -50,8 +47,8 @@ static int64_t block_channels(const struct tpu_gen *gen, const struct shape *s, 
 {
 	int64_t g = m / s->out_group;
 	if (at_once == 1)
-		return tpu_gen_least(room, tpu_gen_least(gen->columns, (g + 1) * s->out_group - m));
-	return tpu_gen_least(room, (g + at_once) * s->out_group - m);
+		return npl_min_i64(room, npl_min_i64(gen->columns, (g + 1) * s->out_group - m));
+	return npl_min_i64(room, (g + at_once) * s->out_group - m);
 }
 
 /* The tiles for input channels first <= c < end: counted, and written to tile unless it is NULL. */
@@ -61,19 +58,18 @@ static int k_tiles(const struct tpu_gen *gen, const struct tpu_gen_group *group,
 	int n = 0;
 	for (int r = 0; r < group->n_in_runs; r++) {
 		const struct tpu_gen_run *run = &group->in_run[r];
-		int64_t low = greatest(first, run->first), high = tpu_gen_least(end, run->first + run->channels);
+		int64_t low = npl_max_i64(first, run->first), high = npl_min_i64(end, run->first + run->channels);
 		if (low >= high)
 			continue;
-		int64_t taps = tpu_gen_least(kernel_taps, greatest(1, gen->rows / (high - low)));
+		int64_t taps = npl_min_i64(kernel_taps, npl_max_i64(1, gen->rows / (high - low)));
 		for (int64_t tap = 0; tap < kernel_taps; tap += taps)
 			for (int64_t c = low; c < high; c += gen->rows, n++)
 				if (tile)
-					tile[n] = (struct tpu_gen_k_tile){
-						.run = r,
-						.first = c,
-						.channels = tpu_gen_least(gen->rows, high - c),
-						.tap = tap,
-						.taps = tpu_gen_least(taps, kernel_taps - tap)};
+					tile[n] = (struct tpu_gen_k_tile){.run = r,
+									  .first = c,
+									  .channels = npl_min_i64(gen->rows, high - c),
+									  .tap = tap,
+									  .taps = npl_min_i64(taps, kernel_taps - tap)};
 	}
 	return n;
 }
@@ -117,7 +113,7 @@ static void walk_lanes(const struct tpu_gen *gen, struct tpu_gen_group *group, b
 				group->block[group->n_blocks] = (struct tpu_gen_n_block){
 					.run = r,
 					.first = run->first + c,
-					.channels = tpu_gen_least(gen->columns, run->channels - c)};
+					.channels = npl_min_i64(gen->columns, run->channels - c)};
 	}
 }
 
@@ -171,9 +167,9 @@ int64_t tpu_gen_useful(const struct tpu_gen *gen, const struct tpu_gen_group *gr
 	struct shape s = shape_of(gen, group);
 	int64_t cells = 0, end = block->first + block->channels;
 	for (int64_t g = block->first / s.out_group; g * s.out_group < end; g++) {
-		int64_t columns = tpu_gen_least(end, (g + 1) * s.out_group) - greatest(block->first, g * s.out_group);
-		int64_t low = greatest(tile->first, g * s.in_group),
-			high = tpu_gen_least(tile->first + tile->channels, (g + 1) * s.in_group);
+		int64_t columns = npl_min_i64(end, (g + 1) * s.out_group) - npl_max_i64(block->first, g * s.out_group);
+		int64_t low = npl_max_i64(tile->first, g * s.in_group),
+			high = npl_min_i64(tile->first + tile->channels, (g + 1) * s.in_group);
 		cells += high > low ? columns * (high - low) * tile->taps : 0;
 	}
 	return cells;

@@ -7,6 +7,8 @@
 
 #include "impl.h"
 
+#include "core/base/arith.h"
+
 #define COPIED_PIECES 32 /* of a value, at most: of one with more the others see a piece */
 
 /* The piece of a value in which its channel lies. */
@@ -28,7 +30,7 @@ static struct tpu_gen_piece cut_piece(const struct tpu_gen_value *value, int p, 
 {
 	struct tpu_gen_piece piece = value->piece[p];
 	const int64_t skip = first > piece.at ? first - piece.at : 0;
-	const int64_t left = tpu_gen_least(piece.at + piece.channels, end) - piece.at - skip;
+	const int64_t left = npl_min_i64(piece.at + piece.channels, end) - piece.at - skip;
 	piece.first += skip;
 	piece.channels = left > 0 ? left : 0;
 	return piece;

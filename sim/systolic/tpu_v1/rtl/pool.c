@@ -6,17 +6,9 @@
  * (more outputs than inputs, or a last line with padding below), results follow when no source vector comes any more. */
 #include "rtl.h"
 
+#include "core/base/arith.h"
+
 #include <stdlib.h>
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
 
 struct tpu_rtl_windows tpu_rtl_windows_of(const struct tpu_rtl_issued *activate)
 {
@@ -38,8 +30,8 @@ struct tpu_rtl_windows tpu_rtl_windows_of(const struct tpu_rtl_issued *activate)
 struct tpu_rtl_inside tpu_rtl_inside_of(const struct tpu_rtl_windows *w)
 {
 	int64_t top = w->y * w->stride_y - w->pad_top, left = w->x * w->stride_x - w->pad_left;
-	return (struct tpu_rtl_inside){larger(top, 0), smaller(top + w->kernel_height, w->in_height), larger(left, 0),
-				       smaller(left + w->kernel_width, w->in_width)};
+	return (struct tpu_rtl_inside){npl_max_i64(top, 0), npl_min_i64(top + w->kernel_height, w->in_height),
+				       npl_max_i64(left, 0), npl_min_i64(left + w->kernel_width, w->in_width)};
 }
 
 static int64_t vector_of(const struct tpu_rtl_windows *w, int64_t row, int64_t column)
@@ -74,7 +66,7 @@ struct tpu_rtl_walk tpu_rtl_windows_walk(const struct tpu_rtl_issued *activate)
 		int64_t oldest = vector_of(&w, tpu_rtl_inside_of(&w).first_row, 0);
 		w.read += w.read < w.sources;
 		if (w.left > 0)
-			walk.kept = larger(walk.kept, w.read - oldest);
+			walk.kept = npl_max_i64(walk.kept, w.read - oldest);
 		if (tpu_rtl_windows_complete(&w))
 			tpu_rtl_windows_leave(&w);
 	}
@@ -159,7 +151,7 @@ void tpu_rtl_lines_pool(const struct tpu_rtl_lines *lines, const struct tpu_rtl_
 	int64_t taps = pooling == TPU_POOL_AVERAGE ? (in.end_row - in.first_row) * (in.end_column - in.first_column)
 						   : windows->kernel_height * windows->kernel_width;
 	for (int64_t first = 0; first < count; first += POOL_LANES) {
-		struct pool_part part = {lines, windows, first, smaller(count - first, POOL_LANES)};
+		struct pool_part part = {lines, windows, first, npl_min_i64(count - first, POOL_LANES)};
 		if (pooling == TPU_POOL_MAX)
 			greatest(&part, value + first);
 		else

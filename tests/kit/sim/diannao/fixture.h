@@ -79,7 +79,7 @@ static inline const char *dn_kept(const char *text)
 	return NULL;
 }
 
-/* Runs on the driver as the device layer would. */
+/* Runs on the driver as npl_device_run does, which makes the seconds of the cycles. */
 static inline void dn_case_run(const struct dn_config *config, struct dn_case *c, struct npl_result *result)
 {
 	void *state = dn_opened(config);
@@ -88,6 +88,7 @@ static inline void dn_case_run(const struct dn_config *config, struct dn_case *c
 	*result = (struct npl_result){0};
 	cr_assert(npl_driver_diannao.supports(state, &c->layer, why, sizeof why), "%s", why);
 	cr_assert_eq(npl_driver_diannao.run(state, &c->layer, result, &err), 0, "%s", err.msg);
+	result->seconds = (double)result->cycles / (double)config->clock_hz;
 	for (int i = 0; i < result->n_energy; i++)
 		result->energy[i].origin = dn_kept(result->energy[i].origin);
 	npl_driver_diannao.close(state);

@@ -171,16 +171,6 @@ Test(tpu_weight_memory, refuses_what_cannot_be)
 		    "hbm2 with 8 channels holds 8589934592: set weight_memory.bytes to that or less");
 }
 
-static const char *setting_of(const struct npl_device *device, const char *key)
-{
-	int n;
-	const struct npl_param_value *value = npl_device_settings(device, &n);
-	for (int i = 0; i < n; i++)
-		if (!strcmp(value[i].key, key))
-			return value[i].value;
-	return "";
-}
-
 /* Every memory goes behind the TPU v1 by one setting: channels and size that were its file's for another memory follow, and a note says so. */
 Test(tpu_weight_memory, a_preset_alone_is_enough)
 {
@@ -196,8 +186,8 @@ Test(tpu_weight_memory, a_preset_alone_is_enough)
 		snprintf(set, sizeof set, "weight_memory.preset=%s", names[i]);
 		struct npl_device *device = open_device(sets, 1, 0, NULL);
 		const char *const *note = npl_device_notes(device, &notes);
-		const int64_t channels = atoll(setting_of(device, "weight_memory.channels"));
-		const uint64_t bytes = strtoull(setting_of(device, "weight_memory.bytes"), NULL, 10);
+		const int64_t channels = atoll(npl_device_setting(device, "weight_memory.channels"));
+		const uint64_t bytes = strtoull(npl_device_setting(device, "weight_memory.bytes"), NULL, 10);
 		cr_assert_eq(npl_memory_open(names[i], NULL, &memory, &err), 0, "%s", err.msg);
 		const struct npl_memory_info *info = npl_memory_info(memory);
 		const bool dram = *info->mapping;
@@ -223,8 +213,8 @@ Test(tpu_weight_memory, what_the_user_gave_stays)
 	struct npl_err err;
 	int notes;
 	struct npl_device *device = open_device(set, 2, 0, NULL);
-	cr_assert_str_eq(setting_of(device, "weight_memory.channels"), "3");
-	cr_assert_str_eq(setting_of(device, "weight_memory.bytes"), "3221225472");
+	cr_assert_str_eq(npl_device_setting(device, "weight_memory.channels"), "3");
+	cr_assert_str_eq(npl_device_setting(device, "weight_memory.bytes"), "3221225472");
 	npl_device_close(device);
 	cli_folder(folder);
 	cli_write_text(folder, "own.yaml",
@@ -232,7 +222,7 @@ Test(tpu_weight_memory, what_the_user_gave_stays)
 		       "activate: {latency_cycles: 0}\nissue: {sync_cycles: 0}\nhost_link: {latency_seconds: 0}\n");
 	cr_assert_eq(npl_device_open(cli_path(folder, "own.yaml"), NULL, &device, &err), 0, "%s", err.msg);
 	npl_device_notes(device, &notes);
-	cr_assert(notes == 0 && !strcmp(setting_of(device, "weight_memory.channels"), "4"));
+	cr_assert(notes == 0 && !strcmp(npl_device_setting(device, "weight_memory.channels"), "4"));
 	npl_device_close(device);
 	/* a DRAM file of the user's own, and the TPU v1's dump with that as its memory */
 	struct cli_result dump = cli_run(&(struct cli_how){0}, "dram", "--yaml", "--preset", "hbm2", "--channels", "4");

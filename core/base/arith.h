@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Arithmetic of whole numbers that every room needs: the smaller and the greater of two, bounds, and division that rounds up.
+ */
+#ifndef NPULAB_ARITH_H
+#define NPULAB_ARITH_H
+
+#include <stdint.h>
+
+static inline int64_t npl_min_i64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline int64_t npl_max_i64(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline uint64_t npl_min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t npl_max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The value, but no less than low and no more than high; low where low exceeds high. */
+static inline int64_t npl_clamp_i64(int64_t value, int64_t low, int64_t high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
+/* The quotient a / b rounded towards plus infinity, for any a and a positive b. No sum is formed that could overflow. */
+static inline int64_t npl_div_up_i64(int64_t a, int64_t b)
+{
+	return a / b + (a % b > 0);
+}
+
+static inline uint64_t npl_div_up_u64(uint64_t a, uint64_t b)
+{
+	return a / b + (a % b > 0);
+}
+
+/* The least multiple of a positive unit that is not below the value. */
+static inline int64_t npl_round_up_i64(int64_t value, int64_t unit)
+{
+	return npl_div_up_i64(value, unit) * unit;
+}
+
+static inline uint64_t npl_round_up_u64(uint64_t value, uint64_t unit)
+{
+	return npl_div_up_u64(value, unit) * unit;
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reasons of refusals (refuse.h). */
+#include "refuse.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+bool npl_refuse(char *why, size_t n, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vsnprintf(why, n, format, args);
+	va_end(args);
+	return false;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An opened device, for the files that open it and run layers on it.
+ */
+#ifndef NPULAB_DEVICE_IMPL_H
+#define NPULAB_DEVICE_IMPL_H
+
+#include "npulab/device.h"
+#include "npulab/program_dump.h"
+
+struct npl_device {
+	const struct npl_driver *driver;
+	struct npl_machine machine;
+	bool ships;                    /* the machine is a file of the machines folder, */
+	struct npl_machine shipped;    /* without --set; or the one that it was copied from; name NULL: there is none */
+	const char *note[2], *resized; /* resized: for reports alone */
+	int n_notes;
+	struct npl_device_info info;
+	struct npl_arena arena;
+	void *config;
+	void *state;
+	const char *instance; /* NULL: the machine's name */
+	char *yaml;
+	const struct npl_param_value *value; /* n_values, in schema order */
+	int n_values;
+	char sha256[65];
+	const struct npl_program_taker *taker; /* of programs; NULL: none */
+};
+
+#endif

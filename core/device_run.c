@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Layers and chains on an opened device (device.h): the driver runs them, the books check what it says. */
+#include "device_impl.h"
+
+#include <stdlib.h>
+
+#include "books.h"
+#include "core/base/parallel.h"
+#include "program.h"
+
+static int check_result(const struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
+			struct npl_err *err)
+{
+	if (device->info.clock_hz > 0) {
+		result->seconds = (double)result->cycles / device->info.clock_hz;
+		result->seconds_from = NPL_FROM_MODEL;
+	}
+	return npl_books_check(device->machine.name, &device->info, layer, result, err);
+}
+
+int npl_device_dump_programs(struct npl_device *device, const struct npl_program_taker *taker, struct npl_err *err)
+{
+	if (taker && !device->driver->dump_layer)
+		return npl_program_no_isa(device->machine.name, err);
+	device->taker = taker;
+	return 0;
+}
+
+/* The program of a layer, or of an opened chain, for the taker. */
+static int tell_program(struct npl_device *device, const struct npl_layer *layer, void *chain, struct npl_err *err)
+{
+	struct npl_program_dump dump = {0};
+	int rc = chain ? device->driver->dump_chain(device->state, chain, &dump, err)
+		       : device->driver->dump_layer(device->state, layer, &dump, err);
+	if (!rc)
+		rc = device->taker->take(device->taker->context, &dump, err);
+	npl_program_dump_free(&dump);
+	return rc;
+}
+
+/* A real device runs on threads of its own, of which its time tells, and `reference` on one. Returns what npl_parallel_alone is to be told
+ * after the run. */
+static bool begin_run(const struct npl_device *device)
+{
+	const bool before = npl_parallel_alone(true);
+	if (npl_device_kind_is_modelled(device->info.kind))
+		npl_parallel_alone(before);
+	return before;
+}
+
+int npl_device_run(struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
+		   struct npl_err *err)
+{
+	struct npl_err local = {0};
+	if (device->taker && tell_program(device, layer, NULL, err))
+		return err->code;
+	const bool before = begin_run(device);
+	const int rc = device->driver->run(device->state, layer, result, &local);
+	npl_parallel_alone(before);
+	if (rc)
+		return npl_fail(err, local.code, "%s: layer %s: %s", device->machine.name, layer->name, local.msg);
+	return check_result(device, layer, result, err);
+}
+
+struct npl_device_chain {
+	struct npl_device *device;
+	struct npl_chain chain;
+	struct npl_chain_info info;
+	void *opened;
+	bool told; /* its program, to a taker */
+};
+
+bool npl_device_has_chains(const struct npl_device *device)
+{
+	return device->driver->open_chain != NULL;
+}
+
+int npl_device_open_chain(struct npl_device *device, const struct npl_chain *chain, struct npl_device_chain **opened,
+			  struct npl_err *err)
+{
+	struct npl_err local = {0};
+	*opened = calloc(1, sizeof **opened);
+	if (!*opened)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	**opened = (struct npl_device_chain){.device = device, .chain = *chain};
+	if (!device->driver->open_chain(device->state, chain, &(*opened)->opened, &(*opened)->info, &local))
+		return 0;
+	free(*opened);
+	*opened = NULL;
+	return npl_fail(err, local.code, "%s: %s", device->machine.name, local.msg);
+}
+
+const struct npl_chain_info *npl_device_chain_info(const struct npl_device_chain *chain)
+{
+	return &chain->info;
+}
+
+int npl_device_run_chain(struct npl_device_chain *chain, const struct npl_chain_watcher *watcher,
+			 struct npl_result *results, struct npl_err *err)
+{
+	struct npl_device *device = chain->device;
+	struct npl_err local = {0};
+	if (device->taker && !chain->told && tell_program(device, NULL, chain->opened, err))
+		return err->code;
+	chain->told |= device->taker != NULL;
+	const bool before = begin_run(device);
+	const int rc = device->driver->run_chain(device->state, chain->opened, watcher, results, &local);
+	npl_parallel_alone(before);
+	if (rc)
+		return chain->chain.n == 1 ? npl_fail(err, local.code, "%s: layer %s: %s", device->machine.name,
+						      chain->chain.layer[0]->name, local.msg)
+					   : npl_fail(err, local.code, "%s: layers %s to %s: %s", device->machine.name,
+						      chain->chain.layer[0]->name,
+						      chain->chain.layer[chain->chain.n - 1]->name, local.msg);
+	for (int i = 0; i < chain->chain.n; i++)
+		if (check_result(device, chain->chain.layer[i], &results[i], err))
+			return err->code;
+	return 0;
+}
+
+void npl_device_close_chain(struct npl_device_chain *chain)
+{
+	if (chain)
+		chain->device->driver->close_chain(chain->opened);
+	free(chain);
+}

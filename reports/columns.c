@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Columns by their table (columns.def): how each kind of value is written in a table, in JSON and in CSV. */
+#include "columns.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cells.h"
+#include "csv_fields.h"
+#include "energy_table.h"
+#include "value_notes.h"
+
+/* A value as columns.def gives it. A ratio may be infinite, which CSV tells. */
+struct value {
+	enum { ABSENT, A_REAL, A_RATIO, A_COUNT, A_NUMBER, A_TEXT, A_TRUTH, AN_ENTRY, A_LAYER } kind;
+	union {
+		double real;
+		uint64_t count;
+		int64_t number;
+		const char *text;
+		bool truth;
+		void (*of_entry)(struct npl_json *json, const struct npl_entry *entry);
+		void (*of_layer)(struct npl_json *json, const struct npl_layer_entry *layer);
+	};
+};
+#define REAL(x)          ((struct value){.kind = A_REAL, .real = (x)})
+#define RATIO(x)         ((struct value){.kind = A_RATIO, .real = (x)})
+#define COUNT(n)         ((struct value){.kind = A_COUNT, .count = (n)})
+#define NUMBER(n)        ((struct value){.kind = A_NUMBER, .number = (n)})
+#define TEXT(s)          ((struct value){.kind = A_TEXT, .text = (s)})
+#define TRUTH(b)         ((struct value){.kind = A_TRUTH, .truth = (b)})
+#define NESTED(f)        ((struct value){.kind = AN_ENTRY, .of_entry = (f)})
+#define LAYER_NESTED(f)  ((struct value){.kind = A_LAYER, .of_layer = (f)})
+#define KNOWN(known, of) ((known) ? (of) : (struct value){.kind = ABSENT})
+
+/* Whose model a "~" tells of. */
+enum mark { UNMARKED, MARK_TIME, MARK_ENERGY };
+
+struct column {
+	const char *key; /* NULL: not in JSON */
+	enum npl_column_group group;
+	const char *heading[2]; /* of networks, of one layer; NULL: not in this table */
+	char align;
+	const char *(*show)(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
+			    bool is_model);
+	const char *unit;
+	enum mark mark;
+	struct value (*value)(struct npl_entry *e);
+};
+
+struct layer_column {
+	const char *key, *name; /* in JSON, in CSV; NULL: not there */
+	struct value (*value)(struct npl_layer_entry *l);
+};
+
+/* A simulated machine counts cycles; in a mixed run the machines' cycles are of different lengths and have no sum. */
+static bool has_clock(const struct npl_device_info *info)
+{
+	return info->kind == NPL_KIND_SIMULATED && info->clock_hz > 0;
+}
+
+static const char *filled(const char *text)
+{
+	return *text ? text : NULL;
+}
+
+static const char *role_name(const struct npl_layer_run *row)
+{
+	static const char *const roles[] = {[NPL_RAN] = "ran", [NPL_FUSED] = "fused", [NPL_VIEW] = "view"};
+	return roles[row->role];
+}
+
+/* Cells of the tables. */
+
+static const char *show_text(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
+			     bool is_model)
+{
+	(void)buf, (void)e, (void)unit, (void)is_model;
+	return v->text;
+}
+
+static const char *show_figure(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
+			       bool is_model)
+{
+	(void)e;
+	return figure(buf, v->real, unit, is_model);
+}
+
+/* The energy of a sample; ">" and what is known where a component is absent. */
+static const char *show_least_figure(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
+				     bool is_model)
+{
+	if (isfinite(v->real) || e->f.known_joules_per_inference == 0)
+		return figure(buf, v->real, unit, is_model);
+	char known[CELL];
+	snprintf(buf, CELL, ">%.*s", CELL - 2, figure(known, e->f.known_joules_per_inference, unit, is_model));
+	return buf;
+}
+
+static const char *show_share(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
+			      bool is_model)
+{
+	(void)e, (void)unit;
+	return percent(buf, v->real, is_model ? "~" : "");
+}
+
+static const char *show_hundredths(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
+				   bool is_model)
+{
+	(void)e, (void)unit, (void)is_model;
+	if (!isfinite(v->real))
+		return "-";
+	snprintf(buf, CELL, "%.2f %%", 100 * v->real);
+	return buf;
+}
+
+static const char *show_count(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
+			      bool is_model)
+{
+	(void)e, (void)unit;
+	if (v->kind == ABSENT)
+		return "-";
+	snprintf(buf, CELL, "%s%" PRIu64, is_model ? "~" : "", v->count);
+	return buf;
+}
+
+static const char *show_error(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
+			      bool is_model)
+{
+	(void)e, (void)unit, (void)is_model;
+	if (isnan(v->real))
+		return "-";
+	snprintf(buf, CELL, "%.3g", v->real);
+	return buf;
+}
+
+static const char *show_decibels(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
+				 bool is_model)
+{
+	(void)is_model;
+	if (isnan(v->real))
+		return e->r->accuracy.max_abs_error == 0 ? "exact" : "-";
+	snprintf(buf, CELL, "%.1f %s", v->real, unit);
+	return buf;
+}
+
+/* A function for each value. */
+#define NPL_SHOWN(group, name, heading, layer_heading, align, show, unit, mark, of)                                    \
+	static struct value of_##group##_##name(struct npl_entry *e)                                                   \
+	{                                                                                                              \
+		(void)e;                                                                                               \
+		return of;                                                                                             \
+	}
+#define NPL_COLUMN           NPL_SHOWN
+#define NPL_KEY(group, k, v) NPL_SHOWN(group, k, NULL, NULL, 0, NULL, NULL, UNMARKED, v)
+#define NPL_OF_LAYER(how, name, of)                                                                                    \
+	static struct value how##_##name(struct npl_layer_entry *l)                                                    \
+	{                                                                                                              \
+		(void)l;                                                                                               \
+		return of;                                                                                             \
+	}
+#define NPL_LAYER(name, v)       NPL_OF_LAYER(both, name, v)
+#define NPL_LAYER_FIELD(name, v) NPL_OF_LAYER(field, name, v)
+#define NPL_LAYER_KEY(k, v)      NPL_OF_LAYER(key, k, v)
+#include "columns.def"
+#undef NPL_SHOWN
+#undef NPL_COLUMN
+#undef NPL_KEY
+#undef NPL_OF_LAYER
+#undef NPL_LAYER
+#undef NPL_LAYER_FIELD
+#undef NPL_LAYER_KEY
+
+static const struct column columns[] = {
+#define NPL_ROW(key, group, name, heading, layer_heading, align, show, unit, mark)                                     \
+	{key, NPL_COLUMNS_##group, {heading, layer_heading}, align, show, unit, mark, of_##group##_##name},
+#define NPL_COLUMN(group, key, heading, layer_heading, align, show, unit, mark, of)                                    \
+	NPL_ROW(#key, group, key, heading, layer_heading, align, show, unit, mark)
+#define NPL_SHOWN(group, name, heading, layer_heading, align, show, unit, mark, of)                                    \
+	NPL_ROW(NULL, group, name, heading, layer_heading, align, show, unit, mark)
+#define NPL_KEY(group, key, of) NPL_ROW(#key, group, key, NULL, NULL, 0, NULL, NULL, UNMARKED)
+#define NPL_LAYER(name, of)
+#define NPL_LAYER_FIELD(name, of)
+#define NPL_LAYER_KEY(key, of)
+#include "columns.def"
+#undef NPL_ROW
+#undef NPL_COLUMN
+#undef NPL_SHOWN
+#undef NPL_KEY
+#undef NPL_LAYER
+#undef NPL_LAYER_FIELD
+#undef NPL_LAYER_KEY
+};
+
+static const struct layer_column layer_columns[] = {
+#define NPL_COLUMN(group, key, heading, layer_heading, align, show, unit, mark, of)
+#define NPL_SHOWN(group, name, heading, layer_heading, align, show, unit, mark, of)
+#define NPL_KEY(group, key, of)
+#define NPL_LAYER(name, of)       {#name, #name, both_##name},
+#define NPL_LAYER_FIELD(name, of) {NULL, #name, field_##name},
+#define NPL_LAYER_KEY(key, of)    {#key, NULL, key_##key},
+#include "columns.def"
+};
+
+#define COLUMNS       (sizeof columns / sizeof *columns)
+#define LAYER_COLUMNS (sizeof layer_columns / sizeof *layer_columns)
+
+void npl_entry_of(const struct npl_comparison *c, const struct npl_device_report *r,
+		  const struct npl_report_context *context, struct npl_entry *e)
+{
+	*e = (struct npl_entry){.c = c,
+				.r = r,
+				.run = &r->run,
+				.context = context,
+				.modelled = npl_device_kind_is_modelled(r->info.kind),
+				.metered = r->energy.repeats > 0};
+	npl_figures_of(r, context, &e->f);
+}
+
+void npl_layer_entry_of(const struct npl_comparison *c, const struct npl_device_report *r,
+			const struct npl_report_context *context, int i, struct npl_layer_entry *l)
+{
+	*l = (struct npl_layer_entry){.c = c, .r = r, .context = context, .index = i};
+	if (i < 0) {
+		npl_layer_figures_left(r, context, &l->f);
+		return;
+	}
+	l->row = &r->run.layer[i];
+	l->node = &c->graph->node[l->row->node];
+	l->machine = npl_layer_machine(r, l->row);
+	l->accuracy = r->layer_accuracy ? &r->layer_accuracy[i] : NULL;
+	l->energy = context->single_layer ? r->run.energy : l->row->result.energy;
+	l->n_energy = context->single_layer ? r->run.n_energy : l->row->result.n_energy;
+	npl_layer_figures_of(r, context, i, &l->f);
+}
+
+static bool is_shown(const struct column *column, enum npl_column_group group, bool single_layer)
+{
+	return column->group == group && column->heading[single_layer];
+}
+
+int npl_columns_open(struct npl_table *table, enum npl_column_group group, bool single_layer)
+{
+	const char *header[NPL_TABLE_COLUMNS];
+	char layout[NPL_TABLE_COLUMNS + 1];
+	int n = 0;
+	for (size_t i = 0; i < COLUMNS && n < NPL_TABLE_COLUMNS; i++)
+		if (is_shown(&columns[i], group, single_layer)) {
+			layout[n] = columns[i].align;
+			header[n++] = columns[i].heading[single_layer];
+		}
+	layout[n] = '\0';
+	npl_table_open(table, layout, header);
+	return n;
+}
+
+void npl_columns_row(struct npl_table *table, enum npl_column_group group, struct npl_entry *e)
+{
+	const bool is_model[] = {[UNMARKED] = false,
+				 [MARK_TIME] = npl_report_modelled(e->r),
+				 [MARK_ENERGY] = !npl_energy_measured(e->r)};
+	const char *cells[NPL_TABLE_COLUMNS];
+	char text[NPL_TABLE_COLUMNS][CELL];
+	int n = 0;
+	for (size_t i = 0; i < COLUMNS && n < NPL_TABLE_COLUMNS; i++) {
+		const struct column *column = &columns[i];
+		if (!is_shown(column, group, e->context->single_layer))
+			continue;
+		const struct value value = column->value(e);
+		cells[n] = column->show(text[n], e, &value, column->unit, is_model[column->mark]);
+		n++;
+	}
+	npl_table_row(table, cells);
+}
+
+/* A value that is a number, a text or absent. */
+static void put_json(struct npl_json *json, const char *key, const struct value *v)
+{
+	switch (v->kind) {
+	case A_REAL:
+	case A_RATIO:
+		npl_json_double(json, key, v->real);
+		break;
+	case A_COUNT:
+		npl_json_u64(json, key, v->count);
+		break;
+	case A_NUMBER:
+		npl_json_i64(json, key, v->number);
+		break;
+	case A_TEXT:
+		npl_json_string(json, key, v->text);
+		break;
+	case A_TRUTH:
+		npl_json_number(json, key, v->truth ? "true" : "false");
+		break;
+	default:
+		npl_json_null(json, key);
+	}
+}
+
+void npl_columns_json(struct npl_json *json, enum npl_column_group group, struct npl_entry *e)
+{
+	for (size_t i = 0; i < COLUMNS; i++) {
+		if (columns[i].group != group || !columns[i].key)
+			continue;
+		const struct value value = columns[i].value(e);
+		if (value.kind == AN_ENTRY)
+			value.of_entry(json, e);
+		else
+			put_json(json, columns[i].key, &value);
+	}
+}
+
+void npl_layer_columns_json(struct npl_json *json, struct npl_layer_entry *l)
+{
+	for (size_t i = 0; i < LAYER_COLUMNS; i++) {
+		if (!layer_columns[i].key)
+			continue;
+		const struct value value = layer_columns[i].value(l);
+		if (value.kind == A_LAYER)
+			value.of_layer(json, l);
+		else
+			put_json(json, layer_columns[i].key, &value);
+	}
+}
+
+/* "inf": exact, no noise at all; "-inf": infinite or NAN where float32 is not. */
+static void put_csv(FILE *out, const struct value *v)
+{
+	if (v->kind == A_RATIO && isinf(v->real))
+		fputs(v->real > 0 ? "inf" : "-inf", out);
+	else if (v->kind == A_REAL || v->kind == A_RATIO)
+		npl_csv_put_double(out, v->real);
+	else if (v->kind == A_COUNT)
+		fprintf(out, "%" PRIu64, v->count);
+	else if (v->kind == A_NUMBER)
+		fprintf(out, "%" PRId64, v->number);
+	else if (v->kind == A_TEXT)
+		npl_csv_put_text(out, v->text);
+}
+
+void npl_layer_columns_csv_names(FILE *out)
+{
+	const char *comma = "";
+	for (size_t i = 0; i < LAYER_COLUMNS; i++)
+		if (layer_columns[i].name) {
+			fprintf(out, "%s%s", comma, layer_columns[i].name);
+			comma = ",";
+		}
+}
+
+void npl_layer_columns_csv(FILE *out, struct npl_layer_entry *l)
+{
+	const char *comma = "";
+	for (size_t i = 0; i < LAYER_COLUMNS; i++) {
+		if (!layer_columns[i].name)
+			continue;
+		const struct value value = layer_columns[i].value(l);
+		fputs(comma, out);
+		put_csv(out, &value);
+		comma = ",";
+	}
+}

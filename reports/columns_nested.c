@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values of JSON that are lists or objects (columns.h). */
+#include <math.h>
+
+#include "columns.h"
+
+static void put_energy(struct npl_json *json, const struct npl_energy *energy, int n)
+{
+	npl_json_open(json, "energy", '[');
+	for (int i = 0; i < n; i++) {
+		npl_json_open(json, NULL, '{');
+		npl_json_string(json, "component", energy[i].component);
+		npl_json_string(json, "part", npl_energy_part_name(energy[i].part));
+		npl_json_double(json, "joules", energy[i].joules);
+		npl_json_string(json, "origin", energy[i].origin);
+		npl_json_close(json, '}');
+	}
+	npl_json_close(json, ']');
+}
+
+void npl_json_entry_energy(struct npl_json *json, const struct npl_entry *e)
+{
+	put_energy(json, e->run->energy, e->run->n_energy);
+}
+
+void npl_json_layer_energy(struct npl_json *json, const struct npl_layer_entry *l)
+{
+	put_energy(json, l->row->result.energy, l->row->result.n_energy);
+}
+
+void npl_json_entry_parts(struct npl_json *json, const struct npl_entry *e)
+{
+	npl_json_open(json, "energy_by_part", '{');
+	for (int p = 0; p < NPL_ENERGY_PARTS; p++)
+		npl_json_double(json, npl_energy_part_name((enum npl_energy_part)p), e->f.part_j[p]);
+	npl_json_close(json, '}');
+}
+
+static void put_bytes(struct npl_json *json, const char *key, bool known, uint64_t bytes)
+{
+	if (known)
+		npl_json_u64(json, key, bytes);
+	else
+		npl_json_null(json, key);
+}
+
+/* Of a device that is not modelled the link's bytes are known where it measures its link. */
+void npl_json_entry_bytes(struct npl_json *json, const struct npl_entry *e)
+{
+	const struct npl_run *run = e->run;
+	const uint64_t within = e->modelled ? run->bytes[NPL_MEM_HOST] : 0;
+	npl_json_open(json, "bytes", '{');
+	put_bytes(json, "dram", e->modelled, run->bytes[NPL_MEM_DRAM]);
+	put_bytes(json, "buffer", e->modelled && e->r->info.kind != NPL_KIND_ANALYTICAL, run->bytes[NPL_MEM_BUFFER]);
+	put_bytes(json, "host_link", e->modelled || run->link_bytes, run->link_bytes + within);
+	put_bytes(json, "host_link_within_cycles", e->modelled, within);
+	npl_json_close(json, '}');
+}
+
+void npl_json_layer_output(struct npl_json *json, const struct npl_layer_entry *l)
+{
+	const struct npl_layer_run *row = l->row;
+	const bool is_quantised = row->output_quant.scale > 0;
+	const char *type = row->role == NPL_RAN || is_quantised ? npl_dtype_name(row->output_dtype) : NULL;
+	npl_json_open(json, "output", '{');
+	npl_json_string(json, "type", type);
+	npl_json_double(json, "scale", is_quantised ? (double)row->output_quant.scale : NAN);
+	npl_json_double(json, "zero_point", is_quantised ? (double)row->output_quant.zero_point : NAN);
+	npl_json_close(json, '}');
+}
+
+void npl_json_layer_counters(struct npl_json *json, const struct npl_layer_entry *l)
+{
+	npl_json_open(json, "counters", '{');
+	for (size_t k = 0; k < l->row->n_stats; k++)
+		if (l->c->timing_only && l->row->stat[k].partition == NPL_STAT_OF_VALUES)
+			npl_json_null(json, l->row->stat[k].name);
+		else
+			npl_json_u64(json, l->row->stat[k].name, l->row->result.counter[k]);
+	npl_json_close(json, '}');
+}
