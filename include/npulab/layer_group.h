@@ -8,8 +8,8 @@
  * weights and biases (in[1], in[2] of Conv and Gemm) and other constants from when it is opened to when it is closed: a given tensor that
  * has data then is one. The others need none.
  *
- *     struct npl_layer_group layer group = {.n = n, .layer = layers, .n_wanted = 1, .wanted = &y};
- *     if (npl_device_open_layer_group(device, &layer group, &opened, &err)) ...
+ *     struct npl_layer_group group = {.n = n, .layer = layers, .n_wanted = 1, .wanted = &y};
+ *     if (npl_device_open_layer_group(device, &group, &opened, &err)) ...
  *     npl_device_run_layer_group(opened, NULL, results, &err); // results[n], zeroed
  *     npl_device_close_layer_group(opened);
  */
