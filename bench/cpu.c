@@ -56,7 +56,7 @@ static void print_ratio(const char *what, double macs, const double seconds[2], 
 
 struct product {
 	struct npl_device *device;
-	struct npl_device_chain *chain;
+	struct npl_layer_group_handle *group;
 	struct npl_layer layer;
 	struct npl_tensor x, w, y, direct;
 	const struct npl_layer *list;
@@ -70,7 +70,7 @@ static void run_device(void *context)
 {
 	struct product *p = context;
 	struct npl_result result = {0};
-	check(npl_device_run_chain(p->chain, NULL, &result, &err), "product");
+	check(npl_device_run_layer_group(p->group, NULL, &result, &err), "product");
 }
 
 static void run_sgemm(void *context)
@@ -118,10 +118,10 @@ static void bench_product(bool int8)
 	p.layer.macs = (uint64_t)macs;
 	p.list = &p.layer;
 	p.wanted = &p.y;
-	check(npl_device_open_chain(p.device,
-				    &(struct npl_chain){.n = 1, .layer = &p.list, .n_wanted = 1, .wanted = &p.wanted},
-				    &p.chain, &err),
-	      "chain");
+	check(npl_device_open_layer_group(
+		      p.device, &(struct npl_layer_group){.n = 1, .layer = &p.list, .n_wanted = 1, .wanted = &p.wanted},
+		      &p.group, &err),
+	      "layer group");
 	if (int8) {
 		check(npl_onednn_load(NPL_ONEDNN_SONAME, &p.onednn, &err), "oneDNN");
 		if (p.onednn.set_num_threads)
@@ -135,7 +135,7 @@ static void bench_product(bool int8)
 	print_ratio(int8 ? "int8, 1024^3" : "float32, 1024^3", macs, seconds, int8 ? 0.85 : 0.9);
 	if (int8 && memcmp(p.y.data, p.direct.data, npl_tensor_bytes(&p.y)))
 		printf("%-52s the two results differ: oneDNN saturates here\n", "");
-	npl_device_close_chain(p.chain);
+	npl_device_close_layer_group(p.group);
 	npl_device_close(p.device);
 	npl_tensor_free(&p.x);
 	npl_tensor_free(&p.w);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers and chains on an opened device (device.h): the driver runs them, the books check what it says. */
+ * Layers and layer groups on an opened device (device.h): the driver runs them, the books check what it says. */
 #include "device_impl.h"
 
 #include <stdlib.h>
@@ -27,11 +27,11 @@ int npl_device_dump_programs(struct npl_device *device, const struct npl_program
 	return 0;
 }
 
-/* The program of a layer, or of an opened chain, for the taker. */
-static int tell_program(struct npl_device *device, const struct npl_layer *layer, void *chain, struct npl_err *err)
+/* The program of a layer, or of an opened layer group, for the taker. */
+static int tell_program(struct npl_device *device, const struct npl_layer *layer, void *group, struct npl_err *err)
 {
 	struct npl_program_dump dump = {0};
-	int rc = chain ? device->driver->dump_chain(device->state, chain, &dump, err)
+	int rc = group ? device->driver->dump_layer_group(device->state, group, &dump, err)
 		       : device->driver->dump_layer(device->state, layer, &dump, err);
 	if (!rc)
 		rc = device->taker->take(device->taker->context, &dump, err);
@@ -63,65 +63,65 @@ int npl_device_run(struct npl_device *device, const struct npl_layer *layer, str
 	return check_result(device, layer, result, err);
 }
 
-struct npl_device_chain {
+struct npl_layer_group_handle {
 	struct npl_device *device;
-	struct npl_chain chain;
-	struct npl_chain_info info;
+	struct npl_layer_group group;
+	struct npl_layer_group_info info;
 	void *opened;
 	bool told; /* its program, to a taker */
 };
 
-bool npl_device_has_chains(const struct npl_device *device)
+bool npl_device_has_layer_groups(const struct npl_device *device)
 {
-	return device->driver->open_chain != NULL;
+	return device->driver->open_layer_group != NULL;
 }
 
-int npl_device_open_chain(struct npl_device *device, const struct npl_chain *chain, struct npl_device_chain **opened,
-			  struct npl_err *err)
+int npl_device_open_layer_group(struct npl_device *device, const struct npl_layer_group *group,
+				struct npl_layer_group_handle **opened, struct npl_err *err)
 {
 	struct npl_err local = {0};
 	*opened = calloc(1, sizeof **opened);
 	if (!*opened)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	**opened = (struct npl_device_chain){.device = device, .chain = *chain};
-	if (!device->driver->open_chain(device->state, chain, &(*opened)->opened, &(*opened)->info, &local))
+	**opened = (struct npl_layer_group_handle){.device = device, .group = *group};
+	if (!device->driver->open_layer_group(device->state, group, &(*opened)->opened, &(*opened)->info, &local))
 		return 0;
 	free(*opened);
 	*opened = NULL;
 	return npl_fail(err, local.code, "%s: %s", device->machine.name, local.msg);
 }
 
-const struct npl_chain_info *npl_device_chain_info(const struct npl_device_chain *chain)
+const struct npl_layer_group_info *npl_device_layer_group_info(const struct npl_layer_group_handle *group)
 {
-	return &chain->info;
+	return &group->info;
 }
 
-int npl_device_run_chain(struct npl_device_chain *chain, const struct npl_chain_watcher *watcher,
-			 struct npl_result *results, struct npl_err *err)
+int npl_device_run_layer_group(struct npl_layer_group_handle *group, const struct npl_layer_group_watcher *watcher,
+			       struct npl_result *results, struct npl_err *err)
 {
-	struct npl_device *device = chain->device;
+	struct npl_device *device = group->device;
 	struct npl_err local = {0};
-	if (device->taker && !chain->told && tell_program(device, NULL, chain->opened, err))
+	if (device->taker && !group->told && tell_program(device, NULL, group->opened, err))
 		return err->code;
-	chain->told |= device->taker != NULL;
+	group->told |= device->taker != NULL;
 	const bool before = begin_run(device);
-	const int rc = device->driver->run_chain(device->state, chain->opened, watcher, results, &local);
+	const int rc = device->driver->run_layer_group(device->state, group->opened, watcher, results, &local);
 	npl_parallel_alone(before);
 	if (rc)
-		return chain->chain.n == 1 ? npl_fail(err, local.code, "%s: layer %s: %s", device->machine.name,
-						      chain->chain.layer[0]->name, local.msg)
+		return group->group.n == 1 ? npl_fail(err, local.code, "%s: layer %s: %s", device->machine.name,
+						      group->group.layer[0]->name, local.msg)
 					   : npl_fail(err, local.code, "%s: layers %s to %s: %s", device->machine.name,
-						      chain->chain.layer[0]->name,
-						      chain->chain.layer[chain->chain.n - 1]->name, local.msg);
-	for (int i = 0; i < chain->chain.n; i++)
-		if (check_result(device, chain->chain.layer[i], &results[i], err))
+						      group->group.layer[0]->name,
+						      group->group.layer[group->group.n - 1]->name, local.msg);
+	for (int i = 0; i < group->group.n; i++)
+		if (check_result(device, group->group.layer[i], &results[i], err))
 			return err->code;
 	return 0;
 }
 
-void npl_device_close_chain(struct npl_device_chain *chain)
+void npl_device_close_layer_group(struct npl_layer_group_handle *group)
 {
-	if (chain)
-		chain->device->driver->close_chain(chain->opened);
-	free(chain);
+	if (group)
+		group->device->driver->close_layer_group(group->opened);
+	free(group);
 }

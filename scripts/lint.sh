@@ -5,8 +5,8 @@
 #
 #     scripts/lint.sh [format] [includes] [paths] [text] [shell] [headers] [cppcheck] [gcc] [symbols] [tidy] [analyse]
 #
-# ANALYSE=changed has clang's analyzer look at the files that are not as they were when all were clean (scripts/analysed.txt, which a
-# clean run over all of them writes), and at a tenth of the others: another tenth with each commit. LINT_BUILD names the flavour
+# ANALYSE=changed has clang's analyzer look at the files that are not as they were when they were clean (scripts/analysed.txt, which every
+# clean run writes), and at a tenth of the others: another tenth with each commit. LINT_BUILD names the flavour
 # whose objects gcc makes, `lint-gcc`.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -128,11 +128,9 @@ changed_or_due()
 
 analyse()
 {
-	if [ "${ANALYSE:-}" = changed ]; then
-		changed_or_due | xargs -P "$jobs" -I FILE bash -c 'analyse_one FILE'
-		return
-	fi
-	analysable | xargs -P "$jobs" -I FILE bash -c 'analyse_one FILE' || return
+	local choose=analysable
+	[ "${ANALYSE:-}" != changed ] || choose=changed_or_due
+	$choose | xargs -P "$jobs" -I FILE bash -c 'analyse_one FILE' || return
 	analysable | xargs sha256sum > scripts/analysed.txt
 }
 

@@ -27,7 +27,7 @@ NEEDED = {
     "build": ["float *data = NULL;"],
     "calibrate": ["struct npl_calibrate how = {0}; struct npl_calibration *calibration; const struct npl_range *ranges; int pass, b, batches = 0;"
                   "struct npl_tensor **batch = NULL;"],
-    "chain": ["const struct npl_layer *const *layers = NULL; const struct npl_tensor *y = NULL; struct npl_device_chain *opened;"
+    "layer_group": ["const struct npl_layer *const *layers = NULL; const struct npl_tensor *y = NULL; struct npl_layer_group_handle *opened;"
               "struct npl_result *results = NULL; int n = 0;"],
     "compare": ["struct npl_samples samples; struct npl_report_context context = {0};"],
     "conformance": [""],

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "npulab/chain.h"
+#include "npulab/layer_group.h"
 #include "tpu_v1.h"
 
 /* Times as fast, per application; NAN: one of the two machines does not run all of it. */
@@ -228,7 +228,7 @@ static int products(const struct npl_validate_options *options, bool wide, const
 	const struct npl_attrs attrs = {.alpha = 1, .beta = 1, .trans_b = true};
 	struct npl_result result[MOST] = {0};
 	struct npl_device *device = NULL;
-	struct npl_device_chain *opened = NULL;
+	struct npl_layer_group_handle *opened = NULL;
 	for (int i = 0; i < n; i++) {
 		y[i] = (struct npl_tensor){
 			.name = "y", .dtype = type, .shape = npl_shape_of(2, rows, k), .quant = {.scale = 1}};
@@ -242,16 +242,16 @@ static int products(const struct npl_validate_options *options, bool wide, const
 					      .timing_only = true};
 		list[i] = &layer[i];
 	}
-	const struct npl_chain chain = {.n = n, .layer = list, .timing_only = true};
+	const struct npl_layer_group group = {.n = n, .layer = list, .timing_only = true};
 	int rc = npl_tpu_open(options, wide, change, n_changes, &device, err);
 	if (!rc)
-		rc = npl_device_open_chain(device, &chain, &opened, err);
+		rc = npl_device_open_layer_group(device, &group, &opened, err);
 	if (!rc)
-		rc = npl_device_run_chain(opened, NULL, result, err);
+		rc = npl_device_run_layer_group(opened, NULL, result, err);
 	*seconds = 0;
 	for (int i = 0; i < n && !rc; i++)
 		*seconds += result[i].seconds;
-	npl_device_close_chain(opened);
+	npl_device_close_layer_group(opened);
 	npl_device_close(device);
 	return rc;
 }

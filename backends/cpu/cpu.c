@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The device `cpu`: this computer's processor as its best libraries use it. Networks come as chains (chain.c). In float32 convolutions,
+ * The device `cpu`: this computer's processor as its best libraries use it. Networks come as layer groups (layer_group.c). In float32 convolutions,
  * global averages and LRN run on oneDNN; Gemm, MatMul and the products of recurrent layers on OpenBLAS; element-wise operators, copies,
  * poolings, sums, normalisations, Softmax and Resize on the kernels of core/ops by all threads; every other one on one. Quantised layers
  * are int8.c's. What is here runs one layer alone: products on OpenBLAS, convolutions by patches where oneDNN is not asked.
@@ -13,7 +13,7 @@
  * gives. */
 #include "cpu.h"
 
-#include "chain.h"
+#include "layer_group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,9 +260,9 @@ const struct npl_driver npl_driver_cpu = {
 	.describe = cpu_describe,
 	.supports = cpu_supports,
 	.run = cpu_run,
-	.open_chain = cpu_chain_open,
-	.run_chain = cpu_chain_run,
-	.close_chain = cpu_chain_close,
+	.open_layer_group = cpu_layer_group_open,
+	.run_layer_group = cpu_layer_group_run,
+	.close_layer_group = cpu_layer_group_close,
 	.open_meter = cpu_open_meter,
 	.assume_power = cpu_assume_power,
 	.facts = cpu_facts,

@@ -132,7 +132,7 @@ int cpu_run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struct n
 
 /* elements.c: operators that work element by element on tensors of one shape (or one element), by all threads. */
 bool cpu_is_by_element(const struct npl_layer *layer); /* whatever its numbers are */
-/* convert.c: between float32 and 8 bits within a chain; NPL_EINPUT: a NaN. */
+/* convert.c: between float32 and 8 bits within a layer group; NPL_EINPUT: a NaN. */
 bool cpu_is_conversion(const struct npl_layer *layer);
 int cpu_convert_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 		    struct npl_result *result, struct npl_err *err);

@@ -3,10 +3,10 @@
  * The cpu device in 8 bits (--set cpu.precision=int8). Conv and Gemm run on the exact integer kernels of core/, shared
  * out among the pool's threads, or on oneDNN's where it is exact and faster; so does MatMul of two tensors (int8_matmul.c); pooling,
  * Relu, Clip, Concat and the Add and Mul of two run on the integers, by the same rule as the simulated machines, operators that only pick
- * values on the bytes, functions of one tensor by a table (int8_table.c). Convolutions of a chain go to oneDNN first (int8_conv.c). All others, as in
+ * values on the bytes, functions of one tensor by a table (int8_table.c). Convolutions of a layer group go to oneDNN first (int8_conv.c). All others, as in
  * the usual runtimes, and what 8 bits cannot hold come as float32 and are done as in float32.
  *
- * In a chain the weights of convolutions are brought into the kernels' form when it is opened. A layer alone is lent its weights: there they are
+ * In a layer group the weights of convolutions are brought into the kernels' form when it is opened. A layer alone is lent its weights: there they are
  * brought on each run, and that is measured. */
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolutions of a chain in 8 bits on oneDNN (int8_conv.h): its kernels make 32-bit sums with channels last, a strip of the result
+ * Convolutions of a layer group in 8 bits on oneDNN (int8_conv.h): its kernels make 32-bit sums with channels last, a strip of the result
  * at a time so that they wait in the second-level cache, and ours bring them to bytes: oneDNN's own way there adds the bias in
  * float32, rounds with the zero point in it and counts no saturations.
  *

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Room for one layer alone, kept from one to the next. */
-#include "chain.h"
 #include "core/computer/clock.h"
 #include "core/measured.h"
 #include "cpu.h"
+#include "layer_group.h"
 #include "room.h"
 #include "widened.h"
 #include <stdlib.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers of float16 and bfloat16 (widened.h). The layer in float32 is a chain of its own, so that it gets oneDNN's kernels and prepared
+ * Layers of float16 and bfloat16 (widened.h). The layer in float32 is a layer group of its own, so that it gets oneDNN's kernels and prepared
  * weights as any; constants are widened when it is opened. Bringing the others to float32 and the results back is the layer's time. */
 #include "widened.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "chain.h"
 #include "core/base/half.h"
 #include "core/computer/clock.h"
+#include "layer_group.h"
 
 #define PIECE_ELEMENTS 32768 /* of a task: some 10 us */
 
@@ -22,7 +22,7 @@ struct cpu_widened {
 	struct npl_tensor tensor[MOST]; /* of `made`: inputs, results from NPL_LAYER_INPUTS on */
 	bool is_wide[MOST];             /* and not as the model has it */
 	size_t offset[MOST], bytes;     /* in the device's memory for wide values; of constants: none */
-	void *chain;
+	void *group;
 };
 
 /* The tensor as the layer in float32 sees it. */
@@ -53,7 +53,7 @@ int cpu_widened_open(struct cpu_state *cpu, const struct npl_layer *layer, bool 
 		     struct npl_err *err)
 {
 	struct cpu_widened *w = *opened = calloc(1, sizeof *w);
-	struct npl_chain_info info;
+	struct npl_layer_group_info info;
 	int rc = w ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	if (rc)
 		return rc;
@@ -70,9 +70,10 @@ int cpu_widened_open(struct cpu_state *cpu, const struct npl_layer *layer, bool 
 	w->made.out = &w->tensor[NPL_LAYER_INPUTS];
 	w->made.timing_only = false; /* whose results have a place here */
 	w->list = &w->made;
-	const struct npl_chain chain = {.n = 1, .layer = &w->list, .n_wanted = 1 + layer->n_more, .wanted = w->wanted};
+	const struct npl_layer_group group = {
+		.n = 1, .layer = &w->list, .n_wanted = 1 + layer->n_more, .wanted = w->wanted};
 	if (!rc)
-		rc = cpu_chain_open(cpu, &chain, &w->chain, &info, err);
+		rc = cpu_layer_group_open(cpu, &group, &w->group, &info, err);
 	if (rc) {
 		cpu_widened_close(w);
 		*opened = NULL;
@@ -84,7 +85,7 @@ void cpu_widened_close(struct cpu_widened *w)
 {
 	if (!w)
 		return;
-	cpu_chain_close(w->chain);
+	cpu_layer_group_close(w->group);
 	for (int i = 0; i < MOST; i++)
 		npl_tensor_free(&w->tensor[i]);
 	free(w);
@@ -154,7 +155,7 @@ int cpu_widened_run(struct cpu_state *cpu, struct cpu_widened *w, const struct n
 		w->tensor[i].data = w->is_wide[i] ? cpu->wide + w->offset[i] : out[k].data;
 	}
 	*seconds = npl_clock_seconds() - begin;
-	rc = cpu_chain_run(cpu, w->chain, NULL, &result, err);
+	rc = cpu_layer_group_run(cpu, w->group, NULL, &result, err);
 	begin = npl_clock_seconds();
 	for (int k = 0; k <= layer->n_more && !rc; k++)
 		if (w->is_wide[NPL_LAYER_INPUTS + k])

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "backends/cuda/chain/cuda.h"
+#include "backends/cuda/layer_group/cuda.h"
 #include "core/computer/clock.h"
 #include "npulab/device.h"
 

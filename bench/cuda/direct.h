@@ -6,7 +6,7 @@
 #ifndef NPULAB_BENCH_CUDA_DIRECT_H
 #define NPULAB_BENCH_CUDA_DIRECT_H
 
-#include "backends/cuda/chain/cuda.h"
+#include "backends/cuda/layer_group/cuda.h"
 #include "backends/cuda/load/nvml.h"
 
 enum { DIRECT_WAYS = 2, DIRECT_ALGORITHMS = 8 };

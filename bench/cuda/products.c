@@ -109,18 +109,18 @@ static double element(enum npl_dtype dtype, const void *data, int64_t i)
 static int compare_results(struct npl_device *device, struct product *p, const struct direct *direct, double *error,
 			   struct npl_err *err)
 {
-	const struct npl_chain chain = {.n = 1, .layer = &p->list, .n_wanted = 1, .wanted = &p->wanted};
+	const struct npl_layer_group group = {.n = 1, .layer = &p->list, .n_wanted = 1, .wanted = &p->wanted};
 	const int64_t count = npl_tensor_count(&p->y);
-	struct npl_device_chain *opened = NULL;
+	struct npl_layer_group_handle *opened = NULL;
 	struct npl_result result = {0};
 	double most = 0, apart = 0;
 	void *found = malloc((size_t)count * npl_dtype_size(direct->result));
 	int rc = found ? npl_tensor_alloc(&p->y, err) : npl_fail(err, NPL_ENOMEM, "out of memory for a result");
 	if (!rc)
-		rc = npl_device_open_chain(device, &chain, &opened, err);
+		rc = npl_device_open_layer_group(device, &group, &opened, err);
 	if (!rc)
-		rc = npl_device_run_chain(opened, NULL, &result, err);
-	npl_device_close_chain(opened);
+		rc = npl_device_run_layer_group(opened, NULL, &result, err);
+	npl_device_close_layer_group(opened);
 	if (!rc)
 		rc = direct_result(direct, found, err);
 	for (int64_t i = 0; i < count && !rc; i++) {
@@ -137,8 +137,9 @@ static int compare_results(struct npl_device *device, struct product *p, const s
 }
 
 /* Both in turns; then the direct call many times over, which tells how far the waits between two calls hold it up. */
-static int take_turns(struct npl_device_chain *chain, const struct direct *direct, const struct bench_options *options,
-		      const struct cu_nvml *nvml, struct figures *f, struct npl_err *err)
+static int take_turns(struct npl_layer_group_handle *group, const struct direct *direct,
+		      const struct bench_options *options, const struct cu_nvml *nvml, struct figures *f,
+		      struct npl_err *err)
 {
 	const struct bench_repeats repeats = bench_repeats(options);
 	double times[2][MOST_TURNS], seconds;
@@ -154,7 +155,7 @@ static int take_turns(struct npl_device_chain *chain, const struct direct *direc
 	     n < MOST_TURNS && n < repeats.most && (n < repeats.least || npl_clock_seconds() - begin < repeats.enough);
 	     n++) {
 		struct npl_result result = {0};
-		if (direct_once(direct, &times[0][n], err) || npl_device_run_chain(chain, NULL, &result, err))
+		if (direct_once(direct, &times[0][n], err) || npl_device_run_layer_group(group, NULL, &result, err))
 			return err->code;
 		times[1][n] = result.seconds;
 	}
@@ -170,22 +171,22 @@ static int measure(struct npl_device *device, bool bytes, int64_t size, const st
 		   const struct cu_nvml *nvml, struct figures *f, struct npl_err *err)
 {
 	const struct cu_device *cuda = npl_device_state(device);
-	struct npl_device_chain *chain = NULL;
+	struct npl_layer_group_handle *group = NULL;
 	struct direct direct = {0};
 	struct product p;
 	*f = (struct figures){.error = NAN};
 	int rc = open_product(cuda->precision == CU_INT8, bytes, size, &p, err);
 	/* nobody wants the result: it stays on the GPU */
-	const struct npl_chain asked = {.n = 1, .layer = &p.list, .n_constant = 1, .constant = &p.constant};
+	const struct npl_layer_group asked = {.n = 1, .layer = &p.list, .n_constant = 1, .constant = &p.constant};
 	if (!rc)
 		rc = open_direct(cuda, &p, options->smallest ? 1 : 7, &direct, err);
 	if (!rc && !bytes && size <= 4096)
 		rc = compare_results(device, &p, &direct, &f->error, err);
 	if (!rc)
-		rc = npl_device_open_chain(device, &asked, &chain, err);
+		rc = npl_device_open_layer_group(device, &asked, &group, err);
 	if (!rc)
-		rc = take_turns(chain, &direct, options, nvml, f, err);
-	npl_device_close_chain(chain);
+		rc = take_turns(group, &direct, options, nvml, f, err);
+	npl_device_close_layer_group(group);
 	direct_close(&direct);
 	close_product(&p);
 	return rc;

@@ -36,9 +36,9 @@ struct timing {
 	double open; /* seconds that this computer took for all that comes before */
 };
 
-/* Runs a layer, by its chain where there is one: once to warm up, then at least `least` times and for so many seconds, or for `most`
+/* Runs a layer, by its layer group where there is one: once to warm up, then at least `least` times and for so many seconds, or for `most`
  * seconds. */
-static int time_layer(struct npl_device *device, const struct npl_layer *layer, struct npl_device_chain *chain,
+static int time_layer(struct npl_device *device, const struct npl_layer *layer, struct npl_layer_group_handle *group,
 		      int least, double seconds, double most, struct timing *t, struct npl_err *err)
 {
 	const double begin = npl_clock_seconds();
@@ -46,7 +46,7 @@ static int time_layer(struct npl_device *device, const struct npl_layer *layer, 
 	*t = (struct timing){.best = INFINITY, .runs = -1};
 	while (t->runs < 1 || (spent < most && (t->runs < least || spent < seconds))) {
 		struct npl_result result = {0};
-		if (chain ? npl_device_run_chain(chain, NULL, &result, err)
+		if (group ? npl_device_run_layer_group(group, NULL, &result, err)
 			  : npl_device_run(device, layer, &result, err))
 			return err->code;
 		if (++t->runs > 0 && result.seconds > 0 && result.seconds < t->best)
@@ -113,15 +113,15 @@ static int measure_size(struct npl_device *device, enum npl_format format, int64
 {
 	const struct npl_device_info *info = npl_device_get_info(device);
 	const double begin = npl_clock_seconds();
-	struct npl_device_chain *chain = NULL;
+	struct npl_layer_group_handle *group = NULL;
 	struct product p;
 	int rc = open_product(info, format, size, true, &p, err);
-	const struct npl_chain asked = {.n = 1, .layer = &p.list, .n_constant = 1, .constant = &p.given};
+	const struct npl_layer_group asked = {.n = 1, .layer = &p.list, .n_constant = 1, .constant = &p.given};
 	if (!rc && p.stays)
-		rc = npl_device_open_chain(device, &asked, &chain, err);
+		rc = npl_device_open_layer_group(device, &asked, &group, err);
 	const double opened = npl_clock_seconds() - begin;
 	if (!rc)
-		rc = time_layer(device, &p.layer, chain, LEAST_RUNS, SIZE_SECONDS, PRODUCT_WALL, t, err);
+		rc = time_layer(device, &p.layer, group, LEAST_RUNS, SIZE_SECONDS, PRODUCT_WALL, t, err);
 	t->open = opened;
 	double rate = rc ? 0 : (double)p.layer.macs / t->best;
 	if (!rc && rate > roof->macs_per_second) {
@@ -130,7 +130,7 @@ static int measure_size(struct npl_device *device, enum npl_format format, int64
 			 t->runs, (long long)size, (long long)size, (long long)size, (long long)size,
 			 format == info->format ? npl_device_precision(info) : npl_format_name(format));
 	}
-	npl_device_close_chain(chain);
+	npl_device_close_layer_group(group);
 	close_product(&p);
 	return rc;
 }

@@ -83,31 +83,31 @@ static int draw_operands(const struct npl_layer_spec *spec, enum npl_format form
 	return 0;
 }
 
-/* One layer on a device; on one that has chains, as a chain of its own, which says what it moves. */
+/* One layer on a device; on one that has layer groups, as a layer group of its own, which says what it moves. */
 struct work {
 	struct npl_device *device;
 	const struct npl_layer *layer;
 	const struct npl_tensor *wanted;
-	struct npl_device_chain *chain; /* NULL: the device has none */
-	struct npl_energy_watch watch;  /* of a real device */
+	struct npl_layer_group_handle *group; /* NULL: the device has none */
+	struct npl_energy_watch watch;        /* of a real device */
 };
 
 static int open_work(struct npl_device *device, const struct npl_layer *layer, struct work *work, struct npl_err *err)
 {
 	*work = (struct work){.device = device, .layer = layer, .wanted = layer->out};
-	if (!npl_device_has_chains(device))
+	if (!npl_device_has_layer_groups(device))
 		return 0;
-	const struct npl_chain alone = {.n = 1,
-					.layer = &work->layer,
-					.n_wanted = 1,
-					.wanted = &work->wanted,
-					.timing_only = layer->timing_only};
-	return npl_device_open_chain(device, &alone, &work->chain, err);
+	const struct npl_layer_group alone = {.n = 1,
+					      .layer = &work->layer,
+					      .n_wanted = 1,
+					      .wanted = &work->wanted,
+					      .timing_only = layer->timing_only};
+	return npl_device_open_layer_group(device, &alone, &work->group, err);
 }
 
 static int run_work(const struct work *work, struct npl_result *result, struct npl_err *err)
 {
-	return work->chain ? npl_device_run_chain(work->chain, NULL, result, err)
+	return work->group ? npl_device_run_layer_group(work->group, NULL, result, err)
 			   : npl_device_run(work->device, work->layer, result, err);
 }
 
@@ -210,8 +210,8 @@ static int judge(const struct npl_layer_spec *spec, const struct npl_layer *laye
 }
 
 /* Operand and result cross the link before and after the layer, but for what it moves within its cycles. */
-static void charge_link(const struct npl_link *link, const struct npl_tensor *tensor, const struct npl_chain_info *info,
-			struct npl_layer_run *row)
+static void charge_link(const struct npl_link *link, const struct npl_tensor *tensor,
+			const struct npl_layer_group_info *info, struct npl_layer_run *row)
 {
 	uint64_t bytes = npl_tensor_bytes(tensor);
 	for (int i = 0; info && i < info->n_moved; i++)
@@ -228,7 +228,7 @@ static void charge_link(const struct npl_link *link, const struct npl_tensor *te
 static int fill_row(const struct work *work, const struct operands *o, struct npl_device_report *report,
 		    struct npl_err *err)
 {
-	const struct npl_chain_info *info = work->chain ? npl_device_chain_info(work->chain) : NULL;
+	const struct npl_layer_group_info *info = work->group ? npl_device_layer_group_info(work->group) : NULL;
 	struct npl_layer_run *row = report->run.layer;
 	row->ran_on = report->name;
 	row->output_dtype = o->y.dtype;
@@ -283,7 +283,7 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 	if (!rc)
 		rc = fill_row(&work, &o, report, err);
 	npl_energy_watch_close(&work.watch);
-	npl_device_close_chain(work.chain);
+	npl_device_close_layer_group(work.group);
 	if (!rc && output) {
 		npl_tensor_free(output);
 		*output = o.y;

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * One batch through a session: each step in order, on its device (in a chain of them where it has chains), as a view or
+ * One batch through a session: each step in order, on its device (in a layer group of them where it has layer groups), as a view or
  * on the host. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "chain.h"
 #include "core/computer/clock.h"
 #include "frontend/graph/values.h"
 #include "frontend/quantise/quantise.h"
-#include "live.h"
+#include "layer_group.h"
 #include "lrn.h"
 #include "npulab/sha256.h"
 #include "npulab/stage.h"
 #include "split.h"
+#include "value_store.h"
 
 /* The layer's tensors in the device's format, brought to its memory. view[] holds those that the device sees otherwise:
  * input 0 in its canonical shape, integers of the model with their scale and zero point. */
-static int gather_inputs(struct npl_live *live, const struct npl_node *node, const struct npl_step *step,
+static int gather_inputs(struct npl_value_store *store, const struct npl_node *node, const struct npl_step *step,
 			 struct npl_tensor *view, struct npl_layer *layer, struct npl_layer_run *row,
 			 struct npl_err *err)
 {
-	enum npl_format format = npl_step_form(live->session, step);
-	live->after = NPL_AT_START;
+	enum npl_format format = npl_step_form(store->session, step);
+	store->after = NPL_AT_START;
 	for (int k = 0; k < step->n_in; k++) {
 		if (node->in[k] < 0 || (k > 0 && step->canonical))
 			continue;
-		if (npl_live_get(live, node->in[k], format, step->device, row, &layer->in[k], err))
+		if (npl_value_store_get(store, node->in[k], format, step->device, row, &layer->in[k], err))
 			return err->code;
 		if (step->written) {
 			view[k] = *layer->in[k];
@@ -80,9 +80,10 @@ static int run_repeated(const struct npl_session *s, const struct npl_step *step
 	return 0;
 }
 
-static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row, double *wall, struct npl_err *err)
+static int run_on_device(struct npl_value_store *store, int i, struct npl_layer_run *row, double *wall,
+			 struct npl_err *err)
 {
-	struct npl_session *s = live->session;
+	struct npl_session *s = store->session;
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
 	const struct npl_value *value = &s->graph->value[step->out];
@@ -92,7 +93,7 @@ static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row
 	struct npl_step_tensors tensors;
 	struct npl_layer layer;
 	npl_step_layer(s, i, &tensors, &layer);
-	if (gather_inputs(live, node, step, view, &layer, row, err))
+	if (gather_inputs(store, node, step, view, &layer, row, err))
 		return err->code;
 	out[0] = tensors.out;
 	layer.out = out;
@@ -114,28 +115,30 @@ static int run_on_device(struct npl_live *live, int i, struct npl_layer_run *row
 	if (step->written)
 		out->quant = (struct npl_quant){0}; /* others see integers */
 	if (!rc)
-		live->after = npl_live_worked(live, step->device, 1, &i, (const struct npl_result *[]){&row->result},
-					      (struct npl_layer_run *[]){row}, live->after);
+		store->after = npl_value_store_worked(store, step->device, 1, &i,
+						      (const struct npl_result *[]){&row->result},
+						      (struct npl_layer_run *[]){row}, store->after);
 	for (int k = 0; k <= layer.n_more; k++)
 		if (rc)
 			npl_tensor_free(&out[k]);
 		else
-			npl_live_put(live, k ? node->out[k] : step->out, format, step->device, &out[k], live->after);
+			npl_value_store_put(store, k ? node->out[k] : step->out, format, step->device, &out[k],
+					    store->after);
 	return rc;
 }
 
-static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, struct npl_err *err)
+static int run_on_host(struct npl_value_store *store, int i, struct npl_layer_run *row, struct npl_err *err)
 {
-	struct npl_session *s = live->session;
+	struct npl_session *s = store->session;
 	const struct npl_node *node = &s->graph->node[i];
 	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
 	const struct npl_tensor **in = calloc((size_t)node->n_in + 1, sizeof *in);
-	live->after = NPL_AT_START;
+	store->after = NPL_AT_START;
 	int rc = in ? 0 : npl_fail(err, NPL_ENOMEM, "node '%s': out of memory", node->name);
 	for (int k = 0; k < node->n_in && !rc; k++) {
 		if (node->in[k] < 0)
 			continue;
-		rc = npl_live_get(live, node->in[k], NPL_FORMAT_F32, NPL_ON_HOST, row, &in[k], err);
+		rc = npl_value_store_get(store, node->in[k], NPL_FORMAT_F32, NPL_ON_HOST, row, &in[k], err);
 	}
 	for (int k = 0; k < node->n_out && !rc; k++) {
 		out[k].shape = npl_shape_of(1, 0);
@@ -151,7 +154,7 @@ static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, 
 	if (!rc) {
 		const struct npl_processor_work work = npl_processor_work_of(node->op, &node->attrs, in, node->n_in,
 									     out, node->n_out, node->macs);
-		live->after = npl_charge_host(live, NPL_WORK_LAYER, -1, &work, row, live->after);
+		store->after = npl_charge_host(store, NPL_WORK_LAYER, -1, &work, row, store->after);
 	}
 	row->result.macs = node->macs;
 	for (int k = 0; k < node->n_out; k++) {
@@ -159,7 +162,7 @@ static int run_on_host(struct npl_live *live, int i, struct npl_layer_run *row, 
 			if (k == 0)
 				row->output_dtype = out[k].dtype;
 			rc = npl_output_made(s, node->out[k], &out[k], row, err);
-			npl_live_put(live, node->out[k], NPL_FORMAT_F32, NPL_ON_HOST, &out[k], live->after);
+			npl_value_store_put(store, node->out[k], NPL_FORMAT_F32, NPL_ON_HOST, &out[k], store->after);
 		} else {
 			npl_tensor_free(&out[k]);
 		}
@@ -238,24 +241,24 @@ static void open_row(const struct npl_session *s, int i, struct npl_layer_run *r
 	}
 }
 
-static int run_step(struct npl_live *live, int i, struct npl_layer_run *row, double *wall, struct npl_err *err)
+static int run_step(struct npl_value_store *store, int i, struct npl_layer_run *row, double *wall, struct npl_err *err)
 {
-	struct npl_session *s = live->session;
+	struct npl_session *s = store->session;
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
 	int rc = 0;
 	if (step->role == NPL_VIEW)
-		rc = npl_live_view_node(live, node, true, row, err);
+		rc = npl_value_store_view_node(store, node, true, row, err);
 	else if (step->factor)
-		rc = npl_lrn_run(live, i, row, wall, err);
+		rc = npl_lrn_run(store, i, row, wall, err);
 	else if (step->slice)
-		rc = npl_split_run(live, i, row, wall, err);
+		rc = npl_split_run(store, i, row, wall, err);
 	else if (step->role == NPL_RAN)
-		rc = step->device == NPL_ON_HOST ? run_on_host(live, i, row, err)
-						 : run_on_device(live, i, row, wall, err);
+		rc = step->device == NPL_ON_HOST ? run_on_host(store, i, row, err)
+						 : run_on_device(store, i, row, wall, err);
 	for (int k = 0; k < node->n_in && !rc; k++)
 		if (node->in[k] >= 0)
-			npl_live_done(live, node->in[k]);
+			npl_value_store_done(store, node->in[k]);
 	return rc;
 }
 
@@ -275,17 +278,18 @@ static struct npl_layer_run *row_of_value(const struct npl_session *s, struct np
 	return &run->layer[producer];
 }
 
-static int take_outputs(struct npl_live *live, struct npl_tensor *outputs, struct npl_run *run, struct npl_err *err)
+static int take_outputs(struct npl_value_store *store, struct npl_tensor *outputs, struct npl_run *run,
+			struct npl_err *err)
 {
-	const struct npl_graph *graph = live->session->graph;
-	live->schedule.delivering = true;
+	const struct npl_graph *graph = store->session->graph;
+	store->schedule.delivering = true;
 	for (int i = 0; i < graph->n_outputs; i++) {
 		int v = graph->output[i];
 		const struct npl_tensor *tensor;
-		struct npl_layer_run outside = {0}, *row = row_of_value(live->session, run, v, &outside);
-		if (npl_live_get(live, v, NPL_FORMAT_F32, NPL_ON_HOST, row, &tensor, err))
+		struct npl_layer_run outside = {0}, *row = row_of_value(store->session, run, v, &outside);
+		if (npl_value_store_get(store, v, NPL_FORMAT_F32, NPL_ON_HOST, row, &tensor, err))
 			return err->code;
-		if (live->session->timing_only)
+		if (store->session->timing_only)
 			continue;
 		outputs[i] = (struct npl_tensor){.name = tensor->name, .dtype = tensor->dtype, .shape = tensor->shape};
 		if (npl_tensor_alloc(&outputs[i], err))
@@ -310,40 +314,40 @@ int npl_session_run(struct npl_session *s, const struct npl_tensor *inputs, stru
 		    struct npl_run *run, struct npl_err *err)
 {
 	const struct npl_graph *graph = s->graph;
-	struct npl_live live = {0};
+	struct npl_value_store store = {0};
 	double wall = 0;
 	int rc = npl_session_plan(s, run, err);
 	if (!rc && !s->timing_only)
 		rc = npl_check_inputs(graph, inputs, err);
 	if (!rc)
-		rc = npl_live_open(s, inputs, &live, err);
-	const struct npl_session_chain *chain = s->chain, *end = s->chain + s->n_chains;
+		rc = npl_value_store_open(s, inputs, &store, err);
+	const struct npl_layer_group_plan *group = s->group, *end = s->group + s->n_layer_groups;
 	for (int i = 0; i < graph->n_nodes && !rc; i++) {
 		npl_stage_step("layer", i + 1, graph->n_nodes, graph->node[i].name);
-		if (chain < end && i == chain->first) {
-			rc = npl_chain_run(&live, chain, run, &wall, err);
-			i = chain++->last;
+		if (group < end && i == group->first) {
+			rc = npl_layer_group_run(&store, group, run, &wall, err);
+			i = group++->last;
 		} else {
-			rc = run_step(&live, i, &run->layer[i], &wall, err);
+			rc = run_step(&store, i, &run->layer[i], &wall, err);
 		}
 	}
 	if (!rc)
-		rc = take_outputs(&live, outputs, run, err);
+		rc = take_outputs(&store, outputs, run, err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++) {
 		run->layer[i].clipped += s->step[i].clipped;
 		run->layer[i].result.saturations += run->layer[i].clipped;
-		rc = charge_surroundings(s, &s->step[i], live.link_bytes + (size_t)i * (size_t)s->n_devices,
+		rc = charge_surroundings(s, &s->step[i], store.link_bytes + (size_t)i * (size_t)s->n_devices,
 					 &run->layer[i], err);
 	}
 	if (!rc)
-		rc = npl_schedule_finish(&live.schedule, graph, s->device, run, err);
+		rc = npl_schedule_finish(&store.schedule, graph, s->device, run, err);
 	if (!rc)
 		rc = charge_waiting(s, run, err);
 	if (!rc)
 		rc = npl_run_total(run, err);
 	run->wall_seconds = wall;
-	if (live.session)
-		npl_live_close(&live);
+	if (store.session)
+		npl_value_store_close(&store);
 	for (int i = 0; rc && outputs && i < graph->n_outputs; i++)
 		npl_tensor_free(&outputs[i]);
 	if (rc)

@@ -35,7 +35,7 @@ static uint64_t made_constants(const struct npl_graph *graph)
  * memory to find out. */
 static uint64_t live_values(const struct npl_graph *graph, uint64_t *all)
 {
-	uint64_t live = 0, peak = 0;
+	uint64_t store = 0, peak = 0;
 	int *left = malloc(((size_t)graph->n_values + 1) * sizeof *left);
 	*all = 0;
 	if (!left)
@@ -46,16 +46,16 @@ static uint64_t live_values(const struct npl_graph *graph, uint64_t *all)
 		const struct npl_node *node = &graph->node[i];
 		for (int k = 0; k < node->n_out; k++)
 			if (node->out[k] >= 0) {
-				live += bytes_of(&graph->value[node->out[k]]);
+				store += bytes_of(&graph->value[node->out[k]]);
 				*all += bytes_of(&graph->value[node->out[k]]);
 			}
-		peak = live > peak ? live : peak;
+		peak = store > peak ? store : peak;
 		for (int k = 0; k < node->n_in; k++)
 			if (node->in[k] >= 0 && !--left[node->in[k]] && graph->value[node->in[k]].producer >= 0)
-				live -= bytes_of(&graph->value[node->in[k]]);
+				store -= bytes_of(&graph->value[node->in[k]]);
 		for (int k = 0; k < node->n_out; k++)
 			if (node->out[k] >= 0 && !left[node->out[k]])
-				live -= bytes_of(&graph->value[node->out[k]]);
+				store -= bytes_of(&graph->value[node->out[k]]);
 	}
 	free(left);
 	return peak;
@@ -116,17 +116,17 @@ uint64_t npl_footprint(const struct npl_graph *graph, const struct npl_samples *
 	uint64_t all, most = 0;
 	if (options->timing_only)
 		return 0;
-	const uint64_t live = live_values(graph, &all);
-	if (live == UINT64_MAX)
-		return live;
+	const uint64_t store = live_values(graph, &all);
+	if (store == UINT64_MAX)
+		return store;
 	for (int d = 0; d < options->n_devices; d++) {
 		if (!device[d])
 			continue; /* it cannot start here */
 		const struct npl_device_info *info = npl_device_get_info(device[d]);
-		const uint64_t bytes = info->kind == NPL_KIND_NULL ? 0 : live + held_by(info, graph, all);
+		const uint64_t bytes = info->kind == NPL_KIND_NULL ? 0 : store + held_by(info, graph, all);
 		most = options->place ? most + bytes : bytes > most ? bytes : most;
 	}
-	most = most > live ? most : live;
+	most = most > store ? most : store;
 	uint64_t bytes = PROGRAM_BYTES + LAYER_BYTES * (uint64_t)graph->n_nodes + made_constants(graph) + most +
 			 2 * outputs_of(graph, npl_samples_batches(graph, samples));
 	if (options->layer_accuracy && !options->no_accuracy)

@@ -72,15 +72,15 @@ bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, cha
 }
 
 /* One operator of the host, out = a * b. */
-static int multiply(struct npl_live *live, const struct npl_tensor *a, const struct npl_tensor *b,
+static int multiply(struct npl_value_store *store, const struct npl_tensor *a, const struct npl_tensor *b,
 		    struct npl_tensor *out, struct npl_layer_run *row, struct npl_err *err)
 {
 	const struct npl_tensor *in[] = {a, b};
 	*out = (struct npl_tensor){.name = a->name, .dtype = NPL_F32, .shape = a->shape};
 	const struct npl_processor_work work = npl_processor_work_of(NPL_OP_MUL, &product_attrs, in, a == b ? 1 : 2,
 								     out, 1, 0);
-	live->after = npl_charge_host(live, NPL_WORK_LAYER, -1, &work, row, live->after);
-	if (live->session->timing_only)
+	store->after = npl_charge_host(store, NPL_WORK_LAYER, -1, &work, row, store->after);
+	if (store->session->timing_only)
 		return 0;
 	if (npl_tensor_alloc(out, err))
 		return err->code;
@@ -88,26 +88,26 @@ static int multiply(struct npl_live *live, const struct npl_tensor *a, const str
 }
 
 /* The squares go, the factor comes: neither is a value of the graph. */
-static void charge_move(struct npl_live *live, int i, enum npl_work work, const struct npl_tensor *tensor,
+static void charge_move(struct npl_value_store *store, int i, enum npl_work work, const struct npl_tensor *tensor,
 			struct npl_layer_run *row)
 {
-	int device = live->session->step[i].device;
-	if (npl_live_memory(live->session, device) != NPL_IN_HOST_MEMORY)
-		live->after = npl_charge_link(live, device, work, -1, npl_tensor_bytes(tensor), row, live->after);
+	int device = store->session->step[i].device;
+	if (npl_value_store_memory(store->session, device) != NPL_IN_HOST_MEMORY)
+		store->after = npl_charge_link(store, device, work, -1, npl_tensor_bytes(tensor), row, store->after);
 }
 
-static void charge_conversion(struct npl_live *live, const struct npl_tensor *a, const struct npl_tensor *b,
+static void charge_conversion(struct npl_value_store *store, const struct npl_tensor *a, const struct npl_tensor *b,
 			      struct npl_layer_run *row)
 {
 	const struct npl_processor_work work = npl_processor_conversion(a, b);
-	live->after = npl_charge_host(live, NPL_WORK_CONVERSION, -1, &work, row, live->after);
+	store->after = npl_charge_host(store, NPL_WORK_CONVERSION, -1, &work, row, store->after);
 }
 
 /* squares, in float, become the factor, in float; both in the host's memory. */
-static int make_factor(struct npl_live *live, int i, const struct npl_tensor *squares, struct npl_tensor *factor,
-		       struct npl_layer_run *row, double *wall, struct npl_err *err)
+static int make_factor(struct npl_value_store *store, int i, const struct npl_tensor *squares,
+		       struct npl_tensor *factor, struct npl_layer_run *row, double *wall, struct npl_err *err)
 {
-	const struct npl_session *s = live->session;
+	const struct npl_session *s = store->session;
 	const struct npl_step *step = &s->step[i];
 	enum npl_format format = npl_step_format(s, step);
 	struct npl_tensor in = describe(squares->name, format, step, step->x_quant),
@@ -121,42 +121,43 @@ static int make_factor(struct npl_live *live, int i, const struct npl_tensor *sq
 	if (!rc && !s->timing_only)
 		rc = npl_tensor_alloc(&out, err);
 	if (!rc) {
-		charge_conversion(live, squares, &in, row);
-		charge_move(live, i, NPL_WORK_TO_DEVICE, &in, row);
+		charge_conversion(store, squares, &in, row);
+		charge_move(store, i, NPL_WORK_TO_DEVICE, &in, row);
 		double start = npl_clock_seconds();
 		rc = npl_device_run(s->device[step->device], &layer, &row->result, err);
 		*wall += npl_clock_seconds() - start;
 		/* The network's, which are the same on every device. */
 		row->result.macs = s->graph->node[i].macs;
-		live->after = npl_live_worked(live, step->device, 1, &i, (const struct npl_result *[]){&row->result},
-					      (struct npl_layer_run *[]){row}, live->after);
+		store->after = npl_value_store_worked(store, step->device, 1, &i,
+						      (const struct npl_result *[]){&row->result},
+						      (struct npl_layer_run *[]){row}, store->after);
 	}
 	*factor = (struct npl_tensor){.name = out.name, .dtype = NPL_F32, .shape = out.shape};
 	if (!rc && !s->timing_only)
 		rc = npl_dequantise(&out, factor, err);
 	if (!rc) {
-		charge_move(live, i, NPL_WORK_TO_HOST, &out, row);
-		charge_conversion(live, &out, factor, row);
+		charge_move(store, i, NPL_WORK_TO_HOST, &out, row);
+		charge_conversion(store, &out, factor, row);
 	}
 	npl_tensor_free(&in);
 	npl_tensor_free(&out);
 	return rc;
 }
 
-int npl_lrn_run(struct npl_live *live, int i, struct npl_layer_run *row, double *wall, struct npl_err *err)
+int npl_lrn_run(struct npl_value_store *store, int i, struct npl_layer_run *row, double *wall, struct npl_err *err)
 {
-	struct npl_session *s = live->session;
+	struct npl_session *s = store->session;
 	const struct npl_node *node = &s->graph->node[i];
 	struct npl_tensor squares = {0}, factor = {0}, y = {0};
 	const struct npl_tensor *x;
-	live->after = NPL_AT_START;
-	int rc = npl_live_get(live, node->in[0], NPL_FORMAT_F32, NPL_ON_HOST, row, &x, err);
+	store->after = NPL_AT_START;
+	int rc = npl_value_store_get(store, node->in[0], NPL_FORMAT_F32, NPL_ON_HOST, row, &x, err);
 	if (!rc)
-		rc = multiply(live, x, x, &squares, row, err);
+		rc = multiply(store, x, x, &squares, row, err);
 	if (!rc)
-		rc = make_factor(live, i, &squares, &factor, row, wall, err);
+		rc = make_factor(store, i, &squares, &factor, row, wall, err);
 	if (!rc)
-		rc = multiply(live, x, &factor, &y, row, err);
+		rc = multiply(store, x, &factor, &y, row, err);
 	npl_tensor_free(&squares);
 	npl_tensor_free(&factor);
 	if (rc) {
@@ -169,6 +170,6 @@ int npl_lrn_run(struct npl_live *live, int i, struct npl_layer_run *row, double 
 		npl_tensor_free(&y);
 		return err->code;
 	}
-	npl_live_put(live, node->out[0], NPL_FORMAT_F32, NPL_ON_HOST, &y, live->after);
+	npl_value_store_put(store, node->out[0], NPL_FORMAT_F32, NPL_ON_HOST, &y, store->after);
 	return 0;
 }

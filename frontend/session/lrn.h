@@ -6,7 +6,7 @@
 #ifndef NPULAB_FRONTEND_LRN_H
 #define NPULAB_FRONTEND_LRN_H
 
-#include "live.h"
+#include "value_store.h"
 
 /* Whether the device of LRN node i, whose plain step is given, is asked for the factor. */
 bool npl_lrn_is_split(const struct npl_session *s, int i, const struct npl_step *step);
@@ -15,6 +15,6 @@ bool npl_lrn_is_split(const struct npl_session *s, int i, const struct npl_step 
 bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n);
 
 /* Runs it, charged to the row; *wall grows by the device's time. */
-int npl_lrn_run(struct npl_live *live, int i, struct npl_layer_run *row, double *wall, struct npl_err *err);
+int npl_lrn_run(struct npl_value_store *store, int i, struct npl_layer_run *row, double *wall, struct npl_err *err);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * What is noted of a step's result in its row, and who watches it. */
-#include "chain.h"
 #include "core/computer/clock.h"
 #include "frontend/graph/values.h"
 #include "frontend/quantise/quantise.h"
-#include "live.h"
+#include "layer_group.h"
 #include "lrn.h"
 #include "npulab/sha256.h"
 #include "npulab/stage.h"
 #include "split.h"
+#include "value_store.h"
 
 int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor *tensor, struct npl_layer_run *row,
 		    struct npl_err *err)

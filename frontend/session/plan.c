@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chain.h"
 #include "core/base/half.h"
 #include "core/base/refuse.h"
 #include "frontend/quantise/quantise.h"
+#include "layer_group.h"
 #include "lrn.h"
 #include "npulab/stage.h"
 #include "split.h"
@@ -465,7 +465,7 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 		rc = plan_node(s, i, options->place, err);
 	}
 	if (!rc)
-		rc = npl_chains_open(s, err);
+		rc = npl_layer_groups_open(s, err);
 	if (rc) {
 		npl_session_close(s);
 		return rc;
@@ -484,8 +484,8 @@ bool npl_session_uses(const struct npl_session *session, int device)
 	bool used = false;
 	for (int i = 0; i < session->graph->n_nodes; i++)
 		used |= session->step[i].role == NPL_RAN && session->step[i].device == device;
-	for (int c = 0; c < session->n_chains; c++) /* which may but convert */
-		used |= session->chain[c].device == device;
+	for (int c = 0; c < session->n_layer_groups; c++) /* which may but convert */
+		used |= session->group[c].device == device;
 	return used;
 }
 
@@ -498,7 +498,7 @@ void npl_session_close(struct npl_session *s)
 {
 	if (!s)
 		return;
-	npl_chains_close(s);
+	npl_layer_groups_close(s);
 	npl_device_close(s->own_host);
 	for (int i = 0; s->step && i < s->graph->n_nodes; i++) {
 		npl_tensor_free(&s->step[i].weight);
@@ -512,7 +512,7 @@ void npl_session_close(struct npl_session *s)
 	free(s->range_of);
 	free(s->matters);
 	free(s->reader);
-	free(s->group);
+	free(s->sharing);
 	free(s->written);
 	free(s->own);
 	npl_arena_free(&s->arena);

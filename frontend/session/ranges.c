@@ -13,12 +13,12 @@
 #include "stay_float.h"
 #include "written.h"
 
-/* The value that stands for the group of v. The way to it, which a chain of joins makes long, is halved for those who ask next. */
-static int group_of(const struct npl_session *s, int v)
+/* The value that stands for those that share a scale with v. The way to it, which a row of joins makes long, is halved for those who ask next. */
+static int sharing_root(const struct npl_session *s, int v)
 {
-	int *const group = s->group;
-	for (; group[v] != v; v = group[v])
-		group[v] = group[group[v]];
+	int *const sharing = s->sharing;
+	for (; sharing[v] != v; v = sharing[v])
+		sharing[v] = sharing[sharing[v]];
 	return v;
 }
 
@@ -37,15 +37,15 @@ static struct npl_range both(struct npl_range a, struct npl_range b)
 
 void npl_ranges_join(struct npl_session *s, int a, int b)
 {
-	if (s->group[a] < 0)
-		s->group[a] = a;
-	if (s->group[b] < 0)
-		s->group[b] = b;
-	a = group_of(s, a);
-	b = group_of(s, b);
+	if (s->sharing[a] < 0)
+		s->sharing[a] = a;
+	if (s->sharing[b] < 0)
+		s->sharing[b] = b;
+	a = sharing_root(s, a);
+	b = sharing_root(s, b);
 	if (a == b)
 		return;
-	s->group[b] = a;
+	s->sharing[b] = a;
 	if (s->range)
 		s->range[a] = both(s->range[a], s->range[b]);
 	if (s->range_int8)
@@ -96,8 +96,8 @@ struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format 
 	struct npl_quant quant;
 	if (own_quant(s, format, v, &own))
 		return own.quant;
-	if (s->group[from] >= 0)
-		from = group_of(s, from);
+	if (s->sharing[from] >= 0)
+		from = sharing_root(s, from);
 	else if (maker >= 0 && npl_quant_of_function(format, s->graph->node[maker].op, &quant))
 		return quant;
 	return npl_session_quant_of_range(s, format, range_at(s, format, from));
@@ -154,17 +154,17 @@ int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, const
 	const struct npl_graph *graph = s->graph;
 	size_t n = (size_t)graph->n_values + 1;
 	s->range_of = calloc(n, sizeof *s->range_of);
-	s->group = calloc(n, sizeof *s->group);
+	s->sharing = calloc(n, sizeof *s->sharing);
 	s->written = calloc(n, sizeof *s->written);
 	s->own = calloc(n, sizeof *s->own);
-	if (!s->range_of || !s->group || !s->written || !s->own)
+	if (!s->range_of || !s->sharing || !s->written || !s->own)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	if (copy_ranges(ranges, graph->n_values, &s->range, err) ||
 	    copy_ranges(ranges_int8, graph->n_values, &s->range_int8, err))
 		return err->code;
 	for (int v = 0; v < graph->n_values; v++) {
 		s->range_of[v] = v;
-		s->group[v] = -1;
+		s->sharing[v] = -1;
 	}
 	for (int i = 0; i < graph->n_nodes && ranges && !s->timing_only; i++)
 		for (int k = 0; k < graph->node[i].n_in && is_elementwise(graph->node[i].op); k++) {
@@ -183,7 +183,7 @@ static bool is_calibrated(const struct npl_session *s, enum npl_format format, i
 	struct npl_quant quant;
 	if (own_quant(s, format, v, &own) || (s->q16_plain && format == NPL_FORMAT_Q16))
 		return false;
-	if (s->group[from] >= 0)
+	if (s->sharing[from] >= 0)
 		return true;
 	return !s->graph->value[from].constant &&
 	       !(maker >= 0 && npl_quant_of_function(format, s->graph->node[maker].op, &quant));

@@ -40,7 +40,7 @@ struct npl_own_quant {
 	bool only;              /* nobody reads the value but by its QuantizeLinear */
 };
 
-struct npl_session_chain; /* chain.h */
+struct npl_layer_group_plan; /* layer_group.h */
 
 #define NPL_MOST_TENSORS (NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS) /* of a layer */
 
@@ -48,9 +48,9 @@ struct npl_session {
 	struct npl_graph *graph;
 	int n_devices;
 	struct npl_device **device;
-	struct npl_step *step;           /* per node */
-	int n_chains;                    /* runs of steps that go to their device together; the others go one by one */
-	struct npl_session_chain *chain; /* in the order of nodes */
+	struct npl_step *step; /* per node */
+	int n_layer_groups;    /* runs of steps that go to their device together; the others go one by one */
+	struct npl_layer_group_plan *group; /* in the order of nodes */
 	struct npl_tensor *scratch;   /* NPL_MOST_TENSORS of the layer that is planned or run: too many for a stack */
 	struct npl_range *range;      /* per value; NULL when no device needs it */
 	struct npl_range *range_int8; /* likewise, of the format int8; NULL: the same */
@@ -61,7 +61,7 @@ struct npl_session {
 	struct npl_own_quant *own; /* per value that is no view of another */
 	bool quantised;            /* the model has a QuantizeLinear */
 	struct npl_quant *written; /* per value: of integers that the model itself has; scale 0: not known */
-	int *group; /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
+	int *sharing; /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
 	struct npl_device *own_host;            /* opened here, as the options name none; or NULL */
 	const struct npl_processor_model *host; /* the figures of the modelled host */
 	bool q16_plain, timing_only, alone, hash, host_in, host_out;
@@ -74,7 +74,7 @@ struct npl_session {
 #define NPL_IN_FLOATS "in float32: "
 
 enum npl_format npl_step_format(const struct npl_session *s, const struct npl_step *step);
-/* The form (live.h) of the values that the step reads and makes: its device's format, or the values as the graph has them. */
+/* The form (value_store.h) of the values that the step reads and makes: its device's format, or the values as the graph has them. */
 enum npl_format npl_step_form(const struct npl_session *s, const struct npl_step *step);
 
 /* ranges.c: quantisation of what has this range, as the session's options say. */

@@ -96,10 +96,10 @@ bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *w
 }
 
 /* One slice, put where its readers find it. */
-static int run_slice(struct npl_live *live, int i, int k, const struct npl_tensor *x, struct npl_tensor *out,
+static int run_slice(struct npl_value_store *store, int i, int k, const struct npl_tensor *x, struct npl_tensor *out,
 		     struct npl_layer_run *row, double *wall, struct npl_err *err)
 {
-	struct npl_session *s = live->session;
+	struct npl_session *s = store->session;
 	struct npl_device *device = s->device[s->step[i].device];
 	struct npl_layer layer;
 	struct npl_result result = {0};
@@ -117,16 +117,16 @@ static int run_slice(struct npl_live *live, int i, int k, const struct npl_tenso
 	return rc ? rc : npl_output_made(s, s->graph->node[i].out[k], out, row, err);
 }
 
-int npl_split_run(struct npl_live *live, int i, struct npl_layer_run *row, double *wall, struct npl_err *err)
+int npl_split_run(struct npl_value_store *store, int i, struct npl_layer_run *row, double *wall, struct npl_err *err)
 {
-	struct npl_session *s = live->session;
+	struct npl_session *s = store->session;
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
 	enum npl_format form = npl_step_form(s, step);
 	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
 	const struct npl_tensor *given;
-	live->after = NPL_AT_START;
-	int rc = npl_live_get(live, node->in[0], form, step->device, row, &given, err);
+	store->after = NPL_AT_START;
+	int rc = npl_value_store_get(store, node->in[0], form, step->device, row, &given, err);
 	if (rc)
 		return rc;
 	struct npl_tensor x = *given;
@@ -134,15 +134,16 @@ int npl_split_run(struct npl_live *live, int i, struct npl_layer_run *row, doubl
 	x.quant = step->x_quant;
 	for (int k = 0; k < node->n_out && !rc; k++)
 		if (npl_split_read(s, i, k))
-			rc = run_slice(live, i, k, &x, &out[k], row, wall, err);
+			rc = run_slice(store, i, k, &x, &out[k], row, wall, err);
 	if (!rc)
-		live->after = npl_live_worked(live, step->device, 1, &i, (const struct npl_result *[]){&row->result},
-					      (struct npl_layer_run *[]){row}, live->after);
+		store->after = npl_value_store_worked(store, step->device, 1, &i,
+						      (const struct npl_result *[]){&row->result},
+						      (struct npl_layer_run *[]){row}, store->after);
 	for (int k = 0; k < node->n_out; k++) {
 		if (step->written)
 			out[k].quant = (struct npl_quant){0}; /* others see integers */
 		if (!rc && npl_split_read(s, i, k))
-			npl_live_put(live, node->out[k], form, step->device, &out[k], live->after);
+			npl_value_store_put(store, node->out[k], form, step->device, &out[k], store->after);
 		else
 			npl_tensor_free(&out[k]);
 	}

@@ -5,7 +5,7 @@
 #ifndef NPULAB_FRONTEND_SPLIT_H
 #define NPULAB_FRONTEND_SPLIT_H
 
-#include "live.h"
+#include "value_store.h"
 
 /* Whether node i, whose plain step is given, is one for its device. */
 bool npl_split_is(const struct npl_session *s, int i, const struct npl_step *step);
@@ -20,6 +20,6 @@ bool npl_split_read(const struct npl_session *s, int i, int k);
 void npl_split_layer(const struct npl_session *s, int i, int k, struct npl_tensor *out, struct npl_layer *layer);
 
 /* Runs it, charged to the row; *wall grows by the device's time. */
-int npl_split_run(struct npl_live *live, int i, struct npl_layer_run *row, double *wall, struct npl_err *err);
+int npl_split_run(struct npl_value_store *store, int i, struct npl_layer_run *row, double *wall, struct npl_err *err);
 
 #endif

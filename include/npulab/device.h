@@ -15,10 +15,10 @@
 #ifndef NPULAB_DEVICE_H
 #define NPULAB_DEVICE_H
 
-#include "npulab/chain.h"
 #include "npulab/energy_meter.h"
 #include "npulab/facts.h"
 #include "npulab/layer.h"
+#include "npulab/layer_group.h"
 #include "npulab/params.h"
 #include "npulab/result.h"
 #include "npulab/stats.h"
@@ -63,13 +63,13 @@ struct npl_device_info {
 	bool several;         /* it takes layers with several results, every other device is not asked */
 	bool integers;        /* it takes Conv and Gemm of 8-bit integers, whatever its own format is */
 	bool floats;          /* its format is of integers, and it takes layers in float32 as well */
-	bool converts;   /* and in chains brings values from one to the other: layer.h, QuantizeLinear with one input */
-	bool products;   /* of integers it multiplies two matrices that are both computed, too (MatMul) */
-	bool lrn_factor; /* of LRN it is asked for the factor (layer.h), unless in float32 */
-	const char *engine;             /* "fast", "rtl"; NULL for a real device */
-	double clock_hz;                /* 0: has no cycle count */
-	double peak_macs_per_second;    /* 0: not known */
-	const char *memory_yaml;        /* NULL: none; the memory that a line of the machine's file names, in full */
+	bool converts; /* and in layer groups brings values from one to the other: layer.h, QuantizeLinear with one input */
+	bool products;               /* of integers it multiplies two matrices that are both computed, too (MatMul) */
+	bool lrn_factor;             /* of LRN it is asked for the factor (layer.h), unless in float32 */
+	const char *engine;          /* "fast", "rtl"; NULL for a real device */
+	double clock_hz;             /* 0: has no cycle count */
+	double peak_macs_per_second; /* 0: not known */
+	const char *memory_yaml;     /* NULL: none; the memory that a line of the machine's file names, in full */
 	double memory_bytes_per_second; /* of the memory that weights come from, at most; 0: not known */
 	bool memory_of_weights;         /* and nothing but weights does: inputs and results are elsewhere */
 	double static_watts;       /* drawn also while the device waits for the host or a link; 0: none or not known */
@@ -119,18 +119,18 @@ struct npl_driver {
 	/* Runs a supported layer: fills out (unless timing_only) and the result. The seconds of a device with a clock_hz are not the driver's:
 	 * npl_device_run makes them of the cycles. */
 	int (*run)(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err);
-	/* Optional, all three or none: chains of supported layers (chain.h). results[i] is layer i's share; shares sum to the
-	 * whole. open_chain: NPL_EDEVICE, together they do not go. */
-	int (*open_chain)(void *state, const struct npl_chain *chain, void **opened, struct npl_chain_info *info,
-			  struct npl_err *err);
-	int (*run_chain)(void *state, void *opened, const struct npl_chain_watcher *watcher, struct npl_result *results,
-			 struct npl_err *err);
-	void (*close_chain)(void *opened); /* accepts NULL */
-	const struct npl_isa *isa;         /* its instruction set (program.h); NULL: none */
-	/* Optional, with isa: the program of a layer, or of a chain that is about to run (program_dump.h), into a zeroed dump. */
+	/* Optional, all three or none: layer groups of supported layers (layer_group.h). results[i] is layer i's share; shares sum to the
+	 * whole. open_layer_group: NPL_EDEVICE, together they do not go. */
+	int (*open_layer_group)(void *state, const struct npl_layer_group *group, void **opened,
+				struct npl_layer_group_info *info, struct npl_err *err);
+	int (*run_layer_group)(void *state, void *opened, const struct npl_layer_group_watcher *watcher,
+			       struct npl_result *results, struct npl_err *err);
+	void (*close_layer_group)(void *opened); /* accepts NULL */
+	const struct npl_isa *isa;               /* its instruction set (program.h); NULL: none */
+	/* Optional, with isa: the program of a layer, or of a layer group that is about to run (program_dump.h), into a zeroed dump. */
 	int (*dump_layer)(void *state, const struct npl_layer *layer, struct npl_program_dump *dump,
 			  struct npl_err *err);
-	int (*dump_chain)(void *state, void *opened, struct npl_program_dump *dump, struct npl_err *err);
+	int (*dump_layer_group)(void *state, void *opened, struct npl_program_dump *dump, struct npl_err *err);
 	/* Optional, for real devices: a meter of what this device draws; NPL_EDEVICE with the reason why there is none. */
 	int (*open_meter)(void *state, struct npl_energy_meter *meter, struct npl_err *err);
 	/* Optional: what it is assumed to draw where nothing can be measured. */
@@ -189,16 +189,16 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
 int npl_device_run(struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
 		   struct npl_err *err);
 
-/* Chains, on a device that has them; the books of every layer are balanced. NPL_EDEVICE: these layers do not go together.
+/* Layer groups, on a device that has them; the books of every layer are balanced. NPL_EDEVICE: these layers do not go together.
  * The watcher may be NULL. */
-bool npl_device_has_chains(const struct npl_device *device);
-struct npl_device_chain; /* opaque; of its device until it is closed */
-int npl_device_open_chain(struct npl_device *device, const struct npl_chain *chain, struct npl_device_chain **opened,
-			  struct npl_err *err);
-const struct npl_chain_info *npl_device_chain_info(const struct npl_device_chain *chain);
-int npl_device_run_chain(struct npl_device_chain *chain, const struct npl_chain_watcher *watcher,
-			 struct npl_result *results, struct npl_err *err);
-void npl_device_close_chain(struct npl_device_chain *chain); /* accepts NULL */
+bool npl_device_has_layer_groups(const struct npl_device *device);
+struct npl_layer_group_handle; /* opaque; of its device until it is closed */
+int npl_device_open_layer_group(struct npl_device *device, const struct npl_layer_group *group,
+				struct npl_layer_group_handle **opened, struct npl_err *err);
+const struct npl_layer_group_info *npl_device_layer_group_info(const struct npl_layer_group_handle *group);
+int npl_device_run_layer_group(struct npl_layer_group_handle *group, const struct npl_layer_group_watcher *watcher,
+			       struct npl_result *results, struct npl_err *err);
+void npl_device_close_layer_group(struct npl_layer_group_handle *group); /* accepts NULL */
 
 /* NPL_EDEVICE, with the reason: nothing of it can be measured. */
 int npl_device_open_meter(struct npl_device *device, struct npl_energy_meter *meter, struct npl_err *err);

@@ -35,7 +35,7 @@
  *            AveragePool       y = round(sum of x' / count) + x_zero, exactly
  *            Relu, Clip, MaxPool, Slice, Transpose, views: x's integers, the greatest of them, or limits
  *                              L = saturate(round(limit / x_scale) + x_zero)
- *            QuantizeLinear, DequantizeLinear with x alone (npl_device_info.converts), in chains: between float32 and integers by the
+ *            QuantizeLinear, DequantizeLinear with x alone (npl_device_info.converts), in layer groups: between float32 and integers by the
  *                              scale and zero point of the integer side, y = saturate(round(x / y_scale) + y_zero), NPL_EINPUT where x
  *                              is a NaN; y = float32(x') * x_scale. Saturations are counted
  *            The two rows before that give y the type, scale and zero point of x. Slice, Transpose and a Concat of inputs

@@ -37,7 +37,7 @@ struct npl_program_taker {
 };
 
 /* From now on the taker (borrowed) is given the programs of npl_device_run, and of each layer group when it is first run by
- * npl_device_run_chain. NULL: nobody is. NPL_EUSAGE: the device makes no programs, naming the drivers that do. */
+ * npl_device_run_layer_group. NULL: nobody is. NPL_EUSAGE: the device makes no programs, naming the drivers that do. */
 int npl_device_dump_programs(struct npl_device *device, const struct npl_program_taker *taker, struct npl_err *err);
 
 #ifdef __cplusplus

@@ -64,7 +64,7 @@ struct npl_session_options {
 	bool q16_plain;       /* Q6.10 at 2^-10 for every tensor; else each has the power of two that its values need */
 	bool timing_only;     /* cycles and counters, no values: outputs stay unallocated */
 	bool alone;           /* every layer is a program of its own: its time is not shared with its neighbours' */
-	bool host_in;         /* devices with chains: inputs cross the link within their cycles, not before, */
+	bool host_in;         /* devices with layer groups: inputs cross the link within their cycles, not before, */
 	const bool *kept;     /* but for these (per value), which are there from before; NULL: none */
 	bool host_out;        /* likewise: outputs, not after */
 };
@@ -136,7 +136,7 @@ struct npl_run {
 	uint64_t link_bytes, macs, device_macs;            /* device_macs: without those the host did */
 	uint64_t bytes[NPL_MEM_LEVELS];
 	uint64_t saturations, overflows;
-	uint64_t peak_buffer_bytes; /* of a device's on-chip memory, that chains hold at once; 0: not known */
+	uint64_t peak_buffer_bytes; /* of a device's on-chip memory, that layer groups hold at once; 0: not known */
 	int n_energy;
 	struct npl_energy energy[NPL_MAX_RUN_ENERGY]; /* by component and origin */
 	double wall_seconds;                          /* the devices' run() calls, as this computer felt them */

@@ -3,7 +3,7 @@
  * When the work of a run takes place. The host, each device and each device's link are resources: a resource does one
  * piece of work at a time, in the order of the graph's nodes, and never takes up a later one before an earlier one. A piece
  * begins as soon as what it reads is there and its resource is free, so branches of a graph overlap where they use
- * different resources. A chain of layers (npulab/chain.h) is one piece of its device's work; it begins when all that it
+ * different resources. A layer group (npulab/layer_group.h) is one piece of its device's work; it begins when all that it
  * reads is there. What the caller takes out comes last on its resources.
  */
 #ifndef NPULAB_TIMELINE_H

@@ -22,7 +22,7 @@ static void save(const char *folder, const char *name, struct npl_shape shape, f
 }
 
 /* One network: x (N,3), with N open unless `rows` says it, through two operators at most. */
-struct chain {
+struct group {
 	const char *op, *inputs, *then, *then_inputs; /* t is the first's result */
 	const char *attr;
 	int64_t value;
@@ -31,7 +31,7 @@ struct chain {
 	int opset;
 };
 
-static void write_chain(const char *folder, const char *name, const struct chain *c, int64_t rows)
+static void write_layer_group(const char *folder, const char *name, const struct group *c, int64_t rows)
 {
 	struct onnx_writer g = {0}, attrs = {0};
 	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){rows, COLUMNS});
@@ -63,7 +63,7 @@ static void check_same_file(const char *folder, const char *a, const char *b, co
 	free(two);
 }
 
-static const struct chain mixing[] = {
+static const struct group mixing[] = {
 	{.op = "Transpose", .inputs = "x", .then = "MatMul", .then_inputs = "x t", .says = "node 'second' (MatMul)"},
 	{.op = "Softmax", .inputs = "x", .attr = "axis", .says = "node 'first' (Softmax)"},
 	{.op = "LpNormalization", .inputs = "x", .attr = "axis", .says = "node 'first' (LpNormalization)"},
@@ -97,8 +97,8 @@ Test(cli_batches, mixed_samples_are_one_batch)
 	const struct cli_how how = {.folder = folder};
 	save(folder, "x.npy", npl_shape_of(2, ROWS, COLUMNS), -1);
 	for (size_t i = 0; i < sizeof mixing / sizeof *mixing; i++) {
-		const struct chain *c = &mixing[i];
-		write_chain(folder, "net.onnx", c, -1);
+		const struct group *c = &mixing[i];
+		write_layer_group(folder, "net.onnx", c, -1);
 		json_t *open = cli_json(&how, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy",
 					"--output", "@/open.npy", "--json", "-");
 		cr_assert(strstr(cli_text(cli_at(open, "model.one_batch")), c->says), "%s: '%s', expected '%s'", c->op,
@@ -120,7 +120,7 @@ Test(cli_batches, mixed_samples_are_one_batch)
 			 {"run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy", "--batch", "8"}},
 		};
 		cli_check_refusals(folder, refused, 2);
-		write_chain(folder, "fixed.onnx", c, strcmp(c->op, "TopK") ? 1 : 2);
+		write_layer_group(folder, "fixed.onnx", c, strcmp(c->op, "TopK") ? 1 : 2);
 		const struct cli_refusal fixed = {
 			3, c->says, {"run", "@/fixed.onnx", "--device", "reference", "--input", "@/x.npy"}};
 		cli_check_refusals(folder, &fixed, 1);
@@ -134,7 +134,7 @@ Test(cli_batches, mixed_samples_are_one_batch)
 /* The same bits in batches of 1, 3 (the last filled up) and 7. */
 Test(cli_batches, independent_samples_are_cut)
 {
-	static const struct chain kept[] = {
+	static const struct group kept[] = {
 		{.op = "Softmax", .inputs = "x", .attr = "axis", .value = 1},
 		{.op = "Softmax", .inputs = "x", .attr = "axis", .value = 1, .opset = 11},
 		{.op = "MatMul", .inputs = "x w", .then = "Relu", .then_inputs = "t"},
@@ -156,7 +156,7 @@ Test(cli_batches, independent_samples_are_cut)
 	save(folder, "x.npy", npl_shape_of(2, ROWS, COLUMNS), -1);
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
 		static const char *const batch[] = {"1", "3", "7"};
-		write_chain(folder, "net.onnx", &kept[i], -1);
+		write_layer_group(folder, "net.onnx", &kept[i], -1);
 		for (int b = 0; b < 3; b++) {
 			char name[16], at[24];
 			snprintf(name, sizeof name, "%s.npy", batch[b]);

@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 #include "cli/waiting.h"
-#include "npulab/chain.h"
+#include "npulab/layer_group.h"
 #include "npulab/stage.h"
 #include "npulab/text.h"
 #include "tests/kit/cli_run.h"
@@ -144,20 +144,20 @@ Test(waiting, an_output_without_a_reader)
 	cli_remove_folder(folder);
 }
 
-/* Layers of a chain are counted in their network, where the chain says which they are. */
-Test(waiting, layers_of_a_chain_are_counted_in_the_network)
+/* Layers of a layer group are counted in their network, where the layer group says which they are. */
+Test(waiting, layers_of_a_layer_group_are_counted_in_the_network)
 {
 	const struct npl_layer named = {.name = "conv1"}, *const layers[] = {&named, &named};
-	struct npl_chain chain = {.n = 2, .layer = layers};
+	struct npl_layer_group group = {.n = 2, .layer = layers};
 	char text[NPL_STAGE_TEXT];
 	npl_stage_watch(true);
 	npl_stage_part("cpu, run 3", NULL, 0, 0);
-	npl_chain_stage(&chain, 1);
+	npl_layer_group_stage(&group, 1);
 	cr_assert(npl_stage_text(text, sizeof text));
 	cr_assert_str_eq(text, "cpu, run 3: layer 2 of 2, conv1");
-	chain.node = (const int[]){4, 9};
-	chain.n_nodes = 20;
-	npl_chain_stage(&chain, 1);
+	group.node = (const int[]){4, 9};
+	group.n_nodes = 20;
+	npl_layer_group_stage(&group, 1);
 	cr_assert(npl_stage_text(text, sizeof text));
 	cr_assert_str_eq(text, "cpu, run 3: layer 10 of 20, conv1");
 	npl_stage_watch(false);

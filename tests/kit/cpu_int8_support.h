@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers of the cpu device in 8 bits held against what they must be: the bits with one thread and with two, alone and as a chain, the
+ * Layers of the cpu device in 8 bits held against what they must be: the bits with one thread and with two, alone and as a layer group, the
  * count of saturations, nothing written outside the output, time measured and energy absent.
  */
 #ifndef TESTS_CPU_INT8_SUPPORT_H
@@ -30,37 +30,38 @@ static inline void cpu_int8_close(void)
 	npl_driver_cpu.close(cpu_int8_device[2]);
 }
 
-/* The same as a chain of its own, whose weights are prepared when it is opened: twice, the second time over other values. */
-static inline void cpu_int8_check_chain(const struct npl_layer *layer, const void *expected, uint64_t saturations,
-					const char *what)
+/* The same as a layer group of its own, whose weights are prepared when it is opened: twice, the second time over other values. */
+static inline void cpu_int8_check_layer_group(const struct npl_layer *layer, const void *expected, uint64_t saturations,
+					      const char *what)
 {
 	for (int threads = 1; threads <= 2; threads++) {
 		struct npl_tensor out = *layer->out;
 		struct npl_layer mine = *layer;
 		const struct npl_layer *list = &mine;
 		const struct npl_tensor *wanted = &out;
-		const struct npl_chain chain = {.n = 1, .layer = &list, .n_wanted = 1, .wanted = &wanted};
-		struct npl_chain_info info = {0};
+		const struct npl_layer_group group = {.n = 1, .layer = &list, .n_wanted = 1, .wanted = &wanted};
+		struct npl_layer_group_info info = {0};
 		struct npl_err err = {0};
 		void *opened;
 		out.data = malloc(npl_tensor_bytes(&out) + 1);
 		cr_assert_not_null(out.data);
 		mine.out = &out;
-		cr_assert_eq(npl_driver_cpu.open_chain(cpu_int8_device[threads], &chain, &opened, &info, &err), 0,
+		cr_assert_eq(npl_driver_cpu.open_layer_group(cpu_int8_device[threads], &group, &opened, &info, &err), 0,
 			     "%s: %s", what, err.msg);
 		for (int run = 0; run < 2; run++) {
 			struct npl_result result = {0};
 			memset(out.data, 0x55 * run, npl_tensor_bytes(&out));
-			cr_assert_eq(npl_driver_cpu.run_chain(cpu_int8_device[threads], opened, NULL, &result, &err), 0,
-				     "%s: %s", what, err.msg);
+			cr_assert_eq(
+				npl_driver_cpu.run_layer_group(cpu_int8_device[threads], opened, NULL, &result, &err),
+				0, "%s: %s", what, err.msg);
 			cr_assert(!memcmp(out.data, expected, npl_tensor_bytes(&out)),
-				  "seed %llx %s, %d threads, as a chain", (unsigned long long)cpu_int8_seed, what,
+				  "seed %llx %s, %d threads, as a layer group", (unsigned long long)cpu_int8_seed, what,
 				  threads);
-			cr_assert_eq(result.saturations, saturations, "seed %llx %s as a chain: %llu, not %llu",
+			cr_assert_eq(result.saturations, saturations, "seed %llx %s as a layer group: %llu, not %llu",
 				     (unsigned long long)cpu_int8_seed, what, (unsigned long long)result.saturations,
 				     (unsigned long long)saturations);
 		}
-		npl_driver_cpu.close_chain(opened);
+		npl_driver_cpu.close_layer_group(opened);
 		free(out.data);
 	}
 }
@@ -99,7 +100,7 @@ static inline void cpu_int8_check(const struct npl_layer *layer, const void *exp
 			cr_assert(result.n_energy == 1 && !strcmp(result.energy[0].origin, "absent"));
 			free(guarded);
 		}
-	cpu_int8_check_chain(layer, expected, saturations, what);
+	cpu_int8_check_layer_group(layer, expected, saturations, what);
 }
 
 /* The frontend's conversions around the reference kernel; expected is allocated. Returns how many values saturated. */

@@ -215,9 +215,9 @@ static inline void check_totals(const struct npl_run *run, const char *what)
 }
 
 /* x (2,3,8,8) -> c1 Conv -> r1 Relu -> n1 LRN -> p1 MaxPool -> f1 Flatten -> fc Gemm -> sm Softmax */
-enum { C1, R1, N1, P1, F1, FC, SM, CHAIN };
+enum { C1, R1, N1, P1, F1, FC, SM, LAYER_GROUP };
 
-static inline struct net make_chain(uint64_t *rng)
+static inline struct net make_layer_group(uint64_t *rng)
 {
 	struct onnx_writer g = {0}, size = {0}, pool = {0};
 	onnx_put_input(&g, "x", ONNX_FLOAT, 4, (int64_t[]){2, 3, 8, 8});
@@ -237,7 +237,7 @@ static inline struct net make_chain(uint64_t *rng)
 	onnx_put_node(&g, "Softmax", "sm", "f", "y", NULL);
 	onnx_put_output(&g, "y");
 	struct net net = make_net(&g, rng);
-	cr_assert_eq(net.graph->n_nodes, CHAIN);
+	cr_assert_eq(net.graph->n_nodes, LAYER_GROUP);
 	return net;
 }
 

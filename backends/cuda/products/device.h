@@ -33,7 +33,7 @@ struct cu_device {
 	struct cu_nvrtc nvrtc;
 	struct cu_kernels *kernels;
 	struct cu_block fault; /* an int that kernels set when an index was outside its tensor */
-	/* Chains run one at a time and share these: */
+	/* Layer groups run one at a time and share these: */
 	struct cu_block workspace; /* of cuBLASLt and cuDNN */
 	struct cu_block values;    /* what layers make and read, but for weights */
 	struct cu_pinned staging;  /* what crosses the link */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A layer of a chain, prepared once and run often: products (Gemm, MatMul, Conv, recurrent networks) by cuBLASLt or cuDNN, a kernel, or
+ * A layer of a layer group, prepared once and run often: products (Gemm, MatMul, Conv, recurrent networks) by cuBLASLt or cuDNN, a kernel, or
  * nothing at all. Weights are made as the product wants them and stay on the GPU.
  */
 #ifndef NPULAB_CUDA_PRODUCTS_LAYER_H
@@ -29,7 +29,7 @@ struct cu_weights {
 	int64_t rows, columns;     /* as the layer has them */
 	int64_t padded_rows, lead; /* as they lie */
 	size_t part_bytes, bias_at, scale_at, bytes;
-	uint64_t address; /* of all; set by the chain */
+	uint64_t address; /* of all; set by the layer group */
 };
 
 /* A convolution as a product: for each image and group, rows of patches times the group's kernels. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of float16 and bfloat16 on the processor: cpu takes every layer of them that it takes of float32, alone and in a chain whose
+ * Promises of float16 and bfloat16 on the processor: cpu takes every layer of them that it takes of float32, alone and in a layer group whose
  * weights were prepared, run again with other inputs too. What has no sums comes out as on the reference, bit for bit; sums may differ by their
  * order in float32 before they are rounded. Whole arrays are converted as single numbers are. */
 #include <criterion/criterion.h>
@@ -76,7 +76,7 @@ static void check_same(const struct npl_tensor *found, const struct npl_tensor *
 	}
 }
 
-/* Alone, then as a chain whose first input changes while the others stay; twice the same input gives the same. */
+/* Alone, then as a layer group whose first input changes while the others stay; twice the same input gives the same. */
 static void check_layer(void *cpu, const struct npl_layer *asked, struct npl_shape shape, float tolerance,
 			uint64_t *rng)
 {
@@ -99,19 +99,20 @@ static void check_layer(void *cpu, const struct npl_layer *asked, struct npl_sha
 
 	const struct npl_layer *list = layer;
 	const struct npl_tensor *wanted = &found;
-	const struct npl_chain chain = {.n = 1, .layer = &list, .n_wanted = 1, .wanted = &wanted};
-	struct npl_chain_info info;
+	const struct npl_layer_group group = {.n = 1, .layer = &list, .n_wanted = 1, .wanted = &wanted};
+	struct npl_layer_group_info info;
 	void *opened;
 	void *data = x.data;
 	x.owned = false;
 	x.data = NULL;
 	layer->in[0] = &x;
-	cr_assert_eq(npl_driver_cpu.open_chain(cpu, &chain, &opened, &info, &err), 0, "%s: %s", what, err.msg);
+	cr_assert_eq(npl_driver_cpu.open_layer_group(cpu, &group, &opened, &info, &err), 0, "%s: %s", what, err.msg);
 	x.data = data;
 	for (int turn = 0; turn < 3; turn++) {
 		struct npl_result made = {0};
 		memset(found.data, 0xff, npl_tensor_bytes(&found));
-		cr_assert_eq(npl_driver_cpu.run_chain(cpu, opened, NULL, &made, &err), 0, "%s: %s", what, err.msg);
+		cr_assert_eq(npl_driver_cpu.run_layer_group(cpu, opened, NULL, &made, &err), 0, "%s: %s", what,
+			     err.msg);
 		cr_assert(made.seconds > 0 && made.n_energy == 1);
 		check_same(&found, &expected, tolerance, what);
 		if (turn == 1) {
@@ -121,7 +122,7 @@ static void check_layer(void *cpu, const struct npl_layer *asked, struct npl_sha
 			layer->out = &found;
 		}
 	}
-	npl_driver_cpu.close_chain(opened);
+	npl_driver_cpu.close_layer_group(opened);
 	npl_tensor_free(&found);
 	npl_tensor_free(&expected);
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/cuda/chain/cuda.h"
+#include "backends/cuda/layer_group/cuda.h"
 #include "tests/kit/cuda/fake.h"
 
 extern const struct npl_driver npl_driver_cuda;

@@ -5,7 +5,7 @@
  * ONNX has it; every call may fail. Algorithms are those that were fastest when they were measured, once for all that are alike. */
 #include <stdlib.h>
 
-#include "backends/cuda/chain/layout.h"
+#include "backends/cuda/layer_group/layout.h"
 #include "backends/cuda/products/channels_last.h"
 #include "tests/kit/cuda/fake_device.h"
 #include "tests/kit/cuda/native.h"

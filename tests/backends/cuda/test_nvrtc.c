@@ -5,8 +5,8 @@
  * compiles for several GPUs. */
 #include <stdio.h>
 
-#include "backends/cuda/chain/layer.h"
 #include "backends/cuda/kernel/job.h"
+#include "backends/cuda/layer_group/layer.h"
 #include "tests/kit/cuda/fake.h"
 #include "tests/kit/cuda/kernel_support.h"
 

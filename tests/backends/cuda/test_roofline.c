@@ -2,7 +2,7 @@
  *
  * Promises of rooflines of a GPU, on a fake one: its peak is that of products large enough for a fast GPU, whose operands stay on it;
  * names and bytes are of what it makes of float32. */
-#include "backends/cuda/chain/cuda.h"
+#include "backends/cuda/layer_group/cuda.h"
 #include "npulab/report.h"
 #include "npulab/roofline.h"
 #include "tests/kit/cuda/fake.h"

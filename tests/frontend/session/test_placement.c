@@ -35,22 +35,22 @@ Test(placement, placement_rules)
 		{"Conv=./my.yaml,", "ahhhhhh", "./my.yaml"},
 	};
 	uint64_t rng = 9;
-	struct net net = make_chain(&rng);
+	struct net net = make_layer_group(&rng);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct npl_arena arena = {0};
 		struct npl_placement placement;
 		struct npl_err err;
-		char found[CHAIN + 1] = "", names[100] = "";
+		char found[LAYER_GROUP + 1] = "", names[100] = "";
 		cr_assert_eq(npl_placement_parse(net.graph, cases[i].rules, &arena, &placement, &err), 0, "%s: %s",
 			     cases[i].rules, err.msg);
-		for (int k = 0; k < CHAIN; k++)
+		for (int k = 0; k < LAYER_GROUP; k++)
 			found[k] = (char)(placement.device[k] == NPL_ON_HOST ? 'h' : 'a' + placement.device[k]);
 		for (int k = 0; k < placement.n_names; k++)
 			snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", k ? " " : "",
 				 placement.names[k]);
 		cr_assert_str_eq(found, cases[i].want, "%s: %s", cases[i].rules, found);
 		cr_assert_str_eq(names, cases[i].names, "%s: %s", cases[i].rules, names);
-		for (int k = 0; k < CHAIN; k++) {
+		for (int k = 0; k < LAYER_GROUP; k++) {
 			const char *rule = placement.rule[k], *device = rule ? strrchr(rule, '=') + 1 : "host";
 			cr_assert(!rule || strchr(cases[i].rules, ' ') || strstr(cases[i].rules, rule), "%s: %s",
 				  cases[i].rules, rule);
@@ -110,7 +110,7 @@ Test(placement, expressions_that_cost_too_much)
 		{"(c|f){1,20}(.{0,3}){1,40}", "x*", "", 1000, NULL},
 	};
 	uint64_t rng = 9;
-	struct net net = make_chain(&rng);
+	struct net net = make_layer_group(&rng);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct npl_arena arena = {0};
 		struct npl_placement placement;
@@ -152,7 +152,7 @@ Test(placement, rules_without_effect)
 		{"Conv=tpu_v1,Conv=tpu_v1", 0, NULL},
 	};
 	uint64_t rng = 9;
-	struct net net = make_chain(&rng);
+	struct net net = make_layer_group(&rng);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct npl_arena arena = {0};
 		struct npl_placement placement;
@@ -237,12 +237,12 @@ Test(placement, rules_in_a_file)
 		 ":2: 'Conv': expected PATTERN=DEVICE"}, /* the mark is no part of the rule */
 	};
 	uint64_t rng = 9;
-	struct net net = make_chain(&rng);
+	struct net net = make_layer_group(&rng);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct npl_arena arena = {0};
 		struct npl_placement placement;
 		struct npl_err err;
-		char found[CHAIN + 1] = "", says[300];
+		char found[LAYER_GROUP + 1] = "", says[300];
 		char *path = write_rules(cases[i].text, strlen(cases[i].text));
 		int rc = npl_placement_load(net.graph, path, &arena, &placement, &err);
 		if (cases[i].want[0] == ':') {
@@ -250,7 +250,7 @@ Test(placement, rules_in_a_file)
 			cr_assert(rc == NPL_EINPUT && !strncmp(err.msg, says, strlen(says)), "%s: %s", says, err.msg);
 		} else {
 			cr_assert_eq(rc, 0, "%s: %s", cases[i].text, err.msg);
-			for (int k = 0; k < CHAIN; k++)
+			for (int k = 0; k < LAYER_GROUP; k++)
 				found[k] = (char)(placement.device[k] == NPL_ON_HOST ? 'h' : 'a' + placement.device[k]);
 			cr_assert_str_eq(found, cases[i].want, "%s", cases[i].text);
 		}

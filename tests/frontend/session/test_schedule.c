@@ -3,7 +3,7 @@
  * When the work of a run takes place (npulab/timeline.h): a resource does one thing at a time, work waits for what it reads and
  * for nothing else, branches overlap, and the time of the run is the makespan: never below the longest path or the busiest
  * resource, never above the sum, and that to the bit where nothing can overlap. */
-#include "frontend/session/chain.h"
+#include "frontend/session/layer_group.h"
 #include "tests/kit/host.h"
 #include "tests/kit/random_net.h"
 
@@ -273,11 +273,11 @@ Test(schedule, random_networks)
 Test(schedule, a_line_of_layers_takes_the_sum)
 {
 	uint64_t rng = 3;
-	struct net net = make_chain(&rng);
+	struct net net = make_layer_group(&rng);
 	struct npl_device *device[] = {open_tpu("1000000"), open_diannao(), open_device("reference")};
 	for (int i = 0; i < 40; i++) {
-		int place[CHAIN];
-		for (int k = 0; k < CHAIN; k++)
+		int place[LAYER_GROUP];
+		for (int k = 0; k < LAYER_GROUP; k++)
 			place[k] = (int)test_range(&rng, NPL_ON_HOST, 2);
 		struct outcome o = run_net(&net, device, 3, i ? place : NULL, false);
 		double sum = o.run.device_seconds + o.run.host_seconds + o.run.link_seconds;

@@ -7,7 +7,7 @@
 
 #include <criterion/criterion.h>
 
-#include "backends/cuda/chain/cuda.h"
+#include "backends/cuda/layer_group/cuda.h"
 #include "fake.h"
 
 static inline void cuda_fake_open(void)

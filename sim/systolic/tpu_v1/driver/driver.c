@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The driver `systolic`: machines described by struct tpu_config behind the device interface. A layer, or a chain of them
- * (chain.c), becomes a program (generate.h) and the program runs on one of the two engines (engine.h). */
+ * The driver `systolic`: machines described by struct tpu_config behind the device interface. A layer, or a layer group of them
+ * (layer_group.c), becomes a program (generate.h) and the program runs on one of the two engines (engine.h). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,15 +103,16 @@ static bool tpu_supports(const void *state, const struct npl_layer *layer, char 
 {
 	struct tpu tpu = *(const struct tpu *)state;
 	const struct npl_tensor *const out = layer->out;
-	const struct npl_chain alone = {.n = 1, .layer = &layer, .n_wanted = 1, .wanted = &out, .timing_only = true};
-	struct npl_chain_info info;
+	const struct npl_layer_group alone = {
+		.n = 1, .layer = &layer, .n_wanted = 1, .wanted = &out, .timing_only = true};
+	struct npl_layer_group_info info;
 	struct npl_err err = {0};
-	void *chain = NULL;
+	void *group = NULL;
 	if (!tpu_generate_supports(tpu.config, layer, why, n))
 		return false;
-	if (tpu_chain_open(&tpu, &alone, &chain, &info, &err))
+	if (tpu_layer_group_open(&tpu, &alone, &group, &info, &err))
 		return npl_refuse(why, n, "%s", err.msg);
-	tpu_chain_close(chain);
+	tpu_layer_group_close(group);
 	return true;
 }
 
@@ -119,23 +120,23 @@ static bool tpu_supports(const void *state, const struct npl_layer *layer, char 
 struct alone {
 	const struct npl_layer *layer;
 	const struct npl_tensor *out;
-	void *chain;
+	void *group;
 };
 
 static int open_alone(void *state, const struct npl_layer *layer, struct alone *alone, struct npl_err *err)
 {
 	const struct tpu *tpu = state;
 	*alone = (struct alone){.layer = layer, .out = layer->out};
-	const struct npl_chain chain = {.n = 1,
-					.layer = &alone->layer,
-					.n_wanted = 1,
-					.wanted = &alone->out,
-					.timing_only = layer->timing_only};
-	struct npl_chain_info info;
+	const struct npl_layer_group group = {.n = 1,
+					      .layer = &alone->layer,
+					      .n_wanted = 1,
+					      .wanted = &alone->out,
+					      .timing_only = layer->timing_only};
+	struct npl_layer_group_info info;
 	char why[200] = "";
 	if (!tpu_generate_supports(tpu->config, layer, why, sizeof why))
 		return npl_fail(err, NPL_EDEVICE, "%s", why);
-	return tpu_chain_open(state, &chain, &alone->chain, &info, err);
+	return tpu_layer_group_open(state, &group, &alone->group, &info, err);
 }
 
 static int tpu_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
@@ -143,8 +144,8 @@ static int tpu_run(void *state, const struct npl_layer *layer, struct npl_result
 	struct alone alone;
 	int rc = open_alone(state, layer, &alone, err);
 	if (!rc)
-		rc = tpu_chain_run(state, alone.chain, NULL, result, err);
-	tpu_chain_close(alone.chain);
+		rc = tpu_layer_group_run(state, alone.group, NULL, result, err);
+	tpu_layer_group_close(alone.group);
 	return rc;
 }
 
@@ -154,8 +155,8 @@ static int tpu_dump_layer(void *state, const struct npl_layer *layer, struct npl
 	struct alone alone;
 	int rc = open_alone(state, layer, &alone, err);
 	if (!rc)
-		rc = tpu_chain_dump(state, alone.chain, dump, err);
-	tpu_chain_close(alone.chain);
+		rc = tpu_layer_group_dump(state, alone.group, dump, err);
+	tpu_layer_group_close(alone.group);
 	return rc;
 }
 
@@ -175,10 +176,10 @@ const struct npl_driver npl_driver_systolic = {
 	.describe = tpu_describe,
 	.supports = tpu_supports,
 	.run = tpu_run,
-	.open_chain = tpu_chain_open,
-	.run_chain = tpu_chain_run,
-	.close_chain = tpu_chain_close,
+	.open_layer_group = tpu_layer_group_open,
+	.run_layer_group = tpu_layer_group_run,
+	.close_layer_group = tpu_layer_group_close,
 	.dump_layer = tpu_dump_layer,
-	.dump_chain = tpu_chain_dump,
+	.dump_layer_group = tpu_layer_group_dump,
 	.isa = &tpu_isa,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of the driver `systolic`: the open machine, and chains of layers on it (chain.c). */
+ * The inside of the driver `systolic`: the open machine, and layer groups on it (layer_group.c). */
 #ifndef NPULAB_SYSTOLIC_DRIVER_IMPL_H
 #define NPULAB_SYSTOLIC_DRIVER_IMPL_H
 
@@ -17,18 +17,19 @@ struct tpu {
 	const char *memory_yaml;
 	struct npl_memory *weights; /* what weight memory costs; NULL: the preset is fixed */
 	uint8_t *buffer;            /* the unified buffer; NULL until a layer with values */
-	int caches;                 /* chains that keep their fast engine's memory between runs */
+	int caches;                 /* layer groups that keep their fast engine's memory between runs */
 };
 
-int tpu_chain_open(void *tpu, const struct npl_chain *chain, void **opened, struct npl_chain_info *info,
-		   struct npl_err *err);
-int tpu_chain_run(void *tpu, void *opened, const struct npl_chain_watcher *watcher, struct npl_result *results,
-		  struct npl_err *err);
-void tpu_chain_close(void *opened);
-int tpu_chain_dump(void *tpu, void *opened, struct npl_program_dump *dump, struct npl_err *err);
+int tpu_layer_group_open(void *tpu, const struct npl_layer_group *group, void **opened,
+			 struct npl_layer_group_info *info, struct npl_err *err);
+int tpu_layer_group_run(void *tpu, void *opened, const struct npl_layer_group_watcher *watcher,
+			struct npl_result *results, struct npl_err *err);
+void tpu_layer_group_close(void *opened);
+int tpu_layer_group_dump(void *tpu, void *opened, struct npl_program_dump *dump, struct npl_err *err);
 
 /* dump.c: the program as text, and the memories, in which the given tensors are. */
-int tpu_dump(const struct tpu_config *config, const struct npl_chain *chain, const struct tpu_generated *generated,
-	     const struct tpu_memory *memory, struct npl_program_dump *dump, struct npl_err *err);
+int tpu_dump(const struct tpu_config *config, const struct npl_layer_group *group,
+	     const struct tpu_generated *generated, const struct tpu_memory *memory, struct npl_program_dump *dump,
+	     struct npl_err *err);
 
 #endif

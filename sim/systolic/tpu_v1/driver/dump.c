@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The program of a chain of layers as text (npulab/program_dump.h): which instructions are whose, where tensors lie. */
+ * The program of a layer group as text (npulab/program_dump.h): which instructions are whose, where tensors lie. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "npulab/text.h"
 
 struct listing {
-	const struct npl_chain *chain;
+	const struct npl_layer_group *group;
 	const struct tpu_generated *generated;
 	int64_t row_bytes;
 	int layer; /* whose instruction was put last; -1: none's */
@@ -28,12 +28,12 @@ static void put_layer(FILE *out, const struct listing *l, int layer)
 {
 	const char *before = " (with ";
 	fputs("# layer ", out);
-	put_name(out, l->chain->layer[layer]->name);
-	for (int i = 0; i < l->chain->n; i++) {
+	put_name(out, l->group->layer[layer]->name);
+	for (int i = 0; i < l->group->n; i++) {
 		if (i == layer || l->generated->layer[i].pass != layer)
 			continue;
 		fputs(before, out);
-		put_name(out, l->chain->layer[i]->name);
+		put_name(out, l->group->layer[i]->name);
 		before = ", ";
 	}
 	fputs(*before == ',' ? ")\n" : "\n", out);
@@ -145,20 +145,21 @@ static int take_images(const struct tpu_config *config, const struct tpu_generat
 	return take_image(memory->buffer, buffer, buffer, &dump->buffer, err);
 }
 
-int tpu_dump(const struct tpu_config *config, const struct npl_chain *chain, const struct tpu_generated *generated,
-	     const struct tpu_memory *memory, struct npl_program_dump *dump, struct npl_err *err)
+int tpu_dump(const struct tpu_config *config, const struct npl_layer_group *group,
+	     const struct tpu_generated *generated, const struct tpu_memory *memory, struct npl_program_dump *dump,
+	     struct npl_err *err)
 {
 	struct listing listing = {
-		.chain = chain, .generated = generated, .row_bytes = tpu_row_bytes(config), .layer = -1};
+		.group = group, .generated = generated, .row_bytes = tpu_row_bytes(config), .layer = -1};
 	const struct tpu_comments comments = {put_comment, &listing};
-	dump->timing_only = chain->timing_only;
+	dump->timing_only = group->timing_only;
 	for (int i = 0; i < generated->n_places; i++)
 		for (int r = 0; r < generated->place[i].n_runs && generated->place[i].wanted; r++) {
 			dump->writes_host |= generated->place[i].run[r].in_host;
 			dump->writes_buffer |= !generated->place[i].run[r].in_host;
 		}
 	int rc = tpu_disassemble_with("program", &generated->program, &comments, &dump->text, err);
-	if (!rc && !chain->timing_only)
+	if (!rc && !group->timing_only)
 		rc = take_images(config, generated, memory, dump, err);
 	return rc;
 }

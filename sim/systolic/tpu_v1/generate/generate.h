@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From layers to a program of docs/tpu-isa.md with its weight image. A chain of layers becomes one program; a tensor is
+ * From layers to a program of docs/tpu-isa.md with its weight image. A layer group becomes one program; a tensor is
  * known by its address: an input that is an earlier layer's `out` is the same tensor and stays in the unified buffer, any
  * other is given and is there when the program starts.
  *

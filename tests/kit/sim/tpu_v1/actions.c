@@ -98,7 +98,7 @@ void action_host(struct builder *b, bool out)
 void action_overwrite(struct builder *b)
 {
 	int64_t rows = builder_range(b, 1, 3);
-	action_chain(b);
+	action_layer_group(b);
 	int64_t first = builder_chance(b, 70) ? b->read_end - 1 : b->read_first - rows + 1;
 	if (first >= 0 && first + rows <= b->buffer_rows && rows * b->row_bytes <= b->host_bytes)
 		host_move(b, false, first, rows);

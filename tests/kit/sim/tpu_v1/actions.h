@@ -14,8 +14,8 @@ void action_read_weights(struct builder *b, bool tables);
  * how many it writes. */
 int64_t action_matrix(struct builder *b, int64_t acc, int64_t most_vectors, bool accumulate);
 /* Passes that add up in the same accumulators, as a layer's do, over one block of rows or several. */
-void action_chain(struct builder *b);
-/* One activate; with `block` of the accumulators that the last chain wrote. */
+void action_layer_group(struct builder *b);
+/* One activate; with `block` of the accumulators that the last layer group wrote. */
 void action_activate(struct builder *b, bool block);
 void action_host(struct builder *b, bool out);
 /* A matrix instruction, and then host rows onto the first or the last of those that it has read. */

@@ -231,7 +231,7 @@ int64_t action_matrix(struct builder *b, int64_t acc, int64_t most_vectors, bool
 	return rows;
 }
 
-void action_chain(struct builder *b)
+void action_layer_group(struct builder *b)
 {
 	int64_t acc_rows = b->config.accumulator_rows, half = acc_rows / 2;
 	int64_t rows = builder_size(b, least(b->mood.most_vectors, half > 0 ? half : 1));

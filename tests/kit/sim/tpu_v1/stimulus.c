@@ -235,7 +235,7 @@ static void act(struct builder *b)
 			action_activate(b, builder_chance(b, 50));
 		break;
 	default:
-		action_chain(b);
+		action_layer_group(b);
 		for (int64_t n = builder_range(b, 0, 2); n > 0; n--)
 			if (builder_chance(b, b->mood.activate_percent))
 				action_activate(b, true);

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 
 #include "sim/systolic/tpu_v1/generate/generate.h"
-#include "tests/kit/layer_chain.h"
+#include "tests/kit/random_layer_group.h"
 #include "tests/kit/sim/tpu_v1/interpreter.h"
 #include "tests/kit/sim/tpu_v1/support.h"
 
@@ -77,10 +77,10 @@ static void compare_results(const struct ran *r, const struct tpu_config *config
 	}
 }
 
-/* Generates, checks and runs a chain, and compares what is wanted. False: it joins, slices or adds flattened tensors,
+/* Generates, checks and runs a layer group, and compares what is wanted. False: it joins, slices or adds flattened tensors,
  * which is refused. */
-static bool run_chain(const struct chain *c, const struct tpu_config *config,
-		      const struct tpu_generate_options *options, uint64_t seed, struct ran *r)
+static bool run_layer_group(const struct group *c, const struct tpu_config *config,
+			    const struct tpu_generate_options *options, uint64_t seed, struct ran *r)
 {
 	struct npl_err err = {0};
 	int rc = tpu_generate(config, c->list, c->n_layers, options, &r->generated, &err);
@@ -118,8 +118,8 @@ static bool run_chain(const struct chain *c, const struct tpu_config *config,
 	return true;
 }
 
-/* Multiply-accumulates of the chain as the array counts them: 16-bit operands go through it in two halves. */
-static uint64_t products(const struct chain *c)
+/* Multiply-accumulates of the layer group as the array counts them: 16-bit operands go through it in two halves. */
+static uint64_t products(const struct group *c)
 {
 	uint64_t products = 0;
 	for (int i = 0; i < c->n_layers; i++) {
@@ -159,19 +159,19 @@ static void run_end(struct ran *r)
 	tpu_generated_free(&r->generated);
 }
 
-/* Perhaps some tensors of the chain instead of those at its ends. */
-static void random_wanted(struct chain *c, struct tpu_generate_options *options, const struct npl_tensor **wanted)
+/* Perhaps some tensors of the layer group instead of those at its ends. */
+static void random_wanted(struct group *c, struct tpu_generate_options *options, const struct npl_tensor **wanted)
 {
-	if (chain_range(c, 0, 1))
+	if (layer_group_range(c, 0, 1))
 		return;
 	options->wanted = wanted;
-	options->n_wanted = (int)chain_range(c, 1, 3);
+	options->n_wanted = (int)layer_group_range(c, 1, 3);
 	for (int i = 0; i < options->n_wanted; i++)
-		wanted[i] = c->list[chain_range(c, 0, c->n_layers - 1)]->out;
+		wanted[i] = c->list[layer_group_range(c, 0, c->n_layers - 1)]->out;
 }
 
 /* Supported, and scales have not run away over the layers. */
-static bool chain_ok(const struct chain *c, const struct tpu_config *config)
+static bool layer_group_ok(const struct group *c, const struct tpu_config *config)
 {
 	char why[300];
 	for (int i = 0; i < c->n_layers; i++)
@@ -186,39 +186,39 @@ Test(tpu_generate, single_layers)
 {
 	int ran = 0;
 	for (uint64_t seed = 1; seed <= most_seeds(); seed++) {
-		struct chain c;
+		struct group c;
 		struct ran r;
-		chain_random(&c, seed, 1);
+		layer_group_random(&c, seed, 1);
 		struct tpu_config config = random_machine(&c.rng);
 		struct tpu_generate_options options = {0};
-		if (chain_ok(&c, &config) && run_chain(&c, &config, &options, seed, &r)) {
+		if (layer_group_ok(&c, &config) && run_layer_group(&c, &config, &options, seed, &r)) {
 			cr_assert_eq(r.interpreter.useful_macs, products(&c), "seed %llu", (unsigned long long)seed);
 			compare_with_core(c.list[0], seed);
 			run_end(&r);
 			ran++;
 		}
-		chain_end(&c);
+		layer_group_end(&c);
 	}
 	cr_assert_gt(ran, share(300));
 }
 
-Test(tpu_generate, chains)
+Test(tpu_generate, groups)
 {
 	int ran = 0;
 	for (uint64_t seed = 1; seed <= most_seeds(); seed++) {
-		struct chain c;
+		struct group c;
 		struct ran r;
-		chain_random(&c, seed, 12);
+		layer_group_random(&c, seed, 12);
 		struct tpu_config config = random_machine(&c.rng);
-		struct tpu_generate_options options = {.host_in = chain_range(&c, 0, 1),
-						       .host_out = chain_range(&c, 0, 1)};
+		struct tpu_generate_options options = {.host_in = layer_group_range(&c, 0, 1),
+						       .host_out = layer_group_range(&c, 0, 1)};
 		const struct npl_tensor *wanted[3];
 		random_wanted(&c, &options, wanted);
-		if (chain_ok(&c, &config) && run_chain(&c, &config, &options, seed, &r)) {
+		if (layer_group_ok(&c, &config) && run_layer_group(&c, &config, &options, seed, &r)) {
 			run_end(&r);
 			ran++;
 		}
-		chain_end(&c);
+		layer_group_end(&c);
 	}
 	cr_assert_gt(ran, share(150));
 }
@@ -228,26 +228,27 @@ Test(tpu_generate, small_buffers)
 {
 	int ran = 0, refused = 0, parted = 0, streamed = 0;
 	for (uint64_t seed = 1; seed <= most_seeds(); seed++) {
-		struct chain c;
+		struct group c;
 		struct ran r;
 		struct npl_err err = {0};
-		chain_random(&c, seed + 1000000, 6);
+		layer_group_random(&c, seed + 1000000, 6);
 		struct tpu_config config = random_machine(&c.rng);
-		struct tpu_generate_options options = {.host_in = chain_range(&c, 0, 3) == 0,
-						       .host_out = chain_range(&c, 0, 3) == 0};
+		struct tpu_generate_options options = {.host_in = layer_group_range(&c, 0, 3) == 0,
+						       .host_out = layer_group_range(&c, 0, 3) == 0};
 		const struct npl_tensor *wanted[3];
 		random_wanted(&c, &options, wanted);
-		if (chain_ok(&c, &config) && !tpu_generate(&config, c.list, c.n_layers, &options, &r.generated, &err)) {
+		if (layer_group_ok(&c, &config) &&
+		    !tpu_generate(&config, c.list, c.n_layers, &options, &r.generated, &err)) {
 			int64_t row_bytes = tpu_row_bytes(&config), need = r.generated.peak_rows;
 			tpu_generated_free(&r.generated);
-			config.buffer_bytes = row_bytes * chain_range(&c, 2, need > 2 ? need : 2);
+			config.buffer_bytes = row_bytes * layer_group_range(&c, 2, need > 2 ? need : 2);
 			int rc = tpu_generate(&config, c.list, c.n_layers, &options, &r.generated, &err);
 			if (rc) {
 				cr_assert_eq(rc, NPL_EDEVICE, "seed %llu: %s", (unsigned long long)seed, err.msg);
 				refused++;
 			} else {
 				tpu_generated_free(&r.generated);
-				cr_assert(run_chain(&c, &config, &options, seed, &r));
+				cr_assert(run_layer_group(&c, &config, &options, seed, &r));
 				cr_assert_geq(r.interpreter.useful_macs, products(&c));
 				cr_assert_leq(r.generated.peak_rows * row_bytes, config.buffer_bytes);
 				parted += r.generated.parts > 1;
@@ -256,7 +257,7 @@ Test(tpu_generate, small_buffers)
 				run_end(&r);
 			}
 		}
-		chain_end(&c);
+		layer_group_end(&c);
 	}
 	cr_assert(ran > share(300) && parted > share(150) && streamed > share(150) && refused > share(10),
 		  "%d ran, %d in parts, %d through host memory, %d refused", ran, parted, streamed, refused);
@@ -267,28 +268,29 @@ Test(tpu_generate, wide_images)
 {
 	int streamed = 0;
 	for (uint64_t seed = 1; seed <= most_seeds(); seed++) {
-		struct chain c;
+		struct group c;
 		struct ran r;
 		struct npl_err err = {0};
 		struct tpu_generate_options options = {0};
-		chain_start(&c, seed + 2000000);
-		const struct npl_tensor *x = chain_given(
-			&c, npl_shape_of(4, 1, chain_range(&c, 1, 4), chain_range(&c, 2, 6), chain_range(&c, 20, 60)));
+		layer_group_start(&c, seed + 2000000);
+		const struct npl_tensor *x = layer_group_given(&c, npl_shape_of(4, 1, layer_group_range(&c, 1, 4),
+										layer_group_range(&c, 2, 6),
+										layer_group_range(&c, 20, 60)));
 		struct tpu_config config = random_machine(&c.rng);
-		config.rows = chain_range(&c, 6, 12);
-		config.columns = chain_range(&c, 6, 12);
-		config.buffer_bytes = tpu_row_bytes(&config) * chain_range(&c, 3, 24);
-		if (chain_range(&c, 0, 1))
-			chain_conv(&c, x, 12);
+		config.rows = layer_group_range(&c, 6, 12);
+		config.columns = layer_group_range(&c, 6, 12);
+		config.buffer_bytes = tpu_row_bytes(&config) * layer_group_range(&c, 3, 24);
+		if (layer_group_range(&c, 0, 1))
+			layer_group_conv(&c, x, 12);
 		else
-			chain_pool(&c, x);
-		if (chain_ok(&c, &config) && !tpu_generate(&config, c.list, 1, &options, &r.generated, &err)) {
+			layer_group_pool(&c, x);
+		if (layer_group_ok(&c, &config) && !tpu_generate(&config, c.list, 1, &options, &r.generated, &err)) {
 			tpu_generated_free(&r.generated);
-			cr_assert(run_chain(&c, &config, &options, seed, &r));
+			cr_assert(run_layer_group(&c, &config, &options, seed, &r));
 			streamed += r.generated.host_bytes_for_size > 0;
 			run_end(&r);
 		}
-		chain_end(&c);
+		layer_group_end(&c);
 	}
 	cr_assert_gt(streamed, share(150));
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "backends/cuda/load/memory_plan.h"
-#include "chain.h"
+#include "layer_group.h"
 
 static const struct npl_param params[] = {
 	{"device", NPL_PARAM_INT, offsetof(struct cu_config, device), "0", 0, 63, "",
@@ -171,20 +171,20 @@ static bool supports(const void *state, const struct npl_layer *layer, char *why
 	return cu_layer_takes(state, layer, why, n);
 }
 
-/* A layer alone is a chain of one. */
+/* A layer alone is a layer group of one. */
 static int run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
 	const struct npl_tensor *wanted[NPL_MAX_OUTPUTS];
-	struct npl_chain chain = {.n = 1, .layer = &layer, .wanted = wanted, .timing_only = layer->timing_only};
-	struct npl_chain_info info;
+	struct npl_layer_group group = {.n = 1, .layer = &layer, .wanted = wanted, .timing_only = layer->timing_only};
+	struct npl_layer_group_info info;
 	void *opened;
 	for (int k = 0; k <= layer->n_more; k++)
-		wanted[chain.n_wanted++] = &layer->out[k];
-	int rc = cu_chain_open(state, &chain, &opened, &info, err);
+		wanted[group.n_wanted++] = &layer->out[k];
+	int rc = cu_layer_group_open(state, &group, &opened, &info, err);
 	if (rc)
 		return rc;
-	rc = cu_chain_run(state, opened, NULL, result, err);
-	cu_chain_close(opened);
+	rc = cu_layer_group_run(state, opened, NULL, result, err);
+	cu_layer_group_close(opened);
 	return rc;
 }
 
@@ -198,9 +198,9 @@ const struct npl_driver npl_driver_cuda = {
 	.describe = describe,
 	.supports = supports,
 	.run = run,
-	.open_chain = cu_chain_open,
-	.run_chain = cu_chain_run,
-	.close_chain = cu_chain_close,
+	.open_layer_group = cu_layer_group_open,
+	.run_layer_group = cu_layer_group_run,
+	.close_layer_group = cu_layer_group_close,
 	.open_meter = cu_open_meter,
 	.assume_power = cu_assume_power,
 	.facts = cu_facts,

@@ -6,15 +6,15 @@
 
 #include <string.h>
 
-#include "chain.h"
+#include "layer_group.h"
 
-int cu_layout_like(const struct cu_chain *c, int h)
+int cu_layout_like(const struct cu_layer_group *c, int h)
 {
 	const int root = c->held[h].root;
 	return npl_shape_equal(&c->held[h].tensor->shape, &c->held[root].tensor->shape) ? root : h;
 }
 
-bool cu_layout_crosses(const struct cu_chain *c, int h)
+bool cu_layout_crosses(const struct cu_layer_group *c, int h)
 {
 	const struct cu_held *root = &c->held[c->held[h].root];
 	return root->channels_last && !cu_layout_is_free(&root->tensor->shape);
@@ -23,7 +23,7 @@ bool cu_layout_crosses(const struct cu_chain *c, int h)
 enum need { ANY, PLAIN, LAST };
 
 /* How layer l wants its input k when its result lies so. */
-static enum need need_of(const struct cu_chain *c, int l, int k, bool result_last)
+static enum need need_of(const struct cu_layer_group *c, int l, int k, bool result_last)
 {
 	const struct cu_layer *layer = &c->layer[l];
 	const struct npl_layer *asked = c->asked.layer[l];
@@ -44,13 +44,13 @@ static enum need need_of(const struct cu_chain *c, int l, int k, bool result_las
 	}
 }
 
-static bool names_data(const struct cu_chain *c, int l)
+static bool names_data(const struct cu_layer_group *c, int l)
 {
 	return c->layer[l].way == CU_WAY_NONE && c->asked.layer[l]->op == NPL_OP_RESHAPE;
 }
 
 /* The held tensor that layer l reads as input k; -1: none. */
-static int read_by(const struct cu_chain *c, int l, int k)
+static int read_by(const struct cu_layer_group *c, int l, int k)
 {
 	const int h = c->in[l][k];
 	return h < 0 || names_data(c, l) || !cu_layer_reads(&c->layer[l], k) ? -1 : cu_layout_like(c, h);
@@ -58,7 +58,7 @@ static int read_by(const struct cu_chain *c, int l, int k)
 
 /* Backwards, what would best lie with channels last if it were made so: what a layer needs so, or passes on to one that does. A tensor
  * that somebody needs plain is best left so. Given tensors and constants lie by this wish. */
-static void find_wishes(struct cu_chain *c)
+static void find_wishes(struct cu_layer_group *c)
 {
 	for (int l = c->asked.n - 1; l >= 0; l--) {
 		const struct cu_held *out = &c->held[c->out[l]];
@@ -78,7 +78,7 @@ static void find_wishes(struct cu_chain *c)
 }
 
 /* A copy of h in the order that it does not lie in is there at this step. */
-static void turned_at(struct cu_chain *c, int h, int step)
+static void turned_at(struct cu_layer_group *c, int h, int step)
 {
 	struct cu_held *held = &c->held[h];
 	if (held->turned_first < 0)
@@ -87,7 +87,7 @@ static void turned_at(struct cu_chain *c, int h, int step)
 }
 
 /* h in this order is read at this step. What gives others' data another shape has them as ONNX does. */
-static void reads(struct cu_chain *c, int h, bool last, int step)
+static void reads(struct cu_layer_group *c, int h, bool last, int step)
 {
 	const struct cu_held *held = &c->held[h];
 	const bool turned = last != held->channels_last && !cu_layout_is_free(&held->tensor->shape);
@@ -97,7 +97,7 @@ static void reads(struct cu_chain *c, int h, bool last, int step)
 		turned_at(c, h, step);
 }
 
-static bool result_lies_last(const struct cu_chain *c, int l)
+static bool result_lies_last(const struct cu_layer_group *c, int l)
 {
 	const struct npl_layer *asked = c->asked.layer[l];
 	if (c->layer[l].way != CU_WAY_KERNEL)
@@ -113,7 +113,7 @@ static bool result_lies_last(const struct cu_chain *c, int l)
 	return false;
 }
 
-void cu_layout_plan(struct cu_chain *c)
+void cu_layout_plan(struct cu_layer_group *c)
 {
 	for (int h = 0; h < c->n_held; h++)
 		c->held[h].turned_first = c->held[h].turned_last = -1;

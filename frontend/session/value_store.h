@@ -3,8 +3,8 @@
  * The values alive while a batch runs. A value may exist in several number formats and places at once: the host's
  * memory and each device's. Asking for it somewhere makes the conversions (on the host) and the transfers (over the
  * device's link) that are needed, charges them to the row of the layer that asked and gives them their places in the schedule. */
-#ifndef NPULAB_FRONTEND_LIVE_H
-#define NPULAB_FRONTEND_LIVE_H
+#ifndef NPULAB_FRONTEND_VALUE_STORE_H
+#define NPULAB_FRONTEND_VALUE_STORE_H
 
 #include "schedule.h"
 #include "session_impl.h"
@@ -17,7 +17,7 @@ struct npl_form { /* one value in one number format */
 	unsigned where;
 };
 
-struct npl_live {
+struct npl_value_store {
 	struct npl_session *session;
 	int *root;                              /* per value: what it is a view of, or itself */
 	struct npl_form (*form)[NPL_FORMATS];   /* per value, of roots */
@@ -27,37 +27,38 @@ struct npl_live {
 	uint64_t *link_bytes; /* nodes x devices: what crossed each device's link for a row */
 	struct npl_schedule schedule;
 	int *ready; /* per form: the piece of work that ends when it is in the host's memory, and in each device's */
-	int after; /* the piece whose end all that was asked for (npl_live_get) waits for. Who asks for a new layer sets it to
+	int after; /* the piece whose end all that was asked for (npl_value_store_get) waits for. Who asks for a new layer sets it to
 	             * NPL_AT_START. */
 };
 
-int npl_live_open(struct npl_session *s, const struct npl_tensor *inputs, struct npl_live *live, struct npl_err *err);
-void npl_live_close(struct npl_live *live);
+int npl_value_store_open(struct npl_session *s, const struct npl_tensor *inputs, struct npl_value_store *store,
+			 struct npl_err *err);
+void npl_value_store_close(struct npl_value_store *store);
 
 /* The bit of a device's memory; a device without a link works in the host's, and one that measures its link leaves all values there. */
-unsigned npl_live_memory(const struct npl_session *s, int device);
+unsigned npl_value_store_memory(const struct npl_session *s, int device);
 
 /* Value v in a format, present in the memory of a device (or NPL_ON_HOST). Constants come as float. The tensor is
  * valid until the value's last reader is done. */
-int npl_live_get(struct npl_live *live, int v, enum npl_format format, int device, struct npl_layer_run *row,
-		 const struct npl_tensor **tensor, struct npl_err *err);
+int npl_value_store_get(struct npl_value_store *store, int v, enum npl_format format, int device,
+			struct npl_layer_run *row, const struct npl_tensor **tensor, struct npl_err *err);
 
 /* Takes over a tensor that a device or the host made by the piece of work `made`. */
-void npl_live_put(struct npl_live *live, int v, enum npl_format format, int device, struct npl_tensor *tensor,
-		  int made);
+void npl_value_store_put(struct npl_value_store *store, int v, enum npl_format format, int device,
+			 struct npl_tensor *tensor, int made);
 
 /* Value `out` is value `in` with another shape, in all formats and places that it is or will be in: what was moved or
  * converted for one is there for the other. Once said is enough. */
-void npl_live_view(struct npl_live *live, int in, int out);
+void npl_value_store_view(struct npl_value_store *store, int in, int out);
 /* The same for a node that the plan calls a view; of a QuantizeLinear, settle: the integers are there afterwards. */
-int npl_live_view_node(struct npl_live *live, const struct npl_node *node, bool settle, struct npl_layer_run *row,
-		       struct npl_err *err);
+int npl_value_store_view_node(struct npl_value_store *store, const struct npl_node *node, bool settle,
+			      struct npl_layer_run *row, struct npl_err *err);
 
 /* Makes the integers that float value v is by the model's own quantisation, unless a device has made them. */
-int npl_live_settle(struct npl_live *live, int v, struct npl_layer_run *row, struct npl_err *err);
+int npl_value_store_settle(struct npl_value_store *store, int v, struct npl_layer_run *row, struct npl_err *err);
 
 /* One reader of v is done; frees it after the last. */
-void npl_live_done(struct npl_live *live, int v);
+void npl_value_store_done(struct npl_value_store *store, int v);
 
 /* execute.c: value v has been made by a layer: it is hashed for its row, of several the first, and shown to who watches, if the session does that. */
 int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor *tensor, struct npl_layer_run *row,
@@ -69,16 +70,16 @@ void npl_note_output(const struct npl_session *s, const struct npl_step *step, c
 
 /* Charges one transfer over the device's link (NPL_WORK_TO_DEVICE, NPL_WORK_TO_HOST) of value v to the row, behind the piece
  * `after`. Returns the piece that it is. */
-int npl_charge_link(struct npl_live *live, int device, enum npl_work work, int v, uint64_t bytes,
+int npl_charge_link(struct npl_value_store *store, int device, enum npl_work work, int v, uint64_t bytes,
 		    struct npl_layer_run *row, int after);
 
 /* n layers of a device have run as one piece of work behind the piece `after`: layer i is node[i]'s, with row[i]. They take their place in
  * the schedule, between the transfers that the device measured, if it does that (npl_link.measured). Returns the last piece. */
-int npl_live_worked(struct npl_live *live, int device, int n, const int *node, const struct npl_result *const *results,
-		    struct npl_layer_run *const *row, int after);
+int npl_value_store_worked(struct npl_value_store *store, int device, int n, const int *node,
+			   const struct npl_result *const *results, struct npl_layer_run *const *row, int after);
 
 /* Charges the host for an operator (v: -1) or a conversion of value v, likewise: time and energy. */
-int npl_charge_host(struct npl_live *live, enum npl_work kind, int v, const struct npl_processor_work *work,
+int npl_charge_host(struct npl_value_store *store, enum npl_work kind, int v, const struct npl_processor_work *work,
 		    struct npl_layer_run *row, int after);
 
 #endif

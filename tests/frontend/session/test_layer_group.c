@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What sessions promise of layers that run together (npulab/chain.h) on a machine with programs: every layer makes the bits
+ * What sessions promise of layers that run together (npulab/layer_group.h) on a machine with programs: every layer makes the bits
  * that it makes by itself, on another engine and by the rule on integers, whatever its neighbours are and wherever they run;
  * each has a row, whose figures sum to the totals; a layer done in another's pass has none; what crosses the link is charged
  * once, in cycles or as a transfer, and costs the same energy either way; a run can be repeated. */
-#include "frontend/session/chain.h"
+#include "frontend/session/layer_group.h"
 #include "tests/kit/random_net.h"
 
 #define PJ_PER_BYTE 70.0
@@ -147,8 +147,8 @@ static void check_figures(const struct npl_run *a, const struct npl_run *b, bool
 static int most_layers(const struct npl_session *s)
 {
 	int most = 0;
-	for (int c = 0; c < s->n_chains; c++)
-		most = s->chain[c].n > most ? s->chain[c].n : most;
+	for (int c = 0; c < s->n_layer_groups; c++)
+		most = s->group[c].n > most ? s->group[c].n : most;
 	return most;
 }
 
@@ -206,9 +206,9 @@ static void hold_against_others(struct net *net, struct machines *m, const int *
 		struct outcome other = run_with(
 			net, (struct npl_session_options){.n_devices = 2, .device = m->device, .place = spread}, name);
 		check_run(&other, name);
-		for (int c = 0; c < other.session->n_chains && !k; c++) {
+		for (int c = 0; c < other.session->n_layer_groups && !k; c++) {
 			int layers = 0;
-			for (int i = other.session->chain[c].first; i <= other.session->chain[c].last; i++)
+			for (int i = other.session->group[c].first; i <= other.session->group[c].last; i++)
 				layers += other.session->step[i].role == NPL_RAN;
 			cr_assert_eq(layers, 1, "%s: %d layers", name, layers);
 		}
@@ -258,10 +258,10 @@ static void hold_against_moves(struct net *net, struct machines *m, const int *p
 			       struct counted *n, const char *what)
 {
 	uint64_t before[2] = {sum_within(&o->run), o->run.link_bytes}, moved[4][2];
-	bool one_chain = true;
+	bool one_layer_group = true;
 	for (int i = 0; i < net->graph->n_nodes; i++)
-		one_chain = one_chain && o->session->step[i].device != NPL_ON_HOST;
-	one_chain = one_chain && o->session->n_chains == 1;
+		one_layer_group = one_layer_group && o->session->step[i].device != NPL_ON_HOST;
+	one_layer_group = one_layer_group && o->session->n_layer_groups == 1;
 	for (int k = 1; k < 4; k++) {
 		char name[80];
 		snprintf(name, sizeof name, "%s, moving%s%s", what, k & 1 ? " inputs" : "", k & 2 ? " outputs" : "");
@@ -282,7 +282,7 @@ static void hold_against_moves(struct net *net, struct machines *m, const int *p
 	n->spilled += before[0] > 0;
 	cr_assert_eq(moved[3][1], 0, "%s: %d bytes as transfers too", what, (int)moved[3][1]);
 	cr_assert(!m->roomy || !before[0], "%s: %d bytes within the cycles", what, (int)before[0]);
-	if (!one_chain || !m->roomy)
+	if (!one_layer_group || !m->roomy)
 		return;
 	cr_assert_eq(moved[1][1] + moved[2][1], before[1], "%s: %d and %d bytes, %d before", what, (int)moved[1][1],
 		     (int)moved[2][1], (int)before[1]);
@@ -307,7 +307,7 @@ static void check_net(struct net *net, struct machines *m, uint64_t seed, struct
 	free_outcome(net, &o);
 }
 
-Test(session_chain, random_networks)
+Test(session_layer_group, random_networks)
 {
 	static const char *const buffers[] = {"1000000", "2000", "900", "400"}, *const cells[] = {"16", "7"};
 	struct counted n = {0};
@@ -326,8 +326,8 @@ Test(session_chain, random_networks)
 		  "%d, %d, %d, %d, %d, %d", n.together, n.fused, n.compared, n.by_rule, n.moved, n.spilled);
 }
 
-/* The processor's own 8-bit kernels, on what they do by the rule: any chain equals them. */
-Test(session_chain, equals_cpu)
+/* The processor's own 8-bit kernels, on what they do by the rule: any layer group equals them. */
+Test(session_layer_group, equals_cpu)
 {
 	struct npl_device *device[] = {open_machine("100000", "16", "fast"), open_set("cpu", "precision=int8")};
 	int compared = 0;
@@ -378,9 +378,9 @@ static struct net make_views(uint64_t *rng)
 	return make_net(&g, rng);
 }
 
-/* Views before, in and behind a chain cost nothing, and what is seen twice is moved and converted once. The pool is done
+/* Views before, in and behind a layer group cost nothing, and what is seen twice is moved and converted once. The pool is done
  * in the convolution's pass; together the layers take less time than each alone. */
-Test(session_chain, views)
+Test(session_layer_group, views)
 {
 	enum { X = 2 * 3 * 6 * 4, P = 2 * 12 * 6, Y = 2 * 10 };
 	static const char *const views[] = {"before", "within", "behind"};
@@ -396,7 +396,8 @@ Test(session_chain, views)
 		struct outcome alone = run_net(&net, device, 2, spread, false);
 		check_run(&o, "views");
 		check_run(&alone, "views, alone");
-		cr_assert(o.session->n_chains == 1 && most_layers(o.session) >= 3 && alone.session->n_chains == 3);
+		cr_assert(o.session->n_layer_groups == 1 && most_layers(o.session) >= 3 &&
+			  alone.session->n_layer_groups == 3);
 		cr_assert_geq(check_values(&net, &o, &rule, "views, by the rule"), 2);
 		cr_assert_eq(check_values(&net, &alone, &rule, "views, alone, by the rule"), 3);
 		for (int i = 0; i < 3; i++) {
@@ -446,7 +447,7 @@ static struct net make_join(uint64_t *rng)
 }
 
 /* Every byte crosses the link once, in cycles or as a transfer, by hand: also of an output that lies in both memories. */
-Test(session_chain, bytes_cross_once)
+Test(session_layer_group, bytes_cross_once)
 {
 	enum { X = 2 * 6 * 25, S = 2 * 4 * 25, C = 2 * 3 * 25 };
 	/* the joined output: its part s is in host memory as soon as x is, its part c when outputs go there */

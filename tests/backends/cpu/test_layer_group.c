@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of networks on the cpu device in float32, which go there as chains: on random networks of convolutions (1 to 3
+ * Promises of networks on the cpu device in float32, which go there as layer groups: on random networks of convolutions (1 to 3
  * dimensions, groups, dilation, every kind of padding), their transposes, poolings, LRN, sums, joins, views and what lies between, every value that is made is
  * the reference's within 2e-4 of the largest, whatever computes convolutions, on 1 and 2 threads; a second run gives the same
  * bits; times are measured for every layer that runs. Also under instruction sets older than the processor's. The declarations of
  * oneDNN's functions are those of its headers, where these are installed. */
 #include <math.h>
 
-#include "backends/cpu/chain.h"
+#include "backends/cpu/layer_group.h"
 #include "npulab/build.h"
 #include "tests/kit/session_net.h"
 
@@ -439,27 +439,27 @@ static void check_networks(uint64_t first, int n, bool blas)
 		npl_device_close(device[d]);
 }
 
-Test(cpu_chain, random_networks)
+Test(cpu_layer_group, random_networks)
 {
 	check_networks(1, 150, true);
 }
 
 /* The sequence is over before any other test of this process could have loaded the library: each runs in its own. */
-Test(cpu_chain, random_networks_with_avx2)
+Test(cpu_layer_group, random_networks_with_avx2)
 {
 	setenv("DNNL_MAX_CPU_ISA", "AVX2", 1);
 	setenv("OPENBLAS_CORETYPE", "Prescott", 1);
 	check_networks(1001, 60, false);
 }
 
-Test(cpu_chain, random_networks_with_sse41)
+Test(cpu_layer_group, random_networks_with_sse41)
 {
 	setenv("DNNL_MAX_CPU_ISA", "SSE41", 1);
 	check_networks(2001, 40, false);
 }
 
 /* A sum at the end of a residual block is done in the pass of the convolution before it, where oneDNN computes that. */
-Test(cpu_chain, residual_blocks_are_one_pass)
+Test(cpu_layer_group, residual_blocks_are_one_pass)
 {
 	struct npl_build *build;
 	struct npl_graph *graph;

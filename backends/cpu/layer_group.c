@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Opening, running and closing a chain on the processor; see chain.h. The time of a layer is that of its steps: bringing an
+ * Opening, running and closing a layer group on the processor; see layer_group.h. The time of a layer is that of its steps: bringing an
  * operand into the order that it wants is part of it, preparing weights (once) and taking memory are not. */
-#include "chain.h"
+#include "layer_group.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,45 +11,45 @@
 #include "widened.h"
 
 /* A primitive of oneDNN shares its work out among the threads that there are when it is made. */
-static int prepare(struct cpu_chain *c, struct npl_err *err)
+static int prepare(struct cpu_layer_group *c, struct npl_err *err)
 {
 	const bool dnn = c->cpu->dnn.engine != NULL;
 	int threads = dnn ? cpu_dnn_set_threads(&c->cpu->dnn, c->cpu->threads) : 0;
 	c->threads = c->cpu->threads;
-	int rc = cpu_chain_plan(c, err);
+	int rc = cpu_layer_group_plan(c, err);
 	if (dnn)
 		cpu_dnn_set_threads(&c->cpu->dnn, threads);
 	if (!rc)
-		rc = cpu_chain_memory(c, err);
+		rc = cpu_layer_group_memory(c, err);
 	c->prepared = !rc;
 	return rc;
 }
 
-int cpu_chain_open(void *state, const struct npl_chain *chain, void **opened, struct npl_chain_info *info,
-		   struct npl_err *err)
+int cpu_layer_group_open(void *state, const struct npl_layer_group *group, void **opened,
+			 struct npl_layer_group_info *info, struct npl_err *err)
 {
-	struct cpu_chain *c = calloc(1, sizeof *c);
+	struct cpu_layer_group *c = calloc(1, sizeof *c);
 	if (!c)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for a chain of %d layers", chain->n);
-	*c = (struct cpu_chain){.cpu = state, .chain = *chain};
-	c->pass = npl_arena_array(&c->arena, (size_t)chain->n, sizeof *c->pass);
-	int rc = c->pass ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for a chain of %d layers", chain->n);
-	for (int i = 0; i < chain->n && !rc; i++)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a group of %d layers", group->n);
+	*c = (struct cpu_layer_group){.cpu = state, .group = *group};
+	c->pass = npl_arena_array(&c->arena, (size_t)group->n, sizeof *c->pass);
+	int rc = c->pass ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for a group of %d layers", group->n);
+	for (int i = 0; i < group->n && !rc; i++)
 		c->pass[i] = i;
-	if (!rc && !chain->timing_only) /* else it is only asked whether these go together: here all do */
+	if (!rc && !group->timing_only) /* else it is only asked whether these go together: here all do */
 		rc = prepare(c, err);
 	if (rc) {
-		cpu_chain_close(c);
+		cpu_layer_group_close(c);
 		return rc;
 	}
-	*info = (struct npl_chain_info){.pass = c->pass};
+	*info = (struct npl_layer_group_info){.pass = c->pass};
 	*opened = c;
 	return 0;
 }
 
-void cpu_chain_close(void *opened)
+void cpu_layer_group_close(void *opened)
 {
-	struct cpu_chain *c = opened;
+	struct cpu_layer_group *c = opened;
 	if (!c)
 		return;
 	for (int s = 0; s < c->n_steps; s++) {
@@ -66,7 +66,7 @@ void cpu_chain_close(void *opened)
 }
 
 /* Memory for what passes between the layers, and the addresses of all places. */
-static int find_data(struct cpu_chain *c, struct npl_err *err)
+static int find_data(struct cpu_layer_group *c, struct npl_err *err)
 {
 	if (!c->memory && c->memory_bytes) {
 		c->memory = aligned_alloc(64, c->memory_bytes);
@@ -88,14 +88,14 @@ static int find_data(struct cpu_chain *c, struct npl_err *err)
 }
 
 /* Where a place lies when a layer sees it in this order: one whose orders agree is there in the first. */
-static void *data_of(const struct cpu_chain *c, int place, enum cpu_layout layout)
+static void *data_of(const struct cpu_layer_group *c, int place, enum cpu_layout layout)
 {
 	void *data = layout == CPU_LAST ? c->place[place].data[CPU_LAST] : NULL;
 	return data ? data : cpu_place_of_data(c, place, CPU_FIRST)->data[CPU_FIRST];
 }
 
 /* Channels joined that are last: of each position those of the first input, then those of the second... */
-static void join(const struct cpu_chain *c, const struct cpu_step *step)
+static void join(const struct cpu_layer_group *c, const struct cpu_step *step)
 {
 	const struct npl_tensor *out = c->place[step->out[0]].tensor;
 	char *y = data_of(c, step->out[0], CPU_LAST);
@@ -113,7 +113,7 @@ static void join(const struct cpu_chain *c, const struct cpu_step *step)
 	}
 }
 
-static int run_step(struct cpu_chain *c, struct cpu_step *step, struct npl_result *result, struct npl_err *err)
+static int run_step(struct cpu_layer_group *c, struct cpu_step *step, struct npl_result *result, struct npl_err *err)
 {
 	const bool dnn = step->kind == CPU_STEP_DNN || step->kind == CPU_STEP_CONV8;
 	double begin = npl_clock_seconds(), seconds = 0;
@@ -132,7 +132,7 @@ static int run_step(struct cpu_chain *c, struct cpu_step *step, struct npl_resul
 				 data_of(c, step->out[0], step->y), err);
 		break;
 	case CPU_STEP_CONV8:
-		return cpu_int8_conv_run(c->cpu, step->conv8, c->chain.layer[step->layer],
+		return cpu_int8_conv_run(c->cpu, step->conv8, c->group.layer[step->layer],
 					 data_of(c, step->in[0], step->x), data_of(c, step->out[0], step->y), result,
 					 err);
 	case CPU_STEP_ELEMENTS:
@@ -158,8 +158,8 @@ static int run_step(struct cpu_chain *c, struct cpu_step *step, struct npl_resul
 }
 
 /* A result of the step for who watches, in ONNX's order. */
-static int tell_made(struct cpu_chain *c, const struct npl_chain_watcher *watcher, const struct cpu_step *step,
-		     int result, struct npl_err *err)
+static int tell_made(struct cpu_layer_group *c, const struct npl_layer_group_watcher *watcher,
+		     const struct cpu_step *step, int result, struct npl_err *err)
 {
 	int p = step->out[result], layer = c->place[p].layer;
 	const void *last = step->y == CPU_LAST ? c->place[p].data[CPU_LAST] : NULL;
@@ -182,8 +182,8 @@ static int tell_made(struct cpu_chain *c, const struct npl_chain_watcher *watche
 }
 
 /* What step s has made, but for what is only the same in another order. */
-static int tell_step(struct cpu_chain *c, const struct npl_chain_watcher *watcher, const struct cpu_step *step,
-		     struct npl_err *err)
+static int tell_step(struct cpu_layer_group *c, const struct npl_layer_group_watcher *watcher,
+		     const struct cpu_step *step, struct npl_err *err)
 {
 	const bool reorder = step->kind == CPU_STEP_DNN && step->in[0] == step->out[0];
 	for (int k = 0; k < step->n_out && !reorder; k++) {
@@ -194,29 +194,29 @@ static int tell_step(struct cpu_chain *c, const struct npl_chain_watcher *watche
 	return 0;
 }
 
-int cpu_chain_run(void *state, void *opened, const struct npl_chain_watcher *watcher, struct npl_result *results,
-		  struct npl_err *err)
+int cpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_watcher *watcher,
+			struct npl_result *results, struct npl_err *err)
 {
 	struct cpu_state *cpu = state;
-	struct cpu_chain *c = opened;
+	struct cpu_layer_group *c = opened;
 	const bool watched = watcher && watcher->made, dnn = cpu->dnn.engine != NULL;
 	int rc = c->prepared ? 0 : prepare(c, err);
 	if (!rc)
 		rc = find_data(c, err);
 	int threads = dnn ? cpu_dnn_set_threads(&cpu->dnn, cpu->threads) : 0;
 	for (int s = 0; s < c->n_steps && !rc; s++) {
-		npl_chain_stage(&c->chain, c->step[s].layer);
+		npl_layer_group_stage(&c->group, c->step[s].layer);
 		rc = run_step(c, &c->step[s], &results[c->step[s].layer], err);
 		if (rc)
-			npl_prefix(err, "layer %s", c->chain.layer[c->step[s].layer]->name);
+			npl_prefix(err, "layer %s", c->group.layer[c->step[s].layer]->name);
 		if (!rc && watched)
 			rc = tell_step(c, watcher, &c->step[s], err);
 	}
 	if (dnn)
 		cpu_dnn_set_threads(&cpu->dnn, threads);
-	for (int l = 0; l < c->chain.n && !rc; l++) {
+	for (int l = 0; l < c->group.n && !rc; l++) {
 		results[l].seconds_from = NPL_FROM_MEASURE;
-		results[l].macs = c->chain.layer[l]->macs;
+		results[l].macs = c->group.layer[l]->macs;
 		rc = npl_result_energy(&results[l], "package", 0, 0, "absent", err);
 	}
 	return rc;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A chain on the GPU: what chain_plan.c prepares and chain.c runs. Time goes in steps: 0 brings the given tensors, layer l is step
- * l + 1, and n + 1 takes the wanted ones away. Weights and constants have memory of their own as long as the chain is open; all other
+ * A layer group on the GPU: what layer_group_plan.c prepares and layer_group.c runs. Time goes in steps: 0 brings the given tensors, layer l is step
+ * l + 1, and n + 1 takes the wanted ones away. Weights and constants have memory of their own as long as the layer group is open; all other
  * values share the device's, each for the steps at which it is needed.
  */
-#ifndef NPULAB_CUDA_CHAIN_H
-#define NPULAB_CUDA_CHAIN_H
+#ifndef NPULAB_CUDA_LAYER_GROUP_H
+#define NPULAB_CUDA_LAYER_GROUP_H
 
 #include "cuda.h"
 #include "layer.h"
@@ -27,17 +27,17 @@ struct cu_held {
 	bool turned;                   /* it is there in this run */
 	int piece;                     /* of its memory, of roots; -1: none, or a constant's */
 	int landing;      /* of its copy as the host has it, where that is another type or order; -1: none */
-	size_t at;        /* a constant's: in the chain's memory; else in the staging memory */
+	size_t at;        /* a constant's: in the layer group's memory; else in the staging memory */
 	size_t turned_at; /* a constant's: of its copy, likewise */
 	int event;        /* recorded when it has come or gone */
 };
 
-struct cu_chain {
+struct cu_layer_group {
 	struct cu_device *device;
-	struct npl_chain asked; /* layers are borrowed; wanted and constant are copies */
-	bool ready;             /* all below is there; a chain of times alone is made when it first runs */
-	bool filled;            /* the constants are on the GPU */
-	bool apart;             /* the layers of this run have others' work between them */
+	struct npl_layer_group asked; /* layers are borrowed; wanted and constant are copies */
+	bool ready;                   /* all below is there; a layer group of times alone is made when it first runs */
+	bool filled;                  /* the constants are on the GPU */
+	bool apart;                   /* the layers of this run have others' work between them */
 	int *pass;
 	struct cu_layer *layer;
 	int n_held;
@@ -60,8 +60,8 @@ struct cu_chain {
 	struct cu_value *value; /* room for a layer's operands */
 };
 
-/* chain_plan.c: prepares everything but the constants. */
-int cu_chain_prepare(struct cu_chain *chain, struct npl_err *err);
-void cu_chain_release(struct cu_chain *chain);
+/* layer_group_plan.c: prepares everything but the constants. */
+int cu_layer_group_prepare(struct cu_layer_group *group, struct npl_err *err);
+void cu_layer_group_release(struct cu_layer_group *group);
 
 #endif

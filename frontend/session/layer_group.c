@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which steps of a plan become chains, and of what layers and tensors (chain.h). A chain begins and ends with a layer that its
+ * Which steps of a plan become layer groups, and of what layers and tensors (layer_group.h). A layer group begins and ends with a layer that its
  * device runs; between them lie more of these, what is fused into them, and views. Where the device cannot do them
- * together the chain ends earlier. */
-#include "chain_draft.h"
+ * together the layer group ends earlier. */
+#include "layer_group_builder.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,17 +13,17 @@
 #include "split.h"
 #include "written.h"
 
-#define FIRST_NODES 1024 /* of a long chain that are tried together first */
+#define FIRST_NODES 1024 /* of a long layer group that are tried together first */
 
 static bool is_view(const struct npl_session *s, int i)
 {
 	return s->step[i].role == NPL_VIEW;
 }
 
-static bool has_chains(const struct npl_session *s, const struct npl_step *step)
+static bool has_layer_groups(const struct npl_session *s, const struct npl_step *step)
 {
 	return step->role == NPL_RAN && !step->factor && step->repeat <= 1 && step->device != NPL_ON_HOST &&
-	       npl_device_has_chains(s->device[step->device]);
+	       npl_device_has_layer_groups(s->device[step->device]);
 }
 
 /* Whether the step that makes value v makes it in the shape that others see. */
@@ -35,7 +35,7 @@ static bool made_as_seen(const struct npl_session *s, int v)
 	return true;
 }
 
-/* Integers that the model itself has come with the scale and zero point of the step that makes them: inside a chain the
+/* Integers that the model itself has come with the scale and zero point of the step that makes them: inside a layer group the
  * reader's must be the same. */
 static bool made_as_read(const struct npl_session *s, const struct npl_step *step, int v)
 {
@@ -61,13 +61,13 @@ static bool gives_scale(const struct npl_session *s, int first, int i, int v)
 	return s->written[bytes].scale > 0 ? !npl_quant_same(&s->written[bytes], scale) : v != bytes;
 }
 
-/* Within a chain of both forms, bytes have one scale: whether node i takes those that are made from node `first` on for bytes, or gives them
+/* Within a layer group of both forms, bytes have one scale: whether node i takes those that are made from node `first` on for bytes, or gives them
  * theirs. */
 static bool breaks_bytes(const struct npl_session *s, int first, int i)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
-	const bool plain = step->role == NPL_RAN && step->plain, alias = npl_chain_is_alias(s, i);
+	const bool plain = step->role == NPL_RAN && step->plain, alias = npl_layer_group_is_alias(s, i);
 	for (int k = 0; k < node->n_in; k++) {
 		const int v = node->in[k];
 		if (v < 0 || !is_byte(s->graph->value[v].dtype) || s->graph->value[v].producer < first)
@@ -78,42 +78,42 @@ static bool breaks_bytes(const struct npl_session *s, int first, int i)
 	return false;
 }
 
-/* Whether node i can go on with a chain that began at node `first`: canonical forms see some values in another shape, and
- * inside a chain a tensor has but one, unless the device renames it. */
+/* Whether node i can go on with a layer group that began at node `first`: canonical forms see some values in another shape, and
+ * inside a layer group a tensor has but one, unless the device renames it. */
 static bool goes_on(const struct npl_session *s, int first, int i)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
 	if (step->role == NPL_FUSED)
 		return true;
-	if (step->role != NPL_VIEW && (!has_chains(s, step) || step->device != s->step[first].device))
+	if (step->role != NPL_VIEW && (!has_layer_groups(s, step) || step->device != s->step[first].device))
 		return false;
-	const bool mixes = npl_chain_converts(s, s->step[first].device);
+	const bool mixes = npl_layer_group_converts(s, s->step[first].device);
 	if (!mixes && step->role == NPL_RAN && step->plain != s->step[first].plain)
 		return false;
-	if (npl_chain_is_alias(s, i) && (mixes ? step->device != s->step[first].device : s->step[first].plain))
+	if (npl_layer_group_is_alias(s, i) && (mixes ? step->device != s->step[first].device : s->step[first].plain))
 		return false; /* it changes the form */
 	if (mixes && breaks_bytes(s, first, i))
 		return false;
-	for (int k = 0; k < (step->role == NPL_VIEW ? 1 : npl_chain_data_inputs(step)); k++) {
+	for (int k = 0; k < (step->role == NPL_VIEW ? 1 : npl_layer_group_data_inputs(step)); k++) {
 		int v = node->in[k], producer = v < 0 ? -1 : s->graph->value[v].producer;
 		if (producer < first)
 			continue;
 		bool same_shape = made_as_seen(s, v) &&
 				  (!step->canonical || npl_shape_equal(&step->x_shape, &s->graph->value[v].shape));
-		if ((!same_shape && !npl_chain_renames(s, s->step[first].device)) || !made_as_read(s, step, v))
+		if ((!same_shape && !npl_layer_group_renames(s, s->step[first].device)) || !made_as_read(s, step, v))
 			return false;
 	}
 	return true;
 }
 
-/* Whether node i, within a chain, may be its last: it does something there. */
+/* Whether node i, within a layer group, may be its last: it does something there. */
 static bool ends(const struct npl_session *s, int i)
 {
-	return !is_view(s, i) || (npl_chain_is_alias(s, i) && npl_chain_converts(s, s->step[i].device));
+	return !is_view(s, i) || (npl_layer_group_is_alias(s, i) && npl_layer_group_converts(s, s->step[i].device));
 }
 
-static int last_of_chain(const struct npl_session *s, int first)
+static int last_of_layer_group(const struct npl_session *s, int first)
 {
 	int last = first;
 	for (int i = first + 1; i < s->graph->n_nodes && goes_on(s, first, i); i++)
@@ -122,9 +122,9 @@ static int last_of_chain(const struct npl_session *s, int first)
 	return last;
 }
 
-/* Room for a chain of nodes first..last, of each a layer or, of Split, one per result; any result may be wanted. */
-static int open_draft(struct npl_session *s, int first, int last, struct npl_arena *arena, struct npl_chain_draft *d,
-		      struct npl_err *err)
+/* Room for a layer group of nodes first..last, of each a layer or, of Split, one per result; any result may be wanted. */
+static int open_draft(struct npl_session *s, int first, int last, struct npl_arena *arena,
+		      struct npl_layer_group_builder *d, struct npl_err *err)
 {
 	size_t layers = 0, inputs = 0, outputs = 0;
 	for (int i = first; i <= last; i++) {
@@ -134,12 +134,12 @@ static int open_draft(struct npl_session *s, int first, int last, struct npl_are
 		inputs += n_in;
 		outputs += 2 * n_out + n_in; /* a result in both forms, what is given in another */
 	}
-	*d = (struct npl_chain_draft){.s = s,
-				      .arena = arena,
-				      .c = {.first = first,
-					    .last = last,
-					    .device = s->step[first].device,
-					    .converts = npl_chain_converts(s, s->step[first].device)}};
+	*d = (struct npl_layer_group_builder){.s = s,
+					      .arena = arena,
+					      .c = {.first = first,
+						    .last = last,
+						    .device = s->step[first].device,
+						    .converts = npl_layer_group_converts(s, s->step[first].device)}};
 	d->c.layer = npl_arena_array(arena, layers, sizeof *d->c.layer);
 	d->c.list = npl_arena_array(arena, layers, sizeof *d->c.list);
 	d->c.node = npl_arena_array(arena, layers, sizeof *d->c.node);
@@ -158,19 +158,19 @@ static int open_draft(struct npl_session *s, int first, int last, struct npl_are
 	if (!d->c.layer || !d->c.list || !d->c.node || !d->c.value || !d->c.note || !d->c.in || !d->c.out ||
 	    !d->tensors || !d->wanted || !d->kept || !d->constant || !d->port_before || !d->last_port || !d->made ||
 	    !d->converted)
-		return npl_chain_no_room(err);
+		return npl_layer_group_no_room(err);
 	return 0;
 }
 
 /* A layer of a node that the device runs; not one that only names its data or converts it. */
-static bool is_work(const struct npl_chain_draft *d, int layer)
+static bool is_work(const struct npl_layer_group_builder *d, int layer)
 {
 	const struct npl_step *step = &d->s->step[d->c.node[layer]];
 	return step->role == NPL_RAN && d->c.value[layer] >= 0 &&
 	       (d->c.layer[layer].op != NPL_OP_RESHAPE || step->op == NPL_OP_RESHAPE);
 }
 
-/* Who reads a value outside of the chain, through views or not. */
+/* Who reads a value outside of the layer group, through views or not. */
 struct readers {
 	int n;
 	bool forms[NPL_FORMATS]; /* in which form */
@@ -182,7 +182,7 @@ static void read_through(const struct npl_session *s, int i, struct readers *rea
 	const struct npl_node *node = &s->graph->node[i];
 	const struct readers *out = &readers[node->out[0]];
 	struct readers *in = &readers[node->in[0]];
-	if (npl_chain_is_alias(s, i)) {
+	if (npl_layer_group_is_alias(s, i)) {
 		in->forms[node->op == NPL_OP_QUANTIZELINEAR ? NPL_FORMAT_INT8 : NPL_FORMAT_F32] |= out->n > 0;
 		return;
 	}
@@ -194,7 +194,7 @@ static void read_by(const struct npl_session *s, int i, struct readers *readers)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
-	const int data = step->role == NPL_RAN && step->device != NPL_ON_HOST ? npl_chain_data_inputs(step)
+	const int data = step->role == NPL_RAN && step->device != NPL_ON_HOST ? npl_layer_group_data_inputs(step)
 									      : node->n_in;
 	for (int k = 0; k < node->n_in; k++) {
 		struct readers *of = node->in[k] < 0 ? NULL : &readers[node->in[k]];
@@ -208,16 +208,16 @@ static void read_by(const struct npl_session *s, int i, struct readers *readers)
 	}
 }
 
-/* A DequantizeLinear of the model whose integers the chain makes, and whose numbers others read: it is done in the chain. */
-static bool leaves_as_floats(const struct npl_chain_draft *d, int i, const struct readers *readers)
+/* A DequantizeLinear of the model whose integers the layer group makes, and whose numbers others read: it is done in the layer group. */
+static bool leaves_as_floats(const struct npl_layer_group_builder *d, int i, const struct readers *readers)
 {
 	const int v = d->s->graph->node[i].out[0];
-	return d->c.converts && npl_chain_is_alias(d->s, i) && d->s->graph->node[i].op == NPL_OP_DEQUANTIZELINEAR &&
-	       d->made[v] && readers[v].forms[NPL_FORMAT_F32];
+	return d->c.converts && npl_layer_group_is_alias(d->s, i) &&
+	       d->s->graph->node[i].op == NPL_OP_DEQUANTIZELINEAR && d->made[v] && readers[v].forms[NPL_FORMAT_F32];
 }
 
-/* The last node that reads something that the chain makes, through views and what is fused; of one that converts, any. */
-static int last_reader(const struct npl_chain_draft *d)
+/* The last node that reads something that the layer group makes, through views and what is fused; of one that converts, any. */
+static int last_reader(const struct npl_layer_group_builder *d)
 {
 	const struct npl_session *s = d->s;
 	int last = d->c.last;
@@ -232,7 +232,7 @@ static int last_reader(const struct npl_chain_draft *d)
 }
 
 /* readers: one of each value, zeroed. */
-static void find_readers(const struct npl_chain_draft *d, struct readers *readers)
+static void find_readers(const struct npl_layer_group_builder *d, struct readers *readers)
 {
 	const struct npl_session *s = d->s;
 	const struct npl_graph *graph = s->graph;
@@ -240,7 +240,7 @@ static void find_readers(const struct npl_chain_draft *d, struct readers *reader
 		readers[graph->output[o]].n++;
 		readers[graph->output[o]].forms[NPL_FORMAT_F32] = true;
 	}
-	/* What the chain makes is read behind its first node. What it only converts may have been read before. */
+	/* What the layer group makes is read behind its first node. What it only converts may have been read before. */
 	for (int i = last_reader(d), least = d->c.converts ? 0 : d->c.first; i >= least; i--) {
 		const struct npl_node *node = &graph->node[i];
 		if (i < d->c.first || i > d->c.last) {
@@ -256,16 +256,16 @@ static void find_readers(const struct npl_chain_draft *d, struct readers *reader
 	}
 }
 
-static void add_wanted(struct npl_chain_draft *d, int i, int v, struct npl_tensor *tensor, enum npl_format form,
+static void add_wanted(struct npl_layer_group_builder *d, int i, int v, struct npl_tensor *tensor, enum npl_format form,
 		       bool converted)
 {
-	d->c.out[d->c.n_out] = (struct npl_chain_port){
+	d->c.out[d->c.n_out] = (struct npl_layer_group_port){
 		.value = v, .node = i, .tensor = tensor, .form = form, .converted = converted};
 	d->wanted[d->c.n_out++] = tensor;
 }
 
-/* Results of layer l that somebody outside reads leave the chain where it makes them, or converted to the form in which they are read. */
-static void find_results(struct npl_chain_draft *d, int l, const struct readers *readers)
+/* Results of layer l that somebody outside reads leave the layer group where it makes them, or converted to the form in which they are read. */
+static void find_results(struct npl_layer_group_builder *d, int l, const struct readers *readers)
 {
 	const struct npl_session *s = d->s;
 	const enum npl_format format = npl_device_get_info(s->device[d->c.device])->format;
@@ -278,14 +278,14 @@ static void find_results(struct npl_chain_draft *d, int l, const struct readers 
 		const enum npl_format other = form == NPL_FORMAT_F32 ? format : NPL_FORMAT_F32;
 		const bool converts = d->c.converts && s->graph->value[v].dtype == NPL_F32 && readers[v].forms[other];
 		if (converts)
-			add_wanted(d, i, v, npl_chain_in_form(d, i, v, other), other, true);
+			add_wanted(d, i, v, npl_layer_group_in_form(d, i, v, other), other, true);
 		if (!converts || readers[v].forms[form])
 			add_wanted(d, i, v, &d->c.layer[l].out[k], form, false);
 	}
 }
 
-/* The same of quantisations of the model's that the chain does, of what comes from outside. */
-static void find_quantised(struct npl_chain_draft *d, const struct readers *readers)
+/* The same of quantisations of the model's that the layer group does, of what comes from outside. */
+static void find_quantised(struct npl_layer_group_builder *d, const struct readers *readers)
 {
 	for (int v = 0; v < d->s->graph->n_values && d->c.converts; v++) /* those that are no views */
 		if (d->s->own[v].quant.scale > 0 && !d->made[v] && d->converted[v] &&
@@ -293,11 +293,11 @@ static void find_quantised(struct npl_chain_draft *d, const struct readers *read
 			add_wanted(d, d->c.last, v, d->converted[v], NPL_FORMAT_INT8, true);
 }
 
-static int find_wanted(struct npl_chain_draft *d, struct npl_err *err)
+static int find_wanted(struct npl_layer_group_builder *d, struct npl_err *err)
 {
 	struct readers *readers = calloc((size_t)d->s->graph->n_values + 1, sizeof *readers);
 	if (!readers)
-		return npl_chain_no_room(err);
+		return npl_layer_group_no_room(err);
 	find_readers(d, readers);
 	for (int l = 0, n = d->c.n; l < n; l++)
 		if (is_work(d, l))
@@ -306,14 +306,14 @@ static int find_wanted(struct npl_chain_draft *d, struct npl_err *err)
 	for (int i = d->c.first; i <= d->c.last; i++) {
 		const int v = d->s->graph->node[i].out[0];
 		if (leaves_as_floats(d, i, readers))
-			add_wanted(d, i, v, npl_chain_in_form(d, i, v, NPL_FORMAT_F32), NPL_FORMAT_F32, true);
+			add_wanted(d, i, v, npl_layer_group_in_form(d, i, v, NPL_FORMAT_F32), NPL_FORMAT_F32, true);
 	}
 	free(readers);
 	return 0;
 }
 
 /* Inputs that never change, and those that are on the device from before. */
-static void find_kept(struct npl_chain_draft *d)
+static void find_kept(struct npl_layer_group_builder *d)
 {
 	for (int p = 0; p < d->c.n_in; p++)
 		if (d->s->graph->value[d->c.in[p].value].constant)
@@ -325,25 +325,27 @@ static void find_kept(struct npl_chain_draft *d)
 
 static int by_tensor(const void *a, const void *b)
 {
-	const uintptr_t x = (uintptr_t)(*(const struct npl_chain_port *const *)a)->tensor;
-	const uintptr_t y = (uintptr_t)(*(const struct npl_chain_port *const *)b)->tensor;
+	const uintptr_t x = (uintptr_t)(*(const struct npl_layer_group_port *const *)a)->tensor;
+	const uintptr_t y = (uintptr_t)(*(const struct npl_layer_group_port *const *)b)->tensor;
 	return (x > y) - (x < y);
 }
 
 /* A tensor may have a port of each kind. */
-static int note_moved_ports(struct npl_chain_port *port, int n, const struct npl_chain_info *info, struct npl_err *err)
+static int note_moved_ports(struct npl_layer_group_port *port, int n, const struct npl_layer_group_info *info,
+			    struct npl_err *err)
 {
-	struct npl_chain_port **sorted = calloc((size_t)n + 1, sizeof *sorted);
+	struct npl_layer_group_port **sorted = calloc((size_t)n + 1, sizeof *sorted);
 	if (!sorted)
-		return npl_chain_no_room(err);
+		return npl_layer_group_no_room(err);
 	for (int p = 0; p < n; p++)
 		sorted[p] = &port[p];
 	if (n)
-		qsort(sorted, (size_t)n, sizeof(struct npl_chain_port *), by_tensor);
+		qsort(sorted, (size_t)n, sizeof(struct npl_layer_group_port *), by_tensor);
 	for (int m = 0; m < info->n_moved && n; m++) {
-		const struct npl_chain_port moved = {.tensor = (struct npl_tensor *)info->moved[m]}, *key = &moved;
-		struct npl_chain_port **found = bsearch(&key, sorted, (size_t)n, sizeof(struct npl_chain_port *),
-							by_tensor);
+		const struct npl_layer_group_port moved = {.tensor = (struct npl_tensor *)info->moved[m]},
+						  *key = &moved;
+		struct npl_layer_group_port **found = bsearch(&key, sorted, (size_t)n,
+							      sizeof(struct npl_layer_group_port *), by_tensor);
 		while (found && found > sorted && found[-1]->tensor == moved.tensor)
 			found--;
 		for (; found && found < sorted + n && (*found)->tensor == moved.tensor; found++) {
@@ -355,14 +357,14 @@ static int note_moved_ports(struct npl_chain_port *port, int n, const struct npl
 	return 0;
 }
 
-static int note_moved(struct npl_chain_draft *d, const struct npl_chain_info *info, struct npl_err *err)
+static int note_moved(struct npl_layer_group_builder *d, const struct npl_layer_group_info *info, struct npl_err *err)
 {
 	return note_moved_ports(d->c.in, d->c.n_in, info, err) || note_moved_ports(d->c.out, d->c.n_out, info, err)
 		       ? err->code
 		       : 0;
 }
 
-static int note_passes(struct npl_chain_draft *d, const struct npl_chain_info *info, struct npl_err *err)
+static int note_passes(struct npl_layer_group_builder *d, const struct npl_layer_group_info *info, struct npl_err *err)
 {
 	for (int l = 0; l < d->c.n; l++) {
 		d->c.note[l] = NULL;
@@ -370,71 +372,72 @@ static int note_passes(struct npl_chain_draft *d, const struct npl_chain_info *i
 			continue;
 		d->c.note[l] = npl_arena_printf(d->arena, "in the same pass as %s", d->c.layer[info->pass[l]].name);
 		if (!d->c.note[l])
-			return npl_chain_no_room(err);
+			return npl_layer_group_no_room(err);
 	}
 	return 0;
 }
 
-/* Nodes first..last as a chain, opened, which lives as long as the arena. */
-static int open_chain(struct npl_session *s, int first, int last, bool timing_only, struct npl_arena *arena,
-		      struct npl_session_chain *chain, struct npl_err *err)
+/* Nodes first..last as a layer group, opened, which lives as long as the arena. */
+static int open_layer_group(struct npl_session *s, int first, int last, bool timing_only, struct npl_arena *arena,
+			    struct npl_layer_group_plan *group, struct npl_err *err)
 {
-	struct npl_chain_draft d;
+	struct npl_layer_group_builder d;
 	int rc = open_draft(s, first, last, arena, &d, err);
 	for (int i = first; i <= last && !rc; i++)
 		if (s->step[i].role == NPL_VIEW)
-			rc = npl_chain_add_view(&d, i, err);
+			rc = npl_layer_group_add_view(&d, i, err);
 		else if (s->step[i].role == NPL_RAN)
-			rc = s->step[i].slice ? npl_chain_add_split(&d, i, err) : npl_chain_add_step(&d, i, err);
+			rc = s->step[i].slice ? npl_layer_group_add_split(&d, i, err)
+					      : npl_layer_group_add_step(&d, i, err);
 	if (!rc)
 		rc = find_wanted(&d, err);
 	if (!rc && !d.c.n)
 		rc = npl_fail(err, NPL_EDEVICE, "there is nothing to convert");
 	if (!rc)
 		find_kept(&d);
-	const struct npl_chain asked = {.n = d.c.n,
-					.layer = d.c.list,
-					.n_wanted = d.c.n_out,
-					.wanted = d.wanted,
-					.host_in = s->host_in,
-					.n_kept = d.n_kept,
-					.kept = d.kept,
-					.n_constant = d.n_constant,
-					.constant = d.constant,
-					.host_out = s->host_out,
-					.timing_only = timing_only,
-					.node = d.c.node,
-					.n_nodes = s->graph->n_nodes};
+	const struct npl_layer_group asked = {.n = d.c.n,
+					      .layer = d.c.list,
+					      .n_wanted = d.c.n_out,
+					      .wanted = d.wanted,
+					      .host_in = s->host_in,
+					      .n_kept = d.n_kept,
+					      .kept = d.kept,
+					      .n_constant = d.n_constant,
+					      .constant = d.constant,
+					      .host_out = s->host_out,
+					      .timing_only = timing_only,
+					      .node = d.c.node,
+					      .n_nodes = s->graph->n_nodes};
 	if (!rc)
-		rc = npl_device_open_chain(s->device[d.c.device], &asked, &d.c.opened, err);
+		rc = npl_device_open_layer_group(s->device[d.c.device], &asked, &d.c.opened, err);
 	if (!rc) {
-		rc = note_moved(&d, npl_device_chain_info(d.c.opened), err);
-		rc = rc ? rc : note_passes(&d, npl_device_chain_info(d.c.opened), err);
+		rc = note_moved(&d, npl_device_layer_group_info(d.c.opened), err);
+		rc = rc ? rc : note_passes(&d, npl_device_layer_group_info(d.c.opened), err);
 	}
 	free(d.last_port);
 	free(d.made);
 	free(d.converted);
 	if (rc)
-		npl_device_close_chain(d.c.opened);
+		npl_device_close_layer_group(d.c.opened);
 	else
-		*chain = d.c;
+		*group = d.c;
 	return rc;
 }
 
 /* Whether the device does nodes first..last together. NPL_EDEVICE: not. */
-static int try_chain(struct npl_session *s, int first, int last, struct npl_err *err)
+static int try_layer_group(struct npl_session *s, int first, int last, struct npl_err *err)
 {
-	struct npl_session_chain chain;
+	struct npl_layer_group_plan group;
 	struct npl_arena arena = {0};
-	int rc = open_chain(s, first, last, true, &arena, &chain, err);
+	int rc = open_layer_group(s, first, last, true, &arena, &group, err);
 	if (!rc)
-		npl_device_close_chain(chain.opened);
+		npl_device_close_layer_group(group.opened);
 	npl_arena_free(&arena);
 	return rc;
 }
 
-/* The longest chain from first on, up to last, that the device takes; -1: not even one layer, which it then does alone. Long ones are tried
- * in steps that double, so that networks of many short chains cost no more than these together. */
+/* The longest layer group from first on, up to last, that the device takes; -1: not even one layer, which it then does alone. Long ones are tried
+ * in steps that double, so that networks of many short layer groups cost no more than these together. */
 static int longest(struct npl_session *s, int first, int last, int *end, struct npl_err *err)
 {
 	int low = first - 1, high = last; /* low goes, beyond high does not */
@@ -443,7 +446,7 @@ static int longest(struct npl_session *s, int first, int last, int *end, struct 
 	for (int64_t step = FIRST_NODES; low < high; step *= 2) {
 		const int64_t ahead = first + step - 1 < last ? first + step - 1 : last;
 		const int middle = refused ? (low + high + 1) / 2 : (int)ahead;
-		int rc = try_chain(s, first, middle, err);
+		int rc = try_layer_group(s, first, middle, err);
 		if (rc && rc != NPL_EDEVICE)
 			return rc;
 		if (rc)
@@ -458,13 +461,13 @@ static int longest(struct npl_session *s, int first, int last, int *end, struct 
 	return 0;
 }
 
-/* A chain begins with a layer, or with a quantisation that it does itself. */
+/* A layer group begins with a layer, or with a quantisation that it does itself. */
 static bool begins(const struct npl_session *s, int i)
 {
 	const struct npl_step *step = &s->step[i];
-	return has_chains(s, step) ||
-	       (npl_chain_is_alias(s, i) && s->graph->node[i].op == NPL_OP_QUANTIZELINEAR &&
-		npl_chain_converts(s, step->device) && npl_device_has_chains(s->device[step->device]));
+	return has_layer_groups(s, step) ||
+	       (npl_layer_group_is_alias(s, i) && s->graph->node[i].op == NPL_OP_QUANTIZELINEAR &&
+		npl_layer_group_converts(s, step->device) && npl_device_has_layer_groups(s->device[step->device]));
 }
 
 static void find_last_uses(struct npl_session *s)
@@ -484,32 +487,32 @@ static void find_last_uses(struct npl_session *s)
 	}
 }
 
-int npl_chains_open(struct npl_session *s, struct npl_err *err)
+int npl_layer_groups_open(struct npl_session *s, struct npl_err *err)
 {
-	s->chain = calloc((size_t)s->graph->n_nodes + 1, sizeof *s->chain);
+	s->group = calloc((size_t)s->graph->n_nodes + 1, sizeof *s->group);
 	s->last_use = calloc((size_t)s->graph->n_values + 1, sizeof *s->last_use);
-	if (!s->chain || !s->last_use)
-		return npl_chain_no_room(err);
+	if (!s->group || !s->last_use)
+		return npl_layer_group_no_room(err);
 	find_last_uses(s);
 	for (int i = 0; i < s->graph->n_nodes; i++) {
 		int last;
 		if (!begins(s, i))
 			continue;
-		int rc = longest(s, i, s->alone ? i : last_of_chain(s, i), &last, err);
+		int rc = longest(s, i, s->alone ? i : last_of_layer_group(s, i), &last, err);
 		if (!rc && last >= 0)
-			rc = open_chain(s, i, last, s->timing_only, &s->arena, &s->chain[s->n_chains], err);
+			rc = open_layer_group(s, i, last, s->timing_only, &s->arena, &s->group[s->n_layer_groups], err);
 		if (rc)
 			return rc;
-		s->n_chains += last >= 0;
+		s->n_layer_groups += last >= 0;
 		i = last > i ? last : i;
 	}
 	return 0;
 }
 
-void npl_chains_close(struct npl_session *s)
+void npl_layer_groups_close(struct npl_session *s)
 {
-	for (int c = 0; c < s->n_chains; c++)
-		npl_device_close_chain(s->chain[c].opened);
-	free(s->chain);
+	for (int c = 0; c < s->n_layer_groups; c++)
+		npl_device_close_layer_group(s->group[c].opened);
+	free(s->group);
 	free(s->last_use);
 }

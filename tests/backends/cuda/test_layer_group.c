@@ -10,7 +10,7 @@
 #include "tests/kit/cuda/fake_device.h"
 #include "tests/kit/recurrent_net.h"
 
-TestSuite(cuda_chain, .init = cuda_fake_open);
+TestSuite(cuda_layer_group, .init = cuda_fake_open);
 
 static struct onnx_writer pads_of(int64_t n)
 {
@@ -52,7 +52,7 @@ static struct npl_device *open_cuda(const char *precision)
 	return open_device_set("cuda", 1, (const char *[]){precision});
 }
 
-Test(cuda_chain, networks_come_out_as_the_reference_has_them)
+Test(cuda_layer_group, networks_come_out_as_the_reference_has_them)
 {
 	static const struct {
 		const char *set;
@@ -79,7 +79,7 @@ Test(cuda_chain, networks_come_out_as_the_reference_has_them)
 	}
 }
 
-Test(cuda_chain, int8_networks_have_the_bits_of_the_reference)
+Test(cuda_layer_group, int8_networks_have_the_bits_of_the_reference)
 {
 	uint64_t rng = 0xc4a10002, saturations = 0;
 	for (int round = 0; round < 4; round++) {
@@ -126,7 +126,7 @@ Test(cuda_chain, int8_networks_have_the_bits_of_the_reference)
 }
 
 /* What crosses the link in a run: the input and the two outputs, in float32 whatever the GPU computes in. */
-Test(cuda_chain, what_lies_between_stays_on_the_gpu)
+Test(cuda_layer_group, what_lies_between_stays_on_the_gpu)
 {
 	uint64_t rng = 0xc4a10003;
 	struct net net = small_cnn(&rng);
@@ -162,8 +162,8 @@ Test(cuda_chain, what_lies_between_stays_on_the_gpu)
 	free_net(&net);
 }
 
-/* Rows times matrices are seen as matrices of all rows: inside a chain the same bytes under another name, and no transfer. */
-Test(cuda_chain, canonical_shapes_do_not_break_a_chain)
+/* Rows times matrices are seen as matrices of all rows: inside a layer group the same bytes under another name, and no transfer. */
+Test(cuda_layer_group, canonical_shapes_do_not_break_a_layer_group)
 {
 	static const char *const sets[] = {"precision=f32", "precision=int8"};
 	uint64_t rng = 0xc4a1000b;
@@ -194,7 +194,7 @@ Test(cuda_chain, canonical_shapes_do_not_break_a_chain)
 	free_net(&net);
 }
 
-Test(cuda_chain, works_without_pinned_memory)
+Test(cuda_layer_group, works_without_pinned_memory)
 {
 	uint64_t rng = 0xc4a10004;
 	struct net net = small_cnn(&rng);
@@ -287,23 +287,23 @@ static void let_calls_fail(const char *precision, int code, bool sticky, int ste
 	let_calls_fail_of(&net, precision, code, sticky, step);
 }
 
-Test(cuda_chain, every_call_may_fail)
+Test(cuda_layer_group, every_call_may_fail)
 {
 	let_calls_fail("precision=f32", 0, false, 1, 0xc4a10005);
 }
 
-Test(cuda_chain, every_call_may_fail_in_int8)
+Test(cuda_layer_group, every_call_may_fail_in_int8)
 {
 	let_calls_fail("precision=int8", 0, false, 1, 0xc4a10006);
 }
 
 /* An illegal address kills the context: every later call fails as well, also those that free. */
-Test(cuda_chain, the_context_may_die)
+Test(cuda_layer_group, the_context_may_die)
 {
 	let_calls_fail("precision=f16", 700, true, 1, 0xc4a10007);
 }
 
-Test(cuda_chain, every_call_may_run_out_of_memory)
+Test(cuda_layer_group, every_call_may_run_out_of_memory)
 {
 	let_calls_fail("precision=f16", 2, false, 3, 0xc4a10008);
 }
@@ -329,7 +329,7 @@ static struct net turned_cnn(uint64_t *rng)
 	return make_net(&g, rng);
 }
 
-Test(cuda_chain, every_call_may_fail_where_tensors_are_turned)
+Test(cuda_layer_group, every_call_may_fail_where_tensors_are_turned)
 {
 	uint64_t rng = 0xc4a1000e;
 	struct net net = turned_cnn(&rng);
@@ -338,7 +338,7 @@ Test(cuda_chain, every_call_may_fail_where_tensors_are_turned)
 	cr_assert_gt(cu_fake.searches, 0);
 }
 
-Test(cuda_chain, every_call_may_fail_in_recurrent_networks)
+Test(cuda_layer_group, every_call_may_fail_in_recurrent_networks)
 {
 	static const char *const precisions[] = {"precision=f32", "precision=f16", "precision=int8"};
 	for (int i = 0; i < 3; i++) {
@@ -381,7 +381,7 @@ static void let_memory_be_small(struct net *own)
 	free_net(own);
 }
 
-Test(cuda_chain, memory_may_be_too_small)
+Test(cuda_layer_group, memory_may_be_too_small)
 {
 	uint64_t rng = 0xc4a10009;
 	struct net cnn = small_cnn(&rng);
@@ -392,7 +392,7 @@ Test(cuda_chain, memory_may_be_too_small)
 }
 
 /* Random pieces: none that live together overlap, and the total is no less than what lives at any step. */
-Test(cuda_chain, planned_memory_does_not_overlap)
+Test(cuda_layer_group, planned_memory_does_not_overlap)
 {
 	uint64_t rng = 0xc4a1000a;
 	for (int round = 0; round < 200; round++) {
@@ -428,7 +428,7 @@ Test(cuda_chain, planned_memory_does_not_overlap)
 }
 
 /* Pieces of one size in a row share two places. */
-Test(cuda_chain, a_row_of_layers_needs_two_places)
+Test(cuda_layer_group, a_row_of_layers_needs_two_places)
 {
 	struct cu_piece piece[20];
 	size_t total;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chains of layers on a systolic machine (npulab/chain.h): one program, made when the chain is opened, run on the machine's
+ * Layer groups of layers on a systolic machine (npulab/layer_group.h): one program, made when the layer group is opened, run on the machine's
  * engine; each layer's share of the run as its result. */
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +14,17 @@ struct made {
 	int layer;
 };
 
-/* Chains of a device that keep what their next run on the fast engine can use again: accumulators and packed weights, about 0.35 MB
- * and more each. A network that goes to the host after every layer has thousands of chains, which cannot all keep it. */
+/* Layer groups of a device that keep what their next run on the fast engine can use again: accumulators and packed weights, about 0.35 MB
+ * and more each. A network that goes to the host after every layer has thousands of layer groups, which cannot all keep it. */
 enum { CACHES = 64 };
 
-struct tpu_chain {
-	struct npl_chain chain;
+struct tpu_layer_group {
+	struct npl_layer_group group;
 	const struct tpu_config *config;
 	struct tpu_generated generated;
 	struct tpu_shares shares;
 	struct tpu_fast_cache *cache;
-	int *keeps; /* the device's count of caches, with this chain's; NULL: it keeps none */
+	int *keeps; /* the device's count of caches, with this layer group's; NULL: it keeps none */
 	uint8_t *host;
 	int *pass;
 	const struct npl_tensor **moved;
@@ -32,14 +32,14 @@ struct tpu_chain {
 	struct made *made; /* in the order of instructions */
 	int n_made;
 	/* of the run that is under way */
-	const struct npl_chain_watcher *watcher;
+	const struct npl_layer_group_watcher *watcher;
 	const struct tpu_memory *memory;
 	int layer_now; /* whose instruction retired last; -1: none */
 };
 
-void tpu_chain_close(void *opened)
+void tpu_layer_group_close(void *opened)
 {
-	struct tpu_chain *c = opened;
+	struct tpu_layer_group *c = opened;
 	if (!c)
 		return;
 	tpu_fast_cache_free(c->cache);
@@ -62,10 +62,10 @@ static int by_instruction(const void *a, const void *b)
 						: x->layer - y->layer;
 }
 
-static void note_made(struct tpu_chain *c)
+static void note_made(struct tpu_layer_group *c)
 {
-	for (int i = 0; i < c->chain.n; i++) {
-		const struct tpu_place *place = tpu_place_of(&c->generated, c->chain.layer[i]->out);
+	for (int i = 0; i < c->group.n; i++) {
+		const struct tpu_place *place = tpu_place_of(&c->generated, c->group.layer[i]->out);
 		if (place && !place->wanted && place->made >= 0)
 			c->made[c->n_made++] = (struct made){place->made, i};
 	}
@@ -81,16 +81,16 @@ static uint64_t bytes_in(const struct tpu_place *place, bool host)
 	return channels * (uint64_t)(place->images * place->height * place->width * place->planes);
 }
 
-static int note_plan(struct tpu_chain *c, struct npl_chain_info *info, struct npl_err *err)
+static int note_plan(struct tpu_layer_group *c, struct npl_layer_group_info *info, struct npl_err *err)
 {
-	int n = c->chain.n;
+	int n = c->group.n;
 	c->pass = calloc((size_t)n, sizeof *c->pass);
 	c->made = calloc((size_t)n, sizeof *c->made);
 	c->moved = calloc((size_t)c->generated.n_places + 1, sizeof *c->moved);
 	c->left = calloc((size_t)c->generated.n_places + 1, sizeof *c->left);
 	if (!c->pass || !c->made || !c->moved || !c->left)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", n);
-	*info = (struct npl_chain_info){.pass = c->pass, .moved = c->moved, .left = c->left};
+	*info = (struct npl_layer_group_info){.pass = c->pass, .moved = c->moved, .left = c->left};
 	info->peak_buffer_bytes = (uint64_t)(c->generated.peak_rows * tpu_row_bytes(c->config));
 	for (int i = 0; i < n; i++)
 		c->pass[i] = c->generated.layer[i].pass;
@@ -105,33 +105,33 @@ static int note_plan(struct tpu_chain *c, struct npl_chain_info *info, struct np
 	return 0;
 }
 
-int tpu_chain_open(void *tpu, const struct npl_chain *chain, void **opened, struct npl_chain_info *info,
-		   struct npl_err *err)
+int tpu_layer_group_open(void *tpu, const struct npl_layer_group *group, void **opened,
+			 struct npl_layer_group_info *info, struct npl_err *err)
 {
 	const struct tpu *t = tpu;
-	const struct tpu_generate_options options = {.n_wanted = chain->n_wanted,
-						     .wanted = chain->wanted,
-						     .host_in = chain->host_in,
-						     .n_kept = chain->n_kept,
-						     .kept = chain->kept,
-						     .host_out = chain->host_out,
-						     .timing_only = chain->timing_only};
-	struct tpu_chain *c = calloc(1, sizeof *c);
+	const struct tpu_generate_options options = {.n_wanted = group->n_wanted,
+						     .wanted = group->wanted,
+						     .host_in = group->host_in,
+						     .n_kept = group->n_kept,
+						     .kept = group->kept,
+						     .host_out = group->host_out,
+						     .timing_only = group->timing_only};
+	struct tpu_layer_group *c = calloc(1, sizeof *c);
 	if (!c)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	c->chain = *chain;
+	c->group = *group;
 	c->config = t->config;
-	int rc = tpu_generate(t->config, chain->layer, chain->n, &options, &c->generated, err);
+	int rc = tpu_generate(t->config, group->layer, group->n, &options, &c->generated, err);
 	if (!rc)
 		rc = tpu_shares_open(&c->shares, t->config, &c->generated, err);
 	if (!rc)
 		rc = note_plan(c, info, err);
-	if (!rc && !chain->timing_only) {
+	if (!rc && !group->timing_only) {
 		c->host = calloc(c->generated.host_bytes + 1, 1);
 		rc = c->host ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for host memory");
 	}
 	if (rc) {
-		tpu_chain_close(c);
+		tpu_layer_group_close(c);
 		return rc;
 	}
 	*opened = c;
@@ -139,10 +139,10 @@ int tpu_chain_open(void *tpu, const struct npl_chain *chain, void **opened, stru
 }
 
 /* Memories for the program, the given tensors in them. */
-static int fill_memory(struct tpu *tpu, struct tpu_chain *c, struct tpu_memory *memory, struct npl_err *err)
+static int fill_memory(struct tpu *tpu, struct tpu_layer_group *c, struct tpu_memory *memory, struct npl_err *err)
 {
 	*memory = (struct tpu_memory){.timing_only = true};
-	if (c->chain.timing_only)
+	if (c->group.timing_only)
 		return 0;
 	if (!tpu->buffer)
 		tpu->buffer = calloc((size_t)tpu_buffer_size_rows(tpu->config), (size_t)tpu_row_bytes(tpu->config));
@@ -162,19 +162,19 @@ static int fill_memory(struct tpu *tpu, struct tpu_chain *c, struct tpu_memory *
 	return 0;
 }
 
-static int take_wanted(const struct tpu_chain *c, const struct tpu_memory *memory, struct npl_err *err)
+static int take_wanted(const struct tpu_layer_group *c, const struct tpu_memory *memory, struct npl_err *err)
 {
-	for (int i = 0; i < c->chain.n_wanted && !c->chain.timing_only; i++) {
-		struct npl_tensor tensor = *c->chain.wanted[i];
-		if (tpu_read_tensor(&c->generated, c->config, c->chain.wanted[i], &tensor, memory, err))
+	for (int i = 0; i < c->group.n_wanted && !c->group.timing_only; i++) {
+		struct npl_tensor tensor = *c->group.wanted[i];
+		if (tpu_read_tensor(&c->generated, c->config, c->group.wanted[i], &tensor, memory, err))
 			return err->code;
 	}
 	return 0;
 }
 
-static int tell_made(const struct tpu_chain *c, int layer, struct npl_err *err)
+static int tell_made(const struct tpu_layer_group *c, int layer, struct npl_err *err)
 {
-	const struct npl_tensor *out = c->chain.layer[layer]->out;
+	const struct npl_tensor *out = c->group.layer[layer]->out;
 	struct npl_tensor copy = *out;
 	copy.data = NULL;
 	copy.owned = false;
@@ -189,10 +189,11 @@ static int tell_made(const struct tpu_chain *c, int layer, struct npl_err *err)
 
 static int retired(void *context, int64_t instruction, struct npl_err *err)
 {
-	struct tpu_chain *c = (struct tpu_chain *)((char *)context - offsetof(struct tpu_chain, shares));
+	struct tpu_layer_group *c = (struct tpu_layer_group *)((char *)context -
+							       offsetof(struct tpu_layer_group, shares));
 	const int layer = c->generated.of_layer[instruction];
 	if (layer >= 0 && layer != c->layer_now)
-		npl_chain_stage(&c->chain, layer);
+		npl_layer_group_stage(&c->group, layer);
 	c->layer_now = layer;
 	if (!c->watcher || !c->watcher->made || c->memory->timing_only)
 		return 0;
@@ -210,7 +211,7 @@ static int retired(void *context, int64_t instruction, struct npl_err *err)
 	return 0;
 }
 
-static int run_program(struct tpu *tpu, struct tpu_chain *c, const struct npl_chain_watcher *watcher,
+static int run_program(struct tpu *tpu, struct tpu_layer_group *c, const struct npl_layer_group_watcher *watcher,
 		       const struct tpu_memory *memory, struct tpu_outcome *outcome, struct npl_err *err)
 {
 	tpu_shares_reset(&c->shares);
@@ -246,9 +247,10 @@ static uint64_t passes_per_mac(const struct npl_layer *layer)
 
 /* What crossed the ports, and the least that must: weights without padding, input that some window covers, output. A layer
  * that only names parts of tensors (Concat, Slice) moves nothing: its neighbours read and write them where they are. */
-static void count_bytes(const struct tpu_chain *c, int i, const struct tpu_counters *counter, struct npl_result *result)
+static void count_bytes(const struct tpu_layer_group *c, int i, const struct tpu_counters *counter,
+			struct npl_result *result)
 {
-	const struct npl_layer *layer = c->chain.layer[i];
+	const struct npl_layer *layer = c->group.layer[i];
 	result->bytes[NPL_MEM_DRAM] = counter->weight_bytes;
 	result->bytes_at_least[NPL_MEM_DRAM] = is_matrix(layer) ? npl_tensor_bytes(layer->in[1]) : 0;
 	result->bytes[NPL_MEM_HOST] = counter->host_bytes_in + counter->host_bytes_out;
@@ -257,12 +259,12 @@ static void count_bytes(const struct tpu_chain *c, int i, const struct tpu_count
 	result->bytes_at_least[NPL_MEM_BUFFER] = c->generated.layer[i].least_buffer_bytes;
 }
 
-static int report(const struct tpu *tpu, const struct tpu_chain *c, int i, struct npl_result *result,
+static int report(const struct tpu *tpu, const struct tpu_layer_group *c, int i, struct npl_result *result,
 		  struct npl_err *err)
 {
 	const struct tpu_share *share = &c->shares.of_layer[i];
 	result->cycles = share->cycles;
-	result->macs = share->counter.useful_macs / passes_per_mac(c->chain.layer[i]);
+	result->macs = share->counter.useful_macs / passes_per_mac(c->group.layer[i]);
 	result->overflows += share->overflows;
 	result->saturations += share->saturations;
 	npl_stats_read(tpu_counter_table, TPU_COUNTERS, &share->counter, result->counter);
@@ -270,10 +272,10 @@ static int report(const struct tpu *tpu, const struct tpu_chain *c, int i, struc
 	return tpu_energy_of(c->config, tpu->weights, &share->counter, share->cycles, result, err);
 }
 
-int tpu_chain_run(void *tpu, void *opened, const struct npl_chain_watcher *watcher, struct npl_result *results,
-		  struct npl_err *err)
+int tpu_layer_group_run(void *tpu, void *opened, const struct npl_layer_group_watcher *watcher,
+			struct npl_result *results, struct npl_err *err)
 {
-	struct tpu_chain *c = opened;
+	struct tpu_layer_group *c = opened;
 	struct tpu_memory memory;
 	struct tpu_outcome outcome = {0};
 	int rc = fill_memory(tpu, c, &memory, err);
@@ -283,21 +285,21 @@ int tpu_chain_run(void *tpu, void *opened, const struct npl_chain_watcher *watch
 		rc = take_wanted(c, &memory, err);
 	if (!rc)
 		rc = tpu_shares_finish(&c->shares, &outcome, err);
-	for (int i = 0; i < c->chain.n && !rc; i++)
+	for (int i = 0; i < c->group.n && !rc; i++)
 		rc = report(tpu, c, i, &results[i], err);
 	return rc;
 }
 
 /* A buffer of its own, so that nothing of another run is in it. */
-int tpu_chain_dump(void *tpu, void *opened, struct npl_program_dump *dump, struct npl_err *err)
+int tpu_layer_group_dump(void *tpu, void *opened, struct npl_program_dump *dump, struct npl_err *err)
 {
 	struct tpu own = *(struct tpu *)tpu;
-	struct tpu_chain *c = opened;
+	struct tpu_layer_group *c = opened;
 	struct tpu_memory memory;
 	own.buffer = NULL;
 	int rc = fill_memory(&own, c, &memory, err);
 	if (!rc)
-		rc = tpu_dump(c->config, &c->chain, &c->generated, &memory, dump, err);
+		rc = tpu_dump(c->config, &c->group, &c->generated, &memory, dump, err);
 	free(own.buffer);
 	return rc;
 }

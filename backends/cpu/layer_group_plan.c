@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a chain's layers become (chain.h): each goes to the fastest way that takes it, and images are brought into the order
+ * What a layer group's layers become (layer_group.h): each goes to the fastest way that takes it, and images are brought into the order
  * that it wants. oneDNN's kernels for AVX2 and AVX-512 want channels last. */
 #include <string.h>
 
-#include "chain.h"
 #include "core/base/grow.h"
 #include "core/measured.h"
+#include "layer_group.h"
 #include "npulab/arena.h"
 #include "widened.h"
 
@@ -15,14 +15,14 @@
 #define MACS_OF_THREAD_INT8 4000000.0
 #define ELEMENTS_OF_THREAD  32768.0
 
-struct cpu_place *cpu_place_of_data(const struct cpu_chain *c, int place, enum cpu_layout layout)
+struct cpu_place *cpu_place_of_data(const struct cpu_layer_group *c, int place, enum cpu_layout layout)
 {
 	return &c->place[layout == CPU_FIRST ? c->place[place].root : place];
 }
 
 static int out_of_memory(struct npl_err *err)
 {
-	return npl_fail(err, NPL_ENOMEM, "out of memory for a chain of layers");
+	return npl_fail(err, NPL_ENOMEM, "out of memory for a layer group");
 }
 
 /* Both orders are the same bytes: one channel, or one position. */
@@ -34,7 +34,7 @@ static bool orders_agree(const struct npl_tensor *t)
 	return t->shape.rank < 3 || t->shape.dim[1] <= 1 || positions <= 1;
 }
 
-static int place_of(const struct cpu_chain *c, const struct npl_tensor *tensor)
+static int place_of(const struct cpu_layer_group *c, const struct npl_tensor *tensor)
 {
 	for (int i = c->n_places - 1; i >= 0; i--)
 		if (c->place[i].tensor == tensor)
@@ -43,7 +43,7 @@ static int place_of(const struct cpu_chain *c, const struct npl_tensor *tensor)
 }
 
 /* A tensor that a layer makes; layer -1: it is given. */
-static int add_place(struct cpu_chain *c, const struct npl_tensor *tensor, int layer, struct npl_err *err)
+static int add_place(struct cpu_layer_group *c, const struct npl_tensor *tensor, int layer, struct npl_err *err)
 {
 	struct cpu_place *more = npl_grow(c->place, c->n_places, &c->places_room, sizeof *more);
 	if (!more) {
@@ -53,8 +53,8 @@ static int add_place(struct cpu_chain *c, const struct npl_tensor *tensor, int l
 	c->place = more;
 	struct cpu_place *place = &c->place[c->n_places];
 	*place = (struct cpu_place){.tensor = tensor, .root = c->n_places, .layer = layer, .given = layer < 0};
-	for (int i = 0; i < c->chain.n_wanted; i++)
-		place->wanted |= c->chain.wanted[i] == tensor;
+	for (int i = 0; i < c->group.n_wanted; i++)
+		place->wanted |= c->group.wanted[i] == tensor;
 	return c->n_places++;
 }
 
@@ -64,7 +64,7 @@ static enum cpu_layout really(const struct cpu_place *place, enum cpu_layout ask
 	return orders_agree(place->tensor) ? CPU_FIRST : asked;
 }
 
-static struct cpu_step *add_step(struct cpu_chain *c, enum cpu_step_kind kind, int layer, int n_in, int n_out,
+static struct cpu_step *add_step(struct cpu_layer_group *c, enum cpu_step_kind kind, int layer, int n_in, int n_out,
 				 struct npl_err *err)
 {
 	int *list = npl_arena_array(&c->arena, (size_t)(n_in + n_out), sizeof *list);
@@ -86,7 +86,7 @@ static struct cpu_step *add_step(struct cpu_chain *c, enum cpu_step_kind kind, i
 }
 
 /* Step s, the latest, reads or makes the place in this order. */
-static void use(struct cpu_chain *c, int place, enum cpu_layout layout)
+static void use(struct cpu_layer_group *c, int place, enum cpu_layout layout)
 {
 	struct cpu_place *held = cpu_place_of_data(c, place, layout);
 	int s = c->n_steps - 1;
@@ -97,7 +97,7 @@ static void use(struct cpu_chain *c, int place, enum cpu_layout layout)
 }
 
 /* Makes the place there in the order, which costs the layer where it is not. */
-static int need(struct cpu_chain *c, int place, enum cpu_layout layout, int layer, struct npl_err *err)
+static int need(struct cpu_layer_group *c, int place, enum cpu_layout layout, int layer, struct npl_err *err)
 {
 	const struct cpu_place *held = cpu_place_of_data(c, place, layout);
 	enum cpu_layout other = layout == CPU_FIRST ? CPU_LAST : CPU_FIRST;
@@ -115,13 +115,13 @@ static int need(struct cpu_chain *c, int place, enum cpu_layout layout, int laye
 }
 
 /* Where a place of this tensor is already with channels last. */
-static bool is_last(const struct cpu_chain *c, const struct npl_tensor *tensor)
+static bool is_last(const struct cpu_layer_group *c, const struct npl_tensor *tensor)
 {
 	int p = place_of(c, tensor);
 	return p >= 0 && c->place[p].has[CPU_LAST];
 }
 
-static int find_inputs(struct cpu_chain *c, const struct npl_layer *layer, int *in, struct npl_err *err)
+static int find_inputs(struct cpu_layer_group *c, const struct npl_layer *layer, int *in, struct npl_err *err)
 {
 	for (int k = 0; k < layer->n_in; k++) {
 		in[k] = layer->in[k] ? place_of(c, layer->in[k]) : -1;
@@ -134,13 +134,13 @@ static int find_inputs(struct cpu_chain *c, const struct npl_layer *layer, int *
 }
 
 /* A step of oneDNN: what is read first, what is added to its result or -1, and the result. */
-static int plan_dnn(struct cpu_chain *c, int l, enum cpu_layout layout, const struct npl_tensor *x, int addend,
+static int plan_dnn(struct cpu_layer_group *c, int l, enum cpu_layout layout, const struct npl_tensor *x, int addend,
 		    int maker, struct cpu_dnn_op *op, struct npl_err *err)
 {
 	int in[2] = {place_of(c, x), addend}, n_in = addend < 0 ? 1 : 2, rc = 0;
 	if (in[0] < 0)
 		in[0] = add_place(c, x, -1, err);
-	int out = in[0] < 0 ? -1 : add_place(c, c->chain.layer[maker]->out, maker, err);
+	int out = in[0] < 0 ? -1 : add_place(c, c->group.layer[maker]->out, maker, err);
 	rc = out < 0 ? err->code : 0;
 	for (int k = 0; k < n_in && !rc; k++)
 		rc = need(c, in[k], really(&c->place[in[k]], layout), l, err);
@@ -161,10 +161,10 @@ static int plan_dnn(struct cpu_chain *c, int l, enum cpu_layout layout, const st
 }
 
 /* The layer as a step whose inputs lie in the order x and whose results in y. */
-static int plan_step(struct cpu_chain *c, enum cpu_step_kind kind, int l, enum cpu_layout x, enum cpu_layout y,
+static int plan_step(struct cpu_layer_group *c, enum cpu_step_kind kind, int l, enum cpu_layout x, enum cpu_layout y,
 		     struct npl_err *err)
 {
-	const struct npl_layer *layer = c->chain.layer[l];
+	const struct npl_layer *layer = c->group.layer[l];
 	int in[NPL_LAYER_INPUTS] = {0}, n_in = layer->n_in;
 	int rc = find_inputs(c, layer, in, err);
 	for (int k = 0; k < n_in && !rc; k++)
@@ -208,9 +208,9 @@ static int plan_step(struct cpu_chain *c, enum cpu_step_kind kind, int l, enum c
 }
 
 /* A view names another's data in another shape; it is there in the order of ONNX, for which who made it pays. */
-static int plan_view(struct cpu_chain *c, int l, int maker, struct npl_err *err)
+static int plan_view(struct cpu_layer_group *c, int l, int maker, struct npl_err *err)
 {
-	const struct npl_layer *layer = c->chain.layer[l];
+	const struct npl_layer *layer = c->group.layer[l];
 	int in[NPL_LAYER_INPUTS] = {0};
 	if (find_inputs(c, layer, in, err) || need(c, in[0], CPU_FIRST, maker, err))
 		return err->code;
@@ -227,7 +227,7 @@ static bool is_byte(const struct npl_tensor *t)
 }
 
 /* Channels joined that are last: pieces of each position, one after the other; bytes only where all stand for the same. */
-static bool joins_channels(const struct cpu_chain *c, const struct npl_layer *layer)
+static bool joins_channels(const struct cpu_layer_group *c, const struct npl_layer *layer)
 {
 	const struct npl_tensor *out = layer->out;
 	int rank = out->shape.rank;
@@ -244,7 +244,7 @@ static bool joins_channels(const struct cpu_chain *c, const struct npl_layer *la
 }
 
 /* Element by element on bytes, some of which are there with channels last. */
-static bool bytes_last(const struct cpu_chain *c, const struct npl_layer *layer)
+static bool bytes_last(const struct cpu_layer_group *c, const struct npl_layer *layer)
 {
 	bool last = false;
 	if (!is_byte(layer->out) || !cpu_is_by_element(layer))
@@ -258,7 +258,7 @@ static bool bytes_last(const struct cpu_chain *c, const struct npl_layer *layer)
 }
 
 /* Whether some operand is there with channels last only, and all may be brought there. */
-static bool elements_last(const struct cpu_chain *c, const struct npl_layer *layer)
+static bool elements_last(const struct cpu_layer_group *c, const struct npl_layer *layer)
 {
 	bool last = false;
 	for (int k = 0; k < layer->n_in; k++)
@@ -277,16 +277,16 @@ static bool is_view(const struct npl_layer *layer)
 }
 
 /* The one layer that reads what layer l makes; -1: none, several, or it is wanted as well. */
-static int only_reader(const struct cpu_chain *c, int l)
+static int only_reader(const struct cpu_layer_group *c, int l)
 {
-	const struct npl_tensor *out = c->chain.layer[l]->out;
+	const struct npl_tensor *out = c->group.layer[l]->out;
 	int reader = -1;
-	for (int i = 0; i < c->chain.n_wanted; i++)
-		if (c->chain.wanted[i] == out)
+	for (int i = 0; i < c->group.n_wanted; i++)
+		if (c->group.wanted[i] == out)
 			return -1;
-	for (int i = l + 1; i < c->chain.n; i++)
-		for (int k = 0; k < c->chain.layer[i]->n_in; k++)
-			if (c->chain.layer[i]->in[k] == out) {
+	for (int i = l + 1; i < c->group.n; i++)
+		for (int k = 0; k < c->group.layer[i]->n_in; k++)
+			if (c->group.layer[i]->in[k] == out) {
 				if (reader >= 0)
 					return -1;
 				reader = i;
@@ -295,23 +295,23 @@ static int only_reader(const struct cpu_chain *c, int l)
 }
 
 /* The place of a tensor that is there before layer l is done; NPL_EDEVICE: it is not. */
-static int place_before(struct cpu_chain *c, int l, const struct npl_tensor *tensor, struct npl_err *err)
+static int place_before(struct cpu_layer_group *c, int l, const struct npl_tensor *tensor, struct npl_err *err)
 {
 	int place = place_of(c, tensor);
-	for (int i = l; i < c->chain.n && place < 0; i++)
-		for (int k = 0; k <= c->chain.layer[i]->n_more; k++)
-			if (&c->chain.layer[i]->out[k] == tensor)
+	for (int i = l; i < c->group.n && place < 0; i++)
+		for (int k = 0; k <= c->group.layer[i]->n_more; k++)
+			if (&c->group.layer[i]->out[k] == tensor)
 				return npl_fail(err, NPL_EDEVICE, "it is made later"), -1;
 	return place < 0 ? add_place(c, tensor, -1, err) : place;
 }
 
 /* A convolution whose result is only added to something that is there already, as at the end of a residual block: one pass,
  * with the Relu behind the sum. NPL_EDEVICE: it is not so, or the library cannot. */
-static int plan_sum(struct cpu_chain *c, int l, struct npl_err *err)
+static int plan_sum(struct cpu_layer_group *c, int l, struct npl_err *err)
 {
-	const struct npl_layer *conv = c->chain.layer[l];
+	const struct npl_layer *conv = c->group.layer[l];
 	int a = conv->op == NPL_OP_CONV && !conv->fused ? only_reader(c, l) : -1;
-	const struct npl_layer *add = a < 0 ? NULL : c->chain.layer[a];
+	const struct npl_layer *add = a < 0 ? NULL : c->group.layer[a];
 	if (!add || add->op != NPL_OP_ADD || add->n_in != 2 || add->fused > NPL_ACT_RELU6 ||
 	    add->attrs->legacy_broadcast || !npl_shape_equal(&add->in[0]->shape, &add->in[1]->shape) ||
 	    add->out->dtype != NPL_F32)
@@ -322,7 +322,7 @@ static int plan_sum(struct cpu_chain *c, int l, struct npl_err *err)
 	if (other < 0)
 		return err->code;
 	int r = tail.then ? -1 : only_reader(c, a);
-	if (r >= 0 && c->chain.layer[r]->op == NPL_OP_RELU && !c->chain.layer[r]->fused) {
+	if (r >= 0 && c->group.layer[r]->op == NPL_OP_RELU && !c->group.layer[r]->fused) {
 		tail.then = NPL_ACT_RELU;
 		last = r;
 	}
@@ -335,9 +335,9 @@ static int plan_sum(struct cpu_chain *c, int l, struct npl_err *err)
 }
 
 /* A convolution of bytes. NPL_EDEVICE: not so. */
-static int plan_conv8(struct cpu_chain *c, int l, struct npl_err *err)
+static int plan_conv8(struct cpu_layer_group *c, int l, struct npl_err *err)
 {
-	const struct npl_layer *layer = c->chain.layer[l];
+	const struct npl_layer *layer = c->group.layer[l];
 	struct cpu_int8_conv *conv;
 	int rc = cpu_int8_conv_knows(layer) ? cpu_int8_conv_prepare(c->cpu, layer, c->threads, &conv, err)
 					    : NPL_EDEVICE;
@@ -359,9 +359,9 @@ static bool only_last(const struct npl_layer *layer)
 	return is_byte(layer->out) || layer->op == NPL_OP_AVERAGEPOOL;
 }
 
-static int choose_way(struct cpu_chain *c, int l, struct npl_err *err)
+static int choose_way(struct cpu_layer_group *c, int l, struct npl_err *err)
 {
-	const struct npl_layer *layer = c->chain.layer[l];
+	const struct npl_layer *layer = c->group.layer[l];
 	const bool dnn = c->cpu->dnn.engine != NULL;
 	if (dnn && cpu_int8_is_product(layer)) {
 		int rc = plan_conv8(c, l, err);
@@ -402,7 +402,7 @@ static int choose_way(struct cpu_chain *c, int l, struct npl_err *err)
 		return plan_step(c, CPU_STEP_LAYER, l, CPU_LAST, CPU_LAST, err);
 	if (plan_step(c, CPU_STEP_LAYER, l, CPU_FIRST, CPU_FIRST, err))
 		return err->code;
-	/* weights that are there now are there to stay (npulab/chain.h) */
+	/* weights that are there now are there to stay (npulab/layer_group.h) */
 	if (cpu_int8_is_product(layer) && layer->in[1]->data)
 		return npl_int8_work_prepare(layer, c->cpu->threads, &c->step[c->n_steps - 1].int8, err);
 	return 0;
@@ -410,7 +410,7 @@ static int choose_way(struct cpu_chain *c, int l, struct npl_err *err)
 
 /* Threads for a primitive of this layer, which shares its work among those that there are when it is made: with little to do each, they
  * would wait for each other longer than they work, and for a whole time slice where another program has one of the processors. */
-static int threads_for(const struct cpu_chain *c, const struct npl_layer *layer)
+static int threads_for(const struct cpu_layer_group *c, const struct npl_layer *layer)
 {
 	const double macs = cpu_int8_is_product(layer) ? MACS_OF_THREAD_INT8 : MACS_OF_THREAD,
 		     work = layer->macs ? (double)layer->macs / macs
@@ -418,19 +418,19 @@ static int threads_for(const struct cpu_chain *c, const struct npl_layer *layer)
 	return work < 2 ? 1 : work > c->cpu->threads ? c->cpu->threads : (int)work;
 }
 
-static int plan_layer(struct cpu_chain *c, int l, struct npl_err *err)
+static int plan_layer(struct cpu_layer_group *c, int l, struct npl_err *err)
 {
-	const struct npl_layer *layer = c->chain.layer[l];
+	const struct npl_layer *layer = c->group.layer[l];
 	c->threads = layer->n_in > 0 && layer->in[0] ? threads_for(c, layer) : c->cpu->threads;
 	if (c->cpu->dnn.engine)
 		cpu_dnn_set_threads(&c->cpu->dnn, c->threads);
 	return choose_way(c, l, err);
 }
-int cpu_chain_plan(struct cpu_chain *c, struct npl_err *err)
+int cpu_layer_group_plan(struct cpu_layer_group *c, struct npl_err *err)
 {
 	int rc = 0, maker = 0;
-	for (int l = 0; l < c->chain.n && !rc; l++)
-		if (is_view(c->chain.layer[l])) {
+	for (int l = 0; l < c->group.n && !rc; l++)
+		if (is_view(c->group.layer[l])) {
 			rc = plan_view(c, l, maker, err);
 		} else if (c->pass[l] == l) { /* else an earlier one has done it */
 			rc = plan_layer(c, l, err);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chains (npulab/chain.h) on the GPU: given tensors up, all layers, wanted tensors down, in one stream with an event between each
+ * Layer groups (npulab/layer_group.h) on the GPU: given tensors up, all layers, wanted tensors down, in one stream with an event between each
  * two, whose distances are the times. What the host does in between, copying into and out of pinned memory, lies before the first event
  * and behind the last: a transfer's time is that of the bytes on the link, with the GPU's conversion between float32 and 16 bits and
  * between the orders of an image (layout.h). While somebody watches, each result is fetched behind its layer, which the layers' times
  * leave out. */
-#include "chain.h"
+#include "layer_group.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,13 +28,13 @@ static const struct npl_tensor **copy_list(const struct npl_tensor *const *list,
 	return copy;
 }
 
-int cu_chain_open(void *state, const struct npl_chain *asked, void **opened, struct npl_chain_info *info,
-		  struct npl_err *err)
+int cu_layer_group_open(void *state, const struct npl_layer_group *asked, void **opened,
+			struct npl_layer_group_info *info, struct npl_err *err)
 {
 	struct cu_device *device = state;
-	struct cu_chain *c = calloc(1, sizeof *c);
+	struct cu_layer_group *c = calloc(1, sizeof *c);
 	if (!c)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for a chain of layers");
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a layer group");
 	c->device = device;
 	c->asked = *asked;
 	c->asked.wanted = copy_list(asked->wanted, asked->n_wanted);
@@ -47,31 +47,31 @@ int cu_chain_open(void *state, const struct npl_chain *asked, void **opened, str
 	for (int l = 0; l < asked->n && !rc; l++)
 		c->pass[l] = asked->layer[l]->op == NPL_OP_RESHAPE ? -1 : l;
 	if (!rc && !asked->timing_only)
-		rc = cu_chain_prepare(c, err);
+		rc = cu_layer_group_prepare(c, err);
 	if (rc) {
-		cu_chain_close(c);
+		cu_layer_group_close(c);
 		return rc;
 	}
-	*info = (struct npl_chain_info){.pass = c->pass};
+	*info = (struct npl_layer_group_info){.pass = c->pass};
 	*opened = c;
 	return 0;
 }
 
-void cu_chain_close(void *opened)
+void cu_layer_group_close(void *opened)
 {
-	struct cu_chain *c = opened;
+	struct cu_layer_group *c = opened;
 	struct npl_err ignored;
 	if (!c)
 		return;
 	cu_device_enter(c->device, &ignored);
-	cu_chain_release(c);
+	cu_layer_group_release(c);
 	free((void *)c->asked.wanted);
 	free((void *)c->asked.constant);
 	free(c->pass);
 	free(c);
 }
 
-static uint64_t address_of(const struct cu_chain *c, int h)
+static uint64_t address_of(const struct cu_layer_group *c, int h)
 {
 	const struct cu_held *root = &c->held[c->held[h].root];
 	if (root->piece >= 0)
@@ -79,7 +79,7 @@ static uint64_t address_of(const struct cu_chain *c, int h)
 	return root->constant && root->read ? c->resident.address + c->constants_at + root->at : 0;
 }
 
-static uint64_t turned_address(const struct cu_chain *c, int h)
+static uint64_t turned_address(const struct cu_layer_group *c, int h)
 {
 	const struct cu_held *held = &c->held[h];
 	return held->turned_piece >= 0 ? c->device->values.address + c->piece[held->turned_piece].offset
@@ -87,7 +87,7 @@ static uint64_t turned_address(const struct cu_chain *c, int h)
 }
 
 /* As it lies in its memory. */
-static struct cu_value value_of(const struct cu_chain *c, int h)
+static struct cu_value value_of(const struct cu_layer_group *c, int h)
 {
 	return (struct cu_value){.address = address_of(c, h),
 				 .dtype = c->held[h].stored,
@@ -96,7 +96,7 @@ static struct cu_value value_of(const struct cu_chain *c, int h)
 }
 
 /* In another shape than the memory's owner has: as ONNX has it, so the owner's copy if that lies otherwise. */
-static struct cu_value reshaped(const struct cu_chain *c, int h)
+static struct cu_value reshaped(const struct cu_layer_group *c, int h)
 {
 	struct cu_value value = value_of(c, h);
 	if (c->held[h].root != h && cu_layout_crosses(c, h) && c->held[c->held[h].root].turned_first >= 0)
@@ -105,7 +105,7 @@ static struct cu_value reshaped(const struct cu_chain *c, int h)
 }
 
 /* As a layer reads it. */
-static struct cu_value value_for(const struct cu_chain *c, int h, bool channels_last)
+static struct cu_value value_for(const struct cu_layer_group *c, int h, bool channels_last)
 {
 	if (h < 0)
 		return (struct cu_value){0};
@@ -118,7 +118,7 @@ static struct cu_value value_for(const struct cu_chain *c, int h, bool channels_
 }
 
 /* As the host has it, in the shape of the memory's owner. */
-static struct cu_value landing_of(const struct cu_chain *c, const struct cu_held *held)
+static struct cu_value landing_of(const struct cu_layer_group *c, const struct cu_held *held)
 {
 	return (struct cu_value){.address = c->device->values.address + c->piece[held->landing].offset,
 				 .dtype = held->tensor->dtype,
@@ -136,25 +136,26 @@ static size_t bytes_of(const struct cu_held *held)
 }
 
 /* Where a tensor's bytes stand on the host while they cross the link. */
-static void *host_memory(const struct cu_chain *c, const struct cu_held *held)
+static void *host_memory(const struct cu_layer_group *c, const struct cu_held *held)
 {
 	const struct cu_pinned *staging = &c->device->staging;
 	return staging->bytes >= c->staging_bytes && staging->memory ? (char *)staging->memory + held->at
 								     : held->tensor->data;
 }
 
-static int record(const struct cu_chain *c, int event, struct npl_err *err)
+static int record(const struct cu_layer_group *c, int event, struct npl_err *err)
 {
 	return cu_try(&c->device->driver, err, cuEventRecord, event_record, (c->event[event], c->device->stream));
 }
 
-static int wait(const struct cu_chain *c, struct npl_err *err)
+static int wait(const struct cu_layer_group *c, struct npl_err *err)
 {
 	return cu_try(&c->device->driver, err, cuStreamSynchronize, stream_wait, (c->device->stream));
 }
 
 /* A constant as it is stored, in one order. `room` holds it twice. */
-static int fill_constant(struct cu_chain *c, int h, bool channels_last, uint64_t to, char *room, struct npl_err *err)
+static int fill_constant(struct cu_layer_group *c, int h, bool channels_last, uint64_t to, char *room,
+			 struct npl_err *err)
 {
 	const struct cu_device *d = c->device;
 	const struct cu_held *held = &c->held[h];
@@ -175,7 +176,7 @@ static int fill_constant(struct cu_chain *c, int h, bool channels_last, uint64_t
 }
 
 /* The constants, once; no part of any time. */
-static int fill_constants(struct cu_chain *c, struct npl_err *err)
+static int fill_constants(struct cu_layer_group *c, struct npl_err *err)
 {
 	for (int h = 0; h < c->n_held; h++) {
 		const struct cu_held *held = &c->held[h];
@@ -196,7 +197,7 @@ static int fill_constants(struct cu_chain *c, struct npl_err *err)
 	return 0;
 }
 
-static int check_data(const struct cu_chain *c, struct npl_err *err)
+static int check_data(const struct cu_layer_group *c, struct npl_err *err)
 {
 	for (int h = 0; h < c->n_held; h++) {
 		const struct cu_held *held = &c->held[h];
@@ -209,8 +210,8 @@ static int check_data(const struct cu_chain *c, struct npl_err *err)
 	return 0;
 }
 
-/* Memory that chains share, which another may have left too small for this one. */
-static int reserve(struct cu_chain *c, struct npl_err *err)
+/* Memory that layer groups share, which another may have left too small for this one. */
+static int reserve(struct cu_layer_group *c, struct npl_err *err)
 {
 	struct cu_device *d = c->device;
 	char what[100];
@@ -222,7 +223,7 @@ static int reserve(struct cu_chain *c, struct npl_err *err)
 }
 
 /* Between the type and order that the host has and the stored ones. */
-static int cast(struct cu_chain *c, int h, bool given, struct npl_err *err)
+static int cast(struct cu_layer_group *c, int h, bool given, struct npl_err *err)
 {
 	const struct cu_device *d = c->device;
 	if (c->held[h].landing < 0 || !npl_tensor_count(c->held[h].tensor))
@@ -231,7 +232,7 @@ static int cast(struct cu_chain *c, int h, bool given, struct npl_err *err)
 	return cu_kernel_cast(d->kernels, given ? &landing : &stored, given ? &stored : &landing, d->stream, err);
 }
 
-static int bring_given(struct cu_chain *c, struct npl_err *err)
+static int bring_given(struct cu_layer_group *c, struct npl_err *err)
 {
 	const struct cu_device *d = c->device;
 	for (int h = 0; h < c->n_held; h++)
@@ -254,7 +255,7 @@ static int bring_given(struct cu_chain *c, struct npl_err *err)
 }
 
 /* The copy of a held tensor in the other order, where this is the first step of this run that needs it. */
-static int turn(struct cu_chain *c, int h, struct npl_err *err)
+static int turn(struct cu_layer_group *c, int h, struct npl_err *err)
 {
 	const struct cu_device *d = c->device;
 	struct cu_held *held = &c->held[h];
@@ -269,7 +270,7 @@ static int turn(struct cu_chain *c, int h, struct npl_err *err)
 }
 
 /* Input k of layer l, in the order that it wants. */
-static int turn_input(struct cu_chain *c, int l, int k, struct npl_err *err)
+static int turn_input(struct cu_layer_group *c, int l, int k, struct npl_err *err)
 {
 	if (c->in[l][k] < 0 || !cu_layer_reads(&c->layer[l], k))
 		return 0;
@@ -281,7 +282,7 @@ static int turn_input(struct cu_chain *c, int l, int k, struct npl_err *err)
 	return other && !cu_layout_is_free(&c->held[h].tensor->shape) ? turn(c, h, err) : 0;
 }
 
-static int run_layer(struct cu_chain *c, int l, struct npl_err *err)
+static int run_layer(struct cu_layer_group *c, int l, struct npl_err *err)
 {
 	const struct npl_layer *layer = c->asked.layer[l];
 	struct cu_value *in = c->value, *out = c->value + NPL_LAYER_INPUTS;
@@ -303,7 +304,7 @@ static int run_layer(struct cu_chain *c, int l, struct npl_err *err)
 }
 
 /* A result as the session knows it, for who watches. */
-static int show(struct cu_chain *c, int h, const struct npl_chain_watcher *watcher, struct npl_err *err)
+static int show(struct cu_layer_group *c, int h, const struct npl_layer_group_watcher *watcher, struct npl_err *err)
 {
 	const struct cu_device *d = c->device;
 	const struct cu_held *held = &c->held[h];
@@ -334,7 +335,8 @@ static int show(struct cu_chain *c, int h, const struct npl_chain_watcher *watch
 	return rc;
 }
 
-static int show_layer(struct cu_chain *c, int l, const struct npl_chain_watcher *watcher, struct npl_err *err)
+static int show_layer(struct cu_layer_group *c, int l, const struct npl_layer_group_watcher *watcher,
+		      struct npl_err *err)
 {
 	for (int k = 0; k <= c->asked.layer[l]->n_more; k++)
 		if (!c->held[c->out[l] + k].wanted && c->pass[l] >= 0 && show(c, c->out[l] + k, watcher, err))
@@ -342,7 +344,7 @@ static int show_layer(struct cu_chain *c, int l, const struct npl_chain_watcher 
 	return 0;
 }
 
-static int run_layers(struct cu_chain *c, const struct npl_chain_watcher *watcher, struct npl_err *err)
+static int run_layers(struct cu_layer_group *c, const struct npl_layer_group_watcher *watcher, struct npl_err *err)
 {
 	const bool watched = watcher && watcher->made && !c->asked.timing_only;
 	c->apart = watched;
@@ -356,7 +358,7 @@ static int run_layers(struct cu_chain *c, const struct npl_chain_watcher *watche
 	return 0;
 }
 
-static int take_wanted(struct cu_chain *c, struct npl_err *err)
+static int take_wanted(struct cu_layer_group *c, struct npl_err *err)
 {
 	const struct cu_device *d = c->device;
 	if (record(c, c->leave, err))
@@ -382,7 +384,7 @@ static int take_wanted(struct cu_chain *c, struct npl_err *err)
 }
 
 /* What a run leaves beside its results begins as zeros. */
-static int clear_marks(const struct cu_chain *c, struct npl_err *err)
+static int clear_marks(const struct cu_layer_group *c, struct npl_err *err)
 {
 	const struct cu_device *d = c->device;
 	if (cu_try(&d->driver, err, cuMemsetD8Async, set, (d->fault.address, 0, sizeof(int32_t), d->stream)))
@@ -392,7 +394,7 @@ static int clear_marks(const struct cu_chain *c, struct npl_err *err)
 				 : 0;
 }
 
-static int take_counters(struct cu_chain *c, struct npl_err *err)
+static int take_counters(struct cu_layer_group *c, struct npl_err *err)
 {
 	const struct cu_device *d = c->device;
 	cu_kernels_count_at(d->kernels, 0);
@@ -403,7 +405,7 @@ static int take_counters(struct cu_chain *c, struct npl_err *err)
 }
 
 /* An index outside its tensor, or a NaN that is to be an integer, cannot stop a kernel; it leaves a mark. */
-static int check_fault(const struct cu_chain *c, struct npl_err *err)
+static int check_fault(const struct cu_layer_group *c, struct npl_err *err)
 {
 	const struct cu_device *d = c->device;
 	int32_t fault = 0;
@@ -419,7 +421,7 @@ static int check_fault(const struct cu_chain *c, struct npl_err *err)
 	return fault ? npl_fail(err, NPL_EINPUT, "an index is outside of the tensor that it picks from") : 0;
 }
 
-static int elapsed(const struct cu_chain *c, int from, int to, double *seconds, struct npl_err *err)
+static int elapsed(const struct cu_layer_group *c, int from, int to, double *seconds, struct npl_err *err)
 {
 	float milliseconds = 0;
 	if (cu_try(&c->device->driver, err, cuEventElapsedTime, event_elapsed,
@@ -429,8 +431,8 @@ static int elapsed(const struct cu_chain *c, int from, int to, double *seconds, 
 	return 0;
 }
 
-static int add_transfer(const struct cu_chain *c, const struct cu_held *held, int before, struct npl_transfers *sum,
-			struct npl_err *err)
+static int add_transfer(const struct cu_layer_group *c, const struct cu_held *held, int before,
+			struct npl_transfers *sum, struct npl_err *err)
 {
 	double seconds = 0;
 	if (elapsed(c, before, held->event, &seconds, err))
@@ -441,7 +443,7 @@ static int add_transfer(const struct cu_chain *c, const struct cu_held *held, in
 	return 0;
 }
 
-static int fill_results(const struct cu_chain *c, struct npl_result *results, struct npl_err *err)
+static int fill_results(const struct cu_layer_group *c, struct npl_result *results, struct npl_err *err)
 {
 	int before = 0;
 	for (int h = 0; h < c->n_held; h++) { /* all that come, before any that goes */
@@ -475,14 +477,14 @@ static int fill_results(const struct cu_chain *c, struct npl_result *results, st
 	return 0;
 }
 
-int cu_chain_run(void *state, void *opened, const struct npl_chain_watcher *watcher, struct npl_result *results,
-		 struct npl_err *err)
+int cu_layer_group_run(void *state, void *opened, const struct npl_layer_group_watcher *watcher,
+		       struct npl_result *results, struct npl_err *err)
 {
 	const struct cu_device *d = state;
-	struct cu_chain *c = opened;
+	struct cu_layer_group *c = opened;
 	int rc = cu_device_enter(d, err);
 	if (!rc && !c->ready)
-		rc = cu_chain_prepare(c, err);
+		rc = cu_layer_group_prepare(c, err);
 	if (!rc)
 		rc = check_data(c, err);
 	if (!rc)

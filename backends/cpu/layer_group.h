@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layers that follow each other on the processor (npulab/chain.h), prepared once: weights in oneDNN's order, memory for what
+ * Layers that follow each other on the processor (npulab/layer_group.h), prepared once: weights in oneDNN's order, memory for what
  * passes between them, and images kept with channels last from one convolution to the next.
  */
-#ifndef NPULAB_CPU_CHAIN_H
-#define NPULAB_CPU_CHAIN_H
+#ifndef NPULAB_CPU_LAYER_GROUP_H
+#define NPULAB_CPU_LAYER_GROUP_H
 
 #include "cpu.h"
 #include "dnn.h"
 #include "int8_conv.h"
 
-/* A tensor of the chain, in up to two orders. */
+/* A tensor of the layer group, in up to two orders. */
 struct cpu_place {
 	const struct npl_tensor *tensor;
 	int layer;          /* that makes it; -1: given */
@@ -18,7 +18,7 @@ struct cpu_place {
 	bool given, wanted; /* its data in the order CPU_FIRST is the caller's */
 	bool has[CPU_LAYOUTS];
 	int first[CPU_LAYOUTS], last[CPU_LAYOUTS]; /* steps between which it is needed in an order */
-	size_t offset[CPU_LAYOUTS];                /* in the chain's memory */
+	size_t offset[CPU_LAYOUTS];                /* in the layer group's memory */
 	void *data[CPU_LAYOUTS];                   /* while it runs */
 };
 
@@ -46,9 +46,9 @@ struct cpu_step {
 	struct npl_tensor *in_tensor, *out_tensor;
 };
 
-struct cpu_chain {
+struct cpu_layer_group {
 	struct cpu_state *cpu;
-	struct npl_chain chain;
+	struct npl_layer_group group;
 	bool prepared;
 	int threads; /* of the layer that is planned */
 	int n_places;
@@ -62,18 +62,18 @@ struct cpu_chain {
 	struct npl_arena arena; /* lists of the steps */
 };
 
-int cpu_chain_open(void *state, const struct npl_chain *chain, void **opened, struct npl_chain_info *info,
-		   struct npl_err *err);
-int cpu_chain_run(void *state, void *opened, const struct npl_chain_watcher *watcher, struct npl_result *results,
-		  struct npl_err *err);
-void cpu_chain_close(void *opened); /* accepts NULL */
+int cpu_layer_group_open(void *state, const struct npl_layer_group *group, void **opened,
+			 struct npl_layer_group_info *info, struct npl_err *err);
+int cpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_watcher *watcher,
+			struct npl_result *results, struct npl_err *err);
+void cpu_layer_group_close(void *opened); /* accepts NULL */
 
 /* Who holds the data of a place in an order. */
-struct cpu_place *cpu_place_of_data(const struct cpu_chain *c, int place, enum cpu_layout layout);
+struct cpu_place *cpu_place_of_data(const struct cpu_layer_group *c, int place, enum cpu_layout layout);
 
-/* chain_plan.c: the steps and the places, but for the memory. */
-int cpu_chain_plan(struct cpu_chain *c, struct npl_err *err);
-/* chain_memory.c: where each place lies; places whose steps do not overlap share memory. */
-int cpu_chain_memory(struct cpu_chain *c, struct npl_err *err);
+/* layer_group_plan.c: the steps and the places, but for the memory. */
+int cpu_layer_group_plan(struct cpu_layer_group *c, struct npl_err *err);
+/* layer_group_memory.c: where each place lies; places whose steps do not overlap share memory. */
+int cpu_layer_group_memory(struct cpu_layer_group *c, struct npl_err *err);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of networks on the cpu in 8 bits, which go there as chains: their convolutions, whatever makes their sums and however
+ * Promises of networks on the cpu in 8 bits, which go there as layer groups: their convolutions, whatever makes their sums and however
  * they are cut, give the bits and the saturations of the rule's simple loops, sums beyond 2^24 too; so does every layer of random networks of
  * convolutions, poolings, sums, joins and activations, on 1 and 2 threads, in batches. */
-#include "backends/cpu/chain.h"
+#include "backends/cpu/layer_group.h"
 #include "core/integer.h"
 #include "tests/kit/cpu_int8_support.h"
 #include "tests/kit/session_net.h"
 
-TestSuite(cpu_int8_chain, .init = cpu_int8_open, .fini = cpu_int8_close);
+TestSuite(cpu_int8_layer_group, .init = cpu_int8_open, .fini = cpu_int8_close);
 
 struct shape8 {
 	int64_t images, channels, height, width, filters, groups, kernel, stride, pad;
@@ -56,12 +56,12 @@ static void check_convolution(const struct shape8 *s, bool large, uint64_t *rng)
 		 (long long)s->images, (long long)s->channels, (long long)s->height, (long long)s->width,
 		 (long long)s->filters, (long long)s->kernel, (long long)s->kernel, (long long)s->stride,
 		 (long long)s->pad, (long long)s->groups, large ? ", large" : "");
-	cpu_int8_check_chain(&t.layer, want.data, counts.saturations, what);
+	cpu_int8_check_layer_group(&t.layer, want.data, counts.saturations, what);
 	npl_tensor_free(&want);
 	test_layer_free(&t);
 }
 
-Test(cpu_int8_chain, convolutions_however_they_are_cut)
+Test(cpu_int8_layer_group, convolutions_however_they_are_cut)
 {
 	static const struct shape8 shapes[] = {
 		{1, 16, 40, 40, 320, 1, 1, 1, 0}, /* strips of pixels */
@@ -76,7 +76,7 @@ Test(cpu_int8_chain, convolutions_however_they_are_cut)
 			check_convolution(&shapes[i], false, &rng);
 }
 
-Test(cpu_int8_chain, sums_that_no_float_holds)
+Test(cpu_int8_layer_group, sums_that_no_float_holds)
 {
 	static const struct shape8 shapes[] = {
 		{1, 600, 5, 5, 17, 1, 1, 1, 0}, {1, 256, 6, 6, 24, 1, 3, 1, 1}, {2, 130, 7, 7, 16, 2, 3, 2, 1}};
@@ -86,7 +86,7 @@ Test(cpu_int8_chain, sums_that_no_float_holds)
 			check_convolution(&shapes[i], true, &rng);
 }
 
-Test(cpu_int8_chain, convolutions_of_any_shape)
+Test(cpu_int8_layer_group, convolutions_of_any_shape)
 {
 	uint64_t rng = cpu_int8_seed = 0x5eed0333;
 	for (int round = 0; round < 60; round++) {
@@ -161,7 +161,7 @@ static struct net make_blocks(uint64_t *rng, bool functions)
 	return make_net(&g, rng);
 }
 
-Test(cpu_int8_chain, random_networks_follow_the_rule_layer_by_layer)
+Test(cpu_int8_layer_group, random_networks_follow_the_rule_layer_by_layer)
 {
 	struct npl_device *reference = open_device_set("reference", 1, (const char *const[]){"precision=int8"});
 	for (int threads = 1; threads <= 2; threads++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the tensors of a chain lie (chain.h): the largest first, each at the lowest offset where nothing lies that is needed
+ * Where the tensors of a layer group lie (layer_group.h): the largest first, each at the lowest offset where nothing lies that is needed
  * at the same time. */
 #include <stdlib.h>
 
-#include "chain.h"
+#include "layer_group.h"
 
 #define ALIGNMENT 64
 
@@ -43,7 +43,7 @@ static void put(struct block *block, struct block *earlier, int n, struct block 
 	block->offset = at;
 }
 
-int cpu_chain_memory(struct cpu_chain *c, struct npl_err *err)
+int cpu_layer_group_memory(struct cpu_layer_group *c, struct npl_err *err)
 {
 	size_t room = (size_t)c->n_places * CPU_LAYOUTS + 1;
 	struct block *block = calloc(room, sizeof *block), **beside = calloc(room, sizeof(struct block *));
@@ -51,7 +51,7 @@ int cpu_chain_memory(struct cpu_chain *c, struct npl_err *err)
 	if (!block || !beside) {
 		free(block);
 		free(beside);
-		return npl_fail(err, NPL_ENOMEM, "out of memory for a chain of %d layers", c->chain.n);
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a group of %d layers", c->group.n);
 	}
 	for (int p = 0; p < c->n_places; p++)
 		for (int f = 0; f < CPU_LAYOUTS; f++) {

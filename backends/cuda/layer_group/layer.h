@@ -20,7 +20,7 @@ void cu_layer_close(struct cu_layer *layer); /* accepts a zeroed one */
 int cu_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 		 struct npl_err *err);
 
-/* Whether in[1] and in[2], where they have data before the chain runs, are weights: a Conv's, or those of rows times a matrix (N,K)
+/* Whether in[1] and in[2], where they have data before the layer group runs, are weights: a Conv's, or those of rows times a matrix (N,K)
  * with one bias per column. */
 bool cu_layer_weighs(const struct cu_device *device, const struct npl_layer *layer);
 

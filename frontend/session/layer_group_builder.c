@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * The layers and tensors of a chain (chain_draft.h): its nodes' own, those that name data in another shape, and those that convert. */
+ * The layers and tensors of a layer group (layer_group_builder.h): its nodes' own, those that name data in another shape, and those that convert. */
 #include <string.h>
 
-#include "chain_draft.h"
 #include "frontend/quantise/quantise.h"
+#include "layer_group_builder.h"
 #include "split.h"
 #include "written.h"
 
-bool npl_chain_is_alias(const struct npl_session *s, int i)
+bool npl_layer_group_is_alias(const struct npl_session *s, int i)
 {
 	return s->step[i].role == NPL_VIEW && !(npl_op_defs[s->graph->node[i].op].flags & NPL_OP_IS_VIEW);
 }
 
-int npl_chain_no_room(struct npl_err *err)
+int npl_layer_group_no_room(struct npl_err *err)
 {
-	return npl_fail(err, NPL_ENOMEM, "out of memory for a chain of layers");
+	return npl_fail(err, NPL_ENOMEM, "out of memory for a layer group");
 }
 
 /* Value v of node i in a form, from outside. */
-static struct npl_tensor *given(struct npl_chain_draft *d, int i, int v, enum npl_format form,
+static struct npl_tensor *given(struct npl_layer_group_builder *d, int i, int v, enum npl_format form,
 				const struct npl_shape *shape, struct npl_err *err)
 {
 	struct npl_session *s = d->s;
@@ -31,7 +31,7 @@ static struct npl_tensor *given(struct npl_chain_draft *d, int i, int v, enum np
 			return d->c.in[p].tensor;
 	struct npl_tensor *tensor = npl_arena_alloc(d->arena, sizeof *tensor);
 	if (!tensor) {
-		npl_chain_no_room(err);
+		npl_layer_group_no_room(err);
 		return NULL;
 	}
 	*tensor = (struct npl_tensor){.name = s->graph->value[v].name,
@@ -45,14 +45,14 @@ static struct npl_tensor *given(struct npl_chain_draft *d, int i, int v, enum np
 			return NULL;
 		tensor->data = (void *)data;
 	}
-	d->c.in[d->c.n_in++] = (struct npl_chain_port){.value = v, .node = i, .tensor = tensor, .form = form};
+	d->c.in[d->c.n_in++] = (struct npl_layer_group_port){.value = v, .node = i, .tensor = tensor, .form = form};
 	d->port_before[d->c.n_in - 1] = d->last_port[v];
 	d->last_port[v] = d->c.n_in;
 	return tensor;
 }
 
 /* The next layer, of node i; it makes value v. */
-static struct npl_layer *add_layer(struct npl_chain_draft *d, int i, int v)
+static struct npl_layer *add_layer(struct npl_layer_group_builder *d, int i, int v)
 {
 	struct npl_layer *layer = &d->c.layer[d->c.n];
 	d->c.node[d->c.n] = i;
@@ -62,7 +62,7 @@ static struct npl_layer *add_layer(struct npl_chain_draft *d, int i, int v)
 }
 
 /* What the layer of node i makes: one tensor or, where others are read too, a row of them. */
-static int add_results(struct npl_chain_draft *d, int i, struct npl_step_tensors *t, struct npl_layer *layer,
+static int add_results(struct npl_layer_group_builder *d, int i, struct npl_step_tensors *t, struct npl_layer *layer,
 		       struct npl_err *err)
 {
 	const struct npl_node *node = &d->s->graph->node[i];
@@ -71,7 +71,7 @@ static int add_results(struct npl_chain_draft *d, int i, struct npl_step_tensors
 	if (layer->n_more) {
 		out = npl_arena_array(d->arena, (size_t)layer->n_more + 1, sizeof *out);
 		if (!out)
-			return npl_chain_no_room(err);
+			return npl_layer_group_no_room(err);
 		memcpy(out, several, ((size_t)layer->n_more + 1) * sizeof *out);
 		out[0] = t->out;
 		layer->out = out;
@@ -84,7 +84,7 @@ static int add_results(struct npl_chain_draft *d, int i, struct npl_step_tensors
 }
 
 /* Tensor `in`, value v of node i, in another shape: a layer that names its data so, unless it has that shape. */
-static struct npl_tensor *named_as(struct npl_chain_draft *d, int i, int v, struct npl_tensor *in,
+static struct npl_tensor *named_as(struct npl_layer_group_builder *d, int i, int v, struct npl_tensor *in,
 				   const struct npl_shape *shape)
 {
 	if (npl_shape_equal(&in->shape, shape))
@@ -105,7 +105,8 @@ static struct npl_tensor *named_as(struct npl_chain_draft *d, int i, int v, stru
 }
 
 /* Value v, which is `in`, in the other form, by a layer that node i pays for. */
-static struct npl_tensor *convert(struct npl_chain_draft *d, int i, int v, struct npl_tensor *in, enum npl_format form)
+static struct npl_tensor *convert(struct npl_layer_group_builder *d, int i, int v, struct npl_tensor *in,
+				  enum npl_format form)
 {
 	const struct npl_session *s = d->s;
 	const bool back = form == NPL_FORMAT_F32;
@@ -126,7 +127,7 @@ static struct npl_tensor *convert(struct npl_chain_draft *d, int i, int v, struc
 	return made;
 }
 
-struct npl_tensor *npl_chain_in_form(struct npl_chain_draft *d, int i, int v, enum npl_format form)
+struct npl_tensor *npl_layer_group_in_form(struct npl_layer_group_builder *d, int i, int v, enum npl_format form)
 {
 	const bool integers = d->made[v]->quant.scale > 0;
 	if (!d->c.converts || d->s->graph->value[v].dtype != NPL_F32 || integers == (form != NPL_FORMAT_F32))
@@ -136,29 +137,29 @@ struct npl_tensor *npl_chain_in_form(struct npl_chain_draft *d, int i, int v, en
 }
 
 /* The same in the value's shape. */
-static struct npl_tensor *in_form(struct npl_chain_draft *d, int i, int v, enum npl_format form)
+static struct npl_tensor *in_form(struct npl_layer_group_builder *d, int i, int v, enum npl_format form)
 {
-	return named_as(d, i, v, npl_chain_in_form(d, i, v, form), &d->s->graph->value[v].shape);
+	return named_as(d, i, v, npl_layer_group_in_form(d, i, v, form), &d->s->graph->value[v].shape);
 }
 
-/* Whether node i leaves integers that stand for value v, which is no view, to those behind it. A device that converts within its chains
- * leaves those of the model alone (chain.c). */
+/* Whether node i leaves integers that stand for value v, which is no view, to those behind it. A device that converts within its layer groups
+ * leaves those of the model alone (layer_group.c). */
 static bool leaves_integers(const struct npl_session *s, int i, int v)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
 	const bool layer = step->role == NPL_RAN && step->device != NPL_ON_HOST &&
 			   npl_step_form(s, step) == NPL_FORMAT_INT8 &&
-			   (s->own[v].quant.scale > 0 || !npl_chain_converts(s, step->device));
-	const int n = layer ? npl_chain_data_inputs(step)
-			    : npl_chain_is_alias(s, i) && node->op == NPL_OP_QUANTIZELINEAR;
+			   (s->own[v].quant.scale > 0 || !npl_layer_group_converts(s, step->device));
+	const int n = layer ? npl_layer_group_data_inputs(step)
+			    : npl_layer_group_is_alias(s, i) && node->op == NPL_OP_QUANTIZELINEAR;
 	for (int k = 0; k < n; k++)
 		if (node->in[k] >= 0 && npl_root_of(s->graph, node->in[k]) == v)
 			return true;
 	return false;
 }
 
-static bool has_integers(const struct npl_chain_draft *d, int v)
+static bool has_integers(const struct npl_layer_group_builder *d, int v)
 {
 	for (int i = 0; i < d->c.first; i++)
 		if (leaves_integers(d->s, i, v))
@@ -167,11 +168,11 @@ static bool has_integers(const struct npl_chain_draft *d, int v)
 }
 
 /* Whether value v comes from where there are floats alone: from outside of the network, or the host. */
-static bool comes_as_floats(const struct npl_chain_draft *d, int v)
+static bool comes_as_floats(const struct npl_layer_group_builder *d, int v)
 {
 	const struct npl_session *s = d->s;
 	int maker = s->graph->value[v].producer;
-	while (maker >= 0 && s->step[maker].role == NPL_VIEW && !npl_chain_is_alias(s, maker)) {
+	while (maker >= 0 && s->step[maker].role == NPL_VIEW && !npl_layer_group_is_alias(s, maker)) {
 		v = s->graph->node[maker].in[0];
 		maker = s->graph->value[v].producer;
 	}
@@ -181,19 +182,19 @@ static bool comes_as_floats(const struct npl_chain_draft *d, int v)
 }
 
 /* The form in which value v, of floats, is taken from outside where a layer reads it in `form`. */
-static enum npl_format form_outside(const struct npl_chain_draft *d, int v, enum npl_format form)
+static enum npl_format form_outside(const struct npl_layer_group_builder *d, int v, enum npl_format form)
 {
 	const struct npl_session *s = d->s;
 	const int maker = s->graph->value[v].producer;
 	if (!d->c.converts || s->graph->value[v].dtype != NPL_F32)
 		return form;
 	if (form == NPL_FORMAT_F32) /* numbers that the model's integers stand for */
-		return maker >= 0 && npl_chain_is_alias(s, maker) ? NPL_FORMAT_INT8 : form;
+		return maker >= 0 && npl_layer_group_is_alias(s, maker) ? NPL_FORMAT_INT8 : form;
 	return comes_as_floats(d, v) ? NPL_FORMAT_F32 : form;
 }
 
 /* Value v, from outside, as node i reads it. */
-static struct npl_tensor *as_given(struct npl_chain_draft *d, int i, int v, enum npl_format form,
+static struct npl_tensor *as_given(struct npl_layer_group_builder *d, int i, int v, enum npl_format form,
 				   const struct npl_shape *shape, struct npl_err *err)
 {
 	const enum npl_format comes = form_outside(d, v, form);
@@ -206,35 +207,35 @@ static struct npl_tensor *as_given(struct npl_chain_draft *d, int i, int v, enum
 	return in ? convert(d, i, v, in, form) : NULL;
 }
 
-/* Value v as node i reads it: as the chain makes it, in the node's form, or given. */
-static struct npl_tensor *as_read(struct npl_chain_draft *d, int i, int v, const struct npl_shape *shape,
+/* Value v as node i reads it: as the layer group makes it, in the node's form, or given. */
+static struct npl_tensor *as_read(struct npl_layer_group_builder *d, int i, int v, const struct npl_shape *shape,
 				  struct npl_err *err)
 {
 	const struct npl_step *step = &d->s->step[i];
 	const enum npl_format form = npl_step_form(d->s, step);
 	if (d->made[v]) {
-		if (step->written) /* a QuantizeLinear among the chain's layers makes them without their scale */
+		if (step->written) /* a QuantizeLinear among the layer group's layers makes them without their scale */
 			d->made[v]->quant = step->x_quant;
-		return named_as(d, i, v, npl_chain_in_form(d, i, v, form), shape);
+		return named_as(d, i, v, npl_layer_group_in_form(d, i, v, form), shape);
 	}
 	return as_given(d, i, v, form, shape, err);
 }
 
 /* Others see the result in the shape that the graph gives it. */
-static void name_result(struct npl_chain_draft *d, int i)
+static void name_result(struct npl_layer_group_builder *d, int i)
 {
 	int v = d->s->step[i].out;
-	if (d->s->step[i].canonical && npl_chain_renames(d->s, d->c.device))
+	if (d->s->step[i].canonical && npl_layer_group_renames(d->s, d->c.device))
 		d->made[v] = named_as(d, i, v, d->made[v], &d->s->graph->value[v].shape);
 }
 
-int npl_chain_add_step(struct npl_chain_draft *d, int i, struct npl_err *err)
+int npl_layer_group_add_step(struct npl_layer_group_builder *d, int i, struct npl_err *err)
 {
 	const struct npl_session *s = d->s;
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
 	struct npl_tensor *in[NPL_LAYER_INPUTS] = {NULL};
-	for (int k = 0; k < npl_chain_data_inputs(step); k++) {
+	for (int k = 0; k < npl_layer_group_data_inputs(step); k++) {
 		int v = node->in[k];
 		if (v >= 0 &&
 		    !(in[k] = as_read(d, i, v, step->canonical ? &step->x_shape : &s->graph->value[v].shape, err)))
@@ -243,7 +244,7 @@ int npl_chain_add_step(struct npl_chain_draft *d, int i, struct npl_err *err)
 	struct npl_layer *layer = add_layer(d, i, step->out);
 	struct npl_step_tensors *t = &d->tensors[d->c.n++];
 	npl_step_layer(s, i, t, layer);
-	for (int k = 0; k < npl_chain_data_inputs(step); k++)
+	for (int k = 0; k < npl_layer_group_data_inputs(step); k++)
 		if (in[k])
 			layer->in[k] = in[k];
 	if (add_results(d, i, t, layer, err))
@@ -252,7 +253,7 @@ int npl_chain_add_step(struct npl_chain_draft *d, int i, struct npl_err *err)
 	return 0;
 }
 
-int npl_chain_add_split(struct npl_chain_draft *d, int i, struct npl_err *err)
+int npl_layer_group_add_split(struct npl_layer_group_builder *d, int i, struct npl_err *err)
 {
 	const struct npl_session *s = d->s;
 	const struct npl_node *node = &s->graph->node[i];
@@ -271,7 +272,7 @@ int npl_chain_add_split(struct npl_chain_draft *d, int i, struct npl_err *err)
 }
 
 /* A QuantizeLinear of the model: from here on there are its integers. */
-static int add_quantised(struct npl_chain_draft *d, int i, struct npl_err *err)
+static int add_quantised(struct npl_layer_group_builder *d, int i, struct npl_err *err)
 {
 	const struct npl_node *node = &d->s->graph->node[i];
 	const int v = node->in[0];
@@ -282,17 +283,18 @@ static int add_quantised(struct npl_chain_draft *d, int i, struct npl_err *err)
 	return d->made[node->out[0]] ? 0 : err->code;
 }
 
-int npl_chain_add_view(struct npl_chain_draft *d, int i, struct npl_err *err)
+int npl_layer_group_add_view(struct npl_layer_group_builder *d, int i, struct npl_err *err)
 {
 	const struct npl_node *node = &d->s->graph->node[i];
 	const int v = node->out[0];
 	const struct npl_value *out = &d->s->graph->value[v];
 	struct npl_tensor *in = d->made[node->in[0]];
-	if (d->c.converts && npl_chain_is_alias(d->s, i) && node->op == NPL_OP_QUANTIZELINEAR)
+	if (d->c.converts && npl_layer_group_is_alias(d->s, i) && node->op == NPL_OP_QUANTIZELINEAR)
 		return add_quantised(d, i, err);
 	if (!in)
 		return 0;
-	if (npl_chain_is_alias(d->s, i) && !(in->quant.scale > 0)) /* a layer in the model's own terms made them */
+	if (npl_layer_group_is_alias(d->s, i) &&
+	    !(in->quant.scale > 0)) /* a layer in the model's own terms made them */
 		in->quant = d->s->own[v].quant;
 	d->made[v] = named_as(d, i, v, in, &out->shape);
 	if (d->made[v] != in)
@@ -300,17 +302,17 @@ int npl_chain_add_view(struct npl_chain_draft *d, int i, struct npl_err *err)
 	return 0;
 }
 
-int npl_chain_data_inputs(const struct npl_step *step)
+int npl_layer_group_data_inputs(const struct npl_step *step)
 {
 	return step->canonical ? 1 : step->n_in;
 }
 
-bool npl_chain_renames(const struct npl_session *s, int device)
+bool npl_layer_group_renames(const struct npl_session *s, int device)
 {
 	return npl_device_get_info(s->device[device])->link.measured;
 }
 
-bool npl_chain_converts(const struct npl_session *s, int device)
+bool npl_layer_group_converts(const struct npl_session *s, int device)
 {
 	return device != NPL_ON_HOST && npl_device_get_info(s->device[device])->converts && !s->alone;
 }

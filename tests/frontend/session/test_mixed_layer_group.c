@@ -7,11 +7,11 @@
 #include <stdlib.h>
 
 #include "frontend/quantise/quantise.h"
-#include "npulab/chain.h"
+#include "npulab/layer_group.h"
 #include "tests/kit/cuda/fake_device.h"
 #include "tests/kit/session_net.h"
 
-TestSuite(mixed_chain, .init = cuda_fake_open);
+TestSuite(mixed_layer_group, .init = cuda_fake_open);
 
 /* Two heads of attention with a residual, of images that a convolution cut into words: values that float and integer layers both read,
  * views between them, outputs that come from either. */
@@ -113,21 +113,21 @@ static void check_device(const char *name, int n_sets, const char *const *sets)
 	cr_assert_gt(saturations, 50);
 }
 
-Test(mixed_chain, cpu)
+Test(mixed_layer_group, cpu)
 {
 	static const char *const sets[] = {"precision=int8", "threads=2"};
 	check_device("cpu", 2, sets);
 }
 
-Test(mixed_chain, cuda)
+Test(mixed_layer_group, cuda)
 {
 	static const char *const sets[] = {"precision=int8"};
 	check_device("cuda", 1, sets);
 	cuda_fake_check("mixed networks");
 }
 
-/* One chain: the inputs go up and the outputs come down once, as the caller has them. */
-Test(mixed_chain, nothing_but_inputs_and_outputs_cross_the_link)
+/* One layer group: the inputs go up and the outputs come down once, as the caller has them. */
+Test(mixed_layer_group, nothing_but_inputs_and_outputs_cross_the_link)
 {
 	uint64_t rng = 0x3a110002, bytes = 0;
 	struct net net = attention(&rng);
@@ -167,14 +167,14 @@ static void refuses_a_nan(const char *name, int n_sets, const char *const *sets)
 	free_net(&net);
 }
 
-Test(mixed_chain, a_nan_is_told)
+Test(mixed_layer_group, a_nan_is_told)
 {
 	refuses_a_nan("cpu", 2, (const char *const[]){"precision=int8", "threads=1"});
 	refuses_a_nan("cuda", 1, (const char *const[]){"precision=int8"});
 }
 
 /* A model's own quantisation: its integers are what they are, and nothing is converted that it does not say. */
-Test(mixed_chain, a_quantised_model_is_as_it_was)
+Test(mixed_layer_group, a_quantised_model_is_as_it_was)
 {
 	uint64_t rng = 0x3a110004;
 	static const float scale = 0.0079f;
@@ -199,7 +199,7 @@ Test(mixed_chain, a_quantised_model_is_as_it_was)
 	free_net(&net);
 }
 
-/* There and back as layers of a chain, by pieces on two threads: the bytes and the floats of the session's own conversions. */
+/* There and back as layers of a layer group, by pieces on two threads: the bytes and the floats of the session's own conversions. */
 static void check_conversion(struct npl_device *device, enum npl_dtype dtype, struct npl_shape shape, uint64_t seed)
 {
 	struct npl_err err;
@@ -228,12 +228,12 @@ static void check_conversion(struct npl_device *device, enum npl_dtype dtype, st
 				       .out = &y},
 			       *const layers[] = {&to, &from};
 	const struct npl_tensor *const wanted[] = {&q, &y};
-	const struct npl_chain chain = {.n = 2, .layer = layers, .n_wanted = 2, .wanted = wanted};
+	const struct npl_layer_group group = {.n = 2, .layer = layers, .n_wanted = 2, .wanted = wanted};
 	struct npl_result results[2] = {{0}};
-	struct npl_device_chain *made;
-	cr_assert_eq(npl_device_open_chain(device, &chain, &made, &err), 0, "%s", err.msg);
-	cr_assert_eq(npl_device_run_chain(made, NULL, results, &err), 0, "%s", err.msg);
-	npl_device_close_chain(made);
+	struct npl_layer_group_handle *made;
+	cr_assert_eq(npl_device_open_layer_group(device, &group, &made, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_device_run_layer_group(made, NULL, results, &err), 0, "%s", err.msg);
+	npl_device_close_layer_group(made);
 	cr_assert_eq(memcmp(q.data, want.data, npl_tensor_bytes(&q)), 0, "seed %d", (int)seed);
 	cr_assert_eq(memcmp(y.data, back.data, npl_tensor_bytes(&y)), 0, "seed %d", (int)seed);
 	cr_assert_eq(results[0].saturations, clipped);
@@ -245,7 +245,7 @@ static void check_conversion(struct npl_device *device, enum npl_dtype dtype, st
 	npl_tensor_free(&y);
 }
 
-Test(mixed_chain, conversions_equal_those_of_the_session)
+Test(mixed_layer_group, conversions_equal_those_of_the_session)
 {
 	static const char *const sets[] = {"precision=int8", "threads=2"};
 	struct npl_device *cpu = open_device_set("cpu", 2, sets), *cuda = open_device_set("cuda", 1, sets);
@@ -289,14 +289,14 @@ static void check_indices(const char *name, int n_sets, const char *const *sets)
 	free_net(&net);
 }
 
-Test(mixed_chain, second_results_are_made)
+Test(mixed_layer_group, second_results_are_made)
 {
 	check_indices("cpu", 2, (const char *const[]){"precision=int8", "threads=1"});
 	check_indices("cuda", 1, (const char *const[]){"precision=int8"});
 }
 
 /* A divisor that 8 bits would round to 0 is none: quotients and roots are floats'. */
-Test(mixed_chain, quotients_are_not_rounded_to_nothing)
+Test(mixed_layer_group, quotients_are_not_rounded_to_nothing)
 {
 	static const float small = 0.001f;
 	uint64_t rng = 0x3a110006;

@@ -23,11 +23,11 @@ void cu_assume_power(const void *state, struct npl_assumed_power *power);
 int cu_facts(void *state, struct npl_facts *facts, struct npl_err *err);
 int cu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err *err);
 
-/* chain.c */
-int cu_chain_open(void *state, const struct npl_chain *asked, void **opened, struct npl_chain_info *info,
-		  struct npl_err *err);
-int cu_chain_run(void *state, void *opened, const struct npl_chain_watcher *watcher, struct npl_result *results,
-		 struct npl_err *err);
-void cu_chain_close(void *opened); /* accepts NULL */
+/* layer_group.c */
+int cu_layer_group_open(void *state, const struct npl_layer_group *asked, void **opened,
+			struct npl_layer_group_info *info, struct npl_err *err);
+int cu_layer_group_run(void *state, void *opened, const struct npl_layer_group_watcher *watcher,
+		       struct npl_result *results, struct npl_err *err);
+void cu_layer_group_close(void *opened); /* accepts NULL */
 
 #endif

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * Preparing a chain (chain.h): which tensors lie on the GPU, when and where, and the layers with their weights. */
+ * Preparing a layer group (layer_group.h): which tensors lie on the GPU, when and where, and the layers with their weights. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/cuda/load/memory_plan.h"
 #include "backends/cuda/products/channels_last.h"
-#include "chain.h"
+#include "layer_group.h"
 #include "layout.h"
 #include "npulab/text.h"
 
 static int out_of_memory(struct npl_err *err)
 {
-	return npl_fail(err, NPL_ENOMEM, "out of memory for a chain of layers");
+	return npl_fail(err, NPL_ENOMEM, "out of memory for a layer group");
 }
 
-static int find_held(const struct cu_chain *c, const struct npl_tensor *tensor)
+static int find_held(const struct cu_layer_group *c, const struct npl_tensor *tensor)
 {
 	for (int h = c->n_held - 1; h >= 0; h--)
 		if (c->held[h].tensor == tensor)
@@ -24,7 +24,7 @@ static int find_held(const struct cu_chain *c, const struct npl_tensor *tensor)
 	return -1;
 }
 
-static int add_held(struct cu_chain *c, const struct npl_tensor *tensor, int layer, int result, int step)
+static int add_held(struct cu_layer_group *c, const struct npl_tensor *tensor, int layer, int result, int step)
 {
 	c->held[c->n_held] = (struct cu_held){.tensor = tensor,
 					      .stored = cu_device_type(c->device, tensor->dtype),
@@ -42,7 +42,7 @@ static int add_held(struct cu_chain *c, const struct npl_tensor *tensor, int lay
 	return c->n_held++;
 }
 
-static void needed_at(struct cu_chain *c, int h, int step)
+static void needed_at(struct cu_layer_group *c, int h, int step)
 {
 	struct cu_held *root = &c->held[c->held[h].root];
 	if (step > root->last)
@@ -57,7 +57,7 @@ static bool names_data(const struct npl_layer *layer)
 }
 
 /* Tensors that the layer reads and makes. Weights are the layer's own business. */
-static void hold_layer(struct cu_chain *c, int l, bool (*resident)[3])
+static void hold_layer(struct cu_layer_group *c, int l, bool (*resident)[3])
 {
 	const struct npl_layer *layer = c->asked.layer[l];
 	for (int k = 0; k < layer->n_in; k++) {
@@ -76,7 +76,7 @@ static void hold_layer(struct cu_chain *c, int l, bool (*resident)[3])
 		c->held[c->out[l]].root = c->held[c->in[l][0]].root;
 }
 
-static int open_layers(struct cu_chain *c, struct npl_err *err)
+static int open_layers(struct cu_layer_group *c, struct npl_err *err)
 {
 	bool(*resident)[3] = calloc((size_t)c->asked.n, sizeof *resident);
 	int rc = resident ? 0 : out_of_memory(err);
@@ -94,7 +94,7 @@ static int open_layers(struct cu_chain *c, struct npl_err *err)
 }
 
 /* When each tensor is needed. */
-static void find_lifetimes(struct cu_chain *c, const struct npl_chain *asked)
+static void find_lifetimes(struct cu_layer_group *c, const struct npl_layer_group *asked)
 {
 	for (int l = 0; l < c->asked.n; l++)
 		for (int k = 0; k < c->asked.layer[l]->n_in; k++) {
@@ -123,14 +123,14 @@ static size_t bytes_as(const struct npl_tensor *tensor, enum npl_dtype dtype)
 	return (size_t)npl_tensor_count(tensor) * npl_dtype_size(dtype);
 }
 
-static int add_piece(struct cu_chain *c, size_t bytes, int first, int last)
+static int add_piece(struct cu_layer_group *c, size_t bytes, int first, int last)
 {
 	c->piece[c->n_pieces] = (struct cu_piece){.bytes = bytes, .first = first, .last = last};
 	return c->n_pieces++;
 }
 
 /* The copy in the other order: of a constant made once, else for its steps. */
-static void place_turned(struct cu_chain *c, struct cu_held *held, size_t *constants)
+static void place_turned(struct cu_layer_group *c, struct cu_held *held, size_t *constants)
 {
 	const size_t bytes = bytes_as(held->tensor, held->stored);
 	if (held->turned_first < 0)
@@ -144,7 +144,7 @@ static void place_turned(struct cu_chain *c, struct cu_held *held, size_t *const
 }
 
 /* A tensor's memory: among the values, or with the weights if it never changes; and its place in the staging memory. */
-static void place(struct cu_chain *c, struct cu_held *held, int h, size_t *constants)
+static void place(struct cu_layer_group *c, struct cu_held *held, int h, size_t *constants)
 {
 	const bool given = held->result < 0;
 	if (held->root == h && given && held->constant) {
@@ -163,7 +163,7 @@ static void place(struct cu_chain *c, struct cu_held *held, int h, size_t *const
 	c->staging_bytes += cu_aligned(npl_tensor_bytes(held->tensor));
 }
 
-static int plan_values(struct cu_chain *c, size_t *constants, struct npl_err *err)
+static int plan_values(struct cu_layer_group *c, size_t *constants, struct npl_err *err)
 {
 	c->piece = calloc(3 * (size_t)c->n_held + (size_t)c->asked.n + 1, sizeof *c->piece);
 	if (!c->piece)
@@ -176,7 +176,7 @@ static int plan_values(struct cu_chain *c, size_t *constants, struct npl_err *er
 }
 
 /* Weights go up one layer at a time, so that the host needs room for one more copy of one layer's alone. */
-static int upload_weights(struct cu_chain *c, struct cu_layer *layer, struct npl_err *err)
+static int upload_weights(struct cu_layer_group *c, struct cu_layer *layer, struct npl_err *err)
 {
 	const struct cu_device *d = c->device;
 	const size_t bytes = layer->weights.bytes;
@@ -193,7 +193,7 @@ static int upload_weights(struct cu_chain *c, struct cu_layer *layer, struct npl
 	return rc;
 }
 
-static int place_weights(struct cu_chain *c, size_t constants, struct npl_err *err)
+static int place_weights(struct cu_layer_group *c, size_t constants, struct npl_err *err)
 {
 	char what[100];
 	size_t weights = 0;
@@ -217,7 +217,7 @@ static int place_weights(struct cu_chain *c, size_t constants, struct npl_err *e
 }
 
 /* Algorithms by measurement, where there is room for it: less memory than that is no error. */
-static void search_algorithms(struct cu_chain *c)
+static void search_algorithms(struct cu_layer_group *c)
 {
 	struct cu_device *d = c->device;
 	struct npl_err ignored;
@@ -240,7 +240,7 @@ static void search_algorithms(struct cu_chain *c)
 	}
 }
 
-static int make_counters(struct cu_chain *c, struct npl_err *err)
+static int make_counters(struct cu_layer_group *c, struct npl_err *err)
 {
 	if (c->device->precision != CU_INT8)
 		return 0;
@@ -250,14 +250,14 @@ static int make_counters(struct cu_chain *c, struct npl_err *err)
 			      : out_of_memory(err);
 }
 
-static int next_event(struct cu_chain *c)
+static int next_event(struct cu_layer_group *c)
 {
 	return c->n_events++;
 }
 
 /* An event before the first transfer, behind each, behind each layer, before a layer where another did not just end, and behind each
  * wanted tensor. */
-static int make_events(struct cu_chain *c, struct npl_err *err)
+static int make_events(struct cu_layer_group *c, struct npl_err *err)
 {
 	const struct cu_driver *driver = &c->device->driver;
 	const int most = c->n_held + 2 * c->asked.n + 2;
@@ -282,7 +282,7 @@ static int make_events(struct cu_chain *c, struct npl_err *err)
 	return 0;
 }
 
-static int take_room(struct cu_chain *c, struct npl_err *err)
+static int take_room(struct cu_layer_group *c, struct npl_err *err)
 {
 	const size_t n = (size_t)c->asked.n;
 	size_t tensors = 0, operands = 0;
@@ -305,7 +305,7 @@ static int take_room(struct cu_chain *c, struct npl_err *err)
 		       : out_of_memory(err);
 }
 
-int cu_chain_prepare(struct cu_chain *c, struct npl_err *err)
+int cu_layer_group_prepare(struct cu_layer_group *c, struct npl_err *err)
 {
 	size_t constants = 0;
 	int rc = take_room(c, err);
@@ -325,13 +325,13 @@ int cu_chain_prepare(struct cu_chain *c, struct npl_err *err)
 	if (!rc)
 		rc = make_events(c, err);
 	if (rc)
-		cu_chain_release(c);
+		cu_layer_group_release(c);
 	else
 		c->ready = true;
 	return rc;
 }
 
-void cu_chain_release(struct cu_chain *c)
+void cu_layer_group_release(struct cu_layer_group *c)
 {
 	const struct cu_driver *driver = &c->device->driver;
 	for (int i = 0; c->event && i < c->n_events; i++)
@@ -353,5 +353,5 @@ void cu_chain_release(struct cu_chain *c)
 	free(c->begin);
 	free(c->end);
 	free(c->value);
-	*c = (struct cu_chain){.device = c->device, .asked = c->asked, .pass = c->pass};
+	*c = (struct cu_layer_group){.device = c->device, .asked = c->asked, .pass = c->pass};
 }

@@ -4,17 +4,17 @@
  * layers, keeps what passes between them on chip and does several in one pass. Made once, run often.
  *
  * Tensors are known by their address: an input that is one of an earlier layer's `out` is that result; any other but weights is
- * given. Wanted are the outs that are read afterwards. Given and wanted tensors have their data when the chain is run,
+ * given. Wanted are the outs that are read afterwards. Given and wanted tensors have their data when the layer group is run,
  * weights and biases (in[1], in[2] of Conv and Gemm) and other constants from when it is opened to when it is closed: a given tensor that
  * has data then is one. The others need none.
  *
- *     struct npl_chain chain = {.n = n, .layer = layers, .n_wanted = 1, .wanted = &y};
- *     if (npl_device_open_chain(device, &chain, &opened, &err)) ...
- *     npl_device_run_chain(opened, NULL, results, &err); // results[n], zeroed
- *     npl_device_close_chain(opened);
+ *     struct npl_layer_group group = {.n = n, .layer = layers, .n_wanted = 1, .wanted = &y};
+ *     if (npl_device_open_layer_group(device, &group, &opened, &err)) ...
+ *     npl_device_run_layer_group(opened, NULL, results, &err); // results[n], zeroed
+ *     npl_device_close_layer_group(opened);
  */
-#ifndef NPULAB_CHAIN_H
-#define NPULAB_CHAIN_H
+#ifndef NPULAB_LAYER_GROUP_H
+#define NPULAB_LAYER_GROUP_H
 
 #include "npulab/layer.h"
 #include "npulab/result.h"
@@ -23,28 +23,29 @@
 extern "C" {
 #endif
 
-struct npl_chain {
+struct npl_layer_group {
 	int n;
-	const struct npl_layer *const *layer; /* borrowed until the chain is closed, with all that they point to */
+	const struct npl_layer *const
+		*layer; /* borrowed until the layer group is closed, with all that they point to */
 	int n_wanted;
 	const struct npl_tensor *const *wanted;
 	bool host_in; /* given tensors come over the link within the cycles, */
 	int n_kept;   /* but for these, which are on the device from before: the state of a recurrent network */
-	const struct npl_tensor *const *kept; /* borrowed while the chain is opened */
+	const struct npl_tensor *const *kept; /* borrowed while the layer group is opened */
 	bool host_out;                        /* wanted ones leave over it within the cycles */
 	int n_constant; /* given tensors whose data is the same in every run: a device may keep them */
-	const struct npl_tensor *const *constant; /* borrowed while the chain is opened */
+	const struct npl_tensor *const *constant; /* borrowed while the layer group is opened */
 	bool timing_only;
 	const int *
-		node; /* of each layer, in a network of n_nodes: for npl_chain_stage; NULL: layers are counted in the chain */
-	int n_nodes; /* node is borrowed until the chain is closed */
+		node; /* of each layer, in a network of n_nodes: for npl_layer_group_stage; NULL: layers are counted in the layer group */
+	int n_nodes; /* node is borrowed until the layer group is closed */
 };
 
 /* Notes as the stage (npulab/stage.h) that the device has come to this layer. */
-void npl_chain_stage(const struct npl_chain *chain, int layer);
+void npl_layer_group_stage(const struct npl_layer_group *group, int layer);
 
-/* What became of it. Arrays are the chain's. */
-struct npl_chain_info {
+/* What became of it. Arrays are the layer group's. */
+struct npl_layer_group_info {
 	const int *pass; /* per layer: the one in whose pass it is done, often itself; -1: it only names data */
 	int n_moved;     /* given and wanted tensors that cross the link within the cycles */
 	const struct npl_tensor *const *moved;
@@ -54,7 +55,7 @@ struct npl_chain_info {
 
 /* made() is called during a run for each result of a layer that is in the device's memory as a whole and not wanted: `result`
  * is its place in layer->out, `out` holds it for the length of the call. Not 0: the run ends with it. */
-struct npl_chain_watcher {
+struct npl_layer_group_watcher {
 	int (*made)(void *context, int layer, int result, const struct npl_tensor *out, struct npl_err *err);
 	void *context;
 };

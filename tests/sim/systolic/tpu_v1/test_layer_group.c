@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Chains of layers on a systolic machine (npulab/chain.h) promise: what is wanted, and each result on the way, is bit for bit
+ * Layer groups of layers on a systolic machine (npulab/layer_group.h) promise: what is wanted, and each result on the way, is bit for bit
  * what the layers give by themselves; shares of the layers sum to the program's cycles and counters, the same on both
- * engines and without values; a chain can be run again; weights come while the layer before is still at work. */
+ * engines and without values; a layer group can be run again; weights come while the layer before is still at work. */
 #include <criterion/criterion.h>
 
 #include "core/books.h"
 #include "sim/systolic/tpu_v1/driver/driver_impl.h"
-#include "tests/kit/layer_chain.h"
+#include "tests/kit/random_layer_group.h"
 #include "tests/kit/sim/tpu_v1/support.h"
 
 struct seen {
-	const struct chain *c;
+	const struct group *c;
 	uint64_t seed;
 	int told;
 };
@@ -28,34 +28,35 @@ static int compare_made(void *context, int layer, int result, const struct npl_t
 	return 0;
 }
 
-static struct tpu_config machine_of(struct chain *c)
+static struct tpu_config machine_of(struct group *c)
 {
 	struct tpu_config config = test_tpu_defaults();
-	config.rows = chain_range(c, 3, 24);
-	config.columns = chain_range(c, 3, 24);
-	config.accumulator_rows = chain_range(c, 20, 200);
-	config.fifo_tiles = chain_range(c, 1, 5);
-	config.queue_instructions = chain_range(c, 2, 40);
-	config.sync_cycles = chain_range(c, 0, 9);
-	config.matrix_registers = chain_range(c, 0, 3);
-	config.activate_latency_cycles = chain_range(c, 0, 3);
-	config.buffer_bytes = tpu_row_bytes(&config) * chain_range(c, 400, 40000);
+	config.rows = layer_group_range(c, 3, 24);
+	config.columns = layer_group_range(c, 3, 24);
+	config.accumulator_rows = layer_group_range(c, 20, 200);
+	config.fifo_tiles = layer_group_range(c, 1, 5);
+	config.queue_instructions = layer_group_range(c, 2, 40);
+	config.sync_cycles = layer_group_range(c, 0, 9);
+	config.matrix_registers = layer_group_range(c, 0, 3);
+	config.activate_latency_cycles = layer_group_range(c, 0, 3);
+	config.buffer_bytes = tpu_row_bytes(&config) * layer_group_range(c, 400, 40000);
 	return config;
 }
 
-/* The chain's last output, in memory of its own; the rule's results stay as they are. */
+/* The layer group's last output, in memory of its own; the rule's results stay as they are. */
 struct opened {
-	struct npl_chain chain;
+	struct npl_layer_group group;
 	struct npl_tensor got;
 	const struct npl_tensor *wanted, *kept;
 	struct npl_layer last;
-	const struct npl_layer *list[CHAIN_MOST];
-	struct npl_chain_info info;
-	void *chain_state;
+	const struct npl_layer *list[LAYER_GROUP_MOST];
+	struct npl_layer_group_info info;
+	void *layer_group_state;
 };
 
 /* False: the device refuses these layers. */
-static bool open_chain(struct opened *o, struct tpu *tpu, const struct chain *c, const struct npl_chain *how)
+static bool open_layer_group(struct opened *o, struct tpu *tpu, const struct group *c,
+			     const struct npl_layer_group *how)
 {
 	struct npl_err err = {0};
 	int n = c->n_layers;
@@ -67,26 +68,26 @@ static bool open_chain(struct opened *o, struct tpu *tpu, const struct chain *c,
 	o->list[n - 1] = &o->last;
 	cr_assert_eq(npl_tensor_alloc(&o->got, &err), 0);
 	o->wanted = &o->got;
-	o->chain = *how;
-	o->chain.n = n;
-	o->chain.layer = o->list;
-	o->chain.n_wanted = 1;
-	o->chain.wanted = &o->wanted;
+	o->group = *how;
+	o->group.n = n;
+	o->group.layer = o->list;
+	o->group.n_wanted = 1;
+	o->group.wanted = &o->wanted;
 	o->kept = o->list[0]->in[0];
-	o->chain.kept = &o->kept;
-	int rc = tpu_chain_open(tpu, &o->chain, &o->chain_state, &o->info, &err);
+	o->group.kept = &o->kept;
+	int rc = tpu_layer_group_open(tpu, &o->group, &o->layer_group_state, &o->info, &err);
 	cr_assert(rc == 0 || rc == NPL_EDEVICE, "%s", err.msg);
 	return rc == 0;
 }
 
-static void close_chain(struct opened *o)
+static void close_layer_group(struct opened *o)
 {
-	tpu_chain_close(o->chain_state);
+	tpu_layer_group_close(o->layer_group_state);
 	npl_tensor_free(&o->got);
 }
 
 /* Whether the machine takes all layers. Scales beyond those of real networks are for the generator's own tests. */
-static bool go_together(const struct chain *c, struct tpu *tpu)
+static bool go_together(const struct group *c, struct tpu *tpu)
 {
 	char why[300];
 	for (int i = 0; i < c->n_layers; i++) {
@@ -98,25 +99,25 @@ static bool go_together(const struct chain *c, struct tpu *tpu)
 	return true;
 }
 
-/* Runs the chain and checks values and the books of every layer. */
-static void run_chain(struct opened *o, struct tpu *tpu, const struct chain *c, uint64_t seed,
-		      struct npl_result results[CHAIN_MOST])
+/* Runs the layer group and checks values and the books of every layer. */
+static void run_layer_group(struct opened *o, struct tpu *tpu, const struct group *c, uint64_t seed,
+			    struct npl_result results[LAYER_GROUP_MOST])
 {
 	struct npl_device_info info = {0};
 	struct npl_err err = {0};
 	struct seen seen = {c, seed, 0};
-	const struct npl_chain_watcher watcher = {compare_made, &seen};
+	const struct npl_layer_group_watcher watcher = {compare_made, &seen};
 	const struct npl_tensor *want = c->list[c->n_layers - 1]->out;
 	npl_driver_systolic.describe(tpu, &info);
-	memset(results, 0, CHAIN_MOST * sizeof *results);
-	if (!o->chain.timing_only)
+	memset(results, 0, LAYER_GROUP_MOST * sizeof *results);
+	if (!o->group.timing_only)
 		memset(o->got.data, 0x77, npl_tensor_bytes(&o->got));
-	cr_assert_eq(tpu_chain_run(tpu, o->chain_state, &watcher, results, &err), 0, "seed %llu: %s",
+	cr_assert_eq(tpu_layer_group_run(tpu, o->layer_group_state, &watcher, results, &err), 0, "seed %llu: %s",
 		     (unsigned long long)seed, err.msg);
 	for (int i = 0; i < c->n_layers; i++)
 		cr_assert_eq(npl_books_check("tpu", &info, c->list[i], &results[i], &err), 0, "seed %llu: %s",
 			     (unsigned long long)seed, err.msg);
-	for (int64_t e = 0; e < npl_tensor_count(want) && !o->chain.timing_only; e++)
+	for (int64_t e = 0; e < npl_tensor_count(want) && !o->group.timing_only; e++)
 		cr_assert_eq(rule_get(&o->got, e), rule_get(want, e), "seed %llu, element %lld",
 			     (unsigned long long)seed, (long long)e);
 }
@@ -136,35 +137,35 @@ static void same_results(const struct npl_result *a, const struct npl_result *b,
 /* What is on the device from before does not cross the link, where all fits. */
 static bool check_kept(const struct opened *o, bool roomy, uint64_t seed)
 {
-	if (!o->chain.n_kept || !o->chain.host_in || !roomy)
+	if (!o->group.n_kept || !o->group.host_in || !roomy)
 		return false;
 	for (int m = 0; m < o->info.n_moved; m++)
 		cr_assert(o->info.moved[m] != o->kept, "seed %llu", (unsigned long long)seed);
 	return true;
 }
 
-Test(tpu_chain, random_chains)
+Test(tpu_layer_group, random_layer_groups)
 {
-	int chains = 0, told = 0, moved = 0, shared = 0, kept = 0;
+	int groups = 0, told = 0, moved = 0, shared = 0, kept = 0;
 	for (uint64_t seed = 1; seed <= 1000; seed++) {
-		static struct chain c;
-		static struct npl_result first[CHAIN_MOST], other[CHAIN_MOST];
+		static struct group c;
+		static struct npl_result first[LAYER_GROUP_MOST], other[LAYER_GROUP_MOST];
 		static struct opened o;
 		o.got = (struct npl_tensor){0};
-		chain_random(&c, seed + 77000, 6);
+		layer_group_random(&c, seed + 77000, 6);
 		struct tpu_config config = machine_of(&c);
 		struct tpu tpu = {.config = &config};
-		struct npl_chain how = {.host_in = chain_range(&c, 0, 2) == 0,
-					.host_out = chain_range(&c, 0, 2) == 0,
-					.n_kept = chain_range(&c, 0, 3) == 0};
-		if (go_together(&c, &tpu) && open_chain(&o, &tpu, &c, &how)) {
-			run_chain(&o, &tpu, &c, seed, first);
-			run_chain(&o, &tpu, &c, seed, other); /* again, with what the first run kept */
+		struct npl_layer_group how = {.host_in = layer_group_range(&c, 0, 2) == 0,
+					      .host_out = layer_group_range(&c, 0, 2) == 0,
+					      .n_kept = layer_group_range(&c, 0, 3) == 0};
+		if (go_together(&c, &tpu) && open_layer_group(&o, &tpu, &c, &how)) {
+			run_layer_group(&o, &tpu, &c, seed, first);
+			run_layer_group(&o, &tpu, &c, seed, other); /* again, with what the first run kept */
 			same_results(first, other, c.n_layers, true, seed);
 			tpu.engine = TPU_RTL;
-			run_chain(&o, &tpu, &c, seed, other);
+			run_layer_group(&o, &tpu, &c, seed, other);
 			same_results(first, other, c.n_layers, true, seed);
-			chains++;
+			groups++;
 			told += o.info.n_moved == 0;
 			moved += o.info.n_moved > 0;
 			for (int i = 0; i < c.n_layers; i++)
@@ -174,19 +175,19 @@ Test(tpu_chain, random_chains)
 				cr_assert_geq(o.info.n_moved, (how.host_in && !how.n_kept) + how.host_out, "seed %llu",
 					      (unsigned long long)seed);
 			kept += check_kept(&o, config.buffer_bytes > 4000 * tpu_row_bytes(&config), seed);
-			close_chain(&o);
+			close_layer_group(&o);
 			how.timing_only = true;
 			tpu.engine = TPU_FAST;
-			cr_assert(open_chain(&o, &tpu, &c, &how));
-			run_chain(&o, &tpu, &c, seed, other);
+			cr_assert(open_layer_group(&o, &tpu, &c, &how));
+			run_layer_group(&o, &tpu, &c, seed, other);
 			same_results(first, other, c.n_layers, false, seed);
-			close_chain(&o);
+			close_layer_group(&o);
 		} else {
 			npl_tensor_free(&o.got);
 		}
-		chain_end(&c);
+		layer_group_end(&c);
 		free(tpu.buffer);
 	}
-	cr_assert(chains > 500 && told > 160 && moved > 80 && shared > 80 && kept > 40, "%d chains, %d, %d, %d, %d",
-		  chains, told, moved, shared, kept);
+	cr_assert(groups > 500 && told > 160 && moved > 80 && shared > 80 && kept > 40,
+		  "%d layer groups, %d, %d, %d, %d", groups, told, moved, shared, kept);
 }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A layer group being put together (layer_group.h): layer_group.c says of which nodes and who reads what they make, layer_group_layers.c makes layers and tensors
+ * of them. */
+#ifndef NPULAB_FRONTEND_LAYER_GROUP_DRAFT_H
+#define NPULAB_FRONTEND_LAYER_GROUP_DRAFT_H
+
+#include "layer_group.h"
+
+struct npl_layer_group_builder {
+	struct npl_session *s;
+	struct npl_layer_group_plan c;
+	struct npl_step_tensors *tensors; /* per layer */
+	struct npl_tensor **made;         /* per value: as the layer group's layers make it; NULL: they do not */
+	struct npl_tensor *
+		*converted; /* per value that is no view, made or given: in the other form; NULL: nobody needs it */
+	const struct npl_tensor **wanted, **kept, **constant;
+	int n_kept, n_constant;
+	int *last_port;          /* per value: the last port by which it is given, plus 1; 0: there is none */
+	int *port_before;        /* per port: the one before it of the same value, likewise */
+	struct npl_arena *arena; /* of all that the layer group keeps */
+};
+
+/* Whether node i is a QuantizeLinear or DequantizeLinear of the model that only says what integers stand for (written.h). */
+bool npl_layer_group_is_alias(const struct npl_session *s, int i);
+/* Inputs of the node that its device sees as values. */
+int npl_layer_group_data_inputs(const struct npl_step *step);
+/* Whether the device brings values from one form to the other within its layer groups. */
+bool npl_layer_group_converts(const struct npl_session *s, int device);
+/* On a real GPU, whose link is far slower than its memory, a layer that names a tensor in another shape costs nothing; a simulated
+ * machine's layer group ends there. */
+bool npl_layer_group_renames(const struct npl_session *s, int device);
+
+/* The layers of node i, which its device runs. */
+int npl_layer_group_add_step(struct npl_layer_group_builder *d, int i, struct npl_err *err);
+int npl_layer_group_add_split(struct npl_layer_group_builder *d, int i, struct npl_err *err);
+/* A view of what the layer group makes: the same tensor, or a layer that names its data in another shape. */
+int npl_layer_group_add_view(struct npl_layer_group_builder *d, int i, struct npl_err *err);
+/* Value v, which the layer group makes, in this form: as it is made or, at the cost of node i, converted; perhaps in the shape that a view gives
+ * it. */
+struct npl_tensor *npl_layer_group_in_form(struct npl_layer_group_builder *d, int i, int v, enum npl_format form);
+int npl_layer_group_no_room(struct npl_err *err);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One run of a layer group in a session (layer_group.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/computer/clock.h"
+#include "layer_group.h"
+
+struct progress {
+	const struct npl_session *s;
+	const struct npl_layer_group_plan *group;
+	struct npl_run *run;
+};
+
+static int made(void *context, int layer, int result, const struct npl_tensor *out, struct npl_err *err)
+{
+	const struct progress *p = context;
+	int node = p->group->node[layer], value = p->group->value[layer];
+	if (p->s->step[node].role != NPL_RAN)
+		return 0;
+	if (result > 0)
+		value = p->s->graph->node[node].out[result];
+	return value < 0 ? 0 : npl_output_made(p->s, value, out, &p->run->layer[node], err);
+}
+
+/* Of values that come, that go, or that stay inside: those nobody will ask for. */
+static int note_views(struct npl_value_store *store, const struct npl_layer_group_plan *group, struct npl_run *run,
+		      struct npl_err *err)
+{
+	const struct npl_session *s = store->session;
+	for (int i = group->first; i <= group->last; i++) {
+		const struct npl_node *node = &s->graph->node[i];
+		bool made_here = s->graph->value[node->in[0]].producer >= group->first;
+		const bool inside = made_here || group->converts;
+		if (s->step[i].role == NPL_VIEW && npl_value_store_view_node(store, node, !inside, &run->layer[i], err))
+			return err->code;
+	}
+	return 0;
+}
+
+static int gather(struct npl_value_store *store, const struct npl_layer_group_plan *group, struct npl_run *run,
+		  struct npl_err *err)
+{
+	const struct npl_session *s = store->session;
+	store->after = NPL_AT_START;
+	for (int p = 0; p < group->n_in; p++) {
+		const struct npl_layer_group_port *port = &group->in[p];
+		const struct npl_tensor *value;
+		int before = store->after;
+		store->after = NPL_AT_START;
+		if (npl_value_store_get(store, port->value, port->form, port->moved ? NPL_ON_HOST : group->device,
+					&run->layer[port->node], &value, err))
+			return err->code;
+		bool same = port->form == NPL_FORMAT_F32 /* the model's own integers carry no scale with them */ ||
+			    npl_quant_same(&value->quant, &port->tensor->quant);
+		if (!s->timing_only && !same)
+			return npl_fail(err, NPL_EINTERNAL, "value '%s' is not quantised as planned", value->name);
+		port->tensor->data = value->data;
+		if (port->left)
+			store->after = npl_charge_link(store, group->device, NPL_WORK_TO_DEVICE, port->value,
+						       port->left, &run->layer[port->node], store->after);
+		store->after = npl_schedule_later(&store->schedule, before, store->after);
+	}
+	return 0;
+}
+
+/* `done`: the layer group's work. */
+static int put_results(struct npl_value_store *store, const struct npl_layer_group_plan *group, struct npl_run *run,
+		       int done, struct npl_err *err)
+{
+	const struct npl_session *s = store->session;
+	for (int p = 0; p < group->n_out; p++) {
+		const struct npl_layer_group_port *port = &group->out[p];
+		struct npl_tensor result = *port->tensor;
+		*port->tensor = (struct npl_tensor){
+			.name = result.name, .dtype = result.dtype, .shape = result.shape, .quant = result.quant};
+		if (!port->converted && npl_output_made(s, port->value, &result, &run->layer[port->node], err)) {
+			npl_tensor_free(&result);
+			return err->code;
+		}
+		result.shape = s->graph->value[port->value].shape;
+		if (port->form == NPL_FORMAT_F32)
+			result.quant = (struct npl_quant){0};
+		int there = done;
+		if (port->left)
+			there = npl_charge_link(store, group->device, NPL_WORK_TO_HOST, port->value, port->left,
+						&run->layer[port->node], done);
+		npl_value_store_put(store, port->value, port->form, port->moved ? NPL_ON_HOST : group->device, &result,
+				    there);
+	}
+	return 0;
+}
+
+/* Rows of nodes that several layers make, a Split's slices, are their sums. */
+static int fill_rows(const struct npl_session *s, const struct npl_layer_group_plan *group,
+		     const struct npl_result *results, struct npl_run *run, struct npl_err *err)
+{
+	const struct npl_layer_group_info *info = npl_device_layer_group_info(group->opened);
+	for (int l = 0; l < group->n; l++) {
+		struct npl_layer_run *row = &run->layer[group->node[l]];
+		const struct npl_step *step = &s->step[group->node[l]];
+		struct npl_result result = results[l];
+		const bool conversion = group->value[l] < 0; /* what it saturates is counted as such */
+		if (step->role != NPL_RAN && !conversion)
+			continue;
+		if (conversion) {
+			row->role = NPL_RAN;
+			row->clipped += result.saturations;
+			result.saturations = 0;
+		}
+		if (npl_result_add(&row->result, &result, err))
+			return err->code;
+		row->result.seconds_from = results[l].seconds_from;
+		if (conversion)
+			continue;
+		npl_note_output(s, step, group->layer[l].out, row);
+		if (group->note[l] && !step->slice) {
+			row->role = NPL_FUSED;
+			row->stat = NULL;
+			row->n_stats = 0;
+			row->result.n_energy = 0;
+			row->note = group->note[l];
+		}
+	}
+	if (info->peak_buffer_bytes > run->peak_buffer_bytes)
+		run->peak_buffer_bytes = info->peak_buffer_bytes;
+	return 0;
+}
+
+/* The layer group as one piece of the device's work. */
+static int schedule(struct npl_value_store *store, const struct npl_layer_group_plan *group, struct npl_run *run,
+		    const struct npl_result *results, struct npl_err *err)
+{
+	const struct npl_result **list = calloc((size_t)group->n + 1, sizeof *list);
+	struct npl_layer_run **row = calloc((size_t)group->n + 1, sizeof *row);
+	int rc = list && row ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", group->n);
+	for (int l = 0; l < group->n && !rc; l++) {
+		list[l] = &results[l];
+		row[l] = &run->layer[group->node[l]];
+	}
+	if (!rc)
+		store->after = npl_value_store_worked(store, group->device, group->n, group->node, list, row,
+						      store->after);
+	free(list);
+	free(row);
+	return rc;
+}
+
+int npl_layer_group_run(struct npl_value_store *store, const struct npl_layer_group_plan *group, struct npl_run *run,
+			double *wall, struct npl_err *err)
+{
+	const struct npl_session *s = store->session;
+	struct progress progress = {s, group, run};
+	const struct npl_layer_group_watcher watcher = {s->hash || s->watcher ? made : NULL, &progress};
+	struct npl_result *results = calloc((size_t)group->n, sizeof *results);
+	int rc = results ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", group->n);
+	if (!rc)
+		rc = note_views(store, group, run, err);
+	if (!rc)
+		rc = gather(store, group, run, err);
+	for (int p = 0; p < group->n_out && !rc && !s->timing_only; p++)
+		rc = npl_tensor_alloc(group->out[p].tensor, err);
+	double start = npl_clock_seconds();
+	if (!rc)
+		rc = npl_device_run_layer_group(group->opened, &watcher, results, err);
+	*wall += npl_clock_seconds() - start;
+	if (!rc)
+		rc = schedule(store, group, run, results, err);
+	if (!rc)
+		rc = fill_rows(s, group, results, run, err);
+	if (!rc)
+		rc = put_results(store, group, run, store->after, err);
+	for (int p = 0; p < group->n_out; p++)
+		npl_tensor_free(group->out[p].tensor);
+	for (int i = group->first; i <= group->last && !rc; i++)
+		for (int k = 0; k < s->graph->node[i].n_in; k++)
+			if (s->graph->node[i].in[k] >= 0)
+				npl_value_store_done(store, s->graph->node[i].in[k]);
+	free(results);
+	return rc;
+}
