@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The bytes of a machine's memory from a file, as `npulab exec` takes them: .npy or .pb, or text with one row of a matrix in each
- * line. docs/memory-files.md is the manual of the text. */
+ * line. docs/exec.md is the manual of the text. */
 #ifndef NPULAB_MEMORY_FILE_H
 #define NPULAB_MEMORY_FILE_H
 

@@ -123,8 +123,8 @@ static int last_of_layer_group(const struct npl_session *s, int first)
 }
 
 /* Room for a layer group of nodes first..last, of each a layer or, of Split, one per result; any result may be wanted. */
-static int open_draft(struct npl_session *s, int first, int last, struct npl_arena *arena,
-		      struct npl_layer_group_builder *d, struct npl_err *err)
+static int open_builder(struct npl_session *s, int first, int last, struct npl_arena *arena,
+			struct npl_layer_group_builder *d, struct npl_err *err)
 {
 	size_t layers = 0, inputs = 0, outputs = 0;
 	for (int i = first; i <= last; i++) {
@@ -382,7 +382,7 @@ static int open_layer_group(struct npl_session *s, int first, int last, bool tim
 			    struct npl_layer_group_plan *group, struct npl_err *err)
 {
 	struct npl_layer_group_builder d;
-	int rc = open_draft(s, first, last, arena, &d, err);
+	int rc = open_builder(s, first, last, arena, &d, err);
 	for (int i = first; i <= last && !rc; i++)
 		if (s->step[i].role == NPL_VIEW)
 			rc = npl_layer_group_add_view(&d, i, err);
