@@ -34,7 +34,7 @@ static void *memory_of(size_t bytes)
 
 struct gemm {
 	struct tpu_config config;
-	struct tpu_program program;
+	struct sim_program program;
 	struct tpu_memory memory;
 	struct npl_int8_product product;
 	uint64_t cycles;
@@ -43,7 +43,7 @@ struct gemm {
 static void add(struct gemm *g, int opcode, unsigned flags, uint32_t ub, int64_t acc, int64_t length)
 {
 	struct tpu_instruction instruction = {(uint8_t)opcode, (uint16_t)flags, ub, (uint16_t)acc, (uint32_t)length};
-	if (tpu_program_add(&g->program, instruction, 0, &err))
+	if (sim_program_add(&g->program, &instruction, 0, &err))
 		stop();
 }
 

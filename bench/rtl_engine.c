@@ -53,7 +53,7 @@ static uint8_t *random_bytes(size_t count, uint64_t seed)
 
 struct machine {
 	struct tpu_config config;
-	struct tpu_program program;
+	struct sim_program program;
 	struct tpu_memory memory;
 	struct tpu_outcome outcome;
 };
@@ -61,7 +61,7 @@ struct machine {
 static void add(struct machine *m, int opcode, unsigned flags, uint32_t ub, int64_t acc, int64_t length)
 {
 	struct tpu_instruction at = {(uint8_t)opcode, (uint16_t)flags, ub, (uint16_t)acc, (uint32_t)length};
-	check(tpu_program_add(&m->program, at, 0, &err));
+	check(sim_program_add(&m->program, &at, 0, &err));
 }
 
 static void run(void *context)
@@ -80,7 +80,7 @@ static void bench(struct machine *m, const char *what)
 		 100 * (double)m->outcome.counter.array_active / cycles);
 	/* bench_print scales by 1e-9 */
 	bench_print(line, cycles * 1e6, "kcycle/s", seconds);
-	tpu_program_free(&m->program);
+	sim_program_free(&m->program);
 }
 
 /* `tiles` times `rows` input rows, each tile through its own weights. */

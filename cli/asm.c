@@ -35,7 +35,8 @@ static int asm_main(int argc, char **argv, struct npl_err *err)
 	int n_words;
 	const struct cli_option options[] = {
 		{"o", CLI_OUTPUT, &common.output, 0, 0, "F.bin", "the binary; - for standard output"},
-		{"machine", CLI_TEXT, &machine, 0, 0, "M", "check that it can run on this machine"},
+		{"machine", CLI_TEXT, &machine, 0, 0, "M",
+		 "whose program it is where it does not say so; checks that it can run there"},
 		{"set", CLI_LIST_OF_TEXT, &common.set, 0, 0, "M.KEY=VALUE", "a parameter of the machine"},
 		CLI_THREADS_OPTION(&common.threads),
 		{0}};

@@ -34,7 +34,7 @@ static int disasm_main(int argc, char **argv, struct npl_err *err)
 	const struct cli_option options[] = {
 		{"o", CLI_OUTPUT, &common.output, 0, 0, "F.s", "the text (default: standard output)"},
 		{"machine", CLI_TEXT, &machine, 0, 0, "M",
-		 "whose instructions they are (default: as the file says, else the TPU's)"},
+		 "whose instructions they are, where the file does not say so"},
 		CLI_THREADS_OPTION(&common.threads),
 		{0}};
 	if (cli_parse(&cli_disasm, options, argc, argv, &path, 1, &n_words, &helped, err) || helped)

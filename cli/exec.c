@@ -103,11 +103,13 @@ static int execute(const struct exec_options *o, struct npl_err *err)
 	struct npl_tensor host = {0}, weights = {0}, buffer = {0};
 	struct exec_events events = {0};
 	struct npl_execution execution = {.engine = o->engine, .timing_only = o->common.timing_only};
-	int rc = cli_open_machine(o->machine, &o->common, &device, err);
-	if (!rc && !o->common.quiet)
-		cli_warn_of_machine(device);
+	int rc = o->machine ? cli_open_machine(o->machine, &o->common, &device, err) : 0;
 	if (!rc)
 		rc = npl_program_load(o->path, device, &program, err);
+	if (!rc && !device)
+		rc = cli_open_machine(npl_program_machine(program), &o->common, &device, err);
+	if (!rc && !o->common.quiet)
+		cli_warn_of_machine(device);
 	if (!rc)
 		rc = load(o->host, device, &host, err);
 	if (!rc)
@@ -181,7 +183,8 @@ static int exec_main(int argc, char **argv, struct npl_err *err)
 	int n_words;
 	const char *output_as = NULL, *buffer_output_as = NULL;
 	const struct cli_option options[] = {
-		{"machine", CLI_TEXT, &o.machine, 0, 0, "M", "the machine, or its file"},
+		{"machine", CLI_TEXT, &o.machine, 0, 0, "M",
+		 "the machine, or its file (default: the one that the program names)"},
 		{"host-memory", CLI_TEXT, &o.host, 0, 0, "IN",
 		 "host memory, from address 0 or where the program says: .npy, or text of rows of numbers"},
 		{"weights", CLI_TEXT, &o.weights, 0, 0, "W", "weights, likewise"},
@@ -208,14 +211,13 @@ static int exec_main(int argc, char **argv, struct npl_err *err)
 		{0}};
 	if (cli_parse(&cli_exec, options, argc, argv, &o.path, 1, &n_words, &helped, err) || helped)
 		return helped ? 0 : err->code;
-	if (!o.path || !o.machine)
-		return npl_fail(err, NPL_EUSAGE, "exec: expected a program and --machine; usage: npulab exec %s",
-				cli_exec.arguments);
+	if (!o.path)
+		return npl_fail(err, NPL_EUSAGE, "exec: which program? usage: npulab exec %s", cli_exec.arguments);
 	if (exec_form_read("output-as", output_as, &o.output_as, err) ||
 	    exec_form_read("buffer-output-as", buffer_output_as, &o.buffer_output_as, err))
 		return err->code;
 	return check_outputs(&o, err) ? err->code : execute(&o, err);
 }
 
-const struct cli_command cli_exec = {"exec", "F.s|F.bin --machine M [--host-memory IN] [--weights W]",
+const struct cli_command cli_exec = {"exec", "F.s|F.bin [--machine M] [--host-memory IN] [--weights W]",
 				     "runs a machine's program", exec_main};

@@ -30,7 +30,7 @@ int npl_device_dump_programs(struct npl_device *device, const struct npl_program
 /* The program of a layer, or of an opened layer group, for the taker. */
 static int tell_program(struct npl_device *device, const struct npl_layer *layer, void *group, struct npl_err *err)
 {
-	struct npl_program_dump dump = {0};
+	struct npl_program_dump dump = {.machine = device->machine.name};
 	int rc = group ? device->driver->dump_layer_group(device->state, group, &dump, err)
 		       : device->driver->dump_layer(device->state, layer, &dump, err);
 	if (!rc)

@@ -60,6 +60,14 @@ int npl_words_next(struct npl_words *words)
 	return 0;
 }
 
+bool npl_words_follows(const struct npl_words *words, char mark)
+{
+	const char *at = words->at;
+	while (at < words->end && is_blank(*at))
+		at++;
+	return at < words->end && *at == mark;
+}
+
 /* To the next line; false: there is none. */
 static bool next_line(struct npl_words *words)
 {

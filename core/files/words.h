@@ -38,6 +38,8 @@ int npl_words_open(struct npl_words *words, const char *source, const char *text
 bool npl_words_line(struct npl_words *words, int *rc);
 /* The next word of the line. NPL_EINPUT: it is too long. */
 int npl_words_next(struct npl_words *words);
+/* Whether this mark is the next word of the line. */
+bool npl_words_follows(const struct npl_words *words, char mark);
 /* The line must end here. */
 int npl_words_end(struct npl_words *words);
 /* NPL_EINPUT "SOURCE:LINE: ...". */

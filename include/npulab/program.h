@@ -80,44 +80,43 @@ struct npl_execution {
 	struct npl_instruction_time *time; /* of each instruction of the program; NULL: not timed */
 };
 
-/* An instruction set. A program is whatever `assemble` and `decode` make of it; `source` names it in messages. */
+/* What a driver with an instruction set offers: the set as a table (sim/common/instruction_set.h), and what the table does not
+ * say. A program is one of sim/common/program.h; `source` names it in messages. */
+struct sim_instruction_set;
+struct sim_program;
 struct npl_isa {
+	const struct sim_instruction_set *set;
 	const char *const *engines; /* names; NULL ends; the first is the default */
-	/* Optional: whether a file begins as its binaries do, or as its texts. */
-	bool (*recognises)(const void *data, size_t n, bool is_text);
-	enum npl_dtype word; /* of operands in memory: NPL_U8 (with a sign or without), or NPL_I16 */
-	bool planes;         /* results of several bytes have a row of the buffer for each byte, low bytes first */
-	bool has_buffer;     /* programs find operands in a memory on the chip, and leave results there */
-	size_t code_bytes;   /* what `code` points to, zeroed */
-	/* Fill it; NPL_EINPUT with the line, or the instruction's number, and it holds nothing. */
-	int (*assemble)(const char *source, const char *text, size_t n, void *code, struct npl_err *err);
-	int (*decode)(const char *source, const uint8_t *bytes, size_t n, void *code, struct npl_err *err);
-	void (*free)(void *code); /* what it holds */
-	/* Allocated with malloc. Text assembles to the same binary; NPL_EINPUT: an instruction that has no text. */
-	int (*encode)(const void *code, uint8_t **bytes, size_t *n, struct npl_err *err);
-	int (*disassemble)(const char *source, const void *code, char **text, struct npl_err *err);
+	enum npl_dtype word;        /* of operands in memory: NPL_U8 (with a sign or without), or NPL_I16 */
+	bool planes;     /* results of several bytes have a row of the buffer for each byte, low bytes first */
+	bool has_buffer; /* programs find operands in a memory on the chip, and leave results there */
 	/* Everything that can be said before a run on the device with this state (npl_driver.open). */
-	int (*check)(const void *state, const char *source, const void *code, struct npl_err *err);
-	int64_t (*count)(const void *code); /* of instructions */
-	void (*describe)(const void *code, int64_t index, struct npl_instruction *instruction);
+	int (*check)(const void *state, const char *source, const struct sim_program *program, struct npl_err *err);
+	/* Fills name and unit. */
+	void (*describe)(const void *instruction, struct npl_instruction *described);
 	const struct npl_spending *spending;
 	int n_spendings;
 	/* Checks, also against what goes in, and runs; execution->engine is one of `engines`. */
-	int (*execute)(const void *state, const char *source, const void *code, struct npl_execution *execution,
-		       struct npl_err *err);
+	int (*execute)(const void *state, const char *source, const struct sim_program *program,
+		       struct npl_execution *execution, struct npl_err *err);
 };
 
 struct npl_program; /* opaque */
 
-/* Text when the file's name ends in ".s", else binary. device tells whose instructions; NULL: those that recognise it, else of
- * the first driver whose binaries have no mark. NPL_EINPUT: a bad file; NPL_EUSAGE: the device has no instructions, or others. */
+/* Reads text when the file's name ends in ".s", else binary. The file itself names the machine that it is for: a text by
+ * `.machine NAME` before all else, a binary in its header. With a device, a file that names none is read as a program of
+ * the device. NPL_EINPUT: a bad file, or one that names no machine where device is NULL; NPL_EUSAGE: the device has no
+ * instructions, or others. */
 int npl_program_load(const char *path, const struct npl_device *device, struct npl_program **program,
 		     struct npl_err *err);
 void npl_program_free(struct npl_program *program); /* accepts NULL */
+/* The name of the machine that the file names, else of the device that it was read for. */
+const char *npl_program_machine(const struct npl_program *program);
 
-/* See struct npl_isa; the device must be of the program's instruction set (NPL_EUSAGE). */
+/* The binary, and the text that assembles to it: allocated with malloc. */
 int npl_program_binary(const struct npl_program *program, uint8_t **bytes, size_t *n, struct npl_err *err);
 int npl_program_text(const struct npl_program *program, char **text, struct npl_err *err);
+/* Everything that can be said before a run. NPL_EUSAGE: the device has another instruction set. */
 int npl_program_check(const struct npl_program *program, const struct npl_device *device, struct npl_err *err);
 /* NPL_EUSAGE: no such engine, naming the nearest; a buffer for a machine without one. Sets execution->engine. */
 int npl_program_run(const struct npl_program *program, const struct npl_device *device, struct npl_execution *execution,

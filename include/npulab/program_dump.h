@@ -23,6 +23,7 @@ struct npl_program_image {
 };
 
 struct npl_program_dump {
+	const char *machine; /* the device's name, which the text begins with; borrowed from the device */
 	char *text; /* allocated with malloc: the instructions, the names of their layers and where tensors lie as comments */
 	struct npl_program_image host, weights, buffer; /* as those of struct npl_execution; all NULL in timing_only */
 	bool writes_host, writes_buffer;                /* where results are afterwards */

@@ -240,7 +240,7 @@ Test(cli_asm, round_trip)
 	write_example(folder);
 	struct cli_result direct = cli_run(&how, "asm", "@/example.s", "-o", "-", "--machine", MACHINE);
 	cr_assert_eq(direct.status, 0, "%s", direct.err);
-	cr_assert_eq(direct.out_bytes, 49 * 12);
+	cr_assert_eq(direct.out_bytes, 120 + 49 * 12);
 	cli_write(folder, "a.bin", direct.out, direct.out_bytes);
 	struct cli_result text = cli_run(&how, "disasm", "@/a.bin"),
 			  r = cli_run(&how, "disasm", "@/a.bin", "-o", "@/a.s");
@@ -273,6 +273,10 @@ static void write_bad_programs(const char *folder)
 	cli_write(folder, "endless.bin", sync, 12);
 	cli_write(folder, "empty.bin", "", 0);
 	cli_write_text(folder, "halt.s", "halt\n");
+	cli_write_text(folder, "other.s", ".machine tpu_v2\nhalt\n");
+	cli_write_text(folder, "cpu.s", "# comment\n.machine cpu\nhalt\n");
+	cli_write_text(folder, "diannao.s", ".machine diannao\nCP END\n");
+	cli_write_text(folder, "late.s", "halt\n.machine tpu_v1\n");
 	cli_write_text(folder, "tile.s", "nop\nread_weights first=3 count=1\nhalt\n");
 	cli_write_text(folder, "endless.s", "nop\nsync matrix\n");
 	cli_write_text(folder, "typo.s", "nop\n\nactivte ub=0 acc=0 rows=1\nhalt\n");
@@ -291,9 +295,27 @@ Test(cli_asm, refusals)
 {
 	static const struct cli_refusal cases[] = {
 		{3,
-		 "cut.bin: the last instruction is cut off: 11 bytes, expected a multiple of 12",
-		 {"disasm", "@/cut.bin"}},
-		{3, "unknown.bin: instruction 0: 0x44: unknown opcode 0x44", {"disasm", "@/unknown.bin"}},
+		 "cut.bin: the last instruction is cut off: 11 bytes without a header, expected a multiple of 12",
+		 {"disasm", "@/cut.bin", "--machine", MACHINE}},
+		{3,
+		 "halt.bin: no header of a binary program, which says whose it is; instructions alone are read with --machine NAME",
+		 {"disasm", "@/halt.bin"}},
+		{3,
+		 "halt.s: does not say whose program it is, expected `.machine NAME` before all else, or --machine NAME",
+		 {"asm", "@/halt.s", "-o", "@/x.bin"}},
+		{3,
+		 "other.s: .machine tpu_v2: there is no device 'tpu_v2'; the nearest is 'tpu_v1'",
+		 {"exec", "@/other.s"}},
+		{3, "cpu.s: cpu has no instruction set", {"asm", "@/cpu.s", "-o", "@/x.bin"}},
+		{2,
+		 "diannao.s: a program for the driver diannao, expected one for systolic, the driver of tpu_v1",
+		 {"exec", "@/diannao.s", "--machine", "tpu_v1"}},
+		{3,
+		 "late.s:2: .machine, expected it before all else and once",
+		 {"exec", "@/late.s", "--machine", MACHINE}},
+		{3,
+		 "unknown.bin: instruction 0: 0x44: unknown opcode 0x44",
+		 {"disasm", "@/unknown.bin", "--machine", MACHINE}},
 		{3, "empty.bin: the file is empty", {"disasm", "@/empty.bin"}},
 		{3, "none.bin: cannot be opened", {"disasm", "@/none.bin", "-o", "@/none.s"}},
 		{3, "unknown opcode 0x44", {"exec", "@/unknown.bin", "--machine", MACHINE}},
@@ -303,7 +325,7 @@ Test(cli_asm, refusals)
 		 {"exec", "@/endless.bin", "--machine", MACHINE}},
 		{3,
 		 "typo.s:3: there is no instruction 'activte'; the nearest is 'activate'",
-		 {"asm", "@/typo.s", "-o", "@/x.bin"}},
+		 {"asm", "@/typo.s", "-o", "@/x.bin", "--machine", MACHINE}},
 		{3, "typo.s:3: ", {"exec", "@/typo.s", "--machine", MACHINE}},
 		{3,
 		 "endless.s:2: sync: the last instruction, expected a halt",
@@ -344,14 +366,14 @@ Test(cli_asm, refusals)
 		 {"exec", "@/halt.s", "--machine", MACHINE, "--output", "@/y.npy"}},
 		{2, "there is no device 'systolic_16'", {"exec", "@/halt.s", "--machine", "systolic_16"}},
 		{2,
-		 "reference has no instruction set, expected a machine of one of these models: systolic, diannao",
+		 "reference has no instruction set, expected a machine of one of these drivers: systolic, diannao",
 		 {"exec", "@/halt.s", "--machine", "reference"}},
 		{2, "cpu has no instruction set", {"disasm", "@/halt.bin", "--machine", "cpu"}},
 		{2,
 		 "there is no engine 'rtx'; the nearest is 'rtl'",
 		 {"exec", "@/halt.s", "--machine", MACHINE, "--engine", "rtx"}},
-		{2, "exec: expected a program and --machine", {"exec", "@/halt.s"}},
-		{2, "exec: expected a program and --machine", {"exec", "--machine", MACHINE}},
+		{3, "halt.s: does not say whose program it is", {"exec", "@/halt.s"}},
+		{2, "exec: which program?", {"exec", "--machine", MACHINE}},
 		{2, "asm: expected a program and -o", {"asm", "@/halt.s"}},
 		{2, "disasm: which program?", {"disasm"}},
 		{2,
@@ -366,8 +388,12 @@ Test(cli_asm, refusals)
 		{2,
 		 "--timing-only computes no values for --output",
 		 {"exec", "@/halt.s", "--machine", MACHINE, "--timing-only", "--output", "@/y.npy"}},
-		{2, "halt.s is read by this run and would be overwritten", {"asm", "@/halt.s", "-o", "@/halt.s"}},
-		{2, "halt.bin is read by this run", {"disasm", "@/halt.bin", "-o", "@/./halt.bin"}},
+		{2,
+		 "halt.s is read by this run and would be overwritten",
+		 {"asm", "@/halt.s", "-o", "@/halt.s", "--machine", MACHINE}},
+		{2,
+		 "halt.bin is read by this run",
+		 {"disasm", "@/halt.bin", "-o", "@/./halt.bin", "--machine", MACHINE}},
 		{2,
 		 "many.npy is read by this run",
 		 {"exec", "@/halt.s", "--machine", MACHINE, "--weights", "@/many.npy", "--events", "@/many.npy"}},
@@ -377,7 +403,7 @@ Test(cli_asm, refusals)
 		{2,
 		 "--events - and --json - cannot both",
 		 {"exec", "@/halt.s", "--machine", MACHINE, "--json", "-", "--events", "-"}},
-		{5, "cannot be written", {"asm", "@/halt.s", "-o", "@/none/x.bin"}},
+		{5, "cannot be written", {"asm", "@/halt.s", "-o", "@/none/x.bin", "--machine", MACHINE}},
 		{5, "cannot be written", {"exec", "@/halt.s", "--machine", MACHINE, "--json", "@/none/x.json"}},
 	};
 	char folder[CLI_PATH];
@@ -400,7 +426,7 @@ Test(cli_asm, smallest_program)
 	for (const char *line = r.out; *line; line += strcspn(line, "\n") + 1)
 		cr_assert(strcspn(line, "\n") <= 100, "%s", line);
 	cli_free(&r);
-	r = cli_run(&full, "disasm", "@/halt.bin");
+	r = cli_run(&full, "disasm", "@/halt.bin", "--machine", "tpu_v1");
 	cr_assert_eq(r.status, 5, "%s", r.err);
 	cli_free(&r);
 	static const char *const commands[] = {"asm", "disasm", "exec"};

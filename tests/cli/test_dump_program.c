@@ -139,7 +139,7 @@ Test(dump_program, refusals)
 	cli_folder(folder);
 	static const struct cli_refusal cases[] = {
 		{2,
-		 "cpu has no instruction set, expected a machine of one of these models: systolic, diannao",
+		 "cpu has no instruction set, expected a machine of one of these drivers: systolic, diannao",
 		 {GEMM, "--devices", "cpu", "--dump-program", "@/p.s"}},
 		{2,
 		 "--dump-program: the devices are tpu_v1,diannao,cpu, expected one",

@@ -14,8 +14,8 @@ struct example {
 };
 
 static const struct example examples[] = {
-	{"docs/tpu-isa.md", "systolic_16x16", 49, 8, "\n7,tile_shifted,0,0,6,read_weights,weights\r\n", "raw_stall"},
-	{"docs/diannao-isa.md", "diannao", 7, 5, ",started,1,1,5,SB LOAD|NBIN LOAD|NBOUT STORE|NFU MULT,nfu\r\n",
+	{"docs/tpu-isa.md", "systolic_16x16", 49, 8, "\n7,tile_shifted,0,0,7,read_weights,weights\r\n", "raw_stall"},
+	{"docs/diannao-isa.md", "diannao", 7, 5, ",started,1,1,6,SB LOAD|NBIN LOAD|NBOUT STORE|NFU MULT,nfu\r\n",
 	 "SB LOAD|NBIN LOAD|NBOUT STORE|NFU MULT"},
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sim/diannao/diannao/isa/check.h"
+#include "tests/kit/sim/diannao/code.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -23,7 +24,7 @@ static void require_message(int rc, const struct npl_err *err)
 	require(!rc || (err->code == rc && *err->msg && !strchr(err->msg, '\n')));
 }
 
-static void require_same(const struct dn_program *program, const uint8_t *bytes, size_t n)
+static void require_same(const struct sim_program *program, const uint8_t *bytes, size_t n)
 {
 	struct npl_err err = {0};
 	uint8_t *again;
@@ -33,10 +34,10 @@ static void require_same(const struct dn_program *program, const uint8_t *bytes,
 	free(again);
 }
 
-static void check_forms(const struct dn_program *program)
+static void check_forms(const struct sim_program *program)
 {
 	struct npl_err err = {0};
-	struct dn_program again;
+	struct sim_program again;
 	char *text;
 	uint8_t *bytes;
 	size_t n;
@@ -44,15 +45,15 @@ static void check_forms(const struct dn_program *program)
 	require(!dn_disassemble("fuzz", program, &text, &err));
 	require(!dn_assemble("fuzz", text, strlen(text), &again, &err));
 	require_same(&again, bytes, n);
-	dn_program_free(&again);
+	sim_program_free(&again);
 	require(!dn_program_decode("fuzz", bytes, n, &again, &err));
 	require_same(&again, bytes, n);
-	dn_program_free(&again);
+	sim_program_free(&again);
 	free(text);
 	free(bytes);
 }
 
-static void check_on(const struct dn_config *config, const struct dn_program *program)
+static void check_on(const struct dn_config *config, const struct sim_program *program)
 {
 	struct npl_err err = {0};
 	uint64_t first, end, memory = dn_program_memory(program);
@@ -74,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		{.tn = 1, .sum_bits = 40, .nbin_rows = 100, .sb_rows = 3, .nbout_rows = 3, .nbout_sum_rows = 1},
 		{.tn = 16, .sum_bits = 32, .nbin_rows = 64, .sb_rows = 64, .nbout_rows = 64, .nbout_sum_rows = 32},
 	};
-	struct dn_program program;
+	struct sim_program program;
 	struct npl_err err = {0};
 	if (!size)
 		return 0;
@@ -89,6 +90,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require_same(&program, data + 1, size - 1);
 	for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
 		check_on(&machines[i], &program);
-	dn_program_free(&program);
+	sim_program_free(&program);
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/systolic/tpu_v1/isa/check.h"
+#include "tests/kit/sim/tpu_v1/code.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,13 +25,13 @@ static void require_message(int rc, const struct npl_err *err)
 	require(!rc || (err->code == rc && *err->msg && !strchr(err->msg, '\n')));
 }
 
-static void require_same(const struct tpu_program *a, const struct tpu_program *b)
+static void require_same(const struct sim_program *a, const struct sim_program *b)
 {
 	require(a->count == b->count);
 	for (int64_t i = 0; i < a->count; i++) {
 		uint8_t x[TPU_INSTRUCTION_BYTES], y[TPU_INSTRUCTION_BYTES];
-		tpu_encode(&a->instruction[i], x);
-		tpu_encode(&b->instruction[i], y);
+		tpu_encode(&tpu_code(a)[i], x);
+		tpu_encode(&tpu_code(b)[i], y);
 		require(!memcmp(x, y, sizeof x));
 		struct tpu_instruction back = tpu_decode(x);
 		tpu_encode(&back, y);
@@ -38,7 +39,7 @@ static void require_same(const struct tpu_program *a, const struct tpu_program *
 	}
 }
 
-static void check_text(const struct tpu_program *program)
+static void check_text(const struct sim_program *program)
 {
 	struct npl_err err = {0};
 	char *text = NULL;
@@ -46,14 +47,14 @@ static void check_text(const struct tpu_program *program)
 	require_message(rc, &err);
 	if (rc)
 		return;
-	struct tpu_program again;
+	struct sim_program again;
 	require(!tpu_assemble("fuzz", text, strlen(text), &again, &err));
 	require_same(program, &again);
-	tpu_program_free(&again);
+	sim_program_free(&again);
 	free(text);
 }
 
-static void check_on(const struct tpu_config *config, const struct tpu_program *program)
+static void check_on(const struct tpu_config *config, const struct sim_program *program)
 {
 	uint8_t weights[64], host[64] = {0};
 	struct npl_err err = {0};
@@ -79,12 +80,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					 .accumulator_rows = 4096,
 					 .buffer_bytes = 25165824,
 					 .weight_bytes = (int64_t)1 << 33};
-	struct tpu_program program;
+	struct sim_program program;
 	struct npl_err err = {0};
 	if (!size)
 		return 0;
 	bool binary = data[0] & 1;
-	int rc = binary ? tpu_program_decode("fuzz", data + 1, size - 1, &program, &err)
+	int rc = binary ? sim_from_binary(&tpu_instructions, "fuzz", data + 1, size - 1, &program, &err)
 			: tpu_assemble("fuzz", (const char *)data + 1, size - 1, &program, &err);
 	require_message(rc, &err);
 	if (rc)
@@ -93,6 +94,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_text(&program);
 	check_on(&small, &program);
 	check_on(&large, &program);
-	tpu_program_free(&program);
+	sim_program_free(&program);
 	return 0;
 }

@@ -11,23 +11,23 @@
 #include "npulab/program_dump.h"
 #include "npulab/text.h"
 #include "sim/diannao/diannao/generate/generate.h"
-#include "sim/diannao/diannao/isa/syntax.h"
+#include "sim/diannao/diannao/isa/isa.h"
 
 #define MOST_INSTRUCTIONS (1 << 20) /* of a text: about 100 MB */
 
 /* The function by the name that every program knows it by, or one of its own. */
-static void name_function(const struct dn_function *function, char name[32])
+static const char *name_of(const struct dn_function *function)
 {
 	struct dn_function room;
-	snprintf(name, 32, "LAYER");
-	for (int i = 0; i < DN_KNOWN_FUNCTIONS; i++) {
-		const struct dn_function *known = dn_known_function(dn_known_functions[i], &room);
+	for (const char *const *name = dn_known_functions; *name; name++) {
+		const struct dn_function *known = dn_known_function(*name, &room);
 		if (known && !memcmp(known, function, sizeof *known))
-			snprintf(name, 32, "%s", dn_known_functions[i]);
+			return *name;
 	}
+	return "LAYER";
 }
 
-static int hold(const struct dn_source *source, const char *name, struct dn_program *program, struct npl_err *err)
+static int hold(const struct dn_source *source, const char *name, struct sim_program *program, struct npl_err *err)
 {
 	struct dn_instruction at;
 	do {
@@ -36,7 +36,7 @@ static int hold(const struct dn_source *source, const char *name, struct dn_prog
 			return npl_fail(err, NPL_EUSAGE,
 					"the program of layer %s has more than %d instructions, too many for a text",
 					name, MOST_INSTRUCTIONS);
-		if (dn_program_add(program, &at, 0, err))
+		if (sim_program_add(program, &at, 0, err))
 			return err->code;
 	} while (at.cp != DN_CP_END);
 	return 0;
@@ -60,12 +60,12 @@ static void put_places(FILE *out, const struct dn_layout_map *map, const char *n
 		map->results, map->out_channels, 8 * map->out_bytes);
 }
 
-static int put_text(const struct dn_layout_map *map, const char *name, const struct dn_program *program, char **text,
-		    struct npl_err *err)
+static int put_text(const struct dn_layout_map *map, const char *name, const struct sim_program *program,
+		    const char *machine, char **text, struct npl_err *err)
 {
 	char *code = NULL;
 	size_t bytes;
-	if (dn_disassemble("program", program, &code, err))
+	if (sim_disassemble("program", program, machine, NULL, &code, err))
 		return err->code;
 	FILE *out = open_memstream(text, &bytes);
 	if (out) {
@@ -108,7 +108,7 @@ int dn_dump_run(struct diannao *machine, const struct dn_work *work, const struc
 		struct npl_program_dump *dump, struct npl_err *err)
 {
 	struct dn_generator *generator = NULL;
-	struct dn_program program = {0};
+	struct sim_program program = {.set = &dn_instructions};
 	struct dn_tiles tiles;
 	int rc = dn_choose_tiles(machine, work, &tiles, err);
 	if (!rc)
@@ -122,16 +122,15 @@ int dn_dump_run(struct diannao *machine, const struct dn_work *work, const struc
 	if (!rc) {
 		const struct dn_layout_map *map = dn_generator_map(generator);
 		program.weight_address = map->synapses;
-		program.n_functions = work->activates;
-		program.function[0] = work->function;
-		name_function(&work->function, program.function_name[0]);
+		program.n_constants = work->activates;
+		dn_set_function(&program.constant[0], name_of(&work->function), &work->function);
 		dump->timing_only = layer->timing_only;
 		dump->writes_host = true;
-		rc = put_text(map, layer->name, &program, &dump->text, err);
+		rc = put_text(map, layer->name, &program, dump->machine, &dump->text, err);
 		if (!rc && !layer->timing_only)
 			rc = take_images(map, layer, dump, err);
 	}
 	dn_generator_close(generator);
-	dn_program_free(&program);
+	sim_program_free(&program);
 	return rc;
 }

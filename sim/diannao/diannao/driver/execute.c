@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * DianNao's instruction set behind program.h: binary and text, and runs on either engine. Host memory and weights are one memory, the
+ * Programs of DianNao behind npulab/program.h: runs on either engine. Host memory and weights are one memory, the
  * machine's; the program says where in it the two files lie. For a run with values it is as large as they and the program need. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,73 +9,24 @@
 #include "core/base/grow.h"
 #include "driver_impl.h"
 #include "sim/diannao/diannao/isa/check.h"
-#include "sim/diannao/diannao/isa/syntax.h"
 #include "times.h"
 
-static int assemble(const char *source, const char *text, size_t n, void *code, struct npl_err *err)
-{
-	return dn_assemble(source, text, n, code, err);
-}
-
-static int decode(const char *source, const uint8_t *bytes, size_t n, void *code, struct npl_err *err)
-{
-	return dn_program_decode(source, bytes, n, code, err);
-}
-
-static void free_code(void *code)
-{
-	dn_program_free(code);
-}
-
-static int encode(const void *code, uint8_t **bytes, size_t *n, struct npl_err *err)
-{
-	return dn_program_encode(code, bytes, n, err);
-}
-
-static int disassemble(const char *source, const void *code, char **text, struct npl_err *err)
-{
-	return dn_disassemble(source, code, text, err);
-}
-
-/* Does a text begin with a directive or a slot? In any case: the assembler says what the right one is. */
-static bool begins_as_text(const char *text, size_t n)
-{
-	size_t at = 0;
-	while (at < n && (isspace((unsigned char)text[at]) || text[at] == '#' || text[at] == ';')) {
-		if (text[at] == '#' || text[at] == ';')
-			while (at + 1 < n && text[at + 1] != '\n')
-				at++;
-		at++;
-	}
-	size_t end = at;
-	while (end < n && isalpha((unsigned char)text[end]))
-		end++;
-	for (int s = 0; s < DN_SLOTS; s++)
-		if (strlen(dn_slots[s].name) == end - at && !strncasecmp(dn_slots[s].name, text + at, end - at))
-			return true;
-	return at < n && text[at] == '.';
-}
-
-static bool recognises(const void *data, size_t n, bool is_text)
-{
-	return is_text ? begins_as_text(data, n) : dn_program_begins(data, n);
-}
-
-static int check(const void *state, const char *source, const void *code, struct npl_err *err)
+static int check(const void *state, const char *source, const struct sim_program *program, struct npl_err *err)
 {
 	const struct diannao *machine = state;
-	return dn_program_check(&machine->config, npl_memory_info(machine->memory)->capacity_bytes, code, source, err);
+	return dn_program_check(&machine->config, npl_memory_info(machine->memory)->capacity_bytes, program, source,
+				err);
 }
 
 struct next {
-	const struct dn_program *program;
+	const struct sim_program *program;
 	int64_t at;
 };
 
 static void next(void *state, struct dn_instruction *instruction)
 {
 	struct next *n = state;
-	*instruction = n->program->instruction[n->at];
+	*instruction = dn_code(n->program)[n->at];
 	n->at += n->at + 1 < n->program->count;
 }
 
@@ -155,7 +105,7 @@ static int place(const char *what, uint64_t address, size_t bytes, uint64_t capa
 }
 
 /* Memory with both files in it; NPL_ENOMEM. To be freed. */
-static int fill_memory(const struct dn_program *program, const struct npl_execution *execution, uint64_t capacity,
+static int fill_memory(const struct sim_program *program, const struct npl_execution *execution, uint64_t capacity,
 		       uint8_t **bytes, uint64_t *size, struct npl_err *err)
 {
 	uint64_t host = program->host_address, weights = program->weight_address;
@@ -182,7 +132,7 @@ static int fill_memory(const struct dn_program *program, const struct npl_execut
 }
 
 /* The memory becomes the output. */
-static void keep_output(struct npl_execution *execution, uint8_t **bytes, const struct dn_program *program)
+static void keep_output(struct npl_execution *execution, uint8_t **bytes, const struct sim_program *program)
 {
 	uint64_t first, end;
 	dn_program_written(program, &first, &end);
@@ -197,7 +147,7 @@ static void keep_output(struct npl_execution *execution, uint8_t **bytes, const 
 	*bytes = NULL;
 }
 
-static int run_on(struct dn_run *run, const struct dn_program *program, struct npl_execution *execution,
+static int run_on(struct dn_run *run, const struct sim_program *program, struct npl_execution *execution,
 		  struct npl_err *err)
 {
 	struct dn_times times = {0};
@@ -221,17 +171,18 @@ static int run_on(struct dn_run *run, const struct dn_program *program, struct n
 	return rc;
 }
 
-static int execute(const void *state, const char *source, const void *code, struct npl_execution *execution,
-		   struct npl_err *err)
+static int execute(const void *state, const char *source, const struct sim_program *program,
+		   struct npl_execution *execution, struct npl_err *err)
 {
 	const struct diannao *machine = state;
-	const struct dn_program *program = code;
 	struct next from = {.program = program};
+	struct dn_function function[SIM_MOST_CONSTANTS];
 	struct dn_run run = {.config = &machine->config,
 			     .source = {.state = &from, .next = next},
-			     .n_functions = program->n_functions,
-			     .function = program->function};
-	int rc = check(state, source, code, err);
+			     .n_functions = program->n_constants,
+			     .function = function};
+	dn_functions(program, function);
+	int rc = check(state, source, program, err);
 	if (!rc && !execution->timing_only)
 		rc = fill_memory(program, execution, npl_memory_info(machine->memory)->capacity_bytes, &run.bytes,
 				 &run.size, err);
@@ -252,32 +203,18 @@ static int execute(const void *state, const char *source, const void *code, stru
 	return rc;
 }
 
-static int64_t count(const void *code)
+static void describe(const void *instruction, struct npl_instruction *described)
 {
-	return ((const struct dn_program *)code)->count;
-}
-
-static void describe(const void *code, int64_t index, struct npl_instruction *instruction)
-{
-	const struct dn_program *program = code;
-	instruction->line = program->line[index];
-	dn_describe(&program->instruction[index], instruction);
+	dn_describe(instruction, described);
 }
 
 static const char *const engines[] = {"fast", "rtl", NULL};
 
 const struct npl_isa dn_isa = {
+	.set = &dn_instructions,
 	.engines = engines,
 	.word = NPL_I16,
-	.recognises = recognises,
-	.code_bytes = sizeof(struct dn_program),
-	.assemble = assemble,
-	.decode = decode,
-	.free = free_code,
-	.encode = encode,
-	.disassemble = disassemble,
 	.check = check,
-	.count = count,
 	.describe = describe,
 	.spending = dn_spendings,
 	.n_spendings = DN_TIMES,

@@ -30,7 +30,7 @@ struct dn_values {
 	uint64_t index; /* NBout's */
 	/* The open store: where the next result goes, bytes left. */
 	uint64_t address, left;
-	struct dn_work leaves[1 + DN_MAX_FUNCTIONS]; /* by NFU-3 OP: what dn_leave looks at */
+	struct dn_work leaves[1 + SIM_MOST_CONSTANTS]; /* by NFU-3 OP: what dn_leave looks at */
 };
 
 static bool open_rows(struct rows *rows, int64_t places, size_t row_values)

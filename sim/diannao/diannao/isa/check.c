@@ -224,7 +224,7 @@ int dn_check_one(struct dn_checker *checker, const struct dn_instruction *at, in
 	checker->at.line = line;
 	if (checker->ended)
 		return dn_refuse(checker, "an instruction after CP END, expected that one as the last");
-	if (!dn_instruction_ok(at, checker->n_functions, why, sizeof why))
+	if (!sim_instruction_ok(&dn_instructions, checker->n_functions, at, why, sizeof why))
 		return dn_refuse(checker, "%s", why);
 	if (at->cp == DN_CP_SYNC && dn_order_sync(checker))
 		return err->code;
@@ -247,17 +247,17 @@ int dn_check_end(struct dn_checker *checker, struct npl_err *err)
 	return checker->ended ? 0 : dn_refuse(checker, "the last instruction, expected CP END in it");
 }
 
-int dn_program_check(const struct dn_config *config, uint64_t memory_bytes, const struct dn_program *program,
+int dn_program_check(const struct dn_config *config, uint64_t memory_bytes, const struct sim_program *program,
 		     const char *source, struct npl_err *err)
 {
 	struct dn_checker checker = {.config = config,
-				     .n_functions = program->n_functions,
+				     .n_functions = program->n_constants,
 				     .memory_bytes = memory_bytes,
 				     .memory_order = true,
 				     .source = source};
 	int rc = dn_check_begin(&checker, err);
 	for (int64_t i = 0; i < program->count && !rc; i++)
-		rc = dn_check_one(&checker, &program->instruction[i], program->line[i], err);
+		rc = dn_check_one(&checker, &dn_code(program)[i], program->line[i], err);
 	if (!rc)
 		rc = dn_check_end(&checker, err);
 	dn_check_close(&checker);

@@ -74,16 +74,12 @@ int dn_check_end(struct dn_checker *checker, struct npl_err *err);
 void dn_check_close(struct dn_checker *checker);
 
 /* All of a program, memory included; memory_bytes as above. */
-int dn_program_check(const struct dn_config *config, uint64_t memory_bytes, const struct dn_program *program,
+int dn_program_check(const struct dn_config *config, uint64_t memory_bytes, const struct sim_program *program,
 		     const char *source, struct npl_err *err);
 /* Bytes of memory that a checked program stores, from the first to before `end`; equal: none. */
-void dn_program_written(const struct dn_program *program, uint64_t *first, uint64_t *end);
+void dn_program_written(const struct sim_program *program, uint64_t *first, uint64_t *end);
 /* The byte behind the last that it loads or stores. */
-uint64_t dn_program_memory(const struct dn_program *program);
-
-/* Whether an instruction is one, whatever the machine: values and ranges of the fields, what they may be beside each other, and
- * 0 where a field means nothing. False with the reason. */
-bool dn_instruction_ok(const struct dn_instruction *at, int n_functions, char *why, size_t n);
+uint64_t dn_program_memory(const struct sim_program *program);
 
 /* For the parts of the check. */
 int dn_refuse(struct dn_checker *checker, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether the fields of one instruction of DianNao make sense, whatever the machine and whatever came before it
- * (docs/diannao-isa.md, Slots): values and ranges by the table in syntax.c, then slot by slot what they may be beside each
- * other. A field that means nothing is 0, so that each thing can be said in one way only. */
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "check.h"
-#include "syntax.h"
+ * What the fields of one instruction of DianNao may be beside each other, whatever the machine and whatever came before it
+ * (docs/diannao-isa.md, Slots). Their ranges are those of the table in syntax.c. A field that means nothing is 0, so that each
+ * thing can be said in one way only. */
+#include "core/base/refuse.h"
+#include "isa.h"
 
 struct fields {
 	const struct dn_instruction *at;
@@ -16,54 +12,14 @@ struct fields {
 	size_t n;
 };
 
-static bool refuse(const struct fields *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static bool refuse(const struct fields *f, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	vsnprintf(f->why, f->n, format, args);
-	va_end(args);
-	return false;
-}
-
-/* The values of a field that has names for them: "NOP, LOAD, READ". */
-static const char *list_names(const struct dn_field *field, char *list, size_t n)
-{
-	size_t used = 0;
-	list[0] = '\0';
-	for (int64_t i = 0; i <= field->high && used < n; i++)
-		if (field->names[i])
-			used += (size_t)snprintf(list + used, n - used, "%s%lld (%s)", used ? ", " : "", (long long)i,
-						 field->names[i]);
-	return list;
-}
-
-static bool ranges_ok(const struct fields *f)
-{
-	char list[80];
-	for (int s = 0; s < DN_SLOTS; s++)
-		for (int i = 0; i < dn_slots[s].n_fields; i++) {
-			const struct dn_field *field = &dn_slots[s].field[i];
-			int64_t value = dn_field_get(f->at, field);
-			bool inside = value >= field->low && value <= field->high;
-			if (inside && (!field->names || field->names[value]))
-				continue;
-			if (field->names)
-				return refuse(f, "%s: %s is %lld, expected %s", dn_slots[s].name, field->name,
-					      (long long)value, list_names(field, list, sizeof list));
-			return refuse(f, "%s: %s is %lld, expected %lld to %lld", dn_slots[s].name, field->name,
-				      (long long)value, (long long)field->low, (long long)field->high);
-		}
-	return true;
-}
+#define refuse(f, ...) npl_refuse((f)->why, (f)->n, __VA_ARGS__)
 
 /* Fields first to last of a slot are 0. */
 static bool zero_ok(const struct fields *f, enum dn_slot_at slot, int first, int last, const char *because)
 {
 	for (int i = first; i <= last; i++) {
-		const struct dn_field *field = &dn_slots[slot].field[i];
-		int64_t value = dn_field_get(f->at, field);
+		const struct sim_field *field = &dn_slots[slot].field[i];
+		int64_t value = sim_field_get(f->at, field);
 		if (value && field->names)
 			return refuse(f, "%s: %s is %s, expected %s: %s", dn_slots[slot].name, field->name,
 				      field->names[value], field->names[0], because);
@@ -125,7 +81,7 @@ static bool nbin_ok(const struct fields *f)
 static bool nbout_ok(const struct fields *f)
 {
 	const struct dn_instruction *at = f->at;
-	static const char *const tos[] = {"KEEP", "NBOUT", "NFU3"};
+	const char *to = dn_slots[DN_SLOT_NFU].field[3].names[at->nfu.out];
 	bool reads = at->nfu.in == DN_FROM_NBOUT, stores = at->nbout.write == DN_STORE;
 	if (reads != (at->nbout.read == DN_READ))
 		return refuse(f, "NBOUT: READ OP is %s, expected %s: NFU-2 IN is %s", reads ? "NOP" : "READ",
@@ -135,7 +91,7 @@ static bool nbout_ok(const struct fields *f)
 	if (at->nfu.out != DN_TO_KEEP && !stores && (at->nfu.out == DN_TO_NFU3 || at->nbout.write != DN_WRITE))
 		return refuse(f, "NBOUT: WRITE OP is %s, expected %s: NFU-2 OUT is %s",
 			      at->nbout.write == DN_WRITE ? "WRITE" : "NOP",
-			      at->nfu.out == DN_TO_NFU3 ? "STORE" : "WRITE or STORE", tos[at->nfu.out]);
+			      at->nfu.out == DN_TO_NFU3 ? "STORE" : "WRITE or STORE", to);
 	if (!stores)
 		return zero_ok(f, DN_SLOT_NBOUT, 2, 3, "WRITE OP is not STORE");
 	if (!at->nbout.size)
@@ -149,8 +105,7 @@ static bool nbout_ok(const struct fields *f)
 static bool steps_ok(const struct fields *f)
 {
 	const struct dn_instruction *at = f->at;
-	static const char *const nfu1s[] = {"NOP", "MULT", "BIAS"};
-	const char *nfu1 = nfu1s[at->nfu.nfu1];
+	const char *nfu1 = dn_slots[DN_SLOT_NFU].field[0].names[at->nfu.nfu1];
 	if (at->nfu.nfu1 != DN_NFU1_NOP && at->nfu.nfu2 != DN_ADD)
 		return refuse(f, "NFU: NFU-2 OP is MAX, expected ADD: NFU-1 OP is %s", nfu1);
 	if (at->nfu.nfu1 != DN_NFU1_NOP && at->sb.op == DN_NOP)
@@ -188,13 +143,8 @@ static bool nfu_ok(const struct fields *f)
 	return true;
 }
 
-bool dn_instruction_ok(const struct dn_instruction *at, int n_functions, char *why, size_t n)
+bool dn_slots_ok(const void *instruction, char *why, size_t n)
 {
-	const struct fields f = {at, why, n};
-	if (!ranges_ok(&f))
-		return false;
-	if (at->nfu.nfu3 > n_functions)
-		return refuse(&f, "NFU: NFU-3 OP is function %d, expected one of the program's %d", at->nfu.nfu3,
-			      n_functions);
+	const struct fields f = {instruction, why, n};
 	return nfu_ok(&f) && sb_ok(&f) && nbin_ok(&f) && nbout_ok(&f);
 }

@@ -128,11 +128,11 @@ int dn_order_store(struct dn_checker *checker, uint64_t first, uint64_t bytes)
 	return add_store(checker, span);
 }
 
-void dn_program_written(const struct dn_program *program, uint64_t *first, uint64_t *end)
+void dn_program_written(const struct sim_program *program, uint64_t *first, uint64_t *end)
 {
 	*first = *end = 0;
 	for (int64_t i = 0; i < program->count; i++) {
-		const struct dn_instruction *at = &program->instruction[i];
+		const struct dn_instruction *at = &dn_code(program)[i];
 		uint64_t from = at->nbout.address, to = from + at->nbout.size;
 		if (at->nbout.write != DN_STORE || !at->nbout.size)
 			continue;
@@ -141,11 +141,11 @@ void dn_program_written(const struct dn_program *program, uint64_t *first, uint6
 	}
 }
 
-uint64_t dn_program_memory(const struct dn_program *program)
+uint64_t dn_program_memory(const struct sim_program *program)
 {
 	uint64_t end = 0;
 	for (int64_t i = 0; i < program->count; i++) {
-		const struct dn_instruction *at = &program->instruction[i];
+		const struct dn_instruction *at = &dn_code(program)[i];
 		const uint64_t ends[] = {at->sb.op == DN_LOAD ? at->sb.address + at->sb.size : 0,
 					 at->nbin.op == DN_LOAD ? at->nbin.address + at->nbin.size : 0,
 					 at->nbout.write == DN_STORE ? at->nbout.address + at->nbout.size : 0};

@@ -2,7 +2,7 @@
  *
  * DianNao's instructions: Chen et al., "DianNao", ASPLOS 2014, section 5.3.3 and tables 3 and 4 give the five slots, the names of their
  * fields, some of their values and one sequence; not the widths, nor what every field means. The meaning below reproduces that
- * sequence. docs/diannao-isa.md is the manual; its text and binary form are in assembler.c, disassembler.c and program.c.
+ * sequence. docs/diannao-isa.md is the manual; text and binary follow from the table in syntax.c.
  *
  * An instruction covers the loops over inputs and outputs of one group of Tn outputs: some NBin rows times as many SB rows, one a
  * step. Instructions run in order; their loads run ahead of them, their stores behind (engine.h has the times).
@@ -47,6 +47,7 @@
 #include <stdint.h>
 
 #include "npulab/error.h"
+#include "sim/common/program.h"
 #include "sim/diannao/nfu/segments.h"
 
 struct dn_config;
@@ -63,8 +64,7 @@ enum dn_nfu2 { DN_NFU2_NOP, DN_ADD, DN_MAXIMUM };
 enum dn_from { DN_FROM_RESET, DN_FROM_NBOUT, DN_FROM_KEEP };
 enum dn_to { DN_TO_KEEP, DN_TO_NBOUT, DN_TO_NFU3 };
 
-#define DN_ADDRESS_BITS  48
-#define DN_MAX_FUNCTIONS 16 /* of a program; NFU-3 OP 0 is the identity, 1 to so many are its table's */
+#define DN_ADDRESS_BITS 48
 
 struct dn_instruction {
 	uint8_t cp; /* enum dn_cp */
@@ -92,30 +92,24 @@ struct dn_instruction {
 	} nfu;
 };
 
-/* A program that is held as a whole: that of a file. Layers make theirs as they go (generate.h). */
-struct dn_program {
-	int n_functions;
-	struct dn_function function[DN_MAX_FUNCTIONS];
-	char function_name[DN_MAX_FUNCTIONS][32];
-	struct dn_instruction *instruction;
-	int *line; /* in the text; 0: none */
-	int64_t count, capacity;
-	/* Where exec puts the file of host memory and that of weights. */
-	uint64_t host_address, weight_address;
-};
+/* The table of slots and fields (syntax.c): programs are struct sim_program of it. Layers make theirs as they go (generate.h). */
+extern const struct sim_instruction_set dn_instructions;
+static inline struct dn_instruction *dn_code(const struct sim_program *program)
+{
+	return program->instruction;
+}
+enum dn_slot_at { DN_SLOT_CP, DN_SLOT_SB, DN_SLOT_NBIN, DN_SLOT_NBOUT, DN_SLOT_NFU, DN_SLOTS };
+extern const struct sim_slot dn_slots[DN_SLOTS];
 
-int dn_program_add(struct dn_program *program, const struct dn_instruction *instruction, int line, struct npl_err *err);
-void dn_program_free(struct dn_program *program); /* what it holds */
+/* Names of functions that every program knows; NULL ends. dn_known_function: one of them, in `room` where it is made; NULL: no such. */
+extern const char *const dn_known_functions[];
+const struct dn_function *dn_known_function(const char *name, struct dn_function *room);
+/* The functions of a program, as NFU-3 takes them. */
+void dn_functions(const struct sim_program *program, struct dn_function function[SIM_MOST_CONSTANTS]);
+void dn_set_function(struct sim_constant *constant, const char *name, const struct dn_function *function);
 
-/* The binary form: malloc'ed, and back. NPL_EINPUT: what is no instruction; bytes that are no program, naming `source`. */
-int dn_program_encode(const struct dn_program *program, uint8_t **bytes, size_t *n, struct npl_err *err);
-int dn_program_decode(const char *source, const uint8_t *bytes, size_t n, struct dn_program *program,
-		      struct npl_err *err);
-bool dn_program_begins(const uint8_t *bytes, size_t n); /* with what binaries begin with */
-/* Text to program: NPL_EINPUT with "SOURCE:LINE: what is wrong and what was expected". */
-int dn_assemble(const char *source, const char *text, size_t n, struct dn_program *program, struct npl_err *err);
-/* Program to text that assembles to the same bytes; malloc'ed, NUL-terminated. */
-int dn_disassemble(const char *source, const struct dn_program *program, char **text, struct npl_err *err);
+/* What fields of an instruction may be beside each other, all in their ranges; 0 where one means nothing. False with the reason. */
+bool dn_slots_ok(const void *instruction, char *why, size_t n);
 
 /* Of an instruction that the check has let pass, with rows of so many bytes. */
 static inline bool dn_works(const struct dn_instruction *at)

@@ -94,11 +94,11 @@ static void put_comment(void *context, FILE *out, int64_t instruction)
 }
 
 /* Bytes of weight memory up to the last that the program reads: what the image lacks of them is 0. */
-static size_t weights_read(const struct tpu_config *config, const struct tpu_program *program)
+static size_t weights_read(const struct tpu_config *config, const struct sim_program *program)
 {
 	size_t end = 0;
 	for (int64_t i = 0; i < program->count; i++) {
-		const struct tpu_instruction *in = &program->instruction[i];
+		const struct tpu_instruction *in = &tpu_code(program)[i];
 		const bool tables = in->flags & TPU_WEIGHTS_PARAMETERS;
 		if (in->opcode != TPU_READ_WEIGHTS)
 			continue;
@@ -151,14 +151,14 @@ int tpu_dump(const struct tpu_config *config, const struct npl_layer_group *grou
 {
 	struct listing listing = {
 		.group = group, .generated = generated, .row_bytes = tpu_row_bytes(config), .layer = -1};
-	const struct tpu_comments comments = {put_comment, &listing};
+	const struct sim_comments comments = {put_comment, &listing};
 	dump->timing_only = group->timing_only;
 	for (int i = 0; i < generated->n_places; i++)
 		for (int r = 0; r < generated->place[i].n_runs && generated->place[i].wanted; r++) {
 			dump->writes_host |= generated->place[i].run[r].in_host;
 			dump->writes_buffer |= !generated->place[i].run[r].in_host;
 		}
-	int rc = tpu_disassemble_with("program", &generated->program, &comments, &dump->text, err);
+	int rc = sim_disassemble("program", &generated->program, dump->machine, &comments, &dump->text, err);
 	if (!rc && !group->timing_only)
 		rc = take_images(config, generated, memory, dump, err);
 	return rc;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The systolic machines' instruction set behind program.h: binary and text, and runs on either engine with memories of
- * their own. Host memory is what was given and, beyond it, room for what the program writes. */
+ * Programs of the systolic machines behind npulab/program.h: runs on either engine with memories of their own. Host memory is what was given and, beyond it, room for what the program writes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,41 +8,9 @@
 #include "driver_impl.h"
 #include "times.h"
 
-static int assemble(const char *source, const char *text, size_t n, void *code, struct npl_err *err)
+static int check(const void *state, const char *source, const struct sim_program *program, struct npl_err *err)
 {
-	return tpu_assemble(source, text, n, code, err);
-}
-
-static int decode(const char *source, const uint8_t *bytes, size_t n, void *code, struct npl_err *err)
-{
-	return tpu_program_decode(source, bytes, n, code, err);
-}
-
-static void free_code(void *code)
-{
-	tpu_program_free(code);
-}
-
-static int encode(const void *code, uint8_t **bytes, size_t *n, struct npl_err *err)
-{
-	const struct tpu_program *program = code;
-	*n = (size_t)program->count * TPU_INSTRUCTION_BYTES;
-	*bytes = malloc(*n + 1);
-	if (!*bytes)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of program", *n);
-	for (int64_t i = 0; i < program->count; i++)
-		tpu_encode(&program->instruction[i], *bytes + i * TPU_INSTRUCTION_BYTES);
-	return 0;
-}
-
-static int disassemble(const char *source, const void *code, char **text, struct npl_err *err)
-{
-	return tpu_disassemble(source, code, text, err);
-}
-
-static int check(const void *state, const char *source, const void *code, struct npl_err *err)
-{
-	return tpu_program_check(((const struct tpu *)state)->config, code, NULL, source, err);
+	return tpu_program_check(((const struct tpu *)state)->config, program, NULL, source, err);
 }
 
 static const char *const happenings[TPU_HAPPENINGS] = {
@@ -85,7 +52,7 @@ static void keep_span(void *context, const struct tpu_spent *span)
 }
 
 /* Runs on the engine that is asked for; what is told of it, and times of instructions, as asked. */
-static int run(const struct tpu_config *config, const struct tpu_program *program, const struct tpu_memory *memory,
+static int run(const struct tpu_config *config, const struct sim_program *program, const struct tpu_memory *memory,
 	       struct npl_execution *execution, struct tpu_outcome *outcome, struct npl_err *err)
 {
 	struct observed observed = {.execution = execution};
@@ -147,7 +114,7 @@ static int keep_bytes(const uint8_t *memory, int64_t first, int64_t end, uint8_t
 }
 
 /* What the program wrote of host memory, and of the unified buffer. */
-static int keep_outputs(const struct tpu_config *config, const struct tpu_program *program, const char *source,
+static int keep_outputs(const struct tpu_config *config, const struct sim_program *program, const char *source,
 			const struct tpu_memory *memory, struct npl_execution *execution, struct npl_err *err)
 {
 	const int64_t row = tpu_row_bytes(config);
@@ -177,8 +144,8 @@ static int check_given(const struct tpu_config *config, const struct npl_executi
 	return 0;
 }
 
-static int execute(const void *state, const char *source, const void *code, struct npl_execution *execution,
-		   struct npl_err *err)
+static int execute(const void *state, const char *source, const struct sim_program *program,
+		   struct npl_execution *execution, struct npl_err *err)
 {
 	const struct tpu_config *config = ((const struct tpu *)state)->config;
 	struct tpu_memory memory;
@@ -187,19 +154,19 @@ static int execute(const void *state, const char *source, const void *code, stru
 	if (check_given(config, execution, err))
 		return err->code;
 	/* Once without memories, which settles that what the program writes has an end that can be allocated. */
-	if (tpu_program_check(config, code, NULL, source, err))
+	if (tpu_program_check(config, program, NULL, source, err))
 		return err->code;
-	tpu_program_host_written(code, config->rows, config->columns, &first, &end);
+	tpu_program_host_written(program, config->rows, config->columns, &first, &end);
 	int rc = open_memory(config, execution, end, &memory, err);
 	if (!rc)
-		rc = tpu_program_check(config, code, &memory, source, err);
+		rc = tpu_program_check(config, program, &memory, source, err);
 	if (!rc) {
-		rc = run(config, code, &memory, execution, &outcome, err);
+		rc = run(config, program, &memory, execution, &outcome, err);
 		if (rc == NPL_EINPUT)
 			npl_prefix(err, "%s", source);
 	}
 	if (!rc)
-		rc = keep_outputs(config, code, source, &memory, execution, err);
+		rc = keep_outputs(config, program, source, &memory, execution, err);
 	close_memory(&memory);
 	execution->buffer_row_bytes = (size_t)tpu_row_bytes(config);
 	execution->cycles = outcome.cycles;
@@ -211,37 +178,24 @@ static int execute(const void *state, const char *source, const void *code, stru
 	return rc;
 }
 
-static int64_t count(const void *code)
+static void describe(const void *instruction, struct npl_instruction *described)
 {
-	return ((const struct tpu_program *)code)->count;
-}
-
-static void describe(const void *code, int64_t index, struct npl_instruction *instruction)
-{
-	const struct tpu_program *program = code;
-	const int opcode = program->instruction[index].opcode;
-	const enum tpu_unit unit = tpu_unit_of(opcode);
-	const char *name = tpu_opcode_name(opcode);
-	instruction->line = program->line[index];
-	snprintf(instruction->name, sizeof instruction->name, "%s", name ? name : "?");
-	instruction->unit = unit < TPU_UNITS ? tpu_unit_name(unit) : "issue";
+	const struct tpu_instruction *at = instruction;
+	const enum tpu_unit unit = tpu_unit_of(at->opcode);
+	const char *name = tpu_opcode_name(at->opcode);
+	snprintf(described->name, sizeof described->name, "%s", name ? name : "?");
+	described->unit = unit < TPU_UNITS ? tpu_unit_name(unit) : "issue";
 }
 
 static const char *const engines[] = {"fast", "rtl", NULL};
 
 const struct npl_isa tpu_isa = {
+	.set = &tpu_instructions,
 	.engines = engines,
 	.word = NPL_U8,
 	.planes = true,
 	.has_buffer = true,
-	.code_bytes = sizeof(struct tpu_program),
-	.assemble = assemble,
-	.decode = decode,
-	.free = free_code,
-	.encode = encode,
-	.disassemble = disassemble,
 	.check = check,
-	.count = count,
 	.describe = describe,
 	.spending = tpu_spendings,
 	.n_spendings = TPU_TIMES,

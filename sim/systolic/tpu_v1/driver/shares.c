@@ -87,7 +87,7 @@ static void count_matrix(const struct tpu_shares *shares, const struct tpu_regis
 static void count_activate(const struct tpu_shares *shares, const struct tpu_registers *held, int64_t i,
 			   struct tpu_counters *counter)
 {
-	const struct tpu_instruction *in = &shares->generated->program.instruction[i];
+	const struct tpu_instruction *in = &tpu_code(&shares->generated->program)[i];
 	enum tpu_operand operand = tpu_operand_of(in->flags);
 	uint64_t results = in->length;
 	if (tpu_pooling_of(in->flags) != TPU_NO_POOLING)
@@ -105,7 +105,7 @@ static void count_activate(const struct tpu_shares *shares, const struct tpu_reg
 static void count_instruction(const struct tpu_shares *shares, const struct tpu_registers *held, int64_t i,
 			      struct tpu_counters *counter)
 {
-	const struct tpu_instruction *in = &shares->generated->program.instruction[i];
+	const struct tpu_instruction *in = &tpu_code(&shares->generated->program)[i];
 	uint64_t columns = (uint64_t)shares->config->columns, host_bytes;
 	counter->instructions++;
 	switch (tpu_unit_of(in->opcode)) {
@@ -148,10 +148,10 @@ static struct tpu_share *share_of(const struct tpu_shares *shares, int64_t instr
 
 static void count_instructions(struct tpu_shares *shares)
 {
-	const struct tpu_program *program = &shares->generated->program;
+	const struct sim_program *program = &shares->generated->program;
 	struct tpu_registers held = tpu_reset_registers(shares->config->rows, shares->config->columns);
 	for (int64_t i = 0; i < program->count; i++) {
-		const struct tpu_instruction *in = &program->instruction[i];
+		const struct tpu_instruction *in = &tpu_code(program)[i];
 		struct tpu_share *share = share_of(shares, i);
 		count_instruction(shares, &held, i, &share->counter);
 		share->overflows += shares->faults[i].overflows;
@@ -163,9 +163,9 @@ static void count_instructions(struct tpu_shares *shares)
 
 static int64_t next_activate(const struct tpu_shares *shares, int64_t after)
 {
-	const struct tpu_program *program = &shares->generated->program;
+	const struct sim_program *program = &shares->generated->program;
 	int64_t i = after + 1;
-	while (i < program->count && tpu_unit_of(program->instruction[i].opcode) != TPU_ACTIVATION)
+	while (i < program->count && tpu_unit_of(tpu_code(program)[i].opcode) != TPU_ACTIVATION)
 		i++;
 	return i < program->count ? i : -1;
 }

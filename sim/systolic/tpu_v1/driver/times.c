@@ -50,7 +50,7 @@ struct brought {
 
 struct tpu_times {
 	const struct tpu_config *config;
-	const struct tpu_program *program;
+	const struct sim_program *program;
 	struct npl_instruction_time *time;
 	uint64_t *issued, *started, *ended; /* of each instruction */
 	struct brought brought[2];          /* tiles, tables */
@@ -65,27 +65,27 @@ static bool is_read_of(const struct tpu_instruction *in, int kind)
 	return in->opcode == TPU_READ_WEIGHTS && !(in->flags & TPU_WEIGHTS_PARAMETERS) == (kind == TILES);
 }
 
-static bool open_brought(struct brought *b, const struct tpu_program *program, int kind)
+static bool open_brought(struct brought *b, const struct sim_program *program, int kind)
 {
 	for (int64_t i = 0; i < program->count; i++)
-		b->readers += is_read_of(&program->instruction[i], kind);
+		b->readers += is_read_of(&tpu_code(program)[i], kind);
 	b->instruction = calloc((size_t)b->readers + 1, sizeof *b->instruction);
 	b->first = calloc((size_t)b->readers + 1, sizeof *b->first);
 	if (!b->instruction || !b->first)
 		return false;
 	int64_t n = 0;
 	for (int64_t i = 0; i < program->count; i++) {
-		if (!is_read_of(&program->instruction[i], kind))
+		if (!is_read_of(&tpu_code(program)[i], kind))
 			continue;
 		b->instruction[n] = i;
 		b->first[n++] = b->items;
-		b->items += program->instruction[i].acc;
+		b->items += tpu_code(program)[i].acc;
 	}
 	b->first[n] = b->items;
 	return true;
 }
 
-int tpu_times_open(struct tpu_times **opened, const struct tpu_config *config, const struct tpu_program *program,
+int tpu_times_open(struct tpu_times **opened, const struct tpu_config *config, const struct sim_program *program,
 		   struct npl_err *err)
 {
 	const size_t n = (size_t)program->count + 1;
@@ -252,7 +252,7 @@ struct walk {
 /* Transfers: each waits for room, then comes; what comes in one cycle with the next counts for the earlier. */
 static void walk_read(const struct tpu_times *times, struct walk *walk, int64_t i, uint64_t *now)
 {
-	const struct tpu_instruction *in = &times->program->instruction[i];
+	const struct tpu_instruction *in = &tpu_code(times->program)[i];
 	const int kind = in->flags & TPU_WEIGHTS_PARAMETERS ? TABLES : TILES;
 	const struct brought *b = &times->brought[kind];
 	const int64_t room = kind == TABLES ? times->config->parameter_tables : times->config->fifo_tiles;
@@ -283,7 +283,7 @@ static void walk_activate(const struct tpu_times *times, struct walk *walk, int6
 {
 	struct npl_instruction_time *time = &times->time[i];
 	const uint64_t read = times->ended[i] - (uint64_t)times->config->activate_latency_cycles;
-	if (times->program->instruction[i].flags & TPU_ACTIVATE_SWITCH)
+	if (tpu_code(times->program)[i].flags & TPU_ACTIVATE_SWITCH)
 		charge(time, now, times->brought[TABLES].arrived.at[walk->tables++], TPU_TIME_TABLE);
 	charge(time, now, times->started[i], TPU_TIME_ACCUMULATORS);
 	charge(time, now, read, TPU_TIME_ACTIVATE_CYCLES);
@@ -293,7 +293,7 @@ static void walk_activate(const struct tpu_times *times, struct walk *walk, int6
 
 static void walk_instruction(const struct tpu_times *times, struct walk *walk, int64_t i)
 {
-	const struct tpu_instruction *in = &times->program->instruction[i];
+	const struct tpu_instruction *in = &tpu_code(times->program)[i];
 	const enum tpu_unit unit = tpu_unit_of(in->opcode);
 	const uint64_t pause = in->opcode == TPU_SYNC ? (uint64_t)times->config->sync_cycles : 0;
 	struct npl_instruction_time *time = &times->time[i];

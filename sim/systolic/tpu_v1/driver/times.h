@@ -34,7 +34,7 @@ extern const struct npl_spending tpu_spendings[TPU_TIMES];
 struct tpu_times;
 
 /* NPL_ENOMEM. The program must outlive it. */
-int tpu_times_open(struct tpu_times **opened, const struct tpu_config *config, const struct tpu_program *program,
+int tpu_times_open(struct tpu_times **opened, const struct tpu_config *config, const struct sim_program *program,
 		   struct npl_err *err);
 void tpu_times_happened(struct tpu_times *times, const struct tpu_happened *event);
 void tpu_times_spent(struct tpu_times *times, const struct tpu_spent *span);

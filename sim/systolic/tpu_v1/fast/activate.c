@@ -286,7 +286,7 @@ static int before_results(const struct tpu_fast_activation *a, struct npl_err *e
 int tpu_fast_activate(struct tpu_fast_machine *m, int64_t index, struct npl_err *err)
 {
 	struct tpu_fast_activation a;
-	const struct tpu_instruction *in = &m->program->instruction[index];
+	const struct tpu_instruction *in = &tpu_code(m->program)[index];
 	int rc = open_activation(&a, m, in, err);
 	rc = rc ? rc : before_results(&a, err);
 	if (!rc && a.pooling != TPU_NO_POOLING)

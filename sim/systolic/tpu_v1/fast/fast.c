@@ -109,7 +109,7 @@ void tpu_fast_cache_free(struct tpu_fast_cache *cache)
 	free(cache);
 }
 
-static int run(struct tpu_fast_cache *cache, const struct tpu_config *config, const struct tpu_program *program,
+static int run(struct tpu_fast_cache *cache, const struct tpu_config *config, const struct sim_program *program,
 	       const struct tpu_memory *memory, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
 	       struct npl_err *err)
 {
@@ -126,7 +126,7 @@ static int run(struct tpu_fast_cache *cache, const struct tpu_config *config, co
 }
 
 int tpu_run_fast_again(struct tpu_fast_cache **cache, const struct tpu_config *config,
-		       const struct tpu_program *program, const struct tpu_memory *memory,
+		       const struct sim_program *program, const struct tpu_memory *memory,
 		       const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err)
 {
 	if (!*cache)
@@ -136,7 +136,7 @@ int tpu_run_fast_again(struct tpu_fast_cache **cache, const struct tpu_config *c
 	return run(*cache, config, program, memory, watcher, outcome, err);
 }
 
-int tpu_run_fast(const struct tpu_config *config, const struct tpu_program *program, const struct tpu_memory *memory,
+int tpu_run_fast(const struct tpu_config *config, const struct sim_program *program, const struct tpu_memory *memory,
 		 const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err)
 {
 	struct tpu_fast_cache *cache = NULL;

@@ -84,7 +84,7 @@ int64_t tpu_fast_spans_most(const struct tpu_fast_spans *spans, int64_t first, i
 
 struct tpu_fast_schedule {
 	const struct tpu_config *config;
-	const struct tpu_program *program;
+	const struct sim_program *program;
 	struct tpu_registers registers; /* as the next instruction to issue sees them */
 	struct tpu_fast_unit unit[TPU_UNITS];
 	int64_t next;     /* to issue */
@@ -111,7 +111,7 @@ struct tpu_fast_schedule {
 /* When everything happens: fills *schedule, outcome->cycles and the counters, and tells the watcher, if there is one, what
  * cycles are spent on. NPL_EINPUT: it never ends. NPL_ENOMEM. The schedule is to be closed in any case. */
 int tpu_fast_schedule(struct tpu_fast_schedule *schedule, const struct tpu_config *config,
-		      const struct tpu_program *program, struct npl_memory *weights, const struct tpu_watcher *watcher,
+		      const struct sim_program *program, struct npl_memory *weights, const struct tpu_watcher *watcher,
 		      struct tpu_outcome *outcome, struct npl_err *err);
 void tpu_fast_schedule_close(struct tpu_fast_schedule *schedule);
 /* The watcher's events. */

@@ -179,7 +179,7 @@ static struct tpu_fast_window window_of(const struct tpu_fast_machine *m)
 /* The instruction's first beat, or its only one. */
 static struct tpu_fast_pass pass_of(const struct tpu_fast_machine *m, int64_t index)
 {
-	const struct tpu_instruction *in = &m->program->instruction[index];
+	const struct tpu_instruction *in = &tpu_code(m->program)[index];
 	struct tpu_fast_pass pass = {
 		.ub = in->ub,
 		.first = -(int64_t)in->acc,
@@ -290,7 +290,7 @@ static int entry_to_add_to(struct tpu_fast_machine *m, int64_t first, int64_t pa
 
 int tpu_fast_matrix(struct tpu_fast_machine *m, int64_t index, struct npl_err *err)
 {
-	const struct tpu_instruction *in = &m->program->instruction[index];
+	const struct tpu_instruction *in = &tpu_code(m->program)[index];
 	const int64_t first = in->acc, past = first + in->length;
 	struct tpu_fast_pending *entry = NULL;
 	struct tpu_fast_pass pass = pass_of(m, index);

@@ -73,7 +73,7 @@ bool tpu_fast_next_transfer(const struct tpu_fast_schedule *s, struct tpu_fast_n
 	if (next_job(s) == unit->issued)
 		return false;
 	const struct tpu_fast_job *job = &unit->job[next_job(s)];
-	const struct tpu_instruction *in = &s->program->instruction[job->index];
+	const struct tpu_instruction *in = &tpu_code(s->program)[job->index];
 	next->is_table = in->flags & TPU_WEIGHTS_PARAMETERS;
 	next->ready = job->issued + 1;
 	next->rows = next->is_table ? 8 : (uint64_t)s->config->rows;

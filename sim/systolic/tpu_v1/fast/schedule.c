@@ -14,11 +14,11 @@ struct sizes {
 	int64_t jobs[TPU_UNITS], waits, tile_switches, table_switches;
 };
 
-static struct sizes sizes_of(const struct tpu_program *program)
+static struct sizes sizes_of(const struct sim_program *program)
 {
 	struct sizes sizes = {0};
 	for (int64_t i = 0; i < program->count; i++) {
-		const struct tpu_instruction *in = &program->instruction[i];
+		const struct tpu_instruction *in = &tpu_code(program)[i];
 		enum tpu_unit unit = tpu_unit_of(in->opcode);
 		if (unit < TPU_UNITS)
 			sizes.jobs[unit]++;
@@ -134,7 +134,7 @@ static bool units_done(const struct tpu_fast_schedule *s, unsigned units, uint64
 /* Issues the next instruction if it is known when. */
 static bool issue_one(struct tpu_fast_schedule *s)
 {
-	const struct tpu_instruction *in = &s->program->instruction[s->next];
+	const struct tpu_instruction *in = &tpu_code(s->program)[s->next];
 	const enum tpu_unit unit = tpu_unit_of(in->opcode);
 	const bool waits = in->opcode == TPU_SYNC || in->opcode == TPU_HALT;
 	const unsigned all = (1u << TPU_UNITS) - 1;
@@ -161,7 +161,7 @@ static bool issue_one(struct tpu_fast_schedule *s)
 	return true;
 }
 
-int tpu_fast_schedule(struct tpu_fast_schedule *s, const struct tpu_config *config, const struct tpu_program *program,
+int tpu_fast_schedule(struct tpu_fast_schedule *s, const struct tpu_config *config, const struct sim_program *program,
 		      struct npl_memory *weights, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
 		      struct npl_err *err)
 {

@@ -11,7 +11,7 @@ static bool is_held_up(const struct tpu_fast_schedule *s, enum tpu_unit unit)
 
 static const struct tpu_instruction *instruction_of(const struct tpu_fast_schedule *s, const struct tpu_fast_job *job)
 {
-	return &s->program->instruction[job->index];
+	return &tpu_code(s->program)[job->index];
 }
 
 static bool uses_accumulators(const struct tpu_instruction *in)
@@ -56,7 +56,7 @@ static struct tpu_waiting unit_waits(const struct tpu_fast_schedule *s, enum tpu
 
 static struct tpu_waiting issue_waits(const struct tpu_fast_schedule *s)
 {
-	const struct tpu_instruction *in = &s->program->instruction[s->next];
+	const struct tpu_instruction *in = &tpu_code(s->program)[s->next];
 	const unsigned units = in->opcode == TPU_SYNC ? in->flags : (1u << TPU_UNITS) - 1;
 	struct tpu_waiting waiting = {.index = s->next, .what = TPU_FOR_UNITS};
 	if (tpu_unit_of(in->opcode) < TPU_UNITS) {

@@ -13,7 +13,7 @@
 static void find_last_uses(struct tpu_fast_machine *m, uint8_t *read_later)
 {
 	for (int64_t i = m->program->count - 1; i >= 0; i--) {
-		const struct tpu_instruction *in = &m->program->instruction[i];
+		const struct tpu_instruction *in = &tpu_code(m->program)[i];
 		enum tpu_unit unit = tpu_unit_of(in->opcode);
 		if (unit == TPU_MATRIX && !(in->flags & TPU_MATRIX_ACCUMULATE))
 			memset(read_later + in->acc, 0, in->length);
@@ -30,7 +30,7 @@ static void find_streams(struct tpu_fast_machine *m)
 {
 	int64_t next[2] = {0, 0};
 	for (int64_t i = 0; i < m->program->count; i++) {
-		const struct tpu_instruction *in = &m->program->instruction[i];
+		const struct tpu_instruction *in = &tpu_code(m->program)[i];
 		if (in->opcode != TPU_READ_WEIGHTS)
 			continue;
 		bool tables = in->flags & TPU_WEIGHTS_PARAMETERS;
@@ -86,7 +86,7 @@ static int move_host(struct tpu_fast_machine *m, const struct tpu_instruction *i
 
 static int run(struct tpu_fast_machine *m, int64_t index, struct npl_err *err)
 {
-	const struct tpu_instruction *in = &m->program->instruction[index];
+	const struct tpu_instruction *in = &tpu_code(m->program)[index];
 	switch (in->opcode) {
 	case TPU_SET_CONFIG:
 		m->registers.value[in->acc] = in->length;
@@ -261,20 +261,20 @@ static void close_run(struct tpu_fast_machine *m)
 }
 
 /* Instructions one by one; each that a unit executes retires when it has been computed. m NULL: nothing is computed. */
-static int run_program(struct tpu_fast_machine *m, const struct tpu_program *program, const struct tpu_watcher *watcher,
+static int run_program(struct tpu_fast_machine *m, const struct sim_program *program, const struct tpu_watcher *watcher,
 		       struct npl_err *err)
 {
 	int rc = 0;
 	for (int64_t i = 0; i < program->count && !rc; i++) {
 		if (m)
 			rc = run(m, i, err);
-		if (!rc && watcher && watcher->retired && tpu_unit_of(program->instruction[i].opcode) < TPU_UNITS)
+		if (!rc && watcher && watcher->retired && tpu_unit_of(tpu_code(program)[i].opcode) < TPU_UNITS)
 			rc = watcher->retired(watcher->context, i, err);
 	}
 	return rc;
 }
 
-int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_config *config, const struct tpu_program *program,
+int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_config *config, const struct sim_program *program,
 		    const struct tpu_memory *memory, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
 		    struct npl_err *err)
 {

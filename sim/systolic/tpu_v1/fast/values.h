@@ -115,7 +115,7 @@ struct tpu_fast_worker {
 /* A run. */
 struct tpu_fast_machine {
 	const struct tpu_config *config;
-	const struct tpu_program *program;
+	const struct sim_program *program;
 	const struct tpu_memory *memory;
 	struct tpu_outcome *outcome;
 	struct tpu_faults *faults; /* of each instruction; NULL: nobody wants them */
@@ -150,7 +150,7 @@ struct tpu_fast_machine {
 
 /* Values of a checked program; adds to the outcome's overflows and saturations. *kept is what the run before has left, or
  * NULL. */
-int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_config *config, const struct tpu_program *program,
+int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_config *config, const struct sim_program *program,
 		    const struct tpu_memory *memory, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
 		    struct npl_err *err);
 void tpu_fast_machine_free(struct tpu_fast_machine *machine); /* accepts NULL */

@@ -270,7 +270,7 @@ static void final(struct tpu_gen *gen, struct tpu_instruction instruction, int32
 	struct tpu_generated *g = gen->generated;
 	int64_t room = g->program.capacity;
 	if (!gen->emit->rc)
-		gen->emit->rc = tpu_program_add(&g->program, instruction, 0, gen->err);
+		gen->emit->rc = sim_program_add(&g->program, &instruction, 0, gen->err);
 	if (gen->emit->rc)
 		return;
 	if (!g->of_layer || g->program.capacity != room) {

@@ -194,7 +194,7 @@ int tpu_generate(const struct tpu_config *config, const struct npl_layer *const 
 		.accumulators = config->accumulator_rows,
 		.buffer_rows = buffer < MOST_ROWS ? buffer : MOST_ROWS,
 	};
-	*generated = (struct tpu_generated){.n_layers = n};
+	*generated = (struct tpu_generated){.n_layers = n, .program.set = &tpu_instructions};
 	int rc = n > 0 ? generate(&gen) : npl_fail(err, NPL_EINTERNAL, "a program of %d layers", n);
 	generated->host_bytes = (size_t)gen.host_bytes;
 	generated->host_bytes_for_size = gen.transferred - gen.asked_for;
@@ -207,7 +207,7 @@ int tpu_generate(const struct tpu_config *config, const struct npl_layer *const 
 
 void tpu_generated_free(struct tpu_generated *generated)
 {
-	tpu_program_free(&generated->program);
+	sim_program_free(&generated->program);
 	free(generated->of_layer);
 	free(generated->layer);
 	free(generated->weights);

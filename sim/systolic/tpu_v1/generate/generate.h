@@ -74,7 +74,7 @@ struct tpu_generated_layer {
 };
 
 struct tpu_generated {
-	struct tpu_program program;
+	struct sim_program program;
 	int32_t *of_layer; /* of each instruction; -1: of none */
 	struct tpu_generated_layer *layer;
 	int n_layers;

@@ -38,13 +38,13 @@ static int check_host(struct tpu_check *check)
 	return 0;
 }
 
-void tpu_program_host_written(const struct tpu_program *program, int64_t rows, int64_t columns, int64_t *first,
+void tpu_program_host_written(const struct sim_program *program, int64_t rows, int64_t columns, int64_t *first,
 			      int64_t *end)
 {
 	struct tpu_registers held = tpu_reset_registers(rows, columns);
 	*first = *end = 0;
 	for (int64_t i = 0; i < program->count; i++) {
-		const struct tpu_instruction *at = &program->instruction[i];
+		const struct tpu_instruction *at = &tpu_code(program)[i];
 		int64_t from, to;
 		if (at->opcode == TPU_SET_CONFIG && at->acc < TPU_REGISTERS)
 			held.value[at->acc] = at->length;
@@ -103,7 +103,7 @@ static int check_weights(struct tpu_check *check)
 static int check_one(struct tpu_check *check)
 {
 	char why[200];
-	if (!tpu_instruction_ok(check->at, why, sizeof why))
+	if (!sim_instruction_ok(&tpu_instructions, 0, check->at, why, sizeof why))
 		return tpu_refuse(check, "%s", why);
 	switch (check->at->opcode) {
 	case TPU_HALT:
@@ -130,12 +130,12 @@ static int check_one(struct tpu_check *check)
 
 static int check_last(struct tpu_check *check)
 {
-	const struct tpu_program *program = check->program;
+	const struct sim_program *program = check->program;
 	if (!program->count)
 		return npl_fail(check->err, NPL_EINPUT, "%s: no instructions, expected a program that ends with halt",
 				check->source);
 	check->index = program->count - 1;
-	check->at = &program->instruction[check->index];
+	check->at = &tpu_code(program)[check->index];
 	return check->at->opcode == TPU_HALT ? 0 : tpu_refuse(check, "the last instruction, expected a halt after it");
 }
 
@@ -143,7 +143,7 @@ static int check_last(struct tpu_check *check)
 static void count_weights(struct tpu_check *check)
 {
 	for (int64_t i = 0; i < check->program->count; i++) {
-		const struct tpu_instruction *at = &check->program->instruction[i];
+		const struct tpu_instruction *at = &tpu_code(check->program)[i];
 		if (at->opcode == TPU_READ_WEIGHTS && at->flags & TPU_WEIGHTS_PARAMETERS)
 			check->tables += at->acc;
 		else if (at->opcode == TPU_READ_WEIGHTS)
@@ -167,14 +167,14 @@ static void note_written(struct tpu_check *check)
 
 static int check_program(struct tpu_check *check)
 {
-	const struct tpu_program *program = check->program;
+	const struct sim_program *program = check->program;
 	struct tpu_hazards *hazards = tpu_hazards_open();
 	int rc = hazards ? 0 : npl_fail(check->err, NPL_ENOMEM, "%s: out of memory", check->source);
 	check->registers = tpu_reset_registers(check->config->rows, check->config->columns);
 	count_weights(check);
 	for (int64_t i = 0; i < program->count && !rc; i++) {
 		check->index = i;
-		check->at = &program->instruction[i];
+		check->at = &tpu_code(program)[i];
 		check->n_accesses = 0;
 		rc = check_one(check);
 		if (!rc && check->at->opcode == TPU_SYNC)
@@ -189,14 +189,14 @@ static int check_program(struct tpu_check *check)
 	return rc;
 }
 
-int tpu_program_check(const struct tpu_config *config, const struct tpu_program *program,
+int tpu_program_check(const struct tpu_config *config, const struct sim_program *program,
 		      const struct tpu_memory *memory, const char *source, struct npl_err *err)
 {
 	struct tpu_check check = {.config = config, .program = program, .memory = memory, .source = source, .err = err};
 	return check_program(&check);
 }
 
-int tpu_program_buffer_written(const struct tpu_config *config, const struct tpu_program *program, const char *source,
+int tpu_program_buffer_written(const struct tpu_config *config, const struct sim_program *program, const char *source,
 			       int64_t *first, int64_t *end, struct npl_err *err)
 {
 	struct tpu_check check = {.config = config, .program = program, .source = source, .err = err};

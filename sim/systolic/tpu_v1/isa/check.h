@@ -18,7 +18,7 @@ struct tpu_access {
 
 struct tpu_check {
 	const struct tpu_config *config;
-	const struct tpu_program *program;
+	const struct sim_program *program;
 	const struct tpu_memory *memory; /* may be NULL */
 	const char *source;
 	struct npl_err *err;
@@ -53,9 +53,6 @@ static inline int64_t tpu_times(int64_t a, int64_t b)
 	int64_t product;
 	return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
-
-/* Whether an instruction is one: opcode, flags, unused fields. False with the reason. */
-bool tpu_instruction_ok(const struct tpu_instruction *instruction, char *why, size_t n);
 
 /* Each: 0, or what tpu_refuse returned. */
 int tpu_check_register(struct tpu_check *check, enum tpu_register r, int64_t low, int64_t high);

@@ -117,7 +117,7 @@ static int tell(struct tpu_check *check, const struct unit_history *history, enu
 	} while (i && (old->in_host != access->in_host || old->writes != writes || old->end <= access->first ||
 		       old->first >= access->end));
 	char where[64];
-	tpu_program_where(check->program, history->noted[i].index, where, sizeof where);
+	sim_program_where(check->program, history->noted[i].index, where, sizeof where);
 	return tpu_refuse(check, "%s %s %lld of %s, which %s %s; expected a `sync %s` between them",
 			  access->writes ? "writes" : "reads", access->in_host ? "byte" : "row",
 			  (long long)(old->first > access->first ? old->first : access->first),

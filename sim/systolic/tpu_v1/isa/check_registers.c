@@ -18,7 +18,7 @@ int tpu_refuse(struct tpu_check *check, const char *format, ...)
 		return npl_fail(check->err, NPL_EINPUT, "%s:%d: %s: %s", check->source, line,
 				tpu_opcode_name(check->at->opcode) ? tpu_opcode_name(check->at->opcode) : "instruction",
 				what);
-	tpu_program_where(check->program, check->index, where, sizeof where);
+	sim_program_where(check->program, check->index, where, sizeof where);
 	return npl_fail(check->err, NPL_EINPUT, "%s: %s: %s", check->source, where, what);
 }
 

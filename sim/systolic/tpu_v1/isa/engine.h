@@ -116,22 +116,22 @@ int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weig
  * window and layout, types, the order of sync and units; unless timing_only, host_bytes and tables with scales that are
  * no numbers. NPL_EINPUT with the instruction's place. `source` names the program in messages. memory NULL: only what
  * does not need it. The engines take only programs that pass. */
-int tpu_program_check(const struct tpu_config *config, const struct tpu_program *program,
+int tpu_program_check(const struct tpu_config *config, const struct sim_program *program,
 		      const struct tpu_memory *memory, const char *source, struct npl_err *err);
 
 /* The bytes of host memory, first <= i < end, from the lowest to the highest that the program writes; first == end: none. */
-void tpu_program_host_written(const struct tpu_program *program, int64_t rows, int64_t columns, int64_t *first,
+void tpu_program_host_written(const struct sim_program *program, int64_t rows, int64_t columns, int64_t *first,
 			      int64_t *end);
 
 /* The same of rows of the unified buffer; checks the program as above. */
-int tpu_program_buffer_written(const struct tpu_config *config, const struct tpu_program *program, const char *source,
+int tpu_program_buffer_written(const struct tpu_config *config, const struct sim_program *program, const char *source,
 			       int64_t *first, int64_t *end, struct npl_err *err);
 
 /* Runs a checked program to its halt. NPL_EINPUT: it can never end (naming what waits for what); NPL_ENOMEM. watcher may be
  * NULL. */
-int tpu_run_rtl(const struct tpu_config *config, const struct tpu_program *program, const struct tpu_memory *memory,
+int tpu_run_rtl(const struct tpu_config *config, const struct sim_program *program, const struct tpu_memory *memory,
 		const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err);
-int tpu_run_fast(const struct tpu_config *config, const struct tpu_program *program, const struct tpu_memory *memory,
+int tpu_run_fast(const struct tpu_config *config, const struct sim_program *program, const struct tpu_memory *memory,
 		 const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err);
 
 /* An instruction that waits in a machine that has come to a stop. */
@@ -152,7 +152,7 @@ struct tpu_waiting {
 };
 /* NPL_EINPUT: the program can never end, with each of the n that waits, in the order of the program: the first is where to
  * look. stuck.c. */
-int tpu_never_ends(const struct tpu_program *program, const struct tpu_waiting *waiting, int n, struct npl_err *err);
+int tpu_never_ends(const struct sim_program *program, const struct tpu_waiting *waiting, int n, struct npl_err *err);
 
 /* All of it for the command line: execute.c. */
 extern const struct npl_isa tpu_isa;
@@ -162,7 +162,7 @@ extern const struct npl_isa tpu_isa;
  * run at a time. */
 struct tpu_fast_cache;
 int tpu_run_fast_again(struct tpu_fast_cache **cache, const struct tpu_config *config,
-		       const struct tpu_program *program, const struct tpu_memory *memory,
+		       const struct sim_program *program, const struct tpu_memory *memory,
 		       const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err);
 void tpu_fast_cache_free(struct tpu_fast_cache *cache); /* accepts NULL */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The instruction set of the systolic machines (docs/tpu-isa.md): what a program is, its binary and its text.
+ * The instruction set of the systolic machines (docs/tpu-isa.md). Its text and its binary follow from a table (syntax.c).
  * Jouppi et al., ISCA 2017, section 2, name the instructions and the 12 bytes of a MatrixMultiply; the encoding is
  * npulab's. */
 #ifndef NPULAB_SYSTOLIC_ISA_H
@@ -9,11 +9,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "npulab/error.h"
+#include "sim/common/program.h"
 
-#define TPU_INSTRUCTION_BYTES 12
+#define TPU_OPCODES 10
 
 enum tpu_opcode {
 	TPU_NOP = 0x00,
@@ -72,53 +72,9 @@ static inline enum tpu_pooling tpu_pooling_of(unsigned flags)
 
 /* Configuration registers, by number. */
 enum tpu_register {
-	TPU_REG_INPUT_ZERO_POINT,
-	TPU_REG_WEIGHT_ZERO_POINT,
-	TPU_REG_USEFUL_CELLS,
-	TPU_REG_IN_HEIGHT,
-	TPU_REG_IN_WIDTH,
-	TPU_REG_OUT_HEIGHT,
-	TPU_REG_OUT_WIDTH,
-	TPU_REG_KERNEL_HEIGHT,
-	TPU_REG_KERNEL_WIDTH,
-	TPU_REG_STRIDE_Y,
-	TPU_REG_STRIDE_X,
-	TPU_REG_DILATION_Y,
-	TPU_REG_DILATION_X,
-	TPU_REG_PAD_TOP,
-	TPU_REG_PAD_LEFT,
-	TPU_REG_PIXEL_LANES,
-	TPU_REG_ROW_PIXELS,
-	TPU_REG_FIRST_LANE,
-	TPU_REG_TAP_LANES,
-	TPU_REG_FIRST_TAP,
-	TPU_REG_TAPS,
-	TPU_REG_FIRST_OUTPUT,
-	TPU_REG_INPUT_PLANE_ROWS,
-	TPU_REG_SOURCE,
-	TPU_REG_SOURCE_PLANE_ROWS,
-	TPU_REG_SOURCE_TYPE,
-	TPU_REG_SOURCE_ZERO_POINT,
-	TPU_REG_SOURCE_SCALE,
-	TPU_REG_OPERAND,
-	TPU_REG_OPERAND_PLANE_ROWS,
-	TPU_REG_OPERAND_TYPE,
-	TPU_REG_OPERAND_ZERO_POINT,
-	TPU_REG_OPERAND_SCALE,
-	TPU_REG_RESULT_TYPE,
-	TPU_REG_RESULT_ZERO_POINT,
-	TPU_REG_RESULT_PLANE_ROWS,
-	TPU_REG_RESULT_COLUMNS,
-	TPU_REG_RESULT_PIXEL_LANES,
-	TPU_REG_RESULT_ROW_PIXELS,
-	TPU_REG_RESULT_LANE,
-	TPU_REG_FIRST_SOURCE,
-	TPU_REG_FIRST_RESULT,
-	TPU_REG_FUNCTION_SCALE,
-	TPU_REG_RELU6_LIMIT,
-	TPU_REG_HOST_ADDRESS,
-	TPU_REG_HOST_ROW_BYTES,
-	TPU_REG_HOST_STRIDE,
+#define TPU_REGISTER(upper, lower, kind, reset) TPU_REG_##upper,
+#include "registers.def"
+#undef TPU_REGISTER
 	TPU_REGISTERS
 };
 
@@ -142,17 +98,12 @@ struct tpu_instruction {
 	uint32_t length;
 };
 
-/* An owned list of instructions. `line` tells where each stands in the text it was made from, 0: from no text. */
-struct tpu_program {
-	struct tpu_instruction *instruction;
-	int *line;
-	int64_t count, capacity;
-};
-/* Appends; NPL_ENOMEM. */
-int tpu_program_add(struct tpu_program *program, struct tpu_instruction instruction, int line, struct npl_err *err);
-void tpu_program_free(struct tpu_program *program);
-/* "line 12: matrix_multiply" or, without a line, "instruction 11: matrix_multiply": how messages name one. */
-void tpu_program_where(const struct tpu_program *program, int64_t index, char *where, size_t n);
+/* The table of instructions: programs are struct sim_program of it. */
+extern const struct sim_instruction_set tpu_instructions;
+static inline struct tpu_instruction *tpu_code(const struct sim_program *program)
+{
+	return program->instruction;
+}
 
 const char *tpu_opcode_name(int opcode); /* NULL: no such */
 const char *tpu_unit_name(enum tpu_unit unit);
@@ -163,24 +114,5 @@ enum tpu_register_kind { TPU_UNSIGNED, TPU_SIGNED, TPU_FLOAT, TPU_TYPE };
 enum tpu_register_kind tpu_register_kind_of(enum tpu_register r);
 /* Unit that executes it; TPU_UNITS for those of the issue stage itself. */
 enum tpu_unit tpu_unit_of(int opcode);
-
-/* The 12 bytes and back. Decoding takes any bytes; what makes no sense is found by tpu_program_check. */
-void tpu_encode(const struct tpu_instruction *instruction, uint8_t bytes[TPU_INSTRUCTION_BYTES]);
-struct tpu_instruction tpu_decode(const uint8_t bytes[TPU_INSTRUCTION_BYTES]);
-/* A binary of whole instructions; NPL_EINPUT when it is cut off, naming `source`. */
-int tpu_program_decode(const char *source, const uint8_t *bytes, size_t n, struct tpu_program *program,
-		       struct npl_err *err);
-
-/* Text to program: NPL_EINPUT with "SOURCE:LINE: what is wrong and what was expected". */
-int tpu_assemble(const char *source, const char *text, size_t n, struct tpu_program *program, struct npl_err *err);
-/* Program to text that assembles to the same bytes; malloc'ed, NUL-terminated. NPL_EINPUT for what has no text form. */
-int tpu_disassemble(const char *source, const struct tpu_program *program, char **text, struct npl_err *err);
-/* The same with comments: put() is called before each instruction and writes whole lines, or nothing. */
-struct tpu_comments {
-	void (*put)(void *context, FILE *out, int64_t instruction);
-	void *context;
-};
-int tpu_disassemble_with(const char *source, const struct tpu_program *program, const struct tpu_comments *comments,
-			 char **text, struct npl_err *err);
 
 #endif

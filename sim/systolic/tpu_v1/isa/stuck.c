@@ -23,10 +23,10 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *text, const c
 		text->length = sizeof text->at - 1;
 }
 
-static void add_where(struct text *text, const struct tpu_program *program, int64_t index)
+static void add_where(struct text *text, const struct sim_program *program, int64_t index)
 {
 	char where[64];
-	tpu_program_where(program, index, where, sizeof where);
+	sim_program_where(program, index, where, sizeof where);
 	add(text, "%s", where);
 }
 
@@ -40,7 +40,7 @@ static void add_units(struct text *text, unsigned units)
 		}
 }
 
-static void add_waiting(struct text *text, const struct tpu_program *program, const struct tpu_waiting *waiting)
+static void add_waiting(struct text *text, const struct sim_program *program, const struct tpu_waiting *waiting)
 {
 	static const char *const words[] = {[TPU_FOR_A_TILE] = "a tile of weights",
 					    [TPU_FOR_A_TABLE] = "a parameter table",
@@ -70,7 +70,7 @@ static bool is_told(const struct tpu_waiting *waiting)
 	return waiting->units || (waiting->what != TPU_FOR_A_QUEUE && waiting->what != TPU_FOR_UNITS);
 }
 
-int tpu_never_ends(const struct tpu_program *program, const struct tpu_waiting *waiting, int n, struct npl_err *err)
+int tpu_never_ends(const struct sim_program *program, const struct tpu_waiting *waiting, int n, struct npl_err *err)
 {
 	struct text text = {.length = 0};
 	int64_t last = -1;

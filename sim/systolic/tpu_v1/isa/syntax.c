@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * The instructions of the systolic machines (docs/tpu-isa.md, Encoding) as a table. */
-#include "syntax.h"
+#include "isa.h"
 
-static const struct tpu_flag no_flags[] = {{0}};
-static const struct tpu_flag units[] = {
+#include <stddef.h>
+
+static const struct sim_flag units[] = {
 	{"host_in", 1 << TPU_HOST_IN, 1 << TPU_HOST_IN},        {"host_out", 1 << TPU_HOST_OUT, 1 << TPU_HOST_OUT},
 	{"weights", 1 << TPU_WEIGHTS, 1 << TPU_WEIGHTS},        {"matrix", 1 << TPU_MATRIX, 1 << TPU_MATRIX},
 	{"activate", 1 << TPU_ACTIVATION, 1 << TPU_ACTIVATION}, {0}};
-static const struct tpu_flag weights_flags[] = {{"parameters", TPU_WEIGHTS_PARAMETERS, TPU_WEIGHTS_PARAMETERS}, {0}};
-static const struct tpu_flag matrix_flags[] = {
+static const struct sim_flag weights_flags[] = {{"parameters", TPU_WEIGHTS_PARAMETERS, TPU_WEIGHTS_PARAMETERS}, {0}};
+static const struct sim_flag matrix_flags[] = {
 	{"switch", TPU_MATRIX_SWITCH, TPU_MATRIX_SWITCH},
 	{"accumulate", TPU_MATRIX_ACCUMULATE, TPU_MATRIX_ACCUMULATE},
 	{"unsigned_inputs", TPU_MATRIX_UNSIGNED_INPUTS, TPU_MATRIX_UNSIGNED_INPUTS},
@@ -17,7 +18,7 @@ static const struct tpu_flag matrix_flags[] = {
 	{"inputs16", TPU_MATRIX_INPUTS16, TPU_MATRIX_INPUTS16},
 	{"high_weights", TPU_MATRIX_HIGH_WEIGHTS, TPU_MATRIX_HIGH_WEIGHTS},
 	{0}};
-static const struct tpu_flag activate_flags[] = {
+static const struct sim_flag activate_flags[] = {
 	{"from_buffer", TPU_ACTIVATE_FROM_BUFFER, TPU_ACTIVATE_FROM_BUFFER},
 	{"switch", TPU_ACTIVATE_SWITCH, TPU_ACTIVATE_SWITCH},
 	{"scale", TPU_ACTIVATE_OPERAND, TPU_WITH_OPERAND(TPU_SCALE)},
@@ -32,49 +33,125 @@ static const struct tpu_flag activate_flags[] = {
 	{"average_padded", TPU_ACTIVATE_POOLING, TPU_WITH_POOLING(TPU_POOL_AVERAGE_PADDED)},
 	{0}};
 
-#define FIELD_UB     [TPU_FIELD_UB] = {"ub", 0, 0xffffff}
-#define FIELD_ACC    [TPU_FIELD_ACC] = {"acc", 0, 0xffff}
-#define LENGTH(name) [TPU_FIELD_LENGTH] = {name, 1, 0xffffffff}
+#define MEMBER(m) offsetof(struct tpu_instruction, m), sizeof(((struct tpu_instruction *)NULL)->m)
+#define FIELD(name, m, bytes, low, high)                                                                               \
+	{                                                                                                              \
+		name, true, SIM_NUMBER, NULL, MEMBER(m), bytes, low, high                                              \
+	}
+#define UB                FIELD("ub", ub, 3, 0, 0xffffff)
+#define ACC(name, low)    FIELD(name, acc, 2, low, 0xffff)
+#define LENGTH(name, low) FIELD(name, length, 4, low, UINT32_MAX)
 
-const struct tpu_syntax tpu_syntax_table[TPU_OPCODES] = {
-	{TPU_NOP, "nop", TPU_UNITS, no_flags, {{0}}},
-	{TPU_HALT, "halt", TPU_UNITS, no_flags, {{0}}},
-	{TPU_SYNC, "sync", TPU_UNITS, units, {{0}}},
-	{TPU_SET_CONFIG,
-	 "set_config",
-	 TPU_UNITS,
-	 no_flags,
-	 {[TPU_FIELD_ACC] = {"register", 0, TPU_REGISTERS - 1}, [TPU_FIELD_LENGTH] = {"value", 0, 0xffffffff}}},
-	{TPU_READ_HOST_MEMORY, "read_host_memory", TPU_HOST_IN, no_flags, {FIELD_UB, LENGTH("rows")}},
-	{TPU_WRITE_HOST_MEMORY, "write_host_memory", TPU_HOST_OUT, no_flags, {FIELD_UB, LENGTH("rows")}},
-	{TPU_READ_WEIGHTS,
-	 "read_weights",
-	 TPU_WEIGHTS,
-	 weights_flags,
-	 {[TPU_FIELD_ACC] = {"count", 1, 0xffff}, [TPU_FIELD_LENGTH] = {"first", 0, 0xffffffff}}},
-	{TPU_MATRIX_MULTIPLY, "matrix_multiply", TPU_MATRIX, matrix_flags, {FIELD_UB, FIELD_ACC, LENGTH("rows")}},
-	{TPU_CONVOLVE, "convolve", TPU_MATRIX, matrix_flags, {FIELD_UB, FIELD_ACC, LENGTH("rows")}},
-	{TPU_ACTIVATE, "activate", TPU_ACTIVATION, activate_flags, {FIELD_UB, FIELD_ACC, LENGTH("rows")}},
+static const struct sim_field members[] = {
+	FIELD("opcode", opcode, 1, 0, 0xff),
+	FIELD("flags", flags, 2, 0, 0xffff),
+	UB,
+	ACC("acc", 0),
+	LENGTH("length", 0),
+};
+static const struct sim_slot layout = {.name = "", .n_fields = sizeof members / sizeof *members, .field = members};
+
+static const char *const registers[TPU_REGISTERS] = {
+#define TPU_REGISTER(upper, lower, kind, reset) #lower,
+#include "registers.def"
+#undef TPU_REGISTER
+};
+static const char *const types[] = {"i8", "u8", "i16", "i32"};
+
+static const struct sim_field setting[] = {
+	{"register", false, SIM_NAMED, registers, MEMBER(acc), 2, 0, TPU_REGISTERS - 1},
+	{"value", false, SIM_NUMBER, NULL, MEMBER(length), 4, 0, UINT32_MAX},
+};
+static const struct sim_field transfer[] = {UB, LENGTH("rows", 1)};
+static const struct sim_field weights[] = {ACC("count", 1), LENGTH("first", 0)};
+static const struct sim_field vectors[] = {UB, ACC("acc", 0), LENGTH("rows", 1)};
+
+#define SLOT(name, opcode, fields, flags)                                                                              \
+	{                                                                                                              \
+		name, opcode, sizeof fields / sizeof *fields, fields, flags, NULL                                      \
+	}
+static const struct sim_slot slots[TPU_OPCODES] = {
+	{.name = "nop", .opcode = TPU_NOP},
+	{.name = "halt", .opcode = TPU_HALT},
+	{.name = "sync", .opcode = TPU_SYNC, .flag = units, .flag_noun = "unit"},
+	SLOT("set_config", TPU_SET_CONFIG, setting, NULL),
+	SLOT("read_host_memory", TPU_READ_HOST_MEMORY, transfer, NULL),
+	SLOT("write_host_memory", TPU_WRITE_HOST_MEMORY, transfer, NULL),
+	SLOT("read_weights", TPU_READ_WEIGHTS, weights, weights_flags),
+	SLOT("matrix_multiply", TPU_MATRIX_MULTIPLY, vectors, matrix_flags),
+	SLOT("convolve", TPU_CONVOLVE, vectors, matrix_flags),
+	SLOT("activate", TPU_ACTIVATE, vectors, activate_flags),
 };
 
-const struct tpu_syntax *tpu_syntax_of(int opcode)
+/* A value has the name and the range of its register; an activate from the buffer reads no accumulator. */
+static bool refine(const void *instruction, const struct sim_slot *slot, struct sim_field *field)
 {
-	for (int i = 0; i < TPU_OPCODES; i++)
-		if (tpu_syntax_table[i].opcode == opcode)
-			return &tpu_syntax_table[i];
-	return NULL;
+	const struct tpu_instruction *at = instruction;
+	if (slot->opcode == TPU_ACTIVATE && at->flags & TPU_ACTIVATE_FROM_BUFFER)
+		return field->offset != offsetof(struct tpu_instruction, acc);
+	if (field->offset != offsetof(struct tpu_instruction, length) || slot->opcode != TPU_SET_CONFIG ||
+	    at->acc >= TPU_REGISTERS)
+		return true;
+	field->name = registers[at->acc];
+	switch (tpu_register_kind_of(at->acc)) {
+	case TPU_UNSIGNED:
+		break;
+	case TPU_SIGNED:
+		field->low = INT32_MIN;
+		field->high = INT32_MAX;
+		break;
+	case TPU_FLOAT:
+		field->kind = SIM_FLOAT;
+		break;
+	case TPU_TYPE:
+		field->kind = SIM_NAMED;
+		field->names = types;
+		field->high = TPU_TYPES - 1;
+		break;
+	}
+	return true;
+}
+
+const struct sim_instruction_set tpu_instructions = {
+	.name = "systolic",
+	.page = "docs/tpu-isa.md",
+	.n_slots = TPU_OPCODES,
+	.slot = slots,
+	.instruction_size = sizeof(struct tpu_instruction),
+	.layout = &layout,
+	.opcode = &members[0],
+	.flags = &members[1],
+	.refine = refine,
+};
+
+static const struct sim_slot *slot_of(int opcode)
+{
+	return sim_slot_of(&tpu_instructions, &(struct tpu_instruction){.opcode = (uint8_t)opcode});
 }
 
 const char *tpu_opcode_name(int opcode)
 {
-	const struct tpu_syntax *syntax = tpu_syntax_of(opcode);
-	return syntax ? syntax->name : NULL;
+	const struct sim_slot *slot = slot_of(opcode);
+	return slot ? slot->name : NULL;
 }
 
 enum tpu_unit tpu_unit_of(int opcode)
 {
-	const struct tpu_syntax *syntax = tpu_syntax_of(opcode);
-	return syntax ? syntax->unit : TPU_UNITS;
+	switch (opcode) {
+	case TPU_READ_HOST_MEMORY:
+		return TPU_HOST_IN;
+	case TPU_WRITE_HOST_MEMORY:
+		return TPU_HOST_OUT;
+	case TPU_READ_WEIGHTS:
+		return TPU_WEIGHTS;
+	case TPU_MATRIX_MULTIPLY:
+	case TPU_CONVOLVE:
+		return TPU_MATRIX;
+	case TPU_ACTIVATE:
+		return TPU_ACTIVATION;
+	default:
+		return TPU_UNITS;
+	}
 }
 
 const char *tpu_unit_name(enum tpu_unit unit)
@@ -82,34 +159,7 @@ const char *tpu_unit_name(enum tpu_unit unit)
 	return (unsigned)unit < TPU_UNITS ? units[unit].name : NULL;
 }
 
-bool tpu_field_absent(const struct tpu_syntax *syntax, unsigned flags, enum tpu_field_at at)
+const char *tpu_type_name(enum tpu_type type)
 {
-	bool from_buffer = syntax->opcode == TPU_ACTIVATE && flags & TPU_ACTIVATE_FROM_BUFFER;
-	return !syntax->field[at].name || (from_buffer && at == TPU_FIELD_ACC);
-}
-
-uint32_t tpu_field_get(const struct tpu_instruction *instruction, enum tpu_field_at at)
-{
-	switch (at) {
-	case TPU_FIELD_UB:
-		return instruction->ub;
-	case TPU_FIELD_ACC:
-		return instruction->acc;
-	default:
-		return instruction->length;
-	}
-}
-
-void tpu_field_set(struct tpu_instruction *instruction, enum tpu_field_at at, uint32_t value)
-{
-	switch (at) {
-	case TPU_FIELD_UB:
-		instruction->ub = value;
-		break;
-	case TPU_FIELD_ACC:
-		instruction->acc = (uint16_t)value;
-		break;
-	default:
-		instruction->length = value;
-	}
+	return (unsigned)type < TPU_TYPES ? types[type] : NULL;
 }

@@ -21,7 +21,7 @@ void tpu_rtl_issue_look(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 		wires->sync_pauses = issue->pause >= (uint64_t)rtl->world.config->issue_cycles;
 		return;
 	}
-	const struct tpu_instruction *at = &rtl->world.program->instruction[issue->next];
+	const struct tpu_instruction *at = &tpu_code(rtl->world.program)[issue->next];
 	enum tpu_unit unit = tpu_unit_of(at->opcode);
 	if (at->opcode == TPU_SYNC)
 		wires->awaits = at->flags & busy_units(rtl);
@@ -45,7 +45,7 @@ bool tpu_rtl_issue_clock(struct tpu_rtl_issue *issue, const struct tpu_rtl_wires
 		return issue->pause--;
 	if (!wires->issues)
 		return false;
-	const struct tpu_instruction *at = &world->program->instruction[issue->next];
+	const struct tpu_instruction *at = &tpu_code(world->program)[issue->next];
 	tpu_rtl_begins(world, TPU_ISSUED, issue->next);
 	world->outcome->counter.instructions++;
 	if (at->opcode == TPU_SET_CONFIG)

@@ -61,7 +61,7 @@ static int64_t queue_slots(const struct tpu_rtl_world *world, enum tpu_unit unit
 {
 	int64_t count = 0, most = world->config->queue_instructions;
 	for (int64_t i = 0; i < world->program->count && count < most; i++)
-		count += tpu_unit_of(world->program->instruction[i].opcode) == unit;
+		count += tpu_unit_of(tpu_code(world->program)[i].opcode) == unit;
 	return count ? count : 1;
 }
 
@@ -93,7 +93,7 @@ static void close_machine(struct tpu_rtl *rtl)
 	tpu_rtl_activate_close(&rtl->activate);
 }
 
-int tpu_run_rtl(const struct tpu_config *config, const struct tpu_program *program, const struct tpu_memory *memory,
+int tpu_run_rtl(const struct tpu_config *config, const struct sim_program *program, const struct tpu_memory *memory,
 		const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err)
 {
 	*outcome = (struct tpu_outcome){0};

@@ -64,7 +64,7 @@ struct tpu_rtl_issued tpu_rtl_queue_pop(struct tpu_rtl_queue *queue);
 enum { TPU_RTL_SPANS = TPU_SPENDINGS - TPU_SPENT_NON_MATRIX };
 struct tpu_rtl_world {
 	const struct tpu_config *config;
-	const struct tpu_program *program;
+	const struct sim_program *program;
 	const struct tpu_memory *memory;
 	const struct tpu_watcher *watcher;
 	struct tpu_outcome *outcome;

@@ -41,7 +41,7 @@ static struct tpu_waiting activate_waits(const struct tpu_rtl *rtl)
 static struct tpu_waiting issue_waits(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires)
 {
 	struct tpu_waiting waiting = {.index = rtl->issue.next, .what = TPU_FOR_UNITS, .units = wires->awaits};
-	enum tpu_unit unit = tpu_unit_of(rtl->world.program->instruction[rtl->issue.next].opcode);
+	enum tpu_unit unit = tpu_unit_of(tpu_code(rtl->world.program)[rtl->issue.next].opcode);
 	if (unit < TPU_UNITS) {
 		waiting.what = TPU_FOR_A_QUEUE;
 		waiting.units = 1u << unit;

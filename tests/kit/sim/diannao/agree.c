@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/diannao/diannao/isa/check.h"
+#include "tests/kit/sim/diannao/code.h"
 
 #define NOT_YET UINT64_MAX
 
@@ -55,8 +56,8 @@ static void outcome_free(struct outcome *o)
 struct dn_run diannao_run(const struct diannao_case *c, struct npl_memory *memory)
 {
 	return (struct dn_run){.config = &c->config,
-			       .n_functions = c->program.n_functions,
-			       .function = c->program.function,
+			       .n_functions = c->program.n_constants,
+			       .function = c->function,
 			       .memory = memory,
 			       .size = c->size};
 }
@@ -213,7 +214,7 @@ static bool same_values(const struct diannao_case *c, const struct outcome *a, c
 static bool passes(const struct diannao_case *c, const struct diannao_wish *wish, struct npl_err *err)
 {
 	struct dn_checker checker = {.config = &c->config,
-				     .n_functions = c->program.n_functions,
+				     .n_functions = c->program.n_constants,
 				     .memory_bytes = UINT64_MAX,
 				     .source = "stream"};
 	struct diannao_stream stream;

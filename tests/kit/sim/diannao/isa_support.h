@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "sim/diannao/diannao/isa/check.h"
-#include "sim/diannao/diannao/isa/syntax.h"
+#include "tests/kit/sim/diannao/code.h"
 #include "tests/kit/support.h"
 
 /* Tn 4, so rows of 8 bytes and SB rows of 32; 8 rows in each buffer, of NBout's 4 for sums, of which Tn take 2. */
@@ -30,9 +30,9 @@ static inline struct dn_config dn_isa_machine(void)
 				  .dma_burst_bytes = 32};
 }
 
-static inline struct dn_program dn_isa_program(const char *text)
+static inline struct sim_program dn_isa_program(const char *text)
 {
-	struct dn_program program;
+	struct sim_program program;
 	struct npl_err err = {0};
 	cr_assert_eq(dn_assemble("test.s", text, strlen(text), &program, &err), 0, "%s\n%s", err.msg, text);
 	return program;
@@ -42,14 +42,14 @@ static inline struct dn_program dn_isa_program(const char *text)
 static inline const char *dn_isa_verdict(const struct dn_config *config, uint64_t memory_bytes, const char *text,
 					 struct npl_err *err)
 {
-	struct dn_program program;
+	struct sim_program program;
 	*err = (struct npl_err){0};
 	int rc = dn_assemble("test.s", text, strlen(text), &program, err);
 	if (!rc)
 		rc = dn_program_check(config, memory_bytes, &program, "test.s", err);
 	cr_assert_eq(rc, err->code);
 	cr_assert(rc == 0 || rc == NPL_EINPUT, "%d: %s", rc, err->msg);
-	dn_program_free(&program);
+	sim_program_free(&program);
 	return rc ? err->msg : "";
 }
 
@@ -142,7 +142,7 @@ static inline struct dn_instruction dn_isa_random(uint64_t *rng, int n_functions
 	return out;
 }
 
-static inline uint8_t *dn_isa_encoded(const struct dn_program *program, size_t *n)
+static inline uint8_t *dn_isa_encoded(const struct sim_program *program, size_t *n)
 {
 	uint8_t *bytes;
 	struct npl_err err = {0};
@@ -151,43 +151,46 @@ static inline uint8_t *dn_isa_encoded(const struct dn_program *program, size_t *
 }
 
 /* A program of any instructions and functions, of which the first may be known ones. */
-static inline struct dn_program dn_isa_random_program(uint64_t *rng)
+static inline struct sim_program dn_isa_random_program(uint64_t *rng)
 {
-	struct dn_program program = {.n_functions = (int)test_range(rng, 0, DN_MAX_FUNCTIONS)};
+	enum { KNOWN = 3 };
+	struct sim_program program = {.set = &dn_instructions,
+				      .n_constants = (int)test_range(rng, 0, SIM_MOST_CONSTANTS)};
 	struct npl_err err = {0};
-	struct dn_function room;
 	bool known = test_range(rng, 0, 1);
 	if (known && test_range(rng, 0, 1))
-		program.n_functions = (int)test_range(rng, 1, DN_KNOWN_FUNCTIONS);
-	for (int i = 0; i < program.n_functions; i++) {
-		const char *name = dn_known_functions[(i + 1) % DN_KNOWN_FUNCTIONS];
-		bool is_known = known && i < DN_KNOWN_FUNCTIONS;
-		snprintf(program.function_name[i], 32, "%s", is_known ? name : "");
-		if (!is_known)
-			snprintf(program.function_name[i], 32, "f_%d", i);
+		program.n_constants = (int)test_range(rng, 1, KNOWN);
+	for (int i = 0; i < program.n_constants; i++) {
+		struct dn_function function, room;
+		char name[SIM_CONSTANT_NAME];
+		bool is_known = known && i < KNOWN;
+		snprintf(name, sizeof name, "f_%d", i);
+		if (is_known)
+			snprintf(name, sizeof name, "%s", dn_known_functions[(i + 1) % KNOWN]);
 		for (int k = 0; k < DN_SEGMENTS; k++) {
-			program.function[i].a[k] = (int16_t)dn_isa_number(rng, INT16_MIN, INT16_MAX);
-			program.function[i].b[k] = (int16_t)dn_isa_number(rng, INT16_MIN, INT16_MAX);
+			function.a[k] = (int16_t)dn_isa_number(rng, INT16_MIN, INT16_MAX);
+			function.b[k] = (int16_t)dn_isa_number(rng, INT16_MIN, INT16_MAX);
 		}
 		if (is_known && test_range(rng, 0, 5))
-			program.function[i] = *dn_known_function(name, &room);
+			function = *dn_known_function(name, &room);
+		dn_set_function(&program.constant[i], name, &function);
 	}
 	if (test_range(rng, 0, 1))
 		program.host_address = (uint64_t)dn_isa_number(rng, 0, ((int64_t)1 << DN_ADDRESS_BITS) - 1);
 	if (test_range(rng, 0, 1))
 		program.weight_address = (uint64_t)dn_isa_number(rng, 0, ((int64_t)1 << DN_ADDRESS_BITS) - 1);
 	for (int64_t n = test_range(rng, 0, 60); n > 0; n--) {
-		const struct dn_instruction at = dn_isa_random(rng, program.n_functions);
+		const struct dn_instruction at = dn_isa_random(rng, program.n_constants);
 		cr_assert_eq(dn_program_add(&program, &at, 0, &err), 0);
 	}
 	return program;
 }
 
 /* Text of the program, its binary, and back from both. */
-static inline void dn_isa_round_trip(const struct dn_program *program, uint64_t seed)
+static inline void dn_isa_round_trip(const struct sim_program *program, uint64_t seed)
 {
 	struct npl_err err = {0};
-	struct dn_program again;
+	struct sim_program again;
 	char *text, *text_again;
 	size_t n, n_again;
 	uint8_t *bytes = dn_isa_encoded(program, &n);
@@ -196,7 +199,7 @@ static inline void dn_isa_round_trip(const struct dn_program *program, uint64_t 
 		     (unsigned long long)seed, err.msg, text);
 	uint8_t *bytes_again = dn_isa_encoded(&again, &n_again);
 	cr_assert(n == n_again && !memcmp(bytes, bytes_again, n), "seed %llu:\n%s", (unsigned long long)seed, text);
-	dn_program_free(&again);
+	sim_program_free(&again);
 	free(bytes_again);
 	cr_assert_eq(dn_program_decode("c", bytes, n, &again, &err), 0, "seed %llu: %s", (unsigned long long)seed,
 		     err.msg);
@@ -205,7 +208,7 @@ static inline void dn_isa_round_trip(const struct dn_program *program, uint64_t 
 	cr_assert_eq(dn_disassemble("d", &again, &text_again, &err), 0, "seed %llu: %s", (unsigned long long)seed,
 		     err.msg);
 	cr_assert_str_eq(text, text_again);
-	dn_program_free(&again);
+	sim_program_free(&again);
 	free(bytes_again);
 	free(bytes);
 	free(text);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/q16/q16.h"
+#include "tests/kit/sim/diannao/code.h"
 #include "tests/kit/support.h"
 
 #define BLOCKS      4
@@ -133,15 +134,17 @@ static bool make_values(struct maker *m)
 		const int16_t value = (int16_t)((int16_t)(uint16_t)test_rng(&m->rng) >> (16 - bits));
 		memcpy(c->bytes + i, &value, sizeof value);
 	}
-	c->program.n_functions = (int)draw(m, 0, 3);
-	for (int i = 0; i < c->program.n_functions; i++) {
-		struct dn_function *f = &c->program.function[i];
+	char name[SIM_CONSTANT_NAME];
+	c->program.n_constants = (int)draw(m, 0, 3);
+	for (int i = 0; i < c->program.n_constants; i++) {
+		struct dn_function *f = &c->function[i];
 		*f = one_in(m, 2) ? dn_sigmoid : dn_tanh;
 		for (int s = 0; s < DN_SEGMENTS && one_in(m, 2); s++) {
 			f->a[s] = (int16_t)draw(m, -4000, 4000);
 			f->b[s] = (int16_t)draw(m, -30000, 30000);
 		}
-		snprintf(c->program.function_name[i], sizeof c->program.function_name[i], "f%d", i);
+		snprintf(name, sizeof name, "f%d", i);
+		dn_set_function(&c->program.constant[i], name, f);
 	}
 	return true;
 }
@@ -151,7 +154,7 @@ static bool make_values(struct maker *m)
 static void emit(struct maker *m, struct dn_instruction *at)
 {
 	struct npl_err err;
-	struct dn_program *program = &m->c->program;
+	struct sim_program *program = &m->c->program;
 	if (program->count == DIANNAO_LONGEST)
 		m->failed = true;
 	if (m->failed)
@@ -348,7 +351,7 @@ static void leave(struct maker *m, struct dn_instruction *at, bool must_store)
 	if (!wide)
 		at->nfu.shift = (int16_t)draw(m, -3, 14);
 	if (at->nfu.out == DN_TO_NFU3) {
-		at->nfu.nfu3 = (uint8_t)draw(m, 0, m->c->program.n_functions);
+		at->nfu.nfu3 = (uint8_t)draw(m, 0, m->c->program.n_constants);
 		at->nfu.result_shift = at->nfu.nfu3 ? (int16_t)draw(m, -4, 6) : 0;
 		at->nfu.divisor = add && one_in(m, 3) ? (uint32_t)draw(m, 1, 300) : 0;
 	}
@@ -498,7 +501,7 @@ static void make_program(struct maker *m, const struct diannao_wish *wish)
 	emit(m, &end);
 	c->part[c->parts - 1].count++;
 	if (!m->failed)
-		c->program.instruction[c->program.count - 1].cp = DN_CP_END;
+		dn_code(&c->program)[c->program.count - 1].cp = DN_CP_END;
 }
 
 bool diannao_case_make(struct diannao_case *c, uint64_t seed, const struct diannao_wish *wish)
@@ -520,7 +523,7 @@ bool diannao_case_make(struct diannao_case *c, uint64_t seed, const struct diann
 
 void diannao_case_free(struct diannao_case *c)
 {
-	dn_program_free(&c->program);
+	sim_program_free(&c->program);
 	free(c->bytes);
 	c->bytes = NULL;
 }
@@ -545,7 +548,7 @@ static void next(void *state, struct dn_instruction *instruction)
 	const struct diannao_part *part = &s->c->part[s->part];
 	const int64_t i = part->first + s->at;
 	const uint64_t moved = (uint64_t)(s->time + s->round) * s->c->move[i];
-	*instruction = s->c->program.instruction[i];
+	*instruction = dn_code(&s->c->program)[i];
 	if (instruction->sb.op == DN_LOAD)
 		instruction->sb.address += moved;
 	if (instruction->nbin.op == DN_LOAD)

@@ -9,6 +9,7 @@
 #define TESTS_DIANNAO_PROGRAMS_H
 
 #include "sim/diannao/diannao/isa/engine.h"
+#include "tests/kit/sim/diannao/code.h"
 
 enum diannao_memory {
 	DIANNAO_IDEAL,
@@ -43,8 +44,9 @@ struct diannao_case {
 	struct dn_config config;
 	char memory_name[40], memory_text[300]; /* a preset's, or what is in a file */
 	struct npl_hz memory_clock;             /* that it is opened with */
-	struct dn_program program;
-	struct diannao_part part[DIANNAO_PARTS]; /* all of it, but for repeats */
+	struct sim_program program;
+	struct dn_function function[SIM_MOST_CONSTANTS]; /* the program's */
+	struct diannao_part part[DIANNAO_PARTS];         /* all of it, but for repeats */
 	int parts;
 	int round_first, round_end; /* of the parts that are repeated together, `rounds` times */
 	int64_t rounds;

@@ -6,6 +6,7 @@
 
 #include "liveness.h"
 #include "run.h"
+#include "tests/kit/sim/tpu_v1/code.h"
 
 struct tpu_memory program_memory(const struct program_case *c)
 {
@@ -81,10 +82,10 @@ static bool still_fails(struct program_case *c, bool thorough)
 /* Without instructions at .. at + chunk - 1, if it still fails so. */
 static bool without(struct program_case *c, struct tpu_instruction *kept, int64_t at, int64_t chunk, bool thorough)
 {
-	struct tpu_program *p = &c->program;
+	struct sim_program *p = &c->program;
 	int64_t count = p->count;
 	memcpy(kept, p->instruction, (size_t)count * sizeof *kept);
-	memmove(p->instruction + at, p->instruction + at + chunk, (size_t)(count - at - chunk) * sizeof *kept);
+	memmove(tpu_code(p) + at, tpu_code(p) + at + chunk, (size_t)(count - at - chunk) * sizeof *kept);
 	p->count -= chunk;
 	if (still_fails(c, thorough))
 		return true;
@@ -96,7 +97,7 @@ static bool without(struct program_case *c, struct tpu_instruction *kept, int64_
 /* An instruction that does less, if it still fails so: fewer vectors, fewer tiles, no switch. */
 static bool with_less(struct program_case *c, int64_t at, int way, bool thorough)
 {
-	struct tpu_instruction *in = c->program.instruction + at, before = *in;
+	struct tpu_instruction *in = tpu_code(&c->program) + at, before = *in;
 	enum tpu_unit unit = tpu_unit_of(in->opcode);
 	bool weights = unit == TPU_WEIGHTS, steps = unit == TPU_MATRIX || unit == TPU_ACTIVATION;
 	if (unit == TPU_UNITS)
@@ -115,7 +116,7 @@ static bool with_less(struct program_case *c, int64_t at, int way, bool thorough
 
 void program_shrink(struct program_case *c, bool thorough, int trials)
 {
-	struct tpu_program *p = &c->program;
+	struct sim_program *p = &c->program;
 	struct tpu_instruction *kept = malloc((size_t)p->count * sizeof *kept);
 	bool progress = kept;
 	for (int64_t first = p->count / 2; progress; first = 2) {

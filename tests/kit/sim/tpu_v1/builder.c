@@ -3,6 +3,7 @@
  * See builder.h. */
 #include "builder.h"
 
+#include "tests/kit/sim/tpu_v1/code.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -37,7 +37,7 @@ struct builder {
 	struct builder_mood mood;
 	int64_t row_bytes, buffer_rows, host_bytes;
 	int64_t tile_rows, table_rows, tables; /* of weight memory: tiles from row 0, then tables */
-	struct tpu_program program;
+	struct sim_program program;
 	struct tpu_registers registers; /* as the next instruction finds them */
 	uint16_t *row_touched;  /* (buffer_rows) bit 2u: unit u has read it, 2u + 1: written, since its last sync */
 	uint16_t *byte_touched; /* (host_bytes) likewise */

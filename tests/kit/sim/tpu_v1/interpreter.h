@@ -15,7 +15,7 @@
 
 struct interpreter {
 	const struct tpu_config *config;
-	const struct tpu_program *program;
+	const struct sim_program *program;
 	struct tpu_memory memory; /* borrowed: buffer and host memory are what the program leaves */
 	int64_t width;            /* bytes of a row of the buffer */
 	struct tpu_registers set;
@@ -353,7 +353,7 @@ static inline void interpreter_find_weights(struct interpreter *p)
 {
 	int64_t tiles = 0, tables = 0;
 	for (int64_t i = 0; i < p->program->count; i++) {
-		const struct tpu_instruction *at = &p->program->instruction[i];
+		const struct tpu_instruction *at = &tpu_code(p->program)[i];
 		for (uint32_t k = 0; at->opcode == TPU_READ_WEIGHTS && k < at->acc; k++)
 			if (at->flags & TPU_WEIGHTS_PARAMETERS)
 				p->table[tables++] = at->length + 8 * k;
@@ -364,7 +364,7 @@ static inline void interpreter_find_weights(struct interpreter *p)
 
 /* Ready to run a program that has passed the check; all is at reset but the memories, which are as given. */
 static inline void interpreter_open(struct interpreter *p, const struct tpu_config *config,
-				    const struct tpu_program *program, const struct tpu_memory *memory)
+				    const struct sim_program *program, const struct tpu_memory *memory)
 {
 	const size_t rows = (size_t)config->rows, columns = (size_t)config->columns;
 	size_t most = 1;
@@ -374,7 +374,7 @@ static inline void interpreter_open(struct interpreter *p, const struct tpu_conf
 				  .width = config->rows > config->columns ? config->rows : config->columns,
 				  .set = tpu_reset_registers(config->rows, config->columns)};
 	for (int64_t i = 0; i < program->count; i++)
-		most += program->instruction[i].opcode == TPU_READ_WEIGHTS ? program->instruction[i].acc : 0u;
+		most += tpu_code(program)[i].opcode == TPU_READ_WEIGHTS ? tpu_code(program)[i].acc : 0u;
 	p->accumulator = calloc((size_t)config->accumulator_rows * columns, sizeof *p->accumulator);
 	p->tile = calloc(most, sizeof *p->tile);
 	p->table = calloc(most, sizeof *p->table);
@@ -398,7 +398,7 @@ static inline void interpreter_close(struct interpreter *p)
 static inline void interpreter_run(struct interpreter *p)
 {
 	for (int64_t i = 0; i < p->program->count; i++) {
-		const struct tpu_instruction *at = &p->program->instruction[i];
+		const struct tpu_instruction *at = &tpu_code(p->program)[i];
 		int64_t overflows = p->overflows, saturations = p->saturations;
 		switch (at->opcode) {
 		case TPU_SET_CONFIG:

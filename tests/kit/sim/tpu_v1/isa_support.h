@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "sim/systolic/tpu_v1/isa/check.h"
-#include "sim/systolic/tpu_v1/isa/syntax.h"
+#include "tests/kit/sim/tpu_v1/code.h"
 #include "tests/kit/support.h"
 
 /* 6 x 4 cells, 64 buffer rows of 6 bytes, 32 accumulator rows, 100 weight rows of 4 bytes. */
@@ -31,9 +31,9 @@ static inline struct tpu_config test_isa_machine(void)
 				   .link_bytes_per_second = 1e9};
 }
 
-static inline struct tpu_program test_isa_program(const char *text)
+static inline struct sim_program test_isa_program(const char *text)
 {
-	struct tpu_program program;
+	struct sim_program program;
 	struct npl_err err = {0};
 	cr_assert_eq(tpu_assemble("test.s", text, strlen(text), &program, &err), 0, "%s\n%s", err.msg, text);
 	return program;
@@ -43,38 +43,37 @@ static inline struct tpu_program test_isa_program(const char *text)
 static inline const char *test_isa_verdict(const struct tpu_config *config, const struct tpu_memory *memory,
 					   const char *text, struct npl_err *err)
 {
-	struct tpu_program program = test_isa_program(text);
+	struct sim_program program = test_isa_program(text);
 	*err = (struct npl_err){0};
 	int rc = tpu_program_check(config, &program, memory, "test.s", err);
 	cr_assert_eq(rc, err->code);
 	cr_assert(rc == 0 || rc == NPL_EINPUT, "%d: %s", rc, err->msg);
-	tpu_program_free(&program);
+	sim_program_free(&program);
 	return rc ? err->msg : "";
 }
 
 /* Any instruction that is one: often at the ends of its ranges. */
 static inline struct tpu_instruction test_isa_random(uint64_t *rng)
 {
-	const struct tpu_syntax *syntax = &tpu_syntax_table[test_range(rng, 0, TPU_OPCODES - 1)];
-	struct tpu_instruction out = {.opcode = syntax->opcode};
+	const struct sim_slot *slot = &tpu_instructions.slot[test_range(rng, 0, TPU_OPCODES - 1)];
+	struct tpu_instruction out = {.opcode = (uint8_t)slot->opcode};
+	struct sim_field field;
 	unsigned taken = 0;
-	for (const struct tpu_flag *f = syntax->flags; f->name; f++)
+	for (const struct sim_flag *f = slot->flag; f && f->name; f++)
 		if (test_range(rng, 0, 2) == 0 && !(taken & f->mask)) {
 			taken |= f->mask;
 			out.flags |= f->bits;
 		}
-	if (syntax->opcode == TPU_SYNC && !out.flags)
+	if (slot->opcode == TPU_SYNC && !out.flags)
 		out.flags = (uint16_t)test_range(rng, 1, 31);
-	for (enum tpu_field_at i = 0; i < TPU_FIELDS; i++) {
-		const struct tpu_field *field = &syntax->field[i];
-		uint32_t value = (uint32_t)test_range(rng, field->low, field->high);
+	for (int i = 0; i < slot->n_fields; i++) {
+		const bool has = sim_field_of(&tpu_instructions, &out, slot, i, &field);
+		int64_t value = test_range(rng, field.low, field.high);
 		if (test_range(rng, 0, 3) == 0)
-			value = test_range(rng, 0, 1) ? field->low : field->high;
-		if (!tpu_field_absent(syntax, out.flags, i))
-			tpu_field_set(&out, i, value);
+			value = test_range(rng, 0, 1) ? field.low : field.high;
+		if (has)
+			sim_field_set(&out, &field, value);
 	}
-	if (syntax->opcode == TPU_SET_CONFIG && tpu_register_kind_of(out.acc) == TPU_TYPE)
-		out.length %= TPU_TYPES;
 	return out;
 }
 

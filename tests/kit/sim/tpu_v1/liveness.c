@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-struct liveness liveness_start(const struct tpu_config *config, const struct tpu_program *program,
+struct liveness liveness_start(const struct tpu_config *config, const struct sim_program *program,
 			       int32_t (*order)[TPU_UNITS])
 {
 	return (struct liveness){.queue_instructions = config->queue_instructions,
@@ -17,7 +17,7 @@ struct liveness liveness_start(const struct tpu_config *config, const struct tpu
 
 static const struct tpu_instruction *head(const struct liveness *live, enum tpu_unit unit)
 {
-	return live->program->instruction + live->order[live->started[unit]][unit];
+	return tpu_code(live->program) + live->order[live->started[unit]][unit];
 }
 
 static bool overlap(const struct tpu_instruction *a, const struct tpu_instruction *b)
@@ -38,7 +38,7 @@ static bool held(const struct liveness *live, enum tpu_unit unit, enum tpu_unit 
 	if (!uses_accumulators(in))
 		return false;
 	for (int64_t i = live->started[other]; i < live->issued[other]; i++) {
-		const struct tpu_instruction *earlier = live->program->instruction + live->order[i][other];
+		const struct tpu_instruction *earlier = tpu_code(live->program) + live->order[i][other];
 		if (earlier < in && uses_accumulators(earlier) && overlap(earlier, in))
 			return true;
 	}
@@ -58,7 +58,7 @@ static enum liveness_need weights_need(const struct liveness *live)
 	if (!live->items_left && started == live->issued[TPU_WEIGHTS])
 		return LIVENESS_NOTHING;
 	int64_t at = live->items_left ? started - 1 : started;
-	if (live->program->instruction[live->order[at][TPU_WEIGHTS]].flags & TPU_WEIGHTS_PARAMETERS)
+	if (tpu_code(live->program)[live->order[at][TPU_WEIGHTS]].flags & TPU_WEIGHTS_PARAMETERS)
 		return live->tables_sent - live->tables_switched < live->parameter_tables ? LIVENESS_NOTHING
 											  : LIVENESS_TABLE_ROOM;
 	return live->tiles_sent - popped(live) < live->fifo_tiles ? LIVENESS_NOTHING : LIVENESS_TILE_ROOM;
@@ -88,7 +88,7 @@ static void step_weights(struct liveness *live)
 {
 	if (!live->items_left)
 		live->items_left = head(live, TPU_WEIGHTS)->acc, live->started[TPU_WEIGHTS]++;
-	bool tables = live->program->instruction[live->order[live->started[TPU_WEIGHTS] - 1][TPU_WEIGHTS]].flags &
+	bool tables = tpu_code(live->program)[live->order[live->started[TPU_WEIGHTS] - 1][TPU_WEIGHTS]].flags &
 		      TPU_WEIGHTS_PARAMETERS;
 	(*(tables ? &live->tables_sent : &live->tiles_sent))++;
 	live->items_left--;
@@ -122,7 +122,7 @@ bool liveness_room(const struct liveness *live, enum tpu_unit unit)
 
 bool liveness_issue(struct liveness *live, int64_t index)
 {
-	const struct tpu_instruction *in = live->program->instruction + index;
+	const struct tpu_instruction *in = tpu_code(live->program) + index;
 	enum tpu_unit unit = tpu_unit_of(in->opcode);
 	for (int u = 0; u < TPU_UNITS; u++)
 		if ((in->opcode == TPU_HALT || (in->opcode == TPU_SYNC && in->flags >> u & 1)) &&
@@ -143,7 +143,7 @@ bool liveness_issue(struct liveness *live, int64_t index)
 	return true;
 }
 
-int64_t liveness_stuck_at(const struct tpu_config *config, const struct tpu_program *program)
+int64_t liveness_stuck_at(const struct tpu_config *config, const struct sim_program *program)
 {
 	static int32_t order[LIVENESS_MOST_INSTRUCTIONS][TPU_UNITS];
 	struct liveness live = liveness_start(config, program, order);

@@ -13,7 +13,7 @@ enum { LIVENESS_MOST_INSTRUCTIONS = 4096 };
 
 struct liveness {
 	int64_t queue_instructions, fifo_tiles, parameter_tables;
-	const struct tpu_program *program; /* borrowed; issued up to `next` */
+	const struct sim_program *program; /* borrowed; issued up to `next` */
 	int32_t (*order)[TPU_UNITS];       /* borrowed, LIVENESS_MOST_INSTRUCTIONS: each unit's instructions */
 	int64_t issued[TPU_UNITS], started[TPU_UNITS];
 	int64_t items_left; /* tiles or tables of the read_weights that has started */
@@ -21,7 +21,7 @@ struct liveness {
 };
 
 /* Nothing issued. */
-struct liveness liveness_start(const struct tpu_config *config, const struct tpu_program *program,
+struct liveness liveness_start(const struct tpu_config *config, const struct sim_program *program,
 			       int32_t (*order)[TPU_UNITS]);
 /* Issues instruction `index`, the next of the program, and lets every unit do what it can. False: it cannot issue. */
 bool liveness_issue(struct liveness *live, int64_t index);
@@ -41,6 +41,6 @@ enum liveness_need liveness_need_of(const struct liveness *live, enum tpu_unit u
 bool liveness_room(const struct liveness *live, enum tpu_unit unit);
 
 /* Index of the instruction at which a whole program's issue is stuck for ever; -1: it ends. */
-int64_t liveness_stuck_at(const struct tpu_config *config, const struct tpu_program *program);
+int64_t liveness_stuck_at(const struct tpu_config *config, const struct sim_program *program);
 
 #endif

@@ -10,13 +10,14 @@
 #include <string.h>
 
 #include "sim/systolic/tpu_v1/isa/engine.h"
+#include "tests/kit/sim/tpu_v1/code.h"
 #include "tests/kit/support.h"
 
 enum { TEST_EVENTS = 1 << 14 };
 
 struct test_machine {
 	struct tpu_config config;
-	struct tpu_program program;
+	struct sim_program program;
 	struct tpu_memory memory;
 	uint8_t *weights, *given_buffer, *given_host; /* memory as it was given, and the weights as bytes to fill */
 	struct tpu_happened event[TEST_EVENTS];
@@ -67,7 +68,7 @@ static inline struct test_machine *test_open(struct tpu_config config, size_t ho
 
 static inline void test_close(struct test_machine *m)
 {
-	tpu_program_free(&m->program);
+	sim_program_free(&m->program);
 	free(m->memory.buffer);
 	free(m->weights);
 	free(m->memory.host);

@@ -102,7 +102,7 @@ static void activate_step(const struct rules *r, struct step *s, const struct tp
 static void fill_step(struct rules *r, int64_t i, const struct tpu_registers *g, int64_t *tiles, int64_t *tables)
 {
 	const struct tpu_config *m = &r->c->config;
-	const struct tpu_instruction *in = r->c->program.instruction + i;
+	const struct tpu_instruction *in = tpu_code(&r->c->program) + i;
 	struct step *s = r->step + i;
 	uint64_t useful = g->value[TPU_REG_USEFUL_CELLS];
 	wide bytes = (wide)in->length * g->value[TPU_REG_HOST_ROW_BYTES];
@@ -137,14 +137,14 @@ static void fill_step(struct rules *r, int64_t i, const struct tpu_registers *g,
 
 static void fill_steps(struct rules *r)
 {
-	const struct tpu_program *p = &r->c->program;
+	const struct sim_program *p = &r->c->program;
 	struct tpu_registers g = tpu_reset_registers(r->c->config.rows, r->c->config.columns);
 	int64_t tiles = 0, tables = 0;
 	for (int64_t i = 0; i < p->count; i++) {
 		struct step *s = r->step + i;
-		s->unit = tpu_unit_of(p->instruction[i].opcode);
-		if (p->instruction[i].opcode == TPU_SET_CONFIG)
-			g.value[p->instruction[i].acc] = p->instruction[i].length;
+		s->unit = tpu_unit_of(tpu_code(p)[i].opcode);
+		if (tpu_code(p)[i].opcode == TPU_SET_CONFIG)
+			g.value[tpu_code(p)[i].acc] = tpu_code(p)[i].length;
 		if (s->unit == TPU_UNITS)
 			continue;
 		s->before = r->units[s->unit] ? r->of_unit[s->unit][r->units[s->unit] - 1] : -1;
@@ -157,7 +157,7 @@ static int64_t transfers_of(const struct rules *r)
 {
 	int64_t n = 0;
 	for (int64_t i = 0; i < r->units[TPU_WEIGHTS]; i++)
-		n += r->c->program.instruction[r->of_unit[TPU_WEIGHTS][i]].acc;
+		n += tpu_code(&r->c->program)[r->of_unit[TPU_WEIGHTS][i]].acc;
 	return n;
 }
 
@@ -168,7 +168,7 @@ static void fill_transfers(const struct rules *r, struct program_transfer *trans
 	int64_t tiles = 0, tables = 0;
 	for (int64_t n = 0; n < r->units[TPU_WEIGHTS]; n++) {
 		int64_t i = r->of_unit[TPU_WEIGHTS][n];
-		const struct tpu_instruction *in = &r->c->program.instruction[i];
+		const struct tpu_instruction *in = &tpu_code(&r->c->program)[i];
 		bool table = in->flags & TPU_WEIGHTS_PARAMETERS;
 		uint64_t bytes = (uint64_t)((table ? 8 : m->rows) * m->columns);
 		for (uint64_t k = 0; k < in->acc; k++) {
@@ -194,7 +194,7 @@ static bool arrivals_rule(struct rules *r, const struct program_transfer *transf
 	*tiles = 0;
 	for (int64_t n = 0; n < r->units[TPU_WEIGHTS]; n++) {
 		int64_t i = r->of_unit[TPU_WEIGHTS][n];
-		const struct tpu_instruction *in = &r->c->program.instruction[i];
+		const struct tpu_instruction *in = &tpu_code(&r->c->program)[i];
 		bool table = in->flags & TPU_WEIGHTS_PARAMETERS;
 		r->begun[i] = transfer->begun;
 		for (uint32_t k = 0; k < in->acc; k++, transfer++) {
@@ -324,11 +324,11 @@ static void mark(struct rules *r, uint64_t first, uint64_t end, unsigned char as
 static bool issue_rule(struct rules *r)
 {
 	const struct tpu_config *m = &r->c->config;
-	const struct tpu_program *p = &r->c->program;
+	const struct sim_program *p = &r->c->program;
 	int64_t before[TPU_UNITS] = {0};
 	uint64_t look = 0;
 	for (int64_t i = 0; i < p->count; i++) {
-		const struct tpu_instruction *in = p->instruction + i;
+		const struct tpu_instruction *in = tpu_code(p) + i;
 		enum tpu_unit u = r->step[i].unit;
 		unsigned units = in->opcode == TPU_SYNC ? in->flags : in->opcode == TPU_HALT ? 31 : 0;
 		uint64_t issue = look, input = look, raw = look, output = look;
@@ -407,14 +407,14 @@ static bool counter_rule(struct rules *r)
 {
 	const struct tpu_counters *k = &r->run->outcome.counter;
 	const struct tpu_config *m = &r->c->config;
-	const struct tpu_program *p = &r->c->program;
+	const struct sim_program *p = &r->c->program;
 	uint64_t kinds[KINDS] = {0}, cells = (uint64_t)(m->rows * m->columns);
 	struct tpu_counters e = {.instructions = (uint64_t)p->count};
 	for (uint64_t t = 0; t < r->run->outcome.cycles; t++)
 		kinds[r->cycle_kind[t]]++;
 	for (int64_t i = 0; i < p->count; i++) {
 		const struct step *s = r->step + i;
-		const struct tpu_instruction *in = p->instruction + i;
+		const struct tpu_instruction *in = tpu_code(p) + i;
 		e.useful_macs += s->useful;
 		e.unused_macs += s->enters * cells - s->useful;
 		e.accumulator_writes += s->enters;

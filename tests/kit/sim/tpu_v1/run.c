@@ -20,18 +20,18 @@ static const char *const happening_names[TPU_HAPPENINGS] = {
 	[TPU_TILE_SHIFTED] = "tile shifted",
 };
 
-static int64_t count_items(const struct tpu_program *program, bool tables)
+static int64_t count_items(const struct sim_program *program, bool tables)
 {
 	int64_t count = 0;
 	for (int64_t i = 0; i < program->count; i++)
-		if (program->instruction[i].opcode == TPU_READ_WEIGHTS &&
-		    !(program->instruction[i].flags & TPU_WEIGHTS_PARAMETERS) == !tables)
-			count += program->instruction[i].acc;
+		if (tpu_code(program)[i].opcode == TPU_READ_WEIGHTS &&
+		    !(tpu_code(program)[i].flags & TPU_WEIGHTS_PARAMETERS) == !tables)
+			count += tpu_code(program)[i].acc;
 	return count;
 }
 
 /* How many indices a kind of event can have. */
-static int64_t indices(const struct tpu_program *program, int kind)
+static int64_t indices(const struct sim_program *program, int kind)
 {
 	switch (kind) {
 	case TPU_TILE_PUSHED:
@@ -144,11 +144,11 @@ static struct program_result activate_result(const struct tpu_instruction *in, c
 /* What each instruction writes, from the registers as it finds them. */
 static void find_results(struct program_run *run)
 {
-	const struct tpu_program *program = &run->c->program;
+	const struct sim_program *program = &run->c->program;
 	int64_t row_bytes = tpu_row_bytes(&run->c->config);
 	struct tpu_registers r = tpu_reset_registers(run->c->config.rows, run->c->config.columns);
 	for (int64_t i = 0; i < program->count; i++) {
-		const struct tpu_instruction *in = program->instruction + i;
+		const struct tpu_instruction *in = tpu_code(program) + i;
 		struct program_result *result = run->result + i;
 		if (in->opcode == TPU_SET_CONFIG)
 			r.value[in->acc] = in->length;
@@ -306,7 +306,7 @@ static bool same_retirement(const struct program_run *a, const struct program_ru
 			    size_t n)
 {
 	for (int64_t i = 0; i < a->c->program.count; i++) {
-		int once = tpu_unit_of(a->c->program.instruction[i].opcode) < TPU_UNITS;
+		int once = tpu_unit_of(tpu_code(&a->c->program)[i].opcode) < TPU_UNITS;
 		if (a->retired[i] != once || b->retired[i] != once) {
 			snprintf(why, n, "instruction %lld retired %d and %d times, expected %d", (long long)i,
 				 a->retired[i], b->retired[i], once);
@@ -336,7 +336,7 @@ static bool same_faults(const struct program_run *a, const struct program_run *b
 
 static bool adds_up(const struct program_run *run, char *why, size_t n)
 {
-	const struct tpu_program *program = &run->c->program;
+	const struct sim_program *program = &run->c->program;
 	return program_spans_add_up(run->spans, program, &run->outcome, why, n) &&
 	       program_faults_add_up(run->faults, program, &run->outcome, why, n);
 }

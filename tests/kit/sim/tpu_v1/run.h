@@ -11,7 +11,7 @@
 #include "spans.h"
 #include "stimulus.h"
 
-typedef int program_engine(const struct tpu_config *config, const struct tpu_program *program,
+typedef int program_engine(const struct tpu_config *config, const struct sim_program *program,
 			   const struct tpu_memory *memory, const struct tpu_watcher *watcher,
 			   struct tpu_outcome *outcome, struct npl_err *err);
 

@@ -80,19 +80,19 @@ static bool can_follow(const struct tpu_spent *span, const struct tpu_spent *bef
 	return !before || span->from > end || span->what != before->what || span->instruction != before->instruction;
 }
 
-static bool right_instruction(const struct tpu_spent *span, const struct tpu_program *program)
+static bool right_instruction(const struct tpu_spent *span, const struct sim_program *program)
 {
 	if (span->what != TPU_SPENT_ACTIVE && span->what != TPU_SPENT_WEIGHT_STALL &&
 	    span->what != TPU_SPENT_WEIGHT_SHIFT)
 		return span->instruction == -1;
 	if (span->instruction < 0 || span->instruction >= program->count)
 		return false;
-	const struct tpu_instruction *in = program->instruction + span->instruction;
+	const struct tpu_instruction *in = tpu_code(program) + span->instruction;
 	return tpu_unit_of(in->opcode) == TPU_MATRIX &&
 	       (span->what == TPU_SPENT_ACTIVE || in->flags & TPU_MATRIX_SWITCH);
 }
 
-bool program_spans_add_up(const struct program_spans stream[PROGRAM_STREAMS], const struct tpu_program *program,
+bool program_spans_add_up(const struct program_spans stream[PROGRAM_STREAMS], const struct sim_program *program,
 			  const struct tpu_outcome *outcome, char *why, size_t n)
 {
 	const struct tpu_counters *k = &outcome->counter;
@@ -125,12 +125,12 @@ bool program_spans_add_up(const struct program_spans stream[PROGRAM_STREAMS], co
 	return false;
 }
 
-bool program_faults_add_up(const struct tpu_faults *faults, const struct tpu_program *program,
+bool program_faults_add_up(const struct tpu_faults *faults, const struct sim_program *program,
 			   const struct tpu_outcome *outcome, char *why, size_t n)
 {
 	struct tpu_faults sum = {0, 0};
 	for (int64_t i = 0; i < program->count; i++) {
-		enum tpu_unit unit = tpu_unit_of(program->instruction[i].opcode);
+		enum tpu_unit unit = tpu_unit_of(tpu_code(program)[i].opcode);
 		sum.overflows += faults[i].overflows;
 		sum.saturations += faults[i].saturations;
 		if (unit == TPU_ACTIVATION || faults[i].overflows + faults[i].saturations == 0)

@@ -24,10 +24,10 @@ bool program_spans_same(const struct program_spans a[PROGRAM_STREAMS], const str
 			char *why, size_t n);
 /* Whether they are as long as can be, in order, share out the cycles, are of instructions that there are, and add up to the
  * counters. */
-bool program_spans_add_up(const struct program_spans stream[PROGRAM_STREAMS], const struct tpu_program *program,
+bool program_spans_add_up(const struct program_spans stream[PROGRAM_STREAMS], const struct sim_program *program,
 			  const struct tpu_outcome *outcome, char *why, size_t n);
 /* Whether they are at instructions that can have them, and add up to those of the outcome. */
-bool program_faults_add_up(const struct tpu_faults *faults, const struct tpu_program *program,
+bool program_faults_add_up(const struct tpu_faults *faults, const struct sim_program *program,
 			   const struct tpu_outcome *outcome, char *why, size_t n);
 
 /* "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-9 i1, idle 9-14, raw 9-13": cycles from - to, instructions, stream after

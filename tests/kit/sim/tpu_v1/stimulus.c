@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "actions.h"
+#include "tests/kit/sim/tpu_v1/code.h"
 
 static int64_t one_of(uint64_t *rng, const int64_t *list, int64_t count)
 {
@@ -227,7 +228,7 @@ static void act(struct builder *b)
 	case 3:
 		b->block_rows = action_matrix(b, -1, b->mood.most_vectors, builder_chance(b, 50));
 		if (!b->stuck)
-			b->block = b->program.instruction[b->program.count - 1].acc;
+			b->block = tpu_code(&b->program)[b->program.count - 1].acc;
 		break;
 	case 4:
 	case 5:
@@ -259,22 +260,22 @@ static int write_program(struct builder *b, int64_t actions, struct npl_err *err
 	return 0;
 }
 
-static int insert(struct tpu_program *program, int64_t at, struct tpu_instruction in, struct npl_err *err)
+static int insert(struct sim_program *program, int64_t at, struct tpu_instruction in, struct npl_err *err)
 {
 	int rc = tpu_program_add(program, in, 0, err);
 	if (rc)
 		return rc;
-	memmove(program->instruction + at + 1, program->instruction + at,
-		(size_t)(program->count - 1 - at) * sizeof *program->instruction);
-	program->instruction[at] = in;
+	struct tpu_instruction *code = tpu_code(program);
+	memmove(code + at + 1, code + at, (size_t)(program->count - 1 - at) * sizeof *code);
+	code[at] = in;
 	return 0;
 }
 
 /* The first instruction from `at` on, around the end, that `unit` executes; -1: none. */
-static int64_t find(const struct tpu_program *p, int64_t at, enum tpu_unit unit)
+static int64_t find(const struct sim_program *p, int64_t at, enum tpu_unit unit)
 {
 	for (int64_t i = 0; i < p->count; i++, at = (at + 1) % p->count)
-		if (tpu_unit_of(p->instruction[at].opcode) == unit)
+		if (tpu_unit_of(tpu_code(p)[at].opcode) == unit)
 			return at;
 	return -1;
 }
@@ -283,7 +284,7 @@ static int64_t find(const struct tpu_program *p, int64_t at, enum tpu_unit unit)
  * with the tile for it behind a sync. Not always fatal. */
 static int get_stuck(struct builder *b, struct npl_err *err)
 {
-	struct tpu_program *p = &b->program;
+	struct sim_program *p = &b->program;
 	int64_t from = builder_range(b, 0, p->count - 1), at = find(p, from, TPU_WEIGHTS), last = p->count - 1;
 	int64_t pass = find(p, from, TPU_MATRIX);
 	bool tables = builder_chance(b, 40);
@@ -296,15 +297,15 @@ static int get_stuck(struct builder *b, struct npl_err *err)
 	case 0:
 		if (at < 0)
 			return 0;
-		more = p->instruction[at];
-		p->instruction[at] = (struct tpu_instruction){.opcode = TPU_NOP};
+		more = tpu_code(p)[at];
+		tpu_code(p)[at] = (struct tpu_instruction){.opcode = TPU_NOP};
 		return builder_chance(b, 80) ? insert(p, builder_range(b, at, last), more, err) : 0;
 	case 1:
 		return insert(p, from, more, err);
 	default:
-		if (pass < 0 || p->instruction[pass].flags & TPU_MATRIX_SWITCH)
+		if (pass < 0 || tpu_code(p)[pass].flags & TPU_MATRIX_SWITCH)
 			return insert(p, last, more, err);
-		p->instruction[pass].flags |= TPU_MATRIX_SWITCH;
+		tpu_code(p)[pass].flags |= TPU_MATRIX_SWITCH;
 		more = (struct tpu_instruction){.opcode = TPU_READ_WEIGHTS, .acc = 1};
 		int rc = insert(p, last, more, err);
 		more = (struct tpu_instruction){.opcode = TPU_SYNC, .flags = (uint16_t)builder_range(b, 1, 31)};
@@ -348,7 +349,7 @@ int program_case_make(struct program_case *c, uint64_t seed, const struct progra
 
 void program_case_free(struct program_case *c)
 {
-	tpu_program_free(&c->program);
+	sim_program_free(&c->program);
 	free(c->buffer);
 	free(c->weights);
 	free(c->host);

@@ -11,7 +11,7 @@
 struct program_case {
 	uint64_t seed;
 	struct tpu_config config;
-	struct tpu_program program;
+	struct sim_program program;
 	uint8_t *buffer, *weights, *host;
 	size_t buffer_bytes, weight_bytes, host_bytes;
 	int64_t stuck_at; /* the instruction at which issue waits for ever; -1: the program ends */

@@ -8,6 +8,7 @@
  * In the notes "i3" is instruction 3, and [a, b) the cycles from a on and before b. */
 #include "worked.h"
 
+#include "tests/kit/sim/tpu_v1/code.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -539,6 +540,6 @@ bool program_works(int index, program_engine *engine, const char **name, char *w
 		snprintf(why, n, "%.200s", err.msg);
 	ok = ok && program_run(&run, engine, &c, false) && as_expected(w, &run, why, n);
 	program_run_free(&run);
-	tpu_program_free(&c.program);
+	sim_program_free(&c.program);
 	return ok;
 }

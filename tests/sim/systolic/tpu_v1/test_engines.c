@@ -97,7 +97,7 @@ Test(tpu_engines, syncs_take_their_time_and_no_more)
 		make(&c, seed, &(struct program_wish){0});
 		c.config.sync_cycles = (int64_t)takes[seed % 3];
 		for (int64_t i = 0; i < c.program.count; i++)
-			syncs += c.program.instruction[i].opcode == TPU_SYNC;
+			syncs += tpu_code(&c.program)[i].opcode == TPU_SYNC;
 		expect_agreement(&c);
 		cr_assert(program_run(&run, tpu_run_fast, &c, true));
 		const struct tpu_counters *k = &run.outcome.counter;
@@ -210,11 +210,11 @@ Test(tpu_engines, a_sync_that_the_check_can_do_without_changes_nothing)
 		make(&c, seed, &(struct program_wish){0});
 		uint64_t rng = seed;
 		int64_t at = test_range(&rng, 0, c.program.count - 1), tries = c.program.count;
-		while (c.program.instruction[at].opcode != TPU_SYNC && --tries > 0)
+		while (tpu_code(&c.program)[at].opcode != TPU_SYNC && --tries > 0)
 			at = (at + 1) % c.program.count;
 		cr_assert(program_run(&a, tpu_run_fast, &c, false));
-		if (c.program.instruction[at].opcode == TPU_SYNC)
-			c.program.instruction[at] = (struct tpu_instruction){.opcode = TPU_NOP};
+		if (tpu_code(&c.program)[at].opcode == TPU_SYNC)
+			tpu_code(&c.program)[at] = (struct tpu_instruction){.opcode = TPU_NOP};
 		struct tpu_memory memory = program_memory(&c);
 		bool valid = !tpu_program_check(&c.config, &c.program, &memory, "program", &err);
 		refused += !valid;
@@ -249,10 +249,10 @@ Test(tpu_engines, a_watcher_ends_the_run)
 		make(&c, seed, &(struct program_wish){0});
 		struct tpu_memory memory = program_memory(&c);
 		struct stop stop = {0};
-		while (tpu_unit_of(c.program.instruction[stop.at].opcode) == TPU_UNITS && stop.at + 1 < c.program.count)
+		while (tpu_unit_of(tpu_code(&c.program)[stop.at].opcode) == TPU_UNITS && stop.at + 1 < c.program.count)
 			stop.at++;
 		struct tpu_watcher watcher = {.retired = stop_at, .context = &stop};
-		bool any = tpu_unit_of(c.program.instruction[stop.at].opcode) < TPU_UNITS;
+		bool any = tpu_unit_of(tpu_code(&c.program)[stop.at].opcode) < TPU_UNITS;
 		for (int engine = 0; engine < 2 && any; engine++) {
 			struct tpu_outcome outcome = {0};
 			struct npl_err err = {0};
@@ -353,7 +353,7 @@ static void count_program(struct mix *mix, const struct program_case *c)
 {
 	struct tpu_registers g = tpu_reset_registers(c->config.rows, c->config.columns);
 	for (int64_t i = 0; i < c->program.count; i++) {
-		const struct tpu_instruction *in = c->program.instruction + i;
+		const struct tpu_instruction *in = tpu_code(&c->program) + i;
 		mix->opcode[in->opcode]++;
 		if (in->opcode == TPU_SET_CONFIG)
 			g.value[in->acc] = in->length;

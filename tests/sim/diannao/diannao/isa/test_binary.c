@@ -3,9 +3,10 @@
  * The binary form of DianNao's programs. What the program promises: instructions lie in their 64 bytes, header and functions in theirs,
  * as docs/diannao-isa.md says; and of any bytes the decoder makes a program that encodes to them again, or says in one line what is
  * wrong and what was expected. */
+#include "tests/kit/sim/diannao/code.h"
 #include "tests/kit/sim/diannao/isa_support.h"
 
-enum { HEADER = 40, FUNCTION = 96 };
+enum { FORMER = 40, HEADER = FORMER + 16 + 64, FUNCTION = 96 };
 
 static const struct dn_instruction example = {
 	.cp = DN_CP_END,
@@ -25,18 +26,20 @@ Test(diannao_isa_binary, bytes_of_a_program)
 		2, 2, 0xcc, 0xdd, 0xee, 0xff, 0,    0,    8,    10,   11,   12,          /* NBOUT */
 		1, 1, 1,    2,    2,    1,    0,    0xfe, 0xff, 0x34, 0x12, 0,  0, 1, 0, /* NFU */
 	};
-	static const uint8_t header[HEADER] = {'D', 'I', 'A', 'N', 'N',  'A', 'O', 0, 1, 0, 0,    0,    2,    0,
-					       0,   0,   1,   0,   0,    0,   0,   0, 0, 0, 0x0d, 0xf0, 0xad, 0x0b,
-					       0,   0,   0,   0,   0xff, 0,   0,   0, 0, 0, 0,    0};
-	struct dn_program program = {.n_functions = 2,
-				     .function_name = {"F", "a_rather_long_name_of_31_letter"},
-				     .host_address = 0x0badf00d,
-				     .weight_address = 255};
+	uint8_t header[HEADER] = {'N', 'P', 'U', 'L', 'A',  'B',  '\n', 0,    1, 0, 0, 0, 2,    0, 0, 0, 1, 0, 0, 0,
+				  0,   0,   0,   0,   0x0d, 0xf0, 0xad, 0x0b, 0, 0, 0, 0, 0xff, 0, 0, 0, 0, 0, 0, 0};
+	struct sim_program program = {.set = &dn_instructions,
+				      .n_constants = 2,
+				      .constant = {{.name = "F"}, {.name = "a_rather_long_name_of_31_letter"}},
+				      .host_address = 0x0badf00d,
+				      .weight_address = 255};
+	memcpy(header + FORMER, "diannao", 7);
+	memcpy(header + FORMER + 16, "diannao", 7);
 	struct npl_err err = {0};
 	size_t n;
 	for (int i = 0; i < DN_SEGMENTS; i++) {
-		program.function[0].a[i] = (int16_t)(-1 - i);
-		program.function[0].b[i] = (int16_t)(256 + i);
+		program.constant[0].value[i] = (int16_t)(-1 - i);
+		program.constant[0].value[DN_SEGMENTS + i] = (int16_t)(256 + i);
 	}
 	cr_assert_eq(dn_program_add(&program, &example, 7, &err), 0);
 	uint8_t *bytes = dn_isa_encoded(&program, &n);
@@ -50,12 +53,8 @@ Test(diannao_isa_binary, bytes_of_a_program)
 	cr_assert_str_eq((char *)bytes + HEADER + FUNCTION, "a_rather_long_name_of_31_letter");
 	cr_assert_arr_eq(bytes + HEADER + 2 * FUNCTION, instruction, sizeof instruction);
 	free(bytes);
-	dn_program_free(&program);
-	int sum = 0;
-	for (int s = 0; s < DN_SLOTS; s++)
-		for (int i = 0; i < dn_slots[s].n_fields; i++)
-			sum += dn_slots[s].field[i].bytes;
-	cr_assert_eq(sum, DN_INSTRUCTION_BYTES);
+	sim_program_free(&program);
+	cr_assert_eq(sim_instruction_bytes(&dn_instructions), DN_INSTRUCTION_BYTES);
 }
 
 /* Cell `column` of a row "| a | b | c |", without blanks around it and the mark of what is not in the paper. */
@@ -72,7 +71,7 @@ static void cell_of(const char *row, int column, char *cell, size_t n)
 }
 
 /* "NOP, -, READ \xe2\x80\xa0" against a field's names, or "0 to 1" against its range. */
-static void check_values(const struct dn_field *field, char *cell)
+static void check_values(const struct sim_field *field, char *cell)
 {
 	char range[64], *word = cell;
 	snprintf(range, sizeof range, "%lld to %lld", (long long)field->low, (long long)field->high);
@@ -102,10 +101,10 @@ Test(diannao_isa_binary, fields_are_those_of_the_document)
 	row = strchr(strchr(row, '\n') + 1, '\n') + 1;
 	int byte = 0;
 	for (int s = 0; s < DN_SLOTS; s++)
-		for (int i = 0; i < dn_slots[s].n_fields; i++, row = strchr(row, '\n') + 1) {
-			const struct dn_field *field = &dn_slots[s].field[i];
+		for (int i = 0; i < dn_instructions.slot[s].n_fields; i++, row = strchr(row, '\n') + 1) {
+			const struct sim_field *field = &dn_instructions.slot[s].field[i];
 			cell_of(row, 0, cell, sizeof cell);
-			cr_assert_str_eq(cell, dn_slots[s].name);
+			cr_assert_str_eq(cell, dn_instructions.slot[s].name);
 			cell_of(row, 1, cell, sizeof cell);
 			cr_assert_str_eq(cell, field->name);
 			cell_of(row, 2, cell, sizeof cell);
@@ -122,11 +121,11 @@ Test(diannao_isa_binary, fields_are_those_of_the_document)
 
 static void refuse_binary(const uint8_t *bytes, size_t n, const char *says)
 {
-	struct dn_program program;
+	struct sim_program program;
 	struct npl_err err = {0};
 	cr_assert_eq(dn_program_decode("f.bin", bytes, n, &program, &err), NPL_EINPUT, "%s", says);
 	cr_assert(!strncmp(err.msg, "f.bin: ", 7) && strstr(err.msg, says), "expected '%s' in: %s", says, err.msg);
-	cr_assert(program.count == 0 && !program.instruction && !program.n_functions);
+	cr_assert(program.count == 0 && !program.instruction && !program.n_constants);
 }
 
 /* What is not a binary, by each of its parts. */
@@ -136,15 +135,18 @@ Test(diannao_isa_binary, malformed_binaries)
 		int at, value;
 		const char *says;
 	} cases[] = {
-		{0, 'd', "not a program of DianNao, which begins with the letters DIANNAO"},
-		{7, 1, "not a program of DianNao"},
-		{8, 2, "version 2 of the binary form, expected 1"},
-		{12, 17, "17 functions, expected at most 16"},
-		{12, 1, "expected 40 of header, 1 functions of 96 bytes and 2 instructions of 64"},
-		{16, 3, "360 bytes, expected 40 of header, 2 functions of 96 bytes and 3 instructions of 64"},
+		{0, 'n', "the last instruction is cut off: 440 bytes without a header, expected a multiple of 64"},
+		{7, 1, "without a header"},
+		{8, 2, "version 2 of binary programs, expected 1"},
+		{12, 17, "17 constants, expected at most 16"},
+		{12, 1, "expected 120 of header, 1 constants of 96 bytes and 2 instructions of 64"},
+		{16, 3, "440 bytes, expected 120 of header, 2 constants of 96 bytes and 3 instructions of 64"},
 		{23, 0x80, "9223372036854775810 instructions"},
 		{30, 1, "host memory at byte 281474976710656"},
 		{38, 1, "weights at 281474976710656, expected less than 2^48"},
+		{FORMER, 'D', "a program for the driver Diannao, expected one for diannao"},
+		{FORMER + 9, 1, "the names of instruction set and machine in the header"},
+		{HEADER - 1, 1, "the names of instruction set and machine in the header"},
 		{HEADER, '1', "the name of function 1 is '1', expected at most 31 letters"},
 		{HEADER, 0, "the name of function 1 is '',"},
 		{HEADER, 'G', "functions 1 and 2 are both named G"},
@@ -154,13 +156,14 @@ Test(diannao_isa_binary, malformed_binaries)
 		{HEADER + 2 * FUNCTION + 1, 7, "instruction 0: SB: READ OP is 7, expected 0 (NOP), 1 (LOAD), 2 (READ)"},
 		{HEADER + 2 * FUNCTION + 2, 2, "SB: REUSE is 2, expected 0 to 1"},
 		{HEADER + 2 * FUNCTION + 37, 1, "NBOUT: READ OP is 1, expected 0 (NOP), 2 (READ)"},
-		{HEADER + 2 * FUNCTION + 53, 3, "NFU: NFU-3 OP is function 3, expected one of the program's 2"},
-		{HEADER + 2 * FUNCTION + 53, 17, "NFU: NFU-3 OP is 17, expected 0 to 16"},
+		{HEADER + 2 * FUNCTION + 53, 3, "NFU: NFU-3 OP is number 3, expected one of the program's 2"},
+		{HEADER + 2 * FUNCTION + 53, 17, "NFU: NFU-3 OP is number 17, expected one of the program's 2"},
 		{HEADER + 2 * FUNCTION + 55, 2, "NFU: OUTPUT END is 2, expected 0 to 1"},
 		{HEADER + 2 * FUNCTION + 60, 1, "NFU: divisor is 65537, expected 0 to 65536"},
 		{HEADER + 2 * FUNCTION + 64 + 3, 1, "instruction 1: SB: ADDRESS is 1, expected 0: READ OP is NOP"},
 	};
-	struct dn_program program = {.n_functions = 2, .function_name = {"F", "G"}};
+	struct sim_program program = {
+		.set = &dn_instructions, .n_constants = 2, .constant = {{.name = "F"}, {.name = "G"}}};
 	const struct dn_instruction end = {.cp = DN_CP_END};
 	struct npl_err err = {0};
 	size_t n;
@@ -168,7 +171,7 @@ Test(diannao_isa_binary, malformed_binaries)
 	dn_program_add(&program, &end, 0, &err);
 	uint8_t *bytes = dn_isa_encoded(&program, &n);
 	cr_assert_eq(n, HEADER + 2 * FUNCTION + 2 * DN_INSTRUCTION_BYTES);
-	dn_program_free(&program);
+	sim_program_free(&program);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		uint8_t old = bytes[cases[i].at];
 		bytes[cases[i].at] = (uint8_t)cases[i].value;
@@ -179,13 +182,44 @@ Test(diannao_isa_binary, malformed_binaries)
 	refuse_binary(bytes, n, "the name of function 1 is 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'");
 	memset(bytes + HEADER + 1, 0, 31);
 	cr_assert_eq(dn_program_decode("f.bin", bytes, n, &program, &err), 0, "%s", err.msg);
-	dn_program_free(&program);
-	for (size_t less = 0; less < n; less++)
+	sim_program_free(&program);
+	for (size_t less = 1; less < n; less++)
 		refuse_binary(bytes, less,
-			      less < 8        ? "not a program of DianNao"
+			      less < 8        ? "the last instruction is cut off: "
 			      : less < HEADER ? "cut off: "
-					      : " bytes, expected 40 of header");
+					      : " bytes, expected 120 of header");
 	free(bytes);
+}
+
+/* Files of the first binary form, which had a header of DianNao's own, and instructions without any. */
+Test(diannao_isa_binary, former_binaries)
+{
+	struct sim_program program = {.set = &dn_instructions,
+				      .n_constants = 2,
+				      .constant = {{.name = "F"}, {.name = "G"}},
+				      .host_address = 64,
+				      .weight_address = 4096};
+	struct npl_err err = {0};
+	size_t n, n_again;
+	cr_assert_eq(dn_program_add(&program, &example, 0, &err), 0);
+	uint8_t *bytes = dn_isa_encoded(&program, &n), *former = calloc(1, n);
+	sim_program_free(&program);
+	cr_assert(former);
+	memcpy(former, bytes, FORMER);
+	memcpy(former, "DIANNAO", 8);
+	memcpy(former + FORMER, bytes + HEADER, n - HEADER);
+	cr_assert_eq(dn_program_decode("f.bin", former, n - HEADER + FORMER, &program, &err), 0, "%s", err.msg);
+	uint8_t *again = dn_isa_encoded(&program, &n_again);
+	cr_assert(n == n_again && !memcmp(bytes, again, n));
+	sim_program_free(&program);
+	const struct dn_instruction end = {.cp = DN_CP_END};
+	sim_encode(&dn_instructions, &end, former);
+	cr_assert_eq(dn_program_decode("f.bin", former, DN_INSTRUCTION_BYTES, &program, &err), 0, "%s", err.msg);
+	cr_assert(program.count == 1 && dn_code(&program)->cp == DN_CP_END && !program.n_constants);
+	sim_program_free(&program);
+	free(bytes);
+	free(former);
+	free(again);
 }
 
 /* Damaged bytes: refused, or a program of just these bytes. */
@@ -194,12 +228,15 @@ Test(diannao_isa_binary, any_binary)
 	int refused = 0;
 	for (uint64_t seed = 1; seed <= 20000; seed++) {
 		uint64_t rng = seed;
-		struct dn_program program = dn_isa_random_program(&rng);
+		struct sim_program program = dn_isa_random_program(&rng);
 		struct npl_err err = {0};
 		size_t n, n_again;
 		uint8_t *bytes = dn_isa_encoded(&program, &n);
-		dn_program_free(&program);
-		bytes[test_range(&rng, 0, (int64_t)n - 1)] ^= (uint8_t)(1 << test_range(&rng, 0, 7));
+		sim_program_free(&program);
+		int64_t at = test_range(&rng, 0, (int64_t)n - 1);
+		if (at >= FORMER + 16 && at < HEADER) /* the machine's name, which is no part of the program */
+			at %= FORMER;
+		bytes[at] ^= (uint8_t)(1 << test_range(&rng, 0, 7));
 		int rc = dn_program_decode("f.bin", bytes, n, &program, &err);
 		if (rc) {
 			refused++;
@@ -210,7 +247,7 @@ Test(diannao_isa_binary, any_binary)
 			cr_assert(n == n_again && !memcmp(bytes, again, n), "seed %llu", (unsigned long long)seed);
 			free(again);
 		}
-		dn_program_free(&program);
+		sim_program_free(&program);
 		free(bytes);
 	}
 	cr_assert(refused > 4000 && refused < 16000, "%d", refused);
@@ -219,7 +256,7 @@ Test(diannao_isa_binary, any_binary)
 /* What is no instruction has neither text nor binary. */
 Test(diannao_isa_binary, no_text)
 {
-	struct dn_program program = {0};
+	struct sim_program program = {0};
 	const struct dn_instruction nothing = {0}, bad = {.sb = {.op = DN_LOAD}},
 				    far = {.sb = {DN_READ, 0, 8, UINT64_MAX}};
 	struct npl_err err = {0};
@@ -232,10 +269,10 @@ Test(diannao_isa_binary, no_text)
 	cr_assert(!strncmp(err.msg, "d: instruction 1: SB: SIZE is 0, expected", 41), "%s", err.msg);
 	cr_assert_null(text);
 	cr_assert_eq(dn_program_encode(&program, &bytes, &n, &err), NPL_EINPUT);
-	cr_assert(!strncmp(err.msg, "instruction 1: SB: SIZE is 0, expected", 38), "%s", err.msg);
+	cr_assert(!strncmp(err.msg, "the program: instruction 1: SB: SIZE is 0, expected", 51), "%s", err.msg);
 	cr_assert_null(bytes);
-	program.instruction[1] = far;
+	dn_code(&program)[1] = far;
 	cr_assert_eq(dn_program_encode(&program, &bytes, &n, &err), NPL_EINPUT);
 	cr_assert(strstr(err.msg, "SB: ADDRESS is -1, expected 0 to 281474976710655"), "%s", err.msg);
-	dn_program_free(&program);
+	sim_program_free(&program);
 }

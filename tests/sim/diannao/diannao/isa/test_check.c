@@ -3,6 +3,7 @@
  * The check of a program before it runs on DianNao. What the program promises: each rule of docs/diannao-isa.md refuses the first
  * program beyond it, naming the instruction, what is wrong and what was expected, and takes the last one within it; hostile
  * numbers overflow nothing; and of two instructions that touch the same bytes of memory just those are refused that nothing orders. */
+#include "tests/kit/sim/diannao/code.h"
 #include "tests/kit/sim/diannao/isa_support.h"
 
 /* The machine has rows of 8 bytes, SB rows of 32, 8 of each, two indices of sums and four rows for results. */
@@ -406,13 +407,13 @@ Test(diannao_isa_check, without_lines)
 		{{.nfu = {.nfu2 = 3}}, "NFU: NFU-2 OP is 3, expected 0 (NOP), 1 (ADD), 2 (MAX)"},
 		{{.nfu = {.in = 3}}, "NFU: NFU-2 IN is 3, expected 0 (RESET), 1 (NBOUT), 2 (KEEP)"},
 		{{.nfu = {.out = 3}}, "NFU: NFU-2 OUT is 3, expected 0 (KEEP), 1 (NBOUT), 2 (NFU3)"},
-		{{.nfu = {.nfu3 = 1}}, "NFU: NFU-3 OP is function 1, expected one of the program's 0"},
+		{{.nfu = {.nfu3 = 1}}, "NFU: NFU-3 OP is number 1, expected one of the program's 0"},
 		{{.nfu = {.begin = 2}}, "NFU: OUTPUT BEGIN is 2, expected 0 to 1"},
 		{{.nfu = {.divisor = 65537}}, "NFU: divisor is 65537, expected 0 to 65536"},
 	};
 	const struct dn_config config = dn_isa_machine();
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct dn_program program = {0};
+		struct sim_program program = {0};
 		const struct dn_instruction nothing = {0}, end = {.cp = DN_CP_END};
 		struct npl_err err = {0};
 		dn_program_add(&program, &nothing, 0, &err);
@@ -421,7 +422,7 @@ Test(diannao_isa_check, without_lines)
 		cr_assert_eq(dn_program_check(&config, UINT64_MAX, &program, "f.bin", &err), NPL_EINPUT, "case %zu", i);
 		cr_assert(!strncmp(err.msg, "f.bin: instruction 1: ", 22) && strstr(err.msg, cases[i].says),
 			  "expected '%s' in: %s", cases[i].says, err.msg);
-		dn_program_free(&program);
+		sim_program_free(&program);
 	}
 }
 
@@ -436,9 +437,9 @@ struct moved {
 
 /* The small machine doing `steps` random things in a few bytes of memory; the first that nothing orders behind another is in
  * *refused, or -1. */
-static struct dn_program random_order(uint64_t *rng, int steps, int64_t *refused)
+static struct sim_program random_order(uint64_t *rng, int steps, int64_t *refused)
 {
-	struct dn_program program = {0};
+	struct sim_program program = {0};
 	struct npl_err err;
 	struct moved moved[64];
 	int n = 0;
@@ -499,7 +500,7 @@ Test(diannao_isa_check, order_by_pairs)
 		int64_t refused;
 		char where[40];
 		struct npl_err err = {0};
-		struct dn_program program = random_order(&rng, (int)test_range(&rng, 1, 25), &refused);
+		struct sim_program program = random_order(&rng, (int)test_range(&rng, 1, 25), &refused);
 		int rc = dn_program_check(&config, UINT64_MAX, &program, "p", &err);
 		snprintf(where, sizeof where, "p: instruction %lld: ", (long long)refused);
 		if (refused < 0)
@@ -510,7 +511,7 @@ Test(diannao_isa_check, order_by_pairs)
 				  "seed %llu: expected %s in: %s", (unsigned long long)seed, where, err.msg);
 		good += refused < 0;
 		bad += refused >= 0;
-		dn_program_free(&program);
+		sim_program_free(&program);
 	}
 	cr_assert(good > 3000 && bad > 3000, "%d good, %d bad", good, bad);
 }
@@ -550,13 +551,13 @@ Test(diannao_isa_check, long_streams)
 Test(diannao_isa_check, bytes_written)
 {
 	uint64_t first, end;
-	struct dn_program program = dn_isa_program(SB8 IN8 "SB READ,0,0,256\n" END);
+	struct sim_program program = dn_isa_program(SB8 IN8 "SB READ,0,0,256\n" END);
 	dn_program_written(&program, &first, &end);
 	cr_assert(first == end && dn_program_memory(&program) == 1088);
-	dn_program_free(&program);
+	sim_program_free(&program);
 	program = dn_isa_program(POOL "NBOUT NOP,STORE,900,16 | " RESULT GO_ON RESULT ALL
 				      "NBOUT NOP,STORE,0,8 | " RESULT ALL "NBOUT NOP,STORE,500,8 | " RESULT END);
 	dn_program_written(&program, &first, &end);
 	cr_assert(first == 0 && end == 916 && dn_program_memory(&program) == 1088);
-	dn_program_free(&program);
+	sim_program_free(&program);
 }

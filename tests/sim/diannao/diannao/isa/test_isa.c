@@ -5,6 +5,7 @@
  * in one line what is wrong and what was expected. */
 #include "tests/kit/sim/diannao/isa_support.h"
 
+#include "tests/kit/sim/diannao/code.h"
 #include "tests/kit/sim/diannao/fixture.h"
 
 Test(diannao_isa, text_and_binary_and_back)
@@ -12,10 +13,10 @@ Test(diannao_isa, text_and_binary_and_back)
 	int instructions = 0;
 	for (uint64_t seed = 1; seed <= 2000; seed++) {
 		uint64_t rng = seed;
-		struct dn_program program = dn_isa_random_program(&rng);
+		struct sim_program program = dn_isa_random_program(&rng);
 		dn_isa_round_trip(&program, seed);
 		instructions += (int)program.count;
-		dn_program_free(&program);
+		sim_program_free(&program);
 	}
 	cr_assert(instructions > 50000, "%d", instructions);
 }
@@ -32,27 +33,27 @@ Test(diannao_isa, least_text)
 		"NBIN READ,1,0,0,0,0,0 | NBOUT READ,WRITE,0,0 | NFU NOP,MAX,NBOUT,NBOUT,TANH,0,0\n",
 	};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-		struct dn_program program = dn_isa_program(texts[i]);
+		struct sim_program program = dn_isa_program(texts[i]);
 		struct npl_err err = {0};
 		char *text;
 		cr_assert_eq(dn_disassemble("a", &program, &text, &err), 0, "%s", err.msg);
 		cr_assert_str_eq(text, texts[i]);
 		free(text);
-		dn_program_free(&program);
+		sim_program_free(&program);
 	}
 	/* In another order, or beside one that is not used, they do. */
-	struct dn_program program = dn_isa_program(texts[3]);
+	struct sim_program program = dn_isa_program(texts[3]);
 	struct npl_err err = {0};
 	char *text;
-	cr_assert(program.n_functions == 2 && !strcmp(program.function_name[0], "TANH") &&
-		  !memcmp(&program.function[1], &dn_sigmoid, sizeof dn_sigmoid));
-	program.instruction[0].nfu.nfu3 = 0;
-	program.instruction[0].nfu.result_shift = 0;
+	cr_assert(program.n_constants == 2 && !strcmp(program.constant[0].name, "TANH") &&
+		  !memcmp(program.constant[1].value, &dn_sigmoid, sizeof dn_sigmoid));
+	dn_code(&program)[0].nfu.nfu3 = 0;
+	dn_code(&program)[0].nfu.result_shift = 0;
 	cr_assert_eq(dn_disassemble("a", &program, &text, &err), 0, "%s", err.msg);
 	cr_assert(!strncmp(text, ".function TANH 0,-1024 5,-1003 ", 31), "%s", text);
 	cr_assert_null(strstr(text, ".function SIGMOID"), "%s", text);
 	free(text);
-	dn_program_free(&program);
+	sim_program_free(&program);
 }
 
 /* The same program, written in other ways. */
@@ -69,31 +70,46 @@ Test(diannao_isa, ways_of_writing)
 		"512,-1 # why\r\nSB LOAD , 0x1,0x10000,\t1024\r\n"
 		"NFU MULT,ADD,RESET,NFU3,HALF,0,0 divisor = 3 shift=-2|NBOUT NOP,STORE,8192,8|CP NOP|NBIN LOAD,0,0,0,0,4096,16|"
 		"SB READ,0,0,64;no blank\n.weights 0x10000\n.host 4096#\nCP END";
-	struct dn_program expected = dn_isa_program(plain), program = dn_isa_program(other);
+	struct sim_program expected = dn_isa_program(plain), program = dn_isa_program(other);
 	size_t n, n_other;
 	uint8_t *a = dn_isa_encoded(&expected, &n), *b = dn_isa_encoded(&program, &n_other);
 	cr_assert_eq(n, n_other);
 	cr_assert_arr_eq(a, b, n);
 	cr_assert_eq(expected.count, 3);
-	const struct dn_instruction *at = &expected.instruction[1];
+	const struct dn_instruction *at = &dn_code(&expected)[1];
 	cr_assert(at->nfu.nfu1 == DN_MULT && at->nfu.nfu3 == 1 && at->nfu.shift == -2 && at->nfu.divisor == 3);
 	cr_assert(at->nbout.write == DN_STORE && at->nbout.address == 8192 && at->nbin.size == 16 &&
 		  at->sb.op == DN_READ);
 	cr_assert(expected.line[0] == 4 && expected.line[2] == 6 && program.line[2] == 8);
-	cr_assert(expected.function[0].b[15] == -1 && expected.host_address == 4096 &&
+	cr_assert(expected.constant[0].value[31] == -1 && expected.host_address == 4096 &&
 		  expected.weight_address == 65536);
 	free(a);
 	free(b);
-	dn_program_free(&expected);
-	dn_program_free(&program);
+	sim_program_free(&expected);
+	sim_program_free(&program);
+	/* By name, in any order; what is left out is 0, and what stands by its place comes first. */
+	expected = dn_isa_program("SB READ,0,0,64 | NBIN LOAD,0,2,0,6,4096,16 | NBOUT NOP,STORE,8192,8 | "
+				  "NFU MULT,ADD,RESET,NFU3,NONE,0,1 shift=-2\nCP END\n");
+	program = dn_isa_program(".machine diannao\ndefine ROW 16 ; bytes\n"
+				 "SB size=0x40 read_op=READ | NBIN LOAD stride=2 stride_end=6 size=ROW address = 4096 |"
+				 "NBOUT write_op=STORE size=8 address=8192 | NFU shift=-2 nfu_1_op=MULT nfu_2_op=ADD "
+				 "nfu_2_out=NFU3 output_end=1\nCP op=END\n");
+	a = dn_isa_encoded(&expected, &n);
+	b = dn_isa_encoded(&program, &n_other);
+	cr_assert_eq(n, n_other);
+	cr_assert_arr_eq(a, b, n);
+	free(a);
+	free(b);
+	sim_program_free(&expected);
+	sim_program_free(&program);
 	program = dn_isa_program("# nothing\n\n");
 	cr_assert_eq(program.count, 0);
-	dn_program_free(&program);
+	sim_program_free(&program);
 	struct dn_function relu;
 	program = dn_isa_program("NBIN READ,1,0,0,0,0,0|NBOUT NOP,STORE,0,8|NFU NOP,ADD,RESET,NFU3,RELU,0,0");
 	cr_assert(dn_clip(0, INT16_MAX, &relu));
-	cr_assert(!memcmp(&program.function[0], &relu, sizeof relu) && !strcmp(program.function_name[0], "RELU"));
-	dn_program_free(&program);
+	cr_assert(!memcmp(program.constant[0].value, &relu, sizeof relu) && !strcmp(program.constant[0].name, "RELU"));
+	sim_program_free(&program);
 }
 
 #define WORD_100 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggggggggghhhhhhhhhhiiiiiiiiiijjjjjjjjjj"
@@ -108,23 +124,23 @@ Test(diannao_isa, what_the_assembler_refuses)
 		{"CP END\nSBB LOAD,0,0,32", "there is no slot 'SBB'", "nearest is 'SB'"},
 		{"sb LOAD,0,0,32", "there is no slot 'sb'", "nearest is 'SB'"},
 		{"CP END | CP NOP", "CP: a second one", "each slot once"},
-		{"CP END |", "no slot at the end of the line", "expected CP, SB, NBIN, NBOUT or NFU"},
-		{"CP END || CP NOP", "no slot here", "expected CP, SB"},
-		{"| CP END", "no slot here", "expected CP, SB"},
-		{", CP END", "no slot here", "expected CP, SB"},
+		{"CP END |", "no slot at the end of the line", "expected a name"},
+		{"CP END || CP NOP", "no slot here", "expected a name"},
+		{"| CP END", "no slot here", "expected a name"},
+		{", CP END", "no slot here", "expected a name"},
 		{"CP", "CP: no OP", "expected OP"},
 		{"CP STOP", "CP: there is no OP 'STOP'; expected NOP", "or END"},
-		{"CP END END", "CP: 'END'", "expected '|' or the end of the line"},
-		{"CP END,1", "CP: one value too many", "expected OP"},
-		{"CP END = 1", "'='", "expected '|' or the end"},
+		{"CP END END", "CP: 'END' is one value too many", "expected OP"},
+		{"CP END,1", "CP: '1' is one value too many", "expected OP"},
+		{"CP END = 1", "CP: 'END='", "expected OP"},
+		{"CP = END", "CP: no OP", "expected OP"},
 		{"SB", "SB: no READ OP", "expected READ OP,REUSE,ADDRESS,SIZE"},
 		{"SB LAOD,0,0,32", "SB: there is no READ OP 'LAOD'", "expected NOP, LOAD or READ"},
-		{"SB LOAD,0,0", "SB: 3 values", "expected READ OP,REUSE,ADDRESS,SIZE"},
-		{"SB LOAD", "SB: 1 value,", "expected READ OP,REUSE,ADDRESS,SIZE"},
-		{"SB LOAD 0,0,32", "SB: 1 value,", "expected READ OP,REUSE,ADDRESS,SIZE"},
-		{"SB LOAD,0,0,32,1", "SB: one value too many", "expected READ OP,REUSE,ADDRESS,SIZE"},
-		{"SB LOAD,,0,32", "SB: no REUSE", "expected READ OP,REUSE,ADDRESS,SIZE"},
-		{"SB LOAD,0,0,|CP END", "SB: no SIZE", "expected READ OP,REUSE,ADDRESS,SIZE"},
+		{"SB LOAD,0,0", "SB: no SIZE", "expected READ OP,REUSE,ADDRESS,SIZE"},
+		{"SB LOAD", "SB: no REUSE", "expected READ OP,REUSE,ADDRESS,SIZE"},
+		{"SB LOAD,0,0,32,1", "SB: '1' is one value too many", "expected READ OP,REUSE,ADDRESS,SIZE"},
+		{"SB LOAD,,0,32", "SB: no REUSE behind ','", "expected READ OP,REUSE,ADDRESS,SIZE"},
+		{"SB LOAD,0,0,|CP END", "SB: no SIZE behind ','", "expected READ OP,REUSE,ADDRESS,SIZE"},
 		{"SB LOAD,2,0,32", "SB: REUSE is '2'", "whole number from 0 to 1"},
 		{"SB LOAD,0,-1,32", "SB: ADDRESS is '-1'", "from 0 to 281474976710655"},
 		{"SB LOAD,0,281474976710656,32", "SB: ADDRESS is '281474976710656'", "from 0 to 281474976710655"},
@@ -133,12 +149,12 @@ Test(diannao_isa, what_the_assembler_refuses)
 		{"SB LOAD,0,0,1.5", "SB: SIZE is '1.5'", "whole number"},
 		{"SB LOAD,0,0,0x", "SB: SIZE is '0x'", "whole number"},
 		{"SB LOAD,0,0,ROWS", "SB: SIZE is 'ROWS'", "whole number"},
-		{"SB LOAD,0,0,32 shift=1", "SB: 'shift'", "expected '|' or the end"},
-		{"NBIN READ,1,0,0,0,0", "NBIN: 6 values",
+		{"SB LOAD,0,0,32 shift=1", "SB: 'shift='", "expected READ OP,REUSE,ADDRESS,SIZE"},
+		{"NBIN READ,1,0,0,0,0", "NBIN: no SIZE",
 		 "expected READ OP,REUSE,STRIDE,STRIDE BEGIN,STRIDE END,ADDRESS,SIZE"},
 		{"NBOUT LOAD,WRITE,0,0", "NBOUT: there is no READ OP 'LOAD'", "expected NOP or READ"},
 		{"NBOUT READ,READ,0,0", "NBOUT: there is no WRITE OP 'READ'", "expected NOP"},
-		{"NFU MULT,ADD,RESET,NFU3,NONE,0", "NFU: 6 values",
+		{"NFU MULT,ADD,RESET,NFU3,NONE,0", "NFU: no OUTPUT END",
 		 "expected NFU-1 OP,NFU-2 OP,NFU-2 IN,NFU-2 OUT,NFU-3 OP,OUTPUT BEGIN,OUTPUT END"},
 		{"NFU MUL,ADD,RESET,NFU3,NONE,0,0", "there is no NFU-1 OP 'MUL'", "nearest is 'MULT'"},
 		{"NFU MULT,MUX,RESET,NFU3,NONE,0,0", "there is no NFU-2 OP 'MUX'", "nearest is 'MAX'"},
@@ -148,22 +164,35 @@ Test(diannao_isa, what_the_assembler_refuses)
 		 "nearest is 'SIGMOID' (.function makes others)"},
 		{".function FUN " PAIRS_15 "1,0\nNFU MULT,ADD,RESET,NFU3,FUNN,0,0", "no NFU-3 OP 'FUNN'",
 		 "nearest is 'FUN'"},
+		{"SB read_op=LOAD reuse=1 size=32 size=32", "SB: size= is there twice", "expected READ OP"},
+		{"SB LOAD read_op=LOAD", "SB: read_op= is there twice", "expected READ OP"},
+		{"SB size=32 LOAD size=32", "SB: size= is there twice", "expected READ OP"},
+		{"SB read_op=LOAD READ", "SB: 'READ' is one value too many", "expected READ OP"},
+		{"SB read_op=LAOD", "SB: there is no READ OP 'LAOD'", "expected NOP, LOAD or READ"},
+		{"SB READ_OP=LOAD", "SB: 'READ_OP='", "expected READ OP"},
+		{"SB read_op=LOAD size=", "SB: size= without a value", "expected size=VALUE"},
+		{"SB read_op=LOAD size= reuse=1", "SB: size= without a value", "expected size=VALUE"},
+		{"define X 1\ndefine X 2", "'X' is defined already, on line 1", "another name"},
+		{"define BIG 4294967296\nSB LOAD,0,0,BIG", "SB: SIZE is 'BIG' ('4294967296')", "whole number"},
+		{"CP END\n.machine diannao", ".machine", "expected it before all else and once"},
+		{".machine", ".machine without a name", "expected one"},
 		{"NFU NOP,NOP,RESET,KEEP,NONE,0,2", "NFU: OUTPUT END is '2'", "from 0 to 1"},
-		{"NFU NOP,NOP,RESET,KEEP,NONE,0,0 shift", "NFU: shift without a value", "expected shift=NUMBER"},
-		{"NFU NOP,NOP,RESET,KEEP,NONE,0,0 shift=", "NFU: shift is ''", "from -32768 to 32767"},
+		{"NFU NOP,NOP,RESET,KEEP,NONE,0,0 shift", "NFU: 'shift' is one value too many",
+		 "shift= result_shift= divisor="},
+		{"NFU NOP,NOP,RESET,KEEP,NONE,0,0 shift=", "NFU: shift= without a value", "expected shift=VALUE"},
 		{"NFU NOP,NOP,RESET,KEEP,NONE,0,0 shift=40000", "NFU: shift is '40000'", "from -32768 to 32767"},
-		{"NFU NOP,NOP,RESET,KEEP,NONE,0,0 shift=0 shift=0", "NFU: shift= is there twice", "once"},
+		{"NFU NOP,NOP,RESET,KEEP,NONE,0,0 shift=0 shift=0", "NFU: shift= is there twice", "expected NFU-1 OP,"},
 		{"NFU NOP,NOP,RESET,KEEP,NONE,0,0 divisor=65537", "NFU: divisor is '65537'", "from 0 to 65536"},
-		{"NFU NOP,NOP,RESET,KEEP,NONE,0,0 left=1", "NFU: 'left'", "expected shift=, result_shift= or divisor="},
+		{"NFU NOP,NOP,RESET,KEEP,NONE,0,0 left=1", "NFU: 'left='", "shift= result_shift= divisor="},
 		/* what one instruction says by itself (test_check.c) */
 		{"SB LOAD,0,0,32", "SB: REUSE is 0", "expected 1"},
-		{".hots 1", "no directive '.hots'", "expected .function, .host or .weights"},
+		{".hots 1", "no directive '.hots'", "expected .machine, .host, .weights or .function"},
 		{".host", ".host without an address", "expected one"},
 		{".host -1", ".host is '-1'", "from 0 to 281474976710655"},
 		{".weights 281474976710656", ".weights is '281474976710656'", "from 0 to 281474976710655"},
 		{".host 1\n.host 1", "a second .host", "expected one"},
 		{".weights 1 2", "'2' is one too many", "end of the line"},
-		{".function", ".function without a name", "16 pairs a,b"},
+		{".function", ".function without a name and pairs a,b", "expected one"},
 		{".function 1F " PAIRS_15 "1,0", ".function '1F'", "expected a name"},
 		{".function NONE " PAIRS_15 "1,0", ".function 'NONE'", "other than NONE"},
 		{".function a_name_of_thirty_two__characters " PAIRS_15 "1,0", "'a_name_of_thirty_two__characters'",
@@ -188,7 +217,7 @@ Test(diannao_isa, what_the_assembler_refuses)
 		 "expected CP, SB"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct dn_program program;
+		struct sim_program program;
 		struct npl_err err = {0};
 		char place[32];
 		int line = 1;
@@ -202,7 +231,7 @@ Test(diannao_isa, what_the_assembler_refuses)
 			  "%s: expected '%s' and '%s' in: %s", cases[i].text, cases[i].says, cases[i].expects, err.msg);
 		cr_assert(program.count == 0 && !program.instruction);
 	}
-	struct dn_program program;
+	struct sim_program program;
 	struct npl_err err = {0};
 	cr_assert_eq(dn_assemble("bad.s", "CP END\0\n", 8, &program, &err), NPL_EINPUT);
 	cr_assert(strstr(err.msg, "bad.s:1: a NUL byte"), "%s", err.msg);
@@ -211,16 +240,16 @@ Test(diannao_isa, what_the_assembler_refuses)
 /* Room for so many functions, and no more, whether declared or known. */
 Test(diannao_isa, functions_of_a_program)
 {
-	char text[DN_MAX_FUNCTIONS * 100 + 200];
+	char text[SIM_MOST_CONSTANTS * 100 + 200];
 	size_t used = 0;
-	struct dn_program program;
+	struct sim_program program;
 	struct npl_err err = {0};
-	for (int i = 0; i < DN_MAX_FUNCTIONS; i++)
+	for (int i = 0; i < SIM_MOST_CONSTANTS; i++)
 		used += (size_t)snprintf(text + used, sizeof text - used, ".function F%d " PAIRS_15 "1,%d\n", i, i);
 	program = dn_isa_program(text);
-	cr_assert(program.n_functions == DN_MAX_FUNCTIONS && program.function[15].b[15] == 15);
+	cr_assert(program.n_constants == SIM_MOST_CONSTANTS && program.constant[15].value[31] == 15);
 	dn_isa_round_trip(&program, 0);
-	dn_program_free(&program);
+	sim_program_free(&program);
 	snprintf(text + used, sizeof text - used, ".function F16 " PAIRS_15 "1,0");
 	cr_assert_eq(dn_assemble("f.s", text, strlen(text), &program, &err), NPL_EINPUT);
 	cr_assert(strstr(err.msg, "f.s:17: F16 is function 17, expected at most 16"), "%s", err.msg);
@@ -242,7 +271,7 @@ Test(diannao_isa, any_bytes)
 	for (uint64_t seed = 1; seed <= 20000; seed++) {
 		uint64_t rng = seed;
 		char text[sizeof seed_text];
-		struct dn_program program;
+		struct sim_program program;
 		struct npl_err err = {0};
 		memcpy(text, seed_text, sizeof text);
 		for (int64_t k = test_range(&rng, 1, 3); k > 0; k--)
@@ -256,7 +285,7 @@ Test(diannao_isa, any_bytes)
 		}
 		accepted++;
 		dn_isa_round_trip(&program, seed);
-		dn_program_free(&program);
+		sim_program_free(&program);
 	}
 	cr_assert(accepted > 500, "%d", accepted);
 }
@@ -265,14 +294,14 @@ Test(diannao_isa, long_texts)
 {
 	size_t n = 3 << 20;
 	char *text = malloc(n);
-	struct dn_program program;
+	struct sim_program program;
 	struct npl_err err = {0};
 	cr_assert(text);
 	memset(text, ' ', n);
 	memcpy(text, "CP END", 6);
 	cr_assert_eq(dn_assemble("x", text, n, &program, &err), 0, "%s", err.msg); /* one line */
 	cr_assert_eq(program.count, 1);
-	dn_program_free(&program);
+	sim_program_free(&program);
 	memset(text, 'a', n);
 	cr_assert_eq(dn_assemble("x", text, n, &program, &err), NPL_EINPUT);
 	cr_assert(strstr(err.msg, "x:1: a word of 3145728 characters"), "%s", err.msg);
@@ -280,7 +309,7 @@ Test(diannao_isa, long_texts)
 	memcpy(text + n - 6, "CP END", 6);
 	cr_assert_eq(dn_assemble("x", text, n, &program, &err), 0, "%s", err.msg);
 	cr_assert_eq(program.line[0], (int)n - 5);
-	dn_program_free(&program);
+	sim_program_free(&program);
 	free(text);
 }
 
@@ -325,7 +354,7 @@ Test(diannao_isa, sequence_of_the_paper)
 	/* Ni 8192 and No 256, which the paper's table says. */
 	char *text = classifier(8192, 256, 4194304, 8388608);
 	struct npl_err err = {0};
-	struct dn_program program = dn_isa_program(text);
+	struct sim_program program = dn_isa_program(text);
 	uint64_t first, end;
 	cr_assert_eq(program.count, 8 * 16 + 1);
 	cr_assert_eq(dn_program_check(&config, UINT64_MAX, &program, "paper.s", &err), 0, "%s", err.msg);
@@ -338,9 +367,9 @@ Test(diannao_isa, sequence_of_the_paper)
 				   "SB LOAD,0,32768,32768 | NBIN READ,1,0,0,0,0,0 | NBOUT NOP,WRITE,0,0 | "
 				   "NFU MULT,ADD,RESET,NBOUT,SIGMOID,0,0\n";
 	cr_assert(!strncmp(text, rows, strlen(rows)), "%.300s", text);
-	const struct dn_instruction last_chunk = program.instruction[7 * 16];
+	const struct dn_instruction last_chunk = dn_code(&program)[7 * 16];
 	cr_assert_eq(last_chunk.sb.address, 7 * 16 * ROWS_OF_SB);
-	dn_program_free(&program);
+	sim_program_free(&program);
 	free(text);
 	/* The third row is that of twice the inputs: the 241st instruction, and its inputs are the 16th chunk's. The results then
 	 * lie behind 8 MB of synapses, among which the inputs are. */
@@ -350,11 +379,11 @@ Test(diannao_isa, sequence_of_the_paper)
 			 "NFU MULT,ADD,NBOUT,NFU3,SIGMOID,1,0"));
 	program = dn_isa_program(text);
 	cr_assert_eq(program.count, 16 * 16 + 1);
-	cr_assert(program.instruction[240].sb.address == 7864320 && program.instruction[240].nbin.address == 4225024);
-	cr_assert_eq(program.instruction[255].sb.address + ROWS_OF_SB, 8388608);
+	cr_assert(dn_code(&program)[240].sb.address == 7864320 && dn_code(&program)[240].nbin.address == 4225024);
+	cr_assert_eq(dn_code(&program)[255].sb.address + ROWS_OF_SB, 8388608);
 	cr_assert_eq(dn_program_check(&config, UINT64_MAX, &program, "paper.s", &err), 0, "%s", err.msg);
-	cr_assert(program.instruction[240].nbin.address < program.instruction[255].sb.address);
-	dn_program_free(&program);
+	cr_assert(dn_code(&program)[240].nbin.address < dn_code(&program)[255].sb.address);
+	sim_program_free(&program);
 	free(text);
 	/* Behind the last sums of 16 groups, 32 rows, there is no more room. */
 	text = classifier(8192, 272, 16777216, 8388608);

@@ -83,7 +83,7 @@ Test(tpu_fast_cache, after_runs_that_do_not_end)
 	for (int64_t at = 0; at < m->program.count; at++) {
 		struct tpu_outcome outcome;
 		const struct tpu_watcher watcher = {.retired = stop, .context = &at};
-		bool stops = tpu_unit_of(m->program.instruction[at].opcode) < TPU_UNITS;
+		bool stops = tpu_unit_of(tpu_code(&m->program)[at].opcode) < TPU_UNITS;
 		int rc = tpu_run_fast_again(&cache, &m->config, &m->program, &m->memory, &watcher, &outcome, &m->err);
 		cr_assert_eq(rc, stops ? NPL_EOUTPUT : 0);
 		cr_assert_eq(fast_run_with(stuck, &cache), NPL_EINPUT);

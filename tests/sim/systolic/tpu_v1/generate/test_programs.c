@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "sim/systolic/tpu_v1/generate/generate.h"
+#include "tests/kit/sim/tpu_v1/code.h"
 #include "tests/kit/sim/tpu_v1/support.h"
 
 /* A network of layers without data. */
@@ -138,7 +139,7 @@ static int64_t count(const struct tpu_generated *g, enum tpu_opcode opcode)
 {
 	int64_t n = 0;
 	for (int64_t i = 0; i < g->program.count; i++)
-		n += g->program.instruction[i].opcode == opcode;
+		n += tpu_code(&g->program)[i].opcode == opcode;
 	return n;
 }
 
@@ -218,13 +219,13 @@ Test(tpu_generate_programs, rows_are_cut_into_equal_blocks)
 			     (long long)passes(&m.g));
 		cr_assert_eq((int64_t)m.outcome.counter.tiles, cases[i].tiles);
 		for (int64_t k = 0; k < m.g.program.count; k++)
-			if (tpu_unit_of(m.g.program.instruction[k].opcode) == TPU_MATRIX)
-				cr_assert_leq(m.g.program.instruction[k].length, cases[i].longest);
+			if (tpu_unit_of(tpu_code(&m.g.program)[k].opcode) == TPU_MATRIX)
+				cr_assert_leq(tpu_code(&m.g.program)[k].length, cases[i].longest);
 		int last = -1; /* while one block is read another is written */
 		for (int64_t k = 0; k < m.g.program.count; k++)
-			if (m.g.program.instruction[k].opcode == TPU_ACTIVATE) {
-				cr_assert_neq(m.g.program.instruction[k].acc, last);
-				last = m.g.program.instruction[k].acc;
+			if (tpu_code(&m.g.program)[k].opcode == TPU_ACTIVATE) {
+				cr_assert_neq(tpu_code(&m.g.program)[k].acc, last);
+				last = tpu_code(&m.g.program)[k].acc;
 			}
 		tpu_generated_free(&m.g);
 	}
@@ -261,9 +262,9 @@ Test(tpu_generate_programs, syncs_and_prefetch)
 	struct made m = make(&n, &config, false);
 	cr_assert_eq(count(&m.g, TPU_SYNC), 2);
 	int64_t tiles = 0, i = 0;
-	for (; m.g.program.instruction[i].opcode != TPU_SYNC; i++)
-		if (m.g.program.instruction[i].opcode == TPU_READ_WEIGHTS && !m.g.program.instruction[i].flags)
-			tiles += m.g.program.instruction[i].acc;
+	for (; tpu_code(&m.g.program)[i].opcode != TPU_SYNC; i++)
+		if (tpu_code(&m.g.program)[i].opcode == TPU_READ_WEIGHTS && !tpu_code(&m.g.program)[i].flags)
+			tiles += tpu_code(&m.g.program)[i].acc;
 	cr_assert_geq(tiles, 8, "%lld tiles are read before the first sync, 4 of them its layer's", (long long)tiles);
 	cr_assert_lt((double)m.outcome.cycles, 12 * 1344 * 1.1, "%llu cycles: the memory has not rested",
 		     (unsigned long long)m.outcome.cycles);
@@ -290,7 +291,7 @@ Test(tpu_generate_programs, fused)
 	cr_assert_eq(count(&m.g, TPU_ACTIVATE), 2);
 	cr_assert_gt(m.g.layer[2].first, m.g.layer[2].last, "the addition has no instructions of its own");
 	for (int64_t i = 0; i < m.g.program.count; i++) {
-		const struct tpu_instruction *at = &m.g.program.instruction[i];
+		const struct tpu_instruction *at = &tpu_code(&m.g.program)[i];
 		if (at->opcode == TPU_ACTIVATE && m.g.of_layer[i] == 1)
 			cr_assert_eq(at->flags & ~(unsigned)TPU_ACTIVATE_SWITCH,
 				     TPU_WITH_OPERAND(TPU_ADD) | TPU_WITH_FUNCTION(TPU_RELU) |
@@ -419,7 +420,7 @@ Test(tpu_generate_programs, scales_in_the_order_of_the_rule)
 		matters |= fabsf(expected - a->quant.scale / y->quant.scale * b->quant.scale) > 0;
 		struct made m = make(&n, &config, false);
 		for (int64_t i = 0; i < m.g.program.count; i++) {
-			const struct tpu_instruction *at = &m.g.program.instruction[i];
+			const struct tpu_instruction *at = &tpu_code(&m.g.program)[i];
 			if (at->opcode == TPU_SET_CONFIG && at->acc == TPU_REG_SOURCE_SCALE)
 				memcpy(&found, &at->length, sizeof found);
 		}
@@ -509,8 +510,8 @@ Test(tpu_generate_programs, timing_only)
 	cr_assert_eq(with.program.count, m.g.program.count);
 	for (int64_t i = 0; i < with.program.count; i++) {
 		uint8_t a[TPU_INSTRUCTION_BYTES], b[TPU_INSTRUCTION_BYTES];
-		tpu_encode(&with.program.instruction[i], a);
-		tpu_encode(&m.g.program.instruction[i], b);
+		tpu_encode(&tpu_code(&with.program)[i], a);
+		tpu_encode(&tpu_code(&m.g.program)[i], b);
 		cr_assert_arr_eq(a, b, sizeof a, "instruction %lld", (long long)i);
 	}
 	for (int i = 0; i < n.n_tensors; i++)

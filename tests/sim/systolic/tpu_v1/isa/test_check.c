@@ -5,6 +5,7 @@
  * one within it; hostile numbers overflow nothing; and the rows that a convolve is said to read hold those it reads. */
 #include "tests/kit/sim/tpu_v1/isa_support.h"
 
+#include "tests/kit/sim/tpu_v1/code.h"
 #include <float.h>
 #include <math.h>
 
@@ -94,7 +95,7 @@ Test(tpu_isa_check, binaries)
 		{{.opcode = TPU_SYNC, .flags = 0x20}, "sync: flags 0x0020, expected 0 in all bits but those of 0x001f"},
 		{{.opcode = TPU_SET_CONFIG, .acc = TPU_REGISTERS}, "register is 47, expected 0 to 46"},
 		{{.opcode = TPU_SET_CONFIG, .acc = TPU_REG_RESULT_TYPE, .length = 4},
-		 "result_type is 4, expected 0 to 3"},
+		 "result_type is 4, expected 0 (i8), 1 (u8), 2 (i16), 3 (i32)"},
 		{{.opcode = TPU_SET_CONFIG, .ub = 1}, "field `ub` is 1, expected 0"},
 		{{.opcode = TPU_READ_HOST_MEMORY}, "read_host_memory: rows is 0, expected 1 to"},
 		{{.opcode = TPU_READ_HOST_MEMORY, .acc = 1, .length = 1}, "field `acc` is 1"},
@@ -105,13 +106,14 @@ Test(tpu_isa_check, binaries)
 		{{.opcode = TPU_MATRIX_MULTIPLY, .ub = 1 << 24, .length = 1}, "ub is 16777216, expected 0 to 16777215"},
 		{{.opcode = TPU_CONVOLVE, .flags = 0x8000, .length = 1}, "flags 0x8000"},
 		{{.opcode = TPU_ACTIVATE, .flags = 0x200, .length = 1}, "flags 0x0200"},
-		{{.opcode = TPU_ACTIVATE, .flags = TPU_WITH_FUNCTION(5), .length = 1}, "function 5, expected 0 to 4"},
+		{{.opcode = TPU_ACTIVATE, .flags = TPU_WITH_FUNCTION(5), .length = 1},
+		 "flags 0x0050, expected another value in the bits 0x0070"},
 		{{.opcode = TPU_ACTIVATE, .flags = TPU_ACTIVATE_FROM_BUFFER, .acc = 1, .length = 1},
 		 "field `acc` is 1"},
 	};
 	const struct tpu_config config = test_isa_machine();
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct tpu_program program = {0};
+		struct sim_program program = {0};
 		struct npl_err err = {0};
 		tpu_program_add(&program, (struct tpu_instruction){.opcode = TPU_NOP}, 0, &err);
 		tpu_program_add(&program, cases[i].at, 0, &err);
@@ -119,7 +121,7 @@ Test(tpu_isa_check, binaries)
 		cr_assert_eq(tpu_program_check(&config, &program, NULL, "f.bin", &err), NPL_EINPUT, "case %zu", i);
 		cr_assert(!strncmp(err.msg, "f.bin: instruction 1: ", 22) && strstr(err.msg, cases[i].says),
 			  "expected '%s' in: %s", cases[i].says, err.msg);
-		tpu_program_free(&program);
+		sim_program_free(&program);
 	}
 }
 
@@ -484,7 +486,7 @@ Test(tpu_isa_check, rows_of_a_convolve)
 		uint64_t rng = seed;
 		struct tpu_instruction at = {
 			.opcode = TPU_CONVOLVE, .flags = TPU_MATRIX_SWITCH, .ub = (uint32_t)test_range(&rng, 0, 9)};
-		struct tpu_program program = {.instruction = &at, .line = &(int){1}, .count = 1};
+		struct sim_program program = {.instruction = &at, .line = &(int){1}, .count = 1};
 		struct npl_err err = {0};
 		struct tpu_check check = {
 			.config = &config, .program = &program, .source = "x", .err = &err, .at = &at, .tiles = 1};

@@ -4,6 +4,7 @@
  * unified buffer, or the same byte of host memory, one of them writing, are refused with both instructions named unless a
  * sync on the earlier one lies between them, whichever way round; and nothing else is refused. A machine that keeps a
  * flag per row and unit says the same of random programs. */
+#include "tests/kit/sim/tpu_v1/code.h"
 #include "tests/kit/sim/tpu_v1/isa_support.h"
 
 #define READY                                                                                                                 \
@@ -181,7 +182,7 @@ Test(tpu_isa_hazards, random_programs)
 		struct oracle oracle;
 		struct npl_err err = {0};
 		int64_t source = test_range(&rng, 0, ROWS - 8), wrong = -1, most = test_range(&rng, 1, 8);
-		struct tpu_program program = test_isa_program(READY "sync host_in host_out weights matrix activate\n");
+		struct sim_program program = test_isa_program(READY "sync host_in host_out weights matrix activate\n");
 		const struct tpu_instruction set = {
 			.opcode = TPU_SET_CONFIG, .acc = TPU_REG_SOURCE, .length = (uint32_t)source};
 		cr_assert_eq(tpu_program_add(&program, set, 0, &err), 0);
@@ -208,7 +209,7 @@ Test(tpu_isa_hazards, random_programs)
 		}
 		refused += rc != 0;
 		accepted += rc == 0;
-		tpu_program_free(&program);
+		sim_program_free(&program);
 	}
 	cr_assert(refused > 500 && accepted > 500, "%d, %d", refused, accepted);
 }
@@ -220,7 +221,7 @@ Test(tpu_isa_hazards, long_programs)
 	enum { COUNT = 200000 };
 	struct tpu_config config = test_isa_machine();
 	struct npl_err err = {0};
-	struct tpu_program program = test_isa_program(READY "sync matrix activate\n");
+	struct sim_program program = test_isa_program(READY "sync matrix activate\n");
 	config.buffer_bytes = (int64_t)6 << 24;
 	for (uint32_t i = 0; i < COUNT; i++) {
 		uint32_t row = (uint32_t)((uint64_t)i * 77777 % COUNT) * 16;
@@ -230,11 +231,11 @@ Test(tpu_isa_hazards, long_programs)
 	}
 	cr_assert_eq(tpu_program_add(&program, (struct tpu_instruction){.opcode = TPU_HALT}, 0, &err), 0);
 	cr_assert_eq(tpu_program_check(&config, &program, NULL, "x", &err), 0, "%s", err.msg);
-	program.instruction[program.count - 2].ub = program.instruction[7].ub +
-						    3; /* an activate, on what a matrix_multiply reads */
-	cr_assert_eq(program.instruction[program.count - 2].opcode, TPU_ACTIVATE);
-	cr_assert_eq(program.instruction[7].opcode, TPU_MATRIX_MULTIPLY);
+	tpu_code(&program)[program.count - 2].ub = tpu_code(&program)[7].ub +
+						   3; /* an activate, on what a matrix_multiply reads */
+	cr_assert_eq(tpu_code(&program)[program.count - 2].opcode, TPU_ACTIVATE);
+	cr_assert_eq(tpu_code(&program)[7].opcode, TPU_MATRIX_MULTIPLY);
 	cr_assert_eq(tpu_program_check(&config, &program, NULL, "x", &err), NPL_EINPUT);
 	cr_assert(strstr(err.msg, "which instruction 7: matrix_multiply reads"), "%s", err.msg);
-	tpu_program_free(&program);
+	sim_program_free(&program);
 }

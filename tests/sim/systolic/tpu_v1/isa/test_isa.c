@@ -6,6 +6,7 @@
  * instruction of it or says in one line what is wrong and what was expected. */
 #include "tests/kit/sim/tpu_v1/isa_support.h"
 
+#include "tests/kit/sim/tpu_v1/code.h"
 #include <ctype.h>
 
 Test(tpu_isa, bytes_of_an_instruction)
@@ -106,22 +107,23 @@ Test(tpu_isa, instructions_are_those_of_the_document)
 	int known = 0;
 	for (const char *row = strstr(text, "| 0x00 |"); *row == '|'; row = strchr(row, '\n') + 1, known++) {
 		cell_of(row, 0, cell, sizeof cell);
-		const struct tpu_syntax *syntax = tpu_syntax_of((int)strtol(cell, NULL, 16));
+		const struct tpu_instruction at_opcode = {.opcode = (uint8_t)strtol(cell, NULL, 16)};
+		const struct sim_slot *syntax = sim_slot_of(&tpu_instructions, &at_opcode);
 		cr_assert(syntax, "%s", cell);
 		cell_of(row, 1, cell, sizeof cell);
 		const char *at = cell;
 		cr_assert_str_eq(next_name(&at, name, sizeof name), syntax->name);
 		cell_of(row, 5, cell, sizeof cell);
-		const struct tpu_flag *flag = syntax->flags;
+		const struct sim_flag *flag = syntax->flag;
 		at = cell;
 		if (syntax->opcode == TPU_CONVOLVE) /* "as `matrix_multiply`" */
-			flag = tpu_syntax_of(TPU_MATRIX_MULTIPLY)->flags, at = "";
+			flag = NULL, at = "";
 		while (syntax->opcode != TPU_SYNC && next_name(&at, name, sizeof name)) {
-			cr_assert(flag->name, "%s has no flag %s", syntax->name, name);
+			cr_assert(flag && flag->name, "%s has no flag %s", syntax->name, name);
 			cr_assert_str_eq(flag->name, name);
 			flag++;
 		}
-		cr_assert(syntax->opcode == TPU_SYNC || syntax->opcode == TPU_CONVOLVE || !flag->name, "%s",
+		cr_assert(syntax->opcode == TPU_SYNC || syntax->opcode == TPU_CONVOLVE || !flag || !flag->name, "%s",
 			  syntax->name);
 	}
 	cr_assert_eq(known, TPU_OPCODES);
@@ -132,8 +134,9 @@ Test(tpu_isa, instructions_are_those_of_the_document)
 		cr_assert_str_eq(next_name(&at, name, sizeof name), tpu_unit_name(known));
 		while (at < strchr(row, '\n') && next_name(&at, name, sizeof name) && at < strchr(row, '\n'))
 			for (int i = 0; i < TPU_OPCODES; i++)
-				if (!strcmp(tpu_syntax_table[i].name, name))
-					cr_assert_eq((int)tpu_unit_of(tpu_syntax_table[i].opcode), known, "%s", name);
+				if (!strcmp(tpu_instructions.slot[i].name, name))
+					cr_assert_eq((int)tpu_unit_of(tpu_instructions.slot[i].opcode), known, "%s",
+						     name);
 	}
 	cr_assert_eq(known, TPU_UNITS);
 	cr_assert_null(tpu_opcode_name(0x04));
@@ -141,10 +144,10 @@ Test(tpu_isa, instructions_are_those_of_the_document)
 	free(text);
 }
 
-static void check_round_trip(const struct tpu_program *program, uint64_t seed)
+static void check_round_trip(const struct sim_program *program, uint64_t seed)
 {
 	struct npl_err err = {0};
-	struct tpu_program again;
+	struct sim_program again;
 	char *text;
 	cr_assert_eq(tpu_disassemble("a", program, &text, &err), 0, "seed %llu: %s", (unsigned long long)seed, err.msg);
 	cr_assert_eq(tpu_assemble("b", text, strlen(text), &again, &err), 0, "seed %llu: %s", (unsigned long long)seed,
@@ -153,14 +156,14 @@ static void check_round_trip(const struct tpu_program *program, uint64_t seed)
 	const char *line = text;
 	for (int64_t i = 0; i < program->count; i++) {
 		uint8_t a[TPU_INSTRUCTION_BYTES], b[TPU_INSTRUCTION_BYTES];
-		tpu_encode(&program->instruction[i], a);
-		tpu_encode(&again.instruction[i], b);
+		tpu_encode(&tpu_code(program)[i], a);
+		tpu_encode(&tpu_code(&again)[i], b);
 		cr_assert_arr_eq(a, b, sizeof a, "seed %llu: %.*s", (unsigned long long)seed, (int)strcspn(line, "\n"),
 				 line);
 		cr_assert_eq(again.line[i], i + 1);
 		line = strchr(line, '\n') + 1;
 	}
-	tpu_program_free(&again);
+	sim_program_free(&again);
 	free(text);
 }
 
@@ -169,11 +172,11 @@ Test(tpu_isa, text_and_back)
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		uint64_t rng = seed;
 		struct npl_err err = {0};
-		struct tpu_program program = {0};
+		struct sim_program program = {0};
 		for (int i = 0; i < 500; i++)
 			cr_assert_eq(tpu_program_add(&program, test_isa_random(&rng), 0, &err), 0);
 		check_round_trip(&program, seed);
-		tpu_program_free(&program);
+		sim_program_free(&program);
 	}
 }
 
@@ -185,7 +188,7 @@ Test(tpu_isa, values_and_back)
 					0x007fffff, 0x00800000, 0x7f7fffff, 0xff7fffff, 0x4b800001, 0x33333333,
 					0x80000001, 10,         3};
 	uint64_t rng = 77;
-	struct tpu_program program = {0};
+	struct sim_program program = {0};
 	struct npl_err err = {0};
 	for (enum tpu_register r = 0; r < TPU_REGISTERS; r++)
 		for (size_t i = 0; i < 400; i++) {
@@ -197,7 +200,7 @@ Test(tpu_isa, values_and_back)
 			cr_assert_eq(tpu_program_add(&program, set, 0, &err), 0);
 		}
 	check_round_trip(&program, 77);
-	tpu_program_free(&program);
+	sim_program_free(&program);
 }
 
 /* The same program, written in other ways. */
@@ -217,26 +220,26 @@ Test(tpu_isa, ways_of_writing)
 		"matrix_multiply.switch.unsigned_inputs ub=0x10 acc=0x0002 rows=ROWS\n"
 		"activate.from_buffer.add.relu.max ub=0x1000 rows=ALSO\nhalt#",
 	};
-	struct tpu_program expected = test_isa_program(plain);
+	struct sim_program expected = test_isa_program(plain);
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-		struct tpu_program program = test_isa_program(others[i]);
+		struct sim_program program = test_isa_program(others[i]);
 		cr_assert_eq(program.count, expected.count);
 		for (int64_t k = 0; k < program.count; k++) {
 			uint8_t a[TPU_INSTRUCTION_BYTES], b[TPU_INSTRUCTION_BYTES];
-			tpu_encode(&program.instruction[k], a);
-			tpu_encode(&expected.instruction[k], b);
+			tpu_encode(&tpu_code(&program)[k], a);
+			tpu_encode(&tpu_code(&expected)[k], b);
 			cr_assert_arr_eq(a, b, sizeof a, "way %zu, instruction %lld", i, (long long)k);
 		}
-		tpu_program_free(&program);
+		sim_program_free(&program);
 	}
-	cr_assert_eq(expected.instruction[4].flags, TPU_MATRIX_SWITCH | TPU_MATRIX_UNSIGNED_INPUTS);
-	cr_assert_eq(expected.instruction[5].flags, TPU_ACTIVATE_FROM_BUFFER | TPU_WITH_OPERAND(TPU_ADD) |
-							    TPU_WITH_FUNCTION(TPU_RELU) |
-							    TPU_WITH_POOLING(TPU_POOL_MAX));
-	tpu_program_free(&expected);
-	struct tpu_program empty = test_isa_program("# nothing\n\n");
+	cr_assert_eq(tpu_code(&expected)[4].flags, TPU_MATRIX_SWITCH | TPU_MATRIX_UNSIGNED_INPUTS);
+	cr_assert_eq(tpu_code(&expected)[5].flags, TPU_ACTIVATE_FROM_BUFFER | TPU_WITH_OPERAND(TPU_ADD) |
+							   TPU_WITH_FUNCTION(TPU_RELU) |
+							   TPU_WITH_POOLING(TPU_POOL_MAX));
+	sim_program_free(&expected);
+	struct sim_program empty = test_isa_program("# nothing\n\n");
 	cr_assert_eq(empty.count, 0);
-	tpu_program_free(&empty);
+	sim_program_free(&empty);
 }
 
 #define WORD_100 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggggggggghhhhhhhhhhiiiiiiiiiijjjjjjjjjj"
@@ -256,7 +259,7 @@ Test(tpu_isa, what_the_assembler_refuses)
 		{"activate.relu.tanh ub=0 acc=0 rows=1", "'tanh' is one too many", "one of its kind"},
 		{"activate.max.average ub=0 acc=0 rows=1", "'average' is one too many", "one of its kind"},
 		{"activate.scale.add ub=0 acc=0 rows=1", "'add' is one too many", "one of its kind"},
-		{"\n\nconvolve ub=0 rows=1", "convolve without acc=", "expected ub= acc= rows="},
+		{"\n\nconvolve ub=0 rows=1", "convolve: no acc", "expected ub= acc= rows="},
 		{"convolve ub=0 acc=0 rows=1 acc=0", "acc= is there twice", "expected ub= acc= rows="},
 		{"convolve ub=0 acc=0 length=1", "'length='", "expected ub= acc= rows="},
 		{"convolve ub acc=0 rows=1", "'ub'", "expected ub= acc= rows="},
@@ -270,7 +273,7 @@ Test(tpu_isa, what_the_assembler_refuses)
 		{"read_weights first=0 count=0", "count is '0'", "from 1 to 65535"},
 		{"convolve ub=-1 acc=0 rows=1", "ub is '-1'", "from 0"},
 		{"convolve ub=99999999999999999999 acc=0 rows=1", "ub is '99999999999999999999'", "whole number"},
-		{"convolve ub= acc=0 rows=1", "ub is ''", "whole number"},
+		{"convolve ub= acc=0 rows=1", "ub= without a value", "expected ub=VALUE"},
 		{"convolve ub=1.5 acc=0 rows=1", "ub is '1.5'", "whole number"},
 		{"convolve ub=0x acc=0 rows=1", "ub is '0x'", "whole number"},
 		{"convolve ub=ROWS acc=0 rows=1", "ub is 'ROWS'", "a defined name"},
@@ -278,14 +281,14 @@ Test(tpu_isa, what_the_assembler_refuses)
 		{"sync", "sync without a unit", "host_in, host_out, weights, matrix, activate"},
 		{"sync host-in", "no unit 'host-in'", "nearest is 'host_in'"},
 		{"sync matrix matrix", "'matrix' is one too many", "once"},
-		{"sync.matrix", "sync.matrix", "expected its units as words"},
-		{"set_config", "without a register", "expected its name and value"},
+		{"sync.matrix", "sync.matrix", "expected each unit as a word of its own"},
+		{"set_config", "no register", "expected register,value"},
 		{"set_config strideY 1", "no register 'strideY'", "nearest is 'stride_y'"},
-		{"set_config stride_y", "set_config stride_y without a value", ""},
+		{"set_config stride_y", "set_config: no stride_y", "expected register,value"},
 		{"set_config stride_y -1", "stride_y is '-1'", "from 0 to 4294967295"},
 		{"set_config pad_top 2147483648", "pad_top is '2147483648'", "from -2147483648 to 2147483647"},
-		{"set_config stride_y 1 2", "'2' is one too many", "end of the line"},
-		{"set_config result_type s8", "result_type is 's8'", "expected i8, u8, i16 or i32"},
+		{"set_config stride_y 1 2", "'2' is one value too many", "expected register,value"},
+		{"set_config result_type s8", "there is no result_type 's8'", "expected i8, u8, i16 or i32"},
 		{"set_config source_scale one", "source_scale is 'one'", "float32"},
 		{"set_config source_scale nan", "source_scale is 'nan'", "float32"},
 		{"set_config source_scale 1e39", "source_scale is '1e39'", "float32"},
@@ -306,7 +309,7 @@ Test(tpu_isa, what_the_assembler_refuses)
 		 ""},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct tpu_program program;
+		struct sim_program program;
 		struct npl_err err = {0};
 		char place[32];
 		int line = 1;
@@ -320,7 +323,7 @@ Test(tpu_isa, what_the_assembler_refuses)
 			  "%s: expected '%s' and '%s' in: %s", cases[i].text, cases[i].says, cases[i].expects, err.msg);
 		cr_assert(program.count == 0 && !program.instruction);
 	}
-	struct tpu_program program;
+	struct sim_program program;
 	struct npl_err err = {0};
 	cr_assert_eq(tpu_assemble("bad.s", "halt\0\n", 6, &program, &err), NPL_EINPUT);
 	cr_assert(strstr(err.msg, "bad.s:1: a NUL byte"), "%s", err.msg);
@@ -336,7 +339,7 @@ Test(tpu_isa, any_bytes)
 	for (uint64_t seed = 1; seed <= 20000; seed++) {
 		uint64_t rng = seed;
 		char text[sizeof seed_text], why[200];
-		struct tpu_program program;
+		struct sim_program program;
 		struct npl_err err = {0};
 		memcpy(text, seed_text, sizeof text);
 		for (int64_t k = test_range(&rng, 1, 3); k > 0; k--)
@@ -350,9 +353,9 @@ Test(tpu_isa, any_bytes)
 		}
 		accepted++;
 		for (int64_t i = 0; i < program.count; i++)
-			cr_assert(tpu_instruction_ok(&program.instruction[i], why, sizeof why), "seed %llu: %s",
+			cr_assert(tpu_instruction_ok(&tpu_code(&program)[i], why, sizeof why), "seed %llu: %s",
 				  (unsigned long long)seed, why);
-		tpu_program_free(&program);
+		sim_program_free(&program);
 	}
 	cr_assert(accepted > 1000, "%d", accepted);
 }
@@ -361,14 +364,14 @@ Test(tpu_isa, long_texts)
 {
 	size_t n = 3 << 20;
 	char *text = malloc(n);
-	struct tpu_program program;
+	struct sim_program program;
 	struct npl_err err = {0};
 	cr_assert(text);
 	memset(text, ' ', n);
 	memcpy(text, "halt", 4);
 	cr_assert_eq(tpu_assemble("x", text, n, &program, &err), 0, "%s", err.msg); /* one line */
 	cr_assert_eq(program.count, 1);
-	tpu_program_free(&program);
+	sim_program_free(&program);
 	memset(text, 'a', n);
 	cr_assert_eq(tpu_assemble("x", text, n, &program, &err), NPL_EINPUT);
 	cr_assert(strstr(err.msg, "x:1: a word of 3145728 characters"), "%s", err.msg);
@@ -376,7 +379,7 @@ Test(tpu_isa, long_texts)
 	memcpy(text + n - 4, "halt", 4);
 	cr_assert_eq(tpu_assemble("x", text, n, &program, &err), 0, "%s", err.msg);
 	cr_assert_eq(program.line[0], (int)n - 3);
-	tpu_program_free(&program);
+	sim_program_free(&program);
 	free(text);
 }
 
@@ -384,13 +387,13 @@ Test(tpu_isa, binaries_cut_off)
 {
 	uint8_t bytes[3 * TPU_INSTRUCTION_BYTES] = {0};
 	for (size_t n = 0; n <= sizeof bytes; n++) {
-		struct tpu_program program;
+		struct sim_program program;
 		struct npl_err err = {0};
-		int rc = tpu_program_decode("f.bin", bytes, n, &program, &err);
+		int rc = sim_from_binary(&tpu_instructions, "f.bin", bytes, n, &program, &err);
 		cr_assert_eq(rc, n % TPU_INSTRUCTION_BYTES ? NPL_EINPUT : 0, "%zu", n);
 		cr_assert(!rc || strstr(err.msg, "f.bin: the last instruction is cut off"), "%s", err.msg);
 		cr_assert_eq(program.count, rc ? 0 : (int64_t)n / TPU_INSTRUCTION_BYTES);
-		tpu_program_free(&program);
+		sim_program_free(&program);
 	}
 }
 
@@ -400,7 +403,7 @@ Test(tpu_isa, no_text)
 	int refused = 0;
 	for (uint64_t seed = 1; seed <= 5000; seed++) {
 		uint64_t rng = seed;
-		struct tpu_program program = {0};
+		struct sim_program program = {0};
 		struct npl_err err = {0};
 		uint8_t bytes[TPU_INSTRUCTION_BYTES];
 		char why[200], *text;
@@ -419,7 +422,7 @@ Test(tpu_isa, no_text)
 				  err.msg);
 			cr_assert_null(text);
 		}
-		tpu_program_free(&program);
+		sim_program_free(&program);
 	}
 	cr_assert(refused > 1000 && refused < 4000, "%d", refused);
 }

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Programs as text, for every instruction set: directives, then one instruction per line, such that assembling it gives
+ * the same program. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program.h"
+
+/* The fewest digits that read back to the same float; the bits of what is no number. */
+static void put_float(FILE *out, uint32_t bits)
+{
+	char text[32];
+	float value, back;
+	memcpy(&value, &bits, sizeof value);
+	if (!isfinite(value)) {
+		fprintf(out, "0x%08x", bits);
+		return;
+	}
+	for (int digits = 1; digits <= 9; digits++) {
+		snprintf(text, sizeof text, "%.*g", digits, (double)value);
+		back = strtof(text, NULL);
+		if (!memcmp(&back, &value, sizeof value))
+			break;
+	}
+	fputs(text, out);
+}
+
+static void put_value(FILE *out, const struct sim_program *program, const struct sim_field *field, int64_t value)
+{
+	switch (field->kind) {
+	case SIM_NAMED:
+		fputs(field->names[value], out);
+		break;
+	case SIM_CONSTANT:
+		fputs(value ? program->constant[value - 1].name : program->set->constants->identity, out);
+		break;
+	case SIM_FLOAT:
+		put_float(out, (uint32_t)value);
+		break;
+	case SIM_NUMBER:
+		fprintf(out, "%" PRId64, value);
+		break;
+	}
+}
+
+static void put_slot(FILE *out, const struct sim_program *program, const void *instruction, const struct sim_slot *slot)
+{
+	const struct sim_instruction_set *set = program->set;
+	const unsigned flags = sim_flags_of(set, instruction);
+	struct sim_field field;
+	char key[64];
+	fputs(slot->name, out);
+	for (const struct sim_flag *f = slot->flag; f && f->name; f++)
+		if ((flags & f->mask) == f->bits)
+			fprintf(out, "%c%s", slot->flag_noun ? ' ' : '.', f->name);
+	for (int i = 0; i < slot->n_fields; i++) {
+		if (!sim_field_of(set, instruction, slot, i, &field))
+			continue;
+		const int64_t value = sim_field_get(instruction, &field);
+		if (field.keyed && !value && !set->opcode)
+			continue;
+		sim_field_key(&slot->field[i], key, sizeof key);
+		fprintf(out, "%c%s%s", i && !field.keyed && !set->opcode ? ',' : ' ', field.keyed ? key : "",
+			field.keyed ? "=" : "");
+		put_value(out, program, &field, value);
+	}
+}
+
+static bool is_there(const void *instruction, const struct sim_slot *slot)
+{
+	for (int i = 0; i < slot->n_fields; i++)
+		if (sim_field_get(instruction, &slot->field[i]))
+			return true;
+	return false;
+}
+
+/* Slots side by side that are all 0 are left out, but for the first where there would be none. */
+static void put_instruction(FILE *out, const struct sim_program *program, const void *instruction)
+{
+	const struct sim_instruction_set *set = program->set;
+	int put = 0;
+	if (set->opcode)
+		put_slot(out, program, instruction, sim_slot_of(set, instruction));
+	for (int s = 0; s < set->n_slots && !set->opcode; s++)
+		if (is_there(instruction, &set->slot[s])) {
+			fputs(put++ ? " | " : "", out);
+			put_slot(out, program, instruction, &set->slot[s]);
+		}
+	if (!put && !set->opcode)
+		put_slot(out, program, instruction, &set->slot[0]);
+	fputc('\n', out);
+}
+
+/* The constant's number where this field of the instruction names one; else 0. */
+static int64_t constant_of(const struct sim_slot *slot, int i, const void *instruction)
+{
+	return slot->field[i].kind == SIM_CONSTANT ? sim_field_get(instruction, &slot->field[i]) : 0;
+}
+
+/* The constants in the order in which instructions first name them; returns how many. */
+static int first_uses(const struct sim_program *program, int order[SIM_MOST_CONSTANTS])
+{
+	const struct sim_instruction_set *set = program->set;
+	bool seen[SIM_MOST_CONSTANTS + 1] = {true};
+	int used = 0;
+	for (int64_t at = 0; at < program->count; at++)
+		for (int s = 0; s < set->n_slots; s++)
+			for (int i = 0; i < set->slot[s].n_fields; i++) {
+				const int64_t number = constant_of(&set->slot[s], i, sim_program_at(program, at));
+				if (!seen[number])
+					order[used++] = (int)number - 1;
+				seen[number] = true;
+			}
+	return used;
+}
+
+/* Whether a constant is one that every program knows, by its own name. */
+static bool is_known(const struct sim_program *program, int i)
+{
+	const struct sim_constant *constant = &program->constant[i];
+	int16_t value[2 * SIM_MOST_PAIRS];
+	return program->set->constants->known_values(constant->name, value) &&
+	       !memcmp(value, constant->value, 2 * (size_t)program->set->constants->pairs * sizeof *value);
+}
+
+/* How many constants need a directive: all up to the last that would not take its number by being used. */
+static int declared(const struct sim_program *program)
+{
+	int order[SIM_MOST_CONSTANTS];
+	const int used = program->n_constants ? first_uses(program, order) : 0;
+	for (int n = 0; n < program->n_constants; n++) {
+		int next = n;
+		for (int i = 0; i < used; i++)
+			if (order[i] >= n && (order[i] != next++ || !is_known(program, order[i])))
+				next = INT32_MAX / 2; /* never the last */
+		if (next == program->n_constants)
+			return n;
+	}
+	return program->n_constants;
+}
+
+static void put_constants(FILE *out, const struct sim_program *program)
+{
+	const struct sim_constants *constants = program->set->constants;
+	for (int i = 0, n = declared(program); i < n; i++) {
+		const int16_t *value = program->constant[i].value;
+		fprintf(out, "%s %s", constants->directive, program->constant[i].name);
+		for (int k = 0; k < constants->pairs; k++)
+			fprintf(out, " %d,%d", value[k], value[constants->pairs + k]);
+		fputc('\n', out);
+	}
+}
+
+int sim_disassemble(const char *source, const struct sim_program *program, const char *machine,
+		    const struct sim_comments *comments, char **text, struct npl_err *err)
+{
+	size_t bytes;
+	*text = NULL;
+	if (sim_program_instructions_ok(program, source, err))
+		return err->code;
+	FILE *out = open_memstream(text, &bytes);
+	if (!out)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", source);
+	if (machine)
+		fprintf(out, ".machine %s\n", machine);
+	if (program->host_address)
+		fprintf(out, ".host %" PRIu64 "\n", program->host_address);
+	if (program->weight_address)
+		fprintf(out, ".weights %" PRIu64 "\n", program->weight_address);
+	put_constants(out, program);
+	for (int64_t i = 0; i < program->count; i++) {
+		if (comments)
+			comments->put(comments->context, out, i);
+		put_instruction(out, program, sim_program_at(program, i));
+	}
+	if (!fclose(out))
+		return 0;
+	free(*text);
+	*text = NULL;
+	return npl_fail(err, NPL_ENOMEM, "%s: out of memory", source);
+}

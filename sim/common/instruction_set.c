@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fields of instructions by their table (instruction_set.h): reading, writing, encoding, and the check of ranges. */
+#include "instruction_set.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/refuse.h"
+
+int64_t sim_field_get(const void *instruction, const struct sim_field *field)
+{
+	const void *member = (const char *)instruction + field->offset;
+	const bool is_signed = field->low < 0;
+	switch (field->size) {
+	case 1:
+		return is_signed ? *(const int8_t *)member : *(const uint8_t *)member;
+	case 2:
+		return is_signed ? *(const int16_t *)member : *(const uint16_t *)member;
+	case 4:
+		return is_signed ? *(const int32_t *)member : (int64_t) * (const uint32_t *)member;
+	default:
+		return *(const int64_t *)member;
+	}
+}
+
+void sim_field_set(void *instruction, const struct sim_field *field, int64_t value)
+{
+	void *member = (char *)instruction + field->offset;
+	switch (field->size) {
+	case 1:
+		*(uint8_t *)member = (uint8_t)value;
+		break;
+	case 2:
+		*(uint16_t *)member = (uint16_t)value;
+		break;
+	case 4:
+		*(uint32_t *)member = (uint32_t)value;
+		break;
+	default:
+		*(int64_t *)member = value;
+	}
+}
+
+void sim_field_key(const struct sim_field *field, char *key, size_t n)
+{
+	size_t i = 0;
+	for (; i + 1 < n && field->name[i]; i++)
+		key[i] = isalnum((unsigned char)field->name[i]) ? (char)tolower((unsigned char)field->name[i]) : '_';
+	key[i] = '\0';
+}
+
+bool sim_field_of(const struct sim_instruction_set *set, const void *instruction, const struct sim_slot *slot, int i,
+		  struct sim_field *field)
+{
+	*field = slot->field[i];
+	return !set->refine || set->refine(instruction, slot, field);
+}
+
+const struct sim_slot *sim_slot_of(const struct sim_instruction_set *set, const void *instruction)
+{
+	const int64_t opcode = sim_field_get(instruction, set->opcode);
+	for (int s = 0; s < set->n_slots; s++)
+		if (set->slot[s].opcode == opcode)
+			return &set->slot[s];
+	return NULL;
+}
+
+unsigned sim_flags_of(const struct sim_instruction_set *set, const void *instruction)
+{
+	return set->flags ? (unsigned)sim_field_get(instruction, set->flags) : 0;
+}
+
+static const struct sim_slot *layout_of(const struct sim_instruction_set *set, int *n)
+{
+	*n = set->layout ? 1 : set->n_slots;
+	return set->layout ? set->layout : set->slot;
+}
+
+size_t sim_instruction_bytes(const struct sim_instruction_set *set)
+{
+	int n;
+	size_t bytes = 0;
+	const struct sim_slot *layout = layout_of(set, &n);
+	for (int s = 0; s < n; s++)
+		for (int i = 0; i < layout[s].n_fields; i++)
+			bytes += layout[s].field[i].bytes;
+	return bytes;
+}
+
+void sim_encode(const struct sim_instruction_set *set, const void *instruction, uint8_t *bytes)
+{
+	int n;
+	const struct sim_slot *layout = layout_of(set, &n);
+	for (int s = 0; s < n; s++)
+		for (int i = 0; i < layout[s].n_fields; i++) {
+			const uint64_t value = (uint64_t)sim_field_get(instruction, &layout[s].field[i]);
+			for (int k = 0; k < layout[s].field[i].bytes; k++)
+				*bytes++ = (uint8_t)(value >> 8 * k);
+		}
+}
+
+void sim_decode(const struct sim_instruction_set *set, const uint8_t *bytes, void *instruction)
+{
+	int n;
+	const struct sim_slot *layout = layout_of(set, &n);
+	memset(instruction, 0, set->instruction_size);
+	for (int s = 0; s < n; s++)
+		for (int i = 0; i < layout[s].n_fields; i++) {
+			uint64_t value = 0;
+			for (int k = 0; k < layout[s].field[i].bytes; k++)
+				value |= (uint64_t)*bytes++ << 8 * k;
+			sim_field_set(instruction, &layout[s].field[i], (int64_t)value);
+		}
+}
+
+#define MOST_LISTED 8 /* names in a message */
+
+/* The values of a field that has names for them: "0 (NOP), 1 (LOAD)". */
+static const char *list_names(const struct sim_field *field, char *list, size_t n)
+{
+	size_t used = 0;
+	list[0] = '\0';
+	for (int64_t i = 0; i <= field->high && used < n; i++)
+		if (field->names[i])
+			used += (size_t)snprintf(list + used, n - used, "%s%lld (%s)", used ? ", " : "", (long long)i,
+						 field->names[i]);
+	return list;
+}
+
+/* `whose` goes before the reason: "SB: ", "". */
+static bool value_ok(const char *whose, const struct sim_field *field, int n_constants, int64_t value, char *why,
+		     size_t n)
+{
+	char list[160];
+	const bool named = field->kind == SIM_NAMED;
+	if (field->kind == SIM_CONSTANT && value > n_constants)
+		return npl_refuse(why, n, "%s%s is number %lld, expected one of the program's %d", whose, field->name,
+				  (long long)value, n_constants);
+	if (value >= field->low && value <= field->high && (!named || field->names[value]))
+		return true;
+	if (named && field->high < MOST_LISTED)
+		return npl_refuse(why, n, "%s%s is %lld, expected %s", whose, field->name, (long long)value,
+				  list_names(field, list, sizeof list));
+	return npl_refuse(why, n, "%s%s is %lld, expected %lld to %lld", whose, field->name, (long long)value,
+			  (long long)field->low, (long long)field->high);
+}
+
+static bool fields_ok(const struct sim_instruction_set *set, const struct sim_slot *slot, int n_constants,
+		      const void *instruction, char *why, size_t n)
+{
+	struct sim_field field;
+	char whose[64] = "";
+	if (!set->opcode)
+		snprintf(whose, sizeof whose, "%s: ", slot->name);
+	for (int i = 0; i < slot->n_fields; i++)
+		if (sim_field_of(set, instruction, slot, i, &field) &&
+		    !value_ok(whose, &field, n_constants, sim_field_get(instruction, &field), why, n))
+			return false;
+	return true;
+}
+
+/* All bits are those of known flags, and so is what the bits of each mask say. */
+static bool flags_ok(const struct sim_slot *slot, unsigned flags, char *why, size_t n)
+{
+	unsigned known = 0;
+	for (const struct sim_flag *f = slot->flag; f && f->name; f++)
+		known |= f->mask;
+	if (flags & ~known)
+		return npl_refuse(why, n, "flags 0x%04x, expected 0 in all bits but those of 0x%04x", flags, known);
+	for (const struct sim_flag *f = slot->flag; f && f->name; f++) {
+		const struct sim_flag *same = slot->flag;
+		while (same->name && (same->mask != f->mask || same->bits != (flags & f->mask)))
+			same++;
+		if (flags & f->mask && !same->name)
+			return npl_refuse(why, n, "flags 0x%04x, expected another value in the bits 0x%04x", flags,
+					  f->mask);
+	}
+	if (slot->flag_noun && !flags)
+		return npl_refuse(why, n, "no %s, expected one at least", slot->flag_noun);
+	return true;
+}
+
+/* Members that no field of this instruction has are 0. */
+static bool absent_ok(const struct sim_instruction_set *set, const struct sim_slot *slot, const void *instruction,
+		      char *why, size_t n)
+{
+	for (int i = 0; i < set->layout->n_fields; i++) {
+		const struct sim_field *member = &set->layout->field[i];
+		struct sim_field field;
+		bool has = member->offset == set->opcode->offset || member->offset == set->flags->offset;
+		for (int k = 0; k < slot->n_fields && !has; k++)
+			has = sim_field_of(set, instruction, slot, k, &field) && field.offset == member->offset;
+		if (!has && sim_field_get(instruction, member))
+			return npl_refuse(why, n, "the field `%s` is %lld, expected 0: it means nothing here",
+					  member->name, (long long)sim_field_get(instruction, member));
+	}
+	return true;
+}
+
+static bool slots_ok(const struct sim_instruction_set *set, int n_constants, const void *instruction, char *why,
+		     size_t n)
+{
+	if (!set->opcode) {
+		for (int s = 0; s < set->n_slots; s++)
+			if (!fields_ok(set, &set->slot[s], n_constants, instruction, why, n))
+				return false;
+		return true;
+	}
+	const struct sim_slot *slot = sim_slot_of(set, instruction);
+	if (!slot)
+		return npl_refuse(why, n, "unknown opcode 0x%02x, expected one of those in %s",
+				  (unsigned)sim_field_get(instruction, set->opcode), set->page);
+	return flags_ok(slot, sim_flags_of(set, instruction), why, n) &&
+	       fields_ok(set, slot, n_constants, instruction, why, n) && absent_ok(set, slot, instruction, why, n);
+}
+
+bool sim_instruction_ok(const struct sim_instruction_set *set, int n_constants, const void *instruction, char *why,
+			size_t n)
+{
+	return slots_ok(set, n_constants, instruction, why, n) && (!set->accepts || set->accepts(instruction, why, n));
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An instruction set as a table, from which its text, its binary and the check of single instructions follow.
+ *
+ * An instruction is a C struct of the machine. A slot is a named part of it with fields. In a set with an opcode (the
+ * TPU's) each slot is an instruction of its own; otherwise (DianNao's) the slots stand side by side in one instruction.
+ */
+#ifndef NPULAB_SIM_INSTRUCTION_SET_H
+#define NPULAB_SIM_INSTRUCTION_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SIM_MOST_INSTRUCTION 256 /* bytes of a set's struct */
+#define SIM_MOST_FIELDS      10  /* of a slot */
+#define SIM_MOST_CONSTANTS   16  /* of a program */
+#define SIM_MOST_PAIRS       16  /* of a constant */
+#define SIM_CONSTANT_NAME    32  /* bytes of its name, with a zero at the end */
+#define SIM_MOST_NAMES       64  /* of slots, of the values of a field, of constants */
+
+enum sim_field_kind {
+	SIM_NUMBER,
+	SIM_NAMED,
+	SIM_FLOAT,   /* the bits of a float32 */
+	SIM_CONSTANT /* the number of one of the program's constants, from 1 on; 0: the identity */
+};
+
+struct sim_field {
+	const char *name; /* "STRIDE BEGIN"; the text also knows it by sim_field_key, "stride_begin" */
+	bool keyed;       /* the text has it by its key alone, and leaves it out where it is 0 and not required */
+	enum sim_field_kind kind;
+	const char *const *names; /* NAMED: of the values 0 to high; NULL: no such value */
+	size_t offset;            /* in the instruction's struct, of an integer of `size` bytes; signed if low < 0 */
+	uint8_t size, bytes;      /* size: 1, 2, 4 or 8; bytes: in the binary */
+	int64_t low, high;
+};
+
+/* Flags of one mask exclude each other. A list ends with a name of NULL. */
+struct sim_flag {
+	const char *name;
+	uint16_t mask, bits;
+};
+
+struct sim_slot {
+	const char *name;
+	int opcode; /* of a set with opcodes */
+	int n_fields;
+	const struct sim_field *field;
+	const struct sim_flag *flag; /* NULL: none */
+	const char *flag_noun; /* its flags are words behind its name, one at least, and are called so; NULL: .FLAG */
+};
+
+/* What programs may define beside their instructions: named tables of pairs a,b of 16-bit integers. */
+struct sim_constants {
+	const char *directive, *identity; /* ".function", "NONE" */
+	int pairs;
+	const char *const *known; /* names that need no directive; NULL ends */
+	/* The values of one of them, as those of struct sim_constant; false: there is no such name. */
+	bool (*known_values)(const char *name, int16_t *value);
+};
+
+struct sim_instruction_set {
+	const char *name; /* the driver's: binaries have it */
+	const char *page; /* the manual */
+	/* Optional: how its binaries began before all machines had one header, of which the first 40 bytes were the same. */
+	const char *former_magic;
+	int n_slots;
+	const struct sim_slot *slot;
+	size_t instruction_size;        /* of the struct */
+	const struct sim_slot *layout;  /* of a set with opcodes: all members in the order of the binary; else NULL */
+	const struct sim_field *opcode; /* NULL: the slots stand side by side */
+	const struct sim_field *flags;  /* NULL: no flags */
+	/* Optional: narrows a field to what it is in this instruction. False: the instruction has no such field. */
+	bool (*refine)(const void *instruction, const struct sim_slot *slot, struct sim_field *field);
+	/* Optional: rules of the machine for one instruction whose fields are in their ranges. False with the reason. */
+	bool (*accepts)(const void *instruction, char *why, size_t n);
+	const struct sim_constants *constants; /* NULL: none */
+	bool has_addresses;                    /* programs say where in memory the files of exec lie */
+	int address_bits;
+};
+
+int64_t sim_field_get(const void *instruction, const struct sim_field *field);
+void sim_field_set(void *instruction, const struct sim_field *field, int64_t value);
+/* Lower case, '_' for what is no letter or digit. */
+void sim_field_key(const struct sim_field *field, char *key, size_t n);
+/* Field i of a slot as it is in this instruction; false: the instruction has no such field. */
+bool sim_field_of(const struct sim_instruction_set *set, const void *instruction, const struct sim_slot *slot, int i,
+		  struct sim_field *field);
+/* The slot that the instruction's opcode names; NULL: none does. */
+const struct sim_slot *sim_slot_of(const struct sim_instruction_set *set, const void *instruction);
+unsigned sim_flags_of(const struct sim_instruction_set *set, const void *instruction);
+
+/* Bytes of an instruction in binary, and the instruction to these bytes and back. Any bytes are taken. */
+size_t sim_instruction_bytes(const struct sim_instruction_set *set);
+void sim_encode(const struct sim_instruction_set *set, const void *instruction, uint8_t *bytes);
+void sim_decode(const struct sim_instruction_set *set, const uint8_t *bytes, void *instruction);
+
+/* Whether it is an instruction, whatever the machine: known opcode, flags, values, ranges, the set's own rules, and 0 in
+ * all that means nothing. False with the reason. */
+bool sim_instruction_ok(const struct sim_instruction_set *set, int n_constants, const void *instruction, char *why,
+			size_t n);
+
+#endif

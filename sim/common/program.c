@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Programs as lists of instructions (program.h). */
+#include "program.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/grow.h"
+
+int sim_program_add(struct sim_program *program, const void *instruction, int line, struct npl_err *err)
+{
+	const size_t size = program->set->instruction_size;
+	int64_t room = program->capacity;
+	char *instructions = npl_grow(program->instruction, program->count, &room, size);
+	if (instructions)
+		program->instruction = instructions;
+	int *lines = instructions ? npl_grow(program->line, program->count, &program->capacity, sizeof *lines) : NULL;
+	if (!lines)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a program of %lld instructions",
+				(long long)program->count + 1);
+	program->line = lines;
+	memcpy(instructions + (size_t)program->count * size, instruction, size);
+	lines[program->count++] = line;
+	return 0;
+}
+
+void sim_program_free(struct sim_program *program)
+{
+	free(program->instruction);
+	free(program->line);
+	*program = (struct sim_program){.set = program->set};
+}
+
+void sim_program_where(const struct sim_program *program, int64_t index, char *where, size_t n)
+{
+	const struct sim_instruction_set *set = program->set;
+	const void *instruction = sim_program_at(program, index);
+	const struct sim_slot *slot = set->opcode ? sim_slot_of(set, instruction) : NULL;
+	char place[40], opcode[16];
+	if (program->line[index])
+		snprintf(place, sizeof place, "line %d", program->line[index]);
+	else
+		snprintf(place, sizeof place, "instruction %lld", (long long)index);
+	if (set->opcode)
+		snprintf(opcode, sizeof opcode, "0x%02x", (unsigned)sim_field_get(instruction, set->opcode));
+	snprintf(where, n, "%s%s%s", place, set->opcode ? ": " : "", slot ? slot->name : set->opcode ? opcode : "");
+}
+
+int sim_program_instructions_ok(const struct sim_program *program, const char *source, struct npl_err *err)
+{
+	char why[400], where[80];
+	for (int64_t i = 0; i < program->count; i++) {
+		if (sim_instruction_ok(program->set, program->n_constants, sim_program_at(program, i), why, sizeof why))
+			continue;
+		sim_program_where(program, i, where, sizeof where);
+		return npl_fail(err, NPL_EINPUT, "%s: %s: %s", source, where, why);
+	}
+	return 0;
+}
+
+bool sim_constant_name_ok(const struct sim_constants *constants, const char *name)
+{
+	if (isdigit((unsigned char)*name) || !*name || !strcmp(name, constants->identity))
+		return false;
+	while (isalnum((unsigned char)*name) || *name == '_')
+		name++;
+	return !*name;
+}
+
+int sim_constant_number(const struct sim_program *program, const char *name)
+{
+	for (int i = 0; i < program->n_constants; i++)
+		if (!strcmp(program->constant[i].name, name))
+			return i + 1;
+	return 0;
+}

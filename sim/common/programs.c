@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Programs of any machine (npulab/program.h): whose program a file is, its text and binary, and its run. */
+#include "npulab/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "container.h"
+#include "core/files/file.h"
+#include "core/program.h"
+#include "npulab/text.h"
+#include "program.h"
+
+#define MOST_BYTES ((size_t)1 << 30) /* of a program's file: tens of millions of instructions */
+
+struct npl_program {
+	const struct npl_isa *isa;
+	char *path;
+	char machine[SIM_MACHINE_NAME];
+	struct sim_program code;
+};
+
+static bool is_text(const char *path)
+{
+	size_t length = strlen(path);
+	return length > 2 && !strcmp(path + length - 2, ".s");
+}
+
+/* The driver of a set's name; NULL: there is none. */
+static const struct npl_driver *driver_named(const char *name)
+{
+	for (const struct npl_driver *const *d = npl_drivers; *d; d++)
+		if ((*d)->isa && !strcmp((*d)->name, name))
+			return *d;
+	return NULL;
+}
+
+/* The driver of the machine that a text names. */
+static int driver_of_machine(const char *path, const char *machine, const struct npl_driver **driver,
+			     struct npl_err *err)
+{
+	struct npl_device *device = NULL;
+	if (npl_device_open(machine, &(struct npl_device_options){0}, &device, err)) {
+		npl_prefix(err, "%s: .machine %s", path, machine);
+		return err->code = NPL_EINPUT;
+	}
+	*driver = npl_device_driver(device);
+	npl_device_close(device);
+	if ((*driver)->isa)
+		return 0;
+	npl_program_no_isa(machine, err);
+	npl_prefix(err, "%s", path);
+	return err->code = NPL_EINPUT;
+}
+
+/* The driver and the machine that the file itself names; NULL and empty: it names none. */
+static int read_owner(const char *path, const struct npl_file *file, const struct npl_driver **driver,
+		      char machine[SIM_MACHINE_NAME], struct npl_err *err)
+{
+	char set[SIM_SET_NAME];
+	*driver = NULL;
+	*machine = '\0';
+	if (is_text(path)) {
+		if (sim_text_machine(path, file->data, file->bytes, machine, SIM_MACHINE_NAME, err))
+			return err->code;
+		return *machine ? driver_of_machine(path, machine, driver, err) : 0;
+	}
+	if (!sim_has_header(file->data, file->bytes))
+		return 0;
+	if (sim_header_names(path, file->data, file->bytes, set, machine, err))
+		return err->code;
+	*driver = driver_named(set);
+	if (*driver)
+		return 0;
+	return npl_fail(err, NPL_EINPUT, "%s: a program for the driver '%s', expected one that has an instruction set",
+			path, npl_make_printable(set));
+}
+
+/* Whose program it is: of the file's own machine, and of the device where one is given. */
+static int find_owner(const char *path, const struct npl_file *file, const struct npl_device *device,
+		      struct npl_program *program, struct npl_err *err)
+{
+	const struct npl_driver *of = NULL;
+	if (read_owner(path, file, &of, program->machine, err))
+		return err->code;
+	if (!of && !device && is_text(path))
+		return npl_fail(err, NPL_EINPUT,
+				"%s: does not say whose program it is, expected `.machine NAME` before all else, or "
+				"--machine NAME",
+				path);
+	if (!of && !device)
+		return npl_fail(err, NPL_EINPUT,
+				"%s: no header of a binary program, which says whose it is; instructions alone are "
+				"read with --machine NAME",
+				path);
+	program->isa = device ? npl_device_driver(device)->isa : of->isa;
+	if (!program->isa)
+		return npl_program_no_isa(npl_device_name(device), err);
+	if (of && of->isa != program->isa)
+		return npl_fail(err, NPL_EUSAGE,
+				"%s: a program for the driver %s, expected one for %s, the driver of %s", path,
+				of->name, npl_device_driver(device)->name, npl_device_name(device));
+	if (!*program->machine)
+		snprintf(program->machine, sizeof program->machine, "%s", npl_device_name(device));
+	return 0;
+}
+
+int npl_program_load(const char *path, const struct npl_device *device, struct npl_program **program,
+		     struct npl_err *err)
+{
+	struct npl_file file;
+	*program = NULL;
+	if (device && !npl_device_driver(device)->isa)
+		return npl_program_no_isa(npl_device_name(device), err);
+	if (npl_file_map(path, MOST_BYTES, &file, err))
+		return err->code;
+	struct npl_program *new = calloc(1, sizeof *new);
+	int rc = new && (new->path = strdup(path)) ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	if (!rc)
+		rc = find_owner(path, &file, device, new, err);
+	if (!rc)
+		rc = (is_text(path) ? sim_assemble(new->isa->set, path, file.data, file.bytes, &new->code, err)
+				    : sim_from_binary(new->isa->set, path, file.data, file.bytes, &new->code, err));
+	npl_file_unmap(&file);
+	if (rc)
+		npl_program_free(new);
+	else
+		*program = new;
+	return rc;
+}
+
+void npl_program_free(struct npl_program *program)
+{
+	if (!program)
+		return;
+	sim_program_free(&program->code);
+	free(program->path);
+	free(program);
+}
+
+const char *npl_program_machine(const struct npl_program *program)
+{
+	return program->machine;
+}
+
+int npl_program_binary(const struct npl_program *program, uint8_t **bytes, size_t *n, struct npl_err *err)
+{
+	return sim_to_binary(&program->code, program->machine, bytes, n, err);
+}
+
+int npl_program_text(const struct npl_program *program, char **text, struct npl_err *err)
+{
+	return sim_disassemble(program->path, &program->code, program->machine, NULL, text, err);
+}
+
+static int check_isa(const struct npl_program *program, const struct npl_device *device, struct npl_err *err)
+{
+	if (npl_device_driver(device)->isa == program->isa)
+		return 0;
+	return npl_fail(err, NPL_EUSAGE, "%s: not a program of %s", program->path, npl_device_name(device));
+}
+
+int npl_program_check(const struct npl_program *program, const struct npl_device *device, struct npl_err *err)
+{
+	if (check_isa(program, device, err))
+		return err->code;
+	return program->isa->check(npl_device_state(device), program->path, &program->code, err);
+}
+
+/* The instruction set's name for this engine, or its first. */
+static int find_engine(const struct npl_isa *isa, const char **engine, struct npl_err *err)
+{
+	int n = 0;
+	for (; isa->engines[n]; n++)
+		if (*engine && !strcmp(*engine, isa->engines[n]))
+			return 0;
+	if (*engine)
+		return npl_fail(err, NPL_EUSAGE, "there is no engine '%s'%s", *engine,
+				NPL_NEAREST(*engine, isa->engines, n));
+	*engine = isa->engines[0];
+	return 0;
+}
+
+int npl_program_run(const struct npl_program *program, const struct npl_device *device, struct npl_execution *execution,
+		    struct npl_err *err)
+{
+	if (check_isa(program, device, err) || find_engine(program->isa, &execution->engine, err))
+		return err->code;
+	if (execution->buffer && !program->isa->has_buffer)
+		return npl_fail(err, NPL_EUSAGE, "%s has no buffer that programs could find operands in",
+				npl_device_name(device));
+	return program->isa->execute(npl_device_state(device), program->path, &program->code, execution, err);
+}
+
+void npl_execution_free(struct npl_execution *execution)
+{
+	free(execution->output);
+	free(execution->buffer_output);
+	free(execution->time);
+	execution->output = execution->buffer_output = NULL;
+	execution->time = NULL;
+}
+
+int64_t npl_program_count(const struct npl_program *program)
+{
+	return program->code.count;
+}
+
+void npl_program_instruction(const struct npl_program *program, int64_t index, struct npl_instruction *instruction)
+{
+	*instruction = (struct npl_instruction){.line = program->code.line[index]};
+	program->isa->describe(sim_program_at(&program->code, index), instruction);
+}
+
+const struct npl_spending *npl_program_spendings(const struct npl_program *program, int *n)
+{
+	*n = program->isa->n_spendings;
+	return program->isa->spending;
+}
