@@ -123,7 +123,7 @@ static int execute(const struct exec_options *o, struct npl_err *err)
 		execution.weight_bytes = weights.data ? npl_tensor_bytes(&weights) : 0;
 		execution.buffer = buffer.data;
 		execution.buffer_bytes = buffer.data ? npl_tensor_bytes(&buffer) : 0;
-		execution.happened = o->common.csv ? exec_keep_event : NULL;
+		execution.on_event = o->common.csv ? exec_keep_event : NULL;
 		execution.context = &events;
 		execution.timed = o->instructions;
 		npl_stage_part(o->path, NULL, 0, 0);

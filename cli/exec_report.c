@@ -36,7 +36,7 @@ void exec_put_events(FILE *out, const void *what)
 		npl_program_instruction(o->program, e->instruction, &instruction);
 		if (instruction.line)
 			snprintf(line, sizeof line, "%d", instruction.line);
-		fprintf(out, "%" PRIu64 ",%s,%" PRId64 ",%" PRId64 ",%s,%s,%s\r\n", e->cycle, e->what, e->index,
+		fprintf(out, "%" PRIu64 ",%s,%" PRId64 ",%" PRId64 ",%s,%s,%s\r\n", e->cycle, e->name, e->index,
 			e->instruction, line, instruction.name, instruction.unit);
 	}
 }

@@ -13,7 +13,7 @@ struct exec_events {
 	int64_t count, room;
 	bool lost; /* out of memory */
 };
-/* npl_execution.happened; the context is a struct exec_events. */
+/* npl_execution.on_event; the context is a struct exec_events. */
 void exec_keep_event(void *context, const struct npl_program_event *event);
 
 struct exec_outcome {

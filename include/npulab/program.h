@@ -31,7 +31,7 @@ struct npl_instruction {
 /* Something that happened: its name is a constant. `index` counts what docs of the machine say, `instruction` is that of the program. */
 struct npl_program_event {
 	uint64_t cycle;
-	const char *what;
+	const char *name;
 	int64_t index, instruction;
 };
 
@@ -64,7 +64,7 @@ struct npl_execution {
 		*buffer; /* of a machine whose set has_buffer: that memory from its first byte; the rest of it is 0 */
 	size_t buffer_bytes;
 	/* Told of every event when not NULL, by cycle, then name, then index. */
-	void (*happened)(void *context, const struct npl_program_event *event);
+	void (*on_event)(void *context, const struct npl_program_event *event);
 	void *context;
 	bool timed; /* what each instruction spent its cycles on is wanted */
 

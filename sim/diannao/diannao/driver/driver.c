@@ -9,6 +9,7 @@
 
 #include "core/base/refuse.h"
 #include "driver_impl.h"
+#include "sim/common/execute.h"
 
 static void dn_close(void *state)
 {
@@ -47,10 +48,8 @@ static int dn_choose_engine(void *state, const char *name, struct npl_err *err)
 {
 	struct diannao *machine = state;
 	struct npl_memory *memory;
-	bool rtl = !strcmp(name, "rtl");
-	if (!rtl && strcmp(name, "fast"))
-		return npl_fail(err, NPL_EUSAGE, "there is no engine '%s', expected fast or rtl", name);
-	if (dn_open_memory(&machine->config, rtl, &memory, err))
+	bool rtl;
+	if (sim_choose_engine(name, &rtl, err) || dn_open_memory(&machine->config, rtl, &memory, err))
 		return err->code;
 	npl_memory_close(machine->memory);
 	machine->memory = memory;

@@ -9,26 +9,17 @@
  *
  * NBout works in every step in those figures, though a step seldom writes a row, so it is charged per step; and
  * pooling is charged the whole NFU though the multipliers rest, as the paper does not split its power by stage. */
+#include "sim/common/memory_energy.h"
 #include "sim/diannao/diannao/dn.h"
 
 static int memory_energy(const struct dn_counters *counters, const struct npl_memory *memory,
 			 const struct npl_memory_counters *moved, struct npl_result *result, struct npl_err *err)
 {
-	static const char *const names[NPL_MEMORY_ENERGIES] = {
-		[NPL_MEMORY_ACTIVATE] = "memory activate",
-		[NPL_MEMORY_READ] = "memory read",
-		[NPL_MEMORY_WRITE] = "memory write",
-		[NPL_MEMORY_REFRESH] = "memory refresh",
-		[NPL_MEMORY_ACTIVE_STANDBY] = "memory standby, rows open",
-		[NPL_MEMORY_IDLE_STANDBY] = "memory standby",
-	};
-	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
-	int n = npl_memory_energy_of(memory, moved, part);
-	for (int i = 0; i < n; i++)
-		if (npl_result_energy_of(result, NPL_OF_MEMORY, names[part[i].kind], part[i].events, part[i].pj,
-					 part[i].origin, err))
-			return err->code;
-	if (n)
+	static const char *const names[NPL_MEMORY_ENERGIES] = SIM_MEMORY_PARTS("memory");
+	bool known;
+	if (sim_memory_energy(result, memory, moved, names, SIM_STANDING_PARTS | SIM_UNUSED_PARTS, &known, err))
+		return err->code;
+	if (known)
 		return 0;
 	return npl_result_energy_of(result, NPL_OF_MEMORY, "memory", counters->dram_reads + counters->dram_writes, 0,
 				    "absent", err);

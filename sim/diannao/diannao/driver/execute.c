@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/grow.h"
 #include "driver_impl.h"
+#include "sim/common/execute.h"
 #include "sim/diannao/diannao/isa/check.h"
 #include "times.h"
 
@@ -30,66 +30,11 @@ static void next(void *state, struct dn_instruction *instruction)
 	n->at += n->at + 1 < n->program->count;
 }
 
-static const char *const happenings[DN_WHATS] = {
+static const char *const event_names[DN_EVENTS] = {
 	[DN_DECODED] = "decoded",       [DN_NBIN_ARRIVED] = "nbin_arrived",
 	[DN_SB_ARRIVED] = "sb_arrived", [DN_STARTED] = "started",
 	[DN_ENDED] = "ended",           [DN_STORED] = "stored",
 };
-
-struct event {
-	uint64_t cycle;
-	enum dn_what what;
-	int64_t index;
-};
-struct events {
-	struct event *event;
-	int64_t count, room;
-	bool lost;              /* out of memory */
-	struct dn_times *times; /* NULL: not wanted */
-};
-
-static void keep_event(void *context, enum dn_what what, int64_t index, uint64_t cycle)
-{
-	struct events *events = context;
-	struct event *more = npl_grow(events->event, events->count, &events->room, sizeof *more);
-	if (events->times)
-		dn_times_happened(events->times, what, index, cycle);
-	events->lost = events->lost || !more;
-	if (!more)
-		return;
-	events->event = more;
-	more[events->count++] = (struct event){cycle, what, index};
-}
-
-static void keep_spent(void *context, enum dn_spending what, int64_t index, uint64_t cycles)
-{
-	const struct events *events = context;
-	if (events->times)
-		dn_times_spent(events->times, what, index, cycles);
-}
-
-static int compare_events(const void *a, const void *b)
-{
-	const struct event *x = a, *y = b;
-	if (x->cycle != y->cycle)
-		return x->cycle < y->cycle ? -1 : 1;
-	int names = strcmp(happenings[x->what], happenings[y->what]);
-	return names ? names : (x->index > y->index) - (x->index < y->index);
-}
-
-static int tell_events(struct events *events, const struct npl_execution *execution, struct npl_err *err)
-{
-	if (events->lost)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld events", (long long)events->count);
-	if (events->count)
-		qsort(events->event, (size_t)events->count, sizeof *events->event, compare_events);
-	for (int64_t i = 0; i < events->count && execution->happened; i++) {
-		const struct event *e = &events->event[i];
-		execution->happened(execution->context,
-				    &(struct npl_program_event){e->cycle, happenings[e->what], e->index, e->index});
-	}
-	return 0;
-}
 
 /* A file of these bytes ends there, within the machine's memory. */
 static int place(const char *what, uint64_t address, size_t bytes, uint64_t capacity, uint64_t *size,
@@ -151,22 +96,25 @@ static int run_on(struct dn_run *run, const struct sim_program *program, struct 
 		  struct npl_err *err)
 {
 	struct dn_times times = {0};
-	struct events events = {.times = execution->timed ? &times : NULL};
-	const struct dn_watcher watcher = {keep_event, &events, keep_spent};
+	struct sim_listener listener = {.execution = execution,
+					.event_name = event_names,
+					.times = &times,
+					.time_event = dn_times_event,
+					.time_span = dn_times_span};
 	bool rtl = !strcmp(execution->engine, "rtl");
-	run->watcher = execution->happened || execution->timed ? &watcher : NULL;
+	run->observer = sim_listen(&listener);
 	int rc = execution->timed ? dn_times_open(&times, program->count, err) : 0;
 	if (!rc)
 		rc = dn_open_memory(run->config, rtl, &run->memory, err);
 	if (!rc)
 		rc = rtl ? dn_run_rtl(run, err) : dn_run_fast(run, err);
-	if (!rc && run->watcher)
-		rc = tell_events(&events, execution, err);
+	if (!rc)
+		rc = sim_tell(&listener, err);
 	if (!rc && execution->timed)
 		execution->time = dn_times_take(&times, run->cycles);
-	run->watcher = NULL; /* which ends here */
+	run->observer = NULL; /* which ends here */
 	npl_memory_close(run->memory);
-	free(events.event);
+	sim_listener_close(&listener);
 	dn_times_close(&times);
 	return rc;
 }
@@ -208,11 +156,9 @@ static void describe(const void *instruction, struct npl_instruction *described)
 	dn_describe(instruction, described);
 }
 
-static const char *const engines[] = {"fast", "rtl", NULL};
-
 const struct npl_isa dn_isa = {
 	.set = &dn_instructions,
-	.engines = engines,
+	.engines = sim_engines,
 	.word = NPL_I16,
 	.check = check,
 	.describe = describe,

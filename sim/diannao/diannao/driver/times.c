@@ -37,19 +37,21 @@ void dn_times_close(struct dn_times *times)
 	*times = (struct dn_times){0};
 }
 
-void dn_times_happened(struct dn_times *times, enum dn_what what, int64_t index, uint64_t cycle)
+void dn_times_event(void *opened, const struct sim_event *event)
 {
-	struct npl_instruction_time *time = &times->time[index];
-	if (what == DN_DECODED)
-		time->begin = cycle;
-	if (what == DN_ENDED)
-		times->ended[index] = cycle;
-	time->end = cycle > time->end ? cycle : time->end;
+	const struct dn_times *times = opened;
+	struct npl_instruction_time *time = &times->time[event->index];
+	if (event->kind == DN_DECODED)
+		time->begin = event->cycle;
+	if (event->kind == DN_ENDED)
+		times->ended[event->index] = event->cycle;
+	time->end = event->cycle > time->end ? event->cycle : time->end;
 }
 
-void dn_times_spent(struct dn_times *times, enum dn_spending what, int64_t index, uint64_t cycles)
+void dn_times_span(void *opened, const struct sim_span *span)
 {
-	times->time[index].cycles[what] += cycles;
+	const struct dn_times *times = opened;
+	times->time[span->instruction].cycles[span->kind] += span->to - span->from;
 }
 
 struct npl_instruction_time *dn_times_take(struct dn_times *times, uint64_t cycles)

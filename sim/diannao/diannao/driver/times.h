@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What each instruction of a program spends its cycles on (docs/exec.md), of what either engine tells a watcher.
+ * What each instruction of a program spends its cycles on (docs/exec.md), of what either engine tells an observer.
  *
  * An instruction's cycles are those from the end of the one before it, if it was decoded later than that, else from its decoding, to the
  * last thing that it brings about: its end, the arrival of its loads, the end of the store that it completes. */
@@ -22,8 +22,8 @@ struct dn_times {
 
 /* NPL_ENOMEM. */
 int dn_times_open(struct dn_times *times, int64_t count, struct npl_err *err);
-void dn_times_happened(struct dn_times *times, enum dn_what what, int64_t index, uint64_t cycle);
-void dn_times_spent(struct dn_times *times, enum dn_spending what, int64_t index, uint64_t cycles);
+void dn_times_event(void *opened, const struct sim_event *event);
+void dn_times_span(void *opened, const struct sim_span *span);
 /* After a run of so many cycles: the table, the caller's to free. */
 struct npl_instruction_time *dn_times_take(struct dn_times *times, uint64_t cycles);
 void dn_times_close(struct dn_times *times);

@@ -148,7 +148,7 @@ static int open_run(struct dn_fast *f)
 		return npl_fail(f->err, NPL_ENOMEM, "diannao: out of memory");
 	if (open_buffer(f, &f->nbin, c->nbin_rows) || open_buffer(f, &f->sb, c->sb_rows) || open_dma(f))
 		return f->err->code;
-	f->repeat.on = f->run->source.alike && !f->run->watcher && !f->run->bytes && f->one_clock;
+	f->repeat.on = f->run->source.alike && !f->run->observer && !f->run->bytes && f->one_clock;
 	return f->run->bytes ? dn_values_open(f->run, &f->values, f->err) : 0;
 }
 

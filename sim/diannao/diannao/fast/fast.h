@@ -137,11 +137,11 @@ static inline struct dn_fast_entry *dn_fast_head(const struct dn_fast *f)
 	return f->queue_taken == f->queue_put ? NULL : &f->queue[f->queue_taken & f->queue_mask];
 }
 
-static inline void dn_fast_tell(const struct dn_fast *f, enum dn_what what, uint64_t index, uint64_t cycle)
+static inline void dn_fast_tell(const struct dn_fast *f, enum dn_event what, uint64_t index, uint64_t cycle)
 {
-	const struct dn_watcher *watcher = f->run->watcher;
-	if (watcher && watcher->happened)
-		watcher->happened(watcher->context, what, (int64_t)index, cycle);
+	const struct sim_observer *observer = f->run->observer;
+	if (observer && observer->on_event)
+		observer->on_event(observer->context, &(struct sim_event){what, cycle, (int64_t)index});
 }
 
 /* fast.c */

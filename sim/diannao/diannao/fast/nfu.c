@@ -41,16 +41,17 @@ uint64_t dn_fast_nfu_end(const struct dn_fast *f)
 
 static void spend(struct dn_fast *f, enum dn_spending what, uint64_t index, uint64_t cycles)
 {
-	const struct dn_watcher *watcher = f->run->watcher;
+	const struct sim_observer *observer = f->run->observer;
 	struct dn_counters *n = &f->run->counters;
 	uint64_t *const counter[DN_SPENDINGS] = {[DN_SPENT_ACTIVE] = &n->nfu_active,
 						 [DN_SPENT_WAIT_SB] = &n->wait_sb,
 						 [DN_SPENT_WAIT_NBIN] = &n->wait_nbin,
 						 [DN_SPENT_WAIT_NBOUT] = &n->wait_nbout,
 						 [DN_SPENT_FILL] = &n->nfu_fill};
+	const uint64_t from = n->nfu_active + n->wait_sb + n->wait_nbin + n->wait_nbout + n->nfu_fill;
 	*counter[what] += cycles;
-	if (cycles && watcher && watcher->spent)
-		watcher->spent(watcher->context, what, (int64_t)index, cycles);
+	if (cycles && observer && observer->on_span)
+		observer->on_span(observer->context, &(struct sim_span){what, from, from + cycles, (int64_t)index});
 }
 
 /* What the head's next step waits for. */

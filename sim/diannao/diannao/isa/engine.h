@@ -47,6 +47,7 @@
 #define DIANNAO_ENGINE_H
 
 #include "isa.h"
+#include "sim/common/observer.h"
 #include "sim/diannao/diannao/dn.h"
 
 #define DN_LONGEST_SECONDS 400000000 /* of a run, 12 years: 4e18 cycles of the fastest clock are within 63 bits */
@@ -64,7 +65,7 @@ struct dn_source {
 	void (*skip)(void *state, int level, int64_t units); /* of those */
 };
 
-enum dn_what { DN_DECODED, DN_NBIN_ARRIVED, DN_SB_ARRIVED, DN_STARTED, DN_ENDED, DN_STORED, DN_WHATS };
+enum dn_event { DN_DECODED, DN_NBIN_ARRIVED, DN_SB_ARRIVED, DN_STARTED, DN_ENDED, DN_STORED, DN_EVENTS };
 
 /* What cycles are spent on: each is one of these. */
 enum dn_spending {
@@ -76,15 +77,10 @@ enum dn_spending {
 	DN_SPENDINGS
 };
 
-/* happened() is told of every event, not in the order of their times; `index` is that of the instruction: the one that decoded, that asked for the load
- * (all its rows have arrived), whose first step is in the cycle, that ended, whose results completed the store. spent() is told of all cycles, in the order
- * of time: the instruction is the one at the head of the NFU's queue or, while there is none, the next to be decoded, or, behind the last, that
- * one. Members may be NULL. */
-struct dn_watcher {
-	void (*happened)(void *context, enum dn_what what, int64_t index, uint64_t cycle);
-	void *context;
-	void (*spent)(void *context, enum dn_spending what, int64_t instruction, uint64_t cycles);
-};
+/* An observer (sim/common/observer.h) of these engines is told of every event, not in the order of their times. An event's index
+ * is that of the instruction: the one that decoded, that asked for the load (all its rows have arrived), whose first step is in the
+ * cycle, that ended, whose results completed the store. Spans are all cycles, in the order of time; their instruction is the one at
+ * the head of the NFU's queue or, while there is none, the next to be decoded, or, behind the last, that one. */
 
 struct dn_run {
 	const struct dn_config *config;
@@ -93,8 +89,8 @@ struct dn_run {
 	const struct dn_function *function; /* of NFU-3 OP 1 on */
 	uint8_t *bytes;                     /* the memory's from address 0, size of them; NULL: timing only */
 	uint64_t size;
-	struct npl_memory *memory;        /* reset by the engine; its clock, too, is then at the end of the program */
-	const struct dn_watcher *watcher; /* NULL: nobody */
+	struct npl_memory *memory; /* reset by the engine; its clock, too, is then at the end of the program */
+	const struct sim_observer *observer; /* NULL: nobody */
 	/* What came of it. */
 	uint64_t cycles;
 	struct dn_counters counters; /* useful_macs: all lanes of steps of MULT */

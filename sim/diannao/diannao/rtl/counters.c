@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the cycles of the register-level engine are that no instruction has, what memory says it did, and who watches. What happens in a
+ * What the cycles of the register-level engine are that no instruction has, what memory says it did, and who observes. What happens in a
  * unit is counted there. */
 #include "rtl.h"
 
-void dn_rtl_tell(const struct dn_rtl *rtl, enum dn_what what, int64_t index)
+void dn_rtl_tell(const struct dn_rtl *rtl, enum dn_event what, int64_t index)
 {
-	const struct dn_watcher *watcher = rtl->run->watcher;
-	if (watcher && watcher->happened)
-		watcher->happened(watcher->context, what, index, rtl->cycle);
+	const struct sim_observer *observer = rtl->run->observer;
+	if (observer && observer->on_event)
+		observer->on_event(observer->context, &(struct sim_event){what, rtl->cycle, index});
 }
 
 void dn_rtl_spend(struct dn_rtl *rtl, enum dn_spending what, int64_t index)
 {
-	const struct dn_watcher *watcher = rtl->run->watcher;
+	const struct sim_observer *observer = rtl->run->observer;
 	struct dn_counters *n = &rtl->run->counters;
 	n->nfu_active += what == DN_SPENT_ACTIVE;
 	n->wait_sb += what == DN_SPENT_WAIT_SB;
 	n->wait_nbin += what == DN_SPENT_WAIT_NBIN;
 	n->wait_nbout += what == DN_SPENT_WAIT_NBOUT;
 	n->nfu_fill += what == DN_SPENT_FILL;
-	if (watcher && watcher->spent)
-		watcher->spent(watcher->context, what, index, 1);
+	if (observer && observer->on_span)
+		observer->on_span(observer->context, &(struct sim_span){what, rtl->cycle, rtl->cycle + 1, index});
 }
 
 void dn_rtl_count_idle(struct dn_rtl *rtl)

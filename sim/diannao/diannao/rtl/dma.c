@@ -188,7 +188,7 @@ static void rows_arrive(struct dn_rtl *rtl, int who, const struct dn_rtl_request
 
 static void complete(struct dn_rtl *rtl, int who, const struct dn_rtl_request *request)
 {
-	static const enum dn_what what[] = {DN_NBIN_ARRIVED, DN_SB_ARRIVED, DN_STORED};
+	static const enum dn_event what[] = {DN_NBIN_ARRIVED, DN_SB_ARRIVED, DN_STORED};
 	struct dn_counters *n = &rtl->run->counters;
 	if (who == DN_RTL_NBOUT) {
 		if (rtl->run->bytes)

@@ -11,7 +11,7 @@
  *                       <-- DMA NBout <-- NBout <--------------------------+--+-------+
  *                                      (buffers.c)
  *
- *      what each cycle was, and who watches (counters.c); all of it together, in the order of a boundary (rtl.c)
+ *      what each cycle was, and who observes (counters.c); all of it together, in the order of a boundary (rtl.c)
  *
  * A cycle begins with its boundary: the registers of the NFU move, then come the six steps of engine.h. What the last of them decides, a
  * row of each buffer or none, is on the wires (`step`) until the next boundary, where it is read into the first register.
@@ -239,7 +239,7 @@ void dn_rtl_function(const struct dn_rtl_bundle *bundle, const struct dn_functio
 		     struct dn_counters *counters);
 
 /* counters.c */
-void dn_rtl_tell(const struct dn_rtl *rtl, enum dn_what what, int64_t index);
+void dn_rtl_tell(const struct dn_rtl *rtl, enum dn_event what, int64_t index);
 /* This cycle, of the instruction. */
 void dn_rtl_spend(struct dn_rtl *rtl, enum dn_spending what, int64_t index);
 void dn_rtl_count_idle(struct dn_rtl *rtl);

@@ -9,8 +9,7 @@
 
 #include "core/base/refuse.h"
 #include "driver_impl.h"
-
-static const char *const engine_names[TPU_ENGINES] = {[TPU_FAST] = "fast", [TPU_RTL] = "rtl"};
+#include "sim/common/execute.h"
 
 static void tpu_close(void *state)
 {
@@ -55,12 +54,7 @@ static int tpu_open(const void *config, void **state, struct npl_err *err)
 
 static int tpu_choose_engine(void *state, const char *name, struct npl_err *err)
 {
-	for (int i = 0; i < TPU_ENGINES; i++)
-		if (!strcmp(engine_names[i], name)) {
-			((struct tpu *)state)->engine = (enum tpu_engine)i;
-			return 0;
-		}
-	return npl_fail(err, NPL_EUSAGE, "there is no engine '%s', expected fast or rtl", name);
+	return sim_choose_engine(name, &((struct tpu *)state)->rtl, err);
 }
 
 static void tpu_describe(const void *state, struct npl_device_info *info)
@@ -71,7 +65,7 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	info->integers = true;
 	info->format = c->precision == TPU_8X16 ? NPL_FORMAT_INT8X16 : NPL_FORMAT_INT8;
 	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
-	info->engine = engine_names[tpu->engine];
+	info->engine = tpu->rtl ? "rtl" : "fast";
 	info->clock_hz = (double)c->clock_hz;
 	info->peak_macs_per_second = (double)(c->rows * c->columns) * (double)c->clock_hz;
 	info->memory_yaml = tpu->memory_yaml;

@@ -7,12 +7,10 @@
 #include "npulab/program_dump.h"
 #include "sim/systolic/tpu_v1/generate/generate.h"
 
-enum tpu_engine { TPU_FAST, TPU_RTL, TPU_ENGINES };
-
 struct tpu {
 	struct tpu_config own; /* with what is derived */
 	const struct tpu_config *config;
-	enum tpu_engine engine;
+	bool rtl; /* the engine that runs; else fast */
 	struct npl_arena arena;
 	const char *memory_yaml;
 	struct npl_memory *weights; /* what weight memory costs; NULL: the preset is fixed */
@@ -22,7 +20,7 @@ struct tpu {
 
 int tpu_layer_group_open(void *tpu, const struct npl_layer_group *group, void **opened,
 			 struct npl_layer_group_info *info, struct npl_err *err);
-int tpu_layer_group_run(void *tpu, void *opened, const struct npl_layer_group_watcher *watcher,
+int tpu_layer_group_run(void *tpu, void *opened, const struct npl_layer_group_watcher *observer,
 			struct npl_result *results, struct npl_err *err);
 void tpu_layer_group_close(void *opened);
 int tpu_layer_group_dump(void *tpu, void *opened, struct npl_program_dump *dump, struct npl_err *err);

@@ -13,27 +13,14 @@
  * Not here: clock tree and pipeline registers, the activation unit's arithmetic, instruction issue, I/O of the weight
  * memory: no table has them for this chip. The static power is calibrated and holds whatever is constant. Energy per
  * byte that follows the size of a memory: the table is right for the sizes that it was made for. */
+#include "sim/common/memory_energy.h"
 #include "sim/systolic/tpu_v1/isa/engine.h"
 
-/* What goes on without work too. */
-static bool is_standing(enum npl_memory_part part)
+static int weight_memory_energy(const struct tpu_config *config, const struct npl_memory *weights,
+				const struct tpu_counters *counter, struct npl_result *result, struct npl_err *err)
 {
-	return part == NPL_MEMORY_REFRESH || part == NPL_MEMORY_ACTIVE_STANDBY || part == NPL_MEMORY_IDLE_STANDBY;
-}
-
-/* Weight memory that knows what its commands cost. */
-static int command_energy(const struct tpu_config *config, const struct npl_memory *weights,
-			  const struct tpu_counters *counter, struct npl_result *result, struct npl_err *err)
-{
-	static const char *const names[NPL_MEMORY_ENERGIES] = {
-		[NPL_MEMORY_ACTIVATE] = "weight memory activate",
-		[NPL_MEMORY_READ] = "weight memory read",
-		[NPL_MEMORY_WRITE] = "weight memory write",
-		[NPL_MEMORY_REFRESH] = "weight memory refresh",
-		[NPL_MEMORY_ACTIVE_STANDBY] = "weight memory standby, rows open",
-		[NPL_MEMORY_IDLE_STANDBY] = "weight memory standby",
-	};
-	const uint64_t access = npl_memory_info(weights)->access_bytes;
+	static const char *const names[NPL_MEMORY_ENERGIES] = SIM_MEMORY_PARTS("weight memory");
+	const uint64_t access = weights ? npl_memory_info(weights)->access_bytes : 0;
 	const struct npl_memory_counters count = {.reads = counter->dram_reads,
 						  .read_bytes = access ? counter->dram_reads * access
 								       : counter->weight_bytes,
@@ -42,25 +29,12 @@ static int command_energy(const struct tpu_config *config, const struct npl_memo
 						  .refreshes = counter->dram_refreshes,
 						  .active_rank_cycles = counter->dram_active_cycles,
 						  .idle_rank_cycles = counter->dram_idle_cycles};
-	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
-	int n = npl_memory_energy_of(weights, &count, part);
-	for (int i = 0; i < n; i++) {
-		if (!part[i].events || (is_standing(part[i].kind) && config->weight_standby == TPU_STANDBY_STATIC))
-			continue;
-		if (npl_result_energy_of(result, NPL_OF_MEMORY, names[part[i].kind], part[i].events, part[i].pj,
-					 part[i].origin, err))
-			return err->code;
-	}
-	return 0;
-}
-
-static int weight_memory_energy(const struct tpu_config *config, const struct npl_memory *weights,
-				const struct tpu_counters *counter, struct npl_result *result, struct npl_err *err)
-{
-	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
-	const struct npl_memory_counters none = {0};
-	if (weights && npl_memory_energy_of(weights, &none, part))
-		return command_energy(config, weights, counter, result, err);
+	const unsigned parts = config->weight_standby == TPU_STANDBY_STATIC ? 0 : SIM_STANDING_PARTS;
+	bool known = false;
+	if (weights && sim_memory_energy(result, weights, &count, names, parts, &known, err))
+		return err->code;
+	if (known)
+		return 0;
 	/* a memory without an energy model is no reason to charge another's */
 	return npl_result_energy_of(result, NPL_OF_MEMORY, "weight memory", counter->weight_bytes,
 				    weights ? 0 : config->weight_byte.pj,

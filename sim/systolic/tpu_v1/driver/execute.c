@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "driver_impl.h"
+#include "sim/common/execute.h"
 #include "times.h"
 
 static int check(const void *state, const char *source, const struct sim_program *program, struct npl_err *err)
@@ -13,7 +14,7 @@ static int check(const void *state, const char *source, const struct sim_program
 	return tpu_program_check(((const struct tpu *)state)->config, program, NULL, source, err);
 }
 
-static const char *const happenings[TPU_HAPPENINGS] = {
+static const char *const event_names[TPU_EVENTS] = {
 	[TPU_ISSUED] = "issued",
 	[TPU_TILE_PUSHED] = "tile_pushed",
 	[TPU_TILE_SHIFTED] = "tile_shifted",
@@ -27,44 +28,28 @@ static const char *const happenings[TPU_HAPPENINGS] = {
 	[TPU_HOST_ENDED] = "host_ended",
 };
 
-struct observed {
-	const struct npl_execution *execution;
-	struct tpu_times *times;
-};
-
-static void pass_on(void *context, const struct tpu_happened *event)
-{
-	const struct observed *observed = context;
-	const struct npl_execution *execution = observed->execution;
-	if (execution->timed)
-		tpu_times_happened(observed->times, event);
-	if (execution->happened)
-		execution->happened(execution->context,
-				    &(struct npl_program_event){event->cycle, happenings[event->what], event->index,
-								tpu_times_instruction(observed->times, event)});
-}
-
-static void keep_span(void *context, const struct tpu_spent *span)
-{
-	const struct observed *observed = context;
-	if (observed->execution->timed)
-		tpu_times_spent(observed->times, span);
-}
-
 /* Runs on the engine that is asked for; what is told of it, and times of instructions, as asked. */
 static int run(const struct tpu_config *config, const struct sim_program *program, const struct tpu_memory *memory,
 	       struct npl_execution *execution, struct tpu_outcome *outcome, struct npl_err *err)
 {
-	struct observed observed = {.execution = execution};
-	const struct tpu_watcher watcher = {.happened = pass_on, .context = &observed, .spent = keep_span};
-	const bool watched = execution->happened || execution->timed;
-	int rc = watched ? tpu_times_open(&observed.times, config, program, err) : 0;
+	struct tpu_times *times = NULL;
+	struct sim_listener listener = {.execution = execution,
+					.event_name = event_names,
+					.time_event = tpu_times_event,
+					.time_span = tpu_times_span,
+					.instruction_of = tpu_times_instruction};
+	const struct sim_observer *observer = sim_listen(&listener);
+	int rc = observer ? tpu_times_open(&times, config, program, err) : 0;
+	listener.times = times;
 	if (!rc)
-		rc = (strcmp(execution->engine, "rtl") ? tpu_run_fast : tpu_run_rtl)(
-			config, program, memory, watched ? &watcher : NULL, outcome, err);
+		rc = (strcmp(execution->engine, "rtl") ? tpu_run_fast : tpu_run_rtl)(config, program, memory, observer,
+										     outcome, err);
+	if (!rc)
+		rc = sim_tell(&listener, err);
 	if (!rc && execution->timed)
-		rc = tpu_times_take(observed.times, &execution->time, err);
-	tpu_times_close(observed.times);
+		rc = tpu_times_take(times, &execution->time, err);
+	tpu_times_close(times);
+	sim_listener_close(&listener);
 	return rc;
 }
 
@@ -101,18 +86,6 @@ static void close_memory(struct tpu_memory *memory)
 	free(memory->host);
 }
 
-/* A copy of bytes first <= i < end of a memory; *copy stays NULL where there are none. */
-static int keep_bytes(const uint8_t *memory, int64_t first, int64_t end, uint8_t **copy, struct npl_err *err)
-{
-	if (!memory || first == end)
-		return 0;
-	*copy = malloc((size_t)(end - first));
-	if (!*copy)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld bytes of output", (long long)(end - first));
-	memcpy(*copy, memory + first, (size_t)(end - first));
-	return 0;
-}
-
 /* What the program wrote of host memory, and of the unified buffer. */
 static int keep_outputs(const struct tpu_config *config, const struct sim_program *program, const char *source,
 			const struct tpu_memory *memory, struct npl_execution *execution, struct npl_err *err)
@@ -128,8 +101,10 @@ static int keep_outputs(const struct tpu_config *config, const struct sim_progra
 	execution->buffer_output_bytes = (size_t)((end_row - first_row) * row);
 	if (memory->timing_only)
 		return 0;
-	const int rc = keep_bytes(memory->host, first, end, &execution->output, err);
-	return rc ? rc : keep_bytes(memory->buffer, first_row * row, end_row * row, &execution->buffer_output, err);
+	const int rc = sim_keep_bytes(memory->host, (size_t)first, (size_t)end, &execution->output, err);
+	return rc ? rc
+		  : sim_keep_bytes(memory->buffer, (size_t)(first_row * row), (size_t)(end_row * row),
+				   &execution->buffer_output, err);
 }
 
 static int check_given(const struct tpu_config *config, const struct npl_execution *execution, struct npl_err *err)
@@ -187,11 +162,9 @@ static void describe(const void *instruction, struct npl_instruction *described)
 	described->unit = unit < TPU_UNITS ? tpu_unit_name(unit) : "issue";
 }
 
-static const char *const engines[] = {"fast", "rtl", NULL};
-
 const struct npl_isa tpu_isa = {
 	.set = &tpu_instructions,
-	.engines = engines,
+	.engines = sim_engines,
 	.word = NPL_U8,
 	.planes = true,
 	.has_buffer = true,

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attribution.h"
 #include "driver_impl.h"
-#include "shares.h"
 
 /* A result that is there as a whole when an instruction ends. */
 struct made {
@@ -22,7 +22,7 @@ struct tpu_layer_group {
 	struct npl_layer_group group;
 	const struct tpu_config *config;
 	struct tpu_generated generated;
-	struct tpu_shares shares;
+	struct tpu_attribution attribution;
 	struct tpu_fast_cache *cache;
 	int *keeps; /* the device's count of caches, with this layer group's; NULL: it keeps none */
 	uint8_t *host;
@@ -32,7 +32,7 @@ struct tpu_layer_group {
 	struct made *made; /* in the order of instructions */
 	int n_made;
 	/* of the run that is under way */
-	const struct npl_layer_group_watcher *watcher;
+	const struct npl_layer_group_watcher *observer;
 	const struct tpu_memory *memory;
 	int layer_now; /* whose instruction retired last; -1: none */
 };
@@ -45,7 +45,7 @@ void tpu_layer_group_close(void *opened)
 	tpu_fast_cache_free(c->cache);
 	if (c->keeps)
 		--*c->keeps;
-	tpu_shares_close(&c->shares);
+	tpu_attribution_close(&c->attribution);
 	tpu_generated_free(&c->generated);
 	free(c->host);
 	free(c->pass);
@@ -123,7 +123,7 @@ int tpu_layer_group_open(void *tpu, const struct npl_layer_group *group, void **
 	c->config = t->config;
 	int rc = tpu_generate(t->config, group->layer, group->n, &options, &c->generated, err);
 	if (!rc)
-		rc = tpu_shares_open(&c->shares, t->config, &c->generated, err);
+		rc = tpu_attribution_open(&c->attribution, t->config, &c->generated, err);
 	if (!rc)
 		rc = note_plan(c, info, err);
 	if (!rc && !group->timing_only) {
@@ -182,7 +182,7 @@ static int tell_made(const struct tpu_layer_group *c, int layer, struct npl_err 
 	if (!rc)
 		rc = tpu_read_tensor(&c->generated, c->config, out, &copy, c->memory, err);
 	if (!rc)
-		rc = c->watcher->made(c->watcher->context, layer, 0, &copy, err);
+		rc = c->observer->made(c->observer->context, layer, 0, &copy, err);
 	npl_tensor_free(&copy);
 	return rc;
 }
@@ -190,12 +190,12 @@ static int tell_made(const struct tpu_layer_group *c, int layer, struct npl_err 
 static int retired(void *context, int64_t instruction, struct npl_err *err)
 {
 	struct tpu_layer_group *c = (struct tpu_layer_group *)((char *)context -
-							       offsetof(struct tpu_layer_group, shares));
+							       offsetof(struct tpu_layer_group, attribution));
 	const int layer = c->generated.of_layer[instruction];
 	if (layer >= 0 && layer != c->layer_now)
 		npl_layer_group_stage(&c->group, layer);
 	c->layer_now = layer;
-	if (!c->watcher || !c->watcher->made || c->memory->timing_only)
+	if (!c->observer || !c->observer->made || c->memory->timing_only)
 		return 0;
 	int low = 0, high = c->n_made;
 	while (low < high) {
@@ -211,17 +211,17 @@ static int retired(void *context, int64_t instruction, struct npl_err *err)
 	return 0;
 }
 
-static int run_program(struct tpu *tpu, struct tpu_layer_group *c, const struct npl_layer_group_watcher *watcher,
+static int run_program(struct tpu *tpu, struct tpu_layer_group *c, const struct npl_layer_group_watcher *observer,
 		       const struct tpu_memory *memory, struct tpu_outcome *outcome, struct npl_err *err)
 {
-	tpu_shares_reset(&c->shares);
-	c->watcher = watcher;
+	tpu_attribution_reset(&c->attribution);
+	c->observer = observer;
 	c->memory = memory;
 	c->layer_now = -1;
-	c->shares.watcher.retired = retired;
-	if (tpu->engine == TPU_RTL)
-		return tpu_run_rtl(c->config, &c->generated.program, memory, &c->shares.watcher, outcome, err);
-	const int rc = tpu_run_fast_again(&c->cache, c->config, &c->generated.program, memory, &c->shares.watcher,
+	c->attribution.observer.on_retired = retired;
+	if (tpu->rtl)
+		return tpu_run_rtl(c->config, &c->generated.program, memory, &c->attribution.observer, outcome, err);
+	const int rc = tpu_run_fast_again(&c->cache, c->config, &c->generated.program, memory, &c->attribution.observer,
 					  outcome, err);
 	if (!c->keeps && tpu->caches < CACHES) {
 		c->keeps = &tpu->caches;
@@ -262,7 +262,7 @@ static void count_bytes(const struct tpu_layer_group *c, int i, const struct tpu
 static int report(const struct tpu *tpu, const struct tpu_layer_group *c, int i, struct npl_result *result,
 		  struct npl_err *err)
 {
-	const struct tpu_share *share = &c->shares.of_layer[i];
+	const struct tpu_share *share = &c->attribution.of_layer[i];
 	result->cycles = share->cycles;
 	result->macs = share->counter.useful_macs / passes_per_mac(c->group.layer[i]);
 	result->overflows += share->overflows;
@@ -272,7 +272,7 @@ static int report(const struct tpu *tpu, const struct tpu_layer_group *c, int i,
 	return tpu_energy_of(c->config, tpu->weights, &share->counter, share->cycles, result, err);
 }
 
-int tpu_layer_group_run(void *tpu, void *opened, const struct npl_layer_group_watcher *watcher,
+int tpu_layer_group_run(void *tpu, void *opened, const struct npl_layer_group_watcher *observer,
 			struct npl_result *results, struct npl_err *err)
 {
 	struct tpu_layer_group *c = opened;
@@ -280,11 +280,11 @@ int tpu_layer_group_run(void *tpu, void *opened, const struct npl_layer_group_wa
 	struct tpu_outcome outcome = {0};
 	int rc = fill_memory(tpu, c, &memory, err);
 	if (!rc)
-		rc = run_program(tpu, c, watcher, &memory, &outcome, err);
+		rc = run_program(tpu, c, observer, &memory, &outcome, err);
 	if (!rc)
 		rc = take_wanted(c, &memory, err);
 	if (!rc)
-		rc = tpu_shares_finish(&c->shares, &outcome, err);
+		rc = tpu_attribution_finish(&c->attribution, &outcome, err);
 	for (int i = 0; i < c->group.n && !rc; i++)
 		rc = report(tpu, c, i, &results[i], err);
 	return rc;

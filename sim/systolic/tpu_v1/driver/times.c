@@ -54,7 +54,7 @@ struct tpu_times {
 	struct npl_instruction_time *time;
 	uint64_t *issued, *started, *ended; /* of each instruction */
 	struct brought brought[2];          /* tiles, tables */
-	struct tpu_spent *stall;            /* of issue: parts of non_matrix */
+	struct sim_span *stall;             /* of issue: parts of non_matrix */
 	int64_t stalls, stalls_room;
 	bool out_of_memory;
 };
@@ -135,10 +135,11 @@ static void add_boundary(struct tpu_times *times, struct boundaries *boundaries,
 	more[boundaries->count++] = at;
 }
 
-void tpu_times_happened(struct tpu_times *times, const struct tpu_happened *event)
+void tpu_times_event(void *opened, const struct sim_event *event)
 {
+	struct tpu_times *times = opened;
 	const struct tpu_instruction *in = times->program->instruction;
-	switch (event->what) {
+	switch (event->kind) {
 	case TPU_ISSUED:
 		times->issued[event->index] = event->cycle;
 		break;
@@ -170,21 +171,22 @@ void tpu_times_happened(struct tpu_times *times, const struct tpu_happened *even
 	}
 }
 
-void tpu_times_spent(struct tpu_times *times, const struct tpu_spent *span)
+void tpu_times_span(void *opened, const struct sim_span *span)
 {
+	struct tpu_times *times = opened;
 	const uint64_t n = span->to - span->from;
 	if (span->instruction >= 0) {
 		uint64_t *cycles = times->time[span->instruction].cycles;
-		if (span->what == TPU_SPENT_ACTIVE)
+		if (span->kind == TPU_SPENT_ACTIVE)
 			cycles[TPU_TIME_ARRAY_ACTIVE] += n;
-		else if (span->what == TPU_SPENT_WEIGHT_STALL)
+		else if (span->kind == TPU_SPENT_WEIGHT_STALL)
 			cycles[TPU_TIME_WEIGHT_STALL] += n;
-		else if (span->what == TPU_SPENT_WEIGHT_SHIFT)
+		else if (span->kind == TPU_SPENT_WEIGHT_SHIFT)
 			cycles[TPU_TIME_WEIGHT_SHIFT] += n;
 	}
-	if (span->what <= TPU_SPENT_NON_MATRIX)
+	if (span->kind <= TPU_SPENT_NON_MATRIX)
 		return;
-	struct tpu_spent *more = npl_grow(times->stall, times->stalls, &times->stalls_room, sizeof *more);
+	struct sim_span *more = npl_grow(times->stall, times->stalls, &times->stalls_room, sizeof *more);
 	times->out_of_memory = times->out_of_memory || !more;
 	if (!more)
 		return;
@@ -203,11 +205,12 @@ static int64_t last_below(const int64_t *numbers, int64_t n, int64_t value)
 	return low;
 }
 
-int64_t tpu_times_instruction(const struct tpu_times *times, const struct tpu_happened *event)
+int64_t tpu_times_instruction(const void *opened, const struct sim_event *event)
 {
-	const bool table = event->what == TPU_TABLE_LOADED;
-	if (!table && event->what != TPU_TILE_PUSHED && event->what != TPU_TILE_SHIFTED &&
-	    event->what != TPU_TILE_POPPED)
+	const struct tpu_times *times = opened;
+	const bool table = event->kind == TPU_TABLE_LOADED;
+	if (!table && event->kind != TPU_TILE_PUSHED && event->kind != TPU_TILE_SHIFTED &&
+	    event->kind != TPU_TILE_POPPED)
 		return event->index;
 	const struct brought *b = &times->brought[table ? TABLES : TILES];
 	return b->instruction[last_below(b->first, b->readers, event->index)];
@@ -223,14 +226,14 @@ static void share_stalls(struct tpu_times *times)
 					      [TPU_SPENT_OUTPUT_STALL] = TPU_TIME_OUTPUT_STALL,
 					      [TPU_SPENT_SYNC_PAUSE] = TPU_TIME_SYNC_PAUSE};
 	for (int64_t s = 0; s < times->stalls; s++) {
-		const struct tpu_spent *span = &times->stall[s];
+		const struct sim_span *span = &times->stall[s];
 		int64_t low = -1;
 		for (int64_t high = times->program->count - 1; high - low > 1;) {
 			const int64_t middle = low + (high - low) / 2;
 			*(times->issued[middle] < span->from ? &low : &high) = middle;
 		}
-		const int64_t whose = span->what == TPU_SPENT_SYNC_PAUSE ? low : low + 1;
-		times->time[whose].cycles[as[span->what]] += span->to - span->from;
+		const int64_t whose = span->kind == TPU_SPENT_SYNC_PAUSE ? low : low + 1;
+		times->time[whose].cycles[as[span->kind]] += span->to - span->from;
 	}
 }
 

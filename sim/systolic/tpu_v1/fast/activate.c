@@ -157,7 +157,7 @@ static void finish_sums(const struct tpu_fast_activation *a, struct tpu_fast_wor
 			const int32_t *beyond)
 {
 	const struct tpu_fast_machine *m = a->machine;
-	struct tpu_faults *faults = &w->faults;
+	struct sim_faults *faults = &w->faults;
 	uint64_t wrapped = 0, *overflows = beyond ? &wrapped : &faults->overflows;
 	faults->overflows += beyond ? count_beyond(a, sums, beyond) : 0;
 	if (a->raw) {
@@ -294,7 +294,7 @@ int tpu_fast_activate(struct tpu_fast_machine *m, int64_t index, struct npl_err 
 	if (rc)
 		return rc;
 	for (int i = 0; i < m->workers; i++)
-		m->worker[i].faults = (struct tpu_faults){0, 0};
+		m->worker[i].faults = (struct sim_faults){0, 0};
 	if (in->flags & TPU_ACTIVATE_FROM_BUFFER)
 		from_buffer(&a);
 	else

@@ -136,19 +136,19 @@ uint64_t tpu_fast_duration(struct tpu_fast_schedule *s, const struct tpu_instruc
 
 /* The spans that may still go on: of the four spendings that share out all cycles, and of each part of non_matrix. */
 struct spans {
-	const struct tpu_watcher *watcher;    /* NULL: nobody wants them */
-	struct tpu_spent last[TPU_SPENDINGS]; /* the first stands for four; from == to: none */
+	const struct sim_observer *observer; /* NULL: nobody wants them */
+	struct sim_span last[TPU_SPENDINGS]; /* the first stands for four; from == to: none */
 };
 
 /* Tells of the span that went before, unless the next makes it longer. */
-static void follow(const struct tpu_watcher *watcher, struct tpu_spent *span, struct tpu_spent next)
+static void follow(const struct sim_observer *observer, struct sim_span *span, struct sim_span next)
 {
-	if (span->to == next.from && span->what == next.what && span->instruction == next.instruction) {
+	if (span->to == next.from && span->kind == next.kind && span->instruction == next.instruction) {
 		span->to = next.to;
 		return;
 	}
 	if (span->from < span->to)
-		watcher->spent(watcher->context, span);
+		observer->on_span(observer->context, span);
 	*span = next;
 }
 
@@ -158,9 +158,9 @@ static inline uint64_t spend(struct spans *spans, enum tpu_spending what, uint64
 {
 	if (from >= to)
 		return 0;
-	if (spans->watcher)
-		follow(spans->watcher, &spans->last[what <= TPU_SPENT_NON_MATRIX ? 0 : what],
-		       (struct tpu_spent){what, from, to, instruction});
+	if (spans->observer)
+		follow(spans->observer, &spans->last[what <= TPU_SPENT_NON_MATRIX ? 0 : what],
+		       (struct sim_span){what, from, to, instruction});
 	return to - from;
 }
 
@@ -201,15 +201,15 @@ static uint64_t count_tile(struct tpu_fast_schedule *s, const struct tpu_fast_jo
 
 static void tell_rest(const struct spans *spans)
 {
-	for (int i = 0; i < TPU_SPENDINGS && spans->watcher; i++)
+	for (int i = 0; i < TPU_SPENDINGS && spans->observer; i++)
 		if (spans->last[i].from < spans->last[i].to)
-			spans->watcher->spent(spans->watcher->context, &spans->last[i]);
+			spans->observer->on_span(spans->observer->context, &spans->last[i]);
 }
 
 void tpu_fast_count_stalls(struct tpu_fast_schedule *s)
 {
 	const struct tpu_fast_unit *matrix = &s->unit[TPU_MATRIX];
-	struct spans spans = {.watcher = s->watcher && s->watcher->spent ? s->watcher : NULL};
+	struct spans spans = {.observer = s->observer && s->observer->on_span ? s->observer : NULL};
 	uint64_t idle = 0; /* from here on no vector enters */
 	int64_t next = 0;
 	for (int64_t i = 0; i < matrix->resolved; i++) {

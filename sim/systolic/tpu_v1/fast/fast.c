@@ -11,15 +11,15 @@
 /* Events of one kind as the schedule has them, in the order of time: a boundary every `step` bytes, and the index beside it, or
  * counted. */
 struct stream {
-	enum tpu_happening what;
+	enum tpu_event what;
 	const void *cycle, *index;
 	size_t step;
 	int64_t count, told;
 };
 
-static struct tpu_happened next_of(const struct stream *stream)
+static struct sim_event next_of(const struct stream *stream)
 {
-	struct tpu_happened event = {.what = stream->what, .index = stream->told};
+	struct sim_event event = {.kind = (int)stream->what, .index = stream->told};
 	const size_t at = (size_t)stream->told * stream->step;
 	memcpy(&event.cycle, (const char *)stream->cycle + at, sizeof event.cycle);
 	if (stream->index)
@@ -27,23 +27,23 @@ static struct tpu_happened next_of(const struct stream *stream)
 	return event;
 }
 
-static struct stream starts_of(const struct tpu_fast_unit *unit, enum tpu_happening what)
+static struct stream starts_of(const struct tpu_fast_unit *unit, enum tpu_event what)
 {
 	const struct tpu_fast_job *job = unit->job;
 	return (struct stream){what, &job->start, &job->index, sizeof *job, unit->resolved, 0};
 }
 
-static struct stream ends_of(const struct tpu_fast_unit *unit, enum tpu_happening what)
+static struct stream ends_of(const struct tpu_fast_unit *unit, enum tpu_event what)
 {
 	const struct tpu_fast_job *job = unit->job;
 	return (struct stream){what, &job->end, &job->index, sizeof *job, unit->resolved, 0};
 }
 
-static bool comes_before(const struct tpu_happened *a, const struct tpu_happened *b)
+static bool comes_before(const struct sim_event *a, const struct sim_event *b)
 {
 	if (a->cycle != b->cycle)
 		return a->cycle < b->cycle;
-	return a->what != b->what ? a->what < b->what : a->index < b->index;
+	return a->kind != b->kind ? a->kind < b->kind : a->index < b->index;
 }
 
 /* A tile whose shift would end after the program is not popped. */
@@ -55,7 +55,7 @@ static int64_t tiles_popped(const struct tpu_fast_schedule *s)
 	return popped;
 }
 
-void tpu_fast_tell(const struct tpu_fast_schedule *s, const struct tpu_watcher *watcher)
+void tpu_fast_tell(const struct tpu_fast_schedule *s, const struct sim_observer *observer)
 {
 	const struct tpu_fast_tile *tile = s->tile;
 	struct stream streams[] = {
@@ -76,11 +76,11 @@ void tpu_fast_tell(const struct tpu_fast_schedule *s, const struct tpu_watcher *
 	const size_t n = sizeof streams / sizeof *streams;
 	for (;;) {
 		struct stream *first = NULL;
-		struct tpu_happened event = {0};
+		struct sim_event event = {0};
 		for (struct stream *stream = streams; stream < streams + n; stream++) {
 			if (stream->told == stream->count)
 				continue;
-			const struct tpu_happened next = next_of(stream);
+			const struct sim_event next = next_of(stream);
 			if (first && !comes_before(&next, &event))
 				continue;
 			first = stream;
@@ -89,7 +89,7 @@ void tpu_fast_tell(const struct tpu_fast_schedule *s, const struct tpu_watcher *
 		if (!first)
 			return;
 		first->told++;
-		watcher->happened(watcher->context, &event);
+		observer->on_event(observer->context, &event);
 	}
 }
 
@@ -110,7 +110,7 @@ void tpu_fast_cache_free(struct tpu_fast_cache *cache)
 }
 
 static int run(struct tpu_fast_cache *cache, const struct tpu_config *config, const struct sim_program *program,
-	       const struct tpu_memory *memory, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
+	       const struct tpu_memory *memory, const struct sim_observer *observer, struct tpu_outcome *outcome,
 	       struct npl_err *err)
 {
 	struct tpu_fast_schedule schedule;
@@ -118,29 +118,29 @@ static int run(struct tpu_fast_cache *cache, const struct tpu_config *config, co
 	if (!cache->weights_open && tpu_weight_memory_open(config, false, &cache->weights, err))
 		return err->code;
 	cache->weights_open = true;
-	int rc = tpu_fast_schedule(&schedule, config, program, cache->weights, watcher, outcome, err);
-	if (!rc && watcher && watcher->happened)
-		tpu_fast_tell(&schedule, watcher);
+	int rc = tpu_fast_schedule(&schedule, config, program, cache->weights, observer, outcome, err);
+	if (!rc && observer && observer->on_event)
+		tpu_fast_tell(&schedule, observer);
 	tpu_fast_schedule_close(&schedule);
-	return rc ? rc : tpu_fast_values(&cache->machine, config, program, memory, watcher, outcome, err);
+	return rc ? rc : tpu_fast_values(&cache->machine, config, program, memory, observer, outcome, err);
 }
 
 int tpu_run_fast_again(struct tpu_fast_cache **cache, const struct tpu_config *config,
 		       const struct sim_program *program, const struct tpu_memory *memory,
-		       const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err)
+		       const struct sim_observer *observer, struct tpu_outcome *outcome, struct npl_err *err)
 {
 	if (!*cache)
 		*cache = calloc(1, sizeof **cache);
 	if (!*cache)
 		return npl_fail(err, NPL_ENOMEM, "fast engine: out of memory");
-	return run(*cache, config, program, memory, watcher, outcome, err);
+	return run(*cache, config, program, memory, observer, outcome, err);
 }
 
 int tpu_run_fast(const struct tpu_config *config, const struct sim_program *program, const struct tpu_memory *memory,
-		 const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err)
+		 const struct sim_observer *observer, struct tpu_outcome *outcome, struct npl_err *err)
 {
 	struct tpu_fast_cache *cache = NULL;
-	int rc = tpu_run_fast_again(&cache, config, program, memory, watcher, outcome, err);
+	int rc = tpu_run_fast_again(&cache, config, program, memory, observer, outcome, err);
 	tpu_fast_cache_free(cache);
 	return rc;
 }

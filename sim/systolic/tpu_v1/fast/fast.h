@@ -105,17 +105,17 @@ struct tpu_fast_schedule {
 
 	struct tpu_fast_spans writers, readers; /* ordinals of matrix and activate jobs, by accumulator row */
 	struct tpu_outcome *outcome;            /* its counters are added to */
-	const struct tpu_watcher *watcher;      /* NULL: nobody */
+	const struct sim_observer *observer;    /* NULL: nobody */
 };
 
-/* When everything happens: fills *schedule, outcome->cycles and the counters, and tells the watcher, if there is one, what
+/* When everything happens: fills *schedule, outcome->cycles and the counters, and tells the observer, if there is one, what
  * cycles are spent on. NPL_EINPUT: it never ends. NPL_ENOMEM. The schedule is to be closed in any case. */
 int tpu_fast_schedule(struct tpu_fast_schedule *schedule, const struct tpu_config *config,
-		      const struct sim_program *program, struct npl_memory *weights, const struct tpu_watcher *watcher,
-		      struct tpu_outcome *outcome, struct npl_err *err);
+		      const struct sim_program *program, struct npl_memory *weights,
+		      const struct sim_observer *observer, struct tpu_outcome *outcome, struct npl_err *err);
 void tpu_fast_schedule_close(struct tpu_fast_schedule *schedule);
 /* The watcher's events. */
-void tpu_fast_tell(const struct tpu_fast_schedule *schedule, const struct tpu_watcher *watcher);
+void tpu_fast_tell(const struct tpu_fast_schedule *schedule, const struct sim_observer *observer);
 
 /* The unit's jobs that can be resolved now; whether there was one, or a transfer. */
 bool tpu_fast_advance(struct tpu_fast_schedule *schedule, enum tpu_unit unit);
@@ -147,7 +147,7 @@ int tpu_fast_stuck(const struct tpu_fast_schedule *schedule, struct npl_err *err
 
 /* The next instruction's duration and its part of the counters, as it issues. */
 uint64_t tpu_fast_duration(struct tpu_fast_schedule *schedule, const struct tpu_instruction *instruction);
-/* The counters that follow from when things happened, once all is known, and the watcher's spans. */
+/* The counters that follow from when things happened, once all is known, and the observer's spans. */
 void tpu_fast_count_stalls(struct tpu_fast_schedule *schedule);
 
 /* Bytes of an element in the buffer: the planes of its tensor. */

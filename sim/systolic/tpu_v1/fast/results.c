@@ -11,7 +11,7 @@ void tpu_fast_store(const struct tpu_fast_activation *a, int64_t k, const int16_
 			a->result.type == TPU_I16 ? tpu_fast_vector(a, &a->result, k, 1) : NULL);
 }
 
-void tpu_fast_fault(struct tpu_fast_machine *m, int64_t instruction, struct tpu_faults faults)
+void tpu_fast_fault(struct tpu_fast_machine *m, int64_t instruction, struct sim_faults faults)
 {
 	m->outcome->overflows += faults.overflows;
 	m->outcome->saturations += faults.saturations;

@@ -162,13 +162,13 @@ static bool issue_one(struct tpu_fast_schedule *s)
 }
 
 int tpu_fast_schedule(struct tpu_fast_schedule *s, const struct tpu_config *config, const struct sim_program *program,
-		      struct npl_memory *weights, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
+		      struct npl_memory *weights, const struct sim_observer *observer, struct tpu_outcome *outcome,
 		      struct npl_err *err)
 {
 	*s = (struct tpu_fast_schedule){.config = config,
 					.program = program,
 					.outcome = outcome,
-					.watcher = watcher,
+					.observer = observer,
 					.registers = tpu_reset_registers(config->rows, config->columns)};
 	int rc = open_schedule(s, err);
 	if (!rc)

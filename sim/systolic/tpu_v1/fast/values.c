@@ -261,25 +261,25 @@ static void close_run(struct tpu_fast_machine *m)
 }
 
 /* Instructions one by one; each that a unit executes retires when it has been computed. m NULL: nothing is computed. */
-static int run_program(struct tpu_fast_machine *m, const struct sim_program *program, const struct tpu_watcher *watcher,
-		       struct npl_err *err)
+static int run_program(struct tpu_fast_machine *m, const struct sim_program *program,
+		       const struct sim_observer *observer, struct npl_err *err)
 {
 	int rc = 0;
 	for (int64_t i = 0; i < program->count && !rc; i++) {
 		if (m)
 			rc = run(m, i, err);
-		if (!rc && watcher && watcher->retired && tpu_unit_of(tpu_code(program)[i].opcode) < TPU_UNITS)
-			rc = watcher->retired(watcher->context, i, err);
+		if (!rc && observer && observer->on_retired && tpu_unit_of(tpu_code(program)[i].opcode) < TPU_UNITS)
+			rc = observer->on_retired(observer->context, i, err);
 	}
 	return rc;
 }
 
 int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_config *config, const struct sim_program *program,
-		    const struct tpu_memory *memory, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
+		    const struct tpu_memory *memory, const struct sim_observer *observer, struct tpu_outcome *outcome,
 		    struct npl_err *err)
 {
 	if (memory->timing_only)
-		return run_program(NULL, program, watcher, err);
+		return run_program(NULL, program, observer, err);
 	struct tpu_fast_machine *m = machine_for(kept, config, err);
 	if (!m)
 		return err->code;
@@ -287,9 +287,9 @@ int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_config *con
 	m->program = program;
 	m->memory = memory;
 	m->outcome = outcome;
-	m->faults = watcher ? watcher->faults : NULL;
+	m->faults = observer ? observer->faults : NULL;
 	int rc = open_run(m, err);
-	rc = rc ? rc : run_program(m, program, watcher, err);
+	rc = rc ? rc : run_program(m, program, observer, err);
 	close_run(m);
 	return rc;
 }

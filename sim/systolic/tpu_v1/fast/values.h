@@ -109,7 +109,7 @@ struct tpu_fast_worker {
 	uint8_t *outside;        /* a vector of zero points */
 	int32_t *row_start;
 	int16_t *element, *operand; /* vectors on their way through the activation unit: columns rounded up to 64 */
-	struct tpu_faults faults;   /* of the activate under way */
+	struct sim_faults faults;   /* of the activate under way */
 };
 
 /* A run. */
@@ -118,7 +118,7 @@ struct tpu_fast_machine {
 	const struct sim_program *program;
 	const struct tpu_memory *memory;
 	struct tpu_outcome *outcome;
-	struct tpu_faults *faults; /* of each instruction; NULL: nobody wants them */
+	struct sim_faults *faults; /* of each instruction; NULL: nobody wants them */
 	struct tpu_registers registers;
 	int64_t width; /* bytes of a row of the buffer */
 	size_t buffer_bytes;
@@ -151,11 +151,11 @@ struct tpu_fast_machine {
 /* Values of a checked program; adds to the outcome's overflows and saturations. *kept is what the run before has left, or
  * NULL. */
 int tpu_fast_values(struct tpu_fast_machine **kept, const struct tpu_config *config, const struct sim_program *program,
-		    const struct tpu_memory *memory, const struct tpu_watcher *watcher, struct tpu_outcome *outcome,
+		    const struct tpu_memory *memory, const struct sim_observer *observer, struct tpu_outcome *outcome,
 		    struct npl_err *err);
 void tpu_fast_machine_free(struct tpu_fast_machine *machine); /* accepts NULL */
 /* What went wrong in values of an instruction. */
-void tpu_fast_fault(struct tpu_fast_machine *machine, int64_t instruction, struct tpu_faults faults);
+void tpu_fast_fault(struct tpu_fast_machine *machine, int64_t instruction, struct sim_faults faults);
 
 /* pending.c */
 int tpu_fast_matrix(struct tpu_fast_machine *machine, int64_t index, struct npl_err *err);

@@ -13,6 +13,7 @@
 
 #include "core/base/grow.h"
 #include "impl.h"
+#include "sim/common/intervals.h"
 
 #define MOST_TOUCHES 8
 #define MOST_SCALE   0x1p96f /* that a program may use */
@@ -32,14 +33,6 @@ struct request {
 	int32_t layer;
 };
 
-struct span {
-	int64_t first, end;
-};
-struct spans {
-	struct span *span;
-	int64_t count, room;
-};
-
 struct tpu_gen_emit {
 	struct item *item;
 	int64_t n_items, items_room;
@@ -49,9 +42,9 @@ struct tpu_gen_emit {
 	uint64_t of_format; /* a bit per register: set in this group */
 	struct tpu_gen_touch touch[MOST_TOUCHES];
 	int n_touches;
-	struct spans touched[TPU_UNITS][2][2]; /* by unit since the last sync on it, in_host, writes */
-	int64_t tile, table;                   /* weight rows of those in use; -1: none */
-	int64_t need;                          /* of the next instruction */
+	struct sim_intervals touched[TPU_UNITS][2][2]; /* by unit since the last sync on it, in_host, writes */
+	int64_t tile, table;                           /* weight rows of those in use; -1: none */
+	int64_t need;                                  /* of the next instruction */
 	int32_t layer;
 	int rc;
 };
@@ -79,7 +72,7 @@ void tpu_gen_emit_close(struct tpu_gen *gen)
 		return;
 	for (int u = 0; u < TPU_UNITS; u++)
 		for (int i = 0; i < 4; i++)
-			free(emit->touched[u][i / 2][i % 2].span);
+			sim_intervals_clear(&emit->touched[u][i / 2][i % 2]);
 	free(emit->item);
 	free(emit->request);
 	free(emit);
@@ -183,12 +176,9 @@ bool tpu_gen_need(struct tpu_gen *gen, bool table, int64_t row, int64_t count)
 	return true;
 }
 
-static bool meets(const struct spans *spans, const struct tpu_gen_touch *touch)
+static bool meets(const struct sim_intervals *touched, const struct tpu_gen_touch *touch)
 {
-	for (int64_t i = 0; i < spans->count; i++)
-		if (spans->span[i].first < touch->end && touch->first < spans->span[i].end)
-			return true;
-	return false;
+	return sim_intervals_meet(touched, touch->first, touch->end);
 }
 
 /* Units with which the touches of an instruction of `own` are in conflict. */
@@ -211,36 +201,13 @@ static unsigned conflicts(const struct tpu_gen_emit *emit, enum tpu_unit own)
 	return units;
 }
 
-/* Adds a span, in one with those that it meets or touches. */
-static void note(struct tpu_gen *gen, struct spans *spans, struct span span)
-{
-	int64_t kept = 0;
-	for (int64_t i = 0; i < spans->count; i++) {
-		struct span other = spans->span[i];
-		if (other.first <= span.end && span.first <= other.end) {
-			span.first = other.first < span.first ? other.first : span.first;
-			span.end = other.end > span.end ? other.end : span.end;
-		} else {
-			spans->span[kept++] = other;
-		}
-	}
-	spans->count = kept;
-	struct span *more = npl_grow(spans->span, spans->count, &spans->room, sizeof *more);
-	if (!more) {
-		out_of_memory(gen);
-		return;
-	}
-	spans->span = more;
-	more[spans->count++] = span;
-}
-
 static void add_sync(struct tpu_gen *gen, unsigned units)
 {
 	struct tpu_gen_emit *emit = gen->emit;
 	append(gen, (struct tpu_instruction){.opcode = TPU_SYNC, .flags = (uint16_t)units}, -1);
 	for (unsigned u = 0; u < TPU_UNITS; u++)
 		for (int i = 0; i < 4 && units >> u & 1; i++)
-			emit->touched[u][i / 2][i % 2].count = 0;
+			sim_intervals_clear(&emit->touched[u][i / 2][i % 2]);
 }
 
 void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, int64_t ub, int64_t acc, int64_t length)
@@ -252,7 +219,8 @@ void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, in
 		add_sync(gen, units);
 	for (int i = 0; i < emit->n_touches; i++) {
 		const struct tpu_gen_touch *t = &emit->touch[i];
-		note(gen, &emit->touched[own][t->in_host][t->writes], (struct span){t->first, t->end});
+		if (!sim_intervals_add(&emit->touched[own][t->in_host][t->writes], t->first, t->end))
+			out_of_memory(gen);
 	}
 	append(gen,
 	       (struct tpu_instruction){.opcode = (uint8_t)opcode,

@@ -2,18 +2,13 @@
  *
  * Hazards between units (docs/tpu-isa.md, Units): the hardware does not order what two units do with the same row of the
  * unified buffer, or the same byte of host memory, so a program must, by a sync on the unit that was first. For each
- * unit and memory this keeps what it has read and what it has written since the last sync on it, as a tree of
- * intervals of which no two overlap or touch; an instruction is compared with those of the other units in logarithmic
- * time. Which earlier instruction it was is looked up only when there is a conflict to report. */
-#include <search.h>
+ * unit and memory this keeps what it has read and what it has written since the last sync on it, as a set of intervals; an
+ * instruction is compared with those of the other units in logarithmic time. Which earlier instruction it was is looked up only when there is a conflict to report. */
 #include <stdlib.h>
 
 #include "check.h"
 #include "core/base/grow.h"
-
-struct span {
-	int64_t first, end;
-};
+#include "sim/common/intervals.h"
 
 struct noted {
 	struct tpu_access access;
@@ -21,7 +16,7 @@ struct noted {
 };
 
 struct unit_history {
-	void *span[2][2]; /* trees of struct span, by in_host and writes */
+	struct sim_intervals touched[2][2]; /* by in_host and writes */
 	struct noted *noted;
 	int64_t count, room;
 };
@@ -29,40 +24,6 @@ struct unit_history {
 struct tpu_hazards {
 	struct unit_history unit[TPU_UNITS];
 };
-
-/* Two orders on spans that do not touch: equal are, by the first, those with something in common, by the second those
- * that one span could replace. */
-static int compare_common(const void *a, const void *b)
-{
-	const struct span *x = a, *y = b;
-	return x->end <= y->first ? -1 : x->first >= y->end;
-}
-
-static int compare_touching(const void *a, const void *b)
-{
-	const struct span *x = a, *y = b;
-	return x->end < y->first ? -1 : x->first > y->end;
-}
-
-/* Adds a span, in one with all that it touches. False: out of memory. */
-static bool add_span(void **tree, int64_t first, int64_t end)
-{
-	struct span *span = malloc(sizeof *span), **found;
-	if (!span)
-		return false;
-	*span = (struct span){first, end};
-	while ((found = tfind(span, tree, compare_touching))) {
-		struct span *old = *found;
-		span->first = old->first < span->first ? old->first : span->first;
-		span->end = old->end > span->end ? old->end : span->end;
-		tdelete(old, tree, compare_touching);
-		free(old);
-	}
-	if (tsearch(span, tree, compare_touching))
-		return true;
-	free(span);
-	return false;
-}
 
 struct tpu_hazards *tpu_hazards_open(void)
 {
@@ -72,10 +33,8 @@ struct tpu_hazards *tpu_hazards_open(void)
 static void forget(struct unit_history *history)
 {
 	for (int in_host = 0; in_host < 2; in_host++)
-		for (int writes = 0; writes < 2; writes++) {
-			tdestroy(history->span[in_host][writes], free);
-			history->span[in_host][writes] = NULL;
-		}
+		for (int writes = 0; writes < 2; writes++)
+			sim_intervals_clear(&history->touched[in_host][writes]);
 	history->count = 0;
 }
 
@@ -102,7 +61,7 @@ static bool note(struct unit_history *history, const struct tpu_access *access, 
 		return false;
 	history->noted = more;
 	more[history->count++] = (struct noted){*access, index};
-	return add_span(&history->span[access->in_host][access->writes], access->first, access->end);
+	return sim_intervals_add(&history->touched[access->in_host][access->writes], access->first, access->end);
 }
 
 /* There is a conflict: finds the latest instruction of that unit that makes it, and tells. */
@@ -128,9 +87,9 @@ static int tell(struct tpu_check *check, const struct unit_history *history, enu
 static int compare_with(struct tpu_check *check, const struct unit_history *history, enum tpu_unit unit,
 			const struct tpu_access *access)
 {
-	const struct span span = {access->first, access->end};
 	for (int writes = 1; writes >= 0; writes--)
-		if ((writes || access->writes) && tfind(&span, &history->span[access->in_host][writes], compare_common))
+		if ((writes || access->writes) &&
+		    sim_intervals_meet(&history->touched[access->in_host][writes], access->first, access->end))
 			return tell(check, history, unit, access, writes);
 	return 0;
 }

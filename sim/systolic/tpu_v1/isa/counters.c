@@ -5,27 +5,13 @@
  *
  * What no part of non_matrix has are cycles in which issue puts instructions into queues or finds one full. Where these are
  * many the array waits for accumulators that the activation unit has not read, and so they have that unit's bound. */
-#include <stddef.h>
-
+#include "sim/common/counters.h"
 #include "engine.h"
 
-#define STAT(member, unit, help)                                                                                       \
-	{                                                                                                              \
-		.name = #member, unit, help, offsetof(struct tpu_counters, member)                                     \
-	}
-#define MACS(member, help, kind)                                                                                       \
-	{                                                                                                              \
-		.name = #member, "macs", help, offsetof(struct tpu_counters, member), 0, NULL, kind                    \
-	}
-/* One of the four that share out all cycles, and a part of one. */
-#define CYCLES(member, help, kind, bound)                                                                              \
-	{                                                                                                              \
-		.name = #member, "cycles", help, offsetof(struct tpu_counters, member), 1, NULL, kind, bound           \
-	}
-#define PART(member, whole, help, kind, bound)                                                                         \
-	{                                                                                                              \
-		.name = #member, "cycles", help, offsetof(struct tpu_counters, member), 0, #whole, kind, bound         \
-	}
+#define STAT(...)   SIM_STAT(struct tpu_counters, __VA_ARGS__)
+#define MACS(...)   SIM_STAT_MACS(struct tpu_counters, __VA_ARGS__)
+#define CYCLES(...) SIM_STAT_CYCLES(struct tpu_counters, __VA_ARGS__)
+#define PART(...)   SIM_STAT_PART(struct tpu_counters, __VA_ARGS__)
 
 _Static_assert(TPU_COUNTERS <= NPL_MAX_COUNTERS, "a result has room for all counters");
 

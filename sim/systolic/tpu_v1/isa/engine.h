@@ -10,6 +10,7 @@
 
 #include "isa.h"
 #include "npulab/program.h"
+#include "sim/common/observer.h"
 #include "sim/systolic/tpu_v1/tpu.h"
 
 /* The memories a program works on. Borrowed; the engines write the buffer and host memory. */
@@ -25,7 +26,7 @@ struct tpu_memory {
 
 /* What happens when, in the order of their names in events.csv. `index` counts the tiles (push, shift, pop) or the tables, or
  * is that of the instruction in its program. */
-enum tpu_happening {
+enum tpu_event {
 	TPU_ACTIVATE_ENDED,
 	TPU_ACTIVATE_STARTED,
 	TPU_HOST_ENDED, /* read_host_memory and write_host_memory */
@@ -37,14 +38,8 @@ enum tpu_happening {
 	TPU_TILE_POPPED,
 	TPU_TILE_PUSHED,
 	TPU_TILE_SHIFTED, /* its first row enters the shadow plane */
-	TPU_HAPPENINGS
+	TPU_EVENTS
 };
-struct tpu_happened {
-	enum tpu_happening what;
-	uint64_t cycle; /* the boundary, as docs/tpu-isa.md counts */
-	int64_t index;
-};
-
 /* What cycles are spent on, as docs/tpu-isa.md counts them. The first four share out all cycles of a run; the others are
  * parts of the fourth. */
 enum tpu_spending {
@@ -58,31 +53,13 @@ enum tpu_spending {
 	TPU_SPENT_SYNC_PAUSE,
 	TPU_SPENDINGS
 };
-struct tpu_spent {
-	enum tpu_spending what;
-	uint64_t from, to; /* cycles from <= t < to; there is one at least */
-	int64_t instruction; /* active: whose vectors enter; weight_stall, weight_shift: who waits for the tile; else -1 */
-};
 
-/* What the values of an instruction went wrong in. */
-struct tpu_faults {
-	uint64_t overflows, saturations; /* as those of struct tpu_outcome */
-};
-
-/* Who watches; members may be NULL. Events come in the order of their cycle, at one boundary in that of their kinds, of one
- * kind in that of their index. retired() is called for each instruction of a unit when its results are in the memory and nothing that comes
- * later has changed them. spent() is called for spans as long as can be: of the first four spendings, taken together, in the
- * order of time, from cycle 0 to the last without gap or overlap; of each part of non_matrix in the order of time.
- * Of a run that does not end with 0, only some events and spans come. */
-struct tpu_watcher {
-	void (*happened)(void *context, const struct tpu_happened *event);
-	int (*retired)(void *context, int64_t instruction, struct npl_err *err); /* not 0: the run ends with it */
-	void *context;
-	void (*spent)(void *context, const struct tpu_spent *span);
-	/* One for each instruction of the program, to which the run adds, all at activates. Complete when the run has ended;
-	 * the sums are those of the outcome. */
-	struct tpu_faults *faults;
-};
+/* An observer (sim/common/observer.h) of these engines: events come in the order of their cycle, at one boundary in that of
+ * their kinds, of one kind in that of their index. on_retired is called for each instruction of a unit. Spans are as long as
+ * can be: of the first four spendings, taken together, in the order of time, from cycle 0 to the last without gap or overlap;
+ * of each part of non_matrix in the order of time. A span's instruction: active: whose vectors enter; weight_stall and
+ * weight_shift: the one that waits for the tile; else -1. Faults are counted at activates, and sum to those of the outcome. Of a
+ * run that does not end with 0, only some events and spans come. */
 
 /* Counters of a run, in the order of tpu_counter_table. */
 struct tpu_counters {
@@ -130,9 +107,9 @@ int tpu_program_buffer_written(const struct tpu_config *config, const struct sim
 /* Runs a checked program to its halt. NPL_EINPUT: it can never end (naming what waits for what); NPL_ENOMEM. watcher may be
  * NULL. */
 int tpu_run_rtl(const struct tpu_config *config, const struct sim_program *program, const struct tpu_memory *memory,
-		const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err);
+		const struct sim_observer *observer, struct tpu_outcome *outcome, struct npl_err *err);
 int tpu_run_fast(const struct tpu_config *config, const struct sim_program *program, const struct tpu_memory *memory,
-		 const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err);
+		 const struct sim_observer *observer, struct tpu_outcome *outcome, struct npl_err *err);
 
 /* An instruction that waits in a machine that has come to a stop. */
 struct tpu_waiting {
@@ -163,7 +140,7 @@ extern const struct npl_isa tpu_isa;
 struct tpu_fast_cache;
 int tpu_run_fast_again(struct tpu_fast_cache **cache, const struct tpu_config *config,
 		       const struct sim_program *program, const struct tpu_memory *memory,
-		       const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err);
+		       const struct sim_observer *observer, struct tpu_outcome *outcome, struct npl_err *err);
 void tpu_fast_cache_free(struct tpu_fast_cache *cache); /* accepts NULL */
 
 /* The function's 257 points (docs/tpu-isa.md, activate), computed without libm, so that they are the same everywhere. */

@@ -85,7 +85,7 @@ static int open_machine(struct tpu_rtl *rtl)
 
 static void close_machine(struct tpu_rtl *rtl)
 {
-	tpu_rtl_watch_close(&rtl->world);
+	tpu_rtl_observe_close(&rtl->world);
 	free(rtl->link[0].queue.slot);
 	free(rtl->link[1].queue.slot);
 	tpu_rtl_weights_close(&rtl->weights);
@@ -94,13 +94,13 @@ static void close_machine(struct tpu_rtl *rtl)
 }
 
 int tpu_run_rtl(const struct tpu_config *config, const struct sim_program *program, const struct tpu_memory *memory,
-		const struct tpu_watcher *watcher, struct tpu_outcome *outcome, struct npl_err *err)
+		const struct sim_observer *observer, struct tpu_outcome *outcome, struct npl_err *err)
 {
 	*outcome = (struct tpu_outcome){0};
 	struct tpu_rtl rtl = {.world = {.config = config,
 					.program = program,
 					.memory = memory,
-					.watcher = watcher,
+					.observer = observer,
 					.outcome = outcome,
 					.err = err}};
 	int rc = open_machine(&rtl);

@@ -13,7 +13,7 @@
  *                        |                                        |               v accumulators
  *                        +--> parameter table ----------> activate (activate.c, values.c, pool.c)
  *
- *      scoreboard of accumulator rows (scoreboard.c), counters (counters.c), who watches (watch.c),
+ *      scoreboard of accumulator rows (scoreboard.c), counters (counters.c), who observes (watch.c),
  *      a machine that has come to a stop (stuck.c), all of it together (rtl.c)
  *
  * A cycle has two phases. In the first every block looks: tpu_rtl_X_look() reads registers, all of them as they were when
@@ -66,28 +66,28 @@ struct tpu_rtl_world {
 	const struct tpu_config *config;
 	const struct sim_program *program;
 	const struct tpu_memory *memory;
-	const struct tpu_watcher *watcher;
+	const struct sim_observer *observer;
 	struct tpu_outcome *outcome;
 	struct npl_err *err;
 	uint64_t cycle;
-	int rc;                     /* what stops the run */
-	struct tpu_happened *event; /* (events_room) that have not been told yet, in their order */
+	int rc;                  /* what stops the run */
+	struct sim_event *event; /* (events_room) that have not been told yet, in their order */
 	int64_t events, events_room;
-	struct tpu_spent span[TPU_RTL_SPANS]; /* from == to: none */
+	struct sim_span span[TPU_RTL_SPANS]; /* from == to: none */
 };
 
-void tpu_rtl_watch_close(struct tpu_rtl_world *world);
+void tpu_rtl_observe_close(struct tpu_rtl_world *world);
 /* The boundary at the beginning of this cycle, and at its end. */
-void tpu_rtl_begins(struct tpu_rtl_world *world, enum tpu_happening what, int64_t index);
-void tpu_rtl_ends(struct tpu_rtl_world *world, enum tpu_happening what, int64_t index);
-/* Tells the watcher the events before `until`: no more of them will come. */
+void tpu_rtl_begins(struct tpu_rtl_world *world, enum tpu_event what, int64_t index);
+void tpu_rtl_ends(struct tpu_rtl_world *world, enum tpu_event what, int64_t index);
+/* Tells the observer the events before `until`: no more of them will come. */
 void tpu_rtl_tell(struct tpu_rtl_world *world, uint64_t until);
 void tpu_rtl_retired(struct tpu_rtl_world *world, int64_t instruction);
 /* This cycle goes to `what`, for an instruction or -1. */
 void tpu_rtl_spend(struct tpu_rtl_world *world, enum tpu_spending what, int64_t instruction);
 /* The run has ended: so have all spans. */
 void tpu_rtl_end_spans(struct tpu_rtl_world *world);
-void tpu_rtl_fault(struct tpu_rtl_world *world, int64_t instruction, struct tpu_faults faults);
+void tpu_rtl_fault(struct tpu_rtl_world *world, int64_t instruction, struct sim_faults faults);
 
 /* ---- Tensors in the unified buffer (tensor.c) ---- */
 
@@ -366,7 +366,7 @@ struct tpu_rtl {
 const struct tpu_rtl_queue *tpu_rtl_queue_of(const struct tpu_rtl *rtl, enum tpu_unit unit);
 /* Whether a unit has nothing left to do. */
 bool tpu_rtl_idle(const struct tpu_rtl *rtl, enum tpu_unit unit);
-/* What this cycle is, for the counters and for who watches. What happens in a block is counted there. */
+/* What this cycle is, for the counters and for who observes. What happens in a block is counted there. */
 void tpu_rtl_count_cycle(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires, struct tpu_rtl_world *world);
 /* A cycle has changed no register: NPL_EINPUT with who waits for what. */
 int tpu_rtl_stuck(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires, struct npl_err *err);

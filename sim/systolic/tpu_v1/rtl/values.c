@@ -59,7 +59,7 @@ static bool rectifies(const struct tpu_rtl_issued *now)
 
 /* Accumulators plus bias. What counts is whether the sum of all products and the bias fits, not what happened on the way. */
 static void add_bias(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires, int64_t count,
-		     struct tpu_faults *faults)
+		     struct sim_faults *faults)
 {
 	for (int64_t j = 0; j < count; j++) {
 		activate->value[j] = (int32_t)((uint32_t)wires->accumulators[j] + (uint32_t)activate->bias[j]);
@@ -67,7 +67,7 @@ static void add_bias(struct tpu_rtl_activate *activate, const struct tpu_rtl_wir
 	}
 }
 
-static void requantise(struct tpu_rtl_activate *activate, int64_t count, struct tpu_faults *faults)
+static void requantise(struct tpu_rtl_activate *activate, int64_t count, struct sim_faults *faults)
 {
 	bool last = tpu_operand_of(activate->now.instruction.flags) == TPU_NO_OPERAND;
 	struct format to = format_of(&activate->now, TPU_REG_SOURCE_TYPE, TPU_REG_SOURCE_ZERO_POINT,
@@ -104,7 +104,7 @@ static bool by_table(enum tpu_function function)
 }
 
 static void apply_operand(struct tpu_rtl_activate *activate, int64_t vector, int64_t count,
-			  const struct tpu_rtl_world *world, struct tpu_faults *faults)
+			  const struct tpu_rtl_world *world, struct sim_faults *faults)
 {
 	const struct tpu_rtl_issued *now = &activate->now;
 	enum tpu_operand operand = tpu_operand_of(now->instruction.flags);
@@ -138,7 +138,7 @@ static int32_t interpolate(const struct tpu_function_table *table, int32_t q)
 	return down - (sum % 256 < 0);
 }
 
-static void apply_function(struct tpu_rtl_activate *activate, int64_t count, struct tpu_faults *faults)
+static void apply_function(struct tpu_rtl_activate *activate, int64_t count, struct sim_faults *faults)
 {
 	const struct tpu_rtl_issued *now = &activate->now;
 	enum tpu_function function = tpu_function_of(now->instruction.flags);
@@ -166,7 +166,7 @@ void tpu_rtl_values(struct tpu_rtl_activate *activate, const struct tpu_rtl_wire
 	const struct tpu_rtl_issued *now = &activate->now;
 	int64_t count = tpu_rtl_register(now, TPU_REG_RESULT_COLUMNS);
 	bool from_buffer = now->instruction.flags & TPU_ACTIVATE_FROM_BUFFER;
-	struct tpu_faults faults = {0, 0};
+	struct sim_faults faults = {0, 0};
 	if (from_buffer)
 		read_tensor(world, now, TPU_REG_SOURCE, vector, count, activate->value);
 	else

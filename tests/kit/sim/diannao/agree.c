@@ -16,28 +16,29 @@ typedef int engine(struct dn_run *run, struct npl_err *err);
 
 /* When each instruction did what. */
 struct events {
-	uint64_t *cycle; /* (DN_WHATS, count) */
+	uint64_t *cycle; /* (DN_EVENTS, count) */
 	int64_t count;
 	int strange;     /* twice, or of no instruction */
 	uint64_t *spent; /* (DN_SPENDINGS, count) cycles */
 };
 
-static void happened(void *context, enum dn_what what, int64_t index, uint64_t cycle)
+static void happened(void *context, const struct sim_event *event)
 {
 	struct events *e = context;
-	if (index < 0 || index >= e->count || e->cycle[what * e->count + index] != NOT_YET)
+	const int64_t at = event->kind * e->count + event->index;
+	if (event->index < 0 || event->index >= e->count || e->cycle[at] != NOT_YET)
 		e->strange++;
 	else
-		e->cycle[what * e->count + index] = cycle;
+		e->cycle[at] = event->cycle;
 }
 
-static void spent(void *context, enum dn_spending what, int64_t index, uint64_t cycles)
+static void spent(void *context, const struct sim_span *span)
 {
 	struct events *e = context;
-	if (index < 0 || index >= e->count || !cycles)
+	if (span->instruction < 0 || span->instruction >= e->count || span->from >= span->to)
 		e->strange++;
 	else
-		e->spent[what * e->count + index] += cycles;
+		e->spent[span->kind * e->count + span->instruction] += span->to - span->from;
 }
 
 struct outcome {
@@ -68,13 +69,13 @@ static bool run_all(struct outcome *o, const struct diannao_case *c, struct npl_
 {
 	struct diannao_stream stream;
 	struct npl_err err = {0};
-	const size_t events = (size_t)c->program.count * DN_WHATS * sizeof *o->events.cycle;
+	const size_t events = (size_t)c->program.count * DN_EVENTS * sizeof *o->events.cycle;
 	const struct npl_hz machine = {c->config.clock_hz, 1};
 	*o = (struct outcome){.run = diannao_run(c, memory),
 			      .events = {malloc(events), c->program.count, 0,
 					 calloc((size_t)c->program.count * DN_SPENDINGS, sizeof(uint64_t))},
 			      .bytes = malloc(c->size)};
-	const struct dn_watcher watcher = {happened, &o->events, spent};
+	const struct sim_observer observer = {.context = &o->events, .on_event = happened, .on_span = spent};
 	if (!o->events.cycle || !o->events.spent || !o->bytes) {
 		snprintf(why, n, "out of memory");
 		return false;
@@ -83,9 +84,9 @@ static bool run_all(struct outcome *o, const struct diannao_case *c, struct npl_
 	memcpy(o->bytes, c->bytes, c->size);
 	o->run.source = diannao_source(&stream, c, false);
 	o->run.bytes = o->bytes;
-	o->run.watcher = &watcher;
+	o->run.observer = &observer;
 	const bool ran = !how(&o->run, &err);
-	o->run.watcher = NULL;
+	o->run.observer = NULL;
 	if (!ran)
 		snprintf(why, n, "%s", err.msg);
 	else if (o->events.strange)
@@ -139,11 +140,11 @@ static uint64_t counter(const struct dn_run *run, size_t i)
 
 static bool same_event(const struct outcome *a, const struct outcome *b, char *why, size_t n)
 {
-	static const char *const names[DN_WHATS] = {"is decoded", "has its inputs", "has its synapses",
-						    "starts",     "ends",           "has its store done"};
+	static const char *const names[DN_EVENTS] = {"is decoded", "has its inputs", "has its synapses",
+						     "starts",     "ends",           "has its store done"};
 	const int64_t count = a->events.count;
 	for (int64_t i = 0; i < count; i++)
-		for (int what = 0; what < DN_WHATS; what++) {
+		for (int what = 0; what < DN_EVENTS; what++) {
 			const uint64_t x = a->events.cycle[what * count + i], y = b->events.cycle[what * count + i];
 			if (x == y)
 				continue;

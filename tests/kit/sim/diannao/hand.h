@@ -32,7 +32,7 @@ struct dn_hand {
 	struct dn_function function[2];
 	uint8_t bytes[HAND_BYTES], before[HAND_BYTES];
 	struct {
-		enum dn_what what;
+		enum dn_event what;
 		int64_t index;
 		uint64_t cycle;
 	} event[HAND_EVENTS];
@@ -208,18 +208,18 @@ static inline void hand_next(void *state, struct dn_instruction *instruction)
 	*instruction = h->program[h->next++];
 }
 
-static inline void hand_happened(void *context, enum dn_what what, int64_t index, uint64_t cycle)
+static inline void hand_happened(void *context, const struct sim_event *event)
 {
 	struct dn_hand *h = context;
 	cr_assert_lt(h->events, HAND_EVENTS);
-	h->event[h->events].what = what;
-	h->event[h->events].index = index;
-	h->event[h->events++].cycle = cycle;
+	h->event[h->events].what = event->kind;
+	h->event[h->events].index = event->index;
+	h->event[h->events++].cycle = event->cycle;
 }
 
 static inline int hand_once(struct dn_hand *h, bool values, struct npl_err *err)
 {
-	const struct dn_watcher watcher = {hand_happened, h, NULL};
+	const struct sim_observer observer = {.context = h, .on_event = hand_happened};
 	h->next = h->events = 0;
 	h->run = (struct dn_run){.config = &h->config,
 				 .source = {.state = h, .next = hand_next},
@@ -228,9 +228,9 @@ static inline int hand_once(struct dn_hand *h, bool values, struct npl_err *err)
 				 .bytes = values ? h->bytes : NULL,
 				 .size = values ? HAND_BYTES : 0,
 				 .memory = h->memory,
-				 .watcher = &watcher};
+				 .observer = &observer};
 	const int rc = dn_run_rtl(&h->run, err);
-	h->run.watcher = NULL;
+	h->run.observer = NULL;
 	return rc;
 }
 
@@ -256,7 +256,7 @@ static inline void hand_run(struct dn_hand *h)
 }
 
 /* The boundary, or the cycle, of the one such event. */
-static inline int64_t hand_when(const struct dn_hand *h, enum dn_what what, int64_t index)
+static inline int64_t hand_when(const struct dn_hand *h, enum dn_event what, int64_t index)
 {
 	int64_t at = -1, times = 0;
 	for (int i = 0; i < h->events; i++)

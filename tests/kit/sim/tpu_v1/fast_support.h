@@ -9,14 +9,14 @@
 /* The program must pass the check; then what the engine says. cache NULL: none. */
 static inline int fast_run_with(struct test_machine *m, struct tpu_fast_cache **cache)
 {
-	const struct tpu_watcher watcher = test_watcher(m);
+	const struct sim_observer observer = test_observer(m);
 	size_t buffer = (size_t)(tpu_buffer_size_rows(&m->config) * tpu_row_bytes(&m->config));
 	memcpy(m->given_buffer, m->memory.buffer, buffer);
 	memcpy(m->given_host, m->memory.host, m->memory.host_bytes);
 	cr_assert_eq(tpu_program_check(&m->config, &m->program, &m->memory, "test", &m->err), 0, "%s", m->err.msg);
 	if (cache)
-		return tpu_run_fast_again(cache, &m->config, &m->program, &m->memory, &watcher, &m->outcome, &m->err);
-	return tpu_run_fast(&m->config, &m->program, &m->memory, &watcher, &m->outcome, &m->err);
+		return tpu_run_fast_again(cache, &m->config, &m->program, &m->memory, &observer, &m->outcome, &m->err);
+	return tpu_run_fast(&m->config, &m->program, &m->memory, &observer, &m->outcome, &m->err);
 }
 
 static inline void fast_run(struct test_machine *m)

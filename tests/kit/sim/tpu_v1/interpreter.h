@@ -25,7 +25,7 @@ struct interpreter {
 	int64_t tiles_used, tables_used;
 	int64_t early; /* switches to a tile or table that only a later instruction asks for */
 	int64_t overflows, saturations;
-	struct tpu_faults *faults; /* of each instruction */
+	struct sim_faults *faults; /* of each instruction */
 	/* counters that do not depend on time, as struct tpu_counters */
 	uint64_t array_active, useful_macs, weight_bytes, host_bytes_in, host_bytes_out;
 	int64_t *input, *weight; /* (rows), (rows, columns) as numbers */
@@ -421,7 +421,7 @@ static inline void interpreter_run(struct interpreter *p)
 		default:
 			break;
 		}
-		p->faults[i] = (struct tpu_faults){(uint64_t)(p->overflows - overflows),
+		p->faults[i] = (struct sim_faults){(uint64_t)(p->overflows - overflows),
 						   (uint64_t)(p->saturations - saturations)};
 	}
 }

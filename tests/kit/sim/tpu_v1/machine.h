@@ -20,12 +20,12 @@ struct test_machine {
 	struct sim_program program;
 	struct tpu_memory memory;
 	uint8_t *weights, *given_buffer, *given_host; /* memory as it was given, and the weights as bytes to fill */
-	struct tpu_happened event[TEST_EVENTS];
+	struct sim_event event[TEST_EVENTS];
 	int events;
 	int64_t retired[TEST_EVENTS];
 	int n_retired;
 	struct tpu_outcome outcome;
-	struct tpu_faults *faults; /* of each instruction, of the last run */
+	struct sim_faults *faults; /* of each instruction, of the last run */
 	struct npl_err err;
 };
 
@@ -132,7 +132,7 @@ static inline int64_t test_halt(struct test_machine *m)
 
 /* ---- The run ---- */
 
-static inline void test_see(void *context, const struct tpu_happened *event)
+static inline void test_see(void *context, const struct sim_event *event)
 {
 	struct test_machine *m = context;
 	cr_assert(m->events < TEST_EVENTS);
@@ -149,24 +149,25 @@ static inline int test_retire(void *context, int64_t instruction, struct npl_err
 }
 
 /* Who sees all of a run, of which nothing has been seen so far. */
-static inline struct tpu_watcher test_watcher(struct test_machine *m)
+static inline struct sim_observer test_observer(struct test_machine *m)
 {
 	m->events = m->n_retired = 0;
 	free(m->faults);
 	m->faults = calloc((size_t)m->program.count + 1, sizeof *m->faults);
 	cr_assert(m->faults);
-	return (struct tpu_watcher){.happened = test_see, .retired = test_retire, .context = m, .faults = m->faults};
+	return (struct sim_observer){
+		.on_event = test_see, .on_retired = test_retire, .context = m, .faults = m->faults};
 }
 
 /* The program must pass the check; then what the engine says. */
 static inline int test_run(struct test_machine *m)
 {
-	const struct tpu_watcher watcher = test_watcher(m);
+	const struct sim_observer observer = test_observer(m);
 	size_t buffer = (size_t)(tpu_buffer_size_rows(&m->config) * tpu_row_bytes(&m->config));
 	memcpy(m->given_buffer, m->memory.buffer, buffer);
 	memcpy(m->given_host, m->memory.host, m->memory.host_bytes);
 	cr_assert_eq(tpu_program_check(&m->config, &m->program, &m->memory, "test", &m->err), 0, "%s", m->err.msg);
-	return tpu_run_rtl(&m->config, &m->program, &m->memory, &watcher, &m->outcome, &m->err);
+	return tpu_run_rtl(&m->config, &m->program, &m->memory, &observer, &m->outcome, &m->err);
 }
 
 static inline void test_run_ok(struct test_machine *m)
@@ -182,11 +183,11 @@ static inline void test_run_ok(struct test_machine *m)
 }
 
 /* When it happened; the test fails unless it did, once. */
-static inline int64_t test_when(const struct test_machine *m, enum tpu_happening what, int64_t index)
+static inline int64_t test_when(const struct test_machine *m, enum tpu_event what, int64_t index)
 {
 	int64_t cycle = -1;
 	for (int i = 0; i < m->events; i++)
-		if (m->event[i].what == what && m->event[i].index == index) {
+		if (m->event[i].kind == what && m->event[i].index == index) {
 			cr_assert_eq(cycle, -1, "event %d of %lld came twice", what, (long long)index);
 			cycle = (int64_t)m->event[i].cycle;
 		}
@@ -194,11 +195,11 @@ static inline int64_t test_when(const struct test_machine *m, enum tpu_happening
 	return cycle;
 }
 
-static inline int test_how_many(const struct test_machine *m, enum tpu_happening what)
+static inline int test_how_many(const struct test_machine *m, enum tpu_event what)
 {
 	int n = 0;
 	for (int i = 0; i < m->events; i++)
-		n += m->event[i].what == what;
+		n += m->event[i].kind == what;
 	return n;
 }
 

@@ -42,7 +42,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static uint64_t at(const struct rules *r, enum tpu_happening what, int64_t index)
+static uint64_t at(const struct rules *r, enum tpu_event what, int64_t index)
 {
 	return r->run->events[what].cycle[index];
 }
@@ -379,14 +379,14 @@ static void mark_matrix(struct rules *r)
 
 /* Whether a span's cycles are all of its kind and belong to its instruction. That there are no others follows from the
  * counters. */
-static bool span_rule(struct rules *r, const struct tpu_spent *span)
+static bool span_rule(struct rules *r, const struct sim_span *span)
 {
 	static const unsigned char kinds[TPU_SPENDINGS] = {ACTIVE, STALL, SHIFT, NON_MATRIX, RAW, INPUT, OUTPUT, PAUSE};
 	for (uint64_t t = span->from; t < span->to && t < r->run->outcome.cycles; t++) {
 		unsigned char kind = r->cycle_kind[t];
-		if (span->what == TPU_SPENT_NON_MATRIX && kind >= INPUT)
+		if (span->kind == TPU_SPENT_NON_MATRIX && kind >= INPUT)
 			kind = NON_MATRIX;
-		if (!is(r, "kind of a span's cycle", (int64_t)t, kinds[span->what], kind) ||
+		if (!is(r, "kind of a span's cycle", (int64_t)t, kinds[span->kind], kind) ||
 		    !is(r, "instruction of a span's cycle", (int64_t)t, (uint64_t)span->instruction,
 			(uint64_t)r->cycle_of[t]))
 			return false;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const happening_names[TPU_HAPPENINGS] = {
+static const char *const event_names[TPU_EVENTS] = {
 	[TPU_ACTIVATE_ENDED] = "activate ended",
 	[TPU_ACTIVATE_STARTED] = "activate started",
 	[TPU_HOST_ENDED] = "host ended",
@@ -52,23 +52,23 @@ static void say(struct program_run *run, const char *what, const char *which, lo
 }
 
 /* By cycle, then by name, then by index: with the same events two runs have them in the same order. */
-static bool in_order(const struct tpu_happened *before, const struct tpu_happened *event)
+static bool in_order(const struct sim_event *before, const struct sim_event *event)
 {
-	int names = strcmp(happening_names[before->what], happening_names[event->what]);
+	int names = strcmp(event_names[before->kind], event_names[event->kind]);
 	if (before->cycle != event->cycle)
 		return before->cycle < event->cycle;
 	return names ? names < 0 : before->index < event->index;
 }
 
-static void happened(void *context, const struct tpu_happened *event)
+static void happened(void *context, const struct sim_event *event)
 {
 	struct program_run *run = context;
-	if ((unsigned)event->what >= TPU_HAPPENINGS) {
-		say(run, "no such kind", "?", event->what);
+	if ((unsigned)event->kind >= TPU_EVENTS) {
+		say(run, "no such kind", "?", event->kind);
 		return;
 	}
-	struct program_events *events = &run->events[event->what];
-	const char *name = happening_names[event->what];
+	struct program_events *events = &run->events[event->kind];
+	const char *name = event_names[event->kind];
 	if (event->index < 0 || event->index >= events->count) {
 		say(run, "no such index", name, event->index);
 		return;
@@ -83,11 +83,11 @@ static void happened(void *context, const struct tpu_happened *event)
 	events->seen++;
 }
 
-static void spent(void *context, const struct tpu_spent *span)
+static void spent(void *context, const struct sim_span *span)
 {
 	struct program_run *run = context;
 	if (!program_spans_add(run->spans, span))
-		say(run, "no such kind, or no memory", "spent", span->what);
+		say(run, "no such kind, or no memory", "spent", span->kind);
 }
 
 static uint64_t mix(uint64_t hash, const uint8_t *bytes, int64_t count)
@@ -192,7 +192,7 @@ static bool open_run(struct program_run *run, const struct program_case *c, bool
 	run->faults = calloc(count, sizeof *run->faults);
 	bool ok = run->retired && run->retired_hash && run->result && run->faults &&
 		  (timing_only || (run->buffer && run->host));
-	for (int kind = 0; kind < TPU_HAPPENINGS && ok; kind++) {
+	for (int kind = 0; kind < TPU_EVENTS && ok; kind++) {
 		struct program_events *events = &run->events[kind];
 		events->count = indices(&c->program, kind);
 		events->cycle = malloc(((size_t)events->count + 1) * sizeof *events->cycle);
@@ -214,8 +214,8 @@ bool program_run(struct program_run *run, program_engine *engine, const struct p
 				    .host = run->host,
 				    .host_bytes = c->host_bytes,
 				    .timing_only = timing_only};
-	struct tpu_watcher watcher = {happened, retired, run, spent, run->faults};
-	run->rc = engine(&c->config, &c->program, &memory, &watcher, &run->outcome, &run->err);
+	struct sim_observer observer = {run, happened, spent, retired, run->faults};
+	run->rc = engine(&c->config, &c->program, &memory, &observer, &run->outcome, &run->err);
 	return run->rc != NPL_ENOMEM;
 }
 
@@ -228,7 +228,7 @@ void program_run_free(struct program_run *run)
 	free(run->result);
 	free(run->faults);
 	program_spans_free(run->spans);
-	for (int kind = 0; kind < TPU_HAPPENINGS; kind++)
+	for (int kind = 0; kind < TPU_EVENTS; kind++)
 		free(run->events[kind].cycle);
 	*run = (struct program_run){0};
 }
@@ -277,11 +277,11 @@ static bool same_outcome(const struct tpu_outcome *a, const struct tpu_outcome *
 
 static bool same_events(const struct program_run *a, const struct program_run *b, char *why, size_t n)
 {
-	for (int kind = 0; kind < TPU_HAPPENINGS; kind++)
+	for (int kind = 0; kind < TPU_EVENTS; kind++)
 		for (int64_t i = 0; i < a->events[kind].count; i++) {
 			uint64_t x = a->events[kind].cycle[i], y = b->events[kind].cycle[i];
 			if (x != y) {
-				snprintf(why, n, "'%s' of %lld at %lld and %lld", happening_names[kind], (long long)i,
+				snprintf(why, n, "'%s' of %lld at %lld and %lld", event_names[kind], (long long)i,
 					 (long long)x, (long long)y);
 				return false;
 			}
@@ -323,7 +323,7 @@ static bool same_retirement(const struct program_run *a, const struct program_ru
 static bool same_faults(const struct program_run *a, const struct program_run *b, char *why, size_t n)
 {
 	for (int64_t i = 0; i < a->c->program.count; i++) {
-		const struct tpu_faults *x = a->faults + i, *y = b->faults + i;
+		const struct sim_faults *x = a->faults + i, *y = b->faults + i;
 		if (x->overflows == y->overflows && x->saturations == y->saturations)
 			continue;
 		snprintf(why, n, "instruction %lld has %llu and %llu overflows, %llu and %llu saturations",

@@ -12,7 +12,7 @@
 #include "stimulus.h"
 
 typedef int program_engine(const struct tpu_config *config, const struct sim_program *program,
-			   const struct tpu_memory *memory, const struct tpu_watcher *watcher,
+			   const struct tpu_memory *memory, const struct sim_observer *observer,
 			   struct tpu_outcome *outcome, struct npl_err *err);
 
 /* Events of one kind; those that never come stay at NEVER. */
@@ -37,14 +37,14 @@ struct program_run {
 	struct npl_err err;
 	struct tpu_outcome outcome;
 	uint8_t *buffer, *host;
-	struct program_events events[TPU_HAPPENINGS];
+	struct program_events events[TPU_EVENTS];
 	int *retired;           /* by instruction: how often */
 	uint64_t *retired_hash; /* what it had written by then */
 	struct program_spans spans[PROGRAM_STREAMS];
-	struct tpu_faults *faults; /* by instruction */
+	struct sim_faults *faults; /* by instruction */
 	char wrong[160];           /* an event that cannot be; empty: none */
 	/* while it runs */
-	struct tpu_happened last; /* event, if there was any */
+	struct sim_event last; /* event, if there was any */
 	bool any;
 	const struct program_case *c;
 	struct program_result *result;

@@ -17,14 +17,14 @@ static int stream_of(enum tpu_spending what)
 						: PROGRAM_SHARES;
 }
 
-bool program_spans_add(struct program_spans stream[PROGRAM_STREAMS], const struct tpu_spent *span)
+bool program_spans_add(struct program_spans stream[PROGRAM_STREAMS], const struct sim_span *span)
 {
-	if ((unsigned)span->what >= TPU_SPENDINGS)
+	if ((unsigned)span->kind >= TPU_SPENDINGS)
 		return false;
-	struct program_spans *s = &stream[stream_of(span->what)];
+	struct program_spans *s = &stream[stream_of(span->kind)];
 	if (s->count == s->room) {
 		int64_t room = 2 * s->room + 16;
-		struct tpu_spent *grown = realloc(s->span, (size_t)room * sizeof *grown);
+		struct sim_span *grown = realloc(s->span, (size_t)room * sizeof *grown);
 		if (!grown)
 			return false;
 		s->span = grown;
@@ -43,9 +43,9 @@ void program_spans_free(struct program_spans stream[PROGRAM_STREAMS])
 }
 
 /* "shift 4-7 i1" */
-static void put_span(const struct tpu_spent *span, char *text, size_t n)
+static void put_span(const struct sim_span *span, char *text, size_t n)
 {
-	int length = snprintf(text, n, "%s %llu-%llu", names[span->what], (unsigned long long)span->from,
+	int length = snprintf(text, n, "%s %llu-%llu", names[span->kind], (unsigned long long)span->from,
 			      (unsigned long long)span->to);
 	if (span->instruction != -1 && length > 0 && (size_t)length < n)
 		snprintf(text + length, n - (size_t)length, " i%lld", (long long)span->instruction);
@@ -57,8 +57,8 @@ bool program_spans_same(const struct program_spans a[PROGRAM_STREAMS], const str
 	for (int k = 0; k < PROGRAM_STREAMS; k++)
 		for (int64_t i = 0; i < a[k].count || i < b[k].count; i++) {
 			char x[80] = "none", y[80] = "none";
-			const struct tpu_spent *p = a[k].span + i, *q = b[k].span + i;
-			if (i < a[k].count && i < b[k].count && p->what == q->what && p->from == q->from &&
+			const struct sim_span *p = a[k].span + i, *q = b[k].span + i;
+			if (i < a[k].count && i < b[k].count && p->kind == q->kind && p->from == q->from &&
 			    p->to == q->to && p->instruction == q->instruction)
 				continue;
 			if (i < a[k].count)
@@ -72,24 +72,24 @@ bool program_spans_same(const struct program_spans a[PROGRAM_STREAMS], const str
 }
 
 /* Whether a span can follow the one before in its stream; before NULL: it is the first. */
-static bool can_follow(const struct tpu_spent *span, const struct tpu_spent *before, int stream)
+static bool can_follow(const struct sim_span *span, const struct sim_span *before, int stream)
 {
 	uint64_t end = before ? before->to : 0;
 	if (span->from >= span->to || span->from < end || (stream == PROGRAM_SHARES && span->from > end))
 		return false;
-	return !before || span->from > end || span->what != before->what || span->instruction != before->instruction;
+	return !before || span->from > end || span->kind != before->kind || span->instruction != before->instruction;
 }
 
-static bool right_instruction(const struct tpu_spent *span, const struct sim_program *program)
+static bool right_instruction(const struct sim_span *span, const struct sim_program *program)
 {
-	if (span->what != TPU_SPENT_ACTIVE && span->what != TPU_SPENT_WEIGHT_STALL &&
-	    span->what != TPU_SPENT_WEIGHT_SHIFT)
+	if (span->kind != TPU_SPENT_ACTIVE && span->kind != TPU_SPENT_WEIGHT_STALL &&
+	    span->kind != TPU_SPENT_WEIGHT_SHIFT)
 		return span->instruction == -1;
 	if (span->instruction < 0 || span->instruction >= program->count)
 		return false;
 	const struct tpu_instruction *in = tpu_code(program) + span->instruction;
 	return tpu_unit_of(in->opcode) == TPU_MATRIX &&
-	       (span->what == TPU_SPENT_ACTIVE || in->flags & TPU_MATRIX_SWITCH);
+	       (span->kind == TPU_SPENT_ACTIVE || in->flags & TPU_MATRIX_SWITCH);
 }
 
 bool program_spans_add_up(const struct program_spans stream[PROGRAM_STREAMS], const struct sim_program *program,
@@ -101,8 +101,8 @@ bool program_spans_add_up(const struct program_spans stream[PROGRAM_STREAMS], co
 	uint64_t sum[TPU_SPENDINGS] = {0}, all = 0;
 	for (int s = 0; s < PROGRAM_STREAMS; s++)
 		for (int64_t i = 0; i < stream[s].count; i++) {
-			const struct tpu_spent *span = stream[s].span + i;
-			sum[span->what] += span->to - span->from;
+			const struct sim_span *span = stream[s].span + i;
+			sum[span->kind] += span->to - span->from;
 			if (can_follow(span, i ? span - 1 : NULL, s) && right_instruction(span, program))
 				continue;
 			char text[80];
@@ -125,10 +125,10 @@ bool program_spans_add_up(const struct program_spans stream[PROGRAM_STREAMS], co
 	return false;
 }
 
-bool program_faults_add_up(const struct tpu_faults *faults, const struct sim_program *program,
+bool program_faults_add_up(const struct sim_faults *faults, const struct sim_program *program,
 			   const struct tpu_outcome *outcome, char *why, size_t n)
 {
-	struct tpu_faults sum = {0, 0};
+	struct sim_faults sum = {0, 0};
 	for (int64_t i = 0; i < program->count; i++) {
 		enum tpu_unit unit = tpu_unit_of(tpu_code(program)[i].opcode);
 		sum.overflows += faults[i].overflows;
@@ -166,7 +166,7 @@ void program_spans_text(const struct program_spans stream[PROGRAM_STREAMS], char
 		}
 }
 
-void program_faults_text(const struct tpu_faults *faults, int64_t count, char *text, size_t n)
+void program_faults_text(const struct sim_faults *faults, int64_t count, char *text, size_t n)
 {
 	size_t length = 0;
 	text[0] = '\0';

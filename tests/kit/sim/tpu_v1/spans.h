@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which instruction a run's cycles, overflows and saturations belong to, as the engines tell who watches: kept, compared,
+ * Which instruction a run's cycles, overflows and saturations belong to, as the engines tell who observes: kept, compared,
  * put into words, and checked for what engine.h promises of any run. */
 #ifndef TESTS_PROGRAM_SPANS_H
 #define TESTS_PROGRAM_SPANS_H
@@ -12,12 +12,12 @@
 /* Spans in the order in which they came: of the four spendings that share out all cycles, and of each part of non_matrix. */
 enum { PROGRAM_SHARES, PROGRAM_RAW, PROGRAM_INPUT, PROGRAM_OUTPUT, PROGRAM_PAUSE, PROGRAM_STREAMS };
 struct program_spans {
-	struct tpu_spent *span;
+	struct sim_span *span;
 	int64_t count, room;
 };
 
 /* False: no memory, or no such spending. */
-bool program_spans_add(struct program_spans stream[PROGRAM_STREAMS], const struct tpu_spent *span);
+bool program_spans_add(struct program_spans stream[PROGRAM_STREAMS], const struct sim_span *span);
 void program_spans_free(struct program_spans stream[PROGRAM_STREAMS]);
 
 bool program_spans_same(const struct program_spans a[PROGRAM_STREAMS], const struct program_spans b[PROGRAM_STREAMS],
@@ -27,13 +27,13 @@ bool program_spans_same(const struct program_spans a[PROGRAM_STREAMS], const str
 bool program_spans_add_up(const struct program_spans stream[PROGRAM_STREAMS], const struct sim_program *program,
 			  const struct tpu_outcome *outcome, char *why, size_t n);
 /* Whether they are at instructions that can have them, and add up to those of the outcome. */
-bool program_faults_add_up(const struct tpu_faults *faults, const struct sim_program *program,
+bool program_faults_add_up(const struct sim_faults *faults, const struct sim_program *program,
 			   const struct tpu_outcome *outcome, char *why, size_t n);
 
 /* "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-9 i1, idle 9-14, raw 9-13": cycles from - to, instructions, stream after
  * stream. */
 void program_spans_text(const struct program_spans stream[PROGRAM_STREAMS], char *text, size_t n);
 /* "i4 1 wrapped, i6 3 saturated": of those that have any. */
-void program_faults_text(const struct tpu_faults *faults, int64_t count, char *text, size_t n);
+void program_faults_text(const struct sim_faults *faults, int64_t count, char *text, size_t n);
 
 #endif

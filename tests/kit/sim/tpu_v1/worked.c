@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct expected {
-	enum tpu_happening what;
+	enum tpu_event what;
 	int64_t index;
 	uint64_t cycle;
 };

@@ -10,16 +10,6 @@
 #include "sim/diannao/diannao/driver/times.h"
 #include "tests/kit/sim/diannao/agree.h"
 
-static void happened(void *context, enum dn_what what, int64_t index, uint64_t cycle)
-{
-	dn_times_happened(context, what, index, cycle);
-}
-
-static void spent(void *context, enum dn_spending what, int64_t index, uint64_t cycles)
-{
-	dn_times_spent(context, what, index, cycles);
-}
-
 static void expect_sums(const struct dn_run *run, const struct npl_instruction_time *table, int64_t count,
 			uint64_t sum[DN_TIMES], unsigned long long seed)
 {
@@ -52,10 +42,11 @@ Test(dn_times, random_programs)
 		char why[300] = "";
 		cr_assert(diannao_checked(&c, seed, &(struct diannao_wish){0}, &memory, why, sizeof why), "%s", why);
 		cr_assert_eq(dn_times_open(&times, c.program.count, &err), 0);
-		const struct dn_watcher watcher = {happened, &times, spent};
+		const struct sim_observer observer = {
+			.context = &times, .on_event = dn_times_event, .on_span = dn_times_span};
 		struct dn_run run = diannao_run(&c, memory);
 		run.source = diannao_source(&stream, &c, false);
-		run.watcher = &watcher;
+		run.observer = &observer;
 		cr_assert_eq(dn_run_fast(&run, &err), 0, "%s", err.msg);
 		struct npl_instruction_time *table = dn_times_take(&times, run.cycles);
 		expect_sums(&run, table, c.program.count, sum, seed);

@@ -242,7 +242,7 @@ static int stop_at(void *context, int64_t instruction, struct npl_err *err)
 	return instruction == stop->at ? npl_fail(err, NPL_EOUTPUT, "stopped") : 0;
 }
 
-Test(tpu_engines, a_watcher_ends_the_run)
+Test(tpu_engines, an_observer_ends_the_run)
 {
 	for (uint64_t seed = 70001; seed <= 70020; seed++) {
 		struct program_case c;
@@ -251,13 +251,13 @@ Test(tpu_engines, a_watcher_ends_the_run)
 		struct stop stop = {0};
 		while (tpu_unit_of(tpu_code(&c.program)[stop.at].opcode) == TPU_UNITS && stop.at + 1 < c.program.count)
 			stop.at++;
-		struct tpu_watcher watcher = {.retired = stop_at, .context = &stop};
+		struct sim_observer observer = {.on_retired = stop_at, .context = &stop};
 		bool any = tpu_unit_of(tpu_code(&c.program)[stop.at].opcode) < TPU_UNITS;
 		for (int engine = 0; engine < 2 && any; engine++) {
 			struct tpu_outcome outcome = {0};
 			struct npl_err err = {0};
 			stop.called = 0;
-			int rc = (engine ? tpu_run_fast : tpu_run_rtl)(&c.config, &c.program, &memory, &watcher,
+			int rc = (engine ? tpu_run_fast : tpu_run_rtl)(&c.config, &c.program, &memory, &observer,
 								       &outcome, &err);
 			cr_assert(rc == NPL_EOUTPUT && !strcmp(err.msg, "stopped"), "seed %llu: %d, %s",
 				  (unsigned long long)seed, rc, err.msg);
@@ -270,13 +270,13 @@ Test(tpu_engines, a_watcher_ends_the_run)
 	}
 }
 
-static void keep(void *context, const struct tpu_spent *span)
+static void keep(void *context, const struct sim_span *span)
 {
 	cr_assert(program_spans_add(context, span));
 }
 
 /* Whoever wants to see only one thing sees of it what one who sees all does. */
-Test(tpu_engines, a_watcher_of_one_thing)
+Test(tpu_engines, an_observer_of_one_thing)
 {
 	uint64_t overflows = 0;
 	for (uint64_t seed = 80001; seed <= 80100; seed++) {
@@ -288,9 +288,9 @@ Test(tpu_engines, a_watcher_of_one_thing)
 			struct tpu_outcome outcome;
 			struct npl_err err = {0};
 			char why[300] = "";
-			const struct tpu_watcher spans = {.spent = keep, .context = one.spans};
+			const struct sim_observer spans = {.on_span = keep, .context = one.spans};
 			one.faults = calloc((size_t)c.program.count, sizeof *one.faults);
-			const struct tpu_watcher faults = {.faults = one.faults};
+			const struct sim_observer faults = {.faults = one.faults};
 			cr_assert(one.faults && program_run(&all, run, &c, false));
 			const struct tpu_memory none = {.host_bytes = c.host_bytes, .timing_only = true};
 			const struct tpu_memory memory = program_memory(&c);

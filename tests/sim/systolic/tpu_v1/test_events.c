@@ -8,7 +8,7 @@
 /* Both engines' events, one by one. Those of the rtl engine are left in m. */
 static void expect_same_events(struct test_machine *m, const char *what)
 {
-	struct tpu_happened *fast = malloc(sizeof m->event);
+	struct sim_event *fast = malloc(sizeof m->event);
 	cr_assert(fast);
 	fast_run(m);
 	int events = m->events;
@@ -16,11 +16,11 @@ static void expect_same_events(struct test_machine *m, const char *what)
 	test_run_ok(m);
 	cr_assert_eq(m->events, events, "%s: %d and %d events", what, m->events, events);
 	for (int i = 0; i < events; i++)
-		cr_assert(m->event[i].what == fast[i].what && m->event[i].cycle == fast[i].cycle &&
+		cr_assert(m->event[i].kind == fast[i].kind && m->event[i].cycle == fast[i].cycle &&
 				  m->event[i].index == fast[i].index,
 			  "%s: event %d is kind %d of %lld at %llu, fast: kind %d of %lld at %llu", what, i,
-			  m->event[i].what, (long long)m->event[i].index, (unsigned long long)m->event[i].cycle,
-			  fast[i].what, (long long)fast[i].index, (unsigned long long)fast[i].cycle);
+			  m->event[i].kind, (long long)m->event[i].index, (unsigned long long)m->event[i].cycle,
+			  fast[i].kind, (long long)fast[i].index, (unsigned long long)fast[i].cycle);
 	free(fast);
 }
 
@@ -43,18 +43,18 @@ Test(tpu_events, one_direction_overtakes_the_other)
 	transfer(m, false, 9);  /* i9 [22, 31) */
 	test_halt(m);
 	expect_same_events(m, "overtaking");
-	static const struct tpu_happened want[] = {
+	static const struct sim_event want[] = {
 		{TPU_HOST_STARTED, 2, 1}, {TPU_HOST_STARTED, 4, 3},  {TPU_HOST_ENDED, 7, 3},  {TPU_HOST_STARTED, 7, 5},
 		{TPU_HOST_ENDED, 17, 5},  {TPU_HOST_STARTED, 17, 7}, {TPU_HOST_ENDED, 22, 1}, {TPU_HOST_STARTED, 22, 9},
 		{TPU_HOST_ENDED, 31, 7},  {TPU_HOST_ENDED, 31, 9}};
 	size_t n = 0;
 	for (int i = 0; i < m->events; i++) {
-		const struct tpu_happened *event = &m->event[i];
-		if (event->what == TPU_ISSUED)
+		const struct sim_event *event = &m->event[i];
+		if (event->kind == TPU_ISSUED)
 			continue;
 		cr_assert_lt(n, sizeof want / sizeof *want);
-		cr_assert(event->what == want[n].what && event->cycle == want[n].cycle && event->index == want[n].index,
-			  "event %zu: kind %d of %lld at %llu", n, event->what, (long long)event->index,
+		cr_assert(event->kind == want[n].kind && event->cycle == want[n].cycle && event->index == want[n].index,
+			  "event %zu: kind %d of %lld at %llu", n, event->kind, (long long)event->index,
 			  (unsigned long long)event->cycle);
 		n++;
 	}
@@ -75,10 +75,10 @@ Test(tpu_events, both_directions_at_once)
 		int at = 0;
 		while (at < m->events && m->event[at].cycle < 10)
 			at++;
-		cr_assert(m->event[at].what == TPU_HOST_ENDED && m->event[at].index == first);
-		cr_assert(m->event[at + 1].what == TPU_HOST_ENDED && m->event[at + 1].index == second);
-		cr_assert(m->event[at + 2].what == TPU_HOST_STARTED && m->event[at + 2].index == third);
-		cr_assert(m->event[at + 3].what == TPU_HOST_STARTED && m->event[at + 3].index == fourth);
+		cr_assert(m->event[at].kind == TPU_HOST_ENDED && m->event[at].index == first);
+		cr_assert(m->event[at + 1].kind == TPU_HOST_ENDED && m->event[at + 1].index == second);
+		cr_assert(m->event[at + 2].kind == TPU_HOST_STARTED && m->event[at + 2].index == third);
+		cr_assert(m->event[at + 3].kind == TPU_HOST_STARTED && m->event[at + 3].index == fourth);
 		test_close(m);
 	}
 }
@@ -117,16 +117,16 @@ static int stop(void *context, int64_t instruction, struct npl_err *err)
 
 struct stopped {
 	int64_t at; /* first, for stop */
-	struct tpu_happened last;
+	struct sim_event last;
 	int events;
 };
 
-static void in_order(void *context, const struct tpu_happened *event)
+static void in_order(void *context, const struct sim_event *event)
 {
 	struct stopped *s = context;
 	cr_assert(!s->events || s->last.cycle < event->cycle ||
 		  (s->last.cycle == event->cycle &&
-		   (s->last.what < event->what || (s->last.what == event->what && s->last.index < event->index))));
+		   (s->last.kind < event->kind || (s->last.kind == event->kind && s->last.index < event->index))));
 	s->last = *event;
 	s->events++;
 }
@@ -139,8 +139,8 @@ Test(tpu_events, a_run_that_is_stopped)
 	test_halt(m);
 	for (int engine = 0; engine < 2; engine++) {
 		struct stopped s = {.at = 17};
-		const struct tpu_watcher watcher = {.happened = in_order, .retired = stop, .context = &s};
-		cr_assert_eq((engine ? tpu_run_fast : tpu_run_rtl)(&m->config, &m->program, &m->memory, &watcher,
+		const struct sim_observer observer = {.on_event = in_order, .on_retired = stop, .context = &s};
+		cr_assert_eq((engine ? tpu_run_fast : tpu_run_rtl)(&m->config, &m->program, &m->memory, &observer,
 								   &m->outcome, &m->err),
 			     NPL_EOUTPUT);
 		cr_assert_gt(s.events, 17);

@@ -106,13 +106,13 @@ static void run_layer_group(struct opened *o, struct tpu *tpu, const struct grou
 	struct npl_device_info info = {0};
 	struct npl_err err = {0};
 	struct seen seen = {c, seed, 0};
-	const struct npl_layer_group_watcher watcher = {compare_made, &seen};
+	const struct npl_layer_group_watcher observer = {compare_made, &seen};
 	const struct npl_tensor *want = c->list[c->n_layers - 1]->out;
 	npl_driver_systolic.describe(tpu, &info);
 	memset(results, 0, LAYER_GROUP_MOST * sizeof *results);
 	if (!o->group.timing_only)
 		memset(o->got.data, 0x77, npl_tensor_bytes(&o->got));
-	cr_assert_eq(tpu_layer_group_run(tpu, o->layer_group_state, &watcher, results, &err), 0, "seed %llu: %s",
+	cr_assert_eq(tpu_layer_group_run(tpu, o->layer_group_state, &observer, results, &err), 0, "seed %llu: %s",
 		     (unsigned long long)seed, err.msg);
 	for (int i = 0; i < c->n_layers; i++)
 		cr_assert_eq(npl_books_check("tpu", &info, c->list[i], &results[i], &err), 0, "seed %llu: %s",
@@ -162,7 +162,7 @@ Test(tpu_layer_group, random_layer_groups)
 			run_layer_group(&o, &tpu, &c, seed, first);
 			run_layer_group(&o, &tpu, &c, seed, other); /* again, with what the first run kept */
 			same_results(first, other, c.n_layers, true, seed);
-			tpu.engine = TPU_RTL;
+			tpu.rtl = true;
 			run_layer_group(&o, &tpu, &c, seed, other);
 			same_results(first, other, c.n_layers, true, seed);
 			groups++;
@@ -177,7 +177,7 @@ Test(tpu_layer_group, random_layer_groups)
 			kept += check_kept(&o, config.buffer_bytes > 4000 * tpu_row_bytes(&config), seed);
 			close_layer_group(&o);
 			how.timing_only = true;
-			tpu.engine = TPU_FAST;
+			tpu.rtl = false;
 			cr_assert(open_layer_group(&o, &tpu, &c, &how));
 			run_layer_group(&o, &tpu, &c, seed, other);
 			same_results(first, other, c.n_layers, false, seed);

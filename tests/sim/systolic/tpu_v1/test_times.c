@@ -10,14 +10,14 @@
 #include "sim/systolic/tpu_v1/driver/times.h"
 #include "tests/kit/sim/tpu_v1/run.h"
 
-static void happened(void *context, const struct tpu_happened *event)
+static void happened(void *context, const struct sim_event *event)
 {
-	tpu_times_happened(context, event);
+	tpu_times_event(context, event);
 }
 
-static void spent(void *context, const struct tpu_spent *span)
+static void spent(void *context, const struct sim_span *span)
 {
-	tpu_times_spent(context, span);
+	tpu_times_span(context, span);
 }
 
 static struct npl_instruction_time *times_of(const struct program_case *c, program_engine *run,
@@ -28,8 +28,8 @@ static struct npl_instruction_time *times_of(const struct program_case *c, progr
 	struct tpu_times *times;
 	struct npl_err err = {0};
 	cr_assert_eq(tpu_times_open(&times, &c->config, &c->program, &err), 0);
-	const struct tpu_watcher watcher = {.happened = happened, .spent = spent, .context = times};
-	cr_assert_eq(run(&c->config, &c->program, &none, &watcher, outcome, &err), 0, "%s", err.msg);
+	const struct sim_observer observer = {.on_event = happened, .on_span = spent, .context = times};
+	cr_assert_eq(run(&c->config, &c->program, &none, &observer, outcome, &err), 0, "%s", err.msg);
 	cr_assert_eq(tpu_times_take(times, &table, &err), 0, "seed %llu: %s", (unsigned long long)c->seed, err.msg);
 	tpu_times_close(times);
 	return table;

@@ -82,9 +82,9 @@ Test(tpu_fast_cache, after_runs_that_do_not_end)
 	test_halt(stuck);
 	for (int64_t at = 0; at < m->program.count; at++) {
 		struct tpu_outcome outcome;
-		const struct tpu_watcher watcher = {.retired = stop, .context = &at};
+		const struct sim_observer observer = {.on_retired = stop, .context = &at};
 		bool stops = tpu_unit_of(tpu_code(&m->program)[at].opcode) < TPU_UNITS;
-		int rc = tpu_run_fast_again(&cache, &m->config, &m->program, &m->memory, &watcher, &outcome, &m->err);
+		int rc = tpu_run_fast_again(&cache, &m->config, &m->program, &m->memory, &observer, &outcome, &m->err);
 		cr_assert_eq(rc, stops ? NPL_EOUTPUT : 0);
 		cr_assert_eq(fast_run_with(stuck, &cache), NPL_EINPUT);
 		cr_assert_eq(tpu_run_fast_again(&cache, &m->config, &m->program, &none, NULL, &outcome, &m->err), 0);

@@ -199,15 +199,15 @@ Test(tpu_fast_time, values_change_no_time)
 	fast_run(m);
 	struct tpu_outcome with = m->outcome, without;
 	static struct test_machine seen;
-	const struct tpu_watcher watcher = {.happened = test_see, .retired = test_retire, .context = &seen};
+	const struct sim_observer observer = {.on_event = test_see, .on_retired = test_retire, .context = &seen};
 	const struct tpu_memory none = {.timing_only = true};
-	cr_assert_eq(tpu_run_fast(&m->config, &m->program, &none, &watcher, &without, &m->err), 0, "%s", m->err.msg);
+	cr_assert_eq(tpu_run_fast(&m->config, &m->program, &none, &observer, &without, &m->err), 0, "%s", m->err.msg);
 	cr_assert_eq(with.cycles, without.cycles);
 	cr_assert_eq(memcmp(&with.counter, &without.counter, sizeof with.counter), 0);
 	cr_assert_eq(without.overflows + without.saturations, 0);
 	cr_assert_eq(seen.events, m->events);
 	for (int i = 0; i < m->events; i++)
-		cr_assert(seen.event[i].what == m->event[i].what && seen.event[i].cycle == m->event[i].cycle &&
+		cr_assert(seen.event[i].kind == m->event[i].kind && seen.event[i].cycle == m->event[i].cycle &&
 			  seen.event[i].index == m->event[i].index);
 	cr_assert_eq(seen.n_retired, m->n_retired);
 	cr_assert_eq(seen.n_retired, 4 * 6);

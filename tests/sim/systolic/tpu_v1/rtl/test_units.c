@@ -303,7 +303,7 @@ Test(tpu_rtl_units, link_to_fractions_of_a_cycle)
 	test_close(m);
 }
 
-/* Both directions overtake each other; who watches sees them in the order of the program. */
+/* Both directions overtake each other; who observes sees them in the order of the program. */
 Test(tpu_rtl_units, host_events_in_order)
 {
 	struct test_machine *m = small();
@@ -314,11 +314,11 @@ Test(tpu_rtl_units, host_events_in_order)
 		test_add(m, TPU_WRITE_HOST_MEMORY, 0, 200, 0, 1);
 	test_halt(m);
 	test_run_ok(m);
-	for (enum tpu_happening what = TPU_HOST_STARTED; what <= TPU_HOST_ENDED; what++) {
+	for (enum tpu_event what = TPU_HOST_STARTED; what <= TPU_HOST_ENDED; what++) {
 		int64_t last = -1;
 		int n = 0;
 		for (int i = 0; i < m->events; i++)
-			if (m->event[i].what == what) {
+			if (m->event[i].kind == what) {
 				cr_assert_gt(m->event[i].index, last);
 				last = m->event[i].index;
 				n++;
@@ -422,7 +422,7 @@ static int stop_at(void *context, int64_t instruction, struct npl_err *err)
 	return instruction == *at ? npl_fail(err, NPL_EOUTPUT, "enough") : 0;
 }
 
-/* What retires is in the memory; what the watcher says ends the run. */
+/* What retires is in the memory; what the observer says ends the run. */
 Test(tpu_rtl_units, retirement)
 {
 	struct test_machine *m = small();
@@ -435,8 +435,8 @@ Test(tpu_rtl_units, retirement)
 	const int64_t order[] = {0, 1, in, pass, read};
 	cr_assert_eq(m->n_retired, 5);
 	cr_assert_arr_eq(m->retired, order, sizeof order);
-	struct tpu_watcher watcher = {.retired = stop_at, .context = &pass};
-	cr_assert_eq(tpu_run_rtl(&m->config, &m->program, &m->memory, &watcher, &m->outcome, &m->err), NPL_EOUTPUT);
+	struct sim_observer observer = {.on_retired = stop_at, .context = &pass};
+	cr_assert_eq(tpu_run_rtl(&m->config, &m->program, &m->memory, &observer, &m->outcome, &m->err), NPL_EOUTPUT);
 	cr_assert_str_eq(m->err.msg, "enough");
 	test_close(m);
 }

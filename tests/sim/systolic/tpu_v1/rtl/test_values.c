@@ -79,16 +79,16 @@ static void compare_timing(struct test_machine *m, const char *what)
 {
 	struct test_machine *only = calloc(1, sizeof *only);
 	cr_assert(only);
-	const struct tpu_watcher watcher = {.happened = test_see, .retired = test_retire, .context = only};
+	const struct sim_observer observer = {.on_event = test_see, .on_retired = test_retire, .context = only};
 	const struct tpu_memory nothing = {.timing_only = true};
-	cr_assert_eq(tpu_run_rtl(&m->config, &m->program, &nothing, &watcher, &only->outcome, &m->err), 0, "%s: %s",
+	cr_assert_eq(tpu_run_rtl(&m->config, &m->program, &nothing, &observer, &only->outcome, &m->err), 0, "%s: %s",
 		     what, m->err.msg);
 	cr_assert_eq(only->outcome.cycles, m->outcome.cycles, "%s", what);
 	cr_assert_eq(memcmp(&only->outcome.counter, &m->outcome.counter, sizeof m->outcome.counter), 0, "%s", what);
 	cr_assert_eq(only->outcome.overflows + only->outcome.saturations, 0);
 	cr_assert_eq(only->events, m->events, "%s", what);
 	for (int i = 0; i < m->events; i++)
-		cr_assert(only->event[i].what == m->event[i].what && only->event[i].cycle == m->event[i].cycle &&
+		cr_assert(only->event[i].kind == m->event[i].kind && only->event[i].cycle == m->event[i].cycle &&
 				  only->event[i].index == m->event[i].index,
 			  "%s: event %d", what, i);
 	free(only);

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A run's cycles and counters by layer (attribution.h). */
+#include "attribution.h"
+
+#include "core/base/grow.h"
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void happened(void *context, const struct sim_event *event)
+{
+	struct tpu_attribution *attribution = context;
+	if (event->kind == TPU_ACTIVATE_STARTED)
+		attribution->started[event->index] = event->cycle;
+	else if (event->kind == TPU_ACTIVATE_ENDED)
+		attribution->ended[event->index] = event->cycle;
+}
+
+static void spent(void *context, const struct sim_span *span)
+{
+	struct tpu_attribution *attribution = context;
+	struct sim_span *more = npl_grow(attribution->span, attribution->n_spans, &attribution->spans_room,
+					 sizeof *more);
+	if (!more) {
+		attribution->out_of_memory = true;
+		return;
+	}
+	attribution->span = more;
+	more[attribution->n_spans++] = *span;
+}
+
+int tpu_attribution_open(struct tpu_attribution *attribution, const struct tpu_config *config,
+			 const struct tpu_generated *generated, struct npl_err *err)
+{
+	size_t instructions = (size_t)generated->program.count;
+	*attribution = (struct tpu_attribution){
+		.config = config, .generated = generated, .observer = {.on_event = happened, .on_span = spent}};
+	attribution->of_layer = calloc((size_t)generated->n_layers, sizeof *attribution->of_layer);
+	attribution->faults = calloc(instructions, sizeof *attribution->faults);
+	attribution->started = calloc(instructions, sizeof *attribution->started);
+	attribution->ended = calloc(instructions, sizeof *attribution->ended);
+	if (!attribution->of_layer || !attribution->faults || !attribution->started || !attribution->ended) {
+		tpu_attribution_close(attribution);
+		return npl_fail(err, NPL_ENOMEM, "out of memory for the events of %zu instructions", instructions);
+	}
+	attribution->observer.faults = attribution->faults;
+	return 0;
+}
+
+void tpu_attribution_reset(struct tpu_attribution *attribution)
+{
+	size_t instructions = (size_t)attribution->generated->program.count;
+	memset(attribution->of_layer, 0, (size_t)attribution->generated->n_layers * sizeof *attribution->of_layer);
+	memset(attribution->faults, 0, instructions * sizeof *attribution->faults);
+	attribution->n_spans = 0;
+	attribution->observer.context = attribution;
+}
+
+void tpu_attribution_close(struct tpu_attribution *attribution)
+{
+	free(attribution->of_layer);
+	free(attribution->faults);
+	free(attribution->started);
+	free(attribution->ended);
+	free(attribution->span);
+	*attribution = (struct tpu_attribution){0};
+}
+
+static uint64_t planes_of(const struct tpu_registers *held, enum tpu_register type)
+{
+	return held->value[type] == TPU_I32 ? 4 : held->value[type] == TPU_I16 ? 2 : 1;
+}
+
+static void count_matrix(const struct tpu_attribution *attribution, const struct tpu_registers *held,
+			 const struct tpu_instruction *in, struct tpu_counters *counter)
+{
+	uint64_t cells = (uint64_t)(attribution->config->rows * attribution->config->columns);
+	uint64_t vectors = in->length * (in->flags & TPU_MATRIX_INPUTS16 ? 2u : 1u);
+	uint64_t useful = held->value[TPU_REG_USEFUL_CELLS];
+	counter->useful_macs += vectors * useful;
+	counter->unused_macs += vectors * (cells - useful);
+	counter->ub_rows_read += vectors;
+	counter->accumulator_writes += vectors;
+	counter->tiles += in->flags & TPU_MATRIX_SWITCH ? 1 : 0;
+}
+
+static void count_activate(const struct tpu_attribution *attribution, const struct tpu_registers *held, int64_t i,
+			   struct tpu_counters *counter)
+{
+	const struct tpu_instruction *in = &tpu_code(&attribution->generated->program)[i];
+	enum tpu_operand operand = tpu_operand_of(in->flags);
+	uint64_t results = in->length;
+	if (tpu_pooling_of(in->flags) != TPU_NO_POOLING)
+		results = results / (held->value[TPU_REG_IN_HEIGHT] * held->value[TPU_REG_IN_WIDTH]) *
+			  held->value[TPU_REG_OUT_HEIGHT] * held->value[TPU_REG_OUT_WIDTH];
+	if (in->flags & TPU_ACTIVATE_FROM_BUFFER)
+		counter->ub_rows_read += in->length * planes_of(held, TPU_REG_SOURCE_TYPE);
+	if (operand == TPU_ADD || operand == TPU_MULTIPLY)
+		counter->ub_rows_read += in->length * planes_of(held, TPU_REG_OPERAND_TYPE);
+	counter->ub_rows_written += results * planes_of(held, TPU_REG_RESULT_TYPE);
+	counter->activate_cycles += attribution->ended[i] - attribution->started[i] -
+				    (uint64_t)attribution->config->activate_latency_cycles;
+}
+
+static void count_instruction(const struct tpu_attribution *attribution, const struct tpu_registers *held, int64_t i,
+			      struct tpu_counters *counter)
+{
+	const struct tpu_instruction *in = &tpu_code(&attribution->generated->program)[i];
+	uint64_t columns = (uint64_t)attribution->config->columns, host_bytes;
+	counter->instructions++;
+	switch (tpu_unit_of(in->opcode)) {
+	case TPU_MATRIX:
+		count_matrix(attribution, held, in, counter);
+		break;
+	case TPU_ACTIVATION:
+		count_activate(attribution, held, i, counter);
+		break;
+	case TPU_WEIGHTS:
+		counter->weight_bytes += in->acc * columns *
+					 (in->flags & TPU_WEIGHTS_PARAMETERS ? 8 : (uint64_t)attribution->config->rows);
+		break;
+	case TPU_HOST_IN:
+	case TPU_HOST_OUT:
+		host_bytes = (uint64_t)in->length * held->value[TPU_REG_HOST_ROW_BYTES];
+		if (in->opcode == TPU_READ_HOST_MEMORY) {
+			counter->host_bytes_in += host_bytes;
+			counter->ub_rows_written += in->length;
+		} else {
+			counter->host_bytes_out += host_bytes;
+			counter->ub_rows_read += in->length;
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+/* What is nobody's (halt) is that of the last layer that does something. */
+static struct tpu_share *share_of(const struct tpu_attribution *attribution, int64_t instruction)
+{
+	int layer = instruction < 0 ? -1 : attribution->generated->of_layer[instruction];
+	if (layer < 0)
+		for (layer = attribution->generated->n_layers - 1; layer > 0; layer--)
+			if (attribution->generated->layer[layer].pass == layer)
+				break;
+	return &attribution->of_layer[layer];
+}
+
+static void count_instructions(struct tpu_attribution *attribution)
+{
+	const struct sim_program *program = &attribution->generated->program;
+	struct tpu_registers held = tpu_reset_registers(attribution->config->rows, attribution->config->columns);
+	for (int64_t i = 0; i < program->count; i++) {
+		const struct tpu_instruction *in = &tpu_code(program)[i];
+		struct tpu_share *share = share_of(attribution, i);
+		count_instruction(attribution, &held, i, &share->counter);
+		share->overflows += attribution->faults[i].overflows;
+		share->saturations += attribution->faults[i].saturations;
+		if (in->opcode == TPU_SET_CONFIG)
+			held.value[in->acc] = in->length;
+	}
+}
+
+static int64_t next_activate(const struct tpu_attribution *attribution, int64_t after)
+{
+	const struct sim_program *program = &attribution->generated->program;
+	int64_t i = after + 1;
+	while (i < program->count && tpu_unit_of(tpu_code(program)[i].opcode) != TPU_ACTIVATION)
+		i++;
+	return i < program->count ? i : -1;
+}
+
+static uint64_t *counted_as(struct tpu_share *share, enum tpu_spending what)
+{
+	struct tpu_counters *counter = &share->counter;
+	uint64_t *const as[TPU_SPENDINGS] = {
+		[TPU_SPENT_ACTIVE] = &counter->array_active,       [TPU_SPENT_WEIGHT_STALL] = &counter->weight_stall,
+		[TPU_SPENT_WEIGHT_SHIFT] = &counter->weight_shift, [TPU_SPENT_NON_MATRIX] = &counter->non_matrix,
+		[TPU_SPENT_RAW_STALL] = &counter->raw_stall,       [TPU_SPENT_INPUT_STALL] = &counter->input_stall,
+		[TPU_SPENT_OUTPUT_STALL] = &counter->output_stall, [TPU_SPENT_SYNC_PAUSE] = &counter->sync_pause};
+	return as[what];
+}
+
+/* Spans of one spending that have no instruction, in the order of time, cut where activates end. */
+static void share_waits(struct tpu_attribution *attribution, enum tpu_spending what)
+{
+	int64_t activate = next_activate(attribution, -1), last = activate;
+	for (int64_t s = 0; s < attribution->n_spans; s++) {
+		const struct sim_span *span = &attribution->span[s];
+		if (span->kind != what)
+			continue;
+		for (uint64_t from = span->from; from < span->to;) {
+			while (activate >= 0 && attribution->ended[activate] <= from) {
+				last = activate;
+				activate = next_activate(attribution, activate);
+			}
+			uint64_t to = activate >= 0 && attribution->ended[activate] < span->to
+					      ? attribution->ended[activate]
+					      : span->to;
+			*counted_as(share_of(attribution, activate >= 0 ? activate : last), what) += to - from;
+			from = to;
+		}
+	}
+}
+
+__extension__ typedef unsigned __int128 wide;
+
+/* A counter of the whole run in parts as the layers' bytes of weights, or their cycles. */
+static void share_out(struct tpu_attribution *attribution, uint64_t whole, size_t counter, bool by_weights)
+{
+	uint64_t all = 0, before = 0, given = 0;
+	for (int i = 0; i < attribution->generated->n_layers; i++)
+		all += by_weights ? attribution->of_layer[i].counter.weight_bytes : attribution->of_layer[i].cycles;
+	for (int i = 0; i < attribution->generated->n_layers && all; i++) {
+		struct tpu_share *share = &attribution->of_layer[i];
+		before += by_weights ? share->counter.weight_bytes : share->cycles;
+		uint64_t upto = (uint64_t)((wide)whole * before / all);
+		memcpy((char *)&share->counter + counter, &(uint64_t){upto - given}, sizeof upto);
+		given = upto;
+	}
+}
+
+/* What weight memory did cannot be told apart by layers: bursts of one layer's tiles find rows that the layer before has opened. */
+static void share_weight_memory(struct tpu_attribution *attribution, const struct tpu_counters *whole)
+{
+	share_out(attribution, whole->dram_activates, offsetof(struct tpu_counters, dram_activates), true);
+	share_out(attribution, whole->dram_reads, offsetof(struct tpu_counters, dram_reads), true);
+	share_out(attribution, whole->dram_refreshes, offsetof(struct tpu_counters, dram_refreshes), false);
+	share_out(attribution, whole->dram_active_cycles, offsetof(struct tpu_counters, dram_active_cycles), false);
+	share_out(attribution, whole->dram_idle_cycles, offsetof(struct tpu_counters, dram_idle_cycles), false);
+}
+
+/* A counter of the table from its struct, as npl_stats_read finds it. */
+static int compare_sums(const struct tpu_attribution *attribution, const struct tpu_outcome *outcome,
+			struct npl_err *err)
+{
+	uint64_t whole[TPU_COUNTERS], sum[TPU_COUNTERS] = {0}, part[TPU_COUNTERS];
+	uint64_t cycles = 0, overflows = 0, saturations = 0;
+	npl_stats_read(tpu_counter_table, TPU_COUNTERS, &outcome->counter, whole);
+	for (int i = 0; i < attribution->generated->n_layers; i++) {
+		const struct tpu_share *share = &attribution->of_layer[i];
+		npl_stats_read(tpu_counter_table, TPU_COUNTERS, &share->counter, part);
+		for (int k = 0; k < TPU_COUNTERS; k++)
+			sum[k] += part[k];
+		cycles += share->cycles;
+		overflows += share->overflows;
+		saturations += share->saturations;
+	}
+	for (int k = 0; k < TPU_COUNTERS; k++)
+		if (sum[k] != whole[k])
+			return npl_fail(err, NPL_EINTERNAL, "the layers' %s sum to %llu, the program has %llu",
+					tpu_counter_table[k].name, (unsigned long long)sum[k],
+					(unsigned long long)whole[k]);
+	if (cycles != outcome->cycles || overflows != outcome->overflows || saturations != outcome->saturations)
+		return npl_fail(
+			err, NPL_EINTERNAL,
+			"the layers' cycles, overflows and saturations sum to %llu, %llu and %llu, the program has "
+			"%llu, %llu and %llu",
+			(unsigned long long)cycles, (unsigned long long)overflows, (unsigned long long)saturations,
+			(unsigned long long)outcome->cycles, (unsigned long long)outcome->overflows,
+			(unsigned long long)outcome->saturations);
+	return 0;
+}
+
+int tpu_attribution_finish(struct tpu_attribution *attribution, const struct tpu_outcome *outcome, struct npl_err *err)
+{
+	if (attribution->out_of_memory)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for the cycles of %d layers",
+				attribution->generated->n_layers);
+	count_instructions(attribution);
+	for (int64_t s = 0; s < attribution->n_spans; s++) {
+		const struct sim_span *span = &attribution->span[s];
+		if (span->instruction >= 0)
+			*counted_as(share_of(attribution, span->instruction), span->kind) += span->to - span->from;
+	}
+	for (enum tpu_spending what = TPU_SPENT_NON_MATRIX; what < TPU_SPENDINGS; what++)
+		share_waits(attribution, what);
+	for (int i = 0; i < attribution->generated->n_layers; i++) {
+		struct tpu_counters *c = &attribution->of_layer[i].counter;
+		attribution->of_layer[i].cycles = c->array_active + c->weight_stall + c->weight_shift + c->non_matrix;
+	}
+	share_weight_memory(attribution, &outcome->counter);
+	return compare_sums(attribution, outcome, err);
+}
