@@ -60,12 +60,23 @@ int npl_words_next(struct npl_words *words)
 	return 0;
 }
 
-bool npl_words_follows(const struct npl_words *words, char mark)
+/* What stands behind the blanks; the end of the line: 0. */
+static char following(const struct npl_words *words)
 {
 	const char *at = words->at;
 	while (at < words->end && is_blank(*at))
 		at++;
-	return at < words->end && *at == mark;
+	return at < words->end ? *at : '\0';
+}
+
+bool npl_words_follows(const struct npl_words *words, char mark)
+{
+	return following(words) == mark;
+}
+
+bool npl_words_at_end(const struct npl_words *words)
+{
+	return !following(words);
 }
 
 /* To the next line; false: there is none. */

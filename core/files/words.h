@@ -40,6 +40,7 @@ bool npl_words_line(struct npl_words *words, int *rc);
 int npl_words_next(struct npl_words *words);
 /* Whether this mark is the next word of the line. */
 bool npl_words_follows(const struct npl_words *words, char mark);
+bool npl_words_at_end(const struct npl_words *words); /* whether no word of the line is left */
 /* The line must end here. */
 int npl_words_end(struct npl_words *words);
 /* NPL_EINPUT "SOURCE:LINE: ...". */

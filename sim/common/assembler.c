@@ -412,7 +412,7 @@ static int take_pair_value(struct assembler *a, const char *name, const char *pa
 	return rc;
 }
 
-/* NAME a0,b0 a1,b1 ... */
+/* NAME a0,b0 a1,b1 ..., or the name alone of one that every program knows. */
 static int take_constant_table(struct assembler *a)
 {
 	const struct sim_constants *constants = a->set->constants;
@@ -425,6 +425,8 @@ static int take_constant_table(struct assembler *a)
 	if (sim_constant_number(a->program, new.name))
 		return complain(a, "the program has a %s %s already, expected another name", constants->directive + 1,
 				new.name);
+	if (npl_words_at_end(&a->words) && constants->known_values(new.name, new.value))
+		return add_constant(a, &new);
 	for (int i = 0; i < constants->pairs; i++) {
 		snprintf(a_name, sizeof a_name, "a%d", i);
 		snprintf(b_name, sizeof b_name, "b%d", i);

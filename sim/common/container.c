@@ -65,11 +65,13 @@ int sim_header_names(const char *source, const uint8_t *bytes, size_t n, char se
 	if (get(bytes + AT_VERSION, 4) != VERSION)
 		return npl_fail(err, NPL_EINPUT, "%s: version %llu of binary programs, expected %d", source,
 				(unsigned long long)get(bytes + AT_VERSION, 4), VERSION);
-	if (!take_name(bytes + AT_SET, SIM_SET_NAME, set) || !take_name(bytes + AT_MACHINE, SIM_MACHINE_NAME, machine))
-		return npl_fail(err, NPL_EINPUT,
-				"%s: the names of instruction set and machine in the header, expected them filled up "
-				"with zeros",
-				source);
+	if (!take_name(bytes + AT_SET, SIM_SET_NAME, set) ||
+	    !take_name(bytes + AT_MACHINE, SIM_MACHINE_NAME, machine) || !sim_machine_name_ok(machine))
+		return npl_fail(
+			err, NPL_EINPUT,
+			"%s: the names of instruction set and machine in the header, expected visible characters, "
+			"filled up with zeros",
+			source);
 	return 0;
 }
 
@@ -80,9 +82,11 @@ int sim_to_binary(const struct sim_program *program, const char *machine, uint8_
 	const size_t each = sim_instruction_bytes(set);
 	*bytes = NULL;
 	*n = HEADER_BYTES + (size_t)program->n_constants * constant_bytes(set) + (size_t)program->count * each;
-	if (strlen(machine) >= SIM_MACHINE_NAME)
-		return npl_fail(err, NPL_EINPUT, "the machine's name %s, expected at most %d characters", machine,
-				SIM_MACHINE_NAME - 1);
+	if (!sim_machine_name_ok(machine))
+		return npl_fail(err, NPL_EINPUT,
+				"the machine's name '%s', expected at most %d visible characters without blanks: a "
+				"program's header has it",
+				machine, SIM_MACHINE_NAME - 1);
 	if (sim_program_instructions_ok(program, "the program", err))
 		return err->code;
 	*bytes = calloc(*n, 1);

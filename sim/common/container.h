@@ -7,8 +7,7 @@
 
 #include "program.h"
 
-#define SIM_SET_NAME     16 /* bytes of the header, with a zero at the end */
-#define SIM_MACHINE_NAME 64
+#define SIM_SET_NAME 16 /* bytes of the header, with a zero at the end, as SIM_MACHINE_NAME */
 
 /* Whether the bytes begin as such a file does. */
 bool sim_has_header(const uint8_t *bytes, size_t n);
@@ -16,7 +15,7 @@ bool sim_has_header(const uint8_t *bytes, size_t n);
 int sim_header_names(const char *source, const uint8_t *bytes, size_t n, char set[SIM_SET_NAME],
 		     char machine[SIM_MACHINE_NAME], struct npl_err *err);
 
-/* The file, malloc'ed. NPL_EINPUT: a machine whose name is too long. */
+/* The file, malloc'ed. NPL_EINPUT: a machine whose name a header cannot hold. */
 int sim_to_binary(const struct sim_program *program, const char *machine, uint8_t **bytes, size_t *n,
 		  struct npl_err *err);
 /* Back, into a program that is filled; without a header all bytes are instructions. NPL_EINPUT names `source`. */

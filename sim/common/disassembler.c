@@ -94,64 +94,15 @@ static void put_instruction(FILE *out, const struct sim_program *program, const 
 	fputc('\n', out);
 }
 
-/* The constant's number where this field of the instruction names one; else 0. */
-static int64_t constant_of(const struct sim_slot *slot, int i, const void *instruction)
+static void put_constant(FILE *out, const struct sim_constants *constants, const struct sim_constant *constant)
 {
-	return slot->field[i].kind == SIM_CONSTANT ? sim_field_get(instruction, &slot->field[i]) : 0;
-}
-
-/* The constants in the order in which instructions first name them; returns how many. */
-static int first_uses(const struct sim_program *program, int order[SIM_MOST_CONSTANTS])
-{
-	const struct sim_instruction_set *set = program->set;
-	bool seen[SIM_MOST_CONSTANTS + 1] = {true};
-	int used = 0;
-	for (int64_t at = 0; at < program->count; at++)
-		for (int s = 0; s < set->n_slots; s++)
-			for (int i = 0; i < set->slot[s].n_fields; i++) {
-				const int64_t number = constant_of(&set->slot[s], i, sim_program_at(program, at));
-				if (!seen[number])
-					order[used++] = (int)number - 1;
-				seen[number] = true;
-			}
-	return used;
-}
-
-/* Whether a constant is one that every program knows, by its own name. */
-static bool is_known(const struct sim_program *program, int i)
-{
-	const struct sim_constant *constant = &program->constant[i];
-	int16_t value[2 * SIM_MOST_PAIRS];
-	return program->set->constants->known_values(constant->name, value) &&
-	       !memcmp(value, constant->value, 2 * (size_t)program->set->constants->pairs * sizeof *value);
-}
-
-/* How many constants need a directive: all up to the last that would not take its number by being used. */
-static int declared(const struct sim_program *program)
-{
-	int order[SIM_MOST_CONSTANTS];
-	const int used = program->n_constants ? first_uses(program, order) : 0;
-	for (int n = 0; n < program->n_constants; n++) {
-		int next = n;
-		for (int i = 0; i < used; i++)
-			if (order[i] >= n && (order[i] != next++ || !is_known(program, order[i])))
-				next = INT32_MAX / 2; /* never the last */
-		if (next == program->n_constants)
-			return n;
-	}
-	return program->n_constants;
-}
-
-static void put_constants(FILE *out, const struct sim_program *program)
-{
-	const struct sim_constants *constants = program->set->constants;
-	for (int i = 0, n = declared(program); i < n; i++) {
-		const int16_t *value = program->constant[i].value;
-		fprintf(out, "%s %s", constants->directive, program->constant[i].name);
+	int16_t known[2 * SIM_MOST_PAIRS];
+	fprintf(out, "%s %s", constants->directive, constant->name);
+	if (!constants->known_values(constant->name, known) ||
+	    memcmp(known, constant->value, 2 * (size_t)constants->pairs * sizeof *known) != 0)
 		for (int k = 0; k < constants->pairs; k++)
-			fprintf(out, " %d,%d", value[k], value[constants->pairs + k]);
-		fputc('\n', out);
-	}
+			fprintf(out, " %d,%d", constant->value[k], constant->value[constants->pairs + k]);
+	fputc('\n', out);
 }
 
 int sim_disassemble(const char *source, const struct sim_program *program, const char *machine,
@@ -164,13 +115,14 @@ int sim_disassemble(const char *source, const struct sim_program *program, const
 	FILE *out = open_memstream(text, &bytes);
 	if (!out)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", source);
-	if (machine)
+	if (machine && sim_machine_name_ok(machine))
 		fprintf(out, ".machine %s\n", machine);
 	if (program->host_address)
 		fprintf(out, ".host %" PRIu64 "\n", program->host_address);
 	if (program->weight_address)
 		fprintf(out, ".weights %" PRIu64 "\n", program->weight_address);
-	put_constants(out, program);
+	for (int i = 0; i < program->n_constants; i++)
+		put_constant(out, program->set->constants, &program->constant[i]);
 	for (int64_t i = 0; i < program->count; i++) {
 		if (comments)
 			comments->put(comments->context, out, i);

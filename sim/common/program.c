@@ -60,6 +60,14 @@ int sim_program_instructions_ok(const struct sim_program *program, const char *s
 	return 0;
 }
 
+bool sim_machine_name_ok(const char *name)
+{
+	size_t i = 0;
+	while (isgraph((unsigned char)name[i]) && !strchr("#;,|=", name[i]))
+		i++;
+	return i && !name[i] && i < SIM_MACHINE_NAME;
+}
+
 bool sim_constant_name_ok(const struct sim_constants *constants, const char *name)
 {
 	if (isdigit((unsigned char)*name) || !*name || !strcmp(name, constants->identity))

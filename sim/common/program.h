@@ -37,6 +37,9 @@ void sim_program_where(const struct sim_program *program, int64_t index, char *w
 /* NPL_EINPUT "SOURCE: WHERE: why" for the first instruction that is none. */
 int sim_program_instructions_ok(const struct sim_program *program, const char *source, struct npl_err *err);
 
+/* Whether a text and a header can hold a machine's name: visible characters without blanks, fewer than SIM_MACHINE_NAME. */
+#define SIM_MACHINE_NAME 64
+bool sim_machine_name_ok(const char *name);
 /* Names of constants: letters, digits and '_', no digit first, and not that of the identity. */
 bool sim_constant_name_ok(const struct sim_constants *constants, const char *name);
 int sim_constant_number(const struct sim_program *program, const char *name); /* from 1 on; 0: there is none */
@@ -53,7 +56,7 @@ struct sim_comments {
 	void *context;
 };
 /* To text that assembles to the same program, malloc'ed and NUL-terminated; it begins with `.machine` unless machine is
- * NULL. comments may be NULL. NPL_EINPUT: an instruction that is none. */
+ * NULL or a name that no text can hold. comments may be NULL. NPL_EINPUT: an instruction that is none. */
 int sim_disassemble(const char *source, const struct sim_program *program, const char *machine,
 		    const struct sim_comments *comments, char **text, struct npl_err *err);
 
