@@ -17,7 +17,7 @@
 struct npl_program {
 	const struct npl_isa *isa;
 	char *path;
-	char machine[SIM_MACHINE_NAME];
+	char *machine; /* that the file names, else the device's */
 	struct sim_program code;
 };
 
@@ -82,7 +82,8 @@ static int find_owner(const char *path, const struct npl_file *file, const struc
 		      struct npl_program *program, struct npl_err *err)
 {
 	const struct npl_driver *of = NULL;
-	if (read_owner(path, file, &of, program->machine, err))
+	char machine[SIM_MACHINE_NAME];
+	if (read_owner(path, file, &of, machine, err))
 		return err->code;
 	if (!of && !device && is_text(path))
 		return npl_fail(err, NPL_EINPUT,
@@ -101,9 +102,8 @@ static int find_owner(const char *path, const struct npl_file *file, const struc
 		return npl_fail(err, NPL_EUSAGE,
 				"%s: a program for the driver %s, expected one for %s, the driver of %s", path,
 				of->name, npl_device_driver(device)->name, npl_device_name(device));
-	if (!*program->machine)
-		snprintf(program->machine, sizeof program->machine, "%s", npl_device_name(device));
-	return 0;
+	program->machine = strdup(*machine ? machine : npl_device_name(device));
+	return program->machine ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 }
 
 int npl_program_load(const char *path, const struct npl_device *device, struct npl_program **program,
@@ -135,6 +135,7 @@ void npl_program_free(struct npl_program *program)
 	if (!program)
 		return;
 	sim_program_free(&program->code);
+	free(program->machine);
 	free(program->path);
 	free(program);
 }
