@@ -271,7 +271,7 @@ Test(cli_diannao_asm, round_trip)
 	cr_assert(text.status == 0 && r.status == 0 && r.out_bytes == 0, "%s%s", text.err, r.err);
 	char *written = cli_read(cli_path(folder, "a.s"), &bytes);
 	cr_assert_str_eq(written, text.out);
-	cr_assert(!strncmp(written, ".machine diannao\n.weights 4096\n.function SIGMOID\nSB LOAD,0,4096,512 | ", 71),
+	cr_assert(!strncmp(written, ".machine diannao\n.weights 4096\n.function SIGMOID\nSB LOAD,0,4096,512 | ", 70),
 		  "%s", written);
 	cli_free(&r);
 	r = cli_run(&how, "asm", "@/a.s", "-o", "@/b.bin");
