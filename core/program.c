@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/files/file.h"
+#include "npulab/driver.h"
 #include "npulab/program_dump.h"
 #include "npulab/text.h"
 #include "program.h"

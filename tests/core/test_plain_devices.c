@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "npulab/device.h"
+#include "npulab/driver.h"
 #include "tests/kit/support.h"
 
 extern const struct npl_driver npl_driver_reference, npl_driver_null;
