@@ -230,21 +230,20 @@ static void fill_members(struct members *m, const struct npl_layer_group *group,
 int npl_least_bytes_of_group(const struct npl_device_info *info, const struct npl_layer_group *group,
 			     const struct npl_layer_group_info *how, struct npl_least_bytes *least, struct npl_err *err)
 {
-	const size_t n = (size_t)group->n;
 	struct members m = {.n = group->n};
-	for (size_t i = 0; i < n; i++)
+	for (int i = 0; i < m.n; i++)
 		least[i] = (struct npl_least_bytes){0};
-	if (!npl_device_kind_is_modelled(info->kind) || !n)
+	if (!npl_device_kind_is_modelled(info->kind) || m.n < 1)
 		return 0;
-	m.member = calloc(n, sizeof *m.member);
-	m.by_result = calloc(n, sizeof *m.by_result);
+	m.member = calloc((size_t)m.n, sizeof *m.member);
+	m.by_result = calloc((size_t)m.n, sizeof *m.by_result);
 	const bool there = m.member && m.by_result;
 	if (there) {
 		fill_members(&m, group, how);
 		find_origins(&m);
 		find_readers(&m, group);
 	}
-	for (size_t i = 0; there && i < n; i++)
+	for (int i = 0; there && i < m.n; i++)
 		if (m.member[i].pass != NO_PASS)
 			count_member(info, &m, &m.member[i], least);
 	free(m.member);
