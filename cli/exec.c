@@ -8,6 +8,7 @@
 #include "exec_output.h"
 #include "exec_report.h"
 #include "frontend/import/memory_file.h"
+#include "npulab/driver.h"
 #include "npulab/program.h"
 #include "npulab/stage.h"
 

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "npulab/causes.h"
 
 #define BAD(...) npl_fail(err, NPL_EINTERNAL, "the books of " __VA_ARGS__)
@@ -86,18 +87,34 @@ static int check_energy(const char *device, const struct npl_layer *layer, const
 	return 0;
 }
 
-int npl_books_check(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
-		    const struct npl_result *result, struct npl_err *err)
+/* The bytes that crossed each memory's port are at least those that had to. */
+static int check_bytes(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
+		       const struct npl_least_bytes *least, struct npl_result *result, struct npl_err *err)
 {
 	static const char *const level[NPL_MEM_LEVELS] = {
 		[NPL_MEM_DRAM] = "memory", [NPL_MEM_BUFFER] = "buffer", [NPL_MEM_HOST] = "host link"};
-	if (info->kind != NPL_KIND_NULL && result->macs != layer->macs)
-		return BAD("%s on layer %s: %" PRIu64 " multiply-accumulates done, the layer has %" PRIu64, device,
-			   layer->name, result->macs, layer->macs);
-	for (int i = 0; i < NPL_MEM_LEVELS; i++)
+	for (int i = 0; i < NPL_MEM_LEVELS; i++) {
+		result->bytes_at_least[i] = npl_max_u64(result->bytes_at_least[i], least->bytes[i]);
+		if (result->bytes[i] && i != NPL_MEM_HOST && !info->crosses[i])
+			return BAD("%s on layer %s: %" PRIu64
+				   " bytes crossed the %s, and npl_device_info.crosses names "
+				   "no tensors that do",
+				   device, layer->name, result->bytes[i], level[i]);
 		if (result->bytes[i] < result->bytes_at_least[i])
 			return BAD("%s on layer %s: %" PRIu64 " bytes crossed the %s, its tensors have %" PRIu64,
 				   device, layer->name, result->bytes[i], level[i], result->bytes_at_least[i]);
+	}
+	return 0;
+}
+
+int npl_books_check(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
+		    const struct npl_least_bytes *least, struct npl_result *result, struct npl_err *err)
+{
+	if (info->kind != NPL_KIND_NULL && result->macs != layer->macs)
+		return BAD("%s on layer %s: %" PRIu64 " multiply-accumulates done, the layer has %" PRIu64, device,
+			   layer->name, result->macs, layer->macs);
+	if (check_bytes(device, info, layer, least, result, err))
+		return err->code;
 	if (isnan(result->seconds) || result->seconds < 0)
 		return BAD("%s on layer %s: %g seconds", device, layer->name, result->seconds);
 	if (check_partitions(device, info, layer, result, err))

@@ -5,7 +5,7 @@
 #ifndef NPULAB_DEVICE_IMPL_H
 #define NPULAB_DEVICE_IMPL_H
 
-#include "npulab/device.h"
+#include "npulab/driver.h"
 #include "npulab/program_dump.h"
 
 struct npl_device {

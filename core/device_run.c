@@ -9,14 +9,14 @@
 #include "core/base/parallel.h"
 #include "program.h"
 
-static int check_result(const struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
-			struct npl_err *err)
+static int check_result(const struct npl_device *device, const struct npl_layer *layer,
+			const struct npl_least_bytes *least, struct npl_result *result, struct npl_err *err)
 {
 	if (device->info.clock_hz > 0) {
 		result->seconds = (double)result->cycles / device->info.clock_hz;
 		result->seconds_from = NPL_FROM_MODEL;
 	}
-	return npl_books_check(device->machine.name, &device->info, layer, result, err);
+	return npl_books_check(device->machine.name, &device->info, layer, least, result, err);
 }
 
 int npl_device_dump_programs(struct npl_device *device, const struct npl_program_taker *taker, struct npl_err *err)
@@ -60,7 +60,8 @@ int npl_device_run(struct npl_device *device, const struct npl_layer *layer, str
 	npl_parallel_alone(before);
 	if (rc)
 		return npl_fail(err, local.code, "%s: layer %s: %s", device->machine.name, layer->name, local.msg);
-	return check_result(device, layer, result, err);
+	const struct npl_least_bytes least = npl_least_bytes_of(&device->info, layer);
+	return check_result(device, layer, &least, result, err);
 }
 
 struct npl_layer_group_handle {
@@ -68,7 +69,8 @@ struct npl_layer_group_handle {
 	struct npl_layer_group group;
 	struct npl_layer_group_info info;
 	void *opened;
-	bool told; /* its program, to a taker */
+	struct npl_least_bytes *least; /* of each layer */
+	bool told;                     /* its program, to a taker */
 };
 
 bool npl_device_has_layer_groups(const struct npl_device *device)
@@ -80,15 +82,23 @@ int npl_device_open_layer_group(struct npl_device *device, const struct npl_laye
 				struct npl_layer_group_handle **opened, struct npl_err *err)
 {
 	struct npl_err local = {0};
-	*opened = calloc(1, sizeof **opened);
-	if (!*opened)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	**opened = (struct npl_layer_group_handle){.device = device, .group = *group};
-	if (!device->driver->open_layer_group(device->state, group, &(*opened)->opened, &(*opened)->info, &local))
-		return 0;
-	free(*opened);
+	struct npl_layer_group_handle *handle = calloc(1, sizeof *handle);
 	*opened = NULL;
-	return npl_fail(err, local.code, "%s: %s", device->machine.name, local.msg);
+	if (!handle || !(handle->least = calloc((size_t)group->n + 1, sizeof *handle->least))) {
+		free(handle);
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	}
+	handle->device = device;
+	handle->group = *group;
+	int rc = device->driver->open_layer_group(device->state, group, &handle->opened, &handle->info, &local);
+	if (!rc)
+		rc = npl_least_bytes_of_group(&device->info, group, &handle->info, handle->least, &local);
+	if (!rc) {
+		*opened = handle;
+		return 0;
+	}
+	npl_device_close_layer_group(handle);
+	return npl_fail(err, rc, "%s: %s", device->machine.name, local.msg);
 }
 
 const struct npl_layer_group_info *npl_device_layer_group_info(const struct npl_layer_group_handle *group)
@@ -114,14 +124,16 @@ int npl_device_run_layer_group(struct npl_layer_group_handle *group, const struc
 						      group->group.layer[0]->name,
 						      group->group.layer[group->group.n - 1]->name, local.msg);
 	for (int i = 0; i < group->group.n; i++)
-		if (check_result(device, group->group.layer[i], &results[i], err))
+		if (check_result(device, group->group.layer[i], &group->least[i], &results[i], err))
 			return err->code;
 	return 0;
 }
 
 void npl_device_close_layer_group(struct npl_layer_group_handle *group)
 {
-	if (group)
-		group->device->driver->close_layer_group(group->opened);
+	if (!group)
+		return;
+	group->device->driver->close_layer_group(group->opened);
+	free(group->least);
 	free(group);
 }

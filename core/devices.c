@@ -220,16 +220,16 @@ static int complete_parameters(struct npl_device *dev, struct npl_err *err)
 	find_shipped(dev);
 	if (find_sources(dev, err))
 		return err->code;
-	if (driver->adapt && driver->adapt(dev->config, &dev->machine, &dev->arena, &adapted, err))
+	if (driver->adapt_unset && driver->adapt_unset(dev->config, &dev->machine, &dev->arena, &adapted, err))
 		return npl_prefix(err, "%s", dev->machine.name);
 	if (!dev->ships && dev->machine.path)
-		add_note(dev, npl_machine_left_out(&dev->machine, driver->params, driver->formerly, driver->fitted_to,
-						   &dev->arena));
+		add_note(dev, npl_machine_left_out(&dev->machine, driver->params, driver->former_defaults,
+						   driver->former_machine, &dev->arena));
 	add_note(dev, adapted);
 	if (adapted && find_sources(dev, err))
 		return err->code;
 	if (dev->shipped.name)
-		dev->resized = npl_machine_resized(&dev->machine, driver->params, driver->sizes, &dev->shipped,
+		dev->resized = npl_machine_resized(&dev->machine, driver->params, driver->size_keys, &dev->shipped,
 						   &dev->arena);
 	return 0;
 }
@@ -273,6 +273,35 @@ static int read_parameters(struct npl_device *dev, const struct npl_device_optio
 	return 0;
 }
 
+static int choose_engine(struct npl_device *dev, const char *name, struct npl_err *err)
+{
+	char names[100] = "";
+	for (const char *const *engine = dev->driver->engines; *engine; engine++) {
+		if (!strcmp(*engine, name))
+			return dev->driver->choose_engine(dev->state, name, err);
+		const size_t used = strlen(names);
+		snprintf(names + used, sizeof names - used, "%s%s", used ? " or " : "", *engine);
+	}
+	return npl_fail(err, NPL_EUSAGE, "there is no engine '%s', expected %s", name, names);
+}
+
+/* A modelled machine says which memories a layer's tensors cross, so that its bytes can be checked. */
+static int check_info(const struct npl_device *dev, struct npl_err *err)
+{
+	const struct npl_device_info *info = &dev->info;
+	const unsigned all = info->crosses[NPL_MEM_DRAM] | info->crosses[NPL_MEM_BUFFER];
+	const unsigned needed = NPL_CROSS_WEIGHTS | NPL_CROSS_ACTIVATIONS;
+	if (info->n_stats > NPL_MAX_COUNTERS)
+		return npl_fail(err, NPL_EINTERNAL, "%s: %zu counters, at most %d", dev->machine.name, info->n_stats,
+				NPL_MAX_COUNTERS);
+	if (npl_device_kind_is_modelled(info->kind) && (all & needed) != needed)
+		return npl_fail(err, NPL_EINTERNAL,
+				"%s: no memory that its weights or its activations cross, expected "
+				"npl_device_info.crosses to name one for both",
+				dev->machine.name);
+	return 0;
+}
+
 static int open_driver(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
 {
 	if (read_parameters(dev, options, err))
@@ -283,16 +312,12 @@ static int open_driver(struct npl_device *dev, const struct npl_device_options *
 		dev->state = NULL;
 		return npl_prefix(err, "%s", dev->machine.name);
 	}
-	if (options && options->engine && dev->driver->choose_engine &&
-	    dev->driver->choose_engine(dev->state, options->engine, err))
+	if (options && options->engine && dev->driver->engines && choose_engine(dev, options->engine, err))
 		return npl_prefix(err, "%s", dev->machine.name);
 	dev->driver->describe(dev->state, &dev->info);
 	if (dev->yaml)
 		hash(dev);
-	if (dev->info.n_stats > NPL_MAX_COUNTERS)
-		return npl_fail(err, NPL_EINTERNAL, "%s: %zu counters, at most %d", dev->machine.name,
-				dev->info.n_stats, NPL_MAX_COUNTERS);
-	return 0;
+	return check_info(dev, err);
 }
 
 int npl_device_open(const char *name, const struct npl_device_options *options, struct npl_device **device,
@@ -417,11 +442,12 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
 	if (layer->fused > NPL_ACT_RELU && !(device->info.activations >> layer->fused & 1u))
 		return npl_refuse(why, n, "it does not apply %s to a result on its way",
 				  npl_activation_name(layer->fused));
-	if (layer->op == NPL_OP_CONV && layer->attrs->private_kernels && !device->info.private_kernels)
+	if (layer->op == NPL_OP_CONV && layer->attrs->private_kernels &&
+	    !(device->info.capabilities & NPL_PRIVATE_KERNELS))
 		return npl_refuse(why, n, "it has no Conv with kernels of its own for every output position");
 	if (!device->driver->supports(device->state, layer, why, n))
 		return false;
-	if (layer->n_more && !device->info.several)
+	if (layer->n_more && !(device->info.capabilities & NPL_MULTIPLE_OUTPUTS))
 		return npl_refuse(why, n, "of its results the device gives the first alone, and others are read");
 	return true;
 }

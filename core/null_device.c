@@ -4,7 +4,7 @@
  * the frontend itself takes, and it lets the frontend be tested without a machine. */
 #include <string.h>
 
-#include "npulab/device.h"
+#include "npulab/driver.h"
 
 static int null_open(const void *config, void **state, struct npl_err *err)
 {
@@ -25,8 +25,7 @@ static void null_describe(const void *state, struct npl_device_info *info)
 	info->kind = NPL_KIND_NULL;
 	info->format = NPL_FORMAT_F32;
 	info->activations = ~0u;
-	info->private_kernels = true;
-	info->several = true;
+	info->capabilities = NPL_PRIVATE_KERNELS | NPL_MULTIPLE_OUTPUTS;
 	strcpy(info->detail, "computes nothing and costs nothing: its outputs are zero");
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "npulab/driver.h"
 #include "npulab/program_dump.h"
 
 /* Drivers with an instruction set, for messages. */

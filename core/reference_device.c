@@ -10,7 +10,7 @@
 #include "core/computer/clock.h"
 #include "integer.h"
 #include "measured.h"
-#include "npulab/device.h"
+#include "npulab/driver.h"
 
 struct reference {
 	int precision; /* of `params`: f32, int8, 8x16 */
@@ -48,9 +48,9 @@ static void reference_describe(const void *state, struct npl_device_info *info)
 	info->kind = NPL_KIND_REFERENCE;
 	info->format = format_of(state);
 	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
-	info->private_kernels = info->several = info->format == NPL_FORMAT_F32;
-	info->integers = info->format != NPL_FORMAT_F32; /* in float32 it runs the model's own operators */
-	info->products = info->integers;
+	/* In float32 it runs the model's own operators. */
+	info->capabilities = info->format == NPL_FORMAT_F32 ? NPL_PRIVATE_KERNELS | NPL_MULTIPLE_OUTPUTS
+							    : NPL_TAKES_INT8 | NPL_INT8_MATMUL;
 	snprintf(info->detail, sizeof info->detail, "simple loops in %s, one thread: the oracle, not a fast CPU",
 		 info->format == NPL_FORMAT_F32 ? "float32" : "integers");
 }

@@ -103,24 +103,24 @@ enum npl_source npl_machine_source(const struct npl_machine *machine, const stru
 }
 
 const char *npl_machine_left_out(const struct npl_machine *machine, const struct npl_param *schema,
-				 const struct npl_former_default *formerly, const char *fitted_to,
+				 const struct npl_former_default *former, const char *former_machine,
 				 struct npl_arena *arena)
 {
 	const char *list = NULL;
-	for (; formerly && formerly->key; formerly++) {
+	for (; former && former->key; former++) {
 		const struct npl_param *p = schema;
-		while (p->key && strcmp(p->key, formerly->key))
+		while (p->key && strcmp(p->key, former->key))
 			p++;
 		if (!p->key || npl_machine_setting(machine, p->key))
 			continue;
 		list = npl_arena_printf(arena, "%s%s%s (now %s, formerly %s)", list ? list : "", list ? ", " : "",
-					p->key, p->otherwise, formerly->value);
+					p->key, p->otherwise, former->value);
 	}
 	return list ? npl_arena_printf(
 			      arena,
 			      "its file leaves out %s: the former defaults were fitted to %s and are no longer "
 			      "inherited; a line in the file or --set %s.KEY=VALUE brings one back",
-			      list, fitted_to, machine->name)
+			      list, former_machine, machine->name)
 		    : NULL;
 }
 
@@ -141,14 +141,14 @@ static const char *listed(const char *list, const char *key, struct npl_arena *a
 	return npl_arena_printf(arena, "%s%s%s", list ? list : "", list ? ", " : "", key);
 }
 
-const char *npl_machine_resized(const struct npl_machine *machine, const struct npl_param *schema, const char *sizes,
-				const struct npl_machine *shipped, struct npl_arena *arena)
+const char *npl_machine_resized(const struct npl_machine *machine, const struct npl_param *schema,
+				const char *size_keys, const struct npl_machine *shipped, struct npl_arena *arena)
 {
 	const char *own = NULL, *fitted = NULL;
 	bool energy = false;
-	for (const struct npl_param *p = schema; sizes && p->key; p++) {
+	for (const struct npl_param *p = schema; size_keys && p->key; p++) {
 		const enum npl_source source = npl_machine_source(machine, schema, p->key);
-		if (source == NPL_SOURCE_OWN && begins_with_word(p->key, sizes))
+		if (source == NPL_SOURCE_OWN && begins_with_word(p->key, size_keys))
 			own = listed(own, p->key, arena);
 		else if (source == NPL_SOURCE_FITTED)
 			fitted = listed(fitted, p->key, arena);

@@ -109,8 +109,9 @@ static const char *bytes_of(const struct npl_roofline *r, const struct npl_roofl
 	if (r->intensity == NPL_INTENSITY_WEIGHTS)
 		return "weights, whatever else crosses the memory";
 	return d->from == NPL_FROM_MEASURE ? "weights, inputs and results, each once"
-	       : d->info.memory_of_weights ? "weights: inputs and results are in the machine's own buffer"
-					   : "weights, inputs and results that must cross the memory";
+	       : d->info.crosses[NPL_MEM_DRAM] == NPL_CROSS_WEIGHTS
+		       ? "weights: inputs and results are in the machine's own buffer"
+		       : "weights, inputs and results that must cross the memory";
 }
 
 static void put_device_notes(struct npl_table *table, const struct npl_roofline *r, const struct npl_roofline_device *d)

@@ -3,45 +3,9 @@
  * What npulab promises of its examples: they build with the public headers and the library alone, in the tree and against what `make
  * install` puts somewhere else, and all three ways print what `npulab compare` finds for the same network. */
 #include "tests/kit/cli_json.h"
-#include <stdarg.h>
+#include "tests/kit/shell.h"
 
 static const char *const examples[] = {"static_graph", "eager", "trace"};
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZERS "-fsanitize=address,undefined -fno-sanitize-recover=all"
-#else
-#define SANITIZERS ""
-#endif
-
-/* Runs a shell command and returns what it printed, to be freed; it must succeed. */
-static char *shell(const char *format, ...)
-{
-	char *command = NULL, *out = NULL;
-	size_t bytes = 0;
-	char block[4096];
-	va_list list;
-	va_start(list, format);
-	cr_assert(vasprintf(&command, format, list) > 0);
-	va_end(list);
-	FILE *pipe = popen(command, "r"), *into = open_memstream(&out, &bytes);
-	cr_assert(pipe && into, "%s", command);
-	for (size_t n; (n = fread(block, 1, sizeof block, pipe)) > 0;)
-		fwrite(block, 1, n, into);
-	fclose(into);
-	cr_assert_eq(pclose(pipe), 0, "%s\n%s", command, out);
-	free(command);
-	return out;
-}
-
-/* The folder of the program under test: its library is beside it. */
-static void build_folder(char path[CLI_PATH])
-{
-	const char *program = getenv("NPULAB_BIN");
-	snprintf(path, CLI_PATH, "%s", program && *program ? program : "build/npulab");
-	char *slash = strrchr(path, '/');
-	cr_assert(slash);
-	*slash = '\0';
-}
 
 /* "hash of reference, hash of tpu_v1, cycles" as compare has them, calibrated on the inputs like the examples. */
 static void expect_line(const char *folder, char *text, size_t size)
@@ -168,10 +132,10 @@ Test(examples, installed)
 	cli_folder(folder);
 	build_folder(build);
 	expect_line(folder, expected, sizeof expected);
-	const char *flavour = strrchr(build, '/') && strcmp(strrchr(build, '/'), "/build") ? strrchr(build, '/') + 1
-											   : "release";
+	char flavour[20];
+	build_flavour(flavour, sizeof flavour);
 	free(shell("unset MAKEFLAGS MAKELEVEL; make -s BUILD=%s PREFIX=%s/root install-files 2>&1", flavour, folder));
-	free(shell("mkdir %s/work && cp examples/* %s/work/", folder, folder));
+	free(shell("mkdir %s/work && cp examples/*.* examples/Makefile %s/work/", folder, folder));
 	free(shell("unset MAKEFLAGS MAKELEVEL; cd %s/work && PKG_CONFIG_PATH=%s/root/lib/pkgconfig make -s "
 		   "CFLAGS='-Wall -Wextra -Werror " SANITIZERS "' 2>&1",
 		   folder, folder));

@@ -23,6 +23,7 @@
 #include "core/base/refuse.h"
 #include "core/computer/clock.h"
 #include "core/measured.h"
+#include "npulab/driver.h"
 #include "npulab/thread.h"
 #include "room.h"
 #include "widened.h"
@@ -113,9 +114,9 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 	const struct cpu_state *cpu = state;
 	char library[150] = "", dnn[150] = "", version[110], integers[150];
 	info->kind = NPL_KIND_CPU;
-	info->integers = true;
-	info->several = true;
-	info->floats = info->converts = info->products = cpu->int8;
+	info->capabilities = NPL_TAKES_INT8 | NPL_MULTIPLE_OUTPUTS;
+	if (cpu->int8)
+		info->capabilities |= NPL_ALSO_FLOAT32 | NPL_CONVERTS_IN_GROUP | NPL_INT8_MATMUL;
 	info->activations = 1u << NPL_ACT_RELU6;
 	info->format = cpu->int8 ? NPL_FORMAT_INT8 : NPL_FORMAT_F32;
 	if (cpu->blas.library)

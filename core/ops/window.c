@@ -46,6 +46,36 @@ void npl_window_range(const struct npl_window *window, int d, int64_t tap, int64
 	*end = npl_clamp_i64(npl_div_up_i64(input - start, window->stride[d]), *first, output);
 }
 
+/* The last position that the tap reads, when it reads one of first <= o < end. */
+static int64_t last_read(const struct npl_window *window, int d, int64_t tap, int64_t end)
+{
+	return (end - 1) * window->stride[d] + tap * window->dilation[d] - window->pad_begin[d];
+}
+
+/* The positions of one tap are a stride apart. Taps that are `period` apart fall on the same ones, each further right than the one before it,
+ * and no other two taps meet. */
+int64_t npl_window_touched(const struct npl_window *window, int d, int64_t input, int64_t output)
+{
+	const int64_t stride = window->stride[d];
+	int64_t count = 0, period = 1, first, end;
+	while (period < window->kernel[d] && period * window->dilation[d] % stride)
+		period++;
+	for (int64_t tap = 0; tap < window->kernel[d]; tap++) {
+		npl_window_range(window, d, tap, input, output, &first, &end);
+		if (first >= end)
+			continue;
+		const int64_t last = last_read(window, d, tap, end);
+		int64_t from = last_read(window, d, tap, first + 1);
+		if (tap >= period) {
+			npl_window_range(window, d, tap - period, input, output, &first, &end);
+			if (first < end)
+				from = npl_max_i64(from, last_read(window, d, tap - period, end) + stride);
+		}
+		count += last >= from ? (last - from) / stride + 1 : 0;
+	}
+	return count;
+}
+
 int op_window_list(struct npl_attr_list *list, const char *name, int *rank, int64_t value[NPL_VOLUME],
 		   struct npl_err *err)
 {

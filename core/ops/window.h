@@ -34,6 +34,8 @@ int64_t npl_window_output(const struct npl_window *window, int d, int64_t input)
 /* The output positions first <= o < end (within 0..output) for which the tap lies inside the input. */
 void npl_window_range(const struct npl_window *window, int d, int64_t tap, int64_t input, int64_t output,
 		      int64_t *first, int64_t *end);
+/* How many input positions along dimension d some window covers, of the first `output` windows. */
+int64_t npl_window_touched(const struct npl_window *window, int d, int64_t input, int64_t output);
 
 #ifdef __cplusplus
 }

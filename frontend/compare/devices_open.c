@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "instance.h"
+#include "npulab/driver.h"
 #include "sim/processor/processor_model.h"
 
 #define HOST "host"
@@ -41,7 +42,7 @@ static int check_engine(const struct npl_compare_options *options, struct npl_de
 	if (!options->engine)
 		return 0;
 	for (int d = 0; d < options->n_devices; d++)
-		if (device[d] && npl_device_driver(device[d])->choose_engine)
+		if (device[d] && npl_device_driver(device[d])->engines)
 			return 0;
 	return npl_fail(err, NPL_EUSAGE, "--engine %s: none of the devices asked for has several engines",
 			options->engine);

@@ -39,7 +39,7 @@ static struct kept kept_of(const struct npl_device_info *info, const struct npl_
 {
 	const bool bytes = row->output_dtype == NPL_I8 || row->output_dtype == NPL_U8;
 	const bool sums = row->output_dtype == NPL_I32 && row->result.macs > 0; /* of integers, as they are */
-	if (info->floats && !bytes && !sums)
+	if ((info->capabilities & NPL_ALSO_FLOAT32) && !bytes && !sums)
 		return (struct kept){NPL_FORMAT_F32, sizeof(float)};
 	return (struct kept){info->format, info->element_bytes ? info->element_bytes
 							       : npl_dtype_size(npl_format_dtype(info->format))};

@@ -199,7 +199,7 @@ static int measure_by_adding(struct npl_device *device, struct npl_memory_rate *
 static int measure(struct npl_device *device, struct npl_roofline_device *roofs, struct npl_err *err)
 {
 	const struct npl_device_info *info = npl_device_get_info(device);
-	const bool both = info->floats || info->format != NPL_FORMAT_INT8;
+	const bool both = info->capabilities & NPL_ALSO_FLOAT32 || info->format != NPL_FORMAT_INT8;
 	struct npl_memory_rate rate;
 	struct npl_err why = {0};
 	roofs->from = NPL_FROM_MEASURE;
@@ -237,7 +237,8 @@ int npl_roofs_find(struct npl_device *device, struct npl_roofline_device *roofs,
 	roofs->roof[0] = (struct npl_roof){.format = info->format, .macs_per_second = info->peak_macs_per_second};
 	roofs->memory_bytes_per_second = info->memory_bytes_per_second > 0 ? info->memory_bytes_per_second : NAN;
 	snprintf(roofs->memory_how, sizeof roofs->memory_how, "%s",
-		 info->memory_of_weights ? "of the memory that weights come from"
-					 : "of the memory that weights, inputs and results lie in");
+		 info->crosses[NPL_MEM_DRAM] == NPL_CROSS_WEIGHTS
+			 ? "of the memory that weights come from"
+			 : "of the memory that weights, inputs and results lie in");
 	return 0;
 }

@@ -14,7 +14,8 @@ static const struct npl_attrs product_attrs = {.axis = -1};
 bool npl_lrn_is_split(const struct npl_session *s, int i, const struct npl_step *step)
 {
 	return s->graph->node[i].op == NPL_OP_LRN && step->device != NPL_ON_HOST &&
-	       npl_step_format(s, step) != NPL_FORMAT_F32 && npl_device_get_info(s->device[step->device])->lrn_factor;
+	       npl_step_format(s, step) != NPL_FORMAT_F32 &&
+	       (npl_device_get_info(s->device[step->device])->capabilities & NPL_LRN_FACTOR);
 }
 
 /* Squares that are summed: for every channel its window within the channels. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * LRN on a device that takes no product of two activations (npl_device_info.lrn_factor, layer.h), in three steps: the host
+ * LRN on a device that takes no product of two activations (NPL_LRN_FACTOR, layer.h), in three steps: the host
  * squares x, one multiplication per value; the device makes the factor of the squares; the host multiplies x by it. All three,
  * with the conversions and transfers between them, are the one row of the node. */
 #ifndef NPULAB_FRONTEND_LRN_H

@@ -88,7 +88,7 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 static bool saw_numbers(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
 			char *why, size_t n)
 {
-	if (!s->range || !npl_device_get_info(s->device[step->device])->floats)
+	if (!s->range || !(npl_device_get_info(s->device[step->device])->capabilities & NPL_ALSO_FLOAT32))
 		return true;
 	for (int k = -1; k < step->n_in; k++) {
 		int v = k < 0 ? step->out : node->in[k];
@@ -146,7 +146,8 @@ static bool holds_floats(const struct npl_session *s, const struct npl_node *nod
 static bool is_product(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step)
 {
 	return node->op == NPL_OP_MATMUL && !s->graph->value[node->in[0]].constant &&
-	       !s->graph->value[node->in[1]].constant && npl_device_get_info(s->device[step->device])->products;
+	       !s->graph->value[node->in[1]].constant &&
+	       (npl_device_get_info(s->device[step->device])->capabilities & NPL_INT8_MATMUL);
 }
 
 static bool ask(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n)
@@ -339,13 +340,14 @@ static bool plan_as_it_is(struct npl_session *s, int i, const int *place, const 
 	struct npl_step *step = &s->step[i];
 	const struct npl_device_info *info = npl_device_get_info(s->device[step->device]);
 	char why[200];
-	if (info->format == NPL_FORMAT_F32 ? !npl_written_is(s, i, step) : !info->floats)
+	if (info->format == NPL_FORMAT_F32 ? !npl_written_is(s, i, step) : !(info->capabilities & NPL_ALSO_FLOAT32))
 		return false;
 	*step = first_step(s, i, place, true);
 	s->range_of[step->out] = step->out;
 	if (!plan_on_device(s, i, place, why, sizeof why, err))
 		return false;
-	step->note = npl_arena_printf(&s->arena, "%s%s", info->floats ? NPL_IN_FLOATS : "", why_not);
+	step->note = npl_arena_printf(&s->arena, "%s%s", info->capabilities & NPL_ALSO_FLOAT32 ? NPL_IN_FLOATS : "",
+				      why_not);
 	if (!step->note)
 		npl_fail(err, NPL_ENOMEM, "out of memory");
 	return step->note != NULL;

@@ -39,7 +39,7 @@ static bool picks(const struct npl_session *s, const struct npl_node *node, cons
 bool npl_written_is(const struct npl_session *s, int i, const struct npl_step *step)
 {
 	const struct npl_node *node = &s->graph->node[i];
-	if (step->device == NPL_ON_HOST || !info_of(s, step)->integers)
+	if (step->device == NPL_ON_HOST || !(info_of(s, step)->capabilities & NPL_TAKES_INT8))
 		return false;
 	return npl_integer_inputs_of(node->op) || picks(s, node, step);
 }
@@ -450,8 +450,8 @@ bool npl_written_in_floats(const struct npl_session *s, const struct npl_node *n
 			   char *why, size_t n)
 {
 	const bool product = npl_op_defs[node->op].flags & NPL_OP_IS_GEMM;
-	if (!s->quantised || !info_of(s, step)->floats || npl_step_format(s, step) != NPL_FORMAT_INT8 ||
-	    s->graph->value[step->out].dtype != NPL_F32)
+	if (!s->quantised || !(info_of(s, step)->capabilities & NPL_ALSO_FLOAT32) ||
+	    npl_step_format(s, step) != NPL_FORMAT_INT8 || s->graph->value[step->out].dtype != NPL_F32)
 		return false;
 	if (!is_given(s, node, step->out))
 		return !npl_refuse(why, n, "the model has its result in float32");

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one interface of simulated and real machines. The list of drivers is core/devices.def. A driver is what
- * runs (the systolic simulator, OpenBLAS); a device is a driver opened with a machine description (tpu_v1 is
- * machines/tpu_v1.yaml on the driver `systolic`). Real devices and the plain ones need no file: their driver's
- * name is the device's name.
+ * The one interface of simulated and real machines. A driver (driver.h) is what runs: the systolic simulator, OpenBLAS. A device is a
+ * driver opened with a machine description: tpu_v1 is machines/tpu_v1.yaml on the driver `systolic`. Real devices and the plain ones need no
+ * file: their driver's name is the device's name.
  *
  *     struct npl_device *dev;
  *     if (npl_device_open("tpu_v1", &options, &dev, &err)) ...
@@ -49,100 +48,105 @@ struct npl_link {
 	double pj_per_byte;
 	const char *energy_origin; /* "absent" when not known */
 	const char *energy_within; /* where a byte's energy is counted instead: "the layers' memory"; or NULL */
-	bool measured; /* what it is given and what is wanted of it the device moves itself, each time, and tells how long that took
-	                  (npl_result.to_device, to_host); nothing is modelled, and the two rates are not used */
+	/* The device copies its inputs and outputs itself on every run and reports the time (npl_result.to_device, to_host). The link is not
+	 * modelled then, and the two rates are not used. */
+	bool measured;
 };
 
+/* What a device can do beyond a plain layer in its own number format: bits of npl_device_info.capabilities. A layer that needs one is not
+ * asked of a device without it. */
+enum npl_capability {
+	/* It takes Conv and Gemm of 8-bit integers, whatever its own number format is. */
+	NPL_TAKES_INT8 = 1 << 0,
+	/* Its number format is of integers, and it takes layers in float32 as well. */
+	NPL_ALSO_FLOAT32 = 1 << 1,
+	/* In layer groups it converts values between float32 and integers: QuantizeLinear and DequantizeLinear with one input (layer.h). */
+	NPL_CONVERTS_IN_GROUP = 1 << 2,
+	/* It multiplies two matrices of integers that are both computed (MatMul). */
+	NPL_INT8_MATMUL = 1 << 3,
+	/* It takes layers with several results. */
+	NPL_MULTIPLE_OUTPUTS = 1 << 4,
+	/* Of LRN it makes the factor, and the host multiplies (layer.h). Layers of LRN in float32 come whole all the same. */
+	NPL_LRN_FACTOR = 1 << 5,
+	/* It takes Conv with kernels of their own for every output position (npl_attrs.private_kernels). */
+	NPL_PRIVATE_KERNELS = 1 << 6,
+};
+
+/* The tensors of a layer that cross a memory's port: bits of npl_device_info.crosses. */
+enum npl_crossing {
+	NPL_CROSS_WEIGHTS = 1 << 0,     /* in[1] of Conv and Gemm */
+	NPL_CROSS_BIASES = 1 << 1,      /* in[2] of Conv and Gemm */
+	NPL_CROSS_ACTIVATIONS = 1 << 2, /* all other inputs, and the results */
+	NPL_CROSS_ALL = NPL_CROSS_WEIGHTS | NPL_CROSS_BIASES | NPL_CROSS_ACTIVATIONS,
+};
+
+/* What a driver says of an opened device. Each member is optional but kind, format and, of a modelled machine, crosses; 0 or NULL where it
+ * is absent. */
 struct npl_device_info {
+	/* ---- What it is. */
+
+	/* Whether it is simulated, analytical or real. Required. */
 	enum npl_device_kind kind;
+	/* One line for `devices` and the report: sizes, library, threads. */
+	char detail[400];
+	/* The engine that runs, "fast" or "rtl"; NULL where the driver has no engines. */
+	const char *engine;
+
+	/* ---- Numbers. */
+
+	/* The number format of its tensors. Required. */
 	enum npl_format format;
-	const char *element;  /* what a device of NPL_FORMAT_F32 makes of float32, where that is something else, */
-	size_t element_bytes; /* and in how many bytes it keeps it: "float16", 2; "tf32", 4. NULL, 0: as format has it */
-	unsigned activations; /* beyond Relu, those it fuses: a bit 1 << NPL_ACT_... each */
-	bool private_kernels; /* it takes Conv with them; every other device is not asked */
-	bool several;         /* it takes layers with several results, every other device is not asked */
-	bool integers;        /* it takes Conv and Gemm of 8-bit integers, whatever its own format is */
-	bool floats;          /* its format is of integers, and it takes layers in float32 as well */
-	bool converts; /* and in layer groups brings values from one to the other: layer.h, QuantizeLinear with one input */
-	bool products;               /* of integers it multiplies two matrices that are both computed, too (MatMul) */
-	bool lrn_factor;             /* of LRN it is asked for the factor (layer.h), unless in float32 */
-	const char *engine;          /* "fast", "rtl"; NULL for a real device */
-	double clock_hz;             /* 0: has no cycle count */
-	double peak_macs_per_second; /* 0: not known */
-	const char *memory_yaml;     /* NULL: none; the memory that a line of the machine's file names, in full */
-	double memory_bytes_per_second; /* of the memory that weights come from, at most; 0: not known */
-	bool memory_of_weights;         /* and nothing but weights does: inputs and results are elsewhere */
-	double static_watts;       /* drawn also while the device waits for the host or a link; 0: none or not known */
-	const char *static_origin; /* of static_watts; NULL: none */
-	struct npl_link link;
-	const struct npl_stat *stat; /* the counters of npl_result.counter */
+	/* What a device of NPL_FORMAT_F32 makes of float32 inside, "float16" or "tf32"; NULL: float32 as it is. */
+	const char *element;
+	/* Bytes in which such a device keeps an element; 0: as the format has it. */
+	size_t element_bytes;
+
+	/* ---- What it can do. */
+
+	/* Bits of enum npl_capability. */
+	unsigned capabilities;
+	/* The activations that it fuses besides Relu, a bit 1 << NPL_ACT_... each. */
+	unsigned activations;
+
+	/* ---- Rates, each 0 where it is not known. */
+
+	/* The clock in Hz; 0: the device has no cycle count. */
+	double clock_hz;
+	double peak_macs_per_second;
+	/* The bandwidth of the memory that weights come from. */
+	double memory_bytes_per_second;
+
+	/* ---- Books. */
+
+	/* The tensors that cross each memory's port, bits of enum npl_crossing. A simulated or analytical device must name a memory for weights
+	 * and one for activations, and every memory whose bytes it reports but the host's: core counts from this what must have crossed. */
+	unsigned crosses[NPL_MEM_LEVELS];
+	/* The counters of npl_result.counter, n_stats of them. */
+	const struct npl_stat *stat;
 	size_t n_stats;
-	char detail[400]; /* one line for `devices` and the report: library, core type, threads... */
+
+	/* ---- Memory, power and link. */
+
+	/* The whole text of a memory file that a parameter of the machine names; NULL: none. */
+	const char *memory_yaml;
+	/* Watts that are drawn also while the device waits for the host or a link; 0: none or not known. */
+	double static_watts;
+	/* The origin of static_watts; NULL: none. */
+	const char *static_origin;
+	/* The way to the host's memory; its name is NULL where the device works in the host's memory. */
+	struct npl_link link;
 };
 
 /* The number format by its name: "float32", "int8", "float16". */
 const char *npl_device_precision(const struct npl_device_info *info);
 
-struct npl_isa;
-struct npl_program_dump;
-
+/* The bandwidth of a real memory, as measured. */
 struct npl_memory_rate {
 	double bytes_per_second;
 	char how[200]; /* what was moved, how bytes are counted */
 };
 
-/* A driver: ten members and optional ones, so that a new machine is its own folder, a line in devices.def and a YAML file. */
-struct npl_driver {
-	const char *name;               /* "systolic", "cpu" */
-	const char *summary;            /* one line */
-	const struct npl_param *params; /* schema of its machine files and of --set; NULL: none */
-	size_t config_bytes;            /* size of the struct that params describes */
-	bool needs_machine;             /* true: cannot be opened without a machine file */
-	bool may_be_host;               /* a machine of it may be the modelled host, and be called `host` */
-	/* Optional: defaults that were fitted to one machine and are neutral now, and the machine's name for a note. */
-	const struct npl_former_default *formerly;
-	const char *fitted_to;
-	/* Optional: beginnings of the parameters by which energies, watts and fitted figures would change, between blanks. */
-	const char *sizes;
-	/* Optional, after the parameters are read: brings those that the user did not give (npl_machine_source) in line with what the
-	 * user did, and tells it in *note, in the arena. What cannot be is left to open. */
-	int (*adapt)(void *config, const struct npl_machine *machine, struct npl_arena *arena, const char **note,
-		     struct npl_err *err);
-	/* Opens with a config filled from params (borrowed until close). NPL_EDEVICE: cannot start, with the reason. */
-	int (*open)(const void *config, void **state, struct npl_err *err);
-	void (*close)(void *state); /* accepts NULL */
-	/* Optional: the engine that runs from now on, by name. NPL_EUSAGE naming those there are. */
-	int (*choose_engine)(void *state, const char *name, struct npl_err *err);
-	void (*describe)(const void *state, struct npl_device_info *info); /* info is zeroed */
-	/* Can this layer run here? If not, the reason in why. Not an error. */
-	bool (*supports)(const void *state, const struct npl_layer *layer, char *why, size_t n);
-	/* Runs a supported layer: fills out (unless timing_only) and the result. The seconds of a device with a clock_hz are not the driver's:
-	 * npl_device_run makes them of the cycles. */
-	int (*run)(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err);
-	/* Optional, all three or none: layer groups of supported layers (layer_group.h). results[i] is layer i's share; shares sum to the
-	 * whole. open_layer_group: NPL_EDEVICE, together they do not go. */
-	int (*open_layer_group)(void *state, const struct npl_layer_group *group, void **opened,
-				struct npl_layer_group_info *info, struct npl_err *err);
-	int (*run_layer_group)(void *state, void *opened, const struct npl_layer_group_watcher *watcher,
-			       struct npl_result *results, struct npl_err *err);
-	void (*close_layer_group)(void *opened); /* accepts NULL */
-	const struct npl_isa *isa;               /* its instruction set (program.h); NULL: none */
-	/* Optional, with isa: the program of a layer, or of a layer group that is about to run (program_dump.h), into a zeroed dump. */
-	int (*dump_layer)(void *state, const struct npl_layer *layer, struct npl_program_dump *dump,
-			  struct npl_err *err);
-	int (*dump_layer_group)(void *state, void *opened, struct npl_program_dump *dump, struct npl_err *err);
-	/* Optional, for real devices: a meter of what this device draws; NPL_EDEVICE with the reason why there is none. */
-	int (*open_meter)(void *state, struct npl_energy_meter *meter, struct npl_err *err);
-	/* Optional: what it is assumed to draw where nothing can be measured. */
-	void (*assume_power)(const void *state, struct npl_assumed_power *power);
-	/* Optional: what was found, for `npulab devices --verbose` (facts.h). */
-	int (*facts)(void *state, struct npl_facts *facts, struct npl_err *err);
-	/* Optional: bytes per second of the memory it works in, as measured now. */
-	int (*measure_memory)(void *state, struct npl_memory_rate *rate, struct npl_err *err);
-};
-
-extern const struct npl_driver *const npl_drivers[]; /* NULL-terminated, in the order of devices.def */
-
+/* How to open a device. Zeroed, it asks for the defaults. */
 struct npl_device_options {
 	int n_sets;
 	const char *const *set; /* "KEY=VALUE" without the machine's name */
@@ -151,6 +155,7 @@ struct npl_device_options {
 	const char *instance;   /* tells devices of one name apart in runs and reports; NULL: the name */
 };
 
+struct npl_driver; /* the code behind a device (driver.h) */
 struct npl_device; /* opaque: a driver opened with a machine */
 
 /* Opens a device by name (a driver, or NAME.yaml in the machines folder) or by the path of a machine file.
@@ -184,8 +189,8 @@ double npl_device_setting_number(const struct npl_device *device, const char *ke
 const char *npl_device_sha256(const struct npl_device *device); /* of that text, and info.memory_yaml; NULL likewise */
 bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *why, size_t n);
 
-/* Runs the layer and balances the books: MACs done equal the layer's, partitions sum to the cycles, bytes are at
- * least those of the tensors, energy is counts times table. A violation is NPL_EINTERNAL. */
+/* Runs the layer and balances the books: MACs done equal the layer's, partitions sum to the cycles, bytes are at least those of the
+ * tensors as core counts them, energy is counts times table. A violation is NPL_EINTERNAL. */
 int npl_device_run(struct npl_device *device, const struct npl_layer *layer, struct npl_result *result,
 		   struct npl_err *err);
 

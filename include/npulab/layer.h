@@ -6,12 +6,12 @@
  *
  * Canonical forms, so that a device handles one case each:
  *   Conv   in[0] x (N,C,H,W)  in[1] w (M,C/groups,KH,KW)  in[2] bias (M) or NULL   out y (N,M,OH,OW);
- *          one-dimensional: without H, KH and OH. With attrs->private_kernels (npl_device_info.private_kernels) every
+ *          one-dimensional: without H, KH and OH. With attrs->private_kernels (NPL_PRIVATE_KERNELS) every
  *          output position has kernels of its own: in[1] w (OH*OW*M,C/groups,KH,KW), row (oy*OW + ox)*M + m; the bias
  *          stays one of M
  *   Gemm   in[0] x (rows,K)   in[1] w (N,K), always so    in[2] bias (N) or NULL   out y (rows,N)
  *          (a MatMul by a constant, or a Gemm with other transposes or alpha/beta, is brought to this form)
- *   LRN    asked of devices with npl_device_info.lrn_factor, which multiply by weights only: in[0] the squares of x, out the factor
+ *   LRN    asked of devices with NPL_LRN_FACTOR, which multiply by weights only: in[0] the squares of x, out the factor
  *          f = (bias + alpha/size * sum of the squares of neighbouring channels)^-beta, the rest is the host's: y = x * f.
  *          attrs.low, where limits_known: the least factor that calibration saw.
  *          macs: the squares that are summed, those beyond the ends not counted. Every other device sees x and y, as in ONNX
@@ -24,7 +24,7 @@
  *            y = saturate(round(float32(acc) * (x_scale * w_scale / y_scale)) + y_zero), the ONNX QLinearConv rule; or y i32:
  *            the accumulators as they are. Padding has the value x_zero.
  *            x, w and y may also be i16 (zero point 0), by the same rule. Other operators:
- *            MatMul of two computed tensors (npl_device_info.products) by the same rule too, each with one scale and zero
+ *            MatMul of two computed tensors (NPL_INT8_MATMUL) by the same rule too, each with one scale and zero
  *            point; where one of the two is i16 acc has 64 bits, which hold every sum, and float32(acc) is its nearest float
  *            Add, Sum of two   y = saturate(round(a' * (a_scale / y_scale) + b' * (b_scale / y_scale)) + y_zero)
  *            Concat            each input by the same without b: unchanged where its scale and zero point are y's
@@ -35,7 +35,7 @@
  *            AveragePool       y = round(sum of x' / count) + x_zero, exactly
  *            Relu, Clip, MaxPool, Slice, Transpose, views: x's integers, the greatest of them, or limits
  *                              L = saturate(round(limit / x_scale) + x_zero)
- *            QuantizeLinear, DequantizeLinear with x alone (npl_device_info.converts), in layer groups: between float32 and integers by the
+ *            QuantizeLinear, DequantizeLinear with x alone (NPL_CONVERTS_IN_GROUP), in layer groups: between float32 and integers by the
  *                              scale and zero point of the integer side, y = saturate(round(x / y_scale) + y_zero), NPL_EINPUT where x
  *                              is a NaN; y = float32(x') * x_scale. Saturations are counted
  *            The two rows before that give y the type, scale and zero point of x. Slice, Transpose and a Concat of inputs
@@ -81,7 +81,7 @@ struct npl_layer {
 	const struct npl_tensor
 		*in[NPL_LAYER_INPUTS]; /* NULL: optional input absent. When asked supports(), data may be NULL */
 	struct npl_tensor *out;        /* allocated, dtype and quantisation set by the caller */
-	int n_more; /* further results (npl_device_info.several), likewise: out[1] to out[n_more]. Those that nobody reads are
+	int n_more; /* further results (NPL_MULTIPLE_OUTPUTS), likewise: out[1] to out[n_more]. Those that nobody reads are
 	             * there as well */
 	uint64_t macs;    /* what the operator's rule says must be done */
 	bool timing_only; /* compute cycles and counters, leave out untouched */

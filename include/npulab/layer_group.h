@@ -44,10 +44,14 @@ struct npl_layer_group {
 /* Notes as the stage (npulab/stage.h) that the device has come to this layer. */
 void npl_layer_group_stage(const struct npl_layer_group *group, int layer);
 
-/* What became of it. Arrays are the layer group's. */
+/* What became of it. Arrays are the layer group's. A pass is what the device does at once, such as a convolution with the activation behind
+ * it; it is named by one of its layers. Layers of one pass hand values to each other inside the device. */
 struct npl_layer_group_info {
-	const int *pass; /* per layer: the one in whose pass it is done, often itself; -1: it only names data */
-	int n_moved;     /* given and wanted tensors that cross the link within the cycles */
+	/* Of each layer, the pass that makes its results, often the layer itself; -1: it only names data. */
+	const int *pass;
+	/* Of each layer, the pass that reads its inputs, where a layer begins in another pass than it ends in; NULL: as pass. */
+	const int *begins;
+	int n_moved; /* given and wanted tensors that cross the link within the cycles */
 	const struct npl_tensor *const *moved;
 	const uint64_t *left;       /* bytes of each that do not, but before or after */
 	uint64_t peak_buffer_bytes; /* of the device's on-chip memory that hold something at the same time */

@@ -86,17 +86,16 @@ struct sim_instruction_set;
 struct sim_program;
 struct npl_isa {
 	const struct sim_instruction_set *set;
-	const char *const *engines; /* names; NULL ends; the first is the default */
-	enum npl_dtype word;        /* of operands in memory: NPL_U8 (with a sign or without), or NPL_I16 */
-	bool planes;     /* results of several bytes have a row of the buffer for each byte, low bytes first */
-	bool has_buffer; /* programs find operands in a memory on the chip, and leave results there */
+	enum npl_dtype word; /* of operands in memory: NPL_U8 (with a sign or without), or NPL_I16 */
+	bool planes;         /* results of several bytes have a row of the buffer for each byte, low bytes first */
+	bool has_buffer;     /* programs find operands in a memory on the chip, and leave results there */
 	/* Everything that can be said before a run on the device with this state (npl_driver.open). */
 	int (*check)(const void *state, const char *source, const struct sim_program *program, struct npl_err *err);
 	/* Fills name and unit. */
 	void (*describe)(const void *instruction, struct npl_instruction *described);
 	const struct npl_spending *spending;
 	int n_spendings;
-	/* Checks, also against what goes in, and runs; execution->engine is one of `engines`. */
+	/* Checks, also against what goes in, and runs; execution->engine is one of the driver's. */
 	int (*execute)(const void *state, const char *source, const struct sim_program *program,
 		       struct npl_execution *execution, struct npl_err *err);
 };

@@ -48,15 +48,17 @@ struct npl_transfers {
 	double seconds;
 };
 
-/* Zeroed by the caller before npl_device_run, filled by the device. */
+/* Zeroed by the caller before npl_device_run, filled by the device but for what core adds. */
 struct npl_result {
 	uint64_t cycles; /* ticks of the machine's own clock; 0 for a real device */
-	double seconds;  /* cycles over the clock, or measured */
+	double seconds; /* core's, cycles over the clock, of a device with one; else the device's, modelled or measured */
 	enum npl_from seconds_from;
-	uint64_t macs;                           /* multiply-accumulates done that belong to the layer */
-	uint64_t counter[NPL_MAX_COUNTERS];      /* in the order of the device's stats table */
-	uint64_t bytes[NPL_MEM_LEVELS];          /* that crossed each memory's port */
-	uint64_t bytes_at_least[NPL_MEM_LEVELS]; /* bytes of the tensors that must have crossed it */
+	uint64_t macs;                      /* multiply-accumulates done that belong to the layer */
+	uint64_t counter[NPL_MAX_COUNTERS]; /* in the order of the device's stats table */
+	uint64_t bytes[NPL_MEM_LEVELS];     /* that crossed each memory's port */
+	/* The bytes that must have crossed each port. Core counts those of the tensors (npl_device_info.crosses) and puts them here after the
+	 * run. A driver leaves 0, or more than the tensors' where it knows of more: it can only make its own check harder. */
+	uint64_t bytes_at_least[NPL_MEM_LEVELS];
 	uint64_t saturations;                    /* outputs that hit the end of their number format */
 	uint64_t overflows;                      /* sums that wrapped: their accumulator does not hold their value */
 	struct npl_transfers to_device, to_host; /* of the layer's tensors, not within seconds */

@@ -10,14 +10,6 @@
 
 const char *const sim_engines[] = {"fast", "rtl", NULL};
 
-int sim_choose_engine(const char *name, bool *rtl, struct npl_err *err)
-{
-	*rtl = !strcmp(name, "rtl");
-	if (*rtl || !strcmp(name, "fast"))
-		return 0;
-	return npl_fail(err, NPL_EUSAGE, "there is no engine '%s', expected fast or rtl", name);
-}
-
 static void keep_event(void *context, const struct sim_event *event)
 {
 	struct sim_listener *l = context;

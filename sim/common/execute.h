@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What exec has of every machine (npl_program_run): its engines by name, events in one order, the times of instructions, and
- * the bytes that a program wrote. */
+ * What exec has of every machine (npl_program_run): events in one order, the times of instructions, and the bytes that a program
+ * wrote; and the names of the engines. */
 #ifndef NPULAB_SIM_EXECUTE_H
 #define NPULAB_SIM_EXECUTE_H
 
@@ -11,8 +11,6 @@
 #include "observer.h"
 
 extern const char *const sim_engines[]; /* "fast", "rtl"; NULL ends */
-/* NPL_EUSAGE: there is no such engine. */
-int sim_choose_engine(const char *name, bool *rtl, struct npl_err *err);
 
 /* Passes what an engine tells to an execution: set the first members, run with sim_listen's observer, then sim_tell. */
 struct sim_listener {

@@ -9,6 +9,7 @@
 #include "container.h"
 #include "core/files/file.h"
 #include "core/program.h"
+#include "npulab/driver.h"
 #include "npulab/text.h"
 #include "program.h"
 
@@ -169,24 +170,24 @@ int npl_program_check(const struct npl_program *program, const struct npl_device
 	return program->isa->check(npl_device_state(device), program->path, &program->code, err);
 }
 
-/* The instruction set's name for this engine, or its first. */
-static int find_engine(const struct npl_isa *isa, const char **engine, struct npl_err *err)
+/* The driver's name for this engine, or its first. */
+static int find_engine(const struct npl_driver *driver, const char **engine, struct npl_err *err)
 {
 	int n = 0;
-	for (; isa->engines[n]; n++)
-		if (*engine && !strcmp(*engine, isa->engines[n]))
+	for (; driver->engines[n]; n++)
+		if (*engine && !strcmp(*engine, driver->engines[n]))
 			return 0;
 	if (*engine)
 		return npl_fail(err, NPL_EUSAGE, "there is no engine '%s'%s", *engine,
-				NPL_NEAREST(*engine, isa->engines, n));
-	*engine = isa->engines[0];
+				NPL_NEAREST(*engine, driver->engines, n));
+	*engine = driver->engines[0];
 	return 0;
 }
 
 int npl_program_run(const struct npl_program *program, const struct npl_device *device, struct npl_execution *execution,
 		    struct npl_err *err)
 {
-	if (check_isa(program, device, err) || find_engine(program->isa, &execution->engine, err))
+	if (check_isa(program, device, err) || find_engine(npl_device_driver(device), &execution->engine, err))
 		return err->code;
 	if (execution->buffer && !program->isa->has_buffer)
 		return npl_fail(err, NPL_EUSAGE, "%s has no buffer that programs could find operands in",

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/measured.h"
-#include "npulab/device.h"
+#include "npulab/driver.h"
 #include "processor_model.h"
 #include "values.h"
 
@@ -87,9 +87,10 @@ static void processor_describe(const void *state, struct npl_device_info *info)
 	info->element = element_name[c->precision];
 	info->element_bytes = c->precision == NPL_PROCESSOR_F32 ? 0 : element_bytes[c->precision];
 	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
-	info->private_kernels = info->several = true;
+	info->capabilities = NPL_PRIVATE_KERNELS | NPL_MULTIPLE_OUTPUTS;
 	info->peak_macs_per_second = npl_processor_peak(c, (enum npl_processor_precision)c->precision);
 	info->memory_bytes_per_second = c->memory_rate;
+	info->crosses[NPL_MEM_DRAM] = NPL_CROSS_ALL;
 	info->stat = stats;
 	info->n_stats = NPL_PROCESSOR_PARTS;
 	if (strcmp(c->origin, "absent")) {
@@ -136,6 +137,7 @@ static int processor_run(void *state, const struct npl_layer *layer, struct npl_
 	npl_processor_add_activation(&work, layer->fused, layer->out);
 	work.bytes = work.bytes * element_bytes[precision] / sizeof(float);
 	work.weight_bytes = work.weight_bytes * element_bytes[precision] / sizeof(float);
+	/* Each tensor moves whole, also where windows skip some of it. */
 	result->bytes_at_least[NPL_MEM_DRAM] = result->bytes[NPL_MEM_DRAM] = work.bytes + work.weight_bytes;
 	const struct npl_processor_time time = npl_processor_estimate(c, precision, &work);
 	result->seconds = time.seconds;

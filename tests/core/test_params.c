@@ -9,7 +9,6 @@
 
 #include "core/files/settings.h"
 #include "npulab/device.h"
-#include "npulab/sha256.h"
 #include "npulab/text.h"
 #include "tests/kit/cli_run.h"
 #include "tests/kit/support.h"
@@ -254,47 +253,6 @@ Test(params, dump_reads_back)
 		cr_assert_str_eq(npl_params_dump(schema, &back, &again, &arena), yaml, "seed %llx, %d", SEED, i);
 		npl_arena_free(&arena);
 	}
-	cli_remove_folder(folder);
-}
-
-/* Every device that has parameters: dump, load, dump gives the same text and the same hash. */
-Test(params, shipped_machines_read_back)
-{
-	char folder[CLI_PATH], hex[NPL_SHA256_HEX];
-	struct npl_arena arena = {0};
-	const char *const *names;
-	struct npl_err err;
-	int n, tried = 0;
-	cli_folder(folder);
-	cr_assert_eq(npl_device_list(&arena, &names, &n, &err), 0, "%s", err.msg);
-	for (int i = 0; i < n; i++) {
-		struct npl_device *device, *copy;
-		int values;
-		if (npl_device_open(names[i], NULL, &device, &err)) {
-			cr_assert_eq(err.code, NPL_EDEVICE, "%s", err.msg);
-			continue;
-		}
-		cr_assert_str_eq(npl_device_name(device), names[i]);
-		if (npl_device_yaml(device)) {
-			cli_write_text(folder, "m.yaml", npl_device_yaml(device));
-			cr_assert_eq(npl_device_open(cli_path(folder, "m.yaml"), NULL, &copy, &err), 0, "%s: %s",
-				     names[i], err.msg);
-			cr_assert_str_eq(npl_device_yaml(copy), npl_device_yaml(device));
-			cr_assert_str_eq(npl_device_sha256(copy), npl_device_sha256(device));
-			cr_assert_str_eq(npl_device_name(copy), names[i]);
-			npl_sha256_hex(npl_device_yaml(device), strlen(npl_device_yaml(device)), hex);
-			cr_assert_str_eq(npl_device_sha256(device), hex);
-			npl_device_settings(device, &values);
-			cr_assert(values > 0);
-			npl_device_close(copy);
-			tried++;
-		} else {
-			cr_assert_null(npl_device_sha256(device));
-		}
-		npl_device_close(device);
-	}
-	cr_assert(tried >= 3, "%d devices with parameters", tried);
-	npl_arena_free(&arena);
 	cli_remove_folder(folder);
 }
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of the two plain devices: `reference` gives the bits of the operator's kernel, with the fused Relu applied,
- * measures its seconds and refuses other number formats with the reason; `null` takes any layer, gives zeros and
- * costs nothing; with timing_only neither touches the output. */
+ * Promises of the two plain devices: `reference` refuses other number formats with the reason; `null` takes any layer, gives zeros and costs
+ * nothing, and with timing_only does not touch the output. The values of both are in test_every_device.c. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
 
-#include "npulab/device.h"
+#include "npulab/driver.h"
 #include "tests/kit/support.h"
 
 extern const struct npl_driver npl_driver_reference, npl_driver_null;
@@ -21,20 +20,6 @@ static struct npl_tensor make_tensor(struct npl_shape shape, uint64_t *rng)
 		((float *)tensor.data)[i] = (float)test_range(rng, -1000, 1000) / 300;
 	return tensor;
 }
-
-/* A layer of each family over the same kind of input. */
-static const struct {
-	enum npl_op op;
-	struct npl_shape x, w;
-} cases[] = {
-	{NPL_OP_CONV, {4, {2, 4, 9, 8}}, {4, {6, 2, 3, 3}}},
-	{NPL_OP_GEMM, {2, {5, 7}}, {2, {3, 7}}},
-	{NPL_OP_MATMUL, {3, {2, 5, 7}}, {2, {7, 3}}},
-	{NPL_OP_RELU, {4, {2, 3, 4, 5}}, {0}},
-	{NPL_OP_MAXPOOL, {4, {2, 3, 9, 8}}, {0}},
-	{NPL_OP_SOFTMAX, {2, {4, 9}}, {0}},
-	{NPL_OP_ADD, {2, {4, 9}}, {1, {9}}},
-};
 
 static struct npl_attrs case_attrs(void)
 {
@@ -50,60 +35,6 @@ static struct npl_attrs case_attrs(void)
 					     .dilation = {1, 1},
 					     .pad_begin = {1, 0},
 					     .pad_end = {1, 1}}};
-}
-
-Test(plain_devices, reference_equals_the_kernels)
-{
-	void *state;
-	struct npl_err err = {0};
-	uint64_t rng = 11;
-	char why[200];
-	cr_assert_eq(npl_driver_reference.open(NULL, &state, &err), 0);
-	for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
-		enum npl_op op = cases[i / 2].op;
-		const struct npl_op_def *def = &npl_op_defs[op];
-		bool relu = i % 2;
-		struct npl_attrs attrs = case_attrs();
-		struct npl_tensor x = make_tensor(cases[i / 2].x, &rng), w = make_tensor(cases[i / 2].w, &rng);
-		int n_in = def->min_in == 1 ? 1 : 2;
-		const struct npl_tensor *in[] = {&x, &w};
-		struct npl_tensor y = {0}, expected = {0};
-		cr_assert_eq(npl_op_shape(op, &attrs, in, n_in, &y, 1, &err), 0, "%s: %s", def->name, err.msg);
-		expected = y;
-		cr_assert(!npl_tensor_alloc(&y, &err) && !npl_tensor_alloc(&expected, &err));
-		cr_assert_eq(npl_op_run(op, &attrs, in, n_in, &expected, 1, &err), 0, "%s: %s", def->name, err.msg);
-		for (int64_t k = 0; relu && k < npl_tensor_count(&expected); k++)
-			if (((float *)expected.data)[k] < 0)
-				((float *)expected.data)[k] = 0;
-		struct npl_layer layer = {.name = def->name,
-					  .op = op,
-					  .attrs = &attrs,
-					  .n_in = n_in,
-					  .in = {&x, &w},
-					  .out = &y,
-					  .fused = relu ? NPL_ACT_RELU : NPL_ACT_NONE,
-					  .macs = 123,
-					  .timing_only = true};
-		cr_assert(npl_driver_reference.supports(state, &layer, why, sizeof why), "%s: %s", def->name, why);
-		struct npl_result result = {0};
-		memset(y.data, 0x55, npl_tensor_bytes(&y));
-		cr_assert_eq(npl_driver_reference.run(state, &layer, &result, &err), 0, "%s", err.msg);
-		for (size_t k = 0; k < npl_tensor_bytes(&y); k++)
-			cr_assert_eq(((unsigned char *)y.data)[k], 0x55, "%s: timing_only wrote the output", def->name);
-		layer.timing_only = false;
-		result = (struct npl_result){0};
-		cr_assert_eq(npl_driver_reference.run(state, &layer, &result, &err), 0, "%s", err.msg);
-		cr_assert_arr_eq(y.data, expected.data, npl_tensor_bytes(&y), "%s%s", def->name,
-				 relu ? " with Relu" : "");
-		cr_assert(result.seconds > 0 && result.seconds_from == NPL_FROM_MEASURE && result.cycles == 0);
-		cr_assert_eq(result.macs, 123);
-		cr_assert(isnan(npl_result_joules(&result)), "energy is not known");
-		npl_tensor_free(&x);
-		npl_tensor_free(&w);
-		npl_tensor_free(&y);
-		npl_tensor_free(&expected);
-	}
-	npl_driver_reference.close(state);
 }
 
 Test(plain_devices, reference_refuses_other_formats)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "core/files/settings.h"
-#include "npulab/device.h"
+#include "npulab/driver.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 
 #include "backends/cpu/cpu.h"
-#include "npulab/device.h"
+#include "npulab/driver.h"
 #include "support.h"
 
 extern const struct npl_driver npl_driver_cpu, npl_driver_reference;

@@ -8,6 +8,7 @@
 
 #include "backends/cpu/cpu.h"
 #include "frontend/quantise/quantise.h"
+#include "npulab/driver.h"
 #include "tests/kit/sim/tpu_v1/support.h"
 
 extern const struct npl_driver npl_driver_cpu;

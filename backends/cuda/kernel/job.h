@@ -87,7 +87,7 @@ const struct cu_family *cu_family_of(enum npl_op op);
 bool cu_integer_takes(const struct npl_layer *layer, char *why, size_t n);
 int cu_integer_run(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		   struct cu_value *out);
-/* QuantizeLinear and its inverse whose scale and zero point are those of the integer tensor (npl_device_info.converts). */
+/* QuantizeLinear and its inverse whose scale and zero point are those of the integer tensor (NPL_CONVERTS_IN_GROUP). */
 int cu_run_conversion(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		      struct cu_value *out);
 /* What follows the values of an integer layer; the macro FINISH. */

@@ -11,6 +11,7 @@
 
 #include "backends/cuda/load/memory_plan.h"
 #include "layer_group.h"
+#include "npulab/driver.h"
 
 static const struct npl_param params[] = {
 	{"device", NPL_PARAM_INT, offsetof(struct cu_config, device), "0", 0, 63, "",
@@ -151,8 +152,9 @@ static void describe(const void *state, struct npl_device_info *info)
 	info->format = d->precision == CU_INT8 ? NPL_FORMAT_INT8 : NPL_FORMAT_F32;
 	info->element = elements[d->precision].name;
 	info->element_bytes = elements[d->precision].bytes;
-	info->several = true;
-	info->integers = info->floats = info->converts = info->products = info->format == NPL_FORMAT_INT8;
+	info->capabilities = NPL_MULTIPLE_OUTPUTS;
+	if (info->format == NPL_FORMAT_INT8)
+		info->capabilities |= NPL_TAKES_INT8 | NPL_ALSO_FLOAT32 | NPL_CONVERTS_IN_GROUP | NPL_INT8_MATMUL;
 	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
 	info->link = (struct npl_link){.name = "GPU link", .measured = true, .energy_origin = "absent"};
 	if (d->dnn.handle) {

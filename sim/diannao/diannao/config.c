@@ -68,7 +68,7 @@ const struct npl_param dn_params[] = {
 	{0},
 };
 
-const struct npl_former_default dn_formerly[] = {
+const struct npl_former_default dn_former_defaults[] = {
 	{"memory.preset", "diannao-250gbps"}, {"dma.request_cycles", "13"}, {0}};
 
 int64_t dn_row_bytes(const struct dn_config *config)

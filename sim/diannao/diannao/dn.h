@@ -49,7 +49,7 @@ struct dn_config {
 };
 
 extern const struct npl_param dn_params[];
-extern const struct npl_former_default dn_formerly[];
+extern const struct npl_former_default dn_former_defaults[];
 int64_t dn_row_bytes(const struct dn_config *config);            /* of NBin and NBout: Tn 16-bit values */
 int64_t dn_sb_row_bytes(const struct dn_config *config);         /* Tn x Tn 16-bit synapses */
 int64_t dn_sum_rows(const struct dn_config *config);             /* NBout rows that Tn partial sums take */

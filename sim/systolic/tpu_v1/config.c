@@ -83,7 +83,7 @@ const struct npl_param tpu_params[] = {
 	{0},
 };
 
-const struct npl_former_default tpu_formerly[] = {
+const struct npl_former_default tpu_former_defaults[] = {
 	{"activate.latency_cycles", "550"}, {"issue.sync_cycles", "2000"}, {"host_link.latency_seconds", "6e-6"}, {0}};
 
 int64_t tpu_row_bytes(const struct tpu_config *config)

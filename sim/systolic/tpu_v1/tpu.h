@@ -70,8 +70,8 @@ struct tpu_config {
 };
 
 extern const struct npl_param tpu_params[];
-extern const struct npl_former_default tpu_formerly[];
-/* npl_driver.adapt: channels and size of another weight memory. */
+extern const struct npl_former_default tpu_former_defaults[];
+/* npl_driver.adapt_unset: channels and size of another weight memory. */
 int tpu_config_adapt(void *of, const struct npl_machine *machine, struct npl_arena *arena, const char **note,
 		     struct npl_err *err);
 /* What the ranges of single parameters cannot say. NPL_EINPUT. */
@@ -92,13 +92,5 @@ int64_t tpu_buffer_size_rows(const struct tpu_config *config);
 /* The host link in the integers that the cycle models use: its bandwidth and latency, rounded (the latency up). */
 uint64_t tpu_link_bytes_per_second(const struct tpu_config *config);
 uint64_t tpu_link_latency_cycles(const struct tpu_config *config);
-
-/* A layer with a sliding window (Conv, pooling). */
-struct tpu_windows {
-	struct npl_image in, out;
-	const struct npl_window *window;
-};
-/* Input positions that at least one window covers, of one channel of one image. */
-int64_t tpu_touched_pixels(const struct tpu_windows *windows);
 
 #endif

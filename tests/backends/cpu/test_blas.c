@@ -11,7 +11,7 @@
 
 #include "backends/cpu/blas.h"
 #include "backends/cpu/cpu.h"
-#include "npulab/device.h"
+#include "npulab/driver.h"
 #include "tests/kit/cli_run.h"
 
 extern const struct npl_driver npl_driver_cpu;

@@ -9,6 +9,7 @@
 
 #include "backends/cpu/cpu.h"
 #include "core/base/half.h"
+#include "npulab/driver.h"
 #include "tests/kit/support.h"
 
 extern const struct npl_driver npl_driver_cpu, npl_driver_reference;

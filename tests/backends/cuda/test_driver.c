@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backends/cuda/layer_group/cuda.h"
+#include "npulab/driver.h"
 #include "tests/kit/cuda/fake.h"
 
 extern const struct npl_driver npl_driver_cuda;

@@ -4,6 +4,7 @@
  * results are within the rounding of the reference, which widens each layer to float32 and rounds its result.
  */
 #include "core/base/half.h"
+#include "npulab/driver.h"
 #include "tests/kit/cuda/fake_device.h"
 #include "tests/kit/session_net.h"
 

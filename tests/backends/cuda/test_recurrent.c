@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "core/base/half.h"
+#include "npulab/driver.h"
 #include "tests/kit/cuda/fake_device.h"
 #include "tests/kit/recurrent_net.h"
 

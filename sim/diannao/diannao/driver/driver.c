@@ -48,8 +48,8 @@ static int dn_choose_engine(void *state, const char *name, struct npl_err *err)
 {
 	struct diannao *machine = state;
 	struct npl_memory *memory;
-	bool rtl;
-	if (sim_choose_engine(name, &rtl, err) || dn_open_memory(&machine->config, rtl, &memory, err))
+	const bool rtl = !strcmp(name, "rtl");
+	if (dn_open_memory(&machine->config, rtl, &memory, err))
 		return err->code;
 	npl_memory_close(machine->memory);
 	machine->memory = memory;
@@ -69,9 +69,8 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 	info->kind = NPL_KIND_SIMULATED;
 	info->format = NPL_FORMAT_Q16;
 	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
-	info->private_kernels = true;
-	info->lrn_factor = config->lrn == DN_LRN_MACHINE;
-	info->engine = machine->rtl ? "rtl" : "fast";
+	info->capabilities = NPL_PRIVATE_KERNELS | (config->lrn == DN_LRN_MACHINE ? NPL_LRN_FACTOR : 0);
+	info->engine = sim_engines[machine->rtl];
 	info->clock_hz = (double)config->clock_hz;
 	info->peak_macs_per_second = (double)(config->tn * config->tn) * info->clock_hz;
 	info->memory_bytes_per_second = memory->peak_bytes_per_second;
@@ -82,6 +81,7 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 		.energy_origin = npl_memory_energy_of(machine->memory, &none, part) ? part[0].origin : "absent"};
 	if (strcmp(info->link.energy_origin, "absent"))
 		info->link.energy_within = "the layers' memory";
+	info->crosses[NPL_MEM_DRAM] = info->crosses[NPL_MEM_BUFFER] = NPL_CROSS_ALL;
 	info->stat = dn_stats;
 	info->n_stats = DN_STATS;
 	snprintf(info->detail, sizeof info->detail,
@@ -108,21 +108,20 @@ static bool dn_supports(const void *state, const struct npl_layer *layer, char *
 	return npl_refuse(why, n, "%s", err.msg);
 }
 
-static void fill_result(const struct dn_config *config, const struct dn_work *work, const struct dn_run *run,
-			struct npl_result *result)
+static void fill_result(const struct dn_config *config, const struct dn_work *work, const struct npl_layer *layer,
+			const struct dn_run *run, struct npl_result *result)
 {
 	const struct dn_counters *counters = &run->counters;
 	const uint64_t row_bytes = (uint64_t)dn_row_bytes(config);
-	struct dn_least least;
-	dn_least_bytes(work, &least);
+	const uint64_t made = dn_made_bytes(work);
 	result->cycles = run->cycles;
 	result->macs = counters->useful_macs;
 	npl_stats_read(dn_stats, DN_STATS, counters, result->counter);
 	result->bytes[NPL_MEM_DRAM] = counters->input_bytes + counters->synapse_bytes + counters->output_bytes;
 	result->bytes[NPL_MEM_BUFFER] = (counters->nbin_rows + counters->nbout_rows) * row_bytes +
 					counters->sb_rows * (uint64_t)dn_sb_row_bytes(config);
-	result->bytes_at_least[NPL_MEM_DRAM] = least.inputs + least.synapses + least.biases + least.results;
-	result->bytes_at_least[NPL_MEM_BUFFER] = result->bytes_at_least[NPL_MEM_DRAM];
+	for (int i = 0; made && i < NPL_MEM_HOST; i++) /* core knows the layer's own tensors alone */
+		result->bytes_at_least[i] = npl_tensor_bytes(layer->in[0]) + made + npl_tensor_bytes(layer->out);
 	result->saturations = counters->output_saturations;
 	result->overflows = counters->sum_wraps;
 }
@@ -161,7 +160,7 @@ static int dn_run(void *state, const struct npl_layer *layer, struct npl_result 
 	struct dn_run run;
 	if (work_of(machine, layer, &work, err) || dn_run_layer(machine, &work, layer, &run, err))
 		return err->code;
-	fill_result(&machine->config, &work, &run, result);
+	fill_result(&machine->config, &work, layer, &run, result);
 	return dn_energy_of(&machine->config, &run.counters, run.cycles, machine->memory, &run.moved, result, err);
 }
 
@@ -179,11 +178,12 @@ const struct npl_driver npl_driver_diannao = {
 	.params = dn_params,
 	.config_bytes = sizeof(struct dn_config),
 	.needs_machine = true,
-	.formerly = dn_formerly,
-	.fitted_to = "DianNao",
-	.sizes = "nfu.t nbin. nbout. sb. clock_hz",
+	.former_defaults = dn_former_defaults,
+	.former_machine = "DianNao",
+	.size_keys = "nfu.t nbin. nbout. sb. clock_hz",
 	.open = dn_open,
 	.close = dn_close,
+	.engines = sim_engines,
 	.choose_engine = dn_choose_engine,
 	.describe = dn_describe,
 	.supports = dn_supports,

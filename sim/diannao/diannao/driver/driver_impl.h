@@ -4,6 +4,7 @@
 #ifndef DIANNAO_DRIVER_IMPL_H
 #define DIANNAO_DRIVER_IMPL_H
 
+#include "npulab/driver.h"
 #include "npulab/program.h"
 #include "sim/diannao/diannao/isa/engine.h"
 #include "sim/diannao/diannao/tiles.h"
@@ -26,11 +27,8 @@ struct diannao {
 
 extern const struct npl_isa dn_isa;
 
-/* Bytes that must cross the memory port for a layer. */
-struct dn_least {
-	uint64_t inputs, synapses, biases, results;
-};
-void dn_least_bytes(const struct dn_work *work, struct dn_least *least);
+/* Bytes of the kernels and biases that the driver makes for the factor of LRN, which are no tensors of the layer; 0 of every other layer. */
+uint64_t dn_made_bytes(const struct dn_work *work);
 double dn_bytes_per_cycle(const struct diannao *machine); /* of memory, at most */
 /* NPL_EINPUT: none as the machine's file asks for fit the buffers. */
 int dn_choose_tiles(struct diannao *machine, const struct dn_work *work, struct dn_tiles *tiles, struct npl_err *err);

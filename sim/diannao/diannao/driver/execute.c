@@ -158,7 +158,6 @@ static void describe(const void *instruction, struct npl_instruction *described)
 
 const struct npl_isa dn_isa = {
 	.set = &dn_instructions,
-	.engines = sim_engines,
 	.word = NPL_I16,
 	.check = check,
 	.describe = describe,

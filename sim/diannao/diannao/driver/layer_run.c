@@ -8,27 +8,11 @@
 #include "sim/diannao/diannao/generate/generate.h"
 #include "sim/diannao/diannao/isa/check.h"
 
-static uint64_t touched_bytes(const struct dn_work *work)
+uint64_t dn_made_bytes(const struct dn_work *work)
 {
-	const struct dn_axis y = dn_axis_of(work, 0), x = dn_axis_of(work, 1);
-	return 2 * (uint64_t)(work->images * work->groups * work->ni * dn_touched(&y, 0, work->out[0]) *
-			      dn_touched(&x, 0, work->out[1]));
-}
-
-void dn_least_bytes(const struct dn_work *work, struct dn_least *least)
-{
-	const uint64_t outputs = (uint64_t)(work->images * work->groups * work->no * dn_positions(work));
-	*least = (struct dn_least){.results = outputs * (work->raw ? 4 : 2)};
-	if (!outputs)
-		return;
-	least->inputs = touched_bytes(work);
-	if (work->kind == DN_SUM) {
-		uint64_t kernels = (uint64_t)(work->groups * work->no) *
-				   (work->private_kernels ? (uint64_t)dn_positions(work) : 1);
-		least->synapses = 2 * (work->lrn.made ? dn_lrn_pairs(work)
-						      : kernels * (uint64_t)(work->ni * dn_taps(work)));
-		least->biases = work->bias ? 4 * (uint64_t)(work->groups * work->no) : 0;
-	}
+	if (!work->lrn.made)
+		return 0;
+	return 2 * dn_lrn_pairs(work) + (work->bias ? 4 * (uint64_t)(work->groups * work->no) : 0);
 }
 
 /* Values on the register-level engine go through memory as the machine lays it out. */

@@ -54,7 +54,9 @@ static int tpu_open(const void *config, void **state, struct npl_err *err)
 
 static int tpu_choose_engine(void *state, const char *name, struct npl_err *err)
 {
-	return sim_choose_engine(name, &((struct tpu *)state)->rtl, err);
+	(void)err;
+	((struct tpu *)state)->rtl = !strcmp(name, "rtl");
+	return 0;
 }
 
 static void tpu_describe(const void *state, struct npl_device_info *info)
@@ -62,7 +64,7 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	const struct tpu *tpu = state;
 	const struct tpu_config *c = tpu->config;
 	info->kind = NPL_KIND_SIMULATED;
-	info->integers = true;
+	info->capabilities = NPL_TAKES_INT8;
 	info->format = c->precision == TPU_8X16 ? NPL_FORMAT_INT8X16 : NPL_FORMAT_INT8;
 	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
 	info->engine = tpu->rtl ? "rtl" : "fast";
@@ -70,7 +72,8 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	info->peak_macs_per_second = (double)(c->rows * c->columns) * (double)c->clock_hz;
 	info->memory_yaml = tpu->memory_yaml;
 	info->memory_bytes_per_second = tpu_weight_rate(c);
-	info->memory_of_weights = true;
+	info->crosses[NPL_MEM_DRAM] = NPL_CROSS_WEIGHTS;
+	info->crosses[NPL_MEM_BUFFER] = NPL_CROSS_ACTIVATIONS;
 	if (strcmp(c->static_origin, "absent")) { /* not known is not 0 W: the layers' results say "absent" */
 		info->static_watts = c->static_watts;
 		info->static_origin = c->static_origin;
@@ -160,12 +163,13 @@ const struct npl_driver npl_driver_systolic = {
 	.params = tpu_params,
 	.config_bytes = sizeof(struct tpu_config),
 	.needs_machine = true,
-	.formerly = tpu_formerly,
-	.fitted_to = "the TPU v1",
-	.sizes = "array. accumulators. unified_buffer. clock_hz",
-	.adapt = tpu_config_adapt,
+	.former_defaults = tpu_former_defaults,
+	.former_machine = "the TPU v1",
+	.size_keys = "array. accumulators. unified_buffer. clock_hz",
+	.adapt_unset = tpu_config_adapt,
 	.open = tpu_open,
 	.close = tpu_close,
+	.engines = sim_engines,
 	.choose_engine = tpu_choose_engine,
 	.describe = tpu_describe,
 	.supports = tpu_supports,

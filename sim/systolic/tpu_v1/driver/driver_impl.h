@@ -4,6 +4,7 @@
 #ifndef NPULAB_SYSTOLIC_DRIVER_IMPL_H
 #define NPULAB_SYSTOLIC_DRIVER_IMPL_H
 
+#include "npulab/driver.h"
 #include "npulab/program_dump.h"
 #include "sim/systolic/tpu_v1/generate/generate.h"
 

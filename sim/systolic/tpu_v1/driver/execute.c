@@ -164,7 +164,6 @@ static void describe(const void *instruction, struct npl_instruction *described)
 
 const struct npl_isa tpu_isa = {
 	.set = &tpu_instructions,
-	.engines = sim_engines,
 	.word = NPL_U8,
 	.planes = true,
 	.has_buffer = true,

@@ -26,7 +26,7 @@ struct tpu_layer_group {
 	struct tpu_fast_cache *cache;
 	int *keeps; /* the device's count of caches, with this layer group's; NULL: it keeps none */
 	uint8_t *host;
-	int *pass;
+	int *pass, *begins;
 	const struct npl_tensor **moved;
 	uint64_t *left;
 	struct made *made; /* in the order of instructions */
@@ -49,6 +49,7 @@ void tpu_layer_group_close(void *opened)
 	tpu_generated_free(&c->generated);
 	free(c->host);
 	free(c->pass);
+	free(c->begins);
 	free(c->moved);
 	free(c->left);
 	free(c->made);
@@ -85,15 +86,18 @@ static int note_plan(struct tpu_layer_group *c, struct npl_layer_group_info *inf
 {
 	int n = c->group.n;
 	c->pass = calloc((size_t)n, sizeof *c->pass);
+	c->begins = calloc((size_t)n, sizeof *c->begins);
 	c->made = calloc((size_t)n, sizeof *c->made);
 	c->moved = calloc((size_t)c->generated.n_places + 1, sizeof *c->moved);
 	c->left = calloc((size_t)c->generated.n_places + 1, sizeof *c->left);
-	if (!c->pass || !c->made || !c->moved || !c->left)
+	if (!c->pass || !c->begins || !c->made || !c->moved || !c->left)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", n);
-	*info = (struct npl_layer_group_info){.pass = c->pass, .moved = c->moved, .left = c->left};
+	*info = (struct npl_layer_group_info){.pass = c->pass, .begins = c->begins, .moved = c->moved, .left = c->left};
 	info->peak_buffer_bytes = (uint64_t)(c->generated.peak_rows * tpu_row_bytes(c->config));
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
 		c->pass[i] = c->generated.layer[i].pass;
+		c->begins[i] = c->generated.layer[i].begins;
+	}
 	for (int i = 0; i < c->generated.n_places; i++) {
 		const struct tpu_place *place = &c->generated.place[i];
 		if ((!place->given && !place->wanted) || !bytes_in(place, true))
@@ -245,18 +249,14 @@ static uint64_t passes_per_mac(const struct npl_layer *layer)
 	return is_matrix(layer) ? npl_dtype_size(layer->in[0]->dtype) * npl_dtype_size(layer->in[1]->dtype) : 1;
 }
 
-/* What crossed the ports, and the least that must: weights without padding, input that some window covers, output. A layer
- * that only names parts of tensors (Concat, Slice) moves nothing: its neighbours read and write them where they are. */
-static void count_bytes(const struct tpu_layer_group *c, int i, const struct tpu_counters *counter,
-			struct npl_result *result)
+/* What crossed the ports. A layer that only names parts of tensors (Concat, Slice) moves nothing: its neighbours read and write them where
+ * they are. */
+static void count_bytes(const struct tpu_layer_group *c, const struct tpu_counters *counter, struct npl_result *result)
 {
-	const struct npl_layer *layer = c->group.layer[i];
 	result->bytes[NPL_MEM_DRAM] = counter->weight_bytes;
-	result->bytes_at_least[NPL_MEM_DRAM] = is_matrix(layer) ? npl_tensor_bytes(layer->in[1]) : 0;
 	result->bytes[NPL_MEM_HOST] = counter->host_bytes_in + counter->host_bytes_out;
 	result->bytes[NPL_MEM_BUFFER] = (counter->ub_rows_read + counter->ub_rows_written) *
 					(uint64_t)tpu_row_bytes(c->config);
-	result->bytes_at_least[NPL_MEM_BUFFER] = c->generated.layer[i].least_buffer_bytes;
 }
 
 static int report(const struct tpu *tpu, const struct tpu_layer_group *c, int i, struct npl_result *result,
@@ -268,7 +268,7 @@ static int report(const struct tpu *tpu, const struct tpu_layer_group *c, int i,
 	result->overflows += share->overflows;
 	result->saturations += share->saturations;
 	npl_stats_read(tpu_counter_table, TPU_COUNTERS, &share->counter, result->counter);
-	count_bytes(c, i, &share->counter, result);
+	count_bytes(c, &share->counter, result);
 	return tpu_energy_of(c->config, tpu->weights, &share->counter, share->cycles, result, err);
 }
 

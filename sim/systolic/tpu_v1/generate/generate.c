@@ -29,7 +29,7 @@ static int make_room(struct tpu_gen *gen)
 	    !gen->generated->layer)
 		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for %d layers", gen->n_layers);
 	for (int i = 0; i < gen->n_layers; i++)
-		gen->generated->layer[i] = (struct tpu_generated_layer){.last = -1, .pass = -1};
+		gen->generated->layer[i] = (struct tpu_generated_layer){.last = -1, .pass = -1, .begins = -1};
 	memset(gen->value_of, -1, gen->value_of_slots * sizeof *gen->value_of);
 	return 0;
 }
@@ -142,10 +142,11 @@ static void note_passes(struct tpu_gen *gen)
 		for (int i = 0; i < 4; i++) {
 			int layer = nodes[i] < 0 ? -1 : gen->node[nodes[i]].layer;
 			struct tpu_generated_layer *noted = layer < 0 ? NULL : &gen->generated->layer[layer];
-			if (noted)
-				noted->pass = noted->first <= noted->last ? layer : layer_of(gen, group);
+			if (!noted)
+				continue;
+			noted->begins = noted->begins < 0 ? layer_of(gen, group) : noted->begins;
+			noted->pass = noted->first <= noted->last ? layer : layer_of(gen, group);
 		}
-		gen->generated->layer[layer_of(gen, group)].least_buffer_bytes += tpu_gen_least_bytes(gen, group);
 	}
 }
 

@@ -69,8 +69,8 @@ struct tpu_place {
  * lie between those of others. A layer that shares an activate with another has none of its own: first > last. */
 struct tpu_generated_layer {
 	int64_t first, last;
-	uint64_t least_buffer_bytes; /* that those must read and write, each element once */
 	int pass; /* the layer whose instructions do it: itself, or the first of those that share; -1: it only names data */
+	int begins; /* the layer whose instructions read its inputs: another than pass where a layer takes several groups */
 };
 
 struct tpu_generated {

@@ -198,9 +198,6 @@ int tpu_gen_view(struct tpu_gen *gen, const struct npl_tensor *format, const int
 /* Brings a nested value to pieces of stores. */
 int tpu_gen_resolve(struct tpu_gen *gen, int value);
 
-/* least.c: bytes of the unified buffer that the group must read and write. */
-uint64_t tpu_gen_least_bytes(const struct tpu_gen *gen, const struct tpu_gen_group *group);
-
 /* layout.c: groups, rooms without a place, runs and tiles. */
 int tpu_gen_layout(struct tpu_gen *gen);
 int tpu_gen_new_room(struct tpu_gen *gen, const struct npl_image *image, enum tpu_type type, int64_t lanes);

@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/books.h"
 #include "core/ops/window.h"
+#include "npulab/driver.h"
 #include "sim/diannao/diannao/dn.h"
 #include "tests/kit/support.h"
 

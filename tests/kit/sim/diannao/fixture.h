@@ -79,7 +79,7 @@ static inline const char *dn_kept(const char *text)
 	return NULL;
 }
 
-/* Runs on the driver as npl_device_run does, which makes the seconds of the cycles. */
+/* Runs on the driver as npl_device_run does, which makes the seconds of the cycles and balances the books. */
 static inline void dn_case_run(const struct dn_config *config, struct dn_case *c, struct npl_result *result)
 {
 	void *state = dn_opened(config);
@@ -89,6 +89,10 @@ static inline void dn_case_run(const struct dn_config *config, struct dn_case *c
 	cr_assert(npl_driver_diannao.supports(state, &c->layer, why, sizeof why), "%s", why);
 	cr_assert_eq(npl_driver_diannao.run(state, &c->layer, result, &err), 0, "%s", err.msg);
 	result->seconds = (double)result->cycles / (double)config->clock_hz;
+	struct npl_device_info info = {0};
+	npl_driver_diannao.describe(state, &info);
+	const struct npl_least_bytes least = npl_least_bytes_of(&info, &c->layer);
+	cr_assert_eq(npl_books_check("diannao", &info, &c->layer, &least, result, &err), 0, "%s", err.msg);
 	for (int i = 0; i < result->n_energy; i++)
 		result->energy[i].origin = dn_kept(result->energy[i].origin);
 	npl_driver_diannao.close(state);

@@ -7,7 +7,9 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "core/books.h"
 #include "core/int8/int8.h"
+#include "npulab/driver.h"
 #include "sim/systolic/tpu_v1/isa/engine.h"
 #include "tests/kit/support.h"
 
@@ -177,20 +179,15 @@ static inline struct npl_result test_run(const struct tpu_config *config, const 
 	void *state = NULL;
 	struct npl_err err = {0};
 	struct npl_result result = {0};
+	struct npl_device_info info = {0};
 	char why[256] = "";
 	cr_assert_eq(npl_driver_systolic.open(config, &state, &err), 0, "%s", err.msg);
 	cr_assert(npl_driver_systolic.supports(state, layer, why, sizeof why), "%s", why);
 	cr_assert_eq(npl_driver_systolic.run(state, layer, &result, &err), 0, "%s", err.msg);
+	npl_driver_systolic.describe(state, &info);
 	npl_driver_systolic.close(state);
-	cr_assert_eq(result.macs, layer->macs);
-	uint64_t parts = 0;
-	for (size_t i = 0; i < TPU_COUNTERS; i++)
-		if (tpu_counter_table[i].partition == 1)
-			parts += result.counter[i];
-	cr_assert_eq(parts, result.cycles, "the parts sum to %llu of %llu cycles", (unsigned long long)parts,
-		     (unsigned long long)result.cycles);
-	for (int i = 0; i < NPL_MEM_LEVELS; i++)
-		cr_assert_geq(result.bytes[i], result.bytes_at_least[i], "level %d", i);
+	const struct npl_least_bytes least = npl_least_bytes_of(&info, layer);
+	cr_assert_eq(npl_books_check("tpu", &info, layer, &least, &result, &err), 0, "%s", err.msg);
 	return result;
 }
 

@@ -114,7 +114,7 @@ Test(diannao_energy, the_machine_file_is_the_default_but_for_energy_and_what_was
 		for (int i = 0; i < file.n_settings; i++)
 			found += !strcmp(file.setting[i].key, dn_params[p].key);
 		cr_expect_eq(found, 1, "%s is in the file with its source", dn_params[p].key);
-		for (fitted = dn_formerly; fitted->key && strcmp(fitted->key, dn_params[p].key); fitted++)
+		for (fitted = dn_former_defaults; fitted->key && strcmp(fitted->key, dn_params[p].key); fitted++)
 			continue;
 		bool pj = strstr(dn_params[p].key, "_pj_") != NULL, origin = dn_params[p].type == NPL_PARAM_ORIGIN;
 		if (fitted->key) { /* not inherited; what it was is the file's */

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Least bytes (least_bytes.h). A pass is what a machine does at once, such as a convolution with the activation behind it. Operators that only
+ * move elements are taken to cost nothing, since a machine may as well read their inputs where they are. */
+#include "least_bytes.h"
+
+#include <stdlib.h>
+
+#include "core/ops/window.h"
+
+/* Passes are layers of the group; these stand for none and for several. */
+enum { NO_PASS = -1, MANY_PASSES = -2 };
+
+static bool only_moves(const struct npl_layer *layer)
+{
+	return npl_op_defs[layer->op].flags & (NPL_OP_IS_VIEW | NPL_OP_ANY_TYPE | NPL_OP_BY_SHAPE);
+}
+
+static bool has_weights(const struct npl_layer *layer)
+{
+	return layer->op == NPL_OP_CONV || layer->op == NPL_OP_GEMM;
+}
+
+static bool slides_a_window(const struct npl_layer *layer)
+{
+	return layer->op == NPL_OP_CONV || layer->op == NPL_OP_MAXPOOL || layer->op == NPL_OP_AVERAGEPOOL;
+}
+
+static enum npl_crossing crossing_of(const struct npl_layer *layer, int k)
+{
+	if (!k || k > 2 || !has_weights(layer))
+		return NPL_CROSS_ACTIVATIONS;
+	return k == 1 ? NPL_CROSS_WEIGHTS : NPL_CROSS_BIASES;
+}
+
+/* As the device keeps the tensor. One of narrower elements than float32 is taken to keep integers as narrow. */
+static uint64_t kept_bytes(const struct npl_device_info *info, const struct npl_tensor *tensor)
+{
+	const uint64_t bytes = npl_tensor_bytes(tensor);
+	return info->element_bytes && info->element_bytes < sizeof(float) ? bytes * info->element_bytes / sizeof(float)
+									  : bytes;
+}
+
+/* Of an input: what a window covers, where one slides over it. */
+static uint64_t read_bytes(const struct npl_device_info *info, const struct npl_layer *layer, int k)
+{
+	const struct npl_tensor *x = layer->in[k];
+	const struct npl_image in = npl_image_of(&x->shape), out = npl_image_of(&layer->out->shape);
+	uint64_t bytes = kept_bytes(info, x);
+	if (!npl_tensor_count(layer->out) || npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES)
+		return 0;
+	if (k || !slides_a_window(layer) || x->shape.rank < 3)
+		return bytes;
+	for (int d = 0; d < x->shape.rank - 2; d++) {
+		const int at = npl_window_index(x->shape.rank - 2, d);
+		if (in.size[at])
+			bytes = bytes / (uint64_t)in.size[at] *
+				(uint64_t)npl_window_touched(&layer->attrs->window, at, in.size[at], out.size[at]);
+	}
+	return bytes;
+}
+
+static void add(const struct npl_device_info *info, enum npl_crossing crossing, uint64_t bytes,
+		struct npl_least_bytes *least)
+{
+	for (int level = 0; level < NPL_MEM_LEVELS; level++)
+		if (info->crosses[level] & crossing)
+			least->bytes[level] += bytes;
+}
+
+/* Whether the layer reads the tensor as one of its first n inputs. */
+static bool reads(const struct npl_layer *layer, const struct npl_tensor *tensor, int n)
+{
+	for (int k = 0; k < n; k++)
+		if (layer->in[k] == tensor)
+			return true;
+	return false;
+}
+
+struct npl_least_bytes npl_least_bytes_of(const struct npl_device_info *info, const struct npl_layer *layer)
+{
+	struct npl_least_bytes least = {0};
+	if (!npl_device_kind_is_modelled(info->kind) || only_moves(layer))
+		return least;
+	for (int k = 0; k <= layer->n_more; k++)
+		add(info, NPL_CROSS_ACTIVATIONS, kept_bytes(info, &layer->out[k]), &least);
+	for (int k = 0; k < layer->n_in; k++)
+		if (layer->in[k] && !reads(layer, layer->in[k], k))
+			add(info, crossing_of(layer, k), read_bytes(info, layer, k), &least);
+	return least;
+}
+
+/* A layer of a group. Of one that only moves elements `origin` is the last pass that made any of them, and `readers` go through it. */
+struct member {
+	const struct npl_layer *layer;
+	int place;  /* in the group */
+	int pass;   /* that makes its results; NO_PASS: it only moves elements */
+	int begins; /* that reads its inputs */
+	int origin; /* the pass that made its results; NO_PASS: they were given */
+	int readers
+		[NPL_MAX_OUTPUTS]; /* the pass that reads each result; NO_PASS, MANY_PASSES. What is wanted has many */
+};
+
+struct members {
+	int n;
+	struct member *member;           /* in the order of the group */
+	const struct member **by_result; /* in the order of their results' addresses */
+};
+
+static int compare_results(const void *a, const void *b)
+{
+	const struct npl_tensor *x = (*(const struct member *const *)a)->layer->out,
+				*y = (*(const struct member *const *)b)->layer->out;
+	return (x > y) - (x < y);
+}
+
+/* The member that makes the tensor, as its result *k; NULL: the tensor is given. */
+static struct member *maker_of(const struct members *m, const struct npl_tensor *tensor, int *k)
+{
+	int low = 0, high = m->n; /* results at by_result[low - 1] and before begin at or below the tensor */
+	while (low < high) {
+		const int middle = (low + high) / 2;
+		if (m->by_result[middle]->layer->out <= tensor)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const struct member *maker = low ? m->by_result[low - 1] : NULL;
+	if (!tensor || !maker || tensor > maker->layer->out + maker->layer->n_more)
+		return NULL;
+	*k = (int)(tensor - maker->layer->out);
+	return &m->member[maker->place];
+}
+
+static int merge_readers(int a, int b)
+{
+	return a == b || b == NO_PASS ? a : a == NO_PASS ? b : MANY_PASSES;
+}
+
+/* From the first layer to the last: where the elements of each come from. */
+static void find_origins(struct members *m)
+{
+	int k;
+	for (int i = 0; i < m->n; i++) {
+		struct member *member = &m->member[i];
+		member->origin = member->pass;
+		for (int in = 0; in < member->layer->n_in && member->pass == NO_PASS; in++) {
+			const struct member *maker = maker_of(m, member->layer->in[in], &k);
+			if (maker && maker->origin > member->origin)
+				member->origin = maker->origin;
+		}
+	}
+}
+
+/* From the last layer to the first: who reads the results of each. */
+static void find_readers(struct members *m, const struct npl_layer_group *group)
+{
+	int k;
+	for (int w = 0; w < group->n_wanted; w++) {
+		struct member *maker = maker_of(m, group->wanted[w], &k);
+		if (maker)
+			maker->readers[k] = MANY_PASSES;
+	}
+	for (int i = m->n - 1; i >= 0; i--) {
+		const struct member *member = &m->member[i];
+		int reader = member->begins;
+		for (int out = 0; out <= member->layer->n_more && member->pass == NO_PASS; out++)
+			reader = merge_readers(reader, member->readers[out]);
+		for (int in = 0; in < member->layer->n_in; in++) {
+			struct member *maker = maker_of(m, member->layer->in[in], &k);
+			if (maker)
+				maker->readers[k] = merge_readers(maker->readers[k], reader);
+		}
+	}
+}
+
+/* Whether an earlier layer of the pass reads the tensor as well. */
+static bool is_read_before(const struct members *m, const struct member *member, const struct npl_tensor *tensor)
+{
+	for (int i = 0; i < member->place; i++)
+		if (m->member[i].begins == member->begins &&
+		    reads(m->member[i].layer, tensor, m->member[i].layer->n_in))
+			return true;
+	return false;
+}
+
+static void count_member(const struct npl_device_info *info, const struct members *m, const struct member *member,
+			 struct npl_least_bytes *least)
+{
+	const struct npl_layer *layer = member->layer;
+	int result;
+	for (int k = 0; k <= layer->n_more; k++)
+		if (member->readers[k] != NO_PASS && member->readers[k] != member->pass)
+			add(info, NPL_CROSS_ACTIVATIONS, kept_bytes(info, &layer->out[k]), &least[member->pass]);
+	for (int k = 0; k < layer->n_in; k++) {
+		const struct npl_tensor *in = layer->in[k];
+		const struct member *maker = in ? maker_of(m, in, &result) : NULL;
+		if (!in || (maker && maker->origin == member->begins) || reads(layer, in, k) ||
+		    is_read_before(m, member, in))
+			continue;
+		const enum npl_crossing crossing = crossing_of(layer, k);
+		add(info, crossing, read_bytes(info, layer, k),
+		    &least[crossing == NPL_CROSS_ACTIVATIONS ? member->begins : member->place]);
+	}
+}
+
+/* The pass that a driver names for layer i. No pass, or none of the group's, does not free a layer of its bytes. */
+static int named_pass(const int *pass, int i, int n)
+{
+	return pass && pass[i] >= 0 && pass[i] < n ? pass[i] : i;
+}
+
+static void fill_members(struct members *m, const struct npl_layer_group *group, const struct npl_layer_group_info *how)
+{
+	for (int i = 0; i < m->n; i++) {
+		const struct npl_layer *layer = group->layer[i];
+		const bool moves = only_moves(layer);
+		m->member[i] = (struct member){
+			.layer = layer,
+			.place = i,
+			.pass = moves ? NO_PASS : named_pass(how->pass, i, m->n),
+			.begins = moves ? NO_PASS : named_pass(how->begins ? how->begins : how->pass, i, m->n)};
+		for (int k = 0; k < NPL_MAX_OUTPUTS; k++)
+			m->member[i].readers[k] = NO_PASS;
+		m->by_result[i] = &m->member[i];
+	}
+	qsort(m->by_result, (size_t)m->n, sizeof *m->by_result, compare_results);
+}
+
+int npl_least_bytes_of_group(const struct npl_device_info *info, const struct npl_layer_group *group,
+			     const struct npl_layer_group_info *how, struct npl_least_bytes *least, struct npl_err *err)
+{
+	struct members m = {.n = group->n};
+	for (int i = 0; i < m.n; i++)
+		least[i] = (struct npl_least_bytes){0};
+	if (!npl_device_kind_is_modelled(info->kind) || m.n < 1)
+		return 0;
+	m.member = calloc((size_t)m.n, sizeof *m.member);
+	m.by_result = calloc((size_t)m.n, sizeof *m.by_result);
+	const bool there = m.member && m.by_result;
+	if (there) {
+		fill_members(&m, group, how);
+		find_origins(&m);
+		find_readers(&m, group);
+	}
+	for (int i = 0; there && i < m.n; i++)
+		if (m.member[i].pass != NO_PASS)
+			count_member(info, &m, &m.member[i], least);
+	free(m.member);
+	free(m.by_result);
+	return there ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
+}
