@@ -29,7 +29,7 @@ static int gather_inputs(struct npl_value_store *store, const struct npl_node *n
 			continue;
 		if (npl_value_store_get(store, node->in[k], format, step->device, row, &layer->in[k], err))
 			return err->code;
-		if (step->written) {
+		if (step->in_integers) {
 			view[k] = *layer->in[k];
 			view[k].owned = false;
 			view[k].quant = step->x_quant;
@@ -112,8 +112,6 @@ static int run_on_device(struct npl_value_store *store, int i, struct npl_layer_
 	npl_note_output(s, step, out, row);
 	for (int k = 0; k <= layer.n_more && !rc; k++)
 		rc = npl_output_made(s, k ? node->out[k] : step->out, &out[k], row, err);
-	if (step->written)
-		out->quant = (struct npl_quant){0}; /* others see integers */
 	if (!rc)
 		store->after = npl_value_store_worked(store, step->device, 1, &i,
 						      (const struct npl_result *[]){&row->result},

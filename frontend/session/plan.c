@@ -11,10 +11,10 @@
 #include "frontend/quantise/quantise.h"
 #include "layer_group.h"
 #include "lrn.h"
+#include "model_layer.h"
 #include "npulab/stage.h"
 #include "split.h"
 #include "stay_float.h"
-#include "written.h"
 
 /* The single node reading value v, if there is just one and v is no output of the graph. */
 static int sole_reader(const struct npl_session *s, int v)
@@ -54,8 +54,6 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 	layer->out = &t[NPL_LAYER_INPUTS];
 	*layer->out = (struct npl_tensor){
 		.dtype = npl_session_dtype(s, format, step->out), .shape = step->y_shape, .quant = step->y_quant};
-	if (format == NPL_FORMAT_F32)
-		layer->out->dtype = graph->value[step->out].dtype;
 	layer->n_more = npl_step_more(s, i, layer->out);
 	for (int k = 0; k < step->n_in; k++) {
 		if (node->in[k] < 0)
@@ -73,9 +71,9 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 	if (!step->canonical)
 		return;
 	t[0].shape = step->x_shape;
-	if (layer->in[1] && npl_written_weight(node, &graph->value[node->in[1]], format)) {
-		t[1].dtype = graph->value[node->in[1]].from_integers->dtype;
-		t[1].quant.zero_point = graph->value[node->in[1]].from_integers->zero[0];
+	if (layer->in[1] && npl_model_weight(node, &graph->value[node->in[1]], format)) {
+		t[1].dtype = graph->value[node->in[1]].model_integers->dtype;
+		t[1].quant.zero_point = graph->value[node->in[1]].model_integers->zero[0];
 	}
 	if (step->op == NPL_OP_GEMM) {
 		t[1].shape = npl_shape_of(2, step->y_shape.dim[1], step->x_shape.dim[1]);
@@ -159,8 +157,8 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 		return npl_refuse(why, n, "a device takes at most %d inputs", NPL_LAYER_INPUTS);
 	if (format != NPL_FORMAT_F32) {
 		if (!holds_numbers(s, node, step, why, n) || !saw_numbers(s, node, step, why, n) ||
-		    !holds_floats(s, node, step, why, n) || npl_written_in_floats(s, node, step, why, n) ||
-		    npl_written_otherwise(s, node, step, why, n))
+		    !holds_floats(s, node, step, why, n) || npl_model_keeps_float(s, node, step, why, n) ||
+		    npl_model_differs(s, node, step, why, n))
 			return false;
 		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical && !is_product(s, node, step)) {
 			const struct npl_value *w = node->in[1] >= 0 ? &s->graph->value[node->in[1]] : NULL;
@@ -324,10 +322,10 @@ static bool plan_on_device(struct npl_session *s, int i, const int *place, char 
 	if (format != NPL_FORMAT_F32 && node->n_in && node->in[0] >= 0)
 		step->x_quant = npl_session_quant(s, format, node->in[0]);
 	step->y_quant = npl_session_quant(s, format, step->out);
-	if (npl_split_is(s, i, step) && !npl_written_in_floats(s, node, step, why, n))
+	if (npl_split_is(s, i, step) && !npl_model_keeps_float(s, node, step, why, n))
 		return !npl_stays_float(s, node, step, why, n) && npl_split_plan(s, i, step, why, n, err);
-	if (!step->plain && npl_written_is(s, i, step))
-		return npl_written_plan(s, i, step, why, n, err);
+	if (!step->plain && npl_model_layer_is(s, i, step))
+		return npl_model_layer_plan(s, i, step, why, n, err);
 	if (npl_lrn_is_split(s, i, step))
 		return npl_lrn_plan(s, i, step, why, n);
 	return ask_fused(s, i, step, place) || ask(s, i, step, why, n);
@@ -339,7 +337,7 @@ static bool plan_as_it_is(struct npl_session *s, int i, const int *place, const 
 	struct npl_step *step = &s->step[i];
 	const struct npl_device_info *info = npl_device_get_info(s->device[step->device]);
 	char why[200];
-	if (info->format == NPL_FORMAT_F32 ? !npl_written_is(s, i, step) : !info->floats)
+	if (info->format == NPL_FORMAT_F32 ? !npl_model_layer_is(s, i, step) : !info->floats)
 		return false;
 	*step = first_step(s, i, place, true);
 	s->range_of[step->out] = step->out;
@@ -351,6 +349,18 @@ static bool plan_as_it_is(struct npl_session *s, int i, const int *place, const 
 	return step->note != NULL;
 }
 
+/* A device takes the node in the model's own integers: its results stand for what the step makes, and an operand of which nobody has said
+ * otherwise for what a product reads. */
+static void settle(struct npl_session *s, const struct npl_node *node, const struct npl_step *step)
+{
+	struct npl_model_quant *value = s->model.value;
+	if (step->canonical && !(value[node->in[0]].quant.scale > 0))
+		value[node->in[0]].quant = step->x_quant;
+	for (int k = 0; k < node->n_out; k++)
+		if (node->out[k] >= 0)
+			value[node->out[k]].quant = step->y_quant;
+}
+
 static int plan_node(struct npl_session *s, int i, const int *place, struct npl_err *err)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -358,9 +368,9 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	if (step->role == NPL_FUSED)
 		return 0;
 	*step = first_step(s, i, place, false);
-	if (keeps_range(node) && !(s->own[step->out].quant.scale > 0))
+	if (keeps_range(node) && s->model.value[step->out].integers < 0)
 		s->range_of[step->out] = s->range_of[node->in[0]];
-	if (npl_written_alias(s, i)) {
+	if (npl_model_quant_node(&s->model, s->graph, i)) {
 		step->role = NPL_VIEW;
 		step->note = "the model's own quantisation";
 		return 0;
@@ -380,8 +390,11 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 		    (!failed.code && plan_as_it_is(s, i, place, why, &failed));
 	if (failed.code)
 		return npl_fail(err, failed.code, "node '%s': %s", node->name, failed.msg);
+	if (runs && step->in_integers)
+		settle(s, node, step);
 	if (runs)
-		return step->canonical && !step->written && !s->timing_only ? npl_step_weights(s, node, step, err) : 0;
+		return step->canonical && !step->in_integers && !s->timing_only ? npl_step_weights(s, node, step, err)
+										: 0;
 	step->device = NPL_ON_HOST;
 	step->canonical = step->factor = step->plain = false;
 	step->x_quant = step->y_quant = (struct npl_quant){0};
@@ -412,6 +425,21 @@ static int check_options(const struct npl_graph *graph, const struct npl_session
 			return npl_fail(err, NPL_EUSAGE, "%s needs the values' ranges to quantise with",
 					npl_device_instance(options->device[d]));
 	return 0;
+}
+
+/* The pass over the model's own quantisation, for the nodes that are on devices of 8-bit integers. */
+static int find_model_quants(struct npl_session *s, const int *place, struct npl_err *err)
+{
+	bool *takes_int8 = calloc((size_t)s->graph->n_nodes + 1, sizeof *takes_int8);
+	if (!takes_int8)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d nodes", s->graph->n_nodes);
+	for (int i = 0; i < s->graph->n_nodes; i++) {
+		const struct npl_step step = {.device = place ? place[i] : 0};
+		takes_int8[i] = npl_step_format(s, &step) == NPL_FORMAT_INT8;
+	}
+	int rc = npl_model_quants_find(s->graph, takes_int8, &s->model, err);
+	free(takes_int8);
+	return rc;
 }
 
 static int open_host(struct npl_session *s, struct npl_device *host, struct npl_err *err)
@@ -453,7 +481,7 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	if (!rc)
 		rc = npl_ranges_open(s, options->ranges, options->ranges_int8, err);
 	if (!rc)
-		rc = npl_written_open(s, options->place, err);
+		rc = find_model_quants(s, options->place, err);
 	if (!rc)
 		rc = npl_masks_find(s, err);
 	if (!rc)
@@ -513,8 +541,7 @@ void npl_session_close(struct npl_session *s)
 	free(s->matters);
 	free(s->reader);
 	free(s->sharing);
-	free(s->written);
-	free(s->own);
+	npl_model_quants_free(&s->model);
 	npl_arena_free(&s->arena);
 	free(s);
 }

@@ -2,7 +2,7 @@
  *
  * The number format of a step's device, and the form in which it takes and leaves values. */
 #include "frontend/quantise/quantise.h"
-#include "written.h"
+#include "model_layer.h"
 
 enum npl_format npl_step_format(const struct npl_session *s, const struct npl_step *step)
 {
@@ -13,5 +13,5 @@ enum npl_format npl_step_format(const struct npl_session *s, const struct npl_st
 
 enum npl_format npl_step_form(const struct npl_session *s, const struct npl_step *step)
 {
-	return step->written ? NPL_FORMAT_F32 : npl_step_format(s, step);
+	return step->in_integers ? NPL_FORMAT_F32 : npl_step_format(s, step);
 }

@@ -9,7 +9,7 @@ static void describe_weights(const struct npl_session *s, const struct npl_node 
 			     struct npl_step_tensors *t, struct npl_layer *layer)
 {
 	enum npl_format format = npl_step_format(s, step);
-	if (step->written)
+	if (step->in_integers)
 		return;
 	t->weight = (struct npl_tensor){.dtype = npl_format_weight_dtype(format),
 					.shape = s->graph->value[node->in[1]].shape,
@@ -47,8 +47,6 @@ void npl_step_layer(const struct npl_session *s, int i, struct npl_step_tensors 
 				     .dtype = npl_session_dtype(s, format, step->out),
 				     .shape = step->y_shape,
 				     .quant = step->y_quant};
-	if (format == NPL_FORMAT_F32)
-		t->out.dtype = value->dtype;
 	*layer = (struct npl_layer){.name = node->name,
 				    .op = step->op,
 				    .attrs = &step->attrs,
@@ -59,7 +57,7 @@ void npl_step_layer(const struct npl_session *s, int i, struct npl_step_tensors 
 				    .timing_only = s->timing_only};
 	if (!step->canonical)
 		return;
-	bool has_bias = step->written ? step->bias.shape.rank > 0 : node->n_in > 2 && node->in[2] >= 0;
+	bool has_bias = step->in_integers ? step->bias.shape.rank > 0 : node->n_in > 2 && node->in[2] >= 0;
 	layer->in[1] = &step->weight;
 	layer->in[2] = has_bias ? &step->bias : NULL;
 	if (s->timing_only)
