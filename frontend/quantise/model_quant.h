@@ -28,10 +28,10 @@ struct npl_model_quants {
 	bool quantises; /* the model has a QuantizeLinear that a device of integers sees: it says what is to be integers */
 };
 
-/* The pass. takes_int8: per node, whether it is on a device of 8-bit integers; elsewhere a QuantizeLinear is an operator like any other.
- * Errors: NPL_ENOMEM, and those of reading a constant. The result is to be freed in any case. */
-int npl_model_quants_find(struct npl_graph *graph, const bool *takes_int8, struct npl_model_quants *model,
-			  struct npl_err *err);
+/* The pass. place: as in npl_session_options; takes_int8: per device, whether it computes with 8-bit integers. Elsewhere a QuantizeLinear is
+ * an operator like any other. Errors: NPL_ENOMEM, and those of reading a constant. The result is to be freed in any case. */
+int npl_model_quants_find(struct npl_graph *graph, const int *place, const bool *takes_int8,
+			  struct npl_model_quants *model, struct npl_err *err);
 void npl_model_quants_free(struct npl_model_quants *model);
 
 /* Asked of node i when those before it are settled. A DequantizeLinear whose integers were made to stand for other numbers than it reads
@@ -50,6 +50,28 @@ bool npl_model_quant_is_wanted(const struct npl_model_quants *model, const struc
 bool npl_only_renames(const struct npl_graph *graph, const struct npl_node *node);
 /* The value that v is in another shape, or v. */
 int npl_root_of(const struct npl_graph *graph, int v);
+
+/* A quantised operator whose scales and zero points are read. ONNX lets them be computed; what is read here is constant. Functions that
+ * return false or NULL have put the reason in why, or an error in err. */
+struct npl_operands {
+	struct npl_graph *graph;
+	const struct npl_node *node;
+	char *why;
+	size_t n; /* bytes of why */
+	struct npl_err *err;
+};
+
+/* Input k; NULL: the node has none. A negative k stands for an input that the operator does not have. */
+struct npl_value *npl_operand(const struct npl_operands *operands, int k);
+/* The bytes of input k, which is there. */
+const void *npl_operand_constant(const struct npl_operands *operands, int k, const char *what);
+/* A zero point, the same for all parts; of an input that is absent 0. */
+bool npl_operand_zero(const struct npl_operands *operands, int k, const char *what, int32_t *zero);
+/* A scale above 0; of an input that is absent 1. Several scales go to *each, if that is not NULL: borrowed of the graph. */
+bool npl_operand_scale(const struct npl_operands *operands, int k, const char *what, float *scale, const float **each);
+
+/* Whether the rule on integers takes this scale. */
+bool npl_is_scale(float scale);
 
 static inline bool npl_is_byte(enum npl_dtype dtype)
 {

@@ -197,7 +197,7 @@ static void read_by(const struct npl_session *s, int i, struct readers *readers)
 			continue;
 		of->n++;
 		if (step->role == NPL_RAN && k < data)
-			of->forms[npl_step_form(s, step)] = true;
+			of->forms[npl_step_format(s, step)] = true;
 		else if (is_view(s, i) && k == 0 && node->out[0] >= 0)
 			read_through(s, i, readers);
 	}
@@ -265,7 +265,7 @@ static void find_results(struct npl_layer_group_builder *d, int l, const struct 
 	const struct npl_session *s = d->s;
 	const enum npl_format format = npl_device_get_info(s->device[d->c.device])->format;
 	const int i = d->c.node[l], *more = s->graph->node[i].out;
-	const enum npl_format form = npl_step_form(s, &s->step[i]);
+	const enum npl_format form = npl_step_format(s, &s->step[i]);
 	for (int k = 0; k <= d->c.layer[l].n_more; k++) {
 		const int v = k ? more[k] : d->c.value[l];
 		if (v < 0 || !readers[v].n)

@@ -18,7 +18,9 @@ static struct npl_tensor *given(struct npl_layer_group_builder *d, int i, int v,
 				const struct npl_shape *shape, struct npl_err *err)
 {
 	struct npl_session *s = d->s;
-	const bool own = form == NPL_FORMAT_F32; /* as the graph has it: float32 or the model's own integers */
+	struct npl_value *value = &s->graph->value[v];
+	if (value->dtype != NPL_F32)
+		form = NPL_FORMAT_F32; /* as the graph has it */
 	struct npl_quant quant = s->step[i].in_integers ? s->step[i].x_quant : npl_session_quant(s, form, v);
 	for (int p = d->last_port[v] - 1; p >= 0; p = d->port_before[p] - 1)
 		if (d->c.in[p].form == form && npl_quant_same(&d->c.in[p].tensor->quant, &quant) &&
@@ -29,12 +31,9 @@ static struct npl_tensor *given(struct npl_layer_group_builder *d, int i, int v,
 		npl_layer_group_no_room(err);
 		return NULL;
 	}
-	*tensor = (struct npl_tensor){.name = s->graph->value[v].name,
-				      .dtype = npl_session_dtype(s, form, v),
-				      .shape = *shape,
-				      .quant = quant};
-	struct npl_value *value = &s->graph->value[v];
-	if (own && value->constant && !s->timing_only) {
+	*tensor = (struct npl_tensor){
+		.name = value->name, .dtype = npl_session_dtype(s, form, v), .shape = *shape, .quant = quant};
+	if (form == NPL_FORMAT_F32 && value->constant && !s->timing_only) {
 		const void *data = npl_value_data(s->graph, value, err);
 		if (!data && npl_tensor_count(tensor) > 0)
 			return NULL;
@@ -144,7 +143,7 @@ static bool leaves_integers(const struct npl_session *s, int i, int v)
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
 	const bool layer = step->role == NPL_RAN && step->device != NPL_ON_HOST &&
-			   npl_step_form(s, step) == NPL_FORMAT_INT8 &&
+			   npl_step_format(s, step) == NPL_FORMAT_INT8 &&
 			   (s->model.value[v].integers >= 0 || !npl_layer_group_converts(s, step->device));
 	const int n = layer ? npl_layer_group_data_inputs(step) : s->model.node[i] == NPL_QUANTISES;
 	for (int k = 0; k < n; k++)
@@ -203,7 +202,7 @@ static struct npl_tensor *as_read(struct npl_layer_group_builder *d, int i, int 
 				  struct npl_err *err)
 {
 	const struct npl_step *step = &d->s->step[i];
-	const enum npl_format form = npl_step_form(d->s, step);
+	const enum npl_format form = npl_step_format(d->s, step);
 	if (d->made[v]) {
 		if (step->in_integers) /* a QuantizeLinear among the layer group's layers makes them without their scale */
 			d->made[v]->quant = step->x_quant;

@@ -8,29 +8,29 @@
 
 #include "core/base/refuse.h"
 #include "core/ops/integer_inputs.h"
-#include "frontend/quantise/operands.h"
 
 static const struct npl_device_info *info_of(const struct npl_session *s, const struct npl_step *step)
 {
 	return npl_device_get_info(s->device[step->device]);
 }
 
-/* Operators whose results are some of their inputs' elements. Devices that compute in float32 run them as they are. */
-static bool picks(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step)
+static bool has_integers(const struct npl_session *s, const struct npl_step *step)
 {
-	bool op = node->op == NPL_OP_MAXPOOL || node->op == NPL_OP_CONCAT || node->op == NPL_OP_SLICE ||
-		  node->op == NPL_OP_TRANSPOSE;
-	if (!op || npl_step_format(s, step) == NPL_FORMAT_F32 || node->n_out > 1)
-		return false;
-	return npl_is_byte(s->graph->value[node->in[0]].dtype);
+	return step->device != NPL_ON_HOST && info_of(s, step)->integers;
 }
 
-bool npl_model_layer_is(const struct npl_session *s, int i, const struct npl_step *step)
+bool npl_model_product_is(const struct npl_session *s, int i, const struct npl_step *step)
+{
+	return has_integers(s, step) && npl_integer_inputs_of(s->graph->node[i].op);
+}
+
+bool npl_model_picks(const struct npl_session *s, int i, const struct npl_step *step)
 {
 	const struct npl_node *node = &s->graph->node[i];
-	if (step->device == NPL_ON_HOST || !info_of(s, step)->integers)
-		return false;
-	return npl_integer_inputs_of(node->op) || picks(s, node, step);
+	const bool picks = node->op == NPL_OP_MAXPOOL || node->op == NPL_OP_CONCAT || node->op == NPL_OP_SLICE ||
+			   node->op == NPL_OP_TRANSPOSE;
+	return picks && has_integers(s, step) && npl_step_format(s, step) != NPL_FORMAT_F32 && node->n_out <= 1 &&
+	       npl_is_byte(s->graph->value[node->in[0]].dtype);
 }
 
 /* What planning a product shares. */
@@ -150,19 +150,16 @@ static bool set_weights(const struct product *p, struct npl_step *step)
 /* The first product of the step, as the device will see it. */
 static bool ask(const struct product *p, const struct npl_step *step)
 {
-	const struct npl_value *x = input(p, p->at->a), *y = &p->s->graph->value[p->operands.node->out[0]];
-	struct npl_tensor in = {.name = x->name, .dtype = x->dtype, .shape = step->x_shape, .quant = step->x_quant},
-			  out = {.name = y->name, .dtype = y->dtype, .shape = step->y_shape, .quant = step->y_quant},
-			  w = step->weight;
+	const struct npl_value *x = input(p, p->at->a);
+	struct npl_tensor in = {.name = x->name, .dtype = x->dtype, .shape = step->x_shape, .quant = step->x_quant};
+	struct npl_tensor w = step->weight;
+	struct npl_step_tensors t;
+	struct npl_layer layer;
+	npl_step_layer(p->s, (int)(p->operands.node - p->s->graph->node), &t, &layer);
 	if (step->repeat > 1)
 		w.shape.dim[0] /= step->repeat;
-	const struct npl_layer layer = {.name = p->operands.node->name,
-					.op = step->op,
-					.attrs = &step->attrs,
-					.n_in = 3,
-					.in = {&in, &w, input(p, p->at->bias) ? &step->bias : NULL},
-					.out = &out,
-					.macs = p->operands.node->macs};
+	layer.in[0] = &in;
+	layer.in[1] = &w;
 	return npl_device_supports(p->s->device[step->device], &layer, p->operands.why, p->operands.n);
 }
 
@@ -179,32 +176,13 @@ static bool plan_product(const struct product *p, struct npl_step *step)
 	return ask(p, step);
 }
 
-static bool plan_pick(const struct npl_session *s, const struct npl_node *node, struct npl_step *step, char *why,
-		      size_t n)
-{
-	struct npl_tensor t[NPL_LAYER_INPUTS], out;
-	struct npl_layer layer = {
-		.name = node->name, .op = node->op, .attrs = &step->attrs, .n_in = step->n_in, .out = &out};
-	if (step->n_in > NPL_LAYER_INPUTS)
-		return npl_refuse(why, n, "it has too many inputs");
-	step->y_quant = step->x_quant;
-	for (int k = 0; k < step->n_in; k++) {
-		const struct npl_value *value = &s->graph->value[node->in[k]];
-		t[k] = (struct npl_tensor){
-			.name = value->name, .dtype = value->dtype, .shape = value->shape, .quant = step->x_quant};
-		layer.in[k] = &t[k];
-	}
-	out = (struct npl_tensor){
-		.dtype = s->graph->value[step->out].dtype, .shape = step->y_shape, .quant = step->y_quant};
-	return npl_device_supports(s->device[step->device], &layer, why, n);
-}
-
-bool npl_model_layer_plan(struct npl_session *s, int i, struct npl_step *step, char *why, size_t n, struct npl_err *err)
+bool npl_model_product_plan(struct npl_session *s, int i, struct npl_step *step, char *why, size_t n,
+			    struct npl_err *err)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	const struct product p = {s, npl_integer_inputs_of(node->op), {s->graph, node, why, n, err}};
 	step->in_integers = true;
-	if (p.at ? plan_product(&p, step) : plan_pick(s, node, step, why, n))
+	if (plan_product(&p, step))
 		return true;
 	npl_tensor_free(&step->weight);
 	step->weight = step->bias = (struct npl_tensor){0};
@@ -213,12 +191,12 @@ bool npl_model_layer_plan(struct npl_session *s, int i, struct npl_step *step, c
 	return false;
 }
 
-bool npl_model_keeps_float(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
-			   char *why, size_t n)
+/* Whether a device that has floats too leaves the step to these, because the model has its result, an operand or weights in float32. */
+static bool keeps_float(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
+			char *why, size_t n)
 {
 	const bool product = npl_op_defs[node->op].flags & NPL_OP_IS_GEMM;
-	if (!s->model.quantises || !info_of(s, step)->floats || npl_step_format(s, step) != NPL_FORMAT_INT8 ||
-	    s->graph->value[step->out].dtype != NPL_F32)
+	if (!info_of(s, step)->floats || s->graph->value[step->out].dtype != NPL_F32)
 		return false;
 	if (!npl_model_quant_is_wanted(&s->model, s->graph, node, step->out))
 		return !npl_refuse(why, n, "the model has its result in float32");
@@ -233,20 +211,18 @@ bool npl_model_keeps_float(const struct npl_session *s, const struct npl_node *n
 	return false;
 }
 
-static bool is_transposed(const struct npl_node *node)
-{
-	return node->op == NPL_OP_CONV || (node->op == NPL_OP_GEMM && node->attrs.trans_b);
-}
-
-bool npl_model_differs(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step, char *why,
+bool npl_model_refuses(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step, char *why,
 		       size_t n)
 {
-	const enum npl_format format = npl_step_format(s, step);
-	for (int k = 0; k < step->n_in && s->model.quantises && format == NPL_FORMAT_INT8; k++) {
+	if (!s->model.quantises || npl_step_format(s, step) != NPL_FORMAT_INT8)
+		return false;
+	if (keeps_float(s, node, step, why, n))
+		return true;
+	for (int k = 0; k < step->n_in; k++) {
 		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
 		if (!value || !value->constant || !value->model_integers || (step->canonical && k == 2))
 			continue; /* a bias is rounded to the scale of the sums, as finely as the rule has it */
-		if (step->canonical && k == 1 ? npl_model_weight(node, value, format)
+		if (step->canonical && k == 1 ? npl_model_weight(node, value, NPL_FORMAT_INT8)
 					      : s->model.value[node->in[k]].quant.scale > 0)
 			continue;
 		snprintf(why, n,
@@ -257,6 +233,11 @@ bool npl_model_differs(const struct npl_session *s, const struct npl_node *node,
 		return true;
 	}
 	return false;
+}
+
+static bool is_transposed(const struct npl_node *node)
+{
+	return node->op == NPL_OP_CONV || (node->op == NPL_OP_GEMM && node->attrs.trans_b);
 }
 
 bool npl_model_weight(const struct npl_node *node, const struct npl_value *value, enum npl_format format)

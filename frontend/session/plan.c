@@ -64,7 +64,8 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 			t[k].dtype = k == 1 && step->canonical   ? npl_format_weight_dtype(format)
 				     : k == 2 && step->canonical ? NPL_I32
 								 : npl_session_dtype(s, format, node->in[k]);
-			t[k].quant = k == 0 ? step->x_quant : npl_session_quant(s, format, node->in[k]);
+			t[k].quant = k == 0 || step->in_integers ? step->x_quant
+								 : npl_session_quant(s, format, node->in[k]);
 		}
 		layer->in[k] = &t[k];
 	}
@@ -157,8 +158,7 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 		return npl_refuse(why, n, "a device takes at most %d inputs", NPL_LAYER_INPUTS);
 	if (format != NPL_FORMAT_F32) {
 		if (!holds_numbers(s, node, step, why, n) || !saw_numbers(s, node, step, why, n) ||
-		    !holds_floats(s, node, step, why, n) || npl_model_keeps_float(s, node, step, why, n) ||
-		    npl_model_differs(s, node, step, why, n))
+		    !holds_floats(s, node, step, why, n) || npl_model_refuses(s, node, step, why, n))
 			return false;
 		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical && !is_product(s, node, step)) {
 			const struct npl_value *w = node->in[1] >= 0 ? &s->graph->value[node->in[1]] : NULL;
@@ -312,6 +312,18 @@ static void join_concats(struct npl_session *s, const int *place)
 	}
 }
 
+/* An operator that only picks from the model's own integers. */
+static bool plan_pick(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n)
+{
+	struct npl_layer layer;
+	if (step->n_in > NPL_LAYER_INPUTS)
+		return npl_refuse(why, n, "it has too many inputs");
+	step->in_integers = true;
+	step->y_quant = step->x_quant;
+	describe_layer(s, i, step, s->scratch, &layer);
+	return step->in_integers = npl_device_supports(s->device[step->device], &layer, why, n);
+}
+
 /* Fills the node's step for its device. False, with the reason: it does not run it so; or an error in err->code. */
 static bool plan_on_device(struct npl_session *s, int i, const int *place, char *why, size_t n, struct npl_err *err)
 {
@@ -322,10 +334,12 @@ static bool plan_on_device(struct npl_session *s, int i, const int *place, char 
 	if (format != NPL_FORMAT_F32 && node->n_in && node->in[0] >= 0)
 		step->x_quant = npl_session_quant(s, format, node->in[0]);
 	step->y_quant = npl_session_quant(s, format, step->out);
-	if (npl_split_is(s, i, step) && !npl_model_keeps_float(s, node, step, why, n))
+	if (npl_split_is(s, i, step) && !npl_model_refuses(s, node, step, why, n))
 		return !npl_stays_float(s, node, step, why, n) && npl_split_plan(s, i, step, why, n, err);
-	if (!step->plain && npl_model_layer_is(s, i, step))
-		return npl_model_layer_plan(s, i, step, why, n, err);
+	if (!step->plain && npl_model_product_is(s, i, step))
+		return npl_model_product_plan(s, i, step, why, n, err);
+	if (npl_model_picks(s, i, step))
+		return plan_pick(s, i, step, why, n);
 	if (npl_lrn_is_split(s, i, step))
 		return npl_lrn_plan(s, i, step, why, n);
 	return ask_fused(s, i, step, place) || ask(s, i, step, why, n);
@@ -337,7 +351,7 @@ static bool plan_as_it_is(struct npl_session *s, int i, const int *place, const 
 	struct npl_step *step = &s->step[i];
 	const struct npl_device_info *info = npl_device_get_info(s->device[step->device]);
 	char why[200];
-	if (info->format == NPL_FORMAT_F32 ? !npl_model_layer_is(s, i, step) : !info->floats)
+	if (info->format == NPL_FORMAT_F32 ? !npl_model_product_is(s, i, step) : !info->floats)
 		return false;
 	*step = first_step(s, i, place, true);
 	s->range_of[step->out] = step->out;
@@ -427,21 +441,6 @@ static int check_options(const struct npl_graph *graph, const struct npl_session
 	return 0;
 }
 
-/* The pass over the model's own quantisation, for the nodes that are on devices of 8-bit integers. */
-static int find_model_quants(struct npl_session *s, const int *place, struct npl_err *err)
-{
-	bool *takes_int8 = calloc((size_t)s->graph->n_nodes + 1, sizeof *takes_int8);
-	if (!takes_int8)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for %d nodes", s->graph->n_nodes);
-	for (int i = 0; i < s->graph->n_nodes; i++) {
-		const struct npl_step step = {.device = place ? place[i] : 0};
-		takes_int8[i] = npl_step_format(s, &step) == NPL_FORMAT_INT8;
-	}
-	int rc = npl_model_quants_find(s->graph, takes_int8, &s->model, err);
-	free(takes_int8);
-	return rc;
-}
-
 static int open_host(struct npl_session *s, struct npl_device *host, struct npl_err *err)
 {
 	if (!host && npl_device_open("host", NULL, &s->own_host, err))
@@ -459,6 +458,7 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	struct npl_session *s = calloc(1, sizeof *s);
 	if (!s)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	bool takes_int8[NPL_SESSION_DEVICES];
 	int rc = 0;
 	s->graph = graph;
 	s->n_devices = options->n_devices;
@@ -474,14 +474,16 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	s->scratch = npl_arena_array(&s->arena, NPL_MOST_TENSORS, sizeof *s->scratch);
 	if (!s->device || !s->step || !s->scratch)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory for %d nodes", graph->n_nodes);
-	for (int d = 0; d < s->n_devices && !rc; d++)
+	for (int d = 0; d < s->n_devices && !rc; d++) {
 		s->device[d] = options->device[d];
+		takes_int8[d] = npl_device_get_info(s->device[d])->format == NPL_FORMAT_INT8;
+	}
 	if (!rc)
 		rc = find_readers(s, err);
 	if (!rc)
 		rc = npl_ranges_open(s, options->ranges, options->ranges_int8, err);
 	if (!rc)
-		rc = find_model_quants(s, options->place, err);
+		rc = npl_model_quants_find(graph, options->place, takes_int8, &s->model, err);
 	if (!rc)
 		rc = npl_masks_find(s, err);
 	if (!rc)

@@ -63,9 +63,12 @@ struct npl_session {
 /* What the note of a step begins with that a device of integers does in its floats. */
 #define NPL_IN_FLOATS "in float32: "
 
-enum npl_format npl_step_format(const struct npl_session *s, const struct npl_step *step);
-/* The form (value_store.h) of the values that the step reads and makes: its device's format, or the values as the graph has them. */
-enum npl_format npl_step_form(const struct npl_session *s, const struct npl_step *step);
+/* The number format in which a step reads and makes float values. */
+static inline enum npl_format npl_step_format(const struct npl_session *s, const struct npl_step *step)
+{
+	const bool as_it_is = step->device == NPL_ON_HOST || step->plain;
+	return as_it_is ? NPL_FORMAT_F32 : npl_device_get_info(s->device[step->device])->format;
+}
 
 /* ranges.c: quantisation of what has this range, as the session's options say. */
 struct npl_quant npl_session_quant_of_range(const struct npl_session *s, enum npl_format format,

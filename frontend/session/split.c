@@ -118,7 +118,7 @@ int npl_split_run(struct npl_value_store *store, int i, struct npl_layer_run *ro
 	struct npl_session *s = store->session;
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
-	enum npl_format form = npl_step_form(s, step);
+	enum npl_format form = npl_step_format(s, step);
 	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
 	const struct npl_tensor *given;
 	store->after = NPL_AT_START;

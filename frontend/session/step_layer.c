@@ -42,7 +42,7 @@ void npl_step_layer(const struct npl_session *s, int i, struct npl_step_tensors 
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
 	const struct npl_value *value = &s->graph->value[step->out];
-	enum npl_format format = npl_step_form(s, step);
+	enum npl_format format = npl_step_format(s, step);
 	t->out = (struct npl_tensor){.name = value->name,
 				     .dtype = npl_session_dtype(s, format, step->out),
 				     .shape = step->y_shape,

@@ -31,20 +31,23 @@ static int holder_of(const struct npl_value_store *store, int v, enum npl_format
 	return format == NPL_FORMAT_INT8 && integers >= 0 ? store->root[integers] : v;
 }
 
-/* Where root v is kept in a format. */
+/* Where root v is kept in a format. Other values than floats are kept as the graph has them, whatever their readers' format. */
 static struct npl_form *form_of(struct npl_value_store *store, int v, enum npl_format format)
 {
 	const int holder = holder_of(store, v, format);
-	return &store->form[holder][holder == v ? format : NPL_FORMAT_F32];
+	const bool is_float = store->session->graph->value[holder].dtype == NPL_F32;
+	return &store->form[holder][is_float ? format : NPL_FORMAT_F32];
 }
 
-/* Counts reads of root v, which are reads of its integers too. */
+/* Counts n reads of root v more, which are reads of its integers too. What it holds is freed after the last. */
 static void count_reads(struct npl_value_store *store, int v, int n)
 {
 	const int integers = holder_of(store, v, NPL_FORMAT_INT8);
-	store->left[v] += n;
 	if (integers != v)
-		store->left[integers] += n;
+		count_reads(store, integers, n);
+	store->left[v] += n;
+	for (int f = 0; f < NPL_FORMATS && n < 0 && store->left[v] <= 0; f++)
+		drop_form(&store->form[v][f]);
 }
 
 /* The host's memory, which is number 0, and those of the devices. */
@@ -357,19 +360,7 @@ int npl_value_store_view_node(struct npl_value_store *store, const struct npl_no
 	return make_form(store, root, NPL_FORMAT_INT8, row, err);
 }
 
-/* Frees what root v holds after its last reader. */
-static void read_once(struct npl_value_store *store, int root)
-{
-	if (--store->left[root] > 0)
-		return;
-	for (int f = 0; f < NPL_FORMATS; f++)
-		drop_form(&store->form[root][f]);
-}
-
 void npl_value_store_done(struct npl_value_store *store, int v)
 {
-	const int root = store->root[v], integers = holder_of(store, root, NPL_FORMAT_INT8);
-	if (integers != root)
-		read_once(store, integers);
-	read_once(store, root);
+	count_reads(store, store->root[v], -1);
 }
