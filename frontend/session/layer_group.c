@@ -88,8 +88,9 @@ static bool goes_on(const struct npl_session *s, int first, int i)
 	const bool mixes = npl_layer_group_converts(s, s->step[first].device);
 	if (!mixes && step->role == NPL_RAN && step->plain != s->step[first].plain)
 		return false;
-	if (s->model.node[i] && (mixes ? step->device != s->step[first].device : s->step[first].plain))
-		return false; /* it changes the form */
+	const bool in_int8 = npl_step_format(s, &s->step[first]) == NPL_FORMAT_INT8;
+	if (s->model.node[i] && (mixes ? step->device != s->step[first].device : !in_int8))
+		return false; /* its floats and its integers are one value only where both are kept in 8 bits */
 	if (mixes && breaks_bytes(s, first, i))
 		return false;
 	for (int k = 0; k < (step->role == NPL_VIEW ? 1 : npl_layer_group_data_inputs(step)); k++) {

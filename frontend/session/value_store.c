@@ -207,14 +207,17 @@ static int bring_to_host(struct npl_value_store *store, int v, struct npl_form *
 	return npl_fail(err, NPL_EINTERNAL, "value '%s' is in no memory", form->tensor.name);
 }
 
-/* A tensor for a form: with data, or only its description in timing_only. Values as the graph has them, the model's integers too, carry no
- * scale with them: their readers know it. */
+/* A tensor for a form: with data, or only its description in timing_only. It is kept in the shape of the form's value, which is another than
+ * that of a float value whose integers it is. Values as the graph has them, the model's integers too, carry no scale with them: their
+ * readers know it. */
 static void adopt(struct npl_value_store *store, struct npl_form *form, struct npl_tensor *tensor, unsigned where,
 		  int made)
 {
 	drop_form(form);
+	const ptrdiff_t at = form - &store->form[0][0];
 	*form = (struct npl_form){.made = true, .tensor = *tensor, .where = where};
-	if ((form - &store->form[0][0]) % NPL_FORMATS == NPL_FORMAT_F32)
+	form->tensor.shape = store->session->graph->value[at / NPL_FORMATS].shape;
+	if (at % NPL_FORMATS == NPL_FORMAT_F32)
 		form->tensor.quant = (struct npl_quant){0};
 	set_ready(store, form, made);
 }
