@@ -114,9 +114,9 @@ static bool read_quant(struct npl_graph *graph, const struct npl_node *node, str
 }
 
 /* The first node that says what a float value is as integers decides. A QuantizeLinear that says the same again makes the same integers. */
-static void note_quant(struct npl_model_quants *model, const struct npl_graph *graph, int i,
-		       const struct npl_quant *quant)
+static void note_quant(struct npl_model_quants *model, int i, const struct npl_quant *quant)
 {
+	const struct npl_graph *graph = model->graph;
 	int real, integers;
 	two_sides(graph, &graph->node[i], &real, &integers);
 	const bool quantises = graph->node[i].op == NPL_OP_QUANTIZELINEAR;
@@ -131,8 +131,9 @@ static void note_quant(struct npl_model_quants *model, const struct npl_graph *g
 }
 
 /* Which float values are read as floats too. */
-static void find_float_readers(struct npl_model_quants *model, const struct npl_graph *graph)
+static void find_float_readers(struct npl_model_quants *model)
 {
+	const struct npl_graph *graph = model->graph;
 	for (int o = 0; o < graph->n_outputs; o++)
 		model->value[npl_root_of(graph, graph->output[o])].only_integers = false;
 	for (int i = 0; i < graph->n_nodes; i++) {
@@ -144,11 +145,11 @@ static void find_float_readers(struct npl_model_quants *model, const struct npl_
 }
 
 /* Constants that the model has as 8-bit integers around one zero point by one scale. */
-static void note_constants(struct npl_model_quants *model, const struct npl_graph *graph)
+static void note_constants(struct npl_model_quants *model)
 {
-	for (int v = 0; v < graph->n_values; v++) {
-		const struct npl_model_integers *from = graph->value[v].model_integers;
-		if (from && graph->value[v].constant && model->value[v].integers < 0 && from->parts == 1 &&
+	for (int v = 0; v < model->graph->n_values; v++) {
+		const struct npl_model_integers *from = model->graph->value[v].model_integers;
+		if (from && model->graph->value[v].constant && model->value[v].integers < 0 && from->parts == 1 &&
 		    npl_is_byte(from->dtype) && npl_is_scale(from->scale[0]))
 			model->value[v] = (struct npl_model_quant){
 				{from->scale[0], from->zero[0], NULL}, from->dtype, -1, false};
@@ -159,6 +160,7 @@ int npl_model_quants_find(struct npl_graph *graph, const int *place, const bool 
 			  struct npl_model_quants *model, struct npl_err *err)
 {
 	*model = (struct npl_model_quants){
+		.graph = graph,
 		.value = calloc((size_t)graph->n_values + 1, sizeof *model->value),
 		.node = calloc((size_t)graph->n_nodes + 1, sizeof *model->node),
 	};
@@ -175,10 +177,10 @@ int npl_model_quants_find(struct npl_graph *graph, const int *place, const bool 
 		if (failed.code)
 			return npl_fail(err, failed.code, "node '%s': %s", graph->node[i].name, failed.msg);
 		if (known)
-			note_quant(model, graph, i, &quant);
+			note_quant(model, i, &quant);
 	}
-	find_float_readers(model, graph);
-	note_constants(model, graph);
+	find_float_readers(model);
+	note_constants(model);
 	return 0;
 }
 
@@ -193,12 +195,12 @@ struct npl_quant npl_model_quant_of(const struct npl_model_quants *model, int v)
 	return model->value[v].quant.scale > 0 ? model->value[v].quant : (struct npl_quant){.scale = 1};
 }
 
-enum npl_quant_node npl_model_quant_node(struct npl_model_quants *model, const struct npl_graph *graph, int i)
+enum npl_quant_node npl_model_quant_node(struct npl_model_quants *model, int i)
 {
 	int real, integers;
 	if (!model->node[i])
 		return NPL_NO_QUANT_NODE;
-	two_sides(graph, &graph->node[i], &real, &integers);
+	two_sides(model->graph, &model->graph->node[i], &real, &integers);
 	struct npl_model_quant *of = &model->value[real], *made = &model->value[integers];
 	if (!(of->quant.scale > 0) || (made->quant.scale > 0 && !npl_quant_same(&made->quant, &of->quant))) {
 		*of = (struct npl_model_quant){.integers = -1};
@@ -215,8 +217,9 @@ static bool only_picks(const struct npl_node *node)
 	       node->op != NPL_OP_GLOBALAVERAGEPOOL && node->op != NPL_OP_REDUCEMEAN && node->op != NPL_OP_UPSAMPLE;
 }
 
-bool npl_model_quant_is_given(const struct npl_model_quants *model, const struct npl_graph *graph, int v)
+bool npl_model_quant_is_given(const struct npl_model_quants *model, int v)
 {
+	const struct npl_graph *graph = model->graph;
 	for (;;) {
 		v = npl_root_of(graph, v);
 		const int maker = graph->value[v].producer;
@@ -231,10 +234,9 @@ bool npl_model_quant_is_given(const struct npl_model_quants *model, const struct
 	}
 }
 
-bool npl_model_quant_is_wanted(const struct npl_model_quants *model, const struct npl_graph *graph,
-			       const struct npl_node *node, int v)
+bool npl_model_quant_is_wanted(const struct npl_model_quants *model, const struct npl_node *node, int v)
 {
-	const struct npl_model_quant *of = &model->value[npl_root_of(graph, v)];
+	const struct npl_model_quant *of = &model->value[npl_root_of(model->graph, v)];
 	return of->quant.scale > 0 ? of->only_integers
-				   : only_picks(node) && npl_model_quant_is_given(model, graph, node->in[0]);
+				   : only_picks(node) && npl_model_quant_is_given(model, node->in[0]);
 }

@@ -23,6 +23,7 @@ struct npl_model_quant {
 enum npl_quant_node { NPL_NO_QUANT_NODE, NPL_QUANTISES, NPL_DEQUANTISES };
 
 struct npl_model_quants {
+	const struct npl_graph *graph; /* borrowed */
 	struct npl_model_quant *value; /* per value of the graph */
 	enum npl_quant_node *node;     /* per node */
 	bool quantises; /* the model has a QuantizeLinear that a device of integers sees: it says what is to be integers */
@@ -36,15 +37,14 @@ void npl_model_quants_free(struct npl_model_quants *model);
 
 /* Asked of node i when those before it are settled. A DequantizeLinear whose integers were made to stand for other numbers than it reads
  * is from then on an operator like any other. */
-enum npl_quant_node npl_model_quant_node(struct npl_model_quants *model, const struct npl_graph *graph, int i);
+enum npl_quant_node npl_model_quant_node(struct npl_model_quants *model, int i);
 
 /* What integer value v stands for; scale 1 and zero point 0 where nothing is said. */
 struct npl_quant npl_model_quant_of(const struct npl_model_quants *model, int v);
 /* Whether the float value v is what the model's integers stand for, as it is or picked from such. */
-bool npl_model_quant_is_given(const struct npl_model_quants *model, const struct npl_graph *graph, int v);
+bool npl_model_quant_is_given(const struct npl_model_quants *model, int v);
 /* Whether the model wants its value v, a result of the node, as integers. */
-bool npl_model_quant_is_wanted(const struct npl_model_quants *model, const struct npl_graph *graph,
-			       const struct npl_node *node, int v);
+bool npl_model_quant_is_wanted(const struct npl_model_quants *model, const struct npl_node *node, int v);
 
 /* A node that gives its input in another shape, and no second output that somebody reads: Dropout's mask must be computed. */
 bool npl_only_renames(const struct npl_graph *graph, const struct npl_node *node);

@@ -198,12 +198,12 @@ static bool keeps_float(const struct npl_session *s, const struct npl_node *node
 	const bool product = npl_op_defs[node->op].flags & NPL_OP_IS_GEMM;
 	if (!info_of(s, step)->floats || s->graph->value[step->out].dtype != NPL_F32)
 		return false;
-	if (!npl_model_quant_is_wanted(&s->model, s->graph, node, step->out))
+	if (!npl_model_quant_is_wanted(&s->model, node, step->out))
 		return !npl_refuse(why, n, "the model has its result in float32");
 	for (int k = 0; k < step->n_in; k++) {
 		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
 		if (value && !(value->constant && product) && value->dtype == NPL_F32 &&
-		    !npl_model_quant_is_given(&s->model, s->graph, node->in[k]))
+		    !npl_model_quant_is_given(&s->model, node->in[k]))
 			return !npl_refuse(why, n, "the model has an operand in float32");
 		if (value && value->constant && product && k == 1 && !npl_model_weight(node, value, NPL_FORMAT_INT8))
 			return !npl_refuse(why, n, "the model has its weights in float32");
@@ -265,7 +265,6 @@ int npl_model_take_weight(const struct npl_node *node, const struct npl_value *v
 	step->weight.data = (void *)from->data;
 	if (is_transposed(node))
 		return 0;
-	step->weight.data = NULL;
 	step->weight.shape = npl_shape_of(2, value->shape.dim[1], value->shape.dim[0]);
 	return transpose(value, from->data, &step->weight, err);
 }

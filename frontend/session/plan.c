@@ -384,7 +384,7 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	*step = first_step(s, i, place, false);
 	if (keeps_range(node) && s->model.value[step->out].integers < 0)
 		s->range_of[step->out] = s->range_of[node->in[0]];
-	if (npl_model_quant_node(&s->model, s->graph, i)) {
+	if (npl_model_quant_node(&s->model, i)) {
 		step->role = NPL_VIEW;
 		step->note = "the model's own quantisation";
 		return 0;

@@ -226,11 +226,9 @@ Test(model_quant, integers_that_are_read_as_other_numbers)
 	cr_expect_str_eq(f.text, "d=m(0.5,7)! e=b(0.25,7) -d +q -e");
 	cr_expect(one.scale == 1 && one.zero_point == 0);
 	f.quants.value[m].quant = (struct npl_quant){.scale = 0.5f, .zero_point = 8};
-	cr_expect_eq(npl_model_quant_node(&f.quants, f.graph, node_d), NPL_NO_QUANT_NODE);
-	cr_expect_eq(npl_model_quant_node(&f.quants, f.graph, f.graph->value[value_of(&f, "q")].producer),
-		     NPL_NO_QUANT_NODE);
-	cr_expect_eq(npl_model_quant_node(&f.quants, f.graph, f.graph->value[value_of(&f, "e")].producer),
-		     NPL_DEQUANTISES);
+	cr_expect_eq(npl_model_quant_node(&f.quants, node_d), NPL_NO_QUANT_NODE);
+	cr_expect_eq(npl_model_quant_node(&f.quants, f.graph->value[value_of(&f, "q")].producer), NPL_NO_QUANT_NODE);
+	cr_expect_eq(npl_model_quant_node(&f.quants, f.graph->value[value_of(&f, "e")].producer), NPL_DEQUANTISES);
 	const struct npl_quant said = npl_model_quant_of(&f.quants, b);
 	cr_expect(said.scale == 0.25f && said.zero_point == 7);
 	describe(&f);
@@ -246,14 +244,13 @@ Test(model_quant, what_the_model_gives_and_wants_as_integers)
 	static const char *const name[] = {"d", "m", "r", "g", "x", "o"};
 	static const bool given[] = {true, true, true, false, false, false};
 	for (size_t k = 0; k < sizeof name / sizeof *name; k++)
-		cr_expect_eq(npl_model_quant_is_given(&f.quants, f.graph, value_of(&f, name[k])), given[k], "%s",
-			     name[k]);
+		cr_expect_eq(npl_model_quant_is_given(&f.quants, value_of(&f, name[k])), given[k], "%s", name[k]);
 	static const char *const made[] = {"m", "g", "o", "y"};
 	static const bool wanted[] = {true, false, true, true};
 	for (size_t k = 0; k < sizeof made / sizeof *made; k++) {
 		const int v = value_of(&f, made[k]);
 		const struct npl_node *node = &f.graph->node[f.graph->value[v].producer];
-		cr_expect_eq(npl_model_quant_is_wanted(&f.quants, f.graph, node, v), wanted[k], "%s", made[k]);
+		cr_expect_eq(npl_model_quant_is_wanted(&f.quants, node, v), wanted[k], "%s", made[k]);
 	}
 	release(&f);
 }
