@@ -105,10 +105,8 @@ static bool read_quant(struct npl_graph *graph, const struct npl_node *node, str
 	const bool back = node->op == NPL_OP_DEQUANTIZELINEAR;
 	if (!back && node->op != NPL_OP_QUANTIZELINEAR)
 		return false;
-	const struct npl_value *in = &graph->value[node->in[0]], *out = &graph->value[node->out[0]],
-			       *scale = npl_operand(&operands, 1);
+	const struct npl_value *in = &graph->value[node->in[0]], *out = &graph->value[node->out[0]];
 	return !in->constant && (back ? out : in)->dtype == NPL_F32 && npl_is_byte((back ? in : out)->dtype) &&
-	       scale->constant && npl_shape_count(&scale->shape) == 1 &&
 	       npl_operand_scale(&operands, 1, "scale", &quant->scale, NULL) &&
 	       npl_operand_zero(&operands, 2, "zero point", &quant->zero_point);
 }

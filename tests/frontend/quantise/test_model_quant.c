@@ -18,7 +18,7 @@ static void put_tensor(struct onnx_writer *g, const char *name, int type, int ra
 	onnx_put_message(g, 5, &t);
 }
 
-/* Inputs x, of floats, and b, of bytes, and constants: scales s (1/2) and t (1/4), zero points z (uint8 7) and i (int8 -3), and each of four
+/* Inputs x, of floats, and b, of bytes, and constants: scales s (1/2) and t (1/4), zero points z (uint8 7), j (int8 7) and i (int8 -3), and each of four
  * channels ss, zz; weights w (int8) with the scale of each filter, k (uint8 with one) and a bias c (int32). */
 static struct onnx_writer beginning(void)
 {
@@ -33,6 +33,7 @@ static struct onnx_writer beginning(void)
 	put_tensor(&g, "s", ONNX_FLOAT, 0, NULL, scales, 4);
 	put_tensor(&g, "t", ONNX_FLOAT, 0, NULL, scales + 1, 4);
 	put_tensor(&g, "z", ONNX_UINT8, 0, NULL, &seven, 1);
+	put_tensor(&g, "j", ONNX_INT8, 0, NULL, &seven, 1);
 	put_tensor(&g, "i", ONNX_INT8, 0, NULL, &minus, 1);
 	put_tensor(&g, "ss", ONNX_FLOAT, 1, (int64_t[]){4}, scales, sizeof scales);
 	put_tensor(&g, "zz", ONNX_INT8, 1, (int64_t[]){4}, zeros, sizeof zeros);
@@ -167,6 +168,7 @@ Test(model_quant, one_value_quantised_more_than_once)
 	check("Reshape r x flat\nQuantizeLinear q r s z\nQuantizeLinear p x s z\nQuantizeLinear o x t z", "q p o",
 	      "x=q(0.5,7) +q +p");
 	check("QuantizeLinear q x s z\nQuantizeLinear p x s i", "q p", "x=q(0.5,7) +q");
+	check("QuantizeLinear q x s z\nQuantizeLinear p x s j", "q p", "x=q(0.5,7) +q");
 	check("DequantizeLinear d b s z\nQuantizeLinear q d s z\nQuantizeLinear p d t z", "q p", "d=b(0.5,7) -d +q");
 }
 
