@@ -83,7 +83,7 @@ static int64_t foldable(struct graph_builder *b, const struct graph_node *bn, co
 {
 	if (bn->attrs.training || !node || (node->op != NPL_OP_CONV && node->op != NPL_OP_GEMM) ||
 	    !fold_is_constant(b, node->in[1]) ||
-	    b->value[node->in[1]].from_integers) /* quantised by the model: to be run as it is */
+	    b->value[node->in[1]].model_integers) /* quantised by the model: to be run as it is */
 		return 0;
 	const struct npl_shape *y = &b->value[bn->in[0]].shape;
 	int64_t channels = y->rank > 1 ? y->dim[1] : 0;

@@ -8,7 +8,7 @@ static int remember_integers(struct graph_builder *b, const struct graph_node *n
 {
 	const struct npl_value q = b->value[node->in[0]], *scale = &b->value[node->in[1]];
 	const struct npl_value *zero = node->n_in > 2 && node->in[2] >= 0 ? &b->value[node->in[2]] : NULL;
-	struct npl_from_integers *from = npl_arena_alloc(&b->graph->arena, sizeof *from);
+	struct npl_model_integers *from = npl_arena_alloc(&b->graph->arena, sizeof *from);
 	int64_t parts = npl_shape_count(&scale->shape);
 	int32_t *zeros = npl_arena_array(&b->graph->arena, (size_t)parts, sizeof *zeros);
 	if (q.dtype != NPL_I8 && q.dtype != NPL_U8 && q.dtype != NPL_I32)
@@ -21,19 +21,19 @@ static int remember_integers(struct graph_builder *b, const struct graph_node *n
 		zeros[i] = zero->dtype == NPL_I8   ? ((const int8_t *)zero->data)[i]
 			   : zero->dtype == NPL_U8 ? ((const uint8_t *)zero->data)[i]
 						   : ((const int32_t *)zero->data)[i];
-	*from = (struct npl_from_integers){.dtype = q.dtype,
-					   .data = q.data,
-					   .parts = parts,
-					   .axis = (int)node->attrs.axis,
-					   .scale = scale->data,
-					   .zero = zeros};
-	b->value[node->out[0]].from_integers = from;
+	*from = (struct npl_model_integers){.dtype = q.dtype,
+					    .data = q.data,
+					    .parts = parts,
+					    .axis = (int)node->attrs.axis,
+					    .scale = scale->data,
+					    .zero = zeros};
+	b->value[node->out[0]].model_integers = from;
 	return 0;
 }
 
 /* The axis of the output along which the scales of the input lie; -1: they lie along none. */
 static int moved_axis(const struct graph_builder *b, const struct graph_node *node,
-		      const struct npl_from_integers *from)
+		      const struct npl_model_integers *from)
 {
 	const struct npl_shape *x = &b->value[node->in[0]].shape, *y = &b->value[node->out[0]].shape;
 	int64_t before = 1, wanted = 1;
@@ -62,7 +62,7 @@ static bool only_moves(const struct graph_node *node)
 
 /* The integers moved as the node moves the numbers, by the same kernel; NULL where that would exceed the limits of folding,
  * or with an error. */
-static const void *move(struct graph_builder *b, const struct graph_node *node, const struct npl_from_integers *from)
+static const void *move(struct graph_builder *b, const struct graph_node *node, const struct npl_model_integers *from)
 {
 	struct npl_tensor *out = &b->tensor[node->n_in];
 	const size_t bytes = (size_t)npl_shape_count(&b->value[node->out[0]].shape) * npl_dtype_size(from->dtype);
@@ -84,13 +84,13 @@ static const void *move(struct graph_builder *b, const struct graph_node *node, 
 
 static int move_integers(struct graph_builder *b, const struct graph_node *node)
 {
-	const struct npl_from_integers *from = b->value[node->in[0]].from_integers;
+	const struct npl_model_integers *from = b->value[node->in[0]].model_integers;
 	const int axis = from->parts > 1 ? moved_axis(b, node, from) : 0;
 	if (axis < 0)
 		return 0;
 	b->err->code = 0;
 	const void *data = move(b, node, from);
-	struct npl_from_integers *moved = data ? npl_arena_alloc(&b->graph->arena, sizeof *moved) : NULL;
+	struct npl_model_integers *moved = data ? npl_arena_alloc(&b->graph->arena, sizeof *moved) : NULL;
 	if (!data)
 		return b->err->code;
 	if (!moved)
@@ -98,7 +98,7 @@ static int move_integers(struct graph_builder *b, const struct graph_node *node)
 	*moved = *from;
 	moved->data = data;
 	moved->axis = axis;
-	b->value[node->out[0]].from_integers = moved;
+	b->value[node->out[0]].model_integers = moved;
 	return 0;
 }
 
@@ -106,7 +106,7 @@ int fold_integers(struct graph_builder *b, const struct graph_node *node)
 {
 	if (node->op == NPL_OP_DEQUANTIZELINEAR)
 		return remember_integers(b, node);
-	if (node->n_in && node->in[0] >= 0 && b->value[node->in[0]].from_integers && only_moves(node))
+	if (node->n_in && node->in[0] >= 0 && b->value[node->in[0]].model_integers && only_moves(node))
 		return move_integers(b, node);
 	return 0;
 }

@@ -22,29 +22,23 @@ static int gather_inputs(struct npl_value_store *store, const struct npl_node *n
 			 struct npl_tensor *view, struct npl_layer *layer, struct npl_layer_run *row,
 			 struct npl_err *err)
 {
-	enum npl_format format = npl_step_form(store->session, step);
+	enum npl_format format = npl_step_format(store->session, step);
 	store->after = NPL_AT_START;
 	for (int k = 0; k < step->n_in; k++) {
 		if (node->in[k] < 0 || (k > 0 && step->canonical))
 			continue;
 		if (npl_value_store_get(store, node->in[k], format, step->device, row, &layer->in[k], err))
 			return err->code;
-		if (step->written) {
-			view[k] = *layer->in[k];
-			view[k].owned = false;
+		view[k] = *layer->in[k];
+		view[k].owned = false;
+		if (step->in_integers)
 			view[k].quant = step->x_quant;
-			layer->in[k] = &view[k];
-		}
+		if (step->canonical)
+			view[k].shape = step->x_shape;
+		layer->in[k] = &view[k];
 	}
-	if (step->canonical) {
-		if (!layer->in[0])
-			return npl_fail(err, NPL_EINTERNAL, "node '%s' has no input", node->name);
-		view[0] = *layer->in[0];
-		view[0].owned = false;
-		view[0].shape = step->x_shape;
-		layer->in[0] = &view[0];
-	}
-	return 0;
+	return step->canonical && !layer->in[0] ? npl_fail(err, NPL_EINTERNAL, "node '%s' has no input", node->name)
+						: 0;
 }
 
 /* Part i of n of a tensor, cut along its rows. */
@@ -87,7 +81,7 @@ static int run_on_device(struct npl_value_store *store, int i, struct npl_layer_
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
 	const struct npl_value *value = &s->graph->value[step->out];
-	enum npl_format format = npl_step_form(s, step);
+	enum npl_format format = npl_step_format(s, step);
 	struct npl_tensor *view = s->scratch;
 	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
 	struct npl_step_tensors tensors;
@@ -112,8 +106,6 @@ static int run_on_device(struct npl_value_store *store, int i, struct npl_layer_
 	npl_note_output(s, step, out, row);
 	for (int k = 0; k <= layer.n_more && !rc; k++)
 		rc = npl_output_made(s, k ? node->out[k] : step->out, &out[k], row, err);
-	if (step->written)
-		out->quant = (struct npl_quant){0}; /* others see integers */
 	if (!rc)
 		store->after = npl_value_store_worked(store, step->device, 1, &i,
 						      (const struct npl_result *[]){&row->result},

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #include "frontend/quantise/quantise.h"
+#include "model_layer.h"
 #include "npulab/stage.h"
 #include "split.h"
-#include "written.h"
 
 #define FIRST_NODES 1024 /* of a long layer group that are tried together first */
 
@@ -39,13 +39,8 @@ static bool made_as_seen(const struct npl_session *s, int v)
  * reader's must be the same. */
 static bool made_as_read(const struct npl_session *s, const struct npl_step *step, int v)
 {
-	const struct npl_quant made = npl_written_quant(s, v);
-	return !step->written || npl_quant_same(&made, &step->x_quant);
-}
-
-static bool is_byte(enum npl_dtype dtype)
-{
-	return dtype == NPL_U8 || dtype == NPL_I8;
+	const struct npl_quant made = npl_model_quant_of(&s->model, v);
+	return !step->in_integers || npl_quant_same(&made, &step->x_quant);
 }
 
 /* Whether bytes v, which are made from node `first` on, get their scale from node i alone: a layer that knows of none made them, other
@@ -53,12 +48,14 @@ static bool is_byte(enum npl_dtype dtype)
 static bool gives_scale(const struct npl_session *s, int first, int i, int v)
 {
 	const int bytes = npl_root_of(s->graph, v), maker = s->graph->value[bytes].producer;
-	const struct npl_quant *scale = is_view(s, i) ? &s->own[s->graph->node[i].out[0]].quant : &s->step[i].x_quant;
+	const struct npl_quant *scale = is_view(s, i) ? &s->model.value[s->graph->node[i].out[0]].quant
+						      : &s->step[i].x_quant;
 	if (maker < first)
 		return false;
 	if (s->step[maker].plain && s->graph->node[maker].op != NPL_OP_QUANTIZELINEAR)
 		return true;
-	return s->written[bytes].scale > 0 ? !npl_quant_same(&s->written[bytes], scale) : v != bytes;
+	const struct npl_quant *made = &s->model.value[bytes].quant;
+	return made->scale > 0 ? !npl_quant_same(made, scale) : v != bytes;
 }
 
 /* Within a layer group of both forms, bytes have one scale: whether node i takes those that are made from node `first` on for bytes, or gives them
@@ -67,12 +64,12 @@ static bool breaks_bytes(const struct npl_session *s, int first, int i)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
-	const bool plain = step->role == NPL_RAN && step->plain, alias = npl_layer_group_is_alias(s, i);
+	const bool plain = step->role == NPL_RAN && step->plain, says = s->model.node[i];
 	for (int k = 0; k < node->n_in; k++) {
 		const int v = node->in[k];
-		if (v < 0 || !is_byte(s->graph->value[v].dtype) || s->graph->value[v].producer < first)
+		if (v < 0 || !npl_is_byte(s->graph->value[v].dtype) || s->graph->value[v].producer < first)
 			continue;
-		if (plain || ((alias || step->written) && gives_scale(s, first, i, v)))
+		if (plain || ((says || step->in_integers) && gives_scale(s, first, i, v)))
 			return true;
 	}
 	return false;
@@ -91,8 +88,9 @@ static bool goes_on(const struct npl_session *s, int first, int i)
 	const bool mixes = npl_layer_group_converts(s, s->step[first].device);
 	if (!mixes && step->role == NPL_RAN && step->plain != s->step[first].plain)
 		return false;
-	if (npl_layer_group_is_alias(s, i) && (mixes ? step->device != s->step[first].device : s->step[first].plain))
-		return false; /* it changes the form */
+	const bool in_int8 = npl_step_format(s, &s->step[first]) == NPL_FORMAT_INT8;
+	if (s->model.node[i] && (mixes ? step->device != s->step[first].device : !in_int8))
+		return false; /* its floats and its integers are one value only where both are kept in 8 bits */
 	if (mixes && breaks_bytes(s, first, i))
 		return false;
 	for (int k = 0; k < (step->role == NPL_VIEW ? 1 : npl_layer_group_data_inputs(step)); k++) {
@@ -110,7 +108,7 @@ static bool goes_on(const struct npl_session *s, int first, int i)
 /* Whether node i, within a layer group, may be its last: it does something there. */
 static bool ends(const struct npl_session *s, int i)
 {
-	return !is_view(s, i) || (npl_layer_group_is_alias(s, i) && npl_layer_group_converts(s, s->step[i].device));
+	return !is_view(s, i) || (s->model.node[i] && npl_layer_group_converts(s, s->step[i].device));
 }
 
 static int last_of_layer_group(const struct npl_session *s, int first)
@@ -182,11 +180,9 @@ static void read_through(const struct npl_session *s, int i, struct readers *rea
 	const struct npl_node *node = &s->graph->node[i];
 	const struct readers *out = &readers[node->out[0]];
 	struct readers *in = &readers[node->in[0]];
-	if (npl_layer_group_is_alias(s, i)) {
-		in->forms[node->op == NPL_OP_QUANTIZELINEAR ? NPL_FORMAT_INT8 : NPL_FORMAT_F32] |= out->n > 0;
-		return;
-	}
-	for (int f = 0; f < NPL_FORMATS; f++)
+	if (s->model.node[i])
+		in->forms[NPL_FORMAT_INT8] |= out->n > 0;
+	for (int f = 0; f < NPL_FORMATS && !s->model.node[i]; f++)
 		in->forms[f] |= out->forms[f];
 }
 
@@ -202,7 +198,7 @@ static void read_by(const struct npl_session *s, int i, struct readers *readers)
 			continue;
 		of->n++;
 		if (step->role == NPL_RAN && k < data)
-			of->forms[npl_step_form(s, step)] = true;
+			of->forms[npl_step_format(s, step)] = true;
 		else if (is_view(s, i) && k == 0 && node->out[0] >= 0)
 			read_through(s, i, readers);
 	}
@@ -212,8 +208,8 @@ static void read_by(const struct npl_session *s, int i, struct readers *readers)
 static bool leaves_as_floats(const struct npl_layer_group_builder *d, int i, const struct readers *readers)
 {
 	const int v = d->s->graph->node[i].out[0];
-	return d->c.converts && npl_layer_group_is_alias(d->s, i) &&
-	       d->s->graph->node[i].op == NPL_OP_DEQUANTIZELINEAR && d->made[v] && readers[v].forms[NPL_FORMAT_F32];
+	return d->c.converts && d->s->model.node[i] == NPL_DEQUANTISES && d->made[v] &&
+	       readers[v].forms[NPL_FORMAT_F32];
 }
 
 /* The last node that reads something that the layer group makes, through views and what is fused; of one that converts, any. */
@@ -270,7 +266,7 @@ static void find_results(struct npl_layer_group_builder *d, int l, const struct 
 	const struct npl_session *s = d->s;
 	const enum npl_format format = npl_device_get_info(s->device[d->c.device])->format;
 	const int i = d->c.node[l], *more = s->graph->node[i].out;
-	const enum npl_format form = npl_step_form(s, &s->step[i]);
+	const enum npl_format form = npl_step_format(s, &s->step[i]);
 	for (int k = 0; k <= d->c.layer[l].n_more; k++) {
 		const int v = k ? more[k] : d->c.value[l];
 		if (v < 0 || !readers[v].n)
@@ -288,7 +284,7 @@ static void find_results(struct npl_layer_group_builder *d, int l, const struct 
 static void find_quantised(struct npl_layer_group_builder *d, const struct readers *readers)
 {
 	for (int v = 0; v < d->s->graph->n_values && d->c.converts; v++) /* those that are no views */
-		if (d->s->own[v].quant.scale > 0 && !d->made[v] && d->converted[v] &&
+		if (d->s->model.value[v].integers >= 0 && !d->made[v] && d->converted[v] &&
 		    d->converted[v]->quant.scale > 0 && readers[v].forms[NPL_FORMAT_INT8])
 			add_wanted(d, d->c.last, v, d->converted[v], NPL_FORMAT_INT8, true);
 }
@@ -466,8 +462,8 @@ static bool begins(const struct npl_session *s, int i)
 {
 	const struct npl_step *step = &s->step[i];
 	return has_layer_groups(s, step) ||
-	       (npl_layer_group_is_alias(s, i) && s->graph->node[i].op == NPL_OP_QUANTIZELINEAR &&
-		npl_layer_group_converts(s, step->device) && npl_device_has_layer_groups(s->device[step->device]));
+	       (s->model.node[i] == NPL_QUANTISES && npl_layer_group_converts(s, step->device) &&
+		npl_device_has_layer_groups(s->device[step->device]));
 }
 
 static void find_last_uses(struct npl_session *s)

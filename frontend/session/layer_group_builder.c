@@ -5,13 +5,8 @@
 
 #include "frontend/quantise/quantise.h"
 #include "layer_group_builder.h"
+#include "model_layer.h"
 #include "split.h"
-#include "written.h"
-
-bool npl_layer_group_is_alias(const struct npl_session *s, int i)
-{
-	return s->step[i].role == NPL_VIEW && !(npl_op_defs[s->graph->node[i].op].flags & NPL_OP_IS_VIEW);
-}
 
 int npl_layer_group_no_room(struct npl_err *err)
 {
@@ -23,8 +18,10 @@ static struct npl_tensor *given(struct npl_layer_group_builder *d, int i, int v,
 				const struct npl_shape *shape, struct npl_err *err)
 {
 	struct npl_session *s = d->s;
-	const bool own = form == NPL_FORMAT_F32; /* as the graph has it: float32 or the model's own integers */
-	struct npl_quant quant = s->step[i].written ? s->step[i].x_quant : npl_session_quant(s, form, v);
+	struct npl_value *value = &s->graph->value[v];
+	if (value->dtype != NPL_F32)
+		form = NPL_FORMAT_F32; /* as the graph has it */
+	struct npl_quant quant = s->step[i].in_integers ? s->step[i].x_quant : npl_session_quant(s, form, v);
 	for (int p = d->last_port[v] - 1; p >= 0; p = d->port_before[p] - 1)
 		if (d->c.in[p].form == form && npl_quant_same(&d->c.in[p].tensor->quant, &quant) &&
 		    npl_shape_equal(&d->c.in[p].tensor->shape, shape))
@@ -34,12 +31,9 @@ static struct npl_tensor *given(struct npl_layer_group_builder *d, int i, int v,
 		npl_layer_group_no_room(err);
 		return NULL;
 	}
-	*tensor = (struct npl_tensor){.name = s->graph->value[v].name,
-				      .dtype = own ? s->graph->value[v].dtype : npl_session_dtype(s, form, v),
-				      .shape = *shape,
-				      .quant = quant};
-	struct npl_value *value = &s->graph->value[v];
-	if (own && value->constant && !s->timing_only) {
+	*tensor = (struct npl_tensor){
+		.name = value->name, .dtype = npl_session_dtype(s, form, v), .shape = *shape, .quant = quant};
+	if (form == NPL_FORMAT_F32 && value->constant && !s->timing_only) {
 		const void *data = npl_value_data(s->graph, value, err);
 		if (!data && npl_tensor_count(tensor) > 0)
 			return NULL;
@@ -112,10 +106,10 @@ static struct npl_tensor *convert(struct npl_layer_group_builder *d, int i, int 
 	const bool back = form == NPL_FORMAT_F32;
 	struct npl_layer *layer = add_layer(d, i, -1);
 	struct npl_tensor *made = &d->tensors[d->c.n++].out;
-	*made = (struct npl_tensor){
-		.name = in->name, .dtype = back ? NPL_F32 : npl_session_dtype(s, form, v), .shape = in->shape};
-	if (!back)
-		made->quant = npl_session_quant(s, form, v);
+	*made = (struct npl_tensor){.name = in->name,
+				    .dtype = npl_session_dtype(s, form, v),
+				    .shape = in->shape,
+				    .quant = npl_session_quant(s, form, v)};
 	*layer = (struct npl_layer){.name = s->graph->node[i].name,
 				    .op = back ? NPL_OP_DEQUANTIZELINEAR : NPL_OP_QUANTIZELINEAR,
 				    .attrs = &s->graph->node[i].attrs,
@@ -149,10 +143,9 @@ static bool leaves_integers(const struct npl_session *s, int i, int v)
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
 	const bool layer = step->role == NPL_RAN && step->device != NPL_ON_HOST &&
-			   npl_step_form(s, step) == NPL_FORMAT_INT8 &&
-			   (s->own[v].quant.scale > 0 || !npl_layer_group_converts(s, step->device));
-	const int n = layer ? npl_layer_group_data_inputs(step)
-			    : npl_layer_group_is_alias(s, i) && node->op == NPL_OP_QUANTIZELINEAR;
+			   npl_step_format(s, step) == NPL_FORMAT_INT8 &&
+			   (s->model.value[v].integers >= 0 || !npl_layer_group_converts(s, step->device));
+	const int n = layer ? npl_layer_group_data_inputs(step) : s->model.node[i] == NPL_QUANTISES;
 	for (int k = 0; k < n; k++)
 		if (node->in[k] >= 0 && npl_root_of(s->graph, node->in[k]) == v)
 			return true;
@@ -171,11 +164,8 @@ static bool has_integers(const struct npl_layer_group_builder *d, int v)
 static bool comes_as_floats(const struct npl_layer_group_builder *d, int v)
 {
 	const struct npl_session *s = d->s;
-	int maker = s->graph->value[v].producer;
-	while (maker >= 0 && s->step[maker].role == NPL_VIEW && !npl_layer_group_is_alias(s, maker)) {
-		v = s->graph->node[maker].in[0];
-		maker = s->graph->value[v].producer;
-	}
+	v = npl_root_of(s->graph, v);
+	const int maker = s->graph->value[v].producer;
 	if (s->graph->value[v].constant || s->graph->value[v].dtype != NPL_F32 || has_integers(d, v))
 		return false;
 	return maker < 0 || (s->step[maker].role == NPL_RAN && s->step[maker].device == NPL_ON_HOST);
@@ -189,7 +179,7 @@ static enum npl_format form_outside(const struct npl_layer_group_builder *d, int
 	if (!d->c.converts || s->graph->value[v].dtype != NPL_F32)
 		return form;
 	if (form == NPL_FORMAT_F32) /* numbers that the model's integers stand for */
-		return maker >= 0 && npl_layer_group_is_alias(s, maker) ? NPL_FORMAT_INT8 : form;
+		return maker >= 0 && s->model.node[maker] ? NPL_FORMAT_INT8 : form;
 	return comes_as_floats(d, v) ? NPL_FORMAT_F32 : form;
 }
 
@@ -212,9 +202,9 @@ static struct npl_tensor *as_read(struct npl_layer_group_builder *d, int i, int 
 				  struct npl_err *err)
 {
 	const struct npl_step *step = &d->s->step[i];
-	const enum npl_format form = npl_step_form(d->s, step);
+	const enum npl_format form = npl_step_format(d->s, step);
 	if (d->made[v]) {
-		if (step->written) /* a QuantizeLinear among the layer group's layers makes them without their scale */
+		if (step->in_integers) /* a QuantizeLinear among the layer group's layers makes them without their scale */
 			d->made[v]->quant = step->x_quant;
 		return named_as(d, i, v, npl_layer_group_in_form(d, i, v, form), shape);
 	}
@@ -289,13 +279,13 @@ int npl_layer_group_add_view(struct npl_layer_group_builder *d, int i, struct np
 	const int v = node->out[0];
 	const struct npl_value *out = &d->s->graph->value[v];
 	struct npl_tensor *in = d->made[node->in[0]];
-	if (d->c.converts && npl_layer_group_is_alias(d->s, i) && node->op == NPL_OP_QUANTIZELINEAR)
+	if (d->c.converts && d->s->model.node[i] == NPL_QUANTISES)
 		return add_quantised(d, i, err);
 	if (!in)
 		return 0;
-	if (npl_layer_group_is_alias(d->s, i) &&
+	if (d->s->model.node[i] == NPL_DEQUANTISES &&
 	    !(in->quant.scale > 0)) /* a layer in the model's own terms made them */
-		in->quant = d->s->own[v].quant;
+		in->quant = d->s->model.value[v].quant;
 	d->made[v] = named_as(d, i, v, in, &out->shape);
 	if (d->made[v] != in)
 		d->made[v]->name = out->name;

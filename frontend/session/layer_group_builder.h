@@ -21,8 +21,6 @@ struct npl_layer_group_builder {
 	struct npl_arena *arena; /* of all that the layer group keeps */
 };
 
-/* Whether node i is a QuantizeLinear or DequantizeLinear of the model that only says what integers stand for (written.h). */
-bool npl_layer_group_is_alias(const struct npl_session *s, int i);
 /* Inputs of the node that its device sees as values. */
 int npl_layer_group_data_inputs(const struct npl_step *step);
 /* Whether the device brings values from one form to the other within its layer groups. */

@@ -80,8 +80,6 @@ static int put_results(struct npl_value_store *store, const struct npl_layer_gro
 			return err->code;
 		}
 		result.shape = s->graph->value[port->value].shape;
-		if (port->form == NPL_FORMAT_F32)
-			result.quant = (struct npl_quant){0};
 		int there = done;
 		if (port->left)
 			there = npl_charge_link(store, group->device, NPL_WORK_TO_HOST, port->value, port->left,

@@ -11,10 +11,10 @@
 #include "frontend/quantise/quantise.h"
 #include "layer_group.h"
 #include "lrn.h"
+#include "model_layer.h"
 #include "npulab/stage.h"
 #include "split.h"
 #include "stay_float.h"
-#include "written.h"
 
 /* The single node reading value v, if there is just one and v is no output of the graph. */
 static int sole_reader(const struct npl_session *s, int v)
@@ -54,8 +54,6 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 	layer->out = &t[NPL_LAYER_INPUTS];
 	*layer->out = (struct npl_tensor){
 		.dtype = npl_session_dtype(s, format, step->out), .shape = step->y_shape, .quant = step->y_quant};
-	if (format == NPL_FORMAT_F32)
-		layer->out->dtype = graph->value[step->out].dtype;
 	layer->n_more = npl_step_more(s, i, layer->out);
 	for (int k = 0; k < step->n_in; k++) {
 		if (node->in[k] < 0)
@@ -66,16 +64,17 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 			t[k].dtype = k == 1 && step->canonical   ? npl_format_weight_dtype(format)
 				     : k == 2 && step->canonical ? NPL_I32
 								 : npl_session_dtype(s, format, node->in[k]);
-			t[k].quant = k == 0 ? step->x_quant : npl_session_quant(s, format, node->in[k]);
+			t[k].quant = k == 0 || step->in_integers ? step->x_quant
+								 : npl_session_quant(s, format, node->in[k]);
 		}
 		layer->in[k] = &t[k];
 	}
 	if (!step->canonical)
 		return;
 	t[0].shape = step->x_shape;
-	if (layer->in[1] && npl_written_weight(node, &graph->value[node->in[1]], format)) {
-		t[1].dtype = graph->value[node->in[1]].from_integers->dtype;
-		t[1].quant.zero_point = graph->value[node->in[1]].from_integers->zero[0];
+	if (layer->in[1] && npl_model_weight(node, &graph->value[node->in[1]], format)) {
+		t[1].dtype = graph->value[node->in[1]].model_integers->dtype;
+		t[1].quant.zero_point = graph->value[node->in[1]].model_integers->zero[0];
 	}
 	if (step->op == NPL_OP_GEMM) {
 		t[1].shape = npl_shape_of(2, step->y_shape.dim[1], step->x_shape.dim[1]);
@@ -160,8 +159,7 @@ static bool ask(const struct npl_session *s, int i, struct npl_step *step, char 
 		return npl_refuse(why, n, "a device takes at most %d inputs", NPL_LAYER_INPUTS);
 	if (format != NPL_FORMAT_F32) {
 		if (!holds_numbers(s, node, step, why, n) || !saw_numbers(s, node, step, why, n) ||
-		    !holds_floats(s, node, step, why, n) || npl_written_in_floats(s, node, step, why, n) ||
-		    npl_written_otherwise(s, node, step, why, n))
+		    !holds_floats(s, node, step, why, n) || npl_model_refuses(s, node, step, why, n))
 			return false;
 		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical && !is_product(s, node, step)) {
 			const struct npl_value *w = node->in[1] >= 0 ? &s->graph->value[node->in[1]] : NULL;
@@ -315,6 +313,18 @@ static void join_concats(struct npl_session *s, const int *place)
 	}
 }
 
+/* An operator that only picks from the model's own integers. */
+static bool plan_pick(const struct npl_session *s, int i, struct npl_step *step, char *why, size_t n)
+{
+	struct npl_layer layer;
+	if (step->n_in > NPL_LAYER_INPUTS)
+		return npl_refuse(why, n, "it has too many inputs");
+	step->in_integers = true;
+	step->y_quant = step->x_quant;
+	describe_layer(s, i, step, s->scratch, &layer);
+	return step->in_integers = npl_device_supports(s->device[step->device], &layer, why, n);
+}
+
 /* Fills the node's step for its device. False, with the reason: it does not run it so; or an error in err->code. */
 static bool plan_on_device(struct npl_session *s, int i, const int *place, char *why, size_t n, struct npl_err *err)
 {
@@ -325,10 +335,12 @@ static bool plan_on_device(struct npl_session *s, int i, const int *place, char 
 	if (format != NPL_FORMAT_F32 && node->n_in && node->in[0] >= 0)
 		step->x_quant = npl_session_quant(s, format, node->in[0]);
 	step->y_quant = npl_session_quant(s, format, step->out);
-	if (npl_split_is(s, i, step) && !npl_written_in_floats(s, node, step, why, n))
+	if (npl_split_is(s, i, step) && !npl_model_refuses(s, node, step, why, n))
 		return !npl_stays_float(s, node, step, why, n) && npl_split_plan(s, i, step, why, n, err);
-	if (!step->plain && npl_written_is(s, i, step))
-		return npl_written_plan(s, i, step, why, n, err);
+	if (!step->plain && npl_model_product_is(s, i, step))
+		return npl_model_product_plan(s, i, step, why, n, err);
+	if (npl_model_picks(s, i, step))
+		return plan_pick(s, i, step, why, n);
 	if (npl_lrn_is_split(s, i, step))
 		return npl_lrn_plan(s, i, step, why, n);
 	return ask_fused(s, i, step, place) || ask(s, i, step, why, n);
@@ -340,7 +352,7 @@ static bool plan_as_it_is(struct npl_session *s, int i, const int *place, const 
 	struct npl_step *step = &s->step[i];
 	const struct npl_device_info *info = npl_device_get_info(s->device[step->device]);
 	char why[200];
-	if (info->format == NPL_FORMAT_F32 ? !npl_written_is(s, i, step) : !(info->capabilities & NPL_ALSO_FLOAT32))
+	if (info->format == NPL_FORMAT_F32 ? !npl_model_product_is(s, i, step) : !(info->capabilities & NPL_ALSO_FLOAT32))
 		return false;
 	*step = first_step(s, i, place, true);
 	s->range_of[step->out] = step->out;
@@ -353,6 +365,18 @@ static bool plan_as_it_is(struct npl_session *s, int i, const int *place, const 
 	return step->note != NULL;
 }
 
+/* A device takes the node in the model's own integers: its results stand for what the step makes, and an operand of which nobody has said
+ * otherwise for what a product reads. */
+static void settle(struct npl_session *s, const struct npl_node *node, const struct npl_step *step)
+{
+	struct npl_model_quant *value = s->model.value;
+	if (step->canonical && !(value[node->in[0]].quant.scale > 0))
+		value[node->in[0]].quant = step->x_quant;
+	for (int k = 0; k < node->n_out; k++)
+		if (node->out[k] >= 0)
+			value[node->out[k]].quant = step->y_quant;
+}
+
 static int plan_node(struct npl_session *s, int i, const int *place, struct npl_err *err)
 {
 	const struct npl_node *node = &s->graph->node[i];
@@ -360,9 +384,9 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	if (step->role == NPL_FUSED)
 		return 0;
 	*step = first_step(s, i, place, false);
-	if (keeps_range(node) && !(s->own[step->out].quant.scale > 0))
+	if (keeps_range(node) && s->model.value[step->out].integers < 0)
 		s->range_of[step->out] = s->range_of[node->in[0]];
-	if (npl_written_alias(s, i)) {
+	if (npl_model_quant_node(&s->model, i)) {
 		step->role = NPL_VIEW;
 		step->note = "the model's own quantisation";
 		return 0;
@@ -382,8 +406,11 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 		    (!failed.code && plan_as_it_is(s, i, place, why, &failed));
 	if (failed.code)
 		return npl_fail(err, failed.code, "node '%s': %s", node->name, failed.msg);
+	if (runs && step->in_integers)
+		settle(s, node, step);
 	if (runs)
-		return step->canonical && !step->written && !s->timing_only ? npl_step_weights(s, node, step, err) : 0;
+		return step->canonical && !step->in_integers && !s->timing_only ? npl_step_weights(s, node, step, err)
+										: 0;
 	step->device = NPL_ON_HOST;
 	step->canonical = step->factor = step->plain = false;
 	step->x_quant = step->y_quant = (struct npl_quant){0};
@@ -433,6 +460,7 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	struct npl_session *s = calloc(1, sizeof *s);
 	if (!s)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	bool takes_int8[NPL_SESSION_DEVICES];
 	int rc = 0;
 	s->graph = graph;
 	s->n_devices = options->n_devices;
@@ -448,14 +476,16 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	s->scratch = npl_arena_array(&s->arena, NPL_MOST_TENSORS, sizeof *s->scratch);
 	if (!s->device || !s->step || !s->scratch)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory for %d nodes", graph->n_nodes);
-	for (int d = 0; d < s->n_devices && !rc; d++)
+	for (int d = 0; d < s->n_devices && !rc; d++) {
 		s->device[d] = options->device[d];
+		takes_int8[d] = npl_device_get_info(s->device[d])->format == NPL_FORMAT_INT8;
+	}
 	if (!rc)
 		rc = find_readers(s, err);
 	if (!rc)
 		rc = npl_ranges_open(s, options->ranges, options->ranges_int8, err);
 	if (!rc)
-		rc = npl_written_open(s, options->place, err);
+		rc = npl_model_quants_find(graph, options->place, takes_int8, &s->model, err);
 	if (!rc)
 		rc = npl_masks_find(s, err);
 	if (!rc)
@@ -515,8 +545,7 @@ void npl_session_close(struct npl_session *s)
 	free(s->matters);
 	free(s->reader);
 	free(s->sharing);
-	free(s->written);
-	free(s->own);
+	npl_model_quants_free(&s->model);
 	npl_arena_free(&s->arena);
 	free(s);
 }

@@ -11,7 +11,6 @@
 
 #include "frontend/quantise/quantise.h"
 #include "stay_float.h"
-#include "written.h"
 
 /* The value that stands for those that share a scale with v. The way to it, which a row of joins makes long, is halved for those who ask next. */
 static int sharing_root(const struct npl_session *s, int v)
@@ -65,23 +64,21 @@ static struct npl_range range_at(const struct npl_session *s, enum npl_format fo
 	return range;
 }
 
-/* The model's own quantisation of v: of the value itself, of the integers that it is made from where it is a constant, or of
- * what it picks from. False: it has none. */
-static bool own_quant(const struct npl_session *s, enum npl_format format, int v, struct npl_own_quant *own)
+/* What the model says of float value v in 8 bits, or of what it picks from. NULL: nothing. */
+static const struct npl_model_quant *model_quant(const struct npl_session *s, enum npl_format format, int v)
 {
-	const struct npl_value *value = &s->graph->value[v];
+	const struct npl_model_quant *of = &s->model.value[v], *from = &s->model.value[s->range_of[v]];
 	if (format != NPL_FORMAT_INT8)
-		return false;
-	if (value->constant && npl_written_constant(value, own))
-		return true;
-	*own = s->own[v].quant.scale > 0 ? s->own[v] : s->own[s->range_of[v]];
-	return own->quant.scale > 0;
+		return NULL;
+	return of->quant.scale > 0 ? of : from->integers >= 0 ? from : NULL;
 }
 
 enum npl_dtype npl_session_dtype(const struct npl_session *s, enum npl_format format, int v)
 {
-	struct npl_own_quant own;
-	return own_quant(s, format, v, &own) ? own.dtype : npl_format_dtype(format);
+	const struct npl_model_quant *model = model_quant(s, format, v);
+	if (format == NPL_FORMAT_F32 || s->graph->value[v].dtype != NPL_F32)
+		return s->graph->value[v].dtype;
+	return model ? model->dtype : npl_format_dtype(format);
 }
 
 struct npl_quant npl_session_quant_of_range(const struct npl_session *s, enum npl_format format, struct npl_range range)
@@ -92,10 +89,14 @@ struct npl_quant npl_session_quant_of_range(const struct npl_session *s, enum np
 struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v)
 {
 	int from = s->range_of[v], maker = s->graph->value[from].producer;
-	struct npl_own_quant own;
+	const struct npl_model_quant *model = model_quant(s, format, v);
 	struct npl_quant quant;
-	if (own_quant(s, format, v, &own))
-		return own.quant;
+	if (format == NPL_FORMAT_F32)
+		return (struct npl_quant){0};
+	if (s->graph->value[v].dtype != NPL_F32)
+		return npl_model_quant_of(&s->model, v);
+	if (model)
+		return model->quant;
 	if (s->sharing[from] >= 0)
 		from = sharing_root(s, from);
 	else if (maker >= 0 && npl_quant_of_function(format, s->graph->node[maker].op, &quant))
@@ -155,9 +156,7 @@ int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, const
 	size_t n = (size_t)graph->n_values + 1;
 	s->range_of = calloc(n, sizeof *s->range_of);
 	s->sharing = calloc(n, sizeof *s->sharing);
-	s->written = calloc(n, sizeof *s->written);
-	s->own = calloc(n, sizeof *s->own);
-	if (!s->range_of || !s->sharing || !s->written || !s->own)
+	if (!s->range_of || !s->sharing)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	if (copy_ranges(ranges, graph->n_values, &s->range, err) ||
 	    copy_ranges(ranges_int8, graph->n_values, &s->range_int8, err))
@@ -179,9 +178,8 @@ int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, const
 static bool is_calibrated(const struct npl_session *s, enum npl_format format, int v)
 {
 	int from = s->range_of[v], maker = s->graph->value[from].producer;
-	struct npl_own_quant own;
 	struct npl_quant quant;
-	if (own_quant(s, format, v, &own) || (s->q16_plain && format == NPL_FORMAT_Q16))
+	if (model_quant(s, format, v) || (s->q16_plain && format == NPL_FORMAT_Q16))
 		return false;
 	if (s->sharing[from] >= 0)
 		return true;
@@ -194,7 +192,7 @@ bool npl_session_calibrated(const struct npl_session *s)
 	for (int i = 0; i < s->graph->n_nodes; i++) {
 		const struct npl_step *step = &s->step[i];
 		const enum npl_format format = npl_step_format(s, step);
-		if (step->role != NPL_RAN || format == NPL_FORMAT_F32 || step->written)
+		if (step->role != NPL_RAN || format == NPL_FORMAT_F32 || step->in_integers)
 			continue;
 		bool calibrated = is_calibrated(s, format, step->out);
 		for (int k = 0; k < step->n_in && k < s->graph->node[i].n_in && !calibrated; k++)

@@ -5,6 +5,7 @@
 #ifndef NPULAB_FRONTEND_SESSION_IMPL_H
 #define NPULAB_FRONTEND_SESSION_IMPL_H
 
+#include "frontend/quantise/model_quant.h"
 #include "npulab/session.h"
 #include "sim/processor/processor_model.h"
 
@@ -13,10 +14,10 @@ struct npl_step {
 	enum npl_role role;
 	int device; /* NPL_ON_HOST or an index into session->device */
 	const char *note;
-	int out;        /* the value this step makes: of the fused node where one is fused, of several the first */
-	bool canonical; /* weights prepared below, x and y seen as the canonical form of layer.h */
-	bool plain;     /* in float32, on a device of integers that cannot do the node in these */
-	bool written;   /* its values are integers that the model itself has, seen as they are: written.h */
+	int out;          /* the value this step makes: of the fused node where one is fused, of several the first */
+	bool canonical;   /* weights prepared below, x and y seen as the canonical form of layer.h */
+	bool plain;       /* in float32, on a device of integers that cannot do the node in these */
+	bool in_integers; /* its values are integers that the model itself has, seen as they are: model_layer.h */
 	struct npl_attrs *slice; /* Split, of which the device makes every result by a Slice: split.h; else NULL */
 	int repeat;     /* products of a MatMul with as many constant matrices, one after the other; 0, 1: one */
 	enum npl_op op; /* as the device sees it */
@@ -29,15 +30,6 @@ struct npl_step {
 	struct npl_tensor weight, bias;    /* canonical: in the device's format; bias.data NULL: none */
 	float *channel_scale;
 	uint64_t clipped; /* of weight and bias: what lay outside the format */
-};
-
-/* How a model's own QuantizeLinear or DequantizeLinear quantises a float value: on a device of 8-bit integers the value is
- * the integer value `partner`, type, scale and zero point included. */
-struct npl_own_quant {
-	int partner;
-	enum npl_dtype dtype;
-	struct npl_quant quant; /* scale 0: the value has none */
-	bool only;              /* nobody reads the value but by its QuantizeLinear */
 };
 
 struct npl_layer_group_plan; /* layer_group.h */
@@ -58,9 +50,7 @@ struct npl_session {
 	int *reader;    /* per value: the last node that reads it; -1: none does */
 	int *last_use; /* per value: the last node that reads it, through views and what is fused; -1: none does */
 	int *range_of; /* per value: whose range its quantised form uses (values that keep their input's) */
-	struct npl_own_quant *own; /* per value that is no view of another */
-	bool quantised;            /* the model has a QuantizeLinear */
-	struct npl_quant *written; /* per value: of integers that the model itself has; scale 0: not known */
+	struct npl_model_quants model; /* what the model itself says of its values */
 	int *sharing; /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
 	struct npl_device *own_host;            /* opened here, as the options name none; or NULL */
 	const struct npl_processor_model *host; /* the figures of the modelled host */
@@ -73,9 +63,12 @@ struct npl_session {
 /* What the note of a step begins with that a device of integers does in its floats. */
 #define NPL_IN_FLOATS "in float32: "
 
-enum npl_format npl_step_format(const struct npl_session *s, const struct npl_step *step);
-/* The form (value_store.h) of the values that the step reads and makes: its device's format, or the values as the graph has them. */
-enum npl_format npl_step_form(const struct npl_session *s, const struct npl_step *step);
+/* The number format in which a step reads and makes float values. */
+static inline enum npl_format npl_step_format(const struct npl_session *s, const struct npl_step *step)
+{
+	const bool as_it_is = step->device == NPL_ON_HOST || step->plain;
+	return as_it_is ? NPL_FORMAT_F32 : npl_device_get_info(s->device[step->device])->format;
+}
 
 /* ranges.c: quantisation of what has this range, as the session's options say. */
 struct npl_quant npl_session_quant_of_range(const struct npl_session *s, enum npl_format format,

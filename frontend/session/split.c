@@ -5,7 +5,7 @@
 
 #include "core/computer/clock.h"
 #include "frontend/quantise/quantise.h"
-#include "written.h"
+#include "model_layer.h"
 
 bool npl_split_is(const struct npl_session *s, int i, const struct npl_step *step)
 {
@@ -23,11 +23,10 @@ void npl_split_layer(const struct npl_session *s, int i, int k, struct npl_tenso
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
 	const struct npl_value *value = &s->graph->value[node->out[k]];
-	*out = (struct npl_tensor){
-		.name = value->name,
-		.dtype = step->written ? value->dtype : npl_session_dtype(s, npl_step_format(s, step), node->out[k]),
-		.shape = value->shape,
-		.quant = step->y_quant};
+	*out = (struct npl_tensor){.name = value->name,
+				   .dtype = npl_session_dtype(s, npl_step_format(s, step), node->out[k]),
+				   .shape = value->shape,
+				   .quant = step->y_quant};
 	*layer = (struct npl_layer){.name = node->name,
 				    .op = NPL_OP_SLICE,
 				    .attrs = &step->slice[k],
@@ -64,17 +63,16 @@ bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *w
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_value *value = &s->graph->value[node->in[0]];
 	enum npl_format format = npl_step_format(s, step);
-	step->written = value->dtype != NPL_F32;
-	step->x_quant = step->y_quant = step->written ? npl_written_quant(s, node->in[0])
-						      : npl_session_quant(s, format, node->in[0]);
+	step->in_integers = value->dtype != NPL_F32;
+	step->y_quant = step->x_quant;
 	struct npl_tensor out, in = {.name = value->name,
-				     .dtype = step->written ? value->dtype : npl_session_dtype(s, format, node->in[0]),
+				     .dtype = npl_session_dtype(s, format, node->in[0]),
 				     .shape = value->shape,
 				     .quant = step->x_quant};
 	struct npl_layer layer;
 	bool taken = !describe_slices(s, node, step, err);
 	for (int k = 0; k < node->n_out && taken; k++) {
-		if (!(s->own[node->out[k]].quant.scale > 0))
+		if (s->model.value[node->out[k]].integers < 0)
 			s->range_of[node->out[k]] = s->range_of[node->in[0]];
 		npl_split_layer(s, i, k, &out, &layer);
 		layer.in[0] = &in;
@@ -85,12 +83,10 @@ bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *w
 			s->range_of[node->out[k]] = node->out[k];
 		else if (npl_split_read(s, i, k))
 			step->out = node->out[k];
-		if (taken && step->written)
-			s->written[node->out[k]] = step->y_quant;
 	}
 	if (!taken) {
 		step->slice = NULL;
-		step->written = false;
+		step->in_integers = false;
 	}
 	return taken;
 }
@@ -122,7 +118,7 @@ int npl_split_run(struct npl_value_store *store, int i, struct npl_layer_run *ro
 	struct npl_session *s = store->session;
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
-	enum npl_format form = npl_step_form(s, step);
+	enum npl_format form = npl_step_format(s, step);
 	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
 	const struct npl_tensor *given;
 	store->after = NPL_AT_START;
@@ -140,8 +136,6 @@ int npl_split_run(struct npl_value_store *store, int i, struct npl_layer_run *ro
 						      (const struct npl_result *[]){&row->result},
 						      (struct npl_layer_run *[]){row}, store->after);
 	for (int k = 0; k < node->n_out; k++) {
-		if (step->written)
-			out[k].quant = (struct npl_quant){0}; /* others see integers */
 		if (!rc && npl_split_read(s, i, k))
 			npl_value_store_put(store, node->out[k], form, step->device, &out[k], store->after);
 		else

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "written.h"
+#include "model_layer.h"
 
 #define LEAST_EXPONENT 16.0f /* e^-16 is less than 2^-23, a step of float32 at 1 */
 #define COARSER        4.0f  /* steps so many times as wide cost two bits: below that nothing is a mask */
@@ -97,7 +97,7 @@ static bool only_adds_or_picks(enum npl_op op)
 bool npl_stays_float(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step, char *why,
 		     size_t n)
 {
-	if (npl_step_format(s, step) == NPL_FORMAT_F32 || s->quantised ||
+	if (npl_step_format(s, step) == NPL_FORMAT_F32 || s->model.quantises ||
 	    npl_device_get_info(s->device[step->device])->kind == NPL_KIND_SIMULATED || !only_adds_or_picks(node->op))
 		return false;
 	if (npl_is_masked(s, step->out)) {

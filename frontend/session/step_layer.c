@@ -4,13 +4,11 @@
 #include "frontend/quantise/quantise.h"
 #include "session_impl.h"
 
-/* In timing_only nobody made the weights: their descriptions are enough. */
+/* Where nobody made the weights, in timing_only, their descriptions are enough. */
 static void describe_weights(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
 			     struct npl_step_tensors *t, struct npl_layer *layer)
 {
 	enum npl_format format = npl_step_format(s, step);
-	if (step->written)
-		return;
 	t->weight = (struct npl_tensor){.dtype = npl_format_weight_dtype(format),
 					.shape = s->graph->value[node->in[1]].shape,
 					.quant = {.scale = 1}};
@@ -19,7 +17,7 @@ static void describe_weights(const struct npl_session *s, const struct npl_node 
 		t->weight.shape = npl_shape_of(2, step->y_shape.dim[1], step->x_shape.dim[1]);
 	t->bias.shape = npl_shape_of(1, step->y_shape.dim[1]);
 	layer->in[1] = &t->weight;
-	if (layer->in[2])
+	if (node->n_in > 2 && node->in[2] >= 0)
 		layer->in[2] = &t->bias;
 }
 
@@ -42,13 +40,11 @@ void npl_step_layer(const struct npl_session *s, int i, struct npl_step_tensors 
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
 	const struct npl_value *value = &s->graph->value[step->out];
-	enum npl_format format = npl_step_form(s, step);
+	enum npl_format format = npl_step_format(s, step);
 	t->out = (struct npl_tensor){.name = value->name,
 				     .dtype = npl_session_dtype(s, format, step->out),
 				     .shape = step->y_shape,
 				     .quant = step->y_quant};
-	if (format == NPL_FORMAT_F32)
-		t->out.dtype = value->dtype;
 	*layer = (struct npl_layer){.name = node->name,
 				    .op = step->op,
 				    .attrs = &step->attrs,
@@ -59,9 +55,8 @@ void npl_step_layer(const struct npl_session *s, int i, struct npl_step_tensors 
 				    .timing_only = s->timing_only};
 	if (!step->canonical)
 		return;
-	bool has_bias = step->written ? step->bias.shape.rank > 0 : node->n_in > 2 && node->in[2] >= 0;
 	layer->in[1] = &step->weight;
-	layer->in[2] = has_bias ? &step->bias : NULL;
-	if (s->timing_only)
+	layer->in[2] = step->bias.shape.rank ? &step->bias : NULL;
+	if (!step->weight.shape.rank)
 		describe_weights(s, node, step, t, layer);
 }

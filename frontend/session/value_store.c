@@ -24,19 +24,30 @@ static void drop_form(struct npl_form *form)
 	*form = (struct npl_form){0};
 }
 
-/* Whether value v, on devices of 8-bit integers, is an integer value that the model itself has. */
-static bool is_partnered(const struct npl_session *s, int v)
+/* The root of the value whose elements are v's in a format: the model may have the integers of a float value as a value of their own. */
+static int holder_of(const struct npl_value_store *store, int v, enum npl_format format)
 {
-	return s->own[v].quant.scale > 0;
+	const int integers = store->session->model.value[v].integers;
+	return format == NPL_FORMAT_INT8 && integers >= 0 ? store->root[integers] : v;
 }
 
-/* Where root v is kept in a format: as the integers that it is, or in a form of its own. */
+/* Where root v is kept in a format. Other values than floats are kept as the graph has them, whatever their readers' format. */
 static struct npl_form *form_of(struct npl_value_store *store, int v, enum npl_format format)
 {
-	const struct npl_session *s = store->session;
-	if (format == NPL_FORMAT_INT8 && is_partnered(s, v))
-		return &store->form[store->root[s->own[v].partner]][NPL_FORMAT_F32];
-	return &store->form[v][format];
+	const int holder = holder_of(store, v, format);
+	const bool is_float = store->session->graph->value[holder].dtype == NPL_F32;
+	return &store->form[holder][is_float ? format : NPL_FORMAT_F32];
+}
+
+/* Counts n reads of root v more, which are reads of its integers too. What it holds is freed after the last. */
+static void count_reads(struct npl_value_store *store, int v, int n)
+{
+	const int integers = holder_of(store, v, NPL_FORMAT_INT8);
+	if (integers != v)
+		count_reads(store, integers, n);
+	store->left[v] += n;
+	for (int f = 0; f < NPL_FORMATS && n < 0 && store->left[v] <= 0; f++)
+		drop_form(&store->form[v][f]);
 }
 
 /* The host's memory, which is number 0, and those of the devices. */
@@ -76,12 +87,10 @@ int npl_value_store_open(struct npl_session *s, const struct npl_tensor *inputs,
 		return err->code;
 	store->schedule.in_order = graph->layer_list;
 	store->after = NPL_AT_START;
-	for (int v = 0; v < graph->n_values; v++) {
+	for (int v = 0; v < graph->n_values; v++)
 		store->root[v] = v;
-		store->left[v] += graph->value[v].uses;
-		if (is_partnered(s, v))
-			store->left[s->own[v].partner] += graph->value[v].uses;
-	}
+	for (int v = 0; v < graph->n_values; v++)
+		count_reads(store, v, graph->value[v].uses);
 	for (int i = 0; i < graph->n_inputs; i++) {
 		const struct npl_value *value = &graph->value[graph->input[i]];
 		struct npl_form *form = &store->form[graph->input[i]][NPL_FORMAT_F32];
@@ -198,12 +207,18 @@ static int bring_to_host(struct npl_value_store *store, int v, struct npl_form *
 	return npl_fail(err, NPL_EINTERNAL, "value '%s' is in no memory", form->tensor.name);
 }
 
-/* A tensor for a form: with data, or only its description in timing_only. */
+/* A tensor for a form: with data, or only its description in timing_only. It is kept in the shape of the form's value, which is another than
+ * that of a float value whose integers it is. Values as the graph has them, the model's integers too, carry no scale with them: their
+ * readers know it. */
 static void adopt(struct npl_value_store *store, struct npl_form *form, struct npl_tensor *tensor, unsigned where,
 		  int made)
 {
 	drop_form(form);
+	const ptrdiff_t at = form - &store->form[0][0];
 	*form = (struct npl_form){.made = true, .tensor = *tensor, .where = where};
+	form->tensor.shape = store->session->graph->value[at / NPL_FORMATS].shape;
+	if (at % NPL_FORMATS == NPL_FORMAT_F32)
+		form->tensor.quant = (struct npl_quant){0};
 	set_ready(store, form, made);
 }
 
@@ -216,8 +231,8 @@ static int convert(struct npl_value_store *store, int v, const struct npl_form *
 	struct npl_tensor numbers = from->tensor; /* integers may stand for several values, in other shapes */
 	numbers.shape = made.shape;
 	numbers.owned = false;
-	if (!(numbers.quant.scale > 0) && is_partnered(s, v))
-		numbers.quant = s->own[v].quant;
+	if (!(numbers.quant.scale > 0))
+		numbers.quant = s->model.value[v].quant;
 	made.dtype = npl_session_dtype(s, format, v);
 	if (!s->timing_only) {
 		int rc = format == NPL_FORMAT_F32
@@ -226,8 +241,6 @@ static int convert(struct npl_value_store *store, int v, const struct npl_form *
 		if (rc)
 			return npl_prefix(err, "layer '%s' on %s", s->graph->node[row->node].name, row->ran_on);
 	}
-	if (format == NPL_FORMAT_INT8 && is_partnered(s, v))
-		made.quant = (struct npl_quant){0};
 	if (s->graph->value[v].constant) { /* a machine is given its constants once, before the first run */
 		adopt(store, form_of(store, v, format), &made, ~0u, NPL_AT_START);
 		return 0;
@@ -277,25 +290,19 @@ static int get_constant(struct npl_value_store *store, int v, struct npl_err *er
 	return 0;
 }
 
-int npl_value_store_settle(struct npl_value_store *store, int v, struct npl_layer_run *row, struct npl_err *err)
-{
-	int root = store->root[v];
-	return form_of(store, root, NPL_FORMAT_INT8)->made ? 0 : make_form(store, root, NPL_FORMAT_INT8, row, err);
-}
-
 /* The form of v's root as value v. */
 static const struct npl_tensor *as_seen(struct npl_value_store *store, int v, const struct npl_tensor *form,
 					enum npl_format format)
 {
 	int root = store->root[v];
-	bool integers = format == NPL_FORMAT_INT8 && is_partnered(store->session, root);
+	bool integers = holder_of(store, root, format) != root;
 	if (root == v && !integers)
 		return form;
 	struct npl_tensor *seen = &store->seen[v][format];
 	*seen = *form;
 	seen->owned = false;
 	if (integers)
-		seen->quant = store->session->own[root].quant;
+		seen->quant = store->session->model.value[root].quant;
 	seen->name = store->session->graph->value[v].name;
 	seen->shape = store->session->graph->value[v].shape;
 	return seen;
@@ -328,8 +335,6 @@ int npl_value_store_get(struct npl_value_store *store, int v, enum npl_format fo
 void npl_value_store_put(struct npl_value_store *store, int v, enum npl_format format, int device,
 			 struct npl_tensor *tensor, int made)
 {
-	if (format == NPL_FORMAT_INT8 && is_partnered(store->session, v))
-		tensor->quant = (struct npl_quant){0}; /* what the integers stand for, their readers know */
 	adopt(store, form_of(store, v, format), tensor, npl_value_store_memory(store->session, device), made);
 }
 
@@ -338,9 +343,7 @@ void npl_value_store_view(struct npl_value_store *store, int in, int out)
 	if (store->root[out] != out)
 		return;
 	store->root[out] = store->root[in];
-	store->left[store->root[in]] += store->left[out];
-	if (is_partnered(store->session, store->root[in]))
-		store->left[store->root[store->session->own[store->root[in]].partner]] += store->left[out];
+	count_reads(store, store->root[in], store->left[out]);
 }
 
 int npl_value_store_view_node(struct npl_value_store *store, const struct npl_node *node, bool settle,
@@ -352,24 +355,15 @@ int npl_value_store_view_node(struct npl_value_store *store, const struct npl_no
 	if (node->op != NPL_OP_QUANTIZELINEAR)
 		return 0;
 	const int root = store->root[node->in[0]];
-	if (s->own[root].partner != node->out[0]) /* the same integers again */
-		npl_value_store_view(store, s->own[root].partner, node->out[0]);
-	return settle ? npl_value_store_settle(store, root, row, err) : 0;
-}
-
-/* Frees what root v holds after its last reader. */
-static void read_once(struct npl_value_store *store, int root)
-{
-	if (--store->left[root] > 0)
-		return;
-	for (int f = 0; f < NPL_FORMATS; f++)
-		drop_form(&store->form[root][f]);
+	const int integers = s->model.value[root].integers;
+	if (integers != node->out[0]) /* the same integers again */
+		npl_value_store_view(store, integers, node->out[0]);
+	if (!settle || form_of(store, root, NPL_FORMAT_INT8)->made)
+		return 0;
+	return make_form(store, root, NPL_FORMAT_INT8, row, err);
 }
 
 void npl_value_store_done(struct npl_value_store *store, int v)
 {
-	int root = store->root[v];
-	if (is_partnered(store->session, root))
-		read_once(store, store->root[store->session->own[root].partner]);
-	read_once(store, root);
+	count_reads(store, store->root[v], -1);
 }

@@ -23,7 +23,7 @@ struct npl_value_store {
 	struct npl_form (*form)[NPL_FORMATS];   /* per value, of roots */
 	struct npl_tensor (*seen)[NPL_FORMATS]; /* per value, of views: the root's form in their shape */
 	int *left;            /* per value, of roots: reads still to come, of views too, and of float values
-	                                           that are these integers (struct npl_own_quant) */
+	                                           that are these integers (model_quant.h) */
 	uint64_t *link_bytes; /* nodes x devices: what crossed each device's link for a row */
 	struct npl_schedule schedule;
 	int *ready; /* per form: the piece of work that ends when it is in the host's memory, and in each device's */
@@ -53,9 +53,6 @@ void npl_value_store_view(struct npl_value_store *store, int in, int out);
 /* The same for a node that the plan calls a view; of a QuantizeLinear, settle: the integers are there afterwards. */
 int npl_value_store_view_node(struct npl_value_store *store, const struct npl_node *node, bool settle,
 			      struct npl_layer_run *row, struct npl_err *err);
-
-/* Makes the integers that float value v is by the model's own quantisation, unless a device has made them. */
-int npl_value_store_settle(struct npl_value_store *store, int v, struct npl_layer_run *row, struct npl_err *err);
 
 /* One reader of v is done; frees it after the last. */
 void npl_value_store_done(struct npl_value_store *store, int v);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "frontend/quantise/quantise.h"
-#include "written.h"
+#include "model_layer.h"
 
 static const struct npl_value *input_value(const struct npl_graph *graph, const struct npl_node *node, int i)
 {
@@ -95,11 +95,11 @@ static int prepare_bias(struct npl_session *s, const struct npl_node *node, stru
 	struct npl_value *value = &s->graph->value[node->in[2]];
 	const float *data = npl_value_data(s->graph, value, err);
 	struct npl_tensor bias;
-	if (npl_written_bias(node, value, step)) {
+	if (npl_model_bias(node, value, step)) {
 		step->bias = (struct npl_tensor){.name = value->name,
 						 .dtype = NPL_I32,
 						 .shape = npl_shape_of(1, npl_shape_count(&value->shape)),
-						 .data = (void *)value->from_integers->data};
+						 .data = (void *)value->model_integers->data};
 		return 0;
 	}
 	if (!data || float_bias(node, value, data, &bias, err))
@@ -119,7 +119,7 @@ static int quantise_to_integers(struct npl_session *s, const struct npl_node *no
 {
 	const int64_t channels = w->shape.dim[0];
 	struct npl_value *value = node->n_in < 3 || node->in[2] < 0 ? NULL : &s->graph->value[node->in[2]];
-	const bool is_float = value && !npl_written_bias(node, value, step);
+	const bool is_float = value && !npl_model_bias(node, value, step);
 	const float *data = is_float ? npl_value_data(s->graph, value, err) : NULL;
 	struct npl_tensor bias = {0};
 	float *least = calloc((size_t)channels + 1, sizeof *least);
@@ -166,8 +166,7 @@ static int quantise_weight(struct npl_session *s, const struct npl_node *node, s
 int npl_step_weights(struct npl_session *s, const struct npl_node *node, struct npl_step *step, struct npl_err *err)
 {
 	struct npl_value *value = &s->graph->value[node->in[1]];
-	int rc = npl_written_weight(node, value, npl_step_format(s, step))
-			 ? npl_written_take_weight(node, value, step, err)
-			 : quantise_weight(s, node, value, step, err);
+	int rc = npl_model_weight(node, value, npl_step_format(s, step)) ? npl_model_take_weight(node, value, step, err)
+									 : quantise_weight(s, node, value, step, err);
 	return rc ? rc : prepare_bias(s, node, step, err);
 }

@@ -20,7 +20,7 @@ extern "C" {
 struct npl_file;
 
 /* Where a float constant comes from, when the model has it as integers with a DequantizeLinear: scale * (q - zero). */
-struct npl_from_integers {
+struct npl_model_integers {
 	enum npl_dtype dtype; /* uint8, int8 or int32 */
 	const void *data;     /* as many as the constant has elements */
 	int64_t parts;        /* 1, or one scale and zero point for each index along the axis */
@@ -40,8 +40,8 @@ struct npl_value {
 	unsigned char fill[8]; /* that element */
 	bool is_random;        /* constant, float32 or float64, of random elements, by `law`: made likewise */
 	struct npl_random_law law;
-	const struct npl_from_integers *from_integers; /* constant, float32: NULL: from none that are known */
-	bool has_nan, has_infinity;                    /* constant with such elements */
+	const struct npl_model_integers *model_integers; /* constant, float32: NULL: from none that are known */
+	bool has_nan, has_infinity;                      /* constant with such elements */
 	bool of_import;      /* constant that no model gave and the importer put in: an infinity in it is meant */
 	bool batched;        /* input: its dimension 0 counts samples */
 	bool batched_inside; /* input: another dimension does */

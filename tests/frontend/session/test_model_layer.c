@@ -242,7 +242,7 @@ static struct npl_device *open_machine(const struct machine *m)
 	return device;
 }
 
-Test(session_written, qlinear_networks_are_exact_everywhere)
+Test(session_model_layer, qlinear_networks_are_exact_everywhere)
 {
 	for (size_t m = 0; m < sizeof machines / sizeof *machines; m++) {
 		struct npl_device *device = open_machine(&machines[m]);
@@ -267,7 +267,7 @@ Test(session_written, qlinear_networks_are_exact_everywhere)
 }
 
 /* Conv and MatMul between QuantizeLinear and DequantizeLinear are QLinearConv and QLinearMatMul. */
-Test(session_written, networks_of_quantize_and_dequantize_are_taken_as_they_are)
+Test(session_model_layer, networks_of_quantize_and_dequantize_are_taken_as_they_are)
 {
 	for (size_t m = 0; m < sizeof machines / sizeof *machines; m++) {
 		struct npl_device *device = open_machine(&machines[m]);
@@ -289,7 +289,7 @@ Test(session_written, networks_of_quantize_and_dequantize_are_taken_as_they_are)
 }
 
 /* In float32 they are what their operators say: within rounding of the integer network. */
-Test(session_written, in_float32_they_run_as_written)
+Test(session_model_layer, in_float32_they_run_as_written)
 {
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		struct net net = make_network(seed, true), twin = make_network(seed, false);
@@ -305,7 +305,7 @@ Test(session_written, in_float32_they_run_as_written)
 
 /* A product whose result the model itself rounds to steps of 1/2: what tpu_v1 gives is that to the bit, so its layer loses
  * nothing, though it is far from the float product. */
-Test(session_written, what_the_model_rounds_is_no_loss)
+Test(session_model_layer, what_the_model_rounds_is_no_loss)
 {
 	struct writer w = {.rng = 5, .qdq = true};
 	struct npl_err err;
@@ -345,4 +345,64 @@ Test(session_written, what_the_model_rounds_is_no_loss)
 	free_outcome(&net, &o);
 	npl_device_close(device);
 	free_net(&net);
+}
+
+/* Runs the graph with each node on the device of its place, beside which the operators' own results stand. */
+static void check_placed(struct writer *w, const char *const *devices, const int *place, const char *what)
+{
+	uint64_t inputs = 7;
+	struct net net = make_net(&w->g, &inputs);
+	struct npl_device *device[2] = {open_device_set(devices[0], 1, (const char *[]){"precision=int8"}),
+					open_device(devices[1])};
+	struct outcome o = run_net(&net, device, 2, place, false);
+	check_same_outputs(&net, o.out, net.reference, what);
+	free_outcome(&net, &o);
+	npl_device_close(device[0]);
+	npl_device_close(device[1]);
+	free_net(&net);
+}
+
+static struct writer rounded_input(void)
+{
+	struct writer w = {.rng = 5};
+	onnx_put_input(&w.g, "x", ONNX_FLOAT, 3, (int64_t[]){2, 4, 6});
+	put_quant(&w, "xq", 0, (float[]){1.0f / 64}, true, (int32_t[]){3});
+	return w;
+}
+
+/* Floats that a device of floats makes and reads, with their integers between two devices: no layer group takes the ones for the others. */
+Test(session_model_layer, quantised_on_another_device_than_computed)
+{
+	static const int place[] = {1, 0, 1, 0, 1};
+	static const char *const floats[] = {"cpu", "reference"};
+	for (int k = 0; k < 2; k++) {
+		struct writer w = rounded_input();
+		put(&w, "Relu", "relu", "x", "r", NULL);
+		quantise(&w, "r", "q", "xq");
+		put(&w, "Transpose", "turn", "q", "t", NULL);
+		dequantise(&w, "t", "d", "xq", 1);
+		put(&w, "Abs", "abs", "d", "y", NULL);
+		onnx_put_output(&w.g, "y");
+		check_placed(&w, (const char *[]){"tpu_v1", floats[k]}, place, floats[k]);
+	}
+}
+
+/* The integers have the shape of the value that is quantised, whatever that is a view of. */
+Test(session_model_layer, a_view_is_quantised)
+{
+	static const int place[] = {0, 0, 0, 0};
+	static const char *const integers[] = {"reference", "tpu_v1", "cpu"};
+	for (int k = 0; k < 3; k++) {
+		struct writer w = rounded_input();
+		struct onnx_writer axis = {0};
+		onnx_put_int64s(&w.g, "flat", 2, (int64_t[]){2, 24});
+		put(&w, "Reshape", "reshape", "x flat", "f", NULL);
+		quantise(&w, "f", "q", "xq");
+		onnx_put_attr_int(&axis, "axis", 1);
+		put(&w, "Split", "split", "q", "a b", &axis);
+		put(&w, "Transpose", "turn", "b", "t", NULL);
+		onnx_put_output(&w.g, "a");
+		onnx_put_output(&w.g, "t");
+		check_placed(&w, (const char *[]){integers[k], "host"}, place, integers[k]);
+	}
 }

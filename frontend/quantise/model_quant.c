@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The pass that finds a model's own quantisation (model_quant.h). */
+#include "model_quant.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/base/refuse.h"
+#include "npulab/session.h"
+
+bool npl_only_renames(const struct npl_graph *graph, const struct npl_node *node)
+{
+	bool reads_second = node->n_out > 1 && node->out[1] >= 0 && graph->value[node->out[1]].uses > 0;
+	return (npl_op_defs[node->op].flags & NPL_OP_IS_VIEW) && !reads_second;
+}
+
+int npl_root_of(const struct npl_graph *graph, int v)
+{
+	for (int i; (i = graph->value[v].producer) >= 0 && npl_only_renames(graph, &graph->node[i]);)
+		v = graph->node[i].in[0];
+	return v;
+}
+
+bool npl_is_scale(float scale)
+{
+	return isfinite(scale) && scale > 0;
+}
+
+struct npl_value *npl_operand(const struct npl_operands *operands, int k)
+{
+	const struct npl_node *node = operands->node;
+	const int v = k >= 0 && k < node->n_in ? node->in[k] : -1;
+	return v < 0 ? NULL : &operands->graph->value[v];
+}
+
+const void *npl_operand_constant(const struct npl_operands *operands, int k, const char *what)
+{
+	struct npl_value *value = npl_operand(operands, k);
+	if (!value->constant) {
+		snprintf(operands->why, operands->n, "its %s is computed, not a constant", what);
+		return NULL;
+	}
+	return npl_value_data(operands->graph, value, operands->err);
+}
+
+bool npl_operand_zero(const struct npl_operands *operands, int k, const char *what, int32_t *zero)
+{
+	const struct npl_value *value = npl_operand(operands, k);
+	*zero = 0;
+	if (!value)
+		return true;
+	const void *data = npl_operand_constant(operands, k, what);
+	int64_t count = npl_shape_count(&value->shape);
+	for (int64_t i = 0; data && i < count; i++) {
+		int32_t z = value->dtype == NPL_I8 ? ((const int8_t *)data)[i] : ((const uint8_t *)data)[i];
+		if (i && z != *zero)
+			return npl_refuse(operands->why, operands->n, "its zero points differ from channel to channel");
+		*zero = z;
+	}
+	return data != NULL;
+}
+
+/* What ONNX makes of a scale of 0, below 0 or no finite number is for its own arithmetic, in floats. */
+bool npl_operand_scale(const struct npl_operands *operands, int k, const char *what, float *scale, const float **each)
+{
+	const struct npl_value *value = npl_operand(operands, k);
+	*scale = 1;
+	if (!value)
+		return true;
+	if (value->dtype != NPL_F32)
+		return npl_refuse(operands->why, operands->n, "a scale is not float32");
+	const float *data = npl_operand_constant(operands, k, what);
+	int64_t count = npl_shape_count(&value->shape);
+	if (!data || !count)
+		return data && npl_refuse(operands->why, operands->n, "a scale is empty");
+	for (int64_t i = 0; i < count; i++)
+		if (!npl_is_scale(data[i]))
+			return npl_refuse(operands->why, operands->n,
+					  "its %s '%.60s' is %g, and the rule on integers takes finite numbers above 0",
+					  what, value->name, (double)data[i]);
+	*scale = data[0];
+	if (count > 1 && !each)
+		return npl_refuse(operands->why, operands->n, "its first operand has a scale per row");
+	if (count > 1)
+		*each = data;
+	return true;
+}
+
+/* The float value, by its root, and the integer value of a QuantizeLinear or DequantizeLinear. */
+static void two_sides(const struct npl_graph *graph, const struct npl_node *node, int *real, int *integers)
+{
+	const bool back = node->op == NPL_OP_DEQUANTIZELINEAR;
+	*real = npl_root_of(graph, back ? node->out[0] : node->in[0]);
+	*integers = back ? node->in[0] : node->out[0];
+}
+
+/* Scale and zero point of a QuantizeLinear or DequantizeLinear between float32 and bytes that has one of each, which are constant. */
+static bool read_quant(struct npl_graph *graph, const struct npl_node *node, struct npl_quant *quant,
+		       struct npl_err *err)
+{
+	char why[200];
+	const struct npl_operands operands = {graph, node, why, sizeof why, err};
+	const bool back = node->op == NPL_OP_DEQUANTIZELINEAR;
+	if (!back && node->op != NPL_OP_QUANTIZELINEAR)
+		return false;
+	const struct npl_value *in = &graph->value[node->in[0]], *out = &graph->value[node->out[0]];
+	return !in->constant && (back ? out : in)->dtype == NPL_F32 && npl_is_byte((back ? in : out)->dtype) &&
+	       npl_operand_scale(&operands, 1, "scale", &quant->scale, NULL) &&
+	       npl_operand_zero(&operands, 2, "zero point", &quant->zero_point);
+}
+
+/* The first node that says what a float value is as integers decides. A QuantizeLinear that says the same again makes the same integers. */
+static void note_quant(struct npl_model_quants *model, int i, const struct npl_quant *quant)
+{
+	const struct npl_graph *graph = model->graph;
+	int real, integers;
+	two_sides(graph, &graph->node[i], &real, &integers);
+	const bool quantises = graph->node[i].op == NPL_OP_QUANTIZELINEAR;
+	const enum npl_dtype dtype = graph->value[integers].dtype;
+	struct npl_model_quant *of = &model->value[real];
+	const bool first = of->integers < 0;
+	model->quantises |= quantises;
+	if (first)
+		*of = (struct npl_model_quant){*quant, dtype, integers, true};
+	if (first || (quantises && of->dtype == dtype && npl_quant_same(&of->quant, quant)))
+		model->node[i] = quantises ? NPL_QUANTISES : NPL_DEQUANTISES;
+}
+
+/* Which float values are read as floats too. */
+static void find_float_readers(struct npl_model_quants *model)
+{
+	const struct npl_graph *graph = model->graph;
+	for (int o = 0; o < graph->n_outputs; o++)
+		model->value[npl_root_of(graph, graph->output[o])].only_integers = false;
+	for (int i = 0; i < graph->n_nodes; i++) {
+		const struct npl_node *node = &graph->node[i];
+		for (int k = 0; k < node->n_in && !npl_only_renames(graph, node); k++)
+			if (node->in[k] >= 0 && !(k == 0 && model->node[i] == NPL_QUANTISES))
+				model->value[npl_root_of(graph, node->in[k])].only_integers = false;
+	}
+}
+
+/* Constants that the model has as 8-bit integers around one zero point by one scale. */
+static void note_constants(struct npl_model_quants *model)
+{
+	for (int v = 0; v < model->graph->n_values; v++) {
+		const struct npl_model_integers *from = model->graph->value[v].model_integers;
+		if (from && model->graph->value[v].constant && model->value[v].integers < 0 && from->parts == 1 &&
+		    npl_is_byte(from->dtype) && npl_is_scale(from->scale[0]))
+			model->value[v] = (struct npl_model_quant){
+				{from->scale[0], from->zero[0], NULL}, from->dtype, -1, false};
+	}
+}
+
+int npl_model_quants_find(struct npl_graph *graph, const int *place, const bool *takes_int8,
+			  struct npl_model_quants *model, struct npl_err *err)
+{
+	*model = (struct npl_model_quants){
+		.graph = graph,
+		.value = calloc((size_t)graph->n_values + 1, sizeof *model->value),
+		.node = calloc((size_t)graph->n_nodes + 1, sizeof *model->node),
+	};
+	if (!model->value || !model->node)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
+	for (int v = 0; v < graph->n_values; v++)
+		model->value[v].integers = -1;
+	for (int i = 0; i < graph->n_nodes; i++) {
+		struct npl_quant quant = {0};
+		struct npl_err failed = {0};
+		const int device = place ? place[i] : 0;
+		const bool known = device != NPL_ON_HOST && takes_int8[device] &&
+				   read_quant(graph, &graph->node[i], &quant, &failed);
+		if (failed.code)
+			return npl_fail(err, failed.code, "node '%s': %s", graph->node[i].name, failed.msg);
+		if (known)
+			note_quant(model, i, &quant);
+	}
+	find_float_readers(model);
+	note_constants(model);
+	return 0;
+}
+
+void npl_model_quants_free(struct npl_model_quants *model)
+{
+	free(model->value);
+	free(model->node);
+}
+
+struct npl_quant npl_model_quant_of(const struct npl_model_quants *model, int v)
+{
+	return model->value[v].quant.scale > 0 ? model->value[v].quant : (struct npl_quant){.scale = 1};
+}
+
+enum npl_quant_node npl_model_quant_node(struct npl_model_quants *model, int i)
+{
+	int real, integers;
+	if (!model->node[i])
+		return NPL_NO_QUANT_NODE;
+	two_sides(model->graph, &model->graph->node[i], &real, &integers);
+	struct npl_model_quant *of = &model->value[real], *made = &model->value[integers];
+	if (!(of->quant.scale > 0) || (made->quant.scale > 0 && !npl_quant_same(&made->quant, &of->quant))) {
+		*of = (struct npl_model_quant){.integers = -1};
+		return model->node[i] = NPL_NO_QUANT_NODE;
+	}
+	made->quant = of->quant;
+	return model->node[i];
+}
+
+/* Whether each result is one of the input's elements, or zero. */
+static bool only_picks(const struct npl_node *node)
+{
+	return (npl_op_defs[node->op].flags & NPL_OP_KEEPS_RANGE) && node->op != NPL_OP_AVERAGEPOOL &&
+	       node->op != NPL_OP_GLOBALAVERAGEPOOL && node->op != NPL_OP_REDUCEMEAN && node->op != NPL_OP_UPSAMPLE;
+}
+
+bool npl_model_quant_is_given(const struct npl_model_quants *model, int v)
+{
+	const struct npl_graph *graph = model->graph;
+	for (;;) {
+		v = npl_root_of(graph, v);
+		const int maker = graph->value[v].producer;
+		if (maker < 0)
+			return graph->value[v].constant && model->value[v].quant.scale > 0;
+		const struct npl_node *node = &graph->node[maker];
+		if (node->op == NPL_OP_DEQUANTIZELINEAR)
+			return model->node[maker] == NPL_DEQUANTISES;
+		if (!only_picks(node) || model->value[v].integers >= 0)
+			return false;
+		v = node->in[0];
+	}
+}
+
+bool npl_model_quant_is_wanted(const struct npl_model_quants *model, const struct npl_node *node, int v)
+{
+	const struct npl_model_quant *of = &model->value[npl_root_of(model->graph, v)];
+	return of->quant.scale > 0 ? of->only_integers
+				   : only_picks(node) && npl_model_quant_is_given(model, node->in[0]);
+}
