@@ -148,7 +148,7 @@ def machine_file(path, figures):
         for name in folders:
             at = at.setdefault(name, {})
         at[last] = value
-    lines = ["name: calibrated", "model: processor"]
+    lines = ["name: calibrated", "driver: processor"]
 
     def put(mapping, indent):
         for key, value in mapping.items():

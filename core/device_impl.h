@@ -13,7 +13,7 @@ struct npl_device {
 	struct npl_machine machine;
 	bool ships;                    /* the machine is a file of the machines folder, */
 	struct npl_machine shipped;    /* without --set; or the one that it was copied from; name NULL: there is none */
-	const char *note[2], *resized; /* resized: for reports alone */
+	const char *note[3], *resized; /* resized: for reports alone */
 	int n_notes;
 	struct npl_device_info info;
 	struct npl_arena arena;

@@ -106,17 +106,17 @@ static int find_machine(struct npl_device *dev, const char *name, struct npl_err
 	char path[PATH_MAX + 300];
 	const struct npl_driver *driver = find_driver(name);
 	if (is_machine_file(name))
-		return npl_machine_load(name, &dev->arena, &dev->machine, err);
+		return npl_machine_load(name, "driver", &dev->arena, &dev->machine, err);
 	if (driver && !driver->needs_machine) {
 		const char *copy = npl_arena_strdup(&dev->arena, name);
 		if (!copy)
 			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
 		dev->machine = (struct npl_machine){
-			.name = copy, .model = driver->name, .description = driver->summary};
+			.name = copy, .runs_on = driver->name, .key = "driver", .description = driver->summary};
 		return 0;
 	}
 	if (shipped_machine(name, path, sizeof path, err)) {
-		if (npl_machine_load(path, &dev->arena, &dev->machine, err))
+		if (npl_machine_load(path, "driver", &dev->arena, &dev->machine, err))
 			return err->code;
 		dev->ships = true;
 		dev->shipped = dev->machine;
@@ -145,7 +145,7 @@ static int check_name(const struct npl_machine *machine, const struct npl_driver
 		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' must be 1 to 32 letters, digits, '_', '-' or '+'",
 				machine->path, name);
 	if (!strcmp(name, "placement") || (!strcmp(name, "host") && !driver->may_be_host) ||
-	    (named && !named->needs_machine && strcmp(name, machine->model)))
+	    (named && !named->needs_machine && strcmp(name, machine->runs_on)))
 		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' is taken, expected another `name:`", machine->path,
 				name);
 	return 0;
@@ -187,7 +187,7 @@ static void find_shipped(struct npl_device *dev)
 {
 	char path[PATH_MAX + 300];
 	if (!dev->driver->needs_machine) {
-		dev->shipped = (struct npl_machine){.name = dev->machine.name, .model = dev->machine.model};
+		dev->shipped = (struct npl_machine){.name = dev->machine.name, .runs_on = dev->machine.runs_on};
 		return;
 	}
 	const char *name = dev->machine.copied_from ? dev->machine.copied_from : dev->machine.name;
@@ -196,7 +196,8 @@ static void find_shipped(struct npl_device *dev)
 	if (dev->ships || !dev->machine.path || strchr(name, '/') ||
 	    !shipped_machine(name, path, sizeof path, &ignored))
 		return;
-	if (npl_machine_load(path, &dev->arena, shipped, &ignored) || strcmp(shipped->model, dev->machine.model))
+	if (npl_machine_load(path, "driver", &dev->arena, shipped, &ignored) ||
+	    strcmp(shipped->runs_on, dev->machine.runs_on))
 		*shipped = (struct npl_machine){0};
 }
 
@@ -222,6 +223,10 @@ static int complete_parameters(struct npl_device *dev, struct npl_err *err)
 		return err->code;
 	if (driver->adapt_unset && driver->adapt_unset(dev->config, &dev->machine, &dev->arena, &adapted, err))
 		return npl_prefix(err, "%s", dev->machine.name);
+	if (dev->machine.former_key)
+		add_note(dev,
+			 npl_arena_printf(&dev->arena, "%s: `model:` is called `driver:` now; it is read as before",
+					  dev->machine.path));
 	if (!dev->ships && dev->machine.path)
 		add_note(dev, npl_machine_left_out(&dev->machine, driver->params, driver->former_defaults,
 						   driver->former_machine, &dev->arena));
@@ -245,13 +250,25 @@ static void hash(struct npl_device *dev)
 	npl_sha256_final(&state, dev->sha256);
 }
 
+/* "; the nearest is 'systolic'" for a name that no driver has. */
+static const char *nearest_driver(const char *name, char *text, size_t n)
+{
+	const char *names[32];
+	int count = 0;
+	for (const struct npl_driver *const *d = npl_drivers; *d && count < 32; d++)
+		names[count++] = (*d)->name;
+	snprintf(text, n, "%s", NPL_NEAREST(name, names, count));
+	return text;
+}
+
 /* The driver and its parameters, before it starts. */
 static int read_parameters(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
 {
-	dev->driver = find_driver(dev->machine.model);
+	char near[200];
+	dev->driver = find_driver(dev->machine.runs_on);
 	if (!dev->driver)
-		return npl_fail(err, NPL_EINPUT, "%s: there is no simulator '%s' for `model:`", dev->machine.path,
-				dev->machine.model);
+		return npl_fail(err, NPL_EINPUT, "%s: there is no driver '%s'%s", dev->machine.path,
+				dev->machine.runs_on, nearest_driver(dev->machine.runs_on, near, sizeof near));
 	if (dev->machine.path && check_name(&dev->machine, dev->driver, err))
 		return err->code;
 	if (options && apply_options(dev, options, err))

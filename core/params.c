@@ -220,15 +220,26 @@ int npl_params_read(const struct npl_param *schema, const struct npl_machine *ma
 
 static bool is_heading(const char *key)
 {
-	return !strcmp(key, "name") || !strcmp(key, "model") || !strcmp(key, "description") ||
+	return !strcmp(key, "name") || !strcmp(key, "driver") || !strcmp(key, "model") || !strcmp(key, "description") ||
 	       !strcmp(key, "copied_from");
 }
 
-int npl_machine_load(const char *path, struct npl_arena *arena, struct npl_machine *machine, struct npl_err *err)
+/* Whether a key of the file is the one that says what runs it; `model:` and `driver:` of one machine are not both taken. */
+static bool says_what_runs(struct npl_machine *machine, const char *key)
+{
+	const bool former = !strcmp(machine->key, "driver") && !strcmp(key, "model");
+	if (machine->runs_on || (!former && strcmp(key, machine->key)))
+		return false;
+	machine->former_key = former;
+	return true;
+}
+
+int npl_machine_load(const char *path, const char *key, struct npl_arena *arena, struct npl_machine *machine,
+		     struct npl_err *err)
 {
 	struct npl_setting *all;
 	int n;
-	*machine = (struct npl_machine){.path = npl_arena_strdup(arena, path)};
+	*machine = (struct npl_machine){.path = npl_arena_strdup(arena, path), .key = key};
 	if (!machine->path)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 	if (npl_settings_load(path, arena, &all, &n, err))
@@ -239,8 +250,8 @@ int npl_machine_load(const char *path, struct npl_arena *arena, struct npl_machi
 	for (int i = 0; i < n; i++) {
 		if (!strcmp(all[i].key, "name"))
 			machine->name = all[i].value;
-		else if (!strcmp(all[i].key, "model"))
-			machine->model = all[i].value;
+		else if (says_what_runs(machine, all[i].key))
+			machine->runs_on = all[i].value;
 		else if (!strcmp(all[i].key, "description"))
 			machine->description = all[i].value;
 		else if (!strcmp(all[i].key, "copied_from"))
@@ -248,9 +259,8 @@ int npl_machine_load(const char *path, struct npl_arena *arena, struct npl_machi
 		else
 			machine->setting[machine->n_settings++] = all[i];
 	}
-	if (!machine->model)
-		return npl_fail(err, NPL_EINPUT, "%s: no `model:` line, expected one naming the simulator that runs it",
-				path);
+	if (!machine->runs_on)
+		return npl_fail(err, NPL_EINPUT, "%s: no `%s:` line, expected one that says what runs it", path, key);
 	if (!machine->name) {
 		const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
 		const char *dot = strrchr(base, '.');
@@ -392,8 +402,8 @@ char *npl_params_dump(const struct npl_param *schema, const struct npl_machine *
 		return NULL;
 	fputs("name: ", out);
 	put_quoted(out, machine->name);
-	fputs("\nmodel: ", out);
-	put_quoted(out, machine->model);
+	fprintf(out, "\n%s: ", machine->key);
+	put_quoted(out, machine->runs_on);
 	if (machine->description) {
 		fputs("\ndescription: ", out);
 		put_quoted(out, machine->description);

@@ -57,16 +57,16 @@ static int read_settings(const char *path, const char *only_for, struct npl_aren
 {
 	struct npl_machine machine;
 	struct settings set;
-	if (npl_machine_load(path, arena, &machine, err)) {
+	if (npl_machine_load(path, "model", arena, &machine, err)) {
 		if (!only_for || err->code == NPL_EUSAGE) /* an output of this run is a fault whatever is in it */
 			return err->code;
 		return 0; /* some other program's file */
 	}
-	if (only_for && strcmp(machine.model, only_for))
+	if (only_for && strcmp(machine.runs_on, only_for))
 		return 0;
 	if (npl_params_read(schema, &machine, arena, &set, err))
 		return err->code;
-	const char *from[] = {machine.model, set.input, set.labels, set.calibration};
+	const char *from[] = {machine.runs_on, set.input, set.labels, set.calibration};
 	const char **to[] = {&files->path, &files->input, &files->labels, &files->calibration};
 	for (int i = 0; i < 4; i++)
 		if (*from[i] && !(*to[i] = beside(arena, path, from[i])))

@@ -22,7 +22,7 @@ struct npl_program_dump;
 struct npl_driver {
 	/* ---- What every driver has. */
 
-	/* The driver's name, which is the `model:` of its machine files: "systolic", "cpu". */
+	/* The driver's name, which is the `driver:` of its machine files: "systolic", "cpu". */
 	const char *name;
 	/* What the driver runs, in one line for `npulab devices`. */
 	const char *summary;

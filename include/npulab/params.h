@@ -70,8 +70,11 @@ struct npl_setting {
 
 /* A machine description before a schema has read it. Everything lives in the arena. */
 struct npl_machine {
-	const char *name;  /* the file's `name:`, or the file's base name */
-	const char *model; /* the file's `model:`: which simulator runs it; for real devices the device's own name */
+	const char *name; /* the file's `name:`, or the file's base name */
+	/* What runs it: a machine's `driver:`, the `model:` of a memory or of a network; for a device without a file the device's own name. */
+	const char *runs_on;
+	const char *key; /* "driver" or "model": the key that says it */
+	bool former_key; /* a machine's file says `model:` for `driver:`, as all did before */
 	const char *description;
 	const char *path; /* NULL for a device without a file */
 	/* The file's `copied_from:`, which a dump has: the shipped machine that the user has edited; NULL: none. */
@@ -82,8 +85,10 @@ struct npl_machine {
 		*source; /* of each parameter, in the schema's order; NULL: not known (npl_machine_sources) */
 };
 
-/* Reads a machine file (YAML: nested mappings of scalars, at most 1 MiB, 8 levels). */
-int npl_machine_load(const char *path, struct npl_arena *arena, struct npl_machine *machine, struct npl_err *err);
+/* Reads the file of a machine (key "driver") or of a memory or network (key "model"): YAML, nested mappings of scalars, at most 1 MiB, 8
+ * levels. `model` in a machine's file is understood as `driver`. */
+int npl_machine_load(const char *path, const char *key, struct npl_arena *arena, struct npl_machine *machine,
+		     struct npl_err *err);
 /* Adds a `--set` override; later ones win. */
 int npl_machine_set(struct npl_machine *machine, struct npl_arena *arena, const char *key, const char *value,
 		    struct npl_err *err);

@@ -94,8 +94,8 @@ static int find_sources(struct npl_memory *memory, const char *name, bool ships,
 	if (ships)
 		machine->copied_from = npl_arena_strdup(&memory->arena, name);
 	else if (!strchr(from, '/') && !find_file(from, &memory->arena, &path, &ignored))
-		found = !npl_machine_load(path, &memory->arena, &shipped, &ignored) &&
-			!strcmp(shipped.model, machine->model);
+		found = !npl_machine_load(path, "model", &memory->arena, &shipped, &ignored) &&
+			!strcmp(shipped.runs_on, machine->runs_on);
 	if (ships && !machine->copied_from)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
 	return npl_machine_sources(machine, memory->model->params, memory->config, found ? &shipped : NULL,
@@ -107,14 +107,14 @@ static int open_memory(struct npl_memory *memory, const char *name, const struct
 {
 	const char *path;
 	if (find_file(name, &memory->arena, &path, err) ||
-	    npl_machine_load(path, &memory->arena, &memory->machine, err))
+	    npl_machine_load(path, "model", &memory->arena, &memory->machine, err))
 		return err->code;
 	if (!*memory->machine.name)
 		return npl_fail(err, NPL_EINPUT, "%s: the name is empty, expected a word", path);
-	memory->model = find_model(memory->machine.model, options->every_cycle);
+	memory->model = find_model(memory->machine.runs_on, options->every_cycle);
 	if (!memory->model)
 		return npl_fail(err, NPL_EINPUT, "%s: the model is '%s', expected ideal, fixed or dram", path,
-				memory->machine.model);
+				memory->machine.runs_on);
 	memory->config = npl_arena_alloc(&memory->arena, memory->model->config_bytes);
 	if (!memory->config)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);

@@ -20,28 +20,28 @@ Test(cli_bad_machine, devices_and_parameters)
 	cli_folder(folder);
 	for (int i = 0; i < 9; i++)
 		snprintf(deep + strlen(deep), sizeof deep - strlen(deep), "%*sa:\n", i, "");
-	cli_write_text(folder, "unknown.yaml", "model: systolic\n\n# a comment\narray:\n  row: 8\n");
-	cli_write_text(folder, "range.yaml", "model: systolic\narray:\n  rows: 0\n");
-	cli_write_text(folder, "word.yaml", "model: systolic\narray:\n  rows: many\n");
-	cli_write_text(folder, "list.yaml", "model: systolic\narray: [1, 2]\n");
-	cli_write_text(folder, "twice.yaml", "model: systolic\nclock_hz: 1000000\nclock_hz: 2000000\n");
-	cli_write_text(folder, "alias.yaml", "model: &m systolic\nname: *m\n");
+	cli_write_text(folder, "unknown.yaml", "driver: systolic\n\n# a comment\narray:\n  row: 8\n");
+	cli_write_text(folder, "range.yaml", "driver: systolic\narray:\n  rows: 0\n");
+	cli_write_text(folder, "word.yaml", "driver: systolic\narray:\n  rows: many\n");
+	cli_write_text(folder, "list.yaml", "driver: systolic\narray: [1, 2]\n");
+	cli_write_text(folder, "twice.yaml", "driver: systolic\nclock_hz: 1000000\nclock_hz: 2000000\n");
+	cli_write_text(folder, "alias.yaml", "driver: &m systolic\nname: *m\n");
 	cli_write_text(folder, "lone.yaml", "systolic\n");
-	cli_write_text(folder, "broken.yaml", "model: systolic\narray: {rows: 8\n");
-	cli_write_text(folder, "tabs.yaml", "model: systolic\narray:\n\trows: 8\n");
-	cli_write_text(folder, "documents.yaml", "model: systolic\n---\nmodel: systolic\n");
+	cli_write_text(folder, "broken.yaml", "driver: systolic\narray: {rows: 8\n");
+	cli_write_text(folder, "tabs.yaml", "driver: systolic\narray:\n\trows: 8\n");
+	cli_write_text(folder, "documents.yaml", "driver: systolic\n---\ndriver: systolic\n");
 	cli_write_text(folder, "nomodel.yaml", "name: mine\n");
-	cli_write_text(folder, "nosimulator.yaml", "model: abacus\n");
+	cli_write_text(folder, "nosimulator.yaml", "driver: abacus\n");
 	static const char *const taken[] = {"host", "placement", "cpu",      "null", "two words",
 					    "a,b",  "a.b",       "\033[31m", ""};
 	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
 		char name[32], text[80];
 		snprintf(name, sizeof name, "name%zu.yaml", i);
-		snprintf(text, sizeof text, "name: \"%s%s\"\nmodel: systolic\n", *taken[i] == '\033' ? "\\e" : "",
+		snprintf(text, sizeof text, "name: \"%s%s\"\ndriver: systolic\n", *taken[i] == '\033' ? "\\e" : "",
 			 *taken[i] == '\033' ? taken[i] + 1 : taken[i]);
 		cli_write_text(folder, name, text);
 	}
-	cli_write_text(folder, "same.yaml", "name: tpu_v1\nmodel: systolic\n");
+	cli_write_text(folder, "same.yaml", "name: tpu_v1\ndriver: systolic\n");
 	cli_write_text(folder, "empty.yaml", "");
 	cli_write(folder, "binary.yaml", "\x89PNG\r\n\x1a\n\0\0\0\r", 12);
 	cli_write_text(folder, "deep.yaml", deep);
@@ -94,8 +94,8 @@ Test(cli_bad_machine, devices_and_parameters)
 		{3, "broken.yaml:", MACHINE("@/broken.yaml")},
 		{3, "tabs.yaml:3:", MACHINE("@/tabs.yaml")},
 		{3, "documents.yaml:2: a second document", MACHINE("@/documents.yaml")},
-		{3, "nomodel.yaml: no `model:` line", MACHINE("@/nomodel.yaml")},
-		{3, "there is no simulator 'abacus'", MACHINE("@/nosimulator.yaml")},
+		{3, "nomodel.yaml: no `driver:` line", MACHINE("@/nomodel.yaml")},
+		{3, "there is no driver 'abacus'", MACHINE("@/nosimulator.yaml")},
 		{3, "the file is empty", MACHINE("@/empty.yaml")},
 		{3, "the name 'host' is taken", MACHINE("@/name0.yaml")},
 		{3, "the name 'placement' is taken", MACHINE("@/name1.yaml")},
@@ -130,7 +130,7 @@ Test(cli_bad_machine, a_layer_that_takes_decades)
 	cli_write_text(folder, "trickle.yaml", "model: fixed\nbytes_per_second: 1000\n");
 	cli_write_text(folder, "drop.yaml", "model: fixed\nbytes_per_second: 999\n");
 	snprintf(text, sizeof text,
-		 "model: diannao\nmemory: {preset: %s/trickle.yaml}\ndma: {burst_bytes: 1048576}\n"
+		 "driver: diannao\nmemory: {preset: %s/trickle.yaml}\ndma: {burst_bytes: 1048576}\n"
 		 "nfu: {tn: 64}\nsb: {rows: 100000}\nnbin: {rows: 10000}\n",
 		 folder);
 	cli_write_text(folder, "slow.yaml", text);

@@ -335,7 +335,7 @@ Test(cli_cuda, a_machine_of_a_file_is_told_by_its_name)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	cli_write_text(folder, "gpu.yaml", "name: gpu16\nmodel: cuda\nprecision: f16\n");
+	cli_write_text(folder, "gpu.yaml", "name: gpu16\ndriver: cuda\nprecision: f16\n");
 	fake_by("NPULAB_CUDA_PATH");
 	struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "lenet5", "--devices",
 				      cli_path(folder, "gpu.yaml"), "--json", "-");

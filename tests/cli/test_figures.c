@@ -264,7 +264,7 @@ Test(cli_figures, energy_follows_the_array)
 	}
 }
 
-#define MINIMAL "model: systolic\narray:\n  rows: 16\n  columns: 16\n"
+#define MINIMAL "driver: systolic\narray:\n  rows: 16\n  columns: 16\n"
 
 /* Joules come from a table or not at all. In a table ">" marks a sum that lacks parts, where there is a sum. */
 Test(cli_figures, energy_that_no_table_has)

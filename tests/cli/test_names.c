@@ -13,7 +13,7 @@ static void write_machine(const char *folder, size_t i, const char *name)
 {
 	char file[32], text[200];
 	snprintf(file, sizeof file, "m%zu.yaml", i);
-	snprintf(text, sizeof text, "name: %s\nmodel: diannao\n", name);
+	snprintf(text, sizeof text, "name: %s\ndriver: diannao\n", name);
 	cli_write_text(folder, file, text);
 }
 
@@ -29,7 +29,7 @@ Test(cli_names, machine_names_that_mislead)
 	cli_folder(folder);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		write_machine(folder, i, names[i]);
-	cli_write_text(folder, "two words.yaml", "model: diannao\n"); /* named by its file */
+	cli_write_text(folder, "two words.yaml", "driver: diannao\n"); /* named by its file */
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		char device[32], says[48], rule[48];
 		snprintf(device, sizeof device, "@/m%zu.yaml", i);
@@ -419,7 +419,7 @@ Test(cli_names, whole_numbers_with_exponents)
 		cr_assert(json_equal(cli_at(set, "devices.0.machine_sha256"), cli_at(want, "devices.0.machine_sha256")),
 			  "%s: another machine", whole[i]);
 		json_decref(set);
-		snprintf(text, sizeof text, "model: systolic\nclock_hz: %s\n", whole[i]);
+		snprintf(text, sizeof text, "driver: systolic\nclock_hz: %s\n", whole[i]);
 		cli_write_text(folder, "m.yaml", text);
 		struct cli_result r = cli_run(&how, "devices", "@/m.yaml", "--yaml");
 		cr_assert_eq(r.status, 0, "%s: %s", whole[i], r.err);
@@ -429,7 +429,7 @@ Test(cli_names, whole_numbers_with_exponents)
 	for (size_t i = 0; i < sizeof not_whole / sizeof *not_whole; i++) {
 		char set[80];
 		snprintf(set, sizeof set, "tpu_v1.clock_hz=%s", not_whole[i]);
-		snprintf(text, sizeof text, "model: systolic\nclock_hz: %s\n", not_whole[i]);
+		snprintf(text, sizeof text, "driver: systolic\nclock_hz: %s\n", not_whole[i]);
 		cli_write_text(folder, "m.yaml", text);
 		const struct cli_refusal cases[] = {
 			{2,
@@ -469,7 +469,7 @@ Test(cli_names, inspect_takes_settings)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	const struct cli_how how = {.folder = folder};
-	cli_write_text(folder, "mine.yaml", "name: mine\nmodel: reference\nprecision: int8\n");
+	cli_write_text(folder, "mine.yaml", "name: mine\ndriver: reference\nprecision: int8\n");
 	struct cli_result r = cli_run(&how, "inspect", "digits", "--devices", "@/mine.yaml", "--set",
 				      "mine.precision=f32");
 	cr_assert(!r.status && strstr(r.out, "\nmine runs every layer\n"), "%s%s", r.out, r.err);

@@ -408,7 +408,7 @@ static int write_changed(const char *folder, const struct npl_machine *machine, 
 	int lines = 3;
 	FILE *file = open_memstream(&text, &bytes);
 	cr_assert(file);
-	fprintf(file, "name: hostile\nmodel: %s\n", machine->model);
+	fprintf(file, "name: hostile\ndriver: %s\n", machine->runs_on);
 	for (int i = 0; i < machine->n_settings; i++)
 		if (strcmp(machine->setting[i].key, without)) {
 			fprintf(file, "%s: '%s'\n", machine->setting[i].key, machine->setting[i].value);
@@ -430,8 +430,8 @@ static void check_refused(const char *folder, const struct npl_machine *machine,
 	char place[40];
 	snprintf(place, sizeof place, "hostile.yaml:%d: ", write_changed(folder, machine, without, line));
 	const int rc = npl_device_open(cli_path(folder, "hostile.yaml"), NULL, &device, &err);
-	cr_assert_eq(rc, NPL_EINPUT, "%s: '%s' is taken: %s", machine->model, line, err.msg);
-	cr_assert(strstr(err.msg, place) && strstr(err.msg, named), "%s: '%s': '%s' lacks %s or %s", machine->model,
+	cr_assert_eq(rc, NPL_EINPUT, "%s: '%s' is taken: %s", machine->runs_on, line, err.msg);
+	cr_assert(strstr(err.msg, place) && strstr(err.msg, named), "%s: '%s': '%s' lacks %s or %s", machine->runs_on,
 		  line, err.msg, place, named);
 }
 
@@ -488,9 +488,9 @@ static int cut_short(const char *folder, const char *name, const char *yaml)
 static const struct npl_driver *driver_of(const struct npl_machine *machine)
 {
 	for (const struct npl_driver *const *d = npl_drivers; *d; d++)
-		if (!strcmp((*d)->name, machine->model))
+		if (!strcmp((*d)->name, machine->runs_on))
 			return *d;
-	cr_assert_fail("no driver %s", machine->model);
+	cr_assert_fail("no driver %s", machine->runs_on);
 	return NULL;
 }
 
@@ -510,8 +510,8 @@ Test(every_device, wrong_machine_files_are_refused_by_key_and_place)
 		if (!yaml)
 			continue;
 		cli_write_text(folder, "own.yaml", yaml);
-		cr_assert_eq(npl_machine_load(cli_path(folder, "own.yaml"), &every.arena, &machine, &err), 0, "%s",
-			     err.msg);
+		cr_assert_eq(npl_machine_load(cli_path(folder, "own.yaml"), "driver", &every.arena, &machine, &err), 0,
+			     "%s", err.msg);
 		for (const struct npl_param *p = driver_of(&machine)->params; p->key && driver_of(&machine) != last;
 		     p++)
 			tried += refuse_parameter(folder, &machine, p);

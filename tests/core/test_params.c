@@ -36,7 +36,7 @@ static const struct npl_param schema[] = {
 static int read_file(const char *path, struct npl_arena *arena, struct npl_machine *machine, struct config *config,
 		     struct npl_err *err)
 {
-	if (npl_machine_load(path, arena, machine, err))
+	if (npl_machine_load(path, "driver", arena, machine, err))
 		return err->code;
 	return npl_params_read(schema, machine, arena, config, err);
 }
@@ -49,10 +49,10 @@ Test(params, defaults_file_and_set)
 	struct config config;
 	struct npl_err err;
 	cli_folder(folder);
-	cli_write_text(folder, "plain.yaml", "model: thing\n");
+	cli_write_text(folder, "plain.yaml", "driver: thing\n");
 	cr_assert_eq(read_file(cli_path(folder, "plain.yaml"), &arena, &machine, &config, &err), 0, "%s", err.msg);
 	cr_assert_str_eq(machine.name, "plain", "a machine without a name has its file's");
-	cr_assert_str_eq(machine.model, "thing");
+	cr_assert_str_eq(machine.runs_on, "thing");
 	cr_assert_null(machine.description);
 	cr_assert(config.rows == 256 && config.big == -7 && config.rate == 1.5e9 && config.tiny == 0 &&
 		  config.mode == 1);
@@ -60,7 +60,7 @@ Test(params, defaults_file_and_set)
 	cr_assert_str_eq(config.origin, "absent");
 	cli_write_text(
 		folder, "full.yaml",
-		"# comments and blank lines do not count\n\nname: mine\nmodel: thing\ndescription: \"one: two\"\n"
+		"# comments and blank lines do not count\n\nname: mine\ndriver: thing\ndescription: \"one: two\"\n"
 		"array: {rows: 0.8e1, rate: 2.5}\nmode: rounded\nenergy:\n  origin: \"modelled:cacti\"\ntitle: 'it''s #1'\n");
 	cr_assert_eq(read_file(cli_path(folder, "full.yaml"), &arena, &machine, &config, &err), 0, "%s", err.msg);
 	cr_assert_str_eq(machine.name, "mine");
@@ -129,17 +129,17 @@ Test(params, wrong_settings)
 		struct npl_err err;
 		const char *path = cli_path(folder, "m.yaml"), *dot = strchr(cases[i].key, '.');
 		if (dot)
-			snprintf(text, sizeof text, "model: m\n%.*s: {%s: \"%s\"}\n", (int)(dot - cases[i].key),
+			snprintf(text, sizeof text, "driver: m\n%.*s: {%s: \"%s\"}\n", (int)(dot - cases[i].key),
 				 cases[i].key, dot + 1, cases[i].value);
 		else
-			snprintf(text, sizeof text, "model: m\n%s: \"%s\"\n", cases[i].key, cases[i].value);
+			snprintf(text, sizeof text, "driver: m\n%s: \"%s\"\n", cases[i].key, cases[i].value);
 		cli_write_text(folder, "m.yaml", text);
 		cr_assert_eq(read_file(path, &arena, &machine, &config, &err), NPL_EINPUT, "%s", text);
 		snprintf(where, sizeof where, "%s:2: ", path);
 		cr_assert(!strncmp(err.msg, where, strlen(where)), "%s: expected %s first", err.msg, where);
 		cr_assert(strstr(err.msg, cases[i].says), "%s: expected '%s'", err.msg, cases[i].says);
-		cli_write_text(folder, "m.yaml", "model: m\n");
-		cr_assert_eq(npl_machine_load(path, &arena, &machine, &err), 0);
+		cli_write_text(folder, "m.yaml", "driver: m\n");
+		cr_assert_eq(npl_machine_load(path, "driver", &arena, &machine, &err), 0);
 		cr_assert_eq(npl_machine_set(&machine, &arena, cases[i].key, cases[i].value, &err), 0);
 		cr_assert_eq(npl_params_read(schema, &machine, &arena, &config, &err), NPL_EUSAGE, "--set %s",
 			     cases[i].key);
@@ -147,12 +147,12 @@ Test(params, wrong_settings)
 			  err.msg, cases[i].says);
 		npl_arena_free(&arena);
 	}
-	struct npl_machine machine = {.name = "m", .model = "m"};
+	struct npl_machine machine = {.name = "m", .runs_on = "m", .key = "driver"};
 	struct npl_arena arena = {0};
 	struct npl_err err;
 	for (int i = 0; i < 3; i++)
 		cr_assert_eq(
-			npl_machine_set(&machine, &arena, i ? i == 1 ? "model" : "description" : "name", "x", &err),
+			npl_machine_set(&machine, &arena, i ? i == 1 ? "driver" : "description" : "name", "x", &err),
 			NPL_EUSAGE);
 	npl_arena_free(&arena);
 	cli_remove_folder(folder);
@@ -226,7 +226,8 @@ Test(params, dump_reads_back)
 	for (int i = 0; i < 3000; i++) {
 		struct npl_arena arena = {0};
 		struct npl_machine machine = {.name = random_text(&rng, name),
-					      .model = "thing",
+					      .runs_on = "thing",
+					      .key = "driver",
 					      .description = random_text(&rng, description)},
 				   back;
 		struct config config = {.rows = test_range(&rng, 1, 4096),
@@ -291,7 +292,7 @@ Test(params, a_figure_must_stand_beside_its_origin)
 	cr_assert_eq(refused, 7 + 7);
 	const char *set[] = {"energy.static.origin=modelled:me"};
 	const struct npl_device_options options = {.n_sets = 1, .set = set};
-	cli_write_text(folder, "bare.yaml", "model: systolic\n");
+	cli_write_text(folder, "bare.yaml", "driver: systolic\n");
 	cr_assert_eq(npl_device_open(cli_path(folder, "bare.yaml"), &options, &device, &err), NPL_EUSAGE);
 	cr_assert(strstr(err.msg, "--set bare.energy.static.origin=modelled:me: energy.static.watts is missing"), "%s",
 		  err.msg);

@@ -90,7 +90,7 @@ Test(quantity, in_files_and_by_set)
 	cli_folder(folder);
 	cli_write_text(
 		folder, "m.yaml",
-		"model: systolic\nclock_hz: 1 GHz\nunified_buffer: {bytes: 2MiB}\nhost_link: {latency_seconds: 6 us}\n");
+		"driver: systolic\nclock_hz: 1 GHz\nunified_buffer: {bytes: 2MiB}\nhost_link: {latency_seconds: 6 us}\n");
 	cr_assert_eq(npl_device_open(cli_path(folder, "m.yaml"), NULL, &of_file, &err), 0, "%s", err.msg);
 	cr_assert(npl_device_get_info(of_file)->clock_hz == 1e9 && strstr(npl_device_yaml(of_file), "bytes: 2097152 "));
 	npl_device_close(with);

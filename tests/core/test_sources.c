@@ -162,7 +162,7 @@ Test(sources, what_is_edited_is_the_users)
 	npl_device_close(again);
 	npl_device_close(edited);
 	npl_device_close(plain);
-	cli_write_text(folder, "tags.yaml", "model: systolic\narray: !published\n  rows: 64\n  columns: !fitted 32\n");
+	cli_write_text(folder, "tags.yaml", "driver: systolic\narray: !published\n  rows: 64\n  columns: !fitted 32\n");
 	edited = open_with(cli_path(folder, "tags.yaml"), NULL);
 	expect(edited, "array.rows", NPL_SOURCE_OWN);
 	expect(edited, "array.columns", NPL_SOURCE_OWN);
@@ -196,10 +196,10 @@ Test(sources, unknown_tags_are_refused)
 	static const struct {
 		const char *text, *says;
 	} cases[] = {
-		{"model: systolic\nclock_hz: !fited 5000\n",
+		{"driver: systolic\nclock_hz: !fited 5000\n",
 		 "m.yaml:2: there is no tag '!fited'; the nearest is 'fitted'"},
-		{"model: systolic\narray: !x\n  rows: 5\n", "m.yaml:2: there is no tag '!x'"},
-		{"--- !wrong\nmodel: systolic\n", "m.yaml:1: there is no tag '!wrong'"},
+		{"driver: systolic\narray: !x\n  rows: 5\n", "m.yaml:2: there is no tag '!x'"},
+		{"--- !wrong\ndriver: systolic\n", "m.yaml:1: there is no tag '!wrong'"},
 	};
 	char folder[CLI_PATH];
 	struct npl_device *device;
@@ -210,9 +210,31 @@ Test(sources, unknown_tags_are_refused)
 		cr_assert_eq(npl_device_open(cli_path(folder, "m.yaml"), NULL, &device, &err), NPL_EINPUT);
 		cr_assert(strstr(err.msg, cases[i].says), "%s", err.msg);
 	}
-	cli_write_text(folder, "m.yaml", "model: systolic\narray: !!map\n  rows: !!int 8\n");
+	cli_write_text(folder, "m.yaml", "driver: systolic\narray: !!map\n  rows: !!int 8\n");
 	cr_assert_eq(npl_device_open(cli_path(folder, "m.yaml"), NULL, &device, &err), 0, "%s", err.msg);
 	npl_device_close(device);
+	cli_remove_folder(folder);
+}
+
+/* A file that names its driver by the former key is read as before, and told of the new one; both keys are one too many. */
+Test(sources, the_former_key_of_the_driver)
+{
+	char folder[CLI_PATH], path[CLI_PATH + 20];
+	cli_folder(folder);
+	snprintf(path, sizeof path, "%s/m.yaml", folder);
+	cli_write_text(folder, "m.yaml", "model: diannao\nmemory: {preset: ideal}\ndma: {request_cycles: 0}\n");
+	json_t *json = cli_json(&(struct cli_how){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8", "--devices",
+				path, "--json", "-");
+	json_t *notes = cli_at(json, "devices.0.notes");
+	cr_assert_eq(json_array_size(notes), 1);
+	cr_assert(strstr(json_string_value(json_array_get(notes, 0)), "m.yaml: `model:` is called `driver:` now"), "%s",
+		  json_string_value(json_array_get(notes, 0)));
+	json_decref(json);
+	cli_write_text(folder, "m.yaml", "model: diannao\ndriver: diannao\n");
+	struct npl_device *device;
+	struct npl_err err = {0};
+	cr_assert_eq(npl_device_open(path, &(struct npl_device_options){0}, &device, &err), NPL_EINPUT);
+	cr_assert(strstr(err.msg, "m.yaml:2: ") && strstr(err.msg, "driver"), "%s", err.msg);
 	cli_remove_folder(folder);
 }
 
@@ -223,11 +245,11 @@ Test(sources, what_is_no_longer_inherited_is_told)
 	static const struct {
 		const char *name, *text, *left_out, *with;
 	} cases[] = {
-		{"old", "model: systolic\narray:\n  rows: 16\n  columns: 16\n",
+		{"old", "driver: systolic\narray:\n  rows: 16\n  columns: 16\n",
 		 "its file leaves out activate.latency_cycles (now 0, formerly 550), issue.sync_cycles (now 0, formerly 2000), "
 		 "host_link.latency_seconds (now 0, formerly 6e-6): the former defaults were fitted to the TPU v1",
 		 "activate.latency_cycles=550 issue.sync_cycles=2000 host_link.latency_seconds=6e-6"},
-		{"older", "model: diannao\n",
+		{"older", "driver: diannao\n",
 		 "its file leaves out memory.preset (now ideal, formerly diannao-250gbps), dma.request_cycles (now 0, formerly 13): the "
 		 "former defaults were fitted to DianNao",
 		 "memory.preset=diannao-250gbps dma.request_cycles=13"},

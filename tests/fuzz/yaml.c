@@ -57,7 +57,7 @@ static char *dump(const char *path, const struct npl_driver *driver, struct npl_
 	struct npl_machine machine;
 	struct npl_err err = {0};
 	char *text = NULL;
-	int rc = npl_machine_load(path, arena, &machine, &err);
+	int rc = npl_machine_load(path, "driver", arena, &machine, &err);
 	check_message(rc, &err);
 	if (rc)
 		return NULL;

@@ -72,7 +72,7 @@ static void read_config(const char *name, struct npl_arena *arena, struct dram_c
 	struct npl_err err;
 	cr_assert_eq(npl_data_dir("memories", folder, sizeof folder, &err), 0, "%s", err.msg);
 	snprintf(path, sizeof path, "%s/%s.yaml", folder, name);
-	cr_assert_eq(npl_machine_load(path, arena, &machine, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_machine_load(path, "model", arena, &machine, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(dram_params, &machine, arena, config, &err), 0, "%s", err.msg);
 	cr_assert_str_eq(machine.name, name);
 }

@@ -140,7 +140,7 @@ Test(analytical, missing_figures)
 	char folder[CLI_PATH], text[400];
 	cli_folder(folder);
 	for (int left_out = 0; left_out <= 5; left_out++) {
-		size_t used = (size_t)snprintf(text, sizeof text, "model: processor\nname: mine\n");
+		size_t used = (size_t)snprintf(text, sizeof text, "driver: processor\nname: mine\n");
 		for (int i = 0; i < 5; i++)
 			if (i != left_out)
 				used += (size_t)snprintf(text + used, sizeof text - used, "%s", lines[i]);

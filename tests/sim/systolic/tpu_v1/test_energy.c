@@ -134,7 +134,7 @@ Test(systolic_energy, a_narrower_array_has_cheaper_rows)
 	struct npl_machine machine;
 	struct npl_err err = {0};
 	struct tpu_config wide, narrow;
-	cr_assert_eq(npl_machine_load("machines/tpu_v1.yaml", &arena, &machine, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_machine_load("machines/tpu_v1.yaml", "driver", &arena, &machine, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(tpu_params, &machine, &arena, &wide, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_machine_set(&machine, &arena, "array.rows", "128", &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_machine_set(&machine, &arena, "array.columns", "128", &err), 0, "%s", err.msg);
@@ -182,7 +182,7 @@ Test(systolic_energy, what_a_file_does_not_say_is_absent)
 {
 	/* array: {rows: 16, columns: 16} and nothing else; then with one figure of its own. */
 	struct npl_arena arena = {0};
-	struct npl_machine tiny = {.name = "tiny", .model = "systolic"};
+	struct npl_machine tiny = {.name = "tiny", .key = "driver", .runs_on = "systolic"};
 	struct npl_err err = {0};
 	struct tpu_config config;
 	static const char *const own[][2] = {

@@ -218,7 +218,7 @@ Test(tpu_weight_memory, what_the_user_gave_stays)
 	npl_device_close(device);
 	cli_folder(folder);
 	cli_write_text(folder, "own.yaml",
-		       "model: systolic\nweight_memory: {preset: hbm2, channels: 4, bytes: 1 GiB}\n"
+		       "driver: systolic\nweight_memory: {preset: hbm2, channels: 4, bytes: 1 GiB}\n"
 		       "activate: {latency_cycles: 0}\nissue: {sync_cycles: 0}\nhost_link: {latency_seconds: 0}\n");
 	cr_assert_eq(npl_device_open(cli_path(folder, "own.yaml"), NULL, &device, &err), 0, "%s", err.msg);
 	npl_device_notes(device, &notes);
