@@ -282,7 +282,7 @@ $(out)/tests/cli/test_cuda.o: private all_flags += -DTEST_BENCH_CUDA='"$(bench_c
 $(test_obj): private all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"'
 
 # CUDA without a GPU for the program itself, found through LD_LIBRARY_PATH: one library under the names of four.
-fake_src := $(sort $(wildcard tests/kit/cuda/fake*.c)) tests/kit/cuda/native.c core/base/half.c core/base/isa.c core/base/error.c core/base/printable.c
+fake_src := $(sort $(wildcard tests/kit/cuda/fake*.c)) tests/kit/cuda/native.c core/base/half.c core/base/cpu_features.c core/base/error.c core/base/printable.c
 $(fake_cuda): $(fake_src) tests/kit/cuda/fake.h tests/kit/cuda/native.h $(wildcard backends/cuda/load/*_api.def backends/cuda/load/*_api.h) $(out)/flags
 	@mkdir -p $(@D)
 	$(say) '  link $@'

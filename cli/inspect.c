@@ -164,7 +164,7 @@ static void print_float_layers(const struct npl_graph *graph, const char *name, 
 	int rows = 0;
 	npl_table_open(&table, "lll", header);
 	for (int i = 0; i < graph->n_nodes; i++) {
-		const char *why = npl_row_why_floats(&run->layer[i]);
+		const char *why = run->layer[i].why_float32;
 		if (!why)
 			continue;
 		npl_table_row(&table,
@@ -232,8 +232,8 @@ static void print_json(const struct npl_graph *graph, const char *name, const st
 		put_notes(&json, "in_part_on_host", m, i, true);
 		npl_json_open(&json, "in_float32", '{');
 		for (int d = 0; d < m->n; d++)
-			if (npl_row_why_floats(&m->run[d].layer[i]))
-				npl_json_string(&json, m->names[d], npl_row_why_floats(&m->run[d].layer[i]));
+			if (m->run[d].layer[i].why_float32)
+				npl_json_string(&json, m->names[d], m->run[d].layer[i].why_float32);
 		npl_json_close(&json, '}');
 		npl_json_close(&json, '}');
 	}

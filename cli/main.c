@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 #include "npulab/text.h"
 #include "npulab/version.h"
 #include "options.h"
@@ -61,7 +61,7 @@ static int help(int argc, char **argv, struct npl_err *err)
 static int run_command(int argc, char **argv, struct npl_err *err)
 {
 	const struct cli_command *command = find_command(argv[0], err);
-	if (!command || npl_isa_check(err))
+	if (!command || npl_cpu_cap_check(err))
 		return err->code;
 	return command->run(argc, argv, err);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/files/settings.h"
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 #include "npulab/text.h"
 #include "npulab/version.h"
 
@@ -128,6 +128,6 @@ void npl_json_build(struct npl_json *json)
 	npl_json_open(json, "npulab", '{');
 	npl_json_string(json, "version", npl_version());
 	npl_json_string(json, "commit", npl_commit());
-	npl_json_string(json, "max_isa", npl_isa_limit());
+	npl_json_string(json, "max_isa", npl_cpu_cap());
 	npl_json_close(json, '}');
 }

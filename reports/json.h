@@ -27,7 +27,7 @@ void npl_json_number(struct npl_json *json, const char *key,
 void npl_json_texts(struct npl_json *json, const char *key, const char *const *text, int n); /* an array */
 void npl_json_null(struct npl_json *json, const char *key);
 
-/* "npulab": the build, and the cap of its kernels (npulab/isa.h) or null. */
+/* "npulab": the build, and the cap of its kernels (npulab/cpu_features.h) or null. */
 void npl_json_build(struct npl_json *json);
 
 #endif

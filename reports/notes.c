@@ -10,7 +10,7 @@
 
 #include "energy_table.h"
 #include "layer_table.h"
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 #include "npulab/text.h"
 #include "table.h"
 #include "unavailable.h"
@@ -66,7 +66,7 @@ static void put_floats(FILE *note, const struct npl_device_report *r)
 	uint64_t macs = 0;
 	for (int i = 0; i < r->run.n_layers; i++) {
 		const struct npl_layer_run *row = &r->run.layer[i];
-		if (!npl_row_why_floats(row))
+		if (!row->why_float32)
 			continue;
 		layers++;
 		macs += row->result.macs;
@@ -171,8 +171,8 @@ static void put_marks(struct npl_table *table, const struct npl_comparison *c, b
 						     "they work; energy marked - is within CHIP, or none"});
 	if (any_measure)
 		npl_table_row(table, (const char *const[]){"no mark", "measured on this computer"});
-	if (any_measure && npl_isa_limit()) {
-		snprintf(line, sizeof line, "kernels for %s and no further: " NPL_MAX_ISA " is set", npl_isa_limit());
+	if (any_measure && npl_cpu_cap()) {
+		snprintf(line, sizeof line, "kernels for %s and no further: " NPL_MAX_ISA " is set", npl_cpu_cap());
 		npl_table_row(table, (const char *const[]){"limited", line});
 	}
 }

@@ -202,7 +202,7 @@ int npl_tpu_count(const struct npl_tpu_application *app, int64_t batch, const st
 		rc = state ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	}
 	struct npl_session_options opening = {
-		.n_devices = 1, .device = &device, .timing_only = true, .host_in = true, .kept = state};
+		.n_devices = 1, .device = &device, .timing_only = true, .inputs_over_link = true, .resident = state};
 	if (!rc)
 		rc = npl_session_open(graph, &opening, &session, err);
 	if (!rc)

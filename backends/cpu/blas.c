@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/computer/library.h"
+#include "core/computer/library_env.h"
 
 /* Threads of OpenBLAS wait for more work by spinning for 2^N ticks: 30 ms at its own choice of 26, in which they take
  * a processor from the convolution that follows (2.1 ms instead of 1.3 measured) and burn energy. 2^20 ticks, less
@@ -33,7 +33,7 @@ int cpu_blas_load(const char *soname, int threads, struct cpu_blas *blas, struct
 {
 	char count[16];
 	snprintf(count, sizeof count, "%d", threads);
-	*blas = (struct cpu_blas){.isa = cpu_isa_detect()};
+	*blas = (struct cpu_blas){.isa = cpu_vectors_detect()};
 	const struct {
 		const char *name;
 		void *pointer; /* to the function pointer */

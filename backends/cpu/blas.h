@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-#include "isa.h"
 #include "npulab/error.h"
+#include "openblas_core.h"
 
 #define CPU_BLAS_SONAME "libopenblas.so.0"
 
@@ -26,7 +26,7 @@ struct cpu_blas {
 	char *(*corename)(void);
 	void (*set_num_threads)(int n);
 	int (*get_num_threads)(void);
-	struct cpu_isa isa;
+	struct cpu_vectors isa;
 };
 
 /* Loads the library with the kernel family that fits this processor, unless the user has set OPENBLAS_CORETYPE or the

@@ -129,7 +129,7 @@ int cpu_convert_run(struct cpu_state *cpu, const struct npl_layer *layer, const 
 	const int64_t most = 4 * (int64_t)cpu->threads, enough = c.count / PIECE;
 	uint64_t nans = 0;
 #if defined(__x86_64__)
-	const enum cpu_level level = cpu_isa_detect().level;
+	const enum cpu_level level = cpu_vectors_detect().level;
 	if (level >= CPU_AVX512)
 		c.work = convert_avx512;
 	else if (level >= CPU_AVX2)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "dnn_impl.h"
-#include "isa.h"
+#include "openblas_core.h"
 
 int cpu_dnn_failed(const char *what, int status, struct npl_err *err)
 {
@@ -54,7 +54,7 @@ bool cpu_dnn_version(const struct cpu_dnn *dnn, char *text, size_t n)
 {
 	const struct npl_onednn_version *version = dnn->api.library.version();
 	const int isa = dnn->api.library.effective_isa();
-	const enum cpu_level own = cpu_isa_detect().level;
+	const enum cpu_level own = cpu_vectors_detect().level;
 	const bool older = level_of(isa) < own && own != CPU_AVX;
 	struct npl_onednn_limit limit;
 	char because[80] = "";

@@ -28,7 +28,7 @@ void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n)
 	const char *library = npl_int8_library(NULL);
 	snprintf(text, n, "%s kernels%s%s, %d thread%s, %s", npl_int8_kernel_name(0),
 		 library ? " and " : " without oneDNN", library ? library : "", cpu->threads,
-		 cpu->threads == 1 ? "" : "s", cpu_level_name(cpu_isa_detect().level));
+		 cpu->threads == 1 ? "" : "s", cpu_level_name(cpu_vectors_detect().level));
 }
 
 static bool is_pool(enum npl_op op)

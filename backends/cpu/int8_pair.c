@@ -168,7 +168,7 @@ static void choose(struct pair *pair)
 {
 	pair->work = run_sse;
 #if defined(__x86_64__)
-	const enum cpu_level level = cpu_isa_detect().level;
+	const enum cpu_level level = cpu_vectors_detect().level;
 	if (level >= CPU_AVX512)
 		pair->work = run_avx512;
 	else if (level >= CPU_AVX2)

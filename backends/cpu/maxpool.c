@@ -127,7 +127,7 @@ void cpu_maxpool_last(struct cpu_state *cpu, const struct npl_layer *layer)
 			    .y = layer->out->data,
 			    .work = maxima_sse};
 #if defined(__x86_64__)
-	const enum cpu_level level = cpu_isa_detect().level;
+	const enum cpu_level level = cpu_vectors_detect().level;
 	if (level >= CPU_AVX512)
 		p.work = maxima_avx512;
 	else if (level >= CPU_AVX2)

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 
 static uint32_t bits_of(float x)
 {
@@ -113,7 +113,7 @@ LOOPS(avx2, __attribute__((target("avx2"))))
 
 void npl_half_widen(enum npl_dtype dtype, const void *from, int64_t n, float *to)
 {
-	if (npl_isa_has(NPL_ISA_AVX2))
+	if (npl_cpu_has(NPL_CPU_AVX2))
 		(dtype == NPL_F16 ? f16_widen_avx2 : bf16_widen_avx2)(from, n, to);
 	else
 		(dtype == NPL_F16 ? f16_widen_plain : bf16_widen_plain)(from, n, to);
@@ -121,7 +121,7 @@ void npl_half_widen(enum npl_dtype dtype, const void *from, int64_t n, float *to
 
 void npl_half_narrow(enum npl_dtype dtype, const float *from, int64_t n, void *to)
 {
-	if (npl_isa_has(NPL_ISA_AVX2))
+	if (npl_cpu_has(NPL_CPU_AVX2))
 		(dtype == NPL_F16 ? f16_narrow_avx2 : bf16_narrow_avx2)(from, n, to);
 	else
 		(dtype == NPL_F16 ? f16_narrow_plain : bf16_narrow_plain)(from, n, to);

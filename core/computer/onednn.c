@@ -9,8 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "library.h"
-#include "npulab/isa.h"
+#include "library_env.h"
+#include "npulab/cpu_features.h"
 
 /* Threads of OpenMP (libgomp) wait for more work by spinning 300,000 times, about a millisecond, in which they take their processor
  * from OpenBLAS's threads or ours, whose layer is next. A tenth of it still spans what lies between two convolutions. */
@@ -54,12 +54,12 @@ static int find_symbols(struct npl_onednn *onednn, const char *soname, struct np
 static void limit_isa(const struct npl_onednn *onednn)
 {
 	struct npl_onednn_limit own;
-	if (!npl_isa_limit() || npl_onednn_limit(&own))
+	if (!npl_cpu_cap() || npl_onednn_limit(&own))
 		return;
-	onednn->set_max_isa(npl_isa_has(NPL_ISA_AVX512)                   ? NPL_ONEDNN_AVX512
-			    : npl_isa_has(NPL_ISA_AVX2 | NPL_ISA_AVXVNNI) ? NPL_ONEDNN_AVX2_VNNI
-			    : npl_isa_has(NPL_ISA_AVX2)                   ? NPL_ONEDNN_AVX2
-			    : npl_isa_has(NPL_ISA_AVX)                    ? NPL_ONEDNN_AVX
+	onednn->set_max_isa(npl_cpu_has(NPL_CPU_AVX512)                   ? NPL_ONEDNN_AVX512
+			    : npl_cpu_has(NPL_CPU_AVX2 | NPL_CPU_AVXVNNI) ? NPL_ONEDNN_AVX2_VNNI
+			    : npl_cpu_has(NPL_CPU_AVX2)                   ? NPL_ONEDNN_AVX2
+			    : npl_cpu_has(NPL_CPU_AVX)                    ? NPL_ONEDNN_AVX
 									  : NPL_ONEDNN_SSE41);
 }
 

@@ -7,7 +7,7 @@
 
 #include <immintrin.h>
 
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 
 static const uint32_t constants[64] = {
 	0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -21,7 +21,7 @@ static const uint32_t constants[64] = {
 
 bool npl_sha256_has_instructions(void)
 {
-	return npl_isa_has(NPL_ISA_SHA);
+	return npl_cpu_has(NPL_CPU_SHA);
 }
 
 __attribute__((target("sha,sse4.1"))) void npl_sha256_blocks(uint32_t state[8], const unsigned char *data,

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 
 static bool always(void)
 {
@@ -81,7 +81,7 @@ static void run_sse2(const struct npl_int8_tile *t)
 
 static bool has_avx2(void)
 {
-	return npl_isa_has(NPL_ISA_AVX2);
+	return npl_cpu_has(NPL_CPU_AVX2);
 }
 
 __attribute__((target("avx2"))) static void run_avx2(const struct npl_int8_tile *t)
@@ -120,7 +120,7 @@ __attribute__((target("avx2"))) static void run_avx2(const struct npl_int8_tile 
 
 static bool has_avx512bw(void)
 {
-	return npl_isa_has(NPL_ISA_AVX512F | NPL_ISA_AVX512BW);
+	return npl_cpu_has(NPL_CPU_AVX512F | NPL_CPU_AVX512BW);
 }
 
 __attribute__((target("avx512f,avx512bw"))) static void run_avx512bw(const struct npl_int8_tile *t)

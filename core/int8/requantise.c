@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "int8.h"
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 
 float npl_int8_scale(float x_scale, float w_scale, float y_scale)
 {
@@ -227,7 +227,7 @@ __attribute__((AVX512)) static void finish_avx512(const struct npl_int8_finish *
 
 static bool has_avx512(void)
 {
-	return npl_isa_has(NPL_ISA_AVX512BW | NPL_ISA_AVX512DQ | NPL_ISA_AVX512VL);
+	return npl_cpu_has(NPL_CPU_AVX512BW | NPL_CPU_AVX512DQ | NPL_CPU_AVX512VL);
 }
 #endif
 
@@ -254,7 +254,7 @@ static int64_t finish_first(const struct npl_int8_finish *f, const struct rule *
 		finish_avx512(f, rule, acc, 1, count, out, counts);
 		return count;
 	}
-	if (f->dtype != NPL_I32 && count >= 16 && npl_isa_has(NPL_ISA_AVX2))
+	if (f->dtype != NPL_I32 && count >= 16 && npl_cpu_has(NPL_CPU_AVX2))
 		return finish_avx2(f, rule, acc, count, out, counts);
 #endif
 	(void)f, (void)rule, (void)acc, (void)count, (void)out, (void)counts;

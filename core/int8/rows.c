@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernels.h"
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 #include "rows_kernels.h"
 
 enum { PANEL = NPL_INT8_PANEL, ROWS = NPL_INT8_TILE_ROWS };
@@ -40,12 +40,12 @@ static void run_plain(const struct npl_int8_rows_tile *t)
 
 static bool has_avx512bw(void)
 {
-	return npl_isa_has(NPL_ISA_AVX512F | NPL_ISA_AVX512BW);
+	return npl_cpu_has(NPL_CPU_AVX512F | NPL_CPU_AVX512BW);
 }
 
 static bool has_avx2(void)
 {
-	return npl_isa_has(NPL_ISA_AVX2);
+	return npl_cpu_has(NPL_CPU_AVX2);
 }
 
 /* Four rows of 64 bytes side by side. */

@@ -10,7 +10,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 
 #define AVX512VNNI target("avx512f,avx512bw,avx512vnni")
 #define AVXVNNI    target("avx2,avxvnni")
@@ -26,7 +26,7 @@ static inline int32_t group_of(const uint8_t *a, int i)
 bool npl_int8_has_avx512vnni(void)
 {
 	/* avx2: of pack_8.c */
-	return npl_isa_has(NPL_ISA_AVX2 | NPL_ISA_AVX512F | NPL_ISA_AVX512BW | NPL_ISA_AVX512VNNI);
+	return npl_cpu_has(NPL_CPU_AVX2 | NPL_CPU_AVX512F | NPL_CPU_AVX512BW | NPL_CPU_AVX512VNNI);
 }
 
 enum { ROWS = NPL_INT8_AVX512VNNI_ROWS, VECTORS = NPL_INT8_AVX512VNNI_COLUMNS / 16 };
@@ -99,7 +99,7 @@ void npl_int8_run_avx512vnni(const struct npl_int8_tile *t)
 
 bool npl_int8_has_avxvnni(void)
 {
-	return npl_isa_has(NPL_ISA_AVX2 | NPL_ISA_AVXVNNI);
+	return npl_cpu_has(NPL_CPU_AVX2 | NPL_CPU_AVXVNNI);
 }
 
 /* Leaf 7, EDX bits 24 and 25: matrix registers, and products of bytes in them. */

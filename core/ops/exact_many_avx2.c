@@ -5,11 +5,11 @@
 #define KERNELS op_exact_avx2
 #define NAME    "avx2"
 
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 
 static bool usable(void)
 {
-	return npl_isa_has(NPL_ISA_AVX2);
+	return npl_cpu_has(NPL_CPU_AVX2);
 }
 
 #include "exact_loops.h"

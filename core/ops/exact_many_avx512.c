@@ -5,11 +5,11 @@
 #define KERNELS op_exact_avx512
 #define NAME    "avx512"
 
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 
 static bool usable(void)
 {
-	return npl_isa_has(NPL_ISA_AVX512F | NPL_ISA_AVX512DQ | NPL_ISA_AVX512VL);
+	return npl_cpu_has(NPL_CPU_AVX512F | NPL_CPU_AVX512DQ | NPL_CPU_AVX512VL);
 }
 
 #include "exact_loops.h"

@@ -11,7 +11,7 @@
 
 #include "core/base/arith.h"
 #include "core/base/parallel.h"
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 #include "ops.h"
 
 #define TILE_ROWS    4
@@ -78,7 +78,7 @@ struct kernel {
 
 static struct kernel choose_kernel(bool baseline)
 {
-	if (!baseline && npl_isa_has(NPL_ISA_AVX2))
+	if (!baseline && npl_cpu_has(NPL_CPU_AVX2))
 		return (struct kernel){16, tile_avx2};
 	return (struct kernel){8, tile_sse2};
 }

@@ -10,7 +10,7 @@
 
 #include "core/base/parallel.h"
 #include "exact_many.h"
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 #include "npulab/random.h"
 #include "ops.h"
 
@@ -137,9 +137,9 @@ STEPS(avx512, __attribute__((target("avx512f,avx512dq,avx512vl"))))
 static const struct steps *fastest(void)
 {
 #if defined(__x86_64__)
-	if (npl_isa_has(NPL_ISA_AVX512F | NPL_ISA_AVX512DQ | NPL_ISA_AVX512VL))
+	if (npl_cpu_has(NPL_CPU_AVX512F | NPL_CPU_AVX512DQ | NPL_CPU_AVX512VL))
 		return &steps_avx512;
-	if (npl_isa_has(NPL_ISA_AVX2))
+	if (npl_cpu_has(NPL_CPU_AVX2))
 		return &steps_avx2;
 #endif
 	return &steps_plain;

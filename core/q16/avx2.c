@@ -9,12 +9,12 @@
 #define SET1_64(x)             _mm256_set1_epi64x(x)
 #define ADD_PAIRS(sum, v)      V(add_epi32)(sum, V(madd_epi16)(v, V(set1_epi16)(1)))
 #define COUNT_GREATER(n, a, b) V(sub_epi16)(n, V(cmpgt_epi16)(a, b))
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 #include "tile.h"
 
 static bool usable(void)
 {
-	return npl_isa_has(NPL_ISA_AVX2);
+	return npl_cpu_has(NPL_CPU_AVX2);
 }
 
 const struct npl_q16_kernel npl_q16_avx2 = {

@@ -9,12 +9,12 @@
 #define SET1_64(x)             _mm512_set1_epi64(x)
 #define ADD_PAIRS(sum, v)      V(add_epi32)(sum, V(madd_epi16)(v, V(set1_epi16)(1)))
 #define COUNT_GREATER(n, a, b) _mm512_mask_add_epi16(n, _mm512_cmpgt_epi16_mask(a, b), n, _mm512_set1_epi16(1))
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 #include "tile.h"
 
 static bool usable(void)
 {
-	return npl_isa_has(NPL_ISA_AVX512F | NPL_ISA_AVX512BW);
+	return npl_cpu_has(NPL_CPU_AVX512F | NPL_CPU_AVX512BW);
 }
 
 const struct npl_q16_kernel npl_q16_avx512 = {

@@ -225,6 +225,7 @@ static void open_row(const struct npl_session *s, int i, struct npl_layer_run *r
 	row->node = i;
 	row->role = step->role;
 	row->note = step->note;
+	row->why_float32 = step->why_float32;
 	row->host_part = step->factor;
 	row->ran_on = step->device == NPL_ON_HOST ? "host" : npl_device_instance(s->device[step->device]);
 	if (step->role == NPL_RAN && step->device != NPL_ON_HOST) {

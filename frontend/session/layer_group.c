@@ -52,7 +52,7 @@ static bool gives_scale(const struct npl_session *s, int first, int i, int v)
 						      : &s->step[i].x_quant;
 	if (maker < first)
 		return false;
-	if (s->step[maker].plain && s->graph->node[maker].op != NPL_OP_QUANTIZELINEAR)
+	if (s->step[maker].in_float32 && s->graph->node[maker].op != NPL_OP_QUANTIZELINEAR)
 		return true;
 	const struct npl_quant *made = &s->model.value[bytes].quant;
 	return made->scale > 0 ? !npl_quant_same(made, scale) : v != bytes;
@@ -64,12 +64,12 @@ static bool breaks_bytes(const struct npl_session *s, int first, int i)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
-	const bool plain = step->role == NPL_RAN && step->plain, says = s->model.node[i];
+	const bool in_float32 = step->role == NPL_RAN && step->in_float32, says = s->model.node[i];
 	for (int k = 0; k < node->n_in; k++) {
 		const int v = node->in[k];
 		if (v < 0 || !npl_is_byte(s->graph->value[v].dtype) || s->graph->value[v].producer < first)
 			continue;
-		if (plain || ((says || step->in_integers) && gives_scale(s, first, i, v)))
+		if (in_float32 || ((says || step->in_integers) && gives_scale(s, first, i, v)))
 			return true;
 	}
 	return false;
@@ -86,7 +86,7 @@ static bool goes_on(const struct npl_session *s, int first, int i)
 	if (step->role != NPL_VIEW && (!has_layer_groups(s, step) || step->device != s->step[first].device))
 		return false;
 	const bool mixes = npl_layer_group_converts(s, s->step[first].device);
-	if (!mixes && step->role == NPL_RAN && step->plain != s->step[first].plain)
+	if (!mixes && step->role == NPL_RAN && step->in_float32 != s->step[first].in_float32)
 		return false;
 	const bool in_int8 = npl_step_format(s, &s->step[first]) == NPL_FORMAT_INT8;
 	if (s->model.node[i] && (mixes ? step->device != s->step[first].device : !in_int8))
@@ -147,14 +147,14 @@ static int open_builder(struct npl_session *s, int first, int last, struct npl_a
 	d->c.out = npl_arena_array(arena, outputs, sizeof *d->c.out);
 	d->tensors = npl_arena_array(arena, layers, sizeof *d->tensors);
 	d->wanted = npl_arena_array(arena, outputs, sizeof *d->wanted);
-	d->kept = npl_arena_array(arena, inputs, sizeof *d->kept);
+	d->resident = npl_arena_array(arena, inputs, sizeof *d->resident);
 	d->constant = npl_arena_array(arena, inputs, sizeof *d->constant);
 	d->port_before = npl_arena_array(arena, inputs, sizeof *d->port_before);
 	d->last_port = calloc((size_t)s->graph->n_values + 1, sizeof *d->last_port);
 	d->made = calloc((size_t)s->graph->n_values + 1, sizeof *d->made);
 	d->converted = calloc((size_t)s->graph->n_values + 1, sizeof *d->converted);
 	if (!d->c.layer || !d->c.list || !d->c.node || !d->c.value || !d->c.note || !d->c.in || !d->c.out ||
-	    !d->tensors || !d->wanted || !d->kept || !d->constant || !d->port_before || !d->last_port || !d->made ||
+	    !d->tensors || !d->wanted || !d->resident || !d->constant || !d->port_before || !d->last_port || !d->made ||
 	    !d->converted)
 		return npl_layer_group_no_room(err);
 	return 0;
@@ -314,9 +314,9 @@ static void find_kept(struct npl_layer_group_builder *d)
 	for (int p = 0; p < d->c.n_in; p++)
 		if (d->s->graph->value[d->c.in[p].value].constant)
 			d->constant[d->n_constant++] = d->c.in[p].tensor;
-	for (int p = 0; p < d->c.n_in && d->s->kept; p++)
-		if (d->s->kept[d->c.in[p].value])
-			d->kept[d->n_kept++] = d->c.in[p].tensor;
+	for (int p = 0; p < d->c.n_in && d->s->resident; p++)
+		if (d->s->resident[d->c.in[p].value])
+			d->resident[d->n_resident++] = d->c.in[p].tensor;
 }
 
 static int by_tensor(const void *a, const void *b)
@@ -395,12 +395,12 @@ static int open_layer_group(struct npl_session *s, int first, int last, bool tim
 					      .layer = d.c.list,
 					      .n_wanted = d.c.n_out,
 					      .wanted = d.wanted,
-					      .host_in = s->host_in,
-					      .n_kept = d.n_kept,
-					      .kept = d.kept,
+					      .inputs_over_link = s->inputs_over_link,
+					      .n_resident = d.n_resident,
+					      .resident = d.resident,
 					      .n_constant = d.n_constant,
 					      .constant = d.constant,
-					      .host_out = s->host_out,
+					      .outputs_over_link = s->outputs_over_link,
 					      .timing_only = timing_only,
 					      .node = d.c.node,
 					      .n_nodes = s->graph->n_nodes};

@@ -14,8 +14,8 @@ struct npl_layer_group_builder {
 	struct npl_tensor **made;         /* per value: as the layer group's layers make it; NULL: they do not */
 	struct npl_tensor *
 		*converted; /* per value that is no view, made or given: in the other form; NULL: nobody needs it */
-	const struct npl_tensor **wanted, **kept, **constant;
-	int n_kept, n_constant;
+	const struct npl_tensor **wanted, **resident, **constant;
+	int n_resident, n_constant;
 	int *last_port;          /* per value: the last port by which it is given, plus 1; 0: there is none */
 	int *port_before;        /* per port: the one before it of the same value, likewise */
 	struct npl_arena *arena; /* of all that the layer group keeps */

@@ -119,6 +119,7 @@ static int fill_rows(const struct npl_session *s, const struct npl_layer_group_p
 			row->n_stats = 0;
 			row->result.n_energy = 0;
 			row->note = group->note[l];
+			row->why_float32 = NULL;
 		}
 	}
 	if (info->peak_buffer_bytes > run->peak_buffer_bytes)

@@ -252,12 +252,12 @@ static bool keeps_range(const struct npl_node *node)
 }
 
 /* A step as it is before its device is asked. plain: in float32, whatever that one's format is. */
-static struct npl_step first_step(const struct npl_session *s, int i, const int *place, bool plain)
+static struct npl_step first_step(const struct npl_session *s, int i, const int *place, bool in_float32)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	struct npl_step step = {.role = NPL_RAN,
 				.device = place ? place[i] : 0,
-				.plain = plain,
+				.in_float32 = in_float32,
 				.out = node->out[0],
 				.op = node->op,
 				.n_in = node->n_in,
@@ -337,7 +337,7 @@ static bool plan_on_device(struct npl_session *s, int i, const int *place, char 
 	step->y_quant = npl_session_quant(s, format, step->out);
 	if (npl_split_is(s, i, step) && !npl_model_refuses(s, node, step, why, n))
 		return !npl_stays_float(s, node, step, why, n) && npl_split_plan(s, i, step, why, n, err);
-	if (!step->plain && npl_model_product_is(s, i, step))
+	if (!step->in_float32 && npl_model_product_is(s, i, step))
 		return npl_model_product_plan(s, i, step, why, n, err);
 	if (npl_model_picks(s, i, step))
 		return plan_pick(s, i, step, why, n);
@@ -352,16 +352,19 @@ static bool plan_as_it_is(struct npl_session *s, int i, const int *place, const 
 	struct npl_step *step = &s->step[i];
 	const struct npl_device_info *info = npl_device_get_info(s->device[step->device]);
 	char why[200];
-	if (info->format == NPL_FORMAT_F32 ? !npl_model_product_is(s, i, step) : !(info->capabilities & NPL_ALSO_FLOAT32))
+	if (info->format == NPL_FORMAT_F32 ? !npl_model_product_is(s, i, step)
+					   : !(info->capabilities & NPL_ALSO_FLOAT32))
 		return false;
 	*step = first_step(s, i, place, true);
 	s->range_of[step->out] = step->out;
 	if (!plan_on_device(s, i, place, why, sizeof why, err))
 		return false;
-	step->note = npl_arena_printf(&s->arena, "%s%s", info->capabilities & NPL_ALSO_FLOAT32 ? NPL_IN_FLOATS : "",
-				      why_not);
+	const bool of_integers = info->capabilities & NPL_ALSO_FLOAT32;
+	step->note = npl_arena_printf(&s->arena, "%s%s", of_integers ? "in float32: " : "", why_not);
 	if (!step->note)
 		npl_fail(err, NPL_ENOMEM, "out of memory");
+	else if (of_integers)
+		step->why_float32 = step->note + strlen("in float32: ");
 	return step->note != NULL;
 }
 
@@ -412,7 +415,7 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 		return step->canonical && !step->in_integers && !s->timing_only ? npl_step_weights(s, node, step, err)
 										: 0;
 	step->device = NPL_ON_HOST;
-	step->canonical = step->factor = step->plain = false;
+	step->canonical = step->factor = step->in_float32 = false;
 	step->x_quant = step->y_quant = (struct npl_quant){0};
 	step->op = node->op;
 	step->n_in = node->n_in;
@@ -467,9 +470,9 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	s->q16_plain = options->q16_plain;
 	s->timing_only = options->timing_only;
 	s->alone = options->alone;
-	s->host_in = options->host_in;
-	s->host_out = options->host_out;
-	s->kept = options->kept;
+	s->inputs_over_link = options->inputs_over_link;
+	s->outputs_over_link = options->outputs_over_link;
+	s->resident = options->resident;
 	s->hash = true;
 	s->device = calloc((size_t)options->n_devices + 1, sizeof *s->device);
 	s->step = calloc((size_t)graph->n_nodes + 1, sizeof *s->step);

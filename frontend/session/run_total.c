@@ -116,13 +116,6 @@ bool npl_row_on_host(const struct npl_layer_run *row)
 	return row->role == NPL_RAN && !strcmp(row->ran_on, "host");
 }
 
-const char *npl_row_why_floats(const struct npl_layer_run *row)
-{
-	const size_t length = sizeof NPL_IN_FLOATS - 1;
-	bool floats = row->role == NPL_RAN && row->note && !strncmp(row->note, NPL_IN_FLOATS, length);
-	return floats ? row->note + length : NULL;
-}
-
 double npl_row_seconds(const struct npl_layer_run *row)
 {
 	return row->result.seconds + row->host_seconds + row->link_seconds;

@@ -14,9 +14,11 @@ struct npl_step {
 	enum npl_role role;
 	int device; /* NPL_ON_HOST or an index into session->device */
 	const char *note;
-	int out;          /* the value this step makes: of the fused node where one is fused, of several the first */
-	bool canonical;   /* weights prepared below, x and y seen as the canonical form of layer.h */
-	bool plain;       /* in float32, on a device of integers that cannot do the node in these */
+	const char *
+		why_float32; /* why a device of integers does the node in float32, which note says too; NULL: it does not */
+	int out;             /* the value this step makes: of the fused node where one is fused, of several the first */
+	bool canonical;      /* weights prepared below, x and y seen as the canonical form of layer.h */
+	bool in_float32;     /* on a device of integers that cannot do the node in these */
 	bool in_integers; /* its values are integers that the model itself has, seen as they are: model_layer.h */
 	struct npl_attrs *slice; /* Split, of which the device makes every result by a Slice: split.h; else NULL */
 	int repeat;     /* products of a MatMul with as many constant matrices, one after the other; 0, 1: one */
@@ -54,19 +56,16 @@ struct npl_session {
 	int *sharing; /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
 	struct npl_device *own_host;            /* opened here, as the options name none; or NULL */
 	const struct npl_processor_model *host; /* the figures of the modelled host */
-	bool q16_plain, timing_only, alone, hash, host_in, host_out;
+	bool q16_plain, timing_only, alone, hash, inputs_over_link, outputs_over_link;
 	const struct npl_value_watcher *watcher; /* of what is made; NULL: nobody looks */
-	const bool *kept;                        /* while it is opened */
+	const bool *resident;                    /* while it is opened */
 	struct npl_arena arena;
 };
-
-/* What the note of a step begins with that a device of integers does in its floats. */
-#define NPL_IN_FLOATS "in float32: "
 
 /* The number format in which a step reads and makes float values. */
 static inline enum npl_format npl_step_format(const struct npl_session *s, const struct npl_step *step)
 {
-	const bool as_it_is = step->device == NPL_ON_HOST || step->plain;
+	const bool as_it_is = step->device == NPL_ON_HOST || step->in_float32;
 	return as_it_is ? NPL_FORMAT_F32 : npl_device_get_info(s->device[step->device])->format;
 }
 

@@ -85,7 +85,7 @@ static bool made_in_float(const struct npl_session *s, const struct npl_step *st
 	if (maker < 0 || s->graph->value[v].dtype != NPL_F32)
 		return false;
 	const struct npl_step *made = &s->step[maker];
-	return made->device == NPL_ON_HOST || (made->device == step->device && made->plain);
+	return made->device == NPL_ON_HOST || (made->device == step->device && made->in_float32);
 }
 
 static bool only_adds_or_picks(enum npl_op op)

@@ -29,10 +29,13 @@ struct npl_layer_group {
 		*layer; /* borrowed until the layer group is closed, with all that they point to */
 	int n_wanted;
 	const struct npl_tensor *const *wanted;
-	bool host_in; /* given tensors come over the link within the cycles, */
-	int n_kept;   /* but for these, which are on the device from before: the state of a recurrent network */
-	const struct npl_tensor *const *kept; /* borrowed while the layer group is opened */
-	bool host_out;                        /* wanted ones leave over it within the cycles */
+	/* Given tensors come over the link within the group's cycles, but for those that are resident. */
+	bool inputs_over_link;
+	/* Given tensors that are on the device from before, such as the state of a recurrent network; borrowed while the group is opened. */
+	int n_resident;
+	const struct npl_tensor *const *resident;
+	/* Wanted tensors leave over the link within the group's cycles. */
+	bool outputs_over_link;
 	int n_constant; /* given tensors whose data is the same in every run: a device may keep them */
 	const struct npl_tensor *const *constant; /* borrowed while the layer group is opened */
 	bool timing_only;

@@ -64,9 +64,12 @@ struct npl_session_options {
 	bool q16_plain;       /* Q6.10 at 2^-10 for every tensor; else each has the power of two that its values need */
 	bool timing_only;     /* cycles and counters, no values: outputs stay unallocated */
 	bool alone;           /* every layer is a program of its own: its time is not shared with its neighbours' */
-	bool host_in;         /* devices with layer groups: inputs cross the link within their cycles, not before, */
-	const bool *kept;     /* but for these (per value), which are there from before; NULL: none */
-	bool host_out;        /* likewise: outputs, not after */
+	/* On devices with layer groups: the network's inputs cross the link within a group's cycles. False: before them. */
+	bool inputs_over_link;
+	/* Per value: an input that is on the device from before, such as the state of a recurrent network. NULL: none is. */
+	const bool *resident;
+	/* On devices with layer groups: the network's outputs cross the link within a group's cycles. False: after them. */
+	bool outputs_over_link;
 };
 
 struct npl_session; /* opaque */
@@ -97,10 +100,11 @@ enum npl_role {
 struct npl_layer_run {
 	int node;
 	enum npl_role role;
-	const char *ran_on;    /* npl_device_instance or "host"; borrowed from the session */
-	const char *placed_by; /* the placement rule that put it there; NULL: none did. Of a comparison */
-	const char *note;      /* why it is on the host, what it is fused into, or what the host does of it; NULL */
-	bool host_part;        /* ran on a device, but for what the note says; that is in host_seconds */
+	const char *ran_on;      /* npl_device_instance or "host"; borrowed from the session */
+	const char *placed_by;   /* the placement rule that put it there; NULL: none did. Of a comparison */
+	const char *note;        /* why it is on the host, what it is fused into, or what the host does of it; NULL */
+	const char *why_float32; /* why a device of integers ran it in float32, which note says too; NULL: it did not */
+	bool host_part;          /* ran on a device, but for what the note says; that is in host_seconds */
 	const struct npl_stat
 		*stat; /* the counters of result, n_stats of them: the device's table; NULL: it has none */
 	size_t n_stats;
@@ -166,8 +170,6 @@ double npl_row_seconds(const struct npl_layer_run *row);
 
 /* Whether the host does a row as a whole; its note says why. */
 bool npl_row_on_host(const struct npl_layer_run *row);
-/* Why a device of integers did the layer in its floats; NULL: it did not. */
-const char *npl_row_why_floats(const struct npl_layer_run *row);
 
 /* "calibrated:a + modelled:b" without repeats, or "absent"; returns buf. */
 const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf, size_t size);

@@ -72,7 +72,7 @@ Test(cli_devices, real_devices_tell_what_was_found)
 
 Test(cli_devices, old_kernels_are_warned_of)
 {
-	if (cpu_isa_detect().level == CPU_SSE)
+	if (cpu_vectors_detect().level == CPU_SSE)
 		cr_skip("this processor is as old as the kernels");
 	setenv("OPENBLAS_CORETYPE", "Prescott", 1);
 	json_t *json = devices_json();
@@ -116,7 +116,7 @@ Test(cli_devices, older_instructions_of_onednn_are_warned_of)
 {
 	struct npl_onednn onednn;
 	struct npl_err err;
-	if (cpu_isa_detect().level < CPU_AVX2 || npl_onednn_load(NPL_ONEDNN_SONAME, &onednn, &err))
+	if (cpu_vectors_detect().level < CPU_AVX2 || npl_onednn_load(NPL_ONEDNN_SONAME, &onednn, &err))
 		cr_skip("no oneDNN, or no newer instructions");
 	setenv("DNNL_MAX_CPU_ISA", "SSE41", 1);
 	json_t *json = devices_json();
@@ -136,7 +136,7 @@ Test(cli_devices, words_that_libraries_ignore_are_told)
 	struct npl_onednn onednn;
 	struct npl_err err;
 	struct cpu_blas blas;
-	if (cpu_isa_detect().level < CPU_AVX2 || npl_onednn_load(NPL_ONEDNN_SONAME, &onednn, &err) ||
+	if (cpu_vectors_detect().level < CPU_AVX2 || npl_onednn_load(NPL_ONEDNN_SONAME, &onednn, &err) ||
 	    cpu_blas_load(CPU_BLAS_SONAME, 0, &blas, &err))
 		cr_skip("no oneDNN, no OpenBLAS, or no newer instructions");
 	static const char *const variables[] = {"DNNL_MAX_CPU_ISA", "ONEDNN_MAX_CPU_ISA"};
@@ -158,7 +158,8 @@ Test(cli_devices, words_that_libraries_ignore_are_told)
 		facts = facts_of(json, "cpu");
 		core = cli_text(cli_at(facts, "warning"));
 		cr_assert(strstr(core, "because OPENBLAS_CORETYPE is set"), "%s", core);
-		isa = cpu_isa_detect().level > CPU_AVX2 ? cli_text(cli_at(facts, "convolution_library")) : variables[i];
+		isa = cpu_vectors_detect().level > CPU_AVX2 ? cli_text(cli_at(facts, "convolution_library"))
+							    : variables[i];
 		cr_assert(strstr(isa, variables[i]) && !strstr(isa, "ignores"), "%s", isa);
 		json_decref(json);
 		unsetenv(variables[i]);

@@ -39,8 +39,8 @@ int cu_layer_group_open(void *state, const struct npl_layer_group *asked, void *
 	c->asked = *asked;
 	c->asked.wanted = copy_list(asked->wanted, asked->n_wanted);
 	c->asked.constant = copy_list(asked->constant, asked->n_constant);
-	c->asked.kept = NULL;
-	c->asked.n_kept = 0;
+	c->asked.resident = NULL;
+	c->asked.n_resident = 0;
 	c->pass = calloc((size_t)asked->n + 1, sizeof *c->pass);
 	int rc = c->pass && c->asked.wanted && c->asked.constant ? cu_device_enter(device, err)
 								 : npl_fail(err, NPL_ENOMEM, "out of memory");

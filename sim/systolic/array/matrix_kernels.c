@@ -7,13 +7,13 @@
 #include <immintrin.h>
 
 #include "matrix_unit.h"
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 
 enum { LANES = TPU_MATRIX_LANES };
 
 static bool has_avx512bw(void)
 {
-	return npl_isa_has(NPL_ISA_AVX512F | NPL_ISA_AVX512BW);
+	return npl_cpu_has(NPL_CPU_AVX512F | NPL_CPU_AVX512BW);
 }
 
 __attribute__((target("avx512f,avx512bw"))) static void multiply_avx512bw(int32_t *sum, const int16_t *input,
@@ -28,7 +28,7 @@ __attribute__((target("avx512f,avx512bw"))) static void multiply_avx512bw(int32_
 
 static bool has_avx2(void)
 {
-	return npl_isa_has(NPL_ISA_AVX2);
+	return npl_cpu_has(NPL_CPU_AVX2);
 }
 
 __attribute__((target("avx2"))) static void multiply_avx2(int32_t *sum, const int16_t *input, const int16_t *weight,

@@ -39,7 +39,7 @@ Test(cpu_blas, missing_library_is_an_error_with_the_package)
 Test(cpu_blas, family_fits_the_processor)
 {
 	static const struct {
-		struct cpu_isa isa;
+		struct cpu_vectors isa;
 		const char *core;
 	} cases[] = {{{.level = CPU_AVX512, .amd = false, .limited = false}, "SkylakeX"},
 		     {{.level = CPU_AVX512, .amd = true, .limited = false}, "SkylakeX"},
@@ -104,9 +104,9 @@ Test(cpu_blas, family_that_the_processor_cannot_run_is_not_taken)
 {
 	static const char *const families[] = {"Bulldozer", "Piledriver", "Excavator", "Opteron",   "Sandybridge",
 					       "Haswell",   "Zen",        "SkylakeX",  "Cooperlake"};
-	const struct cpu_isa old = {.there = CPU_SSE}, usual = {.there = CPU_AVX2, .level = CPU_SSE},
-			     bulldozer = {.there = CPU_AVX, .fma4 = true},
-			     opteron = {.there = CPU_SSE, .three_d_now = true};
+	const struct cpu_vectors old = {.there = CPU_SSE}, usual = {.there = CPU_AVX2, .level = CPU_SSE},
+				 bulldozer = {.there = CPU_AVX, .fma4 = true},
+				 opteron = {.there = CPU_SSE, .three_d_now = true};
 	cr_assert(cpu_core_runs("haswell", usual), "a cap on our own kernels takes nothing from the processor");
 	cr_assert_not(cpu_core_runs("SkylakeX", usual));
 	cr_assert_not(cpu_core_runs("Piledriver", usual));
@@ -121,7 +121,7 @@ Test(cpu_blas, family_that_the_processor_cannot_run_is_not_taken)
 		cr_assert_eq(r.status, 0, "%s: exit status %d, %s", families[i], r.status, r.err);
 		char ignored[80];
 		snprintf(ignored, sizeof ignored, "OPENBLAS_CORETYPE=%s ignored", families[i]);
-		if (!cpu_core_runs(families[i], cpu_isa_detect()))
+		if (!cpu_core_runs(families[i], cpu_vectors_detect()))
 			cr_assert(cli_says(r.out, ignored), "%s", r.out);
 		cli_free(&r);
 	}
@@ -165,7 +165,7 @@ Test(cpu_blas, parameters_read_and_check)
 {
 	struct npl_arena arena = {0};
 	struct npl_err err = {0};
-	struct npl_machine machine = {.name = "cpu", .model = "cpu"};
+	struct npl_machine machine = {.name = "cpu", .key = "driver", .runs_on = "cpu"};
 	struct cpu_config config = {.threads = 7, .precision = 7};
 	cr_assert_eq(npl_params_read(npl_driver_cpu.params, &machine, &arena, &config, &err), 0, "%s", err.msg);
 	cr_assert_eq(config.threads, 0);

@@ -269,8 +269,8 @@ static void hold_against_moves(struct net *net, struct machines *m, const int *p
 						(struct npl_session_options){.n_devices = 1,
 									     .device = m->device,
 									     .place = place,
-									     .host_in = k & 1,
-									     .host_out = k >> 1},
+									     .inputs_over_link = k & 1,
+									     .outputs_over_link = k >> 1},
 						name);
 		check_run(&other, name);
 		check_values(net, o, &other, name);
@@ -467,11 +467,12 @@ Test(session_layer_group, bytes_cross_once)
 	for (int k = 0; k < 4; k++) {
 		char what[40];
 		snprintf(what, sizeof what, "case %d", k);
-		struct outcome o = run_with(
-			&net,
-			(struct npl_session_options){
-				.n_devices = 1, .device = &device, .host_in = cases[k].in, .host_out = cases[k].out},
-			what);
+		struct outcome o = run_with(&net,
+					    (struct npl_session_options){.n_devices = 1,
+									 .device = &device,
+									 .inputs_over_link = cases[k].in,
+									 .outputs_over_link = cases[k].out},
+					    what);
 		uint64_t in = 0, out = 0;
 		int transfers = 0;
 		for (int i = 0; i < o.run.n_layers; i++) {

@@ -245,8 +245,8 @@ Test(schedule, random_networks)
 		struct npl_session_options options = {.n_devices = most + 1,
 						      .device = device,
 						      .place = place,
-						      .host_in = seed & 1,
-						      .host_out = seed >> 1 & 1};
+						      .inputs_over_link = seed & 1,
+						      .outputs_over_link = seed >> 1 & 1};
 		struct outcome o = run_with(&net, options, what);
 		check_all(&net, &o, device, most + 1, what);
 		overlapping += o.run.overlap_seconds > 0;

@@ -192,7 +192,7 @@ Test(link_model, parameters_of_a_machine)
 								  "256", "12", "1000000000", "10737418240", "6e-6"),
 						  {0}};
 	struct npl_arena arena = {0};
-	struct npl_machine file = {.name = "test", .model = "test"};
+	struct npl_machine file = {.name = "test", .key = "driver", .runs_on = "test"};
 	struct machine machine;
 	struct npl_err err;
 	cr_assert_eq(npl_params_read(schema, &file, &arena, &machine, &err), 0, "%s", err.msg);

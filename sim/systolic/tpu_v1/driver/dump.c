@@ -39,7 +39,7 @@ static void put_layer(FILE *out, const struct listing *l, int layer)
 	fputs(*before == ',' ? ")\n" : "\n", out);
 }
 
-static void put_run(FILE *out, const struct listing *l, const struct tpu_place *place, const struct tpu_run *run)
+static void put_run(FILE *out, const struct listing *l, const struct tpu_location *place, const struct tpu_extent *run)
 {
 	fprintf(out, "#   channels %" PRId64 " to %" PRId64 ": ", run->first, run->first + run->channels - 1);
 	if (run->in_host)
@@ -64,7 +64,7 @@ static void put_run(FILE *out, const struct listing *l, const struct tpu_place *
 static void put_places(FILE *out, const struct listing *l, bool given)
 {
 	for (int i = 0; i < l->generated->n_places; i++) {
-		const struct tpu_place *place = &l->generated->place[i];
+		const struct tpu_location *place = &l->generated->place[i];
 		char shape[128];
 		if (given ? !place->given : !place->wanted)
 			continue;
@@ -73,7 +73,7 @@ static void put_places(FILE *out, const struct listing *l, bool given)
 		put_name(out, place->tensor->name);
 		fprintf(out, " %s %s, image after image, row after row of pixels:\n", shape,
 			npl_dtype_name(place->tensor->dtype));
-		for (int r = 0; r < place->n_runs; r++)
+		for (int r = 0; r < place->n_extents; r++)
 			put_run(out, l, place, &place->run[r]);
 	}
 }
@@ -154,7 +154,7 @@ int tpu_dump(const struct tpu_config *config, const struct npl_layer_group *grou
 	const struct sim_comments comments = {put_comment, &listing};
 	dump->timing_only = group->timing_only;
 	for (int i = 0; i < generated->n_places; i++)
-		for (int r = 0; r < generated->place[i].n_runs && generated->place[i].wanted; r++) {
+		for (int r = 0; r < generated->place[i].n_extents && generated->place[i].wanted; r++) {
 			dump->writes_host |= generated->place[i].run[r].in_host;
 			dump->writes_buffer |= !generated->place[i].run[r].in_host;
 		}

@@ -66,7 +66,7 @@ static int by_instruction(const void *a, const void *b)
 static void note_made(struct tpu_layer_group *c)
 {
 	for (int i = 0; i < c->group.n; i++) {
-		const struct tpu_place *place = tpu_place_of(&c->generated, c->group.layer[i]->out);
+		const struct tpu_location *place = tpu_place_of(&c->generated, c->group.layer[i]->out);
 		if (place && !place->wanted && place->made >= 0)
 			c->made[c->n_made++] = (struct made){place->made, i};
 	}
@@ -74,10 +74,10 @@ static void note_made(struct tpu_layer_group *c)
 }
 
 /* Bytes of it that are in host memory, or in the unified buffer: a wanted Concat may lie in both. */
-static uint64_t bytes_in(const struct tpu_place *place, bool host)
+static uint64_t bytes_in(const struct tpu_location *place, bool host)
 {
 	uint64_t channels = 0;
-	for (int r = 0; r < place->n_runs; r++)
+	for (int r = 0; r < place->n_extents; r++)
 		channels += place->run[r].in_host == host ? (uint64_t)place->run[r].channels : 0;
 	return channels * (uint64_t)(place->images * place->height * place->width * place->planes);
 }
@@ -99,7 +99,7 @@ static int note_plan(struct tpu_layer_group *c, struct npl_layer_group_info *inf
 		c->begins[i] = c->generated.layer[i].begins;
 	}
 	for (int i = 0; i < c->generated.n_places; i++) {
-		const struct tpu_place *place = &c->generated.place[i];
+		const struct tpu_location *place = &c->generated.place[i];
 		if ((!place->given && !place->wanted) || !bytes_in(place, true))
 			continue;
 		c->left[info->n_moved] = bytes_in(place, false);
@@ -115,10 +115,10 @@ int tpu_layer_group_open(void *tpu, const struct npl_layer_group *group, void **
 	const struct tpu *t = tpu;
 	const struct tpu_generate_options options = {.n_wanted = group->n_wanted,
 						     .wanted = group->wanted,
-						     .host_in = group->host_in,
-						     .n_kept = group->n_kept,
-						     .kept = group->kept,
-						     .host_out = group->host_out,
+						     .inputs_over_link = group->inputs_over_link,
+						     .n_resident = group->n_resident,
+						     .resident = group->resident,
+						     .outputs_over_link = group->outputs_over_link,
 						     .timing_only = group->timing_only};
 	struct tpu_layer_group *c = calloc(1, sizeof *c);
 	if (!c)
@@ -158,7 +158,7 @@ static int fill_memory(struct tpu *tpu, struct tpu_layer_group *c, struct tpu_me
 				      .host = c->host,
 				      .host_bytes = c->generated.host_bytes};
 	for (int i = 0; i < c->generated.n_places; i++) {
-		const struct tpu_place *place = &c->generated.place[i];
+		const struct tpu_location *place = &c->generated.place[i];
 		if (place->given &&
 		    tpu_load_tensor(&c->generated, c->config, place->tensor, place->tensor, memory, err))
 			return err->code;

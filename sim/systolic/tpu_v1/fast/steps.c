@@ -3,7 +3,7 @@
  * The fast engine's activation arithmetic (steps.h): plain loops, which the compiler turns into vectors for each
  * instruction set below. That changes no result: elements do not depend on each other, and each step is rounded once. */
 #include "steps.h"
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 
 #include <string.h>
 
@@ -258,9 +258,9 @@ const struct tpu_fast_steps *tpu_fast_steps(int number)
 	const struct tpu_fast_steps *usable[3];
 	int n = 0;
 #if defined(__x86_64__)
-	if (npl_isa_has(NPL_ISA_AVX512F | NPL_ISA_AVX512BW | NPL_ISA_AVX512DQ | NPL_ISA_AVX512VL))
+	if (npl_cpu_has(NPL_CPU_AVX512F | NPL_CPU_AVX512BW | NPL_CPU_AVX512DQ | NPL_CPU_AVX512VL))
 		usable[n++] = &steps_avx512;
-	if (npl_isa_has(NPL_ISA_AVX2))
+	if (npl_cpu_has(NPL_CPU_AVX2))
 		usable[n++] = &steps_avx2;
 #endif
 	usable[n++] = &steps_plain;

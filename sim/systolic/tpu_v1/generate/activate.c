@@ -90,52 +90,52 @@ static unsigned steps(struct tpu_gen *gen, const struct tpu_gen_group *group)
 
 /* The lanes of a block in the run that it belongs to, and the tensors around it. */
 static void layout(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_n_block *block,
-		   const struct tpu_gen_at *out)
+		   const struct tpu_gen_address *out)
 {
 	tpu_gen_set(gen, TPU_REG_RESULT_COLUMNS, block->channels);
-	tpu_gen_set(gen, TPU_REG_RESULT_PIXEL_LANES, out->room->pixel_lanes);
-	tpu_gen_set(gen, TPU_REG_RESULT_ROW_PIXELS, out->room->row_pixels);
+	tpu_gen_set(gen, TPU_REG_RESULT_PIXEL_LANES, out->allocation->pixel_lanes);
+	tpu_gen_set(gen, TPU_REG_RESULT_ROW_PIXELS, out->allocation->row_pixels);
 	tpu_gen_set(gen, TPU_REG_RESULT_LANE, out->lane + block->first - group->out_run[block->run].first);
-	if (out->room->planes > 1)
-		tpu_gen_set(gen, TPU_REG_RESULT_PLANE_ROWS, out->room->plane_rows);
+	if (out->allocation->planes > 1)
+		tpu_gen_set(gen, TPU_REG_RESULT_PLANE_ROWS, out->allocation->plane_rows);
 }
 
 /* Reads `count` vectors of the second operand or, from the buffer, the source. */
-static void reads(struct tpu_gen *gen, const struct tpu_gen_at *at, enum tpu_register base, int64_t first,
+static void reads(struct tpu_gen *gen, const struct tpu_gen_address *at, enum tpu_register base, int64_t first,
 		  int64_t count)
 {
 	tpu_gen_set(gen, base, at->row);
-	if (at->room && at->room->planes > 1)
-		tpu_gen_set(gen, base + 1, at->room->plane_rows);
+	if (at->allocation && at->allocation->planes > 1)
+		tpu_gen_set(gen, base + 1, at->allocation->plane_rows);
 	tpu_gen_set(gen, TPU_REG_FIRST_SOURCE, first);
 	tpu_gen_touch_vectors(gen, false, at, first, count);
 }
 
 /* Where a block's tensors lie. */
 struct places {
-	struct tpu_gen_at source, second, out;
+	struct tpu_gen_address source, second, out;
 };
 
 static struct places places_of(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_n_block *block)
 {
-	struct tpu_gen_at out = tpu_gen_at(gen, group, TPU_GEN_OUT, block->run);
+	struct tpu_gen_address out = tpu_gen_address_of(gen, group, TPU_GEN_OUT, block->run);
 	struct places p = {out, out, out};
 	if (group->matrix < 0)
-		p.source = tpu_gen_at(gen, group, TPU_GEN_SOURCE, block->run);
+		p.source = tpu_gen_address_of(gen, group, TPU_GEN_SOURCE, block->run);
 	if (group->second >= 0)
-		p.second = tpu_gen_at(gen, group, TPU_GEN_SECOND, block->run);
+		p.second = tpu_gen_address_of(gen, group, TPU_GEN_SECOND, block->run);
 	return p;
 }
 
 static void second(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_work *work,
-		   const struct tpu_gen_at *at, int64_t first, int64_t count)
+		   const struct tpu_gen_address *at, int64_t first, int64_t count)
 {
 	if (group->second >= 0)
 		reads(gen, at, TPU_REG_OPERAND,
-		      tpu_gen_vector_at(at->room, work->image, work->row, work->column) + first, count);
+		      tpu_gen_vector_at(at->allocation, work->image, work->row, work->column) + first, count);
 }
 
-static void writes(struct tpu_gen *gen, unsigned flags, const struct tpu_gen_at *out, int64_t acc, int64_t length,
+static void writes(struct tpu_gen *gen, unsigned flags, const struct tpu_gen_address *out, int64_t acc, int64_t length,
 		   int64_t first, int64_t results)
 {
 	tpu_gen_set(gen, TPU_REG_FIRST_RESULT, first);
@@ -148,7 +148,8 @@ void tpu_gen_activate(struct tpu_gen *gen, struct tpu_gen_group *group, const st
 {
 	struct places at = places_of(gen, group, block);
 	unsigned flags = steps(gen, group);
-	int64_t to = tpu_gen_vector_at(at.out.room, work->image, work->row, work->column) + first, results = count;
+	int64_t to = tpu_gen_vector_at(at.out.allocation, work->image, work->row, work->column) + first,
+		results = count;
 	layout(gen, group, block, &at.out);
 	second(gen, group, work, &at.second, first, count);
 	if (group->pool >= 0) {
@@ -181,9 +182,11 @@ static void pool_block(struct tpu_gen *gen, struct tpu_gen_group *group, const s
 	int64_t vectors = work->images * in[0] * in[1];
 	struct tpu_gen_work source = {.image = work->image, .row = low[0], .column = low[1]};
 	layout(gen, group, block, &at.out);
-	reads(gen, &at.source, TPU_REG_SOURCE, tpu_gen_vector_at(at.source.room, work->image, low[0], low[1]), vectors);
+	reads(gen, &at.source, TPU_REG_SOURCE, tpu_gen_vector_at(at.source.allocation, work->image, low[0], low[1]),
+	      vectors);
 	second(gen, group, &source, &at.second, 0, vectors);
-	writes(gen, flags, &at.out, 0, vectors, tpu_gen_vector_at(at.out.room, work->image, work->row, work->column),
+	writes(gen, flags, &at.out, 0, vectors,
+	       tpu_gen_vector_at(at.out.allocation, work->image, work->row, work->column),
 	       work->images * work->rows * work->columns);
 }
 
@@ -194,18 +197,18 @@ static void plain_block(struct tpu_gen *gen, struct tpu_gen_group *group, const 
 	unsigned flags = steps(gen, group) | TPU_ACTIVATE_FROM_BUFFER;
 	int64_t vectors = work->images * work->rows * work->columns;
 	layout(gen, group, block, &at.out);
-	reads(gen, &at.source, TPU_REG_SOURCE, tpu_gen_vector_at(at.source.room, work->image, work->row, work->column),
-	      vectors);
+	reads(gen, &at.source, TPU_REG_SOURCE,
+	      tpu_gen_vector_at(at.source.allocation, work->image, work->row, work->column), vectors);
 	second(gen, group, work, &at.second, 0, vectors);
-	writes(gen, flags, &at.out, 0, vectors, tpu_gen_vector_at(at.out.room, work->image, work->row, work->column),
-	       vectors);
+	writes(gen, flags, &at.out, 0, vectors,
+	       tpu_gen_vector_at(at.out.allocation, work->image, work->row, work->column), vectors);
 }
 
 /* Lanes first to first + columns - 1 of `rows` rows, from row `row` of each tensor on. */
 static void row_lanes(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct places *at, unsigned flags,
 		      const int64_t row[3], int64_t rows, int64_t first, int64_t columns)
 {
-	const struct tpu_gen_at *place[] = {&at->source, &at->second, &at->out};
+	const struct tpu_gen_address *place[] = {&at->source, &at->second, &at->out};
 	static const enum tpu_register base[] = {TPU_REG_SOURCE, TPU_REG_OPERAND};
 	tpu_gen_set(gen, TPU_REG_RESULT_COLUMNS, columns);
 	tpu_gen_set(gen, TPU_REG_RESULT_PIXEL_LANES, gen->width);
@@ -214,16 +217,17 @@ static void row_lanes(struct tpu_gen *gen, const struct tpu_gen_group *group, co
 	tpu_gen_set(gen, TPU_REG_FIRST_SOURCE, 0);
 	tpu_gen_set(gen, TPU_REG_FIRST_RESULT, 0);
 	for (int i = 0; i < 3; i++) {
-		const struct tpu_gen_room *room = place[i]->room;
+		const struct tpu_gen_allocation *allocation = place[i]->allocation;
 		if (i == TPU_GEN_SECOND && group->second < 0)
 			continue;
-		for (int p = 0; p < room->planes; p++)
-			tpu_gen_touch(gen, false, i == TPU_GEN_OUT, place[i]->row + p * room->plane_rows + row[i],
-				      place[i]->row + p * room->plane_rows + row[i] + rows);
+		for (int p = 0; p < allocation->planes; p++)
+			tpu_gen_touch(gen, false, i == TPU_GEN_OUT, place[i]->row + p * allocation->plane_rows + row[i],
+				      place[i]->row + p * allocation->plane_rows + row[i] + rows);
 		if (i != TPU_GEN_OUT)
 			tpu_gen_set(gen, base[i], place[i]->row + row[i]);
-		if (room->planes > 1)
-			tpu_gen_set(gen, i == TPU_GEN_OUT ? TPU_REG_RESULT_PLANE_ROWS : base[i] + 1, room->plane_rows);
+		if (allocation->planes > 1)
+			tpu_gen_set(gen, i == TPU_GEN_OUT ? TPU_REG_RESULT_PLANE_ROWS : base[i] + 1,
+				    allocation->plane_rows);
 	}
 	tpu_gen_add(gen, TPU_ACTIVATE, flags, at->out.row + row[2], 0, rows);
 }
@@ -233,17 +237,19 @@ static void row_lanes(struct tpu_gen *gen, const struct tpu_gen_group *group, co
 static bool whole_rows(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work)
 {
 	struct places at = places_of(gen, group, &group->block[0]);
-	const struct tpu_gen_room *rooms[] = {at.source.room, group->second < 0 ? at.source.room : at.second.room,
-					      at.out.room};
-	int64_t row[3], per_row = at.out.room->row_pixels, vectors = work->images * work->rows * work->columns;
+	const struct tpu_gen_allocation *allocations[] = {
+		at.source.allocation, group->second < 0 ? at.source.allocation : at.second.allocation,
+		at.out.allocation};
+	int64_t row[3], per_row = at.out.allocation->row_pixels, vectors = work->images * work->rows * work->columns;
 	for (int i = 0; i < 3; i++) {
-		row[i] = tpu_gen_vector_at(rooms[i], work->image, work->row, work->column);
+		row[i] = tpu_gen_vector_at(allocations[i], work->image, work->row, work->column);
 		if (row[i] % per_row || per_row == 1)
 			return false;
 		row[i] /= per_row;
 	}
 	unsigned flags = steps(gen, group) | TPU_ACTIVATE_FROM_BUFFER;
-	int64_t lanes[] = {per_row * at.out.room->pixel_lanes, vectors % per_row * at.out.room->pixel_lanes};
+	int64_t lanes[] = {per_row * at.out.allocation->pixel_lanes,
+			   vectors % per_row * at.out.allocation->pixel_lanes};
 	int64_t rows[] = {vectors / per_row, 1};
 	for (int part = 0; part < 2; part++) {
 		for (int64_t c = 0; c < lanes[part] && rows[part]; c += gen->columns)

@@ -1,73 +1,74 @@
 /* SPDX-License-Identifier: MIT
  *
- * First fit over rooms with known lives (impl.h): each takes the lowest rows that no room of its time has. The rooms that
- * have a place are kept in the order of their rows, so that a room costs one look along those of its time. */
+ * First fit over allocations with known lifetimes (impl.h): each takes the lowest rows that no allocation of its time has. The allocations that
+ * have a place are kept in the order of their rows, so that an allocation costs one look along those of its time. */
 #include <stdlib.h>
 
 #include "impl.h"
 
-/* A room in the list of those that have a place; -1 ends it. */
+/* An allocation in the list of those that have a place; -1 ends it. */
 struct link {
 	int before, after; /* by their rows */
-	int ends;          /* the next room whose life ends with the same group */
+	int ends;          /* the next allocation whose life ends with the same group */
 };
 
-/* No gap up to this room (-1: none is known) has so many rows. */
+/* No gap up to this allocation (-1: none is known) has so many rows. */
 struct skip {
 	int64_t rows;
-	int room;
+	int allocation;
 };
 
-#define SKIPS 8 /* sizes of rooms that are remembered so, the last ones */
+#define SKIPS 8 /* sizes of allocations that are remembered so, the last ones */
 
 struct fit {
 	struct tpu_gen *gen;
-	struct link *of; /* per room */
+	struct link *of; /* per allocation */
 	int first;
 	struct skip skip[SKIPS]; /* in the order of lives, where everything in the list is of one time */
 	int oldest;
 };
 
-static bool same_time(const struct tpu_gen *gen, const struct tpu_gen_room *a, const struct tpu_gen_room *b)
+static bool same_time(const struct tpu_gen *gen, const struct tpu_gen_allocation *a, const struct tpu_gen_allocation *b)
 {
 	return a->last + gen->rest >= b->first && b->last + gen->rest >= a->first;
 }
 
-int64_t tpu_gen_first_fit(const struct tpu_gen *gen, const struct tpu_gen_room *room)
+int64_t tpu_gen_first_fit(const struct tpu_gen *gen, const struct tpu_gen_allocation *allocation)
 {
 	int64_t base = 0;
 	for (bool moved = true; moved;) {
 		moved = false;
-		for (int r = 0; r < gen->n_rooms; r++) {
-			const struct tpu_gen_room *other = &gen->room[r];
-			if (other->base < 0 || other == room || other->last + gen->rest < room->first ||
-			    room->last + gen->rest < other->first || other->base + other->rows <= base ||
-			    base + room->rows <= other->base)
+		for (int r = 0; r < gen->n_allocations; r++) {
+			const struct tpu_gen_allocation *other = &gen->allocation[r];
+			if (other->base < 0 || other == allocation || other->last + gen->rest < allocation->first ||
+			    allocation->last + gen->rest < other->first || other->base + other->rows <= base ||
+			    base + allocation->rows <= other->base)
 				continue;
 			base = other->base + other->rows;
 			moved = true;
 		}
 	}
-	return base + room->rows <= gen->buffer_rows ? base : -1;
+	return base + allocation->rows <= gen->buffer_rows ? base : -1;
 }
 
 static int64_t end_of(const struct tpu_gen *gen, int r)
 {
-	return r < 0 ? 0 : gen->room[r].base + gen->room[r].rows;
+	return r < 0 ? 0 : gen->allocation[r].base + gen->allocation[r].rows;
 }
 
-/* A room's time is over. The gap that it leaves matters to those sizes alone that it is large enough for. */
+/* An allocation's time is over. The gap that it leaves matters to those sizes alone that it is large enough for. */
 static void leave(struct fit *fit, int r)
 {
 	const struct link *link = &fit->of[r];
 	const struct tpu_gen *gen = fit->gen;
-	const int64_t gap_end = link->after < 0 ? gen->buffer_rows : gen->room[link->after].base;
+	const int64_t gap_end = link->after < 0 ? gen->buffer_rows : gen->allocation[link->after].base;
 	const int64_t gap_rows = gap_end - end_of(gen, link->before);
 	for (int i = 0; i < SKIPS; i++) {
 		struct skip *skip = &fit->skip[i];
-		if (skip->room == r ||
-		    (skip->room >= 0 && gen->room[r].base < gen->room[skip->room].base && gap_rows >= skip->rows))
-			skip->room = link->before;
+		if (skip->allocation == r ||
+		    (skip->allocation >= 0 && gen->allocation[r].base < gen->allocation[skip->allocation].base &&
+		     gap_rows >= skip->rows))
+			skip->allocation = link->before;
 	}
 	*(link->before < 0 ? &fit->first : &fit->of[link->before].after) = link->after;
 	if (link->after >= 0)
@@ -84,23 +85,23 @@ static void enter(struct fit *fit, int r, int before)
 		fit->of[link->after].before = r;
 }
 
-/* The last room of the list behind which a gap of so many rows may be; -1: anywhere. */
+/* The last allocation of the list behind which a gap of so many rows may be; -1: anywhere. */
 static int skip_to(const struct fit *fit, int64_t rows)
 {
 	int last = -1;
 	for (int i = 0; i < SKIPS; i++) {
 		const struct skip *skip = &fit->skip[i];
-		if (skip->room >= 0 && skip->rows <= rows &&
-		    (last < 0 || fit->gen->room[skip->room].base > fit->gen->room[last].base))
-			last = skip->room;
+		if (skip->allocation >= 0 && skip->rows <= rows &&
+		    (last < 0 || fit->gen->allocation[skip->allocation].base > fit->gen->allocation[last].base))
+			last = skip->allocation;
 	}
 	return last;
 }
 
-/* Up to room r, which has just got its place, is no gap of as many rows. */
+/* Up to allocation r, which has just got its place, is no gap of as many rows. */
 static void remember(struct fit *fit, int r)
 {
-	const int64_t rows = fit->gen->room[r].rows;
+	const int64_t rows = fit->gen->allocation[r].rows;
 	int i = 0;
 	while (i < SKIPS && fit->skip[i].rows != rows)
 		i++;
@@ -111,42 +112,42 @@ static void remember(struct fit *fit, int r)
 	fit->skip[i] = (struct skip){rows, r};
 }
 
-/* Gives the room its rows. False: there are none. */
+/* Gives the allocation its rows. False: there are none. */
 static bool place(struct fit *fit, int r, bool one_time)
 {
 	const struct tpu_gen *gen = fit->gen;
-	struct tpu_gen_room *room = &gen->room[r];
-	int before = one_time ? skip_to(fit, room->rows) : -1;
+	struct tpu_gen_allocation *allocation = &gen->allocation[r];
+	int before = one_time ? skip_to(fit, allocation->rows) : -1;
 	int64_t base = end_of(gen, before);
 	for (int i = before < 0 ? fit->first : fit->of[before].after; i >= 0; before = i, i = fit->of[i].after) {
-		const struct tpu_gen_room *other = &gen->room[i];
-		if (other->base + other->rows <= base || !same_time(gen, room, other))
+		const struct tpu_gen_allocation *other = &gen->allocation[i];
+		if (other->base + other->rows <= base || !same_time(gen, allocation, other))
 			continue;
-		if (base + room->rows <= other->base)
+		if (base + allocation->rows <= other->base)
 			break;
 		base = other->base + other->rows;
 	}
-	if (base + room->rows > gen->buffer_rows)
+	if (base + allocation->rows > gen->buffer_rows)
 		return false;
-	while (before >= 0 && gen->room[before].base > base)
+	while (before >= 0 && gen->allocation[before].base > base)
 		before = fit->of[before].before;
-	room->base = base;
+	allocation->base = base;
 	enter(fit, r, before);
 	if (one_time)
 		remember(fit, r);
 	return true;
 }
 
-/* A room and what decides when it is its turn. */
+/* An allocation and what decides when it is its turn. */
 struct turn {
 	int64_t key;
-	int room;
+	int allocation;
 };
 
 static int by_key(const void *a, const void *b)
 {
 	const struct turn *x = a, *y = b;
-	return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : x->room - y->room;
+	return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : x->allocation - y->allocation;
 }
 
 /* Rooms turn[0..n-1] one after the other; ends: per group, the first of those whose lives end with it. */
@@ -154,35 +155,35 @@ static int place_in_order(struct fit *fit, const struct turn *turn, int n, const
 {
 	int over = 0; /* groups that are done with: nobody is kept from taking what they had */
 	for (int i = 0; i < n; i++) {
-		const struct tpu_gen_room *room = &fit->gen->room[turn[i].room];
-		for (; one_time && over + fit->gen->rest < room->first; over++)
+		const struct tpu_gen_allocation *allocation = &fit->gen->allocation[turn[i].allocation];
+		for (; one_time && over + fit->gen->rest < allocation->first; over++)
 			for (int r = ends[over]; r >= 0; r = fit->of[r].ends)
 				leave(fit, r);
-		if (!place(fit, turn[i].room, one_time))
-			return room->first;
+		if (!place(fit, turn[i].allocation, one_time))
+			return allocation->first;
 	}
 	return -1;
 }
 
 int tpu_gen_place_all(struct tpu_gen *gen, bool largest_first)
 {
-	const size_t rooms = (size_t)gen->n_rooms + 1;
-	struct fit fit = {.gen = gen, .of = calloc(rooms, sizeof *fit.of), .first = -1};
-	struct turn *turn = calloc(rooms, sizeof *turn);
+	const size_t allocations = (size_t)gen->n_allocations + 1;
+	struct fit fit = {.gen = gen, .of = calloc(allocations, sizeof *fit.of), .first = -1};
+	struct turn *turn = calloc(allocations, sizeof *turn);
 	int *ends = malloc(((size_t)gen->n_groups + 1) * sizeof *ends), n = 0, failed = 0;
 	gen->out_of_memory |= !fit.of || !turn || !ends;
 	for (int i = 0; i < SKIPS; i++)
-		fit.skip[i].room = -1;
+		fit.skip[i].allocation = -1;
 	for (int g = 0; ends && g <= gen->n_groups; g++)
 		ends[g] = -1;
-	for (int r = 0; r < gen->n_rooms && !gen->out_of_memory; r++) {
-		struct tpu_gen_room *room = &gen->room[r];
-		room->base = -1;
-		if (room->last < 0)
+	for (int r = 0; r < gen->n_allocations && !gen->out_of_memory; r++) {
+		struct tpu_gen_allocation *allocation = &gen->allocation[r];
+		allocation->base = -1;
+		if (allocation->last < 0)
 			continue;
-		turn[n++] = (struct turn){largest_first ? -room->rows : room->first, r};
-		fit.of[r].ends = ends[room->last];
-		ends[room->last] = r;
+		turn[n++] = (struct turn){largest_first ? -allocation->rows : allocation->first, r};
+		fit.of[r].ends = ends[allocation->last];
+		ends[allocation->last] = r;
 	}
 	if (n)
 		qsort(turn, (size_t)n, sizeof *turn, by_key);
@@ -201,10 +202,10 @@ int64_t tpu_gen_peak_rows(struct tpu_gen *gen)
 		gen->out_of_memory = true;
 		return INT64_MAX;
 	}
-	for (int r = 0; r < gen->n_rooms; r++)
-		if (gen->room[r].first <= gen->room[r].last) {
-			change[gen->room[r].first] += gen->room[r].rows;
-			change[gen->room[r].last + 1] -= gen->room[r].rows;
+	for (int r = 0; r < gen->n_allocations; r++)
+		if (gen->allocation[r].first <= gen->allocation[r].last) {
+			change[gen->allocation[r].first] += gen->allocation[r].rows;
+			change[gen->allocation[r].last + 1] -= gen->allocation[r].rows;
 		}
 	for (int g = 0; g <= gen->n_groups; g++) {
 		rows += change[g];

@@ -51,12 +51,12 @@ struct part {
 /* A store whose home is host memory, all images of the part, or of the batch. */
 static void stage(struct tpu_gen *gen, int s, const struct part *part, bool in)
 {
-	struct tpu_gen_room room = gen->room[gen->store[s].room];
-	bool all = room.segment < 0 || room.whole;
-	room.first_image = all ? 0 : gen->part_image;
-	room.images = all ? gen->store[s].image.images : part->images;
+	struct tpu_gen_allocation allocation = gen->allocation[gen->store[s].allocation];
+	bool all = allocation.segment < 0 || allocation.whole;
+	allocation.first_image = all ? 0 : gen->part_image;
+	allocation.images = all ? gen->store[s].image.images : part->images;
 	if (!all || (in ? part->first : part->last))
-		tpu_gen_transfer(gen, s, &room, 0, gen->store[s].image.channels / gen->width + 1, in);
+		tpu_gen_transfer(gen, s, &allocation, 0, gen->store[s].image.channels / gen->width + 1, in);
 }
 
 /* Lists the stores whose home is host memory by the group at which they come, or leave; each list in the order of stores. */
@@ -168,13 +168,13 @@ static int generate(struct tpu_gen *gen)
 	if (!rc)
 		rc = tpu_gen_nodes(gen);
 	if (!rc)
-		rc = tpu_gen_rooms(gen);
+		rc = tpu_gen_allocate(gen);
 	if (!rc)
 		rc = tpu_gen_weights(gen);
 	if (!rc)
 		rc = emit(gen);
 	count_asked_for(gen);
-	return rc ? rc : tpu_gen_places(gen);
+	return rc ? rc : tpu_gen_locations(gen);
 }
 
 int tpu_generate(const struct tpu_config *config, const struct npl_layer *const *layers, int n,

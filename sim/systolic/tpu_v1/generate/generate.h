@@ -24,7 +24,7 @@
  *   Weights  read_weights go ahead of their use by as many instructions as the queue of the unit takes, across blocks,
  *            layers and sync.
  *   sync     only where the unified buffer or host memory demands one.
- *   Buffer   rooms live from the step that writes first to the last that reads, first fit. When they do not fit, the batch
+ *   Buffer   allocations live from the step that writes first to the last that reads, first fit. When they do not fit, the batch
  *            is run in parts, the last layers in fewer of them; then given and wanted tensors come and go through host
  *            memory a part at a time; then the largest tensors live there and layers run in strips of rows with halo,
  *            of columns, and at worst of one position and one row of channels. */
@@ -36,18 +36,18 @@
 struct tpu_generate_options {
 	int n_wanted;
 	const struct npl_tensor *const
-		*wanted; /* outs that are read afterwards; none named: those that no layer reads */
-	bool host_in;    /* given tensors come from host memory, */
-	int n_kept;      /* but for these, which are in the unified buffer from before */
-	const struct npl_tensor *const *kept;
-	bool host_out;    /* wanted ones go there */
-	bool timing_only; /* no weight image; data of weights and biases may be NULL */
+		*wanted;       /* outs that are read afterwards; none named: those that no layer reads */
+	bool inputs_over_link; /* given tensors come from host memory, */
+	int n_resident;        /* but for these, which are in the unified buffer from before */
+	const struct npl_tensor *const *resident;
+	bool outputs_over_link; /* wanted ones go there */
+	bool timing_only;       /* no weight image; data of weights and biases may be NULL */
 };
 
 /* Channels first .. first + channels - 1 of a tensor: in the unified buffer, vector v (image, row, column) of plane p begins
  * at lane (v mod row_pixels) * pixel_lanes + lane of row `row` + p * plane_rows + v / row_pixels; in host memory at byte
  * host_address + p * plane_bytes + v * pixel_bytes. Planes are bytes of an element, low ones first. */
-struct tpu_run {
+struct tpu_extent {
 	int64_t first, channels;
 	bool in_host;
 	int64_t row, plane_rows, pixel_lanes, row_pixels, lane;
@@ -55,14 +55,14 @@ struct tpu_run {
 };
 
 /* Where a tensor lies: given, wanted, or there for a while between the layer that makes it and those that read it. */
-struct tpu_place {
+struct tpu_location {
 	const struct npl_tensor *tensor; /* as the layers name it */
 	bool given, wanted;
 	int64_t made; /* instruction at whose end all of it is there; -1: given, or it never is as a whole */
 	int64_t images, channels, height, width; /* as it is kept; a flattened tensor has those it had before */
 	int planes;
-	int n_runs;
-	const struct tpu_run *run;
+	int n_extents;
+	const struct tpu_extent *run;
 };
 
 /* Instructions first..last of the program are a layer's, where of_layer says so: parts of a batch and prefetched weights
@@ -80,13 +80,13 @@ struct tpu_generated {
 	int n_layers;
 	uint8_t *weights; /* NULL in timing_only */
 	size_t weight_bytes;
-	struct tpu_place *place;
-	const struct tpu_place **by_tensor; /* the places, in the order of their tensors' addresses */
+	struct tpu_location *place;
+	const struct tpu_location **by_tensor; /* the places, in the order of their tensors' addresses */
 	int n_places;
-	struct tpu_run *runs; /* that the places refer to */
-	int64_t peak_rows;    /* of the unified buffer that hold something at the same time, at most */
-	int64_t parts;        /* that the batch is run in */
-	size_t host_bytes;    /* of host memory that the program uses */
+	struct tpu_extent *runs; /* that the places refer to */
+	int64_t peak_rows;       /* of the unified buffer that hold something at the same time, at most */
+	int64_t parts;           /* that the batch is run in */
+	size_t host_bytes;       /* of host memory that the program uses */
 	uint64_t
 		host_bytes_for_size; /* that cross the link because something does not fit, not because of host_in or host_out */
 };
@@ -101,7 +101,7 @@ int tpu_generate(const struct tpu_config *config, const struct npl_layer *const 
 void tpu_generated_free(struct tpu_generated *generated); /* accepts a zeroed one */
 
 /* NULL: it lies nowhere, but passes from step to step of the activation unit. */
-const struct tpu_place *tpu_place_of(const struct tpu_generated *generated, const struct npl_tensor *tensor);
+const struct tpu_location *tpu_place_of(const struct tpu_generated *generated, const struct npl_tensor *tensor);
 /* Moves all elements between `data`, a tensor of the same type and shape, and the memories. NPL_EINTERNAL: no such
  * place. */
 int tpu_load_tensor(const struct tpu_generated *generated, const struct tpu_config *config,

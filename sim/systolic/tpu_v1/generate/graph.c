@@ -23,7 +23,7 @@ static int own_store(struct tpu_gen *gen, int v)
 	value->n_pieces = 1;
 	*value->piece = (struct tpu_gen_piece){.store = gen->n_stores, .channels = value->image.channels};
 	gen->store[gen->n_stores++] = (struct tpu_gen_store){
-		.type = value->type, .image = value->image, .maker = -1, .first = -1, .room = -1};
+		.type = value->type, .image = value->image, .maker = -1, .first = -1, .allocation = -1};
 	return 0;
 }
 
@@ -312,14 +312,14 @@ static int one_layer(struct tpu_gen *gen, int layer)
 
 static int mark_kept(struct tpu_gen *gen)
 {
-	for (int i = 0; i < gen->options->n_kept; i++) {
-		int v = find_value(gen, gen->options->kept[i]);
+	for (int i = 0; i < gen->options->n_resident; i++) {
+		int v = find_value(gen, gen->options->resident[i]);
 		if (v < 0)
 			return npl_fail(gen->err, NPL_EINTERNAL, "a tensor is kept that no layer reads");
 		if (tpu_gen_resolve(gen, v))
 			return NPL_ENOMEM;
 		for (int p = 0; p < gen->value[v].n_pieces; p++)
-			gen->store[gen->value[v].piece[p].store].kept = true;
+			gen->store[gen->value[v].piece[p].store].resident = true;
 	}
 	return 0;
 }

@@ -7,7 +7,7 @@
 
 /* Vectors that follow each other, of one block's channels. */
 struct transfer {
-	const struct tpu_gen_room *room;
+	const struct tpu_gen_allocation *allocation;
 	int64_t row;     /* of the block */
 	int64_t address; /* of the first vector's first channel in the block */
 	int64_t vectors, channels;
@@ -32,9 +32,9 @@ static void rows(struct tpu_gen *gen, const struct transfer *t, int64_t row, int
 /* Rows of several vectors cross as they are, the last with what is left. */
 static void planes(struct tpu_gen *gen, const struct transfer *t)
 {
-	int64_t per_row = t->room->row_pixels;
-	for (int p = 0; p < t->room->planes; p++) {
-		int64_t row = t->row + p * t->room->plane_rows, address = t->address + p * t->plane_bytes;
+	int64_t per_row = t->allocation->row_pixels;
+	for (int p = 0; p < t->allocation->planes; p++) {
+		int64_t row = t->row + p * t->allocation->plane_rows, address = t->address + p * t->plane_bytes;
 		int64_t full = t->vectors / per_row, rest = t->vectors % per_row;
 		rows(gen, t, row, address, full, per_row * t->channels, per_row * t->pixel_bytes);
 		rows(gen, t, row + full, address + full * per_row * t->pixel_bytes, rest > 0, rest * t->channels,
@@ -42,25 +42,26 @@ static void planes(struct tpu_gen *gen, const struct transfer *t)
 	}
 }
 
-void tpu_gen_transfer(struct tpu_gen *gen, int s, const struct tpu_gen_room *room, int64_t first_block, int64_t blocks,
-		      bool in)
+void tpu_gen_transfer(struct tpu_gen *gen, int s, const struct tpu_gen_allocation *allocation, int64_t first_block,
+		      int64_t blocks, bool in)
 {
 	const struct tpu_gen_store *store = &gen->store[s];
 	const struct npl_image *image = &store->image;
 	int64_t channels = image->channels, pixels = image->size[0] * image->size[1];
-	bool wide = room->width == image->size[1], tall = wide && room->height == image->size[0];
-	int64_t lines = tall ? 1 : wide ? room->images : room->images * room->height;
-	int64_t vectors = room->images * room->height * room->width / lines;
+	bool wide = allocation->width == image->size[1], tall = wide && allocation->height == image->size[0];
+	int64_t lines = tall ? 1 : wide ? allocation->images : allocation->images * allocation->height;
+	int64_t vectors = allocation->images * allocation->height * allocation->width / lines;
 	for (int64_t b = first_block; b < first_block + blocks && b * gen->width < channels; b++)
 		for (int64_t i = 0; i < lines; i++) {
-			int64_t n = room->first_image + (wide ? i : i / room->height),
-				y = room->first_row + (wide ? 0 : i % room->height);
-			int64_t first = (n * image->size[0] + y) * image->size[1] + room->first_column;
+			int64_t n = allocation->first_image + (wide ? i : i / allocation->height),
+				y = allocation->first_row + (wide ? 0 : i % allocation->height);
+			int64_t first = (n * image->size[0] + y) * image->size[1] + allocation->first_column;
 			int64_t left = channels - b * gen->width;
 			struct transfer t = {
-				.room = room,
-				.row = room->base + (b - first_block) * room->planes * room->plane_rows +
-				       i * vectors / room->row_pixels,
+				.allocation = allocation,
+				.row = allocation->base +
+				       (b - first_block) * allocation->planes * allocation->plane_rows +
+				       i * vectors / allocation->row_pixels,
 				.address = store->host_address + first * channels + b * gen->width,
 				.vectors = vectors,
 				.channels = left < gen->width ? left : gen->width,

@@ -5,8 +5,8 @@
  *
  *     value   a tensor as a node sees it: format, image, and pieces of stores side by side (Concat and Slice move nothing)
  *     store   what one group writes, or what is given
- *     room    rows of the unified buffer for one store, or for several that are read as one (inputs of a Concat)
- *     run     channels of a value that lie side by side in rows of one room: at most a row wide
+ *     allocation  rows of the unified buffer for one store, or for several that are read as one (inputs of a Concat)
+ *     run     channels of a value that lie side by side in rows of one allocation: at most a row wide
  *
  * Everything lives in an arena until the program is done. */
 #ifndef NPULAB_SYSTOLIC_GENERATE_IMPL_H
@@ -49,14 +49,14 @@ struct tpu_gen_store {
 	bool absent; /* passes from node to node inside a group */
 	bool wanted;
 	int activated;         /* the value by which the activation unit reads it; -1: none, -2: several */
-	bool kept;             /* given, and in the buffer from before */
+	bool resident;         /* given, and in the buffer from before */
 	bool staged, streamed; /* at home in host memory: comes here for a part of the batch, or in strips */
-	int room;
-	int64_t lane; /* of its first channel in its room, counted over the room's blocks */
+	int allocation;
+	int64_t lane; /* of its first channel in its allocation, counted over the allocation's blocks */
 	int64_t host_address;
 };
 
-struct tpu_gen_room {
+struct tpu_gen_allocation {
 	int planes;
 	int64_t images, height, width, lanes;         /* lanes: channels of all that lie in it */
 	int64_t first_image, first_row, first_column; /* of the image that is in it: more than 0 for strips */
@@ -70,7 +70,7 @@ struct tpu_gen_room {
 
 struct tpu_gen_run {
 	int64_t first, channels; /* of the value */
-	int store, room;
+	int store, allocation;
 	int64_t block, lane;
 };
 
@@ -107,8 +107,8 @@ enum tpu_gen_role { TPU_GEN_SOURCE, TPU_GEN_SECOND, TPU_GEN_OUT };
 /* A streamed store that a group reads or writes. */
 struct tpu_gen_stage {
 	enum tpu_gen_role role;
-	int store, room[2];
-	int64_t first_block; /* of the store's, that is in the room; -1: none yet */
+	int store, allocation[2];
+	int64_t first_block; /* of the store's, that is in the allocation; -1: none yet */
 };
 
 struct tpu_gen_group {
@@ -125,8 +125,8 @@ struct tpu_gen_group {
 	int64_t parts;                  /* in which it does the batch, with the groups of its segment */
 	int segment_first, segment_last;
 	int64_t last_item; /* that does it, as emit.c counts; afterwards the instruction that it became */
-	/* of a group that reads or writes streamed stores: what it does at once, and the rooms through which they pass */
-	int n_stages, n_sets; /* two sets of rooms: transfers overlap with work */
+	/* of a group that reads or writes streamed stores: what it does at once, and the allocations through which they pass */
+	int n_stages, n_sets; /* two sets of allocations: transfers overlap with work */
 	struct tpu_gen_stage *stage;
 	int64_t at_once[3]; /* images, rows, columns */
 	bool block_at_once; /* one block of N, and of what is read one row's width of channels */
@@ -155,17 +155,17 @@ struct tpu_gen {
 	struct tpu_gen_store *store;
 	struct tpu_gen_node *node;
 	struct tpu_gen_group *group;
-	struct tpu_gen_room *room;
+	struct tpu_gen_allocation *allocation;
 	int *value_of; /* a hash table of the values that have a tensor, by that; -1: free */
 	size_t value_of_slots;
 	int64_t *
-		common_pixels; /* by lanes of a pixel: the greatest common divisor of the pixels of the rooms that have as many */
+		common_pixels; /* by lanes of a pixel: the greatest common divisor of the pixels of the allocations that have as many */
 	int *stage_next[2],
 		*stage_first
 			[2]; /* out of, into host memory: stores by the group at which they are moved; -1: no more */
-	int n_values, n_stores, n_nodes, n_groups, n_rooms, rooms_capacity;
+	int n_values, n_stores, n_nodes, n_groups, n_allocations, rooms_capacity;
 	bool streaming;     /* some store is streamed */
-	bool out_of_memory; /* while rooms were placed */
+	bool out_of_memory; /* while allocations were placed */
 	int rest;           /* groups for which room that was given up is not taken again */
 	int64_t images;     /* of all values, when the batch can be split; else 0 */
 	bool split;         /* some group does the batch in parts */
@@ -198,33 +198,33 @@ int tpu_gen_view(struct tpu_gen *gen, const struct npl_tensor *format, const int
 /* Brings a nested value to pieces of stores. */
 int tpu_gen_resolve(struct tpu_gen *gen, int value);
 
-/* layout.c: groups, rooms without a place, runs and tiles. */
+/* layout.c: groups, allocations without a place, runs and tiles. */
 int tpu_gen_layout(struct tpu_gen *gen);
-int tpu_gen_new_room(struct tpu_gen *gen, const struct npl_image *image, enum tpu_type type, int64_t lanes);
-/* Sets gen->common_pixels, which sizes of rooms depend on where gen->split says that the batch is done in parts. */
+int tpu_gen_new_allocation(struct tpu_gen *gen, const struct npl_image *image, enum tpu_type type, int64_t lanes);
+/* Sets gen->common_pixels, which sizes of allocations depend on where gen->split says that the batch is done in parts. */
 void tpu_gen_common_pixels(struct tpu_gen *gen);
 /* Sets what depends on how many images are in it. */
-void tpu_gen_size_room(const struct tpu_gen *gen, struct tpu_gen_room *room, int64_t images);
+void tpu_gen_size_allocation(const struct tpu_gen *gen, struct tpu_gen_allocation *allocation, int64_t images);
 int tpu_gen_runs(struct tpu_gen *gen, int value, struct tpu_gen_run **run, int *n);
 
-/* lives.c: lives and sizes of all rooms of stores, for the groups' parts; the group before which a staged store
- * comes, and after which it leaves: with the first and last part if its room is for all images. */
+/* lifetimes.c: lifetimes and sizes of all allocations of stores, for the groups' parts; the group before which a staged store
+ * comes, and after which it leaves: with the first and last part if its allocation is for all images. */
 void tpu_gen_lives(struct tpu_gen *gen);
 int tpu_gen_comes_at(const struct tpu_gen *gen, int store);
 int tpu_gen_leaves_at(const struct tpu_gen *gen, int store);
 
-/* rooms.c: places for all rooms, splitting the batch as far as it takes. */
-int tpu_gen_rooms(struct tpu_gen *gen);
+/* allocation.c: places for all allocations, splitting the batch as far as it takes. */
+int tpu_gen_allocate(struct tpu_gen *gen);
 /* Whether the store is at home in host memory because of host_in or host_out. */
 bool tpu_gen_is_asked_for(const struct tpu_gen *gen, const struct tpu_gen_store *store);
 
-/* fit.c: places for all rooms in the order in which they begin to live, or the largest first, as far as they fit: returns
+/* fit.c: places for all allocations in the order in which they begin to live, or the largest first, as far as they fit: returns
  * the group at which they do not; -1. */
 int tpu_gen_place_all(struct tpu_gen *gen, bool largest_first);
-/* Rows of all rooms that live at one time, at most. */
+/* Rows of all allocations that live at one time, at most. */
 int64_t tpu_gen_peak_rows(struct tpu_gen *gen);
-/* Where a room would fit beside those that have a place; -1: nowhere. */
-int64_t tpu_gen_first_fit(const struct tpu_gen *gen, const struct tpu_gen_room *room);
+/* Where an allocation would fit beside those that have a place; -1: nowhere. */
+int64_t tpu_gen_first_fit(const struct tpu_gen *gen, const struct tpu_gen_allocation *allocation);
 
 /* tiles.c: blocks of N and tiles of K of a group whose runs are known. */
 int tpu_gen_tiles(struct tpu_gen *gen, struct tpu_gen_group *group);
@@ -257,17 +257,19 @@ int64_t tpu_gen_items(const struct tpu_gen *gen);
 /* Ends the program; 0 or the first thing that went wrong. */
 int tpu_gen_emit_finish(struct tpu_gen *gen);
 
-/* at.c: where a run of a group lies as its work is done. */
-struct tpu_gen_at {
-	const struct tpu_gen_room *room;
+/* addressing.c: where a run of a group lies as its work is done. */
+struct tpu_gen_address {
+	const struct tpu_gen_allocation *allocation;
 	int64_t row, lane;
 };
 /* May emit a transfer: before the instruction's touches. */
-struct tpu_gen_at tpu_gen_at(struct tpu_gen *gen, struct tpu_gen_group *group, enum tpu_gen_role role, int run);
-/* The room's vector at a position of an image of the part. */
-int64_t tpu_gen_vector_at(const struct tpu_gen_room *room, int64_t image, int64_t row, int64_t column);
+struct tpu_gen_address tpu_gen_address_of(struct tpu_gen *gen, struct tpu_gen_group *group, enum tpu_gen_role role,
+					  int run);
+/* The allocation's vector at a position of an image of the part. */
+int64_t tpu_gen_vector_at(const struct tpu_gen_allocation *allocation, int64_t image, int64_t row, int64_t column);
 /* The next instruction touches those vectors. */
-void tpu_gen_touch_vectors(struct tpu_gen *gen, bool writes, const struct tpu_gen_at *at, int64_t first, int64_t count);
+void tpu_gen_touch_vectors(struct tpu_gen *gen, bool writes, const struct tpu_gen_address *at, int64_t first,
+			   int64_t count);
 
 /* activate.c: from the accumulators, `count` vectors of a group's work from `first` on, at accumulator row acc; and
  * a group without a matrix. */
@@ -276,14 +278,14 @@ void tpu_gen_activate(struct tpu_gen *gen, struct tpu_gen_group *group, const st
 void tpu_gen_vector(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work);
 
 /* places.c */
-int tpu_gen_places(struct tpu_gen *gen);
+int tpu_gen_locations(struct tpu_gen *gen);
 
-/* host.c: between a room and host memory, the store's vectors in the image that is in the room, of so many
- * blocks from a block on that comes first in the room. */
-void tpu_gen_transfer(struct tpu_gen *gen, int store, const struct tpu_gen_room *room, int64_t first_block,
+/* host.c: between an allocation and host memory, the store's vectors in the image that is in the allocation, of so many
+ * blocks from a block on that comes first in the allocation. */
+void tpu_gen_transfer(struct tpu_gen *gen, int store, const struct tpu_gen_allocation *allocation, int64_t first_block,
 		      int64_t blocks, bool in);
 
-/* stream.c: rooms for strips, when nothing else fits. */
+/* stream.c: allocations for strips, when nothing else fits. */
 int tpu_gen_stream(struct tpu_gen *gen);
 /* strips.c: a group's work strip by strip. */
 void tpu_gen_strips(struct tpu_gen *gen, struct tpu_gen_group *group);
@@ -292,7 +294,7 @@ void tpu_gen_covered(const struct tpu_gen *gen, const struct tpu_gen_group *grou
 		     int64_t first, int64_t count, int64_t *low, int64_t *end);
 /* Image of the positions that a group works on. */
 const struct npl_image *tpu_gen_work_image(const struct tpu_gen *gen, const struct tpu_gen_group *group);
-/* Brings a block of a streamed store, for the strip that the rooms of the set are set for. */
+/* Brings a block of a streamed store, for the strip that the allocations of the set are set for. */
 void tpu_gen_stage_block(struct tpu_gen *gen, struct tpu_gen_group *group, struct tpu_gen_stage *stage, int64_t block);
 
 /* matrix.c */

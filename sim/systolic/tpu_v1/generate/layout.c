@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which lanes of which rows channels lie in (impl.h). A store has a room of its own, but for those that a
+ * Which lanes of which rows channels lie in (impl.h). A store has an allocation of its own, but for those that a
  * Concat joins: they share one, side by side, as far as nothing is lost by it. What the activation unit reads must lie
  * in the lanes that its result lies in; where it does not, the array copies it, multiplying by a unit matrix. */
 #include <stdlib.h>
@@ -10,31 +10,31 @@
 #include "impl.h"
 #include "npulab/ratio.h"
 
-int tpu_gen_new_room(struct tpu_gen *gen, const struct npl_image *image, enum tpu_type type, int64_t lanes)
+int tpu_gen_new_allocation(struct tpu_gen *gen, const struct npl_image *image, enum tpu_type type, int64_t lanes)
 {
-	if (gen->n_rooms == gen->rooms_capacity) {
+	if (gen->n_allocations == gen->rooms_capacity) {
 		int capacity = 2 * gen->rooms_capacity + 64;
-		struct tpu_gen_room *more = npl_arena_array(&gen->arena, (size_t)capacity, sizeof *more);
+		struct tpu_gen_allocation *more = npl_arena_array(&gen->arena, (size_t)capacity, sizeof *more);
 		if (!more)
 			return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
-		for (int r = 0; r < gen->n_rooms; r++)
-			more[r] = gen->room[r];
-		gen->room = more;
+		for (int r = 0; r < gen->n_allocations; r++)
+			more[r] = gen->allocation[r];
+		gen->allocation = more;
 		gen->rooms_capacity = capacity;
 	}
-	struct tpu_gen_room *room = &gen->room[gen->n_rooms];
-	*room = (struct tpu_gen_room){.planes = tpu_gen_planes(type),
-				      .images = image->images,
-				      .height = image->size[0],
-				      .width = image->size[1],
-				      .lanes = lanes,
-				      .base = -1};
-	room->pixel_lanes = 2 * lanes > gen->width ? gen->width : lanes;
-	return gen->n_rooms++;
+	struct tpu_gen_allocation *allocation = &gen->allocation[gen->n_allocations];
+	*allocation = (struct tpu_gen_allocation){.planes = tpu_gen_planes(type),
+						  .images = image->images,
+						  .height = image->size[0],
+						  .width = image->size[1],
+						  .lanes = lanes,
+						  .base = -1};
+	allocation->pixel_lanes = 2 * lanes > gen->width ? gen->width : lanes;
+	return gen->n_allocations++;
 }
 
 /* Parts of a batch must begin with a row, and source and result of pooling have as many vectors per row: the most that divide the pixels
- * of all rooms with so many lanes each, up to `most`. */
+ * of all allocations with so many lanes each, up to `most`. */
 static int64_t most_row_pixels(const struct tpu_gen *gen, int64_t pixel_lanes, int64_t most)
 {
 	int64_t common = gen->common_pixels[pixel_lanes];
@@ -46,21 +46,22 @@ static int64_t most_row_pixels(const struct tpu_gen *gen, int64_t pixel_lanes, i
 void tpu_gen_common_pixels(struct tpu_gen *gen)
 {
 	memset(gen->common_pixels, 0, ((size_t)gen->width + 1) * sizeof *gen->common_pixels);
-	for (int r = 0; r < gen->n_rooms; r++) {
-		const struct tpu_gen_room *room = &gen->room[r];
-		int64_t *common = &gen->common_pixels[room->pixel_lanes];
-		*common = npl_gcd(*common, room->height * room->width);
+	for (int r = 0; r < gen->n_allocations; r++) {
+		const struct tpu_gen_allocation *allocation = &gen->allocation[r];
+		int64_t *common = &gen->common_pixels[allocation->pixel_lanes];
+		*common = npl_gcd(*common, allocation->height * allocation->width);
 	}
 }
 
-void tpu_gen_size_room(const struct tpu_gen *gen, struct tpu_gen_room *room, int64_t images)
+void tpu_gen_size_allocation(const struct tpu_gen *gen, struct tpu_gen_allocation *allocation, int64_t images)
 {
-	room->images = images;
-	room->row_pixels = gen->width / room->pixel_lanes;
-	if (gen->split && room->row_pixels > 1)
-		room->row_pixels = most_row_pixels(gen, room->pixel_lanes, room->row_pixels);
-	room->plane_rows = npl_div_up_i64(images * room->height * room->width, room->row_pixels);
-	room->rows = npl_div_up_i64(room->lanes, gen->width) * room->planes * room->plane_rows;
+	allocation->images = images;
+	allocation->row_pixels = gen->width / allocation->pixel_lanes;
+	if (gen->split && allocation->row_pixels > 1)
+		allocation->row_pixels = most_row_pixels(gen, allocation->pixel_lanes, allocation->row_pixels);
+	allocation->plane_rows = npl_div_up_i64(images * allocation->height * allocation->width,
+						allocation->row_pixels);
+	allocation->rows = npl_div_up_i64(allocation->lanes, gen->width) * allocation->planes * allocation->plane_rows;
 }
 
 /* False: out of memory. */
@@ -68,10 +69,10 @@ static bool own_rooms(struct tpu_gen *gen)
 {
 	for (int s = 0; s < gen->n_stores; s++) {
 		struct tpu_gen_store *store = &gen->store[s];
-		if (store->absent || store->room >= 0)
+		if (store->absent || store->allocation >= 0)
 			continue;
-		store->room = tpu_gen_new_room(gen, &store->image, store->type, store->image.channels);
-		if (store->room < 0)
+		store->allocation = tpu_gen_new_allocation(gen, &store->image, store->type, store->image.channels);
+		if (store->allocation < 0)
 			return false;
 	}
 	return true;
@@ -99,13 +100,14 @@ static bool read_by_activation(const struct tpu_gen_store *store, int v)
 	return store->activated != -1 && store->activated != v;
 }
 
-/* Whether the piece of a Concat can lie at its lane of the joint room: whatever makes it can write there, with no more
+/* Whether the piece of a Concat can lie at its lane of the joint allocation: whatever makes it can write there, with no more
  * passes, and nobody expects it elsewhere. */
 static bool can_share(const struct tpu_gen *gen, int v, const struct tpu_gen_piece *piece, int64_t lane)
 {
 	const struct tpu_gen_store *store = &gen->store[piece->store];
 	int64_t channels = store->image.channels, w = gen->width;
-	if (store->maker < 0 || store->room >= 0 || store->staged || store->streamed || piece->channels != channels)
+	if (store->maker < 0 || store->allocation >= 0 || store->staged || store->streamed ||
+	    piece->channels != channels)
 		return false;
 	if (lane % w == 0 && 2 * channels > w)
 		return true;
@@ -114,11 +116,11 @@ static bool can_share(const struct tpu_gen *gen, int v, const struct tpu_gen_pie
 	       npl_div_up_i64(lane % w + channels, w) <= npl_div_up_i64(channels, w);
 }
 
-/* Puts what can share a room into one. False: out of memory. */
+/* Puts what can share an allocation into one. False: out of memory. */
 static bool share_room(struct tpu_gen *gen, int v)
 {
 	const struct tpu_gen_value *value = &gen->value[v];
-	int sharing = 0, room = -1;
+	int sharing = 0, allocation = -1;
 	int64_t lane = 0;
 	for (int p = 0; p < value->n_pieces; lane += value->piece[p++].channels)
 		sharing += can_share(gen, v, &value->piece[p], lane);
@@ -129,11 +131,11 @@ static bool share_room(struct tpu_gen *gen, int v)
 		struct tpu_gen_store *store = &gen->store[value->piece[p].store];
 		if (!can_share(gen, v, &value->piece[p], lane))
 			continue;
-		if (room < 0)
-			room = tpu_gen_new_room(gen, &value->image, value->type, value->image.channels);
-		if (room < 0)
+		if (allocation < 0)
+			allocation = tpu_gen_new_allocation(gen, &value->image, value->type, value->image.channels);
+		if (allocation < 0)
 			return false;
-		store->room = room;
+		store->allocation = allocation;
 		store->lane = lane;
 	}
 	return true;
@@ -141,9 +143,9 @@ static bool share_room(struct tpu_gen *gen, int v)
 
 static bool give_rooms(struct tpu_gen *gen)
 {
-	gen->n_rooms = 0;
+	gen->n_allocations = 0;
 	for (int s = 0; s < gen->n_stores; s++) {
-		gen->store[s].room = -1;
+		gen->store[s].allocation = -1;
 		gen->store[s].lane = 0;
 	}
 	note_activated(gen);
@@ -163,13 +165,14 @@ static int add_piece(const struct tpu_gen *gen, const struct tpu_gen_piece *piec
 		int64_t block = lane / gen->width, in_row = lane % gen->width,
 			take = npl_min_i64(left, gen->width - in_row);
 		struct tpu_gen_run *last = n ? &run[n - 1] : NULL;
-		if (last && last->room == store->room && last->block == block && last->lane + last->channels == in_row)
+		if (last && last->allocation == store->allocation && last->block == block &&
+		    last->lane + last->channels == in_row)
 			last->channels += take;
 		else
 			run[n++] = (struct tpu_gen_run){.first = *channel,
 							.channels = take,
 							.store = piece->store,
-							.room = store->room,
+							.allocation = store->allocation,
 							.block = block,
 							.lane = in_row};
 		*channel += take;
@@ -202,8 +205,8 @@ static bool lies_plainly(const struct tpu_gen *gen, int v, const struct tpu_gen_
 	if (n != npl_div_up_i64(channels, gen->width))
 		return false;
 	for (int i = 0; i < n; i++)
-		if (run[i].lane || run[i].block - run[0].block != i || run[i].room != run[0].room ||
-		    gen->room[run[i].room].pixel_lanes != lanes)
+		if (run[i].lane || run[i].block - run[0].block != i || run[i].allocation != run[0].allocation ||
+		    gen->allocation[run[i].allocation].pixel_lanes != lanes)
 			return false;
 	return true;
 }
@@ -235,7 +238,7 @@ static int add_copy(struct tpu_gen *gen, int n, int k, struct copy *copy)
 		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
 	*value->piece = (struct tpu_gen_piece){.store = gen->n_stores, .channels = value->image.channels};
 	gen->store[gen->n_stores++] = (struct tpu_gen_store){
-		.type = value->type, .image = value->image, .maker = -1, .first = -1, .room = -1};
+		.type = value->type, .image = value->image, .maker = -1, .first = -1, .allocation = -1};
 	*copy = (struct copy){k, v};
 	return 0;
 }

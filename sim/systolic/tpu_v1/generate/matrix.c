@@ -38,11 +38,11 @@ static int64_t choose_blocks(const struct tpu_gen *gen, const struct tpu_gen_gro
 
 /* Registers that all tiles share. */
 static void set_window(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_work *work,
-		       const struct tpu_gen_room *room)
+		       const struct tpu_gen_allocation *allocation)
 {
 	const struct npl_window *w = &gen->node[group->matrix].window;
-	int64_t in[2] = {room->height, room->width}, out[2] = {work->rows, work->columns};
-	int64_t start[2] = {work->row, work->column}, at[2] = {room->first_row, room->first_column};
+	int64_t in[2] = {allocation->height, allocation->width}, out[2] = {work->rows, work->columns};
+	int64_t start[2] = {work->row, work->column}, at[2] = {allocation->first_row, allocation->first_column};
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		tpu_gen_set(gen, TPU_REG_IN_HEIGHT + d, in[d]);
 		tpu_gen_set(gen, TPU_REG_OUT_HEIGHT + d, out[d]);
@@ -53,17 +53,18 @@ static void set_window(struct tpu_gen *gen, const struct tpu_gen_group *group, c
 	}
 }
 
-/* Whether the vectors that go through the array are those of the room, one per row, as matrix_multiply takes them. */
+/* Whether the vectors that go through the array are those of the allocation, one per row, as matrix_multiply takes them. */
 static bool is_plain(const struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_work *work,
-		     const struct tpu_gen_at *at, int64_t lane)
+		     const struct tpu_gen_address *at, int64_t lane)
 {
 	const struct npl_window *w = &gen->node[group->matrix].window;
-	int64_t in[2] = {at->room->height, at->room->width}, out[2] = {work->rows, work->columns};
-	int64_t start[2] = {work->row, work->column}, from[2] = {at->room->first_row, at->room->first_column};
+	int64_t in[2] = {at->allocation->height, at->allocation->width}, out[2] = {work->rows, work->columns};
+	int64_t start[2] = {work->row, work->column},
+		from[2] = {at->allocation->first_row, at->allocation->first_column};
 	for (int d = 0; d < NPL_SPATIAL; d++)
 		if (w->kernel[d] != 1 || w->stride[d] != 1 || w->pad_begin[d] || in[d] != out[d] || start[d] != from[d])
 			return false;
-	return at->room->row_pixels == 1 && lane == 0;
+	return at->allocation->row_pixels == 1 && lane == 0;
 }
 
 /* The rows of a pass: of the work's vectors, `count` from `first` on, to the accumulators. */
@@ -72,29 +73,29 @@ struct pass {
 };
 
 static void convolve(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_work *work,
-		     const struct tpu_gen_k_tile *tile, const struct tpu_gen_at *at, const struct pass *pass,
+		     const struct tpu_gen_k_tile *tile, const struct tpu_gen_address *at, const struct pass *pass,
 		     unsigned flags)
 {
-	const struct tpu_gen_room *room = at->room;
+	const struct tpu_gen_allocation *allocation = at->allocation;
 	int64_t lane = at->lane + tile->first - group->in_run[tile->run].first;
-	int64_t image = work->image - room->first_image, per_image = work->rows * work->columns;
+	int64_t image = work->image - allocation->first_image, per_image = work->rows * work->columns;
 	int64_t first = image * per_image + pass->first, last = first + pass->count - 1;
-	if (room->planes > 1)
-		tpu_gen_set(gen, TPU_REG_INPUT_PLANE_ROWS, room->plane_rows);
+	if (allocation->planes > 1)
+		tpu_gen_set(gen, TPU_REG_INPUT_PLANE_ROWS, allocation->plane_rows);
 	if (is_plain(gen, group, work, at, lane)) {
 		tpu_gen_touch_vectors(gen, false, at, first, pass->count);
 		tpu_gen_add(gen, TPU_MATRIX_MULTIPLY, flags, at->row + first, pass->acc, pass->count);
 		return;
 	}
-	set_window(gen, group, work, room);
-	tpu_gen_set(gen, TPU_REG_PIXEL_LANES, room->pixel_lanes);
-	tpu_gen_set(gen, TPU_REG_ROW_PIXELS, room->row_pixels);
+	set_window(gen, group, work, allocation);
+	tpu_gen_set(gen, TPU_REG_PIXEL_LANES, allocation->pixel_lanes);
+	tpu_gen_set(gen, TPU_REG_ROW_PIXELS, allocation->row_pixels);
 	tpu_gen_set(gen, TPU_REG_FIRST_LANE, lane);
 	tpu_gen_set(gen, TPU_REG_TAP_LANES, tile->channels);
 	tpu_gen_set(gen, TPU_REG_FIRST_TAP, tile->tap);
 	tpu_gen_set(gen, TPU_REG_TAPS, tile->taps);
 	tpu_gen_set(gen, TPU_REG_FIRST_OUTPUT, first);
-	int64_t vectors = room->height * room->width, low = first / per_image, high = last / per_image + 1;
+	int64_t vectors = allocation->height * allocation->width, low = first / per_image, high = last / per_image + 1;
 	tpu_gen_touch_vectors(gen, false, at, low * vectors, (high - low) * vectors);
 	tpu_gen_add(gen, TPU_CONVOLVE, flags, at->row, pass->acc, pass->count);
 }
@@ -150,7 +151,7 @@ static void passes(struct tpu_gen *gen, struct tpu_gen_group *group, const struc
 	bool switches = tpu_gen_need(gen, false, block->weight_row, (int64_t)block->k_count * planes);
 	for (int t = 0; t < block->k_count * planes; t++) {
 		const struct tpu_gen_k_tile *tile = &group->k_tile[block->k_first + t / planes];
-		struct tpu_gen_at at = tpu_gen_at(gen, group, TPU_GEN_SOURCE, tile->run);
+		struct tpu_gen_address at = tpu_gen_address_of(gen, group, TPU_GEN_SOURCE, tile->run);
 		unsigned flags = formats(gen, group);
 		bool last = t == block->k_count * planes - 1;
 		tpu_gen_set(gen, TPU_REG_USEFUL_CELLS,

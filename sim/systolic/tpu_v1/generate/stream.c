@@ -2,7 +2,7 @@
  *
  * The last resort (generate.h): the largest tensors live in host memory, one more at a time until the others fit, and every
  * group that reads or writes one does its work in strips. Strips are as large as the free rows allow, with two sets of
- * rooms where that is possible, so that transfers overlap with work. */
+ * allocations where that is possible, so that transfers overlap with work. */
 #include <string.h>
 
 #include "impl.h"
@@ -23,7 +23,7 @@ static int list_stages(const struct tpu_gen *gen, struct tpu_gen_group *group, e
 			others++;
 		else if (!listed)
 			stage[group->n_stages++] = (struct tpu_gen_stage){
-				.role = role, .store = s, .room = {-1, -1}, .first_block = -1};
+				.role = role, .store = s, .allocation = {-1, -1}, .first_block = -1};
 	}
 	return others;
 }
@@ -56,25 +56,26 @@ static bool fit_stage(struct tpu_gen *gen, struct tpu_gen_group *group, struct t
 		}
 	}
 	for (int set = 0; set < group->n_sets; set++) {
-		int r = tpu_gen_new_room(gen, &strip, store->type, store->image.channels);
+		int r = tpu_gen_new_allocation(gen, &strip, store->type, store->image.channels);
 		if (r < 0)
 			return false;
-		struct tpu_gen_room *room = &gen->room[r];
+		struct tpu_gen_allocation *allocation = &gen->allocation[r];
 		if (group->block_at_once)
-			room->lanes = npl_min_i64(room->lanes, gen->width);
-		tpu_gen_size_room(gen, room, strip.images);
+			allocation->lanes = npl_min_i64(allocation->lanes, gen->width);
+		tpu_gen_size_allocation(gen, allocation, strip.images);
 		/* A row of a strip of columns is a transfer of its own and begins a row of the buffer. */
 		if (group->at_once[2] < tpu_gen_work_image(gen, group)->size[1] &&
 		    ((stage->role == TPU_GEN_SOURCE && group->matrix >= 0) || group->pool >= 0)) {
-			room->row_pixels = 1;
-			room->plane_rows = strip.images * strip.size[0] * strip.size[1];
-			room->rows = (room->lanes + gen->width - 1) / gen->width * room->planes * room->plane_rows;
+			allocation->row_pixels = 1;
+			allocation->plane_rows = strip.images * strip.size[0] * strip.size[1];
+			allocation->rows = (allocation->lanes + gen->width - 1) / gen->width * allocation->planes *
+					   allocation->plane_rows;
 		}
-		room->first = room->last = g;
-		room->base = tpu_gen_first_fit(gen, room);
-		if (room->base < 0)
+		allocation->first = allocation->last = g;
+		allocation->base = tpu_gen_first_fit(gen, allocation);
+		if (allocation->base < 0)
 			return false;
-		stage->room[set] = r;
+		stage->allocation[set] = r;
 	}
 	return true;
 }
@@ -82,7 +83,7 @@ static bool fit_stage(struct tpu_gen *gen, struct tpu_gen_group *group, struct t
 static bool fit(struct tpu_gen *gen, struct tpu_gen_group *group, int sets, int64_t images, int64_t rows,
 		int64_t columns, bool block)
 {
-	int rooms = gen->n_rooms;
+	int allocations = gen->n_allocations;
 	group->n_sets = sets;
 	group->at_once[0] = images;
 	group->at_once[1] = rows;
@@ -90,7 +91,7 @@ static bool fit(struct tpu_gen *gen, struct tpu_gen_group *group, int sets, int6
 	group->block_at_once = block;
 	for (int i = 0; i < group->n_stages; i++)
 		if (!fit_stage(gen, group, &group->stage[i])) {
-			gen->n_rooms = rooms;
+			gen->n_allocations = allocations;
 			return false;
 		}
 	return true;
@@ -178,8 +179,9 @@ static bool evict(struct tpu_gen *gen, int g)
 		struct tpu_gen_store *store = &gen->store[s];
 		if (store->absent || store->streamed)
 			continue;
-		const struct tpu_gen_room *room = &gen->room[store->room];
-		if (room->first <= g && g <= room->last && (!largest || room->rows > gen->room[largest->room].rows))
+		const struct tpu_gen_allocation *allocation = &gen->allocation[store->allocation];
+		if (allocation->first <= g && g <= allocation->last &&
+		    (!largest || allocation->rows > gen->allocation[largest->allocation].rows))
 			largest = store;
 	}
 	if (largest)
@@ -204,10 +206,10 @@ static int too_small(struct tpu_gen *gen, int g)
 }
 
 /* One attempt; *again: with more stores streamed. */
-static int attempt(struct tpu_gen *gen, int store_rooms, bool *again)
+static int attempt(struct tpu_gen *gen, int store_allocations, bool *again)
 {
 	*again = true;
-	gen->n_rooms = store_rooms;
+	gen->n_allocations = store_allocations;
 	tpu_gen_lives(gen);
 	int g = tpu_gen_place_all(gen, false);
 	for (int i = 0; i < gen->n_groups && g < 0; i++) {
@@ -231,9 +233,9 @@ int tpu_gen_stream(struct tpu_gen *gen)
 		gen->store[s].staged = tpu_gen_is_asked_for(gen, &gen->store[s]);
 	if (tpu_gen_layout(gen))
 		return NPL_ENOMEM;
-	int store_rooms = gen->n_rooms, rc = 0;
+	int store_allocations = gen->n_allocations, rc = 0;
 	gen->err->code = 0;
 	for (bool again = true; again && !rc;)
-		rc = attempt(gen, store_rooms, &again);
+		rc = attempt(gen, store_allocations, &again);
 	return rc;
 }

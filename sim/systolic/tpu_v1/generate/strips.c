@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A group whose tensors pass through rooms of the buffer strip by strip: images, or rows of one with the halo that its
+ * A group whose tensors pass through allocations of the buffer strip by strip: images, or rows of one with the halo that its
  * windows reach into, or columns of one row; and at worst one block of channels at a time. While one strip is worked on, the
- * next comes into a second set of rooms, where there is one. */
+ * next comes into a second set of allocations, where there is one. */
 #include "impl.h"
 
 #include "core/base/arith.h"
@@ -35,7 +35,7 @@ void tpu_gen_covered(const struct tpu_gen *gen, const struct tpu_gen_group *grou
 
 void tpu_gen_stage_block(struct tpu_gen *gen, struct tpu_gen_group *group, struct tpu_gen_stage *stage, int64_t block)
 {
-	tpu_gen_transfer(gen, stage->store, &gen->room[stage->room[group->set]], block, 1, true);
+	tpu_gen_transfer(gen, stage->store, &gen->allocation[stage->allocation[group->set]], block, 1, true);
 }
 
 static int64_t blocks_of(const struct tpu_gen *gen, int store)
@@ -43,22 +43,22 @@ static int64_t blocks_of(const struct tpu_gen *gen, int store)
 	return gen->store[store].image.channels / gen->width + 1;
 }
 
-/* Makes the rooms of the set in use hold what the work needs. */
+/* Makes the allocations of the set in use hold what the work needs. */
 static void set_rooms(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work)
 {
 	int64_t first[2] = {work->row, work->column}, count[2] = {work->rows, work->columns};
 	for (int i = 0; i < group->n_stages; i++) {
 		struct tpu_gen_stage *stage = &group->stage[i];
-		struct tpu_gen_room *room = &gen->room[stage->room[group->set]];
+		struct tpu_gen_allocation *allocation = &gen->allocation[stage->allocation[group->set]];
 		int64_t low[2], end[2];
 		for (int d = 0; d < NPL_SPATIAL; d++)
 			tpu_gen_covered(gen, group, stage->role, d, first[d], count[d], &low[d], &end[d]);
-		room->first_image = work->image;
-		room->images = work->images;
-		room->first_row = low[0];
-		room->height = end[0] - low[0];
-		room->first_column = low[1];
-		room->width = end[1] - low[1];
+		allocation->first_image = work->image;
+		allocation->images = work->images;
+		allocation->first_row = low[0];
+		allocation->height = end[0] - low[0];
+		allocation->first_column = low[1];
+		allocation->width = end[1] - low[1];
 		stage->first_block = -1;
 	}
 }
@@ -69,7 +69,7 @@ static void load(struct tpu_gen *gen, struct tpu_gen_group *group, const struct 
 	for (int i = 0; i < group->n_stages && !group->block_at_once; i++) {
 		const struct tpu_gen_stage *stage = &group->stage[i];
 		if (stage->role != TPU_GEN_OUT)
-			tpu_gen_transfer(gen, stage->store, &gen->room[stage->room[group->set]], 0,
+			tpu_gen_transfer(gen, stage->store, &gen->allocation[stage->allocation[group->set]], 0,
 					 blocks_of(gen, stage->store), true);
 	}
 }
@@ -79,7 +79,7 @@ static void unload(struct tpu_gen *gen, struct tpu_gen_group *group)
 	for (int i = 0; i < group->n_stages; i++) {
 		const struct tpu_gen_stage *stage = &group->stage[i];
 		if (stage->role == TPU_GEN_OUT)
-			tpu_gen_transfer(gen, stage->store, &gen->room[stage->room[group->set]],
+			tpu_gen_transfer(gen, stage->store, &gen->allocation[stage->allocation[group->set]],
 					 group->block_at_once ? stage->first_block : 0,
 					 group->block_at_once ? 1 : blocks_of(gen, stage->store), false);
 	}

@@ -25,7 +25,7 @@ static void expect_no(const struct tpu_config *config, const struct npl_layer *l
 Test(systolic_device, machine_files)
 {
 	struct npl_arena arena = {0};
-	struct npl_machine empty = {.name = "empty", .model = "systolic"};
+	struct npl_machine empty = {.name = "empty", .key = "driver", .runs_on = "systolic"};
 	struct npl_err no_err = {0};
 	struct tpu_config tpu = test_tpu_load("machines/tpu_v1.yaml", &arena), defaults;
 	cr_assert_eq(npl_params_read(tpu_params, &empty, &arena, &defaults, &no_err), 0, "%s", no_err.msg);
@@ -113,7 +113,7 @@ Test(systolic_device, absurd_machines_are_refused)
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct npl_arena arena = {0};
-		struct npl_machine machine = {.name = "test", .model = "systolic"};
+		struct npl_machine machine = {.name = "test", .key = "driver", .runs_on = "systolic"};
 		struct tpu_config config;
 		struct npl_err err = {0};
 		cr_assert_eq(npl_machine_set(&machine, &arena, bad[i][0], bad[i][1], &err), 0);

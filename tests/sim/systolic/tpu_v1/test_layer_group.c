@@ -74,7 +74,7 @@ static bool open_layer_group(struct opened *o, struct tpu *tpu, const struct gro
 	o->group.n_wanted = 1;
 	o->group.wanted = &o->wanted;
 	o->kept = o->list[0]->in[0];
-	o->group.kept = &o->kept;
+	o->group.resident = &o->kept;
 	int rc = tpu_layer_group_open(tpu, &o->group, &o->layer_group_state, &o->info, &err);
 	cr_assert(rc == 0 || rc == NPL_EDEVICE, "%s", err.msg);
 	return rc == 0;
@@ -139,7 +139,7 @@ static void same_results(const struct npl_result *a, const struct npl_result *b,
 /* What is on the device from before does not cross the link, where all fits. */
 static bool check_kept(const struct opened *o, bool roomy, uint64_t seed)
 {
-	if (!o->group.n_kept || !o->group.host_in || !roomy)
+	if (!o->group.n_resident || !o->group.inputs_over_link || !roomy)
 		return false;
 	for (int m = 0; m < o->info.n_moved; m++)
 		cr_assert(o->info.moved[m] != o->kept, "seed %llu", (unsigned long long)seed);
@@ -157,9 +157,9 @@ Test(tpu_layer_group, random_layer_groups)
 		layer_group_random(&c, seed + 77000, 6);
 		struct tpu_config config = machine_of(&c);
 		struct tpu tpu = {.config = &config};
-		struct npl_layer_group how = {.host_in = layer_group_range(&c, 0, 2) == 0,
-					      .host_out = layer_group_range(&c, 0, 2) == 0,
-					      .n_kept = layer_group_range(&c, 0, 3) == 0};
+		struct npl_layer_group how = {.inputs_over_link = layer_group_range(&c, 0, 2) == 0,
+					      .outputs_over_link = layer_group_range(&c, 0, 2) == 0,
+					      .n_resident = layer_group_range(&c, 0, 3) == 0};
 		if (go_together(&c, &tpu) && open_layer_group(&o, &tpu, &c, &how)) {
 			run_layer_group(&o, &tpu, &c, seed, first);
 			run_layer_group(&o, &tpu, &c, seed, other); /* again, with what the first run kept */
@@ -174,8 +174,9 @@ Test(tpu_layer_group, random_layer_groups)
 				shared += o.info.pass[i] >= 0 && o.info.pass[i] != i;
 			/* a result that only names what was given stays where that is */
 			if (o.info.pass[c.n_layers - 1] >= 0)
-				cr_assert_geq(o.info.n_moved, (how.host_in && !how.n_kept) + how.host_out, "seed %llu",
-					      (unsigned long long)seed);
+				cr_assert_geq(o.info.n_moved,
+					      (how.inputs_over_link && !how.n_resident) + how.outputs_over_link,
+					      "seed %llu", (unsigned long long)seed);
 			kept += check_kept(&o, config.buffer_bytes > 4000 * tpu_row_bytes(&config), seed);
 			close_layer_group(&o);
 			how.timing_only = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rooms of the unified buffer are given to layers as by looking along all other rooms again and again, whatever the order. */
+ * Rooms of the unified buffer are given to layers as by looking along all other allocations again and again, whatever the order. */
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,25 +11,25 @@
 
 enum { MOST_ROOMS = 40, GROUPS = 25 };
 
-/* The next room in the order asked for, the first of those alike; NULL: all have a place. */
-static struct tpu_gen_room *next_room(struct tpu_gen *gen, bool largest_first)
+/* The next allocation in the order asked for, the first of those alike; NULL: all have a place. */
+static struct tpu_gen_allocation *next_room(struct tpu_gen *gen, bool largest_first)
 {
-	struct tpu_gen_room *next = NULL;
-	for (int r = 0; r < gen->n_rooms; r++) {
-		struct tpu_gen_room *room = &gen->room[r];
-		if (room->base >= 0 || room->last < 0)
+	struct tpu_gen_allocation *next = NULL;
+	for (int r = 0; r < gen->n_allocations; r++) {
+		struct tpu_gen_allocation *allocation = &gen->allocation[r];
+		if (allocation->base >= 0 || allocation->last < 0)
 			continue;
-		if (!next || (largest_first ? room->rows > next->rows : room->first < next->first))
-			next = room;
+		if (!next || (largest_first ? allocation->rows > next->rows : allocation->first < next->first))
+			next = allocation;
 	}
 	return next;
 }
 
 static int place_simply(struct tpu_gen *gen, bool largest_first)
 {
-	for (int r = 0; r < gen->n_rooms; r++)
-		gen->room[r].base = -1;
-	for (struct tpu_gen_room *next; (next = next_room(gen, largest_first));) {
+	for (int r = 0; r < gen->n_allocations; r++)
+		gen->allocation[r].base = -1;
+	for (struct tpu_gen_allocation *next; (next = next_room(gen, largest_first));) {
 		next->base = tpu_gen_first_fit(gen, next);
 		if (next->base < 0)
 			return next->first;
@@ -42,9 +42,9 @@ static int64_t peak_simply(const struct tpu_gen *gen)
 	int64_t peak = 0;
 	for (int g = 0; g <= gen->n_groups; g++) {
 		int64_t rows = 0;
-		for (int r = 0; r < gen->n_rooms; r++)
-			if (gen->room[r].first <= g && g <= gen->room[r].last)
-				rows += gen->room[r].rows;
+		for (int r = 0; r < gen->n_allocations; r++)
+			if (gen->allocation[r].first <= g && g <= gen->allocation[r].last)
+				rows += gen->allocation[r].rows;
 		peak = rows > peak ? rows : peak;
 	}
 	return peak;
@@ -55,32 +55,32 @@ Test(tpu_generate_fit, as_by_looking_along_all_rooms)
 	uint64_t rng = 2311;
 	int fitted = 0, refused = 0;
 	for (int n = 0; n < 4000; n++) {
-		struct tpu_gen_room room[MOST_ROOMS] = {0}, simple[MOST_ROOMS];
-		struct tpu_gen gen = {.room = room,
-				      .n_rooms = (int)test_range(&rng, 1, MOST_ROOMS),
+		struct tpu_gen_allocation allocation[MOST_ROOMS] = {0}, simple[MOST_ROOMS];
+		struct tpu_gen gen = {.allocation = allocation,
+				      .n_allocations = (int)test_range(&rng, 1, MOST_ROOMS),
 				      .n_groups = GROUPS,
 				      .rest = (int)test_range(&rng, 0, 2),
 				      .buffer_rows = test_range(&rng, 20, 79)};
 		const int64_t longest = test_range(&rng, 0, GROUPS - 1), largest = test_range(&rng, 0, 11);
-		for (int r = 0; r < gen.n_rooms; r++) {
-			room[r].first = (int)test_range(&rng, 0, GROUPS);
-			room[r].last = room[r].first + (int)test_range(&rng, 0, longest);
-			room[r].last = room[r].last > GROUPS ? GROUPS : room[r].last;
-			room[r].rows = test_range(&rng, 0, largest);
+		for (int r = 0; r < gen.n_allocations; r++) {
+			allocation[r].first = (int)test_range(&rng, 0, GROUPS);
+			allocation[r].last = allocation[r].first + (int)test_range(&rng, 0, longest);
+			allocation[r].last = allocation[r].last > GROUPS ? GROUPS : allocation[r].last;
+			allocation[r].rows = test_range(&rng, 0, largest);
 			if (test_range(&rng, 0, 15) == 0) { /* nobody uses it */
-				room[r].first = GROUPS;
-				room[r].last = -1;
+				allocation[r].first = GROUPS;
+				allocation[r].last = -1;
 			}
 		}
 		const bool largest_first = test_range(&rng, 0, 1);
-		memcpy(simple, room, sizeof room);
+		memcpy(simple, allocation, sizeof allocation);
 		const int failed = tpu_gen_place_all(&gen, largest_first);
 		cr_assert_eq(tpu_gen_peak_rows(&gen), peak_simply(&gen), "case %d", n);
-		gen.room = simple;
+		gen.allocation = simple;
 		cr_assert_eq(failed, place_simply(&gen, largest_first), "case %d", n);
-		for (int r = 0; r < gen.n_rooms; r++)
-			cr_assert_eq(room[r].base, simple[r].base, "case %d, room %d: %lld for %lld", n, r,
-				     (long long)room[r].base, (long long)simple[r].base);
+		for (int r = 0; r < gen.n_allocations; r++)
+			cr_assert_eq(allocation[r].base, simple[r].base, "case %d, allocation %d: %lld for %lld", n, r,
+				     (long long)allocation[r].base, (long long)simple[r].base);
 		fitted += failed < 0;
 		refused += failed >= 0;
 	}

@@ -210,8 +210,8 @@ Test(tpu_generate, groups)
 		struct ran r;
 		layer_group_random(&c, seed, 12);
 		struct tpu_config config = random_machine(&c.rng);
-		struct tpu_generate_options options = {.host_in = layer_group_range(&c, 0, 1),
-						       .host_out = layer_group_range(&c, 0, 1)};
+		struct tpu_generate_options options = {.inputs_over_link = layer_group_range(&c, 0, 1),
+						       .outputs_over_link = layer_group_range(&c, 0, 1)};
 		const struct npl_tensor *wanted[3];
 		random_wanted(&c, &options, wanted);
 		if (layer_group_ok(&c, &config) && run_layer_group(&c, &config, &options, seed, &r)) {
@@ -233,8 +233,8 @@ Test(tpu_generate, small_buffers)
 		struct npl_err err = {0};
 		layer_group_random(&c, seed + 1000000, 6);
 		struct tpu_config config = random_machine(&c.rng);
-		struct tpu_generate_options options = {.host_in = layer_group_range(&c, 0, 3) == 0,
-						       .host_out = layer_group_range(&c, 0, 3) == 0};
+		struct tpu_generate_options options = {.inputs_over_link = layer_group_range(&c, 0, 3) == 0,
+						       .outputs_over_link = layer_group_range(&c, 0, 3) == 0};
 		const struct npl_tensor *wanted[3];
 		random_wanted(&c, &options, wanted);
 		if (layer_group_ok(&c, &config) &&

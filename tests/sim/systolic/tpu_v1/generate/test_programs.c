@@ -116,7 +116,8 @@ struct made {
 /* Generates without values, checks, and runs on the fast engine for the counters. */
 static struct made make(const struct net *n, const struct tpu_config *config, bool host_io)
 {
-	struct tpu_generate_options options = {.timing_only = true, .host_in = host_io, .host_out = host_io};
+	struct tpu_generate_options options = {
+		.timing_only = true, .inputs_over_link = host_io, .outputs_over_link = host_io};
 	struct tpu_memory memory = {.timing_only = true};
 	struct npl_err err = {0};
 	struct made m;

@@ -9,7 +9,7 @@
 #include "transpose.h"
 
 /* The runs of a value that is in the buffer, or of its pieces in host memory. */
-static int runs_of(struct tpu_gen *gen, int v, struct tpu_run *out)
+static int runs_of(struct tpu_gen *gen, int v, struct tpu_extent *out)
 {
 	const struct tpu_gen_value *value = &gen->value[v];
 	struct tpu_gen_run *run;
@@ -20,12 +20,12 @@ static int runs_of(struct tpu_gen *gen, int v, struct tpu_run *out)
 		const struct tpu_gen_store *store = &gen->store[piece->store];
 		int64_t vectors = store->image.images * store->image.size[0] * store->image.size[1];
 		if (store->staged || store->streamed)
-			out[count++] = (struct tpu_run){.first = channel,
-							.channels = piece->channels,
-							.in_host = true,
-							.host_address = store->host_address + piece->first,
-							.pixel_bytes = store->image.channels,
-							.plane_bytes = vectors * store->image.channels};
+			out[count++] = (struct tpu_extent){.first = channel,
+							   .channels = piece->channels,
+							   .in_host = true,
+							   .host_address = store->host_address + piece->first,
+							   .pixel_bytes = store->image.channels,
+							   .plane_bytes = vectors * store->image.channels};
 		channel += piece->channels;
 	}
 	if (tpu_gen_runs(gen, v, &run, &n))
@@ -34,14 +34,15 @@ static int runs_of(struct tpu_gen *gen, int v, struct tpu_run *out)
 		const struct tpu_gen_store *store = &gen->store[run[i].store];
 		if (store->staged || store->streamed)
 			continue;
-		const struct tpu_gen_room *room = &gen->room[run[i].room];
-		out[count++] = (struct tpu_run){.first = run[i].first,
-						.channels = run[i].channels,
-						.row = room->base + run[i].block * room->planes * room->plane_rows,
-						.plane_rows = room->plane_rows,
-						.pixel_lanes = room->pixel_lanes,
-						.row_pixels = room->row_pixels,
-						.lane = run[i].lane};
+		const struct tpu_gen_allocation *allocation = &gen->allocation[run[i].allocation];
+		out[count++] = (struct tpu_extent){.first = run[i].first,
+						   .channels = run[i].channels,
+						   .row = allocation->base +
+							  run[i].block * allocation->planes * allocation->plane_rows,
+						   .plane_rows = allocation->plane_rows,
+						   .pixel_lanes = allocation->pixel_lanes,
+						   .row_pixels = allocation->row_pixels,
+						   .lane = run[i].lane};
 	}
 	return count;
 }
@@ -61,8 +62,8 @@ static bool stays(const struct tpu_gen *gen, const struct tpu_gen_store *store, 
 {
 	if (store->streamed)
 		return true;
-	const struct tpu_gen_room *room = &gen->room[store->room];
-	return !store->staged && (room->segment < 0 || room->whole) && room->last >= last;
+	const struct tpu_gen_allocation *allocation = &gen->allocation[store->allocation];
+	return !store->staged && (allocation->segment < 0 || allocation->whole) && allocation->last >= last;
 }
 
 /* Pieces that nobody reads side by side may be gone before the last of them is made. */
@@ -85,12 +86,12 @@ static int64_t made_at(const struct tpu_gen *gen, const struct tpu_gen_value *va
 
 static int by_tensor(const void *a, const void *b)
 {
-	const uintptr_t x = (uintptr_t)(*(const struct tpu_place *const *)a)->tensor;
-	const uintptr_t y = (uintptr_t)(*(const struct tpu_place *const *)b)->tensor;
+	const uintptr_t x = (uintptr_t)(*(const struct tpu_location *const *)a)->tensor;
+	const uintptr_t y = (uintptr_t)(*(const struct tpu_location *const *)b)->tensor;
 	return (x > y) - (x < y);
 }
 
-int tpu_gen_places(struct tpu_gen *gen)
+int tpu_gen_locations(struct tpu_gen *gen)
 {
 	struct tpu_generated *g = gen->generated;
 	size_t runs = 0, places = 0;
@@ -104,7 +105,7 @@ int tpu_gen_places(struct tpu_gen *gen)
 	g->by_tensor = calloc(places + 1, sizeof *g->by_tensor);
 	if (!g->place || !g->runs || !g->by_tensor)
 		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the places of %zu tensors", places);
-	struct tpu_run *next = g->runs;
+	struct tpu_extent *next = g->runs;
 	for (int v = 0; v < gen->n_values; v++) {
 		const struct tpu_gen_value *value = &gen->value[v];
 		if (!is_place(gen, v))
@@ -112,17 +113,17 @@ int tpu_gen_places(struct tpu_gen *gen)
 		int n = runs_of(gen, v, next);
 		if (n < 0)
 			return NPL_ENOMEM;
-		g->place[g->n_places++] = (struct tpu_place){.tensor = value->tensor,
-							     .given = !value->made,
-							     .wanted = value->wanted,
-							     .made = made_at(gen, value),
-							     .images = value->image.images,
-							     .channels = value->image.channels,
-							     .height = value->image.size[0],
-							     .width = value->image.size[1],
-							     .planes = tpu_gen_planes(value->type),
-							     .n_runs = n,
-							     .run = next};
+		g->place[g->n_places++] = (struct tpu_location){.tensor = value->tensor,
+								.given = !value->made,
+								.wanted = value->wanted,
+								.made = made_at(gen, value),
+								.images = value->image.images,
+								.channels = value->image.channels,
+								.height = value->image.size[0],
+								.width = value->image.size[1],
+								.planes = tpu_gen_planes(value->type),
+								.n_extents = n,
+								.run = next};
 		next += n;
 	}
 	for (int i = 0; i < g->n_places; i++)
@@ -132,13 +133,13 @@ int tpu_gen_places(struct tpu_gen *gen)
 	return 0;
 }
 
-const struct tpu_place *tpu_place_of(const struct tpu_generated *generated, const struct npl_tensor *tensor)
+const struct tpu_location *tpu_place_of(const struct tpu_generated *generated, const struct npl_tensor *tensor)
 {
-	const struct tpu_place wanted = {.tensor = tensor}, *key = &wanted;
+	const struct tpu_location wanted = {.tensor = tensor}, *key = &wanted;
 	if (!generated->n_places)
 		return NULL;
-	const struct tpu_place *const *found = bsearch(&key, generated->by_tensor, (size_t)generated->n_places,
-						       sizeof key, by_tensor);
+	const struct tpu_location *const *found = bsearch(&key, generated->by_tensor, (size_t)generated->n_places,
+							  sizeof key, by_tensor);
 	return found ? *found : NULL;
 }
 
@@ -151,7 +152,7 @@ struct move {
 	bool load;
 };
 
-static uint8_t *vector_of(const struct move *m, const struct tpu_run *run, int64_t v)
+static uint8_t *vector_of(const struct move *m, const struct tpu_extent *run, int64_t v)
 {
 	if (run->in_host)
 		return m->memory + v * run->pixel_bytes;
@@ -175,7 +176,7 @@ static void move_vector(const struct move *m, uint8_t *vector, uint8_t *data, in
 
 /* 16 vectors and the pixels that they are, side by side in each channel: squares, as far as they go. Returns the channels
  * that are done. */
-static int64_t move_squares(const struct move *m, const struct tpu_run *run, int64_t v, uint8_t *data, int64_t far)
+static int64_t move_squares(const struct move *m, const struct tpu_extent *run, int64_t v, uint8_t *data, int64_t far)
 {
 	int64_t c = 0;
 	uint8_t *vector[TPU_SQUARE];
@@ -199,7 +200,7 @@ static int64_t move_squares(const struct move *m, const struct tpu_run *run, int
 	return c;
 }
 
-static void move_run(const struct move *m, const struct tpu_place *place, const struct tpu_run *run)
+static void move_run(const struct move *m, const struct tpu_location *place, const struct tpu_extent *run)
 {
 	int64_t pixels = place->height * place->width, far = pixels * m->step, n;
 	for (int64_t v = 0; v < place->images * pixels; v += n) {
@@ -213,7 +214,7 @@ static void move_run(const struct move *m, const struct tpu_place *place, const 
 }
 
 /* 32-bit results of one vector per image, as a Gemm has them: the four planes of a vector become its elements. */
-static void read_words(const struct move *m, const struct tpu_place *place, const struct tpu_run *run,
+static void read_words(const struct move *m, const struct tpu_location *place, const struct tpu_extent *run,
 		       int64_t plane_bytes)
 {
 	for (int64_t v = 0; v < place->images; v++) {
@@ -242,15 +243,15 @@ static void read_words(const struct move *m, const struct tpu_place *place, cons
 static int move(const struct tpu_generated *generated, const struct tpu_config *config, const struct npl_tensor *tensor,
 		uint8_t *data, const struct tpu_memory *memory, bool load, struct npl_err *err)
 {
-	const struct tpu_place *place = tpu_place_of(generated, tensor);
+	const struct tpu_location *place = tpu_place_of(generated, tensor);
 	if (!place)
 		return npl_fail(err, NPL_EINTERNAL, "tensor %s has no place in the program",
 				tensor->name ? tensor->name : "");
 	int64_t row_bytes = tpu_row_bytes(config), pixels = place->height * place->width;
 	bool words = !load && place->planes == 4 && pixels == 1;
-	for (int r = 0; r < place->n_runs; r++)
+	for (int r = 0; r < place->n_extents; r++)
 		for (int p = 0; p < (words ? 1 : place->planes); p++) {
-			const struct tpu_run *run = &place->run[r];
+			const struct tpu_extent *run = &place->run[r];
 			struct move m = {.data = data + run->first * pixels * place->planes + p,
 					 .step = place->planes,
 					 .row_bytes = row_bytes,

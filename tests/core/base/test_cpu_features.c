@@ -3,7 +3,7 @@
  * Promises of NPULAB_MAX_ISA: it takes instructions away and adds none, the suites of all kernels pass under each word, what the
  * processor computes in 8 bits and what machines compute stays the same to the bit, reports say that it is in force, and another word
  * is refused. A word that takes nothing away here is skipped: the suites have run so already. */
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 #include "tests/kit/cli_json.h"
 
 static const char *const words[] = {"sse2", "avx", "avx2", "avx-vnni", "avx512", "avx512-vnni"};
@@ -16,10 +16,10 @@ static const char *const words[] = {"sse2", "avx", "avx2", "avx-vnni", "avx512",
 static bool takes_away(const char *word)
 {
 	bool known;
-	const unsigned allowed = npl_isa_allowed(word, &known);
+	const unsigned allowed = npl_cpu_cap_allows(word, &known);
 	cr_assert(known, "%s", word);
-	for (unsigned bit = 1; bit <= NPL_ISA_AVX512VNNI; bit <<= 1)
-		if (!(allowed & bit) && npl_isa_there(bit))
+	for (unsigned bit = 1; bit <= NPL_CPU_AVX512VNNI; bit <<= 1)
+		if (!(allowed & bit) && npl_cpu_has_uncapped(bit))
 			return true;
 	return false;
 }
@@ -28,7 +28,7 @@ static bool takes_away(const char *word)
 static bool runs(const char *word)
 {
 	bool known;
-	return npl_isa_there(npl_isa_allowed(word, &known) & ~(unsigned)NPL_ISA_SHA);
+	return npl_cpu_has_uncapped(npl_cpu_cap_allows(word, &known) & ~(unsigned)NPL_CPU_SHA);
 }
 
 static void check_suites(const char *word)
@@ -83,30 +83,30 @@ Test(isa, words)
 {
 	bool known;
 	for (int i = 0; i < WORDS; i++) {
-		npl_isa_allowed(words[i], &known);
+		npl_cpu_cap_allows(words[i], &known);
 		cr_assert(known && strstr(NPL_MAX_ISA_WORDS, words[i]), "%s", words[i]);
 	}
-	npl_isa_allowed("SSE2", &known);
+	npl_cpu_cap_allows("SSE2", &known);
 	cr_assert(!known);
-	cr_assert_eq(npl_isa_allowed("sse2", &known), 0);
-	cr_assert_eq(npl_isa_allowed("avx2", &known) & ~npl_isa_allowed("avx512", &known), 0);
-	cr_assert_eq(npl_isa_allowed("avx-vnni", &known) & ~npl_isa_allowed("avx512-vnni", &known), 0);
-	cr_assert(!(npl_isa_allowed("avx512", &known) & (NPL_ISA_AVX512VNNI | NPL_ISA_AVXVNNI)));
+	cr_assert_eq(npl_cpu_cap_allows("sse2", &known), 0);
+	cr_assert_eq(npl_cpu_cap_allows("avx2", &known) & ~npl_cpu_cap_allows("avx512", &known), 0);
+	cr_assert_eq(npl_cpu_cap_allows("avx-vnni", &known) & ~npl_cpu_cap_allows("avx512-vnni", &known), 0);
+	cr_assert(!(npl_cpu_cap_allows("avx512", &known) & (NPL_CPU_AVX512VNNI | NPL_CPU_AVXVNNI)));
 }
 
 Test(isa, cap_of_this_process)
 {
 	setenv(NPL_MAX_ISA, "sse2", 1);
-	cr_assert(!npl_isa_has(NPL_ISA_AVX) && !npl_isa_has(NPL_ISA_AVX2) && !npl_isa_has(NPL_ISA_SHA));
-	cr_assert(npl_isa_has(0));
-	cr_assert_eq(!npl_isa_limit(), !takes_away("sse2"));
+	cr_assert(!npl_cpu_has(NPL_CPU_AVX) && !npl_cpu_has(NPL_CPU_AVX2) && !npl_cpu_has(NPL_CPU_SHA));
+	cr_assert(npl_cpu_has(0));
+	cr_assert_eq(!npl_cpu_cap(), !takes_away("sse2"));
 }
 
 Test(isa, empty_is_no_cap)
 {
 	setenv(NPL_MAX_ISA, "", 1);
-	cr_assert_eq(npl_isa_has(NPL_ISA_AVX), npl_isa_there(NPL_ISA_AVX));
-	cr_assert_null(npl_isa_limit());
+	cr_assert_eq(npl_cpu_has(NPL_CPU_AVX), npl_cpu_has_uncapped(NPL_CPU_AVX));
+	cr_assert_null(npl_cpu_cap());
 }
 
 Test(isa, another_word_is_refused)

@@ -8,7 +8,7 @@
 
 #include "core/int8/int8.h"
 #include "cpu.h"
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 #include "npulab/thread.h"
 
 int cpu_open_meter(void *state, struct npl_energy_meter *meter, struct npl_err *err)
@@ -29,7 +29,7 @@ static int processor_facts(const struct cpu_state *cpu, struct npl_facts *facts,
 {
 	struct npl_processor p;
 	char caches[300];
-	const char *limit = npl_isa_limit();
+	const char *limit = npl_cpu_cap();
 	npl_processor_read(NULL, &p);
 	if (npl_fact(facts, err, "processor", "%s", *p.model ? p.model : "a model that Linux does not tell") ||
 	    npl_fact(facts, err, "cores", "%d in %d package%s, %d processor%s online%s", p.cores, p.packages,
@@ -45,7 +45,7 @@ static int processor_facts(const struct cpu_state *cpu, struct npl_facts *facts,
 	}
 	if (npl_fact(facts, err, "caches", "%s", npl_processor_caches(&p, caches, sizeof caches)) ||
 	    npl_fact(facts, err, "instruction_set", limit ? "%s, as NPULAB_MAX_ISA=%s allows" : "%s",
-		     cpu_level_name(cpu_isa_detect().level), limit))
+		     cpu_level_name(cpu_vectors_detect().level), limit))
 		return err->code;
 	const int processors = npl_processors();
 	return npl_fact(facts, err, "threads", cpu->threads > processors ? "%d on %d processors" : "%d of %d available",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How long rooms hold something, and how many images. Groups that follow each other and do the batch in as many parts are
+ * How long allocations hold something, and how many images. Groups that follow each other and do the batch in as many parts are
  * a segment: all its groups run for the first part, then for the second. What one segment hands to another, and
  * what is given or wanted in the buffer, keeps room for all images while a segment in parts uses it; the rest for those of a
  * part. What comes from host memory does so one group ahead, what goes there leaves one group behind. */
@@ -38,27 +38,27 @@ static void each_store(struct tpu_gen *gen, void (*see)(struct tpu_gen *gen, int
 	}
 }
 
-/* Finds rooms that must hold all images though a group does them in parts. */
+/* Finds allocations that must hold all images though a group does them in parts. */
 static void see_images(struct tpu_gen *gen, int s, int g)
 {
 	const struct tpu_gen_store *store = &gen->store[s];
 	const struct tpu_gen_group *group = &gen->group[g];
-	struct tpu_gen_room *room = &gen->room[store->room];
+	struct tpu_gen_allocation *allocation = &gen->allocation[store->allocation];
 	int segment = group->parts > 1 ? group->segment_first : -1;
 	bool stays = (store->maker < 0 || store->wanted) && !store->staged;
-	if (room->last >= 0 && room->segment != segment)
-		room->whole = true;
+	if (allocation->last >= 0 && allocation->segment != segment)
+		allocation->whole = true;
 	if (stays && segment >= 0)
-		room->whole = true;
-	room->segment = segment;
-	room->last = g; /* for now: it has been seen */
+		allocation->whole = true;
+	allocation->segment = segment;
+	allocation->last = g; /* for now: it has been seen */
 }
 
 int tpu_gen_comes_at(const struct tpu_gen *gen, int s)
 {
 	const struct tpu_gen_store *store = &gen->store[s];
 	const struct tpu_gen_group *group = &gen->group[store->first];
-	if (gen->room[store->room].whole && group->parts > 1)
+	if (gen->allocation[store->allocation].whole && group->parts > 1)
 		return group->segment_first;
 	return npl_max_i64(store->first - 1, group->segment_first);
 }
@@ -67,62 +67,64 @@ int tpu_gen_leaves_at(const struct tpu_gen *gen, int s)
 {
 	const struct tpu_gen_store *store = &gen->store[s];
 	const struct tpu_gen_group *group = &gen->group[store->maker];
-	if (gen->room[store->room].whole && group->parts > 1)
+	if (gen->allocation[store->allocation].whole && group->parts > 1)
 		return group->segment_last;
 	return npl_min_i64(store->maker + 1, group->segment_last);
 }
 
-static void extend(struct tpu_gen_room *room, int first, int last)
+static void extend(struct tpu_gen_allocation *allocation, int first, int last)
 {
-	room->first = npl_min_i64(room->first, first);
-	room->last = npl_max_i64(room->last, last);
+	allocation->first = npl_min_i64(allocation->first, first);
+	allocation->last = npl_max_i64(allocation->last, last);
 }
 
 static void see_life(struct tpu_gen *gen, int s, int g)
 {
 	const struct tpu_gen_store *store = &gen->store[s];
 	const struct tpu_gen_group *group = &gen->group[g];
-	struct tpu_gen_room *room = &gen->room[store->room];
-	bool whole = room->whole && group->parts > 1;
-	extend(room, whole ? group->segment_first : g, whole ? group->segment_last : g);
+	struct tpu_gen_allocation *allocation = &gen->allocation[store->allocation];
+	bool whole = allocation->whole && group->parts > 1;
+	extend(allocation, whole ? group->segment_first : g, whole ? group->segment_last : g);
 	if (store->maker < 0 && !store->staged)
-		extend(room, 0, 0);
+		extend(allocation, 0, 0);
 	if (store->maker < 0 && store->staged)
-		extend(room, tpu_gen_comes_at(gen, s), g);
+		extend(allocation, tpu_gen_comes_at(gen, s), g);
 	if (store->wanted && !store->staged)
-		extend(room, gen->n_groups, gen->n_groups);
+		extend(allocation, gen->n_groups, gen->n_groups);
 	if (store->wanted && store->staged && store->maker >= 0)
-		extend(room, g, tpu_gen_leaves_at(gen, s));
+		extend(allocation, g, tpu_gen_leaves_at(gen, s));
 }
 
 void tpu_gen_lives(struct tpu_gen *gen)
 {
 	find_segments(gen);
-	for (int r = 0; r < gen->n_rooms; r++) {
-		gen->room[r].last = gen->room[r].base = gen->room[r].segment = -1;
-		gen->room[r].whole = false;
+	for (int r = 0; r < gen->n_allocations; r++) {
+		gen->allocation[r].last = gen->allocation[r].base = gen->allocation[r].segment = -1;
+		gen->allocation[r].whole = false;
 	}
 	each_store(gen, see_images);
-	for (int r = 0; r < gen->n_rooms; r++) {
-		gen->room[r].first = gen->n_groups;
-		gen->room[r].last = -1;
+	for (int r = 0; r < gen->n_allocations; r++) {
+		gen->allocation[r].first = gen->n_groups;
+		gen->allocation[r].last = -1;
 	}
 	each_store(gen, see_life);
 	for (int s = 0; s < gen->n_stores; s++) /* given, and wanted as it is */
 		if (gen->store[s].maker < 0 && gen->store[s].first < 0 && !gen->store[s].staged)
-			extend(&gen->room[gen->store[s].room], 0, gen->n_groups);
+			extend(&gen->allocation[gen->store[s].allocation], 0, gen->n_groups);
 	if (gen->split)
 		tpu_gen_common_pixels(gen);
-	for (int r = 0; r < gen->n_rooms; r++) {
-		struct tpu_gen_room *room = &gen->room[r];
-		int64_t images = gen->images ? gen->images : room->images;
-		int64_t parts = !room->whole && room->segment >= 0 ? gen->group[room->segment].parts : 1;
-		tpu_gen_size_room(gen, room, (images + parts - 1) / parts);
+	for (int r = 0; r < gen->n_allocations; r++) {
+		struct tpu_gen_allocation *allocation = &gen->allocation[r];
+		int64_t images = gen->images ? gen->images : allocation->images;
+		int64_t parts = !allocation->whole && allocation->segment >= 0 ? gen->group[allocation->segment].parts
+									       : 1;
+		tpu_gen_size_allocation(gen, allocation, (images + parts - 1) / parts);
 	}
 }
 
 bool tpu_gen_is_asked_for(const struct tpu_gen *gen, const struct tpu_gen_store *store)
 {
-	bool asked = store->maker < 0 ? gen->options->host_in && !store->kept : store->wanted && gen->options->host_out;
+	bool asked = store->maker < 0 ? gen->options->inputs_over_link && !store->resident
+				      : store->wanted && gen->options->outputs_over_link;
 	return asked && !store->absent;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the processor has and what of it may be used (npulab/isa.h). Asked once: in a virtual machine cpuid takes microseconds. */
-#include "npulab/isa.h"
+ * What the processor has and what of it may be used (npulab/cpu_features.h). Asked once: in a virtual machine cpuid takes microseconds. */
+#include "npulab/cpu_features.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -9,17 +9,17 @@
 #include <string.h>
 
 #define SSE2   0u
-#define AVX    NPL_ISA_AVX
-#define AVX2   (AVX | NPL_ISA_AVX2 | NPL_ISA_FMA | NPL_ISA_SHA)
-#define AVX512 (AVX2 | NPL_ISA_AVX512)
+#define AVX    NPL_CPU_AVX
+#define AVX2   (AVX | NPL_CPU_AVX2 | NPL_CPU_FMA | NPL_CPU_SHA)
+#define AVX512 (AVX2 | NPL_CPU_AVX512)
 
 static const struct {
 	const char *word;
 	unsigned allowed;
 } words[] = {
 	{"sse2", SSE2},     {"avx", AVX},
-	{"avx2", AVX2},     {"avx-vnni", AVX2 | NPL_ISA_AVXVNNI},
-	{"avx512", AVX512}, {"avx512-vnni", AVX512 | NPL_ISA_AVXVNNI | NPL_ISA_AVX512VNNI},
+	{"avx2", AVX2},     {"avx-vnni", AVX2 | NPL_CPU_AVXVNNI},
+	{"avx512", AVX512}, {"avx512-vnni", AVX512 | NPL_CPU_AVXVNNI | NPL_CPU_AVX512VNNI},
 };
 #define WORDS (sizeof words / sizeof *words)
 #define ASKED (1u << 31) /* of a set that is cached */
@@ -31,20 +31,20 @@ static unsigned ask_processor(void)
 {
 	unsigned set = 0, eax, ebx, ecx, edx;
 	__builtin_cpu_init();
-	set |= __builtin_cpu_supports("avx") ? NPL_ISA_AVX : 0;
-	set |= __builtin_cpu_supports("avx2") ? NPL_ISA_AVX2 : 0;
-	set |= __builtin_cpu_supports("fma") ? NPL_ISA_FMA : 0;
-	set |= __builtin_cpu_supports("avx512f") ? NPL_ISA_AVX512F : 0;
-	set |= __builtin_cpu_supports("avx512bw") ? NPL_ISA_AVX512BW : 0;
-	set |= __builtin_cpu_supports("avx512dq") ? NPL_ISA_AVX512DQ : 0;
-	set |= __builtin_cpu_supports("avx512vl") ? NPL_ISA_AVX512VL : 0;
-	set |= __builtin_cpu_supports("avx512cd") ? NPL_ISA_AVX512CD : 0;
-	set |= __builtin_cpu_supports("avx512vnni") ? NPL_ISA_AVX512VNNI : 0;
+	set |= __builtin_cpu_supports("avx") ? NPL_CPU_AVX : 0;
+	set |= __builtin_cpu_supports("avx2") ? NPL_CPU_AVX2 : 0;
+	set |= __builtin_cpu_supports("fma") ? NPL_CPU_FMA : 0;
+	set |= __builtin_cpu_supports("avx512f") ? NPL_CPU_AVX512F : 0;
+	set |= __builtin_cpu_supports("avx512bw") ? NPL_CPU_AVX512BW : 0;
+	set |= __builtin_cpu_supports("avx512dq") ? NPL_CPU_AVX512DQ : 0;
+	set |= __builtin_cpu_supports("avx512vl") ? NPL_CPU_AVX512VL : 0;
+	set |= __builtin_cpu_supports("avx512cd") ? NPL_CPU_AVX512CD : 0;
+	set |= __builtin_cpu_supports("avx512vnni") ? NPL_CPU_AVX512VNNI : 0;
 	/* What the compiler knows no name for; that the system saves 256-bit registers is what "avx2" has checked. */
 	if (__builtin_cpu_supports("sse4.1") && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (ebx & 1u << 29))
-		set |= NPL_ISA_SHA;
-	if ((set & NPL_ISA_AVX2) && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & 1u << 4))
-		set |= NPL_ISA_AVXVNNI;
+		set |= NPL_CPU_SHA;
+	if ((set & NPL_CPU_AVX2) && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & 1u << 4))
+		set |= NPL_CPU_AVXVNNI;
 	return set;
 }
 #else
@@ -65,7 +65,7 @@ static unsigned there(void)
 	return set;
 }
 
-unsigned npl_isa_allowed(const char *word, bool *known)
+unsigned npl_cpu_cap_allows(const char *word, bool *known)
 {
 	for (size_t i = 0; i < WORDS; i++)
 		if (!strcmp(word, words[i].word)) {
@@ -89,34 +89,34 @@ static unsigned usable(void)
 	if (!set) {
 		const char *word = asked_for();
 		bool is_word = false;
-		unsigned allowed = word ? npl_isa_allowed(word, &is_word) : 0;
+		unsigned allowed = word ? npl_cpu_cap_allows(word, &is_word) : 0;
 		set = is_word ? there() & (allowed | ASKED) : there();
 		atomic_store_explicit(&known, set, memory_order_relaxed);
 	}
 	return set;
 }
 
-bool npl_isa_has(unsigned set)
+bool npl_cpu_has(unsigned set)
 {
 	return (usable() & set) == set;
 }
 
-bool npl_isa_there(unsigned set)
+bool npl_cpu_has_uncapped(unsigned set)
 {
 	return (there() & set) == set;
 }
 
-const char *npl_isa_limit(void)
+const char *npl_cpu_cap(void)
 {
 	return usable() == there() ? NULL : asked_for();
 }
 
-int npl_isa_check(struct npl_err *err)
+int npl_cpu_cap_check(struct npl_err *err)
 {
 	const char *word = asked_for();
 	bool known = true;
 	if (word)
-		npl_isa_allowed(word, &known);
+		npl_cpu_cap_allows(word, &known);
 	return known ? 0
 		     : npl_fail(err, NPL_EUSAGE, "%s is '%.40s', expected %s", NPL_MAX_ISA, word, NPL_MAX_ISA_WORDS);
 }

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
- * Processor and kernel families; see isa.h. Names of families: the table of corename in OpenBLAS's
+ * Processor and kernel families; see openblas_core.h. Names of families: the table of corename in OpenBLAS's
  * driver/others/dynamic.c, version 0.3.21. */
-#include "isa.h"
+#include "openblas_core.h"
 
 #include <cpuid.h>
 #include <stddef.h>
 #include <strings.h>
 
-#include "npulab/isa.h"
+#include "npulab/cpu_features.h"
 
 static enum cpu_level level_of(bool (*has)(unsigned set))
 {
-	if (!has(NPL_ISA_AVX))
+	if (!has(NPL_CPU_AVX))
 		return CPU_SSE;
-	if (!has(NPL_ISA_AVX2 | NPL_ISA_FMA))
+	if (!has(NPL_CPU_AVX2 | NPL_CPU_FMA))
 		return CPU_AVX;
-	return has(NPL_ISA_AVX512) ? CPU_AVX512 : CPU_AVX2;
+	return has(NPL_CPU_AVX512) ? CPU_AVX512 : CPU_AVX2;
 }
 
-struct cpu_isa cpu_isa_detect(void)
+struct cpu_vectors cpu_vectors_detect(void)
 {
 	unsigned eax, ebx, ecx = 0, edx = 0;
 	__builtin_cpu_init();
 	const bool extended = __get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx);
-	return (struct cpu_isa){.level = level_of(npl_isa_has),
-				.amd = __builtin_cpu_is("amd"),
-				.limited = npl_isa_limit(),
-				.there = level_of(npl_isa_there),
-				.fma4 = extended && (ecx & bit_FMA4),
-				.three_d_now = extended && (edx & bit_3DNOW)};
+	return (struct cpu_vectors){.level = level_of(npl_cpu_has),
+				    .amd = __builtin_cpu_is("amd"),
+				    .limited = npl_cpu_cap(),
+				    .there = level_of(npl_cpu_has_uncapped),
+				    .fma4 = extended && (ecx & bit_FMA4),
+				    .three_d_now = extended && (edx & bit_3DNOW)};
 }
 
 const char *cpu_level_name(enum cpu_level level)
@@ -42,17 +42,17 @@ const char *cpu_level_name(enum cpu_level level)
 /* SkylakeX for every AVX-512 processor: its float32 kernels are those of Cooperlake too (180 and 170 GFLOP/s on a
  * 1024^3 product, within the noise, where Haswell's reach 100 and Prescott's 37), and 0.3.21 looks up no name beyond
  * it: asked for Cooperlake, SapphireRapids or nonsense it warns that it knows no such core. */
-const char *cpu_core_for(struct cpu_isa isa)
+const char *cpu_core_for(struct cpu_vectors vectors)
 {
-	switch (isa.level) {
+	switch (vectors.level) {
 	case CPU_AVX512:
 		return "SkylakeX";
 	case CPU_AVX2:
-		return isa.amd ? "Zen" : "Haswell";
+		return vectors.amd ? "Zen" : "Haswell";
 	case CPU_AVX:
-		return isa.limited ? "Sandybridge" : NULL;
+		return vectors.limited ? "Sandybridge" : NULL;
 	default: /* its kernels of SSE3; it has none of SSE2 alone in 64 bits */
-		return isa.limited ? "Prescott" : NULL;
+		return vectors.limited ? "Prescott" : NULL;
 	}
 }
 
@@ -102,11 +102,11 @@ enum cpu_level cpu_core_level(const char *core)
 	return family ? family->level : CPU_AVX512;
 }
 
-bool cpu_core_runs(const char *core, struct cpu_isa isa)
+bool cpu_core_runs(const char *core, struct cpu_vectors vectors)
 {
 	const struct family *family = family_called(core);
 	if (!family)
 		return true;
-	return family->level <= isa.there && (family->also != FMA4 || isa.fma4) &&
-	       (family->also != THREE_D_NOW || isa.three_d_now);
+	return family->level <= vectors.there && (family->also != FMA4 || vectors.fma4) &&
+	       (family->also != THREE_D_NOW || vectors.three_d_now);
 }

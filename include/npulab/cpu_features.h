@@ -12,8 +12,8 @@
  *
  * OpenBLAS and oneDNN get the nearest cap that they know when they are loaded, unless their own variables say something else. Their
  * lowest caps are SSE3 (OpenBLAS) and SSE4.1 (oneDNN). */
-#ifndef NPULAB_ISA_H
-#define NPULAB_ISA_H
+#ifndef NPULAB_CPU_FEATURES_H
+#define NPULAB_CPU_FEATURES_H
 
 #include <stdbool.h>
 
@@ -24,36 +24,36 @@ extern "C" {
 #endif
 
 enum {
-	NPL_ISA_AVX = 1 << 0,
-	NPL_ISA_AVX2 = 1 << 1,
-	NPL_ISA_FMA = 1 << 2,
-	NPL_ISA_SHA = 1 << 3, /* with SSE4.1 */
-	NPL_ISA_AVXVNNI = 1 << 4,
-	NPL_ISA_AVX512F = 1 << 5,
-	NPL_ISA_AVX512BW = 1 << 6,
-	NPL_ISA_AVX512DQ = 1 << 7,
-	NPL_ISA_AVX512VL = 1 << 8,
-	NPL_ISA_AVX512CD = 1 << 9,
-	NPL_ISA_AVX512VNNI = 1 << 10,
-	NPL_ISA_AVX512 = NPL_ISA_AVX512F | NPL_ISA_AVX512BW | NPL_ISA_AVX512DQ | NPL_ISA_AVX512VL | NPL_ISA_AVX512CD,
+	NPL_CPU_AVX = 1 << 0,
+	NPL_CPU_AVX2 = 1 << 1,
+	NPL_CPU_FMA = 1 << 2,
+	NPL_CPU_SHA = 1 << 3, /* with SSE4.1 */
+	NPL_CPU_AVXVNNI = 1 << 4,
+	NPL_CPU_AVX512F = 1 << 5,
+	NPL_CPU_AVX512BW = 1 << 6,
+	NPL_CPU_AVX512DQ = 1 << 7,
+	NPL_CPU_AVX512VL = 1 << 8,
+	NPL_CPU_AVX512CD = 1 << 9,
+	NPL_CPU_AVX512VNNI = 1 << 10,
+	NPL_CPU_AVX512 = NPL_CPU_AVX512F | NPL_CPU_AVX512BW | NPL_CPU_AVX512DQ | NPL_CPU_AVX512VL | NPL_CPU_AVX512CD,
 };
 
 #define NPL_MAX_ISA       "NPULAB_MAX_ISA"
 #define NPL_MAX_ISA_WORDS "sse2, avx, avx2, avx-vnni, avx512 or avx512-vnni"
 
 /* Whether all of these may be used. */
-bool npl_isa_has(unsigned set);
+bool npl_cpu_has(unsigned set);
 /* The same of the processor, whatever the variable says. */
-bool npl_isa_there(unsigned set);
+bool npl_cpu_has_uncapped(unsigned set);
 
 /* What a word allows; 0 with known false: there is no such word. */
-unsigned npl_isa_allowed(const char *word, bool *known);
+unsigned npl_cpu_cap_allows(const char *word, bool *known);
 
 /* The word in force; NULL: the variable is not set, or takes nothing away that this processor has. */
-const char *npl_isa_limit(void);
+const char *npl_cpu_cap(void);
 
 /* NPL_EUSAGE when the variable holds no such word; the library then behaves as if it were not set. */
-int npl_isa_check(struct npl_err *err);
+int npl_cpu_cap_check(struct npl_err *err);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Places in the unified buffer (generate.h): first fit (fit.c) over rooms with known lives. When not all fit, the batch is run
+ * Places in the unified buffer (generate.h): first fit (fit.c) over allocations with known lifetimes. When not all fit, the batch is run
  * in as few parts as make it fit, and then as many of the last groups as can in fewer: in networks the activations are
  * large at the beginning and the weights, which every part fetches again, at the end. When single images are still too
  * much, what is given and wanted comes from and goes to host memory part by part, the largest first. */
@@ -10,7 +10,7 @@
 
 #define MOST_REST       16   /* groups: two cells of an LSTM */
 #define MOST_ONE_BY_ONE 64   /* stores sent to host memory with a new layout after each */
-#define MOST_BY_SIZE    4096 /* rooms: placing the largest first takes time by their square */
+#define MOST_BY_SIZE    4096 /* allocations: placing the largest first takes time by their square */
 
 /* Whether all has a place with the parts as they are. */
 static bool fits(struct tpu_gen *gen)
@@ -18,7 +18,8 @@ static bool fits(struct tpu_gen *gen)
 	tpu_gen_lives(gen);
 	if (tpu_gen_peak_rows(gen) > gen->buffer_rows) /* they cannot, in whatever order */
 		return false;
-	return tpu_gen_place_all(gen, false) < 0 || (gen->n_rooms <= MOST_BY_SIZE && tpu_gen_place_all(gen, true) < 0);
+	return tpu_gen_place_all(gen, false) < 0 ||
+	       (gen->n_allocations <= MOST_BY_SIZE && tpu_gen_place_all(gen, true) < 0);
 }
 
 /* Places again, this time with room that was given up not taken again for as many groups as the buffer allows: who writes
@@ -199,7 +200,7 @@ static int send_home(struct tpu_gen *gen, bool *fit)
 	return rc || now == high ? rc : try_at_home(gen, candidate, now, high, true, fit);
 }
 
-int tpu_gen_rooms(struct tpu_gen *gen)
+int tpu_gen_allocate(struct tpu_gen *gen)
 {
 	tpu_gen_groups(gen);
 	for (int s = 0; s < gen->n_stores; s++)
@@ -217,6 +218,6 @@ int tpu_gen_rooms(struct tpu_gen *gen)
 		spread(gen);
 	report(gen);
 	if (gen->out_of_memory)
-		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the rooms of %d layers", gen->n_layers);
+		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the allocations of %d layers", gen->n_layers);
 	return place_in_host(gen);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading a library with its variables set; see library.h. */
-#include "library.h"
+ * Loading a library with its variables set; see library_env.h. */
+#include "library_env.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
