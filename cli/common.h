@@ -68,9 +68,9 @@ int cli_write(const char *path, const void *data, size_t bytes, struct npl_err *
 /* NPL_EDEVICE, naming the first, where a report lists devices that could not start; what did run has been reported. 0: none. */
 int cli_missing(const struct npl_unavailables *unavailable, struct npl_err *err);
 
-/* The same of a tensor, as .npy, to a file. */
+/* Writes a tensor as .npy to a file. */
 int cli_write_tensor(const char *path, const struct npl_tensor *tensor, struct npl_err *err);
-/* What a writer makes: written to memory, then as cli_write. */
+/* Writes the text that `writer` makes, first to memory, then by cli_write. */
 int cli_write_text(const char *path, void (*writer)(FILE *out, const void *what), const void *what,
 		   struct npl_err *err);
 

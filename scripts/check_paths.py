@@ -6,6 +6,8 @@
 # of a source file must be one file's alone, or that of a file in a folder that its paragraph or table row
 # names. Names with a placeholder in capitals (`machines/NAME.yaml`) and those of build outputs are not looked at.
 #
+# A source file that a comment of the code names must exist, too, by its path or its bare name.
+#
 #     scripts/check_paths.py     prints each name that leads nowhere; ends with 0 if there is none
 import fnmatch
 import os
@@ -76,8 +78,30 @@ def paragraphs(text):
     yield start, words
 
 
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+NAMED = re.compile(r"[\w./-]*\w\.(?:c|h|def|cu|v)\b")
+# Files of other projects and of the system, which comments name. tests/test_rooms.c names those of trees that it makes.
+FOREIGN = {"sched.h", "string.h", "stdio.h", "stdlib.h", "math.h", "malloc.h", "dynamic.c", "cublasLt.h", "nvml.h", "cblas.h",
+           "dnnl_types.h", "cudnn.h"}
+
+
+def in_comments(path, files, names):
+    """(line, name) of each source file that a comment names and that is nowhere."""
+    with open(path, encoding="utf-8", errors="replace") as f:
+        text = f.read()
+    for comment in COMMENT.finditer(text):
+        for word in NAMED.finditer(comment.group()):
+            name = word.group()
+            if "/" in name and not PATH.fullmatch(name):
+                continue
+            known = matches(name, files, ()) if "/" in name else name in names or name in FOREIGN
+            if not known and not PLACEHOLDER.search(name):
+                yield text.count("\n", 0, comment.start() + word.start()) + 1, name
+
+
 def main():
     files, folders = tree()
+    names = {os.path.basename(f) for f in files}
     documents = sorted(f for f in files if re.fullmatch(r"(README|ARCHITECTURE|CONTRIBUTING)\.md|docs/[\w.-]+\.md", f))
     wrong = 0
     for document in documents:
@@ -89,6 +113,10 @@ def main():
                 if why := problem(word, near, files, folders):
                     print(f"{document}:{number}: `{word}`: {why}")
                     wrong += 1
+    for source in sorted(f for f in files if re.search(r"\.(c|h|def|cu)$", f) and f != "tests/test_rooms.c"):
+        for number, name in in_comments(source, files, names):
+            print(f"{source}:{number}: {name}: there is no such file")
+            wrong += 1
     return wrong > 0
 
 

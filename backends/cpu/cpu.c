@@ -6,7 +6,7 @@
  * are int8.c's. What is here runs one layer alone: products on OpenBLAS, convolutions by patches where oneDNN is not asked.
  *
  * A layer's time is that of the work alone: filling patches for a convolution is part of it, taking memory is not. Energy is measured
- * over whole repeated runs with npulab/energy_meter.h, never per layer, so each layer's is absent. found.c: what there is to tell of the
+ * over whole repeated runs with npulab/energy_meter.h, never per layer, so each layer's is absent. facts.c: what there is to tell of the
  * processor.
  *
  * Not here: caches warm from the layer before and cold ones are not told apart; the clock is whatever the governor

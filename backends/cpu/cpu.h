@@ -116,7 +116,7 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n);
 int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,
 		 struct npl_result *result, struct npl_err *err);
 
-/* found.c */
+/* facts.c */
 int cpu_open_meter(void *state, struct npl_energy_meter *meter, struct npl_err *err);
 void cpu_assume_power(const void *state, struct npl_assumed_power *power);
 int cpu_facts(void *state, struct npl_facts *facts, struct npl_err *err);

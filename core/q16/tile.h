@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernels of npl_q16_gemm, written once for vectors of any width. Each q16_WIDTH.c defines
+ * The kernels of npl_q16_gemm, written once for vectors of any width. Each file for one width, as avx2.c, defines
  *     VEC, V(name), TARGET      the vector type, its intrinsics' prefix, the target attribute
  *     SET1_64(x)                a 64-bit value in all lanes
  *     ADD_PAIRS(sum, v)         adds neighbouring 16-bit values of v to the 32-bit lanes of sum

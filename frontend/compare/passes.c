@@ -206,14 +206,14 @@ static int run_timed(const struct npl_passes *p, const char *name, bool measured
 
 /* What real devices need besides: what else the computer does meanwhile, and what they draw. */
 static int run_measured(const struct npl_passes *p, const char *name, const struct npl_run *first,
-			struct npl_energy_watch *watch, struct record *record, struct npl_machine_load *load,
+			struct npl_energy_watch *watch, struct record *record, struct npl_system_load *load,
 			struct npl_err *err)
 {
-	npl_machine_load_start(load, NULL);
+	npl_system_load_start(load, NULL);
 	npl_energy_watch_start(watch);
 	if (run_timed(p, name, true, first, record, err) || run_for_energy(p, name, watch, record, err))
 		return err->code;
-	npl_machine_load_stop(load);
+	npl_system_load_stop(load);
 	npl_energy_watch_stop(watch, record->repeats);
 	return 0;
 }

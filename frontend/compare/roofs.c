@@ -203,7 +203,7 @@ static int measure(struct npl_device *device, struct npl_roofline_device *roofs,
 	struct npl_memory_rate rate;
 	struct npl_err why = {0};
 	roofs->from = NPL_FROM_MEASURE;
-	npl_machine_load_start(&roofs->load, NULL);
+	npl_system_load_start(&roofs->load, NULL);
 	const enum npl_format other = info->format == NPL_FORMAT_INT8 ? NPL_FORMAT_F32 : NPL_FORMAT_INT8;
 	if (measure_peak(device, info->format, roofs, err) || (both && measure_peak(device, other, roofs, err)))
 		return err->code;
@@ -212,7 +212,7 @@ static int measure(struct npl_device *device, struct npl_roofline_device *roofs,
 	int rc = npl_device_measure_memory(device, &rate, &why);
 	if (rc == NPL_EDEVICE)
 		rc = measure_by_adding(device, &rate, &why);
-	npl_machine_load_stop(&roofs->load);
+	npl_system_load_stop(&roofs->load);
 	if (rc == NPL_EINTERNAL)
 		return npl_fail(err, rc, "%s: %s", npl_device_name(device), why.msg);
 	roofs->memory_bytes_per_second = rc ? NAN : rate.bytes_per_second;

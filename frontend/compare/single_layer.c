@@ -143,7 +143,7 @@ static int run_repeats(struct work *work, bool measured, struct npl_device_repor
 	const struct npl_repeats_rule *rule = measured ? &measured_runs : &simulated_runs;
 	double start = npl_clock_seconds();
 	if (measured) {
-		npl_machine_load_start(&report->load, NULL);
+		npl_system_load_start(&report->load, NULL);
 		npl_energy_watch_start(&work->watch);
 	}
 	while (!npl_repeats_enough(rule, times->seconds, times->n, npl_clock_seconds() - start))
@@ -155,7 +155,7 @@ static int run_repeats(struct work *work, bool measured, struct npl_device_repor
 			return err->code;
 	times->n = timed;
 	if (measured) {
-		npl_machine_load_stop(&report->load);
+		npl_system_load_stop(&report->load);
 		npl_energy_watch_stop(&work->watch, times->repeats);
 	}
 	return 0;
@@ -216,7 +216,7 @@ static void charge_link(const struct npl_link *link, const struct npl_tensor *te
 	uint64_t bytes = npl_tensor_bytes(tensor);
 	for (int i = 0; info && i < info->n_moved; i++)
 		if (info->moved[i] == tensor)
-			bytes = info->left[i];
+			bytes = info->bytes_outside[i];
 	if (!link->name || !bytes)
 		return;
 	row->link_bytes += bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * SCALE-Sim topologies: a CSV with a row per layer, of convolutions or of matrix products. The layers know nothing of each
- * other (their shapes do not layer group: there is no pooling between them), so each becomes a node with an input, an output and
+ * SCALE-Sim topologies: a CSV with a row per layer, of convolutions or of matrix products. The layers do not read each
+ * other's results (their shapes do not follow from each other, since the file leaves out pooling), so each becomes a node with an input, an output and
  * seeded weights of its own. Counts are SCALE-Sim's (scalesim/topology_utils.py): the last window of a convolution may
  * reach over the edge, ceil((H - R + S) / S) rows of output, which is padding at the end. */
 #include "topology.h"

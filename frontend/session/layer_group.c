@@ -346,7 +346,7 @@ static int note_moved_ports(struct npl_layer_group_port *port, int n, const stru
 			found--;
 		for (; found && found < sorted + n && (*found)->tensor == moved.tensor; found++) {
 			(*found)->moved = true;
-			(*found)->left = info->left[m];
+			(*found)->left = info->bytes_outside[m];
 		}
 	}
 	free(sorted);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A layer group being put together (layer_group.h): layer_group.c says of which nodes and who reads what they make, layer_group_layers.c makes layers and tensors
- * of them. */
+ * A layer group being put together (layer_group.h): layer_group.c says of which nodes, and which of their results are read elsewhere;
+ * layer_group_builder.c makes layers and tensors of them. */
 #ifndef NPULAB_FRONTEND_LAYER_GROUP_BUILDER_H
 #define NPULAB_FRONTEND_LAYER_GROUP_BUILDER_H
 

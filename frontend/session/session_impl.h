@@ -47,11 +47,11 @@ struct npl_session {
 	struct npl_layer_group_plan *group; /* in the order of nodes */
 	struct npl_tensor *scratch;   /* NPL_MOST_TENSORS of the layer that is planned or run: too many for a stack */
 	struct npl_range *range;      /* per value; NULL when no device needs it */
-	struct npl_range *range_int8; /* likewise, of the format int8; NULL: the same */
-	float *matters; /* per value: what is less only Softmax reads, as 0; -INFINITY: all matters. NULL without ranges */
+	struct npl_range *range_int8; /* the ranges of the format int8, where they are others; NULL: they are not */
+	float *matters; /* per value: elements below this are a mask, which only a Softmax reads, and gives 0 for; -INFINITY: there are none. NULL without ranges */
 	int *reader;    /* per value: the last node that reads it; -1: none does */
-	int *last_use; /* per value: the last node that reads it, through views and what is fused; -1: none does */
-	int *range_of; /* per value: whose range its quantised form uses (values that keep their input's) */
+	int *last_use;  /* per value: the last node that reads it, through views and what is fused; -1: none does */
+	int *range_of;  /* per value: whose range its quantised form uses (values that keep their input's) */
 	struct npl_model_quants model; /* what the model itself says of its values */
 	int *sharing; /* per value: another of those that share one scale, itself, or -1: none. See ranges.c */
 	struct npl_device *own_host;            /* opened here, as the options name none; or NULL */

@@ -17,10 +17,10 @@
 
 #include "npulab/calibrate.h"
 #include "npulab/device.h"
-#include "npulab/machine_load.h"
 #include "npulab/model.h"
 #include "npulab/program_dump.h"
 #include "npulab/session.h"
+#include "npulab/system_load.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -71,14 +71,14 @@ struct npl_device_report {
 	int n_settings;
 	const char *const *note; /* n_notes of npl_device_notes */
 	int n_notes;
-	char machine_sha256[65]; /* empty likewise */
+	char machine_sha256[65]; /* empty for a device without parameters */
 	char output_sha256[65];  /* of the float outputs of all samples; empty without values */
 	struct npl_run run;      /* sum over the batches; measured: of the pass with the median time */
 	double spread; /* measured: width of the middle half of the passes over their median; NAN: not measured */
 	double median_within; /* measured: the median is known within this share of it, with 95 %; NAN likewise */
 	int passes;           /* timed */
 	struct npl_energy_report energy;
-	struct npl_machine_load load;   /* meanwhile, where something was measured; else zeroed: load.processors 0 */
+	struct npl_system_load load;    /* meanwhile, where something was measured; else zeroed: load.processors 0 */
 	double simulation_wall_seconds; /* median over the passes; NAN for a real device */
 	struct npl_accuracy accuracy;
 	struct npl_layer_accuracy *layer_accuracy; /* run.n_layers; NULL: not asked for */

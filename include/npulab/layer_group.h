@@ -56,8 +56,8 @@ struct npl_layer_group_info {
 	const int *begins;
 	int n_moved; /* given and wanted tensors that cross the link within the cycles */
 	const struct npl_tensor *const *moved;
-	const uint64_t *left;       /* bytes of each that do not, but before or after */
-	uint64_t peak_buffer_bytes; /* of the device's on-chip memory that hold something at the same time */
+	const uint64_t *bytes_outside; /* of each moved tensor, those that cross the link before or after the cycles */
+	uint64_t peak_buffer_bytes;    /* of the device's on-chip memory that hold something at the same time */
 };
 
 /* made() is called during a run for each result of a layer that is in the device's memory as a whole and not wanted: `result`

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Programs in a machine's own instructions, as text, as binary, and run: what `npulab asm`, `disasm` and `exec` do. A
- * driver that has an instruction set offers it as a table of functions (device.h); a program belongs to one such set.
+ * driver that has an instruction set offers it as a table of functions (driver.h); a program belongs to one such set.
  *
  *     struct npl_program *program;
  *     if (npl_program_load("net.s", device, &program, &err)) ...

@@ -89,11 +89,10 @@ const char *npl_report_format(const struct npl_device_report *report);
 /* Whether any part of it computes in integers, so that values may saturate. */
 bool npl_report_saturates(const struct npl_device_report *report);
 
-/* The same of what is counted, whole up to 999: "7 MAC", "40.4 k". */
-const char *npl_count_text(double value, const char *unit, char *buf, size_t n);
-
 /* "1.23 ms", "976 k/s", "43.1 uJ", "-": three significant digits with an SI prefix; returns buf. */
 const char *npl_si_text(double value, const char *unit, char *buf, size_t n);
+/* "7 MAC", "40.4 k": a count, whole up to 999, above that as npl_si_text has it; returns buf. */
+const char *npl_count_text(double value, const char *unit, char *buf, size_t n);
 
 #ifdef __cplusplus
 }

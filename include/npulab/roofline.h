@@ -64,7 +64,7 @@ struct npl_roofline_device {
 	struct npl_roof roof[2];        /* that of its own format first */
 	double memory_bytes_per_second; /* INFINITY: no limit; NAN: not known */
 	char memory_how[200];
-	struct npl_machine_load load; /* while the roofs were measured; zeroed for a simulated device */
+	struct npl_system_load load; /* while the roofs were measured; zeroed for a simulated device */
 	int n_points;
 	struct npl_roofline_point *point;  /* of the layers that it ran itself */
 	struct npl_roofline_point network; /* their sum, in a run of the whole; without a model n_points is 0 */

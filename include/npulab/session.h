@@ -84,7 +84,7 @@ void npl_session_watch(struct npl_session *session, const struct npl_value_watch
 
 /* Whether a layer runs on this device, by its index: what is a view, or left to the host, does not. */
 bool npl_session_uses(const struct npl_session *session, int device);
-/* Whether what it was calibrated on decides a number format: false where the model itself has all scales, or floats are enough. */
+/* Whether any scale of the session comes from calibration: false where the model itself has all scales, or float32 is enough. */
 bool npl_session_calibrated(const struct npl_session *session);
 
 /* Whether runs hash the outputs of their layers (they do unless told not to): a timed pass has no use for it. */

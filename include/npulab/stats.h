@@ -40,9 +40,9 @@ struct npl_stat {
 			  NPL_STAT_TIME to its time */
 	const char *part_of;     /* the counter of partition 1 of whose cycles these are some; NULL: of none */
 	enum npl_stat_kind kind; /* WORK, MEMORY or WAITING of a counter of partition 1 or a part of one */
-	const char
-		*bound; /* of those: what holds a layer up that spends most of its cycles so, in 12 letters at most; of
-	                              WORK: that less than half of the MACs that were possible meanwhile were done */
+	/* What a layer is said to be bound by that spends most of its cycles on this counter: 12 letters at most. For kind WORK it is said
+	 * only where less than half of the possible MACs were done meanwhile. NULL without a kind. */
+	const char *bound;
 };
 
 /* Copies the counters out of a unit's struct, in table order. */

@@ -218,7 +218,7 @@ struct cu_quantise_tensor_args {
 	int zero;
 };
 
-/* quantise.cu: z = saturate(rint(x / scale) + zero), dequantise.cu: z = (x - zero) * scale */
+/* quantise.cu: z = saturate(rint(x / scale) + zero), and back, z = (x - zero) * scale */
 struct cu_quantise_args {
 	cu_address x, z, scale, zero; /* vectors where there are several; 0: one_scale, one_zero */
 	long long count;

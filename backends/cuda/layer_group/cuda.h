@@ -15,7 +15,7 @@ void cu_close(struct cu_device *device); /* accepts NULL */
 /* What opens the libraries of every device; tests put a fake there. */
 extern const struct cu_loader *cu_loader;
 
-/* found.c: "0000:65:00.0", as NVML knows the board; */
+/* facts.c: "0000:65:00.0", as NVML knows the board; */
 void cu_bus_of(const struct cu_device *device, char text[32]);
 /* members of struct npl_driver */
 int cu_open_meter(void *state, struct npl_energy_meter *meter, struct npl_err *err);

@@ -102,7 +102,7 @@ static void add_nfu(const struct dn_fast *f, struct npl_memory_words *words)
 	}
 }
 
-/* Four layer groups, as one would wait for its multiplications. */
+/* Four independent hashes, side by side: each multiplication of a single one would wait for the one before. */
 static uint64_t hash_of(const struct npl_memory_words *words)
 {
 	const uint64_t odd = 0x9e3779b97f4a7c15;

@@ -2,8 +2,9 @@
  *
  * The loops of a nest (impl.h): where the next visit is, and which turns are alike and may be left out.
  *
- * Each loop is a level of units (engine.h): a turn of it with all that is inside. Where all turns of a loop are alike, so are those of the
- * next turn of the loop around it that is alike, and these are one run of units of the inner loop: the outer one then has none of its own.
+ * Each loop is a level of units (engine.h): a turn of it with all that is inside. Where all turns of a loop are alike, and the next
+ * turn of the loop around it is alike too, both loops' turns are one run of units of the inner loop, and the outer loop has no units of
+ * its own.
  * A long run finds what repeats after many turns only, and few levels find it sooner. */
 #include "impl.h"
 

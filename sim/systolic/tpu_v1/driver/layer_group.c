@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layer groups of layers on a systolic machine (npulab/layer_group.h): one program, made when the layer group is opened, run on the machine's
+ * Layer groups on a systolic machine (npulab/layer_group.h): one program, made when the layer group is opened, run on the machine's
  * engine; each layer's share of the run as its result. */
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +92,8 @@ static int note_plan(struct tpu_layer_group *c, struct npl_layer_group_info *inf
 	c->left = calloc((size_t)c->generated.n_places + 1, sizeof *c->left);
 	if (!c->pass || !c->begins || !c->made || !c->moved || !c->left)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", n);
-	*info = (struct npl_layer_group_info){.pass = c->pass, .begins = c->begins, .moved = c->moved, .left = c->left};
+	*info = (struct npl_layer_group_info){
+		.pass = c->pass, .begins = c->begins, .moved = c->moved, .bytes_outside = c->left};
 	info->peak_buffer_bytes = (uint64_t)(c->generated.peak_rows * tpu_row_bytes(c->config));
 	for (int i = 0; i < n; i++) {
 		c->pass[i] = c->generated.layer[i].pass;

@@ -277,7 +277,7 @@ void tpu_gen_activate(struct tpu_gen *gen, struct tpu_gen_group *group, const st
 		      const struct tpu_gen_n_block *block, int64_t acc, int64_t first, int64_t count);
 void tpu_gen_vector(struct tpu_gen *gen, struct tpu_gen_group *group, const struct tpu_gen_work *work);
 
-/* places.c */
+/* locations.c */
 int tpu_gen_locations(struct tpu_gen *gen);
 
 /* host.c: between an allocation and host memory, the store's vectors in the image that is in the allocation, of so many

@@ -2,7 +2,7 @@
  *
  * What the parts of tpu_program_check share: the walk through a program with the configuration registers as each
  * instruction finds them, and what an instruction touches of the unified buffer and of host memory. Rules of one
- * instruction are in check_fields.c, check_matrix.c and check_activate.c, those between units in check_hazards.c. */
+ * instruction are in check_registers.c, check_matrix.c and check_activate.c, those between units in check_hazards.c. */
 #ifndef NPULAB_SYSTOLIC_CHECK_H
 #define NPULAB_SYSTOLIC_CHECK_H
 
@@ -65,10 +65,10 @@ int tpu_check_layout(struct tpu_check *check, enum tpu_register pixel_lanes, enu
 /* The window registers; dilated: dilations too (pooling has none). */
 int tpu_check_window(struct tpu_check *check, bool dilated);
 int tpu_check_accumulators(struct tpu_check *check, const char *does);
-/* Rows first <= row < end of the unified buffer, in planes so many rows apart, are in it; none is touched where end is
- * not above first. Notes them. */
 /* Notes an access for the hazards between units. */
 void tpu_check_note(struct tpu_check *check, bool in_host, bool writes, int64_t first, int64_t end);
+/* Checks that rows first <= row < end, in planes so many rows apart, are in the unified buffer, and notes them. Where end is not above
+ * first no row is touched. */
 int tpu_check_rows(struct tpu_check *check, bool writes, int64_t first, int64_t end, int planes, int64_t plane_rows);
 int tpu_check_matrix(struct tpu_check *check);
 int tpu_check_activate(struct tpu_check *check);

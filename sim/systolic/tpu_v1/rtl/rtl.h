@@ -13,7 +13,7 @@
  *                        |                                        |               v accumulators
  *                        +--> parameter table ----------> activate (activate.c, values.c, pool.c)
  *
- *      scoreboard of accumulator rows (scoreboard.c), counters (counters.c), who observes (watch.c),
+ *      scoreboard of accumulator rows (scoreboard.c), counters (counters.c), who observes (observe.c),
  *      a machine that has come to a stop (stuck.c), all of it together (rtl.c)
  *
  * A cycle has two phases. In the first every block looks: tpu_rtl_X_look() reads registers, all of them as they were when

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Other work on this computer (machine_load.h). */
-#include "npulab/machine_load.h"
+#include "npulab/system_load.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -48,10 +48,10 @@ static double own_seconds(void)
 	return getrusage(RUSAGE_SELF, &usage) ? NAN : seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
 }
 
-void npl_machine_load_start(struct npl_machine_load *load, const char *root)
+void npl_system_load_start(struct npl_system_load *load, const char *root)
 {
 	char line[100];
-	*load = (struct npl_machine_load){.root = root ? root : NPL_PROC_ROOT, .load_average = NAN, .others = NAN};
+	*load = (struct npl_system_load){.root = root ? root : NPL_PROC_ROOT, .load_average = NAN, .others = NAN};
 	load->processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
 	if (!first_line(load->root, "loadavg", line, sizeof line) || sscanf(line, "%lf", &load->load_average) != 1)
 		load->load_average = NAN;
@@ -60,7 +60,7 @@ void npl_machine_load_start(struct npl_machine_load *load, const char *root)
 	load->start_seconds = npl_clock_seconds();
 }
 
-void npl_machine_load_stop(struct npl_machine_load *load)
+void npl_system_load_stop(struct npl_system_load *load)
 {
 	double elapsed = npl_clock_seconds() - load->start_seconds;
 	double others = total_seconds(load->root) - load->start_total - (own_seconds() - load->start_own);

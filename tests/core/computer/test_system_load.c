@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/computer/clock.h"
-#include "npulab/machine_load.h"
+#include "npulab/system_load.h"
 
 /* A folder with a loadavg and a stat; NULL: without that file. */
 static void write_proc(const char *folder, const char *loadavg, const char *stat)
@@ -33,16 +33,16 @@ static void pass_time(double seconds, bool working)
 }
 
 /* `ticks` more of user, idle and steal each while the clock goes on for `seconds`. */
-static struct npl_machine_load measure(const char *folder, long user, long steal, double seconds, bool working)
+static struct npl_system_load measure(const char *folder, long user, long steal, double seconds, bool working)
 {
-	struct npl_machine_load load;
+	struct npl_system_load load;
 	char stat[200];
 	write_proc(folder, "2.25 1.00 0.50 3/400 1234\n", "cpu  1000 10 200 90000 50 0 5 7 0 0\ncpu0 1 2 3\n");
-	npl_machine_load_start(&load, folder);
+	npl_system_load_start(&load, folder);
 	snprintf(stat, sizeof stat, "cpu  %ld 10 200 99999 50 0 5 %ld 0 0\n", 1000 + user, 7 + steal);
 	write_proc(folder, "9.00 1.00 0.50 3/400 1234\n", stat);
 	pass_time(seconds, working);
-	npl_machine_load_stop(&load);
+	npl_system_load_stop(&load);
 	return load;
 }
 
@@ -51,8 +51,8 @@ Test(machine_load, what_others_take)
 	char folder[] = "/tmp/npulab-proc-XXXXXX";
 	cr_assert(mkdtemp(folder));
 	const long second = sysconf(_SC_CLK_TCK);
-	struct npl_machine_load load = measure(folder, second, 0, 0.5,
-					       false); /* a second's work in at least half a second */
+	struct npl_system_load load = measure(folder, second, 0, 0.5,
+					      false); /* a second's work in at least half a second */
 	cr_assert(load.load_average == 2.25 && load.processors >= 1, "as it was at the start");
 	cr_assert(load.others > 0.2 && load.others <= 2.0 && load.busy, "%g", load.others);
 	load = measure(folder, 0, second, 0.5, false);
@@ -64,16 +64,16 @@ Test(machine_load, what_others_take)
 	load = measure(folder, 10 * second, 0, 0, false);
 	cr_assert(isnan(load.others) && !load.busy, "too short to tell");
 	write_proc(folder, NULL, NULL);
-	npl_machine_load_start(&load, folder);
+	npl_system_load_start(&load, folder);
 	pass_time(0.15, false);
-	npl_machine_load_stop(&load);
+	npl_system_load_stop(&load);
 	cr_assert(isnan(load.load_average) && isnan(load.others) && !load.busy, "no files");
 	static const char *const odd[] = {"", "cpu 1 2 3\n", "cpux 1 2 3 4 5 6 7 8\n", "nothing\n"};
 	for (int i = 0; i < 4; i++) {
 		write_proc(folder, "much\n", odd[i]);
-		npl_machine_load_start(&load, folder);
+		npl_system_load_start(&load, folder);
 		pass_time(0.11, false);
-		npl_machine_load_stop(&load);
+		npl_system_load_stop(&load);
 		cr_assert(isnan(load.load_average) && isnan(load.others), "%s", odd[i]);
 	}
 	write_proc(folder, NULL, NULL);
@@ -83,10 +83,10 @@ Test(machine_load, what_others_take)
 /* The real files: this process at work alone is nobody else's work, whatever else goes on. */
 Test(machine_load, this_computer)
 {
-	struct npl_machine_load load;
-	npl_machine_load_start(&load, NULL);
+	struct npl_system_load load;
+	npl_system_load_start(&load, NULL);
 	pass_time(0.2, true);
-	npl_machine_load_stop(&load);
+	npl_system_load_stop(&load);
 	cr_assert(!isnan(load.load_average) && !isnan(load.others), "Linux has both");
 	cr_assert(load.others >= 0 && load.others <= load.processors + 0.5, "%g of %d", load.others, load.processors);
 }

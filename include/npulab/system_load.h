@@ -3,13 +3,13 @@
  * What else this computer does while something is measured on it: Linux's load average, and the processors that other programs
  * keep busy (from /proc/stat, less what this process takes itself). A time measured beside other work is a time of both.
  *
- *     struct npl_machine_load load;
- *     npl_machine_load_start(&load, NULL);
+ *     struct npl_system_load load;
+ *     npl_system_load_start(&load, NULL);
  *     ... the measurement ...
- *     npl_machine_load_stop(&load);                     load.busy
+ *     npl_system_load_stop(&load);                     load.busy
  */
-#ifndef NPULAB_MACHINE_LOAD_H
-#define NPULAB_MACHINE_LOAD_H
+#ifndef NPULAB_SYSTEM_LOAD_H
+#define NPULAB_SYSTEM_LOAD_H
 
 #include <stdbool.h>
 
@@ -20,7 +20,7 @@ extern "C" {
 #define NPL_PROC_ROOT       "/proc"
 #define NPL_BUSY_PROCESSORS 0.25 /* from so much work of others on a measurement is called disturbed */
 
-struct npl_machine_load {
+struct npl_system_load {
 	int processors;      /* online */
 	double load_average; /* over the minute before the start; NAN: not known */
 	double others; /* processors that other programs kept busy on average; NAN: not known, or shorter than 0.1 s */
@@ -30,8 +30,8 @@ struct npl_machine_load {
 };
 
 /* root: the folder of loadavg and stat, NULL: NPL_PROC_ROOT; borrowed until stop. */
-void npl_machine_load_start(struct npl_machine_load *load, const char *root);
-void npl_machine_load_stop(struct npl_machine_load *load);
+void npl_system_load_start(struct npl_system_load *load, const char *root);
+void npl_system_load_stop(struct npl_system_load *load);
 
 #ifdef __cplusplus
 }
