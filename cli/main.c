@@ -13,8 +13,10 @@
 #include "waiting.h"
 
 static const struct cli_command *const commands[] = {
-	&cli_compare, &cli_run,  &cli_layer,    &cli_inspect, &cli_devices,     &cli_models,  &cli_asm,
-	&cli_disasm,  &cli_exec, &cli_validate, &cli_dram,    &cli_conformance, &cli_roofline};
+#define CLI_COMMAND(name) &cli_##name,
+#include "commands.def"
+#undef CLI_COMMAND
+};
 #define COMMANDS ((int)(sizeof commands / sizeof *commands))
 
 static void print_usage(FILE *out)

@@ -58,8 +58,9 @@ struct cli_command {
 	int (*run)(int argc, char **argv, struct npl_err *err); /* argv[0] is the command's name */
 };
 
-extern const struct cli_command cli_devices, cli_models, cli_inspect, cli_compare, cli_run, cli_layer;
-extern const struct cli_command cli_conformance, cli_asm, cli_disasm, cli_exec, cli_validate, cli_dram, cli_roofline;
+#define CLI_COMMAND(name) extern const struct cli_command cli_##name;
+#include "commands.def"
+#undef CLI_COMMAND
 
 /* Parses argv[1..]; what is no option goes into words (at most max_words, else NPL_EUSAGE). With --help prints the
  * command's help and sets *helped. */

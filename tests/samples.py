@@ -36,7 +36,7 @@ NEEDED = {
     "energy_meter": ["struct npl_energy_reading reading;"],
     "error": [""],
     "graph": ["struct npl_graph *graph;"],
-    "machine_load": [""],
+    "system_load": [""],
     "memory": ["struct npl_memory *memory = NULL; struct npl_memory_request request = {0}; struct npl_memory_completion completion;"
                "int left = 0; extern void next(struct npl_memory_request *);"],
     "params": ["struct tpu_config { int64_t rows; };"],
