@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises of machine_load.h: what other programs take is what /proc/stat has gained less what this process has used; what
+ * Promises of system_load.h: what other programs take is what /proc/stat has gained less what this process has used; what
  * cannot be known is NAN, and never "not busy" in a report. */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -46,7 +46,7 @@ static struct npl_system_load measure(const char *folder, long user, long steal,
 	return load;
 }
 
-Test(machine_load, what_others_take)
+Test(system_load, what_others_take)
 {
 	char folder[] = "/tmp/npulab-proc-XXXXXX";
 	cr_assert(mkdtemp(folder));
@@ -81,7 +81,7 @@ Test(machine_load, what_others_take)
 }
 
 /* The real files: this process at work alone is nobody else's work, whatever else goes on. */
-Test(machine_load, this_computer)
+Test(system_load, this_computer)
 {
 	struct npl_system_load load;
 	npl_system_load_start(&load, NULL);
