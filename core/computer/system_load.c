@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Other work on this computer (machine_load.h). */
+ * Other work on this computer (system_load.h). */
 #include "npulab/system_load.h"
 
 #include <math.h>
