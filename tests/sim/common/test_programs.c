@@ -189,7 +189,7 @@ Test(sim_programs, refusals)
 		{"scale.fast factor=1 shape=FLAT", "scale: there is no flag 'fast', expected none"},
 		{"scale factor=x shape=FLAT", "scale: factor is 'x', expected a float32 number"},
 		{"scale factor=1 shape=LIEN",
-		 "scale: there is no shape 'LIEN'; the nearest is 'LINE' (.shape makes others)"},
+		 "scale: there is no shape 'LIEN'; expected FLAT or LINE (.shape makes others)"},
 		{"wait", "wait without a part, expected one at least: left, right"},
 		{"wait.left", "wait.left: expected each part as a word of its own: wait left"},
 		{".shape X 1,2 3", "X: a1 without b1, expected 2 pairs a,b"},
