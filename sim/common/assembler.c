@@ -241,8 +241,11 @@ static int take_keyed(struct assembler *a, const struct sim_slot *slot, const vo
 	if (*given->word[i])
 		return complain(a, "%s: %s= is there twice, expected %s", slot->name, key,
 				list_fields(a, slot, out, list, sizeof list));
-	if (npl_words_next(&a->words) || npl_words_next(&a->words)) /* past the '=' */
-		return a->words.err->code;
+	int rc = npl_words_next(&a->words); /* the '=' */
+	if (!rc)
+		rc = npl_words_next(&a->words);
+	if (rc)
+		return rc;
 	if (!is_word(a) || npl_words_follows(&a->words, '='))
 		return complain(a, "%s: %s= without a value, expected %s=VALUE", slot->name, key, key);
 	memcpy(given->word[i], a->words.word, sizeof a->words.word);
