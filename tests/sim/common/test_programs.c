@@ -157,8 +157,8 @@ Test(sim_programs, ways_of_writing)
 {
 	static const char *const texts[] = {
 		".machine mine\nmove.fast.down tiny,4096 by=-3\nscale factor=0.5 shape=LINE\nwait left right\n",
-		"define TO 0x1000 ; where\nmove.down.fast by=-3 to = TO size=tiny\n# half\nscale shape=LINE factor=0x3f000000\n"
-		"wait right left\n",
+		("define TO 0x1000 ; where\nmove.down.fast by=-3 to = TO size=tiny\n# half\nscale shape=LINE factor=0x3f000000\n"
+		 "wait right left\n"),
 		"define HALF 5e-1\ndefine BY -3\nmove.fast.down tiny 4096 by=BY\nscale factor=HALF shape=LINE\nwait left right",
 	};
 	struct sim_program first, program;
