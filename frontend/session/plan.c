@@ -124,8 +124,10 @@ static bool holds_floats(const struct npl_session *s, const struct npl_node *nod
 {
 	const char *format = npl_format_name(npl_step_format(s, step));
 	for (int k = 0; k < step->n_in; k++) {
-		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
-		if (!value || value->dtype == NPL_F32)
+		if (node->in[k] < 0)
+			continue;
+		const struct npl_value *value = &s->graph->value[node->in[k]];
+		if (value->dtype == NPL_F32)
 			continue;
 		if (k && value->constant && !npl_dtype_is_half(value->dtype)) /* lengths, axes, picked rows */
 			snprintf(why, n, "it has a setting as input ('%.60s', %s): not done in %s", value->name,

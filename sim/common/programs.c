@@ -84,8 +84,9 @@ static int find_owner(const char *path, const struct npl_file *file, const struc
 {
 	const struct npl_driver *of = NULL;
 	char machine[SIM_MACHINE_NAME];
-	if (read_owner(path, file, &of, machine, err))
-		return err->code;
+	const int rc = read_owner(path, file, &of, machine, err);
+	if (rc)
+		return rc;
 	if (!of && !device && is_text(path))
 		return npl_fail(err, NPL_EINPUT,
 				"%s: does not say whose program it is, expected `.machine NAME` before all else, or "
@@ -97,14 +98,24 @@ static int find_owner(const char *path, const struct npl_file *file, const struc
 				"read with --machine NAME",
 				path);
 	program->isa = device ? npl_device_driver(device)->isa : of->isa;
-	if (!program->isa)
-		return npl_program_no_isa(npl_device_name(device), err);
+	if (!program->isa) {
+		npl_program_no_isa(npl_device_name(device), err);
+		return NPL_EUSAGE;
+	}
 	if (of && of->isa != program->isa)
 		return npl_fail(err, NPL_EUSAGE,
 				"%s: a program for the driver %s, expected one for %s, the driver of %s", path,
 				of->name, npl_device_driver(device)->name, npl_device_name(device));
 	program->machine = strdup(*machine ? machine : npl_device_name(device));
 	return program->machine ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+}
+
+/* The owner is found. */
+static int read_code(const char *path, const struct npl_file *file, struct npl_program *program, struct npl_err *err)
+{
+	const struct sim_instruction_set *set = program->isa->set;
+	return is_text(path) ? sim_assemble(set, path, file->data, file->bytes, &program->code, err)
+			     : sim_from_binary(set, path, file->data, file->bytes, &program->code, err);
 }
 
 int npl_program_load(const char *path, const struct npl_device *device, struct npl_program **program,
@@ -121,8 +132,7 @@ int npl_program_load(const char *path, const struct npl_device *device, struct n
 	if (!rc)
 		rc = find_owner(path, &file, device, new, err);
 	if (!rc)
-		rc = (is_text(path) ? sim_assemble(new->isa->set, path, file.data, file.bytes, &new->code, err)
-				    : sim_from_binary(new->isa->set, path, file.data, file.bytes, &new->code, err));
+		rc = read_code(path, &file, new, err);
 	npl_file_unmap(&file);
 	if (rc)
 		npl_program_free(new);
