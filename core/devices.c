@@ -26,7 +26,7 @@ const struct npl_driver *const npl_drivers[] = {
 #undef NPL_DRIVER
 	NULL};
 
-static const struct npl_driver *find_driver(const char *name)
+const struct npl_driver *npl_driver_named(const char *name)
 {
 	for (const struct npl_driver *const *d = npl_drivers; *d; d++)
 		if (!strcmp((*d)->name, name))
@@ -95,7 +95,7 @@ static bool shipped_machine(const char *name, char *path, size_t n, struct npl_e
 bool npl_device_is_known(const char *name)
 {
 	char path[PATH_MAX + 300];
-	const struct npl_driver *driver = find_driver(name);
+	const struct npl_driver *driver = npl_driver_named(name);
 	return is_machine_file(name) || (driver && !driver->needs_machine) ||
 	       shipped_machine(name, path, sizeof path, &(struct npl_err){0});
 }
@@ -104,7 +104,7 @@ bool npl_device_is_known(const char *name)
 static int find_machine(struct npl_device *dev, const char *name, struct npl_err *err)
 {
 	char path[PATH_MAX + 300];
-	const struct npl_driver *driver = find_driver(name);
+	const struct npl_driver *driver = npl_driver_named(name);
 	if (is_machine_file(name))
 		return npl_machine_load(name, "driver", &dev->arena, &dev->machine, err);
 	if (driver && !driver->needs_machine) {
@@ -139,7 +139,7 @@ static int check_name(const struct npl_machine *machine, const struct npl_driver
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+";
 	const char *name = machine->name;
-	const struct npl_driver *named = find_driver(name);
+	const struct npl_driver *named = npl_driver_named(name);
 	size_t length = strlen(name);
 	if (!length || length > 32 || strspn(name, allowed) != length)
 		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' must be 1 to 32 letters, digits, '_', '-' or '+'",
@@ -265,7 +265,7 @@ static const char *nearest_driver(const char *name, char *text, size_t n)
 static int read_parameters(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
 {
 	char near[200];
-	dev->driver = find_driver(dev->machine.runs_on);
+	dev->driver = npl_driver_named(dev->machine.runs_on);
 	if (!dev->driver)
 		return npl_fail(err, NPL_EINPUT, "%s: there is no driver '%s'%s", dev->machine.path,
 				dev->machine.runs_on, nearest_driver(dev->machine.runs_on, near, sizeof near));
@@ -290,16 +290,20 @@ static int read_parameters(struct npl_device *dev, const struct npl_device_optio
 	return 0;
 }
 
+int npl_driver_find_engine(const struct npl_driver *driver, const char *name, struct npl_err *err)
+{
+	int n = 0;
+	for (; driver->engines[n]; n++)
+		if (!strcmp(name, driver->engines[n]))
+			return 0;
+	return npl_fail(err, NPL_EUSAGE, "there is no engine '%s'%s", name, NPL_NEAREST(name, driver->engines, n));
+}
+
 static int choose_engine(struct npl_device *dev, const char *name, struct npl_err *err)
 {
-	char names[100] = "";
-	for (const char *const *engine = dev->driver->engines; *engine; engine++) {
-		if (!strcmp(*engine, name))
-			return dev->driver->choose_engine(dev->state, name, err);
-		const size_t used = strlen(names);
-		snprintf(names + used, sizeof names - used, "%s%s", used ? " or " : "", *engine);
-	}
-	return npl_fail(err, NPL_EUSAGE, "there is no engine '%s', expected %s", name, names);
+	if (npl_driver_find_engine(dev->driver, name, err))
+		return err->code;
+	return dev->driver->choose_engine(dev->state, name, err);
 }
 
 /* A modelled machine says which memories a layer's tensors cross, so that its bytes can be checked. */

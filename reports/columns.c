@@ -121,8 +121,6 @@ static const char *show_count(char buf[CELL], const struct npl_entry *e, const s
 			      bool is_model)
 {
 	(void)e, (void)unit;
-	if (v->kind == ABSENT)
-		return "-";
 	snprintf(buf, CELL, "%s%" PRIu64, is_model ? "~" : "", v->count);
 	return buf;
 }
@@ -270,7 +268,9 @@ void npl_columns_row(struct npl_table *table, enum npl_column_group group, struc
 		if (!is_shown(column, group, e->context->single_layer))
 			continue;
 		const struct value value = column->value(e);
-		cells[n] = column->show(text[n], e, &value, column->unit, is_model[column->mark]);
+		cells[n] = value.kind == ABSENT
+				   ? "-"
+				   : column->show(text[n], e, &value, column->unit, is_model[column->mark]);
 		n++;
 	}
 	npl_table_row(table, cells);

@@ -166,7 +166,7 @@ static void fill_cells(const struct npl_device_report *r, const struct npl_layer
 	if (!f->mixed)
 		percent(cells->text[USED], npl_layer_utilization(f), f->modelled ? "~" : "");
 	if (f->result.cycles && f->info)
-		figure(cells->text[MOVED], (double)f->result.bytes[NPL_MEM_DRAM] / batches, "B", false);
+		figure(cells->text[MOVED], (double)f->result.bytes[NPL_MEM_DRAM] / batches, "B", f->modelled);
 	put_energy_cell(cells->text[ENERGY], f, batches);
 	if (npl_layer_bound(f))
 		snprintf(cells->text[BOUND], CELL, "%s", npl_layer_bound(f));

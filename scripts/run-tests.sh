@@ -77,7 +77,7 @@ fi
 
 line=$(grep -o "$closing.*[^ ]" "$logs/output" | tail -n 1)
 if ! [[ $line =~ Tested:\ [1-9] ]]; then
-	echo "run-tests: nothing was tested"
+	echo "run-tests: nothing was tested, or the tests ended without their last line (exit status $status)"
 	[ "$status" -ne 0 ] || status=1
 elif [ "$status" -ne 0 ] && [[ $line == *"Failing: 0 | Crashing: 0"* ]]; then
 	echo "run-tests: failed, though no test did"

@@ -41,11 +41,18 @@ static bool is_one_of(char c, const char *characters)
 	return c && strchr(characters, c);
 }
 
+/* What stands behind the blanks, up to the end of the line. */
+static const char *past_blanks(const struct npl_words *words)
+{
+	const char *at = words->at;
+	while (at < words->end && is_blank(*at))
+		at++;
+	return at;
+}
+
 int npl_words_next(struct npl_words *words)
 {
-	while (words->at < words->end && is_blank(*words->at))
-		words->at++;
-	const char *first = words->at;
+	const char *first = words->at = past_blanks(words);
 	if (words->at < words->end && is_one_of(*words->at, words->marks))
 		words->at++;
 	else
@@ -60,23 +67,15 @@ int npl_words_next(struct npl_words *words)
 	return 0;
 }
 
-/* What stands behind the blanks; the end of the line: 0. */
-static char following(const struct npl_words *words)
-{
-	const char *at = words->at;
-	while (at < words->end && is_blank(*at))
-		at++;
-	return at < words->end ? *at : '\0';
-}
-
 bool npl_words_follows(const struct npl_words *words, char mark)
 {
-	return following(words) == mark;
+	const char *at = past_blanks(words);
+	return at < words->end && *at == mark;
 }
 
 bool npl_words_at_end(const struct npl_words *words)
 {
-	return !following(words);
+	return past_blanks(words) == words->end;
 }
 
 /* To the next line; false: there is none. */

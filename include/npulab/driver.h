@@ -104,6 +104,9 @@ struct npl_driver {
 
 /* Every driver, in the order of core/devices.def, ended by NULL. */
 extern const struct npl_driver *const npl_drivers[];
+const struct npl_driver *npl_driver_named(const char *name); /* NULL: there is none */
+/* NPL_EUSAGE: the driver, which has engines, has none of this name; the message names the nearest. */
+int npl_driver_find_engine(const struct npl_driver *driver, const char *name, struct npl_err *err);
 
 #ifdef __cplusplus
 }

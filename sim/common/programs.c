@@ -28,15 +28,6 @@ static bool is_text(const char *path)
 	return length > 2 && !strcmp(path + length - 2, ".s");
 }
 
-/* The driver of a set's name; NULL: there is none. */
-static const struct npl_driver *driver_named(const char *name)
-{
-	for (const struct npl_driver *const *d = npl_drivers; *d; d++)
-		if ((*d)->isa && !strcmp((*d)->name, name))
-			return *d;
-	return NULL;
-}
-
 /* The driver of the machine that a text names. */
 static int driver_of_machine(const char *path, const char *machine, const struct npl_driver **driver,
 			     struct npl_err *err)
@@ -71,8 +62,8 @@ static int read_owner(const char *path, const struct npl_file *file, const struc
 		return 0;
 	if (sim_header_names(path, file->data, file->bytes, set, machine, err))
 		return err->code;
-	*driver = driver_named(set);
-	if (*driver)
+	*driver = npl_driver_named(set);
+	if (*driver && (*driver)->isa)
 		return 0;
 	return npl_fail(err, NPL_EINPUT, "%s: a program for the driver '%s', expected one that has an instruction set",
 			path, npl_make_printable(set));
@@ -180,24 +171,15 @@ int npl_program_check(const struct npl_program *program, const struct npl_device
 	return program->isa->check(npl_device_state(device), program->path, &program->code, err);
 }
 
-/* The driver's name for this engine, or its first. */
-static int find_engine(const struct npl_driver *driver, const char **engine, struct npl_err *err)
-{
-	int n = 0;
-	for (; driver->engines[n]; n++)
-		if (*engine && !strcmp(*engine, driver->engines[n]))
-			return 0;
-	if (*engine)
-		return npl_fail(err, NPL_EUSAGE, "there is no engine '%s'%s", *engine,
-				NPL_NEAREST(*engine, driver->engines, n));
-	*engine = driver->engines[0];
-	return 0;
-}
-
 int npl_program_run(const struct npl_program *program, const struct npl_device *device, struct npl_execution *execution,
 		    struct npl_err *err)
 {
-	if (check_isa(program, device, err) || find_engine(npl_device_driver(device), &execution->engine, err))
+	const struct npl_driver *driver = npl_device_driver(device);
+	if (check_isa(program, device, err))
+		return err->code;
+	if (!execution->engine)
+		execution->engine = driver->engines[0];
+	if (npl_driver_find_engine(driver, execution->engine, err))
 		return err->code;
 	if (execution->buffer && !program->isa->has_buffer)
 		return npl_fail(err, NPL_EUSAGE, "%s has no buffer that programs could find operands in",

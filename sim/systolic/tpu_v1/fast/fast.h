@@ -114,7 +114,7 @@ int tpu_fast_schedule(struct tpu_fast_schedule *schedule, const struct tpu_confi
 		      const struct sim_program *program, struct npl_memory *weights,
 		      const struct sim_observer *observer, struct tpu_outcome *outcome, struct npl_err *err);
 void tpu_fast_schedule_close(struct tpu_fast_schedule *schedule);
-/* The watcher's events. */
+/* Tells the observer all events. */
 void tpu_fast_tell(const struct tpu_fast_schedule *schedule, const struct sim_observer *observer);
 
 /* The unit's jobs that can be resolved now; whether there was one, or a transfer. */

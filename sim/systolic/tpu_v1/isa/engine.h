@@ -100,12 +100,13 @@ int tpu_program_check(const struct tpu_config *config, const struct sim_program 
 void tpu_program_host_written(const struct sim_program *program, int64_t rows, int64_t columns, int64_t *first,
 			      int64_t *end);
 
-/* The same of rows of the unified buffer; checks the program as above. */
+/* The rows of the unified buffer, first <= i < end, from the lowest to the highest that the program writes. Fails as
+ * tpu_program_check does. */
 int tpu_program_buffer_written(const struct tpu_config *config, const struct sim_program *program, const char *source,
 			       int64_t *first, int64_t *end, struct npl_err *err);
 
-/* Runs a checked program to its halt. NPL_EINPUT: it can never end (naming what waits for what); NPL_ENOMEM. watcher may be
- * NULL. */
+/* Runs a checked program to its halt. NPL_EINPUT: it can never end (naming what waits for what); NPL_ENOMEM. The
+ * observer may be NULL. */
 int tpu_run_rtl(const struct tpu_config *config, const struct sim_program *program, const struct tpu_memory *memory,
 		const struct sim_observer *observer, struct tpu_outcome *outcome, struct npl_err *err);
 int tpu_run_fast(const struct tpu_config *config, const struct sim_program *program, const struct tpu_memory *memory,
