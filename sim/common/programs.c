@@ -78,17 +78,15 @@ static int find_owner(const char *path, const struct npl_file *file, const struc
 	const int rc = read_owner(path, file, &of, machine, err);
 	if (rc)
 		return rc;
-	if (!of && !device && is_text(path))
+	const struct npl_driver *driver = device ? npl_device_driver(device) : of;
+	if (!driver)
 		return npl_fail(err, NPL_EINPUT,
-				"%s: does not say whose program it is, expected `.machine NAME` before all else, or "
-				"--machine NAME",
+				is_text(path) ? "%s: does not say whose program it is, expected `.machine NAME` before "
+						"all else, or --machine NAME"
+					      : "%s: no header of a binary program, which says whose it is; "
+						"instructions alone are read with --machine NAME",
 				path);
-	if (!of && !device)
-		return npl_fail(err, NPL_EINPUT,
-				"%s: no header of a binary program, which says whose it is; instructions alone are "
-				"read with --machine NAME",
-				path);
-	program->isa = device ? npl_device_driver(device)->isa : of->isa;
+	program->isa = driver->isa;
 	if (!program->isa) {
 		npl_program_no_isa(npl_device_name(device), err);
 		return NPL_EUSAGE;
@@ -96,7 +94,7 @@ static int find_owner(const char *path, const struct npl_file *file, const struc
 	if (of && of->isa != program->isa)
 		return npl_fail(err, NPL_EUSAGE,
 				"%s: a program for the driver %s, expected one for %s, the driver of %s", path,
-				of->name, npl_device_driver(device)->name, npl_device_name(device));
+				of->name, driver->name, npl_device_name(device));
 	program->machine = strdup(*machine ? machine : npl_device_name(device));
 	return program->machine ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 }

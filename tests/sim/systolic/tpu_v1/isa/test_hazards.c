@@ -231,10 +231,10 @@ Test(tpu_isa_hazards, long_programs)
 	}
 	cr_assert_eq(tpu_program_add(&program, (struct tpu_instruction){.opcode = TPU_HALT}, 0, &err), 0);
 	cr_assert_eq(tpu_program_check(&config, &program, NULL, "x", &err), 0, "%s", err.msg);
-	tpu_code(&program)[program.count - 2].ub = tpu_code(&program)[7].ub +
-						   3; /* an activate, on what a matrix_multiply reads */
-	cr_assert_eq(tpu_code(&program)[program.count - 2].opcode, TPU_ACTIVATE);
-	cr_assert_eq(tpu_code(&program)[7].opcode, TPU_MATRIX_MULTIPLY);
+	struct tpu_instruction *code = tpu_code(&program);
+	code[program.count - 2].ub = code[7].ub + 3; /* an activate, on what a matrix_multiply reads */
+	cr_assert_eq(code[program.count - 2].opcode, TPU_ACTIVATE);
+	cr_assert_eq(code[7].opcode, TPU_MATRIX_MULTIPLY);
 	cr_assert_eq(tpu_program_check(&config, &program, NULL, "x", &err), NPL_EINPUT);
 	cr_assert(strstr(err.msg, "which instruction 7: matrix_multiply reads"), "%s", err.msg);
 	sim_program_free(&program);
