@@ -76,7 +76,7 @@ class Probe:
         return m**3 / seconds(self.path, "cpu", "--threads", str(THREADS))
 
 
-# Steps of the functions of the calibration, as sim/processor/work.c counts them; none divides besides.
+# Steps of the functions of the calibration, as sim/processor/counts.c counts them; none divides besides.
 FUNCTIONS = {"Log": 16, "Elu": 12, "Softplus": 28}
 
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/files/words.h"
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 
 void cli_common_options(struct cli_common *c, struct cli_option *table)
 {
@@ -110,74 +110,75 @@ void cli_warn(const char *of, const char *const *warning, int n)
 	}
 }
 
-static int load_samples(const struct cli_common *common, struct cli_work *work, struct npl_err *err)
+static int load_samples(const struct cli_common *common, struct cli_inputs *inputs, struct npl_err *err)
 {
-	const struct npl_model_files *files = &work->files;
-	const char *const *inputs = common->input.item;
+	const struct npl_model_files *files = &inputs->files;
+	const char *const *given = common->input.item;
 	const char *labels = common->labels, *own[1] = {files->input};
 	int n_inputs = common->input.n;
 	if (!n_inputs && files->input) { /* a shipped model's own samples, with their labels */
-		inputs = own;
+		given = own;
 		n_inputs = 1;
 		labels = labels ? labels : files->labels;
 	}
 	if (!n_inputs && common->timing_only) {
-		if (npl_samples_describe(work->graph, labels, &work->samples, err))
+		if (npl_samples_describe(inputs->graph, labels, &inputs->samples, err))
 			return err->code;
-	} else if (npl_samples_load(work->graph, inputs, n_inputs, labels, (uint64_t)common->seed, &work->samples, err))
+	} else if (npl_samples_load(inputs->graph, given, n_inputs, labels, (uint64_t)common->seed, &inputs->samples,
+				    err))
 		return err->code;
 	if (!files->calibration)
 		return 0;
-	work->calibrated = true;
+	inputs->calibrated = true;
 	const char *calibration[] = {files->calibration};
-	return npl_samples_load(work->graph, calibration, 1, NULL, 0, &work->calibration, err);
+	return npl_samples_load(inputs->graph, calibration, 1, NULL, 0, &inputs->calibration, err);
 }
 
-int cli_work_load(const char *model, const struct cli_common *common, struct cli_work *work, struct npl_err *err)
+int cli_inputs_load(const char *model, const struct cli_common *common, struct cli_inputs *inputs, struct npl_err *err)
 {
-	*work = (struct cli_work){0};
-	npl_stage_part(model, NULL, 0, 0);
-	int rc = npl_model_find(model, &work->arena, &work->files, err);
+	*inputs = (struct cli_inputs){0};
+	npl_progress_part(model, NULL, 0, 0);
+	int rc = npl_model_find(model, &inputs->arena, &inputs->files, err);
 	struct npl_dim dims[CLI_LIST];
 	struct npl_load_options options = {.batch = common->batch,
-					   .usual_batch = work->files.batch,
+					   .usual_batch = inputs->files.batch,
 					   .n_dims = common->dim.n,
 					   .dims = dims,
 					   .n_files = common->input.n,
 					   .files = common->input.item};
-	if (!common->input.n && work->files.input) {
+	if (!common->input.n && inputs->files.input) {
 		options.n_files = 1;
-		options.files = &work->files.input;
+		options.files = &inputs->files.input;
 	}
 	if (!rc)
-		rc = cli_read_dims(&common->dim, &work->arena, dims, err);
+		rc = cli_read_dims(&common->dim, &inputs->arena, dims, err);
 	if (!rc)
-		rc = npl_graph_load(work->files.path, &options, &work->graph, err);
+		rc = npl_graph_load(inputs->files.path, &options, &inputs->graph, err);
 	if (!rc)
-		rc = load_samples(common, work, err);
+		rc = load_samples(common, inputs, err);
 	/* A shipped model's batch suits its own samples; fewer of the user's make a smaller batch, not a padded one. */
-	if (!rc && !common->batch && work->samples.count < work->graph->batch) {
-		options.usual_batch = work->samples.count;
-		npl_samples_free(&work->samples);
-		npl_samples_free(&work->calibration);
-		npl_graph_free(work->graph);
-		work->graph = NULL;
-		rc = npl_graph_load(work->files.path, &options, &work->graph, err);
+	if (!rc && !common->batch && inputs->samples.count < inputs->graph->batch) {
+		options.usual_batch = inputs->samples.count;
+		npl_samples_free(&inputs->samples);
+		npl_samples_free(&inputs->calibration);
+		npl_graph_free(inputs->graph);
+		inputs->graph = NULL;
+		rc = npl_graph_load(inputs->files.path, &options, &inputs->graph, err);
 		if (!rc)
-			rc = load_samples(common, work, err);
+			rc = load_samples(common, inputs, err);
 	}
 	if (rc)
-		cli_work_free(work);
+		cli_inputs_free(inputs);
 	return rc;
 }
 
-void cli_work_free(struct cli_work *work)
+void cli_inputs_free(struct cli_inputs *inputs)
 {
-	npl_samples_free(&work->samples);
-	npl_samples_free(&work->calibration);
-	npl_graph_free(work->graph);
-	npl_arena_free(&work->arena);
-	*work = (struct cli_work){0};
+	npl_samples_free(&inputs->samples);
+	npl_samples_free(&inputs->calibration);
+	npl_graph_free(inputs->graph);
+	npl_arena_free(&inputs->arena);
+	*inputs = (struct cli_inputs){0};
 }
 
 int cli_split_devices(const char *text, struct npl_arena *arena, const char ***names, int *n, struct npl_err *err)

@@ -32,7 +32,7 @@ int cli_compare_options(const struct cli_common *common, struct npl_arena *arena
 			struct npl_err *err);
 
 /* The model and its samples. */
-struct cli_work {
+struct cli_inputs {
 	struct npl_arena arena;
 	struct npl_model_files files;
 	struct npl_graph *graph;
@@ -40,8 +40,8 @@ struct cli_work {
 	bool calibrated; /* calibration holds samples */
 };
 
-int cli_work_load(const char *model, const struct cli_common *common, struct cli_work *work, struct npl_err *err);
-void cli_work_free(struct cli_work *work);
+int cli_inputs_load(const char *model, const struct cli_common *common, struct cli_inputs *inputs, struct npl_err *err);
+void cli_inputs_free(struct cli_inputs *inputs);
 
 /* "NAME=N" of --dim; dims has room for list->n. NPL_EUSAGE. */
 int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct npl_dim *dims, struct npl_err *err);

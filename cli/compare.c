@@ -12,7 +12,7 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 		CLI_DEVICES_OPTION(&common.devices, "reference," CLI_DEVICES), CLI_DUMP_OPTION(&dump_path)};
 	cli_common_options(&common, options + 2);
 	struct cli_dump dump = {0};
-	struct cli_work work;
+	struct cli_inputs inputs;
 	struct npl_comparison comparison;
 	int n_words;
 	bool helped;
@@ -24,23 +24,23 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 		return npl_fail(err, NPL_EUSAGE, "compare: which model? usage: npulab compare %s",
 				cli_compare.arguments);
 	if (cli_check_reports(&common, err) || cli_dump_open(&dump, dump_path, common.devices, err) ||
-	    cli_work_load(model, &common, &work, err))
+	    cli_inputs_load(model, &common, &inputs, err))
 		return err->code;
 	struct npl_layer_choice_options choose;
 	struct npl_layer_choice choice = {0};
-	int rc = cli_read_choice(&common, work.graph, &choose, err);
+	int rc = cli_read_choice(&common, inputs.graph, &choose, err);
 	struct npl_compare_options how;
 	if (!rc)
-		rc = cli_compare_options(&common, &work.arena, &how, err);
+		rc = cli_compare_options(&common, &inputs.arena, &how, err);
 	if (!rc) {
 		how.programs = dump_path ? &dump.taker : NULL;
-		rc = npl_compare(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how,
+		rc = npl_compare(inputs.graph, &inputs.samples, inputs.calibrated ? &inputs.calibration : NULL, &how,
 				 &comparison, err);
 	}
 	cli_waiting_end();
 	if (!rc) {
-		struct npl_report_context context = {.model_name = work.files.name,
-						     .description = work.files.description,
+		struct npl_report_context context = {.model_name = inputs.files.name,
+						     .description = inputs.files.description,
 						     .layers = common.layers,
 						     .choice = &choice};
 		rc = npl_layer_choice_make(&comparison, &choose, &choice, err);
@@ -49,14 +49,14 @@ static int compare_main(int argc, char **argv, struct npl_err *err)
 		if (!rc)
 			rc = cli_report(&comparison, &context, NULL, &common, err);
 		if (!rc && !common.quiet)
-			cli_warn(work.graph->name, work.graph->warning, work.graph->n_warnings);
+			cli_warn(inputs.graph->name, inputs.graph->warning, inputs.graph->n_warnings);
 		if (!rc)
 			rc = cli_missing(&comparison.unavailable, err);
 		npl_layer_choice_free(&choice);
 		npl_comparison_free(&comparison);
 	}
 	cli_dump_close(&dump);
-	cli_work_free(&work);
+	cli_inputs_free(&inputs);
 	return rc;
 }
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "npulab/device.h"
+#include "npulab/progress.h"
 #include "npulab/report.h"
-#include "npulab/stage.h"
 #include "options.h"
 #include "reports/json.h"
 #include "reports/table.h"
@@ -203,7 +203,7 @@ static int list_devices(const char *only, const struct npl_device_options *optio
 	if (!rc && !rows)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int i = 0; i < n && !rc; i++) {
-		npl_stage_part(names[i], "device", i + 1, n);
+		npl_progress_part(names[i], "device", i + 1, n);
 		if (npl_device_open(names[i], options, &rows[i].device, &rows[i].why) && only)
 			rc = npl_fail(err, rows[i].why.code, "%s", rows[i].why.msg);
 	}

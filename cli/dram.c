@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common.h"
+#include "npulab/progress.h"
 #include "npulab/report.h"
-#include "npulab/stage.h"
 #include "reports/table.h"
 
 enum { DEFAULT_COUNT = 100000 };
@@ -109,7 +109,7 @@ static int run_traffic(const struct dram_options *o, struct npl_memory *memory, 
 						  .every_cycle = o->every_cycle,
 						  .memory = memory,
 						  .result = &result};
-	npl_stage_part(o->preset, NULL, 0, 0);
+	npl_progress_part(o->preset, NULL, 0, 0);
 	int rc = o->pattern ? npl_traffic_open_pattern(o->pattern, o->count, npl_memory_info(memory), &traffic, err)
 			    : npl_traffic_open_trace(o->trace, npl_memory_info(memory), &traffic, err);
 	if (!rc)

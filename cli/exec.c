@@ -10,7 +10,7 @@
 #include "frontend/import/memory_file.h"
 #include "npulab/driver.h"
 #include "npulab/program.h"
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 
 struct exec_options {
 	struct cli_common common; /* csv: the events */
@@ -127,7 +127,7 @@ static int execute(const struct exec_options *o, struct npl_err *err)
 		execution.on_event = o->common.csv ? exec_keep_event : NULL;
 		execution.context = &events;
 		execution.timed = o->instructions;
-		npl_stage_part(o->path, NULL, 0, 0);
+		npl_progress_part(o->path, NULL, 0, 0);
 		rc = npl_program_run(program, device, &execution, err);
 	}
 	cli_waiting_end();

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common.h"
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 #include "reports/json.h"
 #include "reports/table.h"
 
@@ -271,7 +271,7 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 	struct npl_graph *graph = NULL;
 	struct machines machines = {0};
 	struct npl_dim dims[CLI_LIST];
-	npl_stage_part(model, NULL, 0, 0);
+	npl_progress_part(model, NULL, 0, 0);
 	int rc = npl_model_find(model, &arena, &files, err);
 	if (!rc)
 		rc = cli_read_dims(&dim, &arena, dims, err);

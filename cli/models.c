@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "npulab/model.h"
+#include "npulab/progress.h"
 #include "npulab/report.h"
-#include "npulab/stage.h"
 #include "options.h"
 #include "reports/json.h"
 #include "reports/table.h"
@@ -59,7 +59,7 @@ static int list_models(bool as_json, struct npl_err *err)
 	if (!rc && !entries)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int i = 0; i < n && !rc; i++) {
-		npl_stage_part(names[i], "model", i + 1, n);
+		npl_progress_part(names[i], "model", i + 1, n);
 		rc = read_entry(names[i], &arena, &entries[i], err);
 	}
 	cli_waiting_end();

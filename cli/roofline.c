@@ -47,29 +47,29 @@ static int read_intensity(const char *text, enum npl_intensity *intensity, struc
 
 static int run(const char *model, const struct cli_common *common, enum npl_intensity intensity, struct npl_err *err)
 {
-	struct cli_work work = {0};
+	struct cli_inputs inputs = {0};
 	struct npl_roofline roofline;
 	struct npl_compare_options how;
 	int rc = cli_check_reports(common, err);
 	if (!rc && model)
-		rc = cli_work_load(model, common, &work, err);
+		rc = cli_inputs_load(model, common, &inputs, err);
 	if (rc)
 		return rc;
-	rc = cli_compare_options(common, &work.arena, &how, err);
+	rc = cli_compare_options(common, &inputs.arena, &how, err);
 	if (!rc)
-		rc = npl_roofline(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how,
+		rc = npl_roofline(inputs.graph, &inputs.samples, inputs.calibrated ? &inputs.calibration : NULL, &how,
 				  intensity, &roofline, err);
 	cli_waiting_end();
 	if (!rc) {
-		const struct named named = {&roofline, model ? work.files.name : NULL};
+		const struct named named = {&roofline, model ? inputs.files.name : NULL};
 		rc = report(common, &named, err);
 		if (!rc)
 			rc = cli_missing(&roofline.unavailable, err);
 		npl_roofline_free(&roofline);
 	}
-	if ((!rc || rc == NPL_EDEVICE) && work.graph && !common->quiet)
-		cli_warn(work.graph->name, work.graph->warning, work.graph->n_warnings);
-	cli_work_free(&work);
+	if ((!rc || rc == NPL_EDEVICE) && inputs.graph && !common->quiet)
+		cli_warn(inputs.graph->name, inputs.graph->warning, inputs.graph->n_warnings);
+	cli_inputs_free(&inputs);
 	return rc;
 }
 

@@ -15,19 +15,20 @@ struct where {
 	bool log;
 };
 
-static int place(const struct where *where, struct cli_work *work, struct npl_placement *placement, struct npl_err *err)
+static int place(const struct where *where, struct cli_inputs *inputs, struct npl_placement *placement,
+		 struct npl_err *err)
 {
 	int rc = 0;
 	if (where->rules)
-		rc = npl_placement_parse(work->graph, where->rules, &work->arena, placement, err);
+		rc = npl_placement_parse(inputs->graph, where->rules, &inputs->arena, placement, err);
 	else if (where->file)
-		rc = npl_placement_load(work->graph, where->file, &work->arena, placement, err);
+		rc = npl_placement_load(inputs->graph, where->file, &inputs->arena, placement, err);
 	return rc;
 }
 
 static int run_model(const char *model, const struct where *where, struct cli_common *common, struct npl_err *err)
 {
-	struct cli_work work;
+	struct cli_inputs inputs;
 	struct npl_comparison comparison;
 	struct npl_placement placement = {0};
 	struct npl_tensor *outputs = NULL;
@@ -35,20 +36,20 @@ static int run_model(const char *model, const struct where *where, struct cli_co
 	if (where->dump && !where->device)
 		return npl_fail(err, NPL_EUSAGE, "run: --dump-program is of one device, expected --device");
 	if (cli_check_reports(common, err) || cli_dump_open(&dump, where->dump, where->device, err) ||
-	    cli_work_load(model, common, &work, err))
+	    cli_inputs_load(model, common, &inputs, err))
 		return err->code;
 	struct npl_layer_choice_options choose;
 	struct npl_layer_choice choice = {0};
-	int rc = cli_read_choice(common, work.graph, &choose, err);
+	int rc = cli_read_choice(common, inputs.graph, &choose, err);
 	if (!rc)
-		rc = place(where, &work, &placement, err);
+		rc = place(where, &inputs, &placement, err);
 	if (!rc && common->output) {
-		outputs = calloc((size_t)work.graph->n_outputs + 1, sizeof *outputs);
+		outputs = calloc((size_t)inputs.graph->n_outputs + 1, sizeof *outputs);
 		rc = outputs ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	}
 	struct npl_compare_options how;
 	if (!rc)
-		rc = cli_compare_options(common, &work.arena, &how, err);
+		rc = cli_compare_options(common, &inputs.arena, &how, err);
 	if (!rc) {
 		how.device_names = where->device ? &where->device : placement.names;
 		how.n_devices = where->device ? 1 : placement.n_names;
@@ -56,13 +57,13 @@ static int run_model(const char *model, const struct where *where, struct cli_co
 		how.placed_by = placement.rule;
 		how.outputs = outputs;
 		how.programs = where->dump ? &dump.taker : NULL;
-		rc = npl_compare(work.graph, &work.samples, work.calibrated ? &work.calibration : NULL, &how,
+		rc = npl_compare(inputs.graph, &inputs.samples, inputs.calibrated ? &inputs.calibration : NULL, &how,
 				 &comparison, err);
 	}
 	cli_waiting_end();
 	if (!rc) {
-		struct npl_report_context context = {.model_name = work.files.name,
-						     .description = work.files.description,
+		struct npl_report_context context = {.model_name = inputs.files.name,
+						     .description = inputs.files.description,
 						     .layers = common->layers,
 						     .choice = &choice};
 		if (where->log)
@@ -73,17 +74,17 @@ static int run_model(const char *model, const struct where *where, struct cli_co
 		if (!rc)
 			rc = cli_report(&comparison, &context, outputs, common, err);
 		if (!rc && !common->quiet) {
-			cli_warn(work.graph->name, work.graph->warning, work.graph->n_warnings);
+			cli_warn(inputs.graph->name, inputs.graph->warning, inputs.graph->n_warnings);
 			cli_warn(NULL, placement.warning, placement.n_warnings);
 		}
 		npl_layer_choice_free(&choice);
 		npl_comparison_free(&comparison);
 	}
-	for (int i = 0; outputs && i < work.graph->n_outputs; i++)
+	for (int i = 0; outputs && i < inputs.graph->n_outputs; i++)
 		npl_tensor_free(&outputs[i]);
 	free(outputs);
 	cli_dump_close(&dump);
-	cli_work_free(&work);
+	cli_inputs_free(&inputs);
 	return rc;
 }
 

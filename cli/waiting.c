@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 #include "core/computer/clock.h"
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 #include "npulab/text.h"
 #include "npulab/thread.h"
 
 #define FIRST_SECONDS 2
 #define CLEAR_LINE    "\r\033[K"
 #define USUAL_COLUMNS 80
-#define LINE_BYTES    (NPL_STAGE_TEXT + 64)
+#define LINE_BYTES    (NPL_PROGRESS_TEXT + 64)
 
 struct cli_waiting cli_waiting_open(bool on_terminal, int columns)
 {
@@ -92,7 +92,7 @@ static struct timespec at_seconds(double seconds)
 
 static void *tell_until_over(void *nothing)
 {
-	char stage[NPL_STAGE_TEXT], text[LINE_BYTES + 64];
+	char stage[NPL_PROGRESS_TEXT], text[LINE_BYTES + 64];
 	(void)nothing;
 	pthread_mutex_lock(&line.lock);
 	while (!line.over) {
@@ -101,7 +101,7 @@ static void *tell_until_over(void *nothing)
 		const double seconds = npl_clock_seconds() - line.started;
 		if (line.over || seconds < line.waiting.due)
 			continue;
-		const bool known = npl_stage_text(stage, sizeof stage);
+		const bool known = npl_progress_text(stage, sizeof stage);
 		put(text, cli_waiting_line(&line.waiting, seconds, known ? stage : NULL, text, sizeof text));
 	}
 	pthread_mutex_unlock(&line.lock);
@@ -138,10 +138,10 @@ void cli_waiting_start(void)
 	line.waiting = cli_waiting_open(on_terminal, size.ws_col);
 	line.started = npl_clock_seconds();
 	line.over = false;
-	npl_stage_watch(true);
+	npl_progress_observe(true);
 	line.running = start_thread();
 	if (!line.running)
-		npl_stage_watch(false);
+		npl_progress_observe(false);
 }
 
 void cli_waiting_resume(void)
@@ -161,7 +161,7 @@ void cli_waiting_end(void)
 	pthread_join(line.thread, NULL);
 	pthread_cond_destroy(&line.ended);
 	line.running = false;
-	npl_stage_watch(false);
+	npl_progress_observe(false);
 	if (line.waiting.shown)
 		put(CLEAR_LINE, strlen(CLEAR_LINE));
 }

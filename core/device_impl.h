@@ -10,9 +10,10 @@
 
 struct npl_device {
 	const struct npl_driver *driver;
-	struct npl_machine machine;
-	bool ships;                    /* the machine is a file of the machines folder, */
-	struct npl_machine shipped;    /* without --set; or the one that it was copied from; name NULL: there is none */
+	struct npl_description machine;
+	bool ships; /* the machine is a file of the machines folder, */
+	struct npl_description
+		shipped;               /* without --set; or the one that it was copied from; name NULL: there is none */
 	const char *note[3], *resized; /* resized: for reports alone */
 	int n_notes;
 	struct npl_device_info info;

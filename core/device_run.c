@@ -14,7 +14,7 @@ static int check_result(const struct npl_device *device, const struct npl_layer 
 {
 	if (device->info.clock_hz > 0) {
 		result->seconds = (double)result->cycles / device->info.clock_hz;
-		result->seconds_from = NPL_FROM_MODEL;
+		result->seconds_origin = NPL_TIME_MODELLED;
 	}
 	return npl_books_check(device->machine.name, &device->info, layer, least, result, err);
 }
@@ -106,7 +106,7 @@ const struct npl_layer_group_info *npl_device_layer_group_info(const struct npl_
 	return &group->info;
 }
 
-int npl_device_run_layer_group(struct npl_layer_group_handle *group, const struct npl_layer_group_watcher *watcher,
+int npl_device_run_layer_group(struct npl_layer_group_handle *group, const struct npl_layer_group_observer *observer,
 			       struct npl_result *results, struct npl_err *err)
 {
 	struct npl_device *device = group->device;
@@ -115,7 +115,7 @@ int npl_device_run_layer_group(struct npl_layer_group_handle *group, const struc
 		return err->code;
 	group->told |= device->taker != NULL;
 	const bool before = begin_run(device);
-	const int rc = device->driver->run_layer_group(device->state, group->opened, watcher, results, &local);
+	const int rc = device->driver->run_layer_group(device->state, group->opened, observer, results, &local);
 	npl_parallel_alone(before);
 	if (rc)
 		return group->group.n == 1 ? npl_fail(err, local.code, "%s: layer %s: %s", device->machine.name,

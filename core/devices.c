@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * The device list: drivers by name, machines by file, opened into one handle (device.h). */
-#include <dirent.h>
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/base/refuse.h"
+#include "core/files/data_names.h"
 #include "device_impl.h"
 #include "npulab/sha256.h"
 #include "npulab/text.h"
@@ -34,70 +32,23 @@ const struct npl_driver *npl_driver_named(const char *name)
 	return NULL;
 }
 
-static bool is_machine_file(const char *name)
-{
-	size_t length = strlen(name);
-	return strchr(name, '/') || (length > 5 && !strcmp(name + length - 5, ".yaml"));
-}
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* The machine files of a folder by base name, sorted. */
-static int list_machines(struct npl_arena *arena, const char **names, int capacity, int *n, struct npl_err *err)
-{
-	char folder[PATH_MAX];
-	if (npl_data_dir("machines", folder, sizeof folder, err))
-		return err->code;
-	DIR *dir = opendir(folder);
-	if (!dir)
-		return npl_fail(err, NPL_EINPUT, "%s: cannot be listed: %s", folder, strerror(errno));
-	int first = *n;
-	for (struct dirent *entry; (entry = readdir(dir)) && *n < capacity;) {
-		size_t length = strlen(entry->d_name);
-		if (length <= 5 || strcmp(entry->d_name + length - 5, ".yaml"))
-			continue;
-		names[*n] = npl_arena_strndup(arena, entry->d_name, length - 5);
-		if (names[*n])
-			(*n)++;
-	}
-	closedir(dir);
-	qsort(names + first, (size_t)(*n - first), sizeof *names, compare_names);
-	return 0;
-}
-
 int npl_device_list(struct npl_arena *arena, const char *const **names, int *n, struct npl_err *err)
 {
-	enum { CAPACITY = 256 };
-	const char **list = npl_arena_array(arena, CAPACITY, sizeof *list);
-	if (!list)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	*names = list;
-	*n = 0;
+	const char *alone[sizeof npl_drivers / sizeof *npl_drivers];
+	int n_alone = 0;
 	for (const struct npl_driver *const *d = npl_drivers; *d; d++)
 		if (!(*d)->needs_machine)
-			list[(*n)++] = (*d)->name;
-	return list_machines(arena, list, CAPACITY, n, err);
-}
-
-/* The file in the machines folder that describes a machine of this name; false: there is none, or err says why no folder. */
-static bool shipped_machine(const char *name, char *path, size_t n, struct npl_err *err)
-{
-	char folder[PATH_MAX];
-	if (npl_data_dir("machines", folder, sizeof folder, err))
-		return false;
-	snprintf(path, n, "%s/%s.yaml", folder, name);
-	return !access(path, F_OK);
+			alone[n_alone++] = (*d)->name;
+	return npl_data_names("machines", alone, n_alone, arena, names, n, err);
 }
 
 bool npl_device_is_known(const char *name)
 {
 	char path[PATH_MAX + 300];
 	const struct npl_driver *driver = npl_driver_named(name);
-	return is_machine_file(name) || (driver && !driver->needs_machine) ||
-	       shipped_machine(name, path, sizeof path, &(struct npl_err){0});
+	bool ships;
+	return npl_is_yaml_path(name) || (driver && !driver->needs_machine) ||
+	       (!npl_data_path("machines", name, path, sizeof path, &ships, &(struct npl_err){0}) && ships);
 }
 
 /* Fills the machine from a file or, for a driver that needs none, from its name. */
@@ -105,26 +56,25 @@ static int find_machine(struct npl_device *dev, const char *name, struct npl_err
 {
 	char path[PATH_MAX + 300];
 	const struct npl_driver *driver = npl_driver_named(name);
-	if (is_machine_file(name))
-		return npl_machine_load(name, "driver", &dev->arena, &dev->machine, err);
+	if (npl_is_yaml_path(name))
+		return npl_description_load(name, "driver", &dev->arena, &dev->machine, err);
 	if (driver && !driver->needs_machine) {
 		const char *copy = npl_arena_strdup(&dev->arena, name);
 		if (!copy)
 			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
-		dev->machine = (struct npl_machine){
+		dev->machine = (struct npl_description){
 			.name = copy, .runs_on = driver->name, .key = "driver", .description = driver->summary};
 		return 0;
 	}
-	if (shipped_machine(name, path, sizeof path, err)) {
-		if (npl_machine_load(path, "driver", &dev->arena, &dev->machine, err))
+	if (npl_data_path("machines", name, path, sizeof path, &dev->ships, err))
+		return err->code;
+	if (dev->ships) {
+		if (npl_description_load(path, "driver", &dev->arena, &dev->machine, err))
 			return err->code;
-		dev->ships = true;
 		dev->shipped = dev->machine;
 		dev->machine.copied_from = npl_arena_strdup(&dev->arena, name);
 		return dev->machine.copied_from ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
 	}
-	if (err->code)
-		return err->code;
 	const char *const *names = NULL;
 	int n = 0;
 	if (npl_device_list(&dev->arena, &names, &n, err))
@@ -135,7 +85,7 @@ static int find_machine(struct npl_device *dev, const char *name, struct npl_err
 
 /* A machine's name stands in tables, in --set NAME.KEY and in lists cut at commas, and must not be taken for something
  * else: a placement, a real device, the host. */
-static int check_name(const struct npl_machine *machine, const struct npl_driver *driver, struct npl_err *err)
+static int check_name(const struct npl_description *machine, const struct npl_driver *driver, struct npl_err *err)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+";
 	const char *name = machine->name;
@@ -164,7 +114,7 @@ static int apply_options(struct npl_device *dev, const struct npl_device_options
 	if (options->threads > 0 && has_param(dev->driver, "threads")) {
 		char text[16];
 		snprintf(text, sizeof text, "%d", options->threads);
-		if (npl_machine_set(&dev->machine, &dev->arena, "threads", text, err))
+		if (npl_description_set(&dev->machine, &dev->arena, "threads", text, err))
 			return err->code;
 	}
 	for (int i = 0; i < options->n_sets; i++) {
@@ -175,7 +125,7 @@ static int apply_options(struct npl_device *dev, const struct npl_device_options
 					dev->machine.name);
 		if (!key)
 			return npl_fail(err, NPL_ENOMEM, "out of memory");
-		if (npl_machine_set(&dev->machine, &dev->arena, key, equals + 1, err))
+		if (npl_description_set(&dev->machine, &dev->arena, key, equals + 1, err))
 			return err->code;
 	}
 	return 0;
@@ -187,24 +137,25 @@ static void find_shipped(struct npl_device *dev)
 {
 	char path[PATH_MAX + 300];
 	if (!dev->driver->needs_machine) {
-		dev->shipped = (struct npl_machine){.name = dev->machine.name, .runs_on = dev->machine.runs_on};
+		dev->shipped = (struct npl_description){.name = dev->machine.name, .runs_on = dev->machine.runs_on};
 		return;
 	}
 	const char *name = dev->machine.copied_from ? dev->machine.copied_from : dev->machine.name;
-	struct npl_machine *shipped = &dev->shipped;
+	struct npl_description *shipped = &dev->shipped;
 	struct npl_err ignored = {0};
+	bool ships;
 	if (dev->ships || !dev->machine.path || strchr(name, '/') ||
-	    !shipped_machine(name, path, sizeof path, &ignored))
+	    npl_data_path("machines", name, path, sizeof path, &ships, &ignored) || !ships)
 		return;
-	if (npl_machine_load(path, "driver", &dev->arena, shipped, &ignored) ||
+	if (npl_description_load(path, "driver", &dev->arena, shipped, &ignored) ||
 	    strcmp(shipped->runs_on, dev->machine.runs_on))
-		*shipped = (struct npl_machine){0};
+		*shipped = (struct npl_description){0};
 }
 
 static int find_sources(struct npl_device *dev, struct npl_err *err)
 {
-	return npl_machine_sources(&dev->machine, dev->driver->params, dev->config,
-				   dev->shipped.name ? &dev->shipped : NULL, &dev->arena, err);
+	return npl_description_sources(&dev->machine, dev->driver->params, dev->config,
+				       dev->shipped.name ? &dev->shipped : NULL, &dev->arena, err);
 }
 
 static void add_note(struct npl_device *dev, const char *note)
@@ -228,14 +179,14 @@ static int complete_parameters(struct npl_device *dev, struct npl_err *err)
 			 npl_arena_printf(&dev->arena, "%s: `model:` is called `driver:` now; it is read as before",
 					  dev->machine.path));
 	if (!dev->ships && dev->machine.path)
-		add_note(dev, npl_machine_left_out(&dev->machine, driver->params, driver->former_defaults,
-						   driver->former_machine, &dev->arena));
+		add_note(dev, npl_description_left_out(&dev->machine, driver->params, driver->former_defaults,
+						       driver->former_machine, &dev->arena));
 	add_note(dev, adapted);
 	if (adapted && find_sources(dev, err))
 		return err->code;
 	if (dev->shipped.name)
-		dev->resized = npl_machine_resized(&dev->machine, driver->params, driver->size_keys, &dev->shipped,
-						   &dev->arena);
+		dev->resized = npl_description_resized(&dev->machine, driver->params, driver->size_keys, &dev->shipped,
+						       &dev->arena);
 	return 0;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which layer of a layer group a device is at, for whoever waits (stage.h). */
+ * Which layer of a layer group a device is at, for whoever waits (progress.h). */
 #include "npulab/layer_group.h"
 
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 
-void npl_layer_group_stage(const struct npl_layer_group *group, int layer)
+void npl_layer_group_progress(const struct npl_layer_group *group, int layer)
 {
 	const bool known = group->node != NULL;
-	npl_stage_step("layer", (known ? group->node[layer] : layer) + 1, known ? group->n_nodes : group->n,
-		       group->layer[layer]->name);
+	npl_progress_step("layer", (known ? group->node[layer] : layer) + 1, known ? group->n_nodes : group->n,
+			  group->layer[layer]->name);
 }

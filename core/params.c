@@ -16,7 +16,7 @@
 #include "quantity.h"
 
 /* Where a setting came from, for messages, and whose fault a wrong one is. */
-static const char *place(const struct npl_machine *machine, const struct npl_setting *setting, char *buf, size_t n)
+static const char *place(const struct npl_description *machine, const struct npl_setting *setting, char *buf, size_t n)
 {
 	if (setting->line)
 		snprintf(buf, n, "%s:%d", machine->path ? machine->path : machine->name, setting->line);
@@ -30,28 +30,13 @@ static int blame(const struct npl_setting *setting)
 	return setting->line ? NPL_EINPUT : NPL_EUSAGE;
 }
 
-static int find_choice(const char *words, const char *word)
-{
-	size_t length = strlen(word);
-	int index = 0;
-	for (const char *at = words; *at; index++) {
-		size_t here = strcspn(at, " ");
-		if (here == length && !strncmp(at, word, length))
-			return index;
-		at += here;
-		at += *at == ' ';
-	}
-	return -1;
-}
-
 static const char *choice_word(const char *words, int index, char *buf, size_t n)
 {
-	const char *at = words;
-	for (; index > 0 && *at; index--) {
-		at += strcspn(at, " ");
-		at += *at == ' ';
-	}
-	snprintf(buf, n, "%.*s", (int)strcspn(at, " "), at);
+	size_t length;
+	const char *word = npl_next_word(&words, &length);
+	for (; index > 0 && word; index--)
+		word = npl_next_word(&words, &length);
+	snprintf(buf, n, "%.*s", (int)length, word ? word : "");
 	return buf;
 }
 
@@ -106,7 +91,7 @@ int params_parse(const struct npl_param *param, const char *value, void *config,
 	case NPL_PARAM_DOUBLE:
 		return parse_number(param, value, field, where, code, err);
 	case NPL_PARAM_CHOICE: {
-		int choice = find_choice(param->words, value);
+		int choice = npl_word_index(param->words, value);
 		if (choice < 0)
 			return npl_fail(err, code, "%s: %s must be one of: %s; got '%s'", where, param->key,
 					param->words, value);
@@ -148,7 +133,7 @@ static int unknown_key(const struct npl_param *schema, const struct npl_setting 
 }
 
 /* The last setting of a key of `length` characters; NULL: it is not given. */
-static const struct npl_setting *find_setting(const struct npl_machine *machine, const char *key, size_t length)
+static const struct npl_setting *find_setting(const struct npl_description *machine, const char *key, size_t length)
 {
 	for (int i = machine->n_settings; i-- > 0;)
 		if (!strncmp(machine->setting[i].key, key, length) && !machine->setting[i].key[length])
@@ -156,16 +141,16 @@ static const struct npl_setting *find_setting(const struct npl_machine *machine,
 	return NULL;
 }
 
-const struct npl_setting *npl_machine_setting(const struct npl_machine *machine, const char *key)
+const struct npl_setting *npl_description_setting(const struct npl_description *machine, const char *key)
 {
 	return find_setting(machine, key, strlen(key));
 }
 
 /* Everything that has no default. */
-static int check_given(const struct npl_param *schema, const struct npl_machine *machine, struct npl_err *err)
+static int check_given(const struct npl_param *schema, const struct npl_description *machine, struct npl_err *err)
 {
 	for (const struct npl_param *p = schema; p && p->key; p++)
-		if (!p->otherwise && !npl_machine_setting(machine, p->key))
+		if (!p->default_text && !npl_description_setting(machine, p->key))
 			return npl_fail(err, NPL_EINPUT, "%s: %s is missing%s%s",
 					machine->path ? machine->path : machine->name, p->key, *p->help ? ": " : "",
 					p->help);
@@ -173,33 +158,31 @@ static int check_given(const struct npl_param *schema, const struct npl_machine 
 }
 
 /* A figure that was left out would count as 0, and as known. */
-static int check_origins(const struct npl_param *schema, const struct npl_machine *machine, struct npl_err *err)
+static int check_origins(const struct npl_param *schema, const struct npl_description *machine, struct npl_err *err)
 {
 	char where[256];
 	for (const struct npl_param *p = schema; p && p->key; p++) {
-		const struct npl_setting *origin = npl_machine_setting(machine, p->key);
+		const struct npl_setting *origin = npl_description_setting(machine, p->key);
 		if (p->type != NPL_PARAM_ORIGIN || !p->words || !origin || !strcmp(origin->value, "absent"))
 			continue;
-		for (const char *at = p->words; *at; at += *at == ' ') {
-			const size_t length = strcspn(at, " ");
-			if (!find_setting(machine, at, length))
+		size_t length;
+		for (const char *words = p->words, *word; (word = npl_next_word(&words, &length));)
+			if (!find_setting(machine, word, length))
 				return npl_fail(
 					err, blame(origin),
 					"%s: %.*s is missing, expected a figure beside %s %s (absent: not known)",
-					place(machine, origin, where, sizeof where), (int)length, at, p->key,
+					place(machine, origin, where, sizeof where), (int)length, word, p->key,
 					origin->value);
-			at += length;
-		}
 	}
 	return 0;
 }
 
-int npl_params_read(const struct npl_param *schema, const struct npl_machine *machine, struct npl_arena *arena,
+int npl_params_read(const struct npl_param *schema, const struct npl_description *machine, struct npl_arena *arena,
 		    void *config, struct npl_err *err)
 {
 	char where[256];
 	for (const struct npl_param *p = schema; p && p->key; p++)
-		if (p->otherwise && params_parse(p, p->otherwise, config, p->key, NPL_EINTERNAL, err))
+		if (p->default_text && params_parse(p, p->default_text, config, p->key, NPL_EINTERNAL, err))
 			return err->code;
 	for (int i = 0; i < machine->n_settings; i++) {
 		const struct npl_setting *setting = &machine->setting[i];
@@ -225,7 +208,7 @@ static bool is_heading(const char *key)
 }
 
 /* Whether a key of the file is the one that says what runs it; `model:` and `driver:` of one machine are not both taken. */
-static bool says_what_runs(struct npl_machine *machine, const char *key)
+static bool says_what_runs(struct npl_description *machine, const char *key)
 {
 	const bool former = !strcmp(machine->key, "driver") && !strcmp(key, "model");
 	if (machine->runs_on || (!former && strcmp(key, machine->key)))
@@ -234,12 +217,12 @@ static bool says_what_runs(struct npl_machine *machine, const char *key)
 	return true;
 }
 
-int npl_machine_load(const char *path, const char *key, struct npl_arena *arena, struct npl_machine *machine,
-		     struct npl_err *err)
+int npl_description_load(const char *path, const char *key, struct npl_arena *arena, struct npl_description *machine,
+			 struct npl_err *err)
 {
 	struct npl_setting *all;
 	int n;
-	*machine = (struct npl_machine){.path = npl_arena_strdup(arena, path), .key = key};
+	*machine = (struct npl_description){.path = npl_arena_strdup(arena, path), .key = key};
 	if (!machine->path)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 	if (npl_settings_load(path, arena, &all, &n, err))
@@ -272,8 +255,8 @@ int npl_machine_load(const char *path, const char *key, struct npl_arena *arena,
 	return 0;
 }
 
-int npl_machine_set(struct npl_machine *machine, struct npl_arena *arena, const char *key, const char *value,
-		    struct npl_err *err)
+int npl_description_set(struct npl_description *machine, struct npl_arena *arena, const char *key, const char *value,
+			struct npl_err *err)
 {
 	struct npl_setting *grown = npl_arena_array(arena, (size_t)machine->n_settings + 1, sizeof *grown);
 	char *key_copy = npl_arena_strdup(arena, key), *value_copy = npl_arena_strdup(arena, value);
@@ -340,7 +323,7 @@ const char *params_text(const struct npl_param *p, const void *config, char *buf
 	}
 }
 
-int npl_params_values(const struct npl_param *schema, const struct npl_machine *machine, const void *config,
+int npl_params_values(const struct npl_param *schema, const struct npl_description *machine, const void *config,
 		      struct npl_arena *arena, const struct npl_param_value **values, int *n)
 {
 	char buf[64];
@@ -392,7 +375,7 @@ static int put_mappings(FILE *out, const char *key, const char *previous)
 	return level;
 }
 
-char *npl_params_dump(const struct npl_param *schema, const struct npl_machine *machine, const void *config,
+char *npl_params_dump(const struct npl_param *schema, const struct npl_description *machine, const void *config,
 		      struct npl_arena *arena)
 {
 	char *text = NULL;

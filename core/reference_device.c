@@ -85,7 +85,7 @@ static int reference_run(void *state, const struct npl_layer *layer, struct npl_
 	npl_layer_target_close(layer, target);
 	if (failed)
 		return failed;
-	result->seconds_from = NPL_FROM_MEASURE;
+	result->seconds_origin = NPL_TIME_MEASURED;
 	result->macs = layer->macs;
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/files/words.h"
 #include "params_impl.h"
 
 static bool begins(const char *text, const char *with)
@@ -20,39 +21,28 @@ static enum npl_source source_of_origin(const char *origin)
 					     : NPL_SOURCE_PUBLISHED; /* calibrated on published figures, or measured */
 }
 
-static bool has_word(const char *words, const char *word)
-{
-	const size_t length = strlen(word);
-	for (const char *at = words; *at; at += *at == ' ') {
-		const size_t here = strcspn(at, " ");
-		if (here == length && !strncmp(at, word, length))
-			return true;
-		at += here;
-	}
-	return false;
-}
-
 /* The origin that stands beside a figure, or is the parameter itself. */
 static const struct npl_param *origin_of(const struct npl_param *schema, const struct npl_param *param)
 {
 	for (const struct npl_param *p = schema; p->key; p++)
-		if (p->type == NPL_PARAM_ORIGIN && (p == param || (p->words && has_word(p->words, param->key))))
+		if (p->type == NPL_PARAM_ORIGIN &&
+		    (p == param || (p->words && npl_word_index(p->words, param->key) >= 0)))
 			return p;
 	return NULL;
 }
 
 /* As the shipped file has it. */
-static enum npl_source shipped_source(const struct npl_machine *shipped, const struct npl_param *schema,
+static enum npl_source shipped_source(const struct npl_description *shipped, const struct npl_param *schema,
 				      const struct npl_param *param)
 {
 	const struct npl_param *beside = origin_of(schema, param);
-	const struct npl_setting *origin = beside ? npl_machine_setting(shipped, beside->key) : NULL;
-	const struct npl_setting *setting = npl_machine_setting(shipped, param->key);
+	const struct npl_setting *origin = beside ? npl_description_setting(shipped, beside->key) : NULL;
+	const struct npl_setting *setting = npl_description_setting(shipped, param->key);
 	return !setting ? NPL_SOURCE_DEFAULT : origin ? source_of_origin(origin->value) : setting->source;
 }
 
 /* Is the value in config the one that the shipped file gives, or else the default? */
-static bool is_as_shipped(const struct npl_machine *shipped, const struct npl_param *param, const void *config)
+static bool is_as_shipped(const struct npl_description *shipped, const struct npl_param *param, const void *config)
 {
 	union {
 		int64_t whole;
@@ -62,25 +52,26 @@ static bool is_as_shipped(const struct npl_machine *shipped, const struct npl_pa
 	} value;
 	char a[64], b[64];
 	struct npl_param alone = *param;
-	const struct npl_setting *setting = npl_machine_setting(shipped, param->key);
-	const char *text = setting ? setting->value : param->otherwise;
+	const struct npl_setting *setting = npl_description_setting(shipped, param->key);
+	const char *text = setting ? setting->value : param->default_text;
 	alone.offset = 0;
 	return text && !params_parse(&alone, text, &value, "", NPL_EINPUT, &(struct npl_err){0}) &&
 	       !strcmp(params_text(&alone, &value, a, sizeof a), params_text(param, config, b, sizeof b));
 }
 
-static enum npl_source source_of(const struct npl_machine *machine, const struct npl_param *schema,
-				 const struct npl_param *param, const void *config, const struct npl_machine *shipped)
+static enum npl_source source_of(const struct npl_description *machine, const struct npl_param *schema,
+				 const struct npl_param *param, const void *config,
+				 const struct npl_description *shipped)
 {
-	if (!npl_machine_setting(machine, param->key))
+	if (!npl_description_setting(machine, param->key))
 		return NPL_SOURCE_DEFAULT;
 	if (shipped && is_as_shipped(shipped, param, config))
 		return shipped_source(shipped, schema, param);
 	return NPL_SOURCE_OWN;
 }
 
-int npl_machine_sources(struct npl_machine *machine, const struct npl_param *schema, const void *config,
-			const struct npl_machine *shipped, struct npl_arena *arena, struct npl_err *err)
+int npl_description_sources(struct npl_description *machine, const struct npl_param *schema, const void *config,
+			    const struct npl_description *shipped, struct npl_arena *arena, struct npl_err *err)
 {
 	size_t n = 0;
 	while (schema && schema[n].key)
@@ -94,7 +85,8 @@ int npl_machine_sources(struct npl_machine *machine, const struct npl_param *sch
 	return 0;
 }
 
-enum npl_source npl_machine_source(const struct npl_machine *machine, const struct npl_param *schema, const char *key)
+enum npl_source npl_description_source(const struct npl_description *machine, const struct npl_param *schema,
+				       const char *key)
 {
 	for (size_t i = 0; machine->source && schema[i].key; i++)
 		if (!strcmp(schema[i].key, key))
@@ -102,19 +94,19 @@ enum npl_source npl_machine_source(const struct npl_machine *machine, const stru
 	return NPL_SOURCE_DEFAULT;
 }
 
-const char *npl_machine_left_out(const struct npl_machine *machine, const struct npl_param *schema,
-				 const struct npl_former_default *former, const char *former_machine,
-				 struct npl_arena *arena)
+const char *npl_description_left_out(const struct npl_description *machine, const struct npl_param *schema,
+				     const struct npl_former_default *former, const char *former_machine,
+				     struct npl_arena *arena)
 {
 	const char *list = NULL;
 	for (; former && former->key; former++) {
 		const struct npl_param *p = schema;
 		while (p->key && strcmp(p->key, former->key))
 			p++;
-		if (!p->key || npl_machine_setting(machine, p->key))
+		if (!p->key || npl_description_setting(machine, p->key))
 			continue;
 		list = npl_arena_printf(arena, "%s%s%s (now %s, formerly %s)", list ? list : "", list ? ", " : "",
-					p->key, p->otherwise, former->value);
+					p->key, p->default_text, former->value);
 	}
 	return list ? npl_arena_printf(
 			      arena,
@@ -127,12 +119,10 @@ const char *npl_machine_left_out(const struct npl_machine *machine, const struct
 /* Whether the key begins with one of these words. */
 static bool begins_with_word(const char *key, const char *words)
 {
-	for (const char *at = words; *at; at += *at == ' ') {
-		const size_t length = strcspn(at, " ");
-		if (!strncmp(key, at, length))
+	size_t length;
+	for (const char *word; (word = npl_next_word(&words, &length));)
+		if (!strncmp(key, word, length))
 			return true;
-		at += length;
-	}
 	return false;
 }
 
@@ -141,13 +131,14 @@ static const char *listed(const char *list, const char *key, struct npl_arena *a
 	return npl_arena_printf(arena, "%s%s%s", list ? list : "", list ? ", " : "", key);
 }
 
-const char *npl_machine_resized(const struct npl_machine *machine, const struct npl_param *schema,
-				const char *size_keys, const struct npl_machine *shipped, struct npl_arena *arena)
+const char *npl_description_resized(const struct npl_description *machine, const struct npl_param *schema,
+				    const char *size_keys, const struct npl_description *shipped,
+				    struct npl_arena *arena)
 {
 	const char *own = NULL, *fitted = NULL;
 	bool energy = false;
 	for (const struct npl_param *p = schema; size_keys && p->key; p++) {
-		const enum npl_source source = npl_machine_source(machine, schema, p->key);
+		const enum npl_source source = npl_description_source(machine, schema, p->key);
 		if (source == NPL_SOURCE_OWN && begins_with_word(p->key, size_keys))
 			own = listed(own, p->key, arena);
 		else if (source == NPL_SOURCE_FITTED)

@@ -42,7 +42,7 @@ void npl_layer_figures_of(const struct npl_device_report *r, const struct npl_re
 					.result = row->result,
 					.link_bytes = row->link_bytes,
 					.info = npl_layer_machine(r, row)};
-	f->modelled = row->result.seconds_from != NPL_FROM_MEASURE || row->host_seconds > 0 ||
+	f->modelled = row->result.seconds_origin != NPL_TIME_MEASURED || row->host_seconds > 0 ||
 		      (f->link_seconds > 0 && !times_link);
 	f->result.n_energy = 0;
 	f->macs_with_host = row->result.macs;

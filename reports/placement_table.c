@@ -15,9 +15,9 @@
 #define BAR      (LINE - LABEL - 8) /* borders, and how much of the time it works */
 #define MOST_WHY 400
 
-static bool moves(const struct npl_span *span)
+static bool moves(const struct npl_task *task)
 {
-	return span->work == NPL_WORK_TO_DEVICE || span->work == NPL_WORK_TO_HOST;
+	return task->kind == NPL_TASK_TO_DEVICE || task->kind == NPL_TASK_TO_HOST;
 }
 
 /* "384 tpu_v1, 768 diannao": bytes of the node's transfers by whose link they cross. Returns the transfers. */
@@ -28,9 +28,9 @@ static int put_moved(const struct npl_run *run, int node, char *text, size_t siz
 	for (int r = 0; r < run->n_resources; r++) {
 		uint64_t bytes = 0;
 		int here = 0;
-		for (int i = 0; i < run->n_spans; i++)
-			if (run->span[i].node == node && run->span[i].resource == r && moves(&run->span[i])) {
-				bytes += run->span[i].bytes;
+		for (int i = 0; i < run->n_tasks; i++)
+			if (run->task[i].node == node && run->task[i].resource == r && moves(&run->task[i])) {
+				bytes += run->task[i].bytes;
 				here++;
 			}
 		size_t used = strlen(text);
@@ -100,10 +100,10 @@ static void put_nodes(FILE *out, const struct npl_comparison *c, const struct np
 static double busy(const struct npl_run *run, int resource, double from, double to)
 {
 	double sum = 0;
-	for (int i = 0; i < run->n_spans; i++) {
-		const struct npl_span *span = &run->span[i];
-		if (span->resource == resource && span->end_seconds > from && span->start_seconds < to)
-			sum += fmin(to, span->end_seconds) - fmax(from, span->start_seconds);
+	for (int i = 0; i < run->n_tasks; i++) {
+		const struct npl_task *task = &run->task[i];
+		if (task->resource == resource && task->end_seconds > from && task->start_seconds < to)
+			sum += fmin(to, task->end_seconds) - fmax(from, task->start_seconds);
 	}
 	return sum / (to - from);
 }
@@ -113,8 +113,8 @@ static void put_times(FILE *out, const struct npl_run *run)
 {
 	double end = 0;
 	char text[CELL];
-	for (int i = 0; i < run->n_spans; i++)
-		end = fmax(end, run->span[i].end_seconds);
+	for (int i = 0; i < run->n_tasks; i++)
+		end = fmax(end, run->task[i].end_seconds);
 	if (end <= 0)
 		return;
 	fprintf(out, "\n%-*s 0%*s\n", LABEL - 1, "FIRST BATCH", BAR, npl_si_text(end, "s", text, sizeof text));

@@ -48,33 +48,33 @@ static void put_microseconds(struct npl_json *json, const char *key, int64_t ns)
 	npl_json_number(json, key, text);
 }
 
-static void put_span(struct npl_json *json, const struct npl_comparison *c, const struct npl_run *run,
-		     const struct npl_span *span)
+static void put_task(struct npl_json *json, const struct npl_comparison *c, const struct npl_run *run,
+		     const struct npl_task *task)
 {
-	static const char *const work[] = {[NPL_WORK_LAYER] = "layer",
-					   [NPL_WORK_CONVERSION] = "conversion",
-					   [NPL_WORK_TO_DEVICE] = "transfer to the device",
-					   [NPL_WORK_TO_HOST] = "transfer to the host",
-					   [NPL_WORK_HELD] = "in use within the device's cycles"};
-	const struct npl_node *node = &c->graph->node[span->node];
-	int64_t start = nanoseconds(span->start_seconds);
+	static const char *const work[] = {[NPL_TASK_LAYER] = "layer",
+					   [NPL_TASK_CONVERSION] = "conversion",
+					   [NPL_TASK_TO_DEVICE] = "transfer to the device",
+					   [NPL_TASK_TO_HOST] = "transfer to the host",
+					   [NPL_TASK_LINK_HELD] = "in use within the device's cycles"};
+	const struct npl_node *node = &c->graph->node[task->node];
+	int64_t start = nanoseconds(task->start_seconds);
 	npl_json_open(json, NULL, '{');
 	npl_json_string(json, "name", node->name);
-	npl_json_string(json, "cat", work[span->work]);
+	npl_json_string(json, "cat", work[task->kind]);
 	npl_json_string(json, "ph", "X");
 	put_microseconds(json, "ts", start);
-	put_microseconds(json, "dur", nanoseconds(span->end_seconds) - start);
+	put_microseconds(json, "dur", nanoseconds(task->end_seconds) - start);
 	npl_json_i64(json, "pid", 1);
-	npl_json_i64(json, "tid", span->resource + 1);
+	npl_json_i64(json, "tid", task->resource + 1);
 	npl_json_open(json, "args", '{');
-	npl_json_i64(json, "index", span->node);
+	npl_json_i64(json, "index", task->node);
 	npl_json_string(json, "operator", npl_op_defs[node->op].name);
-	npl_json_string(json, "work", work[span->work]);
-	if (span->value >= 0)
-		npl_json_string(json, "value", c->graph->value[span->value].name);
-	if (run->resource[span->resource].kind == NPL_RESOURCE_LINK)
-		npl_json_u64(json, "bytes", span->bytes);
-	npl_json_string(json, "critical", span->critical ? "yes" : "no");
+	npl_json_string(json, "work", work[task->kind]);
+	if (task->value >= 0)
+		npl_json_string(json, "value", c->graph->value[task->value].name);
+	if (run->resource[task->resource].kind == NPL_RESOURCE_LINK)
+		npl_json_u64(json, "bytes", task->bytes);
+	npl_json_string(json, "critical", task->critical ? "yes" : "no");
 	npl_json_close(json, '}');
 	npl_json_close(json, '}');
 }
@@ -96,8 +96,8 @@ void npl_report_timeline(FILE *out, const struct npl_comparison *c, const struct
 		put_name(&json, "thread_name", r + 1, name);
 		put_order(&json, r + 1);
 	}
-	for (int i = 0; i < run->n_spans; i++)
-		put_span(&json, c, run, &run->span[i]);
+	for (int i = 0; i < run->n_tasks; i++)
+		put_task(&json, c, run, &run->task[i]);
 	npl_json_close(&json, ']');
 	npl_json_close(&json, '}');
 	fputc('\n', out);

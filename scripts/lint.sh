@@ -119,9 +119,21 @@ analysable()
 	printf '%s\n' "${sources[@]}" | grep -v '^tests/'
 }
 
+# The code of a file, whatever its comments and lines: what the analyzer sees of it.
+hash_one()
+{
+	printf '%s  %s\n' "$(gcc -std=c17 -w -fpreprocessed -dD -E -P "$1" | tr -d '[:space:]' | sha256sum | cut -d' ' -f1)" "$1"
+}
+export -f hash_one
+
+hashes()
+{
+	analysable | xargs -P "$jobs" -I FILE bash -c 'hash_one FILE' | LC_ALL=C sort -k 2
+}
+
 changed_or_due()
 {
-	analysable | xargs sha256sum | awk -v turn="$(git rev-list --count HEAD 2> /dev/null || echo 0)" '
+	hashes | awk -v turn="$(git rev-list --count HEAD 2> /dev/null || echo 0)" '
 		NR == FNR { same[$0] = 1; next }
 		!($0 in same) { changed++; print $2; next }
 		(++others + turn) % 10 == 0 { tenth++; print $2 }
@@ -134,7 +146,7 @@ analyse()
 	local choose=analysable
 	[ "${ANALYSE:-}" != changed ] || choose=changed_or_due
 	$choose | xargs -P "$jobs" -I FILE bash -c 'analyse_one FILE' || return
-	analysable | xargs sha256sum > scripts/analysed.txt
+	hashes > scripts/analysed.txt
 }
 
 failed=()

@@ -47,7 +47,7 @@ NEEDED = {
     "layer_choice": ["struct npl_comparison comparison;"],
     "session": ["struct npl_tensor *reference_outputs = NULL; struct npl_device *dev = NULL; struct npl_session *s; struct npl_run run;"],
     "sha256": ["const void *data = NULL; size_t bytes = 0; char hex[65];"],
-    "stage": [""],
+    "progress": [""],
     "tensor": [""],
     "trace": ["struct npl_eager *ctx = NULL; struct npl_eager_value *y = NULL; struct npl_cost cost;"],
     "traffic": ["struct npl_memory *memory; struct npl_traffic *traffic; struct npl_traffic_result result;"],

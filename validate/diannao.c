@@ -9,7 +9,7 @@
 
 #include "diannao_layers.h"
 #include "npulab/compare.h"
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 
 #define MAX_SETS 32
 #define PAPER_TN 16 /* of the published figures, whatever the machine is set to */
@@ -283,7 +283,7 @@ int npl_validate_diannao(struct npl_validation *validation, const struct npl_val
 	if (!rc)
 		rc = npl_diannao_machine(validation, device, err);
 	for (int i = 0; i < NPL_DIANNAO_LAYERS && !rc; i++) {
-		npl_stage_part(npl_diannao_layers[i].name, "layer", i + 1, NPL_DIANNAO_LAYERS);
+		npl_progress_part(npl_diannao_layers[i].name, "layer", i + 1, NPL_DIANNAO_LAYERS);
 		rc = run(device, &npl_diannao_layers[i], &outcome[i], err);
 		if (!rc)
 			rc = validate_layer(validation, &outcome[i], err);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 #include "npulab/traffic.h"
 #include "npulab/validate.h"
 
@@ -242,7 +242,7 @@ int npl_validate_dram(struct npl_validation *validation, const struct npl_valida
 	if (!rc)
 		rc = npl_validation_load(validation, MACHINE, MACHINE ".csv", err);
 	for (int i = 0; i < 2 * PATTERNS && !rc; i++) {
-		npl_stage_part("dram", "pattern", i + 1, 2 * PATTERNS);
+		npl_progress_part("dram", "pattern", i + 1, 2 * PATTERNS);
 		rc = validate_pattern(validation, patterns[i % PATTERNS], 1 + i / PATTERNS, err);
 	}
 	if (!rc)

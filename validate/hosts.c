@@ -10,7 +10,7 @@
 
 #include "frontend/compare/devices_open.h"
 #include "npulab/model.h"
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 #include "sim/processor/processor_model.h"
 #include "tpu_applications.h"
 
@@ -107,7 +107,7 @@ static int find_rates(const struct npl_validation *tpu, const struct npl_validat
 		const double own = npl_tpu_published(tpu, app->name, "batch");
 		const int64_t batch = a == NPL_TPU_MLP0 ? LIMITED_BATCH : (int64_t)fmin(own, GREATEST_BATCH);
 		struct npl_tpu_counts counts;
-		npl_stage_part(HOSTS, "application", a + 1, NPL_TPU_APPLICATIONS);
+		npl_progress_part(HOSTS, "application", a + 1, NPL_TPU_APPLICATIONS);
 		if (npl_tpu_count(app, app->counted, options, NULL, 0, &counts, err))
 			return err->code;
 		rates->tpu[a] = (double)counts.batch / (counts.seconds * (1 + share));

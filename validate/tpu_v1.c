@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 #include "tpu_applications.h"
 #include "tpu_v1.h"
 
@@ -386,10 +386,10 @@ int npl_validate_tpu_v1(struct npl_validation *validation, const struct npl_vali
 	if (!rc)
 		rc = validate_machine(validation, options, err);
 	for (int a = 0; a < NPL_TPU_APPLICATIONS && !rc; a++) {
-		npl_stage_part(npl_tpu_applications[a].name, "application", a + 1, NPL_TPU_APPLICATIONS);
+		npl_progress_part(npl_tpu_applications[a].name, "application", a + 1, NPL_TPU_APPLICATIONS);
 		rc = validate_app(validation, &npl_tpu_applications[a], options, &counts[a], err);
 	}
-	npl_stage_part("the machine changed", NULL, 0, 0);
+	npl_progress_part("the machine changed", NULL, 0, 0);
 	if (!rc)
 		rc = validate_full(validation, options, err);
 	return rc ? rc : npl_tpu_v1_sweeps(validation, options, counts, err);

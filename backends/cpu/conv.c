@@ -19,7 +19,7 @@ struct plan {
 	int64_t group_channels, group_filters;
 	int64_t depth, positions;   /* of one group's product: inner dimension and columns */
 	int64_t columns, n_columns; /* of a block; blocks of positions */
-	int64_t rows, n_rows;       /* likewise of filters */
+	int64_t rows, n_rows;       /* filters of a block; blocks of filters */
 	bool in_place;              /* the input is its own patch matrix */
 	size_t workspace_elements;  /* of one thread */
 };

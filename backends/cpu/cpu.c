@@ -246,7 +246,7 @@ static int cpu_run(void *state, const struct npl_layer *layer, struct npl_result
 	npl_layer_target_close(layer, target);
 	if (failed)
 		return failed;
-	result->seconds_from = NPL_FROM_MEASURE;
+	result->seconds_origin = NPL_TIME_MEASURED;
 	result->macs = layer->macs;
 	return npl_result_energy(result, "package", 0, 0, "absent", err);
 }

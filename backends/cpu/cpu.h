@@ -15,7 +15,7 @@
 struct cpu_config {
 	int64_t threads; /* 0: every processor this process may run on */
 	int precision;   /* index into the choices of the parameter */
-	int convolution; /* likewise */
+	int convolution; /* index into the choices of the parameter of that name */
 	const char *powercap;
 	double tdp_watts;
 	int64_t tdp_cores;
@@ -27,7 +27,7 @@ struct cpu_state {
 	struct cpu_config config; /* its texts live as long as the device */
 	bool int8;
 	struct cpu_blas blas; /* float32 only */
-	struct cpu_dnn dnn;   /* likewise; without engine: there is none, or it is not asked for */
+	struct cpu_dnn dnn;   /* float32 only; engine NULL: oneDNN is absent or was not asked for */
 	struct npl_pool *pool;
 	int threads;
 	int wanted;       /* threads, of which there was room for fewer */
@@ -58,7 +58,7 @@ size_t cpu_conv_workspace(const struct cpu_state *cpu, const struct cpu_conv *co
 int cpu_conv_shape(const struct npl_layer *layer, float *out, struct cpu_conv *conv, struct npl_err *err);
 void cpu_conv_run(struct cpu_state *cpu, const struct cpu_conv *conv);
 
-/* One channel in, one channel out per filter: a direct loop. Its workspace likewise. */
+/* One channel in, one channel out per filter: a direct loop. Its workspace is given as a convolution's is. */
 size_t cpu_depthwise_workspace(const struct cpu_state *cpu, const struct cpu_conv *conv);
 void cpu_depthwise_run(struct cpu_state *cpu, const struct cpu_conv *conv);
 
@@ -109,8 +109,8 @@ int cpu_int8_table(struct cpu_state *cpu, const struct npl_layer *layer, const s
 /* int8.c: the device in 8 bits, times measured within. */
 void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n);
 bool cpu_int8_is_product(const struct npl_layer *layer); /* Conv or Gemm of 8-bit integers */
-/* A product whose weights were prepared (npl_int8_work_prepare). */
-int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_work *work, const struct npl_layer *layer,
+/* A product whose weights were prepared (npl_int8_job_prepare). */
+int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_job *work, const struct npl_layer *layer,
 			  struct npl_result *result, struct npl_err *err);
 bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n);
 int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,

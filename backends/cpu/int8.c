@@ -20,7 +20,7 @@
 #include "cpu.h"
 
 #define MACS_OF_TWO  4000000 /* worth a second thread: some 10 us of one */
-#define BYTES_OF_TWO 65536   /* likewise, of a pooling */
+#define BYTES_OF_TWO 65536   /* bytes of a pooling that are worth a second thread */
 #define MOST_WINDOW  8388608 /* bytes whose sum an average of a pooling may be */
 
 void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n)
@@ -142,23 +142,23 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
 
 /* What the tasks of a step share. */
 struct cpu_int8_step {
-	struct npl_int8_work *work;
+	struct npl_int8_job *job;
 	int number;
 };
 
 static void run_task(void *context, int64_t task, int worker)
 {
 	struct cpu_int8_step *step = context;
-	npl_int8_work_run(step->work, step->number, task, worker);
+	npl_int8_job_run(step->job, step->number, task, worker);
 }
 
 /* A small product is done before another thread has woken up, or has got a processor that others use. */
-static double run_steps(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_int8_work *work)
+static double run_steps(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_int8_job *job)
 {
-	struct cpu_int8_step step = {.work = work};
+	struct cpu_int8_step step = {.job = job};
 	double begin = npl_clock_seconds();
-	for (step.number = 0; step.number < npl_int8_work_steps(work); step.number++) {
-		const int64_t tasks = npl_int8_work_tasks(work, step.number);
+	for (step.number = 0; step.number < npl_int8_job_steps(job); step.number++) {
+		const int64_t tasks = npl_int8_job_tasks(job, step.number);
 		if (layer->macs >= MACS_OF_TWO)
 			npl_pool_run(cpu->pool, tasks, run_task, &step);
 		for (int64_t task = 0; task < tasks && layer->macs < MACS_OF_TWO; task++)
@@ -171,25 +171,25 @@ static int run_product(struct cpu_state *cpu, const struct npl_layer *layer, con
 		       struct npl_result *result, struct npl_err *err)
 {
 	struct npl_int8_counts counts = {0};
-	struct npl_int8_work *work;
-	int rc = npl_int8_work_open(layer, out, NULL, cpu->threads, &cpu->int8_memory, &work, err);
+	struct npl_int8_job *job;
+	int rc = npl_int8_job_open(layer, out, NULL, cpu->threads, &cpu->int8_memory, &job, err);
 	if (rc)
 		return rc;
-	result->seconds = run_steps(cpu, layer, work);
-	rc = npl_int8_work_close(work, &counts, err);
+	result->seconds = run_steps(cpu, layer, job);
+	rc = npl_int8_job_close(job, &counts, err);
 	result->saturations = counts.saturations;
 	return rc ? rc : npl_int8_count_wrapped(layer, &result->overflows, err);
 }
 
-int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_work *work, const struct npl_layer *layer,
+int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_job *job, const struct npl_layer *layer,
 			  struct npl_result *result, struct npl_err *err)
 {
 	struct npl_int8_counts counts = {0};
-	int rc = npl_int8_work_begin(work, layer, layer->out, &cpu->int8_memory, err);
+	int rc = npl_int8_job_begin(job, layer, layer->out, &cpu->int8_memory, err);
 	if (rc)
 		return rc;
-	result->seconds = run_steps(cpu, layer, work);
-	rc = npl_int8_work_end(work, &counts, err);
+	result->seconds = run_steps(cpu, layer, job);
+	rc = npl_int8_job_end(job, &counts, err);
 	result->saturations = counts.saturations;
 	return rc ? rc : npl_int8_count_wrapped(layer, &result->overflows, err);
 }

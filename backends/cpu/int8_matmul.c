@@ -22,7 +22,7 @@ struct work {
 	size_t sums_bytes, product_bytes;
 	uint8_t *workspace; /* per worker: sums, then what a product needs */
 	struct npl_int8_counts *counts;
-	struct npl_err *failed; /* likewise per worker */
+	struct npl_err *failed; /* per worker: why its product failed */
 };
 
 static void run_block(void *context, int64_t task, int worker)

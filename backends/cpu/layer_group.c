@@ -55,17 +55,17 @@ void cpu_layer_group_close(void *opened)
 	for (int s = 0; s < c->n_steps; s++) {
 		cpu_dnn_release(c->step[s].op);
 		cpu_int8_conv_release(c->step[s].conv8);
-		npl_int8_work_close(c->step[s].int8, NULL, NULL);
+		npl_int8_job_close(c->step[s].int8, NULL, NULL);
 		cpu_widened_close(c->step[s].widened);
 	}
 	free(c->step);
-	free(c->place);
+	free(c->location);
 	free(c->memory);
 	npl_arena_free(&c->arena);
 	free(c);
 }
 
-/* Memory for what passes between the layers, and the addresses of all places. */
+/* Memory for what passes between the layers, and the addresses of all locations. */
 static int find_data(struct cpu_layer_group *c, struct npl_err *err)
 {
 	if (!c->memory && c->memory_bytes) {
@@ -74,30 +74,31 @@ static int find_data(struct cpu_layer_group *c, struct npl_err *err)
 			return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes between layers", c->memory_bytes);
 		memset(c->memory, 0, c->memory_bytes); /* pages are taken here, not while a layer is timed */
 	}
-	for (int p = 0; p < c->n_places; p++) {
-		struct cpu_place *place = &c->place[p];
+	for (int p = 0; p < c->n_locations; p++) {
+		struct cpu_location *location = &c->location[p];
 		for (int f = 0; f < CPU_LAYOUTS; f++)
-			place->data[f] = place->has[f] ? (void *)(c->memory + place->offset[f]) : NULL;
-		if (place->given || place->wanted)
-			place->data[CPU_FIRST] = place->tensor->data;
-		if ((place->given || place->wanted) && !place->tensor->data && npl_tensor_count(place->tensor) > 0)
+			location->data[f] = location->has[f] ? (void *)(c->memory + location->offset[f]) : NULL;
+		if (location->given || location->wanted)
+			location->data[CPU_FIRST] = location->tensor->data;
+		if ((location->given || location->wanted) && !location->tensor->data &&
+		    npl_tensor_count(location->tensor) > 0)
 			return npl_fail(err, NPL_EINTERNAL, "tensor '%s' has no data",
-					place->tensor->name ? place->tensor->name : "");
+					location->tensor->name ? location->tensor->name : "");
 	}
 	return 0;
 }
 
-/* Where a place lies when a layer sees it in this order: one whose orders agree is there in the first. */
-static void *data_of(const struct cpu_layer_group *c, int place, enum cpu_layout layout)
+/* Where a location lies when a layer sees it in this order: one whose orders agree is there in the first. */
+static void *data_of(const struct cpu_layer_group *c, int location, enum cpu_layout layout)
 {
-	void *data = layout == CPU_LAST ? c->place[place].data[CPU_LAST] : NULL;
-	return data ? data : cpu_place_of_data(c, place, CPU_FIRST)->data[CPU_FIRST];
+	void *data = layout == CPU_LAST ? c->location[location].data[CPU_LAST] : NULL;
+	return data ? data : cpu_location_of_data(c, location, CPU_FIRST)->data[CPU_FIRST];
 }
 
 /* Channels joined that are last: of each position those of the first input, then those of the second... */
 static void join(const struct cpu_layer_group *c, const struct cpu_step *step)
 {
-	const struct npl_tensor *out = c->place[step->out[0]].tensor;
+	const struct npl_tensor *out = c->location[step->out[0]].tensor;
 	char *y = data_of(c, step->out[0], CPU_LAST);
 	const int64_t size = (int64_t)npl_dtype_size(out->dtype), all = out->shape.dim[1] * size,
 		      positions = npl_tensor_count(out) / out->shape.dim[1];
@@ -106,7 +107,7 @@ static void join(const struct cpu_layer_group *c, const struct cpu_step *step)
 		if (step->in[k] < 0)
 			continue;
 		const char *x = data_of(c, step->in[k], CPU_LAST);
-		int64_t own = c->place[step->in[k]].tensor->shape.dim[1] * size;
+		int64_t own = c->location[step->in[k]].tensor->shape.dim[1] * size;
 		for (int64_t p = 0; p < positions; p++)
 			memcpy(y + p * all + at, x + p * own, (size_t)own);
 		at += own;
@@ -157,65 +158,65 @@ static int run_step(struct cpu_layer_group *c, struct cpu_step *step, struct npl
 	return rc;
 }
 
-/* A result of the step for who watches, in ONNX's order. */
-static int tell_made(struct cpu_layer_group *c, const struct npl_layer_group_watcher *watcher,
+/* A result of the step for an observer, in ONNX's order. */
+static int tell_made(struct cpu_layer_group *c, const struct npl_layer_group_observer *observer,
 		     const struct cpu_step *step, int result, struct npl_err *err)
 {
-	int p = step->out[result], layer = c->place[p].layer;
-	const void *last = step->y == CPU_LAST ? c->place[p].data[CPU_LAST] : NULL;
-	struct npl_tensor out = *c->place[p].tensor;
+	int p = step->out[result], layer = c->location[p].layer;
+	const void *last = step->y == CPU_LAST ? c->location[p].data[CPU_LAST] : NULL;
+	struct npl_tensor out = *c->location[p].tensor;
 	struct cpu_dnn_op *op = NULL;
 	out.owned = false;
-	out.data = last ? NULL : c->place[p].data[CPU_FIRST];
+	out.data = last ? NULL : c->location[p].data[CPU_FIRST];
 	if (!last)
-		return watcher->made(watcher->context, layer, result, &out, err);
+		return observer->made(observer->context, layer, result, &out, err);
 	int rc = npl_tensor_alloc(&out, err);
 	if (!rc)
 		rc = cpu_dnn_reorder(&c->cpu->dnn, &out, CPU_LAST, CPU_FIRST, &op, err);
 	if (!rc)
 		rc = cpu_dnn_run(op, last, NULL, out.data, err);
 	if (!rc)
-		rc = watcher->made(watcher->context, layer, result, &out, err);
+		rc = observer->made(observer->context, layer, result, &out, err);
 	cpu_dnn_release(op);
 	npl_tensor_free(&out);
 	return rc;
 }
 
 /* What step s has made, but for what is only the same in another order. */
-static int tell_step(struct cpu_layer_group *c, const struct npl_layer_group_watcher *watcher,
+static int tell_step(struct cpu_layer_group *c, const struct npl_layer_group_observer *observer,
 		     const struct cpu_step *step, struct npl_err *err)
 {
 	const bool reorder = step->kind == CPU_STEP_DNN && step->in[0] == step->out[0];
 	for (int k = 0; k < step->n_out && !reorder; k++) {
-		const struct cpu_place *place = &c->place[step->out[k]];
-		if (!place->wanted && npl_tensor_count(place->tensor) > 0 && tell_made(c, watcher, step, k, err))
+		const struct cpu_location *location = &c->location[step->out[k]];
+		if (!location->wanted && npl_tensor_count(location->tensor) > 0 && tell_made(c, observer, step, k, err))
 			return err->code;
 	}
 	return 0;
 }
 
-int cpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_watcher *watcher,
+int cpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_observer *observer,
 			struct npl_result *results, struct npl_err *err)
 {
 	struct cpu_state *cpu = state;
 	struct cpu_layer_group *c = opened;
-	const bool watched = watcher && watcher->made, dnn = cpu->dnn.engine != NULL;
+	const bool observed = observer && observer->made, dnn = cpu->dnn.engine != NULL;
 	int rc = c->prepared ? 0 : prepare(c, err);
 	if (!rc)
 		rc = find_data(c, err);
 	int threads = dnn ? cpu_dnn_set_threads(&cpu->dnn, cpu->threads) : 0;
 	for (int s = 0; s < c->n_steps && !rc; s++) {
-		npl_layer_group_stage(&c->group, c->step[s].layer);
+		npl_layer_group_progress(&c->group, c->step[s].layer);
 		rc = run_step(c, &c->step[s], &results[c->step[s].layer], err);
 		if (rc)
 			npl_prefix(err, "layer %s", c->group.layer[c->step[s].layer]->name);
-		if (!rc && watched)
-			rc = tell_step(c, watcher, &c->step[s], err);
+		if (!rc && observed)
+			rc = tell_step(c, observer, &c->step[s], err);
 	}
 	if (dnn)
 		cpu_dnn_set_threads(&cpu->dnn, threads);
 	for (int l = 0; l < c->group.n && !rc; l++) {
-		results[l].seconds_from = NPL_FROM_MEASURE;
+		results[l].seconds_origin = NPL_TIME_MEASURED;
 		results[l].macs = c->group.layer[l]->macs;
 		rc = npl_result_energy(&results[l], "package", 0, 0, "absent", err);
 	}

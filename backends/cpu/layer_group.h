@@ -11,10 +11,10 @@
 #include "int8_conv.h"
 
 /* A tensor of the layer group, in up to two orders. */
-struct cpu_place {
+struct cpu_location {
 	const struct npl_tensor *tensor;
 	int layer;          /* that makes it; -1: given */
-	int root;           /* of a view: the place whose data it is in the order CPU_FIRST; else itself */
+	int root;           /* of a view: the location whose data it is in the order CPU_FIRST; else itself */
 	bool given, wanted; /* its data in the order CPU_FIRST is the caller's */
 	bool has[CPU_LAYOUTS];
 	int first[CPU_LAYOUTS], last[CPU_LAYOUTS]; /* steps between which it is needed in an order */
@@ -24,7 +24,7 @@ struct cpu_place {
 
 enum cpu_step_kind {
 	CPU_STEP_DNN,      /* a primitive of oneDNN from in[0] to out[0]; in[1] is added to a convolution's */
-	CPU_STEP_CONV8,    /* a convolution of 8-bit tensors, likewise */
+	CPU_STEP_CONV8,    /* a convolution of 8-bit tensors from in[0] to out[0] */
 	CPU_STEP_ELEMENTS, /* element by element, whatever the order is */
 	CPU_STEP_JOIN,     /* Concat of channels that are last */
 	CPU_STEP_MAXPOOL,  /* maxima of floats, whose channels are last */
@@ -37,10 +37,10 @@ struct cpu_step {
 	int threads;          /* of oneDNN's */
 	enum cpu_layout x, y; /* in which inputs and results lie */
 	int n_in, n_out;
-	int *in, *out;               /* places; -1: absent */
+	int *in, *out;               /* locations; -1: absent */
 	struct cpu_dnn_op *op;       /* CPU_STEP_DNN */
 	struct cpu_int8_conv *conv8; /* CPU_STEP_CONV8 */
-	struct npl_int8_work *int8;  /* CPU_STEP_LAYER: a product of 8-bit tensors whose weights are ready; NULL */
+	struct npl_int8_job *int8;   /* CPU_STEP_LAYER: a product of 8-bit tensors whose weights are ready; NULL */
 	struct cpu_widened *widened; /* CPU_STEP_LAYER: of 16-bit floats; NULL */
 	struct npl_layer work;       /* the others: over these tensors, whose data is set when it runs */
 	struct npl_tensor *in_tensor, *out_tensor;
@@ -51,9 +51,9 @@ struct cpu_layer_group {
 	struct npl_layer_group group;
 	bool prepared;
 	int threads; /* of the layer that is planned */
-	int n_places;
-	int64_t places_room, steps_room;
-	struct cpu_place *place;
+	int n_locations;
+	int64_t locations_capacity, steps_room;
+	struct cpu_location *location;
 	int n_steps;
 	struct cpu_step *step;
 	int *pass;
@@ -64,16 +64,16 @@ struct cpu_layer_group {
 
 int cpu_layer_group_open(void *state, const struct npl_layer_group *group, void **opened,
 			 struct npl_layer_group_info *info, struct npl_err *err);
-int cpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_watcher *watcher,
+int cpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_observer *observer,
 			struct npl_result *results, struct npl_err *err);
 void cpu_layer_group_close(void *opened); /* accepts NULL */
 
-/* Who holds the data of a place in an order. */
-struct cpu_place *cpu_place_of_data(const struct cpu_layer_group *c, int place, enum cpu_layout layout);
+/* Who holds the data of a location in an order. */
+struct cpu_location *cpu_location_of_data(const struct cpu_layer_group *c, int location, enum cpu_layout layout);
 
-/* layer_group_plan.c: the steps and the places, but for the memory. */
+/* layer_group_plan.c: the steps and the locations, but for the memory. */
 int cpu_layer_group_plan(struct cpu_layer_group *c, struct npl_err *err);
-/* layer_group_memory.c: where each place lies; places whose steps do not overlap share memory. */
+/* layer_group_memory.c: where each location lies; locations whose steps do not overlap share memory. */
 int cpu_layer_group_memory(struct cpu_layer_group *c, struct npl_err *err);
 
 #endif

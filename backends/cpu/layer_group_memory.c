@@ -11,7 +11,7 @@
 struct block {
 	size_t offset, bytes;
 	int first, last;
-	struct cpu_place *place;
+	struct cpu_location *location;
 	enum cpu_layout layout;
 };
 
@@ -45,7 +45,7 @@ static void put(struct block *block, struct block *earlier, int n, struct block 
 
 int cpu_layer_group_memory(struct cpu_layer_group *c, struct npl_err *err)
 {
-	size_t room = (size_t)c->n_places * CPU_LAYOUTS + 1;
+	size_t room = (size_t)c->n_locations * CPU_LAYOUTS + 1;
 	struct block *block = calloc(room, sizeof *block), **beside = calloc(room, sizeof(struct block *));
 	int n = 0;
 	if (!block || !beside) {
@@ -53,24 +53,24 @@ int cpu_layer_group_memory(struct cpu_layer_group *c, struct npl_err *err)
 		free(beside);
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a group of %d layers", c->group.n);
 	}
-	for (int p = 0; p < c->n_places; p++)
+	for (int p = 0; p < c->n_locations; p++)
 		for (int f = 0; f < CPU_LAYOUTS; f++) {
-			struct cpu_place *place = &c->place[p];
-			bool callers = f == CPU_FIRST && (place->given || place->wanted);
-			if (!place->has[f] || callers)
+			struct cpu_location *location = &c->location[p];
+			bool callers = f == CPU_FIRST && (location->given || location->wanted);
+			if (!location->has[f] || callers)
 				continue;
-			size_t bytes = (npl_tensor_bytes(place->tensor) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+			size_t bytes = (npl_tensor_bytes(location->tensor) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 			block[n++] = (struct block){.bytes = bytes ? bytes : ALIGNMENT,
-						    .first = place->first[f],
-						    .last = place->last[f],
-						    .place = place,
+						    .first = location->first[f],
+						    .last = location->last[f],
+						    .location = location,
 						    .layout = (enum cpu_layout)f};
 		}
 	qsort(block, (size_t)n, sizeof *block, larger);
 	c->memory_bytes = 0;
 	for (int i = 0; i < n; i++) {
 		put(&block[i], block, i, beside);
-		block[i].place->offset[block[i].layout] = block[i].offset;
+		block[i].location->offset[block[i].layout] = block[i].offset;
 		if (block[i].offset + block[i].bytes > c->memory_bytes)
 			c->memory_bytes = block[i].offset + block[i].bytes;
 	}

@@ -15,9 +15,9 @@
 #define MACS_OF_THREAD_INT8 4000000.0
 #define ELEMENTS_OF_THREAD  32768.0
 
-struct cpu_place *cpu_place_of_data(const struct cpu_layer_group *c, int place, enum cpu_layout layout)
+struct cpu_location *cpu_location_of_data(const struct cpu_layer_group *c, int location, enum cpu_layout layout)
 {
-	return &c->place[layout == CPU_FIRST ? c->place[place].root : place];
+	return &c->location[layout == CPU_FIRST ? c->location[location].root : location];
 }
 
 static int out_of_memory(struct npl_err *err)
@@ -34,34 +34,34 @@ static bool orders_agree(const struct npl_tensor *t)
 	return t->shape.rank < 3 || t->shape.dim[1] <= 1 || positions <= 1;
 }
 
-static int place_of(const struct cpu_layer_group *c, const struct npl_tensor *tensor)
+static int location_of(const struct cpu_layer_group *c, const struct npl_tensor *tensor)
 {
-	for (int i = c->n_places - 1; i >= 0; i--)
-		if (c->place[i].tensor == tensor)
+	for (int i = c->n_locations - 1; i >= 0; i--)
+		if (c->location[i].tensor == tensor)
 			return i;
 	return -1;
 }
 
 /* A tensor that a layer makes; layer -1: it is given. */
-static int add_place(struct cpu_layer_group *c, const struct npl_tensor *tensor, int layer, struct npl_err *err)
+static int add_location(struct cpu_layer_group *c, const struct npl_tensor *tensor, int layer, struct npl_err *err)
 {
-	struct cpu_place *more = npl_grow(c->place, c->n_places, &c->places_room, sizeof *more);
+	struct cpu_location *more = npl_grow(c->location, c->n_locations, &c->locations_capacity, sizeof *more);
 	if (!more) {
 		out_of_memory(err);
 		return -1;
 	}
-	c->place = more;
-	struct cpu_place *place = &c->place[c->n_places];
-	*place = (struct cpu_place){.tensor = tensor, .root = c->n_places, .layer = layer, .given = layer < 0};
+	c->location = more;
+	struct cpu_location *location = &c->location[c->n_locations];
+	*location = (struct cpu_location){.tensor = tensor, .root = c->n_locations, .layer = layer, .given = layer < 0};
 	for (int i = 0; i < c->group.n_wanted; i++)
-		place->wanted |= c->group.wanted[i] == tensor;
-	return c->n_places++;
+		location->wanted |= c->group.wanted[i] == tensor;
+	return c->n_locations++;
 }
 
-/* The order in which a place really lies where `asked` is good. */
-static enum cpu_layout really(const struct cpu_place *place, enum cpu_layout asked)
+/* The order in which a location really lies where `asked` is good. */
+static enum cpu_layout really(const struct cpu_location *location, enum cpu_layout asked)
 {
-	return orders_agree(place->tensor) ? CPU_FIRST : asked;
+	return orders_agree(location->tensor) ? CPU_FIRST : asked;
 }
 
 static struct cpu_step *add_step(struct cpu_layer_group *c, enum cpu_step_kind kind, int layer, int n_in, int n_out,
@@ -85,10 +85,10 @@ static struct cpu_step *add_step(struct cpu_layer_group *c, enum cpu_step_kind k
 	return step;
 }
 
-/* Step s, the latest, reads or makes the place in this order. */
-static void use(struct cpu_layer_group *c, int place, enum cpu_layout layout)
+/* Step s, the latest, reads or makes the location in this order. */
+static void use(struct cpu_layer_group *c, int location, enum cpu_layout layout)
 {
-	struct cpu_place *held = cpu_place_of_data(c, place, layout);
+	struct cpu_location *held = cpu_location_of_data(c, location, layout);
 	int s = c->n_steps - 1;
 	if (!held->has[layout])
 		held->first[layout] = s;
@@ -96,38 +96,38 @@ static void use(struct cpu_layer_group *c, int place, enum cpu_layout layout)
 	held->last[layout] = s;
 }
 
-/* Makes the place there in the order, which costs the layer where it is not. */
-static int need(struct cpu_layer_group *c, int place, enum cpu_layout layout, int layer, struct npl_err *err)
+/* Makes the location there in the order, which costs the layer where it is not. */
+static int need(struct cpu_layer_group *c, int location, enum cpu_layout layout, int layer, struct npl_err *err)
 {
-	const struct cpu_place *held = cpu_place_of_data(c, place, layout);
+	const struct cpu_location *held = cpu_location_of_data(c, location, layout);
 	enum cpu_layout other = layout == CPU_FIRST ? CPU_LAST : CPU_FIRST;
 	if (held->has[layout] || (held->given && layout == CPU_FIRST))
 		return 0;
 	struct cpu_step *step = add_step(c, CPU_STEP_DNN, layer, 1, 1, err);
 	if (!step)
 		return err->code;
-	step->in[0] = step->out[0] = place;
+	step->in[0] = step->out[0] = location;
 	step->x = other;
 	step->y = layout;
-	use(c, place, other);
-	use(c, place, layout);
-	return cpu_dnn_reorder(&c->cpu->dnn, c->place[place].tensor, other, layout, &step->op, err);
+	use(c, location, other);
+	use(c, location, layout);
+	return cpu_dnn_reorder(&c->cpu->dnn, c->location[location].tensor, other, layout, &step->op, err);
 }
 
-/* Where a place of this tensor is already with channels last. */
+/* Where a location of this tensor is already with channels last. */
 static bool is_last(const struct cpu_layer_group *c, const struct npl_tensor *tensor)
 {
-	int p = place_of(c, tensor);
-	return p >= 0 && c->place[p].has[CPU_LAST];
+	int p = location_of(c, tensor);
+	return p >= 0 && c->location[p].has[CPU_LAST];
 }
 
 static int find_inputs(struct cpu_layer_group *c, const struct npl_layer *layer, int *in, struct npl_err *err)
 {
 	for (int k = 0; k < layer->n_in; k++) {
-		in[k] = layer->in[k] ? place_of(c, layer->in[k]) : -1;
+		in[k] = layer->in[k] ? location_of(c, layer->in[k]) : -1;
 		if (!layer->in[k] || in[k] >= 0)
 			continue;
-		if ((in[k] = add_place(c, layer->in[k], -1, err)) < 0)
+		if ((in[k] = add_location(c, layer->in[k], -1, err)) < 0)
 			return err->code;
 	}
 	return 0;
@@ -137,13 +137,13 @@ static int find_inputs(struct cpu_layer_group *c, const struct npl_layer *layer,
 static int plan_dnn(struct cpu_layer_group *c, int l, enum cpu_layout layout, const struct npl_tensor *x, int addend,
 		    int maker, struct cpu_dnn_op *op, struct npl_err *err)
 {
-	int in[2] = {place_of(c, x), addend}, n_in = addend < 0 ? 1 : 2, rc = 0;
+	int in[2] = {location_of(c, x), addend}, n_in = addend < 0 ? 1 : 2, rc = 0;
 	if (in[0] < 0)
-		in[0] = add_place(c, x, -1, err);
-	int out = in[0] < 0 ? -1 : add_place(c, c->group.layer[maker]->out, maker, err);
+		in[0] = add_location(c, x, -1, err);
+	int out = in[0] < 0 ? -1 : add_location(c, c->group.layer[maker]->out, maker, err);
 	rc = out < 0 ? err->code : 0;
 	for (int k = 0; k < n_in && !rc; k++)
-		rc = need(c, in[k], really(&c->place[in[k]], layout), l, err);
+		rc = need(c, in[k], really(&c->location[in[k]], layout), l, err);
 	struct cpu_step *step = rc ? NULL : add_step(c, CPU_STEP_DNN, l, n_in, 1, err);
 	if (!step) {
 		cpu_dnn_release(op);
@@ -154,9 +154,9 @@ static int plan_dnn(struct cpu_layer_group *c, int l, enum cpu_layout layout, co
 	step->out[0] = out;
 	for (int k = 0; k < n_in; k++) {
 		step->in[k] = in[k];
-		use(c, in[k], really(&c->place[in[k]], layout));
+		use(c, in[k], really(&c->location[in[k]], layout));
 	}
-	use(c, out, really(&c->place[out], layout));
+	use(c, out, really(&c->location[out], layout));
 	return 0;
 }
 
@@ -169,7 +169,7 @@ static int plan_step(struct cpu_layer_group *c, enum cpu_step_kind kind, int l, 
 	int rc = find_inputs(c, layer, in, err);
 	for (int k = 0; k < n_in && !rc; k++)
 		if (in[k] >= 0)
-			rc = need(c, in[k], really(&c->place[in[k]], x), l, err);
+			rc = need(c, in[k], really(&c->location[in[k]], x), l, err);
 	struct cpu_step *step = rc ? NULL : add_step(c, kind, l, n_in, 1 + layer->n_more, err);
 	if (!step)
 		return err->code;
@@ -178,14 +178,14 @@ static int plan_step(struct cpu_layer_group *c, enum cpu_step_kind kind, int l, 
 	for (int k = 0; k < n_in; k++) {
 		step->in[k] = in[k];
 		if (in[k] >= 0)
-			use(c, in[k], really(&c->place[in[k]], x));
+			use(c, in[k], really(&c->location[in[k]], x));
 	}
 	for (int k = 0; k <= layer->n_more; k++) {
-		int p = add_place(c, &layer->out[k], l, err);
+		int p = add_location(c, &layer->out[k], l, err);
 		if (p < 0)
 			return err->code;
 		c->step[c->n_steps - 1].out[k] = p;
-		use(c, p, really(&c->place[p], y));
+		use(c, p, really(&c->location[p], y));
 	}
 	step = &c->step[c->n_steps - 1];
 	step->work = *layer;
@@ -214,10 +214,10 @@ static int plan_view(struct cpu_layer_group *c, int l, int maker, struct npl_err
 	int in[NPL_LAYER_INPUTS] = {0};
 	if (find_inputs(c, layer, in, err) || need(c, in[0], CPU_FIRST, maker, err))
 		return err->code;
-	int p = add_place(c, layer->out, l, err);
+	int p = add_location(c, layer->out, l, err);
 	if (p < 0)
 		return err->code;
-	c->place[p].root = c->place[in[0]].root;
+	c->location[p].root = c->location[in[0]].root;
 	return 0;
 }
 
@@ -294,15 +294,15 @@ static int only_reader(const struct cpu_layer_group *c, int l)
 	return reader;
 }
 
-/* The place of a tensor that is there before layer l is done; NPL_EDEVICE: it is not. */
-static int place_before(struct cpu_layer_group *c, int l, const struct npl_tensor *tensor, struct npl_err *err)
+/* The location of a tensor that is there before layer l is done; NPL_EDEVICE: it is not. */
+static int location_before(struct cpu_layer_group *c, int l, const struct npl_tensor *tensor, struct npl_err *err)
 {
-	int place = place_of(c, tensor);
-	for (int i = l; i < c->group.n && place < 0; i++)
+	int location = location_of(c, tensor);
+	for (int i = l; i < c->group.n && location < 0; i++)
 		for (int k = 0; k <= c->group.layer[i]->n_more; k++)
 			if (&c->group.layer[i]->out[k] == tensor)
 				return npl_fail(err, NPL_EDEVICE, "it is made later"), -1;
-	return place < 0 ? add_place(c, tensor, -1, err) : place;
+	return location < 0 ? add_location(c, tensor, -1, err) : location;
 }
 
 /* A convolution whose result is only added to something that is there already, as at the end of a residual block: one pass,
@@ -316,7 +316,7 @@ static int plan_sum(struct cpu_layer_group *c, int l, struct npl_err *err)
 	    add->attrs->legacy_broadcast || !npl_shape_equal(&add->in[0]->shape, &add->in[1]->shape) ||
 	    add->out->dtype != NPL_F32)
 		return NPL_EDEVICE;
-	int other = place_before(c, l, add->in[add->in[0] == conv->out], err), last = a;
+	int other = location_before(c, l, add->in[add->in[0] == conv->out], err), last = a;
 	struct cpu_dnn_tail tail = {.add = true, .then = add->fused};
 	struct cpu_dnn_op *op;
 	if (other < 0)
@@ -404,7 +404,7 @@ static int choose_way(struct cpu_layer_group *c, int l, struct npl_err *err)
 		return err->code;
 	/* weights that are there now are there to stay (npulab/layer_group.h) */
 	if (cpu_int8_is_product(layer) && layer->in[1]->data)
-		return npl_int8_work_prepare(layer, c->cpu->threads, &c->step[c->n_steps - 1].int8, err);
+		return npl_int8_job_prepare(layer, c->cpu->threads, &c->step[c->n_steps - 1].int8, err);
 	return 0;
 }
 
@@ -437,8 +437,8 @@ int cpu_layer_group_plan(struct cpu_layer_group *c, struct npl_err *err)
 			maker = l;
 		}
 	/* What is wanted is wanted in ONNX's order. */
-	for (int p = 0; p < c->n_places && !rc; p++)
-		if (c->place[p].wanted)
-			rc = need(c, p, CPU_FIRST, c->place[p].layer, err);
+	for (int p = 0; p < c->n_locations && !rc; p++)
+		if (c->location[p].wanted)
+			rc = need(c, p, CPU_FIRST, c->location[p].layer, err);
 	return rc;
 }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "file_impl.h"
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 
 /* One document on its way. */
 struct document {
@@ -117,7 +117,7 @@ static int write_in_place(const struct document *d)
 	const bool regular = S_ISREG(d->now.st_mode);
 	struct stat status;
 	if (S_ISFIFO(d->now.st_mode))
-		npl_stage_step("document", 1, 1, "waiting for a reader");
+		npl_progress_step("document", 1, 1, "waiting for a reader");
 	const int fd = open(d->target->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return errno;
@@ -152,7 +152,7 @@ int npl_file_write(const char *path, const struct npl_file_piece *piece, int n_p
 	struct npl_output_target target;
 	if (npl_output_find(path, &target, err))
 		return err->code;
-	npl_stage_part(path, NULL, 0, 0);
+	npl_progress_part(path, NULL, 0, 0);
 	struct document document = {.target = &target, .piece = piece, .n_pieces = n_pieces};
 	const int failure = write_document(&document);
 	free(target.path);

@@ -115,6 +115,24 @@ int npl_words_end(struct npl_words *words)
 	return npl_words_complain(words, "'%s' is one too many, expected the end of the line", words->word);
 }
 
+const char *npl_next_word(const char **at, size_t *length)
+{
+	const char *word = *at;
+	*length = strcspn(word, " ");
+	*at = word + *length + (word[*length] == ' ');
+	return *word ? word : NULL;
+}
+
+int npl_word_index(const char *list, const char *word)
+{
+	size_t length;
+	int index = 0;
+	for (const char *next; (next = npl_next_word(&list, &length)); index++)
+		if (length == strlen(word) && !strncmp(next, word, length))
+			return index;
+	return -1;
+}
+
 bool npl_parse_count(const char *word, int64_t *value)
 {
 	return *word && !word[strspn(word, "0123456789")] && npl_parse_integer(word, value);

@@ -103,7 +103,7 @@ bool npl_int8_may_wrap(const struct npl_int8_product *product)
 }
 
 /* A product under way. */
-struct work {
+struct job {
 	const struct npl_int8_product *p;
 	const struct npl_int8_kernel *kernel;
 	uint64_t *wrapped; /* NULL: not counted */
@@ -114,12 +114,12 @@ struct work {
 };
 
 /* Groups of four bytes in `length` values. */
-static int64_t groups_of(const struct work *w, int64_t length)
+static int64_t groups_of(const struct job *w, int64_t length)
 {
 	return (length * w->kernel->value_bytes + 3) / 4;
 }
 
-static void pack_a(const struct work *w, int64_t i0, int64_t count, int64_t k0, int64_t length)
+static void pack_a(const struct job *w, int64_t i0, int64_t count, int64_t k0, int64_t length)
 {
 	const struct npl_int8_matrix *a = &w->p->a;
 	if (w->kernel->value_bytes == 2) {
@@ -132,7 +132,7 @@ static void pack_a(const struct work *w, int64_t i0, int64_t count, int64_t k0, 
 		w->row_start[i] = (int32_t)(both - (uint32_t)w->zb * (uint32_t)w->row_start[i]);
 }
 
-static void pack_b(const struct work *w, int64_t j0, int64_t count, int64_t k0, int64_t length)
+static void pack_b(const struct job *w, int64_t j0, int64_t count, int64_t k0, int64_t length)
 {
 	const struct npl_int8_matrix *b = &w->p->b;
 	if (w->kernel->value_bytes == 2) {
@@ -163,7 +163,7 @@ static void add_tile(const struct npl_int8_tile *tile, int32_t *c, int64_t c_str
 }
 
 /* One tile: straight into c when it is whole and nothing is counted. */
-static void run_tile(const struct work *w, struct npl_int8_tile *tile, int32_t *c, bool first)
+static void run_tile(const struct job *w, struct npl_int8_tile *tile, int32_t *c, bool first)
 {
 	_Alignas(64) int32_t aside[NPL_INT8_MAX_TILE];
 	int64_t c_stride = w->p->c_stride;
@@ -182,7 +182,7 @@ static void run_tile(const struct work *w, struct npl_int8_tile *tile, int32_t *
 }
 
 /* One block of k, one block of n: all of m. */
-static void multiply_block(const struct work *w, int64_t j0, int64_t nb, int64_t k0, int64_t kb)
+static void multiply_block(const struct job *w, int64_t j0, int64_t nb, int64_t k0, int64_t kb)
 {
 	const struct npl_int8_product *p = w->p;
 	int rows = w->kernel->rows, columns = w->kernel->columns;
@@ -207,7 +207,7 @@ static void multiply_block(const struct work *w, int64_t j0, int64_t nb, int64_t
 }
 
 /* Length of the block of k that starts at k0. */
-static int64_t block_length(const struct work *w, int64_t k0)
+static int64_t block_length(const struct job *w, int64_t k0)
 {
 	const struct npl_int8_product *p = w->p;
 	int64_t length = p->k - k0;
@@ -271,7 +271,7 @@ int64_t npl_int8_workspace(int64_t m, int64_t n, int64_t k, int64_t k_block)
 }
 
 /* Memory for the blocks: the caller's, or *own, to be freed. */
-static int prepare(struct work *w, void **own, struct npl_err *err)
+static int prepare(struct job *w, void **own, struct npl_err *err)
 {
 	const struct npl_int8_product *p = w->p;
 	struct blocks b = blocks_of(w->kernel, p->m, p->n, p->k, w->wrapped ? p->k_block : 0);
@@ -293,7 +293,7 @@ static int prepare(struct work *w, void **own, struct npl_err *err)
 static int multiply(const struct npl_int8_product *p, const struct npl_int8_kernel *kernel, uint64_t *wrapped,
 		    struct npl_err *err)
 {
-	struct work w = {.p = p, .kernel = kernel, .wrapped = wrapped};
+	struct job w = {.p = p, .kernel = kernel, .wrapped = wrapped};
 	if (!wrapped && npl_int8_is_few_rows(p, kernel))
 		return npl_int8_few_rows(p, kernel, err);
 	if (kernel->value_bytes == 1) {

@@ -71,14 +71,14 @@ bool npl_int8_layer_ok(const struct npl_layer *layer, char *why, size_t n)
 }
 
 /* Blocks small enough for their sums to wait in a cache, and enough of them for all workers. */
-static int gemm_open(struct npl_int8_work *work, struct npl_err *err)
+static int gemm_open(struct npl_int8_job *job, struct npl_err *err)
 {
 	(void)err;
-	int64_t rows = work->pixels, columns = work->filters;
+	int64_t rows = job->pixels, columns = job->filters;
 	for (;;) {
-		int64_t tasks = npl_div_up_i64(work->pixels, rows) * npl_div_up_i64(work->filters, columns);
-		bool too_few = work->n_workers > 1 && tasks < 2 * work->n_workers;
-		if (!too_few && (!work->scale || rows * columns <= GEMM_ACC))
+		int64_t tasks = npl_div_up_i64(job->pixels, rows) * npl_div_up_i64(job->filters, columns);
+		bool too_few = job->n_workers > 1 && tasks < 2 * job->n_workers;
+		if (!too_few && (!job->scale || rows * columns <= GEMM_ACC))
 			break;
 		if (rows >= columns && rows > 64)
 			rows = (rows + 15) / 16 * 8; /* half, in whole panels */
@@ -87,49 +87,49 @@ static int gemm_open(struct npl_int8_work *work, struct npl_err *err)
 		else
 			break;
 	}
-	work->pixels_at_once = rows;
-	work->filters_at_once = columns;
-	work->acc_elements = work->scale ? rows * columns : 0;
-	work->product_bytes = npl_int8_workspace(rows, columns, work->k, work->order.k_block);
+	job->pixels_at_once = rows;
+	job->filters_at_once = columns;
+	job->acc_elements = job->scale ? rows * columns : 0;
+	job->product_bytes = npl_int8_workspace(rows, columns, job->k, job->order.k_block);
 	return 0;
 }
 
-static int one_step(const struct npl_int8_work *work)
+static int one_step(const struct npl_int8_job *job)
 {
-	(void)work;
+	(void)job;
 	return 1;
 }
 
-static int64_t gemm_tasks(const struct npl_int8_work *work, int step)
+static int64_t gemm_tasks(const struct npl_int8_job *job, int step)
 {
 	(void)step;
-	return work->filter_blocks * work->pixel_blocks;
+	return job->filter_blocks * job->pixel_blocks;
 }
 
-static int gemm_run(struct npl_int8_work *work, int step, int64_t task, struct npl_int8_worker *worker,
+static int gemm_run(struct npl_int8_job *job, int step, int64_t task, struct npl_int8_worker *worker,
 		    struct npl_err *err)
 {
 	(void)step;
-	const struct npl_tensor *x = work->layer->in[0], *w = work->layer->in[1];
-	int64_t row = task / work->filter_blocks * work->pixels_at_once,
-		column = task % work->filter_blocks * work->filters_at_once, k = work->k;
+	const struct npl_tensor *x = job->layer->in[0], *w = job->layer->in[1];
+	int64_t row = task / job->filter_blocks * job->pixels_at_once,
+		column = task % job->filter_blocks * job->filters_at_once, k = job->k;
 	struct npl_int8_product product = {
-		.m = work->pixels - row < work->pixels_at_once ? work->pixels - row : work->pixels_at_once,
-		.n = work->filters - column < work->filters_at_once ? work->filters - column : work->filters_at_once,
+		.m = job->pixels - row < job->pixels_at_once ? job->pixels - row : job->pixels_at_once,
+		.n = job->filters - column < job->filters_at_once ? job->filters - column : job->filters_at_once,
 		.k = k,
 		.a = npl_int8_matrix_of(x, (const uint8_t *)x->data + row * k, k, 1),
 		.b = npl_int8_matrix_of(w, (const uint8_t *)w->data + column * k, k, 1),
-		.k_segment = work->order.k_segment,
-		.k_block = work->order.k_block,
+		.k_segment = job->order.k_segment,
+		.k_block = job->order.k_block,
 		.workspace = worker->product,
-		.workspace_bytes = work->product_bytes,
+		.workspace_bytes = job->product_bytes,
 	};
-	product.c = work->scale ? worker->acc : (int32_t *)work->out.data + row * work->filters + column;
-	product.c_stride = work->scale ? product.n : work->filters;
+	product.c = job->scale ? worker->acc : (int32_t *)job->out.data + row * job->filters + column;
+	product.c_stride = job->scale ? product.n : job->filters;
 	int rc = npl_int8_gemm(&product, &worker->counts.overflows, err);
 	for (int64_t i = 0; !rc && i < product.m; i++)
-		npl_int8_finish_row(work, product.c + i * product.c_stride, product.n, column, 1,
-				    (row + i) * work->filters + column, &worker->counts);
+		npl_int8_finish_row(job, product.c + i * product.c_stride, product.n, column, 1,
+				    (row + i) * job->filters + column, &worker->counts);
 	return rc;
 }
 
@@ -146,53 +146,53 @@ static bool usable_scale(float scale)
 	return isfinite(scale) && scale >= 0;
 }
 
-static int set_scales(struct npl_int8_work *work, struct npl_err *err)
+static int set_scales(struct npl_int8_job *job, struct npl_err *err)
 {
-	const struct npl_quant *x = &work->layer->in[0]->quant, *w = &work->layer->in[1]->quant, *y = &work->out.quant;
-	int64_t channels = work->layer->in[1]->shape.dim[0];
-	work->scale = malloc((size_t)channels * sizeof *work->scale);
-	if (!work->scale)
+	const struct npl_quant *x = &job->layer->in[0]->quant, *w = &job->layer->in[1]->quant, *y = &job->out.quant;
+	int64_t channels = job->layer->in[1]->shape.dim[0];
+	job->scale = malloc((size_t)channels * sizeof *job->scale);
+	if (!job->scale)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld scales", (long long)channels);
 	for (int64_t i = 0; i < channels; i++) {
 		float w_scale = w->channel_scale ? w->channel_scale[i] : w->scale;
-		work->scale[i] = npl_int8_scale(x->scale, w_scale, y->scale);
+		job->scale[i] = npl_int8_scale(x->scale, w_scale, y->scale);
 		if (!usable_scale(x->scale) || !usable_scale(w_scale) || !usable_scale(y->scale) ||
-		    !usable_scale(work->scale[i]))
+		    !usable_scale(job->scale[i]))
 			return npl_fail(err, NPL_EINPUT,
 					"output channel %lld is scaled by %g * %g / %g = %g (input, weight, output), "
 					"expected finite numbers from 0",
 					(long long)i, (double)x->scale, (double)w_scale, (double)y->scale,
-					(double)work->scale[i]);
+					(double)job->scale[i]);
 	}
 	return 0;
 }
 
-static void set_sizes(struct npl_int8_work *work)
+static void set_sizes(struct npl_int8_job *job)
 {
-	const struct npl_shape *w = &work->layer->in[1]->shape;
-	work->images = work->groups = work->taps = 1;
-	work->filters = w->dim[0];
-	work->channels = w->dim[1];
-	work->pixels = work->out.shape.dim[0];
-	if (work->layer->op == NPL_OP_CONV) {
-		const struct npl_window *window = &work->layer->attrs->window;
-		work->in_image = npl_image_of(&work->layer->in[0]->shape);
-		work->out_image = npl_image_of(&work->out.shape);
-		work->images = work->out_image.images;
-		work->groups = work->layer->attrs->groups;
-		work->filters /= work->groups;
-		work->taps = window->kernel[0] * window->kernel[1];
-		work->pixels = work->out_image.size[0] * work->out_image.size[1];
+	const struct npl_shape *w = &job->layer->in[1]->shape;
+	job->images = job->groups = job->taps = 1;
+	job->filters = w->dim[0];
+	job->channels = w->dim[1];
+	job->pixels = job->out.shape.dim[0];
+	if (job->layer->op == NPL_OP_CONV) {
+		const struct npl_window *window = &job->layer->attrs->window;
+		job->in_image = npl_image_of(&job->layer->in[0]->shape);
+		job->out_image = npl_image_of(&job->out.shape);
+		job->images = job->out_image.images;
+		job->groups = job->layer->attrs->groups;
+		job->filters /= job->groups;
+		job->taps = window->kernel[0] * window->kernel[1];
+		job->pixels = job->out_image.size[0] * job->out_image.size[1];
 	}
-	work->k = work->channels * work->taps;
+	job->k = job->channels * job->taps;
 }
 
 /* Whether the machine's order must be followed: only where a sum of products could wrap. */
-static bool must_count(const struct npl_int8_work *work, const struct npl_int8_order *order)
+static bool must_count(const struct npl_int8_job *job, const struct npl_int8_order *order)
 {
-	const struct npl_int8_product bound = {.k = work->k,
-					       .a = npl_int8_matrix_of(work->layer->in[0], NULL, 1, 1),
-					       .b = npl_int8_matrix_of(work->layer->in[1], NULL, 1, 1)};
+	const struct npl_int8_product bound = {.k = job->k,
+					       .a = npl_int8_matrix_of(job->layer->in[0], NULL, 1, 1),
+					       .b = npl_int8_matrix_of(job->layer->in[1], NULL, 1, 1)};
 	return order && npl_int8_may_wrap(&bound);
 }
 
@@ -203,14 +203,14 @@ void npl_int8_memory_free(struct npl_int8_memory *memory)
 }
 
 /* Memory for the workers and for what the way has claimed; for its weights too, unless these have their own. */
-static int take_memory(struct npl_int8_work *work, struct npl_int8_memory *memory, struct npl_err *err)
+static int take_memory(struct npl_int8_job *job, struct npl_int8_memory *memory, struct npl_err *err)
 {
-	const size_t before = work->claimed, workers = (size_t)work->n_workers;
-	size_t acc = npl_int8_claim(work, work->acc_elements * (int64_t)sizeof(int32_t)),
-	       gathered = npl_int8_claim(work, work->gathered_bytes),
-	       product = npl_int8_claim(work, work->product_bytes), each = work->claimed - before,
-	       weights = before + workers * each, bytes = weights + (work->prepared ? 0 : work->weights_claimed);
-	work->claimed = before;
+	const size_t before = job->claimed, workers = (size_t)job->n_workers;
+	size_t acc = npl_int8_claim(job, job->acc_elements * (int64_t)sizeof(int32_t)),
+	       gathered = npl_int8_claim(job, job->gathered_bytes), product = npl_int8_claim(job, job->product_bytes),
+	       each = job->claimed - before, weights = before + workers * each,
+	       bytes = weights + (job->prepared ? 0 : job->weights_claimed);
+	job->claimed = before;
 	if (memory->bytes < bytes) {
 		npl_int8_memory_free(memory);
 		memory->base = aligned_alloc(64, bytes);
@@ -218,130 +218,130 @@ static int take_memory(struct npl_int8_work *work, struct npl_int8_memory *memor
 	}
 	if (!memory->base && bytes)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes", bytes);
-	work->base = memory->base;
-	if (!work->prepared)
-		work->weights_base = work->base + weights;
+	job->base = memory->base;
+	if (!job->prepared)
+		job->weights_base = job->base + weights;
 	for (size_t i = 0; i < workers; i++) {
-		work->worker[i].acc = (int32_t *)(void *)(work->base + acc + i * each);
-		work->worker[i].gathered = work->base + gathered + i * each;
-		work->worker[i].product = work->base + product + i * each;
+		job->worker[i].acc = (int32_t *)(void *)(job->base + acc + i * each);
+		job->worker[i].gathered = job->base + gathered + i * each;
+		job->worker[i].product = job->base + product + i * each;
 	}
 	return 0;
 }
 
 /* Everything but memory. */
 static int open_work(const struct npl_layer *layer, const struct npl_tensor *out, const struct npl_int8_order *order,
-		     int workers, bool prepared, struct npl_int8_work **made, struct npl_err *err)
+		     int workers, bool prepared, struct npl_int8_job **made, struct npl_err *err)
 {
-	struct npl_int8_work *work = calloc(1, sizeof *work);
-	*made = work;
-	if (!work)
+	struct npl_int8_job *job = calloc(1, sizeof *job);
+	*made = job;
+	if (!job)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	work->layer = layer;
-	work->out = *out;
-	work->out.owned = false;
-	work->n_workers = workers;
-	work->prepared = prepared;
-	work->worker = calloc((size_t)workers, sizeof *work->worker);
-	if (!work->worker)
+	job->layer = layer;
+	job->out = *out;
+	job->out.owned = false;
+	job->n_workers = workers;
+	job->prepared = prepared;
+	job->worker = calloc((size_t)workers, sizeof *job->worker);
+	if (!job->worker)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	set_sizes(work);
-	if (must_count(work, order))
-		work->order = *order;
-	work->way = layer->op == NPL_OP_GEMM    ? &npl_int8_gemm_way
-		    : npl_int8_windows_ok(work) ? &npl_int8_windows_way
-						: &npl_int8_patches_way;
-	int rc = out->dtype == NPL_I32 ? 0 : set_scales(work, err);
+	set_sizes(job);
+	if (must_count(job, order))
+		job->order = *order;
+	job->way = layer->op == NPL_OP_GEMM   ? &npl_int8_gemm_way
+		   : npl_int8_windows_ok(job) ? &npl_int8_windows_way
+					      : &npl_int8_patches_way;
+	int rc = out->dtype == NPL_I32 ? 0 : set_scales(job, err);
 	if (!rc)
-		rc = work->way->open(work, err);
-	work->filter_blocks = rc ? 0 : npl_div_up_i64(work->filters, work->filters_at_once);
-	work->pixel_blocks = rc ? 0 : npl_div_up_i64(work->pixels, work->pixels_at_once);
+		rc = job->way->open(job, err);
+	job->filter_blocks = rc ? 0 : npl_div_up_i64(job->filters, job->filters_at_once);
+	job->pixel_blocks = rc ? 0 : npl_div_up_i64(job->pixels, job->pixels_at_once);
 	return rc;
 }
 
-static int place(struct npl_int8_work *work, struct npl_int8_memory *memory, struct npl_err *err)
+static int place(struct npl_int8_job *job, struct npl_int8_memory *memory, struct npl_err *err)
 {
-	const struct npl_tensor *bias = work->layer->n_in > 2 ? work->layer->in[2] : NULL;
-	work->bias = bias ? bias->data : NULL;
-	if (take_memory(work, memory, err))
+	const struct npl_tensor *bias = job->layer->n_in > 2 ? job->layer->in[2] : NULL;
+	job->bias = bias ? bias->data : NULL;
+	if (take_memory(job, memory, err))
 		return err->code;
-	if (work->way->place)
-		work->way->place(work);
+	if (job->way->place)
+		job->way->place(job);
 	return 0;
 }
 
-int npl_int8_work_open(const struct npl_layer *layer, const struct npl_tensor *out, const struct npl_int8_order *order,
-		       int workers, struct npl_int8_memory *memory, struct npl_int8_work **made, struct npl_err *err)
+int npl_int8_job_open(const struct npl_layer *layer, const struct npl_tensor *out, const struct npl_int8_order *order,
+		      int workers, struct npl_int8_memory *memory, struct npl_int8_job **made, struct npl_err *err)
 {
-	struct npl_int8_work *work;
-	int rc = open_work(layer, out, order, workers, false, &work, err);
+	struct npl_int8_job *job;
+	int rc = open_work(layer, out, order, workers, false, &job, err);
 	if (!rc)
-		rc = place(work, memory, err);
+		rc = place(job, memory, err);
 	if (rc) {
-		npl_int8_work_close(work, NULL, NULL);
-		work = NULL;
+		npl_int8_job_close(job, NULL, NULL);
+		job = NULL;
 	}
-	*made = work;
+	*made = job;
 	return rc;
 }
 
-int npl_int8_work_prepare(const struct npl_layer *layer, int workers, struct npl_int8_work **made, struct npl_err *err)
+int npl_int8_job_prepare(const struct npl_layer *layer, int workers, struct npl_int8_job **made, struct npl_err *err)
 {
 	struct npl_int8_memory memory = {0};
-	struct npl_int8_work *work;
-	int rc = open_work(layer, layer->out, NULL, workers, true, &work, err);
-	bool gains = !rc && work->way->prepares && work->weights_claimed;
+	struct npl_int8_job *job;
+	int rc = open_work(layer, layer->out, NULL, workers, true, &job, err);
+	bool gains = !rc && job->way->prepares && job->weights_claimed;
 	if (gains) {
-		work->weights_base = aligned_alloc(64, work->weights_claimed);
-		if (!work->weights_base)
-			rc = npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of weights", work->weights_claimed);
+		job->weights_base = aligned_alloc(64, job->weights_claimed);
+		if (!job->weights_base)
+			rc = npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of weights", job->weights_claimed);
 	}
 	if (gains && !rc)
-		rc = place(work, &memory, err);
-	for (int64_t task = 0, n = gains && !rc ? work->way->tasks(work, 0) : 0; task < n && !rc; task++)
-		rc = work->way->run(work, 0, task, &work->worker[0], err);
+		rc = place(job, &memory, err);
+	for (int64_t task = 0, n = gains && !rc ? job->way->tasks(job, 0) : 0; task < n && !rc; task++)
+		rc = job->way->run(job, 0, task, &job->worker[0], err);
 	npl_int8_memory_free(&memory);
 	if (rc || !gains) {
-		npl_int8_work_close(work, NULL, NULL);
-		work = NULL;
+		npl_int8_job_close(job, NULL, NULL);
+		job = NULL;
 	}
-	*made = work;
+	*made = job;
 	return rc;
 }
 
-int npl_int8_work_begin(struct npl_int8_work *work, const struct npl_layer *layer, const struct npl_tensor *out,
-			struct npl_int8_memory *memory, struct npl_err *err)
+int npl_int8_job_begin(struct npl_int8_job *job, const struct npl_layer *layer, const struct npl_tensor *out,
+		       struct npl_int8_memory *memory, struct npl_err *err)
 {
-	work->layer = layer;
-	work->out = *out;
-	work->out.owned = false;
-	for (int i = 0; i < work->n_workers; i++)
-		work->worker[i] = (struct npl_int8_worker){0};
-	return place(work, memory, err);
+	job->layer = layer;
+	job->out = *out;
+	job->out.owned = false;
+	for (int i = 0; i < job->n_workers; i++)
+		job->worker[i] = (struct npl_int8_worker){0};
+	return place(job, memory, err);
 }
 
-int npl_int8_work_steps(const struct npl_int8_work *work)
+int npl_int8_job_steps(const struct npl_int8_job *job)
 {
-	return work->way->steps(work);
+	return job->way->steps(job);
 }
 
-int64_t npl_int8_work_tasks(const struct npl_int8_work *work, int step)
+int64_t npl_int8_job_tasks(const struct npl_int8_job *job, int step)
 {
-	return step == 0 && work->prepared ? 0 : work->way->tasks(work, step);
+	return step == 0 && job->prepared ? 0 : job->way->tasks(job, step);
 }
 
-void npl_int8_work_run(struct npl_int8_work *work, int step, int64_t task, int worker)
+void npl_int8_job_run(struct npl_int8_job *job, int step, int64_t task, int worker)
 {
-	struct npl_int8_worker *self = &work->worker[worker];
-	if (!self->err.code && work->way->run(work, step, task, self, &self->err) && !self->err.code)
+	struct npl_int8_worker *self = &job->worker[worker];
+	if (!self->err.code && job->way->run(job, step, task, self, &self->err) && !self->err.code)
 		self->err.code = NPL_EINTERNAL;
 }
 
-int npl_int8_work_end(struct npl_int8_work *work, struct npl_int8_counts *counts, struct npl_err *err)
+int npl_int8_job_end(struct npl_int8_job *job, struct npl_int8_counts *counts, struct npl_err *err)
 {
 	int rc = 0;
-	for (int i = 0; work->worker && i < work->n_workers; i++) {
-		struct npl_int8_worker *worker = &work->worker[i];
+	for (int i = 0; job->worker && i < job->n_workers; i++) {
+		struct npl_int8_worker *worker = &job->worker[i];
 		if (counts) {
 			counts->overflows += worker->counts.overflows;
 			counts->saturations += worker->counts.saturations;
@@ -355,30 +355,30 @@ int npl_int8_work_end(struct npl_int8_work *work, struct npl_int8_counts *counts
 	return rc;
 }
 
-int npl_int8_work_close(struct npl_int8_work *work, struct npl_int8_counts *counts, struct npl_err *err)
+int npl_int8_job_close(struct npl_int8_job *job, struct npl_int8_counts *counts, struct npl_err *err)
 {
-	if (!work)
+	if (!job)
 		return 0;
-	int rc = npl_int8_work_end(work, counts, err);
-	if (work->way && work->way->close)
-		work->way->close(work);
-	if (work->prepared)
-		free(work->weights_base);
-	free(work->worker);
-	free(work->scale);
-	free(work);
+	int rc = npl_int8_job_end(job, counts, err);
+	if (job->way && job->way->close)
+		job->way->close(job);
+	if (job->prepared)
+		free(job->weights_base);
+	free(job->worker);
+	free(job->scale);
+	free(job);
 	return rc;
 }
 
 int npl_int8_run_layer(const struct npl_layer *layer, const struct npl_int8_order *order,
 		       struct npl_int8_memory *memory, struct npl_int8_counts *counts, struct npl_err *err)
 {
-	struct npl_int8_work *work;
-	int rc = npl_int8_work_open(layer, layer->out, order, 1, memory, &work, err);
+	struct npl_int8_job *job;
+	int rc = npl_int8_job_open(layer, layer->out, order, 1, memory, &job, err);
 	if (rc)
 		return rc;
-	for (int step = 0; step < npl_int8_work_steps(work); step++)
-		for (int64_t task = 0; task < npl_int8_work_tasks(work, step); task++)
-			npl_int8_work_run(work, step, task, 0);
-	return npl_int8_work_close(work, counts, err);
+	for (int step = 0; step < npl_int8_job_steps(job); step++)
+		for (int64_t task = 0; task < npl_int8_job_tasks(job, step); task++)
+			npl_int8_job_run(job, step, task, 0);
+	return npl_int8_job_close(job, counts, err);
 }

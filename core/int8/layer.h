@@ -4,11 +4,11 @@
  * device share. A layer is a list of steps, one after the other, each of which is a number of tasks that may run side
  * by side:
  *
- *     npl_int8_work_open(layer, layer->out, NULL, workers, &memory, &work, &err)
- *     for (int s = 0; s < npl_int8_work_steps(work); s++)
- *             for (int64_t t = 0; t < npl_int8_work_tasks(work, s); t++)        in any order, on any thread
- *                     npl_int8_work_run(work, s, t, worker);                    worker: this thread's number
- *     npl_int8_work_close(work, &counts, &err)
+ *     npl_int8_job_open(layer, layer->out, NULL, workers, &memory, &job, &err)
+ *     for (int s = 0; s < npl_int8_job_steps(job); s++)
+ *             for (int64_t t = 0; t < npl_int8_job_tasks(job, s); t++)        in any order, on any thread
+ *                     npl_int8_job_run(job, s, t, worker);                    worker: this thread's number
+ *     npl_int8_job_close(job, &counts, &err)
  */
 #ifndef NPULAB_INT8_LAYER_H
 #define NPULAB_INT8_LAYER_H
@@ -36,33 +36,33 @@ void npl_int8_memory_free(struct npl_int8_memory *memory);
 /* What a fused activation, Relu6 at most, makes of sums on their way to y. */
 void npl_int8_finish_by(struct npl_int8_finish *finish, enum npl_activation fused, const struct npl_tensor *y);
 
-struct npl_int8_work; /* opaque */
+struct npl_int8_job; /* opaque */
 
 /* False, with the reason, for layers that are not Conv or Gemm of one or two spatial dimensions on 8-bit operands, with
  * 8-bit or raw 32-bit results. */
 bool npl_int8_layer_ok(const struct npl_layer *layer, char *why, size_t n);
 
 /* For a layer that is ok. Results go to out, of the layer's output shape and type. order NULL: additions of products
- * that wrap are not counted. Everything is borrowed until the work is closed, memory too. NPL_EINPUT for
+ * that wrap are not counted. Everything is borrowed until the job is closed, memory too. NPL_EINPUT for
  * scales that are no finite numbers from 0, NPL_ENOMEM. */
-int npl_int8_work_open(const struct npl_layer *layer, const struct npl_tensor *out, const struct npl_int8_order *order,
-		       int workers, struct npl_int8_memory *memory, struct npl_int8_work **made, struct npl_err *err);
-int npl_int8_work_steps(const struct npl_int8_work *work);
-int64_t npl_int8_work_tasks(const struct npl_int8_work *work, int step);
+int npl_int8_job_open(const struct npl_layer *layer, const struct npl_tensor *out, const struct npl_int8_order *order,
+		      int workers, struct npl_int8_memory *memory, struct npl_int8_job **made, struct npl_err *err);
+int npl_int8_job_steps(const struct npl_int8_job *job);
+int64_t npl_int8_job_tasks(const struct npl_int8_job *job, int step);
 /* worker is in [0, workers) and runs one task at a time. */
-void npl_int8_work_run(struct npl_int8_work *work, int step, int64_t task, int worker);
-/* Frees the work (NULL: nothing to do), adds up what was counted; NPL_ENOMEM when a task ran out of memory. */
-int npl_int8_work_close(struct npl_int8_work *work, struct npl_int8_counts *counts, struct npl_err *err);
+void npl_int8_job_run(struct npl_int8_job *job, int step, int64_t task, int worker);
+/* Frees the job (NULL: nothing to do), adds up what was counted; NPL_ENOMEM when a task ran out of memory. */
+int npl_int8_job_close(struct npl_int8_job *job, struct npl_int8_counts *counts, struct npl_err *err);
 
 /* A layer that is ok and will be run often with the same weights, which are brought into the kernels' form now, on the calling thread, and
  * copied: its in[1] has data, the others need none yet. NULL in *made and no error: there is nothing to gain. */
-int npl_int8_work_prepare(const struct npl_layer *layer, int workers, struct npl_int8_work **made, struct npl_err *err);
+int npl_int8_job_prepare(const struct npl_layer *layer, int workers, struct npl_int8_job **made, struct npl_err *err);
 /* One run of it, for which the layer has its data and differs in nothing else; both and the memory are borrowed until
- * npl_int8_work_end. In between it is run as any other: a step may have no tasks. */
-int npl_int8_work_begin(struct npl_int8_work *work, const struct npl_layer *layer, const struct npl_tensor *out,
-			struct npl_int8_memory *memory, struct npl_err *err);
+ * npl_int8_job_end. In between it is run as any other: a step may have no tasks. */
+int npl_int8_job_begin(struct npl_int8_job *job, const struct npl_layer *layer, const struct npl_tensor *out,
+		       struct npl_int8_memory *memory, struct npl_err *err);
 /* Adds up what was counted in this run; NPL_ENOMEM when a task ran out of memory. */
-int npl_int8_work_end(struct npl_int8_work *work, struct npl_int8_counts *counts, struct npl_err *err);
+int npl_int8_job_end(struct npl_int8_job *job, struct npl_int8_counts *counts, struct npl_err *err);
 
 /* All of it on the calling thread, into layer->out. */
 int npl_int8_run_layer(const struct npl_layer *layer, const struct npl_int8_order *order,

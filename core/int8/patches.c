@@ -30,98 +30,98 @@ struct patches {
 	struct tap_columns *columns; /* of each column of the kernel; not if direct */
 };
 
-bool npl_int8_is_direct(const struct npl_int8_work *work)
+bool npl_int8_is_direct(const struct npl_int8_job *job)
 {
-	const struct npl_window *w = &work->layer->attrs->window;
-	bool direct = work->taps == 1;
+	const struct npl_window *w = &job->layer->attrs->window;
+	bool direct = job->taps == 1;
 	for (int d = 0; d < NPL_SPATIAL; d++)
 		direct = direct && w->stride[d] == 1 && w->pad_begin[d] == 0 &&
-			 work->in_image.size[d] == work->out_image.size[d];
+			 job->in_image.size[d] == job->out_image.size[d];
 	return direct;
 }
 
 /* Weights (channels, taps) to (taps, channels), for every filter. */
-static void order_weights(struct npl_int8_work *work)
+static void order_weights(struct npl_int8_job *job)
 {
-	const struct patches *own = work->own;
-	const uint8_t *from = work->layer->in[1]->data;
-	int64_t filters = own->taps_first ? work->filters * work->groups : 0;
-	uint8_t *to = work->base + own->reordered;
-	for (int64_t m = 0; m < filters; m++, from += work->k)
-		for (int64_t t = 0; t < work->taps; t++)
-			for (int64_t c = 0; c < work->channels; c++)
-				*to++ = from[c * work->taps + t];
+	const struct patches *own = job->own;
+	const uint8_t *from = job->layer->in[1]->data;
+	int64_t filters = own->taps_first ? job->filters * job->groups : 0;
+	uint8_t *to = job->base + own->reordered;
+	for (int64_t m = 0; m < filters; m++, from += job->k)
+		for (int64_t t = 0; t < job->taps; t++)
+			for (int64_t c = 0; c < job->channels; c++)
+				*to++ = from[c * job->taps + t];
 }
 
 /* Blocks of pixels; of filters too, when there are fewer of the first than workers. */
-static void cut(struct npl_int8_work *work, const struct patches *own)
+static void cut(struct npl_int8_job *job, const struct patches *own)
 {
-	int64_t pixels = ACC_ELEMENTS / work->filters;
+	int64_t pixels = ACC_ELEMENTS / job->filters;
 	if (!own->direct)
-		pixels = npl_clamp_i64(GATHERED_BYTES / work->k, 0, pixels);
+		pixels = npl_clamp_i64(GATHERED_BYTES / job->k, 0, pixels);
 	pixels = npl_max_i64(npl_round_up_i64(pixels, ROUND_PIXELS), LEAST_PIXELS);
-	int64_t products = work->images * work->groups, wanted = work->n_workers > 1 ? 2 * work->n_workers : 1;
-	int64_t filters = work->filters, blocks = (work->pixels + pixels - 1) / pixels;
-	while (products * blocks * ((work->filters + filters - 1) / filters) < wanted && filters > 16)
+	int64_t products = job->images * job->groups, wanted = job->n_workers > 1 ? 2 * job->n_workers : 1;
+	int64_t filters = job->filters, blocks = (job->pixels + pixels - 1) / pixels;
+	while (products * blocks * ((job->filters + filters - 1) / filters) < wanted && filters > 16)
 		filters = (filters + 15) / 16 * 8;
-	work->pixels_at_once = npl_min_i64(npl_max_i64(pixels, 1), work->pixels);
-	work->filters_at_once = filters;
-	work->acc_elements = work->scale ? work->pixels_at_once * filters : 0;
-	work->gathered_bytes = own->direct ? 0 : work->pixels_at_once * work->k;
-	work->product_bytes = npl_int8_workspace(filters, work->pixels_at_once, work->k, work->order.k_block);
+	job->pixels_at_once = npl_min_i64(npl_max_i64(pixels, 1), job->pixels);
+	job->filters_at_once = filters;
+	job->acc_elements = job->scale ? job->pixels_at_once * filters : 0;
+	job->gathered_bytes = own->direct ? 0 : job->pixels_at_once * job->k;
+	job->product_bytes = npl_int8_workspace(filters, job->pixels_at_once, job->k, job->order.k_block);
 }
 
-static int find_columns(const struct npl_int8_work *work, struct patches *own, struct npl_err *err)
+static int find_columns(const struct npl_int8_job *job, struct patches *own, struct npl_err *err)
 {
-	const struct npl_window *w = &work->layer->attrs->window;
+	const struct npl_window *w = &job->layer->attrs->window;
 	own->columns = calloc((size_t)w->kernel[1] + 1, sizeof *own->columns);
 	if (!own->columns)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld columns", (long long)w->kernel[1]);
-	own->same_rows = w->stride[0] == 1 && w->stride[1] == 1 && work->in_image.size[1] == work->out_image.size[1];
+	own->same_rows = w->stride[0] == 1 && w->stride[1] == 1 && job->in_image.size[1] == job->out_image.size[1];
 	for (int64_t kw = 0; kw < w->kernel[1]; kw++) {
 		struct tap_columns *c = &own->columns[kw];
-		npl_window_range(w, 1, kw, work->in_image.size[1], work->out_image.size[1], &c->low, &c->high);
+		npl_window_range(w, 1, kw, job->in_image.size[1], job->out_image.size[1], &c->low, &c->high);
 		c->shift = kw * w->dilation[1] - w->pad_begin[1];
 	}
 	return 0;
 }
 
-static int patches_open(struct npl_int8_work *work, struct npl_err *err)
+static int patches_open(struct npl_int8_job *job, struct npl_err *err)
 {
-	struct patches *own = work->own = calloc(1, sizeof *own);
+	struct patches *own = job->own = calloc(1, sizeof *own);
 	if (!own)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	own->direct = npl_int8_is_direct(work);
-	own->taps_first = work->taps > 1 && work->order.k_block;
-	cut(work, own);
+	own->direct = npl_int8_is_direct(job);
+	own->taps_first = job->taps > 1 && job->order.k_block;
+	cut(job, own);
 	if (own->taps_first)
-		own->reordered = npl_int8_claim(work, work->filters * work->groups * work->k);
-	return own->direct ? 0 : find_columns(work, own, err);
+		own->reordered = npl_int8_claim(job, job->filters * job->groups * job->k);
+	return own->direct ? 0 : find_columns(job, own, err);
 }
 
-static void patches_close(struct npl_int8_work *work)
+static void patches_close(struct npl_int8_job *job)
 {
-	struct patches *own = work->own;
+	struct patches *own = job->own;
 	if (own)
 		free(own->columns);
 	free(own);
 }
 
-static int patches_steps(const struct npl_int8_work *work)
+static int patches_steps(const struct npl_int8_job *job)
 {
-	(void)work;
+	(void)job;
 	return 1;
 }
 
-static int64_t patches_tasks(const struct npl_int8_work *work, int step)
+static int64_t patches_tasks(const struct npl_int8_job *job, int step)
 {
 	(void)step;
-	return work->images * work->groups * work->filter_blocks * work->pixel_blocks;
+	return job->images * job->groups * job->filter_blocks * job->pixel_blocks;
 }
 
 /* What gathering shares. */
 struct gathering {
-	const struct npl_int8_work *work;
+	const struct npl_int8_job *job;
 	const struct npl_window *window;
 	int64_t first, count; /* pixels */
 	uint8_t zero;
@@ -190,8 +190,8 @@ static void clear_columns(uint8_t *rows, int64_t width, int64_t n, int64_t from,
 static void gather_rows(const struct gathering *g, const uint8_t *plane, int64_t ih, int64_t rows,
 			const struct tap_columns *columns, uint8_t *out)
 {
-	const int64_t width = g->work->out_image.size[1];
-	int64_t first = npl_clamp_i64(-ih, 0, rows), end = npl_clamp_i64(g->work->in_image.size[0] - ih, first, rows);
+	const int64_t width = g->job->out_image.size[1];
+	int64_t first = npl_clamp_i64(-ih, 0, rows), end = npl_clamp_i64(g->job->in_image.size[0] - ih, first, rows);
 	if (columns->low >= columns->high)
 		end = first;
 	fill_bytes(out, g->zero, first * width);
@@ -208,8 +208,8 @@ static void gather_rows(const struct gathering *g, const uint8_t *plane, int64_t
 static void gather_tap(const struct gathering *g, const uint8_t *plane, int64_t kh, int64_t kw, uint8_t *out)
 {
 	const struct npl_window *w = g->window;
-	const struct patches *own = g->work->own;
-	int64_t width = g->work->out_image.size[1], end = g->first + g->count, oh = g->first / width,
+	const struct patches *own = g->job->own;
+	int64_t width = g->job->out_image.size[1], end = g->first + g->count, oh = g->first / width,
 		ow = g->first % width;
 	if (own->same_rows && !ow && g->count % width == 0) {
 		gather_rows(g, plane, oh + kh * w->dilation[0] - w->pad_begin[0], g->count / width, &own->columns[kw],
@@ -219,66 +219,66 @@ static void gather_tap(const struct gathering *g, const uint8_t *plane, int64_t 
 	for (int64_t pixel = g->first; pixel < end; oh++, ow = 0) {
 		int64_t span = npl_clamp_i64(width - ow, 0, end - pixel);
 		int64_t ih = oh * w->stride[0] + kh * w->dilation[0] - w->pad_begin[0];
-		if (ih < 0 || ih >= g->work->in_image.size[0])
+		if (ih < 0 || ih >= g->job->in_image.size[0])
 			fill_bytes(out, g->zero, span);
 		else
-			gather_span(g, plane + ih * g->work->in_image.size[1], &own->columns[kw], ow, ow + span, out);
+			gather_span(g, plane + ih * g->job->in_image.size[1], &own->columns[kw], ow, ow + span, out);
 		pixel += span;
 		out += span;
 	}
 }
 
-static void gather(const struct npl_int8_work *work, const uint8_t *planes, int64_t first, int64_t count, uint8_t *out)
+static void gather(const struct npl_int8_job *job, const uint8_t *planes, int64_t first, int64_t count, uint8_t *out)
 {
-	const struct patches *own = work->own;
-	const struct gathering g = {.work = work,
-				    .window = &work->layer->attrs->window,
+	const struct patches *own = job->own;
+	const struct gathering g = {.job = job,
+				    .window = &job->layer->attrs->window,
 				    .first = first,
 				    .count = count,
-				    .zero = (uint8_t)work->layer->in[0]->quant.zero_point};
-	int64_t kernel_width = g.window->kernel[1], plane = work->in_image.size[0] * work->in_image.size[1];
-	for (int64_t k = 0; k < work->k; k++, out += count) {
-		int64_t channel = own->taps_first ? k % work->channels : k / work->taps,
-			tap = own->taps_first ? k / work->channels : k % work->taps;
+				    .zero = (uint8_t)job->layer->in[0]->quant.zero_point};
+	int64_t kernel_width = g.window->kernel[1], plane = job->in_image.size[0] * job->in_image.size[1];
+	for (int64_t k = 0; k < job->k; k++, out += count) {
+		int64_t channel = own->taps_first ? k % job->channels : k / job->taps,
+			tap = own->taps_first ? k / job->channels : k % job->taps;
 		gather_tap(&g, planes + channel * plane, tap / kernel_width, tap % kernel_width, out);
 	}
 }
 
-static int patches_run(struct npl_int8_work *work, int step, int64_t task, struct npl_int8_worker *worker,
+static int patches_run(struct npl_int8_job *job, int step, int64_t task, struct npl_int8_worker *worker,
 		       struct npl_err *err)
 {
 	(void)step;
-	const struct patches *own = work->own;
-	const struct npl_tensor *x = work->layer->in[0], *w = work->layer->in[1];
-	int64_t first = task % work->pixel_blocks * work->pixels_at_once,
-		filter = task / work->pixel_blocks % work->filter_blocks * work->filters_at_once,
-		unit = task / work->pixel_blocks / work->filter_blocks; /* image and group */
-	int64_t count = npl_clamp_i64(work->pixels - first, 0, work->pixels_at_once);
-	int64_t plane = work->in_image.size[0] * work->in_image.size[1];
-	const uint8_t *planes = (const uint8_t *)x->data + unit * work->channels * plane;
-	const uint8_t *weights = own->taps_first ? work->base + own->reordered : w->data;
-	int64_t channel = unit % work->groups * work->filters + filter;
-	int64_t at = (unit * work->filters + filter) * work->pixels + first;
+	const struct patches *own = job->own;
+	const struct npl_tensor *x = job->layer->in[0], *w = job->layer->in[1];
+	int64_t first = task % job->pixel_blocks * job->pixels_at_once,
+		filter = task / job->pixel_blocks % job->filter_blocks * job->filters_at_once,
+		unit = task / job->pixel_blocks / job->filter_blocks; /* image and group */
+	int64_t count = npl_clamp_i64(job->pixels - first, 0, job->pixels_at_once);
+	int64_t plane = job->in_image.size[0] * job->in_image.size[1];
+	const uint8_t *planes = (const uint8_t *)x->data + unit * job->channels * plane;
+	const uint8_t *weights = own->taps_first ? job->base + own->reordered : w->data;
+	int64_t channel = unit % job->groups * job->filters + filter;
+	int64_t at = (unit * job->filters + filter) * job->pixels + first;
 	if (!own->direct)
-		gather(work, planes, first, count, worker->gathered);
+		gather(job, planes, first, count, worker->gathered);
 	struct npl_int8_product product = {
-		.m = npl_clamp_i64(work->filters - filter, 0, work->filters_at_once),
+		.m = npl_clamp_i64(job->filters - filter, 0, job->filters_at_once),
 		.n = count,
-		.k = work->k,
-		.a = npl_int8_matrix_of(w, weights + channel * work->k, work->k, 1),
+		.k = job->k,
+		.a = npl_int8_matrix_of(w, weights + channel * job->k, job->k, 1),
 		.b = own->direct ? npl_int8_matrix_of(x, planes + first, 1, plane)
 				 : npl_int8_matrix_of(x, worker->gathered, 1, count),
-		.c = work->scale ? worker->acc : (int32_t *)work->out.data + at,
-		.c_stride = work->scale ? count : work->pixels,
-		.k_segment = work->order.k_segment,
-		.k_block = work->order.k_block,
+		.c = job->scale ? worker->acc : (int32_t *)job->out.data + at,
+		.c_stride = job->scale ? count : job->pixels,
+		.k_segment = job->order.k_segment,
+		.k_block = job->order.k_block,
 		.workspace = worker->product,
-		.workspace_bytes = work->product_bytes,
+		.workspace_bytes = job->product_bytes,
 	};
 	int rc = npl_int8_gemm(&product, &worker->counts.overflows, err);
 	for (int64_t i = 0; !rc && i < product.m; i++)
-		npl_int8_finish_row(work, product.c + i * product.c_stride, count, channel + i, 0,
-				    at + i * work->pixels, &worker->counts);
+		npl_int8_finish_row(job, product.c + i * product.c_stride, count, channel + i, 0, at + i * job->pixels,
+				    &worker->counts);
 	return rc;
 }
 

@@ -58,26 +58,26 @@ struct windows {
 static const int32_t zeros[NPL_INT8_MAX_WIDTH];
 
 /* Sizes of a unit; false when they leave 32 bits, or a stride makes no sense. */
-static bool unit_fits(const struct npl_int8_work *work)
+static bool unit_fits(const struct npl_int8_job *job)
 {
-	const struct npl_window *w = &work->layer->attrs->window;
-	double elements = (double)npl_div_up_i64(work->channels, 4);
+	const struct npl_window *w = &job->layer->attrs->window;
+	double elements = (double)npl_div_up_i64(job->channels, 4);
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		if (w->stride[d] > MOST_STRIDE)
 			return false;
 		int64_t reach = (w->kernel[d] - 1) * w->dilation[d] / w->stride[d];
-		elements *= (double)npl_min_i64(w->stride[d], w->kernel[d]) * (double)(work->out_image.size[d] + reach);
+		elements *= (double)npl_min_i64(w->stride[d], w->kernel[d]) * (double)(job->out_image.size[d] + reach);
 	}
 	return elements < INT32_MAX / 2;
 }
 
-bool npl_int8_windows_ok(const struct npl_int8_work *work)
+bool npl_int8_windows_ok(const struct npl_int8_job *job)
 {
-	const struct npl_tensor *w = work->layer->in[1];
+	const struct npl_tensor *w = job->layer->in[1];
 	bool zero = w->quant.zero_point == (w->dtype == NPL_U8 ? 128 : 0); /* as signed bytes */
 	/* the product of an image as it lies packs the weights anew each time, but the image only in part */
-	bool direct = npl_int8_is_direct(work) && !work->prepared;
-	return npl_int8_fastest()->value_bytes == 1 && zero && !work->order.k_block && !direct && unit_fits(work);
+	bool direct = npl_int8_is_direct(job) && !job->prepared;
+	return npl_int8_fastest()->value_bytes == 1 && zero && !job->order.k_block && !direct && unit_fits(job);
 }
 
 static int make_phases(const struct npl_window *window, int d, int64_t outputs, struct phases *p, struct npl_err *err)
@@ -95,9 +95,9 @@ static int make_phases(const struct npl_window *window, int d, int64_t outputs, 
 }
 
 /* Where the groups of k lie in a unit. */
-static void locate(const struct npl_int8_work *work, struct windows *own)
+static void locate(const struct npl_int8_job *job, struct windows *own)
 {
-	const struct npl_window *w = &work->layer->attrs->window;
+	const struct npl_window *w = &job->layer->attrs->window;
 	const struct phases *rows = &own->phase[0], *columns = &own->phase[1];
 	int32_t *at = own->at;
 	for (int64_t quad = 0; quad < own->quads && own->panels_of_columns; quad++)
@@ -115,7 +115,7 @@ static void locate(const struct npl_int8_work *work, struct windows *own)
 
 /* Blocks of columns whose sums wait in the second-level cache. For several workers, enough tasks in a step: images,
  * and where these are few, blocks of filters. */
-static void cut(struct npl_int8_work *work, struct windows *own)
+static void cut(struct npl_int8_job *job, struct windows *own)
 {
 	int64_t width = own->kernel->columns, rows = own->kernel->rows, filters = own->panels * rows;
 	int64_t columns = ACC_ELEMENTS / filters / width * width;
@@ -125,73 +125,73 @@ static void cut(struct npl_int8_work *work, struct windows *own)
 	own->lead = columns + width; /* the last tile may start late and be narrow */
 	own->column_blocks = npl_div_up_i64(own->columns, columns);
 	own->images_at_once = 1;
-	if (work->n_workers > 1) {
-		double macs = (double)(work->groups * work->filters * work->k) * (double)work->pixels;
-		double elements = (double)(work->groups * own->unit), enough = STEP_MACS / macs * work->n_workers;
-		int64_t tasks = work->groups * own->column_blocks, wanted = 4 * work->n_workers;
+	if (job->n_workers > 1) {
+		double macs = (double)(job->groups * job->filters * job->k) * (double)job->pixels;
+		double elements = (double)(job->groups * own->unit), enough = STEP_MACS / macs * job->n_workers;
+		int64_t tasks = job->groups * own->column_blocks, wanted = 4 * job->n_workers;
 		double images = enough > (double)npl_div_up_i64(wanted, tasks) ? enough
 									       : (double)npl_div_up_i64(wanted, tasks);
 		images = images * elements > STEP_ELEMENTS ? STEP_ELEMENTS / elements : images;
-		own->images_at_once = images < 1 ? 1 : images > (double)work->images ? work->images : (int64_t)images;
+		own->images_at_once = images < 1 ? 1 : images > (double)job->images ? job->images : (int64_t)images;
 		tasks *= own->images_at_once;
-		while (tasks * npl_div_up_i64(work->filters, filters) < wanted / 2 && filters > 2 * rows)
+		while (tasks * npl_div_up_i64(job->filters, filters) < wanted / 2 && filters > 2 * rows)
 			filters = npl_div_up_i64(filters, 2 * rows) * rows;
 	}
-	work->filters_at_once = filters;
-	work->pixels_at_once = work->pixels;
-	work->acc_elements = own->lead * filters;
+	job->filters_at_once = filters;
+	job->pixels_at_once = job->pixels;
+	job->acc_elements = own->lead * filters;
 }
 
-static void claim(struct npl_int8_work *work, struct windows *own)
+static void claim(struct npl_int8_job *job, struct windows *own)
 {
-	int64_t filters = work->groups * own->panels * own->kernel->rows;
-	own->image_at = npl_int8_claim(work, (own->images_at_once * work->groups * own->unit + SLACK) * 4);
-	own->at_at = npl_int8_claim_weights(work, own->k_groups * (int64_t)sizeof *own->at);
-	own->weights_at = npl_int8_claim_weights(work, filters * own->k_groups * 4);
-	own->start_at = npl_int8_claim_weights(work, filters * (int64_t)sizeof *own->start);
+	int64_t filters = job->groups * own->panels * own->kernel->rows;
+	own->image_at = npl_int8_claim(job, (own->images_at_once * job->groups * own->unit + SLACK) * 4);
+	own->at_at = npl_int8_claim_weights(job, own->k_groups * (int64_t)sizeof *own->at);
+	own->weights_at = npl_int8_claim_weights(job, filters * own->k_groups * 4);
+	own->start_at = npl_int8_claim_weights(job, filters * (int64_t)sizeof *own->start);
 }
 
-static void windows_place(struct npl_int8_work *work)
+static void windows_place(struct npl_int8_job *job)
 {
-	struct windows *own = work->own;
-	own->at = (int32_t *)(void *)(work->weights_base + own->at_at);
-	own->image = work->base + own->image_at;
-	own->weights = work->weights_base + own->weights_at;
-	own->start = (int32_t *)(void *)(work->weights_base + own->start_at);
-	memset(own->image + (size_t)(own->images_at_once * work->groups * own->unit) * 4, 0, (size_t)SLACK * 4);
-	locate(work, own);
+	struct windows *own = job->own;
+	own->at = (int32_t *)(void *)(job->weights_base + own->at_at);
+	own->image = job->base + own->image_at;
+	own->weights = job->weights_base + own->weights_at;
+	own->start = (int32_t *)(void *)(job->weights_base + own->start_at);
+	memset(own->image + (size_t)(own->images_at_once * job->groups * own->unit) * 4, 0, (size_t)SLACK * 4);
+	locate(job, own);
 }
 
-static int windows_open(struct npl_int8_work *work, struct npl_err *err)
+static int windows_open(struct npl_int8_job *job, struct npl_err *err)
 {
-	const struct npl_window *window = &work->layer->attrs->window;
-	struct windows *own = work->own = calloc(1, sizeof *own);
+	const struct npl_window *window = &job->layer->attrs->window;
+	struct windows *own = job->own = calloc(1, sizeof *own);
 	if (!own)
 		return npl_fail(err, NPL_ENOMEM, "out of memory");
 	own->kernel = npl_int8_fastest();
 	for (int d = 0; d < NPL_SPATIAL; d++)
-		if (make_phases(window, d, work->out_image.size[d], &own->phase[d], err))
+		if (make_phases(window, d, job->out_image.size[d], &own->phase[d], err))
 			return NPL_ENOMEM;
-	own->quads = npl_div_up_i64(work->channels, 4);
+	own->quads = npl_div_up_i64(job->channels, 4);
 	own->plane = own->phase[0].size * own->phase[1].size;
-	own->panels_of_columns = npl_int8_is_direct(work);
+	own->panels_of_columns = npl_int8_is_direct(job);
 	if (own->panels_of_columns) /* whole ones */
-		own->plane = npl_div_up_i64(work->pixels, own->kernel->columns) * own->kernel->columns;
+		own->plane = npl_div_up_i64(job->pixels, own->kernel->columns) * own->kernel->columns;
 	own->unit = own->quads * own->phase[0].used * own->phase[1].used * own->plane;
-	own->k_groups = own->quads * work->taps;
-	own->columns = (work->out_image.size[0] - 1) * own->phase[1].size + work->out_image.size[1];
-	own->panels = npl_div_up_i64(work->filters, own->kernel->rows);
-	cut(work, own);
+	own->k_groups = own->quads * job->taps;
+	own->columns = (job->out_image.size[0] - 1) * own->phase[1].size + job->out_image.size[1];
+	own->panels = npl_div_up_i64(job->filters, own->kernel->rows);
+	cut(job, own);
 	/* One row of the image, or one panel's weights, on their way. */
-	int64_t row = work->in_image.size[1] * 4, panel = npl_int8_reorder_pitch(own->k_groups) * own->kernel->rows;
-	work->gathered_bytes = row > panel ? row : panel;
-	claim(work, own);
+	int64_t row = job->in_image.size[1] * 4, panel = npl_int8_reorder_pitch(own->k_groups) * own->kernel->rows;
+	job->gathered_bytes = row > panel ? row : panel;
+	claim(job, own);
 	return 0;
 }
 
-static void windows_close(struct npl_int8_work *work)
+static void windows_close(struct npl_int8_job *job)
 {
-	struct windows *own = work->own;
+	struct windows *own = job->own;
 	if (!own)
 		return;
 	for (int d = 0; d < NPL_SPATIAL; d++)
@@ -200,63 +200,63 @@ static void windows_close(struct npl_int8_work *work)
 }
 
 /* Step 0 brings the weights, then two steps bring some images and multiply. */
-static int windows_steps(const struct npl_int8_work *work)
+static int windows_steps(const struct npl_int8_job *job)
 {
-	return (int)(1 + 2 * npl_div_up_i64(work->images, ((const struct windows *)work->own)->images_at_once));
+	return (int)(1 + 2 * npl_div_up_i64(job->images, ((const struct windows *)job->own)->images_at_once));
 }
 
 /* The units (a group of an image each) of a step, and the first of them. */
-static int64_t units_of(const struct npl_int8_work *work, int step, int64_t *first)
+static int64_t units_of(const struct npl_int8_job *job, int step, int64_t *first)
 {
-	int64_t at_once = ((const struct windows *)work->own)->images_at_once, image = (step - 1) / 2 * at_once;
-	*first = image * work->groups;
-	return npl_min_i64(at_once, work->images - image) * work->groups;
+	int64_t at_once = ((const struct windows *)job->own)->images_at_once, image = (step - 1) / 2 * at_once;
+	*first = image * job->groups;
+	return npl_min_i64(at_once, job->images - image) * job->groups;
 }
 
-static int64_t windows_tasks(const struct npl_int8_work *work, int step)
+static int64_t windows_tasks(const struct npl_int8_job *job, int step)
 {
-	const struct windows *own = work->own;
+	const struct windows *own = job->own;
 	int64_t first;
 	if (step == 0)
-		return work->groups * own->panels;
-	return units_of(work, step, &first) * (step % 2 ? own->quads : own->column_blocks * work->filter_blocks);
+		return job->groups * own->panels;
+	return units_of(job, step, &first) * (step % 2 ? own->quads : own->column_blocks * job->filter_blocks);
 }
 
 /* One panel of a group's weights. */
-static void bring_weights(const struct npl_int8_work *work, int64_t task, uint8_t *aside)
+static void bring_weights(const struct npl_int8_job *job, int64_t task, uint8_t *aside)
 {
-	const struct windows *own = work->own;
-	const struct npl_tensor *x = work->layer->in[0], *w = work->layer->in[1];
+	const struct windows *own = job->own;
+	const struct npl_tensor *x = job->layer->in[0], *w = job->layer->in[1];
 	int rows = own->kernel->rows;
 	int64_t first = task % own->panels * rows, group = task / own->panels, k = 4 * own->k_groups;
-	int64_t count = npl_min_i64(work->filters - first, rows), pitch = npl_int8_reorder_pitch(own->k_groups);
+	int64_t count = npl_min_i64(job->filters - first, rows), pitch = npl_int8_reorder_pitch(own->k_groups);
 	int32_t zero = x->quant.zero_point + (x->dtype == NPL_I8 ? 128 : 0), *start = own->start + task * rows;
 	const struct npl_int8_weights from = {.data = w->data,
-					      .bytes = work->groups * work->filters * work->k,
-					      .channels = work->channels,
-					      .taps = work->taps,
+					      .bytes = job->groups * job->filters * job->k,
+					      .channels = job->channels,
+					      .taps = job->taps,
 					      .flip = w->dtype == NPL_U8 ? 0x80 : 0};
 	struct npl_int8_matrix ordered = {aside, NPL_I8, 0, pitch, 1};
-	if (work->taps == 1) {
-		ordered = npl_int8_matrix_of(w, from.data + (group * work->filters + first) * work->k, work->k, 1);
-		k = work->k;
+	if (job->taps == 1) {
+		ordered = npl_int8_matrix_of(w, from.data + (group * job->filters + first) * job->k, job->k, 1);
+		k = job->k;
 	}
-	for (int64_t i = 0; i < count && work->taps > 1; i++)
-		npl_int8_reorder(&from, group * work->filters + first + i, aside + i * pitch);
+	for (int64_t i = 0; i < count && job->taps > 1; i++)
+		npl_int8_reorder(&from, group * job->filters + first + i, aside + i * pitch);
 	npl_int8_pack_8(&ordered, NPL_I8, 0, count, rows, 0, k, own->weights + task * rows * own->k_groups * 4, start);
 	for (int64_t i = 0; i < rows; i++)
 		start[i] = i < count ? (int32_t) - ((uint32_t)zero * (uint32_t)start[i]) : 0;
 }
 
 /* One row of four channels into the planes of its phases. */
-static void bring_row(const struct npl_int8_work *work, const struct npl_int8_rows *rows, int64_t y, uint8_t *planes,
+static void bring_row(const struct npl_int8_job *job, const struct npl_int8_rows *rows, int64_t y, uint8_t *planes,
 		      uint8_t *aside)
 {
-	const struct windows *own = work->own;
-	const struct npl_window *w = &work->layer->attrs->window;
+	const struct windows *own = job->own;
+	const struct npl_window *w = &job->layer->attrs->window;
 	const struct phases *py = &own->phase[0], *px = &own->phase[1];
 	int64_t at_y = y + w->pad_begin[0], phase = py->number[at_y % w->stride[0]] - 1, row = at_y / w->stride[0];
-	int64_t width = work->in_image.size[1], stride = w->stride[1], pad = w->pad_begin[1];
+	int64_t width = job->in_image.size[1], stride = w->stride[1], pad = w->pad_begin[1];
 	if (phase < 0 || row >= py->size)
 		return;
 	uint8_t *to = planes + (phase * px->used * own->plane + row * px->size) * 4;
@@ -278,44 +278,44 @@ static void bring_row(const struct npl_int8_work *work, const struct npl_int8_ro
 }
 
 /* Four channels of a group of one image into its panels. */
-static void bring_columns(const struct npl_int8_work *work, int64_t first, int64_t task)
+static void bring_columns(const struct npl_int8_job *job, int64_t first, int64_t task)
 {
-	const struct windows *own = work->own;
-	const struct npl_tensor *x = work->layer->in[0];
+	const struct windows *own = job->own;
+	const struct npl_tensor *x = job->layer->in[0];
 	const int64_t unit = first + task / own->quads, quad = task % own->quads, width = own->kernel->columns;
-	const uint8_t *from = (const uint8_t *)x->data + (unit * work->channels + quad * 4) * work->pixels;
+	const uint8_t *from = (const uint8_t *)x->data + (unit * job->channels + quad * 4) * job->pixels;
 	uint8_t *to = own->image + (size_t)(task / own->quads * own->unit + quad * width) * 4;
 	struct npl_int8_rows rows = {.flip = x->dtype == NPL_I8 ? 0x80 : 0,
-				     .there = (int)npl_min_i64(work->channels - quad * 4, 4)};
-	for (int64_t column = 0; column < work->pixels; column += width, to += own->quads * width * 4) {
+				     .there = (int)npl_min_i64(job->channels - quad * 4, 4)};
+	for (int64_t column = 0; column < job->pixels; column += width, to += own->quads * width * 4) {
 		for (int c = 0; c < rows.there; c++)
-			rows.row[c] = from + c * work->pixels + column;
-		npl_int8_interleave(&rows, npl_min_i64(work->pixels - column, width), to);
+			rows.row[c] = from + c * job->pixels + column;
+		npl_int8_interleave(&rows, npl_min_i64(job->pixels - column, width), to);
 	}
 }
 
 /* Four channels of a group of one image; `first` is the first unit of the step. */
-static void bring_image(const struct npl_int8_work *work, int64_t first, int64_t task, uint8_t *aside)
+static void bring_image(const struct npl_int8_job *job, int64_t first, int64_t task, uint8_t *aside)
 {
-	const struct windows *own = work->own;
-	const struct npl_tensor *x = work->layer->in[0];
-	int64_t unit = first + task / own->quads, channel = task % own->quads * 4, width = work->in_image.size[1];
-	int64_t planes = own->unit / own->quads, there = npl_min_i64(work->channels - channel, 4);
-	int64_t source_plane = work->in_image.size[0] * width;
-	const uint8_t *from = (const uint8_t *)x->data + (unit * work->channels + channel) * source_plane;
+	const struct windows *own = job->own;
+	const struct npl_tensor *x = job->layer->in[0];
+	int64_t unit = first + task / own->quads, channel = task % own->quads * 4, width = job->in_image.size[1];
+	int64_t planes = own->unit / own->quads, there = npl_min_i64(job->channels - channel, 4);
+	int64_t source_plane = job->in_image.size[0] * width;
+	const uint8_t *from = (const uint8_t *)x->data + (unit * job->channels + channel) * source_plane;
 	uint8_t *to = own->image + (size_t)(task * planes) * 4, flip = x->dtype == NPL_I8 ? 0x80 : 0, pad[4] = {0};
 	if (own->panels_of_columns) {
-		bring_columns(work, first, task);
+		bring_columns(job, first, task);
 		return;
 	}
 	memset(pad, (uint8_t)x->quant.zero_point ^ flip, (size_t)there);
 	for (int64_t i = 0; i < planes; i++)
 		memcpy(to + 4 * i, pad, 4);
-	for (int64_t y = 0; y < work->in_image.size[0]; y++) {
+	for (int64_t y = 0; y < job->in_image.size[0]; y++) {
 		struct npl_int8_rows rows = {.flip = flip, .there = (int)there};
 		for (int c = 0; c < there; c++)
 			rows.row[c] = from + c * source_plane + y * width;
-		bring_row(work, &rows, y, to, aside);
+		bring_row(job, &rows, y, to, aside);
 	}
 }
 
@@ -328,10 +328,10 @@ static int64_t next_columns(const struct npl_int8_kernel *kernel, int64_t left)
 }
 
 /* A block of filters by a block of columns, from `column` on, of the unit at `image`; sums to acc. */
-static void multiply(const struct npl_int8_work *work, int64_t group, int64_t filter, int64_t filters,
+static void multiply(const struct npl_int8_job *job, int64_t group, int64_t filter, int64_t filters,
 		     const uint8_t *image, int64_t column, int64_t columns, int32_t *acc)
 {
-	const struct windows *own = work->own;
+	const struct windows *own = job->own;
 	int rows = own->kernel->rows;
 	int64_t panel_bytes = own->k_groups * rows * 4, width;
 	const uint8_t *weights = own->weights + (group * own->panels + filter / rows) * panel_bytes;
@@ -363,10 +363,10 @@ static void multiply(const struct npl_int8_work *work, int64_t group, int64_t fi
 }
 
 /* Drops the columns between the rows of outputs; returns how many are left, and the pixel that the first is. */
-static int64_t drop_between(const struct npl_int8_work *work, int32_t *sums, int64_t column, int64_t columns,
+static int64_t drop_between(const struct npl_int8_job *job, int32_t *sums, int64_t column, int64_t columns,
 			    int64_t *first)
 {
-	int64_t pitch = ((const struct windows *)work->own)->phase[1].size, width = work->out_image.size[1];
+	int64_t pitch = ((const struct windows *)job->own)->phase[1].size, width = job->out_image.size[1];
 	int64_t row = column / pitch, into = column % pitch; /* columns of this row that are not in sums */
 	int64_t kept = 0;
 	*first = row * width + npl_min_i64(into, width);
@@ -381,33 +381,33 @@ static int64_t drop_between(const struct npl_int8_work *work, int32_t *sums, int
 	return kept;
 }
 
-static int windows_run(struct npl_int8_work *work, int step, int64_t task, struct npl_int8_worker *worker,
+static int windows_run(struct npl_int8_job *job, int step, int64_t task, struct npl_int8_worker *worker,
 		       struct npl_err *err)
 {
 	(void)err;
-	const struct windows *own = work->own;
+	const struct windows *own = job->own;
 	int64_t first_unit, first_pixel;
 	if (step == 0) {
-		bring_weights(work, task, worker->gathered);
+		bring_weights(job, task, worker->gathered);
 		return 0;
 	}
-	units_of(work, step, &first_unit);
+	units_of(job, step, &first_unit);
 	if (step % 2) {
-		bring_image(work, first_unit, task, worker->gathered);
+		bring_image(job, first_unit, task, worker->gathered);
 		return 0;
 	}
 	int64_t column = task % own->column_blocks * own->columns_at_once,
-		filter = task / own->column_blocks % work->filter_blocks * work->filters_at_once,
-		slot = task / own->column_blocks / work->filter_blocks, unit = first_unit + slot;
+		filter = task / own->column_blocks % job->filter_blocks * job->filters_at_once,
+		slot = task / own->column_blocks / job->filter_blocks, unit = first_unit + slot;
 	int64_t columns = npl_min_i64(own->columns - column, own->columns_at_once),
-		filters = npl_min_i64(work->filters - filter, work->filters_at_once), group = unit % work->groups;
-	multiply(work, group, filter, filters, own->image + (size_t)(slot * own->unit) * 4, column, columns,
+		filters = npl_min_i64(job->filters - filter, job->filters_at_once), group = unit % job->groups;
+	multiply(job, group, filter, filters, own->image + (size_t)(slot * own->unit) * 4, column, columns,
 		 worker->acc);
 	for (int64_t i = 0; i < filters; i++) {
 		int32_t *sums = worker->acc + i * own->lead;
-		int64_t count = drop_between(work, sums, column, columns, &first_pixel);
-		npl_int8_finish_row(work, sums, count, group * work->filters + filter + i, 0,
-				    (unit * work->filters + filter + i) * work->pixels + first_pixel, &worker->counts);
+		int64_t count = drop_between(job, sums, column, columns, &first_pixel);
+		npl_int8_finish_row(job, sums, count, group * job->filters + filter + i, 0,
+				    (unit * job->filters + filter + i) * job->pixels + first_pixel, &worker->counts);
 	}
 	return 0;
 }

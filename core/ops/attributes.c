@@ -53,12 +53,12 @@ int op_attr_find(struct npl_attr_list *list, const char *name, int type, struct 
 	return wrong.code ? npl_fail(err, wrong.code, "%s", wrong.msg) : 0;
 }
 
-int op_attr_int(struct npl_attr_list *list, const char *name, int64_t otherwise, int64_t *value, struct npl_err *err)
+int op_attr_int(struct npl_attr_list *list, const char *name, int64_t fallback, int64_t *value, struct npl_err *err)
 {
 	struct npl_attr *attr;
 	if (op_attr_find(list, name, NPL_ATTR_INT, &attr, err))
 		return NPL_EINPUT;
-	*value = attr ? attr->i : otherwise;
+	*value = attr ? attr->i : fallback;
 	return 0;
 }
 
@@ -73,10 +73,10 @@ int op_attr_count(struct npl_attr_list *list, const char *name, int64_t *value, 
 	return 0;
 }
 
-int op_attr_flag(struct npl_attr_list *list, const char *name, bool otherwise, bool *value, struct npl_err *err)
+int op_attr_flag(struct npl_attr_list *list, const char *name, bool fallback, bool *value, struct npl_err *err)
 {
 	int64_t number;
-	if (op_attr_int(list, name, otherwise, &number, err))
+	if (op_attr_int(list, name, fallback, &number, err))
 		return NPL_EINPUT;
 	if (number != 0 && number != 1)
 		return npl_fail(err, NPL_EINPUT, "attribute %s is %lld, expected 0 or 1", name, (long long)number);
@@ -84,32 +84,32 @@ int op_attr_flag(struct npl_attr_list *list, const char *name, bool otherwise, b
 	return 0;
 }
 
-int op_attr_float(struct npl_attr_list *list, const char *name, float otherwise, float *value, struct npl_err *err)
+int op_attr_float(struct npl_attr_list *list, const char *name, float fallback, float *value, struct npl_err *err)
 {
 	struct npl_attr *attr;
 	if (op_attr_find(list, name, NPL_ATTR_FLOAT, &attr, err))
 		return NPL_EINPUT;
-	*value = attr ? attr->f : otherwise;
+	*value = attr ? attr->f : fallback;
 	if (!isfinite(*value))
 		return npl_fail(err, NPL_EINPUT, "attribute %s must be a finite number, got %g", name, (double)*value);
 	return 0;
 }
 
-int op_attr_string(struct npl_attr_list *list, const char *name, const char *otherwise, const char **value,
+int op_attr_string(struct npl_attr_list *list, const char *name, const char *fallback, const char **value,
 		   struct npl_err *err)
 {
 	struct npl_attr *attr;
 	if (op_attr_find(list, name, NPL_ATTR_STRING, &attr, err))
 		return NPL_EINPUT;
-	*value = attr ? attr->s : otherwise;
+	*value = attr ? attr->s : fallback;
 	return 0;
 }
 
-int op_attr_choice(struct npl_attr_list *list, const char *name, const char *const *choices, int otherwise, int *choice,
+int op_attr_choice(struct npl_attr_list *list, const char *name, const char *const *choices, int fallback, int *choice,
 		   struct npl_err *err)
 {
 	const char *text;
-	if (op_attr_string(list, name, choices[otherwise], &text, err))
+	if (op_attr_string(list, name, choices[fallback], &text, err))
 		return NPL_EINPUT;
 	for (*choice = 0; choices[*choice]; ++*choice)
 		if (!strcmp(choices[*choice], text))

@@ -7,14 +7,14 @@
 #include "cast.h"
 #include "ops.h"
 
-/* A list of `n` values for each dimension of the image, or `otherwise` for all; *n is -1 when it is absent. */
-static int read_list(struct npl_attr_list *list, const char *name, int64_t otherwise, int64_t *value, int *n,
+/* A list of `n` values for each dimension of the image, or `fallback` for all; *n is -1 when it is absent. */
+static int read_list(struct npl_attr_list *list, const char *name, int64_t fallback, int64_t *value, int *n,
 		     struct npl_err *err)
 {
 	if (op_attr_ints(list, name, NPL_MAX_RANK, value, n, err))
 		return NPL_EINPUT;
 	for (int i = 0; *n < 0 && i < NPL_MAX_RANK; i++)
-		value[i] = otherwise;
+		value[i] = fallback;
 	return 0;
 }
 

@@ -303,9 +303,9 @@ int op_meanvariance_attrs(struct npl_attr_list *list, struct npl_attrs *out, str
 	if (op_attr_ints(list, "axes", NPL_MAX_RANK, out->list, &out->n_list, err))
 		return NPL_EINPUT;
 	if (out->n_list < 0) {
-		const int64_t otherwise[] = {0, 2, 3};
+		const int64_t fallback[] = {0, 2, 3};
 		for (out->n_list = 0; out->n_list < 3; out->n_list++)
-			out->list[out->n_list] = otherwise[out->n_list];
+			out->list[out->n_list] = fallback[out->n_list];
 	}
 	return 0;
 }

@@ -33,18 +33,18 @@ static inline bool op_before(const struct npl_attrs *attrs, int opset)
 /* A shape as text for a message; the text lives until the enclosing block ends. */
 #define OP_TEXT(shape) npl_shape_text((shape), (char[128]){0}, 128)
 
-/* attributes.c: each reads an attribute, or takes `otherwise` when the model leaves it out. */
-int op_attr_int(struct npl_attr_list *list, const char *name, int64_t otherwise, int64_t *value, struct npl_err *err);
+/* attributes.c: each reads an attribute, or takes `fallback` when the model leaves it out. */
+int op_attr_int(struct npl_attr_list *list, const char *name, int64_t fallback, int64_t *value, struct npl_err *err);
 /* At least 1; 0 when absent. */
 int op_attr_count(struct npl_attr_list *list, const char *name, int64_t *value, struct npl_err *err);
 /* 0 or 1. */
-int op_attr_flag(struct npl_attr_list *list, const char *name, bool otherwise, bool *value, struct npl_err *err);
-int op_attr_float(struct npl_attr_list *list, const char *name, float otherwise, float *value, struct npl_err *err);
+int op_attr_flag(struct npl_attr_list *list, const char *name, bool fallback, bool *value, struct npl_err *err);
+int op_attr_float(struct npl_attr_list *list, const char *name, float fallback, float *value, struct npl_err *err);
 /* Borrowed from the model. */
-int op_attr_string(struct npl_attr_list *list, const char *name, const char *otherwise, const char **value,
+int op_attr_string(struct npl_attr_list *list, const char *name, const char *fallback, const char **value,
 		   struct npl_err *err);
 /* The place of a string attribute in a NULL-terminated list of what it may be; anything else is refused. */
-int op_attr_choice(struct npl_attr_list *list, const char *name, const char *const *choices, int otherwise, int *choice,
+int op_attr_choice(struct npl_attr_list *list, const char *name, const char *const *choices, int fallback, int *choice,
 		   struct npl_err *err);
 /* At most `room` values; *n is -1 when absent. */
 int op_attr_ints(struct npl_attr_list *list, const char *name, int room, int64_t *values, int *n, struct npl_err *err);

@@ -26,8 +26,8 @@ static void take(const struct npl_attr *list, int64_t *at, float *constant)
  * any. */
 static int read_activations(struct npl_attr_list *list, enum npl_op op, struct npl_recurrent *r, struct npl_err *err)
 {
-	enum npl_cell_function otherwise[RECURRENT_MOST_FUNCTIONS];
-	int each = op_cell_functions(op, otherwise), n = each * directions_of(r);
+	enum npl_cell_function fallback[RECURRENT_MOST_FUNCTIONS];
+	int each = op_cell_functions(op, fallback), n = each * directions_of(r);
 	static const char *const defaults[] = {[NPL_CELL_SIGMOID] = "Sigmoid", [NPL_CELL_TANH] = "Tanh"};
 	struct npl_attr *names, *alpha, *beta;
 	int64_t alphas = 0, betas = 0;
@@ -40,7 +40,7 @@ static int read_activations(struct npl_attr_list *list, enum npl_op op, struct n
 				(long long)names->n, n);
 	for (int i = 0; i < n; i++) {
 		struct npl_cell_activation *a = &r->activation[i / each][i % each];
-		const char *name = names ? names->strings[i] : defaults[otherwise[i % each]];
+		const char *name = names ? names->strings[i] : defaults[fallback[i % each]];
 		if (!op_cell_find(name, a))
 			return npl_fail(err, NPL_EINPUT, "attribute activations: '%s' is not supported", name);
 		if (op_cell_constants(a->function) > 0)

@@ -24,8 +24,8 @@ struct recurrent_run {
 	const float *peepholes;      /* i o f, hidden each, or NULL */
 	const unsigned char *runs;   /* per sample: does this step belong to it? */
 	float *sums;                 /* (batch, columns): bias and X * W of the step */
-	float *aside;                /* (batch, hidden): room for a GRU */
-	double *gate;                /* likewise of one sample: RECURRENT_GATES rows of hidden */
+	float *aside;                /* (batch, hidden): scratch of a GRU */
+	double *gate;                /* (RECURRENT_GATES, hidden): scratch for the gates of one sample */
 	float *h, *c;                /* states (batch, hidden), of the samples that run replaced */
 };
 

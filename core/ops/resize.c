@@ -5,7 +5,7 @@
  *
  * Before opset 11 positions are i / scale, and Resize-10 takes the next element where it makes smaller, the one before
  * where it makes larger. Where scales are given, the length that align_corners and its kind divide by is the input's
- * times the scale, not cut to an integer: so have ONNX's own cases it, though its text can be read otherwise. Elements
+ * times the scale, not cut to an integer: so have ONNX's own cases it, though its text can be read fallback. Elements
  * of any type to the nearest; weighed only floats.
  *
  * Opset 18 brought axes (the dimensions that the other inputs are about), sizes that keep the aspect ratio, and antialias: where a

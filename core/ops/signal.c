@@ -19,10 +19,10 @@ static int floats_or_refuse(const struct npl_tensor *x, struct npl_err *err)
 }
 
 /* The value of an optional constant input of one number. */
-static int optional_number(const struct npl_tensor *const *in, int n_in, int k, const char *what, int64_t otherwise,
+static int optional_number(const struct npl_tensor *const *in, int n_in, int k, const char *what, int64_t fallback,
 			   int64_t *value, struct npl_err *err)
 {
-	*value = otherwise;
+	*value = fallback;
 	if (k >= n_in || !in[k])
 		return 0;
 	if (op_input_scalar(in[k], what, err))

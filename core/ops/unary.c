@@ -138,7 +138,7 @@ static const struct unary {
 	bool answers; /* the result is bool */
 	struct {
 		const char *name;
-		float otherwise;
+		float fallback;
 	} alpha, beta, bias; /* the attributes that go there */
 } unary[NPL_OPS] = {
 	[NPL_OP_SIGMOID] = {.function = op_logistic, .many = OP_MANY_LOGISTIC},
@@ -191,9 +191,9 @@ int op_unary_attrs(struct npl_attr_list *list, struct npl_attrs *out, struct npl
 {
 	const struct unary *u = &unary[out->op];
 	op_attr_accept(list, "consumed_inputs"); /* a hint for running in place, gone with opset 6 */
-	if ((u->alpha.name && op_attr_float(list, u->alpha.name, u->alpha.otherwise, &out->alpha, err)) ||
-	    (u->beta.name && op_attr_float(list, u->beta.name, u->beta.otherwise, &out->beta, err)) ||
-	    (u->bias.name && op_attr_float(list, u->bias.name, u->bias.otherwise, &out->bias, err)))
+	if ((u->alpha.name && op_attr_float(list, u->alpha.name, u->alpha.fallback, &out->alpha, err)) ||
+	    (u->beta.name && op_attr_float(list, u->beta.name, u->beta.fallback, &out->beta, err)) ||
+	    (u->bias.name && op_attr_float(list, u->bias.name, u->bias.fallback, &out->bias, err)))
 		return NPL_EINPUT;
 	if (out->op == NPL_OP_CELU && out->alpha == 0.0f)
 		return npl_fail(err, NPL_EINPUT, "attribute alpha must not be 0: x is divided by it");

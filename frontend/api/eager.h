@@ -29,11 +29,11 @@ struct npl_eager_value {
 	bool input;         /* declared as such */
 	bool borrowed;      /* what.data is the user's */
 	struct npl_value
-		what;     /* constant: known when networks are built, with data or described. Results have no data */
-	char *name;       /* the user's, or NULL */
-	uint64_t network; /* the last network, by number, that it is in; and its index there */
-	int index;
-	uint64_t recording; /* likewise of recordings */
+		what;       /* constant: known when networks are built, with data or described. Results have no data */
+	char *name;         /* the user's, or NULL */
+	uint64_t network;   /* number of the last network that it is in */
+	int index;          /* in that network */
+	uint64_t recording; /* number of the last recording that it is in */
 	int recorded;
 };
 

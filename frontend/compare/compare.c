@@ -12,8 +12,8 @@
 #include "frontend/quantise/layer_noise.h"
 #include "frontend/session/footprint.h"
 #include "npulab/budget.h"
+#include "npulab/progress.h"
 #include "npulab/sha256.h"
-#include "npulab/stage.h"
 #include "passes.h"
 
 #define NOISE_BYTES ((size_t)1 << 30) /* of values kept to judge layers by */
@@ -61,16 +61,16 @@ static int evaluate_all(const struct job *job, const struct npl_samples *samples
 	int64_t batches = npl_samples_batches(graph, samples);
 	struct npl_tensor *in = calloc((size_t)graph->n_inputs + 1, sizeof *in);
 	struct npl_tensor *out = calloc((size_t)graph->n_outputs + 1, sizeof *out);
-	const struct npl_value_watcher keeper = job->noise ? npl_layer_noise_reference(job->noise)
-							   : (struct npl_value_watcher){0};
+	const struct npl_value_observer keeper = job->noise ? npl_layer_noise_reference(job->noise)
+							    : (struct npl_value_observer){0};
 	int rc = in && out ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int64_t b = 0; b < batches && !rc; b++) {
 		int64_t real;
-		npl_stage_part(what, "batch", b + 1, batches);
+		npl_progress_part(what, "batch", b + 1, batches);
 		if ((rc = npl_samples_batch(graph, samples, b, in, &real, err)))
 			break;
-		const struct npl_value_watcher *first = job->noise && all && !b ? &keeper : NULL;
-		rc = pass < 0 ? npl_evaluate_watched(graph, in, out, NULL, first, err)
+		const struct npl_value_observer *first = job->noise && all && !b ? &keeper : NULL;
+		rc = pass < 0 ? npl_evaluate_observed(graph, in, out, NULL, first, err)
 			      : npl_calibration_batch(job->calibration, pass, in, out, first, err);
 		if (!rc && all)
 			rc = npl_store_batch(graph, samples, out, b, real, all, err);
@@ -170,7 +170,7 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 	report->accuracy = NPL_ACCURACY_UNKNOWN;
 	if (!rc && !options.timing_only)
 		rc = alloc_outputs(job, all, err);
-	npl_stage_part(name, NULL, 0, 0);
+	npl_progress_part(name, NULL, 0, 0);
 	if (!rc)
 		rc = npl_session_open(graph, &options, &session, err);
 	if (!rc && job->calibration && npl_session_calibrated(session)) {

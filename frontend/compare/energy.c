@@ -19,64 +19,65 @@ static void note(struct npl_energy_report *report, const char *text)
 	snprintf(report->note + used, sizeof report->note - used, "%s%s", used ? "; " : "", text);
 }
 
-void npl_energy_watch_open(struct npl_energy_watch *watch, struct npl_device *const *device, int n_devices,
-			   struct npl_energy_report *report)
+void npl_energy_measurement_open(struct npl_energy_measurement *measurement, struct npl_device *const *device,
+				 int n_devices, struct npl_energy_report *report)
 {
 	struct npl_err why = {0};
 	*report = NPL_ENERGY_UNKNOWN;
-	*watch = (struct npl_energy_watch){.device = device, .n_devices = n_devices, .report = report};
+	*measurement = (struct npl_energy_measurement){.device = device, .n_devices = n_devices, .report = report};
 	if (n_devices != 1) {
 		note(report, "not measured: the counters would see the other devices' work as well");
 		return;
 	}
-	if (npl_device_open_meter(device[0], &watch->meter, &why)) {
+	if (npl_device_open_meter(device[0], &measurement->meter, &why)) {
 		note(report, why.msg);
 		return;
 	}
-	report->idle_watts_before = npl_energy_meter_idle_watts(&watch->meter);
+	report->idle_watts_before = npl_energy_meter_idle_watts(&measurement->meter);
 }
 
 /* From here on nothing is measured any more. */
-static void give_up(struct npl_energy_watch *watch, const struct npl_err *why)
+static void give_up(struct npl_energy_measurement *measurement, const struct npl_err *why)
 {
-	npl_energy_meter_close(&watch->meter);
-	note(watch->report, why->msg);
+	npl_energy_meter_close(&measurement->meter);
+	note(measurement->report, why->msg);
 }
 
-void npl_energy_watch_start(struct npl_energy_watch *watch)
+void npl_energy_measurement_start(struct npl_energy_measurement *measurement)
 {
 	struct npl_err why;
-	watch->start_seconds = npl_clock_seconds();
-	if (watch->meter.state && npl_energy_meter_start(&watch->meter, &why))
-		give_up(watch, &why);
+	measurement->start_seconds = npl_clock_seconds();
+	if (measurement->meter.state && npl_energy_meter_start(&measurement->meter, &why))
+		give_up(measurement, &why);
 }
 
-bool npl_energy_watch_wants_more(const struct npl_energy_watch *watch)
+bool npl_energy_measurement_wants_more(const struct npl_energy_measurement *measurement)
 {
-	return watch->meter.state && npl_clock_seconds() - watch->start_seconds < 1.05 * watch->meter.shortest_seconds;
+	return measurement->meter.state &&
+	       npl_clock_seconds() - measurement->start_seconds < 1.05 * measurement->meter.shortest_seconds;
 }
 
-void npl_energy_watch_stop(struct npl_energy_watch *watch, int repeats)
+void npl_energy_measurement_stop(struct npl_energy_measurement *measurement, int repeats)
 {
-	struct npl_energy_report *report = watch->report;
+	struct npl_energy_report *report = measurement->report;
 	struct npl_energy_reading reading;
 	struct npl_err why;
 	char text[320];
-	if (!watch->meter.state)
+	if (!measurement->meter.state)
 		return;
-	if (npl_energy_meter_stop(&watch->meter, &reading, &why)) {
-		give_up(watch, &why);
+	if (npl_energy_meter_stop(&measurement->meter, &reading, &why)) {
+		give_up(measurement, &why);
 		return;
 	}
-	report->idle_watts_after = npl_energy_meter_idle_watts(&watch->meter);
-	watch->origin = reading.origin;
+	report->idle_watts_after = npl_energy_meter_idle_watts(&measurement->meter);
+	measurement->origin = reading.origin;
 	report->joules = reading.joules;
 	report->seconds = reading.seconds;
 	report->repeats = repeats;
 	snprintf(text, sizeof text,
 		 "%s, %.3g W over %.2g s of repeats, %.3g W idle before and %.3g W after, not subtracted",
-		 watch->meter.source, reading.joules / reading.seconds, reading.seconds, report->idle_watts_before,
-		 report->idle_watts_after);
+		 measurement->meter.source, reading.joules / reading.seconds, reading.seconds,
+		 report->idle_watts_before, report->idle_watts_after);
 	note(report, text);
 }
 
@@ -96,12 +97,13 @@ static int drop_unknown(struct npl_energy *list, int n)
 }
 
 /* The power that was measured goes on while layers and transfers do, and not while the modelled host does. */
-static int settle_measured(const struct npl_energy_watch *watch, struct npl_run *run, struct npl_err *err)
+static int settle_measured(const struct npl_energy_measurement *measurement, struct npl_run *run, struct npl_err *err)
 {
 	double seconds = fmax(run->seconds - run->host_seconds, run->device_seconds);
-	const struct npl_energy measured = {.component = watch->meter.component,
-					    .origin = watch->origin,
-					    .joules = seconds * watch->report->joules / watch->report->seconds};
+	const struct npl_energy measured = {.component = measurement->meter.component,
+					    .origin = measurement->origin,
+					    .joules = seconds * measurement->report->joules /
+						      measurement->report->seconds};
 	run->n_energy = drop_unknown(run->energy, run->n_energy);
 	return npl_energy_merge(run->energy, &run->n_energy, NPL_MAX_RUN_ENERGY, &measured, err);
 }
@@ -120,25 +122,26 @@ static void assume_row(struct npl_layer_run *row, double watts, bool own_time)
 		}
 }
 
-int npl_energy_watch_settle(const struct npl_energy_watch *watch, struct npl_run *run, struct npl_err *err)
+int npl_energy_measurement_settle(const struct npl_energy_measurement *measurement, struct npl_run *run,
+				  struct npl_err *err)
 {
-	if (watch->origin)
-		return settle_measured(watch, run, err);
-	for (int d = 0; d < watch->n_devices; d++) {
+	if (measurement->origin)
+		return settle_measured(measurement, run, err);
+	for (int d = 0; d < measurement->n_devices; d++) {
 		struct npl_assumed_power power;
-		if (!npl_is_measured(watch->device[d]))
+		if (!npl_is_measured(measurement->device[d]))
 			continue;
-		npl_device_assume_power(watch->device[d], &power);
-		note(watch->report, power.note);
+		npl_device_assume_power(measurement->device[d], &power);
+		note(measurement->report, power.note);
 		for (int i = 0; i < run->n_layers && isfinite(power.watts); i++)
 			if (run->layer[i].role == NPL_RAN &&
-			    !strcmp(run->layer[i].ran_on, npl_device_instance(watch->device[d])))
-				assume_row(&run->layer[i], power.watts, watch->own_time);
+			    !strcmp(run->layer[i].ran_on, npl_device_instance(measurement->device[d])))
+				assume_row(&run->layer[i], power.watts, measurement->own_time);
 	}
 	return npl_run_total(run, err);
 }
 
-void npl_energy_watch_close(struct npl_energy_watch *watch)
+void npl_energy_measurement_close(struct npl_energy_measurement *measurement)
 {
-	npl_energy_meter_close(&watch->meter);
+	npl_energy_meter_close(&measurement->meter);
 }

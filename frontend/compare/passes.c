@@ -12,7 +12,7 @@
 #include "devices_open.h"
 #include "energy.h"
 #include "median.h"
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 #include "repeats.h"
 
 #define MOST_PASSES 200
@@ -51,20 +51,20 @@ static int one_pass(const struct npl_passes *p, const char *name, int number, st
 	struct npl_graph *graph = p->graph;
 	struct npl_tensor *in = calloc((size_t)graph->n_inputs + 1, sizeof *in);
 	struct npl_tensor *out = calloc((size_t)graph->n_outputs + 1, sizeof *out);
-	const bool watched = p->noise && all;
-	const struct npl_value_watcher watcher = watched ? npl_layer_noise_device(p->noise)
-							 : (struct npl_value_watcher){0};
+	const bool observed = p->noise && all;
+	const struct npl_value_observer observer = observed ? npl_layer_noise_device(p->noise)
+							    : (struct npl_value_observer){0};
 	int rc = in && out ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory");
 	*sum = (struct npl_run){0};
 	for (int64_t b = 0; b < p->batches && !rc; b++) {
 		struct npl_run run = {0};
 		int64_t real;
-		npl_stage_part(what, "batch", b + 1, p->batches);
+		npl_progress_part(what, "batch", b + 1, p->batches);
 		if ((rc = npl_samples_batch(graph, p->samples, b, in, &real, err)))
 			break;
-		npl_session_watch(p->session, watched && !b ? &watcher : NULL);
+		npl_session_observe(p->session, observed && !b ? &observer : NULL);
 		rc = npl_session_run(p->session, in, out, &run, err);
-		npl_session_watch(p->session, NULL);
+		npl_session_observe(p->session, NULL);
 		for (int d = 0; d < p->n_devices && !b; d++)
 			npl_device_dump_programs(p->device[d], NULL, NULL); /* what follows runs the same programs */
 		if (!rc && all && !p->timing_only)
@@ -125,7 +125,7 @@ static int find_kept(const struct record *record, double seconds, bool farthest)
 /* Takes a measured pass over; where there is no room for all, the one farthest from the middle of those so far goes. */
 static void keep(struct record *record, const struct npl_run *run)
 {
-	const size_t bytes = (size_t)run->n_layers * sizeof *run->layer + (size_t)run->n_spans * sizeof *run->span;
+	const size_t bytes = (size_t)run->n_layers * sizeof *run->layer + (size_t)run->n_tasks * sizeof *run->task;
 	double seconds[MOST_PASSES];
 	record->run[record->kept++] = *run;
 	if (record->kept <= LEAST_KEPT || bytes <= KEPT_BYTES / (size_t)record->kept)
@@ -165,10 +165,10 @@ static bool is_measured(const struct npl_passes *p)
 }
 
 /* Passes whose times nobody needs, until the energy meter has counted for long enough. */
-static int run_for_energy(const struct npl_passes *p, const char *name, const struct npl_energy_watch *watch,
-			  struct record *record, struct npl_err *err)
+static int run_for_energy(const struct npl_passes *p, const char *name,
+			  const struct npl_energy_measurement *measurement, struct record *record, struct npl_err *err)
 {
-	for (; npl_energy_watch_wants_more(watch); record->repeats++) {
+	for (; npl_energy_measurement_wants_more(measurement); record->repeats++) {
 		struct npl_run run;
 		if (one_pass(p, name, 2 + record->repeats, NULL, &run, err))
 			return err->code;
@@ -206,15 +206,15 @@ static int run_timed(const struct npl_passes *p, const char *name, bool measured
 
 /* What real devices need besides: what else the computer does meanwhile, and what they draw. */
 static int run_measured(const struct npl_passes *p, const char *name, const struct npl_run *first,
-			struct npl_energy_watch *watch, struct record *record, struct npl_system_load *load,
+			struct npl_energy_measurement *measurement, struct record *record, struct npl_system_load *load,
 			struct npl_err *err)
 {
 	npl_system_load_start(load, NULL);
-	npl_energy_watch_start(watch);
-	if (run_timed(p, name, true, first, record, err) || run_for_energy(p, name, watch, record, err))
+	npl_energy_measurement_start(measurement);
+	if (run_timed(p, name, true, first, record, err) || run_for_energy(p, name, measurement, record, err))
 		return err->code;
 	npl_system_load_stop(load);
-	npl_energy_watch_stop(watch, record->repeats);
+	npl_energy_measurement_stop(measurement, record->repeats);
 	return 0;
 }
 
@@ -223,16 +223,16 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *all, struct np
 {
 	const char *name = p->n_devices == 1 ? npl_device_instance(p->device[0]) : "placement";
 	const bool measured = is_measured(p);
-	struct npl_energy_watch watch = {0};
+	struct npl_energy_measurement measurement = {0};
 	struct record *record = calloc(1, sizeof *record);
 	report->energy = NPL_ENERGY_UNKNOWN;
 	report->spread = report->median_within = NAN;
 	if (measured)
-		npl_energy_watch_open(&watch, p->device, p->n_devices, &report->energy);
+		npl_energy_measurement_open(&measurement, p->device, p->n_devices, &report->energy);
 	int rc = record ? one_pass(p, name, 1, all, &report->run, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
 	npl_session_hash(p->session, false);
 	if (!rc)
-		rc = measured ? run_measured(p, name, &report->run, &watch, record, &report->load, err)
+		rc = measured ? run_measured(p, name, &report->run, &measurement, record, &report->load, err)
 			      : run_timed(p, name, false, &report->run, record, err);
 	if (!rc) {
 		report->passes = record->n;
@@ -240,9 +240,9 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *all, struct np
 	}
 	if (!rc && measured) {
 		take_median(record, report);
-		rc = npl_energy_watch_settle(&watch, &report->run, err);
+		rc = npl_energy_measurement_settle(&measurement, &report->run, err);
 	}
-	npl_energy_watch_close(&watch);
+	npl_energy_measurement_close(&measurement);
 	for (int i = 0; record && i < record->kept; i++)
 		npl_run_free(&record->run[i]);
 	free(record);

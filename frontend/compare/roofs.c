@@ -12,9 +12,9 @@
 #include "core/computer/clock.h"
 #include "devices_open.h"
 #include "frontend/quantise/quantise.h"
+#include "npulab/progress.h"
 #include "npulab/random.h"
 #include "npulab/single_layer.h"
-#include "npulab/stage.h"
 
 #define LEAST_SIZE   256
 #define MOST_SIZE    8192 /* a GPU of 1000 TFLOP/s makes it in a millisecond, and is at its best from here on */
@@ -202,7 +202,7 @@ static int measure(struct npl_device *device, struct npl_roofline_device *roofs,
 	const bool both = info->capabilities & NPL_ALSO_FLOAT32 || info->format != NPL_FORMAT_INT8;
 	struct npl_memory_rate rate;
 	struct npl_err why = {0};
-	roofs->from = NPL_FROM_MEASURE;
+	roofs->from = NPL_TIME_MEASURED;
 	npl_system_load_start(&roofs->load, NULL);
 	const enum npl_format other = info->format == NPL_FORMAT_INT8 ? NPL_FORMAT_F32 : NPL_FORMAT_INT8;
 	if (measure_peak(device, info->format, roofs, err) || (both && measure_peak(device, other, roofs, err)))
@@ -224,7 +224,7 @@ static int measure(struct npl_device *device, struct npl_roofline_device *roofs,
 int npl_roofs_find(struct npl_device *device, struct npl_roofline_device *roofs, struct npl_err *err)
 {
 	const struct npl_device_info *info = npl_device_get_info(device);
-	npl_stage_part(npl_device_instance(device), NULL, 0, 0);
+	npl_progress_part(npl_device_instance(device), NULL, 0, 0);
 	if (info->kind == NPL_KIND_CPU || info->kind == NPL_KIND_GPU)
 		return measure(device, roofs, err);
 	if (!npl_device_kind_is_modelled(info->kind) || !(info->peak_macs_per_second > 0))
@@ -232,7 +232,7 @@ int npl_roofs_find(struct npl_device *device, struct npl_roofline_device *roofs,
 			err, NPL_EUSAGE,
 			"roofline: %s has no roofs: expected simulated or analytical machines, processors or GPUs",
 			npl_device_name(device));
-	roofs->from = NPL_FROM_MODEL;
+	roofs->from = NPL_TIME_MODELLED;
 	roofs->n_roofs = 1;
 	roofs->roof[0] = (struct npl_roof){.format = info->format, .macs_per_second = info->peak_macs_per_second};
 	roofs->memory_bytes_per_second = info->memory_bytes_per_second > 0 ? info->memory_bytes_per_second : NAN;

@@ -13,8 +13,8 @@
 #include "energy.h"
 #include "frontend/quantise/quantise.h"
 #include "median.h"
+#include "npulab/progress.h"
 #include "npulab/sha256.h"
-#include "npulab/stage.h"
 #include "npulab/text.h"
 #include "repeats.h"
 
@@ -88,8 +88,8 @@ struct work {
 	struct npl_device *device;
 	const struct npl_layer *layer;
 	const struct npl_tensor *wanted;
-	struct npl_layer_group_handle *group; /* NULL: the device has none */
-	struct npl_energy_watch watch;        /* of a real device */
+	struct npl_layer_group_handle *group;      /* NULL: the device has none */
+	struct npl_energy_measurement measurement; /* of a real device */
 };
 
 static int open_work(struct npl_device *device, const struct npl_layer *layer, struct work *work, struct npl_err *err)
@@ -144,19 +144,19 @@ static int run_repeats(struct work *work, bool measured, struct npl_device_repor
 	double start = npl_clock_seconds();
 	if (measured) {
 		npl_system_load_start(&report->load, NULL);
-		npl_energy_watch_start(&work->watch);
+		npl_energy_measurement_start(&work->measurement);
 	}
 	while (!npl_repeats_enough(rule, times->seconds, times->n, npl_clock_seconds() - start))
 		if (run_once(work, measured, report, times, err))
 			return err->code;
 	int timed = times->n;
-	while (npl_energy_watch_wants_more(&work->watch))
+	while (npl_energy_measurement_wants_more(&work->measurement))
 		if (run_once(work, measured, report, times, err))
 			return err->code;
 	times->n = timed;
 	if (measured) {
 		npl_system_load_stop(&report->load);
-		npl_energy_watch_stop(&work->watch, times->repeats);
+		npl_energy_measurement_stop(&work->measurement, times->repeats);
 	}
 	return 0;
 }
@@ -170,8 +170,8 @@ static int run_timed(struct work *work, struct npl_device_report *report, struct
 	report->energy = NPL_ENERGY_UNKNOWN;
 	report->spread = report->median_within = NAN;
 	if (measured)
-		npl_energy_watch_open(&work->watch, &work->device, 1, &report->energy);
-	work->watch.own_time = true;
+		npl_energy_measurement_open(&work->measurement, &work->device, 1, &report->energy);
+	work->measurement.own_time = true;
 	int rc = times ? run_work(work, result, err) : npl_fail(err, NPL_ENOMEM, "out of memory");
 	npl_device_dump_programs(work->device, NULL, NULL); /* the timed runs are of the same program */
 	if (!rc)
@@ -250,7 +250,7 @@ static int fill_row(const struct work *work, const struct operands *o, struct np
 	}
 	if (npl_run_total(&report->run, err))
 		return err->code;
-	return npl_is_measured(work->device) ? npl_energy_watch_settle(&work->watch, &report->run, err) : 0;
+	return npl_is_measured(work->device) ? npl_energy_measurement_settle(&work->measurement, &report->run, err) : 0;
 }
 
 static int run_device(const struct npl_layer_spec *spec, const struct npl_node *node, struct npl_shape w_shape,
@@ -282,7 +282,7 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 		rc = judge(spec, &layer, report, err);
 	if (!rc)
 		rc = fill_row(&work, &o, report, err);
-	npl_energy_watch_close(&work.watch);
+	npl_energy_measurement_close(&work.measurement);
 	npl_device_close_layer_group(work.group);
 	if (!rc && output) {
 		npl_tensor_free(output);
@@ -394,7 +394,7 @@ int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare
 		if (!device[d])
 			continue;
 		struct npl_device_report *report = &c->device[c->n_devices++];
-		npl_stage_part(npl_device_instance(device[d]), "device", d + 1, options->n_devices);
+		npl_progress_part(npl_device_instance(device[d]), "device", d + 1, options->n_devices);
 		rc = npl_report_describe(c, device[d], report, err);
 		if (!rc)
 			rc = run_device(spec, c->graph->node, w, y.shape, options->timing_only, device[d], report,

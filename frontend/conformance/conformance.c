@@ -2,7 +2,7 @@
  *
  * All cases, and what they say together (npulab/conformance.h). */
 #include "npulab/conformance.h"
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,7 @@ int npl_conformance_run(const char *const *dirs, int n_dirs, const struct npl_co
 	if (!rc && how.device && !(c->device = npl_arena_strdup(&c->arena, npl_device_name(how.device))))
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory");
 	for (int i = 0; i < c->n_cases && !rc; i++) {
-		npl_stage_part(c->item[i].name, "case", i + 1, c->n_cases);
+		npl_progress_part(c->item[i].name, "case", i + 1, c->n_cases);
 		if (!c->item[i].reason) /* it can be run */
 			rc = npl_case_run(&c->item[i], &how, &c->arena, err);
 		c->count[c->item[i].status]++;

@@ -96,7 +96,7 @@ int graph_add_value(struct graph_builder *b, const struct npl_value *value);
 int graph_add_constant(struct graph_builder *b, const struct npl_tensor *tensor); /* data is borrowed */
 int graph_append_input(struct graph_builder *b, int v);
 int graph_add_output(struct graph_builder *b, const char *name); /* after all nodes */
-int graph_append_output(struct graph_builder *b, int v);         /* likewise, by index */
+int graph_append_output(struct graph_builder *b, int v);         /* after all nodes; by the value's index */
 /* name may be empty, op is the ONNX name; empty input names are absent inputs. Arrays live in the arena. */
 int graph_add_node(struct graph_builder *b, const char *name, const char *op, const struct npl_attr_list *list,
 		   int n_in, const char *const *in, int n_out, const char *const *out);

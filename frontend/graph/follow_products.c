@@ -87,7 +87,8 @@ bool follow_integer_product(const struct at *at, int ka, int kb)
 	return (!linear || (is_steady(at, 6) && is_steady(at, 7))) && follow_product(at, ka, kb);
 }
 
-/* RNN, GRU and LSTM: X (steps, batch, size), or with the batch first; lengths (batch); states (directions, batch, size) likewise. */
+/* RNN, GRU and LSTM: X (steps, batch, size), and lengths (batch), states (directions, batch, size). With batch_first X and the
+ * states begin with the batch. */
 bool follow_recurrent(const struct at *at)
 {
 	enum { X, W, R, B, LENGTHS, FIRST_STATE, LAST_STATE, PEEPHOLES };

@@ -7,7 +7,7 @@
 
 #include "build.h"
 #include "core/base/grow.h"
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 
 /* Attributes without effect on what npulab computes, whatever their value: hints for in-place execution
  * (consumed_inputs, before opset 6), for training (momentum, seed), and the order of the indices that MaxPool may
@@ -96,7 +96,7 @@ static bool all_constant(const struct graph_builder *b, struct graph_node *node)
 int graph_infer_node(struct graph_builder *b, struct graph_node *node)
 {
 	const int index = (int)(node - b->node);
-	npl_stage_step("reading node", index + 1, b->n_nodes, node->name);
+	npl_progress_step("reading node", index + 1, b->n_nodes, node->name);
 	bool constant = all_constant(b, node);
 	int rc = read_attributes(b, node);
 	if (!rc && node->op == NPL_OP_RESHAPE)

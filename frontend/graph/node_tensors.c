@@ -3,7 +3,7 @@
  * A node as its operator sees it: tensors of its inputs and outputs, and the shapes that follow. */
 #include "build.h"
 #include "core/base/grow.h"
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 #include <stdlib.h>
 
 /* A shape rule may need the values of a constant that is still a fill; no rule reads more elements than this. */

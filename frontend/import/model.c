@@ -3,13 +3,13 @@
  * Finding models (model.h). */
 #include "npulab/model.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/files/data_names.h"
 #include "core/files/settings.h"
 #include "npulab/device.h"
 #include "npulab/text.h"
@@ -55,9 +55,9 @@ static const struct npl_param schema[] = {
 static int read_settings(const char *path, const char *only_for, struct npl_arena *arena, struct npl_model_files *files,
 			 struct npl_err *err)
 {
-	struct npl_machine machine;
+	struct npl_description machine;
 	struct settings set;
-	if (npl_machine_load(path, "model", arena, &machine, err)) {
+	if (npl_description_load(path, "model", arena, &machine, err)) {
 		if (!only_for || err->code == NPL_EUSAGE) /* an output of this run is a fault whatever is in it */
 			return err->code;
 		return 0; /* some other program's file */
@@ -78,33 +78,9 @@ static int read_settings(const char *path, const char *only_for, struct npl_aren
 	return 0;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 int npl_model_list(struct npl_arena *arena, const char *const **names, int *n, struct npl_err *err)
 {
-	enum { CAPACITY = 256 };
-	char folder[PATH_MAX];
-	const char **list = npl_arena_array(arena, CAPACITY, sizeof *list);
-	*names = list;
-	*n = 0;
-	if (!list)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	if (npl_data_dir("models", folder, sizeof folder, err))
-		return err->code;
-	DIR *dir = opendir(folder);
-	if (!dir)
-		return npl_fail(err, NPL_EINPUT, "%s: cannot be listed", folder);
-	for (struct dirent *entry; (entry = readdir(dir)) && *n < CAPACITY;)
-		if (ends_with(entry->d_name, ".yaml")) {
-			list[*n] = npl_arena_strndup(arena, entry->d_name, strlen(entry->d_name) - 5);
-			*n += list[*n] != NULL;
-		}
-	closedir(dir);
-	qsort(list, (size_t)*n, sizeof *list, compare_names);
-	return 0;
+	return npl_data_names("models", NULL, 0, arena, names, n, err);
 }
 
 static int find_path(const char *name, struct npl_arena *arena, struct npl_model_files *files, struct npl_err *err)
@@ -122,14 +98,14 @@ static int find_path(const char *name, struct npl_arena *arena, struct npl_model
 
 int npl_model_find(const char *name, struct npl_arena *arena, struct npl_model_files *files, struct npl_err *err)
 {
-	char folder[PATH_MAX], path[PATH_MAX + 300];
+	char path[PATH_MAX + 300];
+	bool ships;
 	*files = (struct npl_model_files){0};
 	if (strchr(name, '/') || ends_with(name, ".onnx") || ends_with(name, ".csv"))
 		return find_path(name, arena, files, err);
-	if (npl_data_dir("models", folder, sizeof folder, err))
+	if (npl_data_path("models", name, path, sizeof path, &ships, err))
 		return err->code;
-	snprintf(path, sizeof path, "%s/%s.yaml", folder, name);
-	if (!access(path, F_OK)) {
+	if (ships) {
 		files->name = npl_arena_strdup(arena, name);
 		return files->name ? read_settings(path, NULL, arena, files, err)
 				   : npl_fail(err, NPL_ENOMEM, "out of memory");

@@ -115,18 +115,18 @@ static int count_parts(const struct onnx_reader *reader, struct onnx_function *f
 		f->n_out += field.number == FUNCTION_OUTPUT;
 		f->n_nodes += field.number == FUNCTION_NODE;
 		f->n_attributes += field.number == FUNCTION_ATTRIBUTE;
-		f->otherwise.n += field.number == FUNCTION_DEFAULT;
+		f->defaults.n += field.number == FUNCTION_DEFAULT;
 	}
 	if (rc)
 		return rc;
-	if (f->n_attributes > GRAPH_MAX_ATTRIBUTES || f->otherwise.n > GRAPH_MAX_ATTRIBUTES)
+	if (f->n_attributes > GRAPH_MAX_ATTRIBUTES || f->defaults.n > GRAPH_MAX_ATTRIBUTES)
 		return npl_fail(reader->err, NPL_EINPUT, "it has more than %d attributes", GRAPH_MAX_ATTRIBUTES);
 	f->in = npl_arena_array(reader->arena, (size_t)f->n_in, sizeof *f->in);
 	f->out = npl_arena_array(reader->arena, (size_t)f->n_out, sizeof *f->out);
 	f->attribute = npl_arena_array(reader->arena, (size_t)f->n_attributes, sizeof *f->attribute);
-	f->otherwise.attr = npl_arena_array(reader->arena, (size_t)f->otherwise.n, sizeof *f->otherwise.attr);
+	f->defaults.attr = npl_arena_array(reader->arena, (size_t)f->defaults.n, sizeof *f->defaults.attr);
 	f->node = npl_arena_array(reader->arena, (size_t)f->n_nodes, sizeof *f->node);
-	return f->in && f->out && f->attribute && f->otherwise.attr && f->node ? 0 : no_memory(reader);
+	return f->in && f->out && f->attribute && f->defaults.attr && f->node ? 0 : no_memory(reader);
 }
 
 static int read_default(const struct onnx_reader *reader, const struct onnx_field *field, struct npl_attr *attr)
@@ -172,7 +172,7 @@ static int fill_parts(const struct onnx_reader *reader, struct onnx_function *f)
 			rc = onnx_list_string(reader, &field, "an attribute of a function", f->attribute,
 					      &n_attributes);
 		} else if (field.number == FUNCTION_DEFAULT) {
-			rc = read_default(reader, &field, &f->otherwise.attr[n_defaults++]);
+			rc = read_default(reader, &field, &f->defaults.attr[n_defaults++]);
 		} else if (field.number == FUNCTION_OPSET) {
 			rc = read_version(reader, &field, f);
 		} else if (field.number == FUNCTION_NODE) {

@@ -39,7 +39,7 @@ struct onnx_function {
 	int64_t opset; /* of ONNX's operators; -1: the function imports none, its nodes have the version of the model */
 	const char **in, **out, **attribute; /* attribute: those without a default */
 	int n_in, n_out, n_attributes;
-	struct npl_attr_list otherwise; /* attributes with a default */
+	struct npl_attr_list defaults; /* attributes with a default */
 	struct onnx_body_node *node;
 	int n_nodes;
 	const char **value; /* the names of the function's values, its inputs first */

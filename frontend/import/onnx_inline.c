@@ -80,7 +80,7 @@ static int check_attributes(const struct onnx_reader *reader, const struct onnx_
 			    const struct npl_attr_list *given)
 {
 	for (int i = 0; i < given->n; i++) {
-		bool known = find(&f->otherwise, given->attr[i].name) != NULL;
+		bool known = find(&f->defaults, given->attr[i].name) != NULL;
 		for (int k = 0; k < f->n_attributes && !known; k++)
 			known = !strcmp(f->attribute[k], given->attr[i].name);
 		if (!known)
@@ -136,7 +136,7 @@ static int resolve_attributes(struct inliner *in, const struct call *call, const
 		const char *reference = from->reference[i], *name = attr->name;
 		if (reference) {
 			attr = find(call->given, reference);
-			attr = attr ? attr : find(&call->f->otherwise, reference);
+			attr = attr ? attr : find(&call->f->defaults, reference);
 		}
 		if (!attr)
 			continue;

@@ -115,11 +115,11 @@ static int count_bins(void *context, int v, const struct npl_tensor *tensor, str
 }
 
 int npl_calibration_batch(struct npl_calibration *c, int pass, const struct npl_tensor *inputs,
-			  struct npl_tensor *outputs, const struct npl_value_watcher *watcher, struct npl_err *err)
+			  struct npl_tensor *outputs, const struct npl_value_observer *observer, struct npl_err *err)
 {
-	const struct npl_value_watcher counter = {count_bins, c};
-	return pass ? npl_evaluate_watched(c->graph, inputs, outputs, NULL, &counter, err)
-		    : npl_evaluate_watched(c->graph, inputs, outputs, c->seen, watcher, err);
+	const struct npl_value_observer counter = {count_bins, c};
+	return pass ? npl_evaluate_observed(c->graph, inputs, outputs, NULL, &counter, err)
+		    : npl_evaluate_observed(c->graph, inputs, outputs, c->seen, observer, err);
 }
 
 /* The range without the outermost elements; a bin that is cut in two stays. */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "frontend/graph/values.h"
+#include "npulab/progress.h"
 #include "npulab/session.h"
-#include "npulab/stage.h"
 
 static void widen(struct npl_range *range, const struct npl_tensor *tensor)
 {
@@ -135,17 +135,17 @@ static int run_node(struct npl_graph *graph, const struct npl_node *node, struct
 	return rc;
 }
 
-/* What npl_evaluate's watcher of ranges looks at: LRN's result beside its input, and what a Softmax reads. */
-struct range_watch {
+/* What npl_evaluate's observer of ranges looks at: LRN's result beside its input, and what a Softmax reads. */
+struct range_observer {
 	const struct npl_graph *graph;
 	struct npl_range *ranges;
 	const struct npl_tensor *live;
-	const struct npl_value_watcher *next; /* who looks too; or NULL */
+	const struct npl_value_observer *next; /* who looks too; or NULL */
 };
 
 static int widen_range(void *context, int v, const struct npl_tensor *tensor, struct npl_err *err)
 {
-	const struct range_watch *w = context;
+	const struct range_observer *w = context;
 	int producer = w->graph->value[v].producer;
 	const struct npl_node *node = producer < 0 ? NULL : &w->graph->node[producer];
 	widen(&w->ranges[v], tensor);
@@ -157,22 +157,22 @@ static int widen_range(void *context, int v, const struct npl_tensor *tensor, st
 }
 
 /* The nodes in order; live[] holds the inputs. */
-static int run_nodes(struct npl_graph *graph, struct npl_tensor *live, const struct npl_value_watcher *watcher,
+static int run_nodes(struct npl_graph *graph, struct npl_tensor *live, const struct npl_value_observer *observer,
 		     struct npl_err *err)
 {
 	int *left = calloc((size_t)graph->n_values + 1, sizeof *left);
 	int rc = left ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	for (int v = 0; v < graph->n_values && !rc; v++)
 		left[v] = graph->value[v].uses;
-	for (int i = 0; i < graph->n_inputs && !rc && watcher; i++)
-		rc = watcher->seen(watcher->context, graph->input[i], &live[graph->input[i]], err);
+	for (int i = 0; i < graph->n_inputs && !rc && observer; i++)
+		rc = observer->seen(observer->context, graph->input[i], &live[graph->input[i]], err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++) {
 		const struct npl_node *node = &graph->node[i];
-		npl_stage_step("layer", i + 1, graph->n_nodes, node->name);
+		npl_progress_step("layer", i + 1, graph->n_nodes, node->name);
 		rc = run_node(graph, node, live, err);
-		for (int k = 0; k < node->n_out && !rc && watcher; k++)
+		for (int k = 0; k < node->n_out && !rc && observer; k++)
 			if (node->out[k] >= 0)
-				rc = watcher->seen(watcher->context, node->out[k], &live[node->out[k]], err);
+				rc = observer->seen(observer->context, node->out[k], &live[node->out[k]], err);
 		for (int k = 0; k < node->n_in && !rc; k++)
 			if (node->in[k] >= 0 && --left[node->in[k]] == 0)
 				npl_tensor_free(&live[node->in[k]]);
@@ -185,7 +185,7 @@ static int run_nodes(struct npl_graph *graph, struct npl_tensor *live, const str
 }
 
 static int evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
-		    struct npl_tensor *live, const struct npl_value_watcher *watcher, struct npl_err *err)
+		    struct npl_tensor *live, const struct npl_value_observer *observer, struct npl_err *err)
 {
 	if (!live)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
@@ -195,7 +195,7 @@ static int evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, st
 		live[graph->input[i]].owned = false;
 	}
 	if (!rc)
-		rc = run_nodes(graph, live, watcher, err);
+		rc = run_nodes(graph, live, observer, err);
 	for (int i = 0; i < graph->n_outputs && !rc; i++)
 		rc = npl_take_output(graph, graph->output[i], live, &outputs[i], err);
 	for (int v = 0; v < graph->n_values; v++)
@@ -204,19 +204,19 @@ static int evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, st
 	return rc;
 }
 
-int npl_evaluate_watched(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
-			 struct npl_range *ranges, const struct npl_value_watcher *watcher, struct npl_err *err)
+int npl_evaluate_observed(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
+			  struct npl_range *ranges, const struct npl_value_observer *observer, struct npl_err *err)
 {
 	struct npl_tensor *live = calloc((size_t)graph->n_values + 1, sizeof *live);
-	struct range_watch watch = {graph, ranges, live, watcher};
-	const struct npl_value_watcher both = {widen_range, &watch};
-	return evaluate(graph, inputs, outputs, live, ranges ? &both : watcher, err);
+	struct range_observer watch = {graph, ranges, live, observer};
+	const struct npl_value_observer both = {widen_range, &watch};
+	return evaluate(graph, inputs, outputs, live, ranges ? &both : observer, err);
 }
 
 int npl_evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
 		 struct npl_range *ranges, struct npl_err *err)
 {
-	return npl_evaluate_watched(graph, inputs, outputs, ranges, NULL, err);
+	return npl_evaluate_observed(graph, inputs, outputs, ranges, NULL, err);
 }
 
 int npl_take_output(struct npl_graph *graph, int v, struct npl_tensor *live, struct npl_tensor *output,

@@ -124,12 +124,12 @@ static int judge(void *context, int v, const struct npl_tensor *tensor, struct n
 	return 0;
 }
 
-struct npl_value_watcher npl_layer_noise_reference(struct npl_layer_noise *noise)
+struct npl_value_observer npl_layer_noise_reference(struct npl_layer_noise *noise)
 {
-	return (struct npl_value_watcher){keep, noise};
+	return (struct npl_value_observer){keep, noise};
 }
 
-struct npl_value_watcher npl_layer_noise_device(struct npl_layer_noise *noise)
+struct npl_value_observer npl_layer_noise_device(struct npl_layer_noise *noise)
 {
 	for (int v = 0; v < noise->graph->n_values; v++) {
 		struct seen *seen = &noise->value[v];
@@ -137,7 +137,7 @@ struct npl_value_watcher npl_layer_noise_device(struct npl_layer_noise *noise)
 		seen->signal = seen->noise = seen->most = 0;
 		seen->not_finite = 0;
 	}
-	return (struct npl_value_watcher){judge, noise};
+	return (struct npl_value_observer){judge, noise};
 }
 
 struct npl_layer_accuracy npl_layer_noise_of(const struct npl_layer_noise *noise, int i)

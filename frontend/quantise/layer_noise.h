@@ -14,10 +14,10 @@ int npl_layer_noise_open(const struct npl_graph *graph, size_t bytes, struct npl
 			 struct npl_err *err);
 void npl_layer_noise_close(struct npl_layer_noise *noise); /* accepts NULL */
 
-/* For npl_evaluate_watched: keeps the values of the reference. */
-struct npl_value_watcher npl_layer_noise_reference(struct npl_layer_noise *noise);
-/* For npl_session_watch: looks at the values of a device, forgetting those of the device before. */
-struct npl_value_watcher npl_layer_noise_device(struct npl_layer_noise *noise);
+/* For npl_evaluate_observed: keeps the values of the reference. */
+struct npl_value_observer npl_layer_noise_reference(struct npl_layer_noise *noise);
+/* For npl_session_observe: looks at the values of a device, forgetting those of the device before. */
+struct npl_value_observer npl_layer_noise_device(struct npl_layer_noise *noise);
 
 /* Of node i's first result; NAN where it was not seen. An exact one has an error of 0 and a ratio of INFINITY. */
 struct npl_layer_accuracy npl_layer_noise_of(const struct npl_layer_noise *noise, int i);

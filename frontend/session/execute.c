@@ -11,8 +11,8 @@
 #include "frontend/quantise/quantise.h"
 #include "layer_group.h"
 #include "lrn.h"
+#include "npulab/progress.h"
 #include "npulab/sha256.h"
-#include "npulab/stage.h"
 #include "split.h"
 #include "value_store.h"
 
@@ -69,7 +69,7 @@ static int run_repeated(const struct npl_session *s, const struct npl_step *step
 		layer.macs = whole->macs / (uint64_t)step->repeat;
 		if (npl_device_run(s->device[step->device], &layer, &result, err) || npl_result_add(sum, &result, err))
 			return err->code;
-		sum->seconds_from = result.seconds_from;
+		sum->seconds_origin = result.seconds_origin;
 	}
 	return 0;
 }
@@ -144,9 +144,9 @@ static int run_on_host(struct npl_value_store *store, int i, struct npl_layer_ru
 	if (!rc && !s->timing_only && npl_op_run(node->op, &node->attrs, in, node->n_in, out, node->n_out, err))
 		rc = npl_prefix(err, "node '%s'", node->name);
 	if (!rc) {
-		const struct npl_processor_work work = npl_processor_work_of(node->op, &node->attrs, in, node->n_in,
+		const struct npl_processor_counts work = npl_processor_count(node->op, &node->attrs, in, node->n_in,
 									     out, node->n_out, node->macs);
-		store->after = npl_charge_host(store, NPL_WORK_LAYER, -1, &work, row, store->after);
+		store->after = npl_charge_host(store, NPL_TASK_LAYER, -1, &work, row, store->after);
 	}
 	row->result.macs = node->macs;
 	for (int k = 0; k < node->n_out; k++) {
@@ -316,7 +316,7 @@ int npl_session_run(struct npl_session *s, const struct npl_tensor *inputs, stru
 		rc = npl_value_store_open(s, inputs, &store, err);
 	const struct npl_layer_group_plan *group = s->group, *end = s->group + s->n_layer_groups;
 	for (int i = 0; i < graph->n_nodes && !rc; i++) {
-		npl_stage_step("layer", i + 1, graph->n_nodes, graph->node[i].name);
+		npl_progress_step("layer", i + 1, graph->n_nodes, graph->node[i].name);
 		if (group < end && i == group->first) {
 			rc = npl_layer_group_run(&store, group, run, &wall, err);
 			i = group++->last;

@@ -10,7 +10,7 @@
 
 #include "frontend/quantise/quantise.h"
 #include "model_layer.h"
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 #include "split.h"
 
 #define FIRST_NODES 1024 /* of a long layer group that are tried together first */
@@ -58,7 +58,7 @@ static bool gives_scale(const struct npl_session *s, int first, int i, int v)
 	return made->scale > 0 ? !npl_quant_same(made, scale) : v != bytes;
 }
 
-/* Within a layer group of both forms, bytes have one scale: whether node i takes those that are made from node `first` on for bytes, or gives them
+/* Within a layer group of both formats, bytes have one scale: whether node i takes those that are made from node `first` on for bytes, or gives them
  * theirs. */
 static bool breaks_bytes(const struct npl_session *s, int first, int i)
 {
@@ -122,7 +122,7 @@ static int last_of_layer_group(const struct npl_session *s, int first)
 
 /* Room for a layer group of nodes first..last, of each a layer or, of Split, one per result; any result may be wanted. */
 static int open_builder(struct npl_session *s, int first, int last, struct npl_arena *arena,
-			struct npl_layer_group_builder *d, struct npl_err *err)
+			struct npl_layer_group_builder *b, struct npl_err *err)
 {
 	size_t layers = 0, inputs = 0, outputs = 0;
 	for (int i = first; i <= last; i++) {
@@ -130,48 +130,49 @@ static int open_builder(struct npl_session *s, int first, int last, struct npl_a
 		layers += s->step[i].slice ? n_out : 3; /* it may need names before and behind, */
 		layers += n_in + n_out;                 /* and conversions */
 		inputs += n_in;
-		outputs += 2 * n_out + n_in; /* a result in both forms, what is given in another */
+		outputs += 2 * n_out + n_in; /* a result in both formats, what is given in another */
 	}
-	*d = (struct npl_layer_group_builder){.s = s,
-					      .arena = arena,
-					      .c = {.first = first,
-						    .last = last,
-						    .device = s->step[first].device,
-						    .converts = npl_layer_group_converts(s, s->step[first].device)}};
-	d->c.layer = npl_arena_array(arena, layers, sizeof *d->c.layer);
-	d->c.list = npl_arena_array(arena, layers, sizeof *d->c.list);
-	d->c.node = npl_arena_array(arena, layers, sizeof *d->c.node);
-	d->c.value = npl_arena_array(arena, layers, sizeof *d->c.value);
-	d->c.note = npl_arena_array(arena, layers, sizeof *d->c.note);
-	d->c.in = npl_arena_array(arena, inputs, sizeof *d->c.in);
-	d->c.out = npl_arena_array(arena, outputs, sizeof *d->c.out);
-	d->tensors = npl_arena_array(arena, layers, sizeof *d->tensors);
-	d->wanted = npl_arena_array(arena, outputs, sizeof *d->wanted);
-	d->resident = npl_arena_array(arena, inputs, sizeof *d->resident);
-	d->constant = npl_arena_array(arena, inputs, sizeof *d->constant);
-	d->port_before = npl_arena_array(arena, inputs, sizeof *d->port_before);
-	d->last_port = calloc((size_t)s->graph->n_values + 1, sizeof *d->last_port);
-	d->made = calloc((size_t)s->graph->n_values + 1, sizeof *d->made);
-	d->converted = calloc((size_t)s->graph->n_values + 1, sizeof *d->converted);
-	if (!d->c.layer || !d->c.list || !d->c.node || !d->c.value || !d->c.note || !d->c.in || !d->c.out ||
-	    !d->tensors || !d->wanted || !d->resident || !d->constant || !d->port_before || !d->last_port || !d->made ||
-	    !d->converted)
+	*b = (struct npl_layer_group_builder){
+		.s = s,
+		.arena = arena,
+		.group = {.first = first,
+			  .last = last,
+			  .device = s->step[first].device,
+			  .converts = npl_layer_group_converts(s, s->step[first].device)}};
+	b->group.layer = npl_arena_array(arena, layers, sizeof *b->group.layer);
+	b->group.list = npl_arena_array(arena, layers, sizeof *b->group.list);
+	b->group.node = npl_arena_array(arena, layers, sizeof *b->group.node);
+	b->group.value = npl_arena_array(arena, layers, sizeof *b->group.value);
+	b->group.note = npl_arena_array(arena, layers, sizeof *b->group.note);
+	b->group.in = npl_arena_array(arena, inputs, sizeof *b->group.in);
+	b->group.out = npl_arena_array(arena, outputs, sizeof *b->group.out);
+	b->tensors = npl_arena_array(arena, layers, sizeof *b->tensors);
+	b->wanted = npl_arena_array(arena, outputs, sizeof *b->wanted);
+	b->resident = npl_arena_array(arena, inputs, sizeof *b->resident);
+	b->constant = npl_arena_array(arena, inputs, sizeof *b->constant);
+	b->port_before = npl_arena_array(arena, inputs, sizeof *b->port_before);
+	b->last_port = calloc((size_t)s->graph->n_values + 1, sizeof *b->last_port);
+	b->made = calloc((size_t)s->graph->n_values + 1, sizeof *b->made);
+	b->converted = calloc((size_t)s->graph->n_values + 1, sizeof *b->converted);
+	if (!b->group.layer || !b->group.list || !b->group.node || !b->group.value || !b->group.note || !b->group.in ||
+	    !b->group.out || !b->tensors || !b->wanted || !b->resident || !b->constant || !b->port_before ||
+	    !b->last_port || !b->made || !b->converted)
 		return npl_layer_group_no_room(err);
 	return 0;
 }
 
 /* A layer of a node that the device runs; not one that only names its data or converts it. */
-static bool is_work(const struct npl_layer_group_builder *d, int layer)
+static bool is_work(const struct npl_layer_group_builder *b, int layer)
 {
-	const struct npl_step *step = &d->s->step[d->c.node[layer]];
-	return step->role == NPL_RAN && d->c.value[layer] >= 0 &&
-	       (d->c.layer[layer].op != NPL_OP_RESHAPE || step->op == NPL_OP_RESHAPE);
+	const struct npl_step *step = &b->s->step[b->group.node[layer]];
+	return step->role == NPL_RAN && b->group.value[layer] >= 0 &&
+	       (b->group.layer[layer].op != NPL_OP_RESHAPE || step->op == NPL_OP_RESHAPE);
 }
 
 /* Who reads a value outside of the layer group, through views or not. */
 struct readers {
 	int n;
-	bool forms[NPL_FORMATS]; /* in which form */
+	bool formats[NPL_FORMATS]; /* in which format */
 };
 
 /* Who reads what a view makes reads its input: the integers of a quantised value, whatever he wants of them. */
@@ -181,9 +182,9 @@ static void read_through(const struct npl_session *s, int i, struct readers *rea
 	const struct readers *out = &readers[node->out[0]];
 	struct readers *in = &readers[node->in[0]];
 	if (s->model.node[i])
-		in->forms[NPL_FORMAT_INT8] |= out->n > 0;
+		in->formats[NPL_FORMAT_INT8] |= out->n > 0;
 	for (int f = 0; f < NPL_FORMATS && !s->model.node[i]; f++)
-		in->forms[f] |= out->forms[f];
+		in->formats[f] |= out->formats[f];
 }
 
 static void read_by(const struct npl_session *s, int i, struct readers *readers)
@@ -198,28 +199,28 @@ static void read_by(const struct npl_session *s, int i, struct readers *readers)
 			continue;
 		of->n++;
 		if (step->role == NPL_RAN && k < data)
-			of->forms[npl_step_format(s, step)] = true;
+			of->formats[npl_step_format(s, step)] = true;
 		else if (is_view(s, i) && k == 0 && node->out[0] >= 0)
 			read_through(s, i, readers);
 	}
 }
 
 /* A DequantizeLinear of the model whose integers the layer group makes, and whose numbers others read: it is done in the layer group. */
-static bool leaves_as_floats(const struct npl_layer_group_builder *d, int i, const struct readers *readers)
+static bool leaves_as_floats(const struct npl_layer_group_builder *b, int i, const struct readers *readers)
 {
-	const int v = d->s->graph->node[i].out[0];
-	return d->c.converts && d->s->model.node[i] == NPL_DEQUANTISES && d->made[v] &&
-	       readers[v].forms[NPL_FORMAT_F32];
+	const int v = b->s->graph->node[i].out[0];
+	return b->group.converts && b->s->model.node[i] == NPL_DEQUANTISES && b->made[v] &&
+	       readers[v].formats[NPL_FORMAT_F32];
 }
 
 /* The last node that reads something that the layer group makes, through views and what is fused; of one that converts, any. */
-static int last_reader(const struct npl_layer_group_builder *d)
+static int last_reader(const struct npl_layer_group_builder *b)
 {
-	const struct npl_session *s = d->s;
-	int last = d->c.last;
-	if (d->c.converts)
+	const struct npl_session *s = b->s;
+	int last = b->group.last;
+	if (b->group.converts)
 		return s->graph->n_nodes - 1;
-	for (int i = d->c.first; i <= d->c.last; i++)
+	for (int i = b->group.first; i <= b->group.last; i++)
 		for (int k = 0; k < s->graph->node[i].n_out; k++) {
 			const int v = s->graph->node[i].out[k];
 			last = v >= 0 && s->last_use[v] > last ? s->last_use[v] : last;
@@ -228,95 +229,96 @@ static int last_reader(const struct npl_layer_group_builder *d)
 }
 
 /* readers: one of each value, zeroed. */
-static void find_readers(const struct npl_layer_group_builder *d, struct readers *readers)
+static void find_readers(const struct npl_layer_group_builder *b, struct readers *readers)
 {
-	const struct npl_session *s = d->s;
+	const struct npl_session *s = b->s;
 	const struct npl_graph *graph = s->graph;
 	for (int o = 0; o < graph->n_outputs; o++) {
 		readers[graph->output[o]].n++;
-		readers[graph->output[o]].forms[NPL_FORMAT_F32] = true;
+		readers[graph->output[o]].formats[NPL_FORMAT_F32] = true;
 	}
 	/* What the layer group makes is read behind its first node. What it only converts may have been read before. */
-	for (int i = last_reader(d), least = d->c.converts ? 0 : d->c.first; i >= least; i--) {
+	for (int i = last_reader(b), least = b->group.converts ? 0 : b->group.first; i >= least; i--) {
 		const struct npl_node *node = &graph->node[i];
-		if (i < d->c.first || i > d->c.last) {
+		if (i < b->group.first || i > b->group.last) {
 			read_by(s, i, readers);
 			continue;
 		}
 		if (!is_view(s, i) || !readers[node->out[0]].n)
 			continue;
-		bool integers = !leaves_as_floats(d, i, readers) || readers[node->out[0]].forms[NPL_FORMAT_INT8];
+		bool integers = !leaves_as_floats(b, i, readers) || readers[node->out[0]].formats[NPL_FORMAT_INT8];
 		readers[node->in[0]].n += integers;
 		if (integers)
 			read_through(s, i, readers);
 	}
 }
 
-static void add_wanted(struct npl_layer_group_builder *d, int i, int v, struct npl_tensor *tensor, enum npl_format form,
-		       bool converted)
+static void add_wanted(struct npl_layer_group_builder *b, int i, int v, struct npl_tensor *tensor,
+		       enum npl_format format, bool converted)
 {
-	d->c.out[d->c.n_out] = (struct npl_layer_group_port){
-		.value = v, .node = i, .tensor = tensor, .form = form, .converted = converted};
-	d->wanted[d->c.n_out++] = tensor;
+	b->group.out[b->group.n_out] = (struct npl_layer_group_port){
+		.value = v, .node = i, .tensor = tensor, .format = format, .converted = converted};
+	b->wanted[b->group.n_out++] = tensor;
 }
 
-/* Results of layer l that somebody outside reads leave the layer group where it makes them, or converted to the form in which they are read. */
-static void find_results(struct npl_layer_group_builder *d, int l, const struct readers *readers)
+/* Results of layer l that somebody outside reads leave the layer group where it makes them, or converted to the format in which they are read. */
+static void find_results(struct npl_layer_group_builder *b, int l, const struct readers *readers)
 {
-	const struct npl_session *s = d->s;
-	const enum npl_format format = npl_device_get_info(s->device[d->c.device])->format;
-	const int i = d->c.node[l], *more = s->graph->node[i].out;
-	const enum npl_format form = npl_step_format(s, &s->step[i]);
-	for (int k = 0; k <= d->c.layer[l].n_more; k++) {
-		const int v = k ? more[k] : d->c.value[l];
+	const struct npl_session *s = b->s;
+	const enum npl_format of_device = npl_device_get_info(s->device[b->group.device])->format;
+	const int i = b->group.node[l], *more = s->graph->node[i].out;
+	const enum npl_format format = npl_step_format(s, &s->step[i]);
+	for (int k = 0; k <= b->group.layer[l].n_more; k++) {
+		const int v = k ? more[k] : b->group.value[l];
 		if (v < 0 || !readers[v].n)
 			continue;
-		const enum npl_format other = form == NPL_FORMAT_F32 ? format : NPL_FORMAT_F32;
-		const bool converts = d->c.converts && s->graph->value[v].dtype == NPL_F32 && readers[v].forms[other];
+		const enum npl_format other = format == NPL_FORMAT_F32 ? of_device : NPL_FORMAT_F32;
+		const bool converts = b->group.converts && s->graph->value[v].dtype == NPL_F32 &&
+				      readers[v].formats[other];
 		if (converts)
-			add_wanted(d, i, v, npl_layer_group_in_form(d, i, v, other), other, true);
-		if (!converts || readers[v].forms[form])
-			add_wanted(d, i, v, &d->c.layer[l].out[k], form, false);
+			add_wanted(b, i, v, npl_layer_group_in_format(b, i, v, other), other, true);
+		if (!converts || readers[v].formats[format])
+			add_wanted(b, i, v, &b->group.layer[l].out[k], format, false);
 	}
 }
 
 /* The same of quantisations of the model's that the layer group does, of what comes from outside. */
-static void find_quantised(struct npl_layer_group_builder *d, const struct readers *readers)
+static void find_quantised(struct npl_layer_group_builder *b, const struct readers *readers)
 {
-	for (int v = 0; v < d->s->graph->n_values && d->c.converts; v++) /* those that are no views */
-		if (d->s->model.value[v].integers >= 0 && !d->made[v] && d->converted[v] &&
-		    d->converted[v]->quant.scale > 0 && readers[v].forms[NPL_FORMAT_INT8])
-			add_wanted(d, d->c.last, v, d->converted[v], NPL_FORMAT_INT8, true);
+	for (int v = 0; v < b->s->graph->n_values && b->group.converts; v++) /* those that are no views */
+		if (b->s->model.value[v].integers >= 0 && !b->made[v] && b->converted[v] &&
+		    b->converted[v]->quant.scale > 0 && readers[v].formats[NPL_FORMAT_INT8])
+			add_wanted(b, b->group.last, v, b->converted[v], NPL_FORMAT_INT8, true);
 }
 
-static int find_wanted(struct npl_layer_group_builder *d, struct npl_err *err)
+static int find_wanted(struct npl_layer_group_builder *b, struct npl_err *err)
 {
-	struct readers *readers = calloc((size_t)d->s->graph->n_values + 1, sizeof *readers);
+	struct readers *readers = calloc((size_t)b->s->graph->n_values + 1, sizeof *readers);
 	if (!readers)
 		return npl_layer_group_no_room(err);
-	find_readers(d, readers);
-	for (int l = 0, n = d->c.n; l < n; l++)
-		if (is_work(d, l))
-			find_results(d, l, readers);
-	find_quantised(d, readers);
-	for (int i = d->c.first; i <= d->c.last; i++) {
-		const int v = d->s->graph->node[i].out[0];
-		if (leaves_as_floats(d, i, readers))
-			add_wanted(d, i, v, npl_layer_group_in_form(d, i, v, NPL_FORMAT_F32), NPL_FORMAT_F32, true);
+	find_readers(b, readers);
+	for (int l = 0, n = b->group.n; l < n; l++)
+		if (is_work(b, l))
+			find_results(b, l, readers);
+	find_quantised(b, readers);
+	for (int i = b->group.first; i <= b->group.last; i++) {
+		const int v = b->s->graph->node[i].out[0];
+		if (leaves_as_floats(b, i, readers))
+			add_wanted(b, i, v, npl_layer_group_in_format(b, i, v, NPL_FORMAT_F32), NPL_FORMAT_F32, true);
 	}
 	free(readers);
 	return 0;
 }
 
 /* Inputs that never change, and those that are on the device from before. */
-static void find_kept(struct npl_layer_group_builder *d)
+static void find_kept(struct npl_layer_group_builder *b)
 {
-	for (int p = 0; p < d->c.n_in; p++)
-		if (d->s->graph->value[d->c.in[p].value].constant)
-			d->constant[d->n_constant++] = d->c.in[p].tensor;
-	for (int p = 0; p < d->c.n_in && d->s->resident; p++)
-		if (d->s->resident[d->c.in[p].value])
-			d->resident[d->n_resident++] = d->c.in[p].tensor;
+	for (int p = 0; p < b->group.n_in; p++)
+		if (b->s->graph->value[b->group.in[p].value].constant)
+			b->constant[b->n_constant++] = b->group.in[p].tensor;
+	for (int p = 0; p < b->group.n_in && b->s->resident; p++)
+		if (b->s->resident[b->group.in[p].value])
+			b->resident[b->n_resident++] = b->group.in[p].tensor;
 }
 
 static int by_tensor(const void *a, const void *b)
@@ -353,21 +355,23 @@ static int note_moved_ports(struct npl_layer_group_port *port, int n, const stru
 	return 0;
 }
 
-static int note_moved(struct npl_layer_group_builder *d, const struct npl_layer_group_info *info, struct npl_err *err)
+static int note_moved(struct npl_layer_group_builder *b, const struct npl_layer_group_info *info, struct npl_err *err)
 {
-	return note_moved_ports(d->c.in, d->c.n_in, info, err) || note_moved_ports(d->c.out, d->c.n_out, info, err)
+	return note_moved_ports(b->group.in, b->group.n_in, info, err) ||
+			       note_moved_ports(b->group.out, b->group.n_out, info, err)
 		       ? err->code
 		       : 0;
 }
 
-static int note_passes(struct npl_layer_group_builder *d, const struct npl_layer_group_info *info, struct npl_err *err)
+static int note_passes(struct npl_layer_group_builder *b, const struct npl_layer_group_info *info, struct npl_err *err)
 {
-	for (int l = 0; l < d->c.n; l++) {
-		d->c.note[l] = NULL;
+	for (int l = 0; l < b->group.n; l++) {
+		b->group.note[l] = NULL;
 		if (info->pass[l] < 0 || info->pass[l] == l)
 			continue;
-		d->c.note[l] = npl_arena_printf(d->arena, "in the same pass as %s", d->c.layer[info->pass[l]].name);
-		if (!d->c.note[l])
+		b->group.note[l] = npl_arena_printf(b->arena, "in the same pass as %s",
+						    b->group.layer[info->pass[l]].name);
+		if (!b->group.note[l])
 			return npl_layer_group_no_room(err);
 	}
 	return 0;
@@ -377,46 +381,46 @@ static int note_passes(struct npl_layer_group_builder *d, const struct npl_layer
 static int open_layer_group(struct npl_session *s, int first, int last, bool timing_only, struct npl_arena *arena,
 			    struct npl_layer_group_plan *group, struct npl_err *err)
 {
-	struct npl_layer_group_builder d;
-	int rc = open_builder(s, first, last, arena, &d, err);
+	struct npl_layer_group_builder b;
+	int rc = open_builder(s, first, last, arena, &b, err);
 	for (int i = first; i <= last && !rc; i++)
 		if (s->step[i].role == NPL_VIEW)
-			rc = npl_layer_group_add_view(&d, i, err);
+			rc = npl_layer_group_add_view(&b, i, err);
 		else if (s->step[i].role == NPL_RAN)
-			rc = s->step[i].slice ? npl_layer_group_add_split(&d, i, err)
-					      : npl_layer_group_add_step(&d, i, err);
+			rc = s->step[i].slice ? npl_layer_group_add_split(&b, i, err)
+					      : npl_layer_group_add_step(&b, i, err);
 	if (!rc)
-		rc = find_wanted(&d, err);
-	if (!rc && !d.c.n)
+		rc = find_wanted(&b, err);
+	if (!rc && !b.group.n)
 		rc = npl_fail(err, NPL_EDEVICE, "there is nothing to convert");
 	if (!rc)
-		find_kept(&d);
-	const struct npl_layer_group asked = {.n = d.c.n,
-					      .layer = d.c.list,
-					      .n_wanted = d.c.n_out,
-					      .wanted = d.wanted,
+		find_kept(&b);
+	const struct npl_layer_group asked = {.n = b.group.n,
+					      .layer = b.group.list,
+					      .n_wanted = b.group.n_out,
+					      .wanted = b.wanted,
 					      .inputs_over_link = s->inputs_over_link,
-					      .n_resident = d.n_resident,
-					      .resident = d.resident,
-					      .n_constant = d.n_constant,
-					      .constant = d.constant,
+					      .n_resident = b.n_resident,
+					      .resident = b.resident,
+					      .n_constant = b.n_constant,
+					      .constant = b.constant,
 					      .outputs_over_link = s->outputs_over_link,
 					      .timing_only = timing_only,
-					      .node = d.c.node,
+					      .node = b.group.node,
 					      .n_nodes = s->graph->n_nodes};
 	if (!rc)
-		rc = npl_device_open_layer_group(s->device[d.c.device], &asked, &d.c.opened, err);
+		rc = npl_device_open_layer_group(s->device[b.group.device], &asked, &b.group.opened, err);
 	if (!rc) {
-		rc = note_moved(&d, npl_device_layer_group_info(d.c.opened), err);
-		rc = rc ? rc : note_passes(&d, npl_device_layer_group_info(d.c.opened), err);
+		rc = note_moved(&b, npl_device_layer_group_info(b.group.opened), err);
+		rc = rc ? rc : note_passes(&b, npl_device_layer_group_info(b.group.opened), err);
 	}
-	free(d.last_port);
-	free(d.made);
-	free(d.converted);
+	free(b.last_port);
+	free(b.made);
+	free(b.converted);
 	if (rc)
-		npl_device_close_layer_group(d.c.opened);
+		npl_device_close_layer_group(b.group.opened);
 	else
-		*group = d.c;
+		*group = b.group;
 	return rc;
 }
 
@@ -438,7 +442,7 @@ static int longest(struct npl_session *s, int first, int last, int *end, struct 
 {
 	int low = first - 1, high = last; /* low goes, beyond high does not */
 	bool refused = false;
-	npl_stage_step("grouping layer", first + 1, s->graph->n_nodes, s->graph->node[first].name);
+	npl_progress_step("grouping layer", first + 1, s->graph->n_nodes, s->graph->node[first].name);
 	for (int64_t step = FIRST_NODES; low < high; step *= 2) {
 		const int64_t ahead = first + step - 1 < last ? first + step - 1 : last;
 		const int middle = refused ? (low + high + 1) / 2 : (int)ahead;

@@ -11,7 +11,7 @@
 struct npl_layer_group_port {
 	int value, node;           /* the node that reads it first, or makes it */
 	struct npl_tensor *tensor; /* as the layers name it */
-	enum npl_format form;      /* of the value (value_store.h) */
+	enum npl_format format;    /* of the value (value_store.h) */
 	bool converted;            /* by a layer of its own: not as its node makes it */
 	bool moved;                /* by the layer group itself, between the device and the host's memory... */
 	uint64_t left;             /* ...but for this many bytes */

@@ -49,16 +49,16 @@ static int gather(struct npl_value_store *store, const struct npl_layer_group_pl
 		const struct npl_tensor *value;
 		int before = store->after;
 		store->after = NPL_AT_START;
-		if (npl_value_store_get(store, port->value, port->form, port->moved ? NPL_ON_HOST : group->device,
+		if (npl_value_store_get(store, port->value, port->format, port->moved ? NPL_ON_HOST : group->device,
 					&run->layer[port->node], &value, err))
 			return err->code;
-		bool same = port->form == NPL_FORMAT_F32 /* the model's own integers carry no scale with them */ ||
+		bool same = port->format == NPL_FORMAT_F32 /* the model's own integers carry no scale with them */ ||
 			    npl_quant_same(&value->quant, &port->tensor->quant);
 		if (!s->timing_only && !same)
 			return npl_fail(err, NPL_EINTERNAL, "value '%s' is not quantised as planned", value->name);
 		port->tensor->data = value->data;
 		if (port->left)
-			store->after = npl_charge_link(store, group->device, NPL_WORK_TO_DEVICE, port->value,
+			store->after = npl_charge_link(store, group->device, NPL_TASK_TO_DEVICE, port->value,
 						       port->left, &run->layer[port->node], store->after);
 		store->after = npl_schedule_later(&store->schedule, before, store->after);
 	}
@@ -82,10 +82,10 @@ static int put_results(struct npl_value_store *store, const struct npl_layer_gro
 		result.shape = s->graph->value[port->value].shape;
 		int there = done;
 		if (port->left)
-			there = npl_charge_link(store, group->device, NPL_WORK_TO_HOST, port->value, port->left,
+			there = npl_charge_link(store, group->device, NPL_TASK_TO_HOST, port->value, port->left,
 						&run->layer[port->node], done);
-		npl_value_store_put(store, port->value, port->form, port->moved ? NPL_ON_HOST : group->device, &result,
-				    there);
+		npl_value_store_put(store, port->value, port->format, port->moved ? NPL_ON_HOST : group->device,
+				    &result, there);
 	}
 	return 0;
 }
@@ -109,7 +109,7 @@ static int fill_rows(const struct npl_session *s, const struct npl_layer_group_p
 		}
 		if (npl_result_add(&row->result, &result, err))
 			return err->code;
-		row->result.seconds_from = results[l].seconds_from;
+		row->result.seconds_origin = results[l].seconds_origin;
 		if (conversion)
 			continue;
 		npl_note_output(s, step, group->layer[l].out, row);
@@ -151,7 +151,7 @@ int npl_layer_group_run(struct npl_value_store *store, const struct npl_layer_gr
 {
 	const struct npl_session *s = store->session;
 	struct progress progress = {s, group, run};
-	const struct npl_layer_group_watcher watcher = {s->hash || s->watcher ? made : NULL, &progress};
+	const struct npl_layer_group_observer observer = {s->hash || s->observer ? made : NULL, &progress};
 	struct npl_result *results = calloc((size_t)group->n, sizeof *results);
 	int rc = results ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", group->n);
 	if (!rc)
@@ -162,7 +162,7 @@ int npl_layer_group_run(struct npl_value_store *store, const struct npl_layer_gr
 		rc = npl_tensor_alloc(group->out[p].tensor, err);
 	double start = npl_clock_seconds();
 	if (!rc)
-		rc = npl_device_run_layer_group(group->opened, &watcher, results, err);
+		rc = npl_device_run_layer_group(group->opened, &observer, results, err);
 	*wall += npl_clock_seconds() - start;
 	if (!rc)
 		rc = schedule(store, group, run, results, err);

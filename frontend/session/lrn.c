@@ -78,9 +78,9 @@ static int multiply(struct npl_value_store *store, const struct npl_tensor *a, c
 {
 	const struct npl_tensor *in[] = {a, b};
 	*out = (struct npl_tensor){.name = a->name, .dtype = NPL_F32, .shape = a->shape};
-	const struct npl_processor_work work = npl_processor_work_of(NPL_OP_MUL, &product_attrs, in, a == b ? 1 : 2,
-								     out, 1, 0);
-	store->after = npl_charge_host(store, NPL_WORK_LAYER, -1, &work, row, store->after);
+	const struct npl_processor_counts counts = npl_processor_count(NPL_OP_MUL, &product_attrs, in, a == b ? 1 : 2,
+								       out, 1, 0);
+	store->after = npl_charge_host(store, NPL_TASK_LAYER, -1, &counts, row, store->after);
 	if (store->session->timing_only)
 		return 0;
 	if (npl_tensor_alloc(out, err))
@@ -89,19 +89,19 @@ static int multiply(struct npl_value_store *store, const struct npl_tensor *a, c
 }
 
 /* The squares go, the factor comes: neither is a value of the graph. */
-static void charge_move(struct npl_value_store *store, int i, enum npl_work work, const struct npl_tensor *tensor,
+static void charge_move(struct npl_value_store *store, int i, enum npl_task_kind kind, const struct npl_tensor *tensor,
 			struct npl_layer_run *row)
 {
 	int device = store->session->step[i].device;
 	if (npl_value_store_memory(store->session, device) != NPL_IN_HOST_MEMORY)
-		store->after = npl_charge_link(store, device, work, -1, npl_tensor_bytes(tensor), row, store->after);
+		store->after = npl_charge_link(store, device, kind, -1, npl_tensor_bytes(tensor), row, store->after);
 }
 
 static void charge_conversion(struct npl_value_store *store, const struct npl_tensor *a, const struct npl_tensor *b,
 			      struct npl_layer_run *row)
 {
-	const struct npl_processor_work work = npl_processor_conversion(a, b);
-	store->after = npl_charge_host(store, NPL_WORK_CONVERSION, -1, &work, row, store->after);
+	const struct npl_processor_counts counts = npl_processor_conversion(a, b);
+	store->after = npl_charge_host(store, NPL_TASK_CONVERSION, -1, &counts, row, store->after);
 }
 
 /* squares, in float, become the factor, in float; both in the host's memory. */
@@ -123,7 +123,7 @@ static int make_factor(struct npl_value_store *store, int i, const struct npl_te
 		rc = npl_tensor_alloc(&out, err);
 	if (!rc) {
 		charge_conversion(store, squares, &in, row);
-		charge_move(store, i, NPL_WORK_TO_DEVICE, &in, row);
+		charge_move(store, i, NPL_TASK_TO_DEVICE, &in, row);
 		double start = npl_clock_seconds();
 		rc = npl_device_run(s->device[step->device], &layer, &row->result, err);
 		*wall += npl_clock_seconds() - start;
@@ -137,7 +137,7 @@ static int make_factor(struct npl_value_store *store, int i, const struct npl_te
 	if (!rc && !s->timing_only)
 		rc = npl_dequantise(&out, factor, err);
 	if (!rc) {
-		charge_move(store, i, NPL_WORK_TO_HOST, &out, row);
+		charge_move(store, i, NPL_TASK_TO_HOST, &out, row);
 		charge_conversion(store, &out, factor, row);
 	}
 	npl_tensor_free(&in);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is noted of a step's result in its row, and who watches it. */
+ * What is noted of a step's result in its row, and an observer it. */
 #include "core/computer/clock.h"
 #include "frontend/graph/values.h"
 #include "frontend/quantise/quantise.h"
 #include "layer_group.h"
 #include "lrn.h"
+#include "npulab/progress.h"
 #include "npulab/sha256.h"
-#include "npulab/stage.h"
 #include "split.h"
 #include "value_store.h"
 
@@ -16,7 +16,7 @@ int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor 
 {
 	if (s->hash && tensor->data && v == s->step[row->node].out)
 		npl_sha256_hex(tensor->data, npl_tensor_bytes(tensor), row->output_sha256);
-	return s->watcher && tensor->data ? s->watcher->seen(s->watcher->context, v, tensor, err) : 0;
+	return s->observer && tensor->data ? s->observer->seen(s->observer->context, v, tensor, err) : 0;
 }
 
 void npl_note_output(const struct npl_session *s, const struct npl_step *step, const struct npl_tensor *out,

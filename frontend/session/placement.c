@@ -9,8 +9,8 @@
 
 #include "core/files/file.h"
 #include "layer_pattern.h"
+#include "npulab/progress.h"
 #include "npulab/session.h"
-#include "npulab/stage.h"
 #include "npulab/text.h"
 
 #define MOST_FILE_BYTES (1 << 20)
@@ -141,7 +141,7 @@ static int apply(const struct reader *r, const struct rule *rule, struct npl_err
 		return err->code;
 	for (int i = 0; i < r->graph->n_nodes; i++) {
 		const struct npl_node *node = &r->graph->node[i];
-		npl_stage_step("placing node", i + 1, r->graph->n_nodes, node->name);
+		npl_progress_step("placing node", i + 1, r->graph->n_nodes, node->name);
 		if (!layer_pattern_matches(&pattern, node))
 			continue;
 		const char *has = placement->rule[i];

@@ -12,7 +12,7 @@
 #include "layer_group.h"
 #include "lrn.h"
 #include "model_layer.h"
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 #include "split.h"
 #include "stay_float.h"
 
@@ -497,7 +497,7 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	if (!rc)
 		rc = open_host(s, options->host, err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++) {
-		npl_stage_step("planning layer", i + 1, graph->n_nodes, graph->node[i].name);
+		npl_progress_step("planning layer", i + 1, graph->n_nodes, graph->node[i].name);
 		rc = plan_node(s, i, options->place, err);
 	}
 	if (!rc)
@@ -510,9 +510,9 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	return 0;
 }
 
-void npl_session_watch(struct npl_session *session, const struct npl_value_watcher *watcher)
+void npl_session_observe(struct npl_session *session, const struct npl_value_observer *observer)
 {
-	session->watcher = watcher;
+	session->observer = observer;
 }
 
 bool npl_session_uses(const struct npl_session *session, int device)

@@ -60,8 +60,8 @@ int npl_run_add(struct npl_run *sum, const struct npl_run *run, struct npl_err *
 		*sum = *run;
 		sum->layer = copy_of(run->layer, run->n_layers, sizeof *run->layer);
 		sum->resource = copy_of(run->resource, run->n_resources, sizeof *run->resource);
-		sum->span = copy_of(run->span, run->n_spans, sizeof *run->span);
-		if (sum->layer && sum->resource && sum->span)
+		sum->task = copy_of(run->task, run->n_tasks, sizeof *run->task);
+		if (sum->layer && sum->resource && sum->task)
 			return 0;
 		npl_run_free(sum);
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", run->n_layers);
@@ -93,7 +93,7 @@ void npl_run_free(struct npl_run *run)
 {
 	free(run->layer);
 	free(run->resource);
-	free(run->span);
+	free(run->task);
 	*run = (struct npl_run){0};
 }
 

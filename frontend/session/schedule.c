@@ -46,13 +46,13 @@ void npl_schedule_close(struct npl_schedule *s)
 	free(s->last);
 	free(s->of_device);
 	free(s->of_link);
-	free(s->span);
+	free(s->task);
 	*s = (struct npl_schedule){0};
 }
 
 static double end_of(const struct npl_schedule *s, int piece)
 {
-	return piece < 0 ? 0 : s->span[piece].end_seconds;
+	return piece < 0 ? 0 : s->task[piece].end_seconds;
 }
 
 int npl_schedule_later(const struct npl_schedule *s, int a, int b)
@@ -61,36 +61,36 @@ int npl_schedule_later(const struct npl_schedule *s, int a, int b)
 }
 
 /* Room for one more; NULL: there is none. */
-static struct npl_span *append(struct npl_schedule *s)
+static struct npl_task *append(struct npl_schedule *s)
 {
 	if (s->n == s->room) {
 		int room = s->room ? 2 * s->room : 64;
-		struct npl_span *more = realloc(s->span, (size_t)room * sizeof *more);
+		struct npl_task *more = realloc(s->task, (size_t)room * sizeof *more);
 		if (!more) {
 			s->failed = true;
 			return NULL;
 		}
-		s->span = more;
+		s->task = more;
 		s->room = room;
 	}
-	return &s->span[s->n++];
+	return &s->task[s->n++];
 }
 
-int npl_schedule_add(struct npl_schedule *s, const struct npl_span *work, int after)
+int npl_schedule_add(struct npl_schedule *s, const struct npl_task *work, int after)
 {
 	after = npl_schedule_later(s, after, s->last[work->resource]);
 	if (s->in_order)
 		after = npl_schedule_later(s, after, s->latest);
-	struct npl_span *span = work->seconds > 0 ? append(s) : NULL;
-	if (!span)
+	struct npl_task *task = work->seconds > 0 ? append(s) : NULL;
+	if (!task)
 		return after;
-	*span = *work;
-	span->after = after;
-	span->delivers = s->delivering;
-	span->start_seconds = end_of(s, after);
-	span->end_seconds = span->start_seconds + span->seconds;
-	s->resource[span->resource].busy_seconds += span->seconds;
-	s->last[span->resource] = s->latest = s->n - 1;
+	*task = *work;
+	task->after = after;
+	task->delivers = s->delivering;
+	task->start_seconds = end_of(s, after);
+	task->end_seconds = task->start_seconds + task->seconds;
+	s->resource[task->resource].busy_seconds += task->seconds;
+	s->last[task->resource] = s->latest = s->n - 1;
 	return s->latest;
 }
 
@@ -108,24 +108,24 @@ int npl_schedule_device(struct npl_schedule *s, int device, int n, const int *no
 		after = npl_schedule_later(s, after, s->last[link]);
 	for (int i = 0; i < n; i++)
 		after = npl_schedule_add(s,
-					 &(struct npl_span){.node = node[i],
+					 &(struct npl_task){.node = node[i],
 							    .resource = s->of_device[device],
-							    .work = NPL_WORK_LAYER,
+							    .kind = NPL_TASK_LAYER,
 							    .value = -1,
 							    .seconds = results[i]->seconds},
 					 after);
-	struct npl_span *held = within && link >= 0 && s->n > first ? append(s) : NULL;
+	struct npl_task *held = within && link >= 0 && s->n > first ? append(s) : NULL;
 	if (!held)
 		return after;
-	*held = (struct npl_span){.node = s->span[first].node,
+	*held = (struct npl_task){.node = s->task[first].node,
 				  .resource = link,
-				  .work = NPL_WORK_HELD,
+				  .kind = NPL_TASK_LINK_HELD,
 				  .value = -1,
 				  .bytes = within,
-				  .start_seconds = s->span[first].start_seconds,
-				  .end_seconds = s->span[after].end_seconds,
+				  .start_seconds = s->task[first].start_seconds,
+				  .end_seconds = s->task[after].end_seconds,
 				  .seconds = seconds,
-				  .after = s->span[first].after};
+				  .after = s->task[first].after};
 	s->resource[link].bytes_within += within;
 	s->last[link] = after;
 	return after;
@@ -136,12 +136,12 @@ static bool mark_critical(struct npl_schedule *s)
 {
 	int last = NPL_AT_START, pieces = 0;
 	for (int i = 0; i < s->n; i++) {
-		pieces += s->span[i].work != NPL_WORK_HELD;
-		if (s->span[i].work != NPL_WORK_HELD)
+		pieces += s->task[i].kind != NPL_TASK_LINK_HELD;
+		if (s->task[i].kind != NPL_TASK_LINK_HELD)
 			last = npl_schedule_later(s, last, i);
 	}
-	for (int i = last; i >= 0; i = s->span[i].after, pieces--)
-		s->span[i].critical = true;
+	for (int i = last; i >= 0; i = s->task[i].after, pieces--)
+		s->task[i].critical = true;
 	return pieces == 0;
 }
 
@@ -152,15 +152,15 @@ static void set_row_times(const struct npl_schedule *s, const struct npl_graph *
 	for (int i = 0; i < run->n_layers; i++)
 		run->layer[i].start_seconds = run->layer[i].end_seconds = run->layer[i].ready_seconds = -1;
 	for (int i = 0; i < s->n; i++) {
-		const struct npl_span *span = &s->span[i];
-		struct npl_layer_run *row = &run->layer[span->node];
-		if (span->work == NPL_WORK_HELD)
+		const struct npl_task *task = &s->task[i];
+		struct npl_layer_run *row = &run->layer[task->node];
+		if (task->kind == NPL_TASK_LINK_HELD)
 			continue;
-		row->end_seconds = fmax(row->end_seconds, span->end_seconds);
-		if (row->start_seconds < 0 || span->start_seconds < row->start_seconds)
-			row->start_seconds = span->start_seconds;
-		if (!span->delivers)
-			row->ready_seconds = fmax(row->ready_seconds, span->end_seconds);
+		row->end_seconds = fmax(row->end_seconds, task->end_seconds);
+		if (row->start_seconds < 0 || task->start_seconds < row->start_seconds)
+			row->start_seconds = task->start_seconds;
+		if (!task->delivers)
+			row->ready_seconds = fmax(row->ready_seconds, task->end_seconds);
 	}
 	for (int i = 0; i < run->n_layers; i++) {
 		struct npl_layer_run *row = &run->layer[i];
@@ -180,9 +180,9 @@ static void set_row_times(const struct npl_schedule *s, const struct npl_graph *
 static void sum_links(struct npl_schedule *s, struct npl_device *const *device)
 {
 	for (int i = 0; i < s->n; i++)
-		if (s->span[i].work == NPL_WORK_TO_DEVICE || s->span[i].work == NPL_WORK_TO_HOST) {
-			s->resource[s->span[i].resource].bytes += s->span[i].bytes;
-			s->resource[s->span[i].resource].transfers++;
+		if (s->task[i].kind == NPL_TASK_TO_DEVICE || s->task[i].kind == NPL_TASK_TO_HOST) {
+			s->resource[s->task[i].resource].bytes += s->task[i].bytes;
+			s->resource[s->task[i].resource].transfers++;
 		}
 	for (int r = 0; r < s->n_resources; r++) {
 		struct npl_resource *link = &s->resource[r];
@@ -212,18 +212,18 @@ int npl_schedule_finish(struct npl_schedule *s, const struct npl_graph *graph, s
 	}
 	run->n_resources = s->n_resources;
 	run->resource = s->resource;
-	run->n_spans = s->n;
-	run->span = s->span;
+	run->n_tasks = s->n;
+	run->task = s->task;
 	s->resource = NULL;
-	s->span = NULL;
+	s->task = NULL;
 	return 0;
 }
 
-/* The device's next piece behind piece k; run->n_spans: there is none. */
+/* The device's next piece behind piece k; run->n_tasks: there is none. */
 static int next_of(const struct npl_run *run, int device, int k)
 {
-	for (k++; k < run->n_spans; k++) {
-		const struct npl_resource *resource = &run->resource[run->span[k].resource];
+	for (k++; k < run->n_tasks; k++) {
+		const struct npl_resource *resource = &run->resource[run->task[k].resource];
 		if (resource->kind == NPL_RESOURCE_DEVICE && resource->device == device)
 			break;
 	}
@@ -233,22 +233,22 @@ static int next_of(const struct npl_run *run, int device, int k)
 /* The deciding pieces and the device's own both lie in the order of time, so one look along both is enough. */
 void npl_schedule_waiting(const struct npl_run *run, int device, double *waiting)
 {
-	const struct npl_span *span = run->span;
+	const struct npl_task *task = run->task;
 	int own = next_of(run, device, -1);
-	for (int i = 0; i < run->n_spans; i++) {
-		const struct npl_resource *resource = &run->resource[span[i].resource];
-		if (!span[i].critical || (resource->kind == NPL_RESOURCE_DEVICE && resource->device == device))
+	for (int i = 0; i < run->n_tasks; i++) {
+		const struct npl_resource *resource = &run->resource[task[i].resource];
+		if (!task[i].critical || (resource->kind == NPL_RESOURCE_DEVICE && resource->device == device))
 			continue;
-		double waits = span[i].seconds;
-		while (own < run->n_spans && span[own].end_seconds <= span[i].start_seconds)
+		double waits = task[i].seconds;
+		while (own < run->n_tasks && task[own].end_seconds <= task[i].start_seconds)
 			own = next_of(run, device, own);
-		for (int k = own; k < run->n_spans && span[k].start_seconds < span[i].end_seconds;
+		for (int k = own; k < run->n_tasks && task[k].start_seconds < task[i].end_seconds;
 		     k = next_of(run, device, k)) {
-			waits -= fmin(span[k].end_seconds, span[i].end_seconds) -
-				 fmax(span[k].start_seconds, span[i].start_seconds);
-			if (span[k].end_seconds >= span[i].end_seconds)
+			waits -= fmin(task[k].end_seconds, task[i].end_seconds) -
+				 fmax(task[k].start_seconds, task[i].start_seconds);
+			if (task[k].end_seconds >= task[i].end_seconds)
 				break;
 		}
-		waiting[span[i].node] += fmax(waits, 0);
+		waiting[task[i].node] += fmax(waits, 0);
 	}
 }

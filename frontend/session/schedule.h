@@ -15,7 +15,7 @@ struct npl_schedule {
 	int *last;                     /* per resource: the piece that it does last */
 	int *of_device, *of_link;      /* per device: its resources; -1: it has no link */
 	int n, room;
-	struct npl_span *span;
+	struct npl_task *task;
 	bool in_order;   /* a piece begins only when the one before has ended, on whatever resource */
 	int latest;      /* the piece added last */
 	bool delivering; /* pieces added from now on deliver outputs */
@@ -31,7 +31,7 @@ int npl_schedule_later(const struct npl_schedule *schedule, int a, int b);
 
 /* Gives work (node, resource, work, value, bytes, seconds) its place behind the piece `after`. Returns the piece that stands
  * for its end. */
-int npl_schedule_add(struct npl_schedule *schedule, const struct npl_span *work, int after);
+int npl_schedule_add(struct npl_schedule *schedule, const struct npl_task *work, int after);
 
 /* n layers of a device as one piece of work: layer i is node[i]'s and takes results[i].seconds. It holds the device's link
  * too where bytes cross that within the cycles. */

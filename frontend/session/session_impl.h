@@ -57,8 +57,8 @@ struct npl_session {
 	struct npl_device *own_host;            /* opened here, as the options name none; or NULL */
 	const struct npl_processor_model *host; /* the figures of the modelled host */
 	bool q16_plain, timing_only, alone, hash, inputs_over_link, outputs_over_link;
-	const struct npl_value_watcher *watcher; /* of what is made; NULL: nobody looks */
-	const bool *resident;                    /* while it is opened */
+	const struct npl_value_observer *observer; /* of what is made; NULL: nobody looks */
+	const bool *resident;                      /* while it is opened */
 	struct npl_arena arena;
 };
 

@@ -108,7 +108,7 @@ static int run_slice(struct npl_value_store *store, int i, int k, const struct n
 	*wall += npl_clock_seconds() - start;
 	if (!rc)
 		rc = npl_result_add(&row->result, &result, err);
-	row->result.seconds_from = result.seconds_from;
+	row->result.seconds_origin = result.seconds_origin;
 	npl_note_output(s, &s->step[i], out, row);
 	return rc ? rc : npl_output_made(s, s->graph->node[i].out[k], out, row, err);
 }

@@ -11,7 +11,7 @@
 
 #define NPL_IN_HOST_MEMORY 1u /* bit 0; bit 1 + d is the memory of device d */
 
-struct npl_form { /* one value in one number format */
+struct npl_value_copy { /* one value in one number format */
 	bool made;
 	struct npl_tensor tensor; /* data NULL in timing_only */
 	unsigned where;
@@ -19,14 +19,14 @@ struct npl_form { /* one value in one number format */
 
 struct npl_value_store {
 	struct npl_session *session;
-	int *root;                              /* per value: what it is a view of, or itself */
-	struct npl_form (*form)[NPL_FORMATS];   /* per value, of roots */
-	struct npl_tensor (*seen)[NPL_FORMATS]; /* per value, of views: the root's form in their shape */
+	int *root;                                  /* per value: what it is a view of, or itself */
+	struct npl_value_copy (*copy)[NPL_FORMATS]; /* per value, of roots */
+	struct npl_tensor (*seen)[NPL_FORMATS];     /* per value, of views: the root's copy in their shape */
 	int *left;            /* per value, of roots: reads still to come, of views too, and of float values
 	                                           that are these integers (model_quant.h) */
 	uint64_t *link_bytes; /* nodes x devices: what crossed each device's link for a row */
 	struct npl_schedule schedule;
-	int *ready; /* per form: the piece of work that ends when it is in the host's memory, and in each device's */
+	int *ready; /* per copy: the piece of work that ends when it is in the host's memory, and in each device's */
 	int after; /* the piece whose end all that was asked for (npl_value_store_get) waits for. Who asks for a new layer sets it to
 	             * NPL_AT_START. */
 };
@@ -57,7 +57,7 @@ int npl_value_store_view_node(struct npl_value_store *store, const struct npl_no
 /* One reader of v is done; frees it after the last. */
 void npl_value_store_done(struct npl_value_store *store, int v);
 
-/* execute.c: value v has been made by a layer: it is hashed for its row, of several the first, and shown to who watches, if the session does that. */
+/* execute.c: value v has been made by a layer: it is hashed for its row, of several the first, and shown to an observer, if the session does that. */
 int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor *tensor, struct npl_layer_run *row,
 		    struct npl_err *err);
 
@@ -65,9 +65,9 @@ int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor 
 void npl_note_output(const struct npl_session *s, const struct npl_step *step, const struct npl_tensor *out,
 		     struct npl_layer_run *row);
 
-/* Charges one transfer over the device's link (NPL_WORK_TO_DEVICE, NPL_WORK_TO_HOST) of value v to the row, behind the piece
+/* Charges one transfer over the device's link (NPL_TASK_TO_DEVICE, NPL_TASK_TO_HOST) of value v to the row, behind the piece
  * `after`. Returns the piece that it is. */
-int npl_charge_link(struct npl_value_store *store, int device, enum npl_work work, int v, uint64_t bytes,
+int npl_charge_link(struct npl_value_store *store, int device, enum npl_task_kind kind, int v, uint64_t bytes,
 		    struct npl_layer_run *row, int after);
 
 /* n layers of a device have run as one piece of work behind the piece `after`: layer i is node[i]'s, with row[i]. They take their place in
@@ -75,8 +75,8 @@ int npl_charge_link(struct npl_value_store *store, int device, enum npl_work wor
 int npl_value_store_worked(struct npl_value_store *store, int device, int n, const int *node,
 			   const struct npl_result *const *results, struct npl_layer_run *const *row, int after);
 
-/* Charges the host for an operator (v: -1) or a conversion of value v, likewise: time and energy. */
-int npl_charge_host(struct npl_value_store *store, enum npl_work kind, int v, const struct npl_processor_work *work,
-		    struct npl_layer_run *row, int after);
+/* Charges the host's time and energy for an operator (v: -1) or a conversion of value v to the row, behind the task `after`. */
+int npl_charge_host(struct npl_value_store *store, enum npl_task_kind kind, int v,
+		    const struct npl_processor_counts *counts, struct npl_layer_run *row, int after);
 
 #endif

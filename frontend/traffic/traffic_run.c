@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 #include "traffic_impl.h"
 
 struct npl_traffic {
@@ -83,8 +83,8 @@ struct run {
 /* 0, or an error's code; run->have is 0 after the last. */
 static int next_batch(struct run *run, struct npl_err *err)
 {
-	npl_stage_step("request", (int64_t)run->requests + 1,
-		       run->traffic->trace ? 0 : (int64_t)run->traffic->pattern.n, NULL);
+	npl_progress_step("request", (int64_t)run->requests + 1,
+			  run->traffic->trace ? 0 : (int64_t)run->traffic->pattern.n, NULL);
 	if (npl_traffic_next(run->traffic, run->inject > 0, run->batch, BATCH, &run->have, err))
 		return err->code;
 	run->requests += (uint64_t)run->have;

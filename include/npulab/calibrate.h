@@ -44,10 +44,10 @@ int npl_calibration_open(struct npl_graph *graph, const struct npl_calibrate *ho
 			 struct npl_err *err);
 void npl_calibration_close(struct npl_calibration *calibration); /* accepts NULL */
 int npl_calibration_passes(const struct npl_calibration *calibration);
-/* Evaluates one batch in float32 as npl_evaluate does; outputs[] of the graph are the caller's. watcher sees the values of the
+/* Evaluates one batch in float32 as npl_evaluate does; outputs[] of the graph are the caller's. observer sees the values of the
  * first pass; or NULL. */
 int npl_calibration_batch(struct npl_calibration *calibration, int pass, const struct npl_tensor *inputs,
-			  struct npl_tensor *outputs, const struct npl_value_watcher *watcher, struct npl_err *err);
+			  struct npl_tensor *outputs, const struct npl_value_observer *observer, struct npl_err *err);
 /* graph->n_values ranges for a format; they live as long as the calibration. */
 const struct npl_range *npl_calibration_ranges(struct npl_calibration *calibration, enum npl_format format);
 

@@ -75,7 +75,7 @@ struct npl_device_report {
 	char output_sha256[65];  /* of the float outputs of all samples; empty without values */
 	struct npl_run run;      /* sum over the batches; measured: of the pass with the median time */
 	double spread; /* measured: width of the middle half of the passes over their median; NAN: not measured */
-	double median_within; /* measured: the median is known within this share of it, with 95 %; NAN likewise */
+	double median_within; /* measured: the median is known within this share of it, with 95 %; NAN: not measured */
 	int passes;           /* timed */
 	struct npl_energy_report energy;
 	struct npl_system_load load;    /* meanwhile, where something was measured; else zeroed: load.processors 0 */
@@ -105,7 +105,7 @@ struct npl_comparison {
 	bool labelled, random_inputs, timing_only;
 	struct npl_accuracy reference; /* only top1_accuracy: of the float network itself; NAN without labels */
 	const char *calibrated_on;     /* "calibration set", "inputs"; NULL: no number format comes from there */
-	char calibration[40];          /* how: "min-max"; empty likewise */
+	char calibration[40];          /* how: "min-max"; empty: no number format comes from there */
 	const char
 		*q16_scale; /* "power of two" (of each tensor) or "none" (2^-10 for all); NULL: no device has Q6.10 */
 	int n_devices;

@@ -186,7 +186,8 @@ const struct npl_param_value *npl_device_settings(const struct npl_device *devic
 /* One of them by its key, "array.rows", as text, which is borrowed too, and as a number. NULL and NAN where the device has no such key. */
 const char *npl_device_setting(const struct npl_device *device, const char *key);
 double npl_device_setting_number(const struct npl_device *device, const char *key);
-const char *npl_device_sha256(const struct npl_device *device); /* of that text, and info.memory_yaml; NULL likewise */
+const char *
+npl_device_sha256(const struct npl_device *device); /* of that text and info.memory_yaml; NULL: it has no such text */
 bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *why, size_t n);
 
 /* Runs the layer and balances the books: MACs done equal the layer's, partitions sum to the cycles, bytes are at least those of the
@@ -195,13 +196,13 @@ int npl_device_run(struct npl_device *device, const struct npl_layer *layer, str
 		   struct npl_err *err);
 
 /* Layer groups, on a device that has them; the books of every layer are balanced. NPL_EDEVICE: these layers do not go together.
- * The watcher may be NULL. */
+ * The observer may be NULL. */
 bool npl_device_has_layer_groups(const struct npl_device *device);
 struct npl_layer_group_handle; /* opaque; of its device until it is closed */
 int npl_device_open_layer_group(struct npl_device *device, const struct npl_layer_group *group,
 				struct npl_layer_group_handle **opened, struct npl_err *err);
 const struct npl_layer_group_info *npl_device_layer_group_info(const struct npl_layer_group_handle *group);
-int npl_device_run_layer_group(struct npl_layer_group_handle *group, const struct npl_layer_group_watcher *watcher,
+int npl_device_run_layer_group(struct npl_layer_group_handle *group, const struct npl_layer_group_observer *observer,
 			       struct npl_result *results, struct npl_err *err);
 void npl_device_close_layer_group(struct npl_layer_group_handle *group); /* accepts NULL */
 

@@ -57,10 +57,10 @@ struct npl_driver {
 	/* Optional: beginnings of the keys of sizes and clocks, between blanks: "array. clock_hz". Energies and fitted figures of a shipped
 	 * machine go with these values: a report notes it where the user changed one. */
 	const char *size_keys;
-	/* Optional: brings parameters that the user left unset (npl_machine_source) in line with those that the user set, and tells what it
+	/* Optional: brings parameters that the user left unset (npl_description_source) in line with those that the user set, and tells what it
 	 * did in *note, in the arena. What cannot be brought in line is left for open to refuse. */
-	int (*adapt_unset)(void *config, const struct npl_machine *machine, struct npl_arena *arena, const char **note,
-			   struct npl_err *err);
+	int (*adapt_unset)(void *config, const struct npl_description *machine, struct npl_arena *arena,
+			   const char **note, struct npl_err *err);
 
 	/* ---- Engines: implementations of one machine that give the same values, cycles and counters. */
 
@@ -74,8 +74,8 @@ struct npl_driver {
 	/* Optional: prepares a group of supported layers. NPL_EDEVICE: the layers do not go together. */
 	int (*open_layer_group)(void *state, const struct npl_layer_group *group, void **opened,
 				struct npl_layer_group_info *info, struct npl_err *err);
-	/* Runs an opened group. results[i], zeroed, becomes the share of layer i, and the shares sum to the whole. The watcher may be NULL. */
-	int (*run_layer_group)(void *state, void *opened, const struct npl_layer_group_watcher *watcher,
+	/* Runs an opened group. results[i], zeroed, becomes the share of layer i, and the shares sum to the whole. The observer may be NULL. */
+	int (*run_layer_group)(void *state, void *opened, const struct npl_layer_group_observer *observer,
 			       struct npl_result *results, struct npl_err *err);
 	/* Ends an opened group. It accepts NULL. */
 	void (*close_layer_group)(void *opened);

@@ -85,7 +85,7 @@ const struct npl_shape *npl_eager_shape(const struct npl_eager_value *value); /*
 
 /* Hands what is pending to the context's thread and returns. An error is that of earlier work, told once. */
 int npl_eager_flush(struct npl_eager *ctx, struct npl_err *err);
-/* Flushes and waits for everything; its error likewise. */
+/* Flushes and waits for everything. An error is that of earlier work, told once. */
 int npl_eager_wait(struct npl_eager *ctx, struct npl_err *err);
 /* A copy of a value, flushed and waited for when it must be; freed by the caller (npl_tensor_free). The error is that of the
  * work that should have made it. */

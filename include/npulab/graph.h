@@ -38,7 +38,7 @@ struct npl_value {
 	const void *data;      /* constant: its bytes (aligned for its type), or NULL while nobody has read them */
 	bool is_fill;          /* constant with every element equal: materialised by npl_value_data only when asked */
 	unsigned char fill[8]; /* that element */
-	bool is_random;        /* constant, float32 or float64, of random elements, by `law`: made likewise */
+	bool is_random; /* constant, float32 or float64, of random elements by `law`, made by npl_value_data when asked */
 	struct npl_random_law law;
 	const struct npl_model_integers *model_integers; /* constant, float32: NULL: from none that are known */
 	bool has_nan, has_infinity;                      /* constant with such elements */

@@ -81,7 +81,7 @@ struct npl_layer {
 	const struct npl_tensor
 		*in[NPL_LAYER_INPUTS]; /* NULL: optional input absent. When asked supports(), data may be NULL */
 	struct npl_tensor *out;        /* allocated, dtype and quantisation set by the caller */
-	int n_more; /* further results (NPL_MULTIPLE_OUTPUTS), likewise: out[1] to out[n_more]. Those that nobody reads are
+	int n_more; /* further results (NPL_MULTIPLE_OUTPUTS), out[1] to out[n_more], allocated by the caller. Those that nobody reads are
 	             * there as well */
 	uint64_t macs;    /* what the operator's rule says must be done */
 	bool timing_only; /* compute cycles and counters, leave out untouched */

@@ -36,7 +36,7 @@ struct npl_layer_choice {
 /* NPL_EUSAGE: a key that is none, a bad expression, a pattern that matches no layer; known before anything runs. */
 int npl_layer_choice_check(const struct npl_graph *graph, const struct npl_layer_choice_options *options,
 			   struct npl_err *err);
-/* The same, and NPL_ENOMEM. */
+/* Chooses the layers. Fails as npl_layer_choice_check does, and with NPL_ENOMEM. */
 int npl_layer_choice_make(const struct npl_comparison *comparison, const struct npl_layer_choice_options *options,
 			  struct npl_layer_choice *choice, struct npl_err *err);
 void npl_layer_choice_free(struct npl_layer_choice *choice); /* accepts a zeroed one */

@@ -40,12 +40,12 @@ struct npl_layer_group {
 	const struct npl_tensor *const *constant; /* borrowed while the layer group is opened */
 	bool timing_only;
 	const int *
-		node; /* of each layer, in a network of n_nodes: for npl_layer_group_stage; NULL: layers are counted in the layer group */
+		node; /* of each layer, in a network of n_nodes: for npl_layer_group_progress; NULL: layers are counted in the layer group */
 	int n_nodes; /* node is borrowed until the layer group is closed */
 };
 
-/* Notes as the stage (npulab/stage.h) that the device has come to this layer. */
-void npl_layer_group_stage(const struct npl_layer_group *group, int layer);
+/* Notes as the stage (npulab/progress.h) that the device has come to this layer. */
+void npl_layer_group_progress(const struct npl_layer_group *group, int layer);
 
 /* What became of it. Arrays are the layer group's. A pass is what the device does at once, such as a convolution with the activation behind
  * it; it is named by one of its layers. Layers of one pass hand values to each other inside the device. */
@@ -62,7 +62,7 @@ struct npl_layer_group_info {
 
 /* made() is called during a run for each result of a layer that is in the device's memory as a whole and not wanted: `result`
  * is its place in layer->out, `out` holds it for the length of the call. Not 0: the run ends with it. */
-struct npl_layer_group_watcher {
+struct npl_layer_group_observer {
 	int (*made)(void *context, int layer, int result, const struct npl_tensor *out, struct npl_err *err);
 	void *context;
 };

@@ -33,10 +33,10 @@ enum npl_param_type {
 struct npl_param { /* a table ends with key NULL */
 	const char *key;
 	enum npl_param_type type;
-	size_t offset;         /* in the device's config struct */
-	const char *otherwise; /* default, as text; NULL: a file must give it */
-	double min, max;       /* INT, DOUBLE: inclusive */
-	const char *unit;      /* "" when none */
+	size_t offset;            /* in the device's config struct */
+	const char *default_text; /* NULL: a file must give it */
+	double min, max;          /* INT, DOUBLE: inclusive */
+	const char *unit;         /* "" when none */
 	const char *help;
 	const char *
 		words; /* CHOICE: what it may be; ORIGIN: keys of the figures that must be given unless it is "absent" */
@@ -69,7 +69,7 @@ struct npl_setting {
 };
 
 /* A machine description before a schema has read it. Everything lives in the arena. */
-struct npl_machine {
+struct npl_description {
 	const char *name; /* the file's `name:`, or the file's base name */
 	/* What runs it: a machine's `driver:`, the `model:` of a memory or of a network; for a device without a file the device's own name. */
 	const char *runs_on;
@@ -82,33 +82,34 @@ struct npl_machine {
 	int n_settings;
 	struct npl_setting *setting;
 	const enum npl_source
-		*source; /* of each parameter, in the schema's order; NULL: not known (npl_machine_sources) */
+		*source; /* of each parameter, in the schema's order; NULL: not known (npl_description_sources) */
 };
 
 /* Reads the file of a machine (key "driver") or of a memory or network (key "model"): YAML, nested mappings of scalars, at most 1 MiB, 8
  * levels. `model` in a machine's file is understood as `driver`. */
-int npl_machine_load(const char *path, const char *key, struct npl_arena *arena, struct npl_machine *machine,
-		     struct npl_err *err);
+int npl_description_load(const char *path, const char *key, struct npl_arena *arena, struct npl_description *machine,
+			 struct npl_err *err);
 /* Adds a `--set` override; later ones win. */
-int npl_machine_set(struct npl_machine *machine, struct npl_arena *arena, const char *key, const char *value,
-		    struct npl_err *err);
+int npl_description_set(struct npl_description *machine, struct npl_arena *arena, const char *key, const char *value,
+			struct npl_err *err);
 
 /* Fills config from defaults, then the machine's settings in order. A figure that is missing beside its origin is refused. NPL_EINPUT (file) or NPL_EUSAGE (--set)
  * names the line, the key (the nearest known one if unknown) and the range. */
-int npl_params_read(const struct npl_param *schema, const struct npl_machine *machine, struct npl_arena *arena,
+int npl_params_read(const struct npl_param *schema, const struct npl_description *machine, struct npl_arena *arena,
 		    void *config, struct npl_err *err);
 /* Finds machine->source. `shipped` is the description that a shipped machine's file gives without --set: of this machine, or of the one
  * that it was copied from; NULL: there is none. What the user gives has the shipped source as long as it has the shipped value, else it is
  * the user's own. Call it again when config changes. 0 or NPL_ENOMEM. */
-int npl_machine_sources(struct npl_machine *machine, const struct npl_param *schema, const void *config,
-			const struct npl_machine *shipped, struct npl_arena *arena, struct npl_err *err);
+int npl_description_sources(struct npl_description *machine, const struct npl_param *schema, const void *config,
+			    const struct npl_description *shipped, struct npl_arena *arena, struct npl_err *err);
 /* The source of one parameter; NPL_SOURCE_DEFAULT where none is known. */
-enum npl_source npl_machine_source(const struct npl_machine *machine, const struct npl_param *schema, const char *key);
+enum npl_source npl_description_source(const struct npl_description *machine, const struct npl_param *schema,
+				       const char *key);
 /* The last setting of a key; NULL: it is not given. */
-const struct npl_setting *npl_machine_setting(const struct npl_machine *machine, const char *key);
+const struct npl_setting *npl_description_setting(const struct npl_description *machine, const char *key);
 
 /* The effective machine as YAML with sources, units and help as comments; the text lives in the arena. */
-char *npl_params_dump(const struct npl_param *schema, const struct npl_machine *machine, const void *config,
+char *npl_params_dump(const struct npl_param *schema, const struct npl_description *machine, const void *config,
 		      struct npl_arena *arena);
 
 /* The effective values in schema order, for reports; keys borrowed from the schema, values in the arena. 0 or NPL_ENOMEM. */
@@ -118,7 +119,7 @@ struct npl_param_value {
 	const char *unit;
 	enum npl_source source; /* NPL_SOURCE_DEFAULT where the machine, which may be NULL, does not know */
 };
-int npl_params_values(const struct npl_param *schema, const struct npl_machine *machine, const void *config,
+int npl_params_values(const struct npl_param *schema, const struct npl_description *machine, const void *config,
 		      struct npl_arena *arena, const struct npl_param_value **values, int *n);
 /* The value of a key among n of them, as text and as a number. NULL and NAN where no value has the key. */
 const char *npl_param_text(const struct npl_param_value *value, int n, const char *key);

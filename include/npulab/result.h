@@ -18,7 +18,7 @@ extern "C" {
 #define NPL_MAX_ENERGY   16
 
 /* Where a time comes from. */
-enum npl_from { NPL_FROM_NONE, NPL_FROM_MODEL, NPL_FROM_MEASURE };
+enum npl_time_origin { NPL_TIME_NONE, NPL_TIME_MODELLED, NPL_TIME_MEASURED };
 
 /* Whose energy it is: of a machine at work; of the main memory that it works in, which is part of the machine; of a machine that waits for
  * its host, a link or another machine; of the modelled host; of a link. */
@@ -52,7 +52,7 @@ struct npl_transfers {
 struct npl_result {
 	uint64_t cycles; /* ticks of the machine's own clock; 0 for a real device */
 	double seconds; /* core's, cycles over the clock, of a device with one; else the device's, modelled or measured */
-	enum npl_from seconds_from;
+	enum npl_time_origin seconds_origin;
 	uint64_t macs;                      /* multiply-accumulates done that belong to the layer */
 	uint64_t counter[NPL_MAX_COUNTERS]; /* in the order of the device's stats table */
 	uint64_t bytes[NPL_MEM_LEVELS];     /* that crossed each memory's port */

@@ -41,14 +41,14 @@ struct npl_range {
 int npl_evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
 		 struct npl_range *ranges, struct npl_err *err);
 
-/* Is shown every value as it is made. Not 0: the run ends with it. */
-struct npl_value_watcher {
+/* Is shown every value as it is made. A return value other than 0 ends the evaluation with that code. */
+struct npl_value_observer {
 	int (*seen)(void *context, int value, const struct npl_tensor *tensor, struct npl_err *err);
 	void *context;
 };
-/* The same; watcher sees the inputs and what each node makes. ranges and watcher may be NULL. */
-int npl_evaluate_watched(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
-			 struct npl_range *ranges, const struct npl_value_watcher *watcher, struct npl_err *err);
+/* Evaluates as npl_evaluate does; the observer sees the inputs and what each node makes. ranges and observer may be NULL. */
+int npl_evaluate_observed(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
+			  struct npl_range *ranges, const struct npl_value_observer *observer, struct npl_err *err);
 
 #define NPL_ON_HOST         (-1)
 #define NPL_SESSION_DEVICES 30 /* at most: NPL_EUSAGE */
@@ -78,9 +78,9 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 		     struct npl_err *err);
 void npl_session_close(struct npl_session *session); /* accepts NULL */
 
-/* From now on watcher sees what each device and the host make, in their formats: tensors of integers with a scale stand for
+/* From now on observer sees what each device and the host make, in their formats: tensors of integers with a scale stand for
  * scale * (q - zero_point). Results that leave no device's pass are not seen. NULL: nobody looks. */
-void npl_session_watch(struct npl_session *session, const struct npl_value_watcher *watcher);
+void npl_session_observe(struct npl_session *session, const struct npl_value_observer *observer);
 
 /* Whether a layer runs on this device, by its index: what is a view, or left to the host, does not. */
 bool npl_session_uses(const struct npl_session *session, int device);
@@ -146,8 +146,8 @@ struct npl_run {
 	double wall_seconds;                          /* the devices' run() calls, as this computer felt them */
 	int n_resources; /* the host, devices and links, with the sums of all batches; none in a single layer */
 	struct npl_resource *resource;
-	int n_spans; /* the work of the first batch: the rows' times are those of that, too */
-	struct npl_span *span;
+	int n_tasks; /* the work of the first batch: the rows' times are those of that, too */
+	struct npl_task *task;
 };
 
 /* The rows that a run will have, as far as the plan tells them: role, ran_on, note and host_part. Nothing is run; the strings are the

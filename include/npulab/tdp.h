@@ -32,7 +32,7 @@ struct npl_assumed_power {
 };
 
 /* The power of `threads` threads of this processor: TDP x cores used / cores of a package, a thread counted as a core up
- * to the cores there are. watts: of one package, as the user gave it (0: by model); cores: of one package, likewise. */
+ * to the cores there are. watts: of one package, as the user gave it (0: by model); cores: of one package, as the user gave them (0: by model). */
 void npl_assume_package(const struct npl_processor *processor, int threads, double watts, int cores,
 			struct npl_assumed_power *power);
 

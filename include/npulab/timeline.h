@@ -32,18 +32,18 @@ struct npl_resource {
 	const char *energy_within; /* of a link whose energy is counted elsewhere: where; NULL */
 };
 
-enum npl_work {
-	NPL_WORK_LAYER,      /* an operator, or the device's part of a layer */
-	NPL_WORK_CONVERSION, /* of number format, on the host */
-	NPL_WORK_TO_DEVICE,  /* a transfer from the host's memory, */
-	NPL_WORK_TO_HOST,    /* and to it */
-	NPL_WORK_HELD        /* a link in use within the cycles of its device's work */
+enum npl_task_kind {
+	NPL_TASK_LAYER,      /* an operator, or the device's part of a layer */
+	NPL_TASK_CONVERSION, /* of number format, on the host */
+	NPL_TASK_TO_DEVICE,  /* a transfer from the host's memory, */
+	NPL_TASK_TO_HOST,    /* and to it */
+	NPL_TASK_LINK_HELD   /* a link in use within the cycles of its device's work */
 };
 
 /* One piece of work. Pieces on one resource lie one after the other. */
-struct npl_span {
+struct npl_task {
 	int node, resource;
-	enum npl_work work;
+	enum npl_task_kind kind;
 	int value; /* converted or moved; -1 */
 	uint64_t bytes;
 	double start_seconds, end_seconds, seconds; /* from the beginning of the batch; seconds: how long */

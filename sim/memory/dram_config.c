@@ -8,13 +8,13 @@
 #include "dram.h"
 
 #define AT(member) offsetof(struct dram_config, member)
-#define COUNT(key, member, otherwise, most, help)                                                                      \
+#define COUNT(key, member, fallback, most, help)                                                                       \
 	{                                                                                                              \
-		key, NPL_PARAM_INT, AT(member), otherwise, 1, most, "", help, NULL                                     \
+		key, NPL_PARAM_INT, AT(member), fallback, 1, most, "", help, NULL                                      \
 	}
-#define CLOCKS(key, member, otherwise, help)                                                                           \
+#define CLOCKS(key, member, fallback, help)                                                                            \
 	{                                                                                                              \
-		"timing." key, NPL_PARAM_INT, AT(member), otherwise, 0, 1e6, "clocks", help, NULL                      \
+		"timing." key, NPL_PARAM_INT, AT(member), fallback, 0, 1e6, "clocks", help, NULL                       \
 	}
 #define CURRENT(key, member, help)                                                                                     \
 	{                                                                                                              \

@@ -87,9 +87,9 @@ uint64_t npl_link_transfer(struct npl_link_port *port, enum npl_link_direction d
 
 /* Entries of a machine's schema (params.h) for a struct npl_link_config that is `member` of `type`: KEY.kind,
  * KEY.generation... Defaults are texts. */
-#define NPL_LINK_PARAM(key, name, what, type, member, field, otherwise, min, max, unit, help, words)                   \
+#define NPL_LINK_PARAM(key, name, what, type, member, field, fallback, min, max, unit, help, words)                    \
 	{                                                                                                              \
-		key "." name, what, offsetof(type, member.field), otherwise, min, max, unit, help, words               \
+		key "." name, what, offsetof(type, member.field), fallback, min, max, unit, help, words                \
 	}
 #define NPL_LINK_PARAMS(key, type, member, kind_is, generation_is, lanes_is, payload_is, header_is, rate_is, limit_is, \
 			latency_is)                                                                                    \

@@ -3,19 +3,17 @@
  * The memory port (npulab/memory.h): memories by name, opened into one handle, whatever model is behind. */
 #include "memory.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "core/files/data_names.h"
 #include "npulab/device.h"
 #include "npulab/text.h"
 
 struct npl_memory {
 	const struct memory_model *model;
-	struct npl_machine machine;
+	struct npl_description machine;
 	struct npl_memory_info info;
 	struct npl_arena arena;
 	void *config, *state;
@@ -30,52 +28,26 @@ static const struct memory_model *find_model(const char *name, bool every_cycle)
 	return strcmp(name, "ideal") ? NULL : &memory_ideal;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 int npl_memory_list(struct npl_arena *arena, const char *const **names, int *n, struct npl_err *err)
 {
-	enum { CAPACITY = 256 };
-	char folder[PATH_MAX];
-	const char **list = npl_arena_array(arena, CAPACITY, sizeof *list);
-	if (npl_data_dir("memories", folder, sizeof folder, err))
-		return err->code;
-	DIR *dir = opendir(folder);
-	if (!dir)
-		return npl_fail(err, NPL_EINPUT, "%s: cannot be listed: %s", folder, strerror(errno));
-	*n = 0;
-	for (struct dirent *entry; list && (entry = readdir(dir)) && *n < CAPACITY;) {
-		size_t length = strlen(entry->d_name);
-		if (length > 5 && !strcmp(entry->d_name + length - 5, ".yaml") &&
-		    (list[*n] = npl_arena_strndup(arena, entry->d_name, length - 5)))
-			++*n;
-	}
-	closedir(dir);
-	if (!list)
-		return npl_fail(err, NPL_ENOMEM, "out of memory");
-	qsort(list, (size_t)*n, sizeof *list, compare_names);
-	*names = list;
-	return 0;
+	return npl_data_names("memories", NULL, 0, arena, names, n, err);
 }
 
 static int find_file(const char *name, struct npl_arena *arena, const char **path, struct npl_err *err)
 {
-	char folder[PATH_MAX];
-	size_t length = strlen(name);
+	char shipped[PATH_MAX + 300];
+	bool ships;
 	const char *const *names = NULL;
 	int n = 0;
 	*path = name;
-	if (strchr(name, '/') || (length > 5 && !strcmp(name + length - 5, ".yaml")))
+	if (npl_is_yaml_path(name))
 		return 0;
-	if (npl_data_dir("memories", folder, sizeof folder, err))
+	if (npl_data_path("memories", name, shipped, sizeof shipped, &ships, err))
 		return err->code;
-	*path = npl_arena_printf(arena, "%s/%s.yaml", folder, name);
-	if (!*path)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
-	if (!access(*path, F_OK))
-		return 0;
+	if (ships) {
+		*path = npl_arena_strdup(arena, shipped);
+		return *path ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
+	}
 	if (npl_memory_list(arena, &names, &n, err))
 		return err->code;
 	const char *nearest = *name ? npl_nearest(name, names, n) : NULL;
@@ -87,19 +59,19 @@ static int find_file(const char *name, struct npl_arena *arena, const char **pat
 /* `ships`: the memory is a file of memories/; else the one that it was copied from is looked for, and one that cannot be read is none. */
 static int find_sources(struct npl_memory *memory, const char *name, bool ships, struct npl_err *err)
 {
-	struct npl_machine *machine = &memory->machine, shipped = *machine;
+	struct npl_description *machine = &memory->machine, shipped = *machine;
 	const char *from = machine->copied_from ? machine->copied_from : machine->name, *path;
 	struct npl_err ignored = {0};
 	bool found = ships;
 	if (ships)
 		machine->copied_from = npl_arena_strdup(&memory->arena, name);
 	else if (!strchr(from, '/') && !find_file(from, &memory->arena, &path, &ignored))
-		found = !npl_machine_load(path, "model", &memory->arena, &shipped, &ignored) &&
+		found = !npl_description_load(path, "model", &memory->arena, &shipped, &ignored) &&
 			!strcmp(shipped.runs_on, machine->runs_on);
 	if (ships && !machine->copied_from)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
-	return npl_machine_sources(machine, memory->model->params, memory->config, found ? &shipped : NULL,
-				   &memory->arena, err);
+	return npl_description_sources(machine, memory->model->params, memory->config, found ? &shipped : NULL,
+				       &memory->arena, err);
 }
 
 static int open_memory(struct npl_memory *memory, const char *name, const struct npl_memory_options *options,
@@ -107,7 +79,7 @@ static int open_memory(struct npl_memory *memory, const char *name, const struct
 {
 	const char *path;
 	if (find_file(name, &memory->arena, &path, err) ||
-	    npl_machine_load(path, "model", &memory->arena, &memory->machine, err))
+	    npl_description_load(path, "model", &memory->arena, &memory->machine, err))
 		return err->code;
 	if (!*memory->machine.name)
 		return npl_fail(err, NPL_EINPUT, "%s: the name is empty, expected a word", path);

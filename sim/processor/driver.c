@@ -132,16 +132,16 @@ static int processor_run(void *state, const struct npl_layer *layer, struct npl_
 {
 	const struct npl_processor_model *c = ((struct processor *)state)->config;
 	const enum npl_processor_precision precision = (enum npl_processor_precision)c->precision;
-	struct npl_processor_work work = npl_processor_work_of(layer->op, layer->attrs, layer->in, layer->n_in,
-							       layer->out, layer->n_more + 1, layer->macs);
-	npl_processor_add_activation(&work, layer->fused, layer->out);
-	work.bytes = work.bytes * element_bytes[precision] / sizeof(float);
-	work.weight_bytes = work.weight_bytes * element_bytes[precision] / sizeof(float);
+	struct npl_processor_counts counts = npl_processor_count(layer->op, layer->attrs, layer->in, layer->n_in,
+								 layer->out, layer->n_more + 1, layer->macs);
+	npl_processor_add_activation(&counts, layer->fused, layer->out);
+	counts.bytes = counts.bytes * element_bytes[precision] / sizeof(float);
+	counts.weight_bytes = counts.weight_bytes * element_bytes[precision] / sizeof(float);
 	/* Each tensor moves whole, also where windows skip some of it. */
-	result->bytes_at_least[NPL_MEM_DRAM] = result->bytes[NPL_MEM_DRAM] = work.bytes + work.weight_bytes;
-	const struct npl_processor_time time = npl_processor_estimate(c, precision, &work);
+	result->bytes_at_least[NPL_MEM_DRAM] = result->bytes[NPL_MEM_DRAM] = counts.bytes + counts.weight_bytes;
+	const struct npl_processor_time time = npl_processor_estimate(c, precision, &counts);
 	result->seconds = time.seconds;
-	result->seconds_from = NPL_FROM_MODEL;
+	result->seconds_origin = NPL_TIME_MODELLED;
 	result->macs = layer->macs;
 	for (int i = 0; i < NPL_PROCESSOR_PARTS && time.seconds < NPL_STAT_TIME_SECONDS; i++)
 		result->counter[i] = (uint64_t)llround(time.part[i] * 1e12);

@@ -30,19 +30,19 @@ static double bandwidth(const struct npl_processor_model *p, double bytes, doubl
 
 /* Arithmetic and traffic overlap in part: what is hidden is of the shorter. */
 static struct npl_processor_time time_on(const struct npl_processor_model *p, enum npl_processor_precision precision,
-					 const struct npl_processor_work *work, int64_t cores)
+					 const struct npl_processor_counts *counts, int64_t cores)
 {
 	struct npl_processor_time t = {.cores = cores};
 	const double n = (double)cores;
 	enum npl_processor_part level;
-	double cycles = work->macs ? (double)work->macs / p->macs[precision] : 0;
+	double cycles = counts->macs ? (double)counts->macs / p->macs[precision] : 0;
 	for (int c = 0; c < NPL_CLASSES; c++)
-		cycles += work->operations[c] / (p->rate[c] * (c == NPL_SCATTER ? 1 : p->lanes));
+		cycles += counts->operations[c] / (p->rate[c] * (c == NPL_SCATTER ? 1 : p->lanes));
 	double arithmetic = cycles / (n * p->clock_hz);
-	t.part[NPL_PROCESSOR_MEMORY] = (double)work->weight_bytes / shared_by(p->memory_rate, p->memory_core_rate, n);
-	if (work->bytes) {
-		const double rate = bandwidth(p, (double)work->bytes, n, &level);
-		t.part[level] += (double)work->bytes / rate;
+	t.part[NPL_PROCESSOR_MEMORY] = (double)counts->weight_bytes / shared_by(p->memory_rate, p->memory_core_rate, n);
+	if (counts->bytes) {
+		const double rate = bandwidth(p, (double)counts->bytes, n, &level);
+		t.part[level] += (double)counts->bytes / rate;
 	}
 	const double traffic = t.part[NPL_PROCESSOR_MEMORY] + t.part[NPL_PROCESSOR_CACHE];
 	const double hidden = p->overlap * fmin(arithmetic, traffic);
@@ -60,11 +60,11 @@ static struct npl_processor_time time_on(const struct npl_processor_model *p, en
 /* Tries 1, 2, 4, 8... and all cores: what lies between is at most a factor of two from one of them. */
 struct npl_processor_time npl_processor_estimate(const struct npl_processor_model *p,
 						 enum npl_processor_precision precision,
-						 const struct npl_processor_work *work)
+						 const struct npl_processor_counts *counts)
 {
 	struct npl_processor_time best = {.seconds = INFINITY};
 	for (int64_t n = 1;; n = 2 * n < p->cores ? 2 * n : p->cores) {
-		const struct npl_processor_time time = time_on(p, precision, work, n);
+		const struct npl_processor_time time = time_on(p, precision, counts, n);
 		if (time.seconds < best.seconds)
 			best = time;
 		if (n == p->cores)

@@ -4,7 +4,7 @@
  * simulated machine is one (machines/host.yaml), and so are the analytical devices (machines/cpu_*.yaml, gpu_*.yaml) that stand in a
  * table where nobody has the real one.
  *
- * An operator is so many multiply-accumulates, operations of five classes and bytes (npl_processor_work). It may use any number of cores;
+ * An operator is so many multiply-accumulates, operations of five classes and bytes (npl_processor_counts). It may use any number of cores;
  * it uses as many as make it fastest. On n cores of a processor with the figures of its machine file
  *
  *     arithmetic = macs / (n x clock x products) + operations of each class / (n x clock x rate of the class)
@@ -62,7 +62,7 @@ extern const struct npl_param npl_processor_params[];
 /* NPL_EINPUT: figures that contradict each other. */
 int npl_processor_check(const struct npl_processor_model *processor, struct npl_err *err);
 
-struct npl_processor_work {
+struct npl_processor_counts {
 	uint64_t macs;
 	double operations[NPL_CLASSES]; /* of single values */
 	uint64_t
@@ -72,14 +72,14 @@ struct npl_processor_work {
 
 /* The work of an operator on these tensors, whose data may be NULL but for small constants: work.c, with the reason for each number. Optional
  * inputs that are absent are NULL. */
-struct npl_processor_work npl_processor_work_of(enum npl_op op, const struct npl_attrs *attrs,
+struct npl_processor_counts npl_processor_count(enum npl_op op, const struct npl_attrs *attrs,
 						const struct npl_tensor *const *in, int n_in,
 						const struct npl_tensor *out, int n_out, uint64_t macs);
 /* Another operation for each value of a tensor, whose bytes are there already: an activation that follows. */
-void npl_processor_add_activation(struct npl_processor_work *work, enum npl_activation activation,
+void npl_processor_add_activation(struct npl_processor_counts *counts, enum npl_activation activation,
 				  const struct npl_tensor *out);
 /* A tensor becomes another of as many values in another number format. */
-struct npl_processor_work npl_processor_conversion(const struct npl_tensor *from, const struct npl_tensor *to);
+struct npl_processor_counts npl_processor_conversion(const struct npl_tensor *from, const struct npl_tensor *to);
 
 /* What an operator's time goes to. Where arithmetic and traffic overlap, the time both take is the longer one's. */
 enum npl_processor_part {
@@ -97,7 +97,7 @@ struct npl_processor_time {
 /* Times an operator in a precision that the processor has. */
 struct npl_processor_time npl_processor_estimate(const struct npl_processor_model *processor,
 						 enum npl_processor_precision precision,
-						 const struct npl_processor_work *work);
+						 const struct npl_processor_counts *counts);
 
 /* Peak of all cores in a precision, multiply-accumulates per second; 0: it has none. */
 double npl_processor_peak(const struct npl_processor_model *processor, enum npl_processor_precision precision);

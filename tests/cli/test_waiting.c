@@ -8,7 +8,7 @@
 
 #include "cli/waiting.h"
 #include "npulab/layer_group.h"
-#include "npulab/stage.h"
+#include "npulab/progress.h"
 #include "npulab/text.h"
 #include "tests/kit/cli_run.h"
 
@@ -68,25 +68,25 @@ Test(waiting, a_terminal_has_one_line_that_does_not_wrap)
 
 Test(waiting, stages_are_noted_where_somebody_watches)
 {
-	char text[NPL_STAGE_TEXT];
-	npl_stage_part("reference", "batch", 1, 3);
-	cr_assert_not(npl_stage_text(text, sizeof text), "nobody watches");
-	npl_stage_watch(true);
-	cr_assert_not(npl_stage_text(text, sizeof text));
-	npl_stage_part("tpu_v1", "batch", 2, 3);
-	npl_stage_step("layer", 3, 120, "conv1");
-	cr_assert(npl_stage_text(text, sizeof text));
+	char text[NPL_PROGRESS_TEXT];
+	npl_progress_part("reference", "batch", 1, 3);
+	cr_assert_not(npl_progress_text(text, sizeof text), "nobody observes");
+	npl_progress_observe(true);
+	cr_assert_not(npl_progress_text(text, sizeof text));
+	npl_progress_part("tpu_v1", "batch", 2, 3);
+	npl_progress_step("layer", 3, 120, "conv1");
+	cr_assert(npl_progress_text(text, sizeof text));
 	cr_assert_str_eq(text, "tpu_v1: batch 2 of 3, layer 3 of 120, conv1");
-	npl_stage_part("tpu_v1", "batch", 1, 1);
-	npl_stage_step("layer", 1, 1, "a\033[31mb");
-	cr_assert(npl_stage_text(text, sizeof text));
+	npl_progress_part("tpu_v1", "batch", 1, 1);
+	npl_progress_step("layer", 1, 1, "a\033[31mb");
+	cr_assert(npl_progress_text(text, sizeof text));
 	cr_assert_str_eq(text, "tpu_v1: a?[31mb", "one of one is not counted, and nothing steers the terminal");
-	npl_stage_part("hbm2", NULL, 0, 0);
-	npl_stage_step("request", 257, 0, NULL);
-	cr_assert(npl_stage_text(text, sizeof text));
+	npl_progress_part("hbm2", NULL, 0, 0);
+	npl_progress_step("request", 257, 0, NULL);
+	cr_assert(npl_progress_text(text, sizeof text));
 	cr_assert_str_eq(text, "hbm2: request 257");
-	npl_stage_watch(false);
-	cr_assert_not(npl_stage_text(text, sizeof text));
+	npl_progress_observe(false);
+	cr_assert_not(npl_progress_text(text, sizeof text));
 }
 
 /* A trace that comes after three seconds. */
@@ -149,18 +149,18 @@ Test(waiting, layers_of_a_layer_group_are_counted_in_the_network)
 {
 	const struct npl_layer named = {.name = "conv1"}, *const layers[] = {&named, &named};
 	struct npl_layer_group group = {.n = 2, .layer = layers};
-	char text[NPL_STAGE_TEXT];
-	npl_stage_watch(true);
-	npl_stage_part("cpu, run 3", NULL, 0, 0);
-	npl_layer_group_stage(&group, 1);
-	cr_assert(npl_stage_text(text, sizeof text));
+	char text[NPL_PROGRESS_TEXT];
+	npl_progress_observe(true);
+	npl_progress_part("cpu, run 3", NULL, 0, 0);
+	npl_layer_group_progress(&group, 1);
+	cr_assert(npl_progress_text(text, sizeof text));
 	cr_assert_str_eq(text, "cpu, run 3: layer 2 of 2, conv1");
 	group.node = (const int[]){4, 9};
 	group.n_nodes = 20;
-	npl_layer_group_stage(&group, 1);
-	cr_assert(npl_stage_text(text, sizeof text));
+	npl_layer_group_progress(&group, 1);
+	cr_assert(npl_progress_text(text, sizeof text));
 	cr_assert_str_eq(text, "cpu, run 3: layer 10 of 20, conv1");
-	npl_stage_watch(false);
+	npl_progress_observe(false);
 }
 
 Test(waiting, the_program_tells_while_it_waits_for_its_input)

@@ -401,7 +401,8 @@ Test(every_device, parameters_read_back_to_the_same_machine)
 }
 
 /* A machine's file, flat: its settings with one of them changed, in the last line. */
-static int write_changed(const char *folder, const struct npl_machine *machine, const char *without, const char *line)
+static int write_changed(const char *folder, const struct npl_description *machine, const char *without,
+			 const char *line)
 {
 	char *text;
 	size_t bytes;
@@ -422,8 +423,8 @@ static int write_changed(const char *folder, const struct npl_machine *machine, 
 }
 
 /* The file is refused, and the message names its place and the key. */
-static void check_refused(const char *folder, const struct npl_machine *machine, const char *without, const char *line,
-			  const char *named)
+static void check_refused(const char *folder, const struct npl_description *machine, const char *without,
+			  const char *line, const char *named)
 {
 	struct npl_err err = {0};
 	struct npl_device *device = NULL;
@@ -436,7 +437,7 @@ static void check_refused(const char *folder, const struct npl_machine *machine,
 }
 
 /* Values that no parameter of the type takes, and out of its range; a key that is almost its own. */
-static int refuse_parameter(const char *folder, const struct npl_machine *machine, const struct npl_param *p)
+static int refuse_parameter(const char *folder, const struct npl_description *machine, const struct npl_param *p)
 {
 	char line[200], near[100], number[40];
 	int tried = 0;
@@ -485,7 +486,7 @@ static int cut_short(const char *folder, const char *name, const char *yaml)
 	return refused;
 }
 
-static const struct npl_driver *driver_of(const struct npl_machine *machine)
+static const struct npl_driver *driver_of(const struct npl_description *machine)
 {
 	for (const struct npl_driver *const *d = npl_drivers; *d; d++)
 		if (!strcmp((*d)->name, machine->runs_on))
@@ -503,15 +504,15 @@ Test(every_device, wrong_machine_files_are_refused_by_key_and_place)
 	cli_folder(folder);
 	for (int i = 0; i < every.n; i++) {
 		const char *yaml;
-		struct npl_machine machine;
+		struct npl_description machine;
 		struct npl_err err = {0};
 		int tried = 0;
 		cr_assert_eq(npl_device_parameters(every.name[i], NULL, &every.arena, &yaml, &err), 0, "%s", err.msg);
 		if (!yaml)
 			continue;
 		cli_write_text(folder, "own.yaml", yaml);
-		cr_assert_eq(npl_machine_load(cli_path(folder, "own.yaml"), "driver", &every.arena, &machine, &err), 0,
-			     "%s", err.msg);
+		cr_assert_eq(npl_description_load(cli_path(folder, "own.yaml"), "driver", &every.arena, &machine, &err),
+			     0, "%s", err.msg);
 		for (const struct npl_param *p = driver_of(&machine)->params; p->key && driver_of(&machine) != last;
 		     p++)
 			tried += refuse_parameter(folder, &machine, p);

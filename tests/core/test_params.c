@@ -33,10 +33,10 @@ static const struct npl_param schema[] = {
 	{0},
 };
 
-static int read_file(const char *path, struct npl_arena *arena, struct npl_machine *machine, struct config *config,
+static int read_file(const char *path, struct npl_arena *arena, struct npl_description *machine, struct config *config,
 		     struct npl_err *err)
 {
-	if (npl_machine_load(path, "driver", arena, machine, err))
+	if (npl_description_load(path, "driver", arena, machine, err))
 		return err->code;
 	return npl_params_read(schema, machine, arena, config, err);
 }
@@ -45,7 +45,7 @@ Test(params, defaults_file_and_set)
 {
 	char folder[CLI_PATH];
 	struct npl_arena arena = {0};
-	struct npl_machine machine;
+	struct npl_description machine;
 	struct config config;
 	struct npl_err err;
 	cli_folder(folder);
@@ -72,7 +72,7 @@ Test(params, defaults_file_and_set)
 	static const char *const sets[][2] = {
 		{"array.rows", "16"}, {"mode", "none"}, {"array.rows", "32"}, {"title", ""}, {"tiny", "-1e-300"}};
 	for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-		cr_assert_eq(npl_machine_set(&machine, &arena, sets[i][0], sets[i][1], &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_description_set(&machine, &arena, sets[i][0], sets[i][1], &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(schema, &machine, &arena, &config, &err), 0, "%s", err.msg);
 	cr_assert(config.rows == 32 && config.mode == 2 && config.tiny == -1e-300 && config.rate == 2.5);
 	cr_assert_str_eq(config.title, "");
@@ -124,7 +124,7 @@ Test(params, wrong_settings)
 	cli_folder(folder);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct npl_arena arena = {0};
-		struct npl_machine machine;
+		struct npl_description machine;
 		struct config config;
 		struct npl_err err;
 		const char *path = cli_path(folder, "m.yaml"), *dot = strchr(cases[i].key, '.');
@@ -139,21 +139,21 @@ Test(params, wrong_settings)
 		cr_assert(!strncmp(err.msg, where, strlen(where)), "%s: expected %s first", err.msg, where);
 		cr_assert(strstr(err.msg, cases[i].says), "%s: expected '%s'", err.msg, cases[i].says);
 		cli_write_text(folder, "m.yaml", "driver: m\n");
-		cr_assert_eq(npl_machine_load(path, "driver", &arena, &machine, &err), 0);
-		cr_assert_eq(npl_machine_set(&machine, &arena, cases[i].key, cases[i].value, &err), 0);
+		cr_assert_eq(npl_description_load(path, "driver", &arena, &machine, &err), 0);
+		cr_assert_eq(npl_description_set(&machine, &arena, cases[i].key, cases[i].value, &err), 0);
 		cr_assert_eq(npl_params_read(schema, &machine, &arena, &config, &err), NPL_EUSAGE, "--set %s",
 			     cases[i].key);
 		cr_assert(!strncmp(err.msg, "--set m.", 8) && strstr(err.msg, cases[i].says), "%s: expected '%s'",
 			  err.msg, cases[i].says);
 		npl_arena_free(&arena);
 	}
-	struct npl_machine machine = {.name = "m", .runs_on = "m", .key = "driver"};
+	struct npl_description machine = {.name = "m", .runs_on = "m", .key = "driver"};
 	struct npl_arena arena = {0};
 	struct npl_err err;
 	for (int i = 0; i < 3; i++)
-		cr_assert_eq(
-			npl_machine_set(&machine, &arena, i ? i == 1 ? "driver" : "description" : "name", "x", &err),
-			NPL_EUSAGE);
+		cr_assert_eq(npl_description_set(&machine, &arena, i ? i == 1 ? "driver" : "description" : "name", "x",
+						 &err),
+			     NPL_EUSAGE);
 	npl_arena_free(&arena);
 	cli_remove_folder(folder);
 }
@@ -225,11 +225,11 @@ Test(params, dump_reads_back)
 	cli_folder(folder);
 	for (int i = 0; i < 3000; i++) {
 		struct npl_arena arena = {0};
-		struct npl_machine machine = {.name = random_text(&rng, name),
-					      .runs_on = "thing",
-					      .key = "driver",
-					      .description = random_text(&rng, description)},
-				   back;
+		struct npl_description machine = {.name = random_text(&rng, name),
+						  .runs_on = "thing",
+						  .key = "driver",
+						  .description = random_text(&rng, description)},
+				       back;
 		struct config config = {.rows = test_range(&rng, 1, 4096),
 					.big = test_range(&rng, -9000000000000000, 9000000000000000),
 					.rate = fmod(fabs(random_double(&rng)), 1e18),

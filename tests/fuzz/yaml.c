@@ -54,10 +54,10 @@ static void check_settings(const char *path)
 /* The dump of what a driver makes of the file; NULL when it refuses it. */
 static char *dump(const char *path, const struct npl_driver *driver, struct npl_arena *arena)
 {
-	struct npl_machine machine;
+	struct npl_description machine;
 	struct npl_err err = {0};
 	char *text = NULL;
-	int rc = npl_machine_load(path, "driver", arena, &machine, &err);
+	int rc = npl_description_load(path, "driver", arena, &machine, &err);
 	check_message(rc, &err);
 	if (rc)
 		return NULL;

@@ -95,7 +95,8 @@ static inline void cpu_int8_check(const struct npl_layer *layer, const void *exp
 			for (size_t i = 0; i < bytes + 2 * GUARD; i++)
 				cr_assert((!timing_only && i >= GUARD && i < GUARD + bytes) || guarded[i] == 0x77,
 					  "%s: written outside the output", what);
-			cr_assert(result.seconds_from == NPL_FROM_MEASURE && result.seconds >= 0 && result.cycles == 0);
+			cr_assert(result.seconds_origin == NPL_TIME_MEASURED && result.seconds >= 0 &&
+				  result.cycles == 0);
 			cr_assert_eq(result.macs, layer->macs);
 			cr_assert_eq(result.saturations, saturations, "%s", what);
 			cr_assert(result.n_energy == 1 && !strcmp(result.energy[0].origin, "absent"));

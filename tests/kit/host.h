@@ -25,7 +25,7 @@ static inline struct kit_cost kit_sum(struct kit_cost a, struct kit_cost b)
 	return (struct kit_cost){a.seconds + b.seconds, a.joules + b.joules};
 }
 
-static inline struct kit_cost kit_work_cost(const struct npl_device *host, struct npl_processor_work work)
+static inline struct kit_cost kit_work_cost(const struct npl_device *host, struct npl_processor_counts work)
 {
 	const struct npl_processor_time time = npl_processor_estimate(npl_processor_of(host), NPL_PROCESSOR_F32, &work);
 	return (struct kit_cost){time.seconds, time.seconds * time.watts};
@@ -35,8 +35,8 @@ static inline struct kit_cost kit_work_cost(const struct npl_device *host, struc
 static inline struct kit_cost kit_host_cost(const struct npl_device *host, double simple, double function, double bytes)
 {
 	return kit_work_cost(
-		host, (struct npl_processor_work){.operations = {[NPL_SIMPLE] = simple, [NPL_FUNCTION] = function},
-						  .bytes = (uint64_t)bytes});
+		host, (struct npl_processor_counts){.operations = {[NPL_SIMPLE] = simple, [NPL_FUNCTION] = function},
+						    .bytes = (uint64_t)bytes});
 }
 
 static inline double kit_host_seconds(const struct npl_device *host, double simple, double function, double bytes)

@@ -215,7 +215,7 @@ static inline void check_totals(const struct npl_run *run, const char *what)
 }
 
 /* x (2,3,8,8) -> c1 Conv -> r1 Relu -> n1 LRN -> p1 MaxPool -> f1 Flatten -> fc Gemm -> sm Softmax */
-enum { C1, R1, N1, P1, F1, FC, SM, LAYER_GROUP };
+enum { C1, R1, N1, P1, F1, FC, SM, SEQUENCE };
 
 static inline struct net make_layer_group(uint64_t *rng)
 {
@@ -237,7 +237,7 @@ static inline struct net make_layer_group(uint64_t *rng)
 	onnx_put_node(&g, "Softmax", "sm", "f", "y", NULL);
 	onnx_put_output(&g, "y");
 	struct net net = make_net(&g, rng);
-	cr_assert_eq(net.graph->n_nodes, LAYER_GROUP);
+	cr_assert_eq(net.graph->n_nodes, SEQUENCE);
 	return net;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A step of an LSTM, its gates in the order of ONNX, i o f c, its peepholes i o f: i = f(.. + P c), f likewise, or 1 - i
+ * A step of an LSTM, its gates in the order of ONNX, i o f c, its peepholes i o f: i = f(.. + P c), f = f(.. + P c), or 1 - i
  * (INPUT_FORGET); c = f c + i g(..); o = f(.. + P c) of the new c; h = o h(c). */
 #define GATES 4
 #include "recurrent.cuh"

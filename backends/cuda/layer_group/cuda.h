@@ -26,7 +26,7 @@ int cu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err 
 /* layer_group.c */
 int cu_layer_group_open(void *state, const struct npl_layer_group *asked, void **opened,
 			struct npl_layer_group_info *info, struct npl_err *err);
-int cu_layer_group_run(void *state, void *opened, const struct npl_layer_group_watcher *watcher,
+int cu_layer_group_run(void *state, void *opened, const struct npl_layer_group_observer *observer,
 		       struct npl_result *results, struct npl_err *err);
 void cu_layer_group_close(void *opened); /* accepts NULL */
 

@@ -3,7 +3,7 @@
  * Layer groups (npulab/layer_group.h) on the GPU: given tensors up, all layers, wanted tensors down, in one stream with an event between each
  * two, whose distances are the times. What the host does in between, copying into and out of pinned memory, lies before the first event
  * and behind the last: a transfer's time is that of the bytes on the link, with the GPU's conversion between float32 and 16 bits and
- * between the orders of an image (layout.h). While somebody watches, each result is fetched behind its layer, which the layers' times
+ * between the orders of an image (layout.h). While somebody observes, each result is fetched behind its layer, which the layers' times
  * leave out. */
 #include "layer_group.h"
 
@@ -303,8 +303,8 @@ static int run_layer(struct cu_layer_group *c, int l, struct npl_err *err)
 	return 0;
 }
 
-/* A result as the session knows it, for who watches. */
-static int show(struct cu_layer_group *c, int h, const struct npl_layer_group_watcher *watcher, struct npl_err *err)
+/* A result as the session knows it, for an observer. */
+static int show(struct cu_layer_group *c, int h, const struct npl_layer_group_observer *observer, struct npl_err *err)
 {
 	const struct cu_device *d = c->device;
 	const struct cu_held *held = &c->held[h];
@@ -329,30 +329,30 @@ static int show(struct cu_layer_group *c, int h, const struct npl_layer_group_wa
 	else if (!rc && bytes)
 		memcpy(copy.data, plain, bytes);
 	if (!rc)
-		rc = watcher->made(watcher->context, held->layer, held->result, &copy, err);
+		rc = observer->made(observer->context, held->layer, held->result, &copy, err);
 	npl_tensor_free(&copy);
 	free(raw);
 	return rc;
 }
 
-static int show_layer(struct cu_layer_group *c, int l, const struct npl_layer_group_watcher *watcher,
+static int show_layer(struct cu_layer_group *c, int l, const struct npl_layer_group_observer *observer,
 		      struct npl_err *err)
 {
 	for (int k = 0; k <= c->asked.layer[l]->n_more; k++)
-		if (!c->held[c->out[l] + k].wanted && c->pass[l] >= 0 && show(c, c->out[l] + k, watcher, err))
+		if (!c->held[c->out[l] + k].wanted && c->pass[l] >= 0 && show(c, c->out[l] + k, observer, err))
 			return err->code;
 	return 0;
 }
 
-static int run_layers(struct cu_layer_group *c, const struct npl_layer_group_watcher *watcher, struct npl_err *err)
+static int run_layers(struct cu_layer_group *c, const struct npl_layer_group_observer *observer, struct npl_err *err)
 {
-	const bool watched = watcher && watcher->made && !c->asked.timing_only;
-	c->apart = watched;
+	const bool observed = observer && observer->made && !c->asked.timing_only;
+	c->apart = observed;
 	for (int h = 0; h < c->n_held; h++)
 		c->held[h].turned = false;
 	for (int l = 0; l < c->asked.n; l++) {
-		if (((!l || watched) && record(c, c->begin[l], err)) || run_layer(c, l, err) ||
-		    record(c, c->end[l], err) || (watched && show_layer(c, l, watcher, err)))
+		if (((!l || observed) && record(c, c->begin[l], err)) || run_layer(c, l, err) ||
+		    record(c, c->end[l], err) || (observed && show_layer(c, l, observer, err)))
 			return err->code;
 	}
 	return 0;
@@ -466,7 +466,7 @@ static int fill_results(const struct cu_layer_group *c, struct npl_result *resul
 	for (int l = 0; l < c->asked.n; l++) {
 		const int begin = l && !c->apart ? c->end[l - 1] : c->begin[l];
 		results[l].macs = c->asked.layer[l]->macs;
-		results[l].seconds_from = NPL_FROM_MEASURE;
+		results[l].seconds_origin = NPL_TIME_MEASURED;
 		results[l].saturations = c->saturations ? c->saturations[l] : 0;
 		if (c->pass[l] < 0)
 			continue;
@@ -477,7 +477,7 @@ static int fill_results(const struct cu_layer_group *c, struct npl_result *resul
 	return 0;
 }
 
-int cu_layer_group_run(void *state, void *opened, const struct npl_layer_group_watcher *watcher,
+int cu_layer_group_run(void *state, void *opened, const struct npl_layer_group_observer *observer,
 		       struct npl_result *results, struct npl_err *err)
 {
 	const struct cu_device *d = state;
@@ -496,7 +496,7 @@ int cu_layer_group_run(void *state, void *opened, const struct npl_layer_group_w
 	if (!rc)
 		rc = bring_given(c, err);
 	if (!rc)
-		rc = run_layers(c, watcher, err);
+		rc = run_layers(c, observer, err);
 	if (!rc)
 		rc = take_wanted(c, err);
 	if (!rc)

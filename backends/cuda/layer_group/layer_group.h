@@ -28,7 +28,7 @@ struct cu_held {
 	int piece;                     /* of its memory, of roots; -1: none, or a constant's */
 	int landing;      /* of its copy as the host has it, where that is another type or order; -1: none */
 	size_t at;        /* a constant's: in the layer group's memory; else in the staging memory */
-	size_t turned_at; /* a constant's: of its copy, likewise */
+	size_t turned_at; /* a constant's: where its copy in another order lies in the layer group's memory */
 	int event;        /* recorded when it has come or gone */
 };
 

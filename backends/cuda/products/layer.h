@@ -53,7 +53,7 @@ struct cu_stack {
 		bool packed, sums;  /* it is packed first; with the sums of its rows */
 		size_t at, sums_at; /* in the scratch memory */
 	} operand[2];
-	size_t products_at; /* of integers: the sums of one batch, likewise */
+	size_t products_at; /* of integers: the sums of one batch, in the scratch memory */
 };
 
 /* A convolution by cuDNN: its descriptions, and how it is done. */

@@ -8,7 +8,7 @@
  *   - partial sums have sum_bits bits and wrap, so that their value does not depend on the order of additions,
  *     on Tn or on the tiling; wraps are counted;
  *   - leaving NFU-2, a shift brings them to the output's scale, ties rounded up (an added half, then a shift),
- *     and they saturate to 16 bits; before sigmoid and tanh it is plain Q6.10, and the results are shifted likewise;
+ *     and they saturate to 16 bits; before sigmoid and tanh it is plain Q6.10, and the results are shifted to the output's scale;
  *   - averages are multiplied by a reciprocal in NFU-3: at most 1.5 units in the last place from the exact quotient. */
 #include "dn.h"
 

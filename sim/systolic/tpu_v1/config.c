@@ -178,14 +178,14 @@ static bool look_at_preset(const struct tpu_config *config, int64_t channels, st
 }
 
 /* By --set, even to the value that the file has, or in a file where it is not the shipped one's. */
-static bool is_users(const struct npl_machine *machine, const char *key)
+static bool is_users(const struct npl_description *machine, const char *key)
 {
-	const struct npl_setting *setting = npl_machine_setting(machine, key);
-	return setting && (!setting->line || npl_machine_source(machine, tpu_params, key) == NPL_SOURCE_OWN);
+	const struct npl_setting *setting = npl_description_setting(machine, key);
+	return setting && (!setting->line || npl_description_source(machine, tpu_params, key) == NPL_SOURCE_OWN);
 }
 
 /* A memory file of one channel describes what a machine has several of; one of more, as a stack of HBM, is whole. */
-int tpu_config_adapt(void *of, const struct npl_machine *machine, struct npl_arena *arena, const char **note,
+int tpu_config_adapt(void *of, const struct npl_description *machine, struct npl_arena *arena, const char **note,
 		     struct npl_err *err)
 {
 	struct tpu_config *config = of;

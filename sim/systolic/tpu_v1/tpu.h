@@ -72,7 +72,7 @@ struct tpu_config {
 extern const struct npl_param tpu_params[];
 extern const struct npl_former_default tpu_former_defaults[];
 /* npl_driver.adapt_unset: channels and size of another weight memory. */
-int tpu_config_adapt(void *of, const struct npl_machine *machine, struct npl_arena *arena, const char **note,
+int tpu_config_adapt(void *of, const struct npl_description *machine, struct npl_arena *arena, const char **note,
 		     struct npl_err *err);
 /* What the ranges of single parameters cannot say. NPL_EINPUT. */
 int tpu_config_check(const struct tpu_config *config, struct npl_err *err);

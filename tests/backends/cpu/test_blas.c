@@ -165,15 +165,15 @@ Test(cpu_blas, parameters_read_and_check)
 {
 	struct npl_arena arena = {0};
 	struct npl_err err = {0};
-	struct npl_machine machine = {.name = "cpu", .key = "driver", .runs_on = "cpu"};
+	struct npl_description machine = {.name = "cpu", .key = "driver", .runs_on = "cpu"};
 	struct cpu_config config = {.threads = 7, .precision = 7};
 	cr_assert_eq(npl_params_read(npl_driver_cpu.params, &machine, &arena, &config, &err), 0, "%s", err.msg);
 	cr_assert_eq(config.threads, 0);
 	cr_assert_eq(config.precision, 0);
-	cr_assert_eq(npl_machine_set(&machine, &arena, "threads", "3", &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_description_set(&machine, &arena, "threads", "3", &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(npl_driver_cpu.params, &machine, &arena, &config, &err), 0, "%s", err.msg);
 	cr_assert_eq(config.threads, 3);
-	cr_assert_eq(npl_machine_set(&machine, &arena, "precision", "int3", &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_description_set(&machine, &arena, "precision", "int3", &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(npl_driver_cpu.params, &machine, &arena, &config, &err), NPL_EUSAGE);
 	npl_arena_free(&arena);
 }

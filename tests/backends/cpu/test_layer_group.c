@@ -375,7 +375,7 @@ static void check_times(const struct npl_graph *graph, const struct npl_run *run
 			continue;
 		cr_assert_str_eq(row->ran_on, "cpu", "seed %llu: %s: %s", (unsigned long long)seed, graph->node[i].name,
 				 row->note);
-		cr_assert(row->result.seconds > 0 && row->result.seconds_from == NPL_FROM_MEASURE);
+		cr_assert(row->result.seconds > 0 && row->result.seconds_origin == NPL_TIME_MEASURED);
 	}
 }
 
@@ -389,8 +389,8 @@ static void check_network(uint64_t seed, struct npl_device *const *device, int n
 	uint64_t rng = seed + 1;
 	x.data = random_floats(&rng, npl_tensor_count(&x));
 	seen.reference = calloc((size_t)graph->n_values, sizeof *seen.reference);
-	const struct npl_value_watcher remembers = {remember, &seen}, compares = {compare, &seen};
-	cr_assert_eq(npl_evaluate_watched(graph, &x, out, NULL, &remembers, &err), 0, "%s", err.msg);
+	const struct npl_value_observer remembers = {remember, &seen}, compares = {compare, &seen};
+	cr_assert_eq(npl_evaluate_observed(graph, &x, out, NULL, &remembers, &err), 0, "%s", err.msg);
 	for (int d = 0; d < n_devices; d++) {
 		struct npl_session *session;
 		struct npl_run run;
@@ -401,12 +401,12 @@ static void check_network(uint64_t seed, struct npl_device *const *device, int n
 					      &(struct npl_session_options){.n_devices = 1, .device = &device[d]},
 					      &session, &err),
 			     0, "seed %llu: %s", (unsigned long long)seed, err.msg);
-		npl_session_watch(session, &compares);
+		npl_session_observe(session, &compares);
 		cr_assert_eq(npl_session_run(session, &x, out, &run, &err), 0, "seed %llu: %s",
 			     (unsigned long long)seed, err.msg);
 		check_times(graph, &run, seed);
 		npl_run_free(&run);
-		npl_session_watch(session, NULL);
+		npl_session_observe(session, NULL);
 		cr_assert_eq(npl_session_run(session, &x, again, &run, &err), 0, "%s", err.msg);
 		for (int i = 0; i < graph->n_outputs; i++) {
 			cr_assert_eq(memcmp(out[i].data, again[i].data, npl_tensor_bytes(&out[i])), 0,

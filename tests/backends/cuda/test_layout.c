@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Images with channels last on the cuda device: random networks have the bits that they have with all images as ONNX has them, layer by
- * layer for who watches, and are near the reference; ResNet-50 turns its input alone; where cuDNN has no such convolution it is done as
+ * layer for an observer, and are near the reference; ResNet-50 turns its input alone; where cuDNN has no such convolution it is done as
  * ONNX has it; every call may fail. Algorithms are those that were fastest when they were measured, once for all that are alike. */
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static void run_session(struct npl_session *session, const struct npl_tensor *in
 	npl_run_free(&run);
 }
 
-/* Networks of exact operators: bit for bit, also what a watcher sees of every layer. */
+/* Networks of exact operators: bit for bit, also what a observer sees of every layer. */
 static void compare_layouts(const char *precision, double most, uint64_t seed, int rounds, bool exact)
 {
 	long last = 0, turned = 0;

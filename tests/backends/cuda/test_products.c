@@ -47,7 +47,7 @@ static uint64_t run_layer(struct cu_device *device, const struct npl_layer *laye
 		cr_assert(guarded[i] == 0x77 && guarded[GUARD + bytes + i] == 0x77, "%s: written outside", what);
 	cr_assert_eq(cu_fake.violations, 0, "%s: %s", what, cu_fake.violation);
 	cr_assert_eq(result.macs, layer->macs);
-	cr_assert(result.seconds_from == NPL_FROM_MEASURE && (result.seconds > 0 || !bytes));
+	cr_assert(result.seconds_origin == NPL_TIME_MEASURED && (result.seconds > 0 || !bytes));
 	cr_assert(result.to_host.bytes == bytes &&
 		  result.to_device.bytes >= npl_tensor_bytes(layer->in[0]) * (bytes > 0));
 	cr_assert(result.n_energy == 1 && !strcmp(result.energy[0].origin, "absent"));

@@ -76,10 +76,10 @@ static int32_t result_at(const struct npl_tensor *y, const void *data, int64_t i
 }
 
 /* All tasks, each step's in an order of its own, shared among the workers. */
-static void run_shuffled(struct npl_int8_work *work, int workers, uint64_t *rng)
+static void run_shuffled(struct npl_int8_job *work, int workers, uint64_t *rng)
 {
-	for (int step = 0; step < npl_int8_work_steps(work); step++) {
-		int64_t tasks = npl_int8_work_tasks(work, step), start = test_range(rng, 0, tasks - 1);
+	for (int step = 0; step < npl_int8_job_steps(work); step++) {
+		int64_t tasks = npl_int8_job_tasks(work, step), start = test_range(rng, 0, tasks - 1);
 		int64_t stride = tasks > 1 ? test_range(rng, 1, tasks - 1) : 1;
 		while (tasks > 1) { /* a stride without a factor in common visits all */
 			int64_t a = tasks, b = stride;
@@ -93,8 +93,8 @@ static void run_shuffled(struct npl_int8_work *work, int workers, uint64_t *rng)
 			stride = stride % (tasks - 1) + 1;
 		}
 		for (int64_t i = 0; i < tasks; i++)
-			npl_int8_work_run(work, step, (start + i * stride) % tasks,
-					  (int)test_range(rng, 0, workers - 1));
+			npl_int8_job_run(work, step, (start + i * stride) % tasks,
+					 (int)test_range(rng, 0, workers - 1));
 	}
 }
 
@@ -106,7 +106,7 @@ static void check(struct test_layer *t, struct npl_int8_memory *memory, uint64_t
 	int workers = (int)test_range(rng, 1, 3);
 	uint8_t *guarded = malloc(bytes + 2 * GUARD);
 	struct npl_tensor out = t->y;
-	struct npl_int8_work *work;
+	struct npl_int8_job *work;
 	struct npl_int8_counts counts = {0};
 	struct npl_err err = {0};
 	char why[200];
@@ -114,9 +114,9 @@ static void check(struct test_layer *t, struct npl_int8_memory *memory, uint64_t
 	out.data = guarded + GUARD;
 	cr_assert(npl_int8_layer_ok(&t->layer, why, sizeof why), "seed %llx %s: %s", (unsigned long long)seed, what,
 		  why);
-	cr_assert_eq(npl_int8_work_open(&t->layer, &out, NULL, workers, memory, &work, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_int8_job_open(&t->layer, &out, NULL, workers, memory, &work, &err), 0, "%s", err.msg);
 	run_shuffled(work, workers, rng);
-	cr_assert_eq(npl_int8_work_close(work, &counts, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_int8_job_close(work, &counts, &err), 0, "%s", err.msg);
 	bool is_conv = t->layer.op == NPL_OP_CONV;
 	struct npl_image image = is_conv ? npl_image_of(&t->y.shape) : (struct npl_image){0};
 	for (int64_t i = 0; i < npl_tensor_count(&t->y); i++) {

@@ -90,8 +90,8 @@ static void run(struct net *net, struct npl_tensor *in, struct npl_tensor *value
 {
 	struct npl_tensor *out = calloc((size_t)net->graph->n_outputs + 1, sizeof *out);
 	struct kept kept = {net, values};
-	const struct npl_value_watcher watcher = {keep, &kept};
-	cr_assert_eq(npl_evaluate_watched(net->graph, in, out, NULL, &watcher, &net->err), 0, "%s", net->err.msg);
+	const struct npl_value_observer observer = {keep, &kept};
+	cr_assert_eq(npl_evaluate_observed(net->graph, in, out, NULL, &observer, &net->err), 0, "%s", net->err.msg);
 	for (int i = 0; i < net->graph->n_outputs; i++)
 		npl_tensor_free(&out[i]);
 	free(out);

@@ -203,7 +203,7 @@ Test(session_formats, rows_tell_what_their_integers_stand_for)
 {
 	static const char *const names[] = {"tpu_v1", "diannao"};
 	/* per node: the value whose range holds; a pool keeps its input's, a product's is behind its Relu */
-	static const char *const ranges[LAYER_GROUP] = {[C1] = "b", [P1] = "c", [FC] = "f"};
+	static const char *const ranges[SEQUENCE] = {[C1] = "b", [P1] = "c", [FC] = "f"};
 	for (uint64_t seed = 1; seed <= 10; seed++)
 		for (int d = 0; d < 2; d++) {
 			uint64_t rng = seed;
@@ -211,7 +211,7 @@ Test(session_formats, rows_tell_what_their_integers_stand_for)
 			struct npl_device *device = open_device(names[d]);
 			struct outcome o = run_net(&net, &device, 1, NULL, false);
 			int machine = 0;
-			for (int i = 0; i < LAYER_GROUP; i++) {
+			for (int i = 0; i < SEQUENCE; i++) {
 				const struct npl_layer_run *row = &o.run.layer[i];
 				char what[80];
 				snprintf(what, sizeof what, "%s, seed %d, layer %d", names[d], (int)seed, i);

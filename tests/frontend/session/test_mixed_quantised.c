@@ -443,7 +443,7 @@ Test(mixed_quantised, a_device_that_but_converts_is_used)
 		place[i] = net.graph->node[i].op != NPL_OP_QUANTIZELINEAR;
 	struct outcome o = run_net(&net, device, 2, place, false);
 	cr_assert(npl_session_uses(o.session, 0) && npl_session_uses(o.session, 1));
-	cr_assert_eq(row_of(&net, &o, "quantise_xd")->result.seconds_from, NPL_FROM_MEASURE);
+	cr_assert_eq(row_of(&net, &o, "quantise_xd")->result.seconds_origin, NPL_TIME_MEASURED);
 	free_outcome(&net, &o);
 	for (int i = 0; i < net.graph->n_nodes; i++)
 		place[i] = 1;

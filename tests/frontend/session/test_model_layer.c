@@ -328,11 +328,11 @@ Test(session_model_layer, what_the_model_rounds_is_no_loss)
 	struct npl_tensor out[MOST] = {{0}};
 	struct npl_run run;
 	cr_assert_eq(npl_layer_noise_open(net.graph, 1 << 20, &noise, &err), 0, "%s", err.msg);
-	struct npl_value_watcher watcher = npl_layer_noise_reference(noise);
-	cr_assert_eq(npl_evaluate_watched(net.graph, net.in, out, NULL, &watcher, &err), 0, "%s", err.msg);
+	struct npl_value_observer observer = npl_layer_noise_reference(noise);
+	cr_assert_eq(npl_evaluate_observed(net.graph, net.in, out, NULL, &observer, &err), 0, "%s", err.msg);
 	struct outcome o = run_net(&net, &device, 1, NULL, false);
-	watcher = npl_layer_noise_device(noise);
-	npl_session_watch(o.session, &watcher);
+	observer = npl_layer_noise_device(noise);
+	npl_session_observe(o.session, &observer);
 	npl_tensor_free(&out[0]);
 	cr_assert_eq(npl_session_run(o.session, net.in, out, &run, &err), 0, "%s", err.msg);
 	const int fc = (int)(row_of(&net, &o, "fc") - o.run.layer);

@@ -40,17 +40,17 @@ Test(placement, placement_rules)
 		struct npl_arena arena = {0};
 		struct npl_placement placement;
 		struct npl_err err;
-		char found[LAYER_GROUP + 1] = "", names[100] = "";
+		char found[SEQUENCE + 1] = "", names[100] = "";
 		cr_assert_eq(npl_placement_parse(net.graph, cases[i].rules, &arena, &placement, &err), 0, "%s: %s",
 			     cases[i].rules, err.msg);
-		for (int k = 0; k < LAYER_GROUP; k++)
+		for (int k = 0; k < SEQUENCE; k++)
 			found[k] = (char)(placement.device[k] == NPL_ON_HOST ? 'h' : 'a' + placement.device[k]);
 		for (int k = 0; k < placement.n_names; k++)
 			snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", k ? " " : "",
 				 placement.names[k]);
 		cr_assert_str_eq(found, cases[i].want, "%s: %s", cases[i].rules, found);
 		cr_assert_str_eq(names, cases[i].names, "%s: %s", cases[i].rules, names);
-		for (int k = 0; k < LAYER_GROUP; k++) {
+		for (int k = 0; k < SEQUENCE; k++) {
 			const char *rule = placement.rule[k], *device = rule ? strrchr(rule, '=') + 1 : "host";
 			cr_assert(!rule || strchr(cases[i].rules, ' ') || strstr(cases[i].rules, rule), "%s: %s",
 				  cases[i].rules, rule);
@@ -242,7 +242,7 @@ Test(placement, rules_in_a_file)
 		struct npl_arena arena = {0};
 		struct npl_placement placement;
 		struct npl_err err;
-		char found[LAYER_GROUP + 1] = "", says[300];
+		char found[SEQUENCE + 1] = "", says[300];
 		char *path = write_rules(cases[i].text, strlen(cases[i].text));
 		int rc = npl_placement_load(net.graph, path, &arena, &placement, &err);
 		if (cases[i].want[0] == ':') {
@@ -250,7 +250,7 @@ Test(placement, rules_in_a_file)
 			cr_assert(rc == NPL_EINPUT && !strncmp(err.msg, says, strlen(says)), "%s: %s", says, err.msg);
 		} else {
 			cr_assert_eq(rc, 0, "%s: %s", cases[i].text, err.msg);
-			for (int k = 0; k < LAYER_GROUP; k++)
+			for (int k = 0; k < SEQUENCE; k++)
 				found[k] = (char)(placement.device[k] == NPL_ON_HOST ? 'h' : 'a' + placement.device[k]);
 			cr_assert_str_eq(found, cases[i].want, "%s", cases[i].text);
 		}

@@ -37,38 +37,38 @@ static double made_at(const struct net *net, const struct npl_run *run, const st
 		return 0;
 	if (s->step[producer].role != NPL_RAN)
 		return made_at(net, run, s, net->graph->node[producer].in[0]);
-	for (int i = 0; i < run->n_spans; i++)
-		if (run->span[i].node == producer && run->span[i].work == NPL_WORK_LAYER)
-			end = fmax(end, run->span[i].end_seconds);
+	for (int i = 0; i < run->n_tasks; i++)
+		if (run->task[i].node == producer && run->task[i].kind == NPL_TASK_LAYER)
+			end = fmax(end, run->task[i].end_seconds);
 	return end;
 }
 
 /* Every piece of work against the graph: values are made before they are converted, moved or read. */
 static void check_order(const struct net *net, const struct npl_run *run, const struct npl_session *s, const char *what)
 {
-	for (int i = 0; i < run->n_spans; i++) {
-		const struct npl_span *span = &run->span[i];
-		const struct npl_node *node = &net->graph->node[span->node];
-		cr_assert(span->seconds > 0 && span->start_seconds >= 0, "%s, piece %d", what, i);
-		cr_assert(fabs(span->end_seconds - span->start_seconds - span->seconds) <= 1e-12 * span->end_seconds,
+	for (int i = 0; i < run->n_tasks; i++) {
+		const struct npl_task *task = &run->task[i];
+		const struct npl_node *node = &net->graph->node[task->node];
+		cr_assert(task->seconds > 0 && task->start_seconds >= 0, "%s, piece %d", what, i);
+		cr_assert(fabs(task->end_seconds - task->start_seconds - task->seconds) <= 1e-12 * task->end_seconds,
 			  "%s, piece %d", what, i);
-		if (span->value >= 0)
-			cr_assert(at_least(span->start_seconds, made_at(net, run, s, span->value)),
+		if (task->value >= 0)
+			cr_assert(at_least(task->start_seconds, made_at(net, run, s, task->value)),
 				  "%s, piece %d of %s: '%s' is not made yet", what, i, node->name,
-				  net->graph->value[span->value].name);
-		for (int k = 0; k < node->n_in && span->work == NPL_WORK_LAYER; k++)
+				  net->graph->value[task->value].name);
+		for (int k = 0; k < node->n_in && task->kind == NPL_TASK_LAYER; k++)
 			if (node->in[k] >= 0)
-				cr_assert(at_least(span->start_seconds, made_at(net, run, s, node->in[k])),
+				cr_assert(at_least(task->start_seconds, made_at(net, run, s, node->in[k])),
 					  "%s, %s begins before '%s' is made", what, node->name,
 					  net->graph->value[node->in[k]].name);
 		/* what a layer gathers comes before it, what it delivers behind it */
-		for (int k = 0; k < run->n_spans && span->work == NPL_WORK_LAYER; k++)
-			if (run->span[k].node == span->node && run->span[k].value >= 0) {
-				const struct npl_span *other = &run->span[k];
-				bool own = other->delivers || other->work == NPL_WORK_TO_HOST;
-				cr_assert(own || at_least(span->start_seconds, other->end_seconds),
+		for (int k = 0; k < run->n_tasks && task->kind == NPL_TASK_LAYER; k++)
+			if (run->task[k].node == task->node && run->task[k].value >= 0) {
+				const struct npl_task *other = &run->task[k];
+				bool own = other->delivers || other->kind == NPL_TASK_TO_HOST;
+				cr_assert(own || at_least(task->start_seconds, other->end_seconds),
 					  "%s, %s begins before it has its inputs", what, node->name);
-				cr_assert(!other->delivers || at_least(other->start_seconds, span->end_seconds),
+				cr_assert(!other->delivers || at_least(other->start_seconds, task->end_seconds),
 					  "%s, %s delivers before it ends", what, node->name);
 			}
 	}
@@ -82,25 +82,25 @@ static void check_resources(const struct npl_run *run, const char *what)
 	for (int r = 0; r < run->n_resources; r++) {
 		double end = 0, busy = 0;
 		uint64_t bytes = 0, transfers = 0, within = 0;
-		for (int i = 0; i < run->n_spans; i++) {
-			const struct npl_span *span = &run->span[i];
-			if (span->resource != r)
+		for (int i = 0; i < run->n_tasks; i++) {
+			const struct npl_task *task = &run->task[i];
+			if (task->resource != r)
 				continue;
-			cr_assert(at_least(span->start_seconds, end), "%s, %s: two pieces at once", what,
+			cr_assert(at_least(task->start_seconds, end), "%s, %s: two pieces at once", what,
 				  run->resource[r].name);
-			end = span->end_seconds;
-			if (span->work == NPL_WORK_HELD) {
-				within += span->bytes;
+			end = task->end_seconds;
+			if (task->kind == NPL_TASK_LINK_HELD) {
+				within += task->bytes;
 				continue;
 			}
-			busy += span->seconds;
-			bytes += span->bytes;
+			busy += task->seconds;
+			bytes += task->bytes;
 			transfers += run->resource[r].kind == NPL_RESOURCE_LINK;
-			struct npl_layer_run *row = &sum[span->node];
-			row->host_seconds += run->resource[r].kind == NPL_RESOURCE_HOST ? span->seconds : 0;
-			row->link_seconds += run->resource[r].kind == NPL_RESOURCE_LINK ? span->seconds : 0;
-			row->result.seconds += run->resource[r].kind == NPL_RESOURCE_DEVICE ? span->seconds : 0;
-			row->link_bytes += span->bytes;
+			struct npl_layer_run *row = &sum[task->node];
+			row->host_seconds += run->resource[r].kind == NPL_RESOURCE_HOST ? task->seconds : 0;
+			row->link_seconds += run->resource[r].kind == NPL_RESOURCE_LINK ? task->seconds : 0;
+			row->result.seconds += run->resource[r].kind == NPL_RESOURCE_DEVICE ? task->seconds : 0;
+			row->link_bytes += task->bytes;
 			row->transfers += run->resource[r].kind == NPL_RESOURCE_LINK;
 		}
 		const struct npl_resource *resource = &run->resource[r];
@@ -118,10 +118,10 @@ static void check_resources(const struct npl_run *run, const char *what)
 				  sum[i].link_bytes == row->link_bytes && sum[i].transfers == row->transfers,
 			  "%s, row %d", what, i);
 	}
-	for (int i = 0; i < run->n_spans; i++) {
-		bool tight = run->span[i].start_seconds == 0;
-		for (int k = 0; k < run->n_spans && !tight; k++)
-			tight = near(run->span[k].end_seconds, run->span[i].start_seconds);
+	for (int i = 0; i < run->n_tasks; i++) {
+		bool tight = run->task[i].start_seconds == 0;
+		for (int k = 0; k < run->n_tasks && !tight; k++)
+			tight = near(run->task[k].end_seconds, run->task[i].start_seconds);
 		cr_assert(tight, "%s, piece %d waits for nothing", what, i);
 	}
 	free(sum);
@@ -134,13 +134,13 @@ static void check_makespan(const struct net *net, const struct npl_run *run, con
 	double sum = run->device_seconds + run->host_seconds + run->link_seconds, last = 0, longest = 0, reached = 0;
 	double *path = calloc((size_t)net->graph->n_nodes + 1, sizeof *path);
 	cr_assert(path);
-	for (int i = 0; i < run->n_spans; i++) {
-		last = fmax(last, run->span[i].end_seconds);
-		if (!run->span[i].critical)
+	for (int i = 0; i < run->n_tasks; i++) {
+		last = fmax(last, run->task[i].end_seconds);
+		if (!run->task[i].critical)
 			continue;
-		cr_assert(near(run->span[i].start_seconds, reached) || (reached == 0 && !run->span[i].start_seconds),
+		cr_assert(near(run->task[i].start_seconds, reached) || (reached == 0 && !run->task[i].start_seconds),
 			  "%s: a gap in the path before piece %d", what, i);
-		reached = run->span[i].end_seconds;
+		reached = run->task[i].end_seconds;
 	}
 	cr_assert(near(reached, last) && near(last, run->seconds), "%s: %g, %g and %g s", what, reached, last,
 		  run->seconds);
@@ -150,8 +150,8 @@ static void check_makespan(const struct net *net, const struct npl_run *run, con
 			int v = net->graph->node[i].in[k], producer = v < 0 ? -1 : net->graph->value[v].producer;
 			path[i] = fmax(path[i], producer < 0 ? 0 : path[producer]);
 		}
-		for (int k = 0; k < run->n_spans; k++)
-			path[i] += run->span[k].node == i && run->span[k].work == NPL_WORK_LAYER ? run->span[k].seconds
+		for (int k = 0; k < run->n_tasks; k++)
+			path[i] += run->task[k].node == i && run->task[k].kind == NPL_TASK_LAYER ? run->task[k].seconds
 												 : 0;
 		longest = fmax(longest, path[i]);
 	}
@@ -167,12 +167,12 @@ static void check_rows(const struct net *net, const struct npl_run *run, const c
 		cr_assert(row->start_seconds >= 0 && row->end_seconds >= row->start_seconds, "%s, row %d", what, i);
 		cr_assert(at_least(run->seconds, row->end_seconds) && at_least(run->seconds, row->ready_seconds),
 			  "%s, row %d", what, i);
-		for (int k = 0; k < run->n_spans; k++)
-			if (run->span[k].node == i && run->span[k].work == NPL_WORK_LAYER)
+		for (int k = 0; k < run->n_tasks; k++)
+			if (run->task[k].node == i && run->task[k].kind == NPL_TASK_LAYER)
 				for (int n = 0; n < net->graph->node[i].n_in; n++) {
 					int v = net->graph->node[i].in[n];
 					int producer = v < 0 ? -1 : net->graph->value[v].producer;
-					cr_assert(producer < 0 || at_least(run->span[k].start_seconds,
+					cr_assert(producer < 0 || at_least(run->task[k].start_seconds,
 									   run->layer[producer].ready_seconds),
 						  "%s, row %d", what, i);
 				}
@@ -217,11 +217,11 @@ static void check_all(const struct net *net, const struct outcome *o, struct npl
 /* The times are those of the other run, to the bit. */
 static void check_same_times(const struct npl_run *a, const struct npl_run *b, const char *what)
 {
-	cr_assert(a->n_spans == b->n_spans && !memcmp(&a->seconds, &b->seconds, sizeof a->seconds), "%s", what);
-	for (int i = 0; i < a->n_spans; i++)
-		cr_assert(a->span[i].node == b->span[i].node && a->span[i].resource == b->span[i].resource &&
-				  !memcmp(&a->span[i].start_seconds, &b->span[i].start_seconds, sizeof(double)) &&
-				  !memcmp(&a->span[i].end_seconds, &b->span[i].end_seconds, sizeof(double)),
+	cr_assert(a->n_tasks == b->n_tasks && !memcmp(&a->seconds, &b->seconds, sizeof a->seconds), "%s", what);
+	for (int i = 0; i < a->n_tasks; i++)
+		cr_assert(a->task[i].node == b->task[i].node && a->task[i].resource == b->task[i].resource &&
+				  !memcmp(&a->task[i].start_seconds, &b->task[i].start_seconds, sizeof(double)) &&
+				  !memcmp(&a->task[i].end_seconds, &b->task[i].end_seconds, sizeof(double)),
 			  "%s, piece %d", what, i);
 }
 
@@ -251,8 +251,8 @@ Test(schedule, random_networks)
 		check_all(&net, &o, device, most + 1, what);
 		overlapping += o.run.overlap_seconds > 0;
 		serial += o.run.overlap_seconds == 0;
-		for (int i = 0; i < o.run.n_spans; i++)
-			held += o.run.span[i].work == NPL_WORK_HELD;
+		for (int i = 0; i < o.run.n_tasks; i++)
+			held += o.run.task[i].kind == NPL_TASK_LINK_HELD;
 		if (most == 2) { /* simulated alone: the same every time */
 			for (int i = 0; i < net.graph->n_nodes; i++)
 				net.graph->node[i].name = i % 2 ? "zz" : "a";
@@ -276,16 +276,16 @@ Test(schedule, a_line_of_layers_takes_the_sum)
 	struct net net = make_layer_group(&rng);
 	struct npl_device *device[] = {open_tpu("1000000"), open_diannao(), open_device("reference")};
 	for (int i = 0; i < 40; i++) {
-		int place[LAYER_GROUP];
-		for (int k = 0; k < LAYER_GROUP; k++)
+		int place[SEQUENCE];
+		for (int k = 0; k < SEQUENCE; k++)
 			place[k] = (int)test_range(&rng, NPL_ON_HOST, 2);
 		struct outcome o = run_net(&net, device, 3, i ? place : NULL, false);
 		double sum = o.run.device_seconds + o.run.host_seconds + o.run.link_seconds;
 		check_all(&net, &o, device, 3, "a line");
 		cr_assert(!memcmp(&sum, &o.run.seconds, sizeof sum) && o.run.overlap_seconds == 0, "%g and %g s", sum,
 			  o.run.seconds);
-		for (int s = 0; s < o.run.n_spans; s++)
-			cr_assert(o.run.span[s].critical || o.run.span[s].work == NPL_WORK_HELD, "piece %d", s);
+		for (int s = 0; s < o.run.n_tasks; s++)
+			cr_assert(o.run.task[s].critical || o.run.task[s].kind == NPL_TASK_LINK_HELD, "piece %d", s);
 		free_outcome(&net, &o);
 	}
 	for (int d = 0; d < 3; d++)
@@ -379,17 +379,17 @@ Test(schedule, from_device_to_device)
 	struct outcome o = run_net(&net, device, 2, (int[]){0, 1, 1}, false);
 	check_all(&net, &o, device, 2, "a to b");
 	uint64_t bytes[2] = {0}, out[2] = {0}, in[2] = {0};
-	for (int i = 0; i < o.run.n_spans; i++) {
-		const struct npl_span *span = &o.run.span[i];
-		if (span->value < 0 || strcmp(net.graph->value[span->value].name, "a"))
+	for (int i = 0; i < o.run.n_tasks; i++) {
+		const struct npl_task *task = &o.run.task[i];
+		if (task->value < 0 || strcmp(net.graph->value[task->value].name, "a"))
 			continue;
-		int d = o.run.resource[span->resource].device;
-		if (o.run.resource[span->resource].kind != NPL_RESOURCE_LINK)
+		int d = o.run.resource[task->resource].device;
+		if (o.run.resource[task->resource].kind != NPL_RESOURCE_LINK)
 			continue;
-		bytes[d] += span->bytes;
-		out[d] += span->work == NPL_WORK_TO_HOST;
-		in[d] += span->work == NPL_WORK_TO_DEVICE;
-		cr_assert_str_eq(net.graph->node[span->node].name, "c2", "who asks first pays");
+		bytes[d] += task->bytes;
+		out[d] += task->kind == NPL_TASK_TO_HOST;
+		in[d] += task->kind == NPL_TASK_TO_DEVICE;
+		cr_assert_str_eq(net.graph->node[task->node].name, "c2", "who asks first pays");
 	}
 	cr_assert(bytes[0] == V && bytes[1] == V && out[0] == 1 && !in[0] && in[1] == 1 && !out[1]);
 	const struct npl_resource *first = link_of(&o.run, 0), *second = link_of(&o.run, 1);
@@ -417,7 +417,7 @@ Test(schedule, batches_add)
 		cr_assert_eq(npl_run_add(&sum, &o.run, &err), 0, "%s", err.msg);
 	check_totals(&sum, "three batches");
 	cr_assert(near(sum.seconds, 3 * o.run.seconds) && near(sum.overlap_seconds, 3 * o.run.overlap_seconds));
-	cr_assert(sum.n_spans == o.run.n_spans && near(sum.layer[2].end_seconds, o.run.layer[2].end_seconds));
+	cr_assert(sum.n_tasks == o.run.n_tasks && near(sum.layer[2].end_seconds, o.run.layer[2].end_seconds));
 	for (int r = 0; r < sum.n_resources; r++)
 		cr_assert(sum.resource[r].bytes == 3 * o.run.resource[r].bytes &&
 			  near(sum.resource[r].busy_seconds, 3 * o.run.resource[r].busy_seconds));

@@ -13,14 +13,14 @@ Test(session, float_placements_are_exact)
 	struct net net = make_layer_group(&rng);
 	struct npl_device *device[] = {open_device("reference"), open_device("reference"), open_device("cpu")};
 	for (int i = 0; i < 60; i++) {
-		int place[LAYER_GROUP];
-		for (int k = 0; k < LAYER_GROUP; k++)
+		int place[SEQUENCE];
+		for (int k = 0; k < SEQUENCE; k++)
 			place[k] = (int)test_range(&rng, NPL_ON_HOST, 1);
 		struct outcome o = run_net(&net, device, 2, place, false);
 		check_same_outputs(&net, o.out, net.reference, "reference devices and host");
 		check_totals(&o.run, "float");
 		cr_assert(o.run.link_bytes == 0 && o.run.link_seconds == 0, "float devices work in the host's memory");
-		for (int k = 0; k < LAYER_GROUP; k++) {
+		for (int k = 0; k < SEQUENCE; k++) {
 			const struct npl_layer_run *row = &o.run.layer[k];
 			bool host = place[k] == NPL_ON_HOST && k != F1;
 			cr_assert_eq(row->host_seconds > 0, host, "layer %d: %g s of the host", k, row->host_seconds);
@@ -78,15 +78,15 @@ Test(session, transfers_and_host)
 					       "host_link.energy_origin=modelled:test"};
 	static const char *const dn_link[] = {"memory.host_latency_seconds=3e-6"};
 	struct npl_device *device[] = {open_device_set("tpu_v1", 3, tpu_link), open_device_set("diannao", 1, dn_link)};
-	const int place[LAYER_GROUP] = {0, 0, 0, 1, 1, 1, NPL_ON_HOST};
+	const int place[SEQUENCE] = {0, 0, 0, 1, 1, 1, NPL_ON_HOST};
 	struct npl_device *host = kit_open_host();
 	enum { X = 2 * 3 * 8 * 8, B = 2 * 4 * 6 * 6, Y = 2 * 10 };
 	/* operations per value: square, sum of 3, scale and shift, product within the power, product; its roots and division */
-	const struct npl_processor_work lrn = {
+	const struct npl_processor_counts lrn = {
 		.operations = {[NPL_SIMPLE] = B * (1 + 3 + 2 + 1 + 1), [NPL_DIVIDE] = B * 3}, .bytes = 2 * B * 4};
 	/* maximum, difference, sum, product, and the 12 steps of an exponential */
 	const double softmax = 1 + 1 + 1 + 1;
-	const struct expected want[LAYER_GROUP] = {
+	const struct expected want[SEQUENCE] = {
 		[C1] = {NPL_RAN, "tpu_v1", kit_host_cost(host, X, 0, X * 4 + X), 0, X},
 		[R1] = {NPL_FUSED, "tpu_v1", {0}, -1, 0},
 		[N1] = {NPL_RAN, "host", kit_sum(kit_host_cost(host, B, 0, B + B * 4), kit_work_cost(host, lrn)), 0, B},
@@ -99,7 +99,7 @@ Test(session, transfers_and_host)
 			1, Y * 2},
 	};
 	struct outcome o = run_net(&net, device, 2, place, false);
-	for (int k = 0; k < LAYER_GROUP; k++)
+	for (int k = 0; k < SEQUENCE; k++)
 		check_row(&o.run.layer[k], &want[k], device, k);
 	cr_assert(o.run.layer[N1].note && o.run.layer[SM].note && o.run.layer[R1].note,
 		  "what is on the host or fused says why");
@@ -118,7 +118,7 @@ Test(session, transfers_and_host)
 	cr_assert_eq(alone.run.layer[SM].link_bytes, Y, "the Gemm's result goes to the host as bytes");
 	/* and without values everything but the values is the same */
 	struct outcome timed = run_net(&net, device, 2, place, true);
-	for (int k = 0; k < LAYER_GROUP; k++) {
+	for (int k = 0; k < SEQUENCE; k++) {
 		const struct npl_layer_run *a = &o.run.layer[k], *b = &timed.run.layer[k];
 		cr_assert(a->result.cycles == b->result.cycles && a->link_bytes == b->link_bytes &&
 				  a->transfers == b->transfers,
@@ -242,7 +242,7 @@ Test(session, runs_add)
 	uint64_t rng = 6;
 	struct net net = make_layer_group(&rng);
 	struct npl_device *device[] = {open_device("tpu_v1"), open_device("diannao")};
-	const int place[LAYER_GROUP] = {0, 0, NPL_ON_HOST, 1, 1, 1, NPL_ON_HOST};
+	const int place[SEQUENCE] = {0, 0, NPL_ON_HOST, 1, 1, 1, NPL_ON_HOST};
 	struct outcome first = run_net(&net, device, 2, place, false);
 	for (int64_t i = 0; i < npl_tensor_count(&net.in[0]); i++)
 		((float *)net.in[0].data)[i] *= -0.5f;
@@ -262,7 +262,7 @@ Test(session, runs_add)
 	cr_assert(near(npl_energy_sum(sum.energy, sum.n_energy),
 		       npl_energy_sum(first.run.energy, first.run.n_energy) +
 			       npl_energy_sum(second.run.energy, second.run.n_energy)));
-	for (int k = 0; k < LAYER_GROUP; k++) {
+	for (int k = 0; k < SEQUENCE; k++) {
 		cr_assert_str_eq(sum.layer[k].output_sha256, first.run.layer[k].output_sha256);
 		cr_assert_eq(sum.layer[k].transfers, 2 * first.run.layer[k].transfers);
 		for (int c = 0; c < NPL_MAX_COUNTERS; c++)
@@ -400,7 +400,7 @@ Test(session, unknown_energy_stays_unknown)
 	struct net net = make_layer_group(&rng);
 	struct npl_device *device[] = {open_device("tpu_v1"), open_device("reference"), open_device("null")};
 	char buf[300];
-	struct outcome o = run_net(&net, device, 3, (int[LAYER_GROUP]){0, 0, 1, 1, 1, 1, 1}, false);
+	struct outcome o = run_net(&net, device, 3, (int[SEQUENCE]){0, 0, 1, 1, 1, 1, 1}, false);
 	cr_assert(isnan(npl_energy_sum(o.run.energy, o.run.n_energy)));
 	cr_assert(strstr(npl_energy_origins(o.run.energy, o.run.n_energy, buf, sizeof buf), "absent"), "%s", buf);
 	cr_assert(isnan(npl_energy_sum(o.run.layer[FC].result.energy, o.run.layer[FC].result.n_energy)));

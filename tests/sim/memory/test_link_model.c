@@ -192,7 +192,7 @@ Test(link_model, parameters_of_a_machine)
 								  "256", "12", "1000000000", "10737418240", "6e-6"),
 						  {0}};
 	struct npl_arena arena = {0};
-	struct npl_machine file = {.name = "test", .key = "driver", .runs_on = "test"};
+	struct npl_description file = {.name = "test", .key = "driver", .runs_on = "test"};
 	struct machine machine;
 	struct npl_err err;
 	cr_assert_eq(npl_params_read(schema, &file, &arena, &machine, &err), 0, "%s", err.msg);
@@ -205,7 +205,7 @@ Test(link_model, parameters_of_a_machine)
 					     {"host_link.header_bytes", "8"},
 					     {"host_link.limit_bytes_per_second", "0"}};
 	for (size_t i = 0; i < sizeof set / sizeof *set; i++)
-		cr_assert_eq(npl_machine_set(&file, &arena, set[i][0], set[i][1], &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_description_set(&file, &arena, set[i][0], set[i][1], &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(schema, &file, &arena, &machine, &err), 0, "%s", err.msg);
 	ratio_is(model_of(machine.link).rate, 51200000000, 9, "set");
 	npl_arena_free(&arena);

@@ -68,11 +68,11 @@ static double stream(const char *name, const char *mapping, double *pj_per_bit)
 static void read_config(const char *name, struct npl_arena *arena, struct dram_config *config)
 {
 	char folder[2048], path[4096];
-	struct npl_machine machine;
+	struct npl_description machine;
 	struct npl_err err;
 	cr_assert_eq(npl_data_dir("memories", folder, sizeof folder, &err), 0, "%s", err.msg);
 	snprintf(path, sizeof path, "%s/%s.yaml", folder, name);
-	cr_assert_eq(npl_machine_load(path, "model", arena, &machine, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_description_load(path, "model", arena, &machine, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(dram_params, &machine, arena, config, &err), 0, "%s", err.msg);
 	cr_assert_str_eq(machine.name, name);
 }

@@ -27,7 +27,7 @@ static struct npl_processor_model plain_model(void)
 					    .core_watts = 5};
 }
 
-static struct npl_processor_time estimate(const struct npl_processor_model *model, struct npl_processor_work work)
+static struct npl_processor_time estimate(const struct npl_processor_model *model, struct npl_processor_counts work)
 {
 	return npl_processor_estimate(model, NPL_PROCESSOR_F32, &work);
 }
@@ -41,19 +41,19 @@ Test(processor_model, times_by_hand)
 {
 	struct npl_processor_model m = plain_model();
 	/* 32 MACs a cycle on all cores; 16 values a cycle; a division 10 times that; 8 scattered values */
-	cr_assert(near(estimate(&m, (struct npl_processor_work){.macs = 3200}).seconds, 100e-9));
-	cr_assert(near(estimate(&m, (struct npl_processor_work){.operations = {1600}}).seconds, 100e-9));
-	cr_assert(near(estimate(&m, (struct npl_processor_work){.operations = {0, 160}}).seconds, 100e-9));
-	cr_assert(near(estimate(&m, (struct npl_processor_work){.operations = {0, 0, 1600}}).seconds, 100e-9));
-	cr_assert(near(estimate(&m, (struct npl_processor_work){.operations = {0, 0, 0, 1600}}).seconds, 100e-9));
-	cr_assert(near(estimate(&m, (struct npl_processor_work){.operations = {0, 0, 0, 0, 800}}).seconds, 100e-9));
+	cr_assert(near(estimate(&m, (struct npl_processor_counts){.macs = 3200}).seconds, 100e-9));
+	cr_assert(near(estimate(&m, (struct npl_processor_counts){.operations = {1600}}).seconds, 100e-9));
+	cr_assert(near(estimate(&m, (struct npl_processor_counts){.operations = {0, 160}}).seconds, 100e-9));
+	cr_assert(near(estimate(&m, (struct npl_processor_counts){.operations = {0, 0, 1600}}).seconds, 100e-9));
+	cr_assert(near(estimate(&m, (struct npl_processor_counts){.operations = {0, 0, 0, 1600}}).seconds, 100e-9));
+	cr_assert(near(estimate(&m, (struct npl_processor_counts){.operations = {0, 0, 0, 0, 800}}).seconds, 100e-9));
 	/* 4000 bytes are in the four private caches, 5000 in the shared one, 200,000 in memory, weights always there */
-	cr_assert(near(estimate(&m, (struct npl_processor_work){.bytes = 4000}).seconds, 4000 / 160e9));
-	cr_assert(near(estimate(&m, (struct npl_processor_work){.bytes = 6000}).seconds, 6000 / 60e9));
-	cr_assert(near(estimate(&m, (struct npl_processor_work){.bytes = 200000}).seconds, 200000 / 10e9));
-	cr_assert(near(estimate(&m, (struct npl_processor_work){.weight_bytes = 1000}).seconds, 1000 / 10e9));
+	cr_assert(near(estimate(&m, (struct npl_processor_counts){.bytes = 4000}).seconds, 4000 / 160e9));
+	cr_assert(near(estimate(&m, (struct npl_processor_counts){.bytes = 6000}).seconds, 6000 / 60e9));
+	cr_assert(near(estimate(&m, (struct npl_processor_counts){.bytes = 200000}).seconds, 200000 / 10e9));
+	cr_assert(near(estimate(&m, (struct npl_processor_counts){.weight_bytes = 1000}).seconds, 1000 / 10e9));
 	/* the greater of 100 and 400 ns, their sum without overlap, and twice that at half the efficiency, after the start */
-	const struct npl_processor_work both = {.macs = 3200, .weight_bytes = 4000};
+	const struct npl_processor_counts both = {.macs = 3200, .weight_bytes = 4000};
 	cr_assert(near(estimate(&m, both).seconds, 400e-9));
 	m.overlap = 0;
 	cr_assert(near(estimate(&m, both).seconds, 500e-9));
@@ -70,13 +70,13 @@ Test(processor_model, cores_by_hand)
 	struct npl_processor_model m = plain_model();
 	m.fork_join_seconds = 100e-9;
 	/* one core: 400 operations in 100 ns, four: in 25, but 300 more to start */
-	struct npl_processor_time little = estimate(&m, (struct npl_processor_work){.operations = {400}});
+	struct npl_processor_time little = estimate(&m, (struct npl_processor_counts){.operations = {400}});
 	cr_assert(little.cores == 1 && near(little.seconds, 100e-9) && near(little.watts, 15));
 	/* 8000: 2000, 1000 + 100 or 500 + 300 ns */
-	struct npl_processor_time much = estimate(&m, (struct npl_processor_work){.operations = {8000}});
+	struct npl_processor_time much = estimate(&m, (struct npl_processor_counts){.operations = {8000}});
 	cr_assert(much.cores == 4 && near(much.seconds, 800e-9) && near(much.watts, 30));
 	/* 1600: 400, 200 + 100 or 100 + 300 ns */
-	struct npl_processor_time some = estimate(&m, (struct npl_processor_work){.operations = {1600}});
+	struct npl_processor_time some = estimate(&m, (struct npl_processor_counts){.operations = {1600}});
 	cr_assert(some.cores == 2 && near(some.seconds, 300e-9) && near(some.watts, 20));
 }
 
@@ -87,11 +87,11 @@ Test(processor_model, parts_of_the_time)
 	m.overlap = 0.5;
 	m.overhead_seconds = 1e-6;
 	/* 100 ns of arithmetic, 400 of memory */
-	struct npl_processor_time t = estimate(&m, (struct npl_processor_work){.macs = 3200, .weight_bytes = 4000});
+	struct npl_processor_time t = estimate(&m, (struct npl_processor_counts){.macs = 3200, .weight_bytes = 4000});
 	cr_assert(near(t.part[NPL_PROCESSOR_ARITHMETIC], 50e-9) && near(t.part[NPL_PROCESSOR_MEMORY], 400e-9));
 	cr_assert(near(t.part[NPL_PROCESSOR_START], 1e-6) && near(t.seconds, 1450e-9));
 	/* 1000 ns of arithmetic, 25 of caches, 100 of memory: half of 125 is hidden */
-	t = estimate(&m, (struct npl_processor_work){.macs = 32000, .bytes = 4000, .weight_bytes = 1000});
+	t = estimate(&m, (struct npl_processor_counts){.macs = 32000, .bytes = 4000, .weight_bytes = 1000});
 	cr_assert(near(t.part[NPL_PROCESSOR_ARITHMETIC], 1e-6));
 	cr_assert(near(t.part[NPL_PROCESSOR_CACHE], 12.5e-9) && near(t.part[NPL_PROCESSOR_MEMORY], 50e-9));
 }
@@ -111,11 +111,11 @@ static struct npl_processor_model random_model(uint64_t *rng)
 	return m;
 }
 
-static struct npl_processor_work random_work(uint64_t *rng)
+static struct npl_processor_counts random_work(uint64_t *rng)
 {
-	struct npl_processor_work work = {.macs = (uint64_t)test_range(rng, 0, 1000000),
-					  .weight_bytes = (uint64_t)test_range(rng, 0, 300000),
-					  .bytes = (uint64_t)test_range(rng, 0, 300000)};
+	struct npl_processor_counts work = {.macs = (uint64_t)test_range(rng, 0, 1000000),
+					    .weight_bytes = (uint64_t)test_range(rng, 0, 300000),
+					    .bytes = (uint64_t)test_range(rng, 0, 300000)};
 	for (int c = 0; c < NPL_CLASSES; c++)
 		work.operations[c] = (double)test_range(rng, 0, 100000);
 	return work;
@@ -127,10 +127,10 @@ Test(processor_model, laws)
 	uint64_t rng = 7;
 	for (int i = 0; i < 20000; i++) {
 		const struct npl_processor_model m = random_model(&rng);
-		const struct npl_processor_work work = random_work(&rng);
+		const struct npl_processor_counts work = random_work(&rng);
 		const struct npl_processor_time time = estimate(&m, work);
 		struct npl_processor_model faster = m;
-		struct npl_processor_work less = work;
+		struct npl_processor_counts less = work;
 		cr_assert(time.cores >= 1 && time.cores <= m.cores && time.seconds >= m.overhead_seconds, "case %d", i);
 		switch (i % 6) {
 		case 0:
@@ -195,8 +195,8 @@ static const struct npl_tensor *tensor_of(struct npl_tensor *tensor, int64_t row
 }
 
 /* The work of an operator with n_in inputs of taken / n_in values each that makes `made`. */
-static struct npl_processor_work work_of(const char *name, const struct npl_attrs *attrs, int n_in, int64_t taken,
-					 int64_t made)
+static struct npl_processor_counts work_of(const char *name, const struct npl_attrs *attrs, int n_in, int64_t taken,
+					   int64_t made)
 {
 	enum npl_op op = npl_op_find(name);
 	struct npl_tensor in[8], out;
@@ -205,7 +205,7 @@ static struct npl_processor_work work_of(const char *name, const struct npl_attr
 	for (int k = 0; k < n_in; k++)
 		ins[k] = tensor_of(&in[k], 1, taken / n_in);
 	tensor_of(&out, 1, made);
-	return npl_processor_work_of(op, attrs, ins, n_in, &out, 1, 0);
+	return npl_processor_count(op, attrs, ins, n_in, &out, 1, 0);
 }
 
 static double simple(const char *name, const struct npl_attrs *attrs, int n_in, int64_t taken, int64_t made)
@@ -232,7 +232,7 @@ Test(processor_model, work_of_operators)
 	/* a look-up reads the rows that it takes, not the table */
 	cr_assert(work_of("Gather", &plain, 2, 2000000, 100).bytes == 400 + 400 + 4000000);
 	/* weights are apart from what passes through */
-	const struct npl_processor_work product = work_of("Gemm", &plain, 2, 2000, 100);
+	const struct npl_processor_counts product = work_of("Gemm", &plain, 2, 2000, 100);
 	cr_assert(product.weight_bytes == 4000 && product.bytes == 4400 && product.operations[NPL_SIMPLE] == 0);
 	cr_assert(work_of("MatMul", &plain, 2, 2000, 100).weight_bytes == 0);
 }
@@ -249,7 +249,7 @@ Test(processor_model, powers)
 		struct npl_tensor x, out, exponent = {.dtype = NPL_F32, .data = (void *)&cases[i].exponent};
 		const struct npl_tensor *in[] = {tensor_of(&x, 1, 100), &exponent};
 		tensor_of(&out, 1, 100);
-		const struct npl_processor_work work = npl_processor_work_of(NPL_OP_POW, &plain, in, 2, &out, 1, 0);
+		const struct npl_processor_counts work = npl_processor_count(NPL_OP_POW, &plain, in, 2, &out, 1, 0);
 		cr_assert(work.operations[NPL_SIMPLE] == 100 * cases[i].simple &&
 				  work.operations[NPL_DIVIDE] == 100 * cases[i].divide,
 			  "x^%g", (double)cases[i].exponent);
@@ -274,7 +274,7 @@ Test(processor_model, transposes)
 		memcpy(attrs.list, cases[i].perm, sizeof cases[i].perm);
 		const struct npl_tensor x = {.dtype = NPL_F32, .shape = npl_shape_of(3, d[0], d[1], d[2])},
 					*in[] = {&x};
-		const struct npl_processor_work work = npl_processor_work_of(NPL_OP_TRANSPOSE, &attrs, in, 1, &x, 1, 0);
+		const struct npl_processor_counts work = npl_processor_count(NPL_OP_TRANSPOSE, &attrs, in, 1, &x, 1, 0);
 		cr_assert((work.operations[NPL_SCATTER] > 0) == cases[i].scattered, "case %zu", i);
 	}
 }

@@ -41,7 +41,7 @@
  * results written.
  *
  * Where memory has a clock of its own: what happens in the machine at boundary t is seen by the DMAs at the first boundary of memory at or
- * after it, and back likewise. dma.request_cycles are counted in memory's clock, rounded up.
+ * after it, and what happens in memory is seen by the machine at its first boundary at or after it. dma.request_cycles are counted in memory's clock, rounded up.
  */
 #ifndef DIANNAO_ENGINE_H
 #define DIANNAO_ENGINE_H

@@ -21,7 +21,7 @@ struct tpu {
 
 int tpu_layer_group_open(void *tpu, const struct npl_layer_group *group, void **opened,
 			 struct npl_layer_group_info *info, struct npl_err *err);
-int tpu_layer_group_run(void *tpu, void *opened, const struct npl_layer_group_watcher *observer,
+int tpu_layer_group_run(void *tpu, void *opened, const struct npl_layer_group_observer *observer,
 			struct npl_result *results, struct npl_err *err);
 void tpu_layer_group_close(void *opened);
 int tpu_layer_group_dump(void *tpu, void *opened, struct npl_program_dump *dump, struct npl_err *err);

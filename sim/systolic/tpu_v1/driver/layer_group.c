@@ -32,7 +32,7 @@ struct tpu_layer_group {
 	struct made *made; /* in the order of instructions */
 	int n_made;
 	/* of the run that is under way */
-	const struct npl_layer_group_watcher *observer;
+	const struct npl_layer_group_observer *observer;
 	const struct tpu_memory *memory;
 	int layer_now; /* whose instruction retired last; -1: none */
 };
@@ -198,7 +198,7 @@ static int retired(void *context, int64_t instruction, struct npl_err *err)
 							       offsetof(struct tpu_layer_group, attribution));
 	const int layer = c->generated.of_layer[instruction];
 	if (layer >= 0 && layer != c->layer_now)
-		npl_layer_group_stage(&c->group, layer);
+		npl_layer_group_progress(&c->group, layer);
 	c->layer_now = layer;
 	if (!c->observer || !c->observer->made || c->memory->timing_only)
 		return 0;
@@ -216,7 +216,7 @@ static int retired(void *context, int64_t instruction, struct npl_err *err)
 	return 0;
 }
 
-static int run_program(struct tpu *tpu, struct tpu_layer_group *c, const struct npl_layer_group_watcher *observer,
+static int run_program(struct tpu *tpu, struct tpu_layer_group *c, const struct npl_layer_group_observer *observer,
 		       const struct tpu_memory *memory, struct tpu_outcome *outcome, struct npl_err *err)
 {
 	tpu_attribution_reset(&c->attribution);
@@ -273,7 +273,7 @@ static int report(const struct tpu *tpu, const struct tpu_layer_group *c, int i,
 	return tpu_energy_of(c->config, tpu->weights, &share->counter, share->cycles, result, err);
 }
 
-int tpu_layer_group_run(void *tpu, void *opened, const struct npl_layer_group_watcher *observer,
+int tpu_layer_group_run(void *tpu, void *opened, const struct npl_layer_group_observer *observer,
 			struct npl_result *results, struct npl_err *err)
 {
 	struct tpu_layer_group *c = opened;

@@ -171,8 +171,8 @@ static inline void dn_random_small_lrn(struct dn_case *c, uint64_t *rng)
 /* The paper's machine. Its origins live until the arena is freed. */
 static inline int dn_read_machine(struct npl_arena *arena, struct dn_config *config, struct npl_err *err)
 {
-	struct npl_machine machine;
-	if (npl_machine_load("machines/diannao.yaml", "driver", arena, &machine, err))
+	struct npl_description machine;
+	if (npl_description_load("machines/diannao.yaml", "driver", arena, &machine, err))
 		return err->code;
 	return npl_params_read(dn_params, &machine, arena, config, err);
 }

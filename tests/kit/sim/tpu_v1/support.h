@@ -18,10 +18,10 @@ extern const struct npl_driver npl_driver_systolic;
 /* A machine file's configuration; its strings live until the arena is freed. */
 static inline struct tpu_config test_tpu_load(const char *path, struct npl_arena *arena)
 {
-	struct npl_machine machine;
+	struct npl_description machine;
 	struct tpu_config config;
 	struct npl_err err = {0};
-	cr_assert_eq(npl_machine_load(path, "driver", arena, &machine, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_description_load(path, "driver", arena, &machine, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(tpu_params, &machine, arena, &config, &err), 0, "%s", err.msg);
 	cr_assert_eq(tpu_config_derive(&config, &err), 0, "%s", err.msg);
 	return config;

@@ -98,13 +98,13 @@ Test(diannao_energy, pooling_does_not_touch_sb)
 Test(diannao_energy, the_machine_file_is_the_default_but_for_energy_and_what_was_fitted)
 {
 	struct npl_arena arena = {0};
-	struct npl_machine file, none = {.name = "diannao", .key = "driver", .runs_on = "diannao"};
+	struct npl_description file, none = {.name = "diannao", .key = "driver", .runs_on = "diannao"};
 	struct dn_config a, b;
 	struct npl_err err;
 	const struct npl_param_value *of_file, *otherwise;
 	const struct npl_former_default *fitted;
 	int n = 0;
-	cr_assert_eq(npl_machine_load("machines/diannao.yaml", "driver", &arena, &file, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_description_load("machines/diannao.yaml", "driver", &arena, &file, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(dn_params, &file, &arena, &a, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(dn_params, &none, &arena, &b, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_values(dn_params, NULL, &a, &arena, &of_file, &n), 0);
@@ -134,13 +134,13 @@ Test(diannao_energy, the_machine_file_is_the_default_but_for_energy_and_what_was
 Test(diannao_energy, what_a_file_does_not_say_is_absent)
 {
 	struct npl_arena arena = {0};
-	struct npl_machine tiny = {.name = "tiny", .key = "driver", .runs_on = "diannao"};
+	struct npl_description tiny = {.name = "tiny", .key = "driver", .runs_on = "diannao"};
 	struct npl_err err;
 	struct dn_config config;
 	struct npl_result result;
 	struct dn_case c;
-	cr_assert_eq(npl_machine_set(&tiny, &arena, "nfu.tn", "4", &err), 0, "%s", err.msg);
-	cr_assert_eq(npl_machine_set(&tiny, &arena, "memory.preset", "diannao-250gbps", &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_description_set(&tiny, &arena, "nfu.tn", "4", &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_description_set(&tiny, &arena, "memory.preset", "diannao-250gbps", &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(dn_params, &tiny, &arena, &config, &err), 0, "%s", err.msg);
 	dn_case_gemm(&c, 3, 20, 30);
 	dn_case_run(&config, &c, &result);

@@ -25,7 +25,7 @@ static void expect_no(const struct tpu_config *config, const struct npl_layer *l
 Test(systolic_device, machine_files)
 {
 	struct npl_arena arena = {0};
-	struct npl_machine empty = {.name = "empty", .key = "driver", .runs_on = "systolic"};
+	struct npl_description empty = {.name = "empty", .key = "driver", .runs_on = "systolic"};
 	struct npl_err no_err = {0};
 	struct tpu_config tpu = test_tpu_load("machines/tpu_v1.yaml", &arena), defaults;
 	cr_assert_eq(npl_params_read(tpu_params, &empty, &arena, &defaults, &no_err), 0, "%s", no_err.msg);
@@ -39,14 +39,14 @@ Test(systolic_device, machine_files)
 			continue;
 		if (fitted->key) {
 			const void *member = (char *)&tpu + p->offset;
-			cr_assert_str_eq(p->otherwise, "0", "%s", p->key);
+			cr_assert_str_eq(p->default_text, "0", "%s", p->key);
 			cr_assert_float_eq(p->type == NPL_PARAM_INT ? (double)*(const int64_t *)member
 								    : *(const double *)member,
 					   strtod(fitted->value, NULL), 1e-12, "%s", p->key);
 			continue;
 		}
 		if (!strncmp(p->key, "energy.", 7))
-			cr_assert_str_eq(p->otherwise, p->type == NPL_PARAM_ORIGIN ? "absent" : "0", "%s", p->key);
+			cr_assert_str_eq(p->default_text, p->type == NPL_PARAM_ORIGIN ? "absent" : "0", "%s", p->key);
 		else if (p->type == NPL_PARAM_INT)
 			cr_assert_eq(*(int64_t *)((char *)&tpu + p->offset),
 				     *(int64_t *)((char *)&defaults + p->offset), "%s", p->key);
@@ -113,10 +113,10 @@ Test(systolic_device, absurd_machines_are_refused)
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct npl_arena arena = {0};
-		struct npl_machine machine = {.name = "test", .key = "driver", .runs_on = "systolic"};
+		struct npl_description machine = {.name = "test", .key = "driver", .runs_on = "systolic"};
 		struct tpu_config config;
 		struct npl_err err = {0};
-		cr_assert_eq(npl_machine_set(&machine, &arena, bad[i][0], bad[i][1], &err), 0);
+		cr_assert_eq(npl_description_set(&machine, &arena, bad[i][0], bad[i][1], &err), 0);
 		cr_assert_neq(npl_params_read(tpu_params, &machine, &arena, &config, &err), 0, "%s=%s was accepted",
 			      bad[i][0], bad[i][1]);
 		npl_arena_free(&arena);

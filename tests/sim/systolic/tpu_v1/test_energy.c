@@ -131,13 +131,13 @@ Test(systolic_energy, a_narrower_array_has_cheaper_rows)
 {
 	/* --set tpu_v1.array.rows=128 --set tpu_v1.array.columns=128 */
 	struct npl_arena arena = {0};
-	struct npl_machine machine;
+	struct npl_description machine;
 	struct npl_err err = {0};
 	struct tpu_config wide, narrow;
-	cr_assert_eq(npl_machine_load("machines/tpu_v1.yaml", "driver", &arena, &machine, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_description_load("machines/tpu_v1.yaml", "driver", &arena, &machine, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(tpu_params, &machine, &arena, &wide, &err), 0, "%s", err.msg);
-	cr_assert_eq(npl_machine_set(&machine, &arena, "array.rows", "128", &err), 0, "%s", err.msg);
-	cr_assert_eq(npl_machine_set(&machine, &arena, "array.columns", "128", &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_description_set(&machine, &arena, "array.rows", "128", &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_description_set(&machine, &arena, "array.columns", "128", &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_params_read(tpu_params, &machine, &arena, &narrow, &err), 0, "%s", err.msg);
 	struct npl_result w = run_gemm(&wide, 500, 128, 128), n = run_gemm(&narrow, 500, 128, 128);
 	static const char *const parts[] = {"unified buffer read", "unified buffer write", "accumulators"};
@@ -182,7 +182,7 @@ Test(systolic_energy, what_a_file_does_not_say_is_absent)
 {
 	/* array: {rows: 16, columns: 16} and nothing else; then with one figure of its own. */
 	struct npl_arena arena = {0};
-	struct npl_machine tiny = {.name = "tiny", .key = "driver", .runs_on = "systolic"};
+	struct npl_description tiny = {.name = "tiny", .key = "driver", .runs_on = "systolic"};
 	struct npl_err err = {0};
 	struct tpu_config config;
 	static const char *const own[][2] = {
@@ -193,7 +193,7 @@ Test(systolic_energy, what_a_file_does_not_say_is_absent)
 	};
 	for (int given = 2; given <= 4; given += 2) {
 		for (int i = given - 2; i < given; i++)
-			cr_assert_eq(npl_machine_set(&tiny, &arena, own[i][0], own[i][1], &err), 0, "%s", err.msg);
+			cr_assert_eq(npl_description_set(&tiny, &arena, own[i][0], own[i][1], &err), 0, "%s", err.msg);
 		cr_assert_eq(npl_params_read(tpu_params, &tiny, &arena, &config, &err), 0, "%s", err.msg);
 		struct npl_result r = run_gemm(&config, 30, 40, 50);
 		cr_assert_eq(r.n_energy, 6);

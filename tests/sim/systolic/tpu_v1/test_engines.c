@@ -264,7 +264,7 @@ Test(tpu_engines, an_observer_ends_the_run)
 			cr_assert_geq(stop.called, 1);
 			rc = (engine ? tpu_run_fast : tpu_run_rtl)(&c.config, &c.program, &memory, NULL, &outcome,
 								   &err);
-			cr_assert_eq(rc, 0, "seed %llu, nobody watches: %s", (unsigned long long)seed, err.msg);
+			cr_assert_eq(rc, 0, "seed %llu, nobody observes: %s", (unsigned long long)seed, err.msg);
 		}
 		program_case_free(&c);
 	}

@@ -106,7 +106,7 @@ static void run_layer_group(struct opened *o, struct tpu *tpu, const struct grou
 	struct npl_device_info info = {0};
 	struct npl_err err = {0};
 	struct seen seen = {c, seed, 0};
-	const struct npl_layer_group_watcher observer = {compare_made, &seen};
+	const struct npl_layer_group_observer observer = {compare_made, &seen};
 	const struct npl_tensor *want = c->list[c->n_layers - 1]->out;
 	npl_driver_systolic.describe(tpu, &info);
 	memset(results, 0, LAYER_GROUP_MOST * sizeof *results);

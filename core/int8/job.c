@@ -24,29 +24,29 @@ void npl_int8_finish_by(struct npl_int8_finish *finish, enum npl_activation fuse
 	finish->most = limit < high ? (int32_t)limit : (int32_t)high;
 }
 
-void npl_int8_finish_row(const struct npl_int8_work *work, int32_t *acc, int64_t count, int64_t channel, int step,
+void npl_int8_finish_row(const struct npl_int8_job *job, int32_t *acc, int64_t count, int64_t channel, int step,
 			 int64_t at, struct npl_int8_counts *counts)
 {
-	const struct npl_tensor *y = &work->out;
+	const struct npl_tensor *y = &job->out;
 	struct npl_int8_finish finish = {
-		.bias = work->bias ? work->bias + channel : NULL,
-		.scale = work->scale ? work->scale + channel : NULL,
+		.bias = job->bias ? job->bias + channel : NULL,
+		.scale = job->scale ? job->scale + channel : NULL,
 		.step = step,
 	};
-	npl_int8_finish_by(&finish, work->layer->fused, y);
+	npl_int8_finish_by(&finish, job->layer->fused, y);
 	npl_int8_finish(&finish, acc, count, (uint8_t *)y->data + at * (int64_t)npl_dtype_size(y->dtype), counts);
 }
 
-size_t npl_int8_claim(struct npl_int8_work *work, int64_t bytes)
+size_t npl_int8_claim(struct npl_int8_job *job, int64_t bytes)
 {
-	size_t at = work->claimed;
-	work->claimed += ((size_t)bytes + 63) / 64 * 64;
+	size_t at = job->claimed;
+	job->claimed += ((size_t)bytes + 63) / 64 * 64;
 	return at;
 }
 
-size_t npl_int8_claim_weights(struct npl_int8_work *work, int64_t bytes)
+size_t npl_int8_claim_weights(struct npl_int8_job *job, int64_t bytes)
 {
-	size_t at = work->weights_claimed;
-	work->weights_claimed += ((size_t)bytes + 63) / 64 * 64;
+	size_t at = job->weights_claimed;
+	job->weights_claimed += ((size_t)bytes + 63) / 64 * 64;
 	return at;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The stage of stage.h: texts under a lock, which is taken only where somebody watches. */
-#include "npulab/stage.h"
+ * The progress of progress.h: texts under a lock, which is taken only where somebody observes. */
+#include "npulab/progress.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ static struct {
 	struct counted of_part, step;
 } stage = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static atomic_bool is_watched;
+static atomic_bool is_observed;
 
 static struct counted count_of(const char *unit, int64_t index, int64_t count, const char *name)
 {
@@ -34,18 +34,18 @@ static struct counted count_of(const char *unit, int64_t index, int64_t count, c
 	return counted;
 }
 
-void npl_stage_watch(bool watched)
+void npl_progress_observe(bool observed)
 {
 	pthread_mutex_lock(&stage.lock);
 	stage.part[0] = '\0';
 	stage.of_part = stage.step = (struct counted){0};
 	pthread_mutex_unlock(&stage.lock);
-	atomic_store(&is_watched, watched);
+	atomic_store(&is_observed, observed);
 }
 
-void npl_stage_part(const char *part, const char *unit, int64_t index, int64_t count)
+void npl_progress_part(const char *part, const char *unit, int64_t index, int64_t count)
 {
-	if (!atomic_load_explicit(&is_watched, memory_order_relaxed))
+	if (!atomic_load_explicit(&is_observed, memory_order_relaxed))
 		return;
 	pthread_mutex_lock(&stage.lock);
 	snprintf(stage.part, sizeof stage.part, "%s", part);
@@ -54,9 +54,9 @@ void npl_stage_part(const char *part, const char *unit, int64_t index, int64_t c
 	pthread_mutex_unlock(&stage.lock);
 }
 
-void npl_stage_step(const char *unit, int64_t index, int64_t count, const char *name)
+void npl_progress_step(const char *unit, int64_t index, int64_t count, const char *name)
 {
-	if (!atomic_load_explicit(&is_watched, memory_order_relaxed))
+	if (!atomic_load_explicit(&is_observed, memory_order_relaxed))
 		return;
 	pthread_mutex_lock(&stage.lock);
 	stage.step = count_of(unit, index, count, name);
@@ -80,7 +80,7 @@ static size_t append(char *text, size_t bytes, size_t used, const char *between,
 	return used < bytes ? used : bytes - 1;
 }
 
-bool npl_stage_text(char *text, size_t bytes)
+bool npl_progress_text(char *text, size_t bytes)
 {
 	pthread_mutex_lock(&stage.lock);
 	const bool known = stage.part[0] != '\0';

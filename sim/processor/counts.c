@@ -132,46 +132,46 @@ static struct cost cost_of(enum npl_op op, const struct npl_attrs *attrs, const 
 }
 
 /* What of Attention is no product: the Softmax of its scores, each of which is two rows of products. */
-static void add_scores(struct npl_processor_work *work, const struct npl_attrs *attrs, const struct npl_tensor *q)
+static void add_scores(struct npl_processor_counts *counts, const struct npl_attrs *attrs, const struct npl_tensor *q)
 {
 	const int rank = q ? q->shape.rank : 0;
 	double row = rank ? (double)q->shape.dim[rank - 1] : 1;
 	if (rank == 3 && attrs->attention.q_heads > 0)
 		row /= (double)attrs->attention.q_heads;
-	const double scores = row > 0 ? (double)work->macs / (2 * row) : 0;
-	work->operations[NPL_SIMPLE] += 3 * scores;
-	work->operations[NPL_REDUCE] += 2 * scores;
-	work->operations[NPL_FUNCTION] += EXP * scores;
+	const double scores = row > 0 ? (double)counts->macs / (2 * row) : 0;
+	counts->operations[NPL_SIMPLE] += 3 * scores;
+	counts->operations[NPL_REDUCE] += 2 * scores;
+	counts->operations[NPL_FUNCTION] += EXP * scores;
 }
 
-struct npl_processor_work npl_processor_work_of(enum npl_op op, const struct npl_attrs *attrs,
+struct npl_processor_counts npl_processor_count(enum npl_op op, const struct npl_attrs *attrs,
 						const struct npl_tensor *const *in, int n_in,
 						const struct npl_tensor *out, int n_out, uint64_t macs)
 {
-	struct npl_processor_work work = {.macs = macs};
+	struct npl_processor_counts counts = {.macs = macs};
 	const struct cost cost = cost_of(op, attrs, in, n_in);
 	double taken = 0, made = 0;
 	for (int k = 0; k < n_out; k++) {
 		made += count_of(&out[k]);
-		work.bytes += npl_tensor_bytes(&out[k]);
+		counts.bytes += npl_tensor_bytes(&out[k]);
 	}
-	const uint64_t results = work.bytes;
+	const uint64_t results = counts.bytes;
 	for (int k = 0; k < n_in; k++) {
 		const uint64_t all = in[k] ? npl_tensor_bytes(in[k]) : 0;
 		taken += count_of(in[k]);
-		*(k > 0 && takes_weights(op) ? &work.weight_bytes
-					     : &work.bytes) += k == 0 && reads_a_part(op) && all > results ? results
-													   : all;
+		*(k > 0 && takes_weights(op) ? &counts.weight_bytes
+					     : &counts.bytes) += k == 0 && reads_a_part(op) && all > results ? results
+													     : all;
 	}
 	for (int c = 0; c < NPL_CLASSES; c++)
-		work.operations[c] = cost.result[c] * made;
-	work.operations[NPL_REDUCE] += cost.input * taken;
+		counts.operations[c] = cost.result[c] * made;
+	counts.operations[NPL_REDUCE] += cost.input * taken;
 	if (op == NPL_OP_ATTENTION)
-		add_scores(&work, attrs, n_in ? in[0] : NULL);
-	return work;
+		add_scores(&counts, attrs, n_in ? in[0] : NULL);
+	return counts;
 }
 
-void npl_processor_add_activation(struct npl_processor_work *work, enum npl_activation activation,
+void npl_processor_add_activation(struct npl_processor_counts *counts, enum npl_activation activation,
 				  const struct npl_tensor *out)
 {
 	static const struct cost fused[NPL_ACTIVATIONS] = {[NPL_ACT_RELU] = {{1}, 0},
@@ -179,11 +179,11 @@ void npl_processor_add_activation(struct npl_processor_work *work, enum npl_acti
 							   [NPL_ACT_SIGMOID] = {{2, 1, EXP}, 0},
 							   [NPL_ACT_TANH] = {{3, 1, EXP}, 0}};
 	for (int c = 0; c < NPL_CLASSES; c++)
-		work->operations[c] += fused[activation].result[c] * count_of(out);
+		counts->operations[c] += fused[activation].result[c] * count_of(out);
 }
 
-struct npl_processor_work npl_processor_conversion(const struct npl_tensor *from, const struct npl_tensor *to)
+struct npl_processor_counts npl_processor_conversion(const struct npl_tensor *from, const struct npl_tensor *to)
 {
-	return (struct npl_processor_work){.operations = {count_of(to)},
-					   .bytes = npl_tensor_bytes(from) + npl_tensor_bytes(to)};
+	return (struct npl_processor_counts){.operations = {count_of(to)},
+					     .bytes = npl_tensor_bytes(from) + npl_tensor_bytes(to)};
 }

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Names of the YAML files in the data folders (data_names.h). */
+#include "data_names.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "npulab/device.h"
+
+#define SUFFIX        ".yaml"
+#define SUFFIX_LENGTH (sizeof SUFFIX - 1)
+
+/* Of a file's name: the length without the suffix; 0: it has another, or nothing before it. */
+static size_t stem_of(const char *file)
+{
+	const size_t length = strlen(file);
+	return length > SUFFIX_LENGTH && !strcmp(file + length - SUFFIX_LENGTH, SUFFIX) ? length - SUFFIX_LENGTH : 0;
+}
+
+bool npl_is_yaml_path(const char *word)
+{
+	return strchr(word, '/') || stem_of(word);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A file that appears between the two passes over the folder is left out. */
+static int list(DIR *dir, const char *const *first, int n_first, struct npl_arena *arena, const char *const **names,
+		int *n, struct npl_err *err)
+{
+	int capacity = n_first;
+	for (struct dirent *entry; (entry = readdir(dir));)
+		capacity += stem_of(entry->d_name) > 0;
+	rewinddir(dir);
+	const char **all = npl_arena_array(arena, (size_t)capacity, sizeof *all);
+	if (!all)
+		return npl_fail(err, NPL_ENOMEM, "out of memory");
+	for (*n = 0; *n < n_first; ++*n)
+		all[*n] = first[*n];
+	for (struct dirent *entry; *n < capacity && (entry = readdir(dir));) {
+		const size_t length = stem_of(entry->d_name);
+		if (!length)
+			continue;
+		all[*n] = npl_arena_strndup(arena, entry->d_name, length);
+		if (!all[(*n)++])
+			return npl_fail(err, NPL_ENOMEM, "out of memory");
+	}
+	qsort(all + n_first, (size_t)(*n - n_first), sizeof *all, compare_names);
+	*names = all;
+	return 0;
+}
+
+int npl_data_names(const char *kind, const char *const *first, int n_first, struct npl_arena *arena,
+		   const char *const **names, int *n, struct npl_err *err)
+{
+	char folder[PATH_MAX];
+	if (npl_data_dir(kind, folder, sizeof folder, err))
+		return err->code;
+	DIR *dir = opendir(folder);
+	if (!dir)
+		return npl_fail(err, NPL_EINPUT, "%s: cannot be listed: %s", folder, strerror(errno));
+	const int rc = list(dir, first, n_first, arena, names, n, err);
+	closedir(dir);
+	return rc;
+}
+
+int npl_data_path(const char *kind, const char *name, char *path, size_t n, bool *found, struct npl_err *err)
+{
+	char folder[PATH_MAX];
+	*found = false;
+	if (npl_data_dir(kind, folder, sizeof folder, err))
+		return err->code;
+	*found = snprintf(path, n, "%s/%s" SUFFIX, folder, name) < (int)n && !access(path, F_OK);
+	return 0;
+}
